@@ -1,0 +1,134 @@
+// Package capabilities holds what can be asked for, and turns the words of a
+// request into exactly one plan, a question, or a refusal with a reason. It is
+// pure: a resolver is made from data and answers from its arguments alone.
+package capabilities
+
+import (
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// Plan is a request resolved to one device, one command and its parameters.
+type Plan struct {
+	Capability string        // id in the catalogue: "switch-on"
+	Device     string        // name in the configuration: "porch-lamp"
+	Command    Command       // what is done with the device
+	Args       mess.Object   // parameters in SI units, in the catalogue's order
+	Risk       Risk          // the effect of being wrong
+	Effect     Effect        // what doing it twice means
+	For        time.Duration // how long a state is to last, 0 for until told otherwise
+	Summary    string        // what will be done, for a person: "turn on the porch lamp"
+	// Consequences for a confirmation: "the vacuum will move about the kitchen".
+	Consequences string
+	Reversible   bool
+	// Want is what the requester asked to get back beyond the capability's own
+	// answer (response_hint), as content types.
+	Want []string
+}
+
+// Actuates reports whether the plan would change the world.
+func (p Plan) Actuates() bool { return p.Effect != Query }
+
+// Command is what an executor does with a device; each stands for one verb of
+// package drivers.
+type Command string
+
+// The commands.
+const (
+	TakePhoto Command = "take-photo" // drivers.Photographer
+	Observe   Command = "observe"    // drivers.Observer, with a photo where the device is a Photographer
+	SetSwitch Command = "switch"     // drivers.Switch; args: on (bool)
+	ReadState Command = "read-state" // drivers.SwitchReader, drivers.Sensor
+	Clean     Command = "clean"      // drivers.Cleaner; args: areas ([]string)
+	Dock      Command = "dock"       // drivers.Cleaner
+)
+
+// Risk is the effect of being wrong, mildest first.
+type Risk string
+
+// The risk classes of a plan.
+const (
+	RiskObserve      Risk = "observe"      // camera, sensor
+	RiskComfort      Risk = "comfort"      // lamp
+	RiskAppliance    Risk = "appliance"    // heat, motor, pump
+	RiskAccess       Risk = "access"       // lock, garage, valve
+	RiskMotion       Risk = "motion"       // something that moves about
+	RiskIrreversible Risk = "irreversible" // cannot be undone
+)
+
+// Effect says what doing a thing twice means.
+type Effect string
+
+// Values of Effect.
+const (
+	Query      Effect = "query"      // reads; changes nothing
+	Idempotent Effect = "idempotent" // twice is as once
+	Once       Effect = "once"       // must not happen twice
+)
+
+// Home is what a resolver may choose from.
+type Home struct {
+	Devices []Device
+}
+
+// Device is a configured device as the resolver sees it.
+type Device struct {
+	Name    string   // unique: "porch-lamp"
+	Label   string   // what people call it: "porch light"
+	Aliases []string // other names: "front door light"
+	Class   string   // light, plug, camera, vacuum, lock, garage-door, fan, heater, ...
+	Area    string   // "porch"
+	Sees    []string // what a camera looks at: "fridge", "front door"
+	// Commands that the device's verbs allow.
+	Commands []Command
+	// Spots are places within reach of the device that have a name of their
+	// own: rooms and spills for a vacuum.
+	Spots []Spot
+	// Risk, where configured, replaces the catalogue's class for this device.
+	Risk Risk
+}
+
+// Spot is a place that a device can work on.
+type Spot struct {
+	Name string // "near sink"
+	Room string // "kitchen"; Name == Room for the room as a whole
+	Note string // "rice spill"
+}
+
+// Outcome is what a request was resolved to: exactly one of the three is set.
+type Outcome struct {
+	Plan     *Plan
+	Question *Question
+	Refusal  *Refusal
+	Explain  Explanation
+}
+
+// Question is what must be answered before there is a plan.
+type Question struct {
+	Field   string   // the name the answer goes by
+	Text    string   // "Rice near the sink and crumbs by the stove: which area?"
+	Options []string // the answers that fit
+}
+
+// Refusal is why there is no plan.
+type Refusal struct {
+	Reason  string   // for the requester: what was not understood or is not there, and what is
+	Nearest []string // names or capabilities that come nearest
+}
+
+// Explanation shows how an outcome was reached.
+type Explanation struct {
+	Template string            // the sentence template that matched
+	Slots    map[string]string // what its slots took
+	Score    float64           // 1 for a template, less for the scorer
+	RunnerUp string            // the next best reading, and its score
+	Leftover []string          // words that nothing consumed
+}
+
+// Resolver turns requests into outcomes for one home. It is immutable and safe
+// for concurrent use.
+type Resolver struct {
+	catalogue *Catalogue
+	home      Home
+}

@@ -1,0 +1,140 @@
+// Package drivers holds the verbs that a device may have, with their units,
+// and the registry of driver kinds. A driver knows its device, its verbs and
+// its safe state; it never learns of requests.
+//
+// Gobot is the hardware layer: a Device is a gobot.Device, so that a Gobot
+// user can bring his own.
+package drivers
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"gobot.io/x/gobot/v2"
+)
+
+// Device is one thing that is driven. Start opens it and sets its initial
+// state; Halt takes it to its safe, inert state and may be called at any time
+// and more than once. Its verbs are found by type assertion.
+type Device interface {
+	gobot.Device
+}
+
+// Photographer takes pictures.
+type Photographer interface {
+	// Photo takes a new picture; it never returns one taken before the call.
+	Photo(ctx context.Context) (Photo, error)
+}
+
+// Photo is a picture as the device gave it.
+type Photo struct {
+	Data       []byte    // encoded
+	MIME       string    // image/jpeg, image/png, ...
+	CapturedAt time.Time // when the shutter was open, by this machine's clock
+}
+
+// Switch turns something on and off.
+type Switch interface {
+	Switch(ctx context.Context, on bool) error
+}
+
+// SwitchReader reads back from the device whether it is on. A driver that only
+// remembers what it last sent must not have this verb.
+type SwitchReader interface {
+	On(ctx context.Context) (bool, error)
+}
+
+// Sensor reads measurements.
+type Sensor interface {
+	Read(ctx context.Context) ([]Reading, error)
+}
+
+// Reading is one measurement in the unit that its name says.
+type Reading struct {
+	Quantity string // temperature, humidity, battery, contact, motion, power, ...
+	Value    float64
+	Unit     string // °C, %, W, ... ; "" for a truth value of 0 or 1
+	At       time.Time
+}
+
+// Observer says what the device itself knows to be there, in words and as
+// facts: the shelf list of a fridge that keeps one, the state of a printer.
+type Observer interface {
+	Observe(ctx context.Context) (Observation, error)
+}
+
+// Observation is what a device knows about its surroundings.
+type Observation struct {
+	Text  string // one or more plain sentences
+	Facts []Fact // the same, for machines
+	At    time.Time
+}
+
+// Fact is one named thing of an Observation.
+type Fact struct {
+	Name  string // "milk"
+	Value any    // string, bool, float64 or []Fact
+	Unit  string
+}
+
+// Cleaner cleans floors.
+type Cleaner interface {
+	// Clean cleans the named areas in order (none: everything) and returns when
+	// it is done. When ctx ends it stops moving, and the outcome says what was
+	// done until then.
+	Clean(ctx context.Context, areas []string, progress func(Progress)) (Outcome, error)
+	// Dock sends the cleaner to its dock and returns when it is there.
+	Dock(ctx context.Context) error
+}
+
+// Areas lists what a Cleaner can be sent to.
+type Areas interface {
+	Areas(ctx context.Context) ([]Area, error)
+}
+
+// Area is a place that a device can work on.
+type Area struct {
+	Name string // "near sink": what a person calls it, unique within the device
+	Room string // "kitchen"
+	Note string // why it is listed: "rice spill"; "" for a room as such
+}
+
+// Mapper draws a picture of where the device is and has been.
+type Mapper interface {
+	Map(ctx context.Context) (Photo, error)
+}
+
+// Progress of a long task.
+type Progress struct {
+	Percent float64 // 0..100
+	Doing   string  // "cleaning near sink"
+	Left    time.Duration
+}
+
+// Outcome of a task that can end half done.
+type Outcome struct {
+	Done      []string
+	Remaining []string
+}
+
+// Env is what a driver gets from the program that opens it.
+type Env struct {
+	Name   string           // the device's name in the configuration
+	Log    *slog.Logger     // carries the device's name
+	Now    func() time.Time // the clock
+	Shared *Shared          // things that several devices have in common: a bus, the simulated home
+}
+
+// Factory opens one device of a kind. decode fills the driver's Config from
+// the configuration file over its defaults, and tells unknown keys and bad
+// values with their lines.
+type Factory func(env Env, decode func(any) error) (Device, error)
+
+// Kind is a kind of driver as it stands in drivers/all.
+type Kind struct {
+	Name  string // "sim-lamp": what a configuration's "driver:" says
+	Class string // light, camera, vacuum, ...: what the device is to a person, unless configured
+	About string // one line
+	Open  Factory
+}

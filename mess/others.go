@@ -1,0 +1,154 @@
+package mess
+
+// Reply answers needs_input, needs_confirmation or a suggestion
+// (MESS 1.0 section 6).
+type Reply struct {
+	ID      string  `mess:"id"`
+	Re      Refs    `mess:"re"`
+	Answers Object  `mess:"answers"` // field to value, for needs_input
+	Confirm *bool   `mess:"confirm"` // for needs_confirmation
+	Accept  *bool   `mess:"accept"`  // for a suggestion
+	Reason  string  `mess:"reason"`
+	Context []Entry `mess:"context"`
+	Extra   Object  `mess:"*"`
+}
+
+// Answer is a reply to one question as MESSE-AF 2.1 writes it: the question is
+// the message-level re, or Re as writers in the field put it.
+type Answer struct {
+	ID    string `mess:"id"`
+	Re    Refs   `mess:"re"`
+	Value any    `mess:"value"`
+	Extra Object `mess:"*"`
+}
+
+// Cancel withdraws requests (MESS 1.0 section 7.1).
+type Cancel struct {
+	ID     string `mess:"id"`
+	Re     Refs   `mess:"re"`
+	Reason string `mess:"reason"`
+	Extra  Object `mess:"*"`
+}
+
+// Ack says that the exchange has a message on disk (MESS 1.0 section 7.2). It
+// names one message by Re and Ref, or several requests by Requests.
+type Ack struct {
+	ID            string     `mess:"id"`
+	Re            Refs       `mess:"re"`
+	Ref           string     `mess:"ref"`
+	Requests      []AckEntry `mess:"requests"`
+	ReceivedAt    Time       `mess:"received_at"`
+	QueuePosition *int64     `mess:"queue_position"`
+
+	// Ours: what the sender needs to go on, so that it need not ask again.
+	Status Code     `mess:"status"` // the thread's status after this message
+	Epoch  uint64   `mess:"epoch"`  // the fence, in the ack of a claim
+	Lease  Duration `mess:"lease"`  // what is left of the claim's lease
+	// Threads answers a heartbeat: the state of each thread that the executor
+	// said it holds, and of each that the exchange says it holds.
+	Threads []HeldThread `mess:"threads"`
+
+	Extra Object `mess:"*"`
+}
+
+// AckEntry maps one of several requests to its thread.
+type AckEntry struct {
+	ID    string `mess:"id"`
+	Ref   string `mess:"ref"`
+	Extra Object `mess:"*"`
+}
+
+// HeldThread is one thread in a heartbeat and in its answer (ours).
+type HeldThread struct {
+	Ref    string   `mess:"ref"`
+	Epoch  uint64   `mess:"epoch"`
+	Status Code     `mess:"status"` // in the answer
+	Yours  *bool    `mess:"yours"`  // in the answer: the claim of that epoch is held by the asker
+	Stop   *bool    `mess:"stop"`   // in the answer: a cancel waits for the executor's word
+	Lease  Duration `mess:"lease"`  // in the answer
+	Extra  Object   `mess:"*"`
+}
+
+// Query asks about threads, capabilities or executors (MESS 1.0 section 7.3).
+type Query struct {
+	ID     string  `mess:"id"`
+	Type   string  `mess:"type"` // status, capabilities or executors
+	Filter *Filter `mess:"filter"`
+	Extra  Object  `mess:"*"`
+}
+
+// Filter of a query (MESS 1.0 sections 7.3 and 8.6).
+type Filter struct {
+	Re       Refs     `mess:"re"`
+	Status   []Code   `mess:"status"`
+	Executor string   `mess:"executor"`
+	Since    Time     `mess:"since"`
+	Tags     []string `mess:"tags"`
+	Extra    Object   `mess:"*"`
+}
+
+// Config registers an executor, or sets routing rules (MESS 1.0 section 7.4).
+type Config struct {
+	ID       string    `mess:"id"`
+	Executor *Executor `mess:"executor"`
+	Routing  *Routing  `mess:"routing"`
+	Extra    Object    `mess:"*"`
+}
+
+// Executor describes an executor (MESS 1.0 sections 7.4 and 8.3). As an update
+// of one that is registered, what is absent stays as it was; with only its id
+// (and Holding) it is a heartbeat.
+type Executor struct {
+	ID           string       `mess:"id"`
+	Name         string       `mess:"name"`
+	Capabilities []Capability `mess:"capabilities"`
+	Availability Availability `mess:"availability"`
+	Schedule     string       `mess:"schedule"` // cron, where availability is schedule
+
+	// Ours.
+	Versions []string     `mess:"versions"` // MESS versions it speaks; confirm_before needs 1.1.0
+	Holding  []HeldThread `mess:"holding"`  // the claims it believes it holds
+	Extra    Object       `mess:"*"`
+}
+
+// Availability of an executor; "" means always.
+type Availability string
+
+// Values of Availability.
+const (
+	Always   Availability = "always"
+	Schedule Availability = "schedule"
+	OnDemand Availability = "on_demand"
+)
+
+// Routing is a list of rules that prefer executors (MESS 1.0 section 7.4).
+type Routing struct {
+	Rules []Rule `mess:"rules"`
+	Extra Object `mess:"*"`
+}
+
+// Rule prefers executors for the requests that it matches. Prefer is a list of
+// executor ids, or the single word lower_latency or higher_precision.
+type Rule struct {
+	Match  Match  `mess:"match"`
+	Prefer Refs   `mess:"prefer"`
+	Extra  Object `mess:"*"`
+}
+
+// Match of a routing rule; what is "" matches all.
+type Match struct {
+	Capability string    `mess:"capability"`
+	Urgency    Urgency   `mess:"urgency"`
+	Precision  Precision `mess:"precision"`
+	Extra      Object    `mess:"*"`
+}
+
+// Suggestion proposes a protocol action (MESS 1.0 section 7.5).
+type Suggestion struct {
+	ID       string `mess:"id"`
+	Type     string `mess:"type"` // merge, split, delegate, alternative or defer
+	Re       Refs   `mess:"re"`
+	Proposed any    `mess:"proposed"`
+	Reason   string `mess:"reason"`
+	Extra    Object `mess:"*"`
+}

@@ -1,0 +1,98 @@
+package mess
+
+// Request asks for something in the physical world (MESS 1.0 section 3.2, 1.1
+// section 4). Only Intent is required.
+type Request struct {
+	ID            string        `mess:"id"`
+	Intent        string        `mess:"intent"`
+	Precision     Precision     `mess:"precision"`
+	NeededBy      Time          `mess:"needed_by"`      // 1.1 section 1.1; wins over constraints.timing.expires
+	ConfirmBefore *bool         `mess:"confirm_before"` // 1.1 section 1.2
+	Requires      []Capability  `mess:"requires"`
+	Context       []Entry       `mess:"context"`
+	Constraints   *Constraints  `mess:"constraints"`
+	ResponseHint  []Hint        `mess:"response_hint"`
+	Priority      Priority      `mess:"priority"`
+	Compensation  *Compensation `mess:"compensation"`
+	Extra         Object        `mess:"*"`
+}
+
+// Precision says how literally an intent is to be taken.
+type Precision string
+
+// Values of Precision.
+const (
+	Loose  Precision = "loose"
+	Guided Precision = "guided"
+	Exact  Precision = "exact"
+)
+
+// Priority orders requests; "" means normal.
+type Priority string
+
+// Values of Priority.
+const (
+	Background Priority = "background"
+	Normal     Priority = "normal"
+	Elevated   Priority = "elevated"
+	Urgent     Priority = "urgent"
+)
+
+// Capability is a capability id with optional metadata whose meaning is the
+// exchange's (MESS 1.0 section 8.5). Short form: the id alone; long form:
+// {id: metadata}.
+type Capability struct {
+	ID   string
+	Meta any // nil in the short form
+}
+
+// Constraints of a request (MESS 1.0 section 3.2).
+type Constraints struct {
+	Location    *Area    `mess:"location"`
+	Timing      *Timing  `mess:"timing"`
+	Environment []string `mess:"environment"`
+	DependsOn   Refs     `mess:"depends_on"`
+	Extra       Object   `mess:"*"`
+}
+
+// Area is a target area: a name (short form), or a circle. It is not the same
+// as Location, which says where something is (MESS 1.1 section 3.2).
+type Area struct {
+	Name     string   // the short form; "" where coordinates are given
+	Lat      *float64 `mess:"lat"`       // degrees north
+	Lng      *float64 `mess:"lng"`       // degrees east
+	RadiusKM *float64 `mess:"radius_km"` // kilometres
+	Extra    Object   `mess:"*"`
+}
+
+// Timing of a request (MESS 1.0 section 3.2).
+type Timing struct {
+	NotBefore Time    `mess:"not_before"`
+	Expires   When    `mess:"expires"` // datetime, or duration from receipt
+	Urgency   Urgency `mess:"urgency"`
+	Extra     Object  `mess:"*"`
+}
+
+// Urgency of a request; "" means whenever.
+type Urgency string
+
+// Values of Urgency.
+const (
+	Whenever Urgency = "whenever"
+	Soon     Urgency = "soon"
+	Now      Urgency = "now"
+)
+
+// Hint asks for a type of content in the response, with an optional
+// specification (MESS 1.0 section 3.2, 1.1 section 3.1). Short form: the type.
+type Hint struct {
+	Type string
+	Spec any // nil in the short form
+}
+
+// Compensation offered for a request.
+type Compensation struct {
+	Shells *int64 `mess:"shells"`
+	Note   string `mess:"note"`
+	Extra  Object `mess:"*"`
+}

@@ -1,0 +1,157 @@
+package mess
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Code is a status code (MESS 1.0 section 4.2), or pending, which is
+// MESSE-AF's name for a thread that nobody has claimed.
+type Code string
+
+// The status codes.
+const (
+	Received          Code = "received"
+	Pending           Code = "pending"
+	Claimed           Code = "claimed"
+	InProgress        Code = "in_progress"
+	Waiting           Code = "waiting"
+	Held              Code = "held"
+	Retrying          Code = "retrying"
+	NeedsInput        Code = "needs_input"
+	NeedsConfirmation Code = "needs_confirmation"
+	Completed         Code = "completed"
+	Partial           Code = "partial"
+	Failed            Code = "failed"
+	Declined          Code = "declined"
+	Expired           Code = "expired"
+	Cancelled         Code = "cancelled"
+	Superseded        Code = "superseded"
+	Delegated         Code = "delegated"
+)
+
+// Party is who may take a step in the life of a thread.
+type Party uint8
+
+// The parties.
+const (
+	ByExecutor  Party = 1 << iota // the holder of the claim (for a claim: whoever was offered it)
+	ByRequester                   // the requester, or an operator
+	ByExchange                    // the exchange itself: time, leases, answers taken in
+)
+
+var partyNames = map[Party]string{ByExecutor: "executor", ByRequester: "requester", ByExchange: "exchange"}
+
+func (p Party) String() string {
+	var names []string
+	for _, q := range []Party{ByExecutor, ByRequester, ByExchange} {
+		if p&q != 0 {
+			names = append(names, partyNames[q])
+		}
+	}
+	return strings.Join(names, "|")
+}
+
+const (
+	ex = ByExecutor
+	rq = ByRequester
+	xc = ByExchange
+)
+
+// transitions is the state machine of MESS 1.0 sections 4.2 and 9, with the
+// guards' owners. Guards beyond who and whence (leases, fences, confirmation)
+// are the exchange's.
+//
+// A step from a state to itself is a repeated report (progress, a new
+// estimate), which only the executor makes.
+var transitions = map[Code]map[Code]Party{
+	Pending: {
+		Claimed: ex, Declined: xc, Expired: xc, Cancelled: rq, Failed: xc, Superseded: rq | xc, Delegated: xc,
+	},
+	Claimed: working(map[Code]Party{
+		Claimed: ex, Pending: xc, InProgress: ex | xc, Declined: ex,
+	}),
+	InProgress: working(map[Code]Party{
+		InProgress: ex, Pending: xc,
+	}),
+	Waiting: working(map[Code]Party{
+		Waiting: ex, InProgress: ex | xc, Claimed: ex | xc, Pending: xc, Expired: ex | xc, Declined: ex,
+	}),
+	Held: working(map[Code]Party{
+		Held: ex, InProgress: ex | xc, Claimed: ex | xc, Pending: xc, Expired: ex | xc, Declined: ex,
+	}),
+	Retrying: working(map[Code]Party{
+		Retrying: ex, InProgress: ex | xc, Pending: xc,
+	}),
+	NeedsInput: working(map[Code]Party{
+		NeedsInput: ex, InProgress: ex | xc, Claimed: ex | xc, Pending: xc, Declined: ex,
+	}),
+	NeedsConfirmation: working(map[Code]Party{
+		NeedsConfirmation: ex, InProgress: ex | xc, Claimed: ex | xc, Pending: xc, Declined: ex,
+	}),
+	Completed: {}, Partial: {}, Failed: {}, Declined: {}, Expired: {}, Cancelled: {}, Superseded: {}, Delegated: {},
+}
+
+// working adds the steps that are open from every state in which an executor
+// holds the thread.
+func working(more map[Code]Party) map[Code]Party {
+	steps := map[Code]Party{
+		Waiting: ex, Held: ex | xc, Retrying: ex, NeedsInput: ex, NeedsConfirmation: ex,
+		Completed: ex, Partial: ex, Failed: ex | xc, Expired: xc,
+		Cancelled: ex | rq, Superseded: ex | rq | xc, Delegated: ex,
+	}
+	for to, who := range more {
+		steps[to] = who
+	}
+	return steps
+}
+
+// Known reports whether c is a status that a thread can have.
+func (c Code) Known() bool { _, ok := transitions[c]; return ok }
+
+// Terminal reports whether nothing can follow c.
+func (c Code) Terminal() bool { steps, ok := transitions[c]; return ok && len(steps) == 0 }
+
+// Next lists the codes that who may move a thread to from c, sorted.
+func (c Code) Next(who Party) []Code {
+	var next []Code
+	for to, by := range transitions[c] {
+		if by&who != 0 {
+			next = append(next, to)
+		}
+	}
+	slices.Sort(next)
+	return next
+}
+
+// Step returns nil if who may move a thread from one status to the other, and
+// a *TransitionError otherwise.
+func Step(from, to Code, who Party) error {
+	if transitions[from][to]&who != 0 {
+		return nil
+	}
+	return &TransitionError{From: from, To: to, By: who, Legal: from.Next(who)}
+}
+
+// TransitionError is a step that the state machine does not have.
+type TransitionError struct {
+	From, To Code
+	By       Party
+	Legal    []Code // the steps that the same party may take from From
+}
+
+func (e *TransitionError) Error() string {
+	if len(e.Legal) == 0 {
+		return fmt.Sprintf("%s to %s: not a step the %s may take; none is open to it from %[1]s", e.From, e.To, e.By)
+	}
+	return fmt.Sprintf("%s to %s: not a step the %s may take; open to it: %s", e.From, e.To, e.By, join(e.Legal))
+}
+
+func join(codes []Code) string {
+	s := make([]string, len(codes))
+	for i, c := range codes {
+		s[i] = string(c)
+	}
+	return strings.Join(s, ", ")
+}

@@ -15,6 +15,7 @@ require (
 	github.com/rogpeppe/go-internal v1.16.0 // indirect
 	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.9 // indirect
+	github.com/warthog618/go-gpiocdev v0.9.1 // indirect
 	gobot.io/x/gobot/v2 v2.6.0 // indirect
 	golang.org/x/image v0.47.0 // indirect
 	golang.org/x/net v0.46.0 // indirect
@@ -23,5 +24,7 @@ require (
 	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
+	periph.io/x/conn/v3 v3.7.2 // indirect
+	periph.io/x/host/v3 v3.8.5 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 )

@@ -1,0 +1,183 @@
+package messkit_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/messkit/messkit/"
+
+// A layer says what one package may import beyond the standard library.
+type layer struct {
+	pure  bool     // no clock, file, network, log or goroutine
+	below []string // packages of this module; "x/*" is every folder in x
+	from  []string // modules of others
+}
+
+// The layers are the floors of the house: arrows go down only. A package that
+// is not here fails the test; "x/*" stands for every folder in x that has no
+// line of its own.
+var layers = map[string]layer{
+	// 3 roof: one binary that knows all and rules nothing.
+	"cmd/messkit": {
+		below: []string{
+			"agent", "capabilities", "drivers", "drivers/all", "exchange", "exchange/*",
+			"internal/strictyaml", "mess", "mess/messeaf",
+		},
+		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sync", "golang.org/x/term"},
+	},
+
+	// 2 actors: they do not know each other.
+	"agent": {
+		below: []string{"agent/gate", "agent/journal", "capabilities", "drivers", "internal/picture", "internal/wal", "mess"},
+		from:  []string{"gobot.io/x/gobot/v2", "golang.org/x/sync"},
+	},
+	"agent/gate":       {below: []string{"capabilities", "drivers", "mess"}, from: []string{"golang.org/x/sync"}},
+	"agent/journal":    {below: []string{"internal/wal", "mess"}, from: []string{"golang.org/x/sync"}},
+	"exchange/httpapi": {below: []string{"exchange", "exchange/keys", "mess", "mess/messeaf"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
+	"exchange/remote":  {below: []string{"mess"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
+
+	// 1 things.
+	"exchange":           {below: []string{"mess"}, from: []string{"github.com/robfig/cron/v3", "golang.org/x/sync"}},
+	"exchange/keys":      {below: []string{"exchange", "mess"}},
+	"exchange/storetest": {below: []string{"exchange", "mess"}, from: []string{"github.com/google/go-cmp"}},
+	"drivers":            {from: []string{"gobot.io/x/gobot/v2"}},
+	"drivers/all":        {below: []string{"drivers", "drivers/*"}},
+	"drivers/drivertest": {below: []string{"drivers"}},
+	"drivers/sim": {
+		below: []string{"drivers", "internal/picture"},
+		from:  []string{"gobot.io/x/gobot/v2", "golang.org/x/image", "golang.org/x/sync"},
+	},
+	"drivers/*":    {below: []string{"drivers", "internal/picture"}, from: []string{"gobot.io/x/gobot/v2"}},
+	"internal/wal": {from: []string{"golang.org/x/sync"}},
+
+	// 0 words: pure.
+	"capabilities":        {pure: true, below: []string{"internal/strictyaml", "mess"}},
+	"mess":                {pure: true, below: []string{"internal/strictyaml"}},
+	"mess/messeaf":        {pure: true, below: []string{"internal/strictyaml", "mess"}},
+	"internal/strictyaml": {pure: true, from: []string{"gopkg.in/yaml.v3"}},
+	"internal/picture":    {pure: true, from: []string{"github.com/disintegration/imaging", "golang.org/x/image"}},
+}
+
+// impure is what a pure package may not import, with all below it.
+var impure = []string{"crypto/rand", "log", "math/rand", "net", "os", "os/exec", "runtime", "syscall", "unsafe"}
+
+// clocks are the functions of package time that look at a clock.
+var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+
+func TestPackagesStandOnTheirFloors(t *testing.T) {
+	found := packages(t)
+	if len(found) == 0 {
+		t.Fatal("no packages found; the test must run in the module's root")
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(found)) {
+		l, ok := layerOf(pkg)
+		if !ok {
+			t.Errorf("%s: not in the table of layers_test.go; decide its floor and add it", pkg)
+			continue
+		}
+		for _, file := range found[pkg] {
+			checkImports(t, pkg, l, file)
+			if l.pure {
+				checkPure(t, pkg, file)
+			}
+		}
+	}
+}
+
+func layerOf(pkg string) (layer, bool) {
+	if l, ok := layers[pkg]; ok {
+		return l, true
+	}
+	l, ok := layers[path.Dir(pkg)+"/*"]
+	return l, ok
+}
+
+// packages parses every file that is not a test, by the package's folder, for
+// every operating system.
+func packages(t *testing.T) map[string][]*ast.File {
+	t.Helper()
+	found := map[string][]*ast.File{}
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return skip(name, d)
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		pkg := filepath.ToSlash(filepath.Dir(name))
+		found[pkg] = append(found[pkg], f)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// skip leaves out what is not part of the module.
+func skip(name string, d fs.DirEntry) error {
+	hidden := len(d.Name()) > 1 && strings.HasPrefix(d.Name(), ".")
+	if hidden || d.Name() == "testdata" || name == "tools" || name == "firmware-examples" {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+func checkImports(t *testing.T, pkg string, l layer, file *ast.File) {
+	t.Helper()
+	for _, spec := range file.Imports {
+		imp, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, ours := strings.CutPrefix(imp, module)
+		switch {
+		case ours && !allowed(l.below, own):
+			t.Errorf("%s imports %s, which is not below it", pkg, own)
+		case !ours && strings.Contains(strings.Split(imp, "/")[0], ".") && !slices.ContainsFunc(l.from, within(imp)):
+			t.Errorf("%s imports %s; if it must, say so in layers_test.go and in docs/decisions", pkg, imp)
+		case l.pure && slices.ContainsFunc(impure, within(imp)):
+			t.Errorf("%s imports %s, but is pure: no clock, file, network, log or goroutine", pkg, imp)
+		}
+	}
+}
+
+// allowed reports whether a list of packages holds pkg, by name or by "x/*".
+func allowed(list []string, pkg string) bool {
+	return slices.Contains(list, pkg) || slices.Contains(list, path.Dir(pkg)+"/*")
+}
+
+// within matches the path of a module, or of a folder, that imp lies in.
+func within(imp string) func(string) bool {
+	return func(outer string) bool { return imp == outer || strings.HasPrefix(imp, outer+"/") }
+}
+
+func checkPure(t *testing.T, pkg string, file *ast.File) {
+	t.Helper()
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			t.Errorf("%s starts a goroutine, but is pure", pkg)
+		case *ast.SelectorExpr:
+			x, ok := n.X.(*ast.Ident)
+			if ok && x.Name == "time" && slices.Contains(clocks, n.Sel.Name) {
+				t.Errorf("%s uses time.%s, but is pure: let the caller pass the time", pkg, n.Sel.Name)
+			}
+		}
+		return true
+	})
+}

@@ -1,0 +1,145 @@
+package wal
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Append writes records, all of them or none, and returns when they are on the
+// disk. Callers that come at the same time share one sync.
+//
+// With an error the records are not in the log, except after an error of the
+// disk (see Err), when they may be. ctx ends the wait for one's turn, not a
+// write that has begun.
+func (l *Log) Append(ctx context.Context, records ...[]byte) error {
+	e, err := newEntry(records)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.waiting = append(l.waiting, e)
+	l.mu.Unlock()
+	for {
+		select {
+		case <-e.done:
+			return e.err
+		case l.turn <- struct{}{}:
+			l.commit()
+			<-l.turn
+		case <-ctx.Done():
+			if l.withdraw(e) {
+				return ctx.Err()
+			}
+			<-e.done
+			return e.err
+		}
+	}
+}
+
+func newEntry(records [][]byte) (*entry, error) {
+	e := &entry{done: make(chan struct{})}
+	for _, r := range records {
+		if len(r) > MaxRecord {
+			return nil, fmt.Errorf("wal: a record of %d bytes is too large; at most %d", len(r), MaxRecord)
+		}
+		e.body = binary.AppendUvarint(e.body, uint64(len(r)))
+		e.body = append(e.body, r...)
+	}
+	if len(e.body) > maxFrame {
+		return nil, fmt.Errorf("wal: %d bytes at once are too many; append less than %d", len(e.body), maxFrame)
+	}
+	return e, nil
+}
+
+// withdraw takes back an entry that nobody has begun to write.
+func (l *Log) withdraw(e *entry) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.Index(l.waiting, e)
+	if i < 0 {
+		return false
+	}
+	l.waiting = slices.Delete(l.waiting, i, i+1)
+	return true
+}
+
+// commit writes what waits, as much of it as fits in one frame. The turn is
+// held.
+func (l *Log) commit() {
+	batch, body := l.take()
+	if len(batch) == 0 {
+		return
+	}
+	err := l.write(body)
+	for _, e := range batch {
+		e.err = err
+		close(e.done)
+	}
+}
+
+// take takes the entries that make up the next frame.
+func (l *Log) take() (batch []*entry, body []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for n < len(l.waiting) && (n == 0 || len(body)+len(l.waiting[n].body) <= maxFrame) {
+		body = append(body, l.waiting[n].body...)
+		n++
+	}
+	batch = slices.Clone(l.waiting[:n])
+	l.waiting = slices.Delete(l.waiting, 0, n)
+	return batch, body
+}
+
+// write puts one frame on the disk. The turn is held.
+func (l *Log) write(body []byte) error {
+	if err := l.Err(); err != nil {
+		return err
+	}
+	if len(body) == 0 {
+		return nil
+	}
+	n := int64(frameBytes + len(body))
+	if l.opts.MaxBytes > 0 && l.Size()+n > l.opts.MaxBytes {
+		return fmt.Errorf("wal: %s: %w: %d bytes, and %d are allowed", l.dir, ErrFull, l.Size(), l.opts.MaxBytes)
+	}
+	if l.seg.end > headerBytes && l.seg.end+n > l.opts.SegmentBytes {
+		if err := l.rotate(); err != nil {
+			return err
+		}
+	}
+	if err := l.seg.append(body); err != nil {
+		// After a failed sync the same descriptor must not be asked again: the
+		// kernel may have dropped the pages and report success. Only reading the
+		// file afresh tells what is there.
+		err = fmt.Errorf("wal: %s: %w; nothing more is written until the log is opened again", l.seg.path, err)
+		l.breakWith(err)
+		return err
+	}
+	l.grow(n)
+	return nil
+}
+
+// rotate begins a new segment. If that fails the log goes on being usable for
+// what still fits.
+func (l *Log) rotate() error {
+	next, err := createSegment(l.dir, l.seg.seq+1, false, l.opts.SegmentBytes)
+	if err != nil {
+		return l.doubt(fmt.Errorf("wal: %s: new segment: %w", l.dir, err))
+	}
+	old := l.seg
+	l.seg = next
+	l.grow(headerBytes)
+	return old.close()
+}
+
+// doubt breaks the log if err leaves open which segment counts.
+func (l *Log) doubt(err error) error {
+	if errors.Is(err, errUncertain) {
+		l.breakWith(err)
+	}
+	return err
+}

@@ -1,0 +1,87 @@
+package wal
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+)
+
+// Compact replaces all that is in the log with records, crash-safe: whoever
+// opens the log afterwards finds the old records or the new ones, never a mix.
+// No Append runs meanwhile, so records may be read from what the appenders
+// guard only if they do not hold that guard while they append.
+func (l *Log) Compact(ctx context.Context, records iter.Seq[[]byte]) error {
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-l.turn }()
+	if err := l.Err(); err != nil {
+		return err
+	}
+	next, err := createSegment(l.dir, l.seg.seq+1, true, l.opts.SegmentBytes, fillWith(ctx, records))
+	if err != nil {
+		return l.doubt(fmt.Errorf("wal: %s: compact: %w", l.dir, err))
+	}
+	old := l.seg
+	l.seg = next
+	l.mu.Lock()
+	l.size = next.end
+	l.mu.Unlock()
+	if err := old.close(); err != nil {
+		return fmt.Errorf("wal: %s: %w", old.path, err)
+	}
+	return l.removeBefore(next.seq)
+}
+
+// fillFrame is the size from which the records of a compacted log share a
+// frame, in bytes.
+const fillFrame = 256 << 10
+
+func fillWith(ctx context.Context, records iter.Seq[[]byte]) func(*segment) error {
+	return func(s *segment) error {
+		var body []byte
+		flush := func() error {
+			if len(body) == 0 {
+				return nil
+			}
+			err := s.put(body)
+			body = body[:0]
+			return err
+		}
+		for r := range records {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if len(r) > MaxRecord {
+				return fmt.Errorf("a record of %d bytes is too large; at most %d", len(r), MaxRecord)
+			}
+			if len(body)+len(r) > fillFrame {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+			body = append(binary.AppendUvarint(body, uint64(len(r))), r...)
+		}
+		return flush()
+	}
+}
+
+// removeBefore removes the segments that a base has superseded. Open does the
+// same for what is left after a crash.
+func (l *Log) removeBefore(base uint64) error {
+	for seq := base - 1; seq > 0; seq-- {
+		err := os.Remove(filepath.Join(l.dir, segmentName(seq)))
+		if os.IsNotExist(err) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("wal: %w", err)
+		}
+	}
+	return syncDir(l.dir)
+}

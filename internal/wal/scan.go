@@ -1,0 +1,144 @@
+package wal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
+
+// TornError is a segment that ends in the middle of a frame: the power failed
+// while it was written, before anybody was told that it is there.
+type TornError struct {
+	Offset int64 // of the torn frame, in bytes; what lies before is whole
+}
+
+func (e *TornError) Error() string {
+	return fmt.Sprintf("ends at byte %d in the middle of a frame", e.Offset)
+}
+
+// CorruptError is damage to what had been written and promised.
+type CorruptError struct {
+	Offset int64 // of the damaged frame, in bytes
+	What   string
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("byte %d: %s; restore the file from a backup, or move the log away to begin anew", e.Offset, e.What)
+}
+
+type header struct {
+	salt uint32
+	base bool
+}
+
+func parseHeader(b []byte, seq uint64) (header, error) {
+	if len(b) < headerBytes || string(b[:8]) != magic {
+		return header{}, &CorruptError{What: "not the header of a segment"}
+	}
+	if crc32.Checksum(b[:24], castagnoli) != binary.LittleEndian.Uint32(b[24:]) {
+		return header{}, &CorruptError{What: "the header's checksum is wrong"}
+	}
+	if got := binary.LittleEndian.Uint64(b[8:]); got != seq {
+		return header{}, &CorruptError{What: fmt.Sprintf("the header says segment %d, the name says %d", got, seq)}
+	}
+	flags := binary.LittleEndian.Uint32(b[20:])
+	if flags&^flagBase != 0 {
+		return header{}, &CorruptError{What: fmt.Sprintf("unknown flags %#x; a newer program has written it", flags)}
+	}
+	return header{salt: binary.LittleEndian.Uint32(b[16:]), base: flags&flagBase != 0}, nil
+}
+
+// scan calls replay with every record of a segment and returns where the next
+// frame goes. The error is a *TornError, a *CorruptError, or replay's.
+func scan(data []byte, seq uint64, replay func([]byte) error) (header, int64, error) {
+	h, err := parseHeader(data, seq)
+	if err != nil {
+		return header{}, 0, err
+	}
+	at := headerBytes
+	for at < len(data) {
+		body, ok := frame(data[at:], h.salt)
+		if !ok {
+			return h, int64(at), ending(data, at, h.salt)
+		}
+		if err := eachRecord(body, replay); err != nil {
+			return h, int64(at), located(err, at)
+		}
+		at += frameBytes + len(body)
+	}
+	return h, int64(at), nil
+}
+
+// frame returns the body of the frame at the start of b, if it is whole.
+func frame(b []byte, salt uint32) ([]byte, bool) {
+	if len(b) < frameBytes {
+		return nil, false
+	}
+	n := binary.LittleEndian.Uint32(b)
+	if n == 0 || n > maxFrame || int64(n) > int64(len(b)-frameBytes) {
+		return nil, false
+	}
+	body := b[frameBytes : frameBytes+int(n)]
+	return body, checksum(salt, body) == binary.LittleEndian.Uint32(b[4:])
+}
+
+// ending says what it means that there is no whole frame at byte at: nil where
+// only reserved room follows, torn where nothing whole follows, else damage.
+func ending(data []byte, at int, salt uint32) error {
+	rest := data[at:]
+	if len(bytes.TrimLeft(rest, "\x00")) == 0 {
+		return nil
+	}
+	// A frame is begun when the one before it is on the disk. So where a whole
+	// one follows, the one before it had been whole.
+	if next, ok := wholeFrame(rest[1:], salt); ok {
+		return &CorruptError{Offset: int64(at), What: fmt.Sprintf("the frame's checksum is wrong, and a whole frame follows at byte %d", at+1+next)}
+	}
+	return &TornError{Offset: int64(at)}
+}
+
+// maxSearch bounds how many bytes are summed up in search of a whole frame, so
+// that bytes made to look like many long frames cost no more than seconds.
+const maxSearch = 1 << 30
+
+func wholeFrame(b []byte, salt uint32) (int, bool) {
+	spent := 0
+	for i := 0; i+frameBytes < len(b) && spent < maxSearch; i++ {
+		n := binary.LittleEndian.Uint32(b[i:])
+		if n == 0 || n > maxFrame || int64(n) > int64(len(b)-i-frameBytes) {
+			continue
+		}
+		spent += int(n)
+		if _, ok := frame(b[i:], salt); ok {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+var errRecords = errors.New("the checksum is right, but the records in the frame do not fill it")
+
+// eachRecord calls replay with a copy of each record of a frame.
+func eachRecord(body []byte, replay func([]byte) error) error {
+	for len(body) > 0 {
+		n, used := binary.Uvarint(body)
+		if used <= 0 || n > uint64(len(body)-used) {
+			return errRecords
+		}
+		end := used + int(n)
+		if err := replay(bytes.Clone(body[used:end:end])); err != nil {
+			return err
+		}
+		body = body[end:]
+	}
+	return nil
+}
+
+func located(err error, at int) error {
+	if errors.Is(err, errRecords) {
+		return &CorruptError{Offset: int64(at), What: err.Error()}
+	}
+	return fmt.Errorf("record in the frame at byte %d: %w", at, err)
+}

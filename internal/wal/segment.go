@@ -1,0 +1,144 @@
+package wal
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+)
+
+// A segment's header, little endian:
+//
+//	0  magic    8 bytes
+//	8  seq      uint64, the number in its name
+//	16 salt     uint32, random
+//	20 flags    uint32, bit 0: everything before this segment is superseded
+//	24 crc32c   uint32, of bytes 0 to 23
+//
+// A frame: length uint32 of the body, crc32c uint32 of salt, length and body,
+// then the body: records, each with its length as uvarint. The salt keeps a
+// record that looks like a frame from being taken for one.
+const (
+	magic       = "messkwal"
+	headerBytes = 28
+	frameBytes  = 8
+	flagBase    = 1
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// segment is a file that is open for appending.
+type segment struct {
+	path string
+	seq  uint64
+	salt uint32
+	file *os.File
+	end  int64 // where the next frame goes
+}
+
+func segmentName(seq uint64) string { return fmt.Sprintf("%016x.wal", seq) }
+
+func appendHeader(b []byte, seq uint64, salt uint32, base bool) []byte {
+	var flags uint32
+	if base {
+		flags = flagBase
+	}
+	b = append(b, magic...)
+	b = binary.LittleEndian.AppendUint64(b, seq)
+	b = binary.LittleEndian.AppendUint32(b, salt)
+	b = binary.LittleEndian.AppendUint32(b, flags)
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
+// appendFrame appends body as a frame.
+func appendFrame(b []byte, salt uint32, body []byte) []byte {
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(body)))
+	b = binary.LittleEndian.AppendUint32(b, checksum(salt, body))
+	return append(b, body...)
+}
+
+func checksum(salt uint32, body []byte) uint32 {
+	head := binary.LittleEndian.AppendUint32(nil, salt)
+	head = binary.LittleEndian.AppendUint32(head, uint32(len(body)))
+	return crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, body)
+}
+
+// createSegment makes a segment that is there whole or not at all: it gets its
+// name when it is on the disk. fill writes what it holds from the start.
+func createSegment(dir string, seq uint64, base bool, reserve int64, fill ...func(*segment) error) (segment, error) {
+	var salt [4]byte
+	if _, err := rand.Read(salt[:]); err != nil {
+		return segment{}, err
+	}
+	s := segment{path: filepath.Join(dir, segmentName(seq)), seq: seq, salt: binary.LittleEndian.Uint32(salt[:])}
+	tmp := s.path + ".tmp"
+	f, err := os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return segment{}, err
+	}
+	s.file = f
+	if err := s.build(base, reserve, fill); err != nil {
+		return segment{}, errors.Join(err, f.Close(), os.Remove(tmp))
+	}
+	if err := os.Rename(tmp, s.path); err != nil {
+		return segment{}, errors.Join(errUncertain, err, f.Close())
+	}
+	if err := syncDir(dir); err != nil {
+		return segment{}, errors.Join(errUncertain, err, f.Close())
+	}
+	return s, nil
+}
+
+// errUncertain: a new segment may or may not be there after a crash, so what is
+// written to the old one may or may not count.
+var errUncertain = errors.New("nothing more is written until the log is opened again")
+
+func (s *segment) build(base bool, size int64, fill []func(*segment) error) error {
+	if err := reserve(s.file, size); err != nil {
+		return fmt.Errorf("reserve %d bytes: %w", size, err)
+	}
+	if _, err := s.file.WriteAt(appendHeader(nil, s.seq, s.salt, base), 0); err != nil {
+		return err
+	}
+	s.end = headerBytes
+	for _, f := range fill {
+		if err := f(s); err != nil {
+			return err
+		}
+	}
+	return s.file.Sync()
+}
+
+// append writes one frame and syncs it.
+func (s *segment) append(body []byte) error {
+	if err := s.put(body); err != nil {
+		return err
+	}
+	return s.file.Sync()
+}
+
+func (s *segment) put(body []byte) error {
+	frame := appendFrame(make([]byte, 0, frameBytes+len(body)), s.salt, body)
+	if _, err := s.file.WriteAt(frame, s.end); err != nil {
+		return err
+	}
+	s.end += int64(len(frame))
+	return nil
+}
+
+// close gives back what was reserved and not used.
+func (s *segment) close() error {
+	return errors.Join(s.file.Truncate(s.end), s.file.Close())
+}
+
+// syncDir makes the names in dir durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

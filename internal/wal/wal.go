@@ -1,0 +1,139 @@
+// Package wal is a write-ahead log: records that are on the disk when Append
+// returns, and that come back in order when the log is opened again. It knows
+// nothing of what is in them.
+//
+// On disk a log is a folder of segments. A segment is a header and a row of
+// frames; a frame is everything that was written and synced at once, under one
+// checksum. So of all that a power cut can tear, only the last frame is ever
+// torn, and nothing in it had been promised to anybody: it is cut off. A frame
+// that is damaged before a good one is damage of another kind, and Open says
+// where it is instead of guessing.
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Options of a log.
+type Options struct {
+	// SegmentBytes is the size at which a new segment is begun. It is also what
+	// is reserved on the disk for each, so that a full disk is noticed when a
+	// segment is begun and not in the middle of one.
+	SegmentBytes int64
+	// MaxBytes bounds the whole log; Append refuses with ErrFull what would go
+	// beyond. 0: no bound.
+	MaxBytes int64
+}
+
+// DefaultOptions are what Open uses.
+func DefaultOptions() Options { return Options{SegmentBytes: 4 << 20} }
+
+// MaxRecord is the largest record, in bytes.
+const MaxRecord = 16 << 20
+
+// maxFrame bounds what is written at once. A record always fits.
+const maxFrame = MaxRecord + 64
+
+// Errors of Append.
+var (
+	// ErrFull: the log would grow beyond Options.MaxBytes. Nothing was written;
+	// Compact makes room.
+	ErrFull = errors.New("full")
+	// ErrClosed: the log has been closed. Nothing was written.
+	ErrClosed = errors.New("closed")
+)
+
+// Log is an open log. Its methods may be called by many goroutines at once.
+type Log struct {
+	dir  string
+	opts Options
+	lock *os.File
+
+	// turn is held by whoever writes to the disk.
+	turn chan struct{}
+
+	// Guarded by turn.
+	seg segment // the one that is written to
+
+	mu      sync.Mutex
+	waiting []*entry
+	broken  error // why nothing can be written any more
+	size    int64 // of all segments, in bytes
+}
+
+// entry is the records of one Append on their way to the disk.
+type entry struct {
+	body []byte // encoded
+	done chan struct{}
+	err  error
+}
+
+// Open opens the log in dir, which is made if it is not there, and calls replay
+// with every record in the order in which they were appended. What replay gets
+// is its own to keep. A torn tail is cut off; damage anywhere else, and an
+// error by replay, end Open with an error.
+func Open(dir string, replay func(record []byte) error) (*Log, error) {
+	return DefaultOptions().Open(dir, replay)
+}
+
+// Open is the package's Open with options.
+func (o Options) Open(dir string, replay func(record []byte) error) (*Log, error) {
+	if o.SegmentBytes < headerBytes {
+		return nil, fmt.Errorf("wal: segments of %d bytes hold nothing; use %d or more", o.SegmentBytes, 4096)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("wal: %w", err)
+	}
+	lock, err := lockDir(filepath.Join(dir, "lock"))
+	if err != nil {
+		return nil, fmt.Errorf("wal: %s: %w", dir, err)
+	}
+	l := &Log{dir: dir, opts: o, lock: lock, turn: make(chan struct{}, 1)}
+	if err := l.load(replay); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return l, nil
+}
+
+// Size is how much room the log takes, in bytes, without what is reserved.
+func (l *Log) Size() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.size
+}
+
+// Err tells why nothing can be written any more, or nil. After an error of the
+// disk nobody knows what is on it; open the log again, which looks.
+func (l *Log) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.broken
+}
+
+// Close waits for what is being written, and gives the folder free for others.
+func (l *Log) Close() error {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	if errors.Is(l.Err(), ErrClosed) {
+		return nil
+	}
+	l.breakWith(fmt.Errorf("wal: %s: %w", l.dir, ErrClosed))
+	return errors.Join(l.seg.close(), l.lock.Close())
+}
+
+// breakWith makes every later Append fail with err.
+func (l *Log) breakWith(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.broken = err
+}
+
+func (l *Log) grow(n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.size += n
+}

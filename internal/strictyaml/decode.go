@@ -1,0 +1,411 @@
+package strictyaml
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Config is what a configuration file may cost.
+var Config = Limits{Bytes: 1 << 20, Apart: 1 << 20, Depth: 32, Keys: 1000}
+
+// Decode reads a configuration in YAML into out, a pointer to a struct, over
+// what is in it. Fields are known by their `yaml:"name"` tags. Unknown keys and
+// values of the wrong kind are told all at once, as Problems with file, line
+// and path. What has a method Validate() error is validated when it is read;
+// an error of it (or each, if joined) that begins with "key: " is told at that
+// key's line.
+func Decode(file string, data []byte, out any) error {
+	docs, err := Parse(data, Config)
+	if err != nil {
+		return inFile(file, err)
+	}
+	if len(docs) > 1 {
+		return Problems{{File: file, Line: docs[1].Line, Text: "a second document begins here; put all in one"}}
+	}
+	root := &Value{Kind: Map}
+	if len(docs) == 1 {
+		root = docs[0]
+	}
+	return Node{root, file, ""}.Decode(out)
+}
+
+func inFile(file string, err error) error {
+	if ps, ok := errors.AsType[Problems](err); ok {
+		for i := range ps {
+			ps[i].File = file
+		}
+		return ps
+	}
+	return err
+}
+
+// Node is a part of a configuration that is decoded later, by the package that
+// knows it. A field of this type takes any value.
+type Node struct {
+	value *Value
+	file  string
+	path  string
+}
+
+// IsZero reports whether nothing was written there.
+func (n Node) IsZero() bool { return n.value == nil }
+
+// Line is where the node starts, 0 if it is nowhere.
+func (n Node) Line() int {
+	if n.value == nil {
+		return 0
+	}
+	return n.value.Line
+}
+
+// Problem makes a problem of this place, or of one of its keys.
+func (n Node) Problem(key, format string, args ...any) Problem {
+	p := Problem{File: n.file, Line: n.Line(), Path: n.path, Text: fmt.Sprintf(format, args...)}
+	if n.value != nil && key != "" {
+		if _, line := pair(n.value, key); line > 0 {
+			p.Line = line
+		}
+	}
+	p.Path = join(p.Path, key)
+	return p
+}
+
+// Keys lists the keys of a mapping, in the order written.
+func (n Node) Keys() []string {
+	if n.value == nil {
+		return nil
+	}
+	keys := make([]string, len(n.value.Pairs))
+	for i, p := range n.value.Pairs {
+		keys[i] = p.Key
+	}
+	return keys
+}
+
+// Without returns the node with some keys taken out, which somebody else has
+// read.
+func (n Node) Without(keys ...string) Node {
+	if n.value == nil {
+		return n
+	}
+	v := *n.value
+	v.Pairs = slices.DeleteFunc(slices.Clone(v.Pairs), func(p Pair) bool { return slices.Contains(keys, p.Key) })
+	n.value = &v
+	return n
+}
+
+// Decode reads the node into out, over what is in it, as the function Decode
+// does. A node that is not there leaves out as it is, and is validated.
+func (n Node) Decode(out any) error {
+	d := &decoder{file: n.file}
+	v := n.value
+	if v == nil {
+		v = &Value{Kind: Map}
+	}
+	d.into(reflect.ValueOf(out).Elem(), v, n.path)
+	return d.problems.Err()
+}
+
+// From makes the Node of a value that was made by a program.
+func From(v *Value, path string) Node { return Node{value: v, path: path} }
+
+type decoder struct {
+	file     string
+	problems Problems
+}
+
+func (d *decoder) fail(line int, path, format string, args ...any) {
+	d.problems = append(d.problems, Problem{File: d.file, Line: line, Path: path, Text: fmt.Sprintf(format, args...)})
+}
+
+func join(path, key string) string {
+	if path == "" || key == "" {
+		return path + key
+	}
+	return path + "." + key
+}
+
+var durationType = reflect.TypeFor[time.Duration]()
+
+// into reads v into out. Null leaves it as it is.
+func (d *decoder) into(out reflect.Value, v *Value, path string) {
+	if out.Type() == reflect.TypeFor[Node]() {
+		out.Set(reflect.ValueOf(Node{v, d.file, path}))
+		return
+	}
+	if v.Kind == Null {
+		return
+	}
+	before := len(d.problems)
+	switch {
+	case out.Type() == durationType:
+		d.duration(out, v, path)
+	case reflect.PointerTo(out.Type()).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
+		d.text(out, v, path)
+	default:
+		d.kind(out, v, path)
+	}
+	if len(d.problems) == before {
+		d.validate(out, v, path)
+	}
+}
+
+func (d *decoder) kind(out reflect.Value, v *Value, path string) {
+	switch out.Kind() {
+	case reflect.Pointer:
+		if out.IsNil() {
+			out.Set(reflect.New(out.Type().Elem()))
+		}
+		d.into(out.Elem(), v, path)
+	case reflect.Struct:
+		d.fields(out, v, path)
+	case reflect.Map:
+		d.entries(out, v, path)
+	case reflect.Slice:
+		d.items(out, v, path)
+	case reflect.Interface:
+		out.Set(reflect.ValueOf(v.plain()))
+	default:
+		d.scalar(out, v, path)
+	}
+}
+
+// plain is a value as Go has it: string, bool, float64, []any, map[string]any.
+func (v *Value) plain() any {
+	switch v.Kind {
+	case Bool:
+		return v.Text == "true"
+	case Number:
+		f, _ := strconv.ParseFloat(v.Text, 64) // in range: the parser has looked
+		return f
+	case String:
+		return v.Text
+	case List:
+		list := make([]any, len(v.List))
+		for i, one := range v.List {
+			list[i] = one.plain()
+		}
+		return list
+	case Map:
+		m := make(map[string]any, len(v.Pairs))
+		for _, p := range v.Pairs {
+			m[p.Key] = p.Value.plain()
+		}
+		return m
+	}
+	return nil
+}
+
+// want notes a problem unless v is of the kind, and reports whether it is.
+func (d *decoder) want(v *Value, kind Kind, path string) bool {
+	if v.Kind != kind {
+		d.fail(v.Line, path, "is %s; write %s", v.Kind, kind)
+	}
+	return v.Kind == kind
+}
+
+func (d *decoder) fields(out reflect.Value, v *Value, path string) {
+	if !d.want(v, Map, path) {
+		return
+	}
+	known := fieldsOf(out.Type())
+	for _, p := range v.Pairs {
+		i := slices.IndexFunc(known, func(f field) bool { return f.name == p.Key })
+		if i < 0 {
+			d.fail(p.Line, join(path, p.Key), "unknown key%s; known keys: %s", suggest(p.Key, known), names(known))
+			continue
+		}
+		d.into(out.FieldByIndex(known[i].index), p.Value, join(path, p.Key))
+	}
+}
+
+func (d *decoder) entries(out reflect.Value, v *Value, path string) {
+	if !d.want(v, Map, path) {
+		return
+	}
+	if out.IsNil() {
+		out.Set(reflect.MakeMapWithSize(out.Type(), len(v.Pairs)))
+	}
+	for _, p := range v.Pairs {
+		one := reflect.New(out.Type().Elem()).Elem()
+		d.into(one, p.Value, join(path, p.Key))
+		out.SetMapIndex(reflect.ValueOf(p.Key).Convert(out.Type().Key()), one)
+	}
+}
+
+// items takes a single text where a list of texts is wanted.
+func (d *decoder) items(out reflect.Value, v *Value, path string) {
+	list := v.List
+	if v.Kind == String && out.Type().Elem().Kind() == reflect.String {
+		list = []*Value{v}
+	} else if !d.want(v, List, path) {
+		return
+	}
+	s := reflect.MakeSlice(out.Type(), len(list), len(list))
+	for i, one := range list {
+		d.into(s.Index(i), one, fmt.Sprintf("%s[%d]", path, i))
+	}
+	out.Set(s)
+}
+
+func (d *decoder) duration(out reflect.Value, v *Value, path string) {
+	t, err := time.ParseDuration(v.Text)
+	switch {
+	case v.Kind == Number && v.Text != "0":
+		d.fail(v.Line, path, "%s has no unit; write %ss for seconds", v.Text, v.Text)
+	case v.Kind == Number:
+	case err != nil || v.Kind != String:
+		d.fail(v.Line, path, "%q is not a duration; write it like 90s, 10m or 2h30m", v.Text)
+	case t < 0:
+		d.fail(v.Line, path, "%s is negative; write a duration of 0 or more", v.Text)
+	}
+	out.SetInt(int64(t))
+}
+
+func (d *decoder) text(out reflect.Value, v *Value, path string) {
+	if v.Kind == List || v.Kind == Map {
+		d.fail(v.Line, path, "is %s; write text", v.Kind)
+		return
+	}
+	if err := out.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(v.Text)); err != nil {
+		d.fail(v.Line, path, "%v", err)
+	}
+}
+
+func (d *decoder) scalar(out reflect.Value, v *Value, path string) {
+	switch out.Kind() {
+	case reflect.String:
+		if v.Kind != String && v.Kind != Number { // 1234 is a fine name
+			d.want(v, String, path)
+			return
+		}
+		out.SetString(v.Text)
+	case reflect.Bool:
+		if d.want(v, Bool, path) {
+			out.SetBool(v.Text == "true")
+		}
+	default:
+		if d.want(v, Number, path) {
+			d.number(out, v, path)
+		}
+	}
+}
+
+func (d *decoder) number(out reflect.Value, v *Value, path string) {
+	switch {
+	case out.CanInt():
+		i, err := strconv.ParseInt(v.Text, 10, out.Type().Bits())
+		d.numeric(v, path, "a whole number", err)
+		out.SetInt(i)
+	case out.CanUint():
+		u, err := strconv.ParseUint(v.Text, 10, out.Type().Bits())
+		d.numeric(v, path, "a whole number of 0 or more", err)
+		out.SetUint(u)
+	case out.CanFloat():
+		f, err := strconv.ParseFloat(v.Text, out.Type().Bits())
+		d.numeric(v, path, "a number", err)
+		out.SetFloat(f)
+	default:
+		panic("strictyaml: a configuration has a field of type " + out.Type().String())
+	}
+}
+
+func (d *decoder) numeric(v *Value, path, want string, err error) {
+	if errors.Is(err, strconv.ErrRange) {
+		d.fail(v.Line, path, "%s is too large; write a smaller number", v.Text)
+	} else if err != nil {
+		d.fail(v.Line, path, "%s is not %s; write one", v.Text, want)
+	}
+}
+
+// validate asks what was read whether it can be.
+func (d *decoder) validate(out reflect.Value, v *Value, path string) {
+	val, ok := out.Addr().Interface().(interface{ Validate() error })
+	if !ok || out.Kind() == reflect.Pointer {
+		return
+	}
+	for _, err := range split(val.Validate()) {
+		key, text, ok := strings.Cut(err.Error(), ": ")
+		if ok && !strings.ContainsAny(key, " \"'") {
+			p := Problems{{File: d.file, Path: key, Text: text}}.Locate(v)[0]
+			p.Path = join(path, key)
+			d.problems = append(d.problems, p)
+			continue
+		}
+		d.fail(v.Line, path, "%v", err)
+	}
+}
+
+func split(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if j, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, e := range j.Unwrap() {
+			all = append(all, split(e)...)
+		}
+		return all
+	}
+	return []error{err}
+}
+
+type field struct {
+	name  string
+	index []int
+}
+
+// fieldsOf lists the fields with a name; those of an embedded struct count as
+// the outer one's.
+func fieldsOf(t reflect.Type) []field {
+	var fields []field
+	for _, f := range reflect.VisibleFields(t) {
+		if name := f.Tag.Get("yaml"); name != "" && name != "-" && f.IsExported() {
+			fields = append(fields, field{name, f.Index})
+		}
+	}
+	return fields
+}
+
+func names(fields []field) string {
+	list := make([]string, len(fields))
+	for i, f := range fields {
+		list[i] = f.name
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+// suggest names the known key that a slip would explain.
+func suggest(key string, known []field) string {
+	for _, f := range known {
+		if f.name != key && slip(key, f.name) {
+			return fmt.Sprintf(" (did you mean %s?)", f.name)
+		}
+	}
+	return ""
+}
+
+// slip reports whether one letter more, less, other or swapped makes b of a.
+func slip(a, b string) bool {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	a, b = a[i:], b[i:]
+	switch len(a) - len(b) {
+	case 1:
+		return a[1:] == b
+	case -1:
+		return a == b[1:]
+	case 0:
+		return a != "" && (a[1:] == b[1:] || len(a) > 1 && a[0] == b[1] && a[1] == b[0] && a[2:] == b[2:])
+	}
+	return false
+}

@@ -1,0 +1,126 @@
+package strictyaml
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+)
+
+// jsonReader reads JSON token by token, so that a deep or long text is refused
+// where it goes too far.
+type jsonReader struct {
+	limits Limits
+	data   []byte
+	dec    *json.Decoder
+	line   int // of offset at
+	at     int64
+}
+
+func (l Limits) json(data []byte) (*Value, error) {
+	r := &jsonReader{limits: l, data: data, dec: json.NewDecoder(bytes.NewReader(data)), line: 1}
+	r.dec.UseNumber()
+	v, err := r.value(0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, problem(r.here(), "there is more after the end of the JSON text; send one at a time")
+	}
+	return v, nil
+}
+
+// here is the line of what was read last.
+func (r *jsonReader) here() int {
+	if at := r.dec.InputOffset(); at > r.at {
+		r.line += bytes.Count(r.data[r.at:at], []byte("\n"))
+		r.at = at
+	}
+	return r.line
+}
+
+func (r *jsonReader) token() (json.Token, error) {
+	t, err := r.dec.Token()
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, problem(r.here(), "not JSON: it ends too early; is it cut off?")
+	}
+	if err != nil {
+		return nil, problem(r.here(), "not JSON: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return t, nil
+}
+
+func (r *jsonReader) value(depth int) (*Value, error) {
+	t, err := r.token()
+	if err != nil {
+		return nil, err
+	}
+	v := &Value{Line: r.here()}
+	switch t := t.(type) {
+	case nil:
+	case bool:
+		*v = *Truth(t)
+		v.Line = r.line
+	case json.Number:
+		if !inRange(t.String()) {
+			return nil, problem(v.Line, "the number %.40s is out of range; put it in quotes if it is text", t)
+		}
+		v.Kind, v.Text = Number, t.String()
+	case string:
+		if strings.Contains(t, "\x00") {
+			return nil, problem(v.Line, "a NUL character; this is not text")
+		}
+		v.Kind, v.Text = String, t
+	case json.Delim:
+		if depth >= r.limits.Depth {
+			return nil, problem(v.Line, "nested more than %d deep; make it flatter", r.limits.Depth)
+		}
+		if t == '[' {
+			return v, r.list(v, depth)
+		}
+		return v, r.mapping(v, depth)
+	}
+	return v, nil
+}
+
+func (r *jsonReader) list(v *Value, depth int) error {
+	v.Kind, v.List = List, []*Value{}
+	for r.dec.More() {
+		one, err := r.value(depth + 1)
+		if err != nil {
+			return err
+		}
+		v.List = append(v.List, one)
+	}
+	_, err := r.token()
+	return err
+}
+
+func (r *jsonReader) mapping(v *Value, depth int) error {
+	v.Kind = Map
+	seen := map[string]bool{}
+	for r.dec.More() {
+		t, err := r.token()
+		if err != nil {
+			return err
+		}
+		key, line := t.(string), r.here() // the decoder gives nothing else here
+		switch {
+		case seen[key]:
+			return problem(line, "%q is here twice; keep one", key)
+		case len(seen) == r.limits.Keys:
+			return problem(line, "a mapping with more than %d keys; make it smaller", r.limits.Keys)
+		case strings.Contains(key, "\x00"):
+			return problem(line, "a NUL character; this is not text")
+		}
+		seen[key] = true
+		one, err := r.value(depth + 1)
+		if err != nil {
+			return err
+		}
+		v.Pairs = append(v.Pairs, Pair{Key: key, Line: line, Value: one})
+	}
+	_, err := r.token()
+	return err
+}

@@ -1,0 +1,143 @@
+package strictyaml
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"gopkg.in/yaml.v3"
+)
+
+// YAML prints documents, each with its end where there are several. Text that
+// some reader could take for something else (no, 12:30, 2026-01-31) is put in
+// quotes; text of several lines becomes a block.
+func YAML(docs ...*Value) ([]byte, error) {
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	for _, d := range docs {
+		if err := enc.Encode(d.node()); err != nil {
+			return nil, err
+		}
+	}
+	err := enc.Close()
+	return b.Bytes(), err
+}
+
+func (v *Value) node() *yaml.Node {
+	switch v.Kind {
+	case Null:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
+	case Bool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: v.Text}
+	case Number:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: v.Text}
+	case String:
+		return text(v.Text)
+	case List:
+		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		for _, one := range v.List {
+			n.Content = append(n.Content, one.node())
+		}
+		if len(v.List) == 0 {
+			n.Style = yaml.FlowStyle
+		}
+		return n
+	}
+	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	for _, p := range v.Pairs {
+		n.Content = append(n.Content, text(p.Key), p.Value.node())
+	}
+	if len(v.Pairs) == 0 {
+		n.Style = yaml.FlowStyle
+	}
+	return n
+}
+
+func text(s string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
+	switch {
+	case strings.Contains(s, "\n") && blockSafe(s):
+		n.Style = yaml.LiteralStyle
+	case ambiguous(s):
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	return n
+}
+
+// blockSafe reports whether a block scalar gives s back exactly: no line begins
+// or ends with a space, and every character can be seen.
+func blockSafe(s string) bool {
+	for line := range strings.SplitSeq(s, "\n") {
+		if strings.HasPrefix(line, " ") || strings.HasSuffix(line, " ") {
+			return false
+		}
+	}
+	if strings.HasPrefix(s, "\n") || strings.HasSuffix(s, "\n\n") {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '\n' && (!unicode.IsPrint(r) || r == '\u0085' || r == '\u2028' || r == '\u2029' || r == '\ufeff')
+	})
+}
+
+// looksLike is text that YAML 1.1 or 1.2 reads as a number, a truth value, a
+// date, a merge or nothing.
+var looksLike = regexp.MustCompile(`(?i)^(y|n|yes|no|on|off|true|false|null|nil|~|<<|=|[-+.]?[0-9][-+0-9a-fox_.,:eT tz]*|[-+]?\.(inf|nan))$`)
+
+// maxLooksLike is longer than any number or date that somebody writes.
+const maxLooksLike = 64
+
+func ambiguous(s string) bool {
+	return s == "" || len(s) < maxLooksLike && looksLike.MatchString(s) ||
+		strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == '\ufeff' })
+}
+
+// JSON prints a value on one line.
+func JSON(v *Value) []byte {
+	var b bytes.Buffer
+	v.json(&b)
+	return b.Bytes()
+}
+
+func (v *Value) json(b *bytes.Buffer) {
+	switch v.Kind {
+	case Null:
+		b.WriteString("null")
+	case Bool, Number:
+		b.WriteString(v.Text)
+	case String:
+		quote(b, v.Text)
+	case List:
+		b.WriteByte('[')
+		for i, one := range v.List {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			one.json(b)
+		}
+		b.WriteByte(']')
+	case Map:
+		b.WriteByte('{')
+		for i, p := range v.Pairs {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			quote(b, p.Key)
+			b.WriteByte(':')
+			p.Value.json(b)
+		}
+		b.WriteByte('}')
+	}
+}
+
+// quote writes s as a JSON string. A string always can be: the encoder replaces
+// what is not UTF-8.
+func quote(b *bytes.Buffer, s string) {
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s)
+	b.Truncate(b.Len() - 1) // the encoder ends every value with a newline
+}

@@ -1,0 +1,122 @@
+package strictyaml
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Problem is one thing that is wrong with a document.
+type Problem struct {
+	File string // "" where the text came from no file
+	Line int    // from 1; 0 if it is about the whole, or not known
+	Path string // devices.porch-lamp.pin, [0].request.intent; "" for the whole
+	Text string // what is wrong; what to do
+}
+
+func (p Problem) Error() string {
+	var b strings.Builder
+	switch {
+	case p.File != "" && p.Line > 0:
+		fmt.Fprintf(&b, "%s:%d: ", p.File, p.Line)
+	case p.File != "":
+		fmt.Fprintf(&b, "%s: ", p.File)
+	case p.Line > 0:
+		fmt.Fprintf(&b, "line %d: ", p.Line)
+	}
+	if p.Path != "" {
+		b.WriteString(p.Path + ": ")
+	}
+	b.WriteString(p.Text)
+	return b.String()
+}
+
+// Problems are all that is wrong with a document, a line each.
+type Problems []Problem
+
+// maxShown is how many problems are printed: a person mends the first ones and
+// looks again.
+const maxShown = 50
+
+func (p Problems) Error() string {
+	lines := make([]string, 0, min(len(p), maxShown)+1)
+	for i, one := range p {
+		if i == maxShown {
+			lines = append(lines, fmt.Sprintf("and %d more", len(p)-maxShown))
+			break
+		}
+		lines = append(lines, one.Error())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Err returns p, in the order of the lines, as an error; nil if there are none.
+func (p Problems) Err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(p, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
+	return p
+}
+
+// problem makes the error of a document that is wrong as a whole.
+func problem(line int, format string, args ...any) error {
+	return Problems{{Line: line, Text: fmt.Sprintf(format, args...)}}
+}
+
+// Locate returns p with the lines of the values that the paths lead to, as far
+// as they lead.
+func (p Problems) Locate(root *Value) Problems {
+	for i := range p {
+		if p[i].Line == 0 {
+			p[i].Line = lineOf(root, p[i].Path)
+		}
+	}
+	return p
+}
+
+// lineOf follows a path such as [0].request.context[2].image.
+func lineOf(v *Value, path string) int {
+	line := v.Line
+	for path != "" && v != nil {
+		path = strings.TrimPrefix(path, ".")
+		if rest, ok := strings.CutPrefix(path, "["); ok {
+			v, path = item(v, rest)
+		} else {
+			end := strings.IndexAny(path, ".[")
+			if end < 0 {
+				end = len(path)
+			}
+			var at int
+			v, at = pair(v, path[:end])
+			line, path = max(line, at), path[end:]
+			continue
+		}
+		if v != nil {
+			line = v.Line
+		}
+	}
+	return line
+}
+
+func item(v *Value, rest string) (*Value, string) {
+	var i int
+	end := strings.IndexByte(rest, ']')
+	if end < 0 {
+		return nil, ""
+	}
+	if _, err := fmt.Sscanf(rest[:end], "%d", &i); err != nil || i < 0 || i >= len(v.List) {
+		return nil, ""
+	}
+	return v.List[i], rest[end+1:]
+}
+
+func pair(v *Value, key string) (*Value, int) {
+	for _, p := range v.Pairs {
+		if p.Key == key {
+			return p.Value, p.Line
+		}
+	}
+	return nil, 0
+}

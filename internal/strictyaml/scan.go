@@ -1,0 +1,89 @@
+package strictyaml
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// Limits of a document.
+type Limits struct {
+	Bytes int // of the whole
+	Apart int // bytes of the whole without its data URIs
+	Depth int // levels of lists and mappings in each other
+	Keys  int // keys of one mapping
+}
+
+// Message is what a message may cost (64 KB apart from data URIs, which have a
+// limit of their own): reading it takes some milliseconds and megabytes.
+var Message = Limits{Bytes: 10 << 20, Apart: 64 << 10, Depth: 32, Keys: 1000}
+
+var (
+	byteOrderMark = []byte("\xef\xbb\xbf")
+	dataURI       = []byte("data:")
+	base64Mark    = []byte(";base64,")
+)
+
+// check looks through data once, before a parser sees it, and returns it
+// without a byte order mark.
+func (l Limits) check(data []byte) ([]byte, error) {
+	if len(data) > l.Bytes {
+		return nil, problem(0, "%d bytes are too many; the limit is %d", len(data), l.Bytes)
+	}
+	data = bytes.TrimPrefix(data, byteOrderMark)
+	if i := bytes.IndexByte(data, 0); i >= 0 {
+		return nil, problem(lineAt(data, i), "a NUL byte; this is not text")
+	}
+	if !utf8.Valid(data) {
+		return nil, problem(lineAt(data, invalidAt(data)), "not UTF-8; save it as UTF-8")
+	}
+	if n := len(data) - inDataURIs(data); n > l.Apart {
+		return nil, problem(0, "%d bytes apart from data URIs are too many; the limit is %d: attach files instead", n, l.Apart)
+	}
+	return data, nil
+}
+
+func lineAt(data []byte, i int) int { return bytes.Count(data[:i], []byte("\n")) + 1 }
+
+func invalidAt(data []byte) int {
+	for i := 0; i < len(data); {
+		r, n := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return len(data)
+}
+
+// maxMediaType is how far behind data: the mark ;base64, is looked for.
+const maxMediaType = 128
+
+// inDataURIs counts the bytes of base64 in data URIs.
+func inDataURIs(data []byte) int {
+	total := 0
+	for {
+		i := bytes.Index(data, dataURI)
+		if i < 0 {
+			return total
+		}
+		data = data[i+len(dataURI):]
+		head := data[:min(len(data), maxMediaType)]
+		j := bytes.Index(head, base64Mark)
+		if j < 0 {
+			continue
+		}
+		data = data[j+len(base64Mark):]
+		n := 0
+		for n < len(data) && isBase64(data[n]) {
+			n++
+		}
+		total += n
+		data = data[n:]
+	}
+}
+
+// isBase64 takes the backslash too: some write JSON with \/.
+func isBase64(c byte) bool {
+	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' ||
+		c == '+' || c == '/' || c == '=' || c == '-' || c == '_' || c == '\\'
+}

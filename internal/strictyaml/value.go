@@ -1,0 +1,73 @@
+// Package strictyaml reads YAML and JSON that comes from outside into a plain
+// tree with line numbers, prints such trees, and decodes configuration files
+// over their defaults. It refuses what makes YAML surprising or costly:
+// anchors, aliases, tags, merge keys, duplicate keys, deep nesting.
+//
+// It is the only place that knows of a YAML library. It knows nothing of
+// messages, devices or files.
+package strictyaml
+
+// Kind is what a Value is.
+type Kind uint8
+
+// The kinds of values: those of JSON.
+const (
+	Null Kind = iota
+	Bool
+	Number
+	String
+	List
+	Map
+)
+
+// kindNames are for error messages.
+var kindNames = [...]string{"nothing", "true or false", "a number", "text", "a list", "a mapping"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// Value is one value of a document.
+type Value struct {
+	Kind  Kind
+	Text  string   // Bool: true or false; Number: as written, in JSON's grammar; String: the text
+	List  []*Value // List
+	Pairs []Pair   // Map, in the order written
+	Line  int      // where it starts, from 1; 0 if it was not read from a document
+}
+
+// Pair is one key of a Map and its value.
+type Pair struct {
+	Key   string
+	Line  int
+	Value *Value
+}
+
+// Get returns the value of a key of a Map, nil if there is none.
+func (v *Value) Get(key string) *Value {
+	for _, p := range v.Pairs {
+		if p.Key == key {
+			return p.Value
+		}
+	}
+	return nil
+}
+
+// Text values made from Go.
+
+// Str returns a String.
+func Str(s string) *Value { return &Value{Kind: String, Text: s} }
+
+// Num returns a Number; s must be in JSON's grammar.
+func Num(s string) *Value { return &Value{Kind: Number, Text: s} }
+
+// Truth returns a Bool.
+func Truth(b bool) *Value {
+	if b {
+		return &Value{Kind: Bool, Text: "true"}
+	}
+	return &Value{Kind: Bool, Text: "false"}
+}
+
+// Add appends a pair to a Map.
+func (v *Value) Add(key string, value *Value) {
+	v.Pairs = append(v.Pairs, Pair{Key: key, Value: value})
+}

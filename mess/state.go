@@ -155,3 +155,13 @@ func join(codes []Code) string {
 	}
 	return strings.Join(s, ", ")
 }
+
+// codes lists every status code, sorted.
+func codes() []Code {
+	all := []Code{Received}
+	for c := range transitions {
+		all = append(all, c)
+	}
+	slices.Sort(all)
+	return all
+}

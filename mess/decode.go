@@ -1,0 +1,226 @@
+package mess
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// Problem is one thing that is wrong with a message: a path such as
+// [0].request.constraints.timing.urgency, and a line where there was a text.
+type Problem = strictyaml.Problem
+
+// Problems are all that is wrong with a message.
+type Problems = strictyaml.Problems
+
+// node is a value of a document.
+type node = strictyaml.Value
+
+// short is a type that has forms other than a plain mapping.
+type short interface {
+	read(d *decoder, n *node, path string)
+	write() *node
+}
+
+// decoder reads values into the types of this package by their `mess` tags, and
+// notes what does not fit.
+type decoder struct {
+	problems Problems
+}
+
+func (d *decoder) fail(n *node, path, format string, args ...any) {
+	d.problems = append(d.problems, Problem{Line: n.Line, Path: path, Text: fmt.Sprintf(format, args...)})
+}
+
+// want notes a problem unless n is of the kind.
+func (d *decoder) want(n *node, kind strictyaml.Kind, path string) bool {
+	if n.Kind != kind {
+		d.fail(n, path, "is %s; write %s", n.Kind, kind)
+	}
+	return n.Kind == kind
+}
+
+// into reads n into v. Null is as if it were not there.
+func (d *decoder) into(v reflect.Value, n *node, path string) {
+	if n.Kind == strictyaml.Null {
+		return
+	}
+	if s, ok := v.Addr().Interface().(short); ok {
+		s.read(d, n, path)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			v.Set(reflect.New(v.Type().Elem()))
+		}
+		d.into(v.Elem(), n, path)
+	case reflect.Struct:
+		d.fields(v, n, path)
+	case reflect.Slice:
+		d.items(v, n, path)
+	case reflect.Interface:
+		v.Set(reflect.ValueOf(plain(n)))
+	default:
+		d.scalar(v, n, path)
+	}
+}
+
+// fields reads a mapping; keys that are not known go to the field tagged "*".
+func (d *decoder) fields(v reflect.Value, n *node, path string) {
+	if !d.want(n, strictyaml.Map, path) {
+		return
+	}
+	t := typeOf(v.Type())
+	var extra Object
+	for _, p := range n.Pairs {
+		at := path + "." + p.Key
+		if path == "" {
+			at = p.Key
+		}
+		if i, ok := t.byName[p.Key]; ok {
+			d.into(v.Field(i), p.Value, at)
+		} else {
+			extra = append(extra, Field{p.Key, plain(p.Value)})
+		}
+	}
+	if t.extra >= 0 && extra != nil {
+		v.Field(t.extra).Set(reflect.ValueOf(extra))
+	}
+}
+
+// items reads a list; one value stands for a list of one.
+func (d *decoder) items(v reflect.Value, n *node, path string) {
+	list := n.List
+	switch n.Kind {
+	case strictyaml.List:
+	case strictyaml.Map:
+		if v.Type().Elem().Kind() != reflect.Struct {
+			d.want(n, strictyaml.List, path)
+			return
+		}
+		list = []*node{n}
+	default:
+		list = []*node{n}
+	}
+	s := reflect.MakeSlice(v.Type(), len(list), len(list))
+	for i, one := range list {
+		d.into(s.Index(i), one, fmt.Sprintf("%s[%d]", path, i))
+	}
+	v.Set(s)
+}
+
+func (d *decoder) scalar(v reflect.Value, n *node, path string) {
+	switch v.Kind() {
+	case reflect.String:
+		d.text(v, n, path)
+	case reflect.Bool:
+		if d.want(n, strictyaml.Bool, path) { // strict: "yes" confirms nothing
+			v.SetBool(n.Text == "true")
+		}
+	case reflect.Int64:
+		if d.want(n, strictyaml.Number, path) {
+			i, err := strconv.ParseInt(n.Text, 10, 64)
+			d.whole(n, path, err)
+			v.SetInt(i)
+		}
+	case reflect.Uint64:
+		if d.want(n, strictyaml.Number, path) {
+			u, err := strconv.ParseUint(n.Text, 10, 64)
+			d.whole(n, path, err)
+			v.SetUint(u)
+		}
+	case reflect.Float64:
+		if d.want(n, strictyaml.Number, path) {
+			f, _ := strconv.ParseFloat(n.Text, 64) // in range: the parser has looked
+			v.SetFloat(f)
+		}
+	default:
+		panic("mess: a field of type " + v.Type().String())
+	}
+}
+
+func (d *decoder) whole(n *node, path string, err error) {
+	if err != nil {
+		d.fail(n, path, "%s is not a whole number that fits; write one", n.Text)
+	}
+}
+
+// text takes a number as it was written: id: 42.
+func (d *decoder) text(v reflect.Value, n *node, path string) {
+	if n.Kind != strictyaml.Number && !d.want(n, strictyaml.String, path) {
+		return
+	}
+	s := n.Text
+	if v.Type() == reflect.TypeFor[Code]() {
+		if c, err := ParseCode(s); err == nil {
+			s = string(c)
+		}
+	}
+	v.SetString(s)
+}
+
+// plain is n as a value without a type of its own.
+func plain(n *node) any {
+	switch n.Kind {
+	case strictyaml.Bool:
+		return n.Text == "true"
+	case strictyaml.Number:
+		return Number(n.Text)
+	case strictyaml.String:
+		return n.Text
+	case strictyaml.List:
+		list := make([]any, len(n.List))
+		for i, one := range n.List {
+			list[i] = plain(one)
+		}
+		return list
+	case strictyaml.Map:
+		return object(n)
+	}
+	return nil
+}
+
+func object(n *node) Object {
+	o := make(Object, len(n.Pairs))
+	for i, p := range n.Pairs {
+		o[i] = Field{p.Key, plain(p.Value)}
+	}
+	return o
+}
+
+// layout is what the tags of a type say.
+type layout struct {
+	fields []int // in order, without extra
+	names  []string
+	byName map[string]int
+	extra  int // index of the field tagged "*", -1 if there is none
+}
+
+var layouts sync.Map // of reflect.Type to *layout
+
+func typeOf(t reflect.Type) *layout {
+	if l, ok := layouts.Load(t); ok {
+		return l.(*layout)
+	}
+	l := &layout{byName: map[string]int{}, extra: -1}
+	for i := range t.NumField() {
+		switch name := t.Field(i).Tag.Get("mess"); name {
+		case "", "-":
+		case "*":
+			l.extra = i
+		default:
+			l.fields, l.names = append(l.fields, i), append(l.names, name)
+			l.byName[name] = i
+		}
+	}
+	if i := slices.Index(l.names, "response_hint"); i >= 0 {
+		l.byName["response_hints"] = l.fields[i] // as many in the field spell it
+	}
+	layouts.Store(t, l)
+	return l
+}

@@ -1,0 +1,134 @@
+package mess
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// encode turns a type of this package, or a plain value, into a value of a
+// document. What is nil or "" is left out of mappings.
+func encode(v reflect.Value) *node {
+	if !v.IsValid() {
+		return &node{}
+	}
+	switch x := v.Interface().(type) {
+	case Number:
+		return number(x.String())
+	case time.Time:
+		return strictyaml.Str(x.Format(time.RFC3339Nano))
+	}
+	if v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		if v.IsNil() {
+			return &node{}
+		}
+		return encode(v.Elem())
+	}
+	if reflect.PointerTo(v.Type()).Implements(reflect.TypeFor[short]()) {
+		p := reflect.New(v.Type())
+		p.Elem().Set(v)
+		return p.Interface().(short).write()
+	}
+	return encodeKind(v)
+}
+
+func encodeKind(v reflect.Value) *node {
+	switch v.Kind() {
+	case reflect.String:
+		return strictyaml.Str(v.String())
+	case reflect.Bool:
+		return strictyaml.Truth(v.Bool())
+	case reflect.Slice, reflect.Array:
+		n := &node{Kind: strictyaml.List, List: make([]*node, v.Len())}
+		for i := range v.Len() {
+			n.List[i] = encode(v.Index(i))
+		}
+		return n
+	case reflect.Struct:
+		n := &node{Kind: strictyaml.Map}
+		addFields(n, v)
+		return n
+	case reflect.Map:
+		return encodeMap(v)
+	case reflect.Float32, reflect.Float64:
+		return float(v.Float())
+	}
+	if v.CanInt() {
+		return strictyaml.Num(strconv.FormatInt(v.Int(), 10))
+	}
+	if v.CanUint() {
+		return strictyaml.Num(strconv.FormatUint(v.Uint(), 10))
+	}
+	panic("mess: a value of type " + v.Type().String())
+}
+
+// addFields adds the fields of a struct that are set, and then what it does not
+// know.
+func addFields(n *node, v reflect.Value) {
+	t := typeOf(v.Type())
+	for i, f := range t.fields {
+		if fv := v.Field(f); isSet(fv) {
+			n.Add(t.names[i], encode(fv))
+		}
+	}
+	if t.extra >= 0 {
+		addObject(n, v.Field(t.extra).Interface().(Object))
+	}
+}
+
+func addObject(n *node, o Object) {
+	for _, f := range o {
+		if n.Get(f.Key) == nil { // what is known has the last word
+			n.Add(f.Key, encode(reflect.ValueOf(f.Value)))
+		}
+	}
+}
+
+func isSet(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map:
+		return !v.IsNil()
+	case reflect.String, reflect.Uint64:
+		return !v.IsZero()
+	}
+	return true
+}
+
+func encodeMap(v reflect.Value) *node {
+	n := &node{Kind: strictyaml.Map}
+	keys := map[string]reflect.Value{}
+	for k, one := range v.Seq2() {
+		keys[fmt.Sprint(k.Interface())] = one
+	}
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		n.Add(k, encode(keys[k]))
+	}
+	return n
+}
+
+// float prints a number; what is none (NaN, infinity) is null, as JSON has it.
+func float(f float64) *node {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return &node{}
+	}
+	b, _ := json.Marshal(f) // cannot fail: f is finite
+	return strictyaml.Num(string(b))
+}
+
+var numberGrammar = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+
+// number prints s as it was written, as text if a program made it wrongly.
+func number(s string) *node {
+	if !numberGrammar.MatchString(s) {
+		return strictyaml.Str(s)
+	}
+	return strictyaml.Num(s)
+}

@@ -1,0 +1,130 @@
+package mess
+
+import (
+	"encoding/base64"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// entryTypes are the types of content (MESS 1.0 sections 2.1 and 2.2, 1.1
+// section 3.1).
+var entryTypes = []string{
+	"image", "audio", "video", "file", "url", "json", "ref", "embedding",
+	"text", "confirmation", "structured", "error", "location",
+}
+
+// mediaTypes are those whose content is a Media.
+var mediaTypes = []string{"image", "audio", "video", "file"}
+
+// TextEntry is plain text: a bare string.
+func TextEntry(s string) Entry { return Entry{Value: s} }
+
+// MediaEntry is an image, audio, video or file.
+func MediaEntry(kind string, m Media) Entry {
+	if m.URI != "" && reflect.DeepEqual(m, Media{URI: m.URI}) {
+		return Entry{Type: kind, Value: m.URI}
+	}
+	return ObjectEntry(kind, m)
+}
+
+// ObjectEntry is content of any type: a Go value of plain values, maps, slices
+// and types of this package.
+func ObjectEntry(kind string, value any) Entry {
+	return Entry{Type: kind, Value: plain(encode(reflect.ValueOf(value)))}
+}
+
+// Text is the entry's text, where it is a bare string, text or url.
+func (e Entry) Text() (string, bool) {
+	s, ok := e.Value.(string)
+	return s, ok && (e.Type == "" || e.Type == "text" || e.Type == "url")
+}
+
+// Media is the entry's image, audio, video or file, in either form.
+func (e Entry) Media() (Media, bool) {
+	if !slices.Contains(mediaTypes, e.Type) {
+		return Media{}, false
+	}
+	if uri, ok := e.Value.(string); ok {
+		return Media{URI: uri}, true
+	}
+	var m Media
+	return m, e.into(&m)
+}
+
+// Location is the entry's place.
+func (e Entry) Location() (Location, bool) {
+	var l Location
+	return l, e.Type == "location" && e.into(&l)
+}
+
+// Confirmation is the entry's yes or no, in either form.
+func (e Entry) Confirmation() (Confirmation, bool) {
+	if yes, ok := e.Value.(bool); ok && e.Type == "confirmation" {
+		return Confirmation{Confirmed: yes}, true
+	}
+	var c Confirmation
+	return c, e.Type == "confirmation" && e.into(&c)
+}
+
+// Failure is the content of an error entry.
+func (e Entry) Failure() (ErrorContent, bool) {
+	var c ErrorContent
+	return c, e.Type == "error" && e.into(&c)
+}
+
+// into reads a mapping into a type, and reports whether it fits.
+func (e Entry) into(out any) bool {
+	o, ok := e.Value.(Object)
+	if !ok {
+		return false
+	}
+	var d decoder
+	d.into(reflect.ValueOf(out).Elem(), o.write(), "")
+	return len(d.problems) == 0
+}
+
+// DataURI is data as a URI (MESS 1.0 section 2.3).
+func DataURI(mime string, data []byte) string {
+	return "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data)
+}
+
+// ParseDataURI takes a data URI apart. It reports false for everything else.
+func ParseDataURI(uri string) (mime string, data []byte, ok bool) {
+	rest, ok := strings.CutPrefix(uri, "data:")
+	if !ok {
+		return "", nil, false
+	}
+	mime, text, ok := strings.Cut(rest, ";base64,")
+	if !ok {
+		return "", nil, false
+	}
+	data, err := base64.StdEncoding.DecodeString(text)
+	return mime, data, err == nil
+}
+
+// Clone returns a copy that shares nothing with o.
+func (o Object) Clone() Object {
+	if o == nil {
+		return nil
+	}
+	c := make(Object, len(o))
+	for i, f := range o {
+		c[i] = Field{f.Key, clone(f.Value)}
+	}
+	return c
+}
+
+func clone(v any) any {
+	switch v := v.(type) {
+	case Object:
+		return v.Clone()
+	case []any:
+		list := make([]any, len(v))
+		for i, one := range v {
+			list[i] = clone(one)
+		}
+		return list
+	}
+	return v
+}

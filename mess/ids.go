@@ -1,0 +1,40 @@
+package mess
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Identifiers of requests and of actors are chosen by their owners, and become
+// part of file names, URLs and topics: no spaces, slashes or wildcards.
+var validID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$`)
+
+// ValidID reports whether s can name an actor, an exchange or an executor:
+// letters, digits and . _ : @ -, beginning with a letter or digit, at most 128.
+func ValidID(s string) bool { return validID.MatchString(s) && !strings.Contains(s, "..") }
+
+// maxRef is the longest reference, in bytes.
+const maxRef = 256
+
+// ValidRef reports whether s can refer to a thread, a message or a request. It
+// says nothing about whether there is one.
+func ValidRef(s string) bool {
+	return s != "" && len(s) <= maxRef && strings.TrimSpace(s) == s &&
+		!strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' })
+}
+
+// ParseCode reads a status code: the spec's, or as it is spelled in the field
+// (in-progress, needs-input, rejected).
+func ParseCode(s string) (Code, error) {
+	c := Code(strings.ReplaceAll(s, "-", "_"))
+	switch {
+	case c == "rejected":
+		return Declined, nil
+	case c == "canceled":
+		return Cancelled, nil
+	case c == Received || c.Known():
+		return c, nil
+	}
+	return "", fmt.Errorf("%.60q is not a status; known: %s", s, join(codes()))
+}

@@ -1,0 +1,76 @@
+package mess
+
+import (
+	"reflect"
+
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// Every type that others put into JSON documents of their own works with
+// encoding/json, in the forms of MESS.
+
+func toJSON(x any) ([]byte, error) { return strictyaml.JSON(encode(reflect.ValueOf(x))), nil }
+
+// stored is what our own documents may cost: they were checked when they came.
+var stored = strictyaml.Limits{Bytes: 64 << 20, Apart: 64 << 20, Depth: 64, Keys: 100_000}
+
+func fromJSON(data []byte, out any) error {
+	n, err := strictyaml.ParseJSON(data, stored)
+	if err != nil {
+		return err
+	}
+	var d decoder
+	d.into(reflect.ValueOf(out).Elem(), n, "")
+	return d.problems.Err()
+}
+
+// MarshalJSON and UnmarshalJSON of the types that stand alone.
+
+func (m Message) MarshalJSON() ([]byte, error)          { return m.JSON() }
+func (m *Message) UnmarshalJSON(data []byte) error      { return fromJSON(data, m) }
+func (r Request) MarshalJSON() ([]byte, error)          { return toJSON(r) }
+func (r *Request) UnmarshalJSON(data []byte) error      { return fromJSON(data, r) }
+func (r Reply) MarshalJSON() ([]byte, error)            { return toJSON(r) }
+func (r *Reply) UnmarshalJSON(data []byte) error        { return fromJSON(data, r) }
+func (a Answer) MarshalJSON() ([]byte, error)           { return toJSON(a) }
+func (a *Answer) UnmarshalJSON(data []byte) error       { return fromJSON(data, a) }
+func (c Cancel) MarshalJSON() ([]byte, error)           { return toJSON(c) }
+func (c *Cancel) UnmarshalJSON(data []byte) error       { return fromJSON(data, c) }
+func (a Ack) MarshalJSON() ([]byte, error)              { return toJSON(a) }
+func (a *Ack) UnmarshalJSON(data []byte) error          { return fromJSON(data, a) }
+func (q Query) MarshalJSON() ([]byte, error)            { return toJSON(q) }
+func (q *Query) UnmarshalJSON(data []byte) error        { return fromJSON(data, q) }
+func (c Config) MarshalJSON() ([]byte, error)           { return toJSON(c) }
+func (c *Config) UnmarshalJSON(data []byte) error       { return fromJSON(data, c) }
+func (s Status) MarshalJSON() ([]byte, error)           { return toJSON(s) }
+func (s *Status) UnmarshalJSON(data []byte) error       { return fromJSON(data, s) }
+func (r Response) MarshalJSON() ([]byte, error)         { return toJSON(r) }
+func (r *Response) UnmarshalJSON(data []byte) error     { return fromJSON(data, r) }
+func (s Suggestion) MarshalJSON() ([]byte, error)       { return toJSON(s) }
+func (s *Suggestion) UnmarshalJSON(data []byte) error   { return fromJSON(data, s) }
+func (e Executor) MarshalJSON() ([]byte, error)         { return toJSON(e) }
+func (e *Executor) UnmarshalJSON(data []byte) error     { return fromJSON(data, e) }
+func (r Routing) MarshalJSON() ([]byte, error)          { return toJSON(r) }
+func (r *Routing) UnmarshalJSON(data []byte) error      { return fromJSON(data, r) }
+func (c Constraints) MarshalJSON() ([]byte, error)      { return toJSON(c) }
+func (c *Constraints) UnmarshalJSON(data []byte) error  { return fromJSON(data, c) }
+func (c Compensation) MarshalJSON() ([]byte, error)     { return toJSON(c) }
+func (c *Compensation) UnmarshalJSON(data []byte) error { return fromJSON(data, c) }
+func (m Media) MarshalJSON() ([]byte, error)            { return toJSON(m) }
+func (m *Media) UnmarshalJSON(data []byte) error        { return fromJSON(data, m) }
+func (l Location) MarshalJSON() ([]byte, error)         { return toJSON(l) }
+func (l *Location) UnmarshalJSON(data []byte) error     { return fromJSON(data, l) }
+func (o Object) MarshalJSON() ([]byte, error)           { return toJSON(o) }
+func (o *Object) UnmarshalJSON(data []byte) error       { return fromJSON(data, o) }
+func (e Entry) MarshalJSON() ([]byte, error)            { return toJSON(e) }
+func (e *Entry) UnmarshalJSON(data []byte) error        { return fromJSON(data, e) }
+func (r Refs) MarshalJSON() ([]byte, error)             { return toJSON(r) }
+func (r *Refs) UnmarshalJSON(data []byte) error         { return fromJSON(data, r) }
+func (c Capability) MarshalJSON() ([]byte, error)       { return toJSON(c) }
+func (c *Capability) UnmarshalJSON(data []byte) error   { return fromJSON(data, c) }
+func (h Hint) MarshalJSON() ([]byte, error)             { return toJSON(h) }
+func (h *Hint) UnmarshalJSON(data []byte) error         { return fromJSON(data, h) }
+func (a Area) MarshalJSON() ([]byte, error)             { return toJSON(a) }
+func (a *Area) UnmarshalJSON(data []byte) error         { return fromJSON(data, a) }
+func (r Reason) MarshalJSON() ([]byte, error)           { return toJSON(r) }
+func (r *Reason) UnmarshalJSON(data []byte) error       { return fromJSON(data, r) }

@@ -1,0 +1,140 @@
+package mess
+
+import (
+	"reflect"
+
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// list is the key of a message's items (MESS 1.0 section 1).
+const listKey = "MESS"
+
+// Parse reads one message in YAML or JSON: a mapping with MESS: and fields
+// beside it, the list alone, or a mapping from one message type to its content.
+// Data larger than 64 KB apart from data URIs is refused. The error is of type
+// Problems, and then there is no message. What Parse gives is well formed; ask
+// Validate whether it makes sense.
+func Parse(data []byte) (Message, error) {
+	all, err := ParseAll(data)
+	if err != nil {
+		return Message{}, err
+	}
+	if len(all) != 1 {
+		return Message{}, Problems{{Text: "there are several documents; send one message at a time"}}
+	}
+	return all[0], nil
+}
+
+// ParseAll reads the messages of a YAML text with several documents, or the one
+// of a JSON text.
+func ParseAll(data []byte) ([]Message, error) {
+	return parse(data, false)
+}
+
+// ParseValid reads messages as ParseAll does and validates them, so that every
+// problem is told with its line.
+func ParseValid(data []byte) ([]Message, error) {
+	return parse(data, true)
+}
+
+func parse(data []byte, validate bool) ([]Message, error) {
+	docs, err := strictyaml.Parse(data, strictyaml.Message)
+	if err != nil {
+		return nil, err
+	}
+	if len(docs) == 0 {
+		return nil, Problems{{Text: "it is empty; send a message: MESS: with a list of items"}}
+	}
+	var d decoder
+	all := make([]Message, len(docs))
+	for i, n := range docs {
+		before := len(d.problems)
+		list := d.message(&all[i], n)
+		if validate && len(d.problems) == before {
+			ps := all[i].problems().Locate(list)
+			d.problems = append(d.problems, ps...)
+		}
+	}
+	if err := d.problems.Err(); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// message reads a document and returns its list of items.
+func (d *decoder) message(m *Message, n *node) *node {
+	switch {
+	case n.Kind == strictyaml.List:
+		d.list(m, n.List)
+		return n
+	case n.Kind != strictyaml.Map:
+		d.fail(n, "", "is %s; write MESS: with a list of items", n.Kind)
+		return n
+	}
+	list, rest := &node{Kind: strictyaml.List, Line: n.Line}, &node{Kind: strictyaml.Map, Line: n.Line}
+	for _, p := range n.Pairs {
+		switch {
+		case p.Key == listKey && p.Value.Kind == strictyaml.List:
+			list.List = append(list.List, p.Value.List...)
+		case p.Key == listKey && p.Value.Kind == strictyaml.Map:
+			list.List = append(list.List, p.Value)
+		case p.Key == listKey:
+			d.fail(p.Value, listKey, "is %s; write a list of items", p.Value.Kind)
+		case n.Get(listKey) == nil && (p.Key == "v" || newItem(Kind(p.Key)) != nil):
+			list.List = append(list.List, &node{Kind: strictyaml.Map, Line: p.Line, Pairs: []strictyaml.Pair{p}})
+		default:
+			rest.Pairs = append(rest.Pairs, p)
+		}
+	}
+	if n.Get(listKey) == nil && len(list.List) == 0 {
+		d.fail(n, "", "there is no message in it; write MESS: with a list of items")
+		return list
+	}
+	d.fields(reflect.ValueOf(m).Elem(), rest, "")
+	d.list(m, list.List)
+	return list
+}
+
+// write is the message as a document.
+func (m *Message) write() *node {
+	n := &node{Kind: strictyaml.Map}
+	items := &node{Kind: strictyaml.List}
+	if m.Version != "" {
+		items.List = append(items.List, writeVersion(m.Version))
+	}
+	for _, item := range m.Items {
+		items.List = append(items.List, writeItem(item))
+	}
+	c := *m
+	c.Extra = nil
+	addFields(n, reflect.ValueOf(c))
+	n.Add(listKey, items)
+	addObject(n, m.Extra)
+	return n
+}
+
+func (m *Message) read(d *decoder, n *node, _ string) { d.message(m, n) }
+
+func writeVersion(v string) *node {
+	n := &node{Kind: strictyaml.Map}
+	n.Add("v", strictyaml.Str(v))
+	return n
+}
+
+// YAML prints the message as a document of a thread.
+func (m Message) YAML() ([]byte, error) { return strictyaml.YAML(m.write()) }
+
+// JSON prints the message on one line.
+func (m Message) JSON() ([]byte, error) { return strictyaml.JSON(m.write()), nil }
+
+// ListJSON prints the items alone, as the field's HTTP servers have them.
+func (m Message) ListJSON() []byte { return strictyaml.JSON(m.write().Get(listKey)) }
+
+// YAMLAll prints messages as the documents of one text.
+func YAMLAll(all []Message) ([]byte, error) {
+	docs := make([]*node, len(all))
+	for i := range all {
+		docs[i] = all[i].write()
+	}
+	return strictyaml.YAML(docs...)
+}

@@ -1,0 +1,218 @@
+package mess
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// Types with a short and a long form keep the form they were written in, as
+// far as their content still fits it.
+
+func (r *Refs) read(d *decoder, n *node, path string) {
+	var list []string
+	v := reflect.ValueOf(&list).Elem()
+	d.items(v, n, path)
+	*r = list
+}
+
+func (r *Refs) write() *node {
+	if len(*r) == 1 {
+		return strictyaml.Str((*r)[0])
+	}
+	return encodeKind(reflect.ValueOf([]string(*r)))
+}
+
+func (o *Object) read(d *decoder, n *node, path string) {
+	if d.want(n, strictyaml.Map, path) {
+		*o = object(n)
+	}
+}
+
+func (o *Object) write() *node {
+	n := &node{Kind: strictyaml.Map}
+	addObject(n, *o)
+	return n
+}
+
+// one reads text, or a mapping with one key: a name with something about it.
+func one(d *decoder, n *node, path, what string) (name string, about *node) {
+	switch {
+	case n.Kind == strictyaml.String || n.Kind == strictyaml.Number:
+		return n.Text, nil
+	case n.Kind == strictyaml.Map && len(n.Pairs) == 1:
+		return n.Pairs[0].Key, n.Pairs[0].Value
+	}
+	d.fail(n, path, "is not %s; write its name, or a mapping from its name to its details", what)
+	return "", nil
+}
+
+func (c *Capability) read(d *decoder, n *node, path string) {
+	id, meta := one(d, n, path, "a capability")
+	*c = Capability{ID: id}
+	if meta != nil {
+		c.Meta = plain(meta)
+	}
+}
+
+func (c *Capability) write() *node { return named(c.ID, c.Meta) }
+
+func (h *Hint) read(d *decoder, n *node, path string) {
+	t, spec := one(d, n, path, "a type of content")
+	*h = Hint{Type: t}
+	if spec != nil {
+		h.Spec = plain(spec)
+	}
+}
+
+func (h *Hint) write() *node { return named(h.Type, h.Spec) }
+
+func named(name string, about any) *node {
+	if about == nil {
+		return strictyaml.Str(name)
+	}
+	n := &node{Kind: strictyaml.Map}
+	n.Add(name, encode(reflect.ValueOf(about)))
+	return n
+}
+
+func (a *Area) read(d *decoder, n *node, path string) {
+	*a = Area{}
+	if n.Kind == strictyaml.String {
+		a.Name = n.Text
+		return
+	}
+	d.fields(reflect.ValueOf(a).Elem(), n, path)
+}
+
+func (a *Area) write() *node {
+	if a.Name != "" {
+		return strictyaml.Str(a.Name)
+	}
+	n := &node{Kind: strictyaml.Map}
+	addFields(n, reflect.ValueOf(a).Elem())
+	return n
+}
+
+func (r *Reason) read(d *decoder, n *node, path string) {
+	*r = Reason{}
+	if n.Kind == strictyaml.String || n.Kind == strictyaml.Number {
+		r.Detail = n.Text
+		return
+	}
+	d.fields(reflect.ValueOf(r).Elem(), n, path)
+}
+
+func (r *Reason) write() *node {
+	if r.Type == "" && r.Effect == "" && len(r.Extra) == 0 {
+		return strictyaml.Str(r.Detail)
+	}
+	n := &node{Kind: strictyaml.Map}
+	addFields(n, reflect.ValueOf(r).Elem())
+	return n
+}
+
+func (e *Entry) read(_ *decoder, n *node, _ string) {
+	*e = Entry{}
+	if n.Kind != strictyaml.Map {
+		e.Value = plain(n)
+		return
+	}
+	t := max(0, slices.IndexFunc(n.Pairs, func(p strictyaml.Pair) bool { return slices.Contains(entryTypes, p.Key) }))
+	for i, p := range n.Pairs {
+		if i == t {
+			e.Type, e.Value = p.Key, plain(p.Value)
+		} else {
+			e.Extra = append(e.Extra, Field{p.Key, plain(p.Value)})
+		}
+	}
+	if len(n.Pairs) == 0 {
+		e.Value = Object{}
+	}
+}
+
+func (e *Entry) write() *node {
+	if e.Type == "" {
+		return encode(reflect.ValueOf(e.Value))
+	}
+	n := &node{Kind: strictyaml.Map}
+	n.Add(e.Type, encode(reflect.ValueOf(e.Value)))
+	addObject(n, e.Extra)
+	return n
+}
+
+// item reads the payload of one item of a message.
+func (d *decoder) item(kind Kind, n *node, path string) Item {
+	item := newItem(kind)
+	if item == nil {
+		return &Other{Type: kind, Value: plain(n)}
+	}
+	if n.Kind != strictyaml.Map && n.Kind != strictyaml.Null {
+		d.fail(n, path, "is %s; write a mapping", n.Kind)
+		return item
+	}
+	d.into(reflect.ValueOf(item).Elem(), n, path)
+	return item
+}
+
+// newItem makes an empty item, nil for a kind that is not known.
+func newItem(kind Kind) Item {
+	switch kind {
+	case KindRequest:
+		return &Request{}
+	case KindReply:
+		return &Reply{}
+	case KindAnswer:
+		return &Answer{}
+	case KindCancel:
+		return &Cancel{}
+	case KindQuery:
+		return &Query{}
+	case KindConfig:
+		return &Config{}
+	case KindAck:
+		return &Ack{}
+	case KindStatus:
+		return &Status{}
+	case KindResponse:
+		return &Response{}
+	case KindSuggestion:
+		return &Suggestion{}
+	}
+	return nil
+}
+
+func writeItem(item Item) *node {
+	n := &node{Kind: strictyaml.Map}
+	if o, ok := item.(*Other); ok {
+		n.Add(string(o.Type), encode(reflect.ValueOf(o.Value)))
+		return n
+	}
+	n.Add(string(item.Kind()), encode(reflect.ValueOf(item)))
+	return n
+}
+
+// list reads the items of a message.
+func (d *decoder) list(m *Message, list []*node) {
+	for i, n := range list {
+		path := fmt.Sprintf("[%d]", i)
+		if n.Kind != strictyaml.Map || len(n.Pairs) == 0 {
+			d.fail(n, path, "is %s; write a mapping from a message type (request, status, ...) to its content", n.Kind)
+			continue
+		}
+		for _, p := range n.Pairs {
+			d.element(m, p, path+"."+p.Key)
+		}
+	}
+}
+
+// element reads one item, or the version.
+func (d *decoder) element(m *Message, p strictyaml.Pair, path string) {
+	if p.Key != "v" {
+		m.Items = append(m.Items, d.item(Kind(p.Key), p.Value, path))
+		return
+	}
+	d.into(reflect.ValueOf(&m.Version).Elem(), p.Value, path)
+}

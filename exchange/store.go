@@ -21,6 +21,9 @@ type Store interface {
 	Append(ctx context.Context, s Step) error
 	// Thread reads a thread, or returns ErrNoThread.
 	Thread(ctx context.Context, ref string) (Thread, error)
+	// Find returns the ref of the thread that requestor made with the client id,
+	// or ErrNoThread.
+	Find(ctx context.Context, requestor, clientID string) (string, error)
 	// List reads envelopes, newest change first.
 	List(ctx context.Context, f Filter) (Page, error)
 	// Open calls fn with each thread's envelope that has no terminal status.

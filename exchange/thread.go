@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"slices"
 	"time"
 
 	"github.com/messkit/messkit/mess"
@@ -23,15 +24,20 @@ type Envelope struct {
 	Priority  mess.Priority
 	History   []HistoryEntry
 
-	Ver       uint64 // +1 with every stored step; the compare-and-swap is on it
-	Epoch     uint64 // +1 with every claim: the fence
-	Attempts  int    // claims so far that were lost before the start
-	Phase     Phase
-	Serial    int        // of the last message that got a ref
-	Questions []OpenItem // what has been asked and not answered
-	Confirm   *Confirm   // the confirmation that was asked for last, nil if none
-	CancelBy  string     // who asked to cancel a task that had begun; "" if nobody
-	Declined  []Declined // who was offered it and declined
+	Ver       uint64        // +1 with every stored step; the compare-and-swap is on it
+	Epoch     uint64        // +1 with every claim: the fence
+	Attempts  int           // claims that were lost before the start
+	Phase     Phase         // what may have happened to the world
+	Effect    string        // of the plan that passed the start gate: query, idempotent or once; "" is once
+	Estimate  time.Duration // by the holder, 0 if unknown
+	Serial    int           // of the last message that got a ref
+	Questions []OpenItem    // what has been asked and not answered
+	Confirm   *Confirm      // the confirmation that was asked for last, nil if none
+	CancelBy  string        // who asked to cancel a task that had begun; "" if nobody
+	HeldFrom  mess.Code     // the status before the exchange held the thread for its silent executor; "" if it did not
+	Declined  []Declined    // who was offered it and declined
+	Seen      []Seen        // messages that bore an id of their sender\'s, the last of them
+	DependsOn []string      // refs of the threads that must be completed first
 	Request   mess.Request
 }
 
@@ -44,6 +50,40 @@ const (
 	Acting Phase = "acting" // the gate was passed
 	After  Phase = "after"  // a terminal status was accepted
 )
+
+// holder is the executor that holds the claim, or "".
+func (e Envelope) holder() string {
+	if e.Status == mess.Pending || e.Status.Terminal() {
+		return ""
+	}
+	return e.Executor
+}
+
+// unreachable reports whether the exchange holds the thread because its
+// executor is silent.
+func (e Envelope) unreachable() bool { return e.HeldFrom != "" }
+
+// declined reports whether an executor has said "not me".
+func (e Envelope) declined(id string) bool {
+	return slices.ContainsFunc(e.Declined, func(d Declined) bool { return d.Executor == id })
+}
+
+// held reports whether id has ever held the claim.
+func (e Envelope) held(id string) bool {
+	return slices.ContainsFunc(e.History, func(h HistoryEntry) bool {
+		return h.Action == string(mess.Claimed) && h.By == id
+	})
+}
+
+// clone returns e with lists of its own.
+func (e Envelope) clone() Envelope {
+	e.History, e.Questions = slices.Clone(e.History), slices.Clone(e.Questions)
+	e.Declined, e.Seen = slices.Clone(e.Declined), slices.Clone(e.Seen)
+	if e.Confirm != nil {
+		e.Confirm = new(*e.Confirm)
+	}
+	return e
+}
 
 // HistoryEntry is one change of state (MESSE-AF 2.1, "History Log").
 type HistoryEntry struct {
@@ -75,6 +115,26 @@ type Confirm struct {
 type Declined struct {
 	Executor string
 	Reason   string
+}
+
+// Seen is a message that bore an id of its sender's: the same one again gets
+// the same answer and changes nothing.
+type Seen struct {
+	From, ID string
+	Ref      string // the message's ref
+}
+
+// maxSeen bounds the ids that a thread remembers.
+const maxSeen = 64
+
+// seen returns the ref of the message that from has sent as id before.
+func (e Envelope) seen(from, id string) (string, bool) {
+	for _, s := range e.Seen {
+		if s.From == from && s.ID == id && id != "" {
+			return s.Ref, true
+		}
+	}
+	return "", false
 }
 
 // Thread is an envelope with its messages in order.
@@ -143,14 +203,6 @@ type Filter struct {
 type Page struct {
 	Threads []Envelope
 	Cursor  string // "" on the last page
-}
-
-// ExecutorInfo is a registered executor.
-type ExecutorInfo struct {
-	mess.Executor
-	Created  time.Time
-	LastSeen time.Time
-	Live     bool // heard of within the heartbeat time
 }
 
 // Attachment is a file that belongs to a thread.

@@ -1,0 +1,73 @@
+package exchange
+
+import (
+	"container/heap"
+	"sync"
+	"time"
+)
+
+// alarm remembers when threads are due. It may ring for one that is not due
+// any more; who is rung looks for himself.
+type alarm struct {
+	mu    sync.Mutex
+	rings rings
+	early chan struct{} // has an entry when the first ring was moved forward
+}
+
+type ring struct {
+	at  time.Time
+	ref string
+}
+
+func newAlarm() *alarm { return &alarm{early: make(chan struct{}, 1)} }
+
+// set has ref ring at t.
+func (a *alarm) set(ref string, t time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	heap.Push(&a.rings, ring{at: t, ref: ref})
+	if a.rings[0].ref == ref {
+		select {
+		case a.early <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// never is how long a timer runs that nothing is due for.
+const never = 24 * time.Hour
+
+// timer returns a timer that ends when the first thread is due.
+func (a *alarm) timer(now time.Time) *time.Timer {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.rings) == 0 {
+		return time.NewTimer(never)
+	}
+	return time.NewTimer(max(0, a.rings[0].at.Sub(now)))
+}
+
+// rung takes out all that is due.
+func (a *alarm) rung(now time.Time) []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var refs []string
+	for len(a.rings) > 0 && !a.rings[0].at.After(now) {
+		refs = append(refs, heap.Pop(&a.rings).(ring).ref)
+	}
+	return refs
+}
+
+// rings is a heap, the earliest first.
+type rings []ring
+
+func (r rings) Len() int           { return len(r) }
+func (r rings) Less(i, j int) bool { return r[i].at.Before(r[j].at) }
+func (r rings) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
+func (r *rings) Push(v any)        { *r = append(*r, v.(ring)) }
+
+func (r *rings) Pop() any {
+	last := (*r)[len(*r)-1]
+	*r = (*r)[:len(*r)-1]
+	return last
+}

@@ -1,0 +1,157 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// Attach stages an attachment for a thread whose claim who holds, or that who
+// has requested. It becomes part of the thread when a message names it.
+func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType string, data io.Reader) (mess.Media, error) {
+	t, err := x.Thread(ctx, who, ref)
+	if err != nil {
+		return mess.Media{}, err
+	}
+	if who.ID != t.Requestor && who.ID != t.Executor && !who.Has(Operator) {
+		return mess.Media{}, mess.Refuse(mess.Forbidden, "only the holder of the claim and the requester may attach files")
+	}
+	if mimeType == "" {
+		mimeType = mime.TypeByExtension(path.Ext(name))
+	}
+	if mimeType == "" {
+		mimeType = "application/octet-stream"
+	}
+	s, err := x.store.Stage(ctx, t.Ref, data, x.cfg.MaxAttachment)
+	switch {
+	case errors.Is(err, ErrTooLarge):
+		return mess.Media{}, mess.Refuse(mess.TooLarge, "%s: larger than %d bytes, which is the most that this exchange takes", name, x.cfg.MaxAttachment)
+	case err != nil:
+		return mess.Media{}, x.broken(err)
+	}
+	return mess.Media{File: fileName(name), MIME: mimeType, Size: &s.Size, SHA256: s.SHA256}, nil
+}
+
+// Attachment opens an attachment of a thread that who may see.
+func (x *Exchange) Attachment(ctx context.Context, who Actor, ref, name string) (io.ReadSeekCloser, Attachment, error) {
+	t, err := x.Thread(ctx, who, ref)
+	if err != nil {
+		return nil, Attachment{}, err
+	}
+	i := slices.IndexFunc(t.Attachments(), func(a Attachment) bool { return a.Name == name })
+	if i < 0 {
+		return nil, Attachment{}, mess.Refuse(mess.Unknown, "%s has no attachment %q", t.Ref, name)
+	}
+	data, err := x.store.Blob(ctx, t.Ref, name)
+	if err != nil {
+		return nil, Attachment{}, x.broken(err)
+	}
+	return data, t.Attachments()[i], nil
+}
+
+// Attachments lists the files of a thread in the order in which messages name
+// them.
+func (t Thread) Attachments() []Attachment {
+	var list []Attachment
+	for _, m := range t.Messages {
+		for _, item := range m.Items {
+			for _, e := range entriesOf(item) {
+				if f, ok := e.Media(); ok && strings.HasPrefix(f.File, "att-") {
+					a := Attachment{Name: f.File, MIME: f.MIME, SHA256: f.SHA256}
+					if f.Size != nil {
+						a.Size = *f.Size
+					}
+					list = append(list, a)
+				}
+			}
+		}
+	}
+	return list
+}
+
+func entriesOf(item mess.Item) []mess.Entry {
+	switch i := item.(type) {
+	case *mess.Response:
+		return i.Content
+	case *mess.Reply:
+		return i.Context
+	case *mess.Request:
+		return i.Context
+	}
+	return nil
+}
+
+// bindAttachments gives the staged files that a message names the names that
+// they have in the thread (MESSE-AF 2.1, "Attachment References"), and returns
+// what is to be bound.
+func bindAttachments(m *mess.Message, serial int) ([]Bind, error) {
+	var binds []Bind
+	items := slices.Clone(m.Items)
+	for i, item := range items {
+		r, ok := item.(*mess.Response)
+		if !ok {
+			continue
+		}
+		c := *r
+		c.Content = slices.Clone(r.Content)
+		for j, e := range c.Content {
+			f, ok := e.Media()
+			if !ok || f.File == "" || f.SHA256 == "" {
+				continue
+			}
+			name := uniqueName(attachmentName(serial, e.Type, f.File), binds)
+			binds = append(binds, Bind{Name: name, SHA256: f.SHA256})
+			e.Value = e.Value.(mess.Object).Clone().Set("file", name)
+			c.Content[j] = e
+		}
+		items[i] = &c
+	}
+	m.Items = items
+	return binds, nil
+}
+
+// attachmentName is att-{serial}-{type}-{name}.{ext}.
+func attachmentName(serial int, kind, name string) string {
+	return fmt.Sprintf("att-%03d-%s-%s", serial, kind, fileName(name))
+}
+
+func uniqueName(name string, taken []Bind) string {
+	ext := path.Ext(name)
+	stem := strings.TrimSuffix(name, ext)
+	for n := 2; slices.ContainsFunc(taken, func(b Bind) bool { return b.Name == name }); n++ {
+		name = fmt.Sprintf("%s-%d%s", stem, n, ext)
+	}
+	return name
+}
+
+// fileName makes of a name from outside one that is safe everywhere: letters,
+// digits, dot, hyphen and underscore, no path, at most 80 characters.
+func fileName(name string) string {
+	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
+	safe := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("._-", r):
+			return r
+		}
+		return '_'
+	}, name)
+	safe = strings.TrimLeft(safe, ".")
+	if len(safe) > 80 {
+		ext := path.Ext(safe)
+		if len(ext) > 10 {
+			ext = ""
+		}
+		safe = safe[:80-len(ext)] + ext
+	}
+	if safe == "" {
+		return "file"
+	}
+	return safe
+}

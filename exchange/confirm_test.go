@@ -1,0 +1,161 @@
+package exchange_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// asks brings a thread to an open confirmation for the plan with digest d1.
+func (h *house) asks(request string, more string) string {
+	h.t.Helper()
+	h.registers(kitchen, "operate-valve")
+	ref := h.says(agent, request).Ref
+	h.says(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed}}]")
+	h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_confirmation, action: close the valve, action_hash: d1"+more+"}}]")
+	return ref
+}
+
+const valve = "request: {id: valve, intent: turn off the main water valve, confirm_before: true}"
+
+func TestAConfirmationIsNeeded(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "operate-valve")
+		ref := h.says(agent, valve).Ref
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		for _, end := range []string{
+			"status: {re: " + ref + ", code: in_progress}", "status: {re: " + ref + ", code: completed}",
+			"response: {re: " + ref + ", content: [closed]}", "status: {re: " + ref + ", code: partial, completed: [half]}",
+		} {
+			h.refuses(kitchen, end, mess.Unconfirmed, "confirm_before")
+		}
+		h.is(ref, mess.Claimed)
+	})
+}
+
+func TestAConfirmationIsBoundToItsPlanAndClaim(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.asks(valve, "")
+		gate := func(hash string) string {
+			return "re: " + ref + "\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: " + hash + "}}]"
+		}
+		h.refuses(kitchen, gate("d1"), mess.Unconfirmed, "not been given")
+		h.refuses(agent, "reply: {re: last, confirm: true}", mess.Invalid, "must name its thread")
+		h.refuses(other, "reply: {re: "+ref+", confirm: true}", mess.Forbidden)
+		h.refuses(agent, "reply: {re: "+ref+"/question-007, confirm: true}", mess.Stale, "question-002")
+		h.says(agent, "reply: {re: valve, confirm: true}")
+		h.is(ref, mess.Claimed)
+		h.refuses(agent, "reply: {re: "+ref+", confirm: true}", mess.Illegal, "no confirmation is asked for")
+		h.refuses(kitchen, gate("d2"), mess.Unconfirmed, "another plan")
+		h.says(kitchen, gate("d1"))
+		h.is(ref, mess.InProgress)
+	})
+}
+
+func TestAConfirmationEndsWithItsClaim(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.asks(valve, "")
+		h.says(agent, "reply: {re: "+ref+", confirm: true}")
+		h.after(time.Minute) // the lease ends
+		h.is(ref, mess.Pending)
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.refuses(kitchen, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: in_progress, action_hash: d1}}]", mess.Unconfirmed)
+	})
+}
+
+func TestNoMeansNo(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.asks(valve, "")
+		h.says(agent, "reply: {re: "+ref+", confirm: false, reason: not now}")
+		h.refuses(kitchen, "re: "+ref+"\nMESS: [{status: {code: in_progress, action_hash: d1}}]", mess.Unconfirmed, "said no")
+		h.says(kitchen, "re: "+ref+"\nMESS: [{status: {code: cancelled}}]")
+		h.is(ref, mess.Cancelled)
+	})
+}
+
+func TestSomeConfirmationsNeedAPerson(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.asks("request: {intent: open the garage}", ", confirm_by: operator")
+		h.refuses(agent, "reply: {re: "+ref+", confirm: true}", mess.Forbidden, "operator")
+		h.says(person, "reply: {re: "+ref+", confirm: true}")
+		h.is(ref, mess.Claimed)
+	})
+}
+
+func TestQuestionsAndAnswers(t *testing.T) {
+	for _, c := range []struct{ name, answer string }{
+		{"a reply", "reply: {re: spill, answers: {location: both, priority: sink first}}"},
+		{"a reply to last", "reply: {re: last, answers: {location: both}}"},
+		{"an answer to the question", "re: {ref}/question-002-location\nMESS: [{answer: {id: both, value: both}}]"},
+		{"an answer as writers in the field put it", "answer: {re: {ref}, value: both}"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				h.registers(kitchen, "vacuum-floor")
+				ref := h.says(agent, "request: {id: spill, intent: vacuum the spill}").Ref
+				h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+				h.refuses(agent, "reply: {re: "+ref+", answers: {location: both}}", mess.Illegal)
+				h.says(kitchen, "status: {re: "+ref+", code: needs_input, questions: [{field: location, question: which, options: [sink, stove, both]}]}")
+				h.is(ref, mess.NeedsInput)
+				ear := h.listens(kitchen, "")
+				ear.heard()
+				h.says(agent, replaceRef(c.answer, ref))
+				h.is(ref, mess.InProgress)
+				if got := ear.heard(); len(got) != 1 {
+					t.Errorf("the executor heard %q, want the answer", got)
+				}
+				if th := h.thread(ref); th.Phase != "" {
+					t.Errorf("the answer has taken the thread past the start gate: phase %q", th.Phase)
+				}
+				h.after(2 * time.Minute) // so the lease still counts
+				h.is(ref, mess.Pending)
+			})
+		})
+	}
+}
+
+func TestCancelBeforeAndAfterTheStart(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "vacuum-floor")
+		early := h.says(agent, "request: {intent: vacuum}").Ref
+		h.says(kitchen, "status: {re: "+early+", code: claimed}")
+		h.says(agent, "cancel: {re: "+early+", reason: never mind}")
+		h.is(early, mess.Cancelled)
+		h.refuses(kitchen, "re: "+early+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]", mess.Illegal)
+		h.says(agent, "cancel: {re: "+early+"}") // again is no mistake
+
+		late := h.says(agent, "request: {id: late, intent: vacuum}").Ref
+		h.says(kitchen, "status: {re: "+late+", code: claimed}")
+		h.says(kitchen, "re: "+late+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]")
+		ear := h.listens(kitchen, "")
+		ear.heard()
+		if ack := h.says(agent, "cancel: {re: last}"); ack.Status != mess.InProgress {
+			t.Errorf("the cancel of what has begun is acked with %s, want in_progress", ack.Status)
+		}
+		if got := ear.heard(); len(got) != 1 || got[0] != "message "+late+" cancel" {
+			t.Errorf("the executor heard %q, want the cancel", got)
+		}
+		beat := h.says(kitchen, "config: {executor: {id: kitchen-pi, holding: [{ref: "+late+", epoch: 1}]}}")
+		if len(beat.Threads) != 1 || beat.Threads[0].Stop == nil || !*beat.Threads[0].Stop {
+			t.Errorf("the heartbeat is answered with %+v, want stop", beat.Threads)
+		}
+		h.says(kitchen, "re: "+late+"\nepoch: 1\nMESS: [{status: {code: cancelled, reason: {type: cancelled, effect: partial}}}]")
+		h.is(late, mess.Cancelled)
+	})
+}
+
+func TestCancellingSeveral(t *testing.T) {
+	inHouse(t, func(h *house) {
+		a := h.says(agent, "request: {id: a, intent: look}").Ref
+		h.says(agent, "request: {id: b, intent: look}")
+		m, err := h.try(agent, "cancel: {re: [a, b, c]}")
+		if err != nil || len(m.Items) != 3 {
+			t.Fatalf("%d acks, %v; want three", len(m.Items), err)
+		}
+		if e, ok := m.Items[2].(*mess.Ack).Extra.Get("error"); !ok {
+			t.Errorf("the ack for the unknown thread has no error: %v", e)
+		}
+		h.is(a, mess.Cancelled)
+	})
+}

@@ -1,0 +1,237 @@
+// Package exchange is the only place where a thread changes state. An actor, a
+// channel and a MESS message go in; acks and an event stream come out. It
+// routes by capability, availability, constraints and rules, and never looks
+// at what an intent says.
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// Self is the actor id under which an exchange speaks (MESSE-AF 2.1, "Actor
+// Types").
+const Self = "exchange"
+
+// Exchange is one exchange. Make it with Open, and keep its Run running.
+type Exchange struct {
+	cfg   Config
+	store Store
+	now   func() time.Time
+	log   *slog.Logger
+	hub   *hub
+	due   *alarm
+
+	mu        sync.Mutex
+	open      map[string]*live     // threads without a terminal status
+	executors map[string]*executor // registered
+	routing   mess.Routing         // rules set at run time, before those of the configuration
+	latest    map[string]string    // requestor to the ref of its most recent request
+	waiting   map[string][]string  // open thread to the threads that depend on it
+}
+
+// live is an open thread and what the exchange knows of it only while it runs.
+type live struct {
+	step sync.Mutex // held while one step of the thread is made
+
+	// Guarded by Exchange.mu.
+	env     Envelope
+	heard   time.Time            // last sign of life from the holder
+	pending time.Time            // since when it waits for a claim
+	offered map[string]bool      // executors that have an offer
+	deps    map[string]mess.Code // what it depends on, and how that ended; "" while open
+	alarm   time.Time            // when it is looked at next
+}
+
+// Config of an exchange.
+type Config struct {
+	ID string `yaml:"id"` // name of the exchange: "home"
+	// Lease is how long a claim lasts without a sign of life from its holder
+	// before the start gate.
+	Lease time.Duration `yaml:"lease"`
+	// QuietLease is Lease and Unreachable for an executor that sends no
+	// heartbeats: a person, or a client that does not know of them.
+	QuietLease time.Duration `yaml:"quiet_lease"`
+	// Unreachable is how long a started task's executor may be silent before
+	// the thread is held.
+	Unreachable time.Duration `yaml:"unreachable"`
+	// LostAfter is how long a held thread waits for its executor to come back
+	// before its outcome is called unknown (or twice the estimate, if longer).
+	LostAfter time.Duration `yaml:"lost_after"`
+	// OfferTime is how long a preferred executor has an offer for itself.
+	OfferTime time.Duration `yaml:"offer_time"`
+	// MaxAttempts is how many claims may be lost before the start until a thread
+	// fails.
+	MaxAttempts int `yaml:"max_attempts"`
+	// MaxAttachment is the largest attachment, in bytes.
+	MaxAttachment int64 `yaml:"max_attachment"`
+	// Routing rules that hold from the start.
+	Routing mess.Routing `yaml:"-"`
+	// Catalogue describes known capabilities (MESS 1.0 section 8.2).
+	Catalogue []Definition `yaml:"-"`
+}
+
+// Definition describes a capability for those who look for one (MESS 1.0
+// section 8.1). It restricts nothing.
+type Definition struct {
+	ID          string
+	Description string
+	Tags        []string
+}
+
+// DefaultConfig returns the settings that an exchange has unless told
+// otherwise.
+func DefaultConfig() Config {
+	return Config{
+		ID: "home", Lease: 30 * time.Second, QuietLease: time.Hour, Unreachable: 30 * time.Second,
+		LostAfter: time.Hour, OfferTime: time.Minute, MaxAttempts: 3, MaxAttachment: 10 << 20,
+	}
+}
+
+// Validate tells every setting that cannot be.
+func (c Config) Validate() error {
+	var errs []error
+	if !mess.ValidID(c.ID) {
+		errs = append(errs, fmt.Errorf("id: %q cannot name an exchange; use letters, digits, - and _", c.ID))
+	}
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"lease", c.Lease}, {"quiet_lease", c.QuietLease}, {"unreachable", c.Unreachable},
+		{"lost_after", c.LostAfter}, {"offer_time", c.OfferTime},
+	} {
+		if d.value < time.Second {
+			errs = append(errs, fmt.Errorf("%s: %v is too short; use 1s or more", d.name, d.value))
+		}
+	}
+	if c.MaxAttempts < 1 {
+		errs = append(errs, errors.New("max_attempts: must be 1 or more"))
+	}
+	if c.MaxAttachment < 1 {
+		errs = append(errs, errors.New("max_attachment: must be 1 byte or more"))
+	}
+	return errors.Join(errs...)
+}
+
+// Open makes an exchange over a store and reads the threads that are open.
+func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, log *slog.Logger) (*Exchange, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	x := &Exchange{
+		cfg: cfg, store: store, now: now, log: log, hub: newHub(), due: newAlarm(),
+		open: map[string]*live{}, executors: map[string]*executor{},
+		latest: map[string]string{}, waiting: map[string][]string{},
+	}
+	if err := x.readExecutors(ctx); err != nil {
+		return nil, err
+	}
+	if err := x.readRouting(ctx); err != nil {
+		return nil, err
+	}
+	if err := store.Open(ctx, func(e Envelope) error { x.adopt(e); return nil }); err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, l := range x.open {
+		if err := x.settle(ctx, l); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+// ID is the name of the exchange.
+func (x *Exchange) ID() string { return x.cfg.ID }
+
+// adopt takes a thread into the index, as new or as another process has
+// changed it.
+func (x *Exchange) adopt(e Envelope) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	l := x.open[e.Ref]
+	if l == nil {
+		l = &live{}
+	}
+	if l.env.Ver < e.Ver {
+		x.index(l, e)
+	}
+}
+
+// settle finds out how the dependencies of a thread ended that are not open
+// any more. x.mu is held.
+func (x *Exchange) settle(ctx context.Context, l *live) error {
+	for dep := range l.deps {
+		if x.open[dep] != nil {
+			continue
+		}
+		t, err := x.store.Thread(ctx, dep)
+		if err != nil {
+			return fmt.Errorf("%s depends on %s: %w", l.env.Ref, dep, err)
+		}
+		l.deps[dep] = t.Status
+		x.wake(l, x.now())
+	}
+	return nil
+}
+
+// index sets the envelope of a thread, and what follows from it: its offers,
+// when it is next due, and who has waited for its end. x.mu is held.
+func (x *Exchange) index(l *live, e Envelope) {
+	was, now := l.env, x.now()
+	l.env = e
+	if was.Ref == "" {
+		x.follow(l)
+	}
+	if was.Epoch != e.Epoch || was.Ref == "" {
+		l.heard = now
+	}
+	if e.Status == mess.Pending && was.Status != mess.Pending {
+		l.pending = now
+	}
+	x.reoffer(l, now)
+	if e.Status.Terminal() {
+		delete(x.open, e.Ref)
+		x.release(e)
+		return
+	}
+	x.open[e.Ref] = l
+	x.wake(l, x.dueTime(l))
+}
+
+// follow makes a new thread wait for what it depends on.
+func (x *Exchange) follow(l *live) {
+	l.offered, l.deps = map[string]bool{}, map[string]mess.Code{}
+	for _, dep := range l.env.DependsOn {
+		l.deps[dep] = ""
+		x.waiting[dep] = append(x.waiting[dep], l.env.Ref)
+	}
+}
+
+// release tells the threads that depend on one how it ended. x.mu is held.
+func (x *Exchange) release(e Envelope) {
+	for _, ref := range x.waiting[e.Ref] {
+		if l := x.open[ref]; l != nil {
+			l.deps[e.Ref] = e.Status
+			x.wake(l, x.now())
+		}
+	}
+	delete(x.waiting, e.Ref)
+}
+
+// wake has a thread looked at no later than at t. x.mu is held.
+func (x *Exchange) wake(l *live, t time.Time) {
+	if t.IsZero() || !l.alarm.IsZero() && !t.Before(l.alarm) {
+		return
+	}
+	l.alarm = t
+	x.due.set(l.env.Ref, t)
+}

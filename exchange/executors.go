@@ -1,0 +1,233 @@
+package exchange
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// ExecutorInfo is a registered executor.
+type ExecutorInfo struct {
+	mess.Executor
+	Created  time.Time
+	LastSeen time.Time
+	Live     bool // heard of within the time after which it counts as unreachable
+}
+
+// executor is a registered executor. It is guarded by Exchange.mu; its mess
+// part is replaced, never changed.
+type executor struct {
+	mess.Executor
+	created, seen time.Time
+	beats         bool // has sent heartbeats that name what it holds
+	hours         *hours
+}
+
+// executorDoc is an executor as it is stored.
+type executorDoc struct {
+	Executor mess.Executor `json:"executor"`
+	Created  time.Time     `json:"created"`
+	Seen     time.Time     `json:"seen"`
+	Beats    bool          `json:"beats"`
+}
+
+const executorKind = "executor"
+
+func (x *Exchange) readExecutors(ctx context.Context) error {
+	docs, err := x.store.Docs(ctx, executorKind)
+	if err != nil {
+		return err
+	}
+	for id, doc := range docs {
+		var d executorDoc
+		if err := json.Unmarshal(doc, &d); err != nil {
+			return fmt.Errorf("registered executor %q: %w; remove its record and register it again", id, err)
+		}
+		e := &executor{Executor: d.Executor, created: d.Created, seen: d.Seen, beats: d.Beats}
+		if e.hours, err = hoursOf(e.Executor); err != nil {
+			return fmt.Errorf("registered executor %q: %w", id, err)
+		}
+		x.executors[id] = e
+	}
+	return nil
+}
+
+// register takes a config.executor: a registration, an update, or a heartbeat.
+func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (mess.Ack, error) {
+	if who.ID != c.ID && !who.Has(Operator) {
+		return mess.Ack{}, mess.Refuse(mess.Forbidden, "config.executor.id: %q can only register itself", who.ID)
+	}
+	if !mess.ValidID(c.ID) {
+		return mess.Ack{}, mess.Refuse(mess.Invalid, "config.executor.id: %q cannot name an executor; use letters, digits, - and _, at most 64", c.ID)
+	}
+	ack := mess.Ack{Re: mess.Refs{c.ID}, ReceivedAt: mess.TimeOf(x.now())}
+	if isHeartbeat(c) && x.heard(c) {
+		ack.Threads = x.holdings(c)
+		return ack, nil
+	}
+	if err := x.enter(ctx, c); err != nil {
+		return mess.Ack{}, err
+	}
+	ack.Threads = x.holdings(c)
+	return ack, nil
+}
+
+// isHeartbeat reports whether c says nothing about what the executor is.
+func isHeartbeat(c mess.Executor) bool {
+	return c.Name == "" && c.Capabilities == nil && c.Availability == "" && c.Schedule == "" && c.Versions == nil && len(c.Extra) == 0
+}
+
+// heard notes a sign of life. It returns false for an executor that is not
+// registered, and for the first heartbeat of one, which is stored.
+func (x *Exchange) heard(c mess.Executor) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	e := x.executors[c.ID]
+	if e == nil || c.Holding != nil && !e.beats {
+		return false
+	}
+	was := e.seen
+	e.seen = x.now()
+	if e.seen.Sub(was) > x.cfg.Unreachable {
+		x.reofferAll(e.seen)
+	}
+	return true
+}
+
+// enter stores a registration or an update of one.
+func (x *Exchange) enter(ctx context.Context, c mess.Executor) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	now := x.now()
+	e := &executor{created: now, seen: now, beats: c.Holding != nil}
+	if old := x.executors[c.ID]; old != nil {
+		e.created, e.beats, c = old.created, e.beats || old.beats, merge(old.Executor, c)
+	}
+	c.Holding = nil
+	e.Executor = c
+	var err error
+	if e.hours, err = hoursOf(c); err != nil {
+		return mess.Refuse(mess.Invalid, "config.executor.schedule: %v", err)
+	}
+	doc, err := json.Marshal(executorDoc{Executor: c, Created: e.created, Seen: now, Beats: e.beats})
+	if err != nil {
+		return err
+	}
+	if err := x.store.Put(ctx, executorKind, c.ID, doc); err != nil {
+		return x.broken(err)
+	}
+	x.executors[c.ID] = e
+	x.reofferAll(now)
+	return nil
+}
+
+// merge is old with all that c says.
+func merge(old, c mess.Executor) mess.Executor {
+	m := old
+	if c.Name != "" {
+		m.Name = c.Name
+	}
+	if c.Capabilities != nil {
+		m.Capabilities = c.Capabilities
+	}
+	if c.Availability != "" {
+		m.Availability, m.Schedule = c.Availability, c.Schedule
+	}
+	if c.Versions != nil {
+		m.Versions = c.Versions
+	}
+	m.Extra = slices.Clone(old.Extra)
+	for _, f := range c.Extra {
+		m.Extra = m.Extra.Set(f.Key, f.Value)
+	}
+	return m
+}
+
+// holdings renews the leases of what an executor holds, and tells it how the
+// exchange sees each thread that either of the two believes it to hold.
+func (x *Exchange) holdings(c mess.Executor) []mess.HeldThread {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	now := x.now()
+	said := map[string]bool{}
+	var threads []mess.HeldThread
+	for _, h := range c.Holding {
+		said[h.Ref] = true
+		threads = append(threads, x.holding(c.ID, h, now))
+	}
+	for _, ref := range slices.Sorted(maps.Keys(x.open)) {
+		l := x.open[ref]
+		if l.env.holder() == c.ID && !said[ref] {
+			threads = append(threads, heldThread(l.env, true, 0))
+		}
+	}
+	return threads
+}
+
+// holding answers for one thread that an executor says it holds.
+func (x *Exchange) holding(id string, h mess.HeldThread, now time.Time) mess.HeldThread {
+	l := x.open[h.Ref]
+	if l == nil || l.env.holder() != id || l.env.Epoch != h.Epoch {
+		no := mess.HeldThread{Ref: h.Ref, Epoch: h.Epoch, Yours: new(false)}
+		if l != nil {
+			no.Status = l.env.Status
+		}
+		return no
+	}
+	l.heard = now
+	if l.env.unreachable() {
+		x.wake(l, now)
+	}
+	return heldThread(l.env, true, x.lease(l.env))
+}
+
+func heldThread(e Envelope, yours bool, lease time.Duration) mess.HeldThread {
+	h := mess.HeldThread{Ref: e.Ref, Epoch: e.Epoch, Status: e.Status, Yours: &yours}
+	if e.CancelBy != "" {
+		h.Stop = new(true)
+	}
+	if lease > 0 {
+		h.Lease = mess.Duration(lease.String())
+	}
+	return h
+}
+
+// Executors lists what is registered, by id.
+func (x *Exchange) Executors() []ExecutorInfo {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	now := x.now()
+	var list []ExecutorInfo
+	for _, id := range slices.Sorted(maps.Keys(x.executors)) {
+		e := x.executors[id]
+		list = append(list, ExecutorInfo{Executor: e.Executor, Created: e.created, LastSeen: e.seen, Live: x.live(e, now)})
+	}
+	return list
+}
+
+// live reports whether an executor has been heard of lately, or follows now.
+func (x *Exchange) live(e *executor, now time.Time) bool {
+	return now.Sub(e.seen) <= x.patience(e, x.cfg.Unreachable) || x.hub.present(e.ID)
+}
+
+// patience is how long to wait for a sign of life: d for an executor that
+// sends heartbeats, and the quiet lease for one that does not.
+func (x *Exchange) patience(e *executor, d time.Duration) time.Duration {
+	if e != nil && e.beats {
+		return d
+	}
+	return max(d, x.cfg.QuietLease)
+}
+
+// lease is how long the claim of e lasts without a sign of life.
+func (x *Exchange) lease(e Envelope) time.Duration {
+	if e.Phase == Before {
+		return x.patience(x.executors[e.Executor], x.cfg.Lease)
+	}
+	return x.patience(x.executors[e.Executor], x.cfg.Unreachable)
+}

@@ -1,0 +1,244 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// tell publishes the messages of a step to those who may see the thread. x.mu
+// is held.
+func (x *Exchange) tell(s Step) {
+	for _, m := range s.Messages {
+		if isAck(m) {
+			continue
+		}
+		x.hub.publish(Event{Kind: EventMessage, Thread: s.Envelope, Message: m}, sees(s.Envelope))
+	}
+}
+
+func isAck(m mess.Message) bool {
+	if len(m.Items) != 1 {
+		return false
+	}
+	_, ok := m.Items[0].(*mess.Ack)
+	return ok
+}
+
+// sees selects the parties of a thread, and those who see all.
+func sees(e Envelope) func(Actor) bool {
+	return func(a Actor) bool {
+		return a.ID == e.Requestor || a.ID == e.Executor || a.Roles&(Observer|Operator) != 0 || e.held(a.ID)
+	}
+}
+
+// maySee reports whether an actor may read a thread: its parties, those who
+// see all, and, while it waits for a claim, the executors that could take it.
+func (x *Exchange) maySee(who Actor, e Envelope) bool {
+	if sees(e)(who) {
+		return true
+	}
+	if e.Status != mess.Pending || !who.Has(ExecutorRole) {
+		return false
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	ex := x.executors[who.ID]
+	return ex != nil && x.able(ex, e, x.now()) == nil
+}
+
+// Follow calls handle with the events that who may see: for an executor its
+// offers and its threads, for a requester its threads, for observers and
+// operators all. It starts after the event with id after; with "" it starts
+// with what is open for who: an executor's offers, and what was said to the
+// threads it holds since it last spoke. If what came after the event is not
+// known any more, a reset comes first. A follower that is too slow is cut off
+// with ErrSlow and can resume. Follow returns nil when ctx ends, and otherwise
+// what handle returned.
+func (x *Exchange) Follow(ctx context.Context, who Actor, after string, handle func(Event) error) error {
+	f, missed, resumed := x.hub.join(who, after)
+	defer x.hub.leave(f)
+	if !resumed {
+		var err error
+		if missed, err = x.standing(ctx, who); err != nil {
+			return err
+		}
+		if after != "" {
+			missed = slices.Insert(missed, 0, Event{ID: x.hub.here(), Kind: EventReset})
+		}
+	}
+	for _, e := range missed {
+		if err := handle(e); err != nil {
+			return err
+		}
+	}
+	return f.forward(ctx, handle)
+}
+
+// standing is what an actor who comes in anew must know: its offers, and what
+// was said in the threads it holds since it last spoke.
+func (x *Exchange) standing(ctx context.Context, who Actor) ([]Event, error) {
+	offers, holds := x.standingOf(who.ID)
+	for _, e := range holds {
+		t, err := x.store.Thread(ctx, e.Ref)
+		if err != nil {
+			return nil, x.broken(err)
+		}
+		for _, m := range t.since(who.ID) {
+			offers = append(offers, Event{ID: x.hub.here(), Kind: EventMessage, Thread: t.Envelope, Message: m})
+		}
+	}
+	return offers, nil
+}
+
+func (x *Exchange) standingOf(id string) (offers []Event, holds []Envelope) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	now, here := x.now(), x.hub.here()
+	for _, ref := range slices.Sorted(maps.Keys(x.open)) {
+		l := x.open[ref]
+		switch {
+		case l.offered[id]:
+			e := x.offer(l, now)
+			e.ID = here
+			offers = append(offers, e)
+		case l.env.holder() == id:
+			holds = append(holds, l.env)
+		}
+	}
+	return offers, holds
+}
+
+// since returns what others have said since id last spoke.
+func (t Thread) since(id string) []mess.Message {
+	var said []mess.Message
+	for _, m := range slices.Backward(t.Messages) {
+		if m.From == id {
+			break
+		}
+		if !isAck(m) {
+			said = append(said, m)
+		}
+	}
+	slices.Reverse(said)
+	return said
+}
+
+// Delivery is the event as the message that an executor is to get, and false
+// if it is none of its business: an offer, the end of one, or what others say
+// in a thread that it holds or has held.
+func (e Event) Delivery(executor string) (mess.Message, bool) {
+	m := e.Message
+	switch e.Kind {
+	case EventOffer, EventWithdrawn:
+		return m, true
+	case EventMessage:
+		theirs := e.Thread.Executor == executor || m.From == Self && e.Thread.held(executor)
+		if m.From == executor || !theirs {
+			return m, false
+		}
+		m.Items = withQuestion(m)
+		m.Re, m.Epoch = mess.Refs{e.Thread.Ref}, e.Thread.Epoch
+		return m, true
+	}
+	return m, false
+}
+
+// withQuestion keeps in an answer which question it is for, since the message
+// itself names the thread.
+func withQuestion(m mess.Message) []mess.Item {
+	items := slices.Clone(m.Items)
+	for i, item := range items {
+		if a, ok := item.(*mess.Answer); ok && len(a.Re) == 0 {
+			c := *a
+			c.Re = m.Re
+			items[i] = &c
+		}
+	}
+	return items
+}
+
+// Thread returns a thread that who may see.
+func (x *Exchange) Thread(ctx context.Context, who Actor, ref string) (Thread, error) {
+	ref, err := x.resolve(ctx, who, ref)
+	if err != nil {
+		return Thread{}, err
+	}
+	t, err := x.store.Thread(ctx, ref)
+	if errors.Is(err, ErrNoThread) || err == nil && !x.maySee(who, t.Envelope) {
+		return Thread{}, mess.Refuse(mess.Unknown, "there is no thread %q", ref)
+	}
+	if err != nil {
+		return Thread{}, x.broken(err)
+	}
+	return t, nil
+}
+
+// List returns the threads that who may see, newest change first.
+func (x *Exchange) List(ctx context.Context, who Actor, f Filter) (Page, error) {
+	var page Page
+	want := f.limit()
+	for {
+		got, err := x.store.List(ctx, f)
+		if r, ok := errors.AsType[*mess.Refusal](err); ok {
+			return Page{}, r
+		}
+		if err != nil {
+			return Page{}, x.broken(err)
+		}
+		for _, e := range got.Threads {
+			if x.maySee(who, e) {
+				page.Threads = append(page.Threads, e)
+			}
+		}
+		page.Cursor = got.Cursor
+		if got.Cursor == "" || len(page.Threads) >= want {
+			return page, nil
+		}
+		f.Cursor, f.Limit = got.Cursor, want-len(page.Threads)
+	}
+}
+
+// As returns the exchange as one actor in this process sees it.
+func (x *Exchange) As(who Actor, channel string) *Local {
+	return &Local{x: x, who: who, channel: channel}
+}
+
+// Local is an exchange as one actor in this process sees it.
+type Local struct {
+	x       *Exchange
+	who     Actor
+	channel string
+}
+
+// Send posts a message.
+func (l *Local) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
+	return l.x.Post(ctx, Inbound{Actor: l.who, Channel: l.channel, Message: m})
+}
+
+// Receive calls handle, one message at a time, for everything that is
+// addressed to the executor, until ctx ends.
+func (l *Local) Receive(ctx context.Context, handle func(mess.Message)) error {
+	after := ""
+	for {
+		err := l.x.Follow(ctx, l.who, after, func(e Event) error {
+			after = e.ID
+			if m, ok := e.Delivery(l.who.ID); ok {
+				handle(m)
+			}
+			return nil
+		})
+		if !errors.Is(err, ErrSlow) {
+			return err
+		}
+	}
+}
+
+// Attach stages an attachment.
+func (l *Local) Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
+	return l.x.Attach(ctx, l.who, ref, name, mime, data)
+}

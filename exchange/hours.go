@@ -1,0 +1,44 @@
+package exchange
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+	"github.com/robfig/cron/v3"
+)
+
+// hours says when an executor with availability "schedule" is to be had. A
+// cron line names points in time; it stands for the time between two of them
+// that are at most an hour apart, and for the minute of each. So "0 8-22 * * *"
+// is from 8 am to 10 pm, as in MESS 1.0 section 8.3.
+type hours struct{ cron cron.Schedule }
+
+// hoursOf returns nil for an executor that is always to be had.
+func hoursOf(e mess.Executor) (*hours, error) {
+	if e.Availability != mess.Schedule {
+		return nil, nil
+	}
+	if e.Schedule == "" {
+		return nil, fmt.Errorf("missing; availability is schedule, so give a cron line such as %q", "0 8-22 * * *")
+	}
+	s, err := cron.ParseStandard(e.Schedule)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a cron line (%v); write minute, hour, day, month and weekday, such as %q", e.Schedule, err, "0 8-22 * * *")
+	}
+	return &hours{s}, nil
+}
+
+// open reports whether t lies in the hours.
+func (h *hours) open(t time.Time) bool {
+	if h == nil {
+		return true
+	}
+	minute := t.Truncate(time.Minute)
+	if h.cron.Next(minute.Add(-time.Second)).Equal(minute) {
+		return true
+	}
+	next := h.cron.Next(t)
+	before := h.cron.Next(next.Add(-time.Hour - time.Second))
+	return !before.After(t) && next.Sub(before) <= time.Hour
+}

@@ -1,0 +1,197 @@
+package exchange
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// ErrSlow says that a follower did not keep up. It can resume after the last
+// event that it has seen.
+var ErrSlow = errors.New("the events came faster than they were read; resume from the last one")
+
+const (
+	keptEvents = 1024    // how many events can be resumed over
+	keptBytes  = 4 << 20 // and how much of them, roughly
+	backlog    = 256     // how far a follower may fall behind
+)
+
+// hub passes events on and remembers the last of them. Publishing never waits.
+type hub struct {
+	mu    sync.Mutex
+	boot  string // tells the events of this run from those of an earlier one
+	first uint64 // sequence number of recent[0]
+	seq   uint64 // of the last event
+	size  int    // bytes of recent, roughly
+	// recent holds the last events with those whom they are for.
+	recent    []addressed
+	followers map[*follower]bool
+}
+
+type addressed struct {
+	Event
+	to   func(Actor) bool
+	size int
+}
+
+type follower struct {
+	who    Actor
+	events chan Event
+}
+
+func newHub() *hub {
+	return &hub{boot: strings.ToLower(rand.Text()[:8]), first: 1, followers: map[*follower]bool{}}
+}
+
+// publish gives e its id and passes it to all who may see it.
+func (h *hub) publish(e Event, to func(Actor) bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.seq++
+	e.ID = h.boot + "-" + strconv.FormatUint(h.seq, 10)
+	h.keep(addressed{Event: e, to: to, size: roughSize(e.Message)})
+	for f := range h.followers {
+		if to(f.who) {
+			h.pass(f, e)
+		}
+	}
+}
+
+func (h *hub) keep(a addressed) {
+	h.recent = append(h.recent, a)
+	h.size += a.size
+	for len(h.recent) > keptEvents || h.size > keptBytes && len(h.recent) > 1 {
+		h.size -= h.recent[0].size
+		h.recent[0] = addressed{}
+		h.recent = h.recent[1:]
+		h.first++
+	}
+}
+
+// pass gives e to f, or cuts f off if it is too far behind.
+func (h *hub) pass(f *follower, e Event) {
+	select {
+	case f.events <- e:
+	default:
+		delete(h.followers, f)
+		close(f.events)
+	}
+}
+
+// join makes a follower. What it has missed since the event called after comes
+// back as missed; resumed is false if that is not known any more.
+func (h *hub) join(who Actor, after string) (f *follower, missed []Event, resumed bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f = &follower{who: who, events: make(chan Event, backlog)}
+	h.followers[f] = true
+	seq, ok := h.position(after)
+	if !ok {
+		return f, nil, false
+	}
+	for _, a := range h.recent[seq+1-h.first:] {
+		if a.to(who) {
+			missed = append(missed, a.Event)
+		}
+	}
+	return f, missed, true
+}
+
+// position is the sequence number of an event that can be resumed after.
+func (h *hub) position(id string) (uint64, bool) {
+	n, ok := strings.CutPrefix(id, h.boot+"-")
+	if !ok {
+		return 0, false
+	}
+	seq, err := strconv.ParseUint(n, 10, 64)
+	return seq, err == nil && seq+1 >= h.first && seq <= h.seq
+}
+
+// here is the id to resume from for one who has seen everything until now.
+func (h *hub) here() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return fmt.Sprintf("%s-%d", h.boot, h.seq)
+}
+
+func (h *hub) leave(f *follower) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.followers, f)
+}
+
+// present reports whether an actor follows just now.
+func (h *hub) present(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for f := range h.followers {
+		if f.who.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// forward hands events to handle until ctx ends, handle fails or f is cut off.
+func (f *follower) forward(ctx context.Context, handle func(Event) error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e, ok := <-f.events:
+			if !ok {
+				return ErrSlow
+			}
+			if err := handle(e); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// roughSize estimates the bytes that a message keeps in memory.
+func roughSize(m mess.Message) int {
+	n := 512
+	for _, item := range m.Items {
+		switch i := item.(type) {
+		case *mess.Response:
+			n += entriesSize(i.Content)
+		case *mess.Request:
+			n += len(i.Intent) + entriesSize(i.Context)
+		case *mess.Reply:
+			n += entriesSize(i.Context)
+		}
+	}
+	return n
+}
+
+func entriesSize(entries []mess.Entry) int {
+	n := 0
+	for _, e := range entries {
+		n += valueSize(e.Value) + valueSize(e.Extra)
+	}
+	return n
+}
+
+func valueSize(v any) int {
+	n := 16
+	switch v := v.(type) {
+	case string:
+		n += len(v)
+	case mess.Object:
+		for _, f := range v {
+			n += len(f.Key) + valueSize(f.Value)
+		}
+	case []any:
+		for _, e := range v {
+			n += valueSize(e)
+		}
+	}
+	return n
+}

@@ -1,0 +1,158 @@
+package exchange
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// queries answers queries (MESS 1.0 sections 7.3 and 8.6).
+func (x *Exchange) queries(ctx context.Context, in Inbound, p parts) ([]mess.Item, error) {
+	var items []mess.Item
+	for _, q := range p.queries {
+		content, err := x.answerTo(ctx, in.Actor, q)
+		if err != nil {
+			return nil, err
+		}
+		re := mess.Last
+		if q.ID != "" {
+			re = q.ID
+		}
+		items = append(items, &mess.Response{Re: mess.Refs{re}, Executor: Self, Content: []mess.Entry{{Type: "structured", Value: content}}})
+	}
+	return items, nil
+}
+
+func (x *Exchange) answerTo(ctx context.Context, who Actor, q *mess.Query) (mess.Object, error) {
+	f := mess.Filter{}
+	if q.Filter != nil {
+		f = *q.Filter
+	}
+	switch q.Type {
+	case "status", "":
+		return x.statusOf(ctx, who, f)
+	case "capabilities":
+		return mess.Object{{Key: "capabilities", Value: x.capabilityList(f.Tags)}}, nil
+	case "executors":
+		return mess.Object{{Key: "executors", Value: x.executorList(f.Executor)}}, nil
+	}
+	return nil, mess.Refuse(mess.Invalid, "query.type: %q is not known; use status, capabilities or executors", q.Type)
+}
+
+// statusOf lists threads: those that are named, or those that the filter
+// selects; without any filter, those that are open.
+func (x *Exchange) statusOf(ctx context.Context, who Actor, f mess.Filter) (mess.Object, error) {
+	var threads []any
+	if len(f.Re) > 0 {
+		for _, re := range f.Re {
+			t, err := x.Thread(ctx, who, re)
+			if err != nil {
+				return nil, err
+			}
+			threads = append(threads, t.summary())
+		}
+		return mess.Object{{Key: "requests", Value: threads}}, nil
+	}
+	filter := Filter{Status: f.Status, Executor: f.Executor, Limit: 1000}
+	if f.Since != "" {
+		filter.Since, _ = f.Since.Time()
+	}
+	if len(f.Status) == 0 && f.Executor == "" && f.Since == "" {
+		filter.Status = openCodes
+	}
+	page, err := x.List(ctx, who, filter)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range page.Threads {
+		threads = append(threads, e.summary())
+	}
+	return mess.Object{{Key: "requests", Value: threads}}, nil
+}
+
+// openCodes are the statuses of threads that have not ended.
+var openCodes = []mess.Code{
+	mess.Pending, mess.Claimed, mess.InProgress, mess.Waiting, mess.Held, mess.Retrying, mess.NeedsInput, mess.NeedsConfirmation,
+}
+
+// summary is a thread in the answer to a query.
+func (e Envelope) summary() mess.Object {
+	o := mess.Object{{Key: "ref", Value: e.Ref}}
+	if e.ClientID != "" {
+		o = append(o, mess.Field{Key: "id", Value: e.ClientID})
+	}
+	o = append(o, mess.Field{Key: "status", Value: string(e.Status)}, mess.Field{Key: "intent", Value: e.Intent})
+	if e.Executor != "" {
+		o = append(o, mess.Field{Key: "executor", Value: e.Executor})
+	}
+	return append(o, mess.Field{Key: "updated", Value: string(mess.TimeOf(e.Updated))})
+}
+
+// Capabilities lists what the executors can do, with what the catalogue says
+// of it; with tags, only what bears all of them.
+func (x *Exchange) Capabilities(tags []string) []Definition {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	known := map[string]Definition{}
+	for _, d := range x.cfg.Catalogue {
+		known[d.ID] = d
+	}
+	for _, e := range x.executors {
+		for _, c := range e.Capabilities {
+			if _, ok := known[c.ID]; !ok {
+				known[c.ID] = Definition{ID: c.ID}
+			}
+		}
+	}
+	var list []Definition
+	for _, d := range known {
+		if !slices.ContainsFunc(tags, func(t string) bool { return !slices.Contains(d.Tags, t) }) {
+			list = append(list, d)
+		}
+	}
+	slices.SortFunc(list, func(a, b Definition) int { return strings.Compare(a.ID, b.ID) })
+	return list
+}
+
+func (x *Exchange) capabilityList(tags []string) []any {
+	var list []any
+	for _, d := range x.Capabilities(tags) {
+		o := mess.Object{{Key: "id", Value: d.ID}}
+		if d.Description != "" {
+			o = append(o, mess.Field{Key: "description", Value: d.Description})
+		}
+		if len(d.Tags) > 0 {
+			o = append(o, mess.Field{Key: "tags", Value: d.Tags})
+		}
+		list = append(list, o)
+	}
+	return list
+}
+
+func (x *Exchange) executorList(id string) []any {
+	var list []any
+	for _, e := range x.Executors() {
+		if id != "" && e.ID != id {
+			continue
+		}
+		var caps []any
+		for _, c := range e.Capabilities {
+			if c.Meta == nil {
+				caps = append(caps, c.ID)
+			} else {
+				caps = append(caps, mess.Object{{Key: c.ID, Value: c.Meta}})
+			}
+		}
+		o := mess.Object{{Key: "id", Value: e.ID}}
+		if e.Name != "" {
+			o = append(o, mess.Field{Key: "name", Value: e.Name})
+		}
+		list = append(list, append(o,
+			mess.Field{Key: "capabilities", Value: caps},
+			mess.Field{Key: "live", Value: e.Live},
+			mess.Field{Key: "last_seen", Value: string(mess.TimeOf(e.LastSeen))}))
+	}
+	return list
+}

@@ -1,0 +1,132 @@
+package exchange_test
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// asksAbout posts a query and returns the one list of its answer.
+func (h *house) asksAbout(who exchange.Actor, query string) []any {
+	h.t.Helper()
+	m, err := h.try(who, query)
+	if err != nil {
+		h.t.Fatalf("%s: %v", query, err)
+	}
+	r := m.Items[0].(*mess.Response)
+	o := r.Content[0].Value.(mess.Object)
+	list, _ := o[0].Value.([]any)
+	return list
+}
+
+func values(list []any, key string) []any {
+	var got []any
+	for _, o := range list {
+		v, _ := o.(mess.Object).Get(key)
+		got = append(got, v)
+	}
+	return got
+}
+
+func TestQueries(t *testing.T) {
+	cfg := exchange.DefaultConfig()
+	cfg.Catalogue = []exchange.Definition{
+		{ID: "take-photo", Description: "Capture and attach photos", Tags: []string{"visual", "attachments"}},
+		{ID: "check-visual", Description: "Look at something", Tags: []string{"visual"}},
+		{ID: "vacuum-floor", Description: "Vacuum floors", Tags: []string{"cleaning"}},
+	}
+	inHouseOver(t, exchange.NewMemory(), cfg, func(h *house) {
+		h.registers(kitchen, "take-photo, juggle")
+		a := h.says(agent, "request: {id: a, intent: look}").Ref
+		b := h.says(agent, "request: {id: b, intent: look again}").Ref
+		h.says(other, "request: {id: c, intent: look away}")
+		h.says(kitchen, "status: {re: "+a+", code: claimed}")
+		h.says(kitchen, "response: {re: "+a+", content: [ok]}")
+		for _, c := range []struct {
+			query, key string
+			want       []any
+		}{
+			{"query: {type: status}", "ref", []any{b}},
+			{"query: {type: status, filter: {re: a}}", "status", []any{"completed"}},
+			{"query: {type: status, filter: {re: [" + b + ", a]}}", "id", []any{"b", "a"}},
+			{"query: {type: status, filter: {status: [completed, pending]}}", "ref", []any{a, b}},
+			{"query: {type: status, filter: {executor: kitchen-pi}}", "ref", []any{a}},
+			{"query: {type: capabilities}", "id", []any{"check-visual", "juggle", "take-photo", "vacuum-floor"}},
+			{"query: {type: capabilities, filter: {tags: [visual]}}", "id", []any{"check-visual", "take-photo"}},
+			{"query: {type: executors}", "id", []any{"kitchen-pi"}},
+			{"query: {type: executors, filter: {executor: nobody}}", "id", nil},
+		} {
+			if diff := cmp.Diff(c.want, values(h.asksAbout(agent, c.query), c.key)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.query, diff)
+			}
+		}
+		h.refuses(agent, "query: {type: status, filter: {re: nothing}}", mess.Unknown)
+	})
+}
+
+func TestAttachments(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "take-photo")
+		ref := h.says(agent, "request: {intent: look}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		picture := bytes.Repeat([]byte{0xff, 0xd8}, 1000)
+		m, err := h.x.Attach(h.t.Context(), kitchen, ref, "../../My Fridge.jpg", "image/jpeg", bytes.NewReader(picture))
+		if err != nil || m.File != "My_Fridge.jpg" || *m.Size != 2000 {
+			t.Fatalf("Attach = %+v, %v", m, err)
+		}
+		if _, err := h.x.Attach(h.t.Context(), stranger, ref, "x", "", strings.NewReader("x")); err == nil {
+			t.Error("a stranger attaches a file")
+		}
+		h.refuses(kitchen, "re: "+ref+"\nMESS: [{response: {content: [{image: {file: x.jpg, sha256: "+strings.Repeat("a", 64)+"}}]}}]", mess.Unknown, "not uploaded")
+		entry := "{image: {file: " + m.File + ", mime: image/jpeg, size: 2000, sha256: " + m.SHA256 + "}}"
+		h.says(kitchen, "re: "+ref+"\nMESS: [{status: {code: completed}}, {response: {content: ["+entry+", "+entry+"]}}]")
+		var names []string
+		for _, a := range h.thread(ref).Attachments() {
+			names = append(names, a.Name)
+		}
+		if diff := cmp.Diff([]string{"att-002-image-My_Fridge.jpg", "att-002-image-My_Fridge-2.jpg"}, names); diff != "" {
+			t.Errorf("attachments (-want +got):\n%s", diff)
+		}
+		r, a, err := h.x.Attachment(h.t.Context(), agent, ref, names[0])
+		if err != nil || a.MIME != "image/jpeg" || a.Size != 2000 {
+			t.Fatalf("Attachment = %+v, %v", a, err)
+		}
+		defer r.Close()
+		if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, picture) {
+			t.Errorf("read %d bytes, %v; want the picture", len(got), err)
+		}
+		if _, _, err := h.x.Attachment(h.t.Context(), other, ref, names[0]); err == nil {
+			t.Error("another requester reads the attachment")
+		}
+	})
+}
+
+func TestAnAttachmentThatIsTooLarge(t *testing.T) {
+	cfg := exchange.DefaultConfig()
+	cfg.MaxAttachment = 10
+	inHouseOver(t, exchange.NewMemory(), cfg, func(h *house) {
+		ref := h.says(agent, "request: {intent: look}").Ref
+		_, err := h.x.Attach(h.t.Context(), agent, ref, "x.txt", "", strings.NewReader("12345678901"))
+		if r, ok := err.(*mess.Refusal); !ok || r.Why != mess.TooLarge {
+			t.Errorf("Attach: %v, want a refusal as too large", err)
+		}
+	})
+}
+
+func FuzzToken(f *testing.F) {
+	for _, s := range []string{"Fridge check!", "../../etc/passwd", "", "ÄÖ", strings.Repeat("a-", 100)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		got := exchange.Token(id)
+		if len(got) > 41 || strings.Trim(got, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" ||
+			strings.HasPrefix(got, "-") || strings.HasSuffix(got, "-") || strings.Contains(got, "--") {
+			t.Errorf("Token(%q) = %q", id, got)
+		}
+	})
+}

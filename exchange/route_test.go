@@ -1,0 +1,234 @@
+package exchange_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+func TestWhoMayTakeARequest(t *testing.T) {
+	executors := map[string]string{
+		"plain":    "capabilities: [take-photo]",
+		"newer":    "capabilities: [take-photo, print], versions: [1.0.0, 1.1.0]",
+		"fdm":      "capabilities: [{print: {variant: [fdm, sla], material: pla, fast: true}}]",
+		"vacuum":   "capabilities: [{vacuum-floor: {areas: [kitchen, hallway]}}]",
+		"near":     "capabilities: [walk], location: {lat: 37.77, lng: -122.42}",
+		"far":      "capabilities: [walk], location: {lat: 40.71, lng: -74.01}",
+		"anywhere": "capabilities: [walk]",
+		"upstairs": "capabilities: [sweep], areas: [Attic, Landing]",
+		"wherever": "capabilities: [sweep]",
+	}
+	for _, c := range []struct {
+		name, request string
+		want          []string
+	}{
+		{"one capability", "requires: [take-photo]", []string{"newer", "plain"}},
+		{"two capabilities", "requires: [take-photo, print]", []string{"newer"}},
+		{"nobody has it", "requires: [fly]", nil},
+		{"confirm_before needs 1.1", "requires: [take-photo], confirm_before: true", []string{"newer"}},
+		{"metadata that agrees", "requires: [{print: {variant: fdm}}]", []string{"fdm", "newer"}},
+		{"metadata that differs", "requires: [{print: {variant: fdm, material: abs}}]", []string{"newer"}},
+		{"metadata that one side does not know", "requires: [{print: {colour: red, fast: true}}]", []string{"fdm", "newer"}},
+		{"a place within what is declared", "requires: [{vacuum-floor: {areas: [kitchen]}}]", []string{"vacuum"}},
+		{"a place beyond what is declared", "requires: [{vacuum-floor: {areas: [cellar]}}]", nil},
+		{"a circle", "requires: [walk], constraints: {location: {lat: 37.8, lng: -122.4, radius_km: 10}}", []string{"anywhere", "near"}},
+		{"a place that somebody lists", "requires: [sweep], constraints: {location: attic}", []string{"upstairs"}},
+		{"a place in words", "requires: [sweep], constraints: {location: behind the old house}", []string{"upstairs", "wherever"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				ears := map[string]*ear{}
+				for id, text := range executors {
+					who := exchange.Actor{ID: id, Roles: exchange.ExecutorRole}
+					h.says(who, "config: {executor: {id: "+id+", "+text+"}}")
+					ears[id] = h.listens(who, "")
+				}
+				ref := h.says(agent, "request: {intent: do it, "+c.request+"}").Ref
+				var got []string
+				for _, e := range h.x.Executors() {
+					if len(ears[e.ID].heard()) > 0 {
+						got = append(got, e.ID)
+					} else {
+						h.refuses(exchange.Actor{ID: e.ID, Roles: exchange.ExecutorRole}, "status: {re: "+ref+", code: claimed}", mess.Forbidden, "may not claim")
+					}
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("offered to (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestNobodyIsThere(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ack := h.says(agent, "request: {intent: fly, requires: [fly]}")
+		if note, _ := ack.Extra.Get("note"); note != "it waits: no executor has fly" {
+			t.Errorf("note = %q", note)
+		}
+		ear := h.listens(kitchen, "")
+		h.registers(kitchen, "fly")
+		h.after(time.Second)
+		if got := ear.heard(); len(got) != 1 || got[0] != "offer "+ack.Ref+" request" {
+			t.Errorf("who comes later hears %q, want the offer", got)
+		}
+	})
+}
+
+func TestHoursOfAnExecutor(t *testing.T) {
+	// The bubble's time starts at midnight UTC, 1 January 2000, a Saturday.
+	for _, c := range []struct {
+		cron string
+		open map[string]bool // by time of day
+	}{
+		{"0 8-22 * * *", map[string]bool{"07:59": false, "08:00": true, "12:30": true, "21:59": true, "22:00": true, "22:01": false}},
+		{"* 9-16 * * 1-5", map[string]bool{"10:00": false}},
+		{"*/15 9-10 * * 6", map[string]bool{"08:59": false, "09:07": true, "10:45": true, "10:46": false}},
+		{"30 12 * * *", map[string]bool{"12:29": false, "12:30": true, "12:31": false}},
+		{"* * * * *", map[string]bool{"00:00": true, "23:59": true}},
+	} {
+		for at, want := range c.open {
+			t.Run(c.cron+" at "+at, func(t *testing.T) {
+				inHouse(t, func(h *house) {
+					clock, err := time.Parse("15:04", at)
+					if err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(time.Duration(clock.Hour())*time.Hour + time.Duration(clock.Minute())*time.Minute) // fake time
+					h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], availability: schedule, schedule: '"+c.cron+"'}}")
+					ear := h.listens(kitchen, "")
+					h.says(agent, "request: {intent: do it}")
+					if got := len(ear.heard()) > 0; got != want {
+						t.Errorf("available: %v, want %v", got, want)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestABadScheduleIsRefused(t *testing.T) {
+	inHouse(t, func(h *house) {
+		for _, s := range []string{"''", "'often'", "'61 * * * *'", "'0 8-22 * *'"} {
+			h.refuses(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], availability: schedule, schedule: "+s+"}}", mess.Invalid, "cron line")
+		}
+		if n := len(h.x.Executors()); n != 0 {
+			t.Errorf("%d executors are registered after refusals", n)
+		}
+	})
+}
+
+func TestTheHoursCome(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], availability: schedule, schedule: '0 8-22 * * *'}}")
+		ear := h.listens(kitchen, "")
+		h.says(agent, "request: {intent: do it}")
+		h.after(7*time.Hour + 55*time.Minute)
+		if got := ear.heard(); len(got) != 0 {
+			t.Errorf("before its hours it hears %q", got)
+		}
+		h.after(6 * time.Minute)
+		if got := ear.heard(); len(got) != 1 {
+			t.Errorf("in its hours it hears %q, want the offer", got)
+		}
+	})
+}
+
+func TestPreferredExecutorsAreAskedFirst(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.refuses(kitchen, "config: {routing: {rules: []}}", mess.Forbidden, "operator")
+		h.says(person, "config: {routing: {rules: [{match: {capability: clean}, prefer: [garage-pi]}]}}")
+		h.registers(kitchen, "clean, look")
+		h.registers(garage, "clean, look")
+		k, g := h.listens(kitchen, ""), h.listens(garage, "")
+		first := h.says(agent, "request: {intent: clean, requires: [clean]}").Ref
+		if got := k.heard(); len(got) != 0 || len(g.heard()) != 1 {
+			t.Errorf("the other one hears %q at once", got)
+		}
+		h.after(61 * time.Second)
+		if got := k.heard(); len(got) != 1 {
+			t.Errorf("when the preferred one does nothing, the other hears %q, want the offer", got)
+		}
+		h.says(kitchen, "status: {re: "+first+", code: claimed}")
+		if got := g.heard(); len(got) == 0 || got[0] != "withdrawn "+first+" status:claimed" {
+			t.Errorf("the preferred one hears %q, want the offer withdrawn", got)
+		}
+		k.heard()
+		h.says(agent, "request: {intent: look, requires: [look]}")
+		if len(k.heard()) != 1 || len(g.heard()) != 1 {
+			t.Error("a request that no rule matches is not offered to both")
+		}
+		h.says(agent, "request: {intent: clean, requires: [clean]}")
+		k.heard()
+		g.heard()
+		second := h.says(agent, "request: {intent: clean more, requires: [clean]}").Ref
+		h.says(garage, "status: {re: "+second+", code: declined, reason: tired}")
+		if got := k.heard(); len(got) != 1 || got[0] != "offer "+second+" request" {
+			t.Errorf("when the preferred one declines, the other hears %q, want the offer", got)
+		}
+	})
+}
+
+func TestPreferenceByMeasure(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.says(person, "config: {routing: {rules: [{match: {precision: exact}, prefer: higher_precision}, {match: {urgency: now}, prefer: lower_latency}]}}")
+		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], latency: 5, precision: 2}}")
+		h.says(garage, "config: {executor: {id: garage-pi, capabilities: [x], latency: 1, precision: 1}}")
+		k, g := h.listens(kitchen, ""), h.listens(garage, "")
+		h.says(agent, "request: {intent: x, precision: exact}")
+		if a, b := len(k.heard()), len(g.heard()); a != 1 || b != 0 {
+			t.Errorf("higher_precision: %d and %d offers, want the finer one alone", a, b)
+		}
+		h.says(agent, "request: {intent: x, constraints: {timing: {urgency: now}}}")
+		if a, b := len(k.heard()), len(g.heard()); a != 0 || b != 1 {
+			t.Errorf("lower_latency: %d and %d offers, want the quicker one alone", a, b)
+		}
+	})
+}
+
+func TestWhenAllDecline(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "look")
+		h.registers(garage, "look")
+		ref := h.says(agent, "request: {intent: say what life means}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: not my thing}")
+		h.is(ref, mess.Pending)
+		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: not my thing}")
+		h.says(garage, "status: {re: "+ref+", code: declined, reason: no such device}")
+		h.is(ref, mess.Declined)
+		if s := h.lastStatus(ref); s.Reason.Detail != "kitchen-pi: not my thing; garage-pi: no such device" {
+			t.Errorf("the requester reads %q", s.Reason.Detail)
+		}
+	})
+}
+
+func TestHandingBack(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "look")
+		h.registers(garage, "look")
+		ref := h.says(agent, "request: {intent: look}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		g := h.listens(garage, "")
+		h.says(kitchen, "status: {re: "+ref+", code: delegated, delegated_to: garage-pi, reason: too high up}")
+		h.is(ref, mess.Pending)
+		if got := g.heard(); len(got) != 1 || got[0] != "offer "+ref+" request" {
+			t.Errorf("the other one hears %q, want the offer", got)
+		}
+		h.says(garage, "status: {re: "+ref+", code: claimed}")
+		h.says(garage, "status: {re: "+ref+", code: in_progress}")
+		h.refuses(garage, "status: {re: "+ref+", code: delegated}", mess.Illegal, "it has begun")
+	})
+}
+
+func TestDecliningWhatOneHasClaimed(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "look")
+		ref := h.says(agent, "request: {intent: look}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: I see now that I cannot}")
+		h.is(ref, mess.Declined)
+	})
+}

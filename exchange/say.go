@@ -1,0 +1,263 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// say takes what an actor says to one thread: one step, or a refusal.
+func (x *Exchange) say(ctx context.Context, in Inbound, s saying) (mess.Ack, error) {
+	ref, err := x.resolve(ctx, in.Actor, s.ref)
+	if err != nil {
+		return mess.Ack{}, err
+	}
+	m := in.Message
+	m.Items = s.items
+	m.Re = mess.Refs{ref}
+	if strings.HasPrefix(s.ref, ref+"/") {
+		m.Re = mess.Refs{s.ref}
+	}
+	return x.step(ctx, ref, func(env Envelope) *turn {
+		return x.turn(in.Actor, in.Channel, env, m, s.ref == mess.Last)
+	})
+}
+
+// turn prepares a step.
+func (x *Exchange) turn(who Actor, channel string, env Envelope, m mess.Message, byLast bool) *turn {
+	now := x.now()
+	m.From, m.Received, m.Channel, m.ExpiresIn, m.Ref = who.ID, mess.TimeOf(now), channel, "", ""
+	return &turn{
+		who: who, now: now, env: env.clone(), message: m, byLast: byLast,
+		mayClaim: func(e Envelope) error { return x.mayClaim(who, e) },
+		refused:  x.refusedByAll,
+	}
+}
+
+// resolve finds the thread that a sender means: a ref of a thread or of one of
+// its messages, the sender's own id, or "last" (MESS 1.0 section 1.3).
+func (x *Exchange) resolve(ctx context.Context, who Actor, name string) (string, error) {
+	if name == mess.Last {
+		return x.last(ctx, who)
+	}
+	ref := ThreadRef(name)
+	x.mu.Lock()
+	_, open := x.open[ref]
+	x.mu.Unlock()
+	if open {
+		return ref, nil
+	}
+	if own, err := x.store.Find(ctx, who.ID, name); err == nil {
+		return own, nil
+	}
+	if _, err := x.store.Thread(ctx, ref); err == nil {
+		return ref, nil
+	} else if !errors.Is(err, ErrNoThread) {
+		return "", x.broken(err)
+	}
+	if held, ok := x.heldAs(who.ID, name); ok {
+		return held, nil
+	}
+	return "", mess.Refuse(mess.Unknown, "re: there is no thread %q", name)
+}
+
+// heldAs finds a thread by its requester's id among those that an executor
+// holds.
+func (x *Exchange) heldAs(executor, clientID string) (string, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for ref, l := range x.open {
+		if l.env.ClientID == clientID && clientID != "" && l.env.holder() == executor {
+			return ref, true
+		}
+	}
+	return "", false
+}
+
+// last is the most recent request of who.
+func (x *Exchange) last(ctx context.Context, who Actor) (string, error) {
+	x.mu.Lock()
+	ref := x.latest[who.ID]
+	x.mu.Unlock()
+	if ref != "" {
+		return ref, nil
+	}
+	page, err := x.store.List(ctx, Filter{Requestor: who.ID, Limit: 1000})
+	if err != nil {
+		return "", x.broken(err)
+	}
+	var newest Envelope
+	for _, e := range page.Threads {
+		if newest.Ref == "" || e.Created.After(newest.Created) {
+			newest = e
+		}
+	}
+	if newest.Ref == "" {
+		return "", mess.Refuse(mess.Unknown, "re: %q has made no request, so there is no %q", who.ID, mess.Last)
+	}
+	return newest.Ref, nil
+}
+
+// attempts bounds how often a step is worked out again because another writer
+// was first.
+const attempts = 8
+
+// step makes one step of a thread: it works it out on the newest envelope,
+// stores it, and tells those whom it concerns.
+func (x *Exchange) step(ctx context.Context, ref string, make func(Envelope) *turn) (mess.Ack, error) {
+	l, err := x.load(ctx, ref)
+	if err != nil {
+		return mess.Ack{}, err
+	}
+	l.step.Lock()
+	defer l.step.Unlock()
+	for range attempts {
+		t := make(x.envelope(l))
+		ack, done, err := x.try(ctx, l, t)
+		if done {
+			return ack, explain(err, x.envelope(l))
+		}
+	}
+	return mess.Ack{}, mess.Refuse(mess.Unavailable, "%s: others write to this thread all the time; try again", ref)
+}
+
+// try takes one turn. It is not done if the thread has changed meanwhile.
+func (x *Exchange) try(ctx context.Context, l *live, t *turn) (_ mess.Ack, done bool, _ error) {
+	if ref, ok := t.env.seen(t.who.ID, t.message.ID); ok {
+		return x.ack(t, ref), true, nil
+	}
+	before := t.env.clone()
+	if err := t.take(); err != nil {
+		return mess.Ack{}, true, err
+	}
+	if t.repeat {
+		return x.ack(t, t.message.Ref), true, nil
+	}
+	if t.evidence {
+		t.env = before
+	}
+	step, err := x.seal(t)
+	if err != nil {
+		return mess.Ack{}, true, err
+	}
+	switch err := x.store.Append(ctx, step); {
+	case errors.Is(err, ErrStale):
+		return mess.Ack{}, false, x.reread(ctx, l)
+	case errors.Is(err, ErrNoBlob):
+		return mess.Ack{}, true, mess.Refuse(mess.Unknown, "the message names an attachment that was not uploaded for this thread")
+	case err != nil:
+		return mess.Ack{}, true, x.broken(err)
+	}
+	x.stored(l, step)
+	return x.ack(t, t.message.Ref), true, nil
+}
+
+// seal makes of a turn what is stored: the envelope, the message, and the ack
+// that says so.
+func (x *Exchange) seal(t *turn) (Step, error) {
+	t.env.Ver++
+	t.env.Serial++
+	t.env.Updated = t.now
+	binds, err := bindAttachments(&t.message, t.env.Serial)
+	if err != nil {
+		return Step{}, err
+	}
+	if t.message.ID != "" {
+		t.env.Seen = append(t.env.Seen, Seen{From: t.who.ID, ID: t.message.ID, Ref: t.message.Ref})
+		t.env.Seen = t.env.Seen[max(0, len(t.env.Seen)-maxSeen):]
+	}
+	messages := []mess.Message{t.message}
+	if t.who.ID != Self {
+		messages = append(messages, ackDocument(t, itemID(t.message)))
+	}
+	if t.also != nil {
+		t.env.Serial++
+		t.also.Ref = messageRef(t.env.Ref, t.env.Serial, *t.also)
+		messages = append(messages, *t.also)
+	}
+	return Step{Envelope: t.env, Messages: messages, Binds: binds}, nil
+}
+
+// ackDocument is the ack as it stands in the thread.
+func ackDocument(t *turn, re string) mess.Message {
+	ack := &mess.Ack{Ref: t.message.Ref}
+	if re != "" {
+		ack.Re = mess.Refs{re}
+	}
+	return mess.Message{From: Self, Received: mess.TimeOf(t.now), Items: []mess.Item{ack}}
+}
+
+// ack is the ack as the sender gets it.
+func (x *Exchange) ack(t *turn, ref string) mess.Ack {
+	a := mess.Ack{Ref: ref, ReceivedAt: mess.TimeOf(t.now), Status: t.env.Status}
+	if id := itemID(t.message); id != "" {
+		a.Re = mess.Refs{id}
+	}
+	if t.env.holder() == t.who.ID {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		a.Epoch = t.env.Epoch
+		a.Lease = mess.Duration(x.lease(t.env).String())
+	}
+	return a
+}
+
+// load returns the thread from the index, or, for one that has ended, as the
+// store has it.
+func (x *Exchange) load(ctx context.Context, ref string) (*live, error) {
+	x.mu.Lock()
+	l := x.open[ref]
+	x.mu.Unlock()
+	if l != nil {
+		return l, nil
+	}
+	t, err := x.store.Thread(ctx, ref)
+	if errors.Is(err, ErrNoThread) {
+		return nil, mess.Refuse(mess.Unknown, "there is no thread %q", ref)
+	}
+	if err != nil {
+		return nil, x.broken(err)
+	}
+	return &live{env: t.Envelope}, nil
+}
+
+func (x *Exchange) envelope(l *live) Envelope {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return l.env
+}
+
+// reread takes over what another process has made of a thread.
+func (x *Exchange) reread(ctx context.Context, l *live) error {
+	t, err := x.store.Thread(ctx, l.env.Ref)
+	if err != nil {
+		return x.broken(err)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.index(l, t.Envelope)
+	return nil
+}
+
+// stored takes a step into the index and tells those whom it concerns.
+func (x *Exchange) stored(l *live, s Step) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if l.env.Executor == s.Messages[0].From {
+		l.heard = x.now()
+	}
+	x.index(l, s.Envelope)
+	x.tell(s)
+}
+
+// explain adds to a refusal which thread it is about and how that stands.
+func explain(err error, env Envelope) error {
+	r, ok := errors.AsType[*mess.Refusal](err)
+	if !ok {
+		return err
+	}
+	r.Ref, r.Status, r.Holder = env.Ref, env.Status, env.holder()
+	return r
+}

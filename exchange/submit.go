@@ -1,0 +1,231 @@
+package exchange
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// requests makes a thread of each request of a message (MESS 1.0 section 7.2).
+func (x *Exchange) requests(ctx context.Context, in Inbound, p parts) ([]mess.Item, error) {
+	if len(p.requests) == 0 {
+		return nil, nil
+	}
+	if !in.Actor.Has(Requester) {
+		return nil, mess.Refuse(mess.Forbidden, "request: %q may not make requests (role requester is missing)", in.Actor.ID)
+	}
+	order, err := sortRequests(p.requests)
+	if err != nil {
+		return nil, err
+	}
+	batch := map[string]string{} // the sender's id to the ref that it got
+	entries := make([]mess.AckEntry, len(p.requests))
+	for _, i := range order {
+		s := submission{in: in, req: p.requests[i], others: p.others, batch: batch}
+		env, err := x.submit(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		if s.req.ID != "" {
+			batch[s.req.ID] = env.Ref
+		}
+		entries[i] = mess.AckEntry{ID: s.req.ID, Ref: env.Ref}
+	}
+	return []mess.Item{x.submitted(in, p.requests, entries)}, nil
+}
+
+// submitted is the ack of one or several requests.
+func (x *Exchange) submitted(in Inbound, reqs []*mess.Request, entries []mess.AckEntry) *mess.Ack {
+	ack := &mess.Ack{ReceivedAt: mess.TimeOf(x.now())}
+	if len(entries) > 1 {
+		ack.Requests = entries
+		return ack
+	}
+	ack.Re, ack.Ref, ack.Status = mess.Refs{requestName(reqs[0])}, entries[0].Ref, mess.Pending
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if l := x.open[ack.Ref]; l != nil {
+		ack.Status = l.env.Status
+		if note := x.outlook(l); note != "" {
+			ack.Extra = ack.Extra.Set("note", note)
+		}
+	}
+	return ack
+}
+
+// requestName is what an ack calls a request: its sender's id for it, or "last".
+func requestName(r *mess.Request) string {
+	if r.ID != "" {
+		return r.ID
+	}
+	return mess.Last
+}
+
+// sortRequests returns the order in which the requests of one message are made,
+// so that each comes after those of them that it depends on.
+func sortRequests(reqs []*mess.Request) ([]int, error) {
+	index := map[string]int{}
+	for i, r := range reqs {
+		if _, twice := index[r.ID]; twice && r.ID != "" {
+			return nil, mess.Refuse(mess.Invalid, "request.id: %q stands twice in one message; every request needs an id of its own", r.ID)
+		}
+		index[r.ID] = i
+	}
+	var order []int
+	state := make([]int, len(reqs)) // 0 new, 1 being placed, 2 placed
+	var place func(i int) error
+	place = func(i int) error {
+		if state[i] == 1 {
+			return mess.Refuse(mess.Invalid, "request %q: depends on itself through constraints.depends_on", reqs[i].ID)
+		}
+		if state[i] == 2 {
+			return nil
+		}
+		state[i] = 1
+		for _, dep := range dependsOn(reqs[i]) {
+			if j, ok := index[dep]; ok {
+				if err := place(j); err != nil {
+					return err
+				}
+			}
+		}
+		state[i] = 2
+		order = append(order, i)
+		return nil
+	}
+	for i := range reqs {
+		if err := place(i); err != nil {
+			return nil, err
+		}
+	}
+	return order, nil
+}
+
+func dependsOn(r *mess.Request) mess.Refs {
+	if r.Constraints == nil {
+		return nil
+	}
+	return r.Constraints.DependsOn
+}
+
+// submission is one request on its way in.
+type submission struct {
+	in     Inbound
+	req    *mess.Request
+	others []mess.Item
+	batch  map[string]string
+}
+
+// submit makes a thread (T1), or finds the one that the same request made
+// before.
+func (x *Exchange) submit(ctx context.Context, s submission) (Envelope, error) {
+	now := x.now()
+	env, err := x.newEnvelope(ctx, s, now)
+	if err != nil {
+		return Envelope{}, err
+	}
+	dispatched := x.dispatched(env, now)
+	t, err := x.store.Create(ctx, Create{
+		Day: now.Format(time.DateOnly), Token: Token(s.req.ID), Requestor: env.Requestor, ClientID: env.ClientID,
+		Build: func(ref string) Thread { return newThread(env, ref, s, now, dispatched) },
+	})
+	if e, ok := errors.AsType[*ExistsError](err); ok {
+		return x.again(ctx, s, e.Ref)
+	}
+	if err != nil {
+		return Envelope{}, x.broken(err)
+	}
+	return t.Envelope, x.created(ctx, t)
+}
+
+// newEnvelope is a thread's envelope but for its ref.
+func (x *Exchange) newEnvelope(ctx context.Context, s submission, now time.Time) (Envelope, error) {
+	env := Envelope{
+		ClientID: s.req.ID, Requestor: s.in.Actor.ID, Status: mess.Pending, Created: now, Updated: now,
+		Intent: s.req.Intent, Priority: s.req.Priority, Request: *s.req, Ver: 1,
+	}
+	if env.Priority == "" {
+		env.Priority = mess.Normal
+	}
+	env.NotBefore, env.Expires = window(s.req, now)
+	for _, dep := range dependsOn(s.req) {
+		ref, ok := s.batch[dep]
+		if !ok {
+			var err error
+			if ref, err = x.resolve(ctx, s.in.Actor, dep); err != nil {
+				return Envelope{}, mess.Refuse(mess.Unknown, "request.constraints.depends_on: there is no request %q; send it first, or in the same message", dep)
+			}
+		}
+		if !slices.Contains(env.DependsOn, ref) {
+			env.DependsOn = append(env.DependsOn, ref)
+		}
+	}
+	return env, nil
+}
+
+// window is when a request may start and when it is too late. needed_by wins
+// over timing.expires (MESS 1.1 section 1.1).
+func window(r *mess.Request, now time.Time) (notBefore, expires time.Time) {
+	if r.Constraints != nil && r.Constraints.Timing != nil {
+		notBefore, _ = r.Constraints.Timing.NotBefore.Time()
+		if r.Constraints.Timing.Expires != "" {
+			expires, _ = r.Constraints.Timing.Expires.Time(now)
+		}
+	}
+	if r.NeededBy != "" {
+		expires, _ = r.NeededBy.Time()
+	}
+	return notBefore, expires
+}
+
+// newThread is a thread as it begins: envelope, request and ack (MESSE-AF 2.1,
+// "Example: Complete Thread").
+func newThread(env Envelope, ref string, s submission, now time.Time, dispatched string) Thread {
+	env.Ref = ref
+	env.History = []HistoryEntry{{Action: "created", At: now, By: env.Requestor}}
+	if dispatched != "" {
+		env.History = append(env.History, HistoryEntry{Action: "dispatched", At: now, By: Self, Note: dispatched})
+	}
+	m := s.in.Message
+	m.From, m.Received, m.Channel, m.Re, m.Ref, m.ExpiresIn, m.Epoch = env.Requestor, mess.TimeOf(now), s.in.Channel, nil, "", "", 0
+	m.Items = append([]mess.Item{s.req}, s.others...)
+	ack := &mess.Ack{Re: mess.Refs{requestName(s.req)}, Ref: ref}
+	return Thread{Envelope: env, Messages: []mess.Message{
+		m, {From: Self, Received: mess.TimeOf(now), Items: []mess.Item{ack}},
+	}}
+}
+
+// created takes a new thread into the index and tells those whom it concerns.
+func (x *Exchange) created(ctx context.Context, t Thread) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.latest[t.Requestor] = t.Ref
+	l := &live{}
+	x.index(l, t.Envelope)
+	x.tell(Step{Envelope: t.Envelope, Messages: t.Messages})
+	return x.settle(ctx, l)
+}
+
+// again answers a request whose id its sender has used before: the same
+// request is the same thread, another one needs another id.
+func (x *Exchange) again(ctx context.Context, s submission, ref string) (Envelope, error) {
+	t, err := x.store.Thread(ctx, ref)
+	if err != nil {
+		return Envelope{}, x.broken(err)
+	}
+	was, err1 := json.Marshal(t.Request)
+	is, err2 := json.Marshal(*s.req)
+	if err := errors.Join(err1, err2); err != nil {
+		return Envelope{}, err
+	}
+	if string(was) == string(is) {
+		return t.Envelope, nil
+	}
+	r := mess.Refuse(mess.Conflict, "request.id: you have used %q for another request; give this one an id of its own, or none", s.req.ID)
+	r.Ref, r.Status = ref, t.Status
+	return Envelope{}, r
+}

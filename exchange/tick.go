@@ -1,0 +1,208 @@
+package exchange
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+	"golang.org/x/sync/errgroup"
+)
+
+// Run watches time: leases, expiry, silent executors, and what becomes due. It
+// returns when ctx ends.
+func (x *Exchange) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return x.store.Watch(ctx, x.adopt) })
+	g.Go(func() error { x.watchTime(ctx); return nil })
+	return g.Wait()
+}
+
+// watchTime rings each thread when it is due, and looks at executors' hours
+// once a minute.
+func (x *Exchange) watchTime(ctx context.Context) {
+	minute := time.NewTicker(time.Minute)
+	defer minute.Stop()
+	for {
+		ring := x.due.timer(x.now())
+		select {
+		case <-ctx.Done():
+			return
+		case <-x.due.early:
+		case <-minute.C:
+			x.mu.Lock()
+			x.reofferAll(x.now())
+			x.mu.Unlock()
+		case <-ring.C:
+			for _, ref := range x.due.rung(x.now()) {
+				x.ring(ctx, ref)
+			}
+		}
+		ring.Stop()
+	}
+}
+
+// ring looks at one thread whose time has come.
+func (x *Exchange) ring(ctx context.Context, ref string) {
+	x.mu.Lock()
+	l := x.open[ref]
+	if l == nil {
+		x.mu.Unlock()
+		return
+	}
+	l.alarm = time.Time{}
+	say := x.overdue(l, x.now())
+	if say == nil {
+		x.reoffer(l, x.now())
+		x.wake(l, x.dueTime(l))
+	}
+	x.mu.Unlock()
+	if say == nil {
+		return
+	}
+	if _, err := x.step(ctx, ref, func(env Envelope) *turn { return x.ownTurn(l, env) }); err != nil {
+		x.log.Warn("step by the exchange failed", "ref", ref, "err", err)
+		x.mu.Lock()
+		x.wake(l, x.now().Add(time.Second))
+		x.mu.Unlock()
+	}
+}
+
+// dueTime is when a thread must be looked at next; zero for never. x.mu is
+// held.
+func (x *Exchange) dueTime(l *live) time.Time {
+	var due time.Time
+	at := func(t time.Time) {
+		if !t.IsZero() && (due.IsZero() || t.Before(due)) {
+			due = t
+		}
+	}
+	e := l.env
+	if e.Phase == Before && !e.Expires.IsZero() {
+		at(e.Expires.Add(time.Nanosecond))
+	}
+	switch {
+	case e.Status == mess.Pending:
+		if now := x.now(); now.Before(e.NotBefore) {
+			at(e.NotBefore)
+		} else if len(l.offered) < len(x.candidates(e, now)) {
+			at(l.pending.Add((now.Sub(l.pending)/x.cfg.OfferTime + 1) * x.cfg.OfferTime))
+		}
+	case e.unreachable():
+		at(l.heard.Add(x.lostAfter(e)))
+	default:
+		at(l.heard.Add(x.lease(e)))
+	}
+	return due
+}
+
+// lostAfter is how long to wait for a started task's executor (T11).
+func (x *Exchange) lostAfter(e Envelope) time.Duration {
+	return x.lease(e) + max(x.cfg.LostAfter, 2*e.Estimate)
+}
+
+// ownTurn is a turn of the exchange's own.
+func (x *Exchange) ownTurn(l *live, env Envelope) *turn {
+	t := x.turn(Actor{ID: Self}, "", env, mess.Message{Re: mess.Refs{env.Ref}}, false)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	change := x.overdue(l, t.now)
+	if change == nil {
+		t.repeat = true
+		return t
+	}
+	s := change(&t.env)
+	t.message.Items = []mess.Item{s}
+	t.message.Ref = messageRef(env.Ref, env.Serial+1, t.message)
+	t.own = s.Code
+	return t
+}
+
+// overdue returns what time has made of a thread: a change of its envelope and
+// the status that says so; nil if nothing. x.mu is held.
+func (x *Exchange) overdue(l *live, now time.Time) func(*Envelope) *mess.Status {
+	e := l.env
+	silent := now.Sub(l.heard)
+	switch {
+	case e.Status.Terminal():
+		return nil
+	case e.Phase == Before && l.late(now):
+		return expire(now)
+	case e.Status == mess.Pending:
+		return l.depended()
+	case e.unreachable() && silent < x.lease(e):
+		return comeBack
+	case e.unreachable() && silent >= x.lostAfter(e):
+		return lost
+	case e.unreachable() || silent < x.lease(e):
+		return nil
+	case e.Phase == Before:
+		return x.leaseOver
+	}
+	return hold
+}
+
+// expire ends a thread whose time has passed before it began.
+func expire(now time.Time) func(*Envelope) *mess.Status {
+	return func(e *Envelope) *mess.Status {
+		return &mess.Status{Code: mess.Expired, ExpiredAt: mess.TimeOf(now), Stage: string(e.Status)}
+	}
+}
+
+// depended ends a thread that depends on one which will not be completed.
+func (l *live) depended() func(*Envelope) *mess.Status {
+	for dep, code := range l.deps {
+		if code.Terminal() && code != mess.Completed {
+			return func(*Envelope) *mess.Status {
+				return &mess.Status{Code: mess.Failed, Reason: &mess.Reason{
+					Type: "dependency", Detail: fmt.Sprintf("%s ended as %s", dep, code), Effect: mess.EffectNone,
+				}, Recoverable: new(true), Suggestion: "ask again without it, or after it"}
+			}
+		}
+	}
+	return nil
+}
+
+// leaseOver offers a thread again whose holder went silent before the start
+// (T9), or ends it when that has happened too often.
+func (x *Exchange) leaseOver(e *Envelope) *mess.Status {
+	e.Attempts++
+	who := e.Executor
+	if e.Attempts >= x.cfg.MaxAttempts {
+		return &mess.Status{Code: mess.Failed, Reason: &mess.Reason{
+			Type: "executor_unreachable", Effect: mess.EffectNone,
+			Detail: fmt.Sprintf("claimed %d times, and nobody began; last by %s", e.Attempts, who),
+		}, Recoverable: new(true)}
+	}
+	e.Executor, e.Confirm, e.Questions = "", nil, nil
+	return &mess.Status{Code: mess.Pending, Message: "no sign of life from " + who + " before it began; on offer again"}
+}
+
+// hold marks a begun thread whose holder is silent (T10).
+func hold(e *Envelope) *mess.Status {
+	e.HeldFrom = e.Status
+	return &mess.Status{Code: mess.Held, Reason: &mess.Reason{
+		Type: "executor_unreachable", Detail: "no sign of life from " + e.Executor + " since it began",
+	}}
+}
+
+// comeBack lifts the hold when the executor is heard of again.
+func comeBack(e *Envelope) *mess.Status {
+	s := &mess.Status{Code: e.HeldFrom, Message: e.Executor + " is back"}
+	e.HeldFrom = ""
+	return s
+}
+
+// lost ends the wait for an executor that does not come back (T11): what may
+// be done twice is offered again, and what may not has an unknown outcome.
+func lost(e *Envelope) *mess.Status {
+	who := e.Executor
+	e.HeldFrom = ""
+	if e.Effect == "query" || e.Effect == "idempotent" {
+		e.Executor, e.Phase = "", Before
+		return &mess.Status{Code: mess.Pending, Message: who + " did not come back; on offer again, since doing it twice does no harm"}
+	}
+	return &mess.Status{Code: mess.Failed, Reason: &mess.Reason{
+		Type: "interrupted", Effect: mess.EffectUnknown, Detail: who + " began and did not come back",
+	}, Recoverable: new(false), Suggestion: "look before retrying"}
+}

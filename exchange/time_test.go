@@ -1,0 +1,186 @@
+package exchange_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+func TestALeaseThatEndsBeforeTheStart(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "take-photo")
+		h.registers(garage, "take-photo")
+		ref := h.says(agent, "request: {intent: look}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.beats(kitchen, ref, "1", 5*time.Minute)
+		h.is(ref, mess.Claimed) // heartbeats keep it
+		h.after(31 * time.Second)
+		h.is(ref, mess.Pending)
+		if ack := h.says(garage, "status: {re: "+ref+", code: claimed}"); ack.Epoch != 2 {
+			t.Errorf("the second claim has epoch %d, want 2", ack.Epoch)
+		}
+		h.refuses(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]", mess.Stale, "epoch 1 is over")
+		beat := h.says(kitchen, "config: {executor: {id: kitchen-pi, holding: [{ref: "+ref+", epoch: 1}]}}")
+		if len(beat.Threads) != 1 || *beat.Threads[0].Yours {
+			t.Errorf("the old holder's heartbeat is answered with %+v, want yours: false", beat.Threads)
+		}
+		h.after(31 * time.Second)
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.after(31 * time.Second)
+		h.is(ref, mess.Failed)
+		if s := h.lastStatus(ref); s.Reason.Effect != mess.EffectNone {
+			t.Errorf("after three lost claims: effect %q, want none", s.Reason.Effect)
+		}
+	})
+}
+
+func TestAnOldHolderOfTheSameExecutorIsFenced(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "take-photo")
+		ref := h.says(agent, "request: {intent: look}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.after(31 * time.Second)
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.refuses(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]", mess.Stale)
+		h.says(kitchen, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: in_progress}}]")
+	})
+}
+
+// begun brings a thread past the start gate.
+func (h *house) begun(more string) string {
+	h.t.Helper()
+	h.registers(kitchen, "take-photo")
+	h.registers(garage, "take-photo")
+	ref := h.says(agent, "request: {intent: look}").Ref
+	h.says(kitchen, "status: {re: "+ref+", code: claimed, estimate: PT1M}")
+	h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress"+more+"}}]")
+	return ref
+}
+
+func TestASilentExecutorAfterTheStart(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.begun("")
+		h.after(31 * time.Second)
+		h.is(ref, mess.Held)
+		if s := h.lastStatus(ref); s.Reason == nil || s.Reason.Type != "executor_unreachable" {
+			t.Errorf("held for %+v", s.Reason)
+		}
+		h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.Taken)
+		h.says(kitchen, "config: {executor: {id: kitchen-pi, holding: [{ref: "+ref+", epoch: 1}]}}")
+		h.after(time.Second)
+		h.is(ref, mess.InProgress) // it is back
+		h.after(31 * time.Second)
+		h.is(ref, mess.Held)
+		h.after(time.Hour)
+		h.is(ref, mess.Failed)
+		if s := h.lastStatus(ref); s.Reason.Effect != mess.EffectUnknown || *s.Recoverable || s.Suggestion == "" {
+			t.Errorf("lost for good: %+v", s)
+		}
+		// What it says later is kept, and changes nothing (T14).
+		late := h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: completed}}, {response: {content: [it is done]}}]")
+		if late.Status != mess.Failed {
+			t.Errorf("a late report is acked with %s, want failed", late.Status)
+		}
+		h.is(ref, mess.Failed)
+	})
+}
+
+func TestWhatMayBeDoneTwiceIsOfferedAgain(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.begun(", effect: query")
+		h.after(2 * time.Hour)
+		h.is(ref, mess.Pending)
+		if ack := h.says(garage, "status: {re: "+ref+", code: claimed}"); ack.Epoch != 2 {
+			t.Errorf("epoch %d, want 2", ack.Epoch)
+		}
+	})
+}
+
+func TestAReportEndsTheHold(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.begun("")
+		h.after(time.Minute)
+		h.is(ref, mess.Held)
+		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: completed}}, {response: {content: [ok]}}]")
+		h.is(ref, mess.Completed)
+	})
+}
+
+func TestAPersonNeedsNoHeartbeat(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.says(garage, "config: {executor: {id: garage-pi, capabilities: [take-photo]}}")
+		ref := h.says(agent, "request: {intent: look}").Ref
+		h.says(garage, "status: {re: "+ref+", code: claimed}")
+		h.after(50 * time.Minute)
+		h.is(ref, mess.Claimed)
+		h.after(11 * time.Minute)
+		h.is(ref, mess.Pending)
+	})
+}
+
+func TestTimesOfARequest(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "take-photo")
+		at := func(d time.Duration) string { return time.Now().Add(d).Format(time.RFC3339) }
+
+		late := h.says(agent, "request: {intent: look, needed_by: '"+at(time.Minute)+"', constraints: {timing: {expires: 2h}}}").Ref
+		h.says(kitchen, "status: {re: "+late+", code: claimed}")
+		gone := h.says(agent, "request: {intent: look, constraints: {timing: {expires: 20s}}}").Ref
+		soon := h.says(agent, "request: {intent: look, constraints: {timing: {not_before: '"+at(90*time.Second)+"'}}}").Ref
+		past := h.says(agent, "request: {intent: look, needed_by: '"+at(-time.Minute)+"'}").Ref
+		h.refuses(kitchen, "status: {re: "+soon+", code: claimed}", mess.NotReady, "not before")
+		h.after(time.Second)
+		h.is(past, mess.Expired)
+		h.beats(kitchen, late, "1", 30*time.Second)
+		h.is(gone, mess.Expired)
+		if s := h.lastStatus(gone); s.ExpiredAt == "" || s.Stage != "pending" {
+			t.Errorf("expired: %+v", s)
+		}
+		h.is(late, mess.Claimed)
+		h.beats(kitchen, late, "1", 40*time.Second)
+		h.is(late, mess.Expired) // claimed, not begun
+		ear := h.listens(kitchen, "")
+		h.after(time.Minute)
+		if got := ear.heard(); len(got) != 1 || got[0] != "offer "+soon+" request" {
+			t.Errorf("heard %q, want the offer when its time has come", got)
+		}
+	})
+}
+
+func TestTheStartGateAfterNeededBy(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "take-photo")
+		ref := h.says(agent, "request: {intent: look, needed_by: '"+time.Now().Add(5*time.Second).Format(time.RFC3339)+"'}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.after(6 * time.Second)
+		h.refuses(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]", mess.Illegal)
+		begun := h.begun("")
+		h.beats(kitchen, begun, "1", time.Minute)
+		h.is(begun, mess.InProgress)
+	})
+}
+
+func TestAnExchangeThatStartsAgain(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "take-photo")
+		first := h.says(agent, "request: {id: first, intent: look}").Ref
+		second := h.says(agent, "request: {id: second, intent: look, constraints: {depends_on: [first]}}").Ref
+		h.says(kitchen, "status: {re: "+first+", code: claimed}")
+		h.says(person, "config: {routing: {rules: [{match: {}, prefer: [garage-pi]}]}}")
+		h.stop()
+		h.open(exchange.DefaultConfig())
+		h.is(first, mess.Claimed)
+		if got := h.x.Executors(); len(got) != 1 || got[0].ID != "kitchen-pi" || len(got[0].Versions) != 2 {
+			t.Errorf("executors = %+v", got)
+		}
+		h.beats(kitchen, first, "1", time.Minute)
+		h.says(kitchen, "re: "+first+"\nepoch: 1\nMESS: [{status: {code: completed}}, {response: {content: [ok]}}]")
+		h.stop()
+		h.open(exchange.DefaultConfig())
+		h.says(kitchen, "status: {re: "+second+", code: claimed}")
+		h.says(agent, "cancel: {re: last}")
+		h.is(second, mess.Cancelled)
+	})
+}

@@ -1,0 +1,348 @@
+package exchange
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// turn is one step of a thread while it is worked out: what somebody said, and
+// the envelope as it becomes by it. It touches nothing outside itself.
+type turn struct {
+	who      Actor
+	now      time.Time
+	env      Envelope
+	message  mess.Message  // as it will be stored
+	byLast   bool          // the thread was named by "last" only
+	evidence bool          // stored as evidence only: the thread is not changed by it
+	repeat   bool          // nothing new was said; nothing is stored
+	own      mess.Code     // the exchange's own step leads here; "" for others' turns
+	also     *mess.Message // what the exchange adds, in the same step
+	mayClaim func(Envelope) error
+	refused  func(Envelope) bool // everybody who could take the thread has declined
+}
+
+// take works through the items of the message in order.
+func (t *turn) take() error {
+	t.message.Ref = messageRef(t.env.Ref, t.env.Serial+1, t.message)
+	if t.own != "" {
+		t.move(t.own)
+	}
+	if t.who.ID == Self {
+		return nil
+	}
+	for _, item := range t.message.Items {
+		if err := t.item(item); err != nil {
+			return err
+		}
+	}
+	return t.implied()
+}
+
+func (t *turn) item(item mess.Item) error {
+	switch i := item.(type) {
+	case *mess.Status:
+		return t.status(i)
+	case *mess.Response:
+		return t.response()
+	case *mess.Reply:
+		return t.reply(i)
+	case *mess.Answer:
+		return t.answer(i)
+	case *mess.Cancel:
+		return t.cancel()
+	case *mess.Suggestion, *mess.Other:
+		return t.partyOnly()
+	}
+	return mess.Refuse(mess.Invalid, "%s: cannot be said to a thread", item.Kind())
+}
+
+// status takes an executor's report.
+func (t *turn) status(s *mess.Status) error {
+	switch s.Code {
+	case mess.Claimed:
+		if t.env.Status == mess.Pending {
+			return t.claim(s)
+		}
+	case mess.Declined:
+		if t.env.Status == mess.Pending {
+			return t.decline(s)
+		}
+	}
+	if ok, err := t.holds(s); !ok {
+		return err
+	}
+	if t.env.unreachable() {
+		t.back()
+	}
+	if s.Code == mess.Claimed && t.env.Status == mess.Claimed && len(t.message.Items) == 1 {
+		t.repeat = true
+		return nil
+	}
+	if s.Code == mess.Delegated {
+		return t.handBack(s)
+	}
+	if err := t.allowed(s); err != nil {
+		return err
+	}
+	return t.report(s)
+}
+
+// claim gives the thread to an executor (T2).
+func (t *turn) claim(s *mess.Status) error {
+	if err := t.mayClaim(t.env); err != nil {
+		return err
+	}
+	t.env.Executor = t.who.ID
+	t.env.Epoch++
+	t.env.Phase, t.env.Effect, t.env.Confirm, t.env.Questions, t.env.CancelBy = Before, "", nil, nil, ""
+	t.env.Estimate, _ = s.Estimate.Duration()
+	t.move(mess.Claimed)
+	return nil
+}
+
+// decline takes an executor's "not me" to an offer.
+func (t *turn) decline(s *mess.Status) error {
+	if t.env.declined(t.who.ID) {
+		t.repeat = true
+		return nil
+	}
+	t.env.Declined = append(t.env.Declined, Declined{Executor: t.who.ID, Reason: reasonText(s)})
+	if t.refused(t.env) {
+		t.move(mess.Declined)
+		t.sumUp()
+	}
+	return nil
+}
+
+// sumUp tells the requester why nobody takes a thread, where it is not one
+// executor's word alone.
+func (t *turn) sumUp() {
+	if len(t.env.Declined) < 2 {
+		return
+	}
+	var reasons []string
+	for _, d := range t.env.Declined {
+		reasons = append(reasons, d.Executor+": "+cmp.Or(d.Reason, "gave no reason"))
+	}
+	t.also = &mess.Message{From: Self, Received: t.message.Received, Re: mess.Refs{t.env.Ref}, Items: []mess.Item{
+		&mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: strings.Join(reasons, "; ")}},
+	}}
+}
+
+func reasonText(s *mess.Status) string {
+	if s.Reason != nil && s.Reason.Detail != "" {
+		return s.Reason.Detail
+	}
+	return s.Message
+}
+
+// holds reports whether the sender holds the claim with a current fence. A
+// report on a claim that is over, or on a thread that has ended, is kept as
+// evidence if it comes from one who did hold it (T14).
+func (t *turn) holds(s *mess.Status) (bool, error) {
+	epoch := max(s.Epoch, t.message.Epoch)
+	current := t.env.holder() == t.who.ID && (epoch == 0 || epoch == t.env.Epoch)
+	switch {
+	case current:
+		return true, nil
+	case t.env.held(t.who.ID) && s.Code.Terminal():
+		t.evidence = true
+		return false, nil
+	case t.env.Status.Terminal(), t.env.Status == mess.Pending && !t.env.held(t.who.ID):
+		return false, refusedStep(mess.Step(t.env.Status, s.Code, mess.ByExecutor))
+	case t.env.held(t.who.ID):
+		return false, mess.Refuse(mess.Stale, "the claim with epoch %d is over; do not act on it", epoch)
+	case s.Code == mess.Claimed:
+		return false, mess.Refuse(mess.Taken, "%s has claimed it", t.env.Executor)
+	}
+	return false, mess.Refuse(mess.Forbidden, "%s holds the claim, and only the holder may report", t.env.Executor)
+}
+
+// refusedStep turns a step that the state machine does not have into a
+// refusal.
+func refusedStep(err error) error {
+	if e, ok := err.(*mess.TransitionError); ok {
+		r := mess.Refuse(mess.Illegal, "%v", e)
+		r.Legal = e.Legal
+		return r
+	}
+	return err
+}
+
+// back takes a thread out of the hold that the exchange put on it while its
+// executor was silent.
+func (t *turn) back() {
+	t.env.Status, t.env.HeldFrom = t.env.HeldFrom, ""
+}
+
+// handBack takes a thread that its executor passes on: it is on offer again,
+// or has left this exchange if it goes to somebody who is not here.
+func (t *turn) handBack(s *mess.Status) error {
+	if t.env.Phase != Before {
+		return mess.Refuse(mess.Illegal, "it has begun, so it cannot be passed on; end it with partial or failed, and say what was done")
+	}
+	t.env.Declined = append(t.env.Declined, Declined{Executor: t.who.ID, Reason: reasonText(s)})
+	t.note(mess.Delegated, s.DelegatedTo)
+	t.env.Executor = ""
+	t.env.Status = mess.Pending
+	if t.refused(t.env) {
+		t.env.Executor = t.who.ID
+		t.env.Status = mess.Delegated
+		t.env.Phase = After
+	}
+	return nil
+}
+
+// allowed checks what a report by the holder must keep to, beyond who he is.
+func (t *turn) allowed(s *mess.Status) error {
+	if err := mess.Step(t.env.Status, s.Code, mess.ByExecutor); err != nil {
+		return refusedStep(err)
+	}
+	switch s.Code {
+	case mess.InProgress:
+		return t.gate(s)
+	case mess.Claimed:
+		if t.env.Status != mess.Claimed && t.env.Phase != Before {
+			return mess.Refuse(mess.Illegal, "it has begun; report in_progress")
+		}
+	case mess.Completed, mess.Partial:
+		return t.confirmed("")
+	case mess.Cancelled:
+		if t.env.CancelBy == "" && (t.env.Confirm == nil || t.env.Confirm.Given == nil || *t.env.Confirm.Given) {
+			r := mess.Refuse(mess.Illegal, "nobody has cancelled it; an executor that will not go on says failed or delegated")
+			r.Legal = slices.DeleteFunc(t.env.Status.Next(mess.ByExecutor), func(c mess.Code) bool { return c == mess.Cancelled })
+			return r
+		}
+	}
+	return nil
+}
+
+// gate is the start gate (T4): the last word before the world is touched. The
+// same holder may pass it again.
+func (t *turn) gate(s *mess.Status) error {
+	if t.env.Phase == Acting {
+		return nil
+	}
+	if !t.env.Expires.IsZero() && t.now.After(t.env.Expires) {
+		return mess.Refuse(mess.NotReady, "needed by %s, which has passed; do not start", t.env.Expires.Format(time.RFC3339))
+	}
+	return t.confirmed(s.ActionHash)
+}
+
+// confirmed returns nil if no confirmation is missing. hash, where given, is
+// the digest of the plan that starts.
+func (t *turn) confirmed(hash string) error {
+	c := t.env.Confirm
+	must := t.env.Request.ConfirmBefore != nil && *t.env.Request.ConfirmBefore
+	switch {
+	case c == nil && !must:
+		return nil
+	case c == nil:
+		return mess.Refuse(mess.Unconfirmed, "the request says confirm_before; ask with needs_confirmation first")
+	case c.Epoch != t.env.Epoch || c.Given == nil:
+		return mess.Refuse(mess.Unconfirmed, "the confirmation has not been given")
+	case !*c.Given:
+		return mess.Refuse(mess.Unconfirmed, "%s said no", c.GivenBy)
+	case hash != "" && c.ActionHash != "" && hash != c.ActionHash:
+		return mess.Refuse(mess.Unconfirmed, "the confirmation was given to another plan; ask again")
+	}
+	return nil
+}
+
+// report writes a legal report into the envelope.
+func (t *turn) report(s *mess.Status) error {
+	switch s.Code {
+	case mess.InProgress:
+		if t.env.Phase == Before {
+			t.env.Phase = Acting
+			effect, _ := s.Extra.Get("effect")
+			t.env.Effect, _ = effect.(string)
+		}
+		t.env.Questions = nil
+	case mess.NeedsInput:
+		for _, q := range s.Questions {
+			t.env.Questions = append(t.env.Questions, OpenItem{Key: q.Key(), Message: t.message.Ref})
+		}
+	case mess.NeedsConfirmation:
+		t.env.Confirm = &Confirm{Message: t.message.Ref, Epoch: t.env.Epoch, ActionHash: s.ActionHash, By: s.ConfirmBy}
+	case mess.Declined:
+		t.env.Declined = append(t.env.Declined, Declined{Executor: t.who.ID, Reason: reasonText(s)})
+	}
+	if d, err := s.Estimate.Duration(); err == nil && d > 0 {
+		t.env.Estimate = d
+	}
+	t.move(s.Code)
+	return nil
+}
+
+// response takes a result. Without a status beside it, it completes the thread
+// (MESS 1.0, "Appendix: Example Conversation"); implied does that.
+func (t *turn) response() error {
+	if t.env.holder() == t.who.ID && (t.message.Epoch == 0 || t.message.Epoch == t.env.Epoch) {
+		return nil
+	}
+	if t.env.held(t.who.ID) {
+		t.evidence = t.evidence || !t.ended()
+		return nil
+	}
+	return mess.Refuse(mess.Forbidden, "only the executor that holds the claim may respond")
+}
+
+// ended reports whether this very message has ended the thread.
+func (t *turn) ended() bool {
+	return slices.ContainsFunc(t.message.Items, func(i mess.Item) bool {
+		s, ok := i.(*mess.Status)
+		return ok && s.Code == t.env.Status
+	})
+}
+
+// implied completes a thread whose holder has sent a response and no status.
+func (t *turn) implied() error {
+	responded := false
+	for _, item := range t.message.Items {
+		switch item.(type) {
+		case *mess.Status:
+			return nil
+		case *mess.Response:
+			responded = true
+		}
+	}
+	if !responded || t.env.holder() != t.who.ID || t.evidence {
+		return nil
+	}
+	s := &mess.Status{Code: mess.Completed}
+	if err := t.allowed(s); err != nil {
+		return err
+	}
+	return t.report(s)
+}
+
+// partyOnly lets the two parties of a thread, and operators, say other things.
+func (t *turn) partyOnly() error {
+	if t.who.ID == t.env.Requestor || t.env.held(t.who.ID) || t.who.Has(Operator) {
+		return nil
+	}
+	return mess.Refuse(mess.Forbidden, "only the requester and the executor of a thread may speak in it")
+}
+
+// move sets the status and writes history.
+func (t *turn) move(to mess.Code) {
+	if to != t.env.Status {
+		t.note(to, "")
+	}
+	t.env.Status = to
+	if to.Terminal() {
+		t.env.Phase, t.env.Questions, t.env.HeldFrom = After, nil, ""
+	}
+}
+
+// note writes one line of history.
+func (t *turn) note(action mess.Code, note string) {
+	t.env.History = append(t.env.History, HistoryEntry{
+		Action: string(action), At: t.now, By: t.who.ID, Ref: t.message.Ref, Note: note,
+	})
+}

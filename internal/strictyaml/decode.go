@@ -88,16 +88,24 @@ func (n Node) Keys() []string {
 	return keys
 }
 
-// Without returns the node with some keys taken out, which somebody else has
-// read.
-func (n Node) Without(keys ...string) Node {
-	if n.value == nil {
-		return n
+// Split parts a mapping that two packages read: what the fields of as (a
+// struct) are named for, and the rest. What is no mapping goes to both, so that
+// both can say so.
+func (n Node) Split(as any) (theirs, rest Node) {
+	if n.value == nil || n.value.Kind != Map {
+		return n, n
 	}
-	v := *n.value
-	v.Pairs = slices.DeleteFunc(slices.Clone(v.Pairs), func(p Pair) bool { return slices.Contains(keys, p.Key) })
-	n.value = &v
-	return n
+	known := fieldsOf(reflect.TypeOf(as))
+	a, b := *n.value, *n.value
+	a.Pairs, b.Pairs = nil, nil
+	for _, p := range n.value.Pairs {
+		if slices.ContainsFunc(known, func(f field) bool { return f.name == p.Key }) {
+			a.Pairs = append(a.Pairs, p)
+		} else {
+			b.Pairs = append(b.Pairs, p)
+		}
+	}
+	return Node{&a, n.file, n.path}, Node{&b, n.file, n.path}
 }
 
 // Decode reads the node into out, over what is in it, as the function Decode

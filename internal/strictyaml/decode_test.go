@@ -1,0 +1,196 @@
+package strictyaml_test
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+type camera struct {
+	URL     string        `yaml:"url"`
+	Timeout time.Duration `yaml:"timeout"`
+	Skip    int           `yaml:"skip"`
+}
+
+func (c camera) Validate() error {
+	var errs []error
+	if c.URL == "" {
+		errs = append(errs, errors.New("url: is missing; write where the camera is"))
+	}
+	if c.Skip > 10 {
+		errs = append(errs, errors.New("skip: is more than 10; write less"))
+	}
+	return errors.Join(errs...)
+}
+
+type base struct {
+	Name string `yaml:"name"`
+}
+
+type config struct {
+	base
+	Level   slog.Level                 `yaml:"level"`
+	Port    uint16                     `yaml:"port"`
+	Scale   float64                    `yaml:"scale"`
+	On      bool                       `yaml:"on"`
+	Camera  camera                     `yaml:"camera"`
+	More    *camera                    `yaml:"more"`
+	Areas   []string                   `yaml:"areas"`
+	Devices map[string]strictyaml.Node `yaml:"devices"`
+	Free    any                        `yaml:"free"`
+	hidden  string
+}
+
+func defaults() config {
+	return config{Port: 8420, Camera: camera{URL: "http://cam/", Timeout: 10 * time.Second}}
+}
+
+func TestDecodeOverDefaults(t *testing.T) {
+	const text = `
+name: 1234
+level: WARN
+scale: 0.5
+on: true
+camera: {timeout: 2m30s}
+more: {url: "http://other/"}
+areas: kitchen
+free: {a: [1, x, null, true]}
+`
+	got := defaults()
+	if err := strictyaml.Decode("c.yaml", []byte(text), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := config{
+		base: base{Name: "1234"}, Level: slog.LevelWarn, Port: 8420, Scale: 0.5, On: true,
+		Camera: camera{URL: "http://cam/", Timeout: 150 * time.Second}, More: &camera{URL: "http://other/"},
+		Areas: []string{"kitchen"}, Free: map[string]any{"a": []any{1.0, "x", nil, true}},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(config{}, base{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNothingLeavesTheDefaults(t *testing.T) {
+	for _, text := range []string{"", "# only a comment\n", "camera:\n", "---\n"} {
+		got := defaults()
+		if err := strictyaml.Decode("c.yaml", []byte(text), &got); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+		if diff := cmp.Diff(defaults(), got, cmp.AllowUnexported(config{}, base{})); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+}
+
+// All mistakes are told at once, in the order of the lines.
+func TestDecodeTellsEveryMistake(t *testing.T) {
+	const text = `level: loud
+port: 70000
+scale: fast
+on: yes
+camera:
+  url: ""
+  skip: 11
+more:
+  tiemout: 3s
+  timeout: 30
+areas: {a: b}
+prot: 1
+hidden: x
+`
+	want := `c.yaml:1: level: slog: level string "loud": unknown name
+c.yaml:2: port: 70000 is too large; write a smaller number
+c.yaml:3: scale: is text; write a number
+c.yaml:4: on: is text; write true or false
+c.yaml:6: camera.url: is missing; write where the camera is
+c.yaml:7: camera.skip: is more than 10; write less
+c.yaml:9: more.tiemout: unknown key (did you mean timeout?); known keys: skip, timeout, url
+c.yaml:10: more.timeout: 30 has no unit; write 30s for seconds
+c.yaml:11: areas: is a mapping; write a list
+c.yaml:12: prot: unknown key (did you mean port?); known keys: areas, camera, devices, free, level, more, name, on, port, scale
+c.yaml:13: hidden: unknown key; known keys: areas, camera, devices, free, level, more, name, on, port, scale`
+	got := defaults()
+	err := strictyaml.Decode("c.yaml", []byte(text), &got)
+	if err == nil || err.Error() != want {
+		t.Errorf("got:\n%v\nwant:\n%s", err, want)
+	}
+}
+
+func TestDurations(t *testing.T) {
+	for text, want := range map[string]string{
+		"0": "", "90s": "", "1h2m": "",
+		"-5s": "negative", "soon": "not a duration", "1.5": "no unit", "[1s]": "not a duration",
+	} {
+		got := defaults()
+		err := strictyaml.Decode("", []byte("camera: {timeout: "+text+"}"), &got)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("timeout: %s: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+// A block is decoded later by the package that knows it, with the same file,
+// line and path in what it says.
+func TestNodes(t *testing.T) {
+	const text = `devices:
+  fridge-cam:
+    name: fridge
+    pth: x
+    url: http://cam/
+  empty:
+  wrong: 5
+`
+	var c config
+	if err := strictyaml.Decode("c.yaml", []byte(text), &c); err != nil {
+		t.Fatal(err)
+	}
+	common, rest := c.Devices["fridge-cam"].Split(base{})
+	var b base
+	if err := common.Decode(&b); err != nil || b.Name != "fridge" {
+		t.Errorf("common part: %+v, %v", b, err)
+	}
+	var cam camera
+	wantErr(t, rest.Decode(&cam), "c.yaml:4: devices.fridge-cam.pth: unknown key; known keys: skip, timeout, url")
+	if cam.URL != "http://cam/" {
+		t.Errorf("url is %q", cam.URL)
+	}
+	wantErr(t, c.Devices["empty"].Decode(&cam), "")
+	common, rest = c.Devices["wrong"].Split(base{})
+	wantErr(t, common.Decode(&b), "c.yaml:7: devices.wrong: is a number; write a mapping")
+	wantErr(t, rest.Problem("pin", "is taken by %s", "lamp"), "c.yaml:7: devices.wrong.pin: is taken by lamp")
+	if diff := cmp.Diff([]string{"name", "pth", "url"}, c.Devices["fridge-cam"].Keys()); diff != "" {
+		t.Error(diff)
+	}
+	wantErr(t, strictyaml.Node{}.Decode(&camera{}), "url: is missing; write where the camera is")
+}
+
+func wantErr(t *testing.T, err error, want string) {
+	t.Helper()
+	if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+func TestASecondDocumentIsAMistake(t *testing.T) {
+	wantErr(t, strictyaml.Decode("c.yaml", []byte("port: 1\n---\nport: 2\n"), &config{}),
+		"c.yaml:3: a second document begins here; put all in one")
+	wantErr(t, strictyaml.Decode("c.yaml", []byte("port: [\n"), &config{}),
+		"c.yaml:1: not YAML: did not find expected node content")
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte("camera: {timeout: 5s}\ndevices: {a: {b: c}}"))
+	f.Add([]byte("more: {skip: 1e3}\nfree: [[[]]]"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c := defaults()
+		if err := strictyaml.Decode("f", data, &c); err != nil && !strings.HasPrefix(err.Error(), "f:") {
+			t.Errorf("%q does not name the file", err)
+		}
+	})
+}

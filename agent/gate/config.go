@@ -1,0 +1,184 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// Config of a gate.
+type Config struct {
+	// Confirm asks for more confirmation than the risk classes do by
+	// themselves. Less is for a device only, by its name.
+	Confirm map[capabilities.Risk]Confirm `yaml:"confirm"`
+	// DryRun lets nothing act.
+	DryRun bool `yaml:"dry_run"`
+	// Defaults are the limits of devices that have none of their own.
+	Defaults Device `yaml:"defaults"`
+	// Devices are the limits of devices, by name. What is zero is as in
+	// Defaults.
+	Devices map[string]Device `yaml:"devices"`
+}
+
+// Device is the limits of one device. The zero value of each means the default.
+type Device struct {
+	MinInterval time.Duration `yaml:"min_interval"` // between two times it acts; switching off is never kept waiting
+	MaxOn       time.Duration `yaml:"max_on"`       // longest time on; then it is switched off
+	QuietHours  Hours         `yaml:"quiet_hours"`  // when it may not act, but for switching off
+	Busy        Busy          `yaml:"busy"`         // what happens to a second task
+	Timeout     time.Duration `yaml:"timeout"`      // of one call of the driver
+	LongTimeout time.Duration `yaml:"long_timeout"` // of a call that takes as long as the task: cleaning, docking
+	StopWithin  time.Duration `yaml:"stop_within"`  // how long the driver may take to obey a cancel; then it is quarantined
+	Confirm     Confirm       `yaml:"confirm"`      // who must say yes, whatever the risk
+	DryRun      bool          `yaml:"dry_run"`
+	Locked      bool          `yaml:"locked"` // may not act
+}
+
+// Confirm is who must say yes to a plan.
+type Confirm string
+
+// Values of Confirm, weakest first. In a configuration "" means: as the risk
+// demands.
+const (
+	Nobody    Confirm = "never"
+	Requester Confirm = "requester"
+	Operator  Confirm = "operator" // a principal other than the requesting agent
+)
+
+// Busy is what becomes of a task for a device that another task holds.
+type Busy string
+
+// Values of Busy; "" is Wait.
+const (
+	Wait   Busy = "wait"
+	Refuse Busy = "refuse"
+)
+
+var strength = map[Confirm]int{Nobody: 0, Requester: 1, Operator: 2}
+
+// byRisk is who must confirm unless configured otherwise.
+var byRisk = map[capabilities.Risk]Confirm{
+	capabilities.RiskObserve:      Nobody,
+	capabilities.RiskComfort:      Nobody,
+	capabilities.RiskAppliance:    Nobody,
+	capabilities.RiskAccess:       Operator,
+	capabilities.RiskMotion:       Operator,
+	capabilities.RiskIrreversible: Operator,
+}
+
+// harmful reports whether something of this risk must not stay on in a stop.
+func harmful(r capabilities.Risk) bool {
+	return r != capabilities.RiskObserve && r != capabilities.RiskComfort
+}
+
+// DefaultConfig returns the limits that hold unless told otherwise.
+func DefaultConfig() Config {
+	return Config{Defaults: Device{
+		Busy: Wait, Timeout: 30 * time.Second, LongTimeout: 4 * time.Hour, StopWithin: 10 * time.Second,
+	}}
+}
+
+// Validate tells every setting that cannot be.
+func (c Config) Validate() error {
+	var errs []error
+	for _, risk := range slices.Sorted(maps.Keys(c.Confirm)) {
+		who := c.Confirm[risk]
+		least, known := byRisk[risk]
+		switch {
+		case !known:
+			errs = append(errs, fmt.Errorf("confirm.%s: unknown risk; known risks: %s", risk, names(byRisk)))
+		case !who.known():
+			errs = append(errs, fmt.Errorf("confirm.%s: unknown value %q; use %s", risk, who, names(strength)))
+		case strength[who] < strength[least]:
+			errs = append(errs, fmt.Errorf("confirm.%s: %q is weaker than %q, which the risk demands; loosen it for a device by its name", risk, who, least))
+		}
+	}
+	errs = append(errs, c.Defaults.validate("defaults"))
+	for _, name := range slices.Sorted(maps.Keys(c.Devices)) {
+		errs = append(errs, c.Devices[name].validate("devices."+name))
+	}
+	return errors.Join(errs...)
+}
+
+func (d Device) validate(where string) error {
+	var errs []error
+	for _, l := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"min_interval", d.MinInterval},
+		{"max_on", d.MaxOn},
+		{"timeout", d.Timeout},
+		{"long_timeout", d.LongTimeout},
+		{"stop_within", d.StopWithin},
+	} {
+		if l.value < 0 {
+			errs = append(errs, fmt.Errorf("%s.%s: %v is negative; leave it out for the default", where, l.name, l.value))
+		}
+	}
+	if d.Busy != "" && d.Busy != Wait && d.Busy != Refuse {
+		errs = append(errs, fmt.Errorf("%s.busy: unknown value %q; use wait or refuse", where, d.Busy))
+	}
+	if d.Confirm != "" && !d.Confirm.known() {
+		errs = append(errs, fmt.Errorf("%s.confirm: unknown value %q; use %s", where, d.Confirm, names(strength)))
+	}
+	return errors.Join(errs...)
+}
+
+func (c Confirm) known() bool { _, ok := strength[c]; return ok }
+
+func names[K ~string, V any](m map[K]V) string {
+	var list []string
+	for k := range m {
+		list = append(list, string(k))
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+// device is the limits of a device with all defaults filled in.
+func (c Config) device(name string) Device {
+	d, def, last := c.Devices[name], c.Defaults, DefaultConfig().Defaults
+	for _, from := range []Device{def, last} {
+		fill(&d.MinInterval, from.MinInterval)
+		fill(&d.MaxOn, from.MaxOn)
+		fill(&d.QuietHours, from.QuietHours)
+		fill(&d.Busy, from.Busy)
+		fill(&d.Timeout, from.Timeout)
+		fill(&d.LongTimeout, from.LongTimeout)
+		fill(&d.StopWithin, from.StopWithin)
+	}
+	d.DryRun = d.DryRun || def.DryRun || c.DryRun
+	d.Locked = d.Locked || def.Locked
+	return d
+}
+
+func fill[T comparable](v *T, from T) {
+	var zero T
+	if *v == zero {
+		*v = from
+	}
+}
+
+// confirm is who must say yes to a plan.
+func (c Config) confirm(d Device, p capabilities.Plan) Confirm {
+	if !p.Actuates() {
+		return Nobody
+	}
+	if d.Confirm != "" {
+		return d.Confirm
+	}
+	who, known := byRisk[p.Risk]
+	if !known {
+		who = Operator // a class that nobody has thought about is taken for the worst
+	}
+	if more := c.Confirm[p.Risk]; strength[more] > strength[who] {
+		who = more
+	}
+	return who
+}

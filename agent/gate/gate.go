@@ -1,0 +1,151 @@
+// Package gate stands between the agent and every verb of every device. Limits,
+// quiet hours, the longest time on, one task at a time, deadlines, the question
+// who must confirm, and the stop: they are here once, and not in drivers.
+//
+// It knows plans and devices, and nothing of threads.
+package gate
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// Gate is the one gate of an agent. It is safe for concurrent use.
+type Gate struct {
+	cfg  Config
+	now  func() time.Time
+	log  *slog.Logger
+	wake chan struct{} // a timer of Run has changed
+
+	mu      sync.Mutex
+	devices map[string]*device
+	stopped string // why; "" while it is not
+	running map[*call]context.CancelCauseFunc
+}
+
+// device is what the gate remembers of one device.
+type device struct {
+	name   string
+	limits Device
+	hold   chan struct{} // held by the one task that may act on it
+	acting chan struct{} // held during a call that acts
+	look   chan struct{} // held during a call that reads
+
+	// Guarded by Gate.mu.
+	used   time.Time      // when it last acted
+	hung   map[*call]bool // calls that do not come back
+	holder string         // what the task that holds it does; "" if none does
+	off    *off           // when it is to be switched off; nil if it is not on
+}
+
+// New makes a gate. now must carry monotonic time, as time.Now does.
+func New(cfg Config, now func() time.Time, log *slog.Logger) *Gate {
+	return &Gate{
+		cfg: cfg, now: now, log: log, wake: make(chan struct{}, 1),
+		devices: map[string]*device{}, running: map[*call]context.CancelCauseFunc{},
+	}
+}
+
+// device returns what is known of a device. mu is held.
+func (g *Gate) device(name string) *device {
+	d := g.devices[name]
+	if d == nil {
+		d = &device{
+			name: name, limits: g.cfg.device(name), hung: map[*call]bool{},
+			hold: make(chan struct{}, 1), acting: make(chan struct{}, 1), look: make(chan struct{}, 1),
+		}
+		g.devices[name] = d
+	}
+	return d
+}
+
+// Refusal is the gate's "no": which rule says it, and with which value.
+type Refusal struct {
+	Device string
+	Rule   string        // min_interval, max_on, quiet_hours, busy, dry_run, locked, stop, quarantine
+	Text   string        // the rule's value, what it was held against, and what to do
+	Retry  time.Duration // when it may be otherwise; 0 if nobody knows
+}
+
+func (r *Refusal) Error() string {
+	if r.Device == "" {
+		return fmt.Sprintf("%s: %s", r.Rule, r.Text)
+	}
+	return fmt.Sprintf("%s: %s: %s", r.Device, r.Rule, r.Text)
+}
+
+// Verdict is what the gate says of a plan that it would let through.
+type Verdict struct {
+	Confirm Confirm       // who must say yes first
+	OffIn   time.Duration // how long after it is on it is switched off again; 0: it is not
+}
+
+// Check tells whether a plan could pass now, and what it needs for that. It
+// changes nothing. The error is a *Refusal.
+func (g *Gate) Check(p capabilities.Plan) (Verdict, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	d := g.device(p.Device)
+	for _, rule := range []func(*device, capabilities.Plan) error{
+		g.notStopped, g.notHung, g.notLocked, g.withinMaxOn, g.notQuiet, g.rested, g.notBusy, g.notDry,
+	} {
+		if err := rule(d, p); err != nil {
+			return Verdict{}, err
+		}
+	}
+	return Verdict{Confirm: g.cfg.confirm(d.limits, p), OffIn: offIn(d.limits, p)}, nil
+}
+
+// Stop cancels all that passes, switches off what is on and can do harm, and
+// refuses everything until Clear. It is not a safety function: that takes a
+// switch in the wire.
+func (g *Gate) Stop(why string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if why == "" {
+		why = "stopped"
+	}
+	g.stopped = why
+	for _, cancel := range g.running {
+		cancel(g.stop())
+	}
+	for _, d := range g.devices {
+		if d.off != nil && harmful(d.off.risk) {
+			d.off.at = g.now()
+		}
+	}
+	g.ring()
+	g.log.Warn("stopped", "reason", why)
+}
+
+// Clear ends a Stop. It is for a person at the place, never for the network.
+func (g *Gate) Clear() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.stopped = ""
+	g.log.Warn("stop cleared")
+}
+
+// Stopped tells why the gate is stopped, "" if it is not.
+func (g *Gate) Stopped() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.stopped
+}
+
+func (g *Gate) stop() *Refusal {
+	return &Refusal{Rule: "stop", Text: fmt.Sprintf("everything here is stopped (%s) until a person at the place clears it", g.stopped)}
+}
+
+// ring makes Run look at its timers again.
+func (g *Gate) ring() {
+	select {
+	case g.wake <- struct{}{}:
+	default:
+	}
+}

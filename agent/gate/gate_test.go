@@ -1,0 +1,393 @@
+package gate_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// lamp is a switch that notes when it was switched.
+type lamp struct {
+	mu     sync.Mutex
+	start  time.Time
+	log    []string
+	fail   int           // how many of the next calls fail
+	block  chan struct{} // where not nil: the call ends when it is closed, whatever ctx says
+	obeys  bool          // the call ends with ctx
+	panics bool
+}
+
+func (l *lamp) Switch(ctx context.Context, on bool) error {
+	switch {
+	case l.panics:
+		panic("boom")
+	case l.obeys:
+		<-ctx.Done()
+		return ctx.Err()
+	case l.block != nil:
+		<-l.block
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fail > 0 {
+		l.fail--
+		return errors.New("lamp: no contact")
+	}
+	l.log = append(l.log, map[bool]string{true: "on ", false: "off "}[on]+time.Since(l.start).String())
+	return nil
+}
+
+func (l *lamp) fails(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fail = n
+}
+
+func (l *lamp) history() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.log, ", ")
+}
+
+func switchPlan(on bool, d time.Duration) capabilities.Plan {
+	return capabilities.Plan{
+		Device: "lamp", Command: capabilities.SetSwitch, Args: mess.Object{{Key: "on", Value: on}},
+		Risk: capabilities.RiskComfort, Effect: capabilities.Idempotent, For: d, Summary: "switch the lamp",
+	}
+}
+
+// inHouse runs a story with a gate in a bubble of fake time, which begins at
+// midnight.
+func inHouse(t *testing.T, dev gate.Device, story func(*testing.T, *gate.Gate, *lamp)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := gate.DefaultConfig()
+		cfg.Devices = map[string]gate.Device{"lamp": dev}
+		if err := cfg.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		g := gate.New(cfg, func() time.Time { return time.Now().UTC() }, slog.New(slog.DiscardHandler))
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- g.Run(ctx) }()
+		story(t, g, &lamp{start: time.Now()})
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+func enter(t *testing.T, g *gate.Gate, p capabilities.Plan) *gate.Pass {
+	t.Helper()
+	pass, err := g.Enter(t.Context(), p, nil)
+	if err != nil {
+		t.Fatalf("Enter: %v", err)
+	}
+	return pass
+}
+
+func turn(t *testing.T, g *gate.Gate, l *lamp, on bool, d time.Duration) {
+	t.Helper()
+	pass := enter(t, g, switchPlan(on, d))
+	defer pass.Leave()
+	if err := pass.Switch(t.Context(), l, on); err != nil {
+		t.Fatalf("Switch: %v", err)
+	}
+}
+
+func refusal(t *testing.T, err error, rule string, words ...string) {
+	t.Helper()
+	r, ok := errors.AsType[*gate.Refusal](err)
+	if !ok || r.Rule != rule {
+		t.Fatalf("%v, want a refusal by %s", err, rule)
+	}
+	for _, w := range words {
+		if !strings.Contains(r.Error(), w) {
+			t.Errorf("%q lacks %q", r, w)
+		}
+	}
+}
+
+func after(d time.Duration) {
+	time.Sleep(d) // fake time
+	synctest.Wait()
+}
+
+func TestMaxOn(t *testing.T) {
+	inHouse(t, gate.Device{MaxOn: time.Hour}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		turn(t, g, l, true, 0)
+		after(90 * time.Minute)
+		turn(t, g, l, true, 10*time.Minute)
+		after(time.Hour)
+		if want := "on 0s, off 1h0m0s, on 1h30m0s, off 1h40m0s"; l.history() != want {
+			t.Errorf("%s, want %s", l.history(), want)
+		}
+		_, err := g.Check(switchPlan(true, 2*time.Hour))
+		refusal(t, err, "max_on", "1h0m0s", "2h0m0s")
+	})
+}
+
+func TestSwitchedOffByHandBeforeItsTime(t *testing.T) {
+	inHouse(t, gate.Device{MaxOn: time.Hour}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		turn(t, g, l, true, 0)
+		after(time.Minute)
+		turn(t, g, l, false, 0)
+		after(2 * time.Hour)
+		if want := "on 0s, off 1m0s"; l.history() != want {
+			t.Errorf("%s, want %s", l.history(), want)
+		}
+	})
+}
+
+func TestSwitchingOffIsTriedUntilItWorks(t *testing.T) {
+	inHouse(t, gate.Device{MaxOn: time.Minute}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		turn(t, g, l, true, 0)
+		l.fails(3)
+		after(2 * time.Minute)
+		if want := "on 0s, off 1m7s"; l.history() != want {
+			t.Errorf("%s, want %s: tries after 1, 2 and 4 seconds", l.history(), want)
+		}
+	})
+}
+
+func TestMinInterval(t *testing.T) {
+	inHouse(t, gate.Device{MinInterval: time.Minute, Busy: gate.Refuse}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		turn(t, g, l, true, 0)
+		after(20 * time.Second)
+		_, err := g.Check(switchPlan(true, 0))
+		refusal(t, err, "min_interval", "1m0s", "40s")
+		turn(t, g, l, false, 0) // switching off never waits
+		after(time.Minute)
+		turn(t, g, l, true, 0)
+	})
+	inHouse(t, gate.Device{MinInterval: time.Minute}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		turn(t, g, l, true, 0)
+		turn(t, g, l, true, 0)
+		if want := "on 0s, on 1m0s"; l.history() != want {
+			t.Errorf("%s, want %s", l.history(), want)
+		}
+	})
+}
+
+func TestOneTaskAtATime(t *testing.T) {
+	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		first := enter(t, g, switchPlan(true, 0))
+		var wg sync.WaitGroup
+		var why string
+		wg.Go(func() {
+			second, err := g.Enter(t.Context(), switchPlan(false, 0), func(s string) { why = s })
+			if err != nil {
+				t.Errorf("Enter: %v", err)
+				return
+			}
+			defer second.Leave()
+			if err := second.Switch(t.Context(), l, false); err != nil {
+				t.Error(err)
+			}
+		})
+		after(time.Second)
+		if err := first.Switch(t.Context(), l, true); err != nil {
+			t.Error(err)
+		}
+		first.Leave()
+		first.Leave()
+		wg.Wait()
+		if want := "on 1s, off 1s"; l.history() != want || !strings.Contains(why, "switch the lamp") {
+			t.Errorf("%s, want %s; was told %q", l.history(), want, why)
+		}
+	})
+	inHouse(t, gate.Device{Busy: gate.Refuse}, func(t *testing.T, g *gate.Gate, _ *lamp) {
+		defer enter(t, g, switchPlan(true, 0)).Leave()
+		_, err := g.Enter(t.Context(), switchPlan(true, 0), nil)
+		refusal(t, err, "busy", "switch the lamp")
+	})
+}
+
+func TestQuietHours(t *testing.T) {
+	quiet, err := gate.ParseHours("22:00-07:00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inHouse(t, gate.Device{QuietHours: quiet}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		_, err := g.Check(switchPlan(true, 0))
+		refusal(t, err, "quiet_hours", "22:00-07:00", "00:00", "7h0m0s")
+		turn(t, g, l, false, 0)
+		after(7 * time.Hour)
+		turn(t, g, l, true, 0)
+		after(15 * time.Hour)
+		_, err = g.Enter(t.Context(), switchPlan(true, 0), nil)
+		refusal(t, err, "quiet_hours", "9h0m0s")
+	})
+}
+
+func TestDryRunAndLocked(t *testing.T) {
+	inHouse(t, gate.Device{DryRun: true}, func(t *testing.T, g *gate.Gate, _ *lamp) {
+		_, err := g.Check(switchPlan(true, 0))
+		refusal(t, err, "dry_run", "switch the lamp")
+	})
+	inHouse(t, gate.Device{Locked: true}, func(t *testing.T, g *gate.Gate, _ *lamp) {
+		_, err := g.Check(switchPlan(false, 0))
+		refusal(t, err, "locked")
+	})
+}
+
+func TestAHangingDriverIsQuarantined(t *testing.T) {
+	inHouse(t, gate.Device{Timeout: 5 * time.Second, StopWithin: 2 * time.Second}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		l.block = make(chan struct{})
+		pass := enter(t, g, switchPlan(true, 0))
+		err := pass.Switch(t.Context(), l, true)
+		late, ok := errors.AsType[*gate.TimeoutError](err)
+		if !ok || !late.Hung || time.Since(l.start) != 7*time.Second {
+			t.Fatalf("after %v: %v, want a hung driver after 7s", time.Since(l.start), err)
+		}
+		pass.Leave()
+		_, err = g.Check(switchPlan(true, 0))
+		refusal(t, err, "quarantine", "switch on")
+		other := switchPlan(true, 0)
+		other.Device = "heater"
+		if _, err := g.Check(other); err != nil {
+			t.Errorf("another device: %v", err)
+		}
+		close(l.block)
+		synctest.Wait()
+		turn(t, g, l, false, 0)
+	})
+}
+
+func TestASlowDriverIsToldAsSlow(t *testing.T) {
+	inHouse(t, gate.Device{Timeout: 5 * time.Second}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		l.obeys = true
+		pass := enter(t, g, switchPlan(true, 0))
+		defer pass.Leave()
+		err := pass.Switch(t.Context(), l, true)
+		if late, ok := errors.AsType[*gate.TimeoutError](err); !ok || late.Hung || late.Limit != 5*time.Second {
+			t.Errorf("%v, want a TimeoutError after 5s", err)
+		}
+	})
+}
+
+func TestAPanicIsAnError(t *testing.T) {
+	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		l.panics = true
+		pass := enter(t, g, switchPlan(true, 0))
+		defer pass.Leave()
+		if err := pass.Switch(t.Context(), l, true); err == nil || !strings.Contains(err.Error(), "boom") {
+			t.Errorf("%v, want the panic", err)
+		}
+	})
+}
+
+func TestStop(t *testing.T) {
+	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		heater := &lamp{start: time.Now()}
+		heat := switchPlan(true, 0)
+		heat.Device, heat.Risk = "heater", capabilities.RiskAppliance
+		pass := enter(t, g, heat)
+		if err := pass.Switch(t.Context(), heater, true); err != nil {
+			t.Fatal(err)
+		}
+		pass.Leave()
+
+		l.obeys = true
+		running := enter(t, g, switchPlan(true, 0))
+		defer running.Leave()
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := running.Switch(t.Context(), l, true); !errors.Is(err, context.Canceled) {
+				t.Errorf("what ran: %v, want it cancelled", err)
+			}
+		})
+		after(time.Second)
+		g.Stop("the cat is in the way")
+		wg.Wait()
+		synctest.Wait()
+		_, err := g.Check(switchPlan(false, 0))
+		refusal(t, err, "stop", "the cat is in the way")
+		refusal(t, running.Switch(t.Context(), l, true), "stop")
+		if want := "on 0s, off 1s"; heater.history() != want {
+			t.Errorf("the heater: %s, want %s", heater.history(), want)
+		}
+		g.Clear()
+		if _, err := g.Check(switchPlan(true, 0)); err != nil {
+			t.Errorf("after Clear: %v", err)
+		}
+	})
+}
+
+func TestWhoMustConfirm(t *testing.T) {
+	cfg := gate.DefaultConfig()
+	cfg.Confirm = map[capabilities.Risk]gate.Confirm{capabilities.RiskAppliance: gate.Requester}
+	cfg.Devices = map[string]gate.Device{"vacuum": {Confirm: gate.Requester}, "bell": {Confirm: gate.Operator}}
+	if err := cfg.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	g := gate.New(cfg, time.Now, slog.New(slog.DiscardHandler))
+	for _, c := range []struct {
+		device string
+		risk   capabilities.Risk
+		effect capabilities.Effect
+		want   gate.Confirm
+	}{
+		{"lamp", capabilities.RiskComfort, capabilities.Idempotent, gate.Nobody},
+		{"heater", capabilities.RiskAppliance, capabilities.Idempotent, gate.Requester},
+		{"door", capabilities.RiskAccess, capabilities.Once, gate.Operator},
+		{"mower", capabilities.RiskMotion, capabilities.Once, gate.Operator},
+		{"shredder", capabilities.RiskIrreversible, capabilities.Once, gate.Operator},
+		{"thing", "new-risk", capabilities.Once, gate.Operator},
+		{"vacuum", capabilities.RiskMotion, capabilities.Once, gate.Requester},
+		{"bell", capabilities.RiskComfort, capabilities.Once, gate.Operator},
+		{"bell", capabilities.RiskComfort, capabilities.Query, gate.Nobody},
+	} {
+		v, err := g.Check(capabilities.Plan{Device: c.device, Risk: c.risk, Effect: c.effect})
+		if err != nil || v.Confirm != c.want {
+			t.Errorf("%s (%s, %s): %q, %v, want %q", c.device, c.risk, c.effect, v.Confirm, err, c.want)
+		}
+	}
+}
+
+func TestConfigSaysEveryMistake(t *testing.T) {
+	cfg := gate.Config{
+		Confirm: map[capabilities.Risk]gate.Confirm{capabilities.RiskMotion: gate.Requester, "noise": gate.Operator, capabilities.RiskComfort: "maybe"},
+		Devices: map[string]gate.Device{"lamp": {MaxOn: -1, Busy: "queue", Confirm: "boss"}},
+	}
+	err := cfg.Validate()
+	for _, want := range []string{
+		`confirm.motion: "requester" is weaker than "operator"`, "confirm.noise: unknown risk", `confirm.comfort: unknown value "maybe"`,
+		"devices.lamp.max_on", "devices.lamp.busy", "devices.lamp.confirm",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nlacks %q", err, want)
+		}
+	}
+}
+
+func FuzzParseHours(f *testing.F) {
+	for _, s := range []string{"22:00-07:00", "9:00-17:30", "", "-", "24:00-25:00", "07:00-07:00"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		h, err := gate.ParseHours(s)
+		if err != nil {
+			if h != (gate.Hours{}) {
+				t.Errorf("%q: an error and %v", s, h)
+			}
+			return
+		}
+		if again, err := gate.ParseHours(h.String()); err != nil || again != h {
+			t.Errorf("%q prints as %q: %v, %v", s, h, again, err)
+		}
+	})
+}
+
+var _ drivers.Switch = (*lamp)(nil)

@@ -1,0 +1,106 @@
+package gate
+
+import (
+	"context"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+)
+
+// off is when a device is to be switched off, and by which verb.
+type off struct {
+	at   time.Time // zero: only in a stop
+	risk capabilities.Risk
+	sw   drivers.Switch
+	wait time.Duration // before the next try, after one that failed
+}
+
+// The first and the longest wait between two tries to switch off.
+const (
+	firstRetry = time.Second
+	lastRetry  = 30 * time.Second
+)
+
+// arm notes when a device that is being switched on is to go off.
+func (g *Gate) arm(p *Pass, s drivers.Switch) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	o := &off{risk: p.plan.Risk, sw: s}
+	if in := offIn(p.dev.limits, p.plan); in > 0 {
+		o.at = g.now().Add(in)
+	}
+	p.dev.off = o
+	g.ring()
+}
+
+func (g *Gate) disarm(d *device) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	d.off = nil
+	g.ring()
+}
+
+// Run switches off what has been on for its time, until ctx ends. What is on
+// then is for the drivers' Halt.
+func (g *Gate) Run(ctx context.Context) error {
+	for {
+		d, o, in := g.next()
+		if d == nil {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-g.wake:
+			}
+			continue
+		}
+		t := time.NewTimer(in)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return nil
+		case <-g.wake:
+		case <-t.C:
+			g.switchOff(ctx, d, o)
+		}
+		t.Stop()
+	}
+}
+
+// next is the device that is to be switched off next, and in how long.
+func (g *Gate) next() (d *device, o *off, in time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, c := range g.devices {
+		if c.off != nil && !c.off.at.IsZero() && (d == nil || c.off.at.Before(o.at)) {
+			d, o = c, c.off
+		}
+	}
+	if d == nil {
+		return nil, nil, 0
+	}
+	return d, o, max(0, o.at.Sub(g.now()))
+}
+
+// switchOff switches a device off, and tries again later if that fails.
+func (g *Gate) switchOff(ctx context.Context, d *device, o *off) {
+	_, err := run(ctx, g, &call{dev: d, name: "switch off", limit: d.limits.Timeout, line: d.acting}, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, o.sw.Switch(ctx, false)
+	})
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d.off != o {
+		return // it was switched meanwhile
+	}
+	if err == nil {
+		d.off, d.used = nil, g.now()
+		g.log.Info("switched off, its time is over", "device", d.name)
+		return
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	o.wait = min(lastRetry, max(firstRetry, 2*o.wait))
+	o.at = g.now().Add(o.wait)
+	g.log.Error("cannot switch off, though its time is over", "device", d.name, "err", err)
+}

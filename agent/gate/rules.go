@@ -1,0 +1,105 @@
+package gate
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// The rules are called with Gate.mu held. What only reads is stopped by a stop
+// and by a driver that hangs, and by nothing else.
+
+func (g *Gate) notStopped(*device, capabilities.Plan) error {
+	if g.stopped != "" {
+		return g.stop()
+	}
+	return nil
+}
+
+func (g *Gate) notHung(d *device, _ capabilities.Plan) error {
+	for c := range d.hung {
+		return &Refusal{Device: d.name, Rule: "quarantine", Text: fmt.Sprintf("its driver has not come back from %q; check the device", c.name)}
+	}
+	return nil
+}
+
+func (g *Gate) notLocked(d *device, p capabilities.Plan) error {
+	if !d.limits.Locked || !p.Actuates() {
+		return nil
+	}
+	return &Refusal{Device: d.name, Rule: "locked", Text: "its owner has locked it in the configuration"}
+}
+
+func (g *Gate) withinMaxOn(d *device, p capabilities.Plan) error {
+	limit := d.limits.MaxOn
+	if limit == 0 || p.For <= limit || !turnsOn(p) {
+		return nil
+	}
+	return &Refusal{Device: d.name, Rule: "max_on", Text: fmt.Sprintf("it may be on for %v at most, and %v were asked for; ask for less", limit, p.For)}
+}
+
+func (g *Gate) notQuiet(d *device, p capabilities.Plan) error {
+	if !p.Actuates() || turnsOff(p) {
+		return nil
+	}
+	now := g.now()
+	left := d.limits.QuietHours.left(now)
+	if left == 0 {
+		return nil
+	}
+	return &Refusal{Device: d.name, Rule: "quiet_hours", Retry: left, Text: fmt.Sprintf("it rests from %v, and it is %s; ask again in %v", d.limits.QuietHours, now.Format("15:04"), left.Round(time.Minute))}
+}
+
+// rested refuses what comes too soon, for a device that refuses rather than
+// keeps waiting.
+func (g *Gate) rested(d *device, p capabilities.Plan) error {
+	rest := g.rest(d, p)
+	if rest == 0 || d.limits.Busy != Refuse {
+		return nil
+	}
+	return &Refusal{Device: d.name, Rule: "min_interval", Retry: rest, Text: fmt.Sprintf("it acts every %v at most; ask again in %v", d.limits.MinInterval, rest.Round(time.Millisecond))}
+}
+
+// rest is how long a device must still rest before p.
+func (g *Gate) rest(d *device, p capabilities.Plan) time.Duration {
+	if d.used.IsZero() || !p.Actuates() || turnsOff(p) {
+		return 0
+	}
+	return max(0, d.limits.MinInterval-g.now().Sub(d.used))
+}
+
+func (g *Gate) notBusy(d *device, p capabilities.Plan) error {
+	if d.holder == "" || d.limits.Busy != Refuse || !p.Actuates() {
+		return nil
+	}
+	return &Refusal{Device: d.name, Rule: "busy", Text: fmt.Sprintf("it does one thing at a time, and now: %s; ask again when that is done", d.holder)}
+}
+
+func (g *Gate) notDry(d *device, p capabilities.Plan) error {
+	if !d.limits.DryRun || !p.Actuates() {
+		return nil
+	}
+	return &Refusal{Device: d.name, Rule: "dry_run", Text: fmt.Sprintf("nothing acts while it is on; otherwise it would now: %s", p.Summary)}
+}
+
+func turnsOn(p capabilities.Plan) bool {
+	on, ok := p.Args.Get("on")
+	return p.Command == capabilities.SetSwitch && ok && on == true
+}
+
+func turnsOff(p capabilities.Plan) bool {
+	on, ok := p.Args.Get("on")
+	return p.Command == capabilities.SetSwitch && ok && on == false || p.Command == capabilities.Dock
+}
+
+// offIn is how long after p a device is switched off; 0 for never.
+func offIn(l Device, p capabilities.Plan) time.Duration {
+	if !turnsOn(p) {
+		return 0
+	}
+	if p.For > 0 {
+		return p.For
+	}
+	return l.MaxOn
+}

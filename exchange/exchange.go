@@ -104,8 +104,11 @@ func (c Config) Validate() error {
 		name  string
 		value time.Duration
 	}{
-		{"lease", c.Lease}, {"quiet_lease", c.QuietLease}, {"unreachable", c.Unreachable},
-		{"lost_after", c.LostAfter}, {"offer_time", c.OfferTime},
+		{"lease", c.Lease},
+		{"quiet_lease", c.QuietLease},
+		{"unreachable", c.Unreachable},
+		{"lost_after", c.LostAfter},
+		{"offer_time", c.OfferTime},
 	} {
 		if d.value < time.Second {
 			errs = append(errs, fmt.Errorf("%s: %v is too short; use 1s or more", d.name, d.value))

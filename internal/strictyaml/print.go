@@ -14,6 +14,9 @@ import (
 // some reader could take for something else (no, 12:30, 2026-01-31) is put in
 // quotes; text of several lines becomes a block.
 func YAML(docs ...*Value) ([]byte, error) {
+	if len(docs) == 0 {
+		return nil, nil
+	}
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)

@@ -1,10 +1,24 @@
 // Package agent is the executor: offers in, plan, gate, act once, answer.
+//
+// It knows the exchange by a few methods and the devices by their verbs. What
+// may happen twice and what may not is decided by three things together: the
+// exchange's word at the start gate, the epoch of the claim, and an intent on
+// the disk before the world is touched.
 package agent
 
 import (
 	"context"
+	"crypto/rand"
 	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
 
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -27,4 +41,117 @@ type Exchange interface {
 	// holds. The entry that names it goes into a later message as
 	// {file: name, mime, size, sha256}.
 	Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error)
+}
+
+// Resolver turns requests into plans, as *capabilities.Resolver does. It is
+// pure and safe for concurrent use.
+type Resolver interface {
+	Resolve(req mess.Request) capabilities.Outcome
+	// Answer goes on from a question. reply holds the answers by field, text is
+	// what else was said.
+	Answer(q capabilities.Question, reply mess.Object, text string, req mess.Request) capabilities.Outcome
+	// Offers are the capabilities that the executor registers.
+	Offers() []mess.Capability
+}
+
+// Config of an agent.
+type Config struct {
+	ID           string            // of the executor, as the exchange knows it
+	Name         string            // for people
+	Availability mess.Availability // "" is always
+	Schedule     string            // cron, where Availability is schedule
+	Heartbeat    time.Duration     // between two signs of life; a third of the shortest lease is taken where that is less
+	MaxThreads   int               // threads that are worked on at the same time, those that wait for an answer included
+	EndTime      time.Duration     // what a task may still take when the program ends
+	// Fit makes a picture fit in maxBytes and, along its longer edge, maxPx; 0
+	// means no wish. nil leaves pictures as they are.
+	Fit func(ctx context.Context, data []byte, maxBytes, maxPx int) (fitted []byte, mime string, err error)
+}
+
+// DefaultConfig returns the settings that an agent has unless told otherwise.
+func DefaultConfig() Config {
+	return Config{ID: "agent", Heartbeat: 10 * time.Second, MaxThreads: 64, EndTime: 15 * time.Second}
+}
+
+// Device is a device as the agent has it.
+type Device struct {
+	Name   string // unique; plans name it
+	Label  string // what people call it; "" is Name
+	Driver drivers.Device
+}
+
+// Agent is an executor. Make it with New and keep its Run running.
+type Agent struct {
+	cfg      Config
+	x        Exchange
+	resolver Resolver
+	devices  map[string]*device
+	gate     *gate.Gate
+	journal  *journal.Journal
+	now      func() time.Time
+	log      *slog.Logger
+	boot     string        // names this run of the program
+	work     chan struct{} // something is in the queue, or a task has ended
+	mail     chan struct{} // something is in the outbox
+
+	mu     sync.Mutex
+	tasks  map[string]*task // by thread, from the offer to the report
+	queue  []*task          // offers that nobody has looked at
+	beat   time.Duration    // between two heartbeats
+	serial uint64           // of the last message
+	seen   recent           // refs of delivered messages
+	took   map[string]time.Duration
+}
+
+// New makes an agent. now must carry monotonic time, as time.Now does.
+func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *journal.Journal, now func() time.Time, log *slog.Logger) *Agent {
+	a := &Agent{
+		cfg: cfg, x: x, resolver: r, devices: map[string]*device{}, gate: g, journal: j, now: now, log: log,
+		boot: strings.ToLower(rand.Text()[:10]), work: make(chan struct{}, 1), mail: make(chan struct{}, 1),
+		tasks: map[string]*task{}, beat: cfg.Heartbeat, took: map[string]time.Duration{},
+	}
+	for _, d := range devices {
+		if d.Label == "" {
+			d.Label = d.Name
+		}
+		a.devices[d.Name] = &device{Device: d}
+	}
+	return a
+}
+
+// ring wakes whoever waits on c, now or when he next does.
+func ring(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// recent remembers the last strings that it was asked about.
+type recent struct {
+	known map[string]bool
+	order []string
+}
+
+// maxRecent is how many; a message that comes twice comes twice soon.
+const maxRecent = 1024
+
+// again reports whether s was asked about before.
+func (r *recent) again(s string) bool {
+	if s == "" {
+		return false
+	}
+	if r.known[s] {
+		return true
+	}
+	if r.known == nil {
+		r.known = map[string]bool{}
+	}
+	if len(r.order) == maxRecent {
+		delete(r.known, r.order[0])
+		r.order = r.order[1:]
+	}
+	r.known[s] = true
+	r.order = append(r.order, s)
+	return false
 }

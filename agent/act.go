@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// permission is how old the exchange's yes at the start gate may be when the
+// world is touched.
+const permission = 2 * time.Second
+
+// perform carries out the plan: the device is taken, the exchange asked, the
+// intent written, the world touched, and the device looked at again.
+func (t *task) perform(ctx context.Context) error {
+	plan := *t.plan
+	pass, err := t.a.gate.Enter(ctx, plan, func(why string) { t.waiting(ctx, why) })
+	if no, ok := errors.AsType[*gate.Refusal](err); ok {
+		return notDone(no.Rule, no.Error())
+	}
+	if err != nil {
+		return err
+	}
+	defer pass.Leave()
+	if err := t.start(ctx, plan); err != nil {
+		return err
+	}
+	t.a.log.Info("started", "ref", t.ref, "device", plan.Device, "capability", plan.Capability)
+	began := t.a.now()
+	r := t.act(ctx, pass, plan)
+	t.a.learn(plan, t.a.now().Sub(began))
+	t.finish(ctx, pass, plan, r)
+	return nil
+}
+
+// waiting says that the device is not free. It is said for the requester's sake
+// only, so it is not said twice.
+func (t *task) waiting(ctx context.Context, why string) {
+	s := &mess.Status{Code: mess.Waiting, WaitingFor: &mess.WaitingFor{Type: "resource", Resource: t.plan.Device, Note: why}}
+	if _, err := t.a.send(ctx, t.message(s)); err != nil {
+		t.a.log.Debug("waiting not told", "ref", t.ref, "err", err)
+	}
+}
+
+// start passes the start gate (T4) and writes the intent (T5). When it returns
+// nil the world may be touched at once.
+func (t *task) start(ctx context.Context, plan capabilities.Plan) error {
+	var wait backoff
+	written := false
+	for {
+		asked := t.a.now()
+		_, err := t.a.send(ctx, t.message(&mess.Status{
+			Code: mess.InProgress, ActionHash: plan.Digest(),
+			Estimate: mess.DurationOf(t.a.estimate(plan)), Extra: mess.Object{{Key: "effect", Value: string(plan.Effect)}},
+		}))
+		switch {
+		case unavailable(err) && wait.sleep(ctx):
+			continue
+		case errors.Is(err, mess.Unconfirmed):
+			return t.unstarted(ctx, written, "not_confirmed", err)
+		case err != nil && ctx.Err() == nil && !written:
+			return err // the exchange's no; it knows how the thread stands
+		case err != nil:
+			return t.unstarted(ctx, written, "not_started", err)
+		}
+		if !written {
+			if err := t.intend(ctx, plan); err != nil {
+				return t.unstarted(ctx, false, "journal", err)
+			}
+			written = true
+		}
+		if ctx.Err() != nil {
+			return t.unstarted(ctx, written, "not_started", context.Cause(ctx))
+		}
+		if t.a.now().Sub(asked) <= permission {
+			return nil
+		}
+	}
+}
+
+// intend writes the intent.
+func (t *task) intend(ctx context.Context, plan capabilities.Plan) error {
+	memo, err := json.Marshal(memo{Plan: plan, Request: t.req})
+	if err != nil {
+		return err
+	}
+	t.a.mu.Lock()
+	epoch := t.epoch
+	t.a.mu.Unlock()
+	return t.a.journal.Intent(ctx, journal.Intent{Ref: t.ref, Epoch: epoch, Digest: plan.Digest(), Boot: t.a.boot, Plan: memo})
+}
+
+// unstarted ends a thread at the start gate: the exchange may believe that it
+// has begun, and nothing was done.
+func (t *task) unstarted(ctx context.Context, written bool, kind string, err error) error {
+	code := mess.Failed
+	switch why := context.Cause(ctx); {
+	case errors.Is(why, errCancelled):
+		code, kind, err = mess.Cancelled, "cancelled", errors.New("it was cancelled before anything was done")
+	case errors.Is(why, errLost) && !written:
+		return errLost
+	case why != nil && !errors.Is(why, errLost):
+		kind, err = "interrupted", errors.New("the program was ended before anything was done")
+	}
+	return &ending{&mess.Status{
+		Code: code, Reason: &mess.Reason{Type: kind, Detail: err.Error(), Effect: mess.EffectNone}, Recoverable: recoverable(code, true),
+	}}
+}
+
+// act touches the world, and tells of progress meanwhile.
+func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan) result {
+	p := newProgress()
+	verbs := verbs{pass: pass, dev: t.a.devices[plan.Device], plan: plan, verdict: t.verdict, progress: p.set, now: t.a.now}
+	told, done := context.WithCancel(ctx)
+	defer done()
+	var g errgroup.Group
+	g.Go(func() error { t.tellProgress(told, p); return nil })
+	r := verbs.do(ctx)
+	done()
+	_ = g.Wait() // it returns nil, and nothing is said after the end
+	return r
+}
+
+// estimates by command, in lieu of experience.
+var estimates = map[capabilities.Command]time.Duration{
+	capabilities.Clean: 20 * time.Minute,
+	capabilities.Dock:  3 * time.Minute,
+}
+
+// estimate is how long a plan may take: as long as it took the last time.
+func (a *Agent) estimate(p capabilities.Plan) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if took, ok := a.took[p.Device+" "+string(p.Command)]; ok {
+		return max(time.Second, took.Round(time.Second))
+	}
+	if d, ok := estimates[p.Command]; ok {
+		return d
+	}
+	return 5 * time.Second
+}
+
+// learn remembers how long a plan took.
+func (a *Agent) learn(p capabilities.Plan, took time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.took[p.Device+" "+string(p.Command)] = took
+}

@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"github.com/messkit/messkit/mess"
+)
+
+// deliver takes one message from the exchange. It does not wait for anything.
+func (a *Agent) deliver(m mess.Message) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(m.Re) == 0 || a.seen.again(m.Ref) {
+		return
+	}
+	ref := m.Re[0]
+	for _, item := range m.Items {
+		t := a.tasks[ref]
+		switch i := item.(type) {
+		case *mess.Request:
+			a.offer(ref, i)
+		case *mess.Status:
+			if t != nil {
+				t.told(m, i)
+			}
+		case *mess.Cancel:
+			if t != nil {
+				t.end(errCancelled)
+			}
+		case *mess.Reply, *mess.Answer:
+			if t != nil {
+				a.put(t, m)
+			}
+		}
+	}
+}
+
+// put hands a message to the thread that it is for.
+func (a *Agent) put(t *task, m mess.Message) {
+	select {
+	case t.inbox <- m:
+	default:
+		a.log.Warn("too many messages for one thread; one is dropped", "ref", t.ref, "message", m.Ref)
+	}
+}
+
+// offer puts a thread in the queue. An offer that comes twice is the same
+// offer, unless the thread is being given up. mu is held.
+func (a *Agent) offer(ref string, req *mess.Request) {
+	if t := a.tasks[ref]; t != nil {
+		t.offered = req
+		return
+	}
+	if _, known := a.journal.Task(ref); known {
+		return // begun by an earlier run; recovery speaks for it
+	}
+	a.enqueue(newTask(a, ref, *req))
+}
+
+// enqueue has a thread worked on. mu is held.
+func (a *Agent) enqueue(t *task) {
+	a.tasks[t.ref] = t
+	a.queue = append(a.queue, t)
+	ring(a.work)
+}
+
+// told takes what the exchange says about how the thread stands. Agent.mu is
+// held.
+func (t *task) told(m mess.Message, s *mess.Status) {
+	switch {
+	case t.epoch == 0 && s.Executor != t.a.cfg.ID: // the offer is withdrawn
+		t.end(errLost)
+	case m.Epoch == 0 || t.epoch == 0:
+	case m.Epoch > t.epoch:
+		t.end(errLost)
+	case m.Epoch == t.epoch && (s.Code == mess.Pending || s.Code.Terminal()):
+		t.end(errLost)
+	}
+}
+
+// end ends the work on the thread from outside. Agent.mu is held.
+func (t *task) end(why error) {
+	if t.cancel == nil {
+		t.over, t.dropped = true, true
+		return
+	}
+	t.cancel(why)
+}

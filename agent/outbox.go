@@ -1,0 +1,145 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/mess"
+)
+
+// report puts the last word on a thread into the outbox.
+func (t *task) report(ctx context.Context, s *mess.Status, r *mess.Response) {
+	items := []mess.Item{s}
+	if r != nil {
+		items = append(items, r)
+	}
+	t.keep(ctx, t.message(items...))
+	t.a.log.Info("ended", "ref", t.ref, "status", s.Code)
+}
+
+// keep writes a report to the journal. Where that cannot be done it is sent at
+// once, since nobody will remember it.
+func (t *task) keep(ctx context.Context, m mess.Message) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.a.cfg.EndTime)
+	defer cancel()
+	err := t.a.journal.Done(ctx, t.ref, m.Epoch, m)
+	if err == nil {
+		return
+	}
+	t.a.log.Error("report not written down", "ref", t.ref, "err", err)
+	if _, err := t.a.say(ctx, m); err != nil {
+		t.a.log.Error("report lost", "ref", t.ref, "err", err)
+	}
+}
+
+// deliverMail sends what is in the outbox until ctx ends.
+func (a *Agent) deliverMail(ctx context.Context) error {
+	var wait backoff
+	for {
+		left := a.sendMail(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if left {
+			if !wait.sleep(ctx) {
+				return nil
+			}
+			continue
+		}
+		wait = backoff{}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-a.mail:
+		}
+	}
+}
+
+// lastMail sends what is in the outbox when the program ends. What does not get
+// through is sent by the next run.
+func (a *Agent) lastMail(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lastMailTime)
+	defer cancel()
+	if a.sendMail(ctx) {
+		a.log.Warn("reports are left for the next start")
+	}
+}
+
+const lastMailTime = 5 * time.Second
+
+// sendMail sends the reports that are complete, oldest first, and reports
+// whether any is left because the exchange is not there.
+func (a *Agent) sendMail(ctx context.Context) (left bool) {
+	for _, task := range a.journal.Tasks() {
+		if task.Report == nil || a.busyWith(task.Ref) {
+			continue
+		}
+		_, err := a.send(ctx, *task.Report)
+		if unavailable(err) || errors.Is(err, mess.Unauthentic) || ctx.Err() != nil {
+			a.log.Debug("report not taken yet", "ref", task.Ref, "err", err)
+			return true
+		}
+		if err != nil && a.saidInWords(ctx, task, err) {
+			continue // it stands in the outbox anew
+		}
+		if err != nil {
+			a.log.Error("report refused; it is dropped", "ref", task.Ref, "err", err)
+		}
+		if err := a.journal.Sent(ctx, task.Ref); err != nil {
+			a.log.Error("journal cannot be written", "err", err)
+			return true
+		}
+	}
+	return false
+}
+
+// busyWith reports whether a thread is still worked on here: its report may
+// not be the last word.
+func (a *Agent) busyWith(ref string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := a.tasks[ref]
+	return t != nil && t.epoch != 0
+}
+
+// saidInWords replaces a report that the exchange has refused for what is in it
+// by one without attachments: what was done matters more than how it looks.
+func (a *Agent) saidInWords(ctx context.Context, task journal.Task, refusal error) bool {
+	fitting := errors.Is(refusal, mess.Unknown) || errors.Is(refusal, mess.TooLarge) || errors.Is(refusal, mess.Invalid)
+	m, had := withoutFiles(*task.Report, refusal)
+	if !fitting || !had {
+		return false
+	}
+	a.mu.Lock()
+	m.ID = a.nextID()
+	a.mu.Unlock()
+	if err := a.journal.Done(ctx, task.Ref, task.Epoch, m); err != nil {
+		a.log.Error("journal cannot be written", "err", err)
+		return false
+	}
+	ring(a.mail)
+	return true
+}
+
+// withoutFiles takes the attachments out of a message, and says so in it.
+func withoutFiles(m mess.Message, why error) (_ mess.Message, had bool) {
+	m.Items = slices.Clone(m.Items)
+	for i, item := range m.Items {
+		r, ok := item.(*mess.Response)
+		if !ok {
+			continue
+		}
+		c := *r
+		c.Content = slices.DeleteFunc(slices.Clone(r.Content), func(e mess.Entry) bool {
+			f, ok := e.Media()
+			return ok && f.File != ""
+		})
+		had = had || len(c.Content) < len(r.Content)
+		c.Notes = sentences(c.Notes, "The exchange has not taken the pictures: "+why.Error()+".")
+		m.Items[i] = &c
+	}
+	return m, had
+}

@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// attach makes content of pictures. What cannot be had is said in words.
+func (t *task) attach(ctx context.Context, shots []shot) (content []mess.Entry, trouble []string) {
+	for _, s := range shots {
+		e, err := t.attachOne(ctx, s)
+		if err != nil {
+			t.a.log.Warn("picture not delivered", "ref", t.ref, "err", err)
+			trouble = append(trouble, fmt.Sprintf("the picture %s could not be delivered: %v", s.name, err))
+			continue
+		}
+		content = append(content, e)
+	}
+	return content, trouble
+}
+
+func (t *task) attachOne(ctx context.Context, s shot) (mess.Entry, error) {
+	p, err := t.fit(ctx, s.Photo)
+	if err != nil {
+		return mess.Entry{}, err
+	}
+	var wait backoff
+	for {
+		m, err := t.a.x.Attach(ctx, t.ref, s.name+extension(p.MIME), p.MIME, bytes.NewReader(p.Data))
+		if unavailable(err) && ctx.Err() == nil && wait.sleep(ctx) {
+			continue
+		}
+		if err != nil {
+			return mess.Entry{}, err
+		}
+		m.CapturedAt = mess.TimeOf(s.CapturedAt)
+		return mess.MediaEntry("image", m), nil
+	}
+}
+
+// fit makes a picture as small as the requester has asked.
+func (t *task) fit(ctx context.Context, p drivers.Photo) (drivers.Photo, error) {
+	if t.a.cfg.Fit == nil {
+		return p, nil
+	}
+	maxBytes, maxPx := limits(t.req.ResponseHint)
+	data, mime, err := t.a.cfg.Fit(ctx, p.Data, maxBytes, maxPx)
+	if err != nil {
+		return p, err
+	}
+	p.Data, p.MIME = data, mime
+	return p, nil
+}
+
+// limits are the wishes of a request for its pictures: max_bytes, and max_px
+// along the longer edge. What is no positive number is no wish.
+func limits(hints []mess.Hint) (maxBytes, maxPx int) {
+	for _, h := range hints {
+		if spec, ok := h.Spec.(mess.Object); ok && h.Type == "image" {
+			return positive(spec, "max_bytes"), positive(spec, "max_px")
+		}
+	}
+	return 0, 0
+}
+
+func positive(o mess.Object, key string) int {
+	v, _ := o.Get(key)
+	n, ok := v.(mess.Number)
+	if !ok {
+		return 0
+	}
+	i, err := n.Int64()
+	if err != nil || i < 0 || i > 1<<31-1 {
+		return 0
+	}
+	return int(i)
+}
+
+// extension is a file name's end for a type of picture.
+func extension(mime string) string {
+	kind, ok := strings.CutPrefix(mime, "image/")
+	if !ok || strings.ContainsAny(kind, "/.;+ ") {
+		return ""
+	}
+	if kind == "jpeg" {
+		kind = "jpg"
+	}
+	return "." + kind
+}

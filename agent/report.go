@@ -1,0 +1,162 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// finish tells what came of a plan. What is known without the pictures is on
+// the disk first: delivering them may take as long as the exchange is away.
+func (t *task) finish(ctx context.Context, pass *gate.Pass, plan capabilities.Plan, r result) {
+	s := t.judge(ctx, plan, r)
+	if len(r.images) == 0 {
+		t.report(ctx, s, t.response(plan, r, nil, nil))
+		return
+	}
+	pass.Leave() // the device is done with
+	t.keep(ctx, t.message(s, t.response(plan, r, nil, []string{"the pictures could not be delivered"})))
+	actx, cancel := ctx, context.CancelFunc(func() {})
+	if ctx.Err() != nil {
+		actx, cancel = context.WithTimeout(context.WithoutCancel(ctx), t.a.cfg.EndTime)
+	}
+	defer cancel()
+	images, trouble := t.attach(actx, r.images)
+	if len(images) == 0 && !plan.Actuates() && r.facts == nil && s.Code == mess.Completed {
+		s = failed("no_picture", strings.Join(trouble, "; "), mess.EffectNone, plan) // the picture was the answer
+	}
+	t.report(ctx, s, t.response(plan, r, images, trouble))
+}
+
+// judge is the status in which a plan ends.
+func (t *task) judge(ctx context.Context, plan capabilities.Plan, r result) *mess.Status {
+	cause := context.Cause(ctx)
+	kind, detail := t.blame(cause, r)
+	effect := r.effect
+	switch {
+	case !plan.Actuates():
+		effect = mess.EffectNone
+	case len(r.done) > 0:
+		effect = mess.EffectPartial
+	case effect == "":
+		effect = mess.EffectUnknown
+	}
+	switch {
+	case r.err == nil && len(r.left) == 0:
+		return &mess.Status{Code: mess.Completed, Evidence: r.evidence}
+	case errors.Is(cause, errCancelled):
+		s := &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "cancelled", Detail: detail, Effect: effect}}
+		s.Completed, s.Remaining = anyList(r.done), anyList(r.left)
+		return s
+	case len(r.done) > 0:
+		return &mess.Status{
+			Code: mess.Partial, Evidence: r.evidence, Completed: anyList(r.done), Remaining: anyList(r.left),
+			Reason: &mess.Reason{Type: kind, Detail: detail, Effect: effect},
+		}
+	}
+	return failed(kind, detail, effect, plan)
+}
+
+// blame says why a plan was not carried out whole.
+func (t *task) blame(cause error, r result) (kind, detail string) {
+	detail = "it came back before it was done"
+	if r.err != nil {
+		detail = r.err.Error()
+	}
+	if len(r.done)+len(r.left) > 0 {
+		detail += fmt.Sprintf("; done: %s; not done: %s", list(r.done), list(r.left))
+	}
+	no, refused := errors.AsType[*gate.Refusal](r.err)
+	_, late := errors.AsType[*gate.TimeoutError](r.err)
+	stopped := t.a.gate.Stopped()
+	switch {
+	case errors.Is(cause, errCancelled):
+		return "cancelled", "stopped midway: " + detail
+	case errors.Is(cause, errLost):
+		return "claim_lost", "the claim was over midway: " + detail
+	case cause != nil:
+		return "interrupted", "the program was ended midway: " + detail
+	case refused:
+		return no.Rule, detail
+	case stopped != "":
+		return "stopped", fmt.Sprintf("everything was stopped (%s): %s", stopped, detail)
+	case late:
+		return "timeout", detail
+	case errors.Is(r.err, drivers.ErrBusy):
+		return "busy", detail
+	case errors.Is(r.err, drivers.ErrNotStarted):
+		return "not_started", detail
+	case r.err == nil:
+		return "incomplete", detail
+	}
+	return "device", detail
+}
+
+// failed is the end of what was not done, or not known to be.
+func failed(kind, detail string, effect mess.Effect, plan capabilities.Plan) *mess.Status {
+	again := effect == mess.EffectNone || plan.Effect == capabilities.Idempotent || plan.Effect == capabilities.Query
+	s := &mess.Status{
+		Code: mess.Failed, Reason: &mess.Reason{Type: kind, Detail: detail, Effect: effect}, Recoverable: recoverable(mess.Failed, again),
+	}
+	if effect != mess.EffectNone {
+		s.Suggestion = "look before retrying"
+	}
+	return s
+}
+
+// recoverable belongs to failed alone (MESS 1.0 section 4.2).
+func recoverable(code mess.Code, again bool) *bool {
+	if code != mess.Failed {
+		return nil
+	}
+	return &again
+}
+
+// response is what the requester gets beside the status: words, pictures, and
+// facts for machines. It is nil where there is nothing to give.
+func (t *task) response(plan capabilities.Plan, r result, images []mess.Entry, trouble []string) *mess.Response {
+	var content []mess.Entry
+	if r.text != "" && (r.err == nil || len(r.done) > 0) {
+		content = append(content, mess.TextEntry(r.text))
+	}
+	content = append(content, images...)
+	if r.err == nil {
+		content = append(content, t.extras(plan, r)...)
+	}
+	if r.notes != "" {
+		trouble = append([]string{r.notes}, trouble...)
+	}
+	if len(content) == 0 && len(trouble) == 0 {
+		return nil
+	}
+	return &mess.Response{
+		Executor: t.a.cfg.ID, CompletedAt: mess.TimeOf(t.a.now()), Content: content, Notes: strings.Join(trouble, "; "),
+	}
+}
+
+// extras are the contents for machines.
+func (t *task) extras(plan capabilities.Plan, r result) []mess.Entry {
+	var content []mess.Entry
+	if r.yes != nil && slices.Contains(plan.Want, "confirmation") {
+		content = append(content, mess.ObjectEntry("confirmation", mess.Confirmation{Confirmed: *r.yes, Details: r.text}))
+	}
+	if len(r.facts) > 0 {
+		content = append(content, mess.ObjectEntry("structured", r.facts))
+	}
+	return content
+}
+
+func anyList(words []string) []any {
+	var list []any
+	for _, w := range words {
+		list = append(list, w)
+	}
+	return list
+}

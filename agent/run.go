@@ -1,0 +1,154 @@
+package agent
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// Run works until ctx ends: it takes the devices to their initial state,
+// registers, tells what an earlier run has left untold, and takes offers. When
+// ctx ends, what runs is stopped and told truthfully, within Config.EndTime,
+// and every device is taken to its safe state.
+func (a *Agent) Run(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, a.haltAll(context.WithoutCancel(ctx))) }()
+	a.openAll(ctx)
+	ack, err := a.register(ctx)
+	if err != nil {
+		return ended(ctx, err)
+	}
+	a.recover(ctx, ack.Threads)
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return a.receive(gctx) })
+	g.Go(func() error { return a.heartbeat(gctx) })
+	g.Go(func() error { return a.dispatch(gctx) })
+	g.Go(func() error { return a.deliverMail(gctx) })
+	g.Go(func() error { return a.gate.Run(gctx) })
+	err = g.Wait()
+	a.lastMail(context.WithoutCancel(ctx))
+	return ended(ctx, err)
+}
+
+// ended is err, but nil where ctx is what ended it.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// versions of MESS that the agent speaks; confirm_before needs 1.1.
+var versions = []string{"1.0.0", "1.1.0"}
+
+// register tells the exchange who this is and what it can do.
+func (a *Agent) register(ctx context.Context) (mess.Ack, error) {
+	ack, err := a.say(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{
+		ID: a.cfg.ID, Name: a.cfg.Name, Capabilities: a.resolver.Offers(), Availability: a.cfg.Availability,
+		Schedule: a.cfg.Schedule, Versions: versions, Holding: a.holding(),
+	}}}})
+	if err == nil {
+		a.log.Info("registered", "executor", a.cfg.ID)
+	}
+	return ack, err
+}
+
+// receive takes what the exchange delivers. A lost connection is made again,
+// and the registration with it.
+func (a *Agent) receive(ctx context.Context) error {
+	var wait backoff
+	for {
+		err := a.x.Receive(ctx, a.deliver)
+		if ctx.Err() != nil {
+			return nil
+		}
+		a.log.Warn("connection to the exchange lost", "err", err)
+		if !wait.sleep(ctx) {
+			return nil
+		}
+		if _, err := a.register(ctx); err != nil {
+			return ended(ctx, err)
+		}
+	}
+}
+
+// dispatch works on what is offered, each thread by itself, and waits for all
+// of it to end.
+func (a *Agent) dispatch(ctx context.Context) error {
+	var g errgroup.Group
+	running := 0
+	ends := make(chan struct{}, a.cfg.MaxThreads)
+	for ctx.Err() == nil {
+		for running < a.cfg.MaxThreads {
+			t := a.next()
+			if t == nil {
+				break
+			}
+			running++
+			g.Go(func() error {
+				defer func() { ends <- struct{}{} }()
+				a.workOn(ctx, t)
+				return nil
+			})
+		}
+		select {
+		case <-ctx.Done():
+		case <-a.work:
+		case <-ends:
+			running--
+		}
+	}
+	return g.Wait()
+}
+
+// next takes a thread out of the queue.
+func (a *Agent) next() *task {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for len(a.queue) > 0 {
+		t := a.queue[0]
+		a.queue = a.queue[1:]
+		if !t.over {
+			return t
+		}
+		a.forget(t)
+	}
+	return nil
+}
+
+// workOn works on one thread until it has nothing more to say.
+func (a *Agent) workOn(ctx context.Context, t *task) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if !a.begins(t, cancel) {
+		return
+	}
+	t.run(ctx)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.forget(t)
+	ring(a.mail)
+}
+
+// begins notes how a thread's work is ended from outside.
+func (a *Agent) begins(t *task, cancel context.CancelCauseFunc) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if t.over {
+		a.forget(t)
+		return false
+	}
+	t.cancel = cancel
+	return true
+}
+
+// forget lets go of a thread, unless it was offered anew while it was being
+// given up. mu is held.
+func (a *Agent) forget(t *task) {
+	delete(a.tasks, t.ref)
+	if t.offered != nil && t.dropped {
+		a.enqueue(newTask(a, t.ref, *t.offered))
+	}
+}

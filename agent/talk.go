@@ -1,0 +1,163 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// maxQuestions bounds how often a requester is asked about one request.
+const maxQuestions = 8
+
+// ask asks what must be known until there is a plan.
+func (t *task) ask(ctx context.Context, out capabilities.Outcome) (*capabilities.Plan, error) {
+	for range maxQuestions {
+		if out.Question == nil {
+			return out.Plan, t.settled(ctx, out)
+		}
+		q := *out.Question
+		if err := t.tell(ctx, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{
+			{Field: q.Field, Question: q.Text, Options: q.Options},
+		}}); err != nil {
+			return nil, err
+		}
+		said, err := hear(ctx, t, answerTo(q.Field))
+		if err != nil {
+			return nil, err
+		}
+		out = t.a.resolver.Answer(q, said.answers, said.text, t.req)
+	}
+	return nil, notDone("not_understood", fmt.Sprintf("asked %d times and it is still not clear what to do; make a new request that says all", maxQuestions))
+}
+
+// settled checks the outcome of questions as the first outcome was.
+func (t *task) settled(ctx context.Context, out capabilities.Outcome) error {
+	reason, err := t.refused(ctx, out)
+	if err != nil {
+		return err
+	}
+	if reason == "" && out.Plan == nil {
+		reason = "the answer leads to no plan; make a new request that says all"
+	}
+	if reason != "" {
+		return notDone("not_possible", reason)
+	}
+	return nil
+}
+
+// notDone ends a thread whose world was not touched.
+func notDone(kind, detail string) error {
+	return &ending{&mess.Status{
+		Code: mess.Failed, Reason: &mess.Reason{Type: kind, Detail: detail, Effect: mess.EffectNone}, Recoverable: new(true),
+	}}
+}
+
+// confirm asks for a yes to the plan, where one is needed.
+func (t *task) confirm(ctx context.Context) error {
+	who := t.verdict.Confirm
+	if t.req.ConfirmBefore != nil && *t.req.ConfirmBefore && who == gate.Nobody {
+		who = gate.Requester
+	}
+	if who == gate.Nobody {
+		return nil
+	}
+	s := &mess.Status{
+		Code: mess.NeedsConfirmation, Action: t.plan.Summary, Consequences: t.plan.Consequences,
+		Reversible: &t.plan.Reversible, ActionHash: t.plan.Digest(),
+	}
+	if who == gate.Operator {
+		s.ConfirmBy = string(gate.Operator)
+	}
+	if err := t.tell(ctx, s); err != nil {
+		return err
+	}
+	yes, err := hear(ctx, t, yesOrNo)
+	if err != nil {
+		return err
+	}
+	if !yes {
+		return &ending{&mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{
+			Type: "not_confirmed", Detail: "the answer was no; nothing was done", Effect: mess.EffectNone,
+		}}}
+	}
+	return nil
+}
+
+// tell says a status in the thread.
+func (t *task) tell(ctx context.Context, s *mess.Status) error {
+	_, err := t.a.say(ctx, t.message(s))
+	return err
+}
+
+// hear waits for what is said to the thread until take takes it. The error is
+// why the thread has ended before.
+func hear[T any](ctx context.Context, t *task, take func(mess.Item) (T, bool)) (T, error) {
+	var none T
+	for {
+		select {
+		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), context.Canceled) {
+				return none, errors.New("the program ends")
+			}
+			return none, context.Cause(ctx)
+		case m := <-t.inbox:
+			for _, item := range m.Items {
+				if v, ok := take(item); ok {
+					return v, nil
+				}
+			}
+		}
+	}
+}
+
+// said is an answer to a question.
+type said struct {
+	answers mess.Object // by field
+	text    string      // what was said in words
+}
+
+// answerTo takes what answers the question called field.
+func answerTo(field string) func(mess.Item) (said, bool) {
+	return func(item mess.Item) (said, bool) {
+		switch i := item.(type) {
+		case *mess.Reply:
+			if i.Answers == nil {
+				return said{}, false
+			}
+			text, _ := i.Answers.Get(field)
+			return said{i.Answers, words(text, i.Context)}, true
+		case *mess.Answer:
+			return said{mess.Object{{Key: field, Value: i.Value}}, words(i.Value, nil)}, true
+		}
+		return said{}, false
+	}
+}
+
+// words is what an answer says in plain text.
+func words(value any, context []mess.Entry) string {
+	text, _ := value.(string)
+	for _, e := range context {
+		if more, ok := e.Text(); ok && text == "" {
+			text = more
+		}
+	}
+	return text
+}
+
+// yesOrNo takes what confirms or refuses.
+func yesOrNo(item mess.Item) (yes, ok bool) {
+	switch i := item.(type) {
+	case *mess.Reply:
+		if i.Confirm != nil {
+			return *i.Confirm, true
+		}
+	case *mess.Answer:
+		yes, ok = i.Value.(bool)
+		return yes, ok
+	}
+	return false, false
+}

@@ -1,0 +1,247 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// result is what came of carrying out a plan.
+type result struct {
+	err      error
+	effect   mess.Effect // of what failed; "" for unknown
+	evidence mess.Evidence
+	text     string      // a sentence for the requester
+	facts    mess.Object // the same for machines
+	images   []shot      // pictures taken
+	done     []string    // of a task that can end half done
+	left     []string    // what remains of it
+	notes    string      // what else the requester should know
+	yes      *bool       // the answer where yes or no was asked for
+}
+
+// shot is a picture and what it shows.
+type shot struct {
+	drivers.Photo
+	name string // of the file, without extension
+}
+
+// able reports whether a driver has what a command needs.
+func able(d drivers.Device, c capabilities.Command) bool {
+	_, photographer := d.(drivers.Photographer)
+	_, observer := d.(drivers.Observer)
+	_, reader := d.(drivers.SwitchReader)
+	_, sensor := d.(drivers.Sensor)
+	_, cleaner := d.(drivers.Cleaner)
+	_, sw := d.(drivers.Switch)
+	return map[capabilities.Command]bool{
+		capabilities.TakePhoto: photographer,
+		capabilities.Observe:   observer || photographer,
+		capabilities.SetSwitch: sw,
+		capabilities.ReadState: reader || sensor,
+		capabilities.Clean:     cleaner,
+		capabilities.Dock:      cleaner,
+	}[c]
+}
+
+// verbs carries out one plan on one device.
+type verbs struct {
+	pass     *gate.Pass
+	dev      *device
+	plan     capabilities.Plan
+	verdict  gate.Verdict
+	progress func(drivers.Progress)
+	now      func() time.Time
+}
+
+func (v verbs) do(ctx context.Context) result {
+	switch v.plan.Command {
+	case capabilities.TakePhoto:
+		return v.photo(ctx)
+	case capabilities.Observe:
+		return v.observe(ctx)
+	case capabilities.SetSwitch:
+		return v.turn(ctx)
+	case capabilities.ReadState:
+		return v.read(ctx)
+	case capabilities.Clean:
+		return v.clean(ctx)
+	case capabilities.Dock:
+		return v.dock(ctx)
+	}
+	return result{err: fmt.Errorf("%s: nobody knows how to do %q", v.dev.Name, v.plan.Command), effect: mess.EffectNone}
+}
+
+func (v verbs) photo(ctx context.Context) result {
+	p, err := v.pass.Photo(ctx, v.dev.Driver.(drivers.Photographer))
+	if err != nil {
+		return result{err: err, effect: mess.EffectNone}
+	}
+	return result{
+		evidence: mess.Photographed, images: []shot{{p, v.dev.Name}},
+		text: fmt.Sprintf("A picture from the %s, taken at %s.", v.dev.Label, p.CapturedAt.Format("15:04:05")),
+	}
+}
+
+// observe asks the device what it knows, and takes a picture where it can.
+func (v verbs) observe(ctx context.Context) result {
+	o, knows := v.dev.Driver.(drivers.Observer)
+	if !knows {
+		return v.photo(ctx)
+	}
+	seen, err := v.pass.Observe(ctx, o)
+	if err != nil {
+		return result{err: err, effect: mess.EffectNone}
+	}
+	r := result{evidence: mess.ReadBack, text: seen.Text, facts: facts(seen.Facts)}
+	if c, ok := v.dev.Driver.(drivers.Photographer); ok {
+		p, err := v.pass.Photo(ctx, c)
+		if err != nil {
+			r.notes = "there is no picture: " + err.Error()
+			return r
+		}
+		r.evidence, r.images = mess.Photographed, []shot{{p, v.dev.Name}}
+	}
+	return r
+}
+
+// turn switches, and reads back where the device can tell.
+func (v verbs) turn(ctx context.Context) result {
+	want, _ := v.plan.Args.Get("on")
+	on, ok := want.(bool)
+	if !ok {
+		return result{err: fmt.Errorf("%s: the plan does not say whether on or off", v.dev.Name), effect: mess.EffectNone}
+	}
+	err := v.pass.Switch(ctx, v.dev.Driver.(drivers.Switch), on)
+	r := result{err: err, effect: effectOf(err), evidence: mess.Acknowledged, text: v.state(on), yes: new(true)}
+	r.facts = mess.Object{{Key: "device", Value: v.dev.Name}, {Key: "on", Value: on}}
+	if r.effect == mess.EffectNone {
+		return r
+	}
+	ctx, cancel := aftermath(ctx)
+	defer cancel()
+	v.readBack(ctx, on, &r)
+	if r.err == nil {
+		v.lookAgain(ctx, &r)
+		if v.verdict.OffIn > 0 && on {
+			r.notes = fmt.Sprintf("it is switched off again in %v", v.verdict.OffIn)
+		}
+	}
+	return r
+}
+
+// readBack corrects the result by what the device says of itself.
+func (v verbs) readBack(ctx context.Context, want bool, r *result) {
+	reader, ok := v.dev.Driver.(drivers.SwitchReader)
+	if !ok {
+		return
+	}
+	is, err := v.pass.On(ctx, reader)
+	switch {
+	case err != nil && r.err == nil:
+		r.notes = "it could not be read back: " + err.Error()
+	case err != nil:
+	case is == want:
+		if r.err != nil {
+			r.notes = "the driver reported: " + r.err.Error()
+		}
+		r.err, r.effect, r.evidence = nil, "", mess.ReadBack
+	case r.err == nil:
+		r.err, r.effect = fmt.Errorf("%s was switched, but reads back as %s", v.dev.Name, onOff(is)), mess.EffectUnknown
+	default:
+		r.err, r.effect = fmt.Errorf("%w; it reads back as %s", r.err, onOff(is)), mess.EffectNone
+	}
+}
+
+// lookAgain takes a picture after the act, where one was asked for and the
+// device has an eye.
+func (v verbs) lookAgain(ctx context.Context, r *result) {
+	c, ok := v.dev.Driver.(drivers.Photographer)
+	if !ok {
+		return
+	}
+	p, err := v.pass.Photo(ctx, c)
+	if err != nil {
+		r.notes = "there is no picture: " + err.Error()
+		return
+	}
+	r.images, r.evidence = append(r.images, shot{p, v.dev.Name}), mess.Photographed
+}
+
+// read says in a sentence how things are.
+func (v verbs) read(ctx context.Context) result {
+	r := result{evidence: mess.ReadBack, facts: mess.Object{{Key: "device", Value: v.dev.Name}}}
+	if reader, ok := v.dev.Driver.(drivers.SwitchReader); ok {
+		on, err := v.pass.On(ctx, reader)
+		if err != nil {
+			return result{err: err, effect: mess.EffectNone}
+		}
+		r.text, r.facts = v.state(on), r.facts.Set("on", on)
+	}
+	if sensor, ok := v.dev.Driver.(drivers.Sensor); ok {
+		readings, err := v.pass.Read(ctx, sensor)
+		if err != nil {
+			return result{err: err, effect: mess.EffectNone}
+		}
+		r.text = sentences(r.text, v.measured(readings))
+		r.facts = append(r.facts, measurements(readings)...)
+	}
+	return r
+}
+
+func (v verbs) clean(ctx context.Context) result {
+	areas := names(v.plan.Args)
+	out, err := v.pass.Clean(ctx, v.dev.Driver.(drivers.Cleaner), areas, v.progress)
+	r := result{err: err, effect: effectOf(err), evidence: mess.Acknowledged, done: out.Done, left: out.Remaining}
+	if r.effect == mess.EffectNone && len(r.done) == 0 {
+		return r
+	}
+	r.text = cleaned(v.dev.Label, out)
+	ctx, cancel := aftermath(ctx)
+	defer cancel()
+	if m, ok := v.dev.Driver.(drivers.Mapper); ok {
+		p, err := v.pass.Map(ctx, m)
+		if err != nil {
+			r.notes = "there is no map: " + err.Error()
+			return r
+		}
+		r.images, r.evidence = []shot{{p, v.dev.Name + "-map"}}, mess.ReadBack
+	}
+	return r
+}
+
+func (v verbs) dock(ctx context.Context) result {
+	err := v.pass.Dock(ctx, v.dev.Driver.(drivers.Cleaner))
+	return result{
+		err: err, effect: effectOf(err), evidence: mess.Acknowledged,
+		text: fmt.Sprintf("The %s is in its dock.", v.dev.Label), yes: new(true),
+	}
+}
+
+// effectOf is what a verb that acts has done to the world when it ends with
+// err: nothing where it never got so far, else nobody knows.
+func effectOf(err error) mess.Effect {
+	_, refused := errors.AsType[*gate.Refusal](err)
+	switch {
+	case err == nil:
+		return ""
+	case refused, errors.Is(err, drivers.ErrNotStarted), errors.Is(err, drivers.ErrBusy):
+		return mess.EffectNone
+	}
+	return mess.EffectUnknown
+}
+
+// lookTime is how long one may look at a device again after a task that was
+// broken off.
+const lookTime = 10 * time.Second
+
+// aftermath is a context for looking again, whether or not ctx has ended.
+func aftermath(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+}

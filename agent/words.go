@@ -1,0 +1,136 @@
+package agent
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// state is "The porch light is on."
+func (v verbs) state(on bool) string { return fmt.Sprintf("The %s is %s.", v.dev.Label, onOff(on)) }
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// measured is "The fridge thermometer: temperature 4.5 °C, humidity 60 %."
+func (v verbs) measured(readings []drivers.Reading) string {
+	if len(readings) == 0 {
+		return fmt.Sprintf("The %s measures nothing now.", v.dev.Label)
+	}
+	var parts []string
+	for _, r := range readings {
+		parts = append(parts, r.Quantity+" "+amount(r))
+	}
+	return fmt.Sprintf("The %s: %s.", v.dev.Label, strings.Join(parts, ", "))
+}
+
+// amount is a value with its unit; a value without one is a truth value.
+func amount(r drivers.Reading) string {
+	switch {
+	case r.Unit != "":
+		return number(r.Value) + " " + r.Unit
+	case r.Value == 0:
+		return "no"
+	}
+	return "yes"
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+func measurements(readings []drivers.Reading) mess.Object {
+	var o mess.Object
+	for _, r := range readings {
+		m := mess.Object{{Key: "value", Value: mess.Number(number(r.Value))}}
+		if r.Unit == "" {
+			m = mess.Object{{Key: "value", Value: r.Value != 0}}
+		} else {
+			m = m.Set("unit", r.Unit)
+		}
+		if !r.At.IsZero() {
+			m = m.Set("at", string(mess.TimeOf(r.At)))
+		}
+		o = o.Set(r.Quantity, m)
+	}
+	return o
+}
+
+// cleaned is "The vacuum has cleaned near sink and stove; left: hall."
+func cleaned(label string, out drivers.Outcome) string {
+	s := fmt.Sprintf("The %s has cleaned %s", label, list(out.Done))
+	if len(out.Remaining) > 0 {
+		s += "; not done: " + list(out.Remaining)
+	}
+	return s + "."
+}
+
+// list is "a, b and c".
+func list(words []string) string {
+	switch n := len(words); n {
+	case 0:
+		return "nothing"
+	case 1:
+		return words[0]
+	default:
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+}
+
+func sentences(s ...string) string {
+	var said []string
+	for _, one := range s {
+		if one != "" {
+			said = append(said, one)
+		}
+	}
+	return strings.Join(said, " ")
+}
+
+// facts is what a device knows, for machines.
+func facts(list []drivers.Fact) mess.Object {
+	var o mess.Object
+	for _, f := range list {
+		value := plain(f.Value)
+		if f.Unit != "" {
+			value = mess.Object{{Key: "value", Value: value}, {Key: "unit", Value: f.Unit}}
+		}
+		o = o.Set(f.Name, value)
+	}
+	return o
+}
+
+// plain is a fact's value as a value of package mess.
+func plain(v any) any {
+	switch v := v.(type) {
+	case []drivers.Fact:
+		return facts(v)
+	case float64:
+		return mess.Number(number(v))
+	}
+	return v
+}
+
+// names reads the areas of a plan. A plan that comes back from the journal has
+// them as a list of anything.
+func names(args mess.Object) []string {
+	value, _ := args.Get("areas")
+	switch areas := value.(type) {
+	case []string:
+		return areas
+	case []any:
+		var list []string
+		for _, a := range areas {
+			if s, ok := a.(string); ok {
+				list = append(list, s)
+			}
+		}
+		return list
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package keys_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/mess"
+)
+
+func open(t *testing.T, dir string) *keys.Keys {
+	t.Helper()
+	k, err := keys.Open(dir, "my_home")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func operatorKey(t *testing.T, dir string) string {
+	t.Helper()
+	name := filepath.Join(dir, "operator.key")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("operator.key: %v, %v", info.Mode(), err)
+	}
+	return strings.TrimSpace(string(data))
+}
+
+func TestTheOperatorsKeyIsMadeOnce(t *testing.T) {
+	dir := t.TempDir()
+	k := open(t, dir)
+	key := operatorKey(t, dir)
+	who, err := k.Authenticate(key)
+	if err != nil || who.ID != "operator" || !who.Has(exchange.Operator|exchange.Observer|exchange.Requester) || who.Has(exchange.ExecutorRole) {
+		t.Errorf("%+v, %v", who, err)
+	}
+	open(t, dir)
+	if again := operatorKey(t, dir); again != key {
+		t.Error("a restart made another key")
+	}
+	if err := os.Remove(filepath.Join(dir, "operator.key")); err != nil {
+		t.Fatal(err)
+	}
+	k = open(t, dir)
+	if _, err := k.Authenticate(key); !errors.Is(err, mess.Unauthentic) {
+		t.Errorf("the lost key still works: %v", err)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	dir := t.TempDir()
+	k := open(t, dir)
+	key, err := k.Issue("kitchen-pi", exchange.ExecutorRole|exchange.Requester)
+	if err != nil || !strings.HasPrefix(key, "mess_my_home_") || len(key) != len("mess_my_home_")+32 {
+		t.Fatalf("%q, %v", key, err)
+	}
+	if _, err := k.Issue("kitchen-pi", exchange.ExecutorRole); !errors.Is(err, mess.Conflict) {
+		t.Errorf("a second key: %v", err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "keys.json"))
+	if err != nil || strings.Contains(string(data), strings.TrimPrefix(key, "mess_my_home_")) {
+		t.Errorf("keys.json holds the key itself, or cannot be read: %v", err)
+	}
+
+	k = open(t, dir) // as after a restart
+	if who, err := k.Authenticate(key); err != nil || who.ID != "kitchen-pi" || !who.Has(exchange.ExecutorRole) {
+		t.Errorf("%+v, %v", who, err)
+	}
+	fresh, err := k.Rotate("kitchen-pi", exchange.ExecutorRole)
+	if err != nil || fresh == key {
+		t.Fatal(err)
+	}
+	if _, err := k.Authenticate(key); !errors.Is(err, mess.Unauthentic) {
+		t.Errorf("the old key: %v", err)
+	}
+	if was, err := k.Revoke("kitchen-pi"); !was || err != nil {
+		t.Errorf("%v, %v", was, err)
+	}
+	if was, err := k.Revoke("kitchen-pi"); was || err != nil {
+		t.Errorf("%v, %v", was, err)
+	}
+	if _, err := open(t, dir).Authenticate(fresh); !errors.Is(err, mess.Unauthentic) {
+		t.Errorf("the revoked key: %v", err)
+	}
+}
+
+// Whatever is wrong with a key, the answer is the same.
+func TestWrongKeysAreAllTheSame(t *testing.T) {
+	k := open(t, t.TempDir())
+	for _, key := range []string{"", "x", "mess_my_home_", "mess_other_0123456789abcdef0123456789abcdef", strings.Repeat("x", 1<<20)} {
+		_, err := k.Authenticate(key)
+		if err == nil || err.Error() != "the key is not known here; enrol again" {
+			t.Errorf("%.20q: %v", key, err)
+		}
+	}
+}
+
+func TestABrokenFileIsNotThrownAway(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "keys.json")
+	if err := os.WriteFile(name, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keys.Open(dir, "home"); err == nil || !strings.Contains(err.Error(), "keys.json") {
+		t.Errorf("got %v", err)
+	}
+	if data, _ := os.ReadFile(name); string(data) != "{" {
+		t.Error("the file was changed")
+	}
+}

@@ -72,7 +72,8 @@ func (t *task) start(ctx context.Context, plan capabilities.Plan) error {
 			return t.unstarted(ctx, written, "not_started", err)
 		}
 		if !written {
-			if err := t.intend(ctx, plan); err != nil {
+			// What only looks may go on without a journal.
+			if err := t.intend(ctx, plan); err != nil && plan.Actuates() {
 				return t.unstarted(ctx, false, "journal", err)
 			}
 			written = true
@@ -92,10 +93,7 @@ func (t *task) intend(ctx context.Context, plan capabilities.Plan) error {
 	if err != nil {
 		return err
 	}
-	t.a.mu.Lock()
-	epoch := t.epoch
-	t.a.mu.Unlock()
-	return t.a.journal.Intent(ctx, journal.Intent{Ref: t.ref, Epoch: epoch, Digest: plan.Digest(), Boot: t.a.boot, Plan: memo})
+	return t.a.journal.Intent(ctx, journal.Intent{Ref: t.ref, Epoch: t.claimed(), Digest: plan.Digest(), Boot: t.a.boot, Plan: memo})
 }
 
 // unstarted ends a thread at the start gate: the exchange may believe that it

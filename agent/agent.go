@@ -7,8 +7,11 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -73,6 +76,34 @@ func DefaultConfig() Config {
 	return Config{ID: "agent", Heartbeat: 10 * time.Second, MaxThreads: 64, EndTime: 15 * time.Second}
 }
 
+// filled is c with the defaults for what is not set.
+func (c Config) filled() Config {
+	d := DefaultConfig()
+	c.ID = cmp.Or(c.ID, d.ID)
+	c.Heartbeat = cmp.Or(c.Heartbeat, d.Heartbeat)
+	c.MaxThreads = cmp.Or(c.MaxThreads, d.MaxThreads)
+	c.EndTime = cmp.Or(c.EndTime, d.EndTime)
+	return c
+}
+
+// Validate tells every setting that cannot be. Zero is the default.
+func (c Config) Validate() error {
+	var errs []error
+	if !mess.ValidID(cmp.Or(c.ID, "agent")) {
+		errs = append(errs, fmt.Errorf("id: %q cannot name an executor; use letters, digits and . _ : @ -", c.ID))
+	}
+	if c.Heartbeat != 0 && c.Heartbeat < time.Second {
+		errs = append(errs, fmt.Errorf("heartbeat: %v is too often; use 1s or more", c.Heartbeat))
+	}
+	if c.MaxThreads < 0 {
+		errs = append(errs, fmt.Errorf("max_threads: %d is negative; use 1 or more", c.MaxThreads))
+	}
+	if c.EndTime < 0 {
+		errs = append(errs, fmt.Errorf("end_time: %v is negative; use 1s or more", c.EndTime))
+	}
+	return errors.Join(errs...)
+}
+
 // Device is a device as the agent has it.
 type Device struct {
 	Name   string // unique; plans name it
@@ -106,10 +137,11 @@ type Agent struct {
 // New makes an agent. now must carry monotonic time, as time.Now does.
 func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *journal.Journal, now func() time.Time, log *slog.Logger) *Agent {
 	a := &Agent{
-		cfg: cfg, x: x, resolver: r, devices: map[string]*device{}, gate: g, journal: j, now: now, log: log,
+		cfg: cfg.filled(), x: x, resolver: r, devices: map[string]*device{}, gate: g, journal: j, now: now, log: log,
 		boot: strings.ToLower(rand.Text()[:10]), work: make(chan struct{}, 1), mail: make(chan struct{}, 1),
-		tasks: map[string]*task{}, beat: cfg.Heartbeat, took: map[string]time.Duration{},
+		tasks: map[string]*task{}, took: map[string]time.Duration{},
 	}
+	a.beat = a.cfg.Heartbeat
 	for _, d := range devices {
 		if d.Label == "" {
 			d.Label = d.Name

@@ -66,9 +66,11 @@ func (a *Agent) enqueue(t *task) {
 // held.
 func (t *task) told(m mess.Message, s *mess.Status) {
 	switch {
-	case t.epoch == 0 && s.Executor != t.a.cfg.ID: // the offer is withdrawn
-		t.end(errLost)
-	case m.Epoch == 0 || t.epoch == 0:
+	case t.epoch == 0: // an offer; withdrawn if another has it, or nobody may
+		if s.Code.Terminal() || s.Executor != "" && s.Executor != t.a.cfg.ID {
+			t.end(errLost)
+		}
+	case m.Epoch == 0:
 	case m.Epoch > t.epoch:
 		t.end(errLost)
 	case m.Epoch == t.epoch && (s.Code == mess.Pending || s.Code.Terminal()):

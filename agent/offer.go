@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type task struct {
 
 	verdict gate.Verdict // of the plan
 	plan    *capabilities.Plan
+	resumed bool // an earlier run has begun it
 
 	// Guarded by Agent.mu.
 	epoch   uint64                  // of the claim; 0 before it
@@ -52,6 +54,7 @@ func (e *ending) Error() string { return string(e.status.Code) }
 // run works on a thread. What it has to say at the end is in the outbox when it
 // returns.
 func (t *task) run(ctx context.Context) {
+	defer t.saved(ctx)
 	err := t.prepare(ctx)
 	if err == nil {
 		err = t.perform(ctx)
@@ -60,10 +63,36 @@ func (t *task) run(ctx context.Context) {
 	case told:
 		t.report(ctx, e.status, nil)
 	case err != nil && !errors.Is(err, errDeclined):
-		t.a.log.Info("dropped", "ref", t.ref, "reason", err)
-		t.a.mu.Lock()
-		t.dropped = true
-		t.a.mu.Unlock()
+		t.drop(err)
+	}
+}
+
+// drop gives a thread up without a word: the exchange knows how it stands.
+func (t *task) drop(why error) {
+	t.a.log.Info("dropped", "ref", t.ref, "reason", why)
+	t.a.mu.Lock()
+	defer t.a.mu.Unlock()
+	t.dropped = true
+}
+
+// saved ends a thread that a mistake in this program would otherwise have taken
+// the program down with, and one that the journal would remember as begun.
+func (t *task) saved(ctx context.Context) {
+	p := recover()
+	if p != nil {
+		t.a.log.Error("mistake in the program", "ref", t.ref, "err", p, "stack", string(debug.Stack()))
+	}
+	task, begun := t.a.journal.Task(t.ref)
+	begun = begun && task.Open()
+	switch {
+	case p != nil && t.claimed() == 0:
+		_ = t.decline(ctx, fmt.Sprintf("a mistake in the executor: %v", p)) // if this fails too, the offer stands
+	case p != nil && begun:
+		t.report(ctx, failed("internal", fmt.Sprintf("a mistake in the executor: %v", p), mess.EffectUnknown, *t.plan), nil)
+	case p != nil:
+		t.report(ctx, failed("internal", fmt.Sprintf("a mistake in the executor: %v", p), mess.EffectNone, capabilities.Plan{}), nil)
+	case begun && ctx.Err() == nil: // if the program ends, the next run sees to it
+		t.report(ctx, t.a.afterCrash(ctx, task, *t.plan), nil)
 	}
 }
 
@@ -71,8 +100,8 @@ func (t *task) run(ctx context.Context) {
 // request is understood before it is claimed, so that others get what is not
 // for this house.
 func (t *task) prepare(ctx context.Context) error {
-	if t.plan != nil { // from before a restart
-		return nil
+	if t.resumed {
+		return t.resume(ctx)
 	}
 	out := t.a.resolver.Resolve(t.req)
 	if reason, err := t.refused(ctx, out); reason != "" || err != nil {
@@ -87,6 +116,16 @@ func (t *task) prepare(ctx context.Context) error {
 	}
 	t.plan = plan
 	return t.confirm(ctx)
+}
+
+// resume makes ready what an earlier run has begun and what may be begun again.
+func (t *task) resume(ctx context.Context) error {
+	v, err := t.a.check(ctx, *t.plan)
+	t.verdict = v
+	if err != nil && ctx.Err() == nil {
+		return &ending{failed("interrupted", "the program died after it had begun; now: "+err.Error(), mess.EffectUnknown, *t.plan)}
+	}
+	return err
 }
 
 // refused is why an outcome cannot be carried out here, "" if it can.
@@ -171,6 +210,13 @@ func (t *task) claim(ctx context.Context, p *capabilities.Plan) error {
 	t.a.mu.Unlock()
 	t.a.log.Info("claimed", "ref", t.ref, "intent", t.req.Intent)
 	return nil
+}
+
+// claimed is the epoch of the claim, 0 if there is none.
+func (t *task) claimed() uint64 {
+	t.a.mu.Lock()
+	defer t.a.mu.Unlock()
+	return t.epoch
 }
 
 // message is a message of this thread under its claim.

@@ -3,9 +3,11 @@ package journal
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 
+	"github.com/messkit/messkit/internal/wal"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -36,8 +38,19 @@ func (j *Journal) replay(data []byte) error {
 	return j.apply(r)
 }
 
-// note writes a record and then believes it.
+// note writes a record and then believes it. A full journal is compacted first.
 func (j *Journal) note(ctx context.Context, r record) error {
+	err := j.noteOnce(ctx, r)
+	if !errors.Is(err, wal.ErrFull) {
+		return err
+	}
+	if err := j.tidy(ctx); err != nil {
+		return err
+	}
+	return j.noteOnce(ctx, r)
+}
+
+func (j *Journal) noteOnce(ctx context.Context, r record) error {
 	j.write.RLock()
 	defer j.write.RUnlock()
 	if err := j.append(ctx, r); err != nil {

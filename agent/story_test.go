@@ -1,0 +1,239 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+func TestWhatIsInTheFridge(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.cfg.Fit = func(_ context.Context, data []byte, maxBytes, maxPx int) ([]byte, string, error) {
+			return fmt.Appendf(nil, "%s in %d bytes and %d pixels", data, maxBytes, maxPx), "image/jpeg", nil
+		}
+	}, func(h *house) {
+		ref := h.says(claude, `request: {intent: "what's in the fridge?", response_hint: [text, {image: {max_bytes: 90000, max_px: 800}}]}`)
+		s := h.is(ref, mess.Completed)
+		if s.Evidence != mess.Photographed {
+			h.t.Errorf("evidence %q, want photographed", s.Evidence)
+		}
+		r := h.answers(ref, "There is milk, and three eggs.")
+		data, a := h.picture(ref)
+		if want := "picture of the fridge in 90000 bytes and 800 pixels"; data != want || a.MIME != "image/jpeg" || !strings.HasSuffix(a.Name, "image-fridge-cam.jpg") {
+			h.t.Errorf("%q as %+v, want %q", data, a, want)
+		}
+		i := slices.IndexFunc(r.Content, func(e mess.Entry) bool { return e.Type == "structured" })
+		if i < 0 {
+			h.t.Fatalf("no facts in %+v", r.Content)
+		}
+		facts := r.Content[i].Value.(mess.Object)
+		if milk, _ := facts.Get("milk"); milk != true {
+			h.t.Errorf("facts %+v, want milk", facts)
+		}
+	})
+}
+
+func TestSwitchingIsReadBack(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.says(claude, "request: {intent: turn on the porch light}")
+		if s := h.is(ref, mess.Completed); s.Evidence != mess.ReadBack {
+			h.t.Errorf("evidence %q, want read_back", s.Evidence)
+		}
+		h.answers(ref, "The porch light is on.")
+		if got, want := h.codes(ref), "claimed in_progress completed"; got != want {
+			h.t.Errorf("%s, want %s", got, want)
+		}
+		ref = h.says(claude, `request: {intent: "is the porch light on?"}`)
+		h.is(ref, mess.Completed)
+		h.answers(ref, "The porch light is on.")
+		if h.lamp.did() != "on" {
+			h.t.Errorf("the lamp was told: %s; a question switches nothing", h.lamp.did())
+		}
+	})
+}
+
+func TestVacuumWithQuestionAndConfirmation(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.says(claude, "request: {id: v, intent: vacuum the kitchen}")
+		if s := h.is(ref, mess.NeedsInput); s.Questions[0].Field != "area" || len(s.Questions[0].Options) != 3 {
+			h.t.Errorf("asked %+v", s.Questions)
+		}
+		h.says(claude, "reply: {re: v, answers: {area: the moon}}")
+		if s := h.is(ref, mess.NeedsInput); !strings.Contains(s.Questions[0].Question, "the moon is no area") {
+			h.t.Errorf("asked %+v", s.Questions)
+		}
+		h.says(claude, "reply: {re: v, answers: {area: both}}")
+		s := h.is(ref, mess.NeedsConfirmation)
+		plan := clean("near sink", "stove")
+		if s.Action != plan.Summary || s.Consequences != plan.Consequences || s.ActionHash != plan.Digest() || s.ConfirmBy != "operator" || s.Reversible == nil {
+			h.t.Errorf("asked to confirm %+v", s)
+		}
+		if _, err := h.try(claude, "reply: {re: "+ref+", confirm: true}"); !errors.Is(err, mess.Forbidden) {
+			h.t.Errorf("the agent's own yes: %v, want it forbidden", err)
+		}
+		h.says(person, "reply: {re: "+ref+", confirm: true}")
+		h.is(ref, mess.InProgress)
+		h.after(5 * time.Second)
+		s = h.is(ref, mess.InProgress)
+		if s.ProgressPct == nil || *s.ProgressPct < 20 || *s.ProgressPct > 25 || s.Message != "cleaning near sink" || s.ETA == "" {
+			h.t.Errorf("progress after 5 of 20 seconds: %+v", s)
+		}
+		h.after(16 * time.Second)
+		h.is(ref, mess.Completed)
+		h.answers(ref, "near sink and stove")
+		if data, a := h.picture(ref); data != "map" || a.MIME != "image/png" {
+			h.t.Errorf("map: %q as %+v", data, a)
+		}
+		if n := strings.Count(h.codes(ref), "in_progress"); n > 22 {
+			h.t.Errorf("%d reports of progress in 20 seconds, want one a second at most", n)
+		}
+		if h.vacuum.did() != "clean near sink+stove" {
+			h.t.Errorf("the vacuum did: %s", h.vacuum.did())
+		}
+	})
+}
+
+func TestAnAnswerInTheOtherForm(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.gateCfg.Devices = map[string]gate.Device{"vacuum": {Confirm: gate.Nobody}}
+	}, func(h *house) {
+		ref := h.says(claude, "request: {intent: vacuum the kitchen}")
+		h.says(claude, "answer: {re: "+ref+", value: stove}")
+		h.after(11 * time.Second)
+		h.is(ref, mess.Completed)
+	})
+}
+
+func TestNoToAConfirmation(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.says(claude, "request: {intent: vacuum both}")
+		h.says(person, "reply: {re: "+ref+", confirm: false}")
+		if s := h.is(ref, mess.Cancelled); s.Reason.Effect != mess.EffectNone {
+			h.t.Errorf("%+v, want effect none", s.Reason)
+		}
+		if h.vacuum.did() != "" {
+			h.t.Errorf("the vacuum did: %s", h.vacuum.did())
+		}
+	})
+}
+
+func TestConfirmBefore(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.says(claude, "request: {intent: turn on the porch light, confirm_before: true}")
+		if s := h.is(ref, mess.NeedsConfirmation); s.ConfirmBy != "" {
+			h.t.Errorf("confirm_by %q for a lamp", s.ConfirmBy)
+		}
+		h.says(claude, "reply: {re: "+ref+", confirm: true}")
+		h.is(ref, mess.Completed)
+	})
+}
+
+func TestDecline(t *testing.T) {
+	for _, c := range []struct {
+		name, intent string
+		set          func(*house)
+		want         []string
+	}{
+		{"what is not there", "open the safe", nil, []string{"there is no safe here", "fridge"}},
+		{"what nobody understands", "flurb", nil, []string{"not understood"}},
+		{"what the device cannot do", "juggle", nil, []string{"porch-lamp cannot do that"}},
+		{"a device that does not start", "turn on the porch light", func(h *house) { h.lamp.unplug = true }, []string{"porch-lamp cannot be started", "no such line"}},
+		{"a locked device", "turn on the porch light", func(h *house) {
+			h.gateCfg.Devices = map[string]gate.Device{"porch-lamp": {Locked: true}}
+		}, []string{"locked"}},
+		{"a dry run", "turn on the porch light", func(h *house) { h.gateCfg.DryRun = true }, []string{"dry_run", "switch the porch light"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			set := c.set
+			if set == nil {
+				set = func(*house) {}
+			}
+			inHouseWith(t, set, func(h *house) {
+				ref := h.says(claude, fmt.Sprintf("request: {intent: %q}", c.intent))
+				s := h.is(ref, mess.Declined)
+				for _, w := range c.want {
+					if s.Reason == nil || !strings.Contains(s.Reason.Detail, w) {
+						t.Errorf("declined with %+v, want %q in it", s.Reason, w)
+					}
+				}
+				if h.codes(ref) != "declined" || h.lamp.did() != "" {
+					t.Errorf("%s; the lamp did %q; it should neither be claimed nor done", h.codes(ref), h.lamp.did())
+				}
+			})
+		})
+	}
+}
+
+func TestADeviceThatComesLater(t *testing.T) {
+	inHouseWith(t, func(h *house) { h.lamp.unplug = true }, func(h *house) {
+		h.lamp.set(func(l *lamp) { l.unplug = false })
+		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)
+	})
+}
+
+func TestADeviceThatFails(t *testing.T) {
+	broken := errors.New("lamp: no contact")
+	for _, c := range []struct {
+		name   string
+		set    func(*house)
+		intent string
+		code   mess.Code
+		effect mess.Effect
+		again  bool
+		words  string
+	}{
+		{"reads back otherwise", func(h *house) { h.lamp.stuck = true }, "turn on the porch light", mess.Failed, mess.EffectUnknown, true, "reads back as off"},
+		{"fails and reads back off", func(h *house) { h.lamp.broken = broken }, "turn on the porch light", mess.Failed, mess.EffectNone, true, "no contact; it reads back as off"},
+		{"fails and cannot be read", func(h *house) { h.lamp.broken, h.lamp.blind = broken, true }, "ring the bell", mess.Failed, mess.EffectUnknown, false, "no contact"},
+		{"fails and is on", func(h *house) { h.lamp.broken, h.lamp.on = broken, true }, "turn on the porch light", mess.Completed, "", false, ""},
+		{"a question", func(h *house) { h.lamp.blind = true }, "is the porch light on?", mess.Failed, mess.EffectNone, true, "no answer"},
+		{"is busy", func(h *house) { h.lamp.broken = fmt.Errorf("lamp: %w with something", drivers.ErrBusy) }, "ring the bell", mess.Failed, mess.EffectNone, true, "busy"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inHouseWith(t, c.set, func(h *house) {
+				s := h.is(h.says(claude, fmt.Sprintf("request: {intent: %q}", c.intent)), c.code)
+				if c.code == mess.Completed {
+					return
+				}
+				if s.Reason.Effect != c.effect || !strings.Contains(s.Reason.Detail, c.words) || *s.Recoverable != c.again {
+					t.Errorf("%+v, recoverable %v; want effect %s, recoverable %v, and %q", s.Reason, *s.Recoverable, c.effect, c.again, c.words)
+				}
+				if (s.Suggestion != "") != (c.effect == mess.EffectUnknown) {
+					t.Errorf("suggestion %q", s.Suggestion)
+				}
+			})
+		})
+	}
+}
+
+func TestHalfDone(t *testing.T) {
+	inHouseWith(t, func(h *house) { h.vacuum.stops = true }, func(h *house) {
+		ref := h.says(claude, "request: {intent: vacuum both}")
+		h.says(person, "reply: {re: "+ref+", confirm: true}")
+		h.after(11 * time.Second)
+		s := h.is(ref, mess.Partial)
+		if fmt.Sprint(s.Completed, s.Remaining) != "[near sink] [stove]" || s.Reason.Effect != mess.EffectPartial {
+			h.t.Errorf("done %v, left %v, %+v", s.Completed, s.Remaining, s.Reason)
+		}
+		h.answers(ref, "has cleaned near sink; not done: stove")
+	})
+}
+
+func TestEveryDeviceIsHaltedAtTheEnd(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.stopAgent()
+		for name, p := range map[string]*part{"lamp": &h.lamp.part, "fridge": &h.fridge.part, "vacuum": &h.vacuum.part} {
+			if p.started != 1 || p.halted != 1 {
+				h.t.Errorf("%s: started %d, halted %d times, want once each", name, p.started, p.halted)
+			}
+		}
+	})
+}

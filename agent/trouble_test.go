@@ -1,0 +1,434 @@
+package agent_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// cleaning starts a task of twenty seconds.
+func (h *house) cleaning() (ref string) {
+	h.t.Helper()
+	ref = h.says(claude, "request: {intent: vacuum both}")
+	h.says(person, "reply: {re: "+ref+", confirm: true}")
+	h.is(ref, mess.InProgress)
+	return ref
+}
+
+func TestCancelBeforeTheStart(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.says(claude, "request: {intent: vacuum both}")
+		h.says(claude, "cancel: {re: "+ref+"}")
+		h.after(time.Minute)
+		h.is(ref, mess.Cancelled)
+		if h.vacuum.did() != "" {
+			h.t.Errorf("the vacuum did: %s", h.vacuum.did())
+		}
+	})
+}
+
+func TestCancelWhileItRuns(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.cleaning()
+		h.after(13 * time.Second)
+		h.says(claude, "cancel: {re: "+ref+"}")
+		s := h.is(ref, mess.Cancelled)
+		if s.Reason.Effect != mess.EffectPartial || !strings.Contains(s.Reason.Detail, "done: near sink; not done: stove") {
+			h.t.Errorf("%+v", s.Reason)
+		}
+		if h.vacuum.did() != "clean near sink+stove, stopped" {
+			h.t.Errorf("the vacuum did: %s", h.vacuum.did())
+		}
+	})
+}
+
+func TestACancelThatComesTooLate(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.lamp.running = func() { // and it does not stop for it
+			if _, err := h.post(claude, "cancel: {re: last}"); err != nil {
+				h.t.Error(err)
+			}
+		}
+		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)
+	})
+}
+
+func TestACancelThatComesWithTheHeartbeatOnly(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.cleaning()
+		h.line.set(func(l *line) { l.deaf = true })
+		h.says(claude, "cancel: {re: "+ref+"}")
+		h.is(ref, mess.InProgress)
+		h.after(10 * time.Second)
+		h.is(ref, mess.Cancelled)
+	})
+}
+
+func TestEveryMessageTwice(t *testing.T) {
+	inHouseWith(t, func(h *house) { h.line.double = true }, func(h *house) {
+		ref := h.says(claude, "request: {intent: ring the bell}")
+		h.is(ref, mess.Completed)
+		v := h.cleaning()
+		h.after(25 * time.Second)
+		h.is(v, mess.Completed)
+		if h.lamp.did() != "on" || h.vacuum.did() != "clean near sink+stove" {
+			h.t.Errorf("the lamp did %s, the vacuum %s; want each once", h.lamp.did(), h.vacuum.did())
+		}
+		if got, want := h.codes(ref), "claimed in_progress completed"; got != want {
+			h.t.Errorf("%s, want %s", got, want)
+		}
+	})
+}
+
+// Every answer of the exchange is lost once: whatever is sent again has been
+// taken before.
+func TestEveryAnswerIsLostOnce(t *testing.T) {
+	inHouse(t, func(h *house) {
+		lost := map[string]bool{}
+		h.line.set(func(l *line) {
+			l.after = func(m mess.Message) error {
+				if len(m.Re) == 0 || lost[m.ID] {
+					return nil
+				}
+				lost[m.ID] = true
+				return mess.Refuse(mess.Unavailable, "the answer is lost")
+			}
+		})
+		ref := h.says(claude, "request: {intent: ring the bell}")
+		h.line.set(func(l *line) { l.after = nil })
+		h.after(5 * time.Second)
+		h.is(ref, mess.Completed)
+		if h.lamp.did() != "on" {
+			h.t.Errorf("the lamp did: %s; want it once", h.lamp.did())
+		}
+	})
+}
+
+func TestTwoOffersForOneDevice(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.lamp.set(func(l *lamp) { l.takes = 5 * time.Second })
+		first := h.says(claude, "request: {id: a, intent: turn on the porch light}")
+		second := h.says(claude, "request: {id: b, intent: turn off the porch light}")
+		h.is(first, mess.InProgress)
+		if s := h.is(second, mess.Waiting); s.WaitingFor.Resource != "porch-lamp" {
+			h.t.Errorf("waits for %+v", s.WaitingFor)
+		}
+		h.after(11 * time.Second)
+		h.is(first, mess.Completed)
+		h.is(second, mess.Completed)
+		if h.lamp.did() != "on, off" {
+			h.t.Errorf("the lamp did: %s", h.lamp.did())
+		}
+	})
+}
+
+func TestStop(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.cleaning()
+		h.after(3 * time.Second)
+		h.gate.Stop("the cat")
+		synctest.Wait()
+		if s := h.is(ref, mess.Failed); s.Reason.Type != "stopped" || s.Reason.Effect != mess.EffectUnknown {
+			h.t.Errorf("%+v", s.Reason)
+		}
+		no := h.says(claude, "request: {intent: turn on the porch light}")
+		if s := h.is(no, mess.Declined); !strings.Contains(s.Reason.Detail, "the cat") {
+			h.t.Errorf("%+v", s.Reason)
+		}
+		h.gate.Clear()
+		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)
+	})
+}
+
+func TestALeaseLostBeforeTheStart(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.says(claude, "request: {intent: vacuum both}")
+		h.is(ref, mess.NeedsConfirmation)
+		h.line.cutIt(true)
+		h.after(35 * time.Second)
+		h.is(ref, mess.Pending)
+		h.line.cutIt(false)
+		h.after(2 * time.Minute)
+		h.is(ref, mess.NeedsConfirmation)
+		if got, want := h.codes(ref), "claimed needs_confirmation pending claimed needs_confirmation"; got != want {
+			h.t.Errorf("%s, want %s", got, want)
+		}
+		if h.vacuum.did() != "" {
+			h.t.Errorf("the vacuum did: %s", h.vacuum.did())
+		}
+	})
+}
+
+// The line is away for longer than the lease while a task runs: it goes on, and
+// its report comes when the line is back.
+func TestTheLineIsCutWhileItRuns(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.cleaning()
+		h.line.cutIt(true)
+		h.after(5 * time.Minute)
+		h.is(ref, mess.Held)
+		h.line.cutIt(false)
+		h.after(2 * time.Minute)
+		h.is(ref, mess.Completed)
+		if data, _ := h.picture(ref); data != "map" {
+			h.t.Errorf("the picture is %q", data)
+		}
+	})
+}
+
+func TestTheLineIsCutAtTheGate(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.line.set(func(l *line) {
+			l.before = func(m mess.Message) error {
+				if saysCode(m, mess.InProgress) {
+					return mess.Refuse(mess.Unavailable, "no line")
+				}
+				return nil
+			}
+		})
+		ref := h.says(claude, "request: {intent: ring the bell}")
+		h.after(20 * time.Second)
+		if h.is(ref, mess.Claimed); h.lamp.did() != "" {
+			h.t.Fatalf("the lamp did %s without permission", h.lamp.did())
+		}
+		h.line.set(func(l *line) { l.before = nil })
+		h.after(time.Minute)
+		h.is(ref, mess.Completed)
+	})
+}
+
+// A permission that was long under way is not used: the exchange is asked anew.
+func TestASlowPermission(t *testing.T) {
+	inHouse(t, func(h *house) {
+		slow := true
+		h.line.set(func(l *line) {
+			l.after = func(m mess.Message) error {
+				if saysCode(m, mess.InProgress) && slow {
+					slow = false
+					time.Sleep(3 * time.Second) // fake time
+				}
+				return nil
+			}
+		})
+		ref := h.says(claude, "request: {intent: ring the bell}")
+		h.after(5 * time.Second)
+		h.is(ref, mess.Completed)
+		if got, want := h.codes(ref), "claimed in_progress in_progress completed"; got != want {
+			h.t.Errorf("%s, want %s", got, want)
+		}
+	})
+}
+
+func TestTheProgramEndsInTheMidst(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.cleaning()
+		h.after(13 * time.Second)
+		h.stopAgent()
+		s := h.is(ref, mess.Partial)
+		if s.Reason.Type != "interrupted" || len(s.Completed) != 1 {
+			h.t.Errorf("%+v, done %v", s.Reason, s.Completed)
+		}
+		if h.vacuum.did() != "clean near sink+stove, stopped" || h.vacuum.halted != 1 {
+			h.t.Errorf("the vacuum did: %s, halted %d times", h.vacuum.did(), h.vacuum.halted)
+		}
+	})
+}
+
+func TestAReportOutlivesTheProgram(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.cleaning()
+		h.line.cutIt(true)
+		h.after(25 * time.Second)
+		h.stopAgent()
+		h.is(ref, mess.InProgress)
+		h.line.cutIt(false)
+		h.startAgent()
+		h.after(time.Minute)
+		h.is(ref, mess.Completed)
+		if h.vacuum.did() != "clean near sink+stove" {
+			h.t.Errorf("the vacuum did: %s", h.vacuum.did())
+		}
+	})
+}
+
+// crashed leaves things as they are when the program dies: the exchange has
+// said yes to what request asks for, and the journal has what it had by then.
+func (h *house) crashed(request, plan string, intents int) (ref string) {
+	h.t.Helper()
+	h.stopAgent()
+	ref = h.says(claude, "request: {intent: "+request+"}")
+	pi := h.pi()
+	h.says(pi, "re: "+ref+"\nMESS: [{status: {code: claimed}}]")
+	out := h.words[plan]
+	if plan == "vacuum both" {
+		h.says(pi, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_confirmation, action: x}}]")
+		h.says(person, "reply: {re: "+ref+", confirm: true}")
+	}
+	h.says(pi, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, effect: "+string(out.Plan.Effect)+"}}]")
+	j, err := journal.Open(h.dir)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for range intents {
+		err = errors.Join(err, j.Intent(h.t.Context(), journal.Intent{
+			Ref: ref, Epoch: 1, Digest: out.Plan.Digest(), Boot: "before", Plan: memo(h.t, *out.Plan, request),
+		}))
+	}
+	if err := errors.Join(err, j.Close()); err != nil {
+		h.t.Fatal(err)
+	}
+	return ref
+}
+
+func TestCrash(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		intent  string
+		begun   int  // intents in the journal
+		on      bool // how the lamp is found
+		blind   bool
+		code    mess.Code
+		effect  mess.Effect
+		again   bool
+		did     string
+		evident mess.Evidence
+	}{
+		{name: "after the gate, before the intent", intent: "ring the bell", code: mess.Failed, effect: mess.EffectNone, again: true},
+		{name: "once, cannot be verified", intent: "vacuum both", begun: 1, code: mess.Failed, effect: mess.EffectUnknown},
+		{name: "once, reads back as done", intent: "ring the bell", begun: 1, on: true, code: mess.Completed, evident: mess.ReadBack},
+		{name: "once, reads back as not done", intent: "ring the bell", begun: 1, code: mess.Failed, effect: mess.EffectUnknown},
+		{name: "once, cannot be read", intent: "ring the bell", begun: 1, blind: true, code: mess.Failed, effect: mess.EffectUnknown},
+		{name: "idempotent", intent: "turn on the porch light", begun: 1, code: mess.Completed, did: "on", evident: mess.ReadBack},
+		{name: "idempotent, the second time", intent: "turn on the porch light", begun: 2, code: mess.Failed, effect: mess.EffectUnknown, again: true},
+		{name: "a question", intent: "what's in the fridge?", begun: 1, code: mess.Completed, evident: mess.Photographed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				ref := h.crashed(`"`+c.intent+`"`, c.intent, c.begun)
+				h.lamp.set(func(l *lamp) { l.on, l.blind = c.on, c.blind })
+				h.startAgent()
+				h.after(15 * time.Second)
+				s := h.is(ref, c.code)
+				if h.lamp.did() != c.did || h.vacuum.did() != "" {
+					t.Errorf("the lamp did %q, the vacuum %q; want %q and nothing", h.lamp.did(), h.vacuum.did(), c.did)
+				}
+				if s.Evidence != c.evident {
+					t.Errorf("evidence %q, want %q", s.Evidence, c.evident)
+				}
+				if c.code == mess.Failed && (s.Reason.Type != "interrupted" || s.Reason.Effect != c.effect || *s.Recoverable != c.again) {
+					t.Errorf("%+v, recoverable %v", s.Reason, *s.Recoverable)
+				}
+			})
+		})
+	}
+}
+
+func TestACrashBeforeTheStartIsOfferedAgain(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.says(claude, "request: {intent: vacuum both}")
+		h.is(ref, mess.NeedsConfirmation)
+		h.stopAgent()
+		h.is(ref, mess.NeedsConfirmation)
+		h.startAgent()
+		h.after(time.Minute)
+		h.is(ref, mess.NeedsConfirmation)
+		if !strings.HasPrefix(h.codes(ref), "claimed needs_confirmation pending claimed") {
+			h.t.Errorf("%s; want it claimed anew", h.codes(ref))
+		}
+		h.says(person, "reply: {re: "+ref+", confirm: true}")
+		h.after(time.Minute)
+		h.is(ref, mess.Completed)
+	})
+}
+
+// Another executor takes the thread while the line is cut: the first does not
+// act, whatever it is told afterwards.
+func TestAnotherHasTakenIt(t *testing.T) {
+	inHouse(t, func(h *house) {
+		other := exchange.Actor{ID: "other-pi", Roles: exchange.ExecutorRole}
+		h.says(other, "config: {executor: {id: other-pi, capabilities: [vacuum-floor], versions: [1.1.0]}}")
+		ref := h.says(claude, "request: {intent: vacuum both}")
+		h.line.cutIt(true)
+		h.after(35 * time.Second)
+		h.says(other, "re: "+ref+"\nMESS: [{status: {code: claimed}}]")
+		h.line.cutIt(false)
+		h.after(2 * time.Minute)
+		h.says(other, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: in_progress}}]")
+		h.says(other, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: completed}}]")
+		h.after(time.Minute)
+		h.is(ref, mess.Completed)
+		if h.vacuum.did() != "" {
+			h.t.Errorf("the vacuum did: %s", h.vacuum.did())
+		}
+	})
+}
+
+func TestAJournalThatCannotBeWritten(t *testing.T) {
+	inHouse(t, func(h *house) {
+		if err := h.journal.Close(); err != nil {
+			h.t.Fatal(err)
+		}
+		no := h.says(claude, "request: {intent: turn on the porch light}")
+		if s := h.is(no, mess.Declined); !strings.Contains(s.Reason.Detail, "could not be written down") {
+			h.t.Errorf("%+v", s.Reason)
+		}
+		h.is(h.says(claude, `request: {intent: "what's in the fridge?"}`), mess.Completed)
+		if h.lamp.did() != "" {
+			h.t.Errorf("the lamp did: %s", h.lamp.did())
+		}
+	})
+}
+
+func TestAMistakeInTheProgramIsNotItsEnd(t *testing.T) {
+	inHouse(t, func(h *house) {
+		if s := h.is(h.says(claude, "request: {intent: crash}"), mess.Declined); !strings.Contains(s.Reason.Detail, "boom") {
+			h.t.Errorf("%+v", s.Reason)
+		}
+		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)
+	})
+}
+
+func TestTheLampGoesOffByItself(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.gateCfg.Devices = map[string]gate.Device{"porch-lamp": {MaxOn: time.Hour}}
+	}, func(h *house) {
+		ref := h.says(claude, "request: {intent: turn on the porch light}")
+		h.answers(ref, "off again in 1h0m0s")
+		h.after(61 * time.Minute)
+		if h.lamp.did() != "on, off" {
+			h.t.Errorf("the lamp did: %s", h.lamp.did())
+		}
+	})
+}
+
+func TestPicturesThatTheExchangeDoesNotTake(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.line.set(func(l *line) {
+			l.before = func(m mess.Message) error {
+				if saysCode(m, mess.Completed) && strings.Contains(text(h.t, m), "file: fridge-cam.jpg") {
+					return mess.Refuse(mess.Unknown, "no such attachment")
+				}
+				return nil
+			}
+		})
+		ref := h.says(claude, `request: {intent: "what's in the fridge?"}`)
+		h.is(ref, mess.Completed)
+		h.answers(ref, "There is milk", "has not taken the pictures", "no such attachment")
+	})
+}
+
+func text(t *testing.T, m mess.Message) string {
+	t.Helper()
+	data, err := m.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

@@ -138,3 +138,18 @@ func YAMLAll(all []Message) ([]byte, error) {
 	}
 	return strictyaml.YAML(docs...)
 }
+
+// ParseObject reads one mapping in YAML or JSON, within the limits of a message.
+func ParseObject(data []byte) (Object, error) {
+	docs, err := strictyaml.Parse(data, strictyaml.Message)
+	if err != nil {
+		return nil, err
+	}
+	if len(docs) == 0 {
+		return Object{}, nil
+	}
+	if n := docs[0]; len(docs) == 1 && n.Kind == strictyaml.Map {
+		return object(n), nil
+	}
+	return nil, Problems{{Line: docs[0].Line, Text: "is not one mapping; send one"}}
+}

@@ -1,0 +1,164 @@
+package httpapi
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// httpError is an error that HTTP has a code for.
+type httpError struct {
+	code int
+	text string
+}
+
+func (e *httpError) Error() string { return e.text }
+
+var errNoPath = &httpError{http.StatusNotFound, "there is nothing at this path"}
+
+// codes are the answers to refusals.
+var codes = map[mess.Why]int{
+	mess.Invalid: http.StatusBadRequest, mess.Unauthentic: http.StatusUnauthorized, mess.Forbidden: http.StatusForbidden,
+	mess.Unknown: http.StatusNotFound, mess.Taken: http.StatusConflict, mess.Stale: http.StatusConflict,
+	mess.Illegal: http.StatusConflict, mess.Unconfirmed: http.StatusConflict, mess.Conflict: http.StatusConflict,
+	mess.NotReady: http.StatusConflict, mess.TooLarge: http.StatusRequestEntityTooLarge,
+	mess.Unavailable: http.StatusServiceUnavailable,
+}
+
+// refusal is a refusal as a client gets it.
+type refusal struct {
+	Error    string      `json:"error"`
+	Why      mess.Why    `json:"why,omitempty"`
+	Ref      string      `json:"ref,omitempty"`
+	Status   mess.Code   `json:"status,omitempty"`
+	Executor string      `json:"executor_id,omitempty"`
+	Legal    []mess.Code `json:"legal,omitempty"`
+}
+
+// fail answers with an error, always in JSON.
+func (c *call) fail(err error) {
+	if r, ok := errors.AsType[*mess.Refusal](err); ok {
+		code, ok := codes[r.Why]
+		if !ok {
+			code = http.StatusBadRequest
+		}
+		if code == http.StatusUnauthorized {
+			c.w.Header().Set("WWW-Authenticate", "Bearer")
+		}
+		c.json(code, refusal{r.Text, r.Why, r.Ref, r.Status, r.Holder, r.Legal})
+		return
+	}
+	if h, ok := errors.AsType[*httpError](err); ok {
+		c.json(h.code, refusal{Error: h.text})
+		return
+	}
+	if _, ok := errors.AsType[mess.Problems](err); ok {
+		c.json(http.StatusBadRequest, refusal{Error: err.Error(), Why: mess.Invalid})
+		return
+	}
+	if c.r.Context().Err() != nil {
+		return // nobody is there any more
+	}
+	c.log.Warn("request failed", "path", c.r.URL.Path, "err", err)
+	c.json(http.StatusInternalServerError, refusal{Error: "the exchange cannot do this now; try again", Why: mess.Unavailable})
+}
+
+// json answers with a value.
+func (c *call) json(code int, v any) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		c.log.Error("answer cannot be encoded", "path", c.r.URL.Path, "err", err)
+		code = http.StatusInternalServerError
+		b.Reset()
+		b.WriteString(`{"error":"a mistake in the exchange; its log says more"}`)
+	}
+	c.body(code, "application/json; charset=utf-8", b.Bytes())
+}
+
+// gzipFrom is the size from which compression pays.
+const gzipFrom = 1 << 10
+
+// body answers with bytes: nothing where the client has them, compressed where
+// it asks for that.
+func (c *call) body(code int, mimeType string, data []byte) {
+	h := c.w.Header()
+	h.Set("Content-Type", mimeType)
+	if code == http.StatusOK && (c.r.Method == http.MethodGet || c.r.Method == http.MethodHead) {
+		sum := sha256.Sum256(data)
+		tag := `W/"` + hex.EncodeToString(sum[:12]) + `"`
+		h.Set("ETag", tag)
+		if matches(c.r.Header.Get("If-None-Match"), tag) {
+			c.w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	if len(data) >= gzipFrom && strings.Contains(c.r.Header.Get("Accept-Encoding"), "gzip") {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, err := z.Write(data)
+		if errors.Join(err, z.Close()) == nil {
+			h.Set("Content-Encoding", "gzip")
+			data = b.Bytes()
+		}
+	}
+	c.w.WriteHeader(code)
+	if c.r.Method != http.MethodHead {
+		_, _ = c.w.Write(data) // the client is gone if it fails
+	}
+}
+
+// matches reports whether If-None-Match names the tag (weakly, RFC 9110 section
+// 13.1.2).
+func matches(header, tag string) bool {
+	for one := range strings.SplitSeq(header, ",") {
+		one = strings.TrimSpace(one)
+		if one == "*" || strings.TrimPrefix(one, "W/") == strings.TrimPrefix(tag, "W/") {
+			return true
+		}
+	}
+	return false
+}
+
+// read returns the body, if it is in a form that we read: JSON, which is also
+// meant where nothing is said, or YAML.
+func (c *call) read() (data []byte, yaml bool, err error) {
+	if header := c.r.Header.Get("Content-Type"); header != "" {
+		t, _, err := mime.ParseMediaType(header)
+		switch {
+		case err != nil:
+			return nil, false, &httpError{http.StatusUnsupportedMediaType, "the content type cannot be read; send application/json or application/yaml"}
+		case t == "application/yaml" || t == "application/x-yaml" || t == "text/yaml" || t == "text/x-yaml":
+			yaml = true
+		case t != "application/json" && t != "text/json":
+			return nil, false, &httpError{http.StatusUnsupportedMediaType, "the content type " + t + " is not understood; send application/json or application/yaml"}
+		}
+	}
+	data, err = io.ReadAll(c.r.Body)
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, false, mess.Refuse(mess.TooLarge, "the body is larger than %d bytes; send pictures as attachments", c.cfg.MaxBody)
+	}
+	if err != nil {
+		return nil, false, &httpError{http.StatusBadRequest, "the body ends too early"}
+	}
+	return data, yaml, nil
+}
+
+// object reads the body as one mapping.
+func (c *call) object() (mess.Object, error) {
+	data, _, err := c.read()
+	if err != nil {
+		return nil, err
+	}
+	return mess.ParseObject(data)
+}

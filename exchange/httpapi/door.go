@@ -1,0 +1,231 @@
+// Package httpapi is the HTTP door of an exchange: the paths that clients in the
+// field know, a raw entrance for MESS messages, events, and attachments. It
+// translates and does nothing else.
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/keys"
+)
+
+// Config of a door.
+type Config struct {
+	Enrol   string   // code with which others register; "": only from this machine
+	Hosts   []string // names by which the door may be called, beside addresses and localhost
+	MaxBody int64    // bytes of one request's body; 0: 10 MB
+	Version string   // of the program, for /health
+}
+
+// channel is the name of this door in threads.
+const channel = "http"
+
+// defaultMaxBody is the limit that clients in the field know.
+const defaultMaxBody = 10 << 20
+
+// Door serves an exchange over HTTP.
+type Door struct {
+	x    *exchange.Exchange
+	keys *keys.Keys
+	cfg  Config
+	log  *slog.Logger
+}
+
+// New makes a door.
+func New(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Door {
+	if cfg.MaxBody == 0 {
+		cfg.MaxBody = defaultMaxBody
+	}
+	return &Door{x: x, keys: k, cfg: cfg, log: log}
+}
+
+// Time limits of a connection. A stream of events has none: it sets a deadline
+// for each thing it writes.
+const (
+	headerTime = 10 * time.Second
+	idleTime   = 2 * time.Minute
+	answerTime = 2 * time.Minute // reading the body and writing the answer
+	endTime    = 5 * time.Second // what is under way may still take when the program ends
+	maxHeader  = 16 << 10
+)
+
+// Run serves until ctx ends; then streams end at once, and what is under way is
+// finished within some seconds.
+func (d *Door) Run(ctx context.Context, l net.Listener) error {
+	streams, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	s := &http.Server{
+		Handler: d.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		BaseContext: func(net.Listener) context.Context { return streams },
+		ErrorLog:    slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	g.Go(func() error {
+		<-gctx.Done()
+		end()
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		defer cancel()
+		if err := s.Shutdown(last); err != nil {
+			return s.Close()
+		}
+		return nil
+	})
+	return g.Wait()
+}
+
+// Handler is the door as one handler.
+func (d *Door) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer d.recovered(w, r)
+		rc := http.NewResponseController(w)
+		deadline := time.Now().Add(answerTime)
+		_ = errors.Join(rc.SetReadDeadline(deadline), rc.SetWriteDeadline(deadline)) // a test's writer has none
+		r.Body = http.MaxBytesReader(w, r.Body, d.cfg.MaxBody)
+		c := &call{Door: d, w: w, r: r}
+		c.head()
+		if err := c.serve(); err != nil {
+			c.fail(err)
+		}
+	})
+}
+
+// recovered makes an answer of a mistake of ours, and a line in the log.
+func (d *Door) recovered(w http.ResponseWriter, r *http.Request) {
+	if p := recover(); p != nil {
+		d.log.Error("request crashed", "method", r.Method, "path", r.URL.Path, "err", p)
+		c := &call{Door: d, w: w, r: r}
+		c.json(http.StatusInternalServerError, map[string]string{"error": "a mistake in the exchange; its log says more"})
+	}
+}
+
+// call is one request and its answer.
+type call struct {
+	*Door
+	w   http.ResponseWriter
+	r   *http.Request
+	who exchange.Actor
+}
+
+const (
+	allMethods = "GET, HEAD, POST, PUT, PATCH, OPTIONS"
+	base       = "/api/v1/exchanges/"
+)
+
+// head sets what every answer has.
+func (c *call) head() {
+	h := c.w.Header()
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Allow-Methods", allMethods)
+	h.Set("Access-Control-Allow-Headers", "Content-Type, Authorization, If-None-Match, Last-Event-ID")
+	h.Set("Access-Control-Expose-Headers", "ETag")
+	h.Set("Cache-Control", "no-store") // a service worker in the field caches API answers otherwise
+	h.Set("Vary", "*")
+	h.Set("X-Content-Type-Options", "nosniff")
+}
+
+// serve finds what the path means. Paths are taken as they are: nothing is
+// cleaned or redirected. Whoever has no key learns nothing of what is there.
+func (c *call) serve() error {
+	if err := c.checkHost(); err != nil {
+		return err
+	}
+	if c.r.Method == http.MethodOptions {
+		c.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	path := c.r.URL.Path
+	if path == "/health" {
+		return c.only(c.health, http.MethodGet, http.MethodHead)
+	}
+	rest, ok := strings.CutPrefix(path, base)
+	if !ok {
+		return errNoPath
+	}
+	id, rest, _ := strings.Cut(rest, "/")
+	if rest == "register" {
+		if id != c.x.ID() {
+			return errNoPath
+		}
+		return c.only(c.register, http.MethodPost)
+	}
+	if err := c.authenticate(id); err != nil {
+		return err
+	}
+	return c.route(strings.Split(rest, "/"))
+}
+
+// route serves what lies below an exchange.
+func (c *call) route(p []string) error {
+	switch {
+	case len(p) == 1 && p[0] == "mess":
+		return c.only(c.mess, http.MethodPost)
+	case len(p) == 1 && p[0] == "events":
+		return c.only(c.events, http.MethodGet)
+	case len(p) == 1 && p[0] == "capabilities":
+		return c.only(c.capabilities, http.MethodGet, http.MethodHead)
+	case len(p) == 1 && p[0] == "executors":
+		return c.only(c.executors, http.MethodGet, http.MethodHead)
+	case len(p) == 2 && p[0] == "executors":
+		return c.only(func() error { return c.profile(p[1]) }, http.MethodPatch)
+	case p[0] == "requests" && len(p) <= 4:
+		return c.requests(p[1:])
+	}
+	return errNoPath
+}
+
+// requests serves what lies below requests/.
+func (c *call) requests(p []string) error {
+	switch {
+	case len(p) == 0:
+		if c.r.Method == http.MethodPost {
+			return c.create()
+		}
+		return c.only(c.list, http.MethodGet, http.MethodHead, http.MethodPost)
+	case len(p) == 1 && p[0] != "":
+		if c.r.Method == http.MethodPatch {
+			return c.patch(p[0])
+		}
+		return c.only(func() error { return c.thread(p[0]) }, http.MethodGet, http.MethodHead, http.MethodPatch)
+	case len(p) == 2 && p[1] == "thread":
+		return c.only(func() error { return c.text(p[0]) }, http.MethodGet, http.MethodHead)
+	case len(p) == 3 && p[1] == "attachments":
+		if c.r.Method == http.MethodPut {
+			return c.upload(p[0], p[2])
+		}
+		return c.only(func() error { return c.download(p[0], p[2]) }, http.MethodGet, http.MethodHead, http.MethodPut)
+	}
+	return errNoPath
+}
+
+// only calls serve for the methods that the path has.
+func (c *call) only(serve func() error, methods ...string) error {
+	for _, m := range methods {
+		if c.r.Method == m {
+			return serve()
+		}
+	}
+	c.w.Header().Set("Allow", strings.Join(methods, ", "))
+	return &httpError{http.StatusMethodNotAllowed, "this path has no " + c.r.Method + "; use " + strings.Join(methods, " or ")}
+}
+
+func (c *call) health() error {
+	c.json(http.StatusOK, map[string]string{
+		"status": "ok", "service": "mess-exchange", "version": c.cfg.Version, "exchange_id": c.x.ID(),
+	})
+	return nil
+}

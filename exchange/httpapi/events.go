@@ -1,0 +1,169 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+const (
+	beatEvery  = 15 * time.Second // a comment, so that both sides know the stream lives
+	writeTime  = 30 * time.Second // for one event
+	maxWait    = 60 * time.Second // of a poll
+	maxPolled  = 100              // events in one answer to a poll
+	pollGather = 20 * time.Millisecond
+)
+
+// event is one event as it goes out.
+type event struct {
+	ID   string          `json:"id"`
+	Name string          `json:"event"`
+	Data json.RawMessage `json:"data"`
+}
+
+// happened is the data of an event for those who follow.
+type happened struct {
+	Kind    exchange.EventKind `json:"kind"`
+	Thread  *summary           `json:"thread,omitempty"`
+	Message *mess.Message      `json:"message,omitempty"`
+}
+
+// outgoing turns an event into what this client gets, if it gets anything. With
+// ?as=executor that is what is addressed to the executor, as messages.
+func (c *call) outgoing(e exchange.Event) (event, bool, error) {
+	out := event{ID: e.ID, Name: string(e.Kind)}
+	var v any = struct{}{}
+	switch {
+	case e.Kind == exchange.EventReset:
+	case c.r.URL.Query().Get("as") == "executor":
+		m, ok := e.Delivery(c.who.ID)
+		if !ok {
+			return out, false, nil
+		}
+		out.Name, v = "message", m
+	default:
+		s := summaryOf(e.Thread)
+		v = happened{e.Kind, &s, &e.Message}
+	}
+	var err error
+	out.Data, err = json.Marshal(v)
+	return out, true, err
+}
+
+// events streams what happens, or answers a poll.
+func (c *call) events() error {
+	after := c.r.Header.Get("Last-Event-ID")
+	if after == "" {
+		after = c.r.URL.Query().Get("after")
+	}
+	if c.r.URL.Query().Has("wait") {
+		return c.poll(after)
+	}
+	rc := http.NewResponseController(c.w)
+	c.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	c.w.Header().Set("X-Accel-Buffering", "no") // some proxies hold streams back
+	s := &stream{w: c.w, rc: rc}
+	if err := s.write([]byte(": hello\n\n")); err != nil {
+		return nil // the client is gone
+	}
+	_ = rc.SetReadDeadline(time.Time{}) // a stream is as long as it is
+	g, ctx := errgroup.WithContext(c.r.Context())
+	g.Go(func() error {
+		err := c.x.Follow(ctx, c.who, after, func(e exchange.Event) error { return c.send(s, e) })
+		if err == nil {
+			err = errEnded
+		}
+		return err
+	})
+	g.Go(func() error { return s.beat(ctx) })
+	if err := g.Wait(); !errors.Is(err, errEnded) && c.r.Context().Err() == nil {
+		c.log.Debug("event stream ended", "actor", c.who.ID, "err", err) // the client comes back with Last-Event-ID
+	}
+	return nil
+}
+
+var errEnded = errors.New("the stream has ended")
+
+func (c *call) send(s *stream, e exchange.Event) error {
+	out, ok, err := c.outgoing(e)
+	if err != nil || !ok {
+		return err
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "id: %s\nevent: %s\ndata: %s\n\n", out.ID, out.Name, out.Data)
+	return s.write(b.Bytes())
+}
+
+// stream writes events and comments, one at a time.
+type stream struct {
+	mu sync.Mutex
+	w  http.ResponseWriter
+	rc *http.ResponseController
+}
+
+func (s *stream) write(p []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.rc.SetWriteDeadline(time.Now().Add(writeTime)) // a test's writer has none
+	if _, err := s.w.Write(p); err != nil {
+		return err
+	}
+	return s.rc.Flush()
+}
+
+func (s *stream) beat(ctx context.Context) error {
+	t := time.NewTicker(beatEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+			if err := s.write([]byte(": beat\n\n")); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+var errFull = errors.New("enough for one answer")
+
+// poll answers as soon as something has happened, or after the wait.
+func (c *call) poll(after string) error {
+	wait, err := time.ParseDuration(c.r.URL.Query().Get("wait"))
+	if err != nil || wait < 0 {
+		return mess.Refuse(mess.Invalid, "wait: is not a duration; write it like 20s")
+	}
+	ctx, cancel := context.WithTimeout(c.r.Context(), max(min(wait, maxWait), pollGather))
+	defer cancel()
+	list, last := []event{}, after
+	err = c.x.Follow(ctx, c.who, after, func(e exchange.Event) error {
+		last = e.ID
+		out, ok, err := c.outgoing(e)
+		if err != nil || !ok {
+			return err
+		}
+		if list = append(list, out); len(list) == 1 {
+			time.AfterFunc(pollGather, cancel) // what comes together goes together
+		}
+		if len(list) == maxPolled {
+			return errFull
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errFull) && !errors.Is(err, exchange.ErrSlow) {
+		return err
+	}
+	c.json(http.StatusOK, map[string]any{"events": list, "last": last})
+	return nil
+}

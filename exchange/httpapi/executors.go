@@ -1,0 +1,97 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// executorOf reads a profile as clients in the field send it. What is not MESS
+// (notifications, hooks, preferences) is kept.
+func executorOf(id string, body mess.Object) (*mess.Executor, error) {
+	profile := mess.Object{{Key: "id", Value: id}}
+	for _, f := range body {
+		switch f.Key {
+		case "executor_id", "id", "enrol":
+		case "display_name":
+			profile = profile.Set("name", f.Value)
+		default:
+			profile = profile.Set(f.Key, f.Value)
+		}
+	}
+	text, err := json.Marshal(profile)
+	if err != nil {
+		return nil, err
+	}
+	var e mess.Executor
+	if err := json.Unmarshal(text, &e); err != nil {
+		return nil, err
+	}
+	m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}}
+	if err := m.Validate(); err != nil {
+		return nil, err
+	}
+	return &e, nil
+}
+
+// profile changes an executor's own entry; with {} it is a sign of life.
+func (c *call) profile(id string) error {
+	if id != c.who.ID {
+		return mess.Refuse(mess.Forbidden, "Can only update your own profile")
+	}
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	e, err := executorOf(id, body)
+	if err != nil {
+		return err
+	}
+	if err := c.post(mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}}); err != nil {
+		return err
+	}
+	c.json(http.StatusOK, map[string]any{"executor_id": id, "updated": true})
+	return nil
+}
+
+func (c *call) executors() error {
+	list := []map[string]any{}
+	for _, e := range c.x.Executors() {
+		list = append(list, executorJSON(e))
+	}
+	c.json(http.StatusOK, map[string]any{"executors": list})
+	return nil
+}
+
+func executorJSON(e exchange.ExecutorInfo) map[string]any {
+	caps := e.Capabilities
+	if caps == nil {
+		caps = []mess.Capability{}
+	}
+	v := map[string]any{
+		"id": e.ID, "display_name": e.Name, "capabilities": caps, "last_seen": stamp(e.LastSeen), "created_at": stamp(e.Created),
+		"live": e.Live,
+	}
+	if e.Availability != "" {
+		v["availability"] = e.Availability
+	}
+	if e.Schedule != "" {
+		v["schedule"] = e.Schedule
+	}
+	return v
+}
+
+func (c *call) capabilities() error {
+	list := []map[string]any{}
+	for _, d := range c.x.Capabilities(c.r.URL.Query()["tag"]) {
+		tags := d.Tags
+		if tags == nil {
+			tags = []string{}
+		}
+		list = append(list, map[string]any{"id": d.ID, "description": d.Description, "tags": tags})
+	}
+	c.json(http.StatusOK, map[string]any{"capabilities": list})
+	return nil
+}

@@ -1,0 +1,152 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// stamp prints a time as the field does: UTC with milliseconds.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+// summary is a thread in lists and events.
+type summary struct {
+	Ref       string        `json:"ref"`
+	Status    mess.Code     `json:"status"`
+	Intent    string        `json:"intent"`
+	Requestor string        `json:"requestor_id"`
+	Executor  *string       `json:"executor_id"`
+	Priority  mess.Priority `json:"priority"`
+	Created   string        `json:"created_at"`
+	Updated   string        `json:"updated_at"`
+}
+
+func summaryOf(e exchange.Envelope) summary {
+	s := summary{
+		Ref: e.Ref, Status: e.Status, Intent: e.Intent, Requestor: e.Requestor, Priority: e.Priority,
+		Created: stamp(e.Created), Updated: stamp(e.Updated),
+	}
+	if e.Executor != "" {
+		s.Executor = &e.Executor
+	}
+	if s.Priority == "" {
+		s.Priority = mess.Normal
+	}
+	return s
+}
+
+// whole is a thread with its messages.
+type whole struct {
+	summary
+	Messages    []message    `json:"messages"`
+	Attachments []attachment `json:"attachments,omitempty"`
+}
+
+// message is a message as clients in the field read it, with our fields
+// beside.
+type message struct {
+	From  string    `json:"from"`
+	TS    mess.Time `json:"ts"`
+	MESS  list      `json:"mess"`
+	Ref   string    `json:"ref,omitempty"`
+	Re    mess.Refs `json:"re,omitempty"`
+	Epoch uint64    `json:"epoch,omitempty"`
+}
+
+// list is the items of a message.
+type list mess.Message
+
+// MarshalJSON prints the items alone.
+func (l list) MarshalJSON() ([]byte, error) { return mess.Message(l).ListJSON(), nil }
+
+type attachment struct {
+	Name   string `json:"name"`
+	MIME   string `json:"mime"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+func (c *call) thread(ref string) error {
+	t, err := c.x.Thread(c.r.Context(), c.who, ref)
+	if err != nil {
+		return err
+	}
+	v := whole{summary: summaryOf(t.Envelope), Messages: []message{}}
+	for _, m := range t.Messages {
+		v.Messages = append(v.Messages, message{From: m.From, TS: m.Received, MESS: list(m), Ref: m.Ref, Re: m.Re, Epoch: m.Epoch})
+	}
+	for _, a := range t.Attachments() {
+		v.Attachments = append(v.Attachments, attachment(a))
+	}
+	c.json(http.StatusOK, map[string]any{"thread": v})
+	return nil
+}
+
+// text is the thread's messages as YAML.
+func (c *call) text(ref string) error {
+	t, err := c.x.Thread(c.r.Context(), c.who, ref)
+	if err != nil {
+		return err
+	}
+	text, err := mess.YAMLAll(t.Messages)
+	if err != nil {
+		return err
+	}
+	c.body(http.StatusOK, "application/yaml; charset=utf-8", text)
+	return nil
+}
+
+func (c *call) list() error {
+	f, err := filterOf(c.r.URL.Query())
+	if err != nil {
+		return err
+	}
+	page, err := c.x.List(c.r.Context(), c.who, f)
+	if err != nil {
+		return err
+	}
+	threads := make([]summary, len(page.Threads))
+	for i, e := range page.Threads {
+		threads[i] = summaryOf(e)
+	}
+	v := map[string]any{"threads": threads}
+	if page.Cursor != "" {
+		v["cursor"] = page.Cursor
+	}
+	c.json(http.StatusOK, v)
+	return nil
+}
+
+// filterOf reads what a list is to hold.
+func filterOf(q url.Values) (exchange.Filter, error) {
+	f := exchange.Filter{Executor: q.Get("executor"), Requestor: q.Get("requestor"), Cursor: q.Get("cursor")}
+	for _, s := range q["status"] {
+		if s == "" {
+			continue
+		}
+		code, err := mess.ParseCode(s)
+		if err != nil {
+			return f, mess.Refuse(mess.Invalid, "status: %v", err)
+		}
+		f.Status = append(f.Status, code)
+	}
+	if s := q.Get("since"); s != "" {
+		since, err := mess.Time(s).Time()
+		if err != nil {
+			return f, mess.Refuse(mess.Invalid, "since: %v", err)
+		}
+		f.Since = since
+	}
+	if s := q.Get("limit"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > 1000 {
+			return f, mess.Refuse(mess.Invalid, "limit: %.20q is not a number from 1 to 1000", s)
+		}
+		f.Limit = n
+	}
+	return f, nil
+}

@@ -431,6 +431,7 @@ func (w words) Offers() []mess.Capability {
 
 // part is what all the made devices have.
 type part struct {
+	dies    dying
 	mu      sync.Mutex
 	started int
 	halted  int
@@ -461,6 +462,16 @@ func (p *part) note(what string) {
 	p.log = append(p.log, what)
 }
 
+// died reports whether the program has died; its call then never comes back to
+// anybody who knows of it.
+func (p *part) died(ctx context.Context, point string) bool {
+	if p.dies == nil || !p.dies(point) {
+		return false
+	}
+	<-ctx.Done()
+	return true
+}
+
 // did is what was done to the device, as the device itself saw it.
 func (p *part) did() string {
 	p.mu.Lock()
@@ -479,6 +490,10 @@ type lamp struct {
 	unplug  bool          // Start fails
 	running func()        // called while it switches
 }
+
+// dying is asked by a device before and after each act whether the program has
+// died there.
+type dying func(point string) bool
 
 func (l *lamp) set(f func(*lamp)) {
 	l.mu.Lock()
@@ -510,6 +525,9 @@ func (l *lamp) Start() error {
 }
 
 func (l *lamp) Switch(ctx context.Context, on bool) error {
+	if l.died(ctx, "before the act") {
+		return ctx.Err()
+	}
 	l.note(map[bool]string{true: "on", false: "off"}[on])
 	c := l.get()
 	if c.running != nil {
@@ -526,6 +544,9 @@ func (l *lamp) Switch(ctx context.Context, on bool) error {
 	}
 	if c.broken == nil && !c.stuck {
 		l.set(func(l *lamp) { l.on = on })
+	}
+	if l.died(ctx, "after the act") {
+		return ctx.Err()
 	}
 	return c.broken
 }
@@ -567,8 +588,11 @@ type vacuum struct {
 func newVacuum() *vacuum { return &vacuum{each: 10 * time.Second} }
 
 func (v *vacuum) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
-	v.note("clean " + strings.Join(areas, "+"))
 	var out drivers.Outcome
+	if v.died(ctx, "before the act") {
+		return out, ctx.Err()
+	}
+	v.note("clean " + strings.Join(areas, "+"))
 	if v.broken != nil {
 		return out, v.broken
 	}
@@ -588,6 +612,9 @@ func (v *vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 			}
 		}
 		out.Done = append(out.Done, area)
+		if v.died(ctx, "after an act") {
+			return out, ctx.Err()
+		}
 		if v.stops {
 			out.Remaining = areas[i+1:]
 			return out, nil

@@ -107,7 +107,7 @@ func (x *Exchange) anyLive(list []*executor, rank func(*executor) int, of int, n
 
 // offer is the event that offers a thread: the request, and how long there is.
 func (x *Exchange) offer(l *live, now time.Time) Event {
-	m := mess.Message{From: l.env.Requestor, Re: mess.Refs{l.env.Ref}, Items: []mess.Item{&l.env.Request}}
+	m := mess.Message{From: l.env.Requestor, Re: mess.Refs{l.env.Ref}, Items: []mess.Item{new(l.env.Request)}}
 	if !l.env.Expires.IsZero() {
 		m.ExpiresIn = mess.Duration(l.env.Expires.Sub(now).Round(time.Second).String())
 	}

@@ -41,6 +41,7 @@ type house struct {
 	cfg     agent.Config
 	words   words
 	journal *journal.Journal
+	more    []agent.Device
 	lamp    *lamp
 	fridge  *fridge
 	vacuum  *vacuum
@@ -125,11 +126,11 @@ func (h *house) startAgent() {
 	}
 	h.journal = j
 	h.gate = gate.New(h.gateCfg, time.Now, quiet())
-	a := agent.New(h.cfg, h.line, h.words, []agent.Device{
+	a := agent.New(h.cfg, h.line, h.words, append([]agent.Device{
 		{Name: "porch-lamp", Label: "porch light", Driver: h.lamp},
 		{Name: "fridge-cam", Label: "fridge", Driver: h.fridge},
 		{Name: "vacuum", Driver: h.vacuum},
-	}, h.gate, j, time.Now, quiet())
+	}, h.more...), h.gate, j, time.Now, quiet())
 	stop := running(h.t, a.Run)
 	h.stop = func() {
 		stop()

@@ -82,15 +82,18 @@ func (c *call) patch(ref string) error {
 	if err != nil {
 		return err
 	}
-	t, err := c.x.Thread(c.r.Context(), c.who, ref)
-	if err != nil {
-		return err
+	t, unseen := c.x.Thread(c.r.Context(), c.who, ref)
+	if unseen != nil {
+		t.Ref = ref // one who may not see it (any more) still hears that it is taken
 	}
 	m, err := c.update(t, body)
 	if err != nil {
 		return err
 	}
 	status := t.Status
+	if len(m.Items) == 0 && unseen != nil {
+		return unseen
+	}
 	if len(m.Items) > 0 {
 		m.Re = mess.Refs{t.Ref}
 		answer, err := c.x.Post(c.r.Context(), exchange.Inbound{Actor: c.who, Channel: channel, Message: m})

@@ -1,0 +1,217 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// Send posts a message and returns what the exchange answers at once.
+func (c *Client) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
+	var answer mess.Message
+	err := c.post(ctx, m, &answer, "mess")
+	return answer, err
+}
+
+// maxFile is the largest file that is sent, in bytes.
+const maxFile = 10 << 20
+
+// Attach uploads a file for a thread. A broken connection is tried once more:
+// the same bytes are the same file.
+func (c *Client) Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
+	all, err := io.ReadAll(io.LimitReader(data, maxFile+1))
+	if err != nil {
+		return mess.Media{}, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(all) > maxFile {
+		return mess.Media{}, mess.Refuse(mess.TooLarge, "%s: larger than %d bytes", name, maxFile)
+	}
+	u, err := c.at(ctx, nil, "requests", ref, "attachments", name)
+	if err != nil {
+		return mess.Media{}, err
+	}
+	put := request{method: http.MethodPut, url: u, mime: mime, body: all}
+	res, err := c.send(ctx, put)
+	if errors.Is(err, mess.Unavailable) && ctx.Err() == nil {
+		res, err = c.send(ctx, put)
+	}
+	if err != nil {
+		return mess.Media{}, err
+	}
+	var m mess.Media
+	return m, decode(res, &m)
+}
+
+// Attachment opens a file of a thread. Whoever calls closes it.
+func (c *Client) Attachment(ctx context.Context, ref, name string) (data io.ReadCloser, mime string, err error) {
+	u, err := c.at(ctx, nil, "requests", ref, "attachments", name)
+	if err != nil {
+		return nil, "", err
+	}
+	res, err := c.send(ctx, request{method: http.MethodGet, url: u})
+	if err != nil {
+		return nil, "", err
+	}
+	return res.Body, res.Header.Get("Content-Type"), nil
+}
+
+// Register gives an actor its key. Another machine's exchange wants its
+// enrolment code.
+func (c *Client) Register(ctx context.Context, id, name, enrolCode string) (Secret, error) {
+	var v struct {
+		Key string `json:"api_key"`
+	}
+	err := c.post(ctx, map[string]string{"executor_id": id, "display_name": name, "enrol": enrolCode}, &v, "register")
+	if err == nil && v.Key == "" {
+		err = mess.Refuse(mess.Unavailable, "the exchange gave no key")
+	}
+	return Secret(v.Key), err
+}
+
+// Thread is a thread as the exchange tells it.
+type Thread struct {
+	Ref       string
+	Status    mess.Code
+	Intent    string
+	Requestor string
+	Executor  string // "" before the first claim
+	Priority  mess.Priority
+	Created   time.Time
+	Updated   time.Time
+	Messages  []mess.Message // nil in lists and events
+}
+
+// threadJSON is a thread on the wire.
+type threadJSON struct {
+	Ref       string        `json:"ref"`
+	Status    string        `json:"status"`
+	Intent    string        `json:"intent"`
+	Requestor string        `json:"requestor_id"`
+	Executor  string        `json:"executor_id"`
+	Priority  mess.Priority `json:"priority"`
+	Created   mess.Time     `json:"created_at"`
+	Updated   mess.Time     `json:"updated_at"`
+	Messages  []messageJSON `json:"messages"`
+}
+
+type messageJSON struct {
+	From  string    `json:"from"`
+	TS    mess.Time `json:"ts"`
+	MESS  items     `json:"mess"`
+	Ref   string    `json:"ref"`
+	Re    mess.Refs `json:"re"`
+	Epoch uint64    `json:"epoch"`
+}
+
+// items is a list of items alone.
+type items mess.Message
+
+// UnmarshalJSON reads the list.
+func (i *items) UnmarshalJSON(data []byte) error {
+	return (*mess.Message)(i).UnmarshalJSON(data)
+}
+
+func (t threadJSON) thread() Thread {
+	created, _ := t.Created.Time() // a server may leave them out
+	updated, _ := t.Updated.Time()
+	code, err := mess.ParseCode(t.Status)
+	if err != nil {
+		code = mess.Code(t.Status)
+	}
+	out := Thread{
+		Ref: t.Ref, Status: code, Intent: t.Intent, Requestor: t.Requestor, Executor: t.Executor, Priority: t.Priority,
+		Created: created, Updated: updated,
+	}
+	for _, m := range t.Messages {
+		one := mess.Message(m.MESS)
+		one.From, one.Received, one.Ref, one.Re, one.Epoch = m.From, m.TS, m.Ref, m.Re, m.Epoch
+		out.Messages = append(out.Messages, one)
+	}
+	return out
+}
+
+// Thread reads a thread.
+func (c *Client) Thread(ctx context.Context, ref string) (Thread, error) {
+	var v struct {
+		Thread threadJSON `json:"thread"`
+	}
+	err := c.get(ctx, &v, nil, "requests", ref)
+	return v.Thread.thread(), err
+}
+
+// Filter selects threads; what is zero selects all.
+type Filter struct {
+	Status    string
+	Executor  string
+	Requestor string
+	Since     time.Time
+	Limit     int
+}
+
+// List reads threads without their messages, newest change first.
+func (c *Client) List(ctx context.Context, f Filter) ([]Thread, error) {
+	q := url.Values{}
+	for name, value := range map[string]string{"status": f.Status, "executor": f.Executor, "requestor": f.Requestor} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if !f.Since.IsZero() {
+		q.Set("since", string(mess.TimeOf(f.Since)))
+	}
+	if f.Limit > 0 {
+		q.Set("limit", strconv.Itoa(f.Limit))
+	}
+	var v struct {
+		Threads []threadJSON `json:"threads"`
+	}
+	if err := c.get(ctx, &v, q, "requests"); err != nil {
+		return nil, err
+	}
+	list := make([]Thread, len(v.Threads))
+	for i, t := range v.Threads {
+		list[i] = t.thread()
+	}
+	return list, nil
+}
+
+// Executor is a registered executor.
+type Executor struct {
+	ID           string            `json:"id"`
+	Name         string            `json:"display_name"`
+	Capabilities []mess.Capability `json:"capabilities"`
+	LastSeen     mess.Time         `json:"last_seen"`
+	Live         bool              `json:"live"`
+}
+
+// Executors lists who is registered.
+func (c *Client) Executors(ctx context.Context) ([]Executor, error) {
+	var v struct {
+		Executors []Executor `json:"executors"`
+	}
+	err := c.get(ctx, &v, nil, "executors")
+	return v.Executors, err
+}
+
+// Capability is what the exchange knows of a capability.
+type Capability struct {
+	ID          string   `json:"id"`
+	Description string   `json:"description"`
+	Tags        []string `json:"tags"`
+}
+
+// Capabilities lists what can be asked for.
+func (c *Client) Capabilities(ctx context.Context) ([]Capability, error) {
+	var v struct {
+		Capabilities []Capability `json:"capabilities"`
+	}
+	err := c.get(ctx, &v, nil, "capabilities")
+	return v.Capabilities, err
+}

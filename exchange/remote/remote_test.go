@@ -327,7 +327,7 @@ func TestBadServers(t *testing.T) {
 	}{
 		{"HTML", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, mess.Unavailable, "is this the right address?"},
 		{"a proxy's 502", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) }, mess.Unavailable, "502 Bad Gateway"},
-		{"a redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://elsewhere.example/", 302) }, mess.Invalid, "302 Found"},
+		{"a redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://elsewhere.example/", http.StatusFound) }, mess.Invalid, "302 Found"},
 		{"an old server's 409", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(409); fmt.Fprint(w, `{"error":"no"}`) }, mess.Conflict, "no"},
 		{"a cut", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")

@@ -1,0 +1,126 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// verb is one method of a device that can be called without knowing more.
+type verb struct {
+	name string
+	call func(context.Context) error
+}
+
+// verbs returns every verb that d has.
+func verbs(d drivers.Device) []verb {
+	var vs []verb
+	add := func(name string, call func(context.Context) error) { vs = append(vs, verb{name, call}) }
+	if p, ok := d.(drivers.Photographer); ok {
+		add("Photo", func(ctx context.Context) error { _, err := p.Photo(ctx); return err })
+	}
+	if s, ok := d.(drivers.Switch); ok {
+		add("Switch", func(ctx context.Context) error { return s.Switch(ctx, true) })
+	}
+	if r, ok := d.(drivers.SwitchReader); ok {
+		add("On", func(ctx context.Context) error { _, err := r.On(ctx); return err })
+	}
+	if s, ok := d.(drivers.Sensor); ok {
+		add("Read", func(ctx context.Context) error { _, err := s.Read(ctx); return err })
+	}
+	if o, ok := d.(drivers.Observer); ok {
+		add("Observe", func(ctx context.Context) error { _, err := o.Observe(ctx); return err })
+	}
+	if c, ok := d.(drivers.Cleaner); ok {
+		add("Clean", func(ctx context.Context) error { _, err := c.Clean(ctx, nil, nil); return err })
+		add("Dock", c.Dock)
+	}
+	if a, ok := d.(drivers.Areas); ok {
+		add("Areas", func(ctx context.Context) error { _, err := a.Areas(ctx); return err })
+	}
+	if m, ok := d.(drivers.Mapper); ok {
+		add("Map", func(ctx context.Context) error { _, err := m.Map(ctx); return err })
+	}
+	return vs
+}
+
+// call runs f, which is called name in what it says. err is what f returned;
+// fault is set if f panicked or hangs.
+func (b *bench) call(name string, f func() error) (err, fault error) {
+	return b.await(name, begin(name, f))
+}
+
+// ended is how a call ended.
+type ended struct{ err, fault error }
+
+// begin runs f beside the caller. A call that hangs stays behind: there is no
+// way to end it, and its rule has failed.
+func begin(name string, f func() error) <-chan ended {
+	done := make(chan ended, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				done <- ended{fault: fmt.Errorf("%s panics: %v", name, p)}
+			}
+		}()
+		done <- ended{err: f()}
+	}()
+	return done
+}
+
+func (b *bench) await(name string, done <-chan ended) (err, fault error) {
+	timer := time.NewTimer(b.limit)
+	defer timer.Stop()
+	select {
+	case e := <-done:
+		return e.err, e.fault
+	case <-timer.C:
+		return nil, fmt.Errorf("%s has not returned after %v", name, b.limit)
+	}
+}
+
+// must is call for what has to succeed.
+func (b *bench) must(name string, f func() error) error {
+	err, fault := b.call(name, f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return fault
+}
+
+// mustFail is call for what has to give an error that names the device.
+func (b *bench) mustFail(d drivers.Device, name string, f func() error) (err, fault error) {
+	err, fault = b.call(name, f)
+	switch {
+	case fault != nil:
+		return nil, fault
+	case err == nil:
+		return nil, fmt.Errorf("%s gives no error", name)
+	case !strings.Contains(err.Error(), d.Name()):
+		return nil, fmt.Errorf("%s gives an error that does not name %q: %w", name, d.Name(), err)
+	}
+	return err, nil
+}
+
+// started opens a device and starts it.
+func (b *bench) started() (drivers.Device, error) {
+	d := b.open()
+	if err := b.probed(d); err != nil {
+		return nil, err
+	}
+	return d, b.must("Start", d.Start)
+}
+
+// with runs check on a started device and halts it afterwards.
+func (b *bench) with(check func(drivers.Device) error) error {
+	d, err := b.started()
+	if err != nil {
+		return err
+	}
+	err = check(d)
+	return errors.Join(err, b.must("Halt", d.Halt))
+}

@@ -1,0 +1,129 @@
+// Package drivertest is the conformance suite that every driver passes: it
+// obeys its context, goes to its safe state, tells the truth about itself and
+// leaves nothing behind. What the device did is asked of its simulator, never
+// of the driver that is judged.
+package drivertest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// An Option tells Run what it cannot learn from the driver itself.
+type Option func(*bench)
+
+// Safe gives the probe that asks the simulator whether the device is in its
+// safe state: nil if it is, else an error that says what it does instead. It
+// is required for a Switch and for a Cleaner, whose safe state is to stand
+// still.
+func Safe(probe func() error) Option { return func(b *bench) { b.safe = probe } }
+
+// Acts gives the number of times that the simulator was made to do something.
+// It is required for a Switch and for a Cleaner.
+func Acts(count func() int) Option { return func(b *bench) { b.acts = count } }
+
+// Level gives what the simulator says about on and off. It is required for a
+// Switch.
+func Level(on func() bool) Option { return func(b *bench) { b.level = on } }
+
+// Force changes the simulated device behind the driver's back, as a hand on
+// the wall switch does. It is required for a SwitchReader: one that remembers
+// what it last sent is found out by it.
+func Force(set func(on bool)) Option { return func(b *bench) { b.force = set } }
+
+// Clock gives the clock that the device was opened with. The default is
+// time.Now.
+func Clock(now func() time.Time) Option { return func(b *bench) { b.now = now } }
+
+// Limit is how long a call may take before it counts as hanging. The default
+// is 10 s: a guard against a suite that never ends, not a measure of speed.
+func Limit(d time.Duration) Option { return func(b *bench) { b.limit = d } }
+
+// Leaks allows n goroutines to outlive Halt, for the reason given: Gobot's
+// event handling keeps some.
+func Leaks(n int, reason string) Option {
+	return func(b *bench) { b.leaks, b.leaksWhy = n, reason }
+}
+
+// Run holds the devices that open gives to every rule of the suite, each rule
+// with a device of its own. open returns a device that was not started yet, on
+// a simulator of its own; the probes always speak of the device opened last.
+// Run counts goroutines, so nothing may run in parallel to it.
+func Run(t *testing.T, open func(t *testing.T) drivers.Device, opts ...Option) {
+	t.Helper()
+	for _, r := range rules {
+		t.Run(r.name, func(t *testing.T) {
+			b := newBench(func() drivers.Device { return open(t) }, opts...)
+			err := r.check(t.Context(), b)
+			if n, ok := errors.AsType[notApplicable](err); ok {
+				t.Skip(n)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// bench is what a rule works with.
+type bench struct {
+	open     func() drivers.Device
+	safe     func() error
+	acts     func() int
+	level    func() bool
+	force    func(on bool)
+	now      func() time.Time
+	limit    time.Duration
+	leaks    int
+	leaksWhy string
+}
+
+func newBench(open func() drivers.Device, opts ...Option) *bench {
+	b := &bench{open: open, now: time.Now, limit: 10 * time.Second}
+	for _, o := range opts {
+		o(b)
+	}
+	return b
+}
+
+// notApplicable is what a rule returns for a device that lacks the verb which
+// the rule is about.
+type notApplicable string
+
+func (n notApplicable) Error() string { return string(n) }
+
+// probed tells which options are missing for the verbs that d has: without
+// them the suite could not fail.
+func (b *bench) probed(d drivers.Device) error {
+	_, switches := d.(drivers.Switch)
+	_, reads := d.(drivers.SwitchReader)
+	_, cleans := d.(drivers.Cleaner)
+	var errs []error
+	missing := func(verb bool, given bool, option string) {
+		if verb && !given {
+			errs = append(errs, errors.New("the suite needs the option "+option+" to judge this device"))
+		}
+	}
+	missing(switches || cleans, b.safe != nil, "Safe")
+	missing(switches || cleans, b.acts != nil, "Acts")
+	missing(switches, b.level != nil, "Level")
+	missing(switches && reads, b.force != nil, "Force")
+	return errors.Join(errs...)
+}
+
+func (b *bench) countActs() int {
+	if b.acts == nil {
+		return 0
+	}
+	return b.acts()
+}
+
+func (b *bench) checkSafe() error {
+	if b.safe == nil {
+		return nil
+	}
+	return b.safe()
+}

@@ -1,0 +1,117 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+func haltIsSafe(ctx context.Context, b *bench) error {
+	d, err := b.started()
+	if err != nil {
+		return err
+	}
+	if s, ok := d.(drivers.Switch); ok {
+		if err := b.must("Switch", func() error { return s.Switch(ctx, true) }); err != nil {
+			return err
+		}
+	}
+	if err := b.must("Halt", d.Halt); err != nil {
+		return err
+	}
+	return b.safeAfter("Halt")
+}
+
+// safeAfter asks the simulator, and says after what it was not safe.
+func (b *bench) safeAfter(what string) error {
+	if err := b.checkSafe(); err != nil {
+		return fmt.Errorf("after %s the device is not safe: %w", what, err)
+	}
+	return nil
+}
+
+func haltAtAnyTime(_ context.Context, b *bench) error {
+	d := b.open()
+	if err := b.must("Halt before Start", d.Halt); err != nil {
+		return err
+	}
+	if err := b.must("Start", d.Start); err != nil {
+		return err
+	}
+	for _, which := range []string{"first", "second", "third"} {
+		if err := b.must("the "+which+" Halt", d.Halt); err != nil {
+			return err
+		}
+	}
+	return b.safeAfter("three Halts")
+}
+
+// haltBesideVerb repeats each verb until it gives an error, and halts the
+// device meanwhile: the verb must end, and the device must be safe then.
+func haltBesideVerb(ctx context.Context, b *bench) error {
+	for i := range verbs(b.open()) {
+		d, err := b.started()
+		if err != nil {
+			return err
+		}
+		v := verbs(d)[i]
+		if err := b.haltBeside(ctx, d, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) haltBeside(ctx context.Context, d drivers.Device, v verb) error {
+	ctx, cancel := context.WithTimeout(ctx, b.limit/2) // below the limit, so that the loop's end is seen
+	defer cancel()
+	under := make(chan struct{}, 1) // a first call has begun
+	calls := begin(v.name, func() error {
+		for ctx.Err() == nil {
+			select {
+			case under <- struct{}{}:
+			default:
+			}
+			if v.call(ctx) != nil && ctx.Err() == nil {
+				return nil
+			}
+		}
+		return errors.New("still answers")
+	})
+	<-under
+	if err := b.must("Halt beside "+v.name, d.Halt); err != nil {
+		return err
+	}
+	err, fault := b.await(v.name, calls)
+	if err != nil || fault != nil {
+		return fmt.Errorf("%s goes on after Halt: %w", v.name, errors.Join(err, fault))
+	}
+	return b.safeAfter("Halt beside " + v.name)
+}
+
+func startAfterHalt(ctx context.Context, b *bench) error {
+	d, err := b.started()
+	if err != nil {
+		return err
+	}
+	if err := b.must("Halt", d.Halt); err != nil {
+		return err
+	}
+	if err := b.must("Start after Halt", d.Start); err != nil {
+		return err
+	}
+	err = b.works(ctx, d)
+	return errors.Join(err, b.must("the second Halt", d.Halt))
+}
+
+// works checks that every verb succeeds.
+func (b *bench) works(ctx context.Context, d drivers.Device) error {
+	for _, v := range verbs(d) {
+		if err := b.must(v.name, func() error { return v.call(ctx) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}

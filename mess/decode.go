@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/messkit/messkit/internal/strictyaml"
@@ -197,6 +198,7 @@ func object(n *node) Object {
 type layout struct {
 	fields []int // in order, without extra
 	names  []string
+	lists  []bool // Refs that are a list even of one: `mess:"name,list"`
 	byName map[string]int
 	extra  int // index of the field tagged "*", -1 if there is none
 }
@@ -209,12 +211,13 @@ func typeOf(t reflect.Type) *layout {
 	}
 	l := &layout{byName: map[string]int{}, extra: -1}
 	for i := range t.NumField() {
-		switch name := t.Field(i).Tag.Get("mess"); name {
+		name, list := strings.CutSuffix(t.Field(i).Tag.Get("mess"), ",list")
+		switch name {
 		case "", "-":
 		case "*":
 			l.extra = i
 		default:
-			l.fields, l.names = append(l.fields, i), append(l.names, name)
+			l.fields, l.names, l.lists = append(l.fields, i), append(l.names, name), append(l.lists, list)
 			l.byName[name] = i
 		}
 	}

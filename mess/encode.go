@@ -75,7 +75,12 @@ func encodeKind(v reflect.Value) *node {
 func addFields(n *node, v reflect.Value) {
 	t := typeOf(v.Type())
 	for i, f := range t.fields {
-		if fv := v.Field(f); isSet(fv) {
+		fv := v.Field(f)
+		switch {
+		case !isSet(fv):
+		case t.lists[i]:
+			n.Add(t.names[i], encodeKind(fv))
+		default:
 			n.Add(t.names[i], encode(fv))
 		}
 	}

@@ -131,7 +131,7 @@ type Routing struct {
 // executor ids, or the single word lower_latency or higher_precision.
 type Rule struct {
 	Match  Match  `mess:"match"`
-	Prefer Refs   `mess:"prefer"`
+	Prefer Refs   `mess:"prefer,list"`
 	Extra  Object `mess:"*"`
 }
 
@@ -147,7 +147,7 @@ type Match struct {
 type Suggestion struct {
 	ID       string `mess:"id"`
 	Type     string `mess:"type"` // merge, split, delegate, alternative or defer
-	Re       Refs   `mess:"re"`
+	Re       Refs   `mess:"re,list"`
 	Proposed any    `mess:"proposed"`
 	Reason   string `mess:"reason"`
 	Extra    Object `mess:"*"`

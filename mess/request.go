@@ -51,7 +51,7 @@ type Constraints struct {
 	Location    *Area    `mess:"location"`
 	Timing      *Timing  `mess:"timing"`
 	Environment []string `mess:"environment"`
-	DependsOn   Refs     `mess:"depends_on"`
+	DependsOn   Refs     `mess:"depends_on,list"`
 	Extra       Object   `mess:"*"`
 }
 

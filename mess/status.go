@@ -57,7 +57,7 @@ type Status struct {
 // WaitingFor says what a waiting task is blocked on (MESS 1.0 section 4.3).
 type WaitingFor struct {
 	Type        string   `mess:"type"` // dependency, condition, resource, access or schedule
-	Ref         Refs     `mess:"ref"`
+	Ref         Refs     `mess:"ref,list"`
 	Condition   string   `mess:"condition"`
 	ETA         Duration `mess:"eta"`
 	Resource    string   `mess:"resource"`

@@ -128,6 +128,7 @@ type Agent struct {
 	mu     sync.Mutex
 	tasks  map[string]*task // by thread, from the offer to the report
 	queue  []*task          // offers that nobody has looked at
+	later  map[string]*task // offers that wait until what an earlier run did is told
 	beat   time.Duration    // between two heartbeats
 	serial uint64           // of the last message
 	seen   recent           // refs of delivered messages
@@ -139,7 +140,7 @@ func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *
 	a := &Agent{
 		cfg: cfg.filled(), x: x, resolver: r, devices: map[string]*device{}, gate: g, journal: j, now: now, log: log,
 		boot: strings.ToLower(rand.Text()[:10]), work: make(chan struct{}, 1), mail: make(chan struct{}, 1),
-		tasks: map[string]*task{}, took: map[string]time.Duration{},
+		tasks: map[string]*task{}, later: map[string]*task{}, took: map[string]time.Duration{},
 	}
 	a.beat = a.cfg.Heartbeat
 	for _, d := range devices {

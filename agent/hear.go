@@ -50,9 +50,21 @@ func (a *Agent) offer(ref string, req *mess.Request) {
 		return
 	}
 	if _, known := a.journal.Task(ref); known {
-		return // begun by an earlier run; recovery speaks for it
+		a.later[ref] = newTask(a, ref, *req)
+		return
 	}
 	a.enqueue(newTask(a, ref, *req))
+}
+
+// resumeOffer takes up an offer that had to wait.
+func (a *Agent) resumeOffer(ref string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := a.later[ref]
+	delete(a.later, ref)
+	if t != nil && a.tasks[ref] == nil {
+		a.enqueue(t)
+	}
 }
 
 // enqueue has a thread worked on. mu is held.

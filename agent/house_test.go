@@ -276,6 +276,7 @@ type line struct {
 	cut    bool
 	before func(mess.Message) error // called before a message is sent
 	after  func(mess.Message) error // called after it was taken
+	attach func() error             // called before and after an attachment is taken
 	hangUp context.CancelFunc
 }
 
@@ -351,13 +352,23 @@ func (l *line) closed() bool {
 }
 
 func (l *line) Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
-	if cut, _, _ := l.get(); cut {
+	l.mu.Lock()
+	cut, hook := l.cut, l.attach
+	l.mu.Unlock()
+	if cut {
 		return mess.Media{}, mess.Refuse(mess.Unavailable, "the line is cut")
 	}
-	return l.to.Attach(ctx, ref, name, mime, data)
+	if hook == nil {
+		return l.to.Attach(ctx, ref, name, mime, data)
+	}
+	if err := hook(); err != nil {
+		return mess.Media{}, err
+	}
+	m, err := l.to.Attach(ctx, ref, name, mime, data)
+	return m, errors.Join(err, hook())
 }
 
-// is reports whether a message says a status.
+// saysCode reports whether a message says a status.
 func saysCode(m mess.Message, code mess.Code) bool {
 	if len(m.Items) == 0 {
 		return false

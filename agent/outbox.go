@@ -92,6 +92,7 @@ func (a *Agent) sendMail(ctx context.Context) (left bool) {
 			a.log.Error("journal cannot be written", "err", err)
 			return true
 		}
+		a.resumeOffer(task.Ref)
 	}
 	return false
 }

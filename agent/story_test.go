@@ -229,6 +229,7 @@ func TestHalfDone(t *testing.T) {
 
 func TestEveryDeviceIsHaltedAtTheEnd(t *testing.T) {
 	inHouse(t, func(h *house) {
+		h.is(h.says(claude, "request: {intent: ring the bell}"), mess.Completed)
 		h.stopAgent()
 		for name, p := range map[string]*part{"lamp": &h.lamp.part, "fridge": &h.fridge.part, "vacuum": &h.vacuum.part} {
 			if p.started != 1 || p.halted != 1 {

@@ -432,3 +432,99 @@ func text(t *testing.T, m mess.Message) string {
 	}
 	return string(data)
 }
+
+// The exchange has given the thread up and offers it again by the time the
+// program is back: what the first run did is told, and then it is done anew.
+func TestACrashOfManyHours(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.crashed("turn on the porch light", "turn on the porch light", 1)
+		h.after(3 * time.Hour)
+		h.is(ref, mess.Pending)
+		h.startAgent()
+		h.after(time.Minute)
+		h.is(ref, mess.Completed)
+		if !strings.Contains(h.codes(ref), "failed") || h.lamp.did() != "on" {
+			t.Errorf("%s; the lamp did %s", h.codes(ref), h.lamp.did())
+		}
+	})
+}
+
+func TestACrashThatTakesTheJournalAlong(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.crashed("ring the bell", "ring the bell", 1)
+		h.dir = h.t.TempDir()
+		h.startAgent()
+		h.after(time.Minute)
+		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown || s.Suggestion == "" {
+			t.Errorf("%+v", s.Reason)
+		}
+	})
+}
+
+func TestACrashWhileAPictureIsDelivered(t *testing.T) {
+	inHouse(t, func(h *house) {
+		d := &death{h: h, at: 1}
+		h.line.set(func(l *line) { l.attach = func() error { return d.lost("picture") } })
+		ref := h.cleaning()
+		h.after(25 * time.Second)
+		h.is(ref, mess.InProgress)
+		h.reboots()
+		h.after(10 * time.Second)
+		h.is(ref, mess.Completed)
+		h.answers(ref, "has cleaned near sink and stove", "could not be delivered")
+	})
+}
+
+// While a picture cannot be delivered, the report waits for it, and other
+// reports do not.
+func TestAPictureThatTakesLong(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.line.set(func(l *line) { l.attach = func() error { return mess.Refuse(mess.Unavailable, "not now") } })
+		ref := h.cleaning()
+		h.after(25 * time.Second)
+		h.is(h.says(claude, "request: {intent: ring the bell}"), mess.Completed)
+		h.is(ref, mess.InProgress)
+		h.line.set(func(l *line) { l.attach = nil })
+		h.after(2 * time.Minute)
+		h.is(ref, mess.Completed)
+		if data, _ := h.picture(ref); data != "map" {
+			t.Errorf("the picture is %q", data)
+		}
+	})
+}
+
+func TestAReplyThatComesTwiceAnswersOnce(t *testing.T) {
+	inHouseWith(t, func(h *house) { h.line.double = true }, func(h *house) {
+		ref := h.says(claude, "request: {id: v, intent: vacuum the kitchen}")
+		h.says(claude, "reply: {re: v, answers: {area: the moon}}")
+		if got, want := h.codes(ref), "claimed needs_input needs_input"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
+}
+
+// No heartbeat gets through, and all else does: the exchange says that the
+// claim is over and offers the thread again, and it is claimed anew.
+func TestOnlyHeartbeatsAreLost(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.line.set(func(l *line) {
+			l.before = func(m mess.Message) error {
+				if _, ok := m.Items[0].(*mess.Config); ok {
+					return mess.Refuse(mess.Unavailable, "lost")
+				}
+				return nil
+			}
+		})
+		ref := h.says(claude, "request: {intent: vacuum both}")
+		h.after(40 * time.Second)
+		if got, want := h.codes(ref), "claimed needs_confirmation pending claimed needs_confirmation"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		h.says(person, "reply: {re: "+ref+", confirm: true}")
+		h.after(time.Minute)
+		h.is(ref, mess.Completed)
+		if h.vacuum.did() != "clean near sink+stove" {
+			t.Errorf("the vacuum did: %s", h.vacuum.did())
+		}
+	})
+}

@@ -54,11 +54,8 @@ func (a *Agent) send(ctx context.Context, m mess.Message) (mess.Ack, error) {
 // unavailable reports whether the same message may be sent again: the exchange
 // could not be reached, or there is no telling.
 func unavailable(err error) bool {
-	if err == nil || errors.Is(err, errLost) || errors.Is(err, errCancelled) || errors.Is(err, context.Canceled) {
-		return false
-	}
 	r, refused := errors.AsType[*mess.Refusal](err)
-	return !refused || r.Why == mess.Unavailable
+	return err != nil && (!refused || r.Why == mess.Unavailable)
 }
 
 // backoff waits longer each time, with full jitter, so that those who lost an

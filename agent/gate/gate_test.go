@@ -277,6 +277,32 @@ func TestASlowDriverIsToldAsSlow(t *testing.T) {
 	})
 }
 
+func TestErrorsSayWhatToDo(t *testing.T) {
+	for err, want := range map[error]string{
+		&gate.TimeoutError{Device: "lamp", Call: "switch on", Limit: time.Second}:             `lamp: no answer to "switch on" within 1s`,
+		&gate.TimeoutError{Device: "lamp", Call: "switch on", Limit: time.Second, Hung: true}: `lamp: no answer to "switch on" within 1s, and it does not stop; it is left alone until it comes back`,
+		&gate.Refusal{Device: "lamp", Rule: "locked", Text: "no"}:                             "lamp: locked: no",
+		&gate.Refusal{Rule: "stop", Text: "no"}:                                               "stop: no",
+	} {
+		if err.Error() != want {
+			t.Errorf("%q, want %q", err, want)
+		}
+	}
+}
+
+func TestHoursAsText(t *testing.T) {
+	var h gate.Hours
+	if err := h.UnmarshalText([]byte("9:05 - 17:30")); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := h.MarshalText(); err != nil || string(text) != "09:05-17:30" {
+		t.Errorf("%s, %v", text, err)
+	}
+	if err := h.UnmarshalText([]byte("noon")); err == nil || h != (gate.Hours{}) {
+		t.Errorf("%v, %v", h, err)
+	}
+}
+
 func TestAPanicIsAnError(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		l.panics = true

@@ -42,9 +42,9 @@ type Task struct {
 // Open reports whether it has begun and not ended.
 func (t Task) Open() bool { return t.Intent != nil && t.Report == nil }
 
-// maxBytes bounds the journal on the disk. Begun and unreported threads are
-// few; reports are at most some 100 KB each.
-const maxBytes = 64 << 20
+// MaxBytes bounds the journal on the disk. Begun and unreported threads are few,
+// and their reports are at most some 100 KB each.
+const MaxBytes = 64 << 20
 
 // compactBytes is the size from which the journal is compacted when most of it
 // is about threads that are done with.
@@ -71,7 +71,10 @@ type state struct {
 }
 
 // Open opens the journal in dir, which is made if it is not there.
-func Open(dir string) (*Journal, error) {
+func Open(dir string) (*Journal, error) { return OpenMax(dir, MaxBytes) }
+
+// OpenMax is Open with another bound, in bytes.
+func OpenMax(dir string, maxBytes int64) (*Journal, error) {
 	j := &Journal{tasks: map[string]*state{}, fresh: true}
 	log, err := wal.Options{SegmentBytes: 1 << 20, MaxBytes: maxBytes}.Open(dir, j.replay)
 	if err != nil {

@@ -151,3 +151,26 @@ func TestAClosedJournalSaysSo(t *testing.T) {
 		t.Errorf("what was not written is believed: %s", got)
 	}
 }
+
+// A journal that is full of reports which nobody takes refuses more, and has
+// room again when they are taken.
+func TestFull(t *testing.T) {
+	dir := t.TempDir()
+	j, err := journal.OpenMax(dir, 1<<20)
+	must(t, err)
+	n := 0
+	for ; err == nil && n < 100; n++ {
+		err = j.Done(t.Context(), fmt.Sprintf("r%d", n), 1, report("r", strings.Repeat("x", 64<<10)))
+	}
+	if err == nil || n > 17 {
+		t.Fatalf("%d reports of 64 KB: %v, want the journal full at 1 MB", n, err)
+	}
+	for range 3 { // to forget takes no room
+		must(t, j.Sent(t.Context(), j.Tasks()[0].Ref))
+	}
+	must(t, j.Intent(t.Context(), intent("new", 1)))
+	must(t, j.Close())
+	if got := len(open(t, dir).Tasks()); got != n-1-3+1 {
+		t.Errorf("%d threads, want %d", got, n-3)
+	}
+}

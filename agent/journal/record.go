@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
+	"slices"
 
 	"github.com/messkit/messkit/internal/wal"
 	"github.com/messkit/messkit/mess"
@@ -38,13 +38,17 @@ func (j *Journal) replay(data []byte) error {
 	return j.apply(r)
 }
 
-// note writes a record and then believes it. A full journal is compacted first.
+// note writes a record and then believes it. A full journal is compacted first;
+// to forget a thread takes no room.
 func (j *Journal) note(ctx context.Context, r record) error {
 	err := j.noteOnce(ctx, r)
 	if !errors.Is(err, wal.ErrFull) {
 		return err
 	}
-	if err := j.tidy(ctx); err != nil {
+	if r.Kind == kindSent {
+		return errors.Join(j.apply(r), j.compact(ctx))
+	}
+	if err := j.compact(ctx); err != nil {
 		return err
 	}
 	return j.noteOnce(ctx, r)
@@ -121,44 +125,56 @@ func (j *Journal) state(ref string) *state {
 
 // tidy compacts the journal when little of it still matters.
 func (j *Journal) tidy(ctx context.Context) error {
-	if j.log.Size() < compactBytes {
+	if size := j.log.Size(); size < compactBytes || size < 2*j.live() {
 		return nil
 	}
+	return j.compact(ctx)
+}
+
+// live is the size of the reports that are still to be sent, in bytes.
+func (j *Journal) live() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	n := 0
+	for _, s := range j.tasks {
+		n += len(s.report)
+	}
+	return int64(n)
+}
+
+// compact leaves in the journal only what is known now.
+func (j *Journal) compact(ctx context.Context) error {
 	j.write.Lock() // nothing may be written that the copy would miss
 	defer j.write.Unlock()
-	records, size := j.records()
-	if j.log.Size() < compactBytes || int64(size)*2 > j.log.Size() {
-		return nil
+	records, err := j.records()
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
 	}
-	if err := j.log.Compact(ctx, records); err != nil {
+	if err := j.log.Compact(ctx, slices.Values(records)); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
 	return nil
 }
 
-// records are the fewest records that say what is known, and their size.
-func (j *Journal) records() (iter.Seq[[]byte], int) {
+// records are the fewest records that say what is known.
+func (j *Journal) records() ([][]byte, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	list, size := [][]byte{[]byte(`{"kind":"` + kindBegun + `"}`)}, 0
-	add := func(r record) {
-		if data, err := json.Marshal(r); err == nil { // it was one before
-			list, size = append(list, data), size+len(data)
-		}
-	}
+	list := []record{{Kind: kindBegun}}
 	for _, s := range j.sorted() {
 		if s.Intent != nil {
-			add(record{Kind: kindIntent, Intent: s.Intent, Begun: s.Begun})
+			list = append(list, record{Kind: kindIntent, Intent: s.Intent, Begun: s.Begun})
 		}
 		if s.report != nil {
-			add(record{Kind: kindDone, Ref: s.Ref, Epoch: s.Epoch, Report: s.report})
+			list = append(list, record{Kind: kindDone, Ref: s.Ref, Epoch: s.Epoch, Report: s.report})
 		}
 	}
-	return func(yield func([]byte) bool) {
-		for _, r := range list {
-			if !yield(r) {
-				return
-			}
+	lines := make([][]byte, len(list))
+	for i, r := range list {
+		var err error
+		if lines[i], err = json.Marshal(r); err != nil {
+			return nil, err
 		}
-	}, size
+	}
+	return lines, nil
 }

@@ -20,8 +20,9 @@ func (c *Client) Send(ctx context.Context, m mess.Message) (mess.Message, error)
 	return answer, err
 }
 
-// maxFile is the largest file that is sent, in bytes.
-const maxFile = 10 << 20
+// maxFile is the largest file that is held in memory to be sent, in bytes. What
+// the exchange takes is less, and its own to say.
+const maxFile = 64 << 20
 
 // Attach uploads a file for a thread. A broken connection is tried once more:
 // the same bytes are the same file.
@@ -38,15 +39,15 @@ func (c *Client) Attach(ctx context.Context, ref, name, mime string, data io.Rea
 		return mess.Media{}, err
 	}
 	put := request{method: http.MethodPut, url: u, mime: mime, body: all}
-	res, err := c.send(ctx, put)
-	if errors.Is(err, mess.Unavailable) && ctx.Err() == nil {
-		res, err = c.send(ctx, put)
+	var m mess.Media
+	if err = c.fetch(ctx, put, &m); errors.Is(err, mess.Unavailable) && ctx.Err() == nil {
+		m = mess.Media{}
+		err = c.fetch(ctx, put, &m)
 	}
 	if err != nil {
 		return mess.Media{}, err
 	}
-	var m mess.Media
-	return m, decode(res, &m)
+	return m, nil
 }
 
 // Attachment opens a file of a thread. Whoever calls closes it.
@@ -151,14 +152,18 @@ type Filter struct {
 	Status    string
 	Executor  string
 	Requestor string
-	Since     time.Time
-	Limit     int
+	Since     time.Time // changed at or after
+	Limit     int       // 0: one page, as long as the exchange makes it
 }
 
-// List reads threads without their messages, newest change first.
-func (c *Client) List(ctx context.Context, f Filter) ([]Thread, error) {
+// maxPage is the most that an exchange lists at once.
+const maxPage = 1000
+
+func (f Filter) query(cursor string, left int) url.Values {
 	q := url.Values{}
-	for name, value := range map[string]string{"status": f.Status, "executor": f.Executor, "requestor": f.Requestor} {
+	for name, value := range map[string]string{
+		"status": f.Status, "executor": f.Executor, "requestor": f.Requestor, "cursor": cursor,
+	} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -166,20 +171,30 @@ func (c *Client) List(ctx context.Context, f Filter) ([]Thread, error) {
 	if !f.Since.IsZero() {
 		q.Set("since", string(mess.TimeOf(f.Since)))
 	}
-	if f.Limit > 0 {
-		q.Set("limit", strconv.Itoa(f.Limit))
+	if left > 0 {
+		q.Set("limit", strconv.Itoa(min(left, maxPage)))
 	}
-	var v struct {
-		Threads []threadJSON `json:"threads"`
+	return q
+}
+
+// List reads threads without their messages, newest change first.
+func (c *Client) List(ctx context.Context, f Filter) ([]Thread, error) {
+	list, cursor := []Thread{}, ""
+	for {
+		var page struct {
+			Threads []threadJSON `json:"threads"`
+			Cursor  string       `json:"cursor"`
+		}
+		if err := c.get(ctx, &page, f.query(cursor, f.Limit-len(list)), "requests"); err != nil {
+			return nil, err
+		}
+		for _, t := range page.Threads {
+			list = append(list, t.thread())
+		}
+		if cursor = page.Cursor; cursor == "" || len(page.Threads) == 0 || len(list) >= f.Limit {
+			return list, nil
+		}
 	}
-	if err := c.get(ctx, &v, q, "requests"); err != nil {
-		return nil, err
-	}
-	list := make([]Thread, len(v.Threads))
-	for i, t := range v.Threads {
-		list[i] = t.thread()
-	}
-	return list, nil
 }
 
 // Executor is a registered executor.

@@ -327,7 +327,9 @@ func TestBadServers(t *testing.T) {
 	}{
 		{"HTML", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, mess.Unavailable, "is this the right address?"},
 		{"a proxy's 502", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) }, mess.Unavailable, "502 Bad Gateway"},
-		{"a redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://elsewhere.example/", http.StatusFound) }, mess.Invalid, "302 Found"},
+		{"a redirect", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://elsewhere.example/", http.StatusFound)
+		}, mess.Unavailable, "points to \"http://elsewhere.example/\""},
 		{"an old server's 409", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(409); fmt.Fprint(w, `{"error":"no"}`) }, mess.Conflict, "no"},
 		{"a cut", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
@@ -353,7 +355,7 @@ func TestBadServers(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for url, want := range map[string]string{
-		"":                       "is not the address of an exchange",
+		"":                       "url: is missing",
 		"127.0.0.1:8420":         "is not the address of an exchange",
 		"ftp://x":                "is not the address of an exchange",
 		"http://user:pw@host/":   "holds a password",

@@ -3,6 +3,7 @@ package remote
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +27,8 @@ type events struct {
 
 func newEvents(r io.Reader) *events { return &events{r: bufio.NewReader(r)} }
 
-// next returns the next event; a comment is an event without a name or data. At
+// next returns the next event; a comment is an event without a name, an id or
+// data, and what has no name of its own is called message. At
 // the end of the stream it is io.EOF, and an event that is not whole is
 // dropped.
 func (e *events) next() (event, error) {
@@ -43,6 +45,9 @@ func (e *events) next() (event, error) {
 		if len(line) == 0 {
 			if got {
 				ev.ID = e.lastID
+				if ev.Data != nil {
+					ev.Name = cmp.Or(ev.Name, "message")
+				}
 				return ev, nil
 			}
 			continue
@@ -73,6 +78,9 @@ func (e *events) field(ev *event, line []byte) {
 			ev.Data = append(ev.Data, '\n')
 		}
 		ev.Data = append(ev.Data, value...)
+		if ev.Data == nil {
+			ev.Data = []byte{} // there, and empty
+		}
 	}
 }
 

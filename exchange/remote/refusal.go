@@ -1,0 +1,80 @@
+package remote
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// maxRefusal is the longest refusal that is read, in bytes.
+const maxRefusal = 64 << 10
+
+// refusal reads a server's "no".
+func (c *Client) refusal(res *http.Response) error {
+	var v struct {
+		Error    string      `json:"error"`
+		Why      mess.Why    `json:"why"`
+		Ref      string      `json:"ref"`
+		Status   mess.Code   `json:"status"`
+		Executor string      `json:"executor_id"`
+		Legal    []mess.Code `json:"legal"`
+	}
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxRefusal))
+	if err != nil {
+		return err
+	}
+	if json.Unmarshal(data, &v) != nil || v.Error == "" {
+		return c.strange(res)
+	}
+	if v.Why == "" {
+		v.Why = whyOf(res.StatusCode)
+	}
+	if res.StatusCode >= http.StatusInternalServerError {
+		v.Why = mess.Unavailable
+	}
+	return &mess.Refusal{Why: v.Why, Text: v.Error, Ref: v.Ref, Status: v.Status, Holder: v.Executor, Legal: v.Legal}
+}
+
+// strange is the refusal for an answer that no exchange gives: a proxy while the
+// exchange starts, or a hotel's login page. It says nothing about the message,
+// and an executor must not drop its report for it. What cannot end otherwise a
+// second time is told as it is.
+func (c *Client) strange(res *http.Response) error {
+	why := mess.Unavailable
+	switch res.StatusCode {
+	case http.StatusUnauthorized, http.StatusRequestEntityTooLarge:
+		why = whyOf(res.StatusCode)
+	}
+	if to := res.Header.Get("Location"); to != "" {
+		return mess.Refuse(why, "the server at %s answers %.60s and points to %.200q; if the exchange is there, give that address", c.name, res.Status, to)
+	}
+	return mess.Refuse(why, "the server at %s answers %.60s, which no exchange does; is this the right address?", c.name, res.Status)
+}
+
+// whyOf is what a code means where the server says no more.
+func whyOf(code int) mess.Why {
+	switch code {
+	case http.StatusUnauthorized:
+		return mess.Unauthentic
+	case http.StatusForbidden:
+		return mess.Forbidden
+	case http.StatusNotFound, http.StatusGone:
+		return mess.Unknown
+	case http.StatusConflict:
+		return mess.Conflict
+	case http.StatusRequestEntityTooLarge:
+		return mess.TooLarge
+	case http.StatusTooManyRequests, http.StatusRequestTimeout:
+		return mess.Unavailable
+	}
+	return mess.Invalid
+}
+
+// unavailable reports whether another try may end otherwise.
+func unavailable(err error) bool {
+	r, refused := errors.AsType[*mess.Refusal](err)
+	return !refused || r.Why == mess.Unavailable
+}

@@ -109,6 +109,9 @@ type Question struct {
 	Field   string   // the name the answer goes by
 	Text    string   // "Rice near the sink and crumbs by the stove: which area?"
 	Options []string // the answers that fit
+	// Given are the answers to earlier questions of the same request; a resolver
+	// that is given the question back goes on from them.
+	Given mess.Object
 }
 
 // Refusal is why there is no plan.
@@ -131,4 +134,6 @@ type Explanation struct {
 type Resolver struct {
 	catalogue *Catalogue
 	home      Home
+	class     []string // of each device, in the catalogue's words
+	names     *names
 }

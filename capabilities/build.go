@@ -1,0 +1,149 @@
+package capabilities
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// build makes the catalogue of what was read, and notes what is wrong with it.
+func (b *builder) build() *Catalogue {
+	b.words.compile()
+	c := &Catalogue{list: b.list, classes: b.classes, quantities: b.quantities, words: &b.words, grammar: &grammar{}, wordsOf: map[string]map[string]bool{}}
+	e := expander{rules: b.parsedRules(), fold: b.words.fold}
+	for _, one := range c.list {
+		b.check(one)
+		b.sentences(c, e, one, one.Sentences, "")
+		for _, also := range one.Also {
+			if _, ok := b.quantities[also.Quantity]; !ok {
+				b.wrong("capability %s: unknown quantity %q; define it under quantities", one.ID, also.Quantity)
+			}
+			b.sentences(c, e, one, also.Sentences, also.Quantity)
+		}
+	}
+	c.phrases()
+	return c
+}
+
+// phrases indexes what classes and quantities are called, and all words that
+// sentences use.
+func (c *Catalogue) phrases() {
+	c.classPhrase, c.quantity, c.vocabulary = &phrases[match]{}, &phrases[match]{}, map[string]bool{}
+	for _, class := range slices.Sorted(maps.Keys(c.classes)) {
+		for _, text := range append([]string{strings.ReplaceAll(class, "-", " ")}, c.classes[class]...) {
+			c.classPhrase.add(c.words.tokens(text), match{class: class})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.quantities)) {
+		for _, text := range c.quantities[name].Words {
+			c.quantity.add(c.words.tokens(text), match{value: name, how: byName})
+		}
+	}
+	for _, words := range c.wordsOf {
+		maps.Copy(c.vocabulary, words)
+	}
+}
+
+func (b *builder) parsedRules() map[string]Template {
+	rules := map[string]Template{}
+	for _, name := range slices.Sorted(maps.Keys(b.rules)) {
+		t, err := ParseTemplate(b.rules[name])
+		if err != nil {
+			b.wrong("rule %s: %w", name, err)
+		}
+		rules[name] = t
+	}
+	return rules
+}
+
+func (b *builder) sentences(cat *Catalogue, e expander, c *capability, texts []string, quantity string) {
+	own := cat.wordsOf[c.ID]
+	if own == nil {
+		own = map[string]bool{}
+		cat.wordsOf[c.ID] = own
+	}
+	for _, text := range texts {
+		t, err := ParseTemplate(text)
+		if err != nil {
+			b.wrong("capability %s: %w", c.ID, err)
+			continue
+		}
+		forms, err := e.all(t)
+		if err != nil {
+			b.wrong("capability %s: sentence %q: %w", c.ID, text, err)
+			continue
+		}
+		s := &sentence{c, text, quantity}
+		for _, form := range forms {
+			if err := checkForm(form); err != nil {
+				b.wrong("capability %s: sentence %q: %w", c.ID, text, err)
+				break
+			}
+			cat.grammar.add(form, s)
+			for _, t := range form {
+				own[t.word] = true
+			}
+		}
+	}
+}
+
+// checkForm refuses a sentence that a bare name would match: a name alone
+// never acts, and never tells what is wanted.
+func checkForm(form []term) error {
+	said := false
+	for _, t := range form {
+		said = said || t.word != "" || t.kind == "quantity"
+		if t.kind != "" && !slices.Contains(gapKinds, t.kind) {
+			return fmt.Errorf("unknown slot {%s}; there are %v", t.kind, gapKinds)
+		}
+	}
+	if !said {
+		return fmt.Errorf("may be a bare name; put in a word that says what to do")
+	}
+	return nil
+}
+
+var gapKinds = []string{"area", "device", "duration", "quantity", "spot", "view"}
+
+// check tells what of an entry cannot be.
+func (b *builder) check(c *capability) {
+	one := func(key, value string, of ...string) {
+		if !slices.Contains(of, value) {
+			b.wrong("capability %s: %s %q is unknown; use one of %v", c.ID, key, value, of)
+		}
+	}
+	if c.ID == "" || c.Description == "" || c.Summary == "" {
+		b.wrong("capability %q: id, description or summary is missing; write all three", c.ID)
+	}
+	one("command", string(c.Command), commands...)
+	one("instead", string(c.Instead), append([]string{""}, commands...)...)
+	one("effect", string(c.Effect), string(Query), string(Idempotent), string(Once))
+	one("answer", c.Answer, "query", "command")
+	one("risk", string(c.Risk), risks...)
+	for _, class := range slices.Sorted(maps.Keys(c.Risks)) {
+		one("risks."+class, string(c.Risks[class]), risks...)
+	}
+	if (c.Answer == "query") != (c.Effect == Query) {
+		b.wrong("capability %s: answer %s does not go with effect %s; a query changes nothing, a command does", c.ID, c.Answer, c.Effect)
+	}
+	if (c.Effect == Query) != !c.Command.acts() {
+		b.wrong("capability %s: effect %s does not go with command %s", c.ID, c.Effect, c.Command)
+	}
+	if c.Instead != "" && c.Instead.acts() != c.Command.acts() {
+		b.wrong("capability %s: instead %s is not as harmless as command %s", c.ID, c.Instead, c.Command)
+	}
+	if on, ok := c.Args["on"].(bool); c.Command == SetSwitch && !ok {
+		b.wrong("capability %s: args.on is %v; write true or false", c.ID, on)
+	}
+}
+
+// acts reports whether the command changes the world.
+func (c Command) acts() bool { return c == SetSwitch || c == Clean || c == Dock }
+
+var (
+	commands = []string{string(TakePhoto), string(Observe), string(SetSwitch), string(ReadState), string(Clean), string(Dock)}
+	risks    = []string{
+		string(RiskObserve), string(RiskComfort), string(RiskAppliance), string(RiskAccess), string(RiskMotion), string(RiskIrreversible),
+	}
+)

@@ -1,0 +1,217 @@
+package capabilities
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/messkit/messkit/internal/strictyaml"
+	"github.com/messkit/messkit/mess"
+)
+
+// Catalogue is what can be asked for, with the words for it. It is immutable
+// and safe for concurrent use.
+type Catalogue struct {
+	list       []*capability
+	classes    map[string][]string
+	quantities map[string]quantity
+	words      *words
+	grammar    *grammar
+
+	// Made from the above, for all homes.
+	classPhrase *phrases[match]
+	quantity    *phrases[match]
+	vocabulary  map[string]bool            // folded words of all sentences
+	wordsOf     map[string]map[string]bool // the same, by capability
+}
+
+// Definition is a capability as exchanges list it (MESS 1.0 section 8.2).
+type Definition struct {
+	ID          string
+	Description string
+	Tags        []string
+}
+
+// capability is one entry of the catalogue, as its file has it.
+type capability struct {
+	ID           string          `yaml:"id"`
+	Description  string          `yaml:"description"`
+	Tags         []string        `yaml:"tags"`
+	Command      Command         `yaml:"command"`
+	Instead      Command         `yaml:"instead"` // where a device lacks Command
+	Args         map[string]any  `yaml:"args"`
+	Risk         Risk            `yaml:"risk"`
+	Risks        map[string]Risk `yaml:"risks"` // by class of device
+	Effect       Effect          `yaml:"effect"`
+	Reversible   bool            `yaml:"reversible"`
+	Classes      []string        `yaml:"classes"`     // none: every class
+	NotClasses   []string        `yaml:"not_classes"` // but these
+	Answer       string          `yaml:"answer"`      // query or command
+	Summary      string          `yaml:"summary"`
+	Consequences string          `yaml:"consequences"`
+	Sentences    []string        `yaml:"sentences"`
+	Also         []fixed         `yaml:"also"`
+}
+
+// fixed is a list of sentences that name a quantity by how they ask.
+type fixed struct {
+	Quantity  string   `yaml:"quantity"`
+	Sentences []string `yaml:"sentences"`
+}
+
+// quantity is something that sensors measure.
+type quantity struct {
+	Words   []string `yaml:"words"`
+	Classes []string `yaml:"classes"`
+}
+
+// file is one file of a catalogue; files add up.
+type file struct {
+	words
+	Rules        map[string]string   `yaml:"rules"`
+	Classes      map[string][]string `yaml:"classes"`
+	Quantities   map[string]quantity `yaml:"quantities"`
+	Capabilities []*capability       `yaml:"capabilities"`
+}
+
+//go:embed *.yaml
+var english embed.FS
+
+// Default is the catalogue that comes with the program, in English.
+func Default() *Catalogue { return builtIn() }
+
+var builtIn = sync.OnceValue(func() *Catalogue {
+	c, err := Load(english)
+	if err != nil {
+		panic(err) // the files are part of the program
+	}
+	return c
+})
+
+// English is the tree of files that Default is made of, to be given to Load
+// with more.
+func English() fs.FS { return english }
+
+// Load makes a catalogue from all *.yaml files at the top of the trees. A
+// capability, rule, class or list of words of a later file replaces that of an
+// earlier one. All mistakes are told at once.
+func Load(trees ...fs.FS) (*Catalogue, error) {
+	b := &builder{rules: map[string]string{}, classes: map[string][]string{}, quantities: map[string]quantity{}}
+	for _, tree := range trees {
+		b.read(tree)
+	}
+	if err := errors.Join(b.problems...); err != nil {
+		return nil, err
+	}
+	c := b.build()
+	return c, errors.Join(b.problems...)
+}
+
+// Definitions lists the capabilities in the catalogue's order.
+func (c *Catalogue) Definitions() []Definition {
+	list := make([]Definition, len(c.list))
+	for i, one := range c.list {
+		list[i] = Definition{one.ID, one.Description, slices.Clone(one.Tags)}
+	}
+	return list
+}
+
+func (c *Catalogue) find(id string) *capability {
+	for _, one := range c.list {
+		if one.ID == id {
+			return one
+		}
+	}
+	return nil
+}
+
+// class is the catalogue's name for a class as configured: a lamp is a light.
+func (c *Catalogue) class(name string) string {
+	if _, ok := c.classes[name]; ok {
+		return name
+	}
+	for _, class := range slices.Sorted(maps.Keys(c.classes)) {
+		if slices.Contains(c.classes[class], strings.ReplaceAll(name, "-", " ")) {
+			return class
+		}
+	}
+	return name
+}
+
+// suits reports whether the capability is for devices of the class.
+func (c *capability) suits(class string) bool {
+	return !slices.Contains(c.NotClasses, class) && (len(c.Classes) == 0 || slices.Contains(c.Classes, class))
+}
+
+// command is what a device with these commands would do, "" if it cannot.
+func (c *capability) command(d Device) Command {
+	for _, one := range []Command{c.Command, c.Instead} {
+		if one != "" && slices.Contains(d.Commands, one) {
+			return one
+		}
+	}
+	return ""
+}
+
+// args are the fixed parameters in the order of their names.
+func (c *capability) args() mess.Object {
+	var o mess.Object
+	for _, name := range slices.Sorted(maps.Keys(c.Args)) {
+		o = append(o, mess.Field{Key: name, Value: c.Args[name]})
+	}
+	return o
+}
+
+// builder gathers files, and what is wrong with them.
+type builder struct {
+	words      words
+	rules      map[string]string
+	classes    map[string][]string
+	quantities map[string]quantity
+	list       []*capability
+	problems   []error
+}
+
+func (b *builder) wrong(format string, args ...any) {
+	b.problems = append(b.problems, fmt.Errorf(format, args...))
+}
+
+func (b *builder) read(tree fs.FS) {
+	names, err := fs.Glob(tree, "*.yaml")
+	if err != nil {
+		b.problems = append(b.problems, err)
+	}
+	for _, name := range names {
+		data, err := fs.ReadFile(tree, name)
+		if err != nil {
+			b.problems = append(b.problems, err)
+			continue
+		}
+		var f file
+		if err := strictyaml.Decode(path.Join("capabilities", name), data, &f); err != nil {
+			b.problems = append(b.problems, err)
+			continue
+		}
+		b.merge(f)
+	}
+}
+
+func (b *builder) merge(f file) {
+	b.words.merge(f.words)
+	maps.Copy(b.rules, f.Rules)
+	maps.Copy(b.classes, f.Classes)
+	maps.Copy(b.quantities, f.Quantities)
+	for _, c := range f.Capabilities {
+		if i := slices.IndexFunc(b.list, func(old *capability) bool { return old.ID == c.ID }); i >= 0 {
+			b.list[i] = c
+			continue
+		}
+		b.list = append(b.list, c)
+	}
+}

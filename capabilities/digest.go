@@ -1,0 +1,53 @@
+package capabilities
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// Digest is what a confirmation is bound to: the SHA-256, in hex, of what will
+// be done with which device. Words for people are not in it.
+func (p Plan) Digest() string {
+	data, err := json.Marshal(map[string]any{
+		"capability": p.Capability, "device": p.Device, "command": p.Command,
+		"args": plain(p.Args), "risk": p.Risk, "for": p.For / time.Millisecond,
+	})
+	if err != nil {
+		panic(err) // plain leaves nothing that JSON has no form for
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// plain turns a value into what JSON prints with sorted keys, the same whether
+// it was made here or read back from JSON.
+func plain(v any) any {
+	switch v := v.(type) {
+	case nil, bool, string:
+		return v
+	case mess.Object:
+		m := make(map[string]any, len(v))
+		for _, f := range v {
+			m[f.Key] = plain(f.Value)
+		}
+		return m
+	case []any:
+		list := make([]any, len(v))
+		for i, one := range v {
+			list[i] = plain(one)
+		}
+		return list
+	case []string:
+		list := make([]any, len(v))
+		for i, one := range v {
+			list[i] = one
+		}
+		return list
+	}
+	return fmt.Sprint(v) // numbers
+}

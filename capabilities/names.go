@@ -1,0 +1,282 @@
+package capabilities
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// how tells by what a device was meant; more is more exact.
+type how int
+
+const (
+	byNothing how = iota // no word for it
+	byClass              // "the light"
+	byPlace              // "the kitchen light"
+	byName               // "the reading lamp"
+)
+
+// match is what a gap may take: words up to end, and what they mean.
+type match struct {
+	end      int
+	value    string // area, view or quantity as the home writes it
+	how      how
+	devices  []int  // that may be meant
+	class    string // where meant by class
+	all      bool   // "all lights"
+	spots    []Spot // places to work on
+	duration time.Duration
+}
+
+// names are the words for what is in one home.
+type names struct {
+	devices, areas, views, spots *phrases[match]
+}
+
+// newNames indexes a home. class is each device's class in the catalogue's
+// words.
+func newNames(c *Catalogue, h Home, class []string) *names {
+	n := &names{&phrases[match]{}, &phrases[match]{}, &phrases[match]{}, &phrases[match]{}}
+	add := func(p *phrases[match], text string, m match) {
+		if t := c.words.plainTokens(text); len(t) > 0 {
+			p.add(t, m)
+		}
+	}
+	for i, d := range h.Devices {
+		for _, name := range distinct(append([]string{d.Name, d.Label}, d.Aliases...)) {
+			add(n.devices, name, match{how: byName, devices: []int{i}})
+		}
+		for _, area := range distinct(append([]string{d.Area}, rooms(d.Spots)...)) {
+			add(n.areas, area, match{value: area})
+			add(n.views, area, match{value: area, how: byPlace, devices: []int{i}})
+		}
+		for _, view := range d.Sees {
+			for _, text := range distinct(append([]string{view}, c.classes[c.class(view)]...)) {
+				add(n.views, text, match{value: view, how: byName, devices: []int{i}})
+			}
+		}
+		for _, s := range d.Spots {
+			for _, t := range spotPhrases(c.words, s) {
+				n.spots.add(t, match{value: s.Name, how: byName, devices: []int{i}, spots: []Spot{s}})
+			}
+		}
+		for _, room := range rooms(d.Spots) {
+			add(n.spots, room, match{value: room, how: byName, devices: []int{i}, spots: []Spot{{Name: room, Room: room}}})
+		}
+	}
+	return n
+}
+
+// plainTokens are the words of a name, without articles before it.
+func (w *words) plainTokens(name string) []token {
+	t := w.tokens(name)
+	for len(t) > 0 {
+		n := w.filler.longest(t, 0)
+		if n == 0 || n == len(t) {
+			break
+		}
+		t = t[n:]
+	}
+	return t
+}
+
+func distinct(list []string) []string {
+	var kept []string
+	for _, s := range list {
+		if s != "" && !slices.Contains(kept, s) {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+func rooms(spots []Spot) []string {
+	var list []string
+	for _, s := range spots {
+		list = append(list, s.Room)
+	}
+	return distinct(list)
+}
+
+// spotPhrases are the ways to name a spot: by its name, with another word for
+// "near", with its room, and by its note: "rice spill by the kitchen sink".
+func spotPhrases(w *words, s Spot) [][]token {
+	if s.Name == s.Room {
+		return nil
+	}
+	name, note, room := w.plainTokens(s.Name), w.plainTokens(s.Note), w.plainTokens(s.Room)
+	list := [][]token{name}
+	if n := w.near.longest(name, 0); n > 0 {
+		thing := w.plainTokens(joined(name[n:]))
+		list = nil
+		for _, near := range w.Near {
+			list = append(list, slices.Concat(w.tokens(near), thing))
+			if len(room) > 0 {
+				list = append(list, slices.Concat(w.tokens(near), room, thing))
+			}
+		}
+	}
+	if len(note) > 0 {
+		for _, place := range slices.Clone(list) {
+			list = append(list, slices.Concat(note, place))
+		}
+		list = append(list, note)
+	}
+	return slices.DeleteFunc(list, func(t []token) bool { return len(t) == 0 })
+}
+
+// filled are the matches for a gap of the kind at word i of the request.
+func (x *request) filled(kind string, i int) []match {
+	key := gapAt{kind, i}
+	if m, ok := x.matches[key]; ok {
+		return m
+	}
+	var list []match
+	switch n, w := x.r.names, x.words(); kind {
+	case "device":
+		list = x.deviceMatches(i)
+	case "area":
+		list = merge(list, n.areas, x.tokens, i, w)
+	case "view":
+		list = merge(list, n.views, x.tokens, i, w)
+	case "spot":
+		list = merge(list, n.spots, x.tokens, i, w)
+	case "quantity":
+		list = merge(list, x.r.catalogue.quantity, x.tokens, i, w)
+	case "duration":
+		w.durations(x.tokens, i, func(end int, d time.Duration) {
+			list = append(list, match{end: end, duration: d, value: spoken(d)})
+		})
+	}
+	x.matches[key] = list
+	return list
+}
+
+type gapAt struct {
+	kind string
+	i    int
+}
+
+// merge adds the phrases that begin at i. Those of one length are one match of
+// all that they may mean: what is named exactly wins over what is near.
+func merge(list []match, p *phrases[match], tokens []token, i int, w *words) []match {
+	within(p, w, tokens, i, func(end int, m match) {
+		m.end = end
+		j := slices.IndexFunc(list, func(o match) bool { return o.end == end && o.class == m.class })
+		switch {
+		case j < 0:
+			list = append(list, m)
+		case m.how > list[j].how:
+			list[j] = m
+		case m.how == list[j].how:
+			list[j] = list[j].with(m)
+		}
+	})
+	return list
+}
+
+// with is either of two matches.
+func (m match) with(o match) match {
+	m.devices = slices.Clone(m.devices)
+	for _, d := range o.devices {
+		if !slices.Contains(m.devices, d) {
+			m.devices = append(m.devices, d)
+		}
+	}
+	m.spots = slices.Clone(m.spots)
+	for _, s := range o.spots {
+		if !slices.Contains(m.spots, s) {
+			m.spots = append(m.spots, s)
+		}
+	}
+	return m
+}
+
+// within is phrases.each with articles passed over inside: "near the sink".
+func within(p *phrases[match], w *words, tokens []token, i int, yield func(end int, m match)) {
+	for _, m := range p.here {
+		yield(i, m)
+	}
+	if i == len(tokens) || p.next == nil {
+		return
+	}
+	if next := p.next[tokens[i].folded]; next != nil {
+		within(next, w, tokens, i+1, yield)
+		return
+	}
+	if n := w.filler.longest(tokens, i); n > 0 && i+n < len(tokens) {
+		if next := p.next[tokens[i+n].folded]; next != nil {
+			within(next, w, tokens, i+n+1, yield)
+		}
+	}
+}
+
+// deviceMatches are the devices that the words from i on may mean: by name, by
+// class, by place and class, with or without "all".
+func (x *request) deviceMatches(i int) []match {
+	w := x.words()
+	list := merge(nil, x.r.names.devices, x.tokens, i, w)
+	list = append(list, x.classMatches(i, "")...)
+	for _, area := range x.filled("area", i) {
+		j := area.end
+		if j < len(x.tokens) && x.tokens[j].folded == possessive {
+			j++
+		}
+		list = append(list, x.classMatches(j, area.value)...)
+	}
+	if n := w.all.longest(x.tokens, i); n > 0 {
+		for _, m := range x.deviceMatches(x.pass(i + n)) {
+			m.all = true
+			list = append(list, m)
+		}
+		list = append(list, match{end: i + n, all: true, devices: x.everything()})
+	}
+	return list
+}
+
+// pass steps over "of" and articles.
+func (x *request) pass(i int) int {
+	for i < len(x.tokens) {
+		n := x.words().filler.longest(x.tokens, i)
+		if x.tokens[i].folded == "of" {
+			n = 1
+		}
+		if n == 0 {
+			break
+		}
+		i += n
+	}
+	return i
+}
+
+func (x *request) everything() []int {
+	all := make([]int, len(x.r.home.Devices))
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// classMatches are the devices of the class named at i, in the area if it is
+// not "".
+func (x *request) classMatches(i int, area string) []match {
+	list := merge(nil, x.r.catalogue.classPhrase, x.tokens, i, x.words())
+	for k := range list {
+		m := &list[k]
+		m.how = byClass
+		if area != "" {
+			m.how, m.value = byPlace, area
+		}
+		for d := range x.r.home.Devices {
+			if x.r.class[d] == m.class && (area == "" || x.r.in(d, area)) {
+				m.devices = append(m.devices, d)
+			}
+		}
+	}
+	return list
+}
+
+// in reports whether device d is in the area.
+func (r *Resolver) in(d int, area string) bool {
+	return strings.EqualFold(r.home.Devices[d].Area, area)
+}

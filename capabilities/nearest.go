@@ -1,0 +1,84 @@
+package capabilities
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// maxNearest is how many names a refusal offers: more are not read.
+const maxNearest = 5
+
+// nearest are the names that come near the words, else what this home can do.
+func (r *Resolver) nearest(words []string) []string {
+	if list := r.near(words); len(list) > 0 {
+		return list
+	}
+	return r.offered()
+}
+
+// near are the names of this home that come nearest to the words.
+func (r *Resolver) near(words []string) []string {
+	type near struct {
+		name string
+		far  int
+	}
+	var list []near
+	for _, name := range r.allNames() {
+		best := 3
+		for _, a := range words {
+			for _, b := range split(name) {
+				best = min(best, distance(strings.ToLower(a), b))
+			}
+		}
+		if best <= 2 {
+			list = append(list, near{name, best})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b near) int { return cmp.Compare(a.far, b.far) })
+	var names []string
+	for _, n := range list[:min(len(list), maxNearest)] {
+		names = append(names, n.name)
+	}
+	return names
+}
+
+func (r *Resolver) allNames() []string {
+	var list []string
+	for d, dev := range r.home.Devices {
+		list = append(list, r.label(d), dev.Area)
+		list = append(append(list, dev.Sees...), rooms(dev.Spots)...)
+	}
+	for _, c := range r.catalogue.list {
+		list = append(list, c.ID)
+	}
+	return distinct(list)
+}
+
+// distance counts the letters to change, add or take out to make b of a. Words
+// of up to three letters are all alike by it, so they count as far apart.
+func distance(a, b string) int {
+	if a == b {
+		return 0
+	}
+	x, y := []rune(a), []rune(b)
+	if min(len(x), len(y)) < 4 {
+		return 3
+	}
+	row := make([]int, len(y)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range x {
+		before := row[0]
+		row[0] = i + 1
+		for j := range y {
+			change := before
+			if x[i] != y[j] {
+				change++
+			}
+			before, row[j+1] = row[j+1], min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(y)]
+}

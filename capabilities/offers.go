@@ -1,0 +1,57 @@
+package capabilities
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// Offers lists the capabilities that the devices of this home have, with the
+// devices and areas as metadata, as an executor registers them (MESS 1.0
+// section 8.3).
+func (r *Resolver) Offers() []mess.Capability {
+	var list []mess.Capability
+	for _, c := range r.catalogue.list {
+		if devices, areas := r.offer(c); len(devices) > 0 {
+			meta := mess.Object{{Key: "devices", Value: devices}}
+			if len(areas) > 0 {
+				meta = append(meta, mess.Field{Key: "areas", Value: areas})
+			}
+			list = append(list, mess.Capability{ID: c.ID, Meta: meta})
+		}
+	}
+	return list
+}
+
+// offer are the devices that have a capability, and where they work.
+func (r *Resolver) offer(c *capability) (devices, areas []any) {
+	places := map[string]bool{}
+	for d, dev := range r.home.Devices {
+		if !r.offers(c, d) {
+			continue
+		}
+		devices = append(devices, dev.Name)
+		for _, place := range distinct(slices.Concat([]string{dev.Area}, rooms(dev.Spots), dev.Sees)) {
+			places[strings.ToLower(place)] = true
+		}
+	}
+	for _, place := range slices.Sorted(maps.Keys(places)) {
+		areas = append(areas, place)
+	}
+	return devices, areas
+}
+
+// offers reports whether device d has the capability, for any quantity.
+func (r *Resolver) offers(c *capability, d int) bool {
+	if r.can(c, "", d) {
+		return true
+	}
+	for _, also := range c.Also {
+		if r.can(c, also.Quantity, d) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,87 @@
+package capabilities
+
+// phrases is a set of word sequences, as a tree by word, with what each
+// stands for.
+type phrases[T any] struct {
+	next map[string]*phrases[T]
+	here []T
+}
+
+func (p *phrases[T]) add(tokens []token, value T) {
+	for _, t := range tokens {
+		if p.next == nil {
+			p.next = map[string]*phrases[T]{}
+		}
+		if p.next[t.folded] == nil {
+			p.next[t.folded] = &phrases[T]{}
+		}
+		p = p.next[t.folded]
+	}
+	p.here = append(p.here, value)
+}
+
+// each calls yield for every phrase that begins at i, with its end.
+func (p *phrases[T]) each(tokens []token, i int, yield func(end int, value T)) {
+	for ; p != nil && i <= len(tokens); i++ {
+		for _, v := range p.here {
+			yield(i, v)
+		}
+		if i == len(tokens) || p.next == nil {
+			return
+		}
+		p = p.next[tokens[i].folded]
+	}
+}
+
+// longest is the number of words of the longest phrase that begins at i.
+func (p *phrases[T]) longest(tokens []token, i int) int {
+	n := 0
+	p.each(tokens, i, func(end int, _ T) { n = end - i })
+	return n
+}
+
+// set is phrases without a meaning of their own.
+type set = phrases[struct{}]
+
+func (w *words) set(list []string) *set {
+	s := &set{}
+	for _, one := range list {
+		if t := w.tokens(one); len(t) > 0 {
+			s.add(t, struct{}{})
+		}
+	}
+	return s
+}
+
+// whole reports whether tokens, but for fillers, are exactly one of the
+// phrases.
+func (w *words) whole(s *set, tokens []token) bool {
+	if len(tokens) == 0 {
+		return false
+	}
+	var from func(i int, used bool) bool
+	from = func(i int, used bool) bool {
+		if i == len(tokens) {
+			return used
+		}
+		if n := w.filler.longest(tokens, i); n > 0 && from(i+n, used) {
+			return true
+		}
+		found := false
+		if !used {
+			s.each(tokens, i, func(end int, _ struct{}) { found = found || from(end, true) })
+		}
+		return found
+	}
+	return from(0, false)
+}
+
+// find is where a phrase of the set stands first: from, to; -1 if nowhere.
+func (s *phrases[T]) find(tokens []token) (from, to int) {
+	for i := range tokens {
+		if n := s.longest(tokens, i); n > 0 {
+			return i, i + n
+		}
+	}
+	return -1, -1
+}

@@ -1,0 +1,237 @@
+package capabilities
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+func (x *request) refuse(reason string, nearest []string) Outcome {
+	return Outcome{Refusal: &Refusal{Reason: reason, Nearest: nearest}}
+}
+
+// notUnderstood says why no reading of the text can be done.
+func (x *request) notUnderstood() Outcome {
+	if len(x.readings) > 0 {
+		return x.cannot()
+	}
+	if out, bad := x.constrained(); bad {
+		return out
+	}
+	leftover := x.leftover()
+	x.explain.Leftover = leftover
+	if len(leftover) > 0 {
+		near := x.r.near(leftover)
+		if len(near) > 0 {
+			return x.refuse("not understood: "+quoted(leftover), near)
+		}
+		return x.refuse("not understood: "+quoted(leftover)+"; this home can "+x.r.abilities(), x.r.offered())
+	}
+	if name := x.bareName(); name != "" {
+		return x.refuse(fmt.Sprintf("%q is a name and says not what to do; say what, like \"turn on\" or \"look at\"", name), x.r.near([]string{name}))
+	}
+	if x.joins() {
+		return x.refuse("this is more than one task; make a request for each", nil)
+	}
+	x.explain.Leftover = texts(x.tokens)
+	return x.refuse(fmt.Sprintf("no sentence known here is like %q; this home can %s", joined(x.tokens), x.r.abilities()), x.r.offered())
+}
+
+// leftover are the words that no sentence and no name has.
+func (x *request) leftover() []string {
+	cover := x.cover()
+	var list []string
+	for i, t := range x.tokens {
+		known := x.r.catalogue.vocabulary[t.folded] || x.words().joining.longest(x.tokens, i) > 0
+		if !cover[i] && !known {
+			list = append(list, t.text)
+		}
+	}
+	return list
+}
+
+// cannot says why a text that was understood cannot be done. Of several
+// readings it takes the one that says most of the device.
+func (x *request) cannot() Outcome {
+	rd := slices.MaxFunc(x.readings, func(a, b reading) int { return cmp.Or(int(a.how-b.how), a.suits()-b.suits()) })
+	x.explain.Template = rd.text
+	m, doing := rd.slot("device"), x.r.doing(rd.capability, rd.value("quantity"))
+	switch {
+	case x.demand.location != "":
+		return x.refuse(fmt.Sprintf("nothing in %s can %s", x.demand.location, rd.capability.Description), doing)
+	case rd.slot("view") != nil:
+		return x.refuse(fmt.Sprintf("no camera here sees the %s", rd.value("view")), doing)
+	case m == nil || m.all && m.class == "":
+		return x.refuse(fmt.Sprintf("nothing here can %s as this asks; this home can %s", rd.capability.Description, x.r.abilities()), doing)
+	case len(m.devices) == 0 && m.value != "":
+		return x.refuse(fmt.Sprintf("there is no %s in the %s", spaced(m.class), m.value), doing)
+	case len(m.devices) == 0:
+		return x.refuse(fmt.Sprintf("there is no %s here", spaced(m.class)), doing)
+	case rd.slot("area") != nil && !x.r.in(m.devices[0], rd.value("area")):
+		return x.refuse(fmt.Sprintf("%s is not in the %s", strings.Join(x.r.labels(m.devices), ", "), rd.value("area")), doing)
+	}
+	return x.refuse(fmt.Sprintf("%s cannot do that; it can %s", strings.Join(x.r.labels(m.devices), ", "), x.r.abilitiesOf(m.devices[0])), doing)
+}
+
+// suits is 1 if the capability is for the class of device that was named, or
+// for all.
+func (rd *reading) suits() int {
+	if m := rd.slot("device"); m != nil && rd.capability.suits(m.class) {
+		return 1
+	}
+	return 0
+}
+
+func spaced(s string) string { return strings.ReplaceAll(s, "-", " ") }
+
+// doing lists the devices that can do what was asked for.
+func (r *Resolver) doing(c *capability, quantity string) []string {
+	var list []string
+	for d := range r.home.Devices {
+		if r.can(c, quantity, d) && len(list) < maxNearest {
+			list = append(list, r.label(d))
+		}
+	}
+	return list
+}
+
+// cover marks the words that are part of a name.
+func (x *request) cover() []bool {
+	cover := make([]bool, len(x.tokens))
+	for i := range x.tokens {
+		end := i + x.words().filler.longest(x.tokens, i)
+		for _, kind := range []string{"device", "area", "view", "spot", "quantity"} {
+			for _, m := range x.filled(kind, i) {
+				end = max(end, m.end)
+			}
+		}
+		for k := i; k < end; k++ {
+			cover[k] = true
+		}
+	}
+	return cover
+}
+
+// bareName is the text, if it is nothing but the name of a device or place.
+func (x *request) bareName() string {
+	start := x.pass(0)
+	for _, kind := range []string{"device", "area", "view", "spot"} {
+		for _, m := range x.filled(kind, start) {
+			if x.pass(m.end) == len(x.tokens) {
+				return joined(x.tokens[start:m.end])
+			}
+		}
+	}
+	return ""
+}
+
+func (x *request) joins() bool {
+	from, _ := x.words().joining.find(x.tokens)
+	return from > 0
+}
+
+// constrained refuses text that limits or delays what it asks for: such words
+// are never dropped.
+func (x *request) constrained() (Outcome, bool) {
+	w := x.words()
+	for i := range x.tokens {
+		if x.named(i) {
+			continue
+		}
+		why := ""
+		switch {
+		case w.negation.longest(x.tokens, i) > 0:
+			why = "rules something out, and only plain orders are understood; say what is to be done, and to what"
+		case w.conditional.longest(x.tokens, i) > 0:
+			why = "is a condition, and nothing here waits for one; ask again when it holds, or give a time in constraints.timing.not_before"
+		case x.timed(i) || x.timed(i+1) && w.clock.longest(x.tokens, i) > 0:
+			why = "is a time, and text is done at once; put the time into constraints.timing.not_before and leave the words out"
+		default:
+			continue
+		}
+		x.explain.Leftover = texts(x.tokens[i:])
+		return x.refuse(fmt.Sprintf("%q %s", joined(x.tokens[i:]), why), nil), true
+	}
+	return Outcome{}, false
+}
+
+// timed reports whether a time begins at word i.
+func (x *request) timed(i int) bool {
+	w := x.words()
+	if i >= len(x.tokens) {
+		return false
+	}
+	if w.times.longest(x.tokens, i) > 0 || len(x.filled("duration", i)) > 0 {
+		return true
+	}
+	if i == 0 || w.clock.longest(x.tokens, i-1) == 0 {
+		return false
+	}
+	c := x.tokens[i].text[0]
+	return c >= '0' && c <= '9' || w.number.longest(x.tokens, i) > 0 && w.filler.longest(x.tokens, i) == 0
+}
+
+// named reports whether word i is in the name of a thing of this home.
+func (x *request) named(i int) bool {
+	for from := range i + 1 {
+		for _, kind := range []string{"device", "view", "spot"} {
+			for _, m := range x.filled(kind, from) {
+				if m.end > i && !m.all {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func texts(tokens []token) []string {
+	list := make([]string, len(tokens))
+	for i, t := range tokens {
+		list[i] = t.text
+	}
+	return list
+}
+
+func quoted(words []string) string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = fmt.Sprintf("%q", w)
+	}
+	return strings.Join(list, ", ")
+}
+
+// abilities says what this home can do, shortly.
+func (r *Resolver) abilities() string {
+	return r.whatCan(func(c *capability) bool {
+		devices, _ := r.offer(c)
+		return len(devices) > 0
+	})
+}
+
+func (r *Resolver) abilitiesOf(d int) string {
+	return r.whatCan(func(c *capability) bool { return r.offers(c, d) })
+}
+
+func (r *Resolver) whatCan(can func(*capability) bool) string {
+	var list []string
+	for _, c := range r.catalogue.list {
+		if can(c) {
+			list = append(list, c.Description)
+		}
+	}
+	if len(list) == 0 {
+		return "do nothing that is known here"
+	}
+	return strings.Join(list, ", ")
+}
+
+// offered are the ids of the capabilities that this home has.
+func (r *Resolver) offered() []string {
+	var list []string
+	for _, c := range r.Offers() {
+		list = append(list, c.ID)
+	}
+	return slices.Clip(list)
+}

@@ -1,0 +1,285 @@
+package capabilities
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// demand is what a request asks for outside its text: requires, and the
+// location of its constraints. It beats the text.
+type demand struct {
+	capabilities []wanted // none: any
+	location     string   // an area of this home; "" for anywhere
+	duration     time.Duration
+}
+
+// wanted is a capability of requires with its metadata. Empty is any.
+type wanted struct {
+	*capability
+	devices  []string
+	areas    []string
+	quantity string
+}
+
+// demands reads requires and constraints. It reports a refusal of what cannot
+// be had here.
+func (x *request) demands() (Outcome, bool) {
+	if c := x.req.Constraints; c != nil && c.Location != nil {
+		x.demand.location = x.area(c.Location.Name)
+	}
+	var unknown []string
+	for _, one := range x.req.Requires {
+		c := x.r.catalogue.find(one.ID)
+		if c == nil {
+			unknown = append(unknown, one.ID)
+			continue
+		}
+		w := wanted{capability: c}
+		if err := x.metadata(&w, one.Meta); err != nil {
+			return x.refuse(fmt.Sprintf("requires: %s: %v", one.ID, err), nil), true
+		}
+		x.demand.capabilities = append(x.demand.capabilities, w)
+	}
+	// Others may stand beside a known one (access to the kitchen): the exchange
+	// has matched those.
+	if len(unknown) > 0 && x.demand.capabilities == nil {
+		return x.refuse(fmt.Sprintf("requires: nothing here does %s; here are %s", strings.Join(unknown, ", "), strings.Join(x.r.offered(), ", ")),
+			x.r.nearest(unknown)), true
+	}
+	return Outcome{}, false
+}
+
+// area is the area of the home that name is, "" if none.
+func (x *request) area(name string) string {
+	tokens := x.words().plainTokens(name)
+	found := ""
+	x.r.names.areas.each(tokens, 0, func(end int, m match) {
+		if end == len(tokens) {
+			found = m.value
+		}
+	})
+	return found
+}
+
+// metadata reads what a capability of requires is narrowed to.
+func (x *request) metadata(w *wanted, meta any) error {
+	if meta == nil {
+		return nil
+	}
+	o, ok := meta.(mess.Object)
+	if !ok {
+		return fmt.Errorf("its metadata is no mapping; write {devices: [...], areas: [...]}")
+	}
+	for _, f := range o {
+		texts, ok := textsOf(f.Value)
+		if !ok || len(texts) == 0 {
+			return fmt.Errorf("%s: neither text nor a list of texts", f.Key)
+		}
+		if err := x.narrow(w, f.Key, texts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *request) narrow(w *wanted, key string, texts []string) error {
+	switch key {
+	case "device", "devices":
+		w.devices = texts
+	case "area", "areas":
+		w.areas = texts
+	case "quantity":
+		w.quantity = texts[0]
+	case "for":
+		d, err := mess.Duration(texts[0]).Duration()
+		if err != nil || d <= 0 || d > maxFor {
+			return fmt.Errorf("for: %q is no length of time up to a year; write it like PT10M or 10m", texts[0])
+		}
+		x.demand.duration = d
+	default:
+		return fmt.Errorf("%s: unknown metadata; known: areas, devices, for, quantity", key)
+	}
+	return nil
+}
+
+// textsOf takes a text or a list of texts.
+func textsOf(v any) ([]string, bool) {
+	switch v := v.(type) {
+	case string:
+		return []string{v}, true
+	case []string:
+		return v, true
+	case []any:
+		list := make([]string, len(v))
+		for i, one := range v {
+			text, ok := one.(string)
+			if !ok {
+				return nil, false
+			}
+			list[i] = text
+		}
+		return list, true
+	}
+	return nil, false
+}
+
+// of is what is wanted of the capability, nil if it is not wanted.
+func (d *demand) of(c *capability) *wanted {
+	for i := range d.capabilities {
+		if d.capabilities[i].capability == c {
+			return &d.capabilities[i]
+		}
+	}
+	return nil
+}
+
+// allows reports whether a device may be used for a capability.
+func (d *demand) allows(r *Resolver, c *capability, dev Device) bool {
+	if d.location != "" && !reaches(dev, d.location) {
+		return false
+	}
+	if d.capabilities == nil {
+		return true
+	}
+	w := d.of(c)
+	if w == nil {
+		return false
+	}
+	named := len(w.devices) == 0 || slices.ContainsFunc(w.devices, func(name string) bool { return dev.called(name) })
+	return named && !slices.ContainsFunc(w.areas, func(area string) bool { return !reaches(dev, area) })
+}
+
+// called reports whether name is one of the device's.
+func (d Device) called(name string) bool {
+	return strings.EqualFold(d.Name, name) || strings.EqualFold(d.Label, name) ||
+		slices.ContainsFunc(d.Aliases, func(a string) bool { return strings.EqualFold(a, name) })
+}
+
+// reaches reports whether a device stands in a place, sees it or works on it.
+func reaches(d Device, place string) bool {
+	same := func(s string) bool { return strings.EqualFold(s, place) }
+	return same(d.Area) || slices.ContainsFunc(d.Sees, same) ||
+		slices.ContainsFunc(d.Spots, func(s Spot) bool { return same(s.Name) || same(s.Room) })
+}
+
+// demanded makes the outcome where requires names capabilities: the text may
+// say less than a sentence, but nothing against it.
+func (x *request) demanded() Outcome {
+	if able := x.able(x.readings); len(able) > 0 {
+		return x.choose(able)
+	}
+	if len(x.readings) > 0 {
+		return x.contradicts()
+	}
+	if out, bad := x.constrained(); bad {
+		return out
+	}
+	var able []reading
+	for i := range x.demand.capabilities {
+		w := &x.demand.capabilities[i]
+		rd, out, ok := x.fromRequires(w)
+		if !ok {
+			return out
+		}
+		able = append(able, x.able([]reading{rd})...)
+	}
+	switch {
+	case len(able) == 0:
+		return x.refuse(fmt.Sprintf("requires: no device here is all of %s, as the request narrows it", strings.Join(x.demand.ids(), ", ")), nil)
+	case len(able) > 1:
+		return x.refuse(fmt.Sprintf("requires: %s are several tasks; make a request for each", strings.Join(x.demand.ids(), ", ")), nil)
+	}
+	return x.choose(able)
+}
+
+func (d *demand) ids() []string {
+	var list []string
+	for _, w := range d.capabilities {
+		list = append(list, w.ID)
+	}
+	return list
+}
+
+// contradicts refuses text that asks for something else than requires.
+func (x *request) contradicts() Outcome {
+	d := x.demand
+	x.demand = demand{}
+	able := x.able(x.readings)
+	x.demand = d
+	if len(able) == 0 {
+		return x.notUnderstood()
+	}
+	return x.refuse(fmt.Sprintf("the text asks to %s, but requires asks for %s; make them agree",
+		x.summary(&able[0]), strings.Join(d.ids(), ", ")), nil)
+}
+
+// fromRequires reads a text that is no sentence with what requires says. Words
+// that belong to another capability are against it; so are names of other
+// devices, which able sees. Words that nobody knows are let pass where requires
+// says which device, unless the text is to be taken exactly.
+func (x *request) fromRequires(w *wanted) (reading, Outcome, bool) {
+	rd := reading{sentence: &sentence{capability: w.capability, text: "requires", quantity: w.quantity}}
+	if x.asks && w.Effect != Query {
+		return rd, x.refuse(fmt.Sprintf("a question never acts, and requires asks for %s; say it as an order", w.ID), nil), false
+	}
+	own := x.r.catalogue.wordsOf[w.ID]
+	var leftover []string
+	for i := 0; i < len(x.tokens); {
+		if n := x.mention(&rd, i); n > 0 {
+			i += n
+			continue
+		}
+		if n := x.words().filler.longest(x.tokens, i); n > 0 {
+			i += n
+			continue
+		}
+		t := x.tokens[i]
+		if x.r.catalogue.vocabulary[t.folded] && !own[t.folded] {
+			return rd, x.refuse(fmt.Sprintf("%q in the text does not go with %s in requires; make them agree", t.text, w.ID), nil), false
+		}
+		if !own[t.folded] {
+			leftover = append(leftover, t.text)
+		}
+		i++
+	}
+	x.explain.Leftover = leftover
+	pinned := len(w.devices) > 0 || len(w.areas) > 0
+	if len(leftover) > 0 && (!pinned || x.req.Precision == mess.Exact) {
+		return rd, x.refuse(fmt.Sprintf("not understood: %s; leave it out, or say in requires which device", quoted(leftover)), x.r.nearest(leftover)), false
+	}
+	return rd, Outcome{}, true
+}
+
+// mention takes a name at word i into the reading, and returns its words.
+func (x *request) mention(rd *reading, i int) int {
+	for _, kind := range []string{"spot", "device", "view", "area"} {
+		var best *match
+		list := x.filled(kind, i)
+		for k := range list {
+			if best == nil || list[k].end > best.end {
+				best = &list[k]
+			}
+		}
+		if best != nil && x.takes(rd, kind) {
+			rd.slots = append(rd.slots, bound{kind, kind, i, best})
+			rd.how, rd.all = max(rd.how, best.how), rd.all || best.all
+			return best.end - i
+		}
+	}
+	return 0
+}
+
+// takes reports whether a name of the kind means something to the capability.
+func (x *request) takes(rd *reading, kind string) bool {
+	switch kind {
+	case "spot":
+		return rd.capability.Command == Clean
+	case "view":
+		return rd.capability.Command == TakePhoto || rd.capability.Command == Observe
+	}
+	return true
+}

@@ -1,0 +1,294 @@
+package capabilities
+
+import (
+	"slices"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// NewResolver makes a resolver for a home. It is cheap: the sentences are
+// compiled once for a catalogue.
+func NewResolver(c *Catalogue, home Home) *Resolver {
+	r := &Resolver{catalogue: c, home: home, class: make([]string, len(home.Devices))}
+	for i, d := range home.Devices {
+		r.class[i] = c.class(d.Class)
+	}
+	r.names = newNames(c, home, r.class)
+	return r
+}
+
+// Resolve turns a request into a plan, a question or a refusal.
+func (r *Resolver) Resolve(req mess.Request) Outcome {
+	return r.resolve(req, nil)
+}
+
+// request is one request on its way through the resolver.
+type request struct {
+	r        *Resolver
+	req      mess.Request
+	tokens   []token
+	asks     bool        // the text is a question
+	given    mess.Object // answers to earlier questions, by field
+	demand   demand      // what requires and constraints ask for
+	matches  map[gapAt][]match
+	readings []reading
+	explain  Explanation
+}
+
+func (x *request) words() *words { return x.r.catalogue.words }
+
+// reading is one way to understand the text.
+type reading struct {
+	*sentence
+	slots   []bound
+	how     how   // the most exact word for a device
+	devices []int // that can do it
+	all     bool
+}
+
+func (rd *reading) slot(kind string) *match {
+	for _, b := range rd.slots {
+		if b.kind == kind {
+			return b.match
+		}
+	}
+	return nil
+}
+
+func (rd *reading) value(kind string) string {
+	if kind == "quantity" && rd.quantity != "" {
+		return rd.quantity
+	}
+	if m := rd.slot(kind); m != nil {
+		return m.value
+	}
+	return ""
+}
+
+func (r *Resolver) resolve(req mess.Request, given mess.Object) Outcome {
+	x := &request{r: r, req: req, given: given, matches: map[gapAt][]match{}}
+	out := x.outcome()
+	out.Explain = x.explain
+	return out
+}
+
+func (x *request) outcome() Outcome {
+	w := x.words()
+	x.tokens = w.tokens(x.req.Intent)
+	if len(x.tokens) > maxTokens {
+		return x.refuse("the request has more than 60 words; say in one sentence what is to be done", nil)
+	}
+	x.asks = w.asks(x.req.Intent, x.tokens)
+	if out, bad := x.demands(); bad {
+		return out
+	}
+	x.read()
+	if x.demand.capabilities != nil {
+		return x.demanded()
+	}
+	able := x.able(x.readings)
+	if len(able) == 0 {
+		return x.notUnderstood()
+	}
+	return x.choose(able)
+}
+
+// read finds the readings of the text in all sentences.
+func (x *request) read() {
+	walk := walker{words: x.words(), tokens: x.tokens, fill: x.filled}
+	walk.found = func(s *sentence, slots []bound) {
+		rd := reading{sentence: s, slots: slots}
+		for _, b := range slots {
+			if b.kind == "device" || b.kind == "view" || b.kind == "spot" {
+				rd.how = max(rd.how, b.match.how)
+				rd.all = rd.all || b.match.all
+			}
+		}
+		x.readings = append(x.readings, rd)
+	}
+	if len(x.tokens) > 0 {
+		walk.from(x.r.catalogue.grammar, 0)
+	}
+}
+
+// able are the readings that some device can do, the most exact first.
+func (x *request) able(readings []reading) []reading {
+	var list []reading
+	for _, rd := range readings {
+		if rd.devices = x.candidates(&rd); len(rd.devices) > 0 {
+			list = append(list, rd)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b reading) int { return int(b.how - a.how) })
+	return list
+}
+
+// candidates are the devices that can do what the reading says.
+func (x *request) candidates(rd *reading) []int {
+	var list []int
+	for d, dev := range x.r.home.Devices {
+		if x.r.can(rd.capability, rd.value("quantity"), d) && x.meant(rd, d) && x.demand.allows(x.r, rd.capability, dev) {
+			list = append(list, d)
+		}
+	}
+	full := slices.DeleteFunc(slices.Clone(list), func(d int) bool {
+		return !slices.Contains(x.r.home.Devices[d].Commands, rd.capability.Command)
+	})
+	if len(full) > 0 {
+		list = full
+	}
+	if q := x.r.catalogue.quantities[rd.value("quantity")]; len(list) > 1 && rd.slot("device") == nil {
+		list = x.r.firstClass(list, q.Classes)
+	}
+	return list
+}
+
+// firstClass keeps the devices of the class that stands first: a thermometer
+// knows the temperature of a room better than its heater.
+func (r *Resolver) firstClass(list []int, classes []string) []int {
+	for _, class := range classes {
+		kept := slices.DeleteFunc(slices.Clone(list), func(d int) bool { return r.class[d] != class })
+		if len(kept) > 0 {
+			return kept
+		}
+	}
+	return list
+}
+
+// can reports whether device d has the verb for a capability, and the class.
+func (r *Resolver) can(c *capability, quantity string, d int) bool {
+	if c.command(r.home.Devices[d]) == "" {
+		return false
+	}
+	if q, ok := r.catalogue.quantities[quantity]; ok && len(q.Classes) > 0 {
+		return slices.Contains(q.Classes, r.class[d])
+	}
+	return c.suits(r.class[d])
+}
+
+// meant reports whether the words of the reading allow device d.
+func (x *request) meant(rd *reading, d int) bool {
+	for _, b := range rd.slots {
+		switch b.kind {
+		case "device", "view", "spot":
+			if !slices.Contains(b.match.devices, d) {
+				return false
+			}
+		case "area":
+			if !x.r.in(d, b.match.value) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// choose makes one outcome of the readings that can be done.
+func (x *request) choose(able []reading) Outcome {
+	best := able[0]
+	x.explainReading(&best, able)
+	if best.capability.Effect != Query {
+		for _, rd := range able[1:] {
+			if rd.how == best.how && !best.same(&rd) {
+				return x.whichMeaning(able)
+			}
+		}
+	}
+	for _, rd := range able[1:] {
+		if rd.how == best.how && best.same(&rd) {
+			best.devices = append(best.devices, subtract(rd.devices, best.devices)...)
+		}
+	}
+	slices.Sort(best.devices)
+	return x.settle(&best)
+}
+
+// same reports whether two readings would do the same.
+func (rd *reading) same(o *reading) bool {
+	if rd.capability != o.capability || rd.all != o.all {
+		return false
+	}
+	for _, kind := range []string{"quantity", "view", "spot", "duration"} {
+		if rd.value(kind) != o.value(kind) {
+			return false
+		}
+	}
+	return true
+}
+
+func subtract(list, without []int) []int {
+	return slices.DeleteFunc(slices.Clone(list), func(d int) bool { return slices.Contains(without, d) })
+}
+
+// whichMeaning asks which of several things is meant.
+func (x *request) whichMeaning(able []reading) Outcome {
+	var options []string
+	var of []*reading
+	for i := range able {
+		rd := &able[i]
+		if rd.how != able[0].how {
+			break
+		}
+		text := x.summary(rd)
+		if !slices.Contains(options, text) {
+			options, of = append(options, text), append(of, rd)
+		}
+	}
+	if len(of) == 1 {
+		return x.settle(of[0])
+	}
+	picked, out, ok := x.ask(Question{Field: "meaning", Text: "which is meant: " + oneOf(options) + "?", Options: options})
+	if !ok {
+		return out
+	}
+	return x.settle(of[slices.Index(options, picked[0])])
+}
+
+// summary says what a reading would do, before there is one device for it.
+func (x *request) summary(rd *reading) string {
+	return x.r.planFor(rd, rd.devices[0], x.areas(rd)).Summary
+}
+
+// settle takes a reading to one device, and that to a plan.
+func (x *request) settle(rd *reading) Outcome {
+	d, out, ok := x.oneDevice(rd)
+	if !ok {
+		return out
+	}
+	areas, out, ok := x.oneArea(rd, d)
+	if !ok {
+		return out
+	}
+	plan := x.r.planFor(rd, d, areas)
+	plan.Want = x.wants()
+	if x.demand.duration > 0 {
+		plan.For = x.demand.duration
+	}
+	if x.asks && plan.Actuates() {
+		return x.shallI(plan)
+	}
+	return Outcome{Plan: &plan}
+}
+
+func (x *request) wants() []string {
+	var list []string
+	for _, h := range x.req.ResponseHint {
+		list = append(list, h.Type)
+	}
+	return list
+}
+
+// explainReading notes how the text was understood.
+func (x *request) explainReading(rd *reading, able []reading) {
+	x.explain.Template, x.explain.Score = rd.text, 1
+	x.explain.Slots = map[string]string{}
+	for _, b := range rd.slots {
+		x.explain.Slots[b.name] = joined(x.tokens[b.from:b.match.end])
+	}
+	for _, o := range able[1:] {
+		if !rd.same(&o) {
+			x.explain.RunnerUp = o.capability.ID + ": " + o.text + " (1.00)"
+			return
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package capabilities
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// token is one word of a request.
+type token struct {
+	text   string // lower case, as written
+	folded string // without the ending of a plural
+}
+
+// maxTokens bounds a request: the longest of 1,227 real sentences for a smart
+// home has 29 words.
+const maxTokens = 60
+
+// possessive stands for the 's of "the kitchen's light". It is a token of its
+// own, for "the light's on" is not "light on".
+const possessive = "'s"
+
+// oneWord reports whether text is a single word to split, and to tokens.
+func oneWord(text string) bool {
+	words := split(text)
+	return len(words) == 1 && words[0] == text && !strings.Contains(text, "'")
+}
+
+// split cuts text into lower-case words. An apostrophe stays within a word;
+// hyphens and all other signs part words.
+func split(text string) []string {
+	text = strings.Map(func(r rune) rune {
+		switch r {
+		case '’', '‘', 'ʼ', '`':
+			return '\''
+		}
+		return unicode.ToLower(r)
+	}, text)
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		return r != '\'' && r != utf8.RuneError && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.M, r)
+	})
+	kept := words[:0]
+	for _, w := range words {
+		if w = strings.Trim(w, "'"); w != "" {
+			kept = append(kept, w)
+		}
+	}
+	return kept
+}
+
+// tokens are the words of text with contractions written out.
+func (w *words) tokens(text string) []token {
+	var list []token
+	add := func(text string) { list = append(list, token{text, w.fold(text)}) }
+	for _, one := range split(text) {
+		if long, ok := w.Contractions[one]; ok {
+			for part := range strings.FieldsSeq(long) {
+				add(part)
+			}
+			continue
+		}
+		if stem, ok := strings.CutSuffix(one, "'s"); ok && stem != "" {
+			add(stem)
+			list = append(list, token{possessive, possessive})
+			continue
+		}
+		add(one)
+	}
+	return list
+}
+
+// fold takes the ending of a plural off a word, by the table of endings.
+func (w *words) fold(word string) string {
+	for _, e := range w.Endings {
+		stem, ok := strings.CutSuffix(word, e.From)
+		if ok && utf8.RuneCountInString(stem+e.To) >= 2 {
+			return stem + e.To
+		}
+	}
+	return word
+}
+
+// asks reports whether text is a question: it has a question mark, or begins
+// as one.
+func (w *words) asks(text string, tokens []token) bool {
+	if strings.ContainsAny(text, "?？؟¿⁇⁈⁉‽") {
+		return true
+	}
+	i := 0
+	for n := 1; n > 0 && i < len(tokens); i += n {
+		n = w.filler.longest(tokens, i)
+	}
+	return i < len(tokens) && w.asking.longest(tokens, i) > 0
+}
+
+func joined(tokens []token) string {
+	var b strings.Builder
+	for i, t := range tokens {
+		if i > 0 && t.text != possessive {
+			b.WriteByte(' ')
+		}
+		b.WriteString(t.text)
+	}
+	return b.String()
+}

@@ -1,0 +1,183 @@
+package capabilities
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ask returns the answer to a question if it was given before, else the
+// question as the outcome.
+func (x *request) ask(q Question) (picked []string, out Outcome, ok bool) {
+	q.Given = x.given
+	raw, answered := x.given.Get(q.Field)
+	if !answered {
+		return nil, Outcome{Question: &q}, false
+	}
+	if picked = x.r.pick(q, raw); len(picked) == 0 {
+		return nil, Outcome{Question: &q}, false
+	}
+	return picked, Outcome{}, true
+}
+
+// oneDevice settles which device is meant.
+func (x *request) oneDevice(rd *reading) (int, Outcome, bool) {
+	if m := rd.slot("device"); m != nil && m.all && m.class == "" && m.how == byNothing {
+		return 0, x.refuse("\"all\" of what? name a kind of device, like lights", nil), false
+	}
+	if len(rd.devices) == 1 {
+		return rd.devices[0], Outcome{}, true
+	}
+	options := x.r.labels(rd.devices)
+	if rd.all {
+		reason := fmt.Sprintf("that is %d devices: %s; make a request for each", len(options), strings.Join(options, ", "))
+		return 0, x.refuse(reason, options), false
+	}
+	text := "which one: " + oneOf(options) + "?"
+	picked, out, ok := x.ask(Question{Field: "device", Text: text, Options: options})
+	if !ok {
+		return 0, out, false
+	}
+	if len(picked) != 1 {
+		text = "one request does one device; which one: " + oneOf(options) + "?"
+		return 0, Outcome{Question: &Question{Field: "device", Text: text, Options: options, Given: without(x.given, "device")}}, false
+	}
+	return rd.devices[slices.Index(options, picked[0])], Outcome{}, true
+}
+
+// oneOf lists options for a person.
+func oneOf(options []string) string {
+	last := len(options) - 1
+	return strings.Join(options[:last], ", ") + " or " + options[last]
+}
+
+// labels are what the devices are called, made distinct by area or name.
+func (r *Resolver) labels(devices []int) []string {
+	list := make([]string, len(devices))
+	for i, d := range devices {
+		list[i] = r.label(d)
+	}
+	for i, d := range devices {
+		dev := r.home.Devices[d]
+		if twins := count(list, r.label(d)); twins > 1 {
+			list[i] = fmt.Sprintf("%s (%s)", r.label(d), dev.Name)
+		}
+	}
+	return list
+}
+
+func count(list []string, s string) int {
+	n := 0
+	for _, one := range list {
+		if strings.EqualFold(one, s) {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *Resolver) label(d int) string {
+	dev := r.home.Devices[d]
+	if dev.Label != "" {
+		return dev.Label
+	}
+	return spaced(dev.Name)
+}
+
+// both is the option of a question about spots that takes them all.
+func both(n int) string {
+	if n == 2 {
+		return "both"
+	}
+	return "all"
+}
+
+// areas are the places that a reading names outright; nil for all.
+func (x *request) areas(rd *reading) []string {
+	if rd.capability.Command != Clean {
+		return nil
+	}
+	if w := x.demand.of(rd.capability); w != nil && len(w.areas) > 0 {
+		return w.areas
+	}
+	if m := rd.slot("spot"); m != nil {
+		return []string{m.value}
+	}
+	if m := rd.slot("area"); m != nil {
+		return []string{m.value}
+	}
+	if x.demand.location != "" {
+		return []string{x.demand.location}
+	}
+	return nil
+}
+
+// oneArea settles where device d is to work. A room in which more than one
+// thing waits is asked about; what requires names is taken as it stands.
+func (x *request) oneArea(rd *reading, d int) ([]string, Outcome, bool) {
+	areas := x.areas(rd)
+	m := rd.slot("spot")
+	if m == nil || len(areas) != 1 || x.pinned(rd) {
+		return areas, Outcome{}, true
+	}
+	var spots []Spot
+	for _, s := range x.r.home.Devices[d].Spots {
+		room := slices.Contains(m.spots, Spot{Name: s.Room, Room: s.Room})
+		if s.Name != s.Room && (room || slices.Contains(m.spots, s)) {
+			spots = append(spots, s)
+		}
+	}
+	if len(spots) < 2 {
+		return areas, Outcome{}, true
+	}
+	return x.whichSpots(spots)
+}
+
+func (x *request) pinned(rd *reading) bool {
+	w := x.demand.of(rd.capability)
+	return w != nil && len(w.areas) > 0
+}
+
+func (x *request) whichSpots(spots []Spot) ([]string, Outcome, bool) {
+	var options, said []string
+	for _, s := range spots {
+		if slices.Contains(options, s.Name) {
+			continue
+		}
+		options = append(options, s.Name)
+		said = append(said, strings.TrimSpace(s.Note+" "+s.Name))
+	}
+	if len(options) == 1 {
+		return options, Outcome{}, true
+	}
+	text := upper(strings.Join(said, " and ")) + ": which?"
+	picked, out, ok := x.ask(Question{Field: "area", Text: text, Options: append(slices.Clone(options), both(len(options)))})
+	if !ok {
+		return nil, out, false
+	}
+	if slices.Contains(picked, both(len(options))) {
+		return options, Outcome{}, true
+	}
+	return picked, Outcome{}, true
+}
+
+func upper(s string) string {
+	if s == "" || s[0] < 'a' || s[0] > 'z' {
+		return s
+	}
+	return string(s[0]-'a'+'A') + s[1:]
+}
+
+// shallI turns a plan that was put as a question into one: "can you turn on
+// the light?" may be a wish or ask what can be done.
+func (x *request) shallI(p Plan) Outcome {
+	q := Question{Field: "go_ahead", Text: "shall I " + p.Summary + "?", Options: []string{"yes", "no"}}
+	picked, out, ok := x.ask(q)
+	if !ok {
+		return out
+	}
+	if picked[0] != "yes" {
+		return x.refuse("the answer was no; nothing is done", nil)
+	}
+	return Outcome{Plan: &p}
+}

@@ -1,0 +1,90 @@
+package capabilities
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// words are the words of a language that no capability owns.
+type words struct {
+	Fillers      []string                 `yaml:"fillers"`
+	Asking       []string                 `yaml:"asking"`
+	Negations    []string                 `yaml:"negations"`
+	Conditionals []string                 `yaml:"conditionals"`
+	Times        []string                 `yaml:"times"`
+	Clock        []string                 `yaml:"clock"`
+	Joining      []string                 `yaml:"joining"`
+	All          []string                 `yaml:"all"`
+	Yes          []string                 `yaml:"yes"`
+	No           []string                 `yaml:"no"`
+	Stop         []string                 `yaml:"stop"`
+	Ordinals     []string                 `yaml:"ordinals"`
+	Picking      []string                 `yaml:"picking"`
+	Every        []string                 `yaml:"every"`
+	Contractions map[string]string        `yaml:"contractions"`
+	Endings      []ending                 `yaml:"endings"`
+	Numbers      map[string]float64       `yaml:"numbers"`
+	Units        map[string]time.Duration `yaml:"units"`
+	Near         []string                 `yaml:"near"`
+
+	filler, asking, negation, conditional, times, clock, joining *set
+	all, yes, no, stop, picking, every, near                     *set
+	number                                                       *phrases[float64]
+	unit                                                         map[string]time.Duration
+}
+
+// ending is a rule of folding: words that end in From end in To instead.
+type ending struct {
+	From string `yaml:"from"`
+	To   string `yaml:"to"`
+}
+
+func (w *words) lists() []*[]string {
+	return []*[]string{
+		&w.Fillers, &w.Asking, &w.Negations, &w.Conditionals, &w.Times, &w.Clock, &w.Joining, &w.All,
+		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near,
+	}
+}
+
+// merge takes over what the later file says.
+func (w *words) merge(later words) {
+	mine, theirs := w.lists(), later.lists()
+	for i := range mine {
+		if *theirs[i] != nil {
+			*mine[i] = *theirs[i]
+		}
+	}
+	w.Contractions = merged(w.Contractions, later.Contractions)
+	w.Numbers = merged(w.Numbers, later.Numbers)
+	w.Units = merged(w.Units, later.Units)
+	if later.Endings != nil {
+		w.Endings = later.Endings
+	}
+}
+
+func merged[V any](a, b map[string]V) map[string]V {
+	a = maps.Clone(a)
+	if a == nil {
+		a = map[string]V{}
+	}
+	maps.Copy(a, b)
+	return a
+}
+
+// compile makes the phrases, when all files are read.
+func (w *words) compile() {
+	w.filler, w.asking = w.set(w.Fillers), w.set(w.Asking)
+	w.negation, w.conditional, w.times = w.set(w.Negations), w.set(w.Conditionals), w.set(w.Times)
+	w.clock, w.joining, w.all, w.near = w.set(w.Clock), w.set(w.Joining), w.set(w.All), w.set(w.Near)
+	w.yes, w.no, w.stop = w.set(w.Yes), w.set(w.No), w.set(w.Stop)
+	w.picking, w.every = w.set(w.Picking), w.set(w.Every)
+	w.number = &phrases[float64]{}
+	for _, text := range slices.Sorted(maps.Keys(w.Numbers)) {
+		w.number.add(w.tokens(text), w.Numbers[text])
+	}
+	w.unit = map[string]time.Duration{}
+	for text, d := range w.Units {
+		w.unit[w.fold(text)] = d
+	}
+}

@@ -40,8 +40,12 @@ func (c *Catalogue) phrases() {
 			c.quantity.add(c.words.tokens(text), match{value: name, how: byName})
 		}
 	}
-	for _, words := range c.wordsOf {
-		maps.Copy(c.vocabulary, words)
+	c.ordering = map[string]bool{}
+	for _, one := range c.list {
+		maps.Copy(c.vocabulary, c.wordsOf[one.ID])
+		if one.Effect != Query {
+			maps.Copy(c.ordering, c.wordsOf[one.ID])
+		}
 	}
 }
 

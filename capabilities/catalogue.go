@@ -29,6 +29,7 @@ type Catalogue struct {
 	quantity    *phrases[match]
 	vocabulary  map[string]bool            // folded words of all sentences
 	wordsOf     map[string]map[string]bool // the same, by capability
+	ordering    map[string]bool            // the same, of those that act
 }
 
 // Definition is a capability as exchanges list it (MESS 1.0 section 8.2).

@@ -218,7 +218,7 @@ func (x *request) contradicts() Outcome {
 }
 
 // fromRequires reads a text that is no sentence with what requires says. Words
-// that belong to another capability are against it; so are names of other
+// that order another capability are against it; so are names of other
 // devices, which able sees. Words that nobody knows are let pass where requires
 // says which device, unless the text is to be taken exactly.
 func (x *request) fromRequires(w *wanted) (reading, Outcome, bool) {
@@ -238,7 +238,7 @@ func (x *request) fromRequires(w *wanted) (reading, Outcome, bool) {
 			continue
 		}
 		t := x.tokens[i]
-		if x.r.catalogue.vocabulary[t.folded] && !own[t.folded] {
+		if x.r.catalogue.ordering[t.folded] && !own[t.folded] {
 			return rd, x.refuse(fmt.Sprintf("%q in the text does not go with %s in requires; make them agree", t.text, w.ID), nil), false
 		}
 		if !own[t.folded] {

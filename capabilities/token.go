@@ -69,11 +69,14 @@ func (w *words) tokens(text string) []token {
 	return list
 }
 
+// minStem is how many letters folding leaves at least: "its" is not "it".
+const minStem = 3
+
 // fold takes the ending of a plural off a word, by the table of endings.
 func (w *words) fold(word string) string {
 	for _, e := range w.Endings {
 		stem, ok := strings.CutSuffix(word, e.From)
-		if ok && utf8.RuneCountInString(stem+e.To) >= 2 {
+		if ok && utf8.RuneCountInString(stem+e.To) >= minStem {
 			return stem + e.To
 		}
 	}

@@ -2,9 +2,16 @@
 // nothing else does.
 package all
 
-import "github.com/messkit/messkit/drivers"
+import (
+	"slices"
 
-// Kinds returns every kind of driver, one line each.
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/sim"
+)
+
+// Kinds returns every kind of driver, one line for each package.
 func Kinds() []drivers.Kind {
-	return []drivers.Kind{}
+	return slices.Concat(
+		sim.Kinds(),
+	)
 }

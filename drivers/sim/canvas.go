@@ -1,0 +1,168 @@
+package sim
+
+import (
+	"image"
+	"image/color"
+	"image/draw"
+	"math"
+	"sync"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/gofont/goregular"
+	"golang.org/x/image/font/opentype"
+	"golang.org/x/image/math/fixed"
+	"golang.org/x/image/vector"
+)
+
+// Size of every picture, in pixels.
+const (
+	width  = 1280
+	height = 960
+)
+
+// canvas draws shapes with smooth edges.
+type canvas struct {
+	img *image.RGBA
+	r   *vector.Rasterizer
+}
+
+func newCanvas() *canvas {
+	return &canvas{image.NewRGBA(image.Rect(0, 0, width, height)), &vector.Rasterizer{}}
+}
+
+// rgb is an opaque colour, as 0xRRGGBB.
+func rgb(hex uint32) color.NRGBA {
+	return color.NRGBA{uint8(hex >> 16), uint8(hex >> 8), uint8(hex), 255}
+}
+
+// alpha is c with an opacity from 0 to 1.
+func alpha(c color.NRGBA, a float64) color.NRGBA {
+	c.A = uint8(255 * a)
+	return c
+}
+
+// mix is a part b of the way from one colour to the other.
+func mix(a, b color.NRGBA, part float64) color.NRGBA {
+	f := func(x, y uint8) uint8 { return uint8(float64(x) + (float64(y)-float64(x))*part) }
+	return color.NRGBA{f(a.R, b.R), f(a.G, b.G), f(a.B, b.B), f(a.A, b.A)}
+}
+
+// polygon fills a shape. Only the part of the picture that it lies in is
+// touched, which is what makes a picture cheap.
+func (c *canvas) polygon(col color.NRGBA, xy ...float64) {
+	x0, y0, x1, y1 := xy[0], xy[1], xy[0], xy[1]
+	for i := 2; i+1 < len(xy); i += 2 {
+		x0, x1 = min(x0, xy[i]), max(x1, xy[i])
+		y0, y1 = min(y0, xy[i+1]), max(y1, xy[i+1])
+	}
+	at := image.Rect(int(math.Floor(x0)), int(math.Floor(y0)), int(math.Ceil(x1))+1, int(math.Ceil(y1))+1).Intersect(c.img.Bounds())
+	if at.Empty() {
+		return
+	}
+	c.r.Reset(at.Dx(), at.Dy())
+	ox, oy := float64(at.Min.X), float64(at.Min.Y)
+	c.r.MoveTo(float32(xy[0]-ox), float32(xy[1]-oy))
+	for i := 2; i+1 < len(xy); i += 2 {
+		c.r.LineTo(float32(xy[i]-ox), float32(xy[i+1]-oy))
+	}
+	c.r.ClosePath()
+	c.r.Draw(c.img, at, image.NewUniform(col), image.Point{})
+}
+
+func (c *canvas) rect(x, y, w, h float64, col color.NRGBA) {
+	c.polygon(col, x, y, x+w, y, x+w, y+h, x, y+h)
+}
+
+// shade fills a rectangle from one colour at the top to another at the bottom.
+func (c *canvas) shade(x, y, w, h float64, top, bottom color.NRGBA) {
+	for i := range int(h) {
+		at := image.Rect(int(x), int(y)+i, int(x+w), int(y)+i+1)
+		draw.Draw(c.img, at, image.NewUniform(mix(top, bottom, float64(i)/h)), image.Point{}, draw.Over)
+	}
+}
+
+// round is a rectangle with round corners of radius r.
+func (c *canvas) round(x, y, w, h, r float64, col color.NRGBA) {
+	r = min(r, w/2, h/2)
+	const parts = 8 // of a corner
+	var xy []float64
+	for corner, at := range [][2]float64{{x + w - r, y + h - r}, {x + r, y + h - r}, {x + r, y + r}, {x + w - r, y + r}} {
+		for i := range parts + 1 {
+			sin, cos := math.Sincos(math.Pi / 2 * (float64(corner) + float64(i)/parts))
+			xy = append(xy, at[0]+r*cos, at[1]+r*sin)
+		}
+	}
+	c.polygon(col, xy...)
+}
+
+// ellipse around a centre, with radii.
+func (c *canvas) ellipse(cx, cy, rx, ry float64, col color.NRGBA) {
+	const corners = 48
+	xy := make([]float64, 0, 2*corners)
+	for i := range corners {
+		s, k := math.Sincos(2 * math.Pi * float64(i) / corners)
+		xy = append(xy, cx+rx*k, cy+ry*s)
+	}
+	c.polygon(col, xy...)
+}
+
+// stroke is a line of a thickness.
+func (c *canvas) stroke(x1, y1, x2, y2, thick float64, col color.NRGBA) {
+	l := math.Hypot(x2-x1, y2-y1)
+	if l == 0 {
+		return
+	}
+	dx, dy := (y1-y2)/l*thick/2, (x2-x1)/l*thick/2
+	c.polygon(col, x1+dx, y1+dy, x2+dx, y2+dy, x2-dx, y2-dy, x1-dx, y1-dy)
+}
+
+// glow lightens a disc, most in its middle.
+func (c *canvas) glow(cx, cy, radius float64, col color.NRGBA, strength float64) {
+	for y := max(0, int(cy-radius)); y < min(height, int(cy+radius)); y++ {
+		for x := max(0, int(cx-radius)); x < min(width, int(cx+radius)); x++ {
+			d := math.Hypot(float64(x)-cx, float64(y)-cy) / radius
+			if d >= 1 {
+				continue
+			}
+			f := (1 - d) * (1 - d) * strength
+			p := c.img.RGBAAt(x, y)
+			add := func(a, b uint8) uint8 { return uint8(min(255, float64(a)+float64(b)*f)) }
+			c.img.SetRGBA(x, y, color.RGBA{add(p.R, col.R), add(p.G, col.G), add(p.B, col.B), 255})
+		}
+	}
+}
+
+// face returns the font at a size; the font is read once, and is part of the
+// program.
+func face(size float64) font.Face {
+	f, err := opentype.NewFace(regular(), &opentype.FaceOptions{Size: size, DPI: 72, Hinting: font.HintingFull})
+	if err != nil {
+		panic("sim: " + err.Error()) // cannot be: a size is all that is asked for
+	}
+	return f
+}
+
+var regular = sync.OnceValue(func() *opentype.Font {
+	f, err := opentype.Parse(goregular.TTF)
+	if err != nil {
+		panic("sim: " + err.Error()) // the font is part of the program
+	}
+	return f
+})
+
+// text writes s with its baseline at y; anchor 0 begins at x, 0.5 is centred
+// there.
+func (c *canvas) text(x, y, size, anchor float64, col color.NRGBA, s string) {
+	f := face(size)
+	d := font.Drawer{Dst: c.img, Src: image.NewUniform(col), Face: f}
+	x -= anchor * float64(d.MeasureString(s)) / 64
+	d.Dot = fixed.P(int(x), int(y))
+	d.DrawString(s)
+}
+
+// caption says what a picture shows, and when.
+func (c *canvas) caption(what string, s scene) {
+	c.rect(0, height-44, width, 44, alpha(rgb(0x000000), 0.6))
+	c.text(20, height-14, 22, 0, rgb(0xffffff), what+" · simulated")
+	c.text(width-20, height-14, 22, 1, rgb(0xffffff), s.now.Format("2006-01-02 15:04:05"))
+}

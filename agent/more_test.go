@@ -143,22 +143,34 @@ func (h *house) with(name string, d drivers.Device, plans map[string]capabilitie
 	}
 }
 
+func withQuantity(p capabilities.Plan, q string) capabilities.Plan {
+	p.Args = mess.Object{{Key: "quantity", Value: q}}
+	return p
+}
+
 func TestOtherVerbs(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		query := capabilities.Plan{Effect: capabilities.Query, Risk: capabilities.RiskObserve}
 		photo, observe, read := query, query, query
 		photo.Command, observe.Command, read.Command = capabilities.TakePhoto, capabilities.Observe, capabilities.ReadState
 		h.with("eye", &eye{}, map[string]capabilities.Plan{"photo": photo, "look": observe})
-		h.with("weather", &weather{}, map[string]capabilities.Plan{"weather": read})
+		h.with("weather", &weather{}, map[string]capabilities.Plan{
+			"weather": read, "how warm": withQuantity(read, "temperature"), "how loud": withQuantity(read, "noise"),
+		})
 		h.words["go home"] = capabilities.Outcome{Plan: &capabilities.Plan{
 			Device: "vacuum", Command: capabilities.Dock, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort, Want: []string{"confirmation"},
 		}}
+		everywhere := clean()
+		everywhere.Risk = capabilities.RiskComfort
+		h.words["clean"] = capabilities.Outcome{Plan: &everywhere}
 	}, func(h *house) {
 		for intent, want := range map[string]string{
-			"photo":   "A picture from the eye",
-			"look":    "A picture from the eye",
-			"weather": "The weather: temperature 4.5 °C, motion yes, contact no.",
-			"go home": "The vacuum is in its dock.",
+			"clean":    "The vacuum has finished cleaning.",
+			"photo":    "A picture from the eye",
+			"look":     "A picture from the eye",
+			"weather":  "The weather: temperature 4.5 °C, motion yes, contact no.",
+			"how warm": "The weather: temperature 4.5 °C.",
+			"go home":  "The vacuum is in its dock.",
 		} {
 			ref := h.says(claude, "request: {intent: "+intent+"}")
 			h.is(ref, mess.Completed)
@@ -168,6 +180,10 @@ func TestOtherVerbs(t *testing.T) {
 					t.Errorf("%s: %q as %s", intent, data, a.Name)
 				}
 			}
+		}
+		s := h.is(h.says(claude, "request: {intent: how loud}"), mess.Failed)
+		if want := "weather measures no noise now; it measures: temperature, motion and contact"; s.Reason.Detail != want {
+			t.Errorf("%q, want %q", s.Reason.Detail, want)
 		}
 	})
 }

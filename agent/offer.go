@@ -163,9 +163,11 @@ func (a *Agent) check(ctx context.Context, p capabilities.Plan) (gate.Verdict, e
 	if !able(d.Driver, p.Command) {
 		return gate.Verdict{}, fmt.Errorf("%s cannot do that: its driver has no verb for %q", d.Name, p.Command)
 	}
-	if err := a.journal.Err(); err != nil && p.Actuates() {
-		a.log.Error("disarmed: the journal cannot be written", "err", err)
-		return gate.Verdict{}, fmt.Errorf("%s does not act now: what it does could not be written down; look at the disk of %s", d.Name, a.cfg.ID)
+	if p.Actuates() {
+		if err := a.journal.Ready(ctx); err != nil {
+			a.log.Error("disarmed: the journal cannot be written", "err", err)
+			return gate.Verdict{}, fmt.Errorf("%s does not act now: what it does could not be written down; look at the disk of %s", d.Name, a.cfg.ID)
+		}
 	}
 	v, err := a.gate.Check(p)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/messkit/messkit/agent/gate"
@@ -174,24 +175,44 @@ func (v verbs) lookAgain(ctx context.Context, r *result) {
 	r.images, r.evidence = append(r.images, shot{p, v.dev.Name}), mess.Photographed
 }
 
-// read says in a sentence how things are.
+// read says in a sentence how things are. Where the plan names a quantity, it
+// is that alone.
 func (v verbs) read(ctx context.Context) result {
 	r := result{evidence: mess.ReadBack, facts: mess.Object{{Key: "device", Value: v.dev.Name}}}
-	if reader, ok := v.dev.Driver.(drivers.SwitchReader); ok {
+	wanted, _ := v.plan.Args.Get("quantity")
+	quantity, _ := wanted.(string)
+	if reader, ok := v.dev.Driver.(drivers.SwitchReader); ok && quantity == "" {
 		on, err := v.pass.On(ctx, reader)
 		if err != nil {
 			return result{err: err, effect: mess.EffectNone}
 		}
 		r.text, r.facts = v.state(on), r.facts.Set("on", on)
 	}
-	if sensor, ok := v.dev.Driver.(drivers.Sensor); ok {
-		readings, err := v.pass.Read(ctx, sensor)
-		if err != nil {
-			return result{err: err, effect: mess.EffectNone}
-		}
-		r.text = sentences(r.text, v.measured(readings))
-		r.facts = append(r.facts, measurements(readings)...)
+	sensor, ok := v.dev.Driver.(drivers.Sensor)
+	switch {
+	case ok:
+		return v.measure(ctx, sensor, quantity, r)
+	case quantity != "":
+		return result{err: fmt.Errorf("%s measures no %s", v.dev.Name, quantity), effect: mess.EffectNone}
 	}
+	return r
+}
+
+// measure adds to r what a sensor measures.
+func (v verbs) measure(ctx context.Context, s drivers.Sensor, quantity string, r result) result {
+	readings, err := v.pass.Read(ctx, s)
+	if err != nil {
+		return result{err: err, effect: mess.EffectNone}
+	}
+	if quantity != "" {
+		all := readings
+		readings = slices.DeleteFunc(slices.Clone(all), func(m drivers.Reading) bool { return m.Quantity != quantity })
+		if len(readings) == 0 {
+			return result{err: fmt.Errorf("%s measures no %s now; it measures: %s", v.dev.Name, quantity, quantities(all)), effect: mess.EffectNone}
+		}
+	}
+	r.text = sentences(r.text, v.measured(readings))
+	r.facts = append(r.facts, measurements(readings)...)
 	return r
 }
 

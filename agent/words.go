@@ -31,6 +31,15 @@ func (v verbs) measured(readings []drivers.Reading) string {
 	return fmt.Sprintf("The %s: %s.", v.dev.Label, strings.Join(parts, ", "))
 }
 
+// quantities lists what was measured.
+func quantities(readings []drivers.Reading) string {
+	names := make([]string, len(readings))
+	for i, r := range readings {
+		names[i] = r.Quantity
+	}
+	return list(names)
+}
+
 // amount is a value with its unit; a value without one is a truth value.
 func amount(r drivers.Reading) string {
 	switch {
@@ -63,6 +72,9 @@ func measurements(readings []drivers.Reading) mess.Object {
 
 // cleaned is "The vacuum has cleaned near sink and stove; left: hall."
 func cleaned(label string, out drivers.Outcome) string {
+	if len(out.Done)+len(out.Remaining) == 0 { // it was sent everywhere
+		return fmt.Sprintf("The %s has finished cleaning.", label)
+	}
 	s := fmt.Sprintf("The %s has cleaned %s", label, list(out.Done))
 	if len(out.Remaining) > 0 {
 		s += "; not done: " + list(out.Remaining)

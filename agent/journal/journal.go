@@ -98,6 +98,19 @@ func (j *Journal) Fresh() bool { return j.fresh }
 // journal cannot be written must not touch the world.
 func (j *Journal) Err() error { return j.log.Err() }
 
+// lowRoom is the least room in which a task may be begun: enough for its intent
+// and for the reports of what runs already, in bytes.
+const lowRoom = 128 << 10
+
+// Ready returns nil if there is room for another task. Where the disk is about
+// to be full it is said here, before anything is begun, and not in its midst.
+func (j *Journal) Ready(ctx context.Context) error {
+	if err := j.log.Err(); err != nil || j.log.Room() >= lowRoom {
+		return err
+	}
+	return j.compact(ctx)
+}
+
 // Close closes the journal.
 func (j *Journal) Close() error { return j.log.Close() }
 

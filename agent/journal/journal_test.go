@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/internal/wal"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -51,11 +52,22 @@ func tell(j *journal.Journal) string {
 			line += " open"
 		}
 		if t.Report != nil {
-			line += " says " + t.Report.Items[0].(*mess.Status).Message
+			line += " says " + words(*t.Report)
 		}
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// words is what a report says, all of it where it is not a report of ours.
+func words(m mess.Message) string {
+	if len(m.Items) > 0 {
+		if s, ok := m.Items[0].(*mess.Status); ok {
+			return s.Message
+		}
+	}
+	data, err := json.Marshal(m)
+	return fmt.Sprintf("%s %v", data, err)
 }
 
 func TestEveryWordIsThereAfterReopening(t *testing.T) {
@@ -109,6 +121,21 @@ func TestFresh(t *testing.T) {
 	}
 }
 
+// size is how much a closed journal, or an open one with what is reserved for
+// it, takes on the disk.
+func size(t *testing.T, dir string) (n int64) {
+	t.Helper()
+	must(t, filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		n += info.Size()
+		return err
+	}))
+	return n
+}
+
 func TestItStaysSmall(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir)
@@ -121,17 +148,8 @@ func TestItStaysSmall(t *testing.T) {
 		must(t, j.Sent(t.Context(), ref))
 	}
 	must(t, j.Close())
-	var size int64
-	must(t, filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		size += info.Size()
-		return err
-	}))
-	if size > 512<<10 {
-		t.Errorf("300 finished threads have left %d bytes", size)
+	if n := size(t, dir); n > 512<<10 {
+		t.Errorf("300 finished threads have left %d bytes", n)
 	}
 	if got, want := tell(open(t, dir)), "old epoch 1 begun 1 open"; got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -144,8 +162,8 @@ func TestAClosedJournalSaysSo(t *testing.T) {
 	if err := j.Intent(t.Context(), intent("a", 1)); err == nil {
 		t.Error("an intent was taken by a closed journal")
 	}
-	if j.Err() == nil {
-		t.Error("Err is nil")
+	if j.Err() == nil || j.Ready(t.Context()) == nil {
+		t.Error("it says that it can be written")
 	}
 	if got := tell(j); got != "" {
 		t.Errorf("what was not written is believed: %s", got)
@@ -173,4 +191,53 @@ func TestFull(t *testing.T) {
 	if got := len(open(t, dir).Tasks()); got != n-1-3+1 {
 		t.Errorf("%d threads, want %d", got, n-3)
 	}
+}
+
+// A journal without much room left makes some.
+func TestReady(t *testing.T) {
+	dir := t.TempDir()
+	j := open(t, dir)
+	for i := range 15 { // the reports are still wanted, so nothing is tidied
+		must(t, j.Done(t.Context(), fmt.Sprintf("r%d", i), 1, report("r", strings.Repeat("x", 64<<10))))
+	}
+	for i := range 14 {
+		must(t, j.Done(t.Context(), fmt.Sprintf("r%d", i), 1, report("r", "short")))
+	}
+	before := size(t, dir)
+	must(t, j.Ready(t.Context()))
+	must(t, j.Close())
+	if after := size(t, dir); after > before/2 {
+		t.Errorf("%d bytes before, %d after", before, after)
+	}
+	if got := len(open(t, dir).Tasks()); got != 15 {
+		t.Errorf("%d threads, want 15", got)
+	}
+}
+
+// FuzzOpen opens a journal with a record of any bytes. What it takes, it says
+// again when it is opened again.
+func FuzzOpen(f *testing.F) {
+	for _, s := range []string{
+		`{"kind":"begun"}`, `{"kind":"intent","intent":{"ref":"a","epoch":1,"plan":{}}}`, `{"kind":"intent"}`,
+		`{"kind":"done","ref":"a","epoch":1,"report":{"re":["a"],"MESS":[{"status":{"code":"completed"}}]}}`,
+		`{"kind":"sent","ref":"a"}`, `{"kind":"else"}`, `{`, "",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, record []byte) {
+		dir := t.TempDir()
+		log, err := wal.Open(dir, func([]byte) error { return nil })
+		must(t, err)
+		must(t, log.Append(t.Context(), record))
+		must(t, log.Close())
+		j, err := journal.Open(dir)
+		if err != nil {
+			return
+		}
+		said := tell(j)
+		must(t, j.Close())
+		if again := tell(open(t, dir)); again != said {
+			t.Errorf("%q, then %q", said, again)
+		}
+	})
 }

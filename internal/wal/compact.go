@@ -29,9 +29,7 @@ func (l *Log) Compact(ctx context.Context, records iter.Seq[[]byte]) error {
 	}
 	old := l.seg
 	l.seg = next
-	l.mu.Lock()
-	l.size = next.end
-	l.mu.Unlock()
+	l.grow(next.end - l.Size())
 	if err := old.close(); err != nil {
 		return fmt.Errorf("wal: %s: %w", old.path, err)
 	}

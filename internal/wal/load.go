@@ -27,9 +27,11 @@ func (l *Log) load(replay func([]byte) error) error {
 	if len(seqs) > 0 {
 		return nil
 	}
-	l.size = headerBytes
-	l.seg, err = createSegment(l.dir, 1, true, l.opts.SegmentBytes)
-	return err
+	if l.seg, err = createSegment(l.dir, 1, true, l.opts.SegmentBytes); err != nil {
+		return fmt.Errorf("wal: %s: new segment: %w", l.dir, err)
+	}
+	l.grow(headerBytes)
+	return nil
 }
 
 // tidy lists the segments that count, oldest first, and removes what an
@@ -120,11 +122,15 @@ func (l *Log) loadSegment(seq uint64, last bool, replay func([]byte) error) erro
 	if err != nil {
 		return fmt.Errorf("wal: %s: %w", path, err)
 	}
-	l.size += end
 	if !last {
+		l.grow(end)
 		return nil
 	}
-	return l.resume(segment{path: path, seq: seq, salt: h.salt, end: end}, int64(len(data)))
+	if err := l.resume(segment{path: path, seq: seq, salt: h.salt, end: end}, int64(len(data))); err != nil {
+		return err
+	}
+	l.grow(end)
+	return nil
 }
 
 // resume opens the last segment for appending, and cuts off what follows its

@@ -63,6 +63,7 @@ type Log struct {
 	waiting []*entry
 	broken  error // why nothing can be written any more
 	size    int64 // of all segments, in bytes
+	room    int64 // reserved and not used, in bytes
 }
 
 // entry is the records of one Append on their way to the disk.
@@ -106,6 +107,14 @@ func (l *Log) Size() int64 {
 	return l.size
 }
 
+// Room is how much can still be appended before more must be had of the disk, in
+// bytes.
+func (l *Log) Room() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.room
+}
+
 // Err tells why nothing can be written any more, or nil. After an error of the
 // disk nobody knows what is on it; open the log again, which looks.
 func (l *Log) Err() error {
@@ -132,8 +141,10 @@ func (l *Log) breakWith(err error) {
 	l.broken = err
 }
 
+// grow accounts for n more bytes. The turn is held.
 func (l *Log) grow(n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.size += n
+	l.room = max(0, l.opts.SegmentBytes-l.seg.end)
 }

@@ -270,6 +270,38 @@ func TestFull(t *testing.T) {
 	}
 }
 
+func TestSizeAndRoom(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, small, dir)
+	check := func(when string, size, room int64) {
+		t.Helper()
+		if l.Size() != size || l.Room() != room {
+			t.Errorf("%s: size %d, room %d; want %d, %d", when, l.Size(), l.Room(), size, room)
+		}
+	}
+	check("new", 28, 228)
+	record := make([]byte, 91) // 100 with its length and its frame
+	for range 2 {
+		if err := l.Append(t.Context(), record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("after two", 228, 28)
+	if err := l.Append(t.Context(), record); err != nil {
+		t.Fatal(err)
+	}
+	check("in a new segment", 356, 128)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l = open(t, small, dir)
+	check("opened again", 356, 128)
+	if err := l.Compact(t.Context(), slices.Values([][]byte{record})); err != nil {
+		t.Fatal(err)
+	}
+	check("compacted", 128, 128)
+}
+
 func TestTooLarge(t *testing.T) {
 	l := open(t, small, t.TempDir())
 	if err := l.Append(t.Context(), make([]byte, wal.MaxRecord+1)); err == nil {

@@ -593,11 +593,12 @@ func (f *fridge) Observe(context.Context) (drivers.Observation, error) {
 type vacuum struct {
 	part
 	each   time.Duration
+	steps  int  // of progress in each area
 	stops  bool // it stops by itself after the first area
 	broken error
 }
 
-func newVacuum() *vacuum { return &vacuum{each: 10 * time.Second} }
+func newVacuum() *vacuum { return &vacuum{each: 10 * time.Second, steps: 50} }
 
 func (v *vacuum) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
 	var out drivers.Outcome
@@ -608,7 +609,7 @@ func (v *vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 	if v.broken != nil {
 		return out, v.broken
 	}
-	steps := 50
+	steps := v.steps
 	for i, area := range areas {
 		for s := range steps {
 			done := 100 * float64(i*steps+s) / float64(len(areas)*steps)

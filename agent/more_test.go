@@ -205,6 +205,17 @@ func TestAPictureThatDoesNotFit(t *testing.T) {
 	})
 }
 
+func TestALongTaskDoesNotFillItsThread(t *testing.T) {
+	inHouseWith(t, func(h *house) { h.vacuum.each = 30 * time.Minute; h.vacuum.steps = 1800 }, func(h *house) {
+		ref := h.cleaning()
+		h.after(61 * time.Minute)
+		h.is(ref, mess.Completed)
+		if n := strings.Count(h.codes(ref), "in_progress"); n < 100 || n > 200 {
+			t.Errorf("%d reports of progress in an hour", n)
+		}
+	})
+}
+
 func TestAProgramThatNeverReachesItsExchange(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.stopAgent()

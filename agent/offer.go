@@ -69,7 +69,7 @@ func (t *task) run(ctx context.Context) {
 
 // drop gives a thread up without a word: the exchange knows how it stands.
 func (t *task) drop(why error) {
-	t.a.log.Info("dropped", "ref", t.ref, "reason", why)
+	t.a.log.Info("dropped", "ref", t.ref, "err", why)
 	t.a.mu.Lock()
 	defer t.a.mu.Unlock()
 	t.dropped = true
@@ -185,7 +185,7 @@ func (t *task) decline(ctx context.Context, reason string) error {
 	if err != nil {
 		return err
 	}
-	t.a.log.Info("declined", "ref", t.ref, "intent", t.req.Intent, "reason", reason)
+	t.a.log.Info("declined", "ref", t.ref, "intent", t.req.Intent, "err", reason)
 	return errDeclined
 }
 

@@ -17,6 +17,10 @@ func (t *task) report(ctx context.Context, s *mess.Status, r *mess.Response) {
 		items = append(items, r)
 	}
 	t.keep(ctx, t.message(items...))
+	if s.Code == mess.Failed {
+		t.a.log.Warn("failed", "ref", t.ref, "err", s.Reason.Detail)
+		return
+	}
 	t.a.log.Info("ended", "ref", t.ref, "status", s.Code)
 }
 

@@ -33,12 +33,18 @@ func (p *progress) get() drivers.Progress {
 	return p.latest
 }
 
-// progressEvery is the shortest time between two reports of progress.
-const progressEvery = time.Second
+// progressEvery is the shortest time between two reports of progress. In a long
+// task they come with a thirtieth of the time that it has run: an hour of
+// cleaning is then some 170 messages in the thread, and not 3600.
+const (
+	progressEvery = time.Second
+	progressPart  = 30
+)
 
 // tellProgress reports progress until ctx ends. A report that does not get
 // through is not sent again; the next one says more.
 func (t *task) tellProgress(ctx context.Context, p *progress) {
+	began := t.a.now()
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	for {
@@ -52,7 +58,7 @@ func (t *task) tellProgress(ctx context.Context, p *progress) {
 			return
 		case <-p.news:
 		}
-		pause.Reset(progressEvery)
+		pause.Reset(max(progressEvery, t.a.now().Sub(began)/progressPart))
 		now := p.get()
 		s := &mess.Status{Code: mess.InProgress, Message: now.Doing, ProgressPct: new(min(100, max(0, now.Percent)))}
 		if now.Left > 0 {

@@ -120,7 +120,7 @@ func (g *Gate) Stop(why string) {
 		}
 	}
 	g.ring()
-	g.log.Warn("stopped", "reason", why)
+	g.log.Warn("stopped", "err", why)
 }
 
 // Clear ends a Stop. It is for a person at the place, never for the network.

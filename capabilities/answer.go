@@ -66,6 +66,9 @@ func (r *Resolver) pick(q Question, raw any) []string {
 func (r *Resolver) pickText(q Question, text string) []string {
 	w := r.catalogue.words
 	tokens := w.tokens(text)
+	if len(tokens) == 0 || r.catalogue.stops(text) {
+		return nil
+	}
 	for _, o := range q.Options {
 		if strings.EqualFold(strings.TrimSpace(text), o) || slices.Equal(folded(w.tokens(o)), folded(tokens)) {
 			return []string{o}
@@ -73,6 +76,14 @@ func (r *Resolver) pickText(q Question, text string) []string {
 	}
 	if slices.Equal(q.Options, []string{"yes", "no"}) {
 		return r.pickYesNo(text)
+	}
+	if i := slices.Index(q.Options, noneOf); i >= 0 {
+		switch yes, no, _ := r.catalogue.MatchYesNo(text); {
+		case no || slices.Equal(folded(tokens), []string{"none"}):
+			return []string{noneOf}
+		case yes && i == 1:
+			return q.Options[:1]
+		}
 	}
 	if w.whole(w.every, tokens) {
 		return everyOption(q.Options)

@@ -211,11 +211,26 @@ func within(p *phrases[match], w *words, tokens []token, i int, yield func(end i
 	}
 }
 
-// deviceMatches are the devices that the words from i on may mean: by name, by
-// class, by place and class, with or without "all".
+// deviceMatches are the devices that the words from i on may mean, with or
+// without "all".
 func (x *request) deviceMatches(i int) []match {
-	w := x.words()
-	list := merge(nil, x.r.names.devices, x.tokens, i, w)
+	list := x.someDevice(i)
+	if n := x.words().all.longest(x.tokens, i); n > 0 {
+		for _, m := range x.someDevice(x.pass(i + n)) {
+			m.all = true
+			list = append(list, m)
+		}
+		list = append(list, match{end: i + n, all: true, devices: x.everything()})
+	}
+	return list
+}
+
+// someDevice are the devices named at i: by name, by class, by place and class.
+func (x *request) someDevice(i int) []match {
+	list := merge(nil, x.r.names.devices, x.tokens, i, x.words())
+	for _, m := range list {
+		list = append(list, x.withClass(m)...)
+	}
 	list = append(list, x.classMatches(i, "")...)
 	for _, area := range x.filled("area", i) {
 		j := area.end
@@ -224,13 +239,20 @@ func (x *request) deviceMatches(i int) []match {
 		}
 		list = append(list, x.classMatches(j, area.value)...)
 	}
-	if n := w.all.longest(x.tokens, i); n > 0 {
-		for _, m := range x.deviceMatches(x.pass(i + n)) {
-			m.all = true
-			list = append(list, m)
+	return list
+}
+
+// withClass is a name with the class of the thing behind it: "the wemo plug".
+func (x *request) withClass(m match) []match {
+	var list []match
+	x.r.catalogue.classPhrase.each(x.tokens, m.end, func(end int, c match) {
+		named := m
+		named.end = end
+		named.devices = slices.DeleteFunc(slices.Clone(m.devices), func(d int) bool { return x.r.class[d] != c.class })
+		if len(named.devices) > 0 {
+			list = append(list, named)
 		}
-		list = append(list, match{end: i + n, all: true, devices: x.everything()})
-	}
+	})
 	return list
 }
 

@@ -260,6 +260,9 @@ func (x *request) mention(rd *reading, i int) int {
 		var best *match
 		list := x.filled(kind, i)
 		for k := range list {
+			if kind != "area" && len(list[k].devices) == 0 {
+				continue // a class of which there is none here
+			}
 			if best == nil || list[k].end > best.end {
 				best = &list[k]
 			}

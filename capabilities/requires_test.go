@@ -69,11 +69,13 @@ func TestRequires(t *testing.T) {
 			`no: "not the porch light" rules something out, and only plain orders are understood; say what is to be done, and to what`,
 		},
 		{
-			"unknown word and no device", "cosy porch light", []mess.Capability{needs("switch-on")},
+			"unknown word and no device", "cosy porch light",
+			[]mess.Capability{needs("switch-on")},
 			`no: not understood: "cosy"; leave it out, or say in requires which device`,
 		},
 		{
-			"unknown metadata", "turn on the porch light", []mess.Capability{needs("switch-on", "watts", list("5"))},
+			"unknown metadata", "turn on the porch light",
+			[]mess.Capability{needs("switch-on", "watts", list("5"))},
 			"no: requires: switch-on: watts: unknown metadata; known: areas, devices, for, quantity",
 		},
 		{"no such device", "x", []mess.Capability{needs("switch-on", "devices", list("moon"))}, "no: requires: no device here is all of switch-on, as the request narrows it"},

@@ -2,6 +2,7 @@ package capabilities
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/messkit/messkit/mess"
 )
@@ -87,10 +88,13 @@ func (x *request) outcome() Outcome {
 		return x.demanded()
 	}
 	able := x.able(x.readings)
-	if len(able) == 0 {
-		return x.notUnderstood()
+	if len(able) > 0 {
+		return x.choose(able)
 	}
-	return x.choose(able)
+	if out, ok := x.score(); ok {
+		return out
+	}
+	return x.notUnderstood()
 }
 
 // read finds the readings of the text in all sentences.
@@ -244,9 +248,16 @@ func (x *request) whichMeaning(able []reading) Outcome {
 	return x.settle(of[slices.Index(options, picked[0])])
 }
 
-// summary says what a reading would do, before there is one device for it.
+// summary says what a reading would do. Where there is not yet one device for
+// it, it says what the text says.
 func (x *request) summary(rd *reading) string {
-	return x.r.planFor(rd, rd.devices[0], x.areas(rd)).Summary
+	s := x.r.planFor(rd, rd.devices[0], x.areas(rd)).Summary
+	for _, b := range rd.slots {
+		if b.kind == "device" && len(rd.devices) > 1 {
+			s = strings.Replace(s, x.r.label(rd.devices[0]), joined(x.words().plainTokens(joined(x.tokens[b.from:b.match.end]))), 1)
+		}
+	}
+	return s
 }
 
 // settle takes a reading to one device, and that to a plan.
@@ -285,7 +296,7 @@ func (x *request) explainReading(rd *reading, able []reading) {
 	for _, b := range rd.slots {
 		x.explain.Slots[b.name] = joined(x.tokens[b.from:b.match.end])
 	}
-	for _, o := range able[1:] {
+	for _, o := range able {
 		if !rd.same(&o) {
 			x.explain.RunnerUp = o.capability.ID + ": " + o.text + " (1.00)"
 			return

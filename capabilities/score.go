@@ -1,0 +1,131 @@
+package capabilities
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// margin is how much better than the next a scored reading must be to stand
+// alone. A word that two capabilities share counts half for each, so this is
+// about one telling word in five.
+const margin = 0.1
+
+// maxGuesses is how many scored readings are offered.
+const maxGuesses = 4
+
+// noneOf is the option that takes no guess.
+const noneOf = "none of these"
+
+// scored is a reading whose words are all known, in an order that no sentence
+// has.
+type scored struct {
+	reading
+	score    float64
+	leftover []string
+}
+
+// score reads a text that no sentence matches, by its words in any order. Such
+// a reading is only ever asked about; where the request is to be taken loosely,
+// the best one that changes nothing is done.
+func (x *request) score() (Outcome, bool) {
+	if len(x.readings) > 0 || x.req.Precision == mess.Exact || len(x.tokens) == 0 || x.joins() {
+		return Outcome{}, false
+	}
+	if _, bad := x.constrained(); bad {
+		return Outcome{}, false
+	}
+	list := x.guesses()
+	if len(list) == 0 {
+		return Outcome{}, false
+	}
+	best := list[0]
+	list = slices.DeleteFunc(list, func(s scored) bool { return s.score < best.score-margin })
+	x.explainReading(&best.reading, nil)
+	x.explain.Score, x.explain.Leftover = best.score, best.leftover
+	if len(list) > 1 {
+		x.explain.RunnerUp = fmt.Sprintf("%s (%.2f)", list[1].capability.ID, list[1].score)
+	}
+	if x.req.Precision == mess.Loose && best.capability.Effect == Query {
+		return x.settle(&best.reading), true
+	}
+	return x.guess(list[:min(len(list), maxGuesses)]), true
+}
+
+// guess asks whether one of the readings is meant.
+func (x *request) guess(list []scored) Outcome {
+	var options []string
+	for i := range list {
+		options = append(options, x.summary(&list[i].reading))
+	}
+	q := Question{Field: "meaning", Text: fmt.Sprintf("by %q, is this meant: %s?", joined(x.tokens), oneOf(append(options, noneOf)))}
+	q.Options = append(slices.Clone(options), noneOf)
+	picked, out, ok := x.ask(q)
+	switch {
+	case !ok:
+		return out
+	case len(picked) != 1 || picked[0] == noneOf:
+		return x.refuse("none of what was offered is meant; say it in other words", nil)
+	}
+	return x.settle(&list[slices.Index(options, picked[0])].reading)
+}
+
+// guesses are the scored readings, the best first.
+func (x *request) guesses() []scored {
+	var list []scored
+	for _, c := range x.r.catalogue.list {
+		if x.asks && c.Effect != Query {
+			continue
+		}
+		s, ok := x.scoreOf(c)
+		if !ok {
+			continue
+		}
+		for _, rd := range x.able([]reading{s.reading}) {
+			s.reading = rd
+			list = append(list, s)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+	return list
+}
+
+// scoreOf reads the text as words of one capability and names. Words of
+// neither are let pass for what only looks, where it is to be taken loosely.
+func (x *request) scoreOf(c *capability) (scored, bool) {
+	s := scored{reading: reading{sentence: &sentence{capability: c, text: "words of " + c.ID}}}
+	loose := x.req.Precision == mess.Loose && c.Effect == Query
+	own, words, weight := x.r.catalogue.wordsOf[c.ID], 0, 0.0
+	for i := 0; i < len(x.tokens); {
+		t := x.tokens[i]
+		if n := cmp.Or(x.mention(&s.reading, i), x.words().filler.longest(x.tokens, i)); n > 0 {
+			i += n
+			continue
+		}
+		i++
+		words++
+		if own[t.folded] {
+			weight += 1 / float64(x.r.catalogue.sharing(t.folded))
+		} else if s.leftover = append(s.leftover, t.text); !loose {
+			return scored{}, false
+		}
+	}
+	if words == 0 || weight == 0 && !loose || s.how == byNothing {
+		return scored{}, false
+	}
+	s.score = 0.9 * weight / float64(words)
+	return s, true
+}
+
+// sharing counts the capabilities that use a word.
+func (c *Catalogue) sharing(word string) int {
+	n := 0
+	for _, own := range c.wordsOf {
+		if own[word] {
+			n++
+		}
+	}
+	return max(n, 1)
+}

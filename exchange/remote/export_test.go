@@ -1,0 +1,15 @@
+package remote
+
+import (
+	"context"
+	"net"
+	"net/http"
+)
+
+// DialBy has a client reach its server in another way.
+func DialBy(c *Client, dial func(ctx context.Context, network, addr string) (net.Conn, error)) {
+	c.http.Transport.(*http.Transport).DialContext = dial
+}
+
+// CloseIdle ends what the client keeps of connections.
+func CloseIdle(c *Client) { c.http.CloseIdleConnections() }

@@ -62,11 +62,31 @@ func Open(dir, exchangeID string) (*Keys, error) {
 	case err != nil:
 		return nil, err
 	default:
-		if err := json.Unmarshal(data, &k.holders); err != nil {
+		if k.holders, err = parse(data); err != nil {
 			return nil, fmt.Errorf("%s: %w; restore it from a copy, or remove it and enrol everybody again", name, err)
 		}
 	}
 	return k, k.operator()
+}
+
+// parse reads the file of keys. A role that is not known is an error: without
+// it somebody would be let in as somebody less.
+func parse(data []byte) (map[string]holder, error) {
+	var holders map[string]holder
+	if err := json.Unmarshal(data, &holders); err != nil {
+		return nil, err
+	}
+	if holders == nil {
+		return nil, errors.New("there is no list of keys in it")
+	}
+	for _, h := range holders {
+		for _, name := range h.Roles {
+			if _, ok := roleNames[name]; !ok {
+				return nil, fmt.Errorf("%s has the role %q, which is not known", h.Actor, name)
+			}
+		}
+	}
+	return holders, nil
 }
 
 // operator makes sure that the key in operator.key is the operator's.
@@ -91,11 +111,11 @@ func (k *Keys) operator() error {
 func (k *Keys) prefix() string { return "mess_" + k.exchange + "_" }
 
 // Issue makes a key for an actor that has none. It is a refusal with Why
-// mess.Conflict if it has one.
+// mess.Conflict if it has one, or if the exchange itself bears the name.
 func (k *Keys) Issue(actor string, roles exchange.Role) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.has(actor) {
+	if has(k.holders, actor) {
 		return "", mess.Refuse(mess.Conflict, "%s has a key already; use it, or have it revoked", actor)
 	}
 	return k.issue(actor, roles)
@@ -105,7 +125,6 @@ func (k *Keys) Issue(actor string, roles exchange.Role) (string, error) {
 func (k *Keys) Rotate(actor string, roles exchange.Role) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.drop(actor)
 	return k.issue(actor, roles)
 }
 
@@ -113,15 +132,14 @@ func (k *Keys) Rotate(actor string, roles exchange.Role) (string, error) {
 func (k *Keys) Revoke(actor string) (bool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.has(actor) {
+	if !has(k.holders, actor) {
 		return false, nil
 	}
-	k.drop(actor)
-	return true, k.save()
+	return true, k.save(without(k.holders, actor))
 }
 
-func (k *Keys) has(actor string) bool {
-	for _, h := range k.holders {
+func has(holders map[string]holder, actor string) bool {
+	for _, h := range holders {
 		if h.Actor == actor {
 			return true
 		}
@@ -129,11 +147,20 @@ func (k *Keys) has(actor string) bool {
 	return false
 }
 
-func (k *Keys) drop(actor string) {
-	maps.DeleteFunc(k.holders, func(_ string, h holder) bool { return h.Actor == actor })
+func without(holders map[string]holder, actor string) map[string]holder {
+	rest := maps.Clone(holders)
+	maps.DeleteFunc(rest, func(_ string, h holder) bool { return h.Actor == actor })
+	return rest
 }
 
+// issue makes the one key of an actor. k.mu is held.
 func (k *Keys) issue(actor string, roles exchange.Role) (string, error) {
+	if !mess.ValidID(actor) {
+		return "", mess.Refuse(mess.Invalid, "%.60q cannot be an actor; use letters, digits and . _ : @ -, at most 128", actor)
+	}
+	if actor == exchange.Self {
+		return "", mess.Refuse(mess.Conflict, "%q is the exchange itself; choose another name", actor)
+	}
 	var secret [16]byte
 	_, _ = rand.Read(secret[:]) // never fails
 	key := k.prefix() + hex.EncodeToString(secret[:])
@@ -143,9 +170,9 @@ func (k *Keys) issue(actor string, roles exchange.Role) (string, error) {
 			h.Roles = append(h.Roles, name)
 		}
 	}
-	k.holders[hash(key)] = h
-	if err := k.save(); err != nil {
-		delete(k.holders, hash(key))
+	next := without(k.holders, actor)
+	next[hash(key)] = h
+	if err := k.save(next); err != nil {
 		return "", err
 	}
 	return key, nil
@@ -175,12 +202,18 @@ func hash(key string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (k *Keys) save() error {
-	data, err := json.MarshalIndent(k.holders, "", "  ")
+// save makes holders the keys, on disk first: what cannot be written does not
+// hold. k.mu is held.
+func (k *Keys) save(holders map[string]holder) error {
+	data, err := json.MarshalIndent(holders, "", "  ")
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(k.dir, keysFile), data)
+	if err := writeFile(filepath.Join(k.dir, keysFile), data); err != nil {
+		return err
+	}
+	k.holders = holders
+	return nil
 }
 
 // writeFile replaces a file, readable by its owner alone, whole or not at all.
@@ -189,10 +222,21 @@ func writeFile(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // is gone where all went well
 	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return syncDir(filepath.Dir(name))
+}
+
+// syncDir makes a new name in a folder survive a power cut.
+func syncDir(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), name)
+	return errors.Join(d.Sync(), d.Close())
 }

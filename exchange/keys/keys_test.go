@@ -2,9 +2,11 @@ package keys_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/messkit/messkit/exchange"
@@ -104,15 +106,92 @@ func TestWrongKeysAreAllTheSame(t *testing.T) {
 }
 
 func TestABrokenFileIsNotThrownAway(t *testing.T) {
-	dir := t.TempDir()
-	name := filepath.Join(dir, "keys.json")
-	if err := os.WriteFile(name, []byte("{"), 0o600); err != nil {
+	for _, text := range []string{"{", "null", "", `{"00":{"actor":"a","roles":["operater"]}}`} {
+		dir := t.TempDir()
+		name := filepath.Join(dir, "keys.json")
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := keys.Open(dir, "home"); err == nil || !strings.Contains(err.Error(), "keys.json") {
+			t.Errorf("%q: got %v", text, err)
+		}
+		if data, _ := os.ReadFile(name); string(data) != text {
+			t.Errorf("%q: the file was changed", text)
+		}
+	}
+}
+
+// Nobody speaks as the exchange, and nobody has a name that is none.
+func TestNamesThatNobodyGets(t *testing.T) {
+	k := open(t, t.TempDir())
+	for name, want := range map[string]mess.Why{exchange.Self: mess.Conflict, "": mess.Invalid, "a/b": mess.Invalid} {
+		_, issued := k.Issue(name, exchange.Requester)
+		_, rotated := k.Rotate(name, exchange.Requester)
+		if !errors.Is(issued, want) || !errors.Is(rotated, want) {
+			t.Errorf("%q: %v, %v; want %s", name, issued, rotated, want)
+		}
+	}
+}
+
+// What cannot be written changes nothing: neither now nor after a restart.
+func TestAFullDisk(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := keys.Open(dir, "home"); err == nil || !strings.Contains(err.Error(), "keys.json") {
-		t.Errorf("got %v", err)
+	k := open(t, dir)
+	key, err := k.Issue("kitchen-pi", exchange.ExecutorRole)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if data, _ := os.ReadFile(name); string(data) != "{" {
-		t.Error("the file was changed")
+	if err := os.Rename(dir, dir+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	if fresh, err := k.Rotate("kitchen-pi", exchange.ExecutorRole); err == nil || fresh != "" {
+		t.Errorf("rotated: %q, %v", fresh, err)
+	}
+	if _, err := k.Revoke("kitchen-pi"); err == nil {
+		t.Error("revoked without a word on disk")
+	}
+	if _, err := k.Issue("garage-pi", exchange.ExecutorRole); err == nil {
+		t.Error("issued without a word on disk")
+	}
+	if who, err := k.Authenticate(key); err != nil || who.ID != "kitchen-pi" {
+		t.Errorf("the old key: %+v, %v", who, err)
+	}
+	if err := os.Rename(dir+"-away", dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Issue("garage-pi", exchange.ExecutorRole); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	k := open(t, dir)
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			id := fmt.Sprintf("pi-%d", i%8) // two want each name
+			key, err := k.Issue(id, exchange.Observer)
+			if errors.Is(err, mess.Conflict) {
+				return
+			}
+			if who, err := k.Authenticate(key); err != nil || who.ID != id || who.Roles != exchange.Observer {
+				t.Errorf("%s: %+v, %v", id, who, err)
+			}
+		})
+	}
+	wg.Wait()
+	data, err := os.ReadFile(filepath.Join(dir, "keys.json"))
+	if n := strings.Count(string(data), `"actor"`); err != nil || n != 9 {
+		t.Errorf("%d keys on disk, want 9 (%v)", n, err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "keys.json")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("keys.json: %v, %v", info, err)
 	}
 }

@@ -1,0 +1,70 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// decline says "not me" without a claim.
+func (t *task) decline(ctx context.Context, reason string) error {
+	if reason == "" {
+		return nil
+	}
+	_, err := t.a.say(ctx, t.message(&mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: reason}}))
+	if err != nil {
+		return err
+	}
+	t.a.log.Info("declined", "ref", t.ref, "intent", t.req.Intent, "err", reason)
+	return errDeclined
+}
+
+var errDeclined = errors.New("declined")
+
+// claim takes the thread, if nobody else has.
+func (t *task) claim(ctx context.Context, p *capabilities.Plan) error {
+	s := &mess.Status{Code: mess.Claimed}
+	if p != nil {
+		s.Estimate = mess.DurationOf(t.a.estimate(*p))
+	}
+	ack, err := t.a.say(ctx, t.message(s))
+	if err != nil {
+		return err
+	}
+	if ack.Epoch == 0 {
+		return errLost
+	}
+	t.a.mu.Lock()
+	t.epoch = ack.Epoch
+	if lease, err := ack.Lease.Duration(); err == nil && lease > 0 {
+		t.a.beat = min(t.a.beat, max(lease/3, time.Second))
+	}
+	t.a.mu.Unlock()
+	t.a.log.Info("claimed", "ref", t.ref, "intent", t.req.Intent)
+	return nil
+}
+
+// claimed is the epoch of the claim, 0 if there is none.
+func (t *task) claimed() uint64 {
+	t.a.mu.Lock()
+	defer t.a.mu.Unlock()
+	return t.epoch
+}
+
+// message is a message of this thread under its claim.
+func (t *task) message(items ...mess.Item) mess.Message {
+	t.a.mu.Lock()
+	defer t.a.mu.Unlock()
+	return mess.Message{ID: t.a.nextID(), Re: mess.Refs{t.ref}, Epoch: t.epoch, Items: items}
+}
+
+// nextID names a message so that the exchange knows it when it comes twice. mu
+// is held.
+func (a *Agent) nextID() string {
+	a.serial++
+	return fmt.Sprintf("%s-%d", a.boot, a.serial)
+}

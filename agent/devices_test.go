@@ -1,0 +1,280 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"gobot.io/x/gobot/v2"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// words is a resolver that knows some sentences by heart.
+type words map[string]capabilities.Outcome
+
+func (w words) learn() {
+	plan := func(p capabilities.Plan) capabilities.Outcome { return capabilities.Outcome{Plan: &p} }
+	turn := func(on bool) capabilities.Plan {
+		return capabilities.Plan{
+			Capability: "switch", Device: "porch-lamp", Command: capabilities.SetSwitch, Args: mess.Object{{Key: "on", Value: on}},
+			Risk: capabilities.RiskComfort, Effect: capabilities.Idempotent, Summary: "switch the porch light", Reversible: true,
+		}
+	}
+	w["turn on the porch light"] = plan(turn(true))
+	w["turn off the porch light"] = plan(turn(false))
+	once := turn(true)
+	once.Effect = capabilities.Once
+	w["ring the bell"] = plan(once)
+	w["is the porch light on?"] = plan(capabilities.Plan{
+		Device: "porch-lamp", Command: capabilities.ReadState, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "look at the porch light",
+	})
+	w["what's in the fridge?"] = plan(capabilities.Plan{
+		Device: "fridge-cam", Command: capabilities.Observe, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "look into the fridge",
+	})
+	w["vacuum the kitchen"] = capabilities.Outcome{Question: &capabilities.Question{
+		Field: "area", Text: "Rice near the sink and crumbs by the stove: which area?", Options: []string{"near sink", "stove", "both"},
+	}}
+	w["vacuum both"] = plan(clean("near sink", "stove"))
+	w["open the safe"] = capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "there is no safe here", Nearest: []string{"fridge"}}}
+	w["juggle"] = plan(capabilities.Plan{Device: "porch-lamp", Command: capabilities.Clean, Summary: "juggle"})
+}
+
+func clean(areas ...string) capabilities.Plan {
+	return capabilities.Plan{
+		Capability: "vacuum-floor", Device: "vacuum", Command: capabilities.Clean, Args: mess.Object{{Key: "areas", Value: areas}},
+		Risk: capabilities.RiskMotion, Effect: capabilities.Once, Summary: "vacuum " + strings.Join(areas, " and "),
+		Consequences: "the vacuum will move about the kitchen",
+	}
+}
+
+func (w words) Resolve(req mess.Request) capabilities.Outcome {
+	if req.Intent == "crash" {
+		panic("boom")
+	}
+	if out, ok := w[req.Intent]; ok {
+		return out
+	}
+	return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "not understood: " + req.Intent}}
+}
+
+func (w words) Answer(q capabilities.Question, reply mess.Object, text string, _ mess.Request) capabilities.Outcome {
+	area, _ := reply.Get(q.Field)
+	switch area {
+	case "both":
+		return w["vacuum both"]
+	case "stove":
+		p := clean("stove")
+		return capabilities.Outcome{Plan: &p}
+	}
+	return capabilities.Outcome{Question: &capabilities.Question{Field: q.Field, Text: text + " is no area. " + q.Text, Options: q.Options}}
+}
+
+func (w words) Offers() []mess.Capability {
+	return []mess.Capability{{ID: "switch"}, {ID: "take-photo"}, {ID: "vacuum-floor"}}
+}
+
+// part is what all the made devices have.
+type part struct {
+	dies    dying
+	mu      sync.Mutex
+	started int
+	halted  int
+	log     []string
+}
+
+func (p *part) Name() string                 { return "made" }
+func (p *part) SetName(string)               {}
+func (p *part) Connection() gobot.Connection { return nil }
+
+func (p *part) Start() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.started++
+	return nil
+}
+
+func (p *part) Halt() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.halted++
+	return nil
+}
+
+func (p *part) note(what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.log = append(p.log, what)
+}
+
+// died reports whether the program has died; its call then never comes back to
+// anybody who knows of it.
+func (p *part) died(ctx context.Context, point string) bool {
+	if p.dies == nil || !p.dies(point) {
+		return false
+	}
+	<-ctx.Done()
+	return true
+}
+
+// did is what was done to the device, as the device itself saw it.
+func (p *part) did() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Join(p.log, ", ")
+}
+
+// lamp is a switch that can be read back.
+type lamp struct {
+	part
+	on      bool
+	stuck   bool          // it stays as it is
+	broken  error         // what Switch and On return
+	blind   bool          // On fails
+	takes   time.Duration // how long Switch takes
+	unplug  bool          // Start fails
+	running func()        // called while it switches
+}
+
+// dying is asked by a device before and after each act whether the program has
+// died there.
+type dying func(point string) bool
+
+func (l *lamp) set(f func(*lamp)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f(l)
+}
+
+func (l *lamp) get() (c struct {
+	on, stuck, blind bool
+	broken           error
+	takes            time.Duration
+	running          func()
+},
+) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.on, c.stuck, c.blind, c.broken, c.takes, c.running = l.on, l.stuck, l.blind, l.broken, l.takes, l.running
+	return c
+}
+
+func (l *lamp) Start() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.unplug {
+		return errors.New("no such line")
+	}
+	l.started++
+	return nil
+}
+
+func (l *lamp) Switch(ctx context.Context, on bool) error {
+	if l.died(ctx, "before the act") {
+		return ctx.Err()
+	}
+	l.note(map[bool]string{true: "on", false: "off"}[on])
+	c := l.get()
+	if c.running != nil {
+		c.running()
+	}
+	if c.takes > 0 {
+		t := time.NewTimer(c.takes)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if c.broken == nil && !c.stuck {
+		l.set(func(l *lamp) { l.on = on })
+	}
+	if l.died(ctx, "after the act") {
+		return ctx.Err()
+	}
+	return c.broken
+}
+
+func (l *lamp) On(context.Context) (bool, error) {
+	c := l.get()
+	if c.blind {
+		return false, errors.New("lamp: no answer")
+	}
+	return c.on, nil
+}
+
+// fridge is a camera that knows what it sees.
+type fridge struct {
+	part
+	broken error
+}
+
+func (f *fridge) Photo(context.Context) (drivers.Photo, error) {
+	f.note("photo")
+	return drivers.Photo{Data: []byte("picture of the fridge"), MIME: "image/jpeg", CapturedAt: time.Now()}, f.broken
+}
+
+func (f *fridge) Observe(context.Context) (drivers.Observation, error) {
+	return drivers.Observation{
+		Text:  "There is milk, and three eggs.",
+		Facts: []drivers.Fact{{Name: "milk", Value: true}, {Name: "eggs", Value: 3.0, Unit: "pieces"}},
+	}, f.broken
+}
+
+// vacuum takes ten seconds for each area.
+type vacuum struct {
+	part
+	each   time.Duration
+	steps  int  // of progress in each area
+	stops  bool // it stops by itself after the first area
+	broken error
+}
+
+func newVacuum() *vacuum { return &vacuum{each: 10 * time.Second, steps: 50} }
+
+func (v *vacuum) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
+	var out drivers.Outcome
+	if v.died(ctx, "before the act") {
+		return out, ctx.Err()
+	}
+	v.note("clean " + strings.Join(areas, "+"))
+	if v.broken != nil {
+		return out, v.broken
+	}
+	steps := v.steps
+	for i, area := range areas {
+		for s := range steps {
+			done := 100 * float64(i*steps+s) / float64(len(areas)*steps)
+			progress(drivers.Progress{Percent: done, Doing: "cleaning " + area, Left: v.each * time.Duration(len(areas)-i)})
+			t := time.NewTimer(v.each / time.Duration(steps))
+			select {
+			case <-t.C:
+			case <-ctx.Done():
+				t.Stop()
+				v.note("stopped")
+				out.Remaining = areas[i:]
+				return out, ctx.Err()
+			}
+		}
+		out.Done = append(out.Done, area)
+		if v.died(ctx, "after an act") {
+			return out, ctx.Err()
+		}
+		if v.stops {
+			out.Remaining = areas[i+1:]
+			return out, nil
+		}
+	}
+	return out, nil
+}
+
+func (v *vacuum) Dock(context.Context) error { v.note("dock"); return nil }
+
+func (v *vacuum) Map(context.Context) (drivers.Photo, error) {
+	return drivers.Photo{Data: []byte("map"), MIME: "image/png", CapturedAt: time.Now()}, nil
+}

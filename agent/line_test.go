@@ -1,0 +1,122 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/mess"
+)
+
+// line is the way to the exchange. It can be cut, and it can deliver twice.
+type line struct {
+	to     agent.Exchange
+	double bool
+	deaf   bool // what is delivered does not come through
+
+	mu     sync.Mutex
+	cut    bool
+	before func(mess.Message) error // called before a message is sent
+	after  func(mess.Message) error // called after it was taken
+	attach func() error             // called before and after an attachment is taken
+	hangUp context.CancelFunc
+}
+
+// cutIt ends every conversation, and lets none begin until it is mended.
+func (l *line) cutIt(cut bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut = cut
+	if cut && l.hangUp != nil {
+		l.hangUp()
+	}
+}
+
+func (l *line) set(f func(*line)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f(l)
+}
+
+func (l *line) get() (cut bool, before, after func(mess.Message) error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cut, l.before, l.after
+}
+
+func (l *line) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
+	cut, before, after := l.get()
+	if cut {
+		return mess.Message{}, mess.Refuse(mess.Unavailable, "the line is cut")
+	}
+	if before != nil {
+		if err := before(m); err != nil {
+			return mess.Message{}, err
+		}
+	}
+	answer, err := l.to.Send(ctx, m)
+	if err == nil && after != nil {
+		if err := after(m); err != nil {
+			return mess.Message{}, err
+		}
+	}
+	return answer, err
+}
+
+func (l *line) Receive(ctx context.Context, handle func(mess.Message)) error {
+	lost := mess.Refuse(mess.Unavailable, "the line is cut")
+	lctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l.set(func(l *line) { l.hangUp = cancel })
+	if cut, _, _ := l.get(); cut {
+		return lost
+	}
+	err := l.to.Receive(lctx, func(m mess.Message) {
+		if l.closed() {
+			return
+		}
+		handle(m)
+		if l.double {
+			handle(m)
+		}
+	})
+	if err == nil && ctx.Err() == nil {
+		return lost
+	}
+	return err
+}
+
+// closed reports whether nothing can be delivered.
+func (l *line) closed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cut || l.deaf
+}
+
+func (l *line) Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
+	l.mu.Lock()
+	cut, hook := l.cut, l.attach
+	l.mu.Unlock()
+	if cut {
+		return mess.Media{}, mess.Refuse(mess.Unavailable, "the line is cut")
+	}
+	if hook == nil {
+		return l.to.Attach(ctx, ref, name, mime, data)
+	}
+	if err := hook(); err != nil {
+		return mess.Media{}, err
+	}
+	m, err := l.to.Attach(ctx, ref, name, mime, data)
+	return m, errors.Join(err, hook())
+}
+
+// saysCode reports whether a message says a status.
+func saysCode(m mess.Message, code mess.Code) bool {
+	if len(m.Items) == 0 {
+		return false
+	}
+	s, ok := m.Items[0].(*mess.Status)
+	return ok && s.Code == code
+}

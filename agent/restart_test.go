@@ -1,0 +1,143 @@
+package agent_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/mess"
+)
+
+// crashed leaves things as they are when the program dies: the exchange has
+// said yes to what request asks for, and the journal has what it had by then.
+func (h *house) crashed(request, plan string, intents int) (ref string) {
+	h.t.Helper()
+	h.stopAgent()
+	ref = h.says(claude, "request: {intent: "+request+"}")
+	pi := h.pi()
+	h.says(pi, "re: "+ref+"\nMESS: [{status: {code: claimed}}]")
+	out := h.words[plan]
+	if plan == "vacuum both" {
+		h.says(pi, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_confirmation, action: x}}]")
+		h.says(person, "reply: {re: "+ref+", confirm: true}")
+	}
+	h.says(pi, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, effect: "+string(out.Plan.Effect)+"}}]")
+	j, err := journal.Open(h.dir)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for range intents {
+		err = errors.Join(err, j.Intent(h.t.Context(), journal.Intent{
+			Ref: ref, Epoch: 1, Digest: out.Plan.Digest(), Boot: "before", Plan: memo(h.t, *out.Plan, request),
+		}))
+	}
+	if err := errors.Join(err, j.Close()); err != nil {
+		h.t.Fatal(err)
+	}
+	return ref
+}
+
+func TestCrash(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		intent  string
+		begun   int  // intents in the journal
+		on      bool // how the lamp is found
+		blind   bool
+		code    mess.Code
+		effect  mess.Effect
+		again   bool
+		did     string
+		evident mess.Evidence
+	}{
+		{name: "after the gate, before the intent", intent: "ring the bell", code: mess.Failed, effect: mess.EffectNone, again: true},
+		{name: "once, cannot be verified", intent: "vacuum both", begun: 1, code: mess.Failed, effect: mess.EffectUnknown},
+		{name: "once, reads back as done", intent: "ring the bell", begun: 1, on: true, code: mess.Completed, evident: mess.ReadBack},
+		{name: "once, reads back as not done", intent: "ring the bell", begun: 1, code: mess.Failed, effect: mess.EffectUnknown},
+		{name: "once, cannot be read", intent: "ring the bell", begun: 1, blind: true, code: mess.Failed, effect: mess.EffectUnknown},
+		{name: "idempotent", intent: "turn on the porch light", begun: 1, code: mess.Completed, did: "on", evident: mess.ReadBack},
+		{name: "idempotent, the second time", intent: "turn on the porch light", begun: 2, code: mess.Failed, effect: mess.EffectUnknown, again: true},
+		{name: "a question", intent: "what's in the fridge?", begun: 1, code: mess.Completed, evident: mess.Photographed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				ref := h.crashed(`"`+c.intent+`"`, c.intent, c.begun)
+				h.lamp.set(func(l *lamp) { l.on, l.blind = c.on, c.blind })
+				h.startAgent()
+				h.after(15 * time.Second)
+				s := h.is(ref, c.code)
+				if h.lamp.did() != c.did || h.vacuum.did() != "" {
+					t.Errorf("the lamp did %q, the vacuum %q; want %q and nothing", h.lamp.did(), h.vacuum.did(), c.did)
+				}
+				if s.Evidence != c.evident {
+					t.Errorf("evidence %q, want %q", s.Evidence, c.evident)
+				}
+				if c.code == mess.Failed && (s.Reason.Type != "interrupted" || s.Reason.Effect != c.effect || *s.Recoverable != c.again) {
+					t.Errorf("%+v, recoverable %v", s.Reason, *s.Recoverable)
+				}
+			})
+		})
+	}
+}
+
+func TestACrashBeforeTheStartIsOfferedAgain(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.says(claude, "request: {intent: vacuum both}")
+		h.is(ref, mess.NeedsConfirmation)
+		h.stopAgent()
+		h.is(ref, mess.NeedsConfirmation)
+		h.startAgent()
+		h.after(time.Minute)
+		h.is(ref, mess.NeedsConfirmation)
+		if !strings.HasPrefix(h.codes(ref), "claimed needs_confirmation pending claimed") {
+			h.t.Errorf("%s; want it claimed anew", h.codes(ref))
+		}
+		h.says(person, "reply: {re: "+ref+", confirm: true}")
+		h.after(time.Minute)
+		h.is(ref, mess.Completed)
+	})
+}
+
+// The exchange has given the thread up and offers it again by the time the
+// program is back: what the first run did is told, and then it is done anew.
+func TestACrashOfManyHours(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.crashed("turn on the porch light", "turn on the porch light", 1)
+		h.after(3 * time.Hour)
+		h.is(ref, mess.Pending)
+		h.startAgent()
+		h.after(time.Minute)
+		h.is(ref, mess.Completed)
+		if !strings.Contains(h.codes(ref), "failed") || h.lamp.did() != "on" {
+			t.Errorf("%s; the lamp did %s", h.codes(ref), h.lamp.did())
+		}
+	})
+}
+
+func TestACrashThatTakesTheJournalAlong(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.crashed("ring the bell", "ring the bell", 1)
+		h.dir = h.t.TempDir()
+		h.startAgent()
+		h.after(time.Minute)
+		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown || s.Suggestion == "" {
+			t.Errorf("%+v", s.Reason)
+		}
+	})
+}
+
+func TestACrashWhileAPictureIsDelivered(t *testing.T) {
+	inHouse(t, func(h *house) {
+		d := &death{h: h, at: 1}
+		h.line.set(func(l *line) { l.attach = func() error { return d.lost("picture") } })
+		ref := h.cleaning()
+		h.after(25 * time.Second)
+		h.is(ref, mess.InProgress)
+		h.reboots()
+		h.after(10 * time.Second)
+		h.is(ref, mess.Completed)
+		h.answers(ref, "has cleaned near sink and stove", "could not be delivered")
+	})
+}

@@ -1,0 +1,135 @@
+package picture
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"io"
+)
+
+// source is a picture as it was given, decoded.
+type source struct {
+	format
+	data   []byte // encoded; of a JPEG: repaired
+	image  image.Image
+	orient orientation
+	look   Look
+	did    []string
+}
+
+// open checks and decodes data.
+func open(ctx context.Context, data []byte) (*source, error) {
+	f, c, err := inspect(data)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{format: f, data: data}
+	if f.mime == "image/jpeg" {
+		s.data, s.did = repairJPEG(data)
+	}
+	if f.exif != nil {
+		s.orient = orientationOf(f.exif(data))
+	}
+	if s.image, err = s.decoded(ctx, c); err != nil {
+		return nil, err
+	}
+	s.look = look(s.image)
+	return s, nil
+}
+
+func (s *source) decoded(ctx context.Context, c image.Config) (image.Image, error) {
+	var img image.Image
+	err := guard(func() (err error) {
+		img, err = s.decode(&ctxReader{ctx, bytes.NewReader(s.data)})
+		return err
+	})
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("picture: %w", context.Cause(ctx))
+	}
+	if err == nil {
+		err = sound(img)
+	}
+	if err != nil {
+		return nil, s.broken(s.data, err)
+	}
+	return onCanvas(img, c), nil
+}
+
+// onCanvas returns img, or where it is a part of a larger canvas (the first
+// frame of some GIFs) that canvas with img on it.
+func onCanvas(img image.Image, c image.Config) image.Image {
+	canvas := image.Rect(0, 0, c.Width, c.Height)
+	if img.Bounds() == canvas {
+		return img
+	}
+	whole := image.NewNRGBA(canvas)
+	draw.Draw(whole, img.Bounds(), img, img.Bounds().Min, draw.Src)
+	return whole
+}
+
+// broken words what a decoder said about data.
+func (f format) broken(data []byte, err error) error {
+	noEnd := f.mime == "image/jpeg" && !bytes.HasSuffix(data, []byte{0xff, markEOI})
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || noEnd {
+		return fmt.Errorf("picture: the %s is cut off after %d bytes; take it again", f.name, len(data))
+	}
+	return fmt.Errorf("picture: the %s cannot be decoded (%w); take it again or send another format", f.name, err)
+}
+
+// guard runs f and makes an error of its panic: decoders are other people's
+// code and the bytes come from anywhere.
+func guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the decoder gave up: %v", p)
+		}
+	}()
+	return f()
+}
+
+// ctxReader ends a decoder when ctx ends.
+type ctxReader struct {
+	ctx context.Context
+	r   *bytes.Reader
+}
+
+// readChunk is how much a decoder gets between two looks at the context.
+const readChunk = 16 << 10
+
+func (c *ctxReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p[:min(len(p), readChunk)])
+}
+
+// ReadAt spares the TIFF decoder a copy of everything.
+func (c *ctxReader) ReadAt(p []byte, off int64) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.ReadAt(p, off)
+}
+
+// modelBytes returns how many bytes the image packages use for one pixel of a
+// colour model.
+func modelBytes(m color.Model) float64 {
+	switch m {
+	case color.GrayModel:
+		return 1
+	case color.Gray16Model:
+		return 2
+	case color.RGBA64Model, color.NRGBA64Model:
+		return 8
+	case color.YCbCrModel:
+		return 3
+	}
+	if _, ok := m.(color.Palette); ok { // not comparable, so not in the switch
+		return 1
+	}
+	return 4
+}

@@ -1,0 +1,107 @@
+package picture
+
+import (
+	"bytes"
+	"encoding/binary"
+	"image"
+
+	"github.com/disintegration/imaging"
+)
+
+// orientation says how a picture lies (EXIF 2.32 section 4.6.4, tag 0x0112): 1
+// is upright, 0 is not told.
+type orientation uint16
+
+// upright reports whether nothing needs to be turned.
+func (o orientation) upright() bool { return o < 2 || o > 8 }
+
+// apply turns a picture so that its top is at the top.
+func (o orientation) apply(img image.Image) image.Image {
+	switch o {
+	case 2:
+		return imaging.FlipH(img)
+	case 3:
+		return imaging.Rotate180(img)
+	case 4:
+		return imaging.FlipV(img)
+	case 5:
+		return imaging.Transpose(img)
+	case 6:
+		return imaging.Rotate270(img)
+	case 7:
+		return imaging.Transverse(img)
+	case 8:
+		return imaging.Rotate90(img)
+	}
+	return img
+}
+
+const (
+	orientationTag = 0x0112
+	shortType      = 3
+	maxTags        = 512
+)
+
+// orientationOf reads the orientation in a TIFF structure (TIFF 6.0 section 2);
+// 0 if there is none, or if it is broken.
+func orientationOf(tiff []byte) orientation {
+	if len(tiff) < 8 {
+		return 0
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if tiff[0] == 'M' {
+		order = binary.BigEndian
+	}
+	at := uint64(order.Uint32(tiff[4:]))
+	if at+2 > uint64(len(tiff)) {
+		return 0
+	}
+	n := uint64(order.Uint16(tiff[at:]))
+	for i := range min(n, maxTags) {
+		e := at + 2 + 12*i
+		if e+12 > uint64(len(tiff)) {
+			return 0
+		}
+		if order.Uint16(tiff[e:]) == orientationTag && order.Uint16(tiff[e+2:]) == shortType {
+			return orientation(order.Uint16(tiff[e+8:]))
+		}
+	}
+	return 0
+}
+
+var exifMark = []byte("Exif\x00\x00")
+
+func jpegEXIF(data []byte) []byte {
+	for s := range segments(data) {
+		if s.marker == 0xe1 && bytes.HasPrefix(s.body, exifMark) {
+			return s.body[len(exifMark):]
+		}
+	}
+	return nil
+}
+
+func pngEXIF(data []byte) []byte {
+	for c := range pngChunks(data) {
+		if c.kind == "eXIf" {
+			return c.body
+		}
+	}
+	return nil
+}
+
+// webpEXIF looks through the chunks of the RIFF container.
+func webpEXIF(data []byte) []byte {
+	const header, chunk = 12, 8
+	for at := header; at+chunk <= len(data); {
+		n := int(binary.LittleEndian.Uint32(data[at+4:]))
+		body := data[at+chunk:]
+		if n < 0 || n > len(body) {
+			return nil
+		}
+		if string(data[at:at+4]) == "EXIF" {
+			return bytes.TrimPrefix(body[:n], exifMark)
+		}
+		at += chunk + n + n%2
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package picture
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"io"
+
+	"golang.org/x/image/bmp"
+	"golang.org/x/image/tiff"
+	"golang.org/x/image/webp"
+)
+
+// format is one encoding of pictures that can be read.
+type format struct {
+	name   string // as people write it
+	mime   string
+	magic  []string // any of them begins the data; '?' stands for any byte
+	config func(io.Reader) (image.Config, error)
+	decode func(io.Reader) (image.Image, error)
+	// weight returns about how many bytes of memory one pixel costs while the
+	// picture is decoded.
+	weight func(data []byte, c image.Config) float64
+	// exif returns the TIFF structure that holds the orientation, or nil.
+	exif func(data []byte) []byte
+}
+
+var formats = []format{
+	{"JPEG", "image/jpeg", []string{"\xff\xd8\xff"}, jpeg.DecodeConfig, jpeg.Decode, jpegWeight, jpegEXIF},
+	{"PNG", "image/png", []string{pngMagic}, png.DecodeConfig, png.Decode, pngWeight, pngEXIF},
+	{"GIF", "image/gif", []string{"GIF87a", "GIF89a"}, gif.DecodeConfig, gif.Decode, fixed(1 + 4), nil},
+	{"WebP", "image/webp", []string{"RIFF????WEBPVP8"}, webp.DecodeConfig, webp.Decode, fixed(8), webpEXIF},
+	{"BMP", "image/bmp", []string{"BM????\x00\x00\x00\x00"}, bmp.DecodeConfig, bmp.Decode, fixed(4), nil},
+	// A TIFF's strip may be the whole picture, held beside the decoded one.
+	{"TIFF", "image/tiff", []string{"II*\x00", "MM\x00*"}, tiff.DecodeConfig, tiff.Decode, double, itself},
+}
+
+// Info is what a picture's first bytes claim.
+type Info struct {
+	MIME   string // image/jpeg, image/png, image/gif, image/webp, image/bmp or image/tiff
+	Width  int    // pixels, as stored: before any turning
+	Height int    // pixels
+}
+
+// Inspect reads what a picture claims to be, without decoding it. It is an
+// error if the format is not known, the header is broken, or the picture has
+// more than MaxPixels pixels.
+func Inspect(data []byte) (Info, error) {
+	f, c, err := inspect(data)
+	if err != nil {
+		return Info{}, err
+	}
+	return Info{MIME: f.mime, Width: c.Width, Height: c.Height}, nil
+}
+
+// maxMemory is what decoding one picture may cost, in bytes: 6 bytes for each of
+// MaxPixels, which is a 64 megapixel PNG with 8 bits a channel, or a 50
+// megapixel progressive JPEG with halved colour.
+const maxMemory = 6 * MaxPixels
+
+func inspect(data []byte) (format, image.Config, error) {
+	f, err := sniff(data)
+	if err != nil {
+		return format{}, image.Config{}, err
+	}
+	var c image.Config
+	err = guard(func() (err error) { c, err = f.config(bytes.NewReader(data)); return err })
+	if err != nil {
+		return format{}, image.Config{}, f.broken(data, err)
+	}
+	if err := f.bearable(data, c); err != nil {
+		return format{}, image.Config{}, err
+	}
+	return f, c, nil
+}
+
+// bearable tells why a picture that claims c must not be decoded.
+func (f format) bearable(data []byte, c image.Config) error {
+	pixels := int64(c.Width) * int64(c.Height) // each is at most 32 bits in every format
+	if c.Width <= 0 || c.Height <= 0 {
+		return fmt.Errorf("picture: the %s says it is %d x %d pixels; take it again", f.name, c.Width, c.Height)
+	}
+	if pixels > MaxPixels {
+		return fmt.Errorf("picture: %d x %d pixels are too many; send at most %d megapixels", c.Width, c.Height, MaxPixels>>20)
+	}
+	if need := float64(pixels) * f.weight(data, c); need > maxMemory {
+		return fmt.Errorf("picture: decoding this kind of %s with %d x %d pixels takes %.0f MB, at most %d are given; send a smaller one",
+			f.name, c.Width, c.Height, need/1e6, maxMemory/1_000_000)
+	}
+	return nil
+}
+
+// sniff finds the format by the first bytes; what others say about a picture is
+// often wrong.
+func sniff(data []byte) (format, error) {
+	for _, f := range formats {
+		for _, m := range f.magic {
+			if begins(data, m) {
+				return f, nil
+			}
+		}
+	}
+	if len(data) == 0 {
+		return format{}, fmt.Errorf("picture: it is empty; take it again")
+	}
+	return format{}, fmt.Errorf("picture: not a picture in a known format, it begins with %q; send JPEG, PNG, GIF, WebP, BMP or TIFF",
+		data[:min(len(data), 16)])
+}
+
+func begins(data []byte, magic string) bool {
+	if len(data) < len(magic) {
+		return false
+	}
+	for i := range len(magic) {
+		if magic[i] != '?' && magic[i] != data[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func fixed(bytes float64) func([]byte, image.Config) float64 {
+	return func([]byte, image.Config) float64 { return bytes }
+}
+
+func double(_ []byte, c image.Config) float64 { return 2 * modelBytes(c.ColorModel) }
+
+func itself(data []byte) []byte { return data }

@@ -1,0 +1,58 @@
+package picture
+
+import (
+	"encoding/binary"
+	"image"
+	"iter"
+	"strings"
+)
+
+const pngMagic = "\x89PNG\r\n\x1a\n"
+
+// pngChunk is one chunk (PNG 1.2 section 3.2).
+type pngChunk struct {
+	kind  string
+	body  []byte
+	whole []byte // with length, kind and checksum
+}
+
+// pngChunks walks through a PNG; it ends where the file is broken.
+func pngChunks(data []byte) iter.Seq[pngChunk] {
+	return func(yield func(pngChunk) bool) {
+		const around = 12 // length, kind, checksum
+		for at := len(pngMagic); at+around <= len(data); {
+			n := int(binary.BigEndian.Uint32(data[at:]))
+			if n < 0 || n > len(data)-at-around {
+				return
+			}
+			c := pngChunk{string(data[at+4 : at+8]), data[at+8 : at+8+n], data[at : at+around+n]}
+			if !yield(c) || c.kind == "IEND" {
+				return
+			}
+			at += around + n
+		}
+	}
+}
+
+// pngWeight is the decoded pixel; an interlaced picture is held twice.
+func pngWeight(data []byte, c image.Config) float64 {
+	const interlace = len(pngMagic) + 8 + 12
+	w := modelBytes(c.ColorModel)
+	if len(data) > interlace && data[interlace] != 0 {
+		w *= 2
+	}
+	return w
+}
+
+// stripPNG keeps the chunks that the picture is made of.
+func stripPNG(data []byte) []byte {
+	var b strings.Builder
+	b.WriteString(pngMagic)
+	for c := range pngChunks(data) {
+		critical := c.kind[0] >= 'A' && c.kind[0] <= 'Z'
+		if critical || c.kind == "tRNS" {
+			b.Write(c.whole)
+		}
+	}
+	return []byte(b.String())
+}

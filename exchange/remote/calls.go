@@ -202,8 +202,10 @@ type Executor struct {
 	ID           string            `json:"id"`
 	Name         string            `json:"display_name"`
 	Capabilities []mess.Capability `json:"capabilities"`
+	Availability mess.Availability `json:"availability"` // "" is always
+	Schedule     string            `json:"schedule"`     // cron, where Availability is schedule
 	LastSeen     mess.Time         `json:"last_seen"`
-	Live         bool              `json:"live"`
+	Live         bool              `json:"live"` // heard of lately
 }
 
 // Executors lists who is registered.

@@ -353,25 +353,6 @@ func TestBadServers(t *testing.T) {
 	}
 }
 
-func TestConfig(t *testing.T) {
-	for url, want := range map[string]string{
-		"":                       "url: is missing",
-		"127.0.0.1:8420":         "is not the address of an exchange",
-		"ftp://x":                "is not the address of an exchange",
-		"http://user:pw@host/":   "holds a password",
-		"http://127.0.0.1:8420/": "",
-	} {
-		_, err := remote.New(remote.Config{URL: url}, quiet)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%q: %v", url, err)
-		}
-	}
-	key := remote.Secret("mess_home_x")
-	if s := fmt.Sprintf("%v %s %#v %+v", key, key, key, remote.Config{Key: key}); strings.Contains(s, "mess_home") {
-		t.Error(s)
-	}
-}
-
 // A hello that never comes, an event in two parts, comments, and ends.
 func TestStreams(t *testing.T) {
 	const text = ": hello\n\nid: 1\nevent: message\ndata: {\"thread\":{\"ref\":\"a\"},\r\ndata: \"message\":{\"MESS\":[]}}\n\n: beat\n\nid: 2\nevent: message\ndata: {\"thread\":{\"ref\":\"b\"}}\n\nid: 3\nevent: message\ndata: cut"

@@ -216,6 +216,48 @@ func TestALongTaskDoesNotFillItsThread(t *testing.T) {
 	})
 }
 
+// More is asked at once than is worked on at once: all of it is done, once.
+func TestAFlood(t *testing.T) {
+	inHouseWith(t, func(h *house) { h.cfg.MaxThreads = 4 }, func(h *house) {
+		h.lamp.set(func(l *lamp) { l.takes = time.Second })
+		var refs []string
+		for i := range 50 {
+			ref, err := h.post(claude, fmt.Sprintf("request: {id: r%d, intent: ring the bell}", i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			refs = append(refs, ref)
+		}
+		h.after(time.Minute)
+		for _, ref := range refs {
+			h.is(ref, mess.Completed)
+		}
+		if n := strings.Count(h.lamp.did(), "on"); n != 50 {
+			t.Errorf("50 requests were done %d times", n)
+		}
+	})
+}
+
+// A driver that does not obey cannot keep the program from ending, and what is
+// said about it is that nobody knows.
+func TestTheProgramEndsAlthoughADriverHangs(t *testing.T) {
+	inHouse(t, func(h *house) {
+		free := make(chan struct{})
+		h.lamp.set(func(l *lamp) { l.running = func() { <-free } })
+		ref := h.says(claude, "request: {intent: ring the bell}")
+		began := time.Now()
+		h.stopAgent()
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("it took %v to end", took)
+		}
+		if s := h.is(ref, mess.Failed); s.Reason.Type != "interrupted" || s.Reason.Effect != mess.EffectUnknown {
+			t.Errorf("%+v", s.Reason)
+		}
+		close(free)
+		synctest.Wait()
+	})
+}
+
 func TestAProgramThatNeverReachesItsExchange(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.stopAgent()

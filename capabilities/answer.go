@@ -65,6 +65,9 @@ func (r *Resolver) pick(q Question, raw any) []string {
 // number, a yes or no, all of them, or words that only one option has.
 func (r *Resolver) pickText(q Question, text string) []string {
 	w := r.catalogue.words
+	if len(text) > maxText {
+		return nil
+	}
 	tokens := w.tokens(text)
 	if len(tokens) == 0 || r.catalogue.stops(text) {
 		return nil
@@ -244,6 +247,9 @@ func MatchYesNo(text string) (yes, no, stop bool) { return Default().MatchYesNo(
 // stop goes with no.
 func (c *Catalogue) MatchYesNo(text string) (yes, no, stop bool) {
 	w := c.words
+	if len(text) > maxText {
+		return false, false, false
+	}
 	tokens := w.tokens(text)
 	if from, _ := w.stop.find(tokens); from >= 0 {
 		return false, true, true
@@ -260,5 +266,5 @@ func (c *Catalogue) MatchYesNo(text string) (yes, no, stop bool) {
 
 // stops reports whether text is nothing but a stop word.
 func (c *Catalogue) stops(text string) bool {
-	return c.words.whole(c.words.stop, c.words.tokens(text))
+	return len(text) <= maxText && c.words.whole(c.words.stop, c.words.tokens(text))
 }

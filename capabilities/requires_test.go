@@ -78,6 +78,14 @@ func TestRequires(t *testing.T) {
 			[]mess.Capability{needs("switch-on", "watts", list("5"))},
 			"no: requires: switch-on: watts: unknown metadata; known: areas, devices, for, quantity",
 		},
+		{
+			"other duration", "turn on the heater for ten minutes", []mess.Capability{needs("switch-on", "for", "1h")},
+			"no: the text says 10 minutes, but requires says 1 hour; make them agree",
+		},
+		{
+			"no duration", "vacuum the hall", []mess.Capability{needs("vacuum-floor", "for", "1h")},
+			"no: requires: for: vacuum-floor cannot be done for a time; leave it out",
+		},
 		{"no such device", "x", []mess.Capability{needs("switch-on", "devices", list("moon"))}, "no: requires: no device here is all of switch-on, as the request narrows it"},
 	}
 	r := resolver()
@@ -108,7 +116,7 @@ func TestRequiresGivesParameters(t *testing.T) {
 		t.Errorf("areas %v, want [kitchen]", areas)
 	}
 	o = resolver().Resolve(mess.Request{Intent: "heater", Requires: []mess.Capability{needs("switch-on", "for", "PT10M")}})
-	if o.Plan == nil || o.Plan.For != 10*time.Minute {
+	if o.Plan == nil || o.Plan.For != 10*time.Minute || o.Plan.Summary != "turn on the heater for 10 minutes" {
 		t.Errorf("Resolve = %q, want a plan for 10 minutes", got(o))
 	}
 }

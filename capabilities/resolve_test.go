@@ -106,6 +106,7 @@ func TestNothingIsIgnored(t *testing.T) {
 		{"how do you turn on the vacuum", `no sentence known here`},
 		{"", `no sentence known here`},
 		{strings.Repeat("light ", 61), `more than 60 words`},
+		{strings.Repeat("x", 1<<20), `more than 60 words`},
 	}
 	r := resolver()
 	for _, tt := range tests {

@@ -1,6 +1,7 @@
 package capabilities
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -75,8 +76,10 @@ func (r *Resolver) resolve(req mess.Request, given mess.Object) Outcome {
 
 func (x *request) outcome() Outcome {
 	w := x.words()
-	x.tokens = w.tokens(x.req.Intent)
-	if len(x.tokens) > maxTokens {
+	if len(x.req.Intent) <= maxText {
+		x.tokens = w.tokens(x.req.Intent)
+	}
+	if len(x.req.Intent) > maxText || len(x.tokens) > maxTokens {
 		return x.refuse("the request has more than 60 words; say in one sentence what is to be done", nil)
 	}
 	x.asks = w.asks(x.req.Intent, x.tokens)
@@ -272,8 +275,15 @@ func (x *request) settle(rd *reading) Outcome {
 	}
 	plan := x.r.planFor(rd, d, areas)
 	plan.Want = x.wants()
-	if x.demand.duration > 0 {
-		plan.For = x.demand.duration
+	switch d := x.demand.duration; {
+	case d == 0 || d == plan.For:
+	case plan.For != 0:
+		return x.refuse(fmt.Sprintf("the text says %s, but requires says %s; make them agree", spoken(plan.For), spoken(d)), nil)
+	case plan.Command != SetSwitch:
+		return x.refuse(fmt.Sprintf("requires: for: %s cannot be done for a time; leave it out", plan.Capability), nil)
+	default:
+		plan.For = d
+		plan.Summary += " for " + spoken(d)
 	}
 	if x.asks && plan.Actuates() {
 		return x.shallI(plan)

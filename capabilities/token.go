@@ -16,6 +16,10 @@ type token struct {
 // home has 29 words.
 const maxTokens = 60
 
+// maxText bounds the texts that are read at all, in bytes. 60 words are some
+// 400.
+const maxText = 2000
+
 // possessive stands for the 's of "the kitchen's light". It is a token of its
 // own, for "the light's on" is not "light on".
 const possessive = "'s"

@@ -79,11 +79,13 @@ func TestRequires(t *testing.T) {
 			"no: requires: switch-on: watts: unknown metadata; known: areas, devices, for, quantity",
 		},
 		{
-			"other duration", "turn on the heater for ten minutes", []mess.Capability{needs("switch-on", "for", "1h")},
+			"other duration", "turn on the heater for ten minutes",
+			[]mess.Capability{needs("switch-on", "for", "1h")},
 			"no: the text says 10 minutes, but requires says 1 hour; make them agree",
 		},
 		{
-			"no duration", "vacuum the hall", []mess.Capability{needs("vacuum-floor", "for", "1h")},
+			"no duration", "vacuum the hall",
+			[]mess.Capability{needs("vacuum-floor", "for", "1h")},
 			"no: requires: for: vacuum-floor cannot be done for a time; leave it out",
 		},
 		{"no such device", "x", []mess.Capability{needs("switch-on", "devices", list("moon"))}, "no: requires: no device here is all of switch-on, as the request narrows it"},

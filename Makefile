@@ -13,8 +13,12 @@ export GOFLAGS = -buildvcs=false
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
+.PHONY: demo
+demo: dist/messkit ## build it, start a whole system on this machine, and ask it three things
+	@scripts/demo.sh dist/messkit
+
 .PHONY: test
-test: deps lint unit ## check everything, with the race detector and real servers
+test: deps lint unit binaries sizes ## check everything, with the race detector and real servers
 
 .PHONY: fast
 fast: ## the unit tests alone, under a minute
@@ -22,7 +26,7 @@ fast: ## the unit tests alone, under a minute
 
 .PHONY: deps
 deps:
-	@scripts/need.sh gcc:gcc
+	@scripts/need.sh gcc:gcc ffmpeg:ffmpeg qemu-arm-static:qemu-user-static
 
 .PHONY: lint
 lint: bin/gofumpt bin/staticcheck
@@ -39,6 +43,32 @@ fmt: bin/gofumpt ## format the Go files
 unit:
 	@echo "== unit tests with the race detector; the first run compiles for some minutes"
 	go test -race -timeout 10m ./...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz test for FUZZTIME (10s) each
+	@scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: build
+build: dist/messkit-linux-amd64 dist/messkit-linux-arm64 dist/messkit-linux-armv7 dist/messkit-linux-armv6 ## static binaries for amd64, arm64, armv7 and armv6, in dist/
+
+# Go knows itself what has changed.
+.PHONY: dist/messkit dist/messkit-linux-amd64 dist/messkit-linux-arm64 dist/messkit-linux-armv7 dist/messkit-linux-armv6
+dist/messkit:
+	@echo "== building $@; the first time takes a minute"
+	@CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./cmd/messkit
+dist/messkit-linux-amd64 dist/messkit-linux-arm64:
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(subst dist/messkit-linux-,,$@) go build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./cmd/messkit
+dist/messkit-linux-armv7 dist/messkit-linux-armv6:
+	CGO_ENABLED=0 GOOS=linux GOARCH=arm GOARM=$(subst dist/messkit-linux-armv,,$@) go build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./cmd/messkit
+
+.PHONY: binaries
+binaries: build
+	@echo "== the armv6 binary answers a request under emulation"
+	scripts/armv6.sh dist/messkit-linux-armv6
+
+.PHONY: sizes
+sizes: build ## size of the binaries, and memory when idle, with their limits
+	@scripts/sizes.sh
 
 bin/gofumpt bin/staticcheck bin/deadcode: tools/go.mod
 	@echo "== building $@ (once)"

@@ -18,12 +18,13 @@ require (
 	github.com/warthog618/go-gpiocdev v0.9.1 // indirect
 	gobot.io/x/gobot/v2 v2.6.0 // indirect
 	golang.org/x/image v0.47.0 // indirect
-	golang.org/x/net v0.46.0 // indirect
+	golang.org/x/net v0.59.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
+	golang.org/x/tools v0.51.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 	periph.io/x/conn/v3 v3.7.2 // indirect
 	periph.io/x/host/v3 v3.8.5 // indirect

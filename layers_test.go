@@ -30,10 +30,10 @@ var layers = map[string]layer{
 	// 3 roof: one binary that knows all and rules nothing.
 	"cmd/messkit": {
 		below: []string{
-			"agent", "capabilities", "drivers", "drivers/all", "exchange", "exchange/*",
-			"internal/strictyaml", "mess", "mess/messeaf",
+			"agent", "agent/*", "capabilities", "drivers", "drivers/all", "exchange", "exchange/*",
+			"internal/picture", "internal/strictyaml", "mess", "mess/messeaf",
 		},
-		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sync", "golang.org/x/term"},
+		from: []string{"github.com/spf13/cobra", "golang.org/x/sync", "golang.org/x/sys", "golang.org/x/term"},
 	},
 
 	// 2 actors: they do not know each other.

@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// Home resolves requests with the devices as they are now: before each request
+// it asks those that know places (spills, rooms) what is there.
+type Home struct {
+	catalogue *capabilities.Catalogue
+	things    []Thing
+}
+
+// Thing is a device with what people know of it. Its Commands and Spots come
+// from the driver.
+type Thing struct {
+	capabilities.Device
+	Driver drivers.Device
+}
+
+var _ Resolver = (*Home)(nil)
+
+// NewHome makes a home.
+func NewHome(c *capabilities.Catalogue, things []Thing) *Home {
+	h := &Home{catalogue: c}
+	for _, t := range things {
+		t.Commands = Commands(t.Driver)
+		h.things = append(h.things, t)
+	}
+	return h
+}
+
+// Commands lists what can be done with a device, by its verbs.
+func Commands(d drivers.Device) []capabilities.Command {
+	var list []capabilities.Command
+	add := func(can bool, commands ...capabilities.Command) {
+		if can {
+			list = append(list, commands...)
+		}
+	}
+	_, photographs := d.(drivers.Photographer)
+	_, observes := d.(drivers.Observer)
+	_, switches := d.(drivers.Switch)
+	_, reads := d.(drivers.SwitchReader)
+	_, measures := d.(drivers.Sensor)
+	_, cleans := d.(drivers.Cleaner)
+	add(photographs, capabilities.TakePhoto)
+	add(observes, capabilities.Observe)
+	add(switches, capabilities.SetSwitch)
+	add(reads || measures, capabilities.ReadState)
+	add(cleans, capabilities.Clean, capabilities.Dock)
+	return list
+}
+
+// Resolve implements Resolver.
+func (h *Home) Resolve(req mess.Request) capabilities.Outcome {
+	return h.now(true).Resolve(req)
+}
+
+// Answer implements Resolver.
+func (h *Home) Answer(q capabilities.Question, reply mess.Object, text string, req mess.Request) capabilities.Outcome {
+	return h.now(true).Answer(q, reply, text, req)
+}
+
+// Offers implements Resolver. They do not depend on what lies about.
+func (h *Home) Offers() []mess.Capability { return h.now(false).Offers() }
+
+// areasWithin is how long a device may think about its places.
+const areasWithin = 2 * time.Second
+
+// now makes the resolver of this moment. A device that does not answer has no
+// places; what needs one is refused then.
+func (h *Home) now(ask bool) *capabilities.Resolver {
+	home := capabilities.Home{Devices: make([]capabilities.Device, len(h.things))}
+	for i, t := range h.things {
+		home.Devices[i] = t.Device
+		if a, ok := t.Driver.(drivers.Areas); ok && ask {
+			home.Devices[i].Spots = spots(a)
+		}
+	}
+	return capabilities.NewResolver(h.catalogue, home)
+}
+
+func spots(a drivers.Areas) []capabilities.Spot {
+	ctx, cancel := context.WithTimeout(context.Background(), areasWithin)
+	defer cancel()
+	areas, err := a.Areas(ctx)
+	if err != nil {
+		return nil
+	}
+	list := make([]capabilities.Spot, len(areas))
+	for i, one := range areas {
+		list[i] = capabilities.Spot{Name: one.Name, Room: one.Room, Note: one.Note}
+	}
+	return list
+}

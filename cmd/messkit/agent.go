@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/picture"
+	"github.com/messkit/messkit/mess"
+)
+
+// agentConfig is who the executor is, and what it may.
+type agentConfig struct {
+	ID           string                             `yaml:"id"`
+	Name         string                             `yaml:"name"`
+	Availability mess.Availability                  `yaml:"availability"`
+	Schedule     string                             `yaml:"schedule"`
+	Data         string                             `yaml:"data"`    // folder of the journal
+	Confirm      map[capabilities.Risk]gate.Confirm `yaml:"confirm"` // who must say yes, by risk
+	DryRun       bool                               `yaml:"dry_run"`
+	Limits       gate.Device                        `yaml:"limits"` // of devices that have none of their own
+}
+
+func defaultAgent() agentConfig {
+	return agentConfig{ID: hostID(), Data: dataDir(), Limits: gate.DefaultConfig().Defaults}
+}
+
+var notInID = regexp.MustCompile(`[^A-Za-z0-9-]+`)
+
+// hostID names the executor after the machine.
+func hostID() string {
+	name, err := os.Hostname()
+	if name = strings.Trim(notInID.ReplaceAllString(name, "-"), "-"); err != nil || name == "" {
+		return "messkit"
+	}
+	return strings.ToLower(name)
+}
+
+func (c agentConfig) Validate() error {
+	var errs []error
+	if !mess.ValidID(c.ID) {
+		errs = append(errs, fmt.Errorf("id: %q cannot name an executor; use letters, digits and . _ : @ -", c.ID))
+	}
+	switch c.Availability {
+	case "", mess.Always, mess.OnDemand:
+	case mess.Schedule:
+		if c.Schedule == "" {
+			errs = append(errs, errors.New("schedule: is missing; write a cron expression such as 0 8-22 * * *"))
+		}
+	default:
+		errs = append(errs, fmt.Errorf("availability: %q is unknown; write always, schedule or on_demand", c.Availability))
+	}
+	if c.Data == "" {
+		errs = append(errs, errors.New("data: is empty; write the folder for the journal"))
+	}
+	return errors.Join(append(errs, gate.Config{Confirm: c.Confirm, Defaults: c.Limits}.Validate())...)
+}
+
+// executor is an agent with its journal, ready to run.
+type executor struct {
+	agent   *agent.Agent
+	journal *journal.Journal
+}
+
+// agent makes the executor for an exchange.
+func (c *config) agent(x agent.Exchange, log *slog.Logger) (*executor, error) {
+	dir := filepath.Join(c.Agent.Data, "journal")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("data: %w; choose a folder with --data", err)
+	}
+	j, err := journal.Open(dir)
+	if err != nil {
+		return nil, hint(err, "another messkit may use %s; give this one a folder of its own with --data", dir)
+	}
+	limits := gate.Config{Confirm: c.Agent.Confirm, DryRun: c.Agent.DryRun, Defaults: c.Agent.Limits, Devices: c.home.limits()}
+	settings := agent.DefaultConfig()
+	settings.ID, settings.Name = c.Agent.ID, c.Agent.Name
+	settings.Availability, settings.Schedule = c.Agent.Availability, c.Agent.Schedule
+	settings.Fit = fit
+	g := gate.New(limits, time.Now, log)
+	return &executor{agent.New(settings, x, c.home.resolver(), c.home.forAgent(), g, j, time.Now, log), j}, nil
+}
+
+func (e *executor) run(ctx context.Context) error {
+	return errors.Join(e.agent.Run(ctx), e.journal.Close())
+}
+
+// fit makes a picture small enough for a message.
+func fit(ctx context.Context, data []byte, maxBytes, maxPx int) ([]byte, string, error) {
+	p, err := picture.Fit(ctx, data, picture.Limits{MaxBytes: maxBytes, MaxPx: maxPx})
+	return p.Data, p.MIME, err
+}
+
+// runRemote runs the agent for an exchange elsewhere.
+func (a *app) runRemote(ctx context.Context, cfg *config, log *slog.Logger) error {
+	key, err := cfg.Connect.key(ctx, cfg.Agent, log)
+	if err != nil {
+		return err
+	}
+	x, err := remote.New(cfg.Connect.remote(key), log)
+	if err != nil {
+		return err
+	}
+	e, err := cfg.agent(x, log)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(a.out, "executor %s for the exchange at %s\n", cfg.Agent.ID, cfg.Connect.URL); err != nil {
+		return err
+	}
+	return e.run(ctx)
+}
+
+// key reads this executor's key, or registers and keeps the new one.
+func (c connectConfig) key(ctx context.Context, who agentConfig, log *slog.Logger) (remote.Secret, error) {
+	key, err := readKey(c.KeyFile)
+	if !errors.Is(err, os.ErrNotExist) {
+		return key, err
+	}
+	x, err := remote.New(c.remote(""), log)
+	if err != nil {
+		return "", err
+	}
+	fresh, err := x.Register(ctx, who.ID, who.Name, c.Enrol)
+	if err != nil {
+		return "", hint(err, "an exchange on another machine wants its enrolment code: connect: enrol: CODE; a name that is taken needs another agent: id:")
+	}
+	if err := os.MkdirAll(filepath.Dir(c.KeyFile), 0o700); err != nil {
+		return "", err
+	}
+	log.Info("enrolled", "executor", who.ID, "key_file", c.KeyFile)
+	return remote.Secret(fresh), os.WriteFile(c.KeyFile, []byte(fresh+"\n"), 0o600)
+}

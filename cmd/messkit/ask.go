@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// asking is what the flags of ask say.
+type asking struct {
+	client
+	wait     waiting
+	doWait   bool
+	asJSON   bool
+	requires []string
+	context  []string
+	hints    []string
+	confirm  bool
+	neededBy string
+	priority string
+	id       string
+}
+
+func (a *app) askCommand() *cobra.Command {
+	var k asking
+	c := &cobra.Command{
+		Use:   `ask "REQUEST"`,
+		Short: "Ask for something in plain words",
+		Long: `Ask sends a request to the exchange. With --wait it shows what happens until the
+end, asks you what the executor wants to know, and saves pictures to files.
+
+Exit code: 0 done (or accepted, without --wait), 1 failed.`,
+		Example: `  messkit ask "what's in the fridge?" --wait
+  messkit ask "turn on the porch light" --requires switch-on --confirm --wait`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return k.unreachable(a.ask(c, &k, strings.Join(args, " ")))
+		},
+	}
+	k.flags(c)
+	k.wait.flags(c)
+	f := c.Flags()
+	f.BoolVarP(&k.doWait, "wait", "w", false, "show progress until the end")
+	f.BoolVar(&k.asJSON, "json", false, "print JSON: the ref, or with --wait the whole thread")
+	f.StringSliceVar(&k.requires, "requires", nil, "capabilities that the executor must have")
+	f.StringArrayVar(&k.context, "context", nil, "something the executor should know (may be repeated)")
+	f.StringSliceVar(&k.hints, "hint", nil, "what to send back: text, image, ...")
+	f.BoolVar(&k.confirm, "confirm", false, "ask for a confirmation before anything is done")
+	f.StringVar(&k.neededBy, "needed-by", "", "when it is of no use any more: a time, or from now (10m)")
+	f.StringVar(&k.priority, "priority", "", "background, normal, elevated or urgent")
+	f.StringVar(&k.id, "id", "", "your own name for the request; the same id again is the same request")
+	return c
+}
+
+func (a *app) ask(c *cobra.Command, k *asking, intent string) error {
+	x, err := k.open()
+	if err != nil {
+		return err
+	}
+	m := mess.Message{Version: "1.1.0", Items: []mess.Item{k.request(intent)}}
+	if err := m.Validate(); err != nil {
+		return err
+	}
+	answer, err := x.Send(c.Context(), m)
+	if err != nil {
+		return err
+	}
+	ref := acked(answer)
+	if ref == "" {
+		return errors.New("the exchange did not acknowledge the request; messkit ls shows what it knows")
+	}
+	if k.doWait {
+		k.wait.asJSON = k.asJSON
+		return a.follow(c.Context(), x, ref, &k.wait)
+	}
+	if k.asJSON {
+		return a.json(map[string]string{"ref": ref})
+	}
+	_, err = fmt.Fprintln(a.out, ref)
+	return err
+}
+
+func (k *asking) request(intent string) *mess.Request {
+	r := &mess.Request{
+		ID: k.id, Intent: intent, Priority: mess.Priority(k.priority), NeededBy: mess.Time(k.neededBy),
+	}
+	for _, id := range k.requires {
+		r.Requires = append(r.Requires, mess.Capability{ID: id})
+	}
+	for _, text := range k.context {
+		r.Context = append(r.Context, mess.TextEntry(text))
+	}
+	for _, kind := range k.hints {
+		r.ResponseHint = append(r.ResponseHint, mess.Hint{Type: kind})
+	}
+	if k.confirm {
+		r.ConfirmBefore = &k.confirm
+	}
+	if d := mess.Duration(k.neededBy); d != "" {
+		if _, err := d.Duration(); err == nil { // from now, by the exchange's clock
+			r.NeededBy, r.Constraints = "", &mess.Constraints{Timing: &mess.Timing{Expires: mess.When(d)}}
+		}
+	}
+	return r
+}
+
+// acked is the ref in an acknowledgement.
+func acked(m mess.Message) string {
+	for _, item := range m.Items {
+		if ack, ok := item.(*mess.Ack); ok && ack.Ref != "" {
+			return ack.Ref
+		}
+	}
+	return ""
+}

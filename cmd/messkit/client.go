@@ -1,0 +1,97 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/mess"
+)
+
+// quiet is the log of commands that only print.
+var quiet = slog.New(slog.DiscardHandler)
+
+// defaultURL is where the exchange of this machine is.
+const defaultURL = "http://127.0.0.1:8420"
+
+// client is how a command reaches an exchange.
+type client struct {
+	url      string
+	exchange string
+	keyFile  string
+}
+
+func (k *client) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&k.url, "url", env("MESSKIT_URL", defaultURL), "the exchange (or set MESSKIT_URL)")
+	f.StringVar(&k.exchange, "exchange", env("MESSKIT_EXCHANGE", ""), "its id, if the address serves several (or set MESSKIT_EXCHANGE)")
+	f.StringVar(&k.keyFile, "key-file", env("MESSKIT_KEY_FILE", filepath.Join(dataDir(), "operator.key")), "file with the key (or set MESSKIT_KEY_FILE)")
+}
+
+func env(name, otherwise string) string {
+	if v := os.Getenv(name); v != "" {
+		return v
+	}
+	return otherwise
+}
+
+// dataDir is where messkit keeps its data unless configured: ~/.mess.
+func dataDir() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "."
+	}
+	return filepath.Join(home, ".mess")
+}
+
+// open makes the client. It does not reach out.
+func (k *client) open() (*remote.Client, error) {
+	key, err := readKey(k.keyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, hint(fmt.Errorf("%s: there is no key", k.keyFile),
+			"messkit run makes one when it starts an exchange here; for an exchange elsewhere give --url and --key-file")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return remote.New(remote.Config{URL: k.url, Exchange: k.exchange, Key: key}, quiet)
+}
+
+func readKey(name string) (remote.Secret, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return "", err
+	}
+	key := strings.TrimSpace(string(data))
+	if key == "" {
+		return "", fmt.Errorf("%s: is empty; put the key there", name)
+	}
+	return remote.Secret(key), nil
+}
+
+// unreachable adds what helps where an exchange cannot be reached.
+func (k *client) unreachable(err error) error {
+	switch {
+	case errors.Is(err, mess.Unavailable):
+		return hint(err, "is it running? messkit run starts one on this machine, messkit doctor looks what is wrong")
+	case errors.Is(err, mess.Unauthentic):
+		return hint(err, "%s holds another exchange's key; give --key-file", k.keyFile)
+	}
+	return err
+}
+
+// json prints a value for scripts.
+func (a *app) json(v any) error {
+	enc := json.NewEncoder(a.out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

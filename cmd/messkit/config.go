@@ -1,0 +1,182 @@
+package main
+
+import (
+	_ "embed" // the simulated home
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/strictyaml"
+	"github.com/messkit/messkit/mess"
+)
+
+// config is the configuration file. example.yaml explains every key.
+type config struct {
+	Exchange *exchangeConfig            `yaml:"exchange"`
+	Connect  *connectConfig             `yaml:"connect"`
+	Agent    agentConfig                `yaml:"agent"`
+	Devices  map[string]strictyaml.Node `yaml:"devices"`
+
+	home *home // made from Devices
+}
+
+// exchangeConfig is an exchange that this program carries.
+type exchangeConfig struct {
+	exchange.Config
+	Listen string `yaml:"listen"` // host:port of the HTTP door
+	Data   string `yaml:"data"`   // folder
+	Enrol  string `yaml:"enrol"`  // code with which executors elsewhere register; "" for none
+	Rules  []rule `yaml:"routing"`
+}
+
+// rule prefers executors (MESS 1.0 section 7.4).
+type rule struct {
+	Match struct {
+		Capability string         `yaml:"capability"`
+		Urgency    mess.Urgency   `yaml:"urgency"`
+		Precision  mess.Precision `yaml:"precision"`
+	} `yaml:"match"`
+	Prefer []string `yaml:"prefer"`
+}
+
+// connectConfig is an exchange elsewhere.
+type connectConfig struct {
+	URL      string `yaml:"url"`
+	Exchange string `yaml:"exchange"`
+	KeyFile  string `yaml:"key_file"` // made by enrolling if it is not there
+	Enrol    string `yaml:"enrol"`    // the exchange's enrolment code
+}
+
+func defaultExchange() *exchangeConfig {
+	return &exchangeConfig{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: dataDir()}
+}
+
+func (c exchangeConfig) Validate() error {
+	errs := []error{c.Config.Validate()}
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		errs = append(errs, fmt.Errorf("listen: %q is not an address; write host:port, like 127.0.0.1:8420", c.Listen))
+	}
+	if c.Data == "" {
+		errs = append(errs, errors.New("data: is empty; write the folder for keys and journals"))
+	}
+	for _, r := range c.Rules {
+		if len(r.Prefer) == 0 {
+			errs = append(errs, errors.New("routing: a rule prefers nobody; write prefer: [executor]"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// settings are c as the exchange wants them.
+func (c exchangeConfig) settings() exchange.Config {
+	s := c.Config
+	for _, r := range c.Rules {
+		s.Routing.Rules = append(s.Routing.Rules, mess.Rule{
+			Match:  mess.Match{Capability: r.Match.Capability, Urgency: r.Match.Urgency, Precision: r.Match.Precision},
+			Prefer: r.Prefer,
+		})
+	}
+	return s
+}
+
+func (c connectConfig) Validate() error {
+	var errs []error
+	if c.URL == "" {
+		errs = append(errs, errors.New("url: is missing; write where the exchange is, like http://192.168.1.20:8420"))
+	}
+	if c.KeyFile == "" {
+		errs = append(errs, errors.New("key_file: is missing; write where this executor's key is, or is to be kept"))
+	}
+	return errors.Join(errs...)
+}
+
+func (c connectConfig) remote(key remote.Secret) remote.Config {
+	return remote.Config{URL: c.URL, Exchange: c.Exchange, Key: key}
+}
+
+func (c config) Validate() error {
+	if c.Exchange != nil && c.Connect != nil {
+		return errors.New("connect: there is an exchange: as well; keep one of the two")
+	}
+	return nil
+}
+
+// load reads a configuration file and opens what it names, so that every
+// mistake is told at once. Without a name it is the simulated home.
+func load(name string, log *slog.Logger) (*config, error) {
+	data := simulatedHome
+	if name == "" {
+		name = "(built in)"
+	} else {
+		var err error
+		if data, err = os.ReadFile(name); err != nil {
+			return nil, err
+		}
+	}
+	c := &config{Agent: defaultAgent()}
+	err := c.read(name, data)
+	home, more := openHome(c.Devices, log) // its mistakes belong to the same list
+	c.home = home
+	return c, merge(err, more)
+}
+
+//go:embed home.yaml
+var simulatedHome []byte
+
+// read decodes a file over the defaults.
+func (c *config) read(name string, data []byte) error {
+	// Whether there is an exchange is known before its defaults are.
+	var parts struct {
+		Exchange strictyaml.Node `yaml:"exchange"`
+		Connect  strictyaml.Node `yaml:"connect"`
+		Agent    strictyaml.Node `yaml:"agent"`
+		Devices  strictyaml.Node `yaml:"devices"`
+	}
+	if err := strictyaml.Decode(name, data, &parts); err != nil {
+		return err
+	}
+	if parts.Connect.IsZero() || !parts.Exchange.IsZero() {
+		c.Exchange = defaultExchange()
+	}
+	err := strictyaml.Decode(name, data, c)
+	if c.Exchange != nil {
+		c.Exchange.Data = expand(c.Exchange.Data)
+	}
+	if c.Connect != nil {
+		c.Connect.KeyFile = expand(c.Connect.KeyFile)
+	}
+	c.Agent.Data = expand(c.Agent.Data)
+	return err
+}
+
+// expand puts the home folder in for ~.
+func expand(name string) string {
+	rest, ok := strings.CutPrefix(name, "~/")
+	if !ok {
+		return name
+	}
+	return filepath.Join(filepath.Dir(dataDir()), rest)
+}
+
+// merge joins the problems of several readings in the order of their lines.
+func merge(errs ...error) error {
+	var all strictyaml.Problems
+	var others []error
+	for _, err := range errs {
+		if ps, ok := errors.AsType[strictyaml.Problems](err); ok {
+			all = append(all, ps...)
+		} else if err != nil {
+			others = append(others, err)
+		}
+	}
+	if len(others) == 0 {
+		return all.Err()
+	}
+	return errors.Join(append([]error{all.Err()}, others...)...)
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/drivers/all"
+)
+
+func (a *app) devicesCommand() *cobra.Command {
+	var file string
+	var kinds, asJSON bool
+	c := &cobra.Command{
+		Use:     "devices",
+		Short:   "List the devices of a configuration, or the drivers there are",
+		Example: "  messkit devices --config messkit.yaml\n  messkit devices --drivers",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if kinds {
+				return a.listDrivers(asJSON)
+			}
+			c, err := load(file, quiet)
+			if err != nil {
+				return err
+			}
+			return a.listDevices(c.home, asJSON)
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&file, "config", "c", "", "configuration file; without one: the simulated home and what is found here")
+	f.BoolVar(&kinds, "drivers", false, "list the drivers")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) listDevices(h *home, asJSON bool) error {
+	if asJSON {
+		list := make([]map[string]any, len(h.devices))
+		for i, d := range h.devices {
+			list[i] = map[string]any{
+				"name": d.name, "driver": d.Driver, "label": d.Label, "class": d.class(), "area": d.Area, "verbs": d.verbs(),
+			}
+		}
+		return a.json(list)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tDRIVER\tCLASS\tAREA\tCAN")
+	for _, d := range h.devices {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.name, d.Driver, d.class(), d.Area, strings.Join(d.verbs(), ", "))
+	}
+	return w.Flush()
+}
+
+func (a *app) listDrivers(asJSON bool) error {
+	if asJSON {
+		var list []map[string]string
+		for _, k := range all.Kinds() {
+			list = append(list, map[string]string{"name": k.Name, "class": k.Class, "about": k.About})
+		}
+		return a.json(list)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "DRIVER\tCLASS\tABOUT")
+	for _, k := range all.Kinds() {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", k.Name, k.Class, k.About)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/all"
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// deviceConfig is what every device may have beside its driver's own keys.
+type deviceConfig struct {
+	Driver  string            `yaml:"driver"`
+	Label   string            `yaml:"label"`   // what people call it; otherwise its name with spaces
+	Aliases []string          `yaml:"aliases"` // what else they call it
+	Class   string            `yaml:"class"`   // otherwise the driver's
+	Area    string            `yaml:"area"`    // where it is
+	Sees    []string          `yaml:"sees"`    // what a camera looks at
+	Risk    capabilities.Risk `yaml:"risk"`    // otherwise the catalogue's
+	Limits  gate.Device       `yaml:"limits"`
+}
+
+// device is one device of the configuration, opened and not started.
+type device struct {
+	deviceConfig
+	name string
+	kind drivers.Kind
+	dev  drivers.Device
+}
+
+// home is all devices, by name.
+type home struct {
+	devices []device
+}
+
+// openHome makes the devices of a configuration; it does not start them. All
+// mistakes are told at once.
+func openHome(nodes map[string]strictyaml.Node, log *slog.Logger) (*home, error) {
+	h, shared, registry := &home{}, &drivers.Shared{}, drivers.NewRegistry(all.Kinds())
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(nodes)) {
+		d, err := openDevice(registry, shared, log, name, nodes[name])
+		errs = append(errs, err)
+		h.devices = append(h.devices, d)
+	}
+	return h, merge(errs...)
+}
+
+func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Logger, name string, n strictyaml.Node) (device, error) {
+	d := device{name: name}
+	common, rest := n.Split(d.deviceConfig)
+	if err := common.Decode(&d.deviceConfig); err != nil {
+		return d, err
+	}
+	if d.Driver == "" {
+		return d, strictyaml.Problems{n.Problem("", "driver is missing; write driver: NAME, messkit devices --drivers lists them")}
+	}
+	kind, err := registry.Lookup(d.Driver)
+	if err != nil {
+		return d, strictyaml.Problems{n.Problem("driver", "%v", err)}
+	}
+	d.kind = kind
+	env := drivers.Env{Name: name, Log: log.With("device", name), Now: time.Now, Shared: shared}
+	d.dev, err = kind.Open(env, rest.Decode)
+	if ps, ok := errors.AsType[strictyaml.Problems](err); ok {
+		return d, ps
+	} else if err != nil {
+		return d, strictyaml.Problems{n.Problem("", "%v", err)}
+	}
+	return d, nil
+}
+
+// class is what the device is to a person.
+func (d device) class() string {
+	if d.Class != "" {
+		return d.Class
+	}
+	return d.kind.Class
+}
+
+// resolver turns requests into plans for these devices.
+func (h *home) resolver() *agent.Home {
+	things := make([]agent.Thing, len(h.devices))
+	for i, d := range h.devices {
+		things[i] = agent.Thing{Driver: d.dev, Device: capabilities.Device{
+			Name: d.name, Label: d.label(), Aliases: d.Aliases, Class: d.class(), Area: d.Area, Sees: d.Sees, Risk: d.Risk,
+		}}
+	}
+	return agent.NewHome(capabilities.Default(), things)
+}
+
+func (h *home) forAgent() []agent.Device {
+	list := make([]agent.Device, len(h.devices))
+	for i, d := range h.devices {
+		list[i] = agent.Device{Name: d.name, Label: d.label(), Driver: d.dev}
+	}
+	return list
+}
+
+func (h *home) limits() map[string]gate.Device {
+	limits := make(map[string]gate.Device, len(h.devices))
+	for _, d := range h.devices {
+		limits[d.name] = d.Limits
+	}
+	return limits
+}
+
+// label is what people call the device.
+func (d device) label() string {
+	if d.Label != "" {
+		return d.Label
+	}
+	return strings.ReplaceAll(d.name, "-", " ")
+}
+
+// verbs lists what can be done with a device.
+func (d device) verbs() []string {
+	var list []string
+	for _, c := range agent.Commands(d.dev) {
+		list = append(list, string(c))
+	}
+	return list
+}

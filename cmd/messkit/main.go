@@ -1,0 +1,104 @@
+// Command messkit gives AI agents safe hands in the physical world: it makes a
+// board an executor of MESS requests, and carries an exchange of its own.
+//
+// This package reads the configuration, builds, runs and prints. It holds no
+// rule of its own.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set when it is built (make build).
+var version = "dev"
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// Exit codes: the task or command is done; it failed; the command line is wrong.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// run does what a command line says, until it is done or a signal comes.
+func run(args []string, in io.Reader, out, errs io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	a := &app{in: in, out: out, err: errs}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errs)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, errQuiet):
+		return exitFailed
+	}
+	fmt.Fprintf(errs, "messkit: error: %v\n", err)
+	if h, ok := errors.AsType[*hinted](err); ok {
+		fmt.Fprintf(errs, "messkit: hint: %s\n", h.hint)
+	}
+	if !a.ran {
+		fmt.Fprintln(errs, "messkit: hint: messkit --help lists the commands, messkit COMMAND --help shows an example")
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// app is what all commands share.
+type app struct {
+	in  io.Reader
+	out io.Writer
+	err io.Writer
+	ran bool // the command line was right, and the command has begun
+}
+
+// errQuiet ends with exit code 1 where everything has been said.
+var errQuiet = errors.New("failed")
+
+// hinted is an error with what helps against it.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h *hinted) Unwrap() error { return h.error }
+
+func hint(err error, format string, args ...any) error {
+	return &hinted{err, fmt.Sprintf(format, args...)}
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "messkit",
+		Short: "Safe hands in the physical world for AI agents",
+		Long: `messkit makes this machine an executor of requests in plain words (MESS 1.0 and
+1.1): it claims them, acts at most once, and answers truthfully, with pictures.
+It carries an exchange of its own, so that one board is a whole system.`,
+		Example: `  messkit run                                   a whole system on this machine
+  messkit ask "what's in the fridge?" --wait    ask it something`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		PersistentPreRun:  func(*cobra.Command, []string) { a.ran = true },
+	}
+	root.AddCommand(
+		a.runCommand(), a.exchangeCommand(),
+		a.askCommand(), a.replyCommand(), a.cancelCommand(), a.lsCommand(), a.showCommand(), a.watchCommand(),
+		a.planCommand(), a.devicesCommand(), a.capabilitiesCommand(),
+		a.checkCommand(), a.doctorCommand(), a.versionCommand(),
+	)
+	return root
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"messkit": main})
+}
+
+// TestScripts runs the command line as people do: a real exchange on a real
+// port, a home folder of its own, one file a command.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("TZ", "UTC")
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			e.Setenv("ADDR", l.Addr().String())
+			e.Setenv("MESSKIT_URL", "http://"+l.Addr().String())
+			return l.Close()
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"up":      waitUp,
+			"until":   until,
+			"picture": isPicture,
+		},
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+// patience is how long something may take that is only waited for.
+const patience = 60 * time.Second
+
+// poll asks until the answer is yes.
+func poll(ts *testscript.TestScript, what string, ask func() bool) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
+		if ask() {
+			return
+		}
+	}
+	ts.Fatalf("%s: not within %v", what, patience)
+}
+
+// up waits for the exchange: up
+func waitUp(ts *testscript.TestScript, _ bool, _ []string) {
+	poll(ts, "the exchange", func() bool {
+		r, err := http.Get(ts.Getenv("MESSKIT_URL") + "/health")
+		if err != nil {
+			return false
+		}
+		return r.Body.Close() == nil && r.StatusCode == http.StatusOK
+	})
+}
+
+// until runs a command until its output has a text: until TEXT COMMAND...
+func until(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: until TEXT COMMAND...")
+	}
+	poll(ts, strings.Join(args, " "), func() bool {
+		_ = ts.Exec(args[1], args[2:]...) // may fail until it does not
+		return strings.Contains(ts.ReadFile("stdout"), args[0])
+	})
+}
+
+// picture checks that files that a pattern names are JPEGs: picture PATTERN
+func isPicture(ts *testscript.TestScript, neg bool, args []string) {
+	names, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if neg != (len(names) == 0) {
+		ts.Fatalf("%s: %d files", args[0], len(names))
+	}
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		ts.Check(err)
+		if http.DetectContentType(data) != "image/jpeg" || len(data) > 512_000 {
+			ts.Fatalf("%s: %s, %d bytes", name, http.DetectContentType(data), len(data))
+		}
+	}
+}

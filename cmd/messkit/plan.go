@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+func (a *app) planCommand() *cobra.Command {
+	var file string
+	var requires []string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   `plan "REQUEST"`,
+		Short: "Show what a request would do, and do nothing",
+		Long: `Plan resolves a request with the devices of a configuration and explains how. It
+starts no device and sends nothing.`,
+		Example: `  messkit plan "turn on the porch light for ten minutes"`,
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, err := load(file, quiet)
+			if err != nil {
+				return err
+			}
+			req := mess.Request{Intent: strings.Join(args, " ")}
+			for _, id := range requires {
+				req.Requires = append(req.Requires, mess.Capability{ID: id})
+			}
+			out := c.home.resolver().Resolve(req)
+			if asJSON {
+				return a.json(out)
+			}
+			return a.explain(out)
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&file, "config", "c", "", "configuration file; without one: the simulated home")
+	f.StringSliceVar(&requires, "requires", nil, "capabilities that the request names")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// explain prints an outcome. A request that has no plan is not a failure of
+// the command: it has said why.
+func (a *app) explain(out capabilities.Outcome) error {
+	p := printer{out: a.out}
+	line := func(name, format string, args ...any) {
+		p.printf("%-13s %s\n", name, printable(fmt.Sprintf(format, args...)))
+	}
+	switch {
+	case out.Plan != nil:
+		plan := out.Plan
+		line("would", "%s", plan.Summary)
+		line("device", "%s", plan.Device)
+		line("capability", "%s", plan.Capability)
+		for _, arg := range plan.Args {
+			line("  "+arg.Key, "%v", arg.Value)
+		}
+		line("risk", "%s, %s", plan.Risk, effects[plan.Effect])
+		if plan.For > 0 {
+			line("for", "%v", plan.For)
+		}
+		if plan.Consequences != "" {
+			line("consequences", "%s", plan.Consequences)
+		}
+		line("digest", "%s", plan.Digest())
+	case out.Question != nil:
+		line("would ask", "%s", out.Question.Text)
+		line("options", "%s", strings.Join(out.Question.Options, " | "))
+	case out.Refusal != nil:
+		line("would refuse", "%s", out.Refusal.Reason)
+		if len(out.Refusal.Nearest) > 0 {
+			line("nearest", "%s", strings.Join(out.Refusal.Nearest, ", "))
+		}
+	}
+	how := out.Explain
+	if how.Template != "" {
+		line("template", "%s", how.Template)
+	}
+	for _, slot := range slices.Sorted(maps.Keys(how.Slots)) {
+		line("  "+slot, "%s", how.Slots[slot])
+	}
+	if how.Score > 0 {
+		line("score", "%.2f", how.Score)
+	}
+	if how.RunnerUp != "" {
+		line("runner-up", "%s", how.RunnerUp)
+	}
+	if len(how.Leftover) > 0 {
+		line("left over", "%s", strings.Join(how.Leftover, " "))
+	}
+	return p.err
+}
+
+var effects = map[capabilities.Effect]string{
+	capabilities.Query:      "only looks",
+	capabilities.Idempotent: "twice is as once",
+	capabilities.Once:       "must not happen twice",
+}

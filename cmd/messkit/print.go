@@ -1,0 +1,203 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/mess"
+)
+
+// printer writes messages for people. The first error stays.
+type printer struct {
+	out io.Writer
+	all bool // requests too
+	err error
+}
+
+func (p *printer) printf(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.out, format, args...)
+	}
+}
+
+func (p *printer) message(m mess.Message) {
+	for _, item := range m.Items {
+		switch i := item.(type) {
+		case *mess.Request:
+			if p.all {
+				p.printf("  %s  asked by %s: %s\n", clockOf(m.Received), m.From, printable(i.Intent))
+			}
+		case *mess.Status:
+			p.status(m, i)
+		case *mess.Response:
+			p.response(i)
+		case *mess.Reply:
+			p.reply(m, i)
+		case *mess.Answer:
+			p.printf("  %s  %s answers: %s\n", clockOf(m.Received), m.From, printable(fmt.Sprint(i.Value)))
+		case *mess.Cancel:
+			p.printf("  %s  %s cancels%s\n", clockOf(m.Received), m.From, dash(i.Reason))
+		case *mess.Suggestion:
+			p.printf("  %s  %s suggests to %s%s\n", clockOf(m.Received), m.From, i.Type, dash(i.Reason))
+		}
+	}
+}
+
+// status is one line, and what it asks.
+func (p *printer) status(m mess.Message, s *mess.Status) {
+	words := []string{strings.ReplaceAll(string(s.Code), "_", " ")}
+	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
+	switch s.Code {
+	case mess.Claimed:
+		add("by %s", m.From)
+	case mess.NeedsConfirmation:
+		add("%s", s.Action)
+	}
+	if s.ProgressPct != nil {
+		add("%.0f %%", *s.ProgressPct)
+	}
+	if d, err := s.Estimate.Duration(); s.Code == mess.Claimed && s.Estimate != "" && err == nil {
+		add("(about %s)", d.Round(time.Second))
+	}
+	for _, text := range []string{s.Message, reasonOf(s)} {
+		if text != "" {
+			add("%s", text)
+		}
+	}
+	if s.Evidence != "" {
+		add("(%s)", strings.ReplaceAll(string(s.Evidence), "_", " "))
+	}
+	p.printf("  %s  %s\n", clockOf(m.Received), printable(strings.Join(words, "  ")))
+	p.details(s)
+}
+
+// details are further lines of a status.
+func (p *printer) details(s *mess.Status) {
+	if s.Consequences != "" {
+		p.printf("            %s\n", printable(s.Consequences))
+	}
+	for _, q := range s.Questions {
+		p.printf("            %s\n", printable(q.Question))
+		if len(q.Options) > 0 {
+			p.printf("            %s\n", printable(strings.Join(q.Options, " | ")))
+		}
+	}
+	for _, list := range []struct {
+		name string
+		what []any
+	}{{"done", s.Completed}, {"not done", s.Remaining}} {
+		if len(list.what) > 0 {
+			p.printf("            %s: %s\n", list.name, printable(strings.Trim(fmt.Sprint(list.what...), "[]")))
+		}
+	}
+	if s.Suggestion != "" {
+		p.printf("            suggestion: %s\n", printable(s.Suggestion))
+	}
+}
+
+func reasonOf(s *mess.Status) string {
+	r := s.Reason
+	if r == nil {
+		return ""
+	}
+	text := r.Detail
+	if text == "" || text == s.Message {
+		text = strings.ReplaceAll(r.Type, "_", " ")
+	}
+	switch r.Effect {
+	case mess.EffectNone:
+		text += "; nothing was done"
+	case mess.EffectPartial:
+		text += "; some of it was done"
+	case mess.EffectUnknown:
+		text += "; it is not known what was done"
+	}
+	return text
+}
+
+func (p *printer) response(r *mess.Response) {
+	for _, e := range r.Content {
+		if text, ok := e.Text(); ok {
+			p.printf("%s\n", printableLines(text))
+			continue
+		}
+		if yes, ok := e.Confirmation(); ok {
+			p.printf("%s%s\n", map[bool]string{true: "confirmed", false: "not so"}[yes.Confirmed], dash(yes.Details))
+			continue
+		}
+		if l, ok := e.Location(); ok {
+			p.printf("at %s\n", printable(strings.Join(nonEmpty(l.Name, l.Address, l.Description), ", ")))
+		}
+	}
+	if r.Notes != "" {
+		p.printf("note: %s\n", printableLines(r.Notes))
+	}
+}
+
+func (p *printer) reply(m mess.Message, r *mess.Reply) {
+	var words []string
+	for _, f := range r.Answers {
+		words = append(words, fmt.Sprintf("%s: %v", f.Key, f.Value))
+	}
+	for name, yes := range map[string]*bool{"confirms": r.Confirm, "accepts": r.Accept} {
+		if yes != nil {
+			words = append(words, map[bool]string{true: name, false: "says no"}[*yes])
+		}
+	}
+	p.printf("  %s  %s  %s%s\n", clockOf(m.Received), m.From, printable(strings.Join(words, ", ")), dash(r.Reason))
+}
+
+func dash(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + printable(text)
+}
+
+func nonEmpty(list ...string) []string {
+	var kept []string
+	for _, s := range list {
+		if s != "" {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// clockOf is the local time of day.
+func clockOf(t mess.Time) string {
+	at, err := t.Time()
+	if err != nil {
+		return "        "
+	}
+	return at.Local().Format(time.TimeOnly)
+}
+
+// printable keeps what comes from elsewhere from playing with the terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+func printableLines(s string) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i := range lines {
+		lines[i] = printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// threadJSON is a thread for scripts.
+func threadJSON(t remote.Thread) map[string]any {
+	return map[string]any{
+		"ref": t.Ref, "status": t.Status, "intent": t.Intent, "requestor": t.Requestor, "executor": t.Executor,
+		"priority": t.Priority, "created": t.Created, "updated": t.Updated, "messages": t.Messages,
+	}
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/httpapi"
+	"github.com/messkit/messkit/exchange/keys"
+)
+
+// running is what the flags of run and exchange say.
+type running struct {
+	file    string
+	listen  string
+	data    string
+	verbose bool
+	jsonLog bool
+}
+
+func (r *running) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVarP(&r.file, "config", "c", "", "configuration file; without one: the simulated home and what is found here")
+	f.StringVar(&r.listen, "listen", "", "address of the exchange's HTTP door (127.0.0.1:8420)")
+	f.StringVar(&r.data, "data", "", "folder for keys and journals (~/.mess)")
+	f.BoolVarP(&r.verbose, "verbose", "v", false, "log what only developers want to know")
+	f.BoolVar(&r.jsonLog, "log-json", false, "log in JSON")
+}
+
+func (r *running) logger(w io.Writer) *slog.Logger {
+	opts := &slog.HandlerOptions{}
+	if r.verbose {
+		opts.Level = slog.LevelDebug
+	}
+	if r.jsonLog {
+		return slog.New(slog.NewJSONHandler(w, opts))
+	}
+	return slog.New(slog.NewTextHandler(w, opts))
+}
+
+// load reads the configuration and puts in what the flags say.
+func (r *running) load(log *slog.Logger) (*config, error) {
+	c, err := load(r.file, log)
+	if err != nil {
+		return nil, err
+	}
+	if c.Exchange != nil {
+		if r.listen != "" {
+			c.Exchange.Listen = r.listen
+		}
+		if r.data != "" {
+			c.Exchange.Data = r.data
+		}
+		if err := c.Exchange.Validate(); err != nil {
+			return nil, err
+		}
+	} else if r.listen != "" {
+		return nil, errors.New("--listen: this configuration connects to an exchange elsewhere; leave it out")
+	}
+	if r.data != "" {
+		c.Agent.Data = r.data
+	}
+	return c, nil
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var r running
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Run an executor, with an exchange of its own unless it connects to one",
+		Long: `Run makes this machine an executor. Without a configuration it is a whole system: an
+exchange called home on 127.0.0.1:8420, and a simulated home to try things with.
+
+Stop it with Ctrl-C: what is under way goes to its safe state, and its thread
+says what was done.`,
+		Example: "  messkit run\n  messkit run --config messkit.yaml",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			log := r.logger(a.err)
+			cfg, err := r.load(log)
+			if err != nil {
+				return err
+			}
+			return a.runAll(c.Context(), cfg, log)
+		},
+	}
+	r.flags(c)
+	return c
+}
+
+func (a *app) exchangeCommand() *cobra.Command {
+	var r running
+	c := &cobra.Command{
+		Use:     "exchange",
+		Short:   "Run an exchange alone, for executors elsewhere",
+		Example: "  messkit exchange --config messkit.yaml",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			log := r.logger(a.err)
+			cfg, err := r.load(log)
+			if err != nil {
+				return err
+			}
+			if cfg.Exchange == nil {
+				return errors.New("this configuration connects to an exchange elsewhere; messkit run uses it")
+			}
+			e, err := a.openExchange(c.Context(), cfg.Exchange, log)
+			if err != nil {
+				return err
+			}
+			return e.run(c.Context())
+		},
+	}
+	r.flags(c)
+	return c
+}
+
+// runAll runs the exchange, if it is ours, and the agent, until ctx ends. The
+// agent ends first, so that its last words are taken.
+func (a *app) runAll(ctx context.Context, cfg *config, log *slog.Logger) error {
+	if cfg.Exchange == nil {
+		return a.runRemote(ctx, cfg, log)
+	}
+	e, err := a.openExchange(ctx, cfg.Exchange, log)
+	if err != nil {
+		return err
+	}
+	self := exchange.Actor{ID: cfg.Agent.ID, Roles: exchange.ExecutorRole}
+	ag, err := cfg.agent(e.x.As(self, "local"), log)
+	if err != nil {
+		return errors.Join(err, e.close())
+	}
+	still, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		defer stop()
+		return ag.run(ctx)
+	})
+	g.Go(func() error { return e.run(still) })
+	return g.Wait()
+}
+
+// ownExchange is an exchange with its door, ready to run.
+type ownExchange struct {
+	x        *exchange.Exchange
+	door     *httpapi.Door
+	listener net.Listener
+}
+
+// openExchange opens the store, the keys and the port, and says where it is.
+func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.Logger) (*ownExchange, error) {
+	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("data: %w; choose a folder with --data", err)
+	}
+	k, err := keys.Open(cfg.Data, cfg.ID)
+	if err != nil {
+		return nil, err
+	}
+	settings := cfg.settings()
+	for _, d := range capabilities.Default().Definitions() {
+		settings.Catalogue = append(settings.Catalogue, exchange.Definition(d))
+	}
+	x, err := exchange.Open(ctx, settings, exchange.NewMemory(), time.Now, log)
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", cfg.Listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, hint(err, "another messkit may be running here; stop it, or choose another port with --listen")
+	} else if err != nil {
+		return nil, err
+	}
+	door := httpapi.New(x, k, httpapi.Config{Enrol: cfg.Enrol, Version: version}, log)
+	_, err = fmt.Fprintf(a.out, "exchange %s at http://%s\n", cfg.ID, reachable(l.Addr()))
+	return &ownExchange{x: x, door: door, listener: l}, err
+}
+
+// reachable is an address as one would type it here.
+func reachable(addr net.Addr) string {
+	s := addr.String()
+	s = strings.Replace(s, "[::]:", "localhost:", 1)
+	return strings.Replace(s, "0.0.0.0:", "localhost:", 1)
+}
+
+func (e *ownExchange) close() error { return e.listener.Close() }
+
+func (e *ownExchange) run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return e.x.Run(ctx) })
+	g.Go(func() error { return e.door.Run(ctx, e.listener) })
+	return g.Wait()
+}

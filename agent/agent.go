@@ -73,7 +73,7 @@ type Config struct {
 
 // DefaultConfig returns the settings that an agent has unless told otherwise.
 func DefaultConfig() Config {
-	return Config{ID: "agent", Heartbeat: 10 * time.Second, MaxThreads: 256, EndTime: 15 * time.Second}
+	return Config{ID: "agent", Heartbeat: 10 * time.Second, MaxThreads: 256, EndTime: 15 * time.Second, Fit: fitPicture}
 }
 
 // filled is c with the defaults for what is not set.

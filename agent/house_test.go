@@ -77,7 +77,7 @@ func inHouseWith(t *testing.T, set, story func(*house)) {
 			t: t, dir: t.TempDir(), gateCfg: gate.DefaultConfig(), cfg: agent.DefaultConfig(),
 			words: words{}, lamp: &lamp{}, fridge: &fridge{}, vacuum: newVacuum(), stop: func() {},
 		}
-		h.cfg.ID = "home-pi"
+		h.cfg.ID, h.cfg.Fit = "home-pi", nil // the made pictures are words
 		h.openExchange()
 		h.words.learn()
 		set(h)

@@ -117,9 +117,15 @@ func TestADriverThatHangs(t *testing.T) {
 }
 
 // eye is a camera that knows nothing but pictures.
-type eye struct{ part }
+type eye struct {
+	part
+	data []byte // a JPEG; nil: words that pass for a PNG
+}
 
 func (e *eye) Photo(context.Context) (drivers.Photo, error) {
+	if e.data != nil {
+		return drivers.Photo{Data: e.data, MIME: "image/jpeg", CapturedAt: time.Now()}, nil
+	}
 	return drivers.Photo{Data: []byte("a picture"), MIME: "image/png", CapturedAt: time.Now()}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -55,6 +56,12 @@ func (t *task) fit(ctx context.Context, p drivers.Photo) (drivers.Photo, error) 
 	}
 	p.Data, p.MIME = data, mime
 	return p, nil
+}
+
+// fitPicture is Config.Fit unless told otherwise.
+func fitPicture(ctx context.Context, data []byte, maxBytes, maxPx int) (fitted []byte, mime string, err error) {
+	p, err := picture.Fit(ctx, data, picture.Limits{MaxBytes: maxBytes, MaxPx: maxPx})
+	return p.Data, p.MIME, err
 }
 
 // limits are the wishes of a request for its pictures: max_bytes, and max_px

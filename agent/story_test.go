@@ -1,15 +1,20 @@
 package agent_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"image"
+	"image/jpeg"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
 )
@@ -39,6 +44,41 @@ func TestWhatIsInTheFridge(t *testing.T) {
 			h.t.Errorf("facts %+v, want milk", facts)
 		}
 	})
+}
+
+// A real camera's picture comes in the size that was asked for.
+func TestAPictureIsMadeToFit(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.cfg.Fit = agent.DefaultConfig().Fit
+		h.with("eye", &eye{data: noise(t)}, map[string]capabilities.Plan{"photo": {Command: capabilities.TakePhoto, Effect: capabilities.Query}})
+	}, func(h *house) {
+		ref := h.says(claude, "request: {intent: photo, response_hint: [{image: {max_bytes: 20000, max_px: 300}}]}")
+		h.is(ref, mess.Completed)
+		data, a := h.picture(ref)
+		img, format, err := image.Decode(strings.NewReader(data))
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if size := img.Bounds().Size(); len(data) > 20000 || max(size.X, size.Y) > 300 || a.MIME != "image/"+format || format != "jpeg" {
+			h.t.Errorf("%d bytes, %v, %s as %s", len(data), size, format, a.Name)
+		}
+	})
+}
+
+// noise is a picture that does not compress well.
+func noise(t *testing.T) []byte {
+	t.Helper()
+	img := image.NewGray(image.Rect(0, 0, 640, 480))
+	seed := uint32(1)
+	for i := range img.Pix {
+		seed = seed*1664525 + 1013904223
+		img.Pix[i] = byte(seed >> 24)
+	}
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, img, nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 func TestSwitchingIsReadBack(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/messkit/messkit/mess"
@@ -65,11 +66,10 @@ func (c *call) fail(err error) {
 		c.json(http.StatusBadRequest, refusal{Error: err.Error(), Why: mess.Invalid})
 		return
 	}
-	if c.r.Context().Err() != nil {
-		return // nobody is there any more
+	if c.r.Context().Err() == nil { // else the client has gone
+		c.log.Warn("request failed", "path", c.r.URL.Path, "err", err)
 	}
-	c.log.Warn("request failed", "path", c.r.URL.Path, "err", err)
-	c.json(http.StatusInternalServerError, refusal{Error: "the exchange cannot do this now; try again", Why: mess.Unavailable})
+	c.json(http.StatusServiceUnavailable, refusal{Error: "the exchange cannot do this now; try again", Why: mess.Unavailable})
 }
 
 // json answers with a value.
@@ -103,7 +103,7 @@ func (c *call) body(code int, mimeType string, data []byte) {
 			return
 		}
 	}
-	if len(data) >= gzipFrom && strings.Contains(c.r.Header.Get("Accept-Encoding"), "gzip") {
+	if len(data) >= gzipFrom && acceptsGzip(c.r.Header.Get("Accept-Encoding")) {
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
 		_, err := z.Write(data)
@@ -116,6 +116,19 @@ func (c *call) body(code int, mimeType string, data []byte) {
 	if c.r.Method != http.MethodHead {
 		_, _ = c.w.Write(data) // the client is gone if it fails
 	}
+}
+
+// acceptsGzip reports whether Accept-Encoding asks for gzip (RFC 9110 section
+// 12.5.3).
+func acceptsGzip(header string) bool {
+	for one := range strings.SplitSeq(header, ",") {
+		name, weight, _ := strings.Cut(one, ";")
+		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			q, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(weight), "q="), 64)
+			return err != nil || q > 0
+		}
+	}
+	return false
 }
 
 // matches reports whether If-None-Match names the tag (weakly, RFC 9110 section

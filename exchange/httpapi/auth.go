@@ -2,12 +2,15 @@ package httpapi
 
 import (
 	"crypto/subtle"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
@@ -16,8 +19,8 @@ import (
 // authenticate finds out who speaks, and whether they may speak to this
 // exchange at all.
 func (c *call) authenticate(exchangeID string) error {
-	key, ok := strings.CutPrefix(c.r.Header.Get("Authorization"), "Bearer ")
-	if !ok {
+	scheme, key, _ := strings.Cut(c.r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") || key == "" {
 		return mess.Refuse(mess.Unauthentic, "a key is missing; send Authorization: Bearer KEY")
 	}
 	who, err := c.keys.Authenticate(strings.TrimSpace(key))
@@ -38,7 +41,9 @@ func (c *call) checkHost() error {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
-	if known(host) || slices.Contains(c.cfg.Hosts, host) || !loopback(c.localAddr()) {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	named := func(name string) bool { return strings.EqualFold(name, host) }
+	if known(host) || slices.ContainsFunc(c.cfg.Hosts, named) || !loopback(c.localAddr()) {
 		return nil
 	}
 	return &httpError{http.StatusForbidden, "the name " + host + " is not known here; use the address, or configure the name"}
@@ -62,16 +67,39 @@ func loopback(addr string) bool {
 	return err == nil && a.Addr().Unmap().IsLoopback()
 }
 
+// How often somebody may be wrong about the enrolment code, for all of them
+// together: a code that a person can type is short.
+const (
+	guessEvery = 10 * time.Second
+	guessBurst = 5
+)
+
 // mayRegister lets in who is on this machine, but for web pages, and who has
 // the enrolment code.
 func (c *call) mayRegister(code string) error {
-	if c.cfg.Enrol != "" && subtle.ConstantTimeCompare([]byte(code), []byte(c.cfg.Enrol)) == 1 {
+	if loopback(c.r.RemoteAddr) && !c.fromPage() && !c.passedOn() {
 		return nil
 	}
-	if loopback(c.r.RemoteAddr) && !c.fromPage() {
+	if c.cfg.Enrol == "" {
+		return mess.Refuse(mess.Forbidden, "registering from elsewhere is closed; the exchange's configuration has no enrolment code")
+	}
+	if c.guesses.Tokens() < 1 {
+		c.w.Header().Set("Retry-After", strconv.Itoa(int(guessEvery/time.Second)))
+		return &httpError{http.StatusTooManyRequests, "too many wrong enrolment codes; try again in some seconds"}
+	}
+	if subtle.ConstantTimeCompare([]byte(code), []byte(c.cfg.Enrol)) == 1 {
 		return nil
 	}
+	c.guesses.Allow()
 	return mess.Refuse(mess.Forbidden, "registering from elsewhere needs the exchange's enrolment code; send it as enrol")
+}
+
+// passedOn reports whether a proxy on this machine sends this for somebody
+// else.
+func (c *call) passedOn() bool {
+	return slices.ContainsFunc([]string{"Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"}, func(name string) bool {
+		return c.r.Header.Get(name) != ""
+	})
 }
 
 // fromPage reports whether a browser sends this for a page of somebody else.
@@ -104,27 +132,28 @@ func (c *call) register() error {
 	if err != nil {
 		return err
 	}
-	key, err := c.keys.Issue(id, exchange.Requester|exchange.ExecutorRole)
+	// One who has no key and is registered speaks through another door, or in
+	// this process.
+	if slices.ContainsFunc(c.x.Executors(), func(e exchange.ExecutorInfo) bool { return e.ID == id }) {
+		return mess.Refuse(mess.Conflict, "executor %s is registered already", id)
+	}
+	const roles = exchange.Requester | exchange.ExecutorRole
+	key, err := c.keys.Issue(id, roles)
 	if err != nil {
 		return err
 	}
-	c.who = exchange.Actor{ID: id, Roles: exchange.Requester | exchange.ExecutorRole}
+	c.who = exchange.Actor{ID: id, Roles: roles}
 	if len(e.Capabilities) > 0 { // who can do nothing only asks
-		if err := c.post(mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}}); err != nil {
-			_, _ = c.keys.Revoke(id) // it was made just now; a key that stays does no harm
-			return err
+		if _, err := c.post(mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}}); err != nil {
+			_, revoked := c.keys.Revoke(id)
+			return errors.Join(err, revoked)
 		}
 	}
+	c.log.Info("registered", "actor", id)
 	c.json(http.StatusCreated, map[string]string{
 		"executor_id": id, "api_key": key, "message": "Keep this key; it is shown only once.",
 	})
 	return nil
-}
-
-// post hands a message to the exchange.
-func (c *call) post(m mess.Message) error {
-	_, err := c.x.Post(c.r.Context(), exchange.Inbound{Actor: c.who, Channel: channel, Message: m})
-	return err
 }
 
 func textOf(o mess.Object, key string) string {

@@ -4,15 +4,16 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
+	"net/url"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
@@ -38,6 +39,8 @@ type Door struct {
 	keys *keys.Keys
 	cfg  Config
 	log  *slog.Logger
+
+	guesses *rate.Limiter // of the enrolment code
 }
 
 // New makes a door.
@@ -45,47 +48,7 @@ func New(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Door
 	if cfg.MaxBody == 0 {
 		cfg.MaxBody = defaultMaxBody
 	}
-	return &Door{x: x, keys: k, cfg: cfg, log: log}
-}
-
-// Time limits of a connection. A stream of events has none: it sets a deadline
-// for each thing it writes.
-const (
-	headerTime = 10 * time.Second
-	idleTime   = 2 * time.Minute
-	answerTime = 2 * time.Minute // reading the body and writing the answer
-	endTime    = 5 * time.Second // what is under way may still take when the program ends
-	maxHeader  = 16 << 10
-)
-
-// Run serves until ctx ends; then streams end at once, and what is under way is
-// finished within some seconds.
-func (d *Door) Run(ctx context.Context, l net.Listener) error {
-	streams, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
-	s := &http.Server{
-		Handler: d.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		BaseContext: func(net.Listener) context.Context { return streams },
-		ErrorLog:    slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
-	}
-	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	})
-	g.Go(func() error {
-		<-gctx.Done()
-		end()
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
-		defer cancel()
-		if err := s.Shutdown(last); err != nil {
-			return s.Close()
-		}
-		return nil
-	})
-	return g.Wait()
+	return &Door{x: x, keys: k, cfg: cfg, log: log, guesses: rate.NewLimiter(rate.Every(guessEvery), guessBurst)}
 }
 
 // Handler is the door as one handler.
@@ -106,11 +69,16 @@ func (d *Door) Handler() http.Handler {
 
 // recovered makes an answer of a mistake of ours, and a line in the log.
 func (d *Door) recovered(w http.ResponseWriter, r *http.Request) {
-	if p := recover(); p != nil {
-		d.log.Error("request crashed", "method", r.Method, "path", r.URL.Path, "err", p)
-		c := &call{Door: d, w: w, r: r}
-		c.json(http.StatusInternalServerError, map[string]string{"error": "a mistake in the exchange; its log says more"})
+	p := recover()
+	switch {
+	case p == nil:
+		return
+	case p == http.ErrAbortHandler:
+		panic(p) // the server ends the connection
 	}
+	d.log.Error("request crashed", "method", r.Method, "path", r.URL.Path, "err", p, "stack", string(debug.Stack()))
+	c := &call{Door: d, w: w, r: r}
+	c.json(http.StatusInternalServerError, refusal{Error: "a mistake in the exchange; its log says more"})
 }
 
 // call is one request and its answer.
@@ -131,8 +99,8 @@ func (c *call) head() {
 	h := c.w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Allow-Methods", allMethods)
-	h.Set("Access-Control-Allow-Headers", "Content-Type, Authorization, If-None-Match, Last-Event-ID")
-	h.Set("Access-Control-Expose-Headers", "ETag")
+	h.Set("Access-Control-Allow-Headers", "Content-Type, Authorization, If-None-Match, Last-Event-ID, Range")
+	h.Set("Access-Control-Expose-Headers", "ETag, Allow, Content-Range, Content-Disposition, Retry-After")
 	h.Set("Cache-Control", "no-store") // a service worker in the field caches API answers otherwise
 	h.Set("Vary", "*")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -148,25 +116,37 @@ func (c *call) serve() error {
 		c.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	path := c.r.URL.Path
-	if path == "/health" {
+	if c.r.URL.Path == "/health" {
 		return c.only(c.health, http.MethodGet, http.MethodHead)
 	}
-	rest, ok := strings.CutPrefix(path, base)
+	p, ok := segments(c.r.URL)
 	if !ok {
 		return errNoPath
 	}
-	id, rest, _ := strings.Cut(rest, "/")
-	if rest == "register" {
-		if id != c.x.ID() {
-			return errNoPath
-		}
+	if len(p) == 2 && p[0] == c.x.ID() && p[1] == "register" {
 		return c.only(c.register, http.MethodPost)
 	}
-	if err := c.authenticate(id); err != nil {
+	if err := c.authenticate(p[0]); err != nil {
 		return err
 	}
-	return c.route(strings.Split(rest, "/"))
+	return c.route(p[1:])
+}
+
+// segments splits what comes after the base. A slash that is escaped belongs to
+// its name, as in the ref of a message.
+func segments(u *url.URL) ([]string, bool) {
+	rest, ok := strings.CutPrefix(u.EscapedPath(), base)
+	if !ok {
+		return nil, false
+	}
+	p := strings.Split(rest, "/")
+	for i := range p {
+		var err error
+		if p[i], err = url.PathUnescape(p[i]); err != nil {
+			return nil, false
+		}
+	}
+	return p, true
 }
 
 // route serves what lies below an exchange.
@@ -182,7 +162,7 @@ func (c *call) route(p []string) error {
 		return c.only(c.executors, http.MethodGet, http.MethodHead)
 	case len(p) == 2 && p[0] == "executors":
 		return c.only(func() error { return c.profile(p[1]) }, http.MethodPatch)
-	case p[0] == "requests" && len(p) <= 4:
+	case len(p) >= 1 && p[0] == "requests":
 		return c.requests(p[1:])
 	}
 	return errNoPath
@@ -214,10 +194,8 @@ func (c *call) requests(p []string) error {
 
 // only calls serve for the methods that the path has.
 func (c *call) only(serve func() error, methods ...string) error {
-	for _, m := range methods {
-		if c.r.Method == m {
-			return serve()
-		}
+	if slices.Contains(methods, c.r.Method) {
+		return serve()
 	}
 	c.w.Header().Set("Allow", strings.Join(methods, ", "))
 	return &httpError{http.StatusMethodNotAllowed, "this path has no " + c.r.Method + "; use " + strings.Join(methods, " or ")}

@@ -45,7 +45,7 @@ func (c *call) outgoing(e exchange.Event) (event, bool, error) {
 	var v any = struct{}{}
 	switch {
 	case e.Kind == exchange.EventReset:
-	case c.r.URL.Query().Get("as") == "executor":
+	case c.asExecutor():
 		m, ok := e.Delivery(c.who.ID)
 		if !ok {
 			return out, false, nil
@@ -59,6 +59,8 @@ func (c *call) outgoing(e exchange.Event) (event, bool, error) {
 	out.Data, err = json.Marshal(v)
 	return out, true, err
 }
+
+func (c *call) asExecutor() bool { return c.r.URL.Query().Get("as") == "executor" }
 
 // events streams what happens, or answers a poll.
 func (c *call) events() error {
@@ -77,7 +79,9 @@ func (c *call) events() error {
 		return nil // the client is gone
 	}
 	_ = rc.SetReadDeadline(time.Time{}) // a stream is as long as it is
-	g, ctx := errgroup.WithContext(c.r.Context())
+	ctx, cancel := c.waiting()
+	defer cancel()
+	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		err := c.x.Follow(ctx, c.who, after, func(e exchange.Event) error { return c.send(s, e) })
 		if err == nil {
@@ -100,7 +104,10 @@ func (c *call) send(s *stream, e exchange.Event) error {
 		return err
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "id: %s\nevent: %s\ndata: %s\n\n", out.ID, out.Name, out.Data)
+	if out.ID != "" {
+		fmt.Fprintf(&b, "id: %s\n", out.ID)
+	}
+	fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", out.Name, out.Data)
 	return s.write(b.Bytes())
 }
 
@@ -144,26 +151,54 @@ func (c *call) poll(after string) error {
 	if err != nil || wait < 0 {
 		return mess.Refuse(mess.Invalid, "wait: is not a duration; write it like 20s")
 	}
-	ctx, cancel := context.WithTimeout(c.r.Context(), max(min(wait, maxWait), pollGather))
+	ctx, cancel := c.waiting()
 	defer cancel()
-	list, last := []event{}, after
-	err = c.x.Follow(ctx, c.who, after, func(e exchange.Event) error {
-		last = e.ID
-		out, ok, err := c.outgoing(e)
-		if err != nil || !ok {
-			return err
-		}
-		if list = append(list, out); len(list) == 1 {
-			time.AfterFunc(pollGather, cancel) // what comes together goes together
-		}
-		if len(list) == maxPolled {
-			return errFull
-		}
-		return nil
-	})
+	ctx, expire := context.WithTimeout(ctx, max(min(wait, maxWait), pollGather))
+	defer expire()
+	p := &polled{call: c, list: []event{}, last: after, full: expire}
+	if after == "" && !c.asExecutor() {
+		after, p.skip = now, true
+	}
+	err = c.x.Follow(ctx, c.who, after, p.take)
 	if err != nil && !errors.Is(err, errFull) && !errors.Is(err, exchange.ErrSlow) {
 		return err
 	}
-	c.json(http.StatusOK, map[string]any{"events": list, "last": last})
+	c.json(http.StatusOK, map[string]any{"events": p.list, "last": p.last})
+	return nil
+}
+
+// now is an event that never was: who resumes after it is first told where the
+// exchange stands. Without that, what happens between two polls of one who has
+// heard nothing yet would be lost.
+const now = "now"
+
+// polled gathers the answer to a poll.
+type polled struct {
+	*call
+	list []event
+	last string // where to go on
+	skip bool   // the reset that comes first is not asked for
+	full func() // ends the poll
+}
+
+func (p *polled) take(e exchange.Event) error {
+	// What stands open comes with one id for all, and is not cut in two.
+	if len(p.list) >= maxPolled && e.ID != p.last {
+		return errFull
+	}
+	if e.ID != "" {
+		p.last = e.ID
+	}
+	if p.skip && e.Kind == exchange.EventReset {
+		p.skip = false
+		return nil
+	}
+	out, ok, err := p.outgoing(e)
+	if err != nil || !ok {
+		return err
+	}
+	if p.list = append(p.list, out); len(p.list) == 1 {
+		time.AfterFunc(pollGather, p.full) // what comes together goes together
+	}
 	return nil
 }

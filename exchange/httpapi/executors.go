@@ -49,7 +49,7 @@ func (c *call) profile(id string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.post(mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}}); err != nil {
+	if _, err := c.post(mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}}); err != nil {
 		return err
 	}
 	c.json(http.StatusOK, map[string]any{"executor_id": id, "updated": true})

@@ -22,7 +22,7 @@ func (c *call) mess() error {
 	if len(all) != 1 {
 		return mess.Refuse(mess.Invalid, "there are %d documents; send one message at a time", len(all))
 	}
-	answer, err := c.x.Post(c.r.Context(), exchange.Inbound{Actor: c.who, Channel: channel, Message: all[0]})
+	answer, err := c.post(all[0])
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (c *call) create() error {
 	if err != nil {
 		return err
 	}
-	answer, err := c.x.Post(c.r.Context(), exchange.Inbound{Actor: c.who, Channel: channel, Message: m})
+	answer, err := c.post(m)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (c *call) patch(ref string) error {
 	}
 	if len(m.Items) > 0 {
 		m.Re = mess.Refs{t.Ref}
-		answer, err := c.x.Post(c.r.Context(), exchange.Inbound{Actor: c.who, Channel: channel, Message: m})
+		answer, err := c.post(m)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,77 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// Time limits of a connection. A stream of events has none: it sets a deadline
+// for each thing it writes.
+const (
+	headerTime = 10 * time.Second
+	idleTime   = 2 * time.Minute
+	answerTime = 2 * time.Minute  // reading the body and writing the answer
+	workTime   = 30 * time.Second // what the exchange may take for one message
+	endTime    = 5 * time.Second  // what is under way may still take when the program ends
+	maxHeader  = 16 << 10
+)
+
+// closing is the key under which a request finds the context that ends when
+// the door closes.
+type closing struct{}
+
+// Run serves until ctx ends; then streams and polls end at once, and what is
+// under way is finished within some seconds.
+func (d *Door) Run(ctx context.Context, l net.Listener) error {
+	g, gctx := errgroup.WithContext(ctx)
+	base := context.WithValue(context.WithoutCancel(ctx), closing{}, gctx)
+	s := &http.Server{
+		Handler: d.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		BaseContext: func(net.Listener) context.Context { return base },
+		ErrorLog:    slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
+	}
+	g.Go(func() error {
+		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	g.Go(func() error {
+		<-gctx.Done()
+		last, cancel := context.WithTimeout(base, endTime)
+		defer cancel()
+		if err := s.Shutdown(last); err != nil {
+			return s.Close()
+		}
+		return nil
+	})
+	return g.Wait()
+}
+
+// waiting is the context of what waits for news: it ends when the client goes
+// or the door closes.
+func (c *call) waiting() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(c.r.Context())
+	if door, ok := ctx.Value(closing{}).(context.Context); ok {
+		stop := context.AfterFunc(door, cancel)
+		return ctx, func() { stop(); cancel() }
+	}
+	return ctx, cancel
+}
+
+// post hands a message to the exchange. What has begun is finished, even if the
+// client goes: it may have been stored already.
+func (c *call) post(m mess.Message) (mess.Message, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), workTime)
+	defer cancel()
+	return c.x.Post(ctx, exchange.Inbound{Actor: c.who, Channel: channel, Message: m})
+}

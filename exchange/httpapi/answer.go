@@ -159,10 +159,10 @@ func (c *call) read() (data []byte, yaml bool, err error) {
 	}
 	data, err = io.ReadAll(c.r.Body)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, false, mess.Refuse(mess.TooLarge, "the body is larger than %d bytes; send pictures as attachments", c.cfg.MaxBody)
+		return nil, false, c.tooLarge()
 	}
 	if err != nil {
-		return nil, false, &httpError{http.StatusBadRequest, "the body ends too early"}
+		return nil, false, errCut
 	}
 	return data, yaml, nil
 }

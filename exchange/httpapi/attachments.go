@@ -1,16 +1,28 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
+	"io"
+	"mime"
 	"net/http"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/messkit/messkit/mess"
 )
 
-// inline are types that a browser may show; it never runs what they hold.
-var inline = []string{"image/jpeg", "image/png", "image/gif", "image/webp", "audio/", "video/", "text/plain"}
+// unknownType is the media type of bytes of which nothing is known.
+const unknownType = "application/octet-stream"
+
+// shown are types that a browser may show in place; it never runs what they
+// hold. All others are saved.
+var shown = []string{
+	"image/jpeg", "image/png", "image/gif", "image/webp", "image/avif",
+	"audio/mpeg", "audio/ogg", "audio/wav", "audio/mp4", "audio/webm", "video/mp4", "video/webm", "video/ogg", "text/plain",
+}
 
 func (c *call) download(ref, name string) error {
 	data, a, err := c.x.Attachment(c.r.Context(), c.who, ref, name)
@@ -21,27 +33,71 @@ func (c *call) download(ref, name string) error {
 	h := c.w.Header()
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("ETag", `"`+a.SHA256+`"`)
-	show := false
-	for _, t := range inline {
-		show = show || strings.HasPrefix(a.MIME, t)
+	kind, header := served(a.MIME, name)
+	h.Set("Content-Type", header)
+	if !slices.Contains(shown, kind) {
+		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 	}
-	if !show {
-		h.Set("Content-Disposition", `attachment; filename="`+a.Name+`"`)
-	}
-	h.Set("Content-Type", a.MIME)
-	if strings.Contains(a.MIME, "html") || strings.Contains(a.MIME, "xml") {
-		h.Set("Content-Type", "application/octet-stream")
-	}
-	http.ServeContent(c.w, c.r, "", time.Time{}, data)
+	http.ServeContent(&inJSON{ResponseWriter: c.w, c: c}, c.r, "", time.Time{}, data)
 	return nil
+}
+
+// served is the media type under which a file goes out, alone and as a header.
+// What its sender has called it is not to be trusted: pages and drawings that
+// run scripts go out as bytes.
+func served(said, name string) (kind, header string) {
+	kind, params, err := mime.ParseMediaType(cmp.Or(said, mime.TypeByExtension(path.Ext(name))))
+	if err != nil || strings.Contains(kind, "html") || strings.Contains(kind, "xml") || strings.HasPrefix(kind, "multipart/") {
+		return unknownType, unknownType
+	}
+	return kind, cmp.Or(mime.FormatMediaType(kind, params), kind)
+}
+
+// inJSON words the errors of http.ServeContent as all others.
+type inJSON struct {
+	http.ResponseWriter
+	c      *call
+	failed bool
+}
+
+func (w *inJSON) WriteHeader(code int) {
+	if code < http.StatusBadRequest {
+		w.ResponseWriter.WriteHeader(code)
+		return
+	}
+	w.failed = true
+	w.c.head() // ServeContent takes some of it away
+	w.Header().Del("Content-Disposition")
+	text := strings.ToLower(http.StatusText(code))
+	if code == http.StatusRequestedRangeNotSatisfiable {
+		text = "the range lies outside the file; Content-Range says how large that is"
+	}
+	w.c.json(code, refusal{Error: text})
+}
+
+func (w *inJSON) Write(p []byte) (int, error) {
+	if w.failed {
+		return len(p), nil
+	}
+	return w.ResponseWriter.Write(p)
 }
 
 // upload stages a file; it becomes part of the thread when a message names it.
 func (c *call) upload(ref, name string) error {
-	mimeType, _, _ := strings.Cut(c.r.Header.Get("Content-Type"), ";")
-	media, err := c.x.Attach(c.r.Context(), c.who, ref, name, strings.TrimSpace(mimeType), c.r.Body)
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return mess.Refuse(mess.TooLarge, "%s: larger than %d bytes", name, c.cfg.MaxBody)
+	kind, err := c.sent()
+	if err != nil {
+		return err
+	}
+	if c.r.ContentLength > c.cfg.MaxBody {
+		return c.tooLarge()
+	}
+	body := &body{r: c.r.Body}
+	media, err := c.x.Attach(c.r.Context(), c.who, ref, name, kind, body)
+	if _, ok := errors.AsType[*http.MaxBytesError](body.err); ok {
+		return c.tooLarge()
+	}
+	if body.err != nil && err != nil {
+		return errCut
 	}
 	if err != nil {
 		return err
@@ -49,3 +105,41 @@ func (c *call) upload(ref, name string) error {
 	c.json(http.StatusOK, media)
 	return nil
 }
+
+// sent is the media type of a file that comes in; "" leaves it to its name.
+// What forms are sent as says nothing about a file.
+func (c *call) sent() (string, error) {
+	header := c.r.Header.Get("Content-Type")
+	if header == "" {
+		return "", nil
+	}
+	kind, _, err := mime.ParseMediaType(header)
+	if err != nil {
+		return "", &httpError{http.StatusUnsupportedMediaType, "the content type cannot be read; send the file's, such as image/jpeg"}
+	}
+	if kind == "application/x-www-form-urlencoded" {
+		return "", nil
+	}
+	return kind, nil
+}
+
+// body remembers what went wrong on the line, which whoever reads may word in
+// another way.
+type body struct {
+	r   io.Reader
+	err error
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if err != nil && err != io.EOF {
+		b.err = err
+	}
+	return n, err
+}
+
+func (c *call) tooLarge() error {
+	return mess.Refuse(mess.TooLarge, "the body is larger than %d bytes; send less", c.cfg.MaxBody)
+}
+
+var errCut = &httpError{http.StatusBadRequest, "the body ends too early"}

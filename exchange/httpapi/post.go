@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -73,86 +72,4 @@ func firstAck(m mess.Message) mess.Ack {
 		}
 	}
 	return mess.Ack{}
-}
-
-// patch adds to a thread, as clients in the field do: a status, a note, and
-// items. Nothing at all tells the status.
-func (c *call) patch(ref string) error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
-	t, unseen := c.x.Thread(c.r.Context(), c.who, ref)
-	if unseen != nil {
-		t.Ref = ref // one who may not see it (any more) still hears that it is taken
-	}
-	m, err := c.update(t, body)
-	if err != nil {
-		return err
-	}
-	status := t.Status
-	if len(m.Items) == 0 && unseen != nil {
-		return unseen
-	}
-	if len(m.Items) > 0 {
-		m.Re = mess.Refs{t.Ref}
-		answer, err := c.post(m)
-		if err != nil {
-			return err
-		}
-		status = firstAck(answer).Status
-	}
-	c.json(http.StatusOK, map[string]any{"ref": t.Ref, "status": status})
-	return nil
-}
-
-// update is the message that a PATCH means.
-func (c *call) update(t exchange.Thread, body mess.Object) (mess.Message, error) {
-	var m mess.Message
-	if v, ok := body.Get("mess"); ok && v != nil {
-		var err error
-		if m, err = items(v); err != nil {
-			return m, err
-		}
-	}
-	note := textOf(body, "message")
-	v, ok := body.Get("status")
-	if !ok || v == nil {
-		return m, nil
-	}
-	word, ok := v.(string)
-	if !ok {
-		return m, mess.Refuse(mess.Invalid, "status: is not text; write a status such as claimed")
-	}
-	code, err := mess.ParseCode(word)
-	if err != nil {
-		return m, mess.Refuse(mess.Invalid, "status: %v", err)
-	}
-	return c.withStatus(t, m, code, note), nil
-}
-
-// withStatus makes sure that the message says the status. Whoever does not hold
-// the claim cancels with a cancel.
-func (c *call) withStatus(t exchange.Thread, m mess.Message, code mess.Code, note string) mess.Message {
-	for _, item := range m.Items {
-		switch i := item.(type) {
-		case *mess.Status:
-			if i.Code == code {
-				if i.Message == "" {
-					i.Message = note
-				}
-				return m
-			}
-		case *mess.Cancel:
-			if code == mess.Cancelled {
-				return m
-			}
-		}
-	}
-	var said mess.Item = &mess.Status{Code: code, Message: note}
-	if code == mess.Cancelled && c.who.ID != t.Executor {
-		said = &mess.Cancel{Reason: note}
-	}
-	m.Items = append([]mess.Item{said}, m.Items...)
-	return m
 }

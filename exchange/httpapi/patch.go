@@ -1,0 +1,176 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// patch adds to a thread, as clients in the field do: a status, a note, and
+// items. Nothing at all tells the status.
+func (c *call) patch(ref string) error {
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	t, unseen := c.x.Thread(c.r.Context(), c.who, ref)
+	if unseen != nil {
+		t.Ref = ref // one who may not see it (any more) still hears that it is taken
+	}
+	m, err := c.update(t, body)
+	if err != nil {
+		return err
+	}
+	if len(m.Items) == 0 {
+		if unseen != nil {
+			return unseen
+		}
+		c.json(http.StatusOK, map[string]any{"ref": t.Ref, "status": t.Status})
+		return nil
+	}
+	m.Re = mess.Refs{t.Ref}
+	if ref == mess.Last {
+		m.Re = mess.Refs{mess.Last} // with that one does not confirm (MESS 1.0 section 1.3)
+	}
+	answer, err := c.post(m)
+	if err != nil {
+		return err
+	}
+	c.json(http.StatusOK, map[string]any{"ref": t.Ref, "status": firstAck(answer).Status})
+	return nil
+}
+
+// update is the message that a PATCH means.
+func (c *call) update(t exchange.Thread, body mess.Object) (mess.Message, error) {
+	var m mess.Message
+	if v, ok := body.Get("mess"); ok && v != nil {
+		var err error
+		if m, err = items(v); err != nil {
+			return m, err
+		}
+		for _, item := range m.Items {
+			if err := aim(item, t); err != nil {
+				return m, err
+			}
+		}
+	}
+	note := textOf(body, "message")
+	code, err := statusOf(body)
+	switch {
+	case err != nil:
+		return m, err
+	case code != "":
+		return c.withStatus(t, m, code, note), nil
+	case note != "" && len(m.Items) == 0:
+		return m, mess.Refuse(mess.Invalid, "message: says something about a status; send one beside it, or answer with mess")
+	}
+	return m, nil
+}
+
+// statusOf is the status of a body, "" if it has none.
+func statusOf(body mess.Object) (mess.Code, error) {
+	v, _ := body.Get("status")
+	if v == nil {
+		return "", nil
+	}
+	word, ok := v.(string)
+	if !ok {
+		return "", mess.Refuse(mess.Invalid, "status: is not text; write a status such as claimed")
+	}
+	code, err := mess.ParseCode(word)
+	if err != nil {
+		return "", mess.Refuse(mess.Invalid, "status: %v", err)
+	}
+	return code, nil
+}
+
+// aim makes sure that an item is said to the thread of the path. What clients
+// in the field write into its re is that thread by one name or another; only
+// the ref of one of its messages says more. Suggestions name whom they like.
+func aim(item mess.Item, t exchange.Thread) error {
+	var re *mess.Refs
+	switch i := item.(type) {
+	case *mess.Status:
+		re = &i.Re
+	case *mess.Response:
+		re = &i.Re
+	case *mess.Reply:
+		re = &i.Re
+	case *mess.Answer:
+		re = &i.Re
+	case *mess.Cancel:
+		re = &i.Re
+	case *mess.Suggestion, *mess.Other:
+		return nil
+	default:
+		return mess.Refuse(mess.Invalid, "mess: a %s is not said to a thread; send it to mess", item.Kind())
+	}
+	var kept mess.Refs
+	for _, r := range *re {
+		switch {
+		case strings.HasPrefix(r, t.Ref+"/"):
+			kept = append(kept, r)
+		case r != t.Ref && r != mess.Last && (r != t.ClientID || r == ""):
+			return mess.Refuse(mess.Invalid, "mess: the %s is about %.60q, but the path says %s; leave re out", item.Kind(), r, t.Ref)
+		}
+	}
+	*re = kept
+	return nil
+}
+
+// withStatus makes sure that the message says the status. Whoever made the
+// request takes it back with a cancel, however it is written.
+func (c *call) withStatus(t exchange.Thread, m mess.Message, code mess.Code, note string) mess.Message {
+	if code == mess.Cancelled && c.cancels(t) {
+		return cancelled(m, note)
+	}
+	for _, item := range m.Items {
+		if s, ok := item.(*mess.Status); ok && s.Code == code {
+			if s.Message == "" {
+				s.Message = note
+			}
+			return m
+		}
+	}
+	m.Items = slices.Insert(m.Items, 0, mess.Item(status(code, note)))
+	return m
+}
+
+// cancels reports whether the caller's cancelled takes the request back. That of
+// the holder reports that the work has stopped.
+func (c *call) cancels(t exchange.Thread) bool {
+	return c.who.ID != t.Executor || c.who.ID == t.Requestor && t.CancelBy == ""
+}
+
+// cancelled is m with one cancel, and no status that says the same.
+func cancelled(m mess.Message, note string) mess.Message {
+	m.Items = slices.DeleteFunc(m.Items, func(i mess.Item) bool {
+		s, ok := i.(*mess.Status)
+		return ok && s.Code == mess.Cancelled
+	})
+	if !slices.ContainsFunc(m.Items, func(i mess.Item) bool { return i.Kind() == mess.KindCancel }) {
+		m.Items = slices.Insert(m.Items, 0, mess.Item(&mess.Cancel{Reason: note}))
+	}
+	return m
+}
+
+// status is a status that has nothing but a note, which then is what the code
+// must have (MESS 1.0 section 4.2).
+func status(code mess.Code, note string) *mess.Status {
+	s := &mess.Status{Code: code, Message: note}
+	if note == "" {
+		return s
+	}
+	switch code {
+	case mess.NeedsInput:
+		s.Questions = []mess.Question{{Field: "answer", Question: note}}
+	case mess.NeedsConfirmation:
+		s.Action = note
+	case mess.Waiting:
+		s.WaitingFor = &mess.WaitingFor{Type: "condition", Condition: note}
+	}
+	return s
+}

@@ -1,0 +1,49 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/exchange/httpapi"
+)
+
+func TestMessagesInBothFormats(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	agent := h.register("agent", "")
+	h.want(h.do("POST", root+"/mess", agent, `{"MESS":[{"request":{"id":"a","intent":"look"}}]}`), 200, "")
+	r := h.do("POST", root+"/mess", agent, "MESS:\n  - v: 1.1.0\n  - request:\n      id: b\n      intent: look\n", "Content-Type", "application/yaml")
+	if r.code != 200 || !strings.Contains(r.body, "re: b") || !strings.HasPrefix(r.head.Get("Content-Type"), "application/yaml") {
+		t.Errorf("YAML: %d %s", r.code, r.body)
+	}
+	// The same request again is the same thread.
+	if a, b := h.create(agent, `{"id":"c","intent":"look"}`), h.create(agent, `{"id":"c","intent":"look"}`); a != b {
+		t.Errorf("%s and %s", a, b)
+	}
+	h.want(h.do("POST", root+"/requests", agent, `{"id":"c","intent":"look away"}`), 409, "")
+}
+
+func TestWhatTheClientHasIsNotSentAgain(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	agent := h.register("agent", "")
+	path := root + "/requests/" + h.create(agent, `{"intent":"look `+strings.Repeat("x", 2000)+`"}`)
+	r := h.do("GET", path, agent, "", "Accept-Encoding", "identity")
+	tag := r.head.Get("ETag")
+	if !strings.HasPrefix(tag, `W/"`) || r.head.Get("Cache-Control") != "no-store" || r.head.Get("Vary") != "*" {
+		t.Errorf("headers: %v", r.head)
+	}
+	if again := h.do("GET", path, agent, "", "If-None-Match", `"x", `+tag); again.code != 304 || again.body != "" {
+		t.Errorf("got %d %s", again.code, again.body)
+	}
+	z := h.do("GET", path, agent, "", "Accept-Encoding", "gzip")
+	zr, err := gzip.NewReader(bytes.NewReader([]byte(z.body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(zr)
+	if err != nil || strings.TrimSpace(string(data)) != r.body {
+		t.Errorf("compressed: %v %s", err, data)
+	}
+}

@@ -69,7 +69,7 @@ func write(t *testing.T, dir string, want map[string]string) {
 	}
 }
 
-func readAll(t *testing.T, dir string) map[string]string {
+func readAll(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	got := map[string]string{}
 	names, err := filepath.Glob(filepath.Join(dir, "*"))

@@ -78,7 +78,7 @@ func judgeJSON(t *testing.T, data []byte) any {
 
 // settled is a document as the package may print it: the few changes that are
 // allowed, and no other. A list of one reference at re: is that reference
-// (MESS 1.0 section 1.3), response_hints and hyphened codes are written as the
+// (MESS 1.0 section 1.3; a suggestion has a list, section 7.5), response_hints and hyphened codes are written as the
 // documents have them, and the shorter forms of a message become a mapping with
 // MESS:.
 func settled(doc any) any {
@@ -106,14 +106,14 @@ func settledItems(list []any) []any {
 		items[i] = item
 		for kind, payload := range asMap(item) {
 			if p := asMap(payload); p != nil {
-				items[i] = map[string]any{kind: settledPayload(p)}
+				items[i] = map[string]any{kind: settledPayload(kind, p)}
 			}
 		}
 	}
 	return items
 }
 
-func settledPayload(p map[string]any) map[string]any {
+func settledPayload(kind string, p map[string]any) map[string]any {
 	m := map[string]any{}
 	for k, v := range p {
 		switch k {
@@ -122,7 +122,7 @@ func settledPayload(p map[string]any) map[string]any {
 		case "code":
 			v = strings.ReplaceAll(v.(string), "-", "_")
 		case "re":
-			if list, ok := v.([]any); ok && len(list) == 1 {
+			if list, ok := v.([]any); ok && len(list) == 1 && kind != "suggestion" {
 				v = list[0]
 			}
 		}

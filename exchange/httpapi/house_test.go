@@ -35,9 +35,13 @@ type house struct {
 
 func open(t testing.TB, cfg httpapi.Config) *house {
 	t.Helper()
-	h := made(t, cfg)
+	return made(t, cfg).serve()
+}
+
+// serve opens the door on this machine.
+func (h *house) serve() *house {
 	s := httptest.NewServer(h.door.Handler())
-	t.Cleanup(s.Close)
+	h.Cleanup(s.Close)
 	h.url = s.URL
 	return h
 }
@@ -45,15 +49,19 @@ func open(t testing.TB, cfg httpapi.Config) *house {
 // made is a house whose door is not open yet.
 func made(t testing.TB, cfg httpapi.Config) *house {
 	t.Helper()
+	return madeOver(t, cfg, exchange.DefaultConfig(), exchange.NewMemory())
+}
+
+func madeOver(t testing.TB, cfg httpapi.Config, ec exchange.Config, store exchange.Store) *house {
+	t.Helper()
 	dir := t.TempDir()
 	log := slog.New(slog.DiscardHandler)
-	k, err := keys.Open(dir, "home")
+	k, err := keys.Open(dir, ec.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ec := exchange.DefaultConfig()
 	ec.Catalogue = []exchange.Definition{{ID: "take-photo", Description: "Take a photo", Tags: []string{"visual"}}}
-	x, err := exchange.Open(t.Context(), ec, exchange.NewMemory(), time.Now, log)
+	x, err := exchange.Open(t.Context(), ec, store, time.Now, log)
 	if err != nil {
 		t.Fatal(err)
 	}

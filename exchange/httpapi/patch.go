@@ -106,7 +106,7 @@ func aim(item mess.Item, t exchange.Thread) error {
 	case *mess.Suggestion, *mess.Other:
 		return nil
 	default:
-		return mess.Refuse(mess.Invalid, "mess: a %s is not said to a thread; send it to mess", item.Kind())
+		return mess.Refuse(mess.Invalid, "mess: %s: does not belong in a thread; post it to mess", item.Kind())
 	}
 	var kept mess.Refs
 	for _, r := range *re {
@@ -114,7 +114,7 @@ func aim(item mess.Item, t exchange.Thread) error {
 		case strings.HasPrefix(r, t.Ref+"/"):
 			kept = append(kept, r)
 		case r != t.Ref && r != mess.Last && (r != t.ClientID || r == ""):
-			return mess.Refuse(mess.Invalid, "mess: the %s is about %.60q, but the path says %s; leave re out", item.Kind(), r, t.Ref)
+			return mess.Refuse(mess.Invalid, "mess: %s.re: names %.60q, but the path names %s; leave re out", item.Kind(), r, t.Ref)
 		}
 	}
 	*re = kept

@@ -47,3 +47,31 @@ func TestWhatTheClientHasIsNotSentAgain(t *testing.T) {
 		t.Errorf("compressed: %v %s", err, data)
 	}
 }
+
+func TestWhoAsksForGzip(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	path := root + "/requests/" + h.create(h.op, `{"intent":"`+strings.Repeat("x", 2000)+`"}`)
+	for header, want := range map[string]string{
+		"identity": "", "gzip": "gzip", "br, GZIP;q=0.5": "gzip", "gzip;q=0": "", "gzip; q=0.0, br": "", "xgzip": "",
+	} {
+		if r := h.do("GET", path, h.op, "", "Accept-Encoding", header); r.head.Get("Content-Encoding") != want {
+			t.Errorf("%s: got %q, want %q", header, r.head.Get("Content-Encoding"), want)
+		}
+	}
+	if r := h.do("GET", "/health", "", "", "Accept-Encoding", "gzip"); r.head.Get("Content-Encoding") != "" {
+		t.Error("a few bytes are packed, which makes them more")
+	}
+}
+
+// HEAD is GET without a body.
+func TestHead(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	ref := h.create(h.op, `{"intent":"look"}`)
+	for _, path := range []string{"/health", root + "/requests", root + "/requests/" + ref, root + "/requests/" + ref + "/thread", root + "/executors", root + "/capabilities"} {
+		get, head := h.do("GET", path, h.op, ""), h.do("HEAD", path, h.op, "")
+		if head.code != 200 || head.body != "" || head.head.Get("ETag") != get.head.Get("ETag") || head.head.Get("ETag") == "" {
+			t.Errorf("%s: %d %q %v", path, head.code, head.body, head.head)
+		}
+	}
+	h.want(h.do("HEAD", root+"/requests", "", ""), 401, "")
+}

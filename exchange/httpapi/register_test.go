@@ -1,15 +1,135 @@
 package httpapi_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/httpapi"
+	"github.com/messkit/messkit/mess"
 )
+
+// away are the headers of one who is not on this machine.
+var away = []string{"Origin", "https://elsewhere.example"}
 
 func TestEnrolmentCode(t *testing.T) {
 	h := open(t, httpapi.Config{Enrol: "abc-123"})
-	r := h.do("POST", root+"/register", "", `{"executor_id":"a","enrol":"abc-123"}`, "Origin", "https://elsewhere.example")
-	h.want(r, 201, "")
-	r = h.do("POST", root+"/register", "", `{"executor_id":"b","enrol":"abc-124"}`, "Origin", "https://elsewhere.example")
-	h.want(r, 403, "")
+	h.want(h.do("POST", root+"/register", "", `{"executor_id":"a","enrol":"abc-123"}`, away...), 201, "")
+	h.want(h.do("POST", root+"/register", "", `{"executor_id":"b"}`), 201, "") // here, none is needed
+	h.want(h.do("POST", root+"/register", "", `{"executor_id":"c","enrol":"abc-123"}`, "X-Forwarded-For", "192.0.2.1"), 201, "")
+	for range 5 {
+		h.want(h.do("POST", root+"/register", "", `{"executor_id":"d","enrol":"abc-124"}`, away...), 403, "")
+	}
+	// Who guesses on is not even told that it is right.
+	for _, code := range []string{"abc-125", "abc-123"} {
+		r := h.do("POST", root+"/register", "", `{"executor_id":"d","enrol":"`+code+`"}`, away...)
+		if r.code != 429 || r.head.Get("Retry-After") == "" {
+			t.Errorf("%s: %d %s", code, r.code, r.body)
+		}
+	}
+	h.want(h.do("POST", root+"/register", "", `{"executor_id":"e"}`), 201, "")
+}
+
+func TestWithoutAnEnrolmentCode(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	for _, header := range []string{"Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"} {
+		h.want(h.do("POST", root+"/register", "", `{"executor_id":"a","enrol":""}`, header, "192.0.2.1"), 403, "")
+	}
+	h.want(h.do("POST", root+"/register", "", `{"executor_id":"a","enrol":""}`, "Origin", "null"), 403, "")
+	h.want(h.do("POST", root+"/register", "", `{"executor_id":"page"}`, "Origin", h.url), 201, "")
+}
+
+// Nobody gets the name of somebody else.
+func TestNamesThatAreTaken(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	own := exchange.Actor{ID: "own-pi", Roles: exchange.ExecutorRole} // in this process, without a key
+	m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: "own-pi", Capabilities: []mess.Capability{{ID: "x"}}}}}}
+	if _, err := h.x.Post(t.Context(), exchange.Inbound{Actor: own, Channel: "local", Message: m}); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"own-pi", exchange.Self, "operator"} {
+		if r := h.do("POST", root+"/register", "", fmt.Sprintf(`{"executor_id":%q}`, id)); r.code != 409 || r.field("why") != "conflict" {
+			t.Errorf("%s: %d %s", id, r.code, r.body)
+		}
+	}
+	for _, body := range []string{
+		`{"executor_id":"a/b"}`, `{"executor_id":7}`, `{"executor_id":"a","capabilities":[{}]}`,
+		`{"executor_id":"a","capabilities":["x"],"availability":"schedule","schedule":"at noon"}`, `[]`, ``,
+	} {
+		h.want(h.do("POST", root+"/register", "", body), 400, "")
+	}
+	h.want(h.do("POST", root+"/register", "", `{"executor_id":"a"}`), 201, "") // what failed has left no key
+}
+
+// The exchange's id is not read out of the key: it may have a _ in it.
+func TestAnExchangeWithAnUnderscore(t *testing.T) {
+	ec := exchange.DefaultConfig()
+	ec.ID = "my_summer_home"
+	h := madeOver(t, httpapi.Config{}, ec, exchange.NewMemory()).serve()
+	const root = "/api/v1/exchanges/my_summer_home"
+	r := h.do("POST", root+"/register", "", `{"executor_id":"phone"}`)
+	key := r.field("api_key")
+	if r.code != 201 || !strings.HasPrefix(key, "mess_my_summer_home_") {
+		t.Fatalf("%d %s", r.code, r.body)
+	}
+	h.want(h.do("GET", root+"/requests", key, ""), 200, `{"threads":[]}`)
+	h.want(h.do("GET", "/api/v1/exchanges/my/requests", key, ""), 403, "")
+	if r := h.do("GET", "/health", "", ""); r.field("exchange_id") != "my_summer_home" {
+		t.Errorf("%s", r.body)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	phone := h.register("phone", "")
+	for _, scheme := range []string{"Bearer " + phone, "bearer " + phone, "Bearer  " + phone} {
+		h.want(h.do("GET", root+"/requests", "", "", "Authorization", scheme), 200, "")
+	}
+	var bodies []string
+	for _, auth := range []string{"Bearer x", "Bearer mess_home_00000000000000000000000000000000", "Bearer mess_other_0", "Bearer " + phone[:len(phone)-1]} {
+		r := h.do("GET", root+"/requests", "", "", "Authorization", auth)
+		if r.code != 401 || r.head.Get("WWW-Authenticate") == "" {
+			t.Errorf("%s: %d", auth, r.code)
+		}
+		bodies = append(bodies, r.body)
+	}
+	for _, b := range bodies {
+		if b != bodies[0] {
+			t.Errorf("the answer tells what is wrong: %s, %s", b, bodies[0])
+		}
+	}
+	h.want(h.do("GET", root+"/requests", "", "", "Authorization", "Basic "+phone), 401, "")
+	fresh, err := h.keys.Rotate("phone", exchange.Requester)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.want(h.do("GET", root+"/requests", phone, ""), 401, "")
+	h.want(h.do("GET", root+"/requests", fresh, ""), 200, "")
+	if _, err := h.keys.Revoke("phone"); err != nil {
+		t.Fatal(err)
+	}
+	h.want(h.do("GET", root+"/requests", fresh, ""), 401, "")
+}
+
+// Roles say who sees and does what.
+func TestRoles(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	agent := h.register("agent", "")
+	ref := h.create(agent, `{"intent":"look"}`)
+	key := func(id string, roles exchange.Role) string {
+		k, err := h.keys.Issue(id, roles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	observer, requester, executor := key("o", exchange.Observer), key("r", exchange.Requester), key("e", exchange.ExecutorRole)
+	h.want(h.do("GET", root+"/requests/"+ref, observer, ""), 200, "")
+	h.want(h.do("POST", root+"/requests", observer, `{"intent":"look"}`), 403, "")
+	h.want(h.do("PATCH", root+"/requests/"+ref, observer, `{"status":"cancelled"}`), 403, "")
+	h.want(h.do("GET", root+"/requests/"+ref, requester, ""), 404, "")
+	h.want(h.do("GET", root+"/requests", requester, ""), 200, `{"threads":[]}`)
+	h.want(h.do("POST", root+"/requests", executor, `{"intent":"look"}`), 403, "")
+	h.want(h.do("PATCH", root+"/requests/"+ref, h.op, `{"status":"cancelled"}`), 200, "")
 }

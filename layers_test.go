@@ -52,7 +52,7 @@ var layers = map[string]layer{
 	"exchange/storetest": {below: []string{"exchange", "mess"}, from: []string{"github.com/google/go-cmp"}},
 	"drivers":            {from: []string{"gobot.io/x/gobot/v2"}},
 	"drivers/all":        {below: []string{"drivers", "drivers/*"}},
-	"drivers/drivertest": {below: []string{"drivers"}},
+	"drivers/drivertest": {below: []string{"drivers"}, from: []string{"github.com/google/go-cmp"}},
 	"drivers/sim": {
 		below: []string{"drivers", "internal/picture"},
 		from:  []string{"gobot.io/x/gobot/v2", "golang.org/x/image", "golang.org/x/sync"},

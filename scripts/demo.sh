@@ -8,7 +8,7 @@ out=$PWD/demo
 home=$(mktemp -d)
 pid=
 cleanup() {
-	[ -z "$pid" ] || kill -INT "$pid" 2>/dev/null || true
+	[ -z "$pid" ] || kill "$pid" 2>/dev/null || true
 	wait 2>/dev/null || true
 	rm -rf "$home"
 }
@@ -19,9 +19,14 @@ export HOME=$home
 messkit() { "$binary" "$@"; }
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 show() {
-	printf '\n\033[32m$ messkit'
-	printf ' %q' "$@"
-	printf '\033[0m\n'
+	local word line='$ messkit'
+	for word in "$@"; do
+		case $word in
+		*\ *) line+=" \"$word\"" ;;
+		*) line+=" $word" ;;
+		esac
+	done
+	printf '\n\033[32m%s\033[0m\n' "$line"
 	messkit "$@"
 }
 # until_status STATUS waits until the last request has it.
@@ -37,7 +42,7 @@ until_status() {
 }
 
 say "A whole system on this machine: an exchange, an executor, a simulated home."
-messkit run --listen 127.0.0.1:0 >"$home/log" 2>&1 &
+"$binary" run --listen 127.0.0.1:0 >"$home/log" 2>&1 &
 pid=$!
 url=
 for _ in $(seq 300); do

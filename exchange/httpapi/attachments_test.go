@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -154,5 +153,5 @@ func (h *house) doUnsized(method, path, key, body string) reply {
 	if err != nil {
 		h.Fatal(err)
 	}
-	return reply{res.StatusCode, strings.TrimSpace(fmt.Sprintf("%s", data)), res.Header}
+	return reply{res.StatusCode, strings.TrimSpace(string(data)), res.Header}
 }

@@ -53,6 +53,11 @@ func TestNamesThatAreTaken(t *testing.T) {
 			t.Errorf("%s: %d %s", id, r.code, r.body)
 		}
 	}
+	// A key that was lost is made anew by the operator's word alone.
+	agent := h.register("agent", "")
+	h.want(h.do("POST", root+"/register", agent, `{"executor_id":"own-pi"}`), 409, "")
+	h.want(h.do("POST", root+"/register", h.op, `{"executor_id":"own-pi"}`), 201, "")
+	h.want(h.do("POST", root+"/register", h.op, `{"executor_id":"operator"}`), 409, "")
 	for _, body := range []string{
 		`{"executor_id":"a/b"}`, `{"executor_id":7}`, `{"executor_id":"a","capabilities":[{}]}`,
 		`{"executor_id":"a","capabilities":["x"],"availability":"schedule","schedule":"at noon"}`, `[]`, ``,

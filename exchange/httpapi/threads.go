@@ -13,6 +13,15 @@ import (
 // stamp prints a time as the field does: UTC with milliseconds.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
+// stampOf is a message's time in the same form, so that the two compare as text.
+func stampOf(t mess.Time) string {
+	at, err := t.Time()
+	if err != nil {
+		return string(t)
+	}
+	return stamp(at)
+}
+
 // summary is a thread in lists and events.
 type summary struct {
 	Ref       string        `json:"ref"`
@@ -50,7 +59,7 @@ type whole struct {
 // beside.
 type message struct {
 	From  string    `json:"from"`
-	TS    mess.Time `json:"ts"`
+	TS    string    `json:"ts"`
 	MESS  list      `json:"mess"`
 	Ref   string    `json:"ref,omitempty"`
 	Re    mess.Refs `json:"re,omitempty"`
@@ -77,7 +86,7 @@ func (c *call) thread(ref string) error {
 	}
 	v := whole{summary: summaryOf(t.Envelope), Messages: []message{}}
 	for _, m := range t.Messages {
-		v.Messages = append(v.Messages, message{From: m.From, TS: m.Received, MESS: list(m), Ref: m.Ref, Re: m.Re, Epoch: m.Epoch})
+		v.Messages = append(v.Messages, message{From: m.From, TS: stampOf(m.Received), MESS: list(m), Ref: m.Ref, Re: m.Re, Epoch: m.Epoch})
 	}
 	for _, a := range t.Attachments() {
 		v.Attachments = append(v.Attachments, attachment(a))

@@ -57,6 +57,15 @@ const (
 	RiskIrreversible Risk = "irreversible" // cannot be undone
 )
 
+// Known reports whether r is one of the classes.
+func (r Risk) Known() bool {
+	switch r {
+	case RiskObserve, RiskComfort, RiskAppliance, RiskAccess, RiskMotion, RiskIrreversible:
+		return true
+	}
+	return false
+}
+
 // Effect says what doing a thing twice means.
 type Effect string
 

@@ -98,14 +98,28 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("confirm.%s: %q is weaker than %q, which the risk demands; loosen it for a device by its name", risk, who, least))
 		}
 	}
-	errs = append(errs, c.Defaults.validate("defaults"))
+	errs = append(errs, within("defaults", c.Defaults.Validate()))
 	for _, name := range slices.Sorted(maps.Keys(c.Devices)) {
-		errs = append(errs, c.Devices[name].validate("devices."+name))
+		errs = append(errs, within("devices."+name, c.Devices[name].Validate()))
 	}
 	return errors.Join(errs...)
 }
 
-func (d Device) validate(where string) error {
+// within says where each of some errors is.
+func within(where string, err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err // nil: Validate joins what it finds
+	}
+	var errs []error
+	for _, e := range joined.Unwrap() {
+		errs = append(errs, fmt.Errorf("%s.%w", where, e))
+	}
+	return errors.Join(errs...)
+}
+
+// Validate tells every setting that cannot be.
+func (d Device) Validate() error {
 	var errs []error
 	for _, l := range []struct {
 		name  string
@@ -118,14 +132,14 @@ func (d Device) validate(where string) error {
 		{"stop_within", d.StopWithin},
 	} {
 		if l.value < 0 {
-			errs = append(errs, fmt.Errorf("%s.%s: %v is negative; leave it out for the default", where, l.name, l.value))
+			errs = append(errs, fmt.Errorf("%s: %v is negative; leave it out for the default", l.name, l.value))
 		}
 	}
 	if d.Busy != "" && d.Busy != Wait && d.Busy != Refuse {
-		errs = append(errs, fmt.Errorf("%s.busy: unknown value %q; use wait or refuse", where, d.Busy))
+		errs = append(errs, fmt.Errorf("busy: unknown value %q; use wait or refuse", d.Busy))
 	}
 	if d.Confirm != "" && !d.Confirm.known() {
-		errs = append(errs, fmt.Errorf("%s.confirm: unknown value %q; use %s", where, d.Confirm, names(strength)))
+		errs = append(errs, fmt.Errorf("confirm: unknown value %q; use %s", d.Confirm, names(strength)))
 	}
 	return errors.Join(errs...)
 }

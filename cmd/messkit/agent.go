@@ -64,7 +64,7 @@ func (c agentConfig) Validate() error {
 	if c.Data == "" {
 		errs = append(errs, errors.New("data: is empty; write the folder for the journal"))
 	}
-	return errors.Join(append(errs, gate.Config{Confirm: c.Confirm, Defaults: c.Limits}.Validate())...)
+	return errors.Join(append(errs, gate.Config{Confirm: c.Confirm}.Validate())...)
 }
 
 // executor is an agent with its journal, ready to run.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -26,6 +27,14 @@ type deviceConfig struct {
 	Sees    []string          `yaml:"sees"`    // what a camera looks at
 	Risk    capabilities.Risk `yaml:"risk"`    // otherwise the catalogue's
 	Limits  gate.Device       `yaml:"limits"`
+}
+
+// Validate tells what cannot be.
+func (c deviceConfig) Validate() error {
+	if c.Risk == "" || c.Risk.Known() {
+		return nil
+	}
+	return fmt.Errorf("risk: %q is unknown; write observe, comfort, appliance, access, motion or irreversible", c.Risk)
 }
 
 // device is one device of the configuration, opened and not started.

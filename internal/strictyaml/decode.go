@@ -159,7 +159,7 @@ func (d *decoder) into(out reflect.Value, v *Value, path string) {
 	default:
 		d.kind(out, v, path)
 	}
-	if len(d.problems) == before {
+	if len(d.problems) == before || v.Kind == Map {
 		d.validate(out, v, path)
 	}
 }
@@ -342,12 +342,19 @@ func (d *decoder) validate(out reflect.Value, v *Value, path string) {
 		key, text, ok := strings.Cut(err.Error(), ": ")
 		if ok && !strings.ContainsAny(key, " \"'") {
 			p := Problems{{File: d.file, Path: key, Text: text}}.Locate(v)[0]
-			p.Path = join(path, key)
-			d.problems = append(d.problems, p)
+			if p.Path = join(path, key); !d.told(p.Path) {
+				d.problems = append(d.problems, p)
+			}
 			continue
 		}
 		d.fail(v.Line, path, "%v", err)
 	}
+}
+
+// told reports whether something was said of a key already: what it would have
+// been is not known then.
+func (d *decoder) told(path string) bool {
+	return slices.ContainsFunc(d.problems, func(p Problem) bool { return p.Path == path })
 }
 
 func split(err error) []error {
@@ -416,4 +423,14 @@ func slip(a, b string) bool {
 		return a != "" && (a[1:] == b[1:] || len(a) > 1 && a[0] == b[1] && a[1] == b[0] && a[2:] == b[2:])
 	}
 	return false
+}
+
+// Keys lists the keys that a struct is decoded from, in order.
+func Keys(of any) []string {
+	fields := fieldsOf(reflect.TypeOf(of))
+	list := make([]string, len(fields))
+	for i, f := range fields {
+		list[i] = f.name
+	}
+	return list
 }

@@ -111,6 +111,7 @@ c.yaml:4: on: is text; write true or false
 c.yaml:6: camera.url: is missing; write where the camera is
 c.yaml:7: camera.skip: is more than 10; write less
 c.yaml:9: more.tiemout: unknown key (did you mean timeout?); known keys: skip, timeout, url
+c.yaml:9: more.url: is missing; write where the camera is
 c.yaml:10: more.timeout: 30 has no unit; write 30s for seconds
 c.yaml:11: areas: is a mapping; write a list
 c.yaml:12: prot: unknown key (did you mean port?); known keys: areas, camera, devices, free, level, more, name, on, port, scale

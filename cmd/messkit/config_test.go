@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// The example is complete: it is read without a complaint, and names every key.
+func TestExample(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	c, err := load("example.yaml", quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Agent.ID != "kitchen-pi" || c.Agent.Limits.MaxOn != 12*time.Hour || len(c.home.devices) != 3 {
+		t.Errorf("%+v", c.Agent)
+	}
+	text, err := os.ReadFile("example.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"exchange", "connect", "agent", "devices"} {
+		if !strings.Contains(string(text), "\n"+key+":") && !strings.Contains(string(text), "# "+key+":") {
+			t.Errorf("%s is not in the example", key)
+		}
+	}
+	var c2 config
+	for _, part := range []any{c2, exchangeConfig{}, connectConfig{}, agentConfig{}, deviceConfig{}, deviceConfig{}.Limits, rule{}} {
+		for _, key := range strictyaml.Keys(part) {
+			if !strings.Contains(string(text), key+":") {
+				t.Errorf("%s (of %T) is not in the example", key, part)
+			}
+		}
+	}
+}
+
+func TestTheSimulatedHomeIsBuiltIn(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	c, err := load("", quiet)
+	if err != nil || len(c.home.devices) != 6 || c.Exchange.Listen != "127.0.0.1:8420" {
+		t.Errorf("%+v, %v", c, err)
+	}
+}

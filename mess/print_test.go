@@ -2,6 +2,7 @@ package mess_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,7 +89,7 @@ func TestPrintingChangesNothing(t *testing.T) {
 	if got, want := printed(t, m), `{"MESS":[{"request":{"intent":"look","odd":1}}]}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if printed(t, m) != printed(t, m) || len(extra) != 2 || extra[0].Value != "shadow" {
+	if again := printed(t, m); !strings.Contains(again, `"odd":1`) || len(extra) != 2 || extra[0].Value != "shadow" {
 		t.Error("printing changes the message")
 	}
 }

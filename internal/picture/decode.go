@@ -29,7 +29,9 @@ func open(ctx context.Context, data []byte) (*source, error) {
 	}
 	s := &source{format: f, data: data}
 	if f.mime == "image/jpeg" {
-		s.data, s.did = repairJPEG(data)
+		if s.data, s.did, err = repairJPEG(data); err != nil {
+			return nil, err
+		}
 	}
 	if f.exif != nil {
 		s.orient = orientationOf(f.exif(data))
@@ -73,7 +75,7 @@ func onCanvas(img image.Image, c image.Config) image.Image {
 
 // broken words what a decoder said about data.
 func (f format) broken(data []byte, err error) error {
-	noEnd := f.mime == "image/jpeg" && !bytes.HasSuffix(data, []byte{0xff, markEOI})
+	noEnd := f.mime == "image/jpeg" && !jpegEnds(data) || f.mime == "image/png" && !pngEnds(data)
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || noEnd {
 		return fmt.Errorf("picture: the %s is cut off after %d bytes; take it again", f.name, len(data))
 	}

@@ -3,9 +3,6 @@ package picture
 import (
 	"bytes"
 	"encoding/binary"
-	"image"
-
-	"github.com/disintegration/imaging"
 )
 
 // orientation says how a picture lies (EXIF 2.32 section 4.6.4, tag 0x0112): 1
@@ -14,27 +11,6 @@ type orientation uint16
 
 // upright reports whether nothing needs to be turned.
 func (o orientation) upright() bool { return o < 2 || o > 8 }
-
-// apply turns a picture so that its top is at the top.
-func (o orientation) apply(img image.Image) image.Image {
-	switch o {
-	case 2:
-		return imaging.FlipH(img)
-	case 3:
-		return imaging.Rotate180(img)
-	case 4:
-		return imaging.FlipV(img)
-	case 5:
-		return imaging.Transpose(img)
-	case 6:
-		return imaging.Rotate270(img)
-	case 7:
-		return imaging.Transverse(img)
-	case 8:
-		return imaging.Rotate90(img)
-	}
-	return img
-}
 
 const (
 	orientationTag = 0x0112
@@ -73,7 +49,10 @@ var exifMark = []byte("Exif\x00\x00")
 
 func jpegEXIF(data []byte) []byte {
 	for s := range segments(data) {
-		if s.marker == 0xe1 && bytes.HasPrefix(s.body, exifMark) {
+		if s.marker == markSOS {
+			break // what comes later is not where EXIF belongs
+		}
+		if s.marker == markEXIF && bytes.HasPrefix(s.body, exifMark) {
 			return s.body[len(exifMark):]
 		}
 	}

@@ -5,28 +5,37 @@ import (
 	"context"
 	"fmt"
 	"image"
-	"image/color"
-	"image/draw"
 	"image/jpeg"
-	"math"
-
-	"github.com/disintegration/imaging"
 )
 
-// asItIs returns the picture without its metadata, if it fits so.
+// Qualities of the JPEG encoder, on the scale of the IJG. Above the best, bytes
+// are spent on noise. Below the least, edges and text begin to break, and fewer
+// pixels look better.
+const (
+	bestQuality  = 85
+	goodQuality  = 75
+	leastQuality = 60
+)
+
+const (
+	// usefulEdge is the long edge, in pixels, that is kept while the least
+	// quality allows it: labels in a fridge can be read.
+	usefulEdge = 2_000
+	// longestEdge is what a JPEG can hold, in pixels.
+	longestEdge = 1<<16 - 1
+	// maxEncodes is how often a picture of one size is encoded at most.
+	maxEncodes = 3
+)
+
+// asItIs returns the picture without its metadata, if it fits so. Inks are
+// mixed first: few who show pictures can.
 func (s *source) asItIs(lim Limits) (Picture, bool) {
-	b := s.image.Bounds()
-	var data []byte
-	switch {
-	case !s.orient.upright():
-		return Picture{}, false
-	case s.mime == "image/jpeg":
-		data = stripJPEG(s.data)
-	case s.mime == "image/png":
-		data = stripPNG(s.data)
-	default:
+	_, inks := s.image.(*image.CMYK)
+	if !s.orient.upright() || inks || s.strip == nil {
 		return Picture{}, false
 	}
+	b := s.image.Bounds()
+	data := s.strip(s.data)
 	if !lim.allow(b.Dx(), b.Dy(), len(data)) {
 		return Picture{}, false
 	}
@@ -37,98 +46,94 @@ func (s *source) asItIs(lim Limits) (Picture, bool) {
 	return Picture{Data: data, MIME: s.mime, Width: b.Dx(), Height: b.Dy(), Look: s.look, Did: did}, true
 }
 
-// Qualities of the JPEG encoder. Below the least, edges and text begin to
-// break, and fewer pixels look better.
-const (
-	bestQuality  = 88
-	goodQuality  = 78
-	leastQuality = 60
-)
-
-// perPixel is how many bytes a pixel of a usual photograph takes at a good
-// quality. It only says where to begin.
-const perPixel = 0.16
-
 // encoded makes a JPEG of the best quality that fits.
 func (s *source) encoded(ctx context.Context, lim Limits) (Picture, error) {
-	img, err := s.flat()
+	img, err := plain(s.image)
 	if err != nil {
 		return Picture{}, err
 	}
 	b := img.Bounds()
-	long := max(b.Dx(), b.Dy())
-	edge := long
+	edge := min(max(b.Dx(), b.Dy()), longestEdge)
 	if lim.MaxPx > 0 {
 		edge = min(edge, lim.MaxPx)
 	}
-	// A picture with far more pixels than the bytes can hold is shrunk first.
-	pixels := float64(b.Dx()) * float64(b.Dy())
-	if want := float64(long) * math.Sqrt(float64(lim.MaxBytes)/perPixel/pixels); want < float64(edge) {
-		edge = max(int(want), min(edge, MinPx))
-	}
 	for {
-		small, err := shrunk(ctx, img, edge)
-		if err != nil {
-			return Picture{}, err
-		}
-		data, quality, size, err := bestOf(ctx, small, lim.MaxBytes)
-		if err != nil {
-			return Picture{}, err
-		}
-		if data != nil {
-			return s.picture(small, data, quality, long), nil
+		p, next, err := s.tried(ctx, img, edge, lim.MaxBytes)
+		if err != nil || p.Data != nil {
+			return p, err
 		}
 		if edge <= MinPx {
 			return Picture{}, fmt.Errorf("picture: it does not fit in %d bytes; allow more", lim.MaxBytes)
 		}
-		edge = max(MinPx, int(float64(edge)*min(0.9, 0.97*math.Sqrt(float64(lim.MaxBytes)/float64(size)))))
+		edge = next
 	}
 }
 
-func (s *source) picture(img image.Image, data []byte, quality, long int) Picture {
-	b := img.Bounds()
+// tried makes a JPEG whose long edge is edge pixels; if it does not fit, there
+// are no data, and next is the edge to try.
+func (s *source) tried(ctx context.Context, img image.Image, edge, maxBytes int) (p Picture, next int, err error) {
+	small, err := shrunk(ctx, img, edge)
+	if err != nil {
+		return Picture{}, 0, err
+	}
+	few := sampleOf(small)
+	if next, err = few.edge(ctx, edge, maxBytes); err != nil || next < edge {
+		return Picture{}, next, err
+	}
+	if small, err = turned(ctx, small, s.orient); err != nil {
+		return Picture{}, 0, err
+	}
+	data, quality, err := best(ctx, small, few, maxBytes)
+	if err != nil || data == nil {
+		return Picture{}, max(MinPx, edge*19/20), err
+	}
+	b := small.Bounds()
+	p = Picture{Data: data, MIME: "image/jpeg", Width: b.Dx(), Height: b.Dy(), Look: s.look}
+	p.Did = s.story(img.Bounds(), b, quality)
+	return p, edge, nil
+}
+
+// story tells what was done.
+func (s *source) story(was, is image.Rectangle, quality int) []string {
 	did := s.did
+	if from, to := max(was.Dx(), was.Dy()), max(is.Dx(), is.Dy()); to < from {
+		did = append(did, fmt.Sprintf("shrank it from %d to %d pixels", from, to))
+	}
 	if !s.orient.upright() {
 		did = append(did, "turned it upright")
 	}
-	if edge := max(b.Dx(), b.Dy()); edge < long {
-		did = append(did, fmt.Sprintf("shrunk it from %d to %d pixels", long, edge))
-	}
-	did = append(did, fmt.Sprintf("encoded it as JPEG of quality %d", quality))
-	return Picture{Data: data, MIME: "image/jpeg", Width: b.Dx(), Height: b.Dy(), Look: s.look, Did: did}
+	return append(did, fmt.Sprintf("encoded it as JPEG of quality %d", quality))
 }
 
-// bestOf encodes with the best quality that fits, in four tries at most. If even
-// the least does not fit, data is nil and size tells by how much.
-func bestOf(ctx context.Context, img image.Image, maxBytes int) (data []byte, quality, size int, err error) {
-	low, high := leastQuality, bestQuality
-	for _, q := range []int{goodQuality, 0, 0, 0} {
-		if q == 0 {
-			q = (low + high + 1) / 2
+// best encodes with the best quality that fits, as its sample foretells, and
+// again where it was wrong; no data if none fits.
+func best(ctx context.Context, img image.Image, s *sample, maxBytes int) (data []byte, quality int, err error) {
+	low, high, off := leastQuality, bestQuality, 1.0 // off: by how much the sample is wrong
+	for range maxEncodes {
+		q, err := s.quality(ctx, int(float64(maxBytes)/off), low, high)
+		if err != nil || q < low && data != nil {
+			return data, quality, err
 		}
+		q = max(q, low)
 		one, err := encode(ctx, img, q)
 		if err != nil {
-			return nil, 0, 0, err
+			return nil, 0, err
 		}
-		if len(one) <= maxBytes {
-			data, quality, low = one, q, q
+		foretold, err := s.size(ctx, q)
+		if err != nil {
+			return nil, 0, err
+		}
+		off = float64(len(one)) / float64(foretold)
+		if len(one) > maxBytes {
+			high = q - 1
 		} else {
-			size, high = len(one), q-1
+			data, quality, low = one, q, q+1
 		}
-		if low >= high {
+		if low > high || len(data) > maxBytes*19/20 { // more is not worth another encode
 			break
 		}
 	}
-	if data == nil { // the search has come near the least, and not to it
-		one, err := encode(ctx, img, leastQuality)
-		if err != nil {
-			return nil, 0, 0, err
-		}
-		if size = len(one); size <= maxBytes {
-			data, quality = one, leastQuality
-		}
-	}
-	return data, quality, size, nil
+	return data, quality, nil
 }
 
 func encode(ctx context.Context, img image.Image, quality int) ([]byte, error) {
@@ -136,40 +141,8 @@ func encode(ctx context.Context, img image.Image, quality int) ([]byte, error) {
 		return nil, fmt.Errorf("picture: %w", context.Cause(ctx))
 	}
 	var b bytes.Buffer
-	err := guard(func() error { return jpeg.Encode(&b, img, &jpeg.Options{Quality: quality}) })
-	return b.Bytes(), err
-}
-
-// flat is the picture upright and without transparency: what lies behind is
-// white, as on paper.
-func (s *source) flat() (img image.Image, err error) {
-	err = guard(func() error {
-		img = s.orient.apply(s.image)
-		if o, ok := img.(interface{ Opaque() bool }); ok && !o.Opaque() {
-			b := img.Bounds()
-			paper := image.NewRGBA(image.Rect(0, 0, b.Dx(), b.Dy()))
-			draw.Draw(paper, paper.Bounds(), image.NewUniform(color.White), image.Point{}, draw.Src)
-			draw.Draw(paper, paper.Bounds(), img, b.Min, draw.Over)
-			img = paper
-		}
-		return nil
-	})
-	return img, err
-}
-
-// shrunk makes the long edge of a picture at most edge pixels long. It is the
-// only place that scales with imaging, whose decoders are never used.
-func shrunk(ctx context.Context, img image.Image, edge int) (image.Image, error) {
-	b := img.Bounds()
-	if max(b.Dx(), b.Dy()) <= edge {
-		return img, nil
+	if err := guard(func() error { return jpeg.Encode(&b, img, &jpeg.Options{Quality: quality}) }); err != nil {
+		return nil, fmt.Errorf("picture: %w; send another format", err)
 	}
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("picture: %w", context.Cause(ctx))
-	}
-	scale := float64(edge) / float64(max(b.Dx(), b.Dy()))
-	w, h := max(1, int(math.Round(float64(b.Dx())*scale))), max(1, int(math.Round(float64(b.Dy())*scale)))
-	var out image.Image
-	err := guard(func() error { out = imaging.Resize(img, w, h, imaging.Lanczos); return nil })
-	return out, err
+	return b.Bytes(), nil
 }

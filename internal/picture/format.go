@@ -26,16 +26,19 @@ type format struct {
 	weight func(data []byte, c image.Config) float64
 	// exif returns the TIFF structure that holds the orientation, or nil.
 	exif func(data []byte) []byte
+	// strip returns the picture without metadata; nil: it cannot be sent in this
+	// format.
+	strip func(data []byte) []byte
 }
 
 var formats = []format{
-	{"JPEG", "image/jpeg", []string{"\xff\xd8\xff"}, jpeg.DecodeConfig, jpeg.Decode, jpegWeight, jpegEXIF},
-	{"PNG", "image/png", []string{pngMagic}, png.DecodeConfig, png.Decode, pngWeight, pngEXIF},
-	{"GIF", "image/gif", []string{"GIF87a", "GIF89a"}, gif.DecodeConfig, gif.Decode, fixed(1 + 4), nil},
-	{"WebP", "image/webp", []string{"RIFF????WEBPVP8"}, webp.DecodeConfig, webp.Decode, fixed(8), webpEXIF},
-	{"BMP", "image/bmp", []string{"BM????\x00\x00\x00\x00"}, bmp.DecodeConfig, bmp.Decode, fixed(4), nil},
+	{"JPEG", "image/jpeg", []string{"\xff\xd8\xff"}, jpeg.DecodeConfig, jpeg.Decode, jpegWeight, jpegEXIF, stripJPEG},
+	{"PNG", "image/png", []string{pngMagic}, png.DecodeConfig, png.Decode, pngWeight, pngEXIF, stripPNG},
+	{"GIF", "image/gif", []string{"GIF87a", "GIF89a"}, gif.DecodeConfig, gif.Decode, fixed(1 + 4), nil, nil},
+	{"WebP", "image/webp", []string{"RIFF????WEBPVP8"}, webp.DecodeConfig, webp.Decode, fixed(8), webpEXIF, nil},
+	{"BMP", "image/bmp", []string{"BM????\x00\x00\x00\x00"}, bmp.DecodeConfig, bmp.Decode, fixed(4), nil, nil},
 	// A TIFF's strip may be the whole picture, held beside the decoded one.
-	{"TIFF", "image/tiff", []string{"II*\x00", "MM\x00*"}, tiff.DecodeConfig, tiff.Decode, double, itself},
+	{"TIFF", "image/tiff", []string{"II*\x00", "MM\x00*"}, tiff.DecodeConfig, tiff.Decode, double, itself, nil},
 }
 
 // Info is what a picture's first bytes claim.

@@ -3,115 +3,195 @@ package picture
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"image"
+	"image/jpeg"
 	"iter"
 )
 
 // Markers of JPEG (ITU T.81 table B.1).
 const (
-	markSOF2 = 0xc2
-	markEOI  = 0xd9
-	markSOS  = 0xda
-	markCOM  = 0xfe
+	markSOF2  = 0xc2
+	markDHT   = 0xc4
+	markRST0  = 0xd0
+	markRST7  = 0xd7
+	markEOI   = 0xd9
+	markSOS   = 0xda
+	markDQT   = 0xdb
+	markDRI   = 0xdd
+	markJFIF  = 0xe0
+	markEXIF  = 0xe1
+	markAdobe = 0xee
 )
 
-// segment is one marker segment before the first scan.
+// segment is one marker segment; that of a scan ends where the next begins.
 type segment struct {
-	marker   byte
-	body     []byte // without marker and length
-	from, to int    // in the file, with the marker
+	marker byte
+	body   []byte // without marker, length and entropy-coded data
+	whole  []byte
+	from   int // place in the file, bytes
 }
 
-// segments walks through the header of a JPEG up to and with its first SOS. It
-// ends where the file is broken.
+// segments walks through a JPEG up to and with its EOI. It ends early where the
+// file does, and skips what is between segments, as decoders do.
 func segments(data []byte) iter.Seq[segment] {
 	return func(yield func(segment) bool) {
-		at := 2 // after SOI
-		for at+4 <= len(data) && data[at] == 0xff {
-			m := data[at+1]
-			if m == 0xff { // fill
-				at++
-				continue
+		for at := nextMarker(data, 2); at >= 0; { // after SOI
+			m, end := data[at+1], at+2
+			if m == markEOI {
+				yield(segment{marker: m, whole: data[at:end], from: at})
+				return
+			}
+			if at+4 > len(data) {
+				return
 			}
 			n := int(binary.BigEndian.Uint16(data[at+2:]))
 			if n < 2 || at+2+n > len(data) {
 				return
 			}
-			s := segment{m, data[at+4 : at+2+n], at, at + 2 + n}
-			if !yield(s) || m == markSOS {
+			end += n
+			next := nextMarker(data, end)
+			s := segment{marker: m, body: data[at+4 : end], whole: data[at:end], from: at}
+			if m == markSOS && next >= 0 {
+				s.whole = data[at:next]
+			}
+			if !yield(s) {
 				return
 			}
-			at = s.to
+			at = next
 		}
 	}
 }
 
+// nextMarker finds the next marker that begins a segment: no stuffed byte, no
+// fill byte, no restart (T.81 section B.1.1). It is -1 if there is none.
+func nextMarker(data []byte, at int) int {
+	for at+1 < len(data) {
+		i := bytes.IndexByte(data[at:len(data)-1], 0xff)
+		if i < 0 {
+			return -1
+		}
+		at += i
+		if m := data[at+1]; m != 0 && m != 0xff && (m < markRST0 || m > markRST7) {
+			return at
+		}
+		at++
+	}
+	return -1
+}
+
 // isFrame reports whether a marker begins a frame header (SOF0 to SOF15
 // without DHT, JPG and DAC).
-func isFrame(m byte) bool { return m >= 0xc0 && m <= 0xcf && m != 0xc4 && m != 0xc8 && m != 0xcc }
+func isFrame(m byte) bool { return m >= 0xc0 && m <= 0xcf && m != markDHT && m != 0xc8 && m != 0xcc }
 
-// jpegWeight counts the samples, and for a progressive picture the
-// coefficients, that the decoder keeps of each pixel.
+// jpegWeight counts the samples that the decoder keeps of each pixel, for a
+// progressive picture the coefficients, and for four inks their mixture.
 func jpegWeight(data []byte, c image.Config) float64 {
 	for s := range segments(data) {
 		if !isFrame(s.marker) || len(s.body) < 6 {
 			continue
 		}
-		most, sum := 1, 0
+		most, sum, inks := 1, 0, 0
 		for i := 6; i+2 < len(s.body); i += 3 {
 			area := int(s.body[i+1]>>4) * int(s.body[i+1]&15)
-			most, sum = max(most, area), sum+area
+			most, sum, inks = max(most, area), sum+area, inks+1
 		}
-		samples := max(1, float64(sum)/float64(most))
+		w := max(1, float64(sum)/float64(most))
 		if s.marker == markSOF2 {
-			return samples * (1 + 4)
+			w *= 1 + 4
 		}
-		return samples
+		if inks == 4 {
+			w += 4
+		}
+		return w
 	}
 	return modelBytes(c.ColorModel)
 }
 
-// repairJPEG cuts off what comes after the end of the picture: some cameras pad
-// their frames.
-func repairJPEG(data []byte) ([]byte, []string) {
-	at := len(data)
+// maxScans is how many passes over a picture are decoded. Encoders make about
+// ten; a file of many thousands costs minutes and is small.
+const maxScans = 100
+
+// repairJPEG mends what cameras do: it cuts off what comes after the end, as
+// some pad their frames, and adds the Huffman tables of T.81 annex K where there
+// are none, as in the frames of a motion JPEG.
+func repairJPEG(data []byte) (mended []byte, did []string, err error) {
+	scans, firstScan, tables, end := 0, 0, false, len(data)
 	for s := range segments(data) {
-		if s.marker == markSOS {
-			at = s.to
-		}
-	}
-	for at+1 < len(data) {
-		i := bytes.IndexByte(data[at:], 0xff)
-		if i < 0 || at+i+1 >= len(data) {
-			break
-		}
-		at += i
-		if data[at+1] == markEOI {
-			if end := at + 2; end < len(data) {
-				return data[:end], []string{"cut off what came after its end"}
+		switch s.marker {
+		case markDHT:
+			tables = true
+		case markEOI:
+			end = s.from + len(s.whole)
+		case markSOS:
+			if scans++; scans == 1 {
+				firstScan = s.from
 			}
-			break
 		}
-		at++
 	}
-	return data, nil
+	if scans > maxScans {
+		return nil, nil, fmt.Errorf("picture: the JPEG has %d scans, at most %d are decoded; send it as a plain JPEG", scans, maxScans)
+	}
+	if end < len(data) {
+		data, did = data[:end], append(did, "cut off what came after its end")
+	}
+	if scans > 0 && !tables {
+		standard, err := standardTables()
+		if err != nil {
+			return nil, nil, err
+		}
+		data = bytes.Join([][]byte{data[:firstScan], standard, data[firstScan:]}, nil)
+		did = append(did, "added the tables that its camera left out")
+	}
+	return data, did, nil
 }
 
-// stripJPEG leaves out comments and all application data but JFIF's and Adobe's
-// (which says how the colours are coded).
-func stripJPEG(data []byte) []byte {
-	var out []byte
-	last := 0
-	for s := range segments(data) {
-		app := s.marker >= 0xe0 && s.marker <= 0xef
-		jfif := s.marker == 0xe0 && bytes.HasPrefix(s.body, []byte("JFIF\x00"))
-		if app && !jfif && s.marker != 0xee || s.marker == markCOM {
-			out = append(out, data[last:s.from]...)
-			last = s.to
+// standardTables returns the Huffman tables of T.81 annex K, as segments. The
+// encoder of image/jpeg uses no others.
+func standardTables() ([]byte, error) {
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, image.NewYCbCr(image.Rect(0, 0, 1, 1), image.YCbCrSubsampleRatio420), nil); err != nil {
+		return nil, err
+	}
+	var tables []byte
+	for s := range segments(b.Bytes()) {
+		if s.marker == markDHT {
+			tables = append(tables, s.whole...)
 		}
 	}
-	if last == 0 {
-		return data
+	if tables == nil {
+		return nil, errors.New("picture: no standard tables; send a JPEG with its own")
 	}
-	return append(out, data[last:]...)
+	return tables, nil
+}
+
+// stripJPEG keeps the segments that the picture is made of, and of application
+// data what says how its colours are coded.
+func stripJPEG(data []byte) []byte {
+	out := append(make([]byte, 0, len(data)), data[:2]...) // SOI
+	for s := range segments(data) {
+		switch m := s.marker; {
+		case isFrame(m), m == markDHT, m == markDQT, m == markDRI, m == markSOS, m == markEOI:
+			out = append(out, s.whole...)
+		case m == markJFIF && len(s.body) >= 14 && bytes.HasPrefix(s.body, []byte("JFIF\x00")):
+			out = append(out, 0xff, m, 0, 16)
+			out = append(out, s.body[:12]...)
+			out = append(out, 0, 0) // its thumbnail has no pixels
+		case m == markAdobe && len(s.body) >= 12 && bytes.HasPrefix(s.body, []byte("Adobe")):
+			out = append(out, 0xff, m, 0, 14)
+			out = append(out, s.body[:12]...)
+		}
+	}
+	return out
+}
+
+// jpegEnds reports whether a JPEG has its end.
+func jpegEnds(data []byte) bool {
+	for s := range segments(data) {
+		if s.marker == markEOI {
+			return true
+		}
+	}
+	return false
 }

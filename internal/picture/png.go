@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"image"
 	"iter"
-	"strings"
 )
 
 const pngMagic = "\x89PNG\r\n\x1a\n"
@@ -44,15 +43,24 @@ func pngWeight(data []byte, c image.Config) float64 {
 	return w
 }
 
-// stripPNG keeps the chunks that the picture is made of.
-func stripPNG(data []byte) []byte {
-	var b strings.Builder
-	b.WriteString(pngMagic)
+// pngEnds reports whether a PNG has its end.
+func pngEnds(data []byte) bool {
 	for c := range pngChunks(data) {
-		critical := c.kind[0] >= 'A' && c.kind[0] <= 'Z'
-		if critical || c.kind == "tRNS" {
-			b.Write(c.whole)
+		if c.kind == "IEND" {
+			return true
 		}
 	}
-	return []byte(b.String())
+	return false
+}
+
+// stripPNG keeps the chunks that the picture is made of.
+func stripPNG(data []byte) []byte {
+	out := append(make([]byte, 0, len(data)), pngMagic...)
+	for c := range pngChunks(data) {
+		switch c.kind {
+		case "IHDR", "PLTE", "tRNS", "IDAT", "IEND":
+			out = append(out, c.whole...)
+		}
+	}
+	return out
 }

@@ -1,0 +1,165 @@
+package picture_test
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"slices"
+	"testing"
+
+	"golang.org/x/image/tiff"
+
+	"github.com/messkit/messkit/internal/picture"
+)
+
+func TestFitReadsEveryFormat(t *testing.T) {
+	img := scene(320, 200, 8)
+	clear := as(image.NewNRGBA(img.Bounds()), img)
+	clear.SetNRGBA(300, 150, color.NRGBA{})
+	palette := as(image.NewPaletted(img.Bounds(), color.Palette{color.Black, color.RGBA{230, 20, 20, 255}, color.White}), img)
+	for name, data := range map[string][]byte{
+		"baseline JPEG":    jpegOf(t, img, 90),
+		"progressive JPEG": fixture(t, "progressive.jpg"),
+		"4:2:2 JPEG":       fixture(t, "422.jpg"),
+		"CMYK JPEG":        fixture(t, "cmyk.jpg"),
+		"motion JPEG":      withoutTables(jpegOf(t, img, 90)),
+		"PNG":              pngOf(t, img),
+		"16-bit PNG":       pngOf(t, as(image.NewNRGBA64(img.Bounds()), img)),
+		"transparent PNG":  pngOf(t, clear),
+		"palette PNG":      pngOf(t, palette),
+		"GIF":              gifOf(t, img),
+		"animated GIF":     animation(t, 320, 200),
+		"lossy WebP":       fixture(t, "lossy.webp"),
+		"lossless WebP":    fixture(t, "lossless.webp"),
+		"transparent WebP": fixture(t, "alpha.webp"),
+		"BMP":              bmpOf(t, img),
+		"palette BMP":      bmpOf(t, palette),
+		"TIFF":             tiffOf(t, img, nil),
+		"packed TIFF":      tiffOf(t, img, &tiff.Options{Compression: tiff.Deflate, Predictor: true}),
+	} {
+		for _, lim := range []picture.Limits{{}, {MaxBytes: 6000}, {MaxPx: 30}, {MaxBytes: 1500, MaxPx: 100}} {
+			t.Run(fmt.Sprintf("%s %+v", name, lim), func(t *testing.T) {
+				p, out := fit(t, data, lim)
+				if !red(out, 0.08, 0.08) || red(out, 0.9, 0.9) {
+					t.Errorf("red is not where it was: %v", p.Did)
+				}
+				if p.Look.Flat || p.Look.Black {
+					t.Errorf("look: %+v", p.Look)
+				}
+			})
+		}
+	}
+}
+
+// withoutTables is a JPEG as it comes in a motion JPEG.
+func withoutTables(data []byte) []byte {
+	for {
+		at := bytes.Index(data, []byte{0xff, 0xc4})
+		if at < 0 {
+			return data
+		}
+		n := 2 + int(data[at+2])<<8 + int(data[at+3])
+		data = slices.Concat(data[:at], data[at+n:])
+	}
+}
+
+func TestFitKeepsGrayGray(t *testing.T) {
+	for _, data := range [][]byte{
+		jpegOf(t, as(image.NewGray(image.Rect(0, 0, 1500, 900)), scene(1500, 900, 20)), 95),
+		pngOf(t, as(image.NewGray(image.Rect(0, 0, 1500, 900)), scene(1500, 900, 20))),
+	} {
+		for _, lim := range []picture.Limits{{}, {MaxBytes: 90_000}, {MaxPx: 300}} {
+			p, out := fit(t, data, lim)
+			if out.ColorModel() != color.GrayModel {
+				t.Errorf("%+v: it is not gray: %v", lim, p.Did)
+			}
+		}
+	}
+}
+
+func TestFitMakesTransparentWhite(t *testing.T) {
+	_, out := fit(t, pngOf(t, image.NewNRGBA(image.Rect(0, 0, 400, 300))), picture.Limits{MaxPx: 100})
+	if r, g, b, _ := out.At(50, 30).RGBA(); min(r, g, b) < 0xfd00 {
+		t.Errorf("what lies behind is %x %x %x", r, g, b)
+	}
+}
+
+func TestFitOddSizes(t *testing.T) {
+	for _, size := range []image.Point{{1, 1}, {1, 3000}, {3000, 1}, {17, 5}, {70_000, 3}, {2, 70_000}} {
+		img := image.NewGray16(image.Rectangle{Max: size})
+		for i := range img.Pix {
+			img.Pix[i] = byte(i * i)
+		}
+		for _, lim := range []picture.Limits{{}, {MaxBytes: 1024}, {MaxPx: 16}} {
+			t.Run(fmt.Sprintf("%v %+v", size, lim), func(t *testing.T) {
+				fit(t, pngOf(t, img), lim)
+				fit(t, bmpOf(t, as(image.NewGray(img.Rect), img)), lim)
+			})
+		}
+	}
+}
+
+func TestFitUsesWhatIsAllowed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("encodes large pictures")
+	}
+	for _, c := range []struct {
+		name  string
+		noise float64
+		lim   picture.Limits
+		bytes int // not less
+		edge  int // not less
+	}{
+		{"calm", 1, picture.Limits{}, 300_000, 3000},
+		{"usual", 12, picture.Limits{}, 380_000, 2000},
+		{"noisy", 40, picture.Limits{}, 380_000, 1400},
+		{"small", 12, picture.Limits{MaxBytes: 60_000}, 42_000, 600},
+		{"few pixels", 12, picture.Limits{MaxPx: 800}, 40_000, 800},
+	} {
+		p, _ := fit(t, jpegOf(t, scene(3000, 2250, c.noise), 97), c.lim)
+		if len(p.Data) < c.bytes || max(p.Width, p.Height) < c.edge {
+			t.Errorf("%s: %d bytes, %d x %d: %q; want at least %d bytes and %d pixels",
+				c.name, len(p.Data), p.Width, p.Height, p.Did, c.bytes, c.edge)
+		}
+	}
+}
+
+func TestFitLeavesWhatFits(t *testing.T) {
+	gray16 := as(image.NewGray16(image.Rect(0, 0, 90, 60)), scene(90, 60, 5))
+	for name, data := range map[string][]byte{
+		"baseline":    jpegOf(t, scene(300, 200, 5), 70),
+		"progressive": fixture(t, "progressive.jpg"),
+		"PNG":         pngOf(t, scene(300, 200, 0)),
+		"16-bit PNG":  pngOf(t, gray16),
+	} {
+		if p, _ := fit(t, data, picture.Limits{}); !bytes.Equal(p.Data, data) || len(p.Did) != 0 {
+			t.Errorf("%s: changed: %q", name, p.Did)
+		}
+	}
+	made, _ := fit(t, jpegOf(t, scene(2000, 1500, 30), 95), picture.Limits{MaxBytes: 100_000})
+	if p, _ := fit(t, made.Data, picture.Limits{MaxBytes: 100_000}); len(p.Did) != 0 {
+		t.Errorf("what was made to fit is changed again: %q", p.Did)
+	}
+}
+
+func TestFitMendsWhatCamerasDo(t *testing.T) {
+	data := jpegOf(t, scene(300, 200, 5), 70)
+	for _, c := range []struct {
+		name string
+		data []byte
+		did  string
+	}{
+		{"zeros behind the end", append(bytes.Clone(data), make([]byte, 700)...), "cut off what came after its end"},
+		{"a second picture behind the end", append(bytes.Clone(data), withEXIF(data, 1, bigEndian)...), "cut off what came after its end"},
+		{"no tables", withoutTables(data), "added the tables that its camera left out"},
+	} {
+		p, _ := fit(t, c.data, picture.Limits{})
+		if !slices.Equal(p.Did, []string{c.did}) {
+			t.Errorf("%s: did %q, want %q", c.name, p.Did, c.did)
+		}
+		if c.did[0] == 'c' && !bytes.Equal(p.Data, data) {
+			t.Errorf("%s: %d bytes, want %d", c.name, len(p.Data), len(data))
+		}
+	}
+}

@@ -28,6 +28,7 @@ var rules = []rule{
 	{"a switch does what it says", switchTells},
 	{"read-back comes from the device", readsBack},
 	{"a photo is new and whole", photoIsNew},
+	{"a map is new and whole", mapIsNew},
 	{"readings are whole", readingsAreWhole},
 	{"an observation says something", observationSays},
 	{"areas have names of their own", areasAreNamed},

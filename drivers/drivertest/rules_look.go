@@ -27,6 +27,12 @@ func photoIsNew(ctx context.Context, b *bench) error {
 	})
 }
 
+func mapIsNew(ctx context.Context, b *bench) error {
+	return ifHas(b, func(_ drivers.Device, m drivers.Mapper) error {
+		return b.picture(ctx, "Map", m.Map)
+	})
+}
+
 // picture takes a picture twice and checks both.
 func (b *bench) picture(ctx context.Context, name string, take func(context.Context) (drivers.Photo, error)) error {
 	for range 2 {

@@ -1,0 +1,278 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"gobot.io/x/gobot/v2"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// fault is one way in which a device is wrong.
+type fault string
+
+const (
+	noName             fault = "has no name"
+	worksUnstarted     fault = "works before Start"
+	namelessErrors     fault = "errors do not name it"
+	worksAfterHalt     fault = "works after Halt"
+	ignoresContext     fault = "ignores the context"
+	hidesContext       fault = "hides why it ended"
+	haltLeavesOn       fault = "Halt leaves it on"
+	secondHaltFails    fault = "the second Halt fails"
+	secondHaltPanics   fault = "the second Halt panics"
+	haltLeavesCleaning fault = "Halt leaves it cleaning"
+	startsOnce         fault = "starts once"
+	leaksGoroutine     fault = "leaks a goroutine"
+	cannotSwitchOff    fault = "cannot switch off"
+	switchesNothing    fault = "switches nothing"
+	remembers          fault = "remembers instead of reading"
+	oldPhoto           fault = "an old photo"
+	wrongMIME          fault = "a wrong MIME type"
+	noBytes            fault = "a photo without bytes"
+	wrongMap           fault = "a map without bytes"
+	noReadings         fault = "no readings"
+	notANumber         fault = "a reading is not a number"
+	saysNothing        fault = "says nothing"
+	strangeFact        fault = "a fact of a strange type"
+	sameNames          fault = "two areas of one name"
+	cleansNothing      fault = "cleans nothing"
+	forgetsDone        fault = "forgets what was done"
+	progressFallsBack  fault = "progress falls back"
+	cleansAnywhere     fault = "cleans unknown places"
+	forgetsRemaining   fault = "forgets what remains"
+	drivesOn           fault = "drives on"
+)
+
+// plain is a device with no verb.
+type plain struct{ name string }
+
+func (p *plain) Name() string                 { return p.name }
+func (p *plain) SetName(name string)          { p.name = name }
+func (p *plain) Start() error                 { return nil }
+func (p *plain) Halt() error                  { return nil }
+func (p *plain) Connection() gobot.Connection { return nil }
+
+// device has every verb, is its own simulator, and has one fault or none.
+type device struct {
+	plain
+	fault fault
+	end   chan struct{} // ends what the fault left behind
+
+	mu              sync.Mutex
+	started, halted bool
+	on, sent        bool // the line, and what was last sent to it
+	moving          bool
+	done            int
+}
+
+func (d *device) reset() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.name = "device"
+	if d.fault == noName {
+		d.name = ""
+	}
+	d.started, d.halted, d.on, d.sent, d.moving, d.done = false, false, false, false, false, 0
+}
+
+func (d *device) safe() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.on || d.moving {
+		return fmt.Errorf("on=%t, moving=%t", d.on, d.moving)
+	}
+	return nil
+}
+
+func (d *device) acts() int   { d.mu.Lock(); defer d.mu.Unlock(); return d.done }
+func (d *device) level() bool { d.mu.Lock(); defer d.mu.Unlock(); return d.on }
+func (d *device) force(on bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.on = on
+}
+
+func (d *device) Start() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fault == startsOnce && d.halted {
+		return errors.New("device: used up")
+	}
+	if d.fault == leaksGoroutine {
+		go func() { <-d.end }()
+	}
+	d.started = true
+	return nil
+}
+
+func (d *device) Halt() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.halted && d.fault == secondHaltFails:
+		return errors.New("device: halted already")
+	case d.halted && d.fault == secondHaltPanics:
+		panic("close of closed channel")
+	}
+	d.started, d.halted, d.moving = false, true, false
+	if d.fault != haltLeavesOn {
+		d.on = false
+	}
+	return nil
+}
+
+// may is what every verb asks first.
+func (d *device) may(ctx context.Context) error {
+	switch {
+	case d.fault == ignoresContext || ctx.Err() == nil:
+	case d.fault == hidesContext:
+		return errors.New("device: no")
+	default:
+		return fmt.Errorf("device: %w", ctx.Err())
+	}
+	switch {
+	case d.started, d.fault == worksUnstarted && !d.halted, d.fault == worksAfterHalt && d.halted:
+		return nil
+	case d.fault == namelessErrors:
+		return drivers.ErrNotStarted
+	}
+	return fmt.Errorf("device: %w", drivers.ErrNotStarted)
+}
+
+func (d *device) ask(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.may(ctx)
+}
+
+func (d *device) Switch(ctx context.Context, on bool) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.may(ctx); err != nil || d.fault == switchesNothing {
+		return err
+	}
+	d.on, d.sent, d.done = on || d.fault == cannotSwitchOff, on, d.done+1
+	return nil
+}
+
+func (d *device) On(ctx context.Context) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fault == remembers {
+		return d.sent, d.may(ctx)
+	}
+	return d.on, d.may(ctx)
+}
+
+func (d *device) Photo(ctx context.Context) (drivers.Photo, error) {
+	p := drivers.Photo{Data: []byte("\xff\xd8\xff"), MIME: "image/jpeg", CapturedAt: time.Now()}
+	switch d.fault {
+	case oldPhoto:
+		p.CapturedAt = p.CapturedAt.Add(-time.Minute)
+	case wrongMIME:
+		p.MIME = "image/png"
+	case noBytes:
+		p.Data = nil
+	}
+	return p, d.ask(ctx)
+}
+
+func (d *device) Map(ctx context.Context) (drivers.Photo, error) {
+	p := drivers.Photo{Data: []byte("\xff\xd8\xff"), MIME: "image/jpeg", CapturedAt: time.Now()}
+	if d.fault == wrongMap {
+		p.Data = nil
+	}
+	return p, d.ask(ctx)
+}
+
+func (d *device) Read(ctx context.Context) ([]drivers.Reading, error) {
+	r := drivers.Reading{Quantity: "battery", Value: 80, Unit: "%", At: time.Now()}
+	switch d.fault {
+	case noReadings:
+		return nil, d.ask(ctx)
+	case notANumber:
+		r.Value = math.NaN()
+	}
+	return []drivers.Reading{r}, d.ask(ctx)
+}
+
+func (d *device) Observe(ctx context.Context) (drivers.Observation, error) {
+	o := drivers.Observation{Text: "There is milk.", Facts: []drivers.Fact{{Name: "milk", Value: true}}, At: time.Now()}
+	switch d.fault {
+	case saysNothing:
+		o.Text = " "
+	case strangeFact:
+		o.Facts[0].Value = 1
+	}
+	return o, d.ask(ctx)
+}
+
+func (d *device) Areas(ctx context.Context) ([]drivers.Area, error) {
+	areas := []drivers.Area{{Name: "hall"}, {Name: "stairs"}}
+	if d.fault == sameNames {
+		areas[1].Name = "hall"
+	}
+	return areas, d.ask(ctx)
+}
+
+func (d *device) Dock(ctx context.Context) error { return d.ask(ctx) }
+
+func (d *device) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
+	for _, a := range areas {
+		if !slices.Contains([]string{"hall", "stairs"}, a) && d.fault != cleansAnywhere {
+			return drivers.Outcome{Remaining: areas}, errors.New("device: no such place; there are: hall, stairs")
+		}
+	}
+	var out drivers.Outcome
+	for i, a := range areas {
+		if err := d.step(ctx, 100*float64(i)/2, a, progress); err != nil {
+			if d.fault != forgetsRemaining {
+				out.Remaining = areas[i:]
+			}
+			return out, err
+		}
+		if d.fault != forgetsDone {
+			out.Done = append(out.Done, a)
+		}
+	}
+	return out, d.rest(ctx)
+}
+
+// step cleans one area, if it may still go on after it said so.
+func (d *device) step(ctx context.Context, percent float64, area string, progress func(drivers.Progress)) error {
+	if err := d.ask(ctx); err != nil {
+		return err
+	}
+	if d.fault == progressFallsBack {
+		percent = 90 - percent
+	}
+	if progress != nil {
+		progress(drivers.Progress{Percent: percent, Doing: "cleaning " + area})
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.moving = d.fault == drivesOn
+	if err := d.may(ctx); err != nil {
+		return err
+	}
+	if d.fault != cleansNothing {
+		d.done++
+	}
+	return nil
+}
+
+// rest ends a task without areas. The one that Halt does not end cleans until
+// the test is over.
+func (d *device) rest(ctx context.Context) error {
+	if d.fault == haltLeavesCleaning && d.ask(ctx) == nil {
+		<-d.end
+	}
+	return d.ask(ctx)
+}

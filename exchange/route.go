@@ -182,7 +182,7 @@ func (x *Exchange) preference(env Envelope) func(*executor) int {
 		if !matches(r.Match, env.Request) {
 			continue
 		}
-		if len(r.Prefer) == 1 && (r.Prefer[0] == "lower_latency" || r.Prefer[0] == "higher_precision") {
+		if len(r.Prefer) == 1 && (r.Prefer[0] == mess.LowerLatency || r.Prefer[0] == mess.HigherPrecision) {
 			return x.byMeasure(strings.TrimPrefix(strings.TrimPrefix(r.Prefer[0], "lower_"), "higher_"), r.Prefer[0] == "higher_precision")
 		}
 		return func(e *executor) int {

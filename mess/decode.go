@@ -31,6 +31,7 @@ type short interface {
 // notes what does not fit.
 type decoder struct {
 	problems Problems
+	found    []*node // each item of the message as it was written
 }
 
 func (d *decoder) fail(n *node, path, format string, args ...any) {
@@ -78,12 +79,17 @@ func (d *decoder) fields(v reflect.Value, n *node, path string) {
 	}
 	t := typeOf(v.Type())
 	var extra Object
+	spelled := map[int]string{}
 	for _, p := range n.Pairs {
 		at := path + "." + p.Key
 		if path == "" {
 			at = p.Key
 		}
 		if i, ok := t.byName[p.Key]; ok {
+			if other, twice := spelled[i]; twice {
+				d.fail(p.Value, at, "is here twice, also as %s; keep one", other)
+			}
+			spelled[i] = p.Key
 			d.into(v.Field(i), p.Value, at)
 		} else {
 			extra = append(extra, Field{p.Key, plain(p.Value)})

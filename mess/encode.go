@@ -78,7 +78,7 @@ func addFields(n *node, v reflect.Value) {
 		fv := v.Field(f)
 		switch {
 		case !isSet(fv):
-		case t.lists[i]:
+		case t.lists[i] && !isWord(fv):
 			n.Add(t.names[i], encodeKind(fv))
 		default:
 			n.Add(t.names[i], encode(fv))
@@ -87,6 +87,12 @@ func addFields(n *node, v reflect.Value) {
 	if t.extra >= 0 {
 		addObject(n, v.Field(t.extra).Interface().(Object))
 	}
+}
+
+// isWord reports whether a list is in truth one word with a meaning of its own
+// (MESS 1.0 section 7.4).
+func isWord(list reflect.Value) bool {
+	return list.Len() == 1 && (list.Index(0).String() == LowerLatency || list.Index(0).String() == HigherPrecision)
 }
 
 func addObject(n *node, o Object) {

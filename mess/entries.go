@@ -100,7 +100,10 @@ func ParseDataURI(uri string) (mime string, data []byte, ok bool) {
 		return "", nil, false
 	}
 	data, err := base64.StdEncoding.DecodeString(text)
-	return mime, data, err == nil
+	if err != nil {
+		return "", nil, false
+	}
+	return mime, data, true
 }
 
 // Clone returns a copy that shares nothing with o.

@@ -227,3 +227,23 @@ func TestDataURI(t *testing.T) {
 		}
 	}
 }
+
+func TestParseDataURIGivesNothingForNothing(t *testing.T) {
+	for _, bad := range []string{"data:image/png;base64,?", "data:image/png;base64,AAAA?", "data:image/jpeg;base64,..."} {
+		if mime, data, ok := mess.ParseDataURI(bad); ok || mime != "" || len(data) > 0 {
+			t.Errorf("%q: got %q, %q, %t, want nothing", bad, mime, data, ok)
+		}
+	}
+}
+
+// An empty key is no type of content, and is not lost.
+func TestEntryWithAnEmptyKey(t *testing.T) {
+	text := fmt.Sprintf(positions["content"], `{"":"x","more":"y"}`)
+	m := parse(t, []byte(text))
+	if got := printed(t, m); got != text {
+		t.Errorf("got %s, want %s", got, text)
+	}
+	if m.Validate() == nil {
+		t.Error("it is valid")
+	}
+}

@@ -246,3 +246,12 @@ func TestJSONIsOneLine(t *testing.T) {
 		}
 	}
 }
+
+// A lone word at prefer is lower_latency or higher_precision, a list names
+// executors (MESS 1.0 section 7.4).
+func TestPreferIsAWordOrAList(t *testing.T) {
+	const text = `{"MESS":[{"config":{"routing":{"rules":[{"match":{},"prefer":"lower_latency"},{"match":{},"prefer":["roomba"]}]}}}]}`
+	if got := printed(t, parse(t, []byte(text))); got != text {
+		t.Errorf("got %s, want %s", got, text)
+	}
+}

@@ -280,3 +280,22 @@ func TestManyProblems(t *testing.T) {
 		t.Errorf("%d lines, %d bytes", n, len(err.Error()))
 	}
 }
+
+// The YAML library leaves the line out where it is the first.
+func TestEveryYAMLErrorHasALine(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		text func() string
+		want string
+	}{
+		{"60,000 deep, YAML flow mappings", text("- " + strings.Repeat("{a: ", 15_000)), "line 1: "},
+		{"30,000 deep, YAML block lists", text(strings.Repeat("- ", 30_000) + "x"), "line 1: "},
+		{"60,000 question marks", text(strings.Repeat("? ", 30_000)), "line 1: "},
+		{"two values", text("a: b: c\n"), "line 1: not YAML"},
+	} {
+		_, err := mess.Parse([]byte(c.text()))
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: %v, want it to begin with %q", c.name, err, c.want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // Identifiers of requests and of actors are chosen by their owners, and become
@@ -20,7 +21,7 @@ const maxRef = 256
 // ValidRef reports whether s can refer to a thread, a message or a request. It
 // says nothing about whether there is one.
 func ValidRef(s string) bool {
-	return s != "" && len(s) <= maxRef && strings.TrimSpace(s) == s &&
+	return s != "" && len(s) <= maxRef && utf8.ValidString(s) && strings.TrimSpace(s) == s &&
 		!strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' })
 }
 

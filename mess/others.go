@@ -135,6 +135,12 @@ type Rule struct {
 	Extra  Object `mess:"*"`
 }
 
+// Words that a Rule may prefer instead of executors.
+const (
+	LowerLatency    = "lower_latency"
+	HigherPrecision = "higher_precision"
+)
+
 // Match of a routing rule; what is "" matches all.
 type Match struct {
 	Capability string    `mess:"capability"`

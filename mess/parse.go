@@ -49,10 +49,11 @@ func parse(data []byte, validate bool) ([]Message, error) {
 	all := make([]Message, len(docs))
 	for i, n := range docs {
 		before := len(d.problems)
-		list := d.message(&all[i], n)
+		d.found = nil
+		d.message(&all[i], n)
 		if validate && len(d.problems) == before {
-			ps := all[i].problems().Locate(list)
-			d.problems = append(d.problems, ps...)
+			written := &node{Kind: strictyaml.List, Line: n.Line, List: d.found}
+			d.problems = append(d.problems, all[i].problems().Locate(written)...)
 		}
 	}
 	if err := d.problems.Err(); err != nil {
@@ -61,15 +62,15 @@ func parse(data []byte, validate bool) ([]Message, error) {
 	return all, nil
 }
 
-// message reads a document and returns its list of items.
-func (d *decoder) message(m *Message, n *node) *node {
+// message reads a document.
+func (d *decoder) message(m *Message, n *node) {
 	switch {
 	case n.Kind == strictyaml.List:
 		d.list(m, n.List)
-		return n
+		return
 	case n.Kind != strictyaml.Map:
 		d.fail(n, "", "is %s; write MESS: with a list of items", n.Kind)
-		return n
+		return
 	}
 	list, rest := &node{Kind: strictyaml.List, Line: n.Line}, &node{Kind: strictyaml.Map, Line: n.Line}
 	for _, p := range n.Pairs {
@@ -88,11 +89,10 @@ func (d *decoder) message(m *Message, n *node) *node {
 	}
 	if n.Get(listKey) == nil && len(list.List) == 0 {
 		d.fail(n, "", "there is no message in it; write MESS: with a list of items")
-		return list
+		return
 	}
 	d.fields(reflect.ValueOf(m).Elem(), rest, "")
 	d.list(m, list.List)
-	return list
 }
 
 // write is the message as a document.

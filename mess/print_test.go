@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/messkit/messkit/mess"
 )
@@ -91,5 +92,33 @@ func TestPrintingChangesNothing(t *testing.T) {
 	}
 	if again := printed(t, m); !strings.Contains(again, `"odd":1`) || len(extra) != 2 || extra[0].Value != "shadow" {
 		t.Error("printing changes the message")
+	}
+}
+
+// What a program puts into a message can always be printed and read again, also
+// where it comes from a device that sends rubbish.
+func TestRubbishCanBePrinted(t *testing.T) {
+	for _, s := range []string{"\xff", "a\xc3\x28b", "\xed\xa0\x80", "a\x00b", "\x01\x1b[2J", "\ufffe", "\U0010ffff", "a\r\n\tb ", "\n\n", "\t- a\n\tb"} {
+		m := mess.Message{Items: []mess.Item{
+			&mess.Status{Re: mess.Refs{"a"}, Code: mess.Failed, Message: s, Reason: &mess.Reason{Type: "x", Detail: s}},
+			&mess.Response{Re: mess.Refs{"a"}, Content: []mess.Entry{mess.TextEntry(s), mess.ObjectEntry("structured", map[string]string{s: s})}},
+		}}
+		js, err := m.JSON()
+		if err != nil || !utf8.Valid(js) {
+			t.Errorf("%q: %q, %v", s, js, err)
+		}
+		y, err := m.YAML()
+		if err != nil || !utf8.Valid(y) {
+			t.Errorf("%q: %q, %v", s, y, err)
+		}
+		a, errA := mess.Parse(js)
+		b, errB := mess.Parse(y)
+		if errA != nil || errB != nil {
+			t.Errorf("%q cannot be read again: JSON: %v; YAML: %v\n%s", s, errA, errB, y)
+			continue
+		}
+		if x, y := a.Items[0].(*mess.Status).Message, b.Items[0].(*mess.Status).Message; x != y || utf8.ValidString(s) && !strings.Contains(s, "\x00") && x != s {
+			t.Errorf("%q is read as %q from JSON and %q from YAML", s, x, y)
+		}
 	}
 }

@@ -128,8 +128,8 @@ func (e *Entry) read(_ *decoder, n *node, _ string) {
 			e.Extra = append(e.Extra, Field{p.Key, plain(p.Value)})
 		}
 	}
-	if len(n.Pairs) == 0 {
-		e.Value = Object{}
+	if e.Type == "" { // it has no type, and stays as it is
+		*e = Entry{Value: object(n)}
 	}
 }
 
@@ -212,6 +212,7 @@ func (d *decoder) list(m *Message, list []*node) {
 func (d *decoder) element(m *Message, p strictyaml.Pair, path string) {
 	if p.Key != "v" {
 		m.Items = append(m.Items, d.item(Kind(p.Key), p.Value, path))
+		d.found = append(d.found, &node{Kind: strictyaml.Map, Line: p.Line, Pairs: []strictyaml.Pair{p}})
 		return
 	}
 	d.into(reflect.ValueOf(&m.Version).Elem(), p.Value, path)

@@ -70,7 +70,7 @@ var transitions = map[Code]map[Code]Party{
 		Claimed: ex, Declined: xc, Expired: xc, Cancelled: rq, Failed: xc, Superseded: rq | xc, Delegated: xc,
 	},
 	Claimed: working(map[Code]Party{
-		Claimed: ex, Pending: xc, InProgress: ex | xc, Declined: ex,
+		Claimed: ex, Pending: xc, InProgress: ex, Declined: ex,
 	}),
 	InProgress: working(map[Code]Party{
 		InProgress: ex, Pending: xc,

@@ -70,9 +70,12 @@ func parseShort(s string) (time.Duration, bool) {
 	return t + rest, err == nil
 }
 
+// tooLong is more hours than Duration accepts, and few enough to be added up.
+const tooLong = time.Duration(2 * maxDuration / time.Hour)
+
 func days(s string, each int) time.Duration {
 	n, _ := strconv.Atoi("0" + s) // the grammar has only digits, and few
-	return time.Duration(n*each) * 24 * time.Hour
+	return min(time.Duration(n*each)*24, tooLong) * time.Hour
 }
 
 // DurationOf prints d in ISO 8601, to the second; less than that to the

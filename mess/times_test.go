@@ -112,3 +112,11 @@ func TestWhen(t *testing.T) {
 		}
 	}
 }
+
+func TestDurationsDoNotOverflow(t *testing.T) {
+	for _, s := range []mess.Duration{"P999999D", "999999d", "P999999W", "999999w", "106752d", "P213504D", "999999w999999d"} {
+		if d, err := s.Duration(); err == nil || d != 0 {
+			t.Errorf("%q: %v, %v, want an error", s, d, err)
+		}
+	}
+}

@@ -156,3 +156,15 @@ func TestWrongKinds(t *testing.T) {
 		}
 	}
 }
+
+// A spelling beside the right one does not make two of one, and loses nothing.
+func TestBothSpellingsAtOnce(t *testing.T) {
+	m, err := mess.Parse([]byte("- request: {intent: look, response_hint: [image], response_hints: [text]}\n"))
+	if err != nil {
+		return // refused is fine: it says the same thing twice
+	}
+	js, err := m.JSON()
+	if err != nil || !strings.Contains(string(js), "image") || !strings.Contains(string(js), "text") {
+		t.Errorf("something is lost: %s, %v", js, err)
+	}
+}

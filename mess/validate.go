@@ -89,9 +89,13 @@ func (c *checker) about(path string, re Refs, id string) {
 }
 
 func (c *checker) refs(path string, refs Refs) {
-	for _, r := range refs {
+	for i, r := range refs {
+		at := path
+		if len(refs) > 1 {
+			at = fmt.Sprintf("%s[%d]", path, i)
+		}
 		if !ValidRef(r) {
-			c.fail(path, "%.60q cannot be a reference; write a ref or an id, at most %d bytes", r, maxRef)
+			c.fail(at, "%.60q cannot be a reference; write a ref or an id, at most %d bytes", r, maxRef)
 		}
 	}
 }

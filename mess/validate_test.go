@@ -330,3 +330,55 @@ func TestValidRef(t *testing.T) {
 		}
 	}
 }
+
+func TestPathsOfReferences(t *testing.T) {
+	for item, want := range map[string]string{
+		"cancel: {re: [a, '']}": "[0].cancel.re[1]",
+		"cancel: {re: ' '}":     "[0].cancel.re",
+		"request: {intent: x, constraints: {depends_on: [a, '']}}": "[0].request.constraints.depends_on[1]",
+	} {
+		ps, _ := errors.AsType[mess.Problems](parse(t, []byte("- "+item)).Validate())
+		if len(ps) != 1 || ps[0].Path != want {
+			t.Errorf("%s: %v, want one problem at %s", item, ps, want)
+		}
+	}
+}
+
+// JSON has no other text, so that two such references would become one.
+func TestReferencesAreUTF8(t *testing.T) {
+	for _, s := range []string{"\xff", "a\xc3\x28", "\x89"} {
+		if mess.ValidRef(s) {
+			t.Errorf("%q is valid", s)
+		}
+	}
+}
+
+// A v: entry and several items in one mapping do not lead astray.
+func TestLinesOfItems(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		line       int
+	}{
+		{"version first", "MESS:\n  - v: 1.1.0\n  - request:\n      intent: x\n      priority: high\n", 5},
+		{"version between", "MESS:\n  - cancel: {re: a}\n  - v: 1.1.0\n  - request:\n      intent: x\n      priority: high\n", 6},
+		{"two in one", "MESS:\n  - cancel: {re: a}\n    request:\n      intent: x\n      priority: high\n", 5},
+	} {
+		_, err := mess.ParseValid([]byte(c.text))
+		if diff := cmp.Diff([]int{c.line}, lines(t, err)); diff != "" {
+			t.Errorf("%s: %v (-want +got)\n%s", c.name, err, diff)
+		}
+	}
+}
+
+func lines(t *testing.T, err error) []int {
+	t.Helper()
+	ps, ok := errors.AsType[mess.Problems](err)
+	if !ok {
+		t.Fatalf("the error is a %T: %v", err, err)
+	}
+	var all []int
+	for _, p := range ps {
+		all = append(all, p.Line)
+	}
+	return all
+}

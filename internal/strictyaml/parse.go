@@ -94,7 +94,7 @@ func syntax(data []byte, err error) error {
 		return problem(0, "%s", text)
 	}
 	line, _ := strconv.Atoi(m[1])
-	text = m[2]
+	line, text = max(line, 1), m[2] // it leaves out the first line
 	if lines := bytes.Split(data, []byte("\n")); line > 0 && line <= len(lines) && bytes.HasPrefix(bytes.TrimLeft(lines[line-1], " "), []byte("\t")) {
 		text += "; indent with spaces, not with tabs"
 	}

@@ -59,7 +59,14 @@ func (v *Value) node() *yaml.Node {
 	return n
 }
 
+// clean replaces what neither format can hold: bytes that are no text, and NUL,
+// which our own parser refuses. Devices send such things.
+func clean(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
+}
+
 func text(s string) *yaml.Node {
+	s = clean(s)
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	switch {
 	case strings.Contains(s, "\n") && blockSafe(s):
@@ -136,11 +143,10 @@ func (v *Value) json(b *bytes.Buffer) {
 	}
 }
 
-// quote writes s as a JSON string. A string always can be: the encoder replaces
-// what is not UTF-8.
+// quote writes s as a JSON string, which a string always can be.
 func quote(b *bytes.Buffer, s string) {
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s)
+	_ = enc.Encode(clean(s))
 	b.Truncate(b.Len() - 1) // the encoder ends every value with a newline
 }

@@ -44,7 +44,6 @@ type config struct {
 	Areas   []string                   `yaml:"areas"`
 	Devices map[string]strictyaml.Node `yaml:"devices"`
 	Free    any                        `yaml:"free"`
-	hidden  string
 }
 
 func defaults() config {

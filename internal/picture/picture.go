@@ -49,7 +49,8 @@ type Picture struct {
 // stays as it is, apart from its metadata; everything else becomes a JPEG of
 // the best quality that fits, shrunk only where quality would be bad without.
 //
-// It ends early with ctx's error when ctx does. Every other error says what is
+// It ends with ctx's cause when ctx does: at once while it decodes, else before
+// the next encoding or scaling. Every other error says what is
 // wrong with the picture or the limits, and what to do.
 func Fit(ctx context.Context, data []byte, lim Limits) (Picture, error) {
 	lim, err := lim.checked()

@@ -6,12 +6,14 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/httpcam"
 	"github.com/messkit/messkit/drivers/sim"
 )
 
 // Kinds returns every kind of driver, one line for each package.
 func Kinds() []drivers.Kind {
 	return slices.Concat(
+		[]drivers.Kind{httpcam.Kind()},
 		sim.Kinds(),
 	)
 }

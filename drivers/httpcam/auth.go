@@ -1,0 +1,124 @@
+package httpcam
+
+import (
+	"crypto/md5" // RFC 7616 §3.2: what nearly every camera speaks
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// account is who asks.
+type account struct {
+	user     string
+	password Secret
+}
+
+// answer returns the Authorization header for the challenge c, for a GET of
+// uri, with nonce as the client's own.
+func (a account) answer(c challenge, uri, nonce string) string {
+	if c.scheme == "basic" {
+		return "Basic " + base64.StdEncoding.EncodeToString([]byte(a.user+":"+string(a.password)))
+	}
+	return a.digest(c, uri, nonce)
+}
+
+// digest is RFC 7616 §3.4, and RFC 2069 where the camera knows no qop.
+func (a account) digest(c challenge, uri, cnonce string) string {
+	const count = "00000001" // a server nonce is used once
+	name, sess := strings.CutSuffix(c.algorithm(), "-SESS")
+	hash := hashes[name]
+	realm, nonce := c.params["realm"], c.params["nonce"]
+	secret := hash(a.user + ":" + realm + ":" + string(a.password))
+	if sess {
+		secret = hash(secret + ":" + nonce + ":" + cnonce)
+	}
+	what := hash(http.MethodGet + ":" + uri)
+	fields := []string{
+		"username=" + quoted(a.user), "realm=" + quoted(realm), "nonce=" + quoted(nonce), "uri=" + quoted(uri),
+	}
+	if alg, ok := c.params["algorithm"]; ok {
+		fields = append(fields, "algorithm="+alg)
+	}
+	if _, ok := c.params["qop"]; ok {
+		fields = append(fields, "qop=auth", "nc="+count, "cnonce="+quoted(cnonce),
+			"response="+quoted(hash(secret+":"+nonce+":"+count+":"+cnonce+":auth:"+what)))
+	} else {
+		fields = append(fields, "response="+quoted(hash(secret+":"+nonce+":"+what)))
+		if sess {
+			fields = append(fields, "cnonce="+quoted(cnonce))
+		}
+	}
+	if opaque, ok := c.params["opaque"]; ok {
+		fields = append(fields, "opaque="+quoted(opaque))
+	}
+	return "Digest " + strings.Join(fields, ", ")
+}
+
+// hashes by the algorithm's name in capitals, without -SESS.
+var hashes = map[string]func(string) string{
+	"MD5":     func(s string) string { h := md5.Sum([]byte(s)); return hex.EncodeToString(h[:]) },
+	"SHA-256": func(s string) string { h := sha256.Sum256([]byte(s)); return hex.EncodeToString(h[:]) },
+}
+
+// algorithm is in capitals; MD5 where nothing is said (RFC 7616 §3.3).
+func (c challenge) algorithm() string {
+	if alg, ok := c.params["algorithm"]; ok {
+		return strings.ToUpper(alg)
+	}
+	return "MD5"
+}
+
+// rank orders challenges by what they give away; 0 cannot be answered.
+func (c challenge) rank() int {
+	if c.scheme == "basic" {
+		return 1
+	}
+	name, _ := strings.CutSuffix(c.algorithm(), "-SESS")
+	qop, hasQop := c.params["qop"]
+	switch {
+	case c.scheme != "digest", hashes[name] == nil, c.params["nonce"] == "":
+		return 0
+	case hasQop && !slices.ContainsFunc(strings.Split(qop, ","), isAuth):
+		return 0 // auth-int alone
+	case name == "MD5":
+		return 2
+	}
+	return 3
+}
+
+func isAuth(qop string) bool { return strings.EqualFold(strings.TrimSpace(qop), "auth") }
+
+// stale reports that the password was right and only the nonce too old.
+func (c challenge) stale() bool { return strings.EqualFold(c.params["stale"], "true") }
+
+// choose takes the strongest of the challenges in WWW-Authenticate headers. One
+// that is written wrongly is passed over.
+func choose(headers []string) (challenge, error) {
+	var best challenge
+	var seen []string
+	for _, h := range headers {
+		offers, err := parseChallenges(h)
+		if err != nil {
+			seen = append(seen, err.Error())
+			continue
+		}
+		for _, c := range offers {
+			seen = append(seen, c.scheme)
+			if c.rank() > best.rank() {
+				best = c
+			}
+		}
+	}
+	if len(headers) == 0 {
+		return challenge{}, errors.New("the camera wants a log-in and does not say how; allow Basic or Digest (MD5, SHA-256) in it")
+	}
+	if best.rank() == 0 {
+		return challenge{}, fmt.Errorf("the camera asks for a log-in of another kind (%s); allow Basic or Digest (MD5, SHA-256) in it", strings.Join(seen, ", "))
+	}
+	return best, nil
+}

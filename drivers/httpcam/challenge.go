@@ -1,0 +1,148 @@
+package httpcam
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// challenge is one way to log in that a server offers (RFC 9110 §11.6.1).
+type challenge struct {
+	scheme string            // in small letters
+	token  string            // token68, as NTLM has it
+	params map[string]string // names in small letters, values without quotes
+}
+
+// String writes it as a server would.
+func (c challenge) String() string {
+	if c.token != "" {
+		return c.scheme + " " + c.token
+	}
+	var fields []string
+	for _, name := range slices.Sorted(maps.Keys(c.params)) {
+		fields = append(fields, name+"="+quoted(c.params[name]))
+	}
+	return strings.TrimSpace(c.scheme + " " + strings.Join(fields, ", "))
+}
+
+// quoted is a quoted-string (RFC 9110 §5.6.4).
+func quoted(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}
+
+var errChallenge = errors.New("a WWW-Authenticate header that is written wrongly")
+
+// parseChallenges reads one WWW-Authenticate header, which may hold several
+// challenges. Values without quotes may have any visible characters: cameras
+// forget the quotes.
+func parseChallenges(s string) ([]challenge, error) {
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		return nil, errChallenge
+	}
+	l := lexer{s}
+	var all []challenge
+	for l.skip(" \t,"); l.rest != ""; l.skip(" \t,") {
+		c := challenge{scheme: strings.ToLower(l.token()), params: map[string]string{}}
+		if c.scheme == "" || l.rest != "" && !strings.Contains(" \t,", l.rest[:1]) {
+			return nil, errChallenge
+		}
+		if err := l.fill(&c); err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// lexer eats a header from the front.
+type lexer struct{ rest string }
+
+func (l *lexer) skip(chars string) { l.rest = strings.TrimLeft(l.rest, chars) }
+
+// token takes what RFC 9110 §5.6.2 calls a token; "" if there is none.
+func (l *lexer) token() string {
+	return l.until(func(r rune) bool { return !isTokenChar(r) })
+}
+
+func (l *lexer) until(stop func(rune) bool) string {
+	end := strings.IndexFunc(l.rest, stop)
+	if end < 0 {
+		end = len(l.rest)
+	}
+	t := l.rest[:end]
+	l.rest = l.rest[end:]
+	return t
+}
+
+func isTokenChar(r rune) bool {
+	return r > ' ' && r < 0x7f && !strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+}
+
+// fill reads the parameters of c up to the next challenge.
+func (l *lexer) fill(c *challenge) error {
+	l.skip(" \t")
+	if t := l.token68(); t != "" {
+		c.token = t
+		return nil
+	}
+	for l.skip(" \t,"); l.rest != ""; l.skip(" \t,") {
+		before := l.rest
+		name := strings.ToLower(l.token())
+		l.skip(" \t")
+		if name == "" {
+			return errChallenge
+		}
+		if !strings.HasPrefix(l.rest, "=") {
+			l.rest = before // the name was the next scheme
+			return nil
+		}
+		l.rest = l.rest[1:]
+		value, ok := l.value()
+		if _, twice := c.params[name]; twice || !ok {
+			return errChallenge
+		}
+		c.params[name] = value
+	}
+	return nil
+}
+
+// token68 takes a token68 that is all there is up to the next comma; "" if
+// what follows is a parameter.
+func (l *lexer) token68() string {
+	word, _, _ := strings.Cut(l.rest, ",")
+	word = strings.TrimRight(word, " \t")
+	body := strings.TrimRight(word, "=")
+	if body == "" || strings.ContainsFunc(body, func(r rune) bool { return !isToken68Char(r) }) {
+		return ""
+	}
+	l.rest = l.rest[len(word):]
+	return word
+}
+
+func isToken68Char(r rune) bool {
+	return r < 0x7f && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~+/", r))
+}
+
+// value takes a quoted-string or all up to the next comma or blank.
+func (l *lexer) value() (string, bool) {
+	l.skip(" \t")
+	if !strings.HasPrefix(l.rest, `"`) {
+		v := l.until(func(r rune) bool { return strings.ContainsRune(" \t,\"", r) })
+		return v, !strings.HasPrefix(l.rest, `"`)
+	}
+	var b strings.Builder
+	for i := 1; i < len(l.rest); i++ {
+		switch ch := l.rest[i]; {
+		case ch == '"':
+			l.rest = l.rest[i+1:]
+			return b.String(), true
+		case ch == '\\' && i+1 < len(l.rest):
+			i++
+			b.WriteByte(l.rest[i])
+		default:
+			b.WriteByte(ch)
+		}
+	}
+	return "", false
+}

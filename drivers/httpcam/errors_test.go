@@ -1,0 +1,170 @@
+package httpcam_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/drivers/httpcam"
+)
+
+func TestStatusSaysWhatToDo(t *testing.T) {
+	loggedIn := func(c *httpcam.Config) { c.Username, c.Password = "me", "open sesame" }
+	for _, tt := range []struct {
+		status int
+		change func(*httpcam.Config)
+		want   string
+	}{
+		{401, nil, "it wants a log-in: set username and password"},
+		{401, loggedIn, "it refuses the log-in: check username and password"},
+		{403, nil, "the user may not see this picture: give it that right in the camera, and look for a list of allowed addresses"},
+		{404, nil, "it has nothing there: look for the path of the snapshot or stream in the camera's manual"},
+		{429, nil, "it is asked too often: ask less often, or close other viewers"},
+		{500, nil, "the camera has a fault: look at its log, close other viewers, restart it"},
+		{503, nil, "the camera has a fault: look at its log, close other viewers, restart it"},
+		{204, nil, "that is no picture: open the address in a browser and see what it gives"},
+	} {
+		s := handle(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("WWW-Authenticate", `Basic realm="cam"`)
+			w.WriteHeader(tt.status)
+		})
+		want := fmt.Sprintf("door-cam: http://HOST/a.jpg answers %d; %s", tt.status, tt.want)
+		if got := photoError(t, camera(t, s.URL+"/a.jpg?token=secret", tt.change), s.URL); got != want {
+			t.Errorf("%d:\n got %s\nwant %s", tt.status, got, want)
+		}
+	}
+}
+
+// sized is a JPEG that claims to be of this size; it holds a small one.
+func sized(t *testing.T, w, h uint16) []byte {
+	t.Helper()
+	data := jpegOf(t, 1, 8, 8)
+	at := strings.Index(string(data), "\xff\xc0") // SOF0: length 2, precision 1, height 2, width 2
+	binary.BigEndian.PutUint16(data[at+5:], h)
+	binary.BigEndian.PutUint16(data[at+7:], w)
+	return data
+}
+
+func TestWhatIsNoPicture(t *testing.T) {
+	const multi = "multipart/x-mixed-replace; boundary=b"
+	pic := jpegOf(t, 1, 8, 8)
+	small := func(c *httpcam.Config) { c.MaxBytes = 1024 }
+	mode := func(m string) func(*httpcam.Config) { return func(c *httpcam.Config) { c.Mode = m } }
+	const browser = "does it show in a browser?"
+	const shrink = "the picture is larger than max_bytes 1024; lower the camera's resolution or raise max_bytes"
+	for name, tt := range map[string]struct {
+		kind, body string
+		change     func(*httpcam.Config)
+		want       string
+	}{
+		"page": {"text/html; charset=utf-8", "<html><style>p {}</style><h1>Log\nin</h1> &amp; smile" + strings.Repeat(" x", 4000), nil,
+			`http://HOST/ gives "text/html; charset=utf-8", neither JPEG nor PNG: "Log in & smile` + strings.Repeat(" x", 33) + `"; set url to the picture itself`},
+		"gif":           {"image/gif", "GIF89a", nil, `http://HOST/ gives "image/gif", neither JPEG nor PNG: "GIF89a"; set url to the picture itself`},
+		"nothing":       {"image/jpeg", "", nil, "http://HOST/ answers with nothing; " + browser},
+		"cut short":     {"image/jpeg", string(pic[:len(pic)-2]), nil, "the picture is not whole: it is cut short; " + browser},
+		"png cut short": {"image/png", string(pngOf(t, 1, 8, 8)[:40]), nil, "the picture is not whole: it is cut short; " + browser},
+		"no pixels":     {"image/jpeg", "\xff\xd8\xff\xd9", nil, "the picture is not whole: it ends before its pixels; " + browser},
+		"too large":     {"image/jpeg", string(withSegment(pic, 0xe1, make([]byte, 1024))), small, shrink},
+		"png bomb":      {"image/png", "\x89PNG\r\n\x1a\n\xff\xff\xff\xffIDAT", small, shrink},
+		"endless scan":  {"image/jpeg", string(pic[:len(pic)-2]) + strings.Repeat("x", 1<<20), small, shrink},
+		"many pixels": {"image/jpeg", string(sized(t, 60000, 60000)), nil,
+			"the picture has 60000 x 60000 pixels, above max_pixels 64000000; lower the camera's resolution or raise max_pixels"},
+		"stream for snapshot": {multi, "--b\r\n\r\n" + string(pic), mode(httpcam.Snapshot),
+			"http://HOST/ gives a stream, and no snapshot; set mode to stream or auto"},
+		"snapshot for stream": {"image/jpeg", string(pic), mode(httpcam.Stream),
+			"http://HOST/ gives a single picture, and no stream; set mode to snapshot or auto"},
+		"header line": {multi, "--b\r\nX: " + strings.Repeat("x", 1<<20), nil, "a frame has a header line above 4096 bytes; is it a camera?"},
+		"headers":     {multi, "--b\r\n" + strings.Repeat("X: y\r\n", 1<<16), nil, "a frame has headers above 16384 bytes; is it a camera?"},
+		"no boundary": {multi, strings.Repeat("x\n", 1<<12), small, "the stream has no boundary within 1024 bytes; is it Motion JPEG?"},
+		"bad length":  {multi, "--b\r\nContent-Length: -1\r\n\r\n", nil, `a frame has the Content-Length "-1", which is no number`},
+		"huge length": {multi, "--b\r\nContent-Length: 99999999999\r\n\r\n", small, shrink},
+		"huge frame":  {multi, "--b\r\n\r\n" + string(pic[:len(pic)-2]) + strings.Repeat("x", 1<<20), small, shrink},
+		"many pixels in a frame": {multi, "--b\r\n\r\n" + string(sized(t, 60000, 60000)), nil,
+			"the picture has 60000 x 60000 pixels, above max_pixels 64000000; lower the camera's resolution or raise max_pixels"},
+		"end at once":   {multi, "--b--\r\n", nil, "the stream ended after 0 whole frames; " + browser},
+		"end too early": {multi, "--b\r\n\r\n" + string(pic), nil, "the stream ended after 1 whole frames; lower skip_frames, or raise timeout or the camera's frame rate"},
+		"all broken": {multi, strings.Repeat("--b\r\nContent-Length: 4\r\n\r\n\xff\xd8\xff\xd9\r\n", 20), nil,
+			"the picture is not whole: it ends before its pixels; " + browser},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, []byte(tt.body), "Content-Type: "+tt.kind)
+			got := photoError(t, camera(t, s.URL+"/", tt.change), s.URL)
+			if want := "door-cam: " + tt.want; got != want {
+				t.Errorf("\n got %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+func TestOldPictureOfACache(t *testing.T) {
+	s := serve(t, jpegOf(t, 1, 8, 8), "Age: 30")
+	const want = "door-cam: a cache answers for the camera, with a picture 30 s old; set url past it"
+	if got := photoError(t, camera(t, s.URL, nil), s.URL); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestAnswerHeadersAreBounded(t *testing.T) {
+	s := serve(t, nil, "X: "+strings.Repeat("x", 1<<17))
+	if got := photoError(t, camera(t, s.URL, nil), s.URL); !strings.Contains(got, "headers exceeded") {
+		t.Error(got)
+	}
+}
+
+func TestTimeoutTellsHowFarItCame(t *testing.T) {
+	short := func(c *httpcam.Config) { c.Timeout = 30 * time.Millisecond }
+	hang := func(first string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if first != "" {
+				w.Header().Set("Content-Type", "multipart/x-mixed-replace; boundary=b")
+				_, _ = w.Write([]byte(first))
+				w.(http.Flusher).Flush()
+			}
+			<-r.Context().Done()
+		}
+	}
+	frame := "--b\r\n\r\n" + string(jpegOf(t, 1, 8, 8))
+	for _, tt := range []struct{ name, first, want string }{
+		{"silent", "", "no picture in 30ms; is http://HOST/s reachable?"},
+		{"no frame", "--b\r\n", "no whole picture in 30ms, though http://HOST/s answers; does it show in a browser?"},
+		{"one frame", frame, "no whole picture in 30ms, though http://HOST/s answers; lower skip_frames, or raise timeout or the camera's frame rate"},
+	} {
+		s := handle(t, hang(tt.first))
+		c := camera(t, strings.Replace(s.URL, "http://", "http://", 1)+"/s?password=x", short)
+		if got := photoError(t, c, s.URL); got != "door-cam: "+tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, "door-cam: "+tt.want)
+		}
+	}
+}
+
+func TestNobodyThere(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = camera(t, "http://"+host+"/s?password=x", nil).Photo(t.Context())
+	if !errors.Is(err, syscall.ECONNREFUSED) || !strings.HasSuffix(err.Error(), "; is http://"+host+"/s reachable?") {
+		t.Error(err)
+	}
+}
+
+func TestConnectionLostWithinThePicture(t *testing.T) {
+	s := handle(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100000")
+		_, _ = w.Write(jpegOf(t, 1, 8, 8)[:100])
+	})
+	const want = "door-cam: the picture is not whole: it is cut short; does it show in a browser?"
+	if got := photoError(t, camera(t, s.URL, nil), s.URL); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,119 @@
+// Package httpcam drives cameras that give pictures over HTTP: as snapshots, or
+// as a Motion JPEG stream (multipart/x-mixed-replace). That is nearly every IP
+// camera, and the servers ustreamer, motion, mjpg-streamer and go2rtc.
+//
+// HTTP authentication is RFC 7617 (Basic) and RFC 7616 (Digest). Not supported:
+// RTSP, H.264, log-in pages with cookies, client certificates. The driver never
+// decodes a picture; it reads its size.
+package httpcam
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"gobot.io/x/gobot/v2"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+var _ drivers.Photographer = (*Camera)(nil)
+
+// Kind is the kind of driver for drivers/all.
+func Kind() drivers.Kind {
+	return drivers.Kind{Name: "httpcam", Class: "camera", About: "IP camera with a snapshot address or an MJPEG stream", Open: Open}
+}
+
+// Open is the drivers.Factory of this package. It reads the password file, so
+// that a missing one is told before the first picture; no network is touched.
+func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	cfg := DefaultConfig()
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	if _, err := cfg.account(); err != nil {
+		return nil, fmt.Errorf("%s: %w", env.Name, err)
+	}
+	return New(env.Name, cfg, env.Log, env.Now)
+}
+
+// Camera is one camera. Its methods may be called at the same time; every
+// picture is a connection of its own.
+type Camera struct {
+	life
+	cfg     Config
+	url     *url.URL
+	log     *slog.Logger
+	now     func() time.Time
+	network network
+}
+
+// New makes a camera; its errors are those of Config.Validate.
+func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Camera, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	u, err := url.Parse(cfg.URL)
+	if err != nil {
+		return nil, fmt.Errorf("%s: url: cannot be read", name) // err holds the whole address
+	}
+	u.Fragment = ""
+	return &Camera{life: life{name: name}, cfg: cfg, url: u, log: log, now: now, network: network{name: u.Host}}, nil
+}
+
+// Connection is a Gobot adaptor that does nothing.
+func (c *Camera) Connection() gobot.Connection { return &c.network }
+
+// Start reads the password file. It does not ask the camera, which may be
+// switched on later.
+func (c *Camera) Start() error {
+	a, err := c.cfg.account()
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Name(), err)
+	}
+	c.start(a)
+	return nil
+}
+
+// Halt ends pictures that are under way and waits until they have ended.
+func (c *Camera) Halt() error { c.halt(); return nil }
+
+// errSlow is the cause of a context that ended by the configured timeout.
+var errSlow = errors.New("timeout")
+
+// Photo takes a picture: a snapshot that was asked for anew, or a frame of a
+// stream that was opened anew.
+func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
+	ctx, a, done, err := c.begin(ctx)
+	if err != nil {
+		return drivers.Photo{}, err
+	}
+	defer done()
+	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errSlow)
+	defer cancel()
+	s := &shot{fetcher: newFetcher(c.url, a), cfg: c.cfg, now: c.now}
+	defer s.close()
+	p, err := s.take(ctx)
+	if err != nil || ctx.Err() != nil {
+		return drivers.Photo{}, c.explain(ctx, s, err)
+	}
+	c.log.Debug("picture taken", "bytes", len(p.Data), "took", c.now().Sub(p.CapturedAt))
+	return p, nil
+}
+
+// explain names the device, and says of a context that ended why it did.
+func (c *Camera) explain(ctx context.Context, s *shot, err error) error {
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+		return fmt.Errorf("%s: %w", c.Name(), err)
+	case errors.Is(cause, errSlow) && !s.answered:
+		return fmt.Errorf("%s: no picture in %v; is %s reachable?", c.Name(), c.cfg.Timeout, shown(c.url))
+	case errors.Is(cause, errSlow):
+		return fmt.Errorf("%s: no whole picture in %v, though %s answers; %s", c.Name(), c.cfg.Timeout, shown(c.url), s.streamAdvice())
+	default:
+		return fmt.Errorf("%s: %w", c.Name(), cause)
+	}
+}

@@ -1,0 +1,212 @@
+package httpcam_test
+
+import (
+	"crypto/md5"
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/messkit/messkit/drivers/httpcam"
+)
+
+const (
+	user     = "jörg"
+	password = `open "sesame"\`
+	realm    = `a "cam"`
+)
+
+func account(c *httpcam.Config) { c.Username, c.Password = user, password }
+
+func sum(h hash.Hash, s string) string {
+	_, _ = h.Write([]byte(s)) // a Hash keeps no error
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+var field = regexp.MustCompile(`(\w+)=("(?:[^"\\]|\\.)*"|[^,]*)`)
+
+// fields reads an Authorization header the way a camera does.
+func fields(header string) map[string]string {
+	m := map[string]string{}
+	for _, f := range field.FindAllStringSubmatch(header, -1) {
+		v := strings.TrimSuffix(strings.TrimPrefix(f[2], `"`), `"`)
+		m[f[1]] = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(v)
+	}
+	return m
+}
+
+// digests reports whether r has the right answer to a challenge with nonce.
+func digests(r *http.Request, hash func() hash.Hash, nonce string, qop bool) bool {
+	f := fields(r.Header.Get("Authorization"))
+	ha1 := sum(hash(), user+":"+realm+":"+password)
+	ha2 := sum(hash(), "GET:"+r.RequestURI)
+	want := sum(hash(), ha1+":"+nonce+":"+ha2)
+	if qop {
+		want = sum(hash(), strings.Join([]string{ha1, nonce, f["nc"], f["cnonce"], f["qop"], ha2}, ":"))
+	}
+	return f["response"] == want && f["username"] == user && f["uri"] == r.RequestURI && f["opaque"] == "o"
+}
+
+func TestLogin(t *testing.T) {
+	pic := jpegOf(t, 1, 8, 8)
+	basic := func(r *http.Request) bool {
+		u, p, ok := r.BasicAuth()
+		return ok && u == user && p == password
+	}
+	digest := func(h func() hash.Hash, qop bool) func(*http.Request) bool {
+		return func(r *http.Request) bool { return digests(r, h, "n", qop) }
+	}
+	const common = `Digest realm="a \"cam\"", nonce="n", opaque="o"`
+	for _, tt := range []struct {
+		name   string
+		offers []string
+		ok     func(*http.Request) bool
+	}{
+		{"basic", []string{`Basic realm="cam", charset="UTF-8"`}, basic},
+		{"digest of RFC 2069", []string{common}, digest(md5.New, false)},
+		{"digest md5", []string{common + `, qop="auth,auth-int", algorithm=MD5`}, digest(md5.New, true)},
+		{"no quotes", []string{`Digest realm="a \"cam\"",nonce=n,opaque=o,qop=auth,algorithm="md5",`}, digest(md5.New, true)},
+		{"sha-256 before md5 and basic", []string{`Basic realm="x"`, common + `, qop=auth`, common + `, qop=auth, algorithm=SHA-256`}, digest(sha256.New, true)},
+		{"in one header", []string{`Basic realm="x", ` + common + `, qop="auth", algorithm=SHA-256, NTLM`}, digest(sha256.New, true)},
+		{"basic beside the unknown", []string{common + `, algorithm=SHA-512-256`, "NTLM TlRMTVNTUA==", `Basic realm="x"`}, basic},
+		{"a broken offer beside", []string{`Digest realm="`, `Basic realm="x"`}, basic},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := handle(t, func(w http.ResponseWriter, r *http.Request) {
+				if !tt.ok(r) {
+					w.Header()["Www-Authenticate"] = tt.offers
+					w.WriteHeader(401)
+					return
+				}
+				_, _ = w.Write(pic)
+			})
+			if _, err := camera(t, s.URL+"/a b?c=d%20e", account).Photo(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestStaleNonceIsAskedForOnce(t *testing.T) {
+	asked := 0
+	s := handle(t, func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		if asked == 3 && digests(r, md5.New, "n2", true) {
+			_, _ = w.Write(jpegOf(t, 1, 8, 8))
+			return
+		}
+		w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Digest realm="a \"cam\"", nonce="n%d", opaque="o", qop="auth", stale=TRUE`, asked))
+		w.WriteHeader(401)
+	})
+	if _, err := camera(t, s.URL, account).Photo(t.Context()); err != nil {
+		t.Error(err)
+	}
+	asked = 10 // it never likes the nonce
+	if _, err := camera(t, s.URL, account).Photo(t.Context()); err == nil || asked != 13 {
+		t.Errorf("%d requests, %v", asked-10, err)
+	}
+}
+
+func TestLoginOfAnotherKind(t *testing.T) {
+	for want, offers := range map[string][]string{
+		"the camera asks for a log-in of another kind (ntlm, digest); allow Basic or Digest (MD5, SHA-256) in it":                                      {`NTLM, Digest realm=x, nonce=y, qop="auth-int"`},
+		"the camera wants a log-in and does not say how; allow Basic or Digest (MD5, SHA-256) in it":                                                   nil,
+		"the camera asks for a log-in of another kind (a WWW-Authenticate header that is written wrongly); allow Basic or Digest (MD5, SHA-256) in it": {`Digest "`},
+	} {
+		s := handle(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Www-Authenticate"] = offers
+			w.WriteHeader(401)
+		})
+		if got := photoError(t, camera(t, s.URL, account), s.URL); got != "door-cam: "+want {
+			t.Errorf("\n got %s\nwant door-cam: %s", got, want)
+		}
+	}
+}
+
+// guarded gives its picture to whoever sends an Authorization, and counts them.
+func guarded(t *testing.T, told *atomic.Int32) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "" {
+			w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
+			w.WriteHeader(401)
+			return
+		}
+		told.Add(1)
+		_, _ = w.Write(jpegOf(t, 1, 8, 8))
+	}
+}
+
+func TestRedirectWithinTheCamera(t *testing.T) {
+	var told atomic.Int32
+	mux := http.NewServeMux()
+	mux.HandleFunc("/pic", guarded(t, &told))
+	mux.Handle("/", http.RedirectHandler("/pic", http.StatusFound))
+	s := handle(t, mux.ServeHTTP)
+	if _, err := camera(t, s.URL, account).Photo(t.Context()); err != nil || told.Load() != 1 {
+		t.Errorf("%d log-ins, %v", told.Load(), err)
+	}
+}
+
+func TestPasswordStaysWithItsOrigin(t *testing.T) {
+	var told atomic.Int32
+	other := handle(t, guarded(t, &told))
+	tls := httptest.NewTLSServer(guarded(t, &told))
+	t.Cleanup(tls.Close)
+	named := strings.Replace(other.URL, "http://", "http://eve:evil@", 1)
+	for _, to := range []string{other.URL + "/x?secret=1", named, strings.Replace(other.URL, "127.0.0.1", "localhost", 1), tls.URL} {
+		s := handle(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") == "" {
+				w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
+				w.WriteHeader(401)
+				return
+			}
+			http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+		})
+		got := photoError(t, camera(t, s.URL, account), s.URL)
+		if to != tls.URL && !strings.HasSuffix(got, "answers 401; it is another server than that of url, and does not get the password; set url to it if it is yours") {
+			t.Error(got)
+		}
+		for _, secret := range []string{user, "sesame", "eve", "evil", "secret"} {
+			if strings.Contains(got, secret) {
+				t.Errorf("%q holds %q", got, secret)
+			}
+		}
+	}
+	if n := told.Load(); n != 0 {
+		t.Errorf("another origin was told the password %d times", n)
+	}
+}
+
+func TestRedirectsThatLeadNowhere(t *testing.T) {
+	for to, want := range map[string]string{
+		"/round?secret=1":        "door-cam: http://HOST/round: more than 5 redirects; set url to where they lead",
+		"ftp://127.0.0.1/secret": "door-cam: http://HOST/: redirects to what is no web address; set url to the picture itself",
+		"http://%zz/secret":      "door-cam: http://HOST/: redirects to what is no web address; set url to the picture itself",
+		"":                       "door-cam: http://HOST/: redirects to what is no web address; set url to the picture itself",
+	} {
+		s := handle(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", to)
+			w.WriteHeader(http.StatusMovedPermanently)
+		})
+		if got := photoError(t, camera(t, s.URL+"/", nil), s.URL); got != want {
+			t.Errorf("%q:\n got %s\nwant %s", to, got, want)
+		}
+	}
+}
+
+func TestUntrustedCertificate(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ErrorLog = nil
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	_, err := camera(t, s.URL, nil).Photo(t.Context())
+	want := "; let this machine trust the certificate of " + strings.TrimPrefix(s.URL, "https://") + ", or use http in a network of your own"
+	if err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Error(err)
+	}
+}

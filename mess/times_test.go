@@ -15,7 +15,7 @@ func TestDuration(t *testing.T) {
 		"1w1d1h1m1s": 8*day + time.Hour + time.Minute + time.Second, "500ms": 500 * time.Millisecond, "1.5h": 90 * time.Minute, "0s": 0,
 		"PT45M": 45 * time.Minute, "PT2H": 2 * time.Hour, "P1D": day, "P1DT2H": 26 * time.Hour, "PT30M": 30 * time.Minute, "P2W": 14 * day, "PT0S": 0,
 		"PT1.5S": 1500 * time.Millisecond, "P1DT2H3M4S": 26*time.Hour + 3*time.Minute + 4*time.Second, "PT100M": 100 * time.Minute, " PT5M ": 5 * time.Minute,
-		"PT0.1S": 100 * time.Millisecond, "PT36H": 36 * time.Hour,
+		"PT0.1S": 100 * time.Millisecond, "PT36H": 36 * time.Hour, "P3650D": 3650 * day,
 	} {
 		if got, err := s.Duration(); got != want || err != nil {
 			t.Errorf("%q: %v, %v, want %v", s, got, err, want)
@@ -114,7 +114,7 @@ func TestWhen(t *testing.T) {
 }
 
 func TestDurationsDoNotOverflow(t *testing.T) {
-	for _, s := range []mess.Duration{"P999999D", "999999d", "P999999W", "999999w", "106752d", "P213504D", "999999w999999d"} {
+	for _, s := range []mess.Duration{"P3651D", "PT87601H", "P999999D", "999999d", "P999999W", "999999w", "106752d", "P213504D", "999999w999999d"} {
 		if d, err := s.Duration(); err == nil || d != 0 {
 			t.Errorf("%q: %v, %v, want an error", s, d, err)
 		}

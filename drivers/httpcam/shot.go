@@ -78,7 +78,7 @@ func (s *shot) use(ctx context.Context, resp *http.Response) (_ drivers.Photo, s
 func (s *shot) read(resp *http.Response, at time.Time) (drivers.Photo, bool, error) {
 	kind := resp.Header.Get("Content-Type")
 	r := bufio.NewReaderSize(resp.Body, lineBytes)
-	streamed := isStream(kind, r)
+	streamed := sendsStream(kind, r)
 	switch {
 	case streamed && s.cfg.Mode == Snapshot:
 		return drivers.Photo{}, true, fmt.Errorf("%s gives a stream, and no snapshot; set mode to stream or auto", shown(resp.Request.URL))
@@ -100,9 +100,9 @@ func (s *shot) read(resp *http.Response, at time.Time) (drivers.Photo, bool, err
 	return drivers.Photo{Data: p.data, MIME: p.mime, CapturedAt: at}, false, err
 }
 
-// isStream goes by the Content-Type, and by a boundary as the first bytes where
+// sendsStream goes by the Content-Type, and by a boundary as the first bytes where
 // that says nothing: ffmpeg calls its stream application/octet-stream.
-func isStream(contentType string, r *bufio.Reader) bool {
+func sendsStream(contentType string, r *bufio.Reader) bool {
 	if strings.HasPrefix(strings.ToLower(strings.TrimSpace(contentType)), "multipart/") {
 		return true
 	}

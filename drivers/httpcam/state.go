@@ -37,13 +37,13 @@ func (c Config) stateOf(resp *http.Response) (*url.URL, error) {
 		return nil, nil
 	case c.StateURL != "":
 		return url.Parse(c.StateURL)
-	case resp.Header.Get(onlineHeader) != "" || !isUstreamer(resp.Header):
+	case resp.Header.Get(onlineHeader) != "" || !fromUstreamer(resp.Header):
 		return nil, nil
 	}
 	return resp.Request.URL.Parse("state")
 }
 
-func isUstreamer(h http.Header) bool {
+func fromUstreamer(h http.Header) bool {
 	for key := range h {
 		if strings.HasPrefix(key, "X-Ustreamer-") {
 			return true

@@ -1,0 +1,134 @@
+package httpcam_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/httpcam"
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+func decode(t *testing.T, yaml string) (httpcam.Config, error) {
+	t.Helper()
+	cfg := httpcam.DefaultConfig()
+	err := strictyaml.Decode("home.yaml", []byte(yaml), &cfg)
+	return cfg, err
+}
+
+func TestConfigFromYAML(t *testing.T) {
+	const yaml = `
+url: https://cam/snap?user=1
+mode: snapshot
+username: me
+password: open sesame
+timeout: 90s
+max_bytes: 2048
+max_pixels: 100
+state_url: off
+skip_frames: 2
+`
+	cfg, err := decode(t, yaml)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two := 2
+	want := httpcam.Config{
+		URL: "https://cam/snap?user=1", Mode: "snapshot", Username: "me", Password: "open sesame", Timeout: 90 * time.Second,
+		MaxBytes: 2048, MaxPixels: 100, StateURL: "off", SkipFrames: &two,
+	}
+	if diff := cmp.Diff(want, cfg); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestConfigMistakes(t *testing.T) {
+	for yaml, want := range map[string]string{
+		"mode: auto":                         "url: is missing; write the address of the camera's snapshot or stream",
+		"url: rtsp://cam/":                   "url: is no address of the form http://host/path; look into the camera's manual",
+		"url: cam.local/snap":                "url: is no address of the form http://host/path; look into the camera's manual",
+		"url: http://me:secret@cam/":         "url: holds a user name; write it as username: and password:",
+		"url: http://me:secret@%zz/":         "url: is no address of the form http://host/path; look into the camera's manual",
+		"url: http://c/\nstate_url: on":      "state_url: is no address of the form http://host/path; look into the camera's manual",
+		"url: http://c/\nmode: video":        `mode: "video" is not known; known: auto, snapshot, stream`,
+		"url: http://c/\npassword: secret":   "username: is missing; a password alone opens nothing",
+		"url: http://c/\nusername: a:secret": "username: holds a colon or a control character; name the user otherwise in the camera",
+		"url: http://c/\nusername: a\npassword: secret\npassword_file: b": "password_file: stands beside password; keep one of them",
+		"url: http://c/\ntimeout: 0s":                                     "timeout: 0s is not above 0 and up to 10m0s",
+		"url: http://c/\nmax_bytes: 3":                                    "max_bytes: 3 is too few for a picture; write at least 1024",
+		"url: http://c/\nmax_pixels: 0":                                   "max_pixels: 0 is too few for a picture; leave it out for 64000000",
+		"url: http://c/\nskip_frames: -1":                                 "skip_frames: -1 is not between 0 and 100",
+		"url: http://c/\nskip_frames: 1000":                               "skip_frames: 1000 is not between 0 and 100",
+	} {
+		_, err := decode(t, yaml)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q:\n got %v\nwant %s", yaml, err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: the error tells the secret: %v", yaml, err)
+		}
+	}
+}
+
+func TestNewValidates(t *testing.T) {
+	_, err := httpcam.New("door-cam", httpcam.DefaultConfig(), quiet, time.Now)
+	if err == nil || !strings.HasPrefix(err.Error(), "door-cam: url: is missing") {
+		t.Error(err)
+	}
+}
+
+func TestSecretNeverPrints(t *testing.T) {
+	cfg := httpcam.DefaultConfig()
+	cfg.Password = "open sesame"
+	var out bytes.Buffer
+	log := slog.New(slog.NewJSONHandler(&out, nil))
+	log.Info("config", "password", cfg.Password, "cfg", cfg)
+	slog.New(slog.NewTextHandler(&out, nil)).Info("config", "password", cfg.Password, "cfg", cfg)
+	if err := json.NewEncoder(&out).Encode(cfg); err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+		fmt.Fprintf(&out, verb+verb, cfg, &cfg.Password)
+	}
+	fmt.Fprintln(&out, cfg.Password.String())
+	for _, leak := range []string{"sesame", fmt.Sprintf("%x", "sesame")} {
+		if strings.Contains(out.String(), leak) {
+			t.Errorf("the password is in %s", out.String())
+		}
+	}
+	if !strings.Contains(out.String(), "***") {
+		t.Error("*** is nowhere")
+	}
+}
+
+func TestOpen(t *testing.T) {
+	env := drivers.Env{Name: "door-cam", Log: quiet, Now: time.Now}
+	open := func(yaml string) (drivers.Device, error) {
+		return httpcam.Kind().Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(yaml), out) })
+	}
+	d, err := open("url: http://cam:81/snap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Name() != "door-cam" || d.Connection().Name() != "cam:81" {
+		t.Errorf("name %q, connection %q", d.Name(), d.Connection().Name())
+	}
+	file := filepath.Join(t.TempDir(), "none")
+	_, err = open("url: http://cam/\nusername: me\npassword_file: " + file)
+	if err == nil || !strings.HasPrefix(err.Error(), "door-cam: password_file: ") || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without a password file: %v", err)
+	}
+	if _, err = open("url: http://cam/\npath: x"); err == nil {
+		t.Error("an unknown key is not told")
+	}
+}

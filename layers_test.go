@@ -57,7 +57,7 @@ var layers = map[string]layer{
 		below: []string{"drivers", "internal/picture"},
 		from:  []string{"gobot.io/x/gobot/v2", "golang.org/x/image", "golang.org/x/sync"},
 	},
-	"drivers/*":    {below: []string{"drivers", "internal/picture"}, from: []string{"gobot.io/x/gobot/v2"}},
+	"drivers/*":    {below: []string{"drivers", "internal/picture"}, from: []string{"gobot.io/x/gobot/v2", "golang.org/x/sync"}},
 	"internal/wal": {from: []string{"golang.org/x/sync"}},
 
 	// 0 words: pure.

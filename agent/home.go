@@ -16,8 +16,9 @@ type Home struct {
 	things    []Thing
 }
 
-// Thing is a device with what people know of it. Its Commands and Spots come
-// from the driver.
+// Thing is a device with what people know of it. Its Commands come from the
+// driver, and so do its Spots while it can tell them; those that are given here
+// count otherwise.
 type Thing struct {
 	capabilities.Device
 	Driver drivers.Device
@@ -73,29 +74,30 @@ func (h *Home) Offers() []mess.Capability { return h.now(false).Offers() }
 // areasWithin is how long a device may think about its places.
 const areasWithin = 2 * time.Second
 
-// now makes the resolver of this moment. A device that does not answer has no
-// places; what needs one is refused then.
+// now makes the resolver of this moment.
 func (h *Home) now(ask bool) *capabilities.Resolver {
 	home := capabilities.Home{Devices: make([]capabilities.Device, len(h.things))}
 	for i, t := range h.things {
 		home.Devices[i] = t.Device
 		if a, ok := t.Driver.(drivers.Areas); ok && ask {
-			home.Devices[i].Spots = spots(a)
+			if list, err := spots(a); err == nil {
+				home.Devices[i].Spots = list
+			}
 		}
 	}
 	return capabilities.NewResolver(h.catalogue, home)
 }
 
-func spots(a drivers.Areas) []capabilities.Spot {
+func spots(a drivers.Areas) ([]capabilities.Spot, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), areasWithin)
 	defer cancel()
 	areas, err := a.Areas(ctx)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	list := make([]capabilities.Spot, len(areas))
 	for i, one := range areas {
 		list[i] = capabilities.Spot{Name: one.Name, Room: one.Room, Note: one.Note}
 	}
-	return list
+	return list, nil
 }

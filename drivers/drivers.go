@@ -137,4 +137,14 @@ type Kind struct {
 	Class string // light, camera, vacuum, ...: what the device is to a person, unless configured
 	About string // one line
 	Open  Factory
+	// Find, where a driver has it, looks for its devices on this machine, without
+	// changing anything, until ctx ends.
+	Find func(ctx context.Context) []Found
+}
+
+// Found is a device that was found on this machine.
+type Found struct {
+	Name   string            // for the configuration: "ustreamer-camera"
+	Where  string            // for a person: "ustreamer at 127.0.0.1:8080"
+	Config map[string]string // what the driver needs to be told
 }

@@ -110,8 +110,8 @@ func (c config) Validate() error {
 // load reads a configuration file and opens what it names, so that every
 // mistake is told at once. Without a name it is the simulated home.
 func load(name string, log *slog.Logger) (*config, error) {
-	data := simulatedHome
-	if name == "" {
+	data, builtIn := simulatedHome, name == ""
+	if builtIn {
 		name = "(built in)"
 	} else {
 		var err error
@@ -121,6 +121,9 @@ func load(name string, log *slog.Logger) (*config, error) {
 	}
 	c := &config{Agent: defaultAgent()}
 	err := c.read(name, data)
+	if builtIn {
+		c.find(log)
+	}
 	home, more := openHome(c.Devices, log) // its mistakes belong to the same list
 	c.home = home
 	return c, merge(err, more)

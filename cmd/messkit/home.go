@@ -25,6 +25,7 @@ type deviceConfig struct {
 	Class   string            `yaml:"class"`   // otherwise the driver's
 	Area    string            `yaml:"area"`    // where it is
 	Sees    []string          `yaml:"sees"`    // what a camera looks at
+	Rooms   []string          `yaml:"rooms"`   // where a vacuum can be sent, while its driver cannot tell
 	Risk    capabilities.Risk `yaml:"risk"`    // otherwise the catalogue's
 	Limits  gate.Device       `yaml:"limits"`
 }
@@ -101,6 +102,7 @@ func (h *home) resolver() *agent.Home {
 	for i, d := range h.devices {
 		things[i] = agent.Thing{Driver: d.dev, Device: capabilities.Device{
 			Name: d.name, Label: d.label(), Aliases: d.Aliases, Class: d.class(), Area: d.Area, Sees: d.Sees, Risk: d.Risk,
+			Spots: d.rooms(),
 		}}
 	}
 	return agent.NewHome(capabilities.Default(), things)
@@ -120,6 +122,14 @@ func (h *home) limits() map[string]gate.Device {
 		limits[d.name] = d.Limits
 	}
 	return limits
+}
+
+func (d device) rooms() []capabilities.Spot {
+	spots := make([]capabilities.Spot, len(d.Rooms))
+	for i, r := range d.Rooms {
+		spots[i] = capabilities.Spot{Name: r, Room: r}
+	}
+	return spots
 }
 
 // label is what people call the device.

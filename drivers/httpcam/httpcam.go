@@ -24,7 +24,7 @@ var _ drivers.Photographer = (*Camera)(nil)
 
 // Kind is the kind of driver for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "httpcam", Class: "camera", About: "IP camera with a snapshot address or an MJPEG stream", Open: Open}
+	return drivers.Kind{Name: "httpcam", Class: "camera", About: "IP camera with a snapshot address or an MJPEG stream", Open: Open, Find: Find}
 }
 
 // Open is the drivers.Factory of this package. It reads the password file, so

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"hash"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -152,11 +154,20 @@ func TestRedirectWithinTheCamera(t *testing.T) {
 	}
 }
 
+// secure is handle with a certificate that nobody trusts.
+func secure(t *testing.T, h http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it tells of every client that hangs up
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
 func TestPasswordStaysWithItsOrigin(t *testing.T) {
 	var told atomic.Int32
 	other := handle(t, guarded(t, &told))
-	tls := httptest.NewTLSServer(guarded(t, &told))
-	t.Cleanup(tls.Close)
+	tls := secure(t, guarded(t, &told))
 	named := strings.Replace(other.URL, "http://", "http://eve:evil@", 1)
 	for _, to := range []string{other.URL + "/x?secret=1", named, strings.Replace(other.URL, "127.0.0.1", "localhost", 1), tls.URL} {
 		s := handle(t, func(w http.ResponseWriter, r *http.Request) {
@@ -200,10 +211,7 @@ func TestRedirectsThatLeadNowhere(t *testing.T) {
 }
 
 func TestUntrustedCertificate(t *testing.T) {
-	s := httptest.NewUnstartedServer(http.NotFoundHandler())
-	s.Config.ErrorLog = nil
-	s.StartTLS()
-	t.Cleanup(s.Close)
+	s := secure(t, http.NotFound)
 	_, err := camera(t, s.URL, nil).Photo(t.Context())
 	want := "; let this machine trust the certificate of " + strings.TrimPrefix(s.URL, "https://") + ", or use http in a network of your own"
 	if err == nil || !strings.HasSuffix(err.Error(), want) {

@@ -11,6 +11,9 @@ import (
 
 const gone = "door-cam: the server runs, but its camera is gone, and it sends a placeholder; is the camera plugged in there?"
 
+// online is what ustreamer's /state says, without what does not matter here.
+const online = `{"ok": true, "result": {"source": {"online": true}}}`
+
 // ustreamer answers as the real one does. states are what /state says, one
 // after the other, the last for ever.
 func ustreamer(t *testing.T, states ...string) *http.ServeMux {
@@ -29,7 +32,7 @@ func ustreamer(t *testing.T, states ...string) *http.ServeMux {
 		stream(func(int) []byte { return pic }, time.Millisecond)(w, r)
 	})
 	mux.HandleFunc("/cam/snapshot", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("X-UStreamer-Online", map[bool]string{true: "true", false: "false"}[strings.Contains(states[0], "true")])
+		w.Header().Set("X-UStreamer-Online", map[bool]string{true: "true", false: "false"}[states[0] == online])
 		_, _ = w.Write(pic)
 	})
 	mux.HandleFunc("/plain", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(pic) })
@@ -38,7 +41,7 @@ func ustreamer(t *testing.T, states ...string) *http.ServeMux {
 
 func TestPlaceholderIsRefused(t *testing.T) {
 	const (
-		on      = `{"ok": true, "result": {"source": {"online": true}}}`
+		on      = online
 		off     = `{"ok": true, "result": {"source": {"online": false}}}`
 		unclear = "door-cam: http://HOST/cam/state does not say result.source.online; set state_url to ustreamer's /state, or to off"
 	)

@@ -26,7 +26,9 @@ var servers = []server{
 }
 
 // Find looks for camera servers on this machine.
-func Find(ctx context.Context) []drivers.Found {
+func Find(ctx context.Context) []drivers.Found { return find(ctx, servers) }
+
+func find(ctx context.Context, servers []server) []drivers.Found {
 	found := make([]drivers.Found, len(servers))
 	var g errgroup.Group
 	for i, s := range servers {

@@ -1,11 +1,9 @@
 package sim
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"image/jpeg"
 	"maps"
 	"slices"
 	"strings"
@@ -22,13 +20,16 @@ var (
 
 // views are what a camera can look at.
 var views = map[string]func(*canvas, scene){
-	"fridge": drawFridge, "porch": drawPorch, "kitchen": drawKitchen,
+	"fridge": drawFridge, "porch": drawPorch, "kitchen": drawKitchen, "living-room": drawLivingRoom,
 }
 
 // CameraConfig of a camera.
 type CameraConfig struct {
-	Room string `yaml:"room"` // fridge, porch or kitchen
+	Room string `yaml:"room"` // fridge, porch, kitchen or living-room
 }
+
+// DefaultCameraConfig looks nowhere: a camera has to be told.
+func DefaultCameraConfig() CameraConfig { return CameraConfig{} }
 
 // Validate tells what cannot be.
 func (c CameraConfig) Validate() error {
@@ -50,24 +51,24 @@ type Camera struct {
 }
 
 func openCamera(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	var cfg CameraConfig
+	cfg := DefaultCameraConfig()
 	if err := decode(&cfg); err != nil {
 		return nil, err
 	}
-	w, err := worldOf(env)
+	w, err := WorldOf(env)
 	if err != nil {
 		return nil, err
 	}
 	return NewCamera(env.Name, cfg, w), nil
 }
 
-// NewCamera makes a camera in a world.
+// NewCamera makes a camera in a world, of a valid configuration.
 func NewCamera(name string, cfg CameraConfig, w *World) *Camera {
 	return &Camera{life: life{name: name}, cfg: cfg, world: w}
 }
 
 // Connection is the Gobot adaptor below.
-func (c *Camera) Connection() gobot.Connection { return &adaptor{name: "sim", world: c.world} }
+func (c *Camera) Connection() gobot.Connection { return newAdaptor(c.world, c.Name) }
 
 // Start makes it ready.
 func (c *Camera) Start() error { c.start(); return nil }
@@ -77,30 +78,7 @@ func (c *Camera) Halt() error { c.halt(); return nil }
 
 // Photo renders the room.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
-	ctx, done, err := c.begin(ctx)
-	if err != nil {
-		return drivers.Photo{}, err
-	}
-	defer done()
-	s := c.world.scene()
-	p, err := render(views[c.cfg.Room], s)
-	if ctx.Err() != nil {
-		return drivers.Photo{}, c.ended(ctx)
-	}
-	return p, err
-}
-
-// jpegQuality keeps edges of text clean; such a picture has about 150 KB.
-const jpegQuality = 88
-
-func render(draw func(*canvas, scene), s scene) (drivers.Photo, error) {
-	c := newCanvas()
-	draw(c, s)
-	var b bytes.Buffer
-	if err := jpeg.Encode(&b, c.img, &jpeg.Options{Quality: jpegQuality}); err != nil {
-		return drivers.Photo{}, err
-	}
-	return drivers.Photo{Data: b.Bytes(), MIME: "image/jpeg", CapturedAt: s.now}, nil
+	return c.shoot(ctx, c.world, views[c.cfg.Room])
 }
 
 // Observe says what is in the room.

@@ -30,26 +30,29 @@ func newCanvas() *canvas {
 	return &canvas{image.NewRGBA(image.Rect(0, 0, width, height)), &vector.Rasterizer{}}
 }
 
+// colour is not multiplied with its opacity.
+type colour = color.NRGBA
+
 // rgb is an opaque colour, as 0xRRGGBB.
-func rgb(hex uint32) color.NRGBA {
-	return color.NRGBA{uint8(hex >> 16), uint8(hex >> 8), uint8(hex), 255}
+func rgb(hex uint32) colour {
+	return colour{R: uint8(hex >> 16), G: uint8(hex >> 8), B: uint8(hex), A: 255}
 }
 
 // alpha is c with an opacity from 0 to 1.
-func alpha(c color.NRGBA, a float64) color.NRGBA {
+func alpha(c colour, a float64) colour {
 	c.A = uint8(255 * a)
 	return c
 }
 
 // mix is a part b of the way from one colour to the other.
-func mix(a, b color.NRGBA, part float64) color.NRGBA {
+func mix(a, b colour, part float64) colour {
 	f := func(x, y uint8) uint8 { return uint8(float64(x) + (float64(y)-float64(x))*part) }
-	return color.NRGBA{f(a.R, b.R), f(a.G, b.G), f(a.B, b.B), f(a.A, b.A)}
+	return colour{R: f(a.R, b.R), G: f(a.G, b.G), B: f(a.B, b.B), A: f(a.A, b.A)}
 }
 
 // polygon fills a shape. Only the part of the picture that it lies in is
 // touched, which is what makes a picture cheap.
-func (c *canvas) polygon(col color.NRGBA, xy ...float64) {
+func (c *canvas) polygon(col colour, xy ...float64) {
 	x0, y0, x1, y1 := xy[0], xy[1], xy[0], xy[1]
 	for i := 2; i+1 < len(xy); i += 2 {
 		x0, x1 = min(x0, xy[i]), max(x1, xy[i])
@@ -69,12 +72,12 @@ func (c *canvas) polygon(col color.NRGBA, xy ...float64) {
 	c.r.Draw(c.img, at, image.NewUniform(col), image.Point{})
 }
 
-func (c *canvas) rect(x, y, w, h float64, col color.NRGBA) {
+func (c *canvas) rect(x, y, w, h float64, col colour) {
 	c.polygon(col, x, y, x+w, y, x+w, y+h, x, y+h)
 }
 
 // shade fills a rectangle from one colour at the top to another at the bottom.
-func (c *canvas) shade(x, y, w, h float64, top, bottom color.NRGBA) {
+func (c *canvas) shade(x, y, w, h float64, top, bottom colour) {
 	for i := range int(h) {
 		at := image.Rect(int(x), int(y)+i, int(x+w), int(y)+i+1)
 		draw.Draw(c.img, at, image.NewUniform(mix(top, bottom, float64(i)/h)), image.Point{}, draw.Over)
@@ -82,7 +85,7 @@ func (c *canvas) shade(x, y, w, h float64, top, bottom color.NRGBA) {
 }
 
 // round is a rectangle with round corners of radius r.
-func (c *canvas) round(x, y, w, h, r float64, col color.NRGBA) {
+func (c *canvas) round(x, y, w, h, r float64, col colour) {
 	r = min(r, w/2, h/2)
 	const parts = 8 // of a corner
 	var xy []float64
@@ -96,7 +99,7 @@ func (c *canvas) round(x, y, w, h, r float64, col color.NRGBA) {
 }
 
 // ellipse around a centre, with radii.
-func (c *canvas) ellipse(cx, cy, rx, ry float64, col color.NRGBA) {
+func (c *canvas) ellipse(cx, cy, rx, ry float64, col colour) {
 	const corners = 48
 	xy := make([]float64, 0, 2*corners)
 	for i := range corners {
@@ -107,7 +110,7 @@ func (c *canvas) ellipse(cx, cy, rx, ry float64, col color.NRGBA) {
 }
 
 // stroke is a line of a thickness.
-func (c *canvas) stroke(x1, y1, x2, y2, thick float64, col color.NRGBA) {
+func (c *canvas) stroke(x1, y1, x2, y2, thick float64, col colour) {
 	l := math.Hypot(x2-x1, y2-y1)
 	if l == 0 {
 		return
@@ -116,18 +119,65 @@ func (c *canvas) stroke(x1, y1, x2, y2, thick float64, col color.NRGBA) {
 	c.polygon(col, x1+dx, y1+dy, x2+dx, y2+dy, x2-dx, y2-dy, x1-dx, y1-dy)
 }
 
-// glow lightens a disc, most in its middle.
-func (c *canvas) glow(cx, cy, radius float64, col color.NRGBA, strength float64) {
+// polyline is a line through points, with round corners.
+func (c *canvas) polyline(thick float64, col colour, points ...point) {
+	for i, p := range points {
+		if i > 0 {
+			c.stroke(points[i-1].x, points[i-1].y, p.x, p.y, thick, col)
+		}
+		c.ellipse(p.x, p.y, thick/2, thick/2, col)
+	}
+}
+
+// outline is the edge of a rectangle.
+func (c *canvas) outline(x, y, w, h, thick float64, col colour) {
+	c.rect(x, y, w, thick, col)
+	c.rect(x, y+h-thick, w, thick, col)
+	c.rect(x, y+thick, thick, h-2*thick, col)
+	c.rect(x+w-thick, y+thick, thick, h-2*thick, col)
+}
+
+// lamp is a light in the picture.
+type lamp struct {
+	x, y  float64
+	reach float64 // pixels to where it is half as strong
+	col   colour
+	power float64
+}
+
+// light changes the colours of day into those under an ambient light (1 is
+// day) and lamps.
+func (c *canvas) light(ambient colour, lamps ...lamp) {
+	for y := range height {
+		row := c.img.Pix[y*c.img.Stride : (y+1)*c.img.Stride]
+		for x := range width {
+			r, g, b := float64(ambient.R), float64(ambient.G), float64(ambient.B)
+			for _, l := range lamps {
+				dx, dy := float64(x)-l.x, float64(y)-l.y
+				f := l.power / (1 + (dx*dx+dy*dy)/(l.reach*l.reach))
+				r, g, b = r+f*float64(l.col.R), g+f*float64(l.col.G), b+f*float64(l.col.B)
+			}
+			p := row[4*x : 4*x+3]
+			p[0] = uint8(min(255, float64(p[0])*r/255))
+			p[1] = uint8(min(255, float64(p[1])*g/255))
+			p[2] = uint8(min(255, float64(p[2])*b/255))
+		}
+	}
+}
+
+// glow is the haze about a source of light, most in its middle.
+func (c *canvas) glow(cx, cy, radius float64, col colour, strength float64) {
 	for y := max(0, int(cy-radius)); y < min(height, int(cy+radius)); y++ {
+		row := c.img.Pix[y*c.img.Stride:]
 		for x := max(0, int(cx-radius)); x < min(width, int(cx+radius)); x++ {
 			d := math.Hypot(float64(x)-cx, float64(y)-cy) / radius
 			if d >= 1 {
 				continue
 			}
 			f := (1 - d) * (1 - d) * strength
-			p := c.img.RGBAAt(x, y)
-			add := func(a, b uint8) uint8 { return uint8(min(255, float64(a)+float64(b)*f)) }
-			c.img.SetRGBA(x, y, color.RGBA{add(p.R, col.R), add(p.G, col.G), add(p.B, col.B), 255})
+			for i, add := range [3]uint8{col.R, col.G, col.B} {
+				row[4*x+i] = uint8(min(255, float64(row[4*x+i])+float64(add)*f))
+			}
 		}
 	}
 }
@@ -152,7 +202,7 @@ var regular = sync.OnceValue(func() *opentype.Font {
 
 // text writes s with its baseline at y; anchor 0 begins at x, 0.5 is centred
 // there.
-func (c *canvas) text(x, y, size, anchor float64, col color.NRGBA, s string) {
+func (c *canvas) text(x, y, size, anchor float64, col colour, s string) {
 	f := face(size)
 	d := font.Drawer{Dst: c.img, Src: image.NewUniform(col), Face: f}
 	x -= anchor * float64(d.MeasureString(s)) / 64
@@ -160,9 +210,17 @@ func (c *canvas) text(x, y, size, anchor float64, col color.NRGBA, s string) {
 	d.DrawString(s)
 }
 
+// tag is a word on a light ground, centred on x.
+func (c *canvas) tag(x, y float64, s string) {
+	const size = 24
+	w := float64((&font.Drawer{Face: face(size)}).MeasureString(s))/64 + 24
+	c.round(x-w/2, y-25, w, 34, 10, alpha(rgb(0xfffdf6), 0.85))
+	c.text(x, y, size, 0.5, rgb(0x3a2c17), s)
+}
+
 // caption says what a picture shows, and when.
 func (c *canvas) caption(what string, s scene) {
 	c.rect(0, height-44, width, 44, alpha(rgb(0x000000), 0.6))
-	c.text(20, height-14, 22, 0, rgb(0xffffff), what+" · simulated")
+	c.text(20, height-14, 22, 0, rgb(0xffffff), what+" (simulated)")
 	c.text(width-20, height-14, 22, 1, rgb(0xffffff), s.now.Format("2006-01-02 15:04:05"))
 }

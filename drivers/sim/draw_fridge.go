@@ -1,35 +1,56 @@
 package sim
 
-import "image/color"
+// Shelves of the fridge: where they are, in pixels, and how much they hold.
+const (
+	shelfLeft  = 96.0
+	shelfWidth = 868.0
+	perShelf   = 4
+)
+
+var shelves = []float64{312, 552, 792}
 
 // drawFridge looks into the open fridge: its shelves, with what is on them.
 func drawFridge(c *canvas, s scene) {
-	c.shade(0, 0, width, height, rgb(0x3d4147), rgb(0x25282c))
-	c.round(110, 30, 1060, 870, 34, rgb(0xd9dee3)) // the body
-	c.round(150, 66, 980, 800, 18, rgb(0xf4f8fb))  // inside
-	c.shade(150, 66, 980, 800, rgb(0xffffff), rgb(0xd4e0e9))
-	c.round(560, 76, 160, 22, 10, rgb(0xfffbe0)) // the light
-	c.glow(640, 90, 560, rgb(0xfff6d0), 0.28)
-	shelves := []float64{330, 590, 850}
+	c.shade(0, 0, width, height, rgb(0x6f7f86), rgb(0x4b565c))
+	c.round(48, 20, 964, 884, 30, rgb(0xe3e7ea)) // the body
+	c.rect(shelfLeft, 64, shelfWidth, 800, rgb(0xe9f0f4))
+	c.light(rgb(0xccd3da), lamp{x: 530, y: 90, reach: 420, col: rgb(0xffedc4), power: 0.17})
+	drawFridgeDoor(c)
+	c.rect(shelfLeft, 64, 14, 800, alpha(rgb(0x7d93a1), 0.25)) // the inner walls
+	c.rect(shelfLeft+shelfWidth-14, 64, 14, 800, alpha(rgb(0x7d93a1), 0.25))
+	c.glow(530, 78, 210, rgb(0xffe2a0), 0.14)
+	c.round(440, 64, 180, 24, 11, rgb(0xfffdf0)) // the interior light
+	c.outline(440, 60, 180, 5, 5, rgb(0xc3ccd2))
 	for _, y := range shelves {
-		c.rect(150, y, 980, 10, rgb(0xaec4d2))
-		c.rect(150, y+10, 980, 4, alpha(rgb(0x5b7384), 0.5))
+		c.rect(shelfLeft, y, shelfWidth, 9, rgb(0xa9c3d2))
+		c.rect(shelfLeft, y+9, shelfWidth, 36, alpha(rgb(0xffffff), 0.55))
+		c.rect(shelfLeft, y+45, shelfWidth, 2, alpha(rgb(0x5b7384), 0.35))
 	}
-	const perShelf = 4
 	for i, name := range s.fridge {
 		if i == perShelf*len(shelves) {
 			break // what stands behind is not seen
 		}
-		x, y := 275+float64(i%perShelf)*245, shelves[i/perShelf]
-		c.ellipse(x, y+3, 80, 8, alpha(rgb(0x405060), 0.25))
+		x, y := shelfLeft+shelfWidth/perShelf*(float64(i%perShelf)+0.5), shelves[i/perShelf]
+		c.ellipse(x, y+2, 84, 7, alpha(rgb(0x2c3c48), 0.28))
 		drawing, ok := things[name]
 		if !ok {
 			drawing = box
 		}
 		drawing(c, x, y)
-		c.text(x, y+38, 24, 0.5, rgb(0x24303a), name)
+		c.text(x, y+36, 25, 0.5, rgb(0x1f2a33), name)
 	}
 	c.caption("fridge", s)
+}
+
+// drawFridgeDoor is the open door at the right, with empty racks.
+func drawFridgeDoor(c *canvas) {
+	c.polygon(rgb(0xcfd6da), 1012, 40, 1244, 8, 1244, 914, 1012, 884)
+	c.polygon(rgb(0xeef3f6), 1024, 64, 1216, 40, 1216, 886, 1024, 858)
+	for _, y := range []float64{250, 470, 690, 836} {
+		c.polygon(alpha(rgb(0x9db8c7), 0.55), 1024, y-70, 1216, y-84, 1216, y+6, 1024, y)
+		c.polygon(rgb(0x86a3b3), 1024, y, 1216, y+6, 1216, y+16, 1024, y+9)
+	}
+	c.rect(1008, 40, 6, 844, rgb(0x9aa6ad)) // the hinge
 }
 
 // things are what can stand in the fridge; each stands on (x, y).
@@ -118,7 +139,7 @@ func broccoli(c *canvas, x, y float64) {
 }
 
 func soup(c *canvas, x, y float64) {
-	c.polygon(color.NRGBA{190, 215, 228, 235}, x-80, y-78, x+80, y-78, x+70, y, x-70, y)
+	c.polygon(colour{R: 158, G: 190, B: 208, A: 235}, x-80, y-78, x+80, y-78, x+70, y, x-70, y)
 	c.polygon(rgb(0xc8642b), x-76, y-52, x+76, y-52, x+70, y, x-70, y)
 	c.round(x-88, y-96, 176, 22, 9, rgb(0x2c7fb8))
 }

@@ -1,67 +1,104 @@
 package sim
 
-import "image/color"
-
-// drawPorch looks at the front door by night: dark, or in the light of the
-// lamp beside it.
+// drawPorch looks at the front door by night: in moonlight, or in the light of
+// the lamp beside it.
 func drawPorch(c *canvas, s scene) {
-	on := s.lines[porchLine] == 1
-	lit := 0.16 // of the colours by day
+	on := s.lines[PorchLamp]
+	drawFrontWall(c)
+	drawFrontDoor(c)
+	drawFlowers(c)
+	moon := rgb(0x2a3042)
 	if on {
-		lit = 0.78
+		c.light(moon, lamp{x: lampX, y: lampY, reach: 330, col: rgb(0xffd9a0), power: 1.05})
+	} else {
+		c.light(moon)
 	}
-	dark := rgb(0x05070d)
-	by := func(hex uint32) color.NRGBA { return mix(dark, rgb(hex), lit) }
-	c.shade(0, 0, width, height, by(0x8d8270), by(0x6f6556))
-	for i := range 15 { // boards of the wall
-		c.rect(0, float64(i)*52, width, 3, by(0x5d5446))
-	}
-	c.shade(0, 760, width, 200, by(0x7a6a55), by(0x4b4034))
-	for i := range 9 { // boards of the floor
-		x := float64(i) * 160
-		c.polygon(by(0x55483a), x, 760, x+4, 760, x+(x-640)*0.35+6, 960, x+(x-640)*0.35, 960)
-	}
-	c.rect(430, 150, 320, 612, by(0xe8e2d6)) // frame
-	c.rect(452, 172, 276, 590, by(0x7c2f26)) // door
-	for _, p := range [][2]float64{{480, 210}, {600, 210}, {480, 480}, {600, 480}} {
-		c.round(p[0], p[1], 100, 220, 8, by(0x662318))
-		c.round(p[0]+8, p[1]+8, 84, 204, 6, by(0x8a372c))
-	}
-	c.ellipse(704, 476, 12, 12, by(0xe0c060))
-	c.round(470, 772, 240, 60, 8, by(0x3f4a3a)) // mat
-	c.text(590, 811, 26, 0.5, by(0xb9c2a8), "WELCOME")
-	c.polygon(by(0xa5583a), 1010, 690, 1130, 690, 1112, 800, 1028, 800) // flower pot
-	for i := range 7 {
-		x := 1010 + float64(i)*20
-		c.stroke(1070, 690, x, 590-float64(i%3)*30, 7, by(0x4c8a3f))
-		c.ellipse(x, 585-float64(i%3)*30, 15, 15, by(0xe4b7d0))
-	}
-	drawLamp(c, on)
-	what := "porch, light off"
-	if on {
-		what = "porch, light on"
-	}
-	c.caption(what, s)
+	drawWindow(c)
+	drawLantern(c, on)
+	c.caption("porch, light "+onOff(on), s)
 }
 
-// Where the lamp hangs, in pixels; tests look there.
+func drawFrontWall(c *canvas) {
+	c.shade(0, 0, width, 770, rgb(0x9fb0ac), rgb(0x8a9a96))
+	for i := range 15 { // boards of the wall
+		c.rect(0, float64(i)*52, width, 4, rgb(0x6f7e7a))
+		c.rect(0, float64(i)*52+4, width, 3, rgb(0xb6c5c1))
+	}
+	c.shade(0, 770, width, 190, rgb(0xb09472), rgb(0x8a7154))
+	for i := range 13 { // boards of the floor
+		x := float64(i)*120 - 80
+		c.polygon(rgb(0x6f5940), x, 770, x+4, 770, x+(x-640)*0.3+6, height, x+(x-640)*0.3, height)
+	}
+	c.rect(0, 764, width, 10, rgb(0x6f7e7a))
+}
+
+func drawFrontDoor(c *canvas) {
+	c.rect(420, 140, 320, 630, rgb(0xf0ebe0)) // frame
+	c.rect(444, 164, 272, 606, rgb(0xa53a2c)) // door
+	for _, p := range [][2]float64{{474, 330}, {592, 330}, {474, 560}, {592, 560}} {
+		c.round(p[0], p[1], 94, 190, 6, rgb(0x842b20))
+		c.round(p[0]+8, p[1]+8, 78, 174, 5, rgb(0xb2483a))
+	}
+	c.round(474, 196, 212, 100, 10, rgb(0x842b20)) // pane
+	c.round(482, 204, 196, 84, 6, rgb(0x7e95a8))
+	c.rect(577, 204, 6, 84, rgb(0x842b20))
+	c.text(580, 126, 34, 0.5, rgb(0x2b3330), "12")
+	c.ellipse(694, 520, 13, 13, rgb(0xe8c766))
+	c.round(686, 546, 16, 36, 4, rgb(0xc8a64e))
+	c.polygon(rgb(0x5a6a4f), 455, 792, 705, 792, 730, 856, 430, 856) // mat
+	c.text(580, 836, 30, 0.5, rgb(0xe3e8cf), "WELCOME")
+}
+
+func drawFlowers(c *canvas) {
+	c.ellipse(1070, 838, 92, 14, alpha(rgb(0x2a2118), 0.4))
+	for i := range 7 {
+		x, y := 1000+float64(i)*23, 590-float64(i%3)*34
+		c.stroke(1070, 700, x, y, 8, rgb(0x4f9142))
+		for k := range 5 {
+			c.ellipse(x+[]float64{0, 15, 9, -9, -15}[k], y+[]float64{-14, -4, 12, 12, -4}[k], 10, 10, rgb(0xeaa3c6))
+		}
+		c.ellipse(x, y, 8, 8, rgb(0xf4d35e))
+	}
+	c.polygon(rgb(0xc06a45), 1004, 700, 1136, 700, 1116, 836, 1024, 836)
+	c.rect(994, 690, 152, 26, rgb(0xcf7b54))
+}
+
+// drawWindow is the window beside the door; a little light of the living room
+// falls through its curtains.
+func drawWindow(c *canvas) {
+	c.rect(90, 220, 230, 300, rgb(0x5d6166))
+	c.shade(104, 234, 202, 272, rgb(0x3c3a3a), rgb(0x57493a))
+	for i := range 4 {
+		c.shade(108+float64(i)*14, 234, 8, 272, rgb(0x4a4340), rgb(0x6a5742))
+		c.shade(252+float64(i)*14, 234, 8, 272, rgb(0x4a4340), rgb(0x6a5742))
+	}
+	c.rect(201, 234, 8, 272, rgb(0x5d6166))
+	c.rect(104, 364, 202, 8, rgb(0x5d6166))
+	c.rect(78, 516, 254, 16, rgb(0x666a6e))
+}
+
+// Where the lamp hangs, in pixels.
 const (
-	lampX = 870
+	lampX = 880
 	lampY = 300
 )
 
-func drawLamp(c *canvas, on bool) {
-	c.round(lampX-16, lampY-110, 32, 70, 6, rgb(0x1b1c1f))
-	c.polygon(rgb(0x1b1c1f), lampX-46, lampY-36, lampX, lampY-80, lampX+46, lampY-36)
-	glass := rgb(0x2a2e35)
+func drawLantern(c *canvas, on bool) {
+	metal, glass := rgb(0x22252b), rgb(0x363d49)
 	if on {
-		glass = rgb(0xfff2b8)
+		glass = rgb(0xfff1bd)
+		c.glow(lampX, lampY, 420, rgb(0xffcf80), 0.35)
 	}
-	c.polygon(glass, lampX-38, lampY-36, lampX+38, lampY-36, lampX+28, lampY+46, lampX-28, lampY+46)
-	c.stroke(lampX, lampY-36, lampX, lampY+46, 4, rgb(0x1b1c1f))
-	c.round(lampX-32, lampY+46, 64, 12, 4, rgb(0x1b1c1f))
+	c.round(lampX-24, lampY-128, 48, 60, 8, metal) // on the wall
+	c.rect(lampX-5, lampY-90, 10, 40, metal)
+	c.polygon(metal, lampX-54, lampY-34, lampX-14, lampY-76, lampX+14, lampY-76, lampX+54, lampY-34)
+	c.polygon(glass, lampX-42, lampY-34, lampX+42, lampY-34, lampX+30, lampY+56, lampX-30, lampY+56)
 	if on {
-		c.glow(lampX, lampY, 620, rgb(0xffd070), 0.42)
-		c.glow(lampX, lampY+6, 120, rgb(0xfff6d8), 1)
+		c.glow(lampX, lampY+8, 130, rgb(0xfff2cc), 0.9)
+		c.ellipse(lampX, lampY+14, 15, 24, rgb(0xffffff))
 	}
+	for _, x := range []float64{-1, 0, 1} { // bars of the lantern
+		c.stroke(lampX+x*42, lampY-34, lampX+x*30, lampY+56, 5, metal)
+	}
+	c.round(lampX-36, lampY+54, 72, 14, 4, metal)
 }

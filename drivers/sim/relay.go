@@ -17,34 +17,6 @@ var (
 	_ drivers.SwitchReader = (*Relay)(nil)
 )
 
-// Lines of the simulated home's relays.
-const (
-	porchLine  = "porch-lamp"
-	coffeeLine = "coffee-machine"
-)
-
-// adaptor is a Gobot adaptor whose pins are lines of the world.
-type adaptor struct {
-	name  string
-	world *World
-}
-
-var _ gpio.DigitalWriter = (*adaptor)(nil)
-
-func (a *adaptor) Name() string        { return a.name }
-func (a *adaptor) SetName(name string) { a.name = name }
-func (a *adaptor) Connect() error      { return nil }
-func (a *adaptor) Finalize() error     { return nil }
-
-// DigitalWrite sets a line.
-func (a *adaptor) DigitalWrite(pin string, level byte) error {
-	a.world.SetLine(pin, level)
-	return nil
-}
-
-// DigitalRead reads a line back.
-func (a *adaptor) DigitalRead(pin string) (int, error) { return int(a.world.Line(pin)), nil }
-
 // RelayConfig of a lamp or plug.
 type RelayConfig struct {
 	Line    string `yaml:"line"`    // of the simulated home
@@ -52,14 +24,24 @@ type RelayConfig struct {
 	Safe    string `yaml:"safe"`    // on, off or keep, when it ends
 }
 
+// DefaultLampConfig is that of the porch lamp.
+func DefaultLampConfig() RelayConfig {
+	return RelayConfig{Line: PorchLamp, Initial: "off", Safe: "off"}
+}
+
+// DefaultPlugConfig is that of the coffee machine's plug.
+func DefaultPlugConfig() RelayConfig {
+	return RelayConfig{Line: CoffeeMachine, Initial: "off", Safe: "off"}
+}
+
 // Validate tells what cannot be.
 func (c RelayConfig) Validate() error {
 	var errs []error
 	if c.Line == "" {
-		errs = append(errs, errors.New("line: is empty; write the name of a line, such as "+porchLine))
+		errs = append(errs, errors.New("line: is empty; write the name of a line, such as "+PorchLamp))
 	}
-	for key, word := range map[string]string{"initial": c.Initial, "safe": c.Safe} {
-		if word != "on" && word != "off" && word != "keep" {
+	for _, level := range [][2]string{{"initial", c.Initial}, {"safe", c.Safe}} {
+		if key, word := level[0], level[1]; word != "on" && word != "off" && word != "keep" {
 			errs = append(errs, fmt.Errorf("%s: %q is unknown; write on, off or keep", key, word))
 		}
 	}
@@ -77,29 +59,30 @@ type Relay struct {
 }
 
 func openLamp(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	return openRelay(env, decode, porchLine)
+	return openRelay(env, DefaultLampConfig(), decode)
 }
 
 func openPlug(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	return openRelay(env, decode, coffeeLine)
+	return openRelay(env, DefaultPlugConfig(), decode)
 }
 
-func openRelay(env drivers.Env, decode func(any) error, line string) (drivers.Device, error) {
-	cfg := RelayConfig{Line: line, Initial: "off", Safe: "off"}
+func openRelay(env drivers.Env, cfg RelayConfig, decode func(any) error) (drivers.Device, error) {
 	if err := decode(&cfg); err != nil {
 		return nil, err
 	}
-	w, err := worldOf(env)
+	w, err := WorldOf(env)
 	if err != nil {
 		return nil, err
 	}
 	return NewRelay(env.Name, cfg, w), nil
 }
 
-// NewRelay makes a relay on a line of a world.
+// NewRelay makes a relay on a line of a world, of a valid configuration.
 func NewRelay(name string, cfg RelayConfig, w *World) *Relay {
-	a := &adaptor{name: "sim", world: w}
-	return &Relay{life: life{name: name}, cfg: cfg, pins: a, relay: gpio.NewRelayDriver(a, cfg.Line), turn: make(chan struct{}, 1)}
+	r := &Relay{life: life{name: name}, cfg: cfg, turn: make(chan struct{}, 1)}
+	r.pins = newAdaptor(w, r.Name)
+	r.relay = gpio.NewRelayDriver(r.pins, cfg.Line)
+	return r
 }
 
 // Connection is the Gobot adaptor below.
@@ -111,7 +94,7 @@ func (r *Relay) Start() error {
 		return fmt.Errorf("%s: %w", r.Name(), err)
 	}
 	if err := r.set(r.cfg.Initial); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", r.Name(), err)
 	}
 	r.start()
 	return nil
@@ -120,7 +103,10 @@ func (r *Relay) Start() error {
 // Halt sets the safe level.
 func (r *Relay) Halt() error {
 	r.halt()
-	return errors.Join(r.set(r.cfg.Safe), r.relay.Halt())
+	if err := errors.Join(r.set(r.cfg.Safe), r.relay.Halt()); err != nil {
+		return fmt.Errorf("%s: %w", r.Name(), err)
+	}
+	return nil
 }
 
 // set sets on, off, or nothing.
@@ -161,5 +147,8 @@ func (r *Relay) On(ctx context.Context) (bool, error) {
 	}
 	defer done()
 	level, err := r.pins.DigitalRead(r.cfg.Line)
-	return level == 1, err
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", r.Name(), err)
+	}
+	return level == 1, nil
 }

@@ -2,12 +2,20 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+)
+
+// Lines that show in the pictures. A relay may have a line of any name; others
+// are on and off without being seen.
+const (
+	PorchLamp      = "porch-lamp"
+	CoffeeMachine  = "coffee-machine"
+	LivingRoomLamp = "living-room-lamp"
 )
 
 // World is one simulated home. It is safe for concurrent use.
@@ -15,7 +23,7 @@ type World struct {
 	now func() time.Time
 
 	mu     sync.Mutex
-	lines  map[string]byte // levels of relay lines, by name
+	lines  map[string]bool // relay lines that are on, by name
 	fridge []string
 	spills []spill
 	robot  robot
@@ -25,7 +33,7 @@ type World struct {
 // Event is one thing that was done to the world.
 type Event struct {
 	At     time.Time
-	Device string
+	Device string // "hand" for what no device did
 	What   string
 }
 
@@ -37,51 +45,30 @@ type spill struct {
 	at   point
 }
 
-// point on the floor in metres, from the north-west corner.
-type point struct{ x, y float64 }
+// area is the floor that the vacuum goes over for it.
+func (s spill) area() rect { return rect{s.at.x - 0.4, s.at.y - 0.2, 0.8, 0.4} }
 
-// robot is the vacuum as the world has it.
-type robot struct {
-	at      point
-	heading float64 // radians, 0 is east
-	battery float64 // %
-	moving  bool
-	path    []point
-}
-
-// dock is where the vacuum lives.
-var dock = point{7.55, 0.35}
-
-// room is a rectangle of the floor.
-type room struct {
-	name       string
-	x, y, w, h float64 // metres
-}
-
-var rooms = []room{
-	{"kitchen", 0, 0, 4.2, 4.8},
-	{"living room", 4.2, 0, 3.8, 4.8},
-}
-
-// NewWorld makes a home as it is in the evening: the fridge is stocked, the
-// lamp is off, and somebody has cooked.
+// NewWorld makes a home as it is in the evening: the fridge is stocked, all
+// lamps are off, and somebody has cooked.
 func NewWorld(now func() time.Time) *World {
 	return &World{
-		now: now, lines: map[string]byte{},
+		now: now, lines: map[string]bool{},
 		fridge: []string{"milk", "6 eggs", "butter", "cheddar", "yoghurt", "half a lemon", "carrots", "broccoli", "leftover soup"},
 		spills: []spill{
-			{"near sink", "kitchen", "rice", point{1.0, 1.15}},
-			{"by stove", "kitchen", "crumbs", point{3.1, 1.1}},
+			{"near sink", "kitchen", "rice", point{1.0, 1.2}},
+			{"by stove", "kitchen", "crumbs", point{3.05, 1.2}},
 		},
-		robot: robot{at: dock, heading: 3.1416, battery: 100},
+		robot: robot{at: dock, heading: southward, battery: 100, docked: now()},
 	}
 }
 
-// worldOf is the home that the devices of one program share.
-func worldOf(env drivers.Env) (*World, error) {
-	w, err := env.Shared.Get("sim-world", func() (any, error) { return NewWorld(env.Now), nil })
+const southward = 1.5708 // radians
+
+// WorldOf is the home that the devices of one program share.
+func WorldOf(env drivers.Env) (*World, error) {
+	w, err := env.Shared.Get("sim-home", func() (any, error) { return NewWorld(env.Now), nil })
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", env.Name, err)
 	}
 	return w.(*World), nil
 }
@@ -98,22 +85,40 @@ func (w *World) note(device, format string, args ...any) {
 	w.log = append(w.log, Event{w.now(), device, fmt.Sprintf(format, args...)})
 }
 
-// Line is the level of a relay line: 1 is on.
-func (w *World) Line(name string) byte {
+// hand is the Device of an Event that no device did.
+const hand = "hand"
+
+// Line reports whether a line is on.
+func (w *World) Line(name string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.lines[name]
 }
 
-// SetLine sets the level of a line, as a relay does, or a hand on the switch.
-func (w *World) SetLine(name string, level byte) {
+// SetLine sets a line as a hand on the wall switch does.
+func (w *World) SetLine(name string, on bool) { w.set(hand, name, on) }
+
+func (w *World) set(device, line string, on bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.lines[name] = level
-	w.note(name, "%s", onOff[level == 1])
+	w.lines[line] = on
+	w.note(device, "%s %s", line, onOff(on))
 }
 
-var onOff = map[bool]string{true: "on", false: "off"}
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// SetFridge changes what is in the fridge, as a hand does.
+func (w *World) SetFridge(things ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fridge = slices.Clone(things)
+	w.note(hand, "fridge: %q", things)
+}
 
 // Spills names what lies on the floor of a room; "" is every room.
 func (w *World) Spills(room string) []string {
@@ -128,10 +133,10 @@ func (w *World) Spills(room string) []string {
 	return names
 }
 
-// scene is a copy of what a picture shows.
+// scene is the world at one moment: what a picture shows.
 type scene struct {
 	now    time.Time
-	lines  map[string]byte
+	lines  map[string]bool
 	fridge []string
 	spills []spill
 	robot  robot
@@ -140,50 +145,7 @@ type scene struct {
 func (w *World) scene() scene {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := scene{now: w.now(), lines: map[string]byte{}, fridge: slices.Clone(w.fridge), spills: slices.Clone(w.spills), robot: w.robot}
+	s := scene{now: w.now(), lines: maps.Clone(w.lines), fridge: slices.Clone(w.fridge), spills: slices.Clone(w.spills), robot: w.robot}
 	s.robot.path = slices.Clone(w.robot.path)
-	for k, v := range w.lines {
-		s.lines[k] = v
-	}
 	return s
-}
-
-// says is a room in words.
-func (s scene) says(room string) (string, []drivers.Fact) {
-	switch room {
-	case "fridge":
-		facts := make([]drivers.Fact, len(s.fridge))
-		for i, f := range s.fridge {
-			facts[i] = drivers.Fact{Name: f, Value: true}
-		}
-		if len(s.fridge) == 0 {
-			return "The fridge is empty.", nil
-		}
-		return "In the fridge: " + strings.Join(s.fridge, ", ") + ".", facts
-	case "porch":
-		on := s.lines[porchLine] == 1
-		return "The porch light is " + onOff[on] + ". Nobody is at the door.",
-			[]drivers.Fact{{Name: "porch light", Value: onOff[on]}, {Name: "person at the door", Value: false}}
-	}
-	return s.floor(room)
-}
-
-// floor is what lies on the floor of a room.
-func (s scene) floor(room string) (string, []drivers.Fact) {
-	var words []string
-	facts := []drivers.Fact{}
-	for _, one := range s.spills {
-		if one.room == room {
-			words = append(words, one.what+" "+one.name)
-			facts = append(facts, drivers.Fact{Name: one.name, Value: one.what})
-		}
-	}
-	text := "The floor of the " + room + " is clean."
-	if len(words) > 0 {
-		text = "On the floor of the " + room + ": " + strings.Join(words, " and ") + "."
-	}
-	if s.robot.moving {
-		text += " The vacuum is moving."
-	}
-	return text, facts
 }

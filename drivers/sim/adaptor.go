@@ -1,0 +1,47 @@
+package sim
+
+import (
+	"fmt"
+
+	"gobot.io/x/gobot/v2"
+	"gobot.io/x/gobot/v2/drivers/gpio"
+)
+
+// adaptor is a Gobot adaptor whose pins are lines of the world.
+type adaptor struct {
+	name   string
+	world  *World
+	device func() string // who writes
+}
+
+var (
+	_ gobot.Adaptor      = (*adaptor)(nil)
+	_ gpio.DigitalWriter = (*adaptor)(nil)
+	_ gpio.DigitalReader = (*adaptor)(nil)
+)
+
+func newAdaptor(w *World, device func() string) *adaptor {
+	return &adaptor{name: "sim", world: w, device: device}
+}
+
+func (a *adaptor) Name() string        { return a.name }
+func (a *adaptor) SetName(name string) { a.name = name }
+func (a *adaptor) Connect() error      { return nil }
+func (a *adaptor) Finalize() error     { return nil }
+
+// DigitalWrite sets a line: 1 is on.
+func (a *adaptor) DigitalWrite(pin string, level byte) error {
+	if level > 1 {
+		return fmt.Errorf("sim: line %s: there is no level %d; write 0 or 1", pin, level)
+	}
+	a.world.set(a.device(), pin, level == 1)
+	return nil
+}
+
+// DigitalRead reads a line back.
+func (a *adaptor) DigitalRead(pin string) (int, error) {
+	if a.world.Line(pin) {
+		return 1, nil
+	}
+	return 0, nil
+}

@@ -1,0 +1,66 @@
+package sim
+
+import (
+	"math"
+	"testing"
+)
+
+// The vacuum drives neither through walls nor through furniture, from wherever
+// it was stopped.
+func TestWaysAreFree(t *testing.T) {
+	var ends []point
+	targets := []rect{{3, 1, 0.8, 0.4}, {0.6, 1, 0.8, 0.4}}
+	for _, r := range rooms {
+		targets = append(targets, r.free)
+	}
+	for _, r := range targets {
+		ends = append(ends, point{r.x, r.y}, point{r.x + r.w, r.y}, point{r.x, r.y + r.h}, point{r.x + r.w, r.y + r.h})
+	}
+	for _, from := range append(ends, dock, point{dock.x, 0.8}) {
+		checkWay(t, from, between(from, dock))
+		for _, r := range targets {
+			checkWay(t, from, lanes(from, r))
+		}
+	}
+}
+
+func checkWay(t *testing.T, from point, way []point) {
+	t.Helper()
+	const n = 2000 // legs short enough to be points
+	at := from
+	for _, leg := range cut(from, way, n) {
+		for _, p := range leg {
+			if roomAt(at) != roomAt(p) && (p.y < door.y || p.y > door.y+door.h) {
+				t.Errorf("from %v: through the wall at %v", from, p)
+			}
+			for _, f := range []rect{counter, fridge, sofa} {
+				if p.x > f.x && p.x < f.x+f.w && p.y > f.y && p.y < f.y+f.h {
+					t.Fatalf("from %v: through furniture at %v", from, p)
+				}
+			}
+			at = p
+		}
+	}
+	if at != way[len(way)-1] {
+		t.Errorf("from %v: ends at %v, not at %v", from, at, way[len(way)-1])
+	}
+}
+
+func TestCutMakesEqualLegs(t *testing.T) {
+	from := point{0, 0}
+	legs := cut(from, []point{{1, 0}, {1, 0.5}, {3, 0.5}}, 7)
+	at := from
+	for i, leg := range legs {
+		long := 0.0
+		for _, p := range leg {
+			long += at.to(p)
+			at = p
+		}
+		if math.Abs(long-0.5) > 1e-9 {
+			t.Errorf("leg %d is %v long", i, long)
+		}
+	}
+	if legs := cut(from, []point{from}, 3); len(legs) != 3 || legs[0][0] != from {
+		t.Errorf("a way of no length: %v", legs)
+	}
+}

@@ -1,0 +1,35 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image/jpeg"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// jpegQuality keeps the edges of text clean; such a picture has about 100 KB.
+const jpegQuality = 88
+
+// shoot renders the world as one verb of the device.
+func (l *life) shoot(ctx context.Context, w *World, draw func(*canvas, scene)) (drivers.Photo, error) {
+	ctx, done, err := l.begin(ctx)
+	if err != nil {
+		return drivers.Photo{}, err
+	}
+	defer done()
+	s, c := w.scene(), newCanvas()
+	draw(c, s)
+	if ctx.Err() != nil {
+		return drivers.Photo{}, l.ended(ctx)
+	}
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, c.img, &jpeg.Options{Quality: jpegQuality}); err != nil {
+		return drivers.Photo{}, fmt.Errorf("%s: %w", l.Name(), err)
+	}
+	if ctx.Err() != nil { // halted or cancelled meanwhile: nobody waits for it
+		return drivers.Photo{}, l.ended(ctx)
+	}
+	return drivers.Photo{Data: b.Bytes(), MIME: "image/jpeg", CapturedAt: s.now}, nil
+}

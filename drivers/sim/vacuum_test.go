@@ -1,0 +1,184 @@
+package sim_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/sim"
+)
+
+// vacuum starts one of the default pace.
+func vacuum(t *testing.T) (*sim.Vacuum, *sim.World) {
+	t.Helper()
+	w := sim.NewWorld(time.Now)
+	v := sim.NewVacuum("vacuum", sim.DefaultVacuumConfig(), w)
+	if err := v.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return v, w
+}
+
+func areas(t *testing.T, v *sim.Vacuum) []drivers.Area {
+	t.Helper()
+	list, err := v.Areas(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func battery(t *testing.T, v *sim.Vacuum) float64 {
+	t.Helper()
+	readings, err := v.Read(t.Context())
+	if err != nil || len(readings) != 1 || readings[0].Quantity != "battery" || readings[0].Unit != "%" {
+		t.Fatalf("%+v, %v", readings, err)
+	}
+	return readings[0].Value
+}
+
+func floorMap(t *testing.T, v *sim.Vacuum) []byte {
+	t.Helper()
+	p, err := v.Map(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Data
+}
+
+// What is cleaned is gone from the floor, from the areas and from the map.
+func TestVacuumCleansWhatItIsSentTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v, w := vacuum(t)
+		from, before := time.Now(), floorMap(t, v)
+		out, err := v.Clean(t.Context(), []string{"near sink"}, nil)
+		if err != nil || !slices.Equal(out.Done, []string{"near sink"}) || len(out.Remaining) != 0 {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		if took := time.Since(from); took != 4*time.Second {
+			t.Errorf("took %v", took)
+		}
+		want := []drivers.Area{{Name: "kitchen", Room: "kitchen"}, {Name: "by stove", Room: "kitchen", Note: "crumbs"}, {Name: "living room", Room: "living room"}}
+		if diff := cmp.Diff(want, areas(t, v)); diff != "" {
+			t.Errorf("areas (-want +got):\n%s", diff)
+		}
+		if bytes.Equal(before, floorMap(t, v)) {
+			t.Error("the map has not changed")
+		}
+		if o, err := v.Observe(t.Context()); err != nil || o.Text != "The vacuum is standing still, in the kitchen; its battery has 98 %. To clean: crumbs by stove." {
+			t.Errorf("%+v, %v", o, err)
+		}
+		if _, err := v.Clean(t.Context(), []string{"kitchen"}, nil); err != nil || len(w.Spills("")) != 0 {
+			t.Errorf("%v, left: %v", err, w.Spills(""))
+		}
+	})
+}
+
+// Progress never falls back, says what is done, and is right about the time.
+func TestVacuumProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v, _ := vacuum(t)
+		from := time.Now()
+		var steps []drivers.Progress
+		out, err := v.Clean(t.Context(), []string{"by stove", "living room"}, func(p drivers.Progress) {
+			if ends := time.Since(from) + p.Left; (ends - 16*time.Second).Abs() > time.Millisecond {
+				t.Errorf("%+v after %v", p, time.Since(from))
+			}
+			steps = append(steps, p)
+		})
+		if err != nil || len(out.Done) != 2 {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		first, last := steps[0], steps[len(steps)-1]
+		if diff := cmp.Diff(drivers.Progress{Percent: 0, Doing: "cleaning by stove", Left: 16 * time.Second}, first); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff(drivers.Progress{Percent: 100, Doing: "cleaning living room"}, last); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// A stop midway is told truthfully, and a second task meanwhile is refused.
+func TestVacuumStopsMidway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v, w := vacuum(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+		defer cancel()
+		time.AfterFunc(time.Second, func() {
+			_, err := v.Clean(t.Context(), nil, nil)
+			if !errors.Is(err, drivers.ErrBusy) || !strings.Contains(err.Error(), "cleaning near sink, by stove") {
+				t.Errorf("a second task: %v", err)
+			}
+			if err := v.Dock(t.Context()); !errors.Is(err, drivers.ErrBusy) {
+				t.Errorf("docking meanwhile: %v", err)
+			}
+		})
+		out, err := v.Clean(ctx, []string{"near sink", "by stove"}, nil)
+		if !errors.Is(err, context.DeadlineExceeded) || !slices.Equal(out.Done, []string{"near sink"}) || !slices.Equal(out.Remaining, []string{"by stove"}) {
+			t.Errorf("%+v, %v", out, err)
+		}
+		events := len(w.Log())
+		before, err := v.Observe(t.Context())
+		if err != nil || !strings.Contains(before.Text, "standing still, in the kitchen") {
+			t.Errorf("%+v, %v", before, err)
+		}
+		<-time.After(time.Minute)
+		if w.Moving() || len(w.Log()) != events {
+			t.Errorf("it moves on: %+v", w.Log())
+		}
+		log := w.Log()
+		if last := log[len(log)-1]; last.What != "stands still" {
+			t.Errorf("last: %+v", last)
+		}
+	})
+}
+
+func TestVacuumDocksAndCharges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v, w := vacuum(t)
+		if err := v.Dock(t.Context()); err != nil || len(w.Log()) != 0 {
+			t.Errorf("in its dock already: %v, %v", err, w.Log())
+		}
+		if _, err := v.Clean(t.Context(), nil, nil); err != nil || len(w.Spills("")) != 0 {
+			t.Fatalf("%v, left: %v", err, w.Spills(""))
+		}
+		if b := battery(t, v); b != 88 {
+			t.Errorf("battery after two rooms: %v", b)
+		}
+		if err := v.Dock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if o, err := v.Observe(t.Context()); err != nil || !strings.Contains(o.Text, "in its dock, in the living room") {
+			t.Errorf("%+v, %v", o, err)
+		}
+		if b := battery(t, v); b != 86 {
+			t.Errorf("battery in the dock: %v", b)
+		}
+		<-time.After(10 * time.Second)
+		if b := battery(t, v); b != 91 {
+			t.Errorf("battery after ten seconds more: %v", b)
+		}
+		<-time.After(time.Hour)
+		if b := battery(t, v); b != 100 {
+			t.Errorf("battery after an hour: %v", b)
+		}
+	})
+}
+
+func TestVacuumNamesThePlacesItKnows(t *testing.T) {
+	v, _ := vacuum(t)
+	out, err := v.Clean(t.Context(), []string{"attic", "kitchen"}, nil)
+	const want = `vacuum: there is no place "attic"; known places: kitchen, near sink, by stove, living room`
+	if err == nil || err.Error() != want || len(out.Done) != 0 || len(out.Remaining) != 2 {
+		t.Errorf("%+v, %v", out, err)
+	}
+}

@@ -79,7 +79,7 @@ func checkURL(key, s string) error {
 	case err != nil, u.Host == "", u.Scheme != "http" && u.Scheme != "https":
 		return fmt.Errorf("%s: is no address of the form http://host/path; look into the camera's manual", key)
 	case u.User != nil:
-		return fmt.Errorf("%s: holds a user name; write it as username: and password:", key)
+		return fmt.Errorf("%s: holds a user name; write it as username, and the rest as password", key)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func TestConfigMistakes(t *testing.T) {
 		"mode: auto":                         "url: is missing; write the address of the camera's snapshot or stream",
 		"url: rtsp://cam/":                   "url: is no address of the form http://host/path; look into the camera's manual",
 		"url: cam.local/snap":                "url: is no address of the form http://host/path; look into the camera's manual",
-		"url: http://me:secret@cam/":         "url: holds a user name; write it as username: and password:",
+		"url: http://me:secret@cam/":         "url: holds a user name; write it as username, and the rest as password",
 		"url: http://me:secret@%zz/":         "url: is no address of the form http://host/path; look into the camera's manual",
 		"url: http://c/\nstate_url: on":      "state_url: is no address of the form http://host/path; look into the camera's manual",
 		"url: http://c/\nmode: video":        `mode: "video" is not known; known: auto, snapshot, stream`,
@@ -122,6 +122,10 @@ func TestOpen(t *testing.T) {
 	}
 	if d.Name() != "door-cam" || d.Connection().Name() != "cam:81" {
 		t.Errorf("name %q, connection %q", d.Name(), d.Connection().Name())
+	}
+	d.SetName("porch-cam")
+	if _, err := d.(drivers.Photographer).Photo(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "porch-cam: ") {
+		t.Errorf("the new name is not in %v", err)
 	}
 	file := filepath.Join(t.TempDir(), "none")
 	_, err = open("url: http://cam/\nusername: me\npassword_file: " + file)

@@ -63,34 +63,51 @@ func TestWhatIsNoPicture(t *testing.T) {
 		change     func(*httpcam.Config)
 		want       string
 	}{
-		"page": {"text/html; charset=utf-8", "<html><style>p {}</style><h1>Log\nin</h1> &amp; smile" + strings.Repeat(" x", 4000), nil,
-			`http://HOST/ gives "text/html; charset=utf-8", neither JPEG nor PNG: "Log in & smile` + strings.Repeat(" x", 33) + `"; set url to the picture itself`},
-		"gif":           {"image/gif", "GIF89a", nil, `http://HOST/ gives "image/gif", neither JPEG nor PNG: "GIF89a"; set url to the picture itself`},
-		"nothing":       {"image/jpeg", "", nil, "http://HOST/ answers with nothing; " + browser},
-		"cut short":     {"image/jpeg", string(pic[:len(pic)-2]), nil, "the picture is not whole: it is cut short; " + browser},
-		"png cut short": {"image/png", string(pngOf(t, 1, 8, 8)[:40]), nil, "the picture is not whole: it is cut short; " + browser},
-		"no pixels":     {"image/jpeg", "\xff\xd8\xff\xd9", nil, "the picture is not whole: it ends before its pixels; " + browser},
-		"too large":     {"image/jpeg", string(withSegment(pic, 0xe1, make([]byte, 1024))), small, shrink},
-		"png bomb":      {"image/png", "\x89PNG\r\n\x1a\n\xff\xff\xff\xffIDAT", small, shrink},
-		"endless scan":  {"image/jpeg", string(pic[:len(pic)-2]) + strings.Repeat("x", 1<<20), small, shrink},
-		"many pixels": {"image/jpeg", string(sized(t, 60000, 60000)), nil,
-			"the picture has 60000 x 60000 pixels, above max_pixels 64000000; lower the camera's resolution or raise max_pixels"},
-		"stream for snapshot": {multi, "--b\r\n\r\n" + string(pic), mode(httpcam.Snapshot),
-			"http://HOST/ gives a stream, and no snapshot; set mode to stream or auto"},
-		"snapshot for stream": {"image/jpeg", string(pic), mode(httpcam.Stream),
-			"http://HOST/ gives a single picture, and no stream; set mode to snapshot or auto"},
+		"page": {
+			"text/html; charset=utf-8", "<html><style>p {}</style><h1>Log\nin</h1> &amp; smile" + strings.Repeat(" x", 4000), nil,
+			`http://HOST/ gives "text/html; charset=utf-8", neither JPEG nor PNG: "Log in & smile` + strings.Repeat(" x", 33) + `"; set url to the picture itself`,
+		},
+		"gif":                 {"image/gif", "GIF89a", nil, `http://HOST/ gives "image/gif", neither JPEG nor PNG: "GIF89a"; set url to the picture itself`},
+		"nothing":             {"image/jpeg", "", nil, "http://HOST/ answers with nothing; " + browser},
+		"cut short":           {"image/jpeg", string(pic[:len(pic)-2]), nil, "the picture is not whole: it is cut short; " + browser},
+		"png cut short":       {"image/png", string(pngOf(t, 1, 8, 8)[:40]), nil, "the picture is not whole: it is cut short; " + browser},
+		"no pixels":           {"image/jpeg", "\xff\xd8\xff\xd9", nil, "the picture is not whole: it ends before its pixels; " + browser},
+		"no marker":           {"image/jpeg", "\xff\xd8<html>", nil, "the picture is not whole: 0x3c where a marker should be; " + browser},
+		"a marker of its own": {"image/jpeg", "\xff\xd8\xff\xd8", nil, "the picture is not whole: marker 0xd8 within it; " + browser},
+		"no length":           {"image/jpeg", "\xff\xd8\xff\xe0\x00\x01", nil, "the picture is not whole: a segment of 1 bytes; " + browser},
+		"no frame header":     {"image/jpeg", "\xff\xd8\xff\xda\x00\x02\xff\xd9", nil, "the picture is not whole: invalid JPEG format: missing SOF marker; " + browser},
+		"zero pixels":         {"image/jpeg", string(sized(t, 8, 0)), nil, "the picture is not whole: it has no pixels; " + browser},
+		"too large":           {"image/jpeg", string(withSegment(pic, 0xe1, make([]byte, 1024))), small, shrink},
+		"png bomb":            {"image/png", "\x89PNG\r\n\x1a\n\xff\xff\xff\xffIDAT", small, shrink},
+		"endless scan":        {"image/jpeg", string(pic[:len(pic)-2]) + strings.Repeat("x", 1<<20), small, shrink},
+		"many pixels": {
+			"image/jpeg", string(sized(t, 60000, 60000)), nil,
+			"the picture has 60000 x 60000 pixels, above max_pixels 64000000; lower the camera's resolution or raise max_pixels",
+		},
+		"stream for snapshot": {
+			multi, "--b\r\n\r\n" + string(pic), mode(httpcam.Snapshot),
+			"http://HOST/ gives a stream, and no snapshot; set mode to stream or auto",
+		},
+		"snapshot for stream": {
+			"image/jpeg", string(pic), mode(httpcam.Stream),
+			"http://HOST/ gives a single picture, and no stream; set mode to snapshot or auto",
+		},
 		"header line": {multi, "--b\r\nX: " + strings.Repeat("x", 1<<20), nil, "a frame has a header line above 4096 bytes; is it a camera?"},
 		"headers":     {multi, "--b\r\n" + strings.Repeat("X: y\r\n", 1<<16), nil, "a frame has headers above 16384 bytes; is it a camera?"},
 		"no boundary": {multi, strings.Repeat("x\n", 1<<12), small, "the stream has no boundary within 1024 bytes; is it Motion JPEG?"},
 		"bad length":  {multi, "--b\r\nContent-Length: -1\r\n\r\n", nil, `a frame has the Content-Length "-1", which is no number`},
 		"huge length": {multi, "--b\r\nContent-Length: 99999999999\r\n\r\n", small, shrink},
 		"huge frame":  {multi, "--b\r\n\r\n" + string(pic[:len(pic)-2]) + strings.Repeat("x", 1<<20), small, shrink},
-		"many pixels in a frame": {multi, "--b\r\n\r\n" + string(sized(t, 60000, 60000)), nil,
-			"the picture has 60000 x 60000 pixels, above max_pixels 64000000; lower the camera's resolution or raise max_pixels"},
+		"many pixels in a frame": {
+			multi, "--b\r\n\r\n" + string(sized(t, 60000, 60000)), nil,
+			"the picture has 60000 x 60000 pixels, above max_pixels 64000000; lower the camera's resolution or raise max_pixels",
+		},
 		"end at once":   {multi, "--b--\r\n", nil, "the stream ended after 0 whole frames; " + browser},
 		"end too early": {multi, "--b\r\n\r\n" + string(pic), nil, "the stream ended after 1 whole frames; lower skip_frames, or raise timeout or the camera's frame rate"},
-		"all broken": {multi, strings.Repeat("--b\r\nContent-Length: 4\r\n\r\n\xff\xd8\xff\xd9\r\n", 20), nil,
-			"the picture is not whole: it ends before its pixels; " + browser},
+		"all broken": {
+			multi, strings.Repeat("--b\r\nContent-Length: 4\r\n\r\n\xff\xd8\xff\xd9\r\n", 20), nil,
+			"the picture is not whole: it ends before its pixels; " + browser,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, []byte(tt.body), "Content-Type: "+tt.kind)
@@ -136,7 +153,7 @@ func TestTimeoutTellsHowFarItCame(t *testing.T) {
 		{"one frame", frame, "no whole picture in 30ms, though http://HOST/s answers; lower skip_frames, or raise timeout or the camera's frame rate"},
 	} {
 		s := handle(t, hang(tt.first))
-		c := camera(t, strings.Replace(s.URL, "http://", "http://", 1)+"/s?password=x", short)
+		c := camera(t, s.URL+"/s?password=x", short)
 		if got := photoError(t, c, s.URL); got != "door-cam: "+tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, "door-cam: "+tt.want)
 		}

@@ -40,13 +40,13 @@ func newFrames(r *bufio.Reader, contentType string, limit int) *frames {
 // boundary takes the parameter out of a Content-Type. mime.ParseMediaType
 // refuses some of what cameras write there.
 func boundary(contentType string) string {
-	const key = "boundary="
-	at := strings.Index(strings.ToLower(contentType), key)
-	if at < 0 {
-		return ""
+	for param := range strings.SplitSeq(contentType, ";") {
+		key, value, _ := strings.Cut(param, "=")
+		if strings.EqualFold(strings.TrimSpace(key), "boundary") {
+			return strings.TrimLeft(strings.Trim(value, "\" \t"), "-")
+		}
 	}
-	value, _, _ := strings.Cut(contentType[at+len(key):], ";")
-	return strings.TrimLeft(strings.Trim(value, "\" \t"), "-")
+	return ""
 }
 
 // next reads one frame. A *brokenError leaves the reader ready for the frame

@@ -63,14 +63,22 @@ func TestPhotoIsWhatTheCameraSent(t *testing.T) {
 		"preamble":              {"multipart/x-mixed-replace; boundary=b", part("\r\nhello\r\n--b\r\n"+length, pic, ""), pic},
 		"bare line feeds":       {"multipart/x-mixed-replace; boundary=b", "--b\n" + length + "\n\n" + string(pic) + "\n--b\n", pic},
 		"odd case of headers":   {"multipart/x-mixed-replace; boundary=b", part("--b\r\ncontent-LENGTH:"+length[15:], pic, ""), pic},
-		"length with padding": {"multipart/x-mixed-replace; boundary=b",
-			part(fmt.Sprintf("--b\r\nContent-Length: %d", len(pic)+3), pic, "\x00\x00\x00\r\n--b\r\n"), pic},
-		"broken frame before": {"multipart/x-mixed-replace; boundary=b",
-			part("--b\r\nContent-Length: 20", pic[:20], "\r\n") + part("--b\r\n"+length, pic, ""), pic},
-		"broken without length": {"multipart/x-mixed-replace; boundary=b",
-			part("--b", []byte("\xff\xd8nonsense"), "\r\n") + part("--b", pic, ""), pic},
-		"text before": {"multipart/x-mixed-replace; boundary=b",
-			part("--b\r\nContent-Type: text/plain\r\nContent-Length: 5", []byte("hello"), "\r\n") + part("--b\r\n"+length, pic, ""), pic},
+		"length with padding": {
+			"multipart/x-mixed-replace; boundary=b",
+			part(fmt.Sprintf("--b\r\nContent-Length: %d", len(pic)+3), pic, "\x00\x00\x00\r\n--b\r\n"), pic,
+		},
+		"broken frame before": {
+			"multipart/x-mixed-replace; boundary=b",
+			part("--b\r\nContent-Length: 20", pic[:20], "\r\n") + part("--b\r\n"+length, pic, ""), pic,
+		},
+		"broken without length": {
+			"multipart/x-mixed-replace; boundary=b",
+			part("--b", []byte("\xff\xd8nonsense"), "\r\n") + part("--b", pic, ""), pic,
+		},
+		"text before": {
+			"multipart/x-mixed-replace; boundary=b",
+			part("--b\r\nContent-Type: text/plain\r\nContent-Length: 5", []byte("hello"), "\r\n") + part("--b\r\n"+length, pic, ""), pic,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, []byte(tt.body), "Content-Type: "+tt.kind)

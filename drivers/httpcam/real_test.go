@@ -1,0 +1,158 @@
+package httpcam_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/httpcam"
+)
+
+// patience is for a server to begin; both take about a second.
+const patience = 30 * time.Second
+
+// freeAddr is a port of this machine that nobody had a moment ago.
+func freeAddr(t *testing.T) (host, port string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	_, port, err = net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "127.0.0.1:" + port, port
+}
+
+// run starts a program of this machine for as long as the test runs.
+func run(t *testing.T, program string, args ...string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a real server takes seconds")
+	}
+	path, err := exec.LookPath(program)
+	if err != nil {
+		t.Skipf("%s is not installed: apt-get install -y --no-install-recommends %s", program, program)
+	}
+	var out bytes.Buffer
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait() // it was killed
+		if t.Failed() {
+			t.Logf("%s said:\n%s", program, &out)
+		}
+	})
+}
+
+// until takes pictures until ok, or patience is over; it returns the last.
+func until(t *testing.T, c *httpcam.Camera, ok func(drivers.Photo, error) bool) (drivers.Photo, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for {
+		p, err := c.Photo(ctx)
+		if ok(p, err) || ctx.Err() != nil {
+			return p, err
+		}
+		<-again.C
+	}
+}
+
+// motion serves what it gets from source, to whoever logs in by method: 1 is
+// Basic, 2 is Digest.
+func motion(t *testing.T, source string, method int) (host string) {
+	t.Helper()
+	host, port := freeAddr(t)
+	dir := t.TempDir()
+	conf := filepath.Join(dir, "motion.conf")
+	text := fmt.Sprintf(`daemon off
+netcam_url %s
+target_dir %s
+width 320
+height 240
+framerate 10
+picture_output off
+movie_output off
+emulate_motion off
+webcontrol_port 0
+stream_port %s
+stream_localhost on
+stream_maxrate 10
+stream_auth_method %d
+stream_authentication me:sesame
+`, source, dir, port, method)
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "motion", "-n", "-m", "-c", conf)
+	return host
+}
+
+func TestMotion(t *testing.T) {
+	source := handle(t, stream(func(int) []byte { return jpegOf(t, 200, 320, 240) }, 50*time.Millisecond))
+	for name, method := range map[string]int{"basic": 1, "digest": 2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // motion begins slowly
+			host := motion(t, source.URL, method)
+			for _, path := range []string{"/stream", "/current"} {
+				checkMotion(t, host, path)
+			}
+		})
+	}
+}
+
+func checkMotion(t *testing.T, host, path string) {
+	t.Helper()
+	user := func(password httpcam.Secret) *httpcam.Camera {
+		return camera(t, "http://"+host+path, func(c *httpcam.Config) { c.Username, c.Password = "me", password })
+	}
+	// Until it has a source, motion sends a grey picture of its own.
+	p, err := until(t, user("sesame"), func(p drivers.Photo, err error) bool { return err == nil && levelOf(t, p.Data) > 150 })
+	if err != nil || p.MIME != "image/jpeg" {
+		t.Fatalf("%s: %q, %v", path, p.MIME, err)
+	}
+	if level := levelOf(t, p.Data); level <= 150 {
+		t.Errorf("%s: the picture has level %d, the source 200", path, level)
+	}
+	if got := photoError(t, user("wrong"), "http://"+host); !strings.HasSuffix(got, "answers 401; it refuses the log-in: check username and password") {
+		t.Errorf("%s: %s", path, got)
+	}
+}
+
+// TestUstreamerWithoutCamera needs no video device: it is about one that is
+// gone.
+func TestUstreamerWithoutCamera(t *testing.T) {
+	host, port := freeAddr(t)
+	run(t, "ustreamer", "--device", filepath.Join(t.TempDir(), "none"), "--host", "127.0.0.1", "--port", port)
+	for _, path := range []string{"/stream", "/snapshot", "/stream?extra_headers=1"} {
+		c := camera(t, "http://"+host+path, nil)
+		_, err := until(t, c, func(_ drivers.Photo, err error) bool {
+			return err == nil || !strings.Contains(err.Error(), "reachable")
+		})
+		if err == nil || err.Error() != gone {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	blind := camera(t, "http://"+host+"/stream", func(c *httpcam.Config) { c.StateURL = httpcam.Off })
+	if _, err := blind.Photo(t.Context()); err != nil {
+		t.Errorf("its placeholder, when that is wanted: %v", err)
+	}
+}

@@ -25,6 +25,10 @@ func drawMap(c *canvas, s scene) {
 		c.tag(p.x, p.y+64, one.what+", "+one.name)
 	}
 	drawWay(c, s.robot)
+	for _, r := range rooms {
+		at := onMap(point{r.x + r.w/2, r.y + r.h - 0.16})
+		c.tag(at.x, at.y, r.name)
+	}
 	c.text(mapLeft, 62, 36, 0, rgb(0x26323c), "Floor map")
 	drawBattery(c, s.robot.charge(s.now))
 	drawScale(c)
@@ -37,8 +41,6 @@ var tints = []colour{rgb(0xd6e6f5), rgb(0xe3efd6)} // of the rooms
 func drawRooms(c *canvas) {
 	for i, r := range rooms {
 		c.mapRect(r.rect, 0, tints[i])
-		at := onMap(point{r.x + r.w/2, r.y + r.h - 0.35})
-		c.text(at.x, at.y, 38, 0.5, rgb(0x4a5a66), r.name)
 	}
 }
 

@@ -144,7 +144,7 @@ func (h *house) doUnsized(method, path, key, body string) reply {
 		h.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+key)
-	res, err := http.DefaultTransport.RoundTrip(req)
+	res, err := h.line.RoundTrip(req)
 	if err != nil {
 		h.Fatal(err)
 	}

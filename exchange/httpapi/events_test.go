@@ -50,7 +50,7 @@ func (h *house) stream(path, key string, headers ...string) *bufio.Reader {
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := h.line.RoundTrip(req)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -183,7 +183,10 @@ func TestPolling(t *testing.T) {
 		t.Errorf("%d threads", len(refs))
 	}
 	got := make(chan polled, 1)
-	go func() { got <- h.poll(agent, "wait=50s&after="+q.Last) }()
+	go func() {
+		defer close(got) // also if it fails
+		got <- h.poll(agent, "wait=50s&after="+q.Last)
+	}()
 	ref := h.create(agent, `{"intent":"look"}`)
 	if p := <-got; len(p.Events) != 1 || p.Events[0].Data.Thread.Ref != ref {
 		t.Errorf("%+v", p)

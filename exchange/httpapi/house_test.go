@@ -30,7 +30,8 @@ type house struct {
 	x    *exchange.Exchange
 	keys *keys.Keys
 	url  string
-	op   string // the operator's key
+	line http.RoundTripper // to the door
+	op   string            // the operator's key
 }
 
 func open(t testing.TB, cfg httpapi.Config) *house {
@@ -78,7 +79,7 @@ func madeOver(t testing.TB, cfg httpapi.Config, ec exchange.Config, store exchan
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &house{TB: t, door: httpapi.New(x, k, cfg, log), x: x, keys: k, op: strings.TrimSpace(string(key))}
+	return &house{TB: t, door: httpapi.New(x, k, cfg, log), x: x, keys: k, line: http.DefaultTransport, op: strings.TrimSpace(string(key))}
 }
 
 const root = "/api/v1/exchanges/home"
@@ -106,7 +107,7 @@ func (h *house) do(method, path, key, body string, headers ...string) reply {
 			req.Host = headers[i+1]
 		}
 	}
-	res, err := http.DefaultTransport.RoundTrip(req)
+	res, err := h.line.RoundTrip(req)
 	if err != nil {
 		h.Fatal(err)
 	}

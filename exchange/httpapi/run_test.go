@@ -7,100 +7,164 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/messkit/messkit/exchange/httpapi"
 )
 
-// running is a house whose door is served as in a program.
+// cable is a listener whose connections are in this process, so that the time
+// of a test is in its own hands.
+type cable struct {
+	plugs  chan net.Conn
+	closed chan struct{}
+}
+
+func (c *cable) Accept() (net.Conn, error) {
+	select {
+	case p := <-c.plugs:
+		return p, nil
+	case <-c.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (c *cable) Close() error   { close(c.closed); return nil }
+func (c *cable) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (c *cable) dial(context.Context, string, string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case c.plugs <- there:
+		return here, nil
+	case <-c.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// running is a house whose door is served as in a program, in a bubble of fake
+// time.
 type running struct {
 	*house
-	stop func() error // ends the door and returns what Run has returned
+	cable  *cable
+	cancel func()
+	done   chan error // what Run has returned
 }
 
-func run(t *testing.T) *running {
+func inProgram(t *testing.T, story func(*testing.T, *running)) {
 	t.Helper()
-	h := made(t, httpapi.Config{})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.url = "http://" + l.Addr().String()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- h.door.Run(ctx, l) }()
-	t.Cleanup(cancel)
-	return &running{h, func() error { cancel(); return <-done }}
+	synctest.Test(t, func(t *testing.T) {
+		h := made(t, httpapi.Config{})
+		c := &cable{make(chan net.Conn), make(chan struct{})}
+		line := &http.Transport{DialContext: c.dial}
+		h.url, h.line = "http://127.0.0.1", line
+		ctx, cancel := context.WithCancel(t.Context())
+		r := &running{h, c, cancel, make(chan error, 1)}
+		go func() {
+			defer close(r.done)
+			r.done <- h.door.Run(ctx, c)
+		}()
+		story(t, r)
+		cancel()
+		for range r.done { // the story may have heard it already
+		}
+		line.CloseIdleConnections()
+	})
 }
 
-// A program that ends does not wait for streams, which have no end of their
-// own.
+// A program that ends does not wait for streams and polls.
 func TestTheDoorClosesOnStreams(t *testing.T) {
-	h := run(t)
-	s := h.stream(root+"/events?after=now", h.op)
-	if _, name, _ := next(t, s); name != "reset" {
-		t.Fatalf("got %s", name)
+	inProgram(t, func(t *testing.T, h *running) {
+		s := h.stream(root+"/events?after=now", h.op)
+		if _, name, _ := next(t, s); name != "reset" {
+			t.Fatalf("got %s", name)
+		}
+		polled := make(chan reply, 1)
+		go func() {
+			defer close(polled) // also if it fails
+			polled <- h.do("GET", root+"/events?wait=50s", h.op, "")
+		}()
+		synctest.Wait() // the poll waits
+		began := time.Now()
+		h.cancel()
+		if r := <-polled; r.code != 200 || !strings.HasPrefix(r.body, `{"events":[],`) {
+			t.Errorf("the poll: %d %s", r.code, r.body)
+		}
+		if data, err := io.ReadAll(s); len(data) > 0 || err != nil {
+			t.Errorf("the stream: %q, %v", data, err)
+		}
+		if err := <-h.done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// begin sends a request with only the first of its body, and waits until the
+// door is at work on it.
+func (h *running) begin() net.Conn {
+	h.Helper()
+	conn, err := h.cable.dial(h.Context(), "", "")
+	if err != nil {
+		h.Fatal(err)
 	}
-	polled := make(chan reply, 1)
-	id := strings.TrimSpace(h.do("GET", root+"/events?wait=0s", h.op, "").field("last"))
-	go func() { polled <- h.do("GET", root+"/events?wait=50s&after="+id, h.op, "") }()
-	h.create(h.op, `{"intent":"look"}`) // the poll may or may not see it
-	if err := h.stop(); err != nil {
-		t.Errorf("Run: %v", err)
+	text := "POST " + root + "/requests HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + h.op + "\r\nContent-Length: 17\r\n\r\n" + `{"intent":`
+	if _, err := io.WriteString(conn, text); err != nil {
+		h.Fatal(err)
 	}
-	if r := <-polled; r.code != 200 || !strings.Contains(r.body, `"last":`) {
-		t.Errorf("the poll: %d %s", r.code, r.body)
-	}
-	if _, err := io.ReadAll(s); err != nil {
-		t.Errorf("the stream: %v", err)
-	}
-	if _, err := net.Dial("tcp", strings.TrimPrefix(h.url, "http://")); err == nil {
-		t.Error("the port is still open")
-	}
+	synctest.Wait()
+	return conn
 }
 
 // What has begun when the program ends is finished.
 func TestWhatHasBegunIsFinished(t *testing.T) {
-	h := run(t)
-	r, w := io.Pipe()
-	req, err := http.NewRequestWithContext(t.Context(), "POST", h.url+root+"/requests", r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+h.op)
-	answered := make(chan *http.Response, 1)
-	go func() {
-		res, err := http.DefaultTransport.RoundTrip(req)
-		if err != nil {
-			t.Error(err)
+	inProgram(t, func(t *testing.T, h *running) {
+		conn := h.begin()
+		defer conn.Close()
+		h.cancel()
+		time.Sleep(3 * time.Second) // fake time
+		if _, err := io.WriteString(conn, `"look"}`); err != nil {
+			t.Fatal(err)
 		}
-		answered <- res
-	}()
-	if _, err := io.WriteString(w, `{"intent":`); err != nil {
-		t.Fatal(err)
-	}
-	s := h.stream(root+"/events?after=now", h.op) // by now the server is at work
-	next(t, s)
-	stopped := make(chan error, 1)
-	go func() { stopped <- h.stop() }()
-	if _, err := io.ReadAll(s); err != nil { // its end is the end of the program
-		t.Error(err)
-	}
-	if _, err := io.WriteString(w, `"look"}`); err != nil {
-		t.Fatal(err)
-	}
-	w.Close()
-	res := <-answered
-	if res == nil {
-		t.FailNow()
-	}
-	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	if res.StatusCode != 201 || !strings.Contains(string(data), `"status":"pending"`) || err != nil {
-		t.Errorf("%d %s, %v", res.StatusCode, data, err)
-	}
-	if err := <-stopped; err != nil {
-		t.Errorf("Run: %v", err)
-	}
+		data, err := io.ReadAll(conn)
+		if err != nil || !strings.HasPrefix(string(data), "HTTP/1.1 201 ") || !strings.Contains(string(data), `"status":"pending"`) {
+			t.Errorf("%s, %v", data, err)
+		}
+		if err := <-h.done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+// But the program ends, even if a client does not finish.
+func TestAClientThatNeverFinishes(t *testing.T) {
+	inProgram(t, func(t *testing.T, h *running) {
+		conn := h.begin()
+		defer conn.Close()
+		began := time.Now()
+		h.cancel()
+		if err := <-h.done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// While the program runs, a client that is slow loses its place in time.
+func TestAClientThatIsSlow(t *testing.T) {
+	inProgram(t, func(t *testing.T, h *running) {
+		conn := h.begin()
+		defer conn.Close()
+		began := time.Now()
+		_, err := io.ReadAll(conn)
+		if took := time.Since(began); took > 3*time.Minute || err != nil {
+			t.Errorf("it took %v, %v", took, err)
+		}
+	})
 }
 
 func TestAPortThatIsGone(t *testing.T) {

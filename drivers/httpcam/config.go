@@ -34,9 +34,9 @@ type Config struct {
 	SkipFrames   *int          `yaml:"skip_frames"`   // pictures thrown away before the one that counts; nil: see DefaultSkip
 }
 
-// DefaultSkip is how many frames of a stream are thrown away: servers greet a
-// new listener with the frame that they hold already, which was taken before
-// the call. Of snapshots none is thrown away.
+// DefaultSkip is how many frames of a stream are thrown away: a server may
+// greet a new listener with the frame that it holds already, which was taken
+// before the call. Of snapshots none is thrown away.
 const DefaultSkip = 1
 
 const (

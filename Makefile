@@ -26,7 +26,7 @@ fast: ## the unit tests alone, under a minute
 
 .PHONY: deps
 deps:
-	@scripts/need.sh gcc:gcc ffmpeg:ffmpeg qemu-arm-static:qemu-user-static
+	@scripts/need.sh gcc:gcc motion:motion ustreamer:ustreamer qemu-arm-static:qemu-user-static
 
 .PHONY: lint
 lint: bin/gofumpt bin/staticcheck

@@ -29,14 +29,31 @@ func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType st
 	if mimeType == "" {
 		mimeType = "application/octet-stream"
 	}
-	s, err := x.store.Stage(ctx, t.Ref, data, x.cfg.MaxAttachment)
+	source := &source{Reader: data}
+	s, err := x.store.Stage(ctx, t.Ref, source, x.cfg.MaxAttachment)
 	switch {
+	case source.err != nil: // the sender's fault, not the store's
+		return mess.Media{}, fmt.Errorf("%s: %w", name, source.err)
 	case errors.Is(err, ErrTooLarge):
 		return mess.Media{}, mess.Refuse(mess.TooLarge, "%s: larger than %d bytes, which is the most that this exchange takes", name, x.cfg.MaxAttachment)
 	case err != nil:
 		return mess.Media{}, x.broken(err)
 	}
 	return mess.Media{File: fileName(name), MIME: mimeType, Size: &s.Size, SHA256: s.SHA256}, nil
+}
+
+// source notes why reading ended early.
+type source struct {
+	io.Reader
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
 }
 
 // Attachment opens an attachment of a thread that who may see.
@@ -50,6 +67,9 @@ func (x *Exchange) Attachment(ctx context.Context, who Actor, ref, name string) 
 		return nil, Attachment{}, mess.Refuse(mess.Unknown, "%s has no attachment %q", t.Ref, name)
 	}
 	data, err := x.store.Blob(ctx, t.Ref, name)
+	if errors.Is(err, ErrNoBlob) {
+		return nil, Attachment{}, mess.Refuse(mess.Unknown, "%s has no attachment %q", t.Ref, name)
+	}
 	if err != nil {
 		return nil, Attachment{}, x.broken(err)
 	}
@@ -63,7 +83,7 @@ func (t Thread) Attachments() []Attachment {
 	for _, m := range t.Messages {
 		for _, item := range m.Items {
 			for _, e := range entriesOf(item) {
-				if f, ok := e.Media(); ok && strings.HasPrefix(f.File, "att-") {
+				if f, ok := e.Media(); ok && strings.HasPrefix(f.File, "att-") && f.SHA256 != "" {
 					a := Attachment{Name: f.File, MIME: f.MIME, SHA256: f.SHA256}
 					if f.Size != nil {
 						a.Size = *f.Size

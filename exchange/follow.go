@@ -68,7 +68,12 @@ func (x *Exchange) Follow(ctx context.Context, who Actor, after string, handle f
 			return err
 		}
 		if after != "" {
-			missed = slices.Insert(missed, 0, Event{ID: x.hub.here(), Kind: EventReset})
+			missed = slices.Insert(missed, 0, Event{Kind: EventReset})
+		}
+		// Who is cut off among them must get them all again: only the last is a
+		// place to resume from.
+		if n := len(missed); n > 0 {
+			missed[n-1].ID = f.from
 		}
 	}
 	for _, e := range missed {
@@ -89,7 +94,7 @@ func (x *Exchange) standing(ctx context.Context, who Actor) ([]Event, error) {
 			return nil, x.broken(err)
 		}
 		for _, m := range t.since(who.ID) {
-			offers = append(offers, Event{ID: x.hub.here(), Kind: EventMessage, Thread: t.Envelope, Message: m})
+			offers = append(offers, Event{Kind: EventMessage, Thread: t.Envelope, Message: m})
 		}
 	}
 	return offers, nil
@@ -98,14 +103,12 @@ func (x *Exchange) standing(ctx context.Context, who Actor) ([]Event, error) {
 func (x *Exchange) standingOf(id string) (offers []Event, holds []Envelope) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	now, here := x.now(), x.hub.here()
+	now := x.now()
 	for _, ref := range slices.Sorted(maps.Keys(x.open)) {
 		l := x.open[ref]
 		switch {
 		case l.offered[id]:
-			e := x.offer(l, now)
-			e.ID = here
-			offers = append(offers, e)
+			offers = append(offers, x.offer(l, now))
 		case l.env.holder() == id:
 			holds = append(holds, l.env)
 		}
@@ -226,7 +229,9 @@ func (l *Local) Receive(ctx context.Context, handle func(mess.Message)) error {
 	after := ""
 	for {
 		err := l.x.Follow(ctx, l.who, after, func(e Event) error {
-			after = e.ID
+			if e.ID != "" {
+				after = e.ID
+			}
 			if m, ok := e.Delivery(l.who.ID); ok {
 				handle(m)
 			}

@@ -43,6 +43,7 @@ type addressed struct {
 type follower struct {
 	who    Actor
 	events chan Event
+	from   string // the id of the last event before it joined
 }
 
 func newHub() *hub {
@@ -89,7 +90,7 @@ func (h *hub) pass(f *follower, e Event) {
 func (h *hub) join(who Actor, after string) (f *follower, missed []Event, resumed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	f = &follower{who: who, events: make(chan Event, backlog)}
+	f = &follower{who: who, events: make(chan Event, backlog), from: fmt.Sprintf("%s-%d", h.boot, h.seq)}
 	h.followers[f] = true
 	seq, ok := h.position(after)
 	if !ok {
@@ -111,13 +112,6 @@ func (h *hub) position(id string) (uint64, bool) {
 	}
 	seq, err := strconv.ParseUint(n, 10, 64)
 	return seq, err == nil && seq+1 >= h.first && seq <= h.seq
-}
-
-// here is the id to resume from for one who has seen everything until now.
-func (h *hub) here() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return fmt.Sprintf("%s-%d", h.boot, h.seq)
 }
 
 func (h *hub) leave(f *follower) {

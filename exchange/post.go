@@ -13,6 +13,9 @@ import (
 // nothing; of a message that speaks of several threads, each is taken or
 // refused for itself, and the ack says which.
 func (x *Exchange) Post(ctx context.Context, in Inbound) (mess.Message, error) {
+	if in.Actor.ID == Self {
+		return mess.Message{}, mess.Refuse(mess.Forbidden, "nobody but the exchange itself is called %q", Self)
+	}
 	if err := in.Message.Validate(); err != nil {
 		return mess.Message{}, mess.Refuse(mess.Invalid, "%v", err)
 	}
@@ -68,6 +71,9 @@ func sortItems(m mess.Message) (parts, error) {
 			}
 		default:
 			own, bare := splitRe(i)
+			if a, ok := i.(*mess.Answer); ok && len(m.Re) > 0 {
+				own, bare = nil, a // its re is the question's, in the message's thread
+			}
 			if err := p.say(m.Re, own, bare); err != nil {
 				return p, err
 			}

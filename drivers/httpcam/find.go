@@ -2,6 +2,7 @@ package httpcam
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -54,7 +55,8 @@ func (s server) there(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	res, err := http.DefaultTransport.RoundTrip(req)
+	t := &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10} // and no proxy: it is here
+	res, err := t.RoundTrip(req)
 	if err != nil {
 		return false
 	}
@@ -63,10 +65,18 @@ func (s server) there(ctx context.Context) bool {
 }
 
 // isUstreamer looks for what ustreamer's /state has: {"ok": true, "result":
-// {"instance_id": ...}}.
+// {"encoder": {...}, "source": {"online": ...}}}.
 func isUstreamer(res *http.Response) bool {
-	data, err := io.ReadAll(io.LimitReader(res.Body, 64<<10))
-	return err == nil && strings.Contains(string(data), `"instance_id"`)
+	var v struct {
+		OK     bool `json:"ok"`
+		Result struct {
+			Source struct {
+				Online *bool `json:"online"`
+			} `json:"source"`
+		} `json:"result"`
+	}
+	err := json.NewDecoder(io.LimitReader(res.Body, 64<<10)).Decode(&v)
+	return err == nil && v.OK && v.Result.Source.Online != nil
 }
 
 func isStream(res *http.Response) bool {

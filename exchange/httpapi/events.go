@@ -177,16 +177,18 @@ type polled struct {
 	*call
 	list []event
 	last string // where to go on
+	amid bool   // there is no place to go on after the event before
 	skip bool   // the reset that comes first is not asked for
 	full func() // ends the poll
 }
 
 func (p *polled) take(e exchange.Event) error {
-	// What stands open comes with one id for all, and is not cut in two.
-	if len(p.list) >= maxPolled && e.ID != p.last {
+	// Of what stands open only the last has an id; it is not cut in two.
+	if len(p.list) >= maxPolled && !p.amid {
 		return errFull
 	}
-	if e.ID != "" {
+	p.amid = e.ID == ""
+	if !p.amid {
 		p.last = e.ID
 	}
 	if p.skip && e.Kind == exchange.EventReset {

@@ -104,10 +104,10 @@ func TestAResetIsSaidPlainly(t *testing.T) {
 	ref := h.create(phone, `{"intent":"look","requires":["x"]}`)
 	for _, as := range []string{"", "?as=executor"} {
 		s := h.stream(root+"/events"+as, phone, "Last-Event-ID", "gone-7")
-		if id, name, data := next(t, s); name != "reset" || data != "{}" || id == "" {
+		if id, name, data := next(t, s); name != "reset" || data != "{}" || id != "" {
 			t.Errorf("%q: %s %s %s", as, id, name, data)
 		}
-		if _, _, data := next(t, s); !strings.Contains(data, ref) { // what is open follows
+		if id, _, data := next(t, s); !strings.Contains(data, ref) || id == "" { // what is open follows
 			t.Errorf("%q: %s", as, data)
 		}
 	}

@@ -1,0 +1,106 @@
+package exchange_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// Nobody speaks as the exchange.
+func TestTheExchangesNameIsItsOwn(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.says(agent, "request: {intent: look}").Ref
+		h.refuses(exchange.Actor{ID: exchange.Self}, "status: {re: "+ref+", code: completed}", mess.Forbidden, "nobody but the exchange")
+	})
+}
+
+// One who is cut off among several standing offers gets them all again.
+func TestStandingOffersAreResumedWhole(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
+		for range 3 {
+			h.says(agent, "request: {intent: look, requires: [x]}")
+		}
+		cut := errors.New("cut")
+		after := ""
+		err := h.x.Follow(h.t.Context(), kitchen, "", func(e exchange.Event) error {
+			after = e.ID
+			return cut
+		})
+		if !errors.Is(err, cut) {
+			t.Fatal(err)
+		}
+		if got := h.listens(kitchen, after).heard(); len(got) != 3 {
+			t.Errorf("resumed with %q, want the three offers", got)
+		}
+		all := h.listens(kitchen, "")
+		if got := h.listens(kitchen, all.events[2].ID).heard(); len(got) != 0 {
+			t.Errorf("after the last: %q, want nothing", got)
+		}
+	})
+}
+
+// What an executor hears in this process, as messages.
+func TestLocalReceives(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
+		ctx, stop := context.WithCancel(h.t.Context())
+		var got []mess.Message
+		done := make(chan error, 1)
+		go func() {
+			done <- h.x.As(kitchen, "local").Receive(ctx, func(m mess.Message) { got = append(got, m) })
+		}()
+		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.says(kitchen, "status: {re: "+ref+", code: needs_input, questions: [{field: where, question: where}]}")
+		// The item's re is the question, the message's the thread.
+		h.says(agent, "{re: "+ref+", MESS: [{answer: {re: where, value: left}}]}")
+		h.says(agent, "cancel: {re: "+ref+"}")
+		synctest.Wait()
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if len(got) != 3 {
+			t.Fatalf("%d messages: %+v", len(got), got)
+		}
+		a, ok := got[1].Items[0].(*mess.Answer)
+		if !ok || a.Value != "left" || len(a.Re) != 1 || a.Re[0] != "where" || got[1].Re[0] != ref {
+			t.Errorf("answer: %+v", got[1])
+		}
+		if _, ok := got[2].Items[0].(*mess.Cancel); !ok {
+			t.Errorf("cancel: %+v", got[2])
+		}
+	})
+}
+
+// broken is a body that ends in the middle.
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestAttachmentsThatAreNotThere(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
+		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		if _, err := h.x.Attach(h.t.Context(), kitchen, ref, "a.jpg", "", broken{}); !errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, mess.Unavailable) {
+			t.Errorf("a body that breaks off: %v", err)
+		}
+		h.says(kitchen, "{re: "+ref+", MESS: [{status: {code: completed}}, {response: {content: [{image: {file: att-001-image-x.jpg}}]}}]}")
+		th, err := h.x.Thread(h.t.Context(), agent, ref)
+		if err != nil || len(th.Attachments()) != 0 {
+			t.Errorf("%+v, %v", th.Attachments(), err)
+		}
+		_, _, err = h.x.Attachment(h.t.Context(), agent, ref, "att-001-image-x.jpg")
+		if !errors.Is(err, mess.Unknown) || !strings.Contains(err.Error(), "has no attachment") {
+			t.Errorf("got %v", err)
+		}
+	})
+}

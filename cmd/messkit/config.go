@@ -32,7 +32,9 @@ type exchangeConfig struct {
 	Listen string `yaml:"listen"` // host:port of the HTTP door
 	Data   string `yaml:"data"`   // folder
 	Enrol  string `yaml:"enrol"`  // code with which executors elsewhere register; "" for none
-	Rules  []rule `yaml:"routing"`
+
+	Hosts []string `yaml:"hosts"` // names by which a proxy calls it, beside addresses and localhost
+	Rules []rule   `yaml:"routing"`
 }
 
 // rule prefers executors (MESS 1.0 section 7.4).

@@ -19,6 +19,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/mess"
 )
 
 // running is what the flags of run and exchange say.
@@ -137,8 +138,13 @@ func (a *app) runAll(ctx context.Context, cfg *config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	self := exchange.Actor{ID: cfg.Agent.ID, Roles: exchange.ExecutorRole}
-	ag, err := cfg.agent(e.x.As(self, "local"), log)
+	self := e.x.As(exchange.Actor{ID: cfg.Agent.ID, Roles: exchange.ExecutorRole}, "local")
+	// Its name is taken before anybody else can ask for it at the door.
+	who := &mess.Executor{ID: cfg.Agent.ID, Name: cfg.Agent.Name, Capabilities: cfg.home.resolver().Offers()}
+	if _, err := self.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: who}}}); err != nil {
+		return errors.Join(err, e.close())
+	}
+	ag, err := cfg.agent(self, log)
 	if err != nil {
 		return errors.Join(err, e.close())
 	}
@@ -183,7 +189,7 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 	} else if err != nil {
 		return nil, err
 	}
-	door := httpapi.New(x, k, httpapi.Config{Enrol: cfg.Enrol, Version: version}, log)
+	door := httpapi.New(x, k, httpapi.Config{Enrol: cfg.Enrol, Hosts: cfg.Hosts, Version: version}, log)
 	_, err = fmt.Fprintf(a.out, "exchange %s at http://%s\n", cfg.ID, reachable(l.Addr()))
 	return &ownExchange{x: x, door: door, listener: l}, err
 }

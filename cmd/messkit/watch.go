@@ -32,15 +32,15 @@ func (a *app) watchCommand() *cobra.Command {
 }
 
 func (a *app) event(e remote.Event, asJSON bool) error {
+	if len(e.Message.Items) == 0 {
+		return nil // a reset: nothing was said
+	}
 	if asJSON {
 		text, err := e.Message.JSON()
 		if err == nil {
 			_, err = a.out.Write(append(text, '\n'))
 		}
 		return err
-	}
-	if len(e.Message.Items) == 0 {
-		return nil
 	}
 	p := printer{out: a.out, all: true}
 	p.printf("%s  %s\n", e.Thread.Ref, printable(e.Thread.Intent))

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"gobot.io/x/gobot/v2"
@@ -43,8 +44,9 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 // Camera is one camera. Its methods may be called at the same time; every
 // picture is a connection of its own.
 type Camera struct {
-	life
+	drivers.Life
 	cfg     Config
+	account atomic.Pointer[account] // as Start has read it
 	url     *url.URL
 	log     *slog.Logger
 	now     func() time.Time
@@ -61,7 +63,7 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Came
 		return nil, fmt.Errorf("%s: url: cannot be read", name) // err holds the whole address
 	}
 	u.Fragment = ""
-	return &Camera{life: life{name: name}, cfg: cfg, url: u, log: log, now: now, network: network{name: u.Host}}, nil
+	return &Camera{Life: drivers.NewLife(name), cfg: cfg, url: u, log: log, now: now, network: network{name: u.Host}}, nil
 }
 
 // Connection is a Gobot adaptor that does nothing.
@@ -74,12 +76,13 @@ func (c *Camera) Start() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Name(), err)
 	}
-	c.start(a)
+	c.account.Store(&a)
+	c.Opened()
 	return nil
 }
 
 // Halt ends pictures that are under way and waits until they have ended.
-func (c *Camera) Halt() error { c.halt(); return nil }
+func (c *Camera) Halt() error { c.Closed(); return nil }
 
 // errSlow is the cause of a context that ended by the configured timeout.
 var errSlow = errors.New("timeout")
@@ -87,14 +90,14 @@ var errSlow = errors.New("timeout")
 // Photo takes a picture: a snapshot that was asked for anew, or a frame of a
 // stream that was opened anew.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
-	ctx, a, done, err := c.begin(ctx)
+	ctx, done, err := c.Begin(ctx)
 	if err != nil {
 		return drivers.Photo{}, err
 	}
 	defer done()
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errSlow)
 	defer cancel()
-	s := &shot{fetcher: newFetcher(c.url, a), cfg: c.cfg, now: c.now}
+	s := &shot{fetcher: newFetcher(c.url, *c.account.Load()), cfg: c.cfg, now: c.now}
 	defer s.close()
 	p, err := s.take(ctx)
 	if err != nil || ctx.Err() != nil {

@@ -45,7 +45,7 @@ func (c CameraConfig) Validate() error {
 
 // Camera renders a room as it is, and says what is there.
 type Camera struct {
-	life
+	drivers.Life
 	cfg   CameraConfig
 	world *World
 }
@@ -64,26 +64,26 @@ func openCamera(env drivers.Env, decode func(any) error) (drivers.Device, error)
 
 // NewCamera makes a camera in a world, of a valid configuration.
 func NewCamera(name string, cfg CameraConfig, w *World) *Camera {
-	return &Camera{life: life{name: name}, cfg: cfg, world: w}
+	return &Camera{Life: drivers.NewLife(name), cfg: cfg, world: w}
 }
 
 // Connection is the Gobot adaptor below.
 func (c *Camera) Connection() gobot.Connection { return newAdaptor(c.world, c.Name) }
 
 // Start makes it ready.
-func (c *Camera) Start() error { c.start(); return nil }
+func (c *Camera) Start() error { c.Opened(); return nil }
 
 // Halt ends it.
-func (c *Camera) Halt() error { c.halt(); return nil }
+func (c *Camera) Halt() error { c.Closed(); return nil }
 
 // Photo renders the room.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
-	return c.shoot(ctx, c.world, views[c.cfg.Room])
+	return shoot(ctx, &c.Life, c.world, views[c.cfg.Room])
 }
 
 // Observe says what is in the room.
 func (c *Camera) Observe(ctx context.Context) (drivers.Observation, error) {
-	_, done, err := c.begin(ctx)
+	_, done, err := c.Begin(ctx)
 	if err != nil {
 		return drivers.Observation{}, err
 	}

@@ -51,7 +51,7 @@ func (c RelayConfig) Validate() error {
 // Relay is a lamp or plug: Gobot's relay driver on a line of the world. Gobot's
 // driver has no safe state and cannot read back; both are added here.
 type Relay struct {
-	life
+	drivers.Life
 	cfg   RelayConfig
 	pins  *adaptor
 	relay *gpio.RelayDriver
@@ -79,7 +79,7 @@ func openRelay(env drivers.Env, cfg RelayConfig, decode func(any) error) (driver
 
 // NewRelay makes a relay on a line of a world, of a valid configuration.
 func NewRelay(name string, cfg RelayConfig, w *World) *Relay {
-	r := &Relay{life: life{name: name}, cfg: cfg, turn: make(chan struct{}, 1)}
+	r := &Relay{Life: drivers.NewLife(name), cfg: cfg, turn: make(chan struct{}, 1)}
 	r.pins = newAdaptor(w, r.Name)
 	r.relay = gpio.NewRelayDriver(r.pins, cfg.Line)
 	return r
@@ -96,13 +96,13 @@ func (r *Relay) Start() error {
 	if err := r.set(r.cfg.Initial); err != nil {
 		return fmt.Errorf("%s: %w", r.Name(), err)
 	}
-	r.start()
+	r.Opened()
 	return nil
 }
 
 // Halt sets the safe level.
 func (r *Relay) Halt() error {
-	r.halt()
+	r.Closed()
 	if err := errors.Join(r.set(r.cfg.Safe), r.relay.Halt()); err != nil {
 		return fmt.Errorf("%s: %w", r.Name(), err)
 	}
@@ -128,7 +128,7 @@ func (r *Relay) write(on bool) error {
 
 // Switch turns it on or off.
 func (r *Relay) Switch(ctx context.Context, on bool) error {
-	_, done, err := r.begin(ctx)
+	_, done, err := r.Begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (r *Relay) Switch(ctx context.Context, on bool) error {
 
 // On reads the line back.
 func (r *Relay) On(ctx context.Context) (bool, error) {
-	_, done, err := r.begin(ctx)
+	_, done, err := r.Begin(ctx)
 	if err != nil {
 		return false, err
 	}

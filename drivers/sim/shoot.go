@@ -12,9 +12,9 @@ import (
 // jpegQuality keeps the edges of text clean; such a picture has about 100 KB.
 const jpegQuality = 88
 
-// shoot renders the world as one verb of the device.
-func (l *life) shoot(ctx context.Context, w *World, draw func(*canvas, scene)) (drivers.Photo, error) {
-	ctx, done, err := l.begin(ctx)
+// shoot renders the world as one verb of the device that l is the life of.
+func shoot(ctx context.Context, l *drivers.Life, w *World, draw func(*canvas, scene)) (drivers.Photo, error) {
+	ctx, done, err := l.Begin(ctx)
 	if err != nil {
 		return drivers.Photo{}, err
 	}
@@ -22,14 +22,14 @@ func (l *life) shoot(ctx context.Context, w *World, draw func(*canvas, scene)) (
 	s, c := w.scene(), newCanvas()
 	draw(c, s)
 	if ctx.Err() != nil {
-		return drivers.Photo{}, l.ended(ctx)
+		return drivers.Photo{}, l.Ended(ctx)
 	}
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, c.img, &jpeg.Options{Quality: jpegQuality}); err != nil {
 		return drivers.Photo{}, fmt.Errorf("%s: %w", l.Name(), err)
 	}
 	if ctx.Err() != nil { // halted or cancelled meanwhile: nobody waits for it
-		return drivers.Photo{}, l.ended(ctx)
+		return drivers.Photo{}, l.Ended(ctx)
 	}
 	return drivers.Photo{Data: b.Bytes(), MIME: "image/jpeg", CapturedAt: s.now}, nil
 }

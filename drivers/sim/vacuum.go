@@ -45,7 +45,7 @@ func (c VacuumConfig) Validate() error {
 
 // Vacuum cleans the floor of the simulated home.
 type Vacuum struct {
-	life
+	drivers.Life
 	cfg   VacuumConfig
 	world *World
 
@@ -67,21 +67,21 @@ func openVacuum(env drivers.Env, decode func(any) error) (drivers.Device, error)
 
 // NewVacuum makes a vacuum in a world, of a valid configuration.
 func NewVacuum(name string, cfg VacuumConfig, w *World) *Vacuum {
-	return &Vacuum{life: life{name: name}, cfg: cfg, world: w}
+	return &Vacuum{Life: drivers.NewLife(name), cfg: cfg, world: w}
 }
 
 // Connection is the Gobot adaptor below.
 func (v *Vacuum) Connection() gobot.Connection { return newAdaptor(v.world, v.Name) }
 
 // Start makes it ready; it stays where it is.
-func (v *Vacuum) Start() error { v.start(); return nil }
+func (v *Vacuum) Start() error { v.Opened(); return nil }
 
 // Halt stops it where it is.
-func (v *Vacuum) Halt() error { v.halt(); return nil }
+func (v *Vacuum) Halt() error { v.Closed(); return nil }
 
 // Areas are the rooms, and what lies on their floors.
 func (v *Vacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
-	_, done, err := v.begin(ctx)
+	_, done, err := v.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (v *Vacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
 
 // Read tells the battery.
 func (v *Vacuum) Read(ctx context.Context) ([]drivers.Reading, error) {
-	_, done, err := v.begin(ctx)
+	_, done, err := v.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (v *Vacuum) Read(ctx context.Context) ([]drivers.Reading, error) {
 
 // Observe says where the vacuum is and what it knows to lie about.
 func (v *Vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
-	_, done, err := v.begin(ctx)
+	_, done, err := v.Begin(ctx)
 	if err != nil {
 		return drivers.Observation{}, err
 	}
@@ -118,12 +118,12 @@ func (v *Vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
 
 // Map draws the floor, the way driven, and the vacuum.
 func (v *Vacuum) Map(ctx context.Context) (drivers.Photo, error) {
-	return v.shoot(ctx, v.world, drawMap)
+	return shoot(ctx, &v.Life, v.world, drawMap)
 }
 
 // Clean cleans areas, one after the other; none are all rooms.
 func (v *Vacuum) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
-	ctx, done, err := v.begin(ctx)
+	ctx, done, err := v.Begin(ctx)
 	if err != nil {
 		return drivers.Outcome{Remaining: areas}, err
 	}
@@ -168,7 +168,7 @@ func (v *Vacuum) clean(ctx context.Context, places []place, progress func(driver
 
 // Dock drives home.
 func (v *Vacuum) Dock(ctx context.Context) error {
-	ctx, done, err := v.begin(ctx)
+	ctx, done, err := v.Begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (v *Vacuum) drive(ctx context.Context, legs [][]point, tell func(part float
 		case <-t.C:
 		}
 		if ctx.Err() != nil { // also when both were ready
-			return v.ended(ctx)
+			return v.Ended(ctx)
 		}
 		v.world.move(leg)
 	}

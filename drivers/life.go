@@ -1,0 +1,89 @@
+package drivers
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// Life is what most devices have in common: a name, whether they are started,
+// and verbs that end with Halt. A driver embeds it.
+type Life struct {
+	mu      sync.Mutex
+	name    string
+	started bool
+	ends    map[*context.CancelCauseFunc]bool
+	under   sync.WaitGroup
+}
+
+// NewLife is the life of a device called name.
+func NewLife(name string) Life { return Life{name: name} }
+
+// Name is the device's name.
+func (l *Life) Name() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.name
+}
+
+// SetName changes it.
+func (l *Life) SetName(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.name = name
+}
+
+// Opened is what Start ends with: from now on verbs may begin.
+func (l *Life) Opened() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.started = true
+}
+
+// Closed is what Halt begins with: it ends the verbs that are under way, and
+// waits for them.
+func (l *Life) Closed() {
+	l.mu.Lock()
+	l.started = false
+	for end := range l.ends {
+		(*end)(fmt.Errorf("%s: halted meanwhile: %w", l.name, ErrNotStarted))
+	}
+	l.mu.Unlock()
+	l.under.Wait()
+}
+
+// Begin makes the context of one verb, which ends with ctx and with Closed. done
+// has to be called at its end.
+func (l *Life) Begin(ctx context.Context) (_ context.Context, done func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return nil, nil, fmt.Errorf("%s: %w", l.name, ctx.Err())
+	case !l.started:
+		return nil, nil, fmt.Errorf("%s: %w; start it first", l.name, ErrNotStarted)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	if l.ends == nil {
+		l.ends = map[*context.CancelCauseFunc]bool{}
+	}
+	l.ends[&cancel] = true
+	l.under.Add(1)
+	return ctx, func() { l.end(&cancel) }, nil
+}
+
+func (l *Life) end(cancel *context.CancelCauseFunc) {
+	(*cancel)(nil)
+	l.mu.Lock()
+	delete(l.ends, cancel)
+	l.mu.Unlock()
+	l.under.Done()
+}
+
+// Ended words why a verb ended before its end.
+func (l *Life) Ended(ctx context.Context) error {
+	if cause := context.Cause(ctx); cause != nil && cause != ctx.Err() {
+		return cause
+	}
+	return fmt.Errorf("%s: %w", l.Name(), ctx.Err())
+}

@@ -101,29 +101,3 @@ func TestConfigMistakes(t *testing.T) {
 		}
 	}
 }
-
-// The default home opens, under names of its own.
-func TestHomeOpens(t *testing.T) {
-	classes := map[string]string{}
-	for _, k := range sim.Kinds() {
-		classes[k.Name] = k.Class
-	}
-	var shared drivers.Shared
-	seen := map[string]bool{}
-	for _, e := range sim.Home() {
-		var config strings.Builder
-		for key, value := range e.Config {
-			config.WriteString(key + ": " + value.(string) + "\n")
-		}
-		if _, err := open(&shared, e.Driver, config.String()); err != nil {
-			t.Errorf("%s: %v", e.Name, err)
-		}
-		if e.Class != classes[e.Driver] || e.Label == "" || seen[e.Name] {
-			t.Errorf("%+v; the class of %s is %q", e, e.Driver, classes[e.Driver])
-		}
-		seen[e.Name] = true
-	}
-	if len(seen) != 6 {
-		t.Errorf("devices: %v", seen)
-	}
-}

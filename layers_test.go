@@ -48,6 +48,7 @@ var layers = map[string]layer{
 
 	// 1 things.
 	"exchange":           {below: []string{"mess"}, from: []string{"github.com/robfig/cron/v3", "golang.org/x/sync"}},
+	"exchange/files":     {below: []string{"exchange", "internal/wal", "mess"}},
 	"exchange/keys":      {below: []string{"exchange", "mess"}},
 	"exchange/storetest": {below: []string{"exchange", "mess"}, from: []string{"github.com/google/go-cmp"}},
 	"drivers":            {from: []string{"gobot.io/x/gobot/v2"}},

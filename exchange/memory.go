@@ -260,3 +260,52 @@ func (m *Memory) Docs(_ context.Context, kind string) (map[string][]byte, error)
 
 // Close does nothing.
 func (m *Memory) Close() error { return nil }
+
+// Restore puts a thread in as it was stored elsewhere, in the place of what was
+// there under its ref, and as the newest change. Its day goes on after it.
+func (m *Memory) Restore(t Thread) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := m.threads[t.Ref]
+	if k == nil {
+		k = &kept{blobs: map[string][]byte{}, names: map[string]string{}}
+		k.place = m.changed.PushFront(k)
+		m.threads[t.Ref] = k
+	}
+	k.Thread = t
+	m.touch(k)
+	if t.ClientID != "" {
+		m.clients[clientID{t.Requestor, t.ClientID}] = t.Ref
+	}
+	if day, serial, ok := parseRef(t.Ref); ok {
+		m.serials[day] = max(m.serials[day], serial)
+	}
+}
+
+// Reserve gives the next ref of a day, which is not given again.
+func (m *Memory) Reserve(day, token string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.serials[day]++
+	return makeRef(day, m.serials[day], token)
+}
+
+// Threads calls fn with every thread, oldest change first, until it returns
+// false.
+func (m *Memory) Threads(fn func(Thread) bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for e := m.changed.Back(); e != nil; e = e.Prev() {
+		k := e.Value.(*kept)
+		if !fn(Thread{Envelope: k.Envelope, Messages: slices.Clip(k.Messages)}) {
+			return
+		}
+	}
+}
+
+// Kinds lists the kinds of documents that there are.
+func (m *Memory) Kinds() []string {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return slices.Sorted(maps.Keys(m.docs))
+}

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/messkit/messkit/mess"
@@ -116,4 +117,14 @@ func idOf(item mess.Item) string {
 		return i.ID
 	}
 	return ""
+}
+
+// parseRef takes the ref of a thread apart; false if it is none of ours.
+func parseRef(ref string) (day string, serial int, ok bool) {
+	if len(ref) < len("2006-01-02-0") || ref[10] != '-' {
+		return "", 0, false
+	}
+	number, _, _ := strings.Cut(ref[11:], "-")
+	serial, err := strconv.Atoi(number)
+	return ref[:10], serial, err == nil && serial > 0
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/mess"
@@ -162,6 +164,7 @@ func (a *app) runAll(ctx context.Context, cfg *config, log *slog.Logger) error {
 // ownExchange is an exchange with its door, ready to run.
 type ownExchange struct {
 	x        *exchange.Exchange
+	store    *files.Store
 	door     *httpapi.Door
 	listener net.Listener
 }
@@ -179,19 +182,24 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 	for _, d := range capabilities.Default().Definitions() {
 		settings.Catalogue = append(settings.Catalogue, exchange.Definition(d))
 	}
-	x, err := exchange.Open(ctx, settings, exchange.NewMemory(), time.Now, log)
-	if err != nil {
-		return nil, err
-	}
 	l, err := net.Listen("tcp", cfg.Listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, hint(err, "another messkit may be running here; stop it, or choose another port with --listen")
 	} else if err != nil {
 		return nil, err
 	}
+	dir := filepath.Join(cfg.Data, "exchange")
+	store, err := files.Open(dir)
+	if err != nil {
+		return nil, errors.Join(hint(err, "another messkit may use %s; give this one a folder of its own with --data", dir), l.Close())
+	}
+	x, err := exchange.Open(ctx, settings, store, time.Now, log)
+	if err != nil {
+		return nil, errors.Join(err, store.Close(), l.Close())
+	}
 	door := httpapi.New(x, k, httpapi.Config{Enrol: cfg.Enrol, Hosts: cfg.Hosts, Version: version}, log)
 	_, err = fmt.Fprintf(a.out, "exchange %s at http://%s\n", cfg.ID, reachable(l.Addr()))
-	return &ownExchange{x: x, door: door, listener: l}, err
+	return &ownExchange{x: x, store: store, door: door, listener: l}, err
 }
 
 // reachable is an address as one would type it here.
@@ -201,11 +209,11 @@ func reachable(addr net.Addr) string {
 	return strings.Replace(s, "0.0.0.0:", "localhost:", 1)
 }
 
-func (e *ownExchange) close() error { return e.listener.Close() }
+func (e *ownExchange) close() error { return errors.Join(e.listener.Close(), e.store.Close()) }
 
 func (e *ownExchange) run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return e.x.Run(ctx) })
 	g.Go(func() error { return e.door.Run(ctx, e.listener) })
-	return g.Wait()
+	return errors.Join(g.Wait(), e.store.Close())
 }

@@ -1,0 +1,109 @@
+package files
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+)
+
+// blobs is a folder of files that are named by their content.
+type blobs struct{ dir string }
+
+// unusedFor is how long a file is kept that no thread names: the message that
+// does may still be on its way.
+const unusedFor = 7 * 24 * time.Hour
+
+var sum256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+func openBlobs(dir string) (*blobs, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("attachments: %w", err)
+	}
+	return &blobs{dir}, nil
+}
+
+// path is where the content with a sum is. What is no sum is nowhere.
+func (b *blobs) path(sum string) (string, error) {
+	if !sum256.MatchString(sum) {
+		return "", fmt.Errorf("%.80q is not a SHA-256: %w", sum, os.ErrNotExist)
+	}
+	return filepath.Join(b.dir, sum), nil
+}
+
+func (b *blobs) has(sum string) bool {
+	name, err := b.path(sum)
+	if err == nil {
+		_, err = os.Stat(name)
+	}
+	return err == nil
+}
+
+func (b *blobs) open(sum string) (*os.File, error) {
+	name, err := b.path(sum)
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(name)
+}
+
+// temporary is what files are called until they are whole.
+const temporary = "staged-"
+
+// add stores at most that many bytes; they are on the disk when it returns.
+func (b *blobs) add(data io.Reader, most int64) (exchange.Staged, error) {
+	f, err := os.CreateTemp(b.dir, temporary+"*")
+	if err != nil {
+		return exchange.Staged{}, err
+	}
+	defer os.Remove(f.Name()) // is gone where all went well
+	h := sha256.New()
+	n, err := io.Copy(io.MultiWriter(f, h), io.LimitReader(data, most+1))
+	if err == nil && n > most {
+		err = exchange.ErrTooLarge
+	}
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return exchange.Staged{}, err
+	}
+	s := exchange.Staged{SHA256: hex.EncodeToString(h.Sum(nil)), Size: n}
+	return s, b.keep(f.Name(), s.SHA256)
+}
+
+func (b *blobs) keep(temp, sum string) error {
+	if err := os.Rename(temp, filepath.Join(b.dir, sum)); err != nil {
+		return err
+	}
+	dir, err := os.Open(b.dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// clean removes what was never whole, and what nobody has named for long.
+func (b *blobs) clean(used map[string]bool) error {
+	entries, err := os.ReadDir(b.dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			continue // gone meanwhile
+		}
+		old := time.Since(info.ModTime()) > unusedFor && sum256.MatchString(e.Name()) && !used[e.Name()]
+		if old || strings.HasPrefix(e.Name(), temporary) {
+			errs = append(errs, os.Remove(filepath.Join(b.dir, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
+}

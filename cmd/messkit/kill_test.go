@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// killed is an exchange in a process of its own, and what it has acknowledged.
+// It shares no code with the store: it speaks HTTP.
+type killed struct {
+	*testing.T
+	dir  string
+	url  string
+	key  string
+	proc *exec.Cmd
+
+	mu    sync.Mutex
+	acked map[string]string // id to ref
+	steps map[string]int    // ref to acknowledged replies
+}
+
+func (k *killed) start() {
+	k.Helper()
+	k.proc = exec.Command(os.Args[0], "exchange", "--listen", "127.0.0.1:0", "--data", k.dir)
+	k.proc.Args[0] = "messkit" // which is what this test binary is then
+	out, err := k.proc.StdoutPipe()
+	if err != nil {
+		k.Fatal(err)
+	}
+	if err := k.proc.Start(); err != nil {
+		k.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		k.Fatal(err)
+	}
+	k.url = strings.TrimSpace(line[strings.Index(line, "http://"):]) + "/api/v1/exchanges/home"
+	key, err := os.ReadFile(filepath.Join(k.dir, "operator.key"))
+	if err != nil {
+		k.Fatal(err)
+	}
+	k.key = strings.TrimSpace(string(key))
+}
+
+func (k *killed) do(method, path, body string) (int, map[string]any) {
+	req, err := http.NewRequest(method, k.url+path, strings.NewReader(body))
+	if err != nil {
+		return 0, nil
+	}
+	req.Header.Set("Authorization", "Bearer "+k.key)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, nil
+	}
+	defer res.Body.Close()
+	var v map[string]any
+	data, err := io.ReadAll(res.Body)
+	if err != nil || json.Unmarshal(data, &v) != nil {
+		return 0, nil
+	}
+	return res.StatusCode, v
+}
+
+// load makes requests, and cancels every third, until the exchange is gone.
+func (k *killed) load(round, worker int) {
+	for i := 0; ; i++ {
+		id := fmt.Sprintf("r%d-w%d-%d", round, worker, i)
+		code, v := k.do("POST", "/requests", fmt.Sprintf(`{"id":%q,"intent":"look"}`, id))
+		if code != http.StatusCreated {
+			return
+		}
+		ref := fmt.Sprint(v["ref"])
+		k.note(func() { k.acked[id] = ref })
+		if i%3 == 0 {
+			if code, _ := k.do("PATCH", "/requests/"+ref, `{"status":"cancelled"}`); code == http.StatusOK {
+				k.note(func() { k.steps[ref]++ })
+			}
+		}
+	}
+}
+
+func (k *killed) note(f func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f()
+}
+
+// check holds the exchange to everything that it has acknowledged.
+func (k *killed) check() {
+	k.Helper()
+	given := map[string]string{}
+	for id, ref := range k.acked {
+		if other, twice := given[ref]; twice {
+			k.Errorf("%s was given to %s and to %s", ref, other, id)
+		}
+		given[ref] = id
+		code, v := k.do("GET", "/requests/"+ref, "")
+		if code != http.StatusOK {
+			k.Errorf("%s (%s) was acknowledged and is gone: %d %v", ref, id, code, v)
+			continue
+		}
+		thread, _ := v["thread"].(map[string]any)
+		if want := k.steps[ref] > 0; want && thread["status"] != "cancelled" {
+			k.Errorf("%s was cancelled, that was acknowledged, and it is %v", ref, thread["status"])
+		}
+		if code, v := k.do("POST", "/requests", fmt.Sprintf(`{"id":%q,"intent":"look"}`, id)); code != http.StatusCreated || v["ref"] != ref {
+			k.Errorf("the same request again: %d %v, not %s", code, v, ref)
+		}
+	}
+}
+
+// A process that is killed at any moment keeps what it has acknowledged, and
+// gives no ref twice.
+func TestKilledUnderLoad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills processes for some seconds")
+	}
+	k := &killed{T: t, dir: t.TempDir(), acked: map[string]string{}, steps: map[string]int{}}
+	const rounds, workers = 12, 8
+	for round := range rounds {
+		k.start()
+		var wg sync.WaitGroup
+		for w := range workers {
+			wg.Go(func() { k.load(round, w) })
+		}
+		timer := time.NewTimer(time.Duration(20+rand.IntN(250)) * time.Millisecond)
+		<-timer.C
+		if err := k.proc.Process.Signal(syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		_ = k.proc.Wait() // it was killed
+		wg.Wait()
+	}
+	k.start()
+	k.check()
+	t.Logf("%d requests and %d cancels acknowledged in %d rounds", len(k.acked), len(k.steps), rounds)
+	if err := k.proc.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.proc.Wait(); err != nil {
+		t.Errorf("at its end: %v", err)
+	}
+}

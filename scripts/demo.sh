@@ -83,7 +83,7 @@ cat <<-'END'
 
 	How to go on:
 	  dist/messkit run                         the same system, to stay (in another terminal: messkit ask ...)
-	  dist/messkit plan "turn off everything"  what would be done, without doing it
+	  dist/messkit plan "lights out"           what would be done, and why, without doing it
 	  cmd/messkit/example.yaml                 your own cameras and devices; messkit check FILE looks it over
 	  docs/                                    the guide
 END

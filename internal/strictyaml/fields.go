@@ -1,0 +1,72 @@
+package strictyaml
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+type field struct {
+	name  string
+	index []int
+}
+
+// fieldsOf lists the fields with a name; those of an embedded struct count as
+// the outer one's.
+func fieldsOf(t reflect.Type) []field {
+	var fields []field
+	for _, f := range reflect.VisibleFields(t) {
+		if name := f.Tag.Get("yaml"); name != "" && name != "-" && f.IsExported() {
+			fields = append(fields, field{name, f.Index})
+		}
+	}
+	return fields
+}
+
+func names(fields []field) string {
+	list := make([]string, len(fields))
+	for i, f := range fields {
+		list[i] = f.name
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+// suggest names the known key that a slip would explain.
+func suggest(key string, known []field) string {
+	for _, f := range known {
+		if f.name != key && slip(key, f.name) {
+			return fmt.Sprintf(" (did you mean %s?)", f.name)
+		}
+	}
+	return ""
+}
+
+// slip reports whether one letter more, less, other or swapped makes b of a.
+func slip(a, b string) bool {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	a, b = a[i:], b[i:]
+	switch len(a) - len(b) {
+	case 1:
+		return a[1:] == b
+	case -1:
+		return a == b[1:]
+	case 0:
+		return a != "" && (a[1:] == b[1:] || len(a) > 1 && a[0] == b[1] && a[1] == b[0] && a[2:] == b[2:])
+	}
+	return false
+}
+
+// Keys lists the keys that a struct is decoded from, in order.
+func Keys(of any) []string {
+	fields := fieldsOf(reflect.TypeOf(of))
+	list := make([]string, len(fields))
+	for i, f := range fields {
+		list[i] = f.name
+	}
+	return list
+}

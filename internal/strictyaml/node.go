@@ -1,0 +1,85 @@
+package strictyaml
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// Node is a part of a configuration that is decoded later, by the package that
+// knows it. A field of this type takes any value.
+type Node struct {
+	value *Value
+	file  string
+	path  string
+}
+
+// IsZero reports whether nothing was written there.
+func (n Node) IsZero() bool { return n.value == nil }
+
+// Line is where the node starts, 0 if it is nowhere.
+func (n Node) Line() int {
+	if n.value == nil {
+		return 0
+	}
+	return n.value.Line
+}
+
+// Problem makes a problem of this place, or of one of its keys.
+func (n Node) Problem(key, format string, args ...any) Problem {
+	p := Problem{File: n.file, Line: n.Line(), Path: n.path, Text: fmt.Sprintf(format, args...)}
+	if n.value != nil && key != "" {
+		if _, line := pair(n.value, key); line > 0 {
+			p.Line = line
+		}
+	}
+	p.Path = join(p.Path, key)
+	return p
+}
+
+// Keys lists the keys of a mapping, in the order written.
+func (n Node) Keys() []string {
+	if n.value == nil {
+		return nil
+	}
+	keys := make([]string, len(n.value.Pairs))
+	for i, p := range n.value.Pairs {
+		keys[i] = p.Key
+	}
+	return keys
+}
+
+// Split parts a mapping that two packages read: what the fields of as (a
+// struct) are named for, and the rest. What is no mapping goes to both, so that
+// both can say so.
+func (n Node) Split(as any) (theirs, rest Node) {
+	if n.value == nil || n.value.Kind != Map {
+		return n, n
+	}
+	known := fieldsOf(reflect.TypeOf(as))
+	a, b := *n.value, *n.value
+	a.Pairs, b.Pairs = nil, nil
+	for _, p := range n.value.Pairs {
+		if slices.ContainsFunc(known, func(f field) bool { return f.name == p.Key }) {
+			a.Pairs = append(a.Pairs, p)
+		} else {
+			b.Pairs = append(b.Pairs, p)
+		}
+	}
+	return Node{&a, n.file, n.path}, Node{&b, n.file, n.path}
+}
+
+// Decode reads the node into out, over what is in it, as the function Decode
+// does. A node that is not there leaves out as it is, and is validated.
+func (n Node) Decode(out any) error {
+	d := &decoder{file: n.file}
+	v := n.value
+	if v == nil {
+		v = &Value{Kind: Map}
+	}
+	d.into(reflect.ValueOf(out).Elem(), v, n.path)
+	return d.problems.Err()
+}
+
+// From makes the Node of a value that was made by a program.
+func From(v *Value, path string) Node { return Node{value: v, path: path} }

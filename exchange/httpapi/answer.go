@@ -143,6 +143,9 @@ func matches(header, tag string) bool {
 	return false
 }
 
+// curls is what curl -d calls everything. No form is meant for this door.
+const curls = "application/x-www-form-urlencoded"
+
 // read returns the body, if it is in a form that we read: JSON, which is also
 // meant where nothing is said, or YAML.
 func (c *call) read() (data []byte, yaml bool, err error) {
@@ -153,7 +156,7 @@ func (c *call) read() (data []byte, yaml bool, err error) {
 			return nil, false, &httpError{http.StatusUnsupportedMediaType, "the content type cannot be read; send application/json or application/yaml"}
 		case t == "application/yaml" || t == "application/x-yaml" || t == "text/yaml" || t == "text/x-yaml":
 			yaml = true
-		case t != "application/json" && t != "text/json":
+		case t != "application/json" && t != "text/json" && t != curls:
 			return nil, false, &httpError{http.StatusUnsupportedMediaType, "the content type " + t + " is not understood; send application/json or application/yaml"}
 		}
 	}

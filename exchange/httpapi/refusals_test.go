@@ -64,6 +64,9 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: got %d %s, want %d with %s", c.name, r.code, r.body, c.code, c.want)
 		}
 	}
+	if r := h.do("POST", root+"/requests", agent, `{"intent":"look"}`, "Content-Type", "application/x-www-form-urlencoded"); r.code != 201 {
+		t.Errorf("as curl -d sends it: %d %s", r.code, r.body)
+	}
 	if r := h.do("POST", root+"/mess", agent, "x", "Content-Type", "text/html"); r.code != 415 {
 		t.Errorf("HTML: %d", r.code)
 	}

@@ -92,7 +92,6 @@ It carries an exchange of its own, so that one board is a whole system.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		PersistentPreRun:  func(*cobra.Command, []string) { a.ran = true },
 	}
 	root.AddCommand(
 		a.runCommand(), a.exchangeCommand(),
@@ -100,5 +99,12 @@ It carries an exchange of its own, so that one board is a whole system.`,
 		a.planCommand(), a.devicesCommand(), a.capabilitiesCommand(),
 		a.checkCommand(), a.doctorCommand(), a.versionCommand(),
 	)
+	for _, c := range root.Commands() {
+		run := c.RunE
+		c.RunE = func(c *cobra.Command, args []string) error {
+			a.ran = true // until here, what is wrong is the command line
+			return run(c, args)
+		}
+	}
 	return root
 }

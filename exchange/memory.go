@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"io"
 	"maps"
 	"slices"
@@ -27,11 +28,36 @@ type Memory struct {
 }
 
 type kept struct {
-	Thread
-	place *list.Element
-	seq   uint64            // of its last change
-	blobs map[string][]byte // staged, by SHA-256
-	names map[string]string // bound, name to SHA-256
+	Thread        // without messages where they are packed
+	packed []byte // the messages of a thread that has ended, as JSON: a fifth of what they take otherwise
+	place  *list.Element
+	seq    uint64            // of its last change
+	blobs  map[string][]byte // staged, by SHA-256
+	names  map[string]string // bound, name to SHA-256
+}
+
+// set puts a thread in, packed if it has ended: most have, and nobody looks at
+// them again.
+func (k *kept) set(t Thread) {
+	k.Thread, k.packed = t, nil
+	if !t.Status.Terminal() {
+		return
+	}
+	if packed, err := json.Marshal(t.Messages); err == nil {
+		k.Messages, k.packed = nil, packed
+	}
+}
+
+// get is the thread with its messages.
+func (k *kept) get() Thread {
+	t := Thread{Envelope: k.Envelope, Messages: slices.Clip(k.Messages)}
+	if k.packed == nil {
+		return t
+	}
+	if err := json.Unmarshal(k.packed, &t.Messages); err != nil {
+		panic("exchange: messages that were packed cannot be read: " + err.Error())
+	}
+	return t
 }
 
 type clientID struct{ requestor, id string }
@@ -56,7 +82,8 @@ func (m *Memory) Create(_ context.Context, c Create) (Thread, error) {
 	}
 	m.serials[c.Day]++
 	t := c.Build(makeRef(c.Day, m.serials[c.Day], c.Token))
-	k := &kept{Thread: t, blobs: map[string][]byte{}, names: map[string]string{}}
+	k := &kept{blobs: map[string][]byte{}, names: map[string]string{}}
+	k.set(t)
 	k.place = m.changed.PushFront(k)
 	m.touch(k)
 	m.threads[t.Ref] = k
@@ -92,8 +119,8 @@ func (m *Memory) Append(_ context.Context, s Step) error {
 	for _, b := range s.Binds {
 		k.names[b.Name] = b.SHA256
 	}
-	k.Envelope = s.Envelope
-	k.Messages = append(k.Messages, s.Messages...)
+	t := k.get()
+	k.set(Thread{Envelope: s.Envelope, Messages: append(t.Messages, s.Messages...)})
 	m.touch(k)
 	return nil
 }
@@ -106,7 +133,7 @@ func (m *Memory) Thread(_ context.Context, ref string) (Thread, error) {
 	if !ok {
 		return Thread{}, ErrNoThread
 	}
-	return Thread{Envelope: k.Envelope, Messages: slices.Clip(k.Messages)}, nil
+	return k.get(), nil
 }
 
 // Find returns the thread that requestor made with the client id.
@@ -272,7 +299,7 @@ func (m *Memory) Restore(t Thread) {
 		k.place = m.changed.PushFront(k)
 		m.threads[t.Ref] = k
 	}
-	k.Thread = t
+	k.set(t)
 	m.touch(k)
 	if t.ClientID != "" {
 		m.clients[clientID{t.Requestor, t.ClientID}] = t.Ref
@@ -297,7 +324,7 @@ func (m *Memory) Threads(fn func(Thread) bool) {
 	defer m.mu.RUnlock()
 	for e := m.changed.Back(); e != nil; e = e.Prev() {
 		k := e.Value.(*kept)
-		if !fn(Thread{Envelope: k.Envelope, Messages: slices.Clip(k.Messages)}) {
+		if !fn(k.get()) {
 			return
 		}
 	}

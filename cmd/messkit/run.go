@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -42,6 +43,10 @@ func (r *running) flags(c *cobra.Command) {
 	f.BoolVar(&r.jsonLog, "log-json", false, "log in JSON")
 }
 
+// gcPercent collects garbage twice as often as usual: on a board with 512 MB,
+// memory is worth more than the last per cents of speed.
+const gcPercent = 50
+
 func (r *running) logger(w io.Writer) *slog.Logger {
 	opts := &slog.HandlerOptions{}
 	if r.verbose {
@@ -55,6 +60,7 @@ func (r *running) logger(w io.Writer) *slog.Logger {
 
 // load reads the configuration and puts in what the flags say.
 func (r *running) load(log *slog.Logger) (*config, error) {
+	debug.SetGCPercent(gcPercent)
 	c, err := load(r.file, log)
 	if err != nil {
 		return nil, err
@@ -193,6 +199,7 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 	if err != nil {
 		return nil, errors.Join(hint(err, "another messkit may use %s; give this one a folder of its own with --data", dir), l.Close())
 	}
+	debug.FreeOSMemory() // reading the log has used more than what came of it
 	x, err := exchange.Open(ctx, settings, store, time.Now, log)
 	if err != nil {
 		return nil, errors.Join(err, store.Close(), l.Close())

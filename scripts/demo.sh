@@ -17,7 +17,11 @@ mkdir -p "$out"
 export HOME=$home
 
 messkit() { "$binary" "$@"; }
-say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+bold='' green='' plain=''
+if [ -t 1 ]; then
+	bold=$'\033[1m' green=$'\033[32m' plain=$'\033[0m'
+fi
+say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 show() {
 	local word line='$ messkit'
 	for word in "$@"; do
@@ -26,7 +30,7 @@ show() {
 		*) line+=" $word" ;;
 		esac
 	done
-	printf '\n\033[32m%s\033[0m\n' "$line"
+	printf '\n%s%s%s\n' "$green" "$line" "$plain"
 	messkit "$@"
 }
 # until_status STATUS waits until the last request has it.
@@ -83,7 +87,8 @@ cat <<-'END'
 
 	How to go on:
 	  dist/messkit run                         the same system, to stay (in another terminal: messkit ask ...)
-	  dist/messkit plan "lights out"           what would be done, and why, without doing it
+	  dist/messkit plan "turn on the porch light for ten minutes"
+	                                           what would be done, and why, without doing it
 	  cmd/messkit/example.yaml                 your own cameras and devices; messkit check FILE looks it over
 	  docs/                                    the guide
 END

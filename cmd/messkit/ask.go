@@ -33,7 +33,7 @@ func (a *app) askCommand() *cobra.Command {
 		Long: `Ask sends a request to the exchange. With --wait it shows what happens until the
 end, asks you what the executor wants to know, and saves pictures to files.
 
-Exit code: 0 done (or accepted, without --wait), 1 failed.`,
+Exit code: 0 done (or accepted, without --wait), 1 not done, 2 wrong command line.`,
 		Example: `  messkit ask "what's in the fridge?" --wait
   messkit ask "turn on the porch light" --requires switch-on --confirm --wait`,
 		Args: cobra.MinimumNArgs(1),

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
+
+	"github.com/messkit/messkit/exchange/remote"
 )
 
 // finding is what the doctor says about one thing.
@@ -123,7 +125,7 @@ func checkKey(name string) finding {
 func (k *client) checkExchange(ctx context.Context) finding {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	x, err := k.open()
+	x, err := remote.New(remote.Config{URL: k.url, Exchange: k.exchange}, quiet) // that it is there needs no key
 	if err != nil {
 		return verdict("exchange", err, "")
 	}

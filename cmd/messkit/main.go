@@ -39,7 +39,7 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
-	err := root.ExecuteContext(ctx)
+	c, err := root.ExecuteContextC(ctx)
 	switch {
 	case err == nil:
 		return exitDone
@@ -51,7 +51,7 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 		fmt.Fprintf(errs, "messkit: hint: %s\n", h.hint)
 	}
 	if !a.ran {
-		fmt.Fprintln(errs, "messkit: hint: messkit --help lists the commands, messkit COMMAND --help shows an example")
+		fmt.Fprintf(errs, "messkit: hint: usage: %s; %s --help shows an example\n", c.UseLine(), c.CommandPath())
 		return exitUsage
 	}
 	return exitFailed

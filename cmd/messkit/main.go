@@ -82,7 +82,7 @@ func hint(err error, format string, args ...any) error {
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "messkit",
+		Use:   "messkit COMMAND",
 		Short: "Safe hands in the physical world for AI agents",
 		Long: `messkit makes this machine an executor of requests in plain words (MESS 1.0 and
 1.1): it claims them, acts at most once, and answers truthfully, with pictures.

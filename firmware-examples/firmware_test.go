@@ -1,0 +1,199 @@
+package firmware_test
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// on asks for the lamp by capability and device.
+const on = `{"intent": "light, please", "requires": [{"switch-on": {"devices": ["desk-lamp"]}}]}`
+
+func TestRelaySwitches(t *testing.T) {
+	b := newBench(t)
+	b.power()
+	b.wantDone(b.ask(on))
+	b.wantDone(b.ask(`{"intent": " Turn OFF the desk lamp. "}`))
+	b.wantDone(b.ask(`{"intent": "desk lamp on", "requires": ["switch-on"], "context": ["it is dark"]}`))
+	b.wantPin("boot:0 1 0 1")
+	e := b.x.Executors()
+	if len(e) != 1 || e[0].ID != "desk-relay" || e[0].Name != "Relay at the desk" || !e[0].Live {
+		t.Errorf("executors: %+v", e)
+	}
+}
+
+// The same request again is the same thread, and is not done again, neither at
+// once nor after the board has been off.
+func TestRelayKnowsDuplicates(t *testing.T) {
+	b := newBench(t)
+	b.power()
+	same := `{"id": "evening", "intent": "turn on the desk lamp"}`
+	ref := b.ask(same)
+	b.wantDone(ref)
+	if again := b.ask(same); again != ref {
+		t.Errorf("asked again: %s, want %s", again, ref)
+	}
+	b.unplug()
+	b.power()
+	b.ask(same)
+	b.wantDone(b.ask(`{"intent": "desk lamp off"}`)) // so it has seen what there was
+	b.wantDone(ref)
+	b.wantPin("boot:0 1 boot:0 0")
+}
+
+func TestRelayDeclines(t *testing.T) {
+	b := newBench(t)
+	b.power()
+	b.wantDone(b.ask(`{"intent": "desk lamp off"}`)) // it is there
+	for _, request := range []string{
+		`{"intent": "turn on the oven"}`,
+		`{"intent": "do not turn on the desk lamp"}`,
+		`{"intent": "turn on the desk lamp in an hour"}`,
+		`{"intent": "light, please", "requires": ["switch-on"]}`,
+		`{"intent": "turn off the desk lamp", "requires": [{"switch-on": {"devices": ["desk-lamp"]}}]}`,
+		`{"intent": "light", "requires": [{"switch-on": {"devices": ["desk-lamp"], "for": "PT10M"}}]}`,
+		`{"intent": "light", "requires": [{"switch-on": {"devices": ["desk-lamp", "oven"]}}]}`,
+		`{"intent": "light", "requires": [{"switch-on": {"devices": ["desk-lamp"]}}, {"switch-off": {"devices": ["desk-lamp"]}}]}`,
+		`{"intent": "desk lamp on", "constraints": {"environment": ["dry"]}}`,
+		`{"intent": "desk lamp on", "unless": "somebody sleeps"}`,
+	} {
+		if s := b.ends(b.ask(request)); s.Code != mess.Declined || s.Reason == nil || !strings.Contains(s.Reason.Detail, "desk lamp on") {
+			t.Errorf("%s: %s %+v, want declined, and what it does understand", request, s.Code, s.Reason)
+		}
+	}
+	b.wantPin("boot:0 0")
+}
+
+// What is too long for its memory is left alone; the next is done.
+func TestRelaySkipsWhatIsTooLong(t *testing.T) {
+	b := newBench(t)
+	b.power()
+	long := b.ask(fmt.Sprintf(`{"intent": "turn on the desk lamp", "context": [%q]}`, strings.Repeat("word ", 8_000)))
+	b.wantDone(b.ask(on))
+	if s := b.thread(long).Status; s != mess.Pending {
+		t.Errorf("too long: %s", s)
+	}
+	b.wantPin("boot:0 1")
+}
+
+// The power goes while the pin moves: before it has, or after. The board
+// cannot know which, and says so.
+func TestRelayIsCutOffWhileItSwitches(t *testing.T) {
+	for when, pin := range map[string]string{"before": "boot:0 stalled boot:0 0", "after": "boot:0 1 stalled boot:0 0"} {
+		t.Run(when, func(t *testing.T) {
+			b := newBench(t)
+			b.file("stall", when)
+			b.power()
+			ref := b.ask(on)
+			b.eventually("pin that moves", func() bool { return strings.HasSuffix(b.pin(), "stalled") })
+			b.unplug()
+			b.remove("stall")
+			b.power()
+			b.wantFailed(ref, "interrupted", mess.EffectUnknown)
+			b.wantDone(b.ask(`{"intent": "desk lamp off"}`)) // it works on
+			b.wantPin(pin)
+		})
+	}
+}
+
+// The power goes when all is done and not reported. The lamp was on, and is
+// off since the restart; an off is still true.
+func TestRelayIsCutOffBeforeItReports(t *testing.T) {
+	t.Run("on", func(t *testing.T) {
+		b, ref := cutOffAt(t, mess.Completed, on)
+		b.wantFailed(ref, "interrupted", mess.EffectPartial)
+		b.wantPin("boot:0 1 boot:0")
+	})
+	t.Run("off", func(t *testing.T) {
+		b, ref := cutOffAt(t, mess.Completed, `{"intent": "desk lamp off"}`)
+		b.wantDone(ref)
+		b.wantPin("boot:0 0 boot:0")
+	})
+	t.Run("at the gate", func(t *testing.T) {
+		b, ref := cutOffAt(t, mess.InProgress, on)
+		b.wantFailed(ref, "interrupted", mess.EffectUnknown)
+		b.wantPin("boot:0 boot:0")
+	})
+}
+
+// cutOffAt asks, takes the power away when a status is on its way, and gives it
+// back.
+func cutOffAt(t *testing.T, code mess.Code, request string) (*bench, string) {
+	t.Helper()
+	b := newBench(t)
+	hung := make(chan struct{})
+	b.cut.Store(&cut{code: code, hung: hung})
+	b.power()
+	ref := b.ask(request)
+	b.eventually("report", func() bool {
+		select {
+		case <-hung:
+			return true
+		default:
+			return false
+		}
+	})
+	b.unplug()
+	b.power()
+	return b, ref
+}
+
+// The network loses a message, or its answer.
+func TestRelayOnABadNetwork(t *testing.T) {
+	for _, arrives := range []bool{false, true} {
+		t.Run(fmt.Sprintf("gate, arrives %v", arrives), func(t *testing.T) {
+			b := newBench(t)
+			b.cut.Store(&cut{code: mess.InProgress, arrive: arrives})
+			b.power()
+			b.wantFailed(b.ask(on), "not_started", mess.EffectNone)
+			b.wantPin("boot:0")
+		})
+		t.Run(fmt.Sprintf("report, arrives %v", arrives), func(t *testing.T) {
+			b := newBench(t)
+			b.cut.Store(&cut{code: mess.Completed, arrive: arrives})
+			b.power()
+			ref := b.ask(on)
+			b.ends(ref)
+			b.wantDone(b.ask(`{"intent": "desk lamp off"}`)) // the report was repeated before
+			b.wantDone(ref)
+			b.wantPin("boot:0 1 0")
+		})
+	}
+}
+
+func TestRelayDoesNotBelieveItself(t *testing.T) {
+	b := newBench(t)
+	b.file("stuck", "yes")
+	b.power()
+	b.wantFailed(b.ask(on), "device", mess.EffectUnknown)
+}
+
+func TestRelayEndsAnOnByItself(t *testing.T) {
+	b := newBench(t)
+	if err := exec.Command(b.python[0], "-c", "import _thread").Run(); err != nil {
+		t.Skip("this python has no threads, of which the test's timer is made")
+	}
+	b.config(map[string]any{"max_on": 1})
+	b.power()
+	b.wantDone(b.ask(on))
+	b.eventually("end of the on", func() bool { return b.pin() == "boot:0 1 0" })
+}
+
+// Without the right code it does not get in, and it tries again.
+func TestRelayEnrols(t *testing.T) {
+	b := newBench(t)
+	b.config(map[string]any{"enrol": "wrong"})
+	b.power()
+	ref := b.ask(on)
+	b.eventually("boot", func() bool { return b.pin() == "boot:0" })
+	b.unplug()
+	if s := b.thread(ref).Status; s != mess.Pending {
+		t.Errorf("with a wrong code: %s", s)
+	}
+	b.config(nil)
+	b.power()
+	b.wantDone(ref)
+}

@@ -1,0 +1,1 @@
+"""There is no Wi-Fi in tests: config.json has none there."""

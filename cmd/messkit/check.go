@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -15,12 +16,23 @@ device without starting it, and tells all mistakes at once with their lines.`,
 		Example: "  messkit check messkit.yaml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if args[0] == "" {
+				return errors.New("the file has no name; write which one is to be checked")
+			}
 			c, err := load(args[0], quiet)
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.out, "%s: %d devices, nothing wrong\n", args[0], len(c.home.devices))
+			_, err = fmt.Fprintf(a.out, "%s: %s, nothing wrong\n", args[0], count(len(c.home.devices), "device"))
 			return err
 		},
 	}
+}
+
+// count is a number of things: 1 device, 2 devices.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }

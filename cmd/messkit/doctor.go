@@ -75,7 +75,7 @@ func checkConfig(file string) finding {
 	if err != nil {
 		return verdict("config", err, "")
 	}
-	return verdict("config", nil, "%d devices", len(c.home.devices))
+	return verdict("config", nil, "%s", count(len(c.home.devices), "device"))
 }
 
 func checkData(dir string) finding {

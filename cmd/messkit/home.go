@@ -15,6 +15,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/all"
 	"github.com/messkit/messkit/internal/strictyaml"
+	"github.com/messkit/messkit/mess"
 )
 
 // deviceConfig is what every device may have beside its driver's own keys.
@@ -66,6 +67,9 @@ func openHome(nodes map[string]strictyaml.Node, log *slog.Logger) (*home, error)
 
 func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Logger, name string, n strictyaml.Node) (device, error) {
 	d := device{name: name}
+	if !mess.ValidID(name) {
+		return d, strictyaml.Problems{n.Problem("", "%q cannot name a device; use letters, digits and . _ : @ -", name)}
+	}
 	common, rest := n.Split(d.deviceConfig)
 	if err := common.Decode(&d.deviceConfig); err != nil {
 		return d, err

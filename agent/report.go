@@ -43,7 +43,7 @@ func (t *task) judge(ctx context.Context, plan capabilities.Plan, r result) *mes
 	switch {
 	case !plan.Actuates():
 		effect = mess.EffectNone
-	case len(r.done) > 0:
+	case len(r.done) > 0, effect == "" && len(r.left) > 0: // the driver says where it stopped
 		effect = mess.EffectPartial
 	case effect == "":
 		effect = mess.EffectUnknown
@@ -70,19 +70,24 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 	if r.err != nil {
 		detail = r.err.Error()
 	}
+	midway := "" // what is added to the name of a stop from outside
+	if r.err != nil && !errors.Is(r.err, cause) && !errors.Is(r.err, context.Canceled) {
+		midway = ": " + detail
+	}
 	if len(r.done)+len(r.left) > 0 {
-		detail += fmt.Sprintf("; done: %s; not done: %s", list(r.done), list(r.left))
+		rest := fmt.Sprintf("; done: %s; not done: %s", list(r.done), list(r.left))
+		midway, detail = midway+rest, detail+rest
 	}
 	no, refused := errors.AsType[*gate.Refusal](r.err)
 	_, late := errors.AsType[*gate.TimeoutError](r.err)
 	stopped := t.a.gate.Stopped()
 	switch {
 	case errors.Is(cause, errCancelled):
-		return "cancelled", "stopped midway: " + detail
+		return "cancelled", "stopped midway" + midway
 	case errors.Is(cause, errLost):
-		return "claim_lost", "the claim was over midway: " + detail
+		return "claim_lost", "the claim was over midway" + midway
 	case cause != nil:
-		return "interrupted", "the program was ended midway: " + detail
+		return "interrupted", "the program was ended midway" + midway
 	case refused:
 		return no.Rule, detail
 	case stopped != "":

@@ -81,7 +81,7 @@ func (t *task) confirm(ctx context.Context) error {
 	}
 	if !yes {
 		return &ending{&mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{
-			Type: "not_confirmed", Detail: "the answer was no; nothing was done", Effect: mess.EffectNone,
+			Type: "not_confirmed", Detail: "the answer was no", Effect: mess.EffectNone,
 		}}}
 	}
 	return nil

@@ -73,6 +73,11 @@ type executor struct {
 	journal *journal.Journal
 }
 
+// limits are those of the gate.
+func (c *config) limits() gate.Config {
+	return gate.Config{Confirm: c.Agent.Confirm, DryRun: c.Agent.DryRun, Defaults: c.Agent.Limits, Devices: c.home.limits()}
+}
+
 // agent makes the executor for an exchange.
 func (c *config) agent(x agent.Exchange, log *slog.Logger) (*executor, error) {
 	dir := filepath.Join(c.Agent.Data, "journal")
@@ -83,12 +88,11 @@ func (c *config) agent(x agent.Exchange, log *slog.Logger) (*executor, error) {
 	if err != nil {
 		return nil, hint(err, "another messkit may use %s; give this one a folder of its own with --data", dir)
 	}
-	limits := gate.Config{Confirm: c.Agent.Confirm, DryRun: c.Agent.DryRun, Defaults: c.Agent.Limits, Devices: c.home.limits()}
 	settings := agent.DefaultConfig()
 	settings.ID, settings.Name = c.Agent.ID, c.Agent.Name
 	settings.Availability, settings.Schedule = c.Agent.Availability, c.Agent.Schedule
 	settings.Fit = fit
-	g := gate.New(limits, time.Now, log)
+	g := gate.New(c.limits(), time.Now, log)
 	return &executor{agent.New(settings, x, c.home.resolver(), c.home.forAgent(), g, j, time.Now, log), j}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +22,7 @@ type asking struct {
 	hints    []string
 	confirm  bool
 	neededBy string
+	after    string
 	priority string
 	id       string
 }
@@ -32,6 +34,7 @@ func (a *app) askCommand() *cobra.Command {
 		Short: "Ask for something in plain words",
 		Long: `Ask sends a request to the exchange. With --wait it shows what happens until the
 end, asks you what the executor wants to know, and saves pictures to files.
+Without a terminal it waits until somebody answers with messkit reply.
 
 Exit code: 0 done (or accepted, without --wait), 1 not done, 2 wrong command line.`,
 		Example: `  messkit ask "what's in the fridge?" --wait
@@ -51,6 +54,7 @@ Exit code: 0 done (or accepted, without --wait), 1 not done, 2 wrong command lin
 	f.StringSliceVar(&k.hints, "hint", nil, "what to send back: text, image, ...")
 	f.BoolVar(&k.confirm, "confirm", false, "ask for a confirmation before anything is done")
 	f.StringVar(&k.neededBy, "needed-by", "", "when it is of no use any more: a time, or from now (10m)")
+	f.StringVar(&k.after, "not-before", "", "when it may begin: a time, or from now (10m)")
 	f.StringVar(&k.priority, "priority", "", "background, normal, elevated or urgent")
 	f.StringVar(&k.id, "id", "", "your own name for the request; the same id again is the same request")
 	return c
@@ -100,10 +104,19 @@ func (k *asking) request(intent string) *mess.Request {
 	if k.confirm {
 		r.ConfirmBefore = &k.confirm
 	}
+	var t mess.Timing
 	if d := mess.Duration(k.neededBy); d != "" {
 		if _, err := d.Duration(); err == nil { // from now, by the exchange's clock
-			r.NeededBy, r.Constraints = "", &mess.Constraints{Timing: &mess.Timing{Expires: mess.When(d)}}
+			r.NeededBy, t.Expires = "", mess.When(d)
 		}
+	}
+	if t.NotBefore = mess.Time(k.after); k.after != "" {
+		if d, err := mess.Duration(k.after).Duration(); err == nil {
+			t.NotBefore = mess.TimeOf(time.Now().Add(d))
+		}
+	}
+	if t.Expires != "" || t.NotBefore != "" {
+		r.Constraints = &mess.Constraints{Timing: &t}
 	}
 	return r
 }

@@ -42,7 +42,11 @@ func (a *app) doctorCommand() *cobra.Command {
 }
 
 func (a *app) diagnose(ctx context.Context, k *client, file string, asJSON bool) error {
-	found := []finding{checkConfig(file), checkData(dataDir()), checkSpace(dataDir()), checkKey(k.keyFile), k.checkExchange(ctx), checkClock(time.Now())}
+	c, err := load(file, quiet)
+	if err == nil && c.Connect != nil { // then this board's key and exchange are what counts
+		k.keyFile, k.url, k.exchange = c.Connect.KeyFile, c.Connect.URL, c.Connect.Exchange
+	}
+	found := []finding{checkConfig(c, err), checkData(dataDir()), checkSpace(dataDir()), checkKey(k.keyFile), k.checkExchange(ctx), checkClock(time.Now())}
 	found = append(found, checkHardware()...)
 	if asJSON {
 		if err := a.json(found); err != nil {
@@ -70,8 +74,7 @@ func verdict(what string, err error, fine string, args ...any) finding {
 	return finding{what, true, fmt.Sprintf(fine, args...)}
 }
 
-func checkConfig(file string) finding {
-	c, err := load(file, quiet)
+func checkConfig(c *config, err error) finding {
 	if err != nil {
 		return verdict("config", err, "")
 	}

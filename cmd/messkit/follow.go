@@ -103,7 +103,7 @@ func (f *follower) look(ctx context.Context) error {
 
 func (f *follower) show(ctx context.Context, m mess.Message) error {
 	if f.w.asJSON {
-		return nil
+		return f.save(ctx, m)
 	}
 	p := printer{out: f.app.out}
 	p.message(m)
@@ -122,7 +122,7 @@ func (f *follower) save(ctx context.Context, m mess.Message) error {
 		}
 		for _, e := range r.Content {
 			if media, ok := e.Media(); ok {
-				if err := f.app.saveMedia(ctx, f.x, f.ref, f.w.saveDir, media); err != nil {
+				if err := f.saveMedia(ctx, media); err != nil {
 					return err
 				}
 			}
@@ -132,18 +132,22 @@ func (f *follower) save(ctx context.Context, m mess.Message) error {
 }
 
 // saveMedia writes one attachment to a file of its own, and says its name.
-func (a *app) saveMedia(ctx context.Context, x *remote.Client, ref, dir string, media mess.Media) error {
-	data, name, err := mediaBytes(ctx, x, ref, media)
+func (f *follower) saveMedia(ctx context.Context, media mess.Media) error {
+	data, name, err := mediaBytes(ctx, f.x, f.ref, media)
 	if err != nil || data == nil {
 		return err
 	}
 	defer data.Close()
-	name = filepath.Join(dir, strings.ReplaceAll(ref, "/", "-")+"-"+name)
+	name = filepath.Join(f.w.saveDir, strings.ReplaceAll(f.ref, "/", "-")+"-"+name)
 	n, err := writeFile(name, data)
 	if err != nil {
-		return hint(err, "choose another folder with --save; the file stays with the exchange: messkit show %s --save FOLDER", ref)
+		return hint(err, "choose another folder with --save; the file stays with the exchange: messkit show %s --save FOLDER", f.ref)
 	}
-	_, err = fmt.Fprintf(a.out, "saved %s (%d KB)\n", name, (n+1023)>>10)
+	out := f.app.out
+	if f.w.asJSON {
+		out = f.app.err // what scripts read is JSON alone
+	}
+	_, err = fmt.Fprintf(out, "saved %s (%d KB)\n", name, (n+1023)>>10)
 	return err
 }
 

@@ -71,25 +71,21 @@ func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Lo
 		return d, strictyaml.Problems{n.Problem("", "%q cannot name a device; use letters, digits and . _ : @ -", name)}
 	}
 	common, rest := n.Split(d.deviceConfig)
-	if err := common.Decode(&d.deviceConfig); err != nil {
-		return d, err
-	}
+	mistakes := common.Decode(&d.deviceConfig)
 	if d.Driver == "" {
-		return d, strictyaml.Problems{n.Problem("", "driver is missing; write driver: NAME, messkit devices --drivers lists them")}
+		return d, merge(mistakes, strictyaml.Problems{n.Problem("", "driver is missing; write driver: NAME, messkit devices --drivers lists them")})
 	}
 	kind, err := registry.Lookup(d.Driver)
 	if err != nil {
-		return d, strictyaml.Problems{n.Problem("driver", "%v", err)}
+		return d, merge(mistakes, strictyaml.Problems{n.Problem("driver", "%v", err)})
 	}
 	d.kind = kind
 	env := drivers.Env{Name: name, Log: log.With("device", name), Now: time.Now, Shared: shared}
 	d.dev, err = kind.Open(env, rest.Decode)
-	if ps, ok := errors.AsType[strictyaml.Problems](err); ok {
-		return d, ps
-	} else if err != nil {
-		return d, strictyaml.Problems{n.Problem("", "%v", err)}
+	if _, ok := errors.AsType[strictyaml.Problems](err); !ok && err != nil {
+		err = strictyaml.Problems{n.Problem("", "%s", strings.TrimPrefix(err.Error(), name+": "))}
 	}
-	return d, nil
+	return d, merge(mistakes, err)
 }
 
 // class is what the device is to a person.

@@ -5,9 +5,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/mess"
 )
@@ -33,10 +35,11 @@ starts no device and sends nothing.`,
 				req.Requires = append(req.Requires, mess.Capability{ID: id})
 			}
 			out := c.home.resolver().Resolve(req)
+			confirm := c.confirmation(out.Plan)
 			if asJSON {
-				return a.json(out)
+				return a.json(outcomeJSON(out, confirm))
 			}
-			return a.explain(out)
+			return a.explain(out, confirm)
 		},
 	}
 	f := c.Flags()
@@ -48,7 +51,7 @@ starts no device and sends nothing.`,
 
 // explain prints an outcome. A request that has no plan is not a failure of
 // the command: it has said why.
-func (a *app) explain(out capabilities.Outcome) error {
+func (a *app) explain(out capabilities.Outcome, confirm string) error {
 	p := printer{out: a.out}
 	line := func(name, format string, args ...any) {
 		p.printf("%-13s %s\n", name, printable(fmt.Sprintf(format, args...)))
@@ -69,6 +72,7 @@ func (a *app) explain(out capabilities.Outcome) error {
 		if plan.Consequences != "" {
 			line("consequences", "%s", plan.Consequences)
 		}
+		line("first", "%s", confirm)
 		line("digest", "%s", plan.Digest())
 	case out.Question != nil:
 		line("would ask", "%s", out.Question.Text)
@@ -102,4 +106,43 @@ var effects = map[capabilities.Effect]string{
 	capabilities.Query:      "only looks",
 	capabilities.Idempotent: "twice is as once",
 	capabilities.Once:       "must not happen twice",
+}
+
+// confirmation says what the gate would want first.
+func (c *config) confirmation(p *capabilities.Plan) string {
+	if p == nil {
+		return ""
+	}
+	v, err := gate.New(c.limits(), time.Now, quiet).Check(*p)
+	switch {
+	case err != nil:
+		return "refused: " + err.Error()
+	case v.Confirm == gate.Operator:
+		return "a person (operator) must confirm it"
+	case v.Confirm == gate.Requester:
+		return "the requester must confirm it"
+	}
+	return "nobody need confirm it"
+}
+
+// outcomeJSON is an outcome for scripts; durations are in seconds.
+func outcomeJSON(out capabilities.Outcome, confirm string) map[string]any {
+	v := map[string]any{"explain": map[string]any{
+		"template": out.Explain.Template, "slots": out.Explain.Slots, "score": out.Explain.Score,
+		"runner_up": out.Explain.RunnerUp, "left_over": out.Explain.Leftover,
+	}}
+	if p := out.Plan; p != nil {
+		v["plan"] = map[string]any{
+			"summary": p.Summary, "device": p.Device, "capability": p.Capability, "command": p.Command, "args": p.Args,
+			"risk": p.Risk, "effect": p.Effect, "for": p.For.Seconds(), "consequences": p.Consequences,
+			"reversible": p.Reversible, "confirm": confirm, "digest": p.Digest(),
+		}
+	}
+	if q := out.Question; q != nil {
+		v["question"] = map[string]any{"field": q.Field, "question": q.Text, "options": q.Options}
+	}
+	if r := out.Refusal; r != nil {
+		v["refusal"] = map[string]any{"reason": r.Reason, "nearest": r.Nearest}
+	}
+	return v
 }

@@ -70,7 +70,7 @@ func (a *app) reply(ctx context.Context, k *replying, ref string, answers []stri
 		k.wait.said = true
 		return a.follow(ctx, x, ref, &k.wait)
 	}
-	_, err = fmt.Fprintf(a.out, "%s answered\n", ref)
+	_, err = fmt.Fprintf(a.out, "%s answered; messkit show %[1]s tells what comes of it\n", ref)
 	return err
 }
 

@@ -101,6 +101,9 @@ func (c *call) mayRegister(code string) error {
 		return nil
 	}
 	c.guesses.Allow()
+	if code != "" {
+		return mess.Refuse(mess.Forbidden, "this is not the exchange's enrolment code; look into its configuration")
+	}
 	return mess.Refuse(mess.Forbidden, "registering from elsewhere needs the exchange's enrolment code; send it as enrol")
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -151,7 +152,11 @@ func (c *call) register() error {
 		return mess.Refuse(mess.Conflict, "executor %s is registered already; if its key is lost, an operator can register it again", id)
 	}
 	const roles = exchange.Requester | exchange.ExecutorRole
-	key, err := c.keys.Issue(id, roles)
+	issue := c.keys.Issue
+	if c.byOperator() && id != keys.OperatorID {
+		issue = c.keys.Rotate // the old key, lost or not, ends
+	}
+	key, err := issue(id, roles)
 	if err != nil {
 		return err
 	}

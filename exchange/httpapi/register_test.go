@@ -57,6 +57,13 @@ func TestNamesThatAreTaken(t *testing.T) {
 	agent := h.register("agent", "")
 	h.want(h.do("POST", root+"/register", agent, `{"executor_id":"own-pi"}`), 409, "")
 	h.want(h.do("POST", root+"/register", h.op, `{"executor_id":"own-pi"}`), 201, "")
+	first := h.do("POST", root+"/register", h.op, `{"executor_id":"lost-pi"}`).field("api_key")
+	second := h.do("POST", root+"/register", h.op, `{"executor_id":"lost-pi"}`).field("api_key")
+	if first == "" || second == "" || first == second {
+		t.Errorf("a lost key is replaced: %q, %q", first, second)
+	}
+	h.want(h.do("GET", root+"/requests", first, ""), 401, "")
+	h.want(h.do("GET", root+"/requests", second, ""), 200, "")
 	h.want(h.do("POST", root+"/register", h.op, `{"executor_id":"operator"}`), 409, "")
 	for _, body := range []string{
 		`{"executor_id":"a/b"}`, `{"executor_id":7}`, `{"executor_id":"a","capabilities":[{}]}`,

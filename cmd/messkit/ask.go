@@ -73,12 +73,17 @@ func (a *app) ask(c *cobra.Command, k *asking, intent string) error {
 	if err != nil {
 		return err
 	}
-	ref := acked(answer)
+	ref, note := acked(answer)
 	if ref == "" {
 		return errors.New("the exchange did not acknowledge the request; messkit ls shows what it knows")
 	}
 	if k.doWait {
 		k.wait.asJSON = k.asJSON
+		if note != "" && !k.asJSON {
+			if _, err := fmt.Fprintf(a.out, "  %s  %s\n", ref, printable(note)); err != nil {
+				return err
+			}
+		}
 		return a.follow(c.Context(), x, ref, &k.wait)
 	}
 	if k.asJSON {
@@ -121,12 +126,14 @@ func (k *asking) request(intent string) *mess.Request {
 	return r
 }
 
-// acked is the ref in an acknowledgement.
-func acked(m mess.Message) string {
+// acked is the ref in an acknowledgement, and what the exchange says of it.
+func acked(m mess.Message) (ref, note string) {
 	for _, item := range m.Items {
 		if ack, ok := item.(*mess.Ack); ok && ack.Ref != "" {
-			return ack.Ref
+			v, _ := ack.Extra.Get("note")
+			note, _ = v.(string)
+			return ack.Ref, note
 		}
 	}
-	return ""
+	return "", ""
 }

@@ -56,6 +56,7 @@ func TestLocalReceives(t *testing.T) {
 		go func() {
 			done <- h.x.As(kitchen, "local").Receive(ctx, func(m mess.Message) { got = append(got, m) })
 		}()
+		synctest.Wait() // from here on, an offer comes once
 		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
 		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
 		h.says(kitchen, "status: {re: "+ref+", code: needs_input, questions: [{field: where, question: where}]}")

@@ -174,7 +174,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := client(t, s.URL, "mess_home_x").List(t.Context(), remote.Filter{}); !errors.Is(err, mess.Unauthentic) {
 		t.Error(err)
 	}
-	if _, err := op.Register(t.Context(), "a", "", ""); !errors.Is(err, mess.Conflict) {
+	if _, err := client(t, s.URL, "").Register(t.Context(), "a", "", ""); !errors.Is(err, mess.Conflict) {
 		t.Error(err)
 	}
 }

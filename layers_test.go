@@ -47,10 +47,10 @@ var layers = map[string]layer{
 	"exchange/remote":  {below: []string{"mess"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 
 	// 1 things.
-	"exchange":           {below: []string{"mess"}, from: []string{"github.com/robfig/cron/v3", "golang.org/x/sync"}},
-	"exchange/files":     {below: []string{"exchange", "internal/wal", "mess"}},
+	"exchange":           {below: []string{"mess", "mess/messeaf"}, from: []string{"github.com/robfig/cron/v3", "golang.org/x/sync"}},
+	"exchange/files":     {below: []string{"exchange", "internal/wal", "mess", "mess/messeaf"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sys"}},
 	"exchange/keys":      {below: []string{"exchange", "mess"}},
-	"exchange/storetest": {below: []string{"exchange", "mess"}, from: []string{"github.com/google/go-cmp"}},
+	"exchange/storetest": {below: []string{"exchange", "mess", "mess/messeaf"}, from: []string{"github.com/google/go-cmp"}},
 	"drivers":            {from: []string{"gobot.io/x/gobot/v2"}},
 	"drivers/all":        {below: []string{"drivers", "drivers/*"}},
 	"drivers/drivertest": {below: []string{"drivers"}, from: []string{"github.com/google/go-cmp"}},

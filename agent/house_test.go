@@ -17,6 +17,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 var (
@@ -173,7 +174,7 @@ func (h *house) post(who exchange.Actor, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return exchange.ThreadRef(answer.Items[0].(*mess.Ack).Ref), nil
+	return messeaf.ThreadRef(answer.Items[0].(*mess.Ack).Ref), nil
 }
 
 func (h *house) thread(ref string) exchange.Thread {

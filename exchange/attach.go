@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // Attach stages an attachment for a thread whose claim who holds, or that who
@@ -39,7 +40,7 @@ func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType st
 	case err != nil:
 		return mess.Media{}, x.broken(err)
 	}
-	return mess.Media{File: fileName(name), MIME: mimeType, Size: &s.Size, SHA256: s.SHA256}, nil
+	return mess.Media{File: messeaf.SafeName(name), MIME: mimeType, Size: &s.Size, SHA256: s.SHA256}, nil
 }
 
 // source notes why reading ended early.
@@ -126,7 +127,7 @@ func bindAttachments(m *mess.Message, serial int) ([]Bind, error) {
 			if !ok || f.File == "" || f.SHA256 == "" {
 				continue
 			}
-			name := uniqueName(attachmentName(serial, e.Type, f.File), binds)
+			name := uniqueName(messeaf.AttachmentName(serial, e.Type, f.File), binds)
 			binds = append(binds, Bind{Name: name, SHA256: f.SHA256})
 			e.Value = e.Value.(mess.Object).Clone().Set("file", name)
 			c.Content[j] = e
@@ -137,11 +138,6 @@ func bindAttachments(m *mess.Message, serial int) ([]Bind, error) {
 	return binds, nil
 }
 
-// attachmentName is att-{serial}-{type}-{name}.{ext}.
-func attachmentName(serial int, kind, name string) string {
-	return fmt.Sprintf("att-%03d-%s-%s", serial, kind, fileName(name))
-}
-
 func uniqueName(name string, taken []Bind) string {
 	ext := path.Ext(name)
 	stem := strings.TrimSuffix(name, ext)
@@ -149,29 +145,4 @@ func uniqueName(name string, taken []Bind) string {
 		name = fmt.Sprintf("%s-%d%s", stem, n, ext)
 	}
 	return name
-}
-
-// fileName makes of a name from outside one that is safe everywhere: letters,
-// digits, dot, hyphen and underscore, no path, at most 80 characters.
-func fileName(name string) string {
-	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
-	safe := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("._-", r):
-			return r
-		}
-		return '_'
-	}, name)
-	safe = strings.TrimLeft(safe, ".")
-	if len(safe) > 80 {
-		ext := path.Ext(safe)
-		if len(ext) > 10 {
-			ext = ""
-		}
-		safe = safe[:80-len(ext)] + ext
-	}
-	if safe == "" {
-		return "file"
-	}
-	return safe
 }

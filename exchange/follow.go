@@ -8,25 +8,18 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // tell publishes the messages of a step to those who may see the thread. x.mu
 // is held.
 func (x *Exchange) tell(s Step) {
 	for _, m := range s.Messages {
-		if isAck(m) {
+		if messeaf.IsAck(m) {
 			continue
 		}
 		x.hub.publish(Event{Kind: EventMessage, Thread: s.Envelope, Message: m}, sees(s.Envelope))
 	}
-}
-
-func isAck(m mess.Message) bool {
-	if len(m.Items) != 1 {
-		return false
-	}
-	_, ok := m.Items[0].(*mess.Ack)
-	return ok
 }
 
 // sees selects the parties of a thread, and those who see all.
@@ -123,7 +116,7 @@ func (t Thread) since(id string) []mess.Message {
 		if m.From == id {
 			break
 		}
-		if !isAck(m) {
+		if !messeaf.IsAck(m) {
 			said = append(said, m)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // Memory is a Store that lives as long as its process.
@@ -81,7 +82,7 @@ func (m *Memory) Create(_ context.Context, c Create) (Thread, error) {
 		return Thread{}, &ExistsError{Ref: ref}
 	}
 	m.serials[c.Day]++
-	t := c.Build(makeRef(c.Day, m.serials[c.Day], c.Token))
+	t := c.Build(messeaf.Ref(c.Day, m.serials[c.Day], c.Token))
 	k := &kept{blobs: map[string][]byte{}, names: map[string]string{}}
 	k.set(t)
 	k.place = m.changed.PushFront(k)
@@ -304,7 +305,7 @@ func (m *Memory) Restore(t Thread) {
 	if t.ClientID != "" {
 		m.clients[clientID{t.Requestor, t.ClientID}] = t.Ref
 	}
-	if day, serial, ok := parseRef(t.Ref); ok {
+	if day, serial, ok := messeaf.ParseRef(t.Ref); ok {
 		m.serials[day] = max(m.serials[day], serial)
 	}
 }
@@ -314,7 +315,7 @@ func (m *Memory) Reserve(day, token string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.serials[day]++
-	return makeRef(day, m.serials[day], token)
+	return messeaf.Ref(day, m.serials[day], token)
 }
 
 // Threads calls fn with every thread, oldest change first, until it returns

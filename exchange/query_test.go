@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // asksAbout posts a query and returns the one list of its answer.
@@ -123,10 +124,10 @@ func FuzzToken(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, id string) {
-		got := exchange.Token(id)
+		got := messeaf.Token(id)
 		if len(got) > 41 || strings.Trim(got, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" ||
 			strings.HasPrefix(got, "-") || strings.HasSuffix(got, "-") || strings.Contains(got, "--") {
-			t.Errorf("Token(%q) = %q", id, got)
+			t.Errorf("messeaf.Token(%q) = %q", id, got)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // say takes what an actor says to one thread: one step, or a refusal.
@@ -42,7 +43,7 @@ func (x *Exchange) resolve(ctx context.Context, who Actor, name string) (string,
 	if name == mess.Last {
 		return x.last(ctx, who)
 	}
-	ref := ThreadRef(name)
+	ref := messeaf.ThreadRef(name)
 	x.mu.Lock()
 	_, open := x.open[ref]
 	x.mu.Unlock()
@@ -170,11 +171,11 @@ func (x *Exchange) seal(t *turn) (Step, error) {
 	}
 	messages := []mess.Message{t.message}
 	if t.who.ID != Self {
-		messages = append(messages, ackDocument(t, itemID(t.message)))
+		messages = append(messages, ackDocument(t, messeaf.ItemID(t.message)))
 	}
 	if t.also != nil {
 		t.env.Serial++
-		t.also.Ref = messageRef(t.env.Ref, t.env.Serial, *t.also)
+		t.also.Ref = messeaf.MessageRef(t.env.Ref, t.env.Serial, *t.also)
 		messages = append(messages, *t.also)
 	}
 	return Step{Envelope: t.env, Messages: messages, Binds: binds}, nil
@@ -192,7 +193,7 @@ func ackDocument(t *turn, re string) mess.Message {
 // ack is the ack as the sender gets it.
 func (x *Exchange) ack(t *turn, ref string) mess.Ack {
 	a := mess.Ack{Ref: ref, ReceivedAt: mess.TimeOf(t.now), Status: t.env.Status}
-	if id := itemID(t.message); id != "" {
+	if id := messeaf.ItemID(t.message); id != "" {
 		a.Re = mess.Refs{id}
 	}
 	if t.env.holder() == t.who.ID {

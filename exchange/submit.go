@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // requests makes a thread of each request of a message (MESS 1.0 section 7.2).
@@ -130,7 +131,7 @@ func (x *Exchange) submit(ctx context.Context, s submission) (Envelope, error) {
 	}
 	dispatched := x.dispatched(env, now)
 	t, err := x.store.Create(ctx, Create{
-		Day: now.Format(time.DateOnly), Token: Token(s.req.ID), Requestor: env.Requestor, ClientID: env.ClientID,
+		Day: now.Format(time.DateOnly), Token: messeaf.Token(s.req.ID), Requestor: env.Requestor, ClientID: env.ClientID,
 		Build: func(ref string) Thread { return newThread(env, ref, s, now, dispatched) },
 	})
 	if e, ok := errors.AsType[*ExistsError](err); ok {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -113,7 +114,7 @@ func (x *Exchange) ownTurn(l *live, env Envelope) *turn {
 	}
 	s := change(&t.env)
 	t.message.Items = []mess.Item{s}
-	t.message.Ref = messageRef(env.Ref, env.Serial+1, t.message)
+	t.message.Ref = messeaf.MessageRef(env.Ref, env.Serial+1, t.message)
 	t.own = s.Code
 	return t
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // turn is one step of a thread while it is worked out: what somebody said, and
@@ -27,7 +28,7 @@ type turn struct {
 
 // take works through the items of the message in order.
 func (t *turn) take() error {
-	t.message.Ref = messageRef(t.env.Ref, t.env.Serial+1, t.message)
+	t.message.Ref = messeaf.MessageRef(t.env.Ref, t.env.Serial+1, t.message)
 	if t.own != "" {
 		t.move(t.own)
 	}

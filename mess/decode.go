@@ -32,6 +32,7 @@ type short interface {
 type decoder struct {
 	problems Problems
 	found    []*node // each item of the message as it was written
+	lenient  bool    // what does not fit its type is kept as it was written
 }
 
 func (d *decoder) fail(n *node, path, format string, args ...any) {
@@ -90,7 +91,10 @@ func (d *decoder) fields(v reflect.Value, n *node, path string) {
 				d.fail(p.Value, at, "is here twice, also as %s; keep one", other)
 			}
 			spelled[i] = p.Key
-			d.into(v.Field(i), p.Value, at)
+			if !d.try(func() { d.into(v.Field(i), p.Value, at) }) {
+				v.Field(i).SetZero()
+				extra = append(extra, Field{p.Key, plain(p.Value)})
+			}
 		} else {
 			extra = append(extra, Field{p.Key, plain(p.Value)})
 		}

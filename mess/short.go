@@ -211,7 +211,11 @@ func (d *decoder) list(m *Message, list []*node) {
 // element reads one item, or the version.
 func (d *decoder) element(m *Message, p strictyaml.Pair, path string) {
 	if p.Key != "v" {
-		m.Items = append(m.Items, d.item(Kind(p.Key), p.Value, path))
+		var item Item
+		if !d.try(func() { item = d.item(Kind(p.Key), p.Value, path) }) {
+			item = &Other{Type: Kind(p.Key), Value: plain(p.Value)}
+		}
+		m.Items = append(m.Items, item)
 		d.found = append(d.found, &node{Kind: strictyaml.Map, Line: p.Line, Pairs: []strictyaml.Pair{p}})
 		return
 	}

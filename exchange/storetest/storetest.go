@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // Run runs the suite. open makes an empty store; the suite closes it.
@@ -61,7 +62,7 @@ var Start = time.Date(2026, 2, 1, 17, 0, 0, 0, time.FixedZone("", -8*3600))
 func create(t *testing.T, s exchange.Store, requestor, id string, at time.Time) (exchange.Thread, error) {
 	t.Helper()
 	return s.Create(t.Context(), exchange.Create{
-		Day: at.Format(time.DateOnly), Token: exchange.Token(id), Requestor: requestor, ClientID: id,
+		Day: at.Format(time.DateOnly), Token: messeaf.Token(id), Requestor: requestor, ClientID: id,
 		Build: func(ref string) exchange.Thread {
 			req := &mess.Request{ID: id, Intent: "look", Requires: []mess.Capability{{ID: "take-photo"}}}
 			return exchange.Thread{

@@ -97,11 +97,14 @@ func blockSafe(s string) bool {
 // date, a merge or nothing.
 var looksLike = regexp.MustCompile(`(?i)^(y|n|yes|no|on|off|true|false|null|nil|~|<<|=|[-+.]?[0-9][-+0-9a-fox_.,:eT tz]*|[-+]?\.(inf|nan))$`)
 
+// version is what no reader takes for a number: 1.0.0.
+var version = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
+
 // maxLooksLike is longer than any number or date that somebody writes.
 const maxLooksLike = 64
 
 func ambiguous(s string) bool {
-	return s == "" || len(s) < maxLooksLike && looksLike.MatchString(s) ||
+	return s == "" || len(s) < maxLooksLike && looksLike.MatchString(s) && !version.MatchString(s) ||
 		strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == '\ufeff' })
 }
 

@@ -1,0 +1,66 @@
+package messeaf
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+)
+
+// OpenArchive reads an archive (section "Archive Format") of one or several
+// threads; List finds them. Both forms are read: a folder for each thread, and
+// v1 files at the root.
+func OpenArchive(r io.ReaderAt, size int64) (fs.FS, error) {
+	z, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("is not an archive that can be read: %w", err)
+	}
+	return z, nil
+}
+
+// Archive writes an archive of threads: a v2 thread as its folder, a v1 thread
+// as its file.
+func Archive(w io.Writer, fsys fs.FS, places ...Place) error {
+	z := zip.NewWriter(w)
+	for _, p := range places {
+		if err := p.addTo(z, fsys); err != nil {
+			return err
+		}
+	}
+	return z.Close()
+}
+
+func (p Place) addTo(z *zip.Writer, fsys fs.FS) error {
+	own, attachments, err := p.Files(fsys)
+	if err != nil {
+		return err
+	}
+	for _, name := range append(own, attachments...) {
+		as := path.Join(p.Ref, name)
+		if p.Flat {
+			as = name
+		}
+		if err := addFile(z, fsys, path.Join(p.dir(), name), as); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func addFile(z *zip.Writer, fsys fs.FS, name, as string) error {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return err
+	}
+	h := &zip.FileHeader{Name: as, Method: zip.Deflate}
+	if info, err := f.Stat(); err == nil {
+		h.Modified = info.ModTime()
+	}
+	out, err := z.CreateHeader(h)
+	if err == nil {
+		_, err = io.Copy(out, f)
+	}
+	return errors.Join(err, f.Close())
+}

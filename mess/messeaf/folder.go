@@ -1,0 +1,245 @@
+package messeaf
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Place is where a thread lies in a file system.
+type Place struct {
+	Ref    string
+	Path   string // of the thread's folder, or of its file
+	Folder Folder // "" outside of the state folders
+	Flat   bool   // a v1 file
+}
+
+// List finds the threads of an exchange's folder, of a state folder, of an
+// archive, or the one thread whose folder fsys is. It looks at names only. The
+// flat alternative with symlinks is read where its threads lie.
+func List(fsys fs.FS) ([]Place, error) {
+	var all []Place
+	found := false
+	for _, f := range Folders {
+		places, err := list(fsys, string(f), f)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all, found = append(all, places...), true
+	}
+	threads, err := list(fsys, "threads", "")
+	if err == nil {
+		return append(all, threads...), nil
+	}
+	if found && errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	if ref := refOf(fsys, "."); ref != "" {
+		return []Place{{Ref: ref, Path: "."}}, nil
+	}
+	return list(fsys, ".", "")
+}
+
+// ListFolder finds the threads in one state folder; none if it is not there.
+func ListFolder(fsys fs.FS, f Folder) ([]Place, error) {
+	places, err := list(fsys, string(f), f)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return places, err
+}
+
+// list finds the threads in one folder. Outside of the state folders only a
+// folder with a thread's files in it is a thread.
+func list(fsys fs.FS, dir string, f Folder) ([]Place, error) {
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	var places []Place
+	for _, e := range entries {
+		name := e.Name()
+		p := Place{Path: path.Join(dir, name), Folder: f}
+		if ref, ok := cutExt(name); ok && ValidRef(ref) && !e.IsDir() {
+			p.Ref, p.Flat = ref, true
+			places = append(places, p)
+		}
+		if e.IsDir() && ValidRef(name) && (f != "" || refOf(fsys, p.Path) != "") {
+			p.Ref = name
+			places = append(places, p)
+		}
+	}
+	return places, nil
+}
+
+// refOf is the ref of the thread whose folder dir is, "" if it is none.
+func refOf(fsys fs.FS, dir string) string {
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return ""
+	}
+	for _, e := range entries {
+		if n, ref, ok := ParseFileName(e.Name()); ok && n == 0 {
+			return ref
+		}
+	}
+	return ""
+}
+
+// Files lists the names of the thread's own files in the order in which they
+// are read, and of its attachments.
+func (p Place) Files(fsys fs.FS) (own, attachments []string, err error) {
+	if p.Flat {
+		return []string{path.Base(p.Path)}, nil, nil
+	}
+	entries, err := fs.ReadDir(fsys, p.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		if _, _, ok := ParseFileName(e.Name()); ok && !e.IsDir() {
+			own = append(own, e.Name())
+		}
+		if ValidAttachment(e.Name()) && !e.IsDir() {
+			attachments = append(attachments, e.Name())
+		}
+	}
+	slices.SortFunc(own, func(a, b string) int {
+		na, _, _ := ParseFileName(a)
+		nb, _, _ := ParseFileName(b)
+		return cmp.Or(cmp.Compare(na, nb), strings.Compare(a, b))
+	})
+	return own, attachments, nil
+}
+
+// dir is the folder that the thread's files are in.
+func (p Place) dir() string {
+	if p.Flat {
+		return path.Dir(p.Path)
+	}
+	return p.Path
+}
+
+// File is one file of a thread: its documents, and what it is called.
+type File struct {
+	Name      string // within the thread's folder
+	Size      int64  // bytes
+	Documents []Document
+}
+
+// maxRead bounds what is read of one file, in bytes.
+const maxRead = 64 << 20
+
+// ReadFiles reads the thread's files in order.
+func (p Place) ReadFiles(fsys fs.FS) ([]File, error) {
+	own, _, err := p.Files(fsys)
+	if err != nil {
+		return nil, err
+	}
+	if len(own) == 0 {
+		return nil, Problems{{File: p.Path, Text: fmt.Sprintf("has no file %s; the envelope is missing", FileName(0, p.Ref))}}
+	}
+	files := make([]File, len(own))
+	for i, name := range own {
+		data, err := readFile(fsys, path.Join(p.dir(), name))
+		if err != nil {
+			return nil, err
+		}
+		files[i] = File{Name: name, Size: int64(len(data)), Documents: Split(data)}
+	}
+	return files, nil
+}
+
+func readFile(fsys fs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxRead+1))
+	if err == nil && len(data) > maxRead {
+		err = Problems{{File: name, Text: fmt.Sprintf("is larger than %d bytes; this is no thread's file", maxRead)}}
+	}
+	return data, errors.Join(err, f.Close())
+}
+
+// Read reads the thread. An error is of type Problems, with the file's path, or
+// of the file system.
+func (p Place) Read(fsys fs.FS) (Thread, error) {
+	files, err := p.ReadFiles(fsys)
+	if err != nil {
+		return Thread{}, err
+	}
+	return p.parse(files)
+}
+
+func (p Place) parse(files []File) (Thread, error) {
+	var t Thread
+	var problems Problems
+	note := func(file File, err error) {
+		if ps, ok := errors.AsType[Problems](inFile(path.Join(p.dir(), file.Name), err)); ok {
+			problems = append(problems, ps...)
+		}
+	}
+	for i, f := range files {
+		docs := f.Documents
+		if i == 0 {
+			if len(docs) == 0 {
+				note(f, Problems{{Text: "is empty; the envelope is missing"}})
+				break
+			}
+			var err error
+			if t.Envelope, err = ParseEnvelope(docs[0]); err != nil {
+				note(f, err)
+			}
+			docs = docs[1:]
+		}
+		for _, d := range docs {
+			m, err := ParseMessage(d)
+			if err != nil {
+				note(f, err)
+			}
+			t.Messages = append(t.Messages, m)
+		}
+	}
+	if err := problems.Err(); err != nil {
+		return Thread{}, err
+	}
+	Number(t.Envelope.Ref, t.Messages)
+	return t, nil
+}
+
+// ReadEnvelope reads the thread's envelope alone.
+func (p Place) ReadEnvelope(fsys fs.FS) (Envelope, error) {
+	name := p.Path
+	if !p.Flat {
+		own, _, err := p.Files(fsys)
+		if err != nil {
+			return Envelope{}, err
+		}
+		if len(own) == 0 {
+			return Envelope{}, Problems{{File: p.Path, Text: "has no thread's file in it; the envelope is missing"}}
+		}
+		name = path.Join(p.Path, own[0])
+	}
+	data, err := readFile(fsys, name)
+	if err != nil {
+		return Envelope{}, err
+	}
+	docs := Split(data)
+	if len(docs) == 0 {
+		return Envelope{}, Problems{{File: name, Text: "is empty; the envelope is missing"}}
+	}
+	e, err := ParseEnvelope(docs[0])
+	if err != nil {
+		return Envelope{}, inFile(name, err)
+	}
+	return e, nil
+}

@@ -1,0 +1,85 @@
+package messeaf
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/messkit/messkit/internal/strictyaml"
+	"github.com/messkit/messkit/mess"
+)
+
+// separator stands between two documents.
+const separator = "---\n"
+
+// Print prints a thread as one text, as the specification shows it.
+func Print(t Thread) ([]byte, error) {
+	text, err := PrintEnvelope(t.Envelope)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range t.Messages {
+		doc, err := PrintMessage(m)
+		if err != nil {
+			return nil, err
+		}
+		text = append(text, doc...)
+	}
+	return text, nil
+}
+
+// PrintEnvelope prints the first document of a thread's first file.
+func PrintEnvelope(e Envelope) ([]byte, error) {
+	history := &strictyaml.Value{Kind: strictyaml.Map}
+	if _, other := e.Extra.Get("history"); !other {
+		history.Add("history", mess.WriteValue(append([]Entry{}, e.History...)))
+	}
+	e.History = nil
+	return blocks(mess.WriteValue(e), history)
+}
+
+// leading is the order in which a message's fields stand before the rest.
+var leading = []string{"from", "received", "channel", "re"}
+
+// PrintMessage prints a message as it is appended to a thread's last file: with
+// a blank line and a separator before it. Its ref follows from its place, and
+// is not in it.
+func PrintMessage(m mess.Message) ([]byte, error) {
+	m.Ref = ""
+	head, list := &strictyaml.Value{Kind: strictyaml.Map}, &strictyaml.Value{Kind: strictyaml.Map}
+	for _, p := range m.Document().Pairs {
+		if p.Key == "MESS" {
+			list.Pairs = append(list.Pairs, p)
+		} else {
+			head.Pairs = append(head.Pairs, p)
+		}
+	}
+	slices.SortStableFunc(head.Pairs, func(a, b strictyaml.Pair) int { return place(a.Key) - place(b.Key) })
+	text, err := blocks(head, list)
+	return append([]byte("\n"+separator), text...), err
+}
+
+func place(key string) int {
+	if i := slices.Index(leading, key); i >= 0 {
+		return i
+	}
+	return len(leading)
+}
+
+// blocks prints mappings one below the other, with blank lines between.
+func blocks(parts ...*strictyaml.Value) ([]byte, error) {
+	var b bytes.Buffer
+	for _, p := range parts {
+		if len(p.Pairs) == 0 {
+			continue
+		}
+		text, err := strictyaml.YAML(p)
+		if err != nil {
+			return nil, err
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.Write(text)
+	}
+	return b.Bytes(), nil
+}

@@ -4,6 +4,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  = -s -w -X main.version=$(VERSION)
 GO_FILES = $(shell find . -name "*.go" -not -path "./tools/*")
 FUZZTIME ?= 10s
+N ?= 200
 
 # Versions come from git describe above, not from the toolchain, so that a copy
 # without .git builds as well.
@@ -11,7 +12,7 @@ export GOFLAGS = -buildvcs=false
 
 .PHONY: help
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
 demo: dist/messkit ## build it, start a whole system on this machine, and ask it three things
@@ -47,6 +48,14 @@ unit:
 .PHONY: fuzz
 fuzz: ## run every fuzz test for FUZZTIME (10s) each
 	@scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: powercut
+powercut: ## cut the power of a simulated disk N (200) times; needs root and loop devices
+	@scripts/powercut.sh $(N)
+
+.PHONY: bench-store
+bench-store: ## measure the exchange's store on this disk, some minutes; MESSKIT_BENCH_LARGE=1 adds 100,000 threads
+	@scripts/bench-store.sh
 
 .PHONY: build
 build: dist/messkit-linux-amd64 dist/messkit-linux-arm64 dist/messkit-linux-armv7 dist/messkit-linux-armv6 ## static binaries for amd64, arm64, armv7 and armv6, in dist/

@@ -84,7 +84,7 @@ func (t Thread) Attachments() []Attachment {
 	for _, m := range t.Messages {
 		for _, item := range m.Items {
 			for _, e := range entriesOf(item) {
-				if f, ok := e.Media(); ok && strings.HasPrefix(f.File, "att-") && f.SHA256 != "" {
+				if f, ok := e.Media(); ok && messeaf.ValidAttachment(f.File) && (f.SHA256 != "" || f.Size != nil) {
 					a := Attachment{Name: f.File, MIME: f.MIME, SHA256: f.SHA256}
 					if f.Size != nil {
 						a.Size = *f.Size

@@ -139,7 +139,7 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	if err := x.readRouting(ctx); err != nil {
 		return nil, err
 	}
-	if err := store.Open(ctx, func(e Envelope) error { x.adopt(e); return nil }); err != nil {
+	if err := store.Open(ctx, func(e Envelope) error { x.Changed(e); return nil }); err != nil {
 		return nil, err
 	}
 	x.mu.Lock()
@@ -155,9 +155,9 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 // ID is the name of the exchange.
 func (x *Exchange) ID() string { return x.cfg.ID }
 
-// adopt takes a thread into the index, as new or as another process has
+// Changed takes a thread into the index, as new or as another process has
 // changed it.
-func (x *Exchange) adopt(e Envelope) {
+func (x *Exchange) Changed(e Envelope) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	l := x.open[e.Ref]

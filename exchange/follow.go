@@ -177,7 +177,10 @@ func (x *Exchange) Thread(ctx context.Context, who Actor, ref string) (Thread, e
 // List returns the threads that who may see, newest change first.
 func (x *Exchange) List(ctx context.Context, who Actor, f Filter) (Page, error) {
 	var page Page
-	want := f.limit()
+	want := f.Max()
+	if who.Roles&(Observer|Operator) == 0 {
+		f.Party = who.ID
+	}
 	for {
 		got, err := x.store.List(ctx, f)
 		if r, ok := errors.AsType[*mess.Refusal](err); ok {

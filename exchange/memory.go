@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"io"
 	"maps"
 	"slices"
@@ -29,36 +28,11 @@ type Memory struct {
 }
 
 type kept struct {
-	Thread        // without messages where they are packed
-	packed []byte // the messages of a thread that has ended, as JSON: a fifth of what they take otherwise
-	place  *list.Element
-	seq    uint64            // of its last change
-	blobs  map[string][]byte // staged, by SHA-256
-	names  map[string]string // bound, name to SHA-256
-}
-
-// set puts a thread in, packed if it has ended: most have, and nobody looks at
-// them again.
-func (k *kept) set(t Thread) {
-	k.Thread, k.packed = t, nil
-	if !t.Status.Terminal() {
-		return
-	}
-	if packed, err := json.Marshal(t.Messages); err == nil {
-		k.Messages, k.packed = nil, packed
-	}
-}
-
-// get is the thread with its messages.
-func (k *kept) get() Thread {
-	t := Thread{Envelope: k.Envelope, Messages: slices.Clip(k.Messages)}
-	if k.packed == nil {
-		return t
-	}
-	if err := json.Unmarshal(k.packed, &t.Messages); err != nil {
-		panic("exchange: messages that were packed cannot be read: " + err.Error())
-	}
-	return t
+	Thread
+	place *list.Element
+	seq   uint64            // of its last change
+	blobs map[string][]byte // staged, by SHA-256
+	names map[string]string // bound, name to SHA-256
 }
 
 type clientID struct{ requestor, id string }
@@ -83,8 +57,7 @@ func (m *Memory) Create(_ context.Context, c Create) (Thread, error) {
 	}
 	m.serials[c.Day]++
 	t := c.Build(messeaf.Ref(c.Day, m.serials[c.Day], c.Token))
-	k := &kept{blobs: map[string][]byte{}, names: map[string]string{}}
-	k.set(t)
+	k := &kept{Thread: t, blobs: map[string][]byte{}, names: map[string]string{}}
 	k.place = m.changed.PushFront(k)
 	m.touch(k)
 	m.threads[t.Ref] = k
@@ -120,8 +93,7 @@ func (m *Memory) Append(_ context.Context, s Step) error {
 	for _, b := range s.Binds {
 		k.names[b.Name] = b.SHA256
 	}
-	t := k.get()
-	k.set(Thread{Envelope: s.Envelope, Messages: append(t.Messages, s.Messages...)})
+	k.Envelope, k.Messages = s.Envelope, append(k.Messages, s.Messages...)
 	m.touch(k)
 	return nil
 }
@@ -134,7 +106,7 @@ func (m *Memory) Thread(_ context.Context, ref string) (Thread, error) {
 	if !ok {
 		return Thread{}, ErrNoThread
 	}
-	return k.get(), nil
+	return Thread{Envelope: k.Envelope, Messages: slices.Clip(k.Messages)}, nil
 }
 
 // Find returns the thread that requestor made with the client id.
@@ -150,7 +122,7 @@ func (m *Memory) Find(_ context.Context, requestor, id string) (string, error) {
 
 // List reads envelopes, newest change first.
 func (m *Memory) List(_ context.Context, f Filter) (Page, error) {
-	from, err := f.from()
+	from, err := f.From()
 	if err != nil {
 		return Page{}, err
 	}
@@ -163,7 +135,7 @@ func (m *Memory) List(_ context.Context, f Filter) (Page, error) {
 		if k.seq >= from || !f.Match(k.Envelope) {
 			continue
 		}
-		if len(page.Threads) == f.limit() {
+		if len(page.Threads) == f.Max() {
 			page.Cursor = strconv.FormatUint(last, 10)
 			break
 		}
@@ -173,7 +145,9 @@ func (m *Memory) List(_ context.Context, f Filter) (Page, error) {
 	return page, nil
 }
 
-func (f Filter) from() (uint64, error) {
+// From is the change from which on a page begins, by its number: one beyond the
+// first that is shown.
+func (f Filter) From() (uint64, error) {
 	if f.Cursor == "" {
 		return 1<<64 - 1, nil
 	}
@@ -184,7 +158,8 @@ func (f Filter) from() (uint64, error) {
 	return n, nil
 }
 
-func (f Filter) limit() int {
+// Max is how many threads a page holds.
+func (f Filter) Max() int {
 	if f.Limit <= 0 {
 		return 50
 	}
@@ -197,6 +172,7 @@ func (f Filter) Match(e Envelope) bool {
 	return (len(f.Status) == 0 || slices.Contains(f.Status, e.Status)) &&
 		(f.Executor == "" || f.Executor == e.Executor) &&
 		(f.Requestor == "" || f.Requestor == e.Requestor) &&
+		(f.Party == "" || e.Party(f.Party)) &&
 		!e.Updated.Before(f.Since)
 }
 
@@ -218,8 +194,8 @@ func (m *Memory) Open(_ context.Context, fn func(Envelope) error) error {
 	return nil
 }
 
-// Watch has nothing to tell: nobody else can change what is in this memory.
-func (m *Memory) Watch(ctx context.Context, _ func(Envelope)) error {
+// Run has nothing to tell: nobody else can change what is in this memory.
+func (m *Memory) Run(ctx context.Context, _ Listener) error {
 	<-ctx.Done()
 	return nil
 }
@@ -288,52 +264,3 @@ func (m *Memory) Docs(_ context.Context, kind string) (map[string][]byte, error)
 
 // Close does nothing.
 func (m *Memory) Close() error { return nil }
-
-// Restore puts a thread in as it was stored elsewhere, in the place of what was
-// there under its ref, and as the newest change. Its day goes on after it.
-func (m *Memory) Restore(t Thread) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	k := m.threads[t.Ref]
-	if k == nil {
-		k = &kept{blobs: map[string][]byte{}, names: map[string]string{}}
-		k.place = m.changed.PushFront(k)
-		m.threads[t.Ref] = k
-	}
-	k.set(t)
-	m.touch(k)
-	if t.ClientID != "" {
-		m.clients[clientID{t.Requestor, t.ClientID}] = t.Ref
-	}
-	if day, serial, ok := messeaf.ParseRef(t.Ref); ok {
-		m.serials[day] = max(m.serials[day], serial)
-	}
-}
-
-// Reserve gives the next ref of a day, which is not given again.
-func (m *Memory) Reserve(day, token string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.serials[day]++
-	return messeaf.Ref(day, m.serials[day], token)
-}
-
-// Threads calls fn with every thread, oldest change first, until it returns
-// false.
-func (m *Memory) Threads(fn func(Thread) bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	for e := m.changed.Back(); e != nil; e = e.Prev() {
-		k := e.Value.(*kept)
-		if !fn(k.get()) {
-			return
-		}
-	}
-}
-
-// Kinds lists the kinds of documents that there are.
-func (m *Memory) Kinds() []string {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return slices.Sorted(maps.Keys(m.docs))
-}

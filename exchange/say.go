@@ -187,6 +187,9 @@ func ackDocument(t *turn, re string) mess.Message {
 	if re != "" {
 		ack.Re = mess.Refs{re}
 	}
+	if t.noted != "" {
+		ack.Extra = mess.Object{{Key: "error", Value: t.noted}}
+	}
 	return mess.Message{From: Self, Received: mess.TimeOf(t.now), Items: []mess.Item{ack}}
 }
 

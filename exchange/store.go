@@ -28,9 +28,9 @@ type Store interface {
 	List(ctx context.Context, f Filter) (Page, error)
 	// Open calls fn with each thread's envelope that has no terminal status.
 	Open(ctx context.Context, fn func(Envelope) error) error
-	// Watch calls fn with each envelope that another process has changed, until
-	// ctx ends.
-	Watch(ctx context.Context, fn func(Envelope)) error
+	// Run does what the store has to do beside its calls, and tells what other
+	// processes have put into it, until ctx ends.
+	Run(ctx context.Context, to Listener) error
 
 	// Stage stores bytes that a later Step binds to a name. It reads at most
 	// max bytes and returns ErrTooLarge beyond.
@@ -45,6 +45,15 @@ type Store interface {
 	Docs(ctx context.Context, kind string) (map[string][]byte, error)
 
 	Close() error
+}
+
+// Listener takes what other processes have put into a store.
+type Listener interface {
+	// Changed tells of a thread that is new, or that another process has changed.
+	Changed(e Envelope)
+	// Said hands over a message that somebody has put into a thread, and that
+	// nobody has judged.
+	Said(ctx context.Context, ref string, m mess.Message) error
 }
 
 // Create is a thread to be made.

@@ -75,6 +75,12 @@ func (e Envelope) held(id string) bool {
 	})
 }
 
+// Party reports whether id has requested the thread, holds it or has held it, or
+// might be offered it still.
+func (e Envelope) Party(id string) bool {
+	return e.Requestor == id || e.Executor == id || e.Status == mess.Pending || e.held(id)
+}
+
 // clone returns e with lists of its own.
 func (e Envelope) clone() Envelope {
 	e.History, e.Questions = slices.Clone(e.History), slices.Clone(e.Questions)
@@ -194,6 +200,7 @@ type Filter struct {
 	Status    []mess.Code // any of these; none: all
 	Executor  string
 	Requestor string
+	Party     string    // requested or ever held by this actor, or waiting for a claim
 	Since     time.Time // updated at or after
 	Limit     int       // 0: 50; at most 1000
 	Cursor    string    // from the page before

@@ -24,11 +24,16 @@ type turn struct {
 	also     *mess.Message // what the exchange adds, in the same step
 	mayClaim func(Envelope) error
 	refused  func(Envelope) bool // everybody who could take the thread has declined
+	noted    string              // stored as evidence only, because of this; "" for what is judged
 }
 
 // take works through the items of the message in order.
 func (t *turn) take() error {
 	t.message.Ref = messeaf.MessageRef(t.env.Ref, t.env.Serial+1, t.message)
+	if t.noted != "" {
+		t.evidence = true
+		return nil
+	}
 	if t.own != "" {
 		t.move(t.own)
 	}

@@ -13,12 +13,12 @@ type Entry struct {
 // URI (http, https, file, data or content) alone.
 type Media struct {
 	URI      string `mess:"uri"`
-	Name     string `mess:"name"`
-	MIME     string `mess:"mime"`
 	File     string `mess:"file"`     // attachment beside the thread (MESSE-AF 2.1)
 	Resource string `mess:"resource"` // content:// (MESSE-AF 2.1)
-	Size     *int64 `mess:"size"`     // bytes
-	SHA256   string `mess:"sha256"`   // hex, ours
+	Name     string `mess:"name"`
+	MIME     string `mess:"mime"`
+	Size     *int64 `mess:"size"`   // bytes
+	SHA256   string `mess:"sha256"` // hex, ours
 	// CapturedAt is when the picture was taken (ours); the file itself carries
 	// no metadata.
 	CapturedAt Time   `mess:"captured_at"`

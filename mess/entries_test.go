@@ -179,7 +179,7 @@ func TestEntryConstructors(t *testing.T) {
 		mess.ObjectEntry("structured", map[string]any{"b": 1, "a": []string{"x"}, "c": map[string]any{"f": 0.5, "n": nil}}),
 	}}}}
 	const want = `{"MESS":[{"response":{"re":"a","content":["x","- no",{"image":"https://a"},{"file":{"uri":"https://a","name":"n"}},` +
-		`{"image":{"mime":"image/jpeg","file":"f.jpg","size":0}},{"location":{"name":"Kitchen"}},{"confirmation":{"confirmed":false}},` +
+		`{"image":{"file":"f.jpg","mime":"image/jpeg","size":0}},{"location":{"name":"Kitchen"}},{"confirmation":{"confirmed":false}},` +
 		`{"confirmation":true},{"structured":{"a":["x"],"b":1,"c":{"f":0.5,"n":null}}}]}}]}`
 	if js, err := m.JSON(); err != nil || string(js) != want {
 		t.Errorf("got  %s, %v\nwant %s", js, err, want)

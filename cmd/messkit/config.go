@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/strictyaml"
 	"github.com/messkit/messkit/mess"
@@ -32,6 +34,8 @@ type exchangeConfig struct {
 	Listen string `yaml:"listen"` // host:port of the HTTP door
 	Data   string `yaml:"data"`   // folder
 	Enrol  string `yaml:"enrol"`  // code with which executors elsewhere register; "" for none
+
+	ArchiveAfter time.Duration `yaml:"archive_after"` // since a thread ended; 0: never
 
 	Hosts []string `yaml:"hosts"` // names by which a proxy calls it, beside addresses and localhost
 	Rules []rule   `yaml:"routing"`
@@ -56,7 +60,7 @@ type connectConfig struct {
 }
 
 func defaultExchange() *exchangeConfig {
-	return &exchangeConfig{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: dataDir()}
+	return &exchangeConfig{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: dataDir(), ArchiveAfter: files.DefaultConfig().ArchiveAfter}
 }
 
 func (c exchangeConfig) Validate() error {
@@ -73,6 +77,13 @@ func (c exchangeConfig) Validate() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// files are the settings of the store.
+func (c exchangeConfig) files(log *slog.Logger) files.Config {
+	s := files.DefaultConfig()
+	s.ArchiveAfter, s.Log = c.ArchiveAfter, log
+	return s
 }
 
 // settings are c as the exchange wants them.

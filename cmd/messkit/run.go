@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -194,10 +193,9 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 	} else if err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(cfg.Data, "exchange")
-	store, err := files.Open(dir)
+	store, err := cfg.files(log).Open(cfg.Data)
 	if err != nil {
-		return nil, errors.Join(hint(err, "another messkit may use %s; give this one a folder of its own with --data", dir), l.Close())
+		return nil, errors.Join(hint(err, "another messkit may use %s; give this one a folder of its own with --data", cfg.Data), l.Close())
 	}
 	debug.FreeOSMemory() // reading the log has used more than what came of it
 	x, err := exchange.Open(ctx, settings, store, time.Now, log)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/mess"
 )
 
 const (
@@ -16,6 +18,9 @@ const (
 	// JSON, so that no record comes near what the log takes. A single message
 	// has at most 10 MB.
 	chunk = 1 << 20
+	// keptDays is for how long the serials of a day are kept: nobody makes a
+	// thread for a day that is long gone.
+	keptDays = 40
 )
 
 // grown makes the log anew where it has doubled since the last time.
@@ -30,11 +35,12 @@ func (s *Store) grown(ctx context.Context) {
 	_ = s.compact(context.WithoutCancel(ctx))
 }
 
-// compact makes the log anew from what is in memory.
+// compact makes the log anew from what is in memory. A thread that has ended
+// and is in its folder, and on the disk, is there as a line of the index alone.
 func (s *Store) compact(ctx context.Context) error {
 	s.step.Lock()
 	defer s.step.Unlock()
-	if s.next > 0 && s.log.Size() <= s.next && s.log.Size() <= firstCompact {
+	if s.log.Size() <= s.next && s.next > 0 {
 		return nil // somebody was quicker
 	}
 	err := s.log.Compact(ctx, s.records())
@@ -51,58 +57,77 @@ func (s *Store) records() iter.Seq[[]byte] {
 				going = going && yield(data)
 			}
 		}
-		s.mem.Threads(func(t exchange.Thread) bool {
-			s.thread(t, put)
+		put(record{Days: s.index.recentDays(s.cfg.Now())})
+		s.index.each(func(k *kept) bool {
+			if k.whole == nil {
+				put(record{Ended: &k.ended})
+			} else {
+				k.whole.records(put)
+			}
 			return going
 		})
-		for _, kind := range s.mem.Kinds() {
-			docs, _ := s.mem.Docs(context.Background(), kind) // memory has no errors
-			for id, doc := range docs {
+		for _, kind := range s.index.kinds() {
+			for id, doc := range s.index.docsOf(kind) {
 				put(record{Kind: kind, ID: id, Doc: doc})
 			}
 		}
 	}
 }
 
-// thread is a thread in as many records as its messages need.
-func (s *Store) thread(t exchange.Thread, put func(record)) {
-	all := t.Messages
-	t.Messages = nil
-	put(record{Thread: &t, Binds: s.bound(t.Ref)})
-	var part []mess.Message
+// records is the thread in as many records as its messages need.
+func (w *whole) records(put func(record)) {
+	put(record{Thread: &w.env, Binds: w.bound()})
+	var part []json.RawMessage
 	size := 0
-	for _, m := range all {
-		text, _ := m.JSON() // never fails
-		if size > 0 && size+len(text) > chunk {
-			put(record{Ref: t.Ref, Messages: part})
+	for _, m := range w.messages {
+		if size > 0 && size+len(m) > chunk {
+			put(record{Ref: w.env.Ref, Messages: part})
 			part, size = nil, 0
 		}
-		part, size = append(part, m), size+len(text)
+		part, size = append(part, m), size+len(m)
 	}
 	if len(part) > 0 {
-		put(record{Ref: t.Ref, Messages: part})
+		put(record{Ref: w.env.Ref, Messages: part})
 	}
 }
 
-func (s *Store) bound(ref string) []exchange.Bind {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (w *whole) bound() []exchange.Bind {
 	var binds []exchange.Bind
-	for name, sum := range s.names[ref] {
+	for name, sum := range w.binds {
 		binds = append(binds, exchange.Bind{Name: name, SHA256: sum})
 	}
 	return binds
 }
 
-// used are the attachments that threads name.
+// used are the attachments that threads in memory name.
 func (s *Store) used() map[string]bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	used := map[string]bool{}
-	for _, names := range s.names {
-		for _, sum := range names {
-			used[sum] = true
+	s.index.each(func(k *kept) bool {
+		if k.whole != nil {
+			for _, sum := range k.whole.binds {
+				used[sum] = true
+			}
+		}
+		return true
+	})
+	return used
+}
+
+func (x *index) recentDays(now time.Time) map[string]int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	days := map[string]int{}
+	from := now.AddDate(0, 0, -keptDays).Format(time.DateOnly)
+	for day, serial := range x.serials {
+		if day >= from {
+			days[day] = serial
 		}
 	}
-	return used
+	return days
+}
+
+func (x *index) kinds() []string {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return slices.Sorted(maps.Keys(x.docs))
 }

@@ -1,6 +1,13 @@
-// Package files is the store of one board: a write-ahead log that is the truth
-// for what was acknowledged, and a folder of attachments known by their
-// content. Threads are kept in memory beside it; opening reads the log.
+// Package files is the store of one board. What is acknowledged is in a
+// write-ahead log first; the folders of MESSE-AF 2.1 are its projection, for
+// people and for other programs, and are where a thread that has ended lies.
+//
+//	log/                   the write-ahead log
+//	attachments/           staged files, by SHA-256
+//	state=received/ ...    threads, as MESSE-AF has them
+//	archive/2026-01/       threads that ended long ago, as zips
+//	set-aside/             what could not be read, and was in the way
+//	tmp/                   what is not whole yet
 //
 // It judges no step and knows no door.
 package files
@@ -12,20 +19,40 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/internal/wal"
-	"github.com/messkit/messkit/mess"
 )
+
+// Config of a store.
+type Config struct {
+	// ArchiveAfter is how long a thread that has ended stays in its folder; 0: for
+	// ever.
+	ArchiveAfter time.Duration
+	Log          *slog.Logger
+	Now          func() time.Time
+}
+
+// DefaultConfig is what Open uses.
+func DefaultConfig() Config {
+	return Config{ArchiveAfter: 90 * 24 * time.Hour, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+}
 
 // Store keeps threads in a folder. Every method is durable when it returns.
 type Store struct {
-	mem   *exchange.Memory
-	log   *wal.Log
-	blobs *blobs
+	cfg     Config
+	dir     string
+	root    *os.Root // dir
+	index   *index
+	log     *wal.Log
+	blobs   *blobs
+	project *projector
+	watcher *watcher
 
 	// step is held for reading while something is logged and then taken into
 	// memory, and for writing while the log is made anew from memory.
@@ -33,49 +60,67 @@ type Store struct {
 	keys [64]sync.Mutex // one step of a thread at a time, one create of a requester's id
 	seed maphash.Seed
 	next int64 // size of the log, in bytes, at which it is made anew; guarded by step
-
-	mu    sync.Mutex
-	names map[string]map[string]string // by thread: bound name to SHA-256
 }
 
 var _ exchange.Store = (*Store)(nil)
 
 // record is one record of the log: a whole thread, a step of one, more messages
-// of one, or a document.
+// of one, the end of one, or a document.
 type record struct {
-	Thread   *exchange.Thread   `json:"thread,omitempty"`
-	Envelope *exchange.Envelope `json:"envelope,omitempty"`
-	Ref      string             `json:"ref,omitempty"` // of the thread that has more messages
-	Messages []mess.Message     `json:"messages,omitempty"`
+	Thread   *exchange.Envelope `json:"thread,omitempty"`   // of a whole thread
+	Envelope *exchange.Envelope `json:"envelope,omitempty"` // of a step
+	Ref      string             `json:"ref,omitempty"`      // of the thread that has more messages
+	Messages []json.RawMessage  `json:"messages,omitempty"`
 	Binds    []exchange.Bind    `json:"binds,omitempty"`
-	Kind     string             `json:"kind,omitempty"` // of a document
+	Ended    *ended             `json:"ended,omitempty"` // it lies in its folder
+	Gone     string             `json:"gone,omitempty"`  // ref of a thread that is not here any more
+	Kind     string             `json:"kind,omitempty"`  // of a document
 	ID       string             `json:"id,omitempty"`
-	Doc      []byte             `json:"doc,omitempty"` // nil removes it
+	Doc      []byte             `json:"doc,omitempty"`  // nil removes it
+	Days     map[string]int     `json:"days,omitempty"` // the highest serials
 }
 
 // Open opens the store in a folder, which is made if it is not there. A folder
 // that another program has open is refused.
-func Open(dir string) (*Store, error) {
+func Open(dir string) (*Store, error) { return DefaultConfig().Open(dir) }
+
+// Open is the package's Open with settings.
+func (c Config) Open(dir string) (*Store, error) {
 	b, err := openBlobs(filepath.Join(dir, "attachments"))
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{mem: exchange.NewMemory(), blobs: b, seed: maphash.MakeSeed(), names: map[string]map[string]string{}}
-	s.log, err = wal.Open(filepath.Join(dir, "log"), s.replay)
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	s.next = 2*s.log.Size() + firstCompact
-	if s.log.Size() > firstCompact {
-		err = s.compact(context.Background())
-	}
-	if err == nil {
-		err = s.blobs.clean(s.used())
-	}
+	s := &Store{cfg: c, dir: dir, root: root, index: newIndex(), blobs: b, seed: maphash.MakeSeed(), watcher: &watcher{}}
+	s.project = newProjector(s)
+	s.log, err = wal.Open(filepath.Join(dir, "log"), s.replay)
 	if err != nil {
-		return nil, errors.Join(err, s.log.Close())
+		return nil, errors.Join(err, root.Close())
+	}
+	if err := s.settle(); err != nil {
+		return nil, errors.Join(err, s.log.Close(), root.Close())
 	}
 	return s, nil
+}
+
+// settle makes log, folders and memory agree when the log has been read.
+func (s *Store) settle() error {
+	if err := s.survey(); err != nil {
+		return err
+	}
+	if s.log.Err() != nil {
+		return nil // it can only be read
+	}
+	if s.log.Size() > firstCompact {
+		if err := s.compact(context.Background()); err != nil {
+			return err
+		}
+	}
+	s.next = 2*s.log.Size() + firstCompact
+	return s.blobs.clean(s.used())
 }
 
 // replay takes a record of the log into memory.
@@ -89,48 +134,47 @@ func (s *Store) replay(data []byte) error {
 
 // take takes what is in the log into memory.
 func (s *Store) take(r record) error {
-	ctx := context.Background()
 	switch {
 	case r.Thread != nil:
-		s.mem.Restore(*r.Thread)
-		s.bind(r.Thread.Ref, r.Binds)
+		w := &whole{env: *r.Thread, messages: r.Messages}
+		w.bind(r.Binds)
+		s.index.setWhole(w)
 	case r.Envelope != nil:
-		s.bind(r.Envelope.Ref, r.Binds)
-		return s.mem.Append(ctx, exchange.Step{Envelope: *r.Envelope, Messages: r.Messages})
+		return s.index.step(*r.Envelope, r.Messages, r.Binds)
 	case r.Ref != "":
-		t, err := s.mem.Thread(ctx, r.Ref)
-		if err != nil {
-			return err
+		return s.index.more(r.Ref, r.Messages)
+	case r.Ended != nil:
+		s.index.setEnded(*r.Ended)
+	case r.Gone != "":
+		s.index.forget(r.Gone)
+	case r.Days != nil:
+		for day, serial := range r.Days {
+			s.index.atLeast(day, serial)
 		}
-		t.Messages = append(t.Messages, r.Messages...)
-		s.mem.Restore(t)
 	default:
-		return s.mem.Put(ctx, r.Kind, r.ID, r.Doc)
+		s.index.putDoc(r.Kind, r.ID, r.Doc)
 	}
 	return nil
 }
 
-func (s *Store) bind(ref string, binds []exchange.Bind) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, b := range binds {
-		if s.names[ref] == nil {
-			s.names[ref] = map[string]string{}
+// write logs records and then takes them into memory.
+func (s *Store) write(ctx context.Context, all ...record) error {
+	data := make([][]byte, len(all))
+	for i, r := range all {
+		var err error
+		if data[i], err = json.Marshal(r); err != nil {
+			return err
 		}
-		s.names[ref][b.Name] = b.SHA256
 	}
-}
-
-// write logs a record and then takes it into memory.
-func (s *Store) write(ctx context.Context, r record) error {
-	data, err := json.Marshal(r)
-	if err != nil {
+	if err := s.log.Append(ctx, data...); err != nil {
 		return err
 	}
-	if err := s.log.Append(ctx, data); err != nil {
-		return err
+	for _, r := range all {
+		if err := s.take(r); err != nil {
+			return err
+		}
 	}
-	return s.take(r)
+	return nil
 }
 
 // lock keeps others from the same key.
@@ -147,12 +191,24 @@ func (s *Store) Create(ctx context.Context, c exchange.Create) (exchange.Thread,
 	defer s.step.RUnlock()
 	if c.ClientID != "" {
 		defer s.lock(c.Requestor + "\x00" + c.ClientID).Unlock()
-		if ref, err := s.mem.Find(ctx, c.Requestor, c.ClientID); err == nil {
+		if ref, ok := s.index.find(c.Requestor, c.ClientID); ok {
 			return exchange.Thread{}, &exchange.ExistsError{Ref: ref}
 		}
 	}
-	t := c.Build(s.mem.Reserve(c.Day, c.Token))
-	return t, s.write(ctx, record{Thread: &t})
+	ref, err := s.newRef(c.Day, c.Token)
+	if err != nil {
+		return exchange.Thread{}, err
+	}
+	t := c.Build(ref)
+	messages, err := encodeAll(t.Messages)
+	if err != nil {
+		return exchange.Thread{}, err
+	}
+	if err := s.write(ctx, record{Thread: &t.Envelope, Messages: messages}); err != nil {
+		return exchange.Thread{}, err
+	}
+	s.project.mark(ref)
+	return t, nil
 }
 
 // Append stores one step.
@@ -160,12 +216,13 @@ func (s *Store) Append(ctx context.Context, step exchange.Step) error {
 	defer s.grown(ctx)
 	s.step.RLock()
 	defer s.step.RUnlock()
-	defer s.lock(step.Envelope.Ref).Unlock()
-	t, err := s.mem.Thread(ctx, step.Envelope.Ref)
+	ref := step.Envelope.Ref
+	defer s.lock(ref).Unlock()
+	w, wasWhole, err := s.whole(ref)
 	switch {
 	case err != nil:
 		return err
-	case t.Ver+1 != step.Envelope.Ver:
+	case w.env.Ver+1 != step.Envelope.Ver:
 		return exchange.ErrStale
 	}
 	for _, b := range step.Binds {
@@ -173,7 +230,36 @@ func (s *Store) Append(ctx context.Context, step exchange.Step) error {
 			return exchange.ErrNoBlob
 		}
 	}
-	return s.write(ctx, record{Envelope: &step.Envelope, Messages: step.Messages, Binds: step.Binds})
+	r := record{Envelope: &step.Envelope, Binds: step.Binds}
+	if r.Messages, err = encodeAll(step.Messages); err != nil {
+		return err
+	}
+	if !wasWhole { // the log knows only that it ended
+		r.Thread, r.Envelope, r.Messages = &step.Envelope, nil, append(w.messages, r.Messages...)
+	}
+	if err := s.write(ctx, r); err != nil {
+		return err
+	}
+	s.project.mark(ref)
+	return nil
+}
+
+// whole reads a thread from memory, or, if it has ended, from its folder.
+func (s *Store) whole(ref string) (w whole, inMemory bool, err error) {
+	w, known, ok := s.index.thread(ref)
+	if ok || !known {
+		if !ok {
+			err = exchange.ErrNoThread
+		}
+		return w, ok, err
+	}
+	t, err := s.readEnded(ref)
+	if err != nil {
+		return whole{}, false, err
+	}
+	w.env = t.Envelope
+	w.messages, err = encodeAll(t.Messages)
+	return w, false, err
 }
 
 // Put stores or removes a small document.
@@ -186,60 +272,81 @@ func (s *Store) Put(ctx context.Context, kind, id string, doc []byte) error {
 }
 
 // Thread reads a thread.
-func (s *Store) Thread(ctx context.Context, ref string) (exchange.Thread, error) {
-	return s.mem.Thread(ctx, ref)
+func (s *Store) Thread(_ context.Context, ref string) (exchange.Thread, error) {
+	w, _, ok := s.index.thread(ref)
+	if ok {
+		return w.decode()
+	}
+	return s.readEnded(ref)
 }
 
 // Find returns the thread that requestor made with the client id.
-func (s *Store) Find(ctx context.Context, requestor, clientID string) (string, error) {
-	return s.mem.Find(ctx, requestor, clientID)
+func (s *Store) Find(_ context.Context, requestor, clientID string) (string, error) {
+	if ref, ok := s.index.find(requestor, clientID); ok && clientID != "" {
+		return ref, nil
+	}
+	return "", exchange.ErrNoThread
 }
 
 // List reads envelopes, newest change first.
-func (s *Store) List(ctx context.Context, f exchange.Filter) (exchange.Page, error) {
-	return s.mem.List(ctx, f)
+func (s *Store) List(_ context.Context, f exchange.Filter) (exchange.Page, error) {
+	all, cursor, err := s.index.page(f)
+	if err != nil {
+		return exchange.Page{}, err
+	}
+	page := exchange.Page{Cursor: cursor}
+	for _, one := range all {
+		if !one.all {
+			one.env = s.endedEnvelope(one)
+		}
+		page.Threads = append(page.Threads, one.env)
+	}
+	return page, nil
 }
 
 // Open calls fn with each thread's envelope that has no terminal status.
-func (s *Store) Open(ctx context.Context, fn func(exchange.Envelope) error) error {
-	return s.mem.Open(ctx, fn)
-}
-
-// Watch has nothing to tell: nobody else writes to the log.
-func (s *Store) Watch(ctx context.Context, fn func(exchange.Envelope)) error {
-	return s.mem.Watch(ctx, fn)
+func (s *Store) Open(_ context.Context, fn func(exchange.Envelope) error) error {
+	for _, ref := range s.index.wholes(func(w *whole) bool { return !w.env.Status.Terminal() }) {
+		w, _, ok := s.index.thread(ref)
+		if !ok {
+			continue
+		}
+		if err := fn(w.env); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Docs reads all documents of a kind.
-func (s *Store) Docs(ctx context.Context, kind string) (map[string][]byte, error) {
-	return s.mem.Docs(ctx, kind)
+func (s *Store) Docs(_ context.Context, kind string) (map[string][]byte, error) {
+	return s.index.docsOf(kind), nil
 }
 
 // Stage keeps bytes for a later step.
-func (s *Store) Stage(ctx context.Context, ref string, data io.Reader, most int64) (exchange.Staged, error) {
-	if _, err := s.mem.Thread(ctx, ref); err != nil {
+func (s *Store) Stage(_ context.Context, ref string, data io.Reader, most int64) (exchange.Staged, error) {
+	if _, known, _ := s.index.thread(ref); !known {
+		return exchange.Staged{}, exchange.ErrNoThread
+	}
+	if err := s.log.Err(); err != nil {
 		return exchange.Staged{}, err
 	}
 	return s.blobs.add(data, most)
 }
 
-// Blob opens a bound attachment.
-func (s *Store) Blob(ctx context.Context, ref, name string) (io.ReadSeekCloser, error) {
-	if _, err := s.mem.Thread(ctx, ref); err != nil {
-		return nil, err
+// Blob opens a bound attachment, or a file that another program has put beside
+// the thread.
+func (s *Store) Blob(_ context.Context, ref, name string) (io.ReadSeekCloser, error) {
+	w, known, _ := s.index.thread(ref)
+	if sum, ok := w.binds[name]; ok {
+		if f, err := s.blobs.open(sum); err == nil {
+			return f, nil
+		}
 	}
-	s.mu.Lock()
-	sum, ok := s.names[ref][name]
-	s.mu.Unlock()
-	if !ok {
-		return nil, exchange.ErrNoBlob
-	}
-	f, err := s.blobs.open(sum)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, exchange.ErrNoBlob
-	}
-	return f, err
+	return s.beside(ref, name, known)
 }
 
-// Close waits for what is being written.
-func (s *Store) Close() error { return s.log.Close() }
+// Close waits for what is being written, and brings the folders up to date.
+func (s *Store) Close() error {
+	return errors.Join(s.project.finish(), s.log.Close(), s.root.Close())
+}

@@ -141,8 +141,8 @@ func TestReopening(t *testing.T) {
 func TestCompaction(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	for i := range 6 {
-		fill(t, s, fmt.Sprint("t", i), 40, 150<<10)
+	for i := range 4 {
+		fill(t, s, fmt.Sprint("t", i), 30, 150<<10)
 	}
 	want := all(t, s)
 	if err := s.Close(); err != nil {

@@ -42,7 +42,7 @@ func (p Place) addTo(z *zip.Writer, fsys fs.FS) error {
 		if p.Flat {
 			as = name
 		}
-		if err := addFile(z, fsys, path.Join(p.dir(), name), as); err != nil {
+		if err := addFile(z, fsys, path.Join(p.Dir(), name), as); err != nil {
 			return err
 		}
 	}

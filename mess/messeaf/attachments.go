@@ -135,7 +135,7 @@ func (a Attachment) inline(text, name string, serial int) (Attachment, bool) {
 	}
 	a.Kind = KindOf(a.MIME)
 	if name == "" {
-		name = a.Kind + extension(a.MIME)
+		name = a.Kind + Extension(a.MIME)
 	}
 	a.Name = AttachmentName(serial, a.Kind, name)
 	return a, true
@@ -159,7 +159,8 @@ var extensions = map[string]string{
 	"audio/mp4": ".m4a", "video/mp4": ".mp4", "video/quicktime": ".mov", "video/webm": ".webm", "application/pdf": ".pdf", "text/plain": ".txt",
 }
 
-func extension(mimeType string) string {
+// Extension is the usual ending of a file of a MIME type, "" if none is usual.
+func Extension(mimeType string) string {
 	base, _, _ := strings.Cut(mimeType, ";")
 	return extensions[strings.TrimSpace(base)]
 }

@@ -19,7 +19,7 @@ func (p Place) Check(fsys fs.FS) (wrong, odd Problems) {
 		c.failed(err)
 		return c.wrong, c.odd
 	}
-	t, err := p.parse(files)
+	t, err := p.Parse(files)
 	if err != nil {
 		c.failed(err)
 		return c.wrong, c.odd
@@ -46,7 +46,7 @@ func (c *checker) failed(err error) {
 }
 
 func (c *checker) at(list *Problems, file string, line int, where, format string, args ...any) {
-	*list = append(*list, Problem{File: path.Join(c.place.dir(), file), Line: line, Path: where, Text: fmt.Sprintf(format, args...)})
+	*list = append(*list, Problem{File: path.Join(c.place.Dir(), file), Line: line, Path: where, Text: fmt.Sprintf(format, args...)})
 }
 
 // files looks at names and sizes (section "File Numbering").
@@ -165,7 +165,7 @@ func (c *checker) attachments(files []File, t Thread) {
 			continue
 		}
 		named[a.Name] = true
-		info, err := fs.Stat(c.fsys, path.Join(c.place.dir(), a.Name))
+		info, err := fs.Stat(c.fsys, path.Join(c.place.Dir(), a.Name))
 		switch {
 		case err != nil:
 			c.at(&c.wrong, a.Name, 0, "", "is not there, and %s names it", a.Message)

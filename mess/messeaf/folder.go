@@ -120,8 +120,8 @@ func (p Place) Files(fsys fs.FS) (own, attachments []string, err error) {
 	return own, attachments, nil
 }
 
-// dir is the folder that the thread's files are in.
-func (p Place) dir() string {
+// Dir is the folder that the thread's files are in.
+func (p Place) Dir() string {
 	if p.Flat {
 		return path.Dir(p.Path)
 	}
@@ -149,7 +149,7 @@ func (p Place) ReadFiles(fsys fs.FS) ([]File, error) {
 	}
 	files := make([]File, len(own))
 	for i, name := range own {
-		data, err := readFile(fsys, path.Join(p.dir(), name))
+		data, err := readFile(fsys, path.Join(p.Dir(), name))
 		if err != nil {
 			return nil, err
 		}
@@ -177,14 +177,15 @@ func (p Place) Read(fsys fs.FS) (Thread, error) {
 	if err != nil {
 		return Thread{}, err
 	}
-	return p.parse(files)
+	return p.Parse(files)
 }
 
-func (p Place) parse(files []File) (Thread, error) {
+// Parse reads the thread from its files.
+func (p Place) Parse(files []File) (Thread, error) {
 	var t Thread
 	var problems Problems
 	note := func(file File, err error) {
-		if ps, ok := errors.AsType[Problems](inFile(path.Join(p.dir(), file.Name), err)); ok {
+		if ps, ok := errors.AsType[Problems](inFile(path.Join(p.Dir(), file.Name), err)); ok {
 			problems = append(problems, ps...)
 		}
 	}

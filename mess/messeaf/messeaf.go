@@ -6,9 +6,12 @@
 package messeaf
 
 import (
+	"crypto/sha256"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/messkit/messkit/internal/strictyaml"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -117,4 +120,25 @@ func Number(thread string, all []mess.Message) (serial int) {
 		all[i].Ref = MessageRef(thread, serial, all[i])
 	}
 	return serial
+}
+
+// Fingerprint tells messages of one thread apart by who said what, without what
+// the exchange adds to them or moves: a message has the same one when another
+// writer has printed it anew.
+func Fingerprint(m mess.Message) string {
+	var b strings.Builder
+	b.WriteString(m.From)
+	for _, item := range (mess.Message{Items: m.Items}).Document().Get("MESS").List {
+		for i, p := range item.Pairs {
+			if p.Key != string(mess.KindAck) && p.Value.Kind == strictyaml.Map {
+				one := *p.Value
+				one.Pairs = slices.DeleteFunc(slices.Clone(one.Pairs), func(f strictyaml.Pair) bool { return f.Key == "re" })
+				item.Pairs[i].Value = &one
+			}
+		}
+		b.WriteByte('\n')
+		b.Write(strictyaml.JSON(item))
+	}
+	sum := sha256.Sum256([]byte(b.String()))
+	return string(sum[:16])
 }

@@ -83,6 +83,18 @@ func MessageRef(thread string, serial int, m mess.Message) string {
 	return ref
 }
 
+// Serial is the serial in a message's ref, 0 if it has none.
+func Serial(ref string) int {
+	_, own, _ := strings.Cut(ref, "/")
+	_, rest, _ := strings.Cut(own, "-")
+	number, _, _ := strings.Cut(rest, "-")
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
 // messageType is the type that a message's ref bears: that of its weightiest
 // item.
 func messageType(m mess.Message) string {
@@ -144,10 +156,10 @@ func idOf(item mess.Item) string {
 	return ""
 }
 
-// The two endings of a thread's file.
+// The endings of a thread's file, and of an archive.
 const (
 	Ext      = ".messe-af.yaml"
-	shortExt = ".messe-af"
+	ShortExt = ".messe-af"
 	ZipExt   = ".messe-af.zip"
 )
 
@@ -161,7 +173,7 @@ func cutExt(name string) (string, bool) {
 	if stem, ok := strings.CutSuffix(name, Ext); ok {
 		return stem, true
 	}
-	return strings.CutSuffix(name, shortExt)
+	return strings.CutSuffix(name, ShortExt)
 }
 
 // ParseFileName takes the name of a file in a thread's folder apart.

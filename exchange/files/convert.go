@@ -1,0 +1,103 @@
+package files
+
+import (
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// outward is an envelope as MESSE-AF has it. What only guards steps stays in
+// the log; of a thread that has ended none of it is needed any more.
+func outward(e exchange.Envelope) messeaf.Envelope {
+	m := messeaf.Envelope{
+		Ref: e.Ref, ClientID: e.ClientID, Requestor: e.Requestor, Executor: e.Executor, Status: e.Status,
+		Created: mess.TimeOf(e.Created), Updated: mess.TimeOf(e.Updated), Expires: mess.TimeOf(e.Expires),
+		Intent: e.Intent, Priority: e.Priority,
+	}
+	for _, h := range e.History {
+		m.History = append(m.History, messeaf.Entry{Action: h.Action, At: mess.TimeOf(h.At), By: h.By, Ref: h.Ref, Note: h.Note})
+	}
+	return m
+}
+
+// inward is a thread as it lies in its folder, for the exchange. Where a file
+// does not say what may have happened, what is safe is taken: work that is not
+// waiting for a claim has begun.
+func inward(t messeaf.Thread) exchange.Thread {
+	e := envelope(t.Envelope)
+	e.Ver = uint64(max(1, len(t.Messages)))
+	for _, m := range t.Messages {
+		if m.Ref != "" {
+			e.Serial++
+		}
+		if m.ID != "" {
+			e.Seen = append(e.Seen, exchange.Seen{From: m.From, ID: m.ID, Ref: m.Ref})
+		}
+	}
+	e.Request = request(t)
+	if e.Intent == "" {
+		e.Intent = e.Request.Intent
+	}
+	if c := e.Request.Constraints; c != nil && c.Timing != nil {
+		e.NotBefore = at(c.Timing.NotBefore)
+	}
+	if e.Expires.IsZero() {
+		e.Expires = at(e.Request.NeededBy)
+	}
+	return exchange.Thread{Envelope: e, Messages: t.Messages}
+}
+
+// envelope is what an envelope alone tells.
+func envelope(m messeaf.Envelope) exchange.Envelope {
+	e := exchange.Envelope{
+		Ref: m.Ref, ClientID: m.ClientID, Requestor: m.Requestor, Executor: m.Executor, Status: status(m.Status),
+		Created: at(m.Created), Updated: at(m.Updated), Expires: at(m.Expires), Intent: m.Intent, Priority: m.Priority, Ver: 1,
+	}
+	if e.Priority == "" {
+		e.Priority = mess.Normal
+	}
+	for _, h := range m.History {
+		e.History = append(e.History, exchange.HistoryEntry{Action: h.Action, At: at(h.At), By: h.By, Ref: h.Ref, Note: h.Note})
+		if h.Action == string(mess.Claimed) {
+			e.Epoch++
+		}
+	}
+	switch {
+	case e.Status.Terminal():
+		e.Phase = exchange.After
+	case e.Status != mess.Pending:
+		e.Phase = exchange.Acting
+		e.Epoch = max(e.Epoch, 1)
+	}
+	return e
+}
+
+// status is a status as ours are called; what nobody knows is being worked on.
+func status(c mess.Code) mess.Code {
+	switch {
+	case c == mess.Received || c == mess.Pending:
+		return mess.Pending
+	case c.Known():
+		return c
+	}
+	return mess.InProgress
+}
+
+func at(t mess.Time) time.Time {
+	when, _ := messeaf.Time(t)
+	return when
+}
+
+// request is what made the thread.
+func request(t messeaf.Thread) mess.Request {
+	for _, m := range t.Messages {
+		for _, item := range m.Items {
+			if r, ok := item.(*mess.Request); ok {
+				return *r
+			}
+		}
+	}
+	return mess.Request{Intent: t.Envelope.Intent}
+}

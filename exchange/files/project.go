@@ -1,0 +1,315 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+const (
+	// again is when something is tried again that another program has hindered,
+	// or the disk.
+	again = 300 * time.Millisecond
+	// later is when something is tried again that the disk has refused.
+	later = 5 * time.Second
+	// restAfter is how long threads that have ended are kept in memory before
+	// their folders are synced and they are let go, and restMany how many.
+	restAfter = 3 * time.Second
+	restMany  = 2000
+)
+
+// projector brings the folders after the log.
+type projector struct {
+	s *Store
+
+	mu      sync.Mutex
+	queue   []string             // refs to be looked at, each once
+	queued  map[string]bool      // what is in queue
+	due     map[string]time.Time // refs to be looked at, not before
+	resting map[string]uint64    // ended and in their folders, by version
+	since   time.Time            // of the oldest of them
+	busy    bool                 // one is being worked on
+	handed  map[string]map[string]bool
+	refused map[string]string // ref, or file, to what was said about it
+	wake    chan struct{}
+	idle    *sync.Cond
+	to      exchange.Listener // nil until Run
+}
+
+func newProjector(s *Store) *projector {
+	p := &projector{
+		s: s, queued: map[string]bool{}, due: map[string]time.Time{}, resting: map[string]uint64{},
+		handed: map[string]map[string]bool{}, refused: map[string]string{}, wake: make(chan struct{}, 1),
+	}
+	p.idle = sync.NewCond(&p.mu)
+	return p
+}
+
+// mark has a thread's folder brought after the log.
+func (p *projector) mark(ref string) {
+	p.mu.Lock()
+	p.enqueue(ref)
+	p.mu.Unlock()
+	p.stir()
+}
+
+// look has a thread's folder looked at after d.
+func (p *projector) look(ref string, d time.Duration) {
+	p.mu.Lock()
+	p.due[ref] = time.Now().Add(d)
+	p.mu.Unlock()
+	p.stir()
+}
+
+// enqueue is for those who hold p.mu.
+func (p *projector) enqueue(ref string) {
+	if !p.queued[ref] {
+		p.queued[ref] = true
+		p.queue = append(p.queue, ref)
+	}
+}
+
+func (p *projector) stir() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next is the next thread to be looked at, or how long there is none.
+func (p *projector) next() (ref string, wait time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	wait = time.Hour
+	for ref, t := range p.due {
+		if d := t.Sub(now); d > 0 {
+			wait = min(wait, d)
+			continue
+		}
+		delete(p.due, ref)
+		p.enqueue(ref)
+	}
+	if len(p.resting) > 0 {
+		wait = min(wait, max(time.Millisecond, restAfter-now.Sub(p.since)))
+	}
+	if len(p.queue) == 0 {
+		p.busy = false
+		p.idle.Broadcast()
+		return "", wait
+	}
+	ref = p.queue[0]
+	p.queue = p.queue[1:]
+	delete(p.queued, ref)
+	p.busy = true
+	return ref, 0
+}
+
+// run brings folders after the log until ctx ends.
+func (p *projector) run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		ref, wait := p.next()
+		if ref != "" {
+			p.one(ctx, ref)
+		}
+		if p.restDue() {
+			p.rest(ctx)
+		}
+		if ref != "" {
+			continue
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		case <-p.wake:
+		}
+		t.Stop()
+	}
+	return nil
+}
+
+// one looks at one thread.
+func (p *projector) one(ctx context.Context, ref string) {
+	known, whole := p.s.index.has(ref)
+	var err error
+	switch {
+	case whole:
+		err = p.bring(ctx, ref)
+		p.s.watcher.thread(p.s, ref)
+	case known:
+		p.s.missing(ref)
+	default:
+		err = p.s.newcomer(ctx, ref)
+	}
+	switch {
+	case errors.Is(err, errBusy):
+		p.look(ref, again)
+	case err != nil:
+		p.complain(ref, err)
+		p.look(ref, later)
+	default:
+		p.mu.Lock()
+		delete(p.refused, ref)
+		p.mu.Unlock()
+	}
+}
+
+// complain says what is wrong, once.
+func (p *projector) complain(what string, err error) {
+	p.mu.Lock()
+	told := p.refused[what] == err.Error()
+	p.refused[what] = err.Error()
+	p.mu.Unlock()
+	if !told {
+		p.s.cfg.Log.Warn("a thread's folder cannot be written or read now", "ref", what, "err", err)
+	}
+}
+
+// bring brings one thread's folder after the log, and takes what others have
+// said there.
+func (p *projector) bring(ctx context.Context, ref string) error {
+	w, _, ok := p.s.index.thread(ref)
+	if !ok {
+		return nil
+	}
+	f := w.folder
+	if !p.s.unchanged(ref, f) || f.flat && f.ver != w.env.Ver {
+		var said []mess.Message
+		var err error
+		if f, said, err = p.s.reconcile(w); err != nil {
+			return err
+		}
+		if len(said) > 0 {
+			return p.take(ctx, ref, said)
+		}
+	}
+	f, err := p.s.bring(w, f)
+	p.s.index.left(ref, f) // also after an error: what is not known is looked at anew
+	if err != nil {
+		return err
+	}
+	p.settled(w)
+	return nil
+}
+
+// settled notes a thread that has ended and is in its folder.
+func (p *projector) settled(w whole) {
+	if !w.env.Status.Terminal() {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.resting) == 0 {
+		p.since = time.Now()
+	}
+	p.resting[w.env.Ref] = w.env.Ver
+}
+
+func (p *projector) restDue() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.resting)
+	return n >= restMany || n > 0 && time.Since(p.since) >= restAfter
+}
+
+// rest lets go of the threads that have ended, when their folders are on the
+// disk: from then on the log need not know them.
+func (p *projector) rest(ctx context.Context) {
+	p.mu.Lock()
+	resting := p.resting
+	p.resting = map[string]uint64{}
+	p.mu.Unlock()
+	if err := p.s.syncFolders(); err != nil {
+		p.complain("all", fmt.Errorf("sync: %w", err))
+		p.mu.Lock()
+		p.resting, p.since = resting, time.Now()
+		p.mu.Unlock()
+		return
+	}
+	for ref, ver := range resting {
+		if p.s.letGo(ref, ver) {
+			p.mu.Lock()
+			delete(p.handed, ref)
+			p.mu.Unlock()
+		}
+	}
+	p.s.grown(ctx)
+}
+
+// letGo leaves so much of a thread in memory that it is found.
+func (s *Store) letGo(ref string, ver uint64) bool {
+	s.step.RLock()
+	defer s.step.RUnlock()
+	defer s.lock(ref).Unlock()
+	return s.index.done(ref, ver)
+}
+
+// handOver reports whether what others have said is to be judged: once.
+func (p *projector) handOver(ref string, m mess.Message) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.to != nil && !p.handed[ref][messeaf.Fingerprint(m)]
+}
+
+// take hands over what others have said.
+func (p *projector) take(ctx context.Context, ref string, said []mess.Message) error {
+	for _, m := range said {
+		p.s.cfg.Log.Info("another program has put a message into a thread", "ref", ref, "from", m.From)
+		if err := p.to.Said(ctx, ref, m); err != nil {
+			return err
+		}
+		p.mu.Lock()
+		if p.handed[ref] == nil {
+			p.handed[ref] = map[string]bool{}
+		}
+		p.handed[ref][messeaf.Fingerprint(m)] = true
+		p.mu.Unlock()
+	}
+	p.mark(ref)
+	return nil
+}
+
+// Settle waits until the folders show what is in the log. Run must be running.
+func (s *Store) Settle(ctx context.Context) error {
+	p := s.project
+	stop := context.AfterFunc(ctx, func() { p.mu.Lock(); defer p.mu.Unlock(); p.idle.Broadcast() })
+	defer stop()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for (len(p.queue) > 0 || p.busy || len(p.due) > 0) && ctx.Err() == nil {
+		p.idle.Wait()
+	}
+	return ctx.Err()
+}
+
+// finish brings the folders after the log for the last time.
+func (p *projector) finish() error {
+	if p.s.log.Err() != nil {
+		return nil
+	}
+	ctx := context.Background()
+	p.mu.Lock()
+	p.to, p.due = nil, map[string]time.Time{}
+	p.mu.Unlock()
+	for {
+		ref, _ := p.next()
+		if ref == "" {
+			break
+		}
+		if _, whole := p.s.index.has(ref); !whole {
+			continue
+		}
+		if err := p.bring(ctx, ref); err != nil && !errors.Is(err, errBusy) {
+			p.complain(ref, err)
+		}
+	}
+	p.rest(ctx)
+	return nil
+}

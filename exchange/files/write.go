@@ -1,0 +1,311 @@
+package files
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// bring makes a thread's folder what the thread is: the messages that are
+// missing are appended, then the envelope is replaced, then the folder moves
+// (MESSE-AF 2.1, "Append Message + Update Envelope"). It returns how the folder
+// is left.
+func (s *Store) bring(w whole, f folder) (folder, error) {
+	if f.at == "" {
+		return s.create(w)
+	}
+	if f.flat {
+		return f, nil // it was looked at, and is as it should be
+	}
+	dir := threadDir(f.at, w.env.Ref)
+	if f.messages == len(w.messages) && f.ver == w.env.Ver && f.at == messeaf.FolderOf(w.env.Status) {
+		return f, nil
+	}
+	if f.messages < len(w.messages) {
+		docs, err := w.documents(f.messages)
+		if err != nil {
+			return f, err
+		}
+		if err := errors.Join(s.attach(dir, w, docs), s.appendTo(dir, w.env.Ref, &f, docs)); err != nil {
+			return folder{at: f.at}, err
+		}
+	}
+	if f.ver != w.env.Ver {
+		if err := s.replaceEnvelope(dir, w, &f); err != nil {
+			return folder{at: f.at}, err
+		}
+	}
+	if want := messeaf.FolderOf(w.env.Status); want != f.at {
+		if err := s.root.Rename(dir, threadDir(want, w.env.Ref)); err != nil {
+			return folder{at: f.at}, err
+		}
+		f.at = want
+	}
+	return s.leave(w, f)
+}
+
+// leave notes how the folder is when all of the thread is in it. If it is not
+// as we have written it, another program was there too, and it is looked at
+// again.
+func (s *Store) leave(w whole, f folder) (folder, error) {
+	now, err := s.signatures(threadDir(f.at, w.env.Ref))
+	if err != nil {
+		return folder{at: f.at}, err
+	}
+	if !slices.EqualFunc(now, f.files, func(a, b signature) bool { return a.name == b.name && a.size == b.size }) {
+		return folder{at: f.at}, errBusy
+	}
+	return folder{at: f.at, ver: w.env.Ver, messages: len(w.messages), files: now}, nil
+}
+
+// document is a message as it is printed, and the files that are beside it
+// because they are too large to be inside.
+type document struct {
+	text    []byte
+	message mess.Message
+	files   map[string][]byte // by name
+}
+
+// documents prints the messages of a thread from the nth on.
+func (w whole) documents(from int) ([]document, error) {
+	w.messages = w.messages[from:]
+	t, err := w.decode()
+	if err != nil {
+		return nil, err
+	}
+	docs := make([]document, len(t.Messages))
+	for i, m := range t.Messages {
+		m, files := w.external(m)
+		text, err := messeaf.PrintMessage(m)
+		if err != nil {
+			return nil, err
+		}
+		docs[i] = document{text, m, files}
+	}
+	return docs, nil
+}
+
+// create makes a thread's folder, whole before it has its name.
+func (s *Store) create(w whole) (folder, error) {
+	tmp := path.Join("tmp", w.env.Ref)
+	if err := errors.Join(s.root.RemoveAll(tmp), s.root.Mkdir(tmp, 0o700)); err != nil {
+		return folder{}, err
+	}
+	docs, err := w.documents(0)
+	if err != nil {
+		return folder{}, err
+	}
+	env, err := messeaf.PrintEnvelope(outward(w.env))
+	if err != nil {
+		return folder{}, err
+	}
+	first := path.Join(tmp, messeaf.FileName(0, w.env.Ref))
+	if err := errors.Join(s.root.WriteFile(first, env, 0o600), s.attach(tmp, w, docs)); err != nil {
+		return folder{}, err
+	}
+	begun := folder{at: messeaf.FolderOf(w.env.Status), files: []signature{{name: path.Base(first), size: int64(len(env))}}}
+	if err := s.appendTo(tmp, w.env.Ref, &begun, docs); err != nil {
+		return folder{}, err
+	}
+	if err := s.root.Rename(tmp, threadDir(begun.at, w.env.Ref)); err != nil {
+		return folder{}, err
+	}
+	return s.leave(w, begun)
+}
+
+// appendTo appends documents to the thread's last file, and to new ones where
+// that would grow beyond the limit (section "Writing a Thread").
+func (s *Store) appendTo(dir, ref string, f *folder, docs []document) error {
+	f.files = slices.Clone(f.files)
+	last := &f.files[len(f.files)-1]
+	var text []byte
+	for _, d := range docs {
+		if size := last.size + int64(len(text)); size > 0 && size+int64(len(d.text)) > messeaf.MaxFile {
+			if err := s.appendFile(dir, last, text); err != nil {
+				return err
+			}
+			n, _, _ := messeaf.ParseFileName(last.name) // it is one of ours
+			f.files = append(f.files, signature{name: messeaf.FileName(n+1, ref)})
+			last, text = &f.files[len(f.files)-1], nil
+			d.text = bytes.TrimLeft(d.text, "\n")
+		}
+		text = append(text, d.text...)
+	}
+	return s.appendFile(dir, last, text)
+}
+
+// appendFile appends text to a file in one write, on a line of its own.
+func (s *Store) appendFile(dir string, file *signature, text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	f, err := s.root.OpenFile(path.Join(dir, file.name), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if file.size > 0 {
+		end := []byte{'\n'}
+		if _, err := f.ReadAt(end, file.size-1); err == nil && end[0] != '\n' {
+			text = append([]byte{'\n'}, text...)
+		}
+	}
+	n, err := f.Write(text)
+	file.size += int64(n)
+	return errors.Join(err, f.Close())
+}
+
+// replaceEnvelope puts a new envelope before the documents of the first file,
+// which stay as they are.
+func (s *Store) replaceEnvelope(dir string, w whole, f *folder) error {
+	name := path.Join(dir, messeaf.FileName(0, w.env.Ref))
+	data, err := s.root.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	docs := messeaf.Split(data)
+	if len(docs) == 0 {
+		return fmt.Errorf("%s: has become empty", filepath.Join(s.dir, name))
+	}
+	env := outward(w.env)
+	if was, err := messeaf.ParseEnvelope(docs[0]); err == nil {
+		env.Extra = was.Extra // what other programs have put there
+	}
+	text, err := messeaf.PrintEnvelope(env)
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	for _, d := range docs[1:] {
+		text = append(text, d.Text...)
+	}
+	if int64(len(data)) != f.files[0].size {
+		return errBusy // another program has just written there
+	}
+	f.files = slices.Clone(f.files)
+	f.files[0].size = int64(len(text))
+	tmp := path.Join("tmp", w.env.Ref+messeaf.Ext)
+	return errors.Join(s.root.WriteFile(tmp, text, 0o600), s.root.Rename(tmp, name))
+}
+
+// attach puts the files that the thread has, and is to have beside its
+// documents, into its folder.
+func (s *Store) attach(dir string, w whole, docs []document) error {
+	for name, sum := range w.binds {
+		if err := s.place(path.Join(dir, name), sum); err != nil {
+			return err
+		}
+	}
+	for _, d := range docs {
+		for name, data := range d.files {
+			if err := s.root.WriteFile(path.Join(dir, name), data, 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// place gives a staged file its name in a thread's folder. Where the file
+// system has no links it is copied.
+func (s *Store) place(name, sum string) error {
+	if _, err := s.root.Lstat(name); err == nil {
+		return nil
+	}
+	if err := s.root.Link(path.Join("attachments", sum), name); err == nil {
+		return nil
+	}
+	from, err := s.blobs.open(sum)
+	if err != nil {
+		return err
+	}
+	to, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err == nil {
+		_, err = io.Copy(to, from)
+		err = errors.Join(err, to.Close())
+	}
+	return errors.Join(err, from.Close())
+}
+
+// external takes what is too large to be inside a document out of a message
+// (section "Size Limits").
+func (w whole) external(m mess.Message) (mess.Message, map[string][]byte) {
+	var files map[string][]byte
+	items := append([]mess.Item(nil), m.Items...)
+	for i := range items {
+		entries := content(&items[i])
+		if entries == nil {
+			continue
+		}
+		list := append([]mess.Entry(nil), *entries...)
+		for j, e := range list {
+			f, ok := e.Media()
+			if !ok || len(f.URI) <= messeaf.MaxInline {
+				continue
+			}
+			mimeType, data, ok := mess.ParseDataURI(f.URI)
+			if !ok || len(data) <= messeaf.MaxInline {
+				continue
+			}
+			name := w.freeName(messeaf.Serial(m.Ref), e.Type, f.Name, mimeType, files)
+			if files == nil {
+				files = map[string][]byte{}
+			}
+			files[name] = data
+			size, sum := int64(len(data)), sha256.Sum256(data)
+			f.URI, f.File, f.MIME, f.Size, f.SHA256 = "", name, mimeType, &size, hex.EncodeToString(sum[:])
+			list[j] = mess.Entry{Type: e.Type, Value: mess.ObjectEntry(e.Type, f).Value, Extra: e.Extra}
+		}
+		*entries = list
+	}
+	m.Items = items
+	return m, files
+}
+
+// content is the list of content of an item, which is replaced by a copy; nil
+// if it has none.
+func content(item *mess.Item) *[]mess.Entry {
+	switch i := (*item).(type) {
+	case *mess.Response:
+		c := *i
+		*item = &c
+		return &c.Content
+	case *mess.Request:
+		c := *i
+		*item = &c
+		return &c.Context
+	case *mess.Reply:
+		c := *i
+		*item = &c
+		return &c.Context
+	}
+	return nil
+}
+
+// freeName names a file that had no name of its own in the thread.
+func (w whole) freeName(serial int, kind, name, mimeType string, taken map[string][]byte) string {
+	if name == "" {
+		name = kind + messeaf.Extension(mimeType)
+	}
+	full := messeaf.AttachmentName(serial, kind, name)
+	ext := path.Ext(full)
+	stem := strings.TrimSuffix(full, ext)
+	for n := 2; ; n++ {
+		_, bound := w.binds[full]
+		_, here := taken[full]
+		if !bound && !here {
+			return full
+		}
+		full = fmt.Sprintf("%s-%d%s", stem, n, ext)
+	}
+}

@@ -1,0 +1,58 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// Said takes a message that another program has put into a thread's folder. It
+// is judged as if its sender had posted it, as requester and executor, never as
+// operator: a file proves nobody. What is refused stays in the thread, as
+// evidence of what was said, with an ack that says why.
+func (x *Exchange) Said(ctx context.Context, ref string, m mess.Message) error {
+	var s saying
+	for _, item := range m.Items {
+		_, bare := splitRe(item)
+		s.items = append(s.items, bare)
+	}
+	s.ref = ref
+	if len(m.Re) == 1 && messeaf.ThreadRef(m.Re[0]) == ref {
+		s.ref = m.Re[0]
+	}
+	in := Inbound{Actor: Actor{ID: m.From, Roles: Requester | ExecutorRole}, Channel: "file", Message: m}
+	err := x.mayBeSaid(m)
+	if err == nil {
+		_, err = x.say(ctx, in, s)
+	}
+	if r, ok := errors.AsType[*mess.Refusal](err); ok && !errors.Is(r, mess.Unavailable) {
+		x.log.Warn("a message that another program has put into a thread is refused", "ref", ref, "from", m.From, "err", err)
+		err = x.note(ctx, in, s, r.Error())
+	}
+	return err
+}
+
+// mayBeSaid refuses what nobody may say in a thread.
+func (x *Exchange) mayBeSaid(m mess.Message) error {
+	if m.From == Self {
+		return mess.Refuse(mess.Forbidden, "nobody but the exchange itself is called %q", Self)
+	}
+	if err := m.Validate(); err != nil {
+		return mess.Refuse(mess.Invalid, "%v", err)
+	}
+	return nil
+}
+
+// note keeps what was refused.
+func (x *Exchange) note(ctx context.Context, in Inbound, s saying, why string) error {
+	in.Message.Items = s.items
+	in.Message.Re = mess.Refs{s.ref}
+	_, err := x.step(ctx, messeaf.ThreadRef(s.ref), func(env Envelope) *turn {
+		t := x.turn(in.Actor, in.Channel, env, in.Message, false)
+		t.noted = why
+		return t
+	})
+	return err
+}

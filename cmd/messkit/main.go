@@ -96,15 +96,26 @@ It carries an exchange of its own, so that one board is a whole system.`,
 	root.AddCommand(
 		a.runCommand(), a.exchangeCommand(),
 		a.askCommand(), a.replyCommand(), a.cancelCommand(), a.lsCommand(), a.showCommand(), a.watchCommand(),
+		a.threadCommand(), a.archiveCommand(),
 		a.planCommand(), a.devicesCommand(), a.capabilitiesCommand(),
 		a.checkCommand(), a.doctorCommand(), a.versionCommand(),
 	)
-	for _, c := range root.Commands() {
+	a.noteRuns(root)
+	return root
+}
+
+// noteRuns has every command say when it begins: until then, what is wrong is
+// the command line.
+func (a *app) noteRuns(parent *cobra.Command) {
+	for _, c := range parent.Commands() {
+		a.noteRuns(c)
 		run := c.RunE
+		if run == nil {
+			continue
+		}
 		c.RunE = func(c *cobra.Command, args []string) error {
-			a.ran = true // until here, what is wrong is the command line
+			a.ran = true
 			return run(c, args)
 		}
 	}
-	return root
 }

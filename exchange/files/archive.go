@@ -68,7 +68,8 @@ func archiveFolder(ref string) string {
 	return "archive/other"
 }
 
-func archiveName(ref string) string { return path.Join(archiveFolder(ref), ref+messeaf.ZipExt) }
+// ArchiveName is where the archive of a thread is in an exchange's folder.
+func ArchiveName(ref string) string { return path.Join(archiveFolder(ref), ref+messeaf.ZipExt) }
 
 // Archive makes an archive of a thread in an exchange's folder, and removes the
 // thread when the archive is on the disk.
@@ -88,7 +89,7 @@ func Archive(root *os.Root, p messeaf.Place) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return errors.Join(err, root.Remove(tmp))
 	}
-	if err := root.Rename(tmp, archiveName(p.Ref)); err != nil {
+	if err := root.Rename(tmp, ArchiveName(p.Ref)); err != nil {
 		return err
 	}
 	dir, err := root.Open(archiveFolder(p.Ref))
@@ -133,7 +134,7 @@ func (s *Store) openArchive(ref string) (*os.File, int64, error) {
 	if !messeaf.ValidRef(ref) {
 		return nil, 0, fs.ErrNotExist
 	}
-	f, err := s.root.Open(archiveName(ref))
+	f, err := s.root.Open(ArchiveName(ref))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -161,7 +162,7 @@ func (s *Store) readArchived(ref string) (exchange.Thread, error) {
 	defer f.Close()
 	t, err := readArchive(f, size, ref)
 	if err != nil {
-		return exchange.Thread{}, errors.Join(errors.New(filepath.Join(s.dir, archiveName(ref))), err)
+		return exchange.Thread{}, errors.Join(errors.New(filepath.Join(s.dir, ArchiveName(ref))), err)
 	}
 	return inward(t), nil
 }

@@ -1,0 +1,89 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// Import copies a thread into an exchange's folder, where its status says. An
+// exchange that runs there takes it in as any thread that another program makes.
+// A ref that is there is refused with fs.ErrExist.
+func Import(root *os.Root, fsys fs.FS, p messeaf.Place) (messeaf.Folder, error) {
+	t, err := p.Read(fsys)
+	if err != nil {
+		return "", err
+	}
+	ref := t.Envelope.Ref
+	if !messeaf.ValidRef(ref) || ref != p.Ref {
+		return "", fmt.Errorf("%s: the thread is called %.80q inside; both must be the same, and fit for a file's name", p.Path, ref)
+	}
+	if err := free(root, ref); err != nil {
+		return "", err
+	}
+	tmp := path.Join("tmp", "import-"+ref)
+	if err := errors.Join(root.MkdirAll("tmp", 0o700), root.RemoveAll(tmp), root.Mkdir(tmp, 0o700)); err != nil {
+		return "", err
+	}
+	at := messeaf.FolderOf(t.Envelope.Status)
+	if err := copyThread(root, tmp, fsys, p); err != nil {
+		return "", errors.Join(err, root.RemoveAll(tmp))
+	}
+	from, to := tmp, threadDir(at, ref)
+	if p.Flat {
+		from, to = path.Join(tmp, path.Base(p.Path)), to+messeaf.Ext
+	}
+	return at, errors.Join(root.MkdirAll(string(at), 0o700), root.Rename(from, to), root.RemoveAll(tmp))
+}
+
+// free reports an error if there is a thread of that name.
+func free(root *os.Root, ref string) error {
+	names := []string{ArchiveName(ref)}
+	for _, f := range messeaf.Folders {
+		dir := threadDir(f, ref)
+		names = append(names, dir, dir+messeaf.Ext, dir+messeaf.ShortExt)
+	}
+	for _, name := range names {
+		if _, err := root.Lstat(name); err == nil {
+			return fmt.Errorf("%s: %w", name, fs.ErrExist)
+		}
+	}
+	return nil
+}
+
+func copyThread(root *os.Root, to string, fsys fs.FS, p messeaf.Place) error {
+	own, attachments, err := p.Files(fsys)
+	if err != nil {
+		return err
+	}
+	for _, name := range append(own, attachments...) {
+		if err := copyFile(root, path.Join(to, name), fsys, path.Join(p.Dir(), name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxImported bounds one file, in bytes: an archive can hold more than a disk.
+const maxImported = 1 << 30
+
+func copyFile(root *os.Root, to string, fsys fs.FS, from string) error {
+	in, err := fsys.Open(from)
+	if err != nil {
+		return err
+	}
+	out, err := root.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return errors.Join(err, in.Close())
+	}
+	n, err := io.Copy(out, io.LimitReader(in, maxImported+1))
+	if err == nil && n > maxImported {
+		err = fmt.Errorf("%s: is larger than %d bytes", from, maxImported)
+	}
+	return errors.Join(err, out.Sync(), out.Close(), in.Close())
+}

@@ -46,9 +46,87 @@ func TestAConfirmationIsBoundToItsPlanAndClaim(t *testing.T) {
 		h.refuses(agent, "reply: {re: "+ref+"/question-007, confirm: true}", mess.Stale, "question-002")
 		h.says(agent, "reply: {re: valve, confirm: true}")
 		h.is(ref, mess.Claimed)
-		h.refuses(agent, "reply: {re: "+ref+", confirm: true}", mess.Illegal, "no confirmation is asked for")
+		h.refuses(agent, "reply: {re: "+ref+", confirm: false}", mess.Illegal, "no confirmation is asked for")
 		h.refuses(kitchen, gate("d2"), mess.Unconfirmed, "another plan")
 		h.says(kitchen, gate("d1"))
+		h.is(ref, mess.InProgress)
+	})
+}
+
+// A yes that names the thread alone says nothing about which plan it is for,
+// once there has been more than one.
+func TestAYesIsForOneQuestion(t *testing.T) {
+	bare, other := "reply: {re: {ref}, confirm: true}", "re: {ref}/question-004\nMESS: [{reply: {confirm: true}}]"
+	for _, c := range []struct {
+		name, answer string
+		why          mess.Why // "" if it is taken
+		word         string
+		status       mess.Code // afterwards
+	}{
+		{"the same yes again", bare, mess.Conflict, "{ref}/question-004", mess.NeedsConfirmation},
+		{"the yes to the first question again", "reply: {re: {ref}/question-002, confirm: true}", "", "", mess.NeedsConfirmation},
+		{"a no to the first question", "reply: {re: {ref}/question-002, confirm: false}", mess.Stale, "{ref}/question-004", mess.NeedsConfirmation},
+		{"the first plan's digest again", "reply: {re: {ref}, confirm: true, action_hash: d1}", "", "", mess.NeedsConfirmation},
+		{"a digest that nobody has asked about", "reply: {re: {ref}, confirm: true, action_hash: d3}", mess.Stale, "{ref}/question-004", mess.NeedsConfirmation},
+		{"an answer to the thread", "answer: {re: {ref}, value: true}", mess.Conflict, "{ref}/question-004", mess.NeedsConfirmation},
+		{"a no to the thread", "reply: {re: {ref}, confirm: false}", "", "", mess.NeedsConfirmation},
+		{"the question by its ref", "reply: {re: {ref}/question-004, confirm: true}", "", "", mess.Claimed},
+		{"the question by the message's re", other, "", "", mess.Claimed},
+		{"an answer that names the question", "re: {ref}\nMESS: [{answer: {re: {ref}/question-004, value: true}}]", "", "", mess.Claimed},
+		{"the plan by its digest", "reply: {re: {ref}, confirm: true, action_hash: d2}", "", "", mess.Claimed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				ref := h.asks(valve, "")
+				h.says(agent, replaceRef(bare, ref))
+				h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_confirmation, action: close all, action_hash: d2}}]")
+				if c.why == "" {
+					h.says(agent, replaceRef(c.answer, ref))
+				} else {
+					h.refuses(agent, replaceRef(c.answer, ref), c.why, replaceRef(c.word, ref))
+				}
+				h.is(ref, c.status)
+				gate := "re: " + ref + "\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d2}}]"
+				if c.status == mess.Claimed {
+					h.says(kitchen, gate)
+				} else {
+					h.refuses(kitchen, gate, mess.Unconfirmed)
+				}
+			})
+		})
+	}
+}
+
+// The yes that was given once is the same yes when it comes again, whatever has
+// become of the thread.
+func TestTheSameYesAgainIsNoMistake(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.asks(valve, "")
+		yes := "reply: {re: " + ref + ", confirm: true}"
+		h.says(agent, yes)
+		n := len(h.thread(ref).Messages)
+		h.says(agent, yes)
+		h.says(agent, "reply: {re: "+ref+"/question-002, confirm: true}")
+		if got := len(h.thread(ref).Messages); got != n {
+			t.Errorf("the yes again was stored again: %d messages, want %d", got, n)
+		}
+		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d1}}]")
+		h.says(agent, yes)
+		h.is(ref, mess.InProgress)
+	})
+}
+
+func TestTheGateWantsThePlanThatWasConfirmed(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.asks(valve, "")
+		h.says(agent, "reply: {re: "+ref+", confirm: true}")
+		h.refuses(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]", mess.Unconfirmed, "action_hash")
+		h.is(ref, mess.Claimed)
+		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d1}}]")
+		// Another plan in its midst waits for its own yes.
+		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_confirmation, action: close all, action_hash: d2}}]")
+		h.refuses(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d2}}]", mess.Unconfirmed, "not been given")
+		h.says(agent, "reply: {re: "+ref+", confirm: true, action_hash: d2}")
 		h.is(ref, mess.InProgress)
 	})
 }

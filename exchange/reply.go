@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/messkit/messkit/mess"
 )
@@ -20,7 +21,7 @@ func (t *turn) reply(r *mess.Reply) error {
 		return err
 	}
 	if r.Confirm != nil {
-		if err := t.confirm(*r.Confirm); err != nil {
+		if err := t.confirm(*r.Confirm, t.message.Re, r.ActionHash); err != nil {
 			return err
 		}
 	}
@@ -42,13 +43,13 @@ func (t *turn) answer(a *mess.Answer) error {
 	if err := t.mayAnswer(); err != nil {
 		return err
 	}
+	of := slices.Concat(t.message.Re, a.Re)
 	if v, ok := a.Value.(bool); ok && t.env.Status == mess.NeedsConfirmation {
-		return t.confirm(v)
+		return t.confirm(v, of, "")
 	}
 	if err := t.asked(); err != nil {
 		return err
 	}
-	of := slices.Concat(t.message.Re, a.Re)
 	open := slices.DeleteFunc(slices.Clone(t.env.Questions), func(q OpenItem) bool {
 		return slices.Contains(of, q.Message) || slices.Contains(of, q.Key)
 	})
@@ -81,21 +82,23 @@ func (t *turn) resumed() {
 	}
 }
 
-// confirm takes the yes or no to a needs_confirmation (T3). It is bound to the
-// question that is open now, and never given to "last".
-func (t *turn) confirm(yes bool) error {
+// confirm takes the yes or no to a needs_confirmation (T3). It is bound to one
+// question, and never given to "last".
+func (t *turn) confirm(yes bool, of mess.Refs, hash string) error {
 	c := t.env.Confirm
 	switch {
 	case t.byLast:
 		return mess.Refuse(mess.Invalid, "re: a confirmation must name its thread (%s); %q will not do", t.env.Ref, mess.Last)
-	case t.env.Status != mess.NeedsConfirmation || c == nil || c.Given != nil || c.Epoch != t.env.Epoch:
-		r := mess.Refuse(mess.Illegal, "no confirmation is asked for")
-		r.Legal = t.env.Status.Next(mess.ByRequester)
-		return r
-	case c.By == "operator" && !t.who.Has(Operator):
+	case c != nil && c.By == "operator" && !t.who.Has(Operator):
 		return mess.Refuse(mess.Forbidden, "this needs the word of a person who runs the place (role operator), not of %s", t.who.ID)
-	case !t.names(c.Message):
-		return mess.Refuse(mess.Stale, "that question is over; the open one is %s", c.Message)
+	}
+	again, err := t.meant(yes, of, hash)
+	if err != nil {
+		return err
+	}
+	if again {
+		t.repeat = len(t.message.Items) == 1
+		return nil
 	}
 	c.Given, c.GivenBy = &yes, t.who.ID
 	t.note("replied", "")
@@ -109,10 +112,43 @@ func (t *turn) confirm(yes bool) error {
 	return nil
 }
 
-// names reports whether the message refers to the whole thread, or to the
-// message of it that is called ref.
-func (t *turn) names(ref string) bool {
-	return !slices.ContainsFunc(t.message.Re, func(r string) bool { return r != t.env.Ref && r != ref })
+// meant finds the question that a yes or no is for. again is true for what has
+// been answered in the same way before; without an error, it is else for the
+// question that is open. One that names the thread alone will do for the only
+// question of a claim; after a second one a yes to the first, sent again, would
+// be a yes to what nobody has looked at.
+func (t *turn) meant(yes bool, of mess.Refs, hash string) (again bool, _ error) {
+	asked := t.env.Confirm.asked(t.env.Epoch)
+	last := len(asked) - 1
+	if last < 0 {
+		return false, t.notAsked()
+	}
+	names := slices.DeleteFunc(slices.Clone(of), func(r string) bool { return !strings.HasPrefix(r, t.env.Ref+"/") })
+	open := t.env.Status == mess.NeedsConfirmation && asked[last].Given == nil
+	bare := len(names) == 0 && hash == ""
+	i := last
+	if !bare {
+		for i >= 0 && !asked[i].named(names, hash) {
+			i--
+		}
+	}
+	switch {
+	case bare && yes && open && last > 0:
+		return false, mess.Refuse(mess.Conflict, "there was more than one question; a yes must name the one that it is for: re: %s", asked[last].Message)
+	case i >= 0 && asked[i].Given != nil && *asked[i].Given == yes:
+		return true, nil
+	case !open:
+		return false, t.notAsked()
+	case i != last:
+		return false, mess.Refuse(mess.Stale, "that question is over; the open one is %s", asked[last].Message)
+	}
+	return false, nil
+}
+
+func (t *turn) notAsked() error {
+	r := mess.Refuse(mess.Illegal, "no confirmation is asked for")
+	r.Legal = t.env.Status.Next(mess.ByRequester)
+	return r
 }
 
 // cancel takes a request back. Before the start that ends the thread (T12);

@@ -115,6 +115,40 @@ type Confirm struct {
 	By         string // "operator" where the requester's own word is not enough
 	Given      *bool  // nil while it is open
 	GivenBy    string
+	Earlier    []Asked // what the same claim has asked before, the first first
+}
+
+// Asked is a confirmation that was asked for before the present one.
+type Asked struct {
+	Message    string // ref of the needs_confirmation message
+	ActionHash string
+	Given      *bool // nil if there was no answer until the next question
+}
+
+// named reports whether refs and a digest, as far as there are any, mean a.
+func (a Asked) named(refs []string, hash string) bool {
+	return (hash == "" || hash == a.ActionHash) && !slices.ContainsFunc(refs, func(r string) bool { return r != a.Message })
+}
+
+// maxAsked bounds the questions that a claim remembers.
+const maxAsked = 64
+
+// asks returns q as the confirmation that is asked for now, after c, which may
+// be nil.
+func (c *Confirm) asks(q Confirm) *Confirm {
+	if c != nil && c.Epoch == q.Epoch {
+		q.Earlier = append(slices.Clone(c.Earlier), Asked{c.Message, c.ActionHash, c.Given})
+		q.Earlier = q.Earlier[max(0, len(q.Earlier)-maxAsked):]
+	}
+	return &q
+}
+
+// asked lists what the claim has asked, the present question last.
+func (c *Confirm) asked(epoch uint64) []Asked {
+	if c == nil || c.Epoch != epoch {
+		return nil
+	}
+	return append(slices.Clone(c.Earlier), Asked{c.Message, c.ActionHash, c.Given})
 }
 
 // Declined is one executor's "not me".

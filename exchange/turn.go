@@ -216,7 +216,7 @@ func (t *turn) allowed(s *mess.Status) error {
 			return mess.Refuse(mess.Illegal, "it has begun; report in_progress")
 		}
 	case mess.Completed, mess.Partial:
-		return t.confirmed("")
+		return t.confirmed()
 	case mess.Cancelled:
 		if t.env.CancelBy == "" && (t.env.Confirm == nil || t.env.Confirm.Given == nil || *t.env.Confirm.Given) {
 			r := mess.Refuse(mess.Illegal, "nobody has cancelled it; an executor that will not go on says failed or delegated")
@@ -231,17 +231,34 @@ func (t *turn) allowed(s *mess.Status) error {
 // same holder may pass it again.
 func (t *turn) gate(s *mess.Status) error {
 	if t.env.Phase == Acting {
-		return nil
+		return t.goesOn(s.ActionHash)
 	}
 	if !t.env.Expires.IsZero() && t.now.After(t.env.Expires) {
 		return mess.Refuse(mess.NotReady, "needed by %s, which has passed; do not start", t.env.Expires.Format(time.RFC3339))
 	}
-	return t.confirmed(s.ActionHash)
+	if err := t.confirmed(); err != nil {
+		return err
+	}
+	return t.samePlan(s.ActionHash)
 }
 
-// confirmed returns nil if no confirmation is missing. hash, where given, is
-// the digest of the plan that starts.
-func (t *turn) confirmed(hash string) error {
+// goesOn guards what has begun: a plan that was asked about in its midst waits
+// for its own yes.
+func (t *turn) goesOn(hash string) error {
+	c := t.env.Confirm
+	switch {
+	case c == nil || c.Epoch != t.env.Epoch:
+		return nil
+	case c.Given == nil, !*c.Given && hash != "" && hash == c.ActionHash:
+		return t.confirmed()
+	case *c.Given && hash != "":
+		return t.samePlan(hash)
+	}
+	return nil
+}
+
+// confirmed returns nil if no confirmation is missing.
+func (t *turn) confirmed() error {
 	c := t.env.Confirm
 	must := t.env.Request.ConfirmBefore != nil && *t.env.Request.ConfirmBefore
 	switch {
@@ -253,10 +270,21 @@ func (t *turn) confirmed(hash string) error {
 		return mess.Refuse(mess.Unconfirmed, "the confirmation has not been given")
 	case !*c.Given:
 		return mess.Refuse(mess.Unconfirmed, "%s said no", c.GivenBy)
-	case hash != "" && c.ActionHash != "" && hash != c.ActionHash:
-		return mess.Refuse(mess.Unconfirmed, "the confirmation was given to another plan; ask again")
 	}
 	return nil
+}
+
+// samePlan returns nil if the plan with that digest is the one that was
+// confirmed. An executor that has asked without a digest has none to keep to.
+func (t *turn) samePlan(hash string) error {
+	c := t.env.Confirm
+	switch {
+	case c == nil || c.ActionHash == "" || c.ActionHash == hash:
+		return nil
+	case hash == "":
+		return mess.Refuse(mess.Unconfirmed, "the confirmation was given to one plan; say with action_hash that this is the one which starts")
+	}
+	return mess.Refuse(mess.Unconfirmed, "the confirmation was given to another plan; ask again")
 }
 
 // report writes a legal report into the envelope.
@@ -274,7 +302,7 @@ func (t *turn) report(s *mess.Status) error {
 			t.env.Questions = append(t.env.Questions, OpenItem{Key: q.Key(), Message: t.message.Ref})
 		}
 	case mess.NeedsConfirmation:
-		t.env.Confirm = &Confirm{Message: t.message.Ref, Epoch: t.env.Epoch, ActionHash: s.ActionHash, By: s.ConfirmBy}
+		t.env.Confirm = t.env.Confirm.asks(Confirm{Message: t.message.Ref, Epoch: t.env.Epoch, ActionHash: s.ActionHash, By: s.ConfirmBy})
 	case mess.Declined:
 		t.env.Declined = append(t.env.Declined, Declined{Executor: t.who.ID, Reason: reasonText(s)})
 	}

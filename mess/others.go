@@ -10,7 +10,12 @@ type Reply struct {
 	Accept  *bool   `mess:"accept"`  // for a suggestion
 	Reason  string  `mess:"reason"`
 	Context []Entry `mess:"context"`
-	Extra   Object  `mess:"*"`
+
+	// Ours: which plan is confirmed, as the question's status named it. A reply
+	// may name the question by its ref instead.
+	ActionHash string `mess:"action_hash"`
+
+	Extra Object `mess:"*"`
 }
 
 // Answer is a reply to one question as MESSE-AF 2.1 writes it: the question is

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,7 +192,7 @@ func writeFile(name string, data io.Reader) (int64, error) {
 // ask puts an open question to the person at the terminal. Without one it only
 // says how to answer.
 func (f *follower) ask(ctx context.Context) error {
-	s := lastStatus(f.thread.Messages)
+	s, asked := lastStatus(f.thread.Messages)
 	if s == nil || s.Code != f.thread.Status || f.w.asJSON {
 		return nil
 	}
@@ -202,23 +203,25 @@ func (f *follower) ask(ctx context.Context) error {
 	f.seen[key] = true
 	in, ok := f.app.in.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
-		return f.howToAnswer(s)
+		return f.howToAnswer(s, asked)
 	}
-	return f.answer(ctx, s, bufio.NewReader(in))
+	return f.answer(ctx, s, asked, bufio.NewReader(in))
 }
 
-func (f *follower) howToAnswer(s *mess.Status) error {
+// howToAnswer names the question that is to be confirmed, so that no other one
+// is.
+func (f *follower) howToAnswer(s *mess.Status, asked string) error {
 	how := fmt.Sprintf("messkit reply %s ANSWER", f.ref)
 	if s.Code == mess.NeedsConfirmation {
-		how = fmt.Sprintf("messkit reply %s --yes   (or --no)", f.ref)
+		how = fmt.Sprintf("messkit reply %s --yes   (or --no)", cmp.Or(asked, f.ref))
 	}
 	_, err := fmt.Fprintf(f.app.out, "  answer with: %s\n", how)
 	return err
 }
 
 // answer reads answers from the terminal and sends them.
-func (f *follower) answer(ctx context.Context, s *mess.Status, in *bufio.Reader) error {
-	r := &mess.Reply{Re: mess.Refs{f.ref}}
+func (f *follower) answer(ctx context.Context, s *mess.Status, asked string, in *bufio.Reader) error {
+	r := &mess.Reply{Re: mess.Refs{cmp.Or(asked, f.ref)}}
 	if s.Code == mess.NeedsConfirmation {
 		line, err := f.prompt(in, "  do it? [y/N] ")
 		if err != nil {

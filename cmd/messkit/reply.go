@@ -26,10 +26,12 @@ func (a *app) replyCommand() *cobra.Command {
 		Use:   "reply REF [ANSWER]",
 		Short: "Answer a question, or confirm or refuse an action",
 		Long: `Reply answers what an executor wants to know. A confirmation is given with --yes
-or --no, and names its request: there is no "last" for it.`,
+or --no, and names its request: there is no "last" for it. Where an executor has
+asked more than once, it names the question.`,
 		Example: `  messkit reply 2026-11-21-003 both
   messkit reply 2026-11-21-003 area=both
-  messkit reply 2026-11-21-003 --yes --wait`,
+  messkit reply 2026-11-21-003 --yes --wait
+  messkit reply 2026-11-21-003/question-005 --yes`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return k.unreachable(a.reply(c.Context(), &k, args[0], args[1:]))
@@ -66,6 +68,7 @@ func (a *app) reply(ctx context.Context, k *replying, ref string, answers []stri
 	if _, err := x.Send(ctx, mess.Message{Items: []mess.Item{r}}); err != nil {
 		return err
 	}
+	ref, _, _ = strings.Cut(ref, "/") // the thread of the question
 	if k.doWait {
 		k.wait.said = true
 		return a.follow(ctx, x, ref, &k.wait)
@@ -77,11 +80,12 @@ func (a *app) reply(ctx context.Context, k *replying, ref string, answers []stri
 // answersTo gives words to the questions that are open: field=answer for each,
 // or one answer for the only question.
 func answersTo(ctx context.Context, x *remote.Client, ref string, words []string) (mess.Object, error) {
-	t, err := x.Thread(ctx, ref)
+	thread, _, _ := strings.Cut(ref, "/")
+	t, err := x.Thread(ctx, thread)
 	if err != nil {
 		return nil, err
 	}
-	s := lastStatus(t.Messages)
+	s, _ := lastStatus(t.Messages)
 	switch {
 	case t.Status == mess.NeedsConfirmation:
 		return nil, hint(fmt.Errorf("%s: a confirmation is needed, not an answer", ref), "messkit reply %s --yes, or --no", ref)
@@ -126,15 +130,15 @@ func questionsOf(s *mess.Status) string {
 	return strings.Join(list, "; ")
 }
 
-// lastStatus is the most recent report of an executor.
-func lastStatus(messages []mess.Message) *mess.Status {
-	var last *mess.Status
+// lastStatus is the most recent report of an executor, and the ref of the
+// message that it stands in.
+func lastStatus(messages []mess.Message) (last *mess.Status, ref string) {
 	for _, m := range messages {
 		for _, item := range m.Items {
 			if s, ok := item.(*mess.Status); ok {
-				last = s
+				last, ref = s, m.Ref
 			}
 		}
 	}
-	return last
+	return last, ref
 }

@@ -195,11 +195,17 @@ func comeBack(e *Envelope) *mess.Status {
 }
 
 // lost ends the wait for an executor that does not come back (T11): what may
-// be done twice is offered again, and what may not has an unknown outcome.
+// be done twice is offered again, unless its requester has taken it back, and
+// what may not has an unknown outcome.
 func lost(e *Envelope) *mess.Status {
 	who := e.Executor
 	e.HeldFrom = ""
-	if e.Effect == "query" || e.Effect == "idempotent" {
+	switch {
+	case e.CancelBy != "" && e.Effect == "query":
+		return &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{
+			Type: "cancelled", Effect: mess.EffectNone, Detail: who + " did not come back; it was only looking",
+		}}
+	case e.CancelBy == "" && (e.Effect == "query" || e.Effect == "idempotent"):
 		e.Executor, e.Phase = "", Before
 		return &mess.Status{Code: mess.Pending, Message: who + " did not come back; on offer again, since doing it twice does no harm"}
 	}

@@ -184,3 +184,36 @@ func TestAnExchangeThatStartsAgain(t *testing.T) {
 		h.is(second, mess.Cancelled)
 	})
 }
+
+// What was cancelled is not begun again by another, though it might be done
+// twice: its executor has not said that it has stopped.
+func TestACancelStandsWhenTheExecutorIsLost(t *testing.T) {
+	for _, c := range []struct {
+		effect string
+		want   mess.Code
+		told   mess.Effect
+	}{
+		{"idempotent", mess.Failed, mess.EffectUnknown},
+		{"once", mess.Failed, mess.EffectUnknown},
+		{"query", mess.Cancelled, mess.EffectNone},
+	} {
+		t.Run(c.effect, func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				h.registers(kitchen, "x")
+				h.registers(garage, "x")
+				ref := h.says(agent, "request: {intent: turn it on}").Ref
+				h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+				h.says(kitchen, "status: {re: "+ref+", code: in_progress, effect: "+c.effect+"}")
+				h.says(agent, "cancel: {re: "+ref+"}")
+				h.after(time.Minute)
+				h.is(ref, mess.Held)
+				h.after(2 * time.Hour)
+				h.is(ref, c.want)
+				if s := h.lastStatus(ref); s.Reason == nil || s.Reason.Effect != c.told {
+					t.Errorf("reason = %+v, want effect %s", s.Reason, c.told)
+				}
+				h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.Illegal)
+			})
+		})
+	}
+}

@@ -104,7 +104,7 @@ func (t *turn) claim(s *mess.Status) error {
 	}
 	t.env.Executor = t.who.ID
 	t.env.Epoch++
-	t.env.Phase, t.env.Effect, t.env.Confirm, t.env.Questions, t.env.CancelBy = Before, "", nil, nil, ""
+	t.env.Phase, t.env.Effect, t.env.Confirm, t.env.Questions = Before, "", nil, nil
 	t.env.Estimate, _ = s.Estimate.Duration()
 	t.move(mess.Claimed)
 	return nil

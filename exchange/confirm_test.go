@@ -42,7 +42,7 @@ func TestAConfirmationIsBoundToItsPlanAndClaim(t *testing.T) {
 		}
 		h.refuses(kitchen, gate("d1"), mess.Unconfirmed, "not been given")
 		h.refuses(agent, "reply: {re: last, confirm: true}", mess.Invalid, "must name its thread")
-		h.refuses(other, "reply: {re: "+ref+", confirm: true}", mess.Forbidden)
+		h.refuses(other, "reply: {re: "+ref+", confirm: true}", mess.Unknown)
 		h.refuses(agent, "reply: {re: "+ref+"/question-007, confirm: true}", mess.Stale, "question-002")
 		h.says(agent, "reply: {re: valve, confirm: true}")
 		h.is(ref, mess.Claimed)

@@ -35,13 +35,38 @@ func (x *Exchange) maySee(who Actor, e Envelope) bool {
 	if sees(e)(who) {
 		return true
 	}
-	if e.Status != mess.Pending || !who.Has(ExecutorRole) {
-		return false
-	}
+	return e.Status == mess.Pending && x.couldTake(who, e)
+}
+
+// couldTake reports whether who is an executor that is able to do what a thread
+// asks for.
+func (x *Exchange) couldTake(who Actor, e Envelope) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	ex := x.executors[who.ID]
-	return ex != nil && x.able(ex, e, x.now()) == nil
+	return ex != nil && who.Has(ExecutorRole) && x.able(ex, e, x.now()) == nil
+}
+
+// mayHear reports whether one who speaks to a thread may learn that there is
+// such a thread: who may read it, and the executor whose claim is too late.
+func (x *Exchange) mayHear(who Actor, e Envelope, items []mess.Item) bool {
+	if x.maySee(who, e) {
+		return true
+	}
+	claims := !slices.ContainsFunc(items, func(i mess.Item) bool {
+		s, ok := i.(*mess.Status)
+		return !ok || s.Code != mess.Claimed
+	})
+	return claims && !e.Status.Terminal() && x.couldTake(who, e)
+}
+
+// errUnseen is the refusal of a thread that the sender may not know of.
+var errUnseen = errors.New("not for the sender to know of")
+
+// noThread is what one who names a thread is told if there is none, and if it
+// is not for him: the two cannot be told apart.
+func noThread(name string) error {
+	return mess.Refuse(mess.Unknown, "there is no thread %q", name)
 }
 
 // Follow calls handle with the events that who may see: for an executor its
@@ -159,14 +184,14 @@ func withQuestion(m mess.Message) []mess.Item {
 }
 
 // Thread returns a thread that who may see.
-func (x *Exchange) Thread(ctx context.Context, who Actor, ref string) (Thread, error) {
-	ref, err := x.resolve(ctx, who, ref)
+func (x *Exchange) Thread(ctx context.Context, who Actor, name string) (Thread, error) {
+	ref, err := x.resolve(ctx, who, name)
 	if err != nil {
 		return Thread{}, err
 	}
 	t, err := x.store.Thread(ctx, ref)
 	if errors.Is(err, ErrNoThread) || err == nil && !x.maySee(who, t.Envelope) {
-		return Thread{}, mess.Refuse(mess.Unknown, "there is no thread %q", ref)
+		return Thread{}, noThread(name)
 	}
 	if err != nil {
 		return Thread{}, x.broken(err)

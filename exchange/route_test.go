@@ -1,6 +1,7 @@
 package exchange_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -52,7 +53,7 @@ func TestWhoMayTakeARequest(t *testing.T) {
 					if len(ears[e.ID].heard()) > 0 {
 						got = append(got, e.ID)
 					} else {
-						h.refuses(exchange.Actor{ID: e.ID, Roles: exchange.ExecutorRole}, "status: {re: "+ref+", code: claimed}", mess.Forbidden, "may not claim")
+						h.refuses(exchange.Actor{ID: e.ID, Roles: exchange.ExecutorRole}, "status: {re: "+ref+", code: claimed}", mess.Unknown)
 					}
 				}
 				if diff := cmp.Diff(c.want, got); diff != "" {
@@ -230,5 +231,31 @@ func TestDecliningWhatOneHasClaimed(t *testing.T) {
 		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
 		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: I see now that I cannot}")
 		h.is(ref, mess.Declined)
+	})
+}
+
+// A word against an offer counts only from one who could have taken it; for
+// others there is no such thread.
+func TestWhoMayDecline(t *testing.T) {
+	inHouse(t, func(h *house) {
+		both := exchange.Actor{ID: "both", Roles: exchange.Requester | exchange.ExecutorRole}
+		h.registers(kitchen, "fly")
+		h.registers(garage, "swim")
+		h.registers(both, "")
+		no := func(ref string) string { return "status: {re: " + ref + ", code: declined, reason: no}" }
+		flies := h.says(agent, "request: {intent: fly, requires: [fly]}").Ref
+		dives := h.says(agent, "request: {intent: dive, requires: [dive]}").Ref
+		for _, ref := range []string{flies, dives} {
+			for _, who := range []exchange.Actor{stranger, other, garage, both} {
+				got := h.refuses(who, no(ref), mess.Unknown)
+				want := h.refuses(who, no("2000-01-01-999"), mess.Unknown)
+				if got.Ref != "" || got.Status != "" || got.Holder != "" || got.Text != strings.ReplaceAll(want.Text, "2000-01-01-999", ref) {
+					t.Errorf("%s declines %s: %+v, want what an unknown thread is answered with: %+v", who.ID, ref, got, want)
+				}
+			}
+			h.is(ref, mess.Pending)
+		}
+		h.says(kitchen, no(flies))
+		h.is(flies, mess.Declined)
 	})
 }

@@ -21,9 +21,15 @@ func (x *Exchange) say(ctx context.Context, in Inbound, s saying) (mess.Ack, err
 	if strings.HasPrefix(s.ref, ref+"/") {
 		m.Re = mess.Refs{s.ref}
 	}
-	return x.step(ctx, ref, func(env Envelope) *turn {
-		return x.turn(in.Actor, in.Channel, env, m, s.ref == mess.Last)
+	ack, err := x.step(ctx, ref, func(env Envelope) *turn {
+		t := x.turn(in.Actor, in.Channel, env, m, s.ref == mess.Last)
+		t.unseen = !x.mayHear(in.Actor, env, m.Items)
+		return t
 	})
+	if errors.Is(err, errUnseen) {
+		return mess.Ack{}, noThread(s.ref)
+	}
+	return ack, err
 }
 
 // turn prepares a step.
@@ -33,6 +39,7 @@ func (x *Exchange) turn(who Actor, channel string, env Envelope, m mess.Message,
 	return &turn{
 		who: who, now: now, env: env.clone(), message: m, byLast: byLast,
 		mayClaim: func(e Envelope) error { return x.mayClaim(who, e) },
+		mayTake:  func(e Envelope) bool { return x.couldTake(who, e) },
 		refused:  x.refusedByAll,
 	}
 }
@@ -61,7 +68,7 @@ func (x *Exchange) resolve(ctx context.Context, who Actor, name string) (string,
 	if held, ok := x.heldAs(who.ID, name); ok {
 		return held, nil
 	}
-	return "", mess.Refuse(mess.Unknown, "re: there is no thread %q", name)
+	return "", noThread(name)
 }
 
 // heldAs finds a thread by its requester's id among those that an executor

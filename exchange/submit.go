@@ -156,10 +156,14 @@ func (x *Exchange) newEnvelope(ctx context.Context, s submission, now time.Time)
 	for _, dep := range dependsOn(s.req) {
 		ref, ok := s.batch[dep]
 		if !ok {
-			var err error
-			if ref, err = x.resolve(ctx, s.in.Actor, dep); err != nil {
-				return Envelope{}, mess.Refuse(mess.Unknown, "request.constraints.depends_on: there is no request %q; send it first, or in the same message", dep)
+			t, err := x.Thread(ctx, s.in.Actor, dep)
+			if errors.Is(err, mess.Unknown) {
+				err = mess.Refuse(mess.Unknown, "request.constraints.depends_on: there is no request %q; send it first, or in the same message", dep)
 			}
+			if err != nil {
+				return Envelope{}, err
+			}
+			ref = t.Ref
 		}
 		if !slices.Contains(env.DependsOn, ref) {
 			env.DependsOn = append(env.DependsOn, ref)

@@ -2,6 +2,8 @@ package exchange_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -109,13 +111,14 @@ func TestOnlyTheParties(t *testing.T) {
 		h.registers(kitchen, "take-photo")
 		h.registers(garage, "take-photo")
 		ref := h.says(agent, "request: {intent: look, requires: [take-photo]}").Ref
-		h.refuses(stranger, "status: {re: "+ref+", code: claimed}", mess.Forbidden, "not registered")
+		h.refuses(stranger, "status: {re: "+ref+", code: claimed}", mess.Unknown)
 		h.refuses(agent, "status: {re: "+ref+", code: claimed}", mess.Forbidden)
 		h.refuses(kitchen, "status: {re: "+ref+", code: completed}", mess.Illegal, "claimed")
 		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-		h.refuses(garage, "status: {re: "+ref+", code: in_progress}", mess.Forbidden, "kitchen-pi holds")
-		h.refuses(garage, "response: {re: "+ref+", content: [ha]}", mess.Forbidden)
-		h.refuses(other, "cancel: {re: "+ref+"}", mess.Forbidden)
+		h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.Taken, "kitchen-pi")
+		h.refuses(garage, "status: {re: "+ref+", code: in_progress}", mess.Unknown)
+		h.refuses(garage, "response: {re: "+ref+", content: [ha]}", mess.Unknown)
+		h.refuses(other, "cancel: {re: "+ref+"}", mess.Unknown)
 		h.refuses(kitchen, "cancel: {re: "+ref+"}", mess.Forbidden)
 		h.refuses(kitchen, "status: {re: "+ref+", code: cancelled}", mess.Illegal, "nobody has cancelled")
 		h.refuses(kitchen, "request: {intent: mine}", mess.Forbidden, "role requester")
@@ -298,4 +301,55 @@ func TestASlowFollowerIsCutOff(t *testing.T) {
 			t.Errorf("after it resumed it heard %d events, want the %d that it missed", got, 300-257)
 		}
 	})
+}
+
+// Nobody learns by what he is told that others have a thread: neither that it
+// is there, nor how it stands, nor how it ended.
+func TestOthersThreadsAreAsIfTheyWereNot(t *testing.T) {
+	for _, stands := range []mess.Code{mess.Pending, mess.InProgress, mess.Completed} {
+		t.Run(string(stands), func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				h.registers(kitchen, "take-photo")
+				h.registers(garage, "swim")
+				ref := h.says(agent, "request: {id: mine, intent: look, requires: [take-photo]}").Ref
+				if stands != mess.Pending {
+					h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+					h.says(kitchen, "status: {re: "+ref+", code: in_progress}")
+				}
+				if stands == mess.Completed {
+					h.says(kitchen, "status: {re: "+ref+", code: completed}")
+				}
+				const none = "2000-01-01-999-mine"
+				for _, text := range []string{
+					"cancel: {re: {ref}}", "cancel: {re: {ref}/question-002}", "reply: {re: {ref}, confirm: true}", "reply: {re: {ref}, answers: {a: b}}",
+					"answer: {re: {ref}, value: a}", "status: {re: {ref}, code: completed}", "status: {re: {ref}, code: claimed}",
+					"response: {re: {ref}, content: [x]}", "suggestion: {re: [{ref}], type: merge}", "re: {ref}\nMESS: [{note: x}]",
+					"query: {type: status, filter: {re: {ref}}}", "request: {intent: after it, constraints: {depends_on: [{ref}]}}",
+				} {
+					for _, who := range []exchange.Actor{other, garage} {
+						_, got := h.try(who, replaceRef(text, ref))
+						_, want := h.try(who, replaceRef(text, none))
+						g, ok1 := errors.AsType[*mess.Refusal](got)
+						w, ok2 := errors.AsType[*mess.Refusal](want)
+						if !ok1 || !ok2 {
+							t.Fatalf("%s says %s: %v, and of one that is not there: %v", who.ID, text, got, want)
+						}
+						w.Text = strings.ReplaceAll(w.Text, none, ref)
+						if diff := cmp.Diff(w, g); diff != "" {
+							t.Errorf("%s says %s: not as if there were no such thread (-want +got):\n%s", who.ID, text, diff)
+						}
+					}
+				}
+				_, got := h.x.Thread(h.t.Context(), other, ref)
+				_, want := h.x.Thread(h.t.Context(), other, none)
+				if got.Error() != strings.ReplaceAll(want.Error(), none, ref) {
+					t.Errorf("it is read: %v, want %v", got, want)
+				}
+				_, err := h.x.Attach(h.t.Context(), other, ref, "x", "", strings.NewReader("x"))
+				if !errors.Is(err, mess.Unknown) {
+					t.Errorf("a file is attached: %v", err)
+				}
+			})
+		})
+	}
 }

@@ -212,7 +212,7 @@ func TestACancelStandsWhenTheExecutorIsLost(t *testing.T) {
 				if s := h.lastStatus(ref); s.Reason == nil || s.Reason.Effect != c.told {
 					t.Errorf("reason = %+v, want effect %s", s.Reason, c.told)
 				}
-				h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.Illegal)
+				h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.Unknown)
 			})
 		})
 	}

@@ -22,7 +22,9 @@ type turn struct {
 	repeat   bool          // nothing new was said; nothing is stored
 	own      mess.Code     // the exchange's own step leads here; "" for others' turns
 	also     *mess.Message // what the exchange adds, in the same step
+	unseen   bool          // the sender may not know of the thread
 	mayClaim func(Envelope) error
+	mayTake  func(Envelope) bool // the sender is an executor that is able to take it
 	refused  func(Envelope) bool // everybody who could take the thread has declined
 	noted    string              // stored as evidence only, because of this; "" for what is judged
 }
@@ -39,6 +41,9 @@ func (t *turn) take() error {
 	}
 	if t.who.ID == Self {
 		return nil
+	}
+	if t.unseen {
+		return errUnseen
 	}
 	for _, item := range t.message.Items {
 		if err := t.item(item); err != nil {
@@ -115,6 +120,9 @@ func (t *turn) decline(s *mess.Status) error {
 	if t.env.declined(t.who.ID) {
 		t.repeat = true
 		return nil
+	}
+	if !t.mayTake(t.env) {
+		return mess.Refuse(mess.Forbidden, "%q is not an executor that could take this, so it has nothing to decline", t.who.ID)
 	}
 	t.env.Declined = append(t.env.Declined, Declined{Executor: t.who.ID, Reason: reasonText(s)})
 	if t.refused(t.env) {

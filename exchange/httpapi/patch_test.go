@@ -41,7 +41,7 @@ func TestPatchesAsInTheField(t *testing.T) {
 		{"too late", "tablet", `{"status":"claimed"}`, 409, `"why":"taken"`},
 		{"a hyphen in an item", "phone", `{"mess":[{"status":{"code":"in-progress"}}]}`, 200, `"in_progress"`},
 		{"a question in a note", "phone", `{"status":"needs-input","message":"Which door?"}`, 200, `"needs_input"`},
-		{"another's answer", "other", `{"mess":[{"answer":{"re":"last","value":"left"}}]}`, 403, `"why":"forbidden"`},
+		{"another's answer", "other", `{"mess":[{"answer":{"re":"last","value":"left"}}]}`, 404, `"why":"unknown"`},
 		{"the answer, by the requester's id", "agent", `{"mess":[{"reply":{"re":"garage","answers":{"answer":"left"}}}]}`, 200, `"in_progress"`},
 		{"an action in a note", "phone", `{"status":"needs-confirmation","message":"Open it"}`, 200, `"needs_confirmation"`},
 		{"a yes", "agent", `{"mess":[{"reply":{"re":"{ref}","confirm":true}}]}`, 200, `"in_progress"`},
@@ -77,7 +77,7 @@ func TestPatchesThatAreRefused(t *testing.T) {
 
 func TestWhoTakesARequestBack(t *testing.T) {
 	patches(t, looking, []step{
-		{"somebody", "other", `{"status":"cancelled"}`, 403, `"why":"forbidden"`},
+		{"somebody", "other", `{"status":"cancelled"}`, 404, `"why":"unknown"`},
 		{"the requester", "agent", `{"status":"cancelled","message":"never mind"}`, 200, `"cancelled"`},
 		{"again", "agent", `{"status":"cancelled"}`, 200, `"cancelled"`},
 	})
@@ -108,7 +108,7 @@ func TestTheRequesterHoldsTheClaim(t *testing.T) {
 // MESS 1.1 section 1.2, and no yes to whatever comes last (1.0 section 1.3).
 func TestConfirmations(t *testing.T) {
 	h, one, keys := patches(t, `{"intent":"open","requires":["x"],"confirm_before":true}`, []step{
-		{"one who does not know of confirmations", "phone", `{"status":"claimed"}`, 403, `"why":"forbidden"`},
+		{"one who does not know of confirmations", "phone", `{"status":"claimed"}`, 404, `"why":"unknown"`},
 	})
 	h.want(h.do("PATCH", root+"/executors/phone", keys["phone"], `{"versions":["1.0.0","1.1.0"]}`), 200, "")
 	say := func(path, by, body string, code int, want string) {
@@ -125,4 +125,22 @@ func TestConfirmations(t *testing.T) {
 	say(one, "agent", `{"mess":[{"reply":{"confirm":true}}]}`, 200, `"claimed"`)
 	say(one, "phone", `{"status":"in_progress"}`, 200, `"in_progress"`)
 	say(one, "phone", `{"status":"completed"}`, 200, `"completed"`)
+}
+
+// What one may not see is answered as what is not there.
+func TestPatchesOfOthersThreads(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	agent, other := h.register("agent", ""), h.register("other", "")
+	ref := h.create(agent, looking)
+	const none = "2000-01-01-999-garage"
+	for _, body := range []string{
+		`{}`, `{"status":"cancelled"}`, `{"status":"completed"}`, `{"mess":[{"reply":{"confirm":true}}]}`, `{"mess":[{"cancel":{"re":"garage"}}]}`,
+		`{"mess":[{"status":{"code":"declined","reason":"no"}}]}`, `{"status":"claimed"}`,
+	} {
+		got := h.do("PATCH", root+"/requests/"+ref, other, body)
+		want := h.do("PATCH", root+"/requests/"+none, other, body)
+		if got.code != want.code || got.body != strings.ReplaceAll(want.body, none, ref) {
+			t.Errorf("%s: got %d %s, want %d %s", body, got.code, got.body, want.code, want.body)
+		}
+	}
 }

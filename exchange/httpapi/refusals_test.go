@@ -29,7 +29,7 @@ func TestRefusals(t *testing.T) {
 		{"an illegal step", "PATCH", one, phone, `{"status":"expired"}`, 409, `"legal":[`},
 		{"an unknown status", "PATCH", one, phone, `{"status":"done"}`, 400, `is not a status; known: cancelled, claimed`},
 		{"a status that is no text", "PATCH", one, phone, `{"status":{"a":1}}`, 400, `status: is not text`},
-		{"somebody else's report", "PATCH", one, other, `{"status":"completed"}`, 403, `"error":`},
+		{"somebody else's report", "PATCH", one, other, `{"status":"completed"}`, 404, `"why":"unknown"`},
 		{"an unknown priority", "POST", root + "/requests", agent, `{"intent":"x","priority":"huge"}`, 400, `is unknown; write one of: background`},
 		{"no intent", "POST", root + "/requests", agent, `{}`, 400, `intent is missing`},
 		{"an intent that is no text", "POST", root + "/requests", agent, `{"intent":{"a":1}}`, 400, `is a mapping; write text`},

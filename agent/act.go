@@ -58,7 +58,7 @@ func (t *task) start(ctx context.Context, plan capabilities.Plan) error {
 	for {
 		asked := t.a.now()
 		_, err := t.a.send(ctx, t.message(&mess.Status{
-			Code: mess.InProgress, ActionHash: plan.Digest(),
+			Code: mess.InProgress, Instance: t.boot, ActionHash: plan.Digest(),
 			Estimate: mess.DurationOf(t.a.estimate(plan)), Extra: mess.Object{{Key: "effect", Value: string(plan.Effect)}},
 		}))
 		switch {

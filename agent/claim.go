@@ -27,7 +27,7 @@ var errDeclined = errors.New("declined")
 
 // claim takes the thread, if nobody else has.
 func (t *task) claim(ctx context.Context, p *capabilities.Plan) error {
-	s := &mess.Status{Code: mess.Claimed}
+	s := &mess.Status{Code: mess.Claimed, Instance: t.boot}
 	if p != nil {
 		s.Estimate = mess.DurationOf(t.a.estimate(*p))
 	}

@@ -19,6 +19,7 @@ type task struct {
 	ref   string
 	req   mess.Request
 	inbox chan mess.Message // what is said to the thread
+	boot  string            // the run of the program that has claimed it: this one, unless an earlier one has begun it
 
 	verdict gate.Verdict // of the plan
 	plan    *capabilities.Plan
@@ -36,7 +37,7 @@ type task struct {
 const maxInbox = 32
 
 func newTask(a *Agent, ref string, req mess.Request) *task {
-	return &task{a: a, ref: ref, req: req, inbox: make(chan mess.Message, maxInbox)}
+	return &task{a: a, ref: ref, req: req, boot: a.boot, inbox: make(chan mess.Message, maxInbox)}
 }
 
 // Why the work on a thread is ended from outside.

@@ -57,7 +57,7 @@ func (a *Agent) settle(ctx context.Context, task journal.Task, ours bool) {
 		a.log.Error("an intent in the journal cannot be read", "ref", task.Ref, "err", err)
 	}
 	t := newTask(a, task.Ref, m.Request)
-	t.epoch, t.plan, t.resumed = task.Epoch, &m.Plan, true
+	t.epoch, t.plan, t.resumed, t.boot = task.Epoch, &m.Plan, true, task.Intent.Boot
 	harmless := m.Plan.Effect == capabilities.Query || m.Plan.Effect == capabilities.Idempotent
 	if harmless && ours && task.Begun < maxBegun && a.devices[m.Plan.Device] != nil {
 		a.log.Info("goes on after a restart", "ref", t.ref)

@@ -1,12 +1,15 @@
 package agent_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
 )
@@ -391,6 +394,38 @@ func TestOnlyHeartbeatsAreLost(t *testing.T) {
 		h.is(ref, mess.Completed)
 		if h.vacuum.did() != "clean near sink+stove" {
 			t.Errorf("the vacuum did: %s", h.vacuum.did())
+		}
+	})
+}
+
+// A card was copied: two agents with one id and one key. What must not happen
+// twice does not, though both are offered everything.
+func TestTwoAgentsOfOneID(t *testing.T) {
+	inHouse(t, func(h *house) {
+		j, err := journal.Open(h.t.TempDir())
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		twin := &lamp{}
+		a := agent.New(h.cfg, h.x.As(h.pi(), "test"), h.words, []agent.Device{{Name: "porch-lamp", Label: "porch light", Driver: twin}},
+			gate.New(h.gateCfg, time.Now, quiet()), j, time.Now, quiet())
+		stop := running(h.t, a.Run)
+		synctest.Wait()
+		const n = 30
+		for i := range n {
+			ref := h.says(claude, fmt.Sprintf("request: {id: r%d, intent: ring the bell}", i))
+			h.after(5 * time.Second)
+			h.is(ref, mess.Completed)
+			h.lamp.set(func(l *lamp) { l.on = false })
+			twin.set(func(l *lamp) { l.on = false })
+		}
+		stop()
+		if err := j.Close(); err != nil {
+			h.t.Error(err)
+		}
+		first, second := strings.Count(h.lamp.did(), "on"), strings.Count(twin.did(), "on")
+		if first+second != n {
+			h.t.Errorf("%d requests, and the two acted %d and %d times", n, first, second)
 		}
 	})
 }

@@ -105,3 +105,33 @@ func TestAttachmentsThatAreNotThere(t *testing.T) {
 		}
 	})
 }
+
+// Two processes may have the same id and key, as those of a copied card have.
+// The claim is one's, and so is the start.
+func TestAClaimBelongsToOneProcess(t *testing.T) {
+	says := func(ref, status string) string { return "re: " + ref + "\nMESS: [{status: {" + status + "}}]" }
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "x")
+		ref := h.says(agent, "request: {intent: ring}").Ref
+		h.says(kitchen, says(ref, "code: claimed, instance: one"))
+		if again := h.says(kitchen, says(ref, "code: claimed, instance: one")); again.Epoch != 1 {
+			t.Errorf("the claim again: %+v", again)
+		}
+		for _, late := range []string{"code: claimed, instance: two", "code: claimed", "code: in_progress, instance: two", "code: in_progress"} {
+			h.refuses(kitchen, says(ref, late), mess.Conflict, "another process of the same executor")
+		}
+		h.is(ref, mess.Claimed)
+		h.says(kitchen, says(ref, "code: in_progress, instance: one"))
+		h.says(kitchen, says(ref, "code: in_progress, instance: one")) // the gate may be passed again
+		h.says(kitchen, says(ref, "code: in_progress, progress_pct: 5"))
+		h.refuses(kitchen, says(ref, "code: in_progress, instance: two"), mess.Conflict)
+	})
+	inHouse(t, func(h *house) { // who sends none goes on as ever
+		h.registers(kitchen, "x")
+		ref := h.says(agent, "request: {intent: ring}").Ref
+		h.says(kitchen, says(ref, "code: claimed"))
+		h.says(kitchen, says(ref, "code: claimed"))
+		h.says(kitchen, says(ref, "code: in_progress"))
+		h.says(kitchen, says(ref, "code: in_progress"))
+	})
+}

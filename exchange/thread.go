@@ -26,6 +26,7 @@ type Envelope struct {
 
 	Ver       uint64        // +1 with every stored step; the compare-and-swap is on it
 	Epoch     uint64        // +1 with every claim: the fence
+	Instance  string        // the process of the executor that has claimed it, as it names itself; "" if it does not
 	Attempts  int           // claims that were lost before the start
 	Phase     Phase         // what may have happened to the world
 	Effect    string        // of the plan that passed the start gate: query, idempotent or once; "" is once

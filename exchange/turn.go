@@ -86,6 +86,9 @@ func (t *turn) status(s *mess.Status) error {
 	if ok, err := t.holds(s); !ok {
 		return err
 	}
+	if err := t.sameProcess(s); err != nil {
+		return err
+	}
 	if t.env.unreachable() {
 		t.back()
 	}
@@ -107,7 +110,7 @@ func (t *turn) claim(s *mess.Status) error {
 	if err := t.mayClaim(t.env); err != nil {
 		return err
 	}
-	t.env.Executor = t.who.ID
+	t.env.Executor, t.env.Instance = t.who.ID, s.Instance
 	t.env.Epoch++
 	t.env.Phase, t.env.Effect, t.env.Confirm, t.env.Questions = Before, "", nil, nil
 	t.env.Estimate, _ = s.Estimate.Duration()
@@ -174,6 +177,17 @@ func (t *turn) holds(s *mess.Status) (bool, error) {
 		return false, mess.Refuse(mess.Taken, "%s has claimed it", t.env.Executor)
 	}
 	return false, mess.Refuse(mess.Forbidden, "%s holds the claim, and only the holder may report", t.env.Executor)
+}
+
+// sameProcess refuses the claim and the start by another process than the one
+// that has claimed, where that names itself: a repeated message is answered with
+// yes, and two copies of one executor must not both be told so.
+func (t *turn) sameProcess(s *mess.Status) error {
+	bound := s.Instance != "" || s.Code == mess.Claimed || s.Code == mess.InProgress && t.env.Phase == Before
+	if t.env.Instance == "" || !bound || s.Instance == t.env.Instance {
+		return nil
+	}
+	return mess.Refuse(mess.Conflict, "claimed by another process of the same executor; do not act on it, and give each process an id of its own")
 }
 
 // refusedStep turns a step that the state machine does not have into a

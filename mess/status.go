@@ -47,6 +47,7 @@ type Status struct {
 
 	// Ours, not in the documents; peers ignore them (1.1 section 5.1).
 	Epoch      uint64   `mess:"epoch"`       // fence of the claim that this report belongs to
+	Instance   string   `mess:"instance"`    // claimed, and in_progress at the start gate: names the process, of several with one id and key
 	ActionHash string   `mess:"action_hash"` // digest of the plan that is to be confirmed, or that is starting
 	ConfirmBy  string   `mess:"confirm_by"`  // needs_confirmation: "operator" where the requester's own word is not enough
 	Evidence   Evidence `mess:"evidence"`    // completed, partial: how the executor knows

@@ -73,7 +73,7 @@ func (r *Resolver) pickText(q Question, text string) []string {
 		return nil
 	}
 	for _, o := range q.Options {
-		if strings.EqualFold(strings.TrimSpace(text), o) || slices.Equal(folded(w.tokens(o)), folded(tokens)) {
+		if strings.EqualFold(strings.TrimSpace(text), o) {
 			return []string{o}
 		}
 	}
@@ -86,6 +86,14 @@ func (r *Resolver) pickText(q Question, text string) []string {
 			return []string{noneOf}
 		case yes && i == 1:
 			return q.Options[:1]
+		}
+	}
+	if char, _ := r.sign(text); char != "" || w.asks(text, tokens) {
+		return nil // who asks back or draws has not picked
+	}
+	for _, o := range q.Options {
+		if slices.Equal(folded(w.tokens(o)), folded(tokens)) {
+			return []string{o}
 		}
 	}
 	if w.whole(w.every, tokens) {
@@ -261,7 +269,8 @@ func (c *Catalogue) MatchYesNo(text string) (yes, no, stop bool) {
 	if w.no.longest(tokens, start) > 0 {
 		return false, true, false
 	}
-	return !w.asks(text, tokens) && w.whole(w.yes, tokens), false, false
+	char, _ := sign(text)
+	return char == "" && !w.asks(text, tokens) && w.whole(w.yes, tokens), false, false
 }
 
 // stops reports whether text is nothing but a stop word.

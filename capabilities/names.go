@@ -31,18 +31,20 @@ type match struct {
 // names are the words for what is in one home.
 type names struct {
 	devices, areas, views, spots *phrases[match]
+	signed                       []string // names with signs in them, in lower case
 }
 
 // newNames indexes a home. class is each device's class in the catalogue's
 // words.
 func newNames(c *Catalogue, h Home, class []string) *names {
-	n := &names{&phrases[match]{}, &phrases[match]{}, &phrases[match]{}, &phrases[match]{}}
+	n := &names{devices: &phrases[match]{}, areas: &phrases[match]{}, views: &phrases[match]{}, spots: &phrases[match]{}}
 	add := func(p *phrases[match], text string, m match) {
 		if t := c.words.plainTokens(text); len(t) > 0 {
 			p.add(t, m)
 		}
 	}
 	for i, d := range h.Devices {
+		n.signed = append(n.signed, d.signed()...)
 		for _, name := range distinct(append([]string{d.Name, d.Label}, d.Aliases...)) {
 			add(n.devices, name, match{how: byName, devices: []int{i}})
 		}
@@ -65,6 +67,22 @@ func newNames(c *Catalogue, h Home, class []string) *names {
 		}
 	}
 	return n
+}
+
+// signed are the names that a device brings, where they have signs in them.
+func (d Device) signed() []string {
+	list := append([]string{d.Name, d.Label, d.Area}, append(d.Aliases[:len(d.Aliases):len(d.Aliases)], d.Sees...)...)
+	for _, s := range d.Spots {
+		list = append(list, s.Name, s.Room, s.Note)
+	}
+	list = slices.DeleteFunc(list, func(name string) bool {
+		char, _ := sign(name)
+		return char == "" || len(split(name)) == 0
+	})
+	for i, name := range list {
+		list[i] = strings.ToLower(name)
+	}
+	return list
 }
 
 // plainTokens are the words of a name, without articles before it.

@@ -83,6 +83,9 @@ func (x *request) outcome() Outcome {
 		return x.refuse("the request has more than 60 words; say in one sentence what is to be done", nil)
 	}
 	x.asks = w.asks(x.req.Intent, x.tokens)
+	if out, bad := x.signs(); bad {
+		return out
+	}
 	if out, bad := x.demands(); bad {
 		return out
 	}

@@ -19,15 +19,15 @@ demo: dist/messkit ## build it, start a whole system on this machine, and ask it
 	@scripts/demo.sh dist/messkit
 
 .PHONY: test
-test: deps lint unit binaries sizes ## check everything, with the race detector and real servers
+test: deps lint unit powercut binaries sizes ## check everything, with the race detector and real servers
 
 .PHONY: fast
 fast: ## the unit tests alone, under a minute
-	go test ./...
+	go test -short ./...
 
 .PHONY: deps
 deps:
-	@scripts/need.sh gcc:gcc motion:motion ustreamer:ustreamer qemu-arm-static:qemu-user-static
+	@scripts/need.sh gcc:gcc motion:motion ustreamer:ustreamer qemu-arm-static:qemu-user-static strace:strace
 
 .PHONY: lint
 lint: bin/gofumpt bin/staticcheck

@@ -77,7 +77,7 @@ func (k *killed) do(method, path, body string) (int, map[string]any) {
 func (k *killed) load(round, worker int) {
 	for i := 0; ; i++ {
 		id := fmt.Sprintf("r%d-w%d-%d", round, worker, i)
-		code, v := k.do("POST", "/requests", fmt.Sprintf(`{"id":%q,"intent":"look"}`, id))
+		code, v := k.do("POST", "/requests", fmt.Sprintf(`{"id":%q,"intent":"look (%s)"}`, id, id))
 		if code != http.StatusCreated {
 			return
 		}
@@ -115,7 +115,7 @@ func (k *killed) check() {
 		if want := k.steps[ref] > 0; want && thread["status"] != "cancelled" {
 			k.Errorf("%s was cancelled, that was acknowledged, and it is %v", ref, thread["status"])
 		}
-		if code, v := k.do("POST", "/requests", fmt.Sprintf(`{"id":%q,"intent":"look"}`, id)); code != http.StatusCreated || v["ref"] != ref {
+		if code, v := k.do("POST", "/requests", fmt.Sprintf(`{"id":%q,"intent":"look (%s)"}`, id, id)); code != http.StatusCreated || v["ref"] != ref {
 			k.Errorf("the same request again: %d %v, not %s", code, v, ref)
 		}
 	}
@@ -152,4 +152,19 @@ func TestKilledUnderLoad(t *testing.T) {
 	if err := k.proc.Wait(); err != nil {
 		t.Errorf("at its end: %v", err)
 	}
+	k.folders()
+}
+
+// folders holds the folders to what was acknowledged.
+func (k *killed) folders() {
+	k.Helper()
+	var acked []ackedThread
+	for id, ref := range k.acked {
+		one := ackedThread{ref: ref, words: []string{"(" + id + ")"}}
+		if k.steps[ref] > 0 {
+			one.status = "cancelled"
+		}
+		acked = append(acked, one)
+	}
+	checkFolders(k.T, k.dir, acked)
 }

@@ -36,7 +36,7 @@ func inward(t messeaf.Thread) exchange.Thread {
 			e.Seen = append(e.Seen, exchange.Seen{From: m.From, ID: m.ID, Ref: m.Ref})
 		}
 	}
-	e.Request = request(t)
+	e.Request = requestIn(t.Messages, t.Envelope.Intent)
 	if e.Intent == "" {
 		e.Intent = e.Request.Intent
 	}
@@ -88,16 +88,4 @@ func status(c mess.Code) mess.Code {
 func at(t mess.Time) time.Time {
 	when, _ := messeaf.Time(t)
 	return when
-}
-
-// request is what made the thread.
-func request(t messeaf.Thread) mess.Request {
-	for _, m := range t.Messages {
-		for _, item := range m.Items {
-			if r, ok := item.(*mess.Request); ok {
-				return *r
-			}
-		}
-	}
-	return mess.Request{Intent: t.Envelope.Intent}
 }

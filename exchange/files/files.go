@@ -27,6 +27,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/internal/wal"
+	"github.com/messkit/messkit/mess"
 )
 
 // Config of a store.
@@ -137,6 +138,7 @@ func (s *Store) take(r record) error {
 	switch {
 	case r.Thread != nil:
 		w := &whole{env: *r.Thread, messages: r.Messages}
+		w.env.Request = mess.Request{}
 		w.bind(r.Binds)
 		s.index.setWhole(w)
 	case r.Envelope != nil:
@@ -177,6 +179,13 @@ func (s *Store) write(ctx context.Context, all ...record) error {
 	return nil
 }
 
+// slim is an envelope as the log has it: the request is in the thread's first
+// message, with all its pictures.
+func slim(e exchange.Envelope) *exchange.Envelope {
+	e.Request = mess.Request{}
+	return &e
+}
+
 // lock keeps others from the same key.
 func (s *Store) lock(key string) *sync.Mutex {
 	m := &s.keys[maphash.String(s.seed, key)%uint64(len(s.keys))]
@@ -204,7 +213,7 @@ func (s *Store) Create(ctx context.Context, c exchange.Create) (exchange.Thread,
 	if err != nil {
 		return exchange.Thread{}, err
 	}
-	if err := s.write(ctx, record{Thread: &t.Envelope, Messages: messages}); err != nil {
+	if err := s.write(ctx, record{Thread: slim(t.Envelope), Messages: messages}); err != nil {
 		return exchange.Thread{}, err
 	}
 	s.project.mark(ref)
@@ -230,12 +239,12 @@ func (s *Store) Append(ctx context.Context, step exchange.Step) error {
 			return exchange.ErrNoBlob
 		}
 	}
-	r := record{Envelope: &step.Envelope, Binds: step.Binds}
+	r := record{Envelope: slim(step.Envelope), Binds: step.Binds}
 	if r.Messages, err = encodeAll(step.Messages); err != nil {
 		return err
 	}
 	if !wasWhole { // the log knows only that it ended
-		r.Thread, r.Envelope, r.Messages = &step.Envelope, nil, append(w.messages, r.Messages...)
+		r.Thread, r.Envelope, r.Messages = r.Envelope, nil, append(w.messages, r.Messages...)
 	}
 	if err := s.write(ctx, r); err != nil {
 		return err
@@ -296,8 +305,10 @@ func (s *Store) List(_ context.Context, f exchange.Filter) (exchange.Page, error
 	}
 	page := exchange.Page{Cursor: cursor}
 	for _, one := range all {
-		if !one.all {
+		if one.whole == nil {
 			one.env = s.endedEnvelope(one)
+		} else if one.env, err = one.whole.envelope(); err != nil {
+			return exchange.Page{}, err
 		}
 		page.Threads = append(page.Threads, one.env)
 	}
@@ -311,7 +322,11 @@ func (s *Store) Open(_ context.Context, fn func(exchange.Envelope) error) error 
 		if !ok {
 			continue
 		}
-		if err := fn(w.env); err != nil {
+		e, err := w.envelope()
+		if err != nil {
+			return err
+		}
+		if err := fn(e); err != nil {
 			return err
 		}
 	}

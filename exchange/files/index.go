@@ -41,7 +41,7 @@ type kept struct {
 
 // whole is a thread with all that belongs to it.
 type whole struct {
-	env      exchange.Envelope
+	env      exchange.Envelope // without its Request, which is in the first message
 	messages []json.RawMessage
 	binds    map[string]string // bound name to SHA-256
 	folder   folder            // as it was left
@@ -170,6 +170,7 @@ func (x *index) step(env exchange.Envelope, messages []json.RawMessage, binds []
 	}
 	w := x.put(env.Ref).whole
 	w.env = env
+	w.env.Request = mess.Request{}
 	w.messages = append(w.messages, messages...)
 	w.bind(binds)
 	return nil
@@ -207,7 +208,27 @@ func (w whole) decode() (exchange.Thread, error) {
 			return exchange.Thread{}, fmt.Errorf("%s: message %d: %w", w.env.Ref, i, err)
 		}
 	}
+	t.Request = requestIn(t.Messages, t.Intent)
 	return t, nil
+}
+
+// envelope is the thread's envelope with its request.
+func (w whole) envelope() (exchange.Envelope, error) {
+	w.messages = w.messages[:min(1, len(w.messages))]
+	t, err := w.decode()
+	return t.Envelope, err
+}
+
+// requestIn is the request that made a thread.
+func requestIn(messages []mess.Message, intent string) mess.Request {
+	for _, m := range messages {
+		for _, item := range m.Items {
+			if r, ok := item.(*mess.Request); ok {
+				return *r
+			}
+		}
+	}
+	return mess.Request{Intent: intent}
 }
 
 func encodeAll(messages []mess.Message) ([]json.RawMessage, error) {
@@ -254,9 +275,9 @@ func (x *index) known(day string) bool {
 
 // listed is a thread of a page.
 type listed struct {
-	ref string
-	env exchange.Envelope
-	all bool // env is complete
+	ref   string
+	env   exchange.Envelope // as much of it as a filter looks at
+	whole *whole            // nil if it lies in its folder
 }
 
 // page selects threads, newest change first.
@@ -289,9 +310,10 @@ func (x *index) page(f exchange.Filter) ([]listed, string, error) {
 
 func (k *kept) listed() listed {
 	if k.whole != nil {
-		return listed{k.whole.env.Ref, k.whole.env, true}
+		w := *k.whole
+		return listed{w.env.Ref, w.env, &w}
 	}
-	return listed{k.ended.Ref, k.ended.envelope(), false}
+	return listed{k.ended.Ref, k.ended.envelope(), nil}
 }
 
 // each calls fn with every thread, oldest change first, until it returns false.

@@ -70,7 +70,10 @@ func (s *Store) written(p messeaf.Place, d time.Duration) bool {
 	}
 	for _, name := range own {
 		info, err := s.root.Stat(path.Join(p.Dir(), name))
-		if age := time.Since(info.ModTime()); err == nil && age >= 0 && age < d {
+		if err != nil {
+			continue // it was moved meanwhile
+		}
+		if age := time.Since(info.ModTime()); age >= 0 && age < d {
 			return true
 		}
 	}

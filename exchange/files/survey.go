@@ -84,9 +84,14 @@ func (s *Store) adopt(ctx context.Context, places []messeaf.Place) ([]exchange.E
 		places = places[len(some):]
 		records := s.readAll(some)
 		for _, r := range records {
-			if r.Thread != nil {
-				open = append(open, *r.Thread)
+			if r.Thread == nil {
+				continue
 			}
+			e, err := whole{env: *r.Thread, messages: r.Messages}.envelope()
+			if err != nil {
+				return open, err
+			}
+			open = append(open, e)
 		}
 		if err := s.store(ctx, records); err != nil {
 			return open, err
@@ -166,7 +171,7 @@ func (s *Store) readPlace(p messeaf.Place) (record, error) {
 		return record{Ended: &e}, nil
 	}
 	messages, err := encodeAll(in.Messages)
-	return record{Thread: &in.Envelope, Messages: messages}, err
+	return record{Thread: slim(in.Envelope), Messages: messages}, err
 }
 
 // newcomer takes a thread in that another program has put there.

@@ -1,0 +1,341 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// fault is a kind of system call whose nth fails. strace counts for each
+// thread, so several may fail in one run.
+type fault struct {
+	call  string
+	errno string // "" lies: nothing is done, and that is called success
+	nth   int
+	path  string // of the files in the data folder with which it fails, * for a segment's number; "" for all
+}
+
+// never is a fault that does not come: strace counts up to here.
+const never = 65535
+
+// strace is the command in which the calls fail, or only say that they have
+// succeeded; they all stand in the log.
+func (f fault) strace(dir, log string) []string {
+	how := "error=" + f.errno
+	if f.errno == "" {
+		how = "retval=0"
+	}
+	args := []string{
+		"strace", "-D", "-f", "-y", "--seccomp-bpf", "-o", log, "-e", "signal=none", "-e", "trace=" + f.call,
+		"-e", fmt.Sprintf("inject=%s:%s:when=%d", f.call, how, f.nth),
+	}
+	for n := range 2 {
+		if f.path != "" {
+			args = append(args, "-P", dir+strings.ReplaceAll(f.path, "*", fmt.Sprintf("%016x", n+1)))
+		}
+	}
+	return args
+}
+
+// faulty is an exchange whose system calls fail, on a folder that may have been
+// used before.
+type faulty struct {
+	*testing.T
+	fault
+	binary string
+	dir    string // data folder
+	log    string // of strace
+	ledger *ledger
+
+	problems []string
+}
+
+func newFaulty(t *testing.T, binary string, what fault) *faulty {
+	dir := t.TempDir()
+	return &faulty{T: t, fault: what, binary: binary, dir: filepath.Join(dir, "data"), log: filepath.Join(dir, "log"), ledger: &ledger{}}
+}
+
+func (f *faulty) found(format string, args ...any) {
+	f.problems = append(f.problems, fmt.Sprintf(format, args...))
+}
+
+// morePictures are enough for a second segment of the log.
+const morePictures = 6
+
+// stories are a fixed scenario: every plot, and some pictures.
+func (f *faulty) stories(name string, pictures int) {
+	f.Helper()
+	for n := range plots + pictures {
+		if n%plots >= plotAnswered && f.ledger.executor == "" {
+			continue // the executor was refused, and so may not claim
+		}
+		s := f.ledger.begin(newStory(fmt.Sprint(name, n), n%plots, n >= plots))
+		code := f.ledger.tell(f.Context(), s)
+		if s.acked < len(s.steps) && code != http.StatusServiceUnavailable && code != 0 {
+			f.found("%s, step %d: answered with %d; want success or 503", s.id, s.acked, code)
+		}
+	}
+}
+
+// start starts the exchange, and meets it at its door.
+func (f *faulty) start(command ...string) *process {
+	f.Helper()
+	p, err := launch(f.dir, command...)
+	if err != nil {
+		f.Fatalf("%v: %v", f.fault, err)
+	}
+	if p.url == "" {
+		return p
+	}
+	key, err := operatorKey(f.dir)
+	if err != nil {
+		f.Fatal(err)
+	}
+	old := f.ledger.door
+	f.ledger.door = newDoor(p.url, key, "")
+	if old != nil {
+		f.ledger.executor = old.executor
+	}
+	if f.ledger.executor != "" {
+		return p
+	}
+	if err := f.ledger.enrol(); err != nil && p.running() && !strings.Contains(err.Error(), "503") && !f.failed("socket:") && !f.failed("[eventfd]") {
+		f.found("%v", err)
+	}
+	return p
+}
+
+// run is one run with the fault, after which what was acknowledged must be
+// there. It returns the calls that failed.
+func (f *faulty) run(before bool) []string {
+	f.Helper()
+	if before {
+		p := f.start(f.binary)
+		f.stories("before-", 0)
+		f.end(p)
+	}
+	p := f.start(append(f.strace(f.dir, f.log), f.binary)...)
+	if p.url != "" {
+		f.stories("with-", morePictures)
+	}
+	f.behaves(p)
+	f.end(p)
+	failed := f.injected()
+	if len(failed) > 0 {
+		f.after()
+	}
+	return failed
+}
+
+func (f *faulty) end(p *process) {
+	f.Helper()
+	if err := p.kill(); err != nil {
+		f.Fatalf("%v: %v", f.fault, err)
+	}
+}
+
+// behaves: it still serves what it has, or has ended and said which file is to
+// blame.
+func (f *faulty) behaves(p *process) {
+	f.Helper()
+	if f.failed("[eventfd]") {
+		return // with which Go's runtime wakes itself, and cannot go on without
+	}
+	if p.running() {
+		i := &inspection{door: f.ledger.door}
+		if _, err := i.list(); err != nil && !f.failed("socket:") {
+			f.found("it runs and does not serve: %v\n%s", err, &p.stderr)
+		}
+		return
+	}
+	if said := p.stderr.String(); f.failed(f.dir) && (!strings.Contains(said, "messkit: error: ") || !strings.Contains(said, f.dir)) {
+		f.found("it has ended, and does not say which file is to blame: %s", said)
+	}
+}
+
+// after: a new start finds all that was acknowledged.
+func (f *faulty) after() {
+	f.Helper()
+	operator, executor := "", ""
+	if f.ledger.door != nil {
+		operator, executor = f.ledger.operator, f.ledger.executor
+	}
+	p, err := launch(f.dir, f.binary)
+	if err != nil || p.url == "" {
+		f.found("it does not start again: %v %s", err, &p.stderr)
+		return
+	}
+	if operator == "" { // it had never served, so nobody has a key
+		operator, err = operatorKey(f.dir)
+	}
+	if err != nil {
+		f.Fatal(err)
+	}
+	i := &inspection{door: newDoor(p.url, operator, executor)}
+	i.all(f.ledger.acknowledged(), f.ledger.told())
+	i.ends(p, f.dir)
+	f.problems = append(f.problems, i.problems...)
+}
+
+// failed reports whether a call failed with that in its line of the log.
+func (f *faulty) failed(with string) bool {
+	return slices.ContainsFunc(f.lines(), func(line string) bool {
+		return strings.Contains(line, "(INJECTED)") && strings.Contains(line, with)
+	})
+}
+
+// lines are the log of strace, in which a call that another has interrupted
+// stands twice.
+func (f *faulty) lines() []string {
+	data, err := os.ReadFile(f.log)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		f.Fatal(err)
+	}
+	return strings.Split(string(data), "\n")
+}
+
+// injected are the calls that failed.
+func (f *faulty) injected() []string {
+	var list []string
+	for _, line := range f.lines() {
+		if strings.Contains(line, "(INJECTED)") {
+			list = append(list, f.site(line))
+		}
+	}
+	return list
+}
+
+var (
+	inLog  = regexp.MustCompile(`^\d+ +(?:<\.\.\. )?(\w+)`)
+	random = regexp.MustCompile(`\d{4}-\d{2}-\d{2}-\d{3}[a-z0-9-]*|-\d+$|[0-9a-f]{64}$|[0-9a-f]{16}`)
+)
+
+// site is what a line of the log is about: the call and the file in the data
+// folder, without what is different each time.
+func (f *faulty) site(line string) string {
+	call := inLog.FindStringSubmatch(line)
+	_, path, ok := strings.Cut(line, f.dir)
+	if call == nil || !ok {
+		return ""
+	}
+	path = path[:strings.IndexAny(path+">", `>"`)]
+	return call[1] + " " + random.ReplaceAllString(path, "*")
+}
+
+// changes are the calls that change what is on the disk, or make it last.
+// Those of which there are most come last, as time may end before they do.
+var changes = []string{"fsync", "fdatasync", "syncfs", "pwrite64", "renameat", "renameat2", "ftruncate", "fallocate", "mkdirat", "linkat", "unlinkat", "openat", "write"}
+
+// sites are all changes of the data folder in a run without faults.
+func sites(t *testing.T, binary string, before bool) map[string]bool {
+	t.Helper()
+	f := newFaulty(t, binary, fault{call: strings.Join(changes, ","), errno: "EIO", nth: never})
+	f.run(before)
+	all := map[string]bool{}
+	for _, line := range f.lines() {
+		if s := f.site(line); s != "" {
+			all[s] = true
+		}
+	}
+	if len(all) == 0 || len(f.problems) > 0 {
+		t.Fatalf("a run without faults: %d calls, %v", len(all), f.problems)
+	}
+	return all
+}
+
+// makes reports whether the call is among the sites.
+func makes(all map[string]bool, call string) bool {
+	for s := range all {
+		if strings.HasPrefix(s, call+" ") {
+			return true
+		}
+	}
+	return false
+}
+
+// The first, second, third call of each kind fails, until there is none: what
+// was acknowledged is kept, and what could not be kept was refused.
+func TestFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts hundreds of processes")
+	}
+	needStrace(t)
+	binary := buildMesskit(t)
+	for _, before := range []bool{false, true} {
+		begin, all := time.Now(), sites(t, binary, before)
+		var mu sync.Mutex
+		runs, seen := 0, map[string]bool{}
+		t.Run(fmt.Sprintf("before=%v", before), func(t *testing.T) {
+			for _, call := range changes {
+				if !makes(all, call) {
+					continue // there is none to fail
+				}
+				for _, errno := range []string{"EIO", "ENOSPC"} {
+					t.Run(call+"="+errno, func(t *testing.T) {
+						t.Parallel()
+						n, failed := faults(t, binary, fault{call: call, errno: errno}, before, begin.Add(mostTime))
+						mu.Lock()
+						defer mu.Unlock()
+						runs += n
+						maps.Copy(seen, failed)
+					})
+				}
+			}
+		})
+		for site := range all {
+			if call, path, _ := strings.Cut(site, " "); !seen[site] && path != "" {
+				n, failed := faults(t, binary, fault{call: call, errno: "EIO", path: path}, before, begin.Add(mostTime+mostTime/5))
+				runs += n
+				maps.Copy(seen, failed)
+			}
+		}
+		maps.DeleteFunc(all, func(site string, _ bool) bool { return seen[site] })
+		t.Logf("%d runs in %v; %d kinds of calls have failed; by chance not: %v", runs, time.Since(begin).Round(time.Second), len(seen), slices.Sorted(maps.Keys(all)))
+	}
+}
+
+// The runs with one kind of call, and the time for all, are bounded.
+const (
+	mostRuns = 16
+	mostTime = 40 * time.Second
+)
+
+// faults makes runs until no call fails, or the time is over.
+func faults(t *testing.T, binary string, what fault, before bool, end time.Time) (runs int, failed map[string]bool) {
+	failed = map[string]bool{}
+	for what.nth = 1; what.nth <= mostRuns && time.Now().Before(end); what.nth++ {
+		f := newFaulty(t, binary, what)
+		list := f.run(before)
+		runs++
+		for _, s := range list {
+			failed[s] = true
+		}
+		for _, problem := range f.problems {
+			t.Errorf("%s, call %d fails with %s (%v): %s", what.call, what.nth, what.errno, list, problem)
+		}
+		if len(list) == 0 {
+			break
+		}
+	}
+	return runs, failed
+}
+
+// A disk that says yes and does nothing is seen: the checks above can fail.
+func TestFaultsThatLie(t *testing.T) {
+	needStrace(t)
+	f := newFaulty(t, buildMesskit(t), fault{call: "renameat", nth: 1})
+	f.run(true)
+	if len(f.problems) == 0 {
+		t.Errorf("%v were left out, and nothing is missing", f.injected())
+	}
+	t.Logf("%v: %v", f.injected(), f.problems)
+}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// threadSummary is a thread in a list.
+type threadSummary struct {
+	Ref    string `json:"ref"`
+	Intent string `json:"intent"`
+}
+
+// inspection compares an exchange with what another, before a power cut or a
+// fault, has acknowledged.
+type inspection struct {
+	*door
+	mu       sync.Mutex
+	problems []string
+	threads  map[string]ackedThread // by ref: as they were seen last
+}
+
+func (i *inspection) found(format string, args ...any) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.problems = append(i.problems, fmt.Sprintf(format, args...))
+}
+
+// all holds the exchange to the stories. told are the intents of all that was
+// ever sent to it.
+func (i *inspection) all(stories []story, told map[string]bool) {
+	before, err := i.list()
+	if err != nil {
+		i.found("list: %v", err)
+		return
+	}
+	i.lists(before, told)
+	var g errgroup.Group
+	g.SetLimit(8)
+	for _, s := range stories {
+		if s.acked > 0 {
+			g.Go(func() error { i.story(s); return nil })
+		}
+	}
+	_ = g.Wait() // has no errors
+	i.refs(before, stories)
+}
+
+// ends stops the exchange, when every thread is in its folder.
+func (i *inspection) ends(p *process, data string) {
+	i.problems = append(i.problems, settled(data, slices.Collect(maps.Values(i.threads)))...)
+	i.client.CloseIdleConnections()
+	if err := p.stop(); err != nil {
+		i.found("at its end: %v %s", err, &p.stderr)
+	}
+}
+
+// list reads all threads.
+func (i *inspection) list() ([]threadSummary, error) {
+	var all []threadSummary
+	for cursor := ""; ; {
+		var page struct {
+			Threads []threadSummary `json:"threads"`
+			Cursor  string          `json:"cursor"`
+		}
+		if err := i.get(i.operator, "/requests?limit=1000&cursor="+url.QueryEscape(cursor), &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Threads...)
+		if cursor = page.Cursor; cursor == "" {
+			return all, nil
+		}
+	}
+}
+
+// lists: no ref and no request is there twice, and nothing that nobody made.
+func (i *inspection) lists(all []threadSummary, told map[string]bool) {
+	refs, intents := map[string]bool{}, map[string]bool{}
+	for _, t := range all {
+		if refs[t.Ref] {
+			i.found("%s is listed twice", t.Ref)
+		}
+		if intents[t.Intent] {
+			i.found("%s has two threads", t.Intent)
+		}
+		if !told[t.Intent] {
+			i.found("%s: nobody has asked for %q", t.Ref, t.Intent)
+		}
+		refs[t.Ref], intents[t.Intent] = true, true
+	}
+}
+
+// story: what was acknowledged of it is there once, the rest not or in its
+// order, it can be asked for again, and goes on where it was.
+func (i *inspection) story(s story) {
+	if !i.thread(s) {
+		return
+	}
+	again := s
+	again.acked = 0
+	if code, note := again.take(i.door); code != http.StatusCreated {
+		i.found("%s: the same request again: %d", s.id, code)
+	} else if note(); again.ref != s.ref {
+		i.found("%s: the same request again became %s, not %s", s.id, again.ref, s.ref)
+	}
+	if s.acked < len(s.steps) {
+		i.goOn(s)
+	}
+}
+
+// goOn takes the rest of the steps. One that was under way may have been
+// stored, which its word tells.
+func (i *inspection) goOn(s story) {
+	words, _, err := i.read(s)
+	if err != nil {
+		i.found("%s: %v", s.id, err)
+		return
+	}
+	for s.acked < len(s.steps) {
+		if w := s.steps[s.acked].word; w != "" && slices.Contains(words, w) {
+			s.acked++
+			continue
+		}
+		code, note := s.take(i.door)
+		if code != http.StatusOK {
+			i.found("%s: step %d after the start: %d", s.ref, s.acked, code)
+			return
+		}
+		note()
+	}
+	i.thread(s)
+}
+
+// wholeThread is a thread as it is read.
+type wholeThread struct {
+	Thread struct {
+		Ref      string `json:"ref"`
+		Status   string `json:"status"`
+		Messages []struct {
+			MESS json.RawMessage `json:"mess"`
+		} `json:"messages"`
+		Attachments []struct {
+			Name string `json:"name"`
+		} `json:"attachments"`
+	} `json:"thread"`
+}
+
+// read reads a thread, and the words of its story that stand in its messages.
+func (i *inspection) read(s story) (words []string, t wholeThread, err error) {
+	if err = i.get(i.operator, "/requests/"+s.ref, &t); err != nil {
+		return nil, t, err
+	}
+	for _, m := range t.Thread.Messages {
+		for n := range s.steps {
+			if bytes.Contains(m.MESS, []byte(s.word(n))) {
+				words = append(words, s.word(n))
+			}
+		}
+	}
+	return words, t, nil
+}
+
+// thread reports whether the thread has what was acknowledged.
+func (i *inspection) thread(s story) bool {
+	words, t, err := i.read(s)
+	if err != nil {
+		i.found("%s (%s) was acknowledged and cannot be read: %v", s.ref, s.id, err)
+		return false
+	}
+	told, least := s.words(len(s.steps)), len(s.words(s.acked))
+	if len(words) < least || len(words) > len(told) || !slices.Equal(words, told[:len(words)]) {
+		i.found("%s: has the messages %v; acknowledged were %v", s.ref, words, told[:least])
+		return false
+	}
+	if want := s.statuses(len(words)); !slices.Contains(want, t.Thread.Status) {
+		i.found("%s: is %s with the messages %v", s.ref, t.Thread.Status, words)
+	}
+	if s.picture != "" && !bytes.Contains(t.Thread.Messages[0].MESS, []byte(s.picture)) {
+		i.found("%s: its picture is not what was sent", s.ref)
+	}
+	if s.file != "" && len(words) == len(told) {
+		i.attachment(s, t)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.threads == nil {
+		i.threads = map[string]ackedThread{}
+	}
+	i.threads[s.ref] = ackedThread{ref: s.ref, status: t.Thread.Status, words: words}
+	return true
+}
+
+// attachment: what the last message names is there, byte by byte.
+func (i *inspection) attachment(s story, t wholeThread) {
+	if len(t.Thread.Attachments) != 1 {
+		i.found("%s: has %d attachments, want 1", s.ref, len(t.Thread.Attachments))
+		return
+	}
+	code, data, err := i.call(i.operator, http.MethodGet, "/requests/"+s.ref+"/attachments/"+t.Thread.Attachments[0].Name, "")
+	if err != nil || code != http.StatusOK || string(data) != s.file {
+		i.found("%s: its attachment: %d, %d bytes, %v", s.ref, code, len(data), err)
+	}
+}
+
+// words are what is said in the first n steps.
+func (s *story) words(n int) []string {
+	var list []string
+	for _, st := range s.steps[:n] {
+		if st.word != "" {
+			list = append(list, st.word)
+		}
+	}
+	return list
+}
+
+// statuses are what the thread may be in after n messages.
+func (s *story) statuses(n int) []string {
+	var list []string
+	for k, st := range s.steps {
+		if len(s.words(k+1)) == n {
+			list = append(list, st.status)
+		}
+	}
+	return list
+}
+
+// refs: what is asked for now gets a ref that nobody was given before.
+func (i *inspection) refs(before []threadSummary, stories []story) {
+	given := map[string]string{}
+	for _, t := range before {
+		given[t.Ref] = t.Intent
+	}
+	for _, s := range stories {
+		if other, ok := given[s.ref]; ok && s.acked > 0 && other != s.intent() {
+			i.found("%s was given to %s, and is now %s", s.ref, s.intent(), other)
+		}
+		if s.acked > 0 {
+			given[s.ref] = s.intent()
+		}
+	}
+	for n := range 5 {
+		s := newStory(fmt.Sprintf("after-%d", n), plotAsked, false)
+		code, note := s.take(i.door)
+		note()
+		if code != http.StatusCreated {
+			i.found("a new request: %d", code)
+		} else if other, twice := given[s.ref]; twice {
+			i.found("%s was given to %s and again to %s", s.ref, other, s.intent())
+		}
+		given[s.ref] = s.intent()
+	}
+}

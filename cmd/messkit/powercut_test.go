@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// cutting is an exchange under load on a disk whose power is cut.
+type cutting struct {
+	*testing.T
+	binary string
+	*disk
+	*ledger
+	live *process
+}
+
+// writers is how many tell stories at once.
+const writers = 8
+
+// startCutting starts an exchange on a new disk, of which some syncs do
+// nothing.
+func startCutting(t *testing.T, binary string, o omission) *cutting {
+	t.Helper()
+	c := &cutting{T: t, binary: binary, disk: newDisk(t)}
+	data := filepath.Join(c.disk.live, "data")
+	var err error
+	if c.live, err = launch(data, append(o.strace(data), binary)...); err != nil || c.live.url == "" {
+		t.Fatalf("%v %s", err, &c.live.stderr)
+	}
+	t.Cleanup(func() { _ = c.live.kill() }) // has ended, if all went well
+	key, err := operatorKey(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.ledger = &ledger{door: newDoor(c.live.url, key, ""), pictures: o.pictures}
+	if err := c.enrol(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// cuts cuts the power while stories are told, and hands on what each cut has
+// lost, until that is enough.
+func (c *cutting) cuts(enough func(lost []string) bool) {
+	c.Helper()
+	ctx, stop := context.WithCancel(c.Context())
+	defer stop()
+	g, ctx := errgroup.WithContext(ctx)
+	for w := range writers {
+		g.Go(func() error { return c.load(ctx, fmt.Sprint("w", w)) })
+	}
+	for more := true; more; {
+		moment := time.NewTimer(time.Duration(rand.IntN(250)) * time.Millisecond)
+		select {
+		case <-moment.C:
+		case <-ctx.Done():
+		}
+		acked := c.acknowledged()
+		clone := c.cut(c.image, "cut.img")
+		if rand.IntN(4) == 0 {
+			clone = c.cutAgain(clone)
+		}
+		more = ctx.Err() == nil && !enough(c.inspect(clone, acked))
+	}
+	stop()
+	if err := errors.Join(g.Wait(), c.live.kill()); err != nil {
+		c.Errorf("the exchange under load: %v; %s", err, &c.live.stderr)
+	}
+}
+
+// cutAgain cuts the power a second time, while the exchange starts after the
+// first.
+func (c *cutting) cutAgain(clone string) (second string) {
+	c.Helper()
+	c.look(clone, func(dir string) {
+		var p *process
+		var g errgroup.Group
+		g.Go(func() (err error) {
+			p, err = launch(filepath.Join(dir, "data"), c.binary)
+			return err
+		})
+		moment := time.NewTimer(time.Duration(rand.IntN(100)) * time.Millisecond)
+		<-moment.C
+		second = c.cut(clone, "again.img")
+		if err := g.Wait(); err != nil {
+			c.Fatal(err)
+		}
+		if err := p.kill(); err != nil {
+			c.Fatal(err)
+		}
+	})
+	return second
+}
+
+// inspect starts an exchange on a clone, and returns what it lacks. Meanwhile
+// no story goes on: who looks and who loads would slow each other down.
+func (c *cutting) inspect(clone string, acked []story) (problems []string) {
+	c.Helper()
+	c.pen.Lock()
+	defer c.pen.Unlock()
+	c.look(clone, func(dir string) {
+		data := filepath.Join(dir, "data")
+		p, err := launch(data, c.binary)
+		if err != nil || p.url == "" {
+			problems = append(problems, fmt.Sprintf("the exchange does not start: %v %s", err, &p.stderr))
+			return
+		}
+		i := &inspection{door: newDoor(p.url, c.operator, c.executor)}
+		i.all(acked, c.told())
+		i.ends(p, data)
+		problems = i.problems
+	})
+	return problems
+}
+
+// told are the intents of all stories.
+func (l *ledger) told() map[string]bool {
+	told := map[string]bool{}
+	for _, s := range l.acknowledged() {
+		told[s.intent()] = true
+	}
+	return told
+}
+
+// cutsEnv says how many cuts; without it there are none.
+const cutsEnv = "MESSKIT_POWERCUTS"
+
+func wantedCuts(t *testing.T) int {
+	t.Helper()
+	s := os.Getenv(cutsEnv)
+	if s == "" {
+		t.Skip("simulated power cuts: " + cutsEnv + " says how many; make powercut N=20 sets it")
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatalf("%s: %v", cutsEnv, err)
+	}
+	return n
+}
+
+// perDisk is how many cuts a disk sees before there is a new one: few, so that
+// the first seconds of a log are cut as often as the later ones.
+const perDisk = 10
+
+// What was acknowledged before a simulated power cut is there after it, once.
+func TestPowerCuts(t *testing.T) {
+	n := wantedCuts(t)
+	if !inOwnMounts(t) {
+		return
+	}
+	binary := buildMesskit(t)
+	begin, done, acked := time.Now(), 0, 0
+	for done < n && !t.Failed() {
+		t.Run(fmt.Sprintf("disk-%d", done/perDisk), func(t *testing.T) {
+			c := startCutting(t, binary, omission{})
+			c.cuts(func(lost []string) bool {
+				for _, l := range lost[:min(len(lost), 10)] {
+					t.Errorf("cut %d: %s", done, l)
+				}
+				done++
+				return done%perDisk == 0 || done == n
+			})
+			for _, s := range c.stories {
+				acked += s.acked
+			}
+		})
+	}
+	took := time.Since(begin)
+	t.Logf("%d simulated power cuts in %v, %.1f a second; %d steps acknowledged", done, took.Round(time.Second), float64(done)/took.Seconds(), acked)
+}

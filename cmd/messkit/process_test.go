@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// buildMesskit builds the binary as it is delivered: static, without the race
+// detector.
+func buildMesskit(t *testing.T, flags ...string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "messkit")
+	c := exec.Command("go", slices.Concat([]string{"build", "-buildvcs=false", "-o", name}, flags, []string{"."})...)
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return name
+}
+
+// process is a messkit exchange of its own, and how to talk to it.
+type process struct {
+	cmd    *exec.Cmd
+	url    string // "" if it ended before it served
+	stderr bytes.Buffer
+	ended  chan struct{} // closed when it has ended, with err
+	err    error
+}
+
+// launch starts the command that serves the folder, and waits until it serves
+// or ends. It dies with the test, whatever happens to that.
+func launch(dir string, command ...string) (*process, error) {
+	p := &process{ended: make(chan struct{})}
+	args := append(slices.Clone(command[1:]), "exchange", "--listen", "127.0.0.1:0", "--data", dir)
+	p.cmd = exec.Command(command[0], args...)
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	p.cmd.Stderr = &p.stderr
+	p.cmd.Env = append(os.Environ(), "HOME="+dir)
+	says := &firstLine{line: make(chan string, 1)}
+	p.cmd.Stdout = says
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	var g errgroup.Group
+	g.Go(func() error {
+		p.err = p.cmd.Wait()
+		close(p.ended)
+		return nil
+	})
+	select {
+	case line := <-says.line:
+		p.url = strings.TrimSpace(line[max(0, strings.Index(line, "http://")):]) + "/api/v1/exchanges/home"
+		return p, nil
+	case <-p.ended:
+		return p, nil
+	case <-time.After(patience):
+		return p, errors.Join(fmt.Errorf("it neither serves nor ends within %v", patience), p.kill())
+	}
+}
+
+// firstLine passes on the first line that is written to it.
+type firstLine struct {
+	text []byte
+	line chan string
+}
+
+func (f *firstLine) Write(p []byte) (int, error) {
+	if f.text = append(f.text, p...); bytes.Contains(f.text, []byte("\n")) && f.line != nil {
+		f.line <- string(f.text)
+		f.line = nil
+	}
+	return len(p), nil
+}
+
+// running reports whether it has not ended.
+func (p *process) running() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// kill ends it without a word.
+func (p *process) kill() error { return p.end(syscall.SIGKILL) }
+
+// stop ends it as Ctrl-C does.
+func (p *process) stop() error { return errors.Join(p.end(os.Interrupt), p.err) }
+
+func (p *process) end(how os.Signal) error {
+	if err := p.cmd.Process.Signal(how); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	select {
+	case <-p.ended:
+		return nil
+	case <-time.After(patience):
+		return errors.Join(fmt.Errorf("it does not end within %v of %v", patience, how), p.cmd.Process.Kill())
+	}
+}
+
+// operatorKey is the key that lies in a data folder.
+func operatorKey(dir string) (string, error) {
+	key, err := os.ReadFile(filepath.Join(dir, "operator.key"))
+	return strings.TrimSpace(string(key)), err
+}
+
+// door is an exchange as its clients see it.
+type door struct {
+	url      string
+	operator string // key of who asks
+	executor string // key of who does
+	client   *http.Client
+}
+
+func newDoor(url, operator, executor string) *door {
+	return &door{
+		url: url, operator: operator, executor: executor,
+		client: &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}},
+	}
+}
+
+// call makes one call; an error says that there was no answer.
+func (d *door) call(key, method, path, body string) (int, []byte, error) {
+	req, err := http.NewRequest(method, d.url+path, strings.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	res, err := d.client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	data, err := io.ReadAll(res.Body)
+	return res.StatusCode, data, errors.Join(err, res.Body.Close())
+}
+
+// get reads JSON into v; all but 200 is an error.
+func (d *door) get(key, path string, v any) error {
+	code, data, err := d.call(key, http.MethodGet, path, "")
+	if err == nil && code != http.StatusOK {
+		err = fmt.Errorf("%d %.200s", code, data)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, v)
+	}
+	return err
+}
+
+// enrol makes the executor that claims requests.
+func (d *door) enrol() error {
+	code, data, err := d.call("", http.MethodPost, "/register", `{"executor_id":"pi","display_name":"pi","capabilities":["look"]}`)
+	var v struct {
+		Key string `json:"api_key"`
+	}
+	if err == nil && code != http.StatusCreated {
+		err = fmt.Errorf("register: %d %.200s", code, data)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &v)
+	}
+	d.executor = v.Key
+	return err
+}

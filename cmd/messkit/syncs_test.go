@@ -1,0 +1,229 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// omission is a sync that is left out: the call returns success, and does
+// nothing.
+type omission struct {
+	name  string
+	all   bool     // every sync of the process
+	paths []string // else those of these files in the data folder
+	// delay is how long each of them takes, so that a cut may come before the
+	// next sync makes up for it.
+	delay time.Duration
+	// pictures has one request in so many have one, which fills segments; 0: few.
+	pictures int
+}
+
+// strace is the command that leaves the syncs out.
+func (o omission) strace(data string) []string {
+	if !o.all && len(o.paths) == 0 {
+		return nil
+	}
+	const syncs = "fsync,fdatasync,sync_file_range,syncfs,msync"
+	args := []string{
+		"strace", "-D", "-f", "--seccomp-bpf", "-o", "/dev/null", "-e", "signal=none", "-e", "trace=" + syncs,
+		"-e", fmt.Sprintf("inject=%s:retval=0:delay_exit=%d", syncs, o.delay.Microseconds()),
+	}
+	for _, p := range o.paths {
+		args = append(args, "-P", filepath.Join(data, p))
+	}
+	return args
+}
+
+// logFolders are where the log may lie in the data folder.
+var logFolders = []string{"log", "exchange/log"}
+
+// segments are the names that the first segments of the log have.
+func segments(suffix string) []string {
+	var names []string
+	for _, dir := range logFolders {
+		for n := range 40 {
+			names = append(names, fmt.Sprintf("%s/%016x.wal%s", dir, n+1, suffix))
+		}
+	}
+	return names
+}
+
+// needStrace skips where strace is missing or may not trace.
+func needStrace(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("strace is missing (Debian: strace)")
+	}
+	if out, err := exec.Command("strace", "-f", "-o", "/dev/null", "true").CombinedOutput(); err != nil {
+		t.Skipf("strace may not trace here: %s", bytes.TrimSpace(out))
+	}
+}
+
+// mostCuts is how many cuts may lose nothing though a sync is left out.
+const mostCuts = 40
+
+// mustLose cuts the power until the check sees that something is lost.
+func mustLose(t *testing.T, binary string, o omission) {
+	t.Helper()
+	c := startCutting(t, binary, o)
+	cuts, first := 0, ""
+	c.cuts(func(lost []string) bool {
+		cuts++
+		if len(lost) > 0 {
+			first = lost[0]
+		}
+		return first != "" || cuts == mostCuts
+	})
+	if first == "" {
+		t.Errorf("%d cuts without the sync, and nothing was lost", cuts)
+		return
+	}
+	t.Logf("seen after %d cuts: %.300s", cuts, first)
+}
+
+// Where the system only says that it has synced, the exchange loses what it has
+// acknowledged, and the check sees that.
+func TestPowerCutsWithoutSync(t *testing.T) {
+	wantedCuts(t)
+	needStrace(t)
+	if !inOwnMounts(t) {
+		return
+	}
+	binary := buildMesskit(t)
+	for _, o := range []omission{
+		{name: "any", all: true},
+		{name: "of the log", paths: segments("")},
+		// With the folder's, which would put the new name on the disk at once. Now
+		// that takes until the next commit of ext4, in which the cut must fall.
+		{name: "of a new segment", paths: append(segments(".tmp"), logFolders...), delay: 1500 * time.Millisecond, pictures: 2},
+	} {
+		t.Run(o.name, func(t *testing.T) { mustLose(t, binary, o) })
+	}
+}
+
+// madeUpFor are syncs whose absence such cuts do not show, and what does the same
+// soon after.
+var madeUpFor = map[string]string{
+	"internal/wal/segment.go build":            "the next sync of the segment; TestPowerCutsWithoutSync holds it back",
+	"internal/wal/segment.go syncDir":          "on ext4, the next sync of a file in the folder",
+	"internal/wal/load.go resume":              "the next sync of the segment",
+	"exchange/files/blobs.go keep":             "on ext4, the next sync of any file",
+	"exchange/keys/keys.go syncDir":            "on ext4, the next sync of any file",
+	"exchange/files/archive.go Archive":        "nothing: no thread here is old enough to be archived",
+	"exchange/files/import.go copyFile":        "nothing: it is for messkit thread import",
+	"exchange/files/sync_linux.go syncFolders": "the log, until it is made anew, which this load seldom reaches",
+	"exchange/files/sync_other.go syncFolders": "nothing: it is for other systems",
+}
+
+// storing are the packages whose syncs count.
+var storing = []string{"exchange/files", "exchange/keys", "internal/wal"}
+
+// A binary without one of the syncs in its source loses what it has
+// acknowledged, and the check sees that.
+func TestPowerCutsWithoutOneSync(t *testing.T) {
+	wantedCuts(t)
+	if !inOwnMounts(t) {
+		return
+	}
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, pkg := range storing {
+		files, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			for _, call := range syncCalls(t, file) {
+				found++
+				site := pkg + "/" + filepath.Base(file) + " " + call.in
+				t.Run(site, func(t *testing.T) {
+					if why, ok := madeUpFor[site]; ok {
+						t.Skip("made up for by " + why)
+					}
+					mustLose(t, buildMesskit(t, "-overlay", call.without(t)), omission{})
+				})
+			}
+		}
+	}
+	if found == 0 {
+		t.Errorf("no syncs in %v", storing)
+	}
+}
+
+// syncNames are what calls that sync are called, of files and of package unix.
+var syncNames = []string{"Sync", "Fsync", "Fdatasync", "Syncfs", "SyncFileRange"}
+
+// syncCall is a call that syncs in a source file.
+type syncCall struct {
+	file             string
+	in               string // function
+	args             bool   // it is a function of a package, else a method
+	begin, open, end int    // of the call and of its arguments, in bytes
+}
+
+// syncCalls finds all of them, but for those of tests.
+func syncCalls(t *testing.T, file string) (calls []syncCall) {
+	t.Helper()
+	if strings.HasSuffix(file, "_test.go") {
+		return nil
+	}
+	set := token.NewFileSet()
+	tree, err := parser.ParseFile(set, file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, decl := range tree.Decls {
+		f, ok := decl.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			c, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			if sel, ok := c.Fun.(*ast.SelectorExpr); ok && slices.Contains(syncNames, sel.Sel.Name) {
+				at := func(p token.Pos) int { return set.Position(p).Offset }
+				calls = append(calls, syncCall{file, f.Name.Name, len(c.Args) > 0, at(c.Pos()), at(c.Fun.End()), at(c.End())})
+			}
+			return true
+		})
+	}
+	return calls
+}
+
+// without is an overlay for go build in which the call is none.
+func (c syncCall) without(t *testing.T) string {
+	t.Helper()
+	source, err := os.ReadFile(c.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
+	none, keep := "func(...any) error { return nil }", ""
+	if c.args { // the import is still needed
+		keep = "\nvar _ = " + string(source[c.begin:c.open]) + "\n"
+	}
+	text := slices.Concat(source[:c.begin], []byte(none), source[c.open:c.end], source[c.end:], []byte(keep))
+	list, err := json.Marshal(map[string]any{"Replace": map[string]string{c.file: changed}})
+	if err := errors.Join(err, os.WriteFile(changed, text, 0o600), os.WriteFile(overlay, list, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return overlay
+}

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# powercut.sh N cuts the power of a simulated disk N times under a loaded
+# exchange, and checks that nothing that was acknowledged is lost; then leaves
+# syncs out, and checks that something is. Needs root and loop devices; without
+# them the tests say so and are skipped.
+set -euo pipefail
+
+cuts=${1:-200}
+sudo=()
+if [ "$(id -u)" -ne 0 ]; then
+	if ! sudo -n true 2>/dev/null; then
+		echo "== no simulated power cuts: they need root; sudo make powercut does them"
+		exit 0
+	fi
+	sudo=(sudo)
+fi
+scripts/need.sh mkfs.btrfs:btrfs-progs mkfs.ext4:e2fsprogs mount:mount strace:strace
+
+# The disk is a file, quickest in memory, where there is enough of it.
+dir=${TMPDIR:-/tmp}
+free=$(df --output=avail -k /dev/shm 2>/dev/null | tail -1 || true) # KiB
+if [ "${free:-0}" -gt $((2 * 1024 * 1024)) ] && [ -w /dev/shm ]; then
+	dir=/dev/shm
+fi
+dir=$(mktemp -d "$dir/powercut-XXXXXX")
+
+trap '"${sudo[@]}" rm -rf "$dir"' EXIT
+
+echo "== $cuts simulated power cuts"
+go test -c -o "$dir/powercut.test" ./cmd/messkit
+cd cmd/messkit # the tests build the binary from there
+"${sudo[@]}" env "PATH=$PATH:/usr/sbin:/sbin" "HOME=$HOME" "GOFLAGS=${GOFLAGS:-}" "GOCACHE=$(go env GOCACHE)" \
+	"TMPDIR=$dir" "MESSKIT_POWERCUTS=$cuts" "$dir/powercut.test" -test.run '^TestPowerCuts' -test.v -test.timeout 30m

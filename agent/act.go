@@ -55,6 +55,9 @@ func (t *task) waiting(ctx context.Context, why string) {
 func (t *task) start(ctx context.Context, plan capabilities.Plan) error {
 	var wait backoff
 	written := false
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // the exchange was not asked
+	}
 	for {
 		asked := t.a.now()
 		_, err := t.a.send(ctx, t.message(&mess.Status{

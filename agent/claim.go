@@ -31,6 +31,7 @@ func (t *task) claim(ctx context.Context, p *capabilities.Plan) error {
 	if p != nil {
 		s.Estimate = mess.DurationOf(t.a.estimate(*p))
 	}
+	t.tried = true
 	ack, err := t.a.say(ctx, t.message(s))
 	if err != nil {
 		return err

@@ -24,6 +24,7 @@ type task struct {
 	verdict gate.Verdict // of the plan
 	plan    *capabilities.Plan
 	resumed bool // an earlier run has begun it
+	tried   bool // a claim was sent
 
 	// Guarded by Agent.mu.
 	epoch   uint64                  // of the claim; 0 before it
@@ -63,7 +64,29 @@ func (t *task) run(ctx context.Context) {
 	case told:
 		t.report(ctx, e.status, nil)
 	case err != nil && !errors.Is(err, errDeclined):
+		if t.tried && !t.resumed && stopped(ctx) {
+			t.handBack(ctx)
+		}
 		t.drop(err)
+	}
+}
+
+// stopped reports whether the work ends because the program does.
+func stopped(ctx context.Context) bool {
+	why := context.Cause(ctx)
+	return why != nil && !errors.Is(why, errLost) && !errors.Is(why, errCancelled)
+}
+
+// handBack gives back a claim under which nothing was begun, so that the thread
+// says so and others are asked at once.
+func (t *task) handBack(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMailTime)
+	defer cancel()
+	_, err := t.a.say(ctx, t.message(&mess.Status{Code: mess.Delegated, Instance: t.boot, Reason: &mess.Reason{
+		Type: mess.Shutdown, Detail: "the program was ended before anything was done", Effect: mess.EffectNone,
+	}}))
+	if err != nil { // its lease will be over, or the exchange knows better
+		t.a.log.Info("not handed back", "ref", t.ref, "err", err)
 	}
 }
 

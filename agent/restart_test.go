@@ -82,22 +82,55 @@ func TestCrash(t *testing.T) {
 	}
 }
 
+// A program that dies before the start has nothing to tell. When it is back, the
+// claims of its former run are over at once, and so is a yes to them.
 func TestACrashBeforeTheStartIsOfferedAgain(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(claude, "request: {intent: vacuum both}")
 		h.is(ref, mess.NeedsConfirmation)
-		h.stopAgent()
+		h.line.cutIt(true) // it dies
 		h.is(ref, mess.NeedsConfirmation)
-		h.startAgent()
-		h.after(time.Minute)
+		h.reboots()
 		h.is(ref, mess.NeedsConfirmation)
-		if !strings.HasPrefix(h.codes(ref), "claimed needs_confirmation pending claimed") {
-			h.t.Errorf("%s; want it claimed anew", h.codes(ref))
+		if got, want := h.codes(ref), "claimed needs_confirmation pending claimed needs_confirmation"; got != want {
+			h.t.Errorf("%s; want it claimed anew at once: %s", got, want)
+		}
+		if _, err := h.try(person, "reply: {re: "+ref+"/question-004, confirm: true}"); !errors.Is(err, mess.Stale) {
+			h.t.Errorf("a yes to the question of the run that died: %v, want it refused", err)
 		}
 		h.says(person, "reply: {re: "+ref+", confirm: true}")
 		h.after(time.Minute)
 		h.is(ref, mess.Completed)
 	})
+}
+
+// A program that is told to end gives back what it has not begun, and says so.
+func TestAStopBeforeTheStartHandsBack(t *testing.T) {
+	for _, c := range []struct {
+		intent string
+		waits  mess.Code
+		yes    string
+	}{
+		{"vacuum both", mess.NeedsConfirmation, "reply: {re: {ref}, confirm: true}"},
+		{"vacuum the kitchen", mess.NeedsInput, "reply: {re: {ref}, answers: {area: both}}"},
+	} {
+		t.Run(string(c.waits), func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				ref := h.says(claude, "request: {intent: "+c.intent+"}")
+				h.is(ref, c.waits)
+				h.stopAgent()
+				s := h.is(ref, mess.Pending)
+				if s.Code != mess.Delegated || s.Reason == nil || s.Reason.Detail == "" {
+					h.t.Errorf("the thread says %+v, want why it was handed back", s)
+				}
+				if _, err := h.try(person, strings.ReplaceAll(c.yes, "{ref}", ref)); !errors.Is(err, mess.Illegal) {
+					h.t.Errorf("an answer to nobody: %v, want it refused", err)
+				}
+				h.startAgent()
+				h.is(ref, c.waits)
+			})
+		})
+	}
 }
 
 // The exchange has given the thread up and offers it again by the time the

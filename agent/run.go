@@ -47,7 +47,7 @@ var versions = []string{"1.0.0", "1.1.0"}
 func (a *Agent) register(ctx context.Context) (mess.Ack, error) {
 	ack, err := a.say(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{
 		ID: a.cfg.ID, Name: a.cfg.Name, Capabilities: a.resolver.Offers(), Availability: a.cfg.Availability,
-		Schedule: a.cfg.Schedule, Versions: versions, Holding: a.holding(),
+		Schedule: a.cfg.Schedule, Versions: versions, Holding: a.holding(), Instance: a.boot,
 	}}}})
 	if err == nil {
 		a.log.Info("registered", "executor", a.cfg.ID)

@@ -66,6 +66,9 @@ func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (me
 		return mess.Ack{}, mess.Refuse(mess.Invalid, "config.executor.id: %q cannot name an executor; use letters, digits, - and _, at most 64", c.ID)
 	}
 	ack := mess.Ack{Re: mess.Refs{c.ID}, ReceivedAt: mess.TimeOf(x.now())}
+	if c.Instance != "" {
+		x.letGo(ctx, c)
+	}
 	if isHeartbeat(c) && x.heard(c) {
 		ack.Threads = x.holdings(c)
 		return ack, nil
@@ -75,6 +78,38 @@ func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (me
 	}
 	ack.Threads = x.holdings(c)
 	return ack, nil
+}
+
+// letGo offers again what an earlier process of an executor has claimed and not
+// begun: the new one does not know of it. While somebody of its name follows
+// still, the earlier one may be alive, and its leases tell.
+func (x *Exchange) letGo(ctx context.Context, c mess.Executor) {
+	for _, ref := range x.unknownTo(c) {
+		_, err := x.step(ctx, ref, func(env Envelope) *turn {
+			if env.holder() != c.ID || env.Phase != Before || env.Instance == c.Instance {
+				return x.ownStep(env, nil)
+			}
+			return x.ownStep(env, x.offerAgain(c.ID+" was started anew before it began"))
+		})
+		if err != nil {
+			x.log.Warn("a claim of an earlier process stays until its lease is over", "ref", ref, "err", err)
+		}
+	}
+}
+
+// unknownTo lists the claims of an earlier process of an executor that have not
+// begun.
+func (x *Exchange) unknownTo(c mess.Executor) []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var refs []string
+	for ref, l := range x.open {
+		knows := slices.ContainsFunc(c.Holding, func(h mess.HeldThread) bool { return h.Ref == ref && h.Epoch == l.env.Epoch })
+		if l.env.holder() == c.ID && l.env.Phase == Before && l.env.ofAnother(c.Instance) && !knows && !x.hub.present(c.ID) {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
 }
 
 // isHeartbeat reports whether c says nothing about what the executor is.
@@ -108,7 +143,7 @@ func (x *Exchange) enter(ctx context.Context, c mess.Executor) error {
 	if old := x.executors[c.ID]; old != nil {
 		e.created, e.beats, c = old.created, e.beats || old.beats, merge(old.Executor, c)
 	}
-	c.Holding = nil
+	c.Holding, c.Instance = nil, ""
 	e.Executor = c
 	var err error
 	if e.hours, err = hoursOf(c); err != nil {
@@ -149,7 +184,8 @@ func merge(old, c mess.Executor) mess.Executor {
 }
 
 // holdings renews the leases of what an executor holds, and tells it how the
-// exchange sees each thread that either of the two believes it to hold.
+// exchange sees each thread that either of the two believes it to hold. What
+// another process of its name holds that is still there is not its own.
 func (x *Exchange) holdings(c mess.Executor) []mess.HeldThread {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -162,7 +198,8 @@ func (x *Exchange) holdings(c mess.Executor) []mess.HeldThread {
 	}
 	for _, ref := range slices.Sorted(maps.Keys(x.open)) {
 		l := x.open[ref]
-		if l.env.holder() == c.ID && !said[ref] {
+		twins := c.Instance != "" && l.env.ofAnother(c.Instance) && x.hub.present(c.ID)
+		if l.env.holder() == c.ID && !said[ref] && !twins {
 			threads = append(threads, heldThread(l.env, true, 0))
 		}
 	}

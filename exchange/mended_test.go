@@ -135,3 +135,54 @@ func TestAClaimBelongsToOneProcess(t *testing.T) {
 		h.says(kitchen, says(ref, "code: in_progress"))
 	})
 }
+
+// An executor that was started anew does not know of what it had claimed.
+func TestARestartedExecutorLetsGo(t *testing.T) {
+	inHouse(t, func(h *house) {
+		const pi = "config: {executor: {id: kitchen-pi, capabilities: [x], versions: [1.1.0], holding: [], instance: "
+		h.says(kitchen, pi+"one}}")
+		claim := func() string {
+			ref := h.says(agent, "request: {intent: ring}").Ref
+			h.says(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed, instance: one}}]")
+			return ref
+		}
+		asked, begun := claim(), claim()
+		h.says(kitchen, "status: {re: "+asked+", code: needs_confirmation, action: ring it}")
+		h.says(kitchen, "status: {re: "+begun+", code: in_progress, instance: one}")
+		h.says(kitchen, pi+"one}}") // its line was lost: it is the same process
+		h.is(asked, mess.NeedsConfirmation)
+
+		ear := h.listens(kitchen, "")
+		h.says(kitchen, pi+"two}}") // the other one is still there: this may be a copy of it
+		h.is(asked, mess.NeedsConfirmation)
+		ear.stop()
+		ack := h.says(kitchen, pi+"three}}")
+		h.is(asked, mess.Pending)
+		h.is(begun, mess.InProgress)
+		if len(ack.Threads) != 1 || ack.Threads[0].Ref != begun {
+			t.Errorf("the new process is told of %+v, want what has begun", ack.Threads)
+		}
+		h.refuses(agent, "reply: {re: "+asked+", confirm: true}", mess.Illegal, "no confirmation is asked for")
+		if s := h.lastStatus(asked); !strings.Contains(s.Message, "started anew") {
+			t.Errorf("the thread says %q", s.Message)
+		}
+	})
+}
+
+// Who ends and will be back gives back what it has not begun. It is no "not me".
+func TestHandingBackToBeBack(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "x")
+		ref := h.says(agent, "request: {intent: ring}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.says(kitchen, "status: {re: "+ref+", code: needs_confirmation, action: ring it}")
+		h.says(agent, "reply: {re: "+ref+", confirm: true}")
+		h.says(kitchen, "status: {re: "+ref+", code: delegated, reason: {type: shutdown, detail: it ends}}")
+		h.is(ref, mess.Pending)
+		h.refuses(agent, "reply: {re: "+ref+", confirm: true}", mess.Illegal)
+		if got := h.listens(kitchen, "").heard(); len(got) != 1 || got[0] != "offer "+ref+" request" {
+			t.Errorf("when it is back it hears %q, want the offer", got)
+		}
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+	})
+}

@@ -60,6 +60,10 @@ func (e Envelope) holder() string {
 	return e.Executor
 }
 
+// ofAnother reports whether a process that names itself, and not instance, has
+// claimed the thread.
+func (e Envelope) ofAnother(instance string) bool { return e.Instance != "" && e.Instance != instance }
+
 // unreachable reports whether the exchange holds the thread because its
 // executor is silent.
 func (e Envelope) unreachable() bool { return e.HeldFrom != "" }

@@ -104,10 +104,14 @@ func (x *Exchange) lostAfter(e Envelope) time.Duration {
 
 // ownTurn is a turn of the exchange's own.
 func (x *Exchange) ownTurn(l *live, env Envelope) *turn {
-	t := x.turn(Actor{ID: Self}, "", env, mess.Message{Re: mess.Refs{env.Ref}}, false)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	change := x.overdue(l, t.now)
+	return x.ownStep(env, x.overdue(l, x.now()))
+}
+
+// ownStep is the turn that makes a change of the exchange's own; nil is none.
+func (x *Exchange) ownStep(env Envelope, change func(*Envelope) *mess.Status) *turn {
+	t := x.turn(Actor{ID: Self}, "", env, mess.Message{Re: mess.Refs{env.Ref}}, false)
 	if change == nil {
 		t.repeat = true
 		return t
@@ -138,7 +142,7 @@ func (x *Exchange) overdue(l *live, now time.Time) func(*Envelope) *mess.Status 
 	case e.unreachable() || silent < x.lease(e):
 		return nil
 	case e.Phase == Before:
-		return x.leaseOver
+		return x.offerAgain("no sign of life from " + e.Executor + " before it began")
 	}
 	return hold
 }
@@ -164,19 +168,20 @@ func (l *live) depended() func(*Envelope) *mess.Status {
 	return nil
 }
 
-// leaseOver offers a thread again whose holder went silent before the start
-// (T9), or ends it when that has happened too often.
-func (x *Exchange) leaseOver(e *Envelope) *mess.Status {
-	e.Attempts++
-	who := e.Executor
-	if e.Attempts >= x.cfg.MaxAttempts {
-		return &mess.Status{Code: mess.Failed, Reason: &mess.Reason{
-			Type: "executor_unreachable", Effect: mess.EffectNone,
-			Detail: fmt.Sprintf("claimed %d times, and nobody began; last by %s", e.Attempts, who),
-		}, Recoverable: new(true)}
+// offerAgain takes a thread that has not begun from its holder (T9), or ends it
+// when that has happened too often.
+func (x *Exchange) offerAgain(why string) func(*Envelope) *mess.Status {
+	return func(e *Envelope) *mess.Status {
+		e.Attempts++
+		if e.Attempts >= x.cfg.MaxAttempts {
+			return &mess.Status{Code: mess.Failed, Reason: &mess.Reason{
+				Type: "executor_unreachable", Effect: mess.EffectNone,
+				Detail: fmt.Sprintf("claimed %d times, and nobody began; last by %s", e.Attempts, e.Executor),
+			}, Recoverable: new(true)}
+		}
+		e.Executor, e.Instance, e.Confirm, e.Questions = "", "", nil, nil
+		return &mess.Status{Code: mess.Pending, Message: why + "; on offer again"}
 	}
-	e.Executor, e.Confirm, e.Questions = "", nil, nil
-	return &mess.Status{Code: mess.Pending, Message: "no sign of life from " + who + " before it began; on offer again"}
 }
 
 // hold marks a begun thread whose holder is silent (T10).

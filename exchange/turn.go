@@ -208,16 +208,20 @@ func (t *turn) back() {
 }
 
 // handBack takes a thread that its executor passes on: it is on offer again,
-// or has left this exchange if it goes to somebody who is not here.
+// or has left this exchange if it goes to somebody who is not here. One that
+// ends, and will be back, has not said "not me".
 func (t *turn) handBack(s *mess.Status) error {
 	if t.env.Phase != Before {
 		return mess.Refuse(mess.Illegal, "it has begun, so it cannot be passed on; end it with partial or failed, and say what was done")
 	}
-	t.env.Declined = append(t.env.Declined, Declined{Executor: t.who.ID, Reason: reasonText(s)})
+	back := s.Reason != nil && s.Reason.Type == mess.Shutdown
+	if !back {
+		t.env.Declined = append(t.env.Declined, Declined{Executor: t.who.ID, Reason: reasonText(s)})
+	}
 	t.note(mess.Delegated, s.DelegatedTo)
-	t.env.Executor = ""
+	t.env.Executor, t.env.Instance, t.env.Confirm, t.env.Questions = "", "", nil, nil
 	t.env.Status = mess.Pending
-	if t.refused(t.env) {
+	if !back && t.refused(t.env) {
 		t.env.Executor = t.who.ID
 		t.env.Status = mess.Delegated
 		t.env.Phase = After

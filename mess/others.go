@@ -113,7 +113,10 @@ type Executor struct {
 	// Ours.
 	Versions []string     `mess:"versions"` // MESS versions it speaks; confirm_before needs 1.1.0
 	Holding  []HeldThread `mess:"holding"`  // the claims it believes it holds
-	Extra    Object       `mess:"*"`
+	// Instance names the process when it registers. What another process of the
+	// same executor has claimed and not begun is then offered again.
+	Instance string `mess:"instance"`
+	Extra    Object `mess:"*"`
 }
 
 // Availability of an executor; "" means always.

@@ -78,6 +78,10 @@ type Reason struct {
 	Extra  Object `mess:"*"`
 }
 
+// Shutdown is the Type of the reason of an executor that hands back (delegated)
+// since it ends, and will take the thread again when it is back (ours).
+const Shutdown = "shutdown"
+
 // Effect says what an attempt that did not complete has done to the world. It
 // carries the outcome that MESS has no code for.
 type Effect string

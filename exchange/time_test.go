@@ -217,3 +217,19 @@ func TestACancelStandsWhenTheExecutorIsLost(t *testing.T) {
 		})
 	}
 }
+
+// The time that a program sends which has set none is no time.
+func TestTheZeroTimeOfARequest(t *testing.T) {
+	inHouse(t, func(h *house) {
+		for _, zero := range []string{"0001-01-01T00:00:00Z", "0001-01-01T01:00:00+01:00"} {
+			for _, request := range []string{
+				"needed_by: '" + zero + "'", "constraints: {timing: {expires: '" + zero + "'}}", "constraints: {timing: {not_before: '" + zero + "'}}",
+			} {
+				h.refuses(agent, "request: {intent: look, "+request+"}", mess.Invalid, "is the zero time")
+			}
+		}
+		past := h.says(agent, "request: {intent: look, needed_by: '0001-01-01T00:00:01Z'}").Ref
+		h.after(time.Second)
+		h.is(past, mess.Expired)
+	})
+}

@@ -125,6 +125,19 @@ func (c *checker) time(path string, t Time) {
 	}
 }
 
+// moment checks a time that a request depends on. A program that has none to
+// give must leave it out: year 1 would count as none here and as long past there.
+func (c *checker) moment(path string, t Time) {
+	c.time(path, t)
+	c.notZero(path, t)
+}
+
+func (c *checker) notZero(path string, t Time) {
+	if at, err := t.Time(); err == nil && at.IsZero() {
+		c.fail(path, "%s is the zero time; leave it out if none is meant", t)
+	}
+}
+
 func (c *checker) duration(path string, d Duration) {
 	if d != "" {
 		_, err := d.Duration()

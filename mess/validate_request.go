@@ -19,7 +19,7 @@ func (c *checker) request(path string, r *Request) {
 	}
 	oneOf(c, path+".precision", r.Precision, Loose, Guided, Exact)
 	oneOf(c, path+".priority", r.Priority, Background, Normal, Elevated, Urgent)
-	c.time(path+".needed_by", r.NeededBy)
+	c.moment(path+".needed_by", r.NeededBy)
 	c.capabilities(path+".requires", r.Requires)
 	c.entries(path+".context", r.Context)
 	c.constraints(path+".constraints", r.Constraints)
@@ -41,8 +41,9 @@ func (c *checker) constraints(path string, k *Constraints) {
 		c.area(path+".location", a)
 	}
 	if t := k.Timing; t != nil {
-		c.time(path+".timing.not_before", t.NotBefore)
+		c.moment(path+".timing.not_before", t.NotBefore)
 		c.when(path+".timing.expires", t.Expires)
+		c.notZero(path+".timing.expires", Time(t.Expires))
 		if clock.MatchString(string(t.Expires)) {
 			c.fail(path+".timing.expires", "%q has no day; write a time with its day, or a duration", t.Expires)
 		}

@@ -19,14 +19,8 @@ func (x *request) notUnderstood() Outcome {
 	if out, bad := x.constrained(); bad {
 		return out
 	}
-	leftover := x.leftover()
-	x.explain.Leftover = leftover
-	if len(leftover) > 0 {
-		near := x.r.near(leftover)
-		if len(near) > 0 {
-			return x.refuse("not understood: "+quoted(leftover), near)
-		}
-		return x.refuse("not understood: "+quoted(leftover)+"; this home can "+x.r.abilities(), x.r.offered())
+	if leftover := x.leftover(0, 0); len(leftover) > 0 {
+		return x.unknown(leftover)
 	}
 	if name := x.bareName(); name != "" {
 		return x.refuse(fmt.Sprintf("%q is a name and says not what to do; say what, like \"turn on\" or \"look at\"", name), x.r.near([]string{name}))
@@ -38,11 +32,24 @@ func (x *request) notUnderstood() Outcome {
 	return x.refuse(fmt.Sprintf("no sentence known here is like %q; this home can %s", joined(x.tokens), x.r.abilities()), x.r.offered())
 }
 
-// leftover are the words that no sentence and no name has.
-func (x *request) leftover() []string {
+// unknown refuses words that nothing here knows.
+func (x *request) unknown(leftover []string) Outcome {
+	x.explain.Leftover = leftover
+	if near := x.r.near(leftover); len(near) > 0 {
+		return x.refuse("not understood: "+quoted(leftover), near)
+	}
+	return x.refuse("not understood: "+quoted(leftover)+"; this home can "+x.r.abilities(), x.r.offered())
+}
+
+// leftover are the words that no sentence and no name has, but for those from
+// word from to word to.
+func (x *request) leftover(from, to int) []string {
 	cover := x.cover()
 	var list []string
 	for i, t := range x.tokens {
+		if i >= from && i < to {
+			continue
+		}
 		known := x.r.catalogue.vocabulary[t.folded] || x.words().joining.longest(x.tokens, i) > 0
 		if !cover[i] && !known {
 			list = append(list, t.text)
@@ -135,16 +142,24 @@ func (x *request) joins() bool {
 // are never dropped.
 func (x *request) constrained() (Outcome, bool) {
 	w := x.words()
-	for i := range x.tokens {
+	lasts := span{}
+	for i := 0; i < len(x.tokens); i++ {
 		if x.named(i) {
 			continue
 		}
 		why := ""
-		switch {
+		switch s := x.lasting(i); {
+		case s.end > 0:
+			lasts = s
+			i = s.end - 1
+			continue
 		case w.negation.longest(x.tokens, i) > 0:
 			why = "rules something out, and only plain orders are understood; say what is to be done, and to what"
 		case w.conditional.longest(x.tokens, i) > 0:
 			why = "is a condition, and nothing here waits for one; ask again when it holds, or give a time in constraints.timing.not_before"
+		case len(x.filled("duration", i)) > 0:
+			end := x.longest("duration", i)
+			why = fmt.Sprintf("is a length of time; write \"for %s\" if it is to last so long, or put when it is to begin into constraints.timing.not_before", joined(x.tokens[i:end]))
 		case x.timed(i) || x.timed(i+1) && w.clock.longest(x.tokens, i) > 0:
 			why = "is a time, and text is done at once; put the time into constraints.timing.not_before and leave the words out"
 		default:
@@ -153,7 +168,58 @@ func (x *request) constrained() (Outcome, bool) {
 		x.explain.Leftover = texts(x.tokens[i:])
 		return x.refuse(fmt.Sprintf("%q %s", joined(x.tokens[i:]), why), nil), true
 	}
-	return Outcome{}, false
+	if lasts.end == 0 {
+		return Outcome{}, false
+	}
+	if leftover := x.leftover(lasts.from, lasts.end); len(leftover) > 0 {
+		return x.unknown(leftover), true
+	}
+	x.explain.Leftover = texts(x.tokens[lasts.from:lasts.end])
+	said := joined(x.tokens[lasts.from:lasts.end])
+	if !lasts.known {
+		return x.refuse(fmt.Sprintf("%q is no length of time that can be kept; write one of more than 0 and up to a year, like \"for 10 minutes\" or \"for 1.5 hours\"", said), nil), true
+	}
+	return x.refuse(fmt.Sprintf("%q is a length of time, and that cannot be kept here; only what is switched on can be for a time", said), nil), true
+}
+
+// span is some words of a request; known where they are a length of time.
+type span struct {
+	from, end int
+	known     bool
+}
+
+// lasting is the length of time that is said from word i on, with its "for";
+// one without meaning too, like "for 0 seconds".
+func (x *request) lasting(i int) span {
+	w := x.words()
+	n := w.lasting.longest(x.tokens, i)
+	from := i + n
+	if n == 0 || from >= len(x.tokens) {
+		return span{}
+	}
+	if len(x.filled("duration", from)) > 0 {
+		return span{i, x.longest("duration", from), true}
+	}
+	number := w.number.longest(x.tokens, from)
+	if w.filler.longest(x.tokens, from) > 0 {
+		number = 0
+	}
+	if c := x.tokens[from].text[0]; c >= '0' && c <= '9' {
+		number = 1
+	}
+	if number == 0 {
+		return span{}
+	}
+	return span{i, min(from+number+1, len(x.tokens)), false}
+}
+
+// longest is where the longest match for a gap at word i ends.
+func (x *request) longest(kind string, i int) int {
+	end := i
+	for _, m := range x.filled(kind, i) {
+		end = max(end, m.end)
+	}
+	return end
 }
 
 // timed reports whether a time begins at word i.

@@ -251,7 +251,7 @@ func TestEmptyHome(t *testing.T) {
 func FuzzResolve(f *testing.F) {
 	for _, s := range []string{
 		"turn on the porch light", "can you turn on the porch light?", "vacuum the kitchen", "all all all lights on",
-		"don’t", "what's in the fridge", "turn on the light for 99999999999999999999 hours", "?", "'s 's", "the the the the", "on\x00 \xff",
+		"don’t", "what's in the fridge", "turn on the light for 99999999999999999999 hours", "?", "'s 's", "the the the the", "on\x00 \xff", "light \xff", "'\xff", "turn on the light for 1.5h and 2.\xff", "❌ yes", "turn on the light for 1 hour 2 minutes and a half",
 	} {
 		f.Add(s)
 	}

@@ -11,14 +11,11 @@ import (
 // or ends a sentence, with the word that it stands in; "" if there is none. A
 // cross, a tilde or a minus may turn an order into its opposite.
 func sign(text string) (char, word string) {
+	text = strings.ToValidUTF8(text, string(utf8.RuneError))
 	var before rune // 0 at the start
 	said := false
 	for i, r := range text {
-		rest := text[i+utf8.RuneLen(r):]
-		if r == utf8.RuneError {
-			rest = text[i+1:] // part of a word, whatever it was
-		}
-		if !bare(before, r, rest, said) {
+		if !bare(before, r, text[i+utf8.RuneLen(r):], said) {
 			return string(r), around(text, i)
 		}
 		said = said || isWord(r)

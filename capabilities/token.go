@@ -30,8 +30,8 @@ func oneWord(text string) bool {
 	return len(words) == 1 && words[0] == text && !strings.Contains(text, "'")
 }
 
-// split cuts text into lower-case words. An apostrophe stays within a word;
-// hyphens and all other signs part words.
+// split cuts text into lower-case words. An apostrophe stays within a word, and
+// a point within a number; hyphens and all other signs part words.
 func split(text string) []string {
 	text = strings.Map(func(r rune) rune {
 		switch r {
@@ -40,16 +40,31 @@ func split(text string) []string {
 		}
 		return unicode.ToLower(r)
 	}, text)
-	words := strings.FieldsFunc(text, func(r rune) bool {
-		return r != '\'' && r != utf8.RuneError && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.M, r)
-	})
-	kept := words[:0]
-	for _, w := range words {
-		if w = strings.Trim(w, "'"); w != "" {
+	var kept []string
+	for from := 0; from < len(text); {
+		n := wordLen(text[from:])
+		if w := strings.Trim(text[from:from+n], "'"); w != "" {
 			kept = append(kept, w)
 		}
+		from += n
+		_, sign := utf8.DecodeRuneInString(text[from:])
+		from += sign
 	}
 	return kept
+}
+
+// wordLen is how many bytes of text are its first word, 0 if it begins with a
+// sign.
+func wordLen(text string) int {
+	var before rune
+	for i, r := range text {
+		after, _ := utf8.DecodeRuneInString(text[i+utf8.RuneLen(r):])
+		if r != '\'' && !isWord(r) && !(r == '.' && unicode.IsDigit(before) && unicode.IsDigit(after)) {
+			return i
+		}
+		before = r
+	}
+	return len(text)
 }
 
 // tokens are the words of text with contractions written out.

@@ -27,9 +27,10 @@ type words struct {
 	Numbers      map[string]float64       `yaml:"numbers"`
 	Units        map[string]time.Duration `yaml:"units"`
 	Near         []string                 `yaml:"near"`
+	Lasting      []string                 `yaml:"lasting"`
 
 	filler, asking, negation, conditional, times, clock, joining *set
-	all, yes, no, stop, picking, every, near                     *set
+	all, yes, no, stop, picking, every, near, lasting            *set
 	number                                                       *phrases[float64]
 	unit                                                         map[string]time.Duration
 }
@@ -43,7 +44,7 @@ type ending struct {
 func (w *words) lists() []*[]string {
 	return []*[]string{
 		&w.Fillers, &w.Asking, &w.Negations, &w.Conditionals, &w.Times, &w.Clock, &w.Joining, &w.All,
-		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near,
+		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near, &w.Lasting,
 	}
 }
 
@@ -79,6 +80,7 @@ func (w *words) compile() {
 	w.clock, w.joining, w.all, w.near = w.set(w.Clock), w.set(w.Joining), w.set(w.All), w.set(w.Near)
 	w.yes, w.no, w.stop = w.set(w.Yes), w.set(w.No), w.set(w.Stop)
 	w.picking, w.every = w.set(w.Picking), w.set(w.Every)
+	w.lasting = w.set(w.Lasting)
 	w.number = &phrases[float64]{}
 	for _, text := range slices.Sorted(maps.Keys(w.Numbers)) {
 		w.number.add(w.tokens(text), w.Numbers[text])

@@ -288,6 +288,10 @@ func (x *request) settle(rd *reading) Outcome {
 		plan.For = d
 		plan.Summary += " for " + spoken(d)
 	}
+	if on, _ := plan.Args.Get("on"); plan.For > 0 && on != true {
+		return x.refuse(fmt.Sprintf("%s cannot be done: only what is switched on can be for a time, and the %s stays off until told otherwise; leave the time out",
+			plan.Summary, x.r.label(d)), nil)
+	}
 	if x.asks && plan.Actuates() {
 		return x.shallI(plan)
 	}

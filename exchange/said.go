@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -13,15 +14,18 @@ import (
 // operator: a file proves nobody. What is refused stays in the thread, as
 // evidence of what was said, with an ack that says why.
 func (x *Exchange) Said(ctx context.Context, ref string, m mess.Message) error {
-	var s saying
-	for _, item := range m.Items {
-		_, bare := splitRe(item)
-		s.items = append(s.items, bare)
-	}
-	s.ref = ref
+	s := saying{ref: ref} // where it lies says what it is about
 	if len(m.Re) == 1 && messeaf.ThreadRef(m.Re[0]) == ref {
 		s.ref = m.Re[0]
 	}
+	for _, item := range m.Items {
+		own, bare := splitRe(item)
+		if len(own) == 1 && strings.HasPrefix(own[0], ref+"/") {
+			s.ref = own[0]
+		}
+		s.items = append(s.items, bare)
+	}
+	m.Items, m.Re = s.items, mess.Refs{s.ref}
 	in := Inbound{Actor: Actor{ID: m.From, Roles: Requester | ExecutorRole}, Channel: "file", Message: m}
 	err := x.mayBeSaid(m)
 	if err == nil {
@@ -47,8 +51,6 @@ func (x *Exchange) mayBeSaid(m mess.Message) error {
 
 // note keeps what was refused.
 func (x *Exchange) note(ctx context.Context, in Inbound, s saying, why string) error {
-	in.Message.Items = s.items
-	in.Message.Re = mess.Refs{s.ref}
 	_, err := x.step(ctx, messeaf.ThreadRef(s.ref), func(env Envelope) *turn {
 		t := x.turn(in.Actor, in.Channel, env, in.Message, false)
 		t.noted = why

@@ -158,7 +158,11 @@ func (x *Exchange) try(ctx context.Context, l *live, t *turn) (_ mess.Ack, done 
 	case err != nil:
 		return mess.Ack{}, true, x.broken(err)
 	}
-	x.stored(l, step)
+	if t.noted != "" {
+		x.noted(l, step)
+	} else {
+		x.stored(l, step)
+	}
 	return x.ack(t, t.message.Ref), true, nil
 }
 
@@ -261,6 +265,14 @@ func (x *Exchange) stored(l *live, s Step) {
 	}
 	x.index(l, s.Envelope)
 	x.tell(s)
+}
+
+// noted takes a step into the index that changes nothing. Nobody is told: what
+// was refused must not look like an order.
+func (x *Exchange) noted(l *live, s Step) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.index(l, s.Envelope)
 }
 
 // explain adds to a refusal which thread it is about and how that stands.

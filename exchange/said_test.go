@@ -1,0 +1,72 @@
+package exchange_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// appends hands over what another program has put into a thread's folder.
+func (h *house) appends(ref, from, text string) exchange.Thread {
+	h.t.Helper()
+	m, err := mess.Parse([]byte(text))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	m.From = from
+	if err := h.x.Said(h.t.Context(), ref, m); err != nil {
+		h.t.Fatal(err)
+	}
+	synctest.Wait()
+	return h.thread(ref)
+}
+
+// What is appended to a thread's folder is judged like what is posted, and
+// where it lies says what it is about.
+func TestWhatOthersAppend(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
+		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
+		h.appends(ref, "kitchen-pi", "status: {re: last, code: claimed}")
+		h.is(ref, mess.Claimed)
+		h.appends(ref, "claude-agent", "{re: "+ref+", MESS: [{cancel: {reason: enough}}]}")
+		h.is(ref, mess.Cancelled)
+	})
+}
+
+// What nobody may say stays as evidence with the reason beside it; it changes
+// nothing, and no executor hears of it.
+func TestWhatOthersMayNotAppend(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
+		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.says(kitchen, "status: {re: "+ref+", code: needs_confirmation, action: move, action_hash: h1, confirm_by: operator}")
+		ear := h.listens(kitchen, "")
+		ear.heard()
+		for _, s := range []struct{ from, text, why string }{
+			{"other-agent", "cancel: {re: " + ref + "}", "thread"},
+			{"teague", "reply: {re: " + ref + ", confirm: true}", ""}, // an operator by name proves nothing in a file
+			{"garage-pi", "status: {re: " + ref + ", code: completed}", ""},
+			{"exchange", "ack: {re: last, ref: " + ref + "}", "-"},
+			{"claude-agent", "request: {intent: another}", ""},
+			{"claude-agent", "status: {code: 7}", ""},
+		} {
+			before := h.thread(ref)
+			after := h.appends(ref, s.from, s.text)
+			if after.Status != mess.NeedsConfirmation || after.Confirm.Given != nil || len(after.Messages) <= len(before.Messages) {
+				t.Errorf("%s: %s, %d messages after %d", s.text, after.Status, len(after.Messages), len(before.Messages))
+			}
+			text, err := after.Messages[len(after.Messages)-1].JSON()
+			if err != nil || s.why != "-" && (!strings.Contains(string(text), `"error":`) || !strings.Contains(string(text), s.why)) {
+				t.Errorf("%s: the last message is %s, %v", s.text, text, err)
+			}
+		}
+		if heard := ear.heard(); len(heard) > 0 {
+			t.Errorf("the executor heard %v", heard)
+		}
+	})
+}

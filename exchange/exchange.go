@@ -28,6 +28,8 @@ type Exchange struct {
 	hub   *hub
 	due   *alarm
 
+	opened time.Time // nobody has been silent for longer
+
 	mu        sync.Mutex
 	open      map[string]*live     // threads without a terminal status
 	executors map[string]*executor // registered
@@ -129,7 +131,7 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 		return nil, err
 	}
 	x := &Exchange{
-		cfg: cfg, store: store, now: now, log: log, hub: newHub(), due: newAlarm(),
+		cfg: cfg, store: store, now: now, log: log, hub: newHub(), due: newAlarm(), opened: now(),
 		open: map[string]*live{}, executors: map[string]*executor{},
 		latest: map[string]string{}, waiting: map[string][]string{},
 	}

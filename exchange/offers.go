@@ -154,9 +154,37 @@ func (x *Exchange) refusedByAll(env Envelope) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now := x.now()
-	return !slices.ContainsFunc(x.candidates(env, now), func(e *executor) bool {
-		return x.hub.present(e.ID) || now.Sub(e.seen) <= x.cfg.LostAfter
-	})
+	return !now.Before(x.allGone(env, now))
+}
+
+// allGone is when the last of those who have not declined a thread counts no
+// more, unless he is heard of; never for one who follows now. x.mu is held.
+func (x *Exchange) allGone(env Envelope, now time.Time) time.Time {
+	gone := now
+	for _, e := range x.candidates(env, now) {
+		if x.hub.present(e.ID) {
+			return now.Add(never)
+		}
+		seen := e.seen
+		if seen.Before(x.opened) {
+			seen = x.opened
+		}
+		if at := seen.Add(x.cfg.LostAfter + 1); at.After(gone) {
+			gone = at
+		}
+	}
+	return gone
+}
+
+// refused ends a thread that was declined, if nobody is left to ask. x.mu is
+// held.
+func (x *Exchange) refused(e Envelope, now time.Time) func(*Envelope) *mess.Status {
+	if len(e.Declined) == 0 || now.Before(x.allGone(e, now)) {
+		return nil
+	}
+	return func(e *Envelope) *mess.Status {
+		return &mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: e.reasons()}}
+	}
 }
 
 // dispatched is the note for the history of a new thread: to whom it is

@@ -259,3 +259,69 @@ func TestWhoMayDecline(t *testing.T) {
 		h.is(flies, mess.Declined)
 	})
 }
+
+// A thread that all who are there have declined does not wait for ever for one
+// who is not there any more.
+func TestADeadExecutorKeepsNothingPending(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(garage, "swim, fly")
+		h.after(10 * time.Minute) // silent from the start
+		h.registers(kitchen, "fly")
+		no := func(ref string) {
+			h.t.Helper()
+			h.says(kitchen, "status: {re: "+ref+", code: declined, reason: {detail: not in this wind}}")
+			h.is(ref, mess.Pending)
+		}
+		ref := h.says(agent, "request: {intent: fly}").Ref
+		no(ref)
+		untouched := h.says(agent, "request: {intent: swim}").Ref
+		h.after(45 * time.Minute)
+		h.is(ref, mess.Pending)
+		late := h.says(agent, "request: {intent: fly again}").Ref
+		no(late)
+		h.after(5*time.Minute + time.Second) // an hour since it was heard of
+		for _, ref := range []string{ref, late} {
+			h.is(ref, mess.Declined)
+			if s := h.lastStatus(ref); s.Reason == nil || !strings.Contains(s.Reason.Detail, "kitchen-pi: not in this wind") {
+				t.Errorf("declined for %+v", s.Reason)
+			}
+		}
+		h.is(untouched, mess.Pending) // nobody has said no to it
+
+		// One who follows is there, however long he has said nothing.
+		ear := h.listens(garage, "")
+		h.registers(garage, "swim, fly")
+		waits := h.says(agent, "request: {intent: fly at last}").Ref
+		no(waits)
+		h.after(3 * time.Hour)
+		h.is(waits, mess.Pending)
+		ear.stop()
+		h.after(2 * time.Minute)
+		h.is(waits, mess.Declined)
+
+		// One who cannot do it any more does not count at once.
+		h.registers(garage, "swim, fly")
+		ref = h.says(agent, "request: {intent: fly, requires: [fly]}").Ref
+		no(ref)
+		h.registers(garage, "swim")
+		h.after(time.Second)
+		h.is(ref, mess.Declined)
+	})
+}
+
+// An exchange that starts anew has not heard of anybody yet, and waits for them.
+func TestExecutorsComeBackToARestartedExchange(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(garage, "fly")
+		h.registers(kitchen, "fly")
+		ref := h.says(agent, "request: {intent: fly}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: no}")
+		h.stop()
+		time.Sleep(5 * time.Hour) // fake time
+		h.open(exchange.DefaultConfig())
+		h.after(30 * time.Minute)
+		h.is(ref, mess.Pending)
+		h.after(31 * time.Minute)
+		h.is(ref, mess.Declined)
+	})
+}

@@ -89,6 +89,9 @@ func (x *Exchange) dueTime(l *live) time.Time {
 		} else if len(l.offered) < len(x.candidates(e, now)) {
 			at(l.pending.Add((now.Sub(l.pending)/x.cfg.OfferTime + 1) * x.cfg.OfferTime))
 		}
+		if len(e.Declined) > 0 {
+			at(x.allGone(e, x.now()))
+		}
 	case e.unreachable():
 		at(l.heard.Add(x.lostAfter(e)))
 	default:
@@ -134,7 +137,10 @@ func (x *Exchange) overdue(l *live, now time.Time) func(*Envelope) *mess.Status 
 	case e.Phase == Before && l.late(now):
 		return expire(now)
 	case e.Status == mess.Pending:
-		return l.depended()
+		if ends := l.depended(); ends != nil {
+			return ends
+		}
+		return x.refused(e, now)
 	case e.unreachable() && silent < x.lease(e):
 		return comeBack
 	case e.unreachable() && silent >= x.lostAfter(e):

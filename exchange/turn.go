@@ -141,13 +141,18 @@ func (t *turn) sumUp() {
 	if len(t.env.Declined) < 2 {
 		return
 	}
+	t.also = &mess.Message{From: Self, Received: t.message.Received, Re: mess.Refs{t.env.Ref}, Items: []mess.Item{
+		&mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: t.env.reasons()}},
+	}}
+}
+
+// reasons are those of all who have declined.
+func (e Envelope) reasons() string {
 	var reasons []string
-	for _, d := range t.env.Declined {
+	for _, d := range e.Declined {
 		reasons = append(reasons, d.Executor+": "+cmp.Or(d.Reason, "gave no reason"))
 	}
-	t.also = &mess.Message{From: Self, Received: t.message.Received, Re: mess.Refs{t.env.Ref}, Items: []mess.Item{
-		&mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: strings.Join(reasons, "; ")}},
-	}}
+	return strings.Join(reasons, "; ")
 }
 
 func reasonText(s *mess.Status) string {

@@ -30,8 +30,10 @@ type projector struct {
 
 	mu      sync.Mutex
 	queue   []string             // refs to be looked at, each once
+	unsure  []string             // refs to be looked at when there is nothing else to do
 	queued  map[string]bool      // what is in queue
 	due     map[string]time.Time // refs to be looked at, not before
+	scanned time.Time            // when due was looked through
 	resting map[string]uint64    // ended and in their folders, by version
 	since   time.Time            // of the oldest of them
 	busy    bool                 // one is being worked on
@@ -87,14 +89,10 @@ func (p *projector) next() (ref string, wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	wait = time.Hour
-	for ref, t := range p.due {
-		if d := t.Sub(now); d > 0 {
-			wait = min(wait, d)
-			continue
-		}
-		delete(p.due, ref)
-		p.enqueue(ref)
+	wait = p.ripe(now)
+	if len(p.queue) == 0 && len(p.unsure) > 0 {
+		p.enqueue(p.unsure[0])
+		p.unsure = p.unsure[1:]
 	}
 	if len(p.resting) > 0 {
 		wait = min(wait, max(time.Millisecond, restAfter-now.Sub(p.since)))
@@ -109,6 +107,38 @@ func (p *projector) next() (ref string, wait time.Duration) {
 	delete(p.queued, ref)
 	p.busy = true
 	return ref, 0
+}
+
+// scanEvery is how often it is looked which threads are due.
+const scanEvery = 20 * time.Millisecond
+
+// ripe puts what is due into the queue, and says when the next one is. p.mu is
+// held.
+func (p *projector) ripe(now time.Time) time.Duration {
+	wait := time.Hour
+	if len(p.due) == 0 {
+		return wait
+	}
+	if since := now.Sub(p.scanned); since >= 0 && since < scanEvery {
+		return scanEvery - since
+	}
+	p.scanned = now
+	for ref, t := range p.due {
+		if d := t.Sub(now); d > 0 {
+			wait = min(wait, d)
+			continue
+		}
+		delete(p.due, ref)
+		p.enqueue(ref)
+	}
+	return wait
+}
+
+// doubt has threads looked at when there is nothing else to do.
+func (p *projector) doubt(refs []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unsure = append(p.unsure, refs...)
 }
 
 // run brings folders after the log until ctx ends.
@@ -283,7 +313,7 @@ func (s *Store) Settle(ctx context.Context) error {
 	defer stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for (len(p.queue) > 0 || p.busy || len(p.due) > 0) && ctx.Err() == nil {
+	for (len(p.queue) > 0 || len(p.unsure) > 0 || p.busy || len(p.due) > 0) && ctx.Err() == nil {
 		p.idle.Wait()
 	}
 	return ctx.Err()
@@ -296,7 +326,7 @@ func (p *projector) finish() error {
 	}
 	ctx := context.Background()
 	p.mu.Lock()
-	p.to, p.due = nil, map[string]time.Time{}
+	p.to, p.due, p.unsure = nil, map[string]time.Time{}, nil
 	p.mu.Unlock()
 	for {
 		ref, _ := p.next()

@@ -44,9 +44,7 @@ func (s *Store) survey() error {
 	if complete {
 		s.forgetMissing(there)
 	}
-	for _, ref := range s.index.wholes(func(*whole) bool { return true }) {
-		s.project.mark(ref)
-	}
+	s.project.doubt(s.index.wholes(func(*whole) bool { return true }))
 	_, err := s.adopt(context.Background(), unknown)
 	return err
 }

@@ -19,6 +19,11 @@ func (x *Exchange) requests(ctx context.Context, in Inbound, p parts) ([]mess.It
 	if !in.Actor.Has(Requester) {
 		return nil, mess.Refuse(mess.Forbidden, "request: %q may not make requests (role requester is missing)", in.Actor.ID)
 	}
+	for _, r := range p.requests {
+		if err := freeID(r.ID); err != nil {
+			return nil, err
+		}
+	}
 	order, err := sortRequests(p.requests)
 	if err != nil {
 		return nil, err
@@ -37,6 +42,20 @@ func (x *Exchange) requests(ctx context.Context, in Inbound, p parts) ([]mess.It
 		entries[i] = mess.AckEntry{ID: s.req.ID, Ref: env.Ref}
 	}
 	return []mess.Item{x.submitted(in, p.requests, entries)}, nil
+}
+
+// freeID refuses ids by which something else goes: with them, a request would
+// stand in the way of another.
+func freeID(id string) error {
+	day, _, ok := messeaf.ParseRef(messeaf.ThreadRef(id))
+	_, err := time.Parse(time.DateOnly, day)
+	switch {
+	case id == mess.Last:
+		return mess.Refuse(mess.Invalid, "request.id: %q means the most recent request; choose another id, or none", id)
+	case ok && err == nil:
+		return mess.Refuse(mess.Invalid, "request.id: %.60q looks like the ref of a thread; choose another id, or none", id)
+	}
+	return nil
 }
 
 // submitted is the ack of one or several requests.

@@ -353,3 +353,19 @@ func TestOthersThreadsAreAsIfTheyWereNot(t *testing.T) {
 		})
 	}
 }
+
+// A request's id must not be what something else goes by.
+func TestIDsThatMeanSomethingElse(t *testing.T) {
+	inHouse(t, func(h *house) {
+		for _, id := range []string{"last", "2026-11-21-001", "2026-11-21-001-fridge", "2026-11-21-001/question-002"} {
+			h.refuses(agent, "request: {id: "+id+", intent: look}", mess.Invalid, "request.id", "choose another")
+		}
+		for _, id := range []string{"42", "at-last", "2026-11-21-report", "request-ab-5", "2026-11-21"} {
+			h.says(agent, "request: {id: "+id+", intent: look}")
+		}
+		h.refuses(agent, "[{request: {id: a, intent: look}}, {request: {id: last, intent: look}}]", mess.Invalid)
+		if p, err := h.x.List(h.t.Context(), agent, exchange.Filter{}); err != nil || len(p.Threads) != 5 {
+			t.Errorf("%d threads, %v; want the five: nothing of a refused message is taken", len(p.Threads), err)
+		}
+	})
+}

@@ -91,7 +91,11 @@ func (d *decoder) fields(v reflect.Value, n *node, path string) {
 				d.fail(p.Value, at, "is here twice, also as %s; keep one", other)
 			}
 			spelled[i] = p.Key
-			if !d.try(func() { d.into(v.Field(i), p.Value, at) }) {
+			read := func() { d.into(v.Field(i), p.Value, at) }
+			if t.words[i] && p.Value.Kind == strictyaml.Number {
+				read = func() { d.want(p.Value, strictyaml.String, at) }
+			}
+			if !d.try(read) {
 				v.Field(i).SetZero()
 				extra = append(extra, Field{p.Key, plain(p.Value)})
 			}
@@ -208,7 +212,8 @@ func object(n *node) Object {
 type layout struct {
 	fields []int // in order, without extra
 	names  []string
-	lists  []bool // Refs that are a list even of one: `mess:"name,list"`
+	lists  []bool       // Refs that are a list even of one: `mess:"name,list"`
+	words  map[int]bool // text that is no number: `mess:"name,words"`
 	byName map[string]int
 	extra  int // index of the field tagged "*", -1 if there is none
 }
@@ -219,9 +224,10 @@ func typeOf(t reflect.Type) *layout {
 	if l, ok := layouts.Load(t); ok {
 		return l.(*layout)
 	}
-	l := &layout{byName: map[string]int{}, extra: -1}
+	l := &layout{words: map[int]bool{}, byName: map[string]int{}, extra: -1}
 	for i := range t.NumField() {
 		name, list := strings.CutSuffix(t.Field(i).Tag.Get("mess"), ",list")
+		name, l.words[i] = strings.CutSuffix(name, ",words")
 		switch name {
 		case "", "-":
 		case "*":

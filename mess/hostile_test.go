@@ -22,6 +22,10 @@ var hostile = []struct {
 	text func() string
 	want string // in the error
 }{
+	// What is no text.
+	{"a number for an intent", text("- request:\n    id: 42\n    intent: 5\n"), "line 3: [0].request.intent: is a number; write text"},
+	{"a number for an intent in JSON", text(`[{"request": {"id": 42, "intent": 5}}]`), "request.intent: is a number; write text"},
+
 	// What makes YAML surprising.
 	{"alias", text("- request: {intent: &a x, id: *a}\n"), "line 1: "},
 	{"anchor alone", text("- request:\n    intent: &a x\n"), "line 2: an anchor (&a)"},

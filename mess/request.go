@@ -4,7 +4,7 @@ package mess
 // section 4). Only Intent is required.
 type Request struct {
 	ID            string        `mess:"id"`
-	Intent        string        `mess:"intent"`
+	Intent        string        `mess:"intent,words"`
 	Precision     Precision     `mess:"precision"`
 	NeededBy      Time          `mess:"needed_by"`      // 1.1 section 1.1; wins over constraints.timing.expires
 	ConfirmBefore *bool         `mess:"confirm_before"` // 1.1 section 1.2

@@ -33,6 +33,8 @@ func TestRefusals(t *testing.T) {
 		{"an unknown priority", "POST", root + "/requests", agent, `{"intent":"x","priority":"huge"}`, 400, `is unknown; write one of: background`},
 		{"no intent", "POST", root + "/requests", agent, `{}`, 400, `intent is missing`},
 		{"an intent that is no text", "POST", root + "/requests", agent, `{"intent":{"a":1}}`, 400, `is a mapping; write text`},
+		{"an intent that is a number", "POST", root + "/requests", agent, `{"id":42,"intent":5}`, 400, `is a number; write text`},
+		{"an id that is a ref", "POST", root + "/requests", agent, `{"id":"2026-11-21-001","intent":"x"}`, 400, `looks like the ref of a thread`},
 		{"no JSON", "POST", root + "/requests", agent, `{"intent":`, 400, `ends too early`},
 		{"no key", "GET", root + "/requests", "", "", 401, `a key is missing`},
 		{"a wrong key", "GET", root + "/requests", "mess_home_x", "", 401, `not known here`},

@@ -30,4 +30,4 @@ echo "== $cuts simulated power cuts"
 go test -c -o "$dir/powercut.test" ./cmd/messkit
 cd cmd/messkit # the tests build the binary from there
 "${sudo[@]}" env "PATH=$PATH:/usr/sbin:/sbin" "HOME=$HOME" "GOFLAGS=${GOFLAGS:-}" "GOCACHE=$(go env GOCACHE)" \
-	"TMPDIR=$dir" "MESSKIT_POWERCUTS=$cuts" "$dir/powercut.test" -test.run '^TestPowerCuts' -test.v -test.timeout 30m
+	"TMPDIR=$dir" "MESSKIT_POWERCUTS=$cuts" "$dir/powercut.test" -test.run '^Test(PowerCuts|DisksThatTakeNothing)' -test.v -test.timeout 30m

@@ -112,8 +112,9 @@ func (s *Store) settle() error {
 	if err := s.survey(); err != nil {
 		return err
 	}
-	if s.log.Err() != nil {
-		return nil // it can only be read
+	if err := s.log.Err(); err != nil {
+		s.cfg.Log.Error("threads can be read only: nothing can be stored", "err", err)
+		return nil
 	}
 	if s.log.Size() > firstCompact {
 		if err := s.compact(context.Background()); err != nil {

@@ -45,7 +45,7 @@ func (l *Log) tidy() ([]uint64, error) {
 	for _, f := range files {
 		name := f.Name()
 		if strings.HasSuffix(name, ".wal.tmp") {
-			if err := os.Remove(filepath.Join(l.dir, name)); err != nil {
+			if err := os.Remove(filepath.Join(l.dir, name)); err != nil && !unwritable(err) {
 				return nil, fmt.Errorf("wal: %w", err)
 			}
 		}
@@ -77,7 +77,7 @@ func (l *Log) fromBase(seqs []uint64) ([]uint64, error) {
 
 func (l *Log) remove(seqs []uint64) error {
 	for _, seq := range seqs {
-		if err := os.Remove(filepath.Join(l.dir, segmentName(seq))); err != nil {
+		if err := os.Remove(filepath.Join(l.dir, segmentName(seq))); err != nil && !unwritable(err) {
 			return fmt.Errorf("wal: %w", err)
 		}
 	}
@@ -126,11 +126,15 @@ func (l *Log) loadSegment(seq uint64, last bool, replay func([]byte) error) erro
 		l.grow(end)
 		return nil
 	}
-	if err := l.resume(segment{path: path, seq: seq, salt: h.salt, end: end}, int64(len(data))); err != nil {
-		return err
+	err = l.resume(segment{path: path, seq: seq, salt: h.salt, end: end}, int64(len(data)))
+	if unwritable(err) {
+		l.breakWith(fmt.Errorf("%w; nothing is written until the log is opened again", err))
+		err = nil
 	}
-	l.grow(end)
-	return nil
+	if err == nil {
+		l.grow(end)
+	}
+	return err
 }
 
 // resume opens the last segment for appending, and cuts off what follows its

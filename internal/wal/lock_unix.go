@@ -4,19 +4,41 @@ package wal
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
-// lockDir keeps a second program out. The lock goes with the process, however
-// it ends.
+// lockDir keeps a second program out, and tells it who is in. The lock goes with
+// the process, however it ends. Where nobody can write there is none.
 func lockDir(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if unwritable(err) {
+		if f, err = os.Open(path); err != nil {
+			return nil, nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(errors.New("another program has it open; stop that one first"), f.Close())
+		return nil, errors.Join(fmt.Errorf("another program%s has it open; stop that one first", holder(f)), f.Close())
 	}
+	_ = f.Truncate(0) // who holds it is only told to help
+	_, _ = fmt.Fprintf(io.NewOffsetWriter(f, 0), "%d\n", os.Getpid())
 	return f, nil
+}
+
+// holder names the process that has the lock, if it has said so.
+func holder(f *os.File) string {
+	text := make([]byte, 20)
+	n, _ := f.ReadAt(text, 0) // less than that is there
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text[:n])))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf(" (process %d)", pid)
 }

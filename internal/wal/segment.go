@@ -131,6 +131,9 @@ func (s *segment) put(body []byte) error {
 
 // close gives back what was reserved and not used.
 func (s *segment) close() error {
+	if s.file == nil {
+		return nil // it could only be read
+	}
 	return errors.Join(s.file.Truncate(s.end), s.file.Close())
 }
 

@@ -13,9 +13,11 @@ package wal
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 )
 
 // Options of a log.
@@ -76,7 +78,9 @@ type entry struct {
 // Open opens the log in dir, which is made if it is not there, and calls replay
 // with every record in the order in which they were appended. What replay gets
 // is its own to keep. A torn tail is cut off; damage anywhere else, and an
-// error by replay, end Open with an error.
+// error by replay, end Open with an error. A log that is there and cannot be
+// written (a full disk, one that is read-only) is opened for reading: Err says
+// why, and so does every Append.
 func Open(dir string, replay func(record []byte) error) (*Log, error) {
 	return DefaultOptions().Open(dir, replay)
 }
@@ -95,7 +99,7 @@ func (o Options) Open(dir string, replay func(record []byte) error) (*Log, error
 	}
 	l := &Log{dir: dir, opts: o, lock: lock, turn: make(chan struct{}, 1)}
 	if err := l.load(replay); err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, closeLock(lock))
 	}
 	return l, nil
 }
@@ -131,7 +135,21 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.breakWith(fmt.Errorf("wal: %s: %w", l.dir, ErrClosed))
-	return errors.Join(l.seg.close(), l.lock.Close())
+	return errors.Join(l.seg.close(), closeLock(l.lock))
+}
+
+// closeLock gives the folder free; there is no lock where none could be made.
+func closeLock(lock *os.File) error {
+	if lock == nil {
+		return nil
+	}
+	return lock.Close()
+}
+
+// unwritable reports whether err says that a disk takes nothing, and not that
+// something is wrong with what is on it.
+func unwritable(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
 }
 
 // breakWith makes every later Append fail with err.

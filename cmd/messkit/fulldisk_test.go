@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A disk that takes nothing, because it is full or may only be read, is no
+// reason not to start: what is there is served, what is new is refused, and the
+// reason is in the log.
+func TestDisksThatTakeNothing(t *testing.T) {
+	wantedCuts(t)
+	if !inOwnMounts(t) {
+		return
+	}
+	binary := buildMesskit(t)
+	for _, disk := range []struct {
+		name, says string
+		make       func(dir string) error
+	}{
+		{"full", "no space left on device", fill},
+		{"read-only", "read-only file system", func(dir string) error {
+			return syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
+		}},
+	} {
+		t.Run(disk.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=12m"); err != nil {
+				t.Fatal(err)
+			}
+			p, d := serves(t, dir, binary)
+			code, body, err := d.call(d.operator, http.MethodPost, "/requests", `{"id":"first","intent":"look"}`)
+			if err != nil || code != http.StatusCreated {
+				t.Fatalf("%d %s, %v", code, body, err)
+			}
+			if err := errors.Join(p.stop(), disk.make(dir)); err != nil {
+				t.Fatal(err)
+			}
+			p, d = serves(t, dir, binary)
+			code, body, err = d.call(d.operator, http.MethodGet, "/requests/first", "")
+			if err != nil || code != http.StatusOK {
+				t.Errorf("what is there: %d %s, %v", code, body, err)
+			}
+			code, body, err = d.call(d.operator, http.MethodPost, "/requests", `{"id":"second","intent":"look"}`)
+			if err != nil || code != http.StatusServiceUnavailable {
+				t.Errorf("what is new: %d %s, %v", code, body, err)
+			}
+			if err := p.stop(); err != nil {
+				t.Error(err)
+			}
+			if said := p.stderr.String(); !strings.Contains(said, disk.says) || !strings.Contains(said, filepath.Join(dir, "log")) {
+				t.Errorf("it said: %s", said)
+			}
+			if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// serves starts an exchange that must serve.
+func serves(t *testing.T, dir, binary string) (*process, *door) {
+	t.Helper()
+	p, err := launch(dir, binary)
+	if err != nil || p.url == "" {
+		t.Fatalf("%v %s", err, &p.stderr)
+	}
+	key, err := operatorKey(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, newDoor(p.url, key, "")
+}
+
+// fill leaves no room on a disk.
+func fill(dir string) error {
+	f, err := os.Create(filepath.Join(dir, "fill"))
+	if err != nil {
+		return err
+	}
+	for block := make([]byte, 4096); err == nil; {
+		_, err = f.Write(block)
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("fill: %w", err)
+	}
+	return f.Close()
+}

@@ -28,8 +28,8 @@ type wanted struct {
 // demands reads requires and constraints. It reports a refusal of what cannot
 // be had here.
 func (x *request) demands() (Outcome, bool) {
-	if c := x.req.Constraints; c != nil && c.Location != nil {
-		x.demand.location = x.area(c.Location.Name)
+	if out, bad := x.constraints(); bad {
+		return out, true
 	}
 	var unknown []string
 	for _, one := range x.req.Requires {
@@ -53,15 +53,18 @@ func (x *request) demands() (Outcome, bool) {
 	return Outcome{}, false
 }
 
-// area is the area of the home that name is, "" if none.
+// area is the place of the home that name is: an area, what a camera sees, or a
+// spot to work on; "" if none.
 func (x *request) area(name string) string {
 	tokens := x.words().plainTokens(name)
 	found := ""
-	x.r.names.areas.each(tokens, 0, func(end int, m match) {
-		if end == len(tokens) {
-			found = m.value
-		}
-	})
+	for _, places := range []*phrases[match]{x.r.names.spots, x.r.names.views, x.r.names.areas} {
+		places.each(tokens, 0, func(end int, m match) {
+			if end == len(tokens) && end > 0 {
+				found = m.value
+			}
+		})
+	}
 	return found
 }
 

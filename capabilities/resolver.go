@@ -268,12 +268,20 @@ func (x *request) summary(rd *reading) string {
 
 // settle takes a reading to one device, and that to a plan.
 func (x *request) settle(rd *reading) Outcome {
+	if rd.capability.Effect != Query {
+		if out, bad := x.limited(rd); bad {
+			return out
+		}
+	}
 	d, out, ok := x.oneDevice(rd)
 	if !ok {
 		return out
 	}
 	areas, out, ok := x.oneArea(rd, d)
 	if !ok {
+		return out
+	}
+	if out, bad := x.elsewhere(d, areas); bad {
 		return out
 	}
 	plan := x.r.planFor(rd, d, areas)

@@ -28,11 +28,13 @@ type words struct {
 	Units        map[string]time.Duration `yaml:"units"`
 	Near         []string                 `yaml:"near"`
 	Lasting      []string                 `yaml:"lasting"`
+	Home         []string                 `yaml:"home"`
+	Facts        []string                 `yaml:"facts"`
 
-	filler, asking, negation, conditional, times, clock, joining *set
-	all, yes, no, stop, picking, every, near, lasting            *set
-	number                                                       *phrases[float64]
-	unit                                                         map[string]time.Duration
+	filler, asking, negation, conditional, times, clock, joining   *set
+	all, yes, no, stop, picking, every, near, lasting, home, facts *set
+	number                                                         *phrases[float64]
+	unit                                                           map[string]time.Duration
 }
 
 // ending is a rule of folding: words that end in From end in To instead.
@@ -44,7 +46,7 @@ type ending struct {
 func (w *words) lists() []*[]string {
 	return []*[]string{
 		&w.Fillers, &w.Asking, &w.Negations, &w.Conditionals, &w.Times, &w.Clock, &w.Joining, &w.All,
-		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near, &w.Lasting,
+		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near, &w.Lasting, &w.Home, &w.Facts,
 	}
 }
 
@@ -80,7 +82,7 @@ func (w *words) compile() {
 	w.clock, w.joining, w.all, w.near = w.set(w.Clock), w.set(w.Joining), w.set(w.All), w.set(w.Near)
 	w.yes, w.no, w.stop = w.set(w.Yes), w.set(w.No), w.set(w.Stop)
 	w.picking, w.every = w.set(w.Picking), w.set(w.Every)
-	w.lasting = w.set(w.Lasting)
+	w.lasting, w.home, w.facts = w.set(w.Lasting), w.set(w.Home), w.set(w.Facts)
 	w.number = &phrases[float64]{}
 	for _, text := range slices.Sorted(maps.Keys(w.Numbers)) {
 		w.number.add(w.tokens(text), w.Numbers[text])

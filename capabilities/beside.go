@@ -1,0 +1,158 @@
+package capabilities
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// place is what stands beside the words about where: a known place, or all of
+// this home. What is neither is no place to act in.
+func (x *request) place(a *mess.Area) (Outcome, bool) {
+	w := x.words()
+	switch {
+	case a == nil:
+		return Outcome{}, false
+	case a.Name == "" && len(a.Extra) > 0:
+		return x.refuse(fmt.Sprintf("constraints.location: %s is unknown; write the name of a place, like %s", a.Extra[0].Key, oneOfMany(x.r.placeNames())), nil), true
+	case a.Name == "":
+		return x.refuse(fmt.Sprintf("constraints.location: nothing here knows where it is on a map; name a place, like %s, or leave it out", oneOfMany(x.r.placeNames())), nil), true
+	}
+	if x.demand.location = x.area(a.Name); x.demand.location == "" && !w.whole(w.home, w.tokens(a.Name)) {
+		return x.refuse(fmt.Sprintf("constraints.location: there is no place %q here; there are %s", a.Name, oneOfMany(x.r.placeNames())), x.r.near(split(a.Name))), true
+	}
+	return Outcome{}, false
+}
+
+// placeNames are the places of this home that have a name.
+func (r *Resolver) placeNames() []string {
+	var list []string
+	for _, d := range r.home.Devices {
+		list = append(append(append(list, d.Area), rooms(d.Spots)...), d.Sees...)
+	}
+	return distinct(list)
+}
+
+func oneOfMany(list []string) string {
+	if len(list) == 0 {
+		return "home"
+	}
+	return strings.Join(list, ", ")
+}
+
+// constraints refuses what nobody here can hold to.
+func (x *request) constraints() (Outcome, bool) {
+	c := x.req.Constraints
+	if c == nil {
+		return Outcome{}, false
+	}
+	if len(c.Environment) > 0 {
+		return x.refuse(fmt.Sprintf("constraints.environment: nothing here can tell %s; ask when it is so, and leave it out", quoted(c.Environment)), nil), true
+	}
+	list, within := c.Extra, "constraints."
+	if len(list) == 0 && c.Timing != nil {
+		list, within = c.Timing.Extra, "constraints.timing."
+	}
+	if len(list) > 0 {
+		return x.misplaced(within, list[0].Key), true
+	}
+	return x.place(c.Location)
+}
+
+func (x *request) misplaced(within, key string) Outcome {
+	if meant := keyLike(key); meant != "" {
+		return x.refuse(fmt.Sprintf("%s%s is unknown; did you mean %s?", within, key, meant), nil)
+	}
+	return x.refuse(fmt.Sprintf("%s%s is unknown, and so cannot be kept; leave it out", within, key), nil)
+}
+
+// limiting are the keys of a request that limit what is done, by the last part
+// of their names.
+var limiting = []string{
+	"precision", "needed_by", "confirm_before", "requires", "context", "constraints",
+	"constraints.location", "constraints.timing", "constraints.environment", "constraints.depends_on",
+	"constraints.timing.not_before", "constraints.timing.expires",
+}
+
+// keyLike is the key that was meant by one in the wrong place or in other
+// letters, "" if none.
+func keyLike(key string) string {
+	plain := func(s string) string {
+		return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s[strings.LastIndexByte(s, '.')+1:]))
+	}
+	for _, known := range limiting {
+		if distance(plain(key), plain(known)) <= 1 {
+			return known
+		}
+	}
+	return ""
+}
+
+// limited refuses an act that something beside its words may limit.
+func (x *request) limited(rd *reading) (Outcome, bool) {
+	for _, f := range x.req.Extra {
+		if keyLike(f.Key) != "" {
+			return x.misplaced("", f.Key), true
+		}
+	}
+	for _, e := range x.req.Context {
+		text, _ := e.Text()
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); x.r.limits(line, rd) {
+				return x.refuse(fmt.Sprintf("the context says %q; say in the request what is to be done, and leave this out of the context", line), nil), true
+			}
+		}
+	}
+	return Outcome{}, false
+}
+
+// limits reports whether a line of context is more than a fact: it forbids, sets
+// a condition or a time, calls off, orders something else than the reading, or
+// has signs.
+func (r *Resolver) limits(line string, rd *reading) bool {
+	w := r.catalogue.words
+	y := &request{r: r, req: mess.Request{Intent: line}, tokens: w.tokens(line), matches: map[gapAt][]match{}}
+	if char, _ := r.sign(line); char != "" {
+		return true
+	}
+	if from, _ := w.stop.find(y.tokens); from >= 0 {
+		return true
+	}
+	for i := 0; i < len(y.tokens); i++ {
+		if n := w.facts.longest(y.tokens, i); n > 0 {
+			i += n - 1
+			continue
+		}
+		limits := w.negation.longest(y.tokens, i) > 0 || w.conditional.longest(y.tokens, i) > 0 || y.timed(i)
+		if limits && !y.named(i) {
+			return true
+		}
+	}
+	return len(y.tokens) <= maxTokens && y.orders(rd)
+}
+
+// orders reports whether the text orders something, and not what the reading
+// does.
+func (x *request) orders(rd *reading) bool {
+	x.read()
+	acts := slices.DeleteFunc(x.readings, func(o reading) bool { return o.capability.Effect == Query })
+	return len(acts) > 0 && !slices.ContainsFunc(x.able(acts), func(o reading) bool {
+		return o.capability == rd.capability && slices.Equal(o.devices, rd.devices) && o.value("spot") == rd.value("spot")
+	})
+}
+
+// elsewhere refuses to clean in another place than the constraints name.
+func (x *request) elsewhere(d int, areas []string) (Outcome, bool) {
+	place := x.demand.location
+	for _, area := range areas {
+		in := strings.EqualFold(area, place) || slices.ContainsFunc(x.r.home.Devices[d].Spots, func(s Spot) bool {
+			return s.Name == area && strings.EqualFold(s.Room, place)
+		})
+		if place != "" && !in {
+			return x.refuse(fmt.Sprintf("the request is for %q, but constraints.location says %q; make them agree", area, place), nil), true
+		}
+	}
+	return Outcome{}, false
+}

@@ -15,14 +15,15 @@ import (
 )
 
 // Attach stages an attachment for a thread whose claim who holds, or that who
-// has requested. It becomes part of the thread when a message names it.
+// has requested; after its end, for one who has held it, as late evidence. It
+// becomes part of the thread when a message names it.
 func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType string, data io.Reader) (mess.Media, error) {
 	t, err := x.Thread(ctx, who, ref)
 	if err != nil {
 		return mess.Media{}, err
 	}
-	if who.ID != t.Requestor && who.ID != t.Executor && !who.Has(Operator) {
-		return mess.Media{}, mess.Refuse(mess.Forbidden, "only the holder of the claim and the requester may attach files")
+	if err := mayAttach(who, t.Envelope); err != nil {
+		return mess.Media{}, err
 	}
 	if mimeType == "" {
 		mimeType = mime.TypeByExtension(path.Ext(name))
@@ -30,17 +31,82 @@ func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType st
 	if mimeType == "" {
 		mimeType = "application/octet-stream"
 	}
+	room, most := x.reserve(t)
 	source := &source{Reader: data}
-	s, err := x.store.Stage(ctx, t.Ref, source, x.cfg.MaxAttachment)
+	s, err := x.store.Stage(ctx, t.Ref, source, most)
+	left := x.staged(room, most, s)
 	switch {
 	case source.err != nil: // the sender's fault, not the store's
 		return mess.Media{}, fmt.Errorf("%s: %w", name, source.err)
+	case errors.Is(err, ErrTooLarge) && most < x.cfg.MaxAttachment:
+		return mess.Media{}, mess.Refuse(mess.TooLarge, "%s: the attachments of one thread may take %d bytes together, of which %d are left", name, x.cfg.MaxThreadAttachments, left)
 	case errors.Is(err, ErrTooLarge):
 		return mess.Media{}, mess.Refuse(mess.TooLarge, "%s: larger than %d bytes, which is the most that this exchange takes", name, x.cfg.MaxAttachment)
 	case err != nil:
 		return mess.Media{}, x.broken(err)
 	}
 	return mess.Media{File: messeaf.SafeName(name), MIME: mimeType, Size: &s.Size, SHA256: s.SHA256}, nil
+}
+
+func mayAttach(who Actor, e Envelope) error {
+	switch {
+	case e.Status.Terminal() && e.held(who.ID):
+		return nil
+	case e.Status.Terminal():
+		r := mess.Refuse(mess.Illegal, "it has ended, and takes no more files")
+		r.Ref, r.Status = e.Ref, e.Status
+		return r
+	case who.ID != e.Requestor && who.ID != e.Executor && !who.Has(Operator):
+		return mess.Refuse(mess.Forbidden, "only the holder of the claim and the requester may attach files")
+	}
+	return nil
+}
+
+// room is what was uploaded for a thread since the exchange has run.
+type room struct {
+	files    map[string]int64 // bytes by SHA-256
+	reserved int64            // by uploads under way
+}
+
+// fileCost is what a file counts at least: a block of the disk.
+const fileCost = 4096
+
+// reserve sets aside what the next upload for a thread may take. What the
+// thread holds counts, and what was uploaded and not named in it yet.
+func (x *Exchange) reserve(t Thread) (_ *room, most int64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	r := x.room[t.Ref]
+	if r == nil {
+		r = &room{files: map[string]int64{}}
+		x.room[t.Ref] = r
+	}
+	for _, a := range t.Attachments() {
+		r.files[a.SHA256] = max(r.files[a.SHA256], a.Size, fileCost)
+	}
+	most = min(x.cfg.MaxAttachment, max(0, x.left(r)))
+	r.reserved += most
+	return r, most
+}
+
+// staged gives back what was reserved, counts what was stored, and returns what
+// is left.
+func (x *Exchange) staged(r *room, reserved int64, s Staged) int64 {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	r.reserved -= reserved
+	if s.SHA256 != "" {
+		r.files[s.SHA256] = max(s.Size, fileCost)
+	}
+	return max(0, x.left(r))
+}
+
+func (x *Exchange) left(r *room) int64 {
+	left := x.cfg.MaxThreadAttachments - r.reserved
+	for _, size := range r.files {
+		left -= size
+	}
+	return left
 }
 
 // source notes why reading ended early.

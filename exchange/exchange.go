@@ -35,6 +35,7 @@ type Exchange struct {
 	executors map[string]*executor // registered
 	routing   mess.Routing         // rules set at run time, before those of the configuration
 	latest    map[string]string    // requestor to the ref of its most recent request
+	room      map[string]*room     // thread to what was uploaded for it
 	waiting   map[string][]string  // open thread to the threads that depend on it
 }
 
@@ -73,6 +74,9 @@ type Config struct {
 	MaxAttempts int `yaml:"max_attempts"`
 	// MaxAttachment is the largest attachment, in bytes.
 	MaxAttachment int64 `yaml:"max_attachment"`
+	// MaxThreadAttachments is how much the attachments of one thread may take
+	// together, in bytes.
+	MaxThreadAttachments int64 `yaml:"max_thread_attachments"`
 	// Routing rules that hold from the start.
 	Routing mess.Routing `yaml:"-"`
 	// Catalogue describes known capabilities (MESS 1.0 section 8.2).
@@ -93,6 +97,7 @@ func DefaultConfig() Config {
 	return Config{
 		ID: "home", Lease: 30 * time.Second, QuietLease: time.Hour, Unreachable: 30 * time.Second,
 		LostAfter: time.Hour, OfferTime: time.Minute, MaxAttempts: 3, MaxAttachment: 10 << 20,
+		MaxThreadAttachments: 64 << 20,
 	}
 }
 
@@ -122,6 +127,9 @@ func (c Config) Validate() error {
 	if c.MaxAttachment < 1 {
 		errs = append(errs, errors.New("max_attachment: must be 1 byte or more"))
 	}
+	if c.MaxThreadAttachments < c.MaxAttachment {
+		errs = append(errs, fmt.Errorf("max_thread_attachments: %d is less than one attachment may take (max_attachment)", c.MaxThreadAttachments))
+	}
 	return errors.Join(errs...)
 }
 
@@ -133,7 +141,7 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	x := &Exchange{
 		cfg: cfg, store: store, now: now, log: log, hub: newHub(), due: newAlarm(), opened: now(),
 		open: map[string]*live{}, executors: map[string]*executor{},
-		latest: map[string]string{}, waiting: map[string][]string{},
+		latest: map[string]string{}, waiting: map[string][]string{}, room: map[string]*room{},
 	}
 	if err := x.readExecutors(ctx); err != nil {
 		return nil, err
@@ -205,6 +213,7 @@ func (x *Exchange) index(l *live, e Envelope) {
 	x.reoffer(l, now)
 	if e.Status.Terminal() {
 		delete(x.open, e.Ref)
+		delete(x.room, e.Ref)
 		x.release(e)
 		return
 	}

@@ -2,6 +2,7 @@ package exchange_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -115,6 +116,85 @@ func TestAnAttachmentThatIsTooLarge(t *testing.T) {
 		_, err := h.x.Attach(h.t.Context(), agent, ref, "x.txt", "", strings.NewReader("12345678901"))
 		if r, ok := err.(*mess.Refusal); !ok || r.Why != mess.TooLarge {
 			t.Errorf("Attach: %v, want a refusal as too large", err)
+		}
+	})
+}
+
+// attaches stages size bytes, all of them c.
+func (h *house) attaches(who exchange.Actor, ref, c string, size int) error {
+	_, err := h.x.Attach(h.t.Context(), who, ref, c+".txt", "", strings.NewReader(strings.Repeat(c, size)))
+	return err
+}
+
+func TestTheAttachmentsOfAThreadHaveALimit(t *testing.T) {
+	cfg := exchange.DefaultConfig()
+	cfg.MaxAttachment, cfg.MaxThreadAttachments = 50_000, 100_000
+	inHouseOver(t, exchange.NewMemory(), cfg, func(h *house) {
+		h.registers(kitchen, "take-photo")
+		ref := h.says(agent, "request: {intent: look}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		picture := strings.Repeat("a", 40_000)
+		m, err := h.x.Attach(h.t.Context(), kitchen, ref, "a.txt", "", strings.NewReader(picture))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 5 { // the same bytes are kept once
+			if err := h.attaches(kitchen, ref, "a", 40_000); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := h.attaches(agent, ref, "b", 40_000); err != nil {
+			t.Fatal(err)
+		}
+		err = h.attaches(kitchen, ref, "c", 40_000)
+		if !errors.Is(err, mess.TooLarge) || !strings.Contains(err.Error(), "20000 are left") {
+			t.Errorf("beyond the limit: %v, want a refusal that says what is left", err)
+		}
+		if err := h.attaches(kitchen, ref, "d", 20_000); err != nil {
+			t.Errorf("what is left: %v", err)
+		}
+		if err := h.attaches(agent, ref, "e", 1); !errors.Is(err, mess.TooLarge) {
+			t.Errorf("when nothing is left: %v", err)
+		}
+		// What the thread holds counts after a restart as well.
+		h.says(kitchen, "re: "+ref+"\nMESS: [{status: {code: in_progress}}, {response: {content: [{file: {file: a.txt, size: 40000, sha256: "+m.SHA256+"}}]}}]")
+		h.stop()
+		h.open(cfg)
+		if err := h.attaches(kitchen, ref, "f", 40_000); err != nil {
+			t.Error(err)
+		}
+		if err := h.attaches(kitchen, ref, "g", 40_000); !errors.Is(err, mess.TooLarge) {
+			t.Errorf("beyond the limit after a restart: %v", err)
+		}
+		other := h.says(agent, "request: {intent: look there}").Ref
+		for i := range 30 { // many small ones take room as well
+			err = h.attaches(agent, other, string(rune('A'+i)), 1)
+		}
+		if !errors.Is(err, mess.TooLarge) {
+			t.Errorf("thirty files: %v", err)
+		}
+	})
+}
+
+func TestAttachingToWhatHasEnded(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "take-photo")
+		ref := h.says(agent, "request: {intent: look}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.says(kitchen, "status: {re: "+ref+", code: failed, reason: dark}")
+		for _, who := range []exchange.Actor{agent, person} {
+			if err := h.attaches(who, ref, "x", 10); !errors.Is(err, mess.Illegal) {
+				t.Errorf("%s: %v, want it refused: the thread has ended", who.ID, err)
+			}
+		}
+		// Late evidence may come with pictures (T14).
+		m, err := h.x.Attach(h.t.Context(), kitchen, ref, "x.txt", "", strings.NewReader("x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.says(kitchen, "re: "+ref+"\nMESS: [{status: {code: completed}}, {response: {content: [{file: {file: x.txt, size: 1, sha256: "+m.SHA256+"}}]}}]")
+		if got := h.thread(ref).Attachments(); len(got) != 1 {
+			t.Errorf("attachments = %+v, want the late one", got)
 		}
 	})
 }

@@ -155,3 +155,20 @@ func (h *house) doUnsized(method, path, key, body string) reply {
 	}
 	return reply{res.StatusCode, strings.TrimSpace(string(data)), res.Header}
 }
+
+func TestUploadsThatAreTooMuchOrTooLate(t *testing.T) {
+	ec := exchange.DefaultConfig()
+	ec.MaxAttachment, ec.MaxThreadAttachments = 20_000, 30_000
+	h := madeOver(t, httpapi.Config{}, ec, exchange.NewMemory()).serve()
+	phone, agent := h.register("phone", `"x"`), h.register("agent", "")
+	one := root + "/requests/" + h.create(agent, looking)
+	h.want(h.do("PATCH", one, phone, holding), 200, "")
+	h.want(h.do("PUT", one+"/attachments/a.bin", phone, strings.Repeat("a", 20_001)), 413, "")
+	h.want(h.do("PUT", one+"/attachments/a.bin", phone, strings.Repeat("a", 20_000)), 200, "")
+	if r := h.do("PUT", one+"/attachments/b.bin", phone, strings.Repeat("b", 20_000)); r.code != 413 || !strings.Contains(r.body, "10000 are left") {
+		t.Errorf("beyond the thread's limit: %d %s", r.code, r.body)
+	}
+	h.want(h.do("PATCH", one, agent, `{"status":"cancelled"}`), 200, "")
+	h.want(h.do("PUT", one+"/attachments/c.bin", agent, "c"), 409, "")
+	h.want(h.do("PUT", one+"/attachments/c.bin", phone, "c"), 200, "") // late evidence
+}

@@ -15,6 +15,7 @@ import (
 // and every device is taken to its safe state.
 func (a *Agent) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, a.haltAll(context.WithoutCancel(ctx))) }()
+	defer a.runTimers(ctx)()
 	a.openAll(ctx)
 	ack, err := a.register(ctx)
 	if err != nil {
@@ -26,10 +27,21 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	g.Go(func() error { return a.heartbeat(gctx) })
 	g.Go(func() error { return a.dispatch(gctx) })
 	g.Go(func() error { return a.deliverMail(gctx) })
-	g.Go(func() error { return a.gate.Run(gctx) })
 	err = g.Wait()
 	a.lastMail(context.WithoutCancel(ctx))
 	return ended(ctx, err)
+}
+
+// runTimers switches off what has been on for its time, whether or not the
+// exchange is there, until the function that it returns is called.
+func (a *Agent) runTimers(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var g errgroup.Group
+	g.Go(func() error { return a.gate.Run(ctx) })
+	return func() {
+		cancel()
+		_ = g.Wait() // it returns nil when ctx ends
+	}
 }
 
 // ended is err, but nil where ctx is what ended it.

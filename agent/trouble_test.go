@@ -319,6 +319,25 @@ func TestTheLampGoesOffByItself(t *testing.T) {
 	})
 }
 
+// The longest time on counts from the start of the program, and does not wait
+// for the exchange.
+func TestALampThatIsOnAtTheStartGoesOff(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.gateCfg.Devices = map[string]gate.Device{"porch-lamp": {MaxOn: time.Hour}}
+		h.lamp.on = true
+		h.line.cutIt(true)
+	}, func(h *house) {
+		h.after(59 * time.Minute)
+		if h.lamp.did() != "" {
+			h.t.Errorf("the lamp did: %s", h.lamp.did())
+		}
+		h.after(2 * time.Minute)
+		if h.lamp.did() != "off" {
+			h.t.Errorf("the lamp did: %q, want off", h.lamp.did())
+		}
+	})
+}
+
 func TestPicturesThatTheExchangeDoesNotTake(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.set(func(l *line) {

@@ -6,9 +6,53 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Start opens a device, within the time of one call.
+// Start opens a device, within the time of one call. A device that may be on
+// then is switched off when its longest time on is over, as any other.
 func (g *Gate) Start(ctx context.Context, d drivers.Device, name string) error {
-	return g.life(ctx, name, "start", d.Start)
+	o := g.armStart(d, name) // before the call: a call that is slow may have worked at once
+	err := g.life(ctx, name, "start", d.Start)
+	if o != nil && (err != nil || g.isOff(ctx, d, name)) {
+		g.disarmStart(name, o)
+	}
+	return err
+}
+
+// armStart notes when a device that is being started is to go off; nil if
+// never.
+func (g *Gate) armStart(d drivers.Device, name string) *off {
+	s, ok := d.(drivers.Switch)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	dev := g.device(name)
+	if !ok || dev.limits.MaxOn == 0 || dev.off != nil {
+		return nil
+	}
+	dev.off = &off{at: g.now().Add(dev.limits.MaxOn), sw: s}
+	g.ring()
+	return dev.off
+}
+
+func (g *Gate) disarmStart(name string, o *off) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d := g.device(name); d.off == o {
+		d.off = nil
+		g.ring()
+	}
+}
+
+// isOff reports whether a device says that it is off. One that says nothing may
+// be on.
+func (g *Gate) isOff(ctx context.Context, d drivers.Device, name string) bool {
+	r, ok := d.(drivers.SwitchReader)
+	if !ok {
+		return false
+	}
+	g.mu.Lock()
+	dev := g.device(name)
+	g.mu.Unlock()
+	on, err := run(ctx, g, &call{dev: dev, name: "read state", limit: dev.limits.Timeout, line: dev.look}, r.On)
+	return err == nil && !on
 }
 
 // Halt takes a device to its safe state, within the time of one call, whatever

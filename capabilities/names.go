@@ -1,7 +1,9 @@
 package capabilities
 
 import (
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -24,6 +26,8 @@ type match struct {
 	devices  []int  // that may be meant
 	class    string // where meant by class
 	all      bool   // "all lights"
+	count    int    // "two lights"; 0: no number was said
+	number   string // the word for it
 	spots    []Spot // places to work on
 	duration time.Duration
 }
@@ -235,12 +239,37 @@ func (x *request) deviceMatches(i int) []match {
 	list := x.someDevice(i)
 	if n := x.words().all.longest(x.tokens, i); n > 0 {
 		for _, m := range x.someDevice(x.pass(i + n)) {
-			m.all = true
+			m.all, m.count, m.number = true, x.words().Counts[x.tokens[i].text], x.tokens[i].text
 			list = append(list, m)
 		}
 		list = append(list, match{end: i + n, all: true, devices: x.everything()})
 	}
+	x.words().counts(x.tokens, i, func(end, n int) {
+		for _, m := range x.someDevice(x.pass(end)) {
+			m.all, m.count, m.number = true, n, joined(x.tokens[i:end])
+			list = append(list, m)
+		}
+	})
 	return list
+}
+
+// maxCount bounds how many things a number may count.
+const maxCount = 1000
+
+// counts are the readings of the words from i on as a number of things, of two
+// or more.
+func (w *words) counts(tokens []token, i int, yield func(end, n int)) {
+	if i >= len(tokens) {
+		return
+	}
+	if n, err := strconv.Atoi(tokens[i].text); err == nil && n > 1 && n <= maxCount {
+		yield(i+1, n)
+	}
+	w.number.each(tokens, i, func(end int, n float64) {
+		if n > 1 && n == math.Trunc(n) {
+			yield(end, int(n))
+		}
+	})
 }
 
 // someDevice are the devices named at i: by name, by class, by place and class.

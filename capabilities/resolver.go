@@ -300,8 +300,11 @@ func (x *request) settle(rd *reading) Outcome {
 		return x.refuse(fmt.Sprintf("%s cannot be done: only what is switched on can be for a time, and the %s stays off until told otherwise; leave the time out",
 			plan.Summary, x.r.label(d)), nil)
 	}
+	if m := rd.slot("device"); m != nil && m.count > 1 { // of several it is not one plan
+		return x.shallI(plan, fmt.Sprintf("%q is %d, and there is only the %s: ", m.number, m.count, x.r.label(d)))
+	}
 	if x.asks && plan.Actuates() {
-		return x.shallI(plan)
+		return x.shallI(plan, "")
 	}
 	return Outcome{Plan: &plan}
 }

@@ -168,10 +168,10 @@ func upper(s string) string {
 	return string(s[0]-'a'+'A') + s[1:]
 }
 
-// shallI turns a plan that was put as a question into one: "can you turn on
-// the light?" may be a wish or ask what can be done.
-func (x *request) shallI(p Plan) Outcome {
-	q := Question{Field: "go_ahead", Text: "shall I " + p.Summary + "?", Options: []string{"yes", "no"}}
+// shallI turns a plan into a question: "can you turn on the light?" may be a
+// wish or ask what can be done. because is what else is to be said first.
+func (x *request) shallI(p Plan, because string) Outcome {
+	q := Question{Field: "go_ahead", Text: because + "shall I " + p.Summary + "?", Options: []string{"yes", "no"}}
 	picked, out, ok := x.ask(q)
 	if !ok {
 		return out

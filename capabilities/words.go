@@ -30,6 +30,7 @@ type words struct {
 	Lasting      []string                 `yaml:"lasting"`
 	Home         []string                 `yaml:"home"`
 	Facts        []string                 `yaml:"facts"`
+	Counts       map[string]int           `yaml:"counts"`
 
 	filler, asking, negation, conditional, times, clock, joining   *set
 	all, yes, no, stop, picking, every, near, lasting, home, facts *set
@@ -61,6 +62,7 @@ func (w *words) merge(later words) {
 	w.Contractions = merged(w.Contractions, later.Contractions)
 	w.Numbers = merged(w.Numbers, later.Numbers)
 	w.Units = merged(w.Units, later.Units)
+	w.Counts = merged(w.Counts, later.Counts)
 	if later.Endings != nil {
 		w.Endings = later.Endings
 	}

@@ -252,6 +252,16 @@ func (x *Exchange) live(e *executor, now time.Time) bool {
 	return now.Sub(e.seen) <= x.patience(e, x.cfg.Unreachable) || x.hub.present(e.ID)
 }
 
+// gone reports whether the holder of a thread has hung up and left out a
+// heartbeat: what is said to it now it may never hear.
+func (x *Exchange) gone(env Envelope) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	e, l, now := x.executors[env.holder()], x.open[env.Ref], x.now()
+	late := func(t time.Time) bool { return now.Sub(t) > x.cfg.Lease/2 }
+	return e != nil && l != nil && e.beats && late(e.seen) && late(l.heard) && !x.hub.present(e.ID)
+}
+
 // patience is how long to wait for a sign of life: d for an executor that
 // sends heartbeats, and the quiet lease for one that does not.
 func (x *Exchange) patience(e *executor, d time.Duration) time.Duration {

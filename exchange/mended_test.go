@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
@@ -153,7 +154,10 @@ func TestARestartedExecutorLetsGo(t *testing.T) {
 		h.is(asked, mess.NeedsConfirmation)
 
 		ear := h.listens(kitchen, "")
-		h.says(kitchen, pi+"two}}") // the other one is still there: this may be a copy of it
+		// The other one is still there: this may be a copy of it.
+		if ack := h.says(kitchen, pi+"two}}"); len(ack.Threads) != 0 {
+			t.Errorf("the copy is told that it holds %+v", ack.Threads)
+		}
 		h.is(asked, mess.NeedsConfirmation)
 		ear.stop()
 		ack := h.says(kitchen, pi+"three}}")
@@ -184,5 +188,26 @@ func TestHandingBackToBeBack(t *testing.T) {
 			t.Errorf("when it is back it hears %q, want the offer", got)
 		}
 		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+	})
+}
+
+// A yes is not taken while the one who asks has hung up and is silent: it may be
+// dead.
+func TestAYesToOneWhoIsGone(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.asks(valve, "")
+		yes := "reply: {re: " + ref + ", confirm: true}"
+		h.after(20 * time.Second)
+		h.refuses(agent, yes, mess.NotReady, "kitchen-pi", "not there")
+		h.is(ref, mess.NeedsConfirmation)
+		h.says(kitchen, "config: {executor: {id: kitchen-pi, holding: [{ref: "+ref+", epoch: 1}]}}")
+		h.says(agent, yes)
+		h.is(ref, mess.Claimed)
+
+		ref = h.asks("request: {intent: close it again, confirm_before: true}", "")
+		h.listens(kitchen, "") // and it hears what is said
+		h.after(20 * time.Second)
+		h.says(agent, "reply: {re: "+ref+", confirm: true}")
+		h.is(ref, mess.Claimed)
 	})
 }

@@ -100,6 +100,9 @@ func (t *turn) confirm(yes bool, of mess.Refs, hash string) error {
 		t.repeat = len(t.message.Items) == 1
 		return nil
 	}
+	if yes && t.gone(t.env) {
+		return mess.Refuse(mess.NotReady, "%s, which asks, is not there now; say it again when it is back, or when another asks", t.env.Executor)
+	}
 	c.Given, c.GivenBy = &yes, t.who.ID
 	t.note("replied", "")
 	switch {

@@ -41,6 +41,7 @@ func (x *Exchange) turn(who Actor, channel string, env Envelope, m mess.Message,
 		mayClaim: func(e Envelope) error { return x.mayClaim(who, e) },
 		mayTake:  func(e Envelope) bool { return x.couldTake(who, e) },
 		refused:  x.refusedByAll,
+		gone:     x.gone,
 	}
 }
 

@@ -25,6 +25,7 @@ type turn struct {
 	unseen   bool          // the sender may not know of the thread
 	mayClaim func(Envelope) error
 	mayTake  func(Envelope) bool // the sender is an executor that is able to take it
+	gone     func(Envelope) bool // the holder has hung up
 	refused  func(Envelope) bool // everybody who could take the thread has declined
 	noted    string              // stored as evidence only, because of this; "" for what is judged
 }

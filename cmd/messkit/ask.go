@@ -61,12 +61,12 @@ Exit code: 0 done (or accepted, without --wait), 1 not done, 2 wrong command lin
 }
 
 func (a *app) ask(c *cobra.Command, k *asking, intent string) error {
-	x, err := k.open()
-	if err != nil {
+	m := mess.Message{Version: "1.1.0", Items: []mess.Item{k.request(intent)}}
+	if err := k.check(c, intent, m); err != nil {
 		return err
 	}
-	m := mess.Message{Version: "1.1.0", Items: []mess.Item{k.request(intent)}}
-	if err := m.Validate(); err != nil {
+	x, err := k.open()
+	if err != nil {
 		return err
 	}
 	answer, err := x.Send(c.Context(), m)
@@ -92,6 +92,31 @@ func (a *app) ask(c *cobra.Command, k *asking, intent string) error {
 	_, err = fmt.Fprintln(a.out, ref)
 	return err
 }
+
+// check finds what of the command line cannot be, before anybody is asked.
+func (k *asking) check(c *cobra.Command, intent string, m mess.Message) error {
+	if strings.TrimSpace(intent) == "" {
+		return usage(c, "the request is empty; say what is wanted")
+	}
+	for _, f := range [][2]string{{"--needed-by", k.neededBy}, {"--not-before", k.after}} {
+		flag, value := f[0], f[1]
+		_, noTime := mess.Time(value).Time()
+		if _, noDuration := mess.Duration(value).Duration(); value != "" && noTime != nil && noDuration != nil {
+			return usage(c, "%s: %q is not a time; write it like 2026-02-08T23:00:00-08:00, or 10m for from now", flag, value)
+		}
+	}
+	if err := m.Validate(); err != nil {
+		return usage(c, "%s", flagNames.Replace(err.Error()))
+	}
+	return nil
+}
+
+// flagNames says by which flag a part of the request was given.
+var flagNames = strings.NewReplacer(
+	"[0].request.priority", "--priority", "[0].request.id", "--id", "[0].request.requires", "--requires", "[0].request.context", "--context",
+	"[0].request.response_hint", "--hint", "[0].request.needed_by", "--needed-by", "[0].request.constraints.timing.expires", "--needed-by",
+	"[0].request.constraints.timing.not_before", "--not-before", "[0].request.", "", "[0].request", "request",
+)
 
 func (k *asking) request(intent string) *mess.Request {
 	r := &mess.Request{

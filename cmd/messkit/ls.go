@@ -2,12 +2,15 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/mess"
 )
 
 func (a *app) lsCommand() *cobra.Command {
@@ -20,6 +23,9 @@ func (a *app) lsCommand() *cobra.Command {
 		Example: "  messkit ls --status needs_confirmation",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if code := mess.Code(filter.Status); code != "" && !slices.Contains(statuses, code) {
+				return usage(c, "--status: %q is unknown; write one of: %s", code, joined(statuses))
+			}
 			x, err := k.open()
 			if err != nil {
 				return err
@@ -46,6 +52,20 @@ func (a *app) lsCommand() *cobra.Command {
 	f.IntVar(&filter.Limit, "limit", 50, "at most so many")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return c
+}
+
+// statuses are those that a thread may have, in the order of its life.
+var statuses = []mess.Code{
+	mess.Received, mess.Pending, mess.Claimed, mess.InProgress, mess.Waiting, mess.Held, mess.Retrying, mess.NeedsInput, mess.NeedsConfirmation,
+	mess.Completed, mess.Partial, mess.Failed, mess.Declined, mess.Expired, mess.Cancelled, mess.Superseded, mess.Delegated,
+}
+
+func joined(codes []mess.Code) string {
+	list := make([]string, len(codes))
+	for i, c := range codes {
+		list[i] = string(c)
+	}
+	return strings.Join(list, ", ")
 }
 
 func (a *app) table(threads []remote.Thread) error {

@@ -50,7 +50,10 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	if h, ok := errors.AsType[*hinted](err); ok {
 		fmt.Fprintf(errs, "messkit: hint: %s\n", h.hint)
 	}
-	if !a.ran {
+	if wrong, ok := errors.AsType[*usageError](err); ok || !a.ran {
+		if ok {
+			c = wrong.command
+		}
 		fmt.Fprintf(errs, "messkit: hint: usage: %s; %s --help shows an example\n", c.UseLine(), c.CommandPath())
 		return exitUsage
 	}
@@ -67,6 +70,17 @@ type app struct {
 
 // errQuiet ends with exit code 1 where everything has been said.
 var errQuiet = errors.New("failed")
+
+// usageError is a command line with a value that cannot be.
+type usageError struct {
+	error
+	command *cobra.Command
+}
+
+// usage is an error of the command line that c found after it had begun.
+func usage(c *cobra.Command, format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...), c}
+}
 
 // hinted is an error with what helps against it.
 type hinted struct {

@@ -25,7 +25,10 @@ func (a *app) planCommand() *cobra.Command {
 starts no device and sends nothing.`,
 		Example: `  messkit plan "turn on the porch light for ten minutes"`,
 		Args:    cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if strings.TrimSpace(strings.Join(args, " ")) == "" {
+				return usage(cmd, "the request is empty; say what is wanted")
+			}
 			c, err := load(file, quiet)
 			if err != nil {
 				return err

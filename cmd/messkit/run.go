@@ -195,7 +195,7 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 	}
 	store, err := cfg.files(log).Open(cfg.Data)
 	if err != nil {
-		return nil, errors.Join(hint(err, "another messkit may use %s; give this one a folder of its own with --data", cfg.Data), l.Close())
+		return nil, errors.Join(notOpened(err, cfg.Data), l.Close())
 	}
 	debug.FreeOSMemory() // reading the log has used more than what came of it
 	x, err := exchange.Open(ctx, settings, store, time.Now, log)
@@ -205,6 +205,14 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 	door := httpapi.New(x, k, httpapi.Config{Enrol: cfg.Enrol, Hosts: cfg.Hosts, Version: version}, log)
 	_, err = fmt.Fprintf(a.out, "exchange %s at http://%s\n", cfg.ID, reachable(l.Addr()))
 	return &ownExchange{x: x, store: store, door: door, listener: l}, err
+}
+
+// notOpened says what helps where a folder for data cannot be opened.
+func notOpened(err error, dir string) error {
+	if errors.Is(err, syscall.ENOSPC) {
+		return hint(err, "there is no space left for %s; make some, or choose a folder on another disk with --data", dir)
+	}
+	return hint(err, "another messkit may use %s; give this one a folder of its own with --data", dir)
 }
 
 // reachable is an address as one would type it here.

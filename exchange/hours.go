@@ -22,11 +22,25 @@ func hoursOf(e mess.Executor) (*hours, error) {
 	if e.Schedule == "" {
 		return nil, fmt.Errorf("missing; availability is schedule, so give a cron line such as %q", "0 8-22 * * *")
 	}
-	s, err := cron.ParseStandard(e.Schedule)
+	s, err := parseHours(e.Schedule)
 	if err != nil {
-		return nil, fmt.Errorf("%q is not a cron line (%v); write minute, hour, day, month and weekday, such as %q", e.Schedule, err, "0 8-22 * * *")
+		return nil, err
 	}
 	return &hours{s}, nil
+}
+
+// CheckSchedule tells why a line is no schedule of an executor.
+func CheckSchedule(line string) error {
+	_, err := parseHours(line)
+	return err
+}
+
+func parseHours(line string) (cron.Schedule, error) {
+	s, err := cron.ParseStandard(line)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a cron line (%v); write minute, hour, day, month and weekday, such as %q", line, err, "0 8-22 * * *")
+	}
+	return s, nil
 }
 
 // open reports whether t lies in the hours.

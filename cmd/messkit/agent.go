@@ -15,6 +15,8 @@ import (
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/mess"
@@ -41,10 +43,15 @@ var notInID = regexp.MustCompile(`[^A-Za-z0-9-]+`)
 // hostID names the executor after the machine.
 func hostID() string {
 	name, err := os.Hostname()
-	if name = strings.Trim(notInID.ReplaceAllString(name, "-"), "-"); err != nil || name == "" {
+	if name = strings.Trim(notInID.ReplaceAllString(name, "-"), "-"); err != nil || name == "" || taken(name) {
 		return "messkit"
 	}
 	return strings.ToLower(name)
+}
+
+// taken reports whether an id is one of the exchange's own.
+func taken(id string) bool {
+	return strings.EqualFold(id, exchange.Self) || strings.EqualFold(id, keys.OperatorID)
 }
 
 func (c agentConfig) Validate() error {
@@ -52,11 +59,16 @@ func (c agentConfig) Validate() error {
 	if !mess.ValidID(c.ID) {
 		errs = append(errs, fmt.Errorf("id: %q cannot name an executor; use letters, digits and . _ : @ -", c.ID))
 	}
+	if taken(c.ID) {
+		errs = append(errs, fmt.Errorf("id: %q is taken by the exchange itself; choose another", c.ID))
+	}
 	switch c.Availability {
 	case "", mess.Always, mess.OnDemand:
 	case mess.Schedule:
 		if c.Schedule == "" {
 			errs = append(errs, errors.New("schedule: is missing; write a cron expression such as 0 8-22 * * *"))
+		} else if err := exchange.CheckSchedule(c.Schedule); err != nil {
+			errs = append(errs, fmt.Errorf("schedule: %w", err))
 		}
 	default:
 		errs = append(errs, fmt.Errorf("availability: %q is unknown; write always, schedule or on_demand", c.Availability))
@@ -86,7 +98,7 @@ func (c *config) agent(x agent.Exchange, log *slog.Logger) (*executor, error) {
 	}
 	j, err := journal.Open(dir)
 	if err != nil {
-		return nil, hint(err, "another messkit may use %s; give this one a folder of its own with --data", dir)
+		return nil, notOpened(err, dir)
 	}
 	settings := agent.DefaultConfig()
 	settings.ID, settings.Name = c.Agent.ID, c.Agent.Name

@@ -48,6 +48,18 @@ func (s *Store) compact(ctx context.Context) error {
 	return err
 }
 
+// shorten makes the log anew at the end, where the next start would read much
+// that is in its folder meanwhile.
+func (s *Store) shorten(ctx context.Context) error {
+	if s.log.Size() < firstCompact/4 {
+		return nil
+	}
+	s.step.Lock()
+	s.next = s.log.Size() / 2
+	s.step.Unlock()
+	return s.compact(ctx)
+}
+
 // records are all that is in memory.
 func (s *Store) records() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {

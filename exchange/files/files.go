@@ -217,6 +217,7 @@ func (s *Store) Create(ctx context.Context, c exchange.Create) (exchange.Thread,
 	if err := s.write(ctx, record{Thread: slim(t.Envelope), Messages: messages}); err != nil {
 		return exchange.Thread{}, err
 	}
+	s.index.left(ref, folder{fresh: true})
 	s.project.mark(ref)
 	return t, nil
 }

@@ -19,6 +19,7 @@ import (
 type folder struct {
 	at       messeaf.Folder // "" if there is none yet
 	flat     bool           // it is a v1 file of another program's
+	fresh    bool           // the thread was made now, and nobody has one of that name
 	ver      uint64         // of the envelope in it, 0 if it is not known
 	messages int            // how many of the thread's are in it
 	files    []signature    // of the thread's own files, in order
@@ -82,11 +83,11 @@ func (s *Store) places(ref string) []messeaf.Place {
 	var all []messeaf.Place
 	for _, f := range messeaf.Folders {
 		dir := threadDir(f, ref)
-		if info, err := s.root.Lstat(dir); err == nil && info.IsDir() {
+		if info, err := os.Lstat(filepath.Join(s.dir, dir)); err == nil && info.IsDir() {
 			all = append(all, messeaf.Place{Ref: ref, Path: dir, Folder: f})
 		}
 		for _, ext := range []string{messeaf.Ext, messeaf.ShortExt} {
-			if info, err := s.root.Lstat(dir + ext); err == nil && info.Mode().IsRegular() {
+			if info, err := os.Lstat(filepath.Join(s.dir, dir+ext)); err == nil && info.Mode().IsRegular() {
 				all = append(all, messeaf.Place{Ref: ref, Path: dir + ext, Folder: f, Flat: true})
 			}
 		}

@@ -29,7 +29,7 @@ type projector struct {
 	s *Store
 
 	mu      sync.Mutex
-	queue   []string             // refs to be looked at, each once
+	queue   []marked             // refs to be looked at, each once
 	unsure  []string             // refs to be looked at when there is nothing else to do
 	queued  map[string]bool      // what is in queue
 	due     map[string]time.Time // refs to be looked at, not before
@@ -43,6 +43,19 @@ type projector struct {
 	idle    *sync.Cond
 	to      exchange.Listener // nil until Run
 }
+
+// marked is a thread whose folder is to be brought after the log.
+type marked struct {
+	ref string
+	at  time.Time
+}
+
+// Under load, with more than few threads in the queue, each waits a while: most
+// take their next steps soon, which are then written with this one.
+const (
+	few      = 64
+	patience = 700 * time.Millisecond
+)
 
 func newProjector(s *Store) *projector {
 	p := &projector{
@@ -73,7 +86,7 @@ func (p *projector) look(ref string, d time.Duration) {
 func (p *projector) enqueue(ref string) {
 	if !p.queued[ref] {
 		p.queued[ref] = true
-		p.queue = append(p.queue, ref)
+		p.queue = append(p.queue, marked{ref, time.Now()})
 	}
 }
 
@@ -102,11 +115,14 @@ func (p *projector) next() (ref string, wait time.Duration) {
 		p.idle.Broadcast()
 		return "", wait
 	}
-	ref = p.queue[0]
-	p.queue = p.queue[1:]
-	delete(p.queued, ref)
+	first := p.queue[0]
 	p.busy = true
-	return ref, 0
+	if age := now.Sub(first.at); len(p.queue) > few && age < patience && p.to != nil {
+		return "", min(wait, patience-age)
+	}
+	p.queue = p.queue[1:]
+	delete(p.queued, first.ref)
+	return first.ref, 0
 }
 
 // scanEvery is how often it is looked which threads are due.
@@ -172,7 +188,6 @@ func (p *projector) one(ctx context.Context, ref string) {
 	switch {
 	case whole:
 		err = p.bring(ctx, ref)
-		p.s.watcher.thread(p.s, ref)
 	case known:
 		p.s.missing(ref)
 	default:
@@ -210,7 +225,7 @@ func (p *projector) bring(ctx context.Context, ref string) error {
 		return nil
 	}
 	f := w.folder
-	if !p.s.unchanged(ref, f) || f.flat && f.ver != w.env.Ver {
+	if !f.fresh && !p.s.unchanged(ref, f) || f.flat && f.ver != w.env.Ver {
 		var said []mess.Message
 		var err error
 		if f, said, err = p.s.reconcile(w); err != nil {
@@ -222,6 +237,7 @@ func (p *projector) bring(ctx context.Context, ref string) error {
 	}
 	f, err := p.s.bring(w, f)
 	p.s.index.left(ref, f) // also after an error: what is not known is looked at anew
+	p.s.watcher.thread(p.s, ref, f)
 	if err != nil {
 		return err
 	}
@@ -341,5 +357,5 @@ func (p *projector) finish() error {
 		}
 	}
 	p.rest(ctx)
-	return nil
+	return p.s.shorten(ctx)
 }

@@ -60,12 +60,10 @@ func (w *watcher) open(s *Store) error {
 }
 
 // thread watches the folder of a thread that is open, and no other.
-func (w *watcher) thread(s *Store, ref string) {
+func (w *watcher) thread(s *Store, ref string, f folder) {
 	dir := ""
-	for _, p := range s.places(ref) {
-		if !p.Flat && (p.Folder == messeaf.Received || p.Folder == messeaf.Executing) {
-			dir = filepath.Join(s.dir, p.Path)
-		}
+	if !f.flat && (f.at == messeaf.Received || f.at == messeaf.Executing) {
+		dir = filepath.Join(s.dir, threadDir(f.at, ref))
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -113,7 +111,8 @@ func (s *Store) watch(ctx context.Context) error {
 	}
 	s.lookForNew()
 	for _, ref := range s.index.wholes(func(w *whole) bool { return !w.env.Status.Terminal() }) {
-		s.watcher.thread(s, ref)
+		w, _, _ := s.index.thread(ref)
+		s.watcher.thread(s, ref, w.folder)
 	}
 	in := s.watcher.in
 	for {

@@ -194,7 +194,7 @@ func (a *app) threadShowCommand() *cobra.Command {
 			if err := a.showThread(t, asYAML); err != nil || saveDir == "" {
 				return err
 			}
-			return a.saveFiles(found, t, saveDir)
+			return a.saveFiles(data, found, t, saveDir)
 		},
 	}
 	dataFlag(c, &data)
@@ -227,7 +227,7 @@ func (a *app) showThread(t messeaf.Thread, asYAML bool) error {
 }
 
 // saveFiles writes what is beside a thread, and inside it, into a folder.
-func (a *app) saveFiles(found onDisk, t messeaf.Thread, dir string) error {
+func (a *app) saveFiles(threads string, found onDisk, t messeaf.Thread, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -236,7 +236,13 @@ func (a *app) saveFiles(found onDisk, t messeaf.Thread, dir string) error {
 	for _, f := range t.Attachments() {
 		data := f.Data
 		if data == nil {
-			if data, err = fs.ReadFile(found.fsys, path.Join(found.Dir(), f.Name)); err != nil {
+			in := found
+			if f.Thread != "" { // content:// of another thread
+				if in, err = findThread(threads, f.Thread); err != nil {
+					return err
+				}
+			}
+			if data, err = fs.ReadFile(in.fsys, path.Join(in.Dir(), f.Name)); err != nil {
 				return err
 			}
 		}

@@ -15,6 +15,7 @@ import (
 type Attachment struct {
 	Message string // ref of the message that brought it, "" for the request
 	From    string
+	Thread  string // ref of the thread in whose folder it lies, where that is another one
 	Kind    string // image, audio, video or file
 	Name    string // in the thread's folder; of data inside a document, a name that fits it
 	MIME    string // "" if nobody said
@@ -36,6 +37,9 @@ func (t Thread) Attachments() []Attachment {
 			for _, e := range entriesOf(item) {
 				if a, ok := attachment(e, serial); ok {
 					a.Message, a.From = m.Ref, m.From
+					if a.Thread == t.Envelope.Ref {
+						a.Thread = ""
+					}
 					all = append(all, a)
 				}
 			}
@@ -75,6 +79,9 @@ func attachment(e mess.Entry, serial int) (Attachment, bool) {
 	a := Attachment{Kind: e.Type, Size: -1}
 	switch v := e.Value.(type) {
 	case string:
+		if strings.HasPrefix(v, scheme) {
+			return a.object(mess.Object{{Key: "resource", Value: v}}, serial)
+		}
 		if e.Type == "image" || e.Type == "audio" || e.Type == "video" || e.Type == "file" {
 			return a.inline(v, "", serial)
 		}
@@ -108,6 +115,11 @@ func (a Attachment) object(o mess.Object, serial int) (Attachment, bool) {
 	if name := text("file", "path"); name != "" && ValidAttachment(name) {
 		a.Name = name
 		return a, a.Kind != ""
+	}
+	if uri := text("resource", "uri"); strings.HasPrefix(uri, scheme) {
+		var err error
+		a.Thread, _, a.Name, err = ParseResource(uri)
+		return a, err == nil && a.Kind != ""
 	}
 	if data := text("data", "uri"); data != "" {
 		return a.inline(data, text("name"), serial)

@@ -164,6 +164,9 @@ func (c *checker) attachments(files []File, t Thread) {
 			}
 			continue
 		}
+		if a.Thread != "" {
+			continue // it is not here to be looked at
+		}
 		named[a.Name] = true
 		info, err := fs.Stat(c.fsys, path.Join(c.place.Dir(), a.Name))
 		switch {

@@ -74,6 +74,9 @@ MESS:
         - attachment: {name: ../../e.txt, data: aGVsbG8=}
         - image: https://example.com/a.jpg
         - image: {file: ../../../etc/passwd, mime: image/jpeg, size: 1}
+        - image: {resource: content://2026-11-21-ABCD/att-004-image-g.jpg, mime: image/jpeg, size: 9}
+        - image: content://2026-11-20-001/response-002/att-005-image-h.jpg
+        - image: content://../att-006-image-i.jpg
         - text: no file
 ---
 from: agent
@@ -82,13 +85,14 @@ MESS:
 `))
 	var names []string
 	for _, a := range th.Attachments() {
-		names = append(names, a.Name)
+		names = append(names, strings.TrimSpace(a.Thread+" "+a.Name))
 		if a.Data != nil && string(a.Data) != "hello" {
 			t.Errorf("%s holds %q", a.Name, a.Data)
 		}
 	}
 	want := []string{
-		"att-002-image-a.jpg", "att-003-file-b.pdf", "att-001-image-image.png", "att-001-image-c_d.png", "att-001-file-e.txt", "att-001-image-f.jpg",
+		"att-002-image-a.jpg", "att-003-file-b.pdf", "att-001-image-image.png", "att-001-image-c_d.png", "att-001-file-e.txt",
+		"att-004-image-g.jpg", "2026-11-20-001 att-005-image-h.jpg", "att-001-image-f.jpg",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)

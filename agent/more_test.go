@@ -68,6 +68,20 @@ func TestAnAnswerThatLeadsNowhere(t *testing.T) {
 	})
 }
 
+// What is said beside a yes counts as well.
+func TestAYesWithACondition(t *testing.T) {
+	for more, want := range map[string]mess.Code{"but not before sunset": mess.Failed, "the floor is dirty": mess.InProgress} {
+		inHouse(t, func(h *house) {
+			ref := h.says(claude, "request: {id: v, intent: vacuum both}")
+			h.is(ref, mess.NeedsConfirmation)
+			h.says(person, "reply: {re: "+ref+", confirm: true, context: ["+more+"]}")
+			if s := h.is(ref, want); want == mess.Failed && !strings.Contains(s.Reason.Detail, more) {
+				t.Errorf("%+v", s.Reason)
+			}
+		})
+	}
+}
+
 // A cancel that comes between the exchange's yes and the act: nothing is done,
 // and that is what is said.
 func TestCancelBetweenTheGateAndTheAct(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
@@ -75,11 +76,13 @@ func (t *task) confirm(ctx context.Context) error {
 	if err := t.tell(ctx, s); err != nil {
 		return err
 	}
-	yes, err := hear(ctx, t, yesOrNo)
-	if err != nil {
+	said, err := hear(ctx, t, yesOrNo)
+	switch {
+	case err != nil:
 		return err
-	}
-	if !yes {
+	case said.but != "":
+		return notDone("not_confirmed", fmt.Sprintf("the answer was yes, but it said %q; make a new request that says all", said.but))
+	case !said.yes:
 		return &ending{&mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{
 			Type: "not_confirmed", Detail: "the answer was no", Effect: mess.EffectNone,
 		}}}
@@ -137,27 +140,41 @@ func answerTo(field string) func(mess.Item) (said, bool) {
 	}
 }
 
-// words is what an answer says in plain text.
+// words is what an answer says in plain text: what stands beside its value, else
+// the value.
 func words(value any, context []mess.Entry) string {
-	text, _ := value.(string)
+	var lines []string
 	for _, e := range context {
-		if more, ok := e.Text(); ok && text == "" {
-			text = more
+		if more, ok := e.Text(); ok {
+			lines = append(lines, more)
 		}
 	}
-	return text
+	if text, ok := value.(string); ok && len(lines) == 0 {
+		return text
+	}
+	return strings.Join(lines, "\n")
+}
+
+// verdict is an answer to "shall I?".
+type verdict struct {
+	yes bool
+	but string // what limits the yes; it is none then
 }
 
 // yesOrNo takes what confirms or refuses.
-func yesOrNo(item mess.Item) (yes, ok bool) {
+func yesOrNo(item mess.Item) (verdict, bool) {
 	switch i := item.(type) {
 	case *mess.Reply:
-		if i.Confirm != nil {
-			return *i.Confirm, true
+		if i.Confirm == nil {
+			return verdict{}, false
 		}
+		if more := words(nil, i.Context); *i.Confirm && capabilities.Limits(more) {
+			return verdict{but: more}, true
+		}
+		return verdict{yes: *i.Confirm}, true
 	case *mess.Answer:
-		yes, ok = i.Value.(bool)
-		return yes, ok
+		yes, ok := i.Value.(bool)
+		return verdict{yes: yes}, ok
 	}
-	return false, false
+	return verdict{}, false
 }

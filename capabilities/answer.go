@@ -11,7 +11,8 @@ import (
 
 // Answer resolves a request again with the answer to a question about it. reply
 // holds answers by field; text is the answer in words, where reply has none for
-// the question's field. An answer that fits nothing repeats the question; one
+// the question's field, and else what is said beside it. An answer that fits
+// nothing, or is limited by what is said beside it, repeats the question; one
 // that says stop withdraws the request.
 func (r *Resolver) Answer(q Question, reply mess.Object, text string, req mess.Request) Outcome {
 	var raw any = text
@@ -19,6 +20,11 @@ func (r *Resolver) Answer(q Question, reply mess.Object, text string, req mess.R
 		raw = v
 	}
 	picked := r.pick(q, raw)
+	if raw != any(text) && r.catalogue.stops(text) {
+		raw, picked = text, nil
+	} else if raw != any(text) && r.limitsAny(text) {
+		picked = nil
+	}
 	if len(picked) == 0 {
 		if said, ok := raw.(string); ok && r.catalogue.stops(said) {
 			return Outcome{Refusal: &Refusal{Reason: "the requester took it back; nothing is done"}}

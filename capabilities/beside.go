@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/messkit/messkit/mess"
 )
@@ -114,6 +115,7 @@ func (x *request) limited(rd *reading) (Outcome, bool) {
 func (r *Resolver) limits(line string, rd *reading) bool {
 	w := r.catalogue.words
 	y := &request{r: r, req: mess.Request{Intent: line}, tokens: w.tokens(line), matches: map[gapAt][]match{}}
+	y.tokens = y.tokens[w.joining.longest(y.tokens, 0):] // "and turn on the heater"
 	if char, _ := r.sign(line); char != "" {
 		return true
 	}
@@ -138,9 +140,24 @@ func (r *Resolver) limits(line string, rd *reading) bool {
 func (x *request) orders(rd *reading) bool {
 	x.read()
 	acts := slices.DeleteFunc(x.readings, func(o reading) bool { return o.capability.Effect == Query })
-	return len(acts) > 0 && !slices.ContainsFunc(x.able(acts), func(o reading) bool {
+	return len(acts) > 0 && (rd == nil || !slices.ContainsFunc(x.able(acts), func(o reading) bool {
 		return o.capability == rd.capability && slices.Equal(o.devices, rd.devices) && o.value("spot") == rd.value("spot")
-	})
+	}))
+}
+
+// Limits reports whether what is said beside a yes is more than a fact: see the
+// context of a request.
+func Limits(text string) bool { return nowhere().limitsAny(text) }
+
+var nowhere = sync.OnceValue(func() *Resolver { return NewResolver(Default(), Home{}) })
+
+func (r *Resolver) limitsAny(text string) bool {
+	for line := range strings.Lines(text) {
+		if r.limits(strings.TrimSpace(line), nil) {
+			return true
+		}
+	}
+	return false
 }
 
 // elsewhere refuses to clean in another place than the constraints name.

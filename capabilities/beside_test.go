@@ -127,3 +127,27 @@ func TestContextComesBeforeQuestions(t *testing.T) {
 		t.Errorf("Resolve = %q, want a refusal", got(o))
 	}
 }
+
+func TestWhatIsSaidBesideAnAnswer(t *testing.T) {
+	r, req := resolver(), ask("turn on the light")
+	q := question(t, r, req)
+	for beside, want := range map[string]string{
+		"":                       "switch-on porch-lamp",
+		"porch light":            "switch-on porch-lamp",
+		"it is dark there":       "switch-on porch-lamp",
+		"but not now":            "? device: porch light, reading lamp, ceiling light",
+		"only if it rains":       "? device: porch light, reading lamp, ceiling light",
+		"thanks\nwait until 8":   "? device: porch light, reading lamp, ceiling light",
+		"and turn on the heater": "? device: porch light, reading lamp, ceiling light",
+		"stop":                   "no: the requester took it back; nothing is done",
+	} {
+		if o := r.Answer(q, mess.Object{{Key: "device", Value: "porch light"}}, beside, req); got(o) != want {
+			t.Errorf("Answer(porch light, beside it %q) = %q, want %q", beside, got(o), want)
+		}
+	}
+	for text, want := range map[string]bool{"": false, "go on, the floor is dirty": false, "but not the kitchen": true, "❌": true, "later": true} {
+		if capabilities.Limits(text) != want {
+			t.Errorf("Limits(%q) = %t, want %t", text, !want, want)
+		}
+	}
+}

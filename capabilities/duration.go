@@ -1,6 +1,7 @@
 package capabilities
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -69,6 +70,11 @@ func (w *words) amounts(tokens []token, i int, yield func(end int, n float64, un
 	w.number.each(tokens, i, func(end int, n float64) {
 		if end < len(tokens) {
 			add(end+1, n, tokens[end].folded)
+		}
+		if end+1 < len(tokens) && n >= 20 && n < 100 && math.Mod(n, 10) == 0 { // "twenty five"
+			if ones := w.Numbers[tokens[end].text]; ones >= 1 && ones < 10 && w.filler.longest(tokens, end) == 0 {
+				add(end+2, n+ones, tokens[end+1].folded)
+			}
 		}
 	})
 }

@@ -23,6 +23,8 @@ func TestDurations(t *testing.T) {
 		{"10 minutes and 30 seconds", 10*time.Minute + 30*time.Second},
 		{"1 hour 2 minutes 3 seconds", time.Hour + 2*time.Minute + 3*time.Second},
 		{"2 days", 48 * time.Hour},
+		{"twenty five minutes", 25 * time.Minute},
+		{"twenty-five minutes", 25 * time.Minute},
 	}
 	r := resolver()
 	for _, tt := range tests {
@@ -47,6 +49,8 @@ func TestDurationsRefused(t *testing.T) {
 		{"turn on the heater for 1e9", `"for 1e9" is no length of time`},
 		{"turn on the heater for 2 fortnights", `"for 2 fortnights" is no length of time`},
 		{"turn on the heater for ten", `"for ten" is no length of time`},
+		{"turn on the heater for 1:30 hours", `"for 1 30 hours" is no length of time`},
+		{"turn on the heater for two hundred minutes", `"for two hundred minutes" is no length of time`},
 		{"turn on the heater for 400 days", `up to a year`},
 		{"turn on the heater for 30 seconds and 10 minutes", `is a length of time; write "for 10 minutes"`},
 		{"turn on the green heater for 10 minutes", `not understood: "green"`},

@@ -200,17 +200,29 @@ func (x *request) lasting(i int) span {
 	if len(x.filled("duration", from)) > 0 {
 		return span{i, x.longest("duration", from), true}
 	}
-	number := w.number.longest(x.tokens, from)
-	if w.filler.longest(x.tokens, from) > 0 {
-		number = 0
+	end := from
+	for n := w.numeral(x.tokens, end); n > 0; n = w.numeral(x.tokens, end) {
+		end += n
 	}
-	if c := x.tokens[from].text[0]; c >= '0' && c <= '9' {
-		number = 1
-	}
-	if number == 0 {
+	if end == from {
 		return span{}
 	}
-	return span{i, min(from+number+1, len(x.tokens)), false}
+	end = min(end+1, len(x.tokens)) // with the unit
+	if end < len(x.tokens) && w.unit[x.tokens[end].folded] > 0 && w.unit[x.tokens[end-1].folded] == 0 {
+		end++ // "two hundred minutes"
+	}
+	return span{i, end, false}
+}
+
+// numeral is how many words from i on are a number, 0 if none are.
+func (w *words) numeral(tokens []token, i int) int {
+	switch {
+	case i >= len(tokens) || w.filler.longest(tokens, i) > 0:
+		return 0
+	case tokens[i].text[0] >= '0' && tokens[i].text[0] <= '9':
+		return 1
+	}
+	return w.number.longest(tokens, i)
 }
 
 // longest is where the longest match for a gap at word i ends.

@@ -99,7 +99,10 @@ func (x *request) limited(rd *reading) (Outcome, bool) {
 		}
 	}
 	for _, e := range x.req.Context {
-		text, _ := e.Text()
+		text, _ := e.Value.(string)
+		if slices.Contains(wordless, e.Type) {
+			continue
+		}
 		for line := range strings.Lines(text) {
 			if line = strings.TrimSpace(line); x.r.limits(line, rd) {
 				return x.refuse(fmt.Sprintf("the context says %q; say in the request what is to be done, and leave this out of the context", line), nil), true
@@ -108,6 +111,9 @@ func (x *request) limited(rd *reading) (Outcome, bool) {
 	}
 	return Outcome{}, false
 }
+
+// wordless are the types of context whose text is no words: addresses and names.
+var wordless = []string{"image", "audio", "video", "file", "url", "ref", "embedding"}
 
 // limits reports whether a line of context is more than a fact: it forbids, sets
 // a condition or a time, calls off, orders something else than the reading, or

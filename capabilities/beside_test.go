@@ -114,6 +114,25 @@ func TestContextThatLimits(t *testing.T) {
 	}
 }
 
+// Words count whatever they are called; addresses and pictures have none.
+func TestContextOfOtherTypes(t *testing.T) {
+	for _, tt := range []struct {
+		entry mess.Entry
+		want  string
+	}{
+		{mess.Entry{Type: "text", Value: "do not"}, "no: the context says"},
+		{mess.Entry{Type: "condition", Value: "after sunset"}, "no: the context says"},
+		{mess.Entry{Type: "note", Value: "the floor is dirty"}, "switch-on porch-lamp"},
+		{mess.Entry{Type: "url", Value: "https://example.com/if?not=1"}, "switch-on porch-lamp"},
+		{mess.Entry{Type: "image", Value: "https://example.com/not.png"}, "switch-on porch-lamp"},
+		{mess.Entry{Type: "ref", Value: "last"}, "switch-on porch-lamp"},
+	} {
+		req := ask("turn on the porch light")
+		req.Context = []mess.Entry{tt.entry}
+		expect(t, req, tt.want)
+	}
+}
+
 // What limits is told before anything is asked.
 func TestContextComesBeforeQuestions(t *testing.T) {
 	for _, intent := range []string{"turn on the light", "vacuum the kitchen", "can you turn on the porch light?"} {

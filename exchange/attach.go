@@ -149,7 +149,7 @@ func (t Thread) Attachments() []Attachment {
 	var list []Attachment
 	for _, m := range t.Messages {
 		for _, item := range m.Items {
-			for _, e := range entriesOf(item) {
+			for _, e := range messeaf.Content(item) {
 				if f, ok := e.Media(); ok && messeaf.ValidAttachment(f.File) && (f.SHA256 != "" || f.Size != nil) {
 					a := Attachment{Name: f.File, MIME: f.MIME, SHA256: f.SHA256}
 					if f.Size != nil {
@@ -161,18 +161,6 @@ func (t Thread) Attachments() []Attachment {
 		}
 	}
 	return list
-}
-
-func entriesOf(item mess.Item) []mess.Entry {
-	switch i := item.(type) {
-	case *mess.Response:
-		return i.Content
-	case *mess.Reply:
-		return i.Context
-	case *mess.Request:
-		return i.Context
-	}
-	return nil
 }
 
 // bindAttachments gives the staged files that a message names the names that

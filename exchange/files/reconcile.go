@@ -169,11 +169,7 @@ func (s *Store) remake(w whole, p messeaf.Place) (folder, error) {
 // refill replaces the first file of a thread's folder, and writes the further
 // ones.
 func (s *Store) refill(w whole, p messeaf.Place) (folder, error) {
-	docs, err := w.documents(0)
-	if err != nil {
-		return folder{}, err
-	}
-	env, err := messeaf.PrintEnvelope(outward(w.env))
+	env, docs, err := w.print()
 	if err != nil {
 		return folder{}, err
 	}

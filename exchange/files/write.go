@@ -96,17 +96,22 @@ func (w whole) documents(from int) ([]document, error) {
 	return docs, nil
 }
 
+// print prints the whole thread.
+func (w whole) print() (env []byte, docs []document, err error) {
+	if env, err = messeaf.PrintEnvelope(outward(w.env)); err != nil {
+		return nil, nil, err
+	}
+	docs, err = w.documents(0)
+	return env, docs, err
+}
+
 // create makes a thread's folder, whole before it has its name.
 func (s *Store) create(w whole) (folder, error) {
 	tmp := path.Join("tmp", w.env.Ref)
 	if err := errors.Join(s.root.RemoveAll(tmp), s.root.Mkdir(tmp, 0o700)); err != nil {
 		return folder{}, err
 	}
-	docs, err := w.documents(0)
-	if err != nil {
-		return folder{}, err
-	}
-	env, err := messeaf.PrintEnvelope(outward(w.env))
+	env, docs, err := w.print()
 	if err != nil {
 		return folder{}, err
 	}

@@ -34,7 +34,7 @@ func (t Thread) Attachments() []Attachment {
 			serial++
 		}
 		for _, item := range m.Items {
-			for _, e := range entriesOf(item) {
+			for _, e := range Content(item) {
 				if a, ok := attachment(e, serial); ok {
 					a.Message, a.From = m.Ref, m.From
 					if a.Thread == t.Envelope.Ref {
@@ -48,8 +48,8 @@ func (t Thread) Attachments() []Attachment {
 	return all
 }
 
-// entriesOf are the pieces of content of an item.
-func entriesOf(item mess.Item) []mess.Entry {
+// Content are the pieces of content of an item.
+func Content(item mess.Item) []mess.Entry {
 	switch i := item.(type) {
 	case *mess.Response:
 		return i.Content

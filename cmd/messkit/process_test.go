@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -36,7 +37,7 @@ func buildMesskit(t *testing.T, flags ...string) string {
 type process struct {
 	cmd    *exec.Cmd
 	url    string // "" if it ended before it served
-	stderr bytes.Buffer
+	stderr text
 	ended  chan struct{} // closed when it has ended, with err
 	err    error
 }
@@ -50,8 +51,8 @@ func launch(dir string, command ...string) (*process, error) {
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	p.cmd.Stderr = &p.stderr
 	p.cmd.Env = append(os.Environ(), "HOME="+dir)
-	says := &firstLine{line: make(chan string, 1)}
-	p.cmd.Stdout = says
+	first := make(chan string, 1)
+	p.cmd.Stdout = &firstLine{line: first}
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func launch(dir string, command ...string) (*process, error) {
 		return nil
 	})
 	select {
-	case line := <-says.line:
+	case line := <-first:
 		p.url = strings.TrimSpace(line[max(0, strings.Index(line, "http://")):]) + "/api/v1/exchanges/home"
 		return p, nil
 	case <-p.ended:
@@ -70,6 +71,24 @@ func launch(dir string, command ...string) (*process, error) {
 	case <-time.After(patience):
 		return p, errors.Join(fmt.Errorf("it neither serves nor ends within %v", patience), p.kill())
 	}
+}
+
+// text is what a process writes, and can be read meanwhile.
+type text struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (t *text) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.Write(p)
+}
+
+func (t *text) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
 }
 
 // firstLine passes on the first line that is written to it.

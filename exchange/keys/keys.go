@@ -227,7 +227,7 @@ func writeFile(name string, data []byte) error {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+		return errors.Join(fmt.Errorf("%s: %w", name, err), os.Remove(f.Name()))
 	}
 	return syncDir(filepath.Dir(name))
 }

@@ -392,6 +392,7 @@ func TestBadThreads(t *testing.T) {
 	s.close()
 	s.write("\x00\x01garbage", "state=received", "2026-02-01-008", "000-2026-02-01-008.messe-af.yaml")
 	s.write(theirs[:len(theirs)-40]+"\n      x: [", "state=received", "2026-02-01-NX8J.messe-af.yaml")
+	s.write(strings.NewReplacer("NX8J", "ZERO", "      intent: water the plants\n", "      intent: water\n      needed_by: 0001-01-01T00:00:00Z\n").Replace(theirs), "state=received", "2026-02-01-ZERO.messe-af.yaml")
 	s.write("from: a\nMESS: [{request: {intent: x}}]", "state=finished", "2026-02-01-009", "000-2026-02-01-009.messe-af.yaml")
 	if err := os.MkdirAll(s.path("state=canceled", "2026-02-01-010"), 0o700); err != nil {
 		t.Fatal(err)
@@ -413,7 +414,7 @@ func TestBadThreads(t *testing.T) {
 		t.Errorf("%v, %v", th, err)
 	}
 	told := s.log.String()
-	for _, want := range []string{"2026-02-01-008.messe-af.yaml:1: a NUL byte", "2026-02-01-NX8J.messe-af.yaml:", "000-2026-02-01-009.messe-af.yaml:1: ref: is missing", "2026-02-01-010: has no file", "set aside"} {
+	for _, want := range []string{"2026-02-01-008.messe-af.yaml:1: a NUL byte", "2026-02-01-NX8J.messe-af.yaml:", "000-2026-02-01-009.messe-af.yaml:1: ref: is missing", "2026-02-01-010: has no file", "2026-02-01-ZERO.messe-af.yaml: cannot be offered: ", "set aside"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("%q was not told:\n%s", want, told)
 		}

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
@@ -167,6 +169,12 @@ func (s *Store) readPlace(p messeaf.Place) (record, error) {
 	if in.Status.Terminal() {
 		e := endedOf(in.Envelope)
 		return record{Ended: &e}, nil
+	}
+	if in.Status == mess.Pending {
+		// It would be offered to executors, as nothing is that a door refuses.
+		if err := (mess.Message{Items: []mess.Item{&in.Request}}).Validate(); err != nil {
+			return record{}, messeaf.Problems{{File: p.Path, Text: fmt.Sprintf("cannot be offered: %v", err)}}
+		}
 	}
 	messages, err := encodeAll(in.Messages)
 	return record{Thread: slim(in.Envelope), Messages: messages}, err

@@ -53,6 +53,10 @@ fuzz: ## run every fuzz test for FUZZTIME (10s) each
 powercut: ## cut the power of a simulated disk N (200) times; needs root and loop devices
 	@scripts/powercut.sh $(N)
 
+.PHONY: kills
+kills: ## kill a loaded exchange N (200) times, and check what it has acknowledged
+	MESSKIT_KILLS=$(N) go test ./cmd/messkit -run TestKilledUnderLoad -v -timeout 1h
+
 .PHONY: bench-store
 bench-store: ## measure the exchange's store on this disk, some minutes; MESSKIT_BENCH_LARGE=1 adds 100,000 threads
 	@scripts/bench-store.sh

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -128,7 +129,10 @@ func TestKilledUnderLoad(t *testing.T) {
 		t.Skip("kills processes for some seconds")
 	}
 	k := &killed{T: t, dir: t.TempDir(), acked: map[string]string{}, steps: map[string]int{}}
-	const rounds, workers = 12, 8
+	rounds, workers := 12, 8
+	if n, err := strconv.Atoi(os.Getenv("MESSKIT_KILLS")); err == nil {
+		rounds = n
+	}
 	for round := range rounds {
 		k.start()
 		var wg sync.WaitGroup

@@ -157,6 +157,9 @@ func (f *faulty) behaves(p *process) {
 		}
 		return
 	}
+	if f.failed("write(2<") {
+		return // what it had to say could not be said
+	}
 	if said := p.stderr.String(); f.failed(f.dir) && (!strings.Contains(said, "messkit: error: ") || !strings.Contains(said, f.dir)) {
 		f.found("it has ended, and does not say which file is to blame: %s", said)
 	}

@@ -109,6 +109,8 @@ type Device struct {
 	Name   string // unique; plans name it
 	Label  string // what people call it; "" is Name
 	Driver drivers.Device
+
+	opened *device // by Start; nil if it was not
 }
 
 // Agent is an executor. Make it with New and keep its Run running.
@@ -147,7 +149,11 @@ func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *
 		if d.Label == "" {
 			d.Label = d.Name
 		}
-		a.devices[d.Name] = &device{Device: d}
+		if d.opened == nil {
+			d.opened = &device{Device: d}
+		}
+		d.opened.Label = d.Label
+		a.devices[d.Name] = d.opened
 	}
 	return a
 }

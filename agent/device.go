@@ -4,9 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/agent/gate"
 )
 
 // device is a device and whether it is open.
@@ -16,29 +21,55 @@ type device struct {
 	started bool
 }
 
+// Start takes devices to their initial state, before there is an exchange, a
+// network or a journal: nothing of these may keep an output from being safe. An
+// agent that New makes of what Start returns goes on with them; where it never
+// comes to that, Halt is their end.
+func Start(ctx context.Context, g *gate.Gate, devices []Device, log *slog.Logger) []Device {
+	list := make([]Device, len(devices))
+	opened := make(map[string]*device, len(devices))
+	for i, d := range devices {
+		opened[d.Name] = &device{Device: d}
+		list[i] = d
+		list[i].opened = opened[d.Name]
+	}
+	startAll(ctx, g, maps.Values(opened), log)
+	return list
+}
+
+// Halt takes devices of Start to their safe state.
+func Halt(ctx context.Context, g *gate.Gate, devices []Device) error {
+	return haltAll(ctx, g, func(yield func(*device) bool) {
+		for _, d := range devices {
+			if !yield(d.opened) {
+				return
+			}
+		}
+	})
+}
+
 // open starts a device that is not started. One that fails is tried again when
 // it is next needed: it may have been plugged in meanwhile.
-func (a *Agent) open(ctx context.Context, d *device) error {
+func (d *device) open(ctx context.Context, g *gate.Gate) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.started {
 		return nil
 	}
-	if err := a.gate.Start(ctx, d.Driver, d.Name); err != nil {
+	if err := g.Start(ctx, d.Driver, d.Name); err != nil {
 		return fmt.Errorf("%s cannot be started: %w", d.Name, err)
 	}
 	d.started = true
 	return nil
 }
 
-// openAll starts every device. This comes before any network, since a start
-// takes the outputs to their initial state.
-func (a *Agent) openAll(ctx context.Context) {
+// startAll starts every device that is not started.
+func startAll(ctx context.Context, gt *gate.Gate, devices iter.Seq[*device], log *slog.Logger) {
 	var g errgroup.Group
-	for _, d := range a.devices {
+	for d := range devices {
 		g.Go(func() error {
-			if err := a.open(ctx, d); err != nil {
-				a.log.Warn("device not started", "device", d.Name, "err", err)
+			if err := d.open(ctx, gt); err != nil {
+				log.Warn("device not started", "device", d.Name, "err", err)
 			}
 			return nil
 		})
@@ -47,13 +78,13 @@ func (a *Agent) openAll(ctx context.Context) {
 }
 
 // haltAll takes every device to its safe state, those too that did not start.
-func (a *Agent) haltAll(ctx context.Context) error {
+func haltAll(ctx context.Context, gt *gate.Gate, devices iter.Seq[*device]) error {
 	var g errgroup.Group
 	var mu sync.Mutex
 	var errs []error
-	for _, d := range a.devices {
+	for d := range devices {
 		g.Go(func() error {
-			if err := a.gate.Halt(ctx, d.Driver, d.Name); err != nil {
+			if err := gt.Halt(ctx, d.Driver, d.Name); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				errs = append(errs, fmt.Errorf("halt %s: %w", d.Name, err))
@@ -61,5 +92,6 @@ func (a *Agent) haltAll(ctx context.Context) error {
 			return nil
 		})
 	}
-	return errors.Join(append(errs, g.Wait())...)
+	_ = g.Wait() // they are in errs
+	return errors.Join(errs...)
 }

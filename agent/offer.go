@@ -196,5 +196,5 @@ func (a *Agent) check(ctx context.Context, p capabilities.Plan) (gate.Verdict, e
 	if err != nil {
 		return v, err
 	}
-	return v, a.open(ctx, d)
+	return v, d.open(ctx, a.gate)
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"golang.org/x/sync/errgroup"
 
@@ -14,9 +15,9 @@ import (
 // ctx ends, what runs is stopped and told truthfully, within Config.EndTime,
 // and every device is taken to its safe state.
 func (a *Agent) Run(ctx context.Context) (err error) {
-	defer func() { err = errors.Join(err, a.haltAll(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, haltAll(context.WithoutCancel(ctx), a.gate, maps.Values(a.devices))) }()
 	defer a.runTimers(ctx)()
-	a.openAll(ctx)
+	startAll(ctx, a.gate, maps.Values(a.devices), a.log)
 	ack, err := a.register(ctx)
 	if err != nil {
 		return ended(ctx, err)

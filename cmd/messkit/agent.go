@@ -83,6 +83,7 @@ func (c agentConfig) Validate() error {
 type executor struct {
 	agent   *agent.Agent
 	journal *journal.Journal
+	outputs *outputs
 }
 
 // limits are those of the gate.
@@ -90,8 +91,8 @@ func (c *config) limits() gate.Config {
 	return gate.Config{Confirm: c.Agent.Confirm, DryRun: c.Agent.DryRun, Defaults: c.Agent.Limits, Devices: c.home.limits()}
 }
 
-// agent makes the executor for an exchange.
-func (c *config) agent(x agent.Exchange, log *slog.Logger) (*executor, error) {
+// agent makes the executor for an exchange, of outputs that have started.
+func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executor, error) {
 	dir := filepath.Join(c.Agent.Data, "journal")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data: %w; choose a folder with --data", err)
@@ -104,11 +105,11 @@ func (c *config) agent(x agent.Exchange, log *slog.Logger) (*executor, error) {
 	settings.ID, settings.Name = c.Agent.ID, c.Agent.Name
 	settings.Availability, settings.Schedule = c.Agent.Availability, c.Agent.Schedule
 	settings.Fit = fit
-	g := gate.New(c.limits(), time.Now, log)
-	return &executor{agent.New(settings, x, c.home.resolver(), c.home.forAgent(), g, j, time.Now, log), j}, nil
+	return &executor{agent.New(settings, x, c.home.resolver(), o.devices, o.gate, j, time.Now, log), j, o}, nil
 }
 
 func (e *executor) run(ctx context.Context) error {
+	e.outputs.handOver()
 	return errors.Join(e.agent.Run(ctx), e.journal.Close())
 }
 
@@ -120,22 +121,30 @@ func fit(ctx context.Context, data []byte, maxBytes, maxPx int) ([]byte, string,
 
 // runRemote runs the agent for an exchange elsewhere.
 func (a *app) runRemote(ctx context.Context, cfg *config, log *slog.Logger) error {
+	o := cfg.start(ctx, log)
+	e, err := a.openRemote(ctx, cfg, o, log)
+	if err != nil {
+		return errors.Join(err, o.halt(ctx))
+	}
+	return e.run(ctx)
+}
+
+// openRemote makes the executor for an exchange elsewhere.
+func (a *app) openRemote(ctx context.Context, cfg *config, o *outputs, log *slog.Logger) (*executor, error) {
 	key, err := cfg.Connect.key(ctx, cfg.Agent, log)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	x, err := remote.New(cfg.Connect.remote(key), log)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	e, err := cfg.agent(x, log)
+	e, err := cfg.agent(x, o, log)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if _, err := fmt.Fprintf(a.out, "executor %s for the exchange at %s\n", cfg.Agent.ID, cfg.Connect.URL); err != nil {
-		return err
-	}
-	return e.run(ctx)
+	_, err = fmt.Fprintf(a.out, "executor %s for the exchange at %s\n", cfg.Agent.ID, cfg.Connect.URL)
+	return e, err
 }
 
 // key reads this executor's key, or registers and keeps the new one.

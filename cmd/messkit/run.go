@@ -136,24 +136,16 @@ func (a *app) exchangeCommand() *cobra.Command {
 }
 
 // runAll runs the exchange, if it is ours, and the agent, until ctx ends. The
-// agent ends first, so that its last words are taken.
+// outputs are safe before the exchange is looked for, and whether or not there
+// is one. The agent ends first, so that its last words are taken.
 func (a *app) runAll(ctx context.Context, cfg *config, log *slog.Logger) error {
 	if cfg.Exchange == nil {
 		return a.runRemote(ctx, cfg, log)
 	}
-	e, err := a.openExchange(ctx, cfg.Exchange, log)
+	o := cfg.start(ctx, log)
+	e, ag, err := a.openAll(ctx, cfg, o, log)
 	if err != nil {
-		return err
-	}
-	self := e.x.As(exchange.Actor{ID: cfg.Agent.ID, Roles: exchange.ExecutorRole}, "local")
-	// Its name is taken before anybody else can ask for it at the door.
-	who := &mess.Executor{ID: cfg.Agent.ID, Name: cfg.Agent.Name, Capabilities: cfg.home.resolver().Offers()}
-	if _, err := self.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: who}}}); err != nil {
-		return errors.Join(err, e.close())
-	}
-	ag, err := cfg.agent(self, log)
-	if err != nil {
-		return errors.Join(err, e.close())
+		return errors.Join(err, o.halt(ctx))
 	}
 	still, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -164,6 +156,25 @@ func (a *app) runAll(ctx context.Context, cfg *config, log *slog.Logger) error {
 	})
 	g.Go(func() error { return e.run(still) })
 	return g.Wait()
+}
+
+// openAll opens the exchange that is ours, and makes the agent for it.
+func (a *app) openAll(ctx context.Context, cfg *config, o *outputs, log *slog.Logger) (*ownExchange, *executor, error) {
+	e, err := a.openExchange(ctx, cfg.Exchange, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	self := e.x.As(exchange.Actor{ID: cfg.Agent.ID, Roles: exchange.ExecutorRole}, "local")
+	// Its name is taken before anybody else can ask for it at the door.
+	who := &mess.Executor{ID: cfg.Agent.ID, Name: cfg.Agent.Name, Capabilities: cfg.home.resolver().Offers()}
+	if _, err := self.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: who}}}); err != nil {
+		return nil, nil, errors.Join(err, e.close())
+	}
+	ag, err := cfg.agent(self, o, log)
+	if err != nil {
+		return nil, nil, errors.Join(err, e.close())
+	}
+	return e, ag, nil
 }
 
 // ownExchange is an exchange with its door, ready to run.

@@ -140,6 +140,10 @@ type Kind struct {
 	// Find, where a driver has it, looks for its devices on this machine, without
 	// changing anything, until ctx ends.
 	Find func(ctx context.Context) []Found
+	// Obey, where devices of this kind are Guarded, carries out one of their
+	// Orders in another process, and tells whether that has changed anything. It
+	// opens what it needs, asks no network, and may be called again and again.
+	Obey func(order []byte) (changed bool, err error)
 }
 
 // Found is a device that was found on this machine.

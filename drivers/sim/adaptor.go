@@ -34,14 +34,14 @@ func (a *adaptor) DigitalWrite(pin string, level byte) error {
 	if level > 1 {
 		return fmt.Errorf("sim: line %s: there is no level %d; write 0 or 1", pin, level)
 	}
-	a.world.set(a.device(), pin, level == 1)
-	return nil
+	return a.world.set(a.device(), pin, level == 1)
 }
 
 // DigitalRead reads a line back.
 func (a *adaptor) DigitalRead(pin string) (int, error) {
-	if a.world.Line(pin) {
-		return 1, nil
+	on, err := a.world.level(pin)
+	if err != nil || !on {
+		return 0, err
 	}
-	return 0, nil
+	return 1, nil
 }

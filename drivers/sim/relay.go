@@ -15,6 +15,7 @@ var (
 	_ drivers.Device       = (*Relay)(nil)
 	_ drivers.Switch       = (*Relay)(nil)
 	_ drivers.SwitchReader = (*Relay)(nil)
+	_ drivers.Guarded      = (*Relay)(nil)
 )
 
 // RelayConfig of a lamp or plug.
@@ -22,6 +23,7 @@ type RelayConfig struct {
 	Line    string `yaml:"line"`    // of the simulated home
 	Initial string `yaml:"initial"` // on, off or keep, when it starts
 	Safe    string `yaml:"safe"`    // on, off or keep, when it ends
+	File    string `yaml:"file"`    // where the line is kept, so that it outlives the program; "" for memory alone
 }
 
 // DefaultLampConfig is that of the porch lamp.
@@ -73,6 +75,11 @@ func openRelay(env drivers.Env, cfg RelayConfig, decode func(any) error) (driver
 	w, err := WorldOf(env)
 	if err != nil {
 		return nil, err
+	}
+	if cfg.File != "" {
+		if err := w.Keep(cfg.Line, cfg.File); err != nil {
+			return nil, fmt.Errorf("%s: %w", env.Name, err)
+		}
 	}
 	return NewRelay(env.Name, cfg, w), nil
 }

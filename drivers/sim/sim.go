@@ -12,8 +12,8 @@ import "github.com/messkit/messkit/drivers"
 func Kinds() []drivers.Kind {
 	return []drivers.Kind{
 		{Name: "sim-camera", Class: "camera", About: "simulated camera: renders a room of the simulated home", Open: openCamera},
-		{Name: "sim-lamp", Class: "light", About: "simulated lamp on a relay (Gobot)", Open: openLamp},
-		{Name: "sim-plug", Class: "plug", About: "simulated plug with a coffee machine (Gobot)", Open: openPlug},
+		{Name: "sim-lamp", Class: "light", About: "simulated lamp on a relay (Gobot)", Open: openLamp, Obey: obey},
+		{Name: "sim-plug", Class: "plug", About: "simulated plug with a coffee machine (Gobot)", Open: openPlug, Obey: obey},
 		{Name: "sim-vacuum", Class: "vacuum", About: "simulated vacuum with a map", Open: openVacuum},
 	}
 }

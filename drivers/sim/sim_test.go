@@ -3,6 +3,7 @@ package sim_test
 import (
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,7 @@ func TestKindsKeepTheRules(t *testing.T) {
 		{kind: "sim-camera", config: "room: kitchen"},
 		{kind: "sim-lamp", line: sim.PorchLamp},
 		{kind: "sim-lamp", config: "line: " + sim.LivingRoomLamp, line: sim.LivingRoomLamp},
+		{kind: "sim-lamp", config: "file: " + filepath.Join(t.TempDir(), "line"), line: sim.PorchLamp},
 		{kind: "sim-plug", line: sim.CoffeeMachine},
 		{kind: "sim-vacuum", config: "pace: 40ms"},
 	} {
@@ -92,7 +94,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"sim-lamp", "safe: maybe", `safe: "maybe" is unknown; write on, off or keep`},
 		{"sim-lamp", "initial: maybe", `initial: "maybe" is unknown; write on, off or keep`},
 		{"sim-lamp", "line: ''", "line: is empty"},
-		{"sim-plug", "pin: 3", "pin: unknown key; known keys: initial, line, safe"},
+		{"sim-plug", "pin: 3", "pin: unknown key; known keys: file, initial, line, safe"},
 		{"sim-vacuum", "pace: 1ms", "pace: 1ms is too short"},
 	} {
 		_, err := open(&drivers.Shared{}, c.kind, c.config)

@@ -24,6 +24,7 @@ type World struct {
 
 	mu     sync.Mutex
 	lines  map[string]bool // relay lines that are on, by name
+	files  map[string]file // where lines are kept that outlive the program
 	fridge []string
 	spills []spill
 	robot  robot
@@ -52,7 +53,7 @@ func (s spill) area() rect { return rect{s.at.x - 0.4, s.at.y - 0.2, 0.8, 0.4} }
 // lamps are off, and somebody has cooked.
 func NewWorld(now func() time.Time) *World {
 	return &World{
-		now: now, lines: map[string]bool{},
+		now: now, lines: map[string]bool{}, files: map[string]file{},
 		fridge: []string{"milk", "6 eggs", "butter", "cheddar", "yoghurt", "half a lemon", "carrots", "broccoli", "leftover soup"},
 		spills: []spill{
 			{"near sink", "kitchen", "rice", point{1.0, 1.2}},
@@ -88,21 +89,47 @@ func (w *World) note(device, format string, args ...any) {
 // hand is the Device of an Event that no device did.
 const hand = "hand"
 
-// Line reports whether a line is on.
-func (w *World) Line(name string) bool {
+// Keep keeps a line in a file, which other processes may switch as well. All
+// relays of the line have the same file.
+func (w *World) Keep(line, name string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.lines[name]
+	if f, kept := w.files[line]; kept && f != file(name) {
+		return fmt.Errorf("file: line %s is kept in %s already; use the same file or another line", line, f)
+	}
+	w.files[line] = file(name)
+	return nil
+}
+
+// Line reports whether a line is on. One whose file cannot be read is not.
+func (w *World) Line(name string) bool {
+	on, err := w.level(name)
+	return on && err == nil
+}
+
+func (w *World) level(line string) (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if f, kept := w.files[line]; kept {
+		return f.on()
+	}
+	return w.lines[line], nil
 }
 
 // SetLine sets a line as a hand on the wall switch does.
-func (w *World) SetLine(name string, on bool) { w.set(hand, name, on) }
+func (w *World) SetLine(name string, on bool) { _ = w.set(hand, name, on) } // a hand sees whether it works
 
-func (w *World) set(device, line string, on bool) {
+func (w *World) set(device, line string, on bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if f, kept := w.files[line]; kept {
+		if err := f.set(device, on, w.now()); err != nil {
+			return err
+		}
+	}
 	w.lines[line] = on
 	w.note(device, "%s %s", line, onOff(on))
+	return nil
 }
 
 func onOff(on bool) string {
@@ -147,5 +174,9 @@ func (w *World) scene() scene {
 	defer w.mu.Unlock()
 	s := scene{now: w.now(), lines: maps.Clone(w.lines), fridge: slices.Clone(w.fridge), spills: slices.Clone(w.spills), robot: w.robot}
 	s.robot.path = slices.Clone(w.robot.path)
+	for line, f := range w.files {
+		on, err := f.on()
+		s.lines[line] = on && err == nil
+	}
 	return s
 }

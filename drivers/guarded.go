@@ -1,0 +1,31 @@
+package drivers
+
+import (
+	"context"
+	"time"
+)
+
+// Guarded is a device that another process of this machine can switch off by
+// itself, without a network and while its driver's process is dead, frozen or
+// hanging: a line, a file, a serial port.
+type Guarded interface {
+	// Orders are what that process has to be told. The same device gives the same
+	// orders always.
+	Orders() (Orders, error)
+}
+
+// Orders are words for the Obey of the device's Kind, in JSON. They hold no
+// secrets.
+type Orders struct {
+	Off  []byte // switches it off: its time is over; nil: nobody else can
+	Safe []byte // takes it to its safe state: its program is gone; nil: it stays as it is
+}
+
+// AutoOff is a Switch whose device has a timer of its own (Shelly toggle_after,
+// Tasmota PulseTime), which goes off whatever becomes of this machine.
+type AutoOff interface {
+	Switch
+	// SwitchFor turns it on or off, and has the device go off by itself when it has
+	// been on for limit.
+	SwitchFor(ctx context.Context, on bool, limit time.Duration) error
+}

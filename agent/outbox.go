@@ -24,18 +24,13 @@ func (t *task) report(ctx context.Context, s *mess.Status, r *mess.Response) {
 	t.a.log.Info("ended", "ref", t.ref, "status", s.Code)
 }
 
-// keep writes a report to the journal. Where that cannot be done it is sent at
-// once, since nobody will remember it.
+// keep writes a report to the journal, from where it is sent. Where that cannot
+// be done the journal remembers it as long as the program runs.
 func (t *task) keep(ctx context.Context, m mess.Message) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.a.cfg.EndTime)
 	defer cancel()
-	err := t.a.journal.Done(ctx, t.ref, m.Epoch, m)
-	if err == nil {
-		return
-	}
-	t.a.log.Error("report not written down", "ref", t.ref, "err", err)
-	if _, err := t.a.say(ctx, m); err != nil {
-		t.a.log.Error("report lost", "ref", t.ref, "err", err)
+	if err := t.a.journal.Done(ctx, t.ref, m.Epoch, m); err != nil {
+		t.a.log.Error("report not written down; it is lost if the program ends before it is sent", "ref", t.ref, "err", err)
 	}
 }
 
@@ -93,8 +88,7 @@ func (a *Agent) sendMail(ctx context.Context) (left bool) {
 			a.log.Error("report refused; it is dropped", "ref", task.Ref, "err", err)
 		}
 		if err := a.journal.Sent(ctx, task.Ref); err != nil {
-			a.log.Error("journal cannot be written", "err", err)
-			return true
+			a.log.Error("journal cannot be written; the next start may send a report again", "ref", task.Ref, "err", err)
 		}
 		a.resumeOffer(task.Ref)
 	}

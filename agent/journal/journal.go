@@ -16,6 +16,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/messkit/messkit/internal/wal"
 	"github.com/messkit/messkit/mess"
@@ -36,15 +37,25 @@ type Task struct {
 	Epoch  uint64        // of the newest claim
 	Intent *Intent       // nil if the world was not to be touched yet
 	Begun  int           // how many intents were written: more than one if it was begun again after a crash
+	Found  int           // how often a later run of the program has found it open
 	Report *mess.Message // what is to be said to the exchange; nil while it is being worked on
 }
 
 // Open reports whether it has begun and not ended.
 func (t Task) Open() bool { return t.Intent != nil && t.Report == nil }
 
-// MaxBytes bounds the journal on the disk. Begun and unreported threads are few,
-// and their reports are at most some 100 KB each.
-const MaxBytes = 64 << 20
+// Options of a journal.
+type Options struct {
+	MaxBytes int64            // bound of what is on the disk; reports that wait are kept beyond it, tasks are not begun
+	Now      func() time.Time // dates what is written; nothing depends on it
+}
+
+// DefaultOptions are what Open uses. Begun and unreported threads are few, and
+// their reports are at most some 100 KB each.
+func DefaultOptions() Options { return Options{MaxBytes: 64 << 20, Now: time.Now} }
+
+// segmentBytes is reserved on the disk at a time.
+const segmentBytes = 1 << 20
 
 // compactBytes is the size from which the journal is compacted when most of it
 // is about threads that are done with.
@@ -52,91 +63,132 @@ const compactBytes = 256 << 10
 
 // Journal is an open journal. It is safe for concurrent use.
 type Journal struct {
-	log *wal.Log
+	dir  string
+	opts Options
+	now  func() time.Time
 
 	// write is held for reading while a record is written and believed, and for
-	// writing while the journal is compacted.
+	// writing while the journal is compacted or opened again. It guards the next
+	// two.
 	write sync.RWMutex
+	log   *wal.Log // nil while it could not be opened again
+	lost  error    // why not
 
-	mu    sync.Mutex
-	tasks map[string]*state
-	next  uint64 // number of the next report
-	fresh bool
+	mu      sync.Mutex
+	tasks   map[string]*state
+	next    uint64 // number of the next report
+	fresh   bool
+	unclean []string
+	behind  bool // something is known that is not on the disk
 }
 
 type state struct {
 	Task
-	report json.RawMessage
-	order  uint64 // of its report among the reports
+	intent, done *record // as they were written
+	order        uint64  // of its report among the reports
 }
 
 // Open opens the journal in dir, which is made if it is not there.
-func Open(dir string) (*Journal, error) { return OpenMax(dir, MaxBytes) }
+func Open(dir string) (*Journal, error) { return DefaultOptions().Open(dir) }
 
-// OpenMax is Open with another bound, in bytes.
-func OpenMax(dir string, maxBytes int64) (*Journal, error) {
-	j := &Journal{tasks: map[string]*state{}, fresh: true}
-	log, err := wal.Options{SegmentBytes: 1 << 20, MaxBytes: maxBytes}.Open(dir, j.replay)
+// Open is the package's Open with options.
+func (o Options) Open(dir string) (*Journal, error) {
+	j := &Journal{dir: dir, opts: o, now: o.Now, tasks: map[string]*state{}, fresh: true}
+	log, err := j.open(j.replay)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	j.log = log
 	if j.fresh {
-		err = j.append(context.Background(), record{Kind: kindBegun})
+		err = j.append(context.Background(), record{Kind: kindBegun, At: j.stamp()})
 	}
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
+	for _, s := range j.sorted() {
+		if s.Open() {
+			j.unclean = append(j.unclean, s.Ref)
+		}
+	}
 	return j, nil
+}
+
+func (j *Journal) open(replay func([]byte) error) (*wal.Log, error) {
+	return wal.Options{SegmentBytes: segmentBytes, MaxBytes: j.opts.MaxBytes, Now: j.now}.Open(j.dir, replay)
+}
+
+func (j *Journal) replay(data []byte) error {
+	r, report, err := parse(data)
+	if err != nil {
+		return err
+	}
+	j.fresh = false
+	j.apply(r, report)
+	return nil
 }
 
 // Fresh reports whether nothing had ever been written to the journal before it
 // was opened: it then knows nothing of what an executor with a lost disk did.
 func (j *Journal) Fresh() bool { return j.fresh }
 
-// Err tells why nothing can be written any more, or nil. An executor whose
-// journal cannot be written must not touch the world.
-func (j *Journal) Err() error { return j.log.Err() }
+// Unclean lists the threads in whose midst the last run of the program has
+// died: those that had begun and not ended when the journal was opened.
+func (j *Journal) Unclean() []string { return slices.Clone(j.unclean) }
 
-// lowRoom is the least room in which a task may be begun: enough for its intent
-// and for the reports of what runs already, in bytes.
-const lowRoom = 128 << 10
-
-// Ready returns nil if there is room for another task. Where the disk is about
-// to be full it is said here, before anything is begun, and not in its midst.
-func (j *Journal) Ready(ctx context.Context) error {
-	if err := j.log.Err(); err != nil || j.log.Room() >= lowRoom {
-		return err
+// Written is how much was written to the disk since the journal was last
+// opened, and how much of it today, in bytes.
+func (j *Journal) Written() (total, today int64) {
+	j.write.RLock()
+	defer j.write.RUnlock()
+	if j.log == nil {
+		return 0, 0
 	}
-	return j.compact(ctx)
+	return j.log.Written()
 }
 
 // Close closes the journal.
-func (j *Journal) Close() error { return j.log.Close() }
+func (j *Journal) Close() error {
+	j.write.Lock()
+	defer j.write.Unlock()
+	if j.log == nil {
+		j.lost = fmt.Errorf("journal: %w", wal.ErrClosed)
+		return nil
+	}
+	return j.log.Close()
+}
 
 // Intent writes that the world is about to be touched. Once it has returned
 // nil, and not before, it may be.
 func (j *Journal) Intent(ctx context.Context, i Intent) error {
-	return j.note(ctx, record{Kind: kindIntent, Intent: &i})
+	return j.permit(ctx, record{Kind: kindIntent, Intent: &i})
+}
+
+// Found writes that run boot of the program has found a thread open, and is
+// about to see to it. What is found open again has brought the program down
+// again.
+func (j *Journal) Found(ctx context.Context, ref, boot string) error {
+	return j.tell(ctx, record{Kind: kindFound, Ref: ref, Boot: boot}, nil)
 }
 
 // Done writes what is to be said at the end of a thread, which takes the place
-// of what was to be said before, and keeps it until Sent.
+// of what was to be said before, and keeps it until Sent. With an error it is
+// kept in memory alone, until Mend.
 func (j *Journal) Done(ctx context.Context, ref string, epoch uint64, report mess.Message) error {
 	data, err := json.Marshal(report)
 	if err != nil {
 		return fmt.Errorf("journal: report on %s: %w", ref, err)
 	}
-	return j.note(ctx, record{Kind: kindDone, Ref: ref, Epoch: epoch, Report: data})
+	return j.tell(ctx, record{Kind: kindDone, Ref: ref, Epoch: epoch, Report: data}, &report)
 }
 
 // Sent writes that the exchange has taken the report on a thread, or has
-// refused it for good; the thread is forgotten.
+// refused it for good; the thread is forgotten, even with an error: whoever
+// opens the journal next may then send the report again.
 func (j *Journal) Sent(ctx context.Context, ref string) error {
 	if _, ok := j.Task(ref); !ok {
 		return nil
 	}
-	if err := j.note(ctx, record{Kind: kindSent, Ref: ref}); err != nil {
+	if err := j.tell(ctx, record{Kind: kindSent, Ref: ref}, nil); err != nil && !errors.Is(err, wal.ErrFull) {
 		return err
 	}
 	return j.tidy(ctx)

@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -170,11 +171,13 @@ func TestAClosedJournalSaysSo(t *testing.T) {
 	}
 }
 
-// A journal that is full of reports which nobody takes refuses more, and has
-// room again when they are taken.
+// A journal that is full of reports which nobody takes begins no task, keeps
+// what is still reported, and has room again when they are taken.
 func TestFull(t *testing.T) {
 	dir := t.TempDir()
-	j, err := journal.OpenMax(dir, 1<<20)
+	o := journal.DefaultOptions()
+	o.MaxBytes = 1 << 20
+	j, err := o.Open(dir)
 	must(t, err)
 	n := 0
 	for ; err == nil && n < 100; n++ {
@@ -183,13 +186,16 @@ func TestFull(t *testing.T) {
 	if err == nil || n > 17 {
 		t.Fatalf("%d reports of 64 KB: %v, want the journal full at 1 MB", n, err)
 	}
+	if err := j.Ready(t.Context()); !errors.Is(err, wal.ErrFull) {
+		t.Errorf("Ready: %v, want it full", err)
+	}
 	for range 3 { // to forget takes no room
 		must(t, j.Sent(t.Context(), j.Tasks()[0].Ref))
 	}
 	must(t, j.Intent(t.Context(), intent("new", 1)))
 	must(t, j.Close())
-	if got := len(open(t, dir).Tasks()); got != n-1-3+1 {
-		t.Errorf("%d threads, want %d", got, n-3)
+	if got := len(open(t, dir).Tasks()); got != n-3+1 {
+		t.Errorf("%d threads, want %d", got, n-3+1)
 	}
 }
 

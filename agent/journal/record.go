@@ -1,117 +1,126 @@
 package journal
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
+	"time"
 
-	"github.com/messkit/messkit/internal/wal"
 	"github.com/messkit/messkit/mess"
 )
 
-// record is one line of the journal, as JSON.
+// record is one line of the journal, as JSON. docs/journal.md describes it for
+// those who read it with other means.
 type record struct {
 	Kind   string          `json:"kind"`
+	At     time.Time       `json:"at,omitzero"` // when it was written, as the board's clock had it
 	Intent *Intent         `json:"intent,omitempty"`
 	Begun  int             `json:"begun,omitempty"` // intent, in a compacted journal: how many there were
+	Found  int             `json:"found,omitempty"` // likewise: how often a later run has found it open
 	Ref    string          `json:"ref,omitempty"`
 	Epoch  uint64          `json:"epoch,omitempty"`
+	Boot   string          `json:"boot,omitempty"` // found: the run that has found it
 	Report json.RawMessage `json:"report,omitempty"`
 }
 
 // The kinds of record.
 const (
-	kindBegun  = "begun" // the journal exists
-	kindIntent = "intent"
-	kindDone   = "done"
-	kindSent   = "sent"
+	kindBegun  = "begun"  // the journal exists
+	kindIntent = "intent" // the world is about to be touched
+	kindFound  = "found"  // a later run has found the thread open, and is about to see to it
+	kindDone   = "done"   // what is to be said about it
+	kindSent   = "sent"   // the exchange has it
 )
 
-func (j *Journal) replay(data []byte) error {
+// thread is the ref of the thread that a record is about.
+func (r record) thread() string {
+	if r.Kind == kindIntent && r.Intent != nil {
+		return r.Intent.Ref
+	}
+	return r.Ref
+}
+
+// epoch is that of the claim that a record is about.
+func (r record) epoch() uint64 {
+	if r.Kind == kindIntent && r.Intent != nil {
+		return r.Intent.Epoch
+	}
+	return r.Epoch
+}
+
+// The rules for a record, beside those of the log that it lies in.
+const (
+	RuleJSON   = "json"   // it is a JSON object with the fields of a record
+	RuleKind   = "kind"   // it is of a known kind
+	RuleThread = "thread" // it says which thread it is about
+	RuleReport = "report" // what is to be said is a MESS message
+	RuleFirst  = "first"  // the first record is begun, and there is no other
+	RuleOrder  = "order"  // found and sent follow what they are about
+	RuleEpoch  = "epoch"  // the epochs of a thread do not fall
+)
+
+// ruleError is a record that breaks a rule.
+type ruleError struct {
+	rule string
+	what string
+}
+
+func (e *ruleError) Error() string { return e.what }
+
+// parse reads a record, and the message in it if it is a report.
+func parse(data []byte) (record, *mess.Message, error) {
 	var r record
 	if err := json.Unmarshal(data, &r); err != nil {
-		return err
+		return record{}, nil, &ruleError{RuleJSON, err.Error()}
 	}
-	j.fresh = false
-	return j.apply(r)
-}
-
-// note writes a record and then believes it. A full journal is compacted first;
-// to forget a thread takes no room.
-func (j *Journal) note(ctx context.Context, r record) error {
-	err := j.noteOnce(ctx, r)
-	if !errors.Is(err, wal.ErrFull) {
-		return err
+	switch r.Kind {
+	case kindBegun:
+		return r, nil, nil
+	case kindIntent, kindFound, kindDone, kindSent:
+	default:
+		return record{}, nil, &ruleError{RuleKind, fmt.Sprintf("unknown kind of record %q; a newer program has written it", r.Kind)}
 	}
-	if r.Kind == kindSent {
-		return errors.Join(j.apply(r), j.compact(ctx))
+	if r.thread() == "" {
+		return record{}, nil, &ruleError{RuleThread, fmt.Sprintf("a record of kind %s without a thread", r.Kind)}
 	}
-	if err := j.compact(ctx); err != nil {
-		return err
+	if r.Kind != kindDone {
+		return r, nil, nil
 	}
-	return j.noteOnce(ctx, r)
-}
-
-func (j *Journal) noteOnce(ctx context.Context, r record) error {
-	j.write.RLock()
-	defer j.write.RUnlock()
-	if err := j.append(ctx, r); err != nil {
-		return err
-	}
-	return j.apply(r)
-}
-
-func (j *Journal) append(ctx context.Context, r record) error {
-	data, err := json.Marshal(r)
+	m, err := r.message()
 	if err != nil {
-		return fmt.Errorf("journal: %w", err)
+		return record{}, nil, err
 	}
-	if err := j.log.Append(ctx, data); err != nil {
-		return fmt.Errorf("journal: %w", err)
+	return r, m, nil
+}
+
+func (r record) message() (*mess.Message, error) {
+	var m mess.Message
+	if err := json.Unmarshal(r.Report, &m); err != nil {
+		return nil, &ruleError{RuleReport, fmt.Sprintf("report on %q: %v", r.Ref, err)}
 	}
-	return nil
+	return &m, nil
 }
 
 // apply takes a record into memory. The same record again changes nothing that
-// matters, except that an intent counts.
-func (j *Journal) apply(r record) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
+// matters, except that an intent counts, and that it was found open. mu is held.
+func (j *Journal) apply(r record, report *mess.Message) {
 	switch r.Kind {
-	case kindBegun:
-		return nil
 	case kindIntent:
-		return j.applyIntent(r)
+		s := j.state(r.Intent.Ref)
+		s.Intent, s.Epoch, s.Report, s.done, s.order = r.Intent, r.Intent.Epoch, nil, nil, 0
+		s.Begun += max(1, r.Begun)
+		s.Found += r.Found
+		s.intent = &r
+	case kindFound:
+		if s := j.tasks[r.Ref]; s != nil {
+			s.Found++
+		}
 	case kindDone:
-		return j.applyDone(r)
+		s := j.state(r.Ref)
+		j.next++
+		s.Epoch, s.Report, s.done, s.order = r.Epoch, report, &r, j.next
 	case kindSent:
 		delete(j.tasks, r.Ref)
-		return nil
 	}
-	return fmt.Errorf("unknown kind of record %q; a newer program has written it", r.Kind)
-}
-
-func (j *Journal) applyIntent(r record) error {
-	if r.Intent == nil || r.Intent.Ref == "" {
-		return fmt.Errorf("an intent without a thread")
-	}
-	s := j.state(r.Intent.Ref)
-	s.Intent, s.Epoch, s.Report, s.report, s.order = r.Intent, r.Intent.Epoch, nil, nil, 0
-	s.Begun += max(1, r.Begun)
-	return nil
-}
-
-func (j *Journal) applyDone(r record) error {
-	var m mess.Message
-	if err := json.Unmarshal(r.Report, &m); err != nil {
-		return fmt.Errorf("report on %q: %w", r.Ref, err)
-	}
-	s := j.state(r.Ref)
-	j.next++
-	s.Epoch, s.Report, s.report, s.order = r.Epoch, &m, r.Report, j.next
-	return nil
 }
 
 func (j *Journal) state(ref string) *state {
@@ -123,50 +132,19 @@ func (j *Journal) state(ref string) *state {
 	return s
 }
 
-// tidy compacts the journal when little of it still matters.
-func (j *Journal) tidy(ctx context.Context) error {
-	if size := j.log.Size(); size < compactBytes || size < 2*j.live() {
-		return nil
-	}
-	return j.compact(ctx)
-}
-
-// live is the size of the reports that are still to be sent, in bytes.
-func (j *Journal) live() int64 {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	n := 0
-	for _, s := range j.tasks {
-		n += len(s.report)
-	}
-	return int64(n)
-}
-
-// compact leaves in the journal only what is known now.
-func (j *Journal) compact(ctx context.Context) error {
-	j.write.Lock() // nothing may be written that the copy would miss
-	defer j.write.Unlock()
-	records, err := j.records()
-	if err != nil {
-		return fmt.Errorf("journal: %w", err)
-	}
-	if err := j.log.Compact(ctx, slices.Values(records)); err != nil {
-		return fmt.Errorf("journal: %w", err)
-	}
-	return nil
-}
-
 // records are the fewest records that say what is known.
 func (j *Journal) records() ([][]byte, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	list := []record{{Kind: kindBegun}}
+	list := []record{{Kind: kindBegun, At: j.stamp()}}
 	for _, s := range j.sorted() {
-		if s.Intent != nil {
-			list = append(list, record{Kind: kindIntent, Intent: s.Intent, Begun: s.Begun})
+		if s.intent != nil {
+			i := *s.intent
+			i.Begun, i.Found = s.Begun, s.Found
+			list = append(list, i)
 		}
-		if s.report != nil {
-			list = append(list, record{Kind: kindDone, Ref: s.Ref, Epoch: s.Epoch, Report: s.report})
+		if s.done != nil {
+			list = append(list, *s.done)
 		}
 	}
 	lines := make([][]byte, len(list))

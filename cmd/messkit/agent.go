@@ -93,7 +93,7 @@ func (c *config) limits() gate.Config {
 
 // agent makes the executor for an exchange, of outputs that have started.
 func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executor, error) {
-	dir := filepath.Join(c.Agent.Data, "journal")
+	dir := journalDir(c.Agent.Data)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data: %w; choose a folder with --data", err)
 	}

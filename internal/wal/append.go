@@ -120,6 +120,7 @@ func (l *Log) write(body []byte) error {
 		return err
 	}
 	l.grow(n)
+	l.wrote(n)
 	return nil
 }
 
@@ -133,6 +134,7 @@ func (l *Log) rotate() error {
 	old := l.seg
 	l.seg = next
 	l.grow(headerBytes)
+	l.wrote(headerBytes)
 	return old.close()
 }
 

@@ -30,6 +30,7 @@ func (l *Log) Compact(ctx context.Context, records iter.Seq[[]byte]) error {
 	old := l.seg
 	l.seg = next
 	l.grow(next.end - l.Size())
+	l.wrote(next.end)
 	if err := old.close(); err != nil {
 		return fmt.Errorf("wal: %s: %w", old.path, err)
 	}

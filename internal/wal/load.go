@@ -16,10 +16,10 @@ func (l *Log) load(replay func([]byte) error) error {
 	if err != nil {
 		return err
 	}
+	if err := noGap(l.dir, seqs); err != nil {
+		return err
+	}
 	for i, seq := range seqs {
-		if i > 0 && seq != seqs[i-1]+1 {
-			return fmt.Errorf("wal: %s: %s is missing; restore it, or move the log away", l.dir, segmentName(seqs[i-1]+1))
-		}
 		if err := l.loadSegment(seq, i == len(seqs)-1, replay); err != nil {
 			return err
 		}
@@ -31,48 +31,84 @@ func (l *Log) load(replay func([]byte) error) error {
 		return fmt.Errorf("wal: %s: new segment: %w", l.dir, err)
 	}
 	l.grow(headerBytes)
+	l.wrote(headerBytes)
+	return nil
+}
+
+// noGap tells of a segment that is missing between others.
+func noGap(dir string, seqs []uint64) error {
+	for i, seq := range seqs {
+		if i > 0 && seq != seqs[i-1]+1 {
+			return inFile(filepath.Join(dir, segmentName(seqs[i-1]+1)), &CorruptError{Rule: RuleSequence, What: "is missing"})
+		}
+	}
 	return nil
 }
 
 // tidy lists the segments that count, oldest first, and removes what an
 // interrupted Compact or rotation has left.
 func (l *Log) tidy() ([]uint64, error) {
-	files, err := os.ReadDir(l.dir)
+	seqs, left, err := list(l.dir)
 	if err != nil {
-		return nil, fmt.Errorf("wal: %w", err)
+		return nil, err
 	}
-	var seqs []uint64
+	for _, name := range left {
+		if err := os.Remove(filepath.Join(l.dir, name)); err != nil && !unwritable(err) {
+			return nil, fmt.Errorf("wal: %w", err)
+		}
+	}
+	base, err := baseOf(l.dir, seqs)
+	if err != nil {
+		return nil, err
+	}
+	return seqs[base:], l.remove(seqs[:base])
+}
+
+// list lists the segments in dir, oldest first, and the names of those that
+// were not whole when the program ended.
+func list(dir string) (seqs []uint64, left []string, err error) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("wal: %w", err)
+	}
 	for _, f := range files {
 		name := f.Name()
 		if strings.HasSuffix(name, ".wal.tmp") {
-			if err := os.Remove(filepath.Join(l.dir, name)); err != nil && !unwritable(err) {
-				return nil, fmt.Errorf("wal: %w", err)
-			}
+			left = append(left, name)
 		}
-		if hex, ok := strings.CutSuffix(name, ".wal"); ok {
-			seq, err := strconv.ParseUint(hex, 16, 64)
-			if err != nil || name != segmentName(seq) {
-				return nil, fmt.Errorf("wal: %s: not a segment's name; move the file away", filepath.Join(l.dir, name))
-			}
-			seqs = append(seqs, seq)
+		if !strings.HasSuffix(name, ".wal") {
+			continue
 		}
+		seq, err := sequence(name)
+		if err != nil {
+			return nil, nil, inFile(filepath.Join(dir, name), err)
+		}
+		seqs = append(seqs, seq)
 	}
 	slices.Sort(seqs)
-	return l.fromBase(seqs)
+	return seqs, left, nil
 }
 
-// fromBase drops the segments before the newest base.
-func (l *Log) fromBase(seqs []uint64) ([]uint64, error) {
+// sequence is the number in the name of a segment.
+func sequence(name string) (uint64, error) {
+	hex := strings.TrimSuffix(name, ".wal")
+	seq, err := strconv.ParseUint(hex, 16, 64)
+	if err != nil || name != segmentName(seq) {
+		return 0, &CorruptError{Rule: RuleName, What: "not a segment's name"}
+	}
+	return seq, nil
+}
+
+// baseOf is the index of the first segment that counts: what is before the
+// newest base is superseded.
+func baseOf(dir string, seqs []uint64) (int, error) {
 	for i := len(seqs) - 1; i > 0; i-- {
-		h, err := readHeader(filepath.Join(l.dir, segmentName(seqs[i])), seqs[i])
-		if err != nil {
-			return nil, err
-		}
-		if h.base {
-			return seqs[i:], l.remove(seqs[:i])
+		h, err := readHeader(filepath.Join(dir, segmentName(seqs[i])), seqs[i])
+		if err != nil || h.base {
+			return i, err
 		}
 	}
-	return seqs, nil
+	return 0, nil
 }
 
 func (l *Log) remove(seqs []uint64) error {
@@ -102,7 +138,7 @@ func readHeader(path string, seq uint64) (header, error) {
 	}
 	h, err := parseHeader(b[:n], seq)
 	if err != nil {
-		return header{}, fmt.Errorf("wal: %s: %w", path, err)
+		return header{}, inFile(path, err)
 	}
 	return h, nil
 }
@@ -114,13 +150,13 @@ func (l *Log) loadSegment(seq uint64, last bool, replay func([]byte) error) erro
 	if err != nil {
 		return fmt.Errorf("wal: %w", err)
 	}
-	h, end, err := scan(data, seq, replay)
+	h, end, err := scan(data, seq, func(_ int64, record []byte) error { return replay(record) })
 	if torn, ok := errors.AsType[*TornError](err); ok && last {
 		err = nil
 		end = torn.Offset
 	}
 	if err != nil {
-		return fmt.Errorf("wal: %s: %w", path, err)
+		return inFile(path, err)
 	}
 	if !last {
 		l.grow(end)

@@ -20,9 +20,23 @@ func (e *TornError) Error() string {
 
 // CorruptError is damage to what had been written and promised.
 type CorruptError struct {
-	Offset int64 // of the damaged frame, in bytes
+	File   string // path of the segment
+	Offset int64  // of the damaged frame, in bytes
+	Rule   string // that it breaks, one of the Rule constants
 	What   string
 }
+
+// The rules that a log keeps. docs/journal.md says what each means.
+const (
+	RuleName           = "name"
+	RuleSequence       = "sequence"
+	RuleHeader         = "header"
+	RuleHeaderChecksum = "header-checksum"
+	RuleFlags          = "flags"
+	RuleTail           = "tail"
+	RuleChecksum       = "checksum"
+	RuleRecords        = "records"
+)
 
 func (e *CorruptError) Error() string {
 	return fmt.Sprintf("byte %d: %s; restore the file from a backup, or move the log away to begin anew", e.Offset, e.What)
@@ -35,24 +49,24 @@ type header struct {
 
 func parseHeader(b []byte, seq uint64) (header, error) {
 	if len(b) < headerBytes || string(b[:8]) != magic {
-		return header{}, &CorruptError{What: "not the header of a segment"}
+		return header{}, &CorruptError{Rule: RuleHeader, What: "not the header of a segment"}
 	}
 	if crc32.Checksum(b[:24], castagnoli) != binary.LittleEndian.Uint32(b[24:]) {
-		return header{}, &CorruptError{What: "the header's checksum is wrong"}
+		return header{}, &CorruptError{Rule: RuleHeaderChecksum, What: "the header's checksum is wrong"}
 	}
 	if got := binary.LittleEndian.Uint64(b[8:]); got != seq {
-		return header{}, &CorruptError{What: fmt.Sprintf("the header says segment %d, the name says %d", got, seq)}
+		return header{}, &CorruptError{Rule: RuleSequence, What: fmt.Sprintf("the header says segment %d, the name says %d", got, seq)}
 	}
 	flags := binary.LittleEndian.Uint32(b[20:])
 	if flags&^flagBase != 0 {
-		return header{}, &CorruptError{What: fmt.Sprintf("unknown flags %#x; a newer program has written it", flags)}
+		return header{}, &CorruptError{Rule: RuleFlags, What: fmt.Sprintf("unknown flags %#x; a newer program has written it", flags)}
 	}
 	return header{salt: binary.LittleEndian.Uint32(b[16:]), base: flags&flagBase != 0}, nil
 }
 
-// scan calls replay with every record of a segment and returns where the next
-// frame goes. The error is a *TornError, a *CorruptError, or replay's.
-func scan(data []byte, seq uint64, replay func([]byte) error) (header, int64, error) {
+// scan calls replay with every record of a segment, and where its frame is, and
+// returns where the next frame goes. The error is a *TornError, a *CorruptError, or replay's.
+func scan(data []byte, seq uint64, replay func(int64, []byte) error) (header, int64, error) {
 	h, err := parseHeader(data, seq)
 	if err != nil {
 		return header{}, 0, err
@@ -63,7 +77,7 @@ func scan(data []byte, seq uint64, replay func([]byte) error) (header, int64, er
 		if !ok {
 			return h, int64(at), ending(data, at, h.salt)
 		}
-		if err := eachRecord(body, replay); err != nil {
+		if err := eachRecord(body, func(record []byte) error { return replay(int64(at), record) }); err != nil {
 			return h, int64(at), located(err, at)
 		}
 		at += frameBytes + len(body)
@@ -94,7 +108,7 @@ func ending(data []byte, at int, salt uint32) error {
 	// A frame is begun when the one before it is on the disk. So where a whole
 	// one follows, the one before it had been whole.
 	if next, ok := wholeFrame(rest[1:], salt); ok {
-		return &CorruptError{Offset: int64(at), What: fmt.Sprintf("the frame's checksum is wrong, and a whole frame follows at byte %d", at+1+next)}
+		return &CorruptError{Offset: int64(at), Rule: RuleChecksum, What: fmt.Sprintf("the frame's checksum is wrong, and a whole frame follows at byte %d", at+1+next)}
 	}
 	return &TornError{Offset: int64(at)}
 }
@@ -138,7 +152,18 @@ func eachRecord(body []byte, replay func([]byte) error) error {
 
 func located(err error, at int) error {
 	if errors.Is(err, errRecords) {
-		return &CorruptError{Offset: int64(at), What: err.Error()}
+		return &CorruptError{Offset: int64(at), Rule: RuleRecords, What: err.Error()}
 	}
 	return fmt.Errorf("record in the frame at byte %d: %w", at, err)
+}
+
+// inFile is an error in a segment with the segment's name.
+func inFile(path string, err error) error {
+	if _, torn := errors.AsType[*TornError](err); torn {
+		err = &CorruptError{Rule: RuleTail, What: err.Error() + ", and a later segment follows"}
+	}
+	if c, ok := errors.AsType[*CorruptError](err); ok {
+		c.File = path
+	}
+	return fmt.Errorf("wal: %s: %w", path, err)
 }

@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // Options of a log.
@@ -29,6 +30,8 @@ type Options struct {
 	// MaxBytes bounds the whole log; Append refuses with ErrFull what would go
 	// beyond. 0: no bound.
 	MaxBytes int64
+	// Now tells on which day something is written; nil: time.Now.
+	Now func() time.Time
 }
 
 // DefaultOptions are what Open uses.
@@ -66,6 +69,7 @@ type Log struct {
 	broken  error // why nothing can be written any more
 	size    int64 // of all segments, in bytes
 	room    int64 // reserved and not used, in bytes
+	written written
 }
 
 // entry is the records of one Append on their way to the disk.
@@ -96,6 +100,9 @@ func (o Options) Open(dir string, replay func(record []byte) error) (*Log, error
 	lock, err := lockDir(filepath.Join(dir, "lock"))
 	if err != nil {
 		return nil, fmt.Errorf("wal: %s: %w", dir, err)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	l := &Log{dir: dir, opts: o, lock: lock, turn: make(chan struct{}, 1)}
 	if err := l.load(replay); err != nil {

@@ -1,0 +1,296 @@
+package journal_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/internal/wal"
+)
+
+const segment1 = "0000000000000001.wal"
+
+// entries is what a journal on the disk says, a line a thread.
+func entries(r journal.Reading) string {
+	var lines []string
+	for _, e := range r.Entries() {
+		lines = append(lines, fmt.Sprintf("%s %d %s begun %d found %d", e.Ref, e.Epoch, e.State, e.Begun, e.Found))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// What lies on the disk is read beside the one who writes it, and nothing of it
+// is changed.
+func TestReadBesideAWriter(t *testing.T) {
+	dir := t.TempDir()
+	j := open(t, dir)
+	must(t, j.Intent(t.Context(), intent("a", 1)))
+	must(t, j.Found(t.Context(), "a", "b2"))
+	must(t, j.Intent(t.Context(), intent("b", 2)))
+	must(t, j.Done(t.Context(), "b", 2, report("b", "bb")))
+	must(t, j.Intent(t.Context(), intent("c", 3)))
+	must(t, j.Done(t.Context(), "c", 3, report("c", "cc")))
+	must(t, j.Sent(t.Context(), "c"))
+	before, err := os.ReadFile(filepath.Join(dir, segment1))
+	must(t, err)
+	r, err := journal.Read(dir)
+	must(t, err)
+	if diff := cmp.Diff("a 1 intent begun 1 found 1\nb 2 done begun 1 found 0\nc 3 reported begun 1 found 0", entries(r)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(r.Mistakes) > 0 || r.Tail.Torn {
+		t.Errorf("%v, %+v", r.Mistakes, r.Tail)
+	}
+	after, err := os.ReadFile(filepath.Join(dir, segment1))
+	must(t, err)
+	if !slices.Equal(before, after) {
+		t.Error("it was changed")
+	}
+}
+
+// A journal that is compacted all the time can be read at any moment, and is
+// whole.
+func TestReadBesideCompaction(t *testing.T) {
+	dir := t.TempDir()
+	j := open(t, dir)
+	must(t, j.Intent(t.Context(), intent("old", 1)))
+	end := make(chan error, 1)
+	go func() {
+		var err error
+		for i := range 40 {
+			ref := fmt.Sprint("r", i)
+			err = errors.Join(err, j.Done(t.Context(), ref, 1, report(ref, strings.Repeat("x", 100<<10))), j.Sent(t.Context(), ref))
+		}
+		end <- err
+	}()
+	for n := 0; ; n++ {
+		r, err := journal.Read(dir)
+		must(t, err)
+		if len(r.Mistakes) > 0 || len(r.Entries()) == 0 || r.Entries()[0].Ref != "old" {
+			t.Fatalf("reading %d: %v, %s", n, r.Mistakes, entries(r))
+		}
+		select {
+		case err := <-end:
+			must(t, err)
+			return
+		default:
+		}
+	}
+}
+
+// A journal with one mistake of each kind.
+func TestCheckNamesTheRule(t *testing.T) {
+	whole := func(t *testing.T, dir string) []byte {
+		j := open(t, dir)
+		must(t, j.Intent(t.Context(), intent("a", 1)))
+		must(t, j.Done(t.Context(), "a", 1, report("a", "aa")))
+		must(t, j.Close())
+		data, err := os.ReadFile(filepath.Join(dir, segment1))
+		must(t, err)
+		return data
+	}
+	for _, c := range []struct {
+		rule   string
+		damage func(data []byte) []byte
+	}{
+		{wal.RuleHeader, func(b []byte) []byte { b[0]++; return b }},
+		{wal.RuleHeaderChecksum, func(b []byte) []byte { b[17]++; return b }},
+		{wal.RuleChecksum, func(b []byte) []byte { b[40]++; return b }},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			dir := t.TempDir()
+			must(t, os.WriteFile(filepath.Join(dir, segment1), c.damage(whole(t, dir)), 0o600))
+			names(t, dir, c.rule)
+		})
+	}
+	t.Run(wal.RuleSequence, func(t *testing.T) {
+		dir := t.TempDir()
+		data := whole(t, dir)
+		must(t, os.WriteFile(filepath.Join(dir, "0000000000000002.wal"), data, 0o600))
+		must(t, os.Remove(filepath.Join(dir, segment1)))
+		names(t, dir, wal.RuleSequence)
+	})
+	t.Run(wal.RuleName, func(t *testing.T) {
+		dir := t.TempDir()
+		must(t, os.WriteFile(filepath.Join(dir, "1.wal"), whole(t, dir), 0o600))
+		names(t, dir, wal.RuleName)
+	})
+	for rule, records := range map[string][]string{
+		journal.RuleJSON:   {`{"kind":"begun"}`, `{`},
+		journal.RuleKind:   {`{"kind":"begun"}`, `{"kind":"else","ref":"a"}`},
+		journal.RuleThread: {`{"kind":"begun"}`, `{"kind":"intent"}`},
+		journal.RuleReport: {`{"kind":"begun"}`, `{"kind":"done","ref":"a","report":7}`},
+		journal.RuleFirst:  {`{"kind":"intent","intent":{"ref":"a","epoch":1}}`},
+		journal.RuleOrder:  {`{"kind":"begun"}`, `{"kind":"sent","ref":"a"}`},
+		journal.RuleEpoch:  {`{"kind":"begun"}`, `{"kind":"intent","intent":{"ref":"a","epoch":2}}`, `{"kind":"intent","intent":{"ref":"a","epoch":1}}`},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			dir := t.TempDir()
+			logOf(t, dir, records...)
+			names(t, dir, rule)
+		})
+	}
+}
+
+// names checks that a check names exactly one rule, and where it is broken.
+func names(t *testing.T, dir, rule string) {
+	t.Helper()
+	r, err := journal.Read(dir)
+	must(t, err)
+	if len(r.Mistakes) != 1 || r.Mistakes[0].Rule != rule || !strings.HasPrefix(r.Mistakes[0].Error(), dir) {
+		t.Errorf("%v, want the rule %s", r.Mistakes, rule)
+	}
+}
+
+// logOf writes records as they are.
+func logOf(t *testing.T, dir string, records ...string) {
+	t.Helper()
+	log, err := wal.Open(dir, func([]byte) error { return nil })
+	must(t, err)
+	for _, r := range records {
+		must(t, log.Append(t.Context(), []byte(r)))
+	}
+	must(t, log.Close())
+}
+
+// crashes writes a journal and returns its file, and what it had said after
+// each record, by the length of the file.
+func crashes(t *testing.T) (file []byte, said map[int64]string, lengths []int64) {
+	t.Helper()
+	dir := t.TempDir()
+	j := open(t, dir)
+	said = map[int64]string{}
+	note := func(err error) {
+		t.Helper()
+		must(t, err)
+		r, err := journal.Read(dir)
+		must(t, err)
+		lengths = append(lengths, r.Tail.Offset)
+		said[r.Tail.Offset] = tell(j)
+	}
+	note(nil)
+	for _, ref := range []string{"a", "b", "c"} {
+		note(j.Intent(t.Context(), intent(ref, 1)))
+		note(j.Found(t.Context(), ref, "b2"))
+		note(j.Done(t.Context(), ref, 1, report(ref, "said of "+ref)))
+	}
+	note(j.Sent(t.Context(), "b"))
+	must(t, j.Close())
+	file, err := os.ReadFile(filepath.Join(dir, segment1))
+	must(t, err)
+	return file, said, lengths
+}
+
+// The power fails at every byte that is written: what had been synced is there,
+// and nothing else.
+func TestCrashAtEveryByte(t *testing.T) {
+	file, said, lengths := crashes(t)
+	synced := func(n int64) string {
+		want := ""
+		for _, l := range lengths {
+			if l <= n {
+				want = said[l]
+			}
+		}
+		return want
+	}
+	step := 1
+	if testing.Short() {
+		step = 17 // prime, so that it does not keep to the frames
+	}
+	for n := int(lengths[0]); n <= len(file); n += step {
+		held(t, file[:n], synced(int64(n)), fmt.Sprintf("cut at byte %d", n))
+	}
+}
+
+// The power fails, and the disk has garbled the last 4 KB that were not synced:
+// what had been synced is there, and nothing else.
+func TestCrashGarblesWhatWasNotSynced(t *testing.T) {
+	file, said, lengths := crashes(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, l := range lengths {
+		for round := range 8 {
+			torn := slices.Clone(file[:l])
+			for range 4 << 10 {
+				torn = append(torn, byte(r.Uint32()))
+			}
+			if round%2 == 1 { // what is to come is there in part, with holes
+				copy(torn[l:], file[l:])
+				for range 1 + r.IntN(8) {
+					at := int(l) + r.IntN(len(torn)-int(l))
+					torn[at] ^= byte(1 + r.IntN(255))
+				}
+				next := slices.Index(lengths, l) + 1
+				if next < len(lengths) { // one write alone is under way
+					clear(torn[lengths[next]:])
+					at := l + r.Int64N(lengths[next]-l)
+					torn[at] = ^file[at]
+				} else {
+					clear(torn[l:])
+				}
+			}
+			held(t, torn, said[l], fmt.Sprintf("garbled from byte %d, round %d", l, round))
+		}
+	}
+}
+
+// held opens a journal with that file, and checks what it says and that it goes
+// on.
+func held(t *testing.T, file []byte, want, how string) {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, segment1), file, 0o600))
+	j, err := journal.Open(dir)
+	if err != nil {
+		t.Fatalf("%s: %v", how, err)
+	}
+	if diff := cmp.Diff(want, tell(j)); diff != "" {
+		t.Fatalf("%s (-want +got):\n%s", how, diff)
+	}
+	must(t, j.Close())
+	must(t, os.RemoveAll(dir))
+}
+
+// FuzzRead reads a journal with any file: it says what is wrong, or what a
+// journal that is opened says.
+func FuzzRead(f *testing.F) {
+	dir := f.TempDir()
+	j, err := journal.Open(dir)
+	if err == nil {
+		err = errors.Join(j.Intent(f.Context(), intent("a", 1)), j.Done(f.Context(), "a", 1, report("a", "aa")), j.Close())
+	}
+	data, more := os.ReadFile(filepath.Join(dir, segment1))
+	if err := errors.Join(err, more); err != nil {
+		f.Fatal(err)
+	}
+	for _, seed := range [][]byte{data, data[:len(data)-1], data[:28], data[:5], nil} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		dir := t.TempDir()
+		must(t, os.WriteFile(filepath.Join(dir, segment1), data, 0o600))
+		r, err := journal.Read(dir)
+		must(t, err)
+		j, err := journal.Open(dir)
+		if err != nil {
+			if len(r.Mistakes) == 0 {
+				t.Errorf("it cannot be opened, and nothing is found: %v", err)
+			}
+			return
+		}
+		must(t, j.Close())
+		for _, m := range r.Mistakes {
+			if !slices.Contains([]string{journal.RuleFirst, journal.RuleOrder, journal.RuleEpoch}, m.Rule) {
+				t.Errorf("it is opened, in spite of %v", m)
+			}
+		}
+	})
+}

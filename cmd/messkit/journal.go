@@ -1,0 +1,204 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/agent/journal"
+)
+
+func (a *app) journalCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "journal COMMAND",
+		Short: "Read and check the executor's journal as it lies on the disk",
+		Long: `Read and check the executor's journal as it lies on the disk: what it was going to
+do, what it has done, and what it still has to report. Nothing is changed, and
+messkit run may go on meanwhile. docs/journal.md describes the files.`,
+		Example: "  messkit journal show\n  messkit journal check --data ~/backup/mess",
+		Args:    cobra.NoArgs,
+	}
+	c.AddCommand(a.journalShowCommand(), a.journalCheckCommand())
+	return c
+}
+
+// onJournal are the flags of the commands that read a journal.
+type onJournal struct {
+	data   string
+	asJSON bool
+}
+
+func (o *onJournal) flags(c *cobra.Command) {
+	c.Flags().StringVar(&o.data, "data", dataDir(), "data folder, or the folder of the journal itself")
+	c.Flags().BoolVar(&o.asJSON, "json", false, "print JSON")
+}
+
+// journalDir is the folder of the journal in a data folder.
+func journalDir(data string) string { return filepath.Join(data, "journal") }
+
+// read reads the journal.
+func (o *onJournal) read() (string, journal.Reading, error) {
+	dir := journalDir(o.data)
+	if _, err := os.Stat(dir); err != nil {
+		if found, err := filepath.Glob(filepath.Join(o.data, "*.wal")); err != nil || len(found) == 0 {
+			return dir, journal.Reading{}, hint(&fs.PathError{Op: "journal", Path: dir, Err: fs.ErrNotExist},
+				"messkit run makes one; --data names the data folder of an executor")
+		}
+		dir = o.data
+	}
+	r, err := journal.Read(dir)
+	return dir, r, err
+}
+
+func (a *app) journalShowCommand() *cobra.Command {
+	var o onJournal
+	c := &cobra.Command{
+		Use:   "show [REF]",
+		Short: "List the threads in the journal, or show one of them",
+		Long: `List the threads in the journal: intent (it was going to act, and has not said what
+came of it), done (that is still to be reported), reported (it was; such threads
+leave the journal some time later).`,
+		Example: "  messkit journal show\n  messkit journal show 2026-11-21-003 --json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, r, err := o.read()
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				err = a.showEntry(&o, dir, r, args[0])
+			} else {
+				err = a.showEntries(&o, r)
+			}
+			if err != nil || len(r.Mistakes) == 0 {
+				return err
+			}
+			return hint(r.Mistakes[0], "what follows is not shown; messkit journal check tells all")
+		},
+	}
+	o.flags(c)
+	return c
+}
+
+func (a *app) showEntries(o *onJournal, r journal.Reading) error {
+	if o.asJSON {
+		list := []entryJSON{}
+		for _, e := range r.Entries() {
+			list = append(list, entryOf(e))
+		}
+		return a.json(list)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "REF\tEPOCH\tSTATE\tDIGEST\tBOOT\tTIME\tBYTES")
+	for _, e := range r.Entries() {
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%d\n", printable(e.Ref), e.Epoch, e.State, orDash(shortDigest(e.Digest)), orDash(printable(e.Boot)), when(e.At), e.Bytes)
+	}
+	return w.Flush()
+}
+
+// shortDigest is as much of a digest as tells plans apart in a table.
+func shortDigest(d string) string {
+	kind, sum, ok := strings.Cut(d, ":")
+	if !ok {
+		kind, sum = "", d
+	} else {
+		kind += ":"
+	}
+	return printable(kind + sum[:min(len(sum), 12)])
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// when is a time as it is here.
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format(time.DateTime)
+}
+
+// showEntry shows all records about one thread.
+func (a *app) showEntry(o *onJournal, dir string, r journal.Reading, ref string) error {
+	list := slices.DeleteFunc(r.Entries(), func(e *journal.Entry) bool { return e.Ref != ref })
+	if len(list) == 0 {
+		return hint(fmt.Errorf("%s: the journal in %s does not name it", ref, dir), "messkit journal show lists what it names; what was reported leaves it some time later")
+	}
+	if o.asJSON {
+		all := make([]entryJSON, len(list))
+		for i, e := range list {
+			all[i] = entryOf(e)
+			all[i].Records = linesOf(e.Lines)
+		}
+		return a.json(all)
+	}
+	p := printer{out: a.out, all: true}
+	for _, e := range list {
+		p.printf("%s  epoch %d  %s\n", printable(e.Ref), e.Epoch, e.State)
+		p.printf("  digest %s, boot %s, begun %s, found open %s\n", orDash(printable(e.Digest)), orDash(printable(e.Boot)), count(e.Begun, "time"), count(e.Found, "time"))
+		for _, l := range e.Lines {
+			p.printf("  %s  %-6s  %s byte %d, %d bytes\n", when(l.At), l.Kind, filepath.Base(l.File), l.Offset, l.Bytes)
+			if l.Plan != nil {
+				p.printf("    %s\n", printable(string(l.Plan)))
+			}
+			if l.Report != nil {
+				p.message(*l.Report)
+			}
+		}
+	}
+	return p.err
+}
+
+func (a *app) journalCheckCommand() *cobra.Command {
+	var o onJournal
+	c := &cobra.Command{
+		Use:   "check",
+		Short: "Hold the journal to its rules, and tell file, byte and rule",
+		Long: `Hold the journal to the rules in docs/journal.md, and tell file, byte and rule of
+what is wrong. The exit code is 1 if anything is. A torn end is no mistake: the
+power failed, or somebody is writing right now, and nobody relies on it yet.`,
+		Example: "  messkit journal check\n  messkit journal check --data ~/backup/mess --json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			dir, r, err := o.read()
+			if err != nil {
+				return err
+			}
+			if err := a.checked(&o, dir, r); err != nil {
+				return err
+			}
+			if len(r.Mistakes) > 0 {
+				return errQuiet
+			}
+			return nil
+		},
+	}
+	o.flags(c)
+	return c
+}
+
+func (a *app) checked(o *onJournal, dir string, r journal.Reading) error {
+	if o.asJSON {
+		return a.json(checkOf(dir, r))
+	}
+	p := printer{out: a.out}
+	for _, m := range r.Mistakes {
+		p.printf("%s\n", printable(m.Error()))
+	}
+	if r.Tail.Torn {
+		p.printf("%s: byte %d: the end is torn; it was acknowledged to nobody\n", r.Tail.File, r.Tail.Offset)
+	}
+	p.printf("%d records of %d threads, %d mistakes\n", len(r.Lines), len(r.Entries()), len(r.Mistakes))
+	return p.err
+}

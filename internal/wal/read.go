@@ -1,0 +1,115 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Entry is a record and where it lies.
+type Entry struct {
+	File   string // path of its segment
+	Offset int64  // of its frame in the segment, in bytes
+	Data   []byte // the record
+}
+
+// Tail is how a log ends.
+type Tail struct {
+	File   string // path of the newest segment; "" for a log without one
+	Offset int64  // where the next frame goes, in bytes
+	Torn   bool   // a frame that was never acknowledged begins there; Open cuts it off
+}
+
+// Read calls visit with every record of the log in dir, oldest first. It changes
+// nothing, so it works on a disk that can only be read, and beside a program
+// that has the log open: then it sees what was there when it came, and a frame
+// that is just being written looks torn. Damage is a *CorruptError with its File.
+func Read(dir string, visit func(Entry) error) (Tail, error) {
+	files, err := openSegments(dir)
+	if err != nil {
+		return Tail{}, err
+	}
+	defer func() {
+		for _, f := range files {
+			_ = f.Close() // it was only read
+		}
+	}()
+	var tail Tail
+	for i, f := range files {
+		if tail, err = readSegment(f, i == len(files)-1, visit); err != nil {
+			return tail, err
+		}
+	}
+	return tail, nil
+}
+
+// maxLooks is how often the list of segments is made anew because one of them
+// has gone: a program that has the log open may compact it at any time.
+const maxLooks = 10
+
+// openSegments opens the segments that count, oldest first. What is open stays
+// readable when it is removed.
+func openSegments(dir string) ([]*os.File, error) {
+	for look := 1; ; look++ {
+		files, err := openListed(dir)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) || look == maxLooks {
+			return files, err
+		}
+		if _, err := os.Stat(dir); err != nil {
+			return nil, fmt.Errorf("wal: %w", err)
+		}
+	}
+}
+
+func openListed(dir string) ([]*os.File, error) {
+	seqs, _, err := list(dir)
+	if err != nil {
+		return nil, err
+	}
+	base, err := baseOf(dir, seqs)
+	if err != nil {
+		return nil, err
+	}
+	seqs = seqs[base:]
+	if err := noGap(dir, seqs); err != nil {
+		return nil, err
+	}
+	var files []*os.File
+	for _, seq := range seqs {
+		f, err := os.Open(filepath.Join(dir, segmentName(seq)))
+		if err != nil {
+			for _, f := range files {
+				_ = f.Close()
+			}
+			return nil, fmt.Errorf("wal: %w", err)
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+func readSegment(f *os.File, last bool, visit func(Entry) error) (Tail, error) {
+	tail := Tail{File: f.Name()}
+	seq, err := sequence(filepath.Base(f.Name()))
+	if err != nil {
+		return tail, err
+	}
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return tail, fmt.Errorf("wal: %w", err)
+	}
+	_, end, err := scan(data, seq, func(at int64, record []byte) error {
+		return visit(Entry{File: f.Name(), Offset: at, Data: record})
+	})
+	tail.Offset = end
+	if _, torn := errors.AsType[*TornError](err); torn && last {
+		tail.Torn, err = true, nil
+	}
+	if err != nil {
+		return tail, inFile(f.Name(), err)
+	}
+	return tail, nil
+}

@@ -1,0 +1,35 @@
+package wal
+
+import "time"
+
+// written counts what was handed to the disk.
+type written struct {
+	total, today int64 // bytes
+	day          time.Time
+}
+
+// Written is how much was written since the log was opened, and how much of it
+// today, in bytes. What the file system adds of its own is not in it.
+func (l *Log) Written() (total, today int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.written.turn(l.opts.Now())
+	return l.written.total, l.written.today
+}
+
+// wrote counts n more bytes.
+func (l *Log) wrote(n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.written.turn(l.opts.Now())
+	l.written.total += n
+	l.written.today += n
+}
+
+// turn begins to count anew when the day is another.
+func (w *written) turn(now time.Time) {
+	y, m, d := now.Date()
+	if day := time.Date(y, m, d, 0, 0, 0, 0, now.Location()); !day.Equal(w.day) {
+		w.day, w.today = day, 0
+	}
+}

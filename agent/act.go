@@ -14,15 +14,11 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// permission is how old the exchange's yes at the start gate may be when the
-// world is touched.
-const permission = 2 * time.Second
-
 // perform carries out the plan: the device is taken, the exchange asked, the
 // intent written, the world touched, and the device looked at again.
 func (t *task) perform(ctx context.Context) error {
 	plan := *t.plan
-	pass, err := t.a.gate.Enter(ctx, plan, func(why string) { t.waiting(ctx, why) })
+	pass, err := t.a.gate.Admit(ctx, t.order(plan), func(why string) { t.waiting(ctx, why) })
 	if no, ok := errors.AsType[*gate.Refusal](err); ok {
 		return notDone(no.Rule, no.Error())
 	}
@@ -30,15 +26,22 @@ func (t *task) perform(ctx context.Context) error {
 		return err
 	}
 	defer pass.Leave()
-	if err := t.start(ctx, plan); err != nil {
+	asked, err := t.start(ctx, plan)
+	if err != nil {
 		return err
 	}
+	pass.Permit(asked, func(ctx context.Context) (time.Time, error) { return t.permission(ctx, plan) })
 	t.a.log.Info("started", "ref", t.ref, "device", plan.Device, "capability", plan.Capability)
 	began := t.a.now()
 	r := t.act(ctx, pass, plan)
 	t.a.learn(plan, t.a.now().Sub(began))
 	t.finish(ctx, pass, plan, r)
 	return nil
+}
+
+// order is a plan of this thread as the gate wants it.
+func (t *task) order(plan capabilities.Plan) gate.Order {
+	return gate.Order{Plan: plan, By: t.by, Confirmed: t.confirmed}
 }
 
 // waiting says that the device is not free. It is said for the requester's sake
@@ -51,48 +54,58 @@ func (t *task) waiting(ctx context.Context, why string) {
 }
 
 // start passes the start gate (T4) and writes the intent (T5). When it returns
-// nil the world may be touched at once.
-func (t *task) start(ctx context.Context, plan capabilities.Plan) error {
-	var wait backoff
+// without an error the world may be touched at once; asked is when the exchange
+// was asked.
+func (t *task) start(ctx context.Context, plan capabilities.Plan) (asked time.Time, err error) {
 	written := false
 	if ctx.Err() != nil {
-		return context.Cause(ctx) // the exchange was not asked
+		return asked, context.Cause(ctx) // the exchange was not asked
 	}
+	for {
+		asked, err = t.permission(ctx, plan)
+		switch {
+		case errors.Is(err, mess.Unconfirmed):
+			return asked, t.unstarted(ctx, written, "not_confirmed", err)
+		case err != nil && ctx.Err() == nil && !written:
+			return asked, err // the exchange's no; it knows how the thread stands
+		case err != nil:
+			return asked, t.unstarted(ctx, written, "not_started", err)
+		}
+		if !written {
+			// What only looks may go on without a journal.
+			if err := t.intend(ctx, plan); err != nil && plan.Actuates() {
+				return asked, t.unstarted(ctx, false, "journal", err)
+			}
+			written = true
+		}
+		if ctx.Err() != nil {
+			return asked, t.unstarted(ctx, written, "not_started", context.Cause(ctx))
+		}
+		if t.a.now().Sub(asked) <= gate.Fresh {
+			return asked, nil
+		}
+	}
+}
+
+// permission asks the exchange whether the plan may be carried out now, until it
+// answers, and returns when it was asked. The same holder may ask again (T4).
+func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Time, error) {
+	var wait backoff
 	for {
 		asked := t.a.now()
 		_, err := t.a.send(ctx, t.message(&mess.Status{
 			Code: mess.InProgress, Instance: t.boot, ActionHash: plan.Digest(),
 			Estimate: mess.DurationOf(t.a.estimate(plan)), Extra: mess.Object{{Key: "effect", Value: string(plan.Effect)}},
 		}))
-		switch {
-		case unavailable(err) && wait.sleep(ctx):
-			continue
-		case errors.Is(err, mess.Unconfirmed):
-			return t.unstarted(ctx, written, "not_confirmed", err)
-		case err != nil && ctx.Err() == nil && !written:
-			return err // the exchange's no; it knows how the thread stands
-		case err != nil:
-			return t.unstarted(ctx, written, "not_started", err)
-		}
-		if !written {
-			// What only looks may go on without a journal.
-			if err := t.intend(ctx, plan); err != nil && plan.Actuates() {
-				return t.unstarted(ctx, false, "journal", err)
-			}
-			written = true
-		}
-		if ctx.Err() != nil {
-			return t.unstarted(ctx, written, "not_started", context.Cause(ctx))
-		}
-		if t.a.now().Sub(asked) <= permission {
-			return nil
+		if !unavailable(err) || !wait.sleep(ctx) {
+			return asked, err
 		}
 	}
 }
 
 // intend writes the intent.
 func (t *task) intend(ctx context.Context, plan capabilities.Plan) error {
-	memo, err := json.Marshal(memo{Plan: plan, Request: t.req})
+	memo, err := json.Marshal(memo{Plan: plan, Request: t.req, By: t.by})
 	if err != nil {
 		return err
 	}

@@ -59,13 +59,14 @@ type Resolver interface {
 
 // Config of an agent.
 type Config struct {
-	ID           string            // of the executor, as the exchange knows it
-	Name         string            // for people
-	Availability mess.Availability // "" is always
-	Schedule     string            // cron, where Availability is schedule
-	Heartbeat    time.Duration     // between two signs of life; a third of the shortest lease is taken where that is less
-	MaxThreads   int               // threads that are worked on at the same time, those that wait for an answer included
-	EndTime      time.Duration     // what a task may still take when the program ends
+	ID            string            // of the executor, as the exchange knows it
+	Name          string            // for people
+	Availability  mess.Availability // "" is always
+	Schedule      string            // cron, where Availability is schedule
+	Heartbeat     time.Duration     // between two signs of life; a third of the shortest lease is taken where that is less
+	MaxThreads    int               // threads that are worked on at the same time, those that wait for an answer included
+	ConfirmWithin time.Duration     // how long a yes is waited for; then nothing is done
+	EndTime       time.Duration     // what a task may still take when the program ends
 	// Fit makes a picture fit in maxBytes and, along its longer edge, maxPx; 0
 	// means no wish. nil leaves pictures as they are.
 	Fit func(ctx context.Context, data []byte, maxBytes, maxPx int) (fitted []byte, mime string, err error)
@@ -73,7 +74,7 @@ type Config struct {
 
 // DefaultConfig returns the settings that an agent has unless told otherwise.
 func DefaultConfig() Config {
-	return Config{ID: "agent", Heartbeat: 10 * time.Second, MaxThreads: 256, EndTime: 15 * time.Second, Fit: fitPicture}
+	return Config{ID: "agent", Heartbeat: 10 * time.Second, MaxThreads: 256, ConfirmWithin: 5 * time.Minute, EndTime: 15 * time.Second, Fit: fitPicture}
 }
 
 // filled is c with the defaults for what is not set.
@@ -82,6 +83,7 @@ func (c Config) filled() Config {
 	c.ID = cmp.Or(c.ID, d.ID)
 	c.Heartbeat = cmp.Or(c.Heartbeat, d.Heartbeat)
 	c.MaxThreads = cmp.Or(c.MaxThreads, d.MaxThreads)
+	c.ConfirmWithin = cmp.Or(c.ConfirmWithin, d.ConfirmWithin)
 	c.EndTime = cmp.Or(c.EndTime, d.EndTime)
 	return c
 }
@@ -97,6 +99,9 @@ func (c Config) Validate() error {
 	}
 	if c.MaxThreads < 0 {
 		errs = append(errs, fmt.Errorf("max_threads: %d is negative; use 1 or more", c.MaxThreads))
+	}
+	if c.ConfirmWithin < 0 {
+		errs = append(errs, fmt.Errorf("confirm_within: %v is negative; use 1s or more", c.ConfirmWithin))
 	}
 	if c.EndTime < 0 {
 		errs = append(errs, fmt.Errorf("end_time: %v is negative; use 1s or more", c.EndTime))

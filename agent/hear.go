@@ -16,7 +16,7 @@ func (a *Agent) deliver(m mess.Message) {
 		t := a.tasks[ref]
 		switch i := item.(type) {
 		case *mess.Request:
-			a.offer(ref, i)
+			a.offer(ref, m.From, i)
 		case *mess.Status:
 			if t != nil {
 				t.told(m, i)
@@ -44,16 +44,16 @@ func (a *Agent) put(t *task, m mess.Message) {
 
 // offer puts a thread in the queue. An offer that comes twice is the same
 // offer, unless the thread is being given up. mu is held.
-func (a *Agent) offer(ref string, req *mess.Request) {
+func (a *Agent) offer(ref, by string, req *mess.Request) {
 	if t := a.tasks[ref]; t != nil {
 		t.offered = req
 		return
 	}
 	if _, known := a.journal.Task(ref); known {
-		a.later[ref] = newTask(a, ref, *req)
+		a.later[ref] = newTask(a, ref, by, *req)
 		return
 	}
-	a.enqueue(newTask(a, ref, *req))
+	a.enqueue(newTask(a, ref, by, *req))
 }
 
 // resumeOffer takes up an offer that had to wait.

@@ -17,14 +17,16 @@ import (
 type task struct {
 	a     *Agent
 	ref   string
+	by    string // the requester
 	req   mess.Request
 	inbox chan mess.Message // what is said to the thread
 	boot  string            // the run of the program that has claimed it: this one, unless an earlier one has begun it
 
-	verdict gate.Verdict // of the plan
-	plan    *capabilities.Plan
-	resumed bool // an earlier run has begun it
-	tried   bool // a claim was sent
+	verdict   gate.Verdict // of the plan
+	plan      *capabilities.Plan
+	confirmed string // digest of the plan to which a yes was given
+	resumed   bool   // an earlier run has begun it
+	tried     bool   // a claim was sent
 
 	// Guarded by Agent.mu.
 	epoch   uint64                  // of the claim; 0 before it
@@ -37,8 +39,8 @@ type task struct {
 // maxInbox is how many messages may wait for a thread that does not listen.
 const maxInbox = 32
 
-func newTask(a *Agent, ref string, req mess.Request) *task {
-	return &task{a: a, ref: ref, req: req, boot: a.boot, inbox: make(chan mess.Message, maxInbox)}
+func newTask(a *Agent, ref, by string, req mess.Request) *task {
+	return &task{a: a, ref: ref, by: by, req: req, boot: a.boot, inbox: make(chan mess.Message, maxInbox)}
 }
 
 // Why the work on a thread is ended from outside.
@@ -143,7 +145,7 @@ func (t *task) prepare(ctx context.Context) error {
 
 // resume makes ready what an earlier run has begun and what may be begun again.
 func (t *task) resume(ctx context.Context) error {
-	v, err := t.a.check(ctx, *t.plan)
+	v, err := t.a.check(ctx, t.order(*t.plan))
 	t.verdict = v
 	if err != nil && ctx.Err() == nil {
 		return &ending{failed("interrupted", "the program died after it had begun; now: "+err.Error(), mess.EffectUnknown, *t.plan)}
@@ -159,7 +161,7 @@ func (t *task) refused(ctx context.Context, out capabilities.Outcome) (string, e
 	case out.Plan == nil:
 		return "", nil
 	}
-	v, err := t.a.check(ctx, *out.Plan)
+	v, err := t.a.check(ctx, t.order(*out.Plan))
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
@@ -178,7 +180,7 @@ func refusalText(r capabilities.Refusal) string {
 }
 
 // check tells whether a plan could be carried out now.
-func (a *Agent) check(ctx context.Context, p capabilities.Plan) (gate.Verdict, error) {
+func (a *Agent) check(ctx context.Context, p gate.Order) (gate.Verdict, error) {
 	d := a.devices[p.Device]
 	if d == nil {
 		return gate.Verdict{}, fmt.Errorf("there is no device %q here", p.Device)
@@ -192,7 +194,7 @@ func (a *Agent) check(ctx context.Context, p capabilities.Plan) (gate.Verdict, e
 			return gate.Verdict{}, fmt.Errorf("%s does not act now: what it does could not be written down; look at the disk of %s", d.Name, a.cfg.ID)
 		}
 	}
-	v, err := a.gate.Check(p)
+	v, err := a.gate.Judge(ctx, p)
 	if err != nil {
 		return v, err
 	}

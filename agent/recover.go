@@ -17,6 +17,7 @@ import (
 type memo struct {
 	Plan    capabilities.Plan `json:"plan"`
 	Request mess.Request      `json:"request"`
+	By      string            `json:"by,omitempty"` // the requester
 }
 
 // maxBegun is how often the same thread may be begun: what has brought the
@@ -56,7 +57,8 @@ func (a *Agent) settle(ctx context.Context, task journal.Task, ours bool) {
 	if err := json.Unmarshal(task.Intent.Plan, &m); err != nil {
 		a.log.Error("an intent in the journal cannot be read", "ref", task.Ref, "err", err)
 	}
-	t := newTask(a, task.Ref, m.Request)
+	t := newTask(a, task.Ref, m.By, m.Request)
+	t.confirmed = task.Intent.Digest // an intent is written after the yes
 	t.epoch, t.plan, t.resumed, t.boot = task.Epoch, &m.Plan, true, task.Intent.Boot
 	harmless := m.Plan.Effect == capabilities.Query || m.Plan.Effect == capabilities.Idempotent
 	if harmless && ours && task.Begun < maxBegun && a.devices[m.Plan.Device] != nil {
@@ -117,7 +119,7 @@ func (a *Agent) orphan(ctx context.Context, h mess.HeldThread) {
 	case mess.Claimed, mess.NeedsInput, mess.NeedsConfirmation, mess.Waiting:
 		return
 	}
-	t := newTask(a, h.Ref, mess.Request{})
+	t := newTask(a, h.Ref, "", mess.Request{})
 	t.epoch = h.Epoch
 	s := failed("interrupted", "the program was started anew before anything was done", mess.EffectNone, capabilities.Plan{})
 	if a.journal.Fresh() {

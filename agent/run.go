@@ -162,6 +162,6 @@ func (a *Agent) begins(t *task, cancel context.CancelCauseFunc) bool {
 func (a *Agent) forget(t *task) {
 	delete(a.tasks, t.ref)
 	if t.offered != nil && t.dropped {
-		a.enqueue(newTask(a, t.ref, *t.offered))
+		a.enqueue(newTask(a, t.ref, t.by, *t.offered))
 	}
 }

@@ -73,11 +73,18 @@ func (t *task) confirm(ctx context.Context) error {
 	if who == gate.Operator {
 		s.ConfirmBy = string(gate.Operator)
 	}
+	within := t.a.cfg.ConfirmWithin
+	s.Extra = mess.Object{{Key: "confirm_within", Value: string(mess.DurationOf(within))}}
 	if err := t.tell(ctx, s); err != nil {
 		return err
 	}
-	said, err := hear(ctx, t, yesOrNo)
+	asked := t.a.now()
+	waits, done := context.WithTimeoutCause(ctx, within, errUnanswered)
+	defer done()
+	said, err := hear(waits, t, yesOrNo(s.ActionHash))
 	switch {
+	case errors.Is(err, errUnanswered), t.a.now().Sub(asked) > within: // whoever was stopped in between is late as well
+		return notDone("not_confirmed", fmt.Sprintf("nobody has confirmed it within %v, so nothing was done; ask again if it is still wanted", within))
 	case err != nil:
 		return err
 	case said.but != "":
@@ -87,8 +94,11 @@ func (t *task) confirm(ctx context.Context) error {
 			Type: "not_confirmed", Detail: "the answer was no", Effect: mess.EffectNone,
 		}}}
 	}
+	t.confirmed = s.ActionHash
 	return nil
 }
+
+var errUnanswered = errors.New("there was no answer in time")
 
 // tell says a status in the thread.
 func (t *task) tell(ctx context.Context, s *mess.Status) error {
@@ -161,20 +171,22 @@ type verdict struct {
 	but string // what limits the yes; it is none then
 }
 
-// yesOrNo takes what confirms or refuses.
-func yesOrNo(item mess.Item) (verdict, bool) {
-	switch i := item.(type) {
-	case *mess.Reply:
-		if i.Confirm == nil {
-			return verdict{}, false
+// yesOrNo takes what confirms or refuses the plan with a digest.
+func yesOrNo(digest string) func(mess.Item) (verdict, bool) {
+	return func(item mess.Item) (verdict, bool) {
+		switch i := item.(type) {
+		case *mess.Reply:
+			if i.Confirm == nil || i.ActionHash != "" && i.ActionHash != digest {
+				return verdict{}, false
+			}
+			if more := words(nil, i.Context); *i.Confirm && capabilities.Limits(more) {
+				return verdict{but: more}, true
+			}
+			return verdict{yes: *i.Confirm}, true
+		case *mess.Answer:
+			yes, ok := i.Value.(bool)
+			return verdict{yes: yes}, ok
 		}
-		if more := words(nil, i.Context); *i.Confirm && capabilities.Limits(more) {
-			return verdict{but: more}, true
-		}
-		return verdict{yes: *i.Confirm}, true
-	case *mess.Answer:
-		yes, ok := i.Value.(bool)
-		return verdict{yes: yes}, ok
+		return verdict{}, false
 	}
-	return verdict{}, false
 }

@@ -4,6 +4,8 @@
 package capabilities
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/messkit/messkit/mess"
@@ -43,6 +45,12 @@ const (
 	Clean     Command = "clean"      // drivers.Cleaner; args: areas ([]string)
 	Dock      Command = "dock"       // drivers.Cleaner
 )
+
+// Known reports whether c is one of the commands.
+func (c Command) Known() bool { return slices.Contains(commands, string(c)) }
+
+// KnownCommands lists the commands for people.
+func KnownCommands() string { return strings.Join(commands, ", ") }
 
 // Risk is the effect of being wrong, mildest first.
 type Risk string

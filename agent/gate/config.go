@@ -18,6 +18,8 @@ type Config struct {
 	Confirm map[capabilities.Risk]Confirm `yaml:"confirm"`
 	// DryRun lets nothing act.
 	DryRun bool `yaml:"dry_run"`
+	// MaxActs bounds how often requesters, and all together, may act.
+	MaxActs MaxActs `yaml:"max_acts"`
 	// Defaults are the limits of devices that have none of their own.
 	Defaults Device `yaml:"defaults"`
 	// Devices are the limits of devices, by name. What is zero is as in
@@ -29,6 +31,10 @@ type Config struct {
 type Device struct {
 	MinInterval time.Duration `yaml:"min_interval"` // between two times it acts; switching off is never kept waiting
 	MaxOn       time.Duration `yaml:"max_on"`       // longest time on; then it is switched off
+	MaxActs     Rate          `yaml:"max_acts"`     // how often it may act; switching off does not count
+	Range       Ranges        `yaml:"range"`        // of the parameters; what is outside is refused
+	Requires    []Need        `yaml:"requires"`     // what other devices must read when it acts
+	Interlock   []string      `yaml:"interlock"`    // groups of which no two devices are on or act at the same time
 	QuietHours  Hours         `yaml:"quiet_hours"`  // when it may not act, but for switching off
 	Busy        Busy          `yaml:"busy"`         // what happens to a second task
 	Timeout     time.Duration `yaml:"timeout"`      // of one call of the driver
@@ -141,6 +147,11 @@ func (d Device) Validate() error {
 	if d.Confirm != "" && !d.Confirm.known() {
 		errs = append(errs, fmt.Errorf("confirm: unknown value %q; use %s", d.Confirm, names(strength)))
 	}
+	for _, command := range sortedKeys(d.Range) {
+		if !command.Known() {
+			errs = append(errs, fmt.Errorf("range.%s: unknown command; use %s", command, capabilities.KnownCommands()))
+		}
+	}
 	return errors.Join(errs...)
 }
 
@@ -155,6 +166,8 @@ func names[K ~string, V any](m map[K]V) string {
 	return strings.Join(list, ", ")
 }
 
+func sortedKeys[K ~string, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+
 // device is the limits of a device with all defaults filled in.
 func (c Config) device(name string) Device {
 	d, def, last := c.Devices[name], c.Defaults, DefaultConfig().Defaults
@@ -162,10 +175,15 @@ func (c Config) device(name string) Device {
 		fill(&d.MinInterval, from.MinInterval)
 		fill(&d.MaxOn, from.MaxOn)
 		fill(&d.QuietHours, from.QuietHours)
+		fill(&d.MaxActs, from.MaxActs)
 		fill(&d.Busy, from.Busy)
 		fill(&d.Timeout, from.Timeout)
 		fill(&d.LongTimeout, from.LongTimeout)
 		fill(&d.StopWithin, from.StopWithin)
+	}
+	d.Range = d.Range.over(def.Range)
+	if d.Requires == nil {
+		d.Requires = def.Requires
 	}
 	d.DryRun = d.DryRun || def.DryRun || c.DryRun
 	d.Locked = d.Locked || def.Locked

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
 )
 
 // Gate is the one gate of an agent. It is safe for concurrent use.
@@ -22,10 +23,16 @@ type Gate struct {
 	log  *slog.Logger
 	wake chan struct{} // a timer of Run has changed
 
+	wall   func() (time.Time, error)
+	local  func() Local
+	ledger Ledger // nil: acts are remembered in memory alone
+
 	mu      sync.Mutex
 	devices map[string]*device
 	stopped string // why; "" while it is not
 	running map[*call]context.CancelCauseFunc
+	people  Local // as it was when last asked for
+	acts    []Act // that count, oldest first
 }
 
 // device is what the gate remembers of one device.
@@ -41,14 +48,19 @@ type device struct {
 	hung   map[*call]bool // calls that do not come back
 	holder string         // what the task that holds it does; "" if none does
 	off    *off           // when it is to be switched off; nil if it is not on
+	active bool           // the task that holds it may act now
+	level  level
+	driver drivers.Device // nil before Start
 }
 
 // New makes a gate. now must carry monotonic time, as time.Now does.
-func New(cfg Config, now func() time.Time, log *slog.Logger) *Gate {
-	return &Gate{
+func New(cfg Config, now func() time.Time, log *slog.Logger, opts ...Option) *Gate {
+	g := &Gate{
 		cfg: cfg, now: now, log: log, wake: make(chan struct{}, 1),
 		devices: map[string]*device{}, running: map[*call]context.CancelCauseFunc{},
 	}
+	g.prepare(opts)
+	return g
 }
 
 // device returns what is known of a device. mu is held.
@@ -67,7 +79,7 @@ func (g *Gate) device(name string) *device {
 // Refusal is the gate's "no": which rule says it, and with which value.
 type Refusal struct {
 	Device string
-	Rule   string        // min_interval, max_on, quiet_hours, busy, dry_run, locked, stop, quarantine
+	Rule   string        // its name in docs/gate.md: min_interval, locked, range, ...
 	Text   string        // the rule's value, what it was held against, and what to do
 	Retry  time.Duration // when it may be otherwise; 0 if nobody knows
 }
@@ -83,22 +95,46 @@ func (r *Refusal) Error() string {
 type Verdict struct {
 	Confirm Confirm       // who must say yes first
 	OffIn   time.Duration // how long after it is on it is switched off again; 0: it is not
+	Needs   []string      // what must hold of other devices when it acts, in words
 }
 
-// Check tells whether a plan could pass now, and what it needs for that. It
-// changes nothing. The error is a *Refusal.
-func (g *Gate) Check(p capabilities.Plan) (Verdict, error) {
+// Check tells whether a plan could pass now, and what it needs for that, as far
+// as that can be told without looking at other devices. It changes nothing. The
+// error is a *Refusal.
+func (g *Gate) Check(p capabilities.Plan) (Verdict, error) { return g.check(Order{Plan: p}) }
+
+func (g *Gate) check(o Order) (Verdict, error) {
+	g.ask()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	d := g.device(p.Device)
-	for _, rule := range []func(*device, capabilities.Plan) error{
-		g.notStopped, g.notHung, g.notLocked, g.withinMaxOn, g.notQuiet, g.rested, g.notBusy, g.notDry,
-	} {
-		if err := rule(d, p); err != nil {
-			return Verdict{}, err
-		}
+	d, p := g.device(o.Device), o.Plan
+	err := first(g.always(), d, p)
+	if err == nil {
+		err = first([]rule{g.rested, g.notBusy}, d, p)
 	}
-	return Verdict{Confirm: g.cfg.confirm(d.limits, p), OffIn: offIn(d.limits, p)}, nil
+	if err == nil {
+		err = g.withinActs(d, o)
+	}
+	if err == nil {
+		err = first([]rule{g.notDry}, d, p) // last, so that it says what nothing else forbids
+	}
+	if err != nil {
+		return Verdict{}, err
+	}
+	return Verdict{Confirm: g.cfg.confirm(d.limits, p), OffIn: offIn(d.limits, p), Needs: needs(d.limits, p)}, nil
+}
+
+// Judge is Check, and looks at the sensors and devices that the plan depends
+// on. The error is a *Refusal, or ctx's.
+func (g *Gate) Judge(ctx context.Context, o Order) (Verdict, error) {
+	v, err := g.check(o)
+	if err != nil {
+		return v, err
+	}
+	g.mu.Lock()
+	d := g.device(o.Device)
+	g.mu.Unlock()
+	return v, g.look(ctx, d, o.Plan)
 }
 
 // Stop cancels all that passes, switches off what is on and can do harm, and

@@ -87,6 +87,11 @@ func inHouse(t *testing.T, dev gate.Device, story func(*testing.T, *gate.Gate, *
 	})
 }
 
+// newGate is a gate that does not run its timers.
+func newGate(cfg gate.Config, opts ...gate.Option) *gate.Gate {
+	return gate.New(cfg, time.Now, slog.New(slog.DiscardHandler), opts...)
+}
+
 func enter(t *testing.T, g *gate.Gate, p capabilities.Plan) *gate.Pass {
 	t.Helper()
 	pass, err := g.Enter(t.Context(), p, nil)

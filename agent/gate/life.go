@@ -9,12 +9,20 @@ import (
 // Start opens a device, within the time of one call. A device that may be on
 // then is switched off when its longest time on is over, as any other.
 func (g *Gate) Start(ctx context.Context, d drivers.Device, name string) error {
+	g.know(d, name)
 	o := g.armStart(d, name) // before the call: a call that is slow may have worked at once
 	err := g.life(ctx, name, "start", d.Start)
 	if o != nil && (err != nil || g.isOff(ctx, d, name)) {
 		g.disarmStart(name, o)
 	}
 	return err
+}
+
+// know gives the gate a device to look at for the sake of others.
+func (g *Gate) know(d drivers.Device, name string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.device(name).driver = d
 }
 
 // armStart notes when a device that is being started is to go off; nil if

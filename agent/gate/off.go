@@ -26,18 +26,18 @@ const (
 func (g *Gate) arm(p *Pass, s drivers.Switch) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	o := &off{risk: p.plan.Risk, sw: s}
-	if in := offIn(p.dev.limits, p.plan); in > 0 {
+	o := &off{risk: p.order.Risk, sw: s}
+	if in := offIn(p.dev.limits, p.order.Plan); in > 0 {
 		o.at = g.now().Add(in)
 	}
-	p.dev.off = o
+	p.dev.off, p.dev.level = o, isOn
 	g.ring()
 }
 
 func (g *Gate) disarm(d *device) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	d.off = nil
+	d.off, d.level = nil, isOff
 	g.ring()
 }
 
@@ -93,7 +93,7 @@ func (g *Gate) switchOff(ctx context.Context, d *device, o *off) {
 		return // it was switched meanwhile
 	}
 	if err == nil {
-		d.off, d.used = nil, g.now()
+		d.off, d.level, d.used = nil, isOff, g.now()
 		g.log.Info("switched off, its time is over", "device", d.name)
 		return
 	}

@@ -12,21 +12,31 @@ import (
 // Pass is the right to carry out one plan on one device, from Enter to Leave.
 // A plan that acts has its device for itself that long.
 type Pass struct {
-	g    *Gate
-	dev  *device
-	plan capabilities.Plan
+	g     *Gate
+	dev   *device
+	order Order
+
+	asked time.Time // when the permission was asked for
+	again func(context.Context) (time.Time, error)
 
 	left sync.Once
 }
 
 // Enter waits until the device is free and rested, and lets the plan pass if
-// every rule still allows it. busy, if it is not nil, is called once where there
-// is something to wait for, with the reason. The error is a *Refusal, or ctx's.
+// every rule still allows it. A plan that needs a yes must have it (Admit). busy,
+// if it is not nil, is called once where there is something to wait for, with
+// the reason. The error is a *Refusal, or ctx's.
 func (g *Gate) Enter(ctx context.Context, p capabilities.Plan, busy func(string)) (*Pass, error) {
+	return g.Admit(ctx, Order{Plan: p}, busy)
+}
+
+// Admit is Enter for a plan of which is known who has asked for it and what was
+// confirmed.
+func (g *Gate) Admit(ctx context.Context, o Order, busy func(string)) (*Pass, error) {
 	g.mu.Lock()
-	d := g.device(p.Device)
+	d := g.device(o.Device)
 	g.mu.Unlock()
-	if _, err := g.Check(p); err != nil {
+	if _, err := g.check(o); err != nil {
 		return nil, err
 	}
 	told := false
@@ -36,12 +46,20 @@ func (g *Gate) Enter(ctx context.Context, p capabilities.Plan, busy func(string)
 			busy(why)
 		}
 	}
-	if p.Actuates() {
-		if err := g.hold(ctx, d, p, tell); err != nil {
+	if o.Actuates() {
+		if err := g.hold(ctx, d, o.Plan, tell); err != nil {
 			return nil, err
 		}
 	}
-	return g.pass(d, p)
+	pass, err := g.pass(d, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.look(ctx, d, o.Plan); err != nil {
+		pass.Leave()
+		return nil, err
+	}
+	return pass, nil
 }
 
 // hold makes p the task that has the device.
@@ -70,7 +88,7 @@ func (g *Gate) hold(ctx context.Context, d *device, p capabilities.Plan, tell fu
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		(&Pass{g: g, dev: d, plan: p}).Leave()
+		(&Pass{g: g, dev: d, order: Order{Plan: p}}).Leave()
 		return context.Cause(ctx)
 	}
 }
@@ -91,18 +109,23 @@ func (g *Gate) setHolder(d *device, what string) {
 }
 
 // pass asks every rule once more, now that the device is held.
-func (g *Gate) pass(d *device, p capabilities.Plan) (*Pass, error) {
-	pass := &Pass{g: g, dev: d, plan: p}
+func (g *Gate) pass(d *device, o Order) (*Pass, error) {
+	pass := &Pass{g: g, dev: d, order: o}
+	g.ask()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, rule := range []func(*device, capabilities.Plan) error{
-		g.notStopped, g.notHung, g.notLocked, g.withinMaxOn, g.notQuiet, g.notDry,
-	} {
-		if err := rule(d, p); err != nil {
-			pass.leave()
-			return nil, err
-		}
+	err := first(append(g.always(), g.notDry), d, o.Plan)
+	if err == nil {
+		err = g.confirmed(d, o)
 	}
+	if err == nil {
+		err = g.withinActs(d, o)
+	}
+	if err != nil {
+		pass.leave()
+		return nil, err
+	}
+	d.active = o.Actuates() && !releases(o.Plan)
 	return pass, nil
 }
 
@@ -116,8 +139,8 @@ func (p *Pass) Leave() {
 // leave is Leave with Gate.mu held.
 func (p *Pass) leave() {
 	p.left.Do(func() {
-		if p.plan.Actuates() {
-			p.dev.holder = ""
+		if p.order.Actuates() {
+			p.dev.holder, p.dev.active = "", false
 			<-p.dev.hold // it is this pass's, so this does not wait
 		}
 	})

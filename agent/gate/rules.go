@@ -7,8 +7,27 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// The rules are called with Gate.mu held. What only reads is stopped by a stop
-// and by a driver that hangs, and by nothing else.
+// rule says why a plan may not pass, or nil. It is called with Gate.mu held.
+// What only reads is stopped by a stop and by a driver that hangs, and by
+// nothing else.
+type rule func(*device, capabilities.Plan) error
+
+// always are the rules that hold from the first look at a plan to each of its
+// acts. Those for the queue before a device (rested, notBusy) and the budgets
+// have their own places, and notDry comes after all.
+func (g *Gate) always() []rule {
+	return []rule{g.notStopped, g.notHung, g.notLocked, g.armed, g.withinRange, g.withinMaxOn, g.notQuiet, g.interlocked}
+}
+
+// first is what the first rule says that says no.
+func first(rules []rule, d *device, p capabilities.Plan) error {
+	for _, rule := range rules {
+		if err := rule(d, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func (g *Gate) notStopped(*device, capabilities.Plan) error {
 	if g.stopped != "" {
@@ -24,13 +43,6 @@ func (g *Gate) notHung(d *device, _ capabilities.Plan) error {
 	return nil
 }
 
-func (g *Gate) notLocked(d *device, p capabilities.Plan) error {
-	if !d.limits.Locked || !p.Actuates() {
-		return nil
-	}
-	return &Refusal{Device: d.name, Rule: "locked", Text: "its owner has locked it in the configuration"}
-}
-
 func (g *Gate) withinMaxOn(d *device, p capabilities.Plan) error {
 	limit := d.limits.MaxOn
 	if limit == 0 || p.For <= limit || !turnsOn(p) {
@@ -43,7 +55,13 @@ func (g *Gate) notQuiet(d *device, p capabilities.Plan) error {
 	if !p.Actuates() || turnsOff(p) {
 		return nil
 	}
-	now := g.now()
+	if d.limits.QuietHours == (Hours{}) {
+		return nil
+	}
+	now, err := g.wall()
+	if err != nil {
+		return &Refusal{Device: d.name, Rule: "quiet_hours", Text: fmt.Sprintf("it rests from %v, and nobody knows how late it is: %v; set the clock", d.limits.QuietHours, err)}
+	}
 	left := d.limits.QuietHours.left(now)
 	if left == 0 {
 		return nil
@@ -91,6 +109,13 @@ func turnsOn(p capabilities.Plan) bool {
 func turnsOff(p capabilities.Plan) bool {
 	on, ok := p.Args.Get("on")
 	return p.Command == capabilities.SetSwitch && ok && on == false || p.Command == capabilities.Dock
+}
+
+// releases reports whether a plan only takes power away. That is never refused
+// for the sake of safety; with locks and valves off may be the unsafe side.
+func releases(p capabilities.Plan) bool {
+	return turnsOff(p) && p.Command == capabilities.SetSwitch &&
+		p.Risk != capabilities.RiskAccess && p.Risk != capabilities.RiskIrreversible
 }
 
 // offIn is how long after p a device is switched off; 0 for never.

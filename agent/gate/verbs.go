@@ -2,9 +2,7 @@ package gate
 
 import (
 	"context"
-	"time"
 
-	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -14,11 +12,11 @@ import (
 // Switch turns the device on or off. What is on is switched off by Run when its
 // time is over.
 func (p *Pass) Switch(ctx context.Context, s drivers.Switch, on bool) error {
-	if on {
-		p.g.arm(p, s) // before the call: a call that fails may have worked
-	}
 	name := map[bool]string{true: "switch on", false: "switch off"}[on]
 	_, err := act(ctx, p, name, p.dev.limits.Timeout, func(ctx context.Context) (struct{}, error) {
+		if on {
+			p.g.arm(p, s) // before the call: a call that fails may have worked
+		}
 		return struct{}{}, s.Switch(ctx, on)
 	})
 	if err == nil && !on {
@@ -44,61 +42,33 @@ func (p *Pass) Dock(ctx context.Context, c drivers.Cleaner) error {
 
 // Photo takes a picture.
 func (p *Pass) Photo(ctx context.Context, c drivers.Photographer) (drivers.Photo, error) {
-	return look(ctx, p, "photo", c.Photo)
+	return watch(ctx, p, "photo", c.Photo)
 }
 
 // Map draws a map.
 func (p *Pass) Map(ctx context.Context, m drivers.Mapper) (drivers.Photo, error) {
-	return look(ctx, p, "map", m.Map)
+	return watch(ctx, p, "map", m.Map)
 }
 
 // On reads back whether the device is on.
 func (p *Pass) On(ctx context.Context, r drivers.SwitchReader) (bool, error) {
-	return look(ctx, p, "read state", r.On)
+	return watch(ctx, p, "read state", r.On)
 }
 
 // Read reads measurements.
 func (p *Pass) Read(ctx context.Context, s drivers.Sensor) ([]drivers.Reading, error) {
-	return look(ctx, p, "read", s.Read)
+	return watch(ctx, p, "read", s.Read)
 }
 
 // Observe asks what the device knows to be there.
 func (p *Pass) Observe(ctx context.Context, o drivers.Observer) (drivers.Observation, error) {
-	return look(ctx, p, "observe", o.Observe)
+	return watch(ctx, p, "observe", o.Observe)
 }
 
-// act calls a verb that changes the world.
-func act[T any](ctx context.Context, p *Pass, name string, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
-	c := &call{dev: p.dev, name: name, limit: limit, line: p.dev.acting}
-	ctx, end := p.g.stoppable(ctx, c)
-	defer end()
-	if err := p.mayAct(ctx); err != nil {
-		var none T
-		return none, err
-	}
-	return run(ctx, p.g, c, f)
-}
-
-// mayAct is the last look before the world is touched.
-func (p *Pass) mayAct(ctx context.Context) error {
+// watch calls a verb that reads.
+func watch[T any](ctx context.Context, p *Pass, name string, f func(context.Context) (T, error)) (T, error) {
 	p.g.mu.Lock()
-	defer p.g.mu.Unlock()
-	for _, rule := range []func(*device, capabilities.Plan) error{p.g.notStopped, p.g.notHung, p.g.notDry} {
-		if err := rule(p.dev, p.plan); err != nil {
-			return err
-		}
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	p.dev.used = p.g.now()
-	return nil
-}
-
-// look calls a verb that reads.
-func look[T any](ctx context.Context, p *Pass, name string, f func(context.Context) (T, error)) (T, error) {
-	p.g.mu.Lock()
-	err := p.g.notHung(p.dev, p.plan)
+	err := p.g.notHung(p.dev, p.order.Plan)
 	p.g.mu.Unlock()
 	if err != nil {
 		var none T

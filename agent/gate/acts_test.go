@@ -1,0 +1,118 @@
+package gate_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
+)
+
+// ledger is what stays of acts when a gate is made anew.
+type ledger struct {
+	acts []gate.Act
+	err  error
+}
+
+func (l *ledger) Acts() []gate.Act { return slices.Clone(l.acts) }
+
+func (l *ledger) Note(_ context.Context, a gate.Act) error {
+	if l.err == nil {
+		a.At = a.At.Round(0) // a disk keeps no monotonic time
+		l.acts = append(l.acts, a)
+	}
+	return l.err
+}
+
+// does has a device switched on for somebody, and left alone.
+func does(t *testing.T, g *gate.Gate, device, by string) error {
+	t.Helper()
+	p := switchPlan(true, 0)
+	p.Device = device
+	pass, err := g.Admit(t.Context(), gate.Order{Plan: p, By: by}, nil)
+	if err != nil {
+		return err
+	}
+	defer pass.Leave()
+	return pass.Switch(t.Context(), &lamp{start: time.Now()}, true)
+}
+
+func TestMaxActs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := gate.DefaultConfig()
+		cfg.MaxActs = gate.MaxActs{Requester: gate.Rate{N: 3, Per: time.Hour}, All: gate.Rate{N: 5, Per: time.Hour}}
+		cfg.Devices = map[string]gate.Device{"lamp": {MaxActs: gate.Rate{N: 2, Per: time.Minute}}}
+		g := newGate(cfg)
+		ok := func(device, by string) {
+			t.Helper()
+			if err := does(t, g, device, by); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ok("lamp", "ann")
+		after(20 * time.Second)
+		ok("lamp", "ann")
+		refusal(t, does(t, g, "lamp", "bob"), "max_acts", "it may act 2/m at most", "ask again in 40s")
+		after(40 * time.Second)
+		ok("lamp", "ann")
+		refusal(t, does(t, g, "fan", "ann"), "max_acts", `"ann" may act 3/h at most`, "in 59m0s")
+		ok("fan", "bob")
+		ok("fan", "")
+		refusal(t, does(t, g, "fan", "eve"), "max_acts", "everything here together may act 5/h at most")
+		pass := enter(t, g, switchPlan(false, 0)) // switching off is never refused
+		if err := pass.Switch(t.Context(), &lamp{start: time.Now()}, false); err != nil {
+			t.Error(err)
+		}
+		pass.Leave()
+		if _, err := g.Check(capabilities.Plan{Device: "lamp", Command: capabilities.ReadState, Effect: capabilities.Query}); err != nil {
+			t.Errorf("looking: %v", err)
+		}
+		after(time.Hour)
+		ok("fan", "ann")
+	})
+}
+
+func TestMaxActsOverARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := gate.DefaultConfig()
+		cfg.Defaults.MaxActs = gate.Rate{N: 1, Per: time.Hour}
+		kept := &ledger{}
+		if err := does(t, newGate(cfg, gate.WithLedger(kept)), "lamp", ""); err != nil {
+			t.Fatal(err)
+		}
+		after(50 * time.Minute)
+		refusal(t, does(t, newGate(cfg, gate.WithLedger(kept)), "lamp", ""), "max_acts", "in 10m0s")
+		// A board that has lost its clock does not know how long ago that was.
+		unset := gate.WithWall(func() (time.Time, error) { return time.Unix(0, 0), errors.New("it was never set") })
+		refusal(t, does(t, newGate(cfg, gate.WithLedger(kept), unset), "lamp", ""), "max_acts", "in 1h0m0s")
+		// Nor does one whose clock was put back.
+		kept.acts[0].At = time.Now().Add(100 * time.Hour)
+		refusal(t, does(t, newGate(cfg, gate.WithLedger(kept)), "lamp", ""), "max_acts", "in 1h0m0s")
+		kept.acts, kept.err = nil, errors.New("the disk is full")
+		refusal(t, does(t, newGate(cfg, gate.WithLedger(kept)), "lamp", ""), "max_acts", "the disk is full")
+	})
+}
+
+func FuzzParseRate(f *testing.F) {
+	for _, s := range []string{"20/h", "5/m", " 1 / d ", "0/h", "-1/h", "20", "/", "1/s", "99999999999999999999/h"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		r, err := gate.ParseRate(s)
+		if err != nil {
+			if r != (gate.Rate{}) {
+				t.Errorf("%q: an error and %v", s, r)
+			}
+			return
+		}
+		var again gate.Rate
+		text, _ := r.MarshalText()
+		if err := again.UnmarshalText(text); err != nil || again != r || r.N < 1 || r.Per <= 0 {
+			t.Errorf("%q prints as %q: %v, %v", s, text, again, err)
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package gate_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
+)
+
+func TestLockedAndDisarmed(t *testing.T) {
+	var people gate.Local
+	g := newGate(gate.DefaultConfig(), gate.WithLocal(func() gate.Local { return people }))
+	plan := func(device string, risk capabilities.Risk, on bool) capabilities.Plan {
+		p := switchPlan(on, 0)
+		p.Device, p.Risk = device, risk
+		return p
+	}
+	disarmed := map[capabilities.Risk]string{capabilities.RiskMotion: "it died"}
+	for _, c := range []struct {
+		name   string
+		people gate.Local
+		plan   capabilities.Plan
+		rule   string // "" if it may pass
+		words  string
+	}{
+		{"nothing said", gate.Local{}, plan("lamp", capabilities.RiskComfort, true), "", ""},
+		{"locked", gate.Local{Locked: map[string]string{"lamp": "paint is wet"}}, plan("lamp", capabilities.RiskComfort, true), "locked", "(paint is wet) until: messkit unlock lamp"},
+		{"locked, off as well", gate.Local{Locked: map[string]string{"lamp": ""}}, plan("lamp", capabilities.RiskComfort, false), "locked", "a person at the place has locked it until: messkit unlock lamp"},
+		{"another is locked", gate.Local{Locked: map[string]string{"fan": ""}}, plan("lamp", capabilities.RiskComfort, true), "", ""},
+		{"nobody knows", gate.Local{Unknown: "a torn file"}, plan("lamp", capabilities.RiskComfort, true), "locked", "(a torn file)"},
+		{"disarmed", gate.Local{Disarmed: disarmed}, plan("saw", capabilities.RiskMotion, true), "disarmed", "nothing of risk motion acts (it died) until a person at the place has looked and says: messkit arm motion"},
+		{"another class", gate.Local{Disarmed: disarmed}, plan("lamp", capabilities.RiskComfort, true), "", ""},
+		{"off", gate.Local{Disarmed: disarmed}, plan("saw", capabilities.RiskMotion, false), "", ""},
+		{"off may open a lock", gate.Local{Disarmed: map[capabilities.Risk]string{capabilities.RiskAccess: "x"}}, plan("door", capabilities.RiskAccess, false), "disarmed", "access"},
+		{"this one is armed", gate.Local{Disarmed: disarmed, Armed: map[string]bool{"saw": true}}, plan("saw", capabilities.RiskMotion, true), "", ""},
+		{"this one is not", gate.Local{Unarmed: map[string]string{"lamp": "smells"}}, plan("lamp", capabilities.RiskComfort, true), "disarmed", "it does not act (smells) until a person at the place has looked and says: messkit arm lamp"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			people = c.people
+			_, err := g.Check(c.plan)
+			if c.rule == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			refusal(t, err, c.rule, c.words)
+			_, err = g.Admit(t.Context(), gate.Order{Plan: c.plan, Confirmed: c.plan.Digest()}, nil)
+			refusal(t, err, c.rule, c.words)
+			if _, err := g.Check(capabilities.Plan{Device: c.plan.Device, Command: capabilities.ReadState, Effect: capabilities.Query}); err != nil {
+				t.Errorf("looking: %v", err)
+			}
+		})
+	}
+}
+
+// What a person locks between the plan and the act is not done.
+func TestLockedInTheMidst(t *testing.T) {
+	var people gate.Local
+	g := newGate(gate.DefaultConfig(), gate.WithLocal(func() gate.Local { return people }))
+	l := &lamp{}
+	pass := enter(t, g, switchPlan(true, 0))
+	defer pass.Leave()
+	people.Locked = map[string]string{"lamp": "wait"}
+	refusal(t, pass.Switch(t.Context(), l, true), "locked", "wait")
+}
+
+// A clock that nobody has set cannot say that it is day; one that jumps changes
+// no interval.
+func TestQuietHoursNeedAClock(t *testing.T) {
+	quiet, err := gate.ParseHours("22:00-07:00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	noon := time.Date(1970, 1, 1, 12, 0, 0, 0, time.UTC)
+	unset := errors.New("it is 1970 here")
+	cfg := gate.DefaultConfig()
+	cfg.Defaults = gate.Device{QuietHours: quiet, MinInterval: time.Hour, Busy: gate.Refuse}
+	g := newGate(cfg, gate.WithWall(func() (time.Time, error) { return noon, unset }))
+	_, err = g.Check(switchPlan(true, 0))
+	refusal(t, err, "quiet_hours", "22:00-07:00", "nobody knows how late it is: it is 1970 here; set the clock")
+	turn(t, g, &lamp{}, false, 0)
+	unset = nil
+	_, err = g.Check(switchPlan(true, 0))
+	refusal(t, err, "min_interval")
+	noon = noon.Add(40 * 365 * 24 * time.Hour) // the clock is set
+	_, err = g.Check(switchPlan(true, 0))
+	refusal(t, err, "min_interval")
+	noon = noon.Add(12 * time.Hour)
+	_, err = g.Check(switchPlan(true, 0))
+	refusal(t, err, "quiet_hours", "it is 00:00")
+}

@@ -1,0 +1,45 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// Order is a plan on its way through the gate.
+type Order struct {
+	capabilities.Plan
+	By        string // who has asked for it; "" where nobody knows
+	Confirmed string // digest of the plan that was confirmed; "" for none
+}
+
+// Option is something that a gate may know beside its configuration.
+type Option func(*Gate)
+
+// WithLedger has acts remembered over a restart.
+func WithLedger(l Ledger) Option { return func(g *Gate) { g.ledger = l } }
+
+// WithWall gives the gate the time of day. The error is why the clock is not
+// known to be set: quiet hours are then taken to be now. Without it the time of
+// day is that of New's now, and is believed.
+func WithWall(wall func() (time.Time, error)) Option { return func(g *Gate) { g.wall = wall } }
+
+// WithLocal gives the gate what people at the place have locked and disarmed.
+// It is asked again for every plan and before every act.
+func WithLocal(local func() Local) Option { return func(g *Gate) { g.local = local } }
+
+// prepare fills in what no option has.
+func (g *Gate) prepare(opts []Option) {
+	for _, o := range opts {
+		o(g)
+	}
+	if g.wall == nil {
+		g.wall = func() (time.Time, error) { return g.now(), nil }
+	}
+	if g.local == nil {
+		g.local = func() Local { return Local{} }
+	}
+	if g.ledger != nil {
+		g.remember()
+	}
+}

@@ -1,0 +1,94 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Permit has every act of the pass preceded by a permission that is no older
+// than Fresh: asked is when the one was asked for that there is, and again asks
+// for a new one and returns when it did so. The process may have been stopped
+// for hours between any two acts.
+func (p *Pass) Permit(asked time.Time, again func(context.Context) (time.Time, error)) {
+	p.asked, p.again = asked, again
+}
+
+// errOld is a look at the world, or a permission, that took too long to count.
+var errOld = errors.New("it took too long")
+
+// maxLooks is how often a pass looks around before one act.
+const maxLooks = 3
+
+// act calls a verb that changes the world: it looks around, and touches the
+// world if what it has seen is still fresh.
+func act[T any](ctx context.Context, p *Pass, name string, limit time.Duration, f func(context.Context) (T, error)) (v T, err error) {
+	if err := p.g.count(ctx, p.dev, p.order); err != nil {
+		return v, err
+	}
+	for range maxLooks {
+		if v, err = step(ctx, p, name, limit, f); !errors.Is(err, errOld) {
+			return v, err
+		}
+	}
+	return v, &Refusal{Device: p.dev.name, Rule: "fresh", Text: fmt.Sprintf(
+		"what it depends on could not be looked at and done within %v, %d times; try again when this machine has less to do", Fresh, maxLooks)}
+}
+
+// step is one try.
+func step[T any](ctx context.Context, p *Pass, name string, limit time.Duration, f func(context.Context) (T, error)) (v T, err error) {
+	c := &call{dev: p.dev, name: name, limit: limit, line: p.dev.acting}
+	ctx, end := p.g.stoppable(ctx, c)
+	defer end()
+	if err := p.permitted(ctx); err != nil {
+		return v, err
+	}
+	looked := p.g.now()
+	if err := p.g.look(ctx, p.dev, p.order.Plan); err != nil {
+		return v, err
+	}
+	p.g.ask()
+	return run(ctx, p.g, c, func(ctx context.Context) (T, error) {
+		if err := p.mayAct(ctx, looked); err != nil {
+			var none T
+			return none, err
+		}
+		return f(ctx)
+	})
+}
+
+// permitted asks for a new permission where the last one is too old.
+func (p *Pass) permitted(ctx context.Context) error {
+	if p.again == nil || p.g.now().Sub(p.asked) <= Fresh {
+		return nil
+	}
+	asked, err := p.again(ctx)
+	switch {
+	case err == nil:
+		p.asked = asked
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return &Refusal{Device: p.dev.name, Rule: "permission", Text: fmt.Sprintf("the exchange's yes was older than %v, and it does not say it again: %v", Fresh, err)}
+}
+
+// mayAct is the last look before the world is touched. The driver is held, so
+// nothing is waited for between this and the act.
+func (p *Pass) mayAct(ctx context.Context, looked time.Time) error {
+	p.g.mu.Lock()
+	defer p.g.mu.Unlock()
+	if err := first(append(p.g.always(), p.g.notDry), p.dev, p.order.Plan); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	now := p.g.now()
+	if now.Sub(looked) > Fresh || p.again != nil && now.Sub(p.asked) > Fresh {
+		return errOld
+	}
+	p.dev.used = now
+	return nil
+}

@@ -182,9 +182,6 @@ func (c Config) device(name string) Device {
 		fill(&d.StopWithin, from.StopWithin)
 	}
 	d.Range = d.Range.over(def.Range)
-	if d.Requires == nil {
-		d.Requires = def.Requires
-	}
 	d.DryRun = d.DryRun || def.DryRun || c.DryRun
 	d.Locked = d.Locked || def.Locked
 	return d

@@ -24,18 +24,23 @@ import (
 
 // agentConfig is who the executor is, and what it may.
 type agentConfig struct {
-	ID           string                             `yaml:"id"`
-	Name         string                             `yaml:"name"`
-	Availability mess.Availability                  `yaml:"availability"`
-	Schedule     string                             `yaml:"schedule"`
-	Data         string                             `yaml:"data"`    // folder of the journal
-	Confirm      map[capabilities.Risk]gate.Confirm `yaml:"confirm"` // who must say yes, by risk
-	DryRun       bool                               `yaml:"dry_run"`
-	Limits       gate.Device                        `yaml:"limits"` // of devices that have none of their own
+	ID            string                             `yaml:"id"`
+	Name          string                             `yaml:"name"`
+	Availability  mess.Availability                  `yaml:"availability"`
+	Schedule      string                             `yaml:"schedule"`
+	Data          string                             `yaml:"data"`           // folder of the journal
+	Confirm       map[capabilities.Risk]gate.Confirm `yaml:"confirm"`        // who must say yes, by risk
+	ConfirmWithin time.Duration                      `yaml:"confirm_within"` // how long a yes is waited for; then nothing is done
+	MaxActs       gate.MaxActs                       `yaml:"max_acts"`
+	DryRun        bool                               `yaml:"dry_run"`
+	Limits        gate.Device                        `yaml:"limits"` // of devices that have none of their own
 }
 
 func defaultAgent() agentConfig {
-	return agentConfig{ID: hostID(), Data: dataDir(), Limits: gate.DefaultConfig().Defaults}
+	return agentConfig{
+		ID: hostID(), Data: dataDir(), Limits: gate.DefaultConfig().Defaults, ConfirmWithin: agent.DefaultConfig().ConfirmWithin,
+		MaxActs: gate.MaxActs{Requester: gate.Rate{N: 120, Per: time.Hour}, All: gate.Rate{N: 600, Per: time.Hour}},
+	}
 }
 
 var notInID = regexp.MustCompile(`[^A-Za-z0-9-]+`)
@@ -76,6 +81,14 @@ func (c agentConfig) Validate() error {
 	if c.Data == "" {
 		errs = append(errs, errors.New("data: is empty; write the folder for the journal"))
 	}
+	if c.ConfirmWithin < time.Second {
+		errs = append(errs, fmt.Errorf("confirm_within: %v is too short for an answer; write 1s or more", c.ConfirmWithin))
+	}
+	for name, set := range map[string]bool{"requires": len(c.Limits.Requires) > 0, "interlock": len(c.Limits.Interlock) > 0} {
+		if set {
+			errs = append(errs, fmt.Errorf("limits: %s is for a device; write it there", name))
+		}
+	}
 	return errors.Join(append(errs, gate.Config{Confirm: c.Confirm}.Validate())...)
 }
 
@@ -88,7 +101,12 @@ type executor struct {
 
 // limits are those of the gate.
 func (c *config) limits() gate.Config {
-	return gate.Config{Confirm: c.Agent.Confirm, DryRun: c.Agent.DryRun, Defaults: c.Agent.Limits, Devices: c.home.limits()}
+	return gate.Config{Confirm: c.Agent.Confirm, DryRun: c.Agent.DryRun, MaxActs: c.Agent.MaxActs, Defaults: c.Agent.Limits, Devices: c.home.limits()}
+}
+
+// gate makes the gate of this executor.
+func (c *config) gate(log *slog.Logger) *gate.Gate {
+	return gate.New(c.limits(), time.Now, log)
 }
 
 // agent makes the executor for an exchange, of outputs that have started.
@@ -104,7 +122,7 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 	settings := agent.DefaultConfig()
 	settings.ID, settings.Name = c.Agent.ID, c.Agent.Name
 	settings.Availability, settings.Schedule = c.Agent.Availability, c.Agent.Schedule
-	settings.Fit = fit
+	settings.Fit, settings.ConfirmWithin = fit, c.Agent.ConfirmWithin
 	return &executor{agent.New(settings, x, c.home.resolver(), o.devices, o.gate, j, time.Now, log), j, o}, nil
 }
 

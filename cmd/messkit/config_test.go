@@ -16,7 +16,7 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Agent.ID != "kitchen-pi" || c.Agent.Limits.MaxOn != 12*time.Hour || len(c.home.devices) != 3 {
+	if c.Agent.ID != "kitchen-pi" || c.Agent.Limits.MaxOn != 12*time.Hour || len(c.home.devices) != 4 {
 		t.Errorf("%+v", c.Agent)
 	}
 	text, err := os.ReadFile("example.yaml")

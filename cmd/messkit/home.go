@@ -62,7 +62,7 @@ func openHome(nodes map[string]strictyaml.Node, log *slog.Logger) (*home, error)
 		errs = append(errs, err)
 		h.devices = append(h.devices, d)
 	}
-	return h, merge(errs...)
+	return h, merge(append(errs, h.depends(nodes))...)
 }
 
 func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Logger, name string, n strictyaml.Node) (device, error) {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -22,7 +21,7 @@ type outputs struct {
 // start takes the devices to their initial state. It comes before everything
 // that can fail or take its time: the network, the exchange and its disk.
 func (c *config) start(ctx context.Context, log *slog.Logger) *outputs {
-	o := &outputs{gate: gate.New(c.limits(), time.Now, log)}
+	o := &outputs{gate: c.gate(log)}
 	var still context.Context
 	still, o.stop = context.WithCancel(context.WithoutCancel(ctx))
 	o.timers.Go(func() error { return o.gate.Run(still) })

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,11 +37,11 @@ starts no device and sends nothing.`,
 				req.Requires = append(req.Requires, mess.Capability{ID: id})
 			}
 			out := c.home.resolver().Resolve(req)
-			confirm := c.confirmation(out.Plan)
+			v := c.verdict(out.Plan)
 			if asJSON {
-				return a.json(outcomeJSON(out, confirm))
+				return a.json(outcomeJSON(out, v))
 			}
-			return a.explain(out, confirm)
+			return a.explain(out, v)
 		},
 	}
 	f := c.Flags()
@@ -54,7 +53,7 @@ starts no device and sends nothing.`,
 
 // explain prints an outcome. A request that has no plan is not a failure of
 // the command: it has said why.
-func (a *app) explain(out capabilities.Outcome, confirm string) error {
+func (a *app) explain(out capabilities.Outcome, v ruling) error {
 	p := printer{out: a.out}
 	line := func(name, format string, args ...any) {
 		p.printf("%-13s %s\n", name, printable(fmt.Sprintf(format, args...)))
@@ -75,7 +74,10 @@ func (a *app) explain(out capabilities.Outcome, confirm string) error {
 		if plan.Consequences != "" {
 			line("consequences", "%s", plan.Consequences)
 		}
-		line("first", "%s", confirm)
+		line("first", "%s", v.first)
+		for _, need := range v.needs {
+			line("needs", "%s", need)
+		}
 		line("digest", "%s", plan.Digest())
 	case out.Question != nil:
 		line("would ask", "%s", out.Question.Text)
@@ -111,41 +113,48 @@ var effects = map[capabilities.Effect]string{
 	capabilities.Once:       "must not happen twice",
 }
 
-// confirmation says what the gate would want first.
-func (c *config) confirmation(p *capabilities.Plan) string {
+// ruling is what the gate says of a plan now, in words.
+type ruling struct {
+	first string   // who must confirm it, or why it is refused
+	needs []string // of other devices, which are looked at when it acts
+}
+
+// verdict asks the gate.
+func (c *config) verdict(p *capabilities.Plan) ruling {
 	if p == nil {
-		return ""
+		return ruling{}
 	}
-	v, err := gate.New(c.limits(), time.Now, quiet).Check(*p)
+	v, err := c.gate(quiet).Check(*p)
+	first := "nobody need confirm it"
 	switch {
 	case err != nil:
-		return "refused: " + err.Error()
+		first = "refused: " + err.Error()
 	case v.Confirm == gate.Operator:
-		return "a person (operator) must confirm it"
+		first = "a person (operator) must confirm it"
 	case v.Confirm == gate.Requester:
-		return "the requester must confirm it"
+		first = "the requester must confirm it"
 	}
-	return "nobody need confirm it"
+	return ruling{first, v.Needs}
 }
 
 // outcomeJSON is an outcome for scripts; durations are in seconds.
-func outcomeJSON(out capabilities.Outcome, confirm string) map[string]any {
-	v := map[string]any{"explain": map[string]any{
+func outcomeJSON(out capabilities.Outcome, v ruling) map[string]any {
+	doc := map[string]any{"explain": map[string]any{
 		"template": out.Explain.Template, "slots": out.Explain.Slots, "score": out.Explain.Score,
 		"runner_up": out.Explain.RunnerUp, "left_over": out.Explain.Leftover,
 	}}
 	if p := out.Plan; p != nil {
-		v["plan"] = map[string]any{
+		doc["plan"] = map[string]any{
 			"summary": p.Summary, "device": p.Device, "capability": p.Capability, "command": p.Command, "args": p.Args,
 			"risk": p.Risk, "effect": p.Effect, "for": p.For.Seconds(), "consequences": p.Consequences,
-			"reversible": p.Reversible, "confirm": confirm, "digest": p.Digest(),
+			"reversible": p.Reversible, "confirm": v.first, "needs": v.needs, "digest": p.Digest(),
 		}
 	}
 	if q := out.Question; q != nil {
-		v["question"] = map[string]any{"field": q.Field, "question": q.Text, "options": q.Options}
+		doc["question"] = map[string]any{"field": q.Field, "question": q.Text, "options": q.Options}
 	}
 	if r := out.Refusal; r != nil {
-		v["refusal"] = map[string]any{"reason": r.Reason, "nearest": r.Nearest}
+		doc["refusal"] = map[string]any{"reason": r.Reason, "nearest": r.Nearest}
 	}
-	return v
+	return doc
 }

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// depends tells what devices say of each other that cannot be: conditions on
+// devices that are not there or cannot tell, and groups of one.
+func (h *home) depends(nodes map[string]strictyaml.Node) error {
+	var wrong strictyaml.Problems
+	for _, d := range h.devices {
+		n := limitsOf(nodes[d.name])
+		for _, need := range d.Limits.Requires {
+			other := h.device(need.Device)
+			switch {
+			case need.Validate() != nil: // told when it was read
+			case other == nil:
+				wrong = append(wrong, n.Problem("requires", "there is no device %q; write the name of one that is here", need.Device))
+			case other.dev == nil: // it has a mistake of its own
+			case need.CanTell(other.dev) != nil:
+				wrong = append(wrong, n.Problem("requires", "%v; write what it can tell, or another device", need.CanTell(other.dev)))
+			}
+		}
+		for _, group := range d.Limits.Interlock {
+			if h.inGroup(group) < 2 {
+				wrong = append(wrong, n.Problem("interlock", "no other device is in the group %q; write it at the other as well", group))
+			}
+		}
+	}
+	return wrong.Err()
+}
+
+// limitsOf is where the limits of a device stand.
+func limitsOf(n strictyaml.Node) strictyaml.Node {
+	var parts struct {
+		Limits strictyaml.Node `yaml:"limits"`
+	}
+	common, _ := n.Split(parts)
+	_ = common.Decode(&parts) // what is wrong with it was told when the device was opened
+	return parts.Limits
+}
+
+func (h *home) device(name string) *device {
+	i := slices.IndexFunc(h.devices, func(d device) bool { return d.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &h.devices[i]
+}
+
+func (h *home) inGroup(group string) int {
+	n := 0
+	for _, d := range h.devices {
+		if slices.Contains(d.Limits.Interlock, group) {
+			n++
+		}
+	}
+	return n
+}

@@ -109,7 +109,11 @@ func (t *task) intend(ctx context.Context, plan capabilities.Plan) error {
 	if err != nil {
 		return err
 	}
-	return t.a.journal.Intent(ctx, journal.Intent{Ref: t.ref, Epoch: t.claimed(), Digest: plan.Digest(), Boot: t.a.boot, Plan: memo})
+	err = t.a.journal.Intent(ctx, journal.Intent{Ref: t.ref, Epoch: t.claimed(), Digest: plan.Digest(), Boot: t.a.boot, Plan: memo})
+	if err != nil {
+		ring(t.a.broken)
+	}
+	return err
 }
 
 // unstarted ends a thread at the start gate: the exchange may believe that it
@@ -132,7 +136,7 @@ func (t *task) unstarted(ctx context.Context, written bool, kind string, err err
 // act touches the world, and tells of progress meanwhile.
 func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan) result {
 	p := newProgress()
-	verbs := verbs{pass: pass, dev: t.a.devices[plan.Device], plan: plan, verdict: t.verdict, progress: p.set, now: t.a.now}
+	verbs := verbs{pass: pass, dev: t.a.devices[plan.Device], plan: plan, verdict: t.verdict, progress: p.set, now: t.a.now, acted: func(r result) { t.acted(ctx, plan, r) }}
 	told, done := context.WithCancel(ctx)
 	defer done()
 	var g errgroup.Group
@@ -141,6 +145,14 @@ func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan)
 	done()
 	_ = g.Wait() // it returns nil, and nothing is said after the end
 	return r
+}
+
+// acted writes down what the device has answered (T7), before it is looked at
+// again: a crash meanwhile leaves no doubt about what must not be done twice.
+func (t *task) acted(ctx context.Context, plan capabilities.Plan, r result) {
+	if plan.Effect == capabilities.Once && r.err == nil {
+		t.keep(ctx, t.message(t.judge(ctx, plan, r), t.response(plan, r, nil, []string{"it was not looked at again"})))
+	}
 }
 
 // estimates by command, in lieu of experience.

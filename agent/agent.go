@@ -131,6 +131,7 @@ type Agent struct {
 	boot     string        // names this run of the program
 	work     chan struct{} // something is in the queue, or a task has ended
 	mail     chan struct{} // something is in the outbox
+	broken   chan struct{} // the journal has refused something
 
 	mu     sync.Mutex
 	tasks  map[string]*task // by thread, from the offer to the report
@@ -140,13 +141,16 @@ type Agent struct {
 	serial uint64           // of the last message
 	seen   recent           // refs of delivered messages
 	took   map[string]time.Duration
+
+	disarmed error // why nothing may act, nil if it may
+	known    bool  // whether the exchange has been told that something may
 }
 
 // New makes an agent. now must carry monotonic time, as time.Now does.
 func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *journal.Journal, now func() time.Time, log *slog.Logger) *Agent {
 	a := &Agent{
 		cfg: cfg.filled(), x: x, resolver: r, devices: map[string]*device{}, gate: g, journal: j, now: now, log: log,
-		boot: strings.ToLower(rand.Text()[:10]), work: make(chan struct{}, 1), mail: make(chan struct{}, 1),
+		boot: strings.ToLower(rand.Text()[:10]), work: make(chan struct{}, 1), mail: make(chan struct{}, 1), broken: make(chan struct{}, 1),
 		tasks: map[string]*task{}, later: map[string]*task{}, took: map[string]time.Duration{},
 	}
 	a.beat = a.cfg.Heartbeat

@@ -18,6 +18,8 @@ type death struct {
 	h  *house
 	at int // 0: never
 
+	place string // where it dies, instead of at a number
+
 	mu     sync.Mutex
 	places int // passed so far
 	where  string
@@ -34,7 +36,7 @@ func (d *death) passes(where string) (dead bool) {
 		return true
 	}
 	d.places++
-	if d.places != d.at {
+	if d.place == "" && d.places != d.at || d.place != "" && d.place != where {
 		return false
 	}
 	d.done, d.where = true, where

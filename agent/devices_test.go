@@ -75,7 +75,7 @@ func (w words) Answer(q capabilities.Question, reply mess.Object, text string, _
 }
 
 func (w words) Offers() []mess.Capability {
-	return []mess.Capability{{ID: "switch"}, {ID: "take-photo"}, {ID: "vacuum-floor"}}
+	return []mess.Capability{{ID: "switch"}, {ID: "take-photo", Meta: mess.Object{{Key: "effect", Value: "query"}}}, {ID: "vacuum-floor"}}
 }
 
 // part is what all the made devices have.
@@ -200,7 +200,10 @@ func (l *lamp) Switch(ctx context.Context, on bool) error {
 	return c.broken
 }
 
-func (l *lamp) On(context.Context) (bool, error) {
+func (l *lamp) On(ctx context.Context) (bool, error) {
+	if l.died(ctx, "before the look") {
+		return false, ctx.Err()
+	}
 	c := l.get()
 	if c.blind {
 		return false, errors.New("lamp: no answer")
@@ -275,6 +278,9 @@ func (v *vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 
 func (v *vacuum) Dock(context.Context) error { v.note("dock"); return nil }
 
-func (v *vacuum) Map(context.Context) (drivers.Photo, error) {
+func (v *vacuum) Map(ctx context.Context) (drivers.Photo, error) {
+	if v.died(ctx, "before the look") {
+		return drivers.Photo{}, ctx.Err()
+	}
 	return drivers.Photo{Data: []byte("map"), MIME: "image/png", CapturedAt: time.Now()}, nil
 }

@@ -107,9 +107,10 @@ func (t *task) saved(ctx context.Context) {
 	if p != nil {
 		t.a.log.Error("mistake in the program", "ref", t.ref, "err", p, "stack", string(debug.Stack()))
 	}
-	task, begun := t.a.journal.Task(t.ref)
-	begun = begun && task.Open()
+	task, known := t.a.journal.Task(t.ref)
+	begun := known && task.Open()
 	switch {
+	case known && task.Report != nil: // what was done is told; what went wrong came after it
 	case p != nil && t.claimed() == 0:
 		_ = t.decline(ctx, fmt.Sprintf("a mistake in the executor: %v", p)) // if this fails too, the offer stands
 	case p != nil && begun:
@@ -117,7 +118,7 @@ func (t *task) saved(ctx context.Context) {
 	case p != nil:
 		t.report(ctx, failed("internal", fmt.Sprintf("a mistake in the executor: %v", p), mess.EffectNone, capabilities.Plan{}), nil)
 	case begun && ctx.Err() == nil: // if the program ends, the next run sees to it
-		t.report(ctx, t.a.afterCrash(ctx, task, *t.plan), nil)
+		t.report(ctx, t.a.afterCrash(ctx, 0, *t.plan), nil)
 	}
 }
 
@@ -190,8 +191,7 @@ func (a *Agent) check(ctx context.Context, p gate.Order) (gate.Verdict, error) {
 	}
 	if p.Actuates() {
 		if err := a.journal.Ready(ctx); err != nil {
-			a.log.Error("disarmed: the journal cannot be written", "err", err)
-			return gate.Verdict{}, fmt.Errorf("%s does not act now: what it does could not be written down; look at the disk of %s", d.Name, a.cfg.ID)
+			return gate.Verdict{}, a.unable(d.Name, err)
 		}
 	}
 	v, err := a.gate.Judge(ctx, p)

@@ -30,6 +30,7 @@ func (t *task) keep(ctx context.Context, m mess.Message) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.a.cfg.EndTime)
 	defer cancel()
 	if err := t.a.journal.Done(ctx, t.ref, m.Epoch, m); err != nil {
+		ring(t.a.broken)
 		t.a.log.Error("report not written down; it is lost if the program ends before it is sent", "ref", t.ref, "err", err)
 	}
 }
@@ -88,6 +89,7 @@ func (a *Agent) sendMail(ctx context.Context) (left bool) {
 			a.log.Error("report refused; it is dropped", "ref", task.Ref, "err", err)
 		}
 		if err := a.journal.Sent(ctx, task.Ref); err != nil {
+			ring(a.broken)
 			a.log.Error("journal cannot be written; the next start may send a report again", "ref", task.Ref, "err", err)
 		}
 		a.resumeOffer(task.Ref)

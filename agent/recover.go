@@ -20,9 +20,10 @@ type memo struct {
 	By      string            `json:"by,omitempty"` // the requester
 }
 
-// maxBegun is how often the same thread may be begun: what has brought the
-// program down twice is left alone.
-const maxBegun = 2
+// maxCrashes is how often a thread may bring the program down: after that it is
+// quarantined. It is not begun again, and its device is not looked at, since
+// that may be what the program died of.
+const maxCrashes = 2
 
 // recover settles what an earlier run has begun and not told. held is how the
 // exchange sees the claims of this executor.
@@ -31,7 +32,7 @@ func (a *Agent) recover(ctx context.Context, held []mess.HeldThread) {
 	for _, task := range a.journal.Tasks() {
 		known[task.Ref] = true
 		if task.Open() {
-			a.settle(ctx, task, isOurs(held, task))
+			a.settle(ctx, a.found(ctx, task), isOurs(held, task))
 		}
 	}
 	for _, h := range held {
@@ -40,6 +41,21 @@ func (a *Agent) recover(ctx context.Context, held []mess.HeldThread) {
 		}
 	}
 }
+
+// found notes that an earlier run has left a thread in its midst, before anything
+// is done about it: if this run dies of it too, the next one knows.
+func (a *Agent) found(ctx context.Context, task journal.Task) journal.Task {
+	if err := a.journal.Found(ctx, task.Ref, a.boot); err != nil {
+		ring(a.broken)
+		a.log.Error("journal cannot be written", "ref", task.Ref, "err", err)
+	}
+	task.Found++
+	return task
+}
+
+// crashes is how often the program has died in the midst of a thread: each
+// intent but the last was followed by a crash, and so was each finding of it.
+func crashes(t journal.Task) int { return max(t.Begun, t.Found) }
 
 func isOurs(held []mess.HeldThread, task journal.Task) bool {
 	for _, h := range held {
@@ -61,33 +77,61 @@ func (a *Agent) settle(ctx context.Context, task journal.Task, ours bool) {
 	t.confirmed = task.Intent.Digest // an intent is written after the yes
 	t.epoch, t.plan, t.resumed, t.boot = task.Epoch, &m.Plan, true, task.Intent.Boot
 	harmless := m.Plan.Effect == capabilities.Query || m.Plan.Effect == capabilities.Idempotent
-	if harmless && ours && task.Begun < maxBegun && a.devices[m.Plan.Device] != nil {
+	if harmless && ours && crashes(task) < maxCrashes && a.devices[m.Plan.Device] != nil {
 		a.log.Info("goes on after a restart", "ref", t.ref)
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.enqueue(t)
 		return
 	}
-	t.report(ctx, a.afterCrash(ctx, task, m.Plan), nil)
+	t.report(ctx, a.afterCrash(ctx, crashes(task), m.Plan), nil)
 }
 
-// afterCrash is the truth about a thread in whose midst the program died.
-func (a *Agent) afterCrash(ctx context.Context, task journal.Task, plan capabilities.Plan) *mess.Status {
-	is, err := a.looks(ctx, plan)
-	want, _ := plan.Args.Get("on")
-	detail := "the program died after it had begun"
-	if task.Begun >= maxBegun {
-		detail = fmt.Sprintf("the program died %d times in its midst", task.Begun)
+// afterCrash is the truth about a thread in whose midst the program has died so
+// many times.
+func (a *Agent) afterCrash(ctx context.Context, times int, plan capabilities.Plan) *mess.Status {
+	if times >= maxCrashes {
+		a.log.Error("quarantined: the program has died of it more than once", "device", plan.Device, "times", times)
+		effect := mess.EffectUnknown
+		if !plan.Actuates() {
+			effect = mess.EffectNone
+		}
+		return failed("interrupted", fmt.Sprintf("the program died %d times in its midst; it is quarantined: left alone, and its device not looked at", times), effect, plan)
 	}
-	switch {
-	case !plan.Actuates():
+	const detail = "the program died after it had begun"
+	if !plan.Actuates() {
 		return failed("interrupted", detail, mess.EffectNone, plan)
-	case err == nil && is == want:
-		return &mess.Status{Code: mess.Completed, Evidence: mess.ReadBack, Message: fmt.Sprintf("%s, and %s reads back as %s", detail, plan.Device, onOff(is))}
-	case err == nil:
-		detail += fmt.Sprintf("; %s now reads back as %s", plan.Device, onOff(is))
 	}
-	return failed("interrupted", detail, mess.EffectUnknown, plan)
+	is, how := a.verify(ctx, plan)
+	if is == probedDone {
+		return &mess.Status{Code: mess.Completed, Evidence: mess.ReadBack, Message: detail + ", and " + how}
+	}
+	// That it is not as it was to be does not say that nothing was done: every
+	// output was taken to its initial state since.
+	return failed("interrupted", detail+"; "+how, mess.EffectUnknown, plan)
+}
+
+// probe is what a look at the device says of a plan that was begun.
+type probe string
+
+const (
+	probedDone    probe = "done"
+	probedNotDone probe = "not done"
+	probedUnknown probe = "unknown"
+)
+
+// verify looks whether a plan was carried out, and says how it knows. It touches
+// nothing.
+func (a *Agent) verify(ctx context.Context, plan capabilities.Plan) (is probe, how string) {
+	on, err := a.looks(ctx, plan)
+	want, _ := plan.Args.Get("on")
+	switch {
+	case err != nil:
+		return probedUnknown, fmt.Sprintf("%s: %v", plan.Device, err)
+	case on == want:
+		return probedDone, fmt.Sprintf("%s reads back as %s", plan.Device, onOff(on))
+	}
+	return probedNotDone, fmt.Sprintf("%s now reads back as %s", plan.Device, onOff(on))
 }
 
 var errNoReadBack = errors.New("cannot be read back")

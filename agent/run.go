@@ -18,6 +18,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, haltAll(context.WithoutCancel(ctx), a.gate, maps.Values(a.devices))) }()
 	defer a.runTimers(ctx)()
 	startAll(ctx, a.gate, maps.Values(a.devices), a.log)
+	a.look(ctx)
 	ack, err := a.register(ctx)
 	if err != nil {
 		return ended(ctx, err)
@@ -28,6 +29,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	g.Go(func() error { return a.heartbeat(gctx) })
 	g.Go(func() error { return a.dispatch(gctx) })
 	g.Go(func() error { return a.deliverMail(gctx) })
+	g.Go(func() error { return a.tend(gctx) })
 	err = g.Wait()
 	a.lastMail(context.WithoutCancel(ctx))
 	return ended(ctx, err)
@@ -58,11 +60,10 @@ var versions = []string{"1.0.0", "1.1.0"}
 
 // register tells the exchange who this is and what it can do.
 func (a *Agent) register(ctx context.Context) (mess.Ack, error) {
-	ack, err := a.say(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{
-		ID: a.cfg.ID, Name: a.cfg.Name, Capabilities: a.resolver.Offers(), Availability: a.cfg.Availability,
-		Schedule: a.cfg.Schedule, Versions: versions, Holding: a.holding(), Instance: a.boot,
-	}}}})
+	m, acts := a.registration()
+	ack, err := a.say(ctx, m)
 	if err == nil {
+		a.knows(acts)
 		a.log.Info("registered", "executor", a.cfg.ID)
 	}
 	return ack, err

@@ -58,6 +58,7 @@ type verbs struct {
 	verdict  gate.Verdict
 	progress func(drivers.Progress)
 	now      func() time.Time
+	acted    func(result) // called when the device has done what it was told, before it is looked at again
 }
 
 func (v verbs) do(ctx context.Context) result {
@@ -91,6 +92,7 @@ func (v verbs) turn(ctx context.Context) result {
 	if r.effect == mess.EffectNone {
 		return r
 	}
+	v.acted(r)
 	ctx, cancel := aftermath(ctx)
 	defer cancel()
 	v.readBack(ctx, on, &r)
@@ -149,6 +151,7 @@ func (v verbs) clean(ctx context.Context) result {
 		return r
 	}
 	r.text = cleaned(v.dev.Label, out)
+	v.acted(r)
 	ctx, cancel := aftermath(ctx)
 	defer cancel()
 	if m, ok := v.dev.Driver.(drivers.Mapper); ok {

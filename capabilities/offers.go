@@ -19,6 +19,7 @@ func (r *Resolver) Offers() []mess.Capability {
 			if len(areas) > 0 {
 				meta = append(meta, mess.Field{Key: "areas", Value: areas})
 			}
+			meta = append(meta, mess.Field{Key: "effect", Value: string(c.Effect)})
 			list = append(list, mess.Capability{ID: c.ID, Meta: meta})
 		}
 	}

@@ -143,11 +143,11 @@ func TestOffers(t *testing.T) {
 	h := house()
 	h.Devices = h.Devices[:4] // three lamps and the porch camera
 	want := []mess.Capability{
-		needs("take-photo", "devices", list("porch-cam"), "areas", list("front door", "porch")),
-		needs("look", "devices", list("porch-cam"), "areas", list("front door", "porch")),
-		needs("switch-on", "devices", list("porch-lamp", "reading-lamp", "ceiling"), "areas", list("living room", "porch")),
-		needs("switch-off", "devices", list("porch-lamp", "reading-lamp", "ceiling"), "areas", list("living room", "porch")),
-		needs("read-switch", "devices", list("porch-lamp", "reading-lamp", "ceiling"), "areas", list("living room", "porch")),
+		needs("take-photo", "devices", list("porch-cam"), "areas", list("front door", "porch"), "effect", "query"),
+		needs("look", "devices", list("porch-cam"), "areas", list("front door", "porch"), "effect", "query"),
+		needs("switch-on", "devices", list("porch-lamp", "reading-lamp", "ceiling"), "areas", list("living room", "porch"), "effect", "idempotent"),
+		needs("switch-off", "devices", list("porch-lamp", "reading-lamp", "ceiling"), "areas", list("living room", "porch"), "effect", "idempotent"),
+		needs("read-switch", "devices", list("porch-lamp", "reading-lamp", "ceiling"), "areas", list("living room", "porch"), "effect", "query"),
 	}
 	offers := capabilities.NewResolver(capabilities.Default(), h).Offers()
 	if diff := cmp.Diff(want, offers); diff != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/messkit/messkit/internal/wal"
 )
@@ -22,6 +23,12 @@ func (j *Journal) err() error {
 		return j.lost
 	}
 	return j.log.Err()
+}
+
+// NoSpace reports whether err says that there is no room, and not that the disk
+// is broken.
+func NoSpace(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, wal.ErrFull)
 }
 
 // size is how long the log is, in bytes.

@@ -1,0 +1,240 @@
+package agent_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// diesAt lets the program die at the first place of that name.
+func (h *house) diesAt(where string) *death {
+	d := &death{h: h, place: where}
+	d.armed()
+	return d
+}
+
+// How a thread may stand after a crash.
+var (
+	begunAnew = stand{code: mess.Completed, codes: 2, acts: 1} // offered again and done
+	doneAgain = stand{code: mess.Completed, codes: 1, acts: 1} // gone on with under the same claim
+	doneTwice = stand{code: mess.Completed, codes: 1, acts: 2}
+	notDone   = stand{code: mess.Failed, codes: 1, effect: mess.EffectNone, again: true}
+	doneOnce  = stand{code: mess.Completed, codes: 1, acts: 1}
+	notKnown  = stand{code: mess.Failed, codes: 1, acts: 1, effect: mess.EffectUnknown}
+	redone    = stand{code: mess.Pending, codes: 1}
+)
+
+type stand struct {
+	code   mess.Code
+	codes  int // claims
+	acts   int // what the device saw
+	effect mess.Effect
+	again  bool // recoverable
+}
+
+func (s stand) seen(acts int) stand { s.acts = acts; return s }
+
+// The program dies at every point of the table in execution.md, with every kind
+// of effect. What the exchange says in the end is what the table says, and the
+// device has seen no more than may be.
+func TestCrashTable(t *testing.T) {
+	intents := []string{"is the porch light on?", "turn on the porch light", "ring the bell", "vacuum both"}
+	for _, c := range []struct {
+		point string
+		place string
+		back  bool     // it is started again
+		want  [4]stand // for a query, an idempotent, one that is done once and can be read back, and one that cannot
+	}{
+		{"before the gate", "before sending in_progress", true, [4]stand{begunAnew.seen(0), begunAnew, begunAnew, begunAnew}},
+		{"after the gate, before the intent", "after sending in_progress", true, [4]stand{notDone, notDone, notDone, notDone}},
+		{"after the intent, before the act", "before the act", true, [4]stand{doneAgain.seen(0), doneAgain, notKnown.seen(0), notKnown.seen(0)}},
+		{"after the act, before its result", "after the act", true, [4]stand{doneAgain.seen(0), doneTwice, doneOnce, notKnown}},
+		{"after the result, before the look", "before the look", true, [4]stand{doneAgain.seen(0), doneTwice, doneOnce, doneOnce}},
+		{"after the result, before the report", "before sending completed", true, [4]stand{doneOnce.seen(0), doneOnce, doneOnce, doneOnce}},
+		{"after the report, before that is noted", "after sending completed", true, [4]stand{doneOnce.seen(0), doneOnce, doneOnce, doneOnce}},
+		{"gone for good after the act", "after the act", false, [4]stand{redone, redone.seen(1), notKnown, notKnown}},
+	} {
+		for i, intent := range intents {
+			t.Run(c.point+"/"+intent, func(t *testing.T) {
+				inHouse(t, func(h *house) {
+					place := c.place
+					if i == 0 && (place == "before the act" || place == "after the act") {
+						place = "before the look" // a question acts by looking
+					}
+					if i == 3 && place == "after the act" {
+						place = "after an act" // of two
+					}
+					d := h.diesAt(place)
+					ref := h.says(claude, `request: {intent: "`+intent+`"}`)
+					h.confirms(ref, 30*time.Second)
+					if dead, _, _ := d.came(); !dead {
+						h.t.Fatalf("it has not died %s; %s", place, h.codes(ref))
+					}
+					if c.back {
+						h.reboots()
+						h.confirms(ref, 10*time.Minute)
+					} else {
+						h.after(3 * time.Hour)
+					}
+					h.stands(ref, c.want[i])
+				})
+			})
+		}
+	}
+}
+
+// stands compares how a thread stands with what it should be.
+func (h *house) stands(ref string, want stand) {
+	h.t.Helper()
+	s := h.is(ref, want.code)
+	acts := strings.Count(h.lamp.did(), "on") + strings.Count(h.vacuum.did(), "clean")
+	if claims := strings.Count(h.codes(ref), "claimed"); acts != want.acts || claims != want.codes {
+		h.t.Errorf("claimed %d times, %d acts; want %d and %d: %s", claims, acts, want.codes, want.acts, h.codes(ref))
+	}
+	if want.code != mess.Failed {
+		return
+	}
+	if s.Reason.Type != "interrupted" || s.Reason.Effect != want.effect || *s.Recoverable != want.again {
+		h.t.Errorf("%+v, recoverable %v; want effect %s, recoverable %v", s.Reason, *s.Recoverable, want.effect, want.again)
+	}
+	if unknown := want.effect == mess.EffectUnknown; unknown != (s.Suggestion == "look before retrying") {
+		h.t.Errorf("it suggests %q", s.Suggestion)
+	}
+}
+
+// A task of which the program dies is tried once more at most, whatever of it
+// the program dies of: then it is quarantined, its end is told, and others are
+// served.
+func TestPoison(t *testing.T) {
+	for _, c := range []struct {
+		intent string
+		place  string // where each run dies
+		starts int    // until it is left alone
+		effect mess.Effect
+	}{
+		{"is the porch light on?", "before the look", 2, mess.EffectNone},
+		{"turn on the porch light", "before the act", 2, mess.EffectUnknown},
+		{"ring the bell", "before the act", 1, mess.EffectUnknown},
+	} {
+		t.Run(c.intent, func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				d := h.diesAt(c.place)
+				ref := h.says(claude, `request: {intent: "`+c.intent+`"}`)
+				for start := 1; ; start++ {
+					h.after(5 * time.Second)
+					if dead, _, _ := d.came(); !dead {
+						h.t.Fatalf("start %d: it has not died", start)
+					}
+					if start == c.starts {
+						break
+					}
+					d = h.rebootsTo(c.place)
+				}
+				if c.intent == "ring the bell" { // it dies of the look at the device, too
+					d = h.rebootsTo("before the look")
+					if dead, _, _ := d.came(); !dead {
+						h.t.Fatal("it has not looked")
+					}
+				}
+				d = h.rebootsTo("before the look")
+				h.after(10 * time.Second)
+				if dead, _, _ := d.came(); dead {
+					h.t.Fatal("it has died of it again")
+				}
+				if s := h.is(ref, mess.Failed); s.Reason.Effect != c.effect || !strings.Contains(s.Reason.Detail, "died 2 times") || !strings.Contains(s.Reason.Detail, "quarantined") {
+					h.t.Errorf("%+v", s.Reason)
+				}
+				h.is(h.says(claude, `request: {intent: "what's in the fridge?"}`), mess.Completed)
+			})
+		})
+	}
+}
+
+// rebootsTo starts the program anew, which dies at the next place of that name.
+func (h *house) rebootsTo(where string) *death {
+	h.t.Helper()
+	copied := h.dir
+	h.stopAgent() // it cannot reach anything any more
+	h.dir = copied
+	h.line = &line{to: h.x.As(h.pi(), "test")}
+	d := h.diesAt(where)
+	h.startAgent()
+	return d
+}
+
+// What was begun and not ended when the program starts is told to whoever
+// arms it.
+func TestUnclean(t *testing.T) {
+	inHouse(t, func(h *house) {
+		d := h.diesAt("before the act")
+		ref := h.says(claude, "request: {intent: ring the bell}")
+		if dead, _, _ := d.came(); !dead || len(h.journal.Unclean()) > 0 {
+			h.t.Fatalf("dead %v, unclean %v", dead, h.journal.Unclean())
+		}
+		h.reboots()
+		if got := strings.Join(h.journal.Unclean(), " "); got != ref {
+			h.t.Errorf("unclean: %q, want %s", got, ref)
+		}
+		h.after(time.Minute)
+		h.stopAgent()
+		h.startAgent()
+		if got := h.journal.Unclean(); len(got) > 0 {
+			h.t.Errorf("unclean after a clean stop: %v", got)
+		}
+	})
+}
+
+// While the journal cannot be written, the exchange is offered what looks alone;
+// what needs more waits.
+func TestDisarmedIsWithdrawn(t *testing.T) {
+	inHouse(t, func(h *house) {
+		if got := h.offered(); got != "switch take-photo vacuum-floor" {
+			h.t.Fatalf("offered: %s", got)
+		}
+		if err := h.journal.Close(); err != nil {
+			h.t.Fatal(err)
+		}
+		h.after(time.Minute)
+		if got := h.offered(); got != "take-photo" {
+			h.t.Errorf("offered while the journal cannot be written: %s", got)
+		}
+		waits := h.says(claude, "request: {intent: turn on the porch light, requires: [switch]}")
+		h.is(waits, mess.Pending)
+		h.is(h.says(claude, `request: {intent: "what's in the fridge?", requires: [take-photo]}`), mess.Completed)
+		h.reboots() // with a journal that can be written
+		h.after(time.Minute)
+		if got := h.offered(); got != "switch take-photo vacuum-floor" {
+			h.t.Errorf("offered again: %s", got)
+		}
+		h.is(waits, mess.Completed)
+	})
+}
+
+// offered are the capabilities that the exchange knows of the agent.
+func (h *house) offered() string {
+	var ids []string
+	for _, e := range h.x.Executors() {
+		if e.ID == h.cfg.ID {
+			for _, c := range e.Capabilities {
+				ids = append(ids, c.ID)
+			}
+		}
+	}
+	return strings.Join(ids, " ")
+}
+
+// A report that cannot be written down is sent all the same.
+func TestAReportWithoutAJournal(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.lamp.set(func(l *lamp) {
+			l.running = func() {
+				if err := h.journal.Close(); err != nil {
+					h.t.Error(err)
+				}
+			}
+		})
+		h.is(h.says(claude, "request: {intent: ring the bell}"), mess.Completed)
+	})
+}

@@ -31,14 +31,14 @@ var layers = map[string]layer{
 	"cmd/messkit": {
 		below: []string{
 			"agent", "agent/*", "capabilities", "drivers", "drivers/all", "exchange", "exchange/*",
-			"internal/picture", "internal/strictyaml", "mess", "mess/messeaf",
+			"internal/picture", "internal/strictyaml", "mess", "mess/messeaf", "mess/receipt",
 		},
 		from: []string{"github.com/spf13/cobra", "golang.org/x/sync", "golang.org/x/sys", "golang.org/x/term"},
 	},
 
 	// 2 actors: they do not know each other.
 	"agent": {
-		below: []string{"agent/gate", "agent/journal", "capabilities", "drivers", "internal/picture", "internal/wal", "mess"},
+		below: []string{"agent/gate", "agent/journal", "capabilities", "drivers", "internal/picture", "internal/wal", "mess", "mess/receipt"},
 		from:  []string{"gobot.io/x/gobot/v2", "golang.org/x/sync"},
 	},
 	"agent/gate":       {below: []string{"capabilities", "drivers", "mess"}, from: []string{"golang.org/x/sync"}},
@@ -47,7 +47,7 @@ var layers = map[string]layer{
 	"exchange/remote":  {below: []string{"mess"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 
 	// 1 things.
-	"exchange":           {below: []string{"mess", "mess/messeaf"}, from: []string{"github.com/robfig/cron/v3", "golang.org/x/sync"}},
+	"exchange":           {below: []string{"mess", "mess/messeaf", "mess/receipt"}, from: []string{"github.com/robfig/cron/v3", "golang.org/x/sync"}},
 	"exchange/files":     {below: []string{"exchange", "internal/wal", "mess", "mess/messeaf"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys"}},
 	"exchange/keys":      {below: []string{"exchange", "mess"}},
 	"exchange/storetest": {below: []string{"exchange", "mess", "mess/messeaf"}, from: []string{"github.com/google/go-cmp"}},
@@ -64,6 +64,7 @@ var layers = map[string]layer{
 	// 0 words: pure.
 	"capabilities":        {pure: true, below: []string{"internal/strictyaml", "mess"}},
 	"mess":                {pure: true, below: []string{"internal/strictyaml"}},
+	"mess/receipt":        {pure: true, below: []string{"mess"}},
 	"mess/messeaf":        {pure: true, below: []string{"internal/strictyaml", "mess"}},
 	"internal/strictyaml": {pure: true, from: []string{"gopkg.in/yaml.v3"}},
 	"internal/picture":    {pure: true, from: []string{"github.com/disintegration/imaging", "golang.org/x/image"}},

@@ -1,0 +1,112 @@
+package receipt
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// ErrNone is a report without a receipt.
+var ErrNone = errors.New("there is no receipt in it")
+
+// In finds the receipt of a message that ends a thread, and the status that
+// bears it. Of a message that ends nothing there is no status.
+func In(m mess.Message) (Receipt, *mess.Status, error) {
+	_, s, _ := report(m)
+	if s == nil {
+		return Receipt{}, nil, errNoReport
+	}
+	v, ok := s.Extra.Get(Field)
+	if !ok {
+		return Receipt{}, s, ErrNone
+	}
+	r, err := Parse(v)
+	return r, s, err
+}
+
+// Check holds a message to its receipt, and tells all that does not agree. open
+// reads an attachment by the name that the message gives it.
+func Check(m mess.Message, r Receipt, open func(name string) ([]byte, error)) []error {
+	var wrong []error
+	note := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
+	_, s, re := report(m)
+	if s == nil {
+		return []error{errNoReport}
+	}
+	if more := len(m.Items) - 1; more > 1 || more == 1 && re == nil {
+		note("message: there is more in it than was signed")
+	}
+	if !r.Authentic() {
+		note("signature: is not that of its key")
+	}
+	for _, d := range []struct {
+		what         string
+		said, signed any
+	}{
+		{"executor", m.From, r.Executor},
+		{"status", s.Code, r.Status},
+		{"evidence", s.Evidence, r.Evidence},
+		{"effect", effectOf(s), r.Effect},
+	} {
+		if fmt.Sprint(d.said) != fmt.Sprint(d.signed) {
+			note("%s: the message says %.60q, the receipt %.60q", d.what, d.said, d.signed)
+		}
+	}
+	if m.Epoch != 0 && m.Epoch != r.Epoch {
+		note("epoch: the message says %d, the receipt %d", m.Epoch, r.Epoch)
+	}
+	if is, err := reportDigest(s, re); err != nil || is != r.Report {
+		note("report: the words are not those that were signed%s", because(err))
+	}
+	return append(wrong, checkContent(re, r, open)...)
+}
+
+func because(err error) string {
+	if err == nil {
+		return ""
+	}
+	return ": " + err.Error()
+}
+
+// checkContent compares what the response gives with what was signed.
+func checkContent(re *mess.Response, r Receipt, open func(string) ([]byte, error)) []error {
+	var entries []mess.Entry
+	if re != nil {
+		entries = re.Content
+	}
+	if len(entries) != len(r.Content) {
+		return []error{fmt.Errorf("content: there are %d pieces, and %d were signed", len(entries), len(r.Content))}
+	}
+	var wrong []error
+	for i, e := range entries {
+		if err := checkEntry(e, r.Content[i], open); err != nil {
+			wrong = append(wrong, fmt.Errorf("content[%d]: %w", i, err))
+		}
+	}
+	return wrong
+}
+
+func checkEntry(e mess.Entry, signed Content, open func(string) ([]byte, error)) error {
+	is, err := content(e)
+	if err != nil {
+		return err
+	}
+	if is != signed {
+		return errors.New("is not what was signed")
+	}
+	f, ok := e.Media()
+	if !ok || f.File == "" {
+		return nil
+	}
+	data, err := open(f.File)
+	if err != nil {
+		return err
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != signed.SHA256 {
+		return fmt.Errorf("%s: the file is not the one that was signed", f.File)
+	}
+	return nil
+}

@@ -1,0 +1,264 @@
+package receipt_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/receipt"
+)
+
+// vector is one case of testdata: a message as it stands in a thread, and
+// whether it agrees with its receipt.
+type vector struct {
+	About   string            `json:"about"`
+	Seed    []byte            `json:"seed"`
+	Public  string            `json:"public"`
+	Held    bool              `json:"held"`
+	Message json.RawMessage   `json:"message"`
+	Files   map[string][]byte `json:"files"`
+}
+
+func vectors(t testing.TB) map[string]vector {
+	t.Helper()
+	names, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no vectors in testdata: %v", err)
+	}
+	all := map[string]vector{}
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v vector
+		if err := json.Unmarshal(data, &v); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var short bytes.Buffer
+		if err := json.Compact(&short, v.Message); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		v.Message = short.Bytes()
+		all[filepath.Base(name)] = v
+	}
+	return all
+}
+
+func (v vector) open(name string) ([]byte, error) {
+	if data, ok := v.Files[name]; ok {
+		return data, nil
+	}
+	return nil, fmt.Errorf("no file %q", name)
+}
+
+func (v vector) signer(t testing.TB) *receipt.Signer {
+	t.Helper()
+	s, err := receipt.NewSigner(v.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// held is what package receipt says of a message.
+func (v vector) held(message []byte) bool {
+	m, err := mess.Parse(message)
+	if err != nil {
+		return false
+	}
+	r, _, err := receipt.In(m)
+	return err == nil && len(receipt.Check(m, r, v.open)) == 0
+}
+
+func TestVectors(t *testing.T) {
+	for name, v := range vectors(t) {
+		t.Run(name, func(t *testing.T) {
+			if got := v.held(v.Message); got != v.Held {
+				t.Errorf("held: %v, want %v", got, v.Held)
+			}
+			if got := heldByOther(v.Message, v.Files); got != v.Held {
+				t.Errorf("held, by the second reader: %v, want %v", got, v.Held)
+			}
+			if got := v.signer(t).Public(); got != v.Public {
+				t.Errorf("public key %s, want %s", got, v.Public)
+			}
+		})
+	}
+}
+
+// A message goes through YAML and JSON, its re is taken out and its file gets a
+// name; the receipt holds.
+func TestReceiptsSurviveTheWay(t *testing.T) {
+	for name, v := range vectors(t) {
+		if !v.Held {
+			continue
+		}
+		m, err := mess.Parse(v.Message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := m.YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, err = mess.Parse(text); err != nil {
+			t.Fatal(err)
+		}
+		r, s, err := receipt.In(m)
+		s.Re = mess.Refs{"elsewhere"}
+		if wrong := receipt.Check(m, r, v.open); err != nil || len(wrong) > 0 {
+			t.Errorf("%s: %v %v", name, err, wrong)
+		}
+	}
+}
+
+// Every byte of what was signed counts: a flipped one is noticed, or the message
+// is the same for who reads it without this package.
+func TestFlippedBytesAreNoticed(t *testing.T) {
+	for name, v := range vectors(t) {
+		if !v.Held {
+			continue
+		}
+		flipped := 0
+		for i := range v.Message {
+			for _, mask := range []byte{1, 0x20} {
+				data := []byte(string(v.Message))
+				data[i] ^= mask
+				if v.held(data) && !heldByOther(asJSON(t, data), v.Files) {
+					t.Errorf("%s: byte %d ^ %#x is not noticed: …%s…", name, i, mask, data[max(0, i-20):min(len(data), i+20)])
+				}
+				flipped++
+			}
+		}
+		if flipped < 1000 {
+			t.Errorf("%s: only %d bytes were flipped", name, flipped)
+		}
+	}
+}
+
+// asJSON is data, or the same message in JSON where it is YAML that is no JSON.
+func asJSON(t *testing.T, data []byte) []byte {
+	t.Helper()
+	if json.Valid(data) {
+		return data
+	}
+	m, err := mess.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []byte(text(t, m))
+}
+
+func TestSigning(t *testing.T) {
+	v := vectors(t)["picture.json"]
+	s := v.signer(t)
+	m, err := mess.Parse(v.Message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.Again(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := text(t, m), text(t, again); a != b {
+		t.Errorf("signed again it is\n%s\nwant\n%s", b, a)
+	}
+	re := *m.Items[1].(*mess.Response)
+	re.Content, re.Notes = re.Content[:1], "The exchange has not taken the pictures."
+	m.Items[1] = &re
+	if m, err = s.Again(m); err != nil {
+		t.Fatal(err)
+	}
+	r, _, err := receipt.In(m)
+	if wrong := receipt.Check(m, r, v.open); err != nil || len(wrong) > 0 || r.Plan == "" {
+		t.Errorf("without its picture: %v %v %+v", err, wrong, r)
+	}
+	_, err = s.Sign(mess.Message{Items: []mess.Item{&mess.Status{Code: mess.InProgress}}}, receipt.Facts{})
+	if err == nil {
+		t.Error("a message that ends nothing was signed")
+	}
+	plain := mess.Message{Items: []mess.Item{&mess.Status{Code: mess.Completed}}}
+	if _, _, err := receipt.In(plain); !errors.Is(err, receipt.ErrNone) {
+		t.Errorf("a report without a receipt: %v, want ErrNone", err)
+	}
+}
+
+func text(t *testing.T, m mess.Message) string {
+	t.Helper()
+	data, err := m.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestSignerHidesItsKey(t *testing.T) {
+	for _, v := range vectors(t) {
+		s := v.signer(t)
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x"} {
+			said := fmt.Sprintf(verb, struct {
+				S *receipt.Signer
+				V receipt.Signer
+			}{s, *s})
+			if strings.Contains(said, fmt.Sprint(v.Seed)[1:20]) || strings.Contains(said, fmt.Sprintf("%x", v.Seed)) {
+				t.Errorf("%s shows the key: %s", verb, said)
+			}
+		}
+	}
+	if _, err := receipt.NewSigner(make([]byte, 31)); err == nil {
+		t.Error("a seed of 31 bytes was taken")
+	}
+}
+
+// Two laws: an error means no receipt to use, and what was parsed prints as it
+// was.
+func FuzzParse(f *testing.F) {
+	for _, v := range vectors(f) {
+		m, err := mess.Parse(v.Message)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, item := range m.Items {
+			if s, ok := item.(*mess.Status); ok {
+				r, _ := s.Extra.Get(receipt.Field)
+				data, err := json.Marshal(r)
+				if err != nil {
+					f.Fatal(err)
+				}
+				f.Add(data)
+			}
+		}
+	}
+	f.Add([]byte(`{"V":1,"thread":"x"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		o, err := mess.ParseObject(data)
+		if err != nil {
+			return
+		}
+		r, err := receipt.Parse(o)
+		if err != nil {
+			return
+		}
+		r.Authentic() // does not panic
+		was, err := json.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		is, err := json.Marshal(r.Object())
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, errA := receipt.Canonical(was)
+		b, errB := receipt.Canonical(is)
+		if errA != nil || errB != nil || string(a) != string(b) {
+			t.Fatalf("%s was read as %s (%v %v)", a, b, errA, errB)
+		}
+	})
+}

@@ -32,9 +32,9 @@ func (t *task) perform(ctx context.Context) error {
 	}
 	pass.Permit(asked, func(ctx context.Context) (time.Time, error) { return t.permission(ctx, plan) })
 	t.a.log.Info("started", "ref", t.ref, "device", plan.Device, "capability", plan.Capability)
-	began := t.a.now()
+	t.began = t.a.now()
 	r := t.act(ctx, pass, plan)
-	t.a.learn(plan, t.a.now().Sub(began))
+	t.a.learn(plan, t.a.now().Sub(t.began))
 	t.finish(ctx, pass, plan, r)
 	return nil
 }

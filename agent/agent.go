@@ -23,6 +23,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/receipt"
 )
 
 // Exchange is what an executor needs of an exchange. In one process it is the
@@ -70,6 +71,11 @@ type Config struct {
 	// Fit makes a picture fit in maxBytes and, along its longer edge, maxPx; 0
 	// means no wish. nil leaves pictures as they are.
 	Fit func(ctx context.Context, data []byte, maxBytes, maxPx int) (fitted []byte, mime string, err error)
+	// Signer puts a receipt into every last word on a thread; nil for none.
+	Signer *receipt.Signer
+	// Synced reports whether this machine's clock is known to be set; where it
+	// is not, times are marked. nil is a clock that needs no mark.
+	Synced func() bool
 }
 
 // DefaultConfig returns the settings that an agent has unless told otherwise.

@@ -15,7 +15,7 @@ func (t *task) decline(ctx context.Context, reason string) error {
 	if reason == "" {
 		return nil
 	}
-	_, err := t.a.say(ctx, t.message(&mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: reason}}))
+	_, err := t.a.say(ctx, t.signed(t.message(&mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: reason}})))
 	if err != nil {
 		return err
 	}

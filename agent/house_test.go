@@ -79,12 +79,14 @@ func inHouseWith(t *testing.T, set, story func(*house)) {
 			words: words{}, lamp: &lamp{}, fridge: &fridge{}, vacuum: newVacuum(), stop: func() {},
 		}
 		h.cfg.ID, h.cfg.Fit = "home-pi", nil // the made pictures are words
+		h.cfg.Signer = signer(t)
 		h.openExchange()
 		h.words.learn()
 		set(h)
 		h.startAgent()
 		story(h)
 		h.stopAgent()
+		h.accounts()
 		h.close()
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
@@ -24,9 +25,10 @@ type task struct {
 
 	verdict   gate.Verdict // of the plan
 	plan      *capabilities.Plan
-	confirmed string // digest of the plan to which a yes was given
-	resumed   bool   // an earlier run has begun it
-	tried     bool   // a claim was sent
+	confirmed string    // digest of the plan to which a yes was given
+	resumed   bool      // an earlier run has begun it
+	tried     bool      // a claim was sent
+	began     time.Time // when the world was first touched or looked at; zero before, and after a restart
 
 	// Guarded by Agent.mu.
 	epoch   uint64                  // of the claim; 0 before it
@@ -84,9 +86,9 @@ func stopped(ctx context.Context) bool {
 func (t *task) handBack(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMailTime)
 	defer cancel()
-	_, err := t.a.say(ctx, t.message(&mess.Status{Code: mess.Delegated, Instance: t.boot, Reason: &mess.Reason{
+	_, err := t.a.say(ctx, t.signed(t.message(&mess.Status{Code: mess.Delegated, Instance: t.boot, Reason: &mess.Reason{
 		Type: mess.Shutdown, Detail: "the program was ended before anything was done", Effect: mess.EffectNone,
-	}}))
+	}})))
 	if err != nil { // its lease will be over, or the exchange knows better
 		t.a.log.Info("not handed back", "ref", t.ref, "err", err)
 	}

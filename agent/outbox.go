@@ -29,6 +29,7 @@ func (t *task) report(ctx context.Context, s *mess.Status, r *mess.Response) {
 func (t *task) keep(ctx context.Context, m mess.Message) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.a.cfg.EndTime)
 	defer cancel()
+	m = t.signed(m)
 	if err := t.a.journal.Done(ctx, t.ref, m.Epoch, m); err != nil {
 		ring(t.a.broken)
 		t.a.log.Error("report not written down; it is lost if the program ends before it is sent", "ref", t.ref, "err", err)
@@ -117,6 +118,7 @@ func (a *Agent) saidInWords(ctx context.Context, task journal.Task, refusal erro
 	a.mu.Lock()
 	m.ID = a.nextID()
 	a.mu.Unlock()
+	m = a.signedAgain(task.Ref, m)
 	if err := a.journal.Done(ctx, task.Ref, task.Epoch, m); err != nil {
 		a.log.Error("journal cannot be written", "err", err)
 		return false

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,18 +51,35 @@ func (t *task) judge(ctx context.Context, plan capabilities.Plan, r result) *mes
 	}
 	switch {
 	case r.err == nil && len(r.left) == 0:
-		return &mess.Status{Code: mess.Completed, Evidence: r.evidence}
+		return &mess.Status{Code: mess.Completed, Evidence: cmp.Or(r.evidence, mess.EvidenceUnknown)}
 	case errors.Is(cause, errCancelled):
-		s := &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "cancelled", Detail: detail, Effect: effect}}
+		s := &mess.Status{
+			Code: mess.Cancelled, Evidence: evidenceOf(effect, r.evidence),
+			Reason: &mess.Reason{Type: "cancelled", Detail: detail, Effect: effect},
+		}
 		s.Completed, s.Remaining = anyList(r.done), anyList(r.left)
 		return s
 	case len(r.done) > 0:
 		return &mess.Status{
-			Code: mess.Partial, Evidence: r.evidence, Completed: anyList(r.done), Remaining: anyList(r.left),
+			Code: mess.Partial, Evidence: evidenceOf(effect, r.evidence), Completed: anyList(r.done), Remaining: anyList(r.left),
 			Reason: &mess.Reason{Type: kind, Detail: detail, Effect: effect},
 		}
 	}
-	return failed(kind, detail, effect, plan)
+	s := failed(kind, detail, effect, plan)
+	s.Evidence = evidenceOf(effect, r.evidence)
+	return s
+}
+
+// evidenceOf is how it is known what an attempt has done that did not complete:
+// of nothing there is no evidence, and of what nobody knows none either.
+func evidenceOf(e mess.Effect, known mess.Evidence) mess.Evidence {
+	switch e {
+	case mess.EffectNone:
+		return ""
+	case mess.EffectPartial:
+		return cmp.Or(known, mess.EvidenceUnknown)
+	}
+	return mess.EvidenceUnknown
 }
 
 // blame says why a plan was not carried out whole.
@@ -109,6 +127,7 @@ func failed(kind, detail string, effect mess.Effect, plan capabilities.Plan) *me
 	again := effect == mess.EffectNone || plan.Effect == capabilities.Idempotent || plan.Effect == capabilities.Query
 	s := &mess.Status{
 		Code: mess.Failed, Reason: &mess.Reason{Type: kind, Detail: detail, Effect: effect}, Recoverable: recoverable(mess.Failed, again),
+		Evidence: evidenceOf(effect, ""),
 	}
 	if effect != mess.EffectNone {
 		s.Suggestion = "look before retrying"

@@ -53,12 +53,12 @@ func TestCrash(t *testing.T) {
 		evident mess.Evidence
 	}{
 		{name: "after the gate, before the intent", intent: "ring the bell", code: mess.Failed, effect: mess.EffectNone, again: true},
-		{name: "once, cannot be verified", intent: "vacuum both", begun: 1, code: mess.Failed, effect: mess.EffectUnknown},
+		{name: "once, cannot be verified", intent: "vacuum both", begun: 1, code: mess.Failed, effect: mess.EffectUnknown, evident: mess.EvidenceUnknown},
 		{name: "once, reads back as done", intent: "ring the bell", begun: 1, on: true, code: mess.Completed, evident: mess.ReadBack},
-		{name: "once, reads back as not done", intent: "ring the bell", begun: 1, code: mess.Failed, effect: mess.EffectUnknown},
-		{name: "once, cannot be read", intent: "ring the bell", begun: 1, blind: true, code: mess.Failed, effect: mess.EffectUnknown},
+		{name: "once, reads back as not done", intent: "ring the bell", begun: 1, code: mess.Failed, effect: mess.EffectUnknown, evident: mess.EvidenceUnknown},
+		{name: "once, cannot be read", intent: "ring the bell", begun: 1, blind: true, code: mess.Failed, effect: mess.EffectUnknown, evident: mess.EvidenceUnknown},
 		{name: "idempotent", intent: "turn on the porch light", begun: 1, code: mess.Completed, did: "on", evident: mess.ReadBack},
-		{name: "idempotent, the second time", intent: "turn on the porch light", begun: 2, code: mess.Failed, effect: mess.EffectUnknown, again: true},
+		{name: "idempotent, the second time", intent: "turn on the porch light", begun: 2, code: mess.Failed, effect: mess.EffectUnknown, evident: mess.EvidenceUnknown, again: true},
 		{name: "a question", intent: "what's in the fridge?", begun: 1, code: mess.Completed, evident: mess.Photographed},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/receipt"
 )
 
 // tend looks after the journal until ctx ends. While nothing can be written
@@ -103,6 +104,9 @@ func (a *Agent) registration() (m mess.Message, acts bool) {
 	if why != nil {
 		offers = slices.DeleteFunc(slices.Clone(offers), changes)
 		about[0].Value = shortly(why)
+	}
+	if a.cfg.Signer != nil {
+		about = about.Set(receipt.KeyField, a.cfg.Signer.Public())
 	}
 	return mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{
 		ID: a.cfg.ID, Name: a.cfg.Name, Capabilities: append([]mess.Capability{}, offers...), Availability: a.cfg.Availability,

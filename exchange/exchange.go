@@ -81,6 +81,9 @@ type Config struct {
 	Routing mess.Routing `yaml:"-"`
 	// Catalogue describes known capabilities (MESS 1.0 section 8.2).
 	Catalogue []Definition `yaml:"-"`
+	// Pin returns the receipt key that an executor is held to: the first with
+	// which it came. nil believes each.
+	Pin func(executor, key string) (first string, err error) `yaml:"-"`
 }
 
 // Definition describes a capability for those who look for one (MESS 1.0

@@ -73,6 +73,9 @@ func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (me
 		ack.Threads = x.holdings(c)
 		return ack, nil
 	}
+	if err := x.pin(&c); err != nil {
+		return mess.Ack{}, err
+	}
 	if err := x.enter(ctx, c); err != nil {
 		return mess.Ack{}, err
 	}

@@ -123,6 +123,9 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 	settings.ID, settings.Name = c.Agent.ID, c.Agent.Name
 	settings.Availability, settings.Schedule = c.Agent.Availability, c.Agent.Schedule
 	settings.Fit, settings.ConfirmWithin = fit, c.Agent.ConfirmWithin
+	if settings.Signer, err = signer(c.Agent.Data, log); err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
 	return &executor{agent.New(settings, x, c.home.resolver(), o.devices, o.gate, j, time.Now, log), j, o}, nil
 }
 

@@ -67,7 +67,7 @@ func (p *printer) status(m mess.Message, s *mess.Status) {
 			add("%s", text)
 		}
 	}
-	if s.Evidence != "" {
+	if s.Evidence != "" && (s.Reason == nil || s.Reason.Effect != mess.EffectUnknown) { // that is said already
 		add("(%s)", strings.ReplaceAll(string(s.Evidence), "_", " "))
 	}
 	p.printf("  %s  %s\n", clockOf(m.Received), printable(strings.Join(words, "  ")))

@@ -195,6 +195,7 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 		return nil, err
 	}
 	settings := cfg.settings()
+	settings.Pin = k.Pin
 	for _, d := range capabilities.Default().Definitions() {
 		settings.Catalogue = append(settings.Catalogue, exchange.Definition(d))
 	}

@@ -104,7 +104,7 @@ func (k *Keys) operator() error {
 	if err != nil {
 		return err
 	}
-	return writeFile(name, []byte(key+"\n"))
+	return WriteFile(name, []byte(key+"\n"))
 }
 
 // prefix is what every key of this exchange begins with.
@@ -209,15 +209,15 @@ func (k *Keys) save(holders map[string]holder) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(k.dir, keysFile), data); err != nil {
+	if err := WriteFile(filepath.Join(k.dir, keysFile), data); err != nil {
 		return err
 	}
 	k.holders = holders
 	return nil
 }
 
-// writeFile replaces a file, readable by its owner alone, whole or not at all.
-func writeFile(name string, data []byte) error {
+// WriteFile replaces a file, readable by its owner alone, whole or not at all.
+func WriteFile(name string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*") // made with 0600
 	if err != nil {
 		return err

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestSigner(t *testing.T) {
+	var said strings.Builder
+	log, dir := slog.New(slog.NewTextHandler(&said, nil)), t.TempDir()
+	name := filepath.Join(dir, signerFile)
+	s, err := signer(dir, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v; want mode 0600", info, err)
+	}
+	again, err := signer(dir, log)
+	if err != nil || again.Public() != s.Public() {
+		t.Errorf("a second start has another key: %v", err)
+	}
+	if said.Len() > 0 {
+		t.Errorf("the log says %q", said.String())
+	}
+	if err := os.Chmod(name, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := signer(dir, log); err != nil || !strings.Contains(said.String(), "others can read") {
+		t.Errorf("a key that all can read: %v, %q", err, said.String())
+	}
+	secret, err := os.ReadFile(name)
+	if err != nil || strings.Contains(said.String(), strings.TrimSpace(string(secret))) {
+		t.Errorf("%v, or the log shows the key: %s", err, said.String())
+	}
+	for _, bad := range []string{"", "abc", "not base64!", strings.TrimSpace(string(secret))[:40]} {
+		if err := os.WriteFile(name, []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := signer(dir, log)
+		if err == nil || !strings.Contains(err.Error(), name) || len(bad) > 3 && strings.Contains(err.Error(), bad) {
+			t.Errorf("%q: %v", bad, err)
+		}
+		if data, err := os.ReadFile(name); err != nil || string(data) != bad {
+			t.Errorf("%q was overwritten by %q", bad, data)
+		}
+	}
+	said.Reset()
+	if s, err := signer(filepath.Join(dir, "missing"), log); s != nil || err != nil || !strings.Contains(said.String(), "not signed") {
+		t.Errorf("where nothing can be written: %v, %v, %q", s, err, said.String())
+	}
+	if _, err := readSigner(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no key: %v", err)
+	}
+}

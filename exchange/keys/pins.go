@@ -1,0 +1,71 @@
+package keys
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/messkit/messkit/mess/receipt"
+)
+
+// PinsFile is the file in the data folder that says with which key each executor
+// signs its receipts: a JSON mapping from executor to public key. It holds no
+// secret, and whoever runs the place may change it.
+const PinsFile = "receipt-keys.json"
+
+// Pins reads the pinned keys from a data folder; none if nobody has registered
+// there yet.
+func Pins(dir string) (map[string]string, error) {
+	name := filepath.Join(dir, PinsFile)
+	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]string{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	pins, err := parsePins(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; restore it from a copy, or remove it, and the keys that come next are believed", name, err)
+	}
+	return pins, nil
+}
+
+func parsePins(data []byte) (map[string]string, error) {
+	pins := map[string]string{}
+	if err := json.Unmarshal(data, &pins); err != nil {
+		return nil, err
+	}
+	for executor, key := range pins {
+		if _, err := receipt.PublicKey(key); err != nil {
+			return nil, fmt.Errorf("%s: %w", executor, err)
+		}
+	}
+	if pins == nil {
+		return nil, errors.New("there is no mapping in it")
+	}
+	return pins, nil
+}
+
+// Pin returns the key that an executor is held to: the one that it came with
+// first, which is key if it has never come before.
+func (k *Keys) Pin(executor, key string) (first string, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	pins, err := Pins(k.dir)
+	if err != nil {
+		return "", err
+	}
+	if first, ok := pins[executor]; ok {
+		return first, nil
+	}
+	pins[executor] = key
+	data, err := json.MarshalIndent(pins, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	return key, WriteFile(filepath.Join(k.dir, PinsFile), append(data, '\n'))
+}

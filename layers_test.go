@@ -64,7 +64,7 @@ var layers = map[string]layer{
 	// 0 words: pure.
 	"capabilities":        {pure: true, below: []string{"internal/strictyaml", "mess"}},
 	"mess":                {pure: true, below: []string{"internal/strictyaml"}},
-	"mess/receipt":        {pure: true, below: []string{"mess"}},
+	"mess/receipt":        {pure: true, below: []string{"mess", "mess/messeaf"}},
 	"mess/messeaf":        {pure: true, below: []string{"internal/strictyaml", "mess"}},
 	"internal/strictyaml": {pure: true, from: []string{"gopkg.in/yaml.v3"}},
 	"internal/picture":    {pure: true, from: []string{"github.com/disintegration/imaging", "golang.org/x/image"}},

@@ -31,7 +31,7 @@ folder, of a v1 file, or of an archive.`,
   messkit thread check ~/backup/mess`,
 		Args: cobra.NoArgs,
 	}
-	c.AddCommand(a.threadListCommand(), a.threadShowCommand(), a.threadCheckCommand(), a.threadArchiveCommand("archive [REF...]"), a.threadExportCommand(), a.threadImportCommand())
+	c.AddCommand(a.threadListCommand(), a.threadShowCommand(), a.threadCheckCommand(), a.threadArchiveCommand("archive [REF...]"), a.threadExportCommand(), a.threadImportCommand(), a.threadVerifyCommand(), a.threadKeyCommand())
 	return c
 }
 

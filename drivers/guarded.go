@@ -11,7 +11,7 @@ import (
 type Guarded interface {
 	// Orders are what that process has to be told. The same device gives the same
 	// orders always.
-	Orders() (Orders, error)
+	Orders() Orders
 }
 
 // Orders are words for the Obey of the device's Kind, in JSON. They hold no

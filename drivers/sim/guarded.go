@@ -3,7 +3,6 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
@@ -18,23 +17,19 @@ type order struct {
 
 // Orders are how another process switches this relay's line: what is kept in
 // memory alone, it cannot.
-func (r *Relay) Orders() (drivers.Orders, error) {
+func (r *Relay) Orders() drivers.Orders {
 	if r.cfg.File == "" {
-		return drivers.Orders{}, nil
-	}
-	name, err := filepath.Abs(r.cfg.File)
-	if err != nil {
-		return drivers.Orders{}, fmt.Errorf("%s: %w", r.Name(), err)
+		return drivers.Orders{}
 	}
 	word := func(on bool) []byte {
-		data, _ := json.Marshal(order{name, r.Name(), on}) // two strings and a truth value always can be
+		data, _ := json.Marshal(order{r.cfg.File, r.Name(), on}) // two strings and a truth value always can be
 		return data
 	}
 	orders := drivers.Orders{Off: word(false)}
 	if r.cfg.Safe != "keep" {
 		orders.Safe = word(r.cfg.Safe == "on")
 	}
-	return orders, nil
+	return orders
 }
 
 // obey carries out an order, where the line is not so already.

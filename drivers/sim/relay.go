@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"gobot.io/x/gobot/v2"
 	"gobot.io/x/gobot/v2/drivers/gpio"
@@ -77,7 +78,10 @@ func openRelay(env drivers.Env, cfg RelayConfig, decode func(any) error) (driver
 		return nil, err
 	}
 	if cfg.File != "" {
-		if err := w.Keep(cfg.Line, cfg.File); err != nil {
+		if cfg.File, err = filepath.Abs(cfg.File); err == nil { // orders go to a process that is elsewhere
+			err = w.Keep(cfg.Line, cfg.File)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", env.Name, err)
 		}
 	}

@@ -42,6 +42,7 @@ var layers = map[string]layer{
 		from:  []string{"gobot.io/x/gobot/v2", "golang.org/x/sync"},
 	},
 	"agent/gate":       {below: []string{"capabilities", "drivers", "mess"}, from: []string{"golang.org/x/sync"}},
+	"agent/guard":      {from: []string{"golang.org/x/sync"}},
 	"agent/journal":    {below: []string{"internal/wal", "mess"}, from: []string{"golang.org/x/sync"}},
 	"exchange/httpapi": {below: []string{"exchange", "exchange/keys", "mess", "mess/messeaf"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 	"exchange/remote":  {below: []string{"mess"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},

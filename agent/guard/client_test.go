@@ -1,0 +1,245 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/agent/guard"
+)
+
+// guards starts guards that are goroutines.
+type guards struct {
+	w *world
+
+	mu      sync.Mutex
+	started int
+	broken  int  // how many starts fail
+	mute    bool // those that start now do not answer
+	last    *running
+}
+
+// running is one of them.
+type running struct {
+	io.Reader
+	io.Writer
+	words   *io.PipeReader
+	answers *io.PipeWriter
+	ended   chan struct{}
+	dead    atomic.Bool
+}
+
+func (g *guards) start() (guard.Process, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.started++
+	if g.broken > 0 {
+		g.broken--
+		return nil, errors.New("no memory")
+	}
+	in, to := io.Pipe()
+	from, out := io.Pipe()
+	r := &running{Reader: from, Writer: to, words: in, answers: out, ended: make(chan struct{})}
+	g.last = r
+	mute := g.mute
+	go func() {
+		defer close(r.ended)
+		if mute {
+			_, _ = io.Copy(io.Discard, in)
+			return
+		}
+		_ = guard.New(r.obeying(g.w), slog.New(slog.DiscardHandler)).Run(in, out)
+		_ = out.Close()
+	}()
+	return r, nil
+}
+
+// Close leaves it: it sees the end of the words.
+func (r *running) Close() error { return r.Writer.(*io.PipeWriter).Close() }
+
+// Kill ends it: nothing comes in or out any more, and it does nothing.
+func (r *running) Kill() error {
+	r.dead.Store(true)
+	_ = r.answers.Close()
+	_ = r.words.CloseWithError(errors.New("killed"))
+	return r.Close()
+}
+
+// obeying is what a guard does in the world while it lives.
+func (r *running) obeying(w *world) guard.Obey {
+	return func(kind string, order []byte) (bool, error) {
+		if r.dead.Load() {
+			return false, nil
+		}
+		return w.obey(kind, order)
+	}
+}
+
+func (g *guards) set(f func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	f()
+}
+
+func (g *guards) kill() {
+	g.set(func() { _ = g.last.Kill() })
+	synctest.Wait()
+}
+
+// client runs a story with a client whose guard is there.
+func client(t *testing.T, story func(t *testing.T, c *guard.Client, g *guards, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		g := &guards{w: w}
+		c := guard.NewClient([]guard.Device{lamp("hall", "keep"), lamp("stairs", "keep")}, g.start, slog.New(slog.DiscardHandler))
+		ctx, cancel := context.WithCancel(t.Context())
+		end := make(chan error, 1)
+		go func() { end <- c.Run(ctx) }()
+		c.Await(ctx)
+		story(t, c, g, w)
+		cancel()
+		if err := <-end; err != nil {
+			t.Errorf("the client ends with %v", err)
+		}
+		wait(time.Hour) // what was left on goes off
+	})
+}
+
+func (w *world) is(t *testing.T, want string) {
+	t.Helper()
+	if got := w.history(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestClientTellsTheGuard(t *testing.T) {
+	client(t, func(t *testing.T, c *guard.Client, _ *guards, w *world) {
+		for _, d := range []string{"hall", "stairs"} {
+			if err := errors.Join(c.Ready(d), c.On(d, time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			w.turn(d, true)
+		}
+		wait(30 * time.Second)
+		c.Off("stairs")
+		wait(time.Hour)
+		w.is(t, "hall off 1m0.05s")
+	})
+}
+
+// A device may be on when it starts, before there is a guard.
+func TestClientTellsWhatWasBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		g := &guards{w: w}
+		c := guard.NewClient([]guard.Device{lamp("hall", "keep")}, g.start, slog.New(slog.DiscardHandler))
+		w.turn("hall", true)
+		c.Note("hall", time.Minute)
+		if err := c.On("hall", time.Hour); !errors.Is(err, guard.ErrAbsent) {
+			t.Errorf("without a guard: %v", err)
+		}
+		wait(30 * time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		end := make(chan error, 1)
+		go func() { end <- c.Run(ctx) }()
+		wait(time.Minute)
+		w.is(t, "hall off 1m0.05s")
+		cancel()
+		if err := <-end; err != nil {
+			t.Error(err)
+		}
+		wait(time.Second)
+	})
+}
+
+// A guard that is gone is replaced; until then nothing is switched on, and the
+// time of what is on goes on.
+func TestGuardIsKilled(t *testing.T) {
+	client(t, func(t *testing.T, c *guard.Client, g *guards, w *world) {
+		if err := c.On("hall", time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		w.turn("hall", true)
+		g.set(func() { g.broken = 3 })
+		g.kill()
+		for _, err := range []error{c.Ready("hall"), c.On("hall", time.Hour), c.On("stairs", time.Hour)} {
+			if !errors.Is(err, guard.ErrAbsent) {
+				t.Errorf("without a guard: %v", err)
+			}
+		}
+		if err := errors.Join(c.Ready("elsewhere"), c.On("elsewhere", 0)); err != nil {
+			t.Errorf("a device that needs none: %v", err)
+		}
+		wait(2 * time.Second) // 50 + 100 + 200 + 400 ms
+		started := 0
+		g.set(func() { started = g.started })
+		if err := errors.Join(c.Ready("hall"), c.Ready("stairs")); err != nil || started != 5 {
+			t.Errorf("with a new guard, the %dth: %v", started, err)
+		}
+		wait(time.Hour)
+		w.is(t, "hall off 1m0.05s")
+	})
+}
+
+// A guard that is frozen is as good as none, and is killed.
+func TestGuardIsFrozen(t *testing.T) {
+	client(t, func(t *testing.T, c *guard.Client, g *guards, w *world) {
+		g.set(func() { g.mute = true })
+		g.kill()
+		wait(500 * time.Millisecond)
+		if err := c.On("hall", time.Minute); !errors.Is(err, guard.ErrAbsent) {
+			t.Errorf("with a guard that does not answer: %v", err)
+		}
+		var frozen *running
+		g.set(func() { g.mute, frozen = false, g.last })
+		wait(5 * time.Second)
+		select {
+		case <-frozen.ended:
+		default:
+			t.Error("the frozen guard is still there")
+		}
+		if err := c.Ready("hall"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What the guard has refused is as it was before.
+func TestClientIsRefused(t *testing.T) {
+	client(t, func(t *testing.T, c *guard.Client, _ *guards, w *world) {
+		if err := c.On("hall", time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		w.turn("hall", true)
+		hang := make(chan struct{})
+		w.mu.Lock()
+		w.hang["hall"] = hang
+		w.mu.Unlock()
+		wait(2 * time.Minute) // it is being switched off
+		no, ok := errors.AsType[*guard.No](c.On("hall", time.Hour))
+		if !ok || !strings.Contains(no.Error(), "hall: is being switched off") {
+			t.Errorf("%v", no)
+		}
+		w.mu.Lock()
+		delete(w.hang, "hall")
+		w.mu.Unlock()
+		close(hang)
+		wait(time.Second)
+		w.turn("hall", true) // what was about to come, comes
+		wait(time.Second)
+		if got := w.history(); !strings.HasPrefix(got, "hall off 2m0s, hall off 2m1.") {
+			t.Error(got)
+		}
+		if err := c.On("hall", time.Minute); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}

@@ -1,0 +1,335 @@
+package guard_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/agent/guard"
+)
+
+// world is what devices obey in: an order is "NAME on" or "NAME off".
+type world struct {
+	start time.Time
+	mu    sync.Mutex
+	on    map[string]bool
+	fail  map[string]int           // how many of the next orders fail
+	hang  map[string]chan struct{} // orders wait for it
+	log   []string                 // what the guard has changed, and when
+}
+
+func newWorld() *world {
+	return &world{start: time.Now(), on: map[string]bool{}, fail: map[string]int{}, hang: map[string]chan struct{}{}}
+}
+
+func (w *world) obey(kind string, order []byte) (bool, error) {
+	var words string
+	if err := json.Unmarshal(order, &words); err != nil || kind != "lamp" {
+		return false, fmt.Errorf("%s: %s, %w", kind, order, err)
+	}
+	name, level, _ := strings.Cut(words, " ")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c := w.hang[name]; c != nil {
+		w.mu.Unlock()
+		<-c
+		w.mu.Lock()
+	}
+	if w.fail[name] > 0 {
+		w.fail[name]--
+		return false, errors.New("no contact")
+	}
+	if w.on[name] == (level == "on") {
+		return false, nil
+	}
+	w.on[name] = level == "on"
+	w.log = append(w.log, words+" "+time.Since(w.start).String())
+	return true, nil
+}
+
+// turn is what the agent does.
+func (w *world) turn(name string, on bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.on[name] = on
+}
+
+func (w *world) history() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Join(w.log, ", ")
+}
+
+func lamp(name, safe string) guard.Device {
+	d := guard.Device{Name: name, Kind: "lamp", Off: json.RawMessage(`"` + name + ` off"`)}
+	if safe != "keep" {
+		d.Safe = json.RawMessage(`"` + name + " " + safe + `"`)
+	}
+	return d
+}
+
+// agent is one that says what it is told to, over pipes.
+type agent struct {
+	t    *testing.T
+	w    *world
+	to   *io.PipeWriter
+	from *bufio.Scanner
+	seq  uint64
+	end  chan error
+}
+
+// watched runs a story with a guard in a bubble of fake time. Lamps: porch is
+// safe when it is off, fan when it is on, hall stays as it is.
+func watched(t *testing.T, story func(*agent, *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		in, to := io.Pipe()
+		from, out := io.Pipe()
+		a := &agent{t: t, w: newWorld(), to: to, from: bufio.NewScanner(from), end: make(chan error, 1)}
+		go func() {
+			a.end <- guard.New(a.w.obey, slog.New(slog.DiscardHandler)).Run(in, out)
+			_ = out.Close() // as a process does at its end
+		}()
+		a.say(guard.Word{Devices: []guard.Device{lamp("porch", "off"), lamp("fan", "on"), lamp("hall", "keep")}})
+		a.w.turn("fan", true)
+		story(a, a.w)
+		a.dies()
+		_ = from.Close()
+		if err := <-a.end; err != nil {
+			t.Errorf("the guard ends with %v", err)
+		}
+	})
+}
+
+// say says something and returns the guard's no.
+func (a *agent) say(w guard.Word) string {
+	a.t.Helper()
+	a.seq++
+	w.Seq = a.seq
+	line, err := json.Marshal(w)
+	if err == nil {
+		_, err = a.to.Write(append(line, '\n'))
+	}
+	var no guard.Answer
+	if !a.from.Scan() {
+		a.t.Fatal("no answer")
+	}
+	if err = errors.Join(err, json.Unmarshal(a.from.Bytes(), &no)); err != nil || no.Seq != w.Seq {
+		a.t.Fatalf("%s, %v", a.from.Bytes(), err)
+	}
+	return no.No
+}
+
+// on announces a device and turns it on.
+func (a *agent) on(name string, epoch uint64, left time.Duration) {
+	a.t.Helper()
+	if no := a.say(guard.Word{On: []guard.On{{Device: name, Epoch: epoch, Left: left}}}); no != "" {
+		a.t.Fatal(no)
+	}
+	a.w.turn(name, true)
+}
+
+func (a *agent) dies() { _ = a.to.Close() }
+
+// lives beats for a while.
+func (a *agent) lives(d time.Duration) {
+	a.t.Helper()
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		wait(min(guard.Beat, time.Until(end)))
+		a.say(guard.Word{})
+	}
+}
+
+func wait(d time.Duration) {
+	time.Sleep(d) // of the bubble
+	synctest.Wait()
+}
+
+func TestGuard(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		story func(*agent, *world)
+		want  string // what the guard has changed when the agent is still there
+		after string // and a while after it has gone
+	}{
+		{name: "nothing is on", story: func(a *agent, _ *world) { a.lives(time.Minute) }},
+		{
+			name:  "the agent does not switch off",
+			story: func(a *agent, _ *world) { a.on("porch", 1, 10*time.Second); a.lives(20 * time.Second) },
+			want:  "porch off 10.05s", after: "porch off 10.05s",
+		},
+		{
+			name: "the agent switches off",
+			story: func(a *agent, w *world) {
+				a.on("porch", 1, 10*time.Second)
+				a.lives(5 * time.Second)
+				w.turn("porch", false)
+				a.say(guard.Word{Off: []guard.Off{{Device: "porch", Epoch: 1}}})
+				w.turn("porch", true) // a hand
+				a.lives(time.Minute)
+			},
+			after: "porch off 1m5s",
+		},
+		{
+			name: "on again, for longer",
+			story: func(a *agent, _ *world) {
+				a.on("porch", 1, 10*time.Second)
+				a.lives(5 * time.Second)
+				a.on("porch", 2, 10*time.Second)
+				a.say(guard.Word{Off: []guard.Off{{Device: "porch", Epoch: 1}}}) // of the first time, too late
+				a.lives(20 * time.Second)
+			},
+			want: "porch off 15.05s", after: "porch off 15.05s",
+		},
+		{
+			name:  "the agent dies",
+			story: func(a *agent, _ *world) { a.on("porch", 1, time.Hour); a.lives(time.Second) },
+			after: "porch off 1s",
+		},
+		{
+			name:  "the agent dies, and on is what is safe",
+			story: func(a *agent, w *world) { w.turn("fan", false); a.lives(time.Second) },
+			after: "fan on 1s",
+		},
+		{
+			name:  "the agent dies, and the device is to stay as it is",
+			story: func(a *agent, _ *world) { a.on("hall", 1, 10*time.Second); a.lives(time.Second) },
+			after: "hall off 10s",
+		},
+		{
+			name:  "the agent dies, and the device may stay on for ever",
+			story: func(a *agent, _ *world) { a.on("hall", 1, 0); a.lives(time.Second) },
+		},
+		{
+			name: "the agent is frozen",
+			story: func(a *agent, _ *world) {
+				a.on("hall", 1, 2*time.Second)
+				a.on("porch", 2, time.Hour)
+				wait(time.Minute)
+			},
+			want: "hall off 2s, porch off 5.000000001s", after: "hall off 2s, porch off 5.000000001s",
+		},
+		{
+			name: "the agent is frozen for a while, and does then what it was about to do",
+			story: func(a *agent, w *world) {
+				a.on("porch", 1, 2*time.Second)
+				wait(time.Minute)
+				w.turn("porch", true)
+				wait(time.Second)
+				a.lives(time.Second)
+			},
+			want: "porch off 2s, porch off 1m0.1s", after: "porch off 2s, porch off 1m0.1s",
+		},
+		{
+			name: "the agent is back after a while, and switches on anew",
+			story: func(a *agent, w *world) {
+				wait(time.Minute)
+				a.lives(time.Second)
+				a.on("porch", 1, time.Hour)
+				a.lives(time.Minute)
+			},
+			after: "porch off 2m1s",
+		},
+		{
+			name: "an order that fails is tried again",
+			story: func(a *agent, w *world) {
+				w.fail["porch"] = 3
+				a.on("porch", 1, 10*time.Second)
+				a.lives(20 * time.Second)
+			},
+			want: "porch off 10.75s", after: "porch off 10.75s", // 50 ms + 100 + 200 + 400
+		},
+		{
+			name: "an order that hangs keeps no other waiting",
+			story: func(a *agent, w *world) {
+				w.hang["porch"] = make(chan struct{})
+				a.on("porch", 1, 10*time.Second)
+				a.on("hall", 2, 11*time.Second)
+				a.lives(20 * time.Second)
+				if no := a.say(guard.Word{On: []guard.On{{Device: "porch", Epoch: 3}}}); no == "" {
+					a.t.Error("it may be switched on while it is being switched off")
+				}
+				close(w.hang["porch"])
+				wait(0)
+			},
+			want: "hall off 11.05s, porch off 20s", after: "hall off 11.05s, porch off 20s",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			watched(t, func(a *agent, w *world) {
+				a.t = t
+				tt.story(a, w)
+				if got := w.history(); got != tt.want {
+					t.Errorf("while it is there: %q, want %q", got, tt.want)
+				}
+				a.dies()
+				wait(time.Minute)
+				if got := w.history(); got != tt.after {
+					t.Errorf("when it is gone: %q, want %q", got, tt.after)
+				}
+			})
+		})
+	}
+}
+
+func TestGuardRefuses(t *testing.T) {
+	watched(t, func(a *agent, _ *world) {
+		a.on("porch", 2, 0)
+		for device, epoch := range map[string]uint64{"attic": 9, "porch": 1} {
+			if no := a.say(guard.Word{On: []guard.On{{Device: device, Epoch: epoch}}}); !strings.HasPrefix(no, device+": ") {
+				t.Errorf("%s: %q", device, no)
+			}
+		}
+	})
+}
+
+// An agent that cannot be understood counts as gone.
+func TestGuardHearsGarbage(t *testing.T) {
+	for _, line := range []string{"x", `{"seq":0}`, `{"seq":9,"sing":1}`, `{"seq":9}{}`, strings.Repeat("x", 1<<20)} {
+		synctest.Test(t, func(t *testing.T) {
+			in, to := io.Pipe()
+			w, end := newWorld(), make(chan error, 1)
+			go func() {
+				end <- guard.New(w.obey, slog.New(slog.DiscardHandler)).Run(in, io.Discard)
+				_ = in.Close()
+			}()
+			w.turn("porch", true)
+			_, _ = io.WriteString(to, `{"seq":1,"devices":[{"name":"porch","kind":"lamp","off":"porch off","safe":"porch off"}]}`+"\n"+line+"\n")
+			if err := <-end; err == nil || w.history() != "porch off 0s" {
+				t.Errorf("%.20s: %v, %s", line, err, w.history())
+			}
+		})
+	}
+}
+
+// A guard whose answers nobody reads does its work.
+func TestGuardWhoseAnswersNobodyReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, to := io.Pipe()
+		from, out := io.Pipe()
+		w, end := newWorld(), make(chan error, 1)
+		go func() { end <- guard.New(w.obey, slog.New(slog.DiscardHandler)).Run(in, out) }()
+		w.turn("porch", true)
+		say := func(line string) { _, _ = io.WriteString(to, line+"\n") }
+		say(`{"seq":1,"devices":[{"name":"porch","kind":"lamp","off":"porch off","safe":"porch off"}],"on":[{"device":"porch","epoch":1,"left":1000000000}]}`)
+		for i := range 200 {
+			say(fmt.Sprintf(`{"seq":%d}`, i+2))
+		}
+		wait(2 * time.Second)
+		if got := w.history(); got != "porch off 1s" && got != "porch off 1.05s" {
+			t.Error(got)
+		}
+		_, _ = to.Close(), from.Close()
+		if err := <-end; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,136 @@
+package guard
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Beat is how often the agent gives a sign of life, at least.
+const Beat = 250 * time.Millisecond
+
+// Device is what a guard knows of one device.
+type Device struct {
+	Name string          `json:"name"`
+	Kind string          `json:"kind"`           // of its driver, which obeys
+	Off  json.RawMessage `json:"off"`            // order that switches it off
+	Safe json.RawMessage `json:"safe,omitempty"` // order for when the agent is gone; none: it stays as it is
+}
+
+// Word is what the agent says, one line of JSON each. The first word names the
+// devices; one that says nothing else is a sign of life.
+type Word struct {
+	Seq     uint64   `json:"seq"` // the answer carries it
+	Devices []Device `json:"devices,omitempty"`
+	On      []On     `json:"on,omitempty"`
+	Off     []Off    `json:"off,omitempty"`
+}
+
+// On announces that a device is going to be switched on.
+type On struct {
+	Device string        `json:"device"`
+	Epoch  uint64        `json:"epoch"`          // rises with every On of an agent; a lower one is refused
+	Left   time.Duration `json:"left,omitempty"` // ns until it has to be off; 0: it may stay on
+}
+
+// Off says that a device is off, so that its time is over no more.
+type Off struct {
+	Device string `json:"device"`
+	Epoch  uint64 `json:"epoch"` // of the last On
+}
+
+// Answer is the guard's, one line of JSON each.
+type Answer struct {
+	Seq uint64 `json:"seq"`
+	No  string `json:"no,omitempty"` // why it is not so; "" for yes
+}
+
+// Limits of what is read.
+const (
+	maxWord = 256 << 10 // bytes of one line: orders for some thousand devices
+	maxName = 128       // bytes
+)
+
+// parseWord reads one line. An error goes with the zero Word.
+func parseWord(line []byte) (Word, error) {
+	w, err := parse[Word](line)
+	if err != nil {
+		return Word{}, err
+	}
+	if err := w.valid(); err != nil {
+		return Word{}, err
+	}
+	return w, nil
+}
+
+// parseAnswer reads one line. An error goes with the zero Answer.
+func parseAnswer(line []byte) (Answer, error) {
+	a, err := parse[Answer](line)
+	if err == nil && a.Seq == 0 {
+		return Answer{}, errors.New("seq: is missing")
+	}
+	return a, err
+}
+
+func parse[T any](line []byte) (T, error) {
+	var v, none T
+	if len(line) > maxWord {
+		return none, fmt.Errorf("a line of %d bytes; %d are the most", len(line), maxWord)
+	}
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&v); err != nil {
+		return none, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return none, errors.New("there is more on the line than one word")
+	}
+	return v, nil
+}
+
+func (w Word) valid() error {
+	var errs []error
+	check := func(ok bool, where, what string) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("%s: %s", where, what))
+		}
+	}
+	name := func(n string) bool { return n != "" && len(n) <= maxName }
+	check(w.Seq > 0, "seq", "is missing")
+	for _, d := range w.Devices {
+		check(name(d.Name), "devices", "a name is missing or too long")
+		check(d.Kind != "" && len(d.Off) > 0, "devices", "a kind or an order is missing")
+	}
+	for _, o := range w.On {
+		check(name(o.Device) && o.Epoch > 0 && o.Left >= 0, "on", "a device or an epoch is missing, or the time is negative")
+	}
+	for _, o := range w.Off {
+		check(name(o.Device), "off", "a device is missing")
+	}
+	return errors.Join(errs...)
+}
+
+// print is a word or an answer as it is sent.
+func print(v any) ([]byte, error) {
+	line, err := json.Marshal(v)
+	if err == nil && len(line) > maxWord {
+		err = fmt.Errorf("guard: %d bytes in one word; %d are the most", len(line), maxWord)
+	}
+	return append(line, '\n'), err
+}
+
+// lines calls f for each line until the end, which is no error.
+func lines(r io.Reader, f func([]byte) error) error {
+	s := bufio.NewScanner(r)
+	s.Buffer(make([]byte, 0, 4<<10), maxWord+1)
+	for s.Scan() {
+		if err := f(s.Bytes()); err != nil {
+			return err
+		}
+	}
+	return s.Err()
+}

@@ -187,6 +187,9 @@ func (c Config) device(name string) Device {
 	return d
 }
 
+// MaxOn is the longest time that a device may be on; 0 for any.
+func (c Config) MaxOn(device string) time.Duration { return c.device(device).MaxOn }
+
 func fill[T comparable](v *T, from T) {
 	var zero T
 	if *v == zero {

@@ -26,6 +26,7 @@ type Gate struct {
 	wall   func() (time.Time, error)
 	local  func() Local
 	ledger Ledger // nil: acts are remembered in memory alone
+	guard  Guard
 
 	mu      sync.Mutex
 	devices map[string]*device

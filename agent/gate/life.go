@@ -36,6 +36,7 @@ func (g *Gate) armStart(d drivers.Device, name string) *off {
 		return nil
 	}
 	dev.off = &off{at: g.now().Add(dev.limits.MaxOn), sw: s}
+	g.tellGuard(dev)
 	g.ring()
 	return dev.off
 }
@@ -45,6 +46,7 @@ func (g *Gate) disarmStart(name string, o *off) {
 	defer g.mu.Unlock()
 	if d := g.device(name); d.off == o {
 		d.off = nil
+		g.tellGuard(d)
 		g.ring()
 	}
 }

@@ -22,22 +22,11 @@ const (
 	lastRetry  = 30 * time.Second
 )
 
-// arm notes when a device that is being switched on is to go off.
-func (g *Gate) arm(p *Pass, s drivers.Switch) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	o := &off{risk: p.order.Risk, sw: s}
-	if in := offIn(p.dev.limits, p.order.Plan); in > 0 {
-		o.at = g.now().Add(in)
-	}
-	p.dev.off, p.dev.level = o, isOn
-	g.ring()
-}
-
 func (g *Gate) disarm(d *device) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	d.off, d.level = nil, isOff
+	g.tellGuard(d)
 	g.ring()
 }
 
@@ -94,6 +83,7 @@ func (g *Gate) switchOff(ctx context.Context, d *device, o *off) {
 	}
 	if err == nil {
 		d.off, d.level, d.used = nil, isOff, g.now()
+		g.tellGuard(d)
 		g.log.Info("switched off, its time is over", "device", d.name)
 		return
 	}

@@ -28,6 +28,9 @@ func WithWall(wall func() (time.Time, error)) Option { return func(g *Gate) { g.
 // It is asked again for every plan and before every act.
 func WithLocal(local func() Local) Option { return func(g *Gate) { g.local = local } }
 
+// WithGuard has a guard watch over what is switched on.
+func WithGuard(w Guard) Option { return func(g *Gate) { g.guard = w } }
+
 // prepare fills in what no option has.
 func (g *Gate) prepare(opts []Option) {
 	for _, o := range opts {
@@ -38,6 +41,9 @@ func (g *Gate) prepare(opts []Option) {
 	}
 	if g.local == nil {
 		g.local = func() Local { return Local{} }
+	}
+	if g.guard == nil {
+		g.guard = unguarded{}
 	}
 	if g.ledger != nil {
 		g.remember()

@@ -16,7 +16,7 @@ type rule func(*device, capabilities.Plan) error
 // acts. Those for the queue before a device (rested, notBusy) and the budgets
 // have their own places, and notDry comes after all.
 func (g *Gate) always() []rule {
-	return []rule{g.notStopped, g.notHung, g.notLocked, g.armed, g.withinRange, g.withinMaxOn, g.notQuiet, g.interlocked}
+	return []rule{g.notStopped, g.notHung, g.notLocked, g.armed, g.withinRange, g.withinMaxOn, g.notQuiet, g.interlocked, g.watched}
 }
 
 // first is what the first rule says that says no.

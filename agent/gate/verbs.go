@@ -10,14 +10,15 @@ import (
 // Stop: one may still look at what has become of the device.
 
 // Switch turns the device on or off. What is on is switched off by Run when its
-// time is over.
+// time is over, by the guard if this program cannot, and by the device itself
+// where it has a timer.
 func (p *Pass) Switch(ctx context.Context, s drivers.Switch, on bool) error {
 	name := map[bool]string{true: "switch on", false: "switch off"}[on]
 	_, err := act(ctx, p, name, p.dev.limits.Timeout, func(ctx context.Context) (struct{}, error) {
 		if on {
-			p.g.arm(p, s) // before the call: a call that fails may have worked
+			return struct{}{}, p.switchOn(ctx, s)
 		}
-		return struct{}{}, s.Switch(ctx, on)
+		return struct{}{}, s.Switch(ctx, false)
 	})
 	if err == nil && !on {
 		p.g.disarm(p.dev)

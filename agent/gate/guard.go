@@ -1,0 +1,110 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+)
+
+// Guard is a process of its own that switches off what this one cannot any
+// more. What it does not watch is always ready, and not its business.
+type Guard interface {
+	// Ready tells why a device cannot be switched on now.
+	Ready(device string) error
+	// On announces that a device is going to be on, for at most left; 0 is without a
+	// limit. The device may be switched on when it returns nil.
+	On(device string, left time.Duration) error
+	// Note is On for a device that may be on already: nobody waits for it.
+	Note(device string, left time.Duration)
+	// Off says that the device is off.
+	Off(device string)
+}
+
+// unguarded watches nothing.
+type unguarded struct{}
+
+func (unguarded) Ready(string) error             { return nil }
+func (unguarded) On(string, time.Duration) error { return nil }
+func (unguarded) Note(string, time.Duration)     {}
+func (unguarded) Off(string)                     {}
+
+// watched refuses to switch on what nobody would switch off if this program
+// died.
+func (g *Gate) watched(d *device, p capabilities.Plan) error {
+	if !turnsOn(p) {
+		return nil
+	}
+	return noGuard(d, g.guard.Ready(d.name))
+}
+
+func noGuard(d *device, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Refusal{Device: d.name, Rule: "guard", Retry: time.Second, Text: fmt.Sprintf("%v, and would have to switch it off if this program died; ask again in a second", err)}
+}
+
+// switchOn is the act, when nothing else stands in its way.
+func (p *Pass) switchOn(ctx context.Context, s drivers.Switch) error {
+	due, undo, err := p.arm(s) // before the call: a call that fails may have worked
+	if err != nil {
+		return err
+	}
+	left := due.Sub(p.g.now())
+	switch a, timed := s.(drivers.AutoOff); {
+	case !due.IsZero() && left <= 0:
+		undo()
+		return &Refusal{Device: p.dev.name, Rule: "max_on", Text: "its time was over before it could be switched on; ask again"}
+	case p.again != nil && p.g.now().Sub(p.asked) > Fresh:
+		undo()
+		return errOld
+	case timed && !due.IsZero():
+		return a.SwitchFor(ctx, true, left)
+	}
+	return s.Switch(ctx, true)
+}
+
+// arm notes when a device that is being switched on is to go off, here and with
+// the guard; due is zero where it may stay on. undo takes it back where nothing
+// was done.
+func (p *Pass) arm(s drivers.Switch) (due time.Time, undo func(), err error) {
+	g, d := p.g, p.dev
+	in := offIn(d.limits, p.order.Plan)
+	g.mu.Lock()
+	if in > 0 {
+		due = g.now().Add(in)
+	}
+	before, level, o := d.off, d.level, &off{at: due, risk: p.order.Risk, sw: s}
+	d.off, d.level = o, isOn
+	g.ring()
+	g.mu.Unlock()
+	undo = func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if d.off == o {
+			d.off, d.level = before, level
+			g.ring()
+		}
+		g.tellGuard(d)
+	}
+	if err := g.guard.On(d.name, in); err != nil {
+		undo()
+		return due, nil, noGuard(d, err)
+	}
+	return due, undo, nil
+}
+
+// tellGuard tells the guard how a device stands. mu is held.
+func (g *Gate) tellGuard(d *device) {
+	switch {
+	case d.off == nil:
+		g.guard.Off(d.name)
+	case d.off.at.IsZero():
+		g.guard.Note(d.name, 0)
+	default:
+		g.guard.Note(d.name, max(1, d.off.at.Sub(g.now())))
+	}
+}

@@ -105,8 +105,8 @@ func (c *config) limits() gate.Config {
 }
 
 // gate makes the gate of this executor.
-func (c *config) gate(log *slog.Logger) *gate.Gate {
-	return gate.New(c.limits(), time.Now, log)
+func (c *config) gate(log *slog.Logger, known ...gate.Option) *gate.Gate {
+	return gate.New(c.limits(), time.Now, log, known...)
 }
 
 // agent makes the executor for an exchange, of outputs that have started.
@@ -130,8 +130,7 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 }
 
 func (e *executor) run(ctx context.Context) error {
-	e.outputs.handOver()
-	return errors.Join(e.agent.Run(ctx), e.journal.Close())
+	return errors.Join(e.outputs.handOver(), e.agent.Run(ctx), e.outputs.end(), e.journal.Close())
 }
 
 // fit makes a picture small enough for a message.

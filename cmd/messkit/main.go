@@ -112,7 +112,7 @@ It carries an exchange of its own, so that one board is a whole system.`,
 		a.askCommand(), a.replyCommand(), a.cancelCommand(), a.lsCommand(), a.showCommand(), a.watchCommand(),
 		a.threadCommand(), a.archiveCommand(), a.journalCommand(),
 		a.planCommand(), a.devicesCommand(), a.capabilitiesCommand(),
-		a.checkCommand(), a.doctorCommand(), a.versionCommand(),
+		a.checkCommand(), a.doctorCommand(), a.versionCommand(), a.guardCommand(),
 	)
 	a.noteRuns(root)
 	return root

@@ -2,41 +2,77 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/guard"
 )
 
-// outputs are the devices in their initial state, under their gate.
+// outputs are the devices in their initial state, under their gate and with
+// their guard.
 type outputs struct {
 	gate    *gate.Gate
 	devices []agent.Device
-	stop    context.CancelFunc // ends the timers
-	timers  errgroup.Group
+	timers  background
+	guard   background
 }
+
+// background is something that runs until it is ended.
+type background struct {
+	cancel context.CancelFunc
+	group  errgroup.Group
+}
+
+func (b *background) start(ctx context.Context, run func(context.Context) error) {
+	ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	b.group.Go(func() error { return run(ctx) })
+}
+
+func (b *background) end() error {
+	if b.cancel == nil {
+		return nil
+	}
+	b.cancel()
+	return b.group.Wait()
+}
+
+// awaitGuard is how long the start waits for the guard; after that, what needs
+// one is refused until it is there.
+const awaitGuard = 5 * time.Second
 
 // start takes the devices to their initial state. It comes before everything
 // that can fail or take its time: the network, the exchange and its disk.
 func (c *config) start(ctx context.Context, log *slog.Logger) *outputs {
-	o := &outputs{gate: c.gate(log)}
-	var still context.Context
-	still, o.stop = context.WithCancel(context.WithoutCancel(ctx))
-	o.timers.Go(func() error { return o.gate.Run(still) })
+	o, client := &outputs{}, (*guard.Client)(nil)
+	var known []gate.Option
+	if watched := c.home.guarded(c.limits(), log); len(watched) > 0 {
+		client = guard.NewClient(watched, startGuard, log)
+		known = append(known, gate.WithGuard(client))
+		o.guard.start(ctx, client.Run)
+	}
+	o.gate = c.gate(log, known...)
+	o.timers.start(ctx, o.gate.Run)
 	o.devices = agent.Start(ctx, o.gate, c.home.forAgent(), log)
+	if client != nil {
+		wait, cancel := context.WithTimeout(ctx, awaitGuard)
+		defer cancel()
+		client.Await(wait)
+	}
 	return o
 }
 
 // handOver ends the timers: the agent has its own.
-func (o *outputs) handOver() {
-	o.stop()
-	_ = o.timers.Wait() // it returns nil when its context ends
-}
+func (o *outputs) handOver() error { return o.timers.end() }
+
+// end lets go of the guard, which ends when everything is safe.
+func (o *outputs) end() error { return errors.Join(o.timers.end(), o.guard.end()) }
 
 // halt takes the devices to their safe state, where no agent has come of it.
 func (o *outputs) halt(ctx context.Context) error {
-	o.handOver()
-	return agent.Halt(context.WithoutCancel(ctx), o.gate, o.devices)
+	return errors.Join(agent.Halt(context.WithoutCancel(ctx), o.gate, o.devices), o.end())
 }

@@ -1,0 +1,355 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// note is one switching of a wire, as the wire tells it.
+type note struct {
+	at time.Time
+	on bool
+	by int // process
+}
+
+func (w wire) notes(t *testing.T) []note {
+	t.Helper()
+	text, err := os.ReadFile(string(w))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	var list []note
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		at, err := time.Parse(time.RFC3339Nano, words[0])
+		by, err2 := strconv.Atoi(words[2])
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, note{at, words[1] == "on", by})
+	}
+	return list
+}
+
+// turns waits until the wire is on or off, and tells which process has done it.
+func (w wire) turns(t *testing.T, on bool) (by int) {
+	t.Helper()
+	eventually(t, "the lamp is "+map[bool]string{true: "on", false: "off"}[on], func() bool {
+		list := w.notes(t)
+		if len(list) == 0 || list[len(list)-1].on != on {
+			return false
+		}
+		by = list[len(list)-1].by
+		return true
+	})
+	return by
+}
+
+func eventually(t *testing.T, what string, ask func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
+		if ask() {
+			return
+		}
+	}
+	t.Fatalf("%s: not within %v", what, patience)
+}
+
+// lit is a messkit run in a process of its own, with a lamp and a guard.
+type lit struct {
+	*testing.T
+	wire   wire
+	dir    string
+	config string
+	cmd    *exec.Cmd
+	door   *door
+	log    text
+	asked  int
+}
+
+// newLit is one that does not run yet. keys are of the lamp.
+func newLit(t *testing.T, keys string) *lit {
+	l := &lit{T: t, dir: t.TempDir()}
+	l.wire = wire(filepath.Join(l.dir, "wire"))
+	l.config = l.wire.config(t, fmt.Sprintf("exchange: {data: %[1]s, listen: '127.0.0.1:0'}\nagent: {data: %[1]s}", l.dir), keys)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("messkit said:\n%s", l.log.String())
+		}
+	})
+	return l
+}
+
+// start runs it until it serves. It dies with the test.
+func (l *lit) start() {
+	l.Helper()
+	l.cmd = exec.Command(os.Args[0], "run", "--config", l.config)
+	l.cmd.Args[0] = "messkit" // which is what this test binary is then
+	l.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	l.cmd.Stderr = &l.log
+	out, err := l.cmd.StdoutPipe()
+	if err == nil {
+		err = l.cmd.Start()
+	}
+	if err != nil {
+		l.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		l.Fatalf("%v\n%s", err, l.log.String())
+	}
+	key, err := operatorKey(l.dir)
+	if err != nil {
+		l.Fatal(err)
+	}
+	l.door = newDoor(strings.TrimSpace(line[strings.Index(line, "http://"):])+"/api/v1/exchanges/home", key, "")
+}
+
+func (l *lit) pid() int { return l.cmd.Process.Pid }
+
+func (l *lit) signal(s syscall.Signal) {
+	l.Helper()
+	if err := l.cmd.Process.Signal(s); err != nil {
+		l.Fatal(err)
+	}
+}
+
+// kill ends it as nothing else does.
+func (l *lit) kill() {
+	l.Helper()
+	l.signal(syscall.SIGKILL)
+	_ = l.cmd.Wait() // it was killed
+}
+
+// turnOn asks for light, and does not wait for it.
+func (l *lit) turnOn() {
+	l.Helper()
+	l.asked++
+	body := fmt.Sprintf(`{"id":"r-%d-%d","intent":"turn on the lamp"}`, l.pid(), l.asked)
+	if code, data, err := l.door.call(l.door.operator, http.MethodPost, "/requests", body); err != nil || code != http.StatusCreated {
+		l.Fatalf("asked to turn on the lamp: %d %s, %v", code, data, err)
+	}
+}
+
+// guard is the process of its guard.
+func (l *lit) guard() (pid int) {
+	l.Helper()
+	eventually(l.T, "there is a guard", func() bool {
+		for _, p := range processes(l.T) {
+			if p.parent == l.pid() && p.name == "messkit-guard" {
+				pid = p.pid
+				return true
+			}
+		}
+		return false
+	})
+	return pid
+}
+
+// proc is a process of this machine.
+type proc struct {
+	pid, parent int
+	name        string
+}
+
+// processes lists them, but for those that have ended.
+func processes(t *testing.T) []proc {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil || len(stats) == 0 {
+		t.Fatalf("no processes, %v", err)
+	}
+	var list []proc
+	for _, name := range stats {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has ended
+		}
+		var p proc
+		var state string
+		open, end := strings.IndexByte(string(data), '('), strings.LastIndexByte(string(data), ')')
+		p.name = string(data[open+1 : end])
+		_, err = fmt.Sscan(string(data[:open]), &p.pid)
+		_, err2 := fmt.Sscan(string(data[end+1:]), &state, &p.parent)
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		if state != "Z" {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func isThere(t *testing.T, pid int) bool {
+	return slices.ContainsFunc(processes(t), func(p proc) bool { return p.pid == pid })
+}
+
+func (l *lit) ends(pid int) {
+	l.Helper()
+	eventually(l.T, fmt.Sprintf("process %d has ended", pid), func() bool { return !isThere(l.T, pid) })
+}
+
+// A lamp does not stay on when its program is killed: its guard takes it to its
+// safe state, and ends.
+func TestKilledWithTheLampOn(t *testing.T) {
+	for keys, what := range map[string]string{
+		"limits: {max_on: 1h}":                   "off is what is safe",
+		"limits: {max_on: 300ms}, safe: keep":    "its time is over",
+		"initial: 'on', limits: {max_on: 300ms}": "on from the start",
+	} {
+		l := newLit(t, keys)
+		l.start()
+		guard := l.guard()
+		l.turnOn()
+		l.wire.turns(t, true)
+		l.kill()
+		if by := l.wire.turns(t, false); by != guard && what != "on from the start" {
+			t.Errorf("%s: process %d has switched it off, and the guard is %d", what, by, guard)
+		}
+		l.ends(guard)
+	}
+}
+
+// A program that is frozen does not keep the lamp on. When it goes on it may be
+// asked again.
+func TestFrozenWithTheLampOn(t *testing.T) {
+	l := newLit(t, "limits: {max_on: 500ms}, safe: keep")
+	l.start()
+	guard := l.guard()
+	l.turnOn()
+	l.wire.turns(t, true)
+	l.signal(syscall.SIGSTOP)
+	if by := l.wire.turns(t, false); by != guard && by != l.pid() {
+		t.Errorf("process %d has switched it off", by)
+	}
+	l.signal(syscall.SIGCONT)
+	l.turnOn()
+	l.wire.turns(t, true)
+	l.wire.turns(t, false)
+	l.kill()
+	l.ends(guard)
+}
+
+// What ends the program does not end its guard; a guard that is killed all the
+// same is replaced by one that knows what is on.
+func TestGuardIsKilled(t *testing.T) {
+	l := newLit(t, "limits: {max_on: 1h}")
+	l.start()
+	l.turnOn()
+	l.wire.turns(t, true)
+	first := l.guard()
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE} {
+		if ignored := ignoredSignals(t, first); ignored>>(s-1)&1 == 0 {
+			t.Errorf("%v ends a guard; ignored are %b", s, ignored)
+		}
+	}
+	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	l.ends(first)
+	second := l.guard()
+	eventually(t, "the second guard knows everything", func() bool { return strings.Count(l.log.String(), "the guard is there") == 2 })
+	if list := l.wire.notes(t); !list[len(list)-1].on {
+		t.Errorf("the lamp went off when the guard was killed: %v", list)
+	}
+	l.kill()
+	if by := l.wire.turns(t, false); by != second {
+		t.Errorf("process %d has switched it off, and the guard is %d", by, second)
+	}
+	l.ends(second)
+}
+
+// ignoredSignals is a bit for every signal, from 1.
+func ignoredSignals(t *testing.T, pid int) (mask uint64) {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "SigIgn:")
+	if _, err := fmt.Sscanf(rest, "%x", &mask); err != nil {
+		t.Fatal(err)
+	}
+	return mask
+}
+
+// When both are killed at once nobody is left; the next start makes it safe
+// before it serves.
+func TestBothAreKilled(t *testing.T) {
+	l := newLit(t, "limits: {max_on: 1h}")
+	l.start()
+	l.turnOn()
+	l.wire.turns(t, true)
+	guard := l.guard()
+	l.signal(syscall.SIGSTOP) // so that it starts no other
+	if err := syscall.Kill(guard, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	l.ends(guard)
+	l.kill()
+	if l.wire.last() != "on" {
+		t.Fatal("somebody else has switched it off")
+	}
+	l.start()
+	if l.wire.last() != "off" {
+		t.Error("it serves, and the lamp is on")
+	}
+	l.kill()
+}
+
+// At an orderly end the lamp goes off and the guard goes away.
+func TestGuardEndsWithItsProgram(t *testing.T) {
+	l := newLit(t, "limits: {max_on: 1h}")
+	l.start()
+	guard := l.guard()
+	l.turnOn()
+	l.wire.turns(t, true)
+	l.signal(syscall.SIGINT)
+	if err := l.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if by := l.wire.turns(t, false); by != l.cmd.ProcessState.Pid() {
+		t.Errorf("process %d has switched it off", by)
+	}
+	l.ends(guard)
+}
+
+// A guard opens no network, and where there is nothing to guard there is none.
+func TestGuardHasNoNetwork(t *testing.T) {
+	l := newLit(t, "safe: 'off'")
+	l.start()
+	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", l.guard()))
+	if err != nil || len(fds) < 3 {
+		t.Fatalf("%v, %v", fds, err)
+	}
+	for _, fd := range fds {
+		if to, err := os.Readlink(fd); err == nil && strings.HasPrefix(to, "socket:") {
+			t.Errorf("%s is %s", fd, to)
+		}
+	}
+	l.kill()
+	if err := os.WriteFile(l.config, []byte(fmt.Sprintf("exchange: {data: %[1]s, listen: '127.0.0.1:0'}\nagent: {data: %[1]s}\ndevices: {lamp: {driver: sim-lamp}}\n", l.dir)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.start()
+	for _, p := range processes(t) {
+		if p.parent == l.pid() {
+			t.Errorf("%+v", p)
+		}
+	}
+	l.kill()
+}

@@ -53,6 +53,11 @@ fuzz: ## run every fuzz test for FUZZTIME (10s) each
 powercut: ## cut the power of a simulated disk N (200) times; needs root and loop devices
 	@scripts/powercut.sh $(N)
 
+.PHONY: model
+model: ## check the model of a physical action with spin, and that no piece of it can be left out
+	@scripts/need.sh spin:spin gcc:gcc
+	@scripts/model.sh
+
 .PHONY: kills
 kills: ## kill a loaded exchange N (200) times, and check what it has acknowledged
 	MESSKIT_KILLS=$(N) go test ./cmd/messkit -run TestKilledUnderLoad -v -timeout 1h

@@ -1,0 +1,31 @@
+package mess
+
+// Transition is a step in the life of a task that touches the world, by the name
+// that the code's comments and the model in docs/model/execution.pml give it.
+type Transition struct {
+	Name  string // "T4"
+	From  []Code // any of these; "" is a thread that is not there yet
+	To    []Code // any of these; none if the status stays as it is
+	By    Party
+	Guard string // beyond who and whence
+}
+
+// Transitions are the steps that keep a physical action from happening twice
+// and an accepted request from getting lost. Those without a status are the
+// executor's own, on its disk and in the world.
+var Transitions = []Transition{
+	{"T1", []Code{""}, []Code{Pending}, rq, "one thread for a requester and its id of the request"},
+	{"T2", []Code{Pending}, []Code{Claimed}, ex, "compare and swap; the epoch rises; able, in time, after what it depends on"},
+	{"T3", []Code{Claimed, NeedsConfirmation}, []Code{NeedsConfirmation, Claimed}, ex | rq, "a yes is for one claim, one plan and one question"},
+	{"T4", []Code{Claimed}, []Code{InProgress}, ex, "holder, epoch, not cancelled, needed_by, confirmed; the same holder may ask again"},
+	{"T5", nil, nil, ex, "the intent is on the disk, and the answer at the gate at most two seconds old"},
+	{"T6", nil, nil, ex, "the world is touched"},
+	{"T7", nil, nil, ex, "the report is on the disk"},
+	{"T8", []Code{InProgress, Held}, []Code{Completed, Partial, Failed}, ex, "holder and epoch"},
+	{"T9", []Code{Claimed, NeedsConfirmation}, []Code{Pending, Failed}, xc, "the lease is over before the start"},
+	{"T10", []Code{InProgress, Held}, []Code{Held, InProgress}, xc, "the holder is silent, or back"},
+	{"T11", []Code{Held}, []Code{Pending, Failed}, xc, "silent for long: what may happen twice is offered again"},
+	{"T12", []Code{Pending, Claimed, NeedsConfirmation}, []Code{Cancelled}, rq, "before the start: compare and swap against T4"},
+	{"T13", []Code{InProgress, Held}, []Code{Cancelled}, ex | rq, "after the start: the requester orders, the holder says that it has stopped"},
+	{"T14", nil, nil, ex, "what comes too late is kept as evidence"},
+}

@@ -43,6 +43,8 @@ var layers = map[string]layer{
 	},
 	"agent/gate":       {below: []string{"capabilities", "drivers", "mess"}, from: []string{"golang.org/x/sync"}},
 	"agent/guard":      {from: []string{"golang.org/x/sync"}},
+	"agent/admin":      {below: []string{"agent/gate", "capabilities", "internal/wal", "mess"}},
+	"agent/clock":      {from: []string{"golang.org/x/sys"}},
 	"agent/journal":    {below: []string{"internal/wal", "mess"}, from: []string{"golang.org/x/sync"}},
 	"exchange/httpapi": {below: []string{"exchange", "exchange/keys", "mess", "mess/messeaf"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 	"exchange/remote":  {below: []string{"mess"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},

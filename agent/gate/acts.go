@@ -33,13 +33,17 @@ type Ledger interface {
 	Note(ctx context.Context, a Act) error
 }
 
-// remember takes over what an earlier run has done. Where a clock that was set
-// meanwhile, or is not set yet, hides how long that is ago, it counts as done
-// just now.
-func (g *Gate) remember() {
-	now := g.now()
+// Remember has acts written down from now on, and takes over what an earlier run
+// has done. Where a clock that was set meanwhile, or is not set yet, hides how
+// long that is ago, it counts as done just now.
+func (g *Gate) Remember(l Ledger) {
 	_, unset := g.wall()
-	for _, a := range g.ledger.Acts() {
+	earlier := l.Acts()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ledger = l
+	now := g.now()
+	for _, a := range earlier {
 		age := max(0, now.Sub(a.At))
 		if unset != nil {
 			age = 0
@@ -110,11 +114,12 @@ func (g *Gate) count(ctx context.Context, d *device, o Order) error {
 	g.acts = slices.DeleteFunc(g.acts, func(a Act) bool { return now.Sub(a.At) >= longest })
 	act := Act{Device: d.name, By: o.By, At: now}
 	g.acts = append(g.acts, act)
+	kept := g.ledger
 	g.mu.Unlock()
-	if g.ledger == nil {
+	if kept == nil {
 		return nil
 	}
-	if err := g.ledger.Note(ctx, act); err != nil {
+	if err := kept.Note(ctx, act); err != nil {
 		return &Refusal{Device: d.name, Rule: "max_acts", Text: fmt.Sprintf("it could not be written down that it acts (%v); look at the disk", err)}
 	}
 	return nil

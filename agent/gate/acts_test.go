@@ -28,6 +28,12 @@ func (l *ledger) Note(_ context.Context, a gate.Act) error {
 	return l.err
 }
 
+func remembering(l *ledger, cfg gate.Config, opts ...gate.Option) *gate.Gate {
+	g := newGate(cfg, opts...)
+	g.Remember(l)
+	return g
+}
+
 // does has a device switched on for somebody, and left alone.
 func does(t *testing.T, g *gate.Gate, device, by string) error {
 	t.Helper()
@@ -81,19 +87,19 @@ func TestMaxActsOverARestart(t *testing.T) {
 		cfg := gate.DefaultConfig()
 		cfg.Defaults.MaxActs = gate.Rate{N: 1, Per: time.Hour}
 		kept := &ledger{}
-		if err := does(t, newGate(cfg, gate.WithLedger(kept)), "lamp", ""); err != nil {
+		if err := does(t, remembering(kept, cfg), "lamp", ""); err != nil {
 			t.Fatal(err)
 		}
 		after(50 * time.Minute)
-		refusal(t, does(t, newGate(cfg, gate.WithLedger(kept)), "lamp", ""), "max_acts", "in 10m0s")
+		refusal(t, does(t, remembering(kept, cfg), "lamp", ""), "max_acts", "in 10m0s")
 		// A board that has lost its clock does not know how long ago that was.
 		unset := gate.WithWall(func() (time.Time, error) { return time.Unix(0, 0), errors.New("it was never set") })
-		refusal(t, does(t, newGate(cfg, gate.WithLedger(kept), unset), "lamp", ""), "max_acts", "in 1h0m0s")
+		refusal(t, does(t, remembering(kept, cfg, unset), "lamp", ""), "max_acts", "in 1h0m0s")
 		// Nor does one whose clock was put back.
 		kept.acts[0].At = time.Now().Add(100 * time.Hour)
-		refusal(t, does(t, newGate(cfg, gate.WithLedger(kept)), "lamp", ""), "max_acts", "in 1h0m0s")
+		refusal(t, does(t, remembering(kept, cfg), "lamp", ""), "max_acts", "in 1h0m0s")
 		kept.acts, kept.err = nil, errors.New("the disk is full")
-		refusal(t, does(t, newGate(cfg, gate.WithLedger(kept)), "lamp", ""), "max_acts", "the disk is full")
+		refusal(t, does(t, remembering(kept, cfg), "lamp", ""), "max_acts", "the disk is full")
 	})
 }
 

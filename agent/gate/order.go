@@ -16,9 +16,6 @@ type Order struct {
 // Option is something that a gate may know beside its configuration.
 type Option func(*Gate)
 
-// WithLedger has acts remembered over a restart.
-func WithLedger(l Ledger) Option { return func(g *Gate) { g.ledger = l } }
-
 // WithWall gives the gate the time of day. The error is why the clock is not
 // known to be set: quiet hours are then taken to be now. Without it the time of
 // day is that of New's now, and is believed.
@@ -44,8 +41,5 @@ func (g *Gate) prepare(opts []Option) {
 	}
 	if g.guard == nil {
 		g.guard = unguarded{}
-	}
-	if g.ledger != nil {
-		g.remember()
 	}
 }

@@ -1,0 +1,172 @@
+package admin_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
+)
+
+var (
+	risky = []capabilities.Risk{capabilities.RiskAccess, capabilities.RiskMotion}
+	noon  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+)
+
+func now() time.Time { return noon }
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func begin(t *testing.T, f admin.Folder, unclean string) *admin.Run {
+	t.Helper()
+	r, why, err := f.Begin(risky, []string{"lamp", "saw"}, now)
+	must(t, err)
+	if why != unclean {
+		t.Fatalf("unclean: %q, want %q", why, unclean)
+	}
+	return r
+}
+
+func TestLocksAndArming(t *testing.T) {
+	f := admin.In(t.TempDir())
+	if l := f.Local(); l.Unknown != "" || len(l.Locked)+len(l.Disarmed)+len(l.Unarmed) > 0 {
+		t.Errorf("before anything was said: %+v", l)
+	}
+	must(t, f.Lock("lamp", "wet paint", noon), f.Disarm("storm", noon, risky...), f.DisarmDevice("fan", "smells", noon))
+	must(t, f.ArmDevice("saw"))
+	l := f.Local()
+	if l.Locked["lamp"] != "wet paint" || l.Disarmed[capabilities.RiskMotion] != "storm" || l.Unarmed["fan"] != "smells" || !l.Armed["saw"] {
+		t.Errorf("%+v", l)
+	}
+	must(t, f.Arm(capabilities.RiskMotion), f.ArmDevice("fan"), f.Unlock("lamp"))
+	if err := f.Unlock("lamp"); !errors.Is(err, admin.ErrNot) {
+		t.Errorf("%v, want ErrNot", err)
+	}
+	l = f.Local()
+	if len(l.Locked)+len(l.Unarmed) > 0 || len(l.Disarmed) != 1 {
+		t.Errorf("%+v", l)
+	}
+	must(t, f.Disarm("again", noon, risky...))
+	if f.Local().Armed["saw"] {
+		t.Error("who was armed by name is armed after his class was disarmed anew")
+	}
+	must(t, f.Arm())
+	if l = f.Local(); len(l.Disarmed)+len(l.Unarmed)+len(l.Armed) > 0 {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestAnEndWithoutOrderDisarms(t *testing.T) {
+	f := admin.In(t.TempDir())
+	must(t, begin(t, f, "").End())
+	begin(t, f, "")
+	again := begin(t, f, "messkit, started 2026-11-21T12:00:00Z, did not end in order")
+	if l := f.Local(); len(l.Disarmed) != 2 || !strings.Contains(l.Disarmed[capabilities.RiskMotion], "did not end in order") {
+		t.Errorf("%+v", l)
+	}
+	must(t, again.End())
+	begin(t, f, "")
+	if l := f.Local(); len(l.Disarmed) != 2 {
+		t.Errorf("after an end in order: %+v; want it disarmed until somebody arms it", l)
+	}
+	names, err := f.Devices()
+	if must(t, err); strings.Join(names, " ") != "lamp saw" {
+		t.Errorf("devices: %v", names)
+	}
+}
+
+func TestAnUnknownOutcomeDisarms(t *testing.T) {
+	for class, want := range map[capabilities.Risk]int{capabilities.RiskComfort: 0, capabilities.RiskMotion: 1, "": 2} {
+		f := admin.In(t.TempDir())
+		must(t, begin(t, f, "").Unknown("2026-11-21-001", class))
+		if l := f.Local(); len(l.Disarmed) != want {
+			t.Errorf("%q: %+v, want %d classes", class, l, want)
+		}
+	}
+}
+
+// What is damaged in any way is not known, and stays so until it is reset.
+func TestADamagedFileIsNotKnown(t *testing.T) {
+	dir := t.TempDir()
+	f := admin.In(dir)
+	must(t, f.Lock("lamp", "wet paint", noon))
+	name := filepath.Join(dir, "admin", "decisions")
+	whole, err := os.ReadFile(name)
+	must(t, err)
+	for i := range whole {
+		for _, broken := range [][]byte{whole[:i], append(bytes.Clone(whole[:i]), append([]byte{whole[i] ^ 1}, whole[i+1:]...)...)} {
+			must(t, os.WriteFile(name, broken, 0o600))
+			if f.Local().Unknown == "" {
+				t.Fatalf("%q is taken for whole", broken)
+			}
+		}
+	}
+	if err := f.Lock("saw", "", noon); err == nil {
+		t.Error("a damaged file was written over")
+	}
+	begin(t, f, "") // the program starts, and nothing acts
+	must(t, f.Reset())
+	if l := f.Local(); l.Unknown != "" || len(l.Locked) > 0 {
+		t.Errorf("%+v", l)
+	}
+	must(t, os.Remove(name), os.Mkdir(name, 0o700))
+	if f.Local().Unknown == "" {
+		t.Error("a folder in its place is taken for nothing")
+	}
+}
+
+func TestManyWritersLoseNothing(t *testing.T) {
+	f := admin.In(t.TempDir())
+	var g sync.WaitGroup
+	for i := range 20 {
+		g.Go(func() {
+			if err := f.Lock("lamp-"+string(rune('a'+i)), "", noon); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	g.Wait()
+	if l := f.Local(); len(l.Locked) != 20 {
+		t.Errorf("%d locks, want 20", len(l.Locked))
+	}
+}
+
+func TestActsAreKept(t *testing.T) {
+	f, at := admin.In(t.TempDir()), noon
+	clock := func() time.Time { return at }
+	open := func() *admin.Acts {
+		a, err := f.OpenActs(clock)
+		must(t, err)
+		return a
+	}
+	a := open()
+	const n = 300
+	by := strings.Repeat("x", 250) // so that these fill the log
+	for range n {
+		must(t, a.Note(t.Context(), gate.Act{Device: "lamp", By: by, At: at}))
+	}
+	must(t, a.Close())
+	a = open()
+	if got := len(a.Acts()); got != n {
+		t.Fatalf("%d acts, want %d", got, n)
+	}
+	at = at.Add(25 * time.Hour)
+	must(t, a.Note(t.Context(), gate.Act{Device: "lamp", At: at}), a.Close())
+	a = open()
+	if got := a.Acts(); len(got) != 1 || !got[0].At.Equal(at) {
+		t.Errorf("after a day: %d acts, want 1", len(got))
+	}
+	must(t, a.Close())
+}

@@ -1,0 +1,39 @@
+package admin
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+func FuzzParse(f *testing.F) {
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, d := range []decisions{
+		{},
+		{Devices: []string{"lamp"}, Locked: map[string]decision{"lamp": {"wet", at}}, Classes: map[capabilities.Risk]decision{"motion": {"", at}}, Armed: []string{"saw"}},
+		{Classes: map[capabilities.Risk]decision{"noise": {}}},
+		{Locked: map[string]decision{"../x": {}}},
+	} {
+		f.Add(d.print())
+	}
+	for _, body := range []string{"{}\n{}", `{"locket":{}}`, "null", "[]", `{"locked":null}`} {
+		f.Add([]byte(head + sum([]byte(body)) + "\n" + body))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := parse(data)
+		if err != nil {
+			if !reflect.DeepEqual(d, decisions{}) {
+				t.Errorf("%q: an error and %+v", data, d)
+			}
+			return
+		}
+		printed := d.print()
+		again, err := parse(printed)
+		if err != nil || !bytes.Equal(again.print(), printed) || !reflect.DeepEqual(again.local(), d.local()) {
+			t.Errorf("%q prints as %q: %v", data, printed, err)
+		}
+	})
+}

@@ -68,6 +68,10 @@ type Config struct {
 	MaxThreads    int               // threads that are worked on at the same time, those that wait for an answer included
 	ConfirmWithin time.Duration     // how long a yes is waited for; then nothing is done
 	EndTime       time.Duration     // what a task may still take when the program ends
+	// Unknown, if it is there, hears that something which acts has ended and
+	// nobody knows how, before anybody else does. Of a thread that this executor
+	// has forgotten the plan is empty.
+	Unknown func(ref string, plan capabilities.Plan)
 	// Fit makes a picture fit in maxBytes and, along its longer edge, maxPx; 0
 	// means no wish. nil leaves pictures as they are.
 	Fit func(ctx context.Context, data []byte, maxBytes, maxPx int) (fitted []byte, mime string, err error)

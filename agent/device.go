@@ -77,6 +77,16 @@ func startAll(ctx context.Context, gt *gate.Gate, devices iter.Seq[*device], log
 	_ = g.Wait() // each has said its own
 }
 
+// HaltError is a device that could not be taken to its safe state.
+type HaltError struct {
+	Device string
+	Err    error
+}
+
+func (e *HaltError) Error() string { return fmt.Sprintf("halt %s: %v", e.Device, e.Err) }
+
+func (e *HaltError) Unwrap() error { return e.Err }
+
 // haltAll takes every device to its safe state, those too that did not start.
 func haltAll(ctx context.Context, gt *gate.Gate, devices iter.Seq[*device]) error {
 	var g errgroup.Group
@@ -87,7 +97,7 @@ func haltAll(ctx context.Context, gt *gate.Gate, devices iter.Seq[*device]) erro
 			if err := gt.Halt(ctx, d.Driver, d.Name); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
-				errs = append(errs, fmt.Errorf("halt %s: %w", d.Name, err))
+				errs = append(errs, &HaltError{d.Name, err})
 			}
 			return nil
 		})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -16,12 +17,25 @@ func (t *task) report(ctx context.Context, s *mess.Status, r *mess.Response) {
 	if r != nil {
 		items = append(items, r)
 	}
+	t.doubt(s)
 	t.keep(ctx, t.message(items...))
 	if s.Code == mess.Failed {
 		t.a.log.Warn("failed", "ref", t.ref, "err", s.Reason.Detail)
 		return
 	}
 	t.a.log.Info("ended", "ref", t.ref, "status", s.Code)
+}
+
+// doubt tells where the end of a thread leaves open what was done.
+func (t *task) doubt(s *mess.Status) {
+	if t.a.cfg.Unknown == nil || s.Reason == nil || s.Reason.Effect != mess.EffectUnknown {
+		return
+	}
+	var plan capabilities.Plan
+	if t.plan != nil {
+		plan = *t.plan
+	}
+	t.a.cfg.Unknown(t.ref, plan)
 }
 
 // keep writes a report to the journal, from where it is sent. Where that cannot

@@ -161,8 +161,16 @@ func (t *task) response(plan capabilities.Plan, r result, images []mess.Entry, t
 		return nil
 	}
 	return &mess.Response{
-		Executor: t.a.cfg.ID, CompletedAt: mess.TimeOf(t.a.now()), Content: content, Notes: strings.Join(trouble, "; "),
+		Executor: t.a.cfg.ID, CompletedAt: mess.TimeOf(t.a.now()), Content: content, Notes: strings.Join(trouble, "; "), Extra: t.a.marks(),
 	}
+}
+
+// marks is how the times of a response are marked.
+func (a *Agent) marks() mess.Object {
+	if c := a.clock(); c != "" {
+		return mess.Object{{Key: "clock", Value: c}}
+	}
+	return nil
 }
 
 // extras are the contents for machines.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/agent/clock"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
@@ -32,6 +34,8 @@ type agentConfig struct {
 	Confirm       map[capabilities.Risk]gate.Confirm `yaml:"confirm"`        // who must say yes, by risk
 	ConfirmWithin time.Duration                      `yaml:"confirm_within"` // how long a yes is waited for; then nothing is done
 	MaxActs       gate.MaxActs                       `yaml:"max_acts"`
+	Disarm        []capabilities.Risk                `yaml:"disarm"` // classes that a person must arm after an end without order
+	Clock         string                             `yaml:"clock"`  // auto, or trusted: it is set, whatever the system says
 	DryRun        bool                               `yaml:"dry_run"`
 	Limits        gate.Device                        `yaml:"limits"` // of devices that have none of their own
 }
@@ -40,6 +44,7 @@ func defaultAgent() agentConfig {
 	return agentConfig{
 		ID: hostID(), Data: dataDir(), Limits: gate.DefaultConfig().Defaults, ConfirmWithin: agent.DefaultConfig().ConfirmWithin,
 		MaxActs: gate.MaxActs{Requester: gate.Rate{N: 120, Per: time.Hour}, All: gate.Rate{N: 600, Per: time.Hour}},
+		Disarm:  []capabilities.Risk{capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible}, Clock: clockAuto,
 	}
 }
 
@@ -81,6 +86,14 @@ func (c agentConfig) Validate() error {
 	if c.Data == "" {
 		errs = append(errs, errors.New("data: is empty; write the folder for the journal"))
 	}
+	for _, class := range c.Disarm {
+		if !class.Known() {
+			errs = append(errs, fmt.Errorf("disarm: %q is no risk class; write observe, comfort, appliance, access, motion or irreversible", class))
+		}
+	}
+	if c.Clock != clockAuto && c.Clock != clockTrusted {
+		errs = append(errs, fmt.Errorf("clock: %q is unknown; write %s or %s", c.Clock, clockAuto, clockTrusted))
+	}
 	if c.ConfirmWithin < time.Second {
 		errs = append(errs, fmt.Errorf("confirm_within: %v is too short for an answer; write 1s or more", c.ConfirmWithin))
 	}
@@ -92,10 +105,26 @@ func (c agentConfig) Validate() error {
 	return errors.Join(append(errs, gate.Config{Confirm: c.Confirm}.Validate())...)
 }
 
-// executor is an agent with its journal, ready to run.
+// Values of clock.
+const (
+	clockAuto    = "auto"
+	clockTrusted = "trusted"
+)
+
+// unset is why the clock is not known to be set, nil if it is.
+func (c agentConfig) unset() error {
+	if c.Clock == clockTrusted {
+		return nil
+	}
+	return clock.Here().Unset()
+}
+
+// executor is an agent with what it keeps on the disk, ready to run.
 type executor struct {
 	agent   *agent.Agent
 	journal *journal.Journal
+	acts    *admin.Acts
+	now     *admin.Run
 	outputs *outputs
 }
 
@@ -106,6 +135,8 @@ func (c *config) limits() gate.Config {
 
 // gate makes the gate of this executor.
 func (c *config) gate(log *slog.Logger, known ...gate.Option) *gate.Gate {
+	wall := func() (time.Time, error) { return time.Now(), c.Agent.unset() }
+	known = append(known, gate.WithWall(wall), gate.WithLocal(admin.In(c.Agent.Data).Local))
 	return gate.New(c.limits(), time.Now, log, known...)
 }
 
@@ -126,11 +157,47 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 	if settings.Signer, err = signer(c.Agent.Data, log); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
-	return &executor{agent.New(settings, x, c.home.resolver(), o.devices, o.gate, j, time.Now, log), j, o}, nil
+	e := &executor{journal: j, outputs: o}
+	if err := c.begin(e, log); err != nil { // the journal keeps a second executor out
+		return nil, errors.Join(err, j.Close())
+	}
+	settings.Synced, settings.Unknown = func() bool { return c.Agent.unset() == nil }, e.unknown(log)
+	e.agent = agent.New(settings, x, c.home.resolver(), o.devices, o.gate, j, time.Now, log)
+	return e, nil
+}
+
+// begin opens what people have decided, and what was done lately.
+func (c *config) begin(e *executor, log *slog.Logger) (err error) {
+	folder := admin.In(c.Agent.Data)
+	if e.acts, err = folder.OpenActs(time.Now); err != nil {
+		return notOpened(err, c.Agent.Data)
+	}
+	var unclean string
+	if e.now, unclean, err = folder.Begin(c.Agent.Disarm, c.home.names(), time.Now); err != nil {
+		return errors.Join(notOpened(err, c.Agent.Data), e.acts.Close())
+	}
+	if unclean != "" && len(c.Agent.Disarm) > 0 {
+		log.Warn("disarmed until somebody has looked; messkit arm", "risk", c.Agent.Disarm, "err", unclean)
+	}
+	e.outputs.gate.Remember(e.acts)
+	return nil
+}
+
+// unknown disarms where nobody knows what was done.
+func (e *executor) unknown(log *slog.Logger) func(string, capabilities.Plan) {
+	return func(ref string, plan capabilities.Plan) {
+		if err := e.now.Unknown(ref, plan.Risk); err != nil {
+			log.Error("not disarmed", "ref", ref, "err", err)
+		}
+	}
 }
 
 func (e *executor) run(ctx context.Context) error {
-	return errors.Join(e.outputs.handOver(), e.agent.Run(ctx), e.outputs.end(), e.journal.Close())
+	err := errors.Join(e.outputs.handOver(), e.agent.Run(ctx), e.outputs.end())
+	if _, unsafe := errors.AsType[*agent.HaltError](err); !unsafe {
+		err = errors.Join(err, e.now.End())
+	}
+	return errors.Join(err, e.acts.Close(), e.journal.Close())
 }
 
 // fit makes a picture small enough for a message.

@@ -116,6 +116,14 @@ func (h *home) forAgent() []agent.Device {
 	return list
 }
 
+func (h *home) names() []string {
+	names := make([]string, len(h.devices))
+	for i, d := range h.devices {
+		names[i] = d.name
+	}
+	return names
+}
+
 func (h *home) limits() map[string]gate.Device {
 	limits := make(map[string]gate.Device, len(h.devices))
 	for _, d := range h.devices {

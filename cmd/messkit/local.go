@@ -1,0 +1,178 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/capabilities"
+)
+
+// atPlace are the flags of the commands that only a person at the place can
+// use: they write into the executor's data folder.
+type atPlace struct {
+	file string
+	data string
+	why  string
+}
+
+func (o *atPlace) flags(c *cobra.Command) {
+	c.Flags().StringVarP(&o.file, "config", "c", "", "configuration file of the executor")
+	c.Flags().StringVar(&o.data, "data", "", "its data folder (~/.mess)")
+}
+
+func (o *atPlace) whyFlag(c *cobra.Command) {
+	c.Flags().StringVar(&o.why, "why", "", "the reason, for whoever asks")
+}
+
+// maxWhy is how long a reason may be, in bytes. It is told to requesters.
+const maxWhy = 200
+
+// open finds the folder, and the devices that there are.
+func (o *atPlace) open(cmd *cobra.Command) (admin.Folder, []string, error) {
+	if len(o.why) > maxWhy {
+		return admin.Folder{}, nil, usage(cmd, "--why: %d bytes are too much; write %d at most", len(o.why), maxWhy)
+	}
+	data, devices := dataDir(), []string(nil)
+	if o.file != "" {
+		c, err := load(o.file, quiet)
+		if err != nil {
+			return admin.Folder{}, nil, err
+		}
+		data, devices = c.Agent.Data, c.home.names()
+	}
+	if o.data != "" {
+		data = o.data
+	}
+	f := admin.In(data)
+	if devices != nil {
+		return f, devices, nil
+	}
+	devices, err := f.Devices()
+	if err != nil {
+		return f, nil, hint(err, "look at what was locked there, and then: messkit arm --reset forgets it all")
+	}
+	if len(devices) == 0 {
+		return f, nil, hint(fmt.Errorf("%s: no executor has run there", data), "name its data folder with --data, or its configuration with --config")
+	}
+	return f, devices, nil
+}
+
+// isDevice checks that there is a device of that name.
+func isDevice(name string, devices []string) error {
+	if slices.Contains(devices, name) {
+		return nil
+	}
+	return fmt.Errorf("%q is no device here; devices: %s", name, strings.Join(devices, ", "))
+}
+
+// classOrDevice reads the name of a risk class, or "" where it is a device.
+func classOrDevice(what string, devices []string) (capabilities.Risk, error) {
+	class := capabilities.Risk(what)
+	if class.Known() {
+		return class, nil
+	}
+	if slices.Contains(devices, what) {
+		return "", nil
+	}
+	return "", fmt.Errorf("%q is neither a risk class nor a device here; classes: %s; devices: %s",
+		what, classNames(), strings.Join(devices, ", "))
+}
+
+func (a *app) lockCommand() *cobra.Command {
+	var o atPlace
+	c := &cobra.Command{
+		Use:   "lock [DEVICE]",
+		Short: "Keep a device from acting, or show what is locked and disarmed",
+		Long: `Lock keeps a device from acting until messkit unlock, over restarts too. It works
+where the executor's data folder can be written, whether or not the executor
+runs, and holds for the next act. What only looks goes on.
+
+Without a device it shows what is locked and disarmed.`,
+		Example: `  messkit lock porch-light --why "the paint is wet"`,
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, devices, err := o.open(cmd)
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return a.showLocal(f)
+			}
+			if err := isDevice(args[0], devices); err != nil {
+				return err
+			}
+			return a.done("locked", args[0], f.Lock(args[0], o.why, time.Now()))
+		},
+	}
+	o.flags(c)
+	o.whyFlag(c)
+	return c
+}
+
+func (a *app) unlockCommand() *cobra.Command {
+	var o atPlace
+	c := &cobra.Command{
+		Use:     "unlock DEVICE",
+		Short:   "Let a device act again that was locked with messkit lock",
+		Example: "  messkit unlock porch-light",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, devices, err := o.open(cmd)
+			if err != nil {
+				return err
+			}
+			err = f.Unlock(args[0]) // its device may be gone
+			if errors.Is(err, admin.ErrNot) {
+				if err := isDevice(args[0], devices); err != nil {
+					return err
+				}
+				return fmt.Errorf("%s is not locked here; what its configuration locks, that unlocks", args[0])
+			}
+			return a.done("unlocked", args[0], err)
+		},
+	}
+	o.flags(c)
+	return c
+}
+
+// done says what was done.
+func (a *app) done(what, name string, err error) error {
+	if err == nil {
+		_, err = fmt.Fprintf(a.out, "%s: %s\n", what, name)
+	}
+	return err
+}
+
+// showLocal prints what is locked and disarmed.
+func (a *app) showLocal(f admin.Folder) error {
+	l := f.Local()
+	p := printer{out: a.out}
+	line := func(what, name, why string) {
+		if why != "" {
+			why = "  " + printable(why)
+		}
+		p.printf("%-9s %s%s\n", what, name, why)
+	}
+	for _, name := range sorted(l.Locked) {
+		line("locked", name, l.Locked[name])
+	}
+	for _, class := range sorted(l.Disarmed) {
+		line("disarmed", string(class), l.Disarmed[class])
+	}
+	for _, name := range sorted(l.Unarmed) {
+		line("disarmed", name, l.Unarmed[name])
+	}
+	for _, name := range sorted(l.Armed) {
+		line("armed", name, "")
+	}
+	if len(l.Locked)+len(l.Disarmed)+len(l.Unarmed) == 0 {
+		p.printf("nothing is locked or disarmed\n")
+	}
+	return p.err
+}

@@ -29,8 +29,9 @@ type Plan struct {
 	Want []string
 }
 
-// Actuates reports whether the plan would change the world.
-func (p Plan) Actuates() bool { return p.Effect != Query }
+// Actuates reports whether the plan would change the world, whatever it says of
+// itself.
+func (p Plan) Actuates() bool { return p.Effect != Query || p.Command.acts() }
 
 // Command is what an executor does with a device; each stands for one verb of
 // package drivers.

@@ -22,6 +22,9 @@ type Config struct {
 	MaxActs MaxActs `yaml:"max_acts"`
 	// Defaults are the limits of devices that have none of their own.
 	Defaults Device `yaml:"defaults"`
+	// Risks are the risk classes of devices that have one of their own: a plan
+	// for such a device cannot say that it is milder.
+	Risks map[string]capabilities.Risk
 	// Devices are the limits of devices, by name. What is zero is as in
 	// Defaults.
 	Devices map[string]Device `yaml:"devices"`

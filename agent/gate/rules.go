@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
@@ -16,7 +17,7 @@ type rule func(*device, capabilities.Plan) error
 // acts. Those for the queue before a device (rested, notBusy) and the budgets
 // have their own places, and notDry comes after all.
 func (g *Gate) always() []rule {
-	return []rule{g.notStopped, g.notHung, g.notLocked, g.armed, g.withinRange, g.withinMaxOn, g.notQuiet, g.interlocked, g.watched}
+	return []rule{g.notStopped, g.notHung, g.notLocked, g.trueRisk, g.armed, g.withinRange, g.withinMaxOn, g.notQuiet, g.interlocked, g.watched}
 }
 
 // first is what the first rule says that says no.
@@ -41,6 +42,22 @@ func (g *Gate) notHung(d *device, _ capabilities.Plan) error {
 		return &Refusal{Device: d.name, Rule: "quarantine", Text: fmt.Sprintf("its driver has not come back from %q; check the device", c.name)}
 	}
 	return nil
+}
+
+// mildness is the order of the risk classes, mildest first.
+var mildness = []capabilities.Risk{
+	capabilities.RiskObserve, capabilities.RiskComfort, capabilities.RiskAppliance,
+	capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible,
+}
+
+// trueRisk refuses a plan that makes little of what the device is.
+func (g *Gate) trueRisk(d *device, p capabilities.Plan) error {
+	least := g.cfg.Risks[d.name]
+	says, known := slices.Index(mildness, p.Risk), p.Risk.Known()
+	if !p.Actuates() || !known || says >= slices.Index(mildness, least) {
+		return nil
+	}
+	return &Refusal{Device: d.name, Rule: "risk", Text: fmt.Sprintf("it is of class %s, and the plan says %s; make a plan anew", least, p.Risk)}
 }
 
 func (g *Gate) withinMaxOn(d *device, p capabilities.Plan) error {

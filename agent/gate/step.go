@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/messkit/messkit/capabilities"
 )
 
 // Permit has every act of the pass preceded by a permission that is no older
@@ -34,6 +36,24 @@ func act[T any](ctx context.Context, p *Pass, name string, limit time.Duration, 
 	}
 	return v, &Refusal{Device: p.dev.name, Rule: "fresh", Text: fmt.Sprintf(
 		"what it depends on could not be looked at and done within %v, %d times; try again when this machine has less to do", Fresh, maxLooks)}
+}
+
+// planned refuses a verb that is not the plan's: the rules have looked at the
+// plan.
+func (p *Pass) planned(verb string, c capabilities.Command, args bool) error {
+	if p.order.Command == c && args {
+		return nil
+	}
+	return &Refusal{Device: p.dev.name, Rule: "plan", Text: fmt.Sprintf("the plan is to %s (%s %v), and not to %s", p.order.Summary, p.order.Command, p.order.Args, verb)}
+}
+
+// areasOf are the areas of a plan to clean; none are all.
+func areasOf(p capabilities.Plan) any {
+	areas, ok := p.Args.Get("areas")
+	if !ok {
+		return []string(nil)
+	}
+	return areas
 }
 
 // step is one try.

@@ -2,7 +2,9 @@ package gate
 
 import (
 	"context"
+	"slices"
 
+	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -14,6 +16,9 @@ import (
 // where it has a timer.
 func (p *Pass) Switch(ctx context.Context, s drivers.Switch, on bool) error {
 	name := map[bool]string{true: "switch on", false: "switch off"}[on]
+	if err := p.planned(name, capabilities.SetSwitch, !on || turnsOn(p.order.Plan)); err != nil {
+		return err
+	}
 	_, err := act(ctx, p, name, p.dev.limits.Timeout, func(ctx context.Context) (struct{}, error) {
 		if on {
 			return struct{}{}, p.switchOn(ctx, s)
@@ -28,6 +33,10 @@ func (p *Pass) Switch(ctx context.Context, s drivers.Switch, on bool) error {
 
 // Clean cleans areas. progress is called from another goroutine.
 func (p *Pass) Clean(ctx context.Context, c drivers.Cleaner, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
+	planned := words(areasOf(p.order.Plan))
+	if err := p.planned("clean", capabilities.Clean, slices.Equal(planned, areas)); err != nil {
+		return drivers.Outcome{Remaining: areas}, err
+	}
 	return act(ctx, p, "clean", p.dev.limits.LongTimeout, func(ctx context.Context) (drivers.Outcome, error) {
 		return c.Clean(ctx, areas, progress)
 	})
@@ -35,6 +44,9 @@ func (p *Pass) Clean(ctx context.Context, c drivers.Cleaner, areas []string, pro
 
 // Dock sends a cleaner home.
 func (p *Pass) Dock(ctx context.Context, c drivers.Cleaner) error {
+	if err := p.planned("dock", capabilities.Dock, true); err != nil {
+		return err
+	}
 	_, err := act(ctx, p, "dock", p.dev.limits.LongTimeout, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, c.Dock(ctx)
 	})

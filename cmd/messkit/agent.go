@@ -130,7 +130,7 @@ type executor struct {
 
 // limits are those of the gate.
 func (c *config) limits() gate.Config {
-	return gate.Config{Confirm: c.Agent.Confirm, DryRun: c.Agent.DryRun, MaxActs: c.Agent.MaxActs, Defaults: c.Agent.Limits, Devices: c.home.limits()}
+	return gate.Config{Confirm: c.Agent.Confirm, DryRun: c.Agent.DryRun, MaxActs: c.Agent.MaxActs, Risks: c.home.risks(), Defaults: c.Agent.Limits, Devices: c.home.limits()}
 }
 
 // gate makes the gate of this executor.

@@ -124,6 +124,17 @@ func (h *home) names() []string {
 	return names
 }
 
+// risks are the classes of devices that have one of their own.
+func (h *home) risks() map[string]capabilities.Risk {
+	risks := map[string]capabilities.Risk{}
+	for _, d := range h.devices {
+		if d.Risk != "" {
+			risks[d.name] = d.Risk
+		}
+	}
+	return risks
+}
+
 func (h *home) limits() map[string]gate.Device {
 	limits := make(map[string]gate.Device, len(h.devices))
 	for _, d := range h.devices {

@@ -22,6 +22,7 @@ func (b *builder) build() *Catalogue {
 			b.sentences(c, e, one, also.Sentences, also.Quantity)
 		}
 	}
+	b.showing(c, e)
 	c.phrases()
 	return c
 }

@@ -30,6 +30,7 @@ type Catalogue struct {
 	vocabulary  map[string]bool            // folded words of all sentences
 	wordsOf     map[string]map[string]bool // the same, by capability
 	ordering    map[string]bool            // the same, of those that act
+	show        *set                       // ends of a text that ask for a picture after the act
 }
 
 // Definition is a capability as exchanges list it (MESS 1.0 section 8.2).

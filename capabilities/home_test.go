@@ -25,7 +25,7 @@ func house() capabilities.Home {
 		return capabilities.Device{Name: name, Label: label, Class: "camera", Area: area, Sees: sees, Commands: commands}
 	}
 	porch := lamp("porch-lamp", "porch light", "porch")
-	porch.Aliases = []string{"front door light"}
+	porch.Aliases, porch.SeenBy = []string{"front door light"}, "porch-cam"
 	return capabilities.Home{Devices: []capabilities.Device{
 		porch,
 		lamp("reading-lamp", "reading lamp", "living room"),

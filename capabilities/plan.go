@@ -98,6 +98,7 @@ type Device struct {
 	Class   string   // light, plug, camera, vacuum, lock, garage-door, fan, heater, ...
 	Area    string   // "porch"
 	Sees    []string // what a camera looks at: "fridge", "front door"
+	SeenBy  string   // the camera that takes a picture of it after an act; "" for none
 	// Commands that the device's verbs allow.
 	Commands []Command
 	// Spots are places within reach of the device that have a name of their

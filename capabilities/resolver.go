@@ -35,6 +35,7 @@ type request struct {
 	matches  map[gapAt][]match
 	readings []reading
 	explain  Explanation
+	show     string // the words that ask for a picture after the act, "" for none
 }
 
 func (x *request) words() *words { return x.r.catalogue.words }
@@ -96,6 +97,9 @@ func (x *request) outcome() Outcome {
 	able := x.able(x.readings)
 	if len(able) > 0 {
 		return x.choose(able)
+	}
+	if acts := x.shown(); len(acts) > 0 {
+		return x.choose(acts)
 	}
 	if out, ok := x.score(); ok {
 		return out
@@ -299,6 +303,9 @@ func (x *request) settle(rd *reading) Outcome {
 	if on, _ := plan.Args.Get("on"); plan.For > 0 && on != true {
 		return x.refuse(fmt.Sprintf("%s cannot be done: only what is switched on can be for a time, and the %s stays off until told otherwise; leave the time out",
 			plan.Summary, x.r.label(d)), nil)
+	}
+	if out, bad := x.picture(&plan, d); bad {
+		return out
 	}
 	if m := rd.slot("device"); m != nil && m.count > 1 { // of several it is not one plan
 		return x.shallI(plan, fmt.Sprintf("%q is %d, and there is only the %s: ", m.number, m.count, x.r.label(d)))

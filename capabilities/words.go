@@ -31,6 +31,7 @@ type words struct {
 	Home         []string                 `yaml:"home"`
 	Facts        []string                 `yaml:"facts"`
 	Counts       map[string]int           `yaml:"counts"`
+	Show         []string                 `yaml:"show"`
 
 	filler, asking, negation, conditional, times, clock, joining   *set
 	all, yes, no, stop, picking, every, near, lasting, home, facts *set
@@ -47,7 +48,7 @@ type ending struct {
 func (w *words) lists() []*[]string {
 	return []*[]string{
 		&w.Fillers, &w.Asking, &w.Negations, &w.Conditionals, &w.Times, &w.Clock, &w.Joining, &w.All,
-		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near, &w.Lasting, &w.Home, &w.Facts,
+		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near, &w.Lasting, &w.Home, &w.Facts, &w.Show,
 	}
 }
 

@@ -1,0 +1,101 @@
+package capabilities
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Image is the type of content that a request for a picture wants.
+const Image = "image"
+
+// shown takes "and show me" from the end of a text that orders an act, and
+// returns the readings of what stands before it: the act, and then a picture of
+// what it acted on. Of anything else it takes nothing.
+func (x *request) shown() []reading {
+	all := x.tokens
+	for i := 1; i < len(all); i++ {
+		tail := x.words().bare(all[i:])
+		if n := x.r.catalogue.show.longest(tail, 0); n == 0 || n < len(tail) {
+			continue
+		}
+		x.cut(all[:i])
+		acts := slices.DeleteFunc(x.able(x.readings), func(rd reading) bool { return rd.capability.Effect == Query })
+		if len(acts) > 0 {
+			x.show = joined(all[i:])
+			return acts
+		}
+	}
+	x.cut(all)
+	return nil
+}
+
+// cut reads the text anew, as if it were these words alone.
+func (x *request) cut(tokens []token) {
+	x.tokens, x.readings, x.matches = tokens, nil, map[gapAt][]match{}
+	x.read()
+}
+
+// bare is tokens without fillers.
+func (w *words) bare(tokens []token) []token {
+	var list []token
+	for i := 0; i < len(tokens); i++ {
+		if n := w.filler.longest(tokens, i); n > 0 {
+			i += n - 1
+			continue
+		}
+		list = append(list, tokens[i])
+	}
+	return list
+}
+
+// picture adds a picture after the act to a plan where the words ask for one,
+// and refuses where nothing here could take it: the words were "and show me".
+func (x *request) picture(p *Plan, d int) (Outcome, bool) {
+	if x.show == "" {
+		return Outcome{}, false
+	}
+	if x.r.eye(d) == "" {
+		return x.refuse(fmt.Sprintf("%q cannot be done: no camera sees the %s; leave it out, or name a camera for it (seen_by)", x.show, x.r.label(d)), nil), true
+	}
+	if !slices.Contains(p.Want, Image) {
+		p.Want = append(p.Want, Image)
+	}
+	p.Summary += ", and take a photo of it"
+	return Outcome{}, false
+}
+
+// eye is the camera that takes pictures of a device, "" if there is none: the
+// one that is said to see it, or itself.
+func (r *Resolver) eye(d int) string {
+	dev := r.home.Devices[d]
+	if dev.SeenBy == "" && slices.Contains(dev.Commands, TakePhoto) {
+		return dev.Name
+	}
+	return dev.SeenBy
+}
+
+// showing indexes the ends of a text that ask for a picture.
+func (b *builder) showing(c *Catalogue, e expander) {
+	c.show = &set{}
+	for _, text := range b.words.Show {
+		t, err := ParseTemplate(text)
+		var forms [][]term
+		if err == nil {
+			forms, err = e.all(t)
+		}
+		if err != nil {
+			b.wrong("words: show: %q: %v", text, err)
+		}
+		for _, form := range forms {
+			tokens := make([]token, len(form))
+			for i, one := range form {
+				if one.word == "" {
+					b.wrong("words: show: %q: there can be no gap in it", strings.TrimSpace(text))
+				}
+				tokens[i] = token{one.word, one.word}
+			}
+			c.show.add(tokens, struct{}{})
+		}
+	}
+}

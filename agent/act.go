@@ -34,6 +34,7 @@ func (t *task) perform(ctx context.Context) error {
 	t.a.log.Info("started", "ref", t.ref, "device", plan.Device, "capability", plan.Capability)
 	t.began = t.a.now()
 	r := t.act(ctx, pass, plan)
+	t.ended = t.a.now()
 	t.a.learn(plan, t.a.now().Sub(t.began))
 	t.finish(ctx, pass, plan, r)
 	return nil
@@ -136,7 +137,7 @@ func (t *task) unstarted(ctx context.Context, written bool, kind string, err err
 // act touches the world, and tells of progress meanwhile.
 func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan) result {
 	p := newProgress()
-	verbs := verbs{pass: pass, dev: t.a.devices[plan.Device], plan: plan, verdict: t.verdict, progress: p.set, now: t.a.now, acted: func(r result) { t.acted(ctx, plan, r) }}
+	verbs := verbs{pass: pass, dev: t.a.devices[plan.Device], plan: plan, verdict: t.verdict, progress: p.set, now: t.a.now, see: t.a.see, clock: t.a.clock(), acted: func(r result) { t.acted(ctx, plan, r) }}
 	told, done := context.WithCancel(ctx)
 	defer done()
 	var g errgroup.Group

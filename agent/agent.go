@@ -123,6 +123,7 @@ func (c Config) Validate() error {
 type Device struct {
 	Name   string // unique; plans name it
 	Label  string // what people call it; "" is Name
+	SeenBy string // the device that takes a picture of it after an act, where one is asked for; "" for none
 	Driver drivers.Device
 
 	opened *device // by Start; nil if it was not

@@ -2,15 +2,18 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
 )
 
 func (v verbs) photo(ctx context.Context) result {
-	p, err := v.pass.Photo(ctx, v.dev.Driver.(drivers.Photographer))
+	p, err := v.shoot(ctx)
 	if err != nil {
 		return result{err: err, effect: mess.EffectNone}
 	}
@@ -18,6 +21,84 @@ func (v verbs) photo(ctx context.Context) result {
 		evidence: mess.Photographed, images: []shot{{p, v.dev.Name}},
 		text: fmt.Sprintf("A picture from the %s, taken at %s.", v.dev.Label, p.CapturedAt.Format("15:04:05")),
 	}
+}
+
+// shoot takes a picture with the device's own eye, now.
+func (v verbs) shoot(ctx context.Context) (drivers.Photo, error) {
+	since := v.now()
+	p, err := v.pass.Photo(ctx, v.dev.Driver.(drivers.Photographer))
+	if err == nil {
+		err = v.fresh(p, since)
+	}
+	return p, err
+}
+
+// fresh refuses a picture from before since: one from a cache is no evidence,
+// and no answer to what is so now.
+func (v verbs) fresh(p drivers.Photo, since time.Time) error {
+	switch {
+	case p.CapturedAt.IsZero():
+		return errors.New("it does not say when the picture was taken")
+	case p.CapturedAt.Before(since):
+		return fmt.Errorf("the picture is old: it was taken %v before it was asked for", since.Sub(p.CapturedAt).Round(time.Millisecond))
+	}
+	return nil
+}
+
+// wanted reports whether the requester wants a picture.
+func (v verbs) wanted() bool { return slices.Contains(v.plan.Want, capabilities.Image) }
+
+// lookAgain takes a picture after an act that ended at since: with the device's
+// own eye, or, where one was asked for, with the camera that sees it. If there is
+// none, the act is told without it.
+func (v verbs) lookAgain(ctx context.Context, since time.Time, r *result) {
+	_, eye := v.dev.Driver.(drivers.Photographer)
+	var p drivers.Photo
+	var err error
+	name := v.dev.SeenBy
+	switch {
+	case name != "" && v.wanted():
+		p, err = v.see(ctx, name)
+	case eye:
+		name = v.dev.Name
+		p, err = v.shoot(ctx)
+	case v.wanted() && len(r.images) == 0:
+		r.note("there is no picture: no camera sees the %s (seen_by)", v.dev.Label)
+		return
+	default:
+		return
+	}
+	if err == nil {
+		err = v.fresh(p, since)
+	}
+	if err != nil {
+		r.note("there is no picture: %v", err)
+		return
+	}
+	r.pictured(mess.Photographed, shot{p, name})
+}
+
+// see takes a picture with a camera other than the device of a plan.
+func (a *Agent) see(ctx context.Context, camera string) (drivers.Photo, error) {
+	d := a.devices[camera]
+	if d == nil {
+		return drivers.Photo{}, fmt.Errorf("there is no camera %q here", camera)
+	}
+	c, ok := d.Driver.(drivers.Photographer)
+	if !ok {
+		return drivers.Photo{}, fmt.Errorf("%s takes no pictures", camera)
+	}
+	if err := d.open(ctx, a.gate); err != nil {
+		return drivers.Photo{}, err
+	}
+	pass, err := a.gate.Enter(ctx, capabilities.Plan{
+		Device: camera, Command: capabilities.TakePhoto, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "look at what was done",
+	}, nil)
+	if err != nil {
+		return drivers.Photo{}, err
+	}
+	defer pass.Leave()
+	return pass.Photo(ctx, c)
 }
 
 // observe asks the device what it knows, and takes a picture where it can.
@@ -31,13 +112,13 @@ func (v verbs) observe(ctx context.Context) result {
 		return result{err: err, effect: mess.EffectNone}
 	}
 	r := result{evidence: mess.ReadBack, text: seen.Text, facts: facts(seen.Facts)}
-	if c, ok := v.dev.Driver.(drivers.Photographer); ok {
-		p, err := v.pass.Photo(ctx, c)
+	if _, ok := v.dev.Driver.(drivers.Photographer); ok {
+		p, err := v.shoot(ctx)
 		if err != nil {
-			r.notes = "there is no picture: " + err.Error()
+			r.note("there is no picture: %v", err)
 			return r
 		}
-		r.evidence, r.images = mess.Photographed, []shot{{p, v.dev.Name}}
+		r.pictured(mess.Photographed, shot{p, v.dev.Name})
 	}
 	return r
 }
@@ -54,6 +135,7 @@ func (v verbs) read(ctx context.Context) result {
 			return result{err: err, effect: mess.EffectNone}
 		}
 		r.text, r.facts = v.state(on), r.facts.Set("on", on)
+		r.facts = append(r.facts, aged(v.now(), v.now(), v.clock)...)
 	}
 	sensor, ok := v.dev.Driver.(drivers.Sensor)
 	switch {
@@ -79,6 +161,6 @@ func (v verbs) measure(ctx context.Context, s drivers.Sensor, quantity string, r
 		}
 	}
 	r.text = sentences(r.text, v.measured(readings))
-	r.facts = append(r.facts, measurements(readings)...)
+	r.facts = append(r.facts, v.measurements(readings)...)
 	return r
 }

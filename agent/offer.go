@@ -28,6 +28,7 @@ type task struct {
 	confirmed string    // digest of the plan to which a yes was given
 	resumed   bool      // an earlier run has begun it
 	tried     bool      // a claim was sent
+	ended     time.Time // when what came of it was known; zero before
 	began     time.Time // when the world was first touched or looked at; zero before, and after a restart
 
 	// Guarded by Agent.mu.

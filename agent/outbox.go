@@ -145,6 +145,11 @@ func (a *Agent) saidInWords(ctx context.Context, task journal.Task, refusal erro
 func withoutFiles(m mess.Message, why error) (_ mess.Message, had bool) {
 	m.Items = slices.Clone(m.Items)
 	for i, item := range m.Items {
+		if s, ok := item.(*mess.Status); ok && s.Evidence == mess.Photographed {
+			c := *s
+			c.Evidence = mess.Acknowledged // which holds without the pictures
+			m.Items[i] = &c
+		}
 		r, ok := item.(*mess.Response)
 		if !ok {
 			continue

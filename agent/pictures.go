@@ -39,7 +39,12 @@ func (t *task) attachOne(ctx context.Context, s shot) (mess.Entry, error) {
 		if err != nil {
 			return mess.Entry{}, err
 		}
-		m.CapturedAt = mess.TimeOf(s.CapturedAt)
+		m.CapturedAt = utc(s.CapturedAt)
+		for _, f := range aged(s.CapturedAt, t.ended, t.a.clock()) {
+			if f.Key != "at" { // that is captured_at
+				m.Extra = append(m.Extra, f)
+			}
+		}
 		return mess.MediaEntry("image", m), nil
 	}
 }

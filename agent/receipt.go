@@ -14,8 +14,12 @@ func (t *task) signed(m mess.Message) mess.Message {
 	if t.a.cfg.Signer == nil {
 		return m
 	}
+	ended := t.ended
+	if ended.IsZero() {
+		ended = t.a.now()
+	}
 	f := receipt.Facts{
-		Thread: t.ref, Epoch: m.Epoch, Executor: t.a.cfg.ID, Started: utc(t.began), Ended: utc(t.a.now()), Clock: t.a.clock(),
+		Thread: t.ref, Epoch: m.Epoch, Executor: t.a.cfg.ID, Started: utc(t.began), Ended: utc(ended), Clock: t.a.clock(),
 	}
 	if t.plan != nil && t.plan.Command != "" { // of what an intent could not be read for, nothing is known
 		f.Plan, f.Capability = t.plan.Digest(), t.plan.Capability

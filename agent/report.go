@@ -23,13 +23,19 @@ func (t *task) finish(ctx context.Context, pass *gate.Pass, plan capabilities.Pl
 		return
 	}
 	pass.Leave() // the device is done with
-	t.keep(ctx, t.message(s, t.response(plan, r, nil, []string{"the pictures could not be delivered"})))
+	unseen := r
+	unseen.evidence = cmp.Or(r.unseen, mess.EvidenceUnknown) // a picture that nobody gets is no evidence
+	blind := t.judge(ctx, plan, unseen)
+	t.keep(ctx, t.message(blind, t.response(plan, r, nil, []string{"the pictures could not be delivered"})))
 	actx, cancel := ctx, context.CancelFunc(func() {})
 	if ctx.Err() != nil {
 		actx, cancel = context.WithTimeout(context.WithoutCancel(ctx), t.a.cfg.EndTime)
 	}
 	defer cancel()
 	images, trouble := t.attach(actx, r.images)
+	if len(images) == 0 {
+		s = blind
+	}
 	if len(images) == 0 && !plan.Actuates() && r.facts == nil && s.Code == mess.Completed {
 		s = failed("no_picture", strings.Join(trouble, "; "), mess.EffectNone, plan) // the picture was the answer
 	}

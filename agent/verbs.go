@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,13 +18,28 @@ type result struct {
 	err      error
 	effect   mess.Effect // of what failed; "" for unknown
 	evidence mess.Evidence
-	text     string      // a sentence for the requester
-	facts    mess.Object // the same for machines
-	images   []shot      // pictures taken
-	done     []string    // of a task that can end half done
-	left     []string    // what remains of it
-	notes    string      // what else the requester should know
-	yes      *bool       // the answer where yes or no was asked for
+	text     string        // a sentence for the requester
+	facts    mess.Object   // the same for machines
+	images   []shot        // pictures taken
+	unseen   mess.Evidence // evidence without the pictures, where it is less
+	done     []string      // of a task that can end half done
+	left     []string      // what remains of it
+	notes    string        // what else the requester should know
+	yes      *bool         // the answer where yes or no was asked for
+}
+
+// note adds something that the requester should know.
+func (r *result) note(format string, args ...any) {
+	if r.notes != "" {
+		r.notes += "; "
+	}
+	r.notes += fmt.Sprintf(format, args...)
+}
+
+// pictured adds a picture, and the evidence that there is with it.
+func (r *result) pictured(e mess.Evidence, s shot) {
+	r.unseen = cmp.Or(r.unseen, r.evidence)
+	r.images, r.evidence = append(r.images, s), e
 }
 
 // shot is a picture and what it shows.
@@ -58,6 +74,8 @@ type verbs struct {
 	verdict  gate.Verdict
 	progress func(drivers.Progress)
 	now      func() time.Time
+	see      func(ctx context.Context, camera string) (drivers.Photo, error)
+	clock    string       // mark of this machine's times
 	acted    func(result) // called when the device has done what it was told, before it is looked at again
 }
 
@@ -92,14 +110,15 @@ func (v verbs) turn(ctx context.Context) result {
 	if r.effect == mess.EffectNone {
 		return r
 	}
+	since := v.now()
 	v.acted(r)
 	ctx, cancel := aftermath(ctx)
 	defer cancel()
 	v.readBack(ctx, on, &r)
 	if r.err == nil {
-		v.lookAgain(ctx, &r)
+		v.lookAgain(ctx, since, &r)
 		if v.verdict.OffIn > 0 && on {
-			r.notes = fmt.Sprintf("it is switched off again in %v", v.verdict.OffIn)
+			r.note("it is switched off again in %v", v.verdict.OffIn)
 		}
 	}
 	return r
@@ -114,11 +133,11 @@ func (v verbs) readBack(ctx context.Context, want bool, r *result) {
 	is, err := v.pass.On(ctx, reader)
 	switch {
 	case err != nil && r.err == nil:
-		r.notes = "it could not be read back: " + err.Error()
+		r.note("it could not be read back: %v", err)
 	case err != nil:
 	case is == want:
 		if r.err != nil {
-			r.notes = "the driver reported: " + r.err.Error()
+			r.note("the driver reported: %v", r.err)
 		}
 		r.err, r.effect, r.evidence = nil, "", mess.ReadBack
 	case r.err == nil:
@@ -126,21 +145,6 @@ func (v verbs) readBack(ctx context.Context, want bool, r *result) {
 	default:
 		r.err, r.effect = fmt.Errorf("%w; it reads back as %s", r.err, onOff(is)), mess.EffectNone
 	}
-}
-
-// lookAgain takes a picture after the act, where one was asked for and the
-// device has an eye.
-func (v verbs) lookAgain(ctx context.Context, r *result) {
-	c, ok := v.dev.Driver.(drivers.Photographer)
-	if !ok {
-		return
-	}
-	p, err := v.pass.Photo(ctx, c)
-	if err != nil {
-		r.notes = "there is no picture: " + err.Error()
-		return
-	}
-	r.images, r.evidence = append(r.images, shot{p, v.dev.Name}), mess.Photographed
 }
 
 func (v verbs) clean(ctx context.Context) result {
@@ -151,26 +155,41 @@ func (v verbs) clean(ctx context.Context) result {
 		return r
 	}
 	r.text = cleaned(v.dev.Label, out)
+	since := v.now()
 	v.acted(r)
 	ctx, cancel := aftermath(ctx)
 	defer cancel()
 	if m, ok := v.dev.Driver.(drivers.Mapper); ok {
 		p, err := v.pass.Map(ctx, m)
-		if err != nil {
-			r.notes = "there is no map: " + err.Error()
-			return r
+		if err == nil {
+			err = v.fresh(p, since)
 		}
-		r.images, r.evidence = []shot{{p, v.dev.Name + "-map"}}, mess.ReadBack
+		if err != nil {
+			r.note("there is no map: %v", err)
+		} else {
+			r.pictured(mess.ReadBack, shot{p, v.dev.Name + "-map"})
+		}
+	}
+	if r.err == nil && v.wanted() {
+		v.lookAgain(ctx, since, &r)
 	}
 	return r
 }
 
 func (v verbs) dock(ctx context.Context) result {
 	err := v.pass.Dock(ctx, v.dev.Driver.(drivers.Cleaner))
-	return result{
+	r := result{
 		err: err, effect: effectOf(err), evidence: mess.Acknowledged,
 		text: fmt.Sprintf("The %s is in its dock.", v.dev.Label), yes: new(true),
 	}
+	if err == nil && v.wanted() {
+		since := v.now()
+		v.acted(r)
+		ctx, cancel := aftermath(ctx)
+		defer cancel()
+		v.lookAgain(ctx, since, &r)
+	}
+	return r
 }
 
 // effectOf is what a verb that acts has done to the world when it ends with

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -26,7 +27,11 @@ func (v verbs) measured(readings []drivers.Reading) string {
 	}
 	var parts []string
 	for _, r := range readings {
-		parts = append(parts, r.Quantity+" "+amount(r))
+		part := r.Quantity + " " + amount(r)
+		if age := v.now().Sub(r.At); !r.At.IsZero() && age >= stale {
+			part += fmt.Sprintf(" (measured %v ago)", age.Round(time.Second))
+		}
+		parts = append(parts, part)
 	}
 	return fmt.Sprintf("The %s: %s.", v.dev.Label, strings.Join(parts, ", "))
 }
@@ -53,7 +58,25 @@ func amount(r drivers.Reading) string {
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-func measurements(readings []drivers.Reading) mess.Object {
+// stale is the age from which a measurement is said to be old in words too.
+// Sensors that sleep to save their battery speak every minute at most.
+const stale = time.Minute
+
+// aged is when something was so: the time, how long ago that is, and whether the
+// clock can be trusted. Of what has no time it is nothing.
+func aged(at, now time.Time, clock string) mess.Object {
+	if at.IsZero() {
+		return nil
+	}
+	o := mess.Object{{Key: "at", Value: string(utc(at))}, {Key: "age", Value: string(mess.DurationOf(now.Sub(at)))}}
+	if clock != "" {
+		o = append(o, mess.Field{Key: "clock", Value: clock})
+	}
+	return o
+}
+
+// measurements is what was measured, for machines, each with its time.
+func (v verbs) measurements(readings []drivers.Reading) mess.Object {
 	var o mess.Object
 	for _, r := range readings {
 		m := mess.Object{{Key: "value", Value: mess.Number(number(r.Value))}}
@@ -62,10 +85,7 @@ func measurements(readings []drivers.Reading) mess.Object {
 		} else {
 			m = m.Set("unit", r.Unit)
 		}
-		if !r.At.IsZero() {
-			m = m.Set("at", string(mess.TimeOf(r.At)))
-		}
-		o = o.Set(r.Quantity, m)
+		o = o.Set(r.Quantity, append(m, aged(r.At, v.now(), v.clock)...))
 	}
 	return o
 }

@@ -54,11 +54,12 @@ func (v verbs) wanted() bool { return slices.Contains(v.plan.Want, capabilities.
 func (v verbs) lookAgain(ctx context.Context, since time.Time, r *result) {
 	_, eye := v.dev.Driver.(drivers.Photographer)
 	var p drivers.Photo
+	var by string // what people call the camera, where it is not the device itself
 	var err error
 	name := v.dev.SeenBy
 	switch {
 	case name != "" && v.wanted():
-		p, err = v.see(ctx, name)
+		p, by, err = v.see(ctx, name)
 	case eye:
 		name = v.dev.Name
 		p, err = v.shoot(ctx)
@@ -76,29 +77,34 @@ func (v verbs) lookAgain(ctx context.Context, since time.Time, r *result) {
 		return
 	}
 	r.pictured(mess.Photographed, shot{p, name})
+	if by != "" {
+		r.text = sentences(r.text, fmt.Sprintf("The picture is from the %s.", by))
+	}
 }
 
-// see takes a picture with a camera other than the device of a plan.
-func (a *Agent) see(ctx context.Context, camera string) (drivers.Photo, error) {
+// see takes a picture with a camera other than the device of a plan, and says
+// what people call it.
+func (a *Agent) see(ctx context.Context, camera string) (p drivers.Photo, by string, err error) {
 	d := a.devices[camera]
 	if d == nil {
-		return drivers.Photo{}, fmt.Errorf("there is no camera %q here", camera)
+		return p, "", fmt.Errorf("there is no camera %q here", camera)
 	}
 	c, ok := d.Driver.(drivers.Photographer)
 	if !ok {
-		return drivers.Photo{}, fmt.Errorf("%s takes no pictures", camera)
+		return p, "", fmt.Errorf("%s takes no pictures", camera)
 	}
 	if err := d.open(ctx, a.gate); err != nil {
-		return drivers.Photo{}, err
+		return p, "", err
 	}
 	pass, err := a.gate.Enter(ctx, capabilities.Plan{
 		Device: camera, Command: capabilities.TakePhoto, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "look at what was done",
 	}, nil)
 	if err != nil {
-		return drivers.Photo{}, err
+		return p, "", err
 	}
 	defer pass.Leave()
-	return pass.Photo(ctx, c)
+	p, err = pass.Photo(ctx, c)
+	return p, d.Label, err
 }
 
 // observe asks the device what it knows, and takes a picture where it can.

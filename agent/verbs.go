@@ -74,7 +74,7 @@ type verbs struct {
 	verdict  gate.Verdict
 	progress func(drivers.Progress)
 	now      func() time.Time
-	see      func(ctx context.Context, camera string) (drivers.Photo, error)
+	see      func(ctx context.Context, camera string) (p drivers.Photo, by string, err error)
 	clock    string       // mark of this machine's times
 	acted    func(result) // called when the device has done what it was told, before it is looked at again
 }

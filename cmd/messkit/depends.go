@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
@@ -11,6 +13,9 @@ import (
 func (h *home) depends(nodes map[string]strictyaml.Node) error {
 	var wrong strictyaml.Problems
 	for _, d := range h.devices {
+		if why := h.unseen(d); why != "" {
+			wrong = append(wrong, nodes[d.name].Problem("seen_by", "%s", why))
+		}
 		n := limitsOf(nodes[d.name])
 		for _, need := range d.Limits.Requires {
 			other := h.device(need.Device)
@@ -30,6 +35,21 @@ func (h *home) depends(nodes map[string]strictyaml.Node) error {
 		}
 	}
 	return wrong.Err()
+}
+
+// unseen is why nothing sees a device that is said to be seen, "" if all is well.
+func (h *home) unseen(d device) string {
+	if d.SeenBy == "" {
+		return ""
+	}
+	camera := h.device(d.SeenBy)
+	if camera == nil {
+		return fmt.Sprintf("there is no device %q; write the name of a camera that is here", d.SeenBy)
+	}
+	if _, ok := camera.dev.(drivers.Photographer); camera.dev != nil && !ok {
+		return fmt.Sprintf("%s takes no pictures; write the name of a camera", d.SeenBy)
+	}
+	return ""
 }
 
 // limitsOf is where the limits of a device stand.

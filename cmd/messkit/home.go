@@ -26,6 +26,7 @@ type deviceConfig struct {
 	Class   string            `yaml:"class"`   // otherwise the driver's
 	Area    string            `yaml:"area"`    // where it is
 	Sees    []string          `yaml:"sees"`    // what a camera looks at
+	SeenBy  string            `yaml:"seen_by"` // the camera that takes a picture of it after an act
 	Rooms   []string          `yaml:"rooms"`   // where a vacuum can be sent, while its driver cannot tell
 	Risk    capabilities.Risk `yaml:"risk"`    // otherwise the catalogue's
 	Limits  gate.Device       `yaml:"limits"`
@@ -101,7 +102,7 @@ func (h *home) resolver() *agent.Home {
 	things := make([]agent.Thing, len(h.devices))
 	for i, d := range h.devices {
 		things[i] = agent.Thing{Driver: d.dev, Device: capabilities.Device{
-			Name: d.name, Label: d.label(), Aliases: d.Aliases, Class: d.class(), Area: d.Area, Sees: d.Sees, Risk: d.Risk,
+			Name: d.name, Label: d.label(), Aliases: d.Aliases, Class: d.class(), Area: d.Area, Sees: d.Sees, SeenBy: d.SeenBy, Risk: d.Risk,
 			Spots: d.rooms(),
 		}}
 	}
@@ -111,7 +112,7 @@ func (h *home) resolver() *agent.Home {
 func (h *home) forAgent() []agent.Device {
 	list := make([]agent.Device, len(h.devices))
 	for i, d := range h.devices {
-		list[i] = agent.Device{Name: d.name, Label: d.label(), Driver: d.dev}
+		list[i] = agent.Device{Name: d.name, Label: d.label(), SeenBy: d.SeenBy, Driver: d.dev}
 	}
 	return list
 }

@@ -1,0 +1,449 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// Parts of devices, to be put together: each is one verb, and how it ends.
+type (
+	switcher struct{ err error }
+	reader   struct {
+		on  bool
+		err error
+	}
+	shooter struct {
+		age   time.Duration // of the picture that it gives; negative for one that does not say
+		err   error
+		hangs bool
+	}
+	mapper  struct{ shooter }
+	cleaner struct {
+		out  drivers.Outcome
+		err  error
+		dock error
+	}
+	sensor struct {
+		age time.Duration
+		err error
+	}
+	observer struct{ err error }
+)
+
+func (s switcher) Switch(context.Context, bool) error { return s.err }
+func (r reader) On(context.Context) (bool, error)     { return r.on, r.err }
+
+func (s shooter) Photo(ctx context.Context) (drivers.Photo, error) {
+	if s.hangs {
+		<-ctx.Done()
+		return drivers.Photo{}, ctx.Err()
+	}
+	p := drivers.Photo{Data: []byte("a picture"), MIME: "image/png", CapturedAt: time.Now().Add(-s.age)}
+	if s.age < 0 {
+		p.CapturedAt = time.Time{}
+	}
+	return p, s.err
+}
+
+func (m mapper) Map(ctx context.Context) (drivers.Photo, error) { return m.shooter.Photo(ctx) }
+
+// Photo is none: a mapper has no eye.
+func (m mapper) Photo() {}
+
+func (c cleaner) Clean(context.Context, []string, func(drivers.Progress)) (drivers.Outcome, error) {
+	return c.out, c.err
+}
+func (c cleaner) Dock(context.Context) error { return c.dock }
+
+func (s sensor) Read(context.Context) ([]drivers.Reading, error) {
+	return []drivers.Reading{{Quantity: "temperature", Value: 4.5, Unit: "°C", At: time.Now().Add(-s.age)}}, s.err
+}
+
+func (o observer) Observe(context.Context) (drivers.Observation, error) {
+	return drivers.Observation{Text: "There is milk.", At: time.Now()}, o.err
+}
+
+var errPart = errors.New("no contact")
+
+// Every verb, with all that a driver can do: what is said in the end is never
+// more than is known.
+func TestEvidence(t *testing.T) {
+	turn := capabilities.Plan{Command: capabilities.SetSwitch, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort, Args: mess.Object{{Key: "on", Value: true}}}
+	sweep := capabilities.Plan{Command: capabilities.Clean, Effect: capabilities.Once, Risk: capabilities.RiskComfort, Args: mess.Object{{Key: "areas", Value: []string{"hall", "bath"}}}}
+	dock := capabilities.Plan{Command: capabilities.Dock, Effect: capabilities.Once, Risk: capabilities.RiskComfort}
+	ask := func(c capabilities.Command) capabilities.Plan {
+		return capabilities.Plan{Command: c, Effect: capabilities.Query, Risk: capabilities.RiskObserve}
+	}
+	shown := func(p capabilities.Plan) capabilities.Plan { p.Want = []string{"image"}; return p }
+	done := drivers.Outcome{Done: []string{"hall", "bath"}}
+	half := drivers.Outcome{Done: []string{"hall"}, Remaining: []string{"bath"}}
+	none := drivers.Outcome{Remaining: []string{"hall", "bath"}}
+	lost := func() error { return mess.Refuse(mess.TooLarge, "no room for it") }
+	for _, c := range []struct {
+		name     string
+		plan     capabilities.Plan
+		dev      drivers.Device
+		cam      drivers.Device // that sees it; nil for none
+		attach   func() error   // how the exchange takes pictures; nil: gladly
+		code     mess.Code
+		evidence mess.Evidence
+		effect   mess.Effect
+		says     string
+	}{
+		{name: "switch", plan: turn, dev: &struct {
+			part
+			switcher
+		}{}, code: mess.Completed, evidence: mess.Acknowledged},
+		{name: "switch, refuses", plan: turn, dev: &struct {
+			part
+			switcher
+		}{switcher: switcher{drivers.ErrNotStarted}}, code: mess.Failed, effect: mess.EffectNone},
+		{name: "switch, busy", plan: turn, dev: &struct {
+			part
+			switcher
+		}{switcher: switcher{drivers.ErrBusy}}, code: mess.Failed, effect: mess.EffectNone},
+		{name: "switch, fails", plan: turn, dev: &struct {
+			part
+			switcher
+		}{switcher: switcher{errPart}}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown},
+		{name: "switch and reader", plan: turn, dev: &struct {
+			part
+			switcher
+			reader
+		}{reader: reader{on: true}}, code: mess.Completed, evidence: mess.ReadBack},
+		{name: "switch and reader, otherwise", plan: turn, dev: &struct {
+			part
+			switcher
+			reader
+		}{}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown},
+		{name: "switch and reader, blind", plan: turn, dev: &struct {
+			part
+			switcher
+			reader
+		}{reader: reader{err: errPart}}, code: mess.Completed, evidence: mess.Acknowledged, says: "could not be read back"},
+		{name: "switch fails, reads as wanted", plan: turn, dev: &struct {
+			part
+			switcher
+			reader
+		}{switcher: switcher{errPart}, reader: reader{on: true}}, code: mess.Completed, evidence: mess.ReadBack, says: "the driver reported: no contact"},
+		{name: "switch fails, reads as before", plan: turn, dev: &struct {
+			part
+			switcher
+			reader
+		}{switcher: switcher{errPart}}, code: mess.Failed, effect: mess.EffectNone},
+		{name: "switch with an eye", plan: turn, dev: &struct {
+			part
+			switcher
+			shooter
+		}{}, code: mess.Completed, evidence: mess.Photographed},
+		{name: "switch with an eye that fails", plan: turn, dev: &struct {
+			part
+			switcher
+			reader
+			shooter
+		}{reader: reader{on: true}, shooter: shooter{err: errPart}}, code: mess.Completed, evidence: mess.ReadBack, says: "there is no picture: no contact"},
+
+		{name: "seen, not asked", plan: turn, dev: &struct {
+			part
+			switcher
+		}{}, cam: &struct {
+			part
+			shooter
+		}{}, code: mess.Completed, evidence: mess.Acknowledged},
+		{name: "seen", plan: shown(turn), dev: &struct {
+			part
+			switcher
+		}{}, cam: &struct {
+			part
+			shooter
+		}{}, code: mess.Completed, evidence: mess.Photographed, says: "The picture is from the cam."},
+		{name: "seen, an old picture", plan: shown(turn), dev: &struct {
+			part
+			switcher
+			reader
+		}{reader: reader{on: true}}, cam: &struct {
+			part
+			shooter
+		}{shooter: shooter{age: time.Minute}}, code: mess.Completed, evidence: mess.ReadBack, says: "the picture is old: it was taken 1m0s before"},
+		{name: "seen, a picture without a time", plan: shown(turn), dev: &struct {
+			part
+			switcher
+		}{}, cam: &struct {
+			part
+			shooter
+		}{shooter: shooter{age: -1}}, code: mess.Completed, evidence: mess.Acknowledged, says: "does not say when"},
+		{name: "seen, the camera fails", plan: shown(turn), dev: &struct {
+			part
+			switcher
+		}{}, cam: &struct {
+			part
+			shooter
+		}{shooter: shooter{err: errPart}}, code: mess.Completed, evidence: mess.Acknowledged, says: "there is no picture: no contact"},
+		{name: "seen, the camera hangs", plan: shown(turn), dev: &struct {
+			part
+			switcher
+			reader
+		}{reader: reader{on: true}}, cam: &struct {
+			part
+			shooter
+		}{shooter: shooter{hangs: true}}, code: mess.Completed, evidence: mess.ReadBack, says: "there is no picture: "},
+		{name: "seen, the camera is none", plan: shown(turn), dev: &struct {
+			part
+			switcher
+		}{}, cam: &struct {
+			part
+			sensor
+		}{}, code: mess.Completed, evidence: mess.Acknowledged, says: "cam takes no pictures"},
+		{name: "seen, nobody takes the picture", plan: shown(turn), dev: &struct {
+			part
+			switcher
+			reader
+		}{reader: reader{on: true}}, cam: &struct {
+			part
+			shooter
+		}{}, attach: lost, code: mess.Completed, evidence: mess.ReadBack, says: "could not be delivered"},
+		{name: "seen, the act fails", plan: shown(turn), dev: &struct {
+			part
+			switcher
+		}{switcher: switcher{errPart}}, cam: &struct {
+			part
+			shooter
+		}{}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown},
+		{name: "asked, nothing sees it", plan: shown(turn), dev: &struct {
+			part
+			switcher
+		}{}, code: mess.Completed, evidence: mess.Acknowledged, says: "no camera sees the it"},
+
+		{name: "clean", plan: sweep, dev: &struct {
+			part
+			cleaner
+		}{cleaner: cleaner{out: done}}, code: mess.Completed, evidence: mess.Acknowledged},
+		{name: "clean with a map", plan: sweep, dev: &struct {
+			part
+			cleaner
+			mapper
+		}{cleaner: cleaner{out: done}}, code: mess.Completed, evidence: mess.ReadBack},
+		{name: "clean, no map", plan: sweep, dev: &struct {
+			part
+			cleaner
+			mapper
+		}{cleaner: cleaner{out: done}, mapper: mapper{shooter{err: errPart}}}, code: mess.Completed, evidence: mess.Acknowledged, says: "there is no map"},
+		{name: "clean, an old map", plan: sweep, dev: &struct {
+			part
+			cleaner
+			mapper
+		}{cleaner: cleaner{out: done}, mapper: mapper{shooter{age: time.Hour}}}, code: mess.Completed, evidence: mess.Acknowledged, says: "is old"},
+		{name: "clean, seen", plan: shown(sweep), dev: &struct {
+			part
+			cleaner
+			mapper
+		}{cleaner: cleaner{out: done}}, cam: &struct {
+			part
+			shooter
+		}{}, code: mess.Completed, evidence: mess.Photographed},
+		{name: "clean, nobody takes the map", plan: sweep, dev: &struct {
+			part
+			cleaner
+			mapper
+		}{cleaner: cleaner{out: done}}, attach: lost, code: mess.Completed, evidence: mess.Acknowledged},
+		{name: "clean, half", plan: sweep, dev: &struct {
+			part
+			cleaner
+		}{cleaner: cleaner{out: half}}, code: mess.Partial, evidence: mess.Acknowledged, effect: mess.EffectPartial},
+		{name: "clean, half and then fails", plan: sweep, dev: &struct {
+			part
+			cleaner
+			mapper
+		}{cleaner: cleaner{out: half, err: errPart}}, code: mess.Partial, evidence: mess.ReadBack, effect: mess.EffectPartial},
+		{name: "clean, comes back", plan: sweep, dev: &struct {
+			part
+			cleaner
+		}{cleaner: cleaner{out: none}}, code: mess.Failed, evidence: mess.Acknowledged, effect: mess.EffectPartial},
+		{name: "clean, fails", plan: sweep, dev: &struct {
+			part
+			cleaner
+		}{cleaner: cleaner{out: none, err: errPart}}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown},
+		{name: "clean, does not start", plan: sweep, dev: &struct {
+			part
+			cleaner
+		}{cleaner: cleaner{out: none, err: drivers.ErrNotStarted}}, code: mess.Failed, effect: mess.EffectNone},
+		{name: "dock", plan: dock, dev: &struct {
+			part
+			cleaner
+		}{}, code: mess.Completed, evidence: mess.Acknowledged},
+		{name: "dock, seen", plan: shown(dock), dev: &struct {
+			part
+			cleaner
+		}{}, cam: &struct {
+			part
+			shooter
+		}{}, code: mess.Completed, evidence: mess.Photographed},
+		{name: "dock, fails", plan: dock, dev: &struct {
+			part
+			cleaner
+		}{cleaner: cleaner{dock: errPart}}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown},
+
+		{name: "photo", plan: ask(capabilities.TakePhoto), dev: &struct {
+			part
+			shooter
+		}{}, code: mess.Completed, evidence: mess.Photographed},
+		{name: "photo, an old one", plan: ask(capabilities.TakePhoto), dev: &struct {
+			part
+			shooter
+		}{shooter: shooter{age: time.Second}}, code: mess.Failed, effect: mess.EffectNone},
+		{name: "photo, fails", plan: ask(capabilities.TakePhoto), dev: &struct {
+			part
+			shooter
+		}{shooter: shooter{err: errPart}}, code: mess.Failed, effect: mess.EffectNone},
+		{name: "photo, nobody takes it", plan: ask(capabilities.TakePhoto), dev: &struct {
+			part
+			shooter
+		}{}, attach: lost, code: mess.Failed, effect: mess.EffectNone},
+		{name: "observe", plan: ask(capabilities.Observe), dev: &struct {
+			part
+			observer
+		}{}, code: mess.Completed, evidence: mess.ReadBack},
+		{name: "observe with an eye", plan: ask(capabilities.Observe), dev: &struct {
+			part
+			observer
+			shooter
+		}{}, code: mess.Completed, evidence: mess.Photographed},
+		{name: "observe, an old picture", plan: ask(capabilities.Observe), dev: &struct {
+			part
+			observer
+			shooter
+		}{shooter: shooter{age: time.Hour}}, code: mess.Completed, evidence: mess.ReadBack, says: "is old"},
+		{name: "observe, fails", plan: ask(capabilities.Observe), dev: &struct {
+			part
+			observer
+		}{observer: observer{errPart}}, code: mess.Failed, effect: mess.EffectNone},
+		{name: "read", plan: ask(capabilities.ReadState), dev: &struct {
+			part
+			reader
+		}{reader: reader{on: true}}, code: mess.Completed, evidence: mess.ReadBack},
+		{name: "read, fails", plan: ask(capabilities.ReadState), dev: &struct {
+			part
+			reader
+		}{reader: reader{err: errPart}}, code: mess.Failed, effect: mess.EffectNone},
+		{name: "measure", plan: ask(capabilities.ReadState), dev: &struct {
+			part
+			sensor
+		}{}, code: mess.Completed, evidence: mess.ReadBack, says: "temperature 4.5 °C."},
+		{name: "measure, old", plan: ask(capabilities.ReadState), dev: &struct {
+			part
+			sensor
+		}{sensor: sensor{age: 12 * time.Minute}}, code: mess.Completed, evidence: mess.ReadBack, says: "temperature 4.5 °C (measured 12m0s ago)."},
+		{name: "measure, fails", plan: ask(capabilities.ReadState), dev: &struct {
+			part
+			sensor
+		}{sensor: sensor{err: errPart}}, code: mess.Failed, effect: mess.EffectNone},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inHouseWith(t, func(h *house) {
+				h.with("it", c.dev, map[string]capabilities.Plan{"do it": c.plan})
+				if c.cam != nil {
+					h.more[0].SeenBy = "cam"
+					h.more = append(h.more, agent.Device{Name: "cam", Driver: c.cam})
+				}
+				h.line.attach = c.attach
+			}, func(h *house) {
+				ref := h.says(claude, "request: {intent: do it}")
+				h.after(time.Minute)
+				s := h.is(ref, c.code)
+				effect := mess.Effect("")
+				if s.Reason != nil {
+					effect = s.Reason.Effect
+				}
+				if s.Evidence != c.evidence || effect != c.effect {
+					t.Errorf("evidence %q, effect %q (%+v); want %q, %q", s.Evidence, effect, s.Reason, c.evidence, c.effect)
+				}
+				h.answers(ref, c.says)
+				if pictured := len(h.thread(ref).Attachments()) > 0; c.evidence == mess.Photographed && !pictured {
+					t.Error("photographed, and there is no picture")
+				}
+			})
+		})
+	}
+}
+
+// Pictures and measurements say in UTC when they were taken, how old they are,
+// and that the clock is not set.
+func TestFreshness(t *testing.T) {
+	berlin := time.FixedZone("", 3600)
+	inHouseWith(t, func(h *house) {
+		h.cfg.Synced = func() bool { return false }
+		look := func(c capabilities.Command) capabilities.Plan {
+			return capabilities.Plan{Command: c, Effect: capabilities.Query}
+		}
+		h.with("cam", &struct {
+			part
+			zoned
+		}{zoned: zoned{in: berlin}}, map[string]capabilities.Plan{"photo": look(capabilities.TakePhoto)})
+		h.with("probe", &struct {
+			part
+			sensor
+		}{sensor: sensor{age: 90 * time.Second}}, map[string]capabilities.Plan{"measure": look(capabilities.ReadState)})
+	}, func(h *house) {
+		h.after(time.Hour)
+		image := h.answers(h.says(claude, "request: {intent: photo}")).Content[1].Value.(mess.Object)
+		for key, want := range map[string]any{"captured_at": "2000-01-01T01:00:00Z", "age": "PT0S", "clock": "unsynchronised"} {
+			if got, _ := image.Get(key); got != want {
+				t.Errorf("%s of the picture: %v, want %v", key, got, want)
+			}
+		}
+		facts := h.answers(h.says(claude, "request: {intent: measure}")).Content[1].Value.(mess.Object)
+		temperature, _ := facts.Get("temperature")
+		for key, want := range map[string]any{"at": "2000-01-01T00:58:30Z", "age": "PT1M30S", "clock": "unsynchronised"} {
+			if got, _ := temperature.(mess.Object).Get(key); got != want {
+				t.Errorf("%s of the temperature: %v, want %v", key, got, want)
+			}
+		}
+	})
+}
+
+// zoned is a camera whose times are in another zone.
+type zoned struct{ in *time.Location }
+
+func (z zoned) Photo(context.Context) (drivers.Photo, error) {
+	return drivers.Photo{Data: []byte("a picture"), MIME: "image/png", CapturedAt: time.Now().In(z.in)}, nil
+}
+
+// A picture that the exchange takes and then does not know is no evidence.
+func TestAPictureThatIsLostOnTheWay(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		plan := capabilities.Plan{Command: capabilities.SetSwitch, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort, Args: mess.Object{{Key: "on", Value: true}}, Want: []string{"image"}}
+		h.with("it", &struct {
+			part
+			switcher
+			reader
+		}{reader: reader{on: true}}, map[string]capabilities.Plan{"do it": plan})
+		h.more[0].SeenBy = "cam"
+		h.more = append(h.more, agent.Device{Name: "cam", Driver: &struct {
+			part
+			shooter
+		}{}})
+		h.line.before = func(m mess.Message) error {
+			for _, item := range m.Items {
+				if r, ok := item.(*mess.Response); ok && strings.Contains(text(t, mess.Message{Items: []mess.Item{r}}), "sha256") {
+					return mess.Refuse(mess.Unknown, "the message names an attachment that was not uploaded")
+				}
+			}
+			return nil
+		}
+	}, func(h *house) {
+		ref := h.says(claude, "request: {intent: do it}")
+		h.after(time.Minute)
+		if s := h.is(ref, mess.Completed); s.Evidence != mess.Acknowledged {
+			t.Errorf("evidence %q, want what holds without the picture", s.Evidence)
+		}
+		h.answers(ref, "has not taken the pictures")
+	})
+}

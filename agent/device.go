@@ -18,7 +18,7 @@ import (
 type device struct {
 	Device
 	mu      sync.Mutex
-	started bool
+	started uint64 // the gate's rounds at its start, and one; a stop since then has halted it
 }
 
 // Start takes devices to their initial state, before there is an exchange, a
@@ -53,13 +53,14 @@ func Halt(ctx context.Context, g *gate.Gate, devices []Device) error {
 func (d *device) open(ctx context.Context, g *gate.Gate) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.started {
+	now := g.Rounds() + 1
+	if d.started == now {
 		return nil
 	}
 	if err := g.Start(ctx, d.Driver, d.Name); err != nil {
 		return fmt.Errorf("%s cannot be started: %w", d.Name, err)
 	}
-	d.started = true
+	d.started = now
 	return nil
 }
 
@@ -68,7 +69,7 @@ func startAll(ctx context.Context, gt *gate.Gate, devices iter.Seq[*device], log
 	var g errgroup.Group
 	for d := range devices {
 		g.Go(func() error {
-			if err := d.open(ctx, gt); err != nil {
+			if err := d.open(ctx, gt); err != nil && gt.Stopped() == "" {
 				log.Warn("device not started", "device", d.Name, "err", err)
 			}
 			return nil

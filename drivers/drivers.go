@@ -45,6 +45,12 @@ type SwitchReader interface {
 	On(ctx context.Context) (bool, error)
 }
 
+// SafeReader reads back from the device whether it is in its safe state. It
+// works while the device is halted, which no other verb does.
+type SafeReader interface {
+	Safe(ctx context.Context) (bool, error)
+}
+
 // Sensor reads measurements.
 type Sensor interface {
 	Read(ctx context.Context) ([]Reading, error)

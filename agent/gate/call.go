@@ -32,6 +32,7 @@ type call struct {
 	name  string // "switch on"
 	limit time.Duration
 	line  chan struct{} // held during the call: one at a time
+	acts  bool          // it may change the world
 	back  bool          // it has come back; guarded by Gate.mu
 }
 
@@ -121,6 +122,7 @@ func (g *Gate) cameBack(c *call) {
 		g.log.Warn("driver is back", "device", c.dev.name, "call", c.name)
 	}
 	delete(c.dev.hung, c)
+	g.cameBackLate(c)
 }
 
 // stoppable makes ctx end with a Stop as well, until end is called.

@@ -80,11 +80,6 @@ var byRisk = map[capabilities.Risk]Confirm{
 	capabilities.RiskIrreversible: Operator,
 }
 
-// harmful reports whether something of this risk must not stay on in a stop.
-func harmful(r capabilities.Risk) bool {
-	return r != capabilities.RiskObserve && r != capabilities.RiskComfort
-}
-
 // DefaultConfig returns the limits that hold unless told otherwise.
 func DefaultConfig() Config {
 	return Config{Defaults: Device{

@@ -30,7 +30,9 @@ type Gate struct {
 
 	mu      sync.Mutex
 	devices map[string]*device
-	stopped string // why; "" while it is not
+	stopped string        // why; "" while it is not
+	rounds  uint64        // how often it was stopped
+	changed chan struct{} // closed when any of the above, or what devices there are, changes
 	running map[*call]context.CancelCauseFunc
 	people  Local // as it was when last asked for
 	acts    []Act // that count, oldest first
@@ -43,10 +45,12 @@ type device struct {
 	hold   chan struct{} // held by the one task that may act on it
 	acting chan struct{} // held during a call that acts
 	look   chan struct{} // held during a call that reads
+	again  chan struct{} // it is to be made safe once more
 
 	// Guarded by Gate.mu.
 	used   time.Time      // when it last acted
 	hung   map[*call]bool // calls that do not come back
+	safe   *Safe          // what came of the last stop; nil before one
 	holder string         // what the task that holds it does; "" if none does
 	off    *off           // when it is to be switched off; nil if it is not on
 	active bool           // the task that holds it may act now
@@ -57,7 +61,7 @@ type device struct {
 // New makes a gate. now must carry monotonic time, as time.Now does.
 func New(cfg Config, now func() time.Time, log *slog.Logger, opts ...Option) *Gate {
 	g := &Gate{
-		cfg: cfg, now: now, log: log, wake: make(chan struct{}, 1),
+		cfg: cfg, now: now, log: log, wake: make(chan struct{}, 1), changed: make(chan struct{}),
 		devices: map[string]*device{}, running: map[*call]context.CancelCauseFunc{},
 	}
 	g.prepare(opts)
@@ -71,6 +75,7 @@ func (g *Gate) device(name string) *device {
 		d = &device{
 			name: name, limits: g.cfg.device(name), hung: map[*call]bool{},
 			hold: make(chan struct{}, 1), acting: make(chan struct{}, 1), look: make(chan struct{}, 1),
+			again: make(chan struct{}, 1),
 		}
 		g.devices[name] = d
 	}
@@ -136,47 +141,6 @@ func (g *Gate) Judge(ctx context.Context, o Order) (Verdict, error) {
 	d := g.device(o.Device)
 	g.mu.Unlock()
 	return v, g.look(ctx, d, o.Plan)
-}
-
-// Stop cancels all that passes, switches off what is on and can do harm, and
-// refuses everything until Clear. It is not a safety function: that takes a
-// switch in the wire.
-func (g *Gate) Stop(why string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if why == "" {
-		why = "stopped"
-	}
-	g.stopped = why
-	for _, cancel := range g.running {
-		cancel(g.stop())
-	}
-	for _, d := range g.devices {
-		if d.off != nil && harmful(d.off.risk) {
-			d.off.at = g.now()
-		}
-	}
-	g.ring()
-	g.log.Warn("stopped", "err", why)
-}
-
-// Clear ends a Stop. It is for a person at the place, never for the network.
-func (g *Gate) Clear() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.stopped = ""
-	g.log.Warn("stop cleared")
-}
-
-// Stopped tells why the gate is stopped, "" if it is not.
-func (g *Gate) Stopped() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.stopped
-}
-
-func (g *Gate) stop() *Refusal {
-	return &Refusal{Rule: "stop", Text: fmt.Sprintf("everything here is stopped (%s) until a person at the place clears it", g.stopped)}
 }
 
 // ring makes Run look at its timers again.

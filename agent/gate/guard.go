@@ -77,7 +77,7 @@ func (p *Pass) arm(s drivers.Switch) (due time.Time, undo func(), err error) {
 	if in > 0 {
 		due = g.now().Add(in)
 	}
-	before, level, o := d.off, d.level, &off{at: due, risk: p.order.Risk, sw: s}
+	before, level, o := d.off, d.level, &off{at: due, sw: s}
 	d.off, d.level = o, isOn
 	g.ring()
 	g.mu.Unlock()

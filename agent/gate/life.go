@@ -7,22 +7,18 @@ import (
 )
 
 // Start opens a device, within the time of one call. A device that may be on
-// then is switched off when its longest time on is over, as any other.
+// then is switched off when its longest time on is over, as any other. While
+// everything is stopped it is refused, and the device taken to its safe state.
 func (g *Gate) Start(ctx context.Context, d drivers.Device, name string) error {
-	g.know(d, name)
+	if err := g.meet(d, name); err != nil {
+		return err
+	}
 	o := g.armStart(d, name) // before the call: a call that is slow may have worked at once
 	err := g.life(ctx, name, "start", d.Start)
 	if o != nil && (err != nil || g.isOff(ctx, d, name)) {
 		g.disarmStart(name, o)
 	}
 	return err
-}
-
-// know gives the gate a device to look at for the sake of others.
-func (g *Gate) know(d drivers.Device, name string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.device(name).driver = d
 }
 
 // armStart notes when a device that is being started is to go off; nil if
@@ -75,7 +71,7 @@ func (g *Gate) life(ctx context.Context, name, what string, f func() error) erro
 	g.mu.Lock()
 	d := g.device(name)
 	g.mu.Unlock()
-	c := &call{dev: d, name: what, limit: d.limits.Timeout, line: make(chan struct{}, 1)}
+	c := &call{dev: d, name: what, limit: d.limits.Timeout, line: make(chan struct{}, 1), acts: what == "start"}
 	_, err := run(ctx, g, c, func(context.Context) (struct{}, error) { return struct{}{}, f() })
 	return err
 }

@@ -4,14 +4,14 @@ import (
 	"context"
 	"time"
 
-	"github.com/messkit/messkit/capabilities"
+	"golang.org/x/sync/errgroup"
+
 	"github.com/messkit/messkit/drivers"
 )
 
 // off is when a device is to be switched off, and by which verb.
 type off struct {
-	at   time.Time // zero: only in a stop
-	risk capabilities.Risk
+	at   time.Time // zero: never
 	sw   drivers.Switch
 	wait time.Duration // before the next try, after one that failed
 }
@@ -30,9 +30,16 @@ func (g *Gate) disarm(d *device) {
 	g.ring()
 }
 
-// Run switches off what has been on for its time, until ctx ends. What is on
-// then is for the drivers' Halt.
+// Run switches off what has been on for its time, and keeps everything safe
+// while it is stopped, until ctx ends. What is on then is for the drivers' Halt.
 func (g *Gate) Run(ctx context.Context) error {
+	var both errgroup.Group
+	both.Go(func() error { return g.runTimers(ctx) })
+	both.Go(func() error { return g.keepSafe(ctx) })
+	return both.Wait()
+}
+
+func (g *Gate) runTimers(ctx context.Context) error {
 	for {
 		d, o, in := g.next()
 		if d == nil {

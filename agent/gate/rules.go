@@ -30,13 +30,6 @@ func first(rules []rule, d *device, p capabilities.Plan) error {
 	return nil
 }
 
-func (g *Gate) notStopped(*device, capabilities.Plan) error {
-	if g.stopped != "" {
-		return g.stop()
-	}
-	return nil
-}
-
 func (g *Gate) notHung(d *device, _ capabilities.Plan) error {
 	for c := range d.hung {
 		return &Refusal{Device: d.name, Rule: "quarantine", Text: fmt.Sprintf("its driver has not come back from %q; check the device", c.name)}

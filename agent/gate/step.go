@@ -58,7 +58,7 @@ func areasOf(p capabilities.Plan) any {
 
 // step is one try.
 func step[T any](ctx context.Context, p *Pass, name string, limit time.Duration, f func(context.Context) (T, error)) (v T, err error) {
-	c := &call{dev: p.dev, name: name, limit: limit, line: p.dev.acting}
+	c := &call{dev: p.dev, name: name, limit: limit, line: p.dev.acting, acts: true}
 	ctx, end := p.g.stoppable(ctx, c)
 	defer end()
 	if err := p.permitted(ctx); err != nil {

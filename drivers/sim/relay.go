@@ -16,6 +16,7 @@ var (
 	_ drivers.Device       = (*Relay)(nil)
 	_ drivers.Switch       = (*Relay)(nil)
 	_ drivers.SwitchReader = (*Relay)(nil)
+	_ drivers.SafeReader   = (*Relay)(nil)
 	_ drivers.Guarded      = (*Relay)(nil)
 )
 
@@ -162,4 +163,13 @@ func (r *Relay) On(ctx context.Context) (bool, error) {
 		return false, fmt.Errorf("%s: %w", r.Name(), err)
 	}
 	return level == 1, nil
+}
+
+// Safe reads back whether the line is at its safe level.
+func (r *Relay) Safe(context.Context) (bool, error) {
+	level, err := r.pins.DigitalRead(r.cfg.Line)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", r.Name(), err)
+	}
+	return r.cfg.Safe == "keep" || (level == 1) == (r.cfg.Safe == "on"), nil
 }

@@ -21,6 +21,8 @@ var (
 	_ drivers.Mapper   = (*Vacuum)(nil)
 	_ drivers.Sensor   = (*Vacuum)(nil)
 	_ drivers.Observer = (*Vacuum)(nil)
+
+	_ drivers.SafeReader = (*Vacuum)(nil)
 )
 
 // VacuumConfig of a vacuum.
@@ -78,6 +80,13 @@ func (v *Vacuum) Start() error { v.Opened(); return nil }
 
 // Halt stops it where it is.
 func (v *Vacuum) Halt() error { v.Closed(); return nil }
+
+// Safe reports whether it stands still.
+func (v *Vacuum) Safe(context.Context) (bool, error) {
+	v.taskMu.Lock()
+	defer v.taskMu.Unlock()
+	return v.task == "", nil
+}
 
 // Areas are the rooms, and what lies on their floors.
 func (v *Vacuum) Areas(ctx context.Context) ([]drivers.Area, error) {

@@ -38,13 +38,14 @@ var layers = map[string]layer{
 
 	// 2 actors: they do not know each other.
 	"agent": {
-		below: []string{"agent/gate", "agent/journal", "capabilities", "drivers", "internal/picture", "internal/wal", "mess", "mess/receipt"},
+		below: []string{"agent/gate", "agent/journal", "agent/stop", "capabilities", "drivers", "internal/picture", "internal/wal", "mess", "mess/receipt"},
 		from:  []string{"gobot.io/x/gobot/v2", "golang.org/x/sync"},
 	},
 	"agent/gate":       {below: []string{"capabilities", "drivers", "mess"}, from: []string{"golang.org/x/sync"}},
 	"agent/guard":      {from: []string{"golang.org/x/sync"}},
 	"agent/admin":      {below: []string{"agent/gate", "capabilities", "internal/wal", "mess"}},
 	"agent/clock":      {from: []string{"golang.org/x/sys"}},
+	"agent/stop":       {from: []string{"github.com/fsnotify/fsnotify", "gobot.io/x/gobot/v2", "golang.org/x/sync"}},
 	"agent/journal":    {below: []string{"internal/wal", "mess"}, from: []string{"golang.org/x/sync"}},
 	"exchange/httpapi": {below: []string{"exchange", "exchange/keys", "mess", "mess/messeaf"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 	"exchange/remote":  {below: []string{"mess"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},

@@ -1,0 +1,49 @@
+package stop
+
+import (
+	"context"
+	"reflect"
+	"time"
+)
+
+// gather is how long a report waits for what comes soon after.
+const gather = 20 * time.Millisecond
+
+// report keeps what the devices do in a stop in the folder.
+func (s *Stopper) report(ctx context.Context) {
+	var last Report
+	for ctx.Err() == nil {
+		_, devices := s.gate.Watch()
+		orders, _, changed := s.Watch()
+		if r := s.reportOf(orders); len(orders) > 0 && !reflect.DeepEqual(r, last) {
+			if err := writeReport(s.cfg.Dir, r); err != nil {
+				s.log.Error("the report of the stop cannot be written", "err", err)
+			}
+			last = r
+		}
+		select {
+		case <-ctx.Done():
+		case <-devices:
+			s.pause(ctx)
+		case <-changed:
+			s.pause(ctx)
+		}
+	}
+}
+
+func (s *Stopper) reportOf(orders []Order) Report {
+	r := Report{Devices: s.cfg.Devices()}
+	for _, o := range orders {
+		r.Orders = append(r.Orders, o.ID)
+	}
+	return r
+}
+
+func (s *Stopper) pause(ctx context.Context) {
+	t := time.NewTimer(gather)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

@@ -1,0 +1,348 @@
+package stop_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent/stop"
+)
+
+// gate notes how it is called.
+type gate struct {
+	mu      sync.Mutex
+	why     string
+	stops   int
+	clears  int
+	changed chan struct{}
+}
+
+func newGate() *gate { return &gate{changed: make(chan struct{})} }
+
+func (g *gate) Stop(why string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.why = why
+	g.stops++
+	close(g.changed)
+	g.changed = make(chan struct{})
+}
+
+func (g *gate) Clear() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.why = ""
+	g.clears++
+	close(g.changed)
+	g.changed = make(chan struct{})
+}
+
+func (g *gate) Watch() (string, <-chan struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.why, g.changed
+}
+
+// counts tells how often it was stopped and cleared.
+func (g *gate) counts() (stops, clears int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.stops, g.clears
+}
+
+// until waits until what a gate is stopped for has a text; "" waits until it is
+// not stopped.
+func (g *gate) until(t *testing.T, text string) {
+	t.Helper()
+	patience := time.After(30 * time.Second)
+	for {
+		why, changed := g.Watch()
+		if text == "" && why == "" || text != "" && strings.Contains(why, text) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-patience:
+			t.Fatalf("stopped for %q, want %q", why, text)
+		}
+	}
+}
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// run opens a stopper and keeps it running until the function it returns is
+// called.
+func run(t *testing.T, cfg stop.Config, g *gate) (*stop.Stopper, func()) {
+	t.Helper()
+	if cfg.Devices == nil {
+		cfg.Devices = func() []stop.Device { return []stop.Device{{Device: "lamp", State: "safe", Evidence: "read_back"}} }
+	}
+	s := stop.Open(cfg, g, time.Now, quiet)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	var once sync.Once
+	end := func() {
+		once.Do(func() {
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	t.Cleanup(end)
+	return s, end
+}
+
+// written waits until a stopper has its orders on the disk.
+func written(t *testing.T, s *stop.Stopper) {
+	t.Helper()
+	patience := time.After(30 * time.Second)
+	for {
+		orders, taken, changed := s.Watch()
+		if len(orders) > 0 && taken != nil {
+			return
+		}
+		select {
+		case <-changed:
+		case <-patience:
+			t.Fatal("nothing is written")
+		}
+	}
+}
+
+func TestAStopSurvivesARestart(t *testing.T) {
+	dir, g := filepath.Join(t.TempDir(), "stop"), newGate()
+	s, end := run(t, stop.Config{Dir: dir}, g)
+	s.Stop(stop.Order{ID: "a", Why: "smoke", By: "teague"})
+	if why, _ := g.Watch(); why == "" { // before anything is written
+		t.Error("the gate is not stopped at once")
+	}
+	written(t, s)
+	s.Stop(stop.Order{ID: "a", Why: "the same again"})
+	end()
+
+	again := newGate()
+	s = stop.Open(stop.Config{Dir: dir}, again, time.Now, quiet)
+	orders, taken, _ := s.Watch()
+	if again.stops != 1 || !strings.Contains(again.why, "smoke, by teague") || len(orders) != 1 || !slices.Contains(taken, "a") {
+		t.Errorf("%+v, %v, %v", again.why, orders, taken)
+	}
+}
+
+func TestWhatCannotBeReadIsLatched(t *testing.T) {
+	for name, text := range map[string]string{
+		"empty": "", "half": `{"orders": [{"id": "a", "wh`, "no order": `{"orders": []}`, "not one": "[1, 2]", "no id": `{"orders": [{"why": "x"}]}`,
+		"zeros": strings.Repeat("\x00", 200), "a clear in its place": `{"clear": "x"}`,
+	} {
+		dir, g := t.TempDir(), newGate()
+		if err := os.WriteFile(filepath.Join(dir, "latched.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, end := run(t, stop.Config{Dir: dir}, g)
+		if why, _ := g.Watch(); !strings.Contains(why, "cannot be read") {
+			t.Errorf("%s: stopped for %q", name, why)
+		}
+		if _, err := stop.Clear(dir, "teague", time.Now()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		g.until(t, "")
+		end()
+	}
+	dir, g := t.TempDir(), newGate()
+	if err := os.Mkdir(filepath.Join(dir, "latched.json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	stop.Open(stop.Config{Dir: dir}, g, time.Now, quiet)
+	if g.stops == 0 {
+		t.Error("a latch that is a folder does not stop")
+	}
+}
+
+func TestByTheFolder(t *testing.T) {
+	dir, g := filepath.Join(t.TempDir(), "stop"), newGate()
+	s, _ := run(t, stop.Config{Dir: dir}, g)
+	if err := stop.Latch(dir, stop.Order{ID: "cli", Why: "by hand"}); err != nil {
+		t.Fatal(err)
+	}
+	g.until(t, "by hand")
+	written(t, s)
+	for r, err := stop.ReadReport(dir); !r.Settled("cli"); r, err = stop.ReadReport(dir) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		<-time.After(time.Millisecond)
+	}
+
+	// Who only removes the file clears nothing.
+	if err := os.Remove(filepath.Join(dir, "latched.json")); err != nil {
+		t.Fatal(err)
+	}
+	for len(stop.Read(dir)) == 0 {
+		<-time.After(time.Millisecond)
+	}
+	if why, _ := g.Watch(); why == "" {
+		t.Error("removing the file has cleared it")
+	}
+
+	cleared, err := stop.Clear(dir, "teague", time.Now())
+	if err != nil || len(cleared) != 1 || cleared[0].ID != "cli" {
+		t.Fatalf("%v, %v", cleared, err)
+	}
+	g.until(t, "")
+	if _, err := stop.Clear(dir, "teague", time.Now()); !errors.Is(err, stop.ErrNotStopped) {
+		t.Errorf("%v", err)
+	}
+	s.Stop(stop.Order{ID: "cli", Why: "delivered once more"})
+	if why, _ := g.Watch(); why != "" {
+		t.Errorf("an order that was cleared stops again: %s", why)
+	}
+	s.Stop(stop.Order{Why: "a new one"})
+	g.until(t, "a new one")
+}
+
+// An order that was cleared is known after a restart as well.
+func TestAClearedOrderIsRemembered(t *testing.T) {
+	dir, g := t.TempDir(), newGate()
+	if err := stop.Latch(dir, stop.Order{ID: "old"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stop.Clear(dir, "teague", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	s := stop.Open(stop.Config{Dir: dir}, g, time.Now, quiet)
+	s.Stop(stop.Order{ID: "old"})
+	if g.stops != 0 {
+		t.Error("it stops again")
+	}
+}
+
+// What cannot be written down holds all the same, and is written when it can be.
+func TestADiskThatCannotBeWritten(t *testing.T) {
+	parent, g := t.TempDir(), newGate()
+	dir := filepath.Join(parent, "stop")
+	if err := os.WriteFile(dir, nil, 0o600); err != nil { // in the folder's place
+		t.Fatal(err)
+	}
+	s, _ := run(t, stop.Config{Dir: dir}, g)
+	s.Stop(stop.Order{ID: "a", Why: "smoke"})
+	if why, _ := g.Watch(); why == "" {
+		t.Error("not stopped")
+	}
+	if _, taken, _ := s.Watch(); taken != nil {
+		t.Error("it says that it is on the disk")
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	written(t, s)
+}
+
+// button is a line in a test.
+type button struct {
+	levels chan bool
+	broken chan error
+}
+
+func (*button) String() string { return "the button" }
+
+func (b *button) Watch(ctx context.Context, stops func(bool)) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case level := <-b.levels:
+			stops(level)
+		case err := <-b.broken:
+			return err
+		}
+	}
+}
+
+func TestALine(t *testing.T) {
+	dir, g := t.TempDir(), newGate()
+	b := &button{levels: make(chan bool), broken: make(chan error)}
+	s, _ := run(t, stop.Config{Dir: dir, Line: b}, g)
+	b.levels <- false
+	b.levels <- true
+	g.until(t, "pressed")
+	written(t, s)
+
+	// While it is pressed, a clear does not hold.
+	before, _ := g.counts()
+	if _, err := stop.Clear(dir, "teague", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for len(stop.Read(dir)) == 0 {
+		<-time.After(time.Millisecond)
+	}
+	if stops, clears := g.counts(); clears != 0 || stops == before {
+		t.Errorf("cleared %d times, stopped %d times, %d before", clears, stops, before)
+	}
+	b.levels <- false
+	if why, _ := g.Watch(); why == "" {
+		t.Error("letting go of the button has cleared it")
+	}
+	written(t, s)
+	if _, err := stop.Clear(dir, "teague", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	g.until(t, "")
+	b.broken <- errors.New("no such chip")
+	g.until(t, "cannot be read: no such chip")
+}
+
+func TestALineThatIsNotThere(t *testing.T) {
+	c := stop.DefaultLineConfig()
+	if stop.NewLine(c) != nil {
+		t.Error("a line without a number")
+	}
+	c.Chip, c.Line = "gpiochip-none", 3
+	if err := stop.NewLine(c).Watch(t.Context(), func(bool) { t.Error("it has a level") }); err == nil {
+		t.Error("it can be read")
+	}
+	if err := (stop.LineConfig{Line: 1, StopsOn: "up", Bias: "pull"}).Validate(); err == nil || strings.Count(err.Error(), "\n") != 2 {
+		t.Errorf("%v", err)
+	}
+}
+
+// FuzzLatch: whatever stands in the file, while it is there something holds it,
+// and a clear ends that.
+func FuzzLatch(f *testing.F) {
+	for _, s := range []string{"", "{}", `{"orders":[{"id":"a","why":"b","by":"c","at":"2026-11-21T10:00:00Z"}]}`, `{"orders":[{"id":" "}]}`, "null"} {
+		f.Add([]byte(s))
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := os.WriteFile(filepath.Join(dir, "latched.json"), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		before := stop.Read(dir)
+		if len(before) == 0 {
+			t.Fatalf("%q does not stop", data)
+		}
+		if err := stop.Latch(dir, stop.Order{ID: "new", Why: "x\ny"}); err != nil {
+			t.Fatal(err)
+		}
+		after := stop.Read(dir)
+		for _, o := range before {
+			if len(before) < 16 && !slices.Contains(after, o) {
+				t.Errorf("%q: %v is not among %v", data, o, after)
+			}
+		}
+		if !slices.ContainsFunc(after, func(o stop.Order) bool { return o.ID == "new" }) {
+			t.Errorf("%q: the new order is not among %v", data, after)
+		}
+		if _, err := stop.Clear(dir, "x", time.Time{}); err != nil || len(stop.Read(dir)) != 0 {
+			t.Errorf("%q: %v", data, err)
+		}
+	})
+}

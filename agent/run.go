@@ -32,6 +32,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	g.Go(func() error { return a.tend(gctx) })
 	err = g.Wait()
 	a.lastMail(context.WithoutCancel(ctx))
+	a.look(context.WithoutCancel(ctx)) // what the disk has not taken, it may take now
 	return ended(ctx, err)
 }
 

@@ -45,9 +45,13 @@ type process struct {
 // launch starts the command that serves the folder, and waits until it serves
 // or ends. It dies with the test, whatever happens to that.
 func launch(dir string, command ...string) (*process, error) {
+	return start(dir, append(slices.Clone(command), "exchange", "--listen", "127.0.0.1:0", "--data", dir)...)
+}
+
+// start starts a command whose first line says where it serves, with that home.
+func start(dir string, command ...string) (*process, error) {
 	p := &process{ended: make(chan struct{})}
-	args := append(slices.Clone(command[1:]), "exchange", "--listen", "127.0.0.1:0", "--data", dir)
-	p.cmd = exec.Command(command[0], args...)
+	p.cmd = exec.Command(command[0], command[1:]...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	p.cmd.Stderr = &p.stderr
 	p.cmd.Env = append(os.Environ(), "HOME="+dir)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // load replays the segments in dir and opens the last one for appending.
@@ -163,7 +164,7 @@ func (l *Log) loadSegment(seq uint64, last bool, replay func([]byte) error) erro
 		return nil
 	}
 	err = l.resume(segment{path: path, seq: seq, salt: h.salt, end: end}, int64(len(data)))
-	if unwritable(err) {
+	if unwritable(err) || errors.Is(err, syscall.EIO) { // all that is there was read
 		l.breakWith(fmt.Errorf("%w; nothing is written until the log is opened again", err))
 		err = nil
 	}

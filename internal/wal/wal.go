@@ -83,8 +83,8 @@ type entry struct {
 // with every record in the order in which they were appended. What replay gets
 // is its own to keep. A torn tail is cut off; damage anywhere else, and an
 // error by replay, end Open with an error. A log that is there and cannot be
-// written (a full disk, one that is read-only) is opened for reading: Err says
-// why, and so does every Append.
+// written (a full disk, one that is read-only or does not sync) is opened for
+// reading: Err says why, and so does every Append.
 func Open(dir string, replay func(record []byte) error) (*Log, error) {
 	return DefaultOptions().Open(dir, replay)
 }

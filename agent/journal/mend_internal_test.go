@@ -1,0 +1,91 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// breaks has the journal as it is when the disk has refused to sync and could
+// not be read again yet.
+func (j *Journal) breaks(t *testing.T, why error) {
+	t.Helper()
+	if err := j.log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	j.log, j.lost = nil, why
+}
+
+// A journal whose disk fails permits nothing, forgets nothing, and is whole when
+// it has been mended.
+func TestMend(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	j, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	intent := func(ref string) Intent { return Intent{Ref: ref, Epoch: 1, Plan: json.RawMessage("{}")} }
+	said := mess.Message{Items: []mess.Item{&mess.Status{Code: mess.Completed}}}
+	if err := errors.Join(j.Intent(ctx, intent("a")), j.Intent(ctx, intent("b")), j.Done(ctx, "c", 1, said)); err != nil {
+		t.Fatal(err)
+	}
+	eio := errors.New("input/output error")
+	j.breaks(t, eio)
+	for name, err := range map[string]error{
+		"Err": j.Err(), "Ready": j.Ready(ctx), "an intent": j.Intent(ctx, intent("new")), "a report": j.Done(ctx, "a", 1, said), "that it was sent": j.Sent(ctx, "c"),
+	} {
+		if !errors.Is(err, eio) {
+			t.Errorf("%s: %v, want %v", name, err, eio)
+		}
+	}
+	knows := func(when, want string) {
+		t.Helper()
+		var got []string
+		for _, task := range j.Tasks() {
+			got = append(got, task.Ref+map[bool]string{true: "?", false: "!"}[task.Open()])
+		}
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("%s: %q, want %q", when, got, want)
+		}
+	}
+	knows("broken", "b? a!")
+
+	// While the files are damaged it stays as it is.
+	name := filepath.Join(dir, "0000000000000001.wal")
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := append([]byte("X"), whole[1:]...)
+	if err := os.WriteFile(name, damaged, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Mend(ctx); err == nil || j.Err() == nil {
+		t.Errorf("mended on damaged files: %v", err)
+	}
+	if err := os.WriteFile(name, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(j.Mend(ctx), j.Err(), j.Ready(ctx), j.Intent(ctx, intent("new"))); err != nil {
+		t.Fatal(err)
+	}
+	knows("mended", "b? new? a!")
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Mend(ctx); err == nil {
+		t.Error("a closed journal was opened again")
+	}
+	if j, err = Open(dir); err != nil {
+		t.Fatal(err)
+	}
+	knows("opened again", "b? new? a!")
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

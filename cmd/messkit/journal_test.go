@@ -1,0 +1,314 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/mess"
+)
+
+// board is an executor whose journal lies on a disk of its own, with its
+// exchange.
+type board struct {
+	*testing.T
+	*door
+	p       *process
+	wire    wire
+	journal string // data folder of the executor
+	home    string
+	asked   int
+}
+
+// newBoard makes one with its journal in dir; it does not start it.
+func newBoard(t *testing.T, dir string) *board {
+	return &board{T: t, wire: newWire(t), journal: dir, home: t.TempDir()}
+}
+
+// starts starts the board, by way of another command if one is given.
+func (b *board) starts(binary string, through ...string) {
+	b.Helper()
+	head := fmt.Sprintf("exchange: {listen: \"127.0.0.1:0\", data: %s}\nagent: {id: pi, data: %s}", filepath.Join(b.home, "exchange"), b.journal)
+	config := b.wire.config(b.T, head, "initial: off}\n  cam: {driver: sim-camera, room: fridge, sees: [fridge]")
+	p, err := start(b.home, append(through, binary, "run", "--config", config)...)
+	if err != nil || p.url == "" {
+		b.Fatalf("%v %s", err, &p.stderr)
+	}
+	key, err := operatorKey(filepath.Join(b.home, "exchange"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.p, b.door = p, newDoor(p.url, key, "")
+}
+
+// ask asks and waits for the end of the thread, which it returns as JSON.
+func (b *board) ask(intent string) (status mess.Code, text string) {
+	b.Helper()
+	b.asked++
+	id := fmt.Sprintf("r%d", b.asked)
+	code, body, err := b.call(b.operator, http.MethodPost, "/requests", fmt.Sprintf(`{"id":%q,"intent":%q}`, id, intent))
+	if err != nil || code != http.StatusCreated {
+		b.Fatalf("%d %s, %v", code, body, err)
+	}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
+		_, body, err = b.call(b.operator, http.MethodGet, "/requests/"+id, "")
+		var answer struct {
+			Thread struct {
+				Status mess.Code `json:"status"`
+			} `json:"thread"`
+		}
+		if err := errors.Join(err, json.Unmarshal(body, &answer)); err != nil {
+			b.Fatal(err)
+		}
+		if answer.Thread.Status.Terminal() {
+			return answer.Thread.Status, string(body)
+		}
+	}
+	b.Fatalf("%s has not ended: %s", intent, body)
+	return "", ""
+}
+
+// is asks, and holds the end to what it must be.
+func (b *board) is(intent string, want mess.Code, why string) {
+	b.Helper()
+	if got, text := b.ask(intent); got != want || !strings.Contains(text, why) {
+		b.Fatalf("%s: %s, want %s with %q: %s\n%s", intent, got, want, why, text, &b.p.stderr)
+	}
+}
+
+// disarmed holds the board to how it must be while the journal cannot be
+// written: questions are answered, and nothing is touched.
+func (b *board) disarmed(why string) {
+	b.Helper()
+	was := b.wire.last()
+	b.is("turn on the lamp", mess.Declined, why)
+	b.is("what's in the fridge?", mess.Completed, "milk")
+	if b.wire.last() != was {
+		b.Errorf("the lamp was touched")
+	}
+	_, text, err := b.call(b.operator, http.MethodGet, "/executors", "")
+	if err != nil || strings.Contains(string(text), "switch-on") || !strings.Contains(string(text), "read-switch") {
+		b.Errorf("offered: %s, %v; want what looks, and nothing else", text, err)
+	}
+}
+
+// comesBack waits until the lamp can be switched again, whatever else there was.
+func (b *board) comesBack() {
+	b.Helper()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
+		if got, _ := b.ask("turn on the lamp"); got == mess.Completed && b.wire.last() == "on" {
+			return
+		}
+	}
+	b.Fatalf("it does not come back: %s", &b.p.stderr)
+}
+
+// ends stops the board; its journal must have nothing wrong then.
+func (b *board) ends() {
+	b.Helper()
+	if err := b.p.stop(); err != nil {
+		b.Errorf("%v %s", err, &b.p.stderr)
+	}
+	r, err := journal.Read(filepath.Join(b.journal, "journal"))
+	if err != nil || len(r.Mistakes) > 0 {
+		b.Errorf("%v, %v", r.Mistakes, err)
+	}
+	for _, e := range r.Entries() {
+		if e.State == journal.StateIntent {
+			b.Errorf("%s stays %s", e.Ref, e.State)
+		}
+	}
+}
+
+// tmpfs is a disk in memory, of that many bytes.
+func tmpfs(t *testing.T, size int) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", size)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// A disk that is full or read-only when the executor starts disarms it, and all
+// comes back by itself when the disk takes something again.
+func TestJournalOnADiskThatTakesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and starts messkit")
+	}
+	if !mayMount(t) {
+		return
+	}
+	binary := buildMesskit(t)
+	remount := func(flags uintptr) func(dir string) error {
+		return func(dir string) error { return syscall.Mount("", dir, "", syscall.MS_REMOUNT|flags, "") }
+	}
+	for _, disk := range []struct {
+		name, says   string
+		spoil, relax func(dir string) error
+	}{
+		{"full", "no space: lamp does not act now", fill, func(dir string) error { return os.Remove(filepath.Join(dir, "fill")) }},
+		{"read-only", "could not be written down", remount(syscall.MS_RDONLY), remount(0)},
+	} {
+		t.Run(disk.name, func(t *testing.T) {
+			b := newBoard(t, tmpfs(t, 4<<20))
+			b.starts(binary)
+			b.is("turn on the lamp", mess.Completed, "")
+			b.is("turn off the lamp", mess.Completed, "")
+			if err := errors.Join(b.p.stop(), disk.spoil(b.journal)); err != nil {
+				t.Fatal(err)
+			}
+			b.starts(binary)
+			b.disarmed(disk.says)
+			if said := b.p.stderr.String(); !strings.Contains(said, "disarmed: the journal cannot be written") {
+				t.Errorf("it does not say so: %s", said)
+			}
+			if err := disk.relax(b.journal); err != nil {
+				t.Fatal(err)
+			}
+			b.comesBack()
+			b.ends()
+		})
+	}
+}
+
+// A disk that fills up while the executor runs is noticed while there is still
+// room: until then every task is done and reported, then it is declined, and
+// what is under way at that moment can still be written down.
+func TestJournalOnADiskThatFillsUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills a disk")
+	}
+	if !mayMount(t) {
+		return
+	}
+	dir := tmpfs(t, 4<<20)
+	j, err := journal.Open(filepath.Join(dir, "journal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fill(dir); err != nil {
+		t.Fatal(err)
+	}
+	running, text := 0, strings.Repeat("x", 10<<10)
+	report := mess.Message{Items: []mess.Item{&mess.Status{Code: mess.Completed, Message: text}}}
+	done := 0
+	for ; done < 1000; done++ {
+		if err = j.Ready(t.Context()); err != nil {
+			break
+		}
+		ref := fmt.Sprint("r", done)
+		err = j.Intent(t.Context(), journal.Intent{Ref: ref, Epoch: 1, Plan: json.RawMessage("{}")})
+		if done%10 == 0 {
+			running++ // for a long time
+		} else {
+			err = errors.Join(err, j.Done(t.Context(), ref, 1, report))
+		}
+		if done%10 > 1 { // the exchange is not always there
+			_ = j.Sent(t.Context(), ref) // there may be no room to tidy up
+		}
+		if err != nil {
+			t.Fatalf("task %d, after the journal was ready for it: %v", done, err)
+		}
+	}
+	if !journal.NoSpace(err) || done < 20 || j.Err() != nil {
+		t.Fatalf("after %d tasks: %v, %v; want no space, and a journal in order", done, err, j.Err())
+	}
+	for i := range running {
+		if err := j.Done(t.Context(), fmt.Sprint("r", i*10), 1, report); err != nil {
+			t.Errorf("report %d of %d that were under way: %v", i, running, err)
+		}
+	}
+	if err := errors.Join(os.Remove(filepath.Join(dir, "fill")), j.Ready(t.Context()), j.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A sync of the journal that fails is never tried again on the same descriptor:
+// the file is closed, opened and read, and everything is written anew. The task
+// in whose midst that was ends truthfully, and the next is done.
+func TestJournalWhoseSyncFails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and traces messkit")
+	}
+	needStrace(t)
+	binary := buildMesskit(t)
+	seen := 0
+	for nth := 1; nth <= 5; nth++ { // strace counts for each thread, so the later ones may not come
+		t.Run(fmt.Sprint("call ", nth), func(t *testing.T) {
+			b := newBoard(t, t.TempDir())
+			b.starts(binary) // which makes the files
+			b.is("turn off the lamp", mess.Completed, "")
+			b.ends()
+			log := filepath.Join(b.home, "strace")
+			f := fault{call: "fsync,close", errno: "EIO", nth: nth, path: "/journal/*.wal"}
+			through := f.strace(b.journal, log)
+			for i, arg := range through {
+				through[i] = strings.Replace(arg, "inject=fsync,close:", "inject=fsync:", 1)
+			}
+			b.starts(binary, through...)
+			for range 4 {
+				was := b.wire.last()
+				switch got, text := b.ask("turn on the lamp"); {
+				case got == mess.Completed && b.wire.last() != "on":
+					t.Errorf("completed, and the lamp is off: %s", text)
+				case got == mess.Failed && (!strings.Contains(text, `"effect":"none"`) || b.wire.last() != was):
+					t.Errorf("failed, and the lamp was %s and is %s: %s", was, b.wire.last(), text)
+				}
+			}
+			b.comesBack()
+			b.ends()
+			seen += neverAgain(t, log)
+		})
+	}
+	if seen < 3 {
+		t.Errorf("only %d syncs have failed", seen)
+	}
+}
+
+var tracedCall = regexp.MustCompile(`(fsync|close)\((\d+)<`)
+
+// neverAgain reads what was traced: after a sync has failed, its descriptor must
+// be closed before it is synced again. It returns how many have failed.
+func neverAgain(t *testing.T, log string) (seen int) {
+	t.Helper()
+	data, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := map[string]bool{}
+	for line := range strings.Lines(string(data)) {
+		call := tracedCall.FindStringSubmatch(line)
+		if call == nil {
+			continue
+		}
+		switch fd := call[2]; {
+		case call[1] == "close":
+			delete(failed, fd)
+		case failed[fd]:
+			t.Errorf("synced again after a failure: %s", line)
+		case strings.Contains(line, "(INJECTED)"):
+			failed[fd] = true
+			seen++
+		}
+	}
+	return seen
+}

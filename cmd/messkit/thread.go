@@ -54,7 +54,9 @@ func threadsIn(name string) ([]onDisk, error) {
 	var fsys fs.FS
 	switch {
 	case info.IsDir():
-		fsys = os.DirFS(name)
+		fsys = files.Dir(name)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: is neither a folder nor a regular file", name)
 	case strings.HasSuffix(name, ".zip"):
 		data, err := os.ReadFile(name)
 		if err != nil {
@@ -64,8 +66,8 @@ func threadsIn(name string) ([]onDisk, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	default:
-		ref := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(name), messeaf.Ext), messeaf.ShortExt)
-		return []onDisk{{messeaf.Place{Ref: ref, Path: filepath.Base(name), Flat: true}, os.DirFS(filepath.Dir(name)), filepath.Dir(name)}}, nil
+		t, err := oneFile(name)
+		return []onDisk{t}, err
 	}
 	places, err := messeaf.List(fsys)
 	if err != nil {
@@ -76,6 +78,29 @@ func threadsIn(name string) ([]onDisk, error) {
 		all[i] = onDisk{p, fsys, name}
 	}
 	return all, nil
+}
+
+// oneFile is the thread in a v1 file. A link is followed to a file of the same
+// name, as the flat alternative of MESSE-AF has it, and to no other.
+func oneFile(name string) (onDisk, error) {
+	to, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return onDisk{}, err
+	}
+	base := filepath.Base(name)
+	if filepath.Base(to) != base {
+		return onDisk{}, fmt.Errorf("%s: is a symbolic link to %s, which is called otherwise; write the path of that", name, to)
+	}
+	ref := strings.TrimSuffix(strings.TrimSuffix(base, messeaf.Ext), messeaf.ShortExt)
+	return onDisk{messeaf.Place{Ref: ref, Path: base, Flat: true}, files.Dir(filepath.Dir(to)), filepath.Dir(to)}, nil
+}
+
+// notThere says what helps where a folder or file of threads is not there.
+func notThere(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return hint(err, "write where the threads are: a folder, an archive, or --data and a ref")
+	}
+	return err
 }
 
 // findThread finds one thread by its ref in the data folder or its archive, or
@@ -118,7 +143,7 @@ func (a *app) threadListCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			all, err := threadsIn(append(args, data)[0])
 			if err != nil {
-				return err
+				return notThere(err)
 			}
 			var list []messeaf.Envelope
 			failed := false
@@ -228,6 +253,9 @@ func (a *app) showThread(t messeaf.Thread, asYAML bool) error {
 
 // saveFiles writes what is beside a thread, and inside it, into a folder.
 func (a *app) saveFiles(threads string, found onDisk, t messeaf.Thread, dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("--save: %w", err)
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -261,7 +289,7 @@ func (a *app) threadCheckCommand() *cobra.Command {
 	var data string
 	var notes bool
 	c := &cobra.Command{
-		Use:   "check [PATH...]",
+		Use:   "check [REF|PATH...]",
 		Short: "Hold threads to MESSE-AF 2.1, and tell file, line and rule",
 		Long: `Hold threads to MESSE-AF 2.1, and tell file, line and rule of what is wrong.
 With --notes also what messkit reads and other programs may not. The exit code
@@ -271,12 +299,16 @@ is 1 if anything is wrong.`,
 			if len(args) == 0 {
 				args = []string{data}
 			}
-			count, bad := 0, 0
+			count, bad, strange := 0, 0, 0
 			for _, arg := range args {
-				all, err := threadsIn(arg)
+				all, ignored, err := toCheck(data, arg)
 				if err != nil {
 					return err
 				}
+				if err := a.problems(arg, ignored, nil); err != nil {
+					return err
+				}
+				strange += len(ignored)
 				for _, t := range all {
 					count++
 					wrong, odd := t.Check(t.fsys)
@@ -286,15 +318,19 @@ is 1 if anything is wrong.`,
 					if !notes {
 						odd = nil
 					}
-					if err := a.problems(t, wrong, odd); err != nil {
+					if err := a.problems(t.in, wrong, odd); err != nil {
 						return err
 					}
 				}
 			}
-			if _, err := fmt.Fprintf(a.out, "%d threads, %d with something wrong\n", count, bad); err != nil {
+			text := fmt.Sprintf("%d threads, %d with something wrong", count, bad)
+			if strange > 0 {
+				text += fmt.Sprintf("; %d beside them that are none", strange)
+			}
+			if _, err := fmt.Fprintln(a.out, text); err != nil {
 				return err
 			}
-			if bad > 0 {
+			if bad+strange > 0 {
 				return errQuiet
 			}
 			return nil
@@ -305,13 +341,39 @@ is 1 if anything is wrong.`,
 	return c
 }
 
-func (a *app) problems(t onDisk, wrong, odd messeaf.Problems) error {
+// toCheck finds the threads of a path, or the one with a ref, and what lies
+// among them and is not taken for one.
+func toCheck(data, arg string) (all []onDisk, ignored messeaf.Problems, err error) {
+	all, err = threadsIn(arg)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && messeaf.ValidRef(arg):
+		t, err := findThread(data, arg)
+		return []onDisk{t}, nil, err
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, notThere(err)
+	case err != nil:
+		return nil, nil, err
+	}
+	if info, err := os.Stat(arg); err != nil || !info.IsDir() {
+		return all, nil, err
+	}
+	for _, f := range messeaf.Folders {
+		some, err := messeaf.Ignored(files.Dir(arg), f)
+		if err != nil {
+			return nil, nil, err
+		}
+		ignored = append(ignored, some...)
+	}
+	return all, ignored, nil
+}
+
+func (a *app) problems(in string, wrong, odd messeaf.Problems) error {
 	for _, list := range []struct {
 		word string
 		all  messeaf.Problems
 	}{{"", wrong}, {"note: ", odd}} {
 		for _, p := range list.all {
-			p.File = filepath.Join(t.in, filepath.FromSlash(p.File))
+			p.File = filepath.Join(in, filepath.FromSlash(p.File))
 			if _, err := fmt.Fprintln(a.out, list.word+printable(p.Error())); err != nil {
 				return err
 			}
@@ -355,7 +417,7 @@ those that ended so long ago. An exchange that runs there does the same by itsel
 func (a *app) archive(data string, refs []string, before time.Time) error {
 	root, err := os.OpenRoot(data)
 	if err != nil {
-		return err
+		return notThere(err)
 	}
 	defer root.Close()
 	all, err := threadsIn(data)
@@ -460,7 +522,7 @@ that runs there takes them in at once: what is pending is offered to executors.`
 func importAll(out io.Writer, root *os.Root, arg string) error {
 	all, err := threadsIn(arg)
 	if err != nil {
-		return err
+		return notThere(err)
 	}
 	if len(all) == 0 {
 		return fmt.Errorf("%s: there is no thread in it", arg)

@@ -82,7 +82,7 @@ func Archive(root *os.Root, p messeaf.Place) error {
 	if err != nil {
 		return err
 	}
-	err = messeaf.Archive(f, root.FS(), p)
+	err = messeaf.Archive(f, tree{root}, p)
 	if err == nil {
 		err = readsAs(f, p.Ref)
 	}
@@ -134,7 +134,7 @@ func (s *Store) openArchive(ref string) (*os.File, int64, error) {
 	if !messeaf.ValidRef(ref) {
 		return nil, 0, fs.ErrNotExist
 	}
-	f, err := s.root.Open(ArchiveName(ref))
+	f, err := s.tree().regular(ArchiveName(ref))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -197,7 +197,7 @@ func (s *Store) archivedBlob(ref, name string) (io.ReadSeekCloser, error) {
 // none.
 func (s *Store) archivedSerial(day string) int {
 	highest := 0
-	entries, _ := fs.ReadDir(s.root.FS(), archiveFolder(day+"-")) // none, if it is not there
+	entries, _ := fs.ReadDir(s.tree(), archiveFolder(day+"-")) // none, if it is not there
 	for _, e := range entries {
 		if d, serial, ok := messeaf.ParseRef(strings.TrimSuffix(e.Name(), messeaf.ZipExt)); ok && d == day {
 			highest = max(highest, serial)

@@ -48,13 +48,13 @@ func (s *Store) signatures(dir string) ([]signature, error) {
 	if info, err := s.root.Lstat(dir); err == nil && !info.IsDir() {
 		return []signature{{info.Name(), info.Size(), info.ModTime()}}, nil
 	}
-	entries, err := fs.ReadDir(s.root.FS(), dir)
+	entries, err := fs.ReadDir(s.tree(), dir)
 	if err != nil {
 		return nil, err
 	}
 	var list []signature
 	for _, e := range entries { // sorted by name, which is by number up to 999
-		if _, _, ok := messeaf.ParseFileName(e.Name()); !ok {
+		if _, _, ok := messeaf.ParseFileName(e.Name()); !ok || !e.Type().IsRegular() {
 			continue
 		}
 		info, err := e.Info()
@@ -98,7 +98,7 @@ func (s *Store) places(ref string) []messeaf.Place {
 // readEnded reads a thread from its folder, or from the archive.
 func (s *Store) readEnded(ref string) (exchange.Thread, error) {
 	for _, p := range s.places(ref) {
-		t, err := p.Read(s.root.FS())
+		t, err := p.Read(s.tree())
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // moved meanwhile
 		}
@@ -114,7 +114,7 @@ func (s *Store) readEnded(ref string) (exchange.Thread, error) {
 // is known without its folder.
 func (s *Store) endedEnvelope(one listed) exchange.Envelope {
 	for _, p := range s.places(one.ref) {
-		if e, err := p.ReadEnvelope(s.root.FS()); err == nil {
+		if e, err := p.ReadEnvelope(s.tree()); err == nil {
 			return envelope(e)
 		}
 	}
@@ -125,7 +125,7 @@ func (s *Store) endedEnvelope(one listed) exchange.Envelope {
 func (s *Store) beside(ref, name string, known bool) (io.ReadSeekCloser, error) {
 	if messeaf.ValidAttachment(name) {
 		for _, p := range s.places(ref) {
-			if f, err := s.root.Open(path.Join(p.Dir(), name)); err == nil {
+			if f, err := s.tree().regular(path.Join(p.Dir(), name)); err == nil {
 				return f, nil
 			}
 		}

@@ -57,7 +57,7 @@ func free(root *os.Root, ref string) error {
 }
 
 func copyThread(root *os.Root, to string, fsys fs.FS, p messeaf.Place) error {
-	own, attachments, err := p.Files(fsys)
+	own, attachments, err := p.Whole(fsys)
 	if err != nil {
 		return err
 	}

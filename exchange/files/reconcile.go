@@ -64,12 +64,12 @@ func (s *Store) choose(w whole, places []messeaf.Place) messeaf.Place {
 
 // written reports whether a thread's files have changed within d.
 func (s *Store) written(p messeaf.Place, d time.Duration) bool {
-	own, _, err := p.Files(s.root.FS())
+	own, _, err := p.Files(s.tree())
 	if err != nil {
 		return false
 	}
 	for _, name := range own {
-		info, err := s.root.Stat(path.Join(p.Dir(), name))
+		info, err := s.root.Lstat(path.Join(p.Dir(), name))
 		if err != nil {
 			continue // it was moved meanwhile
 		}
@@ -82,7 +82,7 @@ func (s *Store) written(p messeaf.Place, d time.Duration) bool {
 
 // compare holds what lies there against the log.
 func (s *Store) compare(w whole, p messeaf.Place) (folder, []mess.Message, error) {
-	files, err := p.ReadFiles(s.root.FS())
+	files, err := p.ReadFiles(s.tree())
 	var t messeaf.Thread
 	if err == nil {
 		t, err = p.Parse(files)
@@ -150,7 +150,7 @@ func (s *Store) remake(w whole, p messeaf.Place) (folder, error) {
 		f, err := s.create(w)
 		return f, errors.Join(err, s.root.Remove(p.Path))
 	}
-	own, _, err := p.Files(s.root.FS())
+	own, _, err := p.Files(s.tree())
 	if err != nil {
 		return folder{}, err
 	}

@@ -31,7 +31,7 @@ func (s *Store) survey() error {
 	there, complete := map[string]bool{}, true
 	var unknown []messeaf.Place
 	for _, f := range messeaf.Folders {
-		places, err := messeaf.ListFolder(s.root.FS(), f)
+		places, err := messeaf.ListFolder(s.tree(), f)
 		if err != nil {
 			s.cfg.Log.Warn("a folder cannot be read; its threads are missing until it can", "path", filepath.Join(s.dir, string(f)), "err", err)
 			complete = false
@@ -158,7 +158,7 @@ func (s *Store) readAll(places []messeaf.Place) []record {
 
 // readPlace reads one thread as a record of the log.
 func (s *Store) readPlace(p messeaf.Place) (record, error) {
-	t, err := p.Read(s.root.FS())
+	t, err := p.Read(s.tree())
 	if err != nil {
 		return record{}, err
 	}

@@ -164,7 +164,7 @@ func (s *Store) lookAtAll() {
 
 func (s *Store) lookAt(wanted func(ref string) bool) {
 	for _, f := range messeaf.Folders {
-		places, err := messeaf.ListFolder(s.root.FS(), f)
+		places, err := messeaf.ListFolder(s.tree(), f)
 		if err != nil {
 			continue // it was said at the start
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -155,7 +156,7 @@ func (s *Store) appendFile(dir string, file *signature, text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
-	f, err := s.root.OpenFile(path.Join(dir, file.name), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := s.tree().extend(path.Join(dir, file.name), file.size == 0)
 	if err != nil {
 		return err
 	}
@@ -213,7 +214,8 @@ func (s *Store) attach(dir string, w whole, docs []document) error {
 	}
 	for _, d := range docs {
 		for name, data := range d.files {
-			if err := s.root.WriteFile(path.Join(dir, name), data, 0o600); err != nil {
+			tmp := path.Join("tmp", w.env.Ref+"-"+name) // what has its name already is replaced, not written through
+			if err := errors.Join(s.root.WriteFile(tmp, data, 0o600), s.root.Rename(tmp, path.Join(dir, name))); err != nil {
 				return err
 			}
 		}
@@ -224,8 +226,11 @@ func (s *Store) attach(dir string, w whole, docs []document) error {
 // place gives a staged file its name in a thread's folder. Where the file
 // system has no links it is copied.
 func (s *Store) place(name, sum string) error {
-	if _, err := s.root.Lstat(name); err == nil {
+	switch info, err := s.root.Lstat(name); {
+	case err == nil && info.Mode().IsRegular():
 		return nil
+	case err == nil:
+		return &fs.PathError{Op: "place", Path: name, Err: errIrregular}
 	}
 	if err := s.root.Link(path.Join("attachments", sum), name); err == nil {
 		return nil
@@ -234,7 +239,7 @@ func (s *Store) place(name, sum string) error {
 	if err != nil {
 		return err
 	}
-	to, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	to, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
 		_, err = io.Copy(to, from)
 		err = errors.Join(err, to.Close())

@@ -7,21 +7,41 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"strings"
 )
 
 // OpenArchive reads an archive (section "Archive Format") of one or several
 // threads; List finds them. Both forms are read: a folder for each thread, and
-// v1 files at the root.
+// v1 files at the root. What is encrypted, twice in it, or leads out of it is
+// refused.
 func OpenArchive(r io.ReaderAt, size int64) (fs.FS, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("is not an archive that can be read: %w", err)
 	}
+	seen := map[string]bool{}
+	for _, f := range z.File {
+		name := path.Clean(strings.ReplaceAll(f.Name, `\`, "/"))
+		switch {
+		case !fs.ValidPath(name):
+			return nil, fmt.Errorf("%.200q leads out of the archive; nobody packs a thread so", f.Name)
+		case seen[name] && !f.Mode().IsDir():
+			return nil, fmt.Errorf("%.200q is in it twice; nobody knows which counts", f.Name)
+		case f.Flags&encrypted != 0:
+			return nil, fmt.Errorf("%.200q is encrypted; unpack the archive, and take the folder", f.Name)
+		}
+		seen[name] = true
+	}
 	return z, nil
 }
 
+// encrypted is the flag of an archive's file that needs a password (ZIP
+// specification, 4.4.4).
+const encrypted = 1
+
 // Archive writes an archive of threads: a v2 thread as its folder, a v1 thread
-// as its file.
+// as its file. What is called like a file of a thread and is none, a link for
+// one, is refused.
 func Archive(w io.Writer, fsys fs.FS, places ...Place) error {
 	z := zip.NewWriter(w)
 	for _, p := range places {
@@ -33,7 +53,7 @@ func Archive(w io.Writer, fsys fs.FS, places ...Place) error {
 }
 
 func (p Place) addTo(z *zip.Writer, fsys fs.FS) error {
-	own, attachments, err := p.Files(fsys)
+	own, attachments, err := p.Whole(fsys)
 	if err != nil {
 		return err
 	}
@@ -50,7 +70,7 @@ func (p Place) addTo(z *zip.Writer, fsys fs.FS) error {
 }
 
 func addFile(z *zip.Writer, fsys fs.FS, name, as string) error {
-	f, err := fsys.Open(name)
+	f, err := open(fsys, name)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,10 @@ func (p Place) Check(fsys fs.FS) (wrong, odd Problems) {
 		c.failed(err)
 		return c.wrong, c.odd
 	}
+	if err := p.TooMany(files); err != nil {
+		c.failed(err)
+		return c.wrong, c.odd
+	}
 	t, err := p.Parse(files)
 	if err != nil {
 		c.failed(err)
@@ -68,8 +72,11 @@ func (c *checker) files(files []File) {
 	}
 	entries, _ := fs.ReadDir(c.fsys, c.place.Path) // it was read before
 	for _, e := range entries {
-		if _, _, ok := ParseFileName(e.Name()); !ok && !ValidAttachment(e.Name()) {
+		switch _, _, own := ParseFileName(e.Name()); {
+		case !own && !ValidAttachment(e.Name()):
 			c.at(&c.odd, e.Name(), 0, "", "is neither a thread's file nor an attachment; move it away")
+		case !e.Type().IsRegular():
+			c.at(&c.wrong, e.Name(), 0, "", "%s", irregular(e.Type()))
 		}
 	}
 }
@@ -168,17 +175,18 @@ func (c *checker) attachments(files []File, t Thread) {
 			continue // it is not here to be looked at
 		}
 		named[a.Name] = true
-		info, err := fs.Stat(c.fsys, path.Join(c.place.Dir(), a.Name))
+		info, err := fs.Lstat(c.fsys, path.Join(c.place.Dir(), a.Name))
 		switch {
+		case err == nil && !info.Mode().IsRegular(): // it was said
 		case err != nil:
-			c.at(&c.wrong, a.Name, 0, "", "is not there, and %s names it", a.Message)
+			c.at(&c.wrong, a.Name, 0, "", "is not there, and %s names it", whoNames(a))
 		case a.Size < 0:
-			c.at(&c.odd, a.Name, 0, "", "%s does not say its size", a.Message)
+			c.at(&c.odd, a.Name, 0, "", "%s does not say its size", whoNames(a))
 		case info.Size() != a.Size:
-			c.at(&c.wrong, a.Name, 0, "", "has %d bytes, and %s says %d", info.Size(), a.Message, a.Size)
+			c.at(&c.wrong, a.Name, 0, "", "has %d bytes, and %s says %d", info.Size(), whoNames(a), a.Size)
 		}
 		if a.MIME == "" {
-			c.at(&c.odd, a.Name, 0, "", "%s does not say its MIME type", a.Message)
+			c.at(&c.odd, a.Name, 0, "", "%s does not say its MIME type", whoNames(a))
 		}
 	}
 	for _, name := range beside {
@@ -186,4 +194,12 @@ func (c *checker) attachments(files []File, t Thread) {
 			c.at(&c.odd, name, 0, "", "no message names it")
 		}
 	}
+}
+
+// whoNames is the message that names an attachment.
+func whoNames(a Attachment) string {
+	if a.Message == "" {
+		return "the request"
+	}
+	return a.Message
 }

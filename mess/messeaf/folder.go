@@ -3,8 +3,6 @@ package messeaf
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -20,8 +18,9 @@ type Place struct {
 }
 
 // List finds the threads of an exchange's folder, of a state folder, of an
-// archive, or the one thread whose folder fsys is. It looks at names only. The
-// flat alternative with symlinks is read where its threads lie.
+// archive, or the one thread whose folder fsys is. It looks at names only. Links
+// are not followed: the flat alternative with symlinks is read where its threads
+// lie.
 func List(fsys fs.FS) ([]Place, error) {
 	var all []Place
 	found := false
@@ -68,7 +67,7 @@ func list(fsys fs.FS, dir string, f Folder) ([]Place, error) {
 	for _, e := range entries {
 		name := e.Name()
 		p := Place{Path: path.Join(dir, name), Folder: f}
-		if ref, ok := cutExt(name); ok && ValidRef(ref) && !e.IsDir() {
+		if ref, ok := cutExt(name); ok && ValidRef(ref) && e.Type().IsRegular() {
 			p.Ref, p.Flat = ref, true
 			places = append(places, p)
 		}
@@ -95,7 +94,8 @@ func refOf(fsys fs.FS, dir string) string {
 }
 
 // Files lists the names of the thread's own files in the order in which they
-// are read, and of its attachments.
+// are read, and of its attachments. Only regular files are a thread's: a link
+// would show what lies elsewhere, and who opens a pipe waits for ever.
 func (p Place) Files(fsys fs.FS) (own, attachments []string, err error) {
 	if p.Flat {
 		return []string{path.Base(p.Path)}, nil, nil
@@ -105,10 +105,10 @@ func (p Place) Files(fsys fs.FS) (own, attachments []string, err error) {
 		return nil, nil, err
 	}
 	for _, e := range entries {
-		if _, _, ok := ParseFileName(e.Name()); ok && !e.IsDir() {
+		if _, _, ok := ParseFileName(e.Name()); ok && e.Type().IsRegular() {
 			own = append(own, e.Name())
 		}
-		if ValidAttachment(e.Name()) && !e.IsDir() {
+		if ValidAttachment(e.Name()) && e.Type().IsRegular() {
 			attachments = append(attachments, e.Name())
 		}
 	}
@@ -126,48 +126,6 @@ func (p Place) Dir() string {
 		return path.Dir(p.Path)
 	}
 	return p.Path
-}
-
-// File is one file of a thread: its documents, and what it is called.
-type File struct {
-	Name      string // within the thread's folder
-	Size      int64  // bytes
-	Documents []Document
-}
-
-// maxRead bounds what is read of one file, in bytes.
-const maxRead = 64 << 20
-
-// ReadFiles reads the thread's files in order.
-func (p Place) ReadFiles(fsys fs.FS) ([]File, error) {
-	own, _, err := p.Files(fsys)
-	if err != nil {
-		return nil, err
-	}
-	if len(own) == 0 {
-		return nil, Problems{{File: p.Path, Text: fmt.Sprintf("has no file %s; the envelope is missing", FileName(0, p.Ref))}}
-	}
-	files := make([]File, len(own))
-	for i, name := range own {
-		data, err := readFile(fsys, path.Join(p.Dir(), name))
-		if err != nil {
-			return nil, err
-		}
-		files[i] = File{Name: name, Size: int64(len(data)), Documents: Split(data)}
-	}
-	return files, nil
-}
-
-func readFile(fsys fs.FS, name string) ([]byte, error) {
-	f, err := fsys.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxRead+1))
-	if err == nil && len(data) > maxRead {
-		err = Problems{{File: name, Text: fmt.Sprintf("is larger than %d bytes; this is no thread's file", maxRead)}}
-	}
-	return data, errors.Join(err, f.Close())
 }
 
 // Read reads the thread. An error is of type Problems, with the file's path, or

@@ -18,6 +18,7 @@ import (
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/picture"
@@ -147,7 +148,10 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 		return nil, fmt.Errorf("data: %w; choose a folder with --data", err)
 	}
 	j, err := journal.Open(dir)
-	if err != nil {
+	switch {
+	case files.Damaged(err):
+		return nil, hint(err, "messkit journal check --data %s tells what is wrong with it", c.Agent.Data)
+	case err != nil:
 		return nil, notOpened(err, dir)
 	}
 	settings := agent.DefaultConfig()

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -207,7 +209,7 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 	}
 	store, err := cfg.files(log).Open(cfg.Data)
 	if err != nil {
-		return nil, errors.Join(notOpened(err, cfg.Data), l.Close())
+		return nil, errors.Join(storeNotOpened(err, cfg.Data), l.Close())
 	}
 	debug.FreeOSMemory() // reading the log has used more than what came of it
 	x, err := exchange.Open(ctx, settings, store, time.Now, log)
@@ -221,10 +223,23 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 
 // notOpened says what helps where a folder for data cannot be opened.
 func notOpened(err error, dir string) error {
-	if errors.Is(err, syscall.ENOSPC) {
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
 		return hint(err, "there is no space left for %s; make some, or choose a folder on another disk with --data", dir)
+	case errors.Is(err, files.ErrInUse):
+		return hint(err, "another messkit uses %s; give this one a folder of its own with --data", dir)
+	case errors.Is(err, fs.ErrPermission):
+		return hint(err, "this user must be able to read and write all of %s; mend that, or choose another folder with --data", dir)
 	}
-	return hint(err, "another messkit may use %s; give this one a folder of its own with --data", dir)
+	return err
+}
+
+// storeNotOpened says what helps where the threads cannot be opened.
+func storeNotOpened(err error, dir string) error {
+	if files.Damaged(err) {
+		return hint(err, "nothing was changed; without %s messkit begins with the threads that messkit thread list --data %s shows", filepath.Join(dir, "log"), dir)
+	}
+	return notOpened(err, dir)
 }
 
 // reachable is an address as one would type it here.

@@ -1,26 +1,67 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/messkit/messkit/exchange/files"
 )
 
-// A full disk is not another messkit.
-func TestHintWhereThereIsNoSpace(t *testing.T) {
+// Only another messkit is another messkit.
+func TestHintsWhereNothingOpens(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
 		want string
 	}{
 		{fmt.Errorf("log: %w", syscall.ENOSPC), "no space left for /data"},
 		{errors.Join(errors.New("log"), fmt.Errorf("write: %w", syscall.ENOSPC)), "no space left for /data"},
-		{errors.New("locked"), "another messkit may use /data"},
+		{fmt.Errorf("wal: %w", files.ErrInUse), "another messkit uses /data"},
+		{fmt.Errorf("open: %w", syscall.EACCES), "read and write all of /data"},
 	} {
 		h, ok := errors.AsType[*hinted](notOpened(tt.err, "/data"))
 		if !ok || !strings.Contains(h.hint, tt.want) {
 			t.Errorf("notOpened(%v): %+v, want the hint %q", tt.err, h, tt.want)
 		}
+	}
+	if h, ok := errors.AsType[*hinted](notOpened(errors.New("strange"), "/data")); ok {
+		t.Errorf("a hint for what nobody knows: %s", h.hint)
+	}
+}
+
+// Damage of the log is told as that, with what is left.
+func TestHintWhereTheLogIsDamaged(t *testing.T) {
+	dir := t.TempDir()
+	s, err := files.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := s.Put(t.Context(), "kind", "id", []byte("value")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	segments, err := filepath.Glob(filepath.Join(dir, "log", "*"))
+	for _, name := range segments {
+		if data, _ := os.ReadFile(name); bytes.Contains(data, []byte("kind")) {
+			data = bytes.Replace(data, []byte("kind"), []byte("kinn"), 1)
+			err = errors.Join(err, os.WriteFile(name, data, 0o600))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = files.Open(dir)
+	h, ok := errors.AsType[*hinted](storeNotOpened(err, dir))
+	if !ok || !strings.Contains(h.hint, "without "+filepath.Join(dir, "log")) {
+		t.Errorf("%v: %+v", err, h)
 	}
 }

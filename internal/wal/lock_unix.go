@@ -25,7 +25,7 @@ func lockDir(path string) (*os.File, error) {
 		return nil, err
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("another program%s has it open; stop that one first", holder(f)), f.Close())
+		return nil, errors.Join(inUse{holder(f)}, f.Close())
 	}
 	_ = f.Truncate(0) // who holds it is only told to help
 	_, _ = fmt.Fprintf(io.NewOffsetWriter(f, 0), "%d\n", os.Getpid())

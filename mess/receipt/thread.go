@@ -135,13 +135,10 @@ func (v *verifier) before(i int, r Receipt) (begun, asked string, yes bool) {
 					asked, yes = s.ActionHash, false
 				}
 			case *mess.Reply:
-				if s.Confirm != nil {
-					yes = *s.Confirm
-				}
+				yes = yes || s.Confirm != nil && *s.Confirm
 			case *mess.Answer:
-				if b, ok := s.Value.(bool); ok {
-					yes = b
-				}
+				b, _ := s.Value.(bool)
+				yes = yes || b
 			}
 		}
 	}

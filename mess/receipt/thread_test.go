@@ -1,0 +1,89 @@
+package receipt_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+	"github.com/messkit/messkit/mess/receipt"
+)
+
+// What stands in threads beside receipts: who may say what without one, and what
+// the envelope may say.
+func TestThread(t *testing.T) {
+	s := vectors(t)["failed.json"].signer(t)
+	signed := func(epoch uint64, plan string, st mess.Status) mess.Message {
+		m, err := s.Sign(mess.Message{From: "pi", Epoch: epoch, Items: []mess.Item{&st}}, receipt.Facts{
+			Thread: "T", Epoch: epoch, Executor: "pi", Plan: plan, Started: "2026-11-21T09:44:59Z", Ended: "2026-11-21T09:45:00Z",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	says := func(who string, item mess.Item) mess.Message {
+		return mess.Message{From: who, Epoch: 2, Items: []mess.Item{item}}
+	}
+	done := mess.Status{Code: mess.Completed, Evidence: mess.ReadBack}
+	begun := func(plan string) mess.Message {
+		return says("pi", &mess.Status{Code: mess.InProgress, ActionHash: plan})
+	}
+	asked := says("pi", &mess.Status{Code: mess.NeedsConfirmation, ActionHash: "a"})
+	for _, c := range []struct {
+		name   string
+		status mess.Code
+		said   []mess.Message
+		wrong  string // "" if all is well
+	}{
+		{name: "pending", status: mess.Pending},
+		{name: "cancelled before anybody began", status: mess.Cancelled, said: []mess.Message{says("claude", &mess.Cancel{})}},
+		{name: "cancelled, and nobody did", status: mess.Cancelled, wrong: "nothing in it says so"},
+		{name: "expired", status: mess.Expired, said: []mess.Message{says("exchange", &mess.Status{Code: mess.Expired})}},
+		{name: "expired, says an executor", status: mess.Expired, said: []mess.Message{says("pi", &mess.Status{Code: mess.Expired})}, wrong: "expired by pi: there is no receipt in it"},
+		{name: "declined without a key", status: mess.Declined, said: []mess.Message{says("other", &mess.Status{Code: mess.Declined})}},
+		{name: "lost", status: mess.Failed, said: []mess.Message{says("exchange", &mess.Status{Code: mess.Failed})}},
+		{name: "lost, and done after all", status: mess.Failed, said: []mess.Message{begun("a"), says("exchange", &mess.Status{Code: mess.Failed}), signed(2, "a", done)}},
+		{name: "failed without a receipt", status: mess.Failed, said: []mess.Message{says("pi", &mess.Status{Code: mess.Failed})}, wrong: "failed by pi: there is no receipt in it"},
+		{name: "completed", status: mess.Completed, said: []mess.Message{begun("a"), signed(2, "a", done)}},
+		{name: "completed, says the exchange", status: mess.Completed, said: []mess.Message{says("exchange", &done)}, wrong: "there is no receipt in it"},
+		{name: "completed, says the envelope alone", status: mess.Completed, wrong: "no receipt of pi that holds says so"},
+		{name: "failed, and the envelope says completed", status: mess.Completed, said: []mess.Message{signed(2, "a", mess.Status{Code: mess.Failed})}, wrong: "no receipt of pi that holds says so"},
+		{name: "a response alone", status: mess.Completed, said: []mess.Message{signed(2, "a", done), says("pi", &mess.Response{})}, wrong: "a response by pi, and no receipt"},
+		{name: "without a plan", status: mess.Completed, said: []mess.Message{signed(2, "", done)}, wrong: "plan: there is none"},
+		{name: "another plan", status: mess.Completed, said: []mess.Message{begun("b"), signed(2, "a", done)}, wrong: "plan: b was begun, and the receipt is for a"},
+		{name: "the plan of an earlier claim", status: mess.Completed, said: []mess.Message{begun("b"), signed(3, "a", done)}},
+		{name: "no yes", status: mess.Completed, said: []mess.Message{asked, signed(2, "a", done)}, wrong: "nobody said yes"},
+		{name: "yes", status: mess.Completed, said: []mess.Message{asked, says("ann", &mess.Reply{Confirm: new(true)}), signed(2, "a", done)}},
+		{name: "yes in an answer", status: mess.Completed, said: []mess.Message{asked, says("ann", &mess.Answer{Value: true}), signed(2, "a", done)}},
+		{name: "yes before it was asked", status: mess.Completed, said: []mess.Message{says("ann", &mess.Reply{Confirm: new(true)}), asked, signed(2, "a", done)}, wrong: "nobody said yes"},
+		{name: "yes to another", status: mess.Completed, said: []mess.Message{asked, says("ann", &mess.Reply{Confirm: new(true)}), signed(2, "b", done)}, wrong: "plan: a was confirmed, and the receipt is for b"},
+		{name: "no, and it was not done", status: mess.Cancelled, said: []mess.Message{asked, says("ann", &mess.Reply{Confirm: new(false)}), unbegun(t, s)}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			thread := messeaf.Thread{Envelope: messeaf.Envelope{Ref: "T", Executor: "pi", Status: c.status}, Messages: c.said}
+			var wrong []string
+			for _, f := range receipt.Thread(thread, func(string) (string, string) { return s.Public(), "test" }, nil) {
+				if f.Wrong {
+					wrong = append(wrong, f.Text)
+				}
+			}
+			if said := fmt.Sprint(wrong); (c.wrong == "") != (len(wrong) == 0) || !strings.Contains(said, c.wrong) {
+				t.Errorf("wrong: %s, want %q", said, c.wrong)
+			}
+		})
+	}
+}
+
+// unbegun is a report on what was never begun.
+func unbegun(t *testing.T, s *receipt.Signer) mess.Message {
+	t.Helper()
+	m, err := s.Sign(mess.Message{From: "pi", Epoch: 2, Items: []mess.Item{
+		&mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "not_confirmed", Effect: mess.EffectNone}},
+	}}, receipt.Facts{Thread: "T", Epoch: 2, Executor: "pi", Plan: "a", Ended: "2026-11-21T09:45:00Z"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}

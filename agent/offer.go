@@ -197,6 +197,13 @@ func (a *Agent) check(ctx context.Context, p gate.Order) (gate.Verdict, error) {
 			return gate.Verdict{}, a.unable(d.Name, err)
 		}
 	}
+	for _, other := range a.gate.Needs(p.Device) {
+		if d := a.devices[other]; d != nil {
+			if err := d.open(ctx, a.gate); err != nil {
+				a.log.Warn("device not started", "device", other, "err", err) // the gate refuses what needs it
+			}
+		}
+	}
 	v, err := a.gate.Judge(ctx, p)
 	if err != nil {
 		return v, err

@@ -89,6 +89,21 @@ func read[T any](ctx context.Context, g *Gate, d *device, f func(context.Context
 	return run(ctx, g, &call{dev: d, name: "read", limit: d.limits.Timeout, line: d.look}, f)
 }
 
+// Needs are the devices that are looked at before a device acts.
+func (g *Gate) Needs(device string) []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	d := g.device(device)
+	var names []string
+	for _, n := range d.limits.Requires {
+		names = append(names, n.Device)
+	}
+	for _, other := range g.peers(d) {
+		names = append(names, other.name)
+	}
+	return names
+}
+
 // needs says in words what look will look at.
 func needs(l Device, p capabilities.Plan) []string {
 	if !p.Actuates() || releases(p) {

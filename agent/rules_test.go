@@ -1,0 +1,157 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// A yes is waited for so long, and then nothing is done.
+func TestAYesThatDoesNotCome(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.says(claude, "request: {intent: vacuum both}")
+		s := h.is(ref, mess.NeedsConfirmation)
+		if within, _ := s.Extra.Get("confirm_within"); within != "PT5M" {
+			h.t.Errorf("is asked within %v", within)
+		}
+		h.after(5*time.Minute - time.Second)
+		h.is(ref, mess.NeedsConfirmation)
+		h.after(2 * time.Second)
+		s = h.is(ref, mess.Failed)
+		if s.Reason.Type != "not_confirmed" || s.Reason.Effect != mess.EffectNone || s.Reason.Detail != "nobody has confirmed it within 5m0s, so nothing was done; ask again if it is still wanted" {
+			h.t.Errorf("%+v", s.Reason)
+		}
+		if _, err := h.try(person, "reply: {re: "+ref+", confirm: true}"); err == nil {
+			h.t.Error("a yes after the end is taken")
+		}
+		h.after(time.Hour)
+		if h.vacuum.did() != "" {
+			h.t.Errorf("the vacuum did: %s", h.vacuum.did())
+		}
+	})
+}
+
+// What is no yes to this plan, by one who may say it, is none.
+func TestWhatIsNoYes(t *testing.T) {
+	for _, reply := range []string{
+		"reply: {re: {ref}, confirm: 'yes'}", "reply: {re: {ref}, confirm: 1}", "reply: {re: {ref}, confirm: yes}", "reply: {re: last, confirm: true}",
+		"reply: {re: {ref}, confirm: true, action_hash: abc}", "reply: {re: {ref}/question-001, confirm: true}", "reply: {re: {ref}, answers: {confirm: true}}",
+		"answer: {re: {ref}, value: 'true'}", "answer: {re: {ref}, value: 1}", "reply: {re: {ref}, accept: true}",
+	} {
+		inHouse(t, func(h *house) {
+			ref := h.says(claude, "request: {intent: vacuum both, confirm_before: true}")
+			h.is(ref, mess.NeedsConfirmation)
+			m, err := mess.Parse([]byte(strings.ReplaceAll(reply, "{ref}", ref)))
+			if err == nil {
+				_, _ = h.x.Post(h.t.Context(), exchange.Inbound{Actor: person, Channel: "test", Message: m}) // taken or not, it is no yes
+			}
+			h.after(10 * time.Minute)
+			if h.vacuum.did() != "" {
+				h.t.Errorf("%s: the vacuum did: %s", reply, h.vacuum.did())
+			}
+			h.is(ref, mess.Failed)
+		})
+	}
+}
+
+// pausing is a sensor at whose reading the whole process may be stopped.
+type pausing struct {
+	part
+	mu    sync.Mutex
+	reads int
+	stop  map[int]time.Duration // how long, by the number of the reading
+}
+
+func (p *pausing) Read(context.Context) ([]drivers.Reading, error) {
+	p.mu.Lock()
+	p.reads++
+	pause := p.stop[p.reads]
+	p.mu.Unlock()
+	time.Sleep(pause) // fake time
+	return []drivers.Reading{{Quantity: "contact", Value: 1, At: time.Now()}}, nil
+}
+
+// A process that was stopped between the exchange's yes and the act asks again.
+func TestAPauseBetweenTheYesAndTheAct(t *testing.T) {
+	for _, cancelled := range []bool{false, true} {
+		door := &pausing{stop: map[int]time.Duration{4: time.Minute}} // after two looks at the plan and one when the device is taken
+		set := func(h *house) {
+			h.gateCfg.Devices = map[string]gate.Device{
+				"porch-lamp": {Requires: []gate.Need{{Device: "door", Is: "closed"}}}, "door": {Timeout: time.Hour, StopWithin: time.Hour},
+			}
+			h.more = []agent.Device{{Name: "door", Driver: door}}
+		}
+		inHouseWith(t, set, func(h *house) {
+			ref := h.says(claude, "request: {intent: ring the bell}")
+			h.is(ref, mess.InProgress)
+			if cancelled {
+				h.line.set(func(l *line) { l.deaf = true }) // it is heard at the next asking alone
+				h.says(claude, "cancel: {re: "+ref+"}")
+			}
+			h.after(2 * time.Minute)
+			want := map[bool]string{false: "on", true: ""}[cancelled]
+			if h.lamp.did() != want {
+				h.t.Errorf("cancelled %v: the lamp did %q, want %q", cancelled, h.lamp.did(), want)
+			}
+			if n := strings.Count(h.codes(ref), "in_progress"); !cancelled && n != 2 {
+				h.t.Errorf("the exchange was asked %d times, want twice: %s", n, h.codes(ref))
+			}
+		})
+	}
+}
+
+// A sensor that comes later is started when it is needed.
+func TestASensorThatComesLater(t *testing.T) {
+	door := &lamp{unplug: true}
+	inHouseWith(t, func(h *house) {
+		h.gateCfg.Devices = map[string]gate.Device{"porch-lamp": {Requires: []gate.Need{{Device: "door", Is: "off"}}}}
+		h.more = []agent.Device{{Name: "door", Driver: door}}
+	}, func(h *house) {
+		door.set(func(l *lamp) { l.unplug = false })
+		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)
+		if door.started != 1 {
+			h.t.Errorf("started %d times", door.started)
+		}
+	})
+}
+
+// Who has asked is known to the gate, and what nobody knows is told.
+func TestTheGateHearsOfRequestersAndOutcomes(t *testing.T) {
+	var doubts []string
+	inHouseWith(t, func(h *house) {
+		h.gateCfg.MaxActs.Requester = gate.Rate{N: 1, Per: time.Hour}
+		h.cfg.Unknown = func(ref string, plan capabilities.Plan) {
+			doubts = append(doubts, fmt.Sprintf("%s %s", plan.Device, plan.Risk))
+		}
+	}, func(h *house) {
+		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)
+		s := h.is(h.says(claude, "request: {intent: ring the bell}"), mess.Declined)
+		if !strings.Contains(s.Reason.Detail, `"claude-agent" may act 1/h at most`) {
+			h.t.Errorf("%+v", s.Reason)
+		}
+		h.is(h.says(claude, "request: {intent: turn off the porch light}"), mess.Completed)
+		ref := h.says(person, "request: {intent: vacuum both}")
+		h.vacuum.broken = errors.New("it has lost its way")
+		h.says(person, "reply: {re: "+ref+", confirm: true}")
+		synctest.Wait()
+		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown {
+			h.t.Errorf("%+v", s.Reason)
+		}
+		if want := []string{"vacuum motion"}; !slices.Equal(doubts, want) {
+			h.t.Errorf("doubts: %v, want %v", doubts, want)
+		}
+	})
+}

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
@@ -35,22 +34,6 @@ func (g *Gate) notHung(d *device, _ capabilities.Plan) error {
 		return &Refusal{Device: d.name, Rule: "quarantine", Text: fmt.Sprintf("its driver has not come back from %q; check the device", c.name)}
 	}
 	return nil
-}
-
-// mildness is the order of the risk classes, mildest first.
-var mildness = []capabilities.Risk{
-	capabilities.RiskObserve, capabilities.RiskComfort, capabilities.RiskAppliance,
-	capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible,
-}
-
-// trueRisk refuses a plan that makes little of what the device is.
-func (g *Gate) trueRisk(d *device, p capabilities.Plan) error {
-	least := g.cfg.Risks[d.name]
-	says, known := slices.Index(mildness, p.Risk), p.Risk.Known()
-	if !p.Actuates() || !known || says >= slices.Index(mildness, least) {
-		return nil
-	}
-	return &Refusal{Device: d.name, Rule: "risk", Text: fmt.Sprintf("it is of class %s, and the plan says %s; make a plan anew", least, p.Risk)}
 }
 
 func (g *Gate) withinMaxOn(d *device, p capabilities.Plan) error {

@@ -176,15 +176,28 @@ func (c *config) begin(e *executor, log *slog.Logger) (err error) {
 	if e.acts, err = folder.OpenActs(time.Now); err != nil {
 		return notOpened(err, c.Agent.Data)
 	}
-	var unclean string
-	if e.now, unclean, err = folder.Begin(c.Agent.Disarm, c.home.names(), time.Now); err != nil {
+	if e.now, _, err = folder.Begin(c.Agent.Disarm, c.home.names(), time.Now); err != nil {
 		return errors.Join(notOpened(err, c.Agent.Data), e.acts.Close())
 	}
-	if unclean != "" && len(c.Agent.Disarm) > 0 {
-		log.Warn("disarmed until somebody has looked; messkit arm", "risk", c.Agent.Disarm, "err", unclean)
-	}
+	tellLocal(folder.Local(), log)
 	e.outputs.gate.Remember(e.acts)
 	return nil
+}
+
+// tellLocal says at the start what will not act.
+func tellLocal(l gate.Local, log *slog.Logger) {
+	if l.Unknown != "" {
+		log.Error("nobody knows what is locked, so nothing acts; look, and then: messkit arm --reset", "err", l.Unknown)
+	}
+	for _, class := range sorted(l.Disarmed) {
+		log.Warn("disarmed until somebody has looked and says messkit arm", "risk", class, "err", l.Disarmed[class])
+	}
+	for _, name := range sorted(l.Unarmed) {
+		log.Warn("disarmed until somebody has looked and says messkit arm", "device", name, "err", l.Unarmed[name])
+	}
+	for _, name := range sorted(l.Locked) {
+		log.Warn("locked until messkit unlock", "device", name, "err", l.Locked[name])
+	}
 }
 
 // unknown disarms where nobody knows what was done.

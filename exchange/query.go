@@ -156,3 +156,16 @@ func (x *Exchange) executorList(id string) []any {
 	}
 	return list
 }
+
+// Unfinished counts the threads that have not ended, by status.
+func (x *Exchange) Unfinished() map[mess.Code]int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	count := map[mess.Code]int{}
+	for _, l := range x.open {
+		if !l.env.Status.Terminal() {
+			count[l.env.Status]++
+		}
+	}
+	return count
+}

@@ -31,8 +31,9 @@ func NoSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, wal.ErrFull)
 }
 
-// size is how long the log is, in bytes.
-func (j *Journal) size() int64 {
+// Size is how long the journal is on the disk, in bytes, without what is
+// reserved.
+func (j *Journal) Size() int64 {
 	j.write.RLock()
 	defer j.write.RUnlock()
 	if j.log == nil {

@@ -84,7 +84,7 @@ func (j *Journal) append(ctx context.Context, r record) error {
 // that is known is in it.
 func (j *Journal) tidy(ctx context.Context) error {
 	live, behind := j.live()
-	if size := j.size(); !behind && (size < compactBytes || size < 2*live) {
+	if size := j.Size(); !behind && (size < compactBytes || size < 2*live) {
 		return nil
 	}
 	return j.compact(ctx)

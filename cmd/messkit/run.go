@@ -172,11 +172,11 @@ func (a *app) openAll(ctx context.Context, cfg *config, o *outputs, log *slog.Lo
 	if _, err := self.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: who}}}); err != nil {
 		return nil, nil, errors.Join(err, e.close())
 	}
-	ag, err := cfg.agent(self, o, log)
+	e.agent, err = cfg.agent(self, o, log)
 	if err != nil {
 		return nil, nil, errors.Join(err, e.close())
 	}
-	return e, ag, nil
+	return e, e.agent, nil
 }
 
 // ownExchange is an exchange with its door, ready to run.
@@ -185,6 +185,10 @@ type ownExchange struct {
 	store    *files.Store
 	door     *httpapi.Door
 	listener net.Listener
+
+	id    string
+	began time.Time
+	agent *executor // in the same process; nil: there is none
 }
 
 // openExchange opens the store, the keys and the port, and says where it is.
@@ -216,9 +220,10 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 	if err != nil {
 		return nil, errors.Join(err, store.Close(), l.Close())
 	}
-	door := httpapi.New(x, k, httpapi.Config{Enrol: cfg.Enrol, Hosts: cfg.Hosts, Version: version}, log)
+	e := &ownExchange{x: x, store: store, listener: l, id: cfg.ID, began: time.Now()}
+	e.door = httpapi.New(x, k, httpapi.Config{Enrol: cfg.Enrol, Hosts: cfg.Hosts, Version: version, Status: e.status}, log)
 	_, err = fmt.Fprintf(a.out, "exchange %s at http://%s\n", cfg.ID, reachable(l.Addr()))
-	return &ownExchange{x: x, store: store, door: door, listener: l}, err
+	return e, err
 }
 
 // notOpened says what helps where a folder for data cannot be opened.

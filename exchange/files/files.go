@@ -367,3 +367,10 @@ func (s *Store) Blob(_ context.Context, ref, name string) (io.ReadSeekCloser, er
 func (s *Store) Close() error {
 	return errors.Join(s.project.finish(), s.log.Close(), s.root.Close())
 }
+
+// Written is how long the log is now, how much was written to it since the store
+// was opened, and how much of that today, in bytes. The folders are not in it.
+func (s *Store) Written() (size, total, today int64) {
+	total, today = s.log.Written()
+	return s.log.Size(), total, today
+}

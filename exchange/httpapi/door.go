@@ -17,6 +17,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/mess"
 )
 
 // Config of a door.
@@ -25,6 +26,10 @@ type Config struct {
 	Hosts   []string // names by which the door may be called, beside addresses and localhost
 	MaxBody int64    // bytes of one request's body; 0: 10 MB
 	Version string   // of the program, for /health
+
+	// Status is how the program stands, for operators; it becomes JSON. nil: the
+	// path is not there.
+	Status func() any
 }
 
 // channel is the name of this door in threads.
@@ -156,6 +161,8 @@ func (c *call) route(p []string) error {
 		return c.only(c.mess, http.MethodPost)
 	case len(p) == 1 && p[0] == "events":
 		return c.only(c.events, http.MethodGet)
+	case len(p) == 1 && p[0] == "status" && c.cfg.Status != nil:
+		return c.only(c.status, http.MethodGet, http.MethodHead)
 	case len(p) == 1 && p[0] == "capabilities":
 		return c.only(c.capabilities, http.MethodGet, http.MethodHead)
 	case len(p) == 1 && p[0] == "executors":
@@ -205,5 +212,14 @@ func (c *call) health() error {
 	c.json(http.StatusOK, map[string]string{
 		"status": "ok", "service": "mess-exchange", "version": c.cfg.Version, "exchange_id": c.x.ID(),
 	})
+	return nil
+}
+
+// status tells an operator how the program stands.
+func (c *call) status() error {
+	if !c.who.Has(exchange.Operator) {
+		return mess.Refuse(mess.Forbidden, "only an operator may ask how the program stands")
+	}
+	c.json(http.StatusOK, c.cfg.Status())
 	return nil
 }

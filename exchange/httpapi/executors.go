@@ -77,6 +77,9 @@ func executorJSON(e exchange.ExecutorInfo) map[string]any {
 	if e.Availability != "" {
 		v["availability"] = e.Availability
 	}
+	if why, _ := e.Extra.Get("disarmed"); why != nil && why != "" {
+		v["disarmed"] = why
+	}
 	if e.Schedule != "" {
 		v["schedule"] = e.Schedule
 	}

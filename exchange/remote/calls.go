@@ -205,7 +205,8 @@ type Executor struct {
 	Availability mess.Availability `json:"availability"` // "" is always
 	Schedule     string            `json:"schedule"`     // cron, where Availability is schedule
 	LastSeen     mess.Time         `json:"last_seen"`
-	Live         bool              `json:"live"` // heard of lately
+	Live         bool              `json:"live"`     // heard of lately
+	Disarmed     string            `json:"disarmed"` // why it offers only what looks; "" if it does not
 }
 
 // Executors lists who is registered.
@@ -215,6 +216,12 @@ func (c *Client) Executors(ctx context.Context) ([]Executor, error) {
 	}
 	err := c.get(ctx, &v, nil, "executors")
 	return v.Executors, err
+}
+
+// Status reads how the program that carries the exchange stands into v. It is for
+// operators.
+func (c *Client) Status(ctx context.Context, v any) error {
+	return c.get(ctx, v, nil, "status")
 }
 
 // Capability is what the exchange knows of a capability.

@@ -1,0 +1,46 @@
+package agent
+
+import (
+	"maps"
+	"slices"
+)
+
+// Status is how an agent stands at this moment.
+type Status struct {
+	Devices  []DeviceStatus // by name
+	Stopped  string         // why everything is stopped; "" if it is not
+	Disarmed error          // why nothing acts because it could not be written down; nil if it can
+	Working  int            // threads that are worked on
+	Waiting  int            // reports that wait for the exchange
+}
+
+// DeviceStatus is how one device stands.
+type DeviceStatus struct {
+	Name    string
+	Label   string
+	Started bool // it has been taken to its initial state, and can be used
+}
+
+// Status tells how the agent stands. It touches no device.
+func (a *Agent) Status() Status {
+	s := Status{Stopped: a.gate.Stopped(), Disarmed: a.trouble()}
+	for _, name := range slices.Sorted(maps.Keys(a.devices)) {
+		d := a.devices[name]
+		d.mu.Lock()
+		s.Devices = append(s.Devices, DeviceStatus{name, d.Label, d.started == a.gate.Rounds()+1})
+		d.mu.Unlock()
+	}
+	for _, t := range a.journal.Tasks() {
+		if t.Report != nil {
+			s.Waiting++
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, t := range a.tasks {
+		if t.epoch != 0 {
+			s.Working++
+		}
+	}
+	return s
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/mess"
+)
+
+// statusJSON is how messkit stands, as the door tells it and scripts read it.
+type statusJSON struct {
+	Version   string            `json:"version"`
+	Began     time.Time         `json:"began"`
+	UptimeS   float64           `json:"uptime_s"`
+	Exchange  string            `json:"exchange"`
+	Threads   map[mess.Code]int `json:"threads"` // that have not ended
+	Log       writtenJSON       `json:"log"`     // of the exchange
+	Executor  *executorStatus   `json:"executor,omitempty"`
+	Executors []remote.Executor `json:"executors,omitempty"` // all that are registered
+}
+
+// writtenJSON is what a log takes of the disk.
+type writtenJSON struct {
+	Bytes   int64 `json:"bytes"`             // now
+	Written int64 `json:"written"`           // since the start
+	Today   int64 `json:"today"`             // since midnight, or the start
+	PerDay  int64 `json:"per_day,omitempty"` // at this pace; 0 while it is too early to tell
+}
+
+// executorStatus is the executor in the same process as the exchange.
+type executorStatus struct {
+	Stopped  string        `json:"stopped,omitempty"`  // why
+	Disarmed string        `json:"disarmed,omitempty"` // why nothing acts
+	Devices  []deviceState `json:"devices"`
+	Working  int           `json:"working"` // threads that it works on
+	Waiting  int           `json:"waiting"` // reports that wait for the exchange
+	Journal  writtenJSON   `json:"journal"`
+}
+
+type deviceState struct {
+	Name    string `json:"name"`
+	Started bool   `json:"started"`
+}
+
+// status is what the door says.
+func (e *ownExchange) status() any {
+	up := time.Since(e.began)
+	now, total, today := e.store.Written()
+	s := statusJSON{
+		Version: version, Began: e.began, UptimeS: up.Seconds(), Exchange: e.id, Threads: e.x.Unfinished(), Log: written(now, total, today, up),
+	}
+	if e.agent != nil {
+		s.Executor = e.agent.status(up)
+	}
+	return s
+}
+
+func (e *executor) status(up time.Duration) *executorStatus {
+	now := e.agent.Status()
+	total, today := e.journal.Written()
+	s := &executorStatus{
+		Stopped: now.Stopped, Working: now.Working, Waiting: now.Waiting, Devices: []deviceState{},
+		Journal: written(e.journal.Size(), total, today, up),
+	}
+	if now.Disarmed != nil {
+		s.Disarmed = now.Disarmed.Error()
+	}
+	for _, d := range now.Devices {
+		s.Devices = append(s.Devices, deviceState{d.Name, d.Started})
+	}
+	return s
+}
+
+// soon is before what was written tells a pace: a start writes more than an hour
+// of waiting.
+const soon = time.Hour
+
+func written(size, total, today int64, up time.Duration) writtenJSON {
+	w := writtenJSON{Bytes: size, Written: total, Today: today}
+	if up >= soon {
+		w.PerDay = int64(float64(total) * (24 * time.Hour).Seconds() / up.Seconds())
+	}
+	return w
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	var k client
+	var file string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Show how the running exchange and its executors stand",
+		Long: `Show how the running exchange and its executors stand: how long they run, whether
+anything is stopped or disarmed, what is open, and what is written to the disk.
+With the configuration of a board that connects to an exchange elsewhere, it is
+that board's journal, as it lies on its disk.`,
+		Example: "  messkit status\n  messkit status --config kitchen.yaml",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if file != "" {
+				cfg, err := load(file, quiet)
+				if err != nil {
+					return err
+				}
+				if cfg.Connect != nil {
+					return a.boardStatus(c.Context(), cfg, asJSON)
+				}
+			}
+			return a.status(c.Context(), &k, asJSON)
+		},
+	}
+	k.flags(c)
+	c.Flags().StringVarP(&file, "config", "c", "", "configuration file")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) status(ctx context.Context, k *client, asJSON bool) error {
+	x, err := k.open()
+	if err != nil {
+		return err
+	}
+	var s statusJSON
+	if err := x.Status(ctx, &s); err != nil {
+		return k.unreachable(err)
+	}
+	if s.Executors, err = x.Executors(ctx); err != nil {
+		return k.unreachable(err)
+	}
+	if asJSON {
+		return a.json(s)
+	}
+	p := printer{out: a.out}
+	p.printf("exchange %s  version %s, up %s\n", printable(s.Exchange), printable(s.Version), upTime(s.UptimeS))
+	p.printf("threads   %s\n", unfinished(s.Threads))
+	p.printf("log       %s\n", s.Log)
+	for _, e := range s.Executors {
+		p.printf("executor  %s  %s\n", printable(e.ID), seen(e))
+	}
+	p.executor(s.Executor)
+	return p.err
+}
+
+// executor prints the one in the same process.
+func (p *printer) executor(s *executorStatus) {
+	if s == nil {
+		return
+	}
+	if s.Stopped != "" {
+		p.printf("STOPPED   %s\n", printable(s.Stopped))
+	}
+	if s.Disarmed != "" {
+		p.printf("DISARMED  %s\n", printable(s.Disarmed))
+	}
+	p.printf("journal   %s; %s under way, %s to send\n", s.Journal, count(s.Working, "thread"), count(s.Waiting, "report"))
+	for _, d := range s.Devices {
+		p.printf("device    %s  %s\n", printable(d.Name), map[bool]string{true: "ready", false: "not started"}[d.Started])
+	}
+}
+
+func upTime(seconds float64) time.Duration {
+	return (time.Duration(seconds) * time.Second).Round(time.Second)
+}
+
+// unfinished is "none open", or how many in which status.
+func unfinished(threads map[mess.Code]int) string {
+	var parts []string
+	for _, code := range slices.Sorted(maps.Keys(threads)) {
+		parts = append(parts, fmt.Sprintf("%d %s", threads[code], strings.ReplaceAll(string(code), "_", " ")))
+	}
+	if len(parts) == 0 {
+		return "none open"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func seen(e remote.Executor) string {
+	words := []string{"here"}
+	if !e.Live {
+		words[0] = "silent since " + string(e.LastSeen)
+	}
+	if e.Disarmed != "" {
+		words = append(words, "disarmed: "+printable(e.Disarmed))
+	}
+	return strings.Join(words, ", ")
+}
+
+func (w writtenJSON) String() string {
+	s := fmt.Sprintf("%s; written: %s today", size(w.Bytes), size(w.Today))
+	if w.PerDay > 0 {
+		s += fmt.Sprintf(", %s a day at this pace", size(w.PerDay))
+	}
+	return s
+}
+
+// size is a number of bytes as people say it.
+func size(n int64) string {
+	switch {
+	case n < 10<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 10<<20:
+		return fmt.Sprintf("%d KB", n>>10)
+	}
+	return fmt.Sprintf("%d MB", n>>20)
+}
+
+// boardJSON is a board whose exchange is elsewhere, by what lies on its disk.
+type boardJSON struct {
+	Executor string         `json:"executor"`
+	Exchange string         `json:"exchange"` // its address
+	Reached  bool           `json:"reached"`
+	Journal  map[string]int `json:"journal"` // threads by state
+	Mistakes int            `json:"mistakes"`
+}
+
+// boardStatus shows a board whose exchange is elsewhere.
+func (a *app) boardStatus(ctx context.Context, c *config, asJSON bool) error {
+	x, err := remote.New(c.Connect.remote(""), quiet)
+	if err != nil {
+		return err
+	}
+	_, unreached := x.Health(ctx)
+	b := boardJSON{Executor: c.Agent.ID, Exchange: c.Connect.URL, Reached: unreached == nil, Journal: map[string]int{}}
+	o := onJournal{data: c.Agent.Data}
+	_, r, err := o.read()
+	if err != nil {
+		return err
+	}
+	b.Mistakes = len(r.Mistakes)
+	for _, e := range r.Entries() {
+		b.Journal[e.State]++
+	}
+	if asJSON {
+		return a.json(b)
+	}
+	p := printer{out: a.out}
+	p.printf("executor  %s for the exchange at %s, which is %s\n", b.Executor, b.Exchange, map[bool]string{true: "there", false: "not reached"}[b.Reached])
+	p.printf("journal   %d to be settled, %d to be reported, %d reported; %s\n",
+		b.Journal[journal.StateIntent], b.Journal[journal.StateDone], b.Journal[journal.StateReported], count(b.Mistakes, "mistake"))
+	return p.err
+}

@@ -62,6 +62,10 @@ model: ## check the model of a physical action with spin, and that no piece of i
 kills: ## kill a loaded exchange N (200) times, and check what it has acknowledged
 	MESSKIT_KILLS=$(N) go test ./cmd/messkit -run TestKilledUnderLoad -v -timeout 1h
 
+.PHONY: flips
+flips: ## flip every bit of a signed report and of its picture, and check that it is noticed
+	MESSKIT_FLIPS=all go test ./mess/receipt ./cmd/messkit -run Flipped -v
+
 .PHONY: bench-store
 bench-store: ## measure the exchange's store on this disk, some minutes; MESSKIT_BENCH_LARGE=1 adds 100,000 threads
 	@scripts/bench-store.sh

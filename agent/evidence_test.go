@@ -35,7 +35,10 @@ type (
 		age time.Duration
 		err error
 	}
-	observer struct{ err error }
+	observer struct {
+		err error
+		age time.Duration
+	}
 )
 
 func (s switcher) Switch(context.Context, bool) error { return s.err }
@@ -68,7 +71,7 @@ func (s sensor) Read(context.Context) ([]drivers.Reading, error) {
 }
 
 func (o observer) Observe(context.Context) (drivers.Observation, error) {
-	return drivers.Observation{Text: "There is milk.", At: time.Now()}, o.err
+	return drivers.Observation{Text: "There is milk.", At: time.Now().Add(-o.age)}, o.err
 }
 
 var errPart = errors.New("no contact")
@@ -321,10 +324,28 @@ func TestEvidence(t *testing.T) {
 			observer
 			shooter
 		}{shooter: shooter{age: time.Hour}}, code: mess.Completed, evidence: mess.ReadBack, says: "is old"},
+		{name: "observe, old", plan: ask(capabilities.Observe), dev: &struct {
+			part
+			observer
+		}{observer: observer{age: time.Hour}}, code: mess.Completed, evidence: mess.ReadBack, says: "this is what it knew 1h0m0s ago"},
+		{name: "read, seen", plan: shown(ask(capabilities.ReadState)), dev: &struct {
+			part
+			reader
+		}{}, cam: &struct {
+			part
+			shooter
+		}{}, code: mess.Completed, evidence: mess.Photographed, says: "is off. The picture is from the cam."},
+		{name: "read, an old picture", plan: shown(ask(capabilities.ReadState)), dev: &struct {
+			part
+			reader
+		}{}, cam: &struct {
+			part
+			shooter
+		}{shooter: shooter{age: time.Second}}, code: mess.Completed, evidence: mess.ReadBack, says: "the picture is old"},
 		{name: "observe, fails", plan: ask(capabilities.Observe), dev: &struct {
 			part
 			observer
-		}{observer: observer{errPart}}, code: mess.Failed, effect: mess.EffectNone},
+		}{observer: observer{err: errPart}}, code: mess.Failed, effect: mess.EffectNone},
 		{name: "read", plan: ask(capabilities.ReadState), dev: &struct {
 			part
 			reader

@@ -118,6 +118,9 @@ func (v verbs) observe(ctx context.Context) result {
 		return result{err: err, effect: mess.EffectNone}
 	}
 	r := result{evidence: mess.ReadBack, text: seen.Text, facts: facts(seen.Facts)}
+	if age := v.now().Sub(seen.At); !seen.At.IsZero() && age >= stale {
+		r.note("this is what it knew %v ago", age.Round(time.Second))
+	}
 	if _, ok := v.dev.Driver.(drivers.Photographer); ok {
 		p, err := v.shoot(ctx)
 		if err != nil {
@@ -125,6 +128,16 @@ func (v verbs) observe(ctx context.Context) result {
 			return r
 		}
 		r.pictured(mess.Photographed, shot{p, v.dev.Name})
+	}
+	return r
+}
+
+// readAndLook reads, and shows what was read where a picture is asked for.
+func (v verbs) readAndLook(ctx context.Context) result {
+	since := v.now()
+	r := v.read(ctx)
+	if r.err == nil && v.wanted() {
+		v.lookAgain(ctx, since, &r)
 	}
 	return r
 }

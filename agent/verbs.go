@@ -88,7 +88,7 @@ func (v verbs) do(ctx context.Context) result {
 	case capabilities.SetSwitch:
 		return v.turn(ctx)
 	case capabilities.ReadState:
-		return v.read(ctx)
+		return v.readAndLook(ctx)
 	case capabilities.Clean:
 		return v.clean(ctx)
 	case capabilities.Dock:

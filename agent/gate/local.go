@@ -56,8 +56,23 @@ func (g *Gate) armed(d *device, p capabilities.Plan) error {
 	if why, is := g.people.Unarmed[d.name]; is {
 		return no("it does not act", why, d.name)
 	}
-	if why, is := g.people.Disarmed[p.Risk]; is && !g.people.Armed[d.name] {
-		return no(fmt.Sprintf("nothing of risk %s acts", p.Risk), why, string(p.Risk))
+	class, why := g.disarmed(p.Risk)
+	if class == "" || g.people.Armed[d.name] {
+		return nil
 	}
-	return nil
+	return no(fmt.Sprintf("nothing of risk %s acts", class), why, string(class))
+}
+
+// disarmed is the class that keeps a risk from acting, and why; "" for none. A
+// class that nobody has thought about may be any.
+func (g *Gate) disarmed(risk capabilities.Risk) (class capabilities.Risk, why string) {
+	if why, is := g.people.Disarmed[risk]; is {
+		return risk, why
+	}
+	if !risk.Known() {
+		for _, class := range sortedKeys(g.people.Disarmed) {
+			return class, g.people.Disarmed[class]
+		}
+	}
+	return "", ""
 }

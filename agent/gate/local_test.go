@@ -34,6 +34,8 @@ func TestLockedAndDisarmed(t *testing.T) {
 		{"another class", gate.Local{Disarmed: disarmed}, plan("lamp", capabilities.RiskComfort, true), "", ""},
 		{"off", gate.Local{Disarmed: disarmed}, plan("saw", capabilities.RiskMotion, false), "", ""},
 		{"off may open a lock", gate.Local{Disarmed: map[capabilities.Risk]string{capabilities.RiskAccess: "x"}}, plan("door", capabilities.RiskAccess, false), "disarmed", "access"},
+		{"a class that nobody knows", gate.Local{Disarmed: disarmed}, plan("thing", "new-risk", true), "disarmed", "nothing of risk motion acts (it died)"},
+		{"off of such a class", gate.Local{Disarmed: disarmed}, plan("thing", "new-risk", false), "disarmed", "motion"},
 		{"this one is armed", gate.Local{Disarmed: disarmed, Armed: map[string]bool{"saw": true}}, plan("saw", capabilities.RiskMotion, true), "", ""},
 		{"this one is not", gate.Local{Unarmed: map[string]string{"lamp": "smells"}}, plan("lamp", capabilities.RiskComfort, true), "disarmed", "it does not act (smells) until a person at the place has looked and says: messkit arm lamp"},
 	} {

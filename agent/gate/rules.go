@@ -105,9 +105,10 @@ func turnsOff(p capabilities.Plan) bool {
 }
 
 // releases reports whether a plan only takes power away. That is never refused
-// for the sake of safety; with locks and valves off may be the unsafe side.
+// for the sake of safety; with locks and valves off may be the unsafe side, and
+// with what nobody knows the class of.
 func releases(p capabilities.Plan) bool {
-	return turnsOff(p) && p.Command == capabilities.SetSwitch &&
+	return turnsOff(p) && p.Command == capabilities.SetSwitch && p.Risk.Known() &&
 		p.Risk != capabilities.RiskAccess && p.Risk != capabilities.RiskIrreversible
 }
 

@@ -94,12 +94,30 @@ func (x *Exchange) Follow(ctx context.Context, who Actor, after string, handle f
 			missed[n-1].ID = f.from
 		}
 	}
+	give := func(e Event) error { return x.give(ctx, e, handle) }
 	for _, e := range missed {
-		if err := handle(e); err != nil {
+		if err := give(e); err != nil {
 			return err
 		}
 	}
-	return f.forward(ctx, handle)
+	return f.forward(ctx, give)
+}
+
+// give hands an event over, and with an offer the request. It is read now and
+// not before, so that what waits costs no memory.
+func (x *Exchange) give(ctx context.Context, e Event, handle func(Event) error) error {
+	if e.Kind != EventOffer {
+		return handle(e)
+	}
+	t, err := x.store.Thread(ctx, e.Thread.Ref)
+	if errors.Is(err, ErrNoThread) {
+		return nil // somebody has removed it meanwhile
+	}
+	if err != nil {
+		return x.broken(err)
+	}
+	e.Message.Items = []mess.Item{new(t.Request())}
+	return handle(e)
 }
 
 // standing is what an actor who comes in anew must know: its offers, and what

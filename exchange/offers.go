@@ -105,9 +105,10 @@ func (x *Exchange) anyLive(list []*executor, rank func(*executor) int, of int, n
 	return slices.ContainsFunc(list, func(e *executor) bool { return rank(e) == of && x.live(e, now) })
 }
 
-// offer is the event that offers a thread: the request, and how long there is.
+// offer is the event that offers a thread, without the request, and how long
+// there is.
 func (x *Exchange) offer(l *live, now time.Time) Event {
-	m := mess.Message{From: l.env.Requestor, Re: mess.Refs{l.env.Ref}, Items: []mess.Item{new(l.env.Request)}}
+	m := mess.Message{From: l.env.Requestor, Re: mess.Refs{l.env.Ref}}
 	if !l.env.Expires.IsZero() {
 		m.ExpiresIn = mess.Duration(l.env.Expires.Sub(now).Round(time.Second).String())
 	}
@@ -220,7 +221,7 @@ func (x *Exchange) outlook(l *live) string {
 		return ""
 	}
 	var lacks []string
-	for _, c := range l.env.Request.Requires {
+	for _, c := range l.env.Needs.Requires {
 		if !slices.ContainsFunc(slices.Collect(maps.Values(x.executors)), func(e *executor) bool { return has(e.Capabilities, c) }) {
 			lacks = append(lacks, c.ID)
 		}

@@ -49,17 +49,17 @@ func (x *Exchange) setRouting(ctx context.Context, who Actor, r mess.Routing) er
 // able returns nil if an executor may take a request, and why not otherwise.
 // x.mu is held.
 func (x *Exchange) able(e *executor, env Envelope, now time.Time) error {
-	for _, c := range env.Request.Requires {
+	for _, c := range env.Needs.Requires {
 		if !has(e.Capabilities, c) {
 			return fmt.Errorf("it has no capability %s", c.ID)
 		}
 	}
 	switch {
-	case env.Request.ConfirmBefore != nil && *env.Request.ConfirmBefore && !confirms(e.Versions):
+	case env.Needs.ConfirmBefore && !confirms(e.Versions):
 		return fmt.Errorf("it does not speak MESS 1.1, which confirm_before needs")
 	case !e.hours.open(now):
 		return fmt.Errorf("it is not available at this time")
-	case !x.reaches(e, env.Request.Constraints):
+	case !x.reaches(e, env.Needs.Location):
 		return fmt.Errorf("the location is out of its reach")
 	}
 	return nil
@@ -110,19 +110,19 @@ func confirms(versions []string) bool {
 // A circle leaves out those who say that they are outside it. A name leaves
 // out those who list areas without it, if some executor lists it; free text
 // that nobody lists cannot be judged here.
-func (x *Exchange) reaches(e *executor, c *mess.Constraints) bool {
-	if c == nil || c.Location == nil {
+func (x *Exchange) reaches(e *executor, a *mess.Area) bool {
+	if a == nil {
 		return true
 	}
-	if c.Location.Name == "" {
+	if a.Name == "" {
 		at, ok := position(e.Extra)
-		return !ok || within(at, *c.Location)
+		return !ok || within(at, *a)
 	}
-	if slices.Contains(areas(e.Extra), strings.ToLower(c.Location.Name)) {
+	if slices.Contains(areas(e.Extra), strings.ToLower(a.Name)) {
 		return true
 	}
 	for _, other := range x.executors {
-		if slices.Contains(areas(other.Extra), strings.ToLower(c.Location.Name)) {
+		if slices.Contains(areas(other.Extra), strings.ToLower(a.Name)) {
 			return false
 		}
 	}
@@ -179,7 +179,7 @@ func within(p point, a mess.Area) bool {
 // x.mu is held.
 func (x *Exchange) preference(env Envelope) func(*executor) int {
 	for _, r := range slices.Concat(x.routing.Rules, x.cfg.Routing.Rules) {
-		if !matches(r.Match, env.Request) {
+		if !matches(r.Match, env.Needs) {
 			continue
 		}
 		if len(r.Prefer) == 1 && (r.Prefer[0] == mess.LowerLatency || r.Prefer[0] == mess.HigherPrecision) {
@@ -216,12 +216,8 @@ func (x *Exchange) byMeasure(name string, descending bool) func(*executor) int {
 	}
 }
 
-func matches(m mess.Match, r mess.Request) bool {
-	var urgency mess.Urgency
-	if r.Constraints != nil && r.Constraints.Timing != nil {
-		urgency = r.Constraints.Timing.Urgency
-	}
-	return (m.Capability == "" || slices.ContainsFunc(r.Requires, func(c mess.Capability) bool { return c.ID == m.Capability })) &&
-		(m.Urgency == "" || m.Urgency == urgency) &&
-		(m.Precision == "" || m.Precision == r.Precision)
+func matches(m mess.Match, n Needs) bool {
+	return (m.Capability == "" || slices.ContainsFunc(n.Requires, func(c mess.Capability) bool { return c.ID == m.Capability })) &&
+		(m.Urgency == "" || m.Urgency == n.Urgency) &&
+		(m.Precision == "" || m.Precision == n.Precision)
 }

@@ -166,7 +166,7 @@ func (x *Exchange) submit(ctx context.Context, s submission) (Envelope, error) {
 func (x *Exchange) newEnvelope(ctx context.Context, s submission, now time.Time) (Envelope, error) {
 	env := Envelope{
 		ClientID: s.req.ID, Requestor: s.in.Actor.ID, Status: mess.Pending, Created: now, Updated: now,
-		Intent: s.req.Intent, Priority: s.req.Priority, Request: *s.req, Ver: 1,
+		Intent: s.req.Intent, Priority: s.req.Priority, Needs: NeedsOf(*s.req), Ver: 1,
 	}
 	if env.Priority == "" {
 		env.Priority = mess.Normal
@@ -241,7 +241,7 @@ func (x *Exchange) again(ctx context.Context, s submission, ref string) (Envelop
 	if err != nil {
 		return Envelope{}, x.broken(err)
 	}
-	was, err1 := json.Marshal(t.Request)
+	was, err1 := json.Marshal(t.Request())
 	is, err2 := json.Marshal(*s.req)
 	if err := errors.Join(err1, err2); err != nil {
 		return Envelope{}, err

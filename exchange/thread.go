@@ -11,35 +11,35 @@ import (
 // Fields"), with what the exchange needs to guard its steps. Together with
 // the messages of the same step it is stored as one.
 type Envelope struct {
-	Ref       string // {date}-{serial}-{tokenized-id}
-	ClientID  string // the requester's own id, "" if none was given
-	Requestor string
-	Executor  string // who holds the claim, or held it last; "" before the first
-	Status    mess.Code
-	Created   time.Time
-	Updated   time.Time
-	NotBefore time.Time // zero if it may start at once
-	Expires   time.Time // needed_by, else timing.expires; zero if never
-	Intent    string
-	Priority  mess.Priority
-	History   []HistoryEntry
+	Ref string `json:",omitzero"` // {date}-{serial}-{tokenized-id}
+	ClientID string `json:",omitzero"` // the requester's own id, "" if none was given
+	Requestor string `json:",omitzero"`
+	Executor string `json:",omitzero"` // who holds the claim, or held it last; "" before the first
+	Status mess.Code `json:",omitzero"`
+	Created time.Time `json:",omitzero"`
+	Updated time.Time `json:",omitzero"`
+	NotBefore time.Time `json:",omitzero"` // zero if it may start at once
+	Expires time.Time `json:",omitzero"` // needed_by, else timing.expires; zero if never
+	Intent string `json:",omitzero"`
+	Priority mess.Priority `json:",omitzero"`
+	History []HistoryEntry `json:",omitzero"`
 
-	Ver       uint64        // +1 with every stored step; the compare-and-swap is on it
-	Epoch     uint64        // +1 with every claim: the fence
-	Instance  string        // the process of the executor that has claimed it, as it names itself; "" if it does not
-	Attempts  int           // claims that were lost before the start
-	Phase     Phase         // what may have happened to the world
-	Effect    string        // of the plan that passed the start gate: query, idempotent or once; "" is once
-	Estimate  time.Duration // by the holder, 0 if unknown
-	Serial    int           // of the last message that got a ref
-	Questions []OpenItem    // what has been asked and not answered
-	Confirm   *Confirm      // the confirmation that was asked for last, nil if none
-	CancelBy  string        // who asked to cancel a task that had begun; "" if nobody
-	HeldFrom  mess.Code     // the status before the exchange held the thread for its silent executor; "" if it did not
-	Declined  []Declined    // who was offered it and declined
-	Seen      []Seen        // messages that bore an id of their sender\'s, the last of them
-	DependsOn []string      // refs of the threads that must be completed first
-	Request   mess.Request
+	Ver uint64 `json:",omitzero"`        // +1 with every stored step; the compare-and-swap is on it
+	Epoch uint64 `json:",omitzero"`        // +1 with every claim: the fence
+	Instance string `json:",omitzero"`        // the process of the executor that has claimed it, as it names itself; "" if it does not
+	Attempts int `json:",omitzero"`           // claims that were lost before the start
+	Phase Phase `json:",omitzero"`         // what may have happened to the world
+	Effect string `json:",omitzero"`        // of the plan that passed the start gate: query, idempotent or once; "" is once
+	Estimate time.Duration `json:",omitzero"` // by the holder, 0 if unknown
+	Serial int `json:",omitzero"`           // of the last message that got a ref
+	Questions []OpenItem `json:",omitzero"`    // what has been asked and not answered
+	Confirm *Confirm `json:",omitzero"`      // the confirmation that was asked for last, nil if none
+	CancelBy string `json:",omitzero"`        // who asked to cancel a task that had begun; "" if nobody
+	HeldFrom mess.Code `json:",omitzero"`     // the status before the exchange held the thread for its silent executor; "" if it did not
+	Declined []Declined `json:",omitzero"`    // who was offered it and declined
+	Seen []Seen `json:",omitzero"`        // messages that bore an id of their sender\'s, the last of them
+	DependsOn []string `json:",omitzero"`      // refs of the threads that must be completed first
+	Needs Needs `json:",omitzero"` // what decides who may take it; the request itself is in the first message
 }
 
 // Phase tells what may have happened to the world.
@@ -220,7 +220,7 @@ type Event struct {
 	ID      string // where to resume
 	Kind    EventKind
 	Thread  Envelope     // after what happened; zero for a reset
-	Message mess.Message // offer: the request; message: what was said
+	Message mess.Message // offer: the request, put in when it is handed over; message: what was said
 }
 
 // EventKind is the kind of an Event.

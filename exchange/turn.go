@@ -292,7 +292,7 @@ func (t *turn) goesOn(hash string) error {
 // confirmed returns nil if no confirmation is missing.
 func (t *turn) confirmed() error {
 	c := t.env.Confirm
-	must := t.env.Request.ConfirmBefore != nil && *t.env.Request.ConfirmBefore
+	must := t.env.Needs.ConfirmBefore
 	switch {
 	case c == nil && !must:
 		return nil

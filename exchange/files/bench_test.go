@@ -285,7 +285,7 @@ func requested(ref, id string, now time.Time) exchange.Thread {
 	return exchange.Thread{
 		Envelope: exchange.Envelope{
 			Ref: ref, ClientID: id, Requestor: "agent", Status: mess.Pending, Created: now, Updated: now,
-			Intent: req.Intent, Priority: mess.Normal, Ver: 1, Request: *req,
+			Intent: req.Intent, Priority: mess.Normal, Ver: 1, Needs: exchange.NeedsOf(*req),
 			History: []exchange.HistoryEntry{
 				{Action: "created", At: now, By: "agent"},
 				{Action: "dispatched", At: now, By: exchange.Self, Note: "offered to kitchen-pi"},

@@ -42,7 +42,7 @@ func fill(t *testing.T, s *files.Store, id string, n, size int) string {
 		Build: func(ref string) exchange.Thread {
 			req := mess.Request{ID: id, Intent: "look", Context: []mess.Entry{mess.ObjectEntry("x", map[string]any{"kept": []any{1, "é"}})}}
 			return exchange.Thread{
-				Envelope: exchange.Envelope{Ref: ref, ClientID: id, Requestor: "agent", Status: mess.Pending, Created: now, Updated: now, Ver: 1, Intent: "look", Request: req},
+				Envelope: exchange.Envelope{Ref: ref, ClientID: id, Requestor: "agent", Status: mess.Pending, Created: now, Updated: now, Ver: 1, Intent: "look", Needs: exchange.NeedsOf(req)},
 				Messages: []mess.Message{{From: "agent", Ref: ref, Items: []mess.Item{&req}}},
 			}
 		},

@@ -68,7 +68,7 @@ func create(t *testing.T, s exchange.Store, requestor, id string, at time.Time) 
 			return exchange.Thread{
 				Envelope: exchange.Envelope{
 					Ref: ref, ClientID: id, Requestor: requestor, Status: mess.Pending, Created: at, Updated: at,
-					Intent: "look", Priority: mess.Normal, Ver: 1, Request: *req,
+					Intent: "look", Priority: mess.Normal, Ver: 1, Needs: exchange.NeedsOf(*req),
 					History: []exchange.HistoryEntry{{Action: "created", At: at, By: requestor}},
 				},
 				Messages: []mess.Message{{From: requestor, Received: mess.TimeOf(at), Channel: "test", Items: []mess.Item{req}}},

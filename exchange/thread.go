@@ -11,35 +11,35 @@ import (
 // Fields"), with what the exchange needs to guard its steps. Together with
 // the messages of the same step it is stored as one.
 type Envelope struct {
-	Ref string `json:",omitzero"` // {date}-{serial}-{tokenized-id}
-	ClientID string `json:",omitzero"` // the requester's own id, "" if none was given
-	Requestor string `json:",omitzero"`
-	Executor string `json:",omitzero"` // who holds the claim, or held it last; "" before the first
-	Status mess.Code `json:",omitzero"`
-	Created time.Time `json:",omitzero"`
-	Updated time.Time `json:",omitzero"`
-	NotBefore time.Time `json:",omitzero"` // zero if it may start at once
-	Expires time.Time `json:",omitzero"` // needed_by, else timing.expires; zero if never
-	Intent string `json:",omitzero"`
-	Priority mess.Priority `json:",omitzero"`
-	History []HistoryEntry `json:",omitzero"`
+	Ref       string         `json:",omitzero"` // {date}-{serial}-{tokenized-id}
+	ClientID  string         `json:",omitzero"` // the requester's own id, "" if none was given
+	Requestor string         `json:",omitzero"`
+	Executor  string         `json:",omitzero"` // who holds the claim, or held it last; "" before the first
+	Status    mess.Code      `json:",omitzero"`
+	Created   time.Time      `json:",omitzero"`
+	Updated   time.Time      `json:",omitzero"`
+	NotBefore time.Time      `json:",omitzero"` // zero if it may start at once
+	Expires   time.Time      `json:",omitzero"` // needed_by, else timing.expires; zero if never
+	Intent    string         `json:",omitzero"`
+	Priority  mess.Priority  `json:",omitzero"`
+	History   []HistoryEntry `json:",omitzero"`
 
-	Ver uint64 `json:",omitzero"`        // +1 with every stored step; the compare-and-swap is on it
-	Epoch uint64 `json:",omitzero"`        // +1 with every claim: the fence
-	Instance string `json:",omitzero"`        // the process of the executor that has claimed it, as it names itself; "" if it does not
-	Attempts int `json:",omitzero"`           // claims that were lost before the start
-	Phase Phase `json:",omitzero"`         // what may have happened to the world
-	Effect string `json:",omitzero"`        // of the plan that passed the start gate: query, idempotent or once; "" is once
-	Estimate time.Duration `json:",omitzero"` // by the holder, 0 if unknown
-	Serial int `json:",omitzero"`           // of the last message that got a ref
-	Questions []OpenItem `json:",omitzero"`    // what has been asked and not answered
-	Confirm *Confirm `json:",omitzero"`      // the confirmation that was asked for last, nil if none
-	CancelBy string `json:",omitzero"`        // who asked to cancel a task that had begun; "" if nobody
-	HeldFrom mess.Code `json:",omitzero"`     // the status before the exchange held the thread for its silent executor; "" if it did not
-	Declined []Declined `json:",omitzero"`    // who was offered it and declined
-	Seen []Seen `json:",omitzero"`        // messages that bore an id of their sender\'s, the last of them
-	DependsOn []string `json:",omitzero"`      // refs of the threads that must be completed first
-	Needs Needs `json:",omitzero"` // what decides who may take it; the request itself is in the first message
+	Ver       uint64        `json:",omitzero"` // +1 with every stored step; the compare-and-swap is on it
+	Epoch     uint64        `json:",omitzero"` // +1 with every claim: the fence
+	Instance  string        `json:",omitzero"` // the process of the executor that has claimed it, as it names itself; "" if it does not
+	Attempts  int           `json:",omitzero"` // claims that were lost before the start
+	Phase     Phase         `json:",omitzero"` // what may have happened to the world
+	Effect    string        `json:",omitzero"` // of the plan that passed the start gate: query, idempotent or once; "" is once
+	Estimate  time.Duration `json:",omitzero"` // by the holder, 0 if unknown
+	Serial    int           `json:",omitzero"` // of the last message that got a ref
+	Questions []OpenItem    `json:",omitzero"` // what has been asked and not answered
+	Confirm   *Confirm      `json:",omitzero"` // the confirmation that was asked for last, nil if none
+	CancelBy  string        `json:",omitzero"` // who asked to cancel a task that had begun; "" if nobody
+	HeldFrom  mess.Code     `json:",omitzero"` // the status before the exchange held the thread for its silent executor; "" if it did not
+	Declined  []Declined    `json:",omitzero"` // who was offered it and declined
+	Seen      []Seen        `json:",omitzero"` // messages that bore an id of their sender\'s, the last of them
+	DependsOn []string      `json:",omitzero"` // refs of the threads that must be completed first
+	Needs     Needs         `json:",omitzero"` // what decides who may take it; the request itself is in the first message
 }
 
 // Phase tells what may have happened to the world.

@@ -15,9 +15,15 @@ import (
 // disk (see Err), when they may be. ctx ends the wait for one's turn, not a
 // write that has begun.
 func (l *Log) Append(ctx context.Context, records ...[]byte) error {
+	_, err := l.Put(ctx, records...)
+	return err
+}
+
+// Put is Append, and tells where the records lie.
+func (l *Log) Put(ctx context.Context, records ...[]byte) ([]Place, error) {
 	e, err := newEntry(records)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	l.mu.Lock()
 	l.waiting = append(l.waiting, e)
@@ -25,16 +31,16 @@ func (l *Log) Append(ctx context.Context, records ...[]byte) error {
 	for {
 		select {
 		case <-e.done:
-			return e.err
+			return e.places, e.err
 		case l.turn <- struct{}{}:
 			l.commit()
 			<-l.turn
 		case <-ctx.Done():
 			if l.withdraw(e) {
-				return ctx.Err()
+				return nil, ctx.Err()
 			}
 			<-e.done
-			return e.err
+			return e.places, e.err
 		}
 	}
 }
@@ -46,6 +52,7 @@ func newEntry(records [][]byte) (*entry, error) {
 			return nil, fmt.Errorf("wal: a record of %d bytes is too large; at most %d", len(r), MaxRecord)
 		}
 		e.body = binary.AppendUvarint(e.body, uint64(len(r)))
+		e.places = append(e.places, placeOf(0, int64(len(e.body)), r))
 		e.body = append(e.body, r...)
 	}
 	if len(e.body) > maxFrame {
@@ -74,9 +81,21 @@ func (l *Log) commit() {
 		return
 	}
 	err := l.write(body)
+	at := l.seg.end - int64(len(body))
 	for _, e := range batch {
-		e.err = err
+		if e.err = err; err != nil {
+			e.places = nil
+		}
+		move(e.places, l.seg.seq, at)
+		at += int64(len(e.body))
 		close(e.done)
+	}
+}
+
+// move has places that were within a frame's body be where the body is.
+func move(places []Place, seq uint64, body int64) {
+	for i := range places {
+		places[i].seq, places[i].at = seq, places[i].at+body
 	}
 }
 

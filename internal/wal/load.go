@@ -12,7 +12,7 @@ import (
 )
 
 // load replays the segments in dir and opens the last one for appending.
-func (l *Log) load(replay func([]byte) error) error {
+func (l *Log) load(replay func(Place, []byte) error) error {
 	seqs, err := l.tidy()
 	if err != nil {
 		return err
@@ -145,13 +145,20 @@ func readHeader(path string, seq uint64) (header, error) {
 }
 
 // loadSegment replays one segment, and keeps the last one open.
-func (l *Log) loadSegment(seq uint64, last bool, replay func([]byte) error) error {
+func (l *Log) loadSegment(seq uint64, last bool, replay func(Place, []byte) error) error {
 	path := filepath.Join(l.dir, segmentName(seq))
-	data, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("wal: %w", err)
 	}
-	h, end, err := scan(data, seq, func(_ int64, record []byte) error { return replay(record) })
+	info, err := f.Stat()
+	if err != nil {
+		return errors.Join(fmt.Errorf("wal: %w", err), f.Close())
+	}
+	h, end, err := scan(f, info.Size(), seq, func(_, at int64, record []byte) error {
+		return replay(placeOf(seq, at, record), record)
+	})
+	err = errors.Join(err, f.Close())
 	if torn, ok := errors.AsType[*TornError](err); ok && last {
 		err = nil
 		end = torn.Offset
@@ -163,7 +170,7 @@ func (l *Log) loadSegment(seq uint64, last bool, replay func([]byte) error) erro
 		l.grow(end)
 		return nil
 	}
-	err = l.resume(segment{path: path, seq: seq, salt: h.salt, end: end}, int64(len(data)))
+	err = l.resume(segment{path: path, seq: seq, salt: h.salt, end: end}, info.Size())
 	if unwritable(err) || errors.Is(err, syscall.EIO) { // all that is there was read
 		l.breakWith(fmt.Errorf("%w; nothing is written until the log is opened again", err))
 		err = nil

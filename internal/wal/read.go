@@ -1,9 +1,9 @@
 package wal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -97,12 +97,12 @@ func readSegment(f *os.File, last bool, visit func(Entry) error) (Tail, error) {
 	if err != nil {
 		return tail, err
 	}
-	data, err := io.ReadAll(f)
+	info, err := f.Stat()
 	if err != nil {
 		return tail, fmt.Errorf("wal: %w", err)
 	}
-	_, end, err := scan(data, seq, func(at int64, record []byte) error {
-		return visit(Entry{File: f.Name(), Offset: at, Data: record})
+	_, end, err := scan(f, info.Size(), seq, func(frame, _ int64, record []byte) error {
+		return visit(Entry{File: f.Name(), Offset: frame, Data: bytes.Clone(record)})
 	})
 	tail.Offset = end
 	if _, torn := errors.AsType[*TornError](err); torn && last {

@@ -1,11 +1,14 @@
 package wal
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
+	"slices"
 )
 
 // TornError is a segment that ends in the middle of a frame: the power failed
@@ -64,25 +67,97 @@ func parseHeader(b []byte, seq uint64) (header, error) {
 	return header{salt: binary.LittleEndian.Uint32(b[16:]), base: flags&flagBase != 0}, nil
 }
 
-// scan calls replay with every record of a segment, and where its frame is, and
-// returns where the next frame goes. The error is a *TornError, a *CorruptError, or replay's.
-func scan(data []byte, seq uint64, replay func(int64, []byte) error) (header, int64, error) {
-	h, err := parseHeader(data, seq)
+// visit gets a record of a segment, which is only lent: where its frame and where
+// it itself begins, in bytes, and what is in it.
+type visit func(frame, at int64, record []byte) error
+
+// scan calls v with every record of a segment of size bytes, and returns where
+// the next frame goes. The error is a *TornError, a *CorruptError, v's, or one
+// of the disk.
+func scan(r io.ReaderAt, size int64, seq uint64, v visit) (header, int64, error) {
+	f := framesAt(r, 0, size)
+	h, err := f.header(seq)
 	if err != nil {
 		return header{}, 0, err
 	}
-	at := headerBytes
-	for at < len(data) {
-		body, ok := frame(data[at:], h.salt)
-		if !ok {
-			return h, int64(at), ending(data, at, h.salt)
+	at := int64(headerBytes)
+	for at < size {
+		body, err := f.next(h.salt)
+		if err != nil {
+			return h, at, err
 		}
-		if err := eachRecord(body, func(record []byte) error { return replay(int64(at), record) }); err != nil {
-			return h, int64(at), located(err, at)
+		if body == nil {
+			rest := make([]byte, size-at)
+			if _, err := r.ReadAt(rest, at); err != nil && !ended(err) {
+				return h, at, err
+			}
+			if _, ok := frame(rest, h.salt); ok { // it was just being written
+				f = framesAt(r, at, size)
+				continue
+			}
+			return h, at, ending(rest, at, h.salt)
 		}
-		at += frameBytes + len(body)
+		if err := eachRecord(body, at+frameBytes, func(p int64, record []byte) error { return v(at, p, record) }); err != nil {
+			return h, at, located(err, at)
+		}
+		at += frameBytes + int64(len(body))
 	}
-	return h, int64(at), nil
+	return h, at, nil
+}
+
+// frames reads the frames of a segment one after the other.
+type frames struct {
+	r    *bufio.Reader
+	left int64  // bytes of the segment that were not read
+	body []byte // of the last frame
+}
+
+func framesAt(r io.ReaderAt, at, size int64) *frames {
+	return &frames{r: bufio.NewReaderSize(io.NewSectionReader(r, at, size-at), fillFrame), left: size - at}
+}
+
+func (f *frames) header(seq uint64) (header, error) {
+	b := make([]byte, headerBytes)
+	n, err := io.ReadFull(f.r, b)
+	if err != nil && !ended(err) {
+		return header{}, err
+	}
+	f.left -= int64(n)
+	return parseHeader(b[:n], seq)
+}
+
+// ended reports whether err says that there is nothing more. The reserved end of
+// a segment may be cut off while it is read.
+func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+
+// next reads the next frame's body, which is good until the next call; nil if
+// there is no whole one.
+func (f *frames) next(salt uint32) ([]byte, error) {
+	if f.left < frameBytes {
+		return nil, nil
+	}
+	var head [frameBytes]byte
+	if _, err := io.ReadFull(f.r, head[:]); ended(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	f.left -= frameBytes
+	n := binary.LittleEndian.Uint32(head[:])
+	if n == 0 || n > maxFrame || int64(n) > f.left {
+		return nil, nil
+	}
+	f.body = slices.Grow(f.body[:0], int(n))[:n]
+	if _, err := io.ReadFull(f.r, f.body); ended(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	f.left -= int64(n)
+	if checksum(salt, f.body) != binary.LittleEndian.Uint32(head[4:]) {
+		return nil, nil
+	}
+	return f.body, nil
 }
 
 // frame returns the body of the frame at the start of b, if it is whole.
@@ -98,19 +173,19 @@ func frame(b []byte, salt uint32) ([]byte, bool) {
 	return body, checksum(salt, body) == binary.LittleEndian.Uint32(b[4:])
 }
 
-// ending says what it means that there is no whole frame at byte at: nil where
+// ending says what it means that there is no whole frame at the start of rest,
+// which is at byte at: nil where
 // only reserved room follows, torn where nothing whole follows, else damage.
-func ending(data []byte, at int, salt uint32) error {
-	rest := data[at:]
+func ending(rest []byte, at int64, salt uint32) error {
 	if len(bytes.TrimLeft(rest, "\x00")) == 0 {
 		return nil
 	}
 	// A frame is begun when the one before it is on the disk. So where a whole
 	// one follows, the one before it had been whole.
 	if next, ok := wholeFrame(rest[1:], salt); ok {
-		return &CorruptError{Offset: int64(at), Rule: RuleChecksum, What: fmt.Sprintf("the frame's checksum is wrong, and a whole frame follows at byte %d", at+1+next)}
+		return &CorruptError{Offset: at, Rule: RuleChecksum, What: fmt.Sprintf("the frame's checksum is wrong, and a whole frame follows at byte %d", at+1+int64(next))}
 	}
-	return &TornError{Offset: int64(at)}
+	return &TornError{Offset: at}
 }
 
 // maxSearch bounds how many bytes are summed up in search of a whole frame, so
@@ -134,25 +209,26 @@ func wholeFrame(b []byte, salt uint32) (int, bool) {
 
 var errRecords = errors.New("the checksum is right, but the records in the frame do not fill it")
 
-// eachRecord calls replay with a copy of each record of a frame.
-func eachRecord(body []byte, replay func([]byte) error) error {
+// eachRecord calls replay with each record of the body of a frame, which is at
+// byte at.
+func eachRecord(body []byte, at int64, replay func(int64, []byte) error) error {
 	for len(body) > 0 {
 		n, used := binary.Uvarint(body)
 		if used <= 0 || n > uint64(len(body)-used) {
 			return errRecords
 		}
 		end := used + int(n)
-		if err := replay(bytes.Clone(body[used:end:end])); err != nil {
+		if err := replay(at+int64(used), body[used:end:end]); err != nil {
 			return err
 		}
-		body = body[end:]
+		body, at = body[end:], at+int64(end)
 	}
 	return nil
 }
 
-func located(err error, at int) error {
+func located(err error, at int64) error {
 	if errors.Is(err, errRecords) {
-		return &CorruptError{Offset: int64(at), Rule: RuleRecords, What: err.Error()}
+		return &CorruptError{Offset: at, Rule: RuleRecords, What: err.Error()}
 	}
 	return fmt.Errorf("record in the frame at byte %d: %w", at, err)
 }

@@ -11,9 +11,11 @@
 package wal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -64,6 +66,9 @@ type Log struct {
 	// Guarded by turn.
 	seg segment // the one that is written to
 
+	reading sync.RWMutex
+	readers map[uint64]*os.File // of segments that records were read from, by number; guarded by reading
+
 	mu      sync.Mutex
 	waiting []*entry
 	broken  error // why nothing can be written any more
@@ -74,9 +79,10 @@ type Log struct {
 
 // entry is the records of one Append on their way to the disk.
 type entry struct {
-	body []byte // encoded
-	done chan struct{}
-	err  error
+	body   []byte  // encoded
+	places []Place // of the records; until they are written, within body
+	done   chan struct{}
+	err    error
 }
 
 // Open opens the log in dir, which is made if it is not there, and calls replay
@@ -91,6 +97,12 @@ func Open(dir string, replay func(record []byte) error) (*Log, error) {
 
 // Open is the package's Open with options.
 func (o Options) Open(dir string, replay func(record []byte) error) (*Log, error) {
+	return o.OpenPlaces(dir, func(_ Place, record []byte) error { return replay(bytes.Clone(record)) })
+}
+
+// OpenPlaces is Open where replay also gets the place of each record, from which
+// it can be read again, and the record is only lent.
+func (o Options) OpenPlaces(dir string, replay func(at Place, record []byte) error) (*Log, error) {
 	if o.SegmentBytes < headerBytes {
 		return nil, fmt.Errorf("wal: segments of %d bytes hold nothing; use %d or more", o.SegmentBytes, 4096)
 	}
@@ -104,7 +116,7 @@ func (o Options) Open(dir string, replay func(record []byte) error) (*Log, error
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	l := &Log{dir: dir, opts: o, lock: lock, turn: make(chan struct{}, 1)}
+	l := &Log{dir: dir, opts: o, lock: lock, turn: make(chan struct{}, 1), readers: map[uint64]*os.File{}}
 	if err := l.load(replay); err != nil {
 		return nil, errors.Join(err, closeLock(lock))
 	}
@@ -142,7 +154,7 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.breakWith(fmt.Errorf("wal: %s: %w", l.dir, ErrClosed))
-	return errors.Join(l.seg.close(), closeLock(l.lock))
+	return errors.Join(l.seg.close(), l.closeReaders(math.MaxUint64), closeLock(l.lock))
 }
 
 // closeLock gives the folder free; there is no lock where none could be made.

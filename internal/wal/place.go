@@ -1,0 +1,94 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Place is where a record lies. It is good until the log is compacted.
+type Place struct {
+	seq  uint64 // of the segment
+	at   int64  // of the record in it, in bytes
+	size uint32 // of the record, in bytes
+	sum  uint32 // crc32c of the record
+}
+
+func placeOf(seq uint64, at int64, record []byte) Place {
+	return Place{seq: seq, at: at, size: uint32(len(record)), sum: crc32.Checksum(record, castagnoli)}
+}
+
+// Size of the record, in bytes.
+func (p Place) Size() int { return int(p.size) }
+
+// ErrMoved: the log was compacted since the place was told.
+var ErrMoved = errors.New("the record has moved")
+
+// Record reads a record again. The error is ErrMoved, a *CorruptError where
+// what lies there is not what was written, or one of the disk.
+func (l *Log) Record(p Place) ([]byte, error) {
+	f, err := l.reader(p.seq)
+	if err != nil {
+		return nil, err
+	}
+	defer l.reading.RUnlock()
+	data := make([]byte, p.size)
+	if _, err := f.ReadAt(data, p.at); err != nil {
+		return nil, fmt.Errorf("wal: %w", err)
+	}
+	if crc32.Checksum(data, castagnoli) != p.sum {
+		return nil, inFile(f.Name(), &CorruptError{Offset: p.at, Rule: RuleChecksum, What: "the record is not what was written"})
+	}
+	return data, nil
+}
+
+// reader is a segment open for reading, with l.reading held for reading.
+func (l *Log) reader(seq uint64) (*os.File, error) {
+	for {
+		l.reading.RLock()
+		if f := l.readers[seq]; f != nil {
+			return f, nil
+		}
+		l.reading.RUnlock()
+		if err := l.openReader(seq); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (l *Log) openReader(seq uint64) error {
+	l.reading.Lock()
+	defer l.reading.Unlock()
+	if l.readers[seq] != nil {
+		return nil
+	}
+	if errors.Is(l.Err(), ErrClosed) {
+		return l.Err()
+	}
+	f, err := os.Open(filepath.Join(l.dir, segmentName(seq)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrMoved
+	}
+	if err != nil {
+		return fmt.Errorf("wal: %w", err)
+	}
+	l.readers[seq] = f
+	return nil
+}
+
+// closeReaders lets go of the segments before one.
+func (l *Log) closeReaders(before uint64) error {
+	l.reading.Lock()
+	defer l.reading.Unlock()
+	var errs []error
+	for seq, f := range l.readers {
+		if seq < before {
+			errs = append(errs, f.Close())
+			delete(l.readers, seq)
+		}
+	}
+	return errors.Join(errs...)
+}

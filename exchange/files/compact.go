@@ -1,14 +1,15 @@
 package files
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"iter"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/wal"
 )
 
 const (
@@ -35,7 +36,7 @@ func (s *Store) grown(ctx context.Context) {
 	_ = s.compact(context.WithoutCancel(ctx))
 }
 
-// compact makes the log anew from what is in memory. A thread that has ended
+// compact makes the log anew from what the index knows. A thread that has ended
 // and is in its folder, and on the disk, is there as a line of the index alone.
 func (s *Store) compact(ctx context.Context) error {
 	s.step.Lock()
@@ -43,7 +44,13 @@ func (s *Store) compact(ctx context.Context) error {
 	if s.log.Size() <= s.next && s.next > 0 {
 		return nil // somebody was quicker
 	}
-	err := s.log.Compact(ctx, s.records())
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	c := &compaction{s: s, stop: stop}
+	places, err := s.log.Repack(ctx, c.records())
+	if places != nil {
+		s.index.moved(c.refs, places)
+	}
 	s.next = 2*s.log.Size() + firstCompact
 	return err
 }
@@ -60,65 +67,107 @@ func (s *Store) shorten(ctx context.Context) error {
 	return s.compact(ctx)
 }
 
-// records are all that is in memory.
-func (s *Store) records() iter.Seq[[]byte] {
+// compaction is one making of the log anew.
+type compaction struct {
+	s    *Store
+	refs []string // of the thread that each record is of; "" for others
+	stop context.CancelCauseFunc
+}
+
+// records are all that the index knows. Where one cannot be read there are no
+// more, and the log stays as it is.
+func (c *compaction) records() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		going := true
-		put := func(r record) {
-			if data, err := json.Marshal(r); err == nil { // it was made by Unmarshal, or written so before
-				going = going && yield(data)
+		put := func(ref string, r record) {
+			if !going {
+				return
 			}
+			data, err := r.encode()
+			if err != nil {
+				c.stop(err)
+				going = false
+				return
+			}
+			c.refs = append(c.refs, ref)
+			going = yield(data)
 		}
-		put(record{Days: s.index.recentDays(s.cfg.Now())})
-		s.index.each(func(k *kept) bool {
-			if k.whole == nil {
-				put(record{Ended: &k.ended})
-			} else {
-				k.whole.records(put)
+		put("", record{Days: c.s.index.recentDays(c.s.cfg.Now())})
+		c.s.index.each(func(k *kept) bool {
+			if !k.inLog() {
+				put("", record{Ended: &k.summary})
+				return going
 			}
+			r, err := c.s.readRaw(k)
+			if err != nil {
+				c.stop(err)
+				return false
+			}
+			r.Binds = k.bound()
+			r.parts(func(r record) { put(k.Ref, r) })
 			return going
 		})
-		for _, kind := range s.index.kinds() {
-			for id, doc := range s.index.docsOf(kind) {
-				put(record{Kind: kind, ID: id, Doc: doc})
+		for _, kind := range c.s.index.kinds() {
+			for id, doc := range c.s.index.docsOf(kind) {
+				put("", record{Kind: kind, ID: id, Doc: doc})
 			}
 		}
 	}
 }
 
-// records is the thread in as many records as its messages need.
-func (w *whole) records(put func(record)) {
-	put(record{Thread: &w.env, Binds: w.bound()})
-	var part []json.RawMessage
-	size := 0
-	for _, m := range w.messages {
+// parts is a thread in as many records as its messages need.
+func (r record) parts(put func(record)) {
+	messages, size := r.messages, 0
+	r.messages = nil
+	for _, m := range messages {
 		if size > 0 && size+len(m) > chunk {
-			put(record{Ref: w.env.Ref, Messages: part})
-			part, size = nil, 0
+			put(r)
+			r, size = record{Ref: cmp.Or(r.Ref, r.about())}, 0
 		}
-		part, size = append(part, m), size+len(m)
+		r.messages, size = append(r.messages, m), size+len(m)
 	}
-	if len(part) > 0 {
-		put(record{Ref: w.env.Ref, Messages: part})
+	put(r)
+}
+
+func (r record) about() string {
+	if r.Thread != nil {
+		return r.Thread.Ref
+	}
+	return ""
+}
+
+// moved takes the places where the records of threads lie now.
+func (x *index) moved(refs []string, places []wal.Place) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	last := ""
+	for i, ref := range refs {
+		k := x.threads[ref]
+		if k == nil {
+			continue // no thread, or forgotten meanwhile
+		}
+		if ref != last {
+			k.records, k.newest = nil, 0
+		}
+		k.records = append(k.records, places[i])
+		last = ref
 	}
 }
 
-func (w *whole) bound() []exchange.Bind {
+func (k *kept) bound() []exchange.Bind {
 	var binds []exchange.Bind
-	for name, sum := range w.binds {
+	for name, sum := range k.binds {
 		binds = append(binds, exchange.Bind{Name: name, SHA256: sum})
 	}
 	return binds
 }
 
-// used are the attachments that threads in memory name.
+// used are the attachments that threads in the log name.
 func (s *Store) used() map[string]bool {
 	used := map[string]bool{}
 	s.index.each(func(k *kept) bool {
-		if k.whole != nil {
-			for _, sum := range k.whole.binds {
-				used[sum] = true
-			}
+		for _, sum := range k.binds {
+			used[sum] = true
 		}
 		return true
 	})

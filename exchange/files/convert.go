@@ -36,15 +36,16 @@ func inward(t messeaf.Thread) exchange.Thread {
 			e.Seen = append(e.Seen, exchange.Seen{From: m.From, ID: m.ID, Ref: m.Ref})
 		}
 	}
-	e.Request = requestIn(t.Messages, t.Envelope.Intent)
+	req := exchange.Thread{Envelope: e, Messages: t.Messages}.Request()
+	e.Needs = exchange.NeedsOf(req)
 	if e.Intent == "" {
-		e.Intent = e.Request.Intent
+		e.Intent = req.Intent
 	}
-	if c := e.Request.Constraints; c != nil && c.Timing != nil {
+	if c := req.Constraints; c != nil && c.Timing != nil {
 		e.NotBefore = at(c.Timing.NotBefore)
 	}
 	if e.Expires.IsZero() {
-		e.Expires = at(e.Request.NeededBy)
+		e.Expires = at(req.NeededBy)
 	}
 	return exchange.Thread{Envelope: e, Messages: t.Messages}
 }

@@ -14,7 +14,6 @@ package files
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -22,12 +21,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/internal/wal"
-	"github.com/messkit/messkit/mess"
 )
 
 // Config of a store.
@@ -65,22 +64,6 @@ type Store struct {
 
 var _ exchange.Store = (*Store)(nil)
 
-// record is one record of the log: a whole thread, a step of one, more messages
-// of one, the end of one, or a document.
-type record struct {
-	Thread   *exchange.Envelope `json:"thread,omitempty"`   // of a whole thread
-	Envelope *exchange.Envelope `json:"envelope,omitempty"` // of a step
-	Ref      string             `json:"ref,omitempty"`      // of the thread that has more messages
-	Messages []json.RawMessage  `json:"messages,omitempty"`
-	Binds    []exchange.Bind    `json:"binds,omitempty"`
-	Ended    *ended             `json:"ended,omitempty"` // it lies in its folder
-	Gone     string             `json:"gone,omitempty"`  // ref of a thread that is not here any more
-	Kind     string             `json:"kind,omitempty"`  // of a document
-	ID       string             `json:"id,omitempty"`
-	Doc      []byte             `json:"doc,omitempty"`  // nil removes it
-	Days     map[string]int     `json:"days,omitempty"` // the highest serials
-}
-
 // Open opens the store in a folder, which is made if it is not there. A folder
 // that another program has open is refused.
 func Open(dir string) (*Store, error) { return DefaultConfig().Open(dir) }
@@ -97,7 +80,7 @@ func (c Config) Open(dir string) (*Store, error) {
 	}
 	s := &Store{cfg: c, dir: dir, root: root, index: newIndex(), blobs: b, seed: maphash.MakeSeed(), watcher: &watcher{}}
 	s.project = newProjector(s)
-	s.log, err = wal.Open(filepath.Join(dir, "log"), s.replay)
+	s.log, err = wal.DefaultOptions().OpenPlaces(filepath.Join(dir, "log"), s.replay)
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
@@ -126,26 +109,23 @@ func (s *Store) settle() error {
 }
 
 // replay takes a record of the log into memory.
-func (s *Store) replay(data []byte) error {
-	var r record
-	if err := json.Unmarshal(data, &r); err != nil {
+func (s *Store) replay(at wal.Place, data []byte) error {
+	r, _, err := decodeHead(data)
+	if err != nil {
 		return fmt.Errorf("a record of the exchange's log cannot be read: %w", err)
 	}
-	return s.take(r)
+	return s.take(r, at)
 }
 
 // take takes what is in the log into memory.
-func (s *Store) take(r record) error {
+func (s *Store) take(r record, at wal.Place) error {
 	switch {
 	case r.Thread != nil:
-		w := &whole{env: *r.Thread, messages: r.Messages}
-		w.env.Request = mess.Request{}
-		w.bind(r.Binds)
-		s.index.setWhole(w)
-	case r.Envelope != nil:
-		return s.index.step(*r.Envelope, r.Messages, r.Binds)
+		s.index.setWhole(*r.Thread, at, r.Binds)
+	case r.Step != nil:
+		return s.index.step(*r.Step, at, r.Binds)
 	case r.Ref != "":
-		return s.index.more(r.Ref, r.Messages)
+		return s.index.more(r.Ref, at)
 	case r.Ended != nil:
 		s.index.setEnded(*r.Ended)
 	case r.Gone != "":
@@ -165,26 +145,20 @@ func (s *Store) write(ctx context.Context, all ...record) error {
 	data := make([][]byte, len(all))
 	for i, r := range all {
 		var err error
-		if data[i], err = json.Marshal(r); err != nil {
+		if data[i], err = r.encode(); err != nil {
 			return err
 		}
 	}
-	if err := s.log.Append(ctx, data...); err != nil {
+	places, err := s.log.Put(ctx, data...)
+	if err != nil {
 		return err
 	}
-	for _, r := range all {
-		if err := s.take(r); err != nil {
+	for i, r := range all {
+		if err := s.take(r, places[i]); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// slim is an envelope as the log has it: the request is in the thread's first
-// message, with all its pictures.
-func slim(e exchange.Envelope) *exchange.Envelope {
-	e.Request = mess.Request{}
-	return &e
 }
 
 // lock keeps others from the same key.
@@ -210,11 +184,11 @@ func (s *Store) Create(ctx context.Context, c exchange.Create) (exchange.Thread,
 		return exchange.Thread{}, err
 	}
 	t := c.Build(ref)
-	messages, err := encodeAll(t.Messages)
+	r, err := threadRecord(t)
 	if err != nil {
 		return exchange.Thread{}, err
 	}
-	if err := s.write(ctx, record{Thread: slim(t.Envelope), Messages: messages}); err != nil {
+	if err := s.write(ctx, r); err != nil {
 		return exchange.Thread{}, err
 	}
 	s.index.left(ref, folder{fresh: true})
@@ -229,11 +203,11 @@ func (s *Store) Append(ctx context.Context, step exchange.Step) error {
 	defer s.step.RUnlock()
 	ref := step.Envelope.Ref
 	defer s.lock(ref).Unlock()
-	w, wasWhole, err := s.whole(ref)
+	k, ok := s.index.thread(ref)
 	switch {
-	case err != nil:
-		return err
-	case w.env.Ver+1 != step.Envelope.Ver:
+	case !ok:
+		return exchange.ErrNoThread
+	case k.Ver+1 != step.Envelope.Ver && k.inLog():
 		return exchange.ErrStale
 	}
 	for _, b := range step.Binds {
@@ -241,12 +215,12 @@ func (s *Store) Append(ctx context.Context, step exchange.Step) error {
 			return exchange.ErrNoBlob
 		}
 	}
-	r := record{Envelope: slim(step.Envelope), Binds: step.Binds}
-	if r.Messages, err = encodeAll(step.Messages); err != nil {
-		return err
+	r, err := stepRecord(step)
+	if err == nil && !k.inLog() {
+		r, err = s.back(ref, step)
 	}
-	if !wasWhole { // the log knows only that it ended
-		r.Thread, r.Envelope, r.Messages = r.Envelope, nil, append(w.messages, r.Messages...)
+	if err != nil {
+		return err
 	}
 	if err := s.write(ctx, r); err != nil {
 		return err
@@ -255,22 +229,19 @@ func (s *Store) Append(ctx context.Context, step exchange.Step) error {
 	return nil
 }
 
-// whole reads a thread from memory, or, if it has ended, from its folder.
-func (s *Store) whole(ref string) (w whole, inMemory bool, err error) {
-	w, known, ok := s.index.thread(ref)
-	if ok || !known {
-		if !ok {
-			err = exchange.ErrNoThread
-		}
-		return w, ok, err
-	}
+// back is a step of a thread that lies in its folder, as a record of the whole
+// thread: the log knows only that it ended.
+func (s *Store) back(ref string, step exchange.Step) (record, error) {
 	t, err := s.readEnded(ref)
-	if err != nil {
-		return whole{}, false, err
+	switch {
+	case err != nil:
+		return record{}, err
+	case t.Ver+1 != step.Envelope.Ver:
+		return record{}, exchange.ErrStale
 	}
-	w.env = t.Envelope
-	w.messages, err = encodeAll(t.Messages)
-	return w, false, err
+	r, err := threadRecord(exchange.Thread{Envelope: step.Envelope, Messages: append(t.Messages, step.Messages...)})
+	r.Binds = step.Binds
+	return r, err
 }
 
 // Put stores or removes a small document.
@@ -284,7 +255,10 @@ func (s *Store) Put(ctx context.Context, kind, id string, doc []byte) error {
 
 // Thread reads a thread.
 func (s *Store) Thread(_ context.Context, ref string) (exchange.Thread, error) {
-	w, _, ok := s.index.thread(ref)
+	w, ok, err := s.read(ref)
+	if err != nil {
+		return exchange.Thread{}, err
+	}
 	if ok {
 		return w.decode()
 	}
@@ -307,29 +281,32 @@ func (s *Store) List(_ context.Context, f exchange.Filter) (exchange.Page, error
 	}
 	page := exchange.Page{Cursor: cursor}
 	for _, one := range all {
-		if one.whole == nil {
-			one.env = s.endedEnvelope(one)
-		} else if one.env, err = one.whole.envelope(); err != nil {
+		e, err := s.envelope(one)
+		if err != nil {
 			return exchange.Page{}, err
 		}
-		page.Threads = append(page.Threads, one.env)
+		page.Threads = append(page.Threads, e)
 	}
 	return page, nil
 }
 
+// openAtOnce is how many envelopes are read at the same time.
+const openAtOnce = 1024
+
 // Open calls fn with each thread's envelope that has no terminal status.
 func (s *Store) Open(_ context.Context, fn func(exchange.Envelope) error) error {
-	for _, ref := range s.index.wholes(func(w *whole) bool { return !w.env.Status.Terminal() }) {
-		w, _, ok := s.index.thread(ref)
-		if !ok {
-			continue
-		}
-		e, err := w.envelope()
+	for refs := range slices.Chunk(s.index.open(), openAtOnce) {
+		envs, err := s.envelopes(refs)
 		if err != nil {
 			return err
 		}
-		if err := fn(e); err != nil {
-			return err
+		for _, e := range envs {
+			if e.Ref == "" || e.Status.Terminal() {
+				continue // it has ended meanwhile
+			}
+			if err := fn(e); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -342,7 +319,7 @@ func (s *Store) Docs(_ context.Context, kind string) (map[string][]byte, error) 
 
 // Stage keeps bytes for a later step.
 func (s *Store) Stage(_ context.Context, ref string, data io.Reader, most int64) (exchange.Staged, error) {
-	if _, known, _ := s.index.thread(ref); !known {
+	if known, _ := s.index.has(ref); !known {
 		return exchange.Staged{}, exchange.ErrNoThread
 	}
 	if err := s.log.Err(); err != nil {
@@ -354,8 +331,8 @@ func (s *Store) Stage(_ context.Context, ref string, data io.Reader, most int64)
 // Blob opens a bound attachment, or a file that another program has put beside
 // the thread.
 func (s *Store) Blob(_ context.Context, ref, name string) (io.ReadSeekCloser, error) {
-	w, known, _ := s.index.thread(ref)
-	if sum, ok := w.binds[name]; ok {
+	k, known := s.index.thread(ref)
+	if sum, ok := k.binds[name]; ok {
 		if f, err := s.blobs.open(sum); err == nil {
 			return f, nil
 		}

@@ -112,13 +112,13 @@ func (s *Store) readEnded(ref string) (exchange.Thread, error) {
 
 // endedEnvelope is the envelope of a thread that has ended, or as much of it as
 // is known without its folder.
-func (s *Store) endedEnvelope(one listed) exchange.Envelope {
-	for _, p := range s.places(one.ref) {
-		if e, err := p.ReadEnvelope(s.tree()); err == nil {
-			return envelope(e)
+func (s *Store) endedEnvelope(e summary) exchange.Envelope {
+	for _, p := range s.places(e.Ref) {
+		if m, err := p.ReadEnvelope(s.tree()); err == nil {
+			return envelope(m)
 		}
 	}
-	return one.env
+	return e.envelope()
 }
 
 // beside opens a file that lies beside a thread's documents.

@@ -3,7 +3,6 @@ package files
 import (
 	"bytes"
 	"container/list"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,12 +11,13 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/wal"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// index is what is in memory: every open thread whole, and of each that has
-// ended and lies in its folder so much that it is found.
+// index is what is in memory: of each thread so much that it is found, in the log
+// or, if it has ended, in its folder.
 type index struct {
 	mu      sync.RWMutex
 	threads map[string]*kept
@@ -31,24 +31,22 @@ type index struct {
 
 type clientID struct{ requestor, id string }
 
-// kept is a thread. One of whole and ended is set.
+// kept is a thread.
 type kept struct {
-	whole *whole
-	ended ended
-	place *list.Element
-	seq   uint64 // of its last change
+	summary
+	records []wal.Place // that are the thread in the log; none if it lies in its folder
+	newest  int         // which of them has its envelope
+	binds   map[string]string
+	folder  folder // as it was left
+	place   *list.Element
+	seq     uint64 // of its last change
 }
 
-// whole is a thread with all that belongs to it.
-type whole struct {
-	env      exchange.Envelope // without its Request, which is in the first message
-	messages []json.RawMessage
-	binds    map[string]string // bound name to SHA-256
-	folder   folder            // as it was left
-}
+// inLog reports whether the log has the thread whole.
+func (k *kept) inLog() bool { return len(k.records) > 0 }
 
-// ended is what is kept of a thread that lies in its folder.
-type ended struct {
+// summary is what is kept of every thread.
+type summary struct {
 	Ref       string    `json:"ref"`
 	ClientID  string    `json:"client_id,omitempty"`
 	Requestor string    `json:"requestor,omitempty"`
@@ -56,10 +54,11 @@ type ended struct {
 	Held      []string  `json:"held,omitempty"` // executors that have held it before
 	Status    mess.Code `json:"status"`
 	Updated   time.Time `json:"updated"`
+	Ver       uint64    `json:"ver,omitempty"`
 }
 
-func endedOf(e exchange.Envelope) ended {
-	s := ended{Ref: e.Ref, ClientID: e.ClientID, Requestor: e.Requestor, Executor: e.Executor, Status: e.Status, Updated: e.Updated}
+func summaryOf(e exchange.Envelope) summary {
+	s := summary{Ref: e.Ref, ClientID: e.ClientID, Requestor: e.Requestor, Executor: e.Executor, Status: e.Status, Updated: e.Updated, Ver: e.Ver}
 	for _, h := range e.History {
 		if h.Action == string(mess.Claimed) && h.By != e.Executor && !slices.Contains(s.Held, h.By) {
 			s.Held = append(s.Held, h.By)
@@ -69,8 +68,11 @@ func endedOf(e exchange.Envelope) ended {
 }
 
 // envelope is as much of the thread's envelope as a filter looks at.
-func (e ended) envelope() exchange.Envelope {
-	env := exchange.Envelope{Ref: e.Ref, ClientID: e.ClientID, Requestor: e.Requestor, Executor: e.Executor, Status: e.Status, Updated: e.Updated, Phase: exchange.After}
+func (e summary) envelope() exchange.Envelope {
+	env := exchange.Envelope{Ref: e.Ref, ClientID: e.ClientID, Requestor: e.Requestor, Executor: e.Executor, Status: e.Status, Updated: e.Updated, Ver: e.Ver}
+	if e.Status.Terminal() {
+		env.Phase = exchange.After
+	}
 	for _, id := range e.Held {
 		env.History = append(env.History, exchange.HistoryEntry{Action: string(mess.Claimed), By: id})
 	}
@@ -93,8 +95,9 @@ func (x *index) name(s string) string {
 	return s
 }
 
-// put makes a thread the newest change. x.mu is held.
-func (x *index) put(ref string) *kept {
+// put makes a thread, as it is now, the newest change. x.mu is held.
+func (x *index) put(e summary) *kept {
+	ref := e.Ref
 	k := x.threads[ref]
 	if k == nil {
 		k = &kept{}
@@ -104,42 +107,35 @@ func (x *index) put(ref string) *kept {
 	x.seq++
 	k.seq = x.seq
 	x.changed.MoveToFront(k.place)
+	e.Requestor, e.Executor = x.name(e.Requestor), x.name(e.Executor)
+	k.summary = e
+	if e.ClientID != "" {
+		x.clients[clientID{e.Requestor, e.ClientID}] = ref
+	}
 	if day, serial, ok := messeaf.ParseRef(ref); ok {
 		x.serials[day] = max(x.serials[day], serial)
 	}
 	return k
 }
 
-// setWhole puts a whole thread in the place of what was there.
-func (x *index) setWhole(w *whole) {
+// setWhole puts a thread that is in the log in the place of what was there.
+func (x *index) setWhole(e summary, at wal.Place, binds []exchange.Bind) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	k := x.put(w.env.Ref)
-	k.whole, k.ended = w, ended{}
-	x.client(w.env.Requestor, w.env.ClientID, w.env.Ref)
+	k := x.put(e)
+	k.records, k.newest, k.binds, k.folder = []wal.Place{at}, 0, nil, folder{}
+	k.bind(binds)
 }
 
-// setEnded leaves so much of a thread that it is found.
-func (x *index) setEnded(e ended) {
+// setEnded puts a thread that lies in its folder in the place of what was there.
+func (x *index) setEnded(e summary) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	k := x.put(e.Ref)
-	x.shrink(k, e)
+	x.put(e).leaveLog()
 }
 
-// shrink leaves so much of a thread that it is found, where it stands among the
-// changes. x.mu is held.
-func (x *index) shrink(k *kept, e ended) {
-	e.Requestor, e.Executor = x.name(e.Requestor), x.name(e.Executor)
-	k.whole, k.ended = nil, e
-	x.client(e.Requestor, e.ClientID, e.Ref)
-}
-
-func (x *index) client(requestor, id, ref string) {
-	if id != "" {
-		x.clients[clientID{x.name(requestor), id}] = ref
-	}
-}
+// leaveLog lets go of all but what is needed to find the thread.
+func (k *kept) leaveLog() { k.records, k.newest, k.binds, k.folder = nil, 0, nil, folder{} }
 
 // forget removes a thread.
 func (x *index) forget(ref string) {
@@ -149,98 +145,59 @@ func (x *index) forget(ref string) {
 	if k == nil {
 		return
 	}
-	e := k.ended
-	if k.whole != nil {
-		e = endedOf(k.whole.env)
-	}
 	x.changed.Remove(k.place)
 	delete(x.threads, ref)
-	if id := (clientID{e.Requestor, e.ClientID}); x.clients[id] == ref {
+	if id := (clientID{k.Requestor, k.ClientID}); x.clients[id] == ref {
 		delete(x.clients, id)
 	}
 }
 
-// step puts a step to a whole thread.
-func (x *index) step(env exchange.Envelope, messages []json.RawMessage, binds []exchange.Bind) error {
+// step puts a step to a thread of the log.
+func (x *index) step(e summary, at wal.Place, binds []exchange.Bind) error {
+	return x.grow(e.Ref, at, func(k *kept) {
+		x.put(e)
+		k.newest = len(k.records) - 1
+		k.bind(binds)
+	})
+}
+
+// more puts further messages to a thread of the log.
+func (x *index) more(ref string, at wal.Place) error { return x.grow(ref, at, func(*kept) {}) }
+
+func (x *index) grow(ref string, at wal.Place, change func(*kept)) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	k := x.threads[env.Ref]
-	if k == nil || k.whole == nil {
-		return fmt.Errorf("a step of %s, which is not there", env.Ref)
+	k := x.threads[ref]
+	if k == nil || !k.inLog() {
+		return fmt.Errorf("more of %s, which is not there", ref)
 	}
-	w := x.put(env.Ref).whole
-	w.env = env
-	w.env.Request = mess.Request{}
-	w.messages = append(w.messages, messages...)
-	w.bind(binds)
+	k.records = append(k.records, at)
+	change(k)
 	return nil
 }
 
-func (w *whole) bind(binds []exchange.Bind) {
+func (k *kept) bind(binds []exchange.Bind) {
 	for _, b := range binds {
-		if w.binds == nil {
-			w.binds = map[string]string{}
+		if k.binds == nil {
+			k.binds = map[string]string{}
 		}
-		w.binds[b.Name] = b.SHA256
+		k.binds[b.Name] = b.SHA256
 	}
 }
 
-// thread is the whole thread, as it may be handed out; false if it is not whole
-// in memory. known reports whether there is such a thread at all.
-func (x *index) thread(ref string) (w whole, known, ok bool) {
+// thread is what is kept of a thread, as it may be handed out; false if there is
+// no such thread.
+func (x *index) thread(ref string) (kept, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	k := x.threads[ref]
-	if k == nil || k.whole == nil {
-		return whole{}, k != nil, false
+	if k == nil {
+		return kept{}, false
 	}
-	w = *k.whole
-	w.messages = slices.Clip(w.messages)
-	w.binds = maps.Clone(w.binds)
-	return w, true, true
-}
-
-// decode is the thread with its messages.
-func (w whole) decode() (exchange.Thread, error) {
-	t := exchange.Thread{Envelope: w.env, Messages: make([]mess.Message, len(w.messages))}
-	for i, m := range w.messages {
-		if err := json.Unmarshal(m, &t.Messages[i]); err != nil {
-			return exchange.Thread{}, fmt.Errorf("%s: message %d: %w", w.env.Ref, i, err)
-		}
-	}
-	t.Request = requestIn(t.Messages, t.Intent)
-	return t, nil
-}
-
-// envelope is the thread's envelope with its request.
-func (w whole) envelope() (exchange.Envelope, error) {
-	w.messages = w.messages[:min(1, len(w.messages))]
-	t, err := w.decode()
-	return t.Envelope, err
-}
-
-// requestIn is the request that made a thread.
-func requestIn(messages []mess.Message, intent string) mess.Request {
-	for _, m := range messages {
-		for _, item := range m.Items {
-			if r, ok := item.(*mess.Request); ok {
-				return *r
-			}
-		}
-	}
-	return mess.Request{Intent: intent}
-}
-
-func encodeAll(messages []mess.Message) ([]json.RawMessage, error) {
-	all := make([]json.RawMessage, len(messages))
-	for i, m := range messages {
-		data, err := m.JSON()
-		if err != nil {
-			return nil, err
-		}
-		all[i] = data
-	}
-	return all, nil
+	one := *k
+	one.records = slices.Clip(k.records)
+	one.binds = maps.Clone(k.binds)
+	return one, true
 }
 
 func (x *index) find(requestor, id string) (string, bool) {
@@ -273,47 +230,26 @@ func (x *index) known(day string) bool {
 	return ok
 }
 
-// listed is a thread of a page.
-type listed struct {
-	ref   string
-	env   exchange.Envelope // as much of it as a filter looks at
-	whole *whole            // nil if it lies in its folder
-}
-
 // page selects threads, newest change first.
-func (x *index) page(f exchange.Filter) ([]listed, string, error) {
+func (x *index) page(f exchange.Filter) ([]kept, string, error) {
 	from, err := f.From()
 	if err != nil {
 		return nil, "", err
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	var all []listed
-	var last uint64
+	var all []kept
 	for e := x.changed.Front(); e != nil; e = e.Next() {
 		k := e.Value.(*kept)
-		if k.seq >= from {
-			continue
-		}
-		one := k.listed()
-		if !f.Match(one.env) {
+		if k.seq >= from || !f.Match(k.envelope()) {
 			continue
 		}
 		if len(all) == f.Max() {
-			return all, strconv.FormatUint(last, 10), nil
+			return all, strconv.FormatUint(all[len(all)-1].seq, 10), nil
 		}
-		all = append(all, one)
-		last = k.seq
+		all = append(all, *k)
 	}
 	return all, "", nil
-}
-
-func (k *kept) listed() listed {
-	if k.whole != nil {
-		w := *k.whole
-		return listed{w.env.Ref, w.env, &w}
-	}
-	return listed{k.ended.Ref, k.ended.envelope(), nil}
 }
 
 // each calls fn with every thread, oldest change first, until it returns false.
@@ -328,12 +264,18 @@ func (x *index) each(fn func(*kept) bool) {
 	}
 }
 
-// wholes lists the threads that are whole in memory and that fn selects.
-func (x *index) wholes(fn func(*whole) bool) []string {
+// inLog lists the threads that the log has whole.
+func (x *index) inLog() []string { return x.refs((*kept).inLog) }
+
+// open lists the threads that have not ended.
+func (x *index) open() []string { return x.refs(func(k *kept) bool { return !k.Status.Terminal() }) }
+
+// refs lists the threads that fn selects, oldest change first.
+func (x *index) refs(fn func(*kept) bool) []string {
 	var refs []string
 	x.each(func(k *kept) bool {
-		if k.whole != nil && fn(k.whole) {
-			refs = append(refs, k.whole.env.Ref)
+		if fn(k) {
+			refs = append(refs, k.Ref)
 		}
 		return true
 	})
@@ -359,24 +301,12 @@ func (x *index) docsOf(kind string) map[string][]byte {
 	return maps.Clone(x.docs[kind])
 }
 
-// more puts further messages to a whole thread of the log.
-func (x *index) more(ref string, messages []json.RawMessage) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	k := x.threads[ref]
-	if k == nil || k.whole == nil {
-		return fmt.Errorf("messages of %s, which is not there", ref)
-	}
-	k.whole.messages = append(k.whole.messages, messages...)
-	return nil
-}
-
 // left notes how a thread's folder was left.
 func (x *index) left(ref string, f folder) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if k := x.threads[ref]; k != nil && k.whole != nil {
-		k.whole.folder = f
+	if k := x.threads[ref]; k != nil && k.inLog() {
+		k.folder = f
 	}
 }
 
@@ -386,29 +316,23 @@ func (x *index) done(ref string, ver uint64) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	k := x.threads[ref]
-	if k == nil || k.whole == nil || k.whole.env.Ver != ver || k.whole.folder.ver != ver {
+	if k == nil || !k.inLog() || k.Ver != ver || k.folder.ver != ver {
 		return false
 	}
-	x.shrink(k, endedOf(k.whole.env))
+	k.leaveLog()
 	return true
 }
 
-// ended lists the threads that have ended before, oldest change first.
+// endedBefore lists the threads that have ended before t and lie in their
+// folders, oldest change first.
 func (x *index) endedBefore(t time.Time) []string {
-	var refs []string
-	x.each(func(k *kept) bool {
-		if k.whole == nil && k.ended.Updated.Before(t) {
-			refs = append(refs, k.ended.Ref)
-		}
-		return true
-	})
-	return refs
+	return x.refs(func(k *kept) bool { return !k.inLog() && k.Status.Terminal() && k.Updated.Before(t) })
 }
 
-// has reports whether there is a thread, and whether it is whole in memory.
-func (x *index) has(ref string) (known, whole bool) {
+// has reports whether there is a thread, and whether the log has it whole.
+func (x *index) has(ref string) (known, inLog bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	k := x.threads[ref]
-	return k != nil, k != nil && k.whole != nil
+	return k != nil, k != nil && k.inLog()
 }

@@ -18,7 +18,7 @@ const (
 	again = 300 * time.Millisecond
 	// later is when something is tried again that the disk has refused.
 	later = 5 * time.Second
-	// restAfter is how long threads that have ended are kept in memory before
+	// restAfter is how long threads that have ended are kept in the log before
 	// their folders are synced and they are let go, and restMany how many.
 	restAfter = 3 * time.Second
 	restMany  = 2000
@@ -183,10 +183,10 @@ func (p *projector) run(ctx context.Context) error {
 
 // one looks at one thread.
 func (p *projector) one(ctx context.Context, ref string) {
-	known, whole := p.s.index.has(ref)
+	known, inLog := p.s.index.has(ref)
 	var err error
 	switch {
-	case whole:
+	case inLog:
 		err = p.bring(ctx, ref)
 	case known:
 		p.s.missing(ref)
@@ -220,14 +220,13 @@ func (p *projector) complain(what string, err error) {
 // bring brings one thread's folder after the log, and takes what others have
 // said there.
 func (p *projector) bring(ctx context.Context, ref string) error {
-	w, _, ok := p.s.index.thread(ref)
-	if !ok {
-		return nil
+	w, ok, err := p.s.read(ref)
+	if !ok || err != nil {
+		return err
 	}
 	f := w.folder
 	if !f.fresh && !p.s.unchanged(ref, f) || f.flat && f.ver != w.env.Ver {
 		var said []mess.Message
-		var err error
 		if f, said, err = p.s.reconcile(w); err != nil {
 			return err
 		}
@@ -235,7 +234,7 @@ func (p *projector) bring(ctx context.Context, ref string) error {
 			return p.take(ctx, ref, said)
 		}
 	}
-	f, err := p.s.bring(w, f)
+	f, err = p.s.bring(w, f)
 	p.s.index.left(ref, f) // also after an error: what is not known is looked at anew
 	p.s.watcher.thread(p.s, ref, f)
 	if err != nil {
@@ -349,7 +348,7 @@ func (p *projector) finish() error {
 		if ref == "" {
 			break
 		}
-		if _, whole := p.s.index.has(ref); !whole {
+		if _, inLog := p.s.index.has(ref); !inLog {
 			continue
 		}
 		if err := p.bring(ctx, ref); err != nil && !errors.Is(err, errBusy) {

@@ -3,6 +3,7 @@ package files
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/wal"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -46,7 +48,7 @@ func (s *Store) survey() error {
 	if complete {
 		s.forgetMissing(there)
 	}
-	s.project.doubt(s.index.wholes(func(*whole) bool { return true }))
+	s.project.doubt(s.index.inLog())
 	_, err := s.adopt(context.Background(), unknown)
 	return err
 }
@@ -56,8 +58,8 @@ func (s *Store) survey() error {
 func (s *Store) forgetMissing(there map[string]bool) {
 	var gone []string
 	s.index.each(func(k *kept) bool {
-		if k.whole == nil && !there[k.ended.Ref] {
-			gone = append(gone, k.ended.Ref)
+		if !k.inLog() && !there[k.Ref] {
+			gone = append(gone, k.Ref)
 		}
 		return true
 	})
@@ -87,9 +89,9 @@ func (s *Store) adopt(ctx context.Context, places []messeaf.Place) ([]exchange.E
 			if r.Thread == nil {
 				continue
 			}
-			e, err := whole{env: *r.Thread, messages: r.Messages}.envelope()
-			if err != nil {
-				return open, err
+			var e exchange.Envelope
+			if err := json.Unmarshal(r.envelope, &e); err != nil {
+				return open, err // it was made by Marshal
 			}
 			open = append(open, e)
 		}
@@ -107,8 +109,8 @@ func flat(p messeaf.Place) int {
 	return 0
 }
 
-// store writes records, or, where the log can only be read, takes them as they
-// are.
+// store writes records, or, where the log can only be read, takes the threads as
+// they lie in their folders.
 func (s *Store) store(ctx context.Context, records []record) error {
 	if s.log.Err() == nil {
 		s.step.RLock()
@@ -116,7 +118,10 @@ func (s *Store) store(ctx context.Context, records []record) error {
 		return s.write(ctx, records...)
 	}
 	for _, r := range records {
-		if err := s.take(r); err != nil {
+		if r.Thread != nil {
+			r.Thread, r.Ended = nil, r.Thread
+		}
+		if err := s.take(r, wal.Place{}); err != nil {
 			return err
 		}
 	}
@@ -167,17 +172,16 @@ func (s *Store) readPlace(p messeaf.Place) (record, error) {
 	}
 	in := inward(t)
 	if in.Status.Terminal() {
-		e := endedOf(in.Envelope)
+		e := summaryOf(in.Envelope)
 		return record{Ended: &e}, nil
 	}
 	if in.Status == mess.Pending {
 		// It would be offered to executors, as nothing is that a door refuses.
-		if err := (mess.Message{Items: []mess.Item{&in.Request}}).Validate(); err != nil {
+		if err := (mess.Message{Items: []mess.Item{new(in.Request())}}).Validate(); err != nil {
 			return record{}, messeaf.Problems{{File: p.Path, Text: fmt.Sprintf("cannot be offered: %v", err)}}
 		}
 	}
-	messages, err := encodeAll(in.Messages)
-	return record{Thread: slim(in.Envelope), Messages: messages}, err
+	return threadRecord(in)
 }
 
 // newcomer takes a thread in that another program has put there.

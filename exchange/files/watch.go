@@ -110,9 +110,9 @@ func (s *Store) watch(ctx context.Context) error {
 		return nil
 	}
 	s.lookForNew()
-	for _, ref := range s.index.wholes(func(w *whole) bool { return !w.env.Status.Terminal() }) {
-		w, _, _ := s.index.thread(ref)
-		s.watcher.thread(s, ref, w.folder)
+	for _, ref := range s.index.open() {
+		k, _ := s.index.thread(ref)
+		s.watcher.thread(s, ref, k.folder)
 	}
 	in := s.watcher.in
 	for {
@@ -159,7 +159,7 @@ func (s *Store) lookForNew() {
 // lookAtAll looks at every thread that is not known to have ended: so much has
 // happened that the system has not told all.
 func (s *Store) lookAtAll() {
-	s.lookAt(func(ref string) bool { known, whole := s.index.has(ref); return whole || !known })
+	s.lookAt(func(ref string) bool { known, inLog := s.index.has(ref); return inLog || !known })
 }
 
 func (s *Store) lookAt(wanted func(ref string) bool) {

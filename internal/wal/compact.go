@@ -66,8 +66,8 @@ func fillWith(ctx context.Context, records iter.Seq[[]byte], places *[]Place) fu
 			return err
 		}
 		for r := range records {
-			if err := ctx.Err(); err != nil {
-				return err
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
 			}
 			if len(r) > MaxRecord {
 				return fmt.Errorf("a record of %d bytes is too large; at most %d", len(r), MaxRecord)
@@ -80,6 +80,9 @@ func fillWith(ctx context.Context, records iter.Seq[[]byte], places *[]Place) fu
 			body = binary.AppendUvarint(body, uint64(len(r)))
 			*places = append(*places, placeOf(0, int64(len(body)), r))
 			body = append(body, r...)
+		}
+		if ctx.Err() != nil { // whoever gives the records may have none to give
+			return context.Cause(ctx)
 		}
 		return flush()
 	}

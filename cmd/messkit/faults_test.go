@@ -196,14 +196,24 @@ func (f *faulty) failed(with string) bool {
 	})
 }
 
-// lines are the log of strace, in which a call that another has interrupted
-// stands twice.
+// lines are the log of strace. A call that another has interrupted stands there
+// twice, and the second time bears both.
 func (f *faulty) lines() []string {
 	data, err := os.ReadFile(f.log)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		f.Fatal(err)
 	}
-	return strings.Split(string(data), "\n")
+	lines := strings.Split(string(data), "\n")
+	begun := map[string]string{} // by thread
+	for i, line := range lines {
+		thread, rest, _ := strings.Cut(line, " ")
+		if strings.HasSuffix(line, "<unfinished ...>") {
+			begun[thread] = line
+		} else if strings.HasPrefix(strings.TrimSpace(rest), "<... ") {
+			lines[i] = begun[thread] + rest
+		}
+	}
+	return lines
 }
 
 // injected are the calls that failed.
@@ -218,7 +228,7 @@ func (f *faulty) injected() []string {
 }
 
 var (
-	inLog  = regexp.MustCompile(`^\d+ +(?:<\.\.\. )?(\w+)`)
+	inLog  = regexp.MustCompile(`^\d+ +(\w+)`)
 	random = regexp.MustCompile(`\d{4}-\d{2}-\d{2}-\d{3}[a-z0-9-]*|-\d+$|[0-9a-f]{64}$|[0-9a-f]{16}`)
 )
 

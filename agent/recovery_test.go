@@ -238,3 +238,40 @@ func TestAReportWithoutAJournal(t *testing.T) {
 		h.is(h.says(claude, "request: {intent: ring the bell}"), mess.Completed)
 	})
 }
+
+// The exchange is away for three days (F5). What had begun ends, nothing else
+// begins, and every end is told when it is back: it has given the threads up
+// meanwhile, and keeps the reports as evidence.
+func TestThreeDaysWithoutAnExchange(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.lamp.set(func(l *lamp) { l.takes = 10 * time.Second })
+		begun := []string{h.cleaning(), h.says(claude, "request: {intent: ring the bell}")}
+		h.after(time.Second)
+		h.line.cutIt(true)
+		waits := h.says(claude, "request: {intent: ring the bell}")
+		h.after(72 * time.Hour)
+		if h.lamp.did() != "on" || h.vacuum.did() != "clean near sink+stove" {
+			h.t.Errorf("the lamp did %q, the vacuum %q", h.lamp.did(), h.vacuum.did())
+		}
+		kept := h.journal.Tasks()
+		for _, task := range kept {
+			if task.Report == nil {
+				h.t.Errorf("%s has no report", task.Ref)
+			}
+		}
+		if len(kept) != len(begun) {
+			h.t.Errorf("%d reports are kept, want %d", len(kept), len(begun))
+		}
+		h.line.cutIt(false)
+		h.after(5 * time.Minute)
+		for _, ref := range begun {
+			if codes := h.codes(ref); !strings.HasSuffix(codes, "completed") {
+				h.t.Errorf("%s: what was done is not told: %s", ref, codes)
+			}
+		}
+		if left := h.journal.Tasks(); len(left) > 0 {
+			h.t.Errorf("%d threads are left in the journal", len(left))
+		}
+		h.is(waits, mess.Completed)
+	})
+}

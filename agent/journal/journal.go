@@ -69,10 +69,11 @@ type Journal struct {
 
 	// write is held for reading while a record is written and believed, and for
 	// writing while the journal is compacted or opened again. It guards the next
-	// two.
-	write sync.RWMutex
-	log   *wal.Log // nil while it could not be opened again
-	lost  error    // why not
+	// three.
+	write  sync.RWMutex
+	log    *wal.Log // nil while it could not be opened again
+	lost   error    // why not
+	before int64    // written before Mend has opened it anew, in bytes
 
 	mu      sync.Mutex
 	tasks   map[string]*state
@@ -135,15 +136,15 @@ func (j *Journal) Fresh() bool { return j.fresh }
 // died: those that had begun and not ended when the journal was opened.
 func (j *Journal) Unclean() []string { return slices.Clone(j.unclean) }
 
-// Written is how much was written to the disk since the journal was last
-// opened, and how much of it today, in bytes.
+// Written is how much was written to the disk since the journal was opened, and
+// how much of it today, in bytes. After Mend, today begins anew.
 func (j *Journal) Written() (total, today int64) {
 	j.write.RLock()
 	defer j.write.RUnlock()
-	if j.log == nil {
-		return 0, 0
+	if j.log != nil {
+		total, today = j.log.Written()
 	}
-	return j.log.Written()
+	return j.before + total, today
 }
 
 // Close closes the journal.

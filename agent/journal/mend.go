@@ -107,6 +107,8 @@ func (j *Journal) Mend(ctx context.Context) error {
 		return j.err()
 	}
 	if j.log != nil {
+		total, _ := j.log.Written()
+		j.before += total
 		_ = j.log.Close() // it is broken, and its error known
 		j.log = nil
 	}

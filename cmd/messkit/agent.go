@@ -154,6 +154,9 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 	case err != nil:
 		return nil, notOpened(err, dir)
 	}
+	if refs := j.Unclean(); len(refs) > 0 {
+		log.Warn("the last run has died in the midst of these", "ref", refs)
+	}
 	settings := agent.DefaultConfig()
 	settings.ID, settings.Name = c.Agent.ID, c.Agent.Name
 	settings.Availability, settings.Schedule = c.Agent.Availability, c.Agent.Schedule

@@ -78,13 +78,14 @@ func Parse(v any) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, fmt.Errorf("receipt: %w", err)
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
 	var r Receipt
-	if err := d.Decode(&r); err != nil {
+	if err := json.Unmarshal(data, &r); err != nil {
 		return Receipt{}, fmt.Errorf("receipt: %w", err)
 	}
-	return r, r.valid(data)
+	if err := r.valid(data); err != nil {
+		return Receipt{}, err
+	}
+	return r, nil
 }
 
 // valid tells the first thing that is wrong with a receipt that was read from

@@ -268,3 +268,67 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A signature and a key have one form; base64 has several for the same bytes.
+func TestBase64HasOneForm(t *testing.T) {
+	v := vectors(t)["picture.json"]
+	m, err := mess.Parse(v.Message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _, err := receipt.In(m)
+	if err != nil || !r.Authentic() {
+		t.Fatal(err)
+	}
+	last := len(r.Sig) - 3 // four of its bits are of no byte
+	other := r
+	other.Sig = r.Sig[:last] + string(r.Sig[last]+1) + r.Sig[last+1:]
+	if other.Authentic() {
+		t.Errorf("%s counts as %s", other.Sig, r.Sig)
+	}
+	if other.Sig = r.Sig[:10] + "\n" + r.Sig[10:]; other.Authentic() {
+		t.Error("a signature with a line break counts")
+	}
+	for _, key := range []string{r.Key + "\n", r.Key[:len(r.Key)-1], strings.Replace(r.Key, "+", "-", 1) + "="} {
+		if _, err := receipt.PublicKey(key); err == nil {
+			t.Errorf("the key %q counts", key)
+		}
+	}
+}
+
+// What this program would not write is refused whole, whoever has signed it.
+func TestParseRefuses(t *testing.T) {
+	const key = `key: "xc3tBbVKfzdPiwGkF3CFsw/Pgkb0G52LEjmIQyphbFA="`
+	const good = `{v: 1, thread: T, epoch: 1, executor: pi, status: failed, ended: "2026-11-21T09:45:00Z", report: "", ` + key + `}`
+	for _, c := range []struct{ name, was, is, want string }{
+		{"good", "", "", ""},
+		{"a newer form", "v: 1", "v: 2", "receipt.v: is 2; this program reads 1"},
+		{"no version", "v: 1, ", "", "receipt.v: is 0"},
+		{"a field more", "epoch: 1", "epoch: 1, mood: good", "is not written as this program would"},
+		{"another spelling", "thread: T", "Thread: T", "is not written as this program would"},
+		{"an empty field", "epoch: 1", `epoch: 1, plan: ""`, "is not written as this program would"},
+		{"another type", "epoch: 1", "epoch: one", "receipt: "},
+		{"half an epoch", "epoch: 1", "epoch: 1.5", "receipt: "},
+		{"a time elsewhere", "09:45:00Z", "10:45:00+01:00", "receipt.ended: "},
+		{"no time", "2026-11-21T09:45:00Z", "noon", "receipt.ended: "},
+		{"no key", key, "key: none", `receipt.key: "none" is not 32 bytes`},
+	} {
+		o, err := mess.ParseObject([]byte(strings.Replace(good, c.was, c.is, 1)))
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		r, err := receipt.Parse(o)
+		if c.want == "" {
+			if err != nil || r.Thread != "T" {
+				t.Errorf("%s: %+v, %v", c.name, r, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) || r.V != 0 || r.Thread != "" {
+			t.Errorf("%s: %+v, %v; want nothing and %q", c.name, r, err, c.want)
+		}
+	}
+	if _, err := receipt.Parse("a text"); err == nil {
+		t.Error("a text was read as a receipt")
+	}
+}

@@ -53,6 +53,7 @@ type held struct {
 	on     bool
 	epoch  uint64
 	until  time.Time // zero: it may stay on
+	maybe  bool      // it was not switched on, but may have been on
 	untold bool      // the guard does not know this yet
 }
 
@@ -157,7 +158,7 @@ func (c *Client) word(first bool) Word {
 			continue
 		case h.on:
 			w.On = append(w.On, h.announce(name))
-		default:
+		case h.epoch > 0:
 			w.Off = append(w.Off, Off{name, h.epoch})
 		}
 		h.untold = false
@@ -176,7 +177,7 @@ func (c *Client) untell() {
 
 // announce is how a guard is told that a device may be on.
 func (h *held) announce(device string) On {
-	o := On{Device: device, Epoch: h.epoch}
+	o := On{Device: device, Epoch: h.epoch, Maybe: h.maybe}
 	if !h.until.IsZero() {
 		o.Left = max(1, time.Until(h.until))
 	}
@@ -238,7 +239,7 @@ func (c *Client) On(device string, left time.Duration) error {
 		return ErrAbsent
 	}
 	before := *h
-	c.set(h, left)
+	c.set(h, left, false)
 	now := *h
 	c.mu.Unlock()
 	err := l.ask(Word{On: []On{now.announce(device)}})
@@ -249,7 +250,7 @@ func (c *Client) On(device string, left time.Duration) error {
 	defer c.mu.Unlock()
 	if h.epoch == now.epoch {
 		// It is as before, whether or not the guard has heard of this.
-		h.on, h.until, h.untold = before.on, before.until, true
+		h.on, h.until, h.maybe, h.untold = before.on, before.until, before.maybe, true
 		ring(c.news)
 	}
 	return err
@@ -260,16 +261,16 @@ func (c *Client) Note(device string, left time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if h := c.held[device]; h != nil {
-		c.set(h, left)
+		c.set(h, left, true)
 		h.untold = true
 		ring(c.news)
 	}
 }
 
 // set notes that a device may be on. mu is held.
-func (c *Client) set(h *held, left time.Duration) {
+func (c *Client) set(h *held, left time.Duration, maybe bool) {
 	c.epoch++
-	h.on, h.epoch, h.until = true, c.epoch, time.Time{}
+	h.on, h.epoch, h.until, h.maybe = true, c.epoch, time.Time{}, maybe
 	if left > 0 {
 		h.until = time.Now().Add(left)
 	}

@@ -131,7 +131,7 @@ func TestClientTellsTheGuard(t *testing.T) {
 		wait(30 * time.Second)
 		c.Off("stairs")
 		wait(time.Hour)
-		w.is(t, "hall off 1m0.05s")
+		w.is(t, "hall off 1m0.025s")
 	})
 }
 
@@ -151,7 +151,7 @@ func TestClientTellsWhatWasBefore(t *testing.T) {
 		end := make(chan error, 1)
 		go func() { end <- c.Run(ctx) }()
 		wait(time.Minute)
-		w.is(t, "hall off 1m0.05s")
+		w.is(t, "hall off 1m0.025s")
 		cancel()
 		if err := <-end; err != nil {
 			t.Error(err)
@@ -185,7 +185,7 @@ func TestGuardIsKilled(t *testing.T) {
 			t.Errorf("with a new guard, the %dth: %v", started, err)
 		}
 		wait(time.Hour)
-		w.is(t, "hall off 1m0.05s")
+		w.is(t, "hall off 1m0.025s")
 	})
 }
 

@@ -22,9 +22,9 @@ const (
 	// beats, which a board that swaps may miss, and nobody waits longer for.
 	silence = 5 * time.Second
 	// grace is how much later than the agent a guard switches off: the agent's own
-	// way comes first. It leaves as much again until the device must be off, 100 ms
-	// after its time (I10).
-	grace = 50 * time.Millisecond
+	// way comes first. It leaves three times as much until the device must be off,
+	// 100 ms after its time (I10).
+	grace = 25 * time.Millisecond
 	// again is how often it is made sure that a device stays off whose agent has
 	// not said so: what the agent was about to do may come yet.
 	again = 100 * time.Millisecond
@@ -44,13 +44,18 @@ type Guard struct {
 	things map[string]*thing
 	heard  time.Time // when the agent last said something
 	gone   bool      // it will not say anything more
+	left   bool      // and another guard goes on
 	done   chan outcome
+
+	yield   chan struct{} // another guard is there
+	adopted chan []Left   // what it gets from one before
 }
 
 // thing is a device that is watched.
 type thing struct {
 	Device
 	epoch uint64
+	known bool          // the agent has switched it, or said that it is off
 	on    bool          // it may be: announced, and not said to be off
 	due   time.Time     // when it has to be off; zero: never
 	safe  bool          // it was taken there since the agent is gone
@@ -70,11 +75,11 @@ type outcome struct {
 
 // New makes a guard that has heard nothing yet.
 func New(obey Obey, log *slog.Logger) *Guard {
-	return &Guard{obey: obey, log: log, things: map[string]*thing{}, done: make(chan outcome)}
+	return &Guard{obey: obey, log: log, things: map[string]*thing{}, done: make(chan outcome), yield: make(chan struct{}, 1), adopted: make(chan []Left)}
 }
 
 // Run listens to the agent on in and answers on out. It returns when the agent
-// is gone and everything is safe; an error says that it could not be
+// is gone and everything is safe, or left to another guard; an error says that it could not be
 // understood, which counts as gone.
 func (g *Guard) Run(in io.Reader, out io.Writer) error {
 	words, answers := make(chan Word), make(chan Answer, 64)
@@ -106,6 +111,10 @@ func (g *Guard) Run(in io.Reader, out io.Writer) error {
 			}
 		case o := <-g.done:
 			g.settle(o)
+		case list := <-g.adopted:
+			g.adopt(list)
+		case <-g.yield:
+			g.left = g.gone
 		case <-t.C:
 		}
 		t.Stop()
@@ -135,8 +144,9 @@ func (g *Guard) hear(w Word) (no string) {
 	g.heard = time.Now()
 	for _, d := range w.Devices {
 		if g.things[d.Name] == nil {
-			g.things[d.Name] = &thing{Device: d}
+			g.things[d.Name] = &thing{}
 		}
+		g.things[d.Name].Device = d
 	}
 	for _, o := range w.On {
 		if why := g.announced(o); why != "" {
@@ -145,7 +155,7 @@ func (g *Guard) hear(w Word) (no string) {
 	}
 	for _, o := range w.Off {
 		if t := g.things[o.Device]; t != nil && o.Epoch >= t.epoch {
-			t.on, t.due = false, time.Time{}
+			t.on, t.due, t.known = false, time.Time{}, true
 		}
 	}
 	return no
@@ -162,10 +172,15 @@ func (g *Guard) announced(o On) (no string) {
 	case t.busy:
 		return o.Device + ": is being switched off just now"
 	}
+	before := t.due
 	t.epoch, t.on, t.due, t.next, t.wait = o.Epoch, true, time.Time{}, time.Time{}, 0
 	if o.Left > 0 {
 		t.due = time.Now().Add(o.Left)
 	}
+	if o.Maybe && !t.known && !before.IsZero() && (t.due.IsZero() || before.Before(t.due)) {
+		t.due = before
+	}
+	t.known = t.known || !o.Maybe
 	return ""
 }
 
@@ -190,7 +205,7 @@ func (g *Guard) silent(now time.Time) bool {
 // finished reports whether there is nothing left to watch over.
 func (g *Guard) finished() bool {
 	for _, t := range g.things {
-		if t.busy || t.Safe != nil && !t.safe || t.on && !t.due.IsZero() {
+		if t.busy || !g.left && (t.Safe != nil && !t.safe || t.on && !t.due.IsZero()) {
 			return false
 		}
 	}

@@ -78,12 +78,40 @@ func lamp(name, safe string) guard.Device {
 
 // agent is one that says what it is told to, over pipes.
 type agent struct {
-	t    *testing.T
-	w    *world
-	to   *io.PipeWriter
-	from *bufio.Scanner
-	seq  uint64
-	end  chan error
+	t     *testing.T
+	w     *world
+	guard *guard.Guard
+	to    *io.PipeWriter
+	pipe  *io.PipeReader
+	from  *bufio.Scanner
+	seq   uint64
+	end   chan error
+}
+
+// newAgent is one with a guard.
+func newAgent(t *testing.T, w *world) *agent {
+	t.Helper()
+	in, to := io.Pipe()
+	from, out := io.Pipe()
+	a := &agent{
+		t: t, w: w, guard: guard.New(w.obey, slog.New(slog.DiscardHandler)),
+		to: to, pipe: from, from: bufio.NewScanner(from), end: make(chan error, 1),
+	}
+	go func() {
+		a.end <- a.guard.Run(in, out)
+		_ = out.Close() // as a process does at its end
+	}()
+	return a
+}
+
+// ends ends it, and waits for its guard.
+func (a *agent) ends() {
+	a.t.Helper()
+	a.dies()
+	_ = a.pipe.Close()
+	if err := <-a.end; err != nil {
+		a.t.Errorf("the guard ends with %v", err)
+	}
 }
 
 // watched runs a story with a guard in a bubble of fake time. Lamps: porch is
@@ -91,21 +119,12 @@ type agent struct {
 func watched(t *testing.T, story func(*agent, *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		in, to := io.Pipe()
-		from, out := io.Pipe()
-		a := &agent{t: t, w: newWorld(), to: to, from: bufio.NewScanner(from), end: make(chan error, 1)}
-		go func() {
-			a.end <- guard.New(a.w.obey, slog.New(slog.DiscardHandler)).Run(in, out)
-			_ = out.Close() // as a process does at its end
-		}()
+		w := newWorld()
+		a := newAgent(t, w)
 		a.say(guard.Word{Devices: []guard.Device{lamp("porch", "off"), lamp("fan", "on"), lamp("hall", "keep")}})
-		a.w.turn("fan", true)
-		story(a, a.w)
-		a.dies()
-		_ = from.Close()
-		if err := <-a.end; err != nil {
-			t.Errorf("the guard ends with %v", err)
-		}
+		w.turn("fan", true)
+		story(a, w)
+		a.ends()
 	})
 }
 
@@ -164,7 +183,7 @@ func TestGuard(t *testing.T) {
 		{
 			name:  "the agent does not switch off",
 			story: func(a *agent, _ *world) { a.on("porch", 1, 10*time.Second); a.lives(20 * time.Second) },
-			want:  "porch off 10.05s", after: "porch off 10.05s",
+			want:  "porch off 10.025s", after: "porch off 10.025s",
 		},
 		{
 			name: "the agent switches off",
@@ -187,7 +206,7 @@ func TestGuard(t *testing.T) {
 				a.say(guard.Word{Off: []guard.Off{{Device: "porch", Epoch: 1}}}) // of the first time, too late
 				a.lives(20 * time.Second)
 			},
-			want: "porch off 15.05s", after: "porch off 15.05s",
+			want: "porch off 15.025s", after: "porch off 15.025s",
 		},
 		{
 			name:  "the agent dies",
@@ -245,7 +264,7 @@ func TestGuard(t *testing.T) {
 				a.on("porch", 1, 10*time.Second)
 				a.lives(20 * time.Second)
 			},
-			want: "porch off 10.75s", after: "porch off 10.75s", // 50 ms + 100 + 200 + 400
+			want: "porch off 10.725s", after: "porch off 10.725s", // 25 ms + 100 + 200 + 400
 		},
 		{
 			name: "an order that hangs keeps no other waiting",
@@ -260,7 +279,7 @@ func TestGuard(t *testing.T) {
 				close(w.hang["porch"])
 				wait(0)
 			},
-			want: "hall off 11.05s, porch off 20s", after: "hall off 11.05s, porch off 20s",
+			want: "hall off 11.025s, porch off 20s", after: "hall off 11.025s, porch off 20s",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -324,7 +343,7 @@ func TestGuardWhoseAnswersNobodyReads(t *testing.T) {
 			say(fmt.Sprintf(`{"seq":%d}`, i+2))
 		}
 		wait(2 * time.Second)
-		if got := w.history(); got != "porch off 1s" && got != "porch off 1.05s" {
+		if got := w.history(); got != "porch off 1s" && got != "porch off 1.025s" {
 			t.Error(got)
 		}
 		_, _ = to.Close(), from.Close()

@@ -33,8 +33,9 @@ type Word struct {
 // On announces that a device is going to be switched on.
 type On struct {
 	Device string        `json:"device"`
-	Epoch  uint64        `json:"epoch"`          // rises with every On of an agent; a lower one is refused
-	Left   time.Duration `json:"left,omitempty"` // ns until it has to be off; 0: it may stay on
+	Epoch  uint64        `json:"epoch"`           // rises with every On of an agent; a lower one is refused
+	Left   time.Duration `json:"left,omitempty"`  // ns until it has to be off; 0: it may stay on
+	Maybe  bool          `json:"maybe,omitempty"` // it may have been on before: what is known of that counts, if it ends sooner
 }
 
 // Off says that a device is off, so that its time is over no more.
@@ -99,20 +100,27 @@ func (w Word) valid() error {
 			errs = append(errs, fmt.Errorf("%s: %s", where, what))
 		}
 	}
-	name := func(n string) bool { return n != "" && len(n) <= maxName }
 	check(w.Seq > 0, "seq", "is missing")
 	for _, d := range w.Devices {
-		check(name(d.Name), "devices", "a name is missing or too long")
-		check(d.Kind != "" && len(d.Off) > 0, "devices", "a kind or an order is missing")
+		errs = append(errs, d.valid())
 	}
 	for _, o := range w.On {
-		check(name(o.Device) && o.Epoch > 0 && o.Left >= 0, "on", "a device or an epoch is missing, or the time is negative")
+		check(named(o.Device) && o.Epoch > 0 && o.Left >= 0, "on", "a device or an epoch is missing, or the time is negative")
 	}
 	for _, o := range w.Off {
-		check(name(o.Device), "off", "a device is missing")
+		check(named(o.Device) && o.Epoch > 0, "off", "a device or an epoch is missing")
 	}
 	return errors.Join(errs...)
 }
+
+func (d Device) valid() error {
+	if !named(d.Name) || d.Kind == "" || len(d.Off) == 0 {
+		return errors.New("devices: a name, a kind or an order is missing, or a name is too long")
+	}
+	return nil
+}
+
+func named(device string) bool { return device != "" && len(device) <= maxName }
 
 // print is a word or an answer as it is sent.
 func print(v any) ([]byte, error) {

@@ -1,0 +1,122 @@
+package guard_test
+
+import (
+	"io"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/agent/guard"
+)
+
+// What a guard leaves is off when its time is over, unless the next agent knows
+// better.
+func TestHandover(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		story func(*agent) // the second agent, five seconds later
+		want  string
+	}{
+		{name: "nothing is said about it", story: func(*agent) {}, want: "hall off 10.025s"},
+		{
+			name: "it may be on at the start",
+			story: func(a *agent) {
+				a.say(guard.Word{On: []guard.On{{Device: "hall", Epoch: 1, Left: time.Hour, Maybe: true}}})
+			},
+			want: "hall off 10.025s",
+		},
+		{
+			name: "it may be on at the start, for less",
+			story: func(a *agent) {
+				a.say(guard.Word{On: []guard.On{{Device: "hall", Epoch: 1, Left: time.Second, Maybe: true}}})
+			},
+			want: "hall off 6.025s",
+		},
+		{name: "it is switched on anew", story: func(a *agent) { a.on("hall", 1, 10*time.Second) }, want: "hall off 15.025s"},
+		{
+			name:  "it is off",
+			story: func(a *agent) { a.say(guard.Word{Off: []guard.Off{{Device: "hall", Epoch: 1}}}) },
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			watched(t, func(a *agent, w *world) {
+				a.t = t
+				a.on("hall", 1, 10*time.Second)
+				a.say(guard.Word{Devices: []guard.Device{lamp("attic", "keep")}})
+				a.on("attic", 2, 10*time.Second)
+				a.lives(5 * time.Second)
+				a.guard.Yield() // to nobody: its agent is there
+				synctest.Wait()
+				a.dies()
+				synctest.Wait()
+				a.guard.Yield()
+				synctest.Wait()
+				list, err := guard.PrintLeft(a.guard.Rest())
+				if err != nil || len(a.end) == 0 {
+					t.Fatalf("it has not ended, %v", err)
+				}
+				left, err := guard.ParseLeft(list)
+				if err != nil || len(left) != 2 {
+					t.Fatalf("%s: %v", list, err)
+				}
+				again(t, w, left, tt.story)
+				got := w.history()
+				for _, attic := range []string{"attic off 10.025s, ", ", attic off 10.025s", "attic off 10.025s"} {
+					if got == attic || got == attic+tt.want || got == tt.want+attic {
+						return
+					}
+				}
+				t.Errorf("%q, want %q and the attic, which the next agent does not know", got, tt.want)
+			})
+		})
+	}
+}
+
+// again is the next guard.
+func again(t *testing.T, w *world, left []guard.Left, story func(*agent)) {
+	t.Helper()
+	a := newAgent(t, w)
+	a.say(guard.Word{Devices: []guard.Device{lamp("hall", "keep")}})
+	a.guard.Adopt(left)
+	story(a)
+	a.lives(time.Minute)
+	a.ends()
+}
+
+// A guard that has nothing to do any more leaves nothing.
+func TestHandoverOfNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := guard.New(newWorld().obey, slog.New(slog.DiscardHandler))
+		in, to := io.Pipe()
+		_ = to.Close()
+		if err := g.Run(in, io.Discard); err != nil || len(g.Rest()) != 0 {
+			t.Errorf("%v, %v", g.Rest(), err)
+		}
+	})
+}
+
+func FuzzLeft(f *testing.F) {
+	f.Add([]byte(`[{"name":"a","kind":"k","off":{"x":1},"in":5}]   `))
+	f.Add([]byte(`[{"name":"a","kind":"k","off":1}]`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		list, err := guard.ParseLeft(data)
+		if err != nil {
+			if list != nil {
+				t.Errorf("%q: %v with %v", data, list, err)
+			}
+			return
+		}
+		once, err := guard.PrintLeft(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := guard.ParseLeft(once)
+		if err != nil {
+			t.Fatalf("%q: %v", once, err)
+		}
+		if twice, err := guard.PrintLeft(again); err != nil || string(twice) != string(once) {
+			t.Errorf("%s, then %s, %v", once, twice, err)
+		}
+	})
+}

@@ -66,6 +66,10 @@ kills: ## kill a loaded exchange N (200) times, and check what it has acknowledg
 flips: ## flip every bit of a signed report and of its picture, and check that it is noticed
 	MESSKIT_FLIPS=all go test ./mess/receipt ./cmd/messkit -run Flipped -v
 
+.PHONY: guard
+guard: ## kill or freeze the agent or its guard N (200) times with a lamp on, and measure when it goes off
+	MESSKIT_GUARD=$(N) go test ./cmd/messkit -run TestOneOfTwoIsHarmed -v -timeout 2h
+
 .PHONY: bench-store
 bench-store: ## measure the exchange's store on this disk, some minutes; MESSKIT_BENCH_LARGE=1 adds 100,000 threads
 	@scripts/bench-store.sh

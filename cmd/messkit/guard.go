@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -19,7 +20,8 @@ import (
 
 // guardCommand is the guard's process. It is started by run, and by nobody else.
 func (a *app) guardCommand() *cobra.Command {
-	return &cobra.Command{
+	var will string
+	c := &cobra.Command{
 		Use:    "guard",
 		Hidden: true,
 		Short:  "Switch off what messkit run cannot any more (started by it)",
@@ -34,9 +36,14 @@ when run has died, is frozen or hangs. It opens no network.`,
 			notes := newNotes(a.err)
 			defer notes.end()
 			log := slog.New(slog.NewTextHandler(notes, nil)).With("process", "guard")
-			return guard.New(obeying(drivers.NewRegistry(all.Kinds())), log).Run(a.in, a.out)
+			g := guard.New(obeying(drivers.NewRegistry(all.Kinds())), log)
+			s := succeed(will, g, log)
+			err := g.Run(a.in, a.out)
+			return errors.Join(err, s.leave(g.Rest()))
 		},
 	}
+	c.Flags().StringVar(&will, "will", "", "file in which a guard leaves what is on to the next one")
+	return c
 }
 
 // obeying carries out orders by the kinds of drivers that there are.

@@ -76,7 +76,7 @@ type lit struct {
 	config string
 	cmd    *exec.Cmd
 	door   *door
-	log    text
+	log    *os.File // a file: a guard that stays has it as well, and exec would wait for the end of a pipe
 	asked  int
 }
 
@@ -84,13 +84,32 @@ type lit struct {
 func newLit(t *testing.T, keys string) *lit {
 	l := &lit{T: t, dir: t.TempDir()}
 	l.wire = wire(filepath.Join(l.dir, "wire"))
-	l.config = l.wire.config(t, fmt.Sprintf("exchange: {data: %[1]s, listen: '127.0.0.1:0'}\nagent: {data: %[1]s}", l.dir), keys)
+	l.config = l.wire.config(t, l.head(), keys)
+	var err error
+	if l.log, err = os.Create(filepath.Join(l.dir, "said")); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("messkit said:\n%s", l.log.String())
+			t.Logf("messkit said:\n%s", l.said())
 		}
+		_ = l.log.Close()
 	})
 	return l
+}
+
+// said is its log so far.
+func (l *lit) said() string {
+	text, err := os.ReadFile(l.log.Name())
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// head is its configuration but for the devices.
+func (l *lit) head() string {
+	return fmt.Sprintf("exchange: {data: %[1]s, listen: '127.0.0.1:0'}\nagent: {data: %[1]s}", l.dir)
 }
 
 // start runs it until it serves. It dies with the test.
@@ -99,7 +118,7 @@ func (l *lit) start() {
 	l.cmd = exec.Command(os.Args[0], "run", "--config", l.config)
 	l.cmd.Args[0] = "messkit" // which is what this test binary is then
 	l.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	l.cmd.Stderr = &l.log
+	l.cmd.Stderr = l.log
 	out, err := l.cmd.StdoutPipe()
 	if err == nil {
 		err = l.cmd.Start()
@@ -109,7 +128,7 @@ func (l *lit) start() {
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		l.Fatalf("%v\n%s", err, l.log.String())
+		l.Fatalf("%v\n%s", err, l.said())
 	}
 	key, err := operatorKey(l.dir)
 	if err != nil {
@@ -132,6 +151,15 @@ func (l *lit) kill() {
 	l.Helper()
 	l.signal(syscall.SIGKILL)
 	_ = l.cmd.Wait() // it was killed
+}
+
+// interrupt ends it as Ctrl-C does.
+func (l *lit) interrupt() {
+	l.Helper()
+	l.signal(syscall.SIGINT)
+	if err := l.cmd.Wait(); err != nil {
+		l.Error(err)
+	}
 }
 
 // turnOn asks for light, and does not wait for it.
@@ -262,7 +290,7 @@ func TestGuardIsKilled(t *testing.T) {
 	}
 	l.ends(first)
 	second := l.guard()
-	eventually(t, "the second guard knows everything", func() bool { return strings.Count(l.log.String(), "the guard is there") == 2 })
+	eventually(t, "the second guard knows everything", func() bool { return strings.Count(l.said(), "the guard is there") == 2 })
 	if list := l.wire.notes(t); !list[len(list)-1].on {
 		t.Errorf("the lamp went off when the guard was killed: %v", list)
 	}
@@ -318,14 +346,45 @@ func TestGuardEndsWithItsProgram(t *testing.T) {
 	guard := l.guard()
 	l.turnOn()
 	l.wire.turns(t, true)
-	l.signal(syscall.SIGINT)
-	if err := l.cmd.Wait(); err != nil {
-		t.Error(err)
-	}
+	l.interrupt()
 	if by := l.wire.turns(t, false); by != l.cmd.ProcessState.Pid() {
 		t.Errorf("process %d has switched it off", by)
 	}
 	l.ends(guard)
+}
+
+// A lamp that is to stay as it is when messkit ends, but has a longest time on,
+// is left to the guard of the next run, which knows it no more.
+func TestGuardLeavesItToTheNext(t *testing.T) {
+	l := newLit(t, "limits: {max_on: 1h}, safe: keep")
+	l.start()
+	first := l.guard()
+	l.turnOn()
+	l.wire.turns(t, true)
+	l.interrupt()
+	if !isThere(t, first) {
+		t.Fatal("nobody is left to switch the lamp off")
+	}
+	l.config = wire(filepath.Join(l.dir, "another")).config(t, l.head(), "safe: keep")
+	l.start()
+	second := l.guard()
+	l.ends(first)
+	will := filepath.Join(l.dir, "guard")
+	eventually(t, "the second has read what is left", func() bool {
+		text, err := os.ReadFile(will)
+		return err == nil && len(text) > 0 && strings.TrimSpace(string(text)) == ""
+	})
+	l.interrupt()
+	if !isThere(t, second) || l.wire.last() != "on" {
+		t.Errorf("the lamp is %s, and nobody is left to switch it off", l.wire.last())
+	}
+	l.start()
+	l.ends(second)
+	third := l.guard()
+	l.kill()
+	if err := syscall.Kill(third, syscall.SIGKILL); err != nil {
+		t.Error(err)
+	}
 }
 
 // A guard opens no network, and where there is nothing to guard there is none.
@@ -342,7 +401,7 @@ func TestGuardHasNoNetwork(t *testing.T) {
 		}
 	}
 	l.kill()
-	if err := os.WriteFile(l.config, []byte(fmt.Sprintf("exchange: {data: %[1]s, listen: '127.0.0.1:0'}\nagent: {data: %[1]s}\ndevices: {lamp: {driver: sim-lamp}}\n", l.dir)), 0o600); err != nil {
+	if err := os.WriteFile(l.config, []byte(l.head()+"\ndevices: {lamp: {driver: sim-lamp}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	l.start()

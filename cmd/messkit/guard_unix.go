@@ -24,8 +24,8 @@ type guardProcess struct {
 }
 
 // startGuard starts a guard: this binary, in a session of its own, so that what
-// ends this program does not end it.
-func startGuard() (guard.Process, error) {
+// ends this program does not end it. will is the file of its succession.
+func startGuard(will string) (guard.Process, error) {
 	answers, theirAnswers, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func startGuard() (guard.Process, error) {
 		return nil, errors.Join(err, p.Close(), theirAnswers.Close(), theirWords.Close())
 	}
 	c := &exec.Cmd{
-		Path: name, Args: []string{"messkit", "guard"}, Dir: "/",
+		Path: name, Args: []string{"messkit", "guard", "--will", will}, Dir: "/",
 		Stdin: theirWords, Stdout: theirAnswers, Stderr: os.Stderr,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -51,7 +52,11 @@ func (c *config) start(ctx context.Context, log *slog.Logger) *outputs {
 	o, client := &outputs{}, (*guard.Client)(nil)
 	var known []gate.Option
 	if watched := c.home.guarded(c.limits(), log); len(watched) > 0 {
-		client = guard.NewClient(watched, startGuard, log)
+		will, err := filepath.Abs(filepath.Join(c.Agent.Data, "guard"))
+		if err != nil {
+			log.Warn("a guard of an earlier run is not found", "err", err)
+		}
+		client = guard.NewClient(watched, func() (guard.Process, error) { return startGuard(will) }, log)
 		known = append(known, gate.WithGuard(client))
 		o.guard.start(ctx, client.Run)
 	}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What a round may do, at any moment, to the program whose lamp goes on.
+var roundsOfHarm = []struct {
+	name string
+	safe string // what the lamp does when its program is gone
+	harm func(*lit, int)
+}{
+	{"killed, the lamp's time runs on", "keep", func(l *lit, guard int) { l.kill(); l.ends(guard) }},
+	{"killed, the lamp goes off at once", "'off'", func(l *lit, guard int) { l.kill(); l.ends(guard) }},
+	{"frozen", "keep", func(l *lit, _ int) { l.signal(syscall.SIGSTOP) }},
+	{"guard killed", "keep", func(_ *lit, guard int) { _ = syscall.Kill(guard, syscall.SIGKILL) }},
+	{"guard frozen", "keep", func(_ *lit, guard int) { _ = syscall.Kill(guard, syscall.SIGSTOP) }},
+}
+
+const (
+	roundOn = 300 * time.Millisecond // max_on of the lamp
+	late    = 100 * time.Millisecond // how much longer it may be on (I10)
+)
+
+// Whatever happens to one of the two at whatever moment, the lamp goes off; how
+// late, make guard measures, which has the machine for itself.
+func TestOneOfTwoIsHarmed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts and kills processes for some seconds")
+	}
+	rounds, err := strconv.Atoi(os.Getenv("MESSKIT_GUARD"))
+	measured := err == nil
+	if !measured {
+		rounds = len(roundsOfHarm)
+	}
+	over := make([][]time.Duration, len(roundsOfHarm)) // beyond max_on, of each time on
+	for i := range rounds {
+		kind := i % len(roundsOfHarm)
+		over[kind] = append(over[kind], harmed(t, kind)...)
+	}
+	on, inTime := 0, 0
+	for kind, list := range over {
+		slices.Sort(list)
+		in := len(list)
+		for in > 0 && list[in-1] > late {
+			in--
+		}
+		on, inTime = on+len(list), inTime+in
+		t.Logf("%-34s %s", roundsOfHarm[kind].name, distribution(list, in))
+	}
+	t.Logf("%d rounds: the lamp was on %d times, and off within max_on + %v in %d of %d", rounds, on, late, inTime, on)
+	if measured && (inTime < on || on < rounds/2) {
+		t.Error("that is not what is promised, or too little to tell")
+	}
+}
+
+// distribution of times beyond max_on, sorted.
+func distribution(list []time.Duration, inTime int) string {
+	if len(list) == 0 {
+		return "was never on"
+	}
+	at := func(part float64) time.Duration {
+		return list[int(part*float64(len(list)-1))].Round(100 * time.Microsecond)
+	}
+	return fmt.Sprintf("in time %d of %d; beyond max_on: least %v, median %v, p90 %v, p99 %v, most %v",
+		inTime, len(list), at(0), at(0.5), at(0.9), at(0.99), at(1))
+}
+
+// harmed runs one round, and tells how much longer than max_on each time was
+// that the lamp was on.
+func harmed(t *testing.T, kind int) (over []time.Duration) {
+	t.Helper()
+	what := roundsOfHarm[kind]
+	l := newLit(t, fmt.Sprintf("limits: {max_on: %v}, safe: %s", roundOn, what.safe))
+	l.start()
+	guard := l.guard()
+	l.turnOn()
+	<-time.After(time.Duration(rand.Int64N(int64(roundOn))))
+	what.harm(l, guard)
+	if l.cmd.ProcessState == nil {
+		l.whenItIsOver()
+		// The guard that is frozen or was started anew ends with the program.
+		_ = syscall.Kill(guard, syscall.SIGCONT)
+		l.kill()
+	}
+	list := l.wire.notes(t)
+	for i, n := range list {
+		switch {
+		case !n.on:
+		case i == len(list)-1:
+			t.Fatalf("%s: it stays on: %v", what.name, list)
+		default:
+			over = append(over, list[i+1].at.Sub(n.at)-roundOn)
+			if i == len(list)-2 { // the kernel was there when it was written
+				over[len(over)-1] = max(over[len(over)-1], l.wire.written(t).Sub(n.at)-roundOn)
+			}
+		}
+	}
+	return over
+}
+
+// written is when the wire was last switched, by the kernel's clock.
+func (w wire) written(t *testing.T) time.Time {
+	t.Helper()
+	info, err := os.Stat(string(w))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.ModTime()
+}
+
+// whenItIsOver waits until the lamp is off and stays so: it has been on, or the
+// frozen program will never switch it on.
+func (l *lit) whenItIsOver() {
+	l.Helper()
+	quiet := time.Now()
+	seen, was := 0, false
+	eventually(l.T, "the lamp is off for good", func() bool {
+		list := l.wire.notes(l.T)
+		if len(list) != seen {
+			seen, quiet = len(list), time.Now()
+			was = slices.ContainsFunc(list, func(n note) bool { return n.on })
+		}
+		return seen > 0 && !list[seen-1].on && (was || time.Since(quiet) > 3*roundOn)
+	})
+}

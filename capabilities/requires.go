@@ -178,6 +178,9 @@ func (x *request) demanded() Outcome {
 	if len(x.readings) > 0 {
 		return x.contradicts()
 	}
+	if acts := x.shown(); len(acts) > 0 {
+		return x.choose(acts)
+	}
 	if out, bad := x.constrained(); bad {
 		return out
 	}

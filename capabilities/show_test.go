@@ -67,3 +67,18 @@ func TestAPictureBesideTheWords(t *testing.T) {
 		t.Errorf("%s", got(o))
 	}
 }
+
+// requires goes with the words, and still beats them.
+func TestAndShowMeWithRequires(t *testing.T) {
+	for _, c := range []struct{ intent, id, want string }{
+		{"turn on the porch light and show me", "switch-on", "switch-on porch-lamp"},
+		{"turn on the porch light and show me", "switch-off", "no: "},
+		{"turn on the porch light and show me the fridge", "switch-on", "no: "},
+		{"take a photo of the porch and show me", "take-photo", "no: "},
+	} {
+		o := resolver().Resolve(mess.Request{Intent: c.intent, Requires: []mess.Capability{{ID: c.id}}})
+		if !strings.HasPrefix(got(o), c.want) || o.Plan != nil && !slices.Contains(o.Plan.Want, capabilities.Image) {
+			t.Errorf("Resolve(%q) with %s = %q %+v, want %q", c.intent, c.id, got(o), o.Plan, c.want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/messkit/messkit/mess"
 )
@@ -28,32 +29,43 @@ func NeedsOf(r mess.Request) Needs {
 	return n
 }
 
-// request is a request that has these needs and nothing else.
-func (n Needs) request() mess.Request {
-	r := mess.Request{Requires: n.Requires, Precision: n.Precision}
-	if n.ConfirmBefore {
-		r.ConfirmBefore = &n.ConfirmBefore
-	}
-	if n.Location != nil || n.Urgency != "" {
-		r.Constraints = &mess.Constraints{Location: n.Location}
-	}
-	if n.Urgency != "" {
-		r.Constraints.Timing = &mess.Timing{Urgency: n.Urgency}
-	}
-	return r
+// stored is how needs are written: plainly, unless there is more to them than
+// words.
+type stored struct {
+	Requires      []string       `json:"requires,omitempty"`
+	Urgency       mess.Urgency   `json:"urgency,omitempty"`
+	Precision     mess.Precision `json:"precision,omitempty"`
+	ConfirmBefore bool           `json:"confirm_before,omitempty"`
+	Request       *mess.Request  `json:"request,omitempty"` // with requires and location, where they have metadata
 }
 
-// MarshalJSON writes the needs as the request that has them (MESS 1.0 section
-// 3.2): metadata and places have forms of their own there.
-func (n Needs) MarshalJSON() ([]byte, error) { return json.Marshal(n.request()) }
+// MarshalJSON writes the needs. Metadata and places are written as in a request
+// that has them (MESS 1.0 section 3.2).
+func (n Needs) MarshalJSON() ([]byte, error) {
+	s := stored{Urgency: n.Urgency, Precision: n.Precision, ConfirmBefore: n.ConfirmBefore}
+	if n.Location != nil || slices.ContainsFunc(n.Requires, func(c mess.Capability) bool { return c.Meta != nil }) {
+		s.Request = &mess.Request{Requires: n.Requires, Constraints: &mess.Constraints{Location: n.Location}}
+		return json.Marshal(s)
+	}
+	for _, c := range n.Requires {
+		s.Requires = append(s.Requires, c.ID)
+	}
+	return json.Marshal(s)
+}
 
 // UnmarshalJSON reads what MarshalJSON has written.
 func (n *Needs) UnmarshalJSON(data []byte) error {
-	var r mess.Request
-	if err := json.Unmarshal(data, &r); err != nil {
+	var s stored
+	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	*n = NeedsOf(r)
+	if s.Request != nil {
+		*n = NeedsOf(*s.Request)
+	}
+	for _, id := range s.Requires {
+		n.Requires = append(n.Requires, mess.Capability{ID: id})
+	}
+	n.Urgency, n.Precision, n.ConfirmBefore = s.Urgency, s.Precision, s.ConfirmBefore
 	return nil
 }
 

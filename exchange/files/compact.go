@@ -41,8 +41,8 @@ func (s *Store) grown(ctx context.Context) {
 func (s *Store) compact(ctx context.Context) error {
 	s.step.Lock()
 	defer s.step.Unlock()
-	if s.log.Size() <= s.next && s.next > 0 {
-		return nil // somebody was quicker
+	if s.log.Size() <= s.next {
+		return nil // it is short enough, or somebody was quicker
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -58,13 +58,28 @@ func (s *Store) compact(ctx context.Context) error {
 // shorten makes the log anew at the end, where the next start would read much
 // that is in its folder meanwhile.
 func (s *Store) shorten(ctx context.Context) error {
-	if s.log.Size() < firstCompact/4 {
-		return nil
-	}
 	s.step.Lock()
-	s.next = s.log.Size() / 2
+	s.next = s.index.bytes() + firstCompact/4
 	s.step.Unlock()
 	return s.compact(ctx)
+}
+
+// endedBytes is about what a line of a thread that has ended takes in the log.
+const endedBytes = 250
+
+// bytes is about how long a log is that is made anew.
+func (x *index) bytes() int64 {
+	n := int64(0)
+	x.each(func(k *kept) bool {
+		if !k.inLog() {
+			n += endedBytes
+		}
+		for _, p := range k.records {
+			n += int64(p.Size())
+		}
+		return true
+	})
+	return n
 }
 
 // compaction is one making of the log anew.

@@ -99,12 +99,10 @@ func (s *Store) settle() error {
 		s.cfg.Log.Error("threads can be read only: nothing can be stored", "err", err)
 		return nil
 	}
-	if s.log.Size() > firstCompact {
-		if err := s.compact(context.Background()); err != nil {
-			return err
-		}
+	s.next = 2*s.index.bytes() + firstCompact
+	if err := s.compact(context.Background()); err != nil {
+		return err
 	}
-	s.next = 2*s.log.Size() + firstCompact
 	return s.blobs.clean(s.used())
 }
 

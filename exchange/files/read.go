@@ -87,11 +87,11 @@ func (s *Store) envelope(k kept) (exchange.Envelope, error) {
 		if inLog = known && now.inLog(); !inLog {
 			return nil
 		}
-		r, err := s.readRecord(now.Ref, now.records[now.newest])
+		data, err := s.log.Record(now.records[now.newest])
 		if err != nil {
 			return err
 		}
-		if err := json.Unmarshal(r.envelope, &e); err != nil {
+		if err := json.Unmarshal(envelopeIn(data), &e); err != nil {
 			return fmt.Errorf("%s: envelope: %w", now.Ref, err)
 		}
 		return nil

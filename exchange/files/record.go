@@ -85,6 +85,13 @@ func decode(data []byte) (record, error) {
 	return r, nil
 }
 
+// envelopeIn is the line with the envelope of a record that has one.
+func envelopeIn(data []byte) []byte {
+	_, rest, _ := bytes.Cut(data, []byte("\n"))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	return line
+}
+
 // threadRecord is a whole thread as a record.
 func threadRecord(t exchange.Thread) (record, error) {
 	sum := summaryOf(t.Envelope)

@@ -126,6 +126,8 @@ func (t *task) unstarted(ctx context.Context, written bool, kind string, err err
 		code, kind, err = mess.Cancelled, "cancelled", errors.New("it was cancelled before anything was done")
 	case errors.Is(why, errLost) && !written:
 		return errLost
+	case stopOf(ctx) != nil:
+		kind, err = stopOf(ctx).Rule, why
 	case why != nil && !errors.Is(why, errLost):
 		kind, err = "interrupted", errors.New("the program was ended before anything was done")
 	}

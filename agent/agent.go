@@ -20,6 +20,7 @@ import (
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -72,6 +73,8 @@ type Config struct {
 	// nobody knows how, before anybody else does. Of a thread that this executor
 	// has forgotten the plan is empty.
 	Unknown func(ref string, plan capabilities.Plan)
+	// Stop is how this executor is stopped; nil: in memory alone.
+	Stop *stop.Stopper
 	// Fit makes a picture fit in maxBytes and, along its longer edge, maxPx; 0
 	// means no wish. nil leaves pictures as they are.
 	Fit func(ctx context.Context, data []byte, maxBytes, maxPx int) (fitted []byte, mime string, err error)
@@ -165,6 +168,9 @@ func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *
 		tasks: map[string]*task{}, later: map[string]*task{}, took: map[string]time.Duration{},
 	}
 	a.beat = a.cfg.Heartbeat
+	if a.cfg.Stop == nil {
+		a.cfg.Stop = stop.Open(stop.Config{}, g, now, log)
+	}
 	for _, d := range devices {
 		if d.Label == "" {
 			d.Label = d.Name

@@ -3,33 +3,55 @@ package agent
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
 	"github.com/messkit/messkit/mess"
 )
 
-// heartbeat tells the exchange at intervals what is held here, and hears how it
-// sees that.
+// heartbeat tells the exchange what is held here, at intervals and whenever a
+// stop or its end is news, and hears how it sees that.
 func (a *Agent) heartbeat(ctx context.Context) error {
+	told, _ := a.stands() // by the registration
 	for {
-		a.mu.Lock()
-		t := time.NewTimer(a.beat)
-		a.mu.Unlock()
-		select {
-		case <-ctx.Done():
-			t.Stop()
+		if !a.untilBeat(ctx, told) {
 			return nil
-		case <-t.C:
 		}
+		stands, _ := a.stands()
+		told = stands // what does not arrive now, the next one says
 		ack, err := a.send(ctx, mess.Message{Items: []mess.Item{
-			&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Holding: a.holding()}},
+			&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Holding: a.holding(), Stopped: stands}},
 		}})
 		if err != nil {
 			a.log.Debug("heartbeat not heard", "err", err)
 			continue
 		}
 		a.agree(ack.Threads)
+		a.heed(ack.Stops)
+	}
+}
+
+// untilBeat waits until the next heartbeat, or until there is something to tell
+// that is not told; false when ctx has ended.
+func (a *Agent) untilBeat(ctx context.Context, told *mess.Stopped) bool {
+	a.mu.Lock()
+	t := time.NewTimer(a.beat)
+	a.mu.Unlock()
+	defer t.Stop()
+	for {
+		stands, changed := a.stands()
+		if !reflect.DeepEqual(stands, told) {
+			return ctx.Err() == nil
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-t.C:
+			return true
+		case <-changed[0]:
+		case <-changed[1]:
+		}
 	}
 }
 

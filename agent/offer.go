@@ -65,12 +65,15 @@ func (t *task) run(ctx context.Context) {
 	if err == nil {
 		err = t.perform(ctx)
 	}
+	if no := stopOf(ctx); no != nil {
+		err = t.stoppedEarly(ctx, no, err)
+	}
 	switch e, told := errors.AsType[*ending](err); {
 	case told:
 		t.report(ctx, e.status, nil)
 	case err != nil && !errors.Is(err, errDeclined):
 		if t.tried && !t.resumed && stopped(ctx) {
-			t.handBack(ctx)
+			t.handBack(ctx, "the program was ended before anything was done")
 		}
 		t.drop(err)
 	}
@@ -79,16 +82,16 @@ func (t *task) run(ctx context.Context) {
 // stopped reports whether the work ends because the program does.
 func stopped(ctx context.Context) bool {
 	why := context.Cause(ctx)
-	return why != nil && !errors.Is(why, errLost) && !errors.Is(why, errCancelled)
+	return why != nil && !errors.Is(why, errLost) && !errors.Is(why, errCancelled) && stopOf(ctx) == nil
 }
 
 // handBack gives back a claim under which nothing was begun, so that the thread
 // says so and others are asked at once.
-func (t *task) handBack(ctx context.Context) {
+func (t *task) handBack(ctx context.Context, why string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMailTime)
 	defer cancel()
 	_, err := t.a.say(ctx, t.signed(t.message(&mess.Status{Code: mess.Delegated, Instance: t.boot, Reason: &mess.Reason{
-		Type: mess.Shutdown, Detail: "the program was ended before anything was done", Effect: mess.EffectNone,
+		Type: mess.Shutdown, Detail: why, Effect: mess.EffectNone,
 	}})))
 	if err != nil { // its lease will be over, or the exchange knows better
 		t.a.log.Info("not handed back", "ref", t.ref, "err", err)
@@ -131,6 +134,9 @@ func (t *task) saved(ctx context.Context) {
 func (t *task) prepare(ctx context.Context) error {
 	if t.resumed {
 		return t.resume(ctx)
+	}
+	if no := t.a.gate.Refused(); no != nil { // whatever it asks for
+		return t.decline(ctx, no.Error())
 	}
 	out := t.a.resolver.Resolve(t.req)
 	if reason, err := t.refused(ctx, out); reason != "" || err != nil {

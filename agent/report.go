@@ -104,18 +104,22 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 	}
 	no, refused := errors.AsType[*gate.Refusal](r.err)
 	_, late := errors.AsType[*gate.TimeoutError](r.err)
-	stopped := t.a.gate.Stopped()
+	stop, stopped := cause.(*gate.Refusal)
+	if cause == nil && r.err != nil { // the driver may have heard of it first
+		stop = t.a.gate.Refused()
+		stopped = stop != nil
+	}
 	switch {
 	case errors.Is(cause, errCancelled):
 		return "cancelled", "stopped midway" + midway
 	case errors.Is(cause, errLost):
 		return "claim_lost", "the claim was over midway" + midway
+	case stopped:
+		return stop.Rule, stop.Text + midway
 	case cause != nil:
 		return "interrupted", "the program was ended midway" + midway
 	case refused:
 		return no.Rule, detail
-	case stopped != "":
-		return "stopped", fmt.Sprintf("everything was stopped (%s): %s", stopped, detail)
 	case late:
 		return "timeout", detail
 	case errors.Is(r.err, drivers.ErrBusy):

@@ -17,12 +17,14 @@ import (
 func (a *Agent) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, haltAll(context.WithoutCancel(ctx), a.gate, maps.Values(a.devices))) }()
 	defer a.runTimers(ctx)()
+	defer a.runStops(ctx)()
 	startAll(ctx, a.gate, maps.Values(a.devices), a.log)
 	a.look(ctx)
 	ack, err := a.register(ctx)
 	if err != nil {
 		return ended(ctx, err)
 	}
+	a.heed(ack.Stops)
 	a.recover(ctx, ack.Threads)
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.receive(gctx) })
@@ -83,9 +85,11 @@ func (a *Agent) receive(ctx context.Context) error {
 		if !wait.sleep(ctx) {
 			return nil
 		}
-		if _, err := a.register(ctx); err != nil {
+		ack, err := a.register(ctx)
+		if err != nil {
 			return ended(ctx, err)
 		}
+		a.heed(ack.Stops)
 	}
 }
 

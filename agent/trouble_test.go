@@ -136,7 +136,7 @@ func TestStop(t *testing.T) {
 		h.after(3 * time.Second)
 		h.gate.Stop("the cat")
 		synctest.Wait()
-		if s := h.is(ref, mess.Failed); s.Reason.Type != "stopped" || s.Reason.Effect != mess.EffectUnknown {
+		if s := h.is(ref, mess.Failed); s.Reason.Type != "stop" || s.Reason.Effect != mess.EffectUnknown {
 			h.t.Errorf("%+v", s.Reason)
 		}
 		no := h.says(claude, "request: {intent: turn on the porch light}")

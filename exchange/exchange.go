@@ -31,12 +31,14 @@ type Exchange struct {
 	opened time.Time // nobody has been silent for longer
 
 	mu        sync.Mutex
-	open      map[string]*live     // threads without a terminal status
-	executors map[string]*executor // registered
-	routing   mess.Routing         // rules set at run time, before those of the configuration
-	latest    map[string]string    // requestor to the ref of its most recent request
-	room      map[string]*room     // thread to what was uploaded for it
-	waiting   map[string][]string  // open thread to the threads that depend on it
+	open      map[string]*live         // threads without a terminal status
+	executors map[string]*executor     // registered
+	routing   mess.Routing             // rules set at run time, before those of the configuration
+	latest    map[string]string        // requestor to the ref of its most recent request
+	room      map[string]*room         // thread to what was uploaded for it
+	stops     map[string][]mess.Stop   // executor to the stops that it has not confirmed
+	stopped   map[string]*mess.Stopped // executor to how it said last that it stands
+	waiting   map[string][]string      // open thread to the threads that depend on it
 }
 
 // live is an open thread and what the exchange knows of it only while it runs.
@@ -145,11 +147,12 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 		cfg: cfg, store: store, now: now, log: log, hub: newHub(), due: newAlarm(), opened: now(),
 		open: map[string]*live{}, executors: map[string]*executor{},
 		latest: map[string]string{}, waiting: map[string][]string{}, room: map[string]*room{},
+		stops: map[string][]mess.Stop{}, stopped: map[string]*mess.Stopped{},
 	}
 	if err := x.readExecutors(ctx); err != nil {
 		return nil, err
 	}
-	if err := x.readRouting(ctx); err != nil {
+	if err := errors.Join(x.readRouting(ctx), x.readStops(ctx)); err != nil {
 		return nil, err
 	}
 	if err := store.Open(ctx, func(e Envelope) error { x.Changed(e); return nil }); err != nil {

@@ -17,6 +17,8 @@ type ExecutorInfo struct {
 	Created  time.Time
 	LastSeen time.Time
 	Live     bool // heard of within the time after which it counts as unreachable
+	// Stopping are the stops that it has not confirmed yet.
+	Stopping []mess.Stop
 }
 
 // executor is a registered executor. It is guarded by Exchange.mu; its mess
@@ -69,17 +71,18 @@ func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (me
 	if c.Instance != "" {
 		x.letGo(ctx, c)
 	}
-	if isHeartbeat(c) && x.heard(c) {
-		ack.Threads = x.holdings(c)
-		return ack, nil
+	if !isHeartbeat(c) || !x.heard(c) {
+		if err := x.pin(&c); err != nil {
+			return mess.Ack{}, err
+		}
+		if err := x.enter(ctx, c); err != nil {
+			return mess.Ack{}, err
+		}
 	}
-	if err := x.pin(&c); err != nil {
+	if err := x.stands(ctx, c); err != nil {
 		return mess.Ack{}, err
 	}
-	if err := x.enter(ctx, c); err != nil {
-		return mess.Ack{}, err
-	}
-	ack.Threads = x.holdings(c)
+	ack.Threads, ack.Stops = x.holdings(c), x.unconfirmed(c.ID)
 	return ack, nil
 }
 
@@ -146,7 +149,7 @@ func (x *Exchange) enter(ctx context.Context, c mess.Executor) error {
 	if old := x.executors[c.ID]; old != nil {
 		e.created, e.beats, c = old.created, e.beats || old.beats, merge(old.Executor, c)
 	}
-	c.Holding, c.Instance = nil, ""
+	c.Holding, c.Instance, c.Stopped = nil, "", nil
 	e.Executor = c
 	var err error
 	if e.hours, err = hoursOf(c); err != nil {
@@ -245,7 +248,9 @@ func (x *Exchange) Executors() []ExecutorInfo {
 	var list []ExecutorInfo
 	for _, id := range slices.Sorted(maps.Keys(x.executors)) {
 		e := x.executors[id]
-		list = append(list, ExecutorInfo{Executor: e.Executor, Created: e.created, LastSeen: e.seen, Live: x.live(e, now)})
+		info := ExecutorInfo{Executor: e.Executor, Created: e.created, LastSeen: e.seen, Live: x.live(e, now), Stopping: x.stops[id]}
+		info.Stopped = x.stopped[id]
+		list = append(list, info)
 	}
 	return list
 }

@@ -120,10 +120,11 @@ func (x *Exchange) give(ctx context.Context, e Event, handle func(Event) error) 
 	return handle(e)
 }
 
-// standing is what an actor who comes in anew must know: its offers, and what
+// standing is what an actor who comes in anew must know: its stops, its offers, and what
 // was said in the threads it holds since it last spoke.
 func (x *Exchange) standing(ctx context.Context, who Actor) ([]Event, error) {
 	offers, holds := x.standingOf(who.ID)
+	offers = append(x.standingStops(who.ID), offers...)
 	for _, e := range holds {
 		t, err := x.store.Thread(ctx, e.Ref)
 		if err != nil {
@@ -173,7 +174,7 @@ func (t Thread) since(id string) []mess.Message {
 func (e Event) Delivery(executor string) (mess.Message, bool) {
 	m := e.Message
 	switch e.Kind {
-	case EventOffer, EventWithdrawn:
+	case EventOffer, EventWithdrawn, EventStop:
 		return m, true
 	case EventMessage:
 		theirs := e.Thread.Executor == executor || m.From == Self && e.Thread.held(executor)

@@ -137,7 +137,7 @@ func splitRe(item mess.Item) (mess.Refs, mess.Item) {
 	return nil, item
 }
 
-// configs registers executors and sets rules.
+// configs registers executors, sets rules, and stops.
 func (x *Exchange) configs(ctx context.Context, in Inbound, p parts) ([]mess.Item, error) {
 	var acks []mess.Item
 	for _, c := range p.configs {
@@ -152,6 +152,13 @@ func (x *Exchange) configs(ctx context.Context, in Inbound, p parts) ([]mess.Ite
 			if err := x.setRouting(ctx, in.Actor, *c.Routing); err != nil {
 				return nil, err
 			}
+		}
+		if c.Stop != nil {
+			s, err := x.Stop(ctx, in.Actor, *c.Stop)
+			if err != nil {
+				return nil, err
+			}
+			ack.Stops = []mess.Stop{s}
 		}
 		acks = append(acks, &ack)
 	}

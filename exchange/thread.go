@@ -231,6 +231,7 @@ const (
 	EventOffer     EventKind = "offer"     // to an executor: you may claim this
 	EventWithdrawn EventKind = "withdrawn" // to an executor: not any more
 	EventMessage   EventKind = "message"   // a message was stored; the thread is as shown
+	EventStop      EventKind = "stop"      // to an executor: stop everything
 	EventReset     EventKind = "reset"     // what lies between the resume point and now is gone: read afresh
 )
 

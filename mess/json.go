@@ -42,6 +42,10 @@ func (q Query) MarshalJSON() ([]byte, error)            { return toJSON(q) }
 func (q *Query) UnmarshalJSON(data []byte) error        { return fromJSON(data, q) }
 func (c Config) MarshalJSON() ([]byte, error)           { return toJSON(c) }
 func (c *Config) UnmarshalJSON(data []byte) error       { return fromJSON(data, c) }
+func (s Stop) MarshalJSON() ([]byte, error)             { return toJSON(s) }
+func (s *Stop) UnmarshalJSON(data []byte) error         { return fromJSON(data, s) }
+func (s Stopped) MarshalJSON() ([]byte, error)          { return toJSON(s) }
+func (s *Stopped) UnmarshalJSON(data []byte) error      { return fromJSON(data, s) }
 func (s Status) MarshalJSON() ([]byte, error)           { return toJSON(s) }
 func (s *Status) UnmarshalJSON(data []byte) error       { return fromJSON(data, s) }
 func (r Response) MarshalJSON() ([]byte, error)         { return toJSON(r) }

@@ -52,6 +52,10 @@ type Ack struct {
 	// Threads answers a heartbeat: the state of each thread that the executor
 	// said it holds, and of each that the exchange says it holds.
 	Threads []HeldThread `mess:"threads"`
+	// Stops answers a stop: the one that was taken. In the answer to a
+	// registration or heartbeat they are those that the executor has not
+	// confirmed.
+	Stops []Stop `mess:"stops"`
 
 	Extra Object `mess:"*"`
 }
@@ -92,12 +96,45 @@ type Filter struct {
 	Extra    Object   `mess:"*"`
 }
 
-// Config registers an executor, or sets routing rules (MESS 1.0 section 7.4).
+// Config registers an executor, or sets routing rules (MESS 1.0 section 7.4), or
+// stops executors.
 type Config struct {
 	ID       string    `mess:"id"`
 	Executor *Executor `mess:"executor"`
 	Routing  *Routing  `mess:"routing"`
+	Stop     *Stop     `mess:"stop"` // ours
 	Extra    Object    `mess:"*"`
+}
+
+// Stop is the order to stop everything (ours). An executor that has taken it
+// lets nothing pass until a person at its place clears it; no message does.
+type Stop struct {
+	ID        string `mess:"id"` // given by the exchange
+	Why       string `mess:"why"`
+	By        string `mess:"by"`             // set by the exchange, never believed from outside
+	At        Time   `mess:"at"`             // as By
+	Executors Refs   `mess:"executors,list"` // whom it is for; none: all that are registered
+	Extra     Object `mess:"*"`
+}
+
+// Stopped is how an executor stands (ours).
+type Stopped struct {
+	// Orders are the ids of the stops that it has taken and written down.
+	Orders Refs `mess:"orders,list"`
+	// Why it is stopped; "" if it is not, or not any more.
+	Why     string       `mess:"why"`
+	Devices []SafeDevice `mess:"devices"` // what they did when it was stopped
+	Extra   Object       `mess:"*"`
+}
+
+// SafeDevice is what one device did in a stop (ours).
+type SafeDevice struct {
+	Device   string   `mess:"device"`
+	State    string   `mess:"state"`    // safe, unsafe, or pending: its driver has not answered
+	Evidence Evidence `mess:"evidence"` // where it is safe
+	Took     Duration `mess:"took"`
+	Err      string   `mess:"err"`
+	Extra    Object   `mess:"*"`
 }
 
 // Executor describes an executor (MESS 1.0 sections 7.4 and 8.3). As an update
@@ -116,7 +153,9 @@ type Executor struct {
 	// Instance names the process when it registers. What another process of the
 	// same executor has claimed and not begun is then offered again.
 	Instance string `mess:"instance"`
-	Extra    Object `mess:"*"`
+	// Stopped is absent where it has not changed.
+	Stopped *Stopped `mess:"stopped"`
+	Extra   Object   `mess:"*"`
 }
 
 // Availability of an executor; "" means always.

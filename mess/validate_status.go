@@ -119,9 +119,12 @@ func (c *checker) query(path string, q *Query) {
 
 func (c *checker) config(path string, k *Config) {
 	c.id(path+".id", k.ID)
-	c.needs(path, k.Executor != nil || k.Routing != nil, "executor or routing")
+	c.needs(path, k.Executor != nil || k.Routing != nil || k.Stop != nil, "executor, routing or stop")
 	if e := k.Executor; e != nil {
 		c.executor(path+".executor", e)
+	}
+	if k.Stop != nil {
+		c.stop(path+".stop", k.Stop)
 	}
 	if k.Routing == nil {
 		return
@@ -131,6 +134,20 @@ func (c *checker) config(path string, k *Config) {
 		c.needs(at, len(r.Prefer) > 0, "prefer")
 		oneOf(c, at+".match.urgency", r.Match.Urgency, Whenever, Soon, Now)
 		oneOf(c, at+".match.precision", r.Match.Precision, Loose, Guided, Exact)
+	}
+}
+
+// maxWhy is how long a reason for a stop may be, in bytes: it goes into one line.
+const maxWhy = 512
+
+func (c *checker) stop(path string, s *Stop) {
+	if len(s.Why) > maxWhy {
+		c.fail(path+".why", "%d bytes are too much; write %d at most", len(s.Why), maxWhy)
+	}
+	for i, id := range s.Executors {
+		if !ValidID(id) {
+			c.fail(fmt.Sprintf("%s.executors[%d]", path, i), "%.60q cannot name an executor", id)
+		}
 	}
 }
 

@@ -110,7 +110,7 @@ func (s *Stopper) tell() {
 
 func (s *Stopper) take(id string) {
 	s.taken = append(s.taken, id)
-	s.taken = s.taken[max(0, len(s.taken)-4*maxOrders):]
+	s.taken = s.taken[max(0, len(s.taken)-maxOrders):]
 }
 
 // Watch tells the orders that hold (none: nothing is stopped), the ids of those

@@ -159,6 +159,8 @@ func (c *call) route(p []string) error {
 	switch {
 	case len(p) == 1 && p[0] == "mess":
 		return c.only(c.mess, http.MethodPost)
+	case len(p) == 1 && p[0] == "stop":
+		return c.only(c.stop, http.MethodPost)
 	case len(p) == 1 && p[0] == "events":
 		return c.only(c.events, http.MethodGet)
 	case len(p) == 1 && p[0] == "status" && c.cfg.Status != nil:

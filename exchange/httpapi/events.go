@@ -51,6 +51,8 @@ func (c *call) outgoing(e exchange.Event) (event, bool, error) {
 			return out, false, nil
 		}
 		out.Name, v = "message", m
+	case e.Kind == exchange.EventStop: // for an executor, and this is how a person follows
+		return out, false, nil
 	default:
 		s := summaryOf(e.Thread)
 		v = happened{e.Kind, &s, &e.Message}

@@ -74,6 +74,12 @@ func executorJSON(e exchange.ExecutorInfo) map[string]any {
 		"id": e.ID, "display_name": e.Name, "capabilities": caps, "last_seen": stamp(e.LastSeen), "created_at": stamp(e.Created),
 		"live": e.Live,
 	}
+	if e.Stopped != nil && e.Stopped.Why != "" {
+		v["stopped"] = e.Stopped
+	}
+	if len(e.Stopping) > 0 {
+		v["stopping"] = e.Stopping
+	}
 	if e.Availability != "" {
 		v["availability"] = e.Availability
 	}

@@ -1,0 +1,162 @@
+package agent_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// stops posts a stop, and lets it happen.
+func (h *house) stops(who exchange.Actor) mess.Stop {
+	h.t.Helper()
+	s, err := h.x.Stop(h.t.Context(), who, mess.Stop{Why: "the cat"})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	synctest.Wait()
+	return s
+}
+
+// standing is the executor as the exchange knows it.
+func (h *house) standing() exchange.ExecutorInfo {
+	h.t.Helper()
+	for _, e := range h.x.Executors() {
+		if e.ID == h.cfg.ID {
+			return e
+		}
+	}
+	h.t.Fatal("the executor is not registered")
+	return exchange.ExecutorInfo{}
+}
+
+// A stop at the exchange reaches the executor at once: what acts is stopped and
+// told truthfully, what waits for a person ends, and what comes is refused.
+func TestAStopFromTheExchange(t *testing.T) {
+	inHouse(t, func(h *house) {
+		acting := h.cleaning()
+		h.after(3 * time.Second)
+		asking := h.says(claude, "request: {intent: vacuum the kitchen}")
+		h.is(asking, mess.NeedsInput)
+		before := time.Now()
+		h.stops(claude)
+		if time.Since(before) != 0 {
+			t.Errorf("it took %v", time.Since(before))
+		}
+		if s := h.is(acting, mess.Failed); s.Reason.Type != "stop" || s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "the cat, by claude-agent") {
+			t.Errorf("what acted: %+v", s.Reason)
+		}
+		if s := h.is(asking, mess.Failed); s.Reason.Type != "stop" || s.Reason.Effect != mess.EffectNone {
+			t.Errorf("what asked: %+v", s.Reason)
+		}
+		for _, intent := range []string{"turn on the porch light", "what's in the fridge?"} {
+			if s := h.is(h.says(person, "request: {intent: \""+intent+"\"}"), mess.Declined); !strings.Contains(s.Reason.Detail, "the cat") {
+				t.Errorf("%s: %+v", intent, s.Reason)
+			}
+		}
+		e := h.standing()
+		if e.Stopped == nil || !strings.Contains(e.Stopped.Why, "the cat") || len(e.Stopping) != 0 {
+			t.Fatalf("the exchange knows %+v, unconfirmed %v", e.Stopped, e.Stopping)
+		}
+		for _, d := range e.Stopped.Devices {
+			if d.State != "safe" || d.Evidence != mess.Acknowledged {
+				t.Errorf("%+v", d)
+			}
+		}
+		if len(e.Stopped.Devices) != 3 {
+			t.Errorf("%d devices", len(e.Stopped.Devices))
+		}
+		h.lamp.mu.Lock()
+		halted, started := h.lamp.halted, h.lamp.started
+		h.lamp.mu.Unlock()
+		if halted != 1 || started != 1 {
+			t.Errorf("the lamp was halted %d times, started %d times", halted, started)
+		}
+
+		h.gate.Clear()
+		synctest.Wait()
+		if h.is(acting, mess.Failed); h.lamp.did() != "" {
+			t.Errorf("a clear begins nothing; the lamp did %s", h.lamp.did())
+		}
+		if e := h.standing(); e.Stopped == nil || e.Stopped.Why != "" {
+			t.Errorf("after the clear the exchange knows %+v", e.Stopped)
+		}
+		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)
+	})
+}
+
+// A stop that comes while the executor is away reaches it when it is back, and
+// only once.
+func TestAStopWhileTheLineIsCut(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.line.cutIt(true)
+		h.after(time.Minute)
+		s := h.stops(person)
+		if h.gate.Stopped() != "" || len(h.standing().Stopping) != 1 {
+			t.Errorf("stopped for %q, unconfirmed %v", h.gate.Stopped(), h.standing().Stopping)
+		}
+		h.line.cutIt(false)
+		h.after(2 * time.Minute)
+		if e := h.standing(); !strings.Contains(h.gate.Stopped(), "the cat, by teague") || len(e.Stopping) != 0 || e.Stopped.Orders[0] != s.ID {
+			t.Errorf("stopped for %q, unconfirmed %v", h.gate.Stopped(), e.Stopping)
+		}
+	})
+}
+
+// So it does when the executor was not even running.
+func TestAStopWhileTheExecutorIsDown(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.stopAgent()
+		h.stops(person)
+		h.startAgent()
+		if !strings.Contains(h.gate.Stopped(), "the cat") || len(h.standing().Stopping) != 0 {
+			t.Errorf("stopped for %q, unconfirmed %v", h.gate.Stopped(), h.standing().Stopping)
+		}
+	})
+}
+
+// One who waits in the queue of a device does not begin when the stop is
+// cleared.
+func TestAStopEndsWhoWaits(t *testing.T) {
+	inHouse(t, func(h *house) {
+		first := h.cleaning()
+		second := h.says(claude, "request: {intent: vacuum both}")
+		h.says(person, "reply: {re: "+second+", confirm: true}")
+		h.after(time.Second)
+		h.stops(person)
+		h.gate.Clear()
+		h.after(time.Hour)
+		h.is(first, mess.Failed)
+		if s := h.is(second, mess.Failed); s.Reason.Type != "stop" || s.Reason.Effect != mess.EffectNone {
+			t.Errorf("%+v", s.Reason)
+		}
+		if did := h.vacuum.did(); strings.Count(did, "clean") > 1 {
+			t.Errorf("the vacuum did: %s", did)
+		}
+	})
+}
+
+func TestWhoMayStop(t *testing.T) {
+	inHouse(t, func(h *house) {
+		for _, c := range []struct {
+			who  exchange.Actor
+			stop mess.Stop
+			want mess.Why
+		}{
+			{exchange.Actor{ID: "guest", Roles: exchange.Observer}, mess.Stop{}, mess.Forbidden},
+			{claude, mess.Stop{Executors: mess.Refs{"nobody"}}, mess.Unknown},
+		} {
+			if _, err := h.x.Stop(t.Context(), c.who, c.stop); !errors.Is(err, c.want) {
+				t.Errorf("%s: %v, want %v", c.who.ID, err, c.want)
+			}
+		}
+		synctest.Wait()
+		if h.gate.Stopped() != "" {
+			t.Errorf("stopped for %q", h.gate.Stopped())
+		}
+	})
+}

@@ -1,0 +1,34 @@
+package httpapi
+
+import (
+	"bytes"
+	"net/http"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// stop stops executors: {why, executors}, both of which may be left out. It is
+// taken when it is on the disk; who has confirmed it, GET executors tells. There
+// is no call that ends a stop.
+func (c *call) stop() error {
+	data, _, err := c.read()
+	if err != nil {
+		return err
+	}
+	body := mess.Object{}
+	if len(bytes.TrimSpace(data)) > 0 {
+		if body, err = mess.ParseObject(data); err != nil {
+			return err
+		}
+	}
+	m, err := items([]any{mess.Object{{Key: "config", Value: mess.Object{{Key: "stop", Value: body}}}}})
+	if err != nil {
+		return err
+	}
+	answer, err := c.post(m)
+	if err != nil {
+		return err
+	}
+	c.json(http.StatusAccepted, firstAck(answer).Stops[0])
+	return nil
+}

@@ -1,0 +1,128 @@
+package exchange
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/messkit/messkit/mess"
+)
+
+const stopKind = "stop"
+
+// maxStops is how many stops wait for one executor; more say the same.
+const maxStops = 16
+
+func (x *Exchange) readStops(ctx context.Context) error {
+	docs, err := x.store.Docs(ctx, stopKind)
+	if err != nil {
+		return err
+	}
+	for id, doc := range docs {
+		var list []mess.Stop
+		if err := json.Unmarshal(doc, &list); err != nil { // that there is one is all it has to say
+			x.log.Error("a stop cannot be read, and is passed on as one", "executor", id, "err", err)
+			list = []mess.Stop{{ID: "unreadable-" + rand.Text(), By: Self, Why: "a stop whose reason cannot be read", At: mess.TimeOf(x.now())}}
+		}
+		x.stops[id] = list
+	}
+	return nil
+}
+
+// Stop orders executors to stop everything: those that it names, or all that
+// are registered. Whoever is here hears it at once, before it is on the disk;
+// whoever is away hears it when he comes back. Every door calls this, and none
+// can take it back.
+func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop, error) {
+	if !who.Has(Requester) && !who.Has(Operator) {
+		return mess.Stop{}, mess.Refuse(mess.Forbidden, "config.stop: %q may not ask for anything here; use a requester's or the operator's key", who.ID)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	s.ID, s.By, s.At = rand.Text(), who.ID, mess.TimeOf(x.now())
+	ids := slices.Sorted(maps.Keys(x.executors))
+	if len(s.Executors) > 0 {
+		for _, id := range s.Executors {
+			if x.executors[id] == nil {
+				return mess.Stop{}, mess.Refuse(mess.Unknown, "config.stop.executors: %q is not registered; leave the list out to stop all", id)
+			}
+		}
+		ids = s.Executors
+	}
+	s.Executors = ids
+	for _, id := range ids {
+		x.pass(id, s)
+	}
+	for _, id := range ids {
+		if err := x.keepStops(ctx, id); err != nil {
+			return mess.Stop{}, err
+		}
+	}
+	x.log.Warn("stop", "actor", who.ID, "executors", len(ids), "err", s.Why)
+	return s, nil
+}
+
+// pass gives one executor a stop; who else gets it is none of its business. x.mu
+// is held.
+func (x *Exchange) pass(id string, s mess.Stop) {
+	s.Executors = nil
+	if len(x.stops[id]) < maxStops {
+		x.stops[id] = append(slices.Clone(x.stops[id]), s)
+	}
+	x.hub.publish(stopEvent(s), func(a Actor) bool { return a.ID == id })
+}
+
+func stopEvent(s mess.Stop) Event {
+	return Event{Kind: EventStop, Message: mess.Message{From: Self, Received: s.At, Items: []mess.Item{&mess.Config{Stop: &s}}}}
+}
+
+// keepStops writes down what one executor has not confirmed. x.mu is held.
+func (x *Exchange) keepStops(ctx context.Context, id string) error {
+	var doc []byte
+	if list := x.stops[id]; len(list) > 0 {
+		var err error
+		if doc, err = json.Marshal(list); err != nil {
+			return fmt.Errorf("stop for %s: %w", id, err)
+		}
+	}
+	if err := x.store.Put(ctx, stopKind, id, doc); err != nil {
+		return x.broken(err)
+	}
+	return nil
+}
+
+// stands takes what an executor says about its stop.
+func (x *Exchange) stands(ctx context.Context, c mess.Executor) error {
+	if c.Stopped == nil {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.stopped[c.ID] = c.Stopped
+	left := slices.DeleteFunc(slices.Clone(x.stops[c.ID]), func(s mess.Stop) bool { return slices.Contains(c.Stopped.Orders, s.ID) })
+	if len(left) == len(x.stops[c.ID]) {
+		return nil
+	}
+	x.stops[c.ID] = left
+	x.log.Info("stop confirmed", "executor", c.ID)
+	return x.keepStops(ctx, c.ID)
+}
+
+// unconfirmed lists the stops that an executor has not confirmed.
+func (x *Exchange) unconfirmed(id string) []mess.Stop {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.stops[id]
+}
+
+// standingStops are the same as events.
+func (x *Exchange) standingStops(id string) []Event {
+	var events []Event
+	for _, s := range x.unconfirmed(id) {
+		events = append(events, stopEvent(s))
+	}
+	return events
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/messkit/messkit/mess"
 )
@@ -15,6 +16,9 @@ const stopKind = "stop"
 
 // maxStops is how many stops wait for one executor; more say the same.
 const maxStops = 16
+
+// maxReason is how much of a stop's reason is kept, in bytes.
+const maxReason = 512
 
 func (x *Exchange) readStops(ctx context.Context) error {
 	docs, err := x.store.Docs(ctx, stopKind)
@@ -42,6 +46,7 @@ func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop,
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	s.Why = strings.ToValidUTF8(s.Why[:min(len(s.Why), maxReason)], "") // a stop is not refused for its words
 	s.ID, s.By, s.At = rand.Text(), who.ID, mess.TimeOf(x.now())
 	ids := slices.Sorted(maps.Keys(x.executors))
 	if len(s.Executors) > 0 {

@@ -137,13 +137,7 @@ func (c *checker) config(path string, k *Config) {
 	}
 }
 
-// maxWhy is how long a reason for a stop may be, in bytes: it goes into one line.
-const maxWhy = 512
-
 func (c *checker) stop(path string, s *Stop) {
-	if len(s.Why) > maxWhy {
-		c.fail(path+".why", "%d bytes are too much; write %d at most", len(s.Why), maxWhy)
-	}
 	for i, id := range s.Executors {
 		if !ValidID(id) {
 			c.fail(fmt.Sprintf("%s.executors[%d]", path, i), "%.60q cannot name an executor", id)

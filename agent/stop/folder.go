@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -109,16 +110,12 @@ type Device struct {
 	Err      string `json:"err,omitempty"`
 }
 
-// Settled reports whether every driver has answered to the order.
+// Answers reports whether the report is one to an order.
+func (r Report) Answers(order string) bool { return slices.Contains(r.Orders, order) }
+
+// Settled reports whether every driver has answered to an order.
 func (r Report) Settled(order string) bool {
-	known := false
-	for _, id := range r.Orders {
-		known = known || id == order
-	}
-	for _, d := range r.Devices {
-		known = known && d.State != "pending"
-	}
-	return known
+	return r.Answers(order) && !slices.ContainsFunc(r.Devices, func(d Device) bool { return d.State == "pending" })
 }
 
 // ReadReport reads the report of a folder; fs.ErrNotExist if nothing was stopped

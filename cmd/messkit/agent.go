@@ -16,6 +16,7 @@ import (
 	"github.com/messkit/messkit/agent/clock"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/files"
@@ -38,7 +39,8 @@ type agentConfig struct {
 	Disarm        []capabilities.Risk                `yaml:"disarm"` // classes that a person must arm after an end without order
 	Clock         string                             `yaml:"clock"`  // auto, or trusted: it is set, whatever the system says
 	DryRun        bool                               `yaml:"dry_run"`
-	Limits        gate.Device                        `yaml:"limits"` // of devices that have none of their own
+	StopLine      stop.LineConfig                    `yaml:"stop_line"` // an input that stops everything
+	Limits        gate.Device                        `yaml:"limits"`    // of devices that have none of their own
 }
 
 func defaultAgent() agentConfig {
@@ -46,6 +48,7 @@ func defaultAgent() agentConfig {
 		ID: hostID(), Data: dataDir(), Limits: gate.DefaultConfig().Defaults, ConfirmWithin: agent.DefaultConfig().ConfirmWithin,
 		MaxActs: gate.MaxActs{Requester: gate.Rate{N: 120, Per: time.Hour}, All: gate.Rate{N: 600, Per: time.Hour}},
 		Disarm:  []capabilities.Risk{capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible}, Clock: clockAuto,
+		StopLine: stop.DefaultLineConfig(),
 	}
 }
 
@@ -160,6 +163,7 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 	settings := agent.DefaultConfig()
 	settings.ID, settings.Name = c.Agent.ID, c.Agent.Name
 	settings.Availability, settings.Schedule = c.Agent.Availability, c.Agent.Schedule
+	settings.Stop = o.stop
 	settings.Fit, settings.ConfirmWithin = fit, c.Agent.ConfirmWithin
 	if settings.Signer, err = signer(c.Agent.Data, log); err != nil {
 		return nil, errors.Join(err, j.Close())

@@ -12,6 +12,7 @@ import (
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/guard"
+	"github.com/messkit/messkit/agent/stop"
 )
 
 // outputs are the devices in their initial state, under their gate and with
@@ -19,6 +20,8 @@ import (
 type outputs struct {
 	gate    *gate.Gate
 	devices []agent.Device
+	stop    *stop.Stopper
+	stops   background
 	timers  background
 	guard   background
 }
@@ -62,6 +65,8 @@ func (c *config) start(ctx context.Context, log *slog.Logger) *outputs {
 	}
 	o.gate = c.gate(log, known...)
 	o.timers.start(ctx, o.gate.Run)
+	o.stop = c.stopper(o.gate, log) // where a stop holds, nothing is started
+	o.stops.start(ctx, o.stop.Run)
 	o.devices = agent.Start(ctx, o.gate, c.home.forAgent(), log)
 	if client != nil {
 		wait, cancel := context.WithTimeout(ctx, awaitGuard)
@@ -75,7 +80,9 @@ func (c *config) start(ctx context.Context, log *slog.Logger) *outputs {
 func (o *outputs) handOver() error { return o.timers.end() }
 
 // end lets go of the guard, which ends when everything is safe.
-func (o *outputs) end() error { return errors.Join(o.timers.end(), o.guard.end()) }
+func (o *outputs) end() error {
+	return errors.Join(o.stops.end(), o.timers.end(), o.guard.end())
+}
 
 // halt takes the devices to their safe state, where no agent has come of it.
 func (o *outputs) halt(ctx context.Context) error {

@@ -190,6 +190,12 @@ func seen(e remote.Executor) string {
 	if e.Disarmed != "" {
 		words = append(words, "disarmed: "+printable(e.Disarmed))
 	}
+	if len(e.Stopping) > 0 {
+		words = append(words, "has not confirmed a stop")
+	}
+	if e.Stopped != nil {
+		words = append(words, fmt.Sprintf("STOPPED: %s; %s", printable(e.Stopped.Why), safeDevices(*e.Stopped)))
+	}
 	return strings.Join(words, ", ")
 }
 

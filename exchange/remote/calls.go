@@ -207,6 +207,8 @@ type Executor struct {
 	LastSeen     mess.Time         `json:"last_seen"`
 	Live         bool              `json:"live"`     // heard of lately
 	Disarmed     string            `json:"disarmed"` // why it offers only what looks; "" if it does not
+	Stopped      *mess.Stopped     `json:"stopped"`  // nil: it has not said that it is
+	Stopping     []mess.Stop       `json:"stopping"` // stops that it has not confirmed
 }
 
 // Executors lists who is registered.

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os/user"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/stop"
+)
+
+// stopper is the one way to stop this executor.
+func (c *config) stopper(g *gate.Gate, log *slog.Logger) *stop.Stopper {
+	return stop.Open(stop.Config{
+		Dir: stopFolder(c.Agent.Data), Devices: func() []stop.Device { return stopReport(g) }, Line: stop.NewLine(c.Agent.StopLine),
+	}, g, time.Now, log)
+}
+
+func stopFolder(data string) string { return filepath.Join(data, "stop") }
+
+// stopReport is what the devices of a gate did in the last stop.
+func stopReport(g *gate.Gate) []stop.Device {
+	var list []stop.Device
+	for _, s := range g.Safety() {
+		list = append(list, stop.Device{
+			Device: s.Device, State: string(s.State), Evidence: string(s.Evidence), TookMS: s.Took.Milliseconds(), Err: s.Err,
+		})
+	}
+	return list
+}
+
+// stopDir is the folder of the stop that the flags mean.
+func (o *atPlace) stopDir() (string, error) {
+	switch {
+	case o.data != "":
+		return stopFolder(o.data), nil
+	case o.file == "":
+		return stopFolder(dataDir()), nil
+	}
+	c, err := load(o.file, quiet)
+	if err != nil {
+		return "", hint(err, "name the executor's data folder instead: --data FOLDER")
+	}
+	return stopFolder(c.Agent.Data), nil
+}
+
+// reportWithin is how long a stop is waited for before it is said how far it has
+// come: a driver on the network may take its time.
+const reportWithin = 3 * time.Second
+
+func (a *app) stopCommand() *cobra.Command {
+	var o atPlace
+	var k client
+	var all, show, asJSON bool
+	c := &cobra.Command{
+		Use:   "stop",
+		Short: "Stop everything that an executor does, until messkit clear",
+		Long: `Stop takes every device of this machine's executor to its safe state, ends what
+is under way, and lets nothing pass until messkit clear, over restarts and power
+cuts too. It works through the executor's data folder, whether or not the
+executor runs or reaches its exchange.
+
+With --show it stops nothing, and tells whether it is stopped, why, and what each
+device did. With --all it goes to the exchange instead, which passes it on to every executor;
+those that are away get it when they come back. Each has to be cleared at its
+own place.
+
+A stop in software is not a safety function (ISO 13850, IEC 61508): what can hurt
+somebody needs a switch that works without messkit.`,
+		Example: "  messkit stop --why \"the cat is on the vacuum\"\n  messkit stop --show\n  messkit stop --all",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case all && show || asJSON && !show:
+				return usage(cmd, "--show tells of this machine, --json is for it")
+			case show:
+				return a.showStop(&o, asJSON)
+			case all:
+				return a.stopAll(cmd.Context(), &k, o.why)
+			}
+			return a.stopHere(cmd.Context(), &o)
+		},
+	}
+	o.flags(c)
+	o.whyFlag(c)
+	k.flags(c)
+	c.Flags().BoolVar(&all, "all", false, "stop every executor of the exchange")
+	c.Flags().BoolVar(&show, "show", false, "stop nothing; show the stop and what the devices did")
+	c.Flags().BoolVar(&asJSON, "json", false, "with --show: print JSON")
+	return c
+}
+
+// stopHere stops the executor of a data folder, and tells what its devices do.
+func (a *app) stopHere(ctx context.Context, o *atPlace) error {
+	dir, err := o.stopDir()
+	if err != nil {
+		return err
+	}
+	order := stop.Order{ID: rand.Text(), Why: o.why, By: whoHere(), At: time.Now()}
+	if err := stop.Latch(dir, order); err != nil {
+		return hint(err, "nothing is stopped by this; is the folder right (--data), and may you write there?")
+	}
+	r, err := awaitReport(ctx, dir, order.ID)
+	if err != nil {
+		return err
+	}
+	p := printer{out: a.out}
+	p.printf("stopped; messkit clear ends it\n")
+	if len(r.Orders) == 0 {
+		p.printf("no executor has answered within %v: none runs with %s, or it hangs; it starts stopped\n", reportWithin, filepath.Dir(dir))
+		return p.err
+	}
+	return printDevices(&p, r.Devices)
+}
+
+// whoHere is whoever has typed the command.
+func whoHere() string {
+	u, err := user.Current()
+	if err != nil {
+		return "somebody at the place"
+	}
+	return u.Username + " at the place"
+}
+
+// awaitReport waits until every driver has answered to an order, or for as long
+// as a person should wait. A report without orders is none.
+func awaitReport(ctx context.Context, dir, order string) (stop.Report, error) {
+	ctx, cancel := context.WithTimeout(ctx, reportWithin)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		r, err := stop.ReadReport(dir)
+		if err == nil && r.Settled(order) {
+			return r, nil
+		}
+		select {
+		case <-tick.C:
+			continue
+		case <-ctx.Done():
+		}
+		if err != nil || !r.Answers(order) {
+			r = stop.Report{}
+		}
+		return r, nil
+	}
+}
+
+// printDevices prints a report; what is not safe is a failure.
+func printDevices(p *printer, devices []stop.Device) error {
+	var failed bool
+	for _, d := range devices {
+		how := d.Evidence
+		if d.State != string(gate.Reached) {
+			failed, how = true, ""
+		}
+		line := fmt.Sprintf("  %-20s %-8s %-13s %5d ms", d.Device, d.State, how, d.TookMS)
+		if d.Err != "" {
+			line += "  " + printable(d.Err)
+		}
+		p.printf("%s\n", line)
+	}
+	if p.err == nil && failed {
+		return errQuiet
+	}
+	return p.err
+}
+
+func (a *app) clearCommand() *cobra.Command {
+	var o atPlace
+	c := &cobra.Command{
+		Use:   "clear",
+		Short: "End a stop, at the place, after you have looked",
+		Long: `Clear lets an executor act again after a stop. It works through the executor's
+data folder alone: whoever clears is at the place. Nothing that was stopped goes
+on by itself; the devices start as at the start of the program.`,
+		Example: "  messkit clear",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			dir, err := o.stopDir()
+			if err != nil {
+				return err
+			}
+			orders, err := stop.Clear(dir, whoHere(), time.Now())
+			if err != nil {
+				return err
+			}
+			p := printer{out: a.out}
+			for _, one := range orders {
+				p.printf("cleared: %s\n", printable(one.String()))
+			}
+			return p.err
+		},
+	}
+	o.flags(c)
+	return c
+}
+
+// stopStatus is what stop --show says, for scripts.
+type stopStatus struct {
+	Stopped []stop.Order  `json:"stopped"` // empty: it is not
+	Devices []stop.Device `json:"devices"` // of the last stop
+}
+
+// showStop tells whether the executor of a data folder is stopped.
+func (a *app) showStop(o *atPlace, asJSON bool) error {
+	dir, err := o.stopDir()
+	if err != nil {
+		return err
+	}
+	r, err := stop.ReadReport(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	s := stopStatus{Stopped: stop.Read(dir), Devices: r.Devices}
+	if asJSON {
+		return a.json(s)
+	}
+	return a.printStop(s)
+}
+
+func (a *app) printStop(s stopStatus) error {
+	p := printer{out: a.out}
+	if len(s.Stopped) == 0 {
+		p.printf("not stopped\n")
+		return p.err
+	}
+	for _, o := range s.Stopped {
+		p.printf("stopped: %s\n", printable(o.String()))
+	}
+	if err := printDevices(&p, s.Devices); !errors.Is(err, errQuiet) {
+		return err
+	}
+	return nil // that it is told is what was asked for
+}

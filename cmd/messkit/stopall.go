@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/mess"
+)
+
+// stopAll stops every executor of an exchange, and tells who has confirmed it.
+func (a *app) stopAll(ctx context.Context, k *client, why string) error {
+	x, err := k.open()
+	if err != nil {
+		return err
+	}
+	answer, err := x.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Stop: &mess.Stop{Why: why}}}})
+	if err != nil {
+		return k.unreachable(err)
+	}
+	s, ok := stopTaken(answer)
+	if !ok {
+		return errors.New("the exchange does not know how to stop; messkit stop works at each executor's own place")
+	}
+	who, err := awaitConfirmed(ctx, x, s.ID)
+	if err != nil {
+		return k.unreachable(err)
+	}
+	return a.printStopped(who, s)
+}
+
+// stopTaken is the stop as the exchange has taken it.
+func stopTaken(answer mess.Message) (mess.Stop, bool) {
+	for _, item := range answer.Items {
+		if ack, ok := item.(*mess.Ack); ok && len(ack.Stops) > 0 {
+			return ack.Stops[0], true
+		}
+	}
+	return mess.Stop{}, false
+}
+
+// awaitConfirmed waits until all have confirmed a stop, or for as long as a
+// person should wait.
+func awaitConfirmed(ctx context.Context, x *remote.Client, id string) ([]remote.Executor, error) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(reportWithin); ; {
+		who, err := x.Executors(ctx)
+		away := slices.ContainsFunc(who, func(e remote.Executor) bool { return awaits(e, id) })
+		if err != nil || !away || time.Now().After(end) {
+			return who, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return who, nil
+		}
+	}
+}
+
+// awaits reports whether an executor has not confirmed a stop.
+func awaits(e remote.Executor, id string) bool {
+	return slices.ContainsFunc(e.Stopping, func(s mess.Stop) bool { return s.ID == id })
+}
+
+// printStopped tells of each executor whether it has stopped; one that has not
+// is a failure.
+func (a *app) printStopped(who []remote.Executor, s mess.Stop) error {
+	p := printer{out: a.out}
+	var failed bool
+	for _, e := range who {
+		switch {
+		case !slices.Contains(s.Executors, e.ID):
+		case awaits(e, s.ID):
+			failed = true
+			p.printf("%s: has not confirmed it; it stops when it hears of it\n", printable(e.ID))
+		case e.Stopped == nil:
+			p.printf("%s: has confirmed it, and was cleared\n", printable(e.ID))
+		default:
+			failed = failed || safe(*e.Stopped) < len(e.Stopped.Devices)
+			p.printf("%s: stopped; %s\n", printable(e.ID), safeDevices(*e.Stopped))
+		}
+	}
+	if p.err == nil && failed {
+		return errQuiet
+	}
+	return p.err
+}
+
+// safe is how many devices are known to be safe.
+func safe(s mess.Stopped) int {
+	return len(slices.DeleteFunc(slices.Clone(s.Devices), func(d mess.SafeDevice) bool { return d.State != "safe" }))
+}
+
+func safeDevices(s mess.Stopped) string {
+	return fmt.Sprintf("%d of %s safe", safe(s), count(len(s.Devices), "device"))
+}

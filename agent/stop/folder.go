@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 )
 
@@ -35,7 +36,7 @@ func Read(dir string) []Order {
 // read is Read, and why the latch cannot be read.
 func read(dir string) ([]Order, error) {
 	data, err := os.ReadFile(filepath.Join(dir, latchFile))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // where a folder is none, no latch is
 		return nil, nil
 	}
 	var r record

@@ -42,6 +42,7 @@ type Stopper struct {
 	orders  []Order       // that hold
 	version uint64        // of them
 	saved   uint64        // the version that is on the disk
+	warned  uint64        // the version of which it was said that it is not
 	taken   []string      // ids of orders that were taken, those too that were cleared
 	cleared string        // the last clear that was seen
 	held    string        // why the line stops now; "" if it does not
@@ -167,7 +168,7 @@ func (s *Stopper) save() {
 	}
 	for _, o := range orders {
 		if err := Latch(s.cfg.Dir, o); err != nil {
-			s.log.Error("stopped, but it cannot be written down, so it would not survive a restart", "err", err)
+			s.warn(version, err)
 			return
 		}
 	}
@@ -175,6 +176,16 @@ func (s *Stopper) save() {
 	defer s.mu.Unlock()
 	s.saved = version
 	s.tell()
+}
+
+// warn says once that a version cannot be written.
+func (s *Stopper) warn(version uint64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.warned != version {
+		s.warned = version
+		s.log.Error("stopped, but it cannot be written down, so it would not survive a restart", "err", err)
+	}
 }
 
 // look takes over what the folder says.

@@ -40,9 +40,8 @@ type Stopper struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed when any of the following changes
 	orders  []Order       // that hold
-	version uint64        // of them
-	saved   uint64        // the version that is on the disk
-	warned  uint64        // the version of which it was said that it is not
+	unsaved []Order       // those of them that are not on the disk
+	warned  bool          // that they cannot be written was said
 	taken   []string      // ids of orders that were taken, those too that were cleared
 	cleared string        // the last clear that was seen
 	held    string        // why the line stops now; "" if it does not
@@ -60,9 +59,6 @@ func Open(cfg Config, g Gate, now func() time.Time, log *slog.Logger) *Stopper {
 		s.take(o.ID)
 	}
 	s.look()
-	if s.saved = s.version; len(s.orders) > 0 && s.orders[0].ID == unreadable {
-		s.version++ // it is made readable
-	}
 	return s
 }
 
@@ -81,21 +77,22 @@ func (s *Stopper) Stop(o Order) {
 		return
 	}
 	s.add(o)
+	s.write(o)
 }
 
-// add stops the gate by one more order, which has to be written down. mu is
-// held.
+// add stops the gate by one more order. mu is held.
 func (s *Stopper) add(o Order) {
 	s.gate.Stop(o.String())
 	s.take(o.ID)
 	s.orders = append(s.orders, o)
 	s.orders = s.orders[max(0, len(s.orders)-maxOrders):]
-	s.unsaved()
+	s.tell()
 }
 
-// unsaved has the orders written down. mu is held.
-func (s *Stopper) unsaved() {
-	s.version++
+// write has orders written down. mu is held.
+func (s *Stopper) write(orders ...Order) {
+	s.unsaved = append(s.unsaved, orders...)
+	s.unsaved = s.unsaved[max(0, len(s.unsaved)-maxOrders):]
 	select {
 	case s.ring <- struct{}{}:
 	default:
@@ -120,7 +117,7 @@ func (s *Stopper) take(id string) {
 func (s *Stopper) Watch() (orders []Order, taken []string, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.version == s.saved || s.cfg.Dir == "" {
+	if len(s.unsaved) == 0 || s.cfg.Dir == "" {
 		taken = slices.Clone(s.taken)
 	}
 	return slices.Clone(s.orders), taken, s.changed
@@ -157,35 +154,39 @@ func (s *Stopper) keep(ctx context.Context) error {
 	}
 }
 
-// save writes the orders down. What cannot be written holds in memory, and is
-// tried again with the next look.
+// save writes the orders down that are not on the disk. What cannot be written
+// holds in memory, and is tried again with the next look.
 func (s *Stopper) save() {
 	s.mu.Lock()
-	orders, version, saved := slices.Clone(s.orders), s.version, s.saved
+	orders := slices.Clone(s.unsaved)
 	s.mu.Unlock()
-	if version == saved {
-		return
-	}
 	for _, o := range orders {
-		if err := Latch(s.cfg.Dir, o); err != nil {
-			s.warn(version, err)
+		err := Latch(s.cfg.Dir, o)
+		if s.saved(o, err); err != nil {
 			return
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.saved = version
-	s.tell()
 }
 
-// warn says once that a version cannot be written.
-func (s *Stopper) warn(version uint64, err error) {
+// saved notes that an order was written down, or says once that it cannot be.
+func (s *Stopper) saved(o Order, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.warned != version {
-		s.warned = version
+	if err == nil {
+		s.unsaved = without(s.unsaved, []Order{o})
+		s.warned = false
+		s.tell()
+		return
+	}
+	if !s.warned {
 		s.log.Error("stopped, but it cannot be written down, so it would not survive a restart", "err", err)
 	}
+	s.warned = true
+}
+
+// without is a list without some orders.
+func without(list, some []Order) []Order {
+	return slices.DeleteFunc(slices.Clone(list), func(o Order) bool { return holds(some, o.ID) })
 }
 
 // look takes over what the folder says.
@@ -205,23 +206,22 @@ func (s *Stopper) look() {
 	if last.Clear != s.cleared && !slices.ContainsFunc(last.Orders, func(o Order) bool { return holds(found, o.ID) }) {
 		s.clear(last)
 	}
-	if len(found) == 0 && len(s.orders) > 0 && s.version == s.saved {
+	if len(found) == 0 && len(s.orders) > 0 && len(s.unsaved) == 0 {
 		s.log.Warn("the latch has gone without a clear; it is written anew")
-		s.unsaved()
+		s.write(s.orders...)
 	}
 }
 
 // clear drops the orders that were cleared. mu is held.
 func (s *Stopper) clear(c record) {
 	s.cleared = c.Clear
-	s.orders = slices.DeleteFunc(s.orders, func(o Order) bool { return holds(c.Orders, o.ID) })
+	s.orders, s.unsaved = without(s.orders, c.Orders), without(s.unsaved, c.Orders)
 	s.log.Warn("cleared", "by", c.By)
 	switch {
 	case len(s.orders) > 0: // they came later
 	case s.held != "":
-		s.add(s.byLine())
+		s.addLine()
 	default:
-		s.saved = s.version
 		s.gate.Clear()
 	}
 	s.tell()

@@ -80,11 +80,13 @@ func (s *Stopper) hold(why string) {
 	was := s.held
 	s.held = why
 	if why != "" && why != was {
-		s.add(s.byLine())
+		s.addLine()
 	}
 }
 
-// byLine is the order of the line. mu is held.
-func (s *Stopper) byLine() Order {
-	return Order{ID: rand.Text(), Why: s.held, By: s.cfg.Line.String(), At: s.now()}.bounded()
+// addLine stops by the order of the line. mu is held.
+func (s *Stopper) addLine() {
+	o := Order{ID: rand.Text(), Why: s.held, By: s.cfg.Line.String(), At: s.now()}.bounded()
+	s.add(o)
+	s.write(o)
 }

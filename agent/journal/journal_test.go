@@ -220,6 +220,26 @@ func TestReady(t *testing.T) {
 	}
 }
 
+// A journal full of reports that wait has room made for more, once, and is not
+// written anew again and again.
+func TestReadyBesideReportsThatWait(t *testing.T) {
+	j := open(t, t.TempDir())
+	for i := range 45 { // as many as leave less than a task needs
+		must(t, j.Done(t.Context(), fmt.Sprintf("r%d", i), 1, report("r", strings.Repeat("x", 64<<10))))
+	}
+	must(t, j.Ready(t.Context()))
+	before, _ := j.Written()
+	for range 10 {
+		must(t, j.Ready(t.Context()))
+	}
+	if after, _ := j.Written(); after != before {
+		t.Errorf("%d bytes were written for nothing", after-before)
+	}
+	if n := len(j.Tasks()); n != 45 {
+		t.Errorf("%d reports, want 45", n)
+	}
+}
+
 // FuzzOpen opens a journal with a record of any bytes. What it takes, it says
 // again when it is opened again.
 func FuzzOpen(f *testing.F) {

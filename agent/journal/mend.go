@@ -58,13 +58,31 @@ func (j *Journal) Ready(ctx context.Context) error {
 	if fits || err != nil {
 		return err
 	}
-	if err := j.compact(ctx); err != nil {
+	if live, _ := j.live(); j.Size() > 2*(live+compactBytes) || j.Size()+need > j.opts.MaxBytes && live+need < j.opts.MaxBytes/2 {
+		if err := j.compact(ctx); err != nil {
+			return err
+		}
+	}
+	if err := j.reserve(ctx, need); err != nil {
 		return err
 	}
 	if fits, err := j.fits(need); fits || err != nil {
 		return err
 	}
 	return fmt.Errorf("journal: %w: reports that the exchange has not taken yet fill it", wal.ErrFull)
+}
+
+// reserve has room on the disk for so many bytes more.
+func (j *Journal) reserve(ctx context.Context, need int64) error {
+	j.write.RLock()
+	defer j.write.RUnlock()
+	if err := j.err(); err != nil {
+		return err
+	}
+	if err := j.log.Reserve(ctx, need); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return nil
 }
 
 // need is the room without which no further task is begun, in bytes.

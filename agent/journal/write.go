@@ -90,7 +90,7 @@ func (j *Journal) tidy(ctx context.Context) error {
 	return j.compact(ctx)
 }
 
-// live is the size of the reports that are still to be sent, in bytes, and
+// live is the size of what is still to be told or settled, in bytes, and
 // whether the disk lacks something of what is known.
 func (j *Journal) live() (bytes int64, behind bool) {
 	j.mu.Lock()
@@ -99,6 +99,9 @@ func (j *Journal) live() (bytes int64, behind bool) {
 	for _, s := range j.tasks {
 		if s.done != nil {
 			n += len(s.done.Report)
+		}
+		if s.Intent != nil {
+			n += len(s.Intent.Plan)
 		}
 	}
 	return int64(n), j.behind

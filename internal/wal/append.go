@@ -157,6 +157,21 @@ func (l *Log) rotate() error {
 	return old.close()
 }
 
+// Reserve makes sure that n more bytes have room on the disk, if need be in a new
+// segment, which is at most as large as a segment.
+func (l *Log) Reserve(ctx context.Context, n int64) error {
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-l.turn }()
+	if err := l.Err(); err != nil || l.Room() >= n {
+		return err
+	}
+	return l.rotate()
+}
+
 // doubt breaks the log if err leaves open which segment counts.
 func (l *Log) doubt(err error) error {
 	if errors.Is(err, errUncertain) {

@@ -82,6 +82,25 @@ func TestMaxActs(t *testing.T) {
 	})
 }
 
+// What has waited for the device is refused before it begins, if the budget was
+// used up meanwhile.
+func TestMaxActsInTheQueue(t *testing.T) {
+	inHouse(t, gate.Device{MaxActs: gate.Rate{N: 1, Per: time.Hour}}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		first := enter(t, g, switchPlan(true, 0))
+		second := make(chan error, 1)
+		go func() {
+			_, err := g.Enter(t.Context(), switchPlan(true, 0), nil)
+			second <- err
+		}()
+		after(time.Second)
+		if err := first.Switch(t.Context(), l, true); err != nil {
+			t.Error(err)
+		}
+		first.Leave()
+		refusal(t, <-second, "max_acts", "in 1h0m0s")
+	})
+}
+
 func TestMaxActsOverARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := gate.DefaultConfig()

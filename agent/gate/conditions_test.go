@@ -215,6 +215,28 @@ func TestInterlock(t *testing.T) {
 	})
 }
 
+// A driver that hangs may do at any time what it was told.
+func TestInterlockWithADriverThatHangs(t *testing.T) {
+	inGroup(t, func(t *testing.T, g *gate.Gate) {
+		down := newRelay(false)
+		for name, d := range map[string]drivers.Device{"up": newRelay(false), "down": down, "vacuum": thing{}} {
+			if err := g.Start(t.Context(), d, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		down.lamp.block = make(chan struct{})
+		if err := turns(t, g, "down", down.lamp, true); err == nil {
+			t.Fatal("a driver that hangs has come back")
+		}
+		refusal(t, turns(t, g, "up", newRelay(false), true), "interlock", "down", `quarantine: its driver has not come back from "switch on"`)
+		close(down.lamp.block)
+		synctest.Wait()
+		if err := turns(t, g, "up", newRelay(false), true); err != nil {
+			t.Errorf("when it is back and reads off: %v", err)
+		}
+	})
+}
+
 // Of two that are let in at the same time, one is first.
 func TestInterlockHoldsForTwoAtOnce(t *testing.T) {
 	inGroup(t, func(t *testing.T, g *gate.Gate) {

@@ -42,15 +42,22 @@ func TestAPermissionDoesNotKeep(t *testing.T) {
 
 // A yes of the exchange that takes longer than it counts is none.
 func TestAPermissionThatIsOldWhenItComes(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		anOldPermission(t, on)
+	}
+}
+
+func anOldPermission(t *testing.T, on bool) {
+	t.Helper()
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
-		pass := enter(t, g, switchPlan(true, 0))
+		pass := enter(t, g, switchPlan(on, 0))
 		defer pass.Leave()
 		pass.Permit(time.Now().Add(-time.Hour), func(context.Context) (time.Time, error) {
 			asked := time.Now()
 			time.Sleep(3 * time.Second) // fake time
 			return asked, nil
 		})
-		refusal(t, pass.Switch(t.Context(), l, true), "fresh")
+		refusal(t, pass.Switch(t.Context(), l, on), "fresh")
 		if l.history() != "" {
 			t.Errorf("the lamp: %s", l.history())
 		}

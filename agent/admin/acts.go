@@ -15,12 +15,14 @@ import (
 	"github.com/messkit/messkit/internal/wal"
 )
 
-// Acts is a gate's ledger on the disk: acts of the last day.
+// Acts is a gate's ledger on the disk: acts of the last day. A log that cannot
+// be opened or written is opened again at the next use.
 type Acts struct {
-	log *wal.Log
+	dir string
 	now func() time.Time
 
 	mu      sync.Mutex
+	log     *wal.Log // nil while it is not open
 	acts    []gate.Act
 	records int // in the log
 }
@@ -34,17 +36,29 @@ const (
 	compactBytes = 64 << 10
 )
 
-// OpenActs opens the ledger.
-func (f Folder) OpenActs(now func() time.Time) (*Acts, error) {
-	a := &Acts{now: now}
-	log, err := wal.Options{SegmentBytes: 64 << 10, MaxBytes: 16 << 20}.Open(filepath.Join(f.dir, "acts"), a.replay)
-	if err != nil {
-		return nil, fmt.Errorf("acts: %w", err)
-	}
-	a.log = log
-	return a, nil
+// Acts is the ledger in the folder.
+func (f Folder) Acts(now func() time.Time) *Acts {
+	return &Acts{dir: filepath.Join(f.dir, "acts"), now: now}
 }
 
+// open opens the log, unless it is open and can be written. mu is held.
+func (a *Acts) open() error {
+	if a.log != nil && a.log.Err() == nil {
+		return nil
+	}
+	if a.log != nil {
+		_ = a.log.Close() // it is of no use any more
+	}
+	a.log, a.acts, a.records = nil, nil, 0
+	log, err := wal.Options{SegmentBytes: 64 << 10, MaxBytes: 16 << 20}.Open(a.dir, a.replay)
+	if err != nil {
+		return fmt.Errorf("acts: %w", err)
+	}
+	a.log = log
+	return nil
+}
+
+// replay takes a record. mu is held.
 func (a *Acts) replay(record []byte) error {
 	var act gate.Act
 	if err := json.Unmarshal(record, &act); err != nil {
@@ -56,10 +70,13 @@ func (a *Acts) replay(record []byte) error {
 }
 
 // Acts implements gate.Ledger.
-func (a *Acts) Acts() []gate.Act {
+func (a *Acts) Acts() ([]gate.Act, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.Clone(a.acts)
+	if err := a.open(); err != nil {
+		return nil, err
+	}
+	return slices.Clone(a.acts), nil
 }
 
 // Note implements gate.Ledger.
@@ -70,6 +87,9 @@ func (a *Acts) Note(ctx context.Context, act gate.Act) error {
 	}
 	a.mu.Lock() // for as long as it takes: what is compacted must be all
 	defer a.mu.Unlock()
+	if err := a.open(); err != nil {
+		return err
+	}
 	if a.log.Size() > compactBytes {
 		err = a.compact(ctx)
 	}
@@ -107,4 +127,11 @@ func records(acts []gate.Act) iter.Seq[[]byte] {
 }
 
 // Close closes the ledger.
-func (a *Acts) Close() error { return a.log.Close() }
+func (a *Acts) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.log == nil {
+		return nil
+	}
+	return a.log.Close()
+}

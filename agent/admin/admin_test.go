@@ -29,13 +29,10 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-func begin(t *testing.T, f admin.Folder, unclean string) *admin.Run {
+func begin(t *testing.T, f admin.Folder) *admin.Run {
 	t.Helper()
-	r, why, err := f.Begin(risky, []string{"lamp", "saw"}, now)
-	must(t, err)
-	if why != unclean {
-		t.Fatalf("unclean: %q, want %q", why, unclean)
-	}
+	r := f.Run(risky, []string{"lamp", "saw"}, now)
+	must(t, r.Begin())
 	return r
 }
 
@@ -70,14 +67,17 @@ func TestLocksAndArming(t *testing.T) {
 
 func TestAnEndWithoutOrderDisarms(t *testing.T) {
 	f := admin.In(t.TempDir())
-	must(t, begin(t, f, "").End())
-	begin(t, f, "")
-	again := begin(t, f, "messkit, started 2026-11-21T12:00:00Z, did not end in order")
-	if l := f.Local(); len(l.Disarmed) != 2 || !strings.Contains(l.Disarmed[capabilities.RiskMotion], "did not end in order") {
+	must(t, begin(t, f).End())
+	begin(t, f)
+	if l := f.Local(); len(l.Disarmed) > 0 {
+		t.Errorf("after an end in order: %+v", l)
+	}
+	again := begin(t, f)
+	if l := again.Local(); len(l.Disarmed) != 2 || l.Disarmed[capabilities.RiskMotion] != "messkit, started 2026-11-21T12:00:00Z, did not end in order" {
 		t.Errorf("%+v", l)
 	}
 	must(t, again.End())
-	begin(t, f, "")
+	begin(t, f)
 	if l := f.Local(); len(l.Disarmed) != 2 {
 		t.Errorf("after an end in order: %+v; want it disarmed until somebody arms it", l)
 	}
@@ -90,10 +90,47 @@ func TestAnEndWithoutOrderDisarms(t *testing.T) {
 func TestAnUnknownOutcomeDisarms(t *testing.T) {
 	for class, want := range map[capabilities.Risk]int{capabilities.RiskComfort: 0, capabilities.RiskMotion: 1, "": 2} {
 		f := admin.In(t.TempDir())
-		must(t, begin(t, f, "").Unknown("2026-11-21-001", class))
+		must(t, begin(t, f).Unknown("2026-11-21-001", class))
 		if l := f.Local(); len(l.Disarmed) != want {
 			t.Errorf("%q: %+v, want %d classes", class, l, want)
 		}
+	}
+}
+
+// A folder that cannot be written lets nothing act, until it can.
+func TestADiskThatTakesNothing(t *testing.T) {
+	dir := t.TempDir()
+	f, folder := admin.In(dir), filepath.Join(dir, "admin")
+	must(t, os.WriteFile(folder, nil, 0o600)) // in its place
+	r := f.Run(risky, nil, now)
+	if err := r.Begin(); err == nil {
+		t.Fatal("a run that is written nowhere has begun")
+	}
+	if l := r.Local(); !strings.Contains(l.Nothing, "it cannot be written down that messkit runs") {
+		t.Errorf("%+v", l)
+	}
+	acts := f.Acts(now)
+	if _, err := acts.Acts(); err == nil {
+		t.Error("acts were read from nowhere")
+	}
+	must(t, os.Remove(folder))
+	if l := r.Local(); l.Nothing != "" {
+		t.Errorf("%+v", l)
+	}
+	must(t, acts.Note(t.Context(), gate.Act{Device: "lamp", At: noon}), acts.Close())
+
+	// What could not be written holds on, and over the next start.
+	must(t, os.RemoveAll(folder), os.WriteFile(folder, nil, 0o600))
+	if err := r.Unknown("x", capabilities.RiskMotion); err == nil {
+		t.Error("it was written nowhere")
+	}
+	must(t, os.Remove(folder), os.Mkdir(folder, 0o700), os.WriteFile(filepath.Join(folder, "running"), nil, 0o600))
+	if l := r.Local(); l.Disarmed[capabilities.RiskMotion] == "" {
+		t.Errorf("%+v", l)
+	}
+	must(t, r.End())
+	if l := begin(t, f).Local(); len(l.Disarmed) != 2 {
+		t.Errorf("%+v", l)
 	}
 }
 
@@ -116,7 +153,7 @@ func TestADamagedFileIsNotKnown(t *testing.T) {
 	if err := f.Lock("saw", "", noon); err == nil {
 		t.Error("a damaged file was written over")
 	}
-	begin(t, f, "") // the program starts, and nothing acts
+	begin(t, f) // the program starts, and nothing acts
 	must(t, f.Reset())
 	if l := f.Local(); l.Unknown != "" || len(l.Locked) > 0 {
 		t.Errorf("%+v", l)
@@ -147,7 +184,8 @@ func TestActsAreKept(t *testing.T) {
 	f, at := admin.In(t.TempDir()), noon
 	clock := func() time.Time { return at }
 	open := func() *admin.Acts {
-		a, err := f.OpenActs(clock)
+		a := f.Acts(clock)
+		_, err := a.Acts()
 		must(t, err)
 		return a
 	}
@@ -159,13 +197,13 @@ func TestActsAreKept(t *testing.T) {
 	}
 	must(t, a.Close())
 	a = open()
-	if got := len(a.Acts()); got != n {
-		t.Fatalf("%d acts, want %d", got, n)
+	if got, err := a.Acts(); err != nil || len(got) != n {
+		t.Fatalf("%d acts, want %d; %v", len(got), n, err)
 	}
 	at = at.Add(25 * time.Hour)
 	must(t, a.Note(t.Context(), gate.Act{Device: "lamp", At: at}), a.Close())
 	a = open()
-	if got := a.Acts(); len(got) != 1 || !got[0].At.Equal(at) {
+	if got, err := a.Acts(); err != nil || len(got) != 1 || !got[0].At.Equal(at) {
 		t.Errorf("after a day: %d acts, want 1", len(got))
 	}
 	must(t, a.Close())

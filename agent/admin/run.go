@@ -8,42 +8,70 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
 )
 
-// Run is one run of the executor, from Begin to End.
+// Run is one run of the executor, from Begin to End. A disk that takes nothing
+// does not end it: nothing acts then, and Begin is tried again by itself.
 type Run struct {
 	folder  Folder
-	classes []capabilities.Risk
+	classes []capabilities.Risk // that are risky
+	devices []string
 	now     func() time.Time
+
+	mu     sync.Mutex
+	wanted bool                         // Begin was called
+	begun  bool                         // and is on the disk
+	doubts map[capabilities.Risk]string // disarmed, which could not be written
+}
+
+// Run makes a run; it looks at nothing.
+func (f Folder) Run(classes []capabilities.Risk, devices []string, now func() time.Time) *Run {
+	return &Run{folder: f, classes: classes, devices: devices, now: now, doubts: map[capabilities.Risk]string{}}
 }
 
 func (f Folder) marker() string { return filepath.Join(f.dir, "running") }
 
 // Begin notes on the disk that the executor runs. Where an earlier run has not
-// ended in order, the classes are disarmed first, and unclean says why. The
-// caller sees to it that there is one run at a time.
-func (f Folder) Begin(classes []capabilities.Risk, devices []string, now func() time.Time) (r *Run, unclean string, err error) {
-	r = &Run{folder: f, classes: classes, now: now}
-	since, err := os.ReadFile(f.marker())
-	switch {
-	case err == nil:
-		unclean = fmt.Sprintf("messkit, started %s, did not end in order", started(since))
-	case !errors.Is(err, fs.ErrNotExist):
-		return nil, "", err
+// ended in order, the classes are disarmed first. The caller sees to it that
+// there is one run at a time.
+func (r *Run) Begin() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.wanted = true
+	return r.begin()
+}
+
+// begin is Begin with mu held, until it has worked.
+func (r *Run) begin() error {
+	if r.begun {
+		return nil
 	}
-	err = f.edit(func(d *decisions) error {
-		if d.Devices = slices.Clone(devices); unclean != "" {
-			d.disarm(decision{unclean, now()}, classes)
+	unclean := ""
+	since, err := os.ReadFile(r.folder.marker())
+	if err == nil {
+		unclean = fmt.Sprintf("messkit, started %s, did not end in order", started(since))
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err = r.folder.edit(func(d *decisions) error {
+		if d.Devices = slices.Clone(r.devices); unclean != "" {
+			d.disarm(decision{unclean, r.now()}, r.classes)
 		}
 		return nil
 	})
-	if err != nil && f.Local().Unknown == "" { // while it is damaged nothing acts
-		return nil, "", err
+	if err != nil && r.folder.Local().Unknown == "" { // while it is damaged nothing acts
+		return err
 	}
-	return r, unclean, replace(f.marker(), []byte(now().UTC().Format(time.RFC3339)+"\n"))
+	if err := replace(r.folder.marker(), []byte(r.now().UTC().Format(time.RFC3339)+"\n")); err != nil {
+		return err
+	}
+	r.begun = true
+	return nil
 }
 
 // started is the time that a marker names.
@@ -55,8 +83,26 @@ func started(marker []byte) string {
 	return t.Format(time.RFC3339)
 }
 
+// Local is what holds now, as Folder.Local tells it, and what could not be
+// written.
+func (r *Run) Local() gate.Local {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.wanted {
+		if err := r.begin(); err != nil {
+			return gate.Local{Nothing: fmt.Sprintf("it cannot be written down that messkit runs: %v", err)}
+		}
+	}
+	l := r.folder.Local()
+	for class, why := range r.doubts {
+		l.Disarmed = set(l.Disarmed, class, why)
+	}
+	return l
+}
+
 // Unknown disarms after something of a risky class has ended and nobody knows
-// how: its class, or all where the class is not known either.
+// how: its class, or all where the class is not known either. It holds until
+// the end of the run, even where there is an error.
 func (r *Run) Unknown(ref string, class capabilities.Risk) error {
 	classes := []capabilities.Risk{class}
 	switch {
@@ -65,10 +111,26 @@ func (r *Run) Unknown(ref string, class capabilities.Risk) error {
 	case !slices.Contains(r.classes, class):
 		return nil
 	}
-	return r.folder.Disarm("nobody knows what came of "+ref, r.now(), classes...)
+	why := "nobody knows what came of " + ref
+	err := r.folder.Disarm(why, r.now(), classes...)
+	if err == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range classes {
+		r.doubts[c] = why
+	}
+	return err
 }
 
-// End notes that all devices are in their safe state.
+// End notes that all devices are in their safe state, unless there is something
+// that the next run must know and that could not be written.
 func (r *Run) End() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.begun || len(r.doubts) > 0 {
+		return nil
+	}
 	return errors.Join(os.Remove(r.folder.marker()), syncDir(r.folder.dir))
 }

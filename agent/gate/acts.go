@@ -27,21 +27,44 @@ type Act struct {
 // Ledger remembers acts over a restart.
 type Ledger interface {
 	// Acts are those that were noted before.
-	Acts() []Act
+	Acts() ([]Act, error)
 	// Note writes an act down. It is on the disk when Note returns nil, and not
 	// done before.
 	Note(ctx context.Context, a Act) error
 }
 
 // Remember has acts written down from now on, and takes over what an earlier run
-// has done. Where a clock that was set meanwhile, or is not set yet, hides how
-// long that is ago, it counts as done just now.
+// has done. As long as that cannot be read nothing acts that is counted.
 func (g *Gate) Remember(l Ledger) {
+	g.mu.Lock()
+	g.ledger, g.unread = l, true
+	g.mu.Unlock()
+	if err := g.recall(); err != nil {
+		g.log.Error("earlier acts cannot be read", "err", err)
+	}
+}
+
+// recall takes over what an earlier run has done, once. Where a clock that was
+// set meanwhile, or is not set yet, hides how long that is ago, it counts as
+// done just now.
+func (g *Gate) recall() error {
+	g.mu.Lock()
+	kept, unread := g.ledger, g.unread
+	g.mu.Unlock()
+	if !unread {
+		return nil
+	}
+	earlier, err := kept.Acts()
+	if err != nil {
+		return err
+	}
 	_, unset := g.wall()
-	earlier := l.Acts()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.ledger = l
+	if !g.unread {
+		return nil // another was quicker
+	}
+	g.unread = false
 	now := g.now()
 	for _, a := range earlier {
 		age := max(0, now.Sub(a.At))
@@ -52,6 +75,7 @@ func (g *Gate) Remember(l Ledger) {
 		g.acts = append(g.acts, a)
 	}
 	slices.SortFunc(g.acts, func(a, b Act) int { return a.At.Compare(b.At) })
+	return nil
 }
 
 // counts reports whether a plan is taken off the budgets.
@@ -105,24 +129,38 @@ func (g *Gate) withinActs(d *device, o Order) error {
 // count takes one act off the budgets, in memory and on the disk. What is
 // refused after that stays counted: nothing is done that is not.
 func (g *Gate) count(ctx context.Context, d *device, o Order) error {
-	g.mu.Lock()
-	if err := g.withinActs(d, o); err != nil || len(g.budgets(d, o.By)) == 0 || !counts(o.Plan) {
-		g.mu.Unlock()
-		return err
-	}
-	now := g.now()
-	g.acts = slices.DeleteFunc(g.acts, func(a Act) bool { return now.Sub(a.At) >= longest })
-	act := Act{Device: d.name, By: o.By, At: now}
-	g.acts = append(g.acts, act)
-	kept := g.ledger
-	g.mu.Unlock()
-	if kept == nil {
+	if !counts(o.Plan) || len(g.budgets(d, o.By)) == 0 {
 		return nil
 	}
-	if err := kept.Note(ctx, act); err != nil {
+	no := func(err error) error {
 		return &Refusal{Device: d.name, Rule: "max_acts", Text: fmt.Sprintf("it could not be written down that it acts (%v); look at the disk", err)}
 	}
+	if err := g.recall(); err != nil {
+		return no(err)
+	}
+	act, kept, err := g.book(d, o)
+	if err != nil || kept == nil {
+		return err
+	}
+	if err := kept.Note(ctx, act); err != nil {
+		return no(err)
+	}
 	return nil
+}
+
+// book is count in memory; kept is where it is to be written down, nil for
+// nowhere.
+func (g *Gate) book(d *device, o Order) (act Act, kept Ledger, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.withinActs(d, o); err != nil {
+		return act, nil, err
+	}
+	now := g.now()
+	act = Act{Device: d.name, By: o.By, At: now}
+	g.acts = slices.DeleteFunc(g.acts, func(a Act) bool { return now.Sub(a.At) >= longest })
+	g.acts = append(g.acts, act)
+	return act, g.ledger, nil
 }
 
 // longest is the longest time that a Rate is counted over.

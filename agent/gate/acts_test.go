@@ -14,11 +14,12 @@ import (
 
 // ledger is what stays of acts when a gate is made anew.
 type ledger struct {
-	acts []gate.Act
-	err  error
+	acts   []gate.Act
+	err    error
+	unread error // what Acts returns
 }
 
-func (l *ledger) Acts() []gate.Act { return slices.Clone(l.acts) }
+func (l *ledger) Acts() ([]gate.Act, error) { return slices.Clone(l.acts), l.unread }
 
 func (l *ledger) Note(_ context.Context, a gate.Act) error {
 	if l.err == nil {
@@ -117,6 +118,12 @@ func TestMaxActsOverARestart(t *testing.T) {
 		// Nor does one whose clock was put back.
 		kept.acts[0].At = time.Now().Add(100 * time.Hour)
 		refusal(t, does(t, remembering(kept, cfg), "lamp", ""), "max_acts", "in 1h0m0s")
+		// As long as nobody can read what was done, nothing is done.
+		kept.acts[0].At, kept.unread = time.Now().Add(-50*time.Minute), errors.New("no such disk")
+		g := remembering(kept, cfg)
+		refusal(t, does(t, g, "lamp", ""), "max_acts", "no such disk")
+		kept.unread = nil
+		refusal(t, does(t, g, "lamp", ""), "max_acts", "in 10m0s")
 		kept.acts, kept.err = nil, errors.New("the disk is full")
 		refusal(t, does(t, remembering(kept, cfg), "lamp", ""), "max_acts", "the disk is full")
 	})

@@ -36,6 +36,7 @@ type Gate struct {
 	running map[*call]context.CancelCauseFunc
 	people  Local // as it was when last asked for
 	acts    []Act // that count, oldest first
+	unread  bool  // what the ledger holds is not among them yet
 }
 
 // device is what the gate remembers of one device.

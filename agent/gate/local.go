@@ -15,6 +15,8 @@ type Local struct {
 	// Unknown is why nobody knows all that; "" if it is known. Every device is
 	// locked then.
 	Unknown string
+	// Nothing is why nothing acts at all for now; "" if it may.
+	Nothing string
 }
 
 // ask looks at what people have decided. It reads a file, so Gate.mu is not
@@ -35,6 +37,8 @@ func (g *Gate) notLocked(d *device, p capabilities.Plan) error {
 	switch {
 	case d.limits.Locked:
 		return no("its owner has locked it in the configuration")
+	case g.people.Nothing != "":
+		return no(fmt.Sprintf("nothing acts now: %s; look at the disk", g.people.Nothing))
 	case g.people.Unknown != "":
 		return no(fmt.Sprintf("nobody knows what is locked (%s); a person at the place looks, and then says: messkit arm --reset", g.people.Unknown))
 	case locked && why != "":

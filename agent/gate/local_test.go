@@ -30,6 +30,7 @@ func TestLockedAndDisarmed(t *testing.T) {
 		{"locked, off as well", gate.Local{Locked: map[string]string{"lamp": ""}}, plan("lamp", capabilities.RiskComfort, false), "locked", "a person at the place has locked it until: messkit unlock lamp"},
 		{"another is locked", gate.Local{Locked: map[string]string{"fan": ""}}, plan("lamp", capabilities.RiskComfort, true), "", ""},
 		{"nobody knows", gate.Local{Unknown: "a torn file"}, plan("lamp", capabilities.RiskComfort, true), "locked", "(a torn file)"},
+		{"a disk that takes nothing", gate.Local{Nothing: "no space"}, plan("lamp", capabilities.RiskComfort, true), "locked", "nothing acts now: no space; look at the disk"},
 		{"disarmed", gate.Local{Disarmed: disarmed}, plan("saw", capabilities.RiskMotion, true), "disarmed", "nothing of risk motion acts (it died) until a person at the place has looked and says: messkit arm motion"},
 		{"another class", gate.Local{Disarmed: disarmed}, plan("lamp", capabilities.RiskComfort, true), "", ""},
 		{"off", gate.Local{Disarmed: disarmed}, plan("saw", capabilities.RiskMotion, false), "", ""},

@@ -128,7 +128,6 @@ type executor struct {
 	agent   *agent.Agent
 	journal *journal.Journal
 	acts    *admin.Acts
-	now     *admin.Run
 	outputs *outputs
 }
 
@@ -140,8 +139,8 @@ func (c *config) limits() gate.Config {
 // gate makes the gate of this executor.
 func (c *config) gate(log *slog.Logger, known ...gate.Option) *gate.Gate {
 	wall := func() (time.Time, error) { return time.Now(), c.Agent.unset() }
-	known = append(known, gate.WithWall(wall), gate.WithLocal(admin.In(c.Agent.Data).Local))
-	return gate.New(c.limits(), time.Now, log, known...)
+	own := []gate.Option{gate.WithWall(wall), gate.WithLocal(admin.In(c.Agent.Data).Local)}
+	return gate.New(c.limits(), time.Now, log, append(own, known...)...)
 }
 
 // agent makes the executor for an exchange, of outputs that have started.
@@ -169,57 +168,16 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 		return nil, errors.Join(err, j.Close())
 	}
 	e := &executor{journal: j, outputs: o}
-	if err := c.begin(e, log); err != nil { // the journal keeps a second executor out
-		return nil, errors.Join(err, j.Close())
-	}
+	c.begin(e, log) // the journal keeps a second executor out
 	settings.Synced, settings.Unknown = func() bool { return c.Agent.unset() == nil }, e.unknown(log)
 	e.agent = agent.New(settings, x, c.home.resolver(), o.devices, o.gate, j, time.Now, log)
 	return e, nil
 }
 
-// begin opens what people have decided, and what was done lately.
-func (c *config) begin(e *executor, log *slog.Logger) (err error) {
-	folder := admin.In(c.Agent.Data)
-	if e.acts, err = folder.OpenActs(time.Now); err != nil {
-		return notOpened(err, c.Agent.Data)
-	}
-	if e.now, _, err = folder.Begin(c.Agent.Disarm, c.home.names(), time.Now); err != nil {
-		return errors.Join(notOpened(err, c.Agent.Data), e.acts.Close())
-	}
-	tellLocal(folder.Local(), log)
-	e.outputs.gate.Remember(e.acts)
-	return nil
-}
-
-// tellLocal says at the start what will not act.
-func tellLocal(l gate.Local, log *slog.Logger) {
-	if l.Unknown != "" {
-		log.Error("nobody knows what is locked, so nothing acts; look, and then: messkit arm --reset", "err", l.Unknown)
-	}
-	for _, class := range sorted(l.Disarmed) {
-		log.Warn("disarmed until somebody has looked and says messkit arm", "risk", class, "err", l.Disarmed[class])
-	}
-	for _, name := range sorted(l.Unarmed) {
-		log.Warn("disarmed until somebody has looked and says messkit arm", "device", name, "err", l.Unarmed[name])
-	}
-	for _, name := range sorted(l.Locked) {
-		log.Warn("locked until messkit unlock", "device", name, "err", l.Locked[name])
-	}
-}
-
-// unknown disarms where nobody knows what was done.
-func (e *executor) unknown(log *slog.Logger) func(string, capabilities.Plan) {
-	return func(ref string, plan capabilities.Plan) {
-		if err := e.now.Unknown(ref, plan.Risk); err != nil {
-			log.Error("not disarmed", "ref", ref, "err", err)
-		}
-	}
-}
-
 func (e *executor) run(ctx context.Context) error {
 	err := errors.Join(e.outputs.handOver(), e.agent.Run(ctx), e.outputs.end())
 	if _, unsafe := errors.AsType[*agent.HaltError](err); !unsafe {
-		err = errors.Join(err, e.now.End())
+		err = errors.Join(err, e.outputs.now.End())
 	}
 	return errors.Join(err, e.acts.Close(), e.journal.Close())
 }

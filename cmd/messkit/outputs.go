@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/admin"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/guard"
 	"github.com/messkit/messkit/agent/stop"
@@ -22,6 +23,7 @@ type outputs struct {
 	devices []agent.Device
 	stop    *stop.Stopper
 	stops   background
+	now     *admin.Run
 	timers  background
 	guard   background
 }
@@ -52,8 +54,8 @@ const awaitGuard = 5 * time.Second
 // start takes the devices to their initial state. It comes before everything
 // that can fail or take its time: the network, the exchange and its disk.
 func (c *config) start(ctx context.Context, log *slog.Logger) *outputs {
-	o, client := &outputs{}, (*guard.Client)(nil)
-	var known []gate.Option
+	o, client := &outputs{now: admin.In(c.Agent.Data).Run(c.Agent.Disarm, c.home.names(), time.Now)}, (*guard.Client)(nil)
+	known := []gate.Option{gate.WithLocal(o.now.Local)}
 	if watched := c.home.guarded(c.limits(), log); len(watched) > 0 {
 		will, err := filepath.Abs(filepath.Join(c.Agent.Data, "guard"))
 		if err != nil {

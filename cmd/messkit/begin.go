@@ -1,0 +1,46 @@
+package main
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
+)
+
+// begin notes that the executor runs, and takes over what was done lately. Where
+// the disk does not take it nothing acts until it does.
+func (c *config) begin(e *executor, log *slog.Logger) {
+	if err := e.outputs.now.Begin(); err != nil {
+		log.Error("nothing acts: it cannot be written down that messkit runs", "err", err)
+	}
+	tellLocal(e.outputs.now.Local(), log)
+	e.acts = admin.In(c.Agent.Data).Acts(time.Now)
+	e.outputs.gate.Remember(e.acts)
+}
+
+// tellLocal says at the start what will not act.
+func tellLocal(l gate.Local, log *slog.Logger) {
+	if l.Unknown != "" {
+		log.Error("nobody knows what is locked, so nothing acts; look, and then: messkit arm --reset", "err", l.Unknown)
+	}
+	for _, class := range sorted(l.Disarmed) {
+		log.Warn("disarmed until somebody has looked and says messkit arm", "risk", class, "err", l.Disarmed[class])
+	}
+	for _, name := range sorted(l.Unarmed) {
+		log.Warn("disarmed until somebody has looked and says messkit arm", "device", name, "err", l.Unarmed[name])
+	}
+	for _, name := range sorted(l.Locked) {
+		log.Warn("locked until messkit unlock", "device", name, "err", l.Locked[name])
+	}
+}
+
+// unknown disarms where nobody knows what was done.
+func (e *executor) unknown(log *slog.Logger) func(string, capabilities.Plan) {
+	return func(ref string, plan capabilities.Plan) {
+		if err := e.outputs.now.Unknown(ref, plan.Risk); err != nil {
+			log.Error("disarmed until the program ends, but that is not written down", "ref", ref, "err", err)
+		}
+	}
+}

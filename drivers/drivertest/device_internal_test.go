@@ -33,6 +33,10 @@ const (
 	cannotSwitchOff    fault = "cannot switch off"
 	switchesNothing    fault = "switches nothing"
 	remembers          fault = "remembers instead of reading"
+	otherOrders        fault = "other orders every time"
+	obeysNothing       fault = "obeys nothing"
+	obeysTwice         fault = "says that it has changed what it has not"
+	obeysStarted       fault = "obeys only while it is started"
 	oldPhoto           fault = "an old photo"
 	wrongMIME          fault = "a wrong MIME type"
 	noBytes            fault = "a photo without bytes"
@@ -70,6 +74,7 @@ type device struct {
 	on, sent        bool // the line, and what was last sent to it
 	moving          bool
 	done            int
+	asked           int
 }
 
 func (d *device) reset() {
@@ -160,6 +165,25 @@ func (d *device) Switch(ctx context.Context, on bool) error {
 	}
 	d.on, d.sent, d.done = on || d.fault == cannotSwitchOff, on, d.done+1
 	return nil
+}
+
+func (d *device) Orders() drivers.Orders {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.asked++; d.fault == otherOrders {
+		return drivers.Orders{Off: fmt.Appendf(nil, "%d", d.asked)}
+	}
+	return drivers.Orders{Off: []byte(`"off"`), Safe: []byte(`"safe"`)}
+}
+
+func (d *device) obey([]byte) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	was := d.on
+	if d.fault != obeysNothing && (d.started || d.fault != obeysStarted) {
+		d.on = false
+	}
+	return was || d.fault == obeysTwice, nil
 }
 
 func (d *device) On(ctx context.Context) (bool, error) {

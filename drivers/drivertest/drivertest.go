@@ -34,6 +34,12 @@ func Level(on func() bool) Option { return func(b *bench) { b.level = on } }
 // what it last sent is found out by it.
 func Force(set func(on bool)) Option { return func(b *bench) { b.force = set } }
 
+// Obey gives the kind's Obey. It is required for a Guarded device that has
+// orders.
+func Obey(obey func(order []byte) (changed bool, err error)) Option {
+	return func(b *bench) { b.obey = obey }
+}
+
 // Clock gives the clock that the device was opened with. The default is
 // time.Now.
 func Clock(now func() time.Time) Option { return func(b *bench) { b.now = now } }
@@ -75,6 +81,7 @@ type bench struct {
 	acts     func() int
 	level    func() bool
 	force    func(on bool)
+	obey     func([]byte) (bool, error)
 	now      func() time.Time
 	limit    time.Duration
 	leaks    int
@@ -110,7 +117,9 @@ func (b *bench) probed(d drivers.Device) error {
 	missing(switches || cleans, b.safe != nil, "Safe")
 	missing(switches || cleans, b.acts != nil, "Acts")
 	missing(switches, b.level != nil, "Level")
-	missing(switches && reads, b.force != nil, "Force")
+	missing(isGuarded(d), b.obey != nil, "Obey")
+	missing(isGuarded(d), b.force != nil, "Force")
+	missing(switches && reads && !isGuarded(d), b.force != nil, "Force")
 	return errors.Join(errs...)
 }
 

@@ -12,7 +12,7 @@ import (
 
 func all(d *device) []Option {
 	return []Option{
-		Safe(d.safe), Acts(d.acts), Level(d.level), Force(d.force),
+		Safe(d.safe), Acts(d.acts), Level(d.level), Force(d.force), Obey(d.obey),
 		// Enough for a call that is right on a machine under load; a call that
 		// hangs costs it once.
 		Limit(2 * time.Second),
@@ -42,6 +42,7 @@ var broken = map[string][]fault{
 	"no goroutine is left":               {leaksGoroutine},
 	"a switch does what it says":         {cannotSwitchOff, switchesNothing},
 	"read-back comes from the device":    {remembers},
+	"orders are obeyed":                  {otherOrders, obeysNothing, obeysTwice, obeysStarted},
 	"a photo is new and whole":           {oldPhoto, wrongMIME, noBytes},
 	"a map is new and whole":             {wrongMap},
 	"readings are whole":                 {noReadings, notANumber},

@@ -27,6 +27,7 @@ var rules = []rule{
 	{"no goroutine is left", leavesNoGoroutine},
 	{"a switch does what it says", switchTells},
 	{"read-back comes from the device", readsBack},
+	{"orders are obeyed", ordersAreObeyed},
 	{"a photo is new and whole", photoIsNew},
 	{"a map is new and whole", mapIsNew},
 	{"readings are whole", readingsAreWhole},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,11 @@ func open(shared *drivers.Shared, kind, config string) (drivers.Device, error) {
 		}
 	}
 	return nil, errors.New("no kind " + kind)
+}
+
+func kind(name string) drivers.Kind {
+	kinds := sim.Kinds()
+	return kinds[slices.IndexFunc(kinds, func(k drivers.Kind) bool { return k.Name == name })]
 }
 
 func env(shared *drivers.Shared) drivers.Env {
@@ -81,6 +87,7 @@ func TestKindsKeepTheRules(t *testing.T) {
 				drivertest.Acts(func() int { return len(world.Log()) }),
 				drivertest.Level(func() bool { return world.Line(k.line) }),
 				drivertest.Force(func(on bool) { world.SetLine(k.line, on) }),
+				drivertest.Obey(kind(k.kind).Obey),
 				drivertest.Limit(30*time.Second),
 			)
 		})

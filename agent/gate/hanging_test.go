@@ -1,0 +1,94 @@
+package gate_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/guard"
+)
+
+// pipes are a guard that is a goroutine.
+type pipes struct {
+	io.Reader
+	io.WriteCloser
+}
+
+func (p pipes) Kill() error { return p.Close() }
+
+// stuck is a lamp that does not go off until hang is closed.
+type stuck struct {
+	*lamp
+	hang chan struct{}
+}
+
+func (s stuck) Switch(ctx context.Context, on bool) error {
+	if !on {
+		<-s.hang
+	}
+	return s.lamp.Switch(ctx, on)
+}
+
+// A driver that hangs when it is to switch off keeps nothing on, and what it
+// does when it comes back is undone.
+func TestADriverHangsAndTheGuardDoesNot(t *testing.T) {
+	inHouse(t, gate.Device{MaxOn: time.Minute, Timeout: time.Second, StopWithin: time.Second}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		quiet := slog.New(slog.DiscardHandler)
+		lit := false // as the wire is
+		var off []time.Duration
+		obey := func(string, []byte) (bool, error) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			was := lit
+			if lit = false; was {
+				off = append(off, time.Since(l.start))
+			}
+			return was, nil
+		}
+		set := func(on bool) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			lit = on
+		}
+		start := func() (guard.Process, error) {
+			in, to := io.Pipe()
+			from, out := io.Pipe()
+			go func() { _, _ = guard.New(obey, quiet).Run(in, out), out.Close() }()
+			return pipes{from, to}, nil
+		}
+		order := json.RawMessage(`"off"`)
+		c := guard.NewClient([]guard.Device{{Name: "lamp", Kind: "lamp", Off: order, Safe: order}}, start, quiet)
+		ctx, cancel := context.WithCancel(t.Context())
+		end := make(chan error, 1)
+		go func() { end <- c.Run(ctx) }()
+		c.Await(ctx)
+		gate.WithGuard(c)(g)
+
+		s := stuck{l, make(chan struct{})}
+		turnOn(t, g, s, 0, "")
+		set(true)
+		after(10 * time.Minute)
+		set(true) // the call that hangs does something, late
+		after(time.Second)
+		close(s.hang)
+		after(time.Minute) // and off, in the end: the guard may forget it
+		set(true)          // a hand
+		after(time.Minute)
+		l.mu.Lock()
+		is := lit
+		l.mu.Unlock()
+		cancel()
+		if err := <-end; err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if len(off) < 2 || off[0] != time.Minute+25*time.Millisecond || off[1]-10*time.Minute > 100*time.Millisecond || !is {
+			t.Errorf("switched off by the guard at %v, and the hand's light is on=%t", off, is)
+		}
+	})
+}

@@ -1,12 +1,14 @@
 package exchange_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // appends hands over what another program has put into a thread's folder.
@@ -51,7 +53,8 @@ func TestWhatOthersMayNotAppend(t *testing.T) {
 			{"other-agent", "cancel: {re: " + ref + "}", "thread"},
 			{"teague", "reply: {re: " + ref + ", confirm: true}", ""}, // an operator by name proves nothing in a file
 			{"garage-pi", "status: {re: " + ref + ", code: completed}", ""},
-			{"exchange", "ack: {re: last, ref: " + ref + "}", "-"},
+			{"exchange", "ack: {re: last, ref: " + ref + "}", "nobody but the exchange itself"},
+			{"exchange", "status: {code: completed}", "nobody but the exchange itself"},
 			{"claude-agent", "request: {intent: another}", ""},
 			{"claude-agent", "status: {code: 7}", ""},
 		} {
@@ -60,8 +63,15 @@ func TestWhatOthersMayNotAppend(t *testing.T) {
 			if after.Status != mess.NeedsConfirmation || after.Confirm.Given != nil || len(after.Messages) <= len(before.Messages) {
 				t.Errorf("%s: %s, %d messages after %d", s.text, after.Status, len(after.Messages), len(before.Messages))
 			}
+			numbered := slices.Clone(after.Messages)
+			messeaf.Number(ref, numbered)
+			for i, m := range numbered {
+				if got := after.Messages[i].Ref; got != m.Ref {
+					t.Errorf("%s: message %d is %q, and %q when the thread is read from its file", s.text, i, got, m.Ref)
+				}
+			}
 			text, err := after.Messages[len(after.Messages)-1].JSON()
-			if err != nil || s.why != "-" && (!strings.Contains(string(text), `"error":`) || !strings.Contains(string(text), s.why)) {
+			if err != nil || (!strings.Contains(string(text), `"error":`) || !strings.Contains(string(text), s.why)) {
 				t.Errorf("%s: the last message is %s, %v", s.text, text, err)
 			}
 		}

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -171,7 +172,11 @@ func (x *Exchange) try(ctx context.Context, l *live, t *turn) (_ mess.Ack, done 
 // that says so.
 func (x *Exchange) seal(t *turn) (Step, error) {
 	t.env.Ver++
-	t.env.Serial++
+	if messeaf.Numbered(t.message) {
+		t.env.Serial++
+	} else {
+		t.message.Ref = "" // evidence of what nobody may say to a thread
+	}
 	t.env.Updated = t.now
 	binds, err := bindAttachments(&t.message, t.env.Serial)
 	if err != nil {
@@ -182,7 +187,7 @@ func (x *Exchange) seal(t *turn) (Step, error) {
 		t.env.Seen = t.env.Seen[max(0, len(t.env.Seen)-maxSeen):]
 	}
 	messages := []mess.Message{t.message}
-	if t.who.ID != Self {
+	if t.who.ID != Self || t.noted != "" {
 		messages = append(messages, ackDocument(t, messeaf.ItemID(t.message)))
 	}
 	if t.also != nil {
@@ -195,7 +200,7 @@ func (x *Exchange) seal(t *turn) (Step, error) {
 
 // ackDocument is the ack as it stands in the thread.
 func ackDocument(t *turn, re string) mess.Message {
-	ack := &mess.Ack{Ref: t.message.Ref}
+	ack := &mess.Ack{Ref: cmp.Or(t.message.Ref, t.env.Ref)}
 	if re != "" {
 		ack.Re = mess.Refs{re}
 	}

@@ -108,12 +108,16 @@ func IsRequest(m mess.Message) bool {
 	return slices.ContainsFunc(m.Items, func(i mess.Item) bool { return i.Kind() == mess.KindRequest })
 }
 
+// Numbered reports whether a message has a serial and a ref in its thread: acks
+// and requests have none.
+func Numbered(m mess.Message) bool { return !IsAck(m) && !IsRequest(m) }
+
 // Number gives the messages of a thread their refs, which follow from their
 // order (section "Message References"), and returns the last serial.
 func Number(thread string, all []mess.Message) (serial int) {
 	for i := range all {
 		all[i].Ref = ""
-		if IsAck(all[i]) || IsRequest(all[i]) {
+		if !Numbered(all[i]) {
 			continue
 		}
 		serial++

@@ -24,6 +24,16 @@ func fromJSON(data []byte, out any) error {
 	return d.problems.Err()
 }
 
+// ReadStored reads the JSON of a message as ReadDocument reads a document: what
+// was kept as it was found, because it does not fit, is found so again.
+func ReadStored(data []byte) (Message, error) {
+	v, err := strictyaml.ParseJSON(data, stored)
+	if err != nil {
+		return Message{}, err
+	}
+	return ReadDocument(v)
+}
+
 // MarshalJSON and UnmarshalJSON of the types that stand alone.
 
 func (m Message) MarshalJSON() ([]byte, error)          { return m.JSON() }

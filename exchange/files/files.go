@@ -335,7 +335,7 @@ func (s *Store) Blob(_ context.Context, ref, name string) (io.ReadSeekCloser, er
 			return f, nil
 		}
 	}
-	return s.beside(ref, name, known)
+	return s.beside(ref, name, k, known)
 }
 
 // Close waits for what is being written, and brings the folders up to date.

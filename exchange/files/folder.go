@@ -97,7 +97,8 @@ func (s *Store) places(ref string) []messeaf.Place {
 
 // readEnded reads a thread from its folder, or from the archive.
 func (s *Store) readEnded(ref string) (exchange.Thread, error) {
-	for _, p := range s.places(ref) {
+	k, _ := s.index.thread(ref) // what is not known can be in the archive
+	for _, p := range s.endedPlaces(k.summary) {
 		t, err := p.Read(s.tree())
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // moved meanwhile
@@ -113,7 +114,7 @@ func (s *Store) readEnded(ref string) (exchange.Thread, error) {
 // endedEnvelope is the envelope of a thread that has ended, or as much of it as
 // is known without its folder.
 func (s *Store) endedEnvelope(e summary) exchange.Envelope {
-	for _, p := range s.places(e.Ref) {
+	for _, p := range s.endedPlaces(e) {
 		if m, err := p.ReadEnvelope(s.tree()); err == nil {
 			return envelope(m)
 		}
@@ -122,9 +123,13 @@ func (s *Store) endedEnvelope(e summary) exchange.Envelope {
 }
 
 // beside opens a file that lies beside a thread's documents.
-func (s *Store) beside(ref, name string, known bool) (io.ReadSeekCloser, error) {
+func (s *Store) beside(ref, name string, k kept, known bool) (io.ReadSeekCloser, error) {
 	if messeaf.ValidAttachment(name) {
-		for _, p := range s.places(ref) {
+		places := s.endedPlaces(k.summary)
+		if k.inLog() {
+			places = s.places(ref)
+		}
+		for _, p := range places {
 			if f, err := s.tree().regular(path.Join(p.Dir(), name)); err == nil {
 				return f, nil
 			}

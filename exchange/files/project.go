@@ -189,13 +189,15 @@ func (p *projector) one(ctx context.Context, ref string) {
 	case inLog:
 		err = p.bring(ctx, ref)
 	case known:
-		p.s.missing(ref)
+		err = p.s.settled(ref)
 	default:
 		err = p.s.newcomer(ctx, ref)
 	}
 	switch {
 	case errors.Is(err, errBusy):
 		p.look(ref, again)
+	case isLeftAlone(err):
+		p.complain(ref, err) // it is looked at when it changes
 	case err != nil:
 		p.complain(ref, err)
 		p.look(ref, later)
@@ -217,6 +219,17 @@ func (p *projector) complain(what string, err error) {
 	}
 }
 
+// ignored says what lies among the threads and is none, once.
+func (p *projector) ignored(what messeaf.Problem) {
+	p.mu.Lock()
+	told := p.refused[what.File] == what.Text
+	p.refused[what.File] = what.Text
+	p.mu.Unlock()
+	if !told {
+		p.s.cfg.Log.Warn("this is not taken for a thread", "err", what)
+	}
+}
+
 // bring brings one thread's folder after the log, and takes what others have
 // said there.
 func (p *projector) bring(ctx context.Context, ref string) error {
@@ -225,9 +238,13 @@ func (p *projector) bring(ctx context.Context, ref string) error {
 		return err
 	}
 	f := w.folder
-	if !f.fresh && !p.s.unchanged(ref, f) || f.flat && f.ver != w.env.Ver {
+	if !f.fresh && !p.s.unchanged(ref, f) || f.flat && f.ver != w.env.Ver || f.ver == w.env.Ver && len(p.s.places(ref)) > 1 {
 		var said []mess.Message
-		if f, said, err = p.s.reconcile(w); err != nil {
+		f, said, err = p.s.reconcile(w)
+		switch {
+		case errors.Is(err, errGone):
+			return p.s.store(ctx, []record{{Gone: ref}})
+		case err != nil:
 			return err
 		}
 		if len(said) > 0 {

@@ -8,12 +8,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // errBusy: another program is writing there now.
 var errBusy = errors.New("another program is writing")
+
+// errGone: somebody has archived the thread.
+var errGone = errors.New("archived")
 
 // quiet is for how long a file must not have changed before it is read: others
 // write without a lock.
@@ -25,6 +29,9 @@ const quiet = 200 * time.Millisecond
 func (s *Store) reconcile(w whole) (folder, []mess.Message, error) {
 	places := s.places(w.env.Ref)
 	if len(places) == 0 {
+		if w.env.Status.Terminal() && s.archived(w.env.Ref) {
+			return folder{}, nil, errGone
+		}
 		if w.folder.at != "" {
 			s.cfg.Log.Warn("another program has removed a thread that is open; it is written again, cancel it to end it", "ref", w.env.Ref)
 		}
@@ -123,6 +130,8 @@ func (s *Store) same(w whole, p messeaf.Place, t messeaf.Thread) (folder, []mess
 		case i >= 0:
 			inOrder = inOrder && i == 0
 			left = slices.Delete(left, i, i+1)
+		case len(said) > 0 && m.From == exchange.Self:
+			return folder{}, said, nil // the exchange may have said this to what comes before: that is judged first
 		case s.project.handOver(w.env.Ref, m):
 			said = append(said, m)
 		}

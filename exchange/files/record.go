@@ -131,7 +131,8 @@ type whole struct {
 func (w whole) decode() (exchange.Thread, error) {
 	t := exchange.Thread{Envelope: w.env, Messages: make([]mess.Message, len(w.messages))}
 	for i, m := range w.messages {
-		if err := json.Unmarshal(m, &t.Messages[i]); err != nil {
+		var err error
+		if t.Messages[i], err = mess.ReadStored(m); err != nil {
 			return exchange.Thread{}, fmt.Errorf("%s: message %d: %w", w.env.Ref, i, err)
 		}
 	}

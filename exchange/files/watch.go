@@ -65,6 +65,18 @@ func (w *watcher) thread(s *Store, ref string, f folder) {
 	if !f.flat && (f.at == messeaf.Received || f.at == messeaf.Executing) {
 		dir = filepath.Join(s.dir, threadDir(f.at, ref))
 	}
+	w.set(s, ref, dir)
+}
+
+// newcomer watches the folder of a thread that could not be taken in.
+func (w *watcher) newcomer(s *Store, p messeaf.Place) {
+	if !p.Flat {
+		w.set(s, p.Ref, filepath.Join(s.dir, p.Path))
+	}
+}
+
+// set watches one folder for a thread; "" is none.
+func (w *watcher) set(s *Store, ref, dir string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	was := w.dirs[ref]
@@ -86,7 +98,7 @@ func (w *watcher) thread(s *Store, ref string, f folder) {
 	case err == nil:
 		w.dirs[ref] = dir
 		s.project.look(ref, quiet) // for what was written before
-	case !w.full && !errors.Is(err, fs.ErrNotExist):
+	case !w.full && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fsnotify.ErrClosed): // closed: we are at the end
 		w.full = true
 		s.cfg.Log.Warn("too many threads are open to watch each folder; what other programs append is seen when the thread changes next", "watched", len(w.dirs))
 	}
@@ -138,10 +150,11 @@ func (s *Store) noticed(e fsnotify.Event) {
 	if err != nil {
 		return
 	}
-	_, rest, _ := strings.Cut(filepath.ToSlash(rel), "/")
+	state, rest, _ := strings.Cut(filepath.ToSlash(rel), "/")
 	ref, inside, _ := strings.Cut(rest, "/")
 	ref = strings.TrimSuffix(strings.TrimSuffix(ref, messeaf.Ext), messeaf.ShortExt)
 	if !messeaf.ValidRef(ref) {
+		s.tellIgnored(messeaf.Folder(state))
 		return
 	}
 	if inside == "" && (e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)) {
@@ -168,6 +181,7 @@ func (s *Store) lookAt(wanted func(ref string) bool) {
 		if err != nil {
 			continue // it was said at the start
 		}
+		s.tellIgnored(f)
 		for _, p := range places {
 			if wanted(p.Ref) {
 				s.project.look(p.Ref, quiet)

@@ -41,12 +41,12 @@ type Guard struct {
 	obey Obey
 	log  *slog.Logger
 
-	things map[string]*thing
-	heard  time.Time // when the agent last said something
-	gone   bool      // it will not say anything more
-	left   bool      // and another guard goes on
-	done   chan outcome
-
+	things  map[string]*thing
+	heard   time.Time // when the agent last said something
+	gone    bool      // it will not say anything more
+	left    bool      // and another guard goes on
+	heir    bool      // Adopt is still to be called
+	done    chan outcome
 	yield   chan struct{} // another guard is there
 	adopted chan []Left   // what it gets from one before
 }
@@ -209,7 +209,7 @@ func (g *Guard) finished() bool {
 			return false
 		}
 	}
-	return g.gone
+	return g.gone && !g.heir
 }
 
 // wanted is the order that a device needs now, nil for none.

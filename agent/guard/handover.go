@@ -18,7 +18,11 @@ type Left struct {
 // Where its agent is there it goes on.
 func (g *Guard) Yield() { ring(g.yield) }
 
-// Adopt gives a guard what another one has left.
+// Expect keeps a guard from ending before Adopt was called. It is called before
+// Run.
+func (g *Guard) Expect() { g.heir = true }
+
+// Adopt gives a guard that runs what another one has left, nil for nothing.
 func (g *Guard) Adopt(list []Left) { g.adopted <- list }
 
 // Rest is what a guard that has ended leaves.
@@ -35,6 +39,7 @@ func (g *Guard) Rest() []Left {
 // adopt watches over what another guard has left, where the agent has not said
 // anything about it that is newer.
 func (g *Guard) adopt(list []Left) {
+	g.heir = false
 	for _, l := range list {
 		l.Safe = nil // that was the order of an agent that is gone
 		t := g.things[l.Name]

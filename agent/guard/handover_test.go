@@ -96,6 +96,29 @@ func TestHandoverOfNothing(t *testing.T) {
 	})
 }
 
+// A guard whose agent has gone in the meantime takes over all the same.
+func TestHandoverToAGuardWithoutAnAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		g := guard.New(w.obey, slog.New(slog.DiscardHandler))
+		g.Expect()
+		in, to := io.Pipe()
+		_ = to.Close()
+		end := make(chan error, 1)
+		go func() { end <- g.Run(in, io.Discard) }()
+		wait(time.Second)
+		if len(end) > 0 {
+			t.Fatal("it has not waited")
+		}
+		w.turn("hall", true)
+		g.Adopt([]guard.Left{{Device: lamp("hall", "keep"), In: time.Second}})
+		if err := <-end; err != nil {
+			t.Error(err)
+		}
+		w.is(t, "hall off 2s")
+	})
+}
+
 func FuzzLeft(f *testing.F) {
 	f.Add([]byte(`[{"name":"a","kind":"k","off":{"x":1},"in":5}]   `))
 	f.Add([]byte(`[{"name":"a","kind":"k","off":1}]`))

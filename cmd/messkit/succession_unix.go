@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -45,13 +46,13 @@ func succeed(name string, g *guard.Guard, log *slog.Logger) *succession {
 		}
 		return nil
 	})
+	g.Expect()
 	s.others.Go(func() error {
 		list, err := s.take()
 		if err != nil {
-			log.Warn("another run would not find this guard", "err", err)
-		} else if len(list) > 0 {
-			g.Adopt(list)
+			log.Warn("the guard of the next run would not find this one", "err", err)
 		}
+		g.Adopt(list)
 		return nil
 	})
 	return s
@@ -84,9 +85,14 @@ func (s *succession) take() ([]guard.Left, error) {
 	return guard.ParseLeft(will)
 }
 
+// lockTime is how long a guard that has the file may take to leave it. One whose
+// agent is there does not leave it at all.
+const lockTime = 5 * time.Second
+
 // lock locks a file, and tells whether another process had it.
 func lock(f *os.File) (waited bool, err error) {
-	for wait := 5 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+	wait := 5 * time.Millisecond
+	for end := time.Now().Add(lockTime); time.Now().Before(end); wait = min(2*wait, time.Second) {
 		l := syscall.Flock_t{Type: syscall.F_WRLCK}
 		err := syscall.FcntlFlock(f.Fd(), syscall.F_SETLK, &l)
 		if !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EACCES) {
@@ -102,6 +108,7 @@ func lock(f *os.File) (waited bool, err error) {
 		}
 		<-time.After(wait)
 	}
+	return waited, fmt.Errorf("%s: another guard has it, and does not end", f.Name())
 }
 
 // leave writes down what is left, for whoever is waiting for it.

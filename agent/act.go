@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -67,6 +68,8 @@ func (t *task) start(ctx context.Context, plan capabilities.Plan) (asked time.Ti
 		switch {
 		case errors.Is(err, mess.Unconfirmed):
 			return asked, t.unstarted(ctx, written, "not_confirmed", err)
+		case errors.Is(err, errTooLate):
+			return asked, t.unstarted(ctx, written, "too_late", err)
 		case err != nil && ctx.Err() == nil && !written:
 			return asked, err // the exchange's no; it knows how the thread stands
 		case err != nil:
@@ -91,18 +94,27 @@ func (t *task) start(ctx context.Context, plan capabilities.Plan) (asked time.Ti
 // permission asks the exchange whether the plan may be carried out now, until it
 // answers, and returns when it was asked. The same holder may ask again (T4).
 func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Time, error) {
-	var wait backoff
+	wait := t.a.backoff()
+	unheard := false
 	for {
 		asked := t.a.now()
 		_, err := t.a.send(ctx, t.message(&mess.Status{
 			Code: mess.InProgress, Instance: t.boot, ActionHash: plan.Digest(),
 			Estimate: mess.DurationOf(t.a.estimate(plan)), Extra: mess.Object{{Key: "effect", Value: string(plan.Effect)}},
 		}))
+		if unheard && errors.Is(err, mess.NotReady) {
+			err = fmt.Errorf("%w: %w", errTooLate, err)
+		}
 		if !unavailable(err) || !wait.sleep(ctx) {
 			return asked, err
 		}
+		unheard = true
 	}
 }
+
+// errTooLate is the exchange's no to a start when it may have said yes before,
+// and was not heard: it waits for a word then.
+var errTooLate = errors.New("the permission came too late")
 
 // intend writes the intent.
 func (t *task) intend(ctx context.Context, plan capabilities.Plan) error {

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	mathrand "math/rand/v2"
 	"strings"
 	"sync"
 	"time"
@@ -75,6 +76,9 @@ type Config struct {
 	Unknown func(ref string, plan capabilities.Plan)
 	// Stop is how this executor is stopped; nil: in memory alone.
 	Stop *stop.Stopper
+	// Jitter picks how long to wait, at most limit, before something that has
+	// failed is tried again; nil leaves it to chance.
+	Jitter func(limit time.Duration) time.Duration
 	// Fit makes a picture fit in maxBytes and, along its longer edge, maxPx; 0
 	// means no wish. nil leaves pictures as they are.
 	Fit func(ctx context.Context, data []byte, maxBytes, maxPx int) (fitted []byte, mime string, err error)
@@ -98,6 +102,9 @@ func (c Config) filled() Config {
 	c.MaxThreads = cmp.Or(c.MaxThreads, d.MaxThreads)
 	c.ConfirmWithin = cmp.Or(c.ConfirmWithin, d.ConfirmWithin)
 	c.EndTime = cmp.Or(c.EndTime, d.EndTime)
+	if c.Jitter == nil {
+		c.Jitter = mathrand.N[time.Duration]
+	}
 	return c
 }
 

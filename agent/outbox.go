@@ -17,6 +17,7 @@ func (t *task) report(ctx context.Context, s *mess.Status, r *mess.Response) {
 	if r != nil {
 		items = append(items, r)
 	}
+	t.remember(s)
 	t.doubt(s)
 	t.keep(ctx, t.message(items...))
 	if s.Code == mess.Failed {
@@ -24,6 +25,15 @@ func (t *task) report(ctx context.Context, s *mess.Status, r *mess.Response) {
 		return
 	}
 	t.a.log.Info("ended", "ref", t.ref, "status", s.Code)
+}
+
+// remember keeps this run from speaking for an earlier one, which has begun the
+// same thread: what that did, nobody knows.
+func (t *task) remember(s *mess.Status) {
+	if t.resumed && t.plan.Actuates() && s.Reason != nil && s.Reason.Effect == mess.EffectNone {
+		s.Reason.Effect, s.Evidence, s.Suggestion = mess.EffectUnknown, evidenceOf(mess.EffectUnknown, ""), "look before retrying"
+		s.Reason.Detail += "; the program had begun it before, and died"
+	}
 }
 
 // doubt tells where the end of a thread leaves open what was done.
@@ -52,7 +62,7 @@ func (t *task) keep(ctx context.Context, m mess.Message) {
 
 // deliverMail sends what is in the outbox until ctx ends.
 func (a *Agent) deliverMail(ctx context.Context) error {
-	var wait backoff
+	wait := a.backoff()
 	for {
 		left := a.sendMail(ctx)
 		if ctx.Err() != nil {
@@ -64,7 +74,7 @@ func (a *Agent) deliverMail(ctx context.Context) error {
 			}
 			continue
 		}
-		wait = backoff{}
+		wait = a.backoff()
 		select {
 		case <-ctx.Done():
 			return nil

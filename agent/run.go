@@ -75,7 +75,7 @@ func (a *Agent) register(ctx context.Context) (mess.Ack, error) {
 // receive takes what the exchange delivers. A lost connection is made again,
 // and the registration with it.
 func (a *Agent) receive(ctx context.Context) error {
-	var wait backoff
+	wait := a.backoff()
 	for {
 		err := a.x.Receive(ctx, a.deliver)
 		if ctx.Err() != nil {

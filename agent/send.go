@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/messkit/messkit/mess"
@@ -13,7 +12,7 @@ import (
 // say sends a message until the exchange has taken or refused it, or ctx ends.
 // The same message is sent again: it bears an id.
 func (a *Agent) say(ctx context.Context, m mess.Message) (mess.Ack, error) {
-	var wait backoff
+	wait := a.backoff()
 	for {
 		ack, err := a.send(ctx, m)
 		if !unavailable(err) {
@@ -60,7 +59,12 @@ func unavailable(err error) bool {
 
 // backoff waits longer each time, with full jitter, so that those who lost an
 // exchange together do not come back together.
-type backoff struct{ tries int }
+type backoff struct {
+	jitter func(limit time.Duration) time.Duration
+	tries  int
+}
+
+func (a *Agent) backoff() backoff { return backoff{jitter: a.cfg.Jitter} }
 
 // The longest wait after the first failure, and the longest of all.
 const (
@@ -72,7 +76,7 @@ const (
 func (b *backoff) sleep(ctx context.Context) bool {
 	limit := min(lastWait, firstWait<<min(b.tries, 16))
 	b.tries++
-	t := time.NewTimer(rand.N(limit))
+	t := time.NewTimer(b.jitter(limit))
 	defer t.Stop()
 	select {
 	case <-ctx.Done():

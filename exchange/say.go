@@ -148,6 +148,7 @@ func (x *Exchange) try(ctx context.Context, l *live, t *turn) (_ mess.Ack, done 
 	if t.evidence {
 		t.env = before
 	}
+	t.remember(before.Status)
 	step, err := x.seal(t)
 	if err != nil {
 		return mess.Ack{}, true, err

@@ -34,6 +34,7 @@ type Envelope struct {
 	Serial    int           `json:",omitzero"` // of the last message that got a ref
 	Questions []OpenItem    `json:",omitzero"` // what has been asked and not answered
 	Confirm   *Confirm      `json:",omitzero"` // the confirmation that was asked for last, nil if none
+	BegunBy   string        `json:",omitzero"` // who began under an earlier claim and was lost; "" if nobody
 	CancelBy  string        `json:",omitzero"` // who asked to cancel a task that had begun; "" if nobody
 	HeldFrom  mess.Code     `json:",omitzero"` // the status before the exchange held the thread for its silent executor; "" if it did not
 	Declined  []Declined    `json:",omitzero"` // who was offered it and declined

@@ -217,6 +217,9 @@ func lost(e *Envelope) *mess.Status {
 			Type: "cancelled", Effect: mess.EffectNone, Detail: who + " did not come back; it was only looking",
 		}}
 	case e.CancelBy == "" && (e.Effect == "query" || e.Effect == "idempotent"):
+		if e.Effect == "idempotent" {
+			e.BegunBy = who
+		}
 		e.Executor, e.Phase = "", Before
 		return &mess.Status{Code: mess.Pending, Message: who + " did not come back; on offer again, since doing it twice does no harm"}
 	}

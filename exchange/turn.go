@@ -93,7 +93,7 @@ func (t *turn) status(s *mess.Status) error {
 	if t.env.unreachable() {
 		t.back()
 	}
-	if s.Code == mess.Claimed && t.env.Status == mess.Claimed && len(t.message.Items) == 1 {
+	if t.claimsAgain(s) {
 		t.repeat = true
 		return nil
 	}
@@ -104,6 +104,14 @@ func (t *turn) status(s *mess.Status) error {
 		return err
 	}
 	return t.report(s)
+}
+
+// claimsAgain reports whether the holder claims what it holds: a claim that has
+// come late must not undo a question that was asked since. A step back to claimed
+// bears the epoch.
+func (t *turn) claimsAgain(s *mess.Status) bool {
+	late := s.Instance != "" && s.Epoch == 0 && t.message.Epoch == 0
+	return s.Code == mess.Claimed && len(t.message.Items) == 1 && (t.env.Status == mess.Claimed || late)
 }
 
 // claim gives the thread to an executor (T2).
@@ -145,6 +153,34 @@ func (t *turn) sumUp() {
 	t.also = &mess.Message{From: Self, Received: t.message.Received, Re: mess.Refs{t.env.Ref}, Items: []mess.Item{
 		&mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: t.env.reasons()}},
 	}}
+}
+
+// remember corrects an end that says nothing was done, where one who had begun
+// under an earlier claim was lost: what he did, nobody knows.
+func (t *turn) remember(was mess.Code) {
+	if t.env.BegunBy == "" || t.evidence || was.Terminal() || !t.env.Status.Terminal() || !t.untouched() {
+		return
+	}
+	if t.also == nil {
+		t.also = &mess.Message{From: Self, Received: t.message.Received, Re: mess.Refs{t.env.Ref}, Items: []mess.Item{
+			&mess.Status{Code: t.env.Status, Reason: &mess.Reason{Type: "interrupted"}},
+		}}
+	}
+	s := t.also.Items[0].(*mess.Status)
+	s.Reason.Effect, s.Suggestion = mess.EffectUnknown, "look before retrying"
+	s.Reason.Detail = strings.TrimPrefix(s.Reason.Detail+"; "+t.env.BegunBy+" had begun it and did not come back; what it did is not known", "; ")
+}
+
+// untouched reports whether a message says, or leaves to be believed, that
+// nothing was done.
+func (t *turn) untouched() bool {
+	effect := mess.EffectNone
+	for _, item := range t.message.Items {
+		if s, ok := item.(*mess.Status); ok && s.Reason != nil && s.Reason.Effect != "" {
+			effect = s.Reason.Effect
+		}
+	}
+	return effect == mess.EffectNone && t.env.Status != mess.Completed && t.env.Status != mess.Partial
 }
 
 // reasons are those of all who have declined.
@@ -262,11 +298,14 @@ func (t *turn) allowed(s *mess.Status) error {
 // gate is the start gate (T4): the last word before the world is touched. The
 // same holder may pass it again.
 func (t *turn) gate(s *mess.Status) error {
+	// One who names his process asks whether he may start; one who tells of
+	// progress does not.
+	asks := t.env.Phase == Before || s.Instance != ""
+	if asks && !t.env.Expires.IsZero() && t.now.After(t.env.Expires) {
+		return mess.Refuse(mess.NotReady, "needed by %s, which has passed; do not start", t.env.Expires.Format(time.RFC3339))
+	}
 	if t.env.Phase == Acting {
 		return t.goesOn(s.ActionHash)
-	}
-	if !t.env.Expires.IsZero() && t.now.After(t.env.Expires) {
-		return mess.Refuse(mess.NotReady, "needed by %s, which has passed; do not start", t.env.Expires.Format(time.RFC3339))
 	}
 	if err := t.confirmed(); err != nil {
 		return err

@@ -1,0 +1,104 @@
+package exchange_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// What may be done twice is offered again when its executor is lost. From then
+// on nobody can say that nothing was done.
+func TestWhatWasBegunOnceIsNotForgotten(t *testing.T) {
+	for _, c := range []struct {
+		name, request, effect string
+		then                  func(h *house, ref string)
+		code                  mess.Code
+		want                  mess.Effect
+	}{
+		{
+			name: "it expires", request: ", needed_by: '{soon}'", effect: "idempotent", code: mess.Expired, want: mess.EffectUnknown,
+			then: func(*house, string) {},
+		},
+		{
+			name: "its requester takes it back", effect: "idempotent", code: mess.Cancelled, want: mess.EffectUnknown,
+			then: func(h *house, ref string) { h.says(agent, "cancel: {re: "+ref+"}") },
+		},
+		{
+			name: "the next one does nothing", effect: "idempotent", code: mess.Failed, want: mess.EffectUnknown,
+			then: func(h *house, ref string) {
+				h.says(garage, "status: {re: "+ref+", code: claimed}")
+				h.says(garage, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: failed, reason: {type: device, effect: none}}}]")
+			},
+		},
+		{
+			name: "the next one does it", effect: "idempotent", code: mess.Completed,
+			then: func(h *house, ref string) {
+				h.says(garage, "status: {re: "+ref+", code: claimed}")
+				h.says(garage, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: in_progress}}]")
+				h.says(garage, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: completed}}]")
+			},
+		},
+		{
+			name: "it was only looking", effect: "query", code: mess.Cancelled,
+			then: func(h *house, ref string) { h.says(agent, "cancel: {re: "+ref+"}") },
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				h.registers(kitchen, "take-photo")
+				h.registers(garage, "take-photo")
+				soon := time.Now().Add(time.Minute).Format(time.RFC3339)
+				ref := h.says(agent, "request: {intent: look"+strings.ReplaceAll(c.request, "{soon}", soon)+"}").Ref
+				h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+				h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, effect: "+c.effect+"}}]")
+				h.after(2 * time.Hour)
+				c.then(h, ref)
+				h.is(ref, c.code)
+				var got mess.Effect
+				if s := h.lastStatus(ref); s.Reason != nil {
+					got = s.Reason.Effect
+				}
+				if got != c.want {
+					t.Errorf("its last word says effect %q, want %q", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// The yes at the gate may be asked for again, since an answer can be lost, but
+// not when it is too late to begin. What goes on, goes on.
+func TestARepeatedStartIsHeldToTheTime(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "take-photo")
+		soon := time.Now().Add(20 * time.Second).Format(time.RFC3339)
+		ref := h.says(agent, "request: {intent: look, needed_by: '"+soon+"'}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: claimed, instance: a}")
+		start := "re: " + ref + "\nepoch: 1\nMESS: [{status: {code: in_progress, instance: a}}]"
+		h.says(kitchen, start)
+		h.says(kitchen, start)
+		h.after(21 * time.Second)
+		h.refuses(kitchen, start, mess.NotReady, "do not start")
+		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, progress_pct: 50}}]")
+		h.is(ref, mess.InProgress)
+	})
+}
+
+// A claim that was long under way does not undo the question that was asked
+// since.
+func TestALateClaimLeavesTheQuestion(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "take-photo")
+		ref := h.says(agent, "request: {intent: look}").Ref
+		claim := "status: {re: " + ref + ", code: claimed, instance: a}"
+		h.says(kitchen, claim)
+		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_input, questions: [{field: where, question: 'where?'}]}}]")
+		if ack := h.says(kitchen, claim); ack.Epoch != 1 {
+			t.Errorf("the late claim is acked with epoch %d, want 1", ack.Epoch)
+		}
+		h.is(ref, mess.NeedsInput)
+		h.says(agent, "reply: {re: "+ref+", answers: {where: here}}")
+	})
+}

@@ -5,6 +5,7 @@ LDFLAGS  = -s -w -X main.version=$(VERSION)
 GO_FILES = $(shell find . -name "*.go" -not -path "./tools/*")
 FUZZTIME ?= 10s
 N ?= 200
+SEED ?= 1
 
 # Versions come from git describe above, not from the toolchain, so that a copy
 # without .git builds as well.
@@ -19,7 +20,7 @@ demo: dist/messkit ## build it, start a whole system on this machine, and ask it
 	@scripts/demo.sh dist/messkit
 
 .PHONY: test
-test: deps lint unit powercut binaries sizes ## check everything, with the race detector and real servers
+test: deps lint unit halfyear powercut binaries sizes ## check everything, with the race detector and real servers
 
 .PHONY: fast
 fast: ## the unit tests alone, under a minute
@@ -27,7 +28,7 @@ fast: ## the unit tests alone, under a minute
 
 .PHONY: deps
 deps:
-	@scripts/need.sh gcc:gcc motion:motion ustreamer:ustreamer qemu-arm-static:qemu-user-static strace:strace
+	@scripts/need.sh gcc:gcc motion:motion ustreamer:ustreamer qemu-arm-static:qemu-user-static strace:strace spin:spin
 
 .PHONY: lint
 lint: bin/gofumpt bin/staticcheck
@@ -57,6 +58,16 @@ powercut: ## cut the power of a simulated disk N (200) times; needs root and loo
 model: ## check the model of a physical action with spin, and that no piece of it can be left out
 	@scripts/need.sh spin:spin gcc:gcc
 	@scripts/model.sh
+
+.PHONY: sim
+sim: ## simulate N (200) scenarios of five days from number SEED (1) on: what was done, against what was said
+	MESSKIT_SIMULATE=$(N) MESSKIT_SEED=$(SEED) go test ./internal/simulation -run TestYearsOfTrouble -v -timeout 3h
+
+.PHONY: halfyear
+halfyear:
+	@echo "== a model of a physical action, and half a year of trouble, simulated"
+	@scripts/model.sh
+	@$(MAKE) --no-print-directory sim N=36
 
 .PHONY: kills
 kills: ## kill a loaded exchange N (200) times, and check what it has acknowledged

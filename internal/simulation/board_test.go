@@ -1,0 +1,284 @@
+package simulation_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// board is a machine with an executor and its devices.
+type board struct {
+	id     string
+	w      *world
+	s      *server
+	link   *link
+	dir    string // for its disks
+	disk   string // of the journal
+	boots  int
+	cuts   int
+	before string // copy of the journal as it was at the last boot, for a forgetful disk
+
+	mu    sync.Mutex
+	now   *program
+	step  time.Duration
+	stops []span   // of the emergency stop
+	left  []string // threads in the journal at the end
+}
+
+// program is the executor between a boot and its end.
+type program struct {
+	life   *life
+	gate   *gate.Gate
+	j      *journal.Journal
+	cancel context.CancelFunc
+	done   chan error
+}
+
+type span struct{ from, to time.Time }
+
+func (b *board) clock() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return clockAt(time.Now(), b.step)
+}
+
+// words is the resolver: every sentence says device, token, effect and manner.
+type words struct{}
+
+func (words) Offers() []mess.Capability {
+	return []mess.Capability{{ID: "clean"}, {ID: "light"}, {ID: "photo"}}
+}
+
+func (words) Resolve(req mess.Request) capabilities.Outcome {
+	w := strings.Fields(req.Intent)
+	p := capabilities.Plan{Capability: w[0], Summary: req.Intent, Risk: capabilities.RiskComfort}
+	switch w[0] {
+	case "light":
+		p.For, _ = time.ParseDuration(w[2])
+		p.Device, p.Command, p.Effect, p.Args = "lamp", capabilities.SetSwitch, capabilities.Idempotent, mess.Object{{Key: "on", Value: true}}
+	case "photo":
+		p.Device, p.Command, p.Effect, p.Risk = "camera", capabilities.TakePhoto, capabilities.Query, capabilities.RiskObserve
+	default:
+		p.Device, p.Command, p.Effect = "robot", capabilities.Clean, capabilities.Effect(w[2])
+		p.Args = mess.Object{{Key: "areas", Value: []string{w[1]}}}
+		if w[3] == "motion" {
+			p.Risk, p.Consequences = capabilities.RiskMotion, "it moves about"
+		}
+		if w[3] == "ask" {
+			return capabilities.Outcome{Question: &capabilities.Question{Field: "sure", Text: "which?", Options: []string{"this"}}}
+		}
+	}
+	return capabilities.Outcome{Plan: &p}
+}
+
+func (words) Answer(_ capabilities.Question, _ mess.Object, _ string, req mess.Request) capabilities.Outcome {
+	req.Intent = strings.Replace(req.Intent, " ask", " plain", 1)
+	return words{}.Resolve(req)
+}
+
+// boot starts the executor with what its disk holds.
+func (b *board) boot() {
+	r := b.s.chance.at(b.id, "boot")
+	if b.s.faulty.forgetfulJournal && b.before != "" {
+		b.disk = b.before
+	}
+	j, err := journal.Open(b.disk)
+	if err != nil {
+		b.s.t.Fatal(err)
+	}
+	if b.s.faulty.forgetfulJournal {
+		b.before = b.copied()
+	}
+	b.mu.Lock()
+	b.step = 0
+	if r.IntN(3) == 0 && !b.s.chance.healed.Load() {
+		b.step = -time.Duration(r.IntN(20*365*24)) * time.Hour // no clock of its own
+	}
+	b.mu.Unlock()
+	cfg := agent.DefaultConfig()
+	cfg.ID, cfg.Fit, cfg.Heartbeat = b.id, nil, b.s.beat
+	cfg.Jitter = func(limit time.Duration) time.Duration { return between(b.s.chance.at(b.id, "wait"), 0, limit) }
+	limits := gate.DefaultConfig()
+	limits.Devices = map[string]gate.Device{"lamp": {MaxOn: lampMax}}
+	p := &program{life: newLife(), gate: gate.New(limits, b.clock, quiet()), j: j, done: make(chan error, 1)}
+	dies := func(place string, prob float64) bool { return b.dies(p, place, prob) }
+	device := func(name string) part { return part{b.w, p.life, b.id + "/" + name, dies} }
+	var bot drivers.Device = &robot{device("robot")}
+	if b.s.faulty.twice {
+		bot = &eager{robot{device("robot")}}
+	}
+	way := &link{s: b.s, who: b.link.who, dies: dies, base: b.link}
+	var x agent.Exchange = way
+	if b.s.faulty.noFence {
+		x = &unfenced{way}
+	}
+	a := agent.New(cfg, x, words{}, []agent.Device{
+		{Name: "robot", Driver: bot},
+		{Name: "lamp", Driver: &lamp{device("lamp")}},
+		{Name: "camera", Driver: &camera{device("camera")}},
+	}, p.gate, j, b.clock, quiet())
+	ctx, cancel := context.WithCancel(context.Background())
+	p.cancel = cancel
+	go func() { p.done <- a.Run(ctx) }()
+	b.mu.Lock()
+	b.now = p
+	b.boots++
+	b.mu.Unlock()
+}
+
+// dies cuts the power with probability prob at a place that a program has come
+// to, and reports whether it has: the disk is as it was at that moment, with half
+// a record at its end, and what the program still does reaches nothing.
+func (b *board) dies(p *program, place string, prob float64) bool {
+	if p.life.ended() || !b.s.chance.bad(b.s.chance.at(b.id, "dies", place), prob) {
+		return p.life.ended()
+	}
+	b.cut(p)
+	return true
+}
+
+func (b *board) cut(p *program) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p.life.ended() {
+		return
+	}
+	b.cuts++
+	b.disk = b.copied()
+	p.life.end()
+	b.w.switched(b.id+"/lamp", false)
+}
+
+// end ends the program: in peace, or because the power goes or is gone.
+func (b *board) end(cut bool) {
+	b.mu.Lock()
+	p := b.now
+	b.now = nil
+	b.mu.Unlock()
+	if cut {
+		b.cut(p)
+	}
+	p.cancel()
+	<-p.done // what it says is of no interest: the network may be gone
+	p.life.end()
+	if err := p.j.Close(); err != nil {
+		b.s.t.Error(err)
+	}
+	b.w.switched(b.id+"/lamp", false)
+}
+
+// copied is a copy of the journal as it is now.
+func (b *board) copied() string {
+	to := filepath.Join(b.dir, fmt.Sprintf("%s-%d-%d", b.id, b.boots, time.Now().UnixNano()))
+	if err := os.CopyFS(to, os.DirFS(b.disk)); err != nil {
+		b.s.t.Fatal(err)
+	}
+	if err := tear(to); err != nil {
+		b.s.t.Fatal(err)
+	}
+	return to
+}
+
+// live boots and ends until ctx ends, and stays up then.
+func (b *board) live(ctx context.Context) {
+	for n := 0; ; n++ {
+		r := b.s.chance.of(b.id, n)
+		b.mu.Lock()
+		p := b.now
+		b.mu.Unlock()
+		up := time.NewTimer(between(r, time.Minute, 24*time.Hour))
+		select {
+		case <-ctx.Done():
+		case <-up.C:
+		case <-p.life.over:
+		}
+		up.Stop()
+		if ctx.Err() != nil && !p.life.ended() {
+			return
+		}
+		b.end(p.life.ended() || r.IntN(3) == 0)
+		away := between(r, 5*time.Second, 20*time.Minute)
+		if r.IntN(8) == 0 {
+			away = between(r, time.Hour, 5*time.Hour)
+		}
+		sleep(ctx, away)
+		b.boot()
+	}
+}
+
+// drill presses the emergency stop now and then, sets the clock right, and
+// releases the stop.
+func (b *board) drill(ctx context.Context) {
+	for n := 0; ; n++ {
+		r := b.s.chance.of(b.id, "drill", n)
+		if !sleep(ctx, between(r, 10*time.Minute, 12*time.Hour)) {
+			return
+		}
+		b.mu.Lock()
+		p := b.now
+		b.step = 0
+		b.mu.Unlock()
+		if p == nil {
+			continue
+		}
+		p.gate.Stop("drill")
+		from := time.Now()
+		sleep(ctx, between(r, time.Second, 10*time.Minute))
+		b.mu.Lock()
+		if b.now == p {
+			b.stops = append(b.stops, span{from, time.Now()})
+		}
+		b.mu.Unlock()
+		p.gate.Clear()
+	}
+}
+
+// eager does everything twice.
+type eager struct{ robot }
+
+func (e *eager) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
+	_, _ = e.robot.Clean(ctx, areas, progress)
+	return e.robot.Clean(ctx, areas, progress)
+}
+
+// unfenced leaves the epoch out.
+type unfenced struct{ *link }
+
+func (u *unfenced) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
+	m.Epoch = 0
+	return u.link.Send(ctx, m)
+}
+
+// tear leaves half a record behind what a log holds, as a write does that the
+// power cut short. The rest of the file is zeros that were set aside.
+func tear(dir string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.wal"))
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	name := files[len(files)-1]
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	end := len(bytes.TrimRight(data, "\x00"))
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt([]byte("\x40\x00\x00\x00half a record"), int64(end))
+	return errors.Join(err, f.Close())
+}

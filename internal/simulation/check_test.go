@@ -1,0 +1,256 @@
+package simulation_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// check judges what has happened by what the devices have seen, what was written
+// and what the requesters were told. It shares no code with what it judges. A
+// line is one breach, with the invariant of the design that it breaks.
+func (sc *scenario) check() []string {
+	bad := slices.Clone(sc.world.breach)
+	acts := map[string][]act{}
+	for _, a := range sc.world.acts {
+		acts[a.token] = append(acts[a.token], a)
+	}
+	threads := map[string]exchange.Thread{}
+	for _, w := range sc.people.wishes {
+		if w.ref == "" {
+			continue
+		}
+		t, err := sc.server.store.Thread(context.Background(), w.ref)
+		if err != nil {
+			bad = append(bad, fmt.Sprintf("I6 %s was acknowledged as %s and is gone: %v", w.token, w.ref, err))
+			continue
+		}
+		threads[w.token] = t
+		j := judge{sc: sc, w: w, t: t, acts: acts[w.token], seen: sc.server.seen[w.ref]}
+		j.all()
+		bad = append(bad, j.bad...)
+	}
+	for _, b := range sc.boards {
+		bad = append(bad, b.checkStops(sc.world.acts)...)
+		for _, task := range b.left {
+			bad = append(bad, fmt.Sprintf("I2 %s is left in the journal of %s", task, b.id))
+		}
+		bad = append(bad, sc.unheard(b)...)
+	}
+	return bad
+}
+
+// unheard lists what an executor got an ack for and what is in no thread (I6).
+func (sc *scenario) unheard(b *board) (bad []string) {
+	kept := map[string]bool{}
+	for _, list := range sc.server.seen {
+		for _, s := range list {
+			if s.from == b.id {
+				kept[s.said.ID] = true
+				if w := key(s.said); strings.HasSuffix(w, ":declined") { // said twice, it is kept once
+					kept[w] = true
+				}
+			}
+		}
+	}
+	for _, m := range b.link.acked {
+		if !kept[m.id] && !kept[m.what] {
+			bad = append(bad, fmt.Sprintf("I6 %s by %s was acknowledged and is in no thread", m.what, b.id))
+		}
+	}
+	return bad
+}
+
+// checkStops looks for what began while its board was stopped (I11).
+func (b *board) checkStops(acts []act) (bad []string) {
+	for _, a := range acts {
+		for _, s := range b.stops {
+			if strings.HasPrefix(a.robot, b.id+"/") && a.at.After(s.from) && a.at.Before(s.to) {
+				bad = append(bad, fmt.Sprintf("I11 %s began %s in an emergency stop", a.robot, a.token))
+			}
+		}
+	}
+	return bad
+}
+
+// judge judges one request.
+type judge struct {
+	sc   *scenario
+	w    *wish
+	t    exchange.Thread
+	acts []act
+	seen []seen
+	bad  []string
+}
+
+func (j *judge) wrong(format string, args ...any) {
+	var codes []string
+	for _, s := range j.seen {
+		codes = append(codes, fmt.Sprintf("%s %s/%d by %s", s.at.Format("02T15:04:05.000"), s.env.Status, s.env.Epoch, s.from))
+	}
+	var did []string
+	for _, a := range j.acts {
+		did = append(did, a.at.Format("02T15:04:05.000 ")+a.robot)
+	}
+	j.bad = append(j.bad, fmt.Sprintf(format, args...)+fmt.Sprintf("\n\t%s: %q\n\tacts: %s\n\t%s",
+		j.w.ref, j.t.Intent, strings.Join(did, "; "), strings.Join(codes, "\n\t")))
+}
+
+func (j *judge) all() {
+	j.ends()
+	j.order()
+	j.count()
+	j.honest()
+	j.times()
+	j.asked()
+}
+
+// ends: one end, and its requester has been told (I2, I5).
+func (j *judge) ends() {
+	n := 0
+	for i, s := range j.seen {
+		if over(s.env.Status) && (i == 0 || !over(j.seen[i-1].env.Status)) {
+			n++
+		}
+	}
+	if n != 1 || !over(j.t.Status) || !j.w.ended {
+		j.wrong("I2 %s has %d ends, is %s, and its requester was told: %t", j.w.token, n, j.t.Status, j.w.ended)
+	}
+}
+
+func over(c mess.Code) bool {
+	return slices.Contains([]mess.Code{"completed", "partial", "failed", "declined", "expired", "cancelled", "superseded", "delegated"}, c)
+}
+
+// order: versions and epochs rise, nothing follows an end, and only the holder
+// with its epoch moves what is claimed (I4, I5).
+func (j *judge) order() {
+	for i := 1; i < len(j.seen); i++ {
+		was, is := j.seen[i-1].env, j.seen[i]
+		if is.env.Ver != was.Ver+1 || is.env.Epoch < was.Epoch || is.env.Epoch > was.Epoch+1 {
+			j.wrong("I5 %s went from version %d epoch %d to %d, %d", j.w.token, was.Ver, was.Epoch, is.env.Ver, is.env.Epoch)
+		}
+		if over(was.Status) && is.env.Status != was.Status {
+			j.wrong("I5 %s went from %s to %s", j.w.token, was.Status, is.env.Status)
+		}
+		if (is.env.Epoch > was.Epoch) != (was.Status == "pending" && is.env.Status == "claimed") {
+			j.wrong("I4 %s: a claim without an epoch, or an epoch without a claim", j.w.token)
+		}
+		moved := is.env.Status != was.Status && was.Status != "pending"
+		handedBack := is.env.Status == "pending" && is.said.Epoch == 0 // by one who has not heard of its claim
+		if moved && strings.HasPrefix(is.from, "board") && (is.from != was.Executor || is.said.Epoch != was.Epoch && !handedBack) {
+			j.wrong("I4 %s: moved by %s with epoch %d, held by %s with %d", j.w.token, is.from, is.said.Epoch, was.Executor, was.Epoch)
+		}
+	}
+}
+
+// count: what must not happen twice has not (I1).
+func (j *judge) count() {
+	if j.w.once && len(j.acts) > 1 {
+		j.wrong("I1 %s happened %d times", j.w.token, len(j.acts))
+	}
+}
+
+// effect is what the thread says about the world at its end.
+func (j *judge) effect() mess.Effect {
+	var e mess.Effect
+	for i, s := range j.seen {
+		if i > 0 && over(j.seen[i-1].env.Status) {
+			break // what came later is evidence
+		}
+		e = ""
+		for _, item := range s.said.Items {
+			if st, ok := item.(*mess.Status); ok && st.Reason != nil {
+				e = st.Reason.Effect
+			}
+		}
+		for _, m := range s.also {
+			for _, item := range m.Items {
+				if st, ok := item.(*mess.Status); ok && st.Reason != nil && st.Reason.Effect != "" {
+					e = st.Reason.Effect
+				}
+			}
+		}
+	}
+	return e
+}
+
+// honest: what is said is what happened (I3, I7).
+func (j *judge) honest() {
+	if j.w.device != "clean" {
+		return
+	}
+	acted, effect := len(j.acts) > 0, j.effect()
+	untouched := effect == mess.EffectNone ||
+		effect == "" && slices.Contains([]mess.Code{"declined", "expired", "cancelled", "failed"}, j.t.Status)
+	switch {
+	case j.t.Status == "completed" && !acted:
+		j.wrong("I3 %s is completed, and nothing was done", j.w.token)
+	case untouched && acted && j.w.stopped && j.t.History[len(j.t.History)-1].By == person.ID:
+		j.wrong("I7 %s was cancelled before the start, and was done", j.w.token)
+	case untouched && acted:
+		j.wrong("I3 %s is %s with effect %q, and was done", j.w.token, j.t.Status, effect)
+	}
+}
+
+// times: nothing begins later than two seconds after needed_by, by the clock of
+// the exchange (I8), nor before what it depends on is completed (I14).
+func (j *judge) times() {
+	for _, a := range j.acts {
+		if !j.w.neededBy.IsZero() && !slices.ContainsFunc(j.sc.server.clocks(a.at), func(at time.Time) bool {
+			return !at.After(j.w.neededBy.Add(2 * time.Second))
+		}) {
+			j.wrong("I8 %s began at %s, and was needed by %s", j.w.token, a.at, j.w.neededBy)
+		}
+		if j.w.after == nil {
+			continue
+		}
+		done := time.Time{}
+		for _, s := range j.sc.server.seen[j.w.after.ref] {
+			if s.env.Status == "completed" {
+				done = s.at
+				break
+			}
+		}
+		if done.IsZero() || a.at.Before(done) {
+			j.wrong("I14 %s began before %s was completed", j.w.token, j.w.after.token)
+		}
+	}
+}
+
+// clocks is what the exchange's clock may have shown in the seconds before t.
+func (s *server) clocks(t time.Time) []time.Time {
+	steps := append([]clockStep{{}}, s.steps...)
+	var list []time.Time
+	for i, c := range steps {
+		until := i+1 == len(steps) || !steps[i+1].at.Before(t.Add(-3*time.Second))
+		if !c.at.After(t) && until {
+			list = append(list, t.Round(0).Add(c.step))
+		}
+	}
+	return list
+}
+
+// asked: what needs a yes has had one, for the claim under which it was done,
+// and not a no (I9).
+func (j *judge) asked() {
+	if !j.w.confirm {
+		return
+	}
+	for _, a := range j.acts {
+		board, _, _ := strings.Cut(a.robot, "/")
+		ok := slices.ContainsFunc(j.seen, func(s seen) bool {
+			c := s.env.Confirm
+			return s.at.Before(a.at) && s.env.Executor == board && c != nil && c.Epoch == s.env.Epoch &&
+				c.Given != nil && *c.Given && c.GivenBy == person.ID
+		})
+		if !ok || j.w.said.IsZero() || a.at.Before(j.w.said) {
+			j.wrong("I9 %s began without a yes", j.w.token)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package simulation_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// link is one party's way to the exchange: slow, and it loses, doubles, reorders
+// and stalls.
+type link struct {
+	s   *server
+	who exchange.Actor
+
+	dies func(place string, prob float64) bool // of the sender's machine; nil for people
+	base *link                                 // keeps what outlives a reboot; nil for itself
+
+	mu    sync.Mutex
+	down  bool               // Wi-Fi is gone
+	cut   context.CancelFunc // ends what is being received
+	acked []acked            // messages whose acks have come through
+}
+
+// acked is a message that the exchange has acknowledged.
+type acked struct{ id, what string }
+
+var _ agent.Exchange = (*link)(nil)
+
+var errNet = mess.Refuse(mess.Unavailable, "the network is not there")
+
+// key names a message by what it says.
+func key(m mess.Message) string {
+	s := fmt.Sprint(m.Re)
+	for _, i := range m.Items {
+		s += " " + string(i.Kind())
+		if st, ok := i.(*mess.Status); ok {
+			s += ":" + string(st.Code)
+		}
+	}
+	return s
+}
+
+// latency of one way: mostly short, sometimes longer than a lease.
+func latency(c *chance, r *rand.Rand) time.Duration {
+	if c.bad(r, 0.01) {
+		return between(r, time.Second, 90*time.Second)
+	}
+	return between(r, time.Millisecond, 300*time.Millisecond)
+}
+
+// lasting is the part of a link that outlives a reboot.
+func (l *link) lasting() *link {
+	if l.base != nil {
+		return l.base
+	}
+	return l
+}
+
+func (l *link) isDown() bool {
+	l = l.lasting()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.down
+}
+
+// Send takes a message to the exchange and the answer back. What is under way
+// arrives though its sender may be dead by then.
+func (l *link) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
+	if l.dies != nil && l.dies("before sending "+key(m), 0.002) {
+		<-ctx.Done()
+		return mess.Message{}, ctx.Err()
+	}
+	answer, err := call(ctx, l, key(m), func(x *exchange.Exchange) (mess.Message, error) {
+		return x.As(l.who, "sim").Send(context.Background(), m)
+	}, func() { l.lasting().note(m) })
+	if l.dies != nil && l.dies("after sending "+key(m), 0.002) {
+		<-ctx.Done()
+		return mess.Message{}, ctx.Err()
+	}
+	return answer, err
+}
+
+func (l *link) note(m mess.Message) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if m.ID != "" {
+		l.acked = append(l.acked, acked{m.ID, key(m)})
+	}
+}
+
+// call runs f at the exchange, some way off.
+func call[T any](ctx context.Context, l *link, what string, f func(*exchange.Exchange) (T, error), heard func()) (T, error) {
+	type answer struct {
+		v   T
+		err error
+	}
+	c, r := l.s.chance, l.s.chance.at(l.who.ID, what)
+	back := make(chan answer, 1)
+	go func() {
+		time.Sleep(latency(c, r))
+		x := l.s.now()
+		if x == nil || l.isDown() || c.bad(r, 0.02) {
+			l.s.count(&l.s.lost)
+			time.Sleep(between(r, time.Second, 40*time.Second))
+			back <- answer{err: errNet}
+			return
+		}
+		v, err := f(x)
+		if c.bad(r, 0.02) {
+			l.s.count(&l.s.doubled)
+			again := between(r, time.Millisecond, 2*time.Minute)
+			go func() {
+				time.Sleep(again)
+				if x := l.s.now(); x != nil {
+					_, _ = f(x)
+				}
+			}()
+		}
+		time.Sleep(latency(c, r))
+		if l.s.now() != x || l.isDown() || c.bad(r, 0.02) {
+			l.s.count(&l.s.lost)
+			time.Sleep(between(r, time.Second, 40*time.Second))
+			back <- answer{err: errNet}
+			return
+		}
+		back <- answer{v, err}
+	}()
+	select {
+	case a := <-back:
+		if a.err == nil && ctx.Err() == nil {
+			heard()
+		}
+		return a.v, a.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
+
+// Receive takes what the exchange says to this party: each message in its own
+// time, some twice. A message that is lost takes the connection with it, after a
+// while.
+func (l *link) Receive(ctx context.Context, handle func(mess.Message)) error {
+	c := l.s.chance
+	r := c.at(l.who.ID, "receive")
+	if !sleep(ctx, latency(c, r)) {
+		return ctx.Err()
+	}
+	x, over := l.s.nowUntil()
+	if x == nil || l.isDown() {
+		sleep(ctx, between(r, time.Second, 20*time.Second))
+		return errNet
+	}
+	lctx, cut := context.WithCancel(ctx)
+	defer cut()
+	defer context.AfterFunc(over, cut)()
+	broken := make(chan struct{})
+	var once sync.Once
+	base := l.lasting()
+	base.mu.Lock()
+	base.cut = func() { once.Do(func() { close(broken) }); cut() }
+	base.mu.Unlock()
+	var one sync.Mutex
+	deliver := func(after time.Duration, m mess.Message) {
+		t := time.NewTimer(after)
+		defer t.Stop()
+		select {
+		case <-broken:
+		case <-lctx.Done():
+		case <-t.C:
+			one.Lock()
+			defer one.Unlock()
+			handle(m)
+		}
+	}
+	err := x.As(l.who, "sim").Receive(lctx, func(m mess.Message) {
+		r := c.at(l.who.ID, "to", m.Ref, key(m))
+		if c.bad(r, 0.01) {
+			l.s.count(&l.s.lost)
+			once.Do(func() { close(broken) })
+			go func() {
+				sleep(lctx, between(r, time.Second, time.Minute))
+				cut()
+			}()
+			return
+		}
+		go deliver(latency(c, r), m)
+		if c.bad(r, 0.03) {
+			l.s.count(&l.s.doubled)
+			go deliver(between(r, time.Second, 5*time.Minute), m)
+		}
+	})
+	if ctx.Err() == nil {
+		return errNet
+	}
+	return err
+}
+
+// Attach uploads.
+func (l *link) Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
+	all, err := io.ReadAll(data)
+	if err != nil {
+		return mess.Media{}, err
+	}
+	return call(ctx, l, "attach "+ref+name, func(x *exchange.Exchange) (mess.Media, error) {
+		return x.As(l.who, "sim").Attach(context.Background(), ref, name, mime, bytes.NewReader(all))
+	}, func() {})
+}
+
+// flap takes the network away now and then.
+func (l *link) flap(ctx context.Context) {
+	for n := 0; ; n++ {
+		r := l.s.chance.of("flap", l.who.ID, n)
+		if !sleep(ctx, between(r, time.Minute, 4*time.Hour)) {
+			return
+		}
+		l.mu.Lock()
+		l.down = !l.s.chance.healed.Load()
+		hangUp := l.cut
+		l.mu.Unlock()
+		if hangUp != nil {
+			hangUp()
+		}
+		sleep(ctx, between(r, time.Second, 4*time.Minute))
+		l.mu.Lock()
+		l.down = false
+		l.mu.Unlock()
+	}
+}

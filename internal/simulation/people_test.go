@@ -1,0 +1,194 @@
+package simulation_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+var person = exchange.Actor{ID: "person", Roles: exchange.Requester | exchange.Operator}
+
+// wish is one request, and what its requester has heard and said.
+type wish struct {
+	n        int
+	token    string
+	device   string // clean, light, photo
+	once     bool
+	confirm  bool // a yes must come first
+	after    *wish
+	neededBy time.Time // zero: whenever
+
+	mu        sync.Mutex
+	ref       string    // acknowledged; "" if never
+	ended     bool      // it has been told the end
+	stopped   bool      // it was told "cancelled" in answer to its cancel, before the start
+	said      time.Time // the first yes was sent
+	no        bool      // a no was sent, and never a yes
+	tooLong   bool      // asks for more than is allowed
+	cancelled bool      // a cancel was sent
+}
+
+// people make requests and look after them.
+type people struct {
+	s      *server
+	link   *link
+	mu     sync.Mutex
+	wishes []*wish
+	over   context.Context // nobody waits any longer
+}
+
+// live makes requests until ctx ends, every so often. wg counts those that are
+// not over.
+func (p *people) live(ctx context.Context, every time.Duration, wg *sync.WaitGroup) {
+	for n := 0; ; n++ {
+		r := p.s.chance.of("wish", n)
+		if !sleep(ctx, between(r, time.Second, 2*every)) {
+			return
+		}
+		w := p.wish(n)
+		p.mu.Lock()
+		p.wishes = append(p.wishes, w)
+		p.mu.Unlock()
+		wg.Go(func() { p.pursue(w) })
+	}
+}
+
+// wish makes up a request.
+func (p *people) wish(n int) *wish {
+	r := p.s.chance.of("wish", n)
+	w := &wish{n: n, token: fmt.Sprintf("r%05d", n), device: "clean"}
+	switch r.IntN(10) {
+	case 0:
+		w.device = "photo"
+	case 1:
+		w.device = "light"
+	default:
+		w.once = r.IntN(3) > 0
+	}
+	w.confirm = w.device == "clean" && r.IntN(4) == 0
+	if r.IntN(4) == 0 {
+		w.neededBy = clockAt(time.Now(), p.s.step).Add(between(r, 20*time.Second, time.Hour)).Round(0)
+	}
+	if n > 0 && r.IntN(10) == 0 {
+		w.after = p.wishes[n-1]
+	}
+	return w
+}
+
+func (w *wish) request(c *chance) *mess.Request {
+	r := c.of("request", w.n)
+	req := &mess.Request{ID: w.token}
+	switch w.device {
+	case "light":
+		d := between(r, time.Minute, 15*time.Minute).Round(time.Second)
+		w.tooLong = d > lampMax
+		req.Intent = fmt.Sprintf("light %s %v", w.token, d)
+	case "photo":
+		req.Intent = "photo " + w.token
+	default:
+		effect, manner := "idempotent", []string{"plain", "ask"}[r.IntN(2)]
+		if w.once {
+			effect = "once"
+		}
+		if w.confirm && r.IntN(2) == 0 {
+			manner = "motion"
+		} else if w.confirm {
+			req.ConfirmBefore = new(true)
+		}
+		req.Intent = fmt.Sprintf("clean %s %s %s", w.token, effect, manner)
+	}
+	if !w.neededBy.IsZero() {
+		req.NeededBy = mess.TimeOf(w.neededBy)
+	}
+	if w.after != nil {
+		req.Constraints = &mess.Constraints{DependsOn: mess.Refs{w.after.token}}
+	}
+	return req
+}
+
+// post sends a message until it is answered. Nothing but a refusal ends that.
+func (p *people) post(m mess.Message) (mess.Ack, error) {
+	for {
+		answer, err := p.link.Send(p.over, m)
+		if errors.Is(err, mess.Unavailable) && p.over.Err() == nil {
+			time.Sleep(between(p.s.chance.at("again", key(m)), time.Second, time.Minute))
+			continue
+		}
+		if err != nil {
+			return mess.Ack{}, err
+		}
+		ack, _ := answer.Items[0].(*mess.Ack)
+		return *ack, nil
+	}
+}
+
+// pursue makes a request and follows it to its end.
+func (p *people) pursue(w *wish) {
+	ack, err := p.post(mess.Message{Items: []mess.Item{w.request(p.s.chance)}})
+	if err != nil {
+		if w.after == nil && w.neededBy.IsZero() {
+			p.s.t.Errorf("%s refused: %v", w.token, err)
+		}
+		return
+	}
+	w.mu.Lock()
+	w.ref = ack.Ref
+	w.mu.Unlock()
+	r := p.s.chance.of("pursue", w.n)
+	if r.IntN(6) == 0 {
+		go p.cancel(w, between(r, 0, 3*time.Minute))
+	}
+	says := r.IntN(5) > 0
+	for i := 0; ; i++ {
+		if !sleep(p.over, between(p.s.chance.of("look", w.n, i), 5*time.Second, min(time.Minute<<min(i/10, 4), 10*time.Minute))) {
+			return
+		}
+		t, err := p.look(w)
+		if err != nil {
+			continue
+		}
+		switch {
+		case t.Status.Terminal():
+			w.mu.Lock()
+			w.ended = true
+			w.mu.Unlock()
+			return
+		case t.Status == mess.NeedsInput:
+			_, _ = p.post(mess.Message{Re: mess.Refs{w.ref}, Items: []mess.Item{&mess.Reply{Answers: mess.Object{{Key: "sure", Value: "this"}}}}})
+		case t.Status == mess.NeedsConfirmation && t.Confirm != nil && t.Confirm.Given == nil:
+			p.answer(w, t.Confirm, says)
+		}
+	}
+}
+
+func (p *people) answer(w *wish, c *exchange.Confirm, yes bool) {
+	w.mu.Lock()
+	if yes && w.said.IsZero() {
+		w.said = time.Now()
+	}
+	w.no = !yes
+	w.mu.Unlock()
+	_, _ = p.post(mess.Message{Re: mess.Refs{c.Message}, Items: []mess.Item{&mess.Reply{Confirm: &yes, ActionHash: c.ActionHash}}})
+}
+
+// look reads a thread.
+func (p *people) look(w *wish) (exchange.Thread, error) {
+	return call(p.over, p.link, "look "+w.ref, func(x *exchange.Exchange) (exchange.Thread, error) {
+		return x.Thread(context.Background(), person, w.ref)
+	}, func() {})
+}
+
+// cancel takes a request back.
+func (p *people) cancel(w *wish, after time.Duration) {
+	time.Sleep(after)
+	ack, err := p.post(mess.Message{ID: "cancel-" + w.token, Re: mess.Refs{w.ref}, Items: []mess.Item{&mess.Cancel{}}})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cancelled = true
+	w.stopped = err == nil && ack.Status == mess.Cancelled
+}

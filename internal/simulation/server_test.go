@@ -1,0 +1,236 @@
+package simulation_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// server is the exchange's machine. Its disk holds what was written; all else
+// goes with the power.
+type server struct {
+	t      *testing.T
+	chance *chance
+	cfg    exchange.Config
+	faulty faults
+	beat   time.Duration // between the heartbeats of its executors
+
+	mu      sync.Mutex
+	store   exchange.Store // what is on the disk
+	ops     []func(exchange.Store)
+	x       *exchange.Exchange
+	run     *run
+	step    time.Duration // of its clock
+	steps   []clockStep
+	seen    map[string][]seen // every envelope that was written, by thread
+	boots   int
+	lost    int
+	doubled int
+}
+
+type clockStep struct {
+	at   time.Time
+	step time.Duration
+}
+
+// seen is an envelope as it was written, and who had spoken.
+type seen struct {
+	at   time.Time
+	env  exchange.Envelope
+	from string
+	said mess.Message
+	also []mess.Message // what the exchange has added
+}
+
+// run is the exchange between two power cuts.
+type run struct {
+	over  context.Context
+	end   context.CancelFunc
+	done  chan struct{}
+	dead  bool // nothing reaches the disk any more
+	dieAt int  // the write at which it dies
+	after bool // that write is on the disk
+}
+
+func (s *server) count(n *int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*n++
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// clock is the machine's, which may be wrong.
+func (s *server) clock() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return clockAt(time.Now(), s.step)
+}
+
+func (s *server) now() *exchange.Exchange {
+	x, _ := s.nowUntil()
+	return x
+}
+
+func (s *server) nowUntil() (*exchange.Exchange, context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run == nil || s.run.dead {
+		return nil, nil
+	}
+	return s.x, s.run.over
+}
+
+// boot starts the exchange with what the disk holds.
+func (s *server) boot() {
+	r := s.chance.at("server boot")
+	ctx, end := context.WithCancel(context.Background())
+	one := &run{over: ctx, end: end, done: make(chan struct{}), dieAt: 20 + r.IntN(1500), after: r.IntN(2) == 0}
+	if s.faulty.forgetful && s.boots > 0 {
+		s.forget()
+	}
+	x, err := exchange.Open(ctx, s.cfg, &disk{Store: s.store, s: s, run: one}, s.clock, quiet())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.mu.Lock()
+	s.x, s.run = x, one
+	s.boots++
+	s.mu.Unlock()
+	go func() {
+		defer close(one.done)
+		if err := x.Run(ctx); err != nil && ctx.Err() == nil {
+			s.t.Error(err)
+		}
+	}()
+}
+
+// forget loses the last writes, as a disk does that says too early that it has
+// them.
+func (s *server) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ops = s.ops[:max(0, len(s.ops)-3)]
+	s.store = exchange.NewMemory()
+	for _, op := range s.ops {
+		op(s.store)
+	}
+}
+
+// crash cuts the power.
+func (s *server) crash() {
+	s.mu.Lock()
+	one := s.run
+	one.dead = true
+	s.mu.Unlock()
+	one.end()
+	<-one.done
+	s.mu.Lock()
+	s.x, s.run = nil, nil
+	s.mu.Unlock()
+}
+
+// live boots and crashes until ctx ends, and stays up then.
+func (s *server) live(ctx context.Context) {
+	for n := 0; ctx.Err() == nil; n++ {
+		r := s.chance.of("server", n)
+		up, cancel := context.WithTimeout(ctx, between(r, time.Minute, 24*time.Hour))
+		select {
+		case <-up.Done():
+		case <-s.run.over.Done(): // it died at a write
+		}
+		cancel()
+		if s.chance.healed.Load() {
+			return
+		}
+		s.crash()
+		time.Sleep(between(r, time.Second, 10*time.Minute))
+		s.mu.Lock()
+		if r.IntN(3) == 0 {
+			s.step = time.Duration(r.IntN(7200)-3600) * time.Second
+			s.steps = append(s.steps, clockStep{time.Now(), s.step})
+		}
+		s.mu.Unlock()
+		s.boot()
+	}
+}
+
+// disk is the store as one run of the exchange sees it.
+type disk struct {
+	exchange.Store
+	s   *server
+	run *run
+}
+
+var errPower = errors.New("the power is gone")
+
+// write does op on the disk, unless the power goes.
+func (d *disk) write(op func(exchange.Store) error) error {
+	d.s.mu.Lock()
+	defer d.s.mu.Unlock()
+	if d.run.dead {
+		return errPower
+	}
+	d.run.dieAt--
+	dies := d.run.dieAt == 0 && !d.s.chance.healed.Load()
+	if dies {
+		d.run.dead = true
+		d.run.end()
+		if !d.run.after {
+			return errPower
+		}
+	}
+	err := op(d.Store)
+	if d.s.faulty.forgetful && err == nil {
+		d.s.ops = append(d.s.ops, func(s exchange.Store) { _ = op(s) })
+	}
+	if dies {
+		return errPower
+	}
+	return err
+}
+
+func (d *disk) Create(ctx context.Context, c exchange.Create) (t exchange.Thread, err error) {
+	err = d.write(func(s exchange.Store) (err error) {
+		t, err = s.Create(ctx, c)
+		if err == nil {
+			d.s.sees(t.Envelope, t.Messages)
+		}
+		return err
+	})
+	return t, err
+}
+
+func (d *disk) Append(ctx context.Context, step exchange.Step) error {
+	return d.write(func(s exchange.Store) error {
+		err := s.Append(ctx, step)
+		if err == nil {
+			d.s.sees(step.Envelope, step.Messages)
+		}
+		return err
+	})
+}
+
+// sees notes what is written. mu is held.
+func (s *server) sees(e exchange.Envelope, m []mess.Message) {
+	s.seen[e.Ref] = append(s.seen[e.Ref], seen{time.Now(), e, m[0].From, m[0], m[1:]})
+}
+
+func (d *disk) Put(ctx context.Context, kind, id string, doc []byte) error {
+	return d.write(func(s exchange.Store) error { return s.Put(ctx, kind, id, doc) })
+}
+
+func (d *disk) Stage(ctx context.Context, ref string, data io.Reader, most int64) (st exchange.Staged, err error) {
+	err = d.write(func(s exchange.Store) (err error) {
+		st, err = s.Stage(ctx, ref, data, most)
+		return err
+	})
+	return st, err
+}

@@ -1,0 +1,254 @@
+// Package simulation_test lets an exchange, several executors and those who ask
+// things of them live for years, in minutes, with everything going wrong that
+// can: the network loses, doubles, reorders and stalls, machines lose power in
+// the midst of a write, clocks jump, devices hang, people change their minds.
+// What the devices saw is then held against what everybody was told.
+//
+// A scenario is made from one number. The same number gives the same scenario.
+package simulation_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/exchange"
+)
+
+// faults are mistakes planted to see that the checker finds them.
+type faults struct {
+	twice            bool // a driver does everything twice
+	noFence          bool // executors leave the epoch out
+	forgetful        bool // the exchange's disk says too early that it has something
+	forgetfulJournal bool // so does that of the executors
+}
+
+// scenario is some days in the life of a house, and then a day for all to end.
+type scenario struct {
+	chance *chance
+	world  *world
+	server *server
+	boards []*board
+	people *people
+	took   time.Duration
+}
+
+// tally is what many scenarios come to.
+type tally struct {
+	took                                                 time.Duration
+	requests, acts, boots, cuts, restarts, lost, doubled int
+	steps, hangs, completed, unknown                     int
+}
+
+func (t *tally) add(sc *scenario) {
+	t.took += sc.took
+	t.requests += len(sc.people.wishes)
+	t.acts += len(sc.world.acts)
+	for _, b := range sc.boards {
+		t.boots += b.boots - 1
+		t.cuts += b.cuts
+	}
+	t.restarts += sc.server.boots - 1
+	t.lost += sc.server.lost
+	t.doubled += sc.server.doubled
+	t.steps += len(sc.server.steps)
+	t.hangs += sc.world.hangs
+	for _, list := range sc.server.seen {
+		switch list[len(list)-1].env.Status {
+		case "completed":
+			t.completed++
+		case "failed":
+			t.unknown++
+		}
+	}
+}
+
+func (t *tally) String() string {
+	return fmt.Sprintf("%.1f simulated days (%.2f years): %d requests, %d completed, %d failed, %d acts; %d boots of executors, %d of them after power cuts; %d of the exchange; %d messages lost, %d doubled; %d clock steps, %d hanging or failing devices",
+		t.took.Hours()/24, t.took.Hours()/24/365, t.requests, t.completed, t.unknown, t.acts, t.boots, t.cuts, t.restarts, t.lost, t.doubled, t.steps, t.hangs)
+}
+
+// How long a scenario goes wrong: in a quick test, and in a long run.
+const (
+	aDay = 24 * time.Hour
+	long = 4 * aDay
+)
+
+// play plays one scenario, in which things go wrong for so long.
+func play(t *testing.T, seed uint64, trouble time.Duration, f faults) *scenario {
+	t.Helper()
+	sc := &scenario{}
+	synctest.Test(t, func(t *testing.T) {
+		sc.chance = &chance{seed: seed}
+		sc.world = newWorld(sc.chance)
+		sc.server = &server{t: t, chance: sc.chance, cfg: exchange.DefaultConfig(), faulty: f, store: exchange.NewMemory(), seen: map[string][]seen{}}
+		r := sc.chance.of("scenario")
+		sc.server.beat = 10 * time.Second
+		if r.IntN(4) > 0 { // slow executors, with long leases
+			sc.server.cfg.Lease, sc.server.cfg.Unreachable = 5*time.Minute, 5*time.Minute
+			sc.server.beat = 90 * time.Second
+		}
+		sc.server.boot()
+		sc.run(t, r.IntN(2)+2, trouble)
+	})
+	return sc
+}
+
+// run lets everybody live, heals everything, and waits for all to end.
+func (sc *scenario) run(t *testing.T, boards int, wrong time.Duration) {
+	dir := scratch(t)
+	trouble, heal := context.WithCancel(context.Background())
+	var troubles, wishes sync.WaitGroup
+	for i := range boards {
+		b := &board{id: fmt.Sprintf("board-%d", i), w: sc.world, s: sc.server, dir: dir}
+		b.disk = fmt.Sprintf("%s/%s", dir, b.id)
+		b.link = &link{s: sc.server, who: exchange.Actor{ID: b.id, Roles: exchange.ExecutorRole}}
+		sc.boards = append(sc.boards, b)
+		time.Sleep(time.Duration(i+1) * time.Millisecond)
+		b.boot()
+		troubles.Go(func() { b.live(trouble) })
+		troubles.Go(func() { b.drill(trouble) })
+		troubles.Go(func() { b.link.flap(trouble) })
+	}
+	over, giveUp := context.WithCancel(context.Background())
+	sc.people = &people{over: over, s: sc.server, link: &link{s: sc.server, who: person}}
+	troubles.Go(func() { sc.people.live(trouble, 8*time.Minute, &wishes) })
+	troubles.Go(func() { sc.server.live(trouble) })
+	time.Sleep(wrong)
+	sc.chance.healed.Store(true)
+	heal()
+	troubles.Wait()
+	time.Sleep(26 * time.Hour) // longer than anything may take
+	sc.took = time.Since(sc.world.start)
+	giveUp()
+	wishes.Wait()
+	sc.stop(t)
+	sc.server.crash()
+	time.Sleep(time.Hour) // for what is still under way
+}
+
+// stop ends the executors in peace, and looks what they have left.
+func (sc *scenario) stop(t *testing.T) {
+	for _, b := range sc.boards {
+		b.end(false)
+		j, err := journal.Open(b.disk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, task := range j.Tasks() {
+			b.left = append(b.left, task.Ref)
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// scratch is a folder, in memory where there is one: the power is cut by copying
+// it, and not by the disk.
+func scratch(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "simulation")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// number reads a setting of a long run.
+func number(t *testing.T, name string, otherwise int) int {
+	s := os.Getenv(name)
+	if s == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// MESSKIT_SIMULATE long scenarios from number MESSKIT_SEED on, or two short ones.
+func TestYearsOfTrouble(t *testing.T) {
+	n := number(t, "MESSKIT_SIMULATE", 2)
+	trouble := aDay
+	if os.Getenv("MESSKIT_SIMULATE") != "" {
+		trouble = long
+	}
+	first := number(t, "MESSKIT_SEED", 1)
+	var mu sync.Mutex
+	var all tally
+	t.Cleanup(func() { t.Log(&all) })
+	for lane := range 2 {
+		t.Run(fmt.Sprint("lane ", lane), func(t *testing.T) {
+			t.Parallel()
+			for i := lane; i < n; i += 2 {
+				seed := first + i
+				sc := play(t, uint64(seed), trouble, faults{})
+				for _, line := range sc.check() {
+					t.Errorf("seed %d: %s", seed, line)
+				}
+				mu.Lock()
+				all.add(sc)
+				mu.Unlock()
+			}
+		})
+	}
+}
+
+// hash is a digest of all that has happened.
+func (sc *scenario) hash() string {
+	var lines []string
+	for _, a := range sc.world.acts {
+		lines = append(lines, fmt.Sprint(a.at.UnixNano(), a.token, a.robot))
+	}
+	for ref, list := range sc.server.seen {
+		for _, s := range list {
+			lines = append(lines, fmt.Sprint(s.at.UnixNano(), ref, s.env.Status, s.env.Ver, s.env.Epoch, s.from))
+		}
+	}
+	slices.Sort(lines)
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(lines, "\n"))))
+}
+
+func TestTheSameNumberIsTheSameStory(t *testing.T) {
+	seed := uint64(number(t, "MESSKIT_SEED", 1))
+	a, b := play(t, seed, aDay, faults{}), play(t, seed, aDay, faults{})
+	if a.hash() != b.hash() {
+		t.Errorf("seed %d was played twice, and came out differently: %d and %d acts", seed, len(a.world.acts), len(b.world.acts))
+	}
+}
+
+// A check that cannot fail is a defect.
+func TestPlantedFaultsAreSeen(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		f    faults
+		want string
+	}{
+		{"a driver does everything twice", faults{twice: true}, "I1 "},
+		{"no fence", faults{noFence: true}, "I4 "},
+		{"the exchange's disk forgets", faults{forgetful: true}, "I6 "},
+		{"the executor's journal forgets", faults{forgetfulJournal: true}, "I3 "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(8) {
+				lines := play(t, seed+1, aDay, c.f).check()
+				if slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, c.want) }) {
+					return
+				}
+			}
+			t.Errorf("not seen in 8 scenarios; want %s", c.want)
+		})
+	}
+}

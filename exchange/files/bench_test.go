@@ -453,6 +453,7 @@ func TestOpeningProcess(t *testing.T) {
 	if dir == "" {
 		t.Skip("is run by BenchmarkOpen")
 	}
+	debug.SetGCPercent(50) // as messkit run does
 	begun := time.Now()
 	s := open(t, dir)
 	var o opening

@@ -81,6 +81,10 @@ flips: ## flip every bit of a signed report and of its picture, and check that i
 guard: ## kill or freeze the agent or its guard N (200) times with a lamp on, and measure when it goes off
 	MESSKIT_GUARD=$(N) go test ./cmd/messkit -run TestOneOfTwoIsHarmed -v -timeout 2h
 
+.PHONY: stop
+stop: ## measure how long a stop or cancel takes to safe outputs under load, N (200) times each
+	MESSKIT_STOPS=$(N) go test ./agent -run TestStopLatency -count=1 -v -timeout 1h
+
 .PHONY: bench-store
 bench-store: ## measure the exchange's store on this disk, some minutes; MESSKIT_BENCH_LARGE=1 adds 100,000 threads
 	@scripts/bench-store.sh

@@ -1,0 +1,327 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/stop"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/httpapi"
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/mess"
+)
+
+// bus is how long a simulated device takes for a change, as on I2C or a serial
+// line.
+const bus = 2 * time.Millisecond
+
+// settle is how long outputs must stay safe to count as that.
+const settle = 50 * time.Millisecond
+
+// output is a simulated device that knows since when it is safe.
+type output struct {
+	part
+	wire   sync.Mutex // one change at a time
+	mu     sync.Mutex
+	on     bool
+	safeAt time.Time
+}
+
+func (o *output) set(on bool) {
+	o.wire.Lock()
+	defer o.wire.Unlock()
+	time.Sleep(bus) // real time
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.on != on {
+		o.on, o.safeAt = on, time.Now()
+	}
+}
+
+// state tells whether it is on, and since when that is so.
+func (o *output) state() (bool, time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.on, o.safeAt
+}
+
+func (o *output) Halt() error { o.set(false); return nil }
+
+func (o *output) Safe(context.Context) (bool, error) { on, _ := o.state(); return !on, nil }
+
+// relay is switched all the time.
+type relay struct{ output }
+
+func (r *relay) Switch(_ context.Context, on bool) error { r.set(on); return nil }
+
+// motor runs until it is stopped.
+type motor struct{ output }
+
+func (m *motor) Clean(ctx context.Context, _ []string, _ func(drivers.Progress)) (drivers.Outcome, error) {
+	m.set(true)
+	<-ctx.Done()
+	m.set(false)
+	return drivers.Outcome{}, ctx.Err()
+}
+
+func (m *motor) Dock(context.Context) error { m.set(false); return nil }
+
+// works is an executor under full load, which reaches its exchange over HTTP.
+type works struct {
+	*testing.T
+	x       *exchange.Exchange
+	gate    *gate.Gate
+	stop    *stop.Stopper
+	dir     string
+	relays  []*relay
+	motors  []*motor
+	intents []string
+}
+
+// How much there is.
+const (
+	relays  = 24
+	motors  = 8
+	workers = 16 // who ask for relays as fast as they are answered
+)
+
+func openWorks(t *testing.T) *works {
+	w := &works{T: t, dir: filepath.Join(t.TempDir(), "stop")}
+	said, devices, cfg := words{}, []agent.Device{}, gate.DefaultConfig()
+	cfg.Devices = map[string]gate.Device{}
+	add := func(name string, d drivers.Device, plan capabilities.Plan) {
+		cfg.Devices[name] = gate.Device{Confirm: gate.Nobody}
+		devices = append(devices, agent.Device{Name: name, Driver: d})
+		plan.Device, plan.Risk, plan.Effect, plan.Summary = name, capabilities.RiskAppliance, capabilities.Idempotent, name
+		said["use "+name] = capabilities.Outcome{Plan: &plan}
+	}
+	for i := range relays {
+		r, name := &relay{}, fmt.Sprintf("relay-%d", i)
+		w.relays, w.intents = append(w.relays, r), append(w.intents, "use "+name)
+		add(name, r, capabilities.Plan{Capability: "switch", Command: capabilities.SetSwitch, Args: mess.Object{{Key: "on", Value: true}}})
+	}
+	for i := range motors {
+		m := &motor{}
+		w.motors = append(w.motors, m)
+		add(fmt.Sprintf("motor-%d", i), m, capabilities.Plan{Capability: "vacuum-floor", Command: capabilities.Clean})
+	}
+	w.run(said, devices, cfg)
+	return w
+}
+
+// run starts the exchange, its door, and the executor.
+func (w *works) run(said words, devices []agent.Device, cfg gate.Config) {
+	must := func(err error) {
+		if err != nil {
+			w.Fatal(err)
+		}
+	}
+	xcfg := exchange.DefaultConfig()
+	x, err := exchange.Open(w.Context(), xcfg, exchange.NewMemory(), time.Now, quiet())
+	must(err)
+	w.x = x
+	k, err := keys.Open(w.TempDir(), xcfg.ID)
+	must(err)
+	key, err := k.Issue("works", exchange.Requester|exchange.ExecutorRole)
+	must(err)
+	server := httptest.NewServer(httpapi.New(x, k, httpapi.Config{Version: "1"}, quiet()).Handler())
+	client, err := remote.New(remote.Config{URL: server.URL, Key: remote.Secret(key)}, quiet())
+	must(err)
+	j, err := journal.Open(w.TempDir())
+	must(err)
+	w.gate = gate.New(cfg, time.Now, quiet())
+	w.stop = stop.Open(stop.Config{Dir: w.dir, Devices: func() []stop.Device { return nil }}, w.gate, time.Now, quiet())
+	acfg := agent.DefaultConfig()
+	acfg.ID, acfg.Fit, acfg.Stop = "works", nil, w.stop
+	a := agent.New(acfg, client, said, devices, w.gate, j, time.Now, quiet())
+	ends := []func(){running(w.T, x.Run), running(w.T, w.stop.Run), running(w.T, a.Run)}
+	w.Cleanup(func() {
+		ends[2]()
+		ends[1]()
+		server.CloseClientConnections()
+		server.Close()
+		ends[0]()
+		must(j.Close())
+	})
+	w.await("the executor", func() bool {
+		list := x.Executors()
+		return len(list) == 1 && list[0].Live && len(list[0].Capabilities) > 0
+	})
+}
+
+func (w *works) await(what string, is func() bool) {
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			w.Fatalf("%s: not within 20s", what)
+		}
+	}
+}
+
+// ask makes a request; its ref is "" where it is refused.
+func (w *works) ask(intent string) string {
+	m := mess.Message{Items: []mess.Item{&mess.Request{Intent: intent}}}
+	answer, err := w.x.Post(w.Context(), exchange.Inbound{Actor: claude, Channel: "test", Message: m})
+	if err != nil {
+		return ""
+	}
+	return answer.Items[0].(*mess.Ack).Ref
+}
+
+// load asks for relays until the function that it returns is called.
+func (w *works) load() (end func()) {
+	ctx, cancel := context.WithCancel(w.Context())
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				ref := w.ask(w.intents[rand.N(len(w.intents))])
+				for ctx.Err() == nil && !w.ended(ref) {
+					time.Sleep(time.Millisecond) // real time
+				}
+			}
+		})
+	}
+	return func() { cancel(); wg.Wait() }
+}
+
+func (w *works) ended(ref string) bool {
+	t, err := w.x.Thread(w.Context(), person, ref)
+	return err != nil || t.Status.Terminal() || t.Status == mess.Declined
+}
+
+// starts has every motor run, and returns their threads.
+func (w *works) starts() []string {
+	var refs []string
+	for i := range w.motors {
+		refs = append(refs, w.ask(fmt.Sprintf("use motor-%d", i)))
+	}
+	defer func() {
+		for _, ref := range refs {
+			if t, err := w.x.Thread(w.Context(), person, ref); w.Failed() {
+				w.Logf("%s: %s, %v", ref, t.Status, err)
+			}
+		}
+	}()
+	w.await("the motors", func() bool {
+		return !slices.ContainsFunc(w.motors, func(m *motor) bool { on, _ := m.state(); return !on })
+	})
+	return refs
+}
+
+// outputs are all devices.
+func (w *works) outputs() []*output {
+	var all []*output
+	for _, r := range w.relays {
+		all = append(all, &r.output)
+	}
+	for _, m := range w.motors {
+		all = append(all, &m.output)
+	}
+	return all
+}
+
+// since is how long after a moment the last of some outputs was safe.
+func (w *works) since(t time.Time, some []*output) time.Duration {
+	safe := time.Time{} // since when all are; a driver that does not obey may switch one on once more
+	w.await("safe outputs", func() bool {
+		if slices.ContainsFunc(some, func(o *output) bool { on, _ := o.state(); return on }) {
+			safe = time.Time{}
+		} else if safe.IsZero() {
+			safe = time.Now()
+		}
+		return !safe.IsZero() && time.Since(safe) > settle
+	})
+	var last time.Duration
+	for _, o := range some {
+		_, at := o.state()
+		last = max(last, at.Sub(t))
+	}
+	return last
+}
+
+// round measures one stop or cancel under load.
+func (w *works) round(entrance string) time.Duration {
+	refs, end := w.starts(), w.load()
+	defer end()
+	time.Sleep(20*time.Millisecond + rand.N(20*time.Millisecond)) // real time: somewhere in the midst
+	began, measured := time.Now(), w.outputs()
+	var err error
+	switch entrance {
+	case "the executor":
+		w.stop.Stop(stop.Order{Why: entrance})
+	case "a file":
+		err = stop.Latch(w.dir, stop.Order{ID: fmt.Sprint(rand.Uint64()), Why: entrance})
+	case "the exchange":
+		_, err = w.x.Stop(w.Context(), claude, mess.Stop{Why: entrance})
+	case "cancel":
+		measured = nil
+		for _, m := range w.motors {
+			measured = append(measured, &m.output)
+		}
+		for _, ref := range refs {
+			m := mess.Message{Items: []mess.Item{&mess.Cancel{Re: mess.Refs{ref}}}}
+			if _, err := w.x.Post(w.Context(), exchange.Inbound{Actor: claude, Channel: "test", Message: m}); err != nil {
+				w.Error(err)
+			}
+		}
+	}
+	if err != nil {
+		w.Error(err)
+	}
+	took := w.since(began, measured)
+	if entrance == "cancel" {
+		return took
+	}
+	end()
+	w.await("the latch", func() bool { return len(stop.Read(w.dir)) > 0 })
+	for _, o := range w.outputs() {
+		if on, _ := o.state(); on {
+			w.Errorf("%s: an output is on after the stop", entrance)
+		}
+	}
+	if _, err := stop.Clear(w.dir, "the test", time.Now()); err != nil {
+		w.Error(err)
+	}
+	w.await("the clear", func() bool { return w.gate.Stopped() == "" })
+	return took
+}
+
+// TestStopLatency measures how long it takes from a stop or a cancel until every
+// output is safe, under full load. MESSKIT_STOPS says how many of each (make
+// stop). It fails for an output that is not safe, and not for a slow machine.
+func TestStopLatency(t *testing.T) {
+	rounds, err := strconv.Atoi(os.Getenv("MESSKIT_STOPS"))
+	if err != nil || rounds < 1 {
+		t.Skip("make stop measures it")
+	}
+	w := openWorks(t)
+	fmt.Printf("%d relays and %d motors (%v a change), %d requesters, executor over HTTP, %d CPUs\n", relays, motors, bus, workers, runtime.NumCPU())
+	fmt.Printf("until the last output is safe:\n%-14s %6s %8s %8s %8s\n", "by", "rounds", "p50", "p99", "max")
+	for _, entrance := range []string{"the executor", "a file", "the exchange", "cancel"} {
+		var took []time.Duration
+		for range rounds {
+			took = append(took, w.round(entrance))
+		}
+		slices.Sort(took)
+		at := func(part float64) time.Duration {
+			return took[int(part*float64(len(took)-1))].Round(100 * time.Microsecond)
+		}
+		fmt.Printf("%-14s %6d %8v %8v %8v\n", entrance, rounds, at(0.5), at(0.99), at(1))
+	}
+}

@@ -106,6 +106,8 @@ type Device struct {
 	Spots []Spot
 	// Risk, where configured, replaces the catalogue's class for this device.
 	Risk Risk
+	// Effect, where configured, is what doing a thing twice means for this device.
+	Effect Effect
 }
 
 // Spot is a place that a device can work on.

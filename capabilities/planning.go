@@ -11,7 +11,7 @@ func (r *Resolver) planFor(rd *reading, d int, areas []string) Plan {
 	c, dev := rd.capability, r.home.Devices[d]
 	p := Plan{
 		Capability: c.ID, Device: dev.Name, Command: c.command(dev), Args: c.args(),
-		Risk: r.risk(c, d), Effect: c.Effect, Reversible: c.Reversible,
+		Risk: r.risk(c, d), Effect: r.effect(c, d), Reversible: c.Reversible,
 	}
 	if q := rd.value("quantity"); q != "" {
 		p.Args = append(p.Args, mess.Field{Key: "quantity", Value: q})
@@ -47,6 +47,15 @@ func (r *Resolver) risk(c *capability, d int) Risk {
 		return risk
 	}
 	return c.Risk
+}
+
+// effect is the device's own, else the catalogue's: to switch a feeder on a plug
+// twice is to feed twice. What looks changes nothing on any device.
+func (r *Resolver) effect(c *capability, d int) Effect {
+	if own := r.home.Devices[d].Effect; own != "" && c.Effect != Query {
+		return own
+	}
+	return c.Effect
 }
 
 // filler puts names into the texts of a capability.

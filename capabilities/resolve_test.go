@@ -236,6 +236,21 @@ func TestConfiguredRiskWins(t *testing.T) {
 	}
 }
 
+// A feeder is switched as a lamp is, but not twice; to look at it changes
+// nothing.
+func TestConfiguredEffectWins(t *testing.T) {
+	h := house()
+	h.Devices[0].Effect = capabilities.Once
+	for intent, want := range map[string]capabilities.Effect{
+		"turn on the porch light": capabilities.Once, "is the porch light on?": capabilities.Query,
+	} {
+		o := capabilities.NewResolver(capabilities.Default(), h).Resolve(ask(intent))
+		if o.Plan == nil || o.Plan.Effect != want {
+			t.Errorf("Resolve(%s) = %q %+v, want effect %s", intent, got(o), o.Plan, want)
+		}
+	}
+}
+
 func TestEmptyHome(t *testing.T) {
 	r := capabilities.NewResolver(capabilities.Default(), capabilities.Home{})
 	for _, intent := range []string{"turn on the light", "what's in the fridge?", "vacuum", "turn everything on"} {

@@ -20,24 +20,29 @@ import (
 
 // deviceConfig is what every device may have beside its driver's own keys.
 type deviceConfig struct {
-	Driver  string            `yaml:"driver"`
-	Label   string            `yaml:"label"`   // what people call it; otherwise its name with spaces
-	Aliases []string          `yaml:"aliases"` // what else they call it
-	Class   string            `yaml:"class"`   // otherwise the driver's
-	Area    string            `yaml:"area"`    // where it is
-	Sees    []string          `yaml:"sees"`    // what a camera looks at
-	SeenBy  string            `yaml:"seen_by"` // the camera that takes a picture of it after an act
-	Rooms   []string          `yaml:"rooms"`   // where a vacuum can be sent, while its driver cannot tell
-	Risk    capabilities.Risk `yaml:"risk"`    // otherwise the catalogue's
-	Limits  gate.Device       `yaml:"limits"`
+	Driver  string              `yaml:"driver"`
+	Label   string              `yaml:"label"`   // what people call it; otherwise its name with spaces
+	Aliases []string            `yaml:"aliases"` // what else they call it
+	Class   string              `yaml:"class"`   // otherwise the driver's
+	Area    string              `yaml:"area"`    // where it is
+	Sees    []string            `yaml:"sees"`    // what a camera looks at
+	SeenBy  string              `yaml:"seen_by"` // the camera that takes a picture of it after an act
+	Rooms   []string            `yaml:"rooms"`   // where a vacuum can be sent, while its driver cannot tell
+	Risk    capabilities.Risk   `yaml:"risk"`    // otherwise the catalogue's
+	Effect  capabilities.Effect `yaml:"effect"`  // once; otherwise the catalogue's
+	Limits  gate.Device         `yaml:"limits"`
 }
 
 // Validate tells what cannot be.
 func (c deviceConfig) Validate() error {
-	if c.Risk == "" || c.Risk.Known() {
-		return nil
+	var errs []error
+	if c.Risk != "" && !c.Risk.Known() {
+		errs = append(errs, fmt.Errorf("risk: %q is unknown; write observe, comfort, appliance, access, motion or irreversible", c.Risk))
 	}
-	return fmt.Errorf("risk: %q is unknown; write observe, comfort, appliance, access, motion or irreversible", c.Risk)
+	if c.Effect != "" && c.Effect != capabilities.Once {
+		errs = append(errs, fmt.Errorf("effect: %q is not for a device; write once, or nothing for what the catalogue says", c.Effect))
+	}
+	return errors.Join(errs...)
 }
 
 // device is one device of the configuration, opened and not started.
@@ -102,7 +107,7 @@ func (h *home) resolver() *agent.Home {
 	things := make([]agent.Thing, len(h.devices))
 	for i, d := range h.devices {
 		things[i] = agent.Thing{Driver: d.dev, Device: capabilities.Device{
-			Name: d.name, Label: d.label(), Aliases: d.Aliases, Class: d.class(), Area: d.Area, Sees: d.Sees, SeenBy: d.SeenBy, Risk: d.Risk,
+			Name: d.name, Label: d.label(), Aliases: d.Aliases, Class: d.class(), Area: d.Area, Sees: d.Sees, SeenBy: d.SeenBy, Risk: d.Risk, Effect: d.Effect,
 			Spots: d.rooms(),
 		}}
 	}

@@ -57,7 +57,7 @@ func (b *board) ask(intent string) (status mess.Code, text string) {
 	id := fmt.Sprintf("r%d", b.asked)
 	code, body, err := b.call(b.operator, http.MethodPost, "/requests", fmt.Sprintf(`{"id":%q,"intent":%q}`, id, intent))
 	if err != nil || code != http.StatusCreated {
-		b.Fatalf("%d %s, %v", code, body, err)
+		b.Fatalf("%d %s, %v\n%s", code, body, err, &b.p.stderr)
 	}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -117,7 +118,7 @@ func (l *lit) start() {
 	l.Helper()
 	l.cmd = exec.Command(os.Args[0], "run", "--config", l.config)
 	l.cmd.Args[0] = "messkit" // which is what this test binary is then
-	l.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	l.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	l.cmd.Stderr = l.log
 	out, err := l.cmd.StdoutPipe()
 	if err == nil {
@@ -146,10 +147,12 @@ func (l *lit) signal(s syscall.Signal) {
 	}
 }
 
-// kill ends it as nothing else does.
+// kill ends it, and what else is in its process group, as nothing else does.
 func (l *lit) kill() {
 	l.Helper()
-	l.signal(syscall.SIGKILL)
+	if err := syscall.Kill(-l.pid(), syscall.SIGKILL); err != nil {
+		l.Fatal(err)
+	}
 	_ = l.cmd.Wait() // it was killed
 }
 
@@ -385,6 +388,25 @@ func TestGuardLeavesItToTheNext(t *testing.T) {
 	if err := syscall.Kill(third, syscall.SIGKILL); err != nil {
 		t.Error(err)
 	}
+}
+
+// A log that nobody reads keeps no guard from its work.
+func TestNotesThatNobodyReads(t *testing.T) {
+	r, w := io.Pipe()
+	n := newNotes(w)
+	for range 1000 {
+		if _, err := n.Write([]byte("made safe\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	line := make([]byte, 100)
+	if got, err := r.Read(line); err != nil || string(line[:got]) != "made safe\n" {
+		t.Errorf("%q, %v", line[:got], err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	n.end()
 }
 
 // A guard opens no network, and where there is nothing to guard there is none.

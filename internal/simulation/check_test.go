@@ -1,7 +1,6 @@
 package simulation_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,17 +19,15 @@ func (sc *scenario) check() []string {
 	for _, a := range sc.world.acts {
 		acts[a.token] = append(acts[a.token], a)
 	}
-	threads := map[string]exchange.Thread{}
 	for _, w := range sc.people.wishes {
 		if w.ref == "" {
 			continue
 		}
-		t, err := sc.server.store.Thread(context.Background(), w.ref)
-		if err != nil {
-			bad = append(bad, fmt.Sprintf("I6 %s was acknowledged as %s and is gone: %v", w.token, w.ref, err))
+		t, ok := sc.threads[w.ref]
+		if !ok {
+			bad = append(bad, fmt.Sprintf("I6 %s was acknowledged as %s and is gone", w.token, w.ref))
 			continue
 		}
-		threads[w.token] = t
 		j := judge{sc: sc, w: w, t: t, acts: acts[w.token], seen: sc.server.seen[w.ref]}
 		j.all()
 		bad = append(bad, j.bad...)

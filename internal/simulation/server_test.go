@@ -3,13 +3,17 @@ package simulation_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -23,6 +27,7 @@ type server struct {
 	beat   time.Duration // between the heartbeats of its executors
 
 	mu      sync.Mutex
+	dir     string         // of the disk, "" if that is memory
 	store   exchange.Store // what is on the disk
 	ops     []func(exchange.Store)
 	x       *exchange.Exchange
@@ -96,6 +101,7 @@ func (s *server) boot() {
 	if s.faulty.forgetful && s.boots > 0 {
 		s.forget()
 	}
+	s.mount()
 	x, err := exchange.Open(ctx, s.cfg, &disk{Store: s.store, s: s, run: one}, s.clock, quiet())
 	if err != nil {
 		s.t.Fatal(err)
@@ -110,6 +116,29 @@ func (s *server) boot() {
 			s.t.Error(err)
 		}
 	}()
+}
+
+// mount opens the disk: the files as they were when the power went, with half a
+// record behind the log, or memory that outlives it.
+func (s *server) mount() {
+	if s.dir == "" {
+		return
+	}
+	was := filepath.Join(s.dir, fmt.Sprint("disk", s.boots))
+	is := filepath.Join(s.dir, fmt.Sprint("disk", s.boots+1))
+	if s.boots > 0 {
+		err := os.CopyFS(is, os.DirFS(was))
+		if err = errors.Join(err, tear(filepath.Join(is, "log")), s.store.Close(), os.RemoveAll(was)); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	cfg := files.DefaultConfig()
+	cfg.Now = s.clock
+	store, err := cfg.Open(is)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.store = store
 }
 
 // forget loses the last writes, as a disk does that says too early that it has
@@ -170,6 +199,12 @@ type disk struct {
 }
 
 var errPower = errors.New("the power is gone")
+
+// Run waits: what the folders show besides the log is not looked at here.
+func (d *disk) Run(ctx context.Context, _ exchange.Listener) error {
+	<-ctx.Done()
+	return nil
+}
 
 // write does op on the disk, unless the power goes.
 func (d *disk) write(op func(exchange.Store) error) error {

@@ -10,7 +10,9 @@ package simulation_test
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -22,6 +24,7 @@ import (
 
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
 )
 
 // faults are mistakes planted to see that the checker finds them.
@@ -40,18 +43,34 @@ type scenario struct {
 	boards []*board
 	people *people
 	took   time.Duration
+
+	threads map[string]exchange.Thread // at the end, by ref
+	onFiles bool
 }
 
 // tally is what many scenarios come to.
 type tally struct {
 	took                                                 time.Duration
 	requests, acts, boots, cuts, restarts, lost, doubled int
-	steps, hangs, completed, unknown                     int
+	steps, hangs, completed, unknown, onFiles            int
+	transitions                                          map[string]int
 }
 
 func (t *tally) add(sc *scenario) {
 	t.took += sc.took
 	t.requests += len(sc.people.wishes)
+	if sc.onFiles {
+		t.onFiles++
+	}
+	if t.transitions == nil {
+		t.transitions = map[string]int{}
+	}
+	t.transitions["T6"] += len(sc.world.acts)
+	for _, list := range sc.server.seen {
+		for i := range list {
+			t.transitions[step(list[:i+1])]++
+		}
+	}
 	t.acts += len(sc.world.acts)
 	for _, b := range sc.boards {
 		t.boots += b.boots - 1
@@ -73,8 +92,44 @@ func (t *tally) add(sc *scenario) {
 }
 
 func (t *tally) String() string {
-	return fmt.Sprintf("%.1f simulated days (%.2f years): %d requests, %d completed, %d failed, %d acts; %d boots of executors, %d of them after power cuts; %d of the exchange; %d messages lost, %d doubled; %d clock steps, %d hanging or failing devices",
-		t.took.Hours()/24, t.took.Hours()/24/365, t.requests, t.completed, t.unknown, t.acts, t.boots, t.cuts, t.restarts, t.lost, t.doubled, t.steps, t.hangs)
+	var steps []string
+	for _, tr := range mess.Transitions {
+		if n, ok := t.transitions[tr.Name]; ok {
+			steps = append(steps, fmt.Sprintf("%s %d", tr.Name, n))
+		}
+	}
+	return fmt.Sprintf(`%.1f simulated days, %.2f years
+%d requests: %d completed, %d failed; %d acts
+%d boots of executors, %d of them after power cuts; %d boots of the exchange, %d scenarios with files
+%d messages lost, %d doubled; %d clock steps; %d times a device failed or hung
+%s`,
+		t.took.Hours()/24, t.took.Hours()/24/365, t.requests, t.completed, t.unknown, t.acts,
+		t.boots, t.cuts, t.restarts, t.onFiles, t.lost, t.doubled, t.steps, t.hangs, strings.Join(steps, ", "))
+}
+
+// step is the name of the last step that a thread has taken, "" for one that has
+// none.
+func step(list []seen) string {
+	if len(list) == 1 {
+		return "T1"
+	}
+	was, is := list[len(list)-2].env.Status, list[len(list)-1]
+	by := mess.ByExecutor
+	switch is.from {
+	case exchange.Self:
+		by = mess.ByExchange
+	case person.ID:
+		by = mess.ByRequester
+	}
+	if over(was) && by == mess.ByExecutor {
+		return "T14"
+	}
+	for _, tr := range mess.Transitions {
+		if was != is.env.Status && tr.By&by != 0 && slices.Contains(tr.From, was) && slices.Contains(tr.To, is.env.Status) {
+			return tr.Name
+		}
+	}
+	return ""
 }
 
 // How long a scenario goes wrong: in a quick test, and in a long run.
@@ -96,6 +151,10 @@ func play(t *testing.T, seed uint64, trouble time.Duration, f faults) *scenario 
 		if r.IntN(4) > 0 { // slow executors, with long leases
 			sc.server.cfg.Lease, sc.server.cfg.Unreachable = 5*time.Minute, 5*time.Minute
 			sc.server.beat = 90 * time.Second
+		}
+		if r.IntN(4) == 0 && !f.forgetful { // the store of one board
+			sc.server.dir, sc.server.store = scratch(t), nil
+			sc.onFiles = true
 		}
 		sc.server.boot()
 		sc.run(t, r.IntN(2)+2, trouble)
@@ -133,7 +192,25 @@ func (sc *scenario) run(t *testing.T, boards int, wrong time.Duration) {
 	wishes.Wait()
 	sc.stop(t)
 	sc.server.crash()
+	sc.read(t)
 	time.Sleep(time.Hour) // for what is still under way
+}
+
+// read takes the threads from the disk.
+func (sc *scenario) read(t *testing.T) {
+	sc.server.mount()
+	sc.threads = map[string]exchange.Thread{}
+	for _, w := range sc.people.wishes {
+		th, err := sc.server.store.Thread(context.Background(), w.ref)
+		if err == nil {
+			sc.threads[w.ref] = th
+		} else if !errors.Is(err, exchange.ErrNoThread) {
+			t.Error(err)
+		}
+	}
+	if err := sc.server.store.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // stop ends the executors in peace, and looks what they have left.
@@ -187,7 +264,7 @@ func TestYearsOfTrouble(t *testing.T) {
 	first := number(t, "MESSKIT_SEED", 1)
 	var mu sync.Mutex
 	var all tally
-	t.Cleanup(func() { t.Log(&all) })
+	t.Cleanup(func() { all.report(t, n) })
 	for lane := range 2 {
 		t.Run(fmt.Sprint("lane ", lane), func(t *testing.T) {
 			t.Parallel()
@@ -202,6 +279,18 @@ func TestYearsOfTrouble(t *testing.T) {
 				mu.Unlock()
 			}
 		})
+	}
+}
+
+// report logs what was simulated. A long run that has not come to every step of
+// the design has not looked at it.
+func (t *tally) report(tb testing.TB, scenarios int) {
+	tb.Log(t)
+	inside := []string{"T5", "T7"} // what only an executor's own disk sees
+	for _, tr := range mess.Transitions {
+		if scenarios >= 20 && t.transitions[tr.Name] == 0 && !slices.Contains(inside, tr.Name) {
+			tb.Errorf("nobody has come to %s; seen: %q", tr.Name, slices.Sorted(maps.Keys(t.transitions)))
+		}
 	}
 }
 

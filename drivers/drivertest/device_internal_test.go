@@ -25,6 +25,9 @@ const (
 	ignoresContext     fault = "ignores the context"
 	hidesContext       fault = "hides why it ended"
 	haltLeavesOn       fault = "Halt leaves it on"
+	saysSafe           fault = "always says that it is safe"
+	deniesSafe         fault = "never says that it is safe"
+	safeStarted        fault = "tells whether it is safe only while it is started"
 	secondHaltFails    fault = "the second Halt fails"
 	secondHaltPanics   fault = "the second Halt panics"
 	haltLeavesCleaning fault = "Halt leaves it cleaning"
@@ -193,6 +196,20 @@ func (d *device) On(ctx context.Context) (bool, error) {
 		return d.sent, d.may(ctx)
 	}
 	return d.on, d.may(ctx)
+}
+
+func (d *device) Safe(context.Context) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.fault == saysSafe:
+		return true, nil
+	case d.fault == deniesSafe:
+		return false, nil
+	case d.fault == safeStarted && !d.started:
+		return false, errors.New("device: not started")
+	}
+	return !d.on && !d.moving, nil
 }
 
 func (d *device) Photo(ctx context.Context) (drivers.Photo, error) {

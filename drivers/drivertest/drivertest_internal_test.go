@@ -36,6 +36,7 @@ var broken = map[string][]fault{
 	"verbs end with Halt":                {worksAfterHalt},
 	"an ended context is obeyed":         {ignoresContext, hidesContext},
 	"Halt is safe":                       {haltLeavesOn},
+	"it knows whether it is safe":        {saysSafe, deniesSafe, safeStarted},
 	"Halt at any time":                   {secondHaltFails, secondHaltPanics},
 	"Halt beside a verb":                 {haltLeavesCleaning},
 	"Start after Halt":                   {startsOnce},

@@ -21,6 +21,7 @@ var rules = []rule{
 	{"verbs end with Halt", verbsEndWithHalt},
 	{"an ended context is obeyed", obeysContext},
 	{"Halt is safe", haltIsSafe},
+	{"it knows whether it is safe", saysWhetherSafe},
 	{"Halt at any time", haltAtAnyTime},
 	{"Halt beside a verb", haltBesideVerb},
 	{"Start after Halt", startAfterHalt},

@@ -1,0 +1,159 @@
+package exchange_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// heard is the ack to what an executor says of itself.
+func (h *house) heard(who exchange.Actor, e mess.Executor) mess.Ack {
+	h.t.Helper()
+	e.ID = who.ID
+	m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}}
+	answer, err := h.x.Post(h.t.Context(), exchange.Inbound{Actor: who, Channel: "test", Message: m})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return *answer.Items[0].(*mess.Ack)
+}
+
+var looks = mess.Executor{Capabilities: []mess.Capability{{ID: "look"}}}
+
+// whys are the reasons of some stops.
+func whys(stops []mess.Stop) string {
+	var list []string
+	for _, s := range stops {
+		list = append(list, s.Why+" by "+s.By)
+	}
+	return strings.Join(list, ", ")
+}
+
+// A stop is said to those whom it is for, again and again until they have
+// confirmed it, and over a restart of the exchange.
+func TestAStopIsKeptUntilItIsConfirmed(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.heard(kitchen, looks)
+		h.heard(garage, looks)
+		if s := h.heard(kitchen, mess.Executor{Stopped: &mess.Stopped{}}).Stops; len(s) != 0 {
+			t.Errorf("stops before one: %s", whys(s))
+		}
+		smoke, err := h.x.Stop(h.t.Context(), agent, mess.Stop{ID: "mine", Why: "smoke", By: "somebody else"})
+		if err != nil || len(smoke.Executors) != 2 || smoke.ID == "mine" {
+			t.Fatalf("%+v, %v", smoke, err)
+		}
+		if _, err := h.x.Stop(h.t.Context(), person, mess.Stop{Why: strings.Repeat("ä", 400), Executors: mess.Refs{kitchen.ID}}); err != nil {
+			t.Errorf("a long reason: %v", err)
+		}
+		h.stop()
+		h.open(exchange.DefaultConfig())
+
+		if s := h.heard(garage, mess.Executor{}).Stops; whys(s) != "smoke by claude-agent" || s[0].Executors != nil {
+			t.Errorf("the garage hears %+v", s)
+		}
+		s := h.heard(kitchen, looks).Stops
+		if len(s) != 2 || len(s[1].Why) > 512 || !strings.HasPrefix(s[1].Why, "ää") {
+			t.Errorf("the kitchen hears %s", whys(s))
+		}
+		left := h.heard(kitchen, mess.Executor{Stopped: &mess.Stopped{Orders: mess.Refs{smoke.ID, "older"}, Why: "smoke"}}).Stops
+		if len(left) != 1 || left[0].ID != s[1].ID {
+			t.Errorf("then the kitchen hears %s", whys(left))
+		}
+		h.stop()
+		h.open(exchange.DefaultConfig())
+		if left := h.heard(kitchen, mess.Executor{}).Stops; len(left) != 1 {
+			t.Errorf("after a restart the kitchen hears %s", whys(left))
+		}
+	})
+}
+
+// One who follows hears it at once, and nobody else does; one who comes later
+// hears it first.
+func TestAStopGoesToWhomItIsFor(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.heard(kitchen, looks)
+		h.heard(garage, looks)
+		var mu sync.Mutex
+		heard := map[string]string{}
+		follow := func(who exchange.Actor) {
+			ctx, cancel := context.WithCancel(h.t.Context())
+			done := make(chan error, 1)
+			go func() {
+				done <- h.x.Follow(ctx, who, "", func(e exchange.Event) error {
+					if m, ok := e.Delivery(who.ID); ok && e.Kind == exchange.EventStop {
+						mu.Lock()
+						defer mu.Unlock()
+						heard[who.ID] += m.Items[0].(*mess.Config).Stop.Why + ";"
+					}
+					return nil
+				})
+			}()
+			h.ears = append(h.ears, &ear{stop: func() {
+				cancel()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			}})
+			synctest.Wait()
+		}
+		follow(kitchen)
+		follow(watcher)
+		follow(agent)
+		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Why: "smoke"}); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Why: "garage", Executors: mess.Refs{garage.ID}}); err != nil {
+			t.Error(err)
+		}
+		follow(garage)
+		mu.Lock()
+		defer mu.Unlock()
+		if len(heard) != 2 || heard[kitchen.ID] != "smoke;" || heard[garage.ID] != "smoke;garage;" {
+			t.Errorf("%v", heard)
+		}
+	})
+}
+
+// full is a store that takes no more documents.
+type full struct{ exchange.Store }
+
+func (full) Put(_ context.Context, kind, _ string, _ []byte) error {
+	if kind == "stop" {
+		return errors.New("no space")
+	}
+	return nil
+}
+
+// What cannot be kept is passed on all the same, and refused to who has asked,
+// so that he asks again.
+func TestAStopOnAFullDisk(t *testing.T) {
+	inHouseOver(t, full{exchange.NewMemory()}, exchange.DefaultConfig(), func(h *house) {
+		h.heard(kitchen, looks)
+		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Why: "smoke"}); !errors.Is(err, mess.Unavailable) {
+			t.Errorf("%v", err)
+		}
+		if s := h.heard(kitchen, mess.Executor{}).Stops; whys(s) != "smoke by claude-agent" {
+			t.Errorf("the kitchen hears %s", whys(s))
+		}
+	})
+}
+
+// A record that cannot be read is a stop.
+func TestAStopThatCannotBeRead(t *testing.T) {
+	store := exchange.NewMemory()
+	if err := store.Put(t.Context(), "stop", kitchen.ID, []byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
+		if s := h.heard(kitchen, looks).Stops; len(s) != 1 || !strings.Contains(s[0].Why, "cannot be read") {
+			t.Errorf("the kitchen hears %s", whys(s))
+		}
+	})
+}

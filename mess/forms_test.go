@@ -255,3 +255,19 @@ func TestPreferIsAWordOrAList(t *testing.T) {
 		t.Errorf("got %s, want %s", got, text)
 	}
 }
+
+// What was kept as it was found is found so again.
+func TestStoredMessagesThatDoNotFit(t *testing.T) {
+	for _, text := range []string{
+		`{"from":"a","MESS":[{"status":[1]}]}`,
+		`{"from":"a","MESS":[{"request":"int"},{"cancel":7},{"x":{"y":1}}]}`,
+	} {
+		var m mess.Message
+		if err := json.Unmarshal([]byte(text), &m); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if again, err := json.Marshal(m); err != nil || string(again) != text {
+			t.Errorf("%s becomes %s, %v", text, again, err)
+		}
+	}
+}

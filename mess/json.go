@@ -24,20 +24,20 @@ func fromJSON(data []byte, out any) error {
 	return d.problems.Err()
 }
 
-// ReadStored reads the JSON of a message as ReadDocument reads a document: what
-// was kept as it was found, because it does not fit, is found so again.
-func ReadStored(data []byte) (Message, error) {
+// UnmarshalJSON reads a message as ReadDocument reads a document: what somebody
+// has kept as it was found, because it does not fit, is found so again.
+func (m *Message) UnmarshalJSON(data []byte) error {
 	v, err := strictyaml.ParseJSON(data, stored)
 	if err != nil {
-		return Message{}, err
+		return err
 	}
-	return ReadDocument(v)
+	*m, err = ReadDocument(v)
+	return err
 }
 
 // MarshalJSON and UnmarshalJSON of the types that stand alone.
 
 func (m Message) MarshalJSON() ([]byte, error)          { return m.JSON() }
-func (m *Message) UnmarshalJSON(data []byte) error      { return fromJSON(data, m) }
 func (r Request) MarshalJSON() ([]byte, error)          { return toJSON(r) }
 func (r *Request) UnmarshalJSON(data []byte) error      { return fromJSON(data, r) }
 func (r Reply) MarshalJSON() ([]byte, error)            { return toJSON(r) }

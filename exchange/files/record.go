@@ -131,8 +131,7 @@ type whole struct {
 func (w whole) decode() (exchange.Thread, error) {
 	t := exchange.Thread{Envelope: w.env, Messages: make([]mess.Message, len(w.messages))}
 	for i, m := range w.messages {
-		var err error
-		if t.Messages[i], err = mess.ReadStored(m); err != nil {
+		if err := json.Unmarshal(m, &t.Messages[i]); err != nil {
 			return exchange.Thread{}, fmt.Errorf("%s: message %d: %w", w.env.Ref, i, err)
 		}
 	}

@@ -91,8 +91,8 @@ func (s *Store) offerable(p messeaf.Place, t messeaf.Thread) (exchange.Thread, e
 			return s.cancelled(inward(t), m.Ref), nil
 		}
 	}
-	end := at + 1
-	for end < len(t.Messages) && messeaf.IsAck(t.Messages[end]) {
+	end, acked := at+1, ackedIn(t)
+	for end < len(t.Messages) && (messeaf.IsAck(t.Messages[end]) || acked[t.Messages[end].Ref]) {
 		end++
 	}
 	t.Messages = t.Messages[:end]
@@ -102,6 +102,20 @@ func (s *Store) offerable(p messeaf.Place, t messeaf.Thread) (exchange.Thread, e
 		return in, wrong(p, "", "cannot be offered: %v", err)
 	}
 	return in, s.complete(p, t)
+}
+
+// ackedIn are the refs of the messages that an exchange has judged before: the
+// log was lost.
+func ackedIn(t messeaf.Thread) map[string]bool {
+	refs := map[string]bool{}
+	for _, m := range t.Messages {
+		for _, item := range m.Items {
+			if a, ok := item.(*mess.Ack); ok && m.From == exchange.Self && a.Ref != "" {
+				refs[a.Ref] = true
+			}
+		}
+	}
+	return refs
 }
 
 // cancels reports whether the requester takes the request back.

@@ -92,11 +92,7 @@ func Archive(root *os.Root, p messeaf.Place) error {
 	if err := root.Rename(tmp, ArchiveName(p.Ref)); err != nil {
 		return err
 	}
-	dir, err := root.Open(archiveFolder(p.Ref))
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(dir.Sync(), dir.Close()); err != nil {
+	if err := syncDir(root, archiveFolder(p.Ref)); err != nil {
 		return err
 	}
 	return root.RemoveAll(p.Path)

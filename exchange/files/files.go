@@ -147,6 +147,12 @@ func (s *Store) write(ctx context.Context, all ...record) error {
 			return err
 		}
 	}
+	return s.put(ctx, all, data)
+}
+
+// put logs records as they are encoded, at once, and then takes them into
+// memory.
+func (s *Store) put(ctx context.Context, all []record, data [][]byte) error {
 	places, err := s.log.Put(ctx, data...)
 	if err != nil {
 		return err

@@ -38,7 +38,16 @@ func Import(root *os.Root, fsys fs.FS, p messeaf.Place) (messeaf.Folder, error) 
 	if p.Flat {
 		from, to = path.Join(tmp, path.Base(p.Path)), to+messeaf.Ext
 	}
-	return at, errors.Join(root.MkdirAll(string(at), 0o700), root.Rename(from, to), root.RemoveAll(tmp))
+	return at, errors.Join(root.MkdirAll(string(at), 0o700), syncDir(root, tmp), root.Rename(from, to), syncDir(root, string(at)), root.RemoveAll(tmp))
+}
+
+// syncDir has the names in a folder on the disk.
+func syncDir(root *os.Root, name string) error {
+	dir, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // free reports an error if there is a thread of that name.

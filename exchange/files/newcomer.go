@@ -127,13 +127,12 @@ func (s *Store) readAll(places []messeaf.Place) []adopted {
 // store writes records, or, where the log can only be read, takes the threads as
 // they lie in their folders.
 func (s *Store) store(ctx context.Context, records []record) error {
-	if s.log.Err() == nil {
-		s.step.RLock()
-		err := s.write(ctx, records...)
-		s.step.RUnlock()
-		if err == nil || s.log.Err() == nil {
+	for len(records) > 0 && s.log.Err() == nil {
+		n, err := s.storeSome(ctx, records)
+		if err != nil && s.log.Err() == nil {
 			return err
 		}
+		records = records[n:]
 	}
 	for _, r := range records {
 		if r.Ref != "" {
@@ -147,6 +146,28 @@ func (s *Store) store(ctx context.Context, records []record) error {
 		}
 	}
 	return nil
+}
+
+// storeSome writes as many records as the log takes at once, and says how many.
+func (s *Store) storeSome(ctx context.Context, records []record) (int, error) {
+	var data [][]byte
+	bytes := 0
+	for _, r := range records {
+		one, err := r.encode()
+		if err != nil {
+			return 0, err
+		}
+		if bytes += len(one); bytes > wal.MaxRecord/2 && len(data) > 0 {
+			break
+		}
+		data = append(data, one)
+	}
+	s.step.RLock()
+	defer s.step.RUnlock()
+	if err := s.put(ctx, records[:len(data)], data); err != nil {
+		return 0, err
+	}
+	return len(data), nil
 }
 
 // newcomer takes a thread in that another program has put there.

@@ -154,6 +154,38 @@ func TestWhatWasSaidInADroppedThread(t *testing.T) {
 	}
 }
 
+// Without its log an exchange knows by its acks what it has judged; a thread
+// that fits into no record of the log is taken in whole.
+func TestWhatWasJudgedBeforeTheLogWasLost(t *testing.T) {
+	s := share(t, t.TempDir())
+	pending := fill(t, s.store, "a", 0, 0)
+	for range 2 {
+		if err := s.Said(t.Context(), pending, mess.Message{From: "agent", Items: []mess.Item{&mess.Answer{Value: "soon"}}}); err != nil {
+			t.Fatal(err)
+		}
+		<-s.said
+	}
+	size := 1 << 10
+	if !testing.Short() {
+		size = 650 << 10
+	}
+	large := fill(t, s.store, "b", 30, size)
+	s.settle()
+	s.close()
+	s.loseLog()
+	s.open()
+	s.settle()
+	for ref, want := range map[string]int{pending: 5, large: 31} {
+		if th, err := s.store.Thread(t.Context(), ref); err != nil || len(th.Messages) != want {
+			t.Errorf("%s: %d messages, %v", ref, len(th.Messages), err)
+		}
+	}
+	if len(s.said) > 0 {
+		t.Errorf("said again: %+v", <-s.said)
+	}
+	s.wantThreads("state=received/"+pending, "state=executing/"+large)
+}
+
 // A copy of a thread that has ended does not hide how it ended, and is set
 // aside, with a line in the log; whether the log has the thread or not.
 func TestStaleCopies(t *testing.T) {

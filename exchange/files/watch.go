@@ -98,7 +98,9 @@ func (w *watcher) set(s *Store, ref, dir string) {
 	case err == nil:
 		w.dirs[ref] = dir
 		s.project.look(ref, quiet) // for what was written before
-	case !w.full && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fsnotify.ErrClosed): // closed: we are at the end
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, fsnotify.ErrClosed):
+		// It has moved, it was told that it cannot be read, or we are at the end.
+	case !w.full:
 		w.full = true
 		s.cfg.Log.Warn("too many threads are open to watch each folder; what other programs append is seen when the thread changes next", "watched", len(w.dirs))
 	}

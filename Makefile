@@ -54,6 +54,18 @@ fuzz: ## run every fuzz test for FUZZTIME (10s) each
 powercut: ## cut the power of a simulated disk N (200) times; needs root and loop devices
 	@scripts/powercut.sh $(N)
 
+.PHONY: powercut-exec
+powercut-exec: ## cut the power N (200) times while devices act, which remember what was done to them; needs root
+	@scripts/powercut.sh $(N) acts
+
+.PHONY: races
+races: ## have three executors, killed and frozen at any moment, race for N (200) requests
+	MESSKIT_RACES=$(N) go test ./cmd/messkit -run TestRaces -v -timeout 3h
+
+.PHONY: kills-exec
+kills-exec: ## kill an exchange and its executors N (200) times while devices act
+	MESSKIT_KILLS_EXEC=$(N) go test ./cmd/messkit -run TestKilledInTheAct -v -timeout 3h
+
 .PHONY: model
 model: ## check the model of a physical action with spin, and that no piece of it can be left out
 	@scripts/need.sh spin:spin gcc:gcc

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// field is an exchange and executors that race for the same valves, each in a
+// process of its own, which may be killed or frozen at any moment.
+type field struct {
+	*testing.T
+	*errands
+	binary  string
+	home    string
+	address string
+
+	exchange *process
+	agents   []*process
+}
+
+// newField starts them. The exchange waits less long for executors that are gone
+// than it does for people, so that a test sees the end of that.
+func newField(t *testing.T, binary string, agents, valves, most int) *field {
+	t.Helper()
+	f := &field{T: t, binary: binary, home: t.TempDir(), agents: make([]*process, agents)}
+	f.errands = newErrands(t.TempDir(), valves, most)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err == nil {
+		f.address = l.Addr().String() // stays the same over restarts
+		err = l.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.write("exchange", fmt.Sprintf("exchange: {data: %s, listen: '%s', lease: 2s, unreachable: 2s, lost_after: 5s}\n", f.data("exchange"), f.address))
+	f.startExchange()
+	for n := range agents {
+		id := fmt.Sprint("pi-", n)
+		f.write(id, fmt.Sprintf("connect: {url: 'http://%s', key_file: %s.key}\n", f.address, f.data(id))+f.agent(id, f.data(id))+f.devices())
+		f.startAgent(n)
+	}
+	return f
+}
+
+// data is the folder of a process.
+func (f *field) data(of string) string { return filepath.Join(f.home, of) }
+
+func (f *field) write(of, config string) {
+	f.Helper()
+	if err := os.WriteFile(f.data(of)+".yaml", []byte(config), 0o600); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *field) startExchange() {
+	f.Helper()
+	f.exchange = f.starts("exchange", "exchange")
+	key, err := operatorKey(f.data("exchange"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.errands.door.Store(newDoor(f.exchange.url, key, ""))
+}
+
+func (f *field) startAgent(n int) { f.agents[n] = f.starts(fmt.Sprint("pi-", n), "run") }
+
+func (f *field) starts(of, command string) *process {
+	f.Helper()
+	p, err := start(f.data(of), f.binary, command, "--config", f.data(of)+".yaml")
+	if err != nil || p.url == "" {
+		f.Fatalf("%s does not start: %v\n%s", of, err, &p.stderr)
+	}
+	return p
+}
+
+// goOn asks for things until there were enough, or harm was done so many times
+// meanwhile, and waits until what was asked for has ended.
+func (f *field) goOn(harm func(), times int) {
+	f.Helper()
+	ctx, stop := context.WithCancel(f.Context())
+	defer stop()
+	var g errgroup.Group
+	ended := make(chan struct{})
+	g.Go(func() error {
+		defer close(ended)
+		return f.ask(ctx)
+	})
+	for n := 0; n < times; n++ {
+		select {
+		case <-ended:
+			times = 0
+		case <-time.After(time.Duration(50+rand.IntN(400)) * time.Millisecond):
+			harm()
+		}
+	}
+	stop()
+	if err := g.Wait(); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// killAgent kills one of them, and starts it again.
+func (f *field) killAgent() {
+	f.Helper()
+	n := rand.IntN(len(f.agents))
+	if err := f.agents[n].kill(); err != nil {
+		f.Fatal(err)
+	}
+	f.startAgent(n)
+}
+
+// killExchange kills it, and starts it again. Who was just answered may have
+// heard that.
+func (f *field) killExchange() {
+	f.Helper()
+	if err := f.exchange.kill(); err != nil {
+		f.Fatal(err)
+	}
+	f.errands.door.Store(nil)
+	f.startExchange()
+}
+
+// freeze stops one of the executors, at times for longer than its claims last.
+func (f *field) freeze() {
+	f.Helper()
+	p := f.agents[rand.IntN(len(f.agents))].cmd.Process
+	long := time.Duration(rand.IntN(500)) * time.Millisecond
+	if rand.IntN(4) == 0 {
+		long += 2500 * time.Millisecond
+	}
+	err := p.Signal(syscall.SIGSTOP)
+	<-time.After(long)
+	if err := errors.Join(err, p.Signal(syscall.SIGCONT)); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// verdict ends all processes in order, and judges what was done.
+func (f *field) verdict() *judgement {
+	f.Helper()
+	v := f.judge(f.data("exchange"))
+	for n, p := range f.agents {
+		if err := p.stop(); err != nil {
+			f.Errorf("pi-%d at its end: %v\n%s", n, err, &p.stderr)
+		}
+		v.journal(f.binary, f.data(fmt.Sprint("pi-", n)))
+	}
+	if err := f.exchange.stop(); err != nil {
+		f.Errorf("the exchange at its end: %v\n%s", err, &f.exchange.stderr)
+	}
+	for i, problem := range v.problems {
+		if i < 10 {
+			f.Error(problem)
+		}
+	}
+	return v
+}

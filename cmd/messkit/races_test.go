@@ -1,0 +1,73 @@
+package main
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// wanted is what an environment variable says, for long runs; else the default.
+func wanted(t *testing.T, env string, otherwise int) int {
+	t.Helper()
+	s := os.Getenv(env)
+	if s == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatalf("%s: %v", env, err)
+	}
+	return n
+}
+
+// Three executors race for every request, are killed and frozen at any moment,
+// and requests come twice: each is done at most once, and none is lost.
+func TestRaces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts and kills processes for some seconds")
+	}
+	n := wanted(t, "MESSKIT_RACES", 150)
+	f := newField(t, buildMesskit(t), 3, 16, n)
+	kills, freezes, begin := 0, 0, time.Now()
+	f.goOn(func() {
+		if rand.IntN(2) == 0 {
+			kills++
+			f.killAgent()
+		} else {
+			freezes++
+			f.freeze()
+		}
+	}, math.MaxInt)
+	v := f.verdict()
+	t.Logf("%d executors killed and %d frozen in %v: %s", kills, freezes, time.Since(begin).Round(time.Second), v)
+	if v.acts < n/3 {
+		t.Error("too little was done to tell")
+	}
+}
+
+// Exchange and executors are killed at any moment while valves are switched:
+// nothing is done twice, nothing is lost, and what is told is true.
+func TestKilledInTheAct(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts and kills processes for some seconds")
+	}
+	n := wanted(t, "MESSKIT_KILLS_EXEC", 12)
+	f := newField(t, buildMesskit(t), 2, 10, math.MaxInt32)
+	exchanges, begin := 0, time.Now()
+	f.goOn(func() {
+		if rand.IntN(3) == 0 {
+			exchanges++
+			f.killExchange()
+		} else {
+			f.killAgent()
+		}
+	}, n)
+	v := f.verdict()
+	t.Logf("the exchange killed %d times and executors %d times in %v: %s", exchanges, n-exchanges, time.Since(begin).Round(time.Second), v)
+	if v.acts < n/3 {
+		t.Error("too little was done to tell")
+	}
+}

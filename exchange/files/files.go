@@ -85,7 +85,7 @@ func (c Config) Open(dir string) (*Store, error) {
 		return nil, errors.Join(err, root.Close())
 	}
 	if err := s.settle(); err != nil {
-		return nil, errors.Join(err, s.log.Close(), root.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), s.log.Close(), root.Close())
 	}
 	return s, nil
 }

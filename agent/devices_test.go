@@ -188,7 +188,7 @@ func (l *lamp) Switch(ctx context.Context, on bool) error {
 		select {
 		case <-t.C:
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx) // which in a stop is the gate's refusal
 		}
 	}
 	if c.broken == nil && !c.stuck {

@@ -34,6 +34,20 @@ func (h *house) standing() exchange.ExecutorInfo {
 	return exchange.ExecutorInfo{}
 }
 
+// A driver that was told to act and is stopped may have acted: that it was
+// stopped is no proof that nothing was done.
+func TestAStopInTheMiddleOfAnAct(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.lamp.set(func(l *lamp) { l.takes, l.blind = 10*time.Second, true })
+		ref := h.says(claude, "request: {intent: turn on the porch light}")
+		h.after(3 * time.Second)
+		h.stops(claude)
+		if s := h.is(ref, mess.Failed); s.Reason.Type != "stop" || s.Reason.Effect != mess.EffectUnknown {
+			t.Errorf("%+v", s.Reason)
+		}
+	})
+}
+
 // A stop at the exchange reaches the executor at once: what acts is stopped and
 // told truthfully, what waits for a person ends, and what comes is refused.
 func TestAStopFromTheExchange(t *testing.T) {

@@ -74,8 +74,19 @@ func step[T any](ctx context.Context, p *Pass, name string, limit time.Duration,
 			var none T
 			return none, err
 		}
-		return f(ctx)
+		v, err := f(ctx)
+		return v, p.midway(ctx, name, err)
 	})
+}
+
+// midway tells an act that a stop has cut short from one that was refused: the
+// driver had been told, and may have done it.
+func (p *Pass) midway(ctx context.Context, name string, err error) error {
+	stop, ok := errors.AsType[*Refusal](context.Cause(ctx))
+	if !ok || !errors.Is(err, stop) {
+		return err
+	}
+	return fmt.Errorf("%s: it had been told to %s", p.dev.name, name)
 }
 
 // permitted asks for a new permission where the last one is too old.

@@ -102,7 +102,8 @@ func (t tree) open(name string, flag int) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if now, err := f.Stat(); err == nil && os.SameFile(before, now) {
+		// A new file may have the number of one that was removed.
+		if now, err := f.Stat(); err == nil && os.SameFile(before, now) && now.Mode().Type() == before.Mode().Type() {
 			return f, nil
 		}
 		if err := f.Close(); err != nil {

@@ -112,11 +112,16 @@ func (b *board) boot() {
 	cfg.ID, cfg.Fit, cfg.Heartbeat = b.id, nil, b.s.beat
 	cfg.Jitter = func(limit time.Duration) time.Duration { return between(b.s.chance.at(b.id, "wait"), 0, limit) }
 	limits := gate.DefaultConfig()
-	limits.Devices = map[string]gate.Device{"lamp": {MaxOn: lampMax}}
+	if !b.s.faulty.unlimited {
+		limits.Devices = map[string]gate.Device{"lamp": {MaxOn: lampMax}}
+	}
 	p := &program{life: newLife(), gate: gate.New(limits, b.clock, quiet()), j: j, done: make(chan error, 1)}
 	dies := func(place string, prob float64) bool { return b.dies(p, place, prob) }
 	device := func(name string) part { return part{b.w, p.life, b.id + "/" + name, dies} }
-	var bot drivers.Device = &robot{device("robot")}
+	bot := drivers.Device(&robot{device("robot")})
+	if b.s.faulty.shared {
+		bot = &robot{part{b.w, p.life, "the/robot", dies}}
+	}
 	if b.s.faulty.twice {
 		bot = &eager{robot{device("robot")}}
 	}
@@ -234,7 +239,9 @@ func (b *board) drill(ctx context.Context) {
 		if p == nil {
 			continue
 		}
-		p.gate.Stop("drill")
+		if !b.s.faulty.unstopped {
+			p.gate.Stop("drill")
+		}
 		from := time.Now()
 		sleep(ctx, between(r, time.Second, 10*time.Minute))
 		b.mu.Lock()

@@ -80,7 +80,7 @@ func (p *people) wish(n int) *wish {
 	return w
 }
 
-func (w *wish) request(c *chance) *mess.Request {
+func (w *wish) request(c *chance, f faults) *mess.Request {
 	r := c.of("request", w.n)
 	req := &mess.Request{ID: w.token}
 	switch w.device {
@@ -95,17 +95,19 @@ func (w *wish) request(c *chance) *mess.Request {
 		if w.once {
 			effect = "once"
 		}
-		if w.confirm && r.IntN(2) == 0 {
+		switch motion := r.IntN(2) == 0; {
+		case !w.confirm || f.unhurried:
+		case motion:
 			manner = "motion"
-		} else if w.confirm {
+		default:
 			req.ConfirmBefore = new(true)
 		}
 		req.Intent = fmt.Sprintf("clean %s %s %s", w.token, effect, manner)
 	}
-	if !w.neededBy.IsZero() {
+	if !w.neededBy.IsZero() && !f.unhurried {
 		req.NeededBy = mess.TimeOf(w.neededBy)
 	}
-	if w.after != nil {
+	if w.after != nil && !f.unhurried {
 		req.Constraints = &mess.Constraints{DependsOn: mess.Refs{w.after.token}}
 	}
 	return req
@@ -129,7 +131,7 @@ func (p *people) post(m mess.Message) (mess.Ack, error) {
 
 // pursue makes a request and follows it to its end.
 func (p *people) pursue(w *wish) {
-	ack, err := p.post(mess.Message{Items: []mess.Item{w.request(p.s.chance)}})
+	ack, err := p.post(mess.Message{Items: []mess.Item{w.request(p.s.chance, p.s.faulty)}})
 	if err != nil {
 		if w.after == nil && w.neededBy.IsZero() {
 			p.s.t.Errorf("%s refused: %v", w.token, err)

@@ -146,7 +146,7 @@ func (s *server) mount() {
 func (s *server) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ops = s.ops[:max(0, len(s.ops)-3)]
+	s.ops = s.ops[:max(0, len(s.ops)-10)]
 	s.store = exchange.NewMemory()
 	for _, op := range s.ops {
 		op(s.store)
@@ -206,8 +206,9 @@ func (d *disk) Run(ctx context.Context, _ exchange.Listener) error {
 	return nil
 }
 
-// write does op on the disk, unless the power goes.
-func (d *disk) write(op func(exchange.Store) error) error {
+// write does op on the disk, unless the power goes. written is called when it is
+// there, whether or not anybody hears of it.
+func (d *disk) write(op func(exchange.Store) error, written func()) error {
 	d.s.mu.Lock()
 	defer d.s.mu.Unlock()
 	if d.run.dead {
@@ -223,6 +224,9 @@ func (d *disk) write(op func(exchange.Store) error) error {
 		}
 	}
 	err := op(d.Store)
+	if err == nil {
+		written()
+	}
 	if d.s.faulty.forgetful && err == nil {
 		d.s.ops = append(d.s.ops, func(s exchange.Store) { _ = op(s) })
 	}
@@ -235,22 +239,13 @@ func (d *disk) write(op func(exchange.Store) error) error {
 func (d *disk) Create(ctx context.Context, c exchange.Create) (t exchange.Thread, err error) {
 	err = d.write(func(s exchange.Store) (err error) {
 		t, err = s.Create(ctx, c)
-		if err == nil {
-			d.s.sees(t.Envelope, t.Messages)
-		}
 		return err
-	})
+	}, func() { d.s.sees(t.Envelope, t.Messages) })
 	return t, err
 }
 
 func (d *disk) Append(ctx context.Context, step exchange.Step) error {
-	return d.write(func(s exchange.Store) error {
-		err := s.Append(ctx, step)
-		if err == nil {
-			d.s.sees(step.Envelope, step.Messages)
-		}
-		return err
-	})
+	return d.write(func(s exchange.Store) error { return s.Append(ctx, step) }, func() { d.s.sees(step.Envelope, step.Messages) })
 }
 
 // sees notes what is written. mu is held.
@@ -259,13 +254,13 @@ func (s *server) sees(e exchange.Envelope, m []mess.Message) {
 }
 
 func (d *disk) Put(ctx context.Context, kind, id string, doc []byte) error {
-	return d.write(func(s exchange.Store) error { return s.Put(ctx, kind, id, doc) })
+	return d.write(func(s exchange.Store) error { return s.Put(ctx, kind, id, doc) }, func() {})
 }
 
 func (d *disk) Stage(ctx context.Context, ref string, data io.Reader, most int64) (st exchange.Staged, err error) {
 	err = d.write(func(s exchange.Store) (err error) {
 		st, err = s.Stage(ctx, ref, data, most)
 		return err
-	})
+	}, func() {})
 	return st, err
 }

@@ -33,6 +33,10 @@ type faults struct {
 	noFence          bool // executors leave the epoch out
 	forgetful        bool // the exchange's disk says too early that it has something
 	forgetfulJournal bool // so does that of the executors
+	unhurried        bool // requests do not say by when, nor after what, nor that they need a yes
+	unlimited        bool // lamps may be on for ever
+	unstopped        bool // the emergency stop is not connected
+	shared           bool // there is one robot, and every executor has it
 }
 
 // scenario is some days in the life of a house, and then a day for all to end.
@@ -319,7 +323,7 @@ func TestTheSameNumberIsTheSameStory(t *testing.T) {
 
 // A check that cannot fail is a defect.
 func TestPlantedFaultsAreSeen(t *testing.T) {
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name string
 		f    faults
 		want string
@@ -328,8 +332,17 @@ func TestPlantedFaultsAreSeen(t *testing.T) {
 		{"no fence", faults{noFence: true}, "I4 "},
 		{"the exchange's disk forgets", faults{forgetful: true}, "I6 "},
 		{"the executor's journal forgets", faults{forgetfulJournal: true}, "I3 "},
+		{"needed_by is not heeded", faults{unhurried: true}, "I8 "},
+		{"no yes is asked for", faults{unhurried: true}, "I9 "},
+		{"a lamp without a limit", faults{unlimited: true}, "I10 "},
+		{"a stop that does not stop", faults{unstopped: true}, "I11 "},
+		{"two executors with one robot", faults{shared: true}, "I12 "},
+		{"what it depends on is not heeded", faults{unhurried: true}, "I14 "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() && i > 3 {
+				t.Skip("a quick run plants a few")
+			}
 			t.Parallel()
 			for seed := range uint64(8) {
 				lines := play(t, seed+1, aDay, c.f).check()

@@ -2,6 +2,7 @@ package files
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -10,19 +11,24 @@ import (
 func ending(f messeaf.Folder) bool { return f == messeaf.Finished || f == messeaf.Canceled }
 
 // endedPlaces are the places of a thread of which the log knows only how it
-// stood when it was let go: where that belongs, else where others have put it
-// among what has ended. A copy where the thread began says nothing.
+// stood when it was let go: first where that belongs, then where others have put
+// it, for not every writer keeps to the folders. A copy that says that the
+// thread has not ended says nothing.
 func (s *Store) endedPlaces(e summary) []messeaf.Place {
-	var belongs, elsewhere []messeaf.Place
+	var belongs, ended, elsewhere []messeaf.Place
 	for _, p := range s.places(e.Ref) {
 		switch {
 		case p.Folder == messeaf.FolderOf(e.Status):
 			belongs = append(belongs, p)
 		case ending(p.Folder):
-			elsewhere = append(elsewhere, p)
+			ended = append(ended, p)
+		default:
+			if env, err := p.ReadEnvelope(s.tree()); err == nil && env.Status.Terminal() {
+				elsewhere = append(elsewhere, p)
+			}
 		}
 	}
-	return append(belongs, elsewhere...)
+	return slices.Concat(belongs, ended, elsewhere)
 }
 
 // settled looks at a thread that has ended: one that a person has removed or

@@ -326,6 +326,36 @@ func TestAThreadInTwoFolders(t *testing.T) {
 	s.wantThreads("state=executing/begun", "state=finished/moved")
 }
 
+// Not every writer keeps to the folders: what says that it has ended has ended,
+// wherever it lies.
+func TestEndedInAnotherFolder(t *testing.T) {
+	s := share(t, t.TempDir())
+	for _, folder := range []string{"state=received", "state=executing", "state=canceled"} {
+		ref := strings.TrimPrefix(folder, "state=")
+		s.write(dropped(ref, "status: pending", "status: completed", ""), folder, ref, "000-"+ref+".messe-af.yaml")
+	}
+	s.until("all are known", func() bool {
+		page, err := s.store.List(t.Context(), exchange.Filter{})
+		return err != nil || len(page.Threads) == 3
+	})
+	for range 2 {
+		s.settle()
+		for _, ref := range []string{"received", "executing", "canceled"} {
+			if th, err := s.store.Thread(t.Context(), ref); err != nil || th.Status != mess.Completed {
+				t.Errorf("%s: %s, %v", ref, th.Status, err)
+			}
+			if _, err := os.Stat(s.path("state="+ref, ref)); err != nil {
+				t.Error(err)
+			}
+		}
+		s.close()
+		s.open()
+	}
+	if s.log.String() != "" {
+		t.Errorf("it had something to say: %s", s.log)
+	}
+}
+
 // Names that are no threads' are told once; nothing is said at the end of what
 // cannot be watched any more.
 func TestIgnoredNames(t *testing.T) {

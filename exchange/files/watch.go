@@ -156,7 +156,9 @@ func (s *Store) noticed(e fsnotify.Event) {
 	ref, inside, _ := strings.Cut(rest, "/")
 	ref = strings.TrimSuffix(strings.TrimSuffix(ref, messeaf.Ext), messeaf.ShortExt)
 	if !messeaf.ValidRef(ref) {
-		s.tellIgnored(messeaf.Folder(state))
+		if !strings.HasPrefix(ref, ".") {
+			s.tellIgnored(messeaf.Folder(state))
+		}
 		return
 	}
 	if inside == "" && (e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)) {

@@ -1,6 +1,9 @@
 package messeaf_test
 
 import (
+	"archive/zip"
+	"bytes"
+	"io/fs"
 	"path"
 	"strings"
 	"testing"
@@ -58,6 +61,47 @@ func FuzzNames(f *testing.F) {
 		}
 		if n, ref, ok := messeaf.ParseFileName(s); ok && messeaf.ValidRef(ref) && path.Base(s) != s {
 			t.Errorf("%q is file %d of %q", s, n, ref)
+		}
+	})
+}
+
+// Whatever is in an archive, no name in it leads out of it, and nobody who looks
+// at what is in it fails.
+func FuzzArchive(f *testing.F) {
+	for _, names := range [][]string{{"T/000-T.messe-af.yaml", "T/att-001-image-a.jpg"}, {"T.messe-af.yaml"}, {"../T"}, {"a", "a"}, {`..\T`}, {"/T"}} {
+		var b bytes.Buffer
+		z := zip.NewWriter(&b)
+		for _, name := range names {
+			w, err := z.Create(name)
+			if err == nil {
+				_, err = w.Write([]byte(good))
+			}
+			if err != nil {
+				f.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		fsys, err := messeaf.OpenArchive(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			if fsys != nil {
+				t.Error("an error, and an archive")
+			}
+			return
+		}
+		places, err := messeaf.List(fsys)
+		if err != nil {
+			return
+		}
+		for _, p := range places {
+			if !messeaf.ValidRef(p.Ref) || !fs.ValidPath(p.Path) {
+				t.Errorf("%q lies in %q", p.Ref, p.Path)
+			}
+			p.Check(fsys)
 		}
 	})
 }

@@ -113,11 +113,11 @@ func (a *app) stopHere(ctx context.Context, o *atPlace) error {
 		return err
 	}
 	p := printer{out: a.out}
-	p.printf("stopped; messkit clear ends it\n")
 	if len(r.Orders) == 0 {
-		p.printf("no executor has answered within %v: none runs with %s, or it hangs; it starts stopped\n", reportWithin, filepath.Dir(dir))
-		return p.err
+		p.printf("latched for the next start; no executor has answered within %v: none runs with %s, or it hangs\n", reportWithin, filepath.Dir(dir))
+		return errors.Join(p.err, errQuiet)
 	}
+	p.printf("stopped; messkit clear ends it\n")
 	return printDevices(&p, r.Devices)
 }
 

@@ -20,7 +20,7 @@ demo: dist/messkit ## build it, start a whole system on this machine, and ask it
 	@scripts/demo.sh dist/messkit
 
 .PHONY: test
-test: deps lint unit halfyear powercut binaries sizes ## check everything, with the race detector and real servers
+test: deps lint unit halfyear powercut powercut-some binaries sizes ## check everything, with the race detector and real servers
 
 .PHONY: fast
 fast: ## the unit tests alone, under a minute
@@ -58,6 +58,11 @@ powercut: ## cut the power of a simulated disk N (200) times; needs root and loo
 powercut-exec: ## cut the power N (200) times while devices act, which remember what was done to them; needs root
 	@scripts/powercut.sh $(N) acts
 
+# Under a minute of it; make prove has more.
+.PHONY: powercut-some
+powercut-some:
+	@scripts/powercut.sh 40 acts
+
 .PHONY: races
 races: ## have three executors, killed and frozen at any moment, race for N (200) requests
 	MESSKIT_RACES=$(N) go test ./cmd/messkit -run TestRaces -v -timeout 3h
@@ -65,6 +70,10 @@ races: ## have three executors, killed and frozen at any moment, race for N (200
 .PHONY: kills-exec
 kills-exec: ## kill an exchange and its executors N (200) times while devices act
 	MESSKIT_KILLS_EXEC=$(N) go test ./cmd/messkit -run TestKilledInTheAct -v -timeout 3h
+
+.PHONY: mutants
+mutants: ## plant some sixty faults, one at a time, and see that a test fails for each
+	MESSKIT_MUTANTS=all go test ./internal/mutants -v -timeout 1h
 
 .PHONY: model
 model: ## check the model of a physical action with spin, and that no piece of it can be left out

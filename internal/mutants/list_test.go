@@ -1,0 +1,187 @@
+package mutants_test
+
+// mutants are the planted faults. Their names say what goes wrong.
+var mutants = []mutant{
+	// The executor.
+	{"no start gate", []edit{{
+		"agent/act.go", "asked, err = t.permission(ctx, plan)\n", "asked, err = t.a.now(), error(nil)\n",
+	}}, "./agent TestCancelBeforeTheStart|TestAnotherHasTakenIt|TestALeaseLostBeforeTheStart|TestDyingEverywhere|TestTheLineIsCutAtTheGate"},
+	{"no journal", []edit{{
+		"agent/act.go", "err = t.a.journal.Intent(ctx, journal.Intent{", "err = error(nil); _, _ = memo, (journal.Intent{",
+	}}, "./agent TestCrash"},
+	{"journal after acting", []edit{
+		{"agent/act.go", "if err := t.intend(ctx, plan); err != nil && plan.Actuates() {", "if err := error(nil); err != nil && plan.Actuates() {"},
+		{"agent/act.go", "r := t.act(ctx, pass, plan)\n", "r := t.act(ctx, pass, plan)\n\t_ = t.intend(ctx, plan)\n"},
+	}, "./agent TestCrash|TestDyingEverywhere"},
+	{"started work is begun again", []edit{{
+		"agent/recover.go", "harmless := m.Plan.Effect == capabilities.Query || m.Plan.Effect == capabilities.Idempotent", "harmless := true",
+	}}, "./agent TestCrash"},
+	{"unknown outcome told as completed", []edit{{
+		"agent/recover.go", "if is == probedDone {", "if is != probedNotDone || true {",
+	}}, "./agent TestCrash"},
+	{"unknown outcome told as nothing done", []edit{{
+		"agent/recover.go", `return failed("interrupted", detail+"; "+how, mess.EffectUnknown, plan)`, `return failed("interrupted", detail+"; "+how, mess.EffectNone, plan)`,
+	}}, "./agent TestCrash"},
+	{"poison is taken again and again", []edit{{
+		"agent/recover.go", "const maxCrashes = 2", "const maxCrashes = 1 << 20",
+	}}, "./agent TestPoison"},
+	{"report dropped before it is taken", []edit{{
+		"agent/outbox.go", "return true\n\t\t}\n\t\tif err != nil && a.saidInWords", "}\n\t\tif err != nil && a.saidInWords",
+	}}, "./agent TestAReportOutlivesTheProgram|TestThreeDaysWithoutAnExchange|TestTheLineIsCutWhileItRuns"},
+	{"cancel ignored after the start", []edit{
+		{"agent/hear.go", "case *mess.Cancel:\n\t\t\tif t != nil {", "case *mess.Cancel:\n\t\t\tif t != nil && t.epoch == 0 {"},
+		{"agent/heartbeat.go", "case h.Stop != nil && *h.Stop:", "case false:"},
+	}, "./agent TestCancelWhileItRuns"},
+	{"cancel by heartbeat ignored", []edit{{
+		"agent/heartbeat.go", "case h.Stop != nil && *h.Stop:", "case false:",
+	}}, "./agent TestACancelThatComesWithTheHeartbeatOnly"},
+	{"executor acts without a journal", []edit{{
+		"agent/offer.go", "if err := a.journal.Ready(ctx); err != nil {", "if err := a.journal.Ready(ctx); err != nil && false {",
+	}}, "./agent TestAJournalThatCannotBeWritten|TestDisarmedIsWithdrawn"},
+
+	// The gate at the device.
+	{"guard off", []edit{{
+		"agent/gate/guard.go", "return noGuard(d, g.guard.Ready(d.name))", "return nil",
+	}}, "./agent/gate TestNoGuardNothingOn"},
+	{"switched on before the guard knows", []edit{{
+		"agent/gate/guard.go", "if err := g.guard.On(d.name, in); err != nil {", "if err := g.guard.On(d.name, in); err != nil && false {",
+	}}, "./agent/gate TestNoGuardNothingOn|TestGuardHears|TestADriverHangs"},
+	{"max_on ignored", []edit{{
+		"agent/gate/rules.go", "\treturn l.MaxOn\n", "\treturn 0\n",
+	}}, "./agent/gate TestMaxOn"},
+	{"longer than max_on is allowed", []edit{{
+		"agent/gate/rules.go", "limit == 0 || p.For <= limit || !turnsOn(p)", "true || limit == 0",
+	}}, "./agent/gate TestMaxOn|TestEveryRuleIsTold|TestAnObedientPlanner"},
+	{"interlock ignored", []edit{{
+		"agent/gate/interlock.go", "case on:\n", "case on && false:\n",
+	}}, "./agent/gate TestInterlock"},
+	{"interlock ignored for two at once", []edit{{
+		"agent/gate/interlock.go", "if other.active {", "if other.active && false {",
+	}}, "./agent/gate TestInterlock"},
+	{"arming ignored", []edit{{
+		"agent/gate/local.go", `if class == "" || g.people.Armed[d.name] {`, `if true || class == "" {`,
+	}}, "./agent/gate TestLockedAndDisarmed"},
+	{"a crash disarms nothing", []edit{{
+		"agent/admin/decisions.go", "for _, c := range classes {", "for _, c := range classes[:0] {",
+	}}, "./agent/admin TestAnEndWithoutOrderDisarms"},
+	{"lock ignored", []edit{{
+		"agent/gate/local.go", `case locked && why != "":`, `case !locked || why != "":`,
+	}}, "./agent/gate TestLockedAndDisarmed"},
+	{"yes of one plan for another at the device", []edit{{
+		"agent/gate/confirmed.go", "who == Nobody || o.Confirmed == o.Digest()", `who == Nobody || o.Confirmed != ""`,
+	}}, "./agent/gate TestAYesIsForOnePlan"},
+	{"parameters beyond their bounds", []edit{{
+		"agent/gate/range.go", `if why := b.outside(value, given); why != "" {`, `if why := b.outside(value, given); why != "" && false {`,
+	}}, "./agent/gate TestRange"},
+	{"conditions ignored", []edit{{
+		"agent/gate/conditions.go", `case got != "":`, `case false:`,
+	}}, "./agent/gate TestRequires"},
+	{"what is not known is allowed", []edit{{
+		"agent/gate/conditions.go", "case err != nil:\n\t\treturn no(", "case err != nil:\n\t\treturn nil\n\tcase false:\n\t\treturn no(",
+	}}, "./agent/gate TestRequires"},
+	{"old permission used", []edit{
+		{"agent/gate/step.go", "p.again == nil || p.g.now().Sub(p.asked) <= Fresh", "true"},
+		{"agent/gate/step.go", "now.Sub(looked) > Fresh || p.again != nil && now.Sub(p.asked) > Fresh", "now.Sub(looked) > Fresh"},
+	}, "./agent/gate TestAPermission"},
+	{"a hanging driver goes on being used", []edit{{
+		"agent/gate/call.go", "c.dev.hung[c] = true\n", "",
+	}}, "./agent/gate TestAHangingDriverIsQuarantined"},
+	{"two tasks on one device", []edit{{
+		"agent/gate/pass.go", "d.hold <- struct{}{}:\n\tdefault:", "d.hold <- struct{}{}:\n\t\t<-d.hold; go func() { d.hold <- struct{}{} }()\n\tdefault:",
+	}}, "./agent/gate TestOneTaskAtATime"},
+	{"budget of acts ignored", []edit{{
+		"agent/gate/step.go", "p.g.count(ctx, p.dev, p.order); err != nil {", "p.g.count(ctx, p.dev, p.order); err != nil && false {",
+	}}, "./agent/gate TestMaxActs"},
+	{"latch not kept", []edit{{
+		"agent/stop/latch.go", "\t\terr := Latch(s.cfg.Dir, o)\n", "\t\tvar err error\n",
+	}}, "./agent/stop TestAStopSurvivesARestart"},
+	{"damaged latch counts as none", []edit{{
+		"agent/stop/folder.go", `if err != nil {
+		return []Order{{ID: unreadable`, `if err != nil && false {
+		return []Order{{ID: unreadable`,
+	}}, "./agent/stop TestWhatCannotBeReadIsLatched"},
+	{"stopped, and it acts", []edit{{
+		"agent/gate/stop.go", "func (g *Gate) notStopped(*device, capabilities.Plan) error {\n\tif g.stopped != \"\" {", "func (g *Gate) notStopped(*device, capabilities.Plan) error {\n\tif false {",
+	}}, "./agent/gate TestMetWhileStopped|TestAStop"},
+
+	// The exchange.
+	{"no fence", []edit{{
+		"exchange/turn.go", "t.env.holder() == t.who.ID && (epoch == 0 || epoch == t.env.Epoch)", "t.env.holder() == t.who.ID || epoch == 1<<63",
+	}}, "./exchange TestAnOldHolderOfTheSameExecutorIsFenced"},
+	{"epoch not raised", []edit{{
+		"exchange/turn.go", "\tt.env.Epoch++\n", "\tt.env.Epoch = max(1, t.env.Epoch)\n",
+	}}, "./exchange TestAnOldHolderOfTheSameExecutorIsFenced"},
+	{"claim of what is claimed", []edit{{
+		"exchange/turn.go", "if t.env.Status == mess.Pending {\n\t\t\treturn t.claim(s)", "if t.env.Status == mess.Pending || t.env.Status == mess.Claimed {\n\t\t\treturn t.claim(s)",
+	}}, "./exchange TestOneOfManyClaimsWins"},
+	{"two processes of one executor", []edit{{
+		"exchange/turn.go", "if t.env.Instance == \"\" || !bound || s.Instance == t.env.Instance {", "if true || bound {",
+	}}, "./exchange TestAClaimBelongsToOneProcess"},
+	{"confirmation not bound to its plan", []edit{{
+		"exchange/turn.go", `case c == nil || c.ActionHash == "" || c.ActionHash == hash:`, `case true || c == nil:`,
+	}}, "./exchange TestAConfirmationIsBoundToItsPlanAndClaim|TestTheGateWantsThePlanThatWasConfirmed"},
+	{"confirmation not bound to its claim", []edit{{
+		"exchange/turn.go", "case c.Epoch != t.env.Epoch || c.Given == nil:", "case c.Given == nil:",
+	}}, "./exchange TestAConfirmation"},
+	{"confirmation not needed", []edit{{
+		"exchange/turn.go", "\tmust := t.env.Needs.ConfirmBefore\n", "\tmust := false\n",
+	}}, "./exchange TestAConfirmationIsNeeded"},
+	{"no is taken for yes", []edit{{
+		"exchange/turn.go", "case !*c.Given:\n", "case false:\n",
+	}}, "./exchange TestNoMeansNo"},
+	{"answer judged twice", []edit{{
+		"exchange/reply.go", "case i >= 0 && asked[i].Given != nil && *asked[i].Given == yes:", "case false:",
+	}}, "./exchange TestTheSameYesAgainIsNoMistake"},
+	{"yes for a question that nobody has looked at", []edit{
+		{"exchange/reply.go", "case bare && yes && open && last > 0:", "case false:"},
+		{"exchange/reply.go", "case i != last:", "case false:"},
+	}, "./exchange TestAYesIsForOneQuestion"},
+	{"lease ignored", []edit{{
+		"exchange/tick.go", "at(l.heard.Add(x.lease(e)))", "at(l.heard.Add(x.lease(e) + 1000*time.Hour))",
+	}}, "./exchange TestALeaseThatEndsBeforeTheStart"},
+	{"what may not be done twice is offered again", []edit{{
+		"exchange/tick.go", `(e.Effect == "query" || e.Effect == "idempotent"):`, `(e.Effect != "nothing"):`,
+	}}, "./exchange TestASilentExecutorAfterTheStart"},
+	{"begun work is offered again at once", []edit{{
+		"exchange/tick.go", "case e.Phase == Before:\n\t\treturn x.offerAgain", "case e.Phase != After:\n\t\treturn x.offerAgain",
+	}}, "./exchange TestASilentExecutorAfterTheStart"},
+	{"needed_by ignored at the start", []edit{{
+		"exchange/turn.go", "if asks && !t.env.Expires.IsZero()", "if asks && t.env.Expires.Year() == 1",
+	}}, "./exchange TestTheStartGateAfterNeededBy"},
+	{"expired request claimed", []edit{
+		{"exchange/offers.go", "\tif l.late(now) {\n", "\tif false {\n"},
+		{"exchange/tick.go", "case e.Phase == Before && l.late(now):\n\t\treturn expire(now)", "case false:\n\t\treturn expire(now)"},
+	}, "./exchange TestTimesOfARequest|TestALateClaimLeavesTheQuestion"},
+	{"what it depends on is not waited for", []edit{{
+		"exchange/offers.go", "if code != mess.Completed {", "if code == mess.Failed {",
+	}}, "./exchange TestSeveralRequestsInOneMessage|TestADependency"},
+	{"cancel of begun work told at once", []edit{{
+		"exchange/reply.go", "if t.env.Phase == Acting {", "if false {",
+	}}, "./exchange TestCancelBeforeAndAfterTheStart"},
+	{"late report wins", []edit{{
+		"exchange/turn.go", "case t.env.held(t.who.ID) && s.Code.Terminal():\n\t\tt.evidence = true\n\t\treturn false, nil", "case t.env.held(t.who.ID) && s.Code.Terminal():\n\t\treturn true, nil",
+	}}, "./exchange Test"},
+	{"the same message taken twice", []edit{{
+		"exchange/say.go", "if ref, ok := t.env.seen(t.who.ID, t.message.ID); ok {", "if ref, ok := t.env.seen(t.who.ID, t.message.ID); ok && false {",
+	}}, "./exchange TestTheSameMessageAgainIsTakenOnce"},
+	{"duplicate client id makes a new thread", []edit{{
+		"exchange/submit.go", "Requestor: env.Requestor, ClientID: env.ClientID,\n\t\tBuild", "Requestor: env.Requestor,\n\t\tBuild",
+	}}, "./exchange TestTheSameRequestAgainIsTheSameThread"},
+	{"acknowledged before it is synced", []edit{{
+		"internal/wal/segment.go", "if err := s.put(body); err != nil {\n\t\treturn err\n\t}\n\treturn s.file.Sync()", "return s.put(body)",
+	}}, "./cmd/messkit TestJournalWhoseSyncFails"},
+	{"torn records are believed", []edit{{
+		"internal/wal/scan.go", "if checksum(salt, f.body) != binary", "if false && checksum(salt, f.body) != binary",
+	}}, "./internal/wal Test"},
+
+	// What is said.
+	{"receipt without a hash of the report", []edit{{
+		"mess/receipt/sign.go", "if r.Report, err = reportDigest(&c, re); err != nil {", "if _, err = reportDigest(&c, re); err != nil {",
+	}}, "./mess/receipt Test"},
+	{"receipt whose signature nobody checks", []edit{{
+		"mess/receipt/check.go", "if !r.Authentic() {", "if false {",
+	}}, "./mess/receipt Test"},
+	{"device of effect once counts as a lamp", []edit{{
+		"capabilities/planning.go", `own != "" && c.Effect != Query`, "false",
+	}}, "./capabilities TestConfiguredEffectWins"},
+}

@@ -1,0 +1,73 @@
+package mutants_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// listed is a package as go list tells it.
+type listed struct {
+	ImportPath, Dir, Export string
+	GoFiles                 []string
+}
+
+// packages are those of the module, by folder, and the compiled form of
+// everything that they import, by path.
+func packages(t *testing.T) (own map[string]listed, exports map[string]string) {
+	t.Helper()
+	c := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "./...")
+	c.Dir, c.Stderr = root(t), os.Stderr
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, exports = map[string]listed{}, map[string]string{}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return own, exports
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		own[p.Dir], exports[p.ImportPath] = p, p.Export
+	}
+}
+
+// Every planted fault is one in a program that can be compiled.
+func TestMutantsAreGo(t *testing.T) {
+	own, exports := packages(t)
+	set := token.NewFileSet()
+	imports := importer.ForCompiler(set, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	for _, m := range mutants {
+		changed := m.texts(t)
+		for name := range changed {
+			p := own[filepath.Dir(name)]
+			var files []*ast.File
+			for _, f := range p.GoFiles {
+				f = filepath.Join(p.Dir, f)
+				var text any
+				if c, ok := changed[f]; ok {
+					text = c
+				}
+				tree, err := parser.ParseFile(set, f, text, parser.SkipObjectResolution)
+				if err != nil {
+					t.Fatalf("%s: %v", m.name, err)
+				}
+				files = append(files, tree)
+			}
+			conf := types.Config{Importer: imports, Error: func(err error) { t.Errorf("%s: %v", m.name, err) }}
+			_, _ = conf.Check(p.ImportPath, set, files, nil) // each error is told above
+		}
+	}
+}

@@ -228,11 +228,11 @@ func (c connectConfig) key(ctx context.Context, who agentConfig, log *slog.Logge
 	}
 	fresh, err := x.Register(ctx, who.ID, who.Name, c.Enrol)
 	if err != nil {
-		return "", hint(err, "an exchange on another machine wants its enrolment code: connect: enrol: CODE; a name that is taken needs another agent: id:")
+		return "", hint(err, "an exchange on another machine wants an enrolment code (messkit keys enrol there shows one): connect: enrol: CODE; a name that is taken needs another agent: id:")
 	}
 	if err := os.MkdirAll(filepath.Dir(c.KeyFile), 0o700); err != nil {
 		return "", err
 	}
 	log.Info("enrolled", "executor", who.ID, "key_file", c.KeyFile)
-	return remote.Secret(fresh), os.WriteFile(c.KeyFile, []byte(fresh+"\n"), 0o600)
+	return fresh, keys.WriteFile(c.KeyFile, []byte(string(fresh)+"\n"))
 }

@@ -178,3 +178,12 @@ func (c *call) object() (mess.Object, error) {
 	}
 	return mess.ParseObject(data)
 }
+
+// maybe reads a body that may be left out, which then is {}.
+func (c *call) maybe() (mess.Object, error) {
+	data, _, err := c.read()
+	if err != nil || len(bytes.TrimSpace(data)) == 0 {
+		return mess.Object{}, err
+	}
+	return mess.ParseObject(data)
+}

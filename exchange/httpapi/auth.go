@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"crypto/subtle"
-	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -13,35 +12,36 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/mess"
 )
 
 // authenticate finds out who speaks, and whether they may speak to this
 // exchange at all.
 func (c *call) authenticate(exchangeID string) error {
-	who, err := c.caller()
+	who, key, err := c.caller()
 	if err != nil {
 		return err
 	}
 	if exchangeID != c.x.ID() {
 		return mess.Refuse(mess.Forbidden, "this key is not for the exchange %q", exchangeID)
 	}
-	c.who = who
+	c.who, c.key = who, key
 	return nil
 }
 
 // caller is who holds the key that came along.
-func (c *call) caller() (exchange.Actor, error) {
+func (c *call) caller() (exchange.Actor, string, error) {
 	scheme, key, _ := strings.Cut(c.r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") || key == "" {
-		return exchange.Actor{}, mess.Refuse(mess.Unauthentic, "a key is missing; send Authorization: Bearer KEY")
+		return exchange.Actor{}, "", mess.Refuse(mess.Unauthentic, "a key is missing; send Authorization: Bearer KEY")
 	}
-	return c.keys.Authenticate(strings.TrimSpace(key))
+	key = strings.TrimSpace(key)
+	who, err := c.keys.Authenticate(key)
+	return who, key, err
 }
 
 func (c *call) byOperator() bool {
-	who, err := c.caller()
+	who, _, err := c.caller()
 	return err == nil && who.Has(exchange.Operator)
 }
 
@@ -85,27 +85,29 @@ const (
 	guessBurst = 5
 )
 
-// mayRegister lets in who is on this machine, but for web pages, and who has
-// the enrolment code.
-func (c *call) mayRegister(code string) error {
+// mayRegister lets in who is on this machine, but for web pages, and who has an
+// enrolment code. failed is called if the registration comes to nothing: then a
+// code that is good once stays good.
+func (c *call) mayRegister(id, code string) (failed func(), err error) {
+	failed = func() {}
 	if loopback(c.r.RemoteAddr) && !c.fromPage() && !c.passedOn() {
-		return nil
-	}
-	if c.cfg.Enrol == "" {
-		return mess.Refuse(mess.Forbidden, "registering from elsewhere is closed; the exchange's configuration has no enrolment code")
+		return failed, nil
 	}
 	if c.guesses.Tokens() < 1 {
 		c.w.Header().Set("Retry-After", strconv.Itoa(int(guessEvery/time.Second)))
-		return &httpError{http.StatusTooManyRequests, "too many wrong enrolment codes; try again in some seconds"}
+		return failed, &httpError{http.StatusTooManyRequests, "too many wrong enrolment codes; try again in some seconds"}
 	}
-	if subtle.ConstantTimeCompare([]byte(code), []byte(c.cfg.Enrol)) == 1 {
-		return nil
+	if c.cfg.Enrol != "" && subtle.ConstantTimeCompare([]byte(code), []byte(c.cfg.Enrol)) == 1 {
+		return failed, nil
+	}
+	if back, ok := c.keys.Redeem(code, id); ok {
+		return back, nil
 	}
 	c.guesses.Allow()
 	if code != "" {
-		return mess.Refuse(mess.Forbidden, "this is not the exchange's enrolment code; look into its configuration")
+		return failed, mess.Refuse(mess.Forbidden, "this is not an enrolment code of the exchange, or it has been used or is over; messkit keys enrol there shows a new one")
 	}
-	return mess.Refuse(mess.Forbidden, "registering from elsewhere needs the exchange's enrolment code; send it as enrol")
+	return failed, mess.Refuse(mess.Forbidden, "registering from elsewhere needs an enrolment code, as enrol; messkit keys enrol at the exchange shows one")
 }
 
 // passedOn reports whether a proxy on this machine sends this for somebody
@@ -124,58 +126,4 @@ func (c *call) fromPage() bool {
 	}
 	u, err := url.Parse(origin)
 	return err != nil || u.Host != c.r.Host
-}
-
-// register gives an executor or an agent its key.
-func (c *call) register() error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
-	id := textOf(body, "executor_id")
-	if id == "" {
-		return mess.Refuse(mess.Invalid, "executor_id required")
-	}
-	if !mess.ValidID(id) {
-		return mess.Refuse(mess.Invalid, "executor_id: %.60q cannot be an id; use letters, digits and . _ : @ -", id)
-	}
-	if err := c.mayRegister(textOf(body, "enrol")); err != nil {
-		return err
-	}
-	e, err := executorOf(id, body)
-	if err != nil {
-		return err
-	}
-	// One who has no key and is registered speaks through another door, or in
-	// this process.
-	if !c.byOperator() && slices.ContainsFunc(c.x.Executors(), func(e exchange.ExecutorInfo) bool { return e.ID == id }) {
-		return mess.Refuse(mess.Conflict, "executor %s is registered already; if its key is lost, an operator can register it again", id)
-	}
-	const roles = exchange.Requester | exchange.ExecutorRole
-	issue := c.keys.Issue
-	if c.byOperator() && id != keys.OperatorID {
-		issue = c.keys.Rotate // the old key, lost or not, ends
-	}
-	key, err := issue(id, roles)
-	if err != nil {
-		return err
-	}
-	c.who = exchange.Actor{ID: id, Roles: roles}
-	if len(e.Capabilities) > 0 { // who can do nothing only asks
-		if _, err := c.post(mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}}); err != nil {
-			_, revoked := c.keys.Revoke(id)
-			return errors.Join(err, revoked)
-		}
-	}
-	c.log.Info("registered", "actor", id)
-	c.json(http.StatusCreated, map[string]string{
-		"executor_id": id, "api_key": key, "message": "Keep this key; it is shown only once.",
-	})
-	return nil
-}
-
-func textOf(o mess.Object, key string) string {
-	v, _ := o.Get(key)
-	s, _ := v.(string)
-	return s
 }

@@ -7,10 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -92,12 +89,10 @@ type call struct {
 	w   http.ResponseWriter
 	r   *http.Request
 	who exchange.Actor
+	key string // that they came with
 }
 
-const (
-	allMethods = "GET, HEAD, POST, PUT, PATCH, OPTIONS"
-	base       = "/api/v1/exchanges/"
-)
+const allMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 
 // head sets what every answer has.
 func (c *call) head() {
@@ -111,105 +106,6 @@ func (c *call) head() {
 	h.Set("X-Content-Type-Options", "nosniff")
 }
 
-// serve finds what the path means. Paths are taken as they are: nothing is
-// cleaned or redirected. Whoever has no key learns nothing of what is there.
-func (c *call) serve() error {
-	if err := c.checkHost(); err != nil {
-		return err
-	}
-	if c.r.Method == http.MethodOptions {
-		c.w.WriteHeader(http.StatusNoContent)
-		return nil
-	}
-	if c.r.URL.Path == "/health" {
-		return c.only(c.health, http.MethodGet, http.MethodHead)
-	}
-	p, ok := segments(c.r.URL)
-	if !ok {
-		return errNoPath
-	}
-	if len(p) == 2 && p[0] == c.x.ID() && p[1] == "register" {
-		return c.only(c.register, http.MethodPost)
-	}
-	if err := c.authenticate(p[0]); err != nil {
-		return err
-	}
-	return c.route(p[1:])
-}
-
-// segments splits what comes after the base. A slash that is escaped belongs to
-// its name, as in the ref of a message.
-func segments(u *url.URL) ([]string, bool) {
-	rest, ok := strings.CutPrefix(u.EscapedPath(), base)
-	if !ok {
-		return nil, false
-	}
-	p := strings.Split(rest, "/")
-	for i := range p {
-		var err error
-		if p[i], err = url.PathUnescape(p[i]); err != nil {
-			return nil, false
-		}
-	}
-	return p, true
-}
-
-// route serves what lies below an exchange.
-func (c *call) route(p []string) error {
-	switch {
-	case len(p) == 1 && p[0] == "mess":
-		return c.only(c.mess, http.MethodPost)
-	case len(p) == 1 && p[0] == "stop":
-		return c.only(c.stop, http.MethodPost)
-	case len(p) == 1 && p[0] == "events":
-		return c.only(c.events, http.MethodGet)
-	case len(p) == 1 && p[0] == "status" && c.cfg.Status != nil:
-		return c.only(c.status, http.MethodGet, http.MethodHead)
-	case len(p) == 1 && p[0] == "capabilities":
-		return c.only(c.capabilities, http.MethodGet, http.MethodHead)
-	case len(p) == 1 && p[0] == "executors":
-		return c.only(c.executors, http.MethodGet, http.MethodHead)
-	case len(p) == 2 && p[0] == "executors":
-		return c.only(func() error { return c.profile(p[1]) }, http.MethodPatch)
-	case len(p) >= 1 && p[0] == "requests":
-		return c.requests(p[1:])
-	}
-	return errNoPath
-}
-
-// requests serves what lies below requests/.
-func (c *call) requests(p []string) error {
-	switch {
-	case len(p) == 0:
-		if c.r.Method == http.MethodPost {
-			return c.create()
-		}
-		return c.only(c.list, http.MethodGet, http.MethodHead, http.MethodPost)
-	case len(p) == 1 && p[0] != "":
-		if c.r.Method == http.MethodPatch {
-			return c.patch(p[0])
-		}
-		return c.only(func() error { return c.thread(p[0]) }, http.MethodGet, http.MethodHead, http.MethodPatch)
-	case len(p) == 2 && p[1] == "thread":
-		return c.only(func() error { return c.text(p[0]) }, http.MethodGet, http.MethodHead)
-	case len(p) == 3 && p[1] == "attachments":
-		if c.r.Method == http.MethodPut {
-			return c.upload(p[0], p[2])
-		}
-		return c.only(func() error { return c.download(p[0], p[2]) }, http.MethodGet, http.MethodHead, http.MethodPut)
-	}
-	return errNoPath
-}
-
-// only calls serve for the methods that the path has.
-func (c *call) only(serve func() error, methods ...string) error {
-	if slices.Contains(methods, c.r.Method) {
-		return serve()
-	}
-	c.w.Header().Set("Allow", strings.Join(methods, ", "))
-	return &httpError{http.StatusMethodNotAllowed, "this path has no " + c.r.Method + "; use " + strings.Join(methods, " or ")}
-}
-
 func (c *call) health() error {
 	c.json(http.StatusOK, map[string]string{
 		"status": "ok", "service": "mess-exchange", "version": c.cfg.Version, "exchange_id": c.x.ID(),
@@ -219,6 +115,9 @@ func (c *call) health() error {
 
 // status tells an operator how the program stands.
 func (c *call) status() error {
+	if c.cfg.Status == nil {
+		return errNoPath
+	}
 	if !c.who.Has(exchange.Operator) {
 		return mess.Refuse(mess.Forbidden, "only an operator may ask how the program stands")
 	}

@@ -57,15 +57,16 @@ func (d *Door) Run(ctx context.Context, l net.Listener) error {
 	return g.Wait()
 }
 
-// waiting is the context of what waits for news: it ends when the client goes
-// or the door closes.
+// waiting is the context of what waits for news: it ends when the client goes,
+// its key ends or the door closes.
 func (c *call) waiting() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(c.r.Context())
+	unwatch := c.keys.Watch(c.key, c.who, cancel)
+	closes := func() bool { return true }
 	if door, ok := ctx.Value(closing{}).(context.Context); ok {
-		stop := context.AfterFunc(door, cancel)
-		return ctx, func() { stop(); cancel() }
+		closes = context.AfterFunc(door, cancel)
 	}
-	return ctx, cancel
+	return ctx, func() { closes(); unwatch(); cancel() }
 }
 
 // post hands a message to the exchange. What has begun is finished, even if the

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"net/http"
 
 	"github.com/messkit/messkit/mess"
@@ -11,15 +10,9 @@ import (
 // taken when it is on the disk; who has confirmed it, GET executors tells. There
 // is no call that ends a stop.
 func (c *call) stop() error {
-	data, _, err := c.read()
+	body, err := c.maybe()
 	if err != nil {
 		return err
-	}
-	body := mess.Object{}
-	if len(bytes.TrimSpace(data)) > 0 {
-		if body, err = mess.ParseObject(data); err != nil {
-			return err
-		}
 	}
 	m, err := items([]any{mess.Object{{Key: "config", Value: mess.Object{{Key: "stop", Value: body}}}}})
 	if err != nil {

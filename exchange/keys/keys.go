@@ -3,7 +3,6 @@
 package keys
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -13,7 +12,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,23 +36,24 @@ type Keys struct {
 
 	mu      sync.RWMutex
 	holders map[string]holder // by the hex of the key's SHA-256
+	watches map[*watch]bool   // of what goes on under a key
+	codes   codes
 }
 
 // holder is who holds a key, as it is stored.
 type holder struct {
-	Actor   string    `json:"actor"`
-	Roles   []string  `json:"roles"`
-	Created time.Time `json:"created"`
+	Actor   string     `json:"actor"`
+	Roles   []string   `json:"roles"`
+	Created time.Time  `json:"created"`
+	Ends    *time.Time `json:"ends,omitempty"` // a newer key has taken its place; nil: it has no end
 }
 
-var roleNames = map[string]exchange.Role{
-	"requester": exchange.Requester, "executor": exchange.ExecutorRole, "observer": exchange.Observer, "operator": exchange.Operator,
-}
+func (h holder) ended() bool { return h.Ends != nil && !time.Now().Before(*h.Ends) }
 
 // Open reads the keys of an exchange from a folder, and makes the operator's
 // key if there is none.
 func Open(dir, exchangeID string) (*Keys, error) {
-	k := &Keys{dir: dir, exchange: exchangeID, holders: map[string]holder{}}
+	k := &Keys{dir: dir, exchange: exchangeID, holders: map[string]holder{}, watches: map[*watch]bool{}, codes: newCodes()}
 	name := filepath.Join(dir, keysFile)
 	data, err := os.ReadFile(name)
 	switch {
@@ -80,10 +79,8 @@ func parse(data []byte) (map[string]holder, error) {
 		return nil, errors.New("there is no list of keys in it")
 	}
 	for _, h := range holders {
-		for _, name := range h.Roles {
-			if _, ok := roleNames[name]; !ok {
-				return nil, fmt.Errorf("%s has the role %q, which is not known", h.Actor, name)
-			}
+		if _, err := Roles(h.Roles); err != nil {
+			return nil, fmt.Errorf("%s: %w", h.Actor, err)
 		}
 	}
 	return holders, nil
@@ -110,101 +107,38 @@ func (k *Keys) operator() error {
 // prefix is what every key of this exchange begins with.
 func (k *Keys) prefix() string { return "mess_" + k.exchange + "_" }
 
-// Issue makes a key for an actor that has none. It is a refusal with Why
-// mess.Conflict if it has one, or if the exchange itself bears the name.
-func (k *Keys) Issue(actor string, roles exchange.Role) (string, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if has(k.holders, actor) {
-		return "", mess.Refuse(mess.Conflict, "%s has a key already; use it, or have it revoked", actor)
-	}
-	return k.issue(actor, roles)
-}
-
-// Rotate makes a new key for an actor; the old one ends.
-func (k *Keys) Rotate(actor string, roles exchange.Role) (string, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.issue(actor, roles)
-}
-
-// Revoke ends an actor's key. It reports whether there was one.
-func (k *Keys) Revoke(actor string) (bool, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if !has(k.holders, actor) {
-		return false, nil
-	}
-	return true, k.save(without(k.holders, actor))
-}
-
-func has(holders map[string]holder, actor string) bool {
-	for _, h := range holders {
-		if h.Actor == actor {
-			return true
-		}
-	}
-	return false
-}
-
-func without(holders map[string]holder, actor string) map[string]holder {
-	rest := maps.Clone(holders)
-	maps.DeleteFunc(rest, func(_ string, h holder) bool { return h.Actor == actor })
-	return rest
-}
-
-// issue makes the one key of an actor. k.mu is held.
-func (k *Keys) issue(actor string, roles exchange.Role) (string, error) {
-	if !mess.ValidID(actor) {
-		return "", mess.Refuse(mess.Invalid, "%.60q cannot be an actor; use letters, digits and . _ : @ -, at most 128", actor)
-	}
-	if actor == exchange.Self {
-		return "", mess.Refuse(mess.Conflict, "%q is the exchange itself; choose another name", actor)
-	}
-	var secret [16]byte
-	_, _ = rand.Read(secret[:]) // never fails
-	key := k.prefix() + hex.EncodeToString(secret[:])
-	h := holder{Actor: actor, Created: time.Now().UTC().Truncate(time.Second)}
-	for _, name := range slices.Sorted(maps.Keys(roleNames)) {
-		if roles&roleNames[name] != 0 {
-			h.Roles = append(h.Roles, name)
-		}
-	}
-	next := without(k.holders, actor)
-	next[hash(key)] = h
-	if err := k.save(next); err != nil {
-		return "", err
-	}
-	return key, nil
-}
+// maxKey is longer than any key: an id has 128 bytes at most.
+const maxKey = 256
 
 // Authenticate returns whose key it is. The error is a refusal with Why
-// mess.Unauthentic, the same whatever is wrong with the key. What it costs does
-// not depend on how many keys there are, nor on how much of the key is right:
-// hashes are looked up.
+// mess.Unauthentic, the same whatever is wrong with the key. It costs one hash
+// of at most maxKey bytes and one look into a map, whatever the key is like and
+// however many there are; the hash hides how much of it is right.
 func (k *Keys) Authenticate(key string) (exchange.Actor, error) {
 	sum := hash(key)
 	k.mu.RLock()
 	h, ok := k.holders[sum]
 	k.mu.RUnlock()
-	if !ok {
+	if !ok || h.ended() {
 		return exchange.Actor{}, mess.Refuse(mess.Unauthentic, "the key is not known here; enrol again")
 	}
-	who := exchange.Actor{ID: h.Actor}
-	for _, name := range h.Roles {
-		who.Roles |= roleNames[name]
-	}
-	return who, nil
+	roles, _ := Roles(h.Roles) // checked when they were read
+	return exchange.Actor{ID: h.Actor, Roles: roles}, nil
 }
 
+// digest is SHA-256; a test counts how often it is asked.
+var digest = sha256.Sum256
+
 func hash(key string) string {
-	sum := sha256.Sum256([]byte(key))
+	sum := digest([]byte(key[:min(len(key), maxKey)]))
 	return hex.EncodeToString(sum[:])
 }
 
 // save makes holders the keys, on disk first: what cannot be written does not
-// hold. k.mu is held.
+// hold. Keys whose time is over are left out. What goes on under a key that has
+// changed is ended. k.mu is held.
 func (k *Keys) save(holders map[string]holder) error {
+	maps.DeleteFunc(holders, func(_ string, h holder) bool { return h.ended() })
 	data, err := json.MarshalIndent(holders, "", "  ")
 	if err != nil {
 		return err
@@ -213,30 +147,6 @@ func (k *Keys) save(holders map[string]holder) error {
 		return err
 	}
 	k.holders = holders
+	k.look()
 	return nil
-}
-
-// WriteFile replaces a file, readable by its owner alone, whole or not at all.
-func WriteFile(name string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*") // made with 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", name, err), os.Remove(f.Name()))
-	}
-	return syncDir(filepath.Dir(name))
-}
-
-// syncDir makes a new name in a folder survive a power cut.
-func syncDir(name string) error {
-	d, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

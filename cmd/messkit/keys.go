@@ -1,0 +1,228 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/remote"
+)
+
+func (a *app) keysCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "keys COMMAND",
+		Short: "Say who may speak to the exchange, and in which roles",
+		Long: `Keys shows and changes who may speak to a running exchange. It needs the operator's
+key. A key is shown once, when it is made; the exchange keeps only its hash.
+
+The roles: requester (asks, answers, cancels its own), executor (claims and
+reports), observer (sees every thread), operator (everything a person who runs
+the place may do).`,
+		Example: "  messkit keys enrol garage-pi\n  messkit keys revoke old-phone",
+		Args:    cobra.NoArgs,
+	}
+	c.AddCommand(a.keysListCommand(), a.keysIssueCommand(), a.keysRotateCommand(), a.keysRevokeCommand(), a.keysRolesCommand(), a.keysEnrolCommand())
+	return c
+}
+
+// withKeys makes the client of a command, and words what goes wrong.
+func (k *client) withKeys(do func(*remote.Client) error) error {
+	x, err := k.open()
+	if err != nil {
+		return err
+	}
+	if err := do(x); err != nil {
+		return k.unreachable(err)
+	}
+	return nil
+}
+
+func (a *app) keysListCommand() *cobra.Command {
+	var k client
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List who has a key",
+		Example: "  messkit keys list",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return k.withKeys(func(x *remote.Client) error {
+				list, err := x.Keys(c.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.json(list)
+				}
+				return a.holders(list)
+			})
+		},
+	}
+	k.flags(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) holders(list []remote.Holder) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	p := printer{out: w}
+	for _, h := range list {
+		p.printf("%s\t%s\tsince %s", printable(h.Actor), printable(strings.Join(h.Roles, ", ")), h.Created.Local().Format(time.DateTime))
+		if h.OldUntil != nil {
+			p.printf("\tthe old key until %s", h.OldUntil.Local().Format(time.DateTime))
+		}
+		p.printf("\n")
+	}
+	if p.err != nil {
+		return p.err
+	}
+	return w.Flush()
+}
+
+// newKey is where a key goes that has just been made.
+type newKey struct{ save string }
+
+func (n *newKey) flags(c *cobra.Command) {
+	c.Flags().StringVar(&n.save, "save", "", "write the key into this file, for its owner alone, and do not print it")
+}
+
+// keep writes or prints a new key. What cannot be saved is printed: it exists
+// nowhere else.
+func (a *app) keep(n newKey, actor string, key remote.Secret) error {
+	var unsaved error
+	if n.save != "" {
+		if unsaved = keys.WriteFile(n.save, []byte(string(key)+"\n")); unsaved == nil {
+			return a.done("key of "+actor+" saved", n.save, nil)
+		}
+	}
+	fmt.Fprintf(a.err, "the key of %s, shown once:\n", actor)
+	_, err := fmt.Fprintln(a.out, string(key))
+	return errors.Join(unsaved, err)
+}
+
+func (a *app) keysIssueCommand() *cobra.Command {
+	var k client
+	var n newKey
+	c := &cobra.Command{
+		Use:     "issue ACTOR ROLE...",
+		Short:   "Make a key for somebody who has none",
+		Example: "  messkit keys issue dashboard observer --save dashboard.key",
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if _, err := keys.Roles(args[1:]); err != nil {
+				return usage(c, "%v", err)
+			}
+			return k.withKeys(func(x *remote.Client) error {
+				key, err := x.IssueKey(c.Context(), args[0], args[1:])
+				if err != nil {
+					return err
+				}
+				return a.keep(n, args[0], key)
+			})
+		},
+	}
+	k.flags(c)
+	n.flags(c)
+	return c
+}
+
+func (a *app) keysRotateCommand() *cobra.Command {
+	var k client
+	var n newKey
+	var overlap time.Duration
+	c := &cobra.Command{
+		Use:   "rotate ACTOR",
+		Short: "Make a new key for somebody; the old one goes on for a while",
+		Long: `Rotate makes a new key. The old one is good for the overlap, so that the new one can
+be taken to its place meanwhile; --overlap 0s ends it at once, with what goes on
+under it. A key that was stolen is revoked instead, and its owner enrols again.
+
+The operator's own new key is also in operator.key of the exchange's data folder.`,
+		Example: "  messkit keys rotate kitchen-pi --overlap 1h --save kitchen.key",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return k.withKeys(func(x *remote.Client) error {
+				key, err := x.RotateKey(c.Context(), args[0], overlap)
+				if err != nil {
+					return err
+				}
+				return a.keep(n, args[0], key)
+			})
+		},
+	}
+	k.flags(c)
+	n.flags(c)
+	c.Flags().DurationVar(&overlap, "overlap", time.Hour, "how long the old key goes on; a week at most")
+	return c
+}
+
+func (a *app) keysRevokeCommand() *cobra.Command {
+	var k client
+	c := &cobra.Command{
+		Use:     "revoke ACTOR",
+		Short:   "End somebody's keys, and what goes on under them",
+		Example: "  messkit keys revoke old-phone",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return k.withKeys(func(x *remote.Client) error {
+				return a.done("revoked", args[0], x.RevokeKey(c.Context(), args[0]))
+			})
+		},
+	}
+	k.flags(c)
+	return c
+}
+
+func (a *app) keysRolesCommand() *cobra.Command {
+	var k client
+	c := &cobra.Command{
+		Use:     "roles ACTOR ROLE...",
+		Short:   "Give somebody other roles; the key stays",
+		Example: "  messkit keys roles kitchen-pi executor",
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if _, err := keys.Roles(args[1:]); err != nil {
+				return usage(c, "%v", err)
+			}
+			return k.withKeys(func(x *remote.Client) error {
+				return a.done(args[0]+" is now", strings.Join(args[1:], ", "), x.SetRoles(c.Context(), args[0], args[1:]))
+			})
+		},
+	}
+	k.flags(c)
+	return c
+}
+
+func (a *app) keysEnrolCommand() *cobra.Command {
+	var k client
+	var within time.Duration
+	c := &cobra.Command{
+		Use:   "enrol [ACTOR]",
+		Short: "Show a code with which somebody on another machine registers, once",
+		Long: `Enrol shows a code. Whoever registers with it from another machine gets a key of
+their own; then the code is used up. With ACTOR it is good for that name alone. It
+ends by itself, and when the exchange does.`,
+		Example: "  messkit keys enrol garage-pi    # there: connect: enrol: CODE",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			actor := strings.Join(args, "")
+			return k.withKeys(func(x *remote.Client) error {
+				code, until, err := x.NewCode(c.Context(), actor, within)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(a.err, "good once, until %s:\n", until)
+				_, err = fmt.Fprintln(a.out, string(code))
+				return err
+			})
+		},
+	}
+	k.flags(c)
+	c.Flags().DurationVar(&within, "within", 15*time.Minute, "how long it is good; a day at most")
+	return c
+}

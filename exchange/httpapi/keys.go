@@ -1,0 +1,164 @@
+package httpapi
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/mess"
+)
+
+// shownOnce goes with every new key.
+const shownOnce = "Keep this key; it is shown only once."
+
+// operates refuses whoever is not an operator.
+func (c *call) operates() error {
+	if !c.who.Has(exchange.Operator) {
+		return mess.Refuse(mess.Forbidden, "keys are for operators alone")
+	}
+	return nil
+}
+
+func (c *call) listKeys() error {
+	if err := c.operates(); err != nil {
+		return err
+	}
+	c.json(http.StatusOK, map[string]any{"keys": c.keys.List()})
+	return nil
+}
+
+// order is the body of an operator's order, {} if there is none.
+func (c *call) order() (mess.Object, error) {
+	if err := c.operates(); err != nil {
+		return nil, err
+	}
+	return c.maybe()
+}
+
+// issueKey makes a key: {actor, roles}.
+func (c *call) issueKey() error {
+	body, err := c.order()
+	if err != nil {
+		return err
+	}
+	actor := textOf(body, "actor")
+	if actor == "" {
+		return mess.Refuse(mess.Invalid, "actor required")
+	}
+	roles, err := rolesOf(body)
+	if err != nil {
+		return err
+	}
+	key, err := c.keys.Issue(actor, roles)
+	if err != nil {
+		return err
+	}
+	c.log.Info("key issued", "actor", actor, "by", c.who.ID)
+	c.json(http.StatusCreated, map[string]any{"actor": actor, "api_key": key, "message": shownOnce})
+	return nil
+}
+
+// rotateKey makes a new key: {overlap: how long the old one goes on}.
+func (c *call) rotateKey(actor string) error {
+	body, err := c.order()
+	if err != nil {
+		return err
+	}
+	overlap, err := durationOf(body, "overlap", 0)
+	if err != nil {
+		return err
+	}
+	key, err := c.keys.Renew(actor, overlap)
+	if err != nil {
+		return err
+	}
+	c.log.Info("key rotated", "actor", actor, "by", c.who.ID, "overlap", overlap)
+	c.json(http.StatusCreated, map[string]any{"actor": actor, "api_key": key, "message": shownOnce})
+	return nil
+}
+
+// setRoles gives an actor other roles: {roles}.
+func (c *call) setRoles(actor string) error {
+	body, err := c.order()
+	if err != nil {
+		return err
+	}
+	roles, err := rolesOf(body)
+	if err != nil {
+		return err
+	}
+	if err := c.keys.SetRoles(actor, roles); err != nil {
+		return err
+	}
+	c.log.Info("roles changed", "actor", actor, "by", c.who.ID, "roles", keys.Names(roles))
+	c.json(http.StatusOK, map[string]any{"actor": actor, "updated": true})
+	return nil
+}
+
+func (c *call) revokeKey(actor string) error {
+	if err := c.operates(); err != nil {
+		return err
+	}
+	was, err := c.keys.Revoke(actor)
+	if err != nil {
+		return err
+	}
+	if !was {
+		return mess.Refuse(mess.Unknown, "%.60q has no key here", actor)
+	}
+	c.log.Info("key revoked", "actor", actor, "by", c.who.ID)
+	c.json(http.StatusOK, map[string]any{"actor": actor, "revoked": true})
+	return nil
+}
+
+// newCode makes an enrolment code: {actor, within}, both of which may be left
+// out.
+func (c *call) newCode() error {
+	body, err := c.order()
+	if err != nil {
+		return err
+	}
+	within, err := durationOf(body, "within", 15*time.Minute)
+	if err != nil {
+		return err
+	}
+	actor := textOf(body, "actor")
+	code, ends, err := c.keys.NewCode(actor, within)
+	if err != nil {
+		return err
+	}
+	c.log.Info("enrolment code made", "actor", actor, "by", c.who.ID, "until", ends)
+	c.json(http.StatusCreated, map[string]any{"enrol": code, "until": stamp(ends)})
+	return nil
+}
+
+// rolesOf reads the roles in a body.
+func rolesOf(body mess.Object) (exchange.Role, error) {
+	v, _ := body.Get("roles")
+	list, ok := v.([]any)
+	if !ok {
+		return 0, mess.Refuse(mess.Invalid, "roles: is not a list; write some of requester, executor, observer, operator")
+	}
+	names := make([]string, len(list))
+	for i, one := range list {
+		if names[i], ok = one.(string); !ok {
+			return 0, mess.Refuse(mess.Invalid, "roles: an entry is not text; write some of requester, executor, observer, operator")
+		}
+	}
+	return keys.Roles(names)
+}
+
+// durationOf reads a length of time such as 15m.
+func durationOf(body mess.Object, key string, otherwise time.Duration) (time.Duration, error) {
+	v, _ := body.Get(key)
+	if v == nil {
+		return otherwise, nil
+	}
+	text, _ := v.(string)
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, mess.Refuse(mess.Invalid, "%s: is not a length of time; write it like 15m", key)
+	}
+	return d, nil
+}

@@ -1,0 +1,75 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/mess"
+)
+
+// register gives an executor or an agent its key.
+func (c *call) register() error {
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	id := textOf(body, "executor_id")
+	if id == "" {
+		return mess.Refuse(mess.Invalid, "executor_id required")
+	}
+	if !mess.ValidID(id) {
+		return mess.Refuse(mess.Invalid, "executor_id: %.60q cannot be an id; use letters, digits and . _ : @ -", id)
+	}
+	failed, err := c.mayRegister(id, textOf(body, "enrol"))
+	if err != nil {
+		return err
+	}
+	if err := c.admit(id, body); err != nil {
+		failed()
+		return err
+	}
+	return nil
+}
+
+// admit registers who may.
+func (c *call) admit(id string, body mess.Object) error {
+	e, err := executorOf(id, body)
+	if err != nil {
+		return err
+	}
+	// One who has no key and is registered speaks through another door, or in
+	// this process.
+	if !c.byOperator() && slices.ContainsFunc(c.x.Executors(), func(e exchange.ExecutorInfo) bool { return e.ID == id }) {
+		return mess.Refuse(mess.Conflict, "executor %s is registered already; if its key is lost, an operator can register it again", id)
+	}
+	const roles = exchange.Requester | exchange.ExecutorRole
+	issue := c.keys.Issue
+	if c.byOperator() && id != keys.OperatorID {
+		issue = c.keys.Rotate // the old key, lost or not, ends
+	}
+	key, err := issue(id, roles)
+	if err != nil {
+		return err
+	}
+	c.who = exchange.Actor{ID: id, Roles: roles}
+	if len(e.Capabilities) > 0 { // who can do nothing only asks
+		if _, err := c.post(mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}}); err != nil {
+			_, revoked := c.keys.Revoke(id)
+			return errors.Join(err, revoked)
+		}
+	}
+	c.log.Info("registered", "actor", id)
+	c.json(http.StatusCreated, map[string]string{
+		"executor_id": id, "api_key": key, "message": shownOnce,
+	})
+	return nil
+}
+
+func textOf(o mess.Object, key string) string {
+	v, _ := o.Get(key)
+	s, _ := v.(string)
+	return s
+}

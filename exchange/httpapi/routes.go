@@ -1,0 +1,149 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// base is what all paths of an exchange begin with.
+const base = "/api/v1/exchanges/"
+
+// route is what one method does at one path. A {name} in the path is any one
+// segment that is not empty.
+type route struct {
+	method string // GET is HEAD as well, but for what streams
+	path   string // below the exchange
+	serve  func(c *call, names []string) error
+}
+
+func plain(serve func(*call) error) func(*call, []string) error {
+	return func(c *call, _ []string) error { return serve(c) }
+}
+
+func named(serve func(*call, string) error) func(*call, []string) error {
+	return func(c *call, names []string) error { return serve(c, names[0]) }
+}
+
+func twice(serve func(*call, string, string) error) func(*call, []string) error {
+	return func(c *call, names []string) error { return serve(c, names[0], names[1]) }
+}
+
+// routes are those that need a key.
+var routes = []route{
+	{http.MethodGet, "requests", plain((*call).list)},
+	{http.MethodPost, "requests", plain((*call).create)},
+	{http.MethodGet, "requests/{ref}", named((*call).thread)},
+	{http.MethodPatch, "requests/{ref}", named((*call).patch)},
+	{http.MethodGet, "requests/{ref}/thread", named((*call).text)},
+	{http.MethodGet, "requests/{ref}/attachments/{name}", twice((*call).download)},
+	{http.MethodPut, "requests/{ref}/attachments/{name}", twice((*call).upload)},
+	{http.MethodPost, "mess", plain((*call).mess)},
+	{http.MethodGet, "events", plain((*call).events)},
+	{http.MethodGet, "executors", plain((*call).executors)},
+	{http.MethodPatch, "executors/{id}", named((*call).profile)},
+	{http.MethodGet, "capabilities", plain((*call).capabilities)},
+	{http.MethodPost, "stop", plain((*call).stop)},
+	{http.MethodGet, "status", plain((*call).status)},
+	{http.MethodGet, "keys", plain((*call).listKeys)},
+	{http.MethodPost, "keys", plain((*call).issueKey)},
+	{http.MethodPatch, "keys/{actor}", named((*call).setRoles)},
+	{http.MethodDelete, "keys/{actor}", named((*call).revokeKey)},
+	{http.MethodPost, "keys/{actor}/rotate", named((*call).rotateKey)},
+	{http.MethodPost, "codes", plain((*call).newCode)},
+}
+
+// openRoutes are those that need none.
+var openRoutes = []route{
+	{http.MethodGet, "/health", plain((*call).health)},
+	{http.MethodPost, base + "{exchange}/register", plain((*call).register)},
+}
+
+// serve finds what the path means. Paths are taken as they are: nothing is
+// cleaned or redirected. Whoever has no key learns nothing of what is there.
+func (c *call) serve() error {
+	if err := c.checkHost(); err != nil {
+		return err
+	}
+	if c.r.Method == http.MethodOptions {
+		c.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	p, ok := segments(c.r.URL.EscapedPath())
+	if !ok {
+		return errNoPath
+	}
+	if len(p) != 6 || p[5] != "register" || p[4] == c.x.ID() { // of others, nothing is told
+		if err := c.find(openRoutes, p); err != errNoPath {
+			return err
+		}
+	}
+	prefix, _ := segments(base)
+	if len(p) < len(prefix) || !slices.Equal(p[:4], prefix[:4]) {
+		return errNoPath
+	}
+	if err := c.authenticate(p[4]); err != nil {
+		return err
+	}
+	return c.find(routes, p[5:])
+}
+
+// segments splits a path. A slash that is escaped belongs to its name, as in the
+// ref of a message.
+func segments(path string) ([]string, bool) {
+	p := strings.Split(path, "/")
+	for i := range p {
+		var err error
+		if p[i], err = url.PathUnescape(p[i]); err != nil {
+			return nil, false
+		}
+	}
+	return p, true
+}
+
+// find serves a path by what is in a table.
+func (c *call) find(table []route, p []string) error {
+	var methods []string
+	for _, r := range table {
+		names, ok := match(r.path, p)
+		if !ok {
+			continue
+		}
+		if r.method == c.r.Method || r.head() && c.r.Method == http.MethodHead {
+			return r.serve(c, names)
+		}
+		if methods = append(methods, r.method); r.head() {
+			methods = append(methods, http.MethodHead)
+		}
+	}
+	if methods == nil {
+		return errNoPath
+	}
+	c.w.Header().Set("Allow", strings.Join(methods, ", "))
+	return &httpError{http.StatusMethodNotAllowed, "this path has no " + c.r.Method + "; use " + strings.Join(methods, " or ")}
+}
+
+// head reports whether it answers HEAD: a stream would not end.
+func (r route) head() bool { return r.method == http.MethodGet && r.path != "events" }
+
+// match returns what stands in a path for the {names} of a route.
+func match(pattern string, p []string) (names []string, ok bool) {
+	want := strings.Split(pattern, "/")
+	if len(want) != len(p) {
+		return nil, false
+	}
+	for i, w := range want {
+		switch {
+		case !strings.HasPrefix(w, "{"):
+			if w != p[i] {
+				return nil, false
+			}
+		case p[i] == "":
+			return nil, false
+		default:
+			names = append(names, p[i])
+		}
+	}
+	return names, true
+}

@@ -1,0 +1,47 @@
+package keys
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/exchange"
+)
+
+// Authentication costs one hash of bounded length, whatever the key is like and
+// however many there are.
+func TestOneHashForEveryKey(t *testing.T) {
+	k, err := Open(t.TempDir(), "home")
+	if err != nil {
+		t.Fatal(err)
+	}
+	right, err := k.Issue("phone", exchange.Requester)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hashes, longest, real := 0, 0, digest
+	t.Cleanup(func() { digest = real })
+	digest = func(data []byte) [32]byte {
+		hashes, longest = hashes+1, max(longest, len(data))
+		return real(data)
+	}
+	shapes := []string{
+		right, "", "x", right[:len(right)-1], right + "0", strings.ToUpper(right), "mess_home_" + strings.Repeat("0", 32),
+		"mess_other_" + right[len("mess_home_"):], strings.Repeat("x", 16<<10), "\x00\xff", right + strings.Repeat("0", 1<<10),
+	}
+	for _, executors := range []int{0, 10_000} {
+		more := maps.Clone(k.holders)
+		for i := range executors {
+			more[hash(fmt.Sprint(i))] = holder{Actor: fmt.Sprintf("pi-%d", i), Roles: []string{"executor"}}
+		}
+		k.holders = more
+		for i, key := range shapes {
+			hashes, longest = 0, 0
+			_, err := k.Authenticate(key)
+			if (err == nil) != (i == 0) || hashes != 1 || longest > maxKey {
+				t.Errorf("%d executors, %.20q: %d hashes of up to %d bytes, %v", executors, key, hashes, longest, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// Holder is who holds a key of an exchange, without the key.
+type Holder struct {
+	Actor    string     `json:"actor"`
+	Roles    []string   `json:"roles"`
+	Created  time.Time  `json:"created"`
+	OldUntil *time.Time `json:"old_until,omitempty"` // until then the key before is good as well
+}
+
+// Keys tells who holds a key. It is for operators, as all that follows.
+func (c *Client) Keys(ctx context.Context) ([]Holder, error) {
+	var v struct {
+		Keys []Holder `json:"keys"`
+	}
+	err := c.get(ctx, &v, nil, "keys")
+	return v.Keys, err
+}
+
+// IssueKey makes a key for an actor that has none.
+func (c *Client) IssueKey(ctx context.Context, actor string, roles []string) (Secret, error) {
+	return c.newKey(ctx, map[string]any{"actor": actor, "roles": roles}, "keys")
+}
+
+// RotateKey makes a new key for an actor; the old one is good for the overlap.
+func (c *Client) RotateKey(ctx context.Context, actor string, overlap time.Duration) (Secret, error) {
+	return c.newKey(ctx, map[string]any{"overlap": overlap.String()}, "keys", actor, "rotate")
+}
+
+func (c *Client) newKey(ctx context.Context, in any, path ...string) (Secret, error) {
+	var v struct {
+		Key string `json:"api_key"`
+	}
+	err := c.post(ctx, in, &v, path...)
+	if err == nil && v.Key == "" {
+		err = mess.Refuse(mess.Unavailable, "the exchange gave no key")
+	}
+	return Secret(v.Key), err
+}
+
+// RevokeKey ends all keys of an actor, and what goes on under them.
+func (c *Client) RevokeKey(ctx context.Context, actor string) error {
+	return c.change(ctx, http.MethodDelete, nil, "keys", actor)
+}
+
+// SetRoles gives an actor other roles.
+func (c *Client) SetRoles(ctx context.Context, actor string, roles []string) error {
+	return c.change(ctx, http.MethodPatch, map[string]any{"roles": roles}, "keys", actor)
+}
+
+func (c *Client) change(ctx context.Context, method string, in any, path ...string) error {
+	u, err := c.at(ctx, nil, path...)
+	if err != nil {
+		return err
+	}
+	r := request{method: method, url: u}
+	if in != nil {
+		r.mime = "application/json"
+		if r.body, err = json.Marshal(in); err != nil {
+			return err
+		}
+	}
+	return c.fetch(ctx, r, &struct{}{})
+}
+
+// NewCode makes a code with which somebody elsewhere may register, once and
+// within that time; actor, if not "", is the name that they must have.
+func (c *Client) NewCode(ctx context.Context, actor string, within time.Duration) (code Secret, until mess.Time, err error) {
+	var v struct {
+		Code  string    `json:"enrol"`
+		Until mess.Time `json:"until"`
+	}
+	err = c.post(ctx, map[string]any{"actor": actor, "within": within.String()}, &v, "codes")
+	if err == nil && v.Code == "" {
+		err = mess.Refuse(mess.Unavailable, "the exchange gave no code")
+	}
+	return Secret(v.Code), v.Until, err
+}

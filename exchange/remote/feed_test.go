@@ -216,7 +216,10 @@ func TestHastyPolls(t *testing.T) {
 func TestBackoff(t *testing.T) {
 	over(t, func(w http.ResponseWriter, r *http.Request) {
 		write(w, ": hello\n\n%s", message("1", "back"))
-		<-r.Context().Done()
+		for r.Context().Err() == nil {
+			time.Sleep(15 * time.Second)
+			write(w, ": beat\n\n")
+		}
 	}, func(t *testing.T, c *remote.Client, l *line) {
 		l.tear(true)
 		h, stop := receives(t, c)

@@ -23,22 +23,12 @@ const (
 	maxAdopted = 64 << 20
 )
 
-// leftAlone is why a thread that the log does not know is not taken in. It is
-// looked at again when it changes.
-type leftAlone struct{ error }
-
-func (e leftAlone) Unwrap() error { return e.error }
-
-func isLeftAlone(err error) bool {
-	_, ok := errors.AsType[leftAlone](err)
-	return ok
-}
-
 // adopted is a thread that is taken in.
 type adopted struct {
-	place   messeaf.Place
-	records []record
-	err     error
+	place    messeaf.Place
+	contents []signature // before it was read
+	records  []record
+	err      error
 }
 
 // adoptAll takes threads in that the log does not know: somebody has put them
@@ -59,6 +49,7 @@ func (s *Store) adoptAll(ctx context.Context, places []messeaf.Place) error {
 			case a.place.Ref == ref: // where it has come furthest it was taken in
 				s.project.doubt([]string{ref})
 			case a.err != nil:
+				s.project.leave(a.place, a.contents, a.err)
 				s.project.complain(a.place.Ref, a.err)
 			default:
 				records = append(records, a.records...)
@@ -115,7 +106,7 @@ func (s *Store) readAll(places []messeaf.Place) []adopted {
 	g.SetLimit(8)
 	for i, p := range places {
 		g.Go(func() error {
-			all[i].place = p
+			all[i].place, all[i].contents = p, s.contents(p)
 			all[i].records, all[i].err = s.readPlace(p)
 			return nil
 		})
@@ -174,6 +165,7 @@ func (s *Store) storeSome(ctx context.Context, records []record) (int, error) {
 func (s *Store) newcomer(ctx context.Context, ref string) error {
 	places := s.places(ref)
 	if len(places) == 0 {
+		s.project.leave(messeaf.Place{Ref: ref}, nil, nil)
 		return nil
 	}
 	p := slices.MinFunc(places, further)
@@ -183,7 +175,12 @@ func (s *Store) newcomer(ctx context.Context, ref string) error {
 	if s.written(p, quiet) {
 		return errBusy
 	}
-	records, err := s.readPlace(p)
+	contents := s.contents(p)
+	records, err := []record(nil), s.project.whyLeft(p, contents)
+	if err == nil {
+		records, err = s.readPlace(p)
+		s.project.leave(p, contents, err)
+	}
 	if err != nil {
 		s.watcher.newcomer(s, p)
 		return leftAlone{err}

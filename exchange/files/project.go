@@ -38,6 +38,7 @@ type projector struct {
 	since   time.Time            // of the oldest of them
 	busy    bool                 // one is being worked on
 	handed  map[string]map[string]bool
+	left    map[string]left   // by ref, the threads that are left alone
 	refused map[string]string // ref, or file, to what was said about it
 	wake    chan struct{}
 	idle    *sync.Cond
@@ -60,7 +61,7 @@ const (
 func newProjector(s *Store) *projector {
 	p := &projector{
 		s: s, queued: map[string]bool{}, due: map[string]time.Time{}, resting: map[string]uint64{},
-		handed: map[string]map[string]bool{}, refused: map[string]string{}, wake: make(chan struct{}, 1),
+		handed: map[string]map[string]bool{}, left: map[string]left{}, refused: map[string]string{}, wake: make(chan struct{}, 1),
 	}
 	p.idle = sync.NewCond(&p.mu)
 	return p

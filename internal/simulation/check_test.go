@@ -49,7 +49,8 @@ func (sc *scenario) unheard(b *board) (bad []string) {
 		for _, s := range list {
 			if s.from == b.id {
 				kept[s.said.ID] = true
-				if w := key(s.said); strings.HasSuffix(w, ":declined") { // said twice, it is kept once
+				// A claim of what is held and a second "not me" are kept once.
+				if w := key(s.said); strings.HasSuffix(w, ":declined") || strings.HasSuffix(w, ":claimed") {
 					kept[w] = true
 				}
 			}

@@ -172,3 +172,25 @@ func TestImportRefusesLinks(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A file that cannot be written whole does not take the place of a good one.
+func TestNothingHalfTakesAPlace(t *testing.T) {
+	s := share(t, t.TempDir())
+	ref := fill(t, s.store, "a", 1, 10)
+	s.settle()
+	tmp := []string{"tmp", ref + ".messe-af.yaml"}
+	s.link("/dev/full", tmp...) // it leads out of the folder, so nothing can be written there
+	s.end(ref)
+	s.until("it is told", func() bool { return strings.Contains(s.log.String(), "ref="+ref+" err=") })
+	name := s.path("state=executing", ref, "000-"+ref+".messe-af.yaml")
+	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := os.Remove(s.path(tmp...)); err != nil {
+		t.Fatal(err)
+	}
+	s.close()
+	s.open()
+	s.settle()
+	s.wantThreads("state=finished/" + ref)
+}

@@ -185,7 +185,7 @@ func (s *Store) refill(w whole, p messeaf.Place) (folder, error) {
 	name := messeaf.FileName(0, w.env.Ref)
 	tmp := path.Join("tmp", w.env.Ref+messeaf.Ext)
 	begun := folder{at: p.Folder, files: []signature{{name: name, size: int64(len(env))}}}
-	err = errors.Join(s.root.WriteFile(tmp, env, 0o600), s.root.Rename(tmp, path.Join(p.Path, name)))
+	err = s.replace(tmp, path.Join(p.Path, name), env)
 	if err == nil {
 		err = errors.Join(s.attach(p.Path, w, docs), s.appendTo(p.Path, w.env.Ref, &begun, docs))
 	}

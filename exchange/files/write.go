@@ -175,7 +175,7 @@ func (s *Store) appendFile(dir string, file *signature, text []byte) error {
 // which stay as they are.
 func (s *Store) replaceEnvelope(dir string, w whole, f *folder) error {
 	name := path.Join(dir, messeaf.FileName(0, w.env.Ref))
-	data, err := s.root.ReadFile(name)
+	data, err := fs.ReadFile(s.tree(), name)
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,15 @@ func (s *Store) replaceEnvelope(dir string, w whole, f *folder) error {
 	f.files = slices.Clone(f.files)
 	f.files[0].size = int64(len(text))
 	tmp := path.Join("tmp", w.env.Ref+messeaf.Ext)
-	return errors.Join(s.root.WriteFile(tmp, text, 0o600), s.root.Rename(tmp, name))
+	return s.replace(tmp, name, text)
+}
+
+// replace puts a file in the place of one, when it is whole.
+func (s *Store) replace(tmp, name string, data []byte) error {
+	if err := s.root.WriteFile(tmp, data, 0o600); err != nil {
+		return err
+	}
+	return s.root.Rename(tmp, name)
 }
 
 // attach puts the files that the thread has, and is to have beside its
@@ -215,7 +223,7 @@ func (s *Store) attach(dir string, w whole, docs []document) error {
 	for _, d := range docs {
 		for name, data := range d.files {
 			tmp := path.Join("tmp", w.env.Ref+"-"+name) // what has its name already is replaced, not written through
-			if err := errors.Join(s.root.WriteFile(tmp, data, 0o600), s.root.Rename(tmp, path.Join(dir, name))); err != nil {
+			if err := s.replace(tmp, path.Join(dir, name), data); err != nil {
 				return err
 			}
 		}

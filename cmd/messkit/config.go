@@ -13,6 +13,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/files"
+	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/strictyaml"
 	"github.com/messkit/messkit/mess"
@@ -37,8 +38,10 @@ type exchangeConfig struct {
 
 	ArchiveAfter time.Duration `yaml:"archive_after"` // since a thread ended; 0: never
 
-	Hosts []string `yaml:"hosts"` // names by which a proxy calls it, beside addresses and localhost
-	Rules []rule   `yaml:"routing"`
+	Hosts []string     `yaml:"hosts"` // names by which a proxy calls it, beside addresses and localhost
+	CORS  []string     `yaml:"cors"`  // origins of pages elsewhere that may use it
+	Rate  httpapi.Rate `yaml:"rate"`
+	Rules []rule       `yaml:"routing"`
 }
 
 // rule prefers executors (MESS 1.0 section 7.4).
@@ -60,8 +63,11 @@ type connectConfig struct {
 }
 
 func defaultExchange() *exchangeConfig {
-	return &exchangeConfig{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: dataDir(), ArchiveAfter: files.DefaultConfig().ArchiveAfter}
+	return &exchangeConfig{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: dataDir(), ArchiveAfter: files.DefaultConfig().ArchiveAfter, Rate: httpapi.DefaultRate()}
 }
+
+// minEnrol is how long a standing enrolment code is at least, in bytes.
+const minEnrol = 8
 
 func (c exchangeConfig) Validate() error {
 	errs := []error{c.Config.Validate()}
@@ -70,6 +76,14 @@ func (c exchangeConfig) Validate() error {
 	}
 	if c.Data == "" {
 		errs = append(errs, errors.New("data: is empty; write the folder for keys and journals"))
+	}
+	if c.Enrol != "" && len(c.Enrol) < minEnrol {
+		errs = append(errs, fmt.Errorf("enrol: %d characters can be guessed; write %d or more, or leave it out and use messkit keys enrol", len(c.Enrol), minEnrol))
+	}
+	for _, origin := range c.CORS {
+		if err := httpapi.CheckOrigin(origin); err != nil {
+			errs = append(errs, fmt.Errorf("cors: %w", err))
+		}
 	}
 	for _, r := range c.Rules {
 		if len(r.Prefer) == 0 {

@@ -36,6 +36,7 @@ func TestScripts(t *testing.T) {
 			"up":      waitUp,
 			"until":   until,
 			"picture": isPicture,
+			"canary":  canary,
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,

@@ -221,7 +221,9 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 		return nil, errors.Join(err, store.Close(), l.Close())
 	}
 	e := &ownExchange{x: x, store: store, listener: l, id: cfg.ID, began: time.Now()}
-	e.door = httpapi.New(x, k, httpapi.Config{Enrol: cfg.Enrol, Hosts: cfg.Hosts, Version: version, Status: e.status}, log)
+	e.door = httpapi.New(x, k, httpapi.Config{
+		Enrol: cfg.Enrol, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, Version: version, Status: e.status,
+	}, log)
 	_, err = fmt.Fprintf(a.out, "exchange %s at http://%s\n", cfg.ID, reachable(l.Addr()))
 	return e, err
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 
@@ -160,14 +161,29 @@ func (c *call) read() (data []byte, yaml bool, err error) {
 			return nil, false, &httpError{http.StatusUnsupportedMediaType, "the content type " + t + " is not understood; send application/json or application/yaml"}
 		}
 	}
-	data, err = io.ReadAll(c.r.Body)
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, false, c.tooLarge()
+	if c.r.ContentLength > c.cfg.MaxBody { // none of it is read
+		return nil, false, c.tooLarge(c.cfg.MaxBody)
 	}
+	data, err = io.ReadAll(c.r.Body)
 	if err != nil {
-		return nil, false, errCut
+		return nil, false, c.unread(err)
 	}
 	return data, yaml, nil
+}
+
+// unread words why a body could not be read.
+func (c *call) unread(err error) error {
+	if m, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return c.tooLarge(m.Limit)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return &httpError{http.StatusRequestTimeout, "the body does not come; send it without long pauses"}
+	}
+	return &httpError{http.StatusBadRequest, "the body ends too early"}
+}
+
+func (c *call) tooLarge(limit int64) error {
+	return mess.Refuse(mess.TooLarge, "the body is larger than %d bytes; send less", limit)
 }
 
 // object reads the body as one mapping.

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/messkit/messkit/mess"
 )
 
 // unknownType is the media type of bytes of which nothing is known.
@@ -89,15 +87,12 @@ func (c *call) upload(ref, name string) error {
 		return err
 	}
 	if c.r.ContentLength > c.cfg.MaxBody {
-		return c.tooLarge()
+		return c.tooLarge(c.cfg.MaxBody)
 	}
 	body := &body{r: c.r.Body}
 	media, err := c.x.Attach(c.r.Context(), c.who, ref, name, kind, body)
-	if _, ok := errors.AsType[*http.MaxBytesError](body.err); ok {
-		return c.tooLarge()
-	}
-	if body.err != nil && err != nil {
-		return errCut
+	if body.err != nil && (err != nil || errors.As(body.err, new(*http.MaxBytesError))) {
+		return c.unread(body.err)
 	}
 	if err != nil {
 		return err
@@ -137,9 +132,3 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
-
-func (c *call) tooLarge() error {
-	return mess.Refuse(mess.TooLarge, "the body is larger than %d bytes; send less", c.cfg.MaxBody)
-}
-
-var errCut = &httpError{http.StatusBadRequest, "the body ends too early"}

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,7 +25,7 @@ func (c *call) authenticate(exchangeID string) error {
 		return mess.Refuse(mess.Forbidden, "this key is not for the exchange %q", exchangeID)
 	}
 	c.who, c.key = who, key
-	return nil
+	return c.spend(who)
 }
 
 // caller is who holds the key that came along.
@@ -94,8 +93,7 @@ func (c *call) mayRegister(id, code string) (failed func(), err error) {
 		return failed, nil
 	}
 	if c.guesses.Tokens() < 1 {
-		c.w.Header().Set("Retry-After", strconv.Itoa(int(guessEvery/time.Second)))
-		return failed, &httpError{http.StatusTooManyRequests, "too many wrong enrolment codes; try again in some seconds"}
+		return failed, c.tooMany(guessEvery, "too many wrong enrolment codes")
 	}
 	if c.cfg.Enrol != "" && subtle.ConstantTimeCompare([]byte(code), []byte(c.cfg.Enrol)) == 1 {
 		return failed, nil

@@ -4,6 +4,8 @@
 package httpapi
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -21,7 +23,9 @@ import (
 type Config struct {
 	Enrol   string   // code with which others register; "": only from this machine
 	Hosts   []string // names by which the door may be called, beside addresses and localhost
+	Origins []string // of pages elsewhere that may read the answers (CORS); "*": all
 	MaxBody int64    // bytes of one request's body; 0: 10 MB
+	Rate    Rate     // what one client may; zero: DefaultRate
 	Version string   // of the program, for /health
 
 	// Status is how the program stands, for operators; it becomes JSON. nil: the
@@ -43,6 +47,7 @@ type Door struct {
 	log  *slog.Logger
 
 	guesses *rate.Limiter // of the enrolment code
+	limits  *limits
 }
 
 // New makes a door.
@@ -50,18 +55,29 @@ func New(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Door
 	if cfg.MaxBody == 0 {
 		cfg.MaxBody = defaultMaxBody
 	}
-	return &Door{x: x, keys: k, cfg: cfg, log: log, guesses: rate.NewLimiter(rate.Every(guessEvery), guessBurst)}
+	if cfg.Rate == (Rate{}) {
+		cfg.Rate = DefaultRate()
+	}
+	return &Door{
+		x: x, keys: k, cfg: cfg, log: log, guesses: rate.NewLimiter(rate.Every(guessEvery), guessBurst),
+		limits: &limits{rate: cfg.Rate, of: map[string]*rate.Limiter{}},
+	}
 }
 
 // Handler is the door as one handler.
 func (d *Door) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer d.recovered(w, r)
 		rc := http.NewResponseController(w)
-		deadline := time.Now().Add(answerTime)
-		_ = errors.Join(rc.SetReadDeadline(deadline), rc.SetWriteDeadline(deadline)) // a test's writer has none
-		r.Body = http.MaxBytesReader(w, r.Body, d.cfg.MaxBody)
-		c := &call{Door: d, w: w, r: r}
+		now := time.Now()
+		end := now.Add(answerTime)
+		first := end
+		if r.ContentLength != 0 { // what is refused unread is not waited for either
+			first = now.Add(bodyGap)
+		}
+		_ = errors.Join(rc.SetReadDeadline(first), rc.SetWriteDeadline(end.Add(refusalTime))) // a test's writer has none
+		r.Body = http.MaxBytesReader(w, &steady{r.Body, rc, end}, d.cfg.MaxBody)
+		c := d.call(w, r)
+		defer c.recovered()
 		c.head()
 		if err := c.serve(); err != nil {
 			c.fail(err)
@@ -70,7 +86,7 @@ func (d *Door) Handler() http.Handler {
 }
 
 // recovered makes an answer of a mistake of ours, and a line in the log.
-func (d *Door) recovered(w http.ResponseWriter, r *http.Request) {
+func (c *call) recovered() {
 	p := recover()
 	switch {
 	case p == nil:
@@ -78,8 +94,7 @@ func (d *Door) recovered(w http.ResponseWriter, r *http.Request) {
 	case p == http.ErrAbortHandler:
 		panic(p) // the server ends the connection
 	}
-	d.log.Error("request crashed", "method", r.Method, "path", r.URL.Path, "err", p, "stack", string(debug.Stack()))
-	c := &call{Door: d, w: w, r: r}
+	c.log.Error("request crashed", "method", c.r.Method, "path", c.r.URL.Path, "err", p, "stack", string(debug.Stack()))
 	c.json(http.StatusInternalServerError, refusal{Error: "a mistake in the exchange; its log says more"})
 }
 
@@ -88,19 +103,26 @@ type call struct {
 	*Door
 	w   http.ResponseWriter
 	r   *http.Request
+	log *slog.Logger
 	who exchange.Actor
 	key string // that they came with
 }
 
-const allMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+// requestID is the header of the answer under which the log has a request.
+const requestID = "X-Request-Id"
+
+func (d *Door) call(w http.ResponseWriter, r *http.Request) *call {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails
+	id := hex.EncodeToString(random[:])
+	w.Header().Set(requestID, id)
+	return &call{Door: d, w: w, r: r, log: d.log.With("request", id)}
+}
 
 // head sets what every answer has.
 func (c *call) head() {
 	h := c.w.Header()
-	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Access-Control-Allow-Methods", allMethods)
-	h.Set("Access-Control-Allow-Headers", "Content-Type, Authorization, If-None-Match, Last-Event-ID, Range")
-	h.Set("Access-Control-Expose-Headers", "ETag, Allow, Content-Range, Content-Disposition, Retry-After")
+	c.share()
 	h.Set("Cache-Control", "no-store") // a service worker in the field caches API answers otherwise
 	h.Set("Vary", "*")
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -10,8 +10,12 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
+// maxProfile is the largest body of a registration, in bytes.
+const maxProfile = 64 << 10
+
 // register gives an executor or an agent its key.
 func (c *call) register() error {
+	c.r.Body = http.MaxBytesReader(c.w, c.r.Body, maxProfile) // nobody knows yet who sends it
 	body, err := c.object()
 	if err != nil {
 		return err

@@ -17,12 +17,13 @@ import (
 // Time limits of a connection. A stream of events has none: it sets a deadline
 // for each thing it writes.
 const (
-	headerTime = 10 * time.Second
-	idleTime   = 2 * time.Minute
-	answerTime = 2 * time.Minute  // reading the body and writing the answer
-	workTime   = 30 * time.Second // what the exchange may take for one message
-	endTime    = 5 * time.Second  // what is under way may still take when the program ends
-	maxHeader  = 16 << 10
+	headerTime  = 10 * time.Second
+	idleTime    = 2 * time.Minute
+	answerTime  = 2 * time.Minute  // reading the body and writing the answer
+	refusalTime = 10 * time.Second // writing that it took too long
+	workTime    = 30 * time.Second // what the exchange may take for one message
+	endTime     = 5 * time.Second  // what is under way may still take when the program ends
+	maxHeader   = 16 << 10
 )
 
 // closing is the key under which a request finds the context that ends when
@@ -40,7 +41,7 @@ func (d *Door) Run(ctx context.Context, l net.Listener) error {
 		ErrorLog:    slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
 	}
 	g.Go(func() error {
-		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.Serve(newGate(l, d.cfg.Rate.Connections)); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
 		return nil

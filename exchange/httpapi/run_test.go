@@ -53,8 +53,13 @@ type running struct {
 
 func inProgram(t *testing.T, story func(*testing.T, *running)) {
 	t.Helper()
+	inProgramWith(t, httpapi.Config{}, story)
+}
+
+func inProgramWith(t *testing.T, cfg httpapi.Config, story func(*testing.T, *running)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		h := made(t, httpapi.Config{})
+		h := made(t, cfg)
 		c := &cable{make(chan net.Conn), make(chan struct{})}
 		line := &http.Transport{DialContext: c.dial}
 		h.url, h.line = "http://127.0.0.1", line

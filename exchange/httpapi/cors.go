@@ -1,0 +1,39 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+)
+
+// CheckOrigin tells why an origin cannot be one.
+func CheckOrigin(origin string) error {
+	if origin == "*" {
+		return nil
+	}
+	u, err := url.Parse(origin)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Scheme+"://"+u.Host != origin {
+		return fmt.Errorf("%q is not where a page comes from; write it like https://console.example:8443, or \"*\" for all", origin)
+	}
+	return nil
+}
+
+// share lets pages from the configured origins read the answers. All others are
+// kept from that by their browsers.
+func (c *call) share() {
+	origin := c.r.Header.Get("Origin")
+	switch {
+	case origin == "":
+		return
+	case slices.Contains(c.cfg.Origins, origin):
+	case slices.Contains(c.cfg.Origins, "*"):
+		origin = "*"
+	default:
+		return
+	}
+	h := c.w.Header()
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
+	h.Set("Access-Control-Allow-Headers", "Content-Type, Authorization, If-None-Match, Last-Event-ID, Range")
+	h.Set("Access-Control-Expose-Headers", "ETag, Allow, Content-Range, Content-Disposition, Retry-After, "+requestID)
+}

@@ -44,7 +44,7 @@ fmt: bin/gofumpt ## format the Go files
 .PHONY: unit
 unit:
 	@echo "== unit tests with the race detector; the first run compiles for some minutes"
-	go test -race -timeout 10m ./...
+	go test -race -timeout 25m ./...
 
 .PHONY: fuzz
 fuzz: ## run every fuzz test for FUZZTIME (10s) each

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -146,16 +147,17 @@ func TestWatch(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ended, stopped := 0, 0
-				k.Watch(phone, who, func() { ended++ })
-				k.Watch(phone, who, func() { stopped++ })()
+				var over, after atomic.Int32
+				k.Watch(phone, who, func() { over.Add(1) })
+				k.Watch(phone, who, func() { after.Add(1) })()
 				began := time.Now()
 				if err := c.change(k); err != nil {
 					t.Fatal(err)
 				}
-				for ended == 0 && time.Since(began) < time.Hour {
+				for over.Load() == 0 && time.Since(began) < time.Hour {
 					time.Sleep(time.Second)
 				}
+				ended, stopped := over.Load(), after.Load()
 				switch took := time.Since(began); {
 				case stopped != 0 || ended > 1:
 					t.Errorf("called %d times, and %d times after its end", ended, stopped)

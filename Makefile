@@ -54,6 +54,10 @@ fuzz: ## run every fuzz test for FUZZTIME (10s) each
 powercut: ## cut the power of a simulated disk N (200) times; needs root and loop devices
 	@scripts/powercut.sh $(N)
 
+.PHONY: prove
+prove: ## all proofs in under 20 minutes, and one table: docs/proofs.md says what each shows
+	@scripts/prove.sh
+
 .PHONY: powercut-exec
 powercut-exec: ## cut the power N (200) times while devices act, which remember what was done to them; needs root
 	@scripts/powercut.sh $(N) acts
@@ -65,15 +69,15 @@ powercut-some:
 
 .PHONY: races
 races: ## have three executors, killed and frozen at any moment, race for N (200) requests
-	MESSKIT_RACES=$(N) go test ./cmd/messkit -run TestRaces -v -timeout 3h
+	MESSKIT_RACES=$(N) go test ./cmd/messkit -run TestRaces -count=1 -v -timeout 3h
 
 .PHONY: kills-exec
 kills-exec: ## kill an exchange and its executors N (200) times while devices act
-	MESSKIT_KILLS_EXEC=$(N) go test ./cmd/messkit -run TestKilledInTheAct -v -timeout 3h
+	MESSKIT_KILLS_EXEC=$(N) go test ./cmd/messkit -run TestKilledInTheAct -count=1 -v -timeout 3h
 
 .PHONY: mutants
 mutants: ## plant some sixty faults, one at a time, and see that a test fails for each
-	MESSKIT_MUTANTS=all go test ./internal/mutants -v -timeout 1h
+	MESSKIT_MUTANTS=all go test ./internal/mutants -count=1 -parallel 2 -v -timeout 1h
 
 .PHONY: model
 model: ## check the model of a physical action with spin, and that no piece of it can be left out

@@ -131,6 +131,7 @@ var madeUpFor = map[string]string{
 	"exchange/keys/keys.go syncDir":            "on ext4, the next sync of any file",
 	"exchange/files/archive.go Archive":        "nothing: no thread here is old enough to be archived",
 	"exchange/files/import.go copyFile":        "nothing: it is for messkit thread import",
+	"exchange/files/import.go syncDir":         "nothing: it is for messkit thread import and archive",
 	"exchange/files/sync_linux.go syncFolders": "the log, until it is made anew, which this load seldom reaches",
 	"exchange/files/sync_other.go syncFolders": "nothing: it is for other systems",
 }

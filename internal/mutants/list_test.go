@@ -120,9 +120,11 @@ var mutants = []mutant{
 	{"confirmation not bound to its plan", []edit{{
 		"exchange/turn.go", `case c == nil || c.ActionHash == "" || c.ActionHash == hash:`, `case true || c == nil:`,
 	}}, "./exchange TestAConfirmationIsBoundToItsPlanAndClaim|TestTheGateWantsThePlanThatWasConfirmed"},
-	{"confirmation not bound to its claim", []edit{{
-		"exchange/turn.go", "case c.Epoch != t.env.Epoch || c.Given == nil:", "case c.Given == nil:",
-	}}, "./exchange TestAConfirmation"},
+	{"confirmation not bound to its claim", []edit{
+		{"exchange/turn.go", "case c.Epoch != t.env.Epoch || c.Given == nil:", "case c.Given == nil:"},
+		{"exchange/turn.go", `t.env.Phase, t.env.Effect, t.env.Confirm, t.env.Questions = Before, "", nil, nil`, `t.env.Phase, t.env.Effect, t.env.Questions = Before, "", nil`},
+		{"exchange/tick.go", `e.Executor, e.Instance, e.Confirm, e.Questions = "", "", nil, nil`, `e.Executor, e.Instance, e.Questions = "", "", nil`},
+	}, "./exchange TestAConfirmation"},
 	{"confirmation not needed", []edit{{
 		"exchange/turn.go", "\tmust := t.env.Needs.ConfirmBefore\n", "\tmust := false\n",
 	}}, "./exchange TestAConfirmationIsNeeded"},

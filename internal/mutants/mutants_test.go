@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -107,7 +108,11 @@ func TestMutants(t *testing.T) {
 	if len(mutants) < 25 {
 		t.Errorf("%d mutants, want 25 or more", len(mutants))
 	}
-	names, caught, planted := map[string]bool{}, 0, 0
+	names := map[string]bool{}
+	var planted, caught atomic.Int32
+	t.Cleanup(func() {
+		t.Logf("%d of %d planted faults were caught; there are %d", caught.Load(), planted.Load(), len(mutants))
+	})
 	for i, n := range rand.Perm(len(mutants)) {
 		m := mutants[n]
 		if names[m.name] {
@@ -122,13 +127,13 @@ func TestMutants(t *testing.T) {
 			case i >= some:
 				t.Skip("another time, or with " + all + "=all")
 			}
-			planted++
+			t.Parallel()
+			planted.Add(1)
 			if m.caught(t) {
-				caught++
+				caught.Add(1)
 			}
 		})
 	}
-	t.Logf("%d of %d planted faults were caught; there are %d", caught, planted, len(mutants))
 }
 
 // caught reports whether a test fails with the fault.

@@ -27,6 +27,7 @@ type client struct {
 	url      string
 	exchange string
 	keyFile  string
+	pin      string
 }
 
 func (k *client) flags(c *cobra.Command) {
@@ -34,6 +35,7 @@ func (k *client) flags(c *cobra.Command) {
 	f.StringVar(&k.url, "url", env("MESSKIT_URL", defaultURL), "the exchange (or set MESSKIT_URL)")
 	f.StringVar(&k.exchange, "exchange", env("MESSKIT_EXCHANGE", ""), "its id, if the address serves several (or set MESSKIT_EXCHANGE)")
 	f.StringVar(&k.keyFile, "key-file", env("MESSKIT_KEY_FILE", filepath.Join(dataDir(), "operator.key")), "file with the key (or set MESSKIT_KEY_FILE)")
+	f.StringVar(&k.pin, "pin", env("MESSKIT_PIN", ""), "fingerprint of the exchange's own certificate (or set MESSKIT_PIN)")
 }
 
 func env(name, otherwise string) string {
@@ -62,7 +64,17 @@ func (k *client) open() (*remote.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return remote.New(remote.Config{URL: k.url, Exchange: k.exchange, Key: key}, quiet)
+	return remote.New(k.config(key), quiet)
+}
+
+// config is where the exchange is. Beside its own key file lies its certificate,
+// if it has made one.
+func (k *client) config(key remote.Secret) remote.Config {
+	pin := k.pin
+	if pin == "" && strings.HasPrefix(k.url, "https://") {
+		pin = ownPin(k.keyFile)
+	}
+	return remote.Config{URL: k.url, Exchange: k.exchange, Key: key, Pin: pin}
 }
 
 func readKey(name string) (remote.Secret, error) {

@@ -38,8 +38,14 @@ type exchangeConfig struct {
 
 	ArchiveAfter time.Duration `yaml:"archive_after"` // since a thread ended; 0: never
 
-	Hosts []string     `yaml:"hosts"` // names by which a proxy calls it, beside addresses and localhost
-	CORS  []string     `yaml:"cors"`  // origins of pages elsewhere that may use it
+	Hosts    []string        `yaml:"hosts"`    // names by which a proxy calls it, beside addresses and localhost
+	TLS      strictyaml.Node `yaml:"tls"`      // self, or the files with a certificate and its key
+	Insecure bool            `yaml:"insecure"` // plain text beyond this machine
+
+	tlsSelf  bool // made from TLS
+	tlsFiles tlsFiles
+
+	CORS  []string     `yaml:"cors"` // origins of pages elsewhere that may use it
 	Rate  httpapi.Rate `yaml:"rate"`
 	Rules []rule       `yaml:"routing"`
 }
@@ -60,6 +66,7 @@ type connectConfig struct {
 	Exchange string `yaml:"exchange"`
 	KeyFile  string `yaml:"key_file"` // made by enrolling if it is not there
 	Enrol    string `yaml:"enrol"`    // the exchange's enrolment code
+	Pin      string `yaml:"pin"`      // fingerprint of its certificate, if it has made that itself
 }
 
 func defaultExchange() *exchangeConfig {
@@ -73,6 +80,9 @@ func (c exchangeConfig) Validate() error {
 	errs := []error{c.Config.Validate()}
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		errs = append(errs, fmt.Errorf("listen: %q is not an address; write host:port, like 127.0.0.1:8420", c.Listen))
+	}
+	if err := c.checkPlain(); err != nil {
+		errs = append(errs, err)
 	}
 	if c.Data == "" {
 		errs = append(errs, errors.New("data: is empty; write the folder for keys and journals"))
@@ -120,11 +130,14 @@ func (c connectConfig) Validate() error {
 	if c.KeyFile == "" {
 		errs = append(errs, errors.New("key_file: is missing; write where this executor's key is, or is to be kept"))
 	}
+	if c.URL != "" {
+		errs = append(errs, c.remote("").Validate())
+	}
 	return errors.Join(errs...)
 }
 
 func (c connectConfig) remote(key remote.Secret) remote.Config {
-	return remote.Config{URL: c.URL, Exchange: c.Exchange, Key: key}
+	return remote.Config{URL: c.URL, Exchange: c.Exchange, Key: key, Pin: c.Pin}
 }
 
 func (c config) Validate() error {
@@ -176,6 +189,7 @@ func (c *config) read(name string, data []byte) error {
 	}
 	err := strictyaml.Decode(name, data, c)
 	if c.Exchange != nil {
+		err = merge(err, c.Exchange.readTLS())
 		c.Exchange.Data = expand(c.Exchange.Data)
 	}
 	if c.Connect != nil {

@@ -44,7 +44,7 @@ func (a *app) doctorCommand() *cobra.Command {
 func (a *app) diagnose(ctx context.Context, k *client, file string, asJSON bool) error {
 	c, err := load(file, quiet)
 	if err == nil && c.Connect != nil { // then this board's key and exchange are what counts
-		k.keyFile, k.url, k.exchange = c.Connect.KeyFile, c.Connect.URL, c.Connect.Exchange
+		k.keyFile, k.url, k.exchange, k.pin = c.Connect.KeyFile, c.Connect.URL, c.Connect.Exchange, c.Connect.Pin
 	}
 	found := []finding{checkConfig(c, err), checkData(dataDir()), checkSpace(dataDir()), checkKey(k.keyFile), k.checkExchange(ctx), checkClock(time.Now())}
 	found = append(found, checkHardware()...)
@@ -128,7 +128,7 @@ func checkKey(name string) finding {
 func (k *client) checkExchange(ctx context.Context) finding {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	x, err := remote.New(remote.Config{URL: k.url, Exchange: k.exchange}, quiet) // that it is there needs no key
+	x, err := remote.New(k.config(""), quiet) // that it is there needs no key
 	if err != nil {
 		return verdict("exchange", err, "")
 	}

@@ -26,7 +26,7 @@ the place may do).`,
 		Example: "  messkit keys enrol garage-pi\n  messkit keys revoke old-phone",
 		Args:    cobra.NoArgs,
 	}
-	c.AddCommand(a.keysListCommand(), a.keysIssueCommand(), a.keysRotateCommand(), a.keysRevokeCommand(), a.keysRolesCommand(), a.keysEnrolCommand())
+	c.AddCommand(a.keysListCommand(), a.keysIssueCommand(), a.keysRotateCommand(), a.keysRevokeCommand(), a.keysRolesCommand(), a.keysEnrolCommand(), a.keysFingerprintCommand())
 	return c
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -30,7 +31,14 @@ func TestScripts(t *testing.T) {
 			}
 			e.Setenv("ADDR", l.Addr().String())
 			e.Setenv("MESSKIT_URL", "http://"+l.Addr().String())
+			e.Setenv("ELSEWHERE", elsewhere())
 			return l.Close()
+		},
+		Condition: func(what string) (bool, error) {
+			if what != "elsewhere" { // this machine has an address but loopback, $ELSEWHERE
+				return false, fmt.Errorf("unknown condition %q", what)
+			}
+			return elsewhere() != "", nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"up":      waitUp,
@@ -41,6 +49,18 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})
+}
+
+// elsewhere is an address of this machine that is not loopback, "" if it has
+// none.
+func elsewhere() string {
+	addrs, _ := net.InterfaceAddrs()
+	for _, a := range addrs {
+		if ip, ok := a.(*net.IPNet); ok && !ip.IP.IsLoopback() && ip.IP.To4() != nil {
+			return ip.IP.String()
+		}
+	}
+	return ""
 }
 
 // patience is how long something may take that is only waited for.

@@ -31,6 +31,8 @@ type running struct {
 	file    string
 	listen  string
 	data    string
+	tls     string
+	plain   bool
 	verbose bool
 	jsonLog bool
 }
@@ -40,6 +42,8 @@ func (r *running) flags(c *cobra.Command) {
 	f.StringVarP(&r.file, "config", "c", "", "configuration file; without one: the simulated home and what is found here")
 	f.StringVar(&r.listen, "listen", "", "address of the exchange's HTTP door (127.0.0.1:8420)")
 	f.StringVar(&r.data, "data", "", "folder for keys and journals (~/.mess)")
+	f.StringVar(&r.tls, "tls", "", "self: the door has a certificate that the exchange makes (see messkit keys fingerprint)")
+	f.BoolVar(&r.plain, "insecure", false, "the door may be in plain text beyond this machine")
 	f.BoolVarP(&r.verbose, "verbose", "v", false, "log what only developers want to know")
 	f.BoolVar(&r.jsonLog, "log-json", false, "log in JSON")
 }
@@ -73,6 +77,11 @@ func (r *running) load(log *slog.Logger) (*config, error) {
 		if r.data != "" {
 			c.Exchange.Data = r.data
 		}
+		if r.tls != "" && r.tls != selfMade {
+			return nil, fmt.Errorf("--tls: %q is unknown; write self, or the files of a certificate into the configuration", r.tls)
+		}
+		c.Exchange.tlsSelf = c.Exchange.tlsSelf || r.tls != ""
+		c.Exchange.Insecure = c.Exchange.Insecure || r.plain
 		if err := c.Exchange.Validate(); err != nil {
 			return nil, err
 		}
@@ -200,6 +209,10 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 	if err != nil {
 		return nil, err
 	}
+	secure, err := cfg.secure()
+	if err != nil {
+		return nil, err
+	}
 	settings := cfg.settings()
 	settings.Pin = k.Pin
 	for _, d := range capabilities.Default().Definitions() {
@@ -222,9 +235,9 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 	}
 	e := &ownExchange{x: x, store: store, listener: l, id: cfg.ID, began: time.Now()}
 	e.door = httpapi.New(x, k, httpapi.Config{
-		Enrol: cfg.Enrol, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, Version: version, Status: e.status,
+		Enrol: cfg.Enrol, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: version, Status: e.status,
 	}, log)
-	_, err = fmt.Fprintf(a.out, "exchange %s at http://%s\n", cfg.ID, reachable(l.Addr()))
+	_, err = fmt.Fprintf(a.out, "exchange %s at %s\n", cfg.ID, at(l.Addr(), secure))
 	return e, err
 }
 

@@ -5,6 +5,7 @@ package httpapi
 
 import (
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"log/slog"
@@ -27,6 +28,10 @@ type Config struct {
 	MaxBody int64    // bytes of one request's body; 0: 10 MB
 	Rate    Rate     // what one client may; zero: DefaultRate
 	Version string   // of the program, for /health
+
+	// TLS is how connections are secured; nil: in plain text. Its certificates are
+	// there.
+	TLS *tls.Config
 
 	// Status is how the program stands, for operators; it becomes JSON. nil: the
 	// path is not there.

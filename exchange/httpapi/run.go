@@ -39,9 +39,16 @@ func (d *Door) Run(ctx context.Context, l net.Listener) error {
 		Handler: d.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return base },
 		ErrorLog:    slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
+		TLSConfig:   d.cfg.TLS,
+		Protocols:   new(http.Protocols),
+	}
+	s.Protocols.SetHTTP1(true) // its limits are by connection; of HTTP/2 one has many streams
+	serve := s.Serve
+	if d.cfg.TLS != nil {
+		serve = func(l net.Listener) error { return s.ServeTLS(l, "", "") }
 	}
 	g.Go(func() error {
-		if err := s.Serve(newGate(l, d.cfg.Rate.Connections)); !errors.Is(err, http.ErrServerClosed) {
+		if err := serve(newGate(l, d.cfg.Rate.Connections)); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
 		return nil

@@ -32,6 +32,7 @@ type Config struct {
 	URL      string `yaml:"url"`      // http://192.168.1.20:8420, with a path where it lies behind a proxy
 	Exchange string `yaml:"exchange"` // its id; "": the one that the server names
 	Key      Secret `yaml:"key"`      // "" can only register
+	Pin      string `yaml:"pin"`      // fingerprint of its certificate; "": one that the system trusts
 	// Timeout is how long nothing may move before a call counts as lost; 0: 30 s.
 	Timeout time.Duration `yaml:"timeout"`
 }
@@ -50,6 +51,14 @@ func (c Config) Validate() error {
 	}
 	if strings.ContainsFunc(string(c.Key), func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		errs = append(errs, errors.New("key: has a space or another character that no key has; copy it again"))
+	}
+	if c.Pin != "" {
+		if err := CheckPin(c.Pin); err != nil {
+			errs = append(errs, err)
+		}
+		if strings.HasPrefix(c.URL, "http://") {
+			errs = append(errs, errors.New("pin: is for https alone; write https:// in url"))
+		}
 	}
 	if c.Timeout != 0 && c.Timeout < time.Second {
 		errs = append(errs, fmt.Errorf("timeout: %v is too short; use 1s or more", c.Timeout))

@@ -151,7 +151,9 @@ func (c *Client) unavailable(ctx context.Context, limit time.Duration, what stri
 	case cause != nil:
 		return fmt.Errorf("the exchange at %s: %w", c.name, cause)
 	}
-	if u, ok := errors.AsType[*url.Error](err); ok {
+	if why := untrusted(err); why != nil {
+		err = why
+	} else if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // its text has the whole address, and with it what was asked
 	}
 	return mess.Refuse(mess.Unavailable, "the exchange at %s %s: %v", c.name, what, err)

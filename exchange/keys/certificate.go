@@ -1,0 +1,78 @@
+package keys
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// CertificateFile is the file in the data folder with the exchange's own
+// certificate and the key to it.
+const CertificateFile = "tls.pem"
+
+// Certificate reads the exchange's own certificate from a data folder, and makes
+// it if there is none. Nobody has signed it but itself: clients know it by its
+// key, so it names no host and has no end that a board without a clock could
+// miss.
+func Certificate(dir string) (tls.Certificate, error) {
+	cert, err := OwnCertificate(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return cert, err
+	}
+	data, err := newCertificate()
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	if err := WriteFile(filepath.Join(dir, CertificateFile), data); err != nil {
+		return tls.Certificate{}, err
+	}
+	return OwnCertificate(dir)
+}
+
+// OwnCertificate reads the exchange's own certificate; the error is fs.ErrNotExist
+// if none has been made.
+func OwnCertificate(dir string) (tls.Certificate, error) {
+	name := filepath.Join(dir, CertificateFile)
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	cert, err := tls.X509KeyPair(data, data)
+	if err != nil {
+		return cert, fmt.Errorf("%s: %w; restore it from a copy, or remove it, and all clients need a new pin", name, err)
+	}
+	return cert, nil
+}
+
+func newCertificate() ([]byte, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	t := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "messkit exchange"},
+		NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), // RFC 5280 section 4.1.2.5: no end
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true,
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, t, t, &key.PublicKey, key)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})...), nil
+}

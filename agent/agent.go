@@ -152,6 +152,7 @@ type Agent struct {
 	boot     string        // names this run of the program
 	work     chan struct{} // something is in the queue, or a task has ended
 	mail     chan struct{} // something is in the outbox
+	sooner   chan struct{} // the time between two heartbeats has become shorter
 	broken   chan struct{} // the journal has refused something
 
 	mu     sync.Mutex
@@ -171,7 +172,7 @@ type Agent struct {
 func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *journal.Journal, now func() time.Time, log *slog.Logger) *Agent {
 	a := &Agent{
 		cfg: cfg.filled(), x: x, resolver: r, devices: map[string]*device{}, gate: g, journal: j, now: now, log: log,
-		boot: strings.ToLower(rand.Text()[:10]), work: make(chan struct{}, 1), mail: make(chan struct{}, 1), broken: make(chan struct{}, 1),
+		boot: strings.ToLower(rand.Text()[:10]), work: make(chan struct{}, 1), mail: make(chan struct{}, 1), sooner: make(chan struct{}, 1), broken: make(chan struct{}, 1),
 		tasks: map[string]*task{}, later: map[string]*task{}, took: map[string]time.Duration{},
 	}
 	a.beat = a.cfg.Heartbeat

@@ -42,7 +42,10 @@ func (t *task) claim(ctx context.Context, p *capabilities.Plan) error {
 	t.a.mu.Lock()
 	t.epoch = ack.Epoch
 	if lease, err := ack.Lease.Duration(); err == nil && lease > 0 {
-		t.a.beat = min(t.a.beat, max(lease/3, time.Second))
+		if third := max(lease/3, time.Second); third < t.a.beat {
+			t.a.beat = third
+			ring(t.a.sooner)
+		}
 	}
 	t.a.mu.Unlock()
 	t.a.log.Info("claimed", "ref", t.ref, "intent", t.req.Intent)

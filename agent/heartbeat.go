@@ -32,12 +32,17 @@ func (a *Agent) heartbeat(ctx context.Context) error {
 	}
 }
 
+// interval is the time between two heartbeats.
+func (a *Agent) interval() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.beat
+}
+
 // untilBeat waits until the next heartbeat, or until there is something to tell
 // that is not told; false when ctx has ended.
 func (a *Agent) untilBeat(ctx context.Context, told *mess.Stopped) bool {
-	a.mu.Lock()
-	t := time.NewTimer(a.beat)
-	a.mu.Unlock()
+	t := time.NewTimer(a.interval())
 	defer t.Stop()
 	for {
 		stands, changed := a.stands()
@@ -49,6 +54,8 @@ func (a *Agent) untilBeat(ctx context.Context, told *mess.Stopped) bool {
 			return false
 		case <-t.C:
 			return true
+		case <-a.sooner:
+			t.Reset(a.interval())
 		case <-changed[0]:
 		case <-changed[1]:
 		}

@@ -80,7 +80,7 @@ func inHouseWith(t *testing.T, set, story func(*house)) {
 		}
 		h.cfg.ID, h.cfg.Fit = "home-pi", nil // the made pictures are words
 		h.cfg.Signer = signer(t)
-		h.openExchange()
+		h.openExchange(exchange.DefaultConfig())
 		h.words.learn()
 		set(h)
 		h.startAgent()
@@ -93,8 +93,8 @@ func inHouseWith(t *testing.T, set, story func(*house)) {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-func (h *house) openExchange() {
-	x, err := exchange.Open(h.t.Context(), exchange.DefaultConfig(), exchange.NewMemory(), time.Now, quiet())
+func (h *house) openExchange(cfg exchange.Config) {
+	x, err := exchange.Open(h.t.Context(), cfg, exchange.NewMemory(), time.Now, quiet())
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -417,6 +417,23 @@ func TestOnlyHeartbeatsAreLost(t *testing.T) {
 	})
 }
 
+// The first claim says how short a lease is. It is held from then on, whenever
+// the next heartbeat would have been.
+func TestAShortLeaseIsHeld(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.close()
+		cfg := exchange.DefaultConfig()
+		cfg.Lease = 4 * time.Second
+		h.openExchange(cfg)
+	}, func(h *house) {
+		ref := h.says(claude, "request: {intent: vacuum both}")
+		h.after(time.Minute)
+		if got, want := h.codes(ref), "claimed needs_confirmation"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
+}
+
 // A card was copied: two agents with one id and one key. What must not happen
 // twice does not, though both are offered everything.
 func TestTwoAgentsOfOneID(t *testing.T) {

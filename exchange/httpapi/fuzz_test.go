@@ -7,8 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/httpapi"
 )
+
+// unlimited is what a fuzzer needs, to come further than 429.
+var unlimited = httpapi.Rate{Requests: 1e6, Burst: 1e6, Connections: 64}
 
 // FuzzBodies: whatever is sent, in whatever form, the answer is JSON and never a
 // mistake of ours.
@@ -21,9 +25,10 @@ func FuzzBodies(f *testing.F) {
 	} {
 		f.Add(s, "application/json")
 	}
+	f.Add(`{"actor":"x","roles":["observer"],"within":"1m","overlap":"1h"}`, "")
 	f.Add("MESS:\n- cancel: {re: last}\n", "application/yaml")
 	f.Add("", "x/y; =")
-	h := made(f, httpapi.Config{})
+	h := made(f, httpapi.Config{Rate: unlimited})
 	door := h.door.Handler()
 	do := func(method, path, key, body, kind string) *httptest.ResponseRecorder {
 		req := httptest.NewRequest(method, root+path, strings.NewReader(body))
@@ -37,6 +42,9 @@ func FuzzBodies(f *testing.F) {
 		Key string `json:"api_key"`
 	}
 	if err := json.Unmarshal(do("POST", "/register", "", `{"executor_id":"phone","capabilities":["x"]}`, "").Body.Bytes(), &key); err != nil {
+		f.Fatal(err)
+	}
+	if _, err := h.keys.Issue("fuzzed", exchange.Observer); err != nil {
 		f.Fatal(err)
 	}
 	var thread struct {
@@ -54,10 +62,19 @@ func FuzzBodies(f *testing.F) {
 			{"PATCH", "/executors/phone"},
 			{"POST", "/register"},
 			{"PUT", "/requests/" + thread.Ref + "/attachments/a.png"},
+			{"POST", "/stop"},
+			{"POST", "/keys"},
+			{"PATCH", "/keys/fuzzed"},
+			{"POST", "/keys/fuzzed/rotate"},
+			{"POST", "/codes"},
 		} {
-			w := do(to[0], to[1], key.Key, body, kind)
+			by := key.Key
+			if strings.HasPrefix(to[1], "/keys") || to[1] == "/codes" || to[1] == "/stop" {
+				by = h.op
+			}
+			w := do(to[0], to[1], by, body, kind)
 			isYAML := strings.HasPrefix(w.Header().Get("Content-Type"), "application/yaml")
-			if w.Code >= 500 || !isYAML && !json.Valid(w.Body.Bytes()) {
+			if w.Code >= 500 || w.Code == http.StatusTooManyRequests || !isYAML && !json.Valid(w.Body.Bytes()) {
 				t.Errorf("%s %s: %d %s", to[0], to[1], w.Code, w.Body)
 			}
 		}
@@ -73,7 +90,7 @@ func FuzzPaths(f *testing.F) {
 	} {
 		f.Add(s, "GET")
 	}
-	h := made(f, httpapi.Config{})
+	h := made(f, httpapi.Config{Rate: unlimited})
 	door := h.door.Handler()
 	f.Fuzz(func(t *testing.T, path, method string) {
 		req, err := http.NewRequestWithContext(t.Context(), method, root+path, http.NoBody)
@@ -86,7 +103,7 @@ func FuzzPaths(f *testing.F) {
 		req.Header.Set("Authorization", "Bearer "+h.op)
 		w := httptest.NewRecorder()
 		door.ServeHTTP(w, req)
-		if w.Code >= 500 || w.Code/100 == 3 || w.Code >= 400 && !json.Valid(w.Body.Bytes()) && method != "HEAD" {
+		if w.Code >= 500 || w.Code == http.StatusTooManyRequests || w.Code/100 == 3 || w.Code >= 400 && !json.Valid(w.Body.Bytes()) && method != "HEAD" {
 			t.Errorf("%s %q: %d %s", method, path, w.Code, w.Body)
 		}
 	})

@@ -11,7 +11,7 @@ import (
 const base = "/api/v1/exchanges/"
 
 // route is what one method does at one path. A {name} in the path is any one
-// segment that is not empty.
+// segment that is not empty and not longer than maxName.
 type route struct {
 	method string // GET is HEAD as well, but for what streams
 	path   string // below the exchange
@@ -57,6 +57,7 @@ var routes = []route{
 // openRoutes are those that need none.
 var openRoutes = []route{
 	{http.MethodGet, "/health", plain((*call).health)},
+	{http.MethodGet, "/api/openapi.json", plain((*call).openAPI)},
 	{http.MethodPost, base + "{exchange}/register", plain((*call).register)},
 }
 
@@ -127,6 +128,9 @@ func (c *call) find(table []route, p []string) error {
 // head reports whether it answers HEAD: a stream would not end.
 func (r route) head() bool { return r.method == http.MethodGet && r.path != "events" }
 
+// maxName is longer than any ref, id or name of a file, in bytes.
+const maxName = 512
+
 // match returns what stands in a path for the {names} of a route.
 func match(pattern string, p []string) (names []string, ok bool) {
 	want := strings.Split(pattern, "/")
@@ -139,7 +143,7 @@ func match(pattern string, p []string) (names []string, ok bool) {
 			if w != p[i] {
 				return nil, false
 			}
-		case p[i] == "":
+		case p[i] == "" || len(p[i]) > maxName:
 			return nil, false
 		default:
 			names = append(names, p[i])

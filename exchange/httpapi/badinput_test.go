@@ -1,0 +1,249 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/exchange/httpapi"
+)
+
+// raw sends bytes as no client of HTTP would, and reads one answer.
+func (h *house) raw(method, path, headers, body string) reply {
+	h.Helper()
+	conn, err := new(net.Dialer).DialContext(h.Context(), "tcp", strings.TrimPrefix(h.url, "http://"))
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer conn.Close()
+	sent := make(chan error, 1)
+	go func() {
+		_, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: %d\r\n%s\r\n%s", method, path, len(body), headers, body)
+		sent <- err // the door may have hung up before the end
+	}()
+	res, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
+	if err != nil {
+		h.Fatalf("%.60s %.60q: %v", method, path, err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		h.Fatal(err)
+	}
+	_ = conn.Close()
+	<-sent
+	return reply{res.StatusCode, strings.TrimSpace(string(data)), res.Header}
+}
+
+// clear checks that an answer is one refusal, in JSON, that a person can read.
+func (h *house) clear(what string, r reply, codes ...int) {
+	h.Helper()
+	fits := false
+	for _, c := range codes {
+		fits = fits || r.code == c
+	}
+	var v map[string]any
+	dec := json.NewDecoder(strings.NewReader(r.body))
+	err := dec.Decode(&v)
+	_, more := dec.Token()
+	text, _ := v["error"].(string)
+	if !fits || err != nil || more != io.EOF || text == "" || len(text) > 2000 || strings.ContainsAny(text, "\x00\r") ||
+		!strings.HasPrefix(r.head.Get("Content-Type"), "application/json") || r.head.Get("Location") != "" || strings.Contains(text, "goroutine") {
+		h.Errorf("%s: %d %.300s, want %v", what, r.code, r.body, codes)
+	}
+}
+
+func TestBadPaths(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	ref := h.create(h.op, `{"intent":"look"}`)
+	auth := "Authorization: Bearer " + h.op + "\r\n"
+	long := strings.Repeat("x", 8000)
+	for _, path := range []string{
+		root + "/requests/..", root + "/requests/../../../../etc/passwd", root + "/requests/./" + ref, root + "/requests/" + ref + "/../" + ref,
+		root + "/requests/%2e%2e", root + "/requests/..%2f..%2fetc%2fpasswd", root + "/requests/%2Fetc%2Fpasswd", root + "/requests/%00", root + "/requests/" + ref + "%00",
+		root + "/requests//" + ref, root + "/requests/" + ref + "/", "/" + root + "/requests", root + "//requests", "//", "/..", "/%2e%2e/health", "/health/", "/health%00", "//health",
+		"/api/v1/exchanges/", "/api/v1/exchanges//requests", "/api//v1/exchanges/home/requests", "/API/v1/exchanges/home/requests", "/api/openapi.json/",
+		root + "/requests/" + long, root + "/requests/" + ref + "/attachments/" + long, root + "/requests/%ff%fe", root + "/requests/a%2Fb%2Fc",
+		root + "/requests/" + ref + "/attachments/..", root + "/requests/" + ref + "/attachments/..%2f..%2fkeys.json", root + "/requests/" + ref + "/attachments/%00.png", root + "/requests/" + ref + "/attachments/",
+		root + "/requests/" + ref + "/attachments/a\\b", root + "/requests/%F0%9F%92%A9", root + "/requests/x%0d%0aX-Evil:%201", root + "/keys.json", root + "/requests;x", root + "/requests/%",
+	} {
+		r := h.raw("GET", path, auth, "")
+		if strings.HasSuffix(path, "%") { // which is no path at all, and the server below us says so
+			if r.code != 400 {
+				t.Errorf("%q: %d", path, r.code)
+			}
+			continue
+		}
+		h.clear(fmt.Sprintf("%.80q", path), r, 400, 403, 404)
+		if r.head.Get("X-Evil") != "" {
+			t.Errorf("%q: a header of its own", path)
+		}
+	}
+	for _, q := range []string{"status=%ff", "limit=1e9", "limit=-1", "limit=99999999999999999999", "since=yesterday", "cursor=%00", "status=claimed&status=bogus", "limit=%zz;"} {
+		r := h.raw("GET", root+"/requests?"+q, auth, "")
+		if r.code != 200 {
+			h.clear(q, r, 400)
+		}
+		if strings.HasPrefix(q, "limit=") && !strings.Contains(q, "%zz") && r.code != 400 {
+			t.Errorf("%s: %d", q, r.code)
+		}
+	}
+	for _, method := range []string{"DELETE", "TRACE", "PROPFIND", "get", "PUT", "X", strings.Repeat("X", 200)} {
+		for _, path := range []string{"/health", root + "/requests", root + "/requests/" + ref, root + "/register", root + "/mess", root + "/events"} {
+			h.clear(method+" "+path, h.raw(method, path, auth, ""), 405)
+		}
+	}
+}
+
+// A key that is wrong is 401 with one text, whatever its shape.
+func TestKeysInEveryShape(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	wrong := h.do("GET", root+"/requests", "mess_home_x", "").body
+	none := h.do("GET", root+"/requests", "", "").body
+	for what, c := range map[string]struct{ header, want string }{
+		"none":                     {"", none},
+		"an empty header":          {"Authorization:\r\n", none},
+		"only a scheme":            {"Authorization: Bearer\r\n", none},
+		"a scheme and a space":     {"Authorization: Bearer \r\n", none},
+		"another scheme":           {"Authorization: Basic " + h.op + "\r\n", none},
+		"no scheme":                {"Authorization: " + h.op + "\r\n", none},
+		"another header":           {"X-Api-Key: " + h.op + "\r\n", none},
+		"a short one":              {"Authorization: Bearer x\r\n", wrong},
+		"one too few":              {"Authorization: Bearer " + h.op[:len(h.op)-1] + "\r\n", wrong},
+		"one too many":             {"Authorization: Bearer " + h.op + "0\r\n", wrong},
+		"in capitals":              {"Authorization: Bearer " + strings.ToUpper(h.op) + "\r\n", wrong},
+		"twice":                    {"Authorization: Bearer " + h.op + " " + h.op + "\r\n", wrong},
+		"quoted":                   {"Authorization: Bearer \"" + h.op + "\"\r\n", wrong},
+		"of another exchange":      {"Authorization: Bearer mess_other" + strings.TrimPrefix(h.op, "mess_home") + "\r\n", wrong},
+		"15 KB":                    {"Authorization: Bearer " + strings.Repeat("x", 15<<10) + "\r\n", wrong},
+		"no UTF-8":                 {"Authorization: Bearer \xff\xfe\r\n", wrong},
+		"the hash of the right":    {"Authorization: Bearer " + strings.Repeat("0", 64) + "\r\n", wrong},
+		"a wrong one before right": {"Authorization: Bearer x\r\nAuthorization: Bearer " + h.op + "\r\n", wrong},
+	} {
+		for _, path := range []string{root + "/requests", root + "/keys", root + "/nothing", "/api/v1/exchanges/other/requests"} {
+			r := h.raw("GET", path, c.header, "")
+			if r.code != 401 || r.body != c.want || r.head.Get("WWW-Authenticate") != "Bearer" {
+				t.Errorf("%s: %s: %d %s", what, path, r.code, r.body)
+			}
+		}
+	}
+	if r := h.raw("GET", root+"/requests?key="+h.op+"&api_key="+h.op+"&access_token="+h.op, "", ""); r.code != 401 {
+		t.Errorf("a key in the address: %d", r.code)
+	}
+}
+
+func TestBadBodies(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	phone := h.register("phone", `"x"`)
+	ref := h.create(h.op, `{"intent":"look","requires":["x"]}`)
+	deep := strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100)
+	paths := map[string][2]string{ // method and key
+		root + "/requests": {"POST", h.op}, root + "/requests/" + ref: {"PATCH", phone}, root + "/mess": {"POST", phone}, root + "/register": {"POST", ""},
+		root + "/executors/phone": {"PATCH", phone}, root + "/stop": {"POST", h.op}, root + "/keys": {"POST", h.op}, root + "/keys/phone": {"PATCH", h.op},
+		root + "/keys/phone/rotate": {"POST", h.op}, root + "/codes": {"POST", h.op},
+	}
+	for path, by := range paths {
+		auth := ""
+		if by[1] != "" {
+			auth = "Authorization: Bearer " + by[1] + "\r\n"
+		}
+		for what, c := range map[string]struct {
+			body  string
+			codes []int
+		}{
+			"11 MB":            {`{"intent":"` + strings.Repeat("x", 11<<20) + `"}`, []int{413}},
+			"100 deep":         {`{"executor_id":"a","intent":"x","x":` + deep + `}`, []int{400}},
+			"100 lists":        {strings.Repeat("[", 100) + strings.Repeat("]", 100), []int{400}},
+			"no UTF-8":         {"{\"intent\":\"\xff\xfe\",\"executor_id\":\"\xff\"}", []int{400}},
+			"a trailing comma": {`{"intent":"x","executor_id":"a",}`, []int{400}},
+			"a comment":        {`{"intent":"x" /* why */}`, []int{400}},
+			"two values":       {`{"intent":"x","executor_id":"a"} {}`, []int{400}},
+			"a key twice":      {`{"intent":"x","intent":"y","executor_id":"a"}`, []int{400}},
+			"a number":         {`7`, []int{400}},
+			"a text":           {`"x"`, []int{400}},
+			"null":             {`null`, []int{400}},
+			"NUL":              {"{\x00}", []int{400}},
+			"half":             {`{"intent":`, []int{400}},
+			"an anchor":        {"{intent: &a x, context: [*a]}", []int{400}},
+			"HTML":             {"<html>", []int{400}},
+		} {
+			h.clear(by[0]+" "+path+" "+what, h.raw(by[0], path, auth, c.body), c.codes...)
+		}
+	}
+	for what, c := range map[string]struct {
+		body string
+		code int
+	}{
+		"10,000 elements":       {`{"intent":"x","context":[` + strings.TrimSuffix(strings.Repeat(`"a",`, 10_000), ",") + `]}`, 0},
+		"10,000 mappings":       {`{"intent":"x","context":[` + strings.TrimSuffix(strings.Repeat(`{"a":{}},`, 10_000), ",") + `]}`, 0},
+		"10,000 keys":           {`{"intent":"x"` + manyKeys(10_000) + `}`, 400},
+		"a very long id":        {`{"intent":"x","id":"` + strings.Repeat("x", 60_000) + `"}`, 400},
+		"a very long intent":    {`{"intent":"` + strings.Repeat("x", 70_000) + `"}`, 400},
+		"a number that is huge": {`{"intent":"x","x":1e99999}`, 0},
+	} {
+		r := h.do("POST", root+"/requests", h.op, c.body)
+		switch {
+		case c.code == 0 && r.code == http.StatusCreated:
+		case c.code == 0:
+			h.clear(what, r, 400, 413)
+		default:
+			h.clear(what, r, c.code, 413)
+		}
+	}
+}
+
+func manyKeys(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `,"k%d":1`, i)
+	}
+	return b.String()
+}
+
+// Every field of every body, with a value of every wrong kind: it is taken, or
+// refused by its name.
+func TestEveryFieldOfTheWrongKind(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	phone := h.register("phone", `"x"`)
+	if _, err := h.keys.Issue("dash", 1); err != nil {
+		t.Fatal(err)
+	}
+	values := []string{`null`, `true`, `7`, `-1.5e300`, `"x"`, `""`, `[]`, `{}`, `[1]`, `[[]]`, `[null]`, `{"a":1}`, `[{"a":{"b":[1,{}]}}]`}
+	strict := 0
+	for _, c := range []struct {
+		method, path, key, rest string
+		fields                  []string
+	}{
+		{"POST", "/requests", h.op, `"intent":"x"`, []string{"intent", "id", "precision", "context", "priority", "requires", "constraints", "needed_by", "confirm_before", "response_hint", "response_hints", "compensation", "unknown"}},
+		{"PATCH", "/requests/last", phone, `"x":1`, []string{"status", "message", "mess"}},
+		{"POST", "/mess", phone, `"MESS":[]`, []string{"MESS", "ref", "re", "from", "epoch", "received"}},
+		{"POST", "/register", "", `"executor_id":"pi"`, []string{"executor_id", "display_name", "capabilities", "notifications", "hooks", "preferences", "availability", "schedule", "receipt_key", "instance", "holding", "enrol"}},
+		{"PATCH", "/executors/phone", phone, `"x":1`, []string{"display_name", "capabilities", "availability", "schedule", "receipt_key", "instance", "holding", "stopped"}},
+		{"POST", "/stop", h.op, `"x":1`, []string{"why", "executors"}},
+		{"POST", "/keys", h.op, `"x":1`, []string{"actor", "roles"}},
+		{"PATCH", "/keys/dash", h.op, `"x":1`, []string{"roles"}},
+		{"POST", "/keys/dash/rotate", h.op, `"x":1`, []string{"overlap"}},
+		{"POST", "/codes", h.op, `"x":1`, []string{"actor", "within"}},
+	} {
+		for _, field := range c.fields {
+			for _, value := range values {
+				body := "{" + c.rest + `,"` + field + `":` + value + "}"
+				if name, _, _ := strings.Cut(c.rest, ":"); name == `"`+field+`"` {
+					body = "{" + `"` + field + `":` + value + "}"
+				}
+				if r := h.do(c.method, root+c.path, c.key, body); r.code >= 300 {
+					h.clear(c.method+" "+c.path+" "+body, r, 400, 404, 409)
+					strict++
+				}
+			}
+		}
+	}
+	if strict < 100 {
+		t.Errorf("only %d were refused", strict)
+	}
+}

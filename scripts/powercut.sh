@@ -9,7 +9,7 @@ set -euo pipefail
 cuts=${1:-200}
 case ${2:-threads} in
 threads) tests='^Test(PowerCuts|DisksThatTakeNothing)' ;;
-acts) tests='^TestCutInTheAct$' ;;
+acts) tests='^TestCutInTheAct' ;;
 *) echo "powercut.sh: $2 is unknown; write threads or acts" >&2 && exit 2 ;;
 esac
 sudo=()

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 )
 
@@ -26,6 +27,14 @@ func (v *judgement) found(kind *int, format string, args ...any) {
 func (v *judgement) String() string {
 	return fmt.Sprintf("%d requests, %d acts, %d ends of which nobody knows what was done; lost %d, doubled %d, dishonest %d",
 		v.asked, v.acts, v.unknown, v.lost, v.doubled, v.dishonest)
+}
+
+// tell fails the test for what was found.
+func (v *judgement) tell(t *testing.T) {
+	t.Helper()
+	for _, problem := range v.problems[:min(len(v.problems), 10)] {
+		t.Error(problem)
+	}
 }
 
 func (v *judgement) add(w *judgement) {
@@ -74,6 +83,8 @@ type act struct {
 	at   time.Time
 	what string
 }
+
+func (a act) String() string { return a.what + " at " + a.at.Format(time.TimeOnly+".000000") }
 
 func (e *errands) log(valve int) (list []act) {
 	for line := range strings.Lines(e.text(valve)) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -106,6 +107,28 @@ func (e *errands) text(valve int) string {
 		panic(err) // nothing can be judged
 	}
 	return string(text)
+}
+
+// act waits until a valve is switched, and tells which process has done it; 0 if
+// none is for so long. What dies then has acted and has not told it yet.
+func (e *errands) act(within time.Duration) (by int) {
+	sizes := make([]int64, e.valves)
+	for end, first := time.Now().Add(within), true; time.Now().Before(end); first = false {
+		for v := range sizes {
+			info, err := os.Stat(string(e.wire(v)))
+			if err != nil || info.Size() == sizes[v] {
+				continue
+			}
+			if sizes[v] = info.Size(); first {
+				continue
+			}
+			words := strings.Fields(e.text(v))
+			by, _ = strconv.Atoi(words[len(words)-2]) // 0: its line is not whole yet
+			return by
+		}
+		<-time.After(100 * time.Microsecond)
+	}
+	return 0
 }
 
 // ask has every valve asked for one thing after the other until there were

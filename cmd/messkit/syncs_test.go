@@ -223,14 +223,19 @@ func (c syncCall) without(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
 	none, keep := "func(...any) error { return nil }", ""
 	if c.args { // the import is still needed
 		keep = "\nvar _ = " + string(source[c.begin:c.open]) + "\n"
 	}
-	text := slices.Concat(source[:c.begin], []byte(none), source[c.open:c.end], source[c.end:], []byte(keep))
-	list, err := json.Marshal(map[string]any{"Replace": map[string]string{c.file: changed}})
+	return overlayOf(t, c.file, slices.Concat(source[:c.begin], []byte(none), source[c.open:c.end], source[c.end:], []byte(keep)))
+}
+
+// overlayOf is an overlay for go build in which a file has another text.
+func overlayOf(t *testing.T, file string, text []byte) string {
+	t.Helper()
+	dir := t.TempDir()
+	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
+	list, err := json.Marshal(map[string]any{"Replace": map[string]string{file: changed}})
 	if err := errors.Join(err, os.WriteFile(changed, text, 0o600), os.WriteFile(overlay, list, 0o600)); err != nil {
 		t.Fatal(err)
 	}

@@ -224,6 +224,9 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 	} else if err != nil {
 		return nil, err
 	}
+	if secure == nil && !cfg.Insecure && !own(l.Addr()) { // what a name like localhost has led to
+		return nil, errors.Join(fmt.Errorf("listen: %s is %s, which is beyond this machine; write 127.0.0.1 or tls: self", cfg.Listen, l.Addr()), l.Close())
+	}
 	store, err := cfg.files(log).Open(cfg.Data)
 	if err != nil {
 		return nil, errors.Join(storeNotOpened(err, cfg.Data), l.Close())

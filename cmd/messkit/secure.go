@@ -74,6 +74,12 @@ func here(addr string) bool {
 	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
+// own reports whether an address is one that only this machine reaches.
+func own(addr net.Addr) bool {
+	a, err := netip.ParseAddrPort(addr.String())
+	return err == nil && a.Addr().Unmap().IsLoopback()
+}
+
 // secure is how the door is to be served; nil: in plain text.
 func (c exchangeConfig) secure() (*tls.Config, error) {
 	var cert tls.Certificate

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -27,6 +28,9 @@ func (c *Client) refusal(res *http.Response) error {
 		return err
 	}
 	if json.Unmarshal(data, &v) != nil || v.Error == "" {
+		if res.StatusCode == http.StatusBadRequest && bytes.Contains(data, []byte("HTTPS")) { // Go's server and nginx say so
+			return mess.Refuse(mess.Unavailable, "the server at %s speaks TLS; write https:// in its address", c.name)
+		}
 		return c.strange(res)
 	}
 	if v.Why == "" {

@@ -137,7 +137,7 @@ func (c connectConfig) Validate() error {
 }
 
 func (c connectConfig) remote(key remote.Secret) remote.Config {
-	return remote.Config{URL: c.URL, Exchange: c.Exchange, Key: key, Pin: c.Pin}
+	return remote.Config{URL: c.URL, Exchange: c.Exchange, Key: key, Pin: c.Pin, Reread: func() (remote.Secret, error) { return readKey(c.KeyFile) }}
 }
 
 func (c config) Validate() error {

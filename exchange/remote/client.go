@@ -19,15 +19,16 @@ import (
 
 // Client is an exchange elsewhere. It is safe for concurrent use.
 type Client struct {
-	base    string // without a slash at its end
-	name    string // of the server, for people
-	sign    func(http.Header)
+	base    string                 // without a slash at its end
+	name    string                 // of the server, for people
+	reread  func() (Secret, error) // the key, where it is kept; nil: nowhere
 	timeout time.Duration
 	http    *http.Client
 	log     *slog.Logger
 
 	mu sync.Mutex
 	id string // of the exchange, once it is known
+	by *credentials
 }
 
 const (
@@ -52,17 +53,9 @@ func New(cfg Config, log *slog.Logger) (*Client, error) {
 	}
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // a key goes to one host
 	return &Client{
-		base: strings.TrimRight(cfg.URL, "/"), name: u.Host, sign: signer(cfg.Key), timeout: cmp.Or(cfg.Timeout, defaultTimeout),
-		http: &http.Client{Transport: t, CheckRedirect: noRedirect}, log: log, id: cfg.Exchange,
+		base: strings.TrimRight(cfg.URL, "/"), name: u.Host, reread: cfg.Reread, timeout: cmp.Or(cfg.Timeout, defaultTimeout),
+		http: &http.Client{Transport: t, CheckRedirect: noRedirect}, log: log, id: cfg.Exchange, by: newCredentials(cfg.Key),
 	}, nil
-}
-
-// signer holds the key where no verb of fmt finds it.
-func signer(key Secret) func(http.Header) {
-	if key == "" {
-		return func(http.Header) {}
-	}
-	return func(h http.Header) { h.Set("Authorization", "Bearer "+string(key)) }
 }
 
 // Health is what a server says of itself.

@@ -33,6 +33,9 @@ type Config struct {
 	Exchange string `yaml:"exchange"` // its id; "": the one that the server names
 	Key      Secret `yaml:"key"`      // "" can only register
 	Pin      string `yaml:"pin"`      // fingerprint of its certificate; "": one that the system trusts
+	// Reread reads the key again where it is kept, when the exchange does not know
+	// it any more; nil: it is kept nowhere.
+	Reread func() (Secret, error) `yaml:"-" json:"-"`
 	// Timeout is how long nothing may move before a call counts as lost; 0: 30 s.
 	Timeout time.Duration `yaml:"timeout"`
 }

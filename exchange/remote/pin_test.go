@@ -16,10 +16,12 @@ import (
 // A pinned server is known by its key, whatever its name and whoever has signed.
 func TestPin(t *testing.T) {
 	reached := 0
-	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		reached++
 		_, _ = w.Write([]byte(`{"status":"ok","exchange_id":"home"}`))
 	}))
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
+	s.StartTLS()
 	t.Cleanup(s.Close)
 	right := remote.Fingerprint(s.Certificate())
 	wrong := "sha256:" + strings.Repeat("00", 32)

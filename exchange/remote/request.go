@@ -53,14 +53,24 @@ var errSilent = errors.New("silent")
 // send does a request and returns an answer of the 200s; its body has to be
 // closed. A server's "no" is a *mess.Refusal; with Why mess.Unavailable there
 // was no answer, or none that counts. If ctx was cancelled, that is the error.
+// A key that is not known any more is read again, once.
 func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
+	by := c.credentials()
+	res, err := c.sendAs(ctx, by, r)
+	if errors.Is(err, mess.Unauthentic) && c.renewed(by) {
+		return c.sendAs(ctx, c.credentials(), r)
+	}
+	return res, err
+}
+
+func (c *Client) sendAs(ctx context.Context, by *credentials, r request) (*http.Response, error) {
 	if r.limit == 0 {
 		r.limit = c.timeout
 	}
 	rctx, cancel := context.WithCancelCause(ctx)
 	m := &moving{limit: r.limit, timer: time.AfterFunc(r.limit, func() { cancel(errSilent) })}
 	end := func() { m.timer.Stop(); cancel(nil) }
-	res, err := c.do(rctx, r, m)
+	res, err := c.do(rctx, by, r, m)
 	if err != nil {
 		err = c.unavailable(rctx, r.limit, "cannot be reached", err)
 		end()
@@ -80,7 +90,7 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 }
 
 // do sends a request; what moves, moves m.
-func (c *Client) do(ctx context.Context, r request, m *moving) (*http.Response, error) {
+func (c *Client) do(ctx context.Context, by *credentials, r request, m *moving) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, r.method, r.url, nil)
 	if err != nil {
 		return nil, err
@@ -89,7 +99,7 @@ func (c *Client) do(ctx context.Context, r request, m *moving) (*http.Response, 
 		req.Header[k] = v
 	}
 	req.Header.Set("User-Agent", "messkit")
-	c.sign(req.Header)
+	by.sign(req.Header)
 	if r.body != nil {
 		req.Header.Set("Content-Type", r.mime)
 		req.ContentLength = int64(len(r.body))

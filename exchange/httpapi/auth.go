@@ -92,6 +92,8 @@ func (c *call) mayRegister(id, code string) (failed func(), err error) {
 	if loopback(c.r.RemoteAddr) && !c.fromPage() && !c.passedOn() {
 		return failed, nil
 	}
+	c.guessing.Lock() // else many at once would have more guesses
+	defer c.guessing.Unlock()
 	if c.guesses.Tokens() < 1 {
 		return failed, c.tooMany(guessEvery, "too many wrong enrolment codes")
 	}

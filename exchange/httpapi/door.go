@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -51,8 +52,9 @@ type Door struct {
 	cfg  Config
 	log  *slog.Logger
 
-	guesses *rate.Limiter // of the enrolment code
-	limits  *limits
+	guessing sync.Mutex    // of the enrolment code, by one at a time
+	guesses  *rate.Limiter // that were wrong
+	limits   *limits
 }
 
 // New makes a door.

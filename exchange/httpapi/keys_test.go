@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -158,6 +159,27 @@ func TestEnrollingFromElsewhere(t *testing.T) {
 	named := code(`{"actor":"garage","within":"1m"}`)
 	h.want(register("pi-2", `,"enrol":"`+named+`"`), 403, "")
 	h.want(register("garage", `,"enrol":"`+named+`"`), 201, "")
+}
+
+// Who guesses with many at once has no more guesses.
+func TestGuessesAtOnce(t *testing.T) {
+	h := open(t, httpapi.Config{Enrol: "standing-code"})
+	codes := make(chan int, 64)
+	for i := range cap(codes) {
+		go func() {
+			req := httptest.NewRequest("POST", root+"/register", strings.NewReader(fmt.Sprintf(`{"executor_id":"pi","enrol":"wrong-%d"}`, i)))
+			w := httptest.NewRecorder()
+			h.door.Handler().ServeHTTP(w, req) // from 192.0.2.1
+			codes <- w.Code
+		}()
+	}
+	told := map[int]int{}
+	for range cap(codes) {
+		told[<-codes]++
+	}
+	if told[403] != 5 || told[429] != cap(codes)-5 {
+		t.Errorf("%v, want 5 that are told that they are wrong", told)
+	}
 }
 
 // Of many who come with one code at once, one is let in.

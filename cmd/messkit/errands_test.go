@@ -221,49 +221,6 @@ func (e *errands) ended(one *errand) bool {
 	return true
 }
 
-// threadNow is what is read of a thread.
-type threadNow struct {
-	Thread struct {
-		Status   string
-		Messages []struct {
-			MESS []struct{ Status *statusNow } `json:"mess"`
-		}
-	}
-}
-
-type statusNow struct {
-	Code       string
-	ActionHash string `json:"action_hash"`
-	Reason     struct{ Effect string }
-}
-
-// last is the last status that was said in it.
-func (t threadNow) last() (last statusNow) {
-	for s := range t.statuses {
-		last = s
-	}
-	return last
-}
-
-func (t threadNow) began() bool {
-	for s := range t.statuses {
-		if s.Code == "in_progress" {
-			return true
-		}
-	}
-	return false
-}
-
-func (t threadNow) statuses(yield func(statusNow) bool) {
-	for _, m := range t.Thread.Messages {
-		for _, item := range m.MESS {
-			if item.Status != nil && !yield(*item.Status) {
-				return
-			}
-		}
-	}
-}
-
 // call makes one call. What is answered by an exchange that is away when the
 // answer comes was not answered: code is 0.
 func (e *errands) call(method, path, body string, answer any) (code int) {

@@ -1,0 +1,44 @@
+package main
+
+// threadNow is what is read of a thread.
+type threadNow struct {
+	Thread struct {
+		Status   string
+		Messages []struct {
+			MESS []struct{ Status *statusNow } `json:"mess"`
+		}
+	}
+}
+
+type statusNow struct {
+	Code       string
+	ActionHash string `json:"action_hash"`
+	Reason     struct{ Effect string }
+}
+
+// last is the last status that was said in it.
+func (t threadNow) last() (last statusNow) {
+	for s := range t.statuses {
+		last = s
+	}
+	return last
+}
+
+func (t threadNow) began() bool {
+	for s := range t.statuses {
+		if s.Code == "in_progress" {
+			return true
+		}
+	}
+	return false
+}
+
+func (t threadNow) statuses(yield func(statusNow) bool) {
+	for _, m := range t.Thread.Messages {
+		for _, item := range m.MESS {
+			if item.Status != nil && !yield(*item.Status) {
+				return
+			}
+		}
+	}
+}

@@ -42,10 +42,13 @@ type process struct {
 	err    error
 }
 
+// asMuchAsItCan is the configuration of an exchange that is put under load.
+const asMuchAsItCan = "exchange: {rate: {requests: 1000000, burst: 1000000}}"
+
 // launch starts the command that serves the folder, and waits until it serves
 // or ends. It dies with the test, whatever happens to that.
 func launch(dir string, command ...string) (*process, error) {
-	return start(dir, append(slices.Clone(command), "exchange", "--listen", "127.0.0.1:0", "--data", dir)...)
+	return start(dir, append(slices.Clone(command), "exchange", "--config", "/dev/stdin", "--listen", "127.0.0.1:0", "--data", dir)...)
 }
 
 // start starts a command whose first line says where it serves, with that home.
@@ -54,6 +57,7 @@ func start(dir string, command ...string) (*process, error) {
 	p.cmd = exec.Command(command[0], command[1:]...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	p.cmd.Stderr = &p.stderr
+	p.cmd.Stdin = strings.NewReader(asMuchAsItCan) // who asks for it reads it
 	p.cmd.Env = append(os.Environ(), "HOME="+dir)
 	first := make(chan string, 1)
 	p.cmd.Stdout = &firstLine{line: first}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 )
@@ -38,5 +39,17 @@ func TestTheJudge(t *testing.T) {
 		if v.lost != c.lost || v.doubled != c.doubled || v.dishonest != c.dishonest {
 			t.Errorf("%s: %s; want lost %d, doubled %d, dishonest %d", name, v, c.lost, c.doubled, c.dishonest)
 		}
+	}
+}
+
+// A claim that was over is reported late, as having done nothing; another
+// executor has done it meanwhile.
+func TestALateWordIsNotTheEnd(t *testing.T) {
+	var now threadNow
+	err := json.Unmarshal([]byte(`{"thread": {"status": "completed", "messages": [
+		{"mess": [{"status": {"code": "completed"}}, {"response": {}}]},
+		{"mess": [{"status": {"code": "failed", "reason": {"effect": "none"}}}]}]}}`), &now)
+	if err != nil || now.end().Code != "completed" || now.end().Reason.Effect != "" {
+		t.Errorf("the end is %+v, %v", now.end(), err)
 	}
 }

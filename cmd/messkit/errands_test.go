@@ -217,7 +217,7 @@ func (e *errands) ended(one *errand) bool {
 	if !slices.Contains(append(states["state=finished"], states["state=canceled"]...), t.Thread.Status) {
 		return false
 	}
-	one.status, one.effect, one.began = t.Thread.Status, t.last().Reason.Effect, t.began()
+	one.status, one.effect, one.began = t.Thread.Status, t.end().Reason.Effect, t.began()
 	return true
 }
 

@@ -24,6 +24,17 @@ func (t threadNow) last() (last statusNow) {
 	return last
 }
 
+// end is the last status that says how it stands. What another executor tells
+// later of a claim that was over is kept in the thread, and is about that claim.
+func (t threadNow) end() (end statusNow) {
+	for s := range t.statuses {
+		if s.Code == t.Thread.Status {
+			end = s
+		}
+	}
+	return end
+}
+
 func (t threadNow) began() bool {
 	for s := range t.statuses {
 		if s.Code == "in_progress" {

@@ -87,7 +87,7 @@ var mutants = []mutant{
 		"agent/gate/call.go", "c.dev.hung[c] = true\n", "",
 	}}, "./agent/gate TestAHangingDriverIsQuarantined"},
 	{"two tasks on one device", []edit{{
-		"agent/gate/pass.go", "d.hold <- struct{}{}:\n\tdefault:", "d.hold <- struct{}{}:\n\t\t<-d.hold; go func() { d.hold <- struct{}{} }()\n\tdefault:",
+		"agent/gate/gate.go", "hold: make(chan struct{}, 1), acting", "hold: make(chan struct{}, 2), acting",
 	}}, "./agent/gate TestOneTaskAtATime"},
 	{"budget of acts ignored", []edit{{
 		"agent/gate/step.go", "p.g.count(ctx, p.dev, p.order); err != nil {", "p.g.count(ctx, p.dev, p.order); err != nil && false {",
@@ -171,7 +171,7 @@ var mutants = []mutant{
 	}}, "./exchange TestTheSameRequestAgainIsTheSameThread"},
 	{"acknowledged before it is synced", []edit{{
 		"internal/wal/segment.go", "if err := s.put(body); err != nil {\n\t\treturn err\n\t}\n\treturn s.file.Sync()", "return s.put(body)",
-	}}, "./cmd/messkit TestJournalWhoseSyncFails"},
+	}}, "./cmd/messkit TestSyncedBeforeTheAnswer"},
 	{"torn records are believed", []edit{{
 		"internal/wal/scan.go", "if checksum(salt, f.body) != binary", "if false && checksum(salt, f.body) != binary",
 	}}, "./internal/wal Test"},

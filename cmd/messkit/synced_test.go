@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+)
+
+// Nothing is acknowledged before it is on the disk: each request that was asked
+// alone has had a sync of the log for itself.
+func TestSyncedBeforeTheAnswer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and traces messkit")
+	}
+	needStrace(t)
+	binary := buildMesskit(t)
+	f := newFaulty(t, binary, fault{call: "fsync,fdatasync", errno: "EIO", nth: never, path: "/log/*.wal"})
+	p := f.start(append(f.strace(f.dir, f.log), binary)...)
+	if p.url == "" {
+		t.Fatalf("it does not serve: %s", &p.stderr)
+	}
+	const asked = 20
+	for n := range asked {
+		body := fmt.Sprintf(`{"id":"r%d","intent":"look"}`, n)
+		if code, text, err := f.ledger.call(f.ledger.operator, http.MethodPost, "/requests", body); err != nil || code != http.StatusCreated {
+			t.Fatalf("%d %s, %v", code, text, err)
+		}
+	}
+	f.end(p)
+	synced := 0
+	for _, line := range f.lines() {
+		if s := f.site(line); s == "fsync /log/*.wal" || s == "fdatasync /log/*.wal" {
+			synced++
+		}
+	}
+	if synced < asked {
+		t.Errorf("%d requests were acknowledged one after the other, and the log was synced %d times", asked, synced)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/mess"
 )
@@ -124,7 +125,11 @@ func (c *config) verdict(p *capabilities.Plan) ruling {
 	if p == nil {
 		return ruling{}
 	}
-	v, err := c.gate(quiet).Check(*p)
+	g := c.gate(quiet)
+	for _, o := range stop.Read(stopFolder(c.Agent.Data)) {
+		g.Stop(o.String())
+	}
+	v, err := g.Check(*p)
 	first := "nobody need confirm it"
 	switch {
 	case err != nil:

@@ -142,6 +142,26 @@ func TestMaxOn(t *testing.T) {
 	})
 }
 
+// Asking again makes the time no longer: it counts from when the device has come
+// on, and begins anew when it was off.
+func TestMaxOnIsWithoutABreak(t *testing.T) {
+	inHouse(t, gate.Device{MaxOn: time.Hour}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		for range 3 {
+			turn(t, g, l, true, 0)
+			after(25 * time.Minute)
+		}
+		turn(t, g, l, true, 30*time.Minute)
+		after(20 * time.Minute)
+		_, err := g.Check(switchPlan(true, 50*time.Minute))
+		refusal(t, err, "max_on", "1h0m0s", "20m0s", "50m0s")
+		turn(t, g, l, true, 40*time.Minute)
+		after(2 * time.Hour)
+		if want := "on 0s, on 25m0s, on 50m0s, off 1h0m0s, on 1h15m0s, on 1h35m0s, off 2h15m0s"; l.history() != want {
+			t.Errorf("%s, want %s", l.history(), want)
+		}
+	})
+}
+
 func TestSwitchedOffByHandBeforeItsTime(t *testing.T) {
 	inHouse(t, gate.Device{MaxOn: time.Hour}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		turn(t, g, l, true, 0)

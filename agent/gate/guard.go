@@ -74,10 +74,16 @@ func (p *Pass) arm(s drivers.Switch) (due time.Time, undo func(), err error) {
 	g, d := p.g, p.dev
 	in := offIn(d.limits, p.order.Plan)
 	g.mu.Lock()
+	now := g.now()
+	on := d.onSince(now)
 	if in > 0 {
-		due = g.now().Add(in)
+		due = now.Add(in)
 	}
-	before, level, o := d.off, d.level, &off{at: due, sw: s}
+	if limit := d.limits.MaxOn; limit > 0 && on.Add(limit).Before(due) { // asking again makes it no longer
+		due = on.Add(limit)
+		in = max(1, due.Sub(now))
+	}
+	before, level, o := d.off, d.level, &off{at: due, on: on, sw: s}
 	d.off, d.level = o, isOn
 	g.ring()
 	g.mu.Unlock()

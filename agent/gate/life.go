@@ -31,7 +31,7 @@ func (g *Gate) armStart(d drivers.Device, name string) *off {
 	if !ok || dev.limits.MaxOn == 0 || dev.off != nil {
 		return nil
 	}
-	dev.off = &off{at: g.now().Add(dev.limits.MaxOn), sw: s}
+	dev.off = &off{at: g.now().Add(dev.limits.MaxOn), on: g.now(), sw: s}
 	g.tellGuard(dev)
 	g.ring()
 	return dev.off

@@ -12,6 +12,7 @@ import (
 // off is when a device is to be switched off, and by which verb.
 type off struct {
 	at   time.Time // zero: never
+	on   time.Time // since when it is on without a break, as far as is known
 	sw   drivers.Switch
 	wait time.Duration // before the next try, after one that failed
 }

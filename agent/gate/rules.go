@@ -38,10 +38,27 @@ func (g *Gate) notHung(d *device, _ capabilities.Plan) error {
 
 func (g *Gate) withinMaxOn(d *device, p capabilities.Plan) error {
 	limit := d.limits.MaxOn
-	if limit == 0 || p.For <= limit || !turnsOn(p) {
+	if limit == 0 || !turnsOn(p) {
+		return nil
+	}
+	now := g.now()
+	if was := now.Sub(d.onSince(now)); was > 0 && was+p.For > limit && p.For <= limit {
+		return &Refusal{Device: d.name, Rule: "max_on", Retry: limit - was, Text: fmt.Sprintf(
+			"it may be on for %v at most without a break, has been for %v, and %v more were asked for; ask for less, or when it is off", limit, was.Round(time.Millisecond), p.For)}
+	}
+	if p.For <= limit {
 		return nil
 	}
 	return &Refusal{Device: d.name, Rule: "max_on", Text: fmt.Sprintf("it may be on for %v at most, and %v were asked for; ask for less", limit, p.For)}
+}
+
+// onSince is since when a device has been on without a break; now if it is off.
+// Gate.mu is held.
+func (d *device) onSince(now time.Time) time.Time {
+	if d.off == nil || d.off.on.IsZero() {
+		return now
+	}
+	return d.off.on
 }
 
 func (g *Gate) notQuiet(d *device, p capabilities.Plan) error {

@@ -29,3 +29,10 @@ type AutoOff interface {
 	// been on for limit.
 	SwitchFor(ctx context.Context, on bool, limit time.Duration) error
 }
+
+// Levels is a Switch that tells what it is set to when it is opened and when it
+// ends: on, off or keep. Neither passes a gate, so what they may be depends on
+// what the device can do.
+type Levels interface {
+	Levels() (initial, safe string)
+}

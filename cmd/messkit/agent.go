@@ -190,7 +190,10 @@ func fit(ctx context.Context, data []byte, maxBytes, maxPx int) ([]byte, string,
 
 // runRemote runs the agent for an exchange elsewhere.
 func (a *app) runRemote(ctx context.Context, cfg *config, log *slog.Logger) error {
-	o := cfg.start(ctx, log)
+	o, err := cfg.start(ctx, log)
+	if err != nil {
+		return err
+	}
 	e, err := a.openRemote(ctx, cfg, o, log)
 	if err != nil {
 		return errors.Join(err, o.halt(ctx))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
@@ -17,6 +18,7 @@ func (h *home) depends(nodes map[string]strictyaml.Node) error {
 			wrong = append(wrong, nodes[d.name].Problem("seen_by", "%s", why))
 		}
 		n := limitsOf(nodes[d.name])
+		wrong = append(wrong, d.levels(nodes[d.name])...)
 		for _, need := range d.Limits.Requires {
 			other := h.device(need.Device)
 			switch {
@@ -35,6 +37,29 @@ func (h *home) depends(nodes map[string]strictyaml.Node) error {
 		}
 	}
 	return wrong.Err()
+}
+
+// levels tells what a device may not be set to at the start and at the end: what
+// a person would have to confirm, and what would be on for ever.
+func (d device) levels(n strictyaml.Node) (wrong strictyaml.Problems) {
+	l, ok := d.dev.(drivers.Levels)
+	if !ok {
+		return nil
+	}
+	initial, safe := l.Levels()
+	if initial == "on" && confirmed(d.Risk) {
+		wrong = append(wrong, n.Problem("initial", "a start would switch it on, which a person has to confirm where the risk is %s; write off or keep", d.Risk))
+	}
+	if safe == "on" && d.Limits.MaxOn > 0 {
+		wrong = append(wrong, n.Problem("safe", "the end would switch it on, and nobody would switch it off after its max_on of %v; write off or keep, or leave out max_on", d.Limits.MaxOn))
+	}
+	return wrong
+}
+
+// confirmed reports whether a person has to confirm what has this risk, unless
+// told otherwise.
+func confirmed(r capabilities.Risk) bool {
+	return r == capabilities.RiskAccess || r == capabilities.RiskMotion || r == capabilities.RiskIrreversible
 }
 
 // unseen is why nothing sees a device that is said to be seen, "" if all is well.

@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -13,12 +16,14 @@ import (
 	"github.com/messkit/messkit/agent/admin"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/guard"
+	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/stop"
 )
 
 // outputs are the devices in their initial state, under their gate and with
 // their guard.
 type outputs struct {
+	lock    io.Closer // keeps other runs from the devices
 	gate    *gate.Gate
 	devices []agent.Device
 	stop    *stop.Stopper
@@ -52,9 +57,14 @@ func (b *background) end() error {
 const awaitGuard = 5 * time.Second
 
 // start takes the devices to their initial state. It comes before everything
-// that can fail or take its time: the network, the exchange and its disk.
-func (c *config) start(ctx context.Context, log *slog.Logger) *outputs {
-	o, client := &outputs{now: admin.In(c.Agent.Data).Run(c.Agent.Disarm, c.home.names(), time.Now)}, (*guard.Client)(nil)
+// that can fail or take its time: the network, the exchange and its disk. Only
+// where another run has them, they are left to that.
+func (c *config) start(ctx context.Context, log *slog.Logger) (*outputs, error) {
+	lock, err := c.only()
+	if err != nil {
+		return nil, err
+	}
+	o, client := &outputs{lock: lock, now: admin.In(c.Agent.Data).Run(c.Agent.Disarm, c.home.names(), time.Now)}, (*guard.Client)(nil)
 	known := []gate.Option{gate.WithLocal(o.now.Local)}
 	if watched := c.home.guarded(c.limits(), log); len(watched) > 0 {
 		will, err := filepath.Abs(filepath.Join(c.Agent.Data, "guard"))
@@ -75,7 +85,21 @@ func (c *config) start(ctx context.Context, log *slog.Logger) *outputs {
 		defer cancel()
 		client.Await(wait)
 	}
-	return o
+	return o, nil
+}
+
+// only keeps a second run out of the same folder. On a disk that takes nothing
+// there is no lock: outputs are made safe all the same.
+func (c *config) only() (io.Closer, error) {
+	_ = os.MkdirAll(c.Agent.Data, 0o700) // whoever needs it says what is wrong
+	lock, err := journal.Lock(filepath.Join(c.Agent.Data, "run.lock"))
+	switch {
+	case errors.Is(err, journal.ErrInUse):
+		return nil, notOpened(fmt.Errorf("%s: %w", c.Agent.Data, err), c.Agent.Data)
+	case err != nil:
+		return io.NopCloser(nil), nil
+	}
+	return lock, nil
 }
 
 // handOver ends the timers: the agent has its own.
@@ -83,7 +107,7 @@ func (o *outputs) handOver() error { return o.timers.end() }
 
 // end lets go of the guard, which ends when everything is safe.
 func (o *outputs) end() error {
-	return errors.Join(o.stops.end(), o.timers.end(), o.guard.end())
+	return errors.Join(o.stops.end(), o.timers.end(), o.guard.end(), o.lock.Close())
 }
 
 // halt takes the devices to their safe state, where no agent has come of it.

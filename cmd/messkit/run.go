@@ -153,7 +153,10 @@ func (a *app) runAll(ctx context.Context, cfg *config, log *slog.Logger) error {
 	if cfg.Exchange == nil {
 		return a.runRemote(ctx, cfg, log)
 	}
-	o := cfg.start(ctx, log)
+	o, err := cfg.start(ctx, log)
+	if err != nil {
+		return err
+	}
 	e, ag, err := a.openAll(ctx, cfg, o, log)
 	if err != nil {
 		return errors.Join(err, o.halt(ctx))

@@ -18,6 +18,7 @@ var (
 	_ drivers.SwitchReader = (*Relay)(nil)
 	_ drivers.SafeReader   = (*Relay)(nil)
 	_ drivers.Guarded      = (*Relay)(nil)
+	_ drivers.Levels       = (*Relay)(nil)
 )
 
 // RelayConfig of a lamp or plug.
@@ -120,6 +121,9 @@ func (r *Relay) Halt() error {
 	}
 	return nil
 }
+
+// Levels are what Start and Halt set.
+func (r *Relay) Levels() (initial, safe string) { return r.cfg.Initial, r.cfg.Safe }
 
 // set sets on, off, or nothing.
 func (r *Relay) set(word string) error {

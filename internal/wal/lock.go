@@ -1,6 +1,9 @@
 package wal
 
-import "errors"
+import (
+	"errors"
+	"io"
+)
 
 // ErrInUse: another program has the log open.
 var ErrInUse = errors.New("in use")
@@ -13,3 +16,14 @@ func (e inUse) Error() string {
 }
 
 func (e inUse) Is(target error) bool { return target == ErrInUse }
+
+// Lock keeps a second program out of what a file stands for, until it is closed
+// or the program ends, however that is. Where nobody can write there is no lock,
+// and no error.
+func Lock(path string) (io.Closer, error) {
+	f, err := lockDir(path)
+	if f == nil {
+		return io.NopCloser(nil), err
+	}
+	return f, err
+}

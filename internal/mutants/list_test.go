@@ -50,8 +50,11 @@ var mutants = []mutant{
 		"agent/gate/rules.go", "\treturn l.MaxOn\n", "\treturn 0\n",
 	}}, "./agent/gate TestMaxOn"},
 	{"longer than max_on is allowed", []edit{{
-		"agent/gate/rules.go", "limit == 0 || p.For <= limit || !turnsOn(p)", "true || limit == 0",
+		"agent/gate/rules.go", "if p.For <= limit {", "if p.For <= limit || true {",
 	}}, "./agent/gate TestMaxOn|TestEveryRuleIsTold|TestAnObedientPlanner"},
+	{"asking again prolongs max_on", []edit{{
+		"agent/gate/guard.go", "limit > 0 && on.Add(limit).Before(due) {", "limit > 0 && on.Add(limit).Before(due) && false {",
+	}}, "./agent/gate TestMaxOn"},
 	{"interlock ignored", []edit{{
 		"agent/gate/interlock.go", "case on:\n", "case on && false:\n",
 	}}, "./agent/gate TestInterlock"},

@@ -128,7 +128,7 @@ var madeUpFor = map[string]string{
 	"internal/wal/segment.go syncDir":          "on ext4, the next sync of a file in the folder",
 	"internal/wal/load.go resume":              "the next sync of the segment",
 	"exchange/files/blobs.go keep":             "on ext4, the next sync of any file",
-	"exchange/keys/keys.go syncDir":            "on ext4, the next sync of any file",
+	"exchange/keys/file.go syncDir":            "on ext4, the next sync of any file",
 	"exchange/files/archive.go Archive":        "nothing: no thread here is old enough to be archived",
 	"exchange/files/import.go copyFile":        "nothing: it is for messkit thread import",
 	"exchange/files/import.go syncDir":         "nothing: it is for messkit thread import and archive",

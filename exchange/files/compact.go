@@ -1,7 +1,6 @@
 package files
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"maps"
@@ -130,25 +129,18 @@ func (c *compaction) records() iter.Seq[[]byte] {
 	}
 }
 
-// parts is a thread in as many records as its messages need.
+// parts is a whole thread in as many records as its messages need.
 func (r record) parts(put func(record)) {
-	messages, size := r.messages, 0
+	ref, messages, size := r.Thread.Ref, r.messages, 0
 	r.messages = nil
 	for _, m := range messages {
 		if size > 0 && size+len(m) > chunk {
 			put(r)
-			r, size = record{Ref: cmp.Or(r.Ref, r.about())}, 0
+			r, size = record{Ref: ref}, 0
 		}
 		r.messages, size = append(r.messages, m), size+len(m)
 	}
 	put(r)
-}
-
-func (r record) about() string {
-	if r.Thread != nil {
-		return r.Thread.Ref
-	}
-	return ""
 }
 
 // moved takes the places where the records of threads lie now.

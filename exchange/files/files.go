@@ -279,17 +279,19 @@ func (s *Store) Find(_ context.Context, requestor, clientID string) (string, err
 
 // List reads envelopes, newest change first.
 func (s *Store) List(_ context.Context, f exchange.Filter) (exchange.Page, error) {
-	all, cursor, err := s.index.page(f)
+	refs, cursor, err := s.index.page(f)
 	if err != nil {
 		return exchange.Page{}, err
 	}
 	page := exchange.Page{Cursor: cursor}
-	for _, one := range all {
-		e, err := s.envelope(one)
+	for _, ref := range refs {
+		e, err := s.envelope(ref)
 		if err != nil {
 			return exchange.Page{}, err
 		}
-		page.Threads = append(page.Threads, e)
+		if e.Ref != "" { // else somebody has removed it meanwhile
+			page.Threads = append(page.Threads, e)
+		}
 	}
 	return page, nil
 }

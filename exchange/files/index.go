@@ -231,25 +231,25 @@ func (x *index) known(day string) bool {
 }
 
 // page selects threads, newest change first.
-func (x *index) page(f exchange.Filter) ([]kept, string, error) {
+func (x *index) page(f exchange.Filter) (refs []string, cursor string, err error) {
 	from, err := f.From()
 	if err != nil {
 		return nil, "", err
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	var all []kept
+	var last uint64
 	for e := x.changed.Front(); e != nil; e = e.Next() {
 		k := e.Value.(*kept)
 		if k.seq >= from || !f.Match(k.envelope()) {
 			continue
 		}
-		if len(all) == f.Max() {
-			return all, strconv.FormatUint(all[len(all)-1].seq, 10), nil
+		if len(refs) == f.Max() {
+			return refs, strconv.FormatUint(last, 10), nil
 		}
-		all = append(all, *k)
+		refs, last = append(refs, k.Ref), k.seq
 	}
-	return all, "", nil
+	return refs, "", nil
 }
 
 // each calls fn with every thread, oldest change first, until it returns false.

@@ -78,26 +78,24 @@ func (s *Store) readRecord(ref string, p wal.Place) (record, error) {
 	return r, nil
 }
 
-// envelope is the envelope of a thread that is listed.
-func (s *Store) envelope(k kept) (exchange.Envelope, error) {
-	var e exchange.Envelope
-	inLog := true
-	err := s.steady(func() error {
-		now, known := s.index.thread(k.Ref)
-		if inLog = known && now.inLog(); !inLog {
+// envelope is the envelope of a thread; zero if it is gone.
+func (s *Store) envelope(ref string) (e exchange.Envelope, err error) {
+	var k kept
+	err = s.steady(func() error {
+		if k, _ = s.index.thread(ref); !k.inLog() {
 			return nil
 		}
-		data, err := s.log.Record(now.records[now.newest])
+		data, err := s.log.Record(k.records[k.newest])
 		if err != nil {
 			return err
 		}
 		if err := json.Unmarshal(envelopeIn(data), &e); err != nil {
-			return fmt.Errorf("%s: envelope: %w", now.Ref, err)
+			return fmt.Errorf("%s: envelope: %w", ref, err)
 		}
 		return nil
 	})
-	if !inLog {
-		return s.endedEnvelope(k.summary), nil
+	if err == nil && k.Ref != "" && !k.inLog() {
+		e = s.endedEnvelope(k.summary)
 	}
 	return e, err
 }
@@ -111,12 +109,8 @@ func (s *Store) envelopes(refs []string) ([]exchange.Envelope, error) {
 	for w := range workers {
 		g.Go(func() error {
 			for i := w; i < len(refs); i += workers {
-				k, ok := s.index.thread(refs[i])
-				if !ok {
-					continue
-				}
 				var err error
-				if all[i], err = s.envelope(k); err != nil {
+				if all[i], err = s.envelope(refs[i]); err != nil {
 					return err
 				}
 			}

@@ -32,10 +32,10 @@ func (j *Journal) tell(ctx context.Context, r record, report *mess.Message) erro
 // A full journal is compacted first.
 func (j *Journal) note(ctx context.Context, r record, report *mess.Message, anyway bool) error {
 	r.At = j.stamp()
-	err := j.noteOnce(ctx, r, report, false)
+	err := j.noteOnce(ctx, r, report)
 	if errors.Is(err, wal.ErrFull) && r.Kind != kindSent {
 		if err = j.compact(ctx); err == nil {
-			err = j.noteOnce(ctx, r, report, false)
+			err = j.noteOnce(ctx, r, report)
 		}
 	}
 	if err == nil || !anyway {
@@ -47,13 +47,13 @@ func (j *Journal) note(ctx context.Context, r record, report *mess.Message, anyw
 	return err
 }
 
-func (j *Journal) noteOnce(ctx context.Context, r record, report *mess.Message, unwritten bool) error {
+func (j *Journal) noteOnce(ctx context.Context, r record, report *mess.Message) error {
 	j.write.RLock()
 	defer j.write.RUnlock()
 	if err := j.append(ctx, r); err != nil {
 		return err
 	}
-	j.believe(r, report, unwritten)
+	j.believe(r, report, false)
 	return nil
 }
 

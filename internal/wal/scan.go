@@ -174,8 +174,8 @@ func frame(b []byte, salt uint32) ([]byte, bool) {
 }
 
 // ending says what it means that there is no whole frame at the start of rest,
-// which is at byte at: nil where
-// only reserved room follows, torn where nothing whole follows, else damage.
+// which is at byte at: nil where only reserved room follows, torn where nothing
+// whole follows, else damage.
 func ending(rest []byte, at int64, salt uint32) error {
 	if len(bytes.TrimLeft(rest, "\x00")) == 0 {
 		return nil

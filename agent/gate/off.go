@@ -26,9 +26,19 @@ const (
 func (g *Gate) disarm(d *device) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.wentOff(d, d.off)
+}
+
+// wentOff notes that a device is off, and reports false where it was switched
+// since o was noted. mu is held.
+func (g *Gate) wentOff(d *device, o *off) bool {
+	if d.off != o {
+		return false
+	}
 	d.off, d.level = nil, isOff
 	g.tellGuard(d)
 	g.ring()
+	return true
 }
 
 // Run switches off what has been on for its time, and keeps everything safe
@@ -86,17 +96,13 @@ func (g *Gate) switchOff(ctx context.Context, d *device, o *off) {
 	})
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if d.off != o {
-		return // it was switched meanwhile
-	}
-	if err == nil {
-		d.off, d.level, d.used = nil, isOff, g.now()
-		g.tellGuard(d)
+	if err == nil && g.wentOff(d, o) {
+		d.used = g.now()
 		g.log.Info("switched off, its time is over", "device", d.name)
 		return
 	}
-	if ctx.Err() != nil {
-		return
+	if d.off != o || ctx.Err() != nil {
+		return // it was switched meanwhile, or the program ends
 	}
 	o.wait = min(lastRetry, max(firstRetry, 2*o.wait))
 	o.at = g.now().Add(o.wait)

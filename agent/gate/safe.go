@@ -176,11 +176,7 @@ func (g *Gate) switchOffFirst(ctx context.Context, d *device) {
 		if _, err := run(ctx, g, c, func(ctx context.Context) (struct{}, error) { return struct{}{}, o.sw.Switch(ctx, false) }); err == nil {
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			if d.off == o {
-				d.off, d.level = nil, isOff
-				g.tellGuard(d)
-				g.ring()
-			}
+			g.wentOff(d, o)
 		}
 		return nil
 	})

@@ -31,7 +31,7 @@ var layers = map[string]layer{
 	"cmd/messkit": {
 		below: []string{
 			"agent", "agent/*", "capabilities", "drivers", "drivers/all", "exchange", "exchange/*",
-			"internal/picture", "internal/strictyaml", "mess", "mess/messeaf", "mess/receipt",
+			"internal/durable", "internal/picture", "internal/strictyaml", "mess", "mess/messeaf", "mess/receipt",
 		},
 		from: []string{"github.com/spf13/cobra", "golang.org/x/sync", "golang.org/x/sys", "golang.org/x/term"},
 	},
@@ -43,9 +43,9 @@ var layers = map[string]layer{
 	},
 	"agent/gate":       {below: []string{"capabilities", "drivers", "mess"}, from: []string{"golang.org/x/sync"}},
 	"agent/guard":      {from: []string{"golang.org/x/sync"}},
-	"agent/admin":      {below: []string{"agent/gate", "capabilities", "internal/wal", "mess"}},
+	"agent/admin":      {below: []string{"agent/gate", "capabilities", "internal/durable", "internal/wal", "mess"}},
 	"agent/clock":      {from: []string{"golang.org/x/sys"}},
-	"agent/stop":       {from: []string{"github.com/fsnotify/fsnotify", "gobot.io/x/gobot/v2", "golang.org/x/sync"}},
+	"agent/stop":       {below: []string{"internal/durable"}, from: []string{"github.com/fsnotify/fsnotify", "gobot.io/x/gobot/v2", "golang.org/x/sync"}},
 	"agent/journal":    {below: []string{"internal/wal", "mess"}, from: []string{"golang.org/x/sync"}},
 	"exchange/httpapi": {below: []string{"exchange", "exchange/keys", "mess", "mess/messeaf"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 	"exchange/remote":  {below: []string{"mess"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
@@ -53,7 +53,7 @@ var layers = map[string]layer{
 	// 1 things.
 	"exchange":           {below: []string{"mess", "mess/messeaf", "mess/receipt"}, from: []string{"github.com/robfig/cron/v3", "golang.org/x/sync"}},
 	"exchange/files":     {below: []string{"exchange", "internal/wal", "mess", "mess/messeaf"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys"}},
-	"exchange/keys":      {below: []string{"exchange", "mess", "mess/receipt"}},
+	"exchange/keys":      {below: []string{"exchange", "internal/durable", "mess", "mess/receipt"}},
 	"exchange/storetest": {below: []string{"exchange", "mess", "mess/messeaf"}, from: []string{"github.com/google/go-cmp"}},
 	"drivers":            {from: []string{"gobot.io/x/gobot/v2"}},
 	"drivers/all":        {below: []string{"drivers", "drivers/*"}},
@@ -62,8 +62,9 @@ var layers = map[string]layer{
 		below: []string{"drivers", "internal/picture"},
 		from:  []string{"gobot.io/x/gobot/v2", "golang.org/x/image", "golang.org/x/sync"},
 	},
-	"drivers/*":    {below: []string{"drivers", "internal/picture"}, from: []string{"gobot.io/x/gobot/v2", "golang.org/x/sync"}},
-	"internal/wal": {from: []string{"golang.org/x/sync"}},
+	"drivers/*":        {below: []string{"drivers", "internal/picture"}, from: []string{"gobot.io/x/gobot/v2", "golang.org/x/sync"}},
+	"internal/durable": {},
+	"internal/wal":     {below: []string{"internal/durable"}, from: []string{"golang.org/x/sync"}},
 
 	// 0 words: pure.
 	"capabilities":        {pure: true, below: []string{"internal/strictyaml", "mess"}},

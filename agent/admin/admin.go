@@ -18,6 +18,7 @@ import (
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/durable"
 )
 
 // Folder is the folder of one executor's decisions. Its methods may be called
@@ -72,7 +73,7 @@ func (f Folder) edit(change func(*decisions) error) error {
 	if err := change(&d); err != nil {
 		return err
 	}
-	return replace(f.file(), d.print())
+	return durable.Replace(f.file(), d.print())
 }
 
 // Reset forgets all decisions, and what is left of a file that is damaged.
@@ -81,7 +82,7 @@ func (f Folder) Reset() error {
 		return err
 	}
 	d, _ := f.read() // if it cannot be read, its devices are known after the next start
-	return replace(f.file(), decisions{Devices: d.Devices}.print())
+	return durable.Replace(f.file(), decisions{Devices: d.Devices}.print())
 }
 
 // Devices are the names of the devices at the executor's last start.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/durable"
 )
 
 // Run is one run of the executor, from Begin to End. A disk that takes nothing
@@ -67,7 +68,7 @@ func (r *Run) begin() error {
 	if err != nil && r.folder.Local().Unknown == "" { // while it is damaged nothing acts
 		return err
 	}
-	if err := replace(r.folder.marker(), []byte(r.now().UTC().Format(time.RFC3339)+"\n")); err != nil {
+	if err := durable.Replace(r.folder.marker(), []byte(r.now().UTC().Format(time.RFC3339)+"\n")); err != nil {
 		return err
 	}
 	r.begun = true
@@ -132,5 +133,5 @@ func (r *Run) End() error {
 	if !r.begun || len(r.doubts) > 0 {
 		return nil
 	}
-	return errors.Join(os.Remove(r.folder.marker()), syncDir(r.folder.dir))
+	return errors.Join(os.Remove(r.folder.marker()), durable.SyncDir(r.folder.dir))
 }

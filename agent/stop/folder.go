@@ -11,6 +11,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/messkit/messkit/internal/durable"
 )
 
 // Names in the folder. While the first is there, everything is stopped.
@@ -80,7 +82,7 @@ func Clear(dir, by string, at time.Time) ([]Order, error) {
 	if err := os.Remove(filepath.Join(dir, latchFile)); err != nil {
 		return nil, err
 	}
-	return orders, syncDir(dir)
+	return orders, durable.SyncDir(dir)
 }
 
 // lastClear is the last clear of a folder; zero if there was none.
@@ -161,13 +163,5 @@ func replace(dir, name string, data []byte) error {
 	if err != nil {
 		return errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
-	return errors.Join(f.Sync(), f.Close(), syncDir(dir))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(f.Sync(), f.Close(), durable.SyncDir(dir))
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/mess"
 )
@@ -237,5 +238,5 @@ func (c connectConfig) key(ctx context.Context, who agentConfig, log *slog.Logge
 		return "", err
 	}
 	log.Info("enrolled", "executor", who.ID, "key_file", c.KeyFile)
-	return fresh, keys.WriteFile(c.KeyFile, []byte(string(fresh)+"\n"))
+	return fresh, durable.Replace(c.KeyFile, []byte(string(fresh)+"\n"))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/durable"
 )
 
 func (a *app) keysCommand() *cobra.Command {
@@ -96,7 +97,7 @@ func (n *newKey) flags(c *cobra.Command) {
 func (a *app) keep(n newKey, actor string, key remote.Secret) error {
 	var unsaved error
 	if n.save != "" {
-		if unsaved = keys.WriteFile(n.save, []byte(string(key)+"\n")); unsaved == nil {
+		if unsaved = durable.Replace(n.save, []byte(string(key)+"\n")); unsaved == nil {
 			return a.done("key of "+actor+" saved", n.save, nil)
 		}
 	}

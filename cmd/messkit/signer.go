@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/mess/receipt"
 )
 
@@ -34,7 +35,7 @@ func signer(dir string, log *slog.Logger) (*receipt.Signer, error) {
 	if _, err := rand.Read(seed); err != nil {
 		return nil, err
 	}
-	if err := keys.WriteFile(filepath.Join(dir, signerFile), []byte(base64.StdEncoding.EncodeToString(seed)+"\n")); err != nil {
+	if err := durable.Replace(filepath.Join(dir, signerFile), []byte(base64.StdEncoding.EncodeToString(seed)+"\n")); err != nil {
 		log.Error("receipts are not signed: no key can be written", "err", err)
 		return nil, nil
 	}

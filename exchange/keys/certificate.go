@@ -15,6 +15,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/messkit/messkit/internal/durable"
 )
 
 // CertificateFile is the file in the data folder with the exchange's own
@@ -34,7 +36,7 @@ func Certificate(dir string) (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	if err := WriteFile(filepath.Join(dir, CertificateFile), data); err != nil {
+	if err := durable.Replace(filepath.Join(dir, CertificateFile), data); err != nil {
 		return tls.Certificate{}, err
 	}
 	return OwnCertificate(dir)

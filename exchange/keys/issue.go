@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -89,7 +90,7 @@ func (k *Keys) Renew(actor string, overlap time.Duration) (string, error) {
 	}
 	key, err := k.issue(actor, roles, next)
 	if err == nil && actor == OperatorID {
-		err = WriteFile(filepath.Join(k.dir, operatorFile), []byte(key+"\n"))
+		err = durable.Replace(filepath.Join(k.dir, operatorFile), []byte(key+"\n"))
 	}
 	return key, err
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -101,7 +102,7 @@ func (k *Keys) operator() error {
 	if err != nil {
 		return err
 	}
-	return WriteFile(name, []byte(key+"\n"))
+	return durable.Replace(name, []byte(key+"\n"))
 }
 
 // prefix is what every key of this exchange begins with.
@@ -143,7 +144,7 @@ func (k *Keys) save(holders map[string]holder) error {
 	if err != nil {
 		return err
 	}
-	if err := WriteFile(filepath.Join(k.dir, keysFile), data); err != nil {
+	if err := durable.Replace(filepath.Join(k.dir, keysFile), data); err != nil {
 		return err
 	}
 	k.holders = holders

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/mess/receipt"
 )
 
@@ -67,5 +68,5 @@ func (k *Keys) Pin(executor, key string) (first string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return key, WriteFile(filepath.Join(k.dir, PinsFile), append(data, '\n'))
+	return key, durable.Replace(filepath.Join(k.dir, PinsFile), append(data, '\n'))
 }

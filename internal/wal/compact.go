@@ -8,6 +8,8 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+
+	"github.com/messkit/messkit/internal/durable"
 )
 
 // Compact replaces all that is in the log with records, crash-safe: whoever
@@ -100,5 +102,5 @@ func (l *Log) removeBefore(base uint64) error {
 			return fmt.Errorf("wal: %w", err)
 		}
 	}
-	return syncDir(l.dir)
+	return durable.SyncDir(l.dir)
 }

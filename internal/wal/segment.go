@@ -8,6 +8,8 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+
+	"github.com/messkit/messkit/internal/durable"
 )
 
 // A segment's header, little endian:
@@ -86,7 +88,7 @@ func createSegment(dir string, seq uint64, base bool, reserve int64, fill ...fun
 	if err := os.Rename(tmp, s.path); err != nil {
 		return segment{}, errors.Join(errUncertain, err, f.Close())
 	}
-	if err := syncDir(dir); err != nil {
+	if err := durable.SyncDir(dir); err != nil {
 		return segment{}, errors.Join(errUncertain, err, f.Close())
 	}
 	return s, nil
@@ -135,13 +137,4 @@ func (s *segment) close() error {
 		return nil // it could only be read
 	}
 	return errors.Join(s.file.Truncate(s.end), s.file.Close())
-}
-
-// syncDir makes the names in dir durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

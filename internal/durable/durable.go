@@ -1,4 +1,6 @@
-package admin
+// Package durable writes small files so that a power cut leaves the old one or the
+// new one.
+package durable
 
 import (
 	"errors"
@@ -7,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// replace writes a file, readable by its owner alone, whole or not at all, and
+// Replace writes a file, readable by its owner alone, whole or not at all, and
 // returns when it is on the disk.
-func replace(name string, data []byte) error {
+func Replace(name string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*") // made with 0600
 	if err != nil {
 		return err
@@ -21,12 +23,12 @@ func replace(name string, data []byte) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", name, err), os.Remove(f.Name()))
 	}
-	return syncDir(filepath.Dir(name))
+	return SyncDir(filepath.Dir(name))
 }
 
-// syncDir makes what was done to the names in a folder survive a power cut.
-func syncDir(name string) error {
-	d, err := os.Open(name)
+// SyncDir makes what was done to the names in a folder survive a power cut.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}

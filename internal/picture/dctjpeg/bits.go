@@ -1,0 +1,174 @@
+package dctjpeg
+
+import "encoding/binary"
+
+// bitReader reads the entropy-coded data of a scan.
+type bitReader struct {
+	data []byte
+	pos  int
+	acc  uint64 // bits that were read and not used, from the highest on
+	n    uint   // how many of them are counted on
+	made uint   // bits behind the last one of the data, that were made up
+	bad  bool   // a code that is in no table, or a block of more than 64
+}
+
+// start begins a piece of data, up to the next marker.
+func (r *bitReader) start(at int) { r.pos, r.acc, r.n, r.made = at, 0, 0, 0 }
+
+// short reports whether more bits were used than the data hold.
+func (r *bitReader) short() bool { return r.made > r.n }
+
+// fill makes at least 48 bits ready.
+func (r *bitReader) fill() {
+	if r.pos+8 <= len(r.data) {
+		w := binary.BigEndian.Uint64(r.data[r.pos:])
+		inv := ^w
+		if (inv-0x0101010101010101)&^inv&0x8080808080808080 == 0 { // no byte is 0xff
+			r.acc |= w >> r.n
+			took := (63 - r.n) >> 3
+			r.pos += int(took)
+			r.n += took << 3
+			return
+		}
+	}
+	r.fillSlow()
+}
+
+func (r *bitReader) fillSlow() {
+	if r.n == 0 {
+		r.acc = 0
+	} else {
+		r.acc &= ^uint64(0) << (64 - r.n) // fill leaves more than it counts
+	}
+	for r.n <= 56 {
+		b := uint64(0)
+		switch {
+		case r.pos >= len(r.data):
+			r.made += 8
+		case r.data[r.pos] != 0xff:
+			b = uint64(r.data[r.pos])
+			r.pos++
+		case r.pos+1 < len(r.data) && r.data[r.pos+1] == 0:
+			b = 0xff
+			r.pos += 2
+		default: // a marker
+			r.made += 8
+		}
+		r.acc |= b << (56 - r.n)
+		r.n += 8
+	}
+}
+
+// bits reads up to 16 bits.
+func (r *bitReader) bits(n uint) int32 {
+	if r.n < 16 {
+		r.fill()
+	}
+	v := int32(r.acc >> (64 - n)) // 0 for n == 0
+	r.acc <<= n
+	r.n -= n
+	return v
+}
+
+// value reads a signed value of size bits.
+func (r *bitReader) value(size uint) int32 {
+	if size == 0 {
+		return 0
+	}
+	return extend(r.bits(size), size)
+}
+
+// symbol reads a code.
+func (r *bitReader) symbol(h *huffman) byte {
+	if r.n < 16 {
+		r.fill()
+	}
+	e := h.look[r.acc>>(64-lookBits)]
+	symbol, length := byte(e>>8), uint(e&lookLength)
+	switch {
+	case e == 0:
+		var ok bool
+		symbol, length, ok = h.long(r.acc)
+		r.bad = r.bad || !ok
+	case e&lookWhole != 0:
+		length -= uint(symbol & 15)
+	}
+	r.acc <<= length
+	r.n -= length
+	return symbol
+}
+
+// difference reads the difference of a DC coefficient.
+func (r *bitReader) difference(h *huffman) int32 {
+	size := uint(r.symbol(h))
+	if size > 11 { // of 8 bits a sample (T.81 table F.1)
+		r.bad = true
+		return 0
+	}
+	return r.value(size)
+}
+
+// block reads a whole block of a sequential scan into b, which must be zero,
+// dequantised. It returns the place, in the order of a scan, of the last
+// coefficient that is not zero.
+func (r *bitReader) block(b *block, dc, ac *huffman, quant *[64]int32, pred *int32) (last int) {
+	*pred += r.difference(dc)
+	b[0] = clip(*pred * quant[0])
+	acc, n := r.acc, r.n
+	for k := 1; k < 64; k++ {
+		if n < 32 {
+			r.acc, r.n = acc, n
+			r.fill()
+			acc, n = r.acc, r.n
+		}
+		e := ac.look[acc>>(64-lookBits)]
+		if e&lookWhole != 0 {
+			length := uint(e & lookLength)
+			acc <<= length
+			n -= length
+			if e&0x0f00 == 0 {
+				if e&0xf000 != 0xf000 {
+					break
+				}
+				k += 15
+				continue
+			}
+			k += int(e >> 12 & 15)
+			last = k & 63
+			b[zigzag[last]&63] = clip(int32(e) >> 16 * quant[last])
+			if k > 63 {
+				r.bad = true
+			}
+			continue
+		}
+		symbol, length := byte(e>>8), uint(e&lookLength)
+		if e == 0 {
+			var ok bool
+			symbol, length, ok = ac.long(acc)
+			r.bad = r.bad || !ok
+		}
+		acc <<= length & 63
+		n -= length
+		size := uint(symbol & 15)
+		if size == 0 {
+			if symbol != 0xf0 {
+				break
+			}
+			k += 15
+			continue
+		}
+		v := extend(int32(acc>>(64-size)), size)
+		acc <<= size & 63
+		n -= size
+		k += int(symbol >> 4)
+		last = k & 63
+		b[zigzag[last]&63] = clip(v * quant[last])
+		if k > 63 {
+			r.bad = true
+		}
+	}
+	r.acc, r.n = acc, n
+	return last
+}
+
+func clip(v int32) int16 { return int16(max(-maxCoefficient, min(maxCoefficient, v))) }

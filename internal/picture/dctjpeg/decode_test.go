@@ -1,0 +1,144 @@
+package dctjpeg_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/internal/picture/dctjpeg"
+)
+
+// samePixels holds what Planes decodes to what image/jpeg does. Their cosine
+// transforms round differently.
+func samePixels(t *testing.T, data []byte) {
+	t.Helper()
+	s := parse(t, data)
+	planes, _, err := s.Planes(t.Context(), 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := jpeg.Decode(bytes.NewReader(data))
+	if err != nil { // it does not read progressive ones with restart markers
+		img = djpeg(t, data)
+	}
+	switch img := img.(type) {
+	case *image.Gray:
+		samePlane(t, planes[0], img.Pix, img.Stride)
+	case *image.YCbCr:
+		samePlane(t, planes[0], img.Y, img.YStride)
+		samePlane(t, planes[1], img.Cb, img.CStride)
+		samePlane(t, planes[2], img.Cr, img.CStride)
+	default:
+		t.Fatalf("%T", img)
+	}
+}
+
+func samePlane(t *testing.T, p dctjpeg.Plane, pix []uint8, stride int) {
+	t.Helper()
+	for y := range p.Height {
+		for x := range p.Width {
+			if a, b := int(p.Pix[y*p.Width+x]), int(pix[y*stride+x]); a-b > 2 || b-a > 2 {
+				t.Fatalf("sample %d, %d of %d x %d is %d, want %d", x, y, p.Width, p.Height, a, b)
+			}
+		}
+	}
+}
+
+var sizes = []image.Point{{1, 1}, {3, 200}, {200, 3}, {16, 16}, {17, 33}, {161, 97}, {320, 200}}
+
+func TestDecodesAsOthersDo(t *testing.T) {
+	for _, size := range sizes {
+		for _, quality := range []int{20, 75, 100} {
+			img := scene(size.X, size.Y, 12)
+			samePixels(t, encoded(t, img, quality))
+			samePixels(t, encoded(t, grayOf(img), quality))
+		}
+	}
+}
+
+func TestDecodesWhatLibjpegWrites(t *testing.T) {
+	for _, size := range sizes {
+		for _, args := range [][]string{
+			{"-sample", "1x1"},
+			{"-sample", "2x1"},
+			{"-sample", "1x2"},
+			{"-sample", "2x2"},
+			{"-sample", "4x1"},
+			{"-progressive"},
+			{"-progressive", "-sample", "1x1"},
+			{"-progressive", "-sample", "2x1", "-restart", "1"},
+			{"-restart", "1"},
+			{"-restart", "3B"},
+			{"-optimize"},
+			{"-grayscale", "-progressive"},
+			{"-quality", "100", "-progressive"},
+			{"-quality", "3"},
+			{"-quality", "1", "-progressive"},
+		} {
+			t.Run(fmt.Sprint(size, args), func(t *testing.T) { samePixels(t, cjpeg(t, scene(size.X, size.Y, 9), args...)) })
+		}
+	}
+}
+
+func TestSaysWhatIsWrong(t *testing.T) {
+	good := encoded(t, scene(200, 100, 9), 80)
+	sof := func(at int, v byte) []byte {
+		data := append([]byte(nil), good...)
+		for i := range data {
+			if data[i] == 0xff && data[i+1] == 0xc0 {
+				data[i+at] = v
+				return data
+			}
+		}
+		panic("no frame")
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		want error
+		text string
+	}{
+		"nothing":            {nil, dctjpeg.ErrBroken, "no JPEG"},
+		"a header":           {good[:300], dctjpeg.ErrCut, "cut off"},
+		"half":               {good[:len(good)/2], dctjpeg.ErrCut, "cut off"},
+		"12 bits":            {sof(4, 12), dctjpeg.ErrUnsupported, "this kind is not supported: 12 bits a sample, not 8"},
+		"arithmetic coding":  {sof(1, 0xc9), dctjpeg.ErrUnsupported, "this kind is not supported: arithmetic coding (SOF9)"},
+		"lossless":           {sof(1, 0xc3), dctjpeg.ErrUnsupported, "this kind is not supported: lossless coding (SOF3)"},
+		"hierarchical":       {sof(1, 0xc5), dctjpeg.ErrUnsupported, "this kind is not supported: hierarchical coding (SOF5)"},
+		"two components":     {sof(9, 2), dctjpeg.ErrUnsupported, "this kind is not supported: 2 components"},
+		"no lines":           {sof(6, 0), dctjpeg.ErrBroken, "200 x 0 pixels"},
+		"an end and no more": {[]byte{0xff, 0xd8, 0xff, 0xd9}, dctjpeg.ErrBroken, "no picture before its end"},
+	} {
+		s, err := dctjpeg.Parse(c.data)
+		if err == nil {
+			_, err = s.Look(t.Context())
+		}
+		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: %v, want %s", name, err, c.text)
+		}
+	}
+}
+
+func TestEndsWithItsContext(t *testing.T) {
+	reason := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(reason)
+	s := parse(t, encoded(t, scene(200, 100, 9), 80))
+	if _, _, err := s.Planes(ctx, 8); !errors.Is(err, reason) {
+		t.Errorf("Planes: %v", err)
+	}
+	if _, _, err := s.Blocks(ctx, dctjpeg.Way{N: 4}); !errors.Is(err, reason) {
+		t.Errorf("Blocks: %v", err)
+	}
+	b, _, err := s.Blocks(t.Context(), dctjpeg.Way{N: 4, Finest: dctjpeg.Finest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, _, err := b.Fit(ctx, 9000, dctjpeg.Finest, 0, false); !errors.Is(err, reason) || data != nil {
+		t.Errorf("Fit: %v", err)
+	}
+}

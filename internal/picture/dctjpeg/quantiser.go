@@ -1,0 +1,79 @@
+package dctjpeg
+
+import "math/bits"
+
+// Scale is how coarse a quantiser is: its tables are those of T.81 annex K times
+// 2 to the power of Scale/128. Whole steps keep every machine at the same.
+type Scale int
+
+// Bounds of a Scale: about the qualities 98 and 2 of the IJG.
+const (
+	stepsPerOctave       = 128
+	Finest         Scale = -5 * stepsPerOctave
+	Coarsest       Scale = 5 * stepsPerOctave
+	Standard       Scale = 0 // the tables of annex K: quality 50
+)
+
+// The tables of T.81 annex K.1, in rows of eight.
+var annexK = [2][64]uint8{
+	{
+		16, 11, 10, 16, 24, 40, 51, 61, 12, 12, 14, 19, 26, 58, 60, 55,
+		14, 13, 16, 24, 40, 57, 69, 56, 14, 17, 22, 29, 51, 87, 80, 62,
+		18, 22, 37, 56, 68, 109, 103, 77, 24, 35, 55, 64, 81, 104, 113, 92,
+		49, 64, 78, 87, 103, 121, 120, 101, 72, 92, 95, 98, 112, 100, 103, 99,
+	},
+	{
+		17, 18, 24, 47, 99, 99, 99, 99, 18, 21, 26, 66, 99, 99, 99, 99,
+		24, 26, 56, 99, 99, 99, 99, 99, 47, 66, 99, 99, 99, 99, 99, 99,
+		99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
+		99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
+	},
+}
+
+// quantTables is a quantiser: for brightness and colour, in the order of a scan.
+type quantTables [2][64]int32
+
+// tables makes the quantiser of a scale.
+func (s Scale) tables() (q quantTables) {
+	factor := s.factor()
+	for class := range q {
+		for k := range q[class] {
+			v := (uint64(annexK[class][zigzag[k]])*factor + 1<<31) >> 32
+			q[class][k] = int32(max(1, min(255, v)))
+		}
+	}
+	return q
+}
+
+// factor is 2 to the power of s/128, with 32 bits behind the point.
+func (s Scale) factor() uint64 {
+	octaves := (int(s) + 64*stepsPerOctave) / stepsPerOctave
+	steps := (int(s) + 64*stepsPerOctave) % stepsPerOctave
+	f := uint64(1) << 32
+	for i := range 7 { // the binary digits of the part of an octave
+		if steps>>(6-i)&1 == 1 {
+			hi, lo := bits.Mul64(f, roots[i])
+			f = hi<<32 | lo>>32
+		}
+	}
+	if octaves >= 64 {
+		return f << (octaves - 64)
+	}
+	return f >> (64 - octaves)
+}
+
+// roots are the square root of 2, the root of that, and so on, with 32 bits
+// behind the point.
+var roots = [7]uint64{6074001000, 5107605667, 4683695048, 4485121744, 4389014833, 4341736423, 4318288544}
+
+// floors are the least values of coefficients, times 8, that the quantiser of a
+// scale would not make 0, for brightness and colour.
+func (s Scale) floors() (f [2][64]int32) {
+	q := s.tables()
+	for class := range f {
+		for k := range f[class] {
+			f[class][k] = 4 * q[class][k]
+		}
+	}
+	return f
+}

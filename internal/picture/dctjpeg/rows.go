@@ -1,0 +1,112 @@
+package dctjpeg
+
+import "context"
+
+// maxStored is how many bytes of coefficients are kept at a time, of a picture
+// whose scans each cover all of it. What is larger is decoded in several goes.
+const maxStored = 28 << 20
+
+// rows is the coefficients of one row of units: of each component v rows of its
+// blocks, dequantised.
+type rows struct {
+	blocks [maxComponents][]int16
+	quant  [maxComponents][64]int32 // that they were multiplied by, in the order of a scan
+	last   [maxComponents][]uint8   // of each block: no coefficient behind it, in the order of a scan, is set
+}
+
+func (s *Source) newRows() *rows {
+	r := &rows{}
+	for i, c := range s.comps {
+		r.blocks[i], r.last[i] = make([]int16, 64*c.wide*c.v), make([]uint8, c.wide*c.v)
+	}
+	return r
+}
+
+// each decodes the picture and calls f for each row of units, from the top. Of
+// each block at least the coefficients within n x n are there.
+func (s *Source) each(ctx context.Context, n int, f func(my int, r *rows) error) error {
+	d := s.decoder()
+	g, err := d.toScan(s.scans)
+	if err != nil {
+		return err
+	}
+	sc, err := d.scanHeader(g)
+	if err != nil {
+		return err
+	}
+	if s.Progressive || len(sc.comps) < len(s.comps) {
+		return s.eachBand(ctx, n, f)
+	}
+	r := s.newRows()
+	for _, c := range sc.comps {
+		r.quant[c.index] = c.quant
+	}
+	for my := range s.mcuH {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := d.row(sc, r); err != nil {
+			return err
+		}
+		if err := f(my, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// row decodes a row of units of the only scan.
+func (d *decoder) row(sc *scan, r *rows) error {
+	for _, c := range sc.comps {
+		clear(r.blocks[c.index])
+	}
+	for mx := range d.src.mcuW {
+		if err := d.unit(sc); err != nil {
+			return err
+		}
+		for _, c := range sc.comps {
+			blocks, last := r.blocks[c.index], r.last[c.index]
+			for v := range c.v {
+				for at := v*c.wide + mx*c.h; at < v*c.wide+(mx+1)*c.h; at++ {
+					b := (*block)(blocks[64*at:])
+					last[at] = uint8(d.bits.block(b, c.dc, c.ac, &c.quant, &c.pred))
+				}
+			}
+		}
+	}
+	return d.sound()
+}
+
+// toScan reads tables from at on, up to the next scan. At the end of the picture
+// the segment is of marker EOI.
+func (d *decoder) toScan(at int) (segment, error) {
+	for {
+		g, ok := next(d.src.data, at)
+		switch {
+		case !ok || !g.complete && g.marker != 0:
+			return segment{}, ErrCut
+		case g.marker == mSOS || g.marker == mEOI:
+			return g, nil
+		case isFrame(g.marker):
+			return segment{}, broken("a second frame")
+		}
+		if err := d.tables.read(g); err != nil {
+			return segment{}, err
+		}
+		at = g.end
+	}
+}
+
+func isFrame(m byte) bool { return m >= mSOF0 && m <= mSOF15 && m != mDHT && m != mJPG && m != mDAC }
+
+// scanEnd finds the first marker behind at that is no restart.
+func scanEnd(data []byte, at int) int {
+	g, ok := next(data, at)
+	for ok && g.marker == 0 {
+		g, ok = next(data, g.end)
+	}
+	if !ok {
+		return len(data)
+	}
+	return g.from
+}

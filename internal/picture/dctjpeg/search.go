@@ -1,0 +1,186 @@
+package dctjpeg
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// Report says how a picture was made to fit.
+type Report struct {
+	Scale       Scale
+	Probes      int // quantisers tried on a sample
+	Passes      int // on all of the picture
+	Foretold    int // bytes, by the last probe for the first pass
+	Progressive bool
+}
+
+const (
+	// sampleBlocks is about how many blocks a probe looks at.
+	sampleBlocks = 12_000
+	maxProbes    = 7
+	maxPasses    = 8
+	// A picture is good enough that takes this part of the bytes, or is as fine
+	// as wanted.
+	goodPart = 0.985
+	aimPart  = 0.994
+	// stuffed is by how much bytes that must be stuffed make a file longer.
+	stuffed = 1.002
+	// usualSlope is how the logarithm of the size falls with that of the scale.
+	usualSlope = -0.72
+)
+
+// Fit makes a file of at most maxBytes, as finely quantised as that allows, but
+// not finer than finest. The guess is where the search begins. It ends with
+// ctx's cause, or with ErrBudget.
+func (b *Blocks) Fit(ctx context.Context, maxBytes int, finest, guess Scale, progressive bool) ([]byte, Report, error) {
+	s := NewSearch(b, maxBytes, progressive)
+	if _, err := s.Probe(ctx, finest, guess); err != nil {
+		return nil, s.report, err
+	}
+	return s.Fit(ctx)
+}
+
+// Search looks for the finest quantiser with which blocks fit.
+type Search struct {
+	e        *encoder
+	maxBytes int
+	finest   Scale
+	at       Scale
+	size     float64 // at it, as last seen
+	fixed    float64 // what of the size does not change with the scale
+	slope    float64
+	report   Report
+}
+
+// NewSearch begins a search for blocks that must fit in maxBytes.
+func NewSearch(b *Blocks, maxBytes int, progressive bool) *Search {
+	return &Search{e: newEncoder(b, progressive), maxBytes: maxBytes, finest: b.finest, slope: usualSlope, report: Report{Progressive: progressive}}
+}
+
+// step is how many stretches there are for one that a probe looks at.
+func (b *Blocks) step() int {
+	n := 0
+	for i := range b.planes {
+		n += len(b.planes[i].dc)
+	}
+	return max(1, n/sampleBlocks)
+}
+
+// measure counts the symbols at a scale; size is foretold from a part of the
+// picture.
+func (s *Search) measure(ctx context.Context, at Scale, of []stretch, units int, list bool) (float64, error) {
+	if err := s.e.run(ctx, at.tables(), of, list); err != nil {
+		return 0, err
+	}
+	head, scans := s.e.size()
+	fixed := s.e.fixed()
+	s.fixed = float64(head + fixed)
+	all := s.e.blocks.mcuW * s.e.blocks.mcuH
+	return s.fixed + float64(scans-fixed)*stuffed*float64(all)/float64(units), nil
+}
+
+// fixed is what does not grow with a picture: tables and headers.
+func (e *encoder) fixed() int {
+	n := 0
+	for _, s := range e.scans {
+		bits := s.extra
+		for i := range s.counts {
+			if s.uses(i) {
+				c := optimal(&s.counts[i])
+				for code, length := range c.bitsOf() {
+					bits += int(s.counts[i][code]) * int(length)
+				}
+			}
+		}
+		n += s.size() - (bits+7)/8
+	}
+	return n
+}
+
+// Probe finds, on a sample, about the scale at which the blocks fit, beginning
+// with a guess. It ends with ctx's cause.
+func (s *Search) Probe(ctx context.Context, finest, guess Scale) (Scale, error) {
+	s.finest = max(finest, s.e.blocks.finest)
+	of, units := s.e.blocks.stretches(s.e.blocks.step())
+	if units == 0 {
+		of, units = s.e.blocks.stretches(1)
+	}
+	s.at = max(s.finest, min(Coarsest, guess))
+	last, lastSize := s.at, 0.0
+	for s.report.Probes < maxProbes {
+		size, err := s.measure(ctx, s.at, of, units, false)
+		if err != nil {
+			return 0, err
+		}
+		s.e.learn()
+		s.report.Probes++
+		s.learnSlope(last, s.at, lastSize, size-s.fixed)
+		last, lastSize, s.size = s.at, size-s.fixed, size
+		// The first one knew no costs.
+		next := s.toward(s.at, size)
+		if s.report.Probes > 1 && (next == s.at || math.Abs(float64(next-s.at)) < 2) {
+			break
+		}
+		s.at = next
+	}
+	s.size = s.fixed + lastSize*math.Exp2(s.slope*float64(s.at-last)/stepsPerOctave)
+	return s.at, nil
+}
+
+// toward is the scale where the size would be right.
+func (s *Search) toward(at Scale, size float64) Scale {
+	want, has := aimPart*float64(s.maxBytes)-s.fixed, size-s.fixed
+	if want <= 0 || has <= 0 {
+		return Coarsest
+	}
+	octaves := math.Log2(want/has) / s.slope
+	return max(s.finest, min(Coarsest, at+Scale(math.Round(octaves*stepsPerOctave))))
+}
+
+// learnSlope takes the slope between two sizes, if they tell it.
+func (s *Search) learnSlope(a, b Scale, sizeA, sizeB float64) {
+	if d := float64(b-a) / stepsPerOctave; sizeA > 0 && math.Abs(d) > 0.1 {
+		if slope := math.Log2(sizeB/sizeA) / d; slope < -0.2 && slope > -1.6 {
+			s.slope = slope
+		}
+	}
+}
+
+// Fit quantises all of the picture at the scale that Probe has found, and again
+// where its sample was wrong. It ends with ctx's cause, or with ErrBudget.
+func (s *Search) Fit(ctx context.Context) ([]byte, Report, error) {
+	of, units := s.e.blocks.stretches(1)
+	s.report.Foretold = int(s.size)
+	tooFine := s.finest - 1 // nothing from here on fits
+	for s.report.Passes < maxPasses {
+		size, err := s.measure(ctx, s.at, of, units, true)
+		if err != nil {
+			return nil, s.report, err
+		}
+		s.report.Passes++
+		s.report.Scale = s.at
+		if int(size) <= s.maxBytes {
+			if s.at == s.finest || s.at == tooFine+1 || size >= goodPart*float64(s.maxBytes) || s.report.Passes >= 3 {
+				if data := s.e.bytes(int(size) + int(size)/64); len(data) <= s.maxBytes {
+					return data, s.report, nil
+				}
+				size = float64(s.maxBytes) * 1.001
+			}
+		}
+		if int(size) > s.maxBytes {
+			tooFine = max(tooFine, s.at)
+		}
+		next := s.toward(s.at, size)
+		if next <= tooFine {
+			next = tooFine + 1 + Scale(s.report.Passes)
+		}
+		if tooFine >= Coarsest {
+			break
+		}
+		if s.at = min(Coarsest, next); s.report.Passes == maxPasses-1 {
+			s.at = Coarsest
+		}
+	}
+	return nil, s.report, fmt.Errorf("%w in %d bytes as %d x %d pixels", ErrBudget, s.maxBytes, s.e.blocks.Width, s.e.blocks.Height)
+}

@@ -1,0 +1,147 @@
+package dctjpeg
+
+import "context"
+
+// Way is how a source becomes blocks.
+type Way struct {
+	N      int   // it is scaled by N/8, 1 to 8
+	Turn   Turn  // how it is turned afterwards
+	Full   bool  // colour keeps all pixels, where the source has them
+	Finest Scale // the finest quantiser that will be asked for
+	Bytes  int   // about how many the picture will have
+}
+
+// CanScale reports whether a source's blocks can be scaled here: its components
+// are gray, or brightness and colour of the same or half as many pixels.
+func (s *Source) CanScale() bool {
+	if s.Model == Gray {
+		return true
+	}
+	if s.Model != YCbCr || s.comps[0].h != s.hMax || s.comps[0].v != s.vMax {
+		return false
+	}
+	for _, c := range s.comps[1:] {
+		if c.h*2 != s.hMax && c.h != s.hMax || c.v*2 != s.vMax && c.v != s.vMax {
+			return false
+		}
+	}
+	return true
+}
+
+// FullColour reports whether colour has as many pixels as brightness.
+func (s *Source) FullColour() bool {
+	for _, c := range s.comps {
+		if c.h != s.hMax || c.v != s.vMax {
+			return false
+		}
+	}
+	return s.Model != Gray
+}
+
+// Scaled is the size of the picture scaled by n/8, not turned.
+func (s *Source) Scaled(n int) (w, h int) { return ceilDiv(s.Width*n, 8), ceilDiv(s.Height*n, 8) }
+
+// Blocks decodes a source, for which CanScale holds, and scales it. It ends with
+// ctx's cause.
+func (s *Source) Blocks(ctx context.Context, way Way) (*Blocks, Look, error) {
+	w, h := s.Scaled(way.N)
+	shape := halved
+	if way.Full && s.FullColour() {
+		shape = full
+	}
+	b := newBlocks(w, h, s.Model, shape, way.Bytes)
+	b.finest = way.Finest
+	floors := way.Finest.floors()
+	var pipes []*pipe
+	for i := range b.planes {
+		pipes = append(pipes, s.pipe(i, b, way, &floors[b.planes[i].class]))
+	}
+	eye := s.newEye()
+	err := s.each(ctx, way.N, func(my int, r *rows) error {
+		for i, p := range pipes {
+			p.row(my, r.blocks[i], r.last[i])
+		}
+		eye.row(my, r)
+		return nil
+	})
+	if err != nil {
+		return nil, Look{}, err
+	}
+	for _, p := range pipes {
+		p.finish()
+	}
+	return b.turned(way.Turn), eye.look(), nil
+}
+
+// pipe makes blocks of one component from those of the source.
+type pipe struct {
+	in     *component
+	out    *plane
+	n      int // samples of a block, across and down
+	direct bool
+	floor  *[64]int32
+	halver halver
+	band   []int16 // n rows of samples
+}
+
+func (s *Source) pipe(i int, b *Blocks, way Way, floor *[64]int32) *pipe {
+	c, out := &s.comps[i], &b.planes[i]
+	across, down := c.h*b.hMax > out.h*s.hMax, c.v*b.vMax > out.v*s.vMax
+	p := &pipe{in: c, out: out, n: way.N, floor: floor}
+	if across && down && way.N%2 == 0 {
+		p.n, across, down = way.N/2, false, false
+	}
+	fromRight, fromBottom := way.Turn.flips()
+	st := newStrip(out, floor, fromRight, fromBottom)
+	p.direct = p.n == 8 && !across && !down && st.left == 0 && st.top == 0
+	p.halver = halver{across: across, down: down, to: st}
+	if !p.direct {
+		p.band = make([]int16, p.n*p.n*c.wide)
+	}
+	return p
+}
+
+// row takes a row of units.
+func (p *pipe) row(my int, blocks []int16, last []uint8) {
+	for v := range p.in.v {
+		from, ends := blocks[64*v*p.in.wide:64*(v+1)*p.in.wide], last[v*p.in.wide:(v+1)*p.in.wide]
+		if p.direct {
+			p.copyRow(my*p.in.v+v, from, ends)
+			continue
+		}
+		stride := p.n * p.in.wide
+		scale := scaledTo[p.n]
+		for x, end := range ends {
+			b, to := (*block)(from[64*x:]), p.band[p.n*x:]
+			if end > 0 {
+				scale(b, to, stride)
+				continue
+			}
+			mean := (b[0] + 4) >> 3
+			for y := range p.n {
+				spread(to[y*stride:y*stride+p.n], mean)
+			}
+		}
+		for y := range p.n {
+			p.halver.add(p.band[y*stride : (y+1)*stride])
+		}
+	}
+}
+
+func (p *pipe) copyRow(y int, from []int16, ends []uint8) {
+	if y >= p.out.needH {
+		return
+	}
+	for x := range p.out.needW {
+		p.out.addDirect((*block)(from[64*x:]), int(ends[x]), p.floor)
+	}
+	p.out.fillRow()
+}
+
+func (p *pipe) finish() {
+	if p.direct {
+		p.out.finish()
+		return
+	}
+	p.halver.finish()
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/messkit/messkit/agent/journal"
@@ -167,7 +168,7 @@ func withoutFiles(m mess.Message, why error) (_ mess.Message, had bool) {
 		c := *r
 		c.Content = slices.DeleteFunc(slices.Clone(r.Content), func(e mess.Entry) bool {
 			f, ok := e.Media()
-			return ok && f.File != ""
+			return ok && (f.File != "" || strings.HasPrefix(f.URI, "data:"))
 		})
 		had = had || len(c.Content) < len(r.Content)
 		c.Notes = sentences(c.Notes, "The exchange has not taken the pictures: "+why.Error()+".")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/messkit/messkit/drivers"
@@ -38,6 +39,11 @@ func (t *task) attachOne(ctx context.Context, s shot) (mess.Entry, error) {
 		}
 		if err != nil {
 			return mess.Entry{}, err
+		}
+		if m.File == "" { // the exchange keeps no files: in the short form, which all read
+			about := append(mess.Object{{Key: "captured_at", Value: string(utc(s.CapturedAt))}}, aged(s.CapturedAt, t.ended, t.a.clock())...)
+			about = slices.DeleteFunc(about, func(f mess.Field) bool { return f.Key == "at" })
+			return mess.Entry{Type: "image", Value: m.URI, Extra: about}, nil
 		}
 		m.CapturedAt = utc(s.CapturedAt)
 		for _, f := range aged(s.CapturedAt, t.ended, t.a.clock()) {

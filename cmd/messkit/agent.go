@@ -212,7 +212,7 @@ func (a *app) openRemote(ctx context.Context, cfg *config, o *outputs, log *slog
 	if err != nil {
 		return nil, err
 	}
-	e, err := cfg.agent(x, o, log)
+	e, err := cfg.agent(remote.For(x, cfg.Connect.Server, cfg.Connect.field(cfg.Agent.ID)), o, log)
 	if err != nil {
 		return nil, err
 	}

@@ -67,6 +67,11 @@ type connectConfig struct {
 	KeyFile  string `yaml:"key_file"` // made by enrolling if it is not there
 	Enrol    string `yaml:"enrol"`    // the exchange's enrolment code
 	Pin      string `yaml:"pin"`      // fingerprint of its certificate, if it has made that itself
+
+	Server    remote.Kind   `yaml:"server"`    // what is there: auto, messkit or field
+	Operators []string      `yaml:"operators"` // of a server in the field: whose yes is that of a person other than the requester
+	Poll      time.Duration `yaml:"poll"`      // of a server in the field: between two looks for news
+	Settle    time.Duration `yaml:"settle"`    // and the longest wait before each of the two looks at a claim
 }
 
 func defaultExchange() *exchangeConfig {
@@ -133,7 +138,16 @@ func (c connectConfig) Validate() error {
 	if c.URL != "" {
 		errs = append(errs, c.remote("").Validate())
 	}
+	errs = append(errs, c.Server.Validate(), c.field("").Validate())
+	if c.Server == remote.InField {
+		errs = append(errs, remote.CheckFieldExchange(c.Exchange))
+	}
 	return errors.Join(errs...)
+}
+
+// field are the settings for a server in the field.
+func (c connectConfig) field(executor string) remote.FieldConfig {
+	return remote.FieldConfig{Executor: executor, Operators: c.Operators, Poll: c.Poll, Settle: c.Settle}
 }
 
 func (c connectConfig) remote(key remote.Secret) remote.Config {

@@ -13,3 +13,6 @@ func DialBy(c *Client, dial func(ctx context.Context, network, addr string) (net
 
 // CloseIdle ends what the client keeps of connections.
 func CloseIdle(c *Client) { c.http.CloseIdleConnections() }
+
+// Through has a client reach its server in another way.
+func Through(c *Client, way http.RoundTripper) { c.http.Transport = way }

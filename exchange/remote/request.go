@@ -82,7 +82,7 @@ func (c *Client) sendAs(ctx context.Context, by *credentials, r request) (*http.
 	res.Body = &body{ReadCloser: res.Body, moving: m, end: end, word: func(err error) error {
 		return c.unavailable(rctx, r.limit, "has cut off its answer", err)
 	}}
-	if res.StatusCode/100 == 2 {
+	if res.StatusCode/100 == 2 || res.StatusCode == http.StatusNotModified && r.head.Get("If-None-Match") != "" {
 		return res, nil
 	}
 	defer res.Body.Close()

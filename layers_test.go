@@ -52,7 +52,7 @@ var layers = map[string]layer{
 
 	// 1 things.
 	"exchange":           {below: []string{"mess", "mess/messeaf", "mess/receipt"}, from: []string{"github.com/robfig/cron/v3", "golang.org/x/sync"}},
-	"exchange/files":     {below: []string{"exchange", "internal/wal", "mess", "mess/messeaf"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys"}},
+	"exchange/files":     {below: []string{"exchange", "internal/durable", "internal/wal", "mess", "mess/messeaf"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys"}},
 	"exchange/keys":      {below: []string{"exchange", "internal/durable", "mess", "mess/receipt"}},
 	"exchange/fieldtest": {},
 	"exchange/storetest": {below: []string{"exchange", "mess", "mess/messeaf"}, from: []string{"github.com/google/go-cmp"}},
@@ -60,7 +60,7 @@ var layers = map[string]layer{
 	"drivers/all":        {below: []string{"drivers", "drivers/*"}},
 	"drivers/drivertest": {below: []string{"drivers"}, from: []string{"github.com/google/go-cmp"}},
 	"drivers/sim": {
-		below: []string{"drivers", "internal/picture"},
+		below: []string{"drivers", "internal/durable", "internal/picture"},
 		from:  []string{"gobot.io/x/gobot/v2", "golang.org/x/image", "golang.org/x/sync"},
 	},
 	"drivers/*":        {below: []string{"drivers", "internal/picture"}, from: []string{"gobot.io/x/gobot/v2", "golang.org/x/sync"}},

@@ -28,6 +28,9 @@ type Folder struct{ dir string }
 // In is the folder in an executor's data folder.
 func In(data string) Folder { return Folder{filepath.Join(data, "admin")} }
 
+// maxFile bounds what is read, in bytes: some thousand devices and reasons.
+const maxFile = 1 << 20
+
 func (f Folder) file() string { return filepath.Join(f.dir, "decisions") }
 
 // Local is what holds now. What cannot be read is not known, and then nothing
@@ -42,7 +45,7 @@ func (f Folder) Local() gate.Local {
 
 // read reads the file; without one nothing was decided yet.
 func (f Folder) read() (decisions, error) {
-	data, err := os.ReadFile(f.file())
+	data, err := durable.Read(f.file(), maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return decisions{}, nil
 	}

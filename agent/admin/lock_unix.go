@@ -6,11 +6,13 @@ import (
 	"errors"
 	"os"
 	"syscall"
+
+	"github.com/messkit/messkit/internal/durable"
 )
 
 // lock waits until no other process writes. The lock goes with the process.
 func lock(name string) (unlock func(), err error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := durable.Open(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func (r *Run) begin() error {
 		return nil
 	}
 	unclean := ""
-	since, err := os.ReadFile(r.folder.marker())
+	since, err := durable.Read(r.folder.marker(), maxFile)
 	if err == nil {
 		unclean = fmt.Sprintf("messkit, started %s, did not end in order", started(since))
 	} else if !errors.Is(err, fs.ErrNotExist) {

@@ -22,6 +22,10 @@ const (
 	reportFile = "report.json"  // what the devices did in the last stop
 )
 
+// maxFile bounds what is read of them, in bytes: orders have bounds of their own,
+// and a thousand devices are told in less.
+const maxFile = 1 << 20
+
 // ErrNotStopped says that there is nothing to clear.
 var ErrNotStopped = errors.New("nothing is stopped here")
 
@@ -37,7 +41,7 @@ func Read(dir string) []Order {
 
 // read is Read, and why the latch cannot be read.
 func read(dir string) ([]Order, error) {
-	data, err := os.ReadFile(filepath.Join(dir, latchFile))
+	data, err := durable.Read(filepath.Join(dir, latchFile), maxFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // where a folder is none, no latch is
 		return nil, nil
 	}
@@ -87,7 +91,7 @@ func Clear(dir, by string, at time.Time) ([]Order, error) {
 
 // lastClear is the last clear of a folder; zero if there was none.
 func lastClear(dir string) record {
-	data, err := os.ReadFile(filepath.Join(dir, clearFile))
+	data, err := durable.Read(filepath.Join(dir, clearFile), maxFile)
 	if err != nil {
 		return record{}
 	}
@@ -125,7 +129,7 @@ func (r Report) Settled(order string) bool {
 // there yet.
 func ReadReport(dir string) (Report, error) {
 	var r Report
-	data, err := os.ReadFile(filepath.Join(dir, reportFile))
+	data, err := durable.Read(filepath.Join(dir, reportFile), maxFile)
 	if err == nil {
 		err = json.Unmarshal(data, &r)
 	}

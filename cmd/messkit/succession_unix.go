@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/agent/guard"
+	"github.com/messkit/messkit/internal/durable"
 )
 
 // succession is how a guard whose agent is gone, and which only waits until
@@ -63,7 +64,7 @@ func (s *succession) take() ([]guard.Left, error) {
 	if err := os.MkdirAll(filepath.Dir(s.name), 0o700); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(s.name, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := durable.Open(s.name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/messkit/messkit/internal/durable"
 )
 
 // file is the name of a file that is a line of the home: what a wire is to a
@@ -22,7 +24,7 @@ const longestNote = 256
 
 // set switches the line.
 func (f file) set(by string, on bool, at time.Time) (err error) {
-	w, err := os.OpenFile(string(f), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	w, err := durable.Open(string(f), os.O_APPEND|os.O_CREATE|os.O_WRONLY)
 	if err != nil {
 		return err
 	}
@@ -33,7 +35,7 @@ func (f file) set(by string, on bool, at time.Time) (err error) {
 
 // on reads the line. One that was never switched is off.
 func (f file) on() (_ bool, err error) {
-	r, err := os.Open(string(f))
+	r, err := durable.Open(string(f), os.O_RDONLY)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	} else if err != nil {

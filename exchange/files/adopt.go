@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/wal"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -148,7 +149,7 @@ func (s *Store) complete(p messeaf.Place, t messeaf.Thread) error {
 		case err != nil:
 			return messeaf.Problems{{File: name, Text: "is not there, and the request names it"}}
 		case !info.Mode().IsRegular():
-			return messeaf.Problems{{File: name, Text: errIrregular.Error()}}
+			return messeaf.Problems{{File: name, Text: durable.ErrIrregular.Error()}}
 		case a.Size >= 0 && (info.Size() > a.Size || info.Size() < a.Size-padding):
 			return messeaf.Problems{{File: name, Text: fmt.Sprintf("has %d bytes, and the request says %d", info.Size(), a.Size)}}
 		}

@@ -6,7 +6,8 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
+
+	"github.com/messkit/messkit/internal/durable"
 )
 
 // Dir is a folder of threads that others may write to. Nothing in it is opened
@@ -70,47 +71,18 @@ func (t tree) ReadDir(name string) ([]fs.DirEntry, error) {
 
 func (t tree) ReadLink(name string) (string, error) { return t.Readlink(name) }
 
-// errIrregular is what nobody opens.
-var errIrregular = errors.New("is neither a folder nor a regular file")
-
 // file opens a folder or a regular file for reading.
 func (t tree) file(name string) (*os.File, error) {
-	return t.open(name, os.O_RDONLY)
+	return durable.OpenIn(t, name, os.O_RDONLY)
 }
 
 // extend opens a regular file to append to it, or makes one.
 func (t tree) extend(name string, begin bool) (*os.File, error) {
+	flag := os.O_RDWR | os.O_APPEND
 	if begin {
-		if f, err := t.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600); !errors.Is(err, fs.ErrExist) {
-			return f, err
-		}
+		flag |= os.O_CREATE
 	}
-	return t.open(name, os.O_RDWR|os.O_APPEND)
-}
-
-// open opens a folder or a regular file. What it is when it is open counts.
-func (t tree) open(name string, flag int) (*os.File, error) {
-	for range 5 { // between looking and opening another file may have been put in its place
-		before, err := t.Lstat(name)
-		if err != nil {
-			return nil, err
-		}
-		if !before.IsDir() && !before.Mode().IsRegular() {
-			break
-		}
-		f, err := t.OpenFile(name, flag|syscall.O_NONBLOCK, 0) // a pipe would wait for who writes to it
-		if err != nil {
-			return nil, err
-		}
-		// A new file may have the number of one that was removed.
-		if now, err := f.Stat(); err == nil && os.SameFile(before, now) && now.Mode().Type() == before.Mode().Type() {
-			return f, nil
-		}
-		if err := f.Close(); err != nil {
-			return nil, err
-		}
-	}
-	return nil, &fs.PathError{Op: "open", Path: name, Err: errIrregular}
+	return durable.OpenIn(t, name, flag)
 }
 
 // regular opens a regular file.
@@ -120,7 +92,7 @@ func (t tree) regular(name string) (*os.File, error) {
 		return nil, err
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(&fs.PathError{Op: "open", Path: name, Err: errIrregular}, err, f.Close())
+		return nil, errors.Join(&fs.PathError{Op: "open", Path: name, Err: durable.ErrIrregular}, err, f.Close())
 	}
 	return f, nil
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -238,7 +239,7 @@ func (s *Store) place(name, sum string) error {
 	case err == nil && info.Mode().IsRegular():
 		return nil
 	case err == nil:
-		return &fs.PathError{Op: "place", Path: name, Err: errIrregular}
+		return &fs.PathError{Op: "place", Path: name, Err: durable.ErrIrregular}
 	}
 	if err := s.root.Link(path.Join("attachments", sum), name); err == nil {
 		return nil

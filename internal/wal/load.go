@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/messkit/messkit/internal/durable"
 )
 
 // load replays the segments in dir and opens the last one for appending.
@@ -122,7 +124,7 @@ func (l *Log) remove(seqs []uint64) error {
 }
 
 func readHeader(path string, seq uint64) (header, error) {
-	f, err := os.Open(path)
+	f, err := durable.Open(path, os.O_RDONLY)
 	if err != nil {
 		return header{}, fmt.Errorf("wal: %w", err)
 	}
@@ -147,7 +149,7 @@ func readHeader(path string, seq uint64) (header, error) {
 // loadSegment replays one segment, and keeps the last one open.
 func (l *Log) loadSegment(seq uint64, last bool, replay func(Place, []byte) error) error {
 	path := filepath.Join(l.dir, segmentName(seq))
-	f, err := os.Open(path)
+	f, err := durable.Open(path, os.O_RDONLY)
 	if err != nil {
 		return fmt.Errorf("wal: %w", err)
 	}
@@ -184,7 +186,7 @@ func (l *Log) loadSegment(seq uint64, last bool, replay func(Place, []byte) erro
 // resume opens the last segment for appending, and cuts off what follows its
 // last whole frame: a later frame must never stand behind a torn one.
 func (l *Log) resume(s segment, was int64) error {
-	f, err := os.OpenFile(s.path, os.O_RDWR, 0)
+	f, err := durable.Open(s.path, os.O_RDWR)
 	if err != nil {
 		return fmt.Errorf("wal: %w", err)
 	}

@@ -10,14 +10,16 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/messkit/messkit/internal/durable"
 )
 
 // lockDir keeps a second program out, and tells it who is in. The lock goes with
 // the process, however it ends. Where nobody can write there is none.
 func lockDir(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := durable.Open(path, os.O_RDWR|os.O_CREATE)
 	if unwritable(err) {
-		if f, err = os.Open(path); err != nil {
+		if f, err = durable.Open(path, os.O_RDONLY); err != nil {
 			return nil, nil
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/messkit/messkit/internal/durable"
 )
 
 // Place is where a record lies. It is good until the log is compacted.
@@ -68,7 +70,7 @@ func (l *Log) openReader(seq uint64) error {
 	if errors.Is(l.Err(), ErrClosed) {
 		return l.Err()
 	}
-	f, err := os.Open(filepath.Join(l.dir, segmentName(seq)))
+	f, err := durable.Open(filepath.Join(l.dir, segmentName(seq)), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrMoved
 	}

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/messkit/messkit/internal/durable"
 )
 
 // Entry is a record and where it lies.
@@ -79,7 +81,7 @@ func openListed(dir string) ([]*os.File, error) {
 	}
 	var files []*os.File
 	for _, seq := range seqs {
-		f, err := os.Open(filepath.Join(dir, segmentName(seq)))
+		f, err := durable.Open(filepath.Join(dir, segmentName(seq)), os.O_RDONLY)
 		if err != nil {
 			for _, f := range files {
 				_ = f.Close()

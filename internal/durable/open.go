@@ -1,0 +1,95 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// ErrIrregular is what nobody opens: a pipe, a device, a socket, a symbolic
+// link. Some of them make their reader wait for ever.
+var ErrIrregular = errors.New("is neither a folder nor a regular file")
+
+// Place is where files are opened: an *os.Root.
+type Place interface {
+	Lstat(name string) (fs.FileInfo, error)
+	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
+}
+
+// anywhere is the whole file system.
+type anywhere struct{}
+
+func (anywhere) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
+
+func (anywhere) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	return os.OpenFile(name, flag, perm)
+}
+
+// tries is how often it is looked again where another file was put in the place
+// of one between the look and the opening.
+const tries = 5
+
+// OpenIn opens a folder or a regular file, without waiting for anybody and
+// without following a link; what it is when it is open counts. With os.O_CREATE
+// a file that is not there is made, readable by its owner alone.
+func OpenIn(p Place, name string, flag int) (*os.File, error) {
+	for range tries {
+		before, err := p.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE != 0 {
+			f, err := p.OpenFile(name, flag|os.O_EXCL, 0o600)
+			if errors.Is(err, fs.ErrExist) {
+				continue
+			}
+			return f, err
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !before.IsDir() && !before.Mode().IsRegular() {
+			break
+		}
+		f, err := p.OpenFile(name, flag&^os.O_CREATE|syscall.O_NONBLOCK, 0) // a pipe would wait for who writes to it
+		if err != nil {
+			return nil, err
+		}
+		// A new file may have the number of one that was removed.
+		if now, err := f.Stat(); err == nil && os.SameFile(before, now) && now.Mode().Type() == before.Mode().Type() {
+			return f, nil
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return nil, &fs.PathError{Op: "open", Path: name, Err: ErrIrregular}
+}
+
+// Open is OpenIn for a regular file anywhere.
+func Open(name string, flag int) (*os.File, error) {
+	f, err := OpenIn(anywhere{}, name, flag)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(&fs.PathError{Op: "open", Path: name, Err: ErrIrregular}, err, f.Close())
+	}
+	return f, nil
+}
+
+// Read reads a regular file of at most so many bytes.
+func Read(name string, most int64) ([]byte, error) {
+	f, err := Open(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > most {
+		return nil, fmt.Errorf("%s: is larger than %d bytes, which it cannot be", name, most)
+	}
+	return data, nil
+}

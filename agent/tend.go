@@ -45,6 +45,7 @@ func (a *Agent) tend(ctx context.Context) error {
 
 // look mends the journal if it must be, and notes how it is.
 func (a *Agent) look(ctx context.Context) {
+	broken := a.journal.Check(ctx)
 	err := a.journal.Mend(ctx)
 	if err == nil || a.journal.Err() == nil { // what could not be tidied up takes room, no more
 		err = a.journal.Ready(ctx)
@@ -59,6 +60,8 @@ func (a *Agent) look(ctx context.Context) {
 	switch {
 	case err != nil && was == nil:
 		a.log.Error("disarmed: the journal cannot be written; only questions are answered", "err", err)
+	case err == nil && was == nil && broken != nil:
+		a.log.Error("the journal was broken, and is written anew; nothing that was begun is forgotten", "err", broken)
 	case err == nil && was != nil:
 		a.log.Warn("armed again: the journal can be written")
 		ring(a.mail)

@@ -43,10 +43,16 @@ func (f Folder) Local() gate.Local {
 	return d.local()
 }
 
-// read reads the file; without one nothing was decided yet.
+// errGone: there was a file.
+var errGone = errors.New("it has gone, and with it what was locked and disarmed")
+
+// read reads the file; where there never was one nothing was decided yet.
 func (f Folder) read() (decisions, error) {
 	data, err := durable.Read(f.file(), maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
+		if durable.Used(filepath.Dir(f.dir)) {
+			return decisions{}, fmt.Errorf("%s: %w", f.file(), errGone)
+		}
 		return decisions{}, nil
 	}
 	if err != nil {

@@ -68,6 +68,9 @@ func (r *Run) begin() error {
 	if err != nil && r.folder.Local().Unknown == "" { // while it is damaged nothing acts
 		return err
 	}
+	if err := durable.Use(filepath.Dir(r.folder.dir), "admin/decisions", "journal", "stop"); err != nil {
+		return err
+	}
 	if err := durable.Replace(r.folder.marker(), []byte(r.now().UTC().Format(time.RFC3339)+"\n")); err != nil {
 		return err
 	}
@@ -95,6 +98,9 @@ func (r *Run) Local() gate.Local {
 		}
 	}
 	l := r.folder.Local()
+	if r.begun && l.Unknown == "" && !durable.There(r.folder.file()) { // and all else in the data folder with it
+		l.Unknown = fmt.Sprintf("%s: %v", r.folder.file(), errGone)
+	}
 	for class, why := range r.doubts {
 		l.Disarmed = set(l.Disarmed, class, why)
 	}
@@ -112,7 +118,16 @@ func (r *Run) Unknown(ref string, class capabilities.Risk) error {
 	case !slices.Contains(r.classes, class):
 		return nil
 	}
-	why := "nobody knows what came of " + ref
+	return r.disarm("nobody knows what came of "+ref, classes)
+}
+
+// Lost disarms all risky classes where what this program knew is lost.
+func (r *Run) Lost(what string) error {
+	return r.disarm(what+" has gone, and with it what was begun", r.classes)
+}
+
+// disarm holds until the end of the run, even where there is an error.
+func (r *Run) disarm(why string, classes []capabilities.Risk) error {
 	err := r.folder.Disarm(why, r.now(), classes...)
 	if err == nil {
 		return nil
@@ -132,6 +147,9 @@ func (r *Run) End() error {
 	defer r.mu.Unlock()
 	if !r.begun || len(r.doubts) > 0 {
 		return nil
+	}
+	if !durable.There(r.folder.marker()) {
+		return nil // the folder has gone; the next run sees that
 	}
 	return errors.Join(os.Remove(r.folder.marker()), durable.SyncDir(r.folder.dir))
 }

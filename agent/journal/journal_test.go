@@ -267,3 +267,28 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// A journal that is removed while it is open permits nothing until it is mended;
+// then all that was known is on the disk again.
+func TestAJournalThatIsRemoved(t *testing.T) {
+	dir, ctx := filepath.Join(t.TempDir(), "journal"), t.Context()
+	j := open(t, dir)
+	must(t, j.Intent(ctx, intent("2026-11-21-001", 3)))
+	must(t, os.RemoveAll(dir))
+	if err := j.Ready(ctx); err == nil {
+		t.Error("another task may begin")
+	}
+	if err := j.Intent(ctx, intent("2026-11-21-002", 3)); err == nil {
+		t.Error("an intent was written where nobody finds it")
+	}
+	if err := j.Done(ctx, "2026-11-21-001", 3, report("2026-11-21-001", "done")); err == nil {
+		t.Error("a report was written where nobody finds it")
+	}
+	must(t, j.Mend(ctx))
+	must(t, errors.Join(j.Ready(ctx), j.Check(ctx)))
+	want := tell(j)
+	must(t, j.Close())
+	if got := tell(open(t, dir)); got != want || !strings.Contains(got, "2026-11-21-001") || strings.Contains(got, "002") {
+		t.Errorf("on the disk is %q, want %q", got, want)
+	}
+}

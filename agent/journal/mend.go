@@ -17,6 +17,17 @@ func (j *Journal) Err() error {
 	return j.err()
 }
 
+// Check is Err, and looks whether the journal is still where it will be looked
+// for.
+func (j *Journal) Check(ctx context.Context) error {
+	j.write.RLock()
+	defer j.write.RUnlock()
+	if j.log == nil {
+		return j.lost
+	}
+	return j.log.Check(ctx)
+}
+
 // err is Err with write held.
 func (j *Journal) err() error {
 	if j.log == nil {
@@ -53,6 +64,9 @@ const lowRoom = 128 << 10
 // and for what they all will have to say. Where the disk is about to be full it
 // is said here, before anything is begun, and not in its midst.
 func (j *Journal) Ready(ctx context.Context) error {
+	if err := j.Check(ctx); err != nil {
+		return err
+	}
 	need := j.need()
 	fits, err := j.fits(need)
 	if fits || err != nil {
@@ -116,8 +130,10 @@ func (j *Journal) fits(need int64) (bool, error) {
 // old descriptor is never asked again. While the journal is in order, Mend only
 // writes what the disk lacks.
 func (j *Journal) Mend(ctx context.Context) error {
-	if j.Err() == nil {
+	if err := j.Check(ctx); err == nil {
 		return j.tidy(ctx)
+	} else if ctx.Err() != nil {
+		return err
 	}
 	j.write.Lock()
 	defer j.write.Unlock()

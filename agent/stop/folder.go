@@ -43,7 +43,10 @@ func Read(dir string) []Order {
 func read(dir string) ([]Order, error) {
 	data, err := durable.Read(filepath.Join(dir, latchFile), maxFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // where a folder is none, no latch is
-		return nil, nil
+		if !gone(dir) {
+			return nil, nil
+		}
+		err = errors.New("its folder has gone")
 	}
 	var r record
 	if err == nil {
@@ -58,14 +61,21 @@ func read(dir string) ([]Order, error) {
 	return r.Orders, nil
 }
 
+// gone reports whether there was a folder, and is none: it is made at every
+// start.
+func gone(dir string) bool {
+	info, err := os.Stat(dir)
+	return (err != nil || !info.IsDir()) && durable.Used(filepath.Dir(dir))
+}
+
 // Latch writes an order into a folder, beside those that are there. Whoever runs
 // there stops as soon as the file has its name; when Latch returns, it is on the
 // disk.
 func Latch(dir string, o Order) error {
+	orders := Read(dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	orders := Read(dir)
 	if !holds(orders, o.ID) {
 		orders = append(orders, o.bounded())
 	}
@@ -79,11 +89,14 @@ func Clear(dir, by string, at time.Time) ([]Order, error) {
 	if len(orders) == 0 {
 		return nil, ErrNotStopped
 	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
 	// First what was cleared, then the latch: between the two it is latched.
 	if err := write(dir, clearFile, record{Orders: orders, Clear: rand.Text(), By: line(by), At: at}); err != nil {
 		return nil, err
 	}
-	if err := os.Remove(filepath.Join(dir, latchFile)); err != nil {
+	if err := os.Remove(filepath.Join(dir, latchFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	return orders, durable.SyncDir(dir)

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"syscall"
@@ -59,6 +60,7 @@ func Open(cfg Config, g Gate, now func() time.Time, log *slog.Logger) *Stopper {
 		s.take(o.ID)
 	}
 	s.look()
+	_ = os.MkdirAll(cfg.Dir, 0o700) // where it cannot be made, whoever watches it says so
 	return s
 }
 
@@ -147,6 +149,7 @@ func (s *Stopper) keep(ctx context.Context) error {
 	for {
 		s.save()
 		s.look()
+		w.follow()
 		if !w.wait(ctx, s.ring) {
 			s.save()
 			return nil

@@ -2,6 +2,7 @@ package stop
 
 import (
 	"context"
+	"io/fs"
 	"log/slog"
 	"os"
 	"time"
@@ -18,27 +19,59 @@ const (
 
 // watcher tells that a folder is worth a look.
 type watcher struct {
+	dir   string
+	log   *slog.Logger
+	is    fs.FileInfo       // the folder that is followed; nil: there is none
 	files *fsnotify.Watcher // nil: the kernel does not tell
 	tick  *time.Ticker
+	often bool // it was said that it is looked at often
 }
 
 func watch(dir string, log *slog.Logger) *watcher {
-	err := os.MkdirAll(dir, 0o700)
-	var files *fsnotify.Watcher
-	if err == nil {
-		files, err = fsnotify.NewWatcher()
+	w := &watcher{dir: dir, log: log, tick: time.NewTicker(lookEvery)}
+	w.follow()
+	return w
+}
+
+// follow has the kernel tell of changes in the folder that has the name now,
+// which is made where there is none.
+func (w *watcher) follow() {
+	is, err := os.Stat(w.dir)
+	if err == nil && w.is != nil && os.SameFile(is, w.is) {
+		return
 	}
-	if err == nil {
-		err = files.Add(dir)
-	}
+	w.leave()
 	if err != nil {
-		log.Warn("the folder of the stop is looked at often, since the kernel does not tell of changes", "err", err)
-		if files != nil {
-			_ = files.Close() // nothing is in it
+		if err = os.MkdirAll(w.dir, 0o700); err == nil {
+			is, err = os.Stat(w.dir)
 		}
-		return &watcher{tick: time.NewTicker(lookAlways)}
 	}
-	return &watcher{files: files, tick: time.NewTicker(lookEvery)}
+	if w.is = nil; err == nil {
+		w.is = is
+		w.files, err = fsnotify.NewWatcher()
+	}
+	if err == nil {
+		err = w.files.Add(w.dir)
+	}
+	if err == nil {
+		w.tick.Reset(lookEvery)
+		w.often = false
+		return
+	}
+	w.leave()
+	w.tick.Reset(lookAlways)
+	if !w.often {
+		w.log.Warn("the folder of the stop is looked at often, since the kernel does not tell of changes", "err", err)
+	}
+	w.often = true
+}
+
+// leave ends what the kernel tells.
+func (w *watcher) leave() {
+	if w.files != nil {
+		_ = w.files.Close() // nothing is in it
+	}
+	w.files = nil
 }
 
 // wait waits until it is time to look; false when ctx has ended.
@@ -61,7 +94,5 @@ func (w *watcher) wait(ctx context.Context, ring <-chan struct{}) bool {
 
 func (w *watcher) close() {
 	w.tick.Stop()
-	if w.files != nil {
-		_ = w.files.Close() // nothing is in it
-	}
+	w.leave()
 }

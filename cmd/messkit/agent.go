@@ -169,7 +169,14 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 		return nil, errors.Join(err, j.Close())
 	}
 	e := &executor{journal: j, outputs: o}
+	lost := j.Fresh() && durable.Used(c.Agent.Data)
 	c.begin(e, log) // the journal keeps a second executor out
+	if lost {
+		log.Error("the journal has gone: nobody knows what was begun, and the risky classes are disarmed; look, and then: messkit arm", "err", fmt.Errorf("%s: is new, and %s is not", dir, c.Agent.Data))
+		if err := o.now.Lost("the journal"); err != nil {
+			log.Error("disarmed until the program ends, but that is not written down", "err", err)
+		}
+	}
 	settings.Synced, settings.Unknown = func() bool { return c.Agent.unset() == nil }, e.unknown(log)
 	e.agent = agent.New(settings, x, c.home.resolver(), o.devices, o.gate, j, time.Now, log)
 	return e, nil

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"log/slog"
 	"time"
 
@@ -18,7 +20,39 @@ func (c *config) begin(e *executor, log *slog.Logger) {
 	tellLocal(e.outputs.now.Local(), log)
 	e.acts = admin.In(c.Agent.Data).Acts(time.Now)
 	e.outputs.gate.Remember(e.acts)
+	e.outputs.people.start(context.Background(), func(ctx context.Context) error { return followLocal(ctx, e.outputs.now, log) })
 }
+
+// lookAtLocal is how often it is looked whether it is known what people have
+// decided; each act looks as well.
+const lookAtLocal = time.Second
+
+// followLocal says when nobody knows any more what is locked, and when it is
+// known again, until ctx ends.
+func followLocal(ctx context.Context, now *admin.Run, log *slog.Logger) error {
+	t := time.NewTicker(lookAtLocal)
+	defer t.Stop()
+	was := unknownLocal(now.Local())
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+		switch is := unknownLocal(now.Local()); {
+		case is == was:
+		case is != "":
+			was = is
+			log.Error("nothing acts any more: nobody knows what is locked; look, and then: messkit arm --reset", "err", is)
+		default:
+			was = is
+			log.Warn("it is known again what is locked")
+		}
+	}
+}
+
+// unknownLocal is why nothing acts whatever it is, "" if it may.
+func unknownLocal(l gate.Local) string { return cmp.Or(l.Unknown, l.Nothing) }
 
 // tellLocal says at the start what will not act.
 func tellLocal(l gate.Local, log *slog.Logger) {

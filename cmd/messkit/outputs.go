@@ -29,6 +29,7 @@ type outputs struct {
 	stop    *stop.Stopper
 	stops   background
 	now     *admin.Run
+	people  background // says whether it is known what they have decided
 	timers  background
 	guard   background
 }
@@ -107,7 +108,7 @@ func (o *outputs) handOver() error { return o.timers.end() }
 
 // end lets go of the guard, which ends when everything is safe.
 func (o *outputs) end() error {
-	return errors.Join(o.stops.end(), o.timers.end(), o.guard.end(), o.lock.Close())
+	return errors.Join(o.people.end(), o.stops.end(), o.timers.end(), o.guard.end(), o.lock.Close())
 }
 
 // halt takes the devices to their safe state, where no agent has come of it.

@@ -70,6 +70,7 @@ func (e *executor) status(up time.Duration) *executorStatus {
 		Stopped: now.Stopped, Working: now.Working, Waiting: now.Waiting, Devices: []deviceState{},
 		Journal: written(e.journal.Size(), total, today, up),
 	}
+	s.Disarmed = unknownLocal(e.outputs.now.Local())
 	if now.Disarmed != nil {
 		s.Disarmed = now.Disarmed.Error()
 	}

@@ -130,7 +130,11 @@ func (l *Log) write(body []byte) error {
 			return err
 		}
 	}
-	if err := l.seg.append(body); err != nil {
+	err := l.seg.append(body)
+	if err == nil {
+		err = l.seg.there()
+	}
+	if err != nil {
 		// After a failed sync the same descriptor must not be asked again: the
 		// kernel may have dropped the pages and report success. Only reading the
 		// file afresh tells what is there.
@@ -170,6 +174,25 @@ func (l *Log) Reserve(ctx context.Context, n int64) error {
 		return err
 	}
 	return l.rotate()
+}
+
+// Check tells whether the log is still where it will be looked for, as every
+// Append does. One whose files were removed or moved away is broken, as after an
+// error of the disk.
+func (l *Log) Check(ctx context.Context) error {
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-l.turn }()
+	if err := l.Err(); err != nil {
+		return err
+	}
+	if err := l.seg.there(); err != nil {
+		l.breakWith(fmt.Errorf("wal: %w", err))
+	}
+	return l.Err()
 }
 
 // doubt breaks the log if err leaves open which segment counts.

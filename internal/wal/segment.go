@@ -122,6 +122,22 @@ func (s *segment) append(body []byte) error {
 	return s.file.Sync()
 }
 
+// errGone: what is written is on the disk, where nobody will find it.
+var errGone = errors.New("was removed, or is another file now")
+
+// there tells whether the file that is written to has its name still.
+func (s *segment) there() error {
+	mine, err := s.file.Stat()
+	if err != nil {
+		return err
+	}
+	named, err := os.Lstat(s.path)
+	if errors.Is(err, os.ErrNotExist) || err == nil && !os.SameFile(mine, named) {
+		err = fmt.Errorf("%s %w", s.path, errGone)
+	}
+	return err
+}
+
 func (s *segment) put(body []byte) error {
 	frame := appendFrame(make([]byte, 0, frameBytes+len(body)), s.salt, body)
 	if _, err := s.file.WriteAt(frame, s.end); err != nil {

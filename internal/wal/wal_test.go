@@ -369,3 +369,45 @@ func TestOneProgramAtATime(t *testing.T) {
 		t.Errorf("Open = %v, want it to say that another program has it", err)
 	}
 }
+
+// What is written to a file that nobody will find again is not acknowledged.
+func TestALogThatIsTakenAway(t *testing.T) {
+	for name, take := range map[string]func(dir string) error{
+		"its folder is removed": os.RemoveAll,
+		"its folder is moved":   func(dir string) error { return errors.Join(os.RemoveAll(dir+"-old"), os.Rename(dir, dir+"-old")) },
+		"its file is replaced": func(dir string) error {
+			name := filepath.Join(dir, "0000000000000001.wal")
+			data, err := os.ReadFile(name)
+			return errors.Join(err, os.Remove(name), os.WriteFile(name, data, 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "log")
+			l, err := wal.Open(dir, func([]byte) error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(l.Append(t.Context(), []byte("a")), l.Check(t.Context()), take(dir)); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Append(t.Context(), []byte("b")); err == nil || !strings.Contains(err.Error(), "was removed, or is another file now") {
+				t.Errorf("Append: %v", err)
+			}
+			if l.Err() == nil || l.Check(t.Context()) == nil {
+				t.Error("the log is whole")
+			}
+			_ = l.Close()
+			l, err = wal.Open(dir, func([]byte) error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := take(dir); err != nil {
+				t.Fatal(err)
+			}
+			if l.Check(t.Context()) == nil {
+				t.Error("who only looks does not see it")
+			}
+			_ = l.Close()
+		})
+	}
+}

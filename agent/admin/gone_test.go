@@ -1,0 +1,55 @@
+package admin_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/capabilities"
+)
+
+// Decisions that were removed are not known, now and after a start, and nobody
+// puts others in their place but by forgetting them all.
+func TestDecisionsThatHaveGone(t *testing.T) {
+	for name, what := range map[string]string{"the file": "admin/decisions", "the folder": "admin", "all": "."} {
+		t.Run(name, func(t *testing.T) {
+			data := filepath.Join(t.TempDir(), "data")
+			for _, folder := range []string{"journal", "stop"} {
+				must(t, os.MkdirAll(filepath.Join(data, folder), 0o700))
+			}
+			f := admin.In(data)
+			r := begin(t, f)
+			must(t, f.Lock("lamp", "wet paint", noon), os.RemoveAll(filepath.Join(data, what)))
+			if l := r.Local(); !strings.Contains(l.Unknown, "decisions: it has gone") {
+				t.Errorf("%+v", l)
+			}
+			if what == "." {
+				return // of an earlier run nothing can be known then
+			}
+			if err := f.Lock("saw", "", noon); err == nil {
+				t.Error("a lock has hidden that the others are gone")
+			}
+			must(t, r.End())
+			next := begin(t, f)
+			if l := next.Local(); l.Unknown == "" {
+				t.Errorf("after a start: %+v", l)
+			}
+			must(t, f.Reset())
+			if l := next.Local(); l.Unknown != "" || len(l.Locked) > 0 {
+				t.Errorf("after a reset: %+v", l)
+			}
+			must(t, f.Lock("saw", "", noon), next.End())
+		})
+	}
+}
+
+// A journal that has gone leaves nothing risky armed.
+func TestAJournalThatHasGone(t *testing.T) {
+	f := admin.In(t.TempDir())
+	must(t, begin(t, f).Lost("the journal"))
+	if l := f.Local(); len(l.Disarmed) != 2 || l.Disarmed[capabilities.RiskMotion] != "the journal has gone, and with it what was begun" {
+		t.Errorf("%+v", l)
+	}
+}

@@ -1,0 +1,74 @@
+package stop_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent/stop"
+	"github.com/messkit/messkit/internal/durable"
+)
+
+// The folder is removed under a program that runs. Nobody knows what was in it:
+// that is a stop, until it is cleared.
+func TestAFolderThatHasGone(t *testing.T) {
+	data, g := t.TempDir(), newGate()
+	dir := filepath.Join(data, "stop")
+	run(t, stop.Config{Dir: dir}, g)
+	if err := durable.Use(data, "stop"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	g.until(t, "its folder has gone")
+	for len(stop.Read(dir)) == 0 { // it is written down
+		<-time.After(time.Millisecond)
+	}
+	if _, err := stop.Clear(dir, "teague", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	g.until(t, "")
+	// What is put into the new folder counts at once.
+	began := time.Now()
+	if err := stop.Latch(dir, stop.Order{ID: "a", Why: "smoke"}); err != nil {
+		t.Fatal(err)
+	}
+	g.until(t, "smoke")
+	t.Logf("stopped after %v", time.Since(began))
+}
+
+// It has gone before the start.
+func TestAFolderThatHadGone(t *testing.T) {
+	data, g := t.TempDir(), newGate()
+	dir := filepath.Join(data, "stop")
+	if got := stop.Read(dir); len(got) > 0 {
+		t.Errorf("before the first start: %v", got)
+	}
+	if err := durable.Use(data); err != nil {
+		t.Fatal(err)
+	}
+	if got := stop.Read(dir); len(got) != 1 {
+		t.Errorf("%v, want a stop", got)
+	}
+	run(t, stop.Config{Dir: dir}, g)
+	g.until(t, "its folder has gone")
+	if _, err := stop.Clear(dir, "teague", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	g.until(t, "")
+	if err := stop.Latch(dir, stop.Order{ID: "a", Why: "smoke"}); err != nil {
+		t.Fatal(err)
+	}
+	g.until(t, "smoke")
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := stop.Latch(dir, stop.Order{ID: "b"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := stop.Read(dir); len(got) < 2 {
+		t.Errorf("an order has hidden that the folder had gone: %v", got)
+	}
+}

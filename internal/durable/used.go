@@ -1,0 +1,37 @@
+package durable
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// mark is the file in a data folder that says that a program has run with it.
+const mark = "used"
+
+const markText = "messkit has run with this folder. What is missing here was removed.\n"
+
+// Use marks a data folder, once all that a program keeps in it is there. From
+// then on what is missing is known to have been there (Used).
+func Use(data string, names ...string) error {
+	if Used(data) {
+		return nil
+	}
+	for _, name := range names {
+		if !There(filepath.Join(data, name)) {
+			return nil
+		}
+	}
+	return Replace(filepath.Join(data, mark), []byte(markText))
+}
+
+// Used reports whether a program has run with a data folder.
+func Used(data string) bool { return There(filepath.Join(data, mark)) }
+
+// There reports whether something has a name; what cannot be looked at may be
+// there. In what is no folder there is nothing.
+func There(name string) bool {
+	_, err := os.Lstat(name)
+	return !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+}

@@ -138,6 +138,7 @@ func (s *Stopper) Run(ctx context.Context) error {
 	if s.cfg.Dir != "" {
 		g.Go(func() error { return s.keep(ctx) })
 		g.Go(func() error { s.report(ctx); return nil })
+		g.Go(func() error { return s.answer(ctx) })
 	}
 	return g.Wait()
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -106,7 +107,7 @@ func (a *app) stopHere(ctx context.Context, o *atPlace) error {
 	}
 	order := stop.Order{ID: rand.Text(), Why: o.why, By: whoHere(), At: time.Now()}
 	if err := stop.Latch(dir, order); err != nil {
-		return hint(err, "nothing is stopped by this; is the folder right (--data), and may you write there?")
+		return a.stopUnwritten(ctx, dir, order, err)
 	}
 	r, err := awaitReport(ctx, dir, order.ID)
 	if err != nil {
@@ -119,6 +120,32 @@ func (a *app) stopHere(ctx context.Context, o *atPlace) error {
 	}
 	p.printf("stopped; messkit clear ends it\n")
 	return printDevices(&p, r.Devices)
+}
+
+// stopUnwritten stops the executor that runs with a folder that does not take the
+// order.
+func (a *app) stopUnwritten(ctx context.Context, dir string, order stop.Order, why error) error {
+	h, err := stop.Tell(dir, order)
+	if err != nil {
+		return hint(why, "nothing is stopped by this, and no executor runs there; is the folder right (--data), and may you write there?")
+	}
+	ctx, cancel := context.WithTimeout(ctx, reportWithin)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for err == nil && ctx.Err() == nil && slices.ContainsFunc(h.Devices, func(d stop.Device) bool { return d.State == string(gate.Pending) }) {
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+			h, err = stop.Ask(dir)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	p := printer{out: a.out}
+	p.printf("stopped until messkit clear, or until the program ends: it cannot be written down (%s)\n", printable(why.Error()))
+	return printDevices(&p, h.Devices)
 }
 
 // whoHere is whoever has typed the command.
@@ -190,14 +217,17 @@ on by itself; the devices start as at the start of the program.`,
 				return err
 			}
 			orders, err := stop.Clear(dir, whoHere(), time.Now())
-			if err != nil {
-				return err
+			if h, unasked := stop.Forget(dir, whoHere()); unasked == nil && len(h.Cleared) > 0 { // in memory alone
+				orders = append(orders, h.Cleared...)
+				if errors.Is(err, stop.ErrNotStopped) {
+					err = nil
+				}
 			}
 			p := printer{out: a.out}
 			for _, one := range orders {
 				p.printf("cleared: %s\n", printable(one.String()))
 			}
-			return p.err
+			return errors.Join(err, p.err)
 		},
 	}
 	o.flags(c)
@@ -206,8 +236,9 @@ on by itself; the devices start as at the start of the program.`,
 
 // stopStatus is what stop --show says, for scripts.
 type stopStatus struct {
-	Stopped []stop.Order  `json:"stopped"` // empty: it is not
-	Devices []stop.Device `json:"devices"` // of the last stop
+	Stopped []stop.Order  `json:"stopped"`           // empty: it is not
+	Unsaved []stop.Order  `json:"unsaved,omitempty"` // those of them that the program that runs could not write down
+	Devices []stop.Device `json:"devices"`           // of the last stop
 }
 
 // showStop tells whether the executor of a data folder is stopped.
@@ -216,11 +247,20 @@ func (a *app) showStop(o *atPlace, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	s := stopStatus{Stopped: stop.Read(dir)}
+	h, unasked := stop.Ask(dir)
 	r, err := stop.ReadReport(dir)
+	if s.Devices = r.Devices; unasked == nil { // who runs knows what the folder does not
+		s.Unsaved, s.Devices, err = h.Unsaved, h.Devices, nil
+		for _, o := range h.Orders {
+			if !slices.ContainsFunc(s.Stopped, func(on stop.Order) bool { return on.ID == o.ID }) {
+				s.Stopped = append(s.Stopped, o)
+			}
+		}
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	s := stopStatus{Stopped: stop.Read(dir), Devices: r.Devices}
 	if asJSON {
 		return a.json(s)
 	}
@@ -235,6 +275,9 @@ func (a *app) printStop(s stopStatus) error {
 	}
 	for _, o := range s.Stopped {
 		p.printf("stopped: %s\n", printable(o.String()))
+	}
+	for _, o := range s.Unsaved {
+		p.printf("not written down, and gone when the program ends: %s\n", printable(o.String()))
 	}
 	if err := printDevices(&p, s.Devices); !errors.Is(err, errQuiet) {
 		return err

@@ -1,0 +1,79 @@
+//go:build linux
+
+package stop_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent/stop"
+)
+
+// asked waits until a program answers for a folder.
+func asked(t *testing.T, dir string) stop.Held {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; {
+		h, err := stop.Ask(dir)
+		if err == nil {
+			return h
+		}
+		if !errors.Is(err, stop.ErrNobody) || time.Now().After(end) {
+			t.Fatal(err)
+		}
+		<-time.After(time.Millisecond)
+	}
+}
+
+// A folder that takes nothing: who runs is told, asked and cleared all the same.
+func TestAFolderThatTakesNothing(t *testing.T) {
+	data, g := t.TempDir(), newGate()
+	dir := filepath.Join(data, "stop")
+	if _, err := stop.Ask(dir); !errors.Is(err, stop.ErrNobody) {
+		t.Errorf("before anybody runs: %v", err)
+	}
+	if err := os.WriteFile(dir, nil, 0o600); err != nil { // in its place
+		t.Fatal(err)
+	}
+	_, end := run(t, stop.Config{Dir: dir}, g)
+	if h := asked(t, dir); len(h.Orders) > 0 {
+		t.Errorf("%+v", h)
+	}
+	o := stop.Order{ID: "a", Why: "smoke", By: "teague"}
+	if err := stop.Latch(dir, o); err == nil {
+		t.Fatal("it was written")
+	}
+	h, err := stop.Tell(dir, o)
+	if why, _ := g.Watch(); err != nil || !strings.Contains(why, "smoke") || len(h.Orders) != 1 || len(h.Unsaved) != 1 || len(h.Devices) != 1 {
+		t.Errorf("stopped for %q: %+v, %v", why, h, err)
+	}
+	if h := asked(t, dir); len(h.Orders) != 1 || h.Orders[0].Why != "smoke" {
+		t.Errorf("%+v", h)
+	}
+	if h, err := stop.Forget(dir, "teague"); err != nil || len(h.Cleared) != 1 || len(h.Orders) > 0 {
+		t.Errorf("%+v, %v", h, err)
+	}
+	g.until(t, "")
+	if h, err := stop.Forget(dir, "teague"); err != nil || len(h.Cleared) > 0 {
+		t.Errorf("once more: %+v, %v", h, err)
+	}
+	end()
+	if _, err := stop.Ask(dir); !errors.Is(err, stop.ErrNobody) {
+		t.Errorf("when it has ended: %v", err)
+	}
+}
+
+// What is on the disk is cleared there, and not by who runs.
+func TestWhatIsWrittenIsNotForgotten(t *testing.T) {
+	dir, g := filepath.Join(t.TempDir(), "stop"), newGate()
+	s, _ := run(t, stop.Config{Dir: dir}, g)
+	s.Stop(stop.Order{ID: "a", Why: "smoke"})
+	written(t, s)
+	asked(t, dir)
+	if h, err := stop.Forget(dir, "teague"); err != nil || len(h.Cleared) > 0 || len(h.Orders) != 1 {
+		t.Errorf("%+v, %v", h, err)
+	}
+}

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
@@ -26,8 +28,9 @@ type memo struct {
 const maxCrashes = 2
 
 // recover settles what an earlier run has begun and not told. held is how the
-// exchange sees the claims of this executor.
-func (a *Agent) recover(ctx context.Context, held []mess.HeldThread) {
+// exchange sees the claims of this executor. What it returns was let through the
+// start gate and never begun.
+func (a *Agent) recover(ctx context.Context, held []mess.HeldThread) (unbegun []mess.HeldThread) {
 	known := map[string]bool{}
 	for _, task := range a.journal.Tasks() {
 		known[task.Ref] = true
@@ -36,10 +39,11 @@ func (a *Agent) recover(ctx context.Context, held []mess.HeldThread) {
 		}
 	}
 	for _, h := range held {
-		if h.Yours != nil && *h.Yours && !known[h.Ref] {
-			a.orphan(ctx, h)
+		if h.Yours != nil && *h.Yours && !known[h.Ref] && a.orphan(ctx, h) {
+			unbegun = append(unbegun, h)
 		}
 	}
+	return unbegun
 }
 
 // found notes that an earlier run has left a thread in its midst, before anything
@@ -156,18 +160,54 @@ func (a *Agent) looks(ctx context.Context, plan capabilities.Plan) (bool, error)
 	return pass.On(ctx, reader)
 }
 
-// orphan ends a claim that only the exchange knows of. One that has not begun
-// is left to its lease, so that it is offered again.
-func (a *Agent) orphan(ctx context.Context, h mess.HeldThread) {
+// orphan sees to a claim that only the exchange knows of. One that has not begun
+// is left to its lease, so that it is offered again; of one that may have begun
+// before the journal was lost nobody knows. It reports whether nothing was done.
+func (a *Agent) orphan(ctx context.Context, h mess.HeldThread) (unbegun bool) {
 	switch h.Status {
 	case mess.Claimed, mess.NeedsInput, mess.NeedsConfirmation, mess.Waiting:
-		return
+		return false
 	}
+	if a.journal.Fresh() {
+		a.orphaned(h).report(ctx, failed("interrupted", "the executor has lost its journal and does not know what was done", mess.EffectUnknown, capabilities.Plan{}), nil)
+		return false
+	}
+	return true
+}
+
+func (a *Agent) orphaned(h mess.HeldThread) *task {
 	t := newTask(a, h.Ref, "", mess.Request{})
 	t.epoch = h.Epoch
-	s := failed("interrupted", "the program was started anew before anything was done", mess.EffectNone, capabilities.Plan{})
-	if a.journal.Fresh() {
-		s = failed("interrupted", "the executor has lost its journal and does not know what was done", mess.EffectUnknown, capabilities.Plan{})
+	return t
+}
+
+// giveBack has the exchange offer again what died between the start gate and the
+// intent: the gate will be asked anew then, and so will a person. It waits until
+// the permission is too old for whoever has it: on a copied card that is another
+// process.
+func (a *Agent) giveBack(ctx context.Context, unbegun []mess.HeldThread) {
+	if len(unbegun) == 0 {
+		return
 	}
-	t.report(ctx, s, nil)
+	wait := time.NewTimer(gate.Fresh)
+	defer wait.Stop()
+	select {
+	case <-ctx.Done():
+		return // the next run does it
+	case <-wait.C:
+	}
+	for _, h := range unbegun {
+		t := a.orphaned(h)
+		const detail = "the program was started anew before anything was done"
+		if h.Stop == nil || !*h.Stop {
+			back := &mess.Status{Code: mess.Delegated, Reason: &mess.Reason{Type: "interrupted", Detail: detail, Effect: mess.EffectNone}}
+			_, err := a.say(ctx, t.signed(t.message(back)))
+			if err == nil || ctx.Err() != nil {
+				continue
+			}
+			a.log.Info("not handed back", "ref", h.Ref, "err", err)
+		}
+		t.report(ctx, failed("interrupted", detail, mess.EffectNone, capabilities.Plan{}), nil)
+		ring(a.mail)
+	}
 }

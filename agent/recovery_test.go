@@ -20,7 +20,6 @@ var (
 	begunAnew = stand{code: mess.Completed, codes: 2, acts: 1} // offered again and done
 	doneAgain = stand{code: mess.Completed, codes: 1, acts: 1} // gone on with under the same claim
 	doneTwice = stand{code: mess.Completed, codes: 1, acts: 2}
-	notDone   = stand{code: mess.Failed, codes: 1, effect: mess.EffectNone, again: true}
 	doneOnce  = stand{code: mess.Completed, codes: 1, acts: 1}
 	notKnown  = stand{code: mess.Failed, codes: 1, acts: 1, effect: mess.EffectUnknown}
 	redone    = stand{code: mess.Pending, codes: 1}
@@ -48,7 +47,7 @@ func TestCrashTable(t *testing.T) {
 		want  [4]stand // for a query, an idempotent, one that is done once and can be read back, and one that cannot
 	}{
 		{"before the gate", "before sending in_progress", true, [4]stand{begunAnew.seen(0), begunAnew, begunAnew, begunAnew}},
-		{"after the gate, before the intent", "after sending in_progress", true, [4]stand{notDone, notDone, notDone, notDone}},
+		{"after the gate, before the intent", "after sending in_progress", true, [4]stand{begunAnew.seen(0), begunAnew, begunAnew, begunAnew}},
 		{"after the intent, before the act", "before the act", true, [4]stand{doneAgain.seen(0), doneAgain, notKnown.seen(0), notKnown.seen(0)}},
 		{"after the act, before its result", "after the act", true, [4]stand{doneAgain.seen(0), doneTwice, doneOnce, notKnown}},
 		{"after the result, before the look", "before the look", true, [4]stand{doneAgain.seen(0), doneTwice, doneOnce, doneOnce}},
@@ -273,5 +272,42 @@ func TestThreeDaysWithoutAnExchange(t *testing.T) {
 			h.t.Errorf("%d threads are left in the journal", len(left))
 		}
 		h.is(waits, mess.Completed)
+	})
+}
+
+// What died between the start gate and the intent is given back while that may
+// be, and ends as not done where it has happened too often or was cancelled.
+func TestGivenBackAtMostSoOften(t *testing.T) {
+	inHouse(t, func(h *house) {
+		d := h.diesAt("after sending in_progress")
+		ref := h.says(claude, "request: {intent: ring the bell}")
+		for range 2 {
+			if dead, _, _ := d.came(); !dead {
+				h.t.Fatalf("it has not died: %s", h.codes(ref))
+			}
+			d = h.rebootsTo("after sending in_progress")
+			h.after(5 * time.Second)
+		}
+		h.reboots()
+		h.after(5 * time.Second)
+		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectNone || h.lamp.did() != "" || !*s.Recoverable {
+			h.t.Errorf("%+v; the lamp did %q", s.Reason, h.lamp.did())
+		}
+		if got, want := h.codes(ref), "claimed in_progress delegated claimed in_progress delegated claimed in_progress failed"; got != want {
+			h.t.Errorf("%s; want %s", got, want)
+		}
+	})
+	inHouse(t, func(h *house) {
+		d := h.diesAt("after sending in_progress")
+		ref := h.says(claude, "request: {intent: ring the bell}")
+		if dead, _, _ := d.came(); !dead {
+			h.t.Fatal("it has not died")
+		}
+		h.says(claude, "cancel: {re: "+ref+"}")
+		h.reboots()
+		h.after(5 * time.Second)
+		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectNone || h.lamp.did() != "" {
+			h.t.Errorf("%+v; the lamp did %q", s.Reason, h.lamp.did())
+		}
 	})
 }

@@ -25,13 +25,14 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 		return ended(ctx, err)
 	}
 	a.heed(ack.Stops)
-	a.recover(ctx, ack.Threads)
+	unbegun := a.recover(ctx, ack.Threads)
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.receive(gctx) })
 	g.Go(func() error { return a.heartbeat(gctx) })
 	g.Go(func() error { return a.dispatch(gctx) })
 	g.Go(func() error { return a.deliverMail(gctx) })
 	g.Go(func() error { return a.tend(gctx) })
+	g.Go(func() error { a.giveBack(gctx, unbegun); return nil })
 	err = g.Wait()
 	a.lastMail(context.WithoutCancel(ctx))
 	a.look(context.WithoutCancel(ctx)) // what the disk has not taken, it may take now

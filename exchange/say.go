@@ -43,6 +43,7 @@ func (x *Exchange) turn(who Actor, channel string, env Envelope, m mess.Message,
 		mayTake:  func(e Envelope) bool { return x.couldTake(who, e) },
 		refused:  x.refusedByAll,
 		gone:     x.gone,
+		attempts: x.cfg.MaxAttempts,
 	}
 }
 

@@ -26,6 +26,7 @@ type turn struct {
 	mayClaim func(Envelope) error
 	mayTake  func(Envelope) bool // the sender is an executor that is able to take it
 	gone     func(Envelope) bool // the holder has hung up
+	attempts int                 // claims that may be given back after the start
 	refused  func(Envelope) bool // everybody who could take the thread has declined
 	noted    string              // stored as evidence only, because of this; "" for what is judged
 }
@@ -251,12 +252,17 @@ func (t *turn) back() {
 
 // handBack takes a thread that its executor passes on: it is on offer again,
 // or has left this exchange if it goes to somebody who is not here. One that
-// ends, and will be back, has not said "not me".
+// ends, and will be back, has not said "not me", nor has one that died at the
+// start gate and knows that nothing was done (T9).
 func (t *turn) handBack(s *mess.Status) error {
-	if t.env.Phase != Before {
-		return mess.Refuse(mess.Illegal, "it has begun, so it cannot be passed on; end it with partial or failed, and say what was done")
-	}
 	back := s.Reason != nil && s.Reason.Type == mess.Shutdown
+	if t.env.Phase != Before {
+		if s.Reason == nil || s.Reason.Effect != mess.EffectNone || t.env.CancelBy != "" || t.env.Attempts+1 >= t.attempts {
+			return mess.Refuse(mess.Illegal, "it has begun, so it cannot be passed on; end it with partial or failed, and say what was done")
+		}
+		t.env.Attempts++
+		t.env.Phase, t.env.Effect, back = Before, "", true
+	}
 	if !back {
 		t.env.Declined = append(t.env.Declined, Declined{Executor: t.who.ID, Reason: reasonText(s)})
 	}

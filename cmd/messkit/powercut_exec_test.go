@@ -223,7 +223,7 @@ func TestCutInTheActWithoutAPiece(t *testing.T) {
 		},
 		{
 			"no intent is written", "agent/act.go", "err = t.a.journal.Intent(ctx, journal.Intent{", "err = error(nil); _, _ = memo, (journal.Intent{",
-			func(v *judgement) int { return v.dishonest },
+			func(v *judgement) int { return v.doubled + v.dishonest }, // given back, and done again
 		},
 	} {
 		t.Run(fault.name, func(t *testing.T) {

@@ -185,6 +185,17 @@ inline T9_lease() {
 	fi
 }
 
+/* The holder has died at the gate, and knows that nothing was done. */
+inline T9_back(i, e) {
+	FROM(in_progress) && HOLDS(i, e) && !stop ->
+	sync();
+	attempts++;
+	if
+	:: attempts < ATTEMPTS -> free(); TO(pending)
+	:: else -> effect = ALSO(no_effect); TO(failed)
+	fi
+}
+
 inline expire() {
 	late && (FROM(pending) || FROM(claimed) || FROM(needs_confirmation)) ->
 	effect = ALSO(no_effect);
@@ -271,7 +282,11 @@ boot:
 		:: done[id] != 0 -> goto outbox
 		:: done[id] == 0 && intent[id] != 0 -> e = intent[id]; goto crashed
 		:: done[id] == 0 && intent[id] == 0 && WORKING && owner == id -> /* only the exchange knows of it */
-			e = epoch; T7_done(id, e, failed, no_effect); goto outbox
+			e = epoch;
+			if
+			:: T9_back(id, e); e = 0
+			:: T7_done(id, e, failed, no_effect); goto outbox
+			fi
 		:: else
 		fi
 	}

@@ -155,3 +155,28 @@ func TestTheGateHearsOfRequestersAndOutcomes(t *testing.T) {
 		}
 	})
 }
+
+// Who is asked for a yes reads that it goes off again by itself.
+func TestTheQuestionTellsWhenItGoesOff(t *testing.T) {
+	for want, c := range map[string]struct {
+		maxOn, lasts time.Duration
+		words        string
+	}{
+		"":                                       {},
+		"the light will be on":                   {words: "the light will be on"},
+		"it is switched off again within 1h0m0s": {maxOn: time.Hour},
+		"the light will be on; it is switched off again within 10m0s": {maxOn: time.Hour, lasts: 10 * time.Minute, words: "the light will be on"},
+	} {
+		inHouseWith(t, func(h *house) {
+			h.gateCfg.Devices = map[string]gate.Device{"porch-lamp": {MaxOn: c.maxOn}}
+			p := *h.words["turn on the porch light"].Plan
+			p.For, p.Consequences = c.lasts, c.words
+			h.words["turn on the porch light"] = capabilities.Outcome{Plan: &p}
+		}, func(h *house) {
+			ref := h.says(claude, "request: {intent: turn on the porch light, confirm_before: true}")
+			if s := h.is(ref, mess.NeedsConfirmation); s.Consequences != want {
+				h.t.Errorf("a person reads %q, want %q", s.Consequences, want)
+			}
+		})
+	}
+}

@@ -67,7 +67,7 @@ func (t *task) confirm(ctx context.Context) error {
 		return nil
 	}
 	s := &mess.Status{
-		Code: mess.NeedsConfirmation, Action: t.plan.Summary, Consequences: t.plan.Consequences,
+		Code: mess.NeedsConfirmation, Action: t.plan.Summary, Consequences: t.consequences(),
 		Reversible: &t.plan.Reversible, ActionHash: t.plan.Digest(),
 	}
 	if who == gate.Operator {
@@ -96,6 +96,18 @@ func (t *task) confirm(ctx context.Context) error {
 	}
 	t.confirmed = s.ActionHash
 	return nil
+}
+
+// consequences are all that a person must read before a yes.
+func (t *task) consequences() string {
+	if t.verdict.OffIn == 0 {
+		return t.plan.Consequences
+	}
+	off := fmt.Sprintf("it is switched off again within %v", t.verdict.OffIn)
+	if t.plan.Consequences == "" {
+		return off
+	}
+	return t.plan.Consequences + "; " + off
 }
 
 var errUnanswered = errors.New("there was no answer in time")

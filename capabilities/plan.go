@@ -50,6 +50,18 @@ const (
 // Known reports whether c is one of the commands.
 func (c Command) Known() bool { return slices.Contains(commands, string(c)) }
 
+// Parameters are what a plan with this command may bear: its arguments, and for
+// how long a state is to last.
+func (c Command) Parameters() []string {
+	switch c {
+	case SetSwitch:
+		return []string{"on", "for"}
+	case Clean:
+		return []string{"areas"}
+	}
+	return nil
+}
+
 // KnownCommands lists the commands for people.
 func KnownCommands() string { return strings.Join(commands, ", ") }
 

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/strictyaml"
@@ -25,11 +28,16 @@ func (h *home) depends(nodes map[string]strictyaml.Node) error {
 			case need.Validate() != nil: // told when it was read
 			case other == nil:
 				wrong = append(wrong, n.Problem("requires", "there is no device %q; write the name of one that is here", need.Device))
+			case need.Device == d.name:
+				wrong = append(wrong, n.Problem("requires", "it cannot depend on itself; write another device"))
 			case other.dev == nil: // it has a mistake of its own
 			case need.CanTell(other.dev) != nil:
 				wrong = append(wrong, n.Problem("requires", "%v; write what it can tell, or another device", need.CanTell(other.dev)))
+			case need.Is == "on" && d.groupWith(*other) != "":
+				wrong = append(wrong, n.Problem("requires", "%s, and no two of group %s are ever on together, so it would never act; leave out one of the two", need, d.groupWith(*other)))
 			}
 		}
+		wrong = append(wrong, d.ranges(n)...)
 		for _, group := range d.Limits.Interlock {
 			if h.inGroup(group) < 2 {
 				wrong = append(wrong, n.Problem("interlock", "no other device is in the group %q; write it at the other as well", group))
@@ -37,6 +45,47 @@ func (h *home) depends(nodes map[string]strictyaml.Node) error {
 		}
 	}
 	return wrong.Err()
+}
+
+// ranges tells of bounds of what no plan for the device can have.
+func (d device) ranges(limits strictyaml.Node) (wrong strictyaml.Problems) {
+	if d.dev == nil {
+		return nil
+	}
+	can := agent.Commands(d.dev)
+	for _, command := range sorted(d.Limits.Range) {
+		if !command.Known() {
+			continue // which was told
+		}
+		if !slices.Contains(can, command) {
+			wrong = append(wrong, under(limits, "range").Problem(string(command), "it has no such command; its commands: %s", strings.Join(d.verbs(), ", ")))
+			continue
+		}
+		for _, name := range sorted(d.Limits.Range[command]) {
+			if has := command.Parameters(); !slices.Contains(has, name) {
+				wrong = append(wrong, under(under(limits, "range"), string(command)).Problem(name, "%s has no such parameter; it has: %s", command, cmp.Or(strings.Join(has, ", "), "none")))
+			}
+		}
+	}
+	return wrong
+}
+
+// under is what stands below a key of a mapping.
+func under(n strictyaml.Node, key string) strictyaml.Node {
+	var parts map[string]strictyaml.Node
+	_ = n.Decode(&parts) // what is wrong with it was told when the device was opened
+	return parts[key]
+}
+
+// groupWith is the first interlock group that two devices have in common, "" if
+// none.
+func (d device) groupWith(other device) string {
+	for _, group := range d.Limits.Interlock {
+		if slices.Contains(other.Limits.Interlock, group) {
+			return group
+		}
+	}
+	return ""
 }
 
 // levels tells what a device may not be set to at the start and at the end: what

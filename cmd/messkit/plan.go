@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -76,6 +77,9 @@ func (a *app) explain(out capabilities.Outcome, v ruling) error {
 			line("consequences", "%s", plan.Consequences)
 		}
 		line("first", "%s", v.first)
+		if v.off > 0 {
+			line("then", "it is switched off again within %v", v.off)
+		}
 		for _, need := range v.needs {
 			line("needs", "%s", need)
 		}
@@ -116,8 +120,9 @@ var effects = map[capabilities.Effect]string{
 
 // ruling is what the gate says of a plan now, in words.
 type ruling struct {
-	first string   // who must confirm it, or why it is refused
-	needs []string // of other devices, which are looked at when it acts
+	first string        // who must confirm it, or why it is refused
+	needs []string      // of other devices, which are looked at when it acts
+	off   time.Duration // after which it is switched off again; 0: it is not
 }
 
 // verdict asks the gate.
@@ -139,7 +144,7 @@ func (c *config) verdict(p *capabilities.Plan) ruling {
 	case v.Confirm == gate.Requester:
 		first = "the requester must confirm it"
 	}
-	return ruling{first, v.Needs}
+	return ruling{first, v.Needs, v.OffIn}
 }
 
 // outcomeJSON is an outcome for scripts; durations are in seconds.
@@ -152,7 +157,7 @@ func outcomeJSON(out capabilities.Outcome, v ruling) map[string]any {
 		doc["plan"] = map[string]any{
 			"summary": p.Summary, "device": p.Device, "capability": p.Capability, "command": p.Command, "args": p.Args,
 			"risk": p.Risk, "effect": p.Effect, "for": p.For.Seconds(), "consequences": p.Consequences,
-			"reversible": p.Reversible, "confirm": v.first, "needs": v.needs, "digest": p.Digest(),
+			"reversible": p.Reversible, "confirm": v.first, "needs": v.needs, "off_in": v.off.Seconds(), "digest": p.Digest(),
 		}
 	}
 	if q := out.Question; q != nil {

@@ -138,8 +138,18 @@ func (t *task) prepare(ctx context.Context) error {
 	if no := t.a.gate.Refused(); no != nil { // whatever it asks for
 		return t.decline(ctx, no.Error())
 	}
-	out := t.a.resolver.Resolve(t.req)
-	if reason, err := t.refused(ctx, out); reason != "" || err != nil {
+	if n := t.a.journal.Died(t.ref); n >= maxCrashes {
+		t.a.log.Error("quarantined: the program has died of its words more than once", "ref", t.ref)
+		return t.decline(ctx, fmt.Sprintf("the program died %d times while it looked at this request; it is quarantined", n))
+	}
+	var out capabilities.Outcome
+	var reason string
+	err := t.try(ctx, func() (err error) {
+		out = t.a.resolver.Resolve(t.req)
+		reason, err = t.refused(ctx, out)
+		return err
+	})
+	if reason != "" || err != nil {
 		return errors.Join(err, t.decline(ctx, reason))
 	}
 	if err := t.claim(ctx, out.Plan); err != nil {
@@ -151,6 +161,17 @@ func (t *task) prepare(ctx context.Context) error {
 	}
 	t.plan = plan
 	return t.confirm(ctx)
+}
+
+// try looks at the words of the thread. If the program dies of that, it knows it
+// when it is back.
+func (t *task) try(ctx context.Context, look func() error) error {
+	done, err := t.a.journal.Try(ctx, t.ref)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return look()
 }
 
 // resume makes ready what an earlier run has begun and what may be begun again.

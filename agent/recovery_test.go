@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -309,5 +310,31 @@ func TestGivenBackAtMostSoOften(t *testing.T) {
 		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectNone || h.lamp.did() != "" {
 			h.t.Errorf("%+v; the lamp did %q", s.Reason, h.lamp.did())
 		}
+	})
+}
+
+// Words of which the program dies, before there is a claim, are tried once more,
+// and others are served.
+func TestPoisonousWords(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.gateCfg.Devices = map[string]gate.Device{"vacuum": {Requires: []gate.Need{{Device: "porch-lamp", Is: "off"}}}}
+	}, func(h *house) {
+		d := h.diesAt("before the look") // at the lamp, for the sake of the plan
+		ref := h.says(claude, "request: {intent: vacuum both}")
+		for range 2 {
+			h.after(5 * time.Second)
+			if dead, _, _ := d.came(); !dead {
+				h.t.Fatalf("it has not died: %s", h.codes(ref))
+			}
+			d = h.rebootsTo("before the look")
+		}
+		h.after(10 * time.Second)
+		if dead, _, _ := d.came(); dead {
+			h.t.Fatal("it has died of it again")
+		}
+		if s := h.is(ref, mess.Declined); s.Reason == nil || !strings.Contains(s.Reason.Detail, "died 2 times while it looked at this request; it is quarantined") {
+			h.t.Errorf("%+v", s.Reason)
+		}
+		h.is(h.says(claude, `request: {intent: "what's in the fridge?"}`), mess.Completed)
 	})
 }

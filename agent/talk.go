@@ -30,7 +30,9 @@ func (t *task) ask(ctx context.Context, out capabilities.Outcome) (*capabilities
 		if err != nil {
 			return nil, err
 		}
-		out = t.a.resolver.Answer(q, said.answers, said.text, t.req)
+		if err := t.try(ctx, func() error { out = t.a.resolver.Answer(q, said.answers, said.text, t.req); return nil }); err != nil {
+			return nil, err
+		}
 	}
 	return nil, notDone("not_understood", fmt.Sprintf("asked %d times and it is still not clear what to do; make a new request that says all", maxQuestions))
 }

@@ -75,6 +75,8 @@ type Journal struct {
 	lost   error    // why not
 	before int64    // written before Mend has opened it anew, in bytes
 
+	tries *tries
+
 	mu      sync.Mutex
 	tasks   map[string]*state
 	next    uint64 // number of the next report
@@ -99,12 +101,12 @@ func (o Options) Open(dir string) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	j.log = log
+	j.log, j.tries = log, openTries(dir)
 	if j.fresh {
 		err = j.append(context.Background(), record{Kind: kindBegun, At: j.stamp()})
 	}
 	if err != nil {
-		return nil, errors.Join(err, log.Close())
+		return nil, errors.Join(err, log.Close(), j.tries.close())
 	}
 	for _, s := range j.sorted() {
 		if s.Open() {
@@ -151,11 +153,12 @@ func (j *Journal) Written() (total, today int64) {
 func (j *Journal) Close() error {
 	j.write.Lock()
 	defer j.write.Unlock()
+	err := j.tries.close()
 	if j.log == nil {
 		j.lost = fmt.Errorf("journal: %w", wal.ErrClosed)
-		return nil
+		return err
 	}
-	return j.log.Close()
+	return errors.Join(err, j.log.Close())
 }
 
 // Intent writes that the world is about to be touched. Once it has returned

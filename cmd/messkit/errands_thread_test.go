@@ -35,13 +35,14 @@ func (t threadNow) end() (end statusNow) {
 	return end
 }
 
-func (t threadNow) began() bool {
+// began reports whether it was begun, and not given back since.
+func (t threadNow) began() (yes bool) {
 	for s := range t.statuses {
-		if s.Code == "in_progress" {
-			return true
+		if s.Code == "in_progress" || s.Code == "delegated" {
+			yes = s.Code == "in_progress"
 		}
 	}
-	return false
+	return yes
 }
 
 func (t threadNow) statuses(yield func(statusNow) bool) {

@@ -1,0 +1,86 @@
+package journal
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// dies is the journal as it is found when the program has died.
+func (j *Journal) dies(t *testing.T) *Journal {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "journal")
+	if err := os.CopyFS(dir, os.DirFS(j.dir)); err != nil {
+		t.Fatal(err)
+	}
+	next, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = next.Close() })
+	return next
+}
+
+// What the program dies of is counted, and what it does not die of is not.
+func TestTries(t *testing.T) {
+	j, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	try := func(ref string) func() {
+		t.Helper()
+		done, err := j.Try(t.Context(), ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return done
+	}
+	try("good")()
+	try("bad")
+	for n := range 3 {
+		j = j.dies(t)
+		if good, bad := j.Died("good"), j.Died("bad"); good != 0 || bad != n+1 {
+			t.Fatalf("died %d times of the good one and %d of the bad one, want 0 and %d", good, bad, n+1)
+		}
+		if n < 2 {
+			try("bad")
+		}
+	}
+	if j = j.dies(t); j.Died("bad") != 3 {
+		t.Error("a start that does not look at it counts, or forgets")
+	}
+	try("bad")()
+	if j = j.dies(t); j.Died("bad") != 0 {
+		t.Error("it has come through, and is remembered")
+	}
+	for n := range 200 { // more than there is room for
+		try(strings.Repeat("x", 90) + string(rune('0'+n)))
+	}
+	j.dies(t)
+}
+
+func FuzzParseTries(f *testing.F) {
+	for _, s := range []string{"", " \n", "[]", `[{"ref":"a","now":true,"died":2}]`, `[{"ref":""}]`, `[{"ref":"a","died":-1}]`, "{", "null"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		list, err := parseTries(data)
+		if err != nil {
+			if list != nil {
+				t.Fatalf("%q fails and gives %v", data, list)
+			}
+			return
+		}
+		text, err := json.Marshal(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := parseTries(text); err != nil || len(again) != len(list) || len(list) > 0 && !reflect.DeepEqual(again, list) {
+			t.Errorf("%q reads as %v, and again as %v, %v", data, list, again, err)
+		}
+	})
+}

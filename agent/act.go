@@ -122,7 +122,7 @@ func (t *task) intend(ctx context.Context, plan capabilities.Plan) error {
 	if err != nil {
 		return err
 	}
-	err = t.a.journal.Intent(ctx, journal.Intent{Ref: t.ref, Epoch: t.claimed(), Digest: plan.Digest(), Boot: t.a.boot, Plan: memo})
+	err = t.a.journal.Intent(ctx, journal.Intent{Ref: t.ref, Epoch: t.claimed(), Digest: plan.Digest(), Boot: t.boot, Plan: memo})
 	if err != nil {
 		ring(t.a.broken)
 	}

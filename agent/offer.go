@@ -25,11 +25,12 @@ type task struct {
 
 	verdict   gate.Verdict // of the plan
 	plan      *capabilities.Plan
-	confirmed string    // digest of the plan to which a yes was given
-	resumed   bool      // an earlier run has begun it
-	tried     bool      // a claim was sent
-	ended     time.Time // when what came of it was known; zero before
-	began     time.Time // when the world was first touched or looked at; zero before, and after a restart
+	confirmed string                 // digest of the plan to which a yes was given
+	resumed   bool                   // an earlier run has begun it
+	question  *capabilities.Question // that an earlier run has asked
+	tried     bool                   // a claim was sent
+	ended     time.Time              // when what came of it was known; zero before
+	began     time.Time              // when the world was first touched or looked at; zero before, and after a restart
 
 	// Guarded by Agent.mu.
 	epoch   uint64                  // of the claim; 0 before it
@@ -75,7 +76,7 @@ func (t *task) run(ctx context.Context) {
 		if t.tried && !t.resumed && stopped(ctx) {
 			t.handBack(ctx, "the program was ended before anything was done")
 		}
-		t.drop(err)
+		t.drop(ctx, err)
 	}
 }
 
@@ -99,8 +100,9 @@ func (t *task) handBack(ctx context.Context, why string) {
 }
 
 // drop gives a thread up without a word: the exchange knows how it stands.
-func (t *task) drop(why error) {
+func (t *task) drop(ctx context.Context, why error) {
 	t.a.log.Info("dropped", "ref", t.ref, "err", why)
+	t.answered(context.WithoutCancel(ctx))
 	t.a.mu.Lock()
 	defer t.a.mu.Unlock()
 	t.dropped = true
@@ -132,8 +134,11 @@ func (t *task) saved(ctx context.Context) {
 // request is understood before it is claimed, so that others get what is not
 // for this house.
 func (t *task) prepare(ctx context.Context) error {
-	if t.resumed {
+	switch {
+	case t.resumed:
 		return t.resume(ctx)
+	case t.question != nil:
+		return t.agree(ctx, capabilities.Outcome{Question: t.question})
 	}
 	if no := t.a.gate.Refused(); no != nil { // whatever it asks for
 		return t.decline(ctx, no.Error())
@@ -155,6 +160,12 @@ func (t *task) prepare(ctx context.Context) error {
 	if err := t.claim(ctx, out.Plan); err != nil {
 		return err
 	}
+	return t.agree(ctx, out)
+}
+
+// agree comes to a plan to which its requester, and whoever else must, has said
+// yes.
+func (t *task) agree(ctx context.Context, out capabilities.Outcome) error {
 	plan, err := t.ask(ctx, out)
 	if err != nil {
 		return err

@@ -34,6 +34,9 @@ func (a *Agent) recover(ctx context.Context, held []mess.HeldThread) (unbegun []
 	known := map[string]bool{}
 	for _, task := range a.journal.Tasks() {
 		known[task.Ref] = true
+		if task.Asked != nil {
+			a.waitOn(ctx, task, isOurs(held, task))
+		}
 		if task.Open() {
 			a.settle(ctx, a.found(ctx, task), isOurs(held, task))
 		}
@@ -44,6 +47,24 @@ func (a *Agent) recover(ctx context.Context, held []mess.HeldThread) (unbegun []
 		}
 	}
 	return unbegun
+}
+
+// waitOn goes on waiting for the answer to a question that an earlier run has
+// asked, unless the claim is over.
+func (a *Agent) waitOn(ctx context.Context, task journal.Task, ours bool) {
+	var w waiting
+	err := json.Unmarshal(task.Asked.Memo, &w)
+	t := newTask(a, task.Ref, w.By, w.Request)
+	if err != nil || !ours {
+		a.log.Info("a question is not waited for any more", "ref", task.Ref, "err", err)
+		t.answered(ctx)
+		return
+	}
+	t.epoch, t.boot, t.question, t.tried = task.Epoch, task.Asked.Boot, &w.Question, true
+	a.log.Info("goes on waiting for an answer after a restart", "ref", t.ref)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.enqueue(t)
 }
 
 // found notes that an earlier run has left a thread in its midst, before anything

@@ -174,3 +174,51 @@ func TestACrashWhileAPictureIsDelivered(t *testing.T) {
 		h.answers(ref, "has cleaned near sink and stove", "could not be delivered")
 	})
 }
+
+// A program that dies while it waits for an answer waits on for that answer when
+// it is back, whether it came meanwhile or comes later. It is asked once.
+func TestACrashWhileAnAnswerIsWaitedFor(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		inHouse(t, func(h *house) {
+			ref := h.says(claude, "request: {intent: vacuum the kitchen}")
+			h.is(ref, mess.NeedsInput)
+			h.line.cutIt(true) // it dies
+			answer := "reply: {re: " + ref + "/question-003, answers: {area: stove}}"
+			if !late {
+				h.says(person, answer)
+			}
+			h.reboots()
+			if late {
+				h.is(ref, mess.NeedsInput)
+				h.after(time.Hour)
+				h.says(person, answer)
+			}
+			h.is(ref, mess.NeedsConfirmation)
+			h.says(person, "reply: {re: "+ref+", confirm: true}")
+			h.after(time.Minute)
+			h.is(ref, mess.Completed)
+			if codes := h.codes(ref); strings.Count(codes, "needs_input") != 1 || strings.Count(codes, "claimed") != 1 || h.vacuum.did() != "clean stove" {
+				h.t.Errorf("%s; the vacuum did %q", codes, h.vacuum.did())
+			}
+			if left := h.journal.Tasks(); len(left) > 0 {
+				h.t.Errorf("left in the journal: %+v", left)
+			}
+		})
+	}
+}
+
+// When it has been away for too long, the thread is another's, or is asked about
+// anew; the journal does not wait.
+func TestAnAnswerThatIsWaitedForInVain(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.says(claude, "request: {intent: vacuum the kitchen}")
+		h.is(ref, mess.NeedsInput)
+		h.line.cutIt(true)
+		h.says(claude, "cancel: {re: "+ref+"}")
+		h.reboots()
+		h.is(ref, mess.Cancelled)
+		if left := h.journal.Tasks(); len(left) > 0 {
+			h.t.Errorf("left in the journal: %+v", left)
+		}
+	})
+}

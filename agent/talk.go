@@ -2,11 +2,13 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/mess"
 )
@@ -14,27 +16,68 @@ import (
 // maxQuestions bounds how often a requester is asked about one request.
 const maxQuestions = 8
 
-// ask asks what must be known until there is a plan.
+// ask asks what must be known until there is a plan. What an earlier run has asked
+// is not asked again.
 func (t *task) ask(ctx context.Context, out capabilities.Outcome) (*capabilities.Plan, error) {
 	for range maxQuestions {
 		if out.Question == nil {
 			return out.Plan, t.settled(ctx, out)
 		}
 		q := *out.Question
-		if err := t.tell(ctx, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{
-			{Field: q.Field, Question: q.Text, Options: q.Options},
-		}}); err != nil {
-			return nil, err
+		if t.question == nil {
+			if err := t.asks(ctx, q); err != nil {
+				return nil, err
+			}
 		}
+		t.question = nil
 		said, err := hear(ctx, t, answerTo(q.Field))
 		if err != nil {
 			return nil, err
 		}
+		t.answered(ctx)
 		if err := t.try(ctx, func() error { out = t.a.resolver.Answer(q, said.answers, said.text, t.req); return nil }); err != nil {
 			return nil, err
 		}
 	}
 	return nil, notDone("not_understood", fmt.Sprintf("asked %d times and it is still not clear what to do; make a new request that says all", maxQuestions))
+}
+
+// asks asks a question, and writes that down: who dies after that goes on
+// waiting.
+func (t *task) asks(ctx context.Context, q capabilities.Question) error {
+	err := t.tell(ctx, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{
+		{Field: q.Field, Question: q.Text, Options: q.Options},
+	}})
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(waiting{Question: q, Request: t.req, By: t.by})
+	if err == nil {
+		err = t.a.journal.Asked(ctx, journal.Asked{Ref: t.ref, Epoch: t.claimed(), Boot: t.boot, Memo: data})
+	}
+	if err != nil { // then it is asked anew after a crash
+		ring(t.a.broken)
+		t.a.log.Warn("question not written down", "ref", t.ref, "err", err)
+	}
+	return nil
+}
+
+// waiting is what the journal keeps of a question.
+type waiting struct {
+	Question capabilities.Question `json:"question"`
+	Request  mess.Request          `json:"request"`
+	By       string                `json:"by,omitempty"` // the requester
+}
+
+// answered forgets that an answer is waited for.
+func (t *task) answered(ctx context.Context) {
+	if task, known := t.a.journal.Task(t.ref); !known || task.Asked == nil || task.Intent != nil || task.Report != nil {
+		return
+	}
+	if err := t.a.journal.Sent(ctx, t.ref); err != nil {
+		ring(t.a.broken)
+		t.a.log.Warn("journal cannot be written", "ref", t.ref, "err", err)
+	}
 }
 
 // settled checks the outcome of questions as the first outcome was.

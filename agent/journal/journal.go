@@ -31,10 +31,20 @@ type Intent struct {
 	Plan   json.RawMessage `json:"plan"`   // what is needed to look at the device again after a crash
 }
 
+// Asked is what is written when a requester was asked something: enough to go on
+// waiting for the answer after a crash.
+type Asked struct {
+	Ref   string          `json:"ref"`   // of the thread
+	Epoch uint64          `json:"epoch"` // of the claim
+	Boot  string          `json:"boot"`  // names the run of the program that has claimed it
+	Memo  json.RawMessage `json:"memo"`  // the question
+}
+
 // Task is one thread in the journal.
 type Task struct {
 	Ref    string
 	Epoch  uint64        // of the newest claim
+	Asked  *Asked        // what its requester was asked, and has not answered yet; nil: nothing
 	Intent *Intent       // nil if the world was not to be touched yet
 	Begun  int           // how many intents were written: more than one if it was begun again after a crash
 	Found  int           // how often a later run of the program has found it open
@@ -87,8 +97,8 @@ type Journal struct {
 
 type state struct {
 	Task
-	intent, done *record // as they were written
-	order        uint64  // of its report among the reports
+	asked, intent, done *record // as they were written
+	order               uint64  // of its report among the reports
 }
 
 // Open opens the journal in dir, which is made if it is not there.
@@ -167,6 +177,13 @@ func (j *Journal) Intent(ctx context.Context, i Intent) error {
 	return j.permit(ctx, record{Kind: kindIntent, Intent: &i})
 }
 
+// Asked writes that a requester was asked something. Until an Intent, a Done or
+// Sent the answer is waited for. With an error it is known as long as the
+// program runs.
+func (j *Journal) Asked(ctx context.Context, a Asked) error {
+	return j.tell(ctx, record{Kind: kindAsked, Asked: &a}, nil)
+}
+
 // Found writes that run boot of the program has found a thread open, and is
 // about to see to it. What is found open again has brought the program down
 // again.
@@ -186,7 +203,7 @@ func (j *Journal) Done(ctx context.Context, ref string, epoch uint64, report mes
 }
 
 // Sent writes that the exchange has taken the report on a thread, or has
-// refused it for good; the thread is forgotten, even with an error: whoever
+// refused it for good, or that there is nothing to be told; the thread is forgotten, even with an error: whoever
 // opens the journal next may then send the report again.
 func (j *Journal) Sent(ctx context.Context, ref string) error {
 	if _, ok := j.Task(ref); !ok {

@@ -84,6 +84,9 @@ func (c *checker) line(e wal.Entry) (Line, error) {
 		return l, err
 	}
 	l.Kind, l.At, l.Ref, l.Epoch, l.Boot, l.Report = r.Kind, r.At, r.thread(), r.epoch(), r.Boot, report
+	if r.Asked != nil {
+		l.Boot = r.Asked.Boot
+	}
 	if i := r.Intent; i != nil {
 		l.Digest, l.Boot, l.Plan, l.Begun, l.Found = i.Digest, i.Boot, i.Plan, max(1, r.Begun), r.Found
 	}
@@ -122,6 +125,7 @@ func (c *checker) follows(r record) error {
 
 // The states of a thread in a journal on the disk.
 const (
+	StateAsked    = "asked"    // its requester was asked, and has not answered
 	StateIntent   = "intent"   // it was going to act, and has not said what came of it
 	StateDone     = "done"     // what came of it is still to be reported
 	StateReported = "reported" // the exchange has the report
@@ -168,6 +172,8 @@ func (e *Entry) add(l Line) {
 		e.At = l.At
 	}
 	switch l.Kind {
+	case kindAsked:
+		e.State, e.Epoch, e.Boot = StateAsked, l.Epoch, l.Boot
 	case kindIntent:
 		e.State, e.Epoch, e.Digest, e.Boot = StateIntent, l.Epoch, l.Digest, l.Boot
 		e.Begun += l.Begun

@@ -13,6 +13,7 @@ import (
 type record struct {
 	Kind   string          `json:"kind"`
 	At     time.Time       `json:"at,omitzero"` // when it was written, as the board's clock had it
+	Asked  *Asked          `json:"asked,omitempty"`
 	Intent *Intent         `json:"intent,omitempty"`
 	Begun  int             `json:"begun,omitempty"` // intent, in a compacted journal: how many there were
 	Found  int             `json:"found,omitempty"` // likewise: how often a later run has found it open
@@ -25,6 +26,7 @@ type record struct {
 // The kinds of record.
 const (
 	kindBegun  = "begun"  // the journal exists
+	kindAsked  = "asked"  // an answer is waited for
 	kindIntent = "intent" // the world is about to be touched
 	kindFound  = "found"  // a later run has found the thread open, and is about to see to it
 	kindDone   = "done"   // what is to be said about it
@@ -36,6 +38,9 @@ func (r record) thread() string {
 	if r.Kind == kindIntent && r.Intent != nil {
 		return r.Intent.Ref
 	}
+	if r.Kind == kindAsked && r.Asked != nil {
+		return r.Asked.Ref
+	}
 	return r.Ref
 }
 
@@ -43,6 +48,9 @@ func (r record) thread() string {
 func (r record) epoch() uint64 {
 	if r.Kind == kindIntent && r.Intent != nil {
 		return r.Intent.Epoch
+	}
+	if r.Kind == kindAsked && r.Asked != nil {
+		return r.Asked.Epoch
 	}
 	return r.Epoch
 }
@@ -75,7 +83,7 @@ func parse(data []byte) (record, *mess.Message, error) {
 	switch r.Kind {
 	case kindBegun:
 		return r, nil, nil
-	case kindIntent, kindFound, kindDone, kindSent:
+	case kindAsked, kindIntent, kindFound, kindDone, kindSent:
 	default:
 		return record{}, nil, &ruleError{RuleKind, fmt.Sprintf("unknown kind of record %q; a newer program has written it", r.Kind)}
 	}
@@ -104,9 +112,13 @@ func (r record) message() (*mess.Message, error) {
 // matters, except that an intent counts, and that it was found open. mu is held.
 func (j *Journal) apply(r record, report *mess.Message) {
 	switch r.Kind {
+	case kindAsked:
+		s := j.state(r.Asked.Ref)
+		s.Asked, s.Epoch, s.asked = r.Asked, r.Asked.Epoch, &r
 	case kindIntent:
 		s := j.state(r.Intent.Ref)
 		s.Intent, s.Epoch, s.Report, s.done, s.order = r.Intent, r.Intent.Epoch, nil, nil, 0
+		s.Asked, s.asked = nil, nil
 		s.Begun += max(1, r.Begun)
 		s.Found += r.Found
 		s.intent = &r
@@ -118,6 +130,7 @@ func (j *Journal) apply(r record, report *mess.Message) {
 		s := j.state(r.Ref)
 		j.next++
 		s.Epoch, s.Report, s.done, s.order = r.Epoch, report, &r, j.next
+		s.Asked, s.asked = nil, nil
 	case kindSent:
 		delete(j.tasks, r.Ref)
 	}
@@ -138,6 +151,9 @@ func (j *Journal) records() ([][]byte, error) {
 	defer j.mu.Unlock()
 	list := []record{{Kind: kindBegun, At: j.stamp()}}
 	for _, s := range j.sorted() {
+		if s.asked != nil {
+			list = append(list, *s.asked)
+		}
 		if s.intent != nil {
 			i := *s.intent
 			i.Begun, i.Found = s.Begun, s.Found

@@ -103,6 +103,9 @@ func (j *Journal) live() (bytes int64, behind bool) {
 		if s.Intent != nil {
 			n += len(s.Intent.Plan)
 		}
+		if s.Asked != nil {
+			n += len(s.Asked.Memo)
+		}
 	}
 	return int64(n), j.behind
 }

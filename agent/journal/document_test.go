@@ -149,6 +149,7 @@ func TestTheDocumentIsEnough(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir)
 	long := strings.Repeat("long ", 100) // a varint of two bytes
+	must(t, j.Asked(t.Context(), journal.Asked{Ref: "a", Epoch: 1, Boot: "b1", Memo: json.RawMessage(`{"question":{}}`)}))
 	must(t, j.Intent(t.Context(), intent("a", 1)))
 	must(t, j.Intent(t.Context(), intent("a", 2)))
 	must(t, j.Found(t.Context(), "a", "b2"))
@@ -156,9 +157,9 @@ func TestTheDocumentIsEnough(t *testing.T) {
 	must(t, j.Intent(t.Context(), intent("c", 1)))
 	must(t, j.Done(t.Context(), "c", 1, report("c", "cc")))
 	must(t, j.Sent(t.Context(), "c"))
-	d.says(dir, "begun, intent a 1, intent a 2, found a, done b 7, intent c 1, done c 1, sent c")
+	d.says(dir, "begun, asked a 1, intent a 1, intent a 2, found a, done b 7, intent c 1, done c 1, sent c")
 	must(t, j.Close())
-	d.says(dir, "begun, intent a 1, intent a 2, found a, done b 7, intent c 1, done c 1, sent c")
+	d.says(dir, "begun, asked a 1, intent a 1, intent a 2, found a, done b 7, intent c 1, done c 1, sent c")
 
 	j = open(t, dir)
 	for range 20 { // until it is compacted
@@ -179,8 +180,10 @@ func (d document) says(dir, want string) {
 		kind, _ := r["kind"].(string)
 		words := []string{kind}
 		about := r
-		if inner, ok := r["intent"].(map[string]any); ok {
-			about = inner
+		for _, inside := range []string{"intent", "asked"} {
+			if inner, ok := r[inside].(map[string]any); ok {
+				about = inner
+			}
 		}
 		for _, key := range []string{"ref", "epoch"} {
 			if v, ok := about[key]; ok {

@@ -73,10 +73,10 @@ func (t *task) run(ctx context.Context) {
 	case told:
 		t.report(ctx, e.status, nil)
 	case err != nil && !errors.Is(err, errDeclined):
-		if t.tried && !t.resumed && stopped(ctx) {
-			t.handBack(ctx, "the program was ended before anything was done")
+		held := t.tried && !t.resumed && stopped(ctx) && !t.handBack(ctx, "the program was ended before anything was done")
+		if t.drop(err); !held { // else the next run goes on waiting for an answer
+			t.answered(context.WithoutCancel(ctx))
 		}
-		t.drop(ctx, err)
 	}
 }
 
@@ -88,7 +88,7 @@ func stopped(ctx context.Context) bool {
 
 // handBack gives back a claim under which nothing was begun, so that the thread
 // says so and others are asked at once.
-func (t *task) handBack(ctx context.Context, why string) {
+func (t *task) handBack(ctx context.Context, why string) (done bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMailTime)
 	defer cancel()
 	_, err := t.a.say(ctx, t.signed(t.message(&mess.Status{Code: mess.Delegated, Instance: t.boot, Reason: &mess.Reason{
@@ -97,12 +97,12 @@ func (t *task) handBack(ctx context.Context, why string) {
 	if err != nil { // its lease will be over, or the exchange knows better
 		t.a.log.Info("not handed back", "ref", t.ref, "err", err)
 	}
+	return err == nil
 }
 
 // drop gives a thread up without a word: the exchange knows how it stands.
-func (t *task) drop(ctx context.Context, why error) {
+func (t *task) drop(why error) {
 	t.a.log.Info("dropped", "ref", t.ref, "err", why)
-	t.answered(context.WithoutCancel(ctx))
 	t.a.mu.Lock()
 	defer t.a.mu.Unlock()
 	t.dropped = true

@@ -22,7 +22,7 @@ var Transitions = []Transition{
 	{"T6", nil, nil, ex, "the world is touched"},
 	{"T7", nil, nil, ex, "the report is on the disk"},
 	{"T8", []Code{InProgress, Held}, []Code{Completed, Partial, Failed}, ex, "holder and epoch"},
-	{"T9", []Code{Claimed, NeedsConfirmation, InProgress}, []Code{Pending, Failed}, xc, "the lease is over before the start, or the holder has died at the gate and knows that nothing was done"},
+	{"T9", []Code{Claimed, NeedsConfirmation, InProgress}, []Code{Pending, Failed}, xc | ex, "the lease is over before the start, or the holder has died at the gate and knows that nothing was done"},
 	{"T10", []Code{InProgress, Held}, []Code{Held, InProgress}, xc, "the holder is silent, or back"},
 	{"T11", []Code{Held}, []Code{Pending, Failed}, xc, "silent for long: what may happen twice is offered again"},
 	{"T12", []Code{Pending, Claimed, NeedsConfirmation}, []Code{Cancelled}, rq, "before the start: compare and swap against T4"},

@@ -145,8 +145,12 @@ func (t *tries) write() {
 }
 
 func (t *tries) close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.file == nil {
 		return nil
 	}
-	return t.file.Close()
+	err := t.file.Close()
+	t.file = nil
+	return err
 }

@@ -46,7 +46,7 @@ func read(dir string) ([]Order, error) {
 		if !gone(dir) {
 			return nil, nil
 		}
-		err = errors.New("its folder has gone")
+		err = errGone
 	}
 	var r record
 	if err == nil {
@@ -60,6 +60,9 @@ func read(dir string) ([]Order, error) {
 	}
 	return r.Orders, nil
 }
+
+// errGone: there was a folder, and nobody knows what was in it.
+var errGone = errors.New("its folder has gone")
 
 // gone reports whether there was a folder, and is none: it is made at every
 // start.

@@ -60,6 +60,7 @@ func Open(cfg Config, g Gate, now func() time.Time, log *slog.Logger) *Stopper {
 		s.take(o.ID)
 	}
 	s.look()
+	s.save()
 	_ = os.MkdirAll(cfg.Dir, 0o700) // where it cannot be made, whoever watches it says so
 	return s
 }
@@ -150,6 +151,7 @@ func (s *Stopper) keep(ctx context.Context) error {
 	for {
 		s.save()
 		s.look()
+		s.save() // what has gone is written before its folder is made anew
 		w.follow()
 		if !w.wait(ctx, s.ring) {
 			s.save()
@@ -206,6 +208,9 @@ func (s *Stopper) look() {
 		if !holds(s.orders, o.ID) {
 			s.add(o)
 		}
+	}
+	if errors.Is(err, errGone) {
+		s.write(without(found, s.unsaved)...)
 	}
 	if last.Clear != s.cleared && !slices.ContainsFunc(last.Orders, func(o Order) bool { return holds(found, o.ID) }) {
 		s.clear(last)

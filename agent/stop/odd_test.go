@@ -38,15 +38,15 @@ func TestOddLatchesAreLatched(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			if _, err := stop.ReadReport(dir); err == nil {
+				t.Error("a pipe was read")
+			}
 			s, _ := run(t, stop.Config{Dir: dir}, g)
 			if why, _ := g.Watch(); !strings.Contains(why, "cannot be read") {
 				t.Errorf("stopped for %q", why)
 			}
 			s.Stop(stop.Order{ID: "a", Why: "smoke"})
 			written(t, s)
-			if _, err := stop.ReadReport(dir); err == nil {
-				t.Error("a pipe was read")
-			}
 			if _, err := stop.Clear(dir, "teague", time.Now()); err != nil {
 				t.Error(err)
 			}

@@ -62,9 +62,9 @@ func (a *app) journalShowCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show [REF]",
 		Short: "List the threads in the journal, or show one of them",
-		Long: `List the threads in the journal: intent (it was going to act, and has not said what
-came of it), done (that is still to be reported), reported (it was; such threads
-leave the journal some time later).`,
+		Long: `List the threads in the journal: asked (an answer is waited for), intent (it was going
+to act, and has not said what came of it), done (that is still to be reported),
+reported (it was; such threads leave the journal some time later).`,
 		Example: "  messkit journal show\n  messkit journal show 2026-11-21-003 --json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -25,6 +25,7 @@ type house struct {
 	binary string
 	world  string // where the valves' logs are: on another disk
 	cuts   int
+	stops  stops
 }
 
 func newHouse(t *testing.T, binary string) *house {
@@ -68,6 +69,7 @@ func (h *house) lives() {
 		return err
 	})
 	moment := time.Duration(rand.IntN(600)) * time.Millisecond
+	held := h.stops.holds
 	if rand.IntN(4) > 0 {
 		<-served
 		if p != nil {
@@ -80,9 +82,19 @@ func (h *house) lives() {
 		h.act(time.Second)
 		moment = time.Duration(rand.IntN(2)*rand.IntN(3000)) * time.Microsecond
 	}
+	if held && p != nil && !p.running() {
+		h.Fatal("it does not start while it is stopped")
+	}
+	if held && h.errands.door.Load() != nil {
+		h.staysStopped()
+	} else if !held && h.errands.door.Load() != nil && rand.IntN(5) == 0 {
+		moment = time.Duration(rand.IntN(2)*rand.IntN(60)) * time.Millisecond
+		h.orderStop()
+	}
 	if moment > 0 {
 		<-time.After(moment)
 	}
+	h.stops.ordered = h.stops.ordered || h.stops.answered.Load()
 	h.errands.door.Store(nil) // what is answered from now on, nobody hears
 	h.pen.Lock()
 	defer h.pen.Unlock()
@@ -92,6 +104,7 @@ func (h *house) lives() {
 	}
 	h.again(p, sizes)
 	h.replace(clone)
+	h.checkLatch()
 }
 
 // cutAll clones the disk, and tells how large the valves' logs were. If one has
@@ -161,6 +174,7 @@ func disasters(t *testing.T, binary string, n int) *judgement {
 	for range n {
 		h.lives()
 	}
+	h.clear()
 	p, err := h.start()
 	if err != nil {
 		t.Fatal(err)

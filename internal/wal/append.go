@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 )
 
@@ -76,6 +77,10 @@ func (l *Log) withdraw(e *entry) bool {
 // commit writes what waits, as much of it as fits in one frame. The turn is
 // held.
 func (l *Log) commit() {
+	// Whom the last one has told runs first, and what they append next shares this
+	// sync. Else two of them could take turns for a whole time slice of the
+	// scheduler, while all others wait.
+	runtime.Gosched()
 	batch, body := l.take()
 	if len(batch) == 0 {
 		return

@@ -38,6 +38,9 @@ func (x *Exchange) maySee(who Actor, e Envelope) bool {
 	return e.Status == mess.Pending && x.couldTake(who, e)
 }
 
+// Sees reports whether an actor may read a thread that stands as e says.
+func (x *Exchange) Sees(who Actor, e Envelope) bool { return x.maySee(who, e) }
+
 // couldTake reports whether who is an executor that is able to do what a thread
 // asks for.
 func (x *Exchange) couldTake(who Actor, e Envelope) bool {

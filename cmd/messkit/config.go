@@ -15,6 +15,7 @@ import (
 	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/webhook"
 	"github.com/messkit/messkit/internal/strictyaml"
 	"github.com/messkit/messkit/mess"
 )
@@ -45,9 +46,10 @@ type exchangeConfig struct {
 	tlsSelf  bool // made from TLS
 	tlsFiles tlsFiles
 
-	CORS  []string     `yaml:"cors"` // origins of pages elsewhere that may use it
-	Rate  httpapi.Rate `yaml:"rate"`
-	Rules []rule       `yaml:"routing"`
+	CORS     []string       `yaml:"cors"` // origins of pages elsewhere that may use it
+	Rate     httpapi.Rate   `yaml:"rate"`
+	Webhooks webhook.Config `yaml:"webhooks"`
+	Rules    []rule         `yaml:"routing"`
 }
 
 // rule prefers executors (MESS 1.0 section 7.4).

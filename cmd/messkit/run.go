@@ -23,6 +23,7 @@ import (
 	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/webhook"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -196,6 +197,7 @@ type ownExchange struct {
 	x        *exchange.Exchange
 	store    *files.Store
 	door     *httpapi.Door
+	hooks    *webhook.Hooks
 	listener net.Listener
 
 	id    string
@@ -239,9 +241,14 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 	if err != nil {
 		return nil, errors.Join(err, store.Close(), l.Close())
 	}
-	e := &ownExchange{x: x, store: store, listener: l, id: cfg.ID, began: time.Now()}
+	hooks, err := webhook.Open(x, k, cfg.Webhooks, cfg.Data, log)
+	if err != nil {
+		return nil, errors.Join(err, store.Close(), l.Close())
+	}
+	e := &ownExchange{x: x, hooks: hooks, store: store, listener: l, id: cfg.ID, began: time.Now()}
 	e.door = httpapi.New(x, k, httpapi.Config{
 		Enrol: cfg.Enrol, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: version, Status: e.status,
+		Webhooks: func(who exchange.Actor) any { return hooks.Log(who) },
 	}, log)
 	_, err = fmt.Fprintf(a.out, "exchange %s at %s\n", cfg.ID, at(l.Addr(), secure))
 	return e, err
@@ -280,6 +287,7 @@ func (e *ownExchange) close() error { return errors.Join(e.listener.Close(), e.s
 func (e *ownExchange) run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return e.x.Run(ctx) })
+	g.Go(func() error { return e.hooks.Run(ctx) })
 	g.Go(func() error { return e.door.Run(ctx, e.listener) })
 	return errors.Join(g.Wait(), e.store.Close())
 }

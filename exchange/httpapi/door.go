@@ -37,6 +37,12 @@ type Config struct {
 	// Status is how the program stands, for operators; it becomes JSON. nil: the
 	// path is not there.
 	Status func() any
+	// Webhooks is what has become of notices, as far as an actor may know; it
+	// becomes JSON. nil: the path is not there.
+	Webhooks func(exchange.Actor) any
+	// Import takes a thread in that was written elsewhere, with its files by name,
+	// and tells its ref and status. nil: threads cannot be imported.
+	Import func(files map[string][]byte) (ref string, status mess.Code, err error)
 }
 
 // channel is the name of this door in threads.
@@ -139,6 +145,15 @@ func (c *call) health() error {
 	c.json(http.StatusOK, map[string]string{
 		"status": "ok", "service": "mess-exchange", "version": c.cfg.Version, "exchange_id": c.x.ID(),
 	})
+	return nil
+}
+
+// webhooks tells what has become of notices.
+func (c *call) webhooks() error {
+	if c.cfg.Webhooks == nil {
+		return errNoPath
+	}
+	c.json(http.StatusOK, map[string]any{"deliveries": c.cfg.Webhooks(c.who)})
 	return nil
 }
 

@@ -152,7 +152,8 @@ func describe(t testing.TB, cfg httpapi.Config) *described {
 // Every described answer of every operation is one that the door gives, in the
 // shape that is described, and there are no others.
 func TestTheDescriptionHolds(t *testing.T) {
-	d := describe(t, httpapi.Config{Status: func() any { return map[string]any{"threads": 0} }, MaxBody: 8 << 10, Enrol: "standing-code"})
+	deliveries := []map[string]any{{"id": "x", "executor": "phone", "event_type": "thread_created", "ref": "r", "to": "https://example.com", "made": "2026-11-21T00:00:00Z", "at": "2026-11-21T00:00:00Z", "tries": 1, "state": "delivered", "code": 200}}
+	d := describe(t, httpapi.Config{Webhooks: func(exchange.Actor) any { return deliveries }, Status: func() any { return map[string]any{"threads": 0} }, MaxBody: 8 << 10, Enrol: "standing-code"})
 	agent, phone, tablet := d.register("agent", ""), d.register("phone", `"x"`), d.register("tablet", `"x"`)
 	observer, err := d.keys.Issue("observer", exchange.Observer)
 	if err != nil {
@@ -212,6 +213,7 @@ func TestTheDescriptionHolds(t *testing.T) {
 		{"executors", "executors", agent, "", 200, nil},
 		{"status", "status", d.op, "", 200, nil},
 		{"status", "status", agent, "", 403, nil},
+		{"webhooks", "webhooks", phone, "", 200, nil},
 		{"issueKey", "keys", d.op, `{"actor":"dash","roles":["observer"]}`, 201, nil},
 		{"issueKey", "keys", d.op, `{"actor":"dash","roles":["observer"]}`, 409, nil},
 		{"setRoles", "keys/dash", d.op, `{"roles":["requester"]}`, 200, nil},
@@ -295,5 +297,8 @@ func (d *described) everywhere(ref, agent, big string) {
 func (d *described) notHere() {
 	silent := describe(d.TB, httpapi.Config{})
 	silent.ask(asked{"status", "status", silent.op, "", 404, nil})
-	d.seen["status 404"] = silent.seen["status 404"]
+	silent.ask(asked{"webhooks", "webhooks", silent.op, "", 404, nil})
+	for _, one := range []string{"status 404", "webhooks 404"} {
+		d.seen[one] = silent.seen[one]
+	}
 }

@@ -46,6 +46,7 @@ var routes = []route{
 	{http.MethodGet, "capabilities", plain((*call).capabilities)},
 	{http.MethodPost, "stop", plain((*call).stop)},
 	{http.MethodGet, "status", plain((*call).status)},
+	{http.MethodGet, "webhooks", plain((*call).webhooks)},
 	{http.MethodGet, "keys", plain((*call).listKeys)},
 	{http.MethodPost, "keys", plain((*call).issueKey)},
 	{http.MethodPatch, "keys/{actor}", named((*call).setRoles)},

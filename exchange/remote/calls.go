@@ -226,6 +226,30 @@ func (c *Client) Status(ctx context.Context, v any) error {
 	return c.get(ctx, v, nil, "status")
 }
 
+// Delivery is what became of one notice to an executor's webhook.
+type Delivery struct {
+	ID       string    `json:"id"`
+	Executor string    `json:"executor"`
+	Event    string    `json:"event_type"`
+	Ref      string    `json:"ref"`
+	To       string    `json:"to"`
+	Made     time.Time `json:"made"`
+	At       time.Time `json:"at"`
+	Tries    int       `json:"tries"`
+	State    string    `json:"state"`
+	Code     int       `json:"code,omitempty"`
+	Err      string    `json:"error,omitempty"`
+}
+
+// Webhooks tells what became of notices, the newest first.
+func (c *Client) Webhooks(ctx context.Context) ([]Delivery, error) {
+	var v struct {
+		Deliveries []Delivery `json:"deliveries"`
+	}
+	err := c.get(ctx, &v, nil, "webhooks")
+	return v.Deliveries, err
+}
+
 // Capability is what the exchange knows of a capability.
 type Capability struct {
 	ID          string   `json:"id"`

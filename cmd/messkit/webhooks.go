@@ -1,0 +1,60 @@
+package main
+
+import (
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/remote"
+)
+
+func (a *app) webhooksCommand() *cobra.Command {
+	var k client
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "webhooks",
+		Short: "Show what became of notices to executors' webhooks",
+		Long: `Webhooks shows the last notices that a running exchange has sent, or is to send, to
+the webhooks of executors, the newest first. With an executor's key it shows
+that executor's. docs/http.md tells how an executor registers one.`,
+		Example: "  messkit webhooks",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return k.withKeys(func(x *remote.Client) error {
+				list, err := x.Webhooks(c.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.json(list)
+				}
+				return a.deliveries(list)
+			})
+		},
+	}
+	k.flags(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) deliveries(list []remote.Delivery) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	p := printer{out: w}
+	for _, d := range list {
+		p.printf("%s\t%s\t%s\t%s\t%s\t%s", d.At.Local().Format(time.DateTime), d.State, printable(d.Executor), printable(d.Event), printable(d.Ref), printable(d.To))
+		if d.Tries > 1 {
+			p.printf("\ttried %d times", d.Tries)
+		} else {
+			p.printf("\t")
+		}
+		p.printf("\t%s\n", printable(d.Err))
+	}
+	if p.err != nil {
+		return p.err
+	}
+	if len(list) == 0 {
+		p.printf("nothing was sent to webhooks\n")
+	}
+	return w.Flush()
+}

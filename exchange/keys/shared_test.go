@@ -1,0 +1,43 @@
+package keys_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"testing"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/keys"
+)
+
+// What both sides know is the hash of the key that is good now, and nothing when
+// there is none.
+func TestShared(t *testing.T) {
+	k, err := keys.Open(t.TempDir(), "home")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const roles = exchange.Requester | exchange.ExecutorRole
+	for _, next := range []func() (string, error){
+		func() (string, error) { return k.Issue("pi", roles) },
+		func() (string, error) { return k.Renew("pi", keys.MaxOverlap) },
+	} {
+		key, err := next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256([]byte(key))
+		who, secret, ok := k.Shared("pi")
+		if !ok || who.ID != "pi" || who.Roles != roles || string(secret) != hex.EncodeToString(sum[:]) {
+			t.Errorf("%+v %q %v", who, secret, ok)
+		}
+		if _, err := k.Authenticate(string(secret)); err == nil {
+			t.Error("what is shared lets somebody in")
+		}
+	}
+	if _, err := k.Revoke("pi"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, ok := k.Shared("pi"); ok {
+		t.Error("somebody without a key")
+	}
+}

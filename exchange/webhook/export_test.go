@@ -1,0 +1,18 @@
+package webhook
+
+import (
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// Through has notices go out in another way.
+func Through(h *Hooks, way http.RoundTripper) { h.client.Transport = way }
+
+// Check tells why no connection may be made to an address.
+func (c Config) Check(ip netip.Addr) error { return c.check(ip) }
+
+// Wants reports whether an executor wants to be told.
+func Wants(profile mess.Object, p mess.Priority, now time.Time) bool { return wants(profile, p, now) }

@@ -1,0 +1,202 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/durable"
+)
+
+// State is what came of a notice.
+type State string
+
+// The states.
+const (
+	Waiting   State = "waiting"   // it is to be sent, or sent again
+	Delivered State = "delivered" // the receiver has said yes
+	Refused   State = "refused"   // it may not be sent there, or the receiver does not want it
+	GivenUp   State = "given_up"  // it was tried for long enough
+	Lost      State = "lost"      // it was not sent, and is not going to be
+)
+
+// Entry is a line of the delivery log. It never has a secret, nor more of an
+// address than its host.
+type Entry struct {
+	ID       string    `json:"id,omitempty"`
+	Executor string    `json:"executor,omitempty"` // "": whoever has a webhook
+	Event    string    `json:"event_type,omitempty"`
+	Ref      string    `json:"ref,omitempty"`
+	To       string    `json:"to,omitempty"` // https://example.com
+	Made     time.Time `json:"made"`
+	At       time.Time `json:"at"` // of the last change
+	Tries    int       `json:"tries"`
+	State    State     `json:"state"`
+	Code     int       `json:"code,omitempty"`  // of the last answer
+	Err      string    `json:"error,omitempty"` // of the last attempt
+}
+
+// kept is the file of an exchange's webhooks.
+type kept struct {
+	Ended bool     `json:"ended"` // in order, with all that there was to tell
+	Queue []notice `json:"queue"`
+	Log   []Entry  `json:"log"`
+}
+
+const (
+	fileName = "webhooks.json"
+	maxLog   = 500
+	saveGap  = 200 * time.Millisecond // a burst is written once
+)
+
+// Open reads what an earlier run has left to be sent from a folder. A file that
+// cannot be read is set aside: what it had to tell is said to be lost.
+func Open(x *exchange.Exchange, k Keys, cfg Config, dir string, log *slog.Logger) (*Hooks, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = defaultTimeout
+	}
+	h := &Hooks{
+		x: x, keys: k, cfg: cfg, file: filepath.Join(dir, fileName), log: log, client: newClient(cfg), places: make(chan struct{}, maxOut),
+		wake: make(chan struct{}, 1), dirty: make(chan struct{}, 1), lanes: map[string]*lane{}, status: statuses{},
+	}
+	return h, h.read()
+}
+
+func (h *Hooks) read() error {
+	data, err := os.ReadFile(h.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	h.used = true
+	var was kept
+	if err := json.Unmarshal(data, &was); err != nil {
+		aside := h.file + ".unreadable"
+		h.log.Error("webhooks: what was to be sent cannot be read, and is set aside", "err", err)
+		if err := os.Rename(h.file, aside); err != nil {
+			return err
+		}
+		h.lost(fmt.Sprintf("what was to be sent could not be read; it is in %s", filepath.Base(aside)))
+		return nil
+	}
+	h.recent = was.Log[max(0, len(was.Log)-maxLog):]
+	for _, n := range was.Queue {
+		if h.lanes[n.Executor] == nil {
+			h.lanes[n.Executor] = &lane{}
+		}
+		if l := h.lanes[n.Executor]; len(l.queue) < maxWaiting {
+			l.queue = append(l.queue, n)
+		}
+	}
+	if !was.Ended {
+		h.lost("the exchange was not ended in order: what happened in its last moments may not have been told")
+	}
+	return nil
+}
+
+// lost notes that something may not have been told.
+func (h *Hooks) lost(why string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	h.add(Entry{Made: now, At: now, State: Lost, Err: why})
+}
+
+// note writes into the log how a notice stands. h.mu is held.
+func (h *Hooks) note(n notice, s State, r result) {
+	e := Entry{ID: n.ID, Executor: n.Executor, Event: n.Event, Ref: n.Thread.Ref, To: host(n.URL), Made: n.Made, At: time.Now(), Tries: n.Tries, State: s, Code: r.code}
+	if r.err != nil {
+		e.Err = r.err.Error()
+		h.log.Debug("webhook not delivered", "executor", n.Executor, "ref", n.Thread.Ref, "state", s, "err", e.Err)
+	}
+	if i := slices.IndexFunc(h.recent, func(o Entry) bool { return o.ID == n.ID }); i >= 0 {
+		h.recent[i] = e
+		ring(h.dirty)
+		return
+	}
+	h.add(e)
+}
+
+// add appends to the log. h.mu is held.
+func (h *Hooks) add(e Entry) {
+	h.used = true
+	if h.recent = append(h.recent, e); len(h.recent) > maxLog {
+		h.recent = slices.Clone(h.recent[len(h.recent)-maxLog:])
+	}
+	ring(h.dirty)
+}
+
+// host is an address without what may be secret in it.
+func host(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// Log is what an actor may know of what was sent, the newest first: an operator
+// all, an executor its own.
+func (h *Hooks) Log(who exchange.Actor) []Entry {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := []Entry{}
+	for _, e := range slices.Backward(h.recent) {
+		if who.Has(exchange.Operator) || e.Executor == who.ID {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// write writes down what is to be sent when that has changed.
+func (h *Hooks) write(ctx context.Context) error {
+	h.save(false) // from now on the end is not in order until it is
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-h.dirty:
+		}
+		h.save(false)
+		if !sleep(ctx, saveGap) {
+			return nil
+		}
+	}
+}
+
+// save writes what waits, and the log. A disk that does not take it keeps
+// nothing from being sent.
+func (h *Hooks) save(ended bool) {
+	h.mu.Lock()
+	if !h.used { // where nobody has a webhook, nothing is written
+		h.mu.Unlock()
+		return
+	}
+	k := kept{Ended: ended, Queue: []notice{}, Log: h.recent}
+	for _, l := range h.lanes {
+		k.Queue = append(k.Queue, l.queue...)
+	}
+	data, err := json.Marshal(k)
+	h.mu.Unlock()
+	if err == nil {
+		err = durable.Replace(h.file, data)
+	}
+	if err != nil {
+		h.log.Warn("webhooks: what is to be sent is not written down; it is lost if the program ends", "err", err)
+	}
+}

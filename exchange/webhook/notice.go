@@ -1,0 +1,200 @@
+package webhook
+
+import (
+	"crypto/rand"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// notice is one thing that one executor is told at one address. What is said is
+// put together when it is sent.
+type notice struct {
+	ID       string    `json:"id"`
+	Executor string    `json:"executor"`
+	URL      string    `json:"url"`
+	Event    string    `json:"event"` // thread_created or status_changed
+	Thread   summary   `json:"thread"`
+	Made     time.Time `json:"made"`
+	Due      time.Time `json:"due"` // not before then
+	Tries    int       `json:"tries"`
+}
+
+// The events, as servers in the field call them.
+const (
+	created = "thread_created"
+	changed = "status_changed"
+)
+
+// summary is a thread when it happened.
+type summary struct {
+	Ref       string        `json:"ref"`
+	Intent    string        `json:"intent"`
+	Priority  mess.Priority `json:"priority"`
+	Status    mess.Code     `json:"status"`
+	Requestor string        `json:"requestor_id"`
+	Executor  string        `json:"executor_id,omitempty"`
+	Created   string        `json:"created_at"`
+	Updated   string        `json:"updated_at"`
+}
+
+// stamp prints a time as the field does: UTC with milliseconds.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+func summaryOf(e exchange.Envelope) summary {
+	s := summary{
+		Ref: e.Ref, Intent: e.Intent, Priority: e.Priority, Status: e.Status, Requestor: e.Requestor, Executor: e.Executor,
+		Created: stamp(e.Created), Updated: stamp(e.Updated),
+	}
+	if s.Priority == "" {
+		s.Priority = mess.Normal
+	}
+	return s
+}
+
+// statuses remembers how threads stood, as far as they are open.
+type statuses map[string]mess.Code
+
+// maxStatuses bounds what is remembered; of others, a status in the message
+// tells.
+const maxStatuses = 100_000
+
+// event is what an event means for those who are told, "" if nothing: an answer
+// that changes nothing is no news.
+func (s statuses) event(e exchange.Event) string {
+	was, known := s[e.Thread.Ref]
+	if delete(s, e.Thread.Ref); !e.Thread.Status.Terminal() && len(s) < maxStatuses {
+		s[e.Thread.Ref] = e.Thread.Status
+	}
+	has := func(kind mess.Kind) bool {
+		return slices.ContainsFunc(e.Message.Items, func(i mess.Item) bool { return i.Kind() == kind })
+	}
+	switch {
+	case !known && has(mess.KindRequest) && e.Message.From == e.Thread.Requestor:
+		return created
+	case known && was != e.Thread.Status, !known && has(mess.KindStatus):
+		return changed
+	}
+	return ""
+}
+
+// happened puts what has happened into the lanes of those who want to know. Only
+// who may see the thread is told of it.
+func (h *Hooks) happened(e exchange.Event) {
+	h.mu.Lock()
+	event := h.status.event(e)
+	h.mu.Unlock()
+	if event == "" {
+		return
+	}
+	now, thread := time.Now(), summaryOf(e.Thread)
+	for _, ex := range h.x.Executors() {
+		addresses := addressesOf(ex.Extra)
+		if len(addresses) == 0 || event == created && ex.ID == e.Thread.Requestor || !wants(ex.Extra, thread.Priority, now) {
+			continue
+		}
+		who, _, ok := h.keys.Shared(ex.ID)
+		if !ok || !who.Has(exchange.ExecutorRole) || !h.x.Sees(who, e.Thread) {
+			continue
+		}
+		for _, a := range addresses {
+			h.enqueue(notice{ID: strings.ToLower(rand.Text()), Executor: ex.ID, URL: a.url, Event: event, Thread: thread, Made: now, Due: now})
+		}
+	}
+}
+
+// enqueue puts a notice into its lane. Where too much waits, the oldest gives
+// way.
+func (h *Hooks) enqueue(n notice) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.lanes[n.Executor]
+	if l == nil {
+		l = &lane{}
+		h.lanes[n.Executor] = l
+	}
+	if len(l.queue) >= maxWaiting {
+		old := l.queue[0]
+		l.queue = slices.Clone(l.queue[1:])
+		h.note(old, Lost, result{err: errTooMany})
+	}
+	l.queue = append(l.queue, n)
+	h.note(n, Waiting, result{})
+	ring(h.wake)
+}
+
+// address is where an executor wants to be told.
+type address struct {
+	url    string
+	secret string // "": the one that both have from its key
+}
+
+// maxAddresses is how many of one executor count.
+const maxAddresses = 4
+
+// addressesOf reads notifications: [{type: webhook, url, secret}].
+func addressesOf(profile mess.Object) []address {
+	v, _ := profile.Get("notifications")
+	list, _ := v.([]any)
+	var all []address
+	for _, one := range list {
+		o, _ := one.(mess.Object)
+		if kind, _ := o.Get("type"); kind != "webhook" || len(all) == maxAddresses {
+			continue
+		}
+		if url := textOf(o, "url"); url != "" {
+			all = append(all, address{url, textOf(o, "secret")})
+		}
+	}
+	return all
+}
+
+func textOf(o mess.Object, key string) string {
+	v, _ := o.Get(key)
+	s, _ := v.(string)
+	return s
+}
+
+var priorities = []mess.Priority{mess.Background, mess.Normal, mess.Elevated, mess.Urgent}
+
+// wants reports whether an executor wants to be told of a thread of that
+// priority now: preferences: {min_priority: normal, quiet_hours: {enabled,
+// start: "22:00", end: "07:00"}}, by the hour of this machine. What is urgent is
+// never kept quiet.
+func wants(profile mess.Object, p mess.Priority, now time.Time) bool {
+	v, _ := profile.Get("preferences")
+	prefs, _ := v.(mess.Object)
+	least := slices.Index(priorities, mess.Priority(textOf(prefs, "min_priority")))
+	if least < 0 {
+		least = slices.Index(priorities, mess.Normal)
+	}
+	v, _ = prefs.Get("quiet_hours")
+	quiet, _ := v.(mess.Object)
+	on, _ := quiet.Get("enabled")
+	if on == true && p != mess.Urgent && within(now.Hour(), hour(quiet, "start", 22), hour(quiet, "end", 7)) {
+		return false
+	}
+	return slices.Index(priorities, p) >= least
+}
+
+// hour is the hour of a time such as 22:30.
+func hour(o mess.Object, key string, otherwise int) int {
+	text, _, _ := strings.Cut(textOf(o, key), ":")
+	if n, err := strconv.Atoi(text); err == nil && n >= 0 && n <= 24 {
+		return n % 24
+	}
+	return otherwise
+}
+
+// within reports whether an hour lies from start to before end, over midnight
+// where end is earlier.
+func within(hour, start, end int) bool {
+	if start > end {
+		return hour >= start || hour < end
+	}
+	return hour >= start && hour < end
+}

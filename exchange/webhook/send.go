@@ -1,0 +1,245 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// The headers of a notice. Who checks it takes the HMAC-SHA256 of the timestamp,
+// a point, the delivery's id, a point, and the body; drops what is older than
+// some minutes; and knows by its id what has come twice.
+const (
+	headerEvent     = "X-Mess-Event"
+	headerDelivery  = "X-Mess-Delivery"
+	headerTimestamp = "X-Mess-Timestamp" // Unix seconds, of this attempt
+	headerSignature = "X-Mess-Signature" // sha256= and 64 digits
+)
+
+// Sign is the signature of a notice.
+func Sign(secret []byte, timestamp, delivery string, body []byte) string {
+	m := hmac.New(sha256.New, secret)
+	fmt.Fprintf(m, "%s.%s.", timestamp, delivery) // a hash never fails
+	m.Write(body)
+	return "sha256=" + hex.EncodeToString(m.Sum(nil))
+}
+
+// result is what came of an attempt.
+type result struct {
+	code  int // of the answer, 0 if there was none
+	err   error
+	final bool // another attempt would end the same way
+}
+
+var (
+	errTooMany = errors.New("too many wait for this receiver")
+	errGone    = errors.New("it is not registered any more")
+)
+
+// maxMessages is how large the messages of a thread may be in a notice, in
+// bytes; larger ones are left out.
+const maxMessages = 256 << 10
+
+// send sends a notice once. The executor must have the address still, and its
+// key.
+func (h *Hooks) send(ctx context.Context, n notice) result {
+	_, secret, ok := h.keys.Shared(n.Executor)
+	a, still := h.address(n)
+	if !ok || !still {
+		return result{err: errGone, final: true}
+	}
+	if a.secret != "" {
+		secret = []byte(a.secret)
+	}
+	u, err := url.Parse(n.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return result{err: errors.New("it is not the address of a receiver; write it like https://example.com/hook"), final: true}
+	}
+	body, err := h.body(ctx, n)
+	if err != nil {
+		return result{err: err, final: true}
+	}
+	ctx, cancel := context.WithTimeout(ctx, h.cfg.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.URL, bytes.NewReader(body))
+	if err != nil {
+		return result{err: errors.New("it is not the address of a receiver"), final: true}
+	}
+	at := strconv.FormatInt(time.Now().Unix(), 10)
+	for k, v := range map[string]string{
+		"Content-Type": "application/json", "User-Agent": "messkit", headerEvent: n.Event, headerDelivery: n.ID,
+		headerTimestamp: at, headerSignature: Sign(secret, at, n.ID, body),
+	} {
+		req.Header.Set(k, v)
+	}
+	res, err := h.client.Do(req)
+	if err != nil {
+		return failed(err)
+	}
+	defer res.Body.Close()
+	_, _ = io.CopyN(io.Discard, res.Body, 4<<10) // so that the connection can be used again
+	return judged(res.StatusCode)
+}
+
+// failed words why there was no answer, without the address, which may hold a
+// secret.
+func failed(err error) result {
+	if no, ok := errors.AsType[*forbidden](err); ok {
+		return result{err: no, final: true}
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		if err = u.Err; u.Timeout() {
+			err = errors.New("no answer in time")
+		}
+	}
+	return result{err: err}
+}
+
+// judged is what an answer means. A receiver that says that the notice is wrong
+// says so again.
+func judged(code int) result {
+	r := result{code: code}
+	switch {
+	case code/100 == 2:
+		return r
+	case code/100 == 3:
+		r.final = true
+		r.err = fmt.Errorf("%d: redirects are not followed; register the address that it points to", code)
+		return r
+	case code/100 == 4:
+		r.final = !slices.Contains([]int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests}, code)
+	}
+	r.err = fmt.Errorf("the receiver answers %d", code)
+	return r
+}
+
+// address is what the executor has registered for the notice's URL now.
+func (h *Hooks) address(n notice) (address, bool) {
+	for _, e := range h.x.Executors() {
+		if e.ID != n.Executor {
+			continue
+		}
+		for _, a := range addressesOf(e.Extra) {
+			if a.url == n.URL {
+				return a, true
+			}
+		}
+	}
+	return address{}, false
+}
+
+// said is a message in a notice.
+type said struct {
+	From string          `json:"from"`
+	TS   string          `json:"ts"`
+	MESS json.RawMessage `json:"mess"`
+}
+
+// body is a notice as servers in the field word it. How the thread stands is as
+// it was; the messages are there where the executor may read them now.
+func (h *Hooks) body(ctx context.Context, n notice) ([]byte, error) {
+	v := struct {
+		Title  string `json:"title"`
+		Body   string `json:"body"`
+		Thread struct {
+			summary
+			Messages []said `json:"messages,omitempty"`
+		} `json:"thread"`
+		Event string `json:"event_type"`
+	}{Title: "🆕 New MESS Request", Body: fmt.Sprintf("%s\n\nRef: %s\nPriority: %s", n.Thread.Intent, n.Thread.Ref, n.Thread.Priority), Event: n.Event}
+	v.Thread.summary = n.Thread
+	if n.Event == changed {
+		v.Title = "📬 MESS Update: " + string(n.Thread.Status)
+		v.Thread.Messages = h.messages(ctx, n)
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimRight(b.Bytes(), "\n"), err
+}
+
+func (h *Hooks) messages(ctx context.Context, n notice) (list []said) {
+	who, _, _ := h.keys.Shared(n.Executor)
+	t, err := h.x.Thread(ctx, who, n.Thread.Ref)
+	if err != nil {
+		return nil // it is not for the executor any more
+	}
+	size := 0
+	for _, m := range t.Messages {
+		text := mess.Message(m).ListJSON()
+		if size += len(text); size > maxMessages {
+			return nil
+		}
+		at, _ := m.Received.Time()
+		list = append(list, said{m.From, stamp(at), text})
+	}
+	return list
+}
+
+// forbidden is an address that a notice may not be sent to.
+type forbidden struct{ ip netip.Addr }
+
+func (f *forbidden) Error() string {
+	return fmt.Sprintf("%s is not on the public internet; exchange: webhooks: allow: [%s] would let it", f.ip, netip.PrefixFrom(f.ip, f.ip.BitLen()))
+}
+
+// newClient connects to the public internet and what is allowed beside it. What
+// counts is the address to which a connection is made, whatever name led there.
+// It follows no redirect and uses no proxy, which would connect in its stead.
+func newClient(cfg Config) *http.Client {
+	control := func(_, addr string, _ syscall.RawConn) error {
+		ap, err := netip.ParseAddrPort(addr)
+		if err != nil {
+			return err
+		}
+		return cfg.check(ap.Addr())
+	}
+	dialer := &net.Dialer{Timeout: cfg.Timeout, Control: control}
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext: dialer.DialContext, IdleConnTimeout: 4 * time.Second, MaxIdleConnsPerHost: 1, TLSHandshakeTimeout: cfg.Timeout,
+			TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, MaxResponseHeaderBytes: 64 << 10, DisableCompression: true,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// special are networks that lead elsewhere than to a host on the internet (IANA
+// special-purpose address registries), beside those that netip knows.
+var special = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("::/96"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"),
+	netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("fec0::/10"),
+}
+
+// check tells why no connection may be made to an address.
+func (c Config) check(ip netip.Addr) error {
+	ip = ip.Unmap().WithZone("")
+	contains := func(p netip.Prefix) bool { return p.Contains(ip) }
+	if slices.ContainsFunc(c.Allow, contains) {
+		return nil
+	}
+	if !ip.IsGlobalUnicast() || ip.IsPrivate() || slices.ContainsFunc(special, contains) {
+		return &forbidden{ip}
+	}
+	return nil
+}

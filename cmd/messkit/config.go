@@ -140,7 +140,7 @@ func (c connectConfig) Validate() error {
 	if c.URL != "" {
 		errs = append(errs, c.remote("").Validate())
 	}
-	errs = append(errs, c.Server.Validate(), c.field("").Validate())
+	errs = append(errs, c.field("").Validate())
 	if c.Server == remote.InField {
 		errs = append(errs, remote.CheckFieldExchange(c.Exchange))
 	}

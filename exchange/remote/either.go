@@ -25,7 +25,7 @@ func (k Kind) Validate() error {
 	case "", Auto, Messkit, InField:
 		return nil
 	}
-	return fmt.Errorf("server: %.40q is unknown; write auto, messkit or field", string(k))
+	return fmt.Errorf("%.40q is unknown; write auto, messkit or field", string(k))
 }
 
 // Exchange is what an executor needs of an exchange elsewhere.

@@ -20,7 +20,7 @@ demo: dist/messkit ## build it, start a whole system on this machine, and ask it
 	@scripts/demo.sh dist/messkit
 
 .PHONY: test
-test: deps lint unit halfyear powercut powercut-some binaries sizes ## check everything, with the race detector and real servers
+test: deps lint unit halfyear powercut powercut-some hil-some binaries sizes ## check everything, with the race detector and real servers
 
 .PHONY: fast
 fast: ## the unit tests alone, under a minute
@@ -28,7 +28,8 @@ fast: ## the unit tests alone, under a minute
 
 .PHONY: deps
 deps:
-	@scripts/need.sh gcc:gcc motion:motion ustreamer:ustreamer qemu-arm-static:qemu-user-static strace:strace spin:spin
+	@scripts/need.sh gcc:gcc motion:motion ustreamer:ustreamer qemu-arm-static:qemu-user-static strace:strace spin:spin \
+		qemu-system-x86_64:qemu-system-x86 qemu-system-aarch64:qemu-system-arm
 
 .PHONY: lint
 lint: bin/gofumpt bin/staticcheck
@@ -97,6 +98,14 @@ halfyear:
 .PHONY: kills
 kills: ## kill a loaded exchange N (200) times, and check what it has acknowledged
 	MESSKIT_KILLS=$(N) go test ./cmd/messkit -run TestKilledUnderLoad -v -timeout 1h
+
+.PHONY: hil
+hil: ## the drivers on real kernel interfaces: emulated machines, a Raspberry Pi among them; some minutes
+	@scripts/hil.sh x86_64 raspi3b arm64
+
+.PHONY: hil-some
+hil-some: # what CI runs of it
+	@scripts/hil.sh x86_64 raspi3b
 
 .PHONY: flips
 flips: ## flip every bit of a signed report and of its picture, and check that it is noticed

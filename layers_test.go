@@ -64,9 +64,14 @@ var layers = map[string]layer{
 		below: []string{"drivers", "internal/durable", "internal/picture"},
 		from:  []string{"gobot.io/x/gobot/v2", "golang.org/x/image", "golang.org/x/sync"},
 	},
-	"drivers/*":        {below: []string{"drivers", "internal/picture"}, from: []string{"gobot.io/x/gobot/v2", "golang.org/x/sync"}},
-	"internal/durable": {},
-	"internal/wal":     {below: []string{"internal/durable"}, from: []string{"golang.org/x/sync"}},
+	"drivers/board":           {from: []string{"gobot.io/x/gobot/v2", "github.com/warthog618/go-gpiocdev", "golang.org/x/sys"}},
+	"drivers/board/boardtest": {below: []string{"drivers/board"}},
+	"drivers/*":               {below: []string{"drivers", "drivers/board", "internal/picture"}, from: []string{"gobot.io/x/gobot/v2", "golang.org/x/sync", "golang.org/x/sys"}},
+	"internal/durable":        {},
+	"internal/hil":            {},
+	"internal/hil/cp2112":     {},
+	"internal/hil/guest":      {from: []string{"golang.org/x/sys"}},
+	"internal/wal":            {below: []string{"internal/durable"}, from: []string{"golang.org/x/sync"}},
 
 	// 0 words: pure.
 	"capabilities":        {pure: true, below: []string{"internal/strictyaml", "mess"}},

@@ -36,3 +36,7 @@ type AutoOff interface {
 type Levels interface {
 	Levels() (initial, safe string)
 }
+
+// Unrepeatable is a device that does something else when it is told a second
+// time, as a button does. Its effect is once, whatever the catalogue says.
+type Unrepeatable interface{ Unrepeatable() }

@@ -49,6 +49,7 @@ func startGuard(will string) (guard.Process, error) {
 		return nil, errors.Join(err, p.Close())
 	}
 	p.process = c.Process
+	admit(p.process.Pid)
 	p.reaper.Go(c.Wait)
 	return p, nil // its ends are its own now, closed or not
 }

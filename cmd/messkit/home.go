@@ -102,12 +102,20 @@ func (d device) class() string {
 	return d.kind.Class
 }
 
+// effect is that of the configuration, or of the device's own nature.
+func (d device) effect() capabilities.Effect {
+	if _, once := d.dev.(drivers.Unrepeatable); once {
+		return capabilities.Once
+	}
+	return d.Effect
+}
+
 // resolver turns requests into plans for these devices.
 func (h *home) resolver() *agent.Home {
 	things := make([]agent.Thing, len(h.devices))
 	for i, d := range h.devices {
 		things[i] = agent.Thing{Driver: d.dev, Device: capabilities.Device{
-			Name: d.name, Label: d.label(), Aliases: d.Aliases, Class: d.class(), Area: d.Area, Sees: d.Sees, SeenBy: d.SeenBy, Risk: d.Risk, Effect: d.Effect,
+			Name: d.name, Label: d.label(), Aliases: d.Aliases, Class: d.class(), Area: d.Area, Sees: d.Sees, SeenBy: d.SeenBy, Risk: d.Risk, Effect: d.effect(),
 			Spots: d.rooms(),
 		}}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/gpioinput"
+	"github.com/messkit/messkit/drivers/gpiorelay"
 	"github.com/messkit/messkit/drivers/httpcam"
 	"github.com/messkit/messkit/drivers/sim"
 )
@@ -13,7 +15,11 @@ import (
 // Kinds returns every kind of driver, one line for each package.
 func Kinds() []drivers.Kind {
 	return slices.Concat(
-		[]drivers.Kind{httpcam.Kind()},
+		[]drivers.Kind{
+			gpioinput.Kind(),
+			gpiorelay.Kind(),
+			httpcam.Kind(),
+		},
 		sim.Kinds(),
 	)
 }

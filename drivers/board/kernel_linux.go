@@ -1,0 +1,233 @@
+package board
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/warthog618/go-gpiocdev"
+	"github.com/warthog618/go-gpiocdev/uapi"
+	"golang.org/x/sys/unix"
+)
+
+// Kernel is the GPIO chips of this machine.
+type Kernel struct{}
+
+var _ Chips = Kernel{}
+
+// List returns the chips that can be opened; an error if there are some and none
+// can.
+func (Kernel) List() ([]Chip, error) {
+	var list []Chip
+	var errs []error
+	for _, name := range gpiocdev.Chips() {
+		c, err := gpiocdev.NewChip(name)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		list = append(list, Chip{Name: c.Name, Label: c.Label, Lines: c.Lines()})
+		_ = c.Close() // it was read only
+	}
+	if len(list) > 0 {
+		return list, nil
+	}
+	return nil, errors.Join(errs...)
+}
+
+// Info asks for a line.
+func (Kernel) Info(chip string, offset int) (Info, error) {
+	c, err := gpiocdev.NewChip(chip)
+	if err != nil {
+		return Info{}, err
+	}
+	defer func() { _ = c.Close() }() // it was read only
+	i, err := c.LineInfo(offset)
+	return Info{Name: i.Name, Used: i.Used, Consumer: i.Consumer, Output: i.Config.Direction == gpiocdev.LineDirectionOutput}, err
+}
+
+// Request holds a line.
+func (Kernel) Request(chip string, offset int, r Request) (Held, error) {
+	options := []gpiocdev.LineReqOption{gpiocdev.WithConsumer(r.Label)}
+	if r.ActiveLow {
+		options = append(options, gpiocdev.AsActiveLow)
+	}
+	switch r.Start {
+	case Input:
+		options = append(options, gpiocdev.AsInput)
+		options = append(options, r.edges()...)
+	case On, Off:
+		options = append(append(options, r.drive()...), gpiocdev.AsOutput(levelOf(r.Start == On)))
+	}
+	if r.Start != Keep { // a line that is requested as it is has no bias: keep gives it one
+		options = append(options, r.biased()...)
+	}
+	l, err := gpiocdev.RequestLine(chip, offset, options...)
+	if err != nil {
+		return nil, meaning(err)
+	}
+	if r.Start == Keep {
+		if err := r.keep(l); err != nil {
+			return nil, errors.Join(meaning(err), l.Close())
+		}
+	}
+	return held{l}, nil
+}
+
+// keep makes a line that was requested as it is an output at the level it has.
+func (r Request) keep(l *gpiocdev.Line) error {
+	now, err := l.Value()
+	if err != nil {
+		return err
+	}
+	options := []gpiocdev.LineConfigOption{gpiocdev.AsOutput(now)}
+	if r.OpenDrain {
+		options = append(options, gpiocdev.AsOpenDrain)
+	}
+	if bias, ok := biases[r.Bias]; ok {
+		options = append(options, bias)
+	}
+	return l.Reconfigure(options...)
+}
+
+func (r Request) drive() []gpiocdev.LineReqOption {
+	if r.OpenDrain {
+		return []gpiocdev.LineReqOption{gpiocdev.AsOpenDrain}
+	}
+	return nil
+}
+
+// biases are the values of Bias.
+var biases = map[string]gpiocdev.LineBias{"up": gpiocdev.WithPullUp, "down": gpiocdev.WithPullDown, "none": gpiocdev.WithBiasDisabled}
+
+func (r Request) biased() []gpiocdev.LineReqOption {
+	if bias, ok := biases[r.Bias]; ok {
+		return []gpiocdev.LineReqOption{bias}
+	}
+	return nil
+}
+
+func (r Request) edges() (options []gpiocdev.LineReqOption) {
+	if r.Debounce > 0 {
+		options = append(options, gpiocdev.WithDebounce(r.Debounce))
+	}
+	if r.Edge != nil {
+		options = append(options, gpiocdev.WithBothEdges, gpiocdev.WithEventHandler(func(e gpiocdev.LineEvent) {
+			r.Edge(e.Type == gpiocdev.LineEventRisingEdge)
+		}))
+	}
+	return options
+}
+
+func levelOf(on bool) int {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// meaning tells the errors apart that a caller acts on.
+func meaning(err error) error {
+	switch {
+	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
+		return fmt.Errorf("%w (%w)", ErrGone, err)
+	case errors.Is(err, unix.EBUSY):
+		return fmt.Errorf("%w (%w)", ErrBusy, err)
+	}
+	return err
+}
+
+// held is a line that this process has requested.
+type held struct{ line *gpiocdev.Line }
+
+func (h held) Value() (bool, error) {
+	v, err := h.line.Value()
+	return v == 1, meaning(err)
+}
+
+func (h held) Set(on bool) error { return meaning(h.line.SetValue(levelOf(on))) }
+func (h held) Close() error      { return h.line.Close() }
+
+// Borrow gets a second descriptor of the line from the process that has it
+// (pidfd_getfd(2), Linux 5.6), found by what the kernel says of its descriptors
+// (Linux 6.1). That process has to let us: it is of the same user, and where Yama
+// is there it has named this one.
+func (Kernel) Borrow(chip string, offset int, holder string) (Held, error) {
+	pid, err := pidOf(holder)
+	if err != nil {
+		return nil, err
+	}
+	fd, err := findLine(pid, chip, offset)
+	if err != nil {
+		return nil, err
+	}
+	process, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return nil, fmt.Errorf("process %d: %w", pid, err)
+	}
+	defer func() { _ = unix.Close(process) }() // it was asked only
+	own, err := unix.PidfdGetfd(process, fd, 0)
+	if err != nil {
+		return nil, fmt.Errorf("process %d: %w", pid, err)
+	}
+	return borrowed(own), nil
+}
+
+// pidOf is the process in one of our labels.
+func pidOf(label string) (int, error) {
+	word, _, _ := strings.Cut(strings.TrimPrefix(label, labelPrefix), " ")
+	pid, err := strconv.Atoi(word)
+	if err != nil || pid <= 0 || !strings.HasPrefix(label, labelPrefix) {
+		return 0, fmt.Errorf("%q names no process", label)
+	}
+	return pid, nil
+}
+
+// findLine is the number of a process's descriptor of a line.
+func findLine(pid int, chip string, offset int) (int, error) {
+	folder := fmt.Sprintf("/proc/%d/fdinfo", pid)
+	all, err := os.ReadDir(folder)
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range all {
+		info, err := os.ReadFile(filepath.Join(folder, f.Name()))
+		if err == nil && isLine(string(info), chip, offset) {
+			return strconv.Atoi(f.Name())
+		}
+	}
+	return 0, fmt.Errorf("process %d: no descriptor of it is said to be this line; that takes Linux 6.1 or later", pid)
+}
+
+// isLine reports whether a descriptor is a line, by its fdinfo.
+func isLine(info, chip string, offset int) bool {
+	var itsChip, itsLine string
+	for _, row := range strings.Split(info, "\n") {
+		key, value, _ := strings.Cut(row, ":")
+		switch key {
+		case "gpio-chip":
+			itsChip = strings.TrimSpace(value)
+		case "gpio-line":
+			itsLine = strings.TrimSpace(value)
+		}
+	}
+	return itsChip == chip && itsLine == strconv.Itoa(offset)
+}
+
+// borrowed is the descriptor of a line that another process has requested.
+type borrowed int
+
+func (b borrowed) Value() (bool, error) {
+	v := uapi.LineValues{Mask: 1}
+	err := uapi.GetLineValuesV2(uintptr(b), &v)
+	return v.Get(0) == 1, meaning(err)
+}
+
+func (b borrowed) Set(on bool) error {
+	return meaning(uapi.SetLineValuesV2(uintptr(b), uapi.LineValues{Mask: 1, Bits: uapi.NewLineBitmap(levelOf(on))}))
+}
+
+func (b borrowed) Close() error { return unix.Close(int(b)) }

@@ -1,0 +1,184 @@
+// Package gpiorelay drives relays, lamps and whatever else a GPIO line switches,
+// and presses buttons with it (pulse). It is Gobot's relay driver on a line of
+// package board, which closes what that leaves open: the level before the first
+// command, the safe state, and reading back.
+//
+// A longest time on (max_on) and groups that exclude each other (interlock) are
+// the gate's. Not supported: dimming, and lines of the old sysfs interface.
+package gpiorelay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gobot.io/x/gobot/v2"
+	"gobot.io/x/gobot/v2/drivers/gpio"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/board"
+)
+
+var (
+	_ drivers.Switch       = (*Relay)(nil)
+	_ drivers.SwitchReader = (*Relay)(nil)
+	_ drivers.SafeReader   = (*Relay)(nil)
+	_ drivers.Guarded      = (*Relay)(nil)
+	_ drivers.Levels       = (*Relay)(nil)
+	_ drivers.Switch       = (*Button)(nil)
+	_ drivers.SafeReader   = (*Button)(nil)
+	_ drivers.Guarded      = (*Button)(nil)
+	_ drivers.Unrepeatable = (*Button)(nil)
+)
+
+// Kind is the kind of driver for drivers/all.
+func Kind() drivers.Kind {
+	return drivers.Kind{
+		Name: "gpiorelay", Class: "relay", About: "relay, lamp or button on a GPIO line", Open: Open,
+		Obey: func(order []byte) (bool, error) { return Obey(board.Kernel{}, order) },
+	}
+}
+
+// Open is the drivers.Factory of this package. It touches no line.
+func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	cfg := DefaultConfig()
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	return New(env.Name, cfg, board.Kernel{}), nil
+}
+
+// New makes a Relay, or a Button where there is a pulse, of a valid
+// configuration.
+func New(name string, cfg Config, chips board.Chips) drivers.Device {
+	o := &output{Life: drivers.NewLife(name), cfg: cfg, turn: make(chan struct{}, 1)}
+	o.pin = board.NewOutput(chips, cfg.line(), cfg.request(name))
+	o.relay = gpio.NewRelayDriver(o.pin, cfg.Line)
+	if cfg.Pulse > 0 {
+		return &Button{output: o}
+	}
+	return &Relay{output: o}
+}
+
+// output is what both kinds have in common.
+type output struct {
+	drivers.Life
+	cfg   Config
+	pin   *board.Output
+	relay *gpio.RelayDriver
+	turn  chan struct{} // held while the relay is switched: Gobot's driver is not made for two at once
+}
+
+// Connection is the Gobot adaptor below.
+func (o *output) Connection() gobot.Connection { return o.pin }
+
+// Start requests the line at its initial level.
+func (o *output) Start() error {
+	o.turn <- struct{}{}
+	defer func() { <-o.turn }()
+	if err := errors.Join(o.pin.Connect(), o.relay.Start()); err != nil {
+		return o.named(err)
+	}
+	o.Opened()
+	return nil
+}
+
+// Halt takes the line to its safe level, and keeps it there for as long as the
+// program runs.
+func (o *output) Halt() error {
+	o.Closed()
+	if o.cfg.Safe == "keep" {
+		return nil
+	}
+	return o.named(errors.Join(o.write(o.cfg.Safe == "on"), o.relay.Halt()))
+}
+
+// Levels are what Start and Halt set.
+func (o *output) Levels() (initial, safe string) { return o.cfg.Initial, o.cfg.Safe }
+
+func (o *output) write(on bool) error {
+	o.turn <- struct{}{}
+	defer func() { <-o.turn }()
+	if on {
+		return o.relay.On()
+	}
+	return o.relay.Off()
+}
+
+// read reads the line back.
+func (o *output) read() (bool, error) {
+	level, err := o.pin.DigitalRead(o.cfg.Line)
+	return level == 1, o.named(err)
+}
+
+// Safe reads back whether the line is at its safe level.
+func (o *output) Safe(context.Context) (bool, error) {
+	if o.cfg.Safe == "keep" {
+		return true, nil
+	}
+	on, err := o.read()
+	return err == nil && on == (o.cfg.Safe == "on"), err
+}
+
+// named says of an error whose it is.
+func (o *output) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", o.Name(), err)
+}
+
+// Relay is on until it is switched off.
+type Relay struct{ *output }
+
+// Switch turns it on or off.
+func (r *Relay) Switch(ctx context.Context, on bool) error {
+	_, done, err := r.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return r.named(r.write(on))
+}
+
+// On reads the line back.
+func (r *Relay) On(ctx context.Context) (bool, error) {
+	_, done, err := r.Begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	return r.read()
+}
+
+// Button is pressed when it is switched on: a garage door, the power button of a
+// machine. It does not tell whether it is on, as nobody could make anything of
+// that, and pressing it twice is not pressing it once.
+type Button struct{ *output }
+
+// Unrepeatable implements drivers.Unrepeatable.
+func (*Button) Unrepeatable() {}
+
+// Switch presses it, and returns when it is released; off releases it.
+func (b *Button) Switch(ctx context.Context, on bool) error {
+	ctx, done, err := b.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if !on {
+		return b.named(b.write(false))
+	}
+	if err := b.write(true); err != nil {
+		return b.named(errors.Join(err, b.write(false)))
+	}
+	t := time.NewTimer(b.cfg.Pulse)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return b.named(b.write(false))
+	case <-ctx.Done():
+		return errors.Join(fmt.Errorf("%w; it was pressed for less than %v", b.Ended(ctx), b.cfg.Pulse), b.named(b.write(false)))
+	}
+}

@@ -1,0 +1,49 @@
+package gpiorelay
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/board"
+)
+
+// order takes a line to a level.
+type order struct {
+	board.Line
+	Device    string `json:"device"`
+	ActiveLow bool   `json:"active_low,omitempty"`
+	OpenDrain bool   `json:"open_drain,omitempty"`
+	Bias      string `json:"bias,omitempty"`
+	On        bool   `json:"on"`
+}
+
+// Orders are how another process switches the line.
+func (o *output) Orders() drivers.Orders {
+	req := o.cfg.request(o.Name())
+	word := func(on bool) []byte {
+		data, _ := json.Marshal(order{o.cfg.line(), o.Name(), req.ActiveLow, req.OpenDrain, req.Bias, on}) // strings and truth values always can be
+		return data
+	}
+	orders := drivers.Orders{Off: word(false)}
+	if o.cfg.Safe != "keep" {
+		orders.Safe = word(o.cfg.Safe == "on")
+	}
+	return orders
+}
+
+// Obey carries out an order: on a line that nobody holds, or together with the
+// messkit that holds it and is frozen.
+func Obey(chips board.Chips, data []byte) (changed bool, err error) {
+	var o order
+	if err := json.Unmarshal(data, &o); err != nil {
+		return false, fmt.Errorf("gpiorelay: an order cannot be read: %w", err)
+	}
+	changed, err = board.Force(chips, o.Line, board.Request{
+		Label: board.Label(o.Device), Start: board.StartOf(o.On), ActiveLow: o.ActiveLow, OpenDrain: o.OpenDrain, Bias: o.Bias,
+	})
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", o.Device, err)
+	}
+	return changed, nil
+}

@@ -1,0 +1,81 @@
+package cp2112
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Serve lets a test in another process see and change the bridge: each line of in
+// is a question, each line of out its answer, in numbers.
+//
+//	gpio             which lines are outputs, their levels, how often they were written
+//	drive LINE 0|1   the level of a line, from outside
+//	reg CHIP REG     a register of a chip that is Registers
+//	poke CHIP REG V  sets it
+//	say CHIP WORDS   tells a chip that is a Listener
+func (b *Bridge) Serve(in io.Reader, out io.Writer) error {
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		answer, err := b.answer(lines.Text())
+		if err != nil {
+			answer = "error " + err.Error()
+		}
+		if _, err := fmt.Fprintln(out, answer); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// Listener is a chip that can be told something by a test.
+type Listener interface {
+	Hear(words string) error
+}
+
+func (b *Bridge) answer(line string) (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	verb, rest, _ := strings.Cut(line, " ")
+	switch verb {
+	case "gpio":
+		return fmt.Sprint(b.output, b.level, b.writes), nil
+	case "drive":
+		var n, level int
+		if _, err := fmt.Sscan(rest, &n, &level); err != nil {
+			return "", err
+		}
+		b.level = b.level&^(1<<n) | byte(level)<<n
+		return "0", nil
+	case "reg", "poke":
+		return b.register(verb, rest)
+	case "say":
+		var address byte
+		if _, err := fmt.Sscan(rest, &address); err != nil {
+			return "", err
+		}
+		chip, ok := b.chips[address].(Listener)
+		if !ok {
+			return "", fmt.Errorf("chip %d hears nothing", address)
+		}
+		_, words, _ := strings.Cut(rest, " ")
+		return "0", chip.Hear(words)
+	}
+	return "", fmt.Errorf("%q is unknown", verb)
+}
+
+func (b *Bridge) register(verb, rest string) (string, error) {
+	var address, reg, value byte
+	n, err := fmt.Sscan(rest, &address, &reg, &value)
+	chip, ok := b.chips[address].(*Registers)
+	switch {
+	case !ok:
+		return "", fmt.Errorf("chip %d has no registers", address)
+	case verb == "poke" && n == 3:
+		chip.Values[reg] = value
+	case verb == "poke" || n < 2:
+		return "", err
+	}
+	return fmt.Sprint(chip.Values[reg]), nil
+}

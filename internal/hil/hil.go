@@ -1,0 +1,54 @@
+// Package hil boots Debian's own kernels under qemu, without installing them and
+// without hardware virtualization, and runs test programs in them: so that drivers
+// meet real kernel interfaces (GPIO lines, I2C buses, cameras) on machines that
+// have none. The tests of this package start the machines; those of package inside
+// run within them. make hil does both.
+package hil
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// MissingError is something that this machine does not have.
+type MissingError struct {
+	What string // "qemu-system-x86_64"
+	How  string // how to get it
+}
+
+func (e *MissingError) Error() string { return fmt.Sprintf("%s (%s)", e.What, e.How) }
+
+// need returns a MissingError where a program is not there.
+func need(program, how string) error {
+	if _, err := exec.LookPath(program); err != nil {
+		return &MissingError{program, how}
+	}
+	return nil
+}
+
+// Cache is the folder where kernels are kept: HIL_CACHE, or one of the user's.
+func Cache() (string, error) {
+	dir := os.Getenv("HIL_CACHE")
+	if dir == "" {
+		base, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("%w; set HIL_CACHE", err)
+		}
+		dir = filepath.Join(base, "messkit-hil")
+	}
+	return dir, os.MkdirAll(dir, 0o755)
+}
+
+// run runs a command, and tells what it has said where it fails.
+func run(dir, name string, args ...string) ([]byte, error) {
+	c := exec.Command(name, args...)
+	c.Dir = dir
+	out, err := c.Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = fmt.Errorf("%s: %w: %s", name, err, failed.Stderr)
+	}
+	return out, err
+}

@@ -1,0 +1,153 @@
+package hil_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/internal/hil"
+)
+
+// target is a machine that make hil boots.
+type target struct {
+	name, arch string // its own, and Debian's for its kernel
+	machine    hil.Machine
+	dtb        string // in the kernel's package
+	modules    []hil.Module
+	tests      string // those of package inside that run in it
+	least      int    // so many have to pass: a machine where nothing runs shows nothing
+}
+
+var bridge = []hil.Module{{Name: "uhid"}, {Name: "usbhid"}, {Name: "hid-cp2112"}, {Name: "i2c-dev"}}
+
+var targets = []target{
+	{
+		name: "x86_64", arch: "amd64",
+		machine: hil.Machine{
+			Qemu: "qemu-system-x86_64", How: "apt-get install qemu-system-x86", Console: "ttyS0",
+			Options: []string{"-accel", "tcg", "-cpu", "max", "-m", "768", "-nodefaults", "-serial", "stdio"},
+		},
+		modules: bridge, tests: "^Test[^P]", least: 3,
+	},
+	{
+		name: "raspi3b", arch: "arm64",
+		machine: hil.Machine{
+			Qemu: "qemu-system-aarch64", How: "apt-get install qemu-system-arm", Console: "ttyS1,115200",
+			Options: []string{"-M", "raspi3b", "-serial", "null", "-serial", "stdio"},
+		},
+		dtb: "usr/lib/linux-image-*/broadcom/bcm2837-rpi-3-b.dtb", tests: "^TestPi", least: 1,
+	},
+	{
+		name: "arm64", arch: "arm64",
+		machine: hil.Machine{
+			Qemu: "qemu-system-aarch64", How: "apt-get install qemu-system-arm", Console: "ttyAMA0",
+			Options: []string{"-M", "virt", "-cpu", "cortex-a53", "-m", "768", "-nodefaults", "-serial", "stdio"},
+		},
+		modules: bridge, tests: "^Test[^P]", least: 3,
+	},
+}
+
+// TestMachines boots those that HIL names, and runs package inside in each.
+func TestMachines(t *testing.T) {
+	names := strings.FieldsFunc(os.Getenv("HIL"), func(r rune) bool { return r == ',' || r == ' ' })
+	if len(names) == 0 {
+		t.Skip("make hil runs it")
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(targets, func(x target) bool { return x.name == name })
+		if i < 0 {
+			t.Fatalf("HIL: there is no machine %q", name)
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			targets[i].run(t)
+		})
+	}
+}
+
+func (x target) run(t *testing.T) {
+	kernel, err := hil.Debian(x.arch)
+	if err != nil {
+		skip(t, err)
+	}
+	dir := t.TempDir()
+	image := filepath.Join(dir, "image")
+	if err := kernel.Image(image, x.modules, programs(t, x.arch, dir)); err != nil {
+		t.Fatal(err)
+	}
+	m := x.machine
+	m.Append += " hil=-test.run=" + x.tests
+	if x.dtb != "" {
+		list, _ := filepath.Glob(filepath.Join(kernel.Folder, x.dtb))
+		if len(list) != 1 {
+			t.Fatalf("%s: %d device trees", x.dtb, len(list))
+		}
+		m.Options = append(slices.Clone(m.Options), "-dtb", list[0])
+	}
+	cache, err := hil.Cache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.Create(filepath.Join(cache, x.name+".log")) // for who follows it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }() // it is a copy
+	var console bytes.Buffer
+	code, err := m.Boot(t.Context(), dir, kernel.File, image, io.MultiWriter(log, &console))
+	t.Log("\n" + report(console.String()))
+	if err != nil {
+		skip(t, err)
+	}
+	if passed := len(passes.FindAllString(console.String(), -1)); code != 0 || passed < x.least {
+		t.Errorf("exit code %d, %d tests have passed, want %d or more", code, passed, x.least)
+	}
+}
+
+// skip skips what this machine lacks something for, or fails where HIL_REQUIRE=1.
+func skip(t *testing.T, err error) {
+	t.Helper()
+	missing, ok := errors.AsType[*hil.MissingError](err)
+	if !ok || os.Getenv("HIL_REQUIRE") == "1" {
+		t.Fatal(err)
+	}
+	t.Skipf("HIL-SKIP: %v", missing)
+}
+
+// programs builds what goes into a machine, statically.
+func programs(t *testing.T, arch, dir string) []hil.File {
+	t.Helper()
+	build := func(name string, args ...string) hil.File {
+		file := hil.File{Name: name, From: filepath.Join(dir, filepath.Base(name)+"-"+arch)}
+		c := exec.Command("go", slices.Insert(args, 1, "-o", file.From)...)
+		c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOFLAGS=-buildvcs=false")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return file
+	}
+	const module = "github.com/messkit/messkit/"
+	return []hil.File{
+		build("init", "build", "-trimpath", "-ldflags=-s -w", module+"internal/hil/guest"),
+		build("hil.test", "test", "-c", "-trimpath", "-ldflags=-s -w", module+"internal/hil/inside"),
+		build("messkit", "build", "-trimpath", "-ldflags=-s -w", module+"cmd/messkit"),
+	}
+}
+
+var (
+	passes = regexp.MustCompile(`(?m)^--- PASS: `)
+	noise  = regexp.MustCompile(`(?m)^(=== .*|\s*)\n`)
+	escape = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
+)
+
+// report is a console without what nobody reads.
+func report(console string) string {
+	return noise.ReplaceAllString(escape.ReplaceAllString(strings.ReplaceAll(console, "\r", ""), ""), "")
+}

@@ -1,0 +1,228 @@
+//go:build linux
+
+package inside_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// agent is messkit itself, as it is delivered: an executor with its exchange.
+type agent struct {
+	home string
+	cmd  *exec.Cmd
+}
+
+// log is what it and its guard have logged. It is a file, as a guard outlives who
+// would read from a pipe.
+func (a *agent) log() string {
+	text, _ := os.ReadFile(filepath.Join(a.home, "log")) // before there is one it is empty
+	return string(text)
+}
+
+var served = regexp.MustCompile(`at (http://[0-9.:]+)`)
+
+// launch runs messkit with devices.
+func launch(t *testing.T, devices string) *agent {
+	t.Helper()
+	a := &agent{home: t.TempDir()}
+	config := filepath.Join(a.home, "messkit.yaml")
+	if err := os.WriteFile(config, []byte("agent: {clock: trusted}\ndevices:\n"+devices), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.cmd = exec.Command("/messkit", "run", "--config", config, "--listen", "127.0.0.1:0")
+	a.cmd.Env = append(os.Environ(), "HOME="+a.home)
+	log, err := os.Create(filepath.Join(a.home, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.cmd.Stdout, a.cmd.Stderr = log, log
+	if err := errors.Join(a.cmd.Start(), log.Close()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		a.end(t)
+		if t.Failed() {
+			t.Logf("messkit's log:\n%s", a.log())
+		}
+	})
+	eventually(t, "messkit serves", func() error {
+		if served.FindString(a.log()) == "" {
+			return errors.New(a.log())
+		}
+		return nil
+	})
+	return a
+}
+
+// end kills it and waits for its guard, which would make safe what the next test
+// switches on. The chips have to be there, or it waits for them.
+func (a *agent) end(t *testing.T) {
+	t.Helper()
+	a.kill()
+	eventually(t, "the guard has ended", noGuard)
+}
+
+// noGuard is nil when there is no guard any more. One that has ended has no
+// command line, though nobody may have asked yet how it ended.
+func noGuard() error {
+	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, name := range all {
+		if line, _ := os.ReadFile(name); strings.HasPrefix(string(line), "messkit\x00guard") {
+			return fmt.Errorf("%s is one", name)
+		}
+	}
+	return nil
+}
+
+// kill ends messkit as a crash does. Its guard is not killed.
+func (a *agent) kill() {
+	_ = a.cmd.Process.Kill()
+	_ = a.cmd.Wait() // it was killed
+}
+
+// ask asks in plain words and returns what a person would read.
+func (a *agent) ask(t *testing.T, words string, flags ...string) (string, error) {
+	t.Helper()
+	url := served.FindStringSubmatch(a.log())[1]
+	c := exec.Command("/messkit", append([]string{"ask", words, "--url", url, "--wait", "--save", a.home}, flags...)...)
+	c.Env = append(os.Environ(), "HOME="+a.home)
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+// completes asks for what has to come about, with evidence read from the device.
+func (a *agent) completes(t *testing.T, words string) {
+	t.Helper()
+	said, err := a.ask(t, words)
+	t.Logf("$ messkit ask %q --wait\n%s", words, said)
+	if err != nil || !strings.Contains(said, "completed") || !strings.Contains(said, "read back") {
+		t.Fatalf("%q: %v", words, err)
+	}
+}
+
+// kernelSays is the line of the kernel's own list (debugfs) for the device whose
+// label it has.
+func kernelSays(t *testing.T, device string) string {
+	t.Helper()
+	list, err := os.ReadFile("/sys/kernel/debug/gpio")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range strings.Split(string(list), "\n") {
+		if strings.Contains(row, "|messkit ") && strings.Contains(row, device) {
+			return row
+		}
+	}
+	return ""
+}
+
+const porch = `
+  porch-light:
+    driver: gpiorelay
+    class: light
+    chip: cp2112_gpio
+    line: "3"
+    limits: {max_on: %s}
+`
+
+// A request in plain words, through exchange, gate and driver, to the level that
+// the kernel reads back.
+func TestBridgeAgentSwitches(t *testing.T) {
+	b := plug(t)
+	a := launch(t, fmt.Sprintf(porch, "1h"))
+	if row := kernelSays(t, "porch"); !strings.Contains(row, "out lo") {
+		t.Errorf("at the start: %q", row)
+	}
+	a.completes(t, "turn on the porch light")
+	if row := kernelSays(t, "porch"); !strings.Contains(row, "out hi") || !b.level(t, 3) {
+		t.Errorf("on: %q", row)
+	}
+	a.completes(t, "please switch off the porch light")
+	if row := kernelSays(t, "porch"); !strings.Contains(row, "out lo") || b.level(t, 3) {
+		t.Errorf("off: %q", row)
+	}
+}
+
+// kill -9 with the relay on: its guard takes it to its safe level.
+func TestBridgeAgentIsKilled(t *testing.T) {
+	b := plug(t)
+	a := launch(t, fmt.Sprintf(porch, "1h"))
+	a.completes(t, "turn on the porch light")
+	if !b.level(t, 3) {
+		t.Fatal("it is off")
+	}
+	a.kill()
+	eventually(t, "the relay is off", off(t, b, 3))
+}
+
+// Frozen with the relay on: the guard takes the line from it when its time is
+// over.
+func TestBridgeAgentIsFrozen(t *testing.T) {
+	b := plug(t)
+	a := launch(t, fmt.Sprintf(porch, "4s"))
+	a.completes(t, "turn on the porch light")
+	if err := a.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if !b.level(t, 3) {
+		t.Fatal("it is off already")
+	}
+	eventually(t, "the relay is off", off(t, b, 3))
+}
+
+func off(t *testing.T, b *remote, line int) func() error {
+	return func() error {
+		if b.level(t, line) {
+			return errors.New("it is on")
+		}
+		return nil
+	}
+}
+
+// Unplugged in the middle of a task: what is said is true, and it works again when
+// it is back.
+func TestBridgeAgentIsUnplugged(t *testing.T) {
+	b := plug(t)
+	a := launch(t, `
+  gate-button:
+    driver: gpiorelay
+    label: gate button
+    class: switch
+    chip: cp2112_gpio
+    line: "4"
+    pulse: 4s
+`)
+	said := make(chan string)
+	go func() {
+		out, err := a.ask(t, "turn on the gate button")
+		said <- fmt.Sprint(out, err)
+	}()
+	eventually(t, "the button is pressed", func() error {
+		if !b.level(t, 4) {
+			return errors.New("it is not")
+		}
+		return nil
+	})
+	b.unplug()
+	out := <-said
+	t.Logf("$ messkit ask \"turn on the gate button\" --wait\n%s", out)
+	if strings.Contains(out, "completed") || !strings.Contains(out, "failed") {
+		t.Errorf("it says %s", out)
+	}
+	b = plug(t)
+	if out, err := a.ask(t, "turn on the gate button"); err != nil || !strings.Contains(out, "completed") {
+		t.Errorf("when it is back: %v\n%s", err, out)
+	}
+	if b.level(t, 4) {
+		t.Error("the button is still pressed")
+	}
+	a.end(t) // before it is unplugged
+}

@@ -1,0 +1,119 @@
+//go:build linux
+
+package inside_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/drivers/board"
+)
+
+// label is that of the bridge's GPIO chip in the kernel.
+const label = "cp2112_gpio"
+
+// remote is a bridge that is plugged in, in another process.
+type remote struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+	mu  sync.Mutex
+}
+
+// plug plugs in a bridge, and waits for the kernel to have found it.
+func plug(t *testing.T) *remote {
+	t.Helper()
+	c := exec.Command("/proc/self/exe")
+	c.Env = append(os.Environ(), "HIL_BRIDGE=1")
+	c.Stderr = os.Stderr
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r := &remote{cmd: c, in: in, out: bufio.NewReader(out)}
+	t.Cleanup(r.unplug)
+	eventually(t, "the kernel has the bridge's chip", func() error {
+		_, err := board.Find(board.Kernel{}, board.Line{Chip: label, Line: "0"})
+		return err
+	})
+	return r
+}
+
+// unplug takes the bridge away at once, as a hand does.
+func (r *remote) unplug() {
+	_ = r.cmd.Process.Kill()
+	_ = r.cmd.Wait() // it was killed
+}
+
+// ask asks the bridge; its answer is numbers.
+func (r *remote) ask(t *testing.T, format string, args ...any) []int {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, err := fmt.Fprintf(r.in, format+"\n", args...); err != nil {
+		t.Fatal(err)
+	}
+	line, err := r.out.ReadString('\n')
+	if err != nil || strings.HasPrefix(line, "error") {
+		t.Fatalf("the bridge: %s %v", line, err)
+	}
+	var list []int
+	for _, word := range strings.Fields(line) {
+		var n int
+		if _, err := fmt.Sscan(word, &n); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// level is the level of a line by the bridge's own word.
+func (r *remote) level(t *testing.T, line int) bool {
+	t.Helper()
+	return r.ask(t, "gpio")[1]>>line&1 == 1
+}
+
+func (r *remote) isOutput(t *testing.T, line int) bool {
+	t.Helper()
+	return r.ask(t, "gpio")[0]>>line&1 == 1
+}
+
+func (r *remote) writes(t *testing.T) int {
+	t.Helper()
+	return r.ask(t, "gpio")[2]
+}
+
+func (r *remote) drive(t *testing.T, line int, level bool) {
+	t.Helper()
+	r.ask(t, "drive %d %d", line, map[bool]int{true: 1}[level])
+}
+
+// eventually waits until something holds.
+func eventually(t *testing.T, what string, holds func() error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for err := holds(); err != nil; err = holds() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s: not within 20 s: %v", what, err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

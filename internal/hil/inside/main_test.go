@@ -1,0 +1,62 @@
+//go:build linux
+
+package inside_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/internal/hil/cp2112"
+)
+
+// TestMain is the bridge as well, in a process of its own.
+func TestMain(m *testing.M) {
+	if os.Getenv("HIL_BRIDGE") != "" {
+		if err := serveBridge(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if os.Getenv("HIL_HOLDER") != "" {
+		hold()
+	}
+	if os.Getenv("HIL_GUEST") == "" {
+		fmt.Println("ok: this runs in the machines of make hil")
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// console is where the host's answers come from.
+var console = bufio.NewReader(os.Stdin)
+
+// outside asks the monitor of the emulator, which sees the machine from outside.
+func outside(t *testing.T, question string) string {
+	t.Helper()
+	fmt.Printf("\nHIL-ASK %s\n", question)
+	answer, err := console.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(answer)
+}
+
+func serveBridge() error {
+	b, err := cp2112.Plug(bus())
+	if err != nil {
+		return err
+	}
+	go func() {
+		if err := b.Run(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
+	return b.Serve(os.Stdin, os.Stdout)
+}
+
+// bus is what is on the bridge's bus.
+func bus() map[byte]cp2112.Chip { return map[byte]cp2112.Chip{} }

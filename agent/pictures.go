@@ -71,6 +71,9 @@ func (t *task) fit(ctx context.Context, p drivers.Photo) (drivers.Photo, error) 
 
 // fitPicture is Config.Fit unless told otherwise.
 func fitPicture(ctx context.Context, data []byte, maxBytes, maxPx int) (fitted []byte, mime string, err error) {
+	if maxBytes == 0 || maxBytes > picture.Ceiling {
+		maxBytes = picture.Ceiling // a requester may ask for less, and not for more
+	}
 	p, err := picture.Fit(ctx, data, picture.Limits{MaxBytes: maxBytes, MaxPx: maxPx})
 	return p.Data, p.MIME, err
 }

@@ -114,7 +114,7 @@ It carries an exchange of its own, so that one board is a whole system.`,
 		a.lockCommand(), a.unlockCommand(), a.armCommand(), a.disarmCommand(),
 		a.stopCommand(), a.clearCommand(),
 		a.keysCommand(), a.webhooksCommand(), a.planCommand(), a.devicesCommand(), a.capabilitiesCommand(),
-		a.checkCommand(), a.doctorCommand(), a.versionCommand(), a.guardCommand(),
+		a.checkCommand(), a.doctorCommand(), a.versionCommand(), a.guardCommand(), a.pictureCommand(),
 	)
 	a.noteRuns(root)
 	return root

@@ -9,44 +9,15 @@ import (
 	"image/color"
 	"image/draw"
 	"io"
+
+	"github.com/messkit/messkit/internal/picture/dctjpeg"
 )
 
-// source is a picture as it was given, decoded.
-type source struct {
-	format
-	data   []byte // encoded; of a JPEG: repaired
-	image  image.Image
-	orient orientation
-	look   Look
-	did    []string
-}
-
-// open checks and decodes data.
-func open(ctx context.Context, data []byte) (*source, error) {
-	f, c, err := inspect(data)
-	if err != nil {
-		return nil, err
-	}
-	s := &source{format: f, data: data}
-	if f.mime == "image/jpeg" {
-		if s.data, s.did, err = repairJPEG(data); err != nil {
-			return nil, err
-		}
-	}
-	if f.exif != nil {
-		s.orient = orientationOf(f.exif(data))
-	}
-	if s.image, err = s.decoded(ctx, c); err != nil {
-		return nil, err
-	}
-	s.look = look(s.image)
-	return s, nil
-}
-
-func (s *source) decoded(ctx context.Context, c image.Config) (image.Image, error) {
+// decoded is the picture's pixels.
+func (j *job) decoded(ctx context.Context) (image.Image, error) {
 	var img image.Image
 	err := guard(func() (err error) {
-		img, err = s.decode(&ctxReader{ctx, bytes.NewReader(s.data)})
+		img, err = j.decode(&ctxReader{ctx, bytes.NewReader(j.data)})
 		return err
 	})
 	if ctx.Err() != nil {
@@ -56,15 +27,14 @@ func (s *source) decoded(ctx context.Context, c image.Config) (image.Image, erro
 		err = sound(img)
 	}
 	if err != nil {
-		return nil, s.broken(s.data, err)
+		return nil, j.broken(j.data, err)
 	}
-	return onCanvas(img, c), nil
+	return onCanvas(img, image.Rect(0, 0, j.x.FromWidth, j.x.FromHeight)), nil
 }
 
 // onCanvas returns img, or where it is a part of a larger canvas (the first
 // frame of some GIFs) that canvas with img on it.
-func onCanvas(img image.Image, c image.Config) image.Image {
-	canvas := image.Rect(0, 0, c.Width, c.Height)
+func onCanvas(img image.Image, canvas image.Rectangle) image.Image {
 	if img.Bounds() == canvas {
 		return img
 	}
@@ -76,7 +46,7 @@ func onCanvas(img image.Image, c image.Config) image.Image {
 // broken words what a decoder said about data.
 func (f format) broken(data []byte, err error) error {
 	noEnd := f.mime == "image/jpeg" && !jpegEnds(data) || f.mime == "image/png" && !pngEnds(data)
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || noEnd {
+	if errors.Is(err, dctjpeg.ErrCut) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || noEnd {
 		return fmt.Errorf("picture: the %s is cut off after %d bytes; take it again", f.name, len(data))
 	}
 	return fmt.Errorf("picture: the %s cannot be decoded (%w); take it again or send another format", f.name, err)

@@ -3,6 +3,8 @@ package picture
 import (
 	"bytes"
 	"encoding/binary"
+
+	"github.com/messkit/messkit/internal/picture/dctjpeg"
 )
 
 // orientation says how a picture lies (EXIF 2.32 section 4.6.4, tag 0x0112): 1
@@ -11,6 +13,17 @@ type orientation uint16
 
 // upright reports whether nothing needs to be turned.
 func (o orientation) upright() bool { return o < 2 || o > 8 }
+
+// turn is how the picture must be turned: mirrored, then its rows made columns.
+func (o orientation) turn() dctjpeg.Turn {
+	if o.upright() {
+		return dctjpeg.Turn{}
+	}
+	return [...]dctjpeg.Turn{
+		2: {FlipX: true}, 3: {FlipX: true, FlipY: true}, 4: {FlipY: true}, 5: {Transpose: true},
+		6: {FlipY: true, Transpose: true}, 7: {FlipX: true, FlipY: true, Transpose: true}, 8: {FlipX: true, Transpose: true},
+	}[o]
+}
 
 const (
 	orientationTag = 0x0112

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
 	"golang.org/x/image/webp"
+
+	"github.com/messkit/messkit/internal/picture/dctjpeg"
 )
 
 // format is one encoding of pictures that can be read.
@@ -72,6 +74,9 @@ func inspect(data []byte) (format, image.Config, error) {
 	var c image.Config
 	err = guard(func() (err error) { c, err = f.config(bytes.NewReader(data)); return err })
 	if err != nil {
+		if _, told := dctjpeg.Parse(data); f.mime == "image/jpeg" && told != nil {
+			err = told // in better words
+		}
 		return format{}, image.Config{}, f.broken(data, err)
 	}
 	if err := f.bearable(data, c); err != nil {

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"hash/fnv"
 	"image"
+
+	"github.com/messkit/messkit/internal/picture/dctjpeg"
 )
 
 // Look is what can be told of a picture without knowing what it shows. It is
-// taken from 64 x 64 places that are spread evenly.
+// taken from 64 x 64 places that are spread evenly: pixels, or blocks of a JPEG.
 type Look struct {
 	Mean     float64 // brightness, 0 to 255
 	Variance float64 // of the brightness
@@ -45,11 +47,19 @@ func look(img image.Image) Look {
 		_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, uint64(red)<<32|uint64(green)<<16|uint64(blue))) // never fails
 	}
 	const n = grid * grid
-	l := Look{Mean: sum / n, Hash: h.Sum64()}
-	l.Variance = max(0, squares/n-l.Mean*l.Mean)
-	l.Flat = l.Variance < flatVariance
-	l.Black = l.Mean < blackMean && l.Variance < blackVariance
-	return l
+	mean := sum / n
+	return seen(mean, max(0, squares/n-mean*mean), h.Sum64())
+}
+
+// lookOf is what was seen of a JPEG's blocks.
+func lookOf(l dctjpeg.Look) Look { return seen(l.Mean, l.Variance, l.Hash) }
+
+func seen(mean, variance float64, hash uint64) Look {
+	return Look{
+		Mean: mean, Variance: variance, Hash: hash,
+		Flat:  variance < flatVariance,
+		Black: mean < blackMean && variance < blackVariance,
+	}
 }
 
 // sound tells of a decoder that gave no picture.

@@ -14,9 +14,11 @@ import (
 )
 
 const (
-	// Ceiling is the most bytes that Fit returns, whatever was asked for: the
-	// 500 KB of MESSE-AF.
+	// Ceiling is how many bytes a picture may have if nothing else was asked for:
+	// the 500 KB of MESSE-AF.
 	Ceiling = 512_000
+	// MaxBytes is the most that may be asked for.
+	MaxBytes = 5 << 20
 	// MinBytes is the least that may be asked for. Below, the tables that every
 	// JPEG carries (about 620 bytes) would leave nothing for the picture.
 	MinBytes = 1_024
@@ -31,7 +33,7 @@ const (
 // Limits say what a picture has to fit in. The zero value means Ceiling bytes
 // and any number of pixels.
 type Limits struct {
-	MaxBytes int // of the encoded picture; 0 and anything above Ceiling: Ceiling
+	MaxBytes int // of the encoded picture; 0: Ceiling; above MaxBytes: MaxBytes
 	MaxPx    int // of the long edge, after turning; 0: any
 }
 
@@ -43,11 +45,14 @@ type Picture struct {
 	Height int      // pixels
 	Look   Look     // of the picture as it was given
 	Did    []string // what was done to it, in order, in words; none: nothing
+
+	Explain Explain // every choice, for those who want to know
 }
 
 // Fit returns data as a picture that fits lim. A JPEG or PNG that fits already
-// stays as it is, apart from its metadata; everything else becomes a JPEG of
-// the best quality that fits, shrunk only where quality would be bad without.
+// stays as it is, apart from its metadata, or is turned without loss. The blocks
+// of other JPEGs are scaled and quantised (package dctjpeg). Of all others the
+// pixels are encoded: as PNG if the picture is drawn and fits so, else as JPEG.
 //
 // It ends with ctx's cause when ctx does: at once while it decodes, else before
 // the next encoding or scaling. Every other error says what is
@@ -57,21 +62,19 @@ func Fit(ctx context.Context, data []byte, lim Limits) (Picture, error) {
 	if err != nil {
 		return Picture{}, err
 	}
-	src, err := open(ctx, data)
+	j, err := newJob(data, lim)
 	if err != nil {
 		return Picture{}, err
 	}
-	if p, ok := src.asItIs(lim); ok {
-		return p, nil
-	}
-	return src.encoded(ctx, lim)
+	return j.run(ctx)
 }
 
 // checked returns l with its defaults, or what is wrong with it.
 func (l Limits) checked() (Limits, error) {
-	if l.MaxBytes == 0 || l.MaxBytes > Ceiling {
+	if l.MaxBytes == 0 {
 		l.MaxBytes = Ceiling
 	}
+	l.MaxBytes = min(l.MaxBytes, MaxBytes)
 	if l.MaxBytes < MinBytes {
 		return Limits{}, fmt.Errorf("picture: no picture fits in %d bytes; allow %d or more", l.MaxBytes, MinBytes)
 	}

@@ -2,6 +2,7 @@ package dctjpeg
 
 import (
 	"encoding/binary"
+	"math"
 )
 
 // Markers (T.81 table B.1).
@@ -282,4 +283,18 @@ func (t *tables) readHuffman(b []byte) error {
 		b = b[17+sum:]
 	}
 	return nil
+}
+
+// Body is how many bytes its scans have.
+func (s *Source) Body() int { return len(s.data) - s.scans }
+
+// Coarseness is how coarse the quantiser of the brightness is: the geometric mean
+// of its steps as multiples of those in T.81 annex K.
+func (s *Source) Coarseness() float64 {
+	const fine = 36 // of the steps behind, few matter
+	sum := 0.0
+	for k := 1; k < fine; k++ {
+		sum += math.Log(float64(max(1, s.tables.quant[s.comps[0].quant][k])) / float64(annexK[0][zigzag[k]]))
+	}
+	return math.Exp(sum / (fine - 1))
 }

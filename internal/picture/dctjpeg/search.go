@@ -58,6 +58,13 @@ func NewSearch(b *Blocks, maxBytes int, progressive bool) *Search {
 	return &Search{e: newEncoder(b, progressive), maxBytes: maxBytes, finest: b.finest, slope: usualSlope, report: Report{Progressive: progressive}}
 }
 
+// Report says what has been done so far.
+func (s *Search) Report() Report { return s.report }
+
+// AtFinest reports whether the search ended at the finest quantiser for which
+// there are coefficients, and bytes are left.
+func (s *Search) AtFinest() bool { return s.at == s.finest && s.size < goodPart*float64(s.maxBytes) }
+
 // step is how many stretches there are for one that a probe looks at.
 func (b *Blocks) step() int {
 	n := 0

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/internal/picture"
+)
+
+func (a *app) pictureCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "picture COMMAND",
+		Short:   "Make pictures fit",
+		Long:    `Picture works on files, with what executors do to the pictures that they send.`,
+		Example: "  messkit picture fit photo.jpg small.jpg",
+		Args:    cobra.NoArgs,
+	}
+	c.AddCommand(a.pictureFitCommand())
+	return c
+}
+
+func (a *app) pictureFitCommand() *cobra.Command {
+	var most, frame string
+	var maxPx int
+	var explain bool
+	c := &cobra.Command{
+		Use:   "fit IN OUT",
+		Short: "Make a picture fit in a number of bytes",
+		Long: `Fit makes a picture of at most so many bytes, the best that fits, upright and
+without metadata. It reads JPEG, PNG, GIF, WebP, BMP, TIFF and raw frames; what
+comes out is a JPEG, or a PNG where the picture is one that fits already, or is
+drawn. The first line says which. A - stands for standard input or output.`,
+		Example: `  messkit picture fit photo.jpg small.jpg --max 500KB --explain
+  messkit picture fit frame.bin small.jpg --frame yuyv:640x480`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			lim := picture.Limits{MaxPx: maxPx}
+			var err error
+			if lim.MaxBytes, err = parseSize(most); err != nil {
+				return usage(c, "--max: %w", err)
+			}
+			f, err := parseFrame(frame)
+			if err != nil {
+				return usage(c, "--frame: %w", err)
+			}
+			return a.fitFile(c.Context(), args[0], args[1], f, lim, explain)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&most, "max", "500KB", "most bytes; KB are 1,024")
+	f.IntVar(&maxPx, "max-px", 0, "most pixels along the longer edge; 0: as many as look best")
+	f.StringVar(&frame, "frame", "", "IN is a raw frame: LAYOUT:WIDTHxHEIGHT, with yuyv, nv12 or rgb")
+	f.BoolVar(&explain, "explain", false, "tell every choice")
+	return c
+}
+
+// fitFile makes the picture in one file fit, and writes it to another.
+func (a *app) fitFile(ctx context.Context, in, out string, f *picture.Frame, lim picture.Limits, explain bool) error {
+	data, err := a.readPicture(in)
+	if err != nil {
+		return err
+	}
+	var p picture.Picture
+	if f != nil {
+		f.Data = data
+		p, err = picture.FitFrame(ctx, *f, lim)
+	} else {
+		p, err = picture.Fit(ctx, data, lim)
+	}
+	if err != nil {
+		return err
+	}
+	told := a.out
+	if out == "-" {
+		told = a.err
+		if _, err := a.out.Write(p.Data); err != nil {
+			return err
+		}
+	} else if err := durable.Replace(out, p.Data); err != nil {
+		return err
+	}
+	pr := printer{out: told}
+	pr.printf("%s: %s, %d x %d pixels, %d bytes\n", out, p.MIME, p.Width, p.Height, len(p.Data))
+	if explain {
+		pr.printf("%s", p.Explain)
+		for _, did := range p.Did {
+			pr.printf("%-10s %s\n", "did", did)
+		}
+	}
+	if s := shows(p.Look); s != "" {
+		pr.printf("%s\n", s)
+	}
+	return pr.err
+}
+
+// shows warns of a picture on which there is nothing to be seen.
+func shows(l picture.Look) string {
+	switch {
+	case l.Black:
+		return "it is black: a covered lens, or no light"
+	case l.Flat:
+		return "it is all of one brightness: a placeholder, or a fault"
+	}
+	return ""
+}
+
+// mostPicture bounds what is read: the largest raw frame.
+const mostPicture = 3*picture.MaxPixels + 1
+
+func (a *app) readPicture(name string) ([]byte, error) {
+	r := a.in
+	if name != "-" {
+		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Size() < mostPicture {
+			return os.ReadFile(name) // which needs no more memory than that
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		r = f
+	}
+	data, err := io.ReadAll(io.LimitReader(r, mostPicture))
+	if err == nil && len(data) == mostPicture {
+		err = fmt.Errorf("%s: more than %d MB; send a smaller picture", name, mostPicture>>20)
+	}
+	return data, err
+}
+
+var sizeForm = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?(?i:(KB|K|MB|M|B)?)$`)
+
+// parseSize reads a number of bytes such as 500KB.
+func parseSize(s string) (int, error) {
+	m := sizeForm.FindStringSubmatch(strings.TrimSpace(s))
+	if m == nil {
+		return 0, fmt.Errorf("%q is no number of bytes; write it like 500KB", s)
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return 0, err
+	}
+	switch strings.ToUpper(m[2]) {
+	case "K", "KB":
+		n *= 1 << 10
+	case "M", "MB":
+		n *= 1 << 20
+	}
+	if n < picture.MinBytes || n > picture.MaxBytes {
+		return 0, fmt.Errorf("%s is out of bounds; allow %d to %d bytes", s, picture.MinBytes, picture.MaxBytes)
+	}
+	return int(math.Floor(n)), nil
+}
+
+var frameForm = regexp.MustCompile(`^(yuyv|nv12|rgb):([0-9]{1,6})x([0-9]{1,6})$`)
+
+// parseFrame reads how a raw frame lies in memory; nil: it is none.
+func parseFrame(s string) (*picture.Frame, error) {
+	if s == "" {
+		return nil, nil
+	}
+	m := frameForm.FindStringSubmatch(s)
+	if m == nil {
+		return nil, fmt.Errorf("%q is no frame; write it like yuyv:640x480 (yuyv, nv12 or rgb)", s)
+	}
+	f := &picture.Frame{Layout: picture.Layout(m[1])}
+	var err error
+	if f.Width, err = strconv.Atoi(m[2]); err != nil {
+		return nil, err
+	}
+	f.Height, err = strconv.Atoi(m[3])
+	return f, err
+}

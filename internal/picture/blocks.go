@@ -1,0 +1,119 @@
+package picture
+
+import (
+	"context"
+	"math"
+
+	"github.com/messkit/messkit/internal/picture/dctjpeg"
+)
+
+const (
+	// maxDecodes is how often a JPEG is decoded at most, to find its scale.
+	maxDecodes = 4
+	// margin is how much finer a quantiser may be than was guessed, before the
+	// source has to be decoded again: coefficients that only finer ones keep are
+	// not stored.
+	margin = 2.2
+	// again is by how much a quantiser may be off before another scale is worth
+	// decoding again.
+	again = 2
+	// drawnBlocks is the part of blocks of one colour from which on a JPEG is
+	// taken to be drawn: screens and texts have more, photographs have fewer.
+	drawnBlocks = 0.4
+	// drawnColour is the energy of fine colour, of a sample, that halving colour
+	// would cost a drawn picture visibly.
+	drawnColour = 2
+)
+
+// guess estimates, from the header alone, the quantiser at which the whole
+// picture would fit: what was coded with these quantisers took so many bytes.
+// The exponents are a regression over photographs.
+func guess(src *dctjpeg.Source, maxBytes int) float64 {
+	return 1.2 * math.Pow(src.Coarseness(), 0.88) * math.Pow(float64(src.Body())/float64(maxBytes), 1.14)
+}
+
+// plan is a scale that is tried.
+type plan struct {
+	eighths int
+	q       float64 // the quantiser that is expected
+	full    bool
+}
+
+// blocks scales a JPEG's blocks by N/8, and quantises them as finely as fits.
+func (j *job) blocks(ctx context.Context, src *dctjpeg.Source) (Picture, error) {
+	long := max(src.Width, src.Height)
+	most := 8
+	if j.lim.MaxPx > 0 && long > j.lim.MaxPx {
+		if most = j.lim.MaxPx * 8 / long; most < 1 || float64(most*long)/8 < 0.94*float64(j.lim.MaxPx) {
+			j.x.because("no number of eighths is near %d pixels", j.lim.MaxPx)
+			return j.planes(ctx, src)
+		}
+	}
+	pl := j.planned(guess(src, j.lim.MaxBytes), 8, long, most)
+	for {
+		b, seen, err := src.Blocks(ctx, dctjpeg.Way{
+			N: pl.eighths, Turn: j.orient.turn(), Full: pl.full,
+			Finest: scaleOf(max(finest, pl.q/margin)), Bytes: j.lim.MaxBytes,
+		})
+		if err != nil {
+			return Picture{}, j.failed(ctx, err)
+		}
+		j.x.Decodes++
+		if !pl.full && src.FullColour() && seen.Drawn > drawnBlocks && seen.Colour > drawnColour && j.x.Decodes < maxDecodes {
+			j.x.because("it is drawn, so that its colour stays whole")
+			pl.full = true
+			continue
+		}
+		s := dctjpeg.NewSearch(b, j.lim.MaxBytes, true)
+		found, err := s.Probe(ctx, scaleOf(finest), scaleOf(pl.q))
+		if err != nil {
+			return Picture{}, j.failed(ctx, err)
+		}
+		q := quantiserOf(found)
+		next := j.planned(q, pl.eighths, long, most)
+		next.full = pl.full
+		if j.x.Decodes < maxDecodes && j.better(pl, next, q, s) {
+			j.x.Probes += s.Report().Probes
+			pl = next
+			continue
+		}
+		if most := bestEdge(q, pl.eighths*long/8, long, j.lim.MaxBytes); pl.eighths == 1 && most*16 < long {
+			j.x.because("an eighth of its size is still too large")
+			j.x.Probes += s.Report().Probes
+			return j.planes(ctx, src)
+		}
+		data, report, err := s.Fit(ctx)
+		if err != nil {
+			return Picture{}, j.failed(ctx, err)
+		}
+		j.x.searched(report)
+		j.x.Way, j.x.Eighths, j.x.FullColour = WayBlocks, pl.eighths, pl.full
+		j.shrank(b.Width, b.Height)
+		j.encodedAs()
+		return j.done(data, "image/jpeg", b.Width, b.Height, lookOf(seen)), nil
+	}
+}
+
+// planned is the scale that suits a picture for which the quantiser q fits at
+// now eighths of its size.
+func (j *job) planned(q float64, now, long, most int) plan {
+	edge := bestEdge(q, now*long/8, (most*long+7)/8, j.lim.MaxBytes)
+	n := eighths(edge, long, most)
+	return plan{eighths: n, q: max(finest, at(q, now*long/8, n*long/8))}
+}
+
+// better reports whether the next plan is worth decoding the source again: its
+// quantiser is nearer to what is wanted, or finer than coefficients were kept
+// for.
+func (j *job) better(now, next plan, q float64, s *dctjpeg.Search) bool {
+	if now.eighths != next.eighths {
+		off := math.Max(q/wanted, wanted/q)
+		then := math.Max(next.q/wanted, wanted/next.q)
+		if off > again && then < off {
+			j.x.because("at %d/8 the quantiser would be %.2f", now.eighths, q)
+			return true
+		}
+		return false
+	}
+	return s.AtFinest() && now.q/margin > finest
+}

@@ -1,0 +1,165 @@
+package picture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/messkit/messkit/internal/picture/dctjpeg"
+)
+
+// job is one picture on its way.
+type job struct {
+	format
+	data   []byte // encoded; of a JPEG: repaired
+	lim    Limits
+	orient orientation
+	did    []string
+	x      Explain
+}
+
+// newJob checks what data claims to be.
+func newJob(data []byte, lim Limits) (*job, error) {
+	f, c, err := inspect(data)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{format: f, data: data, lim: lim}
+	j.x = Explain{FromMIME: f.mime, FromBytes: len(data), FromWidth: c.Width, FromHeight: c.Height, Budget: lim.MaxBytes}
+	if f.exif != nil {
+		j.orient = orientationOf(f.exif(data))
+	}
+	return j, nil
+}
+
+// run takes the way that suits the picture.
+func (j *job) run(ctx context.Context) (Picture, error) {
+	if j.mime == "image/jpeg" {
+		return j.runJPEG(ctx)
+	}
+	img, err := j.decoded(ctx)
+	if err != nil {
+		return Picture{}, err
+	}
+	seen := look(img)
+	if data := j.stripped(j.x.FromWidth, j.x.FromHeight); data != nil {
+		return j.kept(data, seen), nil
+	}
+	return j.pixels(ctx, img, seen)
+}
+
+// runJPEG stays with blocks where it can.
+func (j *job) runJPEG(ctx context.Context) (Picture, error) {
+	var err error
+	if j.data, j.did, err = repairJPEG(j.data); err != nil {
+		return Picture{}, err
+	}
+	if !jpegEnds(j.data) {
+		return Picture{}, j.broken(j.data, dctjpeg.ErrCut)
+	}
+	src, err := dctjpeg.Parse(j.data)
+	if err != nil {
+		return Picture{}, j.broken(j.data, err)
+	}
+	p, done, err := j.unchanged(ctx, src)
+	if err != nil || done {
+		return p, err
+	}
+	if src.CanScale() {
+		return j.blocks(ctx, src)
+	}
+	return j.planes(ctx, src)
+}
+
+// unchanged tries the ways without loss.
+func (j *job) unchanged(ctx context.Context, src *dctjpeg.Source) (p Picture, done bool, err error) {
+	inks := src.Model == dctjpeg.CMYK || src.Model == dctjpeg.YCCK // few who show pictures can mix them
+	if inks {
+		j.x.because("it is coded as inks")
+		return Picture{}, false, nil
+	}
+	if j.orient.upright() {
+		data := j.stripped(src.Width, src.Height)
+		if data == nil {
+			return Picture{}, false, nil
+		}
+		seen, err := src.Look(ctx)
+		if err != nil {
+			return Picture{}, false, j.failed(ctx, err)
+		}
+		return j.kept(data, lookOf(seen)), true, nil
+	}
+	w, h := src.Height, src.Width // its sides change places, or not: the limit is the same for both
+	if len(j.data) > j.lim.MaxBytes || !j.lim.allow(w, h, 0) || !src.CanTurn(j.orient.turn()) {
+		return Picture{}, false, nil
+	}
+	data, seen, err := src.Turned(ctx, j.orient.turn())
+	if errors.Is(err, dctjpeg.ErrUnsupported) {
+		return Picture{}, false, nil
+	}
+	if err != nil {
+		return Picture{}, false, j.failed(ctx, err)
+	}
+	if len(data) > j.lim.MaxBytes {
+		return Picture{}, false, nil
+	}
+	j.x.Way, j.x.Progressive = WayTurned, src.Progressive
+	j.x.because("it fits already, and ends with whole blocks")
+	j.did = append(j.did, "turned it upright without loss")
+	if !j.orient.turn().Transpose {
+		w, h = h, w
+	}
+	return j.done(data, "image/jpeg", w, h, lookOf(seen)), true, nil
+}
+
+// stripped is the picture without its metadata, if it is upright and fits so.
+func (j *job) stripped(w, h int) []byte {
+	if !j.orient.upright() || j.strip == nil {
+		return nil
+	}
+	data := j.strip(j.data)
+	if !j.lim.allow(w, h, len(data)) {
+		return nil
+	}
+	return data
+}
+
+func (j *job) kept(data []byte, seen Look) Picture {
+	j.x.Way = WayKept
+	j.x.because("it fits already")
+	if len(data) != len(j.data) {
+		j.did = append(j.did, "left out its metadata")
+	}
+	return j.done(data, j.mime, j.x.FromWidth, j.x.FromHeight, seen)
+}
+
+func (j *job) done(data []byte, mime string, w, h int, seen Look) Picture {
+	j.x.Bytes, j.x.Width, j.x.Height = len(data), w, h
+	return Picture{Data: data, MIME: mime, Width: w, Height: h, Look: seen, Did: j.did, Explain: j.x}
+}
+
+// failed words an error of dctjpeg.
+func (j *job) failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("picture: %w", context.Cause(ctx))
+	}
+	if errors.Is(err, dctjpeg.ErrBudget) {
+		return fmt.Errorf("picture: it does not fit in %d bytes; allow more", j.lim.MaxBytes)
+	}
+	return j.broken(j.data, err)
+}
+
+// shrank tells of fewer pixels, and of a turn.
+func (j *job) shrank(w, h int) {
+	if from, to := max(j.x.FromWidth, j.x.FromHeight), max(w, h); to < from {
+		j.did = append(j.did, fmt.Sprintf("shrank it from %d to %d pixels", from, to))
+	}
+	if !j.orient.upright() {
+		j.did = append(j.did, "turned it upright")
+	}
+}
+
+// encodedAs tells of the quantiser.
+func (j *job) encodedAs() {
+	j.did = append(j.did, fmt.Sprintf("encoded it as JPEG of quality %d", j.x.Quality()))
+}

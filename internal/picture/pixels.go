@@ -1,0 +1,132 @@
+package picture
+
+import (
+	"context"
+	"errors"
+	"image"
+
+	"github.com/messkit/messkit/internal/picture/dctjpeg"
+)
+
+// longestEdge is what a JPEG can hold, in pixels.
+const longestEdge = 1<<16 - 1
+
+// maxSizes is how many sizes a picture is tried in, before every next one is
+// much smaller.
+const maxSizes = 4
+
+// pixels makes a PNG of a picture that is drawn, if that fits, or else a JPEG.
+func (j *job) pixels(ctx context.Context, img image.Image, seen Look) (Picture, error) {
+	whole := img
+	img, err := plain(img)
+	if err != nil {
+		return Picture{}, err
+	}
+	_, gray := img.(*image.Gray)
+	if drawn(img) {
+		j.x.because("it is drawn: many pixels are like their neighbours")
+		j.x.FullColour = !gray
+		if p, ok, err := j.png(ctx, whole, img, seen); ok || err != nil {
+			return p, err
+		}
+	}
+	b := img.Bounds()
+	edge := min(max(b.Dx(), b.Dy()), longestEdge)
+	if j.lim.MaxPx > 0 {
+		edge = min(edge, j.lim.MaxPx)
+	}
+	most, q := edge, wanted
+	for size := 1; ; size++ {
+		p, next, err := j.sized(ctx, img, sizing{edge: edge, most: most, q: q, last: size >= maxSizes}, seen)
+		if errors.Is(err, dctjpeg.ErrBudget) && edge > 1 {
+			edge, q = max(1, edge*2/3), coarsest
+			continue
+		}
+		if err != nil {
+			return Picture{}, j.failed(ctx, err)
+		}
+		if p.Data != nil {
+			return p, nil
+		}
+		edge, q = next.edge, next.q
+	}
+}
+
+// sizing is a size that is tried.
+type sizing struct {
+	edge, most int
+	q          float64 // the quantiser that is expected
+	last       bool    // no other size is tried
+}
+
+// sized makes a JPEG whose long edge is so many pixels. If another size, or a
+// finer quantiser, is worth to be tried, there are no data, and it is returned.
+func (j *job) sized(ctx context.Context, img image.Image, s sizing, seen Look) (p Picture, next sizing, err error) {
+	if img, err = shrunk(ctx, img, s.edge); err != nil {
+		return Picture{}, next, err
+	}
+	if img, err = turned(ctx, img, j.orient); err != nil {
+		return Picture{}, next, err
+	}
+	b, err := dctjpeg.FromLines(ctx, linesOf(img, j.x.FullColour), scaleOf(max(finest, s.q/margin)), j.lim.MaxBytes)
+	if err != nil {
+		return Picture{}, next, err
+	}
+	search := dctjpeg.NewSearch(b, j.lim.MaxBytes, true)
+	found, err := search.Probe(ctx, scaleOf(finest), scaleOf(s.q))
+	if err != nil {
+		return Picture{}, next, err
+	}
+	q := quantiserOf(found)
+	next = s
+	next.edge = bestEdge(q, s.edge, s.most, j.lim.MaxBytes)
+	next.q = at(q, s.edge, next.edge)
+	finer := search.AtFinest() && s.q/margin > finest
+	if smaller := next.edge*20 < s.edge*19; !s.last && (smaller || finer) {
+		j.x.Probes += search.Report().Probes
+		if smaller {
+			j.x.because("with %d pixels the quantiser would be %.2f", s.edge, q)
+		} else {
+			next.edge, next.q = s.edge, max(finest, q/margin)
+		}
+		return Picture{}, next, nil
+	}
+	data, report, err := search.Fit(ctx)
+	if err != nil {
+		return Picture{}, next, err
+	}
+	j.x.searched(report)
+	j.x.Way = WayEncoded
+	j.shrank(b.Width, b.Height)
+	j.encodedAs()
+	return j.done(data, "image/jpeg", b.Width, b.Height, seen), next, nil
+}
+
+// png makes a PNG, if it fits.
+func (j *job) png(ctx context.Context, whole, img image.Image, seen Look) (p Picture, ok bool, err error) {
+	b := img.Bounds()
+	if j.lim.MaxPx > 0 && max(b.Dx(), b.Dy()) > j.lim.MaxPx {
+		return Picture{}, false, nil
+	}
+	if j.mime == "image/jpeg" {
+		return Picture{}, false, nil // its pixels were lost already, and a PNG would keep the noise of that
+	}
+	if p, ok := whole.(*image.Paletted); ok && p.Opaque() && j.orient.upright() {
+		img = p
+	} else if img, err = turned(ctx, img, j.orient); err != nil {
+		return Picture{}, false, err
+	}
+	data, err := encodePNG(ctx, img, j.lim.MaxBytes)
+	if err != nil {
+		return Picture{}, false, err
+	}
+	if data == nil {
+		j.x.because("as PNG it would take more than %d bytes", j.lim.MaxBytes)
+		return Picture{}, false, nil
+	}
+	b = img.Bounds()
+	j.x.Way = WayPNG
+	j.shrank(b.Dx(), b.Dy())
+	j.did = append(j.did, "encoded it as PNG")
+	return j.done(data, "image/png", b.Dx(), b.Dy(), seen), true, nil
+}

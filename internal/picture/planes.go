@@ -1,0 +1,89 @@
+package picture
+
+import (
+	"context"
+	"image"
+	"image/color"
+
+	"github.com/messkit/messkit/internal/picture/dctjpeg"
+)
+
+// planes makes pixels of a JPEG whose blocks cannot stay what they are: its
+// colours are coded in a way of their own, or no number of eighths suits. It is
+// decoded no larger than needed.
+func (j *job) planes(ctx context.Context, src *dctjpeg.Source) (Picture, error) {
+	if !src.CanScale() {
+		j.x.because("blocks with these colours or this sampling are not scaled")
+	}
+	long := max(src.Width, src.Height)
+	edge := bestEdge(guess(src, j.lim.MaxBytes), long, long, j.lim.MaxBytes)
+	if j.lim.MaxPx > 0 {
+		edge = min(edge, j.lim.MaxPx)
+	}
+	n := min(8, (edge*8*5/4+long-1)/long) // some more, as the guess is rough
+	planes, seen, err := src.Planes(ctx, n)
+	if err != nil {
+		return Picture{}, j.failed(ctx, err)
+	}
+	j.x.Decodes++
+	w, h := src.Scaled(n)
+	return j.pixels(ctx, joined(planes, src, w, h), lookOf(seen))
+}
+
+// joined is an image of w x h pixels from planes of any size.
+func joined(planes []dctjpeg.Plane, src *dctjpeg.Source, w, h int) image.Image {
+	if src.Model == dctjpeg.Gray {
+		return &image.Gray{Pix: planes[0].Pix, Stride: planes[0].Width, Rect: image.Rect(0, 0, w, h)}
+	}
+	if img, ok := halved(planes, src.Model, w, h); ok {
+		return img
+	}
+	out := image.NewRGBA(image.Rect(0, 0, w, h))
+	for y := range h {
+		rows := make([][]uint8, len(planes))
+		for i, p := range planes {
+			rows[i] = p.Pix[y*p.Height/h*p.Width:][:p.Width]
+		}
+		for x := range w {
+			var v [4]uint8
+			for i, row := range rows {
+				v[i] = row[x*len(row)/w]
+			}
+			out.SetRGBA(x, y, mixed(v, src))
+		}
+	}
+	return out
+}
+
+// halved spares the usual picture a copy.
+func halved(planes []dctjpeg.Plane, m dctjpeg.Model, w, h int) (image.Image, bool) {
+	if m != dctjpeg.YCbCr || planes[0].Width != w || planes[1].Width != (w+1)/2 || planes[1].Height != (h+1)/2 || planes[2].Width != planes[1].Width || planes[2].Height != planes[1].Height {
+		return nil, false
+	}
+	return &image.YCbCr{
+		Y: planes[0].Pix, Cb: planes[1].Pix, Cr: planes[2].Pix, YStride: w, CStride: planes[1].Width,
+		SubsampleRatio: image.YCbCrSubsampleRatio420, Rect: image.Rect(0, 0, w, h),
+	}, true
+}
+
+// mixed is the colour that a pixel's samples mean.
+func mixed(v [4]uint8, src *dctjpeg.Source) color.RGBA {
+	switch src.Model {
+	case dctjpeg.RGB:
+		return color.RGBA{v[0], v[1], v[2], 255}
+	case dctjpeg.YCbCr:
+		r, g, b := color.YCbCrToRGB(v[0], v[1], v[2])
+		return color.RGBA{r, g, b, 255}
+	case dctjpeg.YCCK: // Adobe's: what is coded as RGB are inks, and 255 is none of black
+		c, m, y := color.YCbCrToRGB(v[0], v[1], v[2])
+		r, g, b := color.CMYKToRGB(c, m, y, 255-v[3])
+		return color.RGBA{r, g, b, 255}
+	}
+	if src.Inverted {
+		for i := range v {
+			v[i] = 255 - v[i]
+		}
+	}
+	r, g, b := color.CMYKToRGB(v[0], v[1], v[2], v[3])
+	return color.RGBA{r, g, b, 255}
+}

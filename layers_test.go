@@ -48,6 +48,10 @@ var layers = map[string]layer{
 	"agent/stop":       {below: []string{"internal/durable"}, from: []string{"github.com/fsnotify/fsnotify", "gobot.io/x/gobot/v2", "golang.org/x/sync"}},
 	"agent/journal":    {below: []string{"internal/durable", "internal/wal", "mess"}, from: []string{"golang.org/x/sync"}},
 	"exchange/httpapi": {below: []string{"exchange", "exchange/keys", "mess", "mess/messeaf"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
+	"exchange/mcp": {
+		below: []string{"exchange", "internal/picture", "internal/strictyaml", "mess", "mess/messeaf"},
+		from:  []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sync"},
+	},
 	"exchange/webhook": {below: []string{"exchange", "internal/durable", "mess"}, from: []string{"golang.org/x/sync"}},
 	"exchange/remote":  {below: []string{"mess"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 

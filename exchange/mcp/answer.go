@@ -1,0 +1,147 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/messkit/messkit/internal/strictyaml"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// answer answers a question, or says yes or no.
+func (c *call) answer(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
+	a, err := parseArgs(raw)
+	if err != nil {
+		return nil, err
+	}
+	r, word := replyOf(a)
+	if err := a.done(); err != nil {
+		return nil, err
+	}
+	if word != "" {
+		if r.Answers, err = c.only(ctx, r.Re[0], word); err != nil {
+			return nil, err
+		}
+	}
+	answer, err := c.x.Send(ctx, mess.Message{Items: []mess.Item{r}})
+	if err != nil {
+		return nil, err
+	}
+	v := object()
+	v.Add("ref", strictyaml.Str(messeaf.ThreadRef(r.Re[0])))
+	addText(v, "status", string(firstAck(answer).Status))
+	v.Add("next", strictyaml.Str("the executor has the answer: call mess_wait with this ref to learn what comes of it"))
+	return result(v), nil
+}
+
+// replyOf reads the arguments: one of answers, confirm and accept, or a word for
+// the only question that is open.
+func replyOf(a *args) (r *mess.Reply, word string) {
+	r = &mess.Reply{
+		Re: mess.Refs{a.ref()}, Answers: a.object("answers"), Confirm: a.yes("confirm"), Accept: a.yes("accept"),
+		Reason: a.text("reason"), ActionHash: a.text("action_hash"),
+	}
+	word = a.text("answer")
+	said := 0
+	for _, there := range []bool{len(r.Answers) > 0, r.Confirm != nil, r.Accept != nil, word != ""} {
+		if there {
+			said++
+		}
+	}
+	if said != 1 && len(a.problems) == 0 {
+		a.fail("answers", "give exactly one of answers, answer, confirm and accept")
+	}
+	return r, word
+}
+
+// only is a word as the answer to the one question that is open.
+func (c *call) only(ctx context.Context, ref, word string) (mess.Object, error) {
+	t, err := c.x.Thread(ctx, messeaf.ThreadRef(ref))
+	if err != nil {
+		return nil, err
+	}
+	q, ok := openQuestion(t)
+	switch {
+	case !ok:
+		return nil, mess.Refuse(mess.Illegal, "no question is open; it is %s", t.Status)
+	case q.status.Code == mess.NeedsConfirmation:
+		return nil, mess.Refuse(mess.Illegal, "a confirmation is needed, not an answer; give confirm: true or false")
+	case len(q.open) != 1:
+		return nil, mess.Refuse(mess.Invalid, "%d questions are open; give answers: {field: answer} for each", len(q.open))
+	}
+	return mess.Object{{Key: q.open[0].Key(), Value: word}}, nil
+}
+
+// question is what an executor wants to know, and has not been told.
+type question struct {
+	ref    string // of the message that asks
+	status *mess.Status
+	open   []mess.Question // of needs_input, those without an answer
+}
+
+// openQuestion is the question that a thread waits for.
+func openQuestion(t Thread) (question, bool) {
+	if t.Status != mess.NeedsInput && t.Status != mess.NeedsConfirmation {
+		return question{}, false
+	}
+	var q question
+	for _, m := range t.Messages {
+		for _, item := range m.Items {
+			switch i := item.(type) {
+			case *mess.Status:
+				q = question{}
+				if i.Code == t.Status {
+					q = question{m.Ref, i, i.Questions}
+				}
+			case *mess.Reply:
+				q.answered(i)
+			case *mess.Answer: // of one question, or of all
+				q = question{}
+			}
+		}
+	}
+	return q, q.status != nil
+}
+
+// answered takes away what a reply answers.
+func (q *question) answered(r *mess.Reply) {
+	if r.Confirm != nil {
+		*q = question{}
+		return
+	}
+	var left []mess.Question
+	for _, one := range q.open {
+		if _, ok := r.Answers.Get(one.Key()); !ok {
+			left = append(left, one)
+		}
+	}
+	if q.open = left; len(left) == 0 && len(r.Answers) > 0 {
+		*q = question{}
+	}
+}
+
+// needs tells a model what is asked, and how it is answered.
+func (q question) needs() (v *strictyaml.Value, next string) {
+	s := q.status
+	v = object()
+	addText(v, "ref", q.ref)
+	if s.Code == mess.NeedsInput {
+		v.Add("questions", mess.WriteValue(q.open))
+		return v, "answer with mess_answer: this ref, and answers with the field of each question; ask the person if you do not know"
+	}
+	addText(v, "action", s.Action)
+	addText(v, "consequences", s.Consequences)
+	if s.Reversible != nil {
+		v.Add("reversible", strictyaml.Truth(*s.Reversible))
+	}
+	addText(v, "action_hash", s.ActionHash)
+	addText(v, "confirm_by", s.ConfirmBy)
+	if s.ConfirmBy == "operator" {
+		return v, fmt.Sprintf("only a person who runs the place can say yes to this, not you: ask them for `messkit reply %s --yes`, and call mess_wait meanwhile", q.ref)
+	}
+	return v, "ask the person you work for whether exactly this may be done, then mess_answer with needs.ref and confirm: true or false"
+}

@@ -1,0 +1,121 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// args are the arguments of a call. Reading one takes it out; what is left over
+// at the end is a mistake of the caller.
+type args struct {
+	left     mess.Object
+	problems mess.Problems
+}
+
+// parseArgs reads the arguments of a call. They are strict JSON: a name that
+// stands twice could be a yes and a no.
+func parseArgs(raw json.RawMessage) (*args, error) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || string(raw) == "null" {
+		return &args{}, nil
+	}
+	if raw[0] != '{' {
+		return nil, mess.Refuse(mess.Invalid, "the arguments are not an object; send one")
+	}
+	o, err := mess.ParseObject(raw)
+	if err != nil {
+		return nil, inArguments(err)
+	}
+	return &args{left: o}, nil
+}
+
+func (a *args) fail(name, text string) {
+	a.problems = append(a.problems, mess.Problem{Path: name, Text: text})
+}
+
+// done tells all that is wrong with the arguments.
+func (a *args) done() error {
+	for _, f := range a.left {
+		a.fail(f.Key, "is not an argument of this tool; leave it out")
+	}
+	return a.problems.Err()
+}
+
+// take takes an argument out. One that is null is not there.
+func (a *args) take(name string) (any, bool) {
+	i := slices.IndexFunc(a.left, func(f mess.Field) bool { return f.Key == name })
+	if i < 0 {
+		return nil, false
+	}
+	v := a.left[i].Value
+	a.left = slices.Delete(a.left, i, i+1)
+	return v, v != nil
+}
+
+// text is an argument that is text, "" if it is not there.
+func (a *args) text(name string) string {
+	v, ok := a.take(name)
+	s, isText := v.(string)
+	if ok && !isText {
+		a.fail(name, "is not text; write it in quotes")
+	}
+	return s
+}
+
+// ref is the thread or message that is meant. It has to be there.
+func (a *args) ref() string {
+	s := strings.TrimSpace(a.text("ref"))
+	if s == "" && len(a.problems) == 0 {
+		a.fail("ref", "is missing; give the ref that mess_request has returned")
+	}
+	return s
+}
+
+// yes is an argument that is true or false, nil if it is not there.
+func (a *args) yes(name string) *bool {
+	v, ok := a.take(name)
+	if !ok {
+		return nil
+	}
+	b, isBool := v.(bool)
+	if !isBool {
+		a.fail(name, "is neither true nor false; write one of them, without quotes")
+		return nil
+	}
+	return &b
+}
+
+// number is a whole number within bounds, or what it is if it is not there.
+func (a *args) number(name string, otherwise, low, high int64) int64 {
+	v, ok := a.take(name)
+	if !ok {
+		return otherwise
+	}
+	n, isNumber := v.(mess.Number)
+	i, err := n.Int64()
+	if !isNumber || err != nil || i < low || i > high {
+		a.problems = append(a.problems, mess.Problem{Path: name, Text: mess.Refuse(mess.Invalid, "is not a whole number from %d to %d", low, high).Text})
+		return otherwise
+	}
+	return i
+}
+
+// seconds is a length of time.
+func (a *args) seconds(name string, otherwise, low, high time.Duration) time.Duration {
+	return time.Duration(a.number(name, int64(otherwise/time.Second), int64(low/time.Second), int64(high/time.Second))) * time.Second
+}
+
+// object is an argument that is an object, nil if it is not there.
+func (a *args) object(name string) mess.Object {
+	v, ok := a.take(name)
+	o, isObject := v.(mess.Object)
+	if ok && !isObject {
+		a.fail(name, "is not an object; write {\"field\": \"answer\"}")
+	}
+	return o
+}

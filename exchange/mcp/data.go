@@ -1,0 +1,158 @@
+package mcp
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/messkit/messkit/internal/strictyaml"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// dataURI finds data URIs (RFC 2397), alone or in the midst of other text.
+var dataURI = regexp.MustCompile(`(?i)data:(?:[\w!#$&^.+-]+/[\w!#$&^.+*-]+)?(?:;[\w!#$&^.+%=*'/-]+)*,[^\s"'<>()\\]*`)
+
+// leftOut stands where data were that nobody can fetch.
+const leftOut = "(data left out)"
+
+// withoutData is text without data URIs.
+func withoutData(s string) string {
+	if !strings.Contains(s, ",") {
+		return s
+	}
+	return dataURI.ReplaceAllLiteralString(s, leftOut)
+}
+
+// blob are bytes with their media type.
+type blob struct {
+	mime string // "" if nobody said
+	data []byte
+}
+
+// parseData reads a data URI. It reports false for everything else.
+func parseData(uri string) (blob, bool) {
+	if len(uri) < 5 || !strings.EqualFold(uri[:5], "data:") {
+		return blob{}, false
+	}
+	head, body, ok := strings.Cut(uri[5:], ",")
+	if !ok {
+		return blob{}, false
+	}
+	mime, encoded := head, false
+	if n := len(head) - len(";base64"); n >= 0 && strings.EqualFold(head[n:], ";base64") {
+		mime, encoded = head[:n], true
+	}
+	text, err := url.PathUnescape(body)
+	if err != nil {
+		return blob{}, false
+	}
+	if !encoded {
+		return blob{mime, []byte(text)}, true
+	}
+	data, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
+	if err != nil {
+		return blob{}, false
+	}
+	return blob{mime, data}, true
+}
+
+// name is that of inline data, as if they were an attachment: what it is follows
+// from the bytes alone.
+func (b blob) name(serial int) string {
+	sum := sha256.Sum256(b.data)
+	return messeaf.AttachmentName(serial, messeaf.KindOf(b.mime), hex.EncodeToString(sum[:8])+messeaf.Extension(b.mime))
+}
+
+// place is where a message stands: its thread, and its own name there.
+type place struct {
+	thread, message string
+	serial          int
+}
+
+// firstMessage is the name of messages that have no ref: the request.
+const firstMessage = "request"
+
+func placeOf(thread string, m mess.Message) place {
+	p := place{thread: thread, message: firstMessage, serial: messeaf.Serial(m.Ref)}
+	if _, own, ok := strings.Cut(m.Ref, "/"); ok {
+		p.message = own
+	}
+	return p
+}
+
+// uri is the name of data in this message.
+func (p place) uri(name string) string {
+	return messeaf.Resource(p.thread, p.message+"/"+name)
+}
+
+// document is a message for a client: files are resources, and so are the data
+// inside it (MESSE-AF 2.1, "Resource URIs").
+func document(thread string, m mess.Message) *strictyaml.Value {
+	doc := m.Document()
+	placeOf(thread, m).rewrite(doc)
+	return doc
+}
+
+// rewrite puts references for files and data.
+func (p place) rewrite(v *strictyaml.Value) {
+	switch v.Kind {
+	case strictyaml.String:
+		v.Text = p.linked(v.Text)
+	case strictyaml.List:
+		for _, one := range v.List {
+			p.rewrite(one)
+		}
+	case strictyaml.Map:
+		for i, one := range v.Pairs {
+			v.Pairs[i].Key = withoutData(one.Key)
+			if one.Key == "file" && one.Value.Kind == strictyaml.String && messeaf.ValidAttachment(one.Value.Text) {
+				v.Pairs[i].Key, v.Pairs[i].Value = "resource", strictyaml.Str(messeaf.Resource(p.thread, one.Value.Text))
+				continue
+			}
+			p.rewrite(one.Value)
+		}
+	}
+}
+
+// linked is text with references for the data in it.
+func (p place) linked(s string) string {
+	if !strings.Contains(s, ",") {
+		return s
+	}
+	return withoutData(dataURI.ReplaceAllStringFunc(s, func(uri string) string {
+		b, ok := parseData(uri)
+		if !ok {
+			return leftOut
+		}
+		return p.uri(b.name(p.serial))
+	}))
+}
+
+// inline finds the data of a name in a message.
+func (p place) inline(v *strictyaml.Value, name string) (found blob, ok bool) {
+	switch v.Kind {
+	case strictyaml.String:
+		for _, uri := range dataURI.FindAllString(v.Text, -1) {
+			if b, ok := parseData(uri); ok && b.name(p.serial) == name {
+				return b, true
+			}
+		}
+	case strictyaml.List:
+		for _, one := range v.List {
+			if found, ok = p.inline(one, name); ok {
+				return found, true
+			}
+		}
+	case strictyaml.Map:
+		for _, one := range v.Pairs {
+			if found, ok = p.inline(one.Value, name); ok {
+				return found, true
+			}
+		}
+	}
+	return blob{}, false
+}

@@ -1,0 +1,229 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/exchange"
+)
+
+// Config of the door over HTTP.
+type Config struct {
+	On       bool          `yaml:"on"`       // it is served
+	Sessions int           `yaml:"sessions"` // of one key at a time
+	Idle     time.Duration `yaml:"idle"`     // after which a session ends
+}
+
+// DefaultConfig returns the settings that the door has unless told otherwise.
+func DefaultConfig() Config { return Config{Sessions: 16, Idle: time.Hour} }
+
+// Validate tells every setting that cannot be.
+func (c Config) Validate() error {
+	var errs []error
+	if c.Sessions < 1 || c.Sessions > 1000 {
+		errs = append(errs, fmt.Errorf("sessions: %d is not from 1 to 1000", c.Sessions))
+	}
+	if c.Idle < time.Minute {
+		errs = append(errs, fmt.Errorf("idle: %v is too short; use 1m or more", c.Idle))
+	}
+	return errors.Join(errs...)
+}
+
+// Door serves an exchange over streamable HTTP. Whoever calls has been
+// authenticated: a session belongs to one actor in one set of roles, and to all
+// others it does not exist.
+type Door struct {
+	x       *exchange.Exchange
+	cfg     Config
+	version string
+	log     *slog.Logger
+
+	mu     sync.Mutex
+	guests map[exchange.Actor]*guest
+	fresh  []*guest // whose news nobody follows yet
+	closed bool
+	came   chan struct{} // there are fresh ones
+}
+
+// guest is an actor with its sessions.
+type guest struct {
+	*Server
+	http http.Handler
+	most int
+
+	mu      sync.Mutex
+	opening int       // requests under way that may open a session
+	last    time.Time // when there was a request
+}
+
+// NewDoor makes a door. It serves while its Run runs.
+func NewDoor(x *exchange.Exchange, cfg Config, version string, log *slog.Logger) *Door {
+	return &Door{x: x, cfg: cfg, version: version, log: log, guests: map[exchange.Actor]*guest{}, came: make(chan struct{}, 1)}
+}
+
+// Run tells clients what changes, until ctx ends.
+func (d *Door) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	sweep := time.NewTicker(d.cfg.Idle)
+	defer sweep.Stop()
+	ends := map[*guest]context.CancelFunc{}
+	for {
+		select {
+		case <-d.came:
+			for _, one := range d.newcomers() {
+				follow, end := context.WithCancel(ctx)
+				ends[one] = end
+				g.Go(func() error {
+					one.follow(follow)
+					return nil
+				})
+			}
+		case now := <-sweep.C:
+			for _, one := range d.gone(now) {
+				ends[one]()
+				delete(ends, one)
+			}
+		case <-ctx.Done():
+			d.close()
+			return g.Wait()
+		}
+	}
+}
+
+// newcomers takes the guests whose news nobody follows yet.
+func (d *Door) newcomers() []*guest {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	list := d.fresh
+	d.fresh = nil
+	return list
+}
+
+// close ends all sessions.
+func (d *Door) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	for _, one := range d.guests {
+		one.end()
+		for s := range one.mcp.Sessions() {
+			if err := s.Close(); err != nil {
+				d.log.Debug("session ended", "err", err)
+			}
+		}
+	}
+}
+
+// gone takes out the guests that have no session, and have not come for long.
+func (d *Door) gone(now time.Time) []*guest {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var list []*guest
+	for who, one := range d.guests {
+		if one.idle(now.Add(-d.cfg.Idle)) {
+			delete(d.guests, who)
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// Serve serves one request of an actor.
+func (d *Door) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
+	one := d.guest(who)
+	if one == nil {
+		refuse(w, http.StatusServiceUnavailable, "the exchange ends; come back when it runs again")
+		return
+	}
+	leave, ok := one.enter(r)
+	if !ok {
+		w.Header().Set("Retry-After", "60")
+		refuse(w, http.StatusTooManyRequests, fmt.Sprintf("%d sessions are open with this key; end one with DELETE, or wait until idle ones end", one.most))
+		return
+	}
+	defer leave()
+	one.http.ServeHTTP(w, r)
+}
+
+// guest finds or makes the server of an actor; nil when the door is closed.
+func (d *Door) guest(who exchange.Actor) *guest {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil
+	}
+	if one := d.guests[who]; one != nil {
+		one.seen()
+		return one
+	}
+	one := &guest{Server: New(Local(d.x, who), d.version, d.log), most: d.cfg.Sessions, last: time.Now()}
+	one.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return one.mcp }, &sdk.StreamableHTTPOptions{
+		SessionTimeout: d.cfg.Idle, Logger: slog.New(slog.DiscardHandler),
+		MaxRequestBodyBytes:        -1,   // the HTTP door has read it within its limit
+		DisableLocalhostProtection: true, // the HTTP door knows more names than localhost, and has looked
+	})
+	d.guests[who] = one
+	d.fresh = append(d.fresh, one)
+	select {
+	case d.came <- struct{}{}:
+	default: // they have been told
+	}
+	return one
+}
+
+// sessionHeader names the session of a request.
+const sessionHeader = "Mcp-Session-Id"
+
+// enter counts a request that may open a session, unless there are too many.
+func (g *guest) enter(r *http.Request) (leave func(), ok bool) {
+	if r.Method != http.MethodPost || r.Header.Get(sessionHeader) != "" {
+		return func() {}, true
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.opening+g.sessions() >= g.most {
+		return nil, false
+	}
+	g.opening++
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.opening--
+	}, true
+}
+
+func (g *guest) sessions() (n int) {
+	for range g.mcp.Sessions() {
+		n++
+	}
+	return n
+}
+
+func (g *guest) seen() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.last = time.Now()
+}
+
+// idle reports whether there was nobody since then.
+func (g *guest) idle(since time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.opening == 0 && g.sessions() == 0 && g.last.Before(since)
+}
+
+// refuse answers as the HTTP door does.
+func refuse(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(map[string]string{"error": text}) // the client is gone if it fails
+}

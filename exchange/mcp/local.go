@@ -1,0 +1,93 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// channel is the name of this door in threads.
+const channel = "mcp"
+
+// sendTime is what the exchange may take for one message.
+const sendTime = 30 * time.Second
+
+// Local is an exchange in this process as one actor sees it.
+func Local(x *exchange.Exchange, who exchange.Actor) Exchange { return &local{x, who} }
+
+type local struct {
+	x   *exchange.Exchange
+	who exchange.Actor
+}
+
+// Send finishes what it has begun, even if the client goes: the message may have
+// been stored already.
+func (l *local) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
+	defer cancel()
+	return l.x.Post(ctx, exchange.Inbound{Actor: l.who, Channel: channel, Message: m})
+}
+
+func (l *local) Thread(ctx context.Context, ref string) (Thread, error) {
+	t, err := l.x.Thread(ctx, l.who, ref)
+	if err != nil {
+		return Thread{}, err
+	}
+	out := threadOf(t.Envelope)
+	out.Messages = t.Messages
+	return out, nil
+}
+
+func threadOf(e exchange.Envelope) Thread {
+	return Thread{
+		Ref: e.Ref, Status: e.Status, Intent: e.Intent, Requestor: e.Requestor, Executor: e.Executor, Priority: e.Priority,
+		Created: e.Created, Updated: e.Updated,
+	}
+}
+
+func (l *local) List(ctx context.Context, n int) ([]Thread, error) {
+	page, err := l.x.List(ctx, l.who, exchange.Filter{Limit: n})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Thread, len(page.Threads))
+	for i, e := range page.Threads {
+		list[i] = threadOf(e)
+	}
+	return list, nil
+}
+
+// start is an event that never was: who resumes after it is first told that
+// nothing is known of what came before.
+const start = "start"
+
+// Follow goes on where it was cut off.
+func (l *local) Follow(ctx context.Context, handle func(Event)) error {
+	after := start
+	for {
+		err := l.x.Follow(ctx, l.who, after, func(e exchange.Event) error {
+			if e.ID != "" {
+				after = e.ID
+			}
+			switch e.Kind {
+			case exchange.EventReset:
+				handle(Event{Reset: true})
+			case exchange.EventMessage:
+				handle(Event{Thread: threadOf(e.Thread)})
+			}
+			return nil
+		})
+		if !errors.Is(err, exchange.ErrSlow) {
+			return err
+		}
+	}
+}
+
+func (l *local) Attachment(ctx context.Context, ref, name string) (io.ReadCloser, string, error) {
+	data, a, err := l.x.Attachment(ctx, l.who, ref, name)
+	return data, a.MIME, err
+}

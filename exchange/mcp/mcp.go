@@ -1,0 +1,110 @@
+// Package mcp is the MCP door of an exchange: tools with which a model asks for
+// things in the physical world, and resources in which it reads what was said
+// and sent. It translates and does nothing else; it knows no devices, and no
+// keys.
+package mcp
+
+import (
+	"cmp"
+	"context"
+	_ "embed" // what models are told
+	"encoding/json"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// Exchange is an exchange as one actor sees it, here or elsewhere.
+type Exchange interface {
+	// Send posts a message and returns what the exchange answers at once.
+	Send(ctx context.Context, m mess.Message) (mess.Message, error)
+	// Thread reads a thread by any name that the actor may call it.
+	Thread(ctx context.Context, ref string) (Thread, error)
+	// List reads the threads that changed last, at most n, without their messages.
+	List(ctx context.Context, n int) ([]Thread, error)
+	// Follow calls handle with every change of a thread, until ctx ends. It begins
+	// with a reset; so does what follows after a gap.
+	Follow(ctx context.Context, handle func(Event)) error
+	// Attachment opens a file of a thread, and tells its media type. Whoever calls
+	// closes it.
+	Attachment(ctx context.Context, ref, name string) (io.ReadCloser, string, error)
+}
+
+// Thread is a thread as its exchange tells it.
+type Thread struct {
+	Ref       string
+	Status    mess.Code
+	Intent    string
+	Requestor string
+	Executor  string // "" before the first claim
+	Priority  mess.Priority
+	Created   time.Time
+	Updated   time.Time
+	Messages  []mess.Message // nil in lists and events
+}
+
+// Event is a change of a thread.
+type Event struct {
+	Thread Thread // without messages
+	Reset  bool   // what has changed is not known: read afresh
+}
+
+// Server serves one actor's view of an exchange to MCP clients.
+type Server struct {
+	x    Exchange
+	log  *slog.Logger
+	mcp  *sdk.Server
+	news news
+	busy chan struct{} // holds one for each file that is in memory
+
+	once  sync.Once
+	ended chan struct{} // closed when nothing is to be waited for any more
+}
+
+//go:embed help.md
+var help string
+
+//go:embed tools.json
+var toolList []byte
+
+// Tools are what a client can call, as it is told of them.
+func Tools() []*sdk.Tool {
+	var tools []*sdk.Tool
+	if err := json.Unmarshal(toolList, &tools); err != nil {
+		panic(err) // a mistake in tools.json
+	}
+	return tools
+}
+
+// instructions go to every client when it begins.
+const instructions = `These tools ask for things in the physical world: pictures, measurements, switching, moving. ` +
+	`Ask with mess_request, then call mess_wait. That a request was accepted is not that it was done: only a status of the executor is. ` +
+	`Read mess://help for more.`
+
+// New makes a server. version is that of the program.
+func New(x Exchange, version string, log *slog.Logger) *Server {
+	s := &Server{x: x, log: log, busy: make(chan struct{}, maxBusy), ended: make(chan struct{})}
+	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "messkit", Title: "messkit", Version: cmp.Or(version, "dev")}, &sdk.ServerOptions{
+		Instructions: instructions, Logger: slog.New(slog.DiscardHandler),
+		SetCacheable:       func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
+		SubscribeHandler:   s.subscribe,
+		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
+		Capabilities: &sdk.ServerCapabilities{
+			Tools:     &sdk.ToolCapabilities{},
+			Resources: &sdk.ResourceCapabilities{ListChanged: true, Subscribe: true},
+		},
+	})
+	for _, t := range Tools() {
+		s.mcp.AddTool(t, s.handler(t.Name))
+	}
+	s.addResources()
+	return s
+}
+
+// end ends what waits: a session waits for its calls when it is closed.
+func (s *Server) end() { s.once.Do(func() { close(s.ended) }) }

@@ -1,0 +1,132 @@
+package mcp
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxListed is how many threads are in the list of resources: those that are
+// new, or changed last. All others can be read by their ref.
+const maxListed = 50
+
+// news passes on what changes.
+type news struct {
+	mu      sync.Mutex
+	waiting map[chan struct{}]string // to the ref of a thread
+	listed  []string                 // refs, the newest last
+}
+
+// await wakes whoever waits for news of a thread.
+func (n *news) await(ref string) (woken <-chan struct{}, leave func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	c := make(chan struct{}, 1)
+	if n.waiting == nil {
+		n.waiting = map[chan struct{}]string{}
+	}
+	n.waiting[c] = ref
+	return c, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.waiting, c)
+	}
+}
+
+// wake wakes those who wait for a thread, with "" all.
+func (n *news) wake(ref string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for c, one := range n.waiting {
+		if ref == "" || one == ref {
+			select {
+			case c <- struct{}{}:
+			default: // it has not looked yet since the last time
+			}
+		}
+	}
+}
+
+// list adds a thread to those that are listed. fresh is false if it was there;
+// gone is the ref that had to make room.
+func (n *news) list(ref string) (fresh bool, gone string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if slices.Contains(n.listed, ref) {
+		return false, ""
+	}
+	n.listed = append(n.listed, ref)
+	if len(n.listed) > maxListed {
+		gone, n.listed = n.listed[0], slices.Clone(n.listed[1:])
+	}
+	return true, gone
+}
+
+const (
+	firstPause = time.Second
+	longPause  = 30 * time.Second
+)
+
+// follow passes on what changes until ctx ends. An exchange that is not there is
+// waited for.
+func (s *Server) follow(ctx context.Context) {
+	pause := firstPause
+	for ctx.Err() == nil {
+		err := s.x.Follow(ctx, func(e Event) {
+			pause = firstPause
+			s.happened(ctx, e)
+		})
+		s.log.Debug("events interrupted", "err", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause/2 + rand.N(pause)):
+			pause = min(2*pause, longPause)
+		}
+	}
+}
+
+// happened passes on one change.
+func (s *Server) happened(ctx context.Context, e Event) {
+	if e.Reset {
+		s.refresh(ctx)
+		s.news.wake("")
+		return
+	}
+	s.listThread(e.Thread)
+	s.news.wake(e.Thread.Ref)
+	for _, part := range []string{"", "/" + envelopeOf, "/" + latestOf} {
+		uri := threadURI(e.Thread.Ref) + part
+		if err := s.mcp.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
+			s.log.Debug("a client was not told", "ref", e.Thread.Ref, "err", err)
+		}
+	}
+}
+
+// refresh reads which threads there are.
+func (s *Server) refresh(ctx context.Context) {
+	threads, err := s.x.List(ctx, maxListed)
+	if err != nil {
+		s.log.Debug("threads cannot be listed", "err", err)
+		return
+	}
+	for _, t := range slices.Backward(threads) {
+		s.listThread(t)
+	}
+}
+
+// listThread puts a thread into the list of resources.
+func (s *Server) listThread(t Thread) {
+	fresh, gone := s.news.list(t.Ref)
+	if gone != "" {
+		s.mcp.RemoveResources(threadURI(gone))
+	}
+	if fresh {
+		s.mcp.AddResource(&sdk.Resource{
+			URI: threadURI(t.Ref), Name: t.Ref, Title: withoutData(t.Intent), MIMEType: yamlType,
+		}, s.readThread)
+	}
+}

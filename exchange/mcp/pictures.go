@@ -1,0 +1,214 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/messkit/messkit/internal/picture"
+	"github.com/messkit/messkit/internal/strictyaml"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+const (
+	// maxBlob is the largest file that is passed on, in bytes: more than an
+	// exchange takes unless configured.
+	maxBlob = 16 << 20
+	// maxBusy is how many files may be in memory at once: a small board decodes a
+	// picture of 24 megapixels in 60 MB.
+	maxBusy = 2
+	// maxShown is how many pictures one result shows; the others are links.
+	maxShown = 4
+)
+
+// show is how a client wants pictures: as links alone, or shown as well.
+type show struct {
+	pictures bool
+	limits   picture.Limits
+}
+
+// show reads how pictures are wanted.
+func (a *args) show() show {
+	bytes := a.number("image_max_bytes", 0, picture.MinBytes, picture.Ceiling)
+	px := a.number("image_max_px", 0, picture.MinPx, 1<<16)
+	return show{bytes > 0 || px > 0, picture.Limits{MaxBytes: int(bytes), MaxPx: int(px)}}
+}
+
+// told is a report with links to what the executor has sent, and with its
+// pictures where they are wanted.
+func (c *call) told(ctx context.Context, t Thread, how show, v *strictyaml.Value) *sdk.CallToolResult {
+	res := result(v)
+	files := sent(t)
+	shown := 0
+	for _, f := range files {
+		res.Content = append(res.Content, f.link())
+		if !how.pictures || f.kind != "image" || shown == maxShown {
+			continue
+		}
+		shown++
+		res.Content = append(res.Content, c.shown(ctx, f, how.limits))
+	}
+	return res
+}
+
+// shown is a picture that fits, or why there is none.
+func (c *call) shown(ctx context.Context, f file, lim picture.Limits) sdk.Content {
+	p, err := c.fitted(ctx, f, lim)
+	if err != nil {
+		return &sdk.TextContent{Text: withoutData(fmt.Sprintf("%s cannot be shown: %v; read it as a resource", f.uri, err))}
+	}
+	return &sdk.ImageContent{Data: p.Data, MIMEType: p.MIME}
+}
+
+func (c *call) fitted(ctx context.Context, f file, lim picture.Limits) (picture.Picture, error) {
+	b, done, err := c.content(ctx, f.uri)
+	if err != nil {
+		return picture.Picture{}, err
+	}
+	defer done()
+	return picture.Fit(ctx, b.data, lim)
+}
+
+// file is something that an executor has sent.
+type file struct {
+	uri, kind, name, mime, taken string
+	size                         int64 // bytes, -1 if nobody said
+}
+
+func (f file) link() *sdk.ResourceLink {
+	l := &sdk.ResourceLink{URI: f.uri, Name: f.name, MIMEType: f.mime}
+	if f.size >= 0 {
+		l.Size = &f.size
+	}
+	if f.taken != "" {
+		l.Description = "taken at " + f.taken
+	}
+	return l
+}
+
+// sent are the files of the responses of a thread, the newest first.
+func sent(t Thread) []file {
+	var files []file
+	for _, m := range t.Messages {
+		for _, item := range m.Items {
+			r, ok := item.(*mess.Response)
+			if !ok {
+				continue
+			}
+			for _, e := range r.Content {
+				if f, ok := fileOf(placeOf(t.Ref, m), e); ok {
+					files = append([]file{f}, files...)
+				}
+			}
+		}
+	}
+	return files
+}
+
+// fileOf is a piece of content that can be fetched.
+func fileOf(at place, e mess.Entry) (file, bool) {
+	media, ok := e.Media()
+	if !ok {
+		return file{}, false
+	}
+	f := file{kind: e.Type, mime: withoutData(media.MIME), taken: withoutData(string(media.CapturedAt)), size: -1}
+	if b, ok := parseData(media.URI); ok {
+		f.name, f.size = b.name(at.serial), int64(len(b.data))
+		f.uri, f.mime = at.uri(f.name), b.mime
+		return f, true
+	}
+	if !messeaf.ValidAttachment(media.File) {
+		return file{}, false
+	}
+	f.name, f.uri = media.File, messeaf.Resource(at.thread, media.File)
+	if media.Size != nil {
+		f.size = *media.Size
+	}
+	return f, true
+}
+
+// content reads a file by its content:// URI. done frees its place in memory.
+func (s *Server) content(ctx context.Context, uri string) (_ blob, done func(), err error) {
+	thread, message, name, err := messeaf.ParseResource(uri)
+	if err != nil {
+		return blob{}, nil, mess.Refuse(mess.Unknown, "%v", err)
+	}
+	select {
+	case s.busy <- struct{}{}:
+	case <-ctx.Done():
+		return blob{}, nil, ctx.Err()
+	}
+	done = func() { <-s.busy }
+	b, err := s.fetch(ctx, thread, message, name)
+	if err != nil {
+		done()
+		return blob{}, nil, err
+	}
+	return b, done, nil
+}
+
+// fetch finds a file among those that the messages of a thread name or hold.
+func (s *Server) fetch(ctx context.Context, thread, message, name string) (blob, error) {
+	t, err := s.x.Thread(ctx, thread)
+	if err != nil {
+		return blob{}, err
+	}
+	for _, m := range t.Messages {
+		at := placeOf(t.Ref, m)
+		if message != "" && message != t.Ref+"/"+at.message {
+			continue
+		}
+		if b, ok := at.inline(m.Document(), name); ok {
+			return b, nil
+		}
+		if names(m, name) {
+			return s.attachment(ctx, t.Ref, name)
+		}
+	}
+	return blob{}, mess.Refuse(mess.Unknown, "%s has no attachment %q", t.Ref, name)
+}
+
+// names reports whether a message names an attachment.
+func names(m mess.Message, name string) bool {
+	for _, item := range m.Items {
+		for _, e := range messeaf.Content(item) {
+			if media, ok := e.Media(); ok && media.File == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s *Server) attachment(ctx context.Context, ref, name string) (b blob, err error) {
+	data, mime, err := s.x.Attachment(ctx, ref, name)
+	if err != nil {
+		return blob{}, err
+	}
+	defer func() { err = errors.Join(err, data.Close()) }()
+	all, err := io.ReadAll(io.LimitReader(data, maxBlob+1))
+	if err != nil {
+		return blob{}, err
+	}
+	if len(all) > maxBlob {
+		return blob{}, mess.Refuse(mess.TooLarge, "%s: larger than %d bytes; fetch it over HTTP", name, maxBlob)
+	}
+	return blob{mime, all}, nil
+}
+
+// unknownType is the media type of bytes of which nothing is known.
+const unknownType = "application/octet-stream"
+
+// served is the media type under which bytes go out: what runs scripts is bytes.
+func (b blob) served() string {
+	kind := strings.ToLower(b.mime)
+	if kind == "" || strings.Contains(kind, "html") || strings.Contains(kind, "xml") || strings.HasPrefix(kind, "multipart/") || strings.Contains(kind, "script") {
+		return unknownType
+	}
+	return withoutData(b.mime)
+}

@@ -1,0 +1,164 @@
+package mcp
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/messkit/messkit/internal/strictyaml"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// maxMessages is how many messages of a thread a report has; all of them are in
+// its resource.
+const maxMessages = 12
+
+// report is a thread for a model: how it stands, what was said, what comes next.
+func report(t Thread) *strictyaml.Value {
+	v := summary(t)
+	next := "not done yet: call mess_wait with this ref"
+	if q, ok := openQuestion(t); ok {
+		var needs *strictyaml.Value
+		needs, next = q.needs()
+		v.Add("needs", needs)
+	} else if t.Status.Terminal() {
+		next = ended(t)
+	}
+	v.Add("next", strictyaml.Str(next))
+	said := said(t)
+	if n := len(said) - maxMessages; n > 0 {
+		v.Add("earlier", strictyaml.Str(fmt.Sprintf("%d messages, in the resource %s", n, threadURI(t.Ref))))
+		said = said[n:]
+	}
+	list := &strictyaml.Value{Kind: strictyaml.List}
+	for _, m := range said {
+		list.List = append(list.List, brief(t.Ref, m))
+	}
+	v.Add("messages", list)
+	return v
+}
+
+// summary is a thread without its messages.
+func summary(t Thread) *strictyaml.Value {
+	v := object()
+	v.Add("ref", strictyaml.Str(t.Ref))
+	v.Add("status", strictyaml.Str(string(t.Status)))
+	addText(v, "intent", t.Intent)
+	addText(v, "executor", t.Executor)
+	addText(v, "updated", string(mess.TimeOf(t.Updated)))
+	return v
+}
+
+// said are the messages of a thread but for its request and acks, and of several
+// reports of progress in a row the last.
+func said(t Thread) []mess.Message {
+	var list []mess.Message
+	for _, m := range t.Messages {
+		switch {
+		case !messeaf.Numbered(m):
+		case len(list) > 0 && isProgress(m) && isProgress(list[len(list)-1]):
+			list[len(list)-1] = m
+		default:
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+func isProgress(m mess.Message) bool {
+	if len(m.Items) != 1 {
+		return false
+	}
+	s, ok := m.Items[0].(*mess.Status)
+	return ok && s.Code == mess.InProgress
+}
+
+// forProof are fields that prove things to machines; the resource has them.
+var forProof = []string{"receipt", "instance", "epoch", "sha256"}
+
+// brief is a message with what a model needs of it.
+func brief(thread string, m mess.Message) *strictyaml.Value {
+	doc, v := document(thread, m), object()
+	for _, key := range []string{"ref", "from", "received"} {
+		if one := doc.Get(key); one != nil {
+			v.Add(key, one)
+		}
+	}
+	items := doc.Get("MESS")
+	without(items, forProof)
+	v.Add("mess", items)
+	return v
+}
+
+// without removes keys at any depth.
+func without(v *strictyaml.Value, keys []string) {
+	for _, one := range v.List {
+		without(one, keys)
+	}
+	kept := v.Pairs[:0:0]
+	for _, p := range v.Pairs {
+		if !isOneOf(p.Key, keys) {
+			without(p.Value, keys)
+			kept = append(kept, p)
+		}
+	}
+	v.Pairs = kept
+}
+
+func isOneOf(key string, keys []string) bool {
+	for _, k := range keys {
+		if k == key {
+			return true
+		}
+	}
+	return false
+}
+
+// ended says how to take the end of a thread.
+func ended(t Thread) string {
+	s := lastStatus(t)
+	unknown := s != nil && s.Reason != nil && s.Reason.Effect == mess.EffectUnknown
+	switch {
+	case unknown:
+		return "it has ended, and nobody knows what was done: have somebody look before it is asked for again"
+	case t.Status == mess.Completed && s != nil && s.Evidence != "":
+		return "the executor says it is done; how it knows: " + strings.ReplaceAll(string(s.Evidence), "_", " ")
+	case t.Status == mess.Completed:
+		return "the executor says it is done"
+	}
+	return "it has ended without being done as asked; the messages say why"
+}
+
+// lastStatus is the most recent report on a thread, nil if there is none.
+func lastStatus(t Thread) (last *mess.Status) {
+	for _, m := range t.Messages {
+		for _, item := range m.Items {
+			if s, ok := item.(*mess.Status); ok {
+				last = s
+			}
+		}
+	}
+	return last
+}
+
+// oneLine is a message in a few words, for a line of progress; "" if it says
+// nothing that is worth one.
+func oneLine(m mess.Message) string {
+	for _, item := range m.Items {
+		switch i := item.(type) {
+		case *mess.Status:
+			words := []string{strings.ReplaceAll(string(i.Code), "_", " ")}
+			if i.Code == mess.Claimed {
+				words = append(words, "by", m.From)
+			}
+			if i.ProgressPct != nil {
+				words = append(words, strconv.FormatFloat(*i.ProgressPct, 'f', 0, 64)+" %")
+			}
+			return withoutData(strings.Join(append(words, i.Message, i.Action), " "))
+		case *mess.Response:
+			return "response from " + m.From
+		}
+	}
+	return ""
+}

@@ -1,0 +1,152 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/messkit/messkit/internal/strictyaml"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+const (
+	helpURI      = "mess://help"
+	threadScheme = "thread://"
+	yamlType     = "application/yaml"
+)
+
+func threadURI(ref string) string { return threadScheme + ref }
+
+// addResources adds what is always there. The list of threads follows the news.
+func (s *Server) addResources() {
+	s.mcp.AddResource(&sdk.Resource{
+		URI: helpURI, Name: "help", Title: "How to ask for things in the physical world", MIMEType: "text/markdown",
+	}, s.readHelp)
+	for _, t := range []sdk.ResourceTemplate{
+		{URITemplate: "thread://{ref}", Name: "thread", Title: "A request and all that was said about it", MIMEType: yamlType},
+		{URITemplate: "thread://{ref}/envelope", Name: "envelope", Title: "How a request stands, and what has happened to it", MIMEType: yamlType},
+		{URITemplate: "thread://{ref}/latest", Name: "latest", Title: "What was said last about a request", MIMEType: yamlType},
+	} {
+		s.mcp.AddResourceTemplate(&t, s.readThread)
+	}
+	for _, t := range []sdk.ResourceTemplate{
+		{URITemplate: "content://{ref}/{attachment}", Name: "attachment", Title: "A picture or file of a request"},
+		{URITemplate: "content://{ref}/{message}/{attachment}", Name: "message-attachment", Title: "A picture or file of one message"},
+	} {
+		s.mcp.AddResourceTemplate(&t, s.readContent)
+	}
+}
+
+func (s *Server) readHelp(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	return text(req.Params.URI, "text/markdown", []byte(help)), nil
+}
+
+func text(uri, mime string, data []byte) *sdk.ReadResourceResult {
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mime, Text: withoutData(string(data))}}}
+}
+
+// parts of a thread that are resources.
+const (
+	wholeThread = ""
+	envelopeOf  = "envelope"
+	latestOf    = "latest"
+)
+
+// parseThread takes a thread:// URI apart.
+func parseThread(uri string) (ref, part string, ok bool) {
+	rest, ok := strings.CutPrefix(uri, threadScheme)
+	ref, part, more := strings.Cut(rest, "/")
+	return ref, part, ok && messeaf.ValidRef(ref) && (!more || part == envelopeOf || part == latestOf)
+}
+
+func (s *Server) readThread(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	uri := req.Params.URI
+	ref, part, ok := parseThread(uri)
+	if !ok {
+		return nil, sdk.ResourceNotFoundError(uri)
+	}
+	t, err := s.x.Thread(ctx, ref)
+	if err != nil {
+		return nil, notFound(uri, err)
+	}
+	data, err := printed(t, part)
+	if err != nil {
+		return nil, err
+	}
+	return text(uri, yamlType, data), nil
+}
+
+// printed is a thread or a part of it as MESSE-AF has it.
+func printed(t Thread, part string) ([]byte, error) {
+	if part == envelopeOf {
+		return messeaf.PrintEnvelope(envelope(t))
+	}
+	docs := []*strictyaml.Value{mess.WriteValue(envelope(t))}
+	var latest *strictyaml.Value
+	for _, m := range t.Messages {
+		docs = append(docs, document(t.Ref, m))
+		if !messeaf.IsAck(m) {
+			latest = docs[len(docs)-1]
+		}
+	}
+	if part == latestOf && latest != nil {
+		docs = []*strictyaml.Value{latest}
+	}
+	return strictyaml.YAML(docs...)
+}
+
+// envelope is the first document of a thread (MESSE-AF 2.1, "Envelope Fields").
+// What has happened to it is read from its messages.
+func envelope(t Thread) messeaf.Envelope {
+	e := messeaf.Envelope{
+		Ref: t.Ref, Requestor: t.Requestor, Executor: t.Executor, Status: t.Status, Intent: t.Intent, Priority: t.Priority,
+		Created: mess.TimeOf(t.Created), Updated: mess.TimeOf(t.Updated),
+		History: []messeaf.Entry{{Action: "created", At: mess.TimeOf(t.Created), By: t.Requestor}},
+	}
+	for _, m := range t.Messages {
+		for _, item := range m.Items {
+			switch i := item.(type) {
+			case *mess.Request:
+				e.ClientID = i.ID
+			case *mess.Status:
+				e.History = append(e.History, messeaf.Entry{Action: string(i.Code), At: m.Received, By: m.From, Ref: m.Ref})
+			case *mess.Reply, *mess.Answer:
+				e.History = append(e.History, messeaf.Entry{Action: "replied", At: m.Received, By: m.From, Ref: m.Ref})
+			}
+		}
+	}
+	return e
+}
+
+func (s *Server) readContent(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	uri := req.Params.URI
+	b, done, err := s.content(ctx, uri)
+	if err != nil {
+		return nil, notFound(uri, err)
+	}
+	defer done()
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: b.served(), Blob: b.data}}}, nil
+}
+
+// notFound is what MCP calls a resource that is not there, or not for this
+// client.
+func notFound(uri string, err error) error {
+	if errors.Is(err, mess.Unknown) {
+		return sdk.ResourceNotFoundError(uri)
+	}
+	return err
+}
+
+// subscribe lets a client hear of changes of a thread that it may see.
+func (s *Server) subscribe(ctx context.Context, req *sdk.SubscribeRequest) error {
+	uri := req.Params.URI
+	ref, _, ok := parseThread(uri)
+	if !ok {
+		return sdk.ResourceNotFoundError(uri)
+	}
+	_, err := s.x.Thread(ctx, ref)
+	return notFound(uri, err)
+}

@@ -1,0 +1,206 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/messkit/messkit/internal/strictyaml"
+	"github.com/messkit/messkit/mess"
+)
+
+// call is one call of a tool.
+type call struct {
+	*Server
+	req *sdk.CallToolRequest
+}
+
+// tools are what the tools do, by their names in tools.json.
+var tools = map[string]func(*call, context.Context, json.RawMessage) (*sdk.CallToolResult, error){
+	"mess":              (*call).mess,
+	"mess_request":      (*call).request,
+	"mess_answer":       (*call).answer,
+	"mess_status":       (*call).status,
+	"mess_wait":         (*call).wait,
+	"mess_cancel":       (*call).cancel,
+	"mess_capabilities": (*call).capabilities,
+}
+
+// handler runs a tool. Whatever is wrong becomes a result that a model can read.
+func (s *Server) handler(name string) sdk.ToolHandler {
+	run := tools[name]
+	if run == nil {
+		panic("mcp: tools.json has " + name + ", and nothing does it")
+	}
+	return func(ctx context.Context, req *sdk.CallToolRequest) (res *sdk.CallToolResult, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				s.log.Error("tool crashed", "tool", name, "err", p, "stack", string(debug.Stack()))
+				res, err = failed(errors.New("a mistake in messkit; its log says more")), nil
+			}
+		}()
+		res, err = run(&call{s, req}, ctx, req.Params.Arguments)
+		if err != nil && ctx.Err() != nil {
+			return nil, ctx.Err() // the client has cancelled it, or has gone
+		}
+		if err != nil {
+			return failed(err), nil
+		}
+		return res, nil
+	}
+}
+
+// result is a value for the client, as text and as JSON.
+func result(v *strictyaml.Value) *sdk.CallToolResult {
+	text := withoutData(string(strictyaml.JSON(v)))
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: json.RawMessage(text)}
+}
+
+// failed is an error for the client: what is wrong, and what to do.
+func failed(err error) *sdk.CallToolResult {
+	v := object()
+	r, refused := errors.AsType[*mess.Refusal](err)
+	_, invalid := errors.AsType[mess.Problems](err)
+	v.Add("error", strictyaml.Str(err.Error()))
+	switch {
+	case refused:
+		v.Add("why", strictyaml.Str(string(r.Why)))
+		addText(v, "ref", r.Ref)
+		addText(v, "status", string(r.Status))
+		addText(v, "executor", r.Holder)
+		if len(r.Legal) > 0 {
+			v.Add("legal", mess.WriteValue(r.Legal))
+		}
+	case invalid:
+		v.Add("why", strictyaml.Str(string(mess.Invalid)))
+	}
+	res := result(v)
+	res.IsError = true
+	return res
+}
+
+func object() *strictyaml.Value { return &strictyaml.Value{Kind: strictyaml.Map} }
+
+// addText adds text that is not empty.
+func addText(v *strictyaml.Value, key, text string) {
+	if text != "" {
+		v.Add(key, strictyaml.Str(text))
+	}
+}
+
+// mess takes any message, and gives what the exchange answers.
+func (c *call) mess(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
+	m, err := parseMessage(raw)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.x.Send(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return result(document("", answer)), nil
+}
+
+// request asks for something.
+func (c *call) request(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
+	a, err := parseArgs(raw)
+	if err != nil {
+		return nil, err
+	}
+	m, err := requestOf(a.left)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.x.Send(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	ack := firstAck(answer)
+	if ack.Ref == "" {
+		return nil, errors.New("the exchange did not acknowledge the request; mess_status shows what it knows")
+	}
+	v := object()
+	v.Add("ref", strictyaml.Str(ack.Ref))
+	addText(v, "status", string(ack.Status))
+	if note, _ := ack.Extra.Get("note"); note != nil {
+		addText(v, "note", fmt.Sprint(note))
+	}
+	v.Add("next", strictyaml.Str("accepted, and not done yet: call mess_wait with this ref"))
+	return result(v), nil
+}
+
+func firstAck(m mess.Message) mess.Ack {
+	for _, item := range m.Items {
+		if a, ok := item.(*mess.Ack); ok {
+			return *a
+		}
+	}
+	return mess.Ack{}
+}
+
+// cancel takes a request back.
+func (c *call) cancel(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
+	a, err := parseArgs(raw)
+	if err != nil {
+		return nil, err
+	}
+	item := &mess.Cancel{Re: mess.Refs{a.ref()}, Reason: a.text("reason")}
+	if err := a.done(); err != nil {
+		return nil, err
+	}
+	answer, err := c.x.Send(ctx, mess.Message{Items: []mess.Item{item}})
+	if err != nil {
+		return nil, err
+	}
+	ack := firstAck(answer)
+	v := object()
+	v.Add("ref", strictyaml.Str(item.Re[0]))
+	addText(v, "status", string(ack.Status))
+	next := "it is being stopped, and some of it may have been done: mess_wait tells what"
+	if ack.Status == mess.Cancelled {
+		next = "it had not begun, and nothing was done"
+	}
+	v.Add("next", strictyaml.Str(next))
+	return result(v), nil
+}
+
+// capabilities tells what can be asked for, and who is there to do it.
+func (c *call) capabilities(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
+	a, err := parseArgs(raw)
+	if err != nil {
+		return nil, err
+	}
+	filter := &mess.Filter{}
+	if tag := a.text("tag"); tag != "" {
+		filter.Tags = []string{tag}
+	}
+	if err := a.done(); err != nil {
+		return nil, err
+	}
+	return c.query(ctx, &mess.Query{Type: "capabilities", Filter: filter}, &mess.Query{Type: "executors"})
+}
+
+// query asks the exchange, and puts what it answers into one object.
+func (c *call) query(ctx context.Context, queries ...mess.Item) (*sdk.CallToolResult, error) {
+	answer, err := c.x.Send(ctx, mess.Message{Items: queries})
+	if err != nil {
+		return nil, err
+	}
+	v := object()
+	for _, item := range answer.Items {
+		r, ok := item.(*mess.Response)
+		if !ok {
+			continue
+		}
+		for _, e := range r.Content {
+			if e.Type == "structured" {
+				v.Pairs = append(v.Pairs, mess.WriteValue(e.Value).Pairs...)
+			}
+		}
+	}
+	return result(v), nil
+}

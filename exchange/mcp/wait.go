@@ -1,0 +1,142 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/messkit/messkit/internal/strictyaml"
+	"github.com/messkit/messkit/mess"
+)
+
+const (
+	// waitTime ends before the minute after which clients usually give up a call.
+	waitTime    = 50 * time.Second
+	maxWaitTime = 10 * time.Minute
+	// beatEvery is how often a wait says that it lives, and looks by itself.
+	beatEvery = 15 * time.Second
+)
+
+// status tells how a thread stands, or which are open.
+func (c *call) status(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
+	a, err := parseArgs(raw)
+	if err != nil {
+		return nil, err
+	}
+	show := a.show()
+	ref := strings.TrimSpace(a.text("ref"))
+	if err := a.done(); err != nil {
+		return nil, err
+	}
+	if ref == "" {
+		return c.query(ctx, &mess.Query{Type: "status"})
+	}
+	t, err := c.x.Thread(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return c.told(ctx, t, show, report(t)), nil
+}
+
+// wait waits until a thread has ended or somebody is asked something.
+func (c *call) wait(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
+	a, err := parseArgs(raw)
+	if err != nil {
+		return nil, err
+	}
+	show := a.show()
+	ref := a.ref()
+	patience := a.seconds("timeout_seconds", waitTime, time.Second, maxWaitTime)
+	if err := a.done(); err != nil {
+		return nil, err
+	}
+	t, err := c.x.Thread(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	t, over, err := c.until(ctx, t.Ref, patience)
+	if err != nil {
+		return nil, err
+	}
+	v := report(t)
+	if over {
+		v.Add("timed_out", strictyaml.Truth(true))
+	}
+	return c.told(ctx, t, show, v), nil
+}
+
+// until reads a thread anew whenever something was said in it. over is true if
+// the time was over before there was anything for the caller to do.
+func (c *call) until(ctx context.Context, ref string, patience time.Duration) (_ Thread, over bool, _ error) {
+	woken, leave := c.news.await(ref)
+	defer leave()
+	end := time.NewTimer(patience)
+	defer end.Stop()
+	beat := time.NewTicker(beatEvery)
+	defer beat.Stop()
+	p := progress{call: c}
+	for {
+		t, err := c.x.Thread(ctx, ref)
+		if err != nil {
+			return Thread{}, false, err
+		}
+		p.tell(ctx, t)
+		if _, asked := openQuestion(t); asked || t.Status.Terminal() || over {
+			return t, over && !asked && !t.Status.Terminal(), nil
+		}
+		select {
+		case <-ctx.Done():
+			return Thread{}, false, ctx.Err()
+		case <-c.ended:
+			return Thread{}, false, mess.Refuse(mess.Unavailable, "messkit ends here; the request goes on")
+		case <-end.C:
+			over = true
+		case <-beat.C:
+			p.beat(ctx, t)
+		case <-woken:
+		}
+	}
+}
+
+// progress tells a client what is said in a thread.
+type progress struct {
+	*call
+	n    float64 // notifications so far: they must grow
+	seen int     // messages that were told, or were there before
+}
+
+// tell tells what is new; of what was there before, the last.
+func (p *progress) tell(ctx context.Context, t Thread) {
+	first := ""
+	for _, m := range t.Messages[min(p.seen, len(t.Messages)):] {
+		line := oneLine(m)
+		switch {
+		case line == "":
+		case p.seen == 0:
+			first = line
+		default:
+			p.notify(ctx, line)
+		}
+	}
+	if first != "" {
+		p.notify(ctx, first)
+	}
+	p.seen = max(p.seen, len(t.Messages))
+}
+
+func (p *progress) beat(ctx context.Context, t Thread) {
+	p.notify(ctx, "still "+strings.ReplaceAll(string(t.Status), "_", " "))
+}
+
+func (p *progress) notify(ctx context.Context, line string) {
+	token := p.req.Params.GetProgressToken()
+	if token == nil {
+		return
+	}
+	p.n++
+	// A client that has gone ends the call by itself.
+	_ = p.req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: p.n, Message: strings.TrimSpace(line)})
+}

@@ -34,6 +34,6 @@ func (c *call) share() {
 	h := c.w.Header()
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
-	h.Set("Access-Control-Allow-Headers", "Content-Type, Authorization, If-None-Match, Last-Event-ID, Range")
-	h.Set("Access-Control-Expose-Headers", "ETag, Allow, Content-Range, Content-Disposition, Retry-After, "+requestID)
+	h.Set("Access-Control-Allow-Headers", "Content-Type, Authorization, If-None-Match, Last-Event-ID, Range, Mcp-Session-Id, Mcp-Protocol-Version")
+	h.Set("Access-Control-Expose-Headers", "ETag, Allow, Content-Range, Content-Disposition, Retry-After, Mcp-Session-Id, "+requestID)
 }

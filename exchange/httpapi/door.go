@@ -34,6 +34,9 @@ type Config struct {
 	// there.
 	TLS *tls.Config
 
+	// Guests are other doors on the same port, by their path.
+	Guests map[string]Guest
+
 	// Status is how the program stands, for operators; it becomes JSON. nil: the
 	// path is not there.
 	Status func() any

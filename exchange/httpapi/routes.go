@@ -72,6 +72,9 @@ func (c *call) serve() error {
 		c.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
+	if g := c.cfg.Guests[c.r.URL.EscapedPath()]; g != nil {
+		return c.pass(g)
+	}
 	p, ok := segments(c.r.URL.EscapedPath())
 	if !ok {
 		return errNoPath

@@ -1,0 +1,82 @@
+package httpapi
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+)
+
+// Guest is another door on the same port. Who calls it has shown a key, and is
+// counted as everybody is; the key itself does not go on to it.
+type Guest interface {
+	Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request)
+}
+
+// pass lets a guest answer. What it does ends when the key does, or when this
+// door closes; how long it takes is its own affair.
+func (c *call) pass(g Guest) error {
+	if err := c.checkOrigin(); err != nil {
+		return err
+	}
+	if err := c.authenticate(c.x.ID()); err != nil {
+		return err
+	}
+	if c.r.ContentLength > c.cfg.MaxBody {
+		return c.tooLarge(c.cfg.MaxBody)
+	}
+	data, err := io.ReadAll(c.r.Body)
+	if err != nil {
+		return c.unread(err)
+	}
+	rc := http.NewResponseController(c.w)
+	_ = rc.SetReadDeadline(time.Time{}) // a stream is as long as it is; a test's writer has none
+	ctx, cancel := c.waiting()
+	defer cancel()
+	r := c.r.Clone(ctx)
+	r.Body = io.NopCloser(bytes.NewReader(data))
+	r.Header.Del("Authorization")
+	g.Serve(c.who, &unhurried{c.w, rc}, r)
+	return nil
+}
+
+// checkOrigin refuses web pages from elsewhere, which a browser lets send what
+// it likes.
+func (c *call) checkOrigin() error {
+	origin := c.r.Header.Get("Origin")
+	if !c.fromPage() || slices.Contains(c.cfg.Origins, origin) || slices.Contains(c.cfg.Origins, "*") {
+		return nil
+	}
+	return &httpError{http.StatusForbidden, "pages from " + shorten(origin) + " may not use this; configure cors"}
+}
+
+// maxShown is how much of a header an error repeats, in bytes.
+const maxShown = 100
+
+func shorten(s string) string { return s[:min(len(s), maxShown)] }
+
+// unhurried is an answer of which each piece has a time limit, and the whole has
+// none.
+type unhurried struct {
+	http.ResponseWriter
+	rc *http.ResponseController
+}
+
+// Unwrap is for http.ResponseController.
+func (u *unhurried) Unwrap() http.ResponseWriter { return u.ResponseWriter }
+
+func (u *unhurried) Write(p []byte) (int, error) {
+	u.moves()
+	return u.ResponseWriter.Write(p)
+}
+
+// Flush sends what is written.
+func (u *unhurried) Flush() {
+	u.moves()
+	_ = u.rc.Flush() // the client is gone if it fails
+}
+
+func (u *unhurried) moves() { _ = u.rc.SetWriteDeadline(time.Now().Add(writeTime)) }

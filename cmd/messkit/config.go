@@ -14,6 +14,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/httpapi"
+	"github.com/messkit/messkit/exchange/mcp"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/exchange/webhook"
 	"github.com/messkit/messkit/internal/strictyaml"
@@ -49,6 +50,7 @@ type exchangeConfig struct {
 	CORS     []string       `yaml:"cors"` // origins of pages elsewhere that may use it
 	Rate     httpapi.Rate   `yaml:"rate"`
 	Webhooks webhook.Config `yaml:"webhooks"`
+	MCP      mcp.Config     `yaml:"mcp"`
 	Rules    []rule         `yaml:"routing"`
 }
 
@@ -77,7 +79,7 @@ type connectConfig struct {
 }
 
 func defaultExchange() *exchangeConfig {
-	return &exchangeConfig{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: dataDir(), ArchiveAfter: files.DefaultConfig().ArchiveAfter, Rate: httpapi.DefaultRate()}
+	return &exchangeConfig{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: dataDir(), ArchiveAfter: files.DefaultConfig().ArchiveAfter, Rate: httpapi.DefaultRate(), MCP: mcp.DefaultConfig()}
 }
 
 // minEnrol is how long a standing enrolment code is at least, in bytes.

@@ -23,6 +23,7 @@ import (
 	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/mcp"
 	"github.com/messkit/messkit/exchange/webhook"
 	"github.com/messkit/messkit/mess"
 )
@@ -198,6 +199,7 @@ type ownExchange struct {
 	store    *files.Store
 	door     *httpapi.Door
 	hooks    *webhook.Hooks
+	mcp      *mcp.Door // nil: it is off
 	listener net.Listener
 
 	id    string
@@ -246,8 +248,13 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 		return nil, errors.Join(err, store.Close(), l.Close())
 	}
 	e := &ownExchange{x: x, hooks: hooks, store: store, listener: l, id: cfg.ID, began: time.Now()}
+	guests := map[string]httpapi.Guest{}
+	if cfg.MCP.On {
+		e.mcp = mcp.NewDoor(x, cfg.MCP, version, log)
+		guests[mcpPath] = e.mcp
+	}
 	e.door = httpapi.New(x, k, httpapi.Config{
-		Enrol: cfg.Enrol, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: version, Status: e.status,
+		Enrol: cfg.Enrol, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: version, Status: e.status, Guests: guests,
 		Webhooks: func(who exchange.Actor) any { return hooks.Log(who) },
 	}, log)
 	_, err = fmt.Fprintf(a.out, "exchange %s at %s\n", cfg.ID, at(l.Addr(), secure))
@@ -289,5 +296,8 @@ func (e *ownExchange) run(ctx context.Context) error {
 	g.Go(func() error { return e.x.Run(ctx) })
 	g.Go(func() error { return e.hooks.Run(ctx) })
 	g.Go(func() error { return e.door.Run(ctx, e.listener) })
+	if e.mcp != nil {
+		g.Go(func() error { return e.mcp.Run(ctx) })
+	}
 	return errors.Join(g.Wait(), e.store.Close())
 }

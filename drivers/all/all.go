@@ -10,6 +10,7 @@ import (
 	"github.com/messkit/messkit/drivers/gpiorelay"
 	"github.com/messkit/messkit/drivers/httpcam"
 	"github.com/messkit/messkit/drivers/sim"
+	"github.com/messkit/messkit/drivers/v4l2cam"
 )
 
 // Kinds returns every kind of driver, one line for each package.
@@ -19,6 +20,7 @@ func Kinds() []drivers.Kind {
 			gpioinput.Kind(),
 			gpiorelay.Kind(),
 			httpcam.Kind(),
+			v4l2cam.Kind(),
 		},
 		sim.Kinds(),
 	)

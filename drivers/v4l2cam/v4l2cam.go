@@ -1,0 +1,198 @@
+// Package v4l2cam takes pictures with cameras of the kernel's V4L2 interface: USB
+// cameras (UVC), and CSI cameras whose driver gives finished pictures. Cameras of
+// a Raspberry Pi that give raw Bayer data need package rpicam.
+//
+// The source is the kernel's Documentation/userspace-api/media/v4l; streaming with
+// mapped buffers, single-planar. There is no cgo. Not supported: Bayer formats,
+// H.264, the multi-planar interface, controls (exposure, focus: set them with
+// v4l2-ctl).
+package v4l2cam
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"gobot.io/x/gobot/v2"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+var _ drivers.Photographer = (*Camera)(nil)
+
+// Kind is the kind of driver for drivers/all.
+func Kind() drivers.Kind {
+	return drivers.Kind{Name: "v4l2cam", Class: "camera", About: "USB or CSI camera of this machine (V4L2)", Open: Open}
+}
+
+// Open is the drivers.Factory of this package. It touches no camera.
+func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	cfg := DefaultConfig()
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	return New(env.Name, cfg, System{}, env.Log, env.Now), nil
+}
+
+// Video is the cameras of a machine, or what plays them in a test.
+type Video interface {
+	// Stream opens a camera and has it stream; ctx bounds the opening alone.
+	Stream(ctx context.Context, cfg Config) (Stream, error)
+}
+
+// Stream is a camera that streams.
+type Stream interface {
+	Picture() Picture // what its frames are
+	// Frame waits for the next frame, which is good until the next call.
+	Frame(ctx context.Context) ([]byte, error)
+	Close() error
+}
+
+// Camera is one camera. It is open only while a picture is taken: others may use
+// it in between, and it may be plugged in later.
+type Camera struct {
+	drivers.Life
+	cfg   Config
+	video Video
+	log   *slog.Logger
+	now   func() time.Time
+	bus   bus
+
+	turn chan struct{} // held by who takes a picture
+	mu   sync.Mutex
+	last drivers.Photo // the newest, for those who have waited for it
+}
+
+// New makes a camera, of a valid configuration.
+func New(name string, cfg Config, video Video, log *slog.Logger, now func() time.Time) *Camera {
+	return &Camera{Life: drivers.NewLife(name), cfg: cfg, video: video, log: log, now: now, turn: make(chan struct{}, 1)}
+}
+
+// Connection is a Gobot adaptor that does nothing.
+func (c *Camera) Connection() gobot.Connection { return &c.bus }
+
+// Start makes it ready. It does not ask the camera, which may be plugged in
+// later.
+func (c *Camera) Start() error { c.Opened(); return nil }
+
+// Halt ends pictures that are under way.
+func (c *Camera) Halt() error { c.Closed(); return nil }
+
+// errSlow is the cause of a context that ended by the configured timeout.
+var errSlow = errors.New("timeout")
+
+// Photo takes a picture. Who asks while one is being taken waits, and gets that
+// one where it was begun after he has asked.
+func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
+	ctx, done, err := c.Begin(ctx)
+	if err != nil {
+		return drivers.Photo{}, err
+	}
+	defer done()
+	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errSlow)
+	defer cancel()
+	asked := c.now()
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return drivers.Photo{}, c.explain(ctx, nil)
+	}
+	if p, ok := c.since(asked); ok {
+		return p, nil
+	}
+	p, err := c.take(ctx)
+	if err != nil || ctx.Err() != nil {
+		return drivers.Photo{}, c.explain(ctx, err)
+	}
+	c.mu.Lock()
+	c.last = p
+	c.mu.Unlock()
+	return p, nil
+}
+
+// since is the last picture, if it was taken after a time.
+func (c *Camera) since(t time.Time) (drivers.Photo, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last, c.last.CapturedAt.After(t)
+}
+
+// explain names the device, and says of a context that ended why it did.
+func (c *Camera) explain(ctx context.Context, err error) error {
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+		return fmt.Errorf("%s: %w", c.Name(), err)
+	case errors.Is(cause, errSlow):
+		return fmt.Errorf("%s: no picture in %v; is another program using the camera, or has it few frames in this light? lower skip_frames, or raise timeout", c.Name(), c.cfg.Timeout)
+	case errors.Is(cause, drivers.ErrNotStarted):
+		return cause
+	default:
+		return fmt.Errorf("%s: %w", c.Name(), cause)
+	}
+}
+
+// maxBad frames in a row that are broken or blank are a broken camera, or a dark
+// room.
+const maxBad = 10
+
+// take streams until there is a whole picture behind the frames to skip.
+func (c *Camera) take(ctx context.Context) (_ drivers.Photo, err error) {
+	s, err := c.video.Stream(ctx, c.cfg)
+	if err != nil {
+		return drivers.Photo{}, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for range c.cfg.SkipFrames {
+		if _, err := s.Frame(ctx); err != nil {
+			return drivers.Photo{}, err
+		}
+	}
+	for bad := 0; ; bad++ {
+		frame, err := s.Frame(ctx)
+		if err != nil {
+			return drivers.Photo{}, err
+		}
+		at := c.now()
+		p := s.Picture()
+		if p.blank(frame) && bad < maxBad {
+			continue
+		}
+		data, err := p.encode(frame, c.cfg.Quality)
+		if err == nil {
+			if bad == maxBad {
+				c.log.Warn("the picture is of one colour; is the lens covered?")
+			}
+			return drivers.Photo{Data: data, MIME: "image/jpeg", CapturedAt: at}, nil
+		}
+		if bad >= maxBad {
+			return drivers.Photo{}, err
+		}
+	}
+}
+
+// bus is a Gobot adaptor that does nothing: the kernel has the camera.
+type bus struct {
+	mu   sync.Mutex
+	name string
+}
+
+var _ gobot.Adaptor = (*bus)(nil)
+
+func (b *bus) Name() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.name
+}
+
+func (b *bus) SetName(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.name = name
+}
+
+func (b *bus) Connect() error  { return nil }
+func (b *bus) Finalize() error { return nil }

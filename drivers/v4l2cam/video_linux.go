@@ -1,0 +1,115 @@
+package v4l2cam
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// System is the cameras of this machine.
+type System struct{}
+
+var _ Video = System{}
+
+// camera is a device that captures.
+type camera struct {
+	fd   int
+	path string
+	card string
+}
+
+// Stream opens the camera that cfg names.
+func (System) Stream(_ context.Context, cfg Config) (_ Stream, err error) {
+	c, err := open(cfg.Device)
+	if err != nil {
+		return nil, err
+	}
+	s := &stream{fd: c.fd, what: fmt.Sprintf("%s (%s)", c.path, c.card)}
+	if err := s.begin(cfg); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", s.what, err), s.Close())
+	}
+	return s, nil
+}
+
+// open opens a device by its file, or the only one by a part of its name.
+func open(device string) (*camera, error) {
+	if strings.HasPrefix(device, "/") {
+		return openFile(device)
+	}
+	paths, _ := filepath.Glob("/dev/video*")
+	slices.SortFunc(paths, func(a, b string) int { // video2 before video10
+		if len(a) != len(b) {
+			return len(a) - len(b)
+		}
+		return strings.Compare(a, b)
+	})
+	var names []string
+	var found []*camera
+	var errs []error
+	for _, path := range paths {
+		c, err := openFile(path)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		names = append(names, fmt.Sprintf("%s %q", path, c.card))
+		if device != "" && !strings.Contains(strings.ToLower(c.card), strings.ToLower(device)) {
+			_ = unix.Close(c.fd) // it was asked only
+			continue
+		}
+		found = append(found, c)
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	for _, c := range found {
+		_ = unix.Close(c.fd) // it was asked only
+	}
+	switch {
+	case len(found) > 1:
+		return nil, fmt.Errorf("there are %d cameras (%s); write device: with one of them, better by its link in /dev/v4l/by-id", len(found), strings.Join(names, ", "))
+	case len(names) > 0:
+		return nil, fmt.Errorf("no camera is called %q; there are %s", device, strings.Join(names, ", "))
+	case len(paths) > 0:
+		return nil, fmt.Errorf("no camera can be opened: %w", errors.Join(errs...))
+	}
+	return nil, errors.New("there is no camera (/dev/video*); is it plugged in?")
+}
+
+// errNoCamera is a device that is no camera: an encoder, the metadata of one.
+var errNoCamera = errors.New("is no camera, or one whose pictures are raw (see rpicam); v4l2-ctl --list-devices lists them")
+
+func openFile(path string) (*camera, error) {
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("%s is not there; is the camera plugged in?", path)
+	case errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("%s: %w; let messkit's user into the group video", path, err)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var caps capability
+	if err := control(fd, queryCap, &caps); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s %w (%w)", path, errNoCamera, err), unix.Close(fd))
+	}
+	can := caps.Capabilities
+	if can&capDevice != 0 {
+		can = caps.DeviceCaps
+	}
+	if can&capCapture == 0 || can&capStreaming == 0 {
+		return nil, errors.Join(fmt.Errorf("%s %w", path, errNoCamera), unix.Close(fd))
+	}
+	return &camera{fd, path, text(caps.Card[:])}, nil
+}
+
+func text(b []byte) string {
+	s, _, _ := strings.Cut(string(b), "\x00")
+	return s
+}

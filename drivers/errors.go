@@ -11,4 +11,15 @@ var (
 	// ErrBusy: the device does one thing at a time and is at another. Nothing
 	// was done; the error's text says what it is doing.
 	ErrBusy = errors.New("busy")
+	// ErrNothingDone: the device has not heard of it, or has refused it. Nothing was
+	// done.
+	ErrNothingDone = errors.New("nothing was done")
 )
+
+// HelpError is a device that does not go on until a person has been there.
+type HelpError struct {
+	Problem string // "its wheel is stuck"
+	Help    string // "free the wheel and set it on the floor"
+}
+
+func (e *HelpError) Error() string { return e.Problem + "; " + e.Help }

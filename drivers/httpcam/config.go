@@ -3,11 +3,13 @@ package httpcam
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"os"
 	"strings"
 	"time"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/web"
 )
 
 // Mode says what the camera's address gives.
@@ -22,16 +24,16 @@ const Off = "off"
 
 // Config of one camera.
 type Config struct {
-	URL          string        `yaml:"url"`           // of a snapshot or an MJPEG stream; http or https
-	Mode         string        `yaml:"mode"`          // auto, snapshot or stream
-	Username     string        `yaml:"username"`      // for Basic and Digest authentication
-	Password     Secret        `yaml:"password"`      //
-	PasswordFile string        `yaml:"password_file"` // instead of password: its first line
-	Timeout      time.Duration `yaml:"timeout"`       // for one picture, with everything that it takes
-	MaxBytes     int           `yaml:"max_bytes"`     // of one encoded picture
-	MaxPixels    int           `yaml:"max_pixels"`    // width times height
-	StateURL     string        `yaml:"state_url"`     // ustreamer's /state; "": found by itself; "off": never asked
-	SkipFrames   *int          `yaml:"skip_frames"`   // pictures thrown away before the one that counts; nil: see DefaultSkip
+	URL          string         `yaml:"url"`           // of a snapshot or an MJPEG stream; http or https
+	Mode         string         `yaml:"mode"`          // auto, snapshot or stream
+	Username     string         `yaml:"username"`      // for Basic and Digest authentication
+	Password     drivers.Secret `yaml:"password"`      //
+	PasswordFile string         `yaml:"password_file"` // instead of password: its first line
+	Timeout      time.Duration  `yaml:"timeout"`       // for one picture, with everything that it takes
+	MaxBytes     int            `yaml:"max_bytes"`     // of one encoded picture
+	MaxPixels    int            `yaml:"max_pixels"`    // width times height
+	StateURL     string         `yaml:"state_url"`     // ustreamer's /state; "": found by itself; "off": never asked
+	SkipFrames   *int           `yaml:"skip_frames"`   // pictures thrown away before the one that counts; nil: see DefaultSkip
 }
 
 // DefaultSkip is how many frames of a stream are thrown away: a server may
@@ -126,42 +128,26 @@ func (c Config) checkLimits() error {
 }
 
 // account returns the user and the password, which may be in a file.
-func (c Config) account() (account, error) {
-	a := account{user: c.Username, password: c.Password}
+func (c Config) account() (web.Account, error) {
+	a := web.Account{User: c.Username, Password: c.Password}
 	if c.PasswordFile == "" {
 		return a, nil
 	}
 	info, err := os.Stat(c.PasswordFile)
 	switch {
 	case err != nil:
-		return account{}, fmt.Errorf("password_file: %w; write the password into it", err)
+		return web.Account{}, fmt.Errorf("password_file: %w; write the password into it", err)
 	case !info.Mode().IsRegular() || info.Size() > maxFile:
-		return account{}, fmt.Errorf("password_file: %q is no file of one line; write the password into it, alone", c.PasswordFile)
+		return web.Account{}, fmt.Errorf("password_file: %q is no file of one line; write the password into it, alone", c.PasswordFile)
 	}
 	data, err := os.ReadFile(c.PasswordFile)
 	if err != nil {
-		return account{}, fmt.Errorf("password_file: %w; let this program read it", err)
+		return web.Account{}, fmt.Errorf("password_file: %w; let this program read it", err)
 	}
 	line, _, _ := strings.Cut(string(data), "\n")
-	a.password = Secret(strings.TrimSuffix(line, "\r"))
-	if a.password == "" {
-		return account{}, fmt.Errorf("password_file: %q begins with an empty line; write the password there", c.PasswordFile)
+	a.Password = drivers.Secret(strings.TrimSuffix(line, "\r"))
+	if a.Password == "" {
+		return web.Account{}, fmt.Errorf("password_file: %q begins with an empty line; write the password there", c.PasswordFile)
 	}
 	return a, nil
 }
-
-// Secret is a password. It prints as ***.
-type Secret string
-
-const hidden = "***"
-
-func (Secret) String() string { return hidden }
-
-// Format hides the secret from every verb, %#v and %x among them.
-func (Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(hidden)) } // a State keeps no error
-
-// LogValue hides the secret from logs.
-func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
-
-// MarshalText hides the secret from everything that is encoded.
-func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }

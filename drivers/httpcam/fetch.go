@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/messkit/messkit/drivers/web"
 )
 
 const (
@@ -22,14 +24,14 @@ const (
 // fetcher gets what one picture takes. It keeps nothing for the next picture.
 type fetcher struct {
 	rt       *http.Transport
-	account  account
+	account  web.Account
 	home     *url.URL // the origin that the account belongs to
 	answered bool     // something came back
 }
 
 // newFetcher makes one without proxies, which would see the password, and
 // without decompression, which would make few bytes many.
-func newFetcher(home *url.URL, a account) *fetcher {
+func newFetcher(home *url.URL, a web.Account) *fetcher {
 	return &fetcher{account: a, home: home, rt: &http.Transport{
 		DialContext:            (&net.Dialer{}).DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
@@ -86,18 +88,18 @@ func target(resp *http.Response) (*url.URL, error) {
 func (f *fetcher) login(ctx context.Context, u *url.URL) (*http.Response, error) {
 	resp, err := f.ask(ctx, u, "")
 	for try := range 2 {
-		if err != nil || resp.StatusCode != http.StatusUnauthorized || f.account.user == "" || !sameOrigin(u, f.home) {
+		if err != nil || resp.StatusCode != http.StatusUnauthorized || f.account.User == "" || !sameOrigin(u, f.home) {
 			return resp, err
 		}
-		c, cerr := choose(resp.Header.Values("WWW-Authenticate"))
-		if try > 0 && !c.stale() {
+		c, cerr := web.Choose(resp.Header.Values("WWW-Authenticate"))
+		if try > 0 && !c.Stale() {
 			return resp, nil
 		}
 		drain(resp)
 		if cerr != nil {
 			return nil, cerr
 		}
-		resp, err = f.ask(ctx, u, f.account.answer(c, u.RequestURI(), rand.Text()))
+		resp, err = f.ask(ctx, u, f.account.Answer(http.MethodGet, c, u.RequestURI(), rand.Text()))
 	}
 	return resp, err
 }
@@ -171,7 +173,7 @@ func (f *fetcher) advice(resp *http.Response) string {
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized && !sameOrigin(resp.Request.URL, f.home):
 		return "it is another server than that of url, and does not get the password; set url to it if it is yours"
-	case code == http.StatusUnauthorized && f.account.user == "":
+	case code == http.StatusUnauthorized && f.account.User == "":
 		return "it wants a log-in: set username and password"
 	case code == http.StatusUnauthorized:
 		return "it refuses the log-in: check username and password"

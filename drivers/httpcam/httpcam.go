@@ -19,6 +19,7 @@ import (
 	"gobot.io/x/gobot/v2"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/web"
 )
 
 var _ drivers.Photographer = (*Camera)(nil)
@@ -46,7 +47,7 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 type Camera struct {
 	drivers.Life
 	cfg     Config
-	account atomic.Pointer[account] // as Start has read it
+	account atomic.Pointer[web.Account] // as Start has read it
 	url     *url.URL
 	log     *slog.Logger
 	now     func() time.Time

@@ -116,9 +116,9 @@ func TestStaleNonceIsAskedForOnce(t *testing.T) {
 
 func TestLoginOfAnotherKind(t *testing.T) {
 	for want, offers := range map[string][]string{
-		"the camera asks for a log-in of another kind (ntlm, digest); allow Basic or Digest (MD5, SHA-256) in it":                                      {`NTLM, Digest realm=x, nonce=y, qop="auth-int"`},
-		"the camera wants a log-in and does not say how; allow Basic or Digest (MD5, SHA-256) in it":                                                   nil,
-		"the camera asks for a log-in of another kind (a WWW-Authenticate header that is written wrongly); allow Basic or Digest (MD5, SHA-256) in it": {`Digest "`},
+		"it asks for a log-in of another kind (ntlm, digest); allow Basic or Digest (MD5, SHA-256) there":                                      {`NTLM, Digest realm=x, nonce=y, qop="auth-int"`},
+		"it wants a log-in and does not say how; allow Basic or Digest (MD5, SHA-256) there":                                                   nil,
+		"it asks for a log-in of another kind (a WWW-Authenticate header that is written wrongly); allow Basic or Digest (MD5, SHA-256) there": {`Digest "`},
 	} {
 		s := handle(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header()["Www-Authenticate"] = offers

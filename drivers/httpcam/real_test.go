@@ -121,7 +121,7 @@ func TestMotion(t *testing.T) {
 
 func checkMotion(t *testing.T, host, path string) {
 	t.Helper()
-	user := func(password httpcam.Secret) *httpcam.Camera {
+	user := func(password drivers.Secret) *httpcam.Camera {
 		return camera(t, "http://"+host+path, func(c *httpcam.Config) { c.Username, c.Password = "me", password })
 	}
 	// What motion gives before it has found its source does not matter here.

@@ -1,4 +1,4 @@
-package httpcam
+package web
 
 import (
 	"errors"
@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// challenge is one way to log in that a server offers (RFC 9110 §11.6.1).
-type challenge struct {
+// Challenge is one way to log in that a server offers (RFC 9110 §11.6.1).
+type Challenge struct {
 	scheme string            // in small letters
 	token  string            // token68, as NTLM has it
 	params map[string]string // names in small letters, values without quotes
 }
 
 // String writes it as a server would.
-func (c challenge) String() string {
+func (c Challenge) String() string {
 	if c.token != "" {
 		return c.scheme + " " + c.token
 	}
@@ -34,16 +34,16 @@ func quoted(s string) string {
 var errChallenge = errors.New("a WWW-Authenticate header that is written wrongly")
 
 // parseChallenges reads one WWW-Authenticate header, which may hold several
-// challenges. Values without quotes may have any visible characters: cameras
+// challenges. Values without quotes may have any visible characters: devices
 // forget the quotes.
-func parseChallenges(s string) ([]challenge, error) {
+func parseChallenges(s string) ([]Challenge, error) {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 		return nil, errChallenge
 	}
 	l := lexer{s}
-	var all []challenge
+	var all []Challenge
 	for l.skip(" \t,"); l.rest != ""; l.skip(" \t,") {
-		c := challenge{scheme: strings.ToLower(l.token()), params: map[string]string{}}
+		c := Challenge{scheme: strings.ToLower(l.token()), params: map[string]string{}}
 		if c.scheme == "" || l.rest != "" && !strings.Contains(" \t,", l.rest[:1]) {
 			return nil, errChallenge
 		}
@@ -80,7 +80,7 @@ func isTokenChar(r rune) bool {
 }
 
 // fill reads the parameters of c up to the next challenge.
-func (l *lexer) fill(c *challenge) error {
+func (l *lexer) fill(c *Challenge) error {
 	l.skip(" \t")
 	if t := l.token68(); t != "" {
 		c.token = t

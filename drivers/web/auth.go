@@ -1,45 +1,46 @@
-package httpcam
+package web
 
 import (
-	"crypto/md5" // RFC 7616 §3.2: what nearly every camera speaks
+	"crypto/md5" // RFC 7616 §3.2: what nearly every device speaks
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/messkit/messkit/drivers"
 )
 
-// account is who asks.
-type account struct {
-	user     string
-	password Secret
+// Account is who asks.
+type Account struct {
+	User     string
+	Password drivers.Secret
 }
 
-// answer returns the Authorization header for the challenge c, for a GET of
-// uri, with nonce as the client's own.
-func (a account) answer(c challenge, uri, nonce string) string {
+// Answer returns the Authorization header for the challenge c, for a request of
+// uri by method, with nonce as the client's own.
+func (a Account) Answer(method string, c Challenge, uri, nonce string) string {
 	if c.scheme == "basic" {
-		return "Basic " + base64.StdEncoding.EncodeToString([]byte(a.user+":"+string(a.password)))
+		return "Basic " + base64.StdEncoding.EncodeToString([]byte(a.User+":"+string(a.Password)))
 	}
-	return a.digest(c, uri, nonce)
+	return a.digest(method, c, uri, nonce)
 }
 
-// digest is RFC 7616 §3.4, and RFC 2069 where the camera knows no qop.
-func (a account) digest(c challenge, uri, cnonce string) string {
+// digest is RFC 7616 §3.4, and RFC 2069 where the device knows no qop.
+func (a Account) digest(method string, c Challenge, uri, cnonce string) string {
 	const count = "00000001" // a server nonce is used once
 	name, sess := strings.CutSuffix(c.algorithm(), "-SESS")
 	hash := hashes[name]
 	realm, nonce := c.params["realm"], c.params["nonce"]
-	secret := hash(a.user + ":" + realm + ":" + string(a.password))
+	secret := hash(a.User + ":" + realm + ":" + string(a.Password))
 	if sess {
 		secret = hash(secret + ":" + nonce + ":" + cnonce)
 	}
-	what := hash(http.MethodGet + ":" + uri)
+	what := hash(method + ":" + uri)
 	fields := []string{
-		"username=" + quoted(a.user), "realm=" + quoted(realm), "nonce=" + quoted(nonce), "uri=" + quoted(uri),
+		"username=" + quoted(a.User), "realm=" + quoted(realm), "nonce=" + quoted(nonce), "uri=" + quoted(uri),
 	}
 	if alg, ok := c.params["algorithm"]; ok {
 		fields = append(fields, "algorithm="+alg)
@@ -66,7 +67,7 @@ var hashes = map[string]func(string) string{
 }
 
 // algorithm is in capitals; MD5 where nothing is said (RFC 7616 §3.3).
-func (c challenge) algorithm() string {
+func (c Challenge) algorithm() string {
 	if alg, ok := c.params["algorithm"]; ok {
 		return strings.ToUpper(alg)
 	}
@@ -74,7 +75,7 @@ func (c challenge) algorithm() string {
 }
 
 // rank orders challenges by what they give away; 0 cannot be answered.
-func (c challenge) rank() int {
+func (c Challenge) rank() int {
 	if c.scheme == "basic" {
 		return 1
 	}
@@ -93,13 +94,13 @@ func (c challenge) rank() int {
 
 func isAuth(qop string) bool { return strings.EqualFold(strings.TrimSpace(qop), "auth") }
 
-// stale reports that the password was right and only the nonce too old.
-func (c challenge) stale() bool { return strings.EqualFold(c.params["stale"], "true") }
+// Stale reports that the password was right and only the nonce too old.
+func (c Challenge) Stale() bool { return strings.EqualFold(c.params["stale"], "true") }
 
-// choose takes the strongest of the challenges in WWW-Authenticate headers. One
+// Choose takes the strongest of the challenges in WWW-Authenticate headers. One
 // that is written wrongly is passed over.
-func choose(headers []string) (challenge, error) {
-	var best challenge
+func Choose(headers []string) (Challenge, error) {
+	var best Challenge
 	var seen []string
 	for _, h := range headers {
 		offers, err := parseChallenges(h)
@@ -115,10 +116,10 @@ func choose(headers []string) (challenge, error) {
 		}
 	}
 	if len(headers) == 0 {
-		return challenge{}, errors.New("the camera wants a log-in and does not say how; allow Basic or Digest (MD5, SHA-256) in it")
+		return Challenge{}, errors.New("it wants a log-in and does not say how; allow Basic or Digest (MD5, SHA-256) there")
 	}
 	if best.rank() == 0 {
-		return challenge{}, fmt.Errorf("the camera asks for a log-in of another kind (%s); allow Basic or Digest (MD5, SHA-256) in it", strings.Join(seen, ", "))
+		return Challenge{}, fmt.Errorf("it asks for a log-in of another kind (%s); allow Basic or Digest (MD5, SHA-256) there", strings.Join(seen, ", "))
 	}
 	return best, nil
 }

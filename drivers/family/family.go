@@ -1,0 +1,186 @@
+// Package family has what drivers by template have in common: templates are data
+// files, one for each family of devices, with {names} that a configuration
+// fills; and a device has the verbs that its family's template describes.
+//
+// It knows neither HTTP nor MQTT, and no device.
+package family
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"gobot.io/x/gobot/v2"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// Settings are what a configuration says of every device by template.
+type Settings struct {
+	Family   string            `yaml:"family"`   // the template
+	Families string            `yaml:"families"` // folder with more templates; "" for none
+	With     map[string]string `yaml:"with"`     // for the {names} in the template
+	Initial  string            `yaml:"initial"`  // on, off or keep, when it starts
+	Safe     string            `yaml:"safe"`     // on, off or keep, when it ends
+}
+
+// DefaultSettings leave a device as it is at the start, and off at the end.
+func DefaultSettings() Settings { return Settings{Initial: "keep", Safe: "off"} }
+
+// Validate tells what cannot be.
+func (s Settings) Validate() error {
+	var errs []error
+	for _, level := range [][2]string{{"initial", s.Initial}, {"safe", s.Safe}} {
+		if key, word := level[0], level[1]; word != "on" && word != "off" && word != "keep" {
+			errs = append(errs, fmt.Errorf("%s: %q is unknown; write on, off or keep", key, word))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Verbs are what a device can do, and how. What is nil, it cannot; Switch comes
+// with On.
+type Verbs struct {
+	Open  func(context.Context) error // before anything else, and again after Close
+	Close func()
+
+	Switch    func(ctx context.Context, on bool) error
+	SwitchFor func(ctx context.Context, limit time.Duration) error // on, with the device's own timer
+	On        func(context.Context) (bool, error)
+	Read      func(context.Context) ([]drivers.Reading, error)
+}
+
+// Device is what every device by template is.
+type Device struct {
+	drivers.Life
+	class    string
+	settings Settings
+	verbs    Verbs
+	link     gobot.Connection
+	haltTime time.Duration
+	turn     sync.Mutex // held by Start and Halt
+	live     bool       // since Start; guarded by turn
+	users    chan int   // holds for how many the device is open
+}
+
+// New makes a device with the verbs that there are; haltTime is for taking it to
+// its initial or safe state.
+func New(name, class string, s Settings, haltTime time.Duration, link gobot.Connection, v Verbs) drivers.Device {
+	d := &Device{
+		Life: drivers.NewLife(name), class: class, settings: s, verbs: v, link: link, haltTime: haltTime,
+		users: make(chan int, 1),
+	}
+	d.users <- 0
+	return shape(d)
+}
+
+// Connection is the Gobot adaptor below.
+func (d *Device) Connection() gobot.Connection { return d.link }
+
+// Class is what the device is to a person.
+func (d *Device) Class() string { return d.class }
+
+// Start opens it and sets its initial level.
+func (d *Device) Start() error {
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), d.haltTime)
+	defer cancel()
+	if !d.live {
+		if err := d.connect(ctx); err != nil {
+			return d.named(err)
+		}
+		d.live = true
+	}
+	if d.verbs.Switch != nil && d.settings.Initial != "keep" {
+		if err := d.verbs.Switch(ctx, d.settings.Initial == "on"); err != nil {
+			d.end()
+			return d.named(err)
+		}
+	}
+	d.Opened()
+	return nil
+}
+
+// Halt sets the safe level and closes it.
+func (d *Device) Halt() error {
+	d.Closed()
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	defer d.end()
+	if d.verbs.Switch == nil || d.settings.Safe == "keep" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), d.haltTime)
+	defer cancel()
+	if err := d.connect(ctx); err != nil {
+		return d.named(err)
+	}
+	defer d.disconnect()
+	return d.named(d.verbs.Switch(ctx, d.settings.Safe == "on"))
+}
+
+// end gives back what Start took. turn is held.
+func (d *Device) end() {
+	if d.live {
+		d.live = false
+		d.disconnect()
+	}
+}
+
+// connect opens the device for one more.
+func (d *Device) connect(ctx context.Context) error {
+	n := <-d.users
+	if n == 0 && d.verbs.Open != nil {
+		if err := d.verbs.Open(ctx); err != nil {
+			d.users <- 0
+			return err
+		}
+	}
+	d.users <- n + 1
+	return nil
+}
+
+func (d *Device) disconnect() {
+	n := <-d.users - 1
+	if n == 0 && d.verbs.Close != nil {
+		d.verbs.Close()
+	}
+	d.users <- n
+}
+
+// named says whose error it is.
+func (d *Device) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", d.Name(), err)
+}
+
+// with runs one verb of a started device.
+func with[T any](ctx context.Context, d *Device, f func(context.Context) (T, error)) (T, error) {
+	var none T
+	ctx, done, err := d.Begin(ctx)
+	if err != nil {
+		return none, err
+	}
+	defer done()
+	v, err := f(ctx)
+	switch {
+	case err == nil:
+		return v, nil
+	case ctx.Err() != nil && errors.Is(err, drivers.ErrNothingDone):
+		return none, fmt.Errorf("%w: %w", d.Ended(ctx), drivers.ErrNothingDone)
+	case ctx.Err() != nil:
+		return none, d.Ended(ctx)
+	}
+	return none, d.named(err)
+}
+
+// does is with for what only acts.
+func does(ctx context.Context, d *Device, f func(context.Context) error) error {
+	_, err := with(ctx, d, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
+	return err
+}

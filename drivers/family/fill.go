@@ -1,0 +1,154 @@
+package family
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Values are what stands for the {names} in a template.
+type Values map[string]string
+
+// With is v and more.
+func (v Values) With(more Values) Values {
+	all := maps.Clone(v)
+	if all == nil {
+		all = Values{}
+	}
+	maps.Copy(all, more)
+	return all
+}
+
+// gap is a {name} in a template.
+var gap = regexp.MustCompile(`\{[a-z_]+\}`)
+
+// Gaps lists the names in a template's text.
+func Gaps(s string) []string {
+	var names []string
+	for _, g := range gap.FindAllString(s, -1) {
+		names = append(names, g[1:len(g)-1])
+	}
+	return names
+}
+
+// Text fills the gaps of s as they are.
+func (v Values) Text(s string) string { return v.fill(s, func(one string) string { return one }) }
+
+// URL fills the gaps of a path with its query. A value may name folders in a
+// path, and cannot end the path or a field of the query.
+func (v Values) URL(s string) string {
+	path, query, asks := strings.Cut(s, "?")
+	path = v.fill(path, func(one string) string {
+		parts := strings.Split(one, "/")
+		for i, p := range parts {
+			parts[i] = url.PathEscape(p)
+		}
+		return strings.Join(parts, "/")
+	})
+	if !asks {
+		return path
+	}
+	return path + "?" + v.fill(query, func(one string) string { return strings.ReplaceAll(url.QueryEscape(one), "+", "%20") })
+}
+
+// JSON fills the gaps in a body. A text that is nothing but a gap becomes a
+// number where the value is one.
+func (v Values) JSON(body any) any {
+	switch body := body.(type) {
+	case string:
+		if gap.FindString(body) == body && body != "" {
+			if f, err := strconv.ParseFloat(v.Text(body), 64); err == nil && numeric(body) {
+				return f
+			}
+		}
+		return v.Text(body)
+	case []any:
+		list := make([]any, len(body))
+		for i, one := range body {
+			list[i] = v.JSON(one)
+		}
+		return list
+	case map[string]any:
+		m := make(map[string]any, len(body))
+		for k, one := range body {
+			m[v.Text(k)] = v.JSON(one)
+		}
+		return m
+	}
+	return body
+}
+
+// numbers are the gaps whose values are numbers by nature. A file may be called
+// 42.gcode or 42, and is a text.
+var numbers = []string{"{for}", "{level}", "{red}", "{green}", "{blue}", "{channel}"}
+
+func numeric(g string) bool { return slices.Contains(numbers, g) }
+
+func (v Values) fill(s string, escape func(string) string) string {
+	return gap.ReplaceAllStringFunc(s, func(g string) string {
+		if one, ok := v[g[1:len(g)-1]]; ok {
+			return escape(one)
+		}
+		return g
+	})
+}
+
+// Param is something that a configuration may say under with:, for a {name} in
+// the template.
+type Param struct {
+	About   string  `yaml:"about"`
+	Default *string `yaml:"default"` // none: it has to be said
+	Match   string  `yaml:"match"`   // a regular expression for the whole value; "": letters, digits and . _ : -
+}
+
+// plainValue is what a value may be unless its Param says otherwise: what is no
+// part of the grammar of addresses, topics and JSON.
+const plainValue = `[A-Za-z0-9._:-]*`
+
+// Validate tells what cannot be.
+func (p Param) Validate() error {
+	if _, err := p.match(); err != nil {
+		return fmt.Errorf("match: %w", err)
+	}
+	return nil
+}
+
+func (p Param) match() (*regexp.Regexp, error) {
+	pattern := p.Match
+	if pattern == "" {
+		pattern = plainValue
+	}
+	return regexp.Compile(`^(?:` + pattern + `)$`)
+}
+
+// Resolve makes the values of a device from what its configuration says. Each
+// mistake begins with its key.
+func Resolve(params map[string]Param, said map[string]string) (Values, []error) {
+	v := Values{}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(said)) {
+		if _, known := params[name]; !known {
+			errs = append(errs, fmt.Errorf("with: there is no %q in this family; known: %s", name, strings.Join(slices.Sorted(maps.Keys(params)), ", ")))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		p := params[name]
+		value, ok := said[name]
+		switch {
+		case !ok && p.Default == nil:
+			errs = append(errs, fmt.Errorf("with: %s is missing: %s", name, p.About))
+			continue
+		case !ok:
+			value = *p.Default
+		}
+		if re, err := p.match(); err == nil && !re.MatchString(value) {
+			errs = append(errs, fmt.Errorf("with: %s: %q cannot be; %s", name, value, p.About))
+		}
+		v[name] = value
+	}
+	return v, errs
+}

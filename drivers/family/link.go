@@ -1,0 +1,38 @@
+package family
+
+import (
+	"sync"
+
+	"gobot.io/x/gobot/v2"
+)
+
+var _ gobot.Connection = (*Link)(nil)
+
+// Link is the Gobot adaptor of a device in the network: it only has a name.
+type Link struct {
+	mu   sync.Mutex
+	name string
+}
+
+// NewLink makes one.
+func NewLink(name string) *Link { return &Link{name: name} }
+
+// Name is where the device is.
+func (l *Link) Name() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.name
+}
+
+// SetName changes it.
+func (l *Link) SetName(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.name = name
+}
+
+// Connect does nothing.
+func (l *Link) Connect() error { return nil }
+
+// Finalize does nothing.
+func (l *Link) Finalize() error { return nil }

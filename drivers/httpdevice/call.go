@@ -1,0 +1,67 @@
+package httpdevice
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/web"
+)
+
+// do makes calls, one after the other, until one fails.
+func (d *device) do(ctx context.Context, calls []Call, values family.Values) error {
+	for i, c := range calls {
+		if _, err := d.ask(ctx, c, values); err != nil {
+			if i > 0 && errors.Is(err, drivers.ErrNothingDone) {
+				return fmt.Errorf("after %d of %d calls: %v", i, len(calls), err) // not wrapped: something was done
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// ask makes one call, and holds its answer to what is expected of it.
+func (d *device) ask(ctx context.Context, c Call, values family.Values) ([]byte, error) {
+	method, path := c.method()
+	call := web.Call{Method: method, Path: values.URL(path), Accept: "application/json"}
+	if c.JSON != nil {
+		body, err := json.Marshal(values.JSON(c.JSON))
+		if err != nil {
+			return nil, err
+		}
+		call.Body, call.Type = body, "application/json"
+	}
+	answer, err := d.web.Do(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Body, expect(c.Expect, values, answer.Body)
+}
+
+func expect(want map[string]string, values family.Values, body []byte) error {
+	if len(want) == 0 {
+		return nil
+	}
+	answer, err := family.Parse(body)
+	if err != nil {
+		return err
+	}
+	for _, where := range slices.Sorted(maps.Keys(want)) {
+		place, wanted := values.Text(where), values.Text(want[where])
+		found, _ := family.Pick(answer, place)
+		word, ok := family.Word(found)
+		switch {
+		case !ok:
+			return fmt.Errorf("its answer has no %s; is the device of this family, and the number right?", place)
+		case word != wanted:
+			return fmt.Errorf("it was told %s = %s, and answers %.40q", place, wanted, word)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+// Package httpdevice drives what can be told things over HTTP, by templates: one
+// YAML file for each family of devices (Shelly, Tasmota, WLED, ...), which says
+// what to ask and where the answer is. A user adds a family with a file of his
+// own.
+//
+// It does nothing by itself: it polls nothing, follows no redirect, and tries
+// nothing twice.
+package httpdevice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/web"
+)
+
+// Kind is the kind of driver for drivers/all.
+func Kind() drivers.Kind {
+	return drivers.Kind{Name: "httpdevice", Class: "plug", About: "plugs, lamps and sensors over HTTP, by template: Shelly, Tasmota, WLED, or your own", Open: Open}
+}
+
+// Open is the drivers.Factory of this package. It reads the family's template
+// and the files of secrets; no network is touched.
+func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	cfg := DefaultConfig()
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	return New(env.Name, cfg, env.Log, env.Now)
+}
+
+// device is how one device is asked.
+type device struct {
+	template Template
+	values   family.Values
+	web      *web.Client
+	log      *slog.Logger
+	now      func() time.Time
+}
+
+// haltCalls is how many calls of a device's timeout Start and Halt may take.
+const haltCalls = 3
+
+// New makes a device of a valid configuration.
+func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drivers.Device, error) {
+	d := &device{log: log, now: now}
+	if err := family.Load(Families(), cfg.Families, cfg.Family, &d.template); err != nil {
+		return nil, err
+	}
+	values, errs := family.Resolve(d.template.With, cfg.With)
+	client, err := web.New(cfg.Config, d.template.Token)
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return nil, err
+	}
+	d.web = client
+	s := client.Secrets()
+	d.values = values.With(family.Values{"username": s.User, "password": string(s.Password)})
+	return family.New(name, d.template.Class, cfg.Settings, haltCalls*cfg.Timeout, family.NewLink(client.Host()), d.verbs()), nil
+}
+
+// verbs are those of the template.
+func (d *device) verbs() family.Verbs {
+	var v family.Verbs
+	if s := d.template.Switch; s != nil {
+		v.Switch, v.On = d.turn, d.on
+		if s.OnFor != nil {
+			v.SwitchFor = d.turnFor
+		}
+	}
+	if len(d.template.Readings) > 0 {
+		v.Read = d.read
+	}
+	return v
+}
+
+func (d *device) turn(ctx context.Context, on bool) error {
+	if on {
+		return d.do(ctx, d.template.Switch.On, d.values)
+	}
+	return d.do(ctx, d.template.Switch.Off, d.values)
+}
+
+func (d *device) turnFor(ctx context.Context, limit time.Duration) error {
+	timed := d.template.Switch.OnFor
+	value, ok := timed.For(limit)
+	if !ok {
+		d.log.Debug("longer than the device's own timer can be", "limit", limit)
+		return d.turn(ctx, true)
+	}
+	return d.do(ctx, timed.Calls, d.values.With(family.Values{"for": value}))
+}
+
+func (d *device) on(ctx context.Context) (bool, error) {
+	s := d.template.Switch.State
+	body, err := d.ask(ctx, s.Call, d.values)
+	if err != nil {
+		return false, err
+	}
+	return s.Read(d.values, body)
+}
+
+// read asks each question once, however much of its answer is wanted.
+func (d *device) read(ctx context.Context) ([]drivers.Reading, error) {
+	answers := map[string]any{}
+	var list []drivers.Reading
+	for _, r := range d.template.Readings {
+		_, path := r.method()
+		answer, asked := answers[path]
+		if !asked {
+			body, err := d.ask(ctx, r.Call, d.values)
+			if err != nil {
+				return nil, err
+			}
+			if answer, err = family.Parse(body); err != nil {
+				return nil, err
+			}
+			answers[path] = answer
+		}
+		one, err := r.in(answer, d.values)
+		if err != nil {
+			return nil, err
+		}
+		if one != nil {
+			one.At = d.now()
+			list = append(list, *one)
+		}
+	}
+	if len(list) == 0 {
+		return nil, errors.New("it measures nothing of what its family may measure")
+	}
+	return list, nil
+}
+
+// in finds a reading in an answer, nil where the device does not have it.
+func (r Reading) in(answer any, values family.Values) (*drivers.Reading, error) {
+	where := values.Text(r.Value)
+	found, ok := family.Pick(answer, where)
+	if !ok && r.Optional {
+		return nil, nil
+	}
+	f, number := family.Number(found)
+	if !number {
+		return nil, fmt.Errorf("its answer has no number at %s", where)
+	}
+	if r.Times != 0 {
+		f *= r.Times
+	}
+	return &drivers.Reading{Quantity: r.Quantity, Value: f, Unit: r.Unit}, nil
+}

@@ -1,0 +1,353 @@
+package httpdevice_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/drivertest"
+	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/httpdevice"
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// open opens a device as a program does.
+func open(yaml string) (drivers.Device, error) {
+	env := drivers.Env{Name: "desk-lamp", Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: &drivers.Shared{}}
+	return httpdevice.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(yaml), out) })
+}
+
+func started(t *testing.T, yaml string) drivers.Device {
+	t.Helper()
+	d, err := open(yaml)
+	if err == nil {
+		err = d.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Halt() }) // its server may be gone
+	return d
+}
+
+const login = "\nusername: admin\npassword: open sesame"
+
+// families are the templates of the program, each with a device of its kind.
+var families = map[string]struct {
+	device maker
+	config string
+	timer  time.Duration // what the device's timer says of 90 s
+	reads  []drivers.Reading
+}{
+	"shelly-gen1": {shelly1, "", 90 * time.Second, []drivers.Reading{
+		{Quantity: "power", Value: 12.5, Unit: "W"}, {Quantity: "energy", Value: 2.000004, Unit: "kWh"}, {Quantity: "signal", Value: -58, Unit: "dBm"},
+	}},
+	"shelly-gen2": {shelly2, "", 90 * time.Second, []drivers.Reading{
+		{Quantity: "power", Value: 8.9, Unit: "W"},
+		{Quantity: "voltage", Value: 230.1, Unit: "V"},
+		{Quantity: "current", Value: 0.08, Unit: "A"},
+		{Quantity: "energy", Value: 6.532, Unit: "kWh"},
+		{Quantity: "device temperature", Value: 23.5, Unit: "°C"},
+		{Quantity: "signal", Value: -66, Unit: "dBm"},
+	}},
+	"tasmota": {tasmota, login, 90 * time.Second, []drivers.Reading{
+		{Quantity: "power", Value: 60, Unit: "W"},
+		{Quantity: "energy", Value: 3.185, Unit: "kWh"},
+		{Quantity: "voltage", Value: 231, Unit: "V"},
+		{Quantity: "signal", Value: -63, Unit: "dBm"},
+	}},
+	"wled": {wled, "", 2 * time.Minute, []drivers.Reading{{Quantity: "signal", Value: -51, Unit: "dBm"}}},
+}
+
+// No family is without a device that it is tried on.
+func TestEveryFamilyIsTried(t *testing.T) {
+	names := family.Names(httpdevice.Families(), "")
+	if len(names) == 0 {
+		t.Fatal("there are no families")
+	}
+	for _, name := range names {
+		if _, ok := families[name]; !ok {
+			t.Errorf("%s.yaml has no simulated device in this test", name)
+		}
+	}
+}
+
+func TestFamiliesKeepTheRules(t *testing.T) {
+	for name, f := range families {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, f.device)
+			drivertest.Run(t, func(t *testing.T) drivers.Device {
+				b.renew()
+				d, err := open("family: " + name + "\nurl: " + b.URL + f.config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return d
+			},
+				drivertest.Safe(func() error {
+					if b.device().is() {
+						return errors.New("it is on")
+					}
+					return nil
+				}),
+				drivertest.Acts(func() int { return b.device().count() }),
+				drivertest.Level(func() bool { return b.device().is() }),
+				drivertest.Force(func(on bool) { b.device().force(on) }),
+			)
+		})
+	}
+}
+
+// The device's own timer is set with what the gate allows, in the device's unit.
+func TestDeviceTimer(t *testing.T) {
+	for name, f := range families {
+		b := newBench(t, f.device)
+		d := started(t, "family: "+name+"\nsafe: keep\nurl: "+b.URL+f.config).(drivers.AutoOff)
+		if err := d.SwitchFor(t.Context(), true, 90*time.Second); err != nil || !b.device().is() || b.device().lastTimer() != f.timer {
+			t.Errorf("%s: on=%t, timer %v, want %v: %v", name, b.device().is(), b.device().lastTimer(), f.timer, err)
+		}
+		b.renew()
+		if err := d.SwitchFor(t.Context(), true, 48*time.Hour); err != nil || !b.device().is() || b.device().lastTimer() != 0 {
+			t.Errorf("%s: longer than its timer can be: on=%t, timer %v: %v", name, b.device().is(), b.device().lastTimer(), err)
+		}
+		if err := d.SwitchFor(t.Context(), false, time.Second); err != nil || b.device().is() {
+			t.Errorf("%s: off: %v", name, err)
+		}
+	}
+}
+
+func TestReadings(t *testing.T) {
+	for name, f := range families {
+		b := newBench(t, f.device)
+		got, err := started(t, "family: "+name+"\nsafe: keep\nurl: "+b.URL+f.config).(drivers.Sensor).Read(t.Context())
+		if diff := cmp.Diff(f.reads, got, cmpopts.IgnoreFields(drivers.Reading{}, "At"), cmpopts.EquateApprox(0, 1e-9)); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", name, err, diff)
+		}
+	}
+}
+
+// What the device answers counts, and not what it was told.
+func TestDeviceThatDoesNotObey(t *testing.T) {
+	for name, f := range families {
+		b := newBench(t, f.device)
+		d := started(t, "family: "+name+"\nsafe: keep\nurl: "+b.URL+f.config)
+		b.device().wrong = true
+		told := d.(drivers.Switch).Switch(t.Context(), true)
+		if on, err := d.(drivers.SwitchReader).On(t.Context()); on || err != nil {
+			t.Errorf("%s: on=%t, %v", name, on, err)
+		}
+		if name != "shelly-gen2" && (told == nil || !strings.Contains(told.Error(), "and answers")) { // that one answers how it was before
+			t.Errorf("%s: %v", name, told)
+		}
+	}
+}
+
+func TestNothingWasDoneIsSaid(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	d := started(t, "family: shelly-gen2\nsafe: keep\nurl: "+gone.URL)
+	err := d.(drivers.Switch).Switch(t.Context(), true)
+	if !errors.Is(err, drivers.ErrNothingDone) || !strings.HasPrefix(err.Error(), "desk-lamp: ") {
+		t.Error(err)
+	}
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // a server sees a client leave when it has read all
+		<-r.Context().Done()
+	}))
+	defer slow.Close()
+	d = started(t, "family: shelly-gen2\nsafe: keep\ntimeout: 50ms\nurl: "+slow.URL)
+	err = d.(drivers.Switch).Switch(t.Context(), true)
+	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "it may have heard") {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := d.(drivers.Switch).Switch(ctx, true); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+}
+
+// Nothing that a device answers makes the driver go elsewhere, read without end
+// or repeat a secret.
+func TestAnswersOfABadDevice(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
+	defer elsewhere.Close()
+	for _, c := range []struct {
+		name string
+		do   http.HandlerFunc
+		want string
+	}{
+		{"redirect", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		}, "answers 307"},
+		{"no JSON", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "its answer is no JSON"},
+		{"two values", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{} {}")) }, "more than one JSON value"},
+		{"nothing", func(http.ResponseWriter, *http.Request) {}, "its answer is no JSON"},
+		{"another family", func(w http.ResponseWriter, _ *http.Request) { answer(w, map[string]string{"Command": "Unknown"}) }, "its answer has no POWER; is the device of this family"},
+		{"an echo of the password", func(w http.ResponseWriter, r *http.Request) {
+			http.Error(w, r.URL.RawQuery+" open sesame", http.StatusBadRequest)
+		}, "answers 400; "},
+		{"not logged in", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "it wants a log-in and does not say how"},
+		{"endless", func(w http.ResponseWriter, _ *http.Request) {
+			for _, err := w.Write(make([]byte, 1<<16)); err == nil; _, err = w.Write(make([]byte, 1<<16)) {
+			}
+		}, "more than 1048576 bytes"},
+	} {
+		s := httptest.NewServer(c.do)
+		d := started(t, "family: tasmota\nsafe: keep\nurl: "+s.URL+login)
+		err := d.(drivers.Switch).Switch(t.Context(), true)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "sesame") {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		s.Close()
+	}
+}
+
+func TestLogsInByDigest(t *testing.T) {
+	b := newBench(t, func(f *fake, w http.ResponseWriter, r *http.Request, body map[string]any) {
+		if r.Header.Get("Authorization") == "" {
+			w.Header().Set("WWW-Authenticate", `Digest qop="auth", realm="shellyplus1-a8032abe54dc", nonce="60dc2c18", algorithm=SHA-256`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		if !strings.Contains(r.Header.Get("Authorization"), `username="admin"`) {
+			t.Error(r.Header.Get("Authorization"))
+		}
+		shelly2(f, w, r, body)
+	})
+	d := started(t, "family: shelly-gen2\nsafe: keep\nurl: "+b.URL+login)
+	if err := d.(drivers.Switch).Switch(t.Context(), true); err != nil || b.device().count() != 1 {
+		t.Errorf("%d acts, %v", b.device().count(), err)
+	}
+}
+
+func TestLevelsAtTheStartAndTheEnd(t *testing.T) {
+	b := newBench(t, shelly2)
+	d, err := open("family: shelly-gen2\ninitial: 'on'\nsafe: 'on'\nurl: " + b.URL)
+	if err != nil || d.Start() != nil || !b.device().is() {
+		t.Errorf("%v, on=%t", err, b.device().is())
+	}
+	b.device().force(false)
+	if err := d.Halt(); err != nil || !b.device().is() {
+		t.Errorf("%v, on=%t", err, b.device().is())
+	}
+	b.renew()
+	d, err = open("family: shelly-gen2\nsafe: keep\nurl: " + b.URL)
+	if err != nil || d.Start() != nil || d.Halt() != nil || b.device().said() != "" {
+		t.Errorf("%v, %s", err, b.device().said())
+	}
+}
+
+// A family of the user's own is a file, and every mistake in it is told.
+func TestOwnFamily(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("fan.yaml", `
+class: fan
+with: {speed: {default: "3", about: "1 to 5"}}
+switch:
+  on: [{put: "/fan/{speed}"}]
+  off: [{delete: /fan}]
+  state: {get: /fan, on: [spinning], off: [still]}
+`)
+	spins := "still"
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.Method + " " + r.URL.Path {
+		case "PUT /fan/3":
+			spins = "spinning"
+		case "DELETE /fan":
+			spins = "still"
+		}
+		_, _ = w.Write([]byte(spins + "\n"))
+	}))
+	defer s.Close()
+	d := started(t, "family: fan\nfamilies: "+dir+"\nurl: "+s.URL)
+	if d.(drivers.Classed).Class() != "fan" || d.(drivers.Switch).Switch(t.Context(), true) != nil || spins != "spinning" {
+		t.Errorf("it is %s", spins)
+	}
+	if _, timed := d.(drivers.AutoOff); timed {
+		t.Error("it has a timer that nobody wrote")
+	}
+	write("bad.yaml", `
+switch:
+  on: [{get: /on, post: /on}]
+  off: [{get: "/off?x={what}"}]
+  state: {get: no, value: on}
+colour: red
+readings:
+  - {get: /x, json: {a: 1}}
+`)
+	_, err := open("family: bad\nfamilies: " + dir + "\nurl: http://x")
+	for _, want := range []string{
+		filepath.Join(dir, "bad.yaml") + ":6: colour: unknown key", "switch.on: has 2 of get, post, put and delete",
+		"switch.off: nobody fills {what}", `switch.state: "no" does not begin with a /`, "readings[0]: GET has no body", "readings[0].value: is missing, or the quantity is",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in: %v", want, err)
+		}
+	}
+}
+
+func TestConfigMistakes(t *testing.T) {
+	for _, c := range []struct{ config, want string }{
+		{"url: http://x", "family: is missing; known: shelly-gen1, shelly-gen2, tasmota, wled"},
+		{"url: http://x\nfamily: sonos", `family: "sonos" is unknown; known: shelly-gen1`},
+		{"url: http://x\nfamily: ../../etc/passwd", "cannot be one"},
+		{"url: http://x\nfamily: wled\nfamilies: /nonesuch", "families: stat /nonesuch"},
+		{"url: http://x\nfamily: wled\nwith: {channel: 1}", `with: there is no "channel" in this family`},
+		{"url: http://x\nfamily: shelly-gen1\nwith: {channel: 1/../2}", `with: channel: "1/../2" cannot be`},
+		{"family: wled", "url: is missing"},
+		{"family: wled\nurl: http://me:secret@x", "url: holds a user name"},
+		{"family: wled\nurl: http://x/?a=b", "url: holds more than a place"},
+		{"family: wled\nurl: http://x\npassword: a", "username: is missing"},
+		{"family: wled\nurl: http://x\npassword: a\npassword_file: b\nusername: u", "password_file: stands beside password"},
+		{"family: wled\nurl: http://x\ntoken_file: /nonesuch", "token_file: stat /nonesuch"},
+		{"family: wled\nurl: http://x\nsafe: perhaps", `safe: "perhaps" is unknown`},
+		{"family: wled\nurl: http://x\ntimeout: 2h", "timeout: 2h0m0s is not above 0"},
+		{"family: wled\nurl: http://x\nurll: y", "urll: unknown key (did you mean url?)"},
+	} {
+		_, err := open(c.config)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), ":secret@") {
+			t.Errorf("%q: %v", c.config, err)
+		}
+	}
+}
+
+// Every template says what it is, and where its maker describes the messages.
+func TestTemplatesAreExplained(t *testing.T) {
+	page, err := os.ReadFile("../../docs/drivers/httpdevice.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range family.Names(httpdevice.Families(), "") {
+		var one httpdevice.Template
+		if err := family.Load(httpdevice.Families(), "", name, &one); err != nil {
+			t.Fatal(err)
+		}
+		if one.About == "" || !strings.HasPrefix(one.Docs, "https://") || one.Class == "" || !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("%s.yaml says too little of itself, or is not in docs/drivers/httpdevice.md", name)
+		}
+	}
+	all, err := fs.ReadDir(httpdevice.Families(), ".")
+	if err != nil || slices.ContainsFunc(all, fs.DirEntry.IsDir) {
+		t.Error(all, err)
+	}
+}

@@ -1,0 +1,170 @@
+package httpdevice
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/drivers/family"
+)
+
+// Template is what a family's file says. docs/drivers/httpdevice.md explains
+// every key.
+type Template struct {
+	About    string                  `yaml:"about"`
+	Docs     string                  `yaml:"docs"`  // where the maker describes the messages
+	Class    string                  `yaml:"class"` // light, plug, ...
+	Token    string                  `yaml:"token"` // the header that carries token:, Authorization for a bearer token
+	With     map[string]family.Param `yaml:"with"`
+	Switch   *Switch                 `yaml:"switch"`
+	Readings []Reading               `yaml:"readings"`
+}
+
+// Switch is how a device is switched and read back.
+type Switch struct {
+	On    []Call   `yaml:"on"`
+	Off   []Call   `yaml:"off"`
+	OnFor *Timed   `yaml:"on_for"` // on, with the device's own timer; {for} is its value
+	State *OnState `yaml:"state"`
+}
+
+// Timed are calls for a time.
+type Timed struct {
+	family.Timer
+	Calls []Call `yaml:"calls"`
+}
+
+// OnState is where the device tells whether it is on.
+type OnState struct {
+	Call
+	family.Level
+}
+
+// Reading is one thing that a device measures.
+type Reading struct {
+	Call
+	Quantity string  `yaml:"quantity"`
+	Unit     string  `yaml:"unit"`
+	Value    string  `yaml:"value"`    // where it is in the answer
+	Times    float64 `yaml:"times"`    // what it is multiplied by; 0 is 1
+	Optional bool    `yaml:"optional"` // some of the family do not have it
+}
+
+// Call is one question to a device: exactly one method, with a path below the
+// device's address.
+type Call struct {
+	Get    string            `yaml:"get"`
+	Post   string            `yaml:"post"`
+	Put    string            `yaml:"put"`
+	Delete string            `yaml:"delete"`
+	JSON   any               `yaml:"json"`   // the body
+	Expect map[string]string `yaml:"expect"` // what the answer must hold: place to word
+}
+
+// method is the call's method and path.
+func (c Call) method() (method, path string) {
+	for _, m := range [][2]string{{"GET", c.Get}, {"POST", c.Post}, {"PUT", c.Put}, {"DELETE", c.Delete}} {
+		if m[1] != "" {
+			return m[0], m[1]
+		}
+	}
+	return "", ""
+}
+
+//go:embed families/*.yaml
+var files embed.FS
+
+// Families are the templates that come with the program.
+func Families() fs.FS {
+	own, err := fs.Sub(files, "families")
+	if err != nil {
+		panic(err) // the folder is part of the program
+	}
+	return own
+}
+
+// Validate tells all that cannot be, each mistake beginning with its key.
+func (t *Template) Validate() error {
+	var errs []error
+	if t.Switch == nil && len(t.Readings) == 0 {
+		errs = append(errs, errors.New("switch: is missing, and so are readings; write what the device can do"))
+	}
+	if t.Switch != nil {
+		errs = append(errs, t.checkSwitch()...)
+	}
+	for i, r := range t.Readings {
+		where := fmt.Sprintf("readings[%d]", i)
+		errs = append(errs, t.checkCalls(where, []Call{r.Call})...)
+		if r.Quantity == "" || r.Value == "" {
+			errs = append(errs, fmt.Errorf("%s.value: is missing, or the quantity is; write what is measured, and where the answer has it", where))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (t *Template) checkSwitch() []error {
+	s := t.Switch
+	errs := slices.Concat(t.checkCalls("switch.on", s.On), t.checkCalls("switch.off", s.Off))
+	if s.OnFor != nil {
+		errs = append(errs, t.checkCalls("switch.on_for.calls", s.OnFor.Calls, "for")...)
+	}
+	if s.State == nil {
+		return append(errs, errors.New("switch: state is missing; what cannot be read back is not known to be off"))
+	}
+	return append(errs, t.checkCalls("switch.state", []Call{s.State.Call})...)
+}
+
+// checkCalls tells what is wrong with calls in which the more gaps may stand.
+func (t *Template) checkCalls(where string, calls []Call, more ...string) []error {
+	if len(calls) == 0 {
+		return []error{fmt.Errorf("%s: is missing; write a list of calls", where)}
+	}
+	var errs []error
+	for _, c := range calls {
+		method, path := c.method()
+		n := 0
+		for _, p := range []string{c.Get, c.Post, c.Put, c.Delete} {
+			if p != "" {
+				n++
+			}
+		}
+		switch {
+		case n != 1:
+			errs = append(errs, fmt.Errorf("%s: has %d of get, post, put and delete; write one", where, n))
+		case !strings.HasPrefix(path, "/"):
+			errs = append(errs, fmt.Errorf("%s: %q does not begin with a /; write a path below the device's address", where, path))
+		case c.JSON != nil && (method == "GET" || method == "DELETE"):
+			errs = append(errs, fmt.Errorf("%s: %s has no body; write json beside post or put", where, method))
+		}
+		for _, g := range slices.Concat(family.Gaps(path), gapsIn(c.JSON)) {
+			if _, known := t.With[g]; !known && !slices.Contains(more, g) && g != "username" && g != "password" {
+				errs = append(errs, fmt.Errorf("%s: nobody fills {%s}; write it under with", where, g))
+			}
+		}
+	}
+	return errs
+}
+
+func gapsIn(body any) []string {
+	switch body := body.(type) {
+	case string:
+		return family.Gaps(body)
+	case []any:
+		var all []string
+		for _, one := range body {
+			all = append(all, gapsIn(one)...)
+		}
+		return all
+	case map[string]any:
+		var all []string
+		for k, one := range body {
+			all = append(all, append(gapsIn(one), family.Gaps(k)...)...)
+		}
+		slices.Sort(all)
+		return all
+	}
+	return nil
+}

@@ -1,0 +1,224 @@
+package valetudo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/web"
+)
+
+// How long the robot may take to set out, and to stand still when it is told to.
+const (
+	setOutTime = 60 * time.Second
+	stopTime   = 8 * time.Second
+)
+
+// Clean cleans rooms, or everything. The robot chooses its way; how far it came
+// in a task that was broken off is on its map, and none of the rooms counts as
+// done.
+func (v *Vacuum) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
+	none := drivers.Outcome{Remaining: areas}
+	ctx, done, err := v.Begin(ctx)
+	if err != nil {
+		return none, err
+	}
+	defer done()
+	what := "cleaning"
+	if len(areas) > 0 {
+		what += " " + strings.Join(areas, ", ")
+	} else {
+		none.Remaining = []string{"everything"}
+	}
+	release, err := v.hold(what)
+	if err != nil {
+		return none, v.named(err)
+	}
+	defer release()
+	e, err := v.plan(ctx, areas)
+	if err == nil {
+		err = v.put(ctx, e.path, e.order)
+		if err != nil && ctx.Err() != nil {
+			v.brake(ctx) // it may have heard
+		}
+	}
+	if err == nil {
+		err = v.watch(ctx, newJourney(v.now(), what, e.floor, progress))
+	}
+	if err != nil {
+		return none, v.ended(ctx, err)
+	}
+	return drivers.Outcome{Done: areas}, nil
+}
+
+// errand is what the robot is told.
+type errand struct {
+	path  string
+	order map[string]any
+	floor float64 // cm² that it will go over; 0 where the map does not say
+}
+
+// plan is what the robot is to be told, if it can be told that now.
+func (v *Vacuum) plan(ctx context.Context, areas []string) (errand, error) {
+	if err := v.free(ctx); err != nil {
+		return errand{}, err
+	}
+	if len(areas) == 0 {
+		return errand{controlPath, map[string]any{"action": "start"}, v.floor(ctx, nil)}, nil
+	}
+	rooms, err := v.rooms(ctx)
+	if err != nil {
+		return errand{}, fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+	}
+	ids := make([]string, len(areas))
+	for i, a := range areas {
+		at := slices.IndexFunc(rooms, func(r room) bool { return r.Name == a })
+		if at < 0 {
+			return errand{}, fmt.Errorf("%w: there is no room %q; known rooms: %s", drivers.ErrNothingDone, a, strings.Join(names(rooms), ", "))
+		}
+		ids[i] = rooms[at].ID
+	}
+	order := map[string]any{"action": "start_segment_action", "segment_ids": ids, "iterations": v.cfg.Passes, "customOrder": true}
+	return errand{segmentsPath, order, v.floor(ctx, ids)}, nil
+}
+
+func names(rooms []room) []string {
+	list := make([]string, len(rooms))
+	for i, r := range rooms {
+		list[i] = r.Name
+	}
+	return list
+}
+
+// free returns nil if the robot can take a task.
+func (v *Vacuum) free(ctx context.Context) error {
+	s, err := v.state(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+	case s.Status == isError:
+		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, s.trouble())
+	case s.moves() && s.Status != isReturning:
+		return fmt.Errorf("%w: somebody else has sent it, and it is %s; stop it there, or wait", drivers.ErrBusy, s.doing())
+	}
+	return nil
+}
+
+func (v *Vacuum) put(ctx context.Context, path string, order map[string]any) error {
+	body, err := json.Marshal(order)
+	if err != nil {
+		return err
+	}
+	_, err = v.web.Do(ctx, web.Call{Method: "PUT", Path: path, Type: "application/json", Body: body})
+	return err
+}
+
+// watch waits for the end of a task. What ends it early has the robot stop.
+func (v *Vacuum) watch(ctx context.Context, j *journey) (err error) {
+	defer func() {
+		if err != nil {
+			v.brake(ctx)
+		}
+	}()
+	silent := 0
+	for {
+		if err := v.wait(ctx); err != nil {
+			return err
+		}
+		s, err := v.state(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			if silent++; silent >= maxSilent {
+				return fmt.Errorf("it has not answered %d times, and may still be at it: %v", silent, err) // not wrapped: it has begun
+			}
+			continue
+		}
+		silent = 0
+		if over, err := j.step(s, v.now(), v.cleaned(ctx, s)); over || err != nil {
+			return err
+		}
+	}
+}
+
+// maxSilent is how many looks in a row may fail: Wi-Fi is poor under beds.
+const maxSilent = 30
+
+func (v *Vacuum) wait(ctx context.Context) error {
+	t := time.NewTimer(v.cfg.Poll)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// brake stops the robot though ctx has ended. That it could not is in the log,
+// and in what is read back afterwards.
+func (v *Vacuum) brake(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	if err := v.stop(ctx); err != nil {
+		v.log.Error("the robot could not be stopped", "err", err)
+	}
+}
+
+// stop stops the robot if it is under way, and waits until it stands still.
+func (v *Vacuum) stop(ctx context.Context) error {
+	s, err := v.state(ctx)
+	if err == nil && !s.moves() {
+		return nil
+	}
+	if err := v.put(ctx, controlPath, map[string]any{"action": "stop"}); err != nil {
+		return err
+	}
+	for {
+		if s, err = v.state(ctx); err == nil && !s.moves() {
+			return nil
+		}
+		if v.wait(ctx) != nil {
+			return fmt.Errorf("it was told to stop, and is %s", s.doing())
+		}
+	}
+}
+
+// Dock sends the robot home.
+func (v *Vacuum) Dock(ctx context.Context) error {
+	ctx, done, err := v.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	release, err := v.hold("driving to its dock")
+	if err != nil {
+		return v.named(err)
+	}
+	defer release()
+	return v.ended(ctx, v.dock(ctx))
+}
+
+func (v *Vacuum) dock(ctx context.Context) (err error) {
+	s, err := v.state(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+	case s.Status == isDocked:
+		return nil
+	case s.Status == isError:
+		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, s.trouble())
+	}
+	if err := v.put(ctx, controlPath, map[string]any{"action": "home"}); err != nil {
+		if ctx.Err() != nil {
+			v.brake(ctx)
+		}
+		return err
+	}
+	return v.watch(ctx, newJourney(v.now(), homeward, 0, nil))
+}

@@ -1,0 +1,184 @@
+package valetudo_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// robot is a simulated robot behind Valetudo's documented messages. It is the
+// judge: it knows what it was told, and whether it moves. It goes one step each
+// time that it is looked at.
+type robot struct {
+	mu       sync.Mutex
+	status   string
+	flag     string
+	problem  map[string]any
+	left     int // steps until the task is done
+	steps    int // that a task takes
+	done     int
+	acts     []string
+	deaf     bool // it takes commands and stays where it is
+	failures int  // answers of the next looks that are lost
+}
+
+func newRobot() *robot { return &robot{status: "docked", flag: "none", steps: 4} }
+
+func (r *robot) moves() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.status == "cleaning" || r.status == "returning"
+}
+
+func (r *robot) log() []string { r.mu.Lock(); defer r.mu.Unlock(); return slices.Clone(r.acts) }
+
+func (r *robot) set(f func(*robot)) { r.mu.Lock(); defer r.mu.Unlock(); f(r) }
+
+// step is what happens between two looks. mu is held.
+func (r *robot) step() {
+	switch r.status {
+	case "cleaning":
+		r.done++
+		if r.left--; r.left <= 0 {
+			r.status, r.flag = "returning", "none"
+		}
+	case "returning":
+		r.status = "docked"
+	}
+}
+
+func (r *robot) attributes() []any {
+	status := map[string]any{"__class": "StatusStateAttribute", "metaData": map[string]any{}, "value": r.status, "flag": r.flag}
+	if r.status == "error" {
+		status["error"] = r.problem
+	}
+	return []any{
+		status,
+		map[string]any{"__class": "BatteryStateAttribute", "metaData": map[string]any{}, "level": 87, "flag": "charging"},
+		map[string]any{"__class": "PresetSelectionStateAttribute", "metaData": map[string]any{}, "type": "fan_speed", "value": "medium", "customValue": nil},
+		map[string]any{"__class": "AttachmentStateAttribute", "metaData": map[string]any{}, "type": "dustbin", "attached": true},
+	}
+}
+
+func (r *robot) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	path, ok := strings.CutPrefix(q.URL.Path, "/api/v2/robot/")
+	if !ok {
+		http.NotFound(w, q)
+		return
+	}
+	var body map[string]any
+	_ = json.NewDecoder(q.Body).Decode(&body) // a GET has none
+	switch q.Method + " " + path {
+	case "GET state/attributes":
+		if r.failures > 0 {
+			r.failures--
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		r.step()
+		answer(w, r.attributes())
+	case "GET state/map":
+		answer(w, homeMap)
+	case "GET capabilities/MapSegmentationCapability":
+		answer(w, []any{
+			map[string]any{"__class": "ValetudoMapSegment", "metaData": map[string]any{}, "id": "16", "name": "Küche"},
+			map[string]any{"__class": "ValetudoMapSegment", "metaData": map[string]any{}, "id": "17", "name": "Wohnzimmer"},
+			map[string]any{"__class": "ValetudoMapSegment", "metaData": map[string]any{}, "id": "18"},
+		})
+	case "GET capabilities/CurrentStatisticsCapability":
+		answer(w, []any{
+			map[string]any{"__class": "ValetudoDataPoint", "timestamp": "2026-11-21T09:44:50.000Z", "type": "time", "value": 60 * r.done},
+			map[string]any{"__class": "ValetudoDataPoint", "timestamp": "2026-11-21T09:44:50.000Z", "type": "area", "value": 50000 * r.done},
+		})
+	case "PUT capabilities/BasicControlCapability":
+		r.control(w, body)
+	case "PUT capabilities/MapSegmentationCapability":
+		ids, _ := json.Marshal(body["segment_ids"])
+		r.act("start_segment_action "+string(ids), "cleaning", "segment")
+		_, _ = w.Write([]byte("OK"))
+	default:
+		http.NotFound(w, q)
+	}
+}
+
+func (r *robot) control(w http.ResponseWriter, body map[string]any) {
+	switch action, _ := body["action"].(string); action {
+	case "start":
+		r.act(action, "cleaning", "none")
+	case "stop":
+		r.act(action, "idle", "none")
+	case "home":
+		r.act(action, "returning", "none")
+	default:
+		http.Error(w, "Invalid action in request body", http.StatusBadRequest)
+		return
+	}
+	_, _ = w.Write([]byte("OK"))
+}
+
+func (r *robot) act(what, status, flag string) {
+	r.acts = append(r.acts, what)
+	if r.deaf {
+		return
+	}
+	r.status, r.flag, r.left, r.done = status, flag, r.steps, 0
+}
+
+func answer(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // who hung up has its error already
+}
+
+// homeMap is a map of two rooms, as the documentation of its parts has it.
+var homeMap = map[string]any{
+	"__class": "ValetudoMap", "metaData": map[string]any{"version": 2, "nonce": "a"}, "size": map[string]int{"x": 1000, "y": 1000}, "pixelSize": 5,
+	"layers": []any{
+		mapLayer("floor", "", 0, 10, 10, 40, 10, 11, 40),
+		mapLayer("segment", "16", 100000, 10, 12, 20, 10, 13, 20),
+		mapLayer("segment", "17", 100000, 30, 12, 20, 30, 13, 20),
+		mapLayer("wall", "", 0, 9, 9, 42, 9, 14, 42),
+	},
+	"entities": []any{
+		map[string]any{"__class": "PathMapEntity", "metaData": map[string]any{}, "type": "path", "points": []int{60, 55, 200, 65}},
+		map[string]any{"__class": "PointMapEntity", "metaData": map[string]any{}, "type": "charger_location", "points": []int{60, 55}},
+		map[string]any{"__class": "PointMapEntity", "metaData": map[string]any{"angle": 90}, "type": "robot_position", "points": []int{200, 65}},
+	},
+}
+
+func mapLayer(kind, id string, area int, runs ...int) map[string]any {
+	meta := map[string]any{}
+	if id != "" {
+		meta = map[string]any{"segmentId": id, "active": false, "area": area}
+	}
+	return map[string]any{"__class": "MapLayer", "metaData": meta, "type": kind, "pixels": []int{}, "compressedPixels": runs}
+}
+
+// house is a server whose robot can be changed for a new one.
+type house struct {
+	*httptest.Server
+	mu  sync.Mutex
+	now *robot
+}
+
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	h := &house{now: newRobot()}
+	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.robot().ServeHTTP(w, r) }))
+	t.Cleanup(h.Close)
+	return h
+}
+
+func (h *house) robot() *robot { h.mu.Lock(); defer h.mu.Unlock(); return h.now }
+
+func (h *house) renew() *robot {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.now = newRobot()
+	return h.now
+}

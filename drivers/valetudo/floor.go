@@ -1,0 +1,132 @@
+package valetudo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image/png"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/web"
+)
+
+// What a map may have: homes have some 400 by 400 pixels of 5 cm.
+const (
+	mapBytes  = 8 << 20
+	maxEdge   = 4096
+	maxPixels = 4 << 20
+	maxPoints = 1 << 16
+)
+
+// floor is a robot's map (ValetudoMap, version 2).
+type floor struct {
+	PixelSize int      `json:"pixelSize"` // cm
+	Layers    []layer  `json:"layers"`
+	Entities  []entity `json:"entities"`
+}
+
+// layer is walls, floor or a room. Its pixels are runs of x, y and how many.
+type layer struct {
+	Type string `json:"type"`
+	Runs []int  `json:"compressedPixels"`
+	Meta struct {
+		ID   json.RawMessage `json:"segmentId"` // "17" or 17
+		Area float64         `json:"area"`      // cm²
+	} `json:"metaData"`
+}
+
+// entity is something on the map, in cm.
+type entity struct {
+	Type   string    `json:"type"`
+	Points []float64 `json:"points"` // x, y, x, y, ...
+}
+
+func parseFloor(data []byte) (floor, error) {
+	var f floor
+	if err := json.Unmarshal(data, &f); err != nil {
+		return floor{}, errors.New("its map cannot be read; is it Valetudo, and new enough?")
+	}
+	pixels, points := 0, 0
+	for _, l := range f.Layers {
+		if len(l.Runs)%3 != 0 {
+			return floor{}, errors.New("its map has a layer that is cut off")
+		}
+		for i := 0; i < len(l.Runs); i += 3 {
+			x, y, n := l.Runs[i], l.Runs[i+1], l.Runs[i+2]
+			if x < 0 || y < 0 || n < 1 || n > maxEdge || x > 1<<20 || y > 1<<20 {
+				return floor{}, fmt.Errorf("its map has a run of %d at %d, %d", n, x, y)
+			}
+			pixels += n
+		}
+		if pixels > maxPixels {
+			return floor{}, fmt.Errorf("its map has more than %d pixels", maxPixels)
+		}
+	}
+	for _, e := range f.Entities {
+		points += len(e.Points) / 2
+	}
+	switch {
+	case pixels == 0:
+		return floor{}, errors.New("its map is empty; have it map the home first")
+	case f.PixelSize < 1 || f.PixelSize > 100 || points > maxPoints:
+		return floor{}, fmt.Errorf("its map has pixels of %d cm, and %d points", f.PixelSize, points)
+	}
+	return f, nil
+}
+
+// id is a segment's, without the quotes that some versions write.
+func (l layer) id() string { return string(bytes.Trim(l.Meta.ID, `"`)) }
+
+// area is how many cm² the segments have together; nil are all.
+func (f floor) area(ids []string) float64 {
+	sum := 0.0
+	for _, l := range f.Layers {
+		if l.Type == "segment" && l.Meta.Area > 0 && (ids == nil || slices.Contains(ids, l.id())) {
+			sum += l.Meta.Area
+		}
+	}
+	return sum
+}
+
+func (v *Vacuum) readFloor(ctx context.Context) (floor, error) {
+	a, err := v.web.Do(ctx, web.Call{Path: mapPath, Max: mapBytes})
+	if err != nil {
+		return floor{}, err
+	}
+	return parseFloor(a.Body)
+}
+
+// floor is how many cm² the segments have; 0 where the map does not say. Nothing
+// but a figure for people hangs on it.
+func (v *Vacuum) floor(ctx context.Context, ids []string) float64 {
+	f, err := v.readFloor(ctx)
+	if err != nil {
+		v.log.Debug("no map", "err", err)
+	}
+	return f.area(ids)
+}
+
+// Map draws the rooms, the way driven, the dock and the robot.
+func (v *Vacuum) Map(ctx context.Context) (drivers.Photo, error) {
+	var at time.Time
+	f, err := look(ctx, v, func(ctx context.Context) (floor, error) {
+		at = v.now()
+		return v.readFloor(ctx)
+	})
+	if err != nil {
+		return drivers.Photo{}, err
+	}
+	img, err := f.draw()
+	if err != nil {
+		return drivers.Photo{}, v.named(err)
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, img); err != nil {
+		return drivers.Photo{}, v.named(err)
+	}
+	return drivers.Photo{Data: b.Bytes(), MIME: "image/png", CapturedAt: at}, nil
+}

@@ -1,0 +1,68 @@
+package valetudo
+
+import (
+	"strings"
+	"testing"
+)
+
+func FuzzFloor(f *testing.F) {
+	for _, s := range []string{
+		`{"pixelSize":5,"layers":[{"type":"segment","compressedPixels":[1,2,3],"metaData":{"segmentId":"1","area":5}}],"entities":[{"type":"path","points":[1,2,3,4]}]}`,
+		`{"pixelSize":5,"layers":[{"type":"wall","compressedPixels":[0,0,4096,9000,9000,1]}]}`, `{}`, `[]`, `{"layers":[{"compressedPixels":[1]}]}`,
+		`{"pixelSize":1,"layers":[{"type":"floor","compressedPixels":[0,0,1]}],"entities":[{"type":"robot_position","points":[1e300,-1e300]}]}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := parseFloor(data)
+		if err != nil {
+			if got.Layers != nil || got.Entities != nil {
+				t.Errorf("a map beside %v", err)
+			}
+			return
+		}
+		if img, err := got.draw(); err == nil && (img.Rect.Empty() || len(img.Pix) > 2*maxEdge*maxEdge) {
+			t.Errorf("a picture of %v", img.Rect)
+		}
+	})
+}
+
+func FuzzState(f *testing.F) {
+	for _, s := range []string{
+		`[{"__class":"StatusStateAttribute","value":"error","flag":"none","error":{"message":"m","subsystem":"dock"}}]`,
+		`[{"__class":"StatusStateAttribute","value":7},{"__class":"BatteryStateAttribute","level":1e9}]`, `[]`, `{}`, `null`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := parseState(data)
+		if err != nil {
+			if got != (state{}) {
+				t.Errorf("%+v beside %v", got, err)
+			}
+			return
+		}
+		if text, _ := got.says(); !strings.HasPrefix(text, "The vacuum is ") {
+			t.Errorf("%+v says %q", got, text)
+		}
+		if (got.trouble() != nil) != (got.Status == isError) {
+			t.Errorf("%+v has trouble: %v", got, got.trouble())
+		}
+	})
+}
+
+func FuzzRooms(f *testing.F) {
+	f.Add([]byte(`[{"id":"1","name":"a"},{"id":"2","name":"a"},{"id":"3"}]`))
+	f.Add([]byte(`[{"id":1}]`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := parseRooms(data, nil)
+		if err != nil && got != nil || err == nil && len(got) == 0 {
+			t.Errorf("%+v beside %v", got, err)
+		}
+		for _, r := range got {
+			if r.ID == "" || r.Name == "" {
+				t.Errorf("%+v", r)
+			}
+		}
+	})
+}

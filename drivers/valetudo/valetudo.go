@@ -1,0 +1,174 @@
+// Package valetudo drives robot vacuums that run Valetudo (valetudo.cloud), over
+// its REST API: /api/v2/robot. It cleans everything or rooms by name, sends the
+// robot home, tells its state and battery, and draws its map.
+//
+// Not supported: zones, virtual walls, mop settings, updates, and robots in the
+// cloud of their makers.
+package valetudo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"gobot.io/x/gobot/v2"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/web"
+)
+
+var (
+	_ drivers.Cleaner  = (*Vacuum)(nil)
+	_ drivers.Areas    = (*Vacuum)(nil)
+	_ drivers.Mapper   = (*Vacuum)(nil)
+	_ drivers.Sensor   = (*Vacuum)(nil)
+	_ drivers.Observer = (*Vacuum)(nil)
+
+	_ drivers.SafeReader = (*Vacuum)(nil)
+)
+
+// Kind is the kind of driver for drivers/all.
+func Kind() drivers.Kind {
+	return drivers.Kind{Name: "valetudo", Class: "vacuum", About: "robot vacuum with Valetudo: rooms by name, state, battery, map", Open: Open}
+}
+
+// Vacuum is one robot.
+type Vacuum struct {
+	drivers.Life
+	cfg  Config
+	web  *web.Client
+	link *family.Link
+	log  *slog.Logger
+	now  func() time.Time
+
+	mu   sync.Mutex
+	task string // what it does for us; "" for nothing
+}
+
+// Open is the drivers.Factory of this package. No network is touched.
+func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	cfg := DefaultConfig()
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	return New(env.Name, cfg, env.Log, env.Now)
+}
+
+// New makes a vacuum of a valid configuration.
+func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Vacuum, error) {
+	client, err := web.New(cfg.Config, "")
+	if err != nil {
+		return nil, err
+	}
+	return &Vacuum{Life: drivers.NewLife(name), cfg: cfg, web: client, link: family.NewLink(client.Host()), log: log, now: now}, nil
+}
+
+// Connection is a Gobot adaptor that does nothing.
+func (v *Vacuum) Connection() gobot.Connection { return v.link }
+
+// Start makes it ready; the robot is not asked, which may be switched on later.
+func (v *Vacuum) Start() error { v.Opened(); return nil }
+
+// haltCalls is how many calls' timeouts Halt may take.
+const haltCalls = 3
+
+// Halt stops the robot where it is, whoever has sent it.
+func (v *Vacuum) Halt() error {
+	v.Closed()
+	if v.cfg.Safe == Keep {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), haltCalls*v.cfg.Timeout)
+	defer cancel()
+	return v.named(v.stop(ctx))
+}
+
+// Safe reports whether it stands still.
+func (v *Vacuum) Safe(ctx context.Context) (bool, error) {
+	s, err := v.state(ctx)
+	return !s.moves() || v.cfg.Safe == Keep, v.named(err)
+}
+
+// Areas are the rooms that the robot knows.
+func (v *Vacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
+	rooms, err := look(ctx, v, v.rooms)
+	list := make([]drivers.Area, len(rooms))
+	for i, r := range rooms {
+		list[i] = drivers.Area{Name: r.Name, Room: r.Name}
+	}
+	return list, err
+}
+
+// Read tells the battery.
+func (v *Vacuum) Read(ctx context.Context) ([]drivers.Reading, error) {
+	s, err := look(ctx, v, v.state)
+	if err != nil {
+		return nil, err
+	}
+	if s.Battery == nil {
+		return nil, fmt.Errorf("%s: the robot does not tell its battery", v.Name())
+	}
+	return []drivers.Reading{{Quantity: "battery", Value: *s.Battery, Unit: "%", At: v.now()}}, nil
+}
+
+// Observe says what the robot says of itself.
+func (v *Vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
+	s, err := look(ctx, v, v.state)
+	if err != nil {
+		return drivers.Observation{}, err
+	}
+	text, facts := s.says()
+	return drivers.Observation{Text: text, Facts: facts, At: v.now()}, nil
+}
+
+// look runs a verb that changes nothing.
+func look[T any](ctx context.Context, v *Vacuum, f func(context.Context) (T, error)) (T, error) {
+	var none T
+	ctx, done, err := v.Begin(ctx)
+	if err != nil {
+		return none, err
+	}
+	defer done()
+	is, err := f(ctx)
+	if err != nil {
+		return none, v.ended(ctx, err)
+	}
+	return is, nil
+}
+
+// ended words an error of a verb with this context.
+func (v *Vacuum) ended(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
+		return v.named(err)
+	}
+	if errors.Is(err, drivers.ErrNothingDone) {
+		return fmt.Errorf("%w: %w", v.Ended(ctx), drivers.ErrNothingDone)
+	}
+	return v.Ended(ctx)
+}
+
+func (v *Vacuum) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", v.Name(), err)
+}
+
+// hold makes sure that the robot does one thing at a time for us.
+func (v *Vacuum) hold(task string) (release func(), err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.task != "" {
+		return nil, fmt.Errorf("%w: it is %s; wait for that, or cancel it", drivers.ErrBusy, v.task)
+	}
+	v.task = task
+	return func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.task = ""
+	}, nil
+}

@@ -1,0 +1,247 @@
+package valetudo_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"image"
+	"image/color"
+	_ "image/png"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/drivertest"
+	"github.com/messkit/messkit/drivers/valetudo"
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+func open(yaml string) (*valetudo.Vacuum, error) {
+	env := drivers.Env{Name: "vacuum", Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: &drivers.Shared{}}
+	d, err := valetudo.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(yaml), out) })
+	if err != nil {
+		return nil, err
+	}
+	return d.(*valetudo.Vacuum), nil
+}
+
+const rooms = "\npoll: 10ms\nsegments: {16: kitchen, 17: living room}"
+
+func started(t *testing.T, h *house) *valetudo.Vacuum {
+	t.Helper()
+	v, err := open("url: " + h.URL + rooms)
+	if err == nil {
+		err = v.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := v.Halt(); err != nil {
+			t.Error(err)
+		}
+	})
+	return v
+}
+
+func TestKeepsTheRules(t *testing.T) {
+	h := newHouse(t)
+	for _, config := range []string{rooms, "\npoll: 10ms"} {
+		drivertest.Run(t, func(t *testing.T) drivers.Device {
+			h.renew()
+			v, err := open("url: " + h.URL + config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v
+		},
+			drivertest.Safe(func() error {
+				if h.robot().moves() {
+					return errors.New("it moves")
+				}
+				return nil
+			}),
+			drivertest.Acts(func() int { return len(h.robot().log()) }),
+		)
+	}
+}
+
+// Rooms go by the names of the configuration, and the robot by its ids.
+func TestCleansRoomsByName(t *testing.T) {
+	h := newHouse(t)
+	v := started(t, h)
+	areas, err := v.Areas(t.Context())
+	want := []drivers.Area{{Name: "kitchen", Room: "kitchen"}, {Name: "living room", Room: "living room"}}
+	if diff := cmp.Diff(want, areas); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	var told []drivers.Progress
+	out, err := v.Clean(t.Context(), []string{"living room", "kitchen"}, func(p drivers.Progress) { told = append(told, p) })
+	if err != nil || !slices.Equal(out.Done, []string{"living room", "kitchen"}) || !slices.Equal(h.robot().log(), []string{`start_segment_action ["17","16"]`}) {
+		t.Errorf("%+v, %v, %q", out, err, h.robot().log())
+	}
+	if told[0].Percent != 0 || told[len(told)-1].Percent != 100 || !slices.ContainsFunc(told, func(p drivers.Progress) bool {
+		return p.Percent == 50 && p.Doing == "cleaning living room, kitchen"
+	}) {
+		t.Errorf("%+v", told)
+	}
+	if _, err := v.Clean(t.Context(), nil, nil); err != nil || h.robot().log()[1] != "start" {
+		t.Errorf("%v, %q", err, h.robot().log())
+	}
+	_, err = v.Clean(t.Context(), []string{"attic"}, nil)
+	if err == nil || !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), `there is no room "attic"; known rooms: kitchen, living room`) {
+		t.Error(err)
+	}
+}
+
+func TestTroubleIsForAPerson(t *testing.T) {
+	h := newHouse(t)
+	v := started(t, h)
+	stuck := map[string]any{"severity": map[string]string{"kind": "permanent", "level": "error"}, "subsystem": "motors", "message": "Main brush jammed", "vendorErrorCode": "5"}
+	told := 0
+	_, err := v.Clean(t.Context(), nil, func(drivers.Progress) {
+		if told++; told == 2 {
+			h.robot().set(func(r *robot) { r.status, r.problem = "error", stuck })
+		}
+	})
+	help, ok := errors.AsType[*drivers.HelpError](err)
+	if !ok || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(help.Problem, "Main brush jammed") || !strings.Contains(help.Help, "free its wheels and brushes") {
+		t.Fatal(err)
+	}
+	before := len(h.robot().log())
+	_, err = v.Clean(t.Context(), nil, nil)
+	if !errors.Is(err, drivers.ErrNothingDone) || len(h.robot().log()) != before || !strings.HasPrefix(err.Error(), "vacuum: ") {
+		t.Errorf("%v, %q", err, h.robot().log())
+	}
+	seen, err := v.Observe(t.Context())
+	if err != nil || !strings.Contains(seen.Text, "Main brush jammed; free its wheels") {
+		t.Errorf("%+v, %v", seen, err)
+	}
+}
+
+// What somebody else has started is neither taken over nor stopped by a request.
+func TestBusyForSomebodyElse(t *testing.T) {
+	h := newHouse(t)
+	v := started(t, h)
+	h.robot().set(func(r *robot) { r.status, r.left = "cleaning", 1000 })
+	if _, err := v.Clean(t.Context(), nil, nil); !errors.Is(err, drivers.ErrBusy) || len(h.robot().log()) != 0 {
+		t.Errorf("%v, %q", err, h.robot().log())
+	}
+	first := make(chan error)
+	go func() { first <- v.Dock(t.Context()) }()
+	if err := <-first; err != nil || h.robot().log()[0] != "home" {
+		t.Errorf("%v, %q", err, h.robot().log())
+	}
+}
+
+func TestStopsWhenCancelled(t *testing.T) {
+	h := newHouse(t)
+	v := started(t, h)
+	h.robot().set(func(r *robot) { r.steps = 100000 })
+	ctx, cancel := context.WithCancel(t.Context())
+	out, err := v.Clean(ctx, []string{"kitchen"}, func(p drivers.Progress) {
+		if p.Percent > 50 {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || h.robot().moves() || !slices.Equal(out.Remaining, []string{"kitchen"}) || len(out.Done) != 0 {
+		t.Errorf("%+v, %v, moves=%t", out, err, h.robot().moves())
+	}
+	if log := h.robot().log(); !slices.Equal(log, []string{`start_segment_action ["16"]`, "stop"}) {
+		t.Errorf("%q", log)
+	}
+}
+
+// A robot under a bed is out of reach for a while, and is not given up; one that
+// charges in between goes on by itself; one that never sets out is told.
+func TestPatience(t *testing.T) {
+	h := newHouse(t)
+	v := started(t, h)
+	told := 0
+	_, err := v.Clean(t.Context(), nil, func(p drivers.Progress) {
+		switch told++; told {
+		case 2:
+			h.robot().set(func(r *robot) { r.failures, r.status, r.flag = 5, "docked", "resumable" })
+		case 3:
+			if !strings.Contains(p.Doing, "charging before it goes on") {
+				t.Errorf("%+v", p)
+			}
+			h.robot().set(func(r *robot) { r.status, r.flag = "cleaning", "none" })
+		}
+	})
+	if err != nil || told < 4 {
+		t.Errorf("%v, told %d times", err, told)
+	}
+	h.robot().set(func(r *robot) { r.steps = 100000 })
+	told = 0
+	_, err = v.Clean(t.Context(), nil, func(drivers.Progress) {
+		if told++; told == 2 {
+			h.robot().set(func(r *robot) { r.failures = 30 })
+		}
+	})
+	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "it has not answered 30 times, and may still be at it") {
+		t.Error(err)
+	}
+	if h.robot().moves() {
+		t.Error("it was left alone while it moves")
+	}
+}
+
+func TestMapShowsTheHome(t *testing.T) {
+	h := newHouse(t)
+	p, err := started(t, h).Map(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, _, err := image.Decode(bytes.NewReader(p.Data))
+	if err != nil || img.Bounds().Dx() < 800 {
+		t.Fatalf("%v, %v", img.Bounds(), err)
+	}
+	seen := map[color.Color]int{}
+	for y := range img.Bounds().Dy() {
+		for x := range img.Bounds().Dx() {
+			seen[img.At(x, y)]++
+		}
+	}
+	for name, c := range map[string]color.RGBA{
+		"wall": {60, 60, 70, 255}, "floor": {205, 215, 225, 255}, "first room": {140, 180, 225, 255}, "second room": {240, 200, 140, 255},
+		"way": {255, 255, 255, 255}, "dock": {30, 140, 60, 255}, "robot": {200, 30, 40, 255},
+	} {
+		if seen[c] < 100 {
+			t.Errorf("%d pixels of the %s", seen[c], name)
+		}
+	}
+}
+
+func TestBatteryAndWords(t *testing.T) {
+	v := started(t, newHouse(t))
+	r, err := v.Read(t.Context())
+	if err != nil || len(r) != 1 || r[0].Value != 87 || r[0].Unit != "%" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	seen, err := v.Observe(t.Context())
+	if err != nil || seen.Text != "The vacuum is in its dock; its battery has 87 % and is charging." {
+		t.Errorf("%+v, %v", seen, err)
+	}
+}
+
+func TestConfigMistakes(t *testing.T) {
+	for _, c := range []struct{ config, want string }{
+		{"poll: 1s", "url: is missing"},
+		{"url: http://x\npoll: 1ms", "poll: 1ms is not between"},
+		{"url: http://x\npasses: 0", "passes: 0 is not between 1 and 4"},
+		{"url: http://x\nsafe: dock", `safe: "dock" is unknown; write stop or keep`},
+		{"url: http://x\nsegments: {1: kitchen, 2: kitchen}", `segments: 1 and 2 are both called "kitchen"`},
+		{"url: http://x\nsegments: {1: ''}", "segments: 1 has no name"},
+		{"url: http://x\nsegment: {}", "segment: unknown key"},
+	} {
+		if _, err := open(c.config); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v", c.config, err)
+		}
+	}
+}

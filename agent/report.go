@@ -73,6 +73,9 @@ func (t *task) judge(ctx context.Context, plan capabilities.Plan, r result) *mes
 	}
 	s := failed(kind, detail, effect, plan)
 	s.Evidence = evidenceOf(effect, r.evidence)
+	if help, ok := errors.AsType[*drivers.HelpError](r.err); ok {
+		s.Suggestion = help.Help
+	}
 	return s
 }
 
@@ -104,6 +107,7 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 	}
 	no, refused := errors.AsType[*gate.Refusal](r.err)
 	_, late := errors.AsType[*gate.TimeoutError](r.err)
+	help, _ := errors.AsType[*drivers.HelpError](r.err)
 	stop, stopped := cause.(*gate.Refusal)
 	if cause == nil && r.err != nil { // the driver may have heard of it first
 		stop = t.a.gate.Refused()
@@ -126,6 +130,8 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 		return "busy", detail
 	case errors.Is(r.err, drivers.ErrNotStarted):
 		return "not_started", detail
+	case help != nil:
+		return "needs_person", detail
 	case r.err == nil:
 		return "incomplete", detail
 	}

@@ -199,7 +199,7 @@ func effectOf(err error) mess.Effect {
 	switch {
 	case err == nil:
 		return ""
-	case refused, errors.Is(err, drivers.ErrNotStarted), errors.Is(err, drivers.ErrBusy):
+	case refused, errors.Is(err, drivers.ErrNotStarted), errors.Is(err, drivers.ErrBusy), errors.Is(err, drivers.ErrNothingDone):
 		return mess.EffectNone
 	}
 	return mess.EffectUnknown

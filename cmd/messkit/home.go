@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -89,17 +90,30 @@ func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Lo
 	env := drivers.Env{Name: name, Log: log.With("device", name), Now: time.Now, Shared: shared}
 	d.dev, err = kind.Open(env, rest.Decode)
 	if _, ok := errors.AsType[strictyaml.Problems](err); !ok && err != nil {
-		err = strictyaml.Problems{n.Problem("", "%s", strings.TrimPrefix(err.Error(), name+": "))}
+		err = told(n, name, err)
 	}
 	return d, merge(mistakes, err)
 }
 
+// told has what a driver found wrong at the lines of the keys that it names.
+func told(n strictyaml.Node, name string, err error) error {
+	var problems strictyaml.Problems
+	for _, line := range strings.Split(strings.TrimPrefix(err.Error(), name+": "), "\n") {
+		key, text, ok := strings.Cut(line, ": ")
+		if !ok || !slices.Contains(n.Keys(), key) {
+			key, text = "", line
+		}
+		problems = append(problems, n.Problem(key, "%s", text))
+	}
+	return problems
+}
+
 // class is what the device is to a person.
 func (d device) class() string {
-	if d.Class != "" {
-		return d.Class
+	if c, ok := d.dev.(drivers.Classed); ok {
+		return cmp.Or(d.Class, c.Class(), d.kind.Class)
 	}
-	return d.kind.Class
+	return cmp.Or(d.Class, d.kind.Class)
 }
 
 // effect is that of the configuration, or of the device's own nature.

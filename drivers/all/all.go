@@ -9,8 +9,10 @@ import (
 	"github.com/messkit/messkit/drivers/gpioinput"
 	"github.com/messkit/messkit/drivers/gpiorelay"
 	"github.com/messkit/messkit/drivers/httpcam"
+	"github.com/messkit/messkit/drivers/httpdevice"
 	"github.com/messkit/messkit/drivers/sim"
 	"github.com/messkit/messkit/drivers/v4l2cam"
+	"github.com/messkit/messkit/drivers/valetudo"
 )
 
 // Kinds returns every kind of driver, one line for each package.
@@ -21,6 +23,8 @@ func Kinds() []drivers.Kind {
 			gpiorelay.Kind(),
 			httpcam.Kind(),
 			v4l2cam.Kind(),
+			httpdevice.Kind(),
+			valetudo.Kind(),
 		},
 		sim.Kinds(),
 	)

@@ -29,7 +29,8 @@ fast: ## the unit tests alone, under a minute
 .PHONY: deps
 deps:
 	@scripts/need.sh gcc:gcc motion:motion ustreamer:ustreamer qemu-arm-static:qemu-user-static strace:strace spin:spin \
-		qemu-system-x86_64:qemu-system-x86 qemu-system-aarch64:qemu-system-arm
+		qemu-system-x86_64:qemu-system-x86 qemu-system-aarch64:qemu-system-arm node:nodejs npm:npm
+	@scripts/npm.sh cmd/messkit/testdata/mcpclient
 
 .PHONY: lint
 lint: bin/gofumpt bin/staticcheck

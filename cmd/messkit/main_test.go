@@ -32,19 +32,24 @@ func TestScripts(t *testing.T) {
 			e.Setenv("ADDR", l.Addr().String())
 			e.Setenv("MESSKIT_URL", "http://"+l.Addr().String())
 			e.Setenv("ELSEWHERE", elsewhere())
+			e.Setenv("MCPCLIENT", mcpClient)
 			return l.Close()
 		},
 		Condition: func(what string) (bool, error) {
-			if what != "elsewhere" { // this machine has an address but loopback, $ELSEWHERE
-				return false, fmt.Errorf("unknown condition %q", what)
+			switch what {
+			case "elsewhere": // this machine has an address but loopback, $ELSEWHERE
+				return elsewhere() != "", nil
+			case "mcpclient": // the official TypeScript client of MCP is in $MCPCLIENT
+				return mcpClient != "", nil
 			}
-			return elsewhere() != "", nil
+			return false, fmt.Errorf("unknown condition %q", what)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"up":      waitUp,
 			"until":   until,
 			"picture": isPicture,
 			"canary":  canary,
+			"rpc":     rpc,
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,

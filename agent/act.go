@@ -19,7 +19,13 @@ import (
 // intent written, the world touched, and the device looked at again.
 func (t *task) perform(ctx context.Context) error {
 	plan := *t.plan
-	pass, err := t.a.gate.Admit(ctx, t.order(plan), func(why string) { t.waiting(ctx, why) })
+	if err := t.await(ctx, plan); err != nil {
+		return err
+	}
+	if len(plan.Steps) > 0 {
+		return t.performSteps(ctx, plan)
+	}
+	pass, err := t.a.gate.Admit(ctx, t.order(plan, plan), func(why string) { t.waiting(ctx, why) })
 	if no, ok := errors.AsType[*gate.Refusal](err); ok {
 		return notDone(no.Rule, no.Error())
 	}
@@ -34,16 +40,21 @@ func (t *task) perform(ctx context.Context) error {
 	pass.Permit(asked, func(ctx context.Context) (time.Time, error) { return t.permission(ctx, plan) })
 	t.a.log.Info("started", "ref", t.ref, "device", plan.Device, "capability", plan.Capability)
 	t.began = t.a.now()
-	r := t.act(ctx, pass, plan)
+	r := t.act(ctx, pass, plan, t.verdict, func(r result) { t.acted(ctx, plan, r) })
 	t.ended = t.a.now()
 	t.a.learn(plan, t.a.now().Sub(t.began))
-	t.finish(ctx, pass, plan, r)
+	t.finish(ctx, pass.Leave, plan, r)
 	return nil
 }
 
-// order is a plan of this thread as the gate wants it.
-func (t *task) order(plan capabilities.Plan) gate.Order {
-	return gate.Order{Plan: plan, By: t.by, Confirmed: t.confirmed}
+// order is one step of a plan of this thread as the gate wants it, the plan
+// itself if it has none. A yes to the plan is one to each of its steps.
+func (t *task) order(plan, step capabilities.Plan) gate.Order {
+	confirmed := t.confirmed
+	if len(plan.Steps) > 0 && confirmed == plan.Digest() {
+		confirmed = step.Digest()
+	}
+	return gate.Order{Plan: step, By: t.by, Confirmed: confirmed}
 }
 
 // waiting says that the device is not free. It is said for the requester's sake
@@ -149,9 +160,9 @@ func (t *task) unstarted(ctx context.Context, written bool, kind string, err err
 }
 
 // act touches the world, and tells of progress meanwhile.
-func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan) result {
+func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan, v gate.Verdict, acted func(result)) result {
 	p := newProgress()
-	verbs := verbs{pass: pass, dev: t.a.devices[plan.Device], plan: plan, verdict: t.verdict, progress: p.set, now: t.a.now, see: t.a.see, clock: t.a.clock(), acted: func(r result) { t.acted(ctx, plan, r) }}
+	verbs := verbs{pass: pass, dev: t.a.devices[plan.Device], plan: plan, verdict: v, progress: p.set, now: t.a.now, see: t.a.see, clock: t.a.clock(), acted: acted}
 	told, done := context.WithCancel(ctx)
 	defer done()
 	var g errgroup.Group

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -14,6 +15,15 @@ import (
 type Home struct {
 	catalogue *capabilities.Catalogue
 	things    []Thing
+	setting   capabilities.Home         // all but the devices and the time
+	clock     func() (time.Time, error) // the error is why it is not known to be set; nil: there is none
+}
+
+// In sets what is known of the home beside its devices: setting, and the clock,
+// with why it is not known to be set.
+func (h *Home) In(setting capabilities.Home, clock func() (time.Time, error)) *Home {
+	h.setting, h.clock = setting, clock
+	return h
 }
 
 // Thing is a device with what people know of it. Its Commands come from the
@@ -50,9 +60,13 @@ func Commands(d drivers.Device) []capabilities.Command {
 	_, reads := d.(drivers.SwitchReader)
 	_, measures := d.(drivers.Sensor)
 	_, cleans := d.(drivers.Cleaner)
+	_, lamp := d.(gate.Lamp)
+	_, painted := d.(gate.Painted)
 	add(photographs, capabilities.TakePhoto)
 	add(observes, capabilities.Observe)
 	add(switches, capabilities.SetSwitch)
+	add(lamp, capabilities.Dim)
+	add(painted, capabilities.Tint)
 	add(reads || measures, capabilities.ReadState)
 	add(cleans, capabilities.Clean, capabilities.Dock)
 	return list
@@ -74,9 +88,19 @@ func (h *Home) Offers() []mess.Capability { return h.now(false).Offers() }
 // areasWithin is how long a device may think about its places.
 const areasWithin = 2 * time.Second
 
+// Now is the resolver of this moment, for many requests.
+func (h *Home) Now() *capabilities.Resolver { return h.now(true) }
+
 // now makes the resolver of this moment.
 func (h *Home) now(ask bool) *capabilities.Resolver {
-	home := capabilities.Home{Devices: make([]capabilities.Device, len(h.things))}
+	home := h.setting
+	home.Devices = make([]capabilities.Device, len(h.things))
+	if h.clock != nil {
+		var unset error
+		if home.Now, unset = h.clock(); unset != nil {
+			home.Unset = unset.Error()
+		}
+	}
 	for i, t := range h.things {
 		home.Devices[i] = t.Device
 		if a, ok := t.Driver.(drivers.Areas); ok && ask {

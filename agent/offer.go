@@ -187,7 +187,7 @@ func (t *task) try(ctx context.Context, look func() error) error {
 
 // resume makes ready what an earlier run has begun and what may be begun again.
 func (t *task) resume(ctx context.Context) error {
-	v, err := t.a.check(ctx, t.order(*t.plan))
+	v, err := t.judgeAll(ctx, *t.plan)
 	t.verdict = v
 	if err != nil && ctx.Err() == nil {
 		return &ending{failed("interrupted", "the program died after it had begun; now: "+err.Error(), mess.EffectUnknown, *t.plan)}
@@ -203,7 +203,7 @@ func (t *task) refused(ctx context.Context, out capabilities.Outcome) (string, e
 	case out.Plan == nil:
 		return "", nil
 	}
-	v, err := t.a.check(ctx, t.order(*out.Plan))
+	v, err := t.judgeAll(ctx, *out.Plan)
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}

@@ -16,13 +16,13 @@ import (
 
 // finish tells what came of a plan. What is known without the pictures is on
 // the disk first: delivering them may take as long as the exchange is away.
-func (t *task) finish(ctx context.Context, pass *gate.Pass, plan capabilities.Plan, r result) {
+func (t *task) finish(ctx context.Context, leave func(), plan capabilities.Plan, r result) {
 	s := t.judge(ctx, plan, r)
 	if len(r.images) == 0 {
 		t.report(ctx, s, t.response(plan, r, nil, nil))
 		return
 	}
-	pass.Leave() // the device is done with
+	leave() // the device is done with
 	unseen := r
 	unseen.evidence = cmp.Or(r.unseen, mess.EvidenceUnknown) // a picture that nobody gets is no evidence
 	blind := t.judge(ctx, plan, unseen)

@@ -56,10 +56,14 @@ func able(d drivers.Device, c capabilities.Command) bool {
 	_, sensor := d.(drivers.Sensor)
 	_, cleaner := d.(drivers.Cleaner)
 	_, sw := d.(drivers.Switch)
+	_, lamp := d.(gate.Lamp)
+	_, painted := d.(gate.Painted)
 	return map[capabilities.Command]bool{
 		capabilities.TakePhoto: photographer,
 		capabilities.Observe:   observer || photographer,
 		capabilities.SetSwitch: sw,
+		capabilities.Dim:       lamp,
+		capabilities.Tint:      painted,
 		capabilities.ReadState: reader || sensor,
 		capabilities.Clean:     cleaner,
 		capabilities.Dock:      cleaner,
@@ -87,6 +91,10 @@ func (v verbs) do(ctx context.Context) result {
 		return v.observe(ctx)
 	case capabilities.SetSwitch:
 		return v.turn(ctx)
+	case capabilities.Dim:
+		return v.dim(ctx)
+	case capabilities.Tint:
+		return v.tint(ctx)
 	case capabilities.ReadState:
 		return v.readAndLook(ctx)
 	case capabilities.Clean:

@@ -49,9 +49,6 @@ func (x *request) constraints() (Outcome, bool) {
 	if c == nil {
 		return Outcome{}, false
 	}
-	if len(c.Environment) > 0 {
-		return x.refuse(fmt.Sprintf("constraints.environment: nothing here can tell %s; ask when it is so, and leave it out", quoted(c.Environment)), nil), true
-	}
 	list, within := c.Extra, "constraints."
 	if len(list) == 0 && c.Timing != nil {
 		list, within = c.Timing.Extra, "constraints.timing."

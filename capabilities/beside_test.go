@@ -30,8 +30,8 @@ func TestConstraintsAreKeptOrRefused(t *testing.T) {
 		constraints *mess.Constraints
 		want        string
 	}{
-		{"turn on the porch light", &mess.Constraints{Environment: []string{"daylight"}}, `no: constraints.environment: nothing here can tell "daylight"`},
-		{"take a photo of the porch", &mess.Constraints{Environment: []string{"daylight"}}, `no: constraints.environment: nothing here can tell "daylight"`},
+		{"turn on the porch light", &mess.Constraints{Environment: []string{"daylight"}}, `no: constraints.environment: "daylight": nothing here can tell`},
+		{"take a photo of the porch", &mess.Constraints{Environment: []string{"daylight"}}, `no: constraints.environment: "daylight": nothing here can tell`},
 
 		{"turn on the porch light", place("porch"), "switch-on porch-lamp"},
 		{"turn on the porch light", place("the Porch"), "switch-on porch-lamp"},

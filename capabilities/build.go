@@ -10,7 +10,7 @@ import (
 // build makes the catalogue of what was read, and notes what is wrong with it.
 func (b *builder) build() *Catalogue {
 	b.words.compile()
-	c := &Catalogue{list: b.list, classes: b.classes, quantities: b.quantities, words: &b.words, grammar: &grammar{}, wordsOf: map[string]map[string]bool{}}
+	c := &Catalogue{list: b.list, classes: b.classes, quantities: b.quantities, words: &b.words, lexicon: b.lexicon, grammar: &grammar{}, wordsOf: map[string]map[string]bool{}}
 	e := expander{rules: b.parsedRules(), fold: b.words.fold}
 	for _, one := range c.list {
 		b.check(one)
@@ -23,6 +23,7 @@ func (b *builder) build() *Catalogue {
 		}
 	}
 	b.showing(c, e)
+	c.lexicon.compile(c.words, c, b.wrong)
 	c.phrases()
 	return c
 }
@@ -41,6 +42,26 @@ func (c *Catalogue) phrases() {
 			c.quantity.add(c.words.tokens(text), match{value: name, how: byName})
 		}
 	}
+	c.said = map[string]bool{}
+	c.lexicon.says.words(c.said)
+	c.lexicon.colour.words(c.said)
+	c.lexicon.level.words(c.said)
+	c.classPhrase.words(c.said)
+	for _, s := range []*set{c.lexicon.shade, c.lexicon.percentOf, c.lexicon.from, c.lexicon.by, c.words.filler, c.words.joining, c.words.all} {
+		s.words(c.said)
+	}
+	c.words.number.words(c.said)
+	c.timely = map[string]bool{}
+	c.show.words(c.timely)
+	w := c.words
+	for _, s := range []*set{w.lasting, w.delaying, w.fromNow, w.ending, w.at, w.oclock, w.day, w.half, w.fixed, w.sun, w.near} {
+		s.words(c.timely)
+	}
+	w.past.words(c.timely)
+	for unit := range w.unit {
+		c.timely[unit] = true
+	}
+	c.said[possessive] = true
 	c.ordering = map[string]bool{}
 	for _, one := range c.list {
 		maps.Copy(c.vocabulary, c.wordsOf[one.ID])
@@ -144,10 +165,10 @@ func (b *builder) check(c *capability) {
 }
 
 // acts reports whether the command changes the world.
-func (c Command) acts() bool { return c == SetSwitch || c == Clean || c == Dock }
+func (c Command) acts() bool { return c != "" && c != TakePhoto && c != Observe && c != ReadState }
 
 var (
-	commands = []string{string(TakePhoto), string(Observe), string(SetSwitch), string(ReadState), string(Clean), string(Dock)}
+	commands = []string{string(TakePhoto), string(Observe), string(SetSwitch), string(Dim), string(Tint), string(ReadState), string(Clean), string(Dock)}
 	risks    = []string{
 		string(RiskObserve), string(RiskComfort), string(RiskAppliance), string(RiskAccess), string(RiskMotion), string(RiskIrreversible),
 	}

@@ -22,6 +22,7 @@ type Catalogue struct {
 	classes    map[string][]string
 	quantities map[string]quantity
 	words      *words
+	lexicon    lexicon
 	grammar    *grammar
 
 	// Made from the above, for all homes.
@@ -30,6 +31,8 @@ type Catalogue struct {
 	vocabulary  map[string]bool            // folded words of all sentences
 	wordsOf     map[string]map[string]bool // the same, by capability
 	ordering    map[string]bool            // the same, of those that act
+	said        map[string]bool            // folded words that a frame may have, but for names of a home
+	timely      map[string]bool            // folded words of times and of what asks for a picture
 	show        *set                       // ends of a text that ask for a picture after the act
 }
 
@@ -76,6 +79,7 @@ type quantity struct {
 // file is one file of a catalogue; files add up.
 type file struct {
 	words
+	lexicon
 	Rules        map[string]string   `yaml:"rules"`
 	Classes      map[string][]string `yaml:"classes"`
 	Quantities   map[string]quantity `yaml:"quantities"`
@@ -173,6 +177,7 @@ func (c *capability) args() mess.Object {
 // builder gathers files, and what is wrong with them.
 type builder struct {
 	words      words
+	lexicon    lexicon
 	rules      map[string]string
 	classes    map[string][]string
 	quantities map[string]quantity
@@ -206,6 +211,7 @@ func (b *builder) read(tree fs.FS) {
 
 func (b *builder) merge(f file) {
 	b.words.merge(f.words)
+	b.lexicon.merge(f.lexicon)
 	maps.Copy(b.rules, f.Rules)
 	maps.Copy(b.classes, f.Classes)
 	maps.Copy(b.quantities, f.Quantities)

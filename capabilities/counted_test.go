@@ -15,7 +15,7 @@ func TestCountedDevices(t *testing.T) {
 		{"are both porch lights on?", "? go_ahead: yes, no"},
 		{"turn off both heaters for good", `no: not understood: "good"`},
 		{"all porch lights off", "switch-off porch-lamp"},
-		{"turn on both living room lights", "no: that is 2 devices: reading lamp, ceiling light; make a request for each"},
+		{"turn on both living room lights", "switch-on reading-lamp,ceiling"},
 		{"turn on two lights", "no: that is 3 devices: porch light, reading lamp, ceiling light; make a request for each"},
 	}
 	r := resolver()

@@ -13,10 +13,21 @@ import (
 // Digest is what a confirmation is bound to: the SHA-256, in hex, of what will
 // be done with which device. Words for people are not in it.
 func (p Plan) Digest() string {
-	data, err := json.Marshal(map[string]any{
+	what := map[string]any{
 		"capability": p.Capability, "device": p.Device, "command": p.Command,
 		"args": plain(p.Args), "risk": p.Risk, "for": p.For / time.Millisecond,
-	})
+	}
+	if !p.NotBefore.IsZero() {
+		what["not_before"] = p.NotBefore.UTC().Format(time.RFC3339Nano)
+	}
+	var steps []string
+	for _, s := range p.Steps {
+		steps = append(steps, s.Digest())
+	}
+	if steps != nil {
+		what["steps"] = steps
+	}
+	data, err := json.Marshal(what)
 	if err != nil {
 		panic(err) // plain leaves nothing that JSON has no form for
 	}

@@ -35,7 +35,24 @@ type match struct {
 // names are the words for what is in one home.
 type names struct {
 	devices, areas, views, spots *phrases[match]
-	signed                       []string // names with signs in them, in lower case
+	signed                       []string        // names with signs in them, in lower case
+	words                        map[string]bool // all folded words
+}
+
+// hasPlace reports whether a place of the home is called so.
+func (h Home) hasPlace(name string) bool {
+	for _, d := range h.Devices {
+		if strings.EqualFold(d.Area, name) || slices.ContainsFunc(d.Spots, func(s Spot) bool { return strings.EqualFold(s.Room, name) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// knows reports whether a word is in a name of this home, or in anything that a
+// frame may have.
+func (r *Resolver) knows(t token) bool {
+	return r.catalogue.said[t.folded] || r.names.words[t.folded] || t.text[0] >= '0' && t.text[0] <= '9'
 }
 
 // newNames indexes a home. class is each device's class in the catalogue's
@@ -54,6 +71,11 @@ func newNames(c *Catalogue, h Home, class []string) *names {
 		}
 		for _, area := range distinct(append([]string{d.Area}, rooms(d.Spots)...)) {
 			add(n.areas, area, match{value: area})
+			for _, other := range c.lexicon.Places[strings.ToLower(area)] {
+				if !h.hasPlace(other) {
+					add(n.areas, other, match{value: area})
+				}
+			}
 			add(n.views, area, match{value: area, how: byPlace, devices: []int{i}})
 		}
 		for _, view := range d.Sees {
@@ -69,6 +91,10 @@ func newNames(c *Catalogue, h Home, class []string) *names {
 		for _, room := range rooms(d.Spots) {
 			add(n.spots, room, match{value: room, how: byName, devices: []int{i}, spots: []Spot{{Name: room, Room: room}}})
 		}
+	}
+	n.words = map[string]bool{}
+	for _, p := range []*phrases[match]{n.devices, n.areas, n.views, n.spots} {
+		p.words(n.words)
 	}
 	return n
 }
@@ -244,6 +270,14 @@ func (x *request) deviceMatches(i int) []match {
 		}
 		list = append(list, match{end: i + n, all: true, devices: x.everything()})
 	}
+	x.words().number.each(x.tokens, i, func(end int, n float64) {
+		if n == 1 && x.words().filler.longest(x.tokens, i) == 0 { // "one light"
+			for _, m := range x.someDevice(x.pass(end)) {
+				m.all = false
+				list = append(list, m)
+			}
+		}
+	})
 	x.words().counts(x.tokens, i, func(end, n int) {
 		for _, m := range x.someDevice(x.pass(end)) {
 			m.all, m.count, m.number = true, n, joined(x.tokens[i:end])
@@ -340,6 +374,9 @@ func (x *request) classMatches(i int, area string) []match {
 			if x.r.class[d] == m.class && (area == "" || x.r.in(d, area)) {
 				m.devices = append(m.devices, d)
 			}
+		}
+		if last := x.tokens[m.end-1]; len(m.devices) > 1 && last.text != last.folded { // "the lights"
+			m.all = true
 		}
 	}
 	return list

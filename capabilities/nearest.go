@@ -24,11 +24,13 @@ func (r *Resolver) near(words []string) []string {
 		far  int
 	}
 	var list []near
-	for _, name := range r.allNames() {
+	for i, name := range r.all.names {
 		best := 3
 		for _, a := range words {
-			for _, b := range split(name) {
-				best = min(best, distance(strings.ToLower(a), b))
+			for _, b := range r.all.words[i] {
+				if more := len(a) - len(b); more < 3 && more > -3 || !ascii(a) || !ascii(b) { // letters, of which each more is one to take out
+					best = min(best, distance(strings.ToLower(a), b))
+				}
 			}
 		}
 		if best <= 2 {
@@ -41,6 +43,22 @@ func (r *Resolver) near(words []string) []string {
 		names = append(names, n.name)
 	}
 	return names
+}
+
+func ascii(s string) bool { return !strings.ContainsFunc(s, func(r rune) bool { return r > 127 }) }
+
+// spelled are names, with the words of each.
+type spelled struct {
+	names []string
+	words [][]string
+}
+
+func (r *Resolver) spell() (s spelled) {
+	s.names = r.allNames()
+	for _, name := range s.names {
+		s.words = append(s.words, split(name))
+	}
+	return s
 }
 
 func (r *Resolver) allNames() []string {

@@ -40,6 +40,14 @@ func (p *phrases[T]) longest(tokens []token, i int) int {
 	return n
 }
 
+// words adds the words of all phrases to a list.
+func (p *phrases[T]) words(into map[string]bool) {
+	for word, next := range p.next {
+		into[word] = true
+		next.words(into)
+	}
+}
+
 // set is phrases without a meaning of their own.
 type set = phrases[struct{}]
 

@@ -24,6 +24,11 @@ type Plan struct {
 	// Consequences for a confirmation: "the vacuum will move about the kitchen".
 	Consequences string
 	Reversible   bool
+	// NotBefore is when it may begin; zero for at once.
+	NotBefore time.Time `json:",omitzero"`
+	// Steps, if there are any, are carried out in order, and the plan has no
+	// command of its own.
+	Steps []Plan `json:",omitempty"`
 	// Want is what the requester asked to get back beyond the capability's own
 	// answer (response_hint), as content types.
 	Want []string
@@ -42,6 +47,8 @@ const (
 	TakePhoto Command = "take-photo" // drivers.Photographer
 	Observe   Command = "observe"    // drivers.Observer, with a photo where the device is a Photographer
 	SetSwitch Command = "switch"     // drivers.Switch; args: on (bool)
+	Dim       Command = "dim"        // drivers.Dimmer; args: level (percent), or change (percent more or, below 0, less)
+	Tint      Command = "tint"       // drivers.Tinter; args: colour (#rrggbb)
 	ReadState Command = "read-state" // drivers.SwitchReader, drivers.Sensor
 	Clean     Command = "clean"      // drivers.Cleaner; args: areas ([]string)
 	Dock      Command = "dock"       // drivers.Cleaner
@@ -100,6 +107,16 @@ const (
 // Home is what a resolver may choose from.
 type Home struct {
 	Devices []Device
+	// Now is when the request is read, in the zone of the home; zero where nobody
+	// knows: times of the clock cannot be kept then.
+	Now time.Time
+	// Unset is why the clock is not known to be set, "" if it is: a length of time
+	// can be kept then, and no time of the clock.
+	Unset string
+	// Where the home is, for daylight; nil where nobody knows.
+	Where *Position
+	// MaxSteps is how many things one request may do without a question; 0 is 10.
+	MaxSteps int
 }
 
 // Device is a configured device as the resolver sees it.
@@ -155,11 +172,12 @@ type Refusal struct {
 
 // Explanation shows how an outcome was reached.
 type Explanation struct {
-	Template string            // the sentence template that matched
-	Slots    map[string]string // what its slots took
-	Score    float64           // 1 for a template, less for the scorer
-	RunnerUp string            // the next best reading, and its score
-	Leftover []string          // words that nothing consumed
+	Template   string            // the sentence template that matched
+	Capability string            // that the text is about, whatever the outcome
+	Slots      map[string]string // what its slots took
+	Score      float64           // 1 for a template, less for the scorer
+	RunnerUp   string            // the next best reading, and its score
+	Leftover   []string          // words that nothing consumed
 }
 
 // Resolver turns requests into outcomes for one home. It is immutable and safe
@@ -169,4 +187,6 @@ type Resolver struct {
 	home      Home
 	class     []string // of each device, in the catalogue's words
 	names     *names
+	all       spelled
+	able      string // what this home can do, shortly
 }

@@ -1,6 +1,9 @@
 package capabilities
 
 import (
+	"maps"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/messkit/messkit/mess"
@@ -12,6 +15,9 @@ func (r *Resolver) planFor(rd *reading, d int, areas []string) Plan {
 	p := Plan{
 		Capability: c.ID, Device: dev.Name, Command: c.command(dev), Args: c.args(),
 		Risk: r.risk(c, d), Effect: r.effect(c, d), Reversible: c.Reversible,
+	}
+	for _, a := range rd.args {
+		p.Args = p.Args.Set(a.Key, a.Value)
 	}
 	if q := rd.value("quantity"); q != "" {
 		p.Args = append(p.Args, mess.Field{Key: "quantity", Value: q})
@@ -67,7 +73,29 @@ func (r *Resolver) filler(rd *reading, d int, areas []string) *strings.Replacer 
 	if quantity == "" {
 		quantity = "values"
 	}
-	return strings.NewReplacer("{device}", r.label(d), "{view}", view, "{quantity}", quantity, "{areas}", r.places(d, areas), "{rooms}", r.places(d, r.roomsOf(d, areas)))
+	return strings.NewReplacer("{level}", argText(rd.args, "level"), "{change}", argText(rd.args, "change"), "{colour}", r.catalogue.lexicon.called(argText(rd.args, "colour")), "{device}", r.label(d), "{view}", view, "{quantity}", quantity, "{areas}", r.places(d, areas), "{rooms}", r.places(d, r.roomsOf(d, areas)))
+}
+
+// argText is a parameter in words; numbers without their sign, which the words
+// around say.
+func argText(args mess.Object, key string) string {
+	switch v, _ := args.Get(key); v := v.(type) {
+	case float64:
+		return decimalText(math.Abs(v))
+	case string:
+		return v
+	}
+	return ""
+}
+
+// called is a colour by its name.
+func (l *lexicon) called(hex string) string {
+	for _, name := range slices.Sorted(maps.Keys(l.Colours)) {
+		if l.Colours[name] == hex {
+			return name
+		}
+	}
+	return hex
 }
 
 // places says where: a room takes an article, a spot has its own word.

@@ -62,7 +62,7 @@ func (x *request) leftover(from, to int) []string {
 // readings it takes the one that says most of the device.
 func (x *request) cannot() Outcome {
 	rd := slices.MaxFunc(x.readings, func(a, b reading) int { return cmp.Or(int(a.how-b.how), a.suits()-b.suits()) })
-	x.explain.Template = rd.text
+	x.explain.Template, x.explain.Capability = rd.text, rd.capability.ID
 	m, doing := rd.slot("device"), x.r.doing(rd.capability, rd.value("quantity"))
 	switch {
 	case x.demand.location != "":
@@ -78,7 +78,7 @@ func (x *request) cannot() Outcome {
 	case rd.slot("area") != nil && !x.r.in(m.devices[0], rd.value("area")):
 		return x.refuse(fmt.Sprintf("%s is not in the %s", strings.Join(x.r.labels(m.devices), ", "), rd.value("area")), doing)
 	}
-	return x.refuse(fmt.Sprintf("%s cannot do that; it can %s", strings.Join(x.r.labels(m.devices), ", "), x.r.abilitiesOf(m.devices[0])), doing)
+	return x.refuse(fmt.Sprintf("%s cannot do that: there is no verb %q in the driver; it can %s", strings.Join(x.r.labels(m.devices), ", "), rd.capability.Command, x.r.abilitiesOf(m.devices[0])), doing)
 }
 
 // suits is 1 if the capability is for the class of device that was named, or
@@ -246,6 +246,13 @@ func (x *request) timed(i int) bool {
 	if i == 0 || w.clock.longest(x.tokens, i-1) == 0 {
 		return false
 	}
+	percent := false
+	w.cardinal(x.tokens, i, func(end int, _ float64) {
+		percent = percent || x.r.catalogue.lexicon.percentOf.longest(x.tokens, end) > 0
+	})
+	if percent {
+		return false // "at seventy percent"
+	}
 	c := x.tokens[i].text[0]
 	return c >= '0' && c <= '9' || w.number.longest(x.tokens, i) > 0 && w.filler.longest(x.tokens, i) == 0
 }
@@ -281,12 +288,7 @@ func quoted(words []string) string {
 }
 
 // abilities says what this home can do, shortly.
-func (r *Resolver) abilities() string {
-	return r.whatCan(func(c *capability) bool {
-		devices, _ := r.offer(c)
-		return len(devices) > 0
-	})
-}
+func (r *Resolver) abilities() string { return r.able }
 
 func (r *Resolver) abilitiesOf(d int) string {
 	return r.whatCan(func(c *capability) bool { return r.offers(c, d) })

@@ -16,6 +16,11 @@ func NewResolver(c *Catalogue, home Home) *Resolver {
 		r.class[i] = c.class(d.Class)
 	}
 	r.names = newNames(c, home, r.class)
+	r.all = r.spell()
+	r.able = r.whatCan(func(c *capability) bool {
+		devices, _ := r.offer(c)
+		return len(devices) > 0
+	})
 	return r
 }
 
@@ -36,6 +41,7 @@ type request struct {
 	readings []reading
 	explain  Explanation
 	show     string // the words that ask for a picture after the act, "" for none
+	part     bool   // it is one of several orders
 }
 
 func (x *request) words() *words { return x.r.catalogue.words }
@@ -44,8 +50,15 @@ func (x *request) words() *words { return x.r.catalogue.words }
 type reading struct {
 	*sentence
 	slots   []bound
-	how     how   // the most exact word for a device
-	devices []int // that can do it
+	args    mess.Object // that the words give, beside the capability's own
+	asks    string      // the parameter that must be asked for
+	number  float64     // that may be its value
+	doubt   string      // why a yes is needed
+	nowhere bool        // it was said that it is for one place, and not which
+	beyond  string      // a place that was named and is out of reach
+	sole    bool        // it is one of a group
+	how     how         // the most exact word for a device
+	devices []int       // that can do it
 	all     bool
 }
 
@@ -90,6 +103,9 @@ func (x *request) outcome() Outcome {
 	if out, bad := x.demands(); bad {
 		return out
 	}
+	if x.demand.capabilities == nil && x.req.Precision != mess.Loose && x.strange() {
+		return x.notUnderstood() // most texts that are for others end here
+	}
 	x.read()
 	if x.demand.capabilities != nil {
 		return x.demanded()
@@ -100,6 +116,9 @@ func (x *request) outcome() Outcome {
 	}
 	if acts := x.shown(); len(acts) > 0 {
 		return x.choose(acts)
+	}
+	if out, ok := x.otherwise(); ok {
+		return out
 	}
 	if out, ok := x.score(); ok {
 		return out
@@ -227,7 +246,7 @@ func (rd *reading) same(o *reading) bool {
 			return false
 		}
 	}
-	return true
+	return rd.asks == o.asks && slices.Equal(rd.args, o.args)
 }
 
 func subtract(list, without []int) []int {
@@ -272,6 +291,9 @@ func (x *request) summary(rd *reading) string {
 
 // settle takes a reading to one device, and that to a plan.
 func (x *request) settle(rd *reading) Outcome {
+	if m := rd.slot("device"); rd.all && !rd.sole && len(rd.devices) > 1 && (m == nil || m.how != byNothing && (m.count == 0 || m.count == len(rd.devices))) {
+		return x.group(rd)
+	}
 	if rd.capability.Effect != Query {
 		if out, bad := x.limited(rd); bad {
 			return out
@@ -283,6 +305,9 @@ func (x *request) settle(rd *reading) Outcome {
 	}
 	areas, out, ok := x.oneArea(rd, d)
 	if !ok {
+		return out
+	}
+	if out, ok := x.param(rd); !ok {
 		return out
 	}
 	if out, bad := x.elsewhere(d, areas); bad {
@@ -307,11 +332,14 @@ func (x *request) settle(rd *reading) Outcome {
 	if out, bad := x.picture(&plan, d); bad {
 		return out
 	}
-	if m := rd.slot("device"); m != nil && m.count > 1 { // of several it is not one plan
+	if m := rd.slot("device"); m != nil && m.count > 1 && !rd.sole { // of several it is not one plan
 		return x.shallI(plan, fmt.Sprintf("%q is %d, and there is only the %s: ", m.number, m.count, x.r.label(d)))
 	}
-	if x.asks && plan.Actuates() {
-		return x.shallI(plan, "")
+	if out, ok := x.environment(&plan); !ok {
+		return out
+	}
+	if doubtful := rd.doubt != ""; (x.asks || doubtful) && !rd.sole && plan.Actuates() {
+		return x.shallI(plan, rd.because())
 	}
 	return Outcome{Plan: &plan}
 }
@@ -326,7 +354,7 @@ func (x *request) wants() []string {
 
 // explainReading notes how the text was understood.
 func (x *request) explainReading(rd *reading, able []reading) {
-	x.explain.Template, x.explain.Score = rd.text, 1
+	x.explain.Template, x.explain.Score, x.explain.Capability = rd.text, 1, rd.capability.ID
 	x.explain.Slots = map[string]string{}
 	for _, b := range rd.slots {
 		x.explain.Slots[b.name] = joined(x.tokens[b.from:b.match.end])

@@ -116,6 +116,13 @@ func (x *request) areas(rd *reading) []string {
 // thing waits is asked about; what requires names is taken as it stands.
 func (x *request) oneArea(rd *reading, d int) ([]string, Outcome, bool) {
 	areas := x.areas(rd)
+	if rd.beyond != "" && !slices.Contains(areas, rd.beyond) {
+		known := rooms(x.r.home.Devices[d].Spots)
+		return nil, x.refuse(fmt.Sprintf("the %s does not know the way to the %s; it knows %s", x.r.label(d), rd.beyond, oneOfMany(known)), known), false
+	}
+	if rd.nowhere && len(areas) == 0 {
+		return x.whichRoom(d)
+	}
 	m := rd.slot("spot")
 	if m == nil || len(areas) != 1 || x.pinned(rd) {
 		return areas, Outcome{}, true
@@ -131,6 +138,16 @@ func (x *request) oneArea(rd *reading, d int) ([]string, Outcome, bool) {
 		return areas, Outcome{}, true
 	}
 	return x.whichSpots(spots)
+}
+
+// whichRoom asks for the room, where "the room" was said.
+func (x *request) whichRoom(d int) ([]string, Outcome, bool) {
+	options := rooms(x.r.home.Devices[d].Spots)
+	if len(options) < 2 {
+		return options, Outcome{}, true
+	}
+	picked, out, ok := x.ask(Question{Field: "area", Text: "which room: " + oneOf(options) + "?", Options: options})
+	return picked, out, ok
 }
 
 func (x *request) pinned(rd *reading) bool {

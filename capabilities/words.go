@@ -32,9 +32,23 @@ type words struct {
 	Facts        []string                 `yaml:"facts"`
 	Counts       map[string]int           `yaml:"counts"`
 	Show         []string                 `yaml:"show"`
+	Delaying     []string                 `yaml:"delaying"`
+	FromNow      []string                 `yaml:"from_now"`
+	Ending       []string                 `yaml:"ending"`
+	At           []string                 `yaml:"at"`
+	OClock       []string                 `yaml:"oclock"`
+	Days         []string                 `yaml:"days"`
+	Tomorrow     []string                 `yaml:"tomorrow"`
+	Half         map[string]int           `yaml:"halves"` // hours that it adds
+	Fixed        map[string]int           `yaml:"fixed"`  // minutes of the day
+	Past         map[string]int           `yaml:"past"`   // minutes
+	Sun          map[string]string        `yaml:"suns"`   // up or down
 
 	filler, asking, negation, conditional, times, clock, joining   *set
 	all, yes, no, stop, picking, every, near, lasting, home, facts *set
+	delaying, fromNow, ending, at, oclock, day, tomorrow           *set
+	half, fixed, sun                                               *set
+	past                                                           *phrases[int]
 	number                                                         *phrases[float64]
 	unit                                                           map[string]time.Duration
 }
@@ -49,6 +63,7 @@ func (w *words) lists() []*[]string {
 	return []*[]string{
 		&w.Fillers, &w.Asking, &w.Negations, &w.Conditionals, &w.Times, &w.Clock, &w.Joining, &w.All,
 		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near, &w.Lasting, &w.Home, &w.Facts, &w.Show,
+		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow,
 	}
 }
 
@@ -64,6 +79,7 @@ func (w *words) merge(later words) {
 	w.Numbers = merged(w.Numbers, later.Numbers)
 	w.Units = merged(w.Units, later.Units)
 	w.Counts = merged(w.Counts, later.Counts)
+	w.Half, w.Fixed, w.Past, w.Sun = merged(w.Half, later.Half), merged(w.Fixed, later.Fixed), merged(w.Past, later.Past), merged(w.Sun, later.Sun)
 	if later.Endings != nil {
 		w.Endings = later.Endings
 	}
@@ -78,6 +94,8 @@ func merged[V any](a, b map[string]V) map[string]V {
 	return a
 }
 
+func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
 // compile makes the phrases, when all files are read.
 func (w *words) compile() {
 	w.filler, w.asking = w.set(w.Fillers), w.set(w.Asking)
@@ -86,6 +104,13 @@ func (w *words) compile() {
 	w.yes, w.no, w.stop = w.set(w.Yes), w.set(w.No), w.set(w.Stop)
 	w.picking, w.every = w.set(w.Picking), w.set(w.Every)
 	w.lasting, w.home, w.facts = w.set(w.Lasting), w.set(w.Home), w.set(w.Facts)
+	w.delaying, w.fromNow, w.ending, w.at = w.set(w.Delaying), w.set(w.FromNow), w.set(w.Ending), w.set(w.At)
+	w.oclock, w.day, w.tomorrow = w.set(w.OClock), w.set(w.Days), w.set(w.Tomorrow)
+	w.half, w.fixed, w.sun = w.set(keys(w.Half)), w.set(keys(w.Fixed)), w.set(keys(w.Sun))
+	w.past = &phrases[int]{}
+	for _, text := range keys(w.Past) {
+		w.past.add(w.tokens(text), w.Past[text])
+	}
 	w.number = &phrases[float64]{}
 	for _, text := range slices.Sorted(maps.Keys(w.Numbers)) {
 		w.number.add(w.tokens(text), w.Numbers[text])

@@ -8,7 +8,10 @@ package drivers
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"strconv"
+	"strings"
 	"time"
 
 	"gobot.io/x/gobot/v2"
@@ -43,6 +46,44 @@ type Switch interface {
 // remembers what it last sent must not have this verb.
 type SwitchReader interface {
 	On(ctx context.Context) (bool, error)
+}
+
+// Dimmer sets how bright a light is, in percent of its most: 0 is off, and more
+// than 0 is on.
+type Dimmer interface {
+	Dim(ctx context.Context, percent float64) error
+}
+
+// LevelReader reads back from the device how bright it is now, in percent; what
+// is off is 0.
+type LevelReader interface {
+	Level(ctx context.Context) (float64, error)
+}
+
+// Tinter gives a light a colour, and switches it on.
+type Tinter interface {
+	Tint(ctx context.Context, c Colour) error
+}
+
+// ColourReader reads the colour back from the device.
+type ColourReader interface {
+	Colour(ctx context.Context) (Colour, error)
+}
+
+// Colour is one of sRGB.
+type Colour struct{ R, G, B uint8 }
+
+// String is the colour as web pages write it: "#ff8800".
+func (c Colour) String() string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
+
+// ParseColour reads what String writes.
+func ParseColour(s string) (Colour, error) {
+	hex, sharp := strings.CutPrefix(s, "#")
+	n, err := strconv.ParseUint(hex, 16, 32)
+	if !sharp || len(hex) != 6 || err != nil {
+		return Colour{}, fmt.Errorf("%q is no colour; write it like #ff8800", s)
+	}
+	return Colour{uint8(n >> 16), uint8(n >> 8), uint8(n)}, nil
 }
 
 // SafeReader reads back from the device whether it is in its safe state. It

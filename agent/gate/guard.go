@@ -47,8 +47,8 @@ func noGuard(d *device, err error) error {
 	return &Refusal{Device: d.name, Rule: "guard", Retry: time.Second, Text: fmt.Sprintf("%v, and would have to switch it off if this program died; ask again in a second", err)}
 }
 
-// switchOn is the act, when nothing else stands in its way.
-func (p *Pass) switchOn(ctx context.Context, s drivers.Switch) error {
+// switchOn does what switches a device on, when nothing else stands in its way.
+func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.Context) error) error {
 	due, undo, err := p.arm(s) // before the call: a call that fails may have worked
 	if err != nil {
 		return err
@@ -62,9 +62,13 @@ func (p *Pass) switchOn(ctx context.Context, s drivers.Switch) error {
 		undo()
 		return errOld
 	case timed && !due.IsZero():
-		return a.SwitchFor(ctx, true, left)
+		err := a.SwitchFor(ctx, true, left)
+		if err == nil && p.order.Command != capabilities.SetSwitch {
+			err = do(ctx)
+		}
+		return err
 	}
-	return s.Switch(ctx, true)
+	return do(ctx)
 }
 
 // arm notes when a device that is being switched on is to go off, here and with

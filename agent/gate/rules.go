@@ -111,21 +111,42 @@ func (g *Gate) notDry(d *device, p capabilities.Plan) error {
 	return &Refusal{Device: d.name, Rule: "dry_run", Text: fmt.Sprintf("nothing acts while it is on; otherwise it would now: %s", p.Summary)}
 }
 
+// turnsOn reports whether a plan may leave its device on: every colour does,
+// and every level but 0.
 func turnsOn(p capabilities.Plan) bool {
-	on, ok := p.Args.Get("on")
-	return p.Command == capabilities.SetSwitch && ok && on == true
+	switch p.Command {
+	case capabilities.SetSwitch:
+		on, ok := p.Args.Get("on")
+		return ok && on == true
+	case capabilities.Dim:
+		return !dark(p)
+	}
+	return p.Command == capabilities.Tint
 }
 
 func turnsOff(p capabilities.Plan) bool {
-	on, ok := p.Args.Get("on")
-	return p.Command == capabilities.SetSwitch && ok && on == false || p.Command == capabilities.Dock
+	switch p.Command {
+	case capabilities.SetSwitch:
+		on, ok := p.Args.Get("on")
+		return ok && on == false
+	case capabilities.Dim:
+		return dark(p)
+	}
+	return p.Command == capabilities.Dock
+}
+
+// dark reports whether a plan takes a light to level 0.
+func dark(p capabilities.Plan) bool {
+	level, _ := p.Args.Get("level")
+	percent, known := amount(level)
+	return known && percent == 0
 }
 
 // releases reports whether a plan only takes power away. That is never refused
 // for the sake of safety; with locks and valves off may be the unsafe side, and
 // with what nobody knows the class of.
 func releases(p capabilities.Plan) bool {
-	return turnsOff(p) && p.Command == capabilities.SetSwitch && p.Risk.Known() &&
+	return turnsOff(p) && p.Command != capabilities.Dock && p.Risk.Known() &&
 		p.Risk != capabilities.RiskAccess && p.Risk != capabilities.RiskIrreversible
 }
 

@@ -21,7 +21,7 @@ func (p *Pass) Switch(ctx context.Context, s drivers.Switch, on bool) error {
 	}
 	_, err := act(ctx, p, name, p.dev.limits.Timeout, func(ctx context.Context) (struct{}, error) {
 		if on {
-			return struct{}{}, p.switchOn(ctx, s)
+			return struct{}{}, p.switchOn(ctx, s, func(ctx context.Context) error { return s.Switch(ctx, true) })
 		}
 		return struct{}{}, s.Switch(ctx, false)
 	})
@@ -29,6 +29,60 @@ func (p *Pass) Switch(ctx context.Context, s drivers.Switch, on bool) error {
 		p.g.disarm(p.dev)
 	}
 	return err
+}
+
+// Lamp is a light that can be more than on and off.
+type Lamp interface {
+	drivers.Switch
+	drivers.Dimmer
+}
+
+// Dim sets how bright a light is, in percent. One that is made to shine goes off
+// as if it had been switched on.
+func (p *Pass) Dim(ctx context.Context, l Lamp, percent float64) error {
+	level, fixed := p.order.Args.Get("level")
+	is, known := amount(level)
+	if err := p.planned("dim", capabilities.Dim, !fixed && percent > 0 || known && is == percent); err != nil {
+		return err
+	}
+	_, err := act(ctx, p, "dim", p.dev.limits.Timeout, func(ctx context.Context) (struct{}, error) {
+		if percent > 0 {
+			return struct{}{}, p.switchOn(ctx, l, func(ctx context.Context) error { return l.Dim(ctx, percent) })
+		}
+		return struct{}{}, l.Dim(ctx, 0)
+	})
+	if err == nil && percent == 0 {
+		p.g.disarm(p.dev)
+	}
+	return err
+}
+
+// Painted is a light with colours.
+type Painted interface {
+	drivers.Switch
+	drivers.Tinter
+}
+
+// Tint gives a light a colour, and so switches it on.
+func (p *Pass) Tint(ctx context.Context, l Painted, c drivers.Colour) error {
+	colour, _ := p.order.Args.Get("colour")
+	if err := p.planned("tint", capabilities.Tint, colour == c.String()); err != nil {
+		return err
+	}
+	_, err := act(ctx, p, "tint", p.dev.limits.Timeout, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, p.switchOn(ctx, l, func(ctx context.Context) error { return l.Tint(ctx, c) })
+	})
+	return err
+}
+
+// Level reads back how bright the device is.
+func (p *Pass) Level(ctx context.Context, r drivers.LevelReader) (float64, error) {
+	return watch(ctx, p, "read level", r.Level)
+}
+
+// Colour reads back which colour the device has.
+func (p *Pass) Colour(ctx context.Context, r drivers.ColourReader) (drivers.Colour, error) {
+	return watch(ctx, p, "read colour", r.Colour)
 }
 
 // Clean cleans areas. progress is called from another goroutine.

@@ -40,6 +40,8 @@ type agentConfig struct {
 	Disarm        []capabilities.Risk                `yaml:"disarm"` // classes that a person must arm after an end without order
 	Clock         string                             `yaml:"clock"`  // auto, or trusted: it is set, whatever the system says
 	DryRun        bool                               `yaml:"dry_run"`
+	MaxSteps      int                                `yaml:"max_steps"` // of one request, without a question
+	Position      *position                          `yaml:"position"`  // where the home is, for daylight
 	StopLine      stop.LineConfig                    `yaml:"stop_line"` // an input that stops everything
 	Limits        gate.Device                        `yaml:"limits"`    // of devices that have none of their own
 }
@@ -48,7 +50,7 @@ func defaultAgent() agentConfig {
 	return agentConfig{
 		ID: hostID(), Data: dataDir(), Limits: gate.DefaultConfig().Defaults, ConfirmWithin: agent.DefaultConfig().ConfirmWithin,
 		MaxActs: gate.MaxActs{Requester: gate.Rate{N: 120, Per: time.Hour}, All: gate.Rate{N: 600, Per: time.Hour}},
-		Disarm:  []capabilities.Risk{capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible}, Clock: clockAuto,
+		Disarm:  []capabilities.Risk{capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible}, Clock: clockAuto, MaxSteps: 10,
 		StopLine: stop.DefaultLineConfig(),
 	}
 }
@@ -99,6 +101,9 @@ func (c agentConfig) Validate() error {
 	if c.Clock != clockAuto && c.Clock != clockTrusted {
 		errs = append(errs, fmt.Errorf("clock: %q is unknown; write %s or %s", c.Clock, clockAuto, clockTrusted))
 	}
+	if c.MaxSteps < 1 {
+		errs = append(errs, fmt.Errorf("max_steps: %d is too few; write 1 or more", c.MaxSteps))
+	}
 	if c.ConfirmWithin < time.Second {
 		errs = append(errs, fmt.Errorf("confirm_within: %v is too short for an answer; write 1s or more", c.ConfirmWithin))
 	}
@@ -108,6 +113,29 @@ func (c agentConfig) Validate() error {
 		}
 	}
 	return errors.Join(append(errs, gate.Config{Confirm: c.Confirm}.Validate())...)
+}
+
+// position is a point on the earth.
+type position struct {
+	Lat float64 `yaml:"lat"` // degrees north
+	Lng float64 `yaml:"lng"` // degrees east
+}
+
+// Validate tells what cannot be.
+func (p position) Validate() error {
+	if !(capabilities.Position{Lat: p.Lat, Lng: p.Lng}).Known() {
+		return fmt.Errorf("lat: %v, %v is not on the earth; write degrees north (-90 to 90) and east (-180 to 180)", p.Lat, p.Lng)
+	}
+	return nil
+}
+
+// resolver turns requests into plans for the devices of this configuration.
+func (c *config) resolver() *agent.Home {
+	setting := capabilities.Home{MaxSteps: c.Agent.MaxSteps}
+	if p := c.Agent.Position; p != nil {
+		setting.Where = &capabilities.Position{Lat: p.Lat, Lng: p.Lng}
+	}
+	return c.home.resolver().In(setting, func() (time.Time, error) { return time.Now(), c.Agent.unset() })
 }
 
 // Values of clock.
@@ -178,7 +206,7 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 		}
 	}
 	settings.Synced, settings.Unknown = func() bool { return c.Agent.unset() == nil }, e.unknown(log)
-	e.agent = agent.New(settings, x, c.home.resolver(), o.devices, o.gate, j, time.Now, log)
+	e.agent = agent.New(settings, x, c.resolver(), o.devices, o.gate, j, time.Now, log)
 	return e, nil
 }
 

@@ -16,18 +16,24 @@ import (
 )
 
 func (a *app) planCommand() *cobra.Command {
-	var file string
+	var file, lines string
 	var requires []string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   `plan "REQUEST"`,
 		Short: "Show what a request would do, and do nothing",
 		Long: `Plan resolves a request with the devices of a configuration and explains how. It
-starts no device and sends nothing.`,
-		Example: `  messkit plan "turn on the porch light for ten minutes"`,
-		Args:    cobra.MinimumNArgs(1),
+starts no device and sends nothing. With --json and --file it does so for each
+line of a file, and prints one JSON object a line.`,
+		Example: `  messkit plan "turn on the porch light for ten minutes"
+  messkit plan --json --file sentences.txt`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if strings.TrimSpace(strings.Join(args, " ")) == "" {
+			switch empty := strings.TrimSpace(strings.Join(args, " ")) == ""; {
+			case lines != "" && (!asJSON || len(args) > 0):
+				return usage(cmd, "--file is for --json, without a request beside it")
+			case lines != "":
+				return a.planLines(file, lines)
+			case empty:
 				return usage(cmd, "the request is empty; say what is wanted")
 			}
 			c, err := load(file, quiet)
@@ -38,7 +44,7 @@ starts no device and sends nothing.`,
 			for _, id := range requires {
 				req.Requires = append(req.Requires, mess.Capability{ID: id})
 			}
-			out := c.home.resolver().Resolve(req)
+			out := c.resolver().Resolve(req)
 			v := c.verdict(out.Plan)
 			if asJSON {
 				return a.json(outcomeJSON(out, v))
@@ -50,6 +56,7 @@ starts no device and sends nothing.`,
 	f.StringVarP(&file, "config", "c", "", "configuration file; without one: the simulated home")
 	f.StringSliceVar(&requires, "requires", nil, "capabilities that the request names")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
+	f.StringVarP(&lines, "file", "f", "", "with --json: plan each line of this file; - is the standard input")
 	return c
 }
 
@@ -72,6 +79,12 @@ func (a *app) explain(out capabilities.Outcome, v ruling) error {
 		line("risk", "%s, %s", plan.Risk, effects[plan.Effect])
 		if plan.For > 0 {
 			line("for", "%v", plan.For)
+		}
+		if !plan.NotBefore.IsZero() {
+			line("not before", "%s", plan.NotBefore.Format(time.RFC1123))
+		}
+		for i, step := range plan.Steps {
+			line(fmt.Sprintf("  step %d", i+1), "%s", step.Summary)
 		}
 		if plan.Consequences != "" {
 			line("consequences", "%s", plan.Consequences)
@@ -134,17 +147,38 @@ func (c *config) verdict(p *capabilities.Plan) ruling {
 	for _, o := range stop.Read(stopFolder(c.Agent.Data)) {
 		g.Stop(o.String())
 	}
-	v, err := g.Check(*p)
-	first := "nobody need confirm it"
-	switch {
-	case err != nil:
-		first = "refused: " + err.Error()
-	case v.Confirm == gate.Operator:
-		first = "a person (operator) must confirm it"
-	case v.Confirm == gate.Requester:
-		first = "the requester must confirm it"
+	all := ruling{first: "nobody need confirm it"}
+	for _, step := range p.Each() {
+		v, err := g.Check(step)
+		all.needs, all.off = append(all.needs, v.Needs...), max(all.off, v.OffIn)
+		switch {
+		case err != nil:
+			all.first = "refused: " + err.Error()
+			return all
+		case v.Confirm == gate.Operator:
+			all.first = "a person (operator) must confirm it"
+		case v.Confirm == gate.Requester && all.first == "nobody need confirm it":
+			all.first = "the requester must confirm it"
+		}
 	}
-	return ruling{first, v.Needs, v.OffIn}
+	return all
+}
+
+// stepsJSON are the steps of a plan for scripts, none if it has none.
+func stepsJSON(steps []capabilities.Plan) []map[string]any {
+	list := make([]map[string]any, len(steps))
+	for i, s := range steps {
+		list[i] = map[string]any{"summary": s.Summary, "device": s.Device, "capability": s.Capability, "command": s.Command, "args": s.Args, "for": s.For.Seconds()}
+	}
+	return list
+}
+
+// dateOf is a time for scripts, "" for none.
+func dateOf(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.RFC3339)
 }
 
 // outcomeJSON is an outcome for scripts; durations are in seconds.
@@ -157,7 +191,7 @@ func outcomeJSON(out capabilities.Outcome, v ruling) map[string]any {
 		doc["plan"] = map[string]any{
 			"summary": p.Summary, "device": p.Device, "capability": p.Capability, "command": p.Command, "args": p.Args,
 			"risk": p.Risk, "effect": p.Effect, "for": p.For.Seconds(), "consequences": p.Consequences,
-			"reversible": p.Reversible, "confirm": v.first, "needs": v.needs, "off_in": v.off.Seconds(), "digest": p.Digest(),
+			"not_before": dateOf(p.NotBefore), "steps": stepsJSON(p.Steps), "reversible": p.Reversible, "confirm": v.first, "needs": v.needs, "off_in": v.off.Seconds(), "digest": p.Digest(),
 		}
 	}
 	if q := out.Question; q != nil {

@@ -29,6 +29,18 @@ func verbs(d drivers.Device) []verb {
 	if r, ok := d.(drivers.SwitchReader); ok {
 		add("On", func(ctx context.Context) error { _, err := r.On(ctx); return err })
 	}
+	if s, ok := d.(drivers.Dimmer); ok {
+		add("Dim", func(ctx context.Context) error { return s.Dim(ctx, 50) })
+	}
+	if r, ok := d.(drivers.LevelReader); ok {
+		add("Level", func(ctx context.Context) error { _, err := r.Level(ctx); return err })
+	}
+	if s, ok := d.(drivers.Tinter); ok {
+		add("Tint", func(ctx context.Context) error { return s.Tint(ctx, drivers.Colour{R: 255}) })
+	}
+	if r, ok := d.(drivers.ColourReader); ok {
+		add("Colour", func(ctx context.Context) error { _, err := r.Colour(ctx); return err })
+	}
 	if s, ok := d.(drivers.Sensor); ok {
 		add("Read", func(ctx context.Context) error { _, err := s.Read(ctx); return err })
 	}

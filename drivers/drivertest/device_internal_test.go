@@ -55,6 +55,11 @@ const (
 	cleansAnywhere     fault = "cleans unknown places"
 	forgetsRemaining   fault = "forgets what remains"
 	drivesOn           fault = "drives on"
+	dimsNothing        fault = "dims nothing"
+	dimsAnyhow         fault = "dims to what cannot be"
+	zeroIsOn           fault = "is on at level 0"
+	wrongColour        fault = "has another colour"
+	darkColour         fault = "a colour leaves it off"
 )
 
 // plain is a device with no verb.
@@ -78,6 +83,8 @@ type device struct {
 	moving          bool
 	done            int
 	asked           int
+	percent         float64
+	colour          drivers.Colour
 }
 
 func (d *device) reset() {
@@ -168,6 +175,47 @@ func (d *device) Switch(ctx context.Context, on bool) error {
 	}
 	d.on, d.sent, d.done = on || d.fault == cannotSwitchOff, on, d.done+1
 	return nil
+}
+
+func (d *device) Dim(ctx context.Context, percent float64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.may(ctx); err != nil || d.fault == dimsNothing {
+		return err
+	}
+	if !(percent >= 0 && percent <= 100) && d.fault != dimsAnyhow {
+		return errors.New("device: use 0 to 100")
+	}
+	d.percent, d.on, d.sent, d.done = percent, percent > 0 || d.fault == zeroIsOn, percent > 0, d.done+1
+	return nil
+}
+
+func (d *device) Level(ctx context.Context) (float64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.on {
+		return 0, d.may(ctx)
+	}
+	return d.percent, d.may(ctx)
+}
+
+func (d *device) Tint(ctx context.Context, c drivers.Colour) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.may(ctx); err != nil {
+		return err
+	}
+	if d.fault == wrongColour {
+		c = drivers.Colour{G: 1}
+	}
+	d.colour, d.on, d.done = c, d.fault != darkColour, d.done+1
+	return nil
+}
+
+func (d *device) Colour(ctx context.Context) (drivers.Colour, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.colour, d.may(ctx)
 }
 
 func (d *device) Orders() drivers.Orders {

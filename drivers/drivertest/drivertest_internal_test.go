@@ -43,6 +43,8 @@ var broken = map[string][]fault{
 	"no goroutine is left":               {leaksGoroutine},
 	"a switch does what it says":         {cannotSwitchOff, switchesNothing},
 	"read-back comes from the device":    {remembers},
+	"a dimmer does what it says":         {dimsNothing, dimsAnyhow, zeroIsOn},
+	"a colour is what was asked for":     {wrongColour, darkColour},
 	"orders are obeyed":                  {otherOrders, obeysNothing, obeysTwice, obeysStarted},
 	"a photo is new and whole":           {oldPhoto, wrongMIME, noBytes},
 	"a map is new and whole":             {wrongMap},

@@ -28,6 +28,8 @@ var rules = []rule{
 	{"no goroutine is left", leavesNoGoroutine},
 	{"a switch does what it says", switchTells},
 	{"read-back comes from the device", readsBack},
+	{"a dimmer does what it says", dims},
+	{"a colour is what was asked for", tints},
 	{"orders are obeyed", ordersAreObeyed},
 	{"a photo is new and whole", photoIsNew},
 	{"a map is new and whole", mapIsNew},

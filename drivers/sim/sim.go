@@ -13,6 +13,7 @@ func Kinds() []drivers.Kind {
 	return []drivers.Kind{
 		{Name: "sim-camera", Class: "camera", About: "simulated camera: renders a room of the simulated home", Open: openCamera},
 		{Name: "sim-lamp", Class: "light", About: "simulated lamp on a relay (Gobot)", Open: openLamp, Obey: obey},
+		{Name: "sim-bulb", Class: "light", About: "simulated bulb that dims and has colours", Open: openBulb, Obey: obey},
 		{Name: "sim-plug", Class: "plug", About: "simulated plug with a coffee machine (Gobot)", Open: openPlug, Obey: obey},
 		{Name: "sim-vacuum", Class: "vacuum", About: "simulated vacuum with a map", Open: openVacuum},
 	}

@@ -64,6 +64,8 @@ func TestKindsKeepTheRules(t *testing.T) {
 		{kind: "sim-lamp", line: sim.PorchLamp},
 		{kind: "sim-lamp", config: "line: " + sim.LivingRoomLamp, line: sim.LivingRoomLamp},
 		{kind: "sim-lamp", config: "file: " + filepath.Join(t.TempDir(), "line"), line: sim.PorchLamp},
+		{kind: "sim-bulb", line: sim.PorchLamp},
+		{kind: "sim-bulb", config: "file: " + filepath.Join(t.TempDir(), "bulb"), line: sim.PorchLamp},
 		{kind: "sim-plug", line: sim.CoffeeMachine},
 		{kind: "sim-vacuum", config: "pace: 40ms"},
 	} {

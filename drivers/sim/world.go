@@ -25,6 +25,7 @@ type World struct {
 	mu     sync.Mutex
 	lines  map[string]bool // relay lines that are on, by name
 	files  map[string]file // where lines are kept that outlive the program
+	glow   map[string]glow // how the bulbs on lines shine, where that was set
 	fridge []string
 	spills []spill
 	robot  robot
@@ -53,7 +54,7 @@ func (s spill) area() rect { return rect{s.at.x - 0.4, s.at.y - 0.2, 0.8, 0.4} }
 // lamps are off, and somebody has cooked.
 func NewWorld(now func() time.Time) *World {
 	return &World{
-		now: now, lines: map[string]bool{}, files: map[string]file{},
+		now: now, lines: map[string]bool{}, files: map[string]file{}, glow: map[string]glow{},
 		fridge: []string{"milk", "6 eggs", "butter", "cheddar", "yoghurt", "half a lemon", "carrots", "broccoli", "leftover soup"},
 		spills: []spill{
 			{"near sink", "kitchen", "rice", point{1.0, 1.2}},
@@ -84,6 +85,49 @@ func (w *World) Log() []Event {
 // note writes the log. mu is held.
 func (w *World) note(device, format string, args ...any) {
 	w.log = append(w.log, Event{w.now(), device, fmt.Sprintf(format, args...)})
+}
+
+// glow is how a bulb shines when it is on.
+type glow struct {
+	percent float64
+	colour  drivers.Colour
+}
+
+// plain is how a new bulb shines.
+var plain = glow{100, drivers.Colour{R: 255, G: 244, B: 229}}
+
+// Shines is how the bulb on a line shines while it is on.
+func (w *World) Shines(line string) (percent float64, c drivers.Colour) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g := w.glows(line)
+	return g.percent, g.colour
+}
+
+// glows is Shines with mu held.
+func (w *World) glows(line string) glow {
+	if g, set := w.glow[line]; set {
+		return g
+	}
+	return plain
+}
+
+func (w *World) shine(device, line string, percent float64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g := w.glows(line)
+	g.percent = percent
+	w.glow[line] = g
+	w.note(device, "%s at %g %%", line, percent)
+}
+
+func (w *World) tint(device, line string, c drivers.Colour) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g := w.glows(line)
+	g.colour = c
+	w.glow[line] = g
+	w.note(device, "%s in %v", line, c)
 }
 
 // hand is the Device of an Event that no device did.

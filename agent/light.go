@@ -1,0 +1,127 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// dim sets how bright a light is, and reads back where the device can tell.
+func (v verbs) dim(ctx context.Context) result {
+	percent, err := v.level(ctx)
+	if err != nil {
+		return result{err: err, effect: mess.EffectNone}
+	}
+	err = v.pass.Dim(ctx, v.dev.Driver.(gate.Lamp), percent)
+	r := result{
+		err: err, effect: effectOf(err), evidence: mess.Acknowledged, yes: new(true),
+		text:  fmt.Sprintf("The %s is at %s %%.", v.dev.Label, number(percent)),
+		facts: mess.Object{{Key: "device", Value: v.dev.Name}, {Key: "level", Value: mess.Number(number(percent))}},
+	}
+	return v.lit(ctx, r, func(ctx context.Context) (string, bool, error) {
+		reader, ok := v.dev.Driver.(drivers.LevelReader)
+		if !ok {
+			return "", false, nil
+		}
+		is, err := v.pass.Level(ctx, reader)
+		if err == nil && math.Abs(is-percent) > 1 { // many round
+			return number(is) + " %", true, nil
+		}
+		return "", true, err
+	})
+}
+
+// level is what to dim to: the plan's own, or one so much away from how bright
+// the light is now. A light that is on stays on.
+func (v verbs) level(ctx context.Context) (float64, error) {
+	if level, ok := percentOf(v.plan.Args, "level"); ok {
+		return level, nil
+	}
+	change, ok := percentOf(v.plan.Args, "change")
+	reader, reads := v.dev.Driver.(drivers.LevelReader)
+	switch {
+	case !ok:
+		return 0, fmt.Errorf("%s: the plan does not say how bright", v.dev.Name)
+	case !reads:
+		return 0, fmt.Errorf("%s cannot tell how bright it is; ask for a level in percent", v.dev.Name)
+	}
+	is, err := v.pass.Level(ctx, reader)
+	switch {
+	case err != nil:
+		return 0, err
+	case is == 0 && change < 0:
+		return 0, fmt.Errorf("%s is off, and cannot be made darker", v.dev.Name)
+	}
+	return min(100, max(1, is+change)), nil
+}
+
+// percentOf is a number among the arguments of a plan, whether it was made here
+// or comes back from the journal.
+func percentOf(args mess.Object, key string) (float64, bool) {
+	switch value, _ := args.Get(key); n := value.(type) {
+	case float64:
+		return n, true
+	case mess.Number:
+		f, err := n.Float64()
+		return f, err == nil
+	}
+	return 0, false
+}
+
+// tint gives a light its colour, and reads back where the device can tell.
+func (v verbs) tint(ctx context.Context) result {
+	value, _ := v.plan.Args.Get("colour")
+	text, _ := value.(string)
+	c, err := drivers.ParseColour(text)
+	if err != nil {
+		return result{err: fmt.Errorf("%s: %w", v.dev.Name, err), effect: mess.EffectNone}
+	}
+	err = v.pass.Tint(ctx, v.dev.Driver.(gate.Painted), c)
+	r := result{
+		err: err, effect: effectOf(err), evidence: mess.Acknowledged, yes: new(true),
+		text:  fmt.Sprintf("The %s has the colour %s.", v.dev.Label, c),
+		facts: mess.Object{{Key: "device", Value: v.dev.Name}, {Key: "colour", Value: c.String()}},
+	}
+	return v.lit(ctx, r, func(ctx context.Context) (string, bool, error) {
+		reader, ok := v.dev.Driver.(drivers.ColourReader)
+		if !ok {
+			return "", false, nil
+		}
+		is, err := v.pass.Colour(ctx, reader)
+		if err == nil && is != c {
+			return is.String(), true, nil
+		}
+		return "", true, err
+	})
+}
+
+// lit looks again at a light that was told something. read says what it shows
+// instead, "" where it is as it was told, and whether it can tell at all.
+func (v verbs) lit(ctx context.Context, r result, read func(context.Context) (instead string, can bool, err error)) result {
+	if r.err != nil {
+		return r
+	}
+	since := v.now()
+	v.acted(r)
+	ctx, cancel := aftermath(ctx)
+	defer cancel()
+	instead, can, err := read(ctx)
+	switch {
+	case err != nil:
+		r.note("it could not be read back: %v", err)
+	case instead != "":
+		r.err, r.effect = fmt.Errorf("%s was told, but reads back as %s", v.dev.Name, instead), mess.EffectUnknown
+		return r
+	case can:
+		r.evidence = mess.ReadBack
+	}
+	v.lookAgain(ctx, since, &r)
+	if v.verdict.OffIn > 0 {
+		r.note("it is switched off again in %v", v.verdict.OffIn)
+	}
+	return r
+}

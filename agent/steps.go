@@ -1,0 +1,146 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// strongest is the verdict on a plan with steps, of those on each.
+func strongest(a, b gate.Verdict) gate.Verdict {
+	if b.Confirm == gate.Operator || b.Confirm == gate.Requester && a.Confirm != gate.Operator {
+		a.Confirm = b.Confirm
+	}
+	a.Confirm = cmp.Or(a.Confirm, gate.Nobody)
+	a.OffIn = max(a.OffIn, b.OffIn)
+	a.Needs = append(a.Needs, b.Needs...)
+	return a
+}
+
+// judgeAll tells whether every step of a plan could be carried out now.
+func (t *task) judgeAll(ctx context.Context, plan capabilities.Plan) (gate.Verdict, error) {
+	var all gate.Verdict
+	for _, step := range plan.Each() {
+		v, err := t.a.check(ctx, t.order(plan, step))
+		if err != nil {
+			return v, err
+		}
+		all = strongest(all, v)
+	}
+	return all, nil
+}
+
+// performSteps carries out a plan with steps: the exchange is asked and the intent
+// written for all of it, and each step passes the gate by itself.
+func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
+	asked, err := t.start(ctx, plan)
+	if err != nil {
+		return err
+	}
+	t.began = t.a.now()
+	var all result
+	for i, step := range plan.Steps {
+		r := t.step(ctx, asked, plan, step)
+		all.add(step, r)
+		if r.err != nil && (ctx.Err() != nil || plan.Capability == capabilities.Several) {
+			for _, rest := range plan.Steps[i+1:] { // what comes behind may depend on it
+				all.left = append(all.left, rest.Summary)
+			}
+			break
+		}
+	}
+	t.ended = t.a.now()
+	if all.err == nil {
+		all.done, all.left = nil, nil // it is whole
+	}
+	t.finish(ctx, func() {}, plan, all)
+	return nil
+}
+
+// step carries out one step.
+func (t *task) step(ctx context.Context, asked time.Time, plan, step capabilities.Plan) result {
+	none := func(err error) result { return result{err: err, effect: mess.EffectNone} }
+	if ctx.Err() != nil {
+		return none(context.Cause(ctx))
+	}
+	order := t.order(plan, step)
+	v, err := t.a.gate.Judge(ctx, order)
+	if err != nil {
+		return none(err)
+	}
+	pass, err := t.a.gate.Admit(ctx, order, func(string) {}) // the requester has heard that it has begun
+	if err != nil {
+		return none(err)
+	}
+	defer pass.Leave()
+	pass.Permit(asked, func(ctx context.Context) (time.Time, error) { return t.permission(ctx, plan) })
+	t.a.log.Info("started", "ref", t.ref, "device", step.Device, "capability", step.Capability)
+	return t.act(ctx, pass, step, v, func(result) {})
+}
+
+// add takes up what came of one step.
+func (r *result) add(step capabilities.Plan, one result) {
+	first := len(r.done)+len(r.left) == 0
+	if one.err == nil {
+		r.done = append(r.done, step.Summary)
+	} else {
+		r.left = append(r.left, step.Summary)
+		r.err = errors.Join(r.err, fmt.Errorf("%s: %w", step.Summary, one.err))
+		if r.effect != mess.EffectUnknown {
+			r.effect = cmp.Or(one.effect, mess.EffectUnknown)
+		}
+	}
+	if one.err == nil {
+		if first || weaker(one.evidence, r.evidence) {
+			r.evidence = one.evidence
+		}
+		unseen := cmp.Or(one.unseen, one.evidence)
+		if first || weaker(unseen, r.unseen) {
+			r.unseen = unseen
+		}
+		r.text = sentences(r.text, one.text)
+		r.yes = one.yes
+	}
+	if len(one.facts) > 0 {
+		list, _ := r.facts.Get("steps")
+		steps, _ := list.([]any)
+		r.facts = r.facts.Set("steps", append(steps, one.facts))
+	}
+	r.images = append(r.images, one.images...)
+	if one.notes != "" {
+		r.note("%s", one.notes)
+	}
+}
+
+// levels of evidence, weakest first.
+var levels = map[mess.Evidence]int{mess.EvidenceUnknown: 0, "": 0, mess.Dispatched: 1, mess.Acknowledged: 2, mess.ReadBack: 3, mess.Photographed: 4}
+
+func weaker(a, b mess.Evidence) bool { return b == "" || levels[a] < levels[b] }
+
+// await waits until a plan may begin.
+func (t *task) await(ctx context.Context, plan capabilities.Plan) error {
+	left := plan.NotBefore.Sub(t.a.now())
+	if plan.NotBefore.IsZero() || left <= 0 {
+		return nil
+	}
+	s := &mess.Status{Code: mess.Waiting, WaitingFor: &mess.WaitingFor{
+		Type: "schedule", ETA: mess.DurationOf(left), AvailableAt: utc(plan.NotBefore), Note: "it begins then",
+	}}
+	if err := t.tell(ctx, s); err != nil {
+		return err
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,307 @@
+package capabilities
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// otherwise reads a text that is no sentence: as several orders, as one with a
+// time in it, and by its words.
+func (x *request) otherwise() (Outcome, bool) {
+	if !x.part {
+		if out, ok := x.clauses(); ok {
+			return out, true
+		}
+	}
+	if x.r.home.Now.IsZero() {
+		return x.plainly()
+	}
+	all, before := x.tokens, x.readings
+	rest, t, out, ok := x.times()
+	switch {
+	case !ok:
+		x.about(rest)
+		return out, true
+	case len(t.said) == 0:
+		return x.plainly()
+	}
+	x.cut(rest)
+	out, ok = Outcome{}, false
+	if able := x.able(x.readings); len(able) > 0 {
+		out, ok = x.choose(able), true
+	} else if len(x.readings) == 0 {
+		out, ok = x.plainly()
+	}
+	switch {
+	case !ok:
+		x.tokens, x.readings, x.matches = all, before, map[gapAt][]match{}
+		return out, false
+	case out.Plan == nil:
+		return out, true
+	}
+	p := *out.Plan
+	if no, ok := x.later(&p, t); !ok {
+		return no, true
+	}
+	return Outcome{Plan: &p}, true
+}
+
+// about notes what a text is about of which a time is asked.
+func (x *request) about(rest []token) {
+	x.cut(rest)
+	if able := x.able(x.readings); len(able) > 0 {
+		x.explain.Capability = able[0].capability.ID
+	} else if out, ok := x.plainly(); ok && out.Refusal == nil {
+		return // it is noted
+	}
+}
+
+// plainly reads a text without times by its words.
+func (x *request) plainly() (Outcome, bool) {
+	if _, bad := x.constrained(); bad {
+		return Outcome{}, false
+	}
+	return x.frames()
+}
+
+// frames reads a text that no sentence matches by its words in any order. A text
+// that may mean several things is asked about; where a word is left over there
+// is no such reading.
+func (x *request) frames() (Outcome, bool) {
+	if x.req.Precision == mess.Exact || !x.knowsAll() {
+		return Outcome{}, false
+	}
+	all := x.tokens
+	x.tokens, x.matches = x.words().bare(all), map[gapAt][]match{}
+	f := framer{x: x}
+	list := x.fitting(f.readings())
+	if len(list) == 0 {
+		x.tokens, x.matches = all, map[gapAt][]match{}
+		return Outcome{}, false
+	}
+	able := x.able(list)
+	switch {
+	case len(able) > 0:
+	case len(x.readings) > 0:
+		x.tokens, x.matches = all, map[gapAt][]match{}
+		return Outcome{}, false // what a sentence says cannot be done is told better
+	default:
+		x.readings = list
+		return x.cannot(), true
+	}
+	return x.choose(able), true
+}
+
+// because is what is said before a question that a doubt leads to.
+func (rd *reading) because() string {
+	if rd.doubt == "" || rd.doubt == unsaid {
+		return ""
+	}
+	return rd.doubt + ": "
+}
+
+// unsaid is the doubt of "could the lights be dimmed": it may be a wish.
+const unsaid = "unsaid"
+
+// knowsAll reports whether every word could be part of a reading: most texts
+// that are about other things have one that is not.
+func (x *request) knowsAll() bool {
+	if len(x.tokens) == 0 {
+		return false
+	}
+	for _, t := range x.tokens {
+		if !x.r.knows(t) {
+			return false
+		}
+	}
+	return true
+}
+
+// strange reports whether the text has a word that no sentence and no name here
+// has, and no time.
+func (x *request) strange() bool {
+	for _, t := range x.tokens {
+		if !x.r.knows(t) && !x.r.catalogue.vocabulary[t.folded] && !x.r.catalogue.timely[t.folded] {
+			return true
+		}
+	}
+	return false
+}
+
+// fitting are the readings for which there is a frame.
+func (x *request) fitting(ways []framed) []reading {
+	l := &x.r.catalogue.lexicon
+	var list []reading
+	for _, so := range ways {
+		which := so.first && len(so.devices) > 0 && so.signals.has(l.bits["turn"]|l.bits["start"]|l.bits["stop"]) // "turn on the green light"
+		if which || so.twice || !l.grammatical(so.signals) {
+			continue
+		}
+		could := so.signals.has(l.bits["could"])
+		so.signals &^= l.bits["could"] | l.bits[done] | l.bits[ing]
+		for _, f := range l.Frames {
+			s := so.signals
+			ask := f.Missing
+			if s.has(l.bits[number]) && f.fits(s&^l.bits[number]|l.bits[level]) && f.of.Command == Dim {
+				s, ask = s&^l.bits[number]|l.bits[level], "level"
+			}
+			if !f.fits(s) {
+				continue
+			}
+			if rd, ok := x.framedReading(f, so); ok {
+				rd.asks, rd.number, rd.doubt = ask, so.level, f.Doubt
+				if could {
+					rd.doubt = cmp.Or(rd.doubt, unsaid)
+				}
+				list = append(list, rd)
+			}
+		}
+	}
+	return list
+}
+
+// grammatical reports whether forms of verbs stand where they are no statement:
+// "turned" behind a wish, "turning" behind a beginning.
+func (l *lexicon) grammatical(s signal) bool {
+	wish := l.bits["want"] | l.bits["should"] | l.bits["make"] | l.bits["could"]
+	if s.has(l.bits[done]) && !s.has(wish) {
+		return false
+	}
+	return !s.has(l.bits[ing]) || s.has(l.bits["start"]|l.bits["stop"]|l.bits["could"]|l.bits["go"])
+}
+
+// framedReading is a reading of one frame: which devices, where, and how much.
+func (x *request) framedReading(f *frame, so framed) (reading, bool) {
+	l := &x.r.catalogue.lexicon
+	rd := reading{sentence: f.sentence, args: x.argsOf(f, so)}
+	whole, here := so.signals.has(l.bits["whole"]), so.signals.has(l.bits["here"]|l.bits["it"])
+	switch {
+	case len(so.devices) > 0:
+		m := *so.devices[0].match
+		for _, b := range so.devices[1:] {
+			m = m.with(*b.match)
+			m.all, m.count = true, 0
+		}
+		if here {
+			m.all = false
+		}
+		m.all = m.all || whole && len(so.places) == 0
+		rd.slots = append(rd.slots, bound{"device", "device", so.devices[0].from, &m})
+		rd.how, rd.all = m.how, m.all
+	case f.Class == "" || !so.signals.has(f.name):
+		return rd, false
+	default:
+		m := x.everyOf(f.Class)
+		m.all = whole && len(so.places) == 0
+		rd.slots = append(rd.slots, bound{"device", "device", 0, &m})
+		rd.how, rd.all = byClass, m.all
+	}
+	if len(so.places) > 1 && f.of.Command != Clean {
+		x.anywhere(&rd, so.places)
+		return rd, true
+	}
+	for _, b := range so.places {
+		if b.kind == "spot" && f.of.Command != Clean {
+			return rd, false
+		}
+		if b.kind == "area" && f.of.Command == Clean { // a room that is no spot
+			rd.beyond = b.match.value
+			continue
+		}
+		rd.slots = append(rd.slots, b)
+	}
+	if len(so.places) > 1 && f.of.Command == Clean {
+		return rd, false
+	}
+	rd.nowhere = f.of.Command == Clean && here
+	return rd, !(f.of.Command == Clean && whole && len(so.places) > 0)
+}
+
+// anywhere narrows a reading to the devices of several places.
+func (x *request) anywhere(rd *reading, places []bound) {
+	m := *rd.slots[0].match
+	m.devices = slices.DeleteFunc(slices.Clone(m.devices), func(d int) bool {
+		return !slices.ContainsFunc(places, func(b bound) bool { return x.r.in(d, b.match.value) })
+	})
+	m.all = true
+	rd.slots[0].match, rd.all = &m, true
+}
+
+// everyOf is a match for all devices of a class.
+func (x *request) everyOf(class string) match {
+	m := match{how: byClass, class: class}
+	for d := range x.r.home.Devices {
+		if x.r.class[d] == class {
+			m.devices = append(m.devices, d)
+		}
+	}
+	return m
+}
+
+// argsOf are the parameters that a frame and the words give.
+func (x *request) argsOf(f *frame, so framed) mess.Object {
+	l := &x.r.catalogue.lexicon
+	var o mess.Object
+	if by := f.Change; by != 0 {
+		switch {
+		case so.signals.has(l.bits[differs]) && by < 0:
+			by = -so.level
+		case so.signals.has(l.bits[differs]):
+			by = so.level
+		case so.signals.has(l.bits["bit"]):
+			by /= 2
+		}
+		o = o.Set("change", by)
+	}
+	if so.signals.has(l.bits[level]) && f.of.Command == Dim {
+		o = o.Set("level", so.level)
+	}
+	if so.colour != "" && f.of.Command == Tint {
+		o = o.Set("colour", so.colour)
+	}
+	return o
+}
+
+// param asks for a parameter that a frame leaves open, and puts it in.
+func (x *request) param(rd *reading) (Outcome, bool) {
+	l := &x.r.catalogue.lexicon
+	var q Question
+	values := map[string]any{}
+	switch rd.asks {
+	case "":
+		return Outcome{}, true
+	case "colour":
+		q = Question{Field: "colour", Text: "which colour?"}
+		for _, name := range l.Offered {
+			if hex, ok := l.Colours[name]; ok {
+				q.Options, values[name] = append(q.Options, name), hex
+			}
+		}
+	case "level":
+		q = Question{Field: "level", Options: []string{decimalText(rd.number) + " percent"}}
+		values[q.Options[0]] = rd.number
+		if tenth := rd.number * 10; rd.number <= 10 && tenth > 0 {
+			q.Options = append(q.Options, decimalText(tenth)+" percent")
+			values[q.Options[1]] = tenth
+		} else {
+			q.Options = append(q.Options, noneOf)
+		}
+		q.Text = fmt.Sprintf("how bright: %s?", oneOf(q.Options))
+	}
+	picked, out, ok := x.ask(q)
+	if !ok {
+		return out, false
+	}
+	value, known := values[picked[0]]
+	if len(picked) != 1 || !known {
+		return x.refuse("that is none of what can be done; say it in other words", nil), false
+	}
+	rd.args = rd.args.Set(rd.asks, value)
+	return Outcome{}, true
+}
+
+func decimalText(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

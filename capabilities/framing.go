@@ -1,0 +1,187 @@
+package capabilities
+
+import (
+	"slices"
+	"strconv"
+)
+
+// framed is one way to read all words of a request as signals and names.
+type framed struct {
+	signals signal
+	devices []bound
+	places  []bound // areas, and spots to work on
+	colour  string
+	level   float64 // percent, or a number that may be
+	pieces  int     // that the text was cut into: fewer are a closer reading
+	listed  bool    // "and" stands between names
+	on      bool    // the piece before is "on", behind a name
+	twice   bool    // something is said twice
+	first   bool    // the colour stands before the name
+}
+
+// framer finds the readings of a text as signals and names.
+type framer struct {
+	x     *request
+	found []framed
+	steps int
+}
+
+// maxFraming bounds the work on one request. Real sentences need fewer than 300
+// steps.
+const maxFraming = 3000
+
+// readings are the ways to read the text, those of the fewest pieces.
+func (f *framer) readings() []framed {
+	f.from(0, framed{})
+	least := len(f.x.tokens)
+	for _, one := range f.found {
+		least = min(least, one.pieces)
+	}
+	return slices.DeleteFunc(f.found, func(one framed) bool { return one.pieces > least+1 })
+}
+
+// from reads on at word i.
+func (f *framer) from(i int, so framed) {
+	tokens := f.x.tokens
+	if f.steps++; f.steps > maxFraming {
+		f.found = nil // what was not looked at to its end is not understood
+		return
+	}
+	if i == len(tokens) {
+		f.found = append(f.found, so)
+		return
+	}
+	so.pieces++
+	f.signal(i, so)
+	f.value(i, so)
+	f.name(i, so)
+}
+
+// signal reads a word or phrase that says something.
+func (f *framer) signal(i int, so framed) {
+	l := &f.x.r.catalogue.lexicon
+	l.says.each(f.x.tokens, i, func(end int, s signal) {
+		next := so
+		next.twice = so.twice || so.signals.has(s&^l.often)
+		next.signals |= s
+		// "The light on the porch" is a light.
+		next.on = s == l.bits["on"] && len(so.devices) > 0 && !so.signals.has(l.bits["turn"]|l.bits["make"]|l.bits["want"]) && end < len(f.x.tokens)
+		if next.on && f.place(end) {
+			return
+		}
+		f.from(end, next)
+	})
+	if n := f.x.words().joining.longest(f.x.tokens, i); n > 0 && len(so.devices)+len(so.places) > 0 && f.place(i+n) {
+		so.listed = true
+		f.from(i+n, so)
+	}
+}
+
+// place reports whether a name begins at word i.
+func (f *framer) place(i int) bool {
+	x := f.x
+	return i < len(x.tokens) && (len(x.filled("area", i)) > 0 || len(x.filled("device", i)) > 0 || len(x.filled("spot", i)) > 0)
+}
+
+// value reads a colour, a level, or a number that may be one.
+func (f *framer) value(i int, so framed) {
+	l, tokens := &f.x.r.catalogue.lexicon, f.x.tokens
+	from := f.at(i, l.from)
+	l.colour.each(tokens, from, func(end int, hex string) {
+		next := so
+		if from > i {
+			next.signals |= l.bits[was]
+		} else if next.colour != "" && next.colour != hex {
+			return
+		} else {
+			next.signals |= l.bits[tone]
+			next.first = len(so.devices) == 0
+			next.colour = hex
+		}
+		f.from(end, next)
+		if n := l.shade.longest(tokens, end); n > 0 { // "a blue hue", but "blue lights"
+			f.from(end+n, next)
+		}
+	})
+	by := f.at(i, l.by)
+	yield := func(end int, n float64, percent bool) {
+		next := so
+		switch {
+		case so.signals.has(l.bits[level] | l.bits[differs] | l.bits[number]):
+			return
+		case by > i && percent:
+			next.signals |= l.bits[differs]
+		case percent:
+			next.signals |= l.bits[level]
+		default:
+			next.signals |= l.bits[number]
+		}
+		next.level = n
+		f.from(end, next)
+	}
+	if by == i {
+		l.level.each(tokens, i, func(end int, n float64) { yield(end, n, true) })
+	}
+	f.x.words().cardinal(tokens, by, func(end int, n float64) {
+		if k := l.percentOf.longest(tokens, end); k > 0 && n <= 100 {
+			yield(end+k, n, true)
+		} else if by == i && n <= 100 {
+			yield(end, n, false)
+		}
+	})
+}
+
+// at is behind the word of the set at i if there is one, else i.
+func (f *framer) at(i int, s *set) int {
+	if n := s.longest(f.x.tokens, i); i+n < len(f.x.tokens) {
+		return i + n
+	}
+	return i
+}
+
+// name reads the name of a device or place.
+func (f *framer) name(i int, so framed) {
+	for _, kind := range []string{"device", "area", "spot"} {
+		list := f.x.filled(kind, i)
+		for m := range list {
+			if kind == "device" && list[m].all && list[m].class == "" && list[m].how == byNothing {
+				continue // "all" of what?
+			}
+			next, b := so, bound{kind, kind, i, &list[m]}
+			if kind == "device" {
+				if len(so.devices) > 0 && !so.listed {
+					continue
+				}
+				next.devices = append(slices.Clip(so.devices), b)
+			} else {
+				if len(so.places) > 0 && !so.listed {
+					continue
+				}
+				next.places = append(slices.Clip(so.places), b)
+			}
+			f.from(list[m].end, next)
+		}
+	}
+}
+
+// cardinal are the readings of the words from i on as a number: "20", "twenty
+// five", "one hundred".
+func (w *words) cardinal(tokens []token, i int, yield func(end int, n float64)) {
+	if i >= len(tokens) {
+		return
+	}
+	if n, err := strconv.ParseFloat(tokens[i].text, 64); err == nil && n >= 0 {
+		yield(i+1, n)
+	}
+	w.number.each(tokens, i, func(end int, n float64) {
+		if end == i || w.filler.longest(tokens, i) == end-i { // "a" is an article
+			return
+		}
+		yield(end, n)
+		if end < len(tokens) && n >= 20 && n < 100 && int(n)%10 == 0 {
+			if ones := w.Numbers[tokens[end].text]; ones >= 1 && ones < 10 && w.filler.longest(tokens, end) == 0 {
+				yield(end+1, n+ones)
+			}
+		}
+	})
+}

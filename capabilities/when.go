@@ -1,0 +1,305 @@
+package capabilities
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxAhead is how far ahead a plan may begin: what is later is for
+// constraints.timing.not_before, which the exchange keeps over restarts.
+const maxAhead = 24 * time.Hour
+
+// timing is what the words say of time, and the words.
+type timing struct {
+	begin    time.Time     // zero: at once
+	lasts    time.Duration // 0: until told otherwise
+	ends     bool          // lasts is until an hour, which is counted from the beginning
+	end      time.Time
+	said     []string
+	from, to int // the words that say it last
+}
+
+// times takes what is said of time out of the text. The refusal or question is
+// of a time that cannot be kept or is not clear.
+func (x *request) times() (rest []token, t timing, out Outcome, ok bool) {
+	for i := 0; i < len(x.tokens); {
+		if x.named(i) {
+			rest = append(rest, x.tokens[i])
+			i++
+			continue
+		}
+		end, out, ok := x.time(i, &t)
+		if !ok {
+			return rest, t, out, false
+		}
+		if end == i {
+			rest = append(rest, x.tokens[i])
+			i++
+			continue
+		}
+		t.said = append(t.said, joined(x.tokens[i:end]))
+		i = end
+	}
+	return rest, t, Outcome{}, true
+}
+
+// time reads what is said of time from word i on, and returns its end, i if
+// nothing is.
+func (x *request) time(i int, t *timing) (int, Outcome, bool) {
+	w := x.words()
+	twice := func() (int, Outcome, bool) {
+		return i, x.refuse(fmt.Sprintf("%q: more than one time is said; say one", strings.Join(append(t.said, x.tokens[i].text), " ... ")), nil), false
+	}
+	if n := w.delaying.longest(x.tokens, i); n > 0 {
+		if end, d := x.length(i + n); end > 0 {
+			if !t.begin.IsZero() {
+				return twice()
+			}
+			t.begin = x.r.home.Now.Add(d)
+			return end, Outcome{}, true
+		}
+	}
+	if end, d := x.length(i); end > 0 {
+		if n := w.fromNow.longest(x.tokens, end); n > 0 {
+			if !t.begin.IsZero() {
+				return twice()
+			}
+			t.begin = x.r.home.Now.Add(d)
+			return end + n, Outcome{}, true
+		}
+	}
+	if n := w.lasting.longest(x.tokens, i); n > 0 {
+		if end, d := x.length(i + n); end > 0 {
+			if t.lasts > 0 || t.ends {
+				return twice()
+			}
+			t.lasts = d
+			return end, Outcome{}, true
+		}
+	}
+	if n := w.ending.longest(x.tokens, i); n > 0 {
+		end, at, out, ok := x.clock(i + n)
+		if !ok || end == 0 {
+			return i, out, end == 0
+		}
+		if t.lasts > 0 || t.ends {
+			return twice()
+		}
+		t.ends, t.end = true, at
+		return end, Outcome{}, true
+	}
+	at := i + w.at.longest(x.tokens, i)
+	if at == i && !x.plainClock(i, min(len(x.tokens), i+maxClock)) {
+		return i, Outcome{}, true
+	}
+	end, begin, out, ok := x.clock(at)
+	switch {
+	case !ok:
+		return i, out, false
+	case end == 0 || at == i && !x.plainClock(at, end):
+		return i, Outcome{}, true
+	case !t.begin.IsZero():
+		return twice()
+	}
+	t.begin = begin
+	return end, Outcome{}, true
+}
+
+// length is the longest length of time at word i.
+func (x *request) length(i int) (end int, d time.Duration) {
+	x.words().durations(x.tokens, i, func(to int, one time.Duration) {
+		if to > end {
+			end, d = to, one
+		}
+	})
+	return end, d
+}
+
+// maxClock is how many words a time of the clock may have: "tomorrow at half past
+// seven in the evening".
+const maxClock = 8
+
+// plainClock reports whether words are a time of the clock without "at" before
+// them: "tomorrow" or "7 pm", but not "seven".
+func (x *request) plainClock(i, end int) bool {
+	for ; i < end; i++ {
+		if x.words().half.longest(x.tokens, i) > 0 || x.words().day.longest(x.tokens, i) > 0 || x.words().sun.longest(x.tokens, i) > 0 || x.words().fixed.longest(x.tokens, i) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// clock reads a time of the clock at word i: "7 pm", "half past seven",
+// "19 30", "noon", "sunset", with a day before or behind it. end is 0 if there is
+// none.
+func (x *request) clock(i int) (end int, at time.Time, out Outcome, ok bool) {
+	w, now := x.words(), x.r.home.Now
+	tomorrow := false
+	day := func(i int) int {
+		n := w.day.longest(x.tokens, i)
+		if n > 0 {
+			tomorrow = tomorrow || w.tomorrow.longest(x.tokens, i) > 0
+		}
+		return n
+	}
+	from := i
+	if n := day(i); n > 0 {
+		from += n
+		from += w.at.longest(x.tokens, from)
+	}
+	if n, sun := w.sunAt(x.tokens, from); n > 0 {
+		end := from + n
+		end += day(end)
+		at, why := x.r.sun(sun, tomorrow)
+		if why != "" {
+			return 1, at, x.refuse(fmt.Sprintf("%q: %s", joined(x.tokens[i:end]), why), nil), false
+		}
+		return end, at, Outcome{}, true
+	}
+	end, hour, minute, sure := w.hour(x.tokens, from)
+	if end == 0 {
+		return 0, at, Outcome{}, true
+	}
+	if why := x.r.home.Unset; why != "" && (from > i || end > from) && (x.plainClock(i, end) || w.at.longest(x.tokens, max(0, i-1)) > 0) {
+		return 1, at, x.refuse(fmt.Sprintf("%q: nobody knows how late it is: %s; say a length of time, or set the clock", joined(x.tokens[i:end]), why), nil), false
+	}
+	end += day(end)
+	date := func(hour int) time.Time {
+		at := time.Date(now.Year(), now.Month(), now.Day(), hour, minute, 0, 0, now.Location())
+		if tomorrow || !at.After(now) {
+			at = time.Date(now.Year(), now.Month(), now.Day()+1, hour, minute, 0, 0, now.Location())
+		}
+		return at
+	}
+	if sure {
+		return end, date(hour), Outcome{}, true
+	}
+	options := []string{fmt.Sprintf("%02d:%02d", hour%12, minute), fmt.Sprintf("%02d:%02d", hour%12+12, minute)}
+	picked, out, ok := x.ask(Question{Field: "time", Text: fmt.Sprintf("%q: at %s?", joined(x.tokens[i:end]), oneOf(options)), Options: options})
+	if !ok {
+		return end, at, out, false
+	}
+	return end, date(hour%12 + 12*slices.Index(options, picked[0])), Outcome{}, true
+}
+
+// hour reads an hour, and the minutes behind it. sure is false where it may be
+// before or after noon.
+func (w *words) hour(tokens []token, i int) (end, hour, minute int, sure bool) {
+	if n := w.fixed.longest(tokens, i); n > 0 {
+		at := w.Fixed[joined(tokens[i:i+n])]
+		return i + n, at / 60, at % 60, true
+	}
+	past := 0
+	from := i
+	w.past.each(tokens, i, func(to int, minutes int) { from, past = to, minutes })
+	digits, half := cutNumber(text(tokens, from))
+	end, n := 0, 0
+	if k, err := strconv.Atoi(digits); err == nil {
+		end, n = from+1, k
+	} else {
+		half = ""
+		w.number.each(tokens, from, func(to int, v float64) {
+			if v == float64(int(v)) && w.filler.longest(tokens, from) == 0 {
+				end, n = to, int(v)
+			}
+		})
+	}
+	if end == 0 || n > 24 {
+		return 0, 0, 0, false
+	}
+	if half == "" && past == 0 {
+		end, minute = w.minutes(tokens, end)
+		if d, h := cutNumber(text(tokens, end)); minute < 0 && d != "" && h != "" { // "7 30pm"
+			if k, err := strconv.Atoi(d); err == nil && k < 60 {
+				end, minute, half = end+1, k, h
+			}
+		}
+	}
+	minute = max(0, minute) + past
+	if half == "" {
+		end += w.oclock.longest(tokens, end)
+	}
+	switch of, ok := w.Half[half]; {
+	case half != "" && !ok:
+		return 0, 0, 0, false
+	case half != "":
+		return end, (n%12 + of + (minute+60)/60 + 23) % 24, (minute + 60) % 60, n >= 1 && n <= 12
+	}
+	if k := w.half.longest(tokens, end); k > 0 && n >= 1 && n <= 12 {
+		of := w.Half[joined(tokens[end:end+k])]
+		return end + k, (n%12 + of + (minute+60)/60 + 23) % 24, (minute + 60) % 60, true
+	}
+	sure = n > 12 || n == 0
+	return end, ((n+(minute+60)/60-1)%24 + 24) % 24, (minute + 60) % 60, sure
+}
+
+// minutes are those behind an hour: "7 30", "seven thirty"; -1 for none.
+func (w *words) minutes(tokens []token, i int) (end, minute int) {
+	if i >= len(tokens) {
+		return i, -1
+	}
+	if t := tokens[i].text; len(t) == 2 {
+		if n, err := strconv.Atoi(t); err == nil && n < 60 {
+			return i + 1, n
+		}
+	}
+	end, minute = i, -1
+	w.cardinal(tokens, i, func(to int, n float64) {
+		if tokens[i].text[0] > '9' && n >= 10 && n < 60 && to > end {
+			end, minute = to, int(n)
+		}
+	})
+	return end, minute
+}
+
+func text(tokens []token, i int) string {
+	if i >= len(tokens) {
+		return ""
+	}
+	return tokens[i].text
+}
+
+// later puts what was said of time into a plan.
+func (x *request) later(p *Plan, t timing) (Outcome, bool) {
+	now := x.r.home.Now
+	if !t.begin.IsZero() && t.begin.Sub(now) > maxAhead {
+		return x.refuse(fmt.Sprintf("%q is more than a day ahead; put it into constraints.timing.not_before, which is kept whatever happens here, and leave the words out", strings.Join(t.said, " ")), nil), false
+	}
+	begin := t.begin
+	if begin.IsZero() {
+		begin = now
+	}
+	lasts := t.lasts
+	if t.ends {
+		if !t.end.After(begin) {
+			t.end = t.end.AddDate(0, 0, 1)
+		}
+		lasts = t.end.Sub(begin).Round(time.Second)
+	}
+	if lasts > 0 {
+		for i := range p.Each() {
+			one := p
+			if len(p.Steps) > 0 {
+				one = &p.Steps[i]
+			}
+			on, _ := one.Args.Get("on")
+			if one.Command != SetSwitch || on != true || one.For > 0 && one.For != lasts {
+				return x.refuse(fmt.Sprintf("%q is a length of time, and that cannot be kept here; only what is switched on can be for a time", strings.Join(t.said, " ")), nil), false
+			}
+			one.For = lasts
+			one.Summary += " for " + spoken(lasts)
+		}
+		if len(p.Steps) > 0 {
+			*p = ofSteps(p.Steps)
+		}
+	}
+	if !t.begin.IsZero() {
+		p.NotBefore = t.begin
+		p.Summary += fmt.Sprintf(", on %s", t.begin.Format("Monday 2 January at 15:04:05"))
+	}
+	return Outcome{}, true
+}

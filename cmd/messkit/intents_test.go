@@ -1,0 +1,336 @@
+package main
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// utterance is a sentence of testdata/intents, with what it is about.
+type utterance struct {
+	Intent   string      `json:"intent"`
+	Text     string      `json:"text"`
+	Entities [][2]string `json:"entities"`
+}
+
+func saidIn(t testing.TB, name string) []utterance {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", "intents", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var list []utterance
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var s utterance
+		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, s)
+	}
+	if len(list) < 500 {
+		t.Fatalf("%s has %d sentences; it is not whole", name, len(list))
+	}
+	return list
+}
+
+// simulated is the resolver of the home that there is without a configuration.
+func simulated(t testing.TB) *capabilities.Resolver {
+	t.Helper()
+	c := &config{Agent: defaultAgent()}
+	if err := c.read("(built in)", simulatedHome); err != nil {
+		t.Fatal(err)
+	}
+	h, err := openHome(c.Devices, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	return h.resolver().In(capabilities.Home{}, func() (time.Time, error) { return noon, nil }).Now()
+}
+
+// meant are the capabilities that a sentence of an intent may rightly lead to.
+var meant = map[string][]string{
+	"iot_cleaning":        {"vacuum-floor"},
+	"iot_coffee":          {"start-appliance", "switch-on"},
+	"iot_hue_lightchange": {"set-colour"},
+	"iot_hue_lightdim":    {"dim", "set-brightness"},
+	"iot_hue_lightoff":    {"switch-off"},
+	"iot_hue_lighton":     {"switch-on"},
+	"iot_hue_lightup":     {"brighten", "set-brightness"},
+	"iot_wemo_off":        {"switch-off"},
+	"iot_wemo_on":         {"switch-on"},
+}
+
+// noise are sentences that stand under an intent that is not theirs, with what
+// they say.
+var noise = map[string]string{
+	"lights out":                                     "switch-off", // under lighton
+	"turn out the lights":                            "switch-off", // under lightup
+	"turn down the lights to medium":                 "set-brightness",
+	"set brightness to fifty percent":                "set-brightness", // under lightchange
+	"set lights to twenty percent":                   "set-brightness",
+	"set the living room lights to fifty percent":    "set-brightness",
+	"please put all the lights":                      "switch-on",
+	"switch up the color of the lights in the house": "set-colour",
+	"did i leave the light on in the garage":         "read-switch",
+	"i would like all the lights on when i enter":    "switch-on",
+}
+
+// mark is what a sentence came to.
+type mark string
+
+const (
+	asPlan  mark = "plan"  // as it was meant
+	asked   mark = "asked" // a question about what was meant
+	refused mark = "refused"
+	wrong   mark = "WRONG"   // it would change the world in another way
+	dropped mark = "DROPPED" // it would change the world, and leaves out what was said
+)
+
+func judge(s utterance, p planned) mark {
+	want := meant[s.Intent]
+	if c, ok := noise[s.Text]; ok {
+		want = []string{c}
+	}
+	right := slices.Contains(want, p.Capability)
+	switch {
+	case p.Outcome == "plan" && p.Actuates && !right:
+		return wrong
+	case p.Outcome == "plan" && p.Actuates && leftOut(s, p) != "":
+		return dropped
+	case p.Outcome == "plan" && right:
+		return asPlan
+	case p.Outcome == "question" && right:
+		return asked
+	}
+	return refused
+}
+
+// leftOut is what was said and is not in the plan.
+func leftOut(s utterance, p planned) string {
+	params := map[string]any{}
+	for _, f := range p.Parameters {
+		params[f.Key] = f.Value
+	}
+	for _, e := range s.Entities {
+		kind, text := e[0], e[1]
+		kept := true
+		switch kind {
+		case "time", "date", "general_frequency":
+			kept = params["not_before"] != nil || params["for"] != nil
+		case "color_type":
+			kept = params["colour"] != nil
+		case "change_amount":
+			kept = params["level"] != nil || params["change"] != nil
+		case "house_place":
+			kept = isPlace(text, p)
+		}
+		if !kept {
+			return kind + " " + text
+		}
+	}
+	return ""
+}
+
+// isPlace reports whether a plan is for a place: a room of that name, or all of
+// the house.
+func isPlace(text string, p planned) bool {
+	if slices.Contains([]string{"house", "home", "apartment", "flat", "interior", "floor", "carpet", "house cleaning"}, text) {
+		return true
+	}
+	areas, _ := json.Marshal(p.Parameters)
+	where := strings.NewReplacer("-", " ", "hallway", "hall").Replace(p.Device + " " + string(areas))
+	return strings.Contains(where, strings.NewReplacer("hallway", "hall", "dining area", "dining room", "bed room", "bedroom", "front porch", "porch").Replace(text))
+}
+
+// tally counts verdicts.
+type tally map[mark]int
+
+func (n tally) of() (sum int) {
+	for _, k := range n {
+		sum += k
+	}
+	return sum
+}
+
+func (n tally) recall() float64 { return float64(n[asPlan]+n[asked]) / float64(max(1, n.of())) * 100 }
+
+// held is the fold whose sentences nobody has looked at while the words were
+// written.
+const folds, held = 5, 4
+
+func foldOf(text string) int { return int(sha256.Sum256([]byte(text))[0] % folds) }
+
+// figures are what the benchmark prints.
+type figures struct {
+	intents  map[string]tally
+	folds    [folds]tally
+	all      tally
+	false_   []string // sentences about other things that would change the world
+	asking   int      // those that would be asked about
+	others   int
+	wrong    []string
+	dropped  []string
+	notTaken []string // what was refused, for whoever writes words
+}
+
+func measure(t testing.TB, r *capabilities.Resolver) figures {
+	f := figures{intents: map[string]tally{}, all: tally{}}
+	for _, s := range saidIn(t, "dev-iot.jsonl") {
+		p := plannedOf(s.Text, r.Resolve(mess.Request{Intent: s.Text}))
+		v, n := judge(s, p), foldOf(s.Text)
+		if f.intents[s.Intent] == nil {
+			f.intents[s.Intent] = tally{}
+		}
+		if f.folds[n] == nil {
+			f.folds[n] = tally{}
+		}
+		f.intents[s.Intent][v]++
+		f.folds[n][v]++
+		f.all[v]++
+		line := fmt.Sprintf("%s: %q: %s %s %s %s", s.Intent, s.Text, p.Outcome, p.Capability, p.Device, p.Reason)
+		switch v {
+		case wrong:
+			f.wrong = append(f.wrong, line)
+		case dropped:
+			f.dropped = append(f.dropped, leftOut(s, p)+": "+line)
+		case refused:
+			if n != held {
+				f.notTaken = append(f.notTaken, line)
+			}
+		}
+	}
+	for _, s := range saidIn(t, "dev-other.jsonl") {
+		f.others++
+		switch out := r.Resolve(mess.Request{Intent: s.Text}); {
+		case out.Plan != nil && out.Plan.Actuates():
+			f.false_ = append(f.false_, fmt.Sprintf("%s: %q would %s", s.Intent, s.Text, out.Plan.Summary))
+		case out.Question != nil:
+			f.asking++
+		}
+	}
+	return f
+}
+
+// replies counts how the answers of the set are read.
+func replies(t testing.TB) (table string, falseYes []string) {
+	count := map[string]map[string]int{}
+	for _, s := range saidIn(t, "dev-other.jsonl") {
+		yes, no, stop := capabilities.MatchYesNo(s.Text)
+		is := "neither"
+		switch {
+		case yes:
+			is = "yes"
+		case stop:
+			is = "stop"
+		case no:
+			is = "no"
+		}
+		if yes && s.Intent != "general_affirm" {
+			falseYes = append(falseYes, s.Intent+": "+s.Text)
+		}
+		if count[s.Intent] == nil {
+			count[s.Intent] = map[string]int{}
+		}
+		count[s.Intent][is]++
+	}
+	var b strings.Builder
+	b.WriteString("| utterance as | sentences | yes | no | stop | neither |\n|---|---|---|---|---|---|\n")
+	for _, intent := range []string{"general_affirm", "general_negate", "general_commandstop", "general_dontcare", "general_confirm"} {
+		c := count[intent]
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", intent, c["yes"]+c["no"]+c["stop"]+c["neither"], c["yes"], c["no"], c["stop"], c["neither"])
+	}
+	return b.String(), falseYes
+}
+
+// table is what docs/intents.md shows.
+func (f figures) table() string {
+	var b strings.Builder
+	b.WriteString("| intent | sentences | plan | asked | refused | recall | wrong | left out |\n|---|---|---|---|---|---|---|---|\n")
+	row := func(name string, n tally) {
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %.1f %% | %d | %d |\n", name, n.of(), n[asPlan], n[asked], n[refused], n.recall(), n[wrong], n[dropped])
+	}
+	for _, intent := range slices.Sorted(maps.Keys(f.intents)) {
+		row(intent, f.intents[intent])
+	}
+	row("**all**", f.all)
+	fmt.Fprintf(&b, "\nOf %d sentences about other things, %d would be acted on, and %d asked about.\n", f.others, len(f.false_), f.asking)
+	fmt.Fprintf(&b, "\nRecall by fifths of the sentences:")
+	for i, n := range f.folds {
+		fmt.Fprintf(&b, " %.1f %%", n.recall())
+		if i == held {
+			b.WriteString(" (not looked at)")
+		}
+	}
+	b.WriteString(".\n")
+	return b.String()
+}
+
+// leastRecall is what the planner understands of the sentences at least, in
+// percent.
+const leastRecall = 10
+
+// Nothing that somebody says about something else may move anything, and nothing
+// that is utterance of a device may be left out.
+func TestIntents(t *testing.T) {
+	f := measure(t, simulated(t))
+	for _, list := range [][]string{f.wrong, f.dropped, f.false_} {
+		for _, line := range list {
+			t.Error(line)
+		}
+	}
+	if f.all.recall() < leastRecall {
+		t.Errorf("recall is %.1f %%, and at least %d %% once were", f.all.recall(), leastRecall)
+	}
+	answers, falseYes := replies(t)
+	for _, line := range falseYes {
+		t.Errorf("counts as yes: %s", line)
+	}
+	if os.Getenv("MESSKIT_INTENTS") == "" {
+		return
+	}
+	fmt.Println(f.table() + "\n" + answers)
+	fmt.Println(costs(t))
+	if os.Getenv("MESSKIT_INTENTS") == "all" {
+		fmt.Println(strings.Join(f.notTaken, "\n"))
+	}
+}
+
+// costs measures time and memory.
+func costs(t testing.TB) string {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	r := simulated(t)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	of := func(list []utterance) (mean float64) {
+		const rounds = 3
+		began := time.Now()
+		for range rounds {
+			for _, s := range list {
+				r.Resolve(mess.Request{Intent: s.Text})
+			}
+		}
+		return float64(time.Since(began).Microseconds()) / float64(rounds*len(list))
+	}
+	iot, others := saidIn(t, "dev-iot.jsonl"), saidIn(t, "dev-other.jsonl")
+	of(iot)
+	line := fmt.Sprintf("%.1f us a sentence about the home, %.1f us one about other things; %d bytes for this home (the catalogue is there once)",
+		of(iot), of(others), after.HeapAlloc-min(before.HeapAlloc, after.HeapAlloc))
+	runtime.KeepAlive(r)
+	return line
+}

@@ -1,0 +1,93 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+var (
+	_ drivers.Device       = (*Bulb)(nil)
+	_ drivers.Dimmer       = (*Bulb)(nil)
+	_ drivers.LevelReader  = (*Bulb)(nil)
+	_ drivers.Tinter       = (*Bulb)(nil)
+	_ drivers.ColourReader = (*Bulb)(nil)
+)
+
+// Bulb is a lamp that dims and has colours.
+type Bulb struct {
+	*Relay
+	world *World
+}
+
+func openBulb(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	r, err := openLamp(env, decode)
+	if err != nil {
+		return nil, err
+	}
+	w, err := WorldOf(env)
+	if err != nil {
+		return nil, err
+	}
+	return NewBulb(r.(*Relay), w), nil
+}
+
+// NewBulb makes a bulb of a relay on a line of the same world.
+func NewBulb(r *Relay, w *World) *Bulb { return &Bulb{r, w} }
+
+// Dim sets how bright it is, and switches it on or off by that.
+func (b *Bulb) Dim(ctx context.Context, percent float64) error {
+	_, done, err := b.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if !(percent >= 0 && percent <= 100) { // so that NaN is refused
+		return fmt.Errorf("%s: %v percent cannot be; use 0 to 100", b.Name(), percent)
+	}
+	if percent > 0 {
+		b.world.shine(b.Name(), b.cfg.Line, percent)
+	}
+	return b.wrote(b.write(percent > 0))
+}
+
+// Level reads how bright it is.
+func (b *Bulb) Level(ctx context.Context) (float64, error) {
+	on, err := b.On(ctx)
+	if err != nil || !on {
+		return 0, err
+	}
+	percent, _ := b.world.Shines(b.cfg.Line)
+	return math.Round(percent), nil
+}
+
+// Tint gives it a colour, and switches it on.
+func (b *Bulb) Tint(ctx context.Context, c drivers.Colour) error {
+	_, done, err := b.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	b.world.tint(b.Name(), b.cfg.Line, c)
+	return b.wrote(b.write(true))
+}
+
+// Colour reads its colour.
+func (b *Bulb) Colour(ctx context.Context) (drivers.Colour, error) {
+	_, done, err := b.Begin(ctx)
+	if err != nil {
+		return drivers.Colour{}, err
+	}
+	defer done()
+	_, c := b.world.Shines(b.cfg.Line)
+	return c, nil
+}
+
+func (b *Bulb) wrote(err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", b.Name(), err)
+	}
+	return nil
+}

@@ -14,12 +14,11 @@ const maxAhead = 24 * time.Hour
 
 // timing is what the words say of time, and the words.
 type timing struct {
-	begin    time.Time     // zero: at once
-	lasts    time.Duration // 0: until told otherwise
-	ends     bool          // lasts is until an hour, which is counted from the beginning
-	end      time.Time
-	said     []string
-	from, to int // the words that say it last
+	begin time.Time     // zero: at once
+	lasts time.Duration // 0: until told otherwise
+	ends  bool          // it lasts until end
+	end   time.Time
+	said  []string
 }
 
 // times takes what is said of time out of the text. The refusal or question is

@@ -44,7 +44,7 @@ func (b *bench) levelIs(ctx context.Context, d drivers.Device, want float64) err
 		return err
 	}
 	if math.Abs(got-want) > 1 {
-		return fmt.Errorf("Level = %v after Dim(%v)", got, want)
+		return fmt.Errorf("the verb Level = %v after Dim(%v)", got, want)
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func tints(ctx context.Context, b *bench) error {
 				return err
 			}
 			if got != want {
-				return fmt.Errorf("Colour = %v after Tint(%v)", got, want)
+				return fmt.Errorf("the verb Colour = %v after Tint(%v)", got, want)
 			}
 		}
 		return nil

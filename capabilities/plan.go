@@ -63,6 +63,10 @@ func (c Command) Parameters() []string {
 	switch c {
 	case SetSwitch:
 		return []string{"on", "for"}
+	case Dim:
+		return []string{"level", "change"}
+	case Tint:
+		return []string{"colour"}
 	case Clean:
 		return []string{"areas"}
 	}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange/fieldtest"
+	"github.com/messkit/messkit/mess"
+)
+
+// asker asks at a server of the field, as its own clients do.
+type asker struct {
+	*testing.T
+	url, key string
+}
+
+func (a *asker) call(method, path string, in, out any) {
+	a.Helper()
+	body, err := json.Marshal(in)
+	if err != nil {
+		a.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(a.Context(), method, a.url+"/api/v1/exchanges/home"+path, bytes.NewReader(body))
+	if err != nil {
+		a.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+a.key)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		a.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode/100 != 2 || json.Unmarshal(text, out) != nil {
+		a.Fatalf("%s %s: %d %s, %v", method, path, res.StatusCode, text, err)
+	}
+}
+
+func (a *asker) ask(intent string) string {
+	a.Helper()
+	var v struct{ Ref string }
+	a.call("POST", "/requests", map[string]any{"intent": intent, "response_hint": []string{"image"}}, &v)
+	return v.Ref
+}
+
+// told is a thread there.
+type told struct {
+	Status   string
+	Messages []struct {
+		From string
+		MESS json.RawMessage
+	}
+}
+
+// until waits until a thread is in that status.
+func (a *asker) until(ref, status string) (t told) {
+	a.Helper()
+	var v struct{ Thread told }
+	for end := time.Now().Add(patience); v.Thread.Status != status; <-time.After(20 * time.Millisecond) {
+		if a.call("GET", "/requests/"+ref, nil, &v); time.Now().After(end) {
+			a.Fatalf("%s is %s and not %s: %s", ref, v.Thread.Status, status, v.Thread.Messages)
+		}
+	}
+	return v.Thread
+}
+
+// response is what the executor has answered in the end.
+func (t told) response() (words string, picture []byte) {
+	for _, m := range t.Messages {
+		var items mess.Message
+		if items.UnmarshalJSON(m.MESS) != nil || m.From != "pi" {
+			continue
+		}
+		for _, item := range items.Items {
+			r, ok := item.(*mess.Response)
+			if !ok {
+				continue
+			}
+			for _, e := range r.Content {
+				if text, ok := e.Text(); ok {
+					words += text
+				}
+				if f, ok := e.Media(); ok {
+					_, picture, _ = mess.ParseDataURI(f.URI)
+				}
+			}
+		}
+	}
+	return words, picture
+}
+
+// atServer starts a server of the field, with somebody who asks there.
+func atServer(t *testing.T, name string) (*fieldtest.Server, *asker) {
+	t.Helper()
+	server, err := fieldtest.New(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(server)
+	s.Config.IdleTimeout = server.KeepAlive()
+	s.Start()
+	t.Cleanup(s.Close)
+	a := &asker{T: t, url: s.URL}
+	var v struct {
+		Key string `json:"api_key"`
+	}
+	a.call("POST", "/register", map[string]string{"executor_id": "claude"}, &v)
+	a.key = v.Key
+	return server, a
+}
+
+// The program as people run it, at each of the field's servers: a picture of the
+// fridge, a lamp, and a question that has to be answered.
+func TestAtServersOfTheField(t *testing.T) {
+	binary := buildMesskit(t)
+	for _, name := range fieldtest.Names() {
+		t.Run(name, func(t *testing.T) {
+			_, a := atServer(t, name)
+			dir := t.TempDir()
+			lamp := filepath.Join(dir, "porch")
+			config := fmt.Sprintf(`
+connect: {url: %s, exchange: home, key_file: %s/pi.key, poll: 200ms}
+agent: {id: pi, data: %s/data}
+devices:
+  fridge-camera: {driver: sim-camera, room: fridge, sees: [fridge]}
+  porch-light: {driver: sim-lamp, area: porch, line: porch-lamp, file: %s}
+  hall-light: {driver: sim-lamp, area: hall, line: hall-lamp}
+`, a.url, dir, dir, lamp)
+			if err := os.WriteFile(filepath.Join(dir, "pi.yaml"), []byte(config), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p, err := start(dir, binary, "run", "--config", filepath.Join(dir, "pi.yaml"))
+			if err != nil || p.url == "" {
+				t.Fatalf("it does not start: %v\n%s", err, &p.stderr)
+			}
+			fridge, porch, which := a.ask("what's in the fridge?"), a.ask("turn on the porch light"), a.ask("turn on the light")
+
+			words, picture := a.until(fridge, "completed").response()
+			if http.DetectContentType(picture) != "image/jpeg" || len(picture) > 512_000 {
+				t.Errorf("the fridge: %q, a picture of %d bytes", words, len(picture))
+			}
+			words, _ = a.until(porch, "completed").response()
+			if is, err := os.ReadFile(lamp); err != nil || !strings.Contains(words, "porch light") || strings.Count(string(is), " on ") != 1 {
+				t.Errorf("the porch light: %q; its line: %q %v", words, is, err)
+			}
+			asks := map[string]string{"express": "needs_input", "php": "needs-input"}[name]
+			a.until(which, asks)
+			var patched struct{ Status string }
+			a.call("PATCH", "/requests/"+which, map[string]any{"mess": []any{map[string]any{"answer": map[string]any{"re": "last", "value": "hall light"}}}}, &patched)
+			if words, _ = a.until(which, "completed").response(); !strings.Contains(words, "hall light") {
+				t.Errorf("the light: %q", words)
+			}
+			if err := p.stop(); err != nil {
+				t.Errorf("its end: %v\n%s", err, &p.stderr)
+			}
+			if log := p.stderr.String(); strings.Contains(log, "mess_home_") || strings.Contains(log, "level=ERROR") {
+				t.Errorf("its log: %s", log)
+			}
+		})
+	}
+}
+
+// Two boards have the same lamps, and a server that tells both yes, is slow, and
+// fails now and then: no lamp is switched twice.
+func TestTwoBoardsAtAServerOfTheField(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
+	const lamps = 6
+	binary := buildMesskit(t)
+	for _, name := range fieldtest.Names() {
+		t.Run(name, func(t *testing.T) {
+			server, a := atServer(t, name)
+			dir := t.TempDir()
+			line := func(n int) string { return filepath.Join(dir, fmt.Sprint("lamp-", n)) }
+			for _, id := range []string{"pi-1", "pi-2"} {
+				config := fmt.Sprintf("connect: {url: %s, exchange: home, key_file: %s/%s.key, poll: 200ms}\nagent: {id: %s, data: %s/%s}\ndevices:\n", a.url, dir, id, id, dir, id)
+				for n := range lamps {
+					config += fmt.Sprintf("  lamp-%c: {driver: sim-lamp, line: %s-%d, file: %s, initial: keep, safe: keep}\n", 'a'+n, id, n, line(n))
+				}
+				if err := os.WriteFile(filepath.Join(dir, id+".yaml"), []byte(config), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			server.Lag = func() time.Duration { return rand.N(150 * time.Millisecond) }
+			server.Fault = func(w http.ResponseWriter, r *http.Request) bool {
+				if fails := strings.HasPrefix(r.UserAgent(), "messkit") && rand.N(10) == 0; !fails {
+					return false
+				}
+				w.WriteHeader(http.StatusBadGateway)
+				return true
+			}
+			var boards []*process
+			for _, id := range []string{"pi-1", "pi-2"} {
+				p, err := start(dir, binary, "run", "--config", filepath.Join(dir, id+".yaml"))
+				for tries := 0; err == nil && p.url == "" && tries < 20; tries++ { // the first words are answered 502
+					p, err = start(dir, binary, "run", "--config", filepath.Join(dir, id+".yaml"))
+				}
+				if err != nil || p.url == "" {
+					t.Fatalf("%s does not start: %v\n%s", id, err, &p.stderr)
+				}
+				boards = append(boards, p)
+			}
+			refs := map[string]int{}
+			for n := range lamps {
+				refs[a.ask(fmt.Sprintf("turn on lamp %c", 'a'+n))] = n
+			}
+			for ref, n := range refs {
+				a.until(ref, "completed")
+				if is, err := os.ReadFile(line(n)); err != nil || strings.Count(string(is), " on ") != 1 {
+					t.Errorf("lamp %d: %s, %v", n, is, err)
+				}
+			}
+			for _, p := range boards {
+				if err := p.stop(); err != nil {
+					t.Errorf("%v\n%s", err, &p.stderr)
+				}
+			}
+		})
+	}
+}

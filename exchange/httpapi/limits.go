@@ -136,10 +136,10 @@ func (g *gate) Accept() (net.Conn, error) {
 		}
 		from, ok := origin(conn.RemoteAddr())
 		if !ok {
-			return conn, nil
+			return &translated{conn}, nil
 		}
 		if g.enter(from) {
-			return &counted{Conn: conn, leave: sync.OnceFunc(func() { g.leave(from) })}, nil
+			return &counted{translated: translated{conn}, leave: sync.OnceFunc(func() { g.leave(from) })}, nil
 		}
 		_ = conn.Close() // it has been told nothing yet
 	}
@@ -182,7 +182,7 @@ func origin(addr net.Addr) (from netip.Prefix, ok bool) {
 
 // counted is a connection that is counted until it is closed.
 type counted struct {
-	net.Conn
+	translated
 	leave func()
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // Envelope is an exchange's record of a thread (MESSE-AF 2.1, "Envelope
@@ -85,6 +86,20 @@ func (e Envelope) held(id string) bool {
 // might be offered it still.
 func (e Envelope) Party(id string) bool {
 	return e.Requestor == id || e.Executor == id || e.Status == mess.Pending || e.held(id)
+}
+
+// Outward is the envelope as MESSE-AF has it. What only guards steps is left
+// out: of a thread that has ended none of it is needed any more.
+func (e Envelope) Outward() messeaf.Envelope {
+	m := messeaf.Envelope{
+		Ref: e.Ref, ClientID: e.ClientID, Requestor: e.Requestor, Executor: e.Executor, Status: e.Status,
+		Created: mess.TimeOf(e.Created), Updated: mess.TimeOf(e.Updated), Expires: mess.TimeOf(e.Expires),
+		Intent: e.Intent, Priority: e.Priority,
+	}
+	for _, h := range e.History {
+		m.History = append(m.History, messeaf.Entry{Action: h.Action, At: mess.TimeOf(h.At), By: h.By, Ref: h.Ref, Note: h.Note})
+	}
+	return m
 }
 
 // clone returns e with lists of its own.

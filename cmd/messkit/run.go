@@ -255,7 +255,7 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 	}
 	e.door = httpapi.New(x, k, httpapi.Config{
 		Enrol: cfg.Enrol, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: version, Status: e.status, Guests: guests,
-		Webhooks: func(who exchange.Actor) any { return hooks.Log(who) },
+		Webhooks: func(who exchange.Actor) any { return hooks.Log(who) }, Import: importer(cfg.Data),
 	}, log)
 	_, err = fmt.Fprintf(a.out, "exchange %s at %s\n", cfg.ID, at(l.Addr(), secure))
 	return e, err

@@ -8,20 +8,6 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// outward is an envelope as MESSE-AF has it. What only guards steps stays in
-// the log; of a thread that has ended none of it is needed any more.
-func outward(e exchange.Envelope) messeaf.Envelope {
-	m := messeaf.Envelope{
-		Ref: e.Ref, ClientID: e.ClientID, Requestor: e.Requestor, Executor: e.Executor, Status: e.Status,
-		Created: mess.TimeOf(e.Created), Updated: mess.TimeOf(e.Updated), Expires: mess.TimeOf(e.Expires),
-		Intent: e.Intent, Priority: e.Priority,
-	}
-	for _, h := range e.History {
-		m.History = append(m.History, messeaf.Entry{Action: h.Action, At: mess.TimeOf(h.At), By: h.By, Ref: h.Ref, Note: h.Note})
-	}
-	return m
-}
-
 // inward is a thread as it lies in its folder, for the exchange. Where a file
 // does not say what may have happened, what is safe is taken: work that is not
 // waiting for a claim has begun.

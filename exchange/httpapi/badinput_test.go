@@ -138,14 +138,14 @@ func TestKeysInEveryShape(t *testing.T) {
 }
 
 func TestBadBodies(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := open(t, httpapi.Config{Import: func(string, map[string][]byte) error { return nil }})
 	phone := h.register("phone", `"x"`)
 	ref := h.create(h.op, `{"intent":"look","requires":["x"]}`)
 	deep := strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100)
 	paths := map[string][2]string{ // method and key
 		root + "/requests": {"POST", h.op}, root + "/requests/" + ref: {"PATCH", phone}, root + "/mess": {"POST", phone}, root + "/register": {"POST", ""},
 		root + "/executors/phone": {"PATCH", phone}, root + "/stop": {"POST", h.op}, root + "/keys": {"POST", h.op}, root + "/keys/phone": {"PATCH", h.op},
-		root + "/keys/phone/rotate": {"POST", h.op}, root + "/codes": {"POST", h.op},
+		root + "/keys/phone/rotate": {"POST", h.op}, root + "/codes": {"POST", h.op}, root + "/import": {"POST", h.op},
 	}
 	for path, by := range paths {
 		auth := ""

@@ -43,9 +43,10 @@ type Config struct {
 	// Webhooks is what has become of notices, as far as an actor may know; it
 	// becomes JSON. nil: the path is not there.
 	Webhooks func(exchange.Actor) any
-	// Import takes a thread in that was written elsewhere, with its files by name,
-	// and tells its ref and status. nil: threads cannot be imported.
-	Import func(files map[string][]byte) (ref string, status mess.Code, err error)
+	// Import takes a thread in that was written elsewhere, with its files by name:
+	// those of a folder, or {ref}.messe-af.yaml alone. nil: there is nowhere to put
+	// it.
+	Import func(ref string, files map[string][]byte) error
 }
 
 // channel is the name of this door in threads.

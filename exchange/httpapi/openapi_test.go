@@ -14,6 +14,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/httpapi"
+	"github.com/messkit/messkit/mess"
 )
 
 // asked is one request, and what it is an example of.
@@ -153,7 +154,13 @@ func describe(t testing.TB, cfg httpapi.Config) *described {
 // shape that is described, and there are no others.
 func TestTheDescriptionHolds(t *testing.T) {
 	deliveries := []map[string]any{{"id": "x", "executor": "phone", "event_type": "thread_created", "ref": "r", "to": "https://example.com", "made": "2026-11-21T00:00:00Z", "at": "2026-11-21T00:00:00Z", "tries": 1, "state": "delivered", "code": 200}}
-	d := describe(t, httpapi.Config{Webhooks: func(exchange.Actor) any { return deliveries }, Status: func() any { return map[string]any{"threads": 0} }, MaxBody: 8 << 10, Enrol: "standing-code"})
+	there := func(ref string, _ map[string][]byte) error {
+		if ref == "2026-01-01-002" {
+			return mess.Refuse(mess.Conflict, "it is there")
+		}
+		return nil
+	}
+	d := describe(t, httpapi.Config{Import: there, Webhooks: func(exchange.Actor) any { return deliveries }, Status: func() any { return map[string]any{"threads": 0} }, MaxBody: 8 << 10, Enrol: "standing-code"})
 	agent, phone, tablet := d.register("agent", ""), d.register("phone", `"x"`), d.register("tablet", `"x"`)
 	observer, err := d.keys.Issue("observer", exchange.Observer)
 	if err != nil {
@@ -214,6 +221,13 @@ func TestTheDescriptionHolds(t *testing.T) {
 		{"status", "status", d.op, "", 200, nil},
 		{"status", "status", agent, "", 403, nil},
 		{"webhooks", "webhooks", phone, "", 200, nil},
+		{"import", "import", d.op, "ref: 2026-01-01-001\nstatus: pending\n---\nfrom: a\nMESS:\n- request: {intent: x}\n", 201, yaml},
+		{"import", "import", d.op, `{"content":"ref: 2026-01-01-002\nstatus: pending\n"}`, 409, nil},
+		{"import", "import", agent, `{"content":"x"}`, 403, nil},
+		{"export", "export/" + ref, agent, "", 200, nil},
+		{"export", "export/" + ref + "?format=v1", agent, "", 200, nil},
+		{"export", "export/" + ref + "?format=v3", agent, "", 400, nil},
+		{"export", "export/none", agent, "", 404, nil},
 		{"issueKey", "keys", d.op, `{"actor":"dash","roles":["observer"]}`, 201, nil},
 		{"issueKey", "keys", d.op, `{"actor":"dash","roles":["observer"]}`, 409, nil},
 		{"setRoles", "keys/dash", d.op, `{"roles":["requester"]}`, 200, nil},
@@ -259,7 +273,7 @@ func (d *described) everywhere(ref, agent, big string) {
 		o := d.ops[id]
 		path := names.Replace(o.path)
 		key := agent
-		if strings.Contains(o.path, "/keys") || strings.HasSuffix(o.path, "/codes") || id == "status" || id == "stop" {
+		if strings.Contains(o.path, "/keys") || strings.HasSuffix(o.path, "/codes") || id == "status" || id == "stop" || id == "import" {
 			key = d.op
 		}
 		if _, open := o.v["security"]; !open {

@@ -40,6 +40,8 @@ var routes = []route{
 	{http.MethodGet, "requests/{ref}/attachments/{name}", twice((*call).download)},
 	{http.MethodPut, "requests/{ref}/attachments/{name}", twice((*call).upload)},
 	{http.MethodPost, "mess", plain((*call).mess)},
+	{http.MethodPost, "import", plain((*call).importThread)},
+	{http.MethodGet, "export/{ref}", named((*call).export)},
 	{http.MethodGet, "events", plain((*call).events)},
 	{http.MethodGet, "executors", plain((*call).executors)},
 	{http.MethodPatch, "executors/{id}", named((*call).profile)},

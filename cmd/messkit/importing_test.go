@@ -1,0 +1,41 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// A thread that comes in lies where its status says, once, and whole.
+func TestImporter(t *testing.T) {
+	dir := t.TempDir()
+	put := importer(dir)
+	text := []byte("ref: 2026-01-20-001\nrequestor: agent\nstatus: pending\nintent: look\n---\nfrom: agent\nMESS:\n- request: {intent: look}\n")
+	folder := map[string][]byte{"000-2026-01-20-002.messe-af.yaml": []byte("ref: 2026-01-20-002\nrequestor: agent\nstatus: completed\nintent: look\n---\nfrom: agent\nMESS:\n- request: {intent: look}\n"), "att-002-image-a.png": []byte("png")}
+	for _, c := range []struct {
+		ref   string
+		files map[string][]byte
+		why   error // nil: it is taken in
+		lies  string
+	}{
+		{"2026-01-20-001", map[string][]byte{"2026-01-20-001.messe-af.yaml": text}, nil, "state=received/2026-01-20-001.messe-af.yaml"},
+		{"2026-01-20-001", map[string][]byte{"2026-01-20-001.messe-af.yaml": text}, mess.Conflict, ""},
+		{"2026-01-20-002", folder, nil, "state=finished/2026-01-20-002/att-002-image-a.png"},
+		{"2026-01-20-003", map[string][]byte{"000-2026-01-20-003.messe-af.yaml": []byte("hello")}, mess.Invalid, ""},
+		{"2026-01-20-004", map[string][]byte{"att-002-image-a.png": []byte("png")}, mess.Invalid, ""},
+	} {
+		err := put(c.ref, c.files)
+		if !errors.Is(err, c.why) || err != nil && c.why == nil {
+			t.Errorf("%s: %v, want %v", c.ref, err, c.why)
+		}
+		if c.lies == "" {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(dir, c.lies)); err != nil {
+			t.Error(err)
+		}
+	}
+}

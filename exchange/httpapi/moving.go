@@ -1,0 +1,171 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// movedFile is a file of a thread in transit.
+type movedFile struct {
+	Name     string `json:"name"`
+	Content  string `json:"content"`
+	Encoding string `json:"encoding,omitempty"` // base64, of attachments; "" is text
+}
+
+// export gives a thread away as MESSE-AF has it: ?format=v2 as files with its
+// attachments, v1 as one text.
+func (c *call) export(ref string) error {
+	format := c.r.URL.Query().Get("format")
+	if format != "" && format != "v1" && format != "v2" {
+		return mess.Refuse(mess.Invalid, "format: %.20q is unknown; write v1 or v2", format)
+	}
+	t, err := c.x.Thread(c.r.Context(), c.who, ref)
+	if err != nil {
+		return err
+	}
+	text, err := messeaf.Print(messeaf.Thread{Envelope: t.Outward(), Messages: t.Messages})
+	if err != nil {
+		return err
+	}
+	if format == "v1" {
+		c.json(http.StatusOK, map[string]any{"ref": t.Ref, "format": "v1", "content": string(text)})
+		return nil
+	}
+	list := []movedFile{{Name: messeaf.FileName(0, t.Ref), Content: string(text)}}
+	left := c.cfg.MaxBody // what another exchange takes
+	for _, a := range t.Attachments() {
+		if left -= a.Size; left < 0 {
+			return mess.Refuse(mess.TooLarge, "%s: its attachments are too large to be sent together; fetch each by itself", t.Ref)
+		}
+		f, err := c.attached(t, a.Name)
+		if err != nil {
+			return err
+		}
+		list = append(list, f)
+	}
+	c.json(http.StatusOK, map[string]any{"ref": t.Ref, "format": "v2", "files": list})
+	return nil
+}
+
+func (c *call) attached(t exchange.Thread, name string) (movedFile, error) {
+	data, _, err := c.x.Attachment(c.r.Context(), c.who, t.Ref, name)
+	if err != nil {
+		return movedFile{}, err
+	}
+	defer data.Close()
+	all, err := io.ReadAll(data)
+	return movedFile{name, base64.StdEncoding.EncodeToString(all), "base64"}, err
+}
+
+// importThread takes a thread in that was written elsewhere: YAML, or {content}
+// with the same, or {files: [{name, content, encoding}]}. It is for operators: a
+// thread says who has asked for it.
+func (c *call) importThread() error {
+	if !c.who.Has(exchange.Operator) {
+		return mess.Refuse(mess.Forbidden, "only an operator may import threads: they say who has asked for what")
+	}
+	if c.cfg.Import == nil {
+		return mess.Refuse(mess.Invalid, "this exchange keeps no files to import into")
+	}
+	data, yaml, err := c.read()
+	if err != nil {
+		return err
+	}
+	files, err := movedFiles(data, yaml)
+	if err != nil {
+		return err
+	}
+	e, err := envelopeIn(files)
+	if err != nil {
+		return err
+	}
+	byName := map[string][]byte{}
+	for _, f := range files {
+		one, err := f.bytes(e.Ref, len(files) == 1)
+		if err != nil {
+			return err
+		}
+		byName[f.Name] = one
+	}
+	if err := c.cfg.Import(e.Ref, byName); err != nil {
+		return err
+	}
+	c.log.Info("imported", "ref", e.Ref, "by", c.who.ID)
+	thread := map[string]any{"ref": e.Ref, "status": e.Status}
+	c.json(http.StatusCreated, map[string]any{"imported": 1, "threads": []any{thread}})
+	return nil
+}
+
+// movedFiles reads a body. What is one text has no name yet.
+func movedFiles(data []byte, yaml bool) ([]movedFile, error) {
+	if yaml {
+		return []movedFile{{Content: string(data)}}, nil
+	}
+	var v struct {
+		Content string      `json:"content"`
+		Files   []movedFile `json:"files"`
+	}
+	if err := json.Unmarshal(data, &v); err != nil {
+		return nil, mess.Refuse(mess.Invalid, "the body is not JSON with content or files: %v", err)
+	}
+	switch {
+	case v.Content != "" && len(v.Files) > 0:
+		return nil, mess.Refuse(mess.Invalid, "content and files: send one of the two")
+	case v.Content != "":
+		return []movedFile{{Content: v.Content}}, nil
+	case len(v.Files) == 0:
+		return nil, mess.Refuse(mess.Invalid, "content or files required")
+	}
+	return v.Files, nil
+}
+
+// envelopeIn finds the envelope among the files of a thread: it is in the first
+// one.
+func envelopeIn(files []movedFile) (messeaf.Envelope, error) {
+	for i, f := range files {
+		n, _, ok := messeaf.ParseFileName(f.Name)
+		if f.Name != "" && (!ok || n != 0) {
+			continue
+		}
+		t, err := messeaf.Parse([]byte(f.Content))
+		if err != nil {
+			return messeaf.Envelope{}, mess.Refuse(mess.Invalid, "files[%d]: %v", i, err)
+		}
+		if !messeaf.ValidRef(t.Envelope.Ref) {
+			return messeaf.Envelope{}, mess.Refuse(mess.Invalid, "files[%d]: %.80q cannot be the ref of a thread", i, t.Envelope.Ref)
+		}
+		return t.Envelope, nil
+	}
+	return messeaf.Envelope{}, mess.Refuse(mess.Invalid, "files: none is called 000-REF%s", messeaf.Ext)
+}
+
+// bytes checks the name of a file and reads it; the only text of a thread is
+// called after that.
+func (f *movedFile) bytes(ref string, only bool) ([]byte, error) {
+	if f.Name == "" && only {
+		f.Name = ref + messeaf.Ext
+		return []byte(f.Content), nil
+	}
+	_, of, ok := messeaf.ParseFileName(f.Name)
+	if !messeaf.ValidAttachment(f.Name) && (!ok || of != ref) {
+		return nil, mess.Refuse(mess.Invalid, "files: %.80q is not the name of a file of %s", f.Name, ref)
+	}
+	switch strings.ToLower(f.Encoding) {
+	case "":
+		return []byte(f.Content), nil
+	case "base64":
+		data, err := base64.StdEncoding.DecodeString(f.Content)
+		if err != nil {
+			return nil, mess.Refuse(mess.Invalid, "files: %s: is not base64", f.Name)
+		}
+		return data, nil
+	}
+	return nil, mess.Refuse(mess.Invalid, "files: %s: encoding %.20q is unknown; write base64, or leave it out for text", f.Name, f.Encoding)
+}

@@ -54,8 +54,8 @@ func (a *asker) ask(intent string) string {
 	return v.Ref
 }
 
-// told is a thread there.
-type told struct {
+// recounted is a thread there.
+type recounted struct {
 	Status   string
 	Messages []struct {
 		From string
@@ -64,9 +64,9 @@ type told struct {
 }
 
 // until waits until a thread is in that status.
-func (a *asker) until(ref, status string) (t told) {
+func (a *asker) until(ref, status string) (t recounted) {
 	a.Helper()
-	var v struct{ Thread told }
+	var v struct{ Thread recounted }
 	for end := time.Now().Add(patience); v.Thread.Status != status; <-time.After(20 * time.Millisecond) {
 		if a.call("GET", "/requests/"+ref, nil, &v); time.Now().After(end) {
 			a.Fatalf("%s is %s and not %s: %s", ref, v.Thread.Status, status, v.Thread.Messages)
@@ -76,7 +76,7 @@ func (a *asker) until(ref, status string) (t told) {
 }
 
 // response is what the executor has answered in the end.
-func (t told) response() (words string, picture []byte) {
+func (t recounted) response() (words string, picture []byte) {
 	for _, m := range t.Messages {
 		var items mess.Message
 		if items.UnmarshalJSON(m.MESS) != nil || m.From != "pi" {

@@ -32,6 +32,7 @@ type hub struct {
 	// recent holds the last events with those whom they are for.
 	recent    []addressed
 	followers map[*follower]bool
+	here      map[string]int // executors that follow, and how often
 }
 
 type addressed struct {
@@ -42,12 +43,12 @@ type addressed struct {
 
 type follower struct {
 	who    Actor
-	events chan Event
-	from   string // the id of the last event before it joined
+	events chan *Event // of many who follow, most have nothing to read
+	from   string      // the id of the last event before it joined
 }
 
 func newHub() *hub {
-	return &hub{boot: strings.ToLower(rand.Text()[:8]), first: 1, followers: map[*follower]bool{}}
+	return &hub{boot: strings.ToLower(rand.Text()[:8]), first: 1, followers: map[*follower]bool{}, here: map[string]int{}}
 }
 
 // publish gives e its id and passes it to all who may see it.
@@ -59,7 +60,7 @@ func (h *hub) publish(e Event, to func(Actor) bool) {
 	h.keep(addressed{Event: e, to: to, size: roughSize(e.Message)})
 	for f := range h.followers {
 		if to(f.who) {
-			h.pass(f, e)
+			h.pass(f, &e)
 		}
 	}
 }
@@ -76,11 +77,11 @@ func (h *hub) keep(a addressed) {
 }
 
 // pass gives e to f, or cuts f off if it is too far behind.
-func (h *hub) pass(f *follower, e Event) {
+func (h *hub) pass(f *follower, e *Event) {
 	select {
 	case f.events <- e:
 	default:
-		delete(h.followers, f)
+		h.remove(f)
 		close(f.events)
 	}
 }
@@ -90,8 +91,11 @@ func (h *hub) pass(f *follower, e Event) {
 func (h *hub) join(who Actor, after string) (f *follower, missed []Event, resumed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	f = &follower{who: who, events: make(chan Event, backlog), from: fmt.Sprintf("%s-%d", h.boot, h.seq)}
+	f = &follower{who: who, events: make(chan *Event, backlog), from: fmt.Sprintf("%s-%d", h.boot, h.seq)}
 	h.followers[f] = true
+	if who.Has(ExecutorRole) {
+		h.here[who.ID]++
+	}
 	seq, ok := h.position(after)
 	if !ok {
 		return f, nil, false
@@ -117,19 +121,28 @@ func (h *hub) position(id string) (uint64, bool) {
 func (h *hub) leave(f *follower) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.followers, f)
+	h.remove(f)
 }
 
-// present reports whether an actor follows just now.
+// remove lets go of a follower. h.mu is held.
+func (h *hub) remove(f *follower) {
+	if !h.followers[f] {
+		return
+	}
+	delete(h.followers, f)
+	if f.who.Has(ExecutorRole) {
+		if h.here[f.who.ID]--; h.here[f.who.ID] == 0 {
+			delete(h.here, f.who.ID)
+		}
+	}
+}
+
+// present reports whether an executor follows just now; one that follows only
+// what it has asked for is not there to work.
 func (h *hub) present(id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for f := range h.followers {
-		if f.who.ID == id {
-			return true
-		}
-	}
-	return false
+	return h.here[id] > 0
 }
 
 // forward hands events to handle until ctx ends, handle fails or f is cut off.
@@ -142,7 +155,7 @@ func (f *follower) forward(ctx context.Context, handle func(Event) error) error 
 			if !ok {
 				return ErrSlow
 			}
-			if err := handle(e); err != nil {
+			if err := handle(*e); err != nil {
 				return err
 			}
 		}

@@ -46,6 +46,14 @@ func (k *Keys) List() []Holder {
 	return list
 }
 
+// Has reports whether an actor has a key.
+func (k *Keys) Has(actor string) bool {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	_, ok := k.current(actor)
+	return ok
+}
+
 // Issue makes a key for an actor that has none. It is a refusal with Why
 // mess.Conflict if it has one, or if the exchange itself bears the name.
 func (k *Keys) Issue(actor string, roles exchange.Role) (string, error) {

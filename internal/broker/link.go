@@ -1,0 +1,426 @@
+// Package broker is a connection to an MQTT 3.1.1 broker that comes back: with a
+// will and a birth for every session, and with a patience that is measured by how
+// long sessions live and not by whether one could be had. It knows no topics.
+package broker
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"sync"
+	"time"
+
+	paho "github.com/eclipse/paho.mqtt.golang"
+	"github.com/eclipse/paho.mqtt.golang/packets"
+	"golang.org/x/sync/errgroup"
+)
+
+// Message is something that is published.
+type Message struct {
+	Topic   string
+	Payload []byte
+	Retain  bool // of one that arrives: it was not said now
+	QoS     byte // of one that arrives; what is sent has 1
+
+	done func()
+}
+
+// Done tells the broker that a message that has arrived has been taken, where
+// Config.Manual asks for that. Until then it may come again.
+func (m Message) Done() {
+	if m.done != nil {
+		m.done()
+	}
+}
+
+// Session is what one session says of itself.
+type Session struct {
+	Will  Message // by the broker, when the connection breaks
+	Birth Message // when the subscriptions stand
+	End   Message // when Run ends in order
+}
+
+// Config of a link.
+type Config struct {
+	Address
+	ID      string   // of the client
+	Filters []string // what is subscribed to, with QoS 1
+	Clean   bool     // nothing of an earlier session is wanted
+	// Secure is how connections are secured; nil: as Address says.
+	Secure *tls.Config
+	Manual bool // a message has arrived when its Done is called
+	// Begin is called before every try, and makes what that session says.
+	Begin func() (Session, error)
+	// Handle takes what arrives, in order. It must not wait for the link.
+	Handle func(Message)
+	// Up, if it is there, runs while a session lasts, and its context no longer;
+	// an error ends the session.
+	Up func(ctx context.Context) error
+	// Dial opens a connection; nil: to Address.
+	Dial func(ctx context.Context) (net.Conn, error)
+	// Jitter picks how long to wait, at most limit; nil leaves it to chance.
+	Jitter func(limit time.Duration) time.Duration
+}
+
+// Link is a connection to a broker. Make it with New and keep its Run running.
+type Link struct {
+	cfg Config
+	log *slog.Logger
+
+	mu   sync.Mutex
+	now  *session      // nil: there is none
+	turn chan struct{} // closed when now changes
+	why  error         // there is no session; nil before the first try
+	been bool          // there has been a session
+}
+
+// session is one connection.
+type session struct {
+	client paho.Client
+	ctx    context.Context // ends with it
+	work   *works
+}
+
+// works are calls on their way to a connection that may be dead.
+type works struct {
+	mu     sync.Mutex
+	closed bool
+	group  sync.WaitGroup
+}
+
+// start runs f beside the caller, and reports false if the link has ended.
+func (w *works) start(f func()) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.closed {
+		w.group.Go(f)
+	}
+	return !w.closed
+}
+
+func (w *works) wait() {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.group.Wait()
+}
+
+// ErrDown says that there is no connection now.
+var ErrDown = errors.New("there is no connection to the broker")
+
+// ErrRefused says that the broker does not let the client in.
+var ErrRefused = errors.New("the broker does not let this client in; look at the user, the password and the client's id")
+
+// New makes a link. It does not reach out.
+func New(cfg Config, log *slog.Logger) *Link {
+	if cfg.Jitter == nil {
+		cfg.Jitter = rand.N[time.Duration]
+	}
+	return &Link{cfg: cfg, log: log, turn: make(chan struct{})}
+}
+
+// Times of a connection.
+const (
+	keepAlive   = 30 * time.Second
+	pingTime    = 10 * time.Second
+	writeTime   = 30 * time.Second
+	answerTime  = 10 * time.Second // for a SUBACK, and for the PUBACK of a birth
+	farewell    = time.Second      // for the last words
+	healthy     = 30 * time.Second // a session that has lived so long ends the patience
+	firstWait   = time.Second
+	lastWait    = time.Minute
+	takenWait   = time.Minute // at least, where another client has the same id
+	kicksToTell = 2           // sessions cut off by the broker, one soon after the other, until that is believed
+)
+
+// Run keeps the link up until ctx ends; then it returns nil.
+func (l *Link) Run(ctx context.Context) error {
+	work := &works{}
+	defer work.wait()
+	p := patience{jitter: l.cfg.Jitter}
+	for ctx.Err() == nil {
+		age, err := l.session(ctx, work)
+		if ctx.Err() != nil {
+			break
+		}
+		wait, taken := p.after(age, err)
+		l.tell(age, err, taken)
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		}
+		t.Stop()
+	}
+	return nil
+}
+
+// patience is how long to wait before the next try. It is kept by the age that
+// sessions reach: a broker that accepts and then kicks is no better than none.
+type patience struct {
+	jitter func(limit time.Duration) time.Duration
+	tries  int
+	kicks  int
+}
+
+// after returns how long to wait after a session of that age, and whether another
+// client seems to have the same id.
+func (p *patience) after(age time.Duration, err error) (wait time.Duration, taken bool) {
+	if age >= healthy {
+		p.tries = 0
+	}
+	limit := min(lastWait, firstWait<<min(p.tries, 16))
+	p.tries++
+	if age == 0 || age > 2*lastWait || !errors.Is(err, io.EOF) {
+		p.kicks = 0
+		return p.jitter(limit), false
+	}
+	if p.kicks++; p.kicks < kicksToTell {
+		return p.jitter(limit), false
+	}
+	return takenWait + p.jitter(limit), true
+}
+
+// tell logs why there is no session.
+func (l *Link) tell(age time.Duration, err error, taken bool) {
+	l.mu.Lock()
+	first := l.why == nil
+	l.why = err
+	l.mu.Unlock()
+	switch {
+	case taken:
+		l.log.Warn("the broker ends the connection again and again; another client may use the same id", "client", l.cfg.ID, "broker", l.cfg.Host())
+	case age > 0:
+		l.log.Warn("connection to the broker lost", "broker", l.cfg.Host(), "err", err)
+	case first:
+		l.log.Warn("the broker cannot be reached", "broker", l.cfg.Host(), "err", err)
+	default:
+		l.log.Debug("the broker cannot be reached", "broker", l.cfg.Host(), "err", err)
+	}
+}
+
+// session makes one connection and keeps it until it breaks or ctx ends. age is
+// how long it has stood; 0 if none came about.
+func (l *Link) session(ctx context.Context, work *works) (age time.Duration, err error) {
+	says, err := l.cfg.Begin()
+	if err != nil {
+		return 0, err
+	}
+	sctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	client, err := l.connect(sctx, says, func(err error) { cancel(err) })
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	s := &session{client: client, ctx: sctx, work: work}
+	err = l.live(ctx, s, says)
+	cancel(err)
+	client.Disconnect(uint(farewell.Milliseconds()))
+	return max(1, time.Since(began)), err
+}
+
+// live is a session from its subscriptions to its end.
+func (l *Link) live(ctx context.Context, s *session, says Session) error {
+	if err := l.subscribe(s); err != nil {
+		return err
+	}
+	if err := s.publish(s.ctx, says.Birth, answerTime); err != nil {
+		return fmt.Errorf("birth: %w", err)
+	}
+	l.set(s)
+	defer l.set(nil)
+	l.log.Info("connected to the broker", "broker", l.cfg.Host())
+	g, gctx := errgroup.WithContext(s.ctx)
+	g.Go(func() error { <-gctx.Done(); return context.Cause(gctx) })
+	if l.cfg.Up != nil {
+		g.Go(func() error { return l.cfg.Up(gctx) })
+	}
+	err := g.Wait()
+	if cause := context.Cause(s.ctx); cause != nil {
+		err = cause
+	}
+	if ctx.Err() != nil && says.End.Topic != "" {
+		last := &session{client: s.client, ctx: context.WithoutCancel(ctx), work: s.work}
+		_ = last.publish(last.ctx, says.End, farewell) // the will says it otherwise
+	}
+	return err
+}
+
+func (l *Link) subscribe(s *session) error {
+	filters := map[string]byte{}
+	for _, f := range l.cfg.Filters {
+		filters[f] = 1
+	}
+	if len(filters) == 0 {
+		return nil
+	}
+	t := s.client.SubscribeMultiple(filters, nil)
+	if err := s.wait(s.ctx, t, answerTime); err != nil {
+		return fmt.Errorf("subscribe: %w", err)
+	}
+	for f, code := range t.(*paho.SubscribeToken).Result() {
+		if code > 2 {
+			return fmt.Errorf("the broker does not let this client read %s; look at its access rules", f)
+		}
+	}
+	return nil
+}
+
+// connect makes a connection and logs in.
+func (l *Link) connect(ctx context.Context, says Session, lost func(error)) (paho.Client, error) {
+	secure, err := l.cfg.Secure, error(nil)
+	if secure == nil {
+		if secure, err = l.cfg.TLS(); err != nil {
+			return nil, err
+		}
+	}
+	password, err := l.cfg.Password()
+	if err != nil {
+		return nil, err
+	}
+	o := paho.NewClientOptions().SetClientID(l.cfg.ID).SetUsername(l.cfg.User).SetPassword(password).SetProtocolVersion(4).
+		SetCleanSession(l.cfg.Clean).SetAutoReconnect(false).SetConnectRetry(false).SetOrderMatters(true).SetAutoAckDisabled(l.cfg.Manual).
+		SetKeepAlive(keepAlive).SetPingTimeout(pingTime).SetWriteTimeout(writeTime).SetConnectTimeout(dialTime).
+		SetConnectionLostHandler(func(_ paho.Client, err error) { lost(ended(err)) }).
+		SetDefaultPublishHandler(func(_ paho.Client, m paho.Message) {
+			l.cfg.Handle(Message{Topic: m.Topic(), Payload: m.Payload(), Retain: m.Retained(), QoS: m.Qos(), done: m.Ack})
+		})
+	o.Servers = []*url.URL{{Scheme: "tcp", Host: l.cfg.Host()}}
+	o.SetCustomOpenConnectionFn(func(*url.URL, paho.ClientOptions) (net.Conn, error) {
+		if l.cfg.Dial != nil {
+			return l.cfg.Dial(ctx)
+		}
+		return l.cfg.dial(ctx, secure)
+	})
+	if w := says.Will; w.Topic != "" {
+		o.SetBinaryWill(w.Topic, w.Payload, 1, w.Retain)
+	}
+	client := paho.NewClient(o)
+	t := client.Connect()
+	<-t.Done() // dialing ends with ctx, and the answer has its time
+	if err := t.Error(); err != nil {
+		return nil, refused(err)
+	}
+	return client, nil
+}
+
+// ended is why a connection has ended; a broker that closes it in order says no
+// more than that.
+func ended(err error) error {
+	if err == nil {
+		return io.EOF
+	}
+	return err
+}
+
+// refused makes of a broker's "no" one that tells what to do.
+func refused(err error) error {
+	for _, code := range []byte{packets.ErrRefusedBadUsernameOrPassword, packets.ErrRefusedNotAuthorised, packets.ErrRefusedIDRejected} {
+		if errors.Is(err, packets.ConnErrors[code]) {
+			return fmt.Errorf("%w (%w)", ErrRefused, err)
+		}
+	}
+	return err
+}
+
+// set notes the session that there is, nil for none.
+func (l *Link) set(s *session) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.now = s
+	if s != nil {
+		l.been, l.why = true, nil
+	}
+	close(l.turn)
+	l.turn = make(chan struct{})
+}
+
+// Session waits until there is a session, and returns a context that ends with
+// it. Before there has been any, a broker that refuses is an error at once.
+func (l *Link) Session(ctx context.Context) (context.Context, error) {
+	s, err := l.await(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.ctx, nil
+}
+
+func (l *Link) await(ctx context.Context) (*session, error) {
+	for {
+		l.mu.Lock()
+		s, turn, why, been := l.now, l.turn, l.why, l.been
+		l.mu.Unlock()
+		switch {
+		case s != nil:
+			return s, nil
+		case !been && errors.Is(why, ErrRefused):
+			return nil, why
+		}
+		select {
+		case <-turn:
+		case <-ctx.Done():
+			if why == nil {
+				why = ErrDown
+			}
+			return nil, why
+		}
+	}
+}
+
+// Publish sends a message, and returns when the broker has it. Without a
+// connection, or when it breaks meanwhile, the error is ErrDown: the message may
+// or may not have arrived.
+func (l *Link) Publish(ctx context.Context, m Message) error {
+	l.mu.Lock()
+	s := l.now
+	l.mu.Unlock()
+	if s == nil {
+		return ErrDown
+	}
+	return s.publish(ctx, m, 0)
+}
+
+// publish sends a message and waits for the broker's word, for as long as limit
+// says if that is not 0.
+func (s *session) publish(ctx context.Context, m Message, limit time.Duration) error {
+	if m.Topic == "" {
+		return nil
+	}
+	sent := make(chan paho.Token, 1)
+	if !s.work.start(func() { sent <- s.client.Publish(m.Topic, 1, m.Retain, m.Payload) }) {
+		return ErrDown
+	}
+	select {
+	case t := <-sent:
+		return s.wait(ctx, t, limit)
+	case <-s.ctx.Done():
+		return ErrDown
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *session) wait(ctx context.Context, t paho.Token, limit time.Duration) error {
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, errSilent)
+		defer cancel()
+	}
+	select {
+	case <-t.Done():
+		return t.Error()
+	case <-s.ctx.Done():
+		return ErrDown
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+var errSilent = errors.New("the broker does not answer")

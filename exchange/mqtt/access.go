@@ -1,0 +1,79 @@
+package mqtt
+
+import (
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess/topic"
+)
+
+// subject is who wants to read or write at the broker.
+type subject struct {
+	exchange.Actor
+	// anonymous is a client of this machine without a key: it is whoever the topic
+	// names, unless that is somebody with a key of his own.
+	anonymous bool
+}
+
+// rules are who may read and write what (the binding's rule 7). What is not
+// allowed is forbidden.
+type rules struct {
+	root  topic.Root
+	owned func(id string) bool // an actor that nobody may be without its key
+	// asked is who has requested a thread; "" if there is no such thread.
+	asked func(ref string) string
+}
+
+// mayWrite reports whether s may publish to a topic.
+func (r rules) mayWrite(s subject, name string) bool {
+	t, ok := r.root.Parse(name)
+	if !ok {
+		return false
+	}
+	switch t.Kind {
+	case topic.ExecutorStatus, topic.ExecutorCard, topic.ExecutorOut:
+		return r.is(s, t.ID, exchange.ExecutorRole)
+	case topic.AgentOut:
+		return r.is(s, t.ID, exchange.Requester) || r.is(s, t.ID, exchange.Operator)
+	case topic.ThreadFile:
+		return s.anonymous || s.Has(exchange.ExecutorRole) // whose thread it is, the exchange looks at, and says
+	case topic.ExecutorNow, topic.StopLatch:
+		return !s.anonymous && s.Has(exchange.Operator)
+	}
+	return false
+}
+
+// mayRead reports whether s may subscribe to a filter, and whether it is given
+// what comes on a topic: both are asked.
+func (r rules) mayRead(s subject, filter string) bool {
+	if filter == topic.Anywhere {
+		return true
+	}
+	t, ok := r.root.ParseFilter(filter)
+	if !ok {
+		return false
+	}
+	sees := !s.anonymous && s.Roles&(exchange.Observer|exchange.Operator) != 0
+	switch t.Kind {
+	case topic.ExchangeStatus, topic.StopLatch:
+		return true
+	case topic.ExecutorStatus, topic.ExecutorCard:
+		return sees || s.anonymous
+	case topic.ExecutorIn, topic.ExecutorNow:
+		return r.is(s, t.ID, exchange.ExecutorRole)
+	case topic.AgentIn:
+		return r.is(s, t.ID, exchange.Requester) || r.is(s, t.ID, exchange.Operator)
+	case topic.ThreadState:
+		if sees || t.ID == topic.Wild && !s.anonymous && s.Has(exchange.Requester) { // each state is looked at by itself
+			return true
+		}
+		return !s.anonymous && s.Has(exchange.Requester) && s.ID == r.asked(t.ID)
+	}
+	return false
+}
+
+// is reports whether s is the actor id in a role.
+func (r rules) is(s subject, id string, role exchange.Role) bool {
+	if s.anonymous {
+		return topic.ValidID(id) && id != exchange.Self && !r.owned(id)
+	}
+	return s.ID == id && s.Has(role)
+}

@@ -1,0 +1,34 @@
+package mqtt
+
+import "sync/atomic"
+
+// counts are what has gone wrong since the start.
+type counts struct {
+	taken, retained, unreadable, stale, refused, dropped atomic.Int64
+}
+
+// Counts tell what the door has taken, and what it has not.
+type Counts struct {
+	Taken      int64 `json:"taken"`      // messages for the exchange
+	Retained   int64 `json:"retained"`   // retained messages on topics of commands, discarded
+	Unreadable int64 `json:"unreadable"` // payloads that are no message
+	Stale      int64 `json:"stale"`      // wills of sessions that were over
+	Refused    int64 `json:"refused"`    // messages that the exchange or the access rules refused
+	Dropped    int64 `json:"dropped"`    // messages that were too many at once
+	Executors  int   `json:"executors"`  // that are followed now
+	Requesters int   `json:"requesters"` // that have spoken here
+}
+
+// Counts returns them.
+func (d *Door) Counts() Counts {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return Counts{
+		Taken: d.counts.taken.Load(), Retained: d.counts.retained.Load(), Unreadable: d.counts.unreadable.Load(), Stale: d.counts.stale.Load(),
+		Refused: d.counts.refused.Load(), Dropped: d.counts.dropped.Load(), Executors: len(d.feeds), Requesters: len(d.askers),
+	}
+}
+
+// report reports whether the nth mishap of a kind is one for the log: the first
+// ones, and then fewer and fewer.
+func report(n int64) bool { return n <= 10 || n&(n-1) == 0 }

@@ -1,0 +1,205 @@
+// Package mqtt is the MQTT door of an exchange, over a broker that it carries
+// itself or over one elsewhere. It translates between topics and the exchange's
+// one entrance, and does nothing else.
+package mqtt
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/topic"
+)
+
+// Config of a door.
+type Config struct {
+	Version       string        // of the program, for those who connect
+	MaxAttachment int64         // bytes that the exchange takes as one attachment
+	Keep          time.Duration // how long the state of a thread that has ended stays at the broker; 0: defaultKeep
+}
+
+// channel is the name of this door in threads.
+const channel = "mqtt"
+
+// defaultKeep is long enough for whoever has lost the connection to see how it
+// ended.
+const defaultKeep = 10 * time.Minute
+
+// Door serves an exchange over MQTT. Give it to a broker: Embedded or Outside.
+type Door struct {
+	x    *exchange.Exchange
+	root topic.Root
+	cfg  Config
+	log  *slog.Logger
+	now  func() time.Time
+
+	counts counts
+
+	mu      sync.Mutex
+	live    *live                // the session with the broker; nil: there is none
+	stands  map[string]standing  // executors by their own word
+	feeds   map[string]*feed     // executors that are followed in this session
+	askers  map[string]*asker    // requesters that have spoken here
+	states  map[string]*retained // threads whose state is at the broker
+	epoch   uint64               // of the session
+	latched string               // the latch that was obeyed last, as it was written
+}
+
+// live is a session with the broker.
+type live struct {
+	ctx   context.Context // ends with it
+	group *errgroup.Group
+	to    publisher
+}
+
+// publisher is a broker, as the door sees it.
+type publisher interface {
+	// publish returns when the broker has the message, or will not have it.
+	publish(ctx context.Context, m outgoing) error
+}
+
+// outgoing is a message on its way to the broker.
+type outgoing struct {
+	topic   string
+	payload []byte
+	retain  bool
+	atOnce  bool // it does not wait for its reader; who misses it asks again
+}
+
+// New makes a door. It reads what an earlier run has kept.
+func New(ctx context.Context, x *exchange.Exchange, cfg Config, now func() time.Time, log *slog.Logger) (*Door, error) {
+	if err := topic.CheckID(x.ID()); err != nil {
+		return nil, fmt.Errorf("exchange: id: %w", err)
+	}
+	if cfg.Keep == 0 {
+		cfg.Keep = defaultKeep
+	}
+	d := &Door{
+		x: x, root: topic.Of(x.ID()), cfg: cfg, log: log, now: now,
+		stands: map[string]standing{}, feeds: map[string]*feed{}, askers: map[string]*asker{}, states: map[string]*retained{},
+	}
+	return d, d.remember(ctx)
+}
+
+// Names under which the door keeps documents.
+const (
+	keptEpoch = "epoch"
+	keptLatch = "latch"
+	keptAsker = "asker." // and the requester
+)
+
+// remember reads what an earlier run has kept.
+func (d *Door) remember(ctx context.Context) error {
+	docs, err := d.x.Kept(ctx, channel)
+	if err != nil {
+		return err
+	}
+	for name, doc := range docs {
+		var err error
+		switch {
+		case name == keptEpoch:
+			err = json.Unmarshal(doc, &d.epoch)
+		case name == keptLatch:
+			err = json.Unmarshal(doc, &d.latched)
+		default:
+			err = d.rememberAsker(name, doc)
+		}
+		if err != nil {
+			d.log.Warn("what the MQTT door has kept cannot be read; it begins anew", "name", name, "err", err)
+		}
+	}
+	return nil
+}
+
+// greeting is what the exchange says of itself in one session.
+type greeting struct {
+	ready, lost outgoing
+}
+
+// greet begins a new epoch.
+func (d *Door) greet(ctx context.Context) (greeting, error) {
+	d.mu.Lock()
+	d.epoch++
+	epoch := d.epoch
+	d.mu.Unlock()
+	doc, err := json.Marshal(epoch)
+	if err == nil {
+		err = d.x.Keep(ctx, channel, keptEpoch, doc)
+	}
+	if err != nil {
+		d.log.Warn("the epoch of the MQTT door cannot be kept; a will of an earlier run may count as new", "err", err)
+	}
+	status := func(state string) outgoing {
+		o := mess.Object{
+			{Key: "state", Value: state},
+			{Key: "epoch", Value: epoch},
+			{Key: "v", Value: d.cfg.Version},
+			{Key: "max_attachment", Value: d.cfg.MaxAttachment},
+		}
+		text, _ := o.MarshalJSON() // cannot fail: plain values
+		return outgoing{topic: d.root.Exchange(), payload: text, retain: true}
+	}
+	return greeting{ready: status("ready"), lost: status("lost")}, nil
+}
+
+// session works as long as ctx, which is as long as there is a broker.
+func (d *Door) session(ctx context.Context, to publisher) error {
+	g, ctx := errgroup.WithContext(ctx)
+	d.mu.Lock()
+	d.live = &live{ctx: ctx, group: g, to: to}
+	clear(d.feeds)
+	g.Go(func() error { // the first to start: nothing is started when it has ended
+		<-ctx.Done()
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.live = nil
+		return nil
+	})
+	for id, s := range d.stands {
+		if s.here {
+			d.follow(id, s.epoch)
+		}
+	}
+	for id := range d.askers {
+		d.attend(id)
+	}
+	d.mu.Unlock()
+	g.Go(func() error { return d.watch(ctx, to) })
+	g.Go(func() error { return d.tidy(ctx, to) })
+	return g.Wait()
+}
+
+// start runs f in the session, if there is one. d.mu is held.
+func (d *Door) start(f func(ctx context.Context, to publisher)) {
+	if l := d.live; l != nil {
+		l.group.Go(func() error { f(l.ctx, l.to); return nil })
+	}
+}
+
+// tidyEvery is how often is looked for what has had its time.
+const tidyEvery = 5 * time.Second
+
+// tidy clears states that have had their time, lets go of executors that have
+// been silent, and keeps how far requesters have been told.
+func (d *Door) tidy(ctx context.Context, to publisher) error {
+	t := time.NewTicker(tidyEvery)
+	defer t.Stop()
+	defer func() { d.keepAskers(context.WithoutCancel(ctx)) }()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+		d.clearStates(ctx, to)
+		d.dismiss()
+		d.keepAskers(ctx)
+	}
+}

@@ -1,0 +1,263 @@
+package mqtt
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	broker "github.com/mochi-mqtt/server/v2"
+	"github.com/mochi-mqtt/server/v2/listeners"
+	"github.com/mochi-mqtt/server/v2/packets"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/mess/topic"
+)
+
+// EmbeddedConfig of a broker of our own.
+type EmbeddedConfig struct {
+	TLS      *tls.Config // nil: in plain text
+	Reserved []string    // actors that speak in this process, and over no broker
+}
+
+// Embedded is a broker in this process, with the rules of who may read and write
+// what. It keeps nothing on the disk: what must not be lost is with the exchange,
+// and is told again.
+type Embedded struct {
+	door   *Door
+	keys   *keys.Keys
+	cfg    EmbeddedConfig
+	log    *slog.Logger
+	rules  rules
+	server *broker.Server
+
+	mu      sync.Mutex
+	ctx     context.Context // of Run
+	clients map[string]*client
+	pending map[receipt]chan bool    // sent; true when it is acknowledged, false when its connection is gone
+	waiting map[string]chan struct{} // by topic: closed when somebody may read it now
+	sending *sending
+
+	publishing sync.Mutex // one message of the door at a time
+}
+
+// Limits of the broker.
+const (
+	sessionTime = time.Hour // a session outlives its connection so long
+	maxClients  = 4096
+	maxWrites   = 1024             // messages that wait for one client
+	helloTime   = 10 * time.Second // for a connection's first words
+	ackTime     = 30 * time.Second // for a PUBACK; a client that gives none is no longer believed to be there
+	packetMore  = 64 << 10         // bytes of a packet beside the largest attachment
+	sysEvery    = 24 * 60 * 60     // seconds between the broker's words about itself, which nobody reads
+)
+
+// NewEmbedded makes a broker for a door.
+func NewEmbedded(d *Door, k *keys.Keys, cfg EmbeddedConfig, log *slog.Logger) *Embedded {
+	e := &Embedded{
+		door: d, keys: k, cfg: cfg, log: log, clients: map[string]*client{},
+		pending: map[receipt]chan bool{}, waiting: map[string]chan struct{}{},
+	}
+	e.rules = rules{root: d.root, owned: e.owned, asked: d.requestor}
+	c := broker.NewDefaultServerCapabilities()
+	c.MaximumClients, c.MaximumClientWritesPending = maxClients, maxWrites
+	c.MaximumMessageExpiryInterval = 0 // a status holds until the next one
+	c.MaximumSessionExpiryInterval = uint32(sessionTime.Seconds())
+	c.MaximumPacketSize = uint32(max(d.cfg.MaxAttachment, maxMessage) + packetMore)
+	c.SharedSubAvailable = 0 // the exchange alone decides who gets what (rule 8)
+	e.server = broker.New(&broker.Options{
+		Capabilities: c, InlineClient: true, SysTopicResendInterval: sysEvery,
+		Logger: slog.New(slog.DiscardHandler), // it would log what is in packets
+	})
+	return e
+}
+
+// owned reports whether an actor is one that nobody may be without its key.
+func (e *Embedded) owned(id string) bool {
+	return id == keys.OperatorID || slices.Contains(e.cfg.Reserved, id) || e.keys.Has(id)
+}
+
+// Run serves until ctx ends.
+func (e *Embedded) Run(ctx context.Context, l net.Listener) error {
+	g, ctx := errgroup.WithContext(ctx)
+	e.ctx = ctx
+	if err := e.server.AddHook(&hook{e: e}, nil); err != nil {
+		return err
+	}
+	if err := e.server.AddListener(listeners.NewNet("mqtt", &impatient{Listener: l, tls: e.cfg.TLS})); err != nil {
+		return err
+	}
+	says, err := e.door.greet(ctx)
+	if err != nil {
+		return err
+	}
+	g.Go(func() error { return e.door.session(ctx, e) })
+	if err := e.server.Serve(); err != nil {
+		return err
+	}
+	if err := e.send(says.ready); err != nil {
+		return err
+	}
+	g.Go(func() error {
+		<-ctx.Done()
+		err := e.send(says.lost)
+		return errors.Join(err, e.server.Close())
+	})
+	return g.Wait()
+}
+
+// impatient gives connections a time for their first words, and takes care of
+// TLS.
+type impatient struct {
+	net.Listener
+	tls *tls.Config
+}
+
+// Accept waits for a connection.
+func (i *impatient) Accept() (net.Conn, error) {
+	conn, err := i.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	_ = conn.SetDeadline(time.Now().Add(helloTime)) // the broker sets another when it knows who it is
+	if i.tls != nil {
+		return tls.Server(conn, i.tls), nil
+	}
+	return conn, nil
+}
+
+// send hands a message to the broker, and does not wait for whoever reads it.
+func (e *Embedded) send(m outgoing) error {
+	_, err := e.sendNoting(m)
+	return err
+}
+
+// sending is the message that is being handed to the broker, and to whom it went.
+type sending struct {
+	topic string
+	to    map[receipt]chan bool
+}
+
+// receipt names a message that a client is to acknowledge.
+type receipt struct {
+	client string
+	packet uint16
+}
+
+// sendNoting does so, and returns by whom it is to be acknowledged.
+func (e *Embedded) sendNoting(m outgoing) (map[receipt]chan bool, error) {
+	e.publishing.Lock()
+	defer e.publishing.Unlock()
+	s := &sending{topic: m.topic, to: map[receipt]chan bool{}}
+	e.mu.Lock()
+	e.sending = s
+	e.mu.Unlock()
+	err := e.server.Publish(m.topic, m.payload, m.retain, 1)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sending = nil
+	return s.to, err
+}
+
+// publish hands a message to the broker. What is for one actor is delivered when
+// that has acknowledged it, and waits while nobody reads it: so it arrives later,
+// in order, and once.
+func (e *Embedded) publish(ctx context.Context, m outgoing) error {
+	t, ok := e.door.root.Parse(m.topic)
+	if m.atOnce || !ok || t.Kind != topic.ExecutorIn && t.Kind != topic.ExecutorNow && t.Kind != topic.AgentIn {
+		return e.send(m)
+	}
+	for {
+		come := e.comes(m.topic)
+		if !e.read(m.topic) {
+			select {
+			case <-come:
+				continue
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		acks, err := e.sendNoting(m)
+		if err != nil {
+			return err
+		}
+		if len(acks) == 0 || e.acknowledged(ctx, acks) {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// comes is closed when somebody may have begun to read a topic.
+func (e *Embedded) comes(topic string) <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.waiting[topic]
+	if c == nil {
+		c = make(chan struct{})
+		e.waiting[topic] = c
+	}
+	return c
+}
+
+// came wakes those who wait for readers of topics.
+func (e *Embedded) came(topics ...string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, t := range topics {
+		if c := e.waiting[t]; c != nil {
+			close(c)
+			delete(e.waiting, t)
+		}
+	}
+}
+
+// read reports whether somebody who is connected reads a topic.
+func (e *Embedded) read(topic string) bool {
+	for id := range e.server.Topics.Subscribers(topic).Subscriptions {
+		if cl, ok := e.server.Clients.Get(id); ok && !cl.Closed() {
+			return true
+		}
+	}
+	return false
+}
+
+// acknowledged waits until one of the receivers has acknowledged a message, and
+// reports false if none has: they have gone.
+func (e *Embedded) acknowledged(ctx context.Context, acks map[receipt]chan bool) bool {
+	t := time.NewTimer(ackTime)
+	defer t.Stop()
+	defer e.forget(acks)
+	for r, done := range acks {
+		select {
+		case acked := <-done:
+			if acked {
+				return true
+			}
+		case <-ctx.Done():
+			return false
+		case <-t.C:
+			e.log.Warn("a client does not acknowledge what it gets; its connection is closed", "client", r.client)
+			if cl, ok := e.server.Clients.Get(r.client); ok {
+				cl.Stop(packets.ErrQuotaExceeded)
+			}
+			return false
+		}
+	}
+	return false
+}
+
+func (e *Embedded) forget(acks map[receipt]chan bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for r := range acks {
+		delete(e.pending, r)
+	}
+}

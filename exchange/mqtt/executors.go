@@ -1,0 +1,198 @@
+package mqtt
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/topic"
+)
+
+// standing is an executor by its own word, or by its will.
+type standing struct {
+	epoch uint64
+	here  bool
+}
+
+// maxStanding bounds how many are believed to be there: whoever can write a
+// status is not yet somebody.
+const maxStanding = 10_000
+
+// stood takes an executor's status.
+func (d *Door) stood(id string, payload []byte) {
+	state, epoch, err := readStatus(payload)
+	if err != nil {
+		if n := d.counts.unreadable.Add(1); report(n) {
+			d.log.Warn("a status cannot be read", "executor", id, "err", err, "count", n)
+		}
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	was, known := d.stands[id]
+	switch {
+	case state == "": // it has been cleared: it is gone for good
+		delete(d.stands, id)
+		d.unfollow(id)
+	case state == "lost" || state == "disconnected":
+		if epoch < was.epoch {
+			d.counts.stale.Add(1)
+			d.log.Info("the will of an earlier session is ignored", "executor", id, "epoch", epoch, "now", was.epoch)
+			return
+		}
+		d.stands[id] = standing{epoch: epoch}
+		d.unfollow(id)
+	case !known && len(d.stands) >= maxStanding:
+		d.counts.dropped.Add(1)
+	default:
+		d.stands[id] = standing{epoch: epoch, here: true}
+		if f := d.feeds[id]; f == nil || f.epoch != epoch {
+			d.follow(id, epoch)
+		}
+	}
+}
+
+// readStatus reads a status: its state, "" for an empty payload, and the epoch of
+// the session that it belongs to.
+func readStatus(payload []byte) (state string, epoch uint64, err error) {
+	if len(payload) == 0 {
+		return "", 0, nil
+	}
+	o, err := mess.ParseObject(payload)
+	if err != nil {
+		return "", 0, err
+	}
+	v, _ := o.Get("state")
+	state, ok := v.(string)
+	if !ok || state == "" {
+		return "", 0, errors.New("state: is missing; write ready, busy, lost, ...")
+	}
+	if v, is := o.Get("epoch"); is {
+		n, ok := v.(mess.Number)
+		i, err := n.Int64()
+		if !ok || err != nil || i < 0 {
+			return "", 0, errors.New("epoch: is not a number; it grows with every session")
+		}
+		epoch = uint64(i)
+	}
+	return state, epoch, nil
+}
+
+// feed is the events that go to one executor.
+type feed struct {
+	epoch  uint64
+	cancel context.CancelFunc
+	quiet  bool      // it says nothing of itself, so that it counts as there for a while
+	last   time.Time // it has said something
+}
+
+// quietTime is how long an executor without a status counts as there after it has
+// spoken: a person with a terminal, or a simple board.
+const quietTime = time.Hour
+
+// heard notes that an executor has spoken. d.mu is not held.
+func (d *Door) heard(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f := d.feeds[id]
+	switch {
+	case f != nil:
+		f.last = d.now()
+	case d.stands[id] == standing{} && d.x.Registered(id):
+		d.follow(id, 0)
+		if f := d.feeds[id]; f != nil {
+			f.quiet = true
+		}
+	}
+}
+
+// dismiss lets go of the quiet who have been silent for long.
+func (d *Door) dismiss() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for id, f := range d.feeds {
+		if f.quiet && d.now().Sub(f.last) > quietTime {
+			d.unfollow(id)
+		}
+	}
+}
+
+// follow begins to pass events on to an executor: first what stands open for it,
+// which is the difference to what it knows. d.mu is held.
+func (d *Door) follow(id string, epoch uint64) {
+	d.unfollow(id)
+	if d.live == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(d.live.ctx)
+	d.feeds[id] = &feed{epoch: epoch, cancel: cancel, last: d.now()}
+	d.start(func(_ context.Context, to publisher) { d.feed(ctx, to, id) })
+}
+
+// unfollow ends that. d.mu is held.
+func (d *Door) unfollow(id string) {
+	if f := d.feeds[id]; f != nil {
+		f.cancel()
+		delete(d.feeds, id)
+	}
+}
+
+// againAfter is how long is waited when the store or the broker has failed.
+const againAfter = time.Second
+
+// feed passes events on until ctx ends.
+func (d *Door) feed(ctx context.Context, to publisher, id string) {
+	after := ""
+	who := exchange.Actor{ID: id, Roles: exchange.ExecutorRole}
+	for ctx.Err() == nil {
+		err := d.x.Follow(ctx, who, after, func(e exchange.Event) error {
+			m, ok := e.Delivery(id)
+			if ok {
+				if err := d.deliver(ctx, to, d.leafOf(id, e), m); err != nil {
+					return err
+				}
+			}
+			if e.ID != "" {
+				after = e.ID
+			}
+			return nil
+		})
+		if err == nil || errors.Is(err, exchange.ErrSlow) {
+			continue
+		}
+		if ctx.Err() == nil {
+			d.log.Debug("events wait", "executor", id, "err", err)
+		}
+		pause(ctx, againAfter)
+	}
+}
+
+// leafOf is where an event goes: a stop is never behind anything.
+func (d *Door) leafOf(id string, e exchange.Event) string {
+	if e.Kind == exchange.EventStop {
+		return d.root.Executor(id, topic.Now)
+	}
+	return d.root.Executor(id, topic.In)
+}
+
+// deliver publishes a message, and returns when the broker has it.
+func (d *Door) deliver(ctx context.Context, to publisher, where string, m mess.Message) error {
+	text, err := m.JSON()
+	if err != nil {
+		d.log.Error("a message cannot be written", "topic", where, "err", err)
+		return nil // nor next time
+	}
+	return to.publish(ctx, outgoing{topic: where, payload: text})
+}
+
+// pause waits, and no longer than ctx lasts.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

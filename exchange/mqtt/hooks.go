@@ -1,0 +1,299 @@
+package mqtt
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	broker "github.com/mochi-mqtt/server/v2"
+	"github.com/mochi-mqtt/server/v2/packets"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess/topic"
+)
+
+// client is a session at the broker of our own, connected or not.
+type client struct {
+	subject
+	conn    *broker.Client
+	unwatch func()
+	ended   bool // its key has ended
+}
+
+// hook is what the broker asks and tells.
+type hook struct {
+	broker.HookBase
+	e *Embedded
+}
+
+// ID names the hook.
+func (*hook) ID() string { return "messkit" }
+
+// Provides tells which of the broker's questions have an answer here.
+func (*hook) Provides(b byte) bool {
+	return slices.Contains([]byte{
+		broker.OnConnectAuthenticate, broker.OnACLCheck, broker.OnSessionEstablish, broker.OnSessionEstablished, broker.OnSubscribed, broker.OnDisconnect,
+		broker.OnPublish, broker.OnWillSent, broker.OnQosPublish, broker.OnPacketRead, broker.OnClientExpired,
+	}, b)
+}
+
+// actorOf is the actor that a client's id stands for: an actor may have several
+// connections, as me and me:anything.
+func actorOf(clientID string) string {
+	id, _, _ := strings.Cut(clientID, ":")
+	return id
+}
+
+// OnConnectAuthenticate lets in who has a key, under the name of its actor alone,
+// and from this machine those without one who claim to be nobody that has. A will
+// is looked at as what it is: something that is published.
+func (h *hook) OnConnectAuthenticate(cl *broker.Client, pk packets.Packet) bool {
+	e := h.e
+	c := &client{conn: cl, unwatch: func() {}}
+	user, key := string(pk.Connect.Username), string(pk.Connect.Password)
+	switch {
+	case user == "" && key == "":
+		c.anonymous = true
+		if !loopback(cl) || e.owned(actorOf(cl.ID)) {
+			e.refuse(cl, "no key")
+			return false
+		}
+	default:
+		who, err := e.keys.Authenticate(key)
+		if err != nil || who.ID != user || actorOf(cl.ID) != user || !topic.ValidID(user) {
+			e.refuse(cl, "the key, the user and the client's id do not agree")
+			return false
+		}
+		c.Actor = who
+	}
+	if pk.Connect.WillFlag && !e.rules.mayWill(c.subject, pk.Connect.WillTopic) {
+		e.refuse(cl, "it may not have such a will")
+		return false
+	}
+	e.enter(cl.ID, c, key)
+	return true
+}
+
+// mayWill reports whether a will may go to a topic: a will speaks for a dead
+// client, and gives no orders.
+func (r rules) mayWill(s subject, name string) bool {
+	t, ok := r.root.Parse(name)
+	return ok && t.Kind == topic.ExecutorStatus && r.mayWrite(s, name)
+}
+
+func loopback(cl *broker.Client) bool {
+	a, err := netip.ParseAddrPort(cl.Net.Remote)
+	return err == nil && a.Addr().Unmap().IsLoopback()
+}
+
+func (e *Embedded) refuse(cl *broker.Client, why string) {
+	if n := e.door.counts.refused.Add(1); report(n) {
+		e.log.Warn("a client is not let in", "client", printable(cl.ID), "remote", cl.Net.Remote, "err", why, "count", n)
+	}
+}
+
+// printable is an id as a stranger has sent it, for the log.
+func printable(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return '?'
+		}
+		return r
+	}, id[:min(len(id), 80)])
+}
+
+// enter notes who is behind a client's id. What goes on under a key ends with it.
+func (e *Embedded) enter(id string, c *client, key string) {
+	e.mu.Lock()
+	was := e.clients[id]
+	e.clients[id] = c
+	e.mu.Unlock()
+	if was != nil {
+		was.unwatch()
+	}
+	if c.anonymous {
+		return
+	}
+	stop := e.keys.Watch(key, c.Actor, func() {
+		e.mu.Lock()
+		c.ended = true
+		e.mu.Unlock()
+		c.conn.Stop(packets.ErrNotAuthorized)
+	})
+	e.mu.Lock()
+	c.unwatch = stop
+	e.mu.Unlock()
+}
+
+// who is the subject behind a client.
+func (e *Embedded) who(cl *broker.Client) (subject, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.clients[cl.ID]
+	if c == nil || c.ended || cl.IsTakenOver() {
+		return subject{}, false
+	}
+	return c.subject, true
+}
+
+// OnACLCheck asks the rules: for what is published, for each subscription, and
+// again for each message that a subscription is to get.
+func (h *hook) OnACLCheck(cl *broker.Client, name string, write bool) bool {
+	s, ok := h.e.who(cl)
+	if !ok {
+		return false
+	}
+	if write {
+		ok = h.e.rules.mayWrite(s, name)
+	} else {
+		ok = h.e.rules.mayRead(s, name)
+	}
+	if !ok && write {
+		if n := h.e.door.counts.refused.Add(1); report(n) {
+			h.e.log.Warn("a client may not write there", "client", printable(cl.ID), "topic", printable(name), "count", n)
+		}
+	}
+	return ok
+}
+
+// OnSessionEstablish says when a client takes over the session of one that is
+// connected. What has not been acknowledged comes again from the exchange, in
+// order, and so not from the broker.
+func (h *hook) OnSessionEstablish(cl *broker.Client, _ packets.Packet) {
+	cl.State.Inflight.ResetSendQuota(0) // one message at a time is on its way anyway
+	old, ok := h.e.server.Clients.Get(cl.ID)
+	if !ok {
+		return
+	}
+	if !old.Closed() {
+		h.e.log.Warn("a session is taken over; another client uses the same id, or the old connection is dead", "client", printable(cl.ID), "remote", cl.Net.Remote, "was", old.Net.Remote)
+	}
+	old.ClearInflights()
+	h.e.lost(cl.ID)
+}
+
+// OnSessionEstablished wakes what waits for the client.
+func (h *hook) OnSessionEstablished(cl *broker.Client, _ packets.Packet) {
+	h.e.came(filters(cl)...)
+}
+
+// OnSubscribed does so as well.
+func (h *hook) OnSubscribed(cl *broker.Client, _ packets.Packet, _ []byte) {
+	h.e.came(filters(cl)...)
+}
+
+func filters(cl *broker.Client) []string {
+	var list []string
+	for f := range cl.State.Subscriptions.GetAll() {
+		list = append(list, f)
+	}
+	return list
+}
+
+// OnDisconnect gives up what a client has not acknowledged.
+func (h *hook) OnDisconnect(cl *broker.Client, _ error, expire bool) {
+	if cl.IsTakenOver() {
+		return
+	}
+	h.e.lost(cl.ID)
+	if expire {
+		h.e.leave(cl)
+	}
+}
+
+// OnClientExpired forgets a session that has had its time.
+func (h *hook) OnClientExpired(cl *broker.Client) { h.e.leave(cl) }
+
+func (e *Embedded) leave(cl *broker.Client) {
+	e.mu.Lock()
+	c := e.clients[cl.ID]
+	if c == nil || c.conn != cl {
+		e.mu.Unlock()
+		return
+	}
+	delete(e.clients, cl.ID)
+	e.mu.Unlock()
+	c.unwatch()
+}
+
+// lost gives up what is on its way to a client.
+func (e *Embedded) lost(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for r, done := range e.pending {
+		if r.client == id {
+			done <- false
+			delete(e.pending, r)
+		}
+	}
+}
+
+// OnQosPublish notes by whom a message of the door is to be acknowledged.
+func (h *hook) OnQosPublish(cl *broker.Client, pk packets.Packet, _ int64, _ int) {
+	e := h.e
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if pk.FixedHeader.Type != packets.Publish || e.sending == nil || e.sending.topic != pk.TopicName || cl.Closed() {
+		return
+	}
+	r := receipt{client: cl.ID, packet: pk.PacketID}
+	done := make(chan bool, 1)
+	e.sending.to[r], e.pending[r] = done, done
+}
+
+// OnPacketRead sees a client's acknowledgement. The broker's own word of it cannot
+// be used: it mixes up the numbers of what a client sends with those of what it
+// gets.
+func (h *hook) OnPacketRead(cl *broker.Client, pk packets.Packet) (packets.Packet, error) {
+	if pk.FixedHeader.Type == packets.Puback {
+		e := h.e
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		r := receipt{client: cl.ID, packet: pk.PacketID}
+		if done := e.pending[r]; done != nil {
+			done <- true
+			delete(e.pending, r)
+		}
+	}
+	return pk, nil
+}
+
+// OnPublish takes what is for the exchange. Nobody else gets it.
+func (h *hook) OnPublish(cl *broker.Client, pk packets.Packet) (packets.Packet, error) {
+	e := h.e
+	if cl.Net.Inline {
+		return pk, nil
+	}
+	t, ok := e.door.root.Parse(pk.TopicName)
+	s, known := e.who(cl)
+	if !ok || !known {
+		return pk, packets.CodeSuccessIgnore
+	}
+	in := incoming{topic: pk.TopicName, payload: pk.Payload, retain: pk.FixedHeader.Retain, again: pk.FixedHeader.Qos > 0}
+	if !s.anonymous {
+		in.who = &exchange.Actor{ID: s.ID, Roles: s.Roles}
+	}
+	switch t.Kind {
+	case topic.ExecutorOut, topic.AgentOut, topic.ThreadFile:
+		if s.anonymous && t.Kind == topic.ThreadFile && e.owned(e.door.look(t.ID).Executor) {
+			e.door.counts.refused.Add(1)
+			return pk, packets.CodeSuccessIgnore
+		}
+		e.door.take(e.ctx, in)
+		return pk, packets.CodeSuccessIgnore
+	case topic.ExecutorNow:
+		if in.retain {
+			e.door.take(e.ctx, in) // which discards it
+			return pk, packets.CodeSuccessIgnore
+		}
+	case topic.ExecutorStatus, topic.ExecutorCard, topic.StopLatch:
+		in.retain = false // it is said now
+		e.door.take(e.ctx, in)
+	}
+	return pk, nil
+}
+
+// OnWillSent takes the last word of a client that is gone.
+func (h *hook) OnWillSent(_ *broker.Client, pk packets.Packet) {
+	h.e.door.take(h.e.ctx, incoming{topic: pk.TopicName, payload: pk.Payload})
+}

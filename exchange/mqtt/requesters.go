@@ -1,0 +1,205 @@
+package mqtt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+	"github.com/messkit/messkit/mess/topic"
+)
+
+// asker is a requester that has spoken here, and how far it has been told what
+// became of its requests.
+type asker struct {
+	at     time.Time // of the last message that the broker has for it
+	spoke  time.Time // it was last heard of
+	stale  bool      // at is not kept yet
+	runs   bool      // in this session
+	after  string    // the event to go on after
+	serial map[string]int
+}
+
+// forgetAfter is how long a requester is told nothing, and says nothing, until it
+// is forgotten.
+const forgetAfter = 7 * 24 * time.Hour
+
+// maxAskers bounds how many are remembered.
+const maxAskers = 10_000
+
+func (d *Door) rememberAsker(name string, doc []byte) error {
+	id, ok := strings.CutPrefix(name, keptAsker)
+	if !ok || !topic.ValidID(id) {
+		return nil
+	}
+	var at time.Time
+	if err := json.Unmarshal(doc, &at); err != nil {
+		return err
+	}
+	d.askers[id] = &asker{at: at, spoke: at, serial: map[string]int{}}
+	return nil
+}
+
+// asked notes that a requester has spoken about threads; from then on it is told
+// what becomes of them, also of the one that it has just made.
+func (d *Door) asked(id string, begun time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if a := d.askers[id]; a != nil {
+		a.spoke = begun
+		return
+	}
+	if len(d.askers) >= maxAskers {
+		d.counts.dropped.Add(1)
+		return
+	}
+	d.askers[id] = &asker{at: begun, spoke: begun, stale: true, serial: map[string]int{}}
+	d.attend(id)
+}
+
+// attend begins to tell a requester. d.mu is held.
+func (d *Door) attend(id string) {
+	a := d.askers[id]
+	if a.runs || d.live == nil {
+		return
+	}
+	a.runs = true
+	d.start(func(ctx context.Context, to publisher) {
+		d.tellAsker(ctx, to, id, a)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		a.runs = false
+	})
+}
+
+// nowhere is an event that never was: who follows after it is told first that
+// what came before is not known, and so looks.
+const nowhere = "now"
+
+// tellAsker tells a requester what others say in its threads until ctx ends.
+func (d *Door) tellAsker(ctx context.Context, to publisher, id string, a *asker) {
+	who := exchange.Actor{ID: id, Roles: exchange.Requester}
+	for ctx.Err() == nil {
+		if a.after == "" {
+			a.after = nowhere
+		}
+		err := d.x.Follow(ctx, who, a.after, func(e exchange.Event) error {
+			var err error
+			switch {
+			case e.Kind == exchange.EventReset:
+				err = d.catchUp(ctx, to, who, a)
+			case e.Kind == exchange.EventMessage && e.Thread.Requestor == id:
+				err = d.tellOne(ctx, to, who, a, e.Thread, e.Message)
+			}
+			if err == nil && e.ID != "" {
+				a.after = e.ID
+			}
+			return err
+		})
+		if err == nil || errors.Is(err, exchange.ErrSlow) {
+			continue
+		}
+		if ctx.Err() == nil {
+			d.log.Debug("events wait", "requester", id, "err", err)
+		}
+		pause(ctx, againAfter)
+	}
+}
+
+// catchUp tells what was said since the last message that the requester was
+// told: while there was no broker, or no exchange.
+func (d *Door) catchUp(ctx context.Context, to publisher, who exchange.Actor, a *asker) error {
+	d.mu.Lock()
+	since := a.at
+	d.mu.Unlock()
+	f := exchange.Filter{Requestor: who.ID, Since: since, Limit: 1000}
+	var threads []exchange.Envelope
+	for {
+		page, err := d.x.List(ctx, who, f)
+		if err != nil {
+			return err
+		}
+		threads = append(threads, page.Threads...)
+		if page.Cursor == "" {
+			break
+		}
+		f.Cursor = page.Cursor
+	}
+	for i := len(threads) - 1; i >= 0; i-- { // the oldest change first
+		t, err := d.x.Thread(ctx, who, threads[i].Ref)
+		if errors.Is(err, mess.Unknown) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, m := range t.Messages {
+			if at, err := m.Received.Time(); err != nil || at.Before(since.Truncate(time.Millisecond)) || messeaf.IsAck(m) {
+				continue
+			}
+			if err := d.tellOne(ctx, to, who, a, t.Envelope, m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tellOne tells a requester one message of somebody else in its thread, unless it
+// has been told. What is told carries how the thread stands.
+func (d *Door) tellOne(ctx context.Context, to publisher, who exchange.Actor, a *asker, e exchange.Envelope, m mess.Message) error {
+	serial := messeaf.Serial(m.Ref)
+	if m.From == who.ID || serial > 0 && serial <= a.serial[e.Ref] {
+		return nil
+	}
+	m.Re = mess.Refs{e.Ref}
+	if err := d.deliver(ctx, to, d.root.Agent(who.ID, topic.In), m); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if at, err := m.Received.Time(); err == nil && at.After(a.at) {
+		a.at, a.stale = at, true
+	}
+	if serial > 0 {
+		a.remember(e.Ref, serial)
+	}
+	return nil
+}
+
+// maxSerials is of how many threads is known up to where they have been told.
+const maxSerials = 4096
+
+func (a *asker) remember(ref string, serial int) {
+	if len(a.serial) >= maxSerials {
+		clear(a.serial) // what is told twice bears the same ref
+	}
+	a.serial[ref] = serial
+}
+
+// keepAskers keeps how far requesters have been told, and forgets those of whom
+// nothing has been heard for long.
+func (d *Door) keepAskers(ctx context.Context) {
+	docs := map[string][]byte{}
+	d.mu.Lock()
+	for id, a := range d.askers {
+		switch {
+		case a.stale:
+			a.stale = false
+			docs[id], _ = json.Marshal(a.at) // cannot fail: a time of our own
+		case !a.runs && d.now().Sub(a.spoke) > forgetAfter && d.now().Sub(a.at) > forgetAfter:
+			docs[id] = nil
+			delete(d.askers, id)
+		}
+	}
+	d.mu.Unlock()
+	for id, doc := range docs {
+		if err := d.x.Keep(ctx, channel, keptAsker+id, doc); err != nil {
+			d.log.Debug("how far a requester has been told is not kept", "requester", id, "err", err)
+		}
+	}
+}

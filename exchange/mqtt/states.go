@@ -1,0 +1,201 @@
+package mqtt
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// retained is a thread whose state is at the broker.
+type retained struct {
+	requestor string
+	clear     time.Time // when it is cleared; zero while it has not ended
+}
+
+// maxStates bounds how many states are at the broker. Who wants to know of more
+// asks the exchange.
+const maxStates = 10_000
+
+// watch keeps the states of threads at the broker until ctx ends.
+func (d *Door) watch(ctx context.Context, to publisher) error {
+	after := nowhere
+	who := exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}
+	for ctx.Err() == nil {
+		err := d.x.Follow(ctx, who, after, func(e exchange.Event) error {
+			var err error
+			switch e.Kind {
+			case exchange.EventReset:
+				err = d.showAll(ctx, to, who)
+			case exchange.EventMessage:
+				err = d.show(ctx, to, e.Thread)
+			}
+			if err == nil && e.ID != "" {
+				after = e.ID
+			}
+			return err
+		})
+		if err == nil || errors.Is(err, exchange.ErrSlow) {
+			continue
+		}
+		if ctx.Err() == nil {
+			d.log.Debug("states wait", "err", err)
+		}
+		pause(ctx, againAfter)
+	}
+	return nil
+}
+
+// showAll shows what is open, the newest first, and what has ended lately.
+func (d *Door) showAll(ctx context.Context, to publisher, who exchange.Actor) error {
+	f := exchange.Filter{Status: openCodes(), Limit: 1000}
+	for shown := 0; shown < maxStates; {
+		page, err := d.x.List(ctx, who, f)
+		if err != nil {
+			return err
+		}
+		for _, e := range page.Threads {
+			if err := d.show(ctx, to, e); err != nil {
+				return err
+			}
+		}
+		shown += len(page.Threads)
+		if f.Cursor = page.Cursor; f.Cursor == "" {
+			break
+		}
+	}
+	d.mu.Lock()
+	var open []string
+	for ref, r := range d.states {
+		if r.clear.IsZero() {
+			open = append(open, ref)
+		}
+	}
+	d.mu.Unlock()
+	for _, ref := range open { // one may have ended while nobody looked
+		if t, err := d.x.Thread(ctx, who, ref); err == nil && t.Status.Terminal() {
+			if err := d.show(ctx, to, t.Envelope); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// openCodes are the statuses of threads that have not ended.
+func openCodes() []mess.Code {
+	return []mess.Code{
+		mess.Pending, mess.Claimed, mess.InProgress, mess.Waiting, mess.Held, mess.Retrying, mess.NeedsInput, mess.NeedsConfirmation,
+	}
+}
+
+// show publishes how a thread stands.
+func (d *Door) show(ctx context.Context, to publisher, e exchange.Envelope) error {
+	if !d.note(e) {
+		d.counts.dropped.Add(1)
+		return nil
+	}
+	text, err := envelope(e).MarshalJSON()
+	if err != nil {
+		return err
+	}
+	return to.publish(ctx, outgoing{topic: d.root.State(e.Ref), payload: text, retain: true})
+}
+
+// note remembers whose thread it is, and when its state is cleared. It reports
+// false if there are too many.
+func (d *Door) note(e exchange.Envelope) bool {
+	r := &retained{requestor: e.Requestor}
+	if e.Status.Terminal() {
+		r.clear = e.Updated.Add(d.cfg.Keep)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.states[e.Ref] == nil && len(d.states) >= maxStates {
+		return false
+	}
+	d.states[e.Ref] = r
+	return true
+}
+
+// envelope is the envelope of a thread, with the words of MESSE-AF 2.1 ("Envelope
+// Fields").
+func envelope(e exchange.Envelope) mess.Object {
+	o := mess.Object{{Key: "ref", Value: e.Ref}}
+	add := func(key, value string) {
+		if value != "" {
+			o = append(o, mess.Field{Key: key, Value: value})
+		}
+	}
+	add("client_id", e.ClientID)
+	add("requestor", e.Requestor)
+	add("executor", e.Executor)
+	add("status", string(e.Status))
+	add("created", string(mess.TimeOf(e.Created)))
+	add("updated", string(mess.TimeOf(e.Updated)))
+	add("expires", string(mess.TimeOf(e.Expires)))
+	add("intent", e.Intent)
+	add("priority", string(e.Priority))
+	return append(o, mess.Field{Key: "ver", Value: e.Ver})
+}
+
+// found takes a state that an earlier run of the exchange has left at a broker
+// elsewhere, and has it cleared if it has had its time.
+func (d *Door) found(ref string, in incoming) {
+	if !in.retain || len(in.payload) == 0 {
+		return // our own word
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.states[ref] == nil && len(d.states) < maxStates {
+		d.states[ref] = &retained{clear: d.now().Add(d.cfg.Keep)} // one that is open is shown, and stays
+	}
+}
+
+// clearStates clears the states that have had their time.
+func (d *Door) clearStates(ctx context.Context, to publisher) {
+	var over []string
+	d.mu.Lock()
+	now := d.now()
+	for ref, r := range d.states {
+		if !r.clear.IsZero() && now.After(r.clear) {
+			over = append(over, ref)
+		}
+	}
+	d.mu.Unlock()
+	for _, ref := range over {
+		if err := to.publish(ctx, outgoing{topic: d.root.State(ref), retain: true}); err != nil {
+			d.log.Debug("a state is not cleared yet", "ref", ref, "err", err)
+			return
+		}
+		d.mu.Lock()
+		if r := d.states[ref]; r != nil && !r.clear.IsZero() {
+			delete(d.states, ref)
+		}
+		d.mu.Unlock()
+	}
+}
+
+// requestor is who has requested a thread; "" if there is none.
+func (d *Door) requestor(ref string) string {
+	d.mu.Lock()
+	r := d.states[ref]
+	d.mu.Unlock()
+	if r != nil && r.requestor != "" {
+		return r.requestor
+	}
+	return d.look(ref).Requestor
+}
+
+// look reads the envelope of a thread.
+func (d *Door) look(ref string) exchange.Envelope {
+	ctx, cancel := context.WithTimeout(context.Background(), workTime)
+	defer cancel()
+	t, err := d.x.Thread(ctx, exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, ref)
+	if err != nil || t.Ref != ref {
+		return exchange.Envelope{}
+	}
+	return t.Envelope
+}

@@ -1,0 +1,66 @@
+package mqtt
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// latch takes the latch that stops everybody. It is the one retained thing that
+// acts: whoever has connected to it hears it again, and it only makes things
+// safer. The same one again is obeyed once, so that who has been cleared at his
+// place is not stopped anew when the connection comes back.
+func (d *Door) latch(ctx context.Context, in incoming) {
+	on, by, err := readLatch(in.payload)
+	if err != nil {
+		d.counts.unreadable.Add(1)
+		d.log.Error("the stop latch cannot be read, and counts as a stop", "err", err)
+		on = true
+	}
+	d.mu.Lock()
+	same := d.latched == string(in.payload)
+	d.mu.Unlock()
+	if same && (in.retain || !on) {
+		return
+	}
+	if on {
+		who := exchange.Actor{ID: "operator", Roles: exchange.Operator}
+		if in.who != nil {
+			who = *in.who
+		}
+		why := "the stop latch at the broker"
+		if by != "" {
+			why = fmt.Sprintf("the stop latch at the broker, by %.64s", by)
+		}
+		if _, err := d.x.Stop(ctx, who, mess.Stop{Why: why}); err != nil {
+			d.log.Error("the stop latch is not passed on to all", "err", err)
+			return
+		}
+	}
+	d.mu.Lock()
+	d.latched = string(in.payload)
+	doc, _ := json.Marshal(d.latched) // cannot fail: text
+	d.mu.Unlock()
+	if err := d.x.Keep(ctx, channel, keptLatch, doc); err != nil {
+		d.log.Warn("the stop latch is not kept; after a restart it stops everybody again", "err", err)
+	}
+}
+
+// readLatch reads the latch: {latched, epoch, by}.
+func readLatch(payload []byte) (on bool, by string, err error) {
+	o, err := mess.ParseObject(payload)
+	if err != nil {
+		return false, "", err
+	}
+	v, _ := o.Get("latched")
+	on, ok := v.(bool)
+	if !ok {
+		return false, "", fmt.Errorf("latched: is not true or false")
+	}
+	v, _ = o.Get("by")
+	by, _ = v.(string)
+	return on, by, nil
+}

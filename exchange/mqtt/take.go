@@ -1,0 +1,236 @@
+package mqtt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/topic"
+)
+
+// incoming is a message from the broker.
+type incoming struct {
+	topic   string
+	payload []byte
+	retain  bool            // it was not said now, or is to stay
+	again   bool            // it may come twice: its QoS is more than 0
+	who     *exchange.Actor // who has sent it; nil where only the topic says it
+}
+
+// workTime is what the exchange may take for one message.
+const workTime = 30 * time.Second
+
+// maxMessage is the largest payload that is looked at, in bytes; what a message
+// may have inside, its parser says.
+const maxMessage = 10 << 20
+
+// take takes one message. It returns when the exchange has it, or has refused it.
+func (d *Door) take(ctx context.Context, in incoming) {
+	t, ok := d.root.Parse(in.topic)
+	switch {
+	case !ok:
+		return
+	case in.retain && t.Kind.Commands():
+		d.discard(ctx, in)
+		return
+	case len(in.payload) == 0 && t.Kind != topic.ExecutorStatus && t.Kind != topic.ThreadState:
+		return // somebody has cleared something
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTime)
+	defer cancel()
+	switch t.Kind {
+	case topic.ExecutorOut:
+		d.post(ctx, exchange.Actor{ID: t.ID, Roles: exchange.ExecutorRole}, in, d.root.Executor(t.ID, topic.In))
+		d.heard(t.ID)
+	case topic.AgentOut:
+		d.post(ctx, asking(t.ID, in.who), in, d.root.Agent(t.ID, topic.In))
+	case topic.ExecutorStatus:
+		d.stood(t.ID, in.payload)
+	case topic.ThreadFile:
+		d.attach(ctx, t, in)
+	case topic.StopLatch:
+		d.latch(ctx, in)
+	case topic.ThreadState:
+		d.found(t.ID, in)
+	}
+}
+
+// asking is a requester, with the roles that its key has; without one it is
+// nobody's operator.
+func asking(id string, who *exchange.Actor) exchange.Actor {
+	if who == nil {
+		return exchange.Actor{ID: id, Roles: exchange.Requester}
+	}
+	return exchange.Actor{ID: id, Roles: who.Roles &^ exchange.ExecutorRole}
+}
+
+// discard throws away a command that the broker has kept, or was to keep: it is
+// not what somebody wants now. The broker is told to forget it.
+func (d *Door) discard(ctx context.Context, in incoming) {
+	if len(in.payload) == 0 {
+		return
+	}
+	if n := d.counts.retained.Add(1); report(n) {
+		d.log.Warn("a retained command is discarded; commands are published without the flag retain", "topic", in.topic, "count", n)
+	}
+	d.send(ctx, outgoing{topic: in.topic, retain: true})
+}
+
+// post hands a message to the exchange, and its answer back.
+func (d *Door) post(ctx context.Context, who exchange.Actor, in incoming, back string) {
+	m, err := d.read(in)
+	if err != nil {
+		d.answer(ctx, back, m.ID, refusal(err))
+		return
+	}
+	begun := d.now()
+	answer, err := d.x.Post(ctx, exchange.Inbound{Actor: who, Channel: channel, Message: m})
+	if err != nil {
+		d.counts.refused.Add(1)
+		answer = refusal(err)
+	} else {
+		d.counts.taken.Add(1)
+		if who.Has(exchange.Requester) && concerns(m) {
+			d.asked(who.ID, begun)
+		}
+	}
+	d.answer(ctx, back, m.ID, answer)
+}
+
+// concerns reports whether a message is about threads, so that its sender wants
+// to hear what becomes of them.
+func concerns(m mess.Message) bool {
+	return slices.ContainsFunc(m.Items, func(i mess.Item) bool {
+		return i.Kind() != mess.KindQuery && i.Kind() != mess.KindConfig
+	})
+}
+
+// read reads a payload. What may come twice and would begin something needs an
+// id by which it is known again.
+func (d *Door) read(in incoming) (mess.Message, error) {
+	if len(in.payload) > maxMessage {
+		d.counts.unreadable.Add(1)
+		return mess.Message{}, mess.Refuse(mess.TooLarge, "a message of %d bytes is too large; send files as attachments", len(in.payload))
+	}
+	all, err := mess.ParseValid(in.payload)
+	switch {
+	case err != nil:
+	case len(all) != 1:
+		err = fmt.Errorf("there are %d documents; send one message at a time", len(all))
+	default:
+		if err = named(&all[0], in.again); err == nil {
+			return all[0], nil
+		}
+	}
+	if n := d.counts.unreadable.Add(1); report(n) {
+		d.log.Warn("a payload is no message", "topic", in.topic, "bytes", len(in.payload), "err", err, "count", n)
+	}
+	m := mess.Message{}
+	if len(all) == 1 {
+		m.ID = all[0].ID
+	}
+	return m, mess.Refuse(mess.Invalid, "%v", err)
+}
+
+// named gives requests that have no id the message's, so that the same message
+// again is the same request.
+func named(m *mess.Message, again bool) error {
+	n := 0
+	for _, item := range m.Items {
+		r, ok := item.(*mess.Request)
+		if !ok {
+			continue
+		}
+		n++
+		switch {
+		case r.ID != "":
+		case m.ID != "" && n == 1:
+			r.ID = m.ID
+		case m.ID != "":
+			r.ID = fmt.Sprintf("%s-%d", m.ID, n)
+		case again:
+			return errors.New("id: is missing; what is sent with QoS 1 may arrive twice, and is known again by its id")
+		}
+	}
+	return nil
+}
+
+// refusal is the exchange's "no", as a message.
+func refusal(err error) mess.Message {
+	r, ok := errors.AsType[*mess.Refusal](err)
+	if !ok {
+		r = mess.Refuse(mess.Unavailable, "%v", err)
+	}
+	ack := &mess.Ack{Ref: r.Ref, Status: r.Status, Extra: mess.Object{{Key: "why", Value: string(r.Why)}, {Key: "error", Value: r.Text}}}
+	if r.Holder != "" {
+		ack.Extra = ack.Extra.Set("executor_id", r.Holder)
+	}
+	if len(r.Legal) > 0 {
+		legal := make([]any, len(r.Legal))
+		for i, c := range r.Legal {
+			legal[i] = string(c)
+		}
+		ack.Extra = ack.Extra.Set("legal", legal)
+	}
+	return mess.Message{From: exchange.Self, Items: []mess.Item{ack}}
+}
+
+// answer sends what the exchange says to a message at once. It names the message
+// that it answers.
+func (d *Door) answer(ctx context.Context, to, re string, m mess.Message) {
+	if re != "" {
+		m.Re = mess.Refs{re}
+	}
+	text, err := m.JSON()
+	if err != nil {
+		d.log.Error("an answer cannot be written", "err", err)
+		return
+	}
+	d.send(ctx, outgoing{topic: to, payload: text})
+}
+
+// send publishes what nobody misses for long: its receiver asks again.
+func (d *Door) send(ctx context.Context, m outgoing) {
+	d.mu.Lock()
+	l := d.live
+	d.mu.Unlock()
+	if l == nil {
+		return
+	}
+	m.atOnce = true
+	if err := l.to.publish(ctx, m); err != nil {
+		d.log.Debug("not published", "topic", m.topic, "err", err)
+	}
+}
+
+// attach takes the bytes of an attachment. Who has sent them, a broker elsewhere
+// does not tell; they count for the holder of the claim, and nothing comes of
+// them unless a message of the holder's names their digest.
+func (d *Door) attach(ctx context.Context, t topic.Topic, in incoming) {
+	thread, err := d.x.Thread(ctx, exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, t.ID)
+	holder := thread.Executor
+	if in.who != nil {
+		holder = in.who.ID
+	}
+	if holder == "" {
+		d.counts.refused.Add(1)
+		d.log.Debug("an attachment for a thread that nobody holds", "ref", t.ID, "err", err)
+		return
+	}
+	var answer mess.Message
+	media, err := d.x.Attach(ctx, exchange.Actor{ID: holder, Roles: exchange.ExecutorRole}, t.ID, t.Name, "", bytes.NewReader(in.payload))
+	if err != nil {
+		d.counts.refused.Add(1)
+		answer = refusal(err)
+	} else {
+		d.counts.taken.Add(1)
+		ack := &mess.Ack{Ref: t.ID, Extra: mess.Object{{Key: "attachment", Value: media}}}
+		answer = mess.Message{From: exchange.Self, Received: mess.TimeOf(d.now()), Items: []mess.Item{ack}}
+	}
+	d.answer(ctx, d.root.Executor(holder, topic.In), "t/"+t.ID+"/att/"+t.Name, answer)
+}

@@ -30,7 +30,8 @@ fast: ## the unit tests alone, under a minute
 deps:
 	@scripts/need.sh gcc:gcc motion:motion ustreamer:ustreamer qemu-arm-static:qemu-user-static strace:strace spin:spin \
 		qemu-system-x86_64:qemu-system-x86 qemu-system-aarch64:qemu-system-arm node:nodejs npm:npm
-	@scripts/npm.sh cmd/messkit/testdata/mcpclient
+	@scripts/npm.sh cmd/messkit/testdata/mcpclient \
+		mosquitto:mosquitto mosquitto_pub:mosquitto-clients
 
 .PHONY: lint
 lint: bin/gofumpt bin/staticcheck

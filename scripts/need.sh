@@ -2,6 +2,7 @@
 # need.sh COMMAND:PACKAGE... installs the Debian packages whose commands are not
 # there, and says so.
 set -euo pipefail
+PATH=$PATH:/usr/sbin:/sbin # where Debian has its servers, of no interest to a user
 
 missing=()
 for pair in "$@"; do

@@ -1,0 +1,207 @@
+package remote
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+
+	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/topic"
+)
+
+// Receive calls handle, one message at a time, for everything that is addressed to
+// this executor, until ctx ends; then it returns nil. Messages may come twice. It
+// returns earlier when something may have been missed: the connection was lost, or
+// the exchange has begun anew, and must be told who this is.
+func (c *MQTT) Receive(ctx context.Context, handle func(mess.Message)) error {
+	c.inbox.open()
+	for {
+		m, ok, err := c.inbox.next(ctx)
+		if err != nil || !ok {
+			return err
+		}
+		handle(m)
+	}
+}
+
+// handle takes a message from the broker. It waits for nothing.
+func (c *MQTT) handle(m broker.Message) {
+	t, ok := c.root.Parse(m.Topic)
+	switch {
+	case !ok || len(m.Payload) == 0:
+	case m.Retain && t.Kind.Commands():
+		c.count("a retained command is discarded; commands are published without the flag retain", m.Topic, nil)
+	case t.Kind == topic.ExchangeStatus:
+		c.stood(m)
+	case t.Kind == topic.StopLatch:
+		c.latch(m)
+	case t.Kind == topic.ExecutorIn, t.Kind == topic.ExecutorNow:
+		one, err := mess.Parse(m.Payload)
+		if err != nil {
+			c.count("a payload is no message", m.Topic, err)
+			return
+		}
+		if t.Kind == topic.ExecutorNow {
+			c.urgent(one)
+		} else if !c.answered(one) {
+			c.inbox.put(one, false)
+		}
+	}
+}
+
+// count notes what cannot be taken, and says so; of many, few.
+func (c *MQTT) count(what, where string, err error) {
+	if n := c.bad.Add(1); n <= 10 || n&(n-1) == 0 {
+		c.log.Warn(what, "topic", where, "err", err, "count", n)
+	}
+}
+
+// Discarded counts what came and was not taken: payloads that are no message, and
+// retained commands.
+func (c *MQTT) Discarded() int64 { return c.bad.Load() }
+
+// stood takes the exchange's word of itself.
+func (c *MQTT) stood(m broker.Message) {
+	o, err := mess.ParseObject(m.Payload)
+	if err != nil {
+		c.count("the exchange's status cannot be read", m.Topic, err)
+		return
+	}
+	state, _ := o.Get("state")
+	epoch := number(o, "epoch")
+	c.mu.Lock()
+	was := c.theirs.epoch
+	news := state == "ready" && epoch != was
+	if news {
+		c.theirs = exchangeStatus{epoch: epoch, max: int64(number(o, "max_attachment"))}
+	}
+	c.mu.Unlock()
+	switch {
+	case news && was != 0:
+		c.log.Info("the exchange has begun anew")
+		c.inbox.anew()
+	case state == "lost" && epoch >= was:
+		c.log.Warn("the exchange has lost its connection to the broker")
+	}
+}
+
+func number(o mess.Object, key string) uint64 {
+	v, _ := o.Get(key)
+	n, ok := v.(mess.Number)
+	i, err := n.Int64()
+	if !ok || err != nil || i < 0 {
+		return 0
+	}
+	return uint64(i)
+}
+
+// latch takes the latch that stops everybody. What has been written there before
+// bears the same id, so that one who was cleared at his place stays so.
+func (c *MQTT) latch(m broker.Message) {
+	o, err := mess.ParseObject(m.Payload)
+	on, ok := o.Get("latched")
+	if err != nil || !ok {
+		c.count("the stop latch cannot be read, and counts as a stop", m.Topic, err)
+		on = true
+	}
+	if on == false {
+		return
+	}
+	by, _ := o.Get("by")
+	name, _ := by.(string)
+	sum := sha256.Sum256(m.Payload)
+	s := &mess.Stop{ID: "latch-" + hex.EncodeToString(sum[:8]), Why: "the stop latch at the broker", By: name}
+	c.inbox.put(mess.Message{From: exchangeActor, Items: []mess.Item{&mess.Config{Stop: s}}}, true)
+}
+
+// urgent takes what comes on the channel that is never behind anything: a stop,
+// and hold and resume, which keep offers back and give them out again. What has
+// begun goes on under a hold.
+func (c *MQTT) urgent(m mess.Message) {
+	for _, item := range m.Items {
+		cfg, ok := item.(*mess.Config)
+		if !ok {
+			continue
+		}
+		if hold, ok := cfg.Extra.Get("hold"); ok {
+			c.inbox.held(hold != false)
+		}
+		if _, ok := cfg.Extra.Get("resume"); ok {
+			c.inbox.held(false)
+		}
+		if cfg.Stop != nil {
+			if cfg.Stop.ID == "" {
+				cfg.Stop.ID = m.ID
+			}
+			c.inbox.put(m, true)
+		}
+	}
+}
+
+// executorOf is what a message says about the executor itself; nil if nothing.
+func executorOf(m mess.Message) *mess.Executor {
+	for _, item := range m.Items {
+		if cfg, ok := item.(*mess.Config); ok && cfg.Executor != nil {
+			return cfg.Executor
+		}
+	}
+	return nil
+}
+
+// introduce publishes the card of an executor that registers: what it can do, and
+// a hash by which a change is seen.
+func (c *MQTT) introduce(ctx context.Context, about *mess.Executor) {
+	if about == nil || about.Capabilities == nil {
+		return
+	}
+	e := *about
+	e.Holding, e.Instance, e.Stopped = nil, "", nil
+	m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}}
+	sum := sha256.Sum256(m.ListJSON())
+	hash := hex.EncodeToString(sum[:8])
+	m.Extra = mess.Object{{Key: "hash", Value: hash}}
+	text, err := m.JSON()
+	if err != nil {
+		return
+	}
+	card := broker.Message{Topic: c.root.Executor(c.cfg.Executor, topic.Card), Payload: text, Retain: true}
+	c.mu.Lock()
+	same := c.says.Card == hash
+	c.card, c.says.Card = card, hash
+	c.mu.Unlock()
+	if same {
+		return
+	}
+	if err := c.link.Publish(ctx, card); err != nil && !errors.Is(err, broker.ErrDown) {
+		c.log.Debug("card not published", "err", err)
+	}
+}
+
+// standAs publishes how the executor stands, by what it has told the exchange.
+func (c *MQTT) standAs(ctx context.Context, e *mess.Executor) {
+	c.stand(ctx, func(s *ownStatus) {
+		if e.Holding != nil {
+			s.Queue = len(e.Holding)
+		}
+		if why, ok := e.Extra.Get("disarmed"); ok {
+			c.disarmed = why != ""
+		}
+		if e.Stopped != nil {
+			c.stopped = e.Stopped.Why != ""
+		}
+		switch {
+		case c.stopped:
+			s.State = "stopped"
+		case c.disarmed:
+			s.State = "disarmed"
+		case c.inbox.holds():
+			s.State = "held"
+		case s.Queue > 0:
+			s.State = "busy"
+		default:
+			s.State = "ready"
+		}
+	})
+}

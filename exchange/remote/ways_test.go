@@ -1,0 +1,194 @@
+package remote_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/httpapi"
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/mqtt"
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/broker"
+)
+
+// runs runs f until the test ends, or until the function that it returns is
+// called.
+func runs(t *testing.T, f func(context.Context) error) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := f(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	stop = sync.OnceFunc(func() { cancel(); wg.Wait() })
+	t.Cleanup(stop)
+	return stop
+}
+
+func newExchange(t *testing.T) *exchange.Exchange {
+	t.Helper()
+	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), exchange.NewMemory(), time.Now, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs(t, x.Run)
+	return x
+}
+
+func newKeys(t *testing.T) *keys.Keys {
+	t.Helper()
+	k, err := keys.Open(t.TempDir(), "home")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func inProcess(t *testing.T) way {
+	x := newExchange(t)
+	return way{x: x, as: func(_ *testing.T, id string) executorsExchange {
+		return x.As(exchange.Actor{ID: id, Roles: exchange.ExecutorRole}, "local")
+	}}
+}
+
+func overHTTP(t *testing.T) way {
+	x, k := newExchange(t), newKeys(t)
+	s := httptest.NewServer(httpapi.New(x, k, httpapi.Config{Version: "1"}, quiet).Handler())
+	t.Cleanup(s.Close)
+	return way{x: x, as: func(t *testing.T, id string) executorsExchange {
+		key, err := k.Issue(id, exchange.ExecutorRole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return client(t, s.URL, remote.Secret(key))
+	}}
+}
+
+func newDoor(t *testing.T, x *exchange.Exchange) *mqtt.Door {
+	t.Helper()
+	d, err := mqtt.New(t.Context(), x, mqtt.Config{Version: "1", MaxAttachment: exchange.DefaultConfig().MaxAttachment}, time.Now, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func overEmbedded(t *testing.T) way {
+	x, k := newExchange(t), newKeys(t)
+	l := listen(t)
+	e := mqtt.NewEmbedded(newDoor(t, x), k, mqtt.EmbeddedConfig{}, quiet)
+	runs(t, func(ctx context.Context) error { return e.Run(ctx, l) })
+	return way{x: x, as: func(t *testing.T, id string) executorsExchange {
+		key, err := k.Issue(id, exchange.ExecutorRole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "key")
+		if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return overBroker(t, remote.MQTTConfig{
+			Address:  broker.Address{URL: "mqtt://" + l.Addr().String(), User: id, PasswordFile: file},
+			Exchange: "home", Executor: id,
+		})
+	}}
+}
+
+func overMosquitto(t *testing.T) way {
+	x := newExchange(t)
+	addr := mosquitto(t, "allow_anonymous true\n").addr
+	url := "mqtt://" + addr
+	o := mqtt.NewOutside(newDoor(t, x), mqtt.OutsideConfig{Address: broker.Address{URL: url}}, quiet)
+	runs(t, o.Run)
+	return way{x: x, as: func(t *testing.T, id string) executorsExchange {
+		cfg := remote.MQTTConfig{Address: broker.Address{URL: url}, Executor: id, Exchange: "home"}
+		if id == "pi-a-whole-task" {
+			cfg.Exchange = "" // it is found
+		}
+		return overBroker(t, cfg)
+	}}
+}
+
+func overBroker(t *testing.T, cfg remote.MQTTConfig) *remote.MQTT {
+	t.Helper()
+	c, err := remote.NewMQTT(cfg, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs(t, c.Run)
+	return c
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// outside is Debian's mosquitto.
+type outside struct {
+	t    *testing.T
+	addr string
+	file string
+	cmd  *exec.Cmd
+}
+
+// mosquitto starts a broker on a free port of this machine.
+func mosquitto(t *testing.T, config string) *outside {
+	t.Helper()
+	l := listen(t)
+	o := &outside{t: t, addr: l.Addr().String(), file: filepath.Join(t.TempDir(), "mosquitto.conf")}
+	_, port, _ := net.SplitHostPort(o.addr)
+	if err := errors.Join(l.Close(), os.WriteFile(o.file, fmt.Appendf(nil, "listener %s 127.0.0.1\nlog_dest none\nmax_queued_messages 0\n%s", port, config), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	o.start()
+	t.Cleanup(o.stop)
+	return o
+}
+
+func (o *outside) start() {
+	o.t.Helper()
+	name, err := exec.LookPath("mosquitto")
+	if err != nil {
+		if name, err = exec.LookPath("/usr/sbin/mosquitto"); err != nil {
+			o.t.Skip("mosquitto is missing; apt-get install mosquitto mosquitto-clients")
+		}
+	}
+	o.cmd = exec.Command(name, "-c", o.file)
+	if err := o.cmd.Start(); err != nil {
+		o.t.Fatal(err)
+	}
+	for range 500 {
+		conn, err := net.Dial("tcp", o.addr)
+		if err == nil {
+			_ = conn.Close()
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	o.t.Fatal("mosquitto does not listen")
+}
+
+func (o *outside) stop() {
+	if o.cmd != nil {
+		_ = o.cmd.Process.Kill()
+		_ = o.cmd.Wait()
+		o.cmd = nil
+	}
+}

@@ -29,9 +29,9 @@ fast: ## the unit tests alone, under a minute
 .PHONY: deps
 deps:
 	@scripts/need.sh gcc:gcc motion:motion ustreamer:ustreamer qemu-arm-static:qemu-user-static strace:strace spin:spin \
-		qemu-system-x86_64:qemu-system-x86 qemu-system-aarch64:qemu-system-arm node:nodejs npm:npm
-	@scripts/npm.sh cmd/messkit/testdata/mcpclient \
+		qemu-system-x86_64:qemu-system-x86 qemu-system-aarch64:qemu-system-arm node:nodejs npm:npm \
 		mosquitto:mosquitto mosquitto_pub:mosquitto-clients
+	@scripts/npm.sh cmd/messkit/testdata/mcpclient
 
 .PHONY: lint
 lint: bin/gofumpt bin/staticcheck

@@ -31,7 +31,7 @@ var layers = map[string]layer{
 	"cmd/messkit": {
 		below: []string{
 			"agent", "agent/*", "capabilities", "drivers", "drivers/all", "exchange", "exchange/*",
-			"internal/durable", "internal/picture", "internal/strictyaml", "mess", "mess/messeaf", "mess/receipt",
+			"internal/broker", "internal/durable", "internal/picture", "internal/strictyaml", "mess", "mess/messeaf", "mess/receipt", "mess/topic",
 		},
 		from: []string{"github.com/spf13/cobra", "golang.org/x/sync", "golang.org/x/sys", "golang.org/x/term"},
 	},
@@ -53,7 +53,11 @@ var layers = map[string]layer{
 		from:  []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sync"},
 	},
 	"exchange/webhook": {below: []string{"exchange", "internal/durable", "mess"}, from: []string{"golang.org/x/sync"}},
-	"exchange/remote":  {below: []string{"mess"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
+	"exchange/mqtt": {
+		below: []string{"exchange", "exchange/keys", "internal/broker", "mess", "mess/messeaf", "mess/topic"},
+		from:  []string{"github.com/mochi-mqtt/server/v2", "golang.org/x/sync"},
+	},
+	"exchange/remote": {below: []string{"internal/broker", "mess", "mess/messeaf", "mess/topic"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 
 	// 1 things.
 	"exchange":           {below: []string{"mess", "mess/messeaf", "mess/receipt"}, from: []string{"github.com/robfig/cron/v3", "golang.org/x/sync"}},
@@ -73,6 +77,7 @@ var layers = map[string]layer{
 	"drivers/web":             {below: []string{"drivers"}},
 	"drivers/family":          {below: []string{"drivers", "internal/strictyaml"}, from: []string{"gobot.io/x/gobot/v2"}},
 	"drivers/*":               {below: []string{"drivers", "drivers/board", "drivers/family", "drivers/web", "internal/picture"}, from: []string{"gobot.io/x/gobot/v2", "golang.org/x/sync", "golang.org/x/sys"}},
+	"internal/broker":         {from: []string{"github.com/eclipse/paho.mqtt.golang", "golang.org/x/sync"}},
 	"internal/durable":        {},
 	"internal/hil":            {},
 	"internal/hil/cp2112":     {},
@@ -82,6 +87,7 @@ var layers = map[string]layer{
 	// 0 words: pure.
 	"capabilities":        {pure: true, below: []string{"internal/strictyaml", "mess"}},
 	"mess":                {pure: true, below: []string{"internal/strictyaml"}},
+	"mess/topic":          {pure: true},
 	"mess/receipt":        {pure: true, below: []string{"mess", "mess/messeaf"}},
 	"mess/messeaf":        {pure: true, below: []string{"internal/strictyaml", "mess"}},
 	"internal/strictyaml": {pure: true, from: []string{"gopkg.in/yaml.v3"}},

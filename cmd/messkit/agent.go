@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/admin"
 	"github.com/messkit/messkit/agent/clock"
@@ -22,6 +24,7 @@ import (
 	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/mess"
@@ -158,6 +161,7 @@ type executor struct {
 	journal *journal.Journal
 	acts    *admin.Acts
 	outputs *outputs
+	link    func(context.Context) error // keeps the connection to the exchange; nil: it keeps itself
 }
 
 // limits are those of the gate.
@@ -211,11 +215,28 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 }
 
 func (e *executor) run(ctx context.Context) error {
-	err := errors.Join(e.outputs.handOver(), e.agent.Run(ctx), e.outputs.end())
+	err := errors.Join(e.outputs.handOver(), e.work(ctx), e.outputs.end())
 	if _, unsafe := errors.AsType[*agent.HaltError](err); !unsafe {
 		err = errors.Join(err, e.outputs.now.End())
 	}
 	return errors.Join(err, e.acts.Close(), e.journal.Close())
+}
+
+// work runs the agent. Its connection ends after it, so that its last words are
+// heard.
+func (e *executor) work(ctx context.Context) error {
+	if e.link == nil {
+		return e.agent.Run(ctx)
+	}
+	still, hangUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer hangUp()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return e.link(still) })
+	g.Go(func() error {
+		defer hangUp()
+		return e.agent.Run(ctx)
+	})
+	return g.Wait()
 }
 
 // fit makes a picture small enough for a message.
@@ -239,20 +260,38 @@ func (a *app) runRemote(ctx context.Context, cfg *config, log *slog.Logger) erro
 
 // openRemote makes the executor for an exchange elsewhere.
 func (a *app) openRemote(ctx context.Context, cfg *config, o *outputs, log *slog.Logger) (*executor, error) {
-	key, err := cfg.Connect.key(ctx, cfg.Agent, log)
+	x, link, err := cfg.Connect.open(ctx, cfg.Agent, log)
 	if err != nil {
 		return nil, err
 	}
-	x, err := remote.New(cfg.Connect.remote(key), log)
+	e, err := cfg.agent(x, o, log)
 	if err != nil {
 		return nil, err
 	}
-	e, err := cfg.agent(remote.For(x, cfg.Connect.Server, cfg.Connect.field(cfg.Agent.ID)), o, log)
-	if err != nil {
-		return nil, err
-	}
+	e.link = link
 	_, err = fmt.Fprintf(a.out, "executor %s for the exchange at %s\n", cfg.Agent.ID, cfg.Connect.URL)
 	return e, err
+}
+
+// open makes the exchange elsewhere, and what keeps the connection to it, if that
+// does not keep itself.
+func (c connectConfig) open(ctx context.Context, who agentConfig, log *slog.Logger) (agent.Exchange, func(context.Context) error, error) {
+	if broker.Is(c.URL) {
+		x, err := remote.NewMQTT(c.broker(who.ID, who.Data), log)
+		if err != nil {
+			return nil, nil, err
+		}
+		return x, x.Run, nil
+	}
+	key, err := c.key(ctx, who, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := remote.New(c.remote(key), log)
+	if err != nil {
+		return nil, nil, err
+	}
+	return remote.For(x, c.Server, c.field(who.ID)), nil, nil
 }
 
 // key reads this executor's key, or registers and keeps the new one.

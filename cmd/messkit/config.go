@@ -17,8 +17,10 @@ import (
 	"github.com/messkit/messkit/exchange/mcp"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/exchange/webhook"
+	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/strictyaml"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/topic"
 )
 
 // config is the configuration file. example.yaml explains every key.
@@ -44,8 +46,11 @@ type exchangeConfig struct {
 	TLS      strictyaml.Node `yaml:"tls"`      // self, or the files with a certificate and its key
 	Insecure bool            `yaml:"insecure"` // plain text beyond this machine
 
-	tlsSelf  bool // made from TLS
+	reserved []string // actors that speak in this process
+	tlsSelf  bool     // made from TLS
 	tlsFiles tlsFiles
+
+	MQTT mqttConfig `yaml:"mqtt"`
 
 	CORS     []string       `yaml:"cors"` // origins of pages elsewhere that may use it
 	Rate     httpapi.Rate   `yaml:"rate"`
@@ -64,11 +69,11 @@ type rule struct {
 	Prefer []string `yaml:"prefer"`
 }
 
-// connectConfig is an exchange elsewhere.
+// connectConfig is an exchange elsewhere, over HTTP or over a broker.
 type connectConfig struct {
 	URL      string `yaml:"url"`
 	Exchange string `yaml:"exchange"`
-	KeyFile  string `yaml:"key_file"` // made by enrolling if it is not there
+	KeyFile  string `yaml:"key_file"` // over HTTP it is made by enrolling if it is not there; at a broker it holds the password
 	Enrol    string `yaml:"enrol"`    // the exchange's enrolment code
 	Pin      string `yaml:"pin"`      // fingerprint of its certificate, if it has made that itself
 
@@ -76,10 +81,16 @@ type connectConfig struct {
 	Operators []string      `yaml:"operators"` // of a server in the field: whose yes is that of a person other than the requester
 	Poll      time.Duration `yaml:"poll"`      // of a server in the field: between two looks for news
 	Settle    time.Duration `yaml:"settle"`    // and the longest wait before each of the two looks at a claim
+
+	User     string `yaml:"user"` // at a broker; "": the executor's id
+	CA       string `yaml:"ca"`   // files, as of a broker
+	Cert     string `yaml:"cert"`
+	Key      string `yaml:"key"`
+	Insecure bool   `yaml:"insecure"`
 }
 
 func defaultExchange() *exchangeConfig {
-	return &exchangeConfig{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: dataDir(), ArchiveAfter: files.DefaultConfig().ArchiveAfter, Rate: httpapi.DefaultRate(), MCP: mcp.DefaultConfig()}
+	return &exchangeConfig{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: dataDir(), ArchiveAfter: files.DefaultConfig().ArchiveAfter, Rate: httpapi.DefaultRate(), MCP: mcp.DefaultConfig(), MQTT: mqttConfig{Listen: defaultBroker}}
 }
 
 // minEnrol is how long a standing enrolment code is at least, in bytes.
@@ -91,6 +102,9 @@ func (c exchangeConfig) Validate() error {
 		errs = append(errs, fmt.Errorf("listen: %q is not an address; write host:port, like 127.0.0.1:8420", c.Listen))
 	}
 	if err := c.checkPlain(); err != nil {
+		errs = append(errs, err)
+	}
+	if err := c.checkMQTT(); err != nil {
 		errs = append(errs, err)
 	}
 	if c.Data == "" {
@@ -132,9 +146,12 @@ func (c exchangeConfig) settings() exchange.Config {
 }
 
 func (c connectConfig) Validate() error {
+	if broker.Is(c.URL) {
+		return c.checkBroker()
+	}
 	var errs []error
 	if c.URL == "" {
-		errs = append(errs, errors.New("url: is missing; write where the exchange is, like http://192.168.1.20:8420"))
+		errs = append(errs, errors.New("url: is missing; write where the exchange is, like http://192.168.1.20:8420, or its broker, like mqtt://192.168.1.20"))
 	}
 	if c.KeyFile == "" {
 		errs = append(errs, errors.New("key_file: is missing; write where this executor's key is, or is to be kept"))
@@ -145,6 +162,11 @@ func (c connectConfig) Validate() error {
 	errs = append(errs, c.field("").Validate())
 	if c.Server == remote.InField {
 		errs = append(errs, remote.CheckFieldExchange(c.Exchange))
+	}
+	for name, set := range map[string]bool{"user": c.User != "", "ca": c.CA != "", "cert": c.Cert != "", "key": c.Key != "", "insecure": c.Insecure} {
+		if set {
+			errs = append(errs, fmt.Errorf("%s: is for a broker alone; leave it out, or write mqtt:// in url", name))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -161,6 +183,11 @@ func (c connectConfig) remote(key remote.Secret) remote.Config {
 func (c config) Validate() error {
 	if c.Exchange != nil && c.Connect != nil {
 		return errors.New("connect: there is an exchange: as well; keep one of the two")
+	}
+	if c.Connect != nil && broker.Is(c.Connect.URL) {
+		if err := topic.CheckID(c.Agent.ID); err != nil {
+			return fmt.Errorf("agent: id: %w", err)
+		}
 	}
 	return nil
 }
@@ -209,9 +236,12 @@ func (c *config) read(name string, data []byte) error {
 	if c.Exchange != nil {
 		err = merge(err, c.Exchange.readTLS())
 		c.Exchange.Data = expand(c.Exchange.Data)
+		c.Exchange.reserved = []string{c.Agent.ID}
 	}
 	if c.Connect != nil {
-		c.Connect.KeyFile = expand(c.Connect.KeyFile)
+		for _, name := range []*string{&c.Connect.KeyFile, &c.Connect.CA, &c.Connect.Cert, &c.Connect.Key} {
+			*name = expand(*name)
+		}
 	}
 	c.Agent.Data = expand(c.Agent.Data)
 	return err

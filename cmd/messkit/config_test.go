@@ -29,7 +29,7 @@ func TestExample(t *testing.T) {
 		}
 	}
 	var c2 config
-	for _, part := range []any{c2, exchangeConfig{}, connectConfig{}, agentConfig{}, deviceConfig{}, deviceConfig{}.Limits, rule{}} {
+	for _, part := range []any{c2, exchangeConfig{}, connectConfig{}, agentConfig{}, deviceConfig{}, deviceConfig{}.Limits, rule{}, mqttConfig{}} {
 		for _, key := range strictyaml.Keys(part) {
 			if !strings.Contains(string(text), key+":") {
 				t.Errorf("%s (of %T) is not in the example", key, part)

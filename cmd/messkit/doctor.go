@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/broker"
 )
 
 // finding is what the doctor says about one thing.
@@ -46,7 +47,14 @@ func (a *app) diagnose(ctx context.Context, k *client, file string, asJSON bool)
 	if err == nil && c.Connect != nil { // then this board's key and exchange are what counts
 		k.keyFile, k.url, k.exchange, k.pin = c.Connect.KeyFile, c.Connect.URL, c.Connect.Exchange, c.Connect.Pin
 	}
-	found := []finding{checkConfig(c, err), checkData(dataDir()), checkSpace(dataDir()), checkKey(k.keyFile), k.checkExchange(ctx), checkClock(time.Now())}
+	found := []finding{checkConfig(c, err), checkData(dataDir()), checkSpace(dataDir())}
+	if err == nil && c.Connect != nil && broker.Is(c.Connect.URL) {
+		h, err := c.Connect.reach(ctx, c.Agent.ID)
+		found = append(found, verdict("exchange", err, "%s at the broker %s", h.Exchange, k.url))
+	} else {
+		found = append(found, checkKey(k.keyFile), k.checkExchange(ctx))
+	}
+	found = append(found, checkClock(time.Now()))
 	found = append(found, checkHardware()...)
 	if asJSON {
 		if err := a.json(found); err != nil {
@@ -126,7 +134,7 @@ func checkKey(name string) finding {
 }
 
 func (k *client) checkExchange(ctx context.Context) finding {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	x, err := remote.New(k.config(""), quiet) // that it is there needs no key
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -33,7 +34,12 @@ func TestScripts(t *testing.T) {
 			e.Setenv("MESSKIT_URL", "http://"+l.Addr().String())
 			e.Setenv("ELSEWHERE", elsewhere())
 			e.Setenv("MCPCLIENT", mcpClient)
-			return l.Close()
+			m, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			e.Setenv("MQTT", m.Addr().String())
+			return errors.Join(l.Close(), m.Close())
 		},
 		Condition: func(what string) (bool, error) {
 			switch what {

@@ -32,6 +32,7 @@ import (
 type running struct {
 	file    string
 	listen  string
+	mqtt    string
 	data    string
 	tls     string
 	plain   bool
@@ -43,6 +44,7 @@ func (r *running) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVarP(&r.file, "config", "c", "", "configuration file; without one: the simulated home and what is found here")
 	f.StringVar(&r.listen, "listen", "", "address of the exchange's HTTP door (127.0.0.1:8420)")
+	f.StringVar(&r.mqtt, "mqtt", "", "address of the exchange's own MQTT broker (127.0.0.1:1883), or off")
 	f.StringVar(&r.data, "data", "", "folder for keys and journals (~/.mess)")
 	f.StringVar(&r.tls, "tls", "", "self: the door has a certificate that the exchange makes (see messkit keys fingerprint)")
 	f.BoolVar(&r.plain, "insecure", false, "the door may be in plain text beyond this machine")
@@ -76,6 +78,9 @@ func (r *running) load(log *slog.Logger) (*config, error) {
 		if r.listen != "" {
 			c.Exchange.Listen = r.listen
 		}
+		if r.mqtt != "" {
+			c.Exchange.MQTT = mqttConfig{Listen: r.mqtt}
+		}
 		if r.data != "" {
 			c.Exchange.Data = r.data
 		}
@@ -87,8 +92,8 @@ func (r *running) load(log *slog.Logger) (*config, error) {
 		if err := c.Exchange.Validate(); err != nil {
 			return nil, err
 		}
-	} else if r.listen != "" {
-		return nil, errors.New("--listen: this configuration connects to an exchange elsewhere; leave it out")
+	} else if r.listen != "" || r.mqtt != "" {
+		return nil, errors.New("--listen, --mqtt: this configuration connects to an exchange elsewhere; leave them out")
 	}
 	if r.data != "" {
 		c.Agent.Data = r.data
@@ -102,7 +107,8 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run",
 		Short: "Run an executor, with an exchange of its own unless it connects to one",
 		Long: `Run makes this machine an executor. Without a configuration it is a whole system: an
-exchange called home on 127.0.0.1:8420, and a simulated home to try things with.
+exchange called home on 127.0.0.1:8420, an MQTT broker on 127.0.0.1:1883, and a
+simulated home to try things with.
 
 Stop it with Ctrl-C: what is under way goes to its safe state, and its thread
 says what was done.`,
@@ -201,6 +207,7 @@ type ownExchange struct {
 	hooks    *webhook.Hooks
 	mcp      *mcp.Door // nil: it is off
 	listener net.Listener
+	mqtt     *mqttDoor // nil: there is none
 
 	id    string
 	began time.Time
@@ -257,8 +264,13 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 		Enrol: cfg.Enrol, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: version, Status: e.status, Guests: guests,
 		Webhooks: func(who exchange.Actor) any { return hooks.Log(who) }, Import: importer(cfg.Data),
 	}, log)
-	_, err = fmt.Fprintf(a.out, "exchange %s at %s\n", cfg.ID, at(l.Addr(), secure))
-	return e, err
+	if _, err = fmt.Fprintf(a.out, "exchange %s at %s\n", cfg.ID, at(l.Addr(), secure)); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	if e.mqtt, err = a.openMQTT(ctx, cfg, x, k, secure, log); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	return e, nil
 }
 
 // notOpened says what helps where a folder for data cannot be opened.
@@ -289,7 +301,13 @@ func reachable(addr net.Addr) string {
 	return strings.Replace(s, "0.0.0.0:", "localhost:", 1)
 }
 
-func (e *ownExchange) close() error { return errors.Join(e.listener.Close(), e.store.Close()) }
+func (e *ownExchange) close() error {
+	err := errors.Join(e.listener.Close(), e.store.Close())
+	if e.mqtt != nil {
+		err = errors.Join(err, e.mqtt.close())
+	}
+	return err
+}
 
 func (e *ownExchange) run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
@@ -298,6 +316,9 @@ func (e *ownExchange) run(ctx context.Context) error {
 	g.Go(func() error { return e.door.Run(ctx, e.listener) })
 	if e.mcp != nil {
 		g.Go(func() error { return e.mcp.Run(ctx) })
+	}
+	if e.mqtt != nil {
+		g.Go(func() error { return e.mqtt.run(ctx) })
 	}
 	return errors.Join(g.Wait(), e.store.Close())
 }

@@ -230,11 +230,7 @@ type boardJSON struct {
 
 // boardStatus shows a board whose exchange is elsewhere.
 func (a *app) boardStatus(ctx context.Context, c *config, asJSON bool) error {
-	x, err := remote.New(c.Connect.remote(""), quiet)
-	if err != nil {
-		return err
-	}
-	_, unreached := x.Health(ctx)
+	_, unreached := c.Connect.reach(ctx, c.Agent.ID)
 	b := boardJSON{Executor: c.Agent.ID, Exchange: c.Connect.URL, Reached: unreached == nil, Journal: map[string]int{}}
 	o := onJournal{data: c.Agent.Data}
 	_, r, err := o.read()

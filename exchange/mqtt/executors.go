@@ -67,7 +67,7 @@ func readStatus(payload []byte) (state string, epoch uint64, err error) {
 	v, _ := o.Get("state")
 	state, ok := v.(string)
 	if !ok || state == "" {
-		return "", 0, errors.New("state: is missing; write ready, busy, lost, ...")
+		return "", 0, errors.New("state: is missing; write ready, busy or lost")
 	}
 	if v, is := o.Get("epoch"); is {
 		n, ok := v.(mess.Number)

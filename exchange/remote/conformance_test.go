@@ -181,7 +181,7 @@ func says(t *testing.T, w way, text string) {
 	post(t, w, m)
 }
 
-func thread(t *testing.T, w way, ref string) exchange.Thread {
+func threadOf(t *testing.T, w way, ref string) exchange.Thread {
 	t.Helper()
 	got, err := w.x.Thread(t.Context(), asker, ref)
 	if err != nil {
@@ -215,7 +215,7 @@ func conformTask(t *testing.T, w way) {
 	if _, err := pi.Send(t.Context(), done); err != nil {
 		t.Fatal(err)
 	}
-	got := thread(t, w, ref)
+	got := threadOf(t, w, ref)
 	if got.Status != mess.Completed || got.Executor != id || len(got.Attachments()) != 1 {
 		t.Fatalf("%+v", got.Envelope)
 	}
@@ -267,10 +267,10 @@ func conformAgain(t *testing.T, w way) {
 	ref := request(t, w, can, "")
 	pi.offered(ref)
 	first := pi.say(`{id: one, re: ` + ref + `, MESS: [{status: {code: claimed}}]}`)
-	before := len(thread(t, w, ref).Messages)
+	before := len(threadOf(t, w, ref).Messages)
 	again := pi.say(`{id: one, re: ` + ref + `, MESS: [{status: {code: claimed}}]}`)
-	if first.Epoch != again.Epoch || first.Ref != again.Ref || len(thread(t, w, ref).Messages) != before {
-		t.Errorf("first %+v, again %+v, %d messages", first, again, len(thread(t, w, ref).Messages))
+	if first.Epoch != again.Epoch || first.Ref != again.Ref || len(threadOf(t, w, ref).Messages) != before {
+		t.Errorf("first %+v, again %+v, %d messages", first, again, len(threadOf(t, w, ref).Messages))
 	}
 }
 

@@ -4,5 +4,5 @@ set -euo pipefail
 cd "$1"
 [ node_modules/.package-lock.json -nt package-lock.json ] && exit 0
 echo "== installing the npm packages of $1 (once)"
-npm ci --silent
+npm ci --loglevel=error
 touch node_modules/.package-lock.json

@@ -110,6 +110,9 @@ func (h *house) hear(ctx context.Context, m mess.Message) {
 			h.about(ref, `[{status: {code: failed, reason: {type: interrupted, effect: unknown, detail: power cut}}}]`)
 		}
 	case *mess.Reply:
+		if i.Accept != nil {
+			return
+		}
 		if i.Confirm != nil && !*i.Confirm {
 			h.about(ref, `[{status: {code: cancelled}}]`)
 			return
@@ -199,11 +202,16 @@ func (g *guest) until(ready func() bool) {
 // overStdio is a client at the other end of two pipes.
 func (h *house) overStdio(who exchange.Actor) *guest {
 	h.Helper()
+	return h.over(mcp.Local(h.x, who))
+}
+
+func (h *house) over(x mcp.Exchange) *guest {
+	h.Helper()
 	g, c := h.client()
 	in, toServer := io.Pipe()
 	g.toServer = toServer
 	fromServer, out := io.Pipe()
-	s := mcp.New(mcp.Local(h.x, who), "1.2.3", slog.New(slog.DiscardHandler))
+	s := mcp.New(x, "1.2.3", slog.New(slog.DiscardHandler))
 	g.ended.Go(func() {
 		if err := s.Serve(context.Background(), in, out); err != nil {
 			h.Errorf("Serve: %v", err)

@@ -126,7 +126,17 @@ func (s *Server) listThread(t Thread) {
 	}
 	if fresh {
 		s.mcp.AddResource(&sdk.Resource{
-			URI: threadURI(t.Ref), Name: t.Ref, Title: withoutData(t.Intent), MIMEType: yamlType,
+			URI: threadURI(t.Ref), Name: t.Ref, Title: title(t.Intent), MIMEType: yamlType,
 		}, s.readThread)
 	}
+}
+
+// maxTitle is as much of a request as fits into a list, in characters.
+const maxTitle = 80
+
+func title(intent string) string {
+	if r := []rune(withoutData(intent)); len(r) > maxTitle {
+		return string(r[:maxTitle-1]) + "…"
+	}
+	return withoutData(intent)
 }

@@ -181,11 +181,15 @@ func (c *call) capabilities(ctx context.Context, raw json.RawMessage) (*sdk.Call
 	if err := a.done(); err != nil {
 		return nil, err
 	}
-	return c.query(ctx, &mess.Query{Type: "capabilities", Filter: filter}, &mess.Query{Type: "executors"})
+	v, err := c.query(ctx, &mess.Query{Type: "capabilities", Filter: filter}, &mess.Query{Type: "executors"})
+	if err != nil {
+		return nil, err
+	}
+	return result(v), nil
 }
 
 // query asks the exchange, and puts what it answers into one object.
-func (c *call) query(ctx context.Context, queries ...mess.Item) (*sdk.CallToolResult, error) {
+func (c *call) query(ctx context.Context, queries ...mess.Item) (*strictyaml.Value, error) {
 	answer, err := c.x.Send(ctx, mess.Message{Items: queries})
 	if err != nil {
 		return nil, err
@@ -202,5 +206,5 @@ func (c *call) query(ctx context.Context, queries ...mess.Item) (*sdk.CallToolRe
 			}
 		}
 	}
-	return result(v), nil
+	return v, nil
 }

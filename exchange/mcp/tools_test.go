@@ -137,6 +137,7 @@ func TestQuestionsAndConfirmations(t *testing.T) {
 	if next := g.ok("mess_status", map[string]any{"ref": ref}).field("next"); !strings.Contains(next, "messkit reply "+needs["ref"].(string)+" --yes") {
 		t.Errorf("%s", next)
 	}
+	g.ok("mess_answer", map[string]any{"ref": ref, "accept": false, "reason": "no"})
 	g.ok("mess_cancel", map[string]any{"ref": ref})
 	if next := g.ends(g.ask("unknown"), mess.Failed).field("next"); !strings.Contains(next, "nobody knows what was done") {
 		t.Errorf("%s", next)
@@ -166,6 +167,12 @@ func TestAnyMessage(t *testing.T) {
 	open := g.ok("mess_status", nil)
 	if list, _ := open.v["requests"].([]any); len(list) < 10 {
 		t.Errorf("%s", open.text)
+	}
+	for range 50 {
+		g.ask("hang")
+	}
+	if open := g.ok("mess_status", nil); len(open.v["requests"].([]any)) != 50 || open.v["more"] == nil {
+		t.Errorf("%.300s", open.text)
 	}
 	if caps := g.ok("mess_capabilities", map[string]any{"tag": "visual"}); !strings.Contains(caps.text, `"take-photo"`) || !strings.Contains(caps.text, `"kitchen-pi"`) {
 		t.Errorf("%s", caps.text)

@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,13 +34,29 @@ func (c *call) status(ctx context.Context, raw json.RawMessage) (*sdk.CallToolRe
 		return nil, err
 	}
 	if ref == "" {
-		return c.query(ctx, &mess.Query{Type: "status"})
+		return c.open(ctx)
 	}
 	t, err := c.x.Thread(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	return c.told(ctx, t, show, report(t)), nil
+}
+
+// maxOpen is how many open requests a result has: more would bury a model.
+const maxOpen = 50
+
+// open lists the requests that have not ended.
+func (c *call) open(ctx context.Context) (*sdk.CallToolResult, error) {
+	v, err := c.query(ctx, &mess.Query{Type: "status"})
+	if err != nil {
+		return nil, err
+	}
+	if list := v.Get("requests"); list != nil && len(list.List) > maxOpen {
+		v.Add("more", strictyaml.Num(strconv.Itoa(len(list.List)-maxOpen)))
+		list.List = list.List[:maxOpen]
+	}
+	return result(v), nil
 }
 
 // wait waits until a thread has ended or somebody is asked something.
@@ -78,14 +96,20 @@ func (c *call) until(ctx context.Context, ref string, patience time.Duration) (_
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
 	p := progress{call: c}
+	var t Thread
 	for {
-		t, err := c.x.Thread(ctx, ref)
-		if err != nil {
+		now, err := c.x.Thread(ctx, ref)
+		switch {
+		case errors.Is(err, mess.Unavailable) && !over: // it may come back in time
+		case err != nil:
 			return Thread{}, false, err
-		}
-		p.tell(ctx, t)
-		if _, asked := openQuestion(t); asked || t.Status.Terminal() || over {
-			return t, over && !asked && !t.Status.Terminal(), nil
+		default:
+			t = now
+			p.tell(ctx, t)
+			_, asked := openQuestion(t)
+			if done := asked || t.Status.Terminal(); done || over {
+				return t, !done, nil
+			}
 		}
 		select {
 		case <-ctx.Done():

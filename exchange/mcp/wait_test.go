@@ -1,0 +1,77 @@
+package mcp_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/messkit/messkit/exchange/mcp"
+	"github.com/messkit/messkit/mess"
+)
+
+// A wait says that it lives, and ends before clients give up.
+func TestAWaitShowsThatItLives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := inHouse(t)
+		g := h.overStdio(model)
+		p := &sdk.CallToolParams{Name: "mess_wait", Arguments: map[string]any{"ref": g.ask("hang")}}
+		p.SetProgressToken("x")
+		began := time.Now()
+		res, err := g.CallTool(t.Context(), p)
+		if took := time.Since(began); err != nil || res.IsError || took < 49*time.Second || took > 55*time.Second {
+			t.Errorf("%v %v, after %v", res, err, took)
+		}
+		synctest.Wait()
+		still := 0
+		for _, s := range g.steps {
+			if s.Message == "still claimed" {
+				still++
+			}
+		}
+		if still != 3 {
+			t.Errorf("it has shown %d times that it lives", still)
+		}
+	})
+}
+
+// flaky is an exchange that cannot be reached for one call, when it is told so.
+type flaky struct {
+	mcp.Exchange
+	fail atomic.Bool
+	gone chan struct{}
+}
+
+func (f *flaky) Thread(ctx context.Context, ref string) (mcp.Thread, error) {
+	if f.fail.CompareAndSwap(true, false) {
+		close(f.gone)
+		return mcp.Thread{}, mess.Refuse(mess.Unavailable, "cannot be reached")
+	}
+	return f.Exchange.Thread(ctx, ref)
+}
+
+// An exchange that is away for a moment does not end a wait.
+func TestAWaitOutlastsAnOutage(t *testing.T) {
+	h := inHouse(t)
+	x := &flaky{Exchange: mcp.Local(h.x, model), gone: make(chan struct{})}
+	g := h.over(x)
+	ref := g.ask("hang")
+	p := &sdk.CallToolParams{Name: "mess_wait", Arguments: map[string]any{"ref": ref}}
+	p.SetProgressToken("x")
+	done := make(chan *sdk.CallToolResult, 1)
+	go func() {
+		res, _ := g.CallTool(t.Context(), p)
+		done <- res
+	}()
+	g.until(func() bool { return len(g.steps) > 0 })
+	x.fail.Store(true)
+	h.about(ref, `[{status: {code: in_progress}}]`)
+	<-x.gone
+	h.about(ref, `[{status: {code: completed}}, {response: {content: [done]}}]`)
+	if res := <-done; res == nil || res.IsError || res.StructuredContent.(map[string]any)["status"] != "completed" {
+		t.Errorf("%+v", res)
+	}
+}

@@ -62,6 +62,7 @@ func Commands(d drivers.Device) []capabilities.Command {
 	_, cleans := d.(drivers.Cleaner)
 	_, lamp := d.(gate.Lamp)
 	_, painted := d.(gate.Painted)
+	_, moves := d.(drivers.Mover)
 	add(photographs, capabilities.TakePhoto)
 	add(observes, capabilities.Observe)
 	add(switches, capabilities.SetSwitch)
@@ -69,6 +70,7 @@ func Commands(d drivers.Device) []capabilities.Command {
 	add(painted, capabilities.Tint)
 	add(reads || measures, capabilities.ReadState)
 	add(cleans, capabilities.Clean, capabilities.Dock)
+	add(moves, capabilities.Move)
 	return list
 }
 

@@ -58,6 +58,7 @@ func able(d drivers.Device, c capabilities.Command) bool {
 	_, sw := d.(drivers.Switch)
 	_, lamp := d.(gate.Lamp)
 	_, painted := d.(gate.Painted)
+	_, mover := d.(drivers.Mover)
 	return map[capabilities.Command]bool{
 		capabilities.TakePhoto: photographer,
 		capabilities.Observe:   observer || photographer,
@@ -67,6 +68,7 @@ func able(d drivers.Device, c capabilities.Command) bool {
 		capabilities.ReadState: reader || sensor,
 		capabilities.Clean:     cleaner,
 		capabilities.Dock:      cleaner,
+		capabilities.Move:      mover,
 	}[c]
 }
 
@@ -101,6 +103,8 @@ func (v verbs) do(ctx context.Context) result {
 		return v.clean(ctx)
 	case capabilities.Dock:
 		return v.dock(ctx)
+	case capabilities.Move:
+		return v.move(ctx)
 	}
 	return result{err: fmt.Errorf("%s: nobody knows how to do %q", v.dev.Name, v.plan.Command), effect: mess.EffectNone}
 }
@@ -193,6 +197,33 @@ func (v verbs) dock(ctx context.Context) result {
 	if err == nil && v.wanted() {
 		since := v.now()
 		v.acted(r)
+		ctx, cancel := aftermath(ctx)
+		defer cancel()
+		v.lookAgain(ctx, since, &r)
+	}
+	return r
+}
+
+// move drives for the plan's time. What was broken off has moved a part of the way,
+// and stands still.
+func (v verbs) move(ctx context.Context) result {
+	moved, err := v.pass.Move(ctx, v.dev.Driver.(drivers.Mover), gate.MotionOf(v.plan))
+	r := result{err: err, effect: effectOf(err), evidence: mess.Acknowledged, yes: new(true)}
+	r.text = fmt.Sprintf("The %s has moved for %v, and stands still.", v.dev.Label, moved.Round(100*time.Millisecond))
+	switch {
+	case moved == 0:
+		return r
+	case errors.Is(err, gate.ErrMoving):
+		r.effect = mess.EffectUnknown
+		return r
+	case err != nil:
+		r.effect = mess.EffectPartial
+		r.note("it moved for %v at most, and stands still", moved.Round(100*time.Millisecond))
+		return r
+	}
+	since := v.now()
+	v.acted(r)
+	if v.wanted() {
 		ctx, cancel := aftermath(ctx)
 		defer cancel()
 		v.lookAgain(ctx, since, &r)

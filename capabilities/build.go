@@ -168,7 +168,7 @@ func (b *builder) check(c *capability) {
 func (c Command) acts() bool { return c != "" && c != TakePhoto && c != Observe && c != ReadState }
 
 var (
-	commands = []string{string(TakePhoto), string(Observe), string(SetSwitch), string(Dim), string(Tint), string(ReadState), string(Clean), string(Dock)}
+	commands = []string{string(TakePhoto), string(Observe), string(SetSwitch), string(Dim), string(Tint), string(ReadState), string(Clean), string(Dock), string(Move)}
 	risks    = []string{
 		string(RiskObserve), string(RiskComfort), string(RiskAppliance), string(RiskAccess), string(RiskMotion), string(RiskIrreversible),
 	}

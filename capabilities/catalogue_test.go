@@ -18,7 +18,7 @@ func TestDefinitions(t *testing.T) {
 			t.Errorf("%s has no description or tags", d.ID)
 		}
 	}
-	want := []string{"start-appliance", "vacuum-floor", "dock-vacuum", "set-brightness", "brighten", "dim", "set-colour", "take-photo", "look", "read-sensor", "switch-on", "switch-off", "read-switch"}
+	want := []string{"start-appliance", "vacuum-floor", "dock-vacuum", "set-brightness", "brighten", "dim", "set-colour", "take-photo", "look", "drive-forward", "drive-back", "turn-left", "turn-right", "read-sensor", "switch-on", "switch-off", "read-switch"}
 	if diff := cmp.Diff(want, ids); diff != "" {
 		t.Errorf("ids (-want +got)\n%s", diff)
 	}

@@ -52,6 +52,7 @@ const (
 	ReadState Command = "read-state" // drivers.SwitchReader, drivers.Sensor
 	Clean     Command = "clean"      // drivers.Cleaner; args: areas ([]string)
 	Dock      Command = "dock"       // drivers.Cleaner
+	Move      Command = "move"       // drivers.Mover; args: forward (m/s), turn (rad/s, to the left); lasts For
 )
 
 // Known reports whether c is one of the commands.
@@ -69,6 +70,8 @@ func (c Command) Parameters() []string {
 		return []string{"colour"}
 	case Clean:
 		return []string{"areas"}
+	case Move:
+		return []string{"forward", "turn", "for"}
 	}
 	return nil
 }

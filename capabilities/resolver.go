@@ -319,13 +319,13 @@ func (x *request) settle(rd *reading) Outcome {
 	case d == 0 || d == plan.For:
 	case plan.For != 0:
 		return x.refuse(fmt.Sprintf("the text says %s, but requires says %s; make them agree", spoken(plan.For), spoken(d)), nil)
-	case plan.Command != SetSwitch:
+	case plan.Command != SetSwitch && plan.Command != Move:
 		return x.refuse(fmt.Sprintf("requires: for: %s cannot be done for a time; leave it out", plan.Capability), nil)
 	default:
 		plan.For = d
 		plan.Summary += " for " + spoken(d)
 	}
-	if on, _ := plan.Args.Get("on"); plan.For > 0 && on != true {
+	if on, _ := plan.Args.Get("on"); plan.For > 0 && on != true && plan.Command != Move {
 		return x.refuse(fmt.Sprintf("%s cannot be done: only what is switched on can be for a time, and the %s stays off until told otherwise; leave the time out",
 			plan.Summary, x.r.label(d)), nil)
 	}

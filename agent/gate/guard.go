@@ -34,7 +34,7 @@ func (unguarded) Off(string)                     {}
 // watched refuses to switch on what nobody would switch off if this program
 // died.
 func (g *Gate) watched(d *device, p capabilities.Plan) error {
-	if !turnsOn(p) {
+	if !energises(p) {
 		return nil
 	}
 	return noGuard(d, g.guard.Ready(d.name))

@@ -16,7 +16,7 @@ type rule func(*device, capabilities.Plan) error
 // acts. Those for the queue before a device (rested, notBusy) and the budgets
 // have their own places, and notDry comes after all.
 func (g *Gate) always() []rule {
-	return []rule{g.notStopped, g.notHung, g.notLocked, g.trueRisk, g.armed, g.withinRange, g.withinMaxOn, g.notQuiet, g.interlocked, g.watched}
+	return []rule{g.notStopped, g.notHung, g.notLocked, g.trueRisk, g.armed, g.leased, g.withinRange, g.withinMaxOn, g.notQuiet, g.interlocked, g.watched}
 }
 
 // first is what the first rule says that says no.
@@ -38,7 +38,7 @@ func (g *Gate) notHung(d *device, _ capabilities.Plan) error {
 
 func (g *Gate) withinMaxOn(d *device, p capabilities.Plan) error {
 	limit := d.limits.MaxOn
-	if limit == 0 || !turnsOn(p) {
+	if limit == 0 || !energises(p) {
 		return nil
 	}
 	now := g.now()

@@ -111,6 +111,9 @@ func (h *home) guarded(limits gate.Config, log *slog.Logger) []guard.Device {
 		case switches && !itself && limits.MaxOn(d.name) > 0:
 			log.Info("its longest time on ends with this program: no guard can switch it off", "device", d.name)
 		}
+		if _, moves := d.dev.(drivers.Mover); moves && orders.Off == nil {
+			log.Info("only its driver keeps the lease of its motion: no guard can stop it", "device", d.name)
+		}
 	}
 	return list
 }

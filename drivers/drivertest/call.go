@@ -51,6 +51,10 @@ func verbs(d drivers.Device) []verb {
 		add("Clean", func(ctx context.Context) error { _, err := c.Clean(ctx, nil, nil); return err })
 		add("Dock", c.Dock)
 	}
+	if m, ok := d.(drivers.Mover); ok {
+		add("Move", func(ctx context.Context) error { return m.Move(ctx, creep, drivers.MaxLease) })
+		add("Still", m.Still)
+	}
 	if a, ok := d.(drivers.Areas); ok {
 		add("Areas", func(ctx context.Context) error { _, err := a.Areas(ctx); return err })
 	}

@@ -40,6 +40,9 @@ const (
 	obeysNothing       fault = "obeys nothing"
 	obeysTwice         fault = "says that it has changed what it has not"
 	obeysStarted       fault = "obeys only while it is started"
+	movesOn            fault = "moves on when its lease is over"
+	movesLong          fault = "takes any lease"
+	movesNot           fault = "does not move"
 	oldPhoto           fault = "an old photo"
 	wrongMIME          fault = "a wrong MIME type"
 	noBytes            fault = "a photo without bytes"
@@ -83,6 +86,7 @@ type device struct {
 	moving          bool
 	done            int
 	asked           int
+	timer           *time.Timer // ends a motion
 	percent         float64
 	colour          drivers.Colour
 }
@@ -216,6 +220,35 @@ func (d *device) Colour(ctx context.Context) (drivers.Colour, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.colour, d.may(ctx)
+}
+
+func (d *device) Move(ctx context.Context, _ drivers.Motion, lease time.Duration) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err := d.may(ctx)
+	switch {
+	case err != nil || d.fault == movesNot:
+		return err
+	case lease > drivers.MaxLease && d.fault != movesLong:
+		return errors.New("device: too long a lease")
+	case d.fault == movesOn:
+	case d.timer == nil:
+		d.timer = time.AfterFunc(lease, func() { d.force(false) })
+	default:
+		d.timer.Reset(lease)
+	}
+	d.on, d.done = true, d.done+1
+	return nil
+}
+
+func (d *device) Still(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.may(ctx); err != nil {
+		return err
+	}
+	d.on = false
+	return nil
 }
 
 func (d *device) Orders() drivers.Orders {

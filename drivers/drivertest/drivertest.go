@@ -17,16 +17,16 @@ type Option func(*bench)
 
 // Safe gives the probe that asks the simulator whether the device is in its
 // safe state: nil if it is, else an error that says what it does instead. It
-// is required for a Switch and for a Cleaner, whose safe state is to stand
-// still.
+// is required for a Switch, and for a Cleaner and a Mover, whose safe state is to
+// stand still.
 func Safe(probe func() error) Option { return func(b *bench) { b.safe = probe } }
 
 // Acts gives the number of times that the simulator was made to do something.
-// It is required for a Switch and for a Cleaner.
+// It is required for a Switch, a Cleaner and a Mover.
 func Acts(count func() int) Option { return func(b *bench) { b.acts = count } }
 
-// Level gives what the simulator says about on and off. It is required for a
-// Switch.
+// Level gives what the simulator says about on and off, or whether it moves. It is
+// required for a Switch and for a Mover.
 func Level(on func() bool) Option { return func(b *bench) { b.level = on } }
 
 // Force changes the simulated device behind the driver's back, as a hand on
@@ -108,15 +108,16 @@ func (b *bench) probed(d drivers.Device) error {
 	_, switches := d.(drivers.Switch)
 	_, reads := d.(drivers.SwitchReader)
 	_, cleans := d.(drivers.Cleaner)
+	_, moves := d.(drivers.Mover)
 	var errs []error
 	missing := func(verb bool, given bool, option string) {
 		if verb && !given {
 			errs = append(errs, errors.New("the suite needs the option "+option+" to judge this device"))
 		}
 	}
-	missing(switches || cleans, b.safe != nil, "Safe")
-	missing(switches || cleans, b.acts != nil, "Acts")
-	missing(switches, b.level != nil, "Level")
+	missing(switches || cleans || moves, b.safe != nil, "Safe")
+	missing(switches || cleans || moves, b.acts != nil, "Acts")
+	missing(switches || moves, b.level != nil, "Level")
 	missing(isGuarded(d), b.obey != nil, "Obey")
 	missing(isGuarded(d), b.force != nil, "Force")
 	missing(switches && reads && !isGuarded(d), b.force != nil, "Force")

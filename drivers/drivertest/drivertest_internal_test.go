@@ -46,6 +46,7 @@ var broken = map[string][]fault{
 	"a dimmer does what it says":         {dimsNothing, dimsAnyhow, zeroIsOn},
 	"a colour is what was asked for":     {wrongColour, darkColour},
 	"orders are obeyed":                  {otherOrders, obeysNothing, obeysTwice, obeysStarted},
+	"a motion is a lease":                {movesOn, movesLong, movesNot},
 	"a photo is new and whole":           {oldPhoto, wrongMIME, noBytes},
 	"a map is new and whole":             {wrongMap},
 	"readings are whole":                 {noReadings, notANumber},

@@ -31,6 +31,7 @@ var rules = []rule{
 	{"a dimmer does what it says", dims},
 	{"a colour is what was asked for", tints},
 	{"orders are obeyed", ordersAreObeyed},
+	{"a motion is a lease", motionIsALease},
 	{"a photo is new and whole", photoIsNew},
 	{"a map is new and whole", mapIsNew},
 	{"readings are whole", readingsAreWhole},

@@ -28,19 +28,15 @@ func ordersAreObeyed(ctx context.Context, b *bench) error {
 		if !bytes.Equal(o.Off, again.Off) || !bytes.Equal(o.Safe, again.Safe) {
 			return fmt.Errorf("the same device gives other orders when it is opened again: %s, %s, then %s, %s", o.Off, o.Safe, again.Off, again.Safe)
 		}
-		s, ok := d.(drivers.Switch)
-		if !ok {
-			return errors.New("there are orders to switch it off, and it is no Switch")
-		}
 		off := func() error {
 			if b.level() {
 				return errors.New("it is on")
 			}
 			return nil
 		}
-		err := b.obeys(ctx, s, o.Off, off)
+		err := b.obeys(ctx, d, o.Off, off)
 		if err == nil && o.Safe != nil {
-			err = b.obeys(ctx, s, o.Safe, b.checkSafe)
+			err = b.obeys(ctx, d, o.Safe, b.checkSafe)
 		}
 		if err != nil {
 			return err
@@ -57,8 +53,8 @@ func ordersAreObeyed(ctx context.Context, b *bench) error {
 }
 
 // obeys switches a device on and has an order carried out, twice.
-func (b *bench) obeys(ctx context.Context, s drivers.Switch, order []byte, is func() error) error {
-	if err := b.must("Switch", func() error { return s.Switch(ctx, true) }); err != nil {
+func (b *bench) obeys(ctx context.Context, d drivers.Device, order []byte, is func() error) error {
+	if err := b.must("switching on", func() error { return goesOn(ctx, d) }); err != nil {
 		return err
 	}
 	changes := is() != nil // where it is safe when it is on, nothing

@@ -15,6 +15,7 @@ func Kinds() []drivers.Kind {
 		{Name: "sim-lamp", Class: "light", About: "simulated lamp on a relay (Gobot)", Open: openLamp, Obey: obey},
 		{Name: "sim-bulb", Class: "light", About: "simulated bulb that dims and has colours", Open: openBulb, Obey: obey},
 		{Name: "sim-plug", Class: "plug", About: "simulated plug with a coffee machine (Gobot)", Open: openPlug, Obey: obey},
+		{Name: "sim-rover", Class: "rover", About: "simulated rover that drives while its lease is renewed", Open: openRover, Obey: obey},
 		{Name: "sim-vacuum", Class: "vacuum", About: "simulated vacuum with a map", Open: openVacuum},
 	}
 }

@@ -67,6 +67,8 @@ func TestKindsKeepTheRules(t *testing.T) {
 		{kind: "sim-bulb", line: sim.PorchLamp},
 		{kind: "sim-bulb", config: "file: " + filepath.Join(t.TempDir(), "bulb"), line: sim.PorchLamp},
 		{kind: "sim-plug", line: sim.CoffeeMachine},
+		{kind: "sim-rover", line: "rover"},
+		{kind: "sim-rover", config: "file: " + filepath.Join(t.TempDir(), "rover"), line: "rover"},
 		{kind: "sim-vacuum", config: "pace: 40ms"},
 	} {
 		t.Run(k.kind+" "+k.config, func(t *testing.T) {
@@ -104,6 +106,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"sim-lamp", "initial: maybe", `initial: "maybe" is unknown; write on, off or keep`},
 		{"sim-lamp", "line: ''", "line: is empty"},
 		{"sim-plug", "pin: 3", "pin: unknown key; known keys: file, initial, line, safe"},
+		{"sim-rover", "line: ''", "line: is empty"},
 		{"sim-vacuum", "pace: 1ms", "pace: 1ms is too short"},
 	} {
 		_, err := open(&drivers.Shared{}, c.kind, c.config)

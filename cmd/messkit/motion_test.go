@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// newRover is a house with a rover instead of a lamp.
+func newRover(t *testing.T) *lit {
+	l := newLit(t, "")
+	text := l.head() + fmt.Sprintf("\ndevices: {rover: {driver: sim-rover, file: %s, limits: {confirm: never}}}\n", l.wire)
+	if err := os.WriteFile(l.config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// drive asks for a motion, and waits until the rover moves.
+func (l *lit) drive(words string) {
+	l.Helper()
+	l.asked++
+	body := fmt.Sprintf(`{"id":"r-%d-%d","intent":%q}`, l.pid(), l.asked, words)
+	if code, data, err := l.door.call(l.door.operator, http.MethodPost, "/requests", body); err != nil || code != http.StatusCreated {
+		l.Fatalf("asked to %s: %d %s, %v", words, code, data, err)
+	}
+	l.wire.turns(l.T, true)
+}
+
+// moved is how long it moved the last time, by its own log.
+func (l *lit) moved() time.Duration {
+	l.Helper()
+	list := l.wire.notes(l.T)
+	return list[len(list)-1].at.Sub(list[len(list)-2].at)
+}
+
+// A rover drives for as long as it was asked to.
+func TestDriveForAWhile(t *testing.T) {
+	l := newRover(t)
+	l.start()
+	l.drive("drive the rover forward for 1 second")
+	if by := l.wire.turns(t, false); by != l.pid() {
+		t.Errorf("process %d has stopped it", by)
+	}
+	if d := l.moved(); d < 900*time.Millisecond {
+		t.Errorf("it moved for %v", d)
+	}
+	l.kill()
+}
+
+// A rover whose program is killed or frozen is stopped by the guard, and does not
+// go on when the program does.
+func TestNobodyDrivesOn(t *testing.T) {
+	for name, harm := range map[string]func(*lit){
+		"killed": (*lit).kill,
+		"frozen": func(l *lit) { l.signal(syscall.SIGSTOP) },
+	} {
+		l := newRover(t)
+		l.start()
+		guard := l.guard()
+		l.drive("drive the rover forward for one minute")
+		<-time.After(300 * time.Millisecond)
+		at := time.Now()
+		harm(l)
+		if by := l.wire.turns(t, false); by != guard {
+			t.Errorf("%s: process %d has stopped it, and the guard is %d", name, by, guard)
+		}
+		list := l.wire.notes(t)
+		t.Logf("%s: it stood still after %v, and a lease is %v at most", name, list[len(list)-1].at.Sub(at), drivers.MaxLease)
+		if name == "frozen" {
+			l.signal(syscall.SIGCONT)
+			<-time.After(time.Second)
+			if l.wire.last() != "off" {
+				t.Error("it drives on when its program is back")
+			}
+			l.kill()
+		}
+		l.ends(guard)
+	}
+}

@@ -11,9 +11,9 @@ import (
 )
 
 // heartbeat tells the exchange what is held here, at intervals and whenever a
-// stop or its end is news, and hears how it sees that.
-func (a *Agent) heartbeat(ctx context.Context) error {
-	told, _ := a.stands() // by the registration
+// stop or its end is news, and hears how it sees that. told is what it knows by
+// the registration.
+func (a *Agent) heartbeat(ctx context.Context, told *mess.Stopped) error {
 	for {
 		if !a.untilBeat(ctx, told) {
 			return nil

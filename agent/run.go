@@ -24,11 +24,12 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return ended(ctx, err)
 	}
+	told, _ := a.stands()
 	a.heed(ack.Stops)
 	unbegun := a.recover(ctx, ack.Threads)
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.receive(gctx) })
-	g.Go(func() error { return a.heartbeat(gctx) })
+	g.Go(func() error { return a.heartbeat(gctx, told) })
 	g.Go(func() error { return a.dispatch(gctx) })
 	g.Go(func() error { return a.deliverMail(gctx) })
 	g.Go(func() error { return a.tend(gctx) })

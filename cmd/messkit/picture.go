@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"regexp"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -63,8 +64,12 @@ drawn. The first line says which. A - stands for standard input or output.`,
 	return c
 }
 
+// fitGCPercent keeps memory small: there are few pieces, and they are large.
+const fitGCPercent = 20
+
 // fitFile makes the picture in one file fit, and writes it to another.
 func (a *app) fitFile(ctx context.Context, in, out string, f *picture.Frame, lim picture.Limits, explain bool) error {
+	debug.SetGCPercent(fitGCPercent)
 	data, err := a.readPicture(in)
 	if err != nil {
 		return err

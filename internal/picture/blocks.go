@@ -29,7 +29,7 @@ const (
 // picture would fit: what was coded with these quantisers took so many bytes.
 // The exponents are a regression over photographs.
 func guess(src *dctjpeg.Source, maxBytes int) float64 {
-	return 1.2 * math.Pow(src.Coarseness(), 0.88) * math.Pow(float64(src.Body())/float64(maxBytes), 1.14)
+	return 0.4 * math.Pow(src.Coarseness(), 0.65) * math.Pow(float64(src.Body())/float64(maxBytes), 1.23)
 }
 
 // plan is a scale that is tried.
@@ -51,9 +51,13 @@ func (j *job) blocks(ctx context.Context, src *dctjpeg.Source) (Picture, error) 
 	}
 	pl := j.planned(guess(src, j.lim.MaxBytes), 8, long, most)
 	for {
+		least := finest
+		if pl.eighths == 8 {
+			least = max(finest, src.Coarseness()) // what was lost does not come back
+		}
 		b, seen, err := src.Blocks(ctx, dctjpeg.Way{
 			N: pl.eighths, Turn: j.orient.turn(), Full: pl.full,
-			Finest: scaleOf(max(finest, pl.q/margin)), Bytes: j.lim.MaxBytes,
+			Finest: scaleOf(max(least, pl.q/margin)),
 		})
 		if err != nil {
 			return Picture{}, j.failed(ctx, err)
@@ -65,14 +69,13 @@ func (j *job) blocks(ctx context.Context, src *dctjpeg.Source) (Picture, error) 
 			continue
 		}
 		s := dctjpeg.NewSearch(b, j.lim.MaxBytes, true)
-		found, err := s.Probe(ctx, scaleOf(finest), scaleOf(pl.q))
-		if err != nil {
+		if _, err := s.Probe(ctx, scaleOf(least), scaleOf(pl.q)); err != nil {
 			return Picture{}, j.failed(ctx, err)
 		}
-		q := quantiserOf(found)
+		q := quantiserOf(s.Wanted())
 		next := j.planned(q, pl.eighths, long, most)
 		next.full = pl.full
-		if j.x.Decodes < maxDecodes && j.better(pl, next, q, s) {
+		if j.x.Decodes < maxDecodes && j.better(pl, next, q, least) {
 			j.x.Probes += s.Report().Probes
 			pl = next
 			continue
@@ -105,15 +108,18 @@ func (j *job) planned(q float64, now, long, most int) plan {
 // better reports whether the next plan is worth decoding the source again: its
 // quantiser is nearer to what is wanted, or finer than coefficients were kept
 // for.
-func (j *job) better(now, next plan, q float64, s *dctjpeg.Search) bool {
-	if now.eighths != next.eighths {
-		off := math.Max(q/wanted, wanted/q)
-		then := math.Max(next.q/wanted, wanted/next.q)
-		if off > again && then < off {
-			j.x.because("at %d/8 the quantiser would be %.2f", now.eighths, q)
-			return true
-		}
+func (j *job) better(now, next plan, q, least float64) bool {
+	if kept := max(least, now.q/margin); q < kept*0.9 && kept > least {
+		j.x.because("at %d/8 a quantiser of %.2f was expected, and %.2f fits", now.eighths, now.q, q)
+		return true
+	}
+	if now.eighths == next.eighths {
 		return false
 	}
-	return s.AtFinest() && now.q/margin > finest
+	off, then := max(q/wanted, wanted/q), max(next.q/wanted, wanted/next.q)
+	if off > again && then < off {
+		j.x.because("at %d/8 the quantiser would be %.2f", now.eighths, q)
+		return true
+	}
+	return false
 }

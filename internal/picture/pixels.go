@@ -68,26 +68,26 @@ func (j *job) sized(ctx context.Context, img image.Image, s sizing, seen Look) (
 	if img, err = turned(ctx, img, j.orient); err != nil {
 		return Picture{}, next, err
 	}
-	b, err := dctjpeg.FromLines(ctx, linesOf(img, j.x.FullColour), scaleOf(max(finest, s.q/margin)), j.lim.MaxBytes)
+	b, err := dctjpeg.FromLines(ctx, linesOf(img, j.x.FullColour), scaleOf(max(finest, s.q/margin)))
 	if err != nil {
 		return Picture{}, next, err
 	}
 	search := dctjpeg.NewSearch(b, j.lim.MaxBytes, true)
-	found, err := search.Probe(ctx, scaleOf(finest), scaleOf(s.q))
-	if err != nil {
+	if _, err := search.Probe(ctx, scaleOf(finest), scaleOf(s.q)); err != nil {
 		return Picture{}, next, err
 	}
-	q := quantiserOf(found)
+	q := quantiserOf(search.Wanted())
 	next = s
 	next.edge = bestEdge(q, s.edge, s.most, j.lim.MaxBytes)
 	next.q = at(q, s.edge, next.edge)
-	finer := search.AtFinest() && s.q/margin > finest
+	kept := max(finest, s.q/margin)
+	finer := q < kept*0.9 && kept > finest
 	if smaller := next.edge*20 < s.edge*19; !s.last && (smaller || finer) {
 		j.x.Probes += search.Report().Probes
 		if smaller {
 			j.x.because("with %d pixels the quantiser would be %.2f", s.edge, q)
 		} else {
-			next.edge, next.q = s.edge, max(finest, q/margin)
+			next.edge, next.q = s.edge, max(finest, q)
 		}
 		return Picture{}, next, nil
 	}

@@ -1,6 +1,9 @@
 package dctjpeg
 
-import "context"
+import (
+	"context"
+	"math/bits"
+)
 
 // A band is a part of the rows of units, of a picture with several scans. What
 // was decoded of the rows above it is known only as far as the scans that
@@ -9,15 +12,17 @@ type band struct {
 	src      *Source
 	from, to int // rows of units
 	keep     int // so many coefficients of each block are kept, in the order of a scan
+	drop     int // so many last bits of coefficients are not read
 	coefs    [maxComponents][]int16
 	set      [maxComponents][]uint64 // of each block down to the band's end: a bit for each coefficient
 	quant    [maxComponents][64]int32
 	seen     [maxComponents]bool
+	missing  [maxComponents][64]uint8 // bits that were not read
 }
 
 // leastKept is how many coefficients are kept even of a picture that will be
 // very small: the eye wants to see the same at every scale.
-const leastKept = 25
+const leastKept = 13
 
 // kept is how many coefficients, in the order of a scan, hold all those within
 // n x n.
@@ -31,15 +36,15 @@ func kept(n int) int {
 
 // eachBand is each for a picture whose scans do not hold whole blocks of all
 // components.
-func (s *Source) eachBand(ctx context.Context, n int, f func(my int, r *rows) error) error {
-	keep, inRow := kept(n), 0
+func (s *Source) eachBand(ctx context.Context, want decoding, f func(my int, r *rows) error) error {
+	keep, inRow := kept(want.n), 0
 	for _, c := range s.comps {
 		inRow += 2 * keep * c.wide * c.v
 	}
 	step := max(1, maxStored/inRow)
 	step = ceilDiv(s.mcuH, ceilDiv(s.mcuH, step)) // all about the same
 	r := s.newRows()
-	b := &band{src: s, keep: keep}
+	b := &band{src: s, keep: keep, drop: want.drop}
 	for b.from = 0; b.from < s.mcuH; b.from = b.to {
 		b.to = min(s.mcuH, b.from+step)
 		if err := b.decode(ctx); err != nil {
@@ -69,7 +74,7 @@ func (b *band) room() {
 		}
 		clear(b.set[i])
 	}
-	b.seen = [maxComponents]bool{}
+	b.seen, b.missing = [maxComponents]bool{}, [maxComponents][64]uint8{}
 }
 
 func (b *band) decode(ctx context.Context) error {
@@ -96,11 +101,28 @@ func (b *band) decode(ctx context.Context) error {
 				b.seen[c.index], b.quant[c.index] = true, c.quant
 			}
 		}
+		if b.skips(sc) {
+			at = scanEnd(b.src.data, g.end)
+			continue
+		}
 		if err := d.walk(ctx, sc, b.to, b.scanner(d, sc)); err != nil {
 			return err
 		}
 		at = scanEnd(b.src.data, d.bits.pos)
 	}
+}
+
+// skips reports whether a scan only holds bits that are not wanted, and notes
+// that they are missing.
+func (b *band) skips(sc *scan) bool {
+	if sc.ah == 0 || sc.ss == 0 || int(sc.al) >= b.drop {
+		return false
+	}
+	missing := &b.missing[sc.comps[0].index]
+	for k := sc.ss; k <= sc.se; k++ {
+		missing[k] = max(missing[k], uint8(sc.al)+1)
+	}
+	return true
 }
 
 // whole tells of a component that no scan had.
@@ -163,9 +185,9 @@ func (d *decoder) first(sc *scan, h *huffman, to []int16, set *uint64) {
 		return
 	}
 	for k := sc.ss; k <= sc.se; k++ {
-		symbol := d.bits.symbol(h)
-		run, size := int(symbol>>4), uint(symbol&15)
-		if size == 0 {
+		symbol, v := d.bits.pair(h)
+		run := int(symbol >> 4)
+		if symbol&15 == 0 {
 			if run < 15 {
 				d.eobRun = d.run(run) - 1
 				return
@@ -173,7 +195,6 @@ func (d *decoder) first(sc *scan, h *huffman, to []int16, set *uint64) {
 			k += 15
 			continue
 		}
-		v := d.bits.value(size)
 		if k += run; k > sc.se {
 			d.bits.bad = true
 			return
@@ -230,33 +251,47 @@ func (d *decoder) refine(sc *scan, h *huffman, to []int16, set *uint64) {
 
 // refineSet reads a bit for each coefficient that is set, from k on, until it
 // has passed so many that are not; it returns the place of the next of these,
-// or where the scan's coefficients end.
+// or where the scan's coefficients end. Less than 0 passes all.
 func (d *decoder) refineSet(sc *scan, to []int16, set uint64, k, zeros int) int {
-	for ; k <= sc.se; k++ {
-		if set>>k&1 == 0 {
-			if zeros == 0 {
-				break
-			}
-			zeros--
-			continue
+	from := ^uint64(0) << k & (^uint64(0) >> (63 - sc.se))
+	end := sc.se + 1
+	if zeros >= 0 {
+		unset := from &^ set
+		for ; zeros > 0; zeros-- {
+			unset &= unset - 1
 		}
-		if d.bits.bits(1) == 0 || k >= len(to) {
-			continue
-		}
-		if to[k] >= 0 {
-			to[k] += 1 << sc.al
-		} else {
-			to[k] -= 1 << sc.al
+		if unset != 0 {
+			end = bits.TrailingZeros64(unset)
+			from &= 1<<end - 1
 		}
 	}
-	return k
+	passed := set & from
+	n := bits.OnesCount64(passed)
+	if n == 0 {
+		return end
+	}
+	for more := d.bits.many(uint(n)) << (64 - n); more != 0; more <<= 1 {
+		at := bits.TrailingZeros64(passed)
+		passed &= passed - 1
+		if at >= len(to) {
+			break
+		}
+		if more>>63 == 0 {
+			continue
+		}
+		if to[at] >= 0 {
+			to[at] += 1 << sc.al
+		} else {
+			to[at] -= 1 << sc.al
+		}
+	}
+	return end
 }
 
 // emit makes the rows of blocks of one row of units.
 func (b *band) emit(my int, r *rows) {
 	r.quant = b.quant
 	for i, c := range b.src.comps {
-		q := &b.quant[i]
 		from := b.coefs[i][b.keep*c.wide*c.v*(my-b.from):]
 		for n := range c.wide * c.v {
 			coefs, out := from[b.keep*n:b.keep*(n+1)], (*block)(r.blocks[i][64*n:])
@@ -264,11 +299,21 @@ func (b *band) emit(my int, r *rows) {
 			last := 0
 			for k, v := range coefs {
 				if v != 0 {
-					out[zigzag[k&63]&63] = clip(int32(v) * q[k&63])
+					out[zigzag[k&63]&63] = b.value(i, k, int32(v))
 					last = k
 				}
 			}
 			r.last[i][n] = uint8(last)
 		}
 	}
+}
+
+// value dequantises a coefficient. Of one with bits missing the middle is taken.
+func (b *band) value(i, k int, v int32) int16 {
+	q := b.quant[i][k&63]
+	half := q * (1<<b.missing[i][k&63] - 1) / 2
+	if v < 0 {
+		half = -half
+	}
+	return clip(v*q + half)
 }

@@ -98,14 +98,46 @@ func (r *bitReader) symbol(h *huffman) byte {
 	return symbol
 }
 
+// pair reads a code, and the value whose size is in its lower half.
+func (r *bitReader) pair(h *huffman) (symbol byte, v int32) {
+	if r.n < 32 {
+		r.fill()
+	}
+	e := h.look[r.acc>>(64-lookBits)]
+	if e&lookWhole != 0 {
+		length := uint(e & lookLength)
+		r.acc <<= length
+		r.n -= length
+		return byte(e >> 8), int32(e) >> 16
+	}
+	symbol = r.symbol(h)
+	return symbol, r.value(uint(symbol & 15))
+}
+
 // difference reads the difference of a DC coefficient.
 func (r *bitReader) difference(h *huffman) int32 {
-	size := uint(r.symbol(h))
-	if size > 11 { // of 8 bits a sample (T.81 table F.1)
+	symbol, v := r.pair(h)
+	if symbol > 11 { // of 8 bits a sample (T.81 table F.1)
 		r.bad = true
 		return 0
 	}
-	return r.value(size)
+	return v
+}
+
+// many reads up to 64 bits.
+func (r *bitReader) many(n uint) uint64 {
+	high := uint64(0)
+	if n > 32 {
+		high = r.many(n-32) << 32
+		n = 32
+	}
+	if r.n < 32 {
+		r.fill()
+	}
+	v := r.acc >> (64 - n) // 0 for n == 0
+	r.acc <<= n
+	r.n -= n
+	return high | v
 }
 
 // block reads a whole block of a sequential scan into b, which must be zero,

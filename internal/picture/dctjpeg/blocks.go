@@ -19,8 +19,29 @@ type plane struct {
 	needW, needH int // blocks with samples of the picture
 	class        int // 0: brightness; 1: colour
 	dc           []int16
-	ac           []token
-	end          []uint32 // of each block: the end of its part of ac
+	ac           [][]token // in pieces that never grow: a block is in one of them
+	from         []uint32  // of each block: its piece, times pieceSize, and place in it
+	count        []uint8   // of each block: its tokens
+}
+
+// pieceSize is how many tokens one piece holds.
+const pieceSize = 1 << 15
+
+// room returns the piece that the next block goes to.
+func (p *plane) room() []token {
+	if n := len(p.ac); n > 0 && len(p.ac[n-1])+64 <= pieceSize {
+		return p.ac[n-1]
+	}
+	p.ac = append(p.ac, make([]token, 0, pieceSize))
+	return p.ac[len(p.ac)-1]
+}
+
+// took notes that a block has gone to a piece.
+func (p *plane) took(piece []token, from int) {
+	n := len(p.ac) - 1
+	p.ac[n] = piece
+	p.from = append(p.from, uint32(n*pieceSize+from))
+	p.count = append(p.count, uint8(len(piece)-from))
 }
 
 // token is one coefficient: its place in the order of a scan, from bit 16 on,
@@ -41,8 +62,8 @@ var (
 	full   = sampling{{1, 1}, {1, 1}, {1, 1}} // 4:4:4
 )
 
-// newBlocks makes room for a picture; about so many bytes it will have.
-func newBlocks(w, h int, m Model, s sampling, bytes int) *Blocks {
+// newBlocks makes room for a picture.
+func newBlocks(w, h int, m Model, s sampling) *Blocks {
 	b := &Blocks{Width: w, Height: h, model: m, hMax: 1, vMax: 1}
 	n := 3
 	if m == Gray {
@@ -60,15 +81,16 @@ func newBlocks(w, h int, m Model, s sampling, bytes int) *Blocks {
 		p.width, p.high = ceilDiv(w*p.h, b.hMax), ceilDiv(h*p.v, b.vMax)
 		p.needW, p.needH = ceilDiv(p.width, 8), ceilDiv(p.high, 8)
 		p.wide, p.tall = b.mcuW*p.h, b.mcuH*p.v
-		p.dc, p.end = make([]int16, 0, p.wide*p.tall), make([]uint32, 0, p.wide*p.tall)
-		room := min(2*bytes, 8*p.wide*p.tall)
-		if i > 0 {
-			room /= 8
-		}
-		p.ac = make([]token, 0, room)
+		p.empty()
 		b.planes = append(b.planes, p)
 	}
 	return b
+}
+
+// empty makes room for blocks.
+func (p *plane) empty() {
+	n := p.wide * p.tall
+	p.dc, p.from, p.count, p.ac = make([]int16, 0, n), make([]uint32, 0, n), make([]uint8, 0, n), nil
 }
 
 // blank adds a block that is like the one before it, or the one above it.
@@ -80,42 +102,44 @@ func (p *plane) blank() {
 	case n > 0:
 		v = p.dc[n-p.wide]
 	}
-	p.dc, p.end = append(p.dc, v), append(p.end, uint32(len(p.ac)))
+	p.dc, p.from, p.count = append(p.dc, v), append(p.from, 0), append(p.count, 0)
 }
 
 // add adds a block of coefficients, times 8, in rows of eight. Those below
 // floor, which is in the order of a scan, are left out.
 func (p *plane) add(b *block, floor *[64]int32) {
 	p.dc = append(p.dc, b[0])
-	ac := p.ac
+	ac := p.room()
+	from := len(ac)
 	for k := 1; k < 64; k++ {
 		v := int32(b[zigzag[k]&63])
 		if least := floor[k]; v >= least || v <= -least {
 			ac = append(ac, newToken(k, v))
 		}
 	}
-	p.ac, p.end = ac, append(p.end, uint32(len(ac)))
+	p.took(ac, from)
 }
 
 // addDirect is add for a block as it was decoded, of which nothing is set behind
 // last.
 func (p *plane) addDirect(b *block, last int, floor *[64]int32) {
 	p.dc = append(p.dc, b[0]<<3)
-	ac := p.ac
+	ac := p.room()
+	from := len(ac)
 	for k := 1; k <= last; k++ {
 		v := int32(b[zigzag[k&63]&63]) << 3
 		if least := floor[k&63]; v >= least || v <= -least {
 			ac = append(ac, newToken(k, v))
 		}
 	}
-	p.ac, p.end = ac, append(p.end, uint32(len(ac)))
+	p.took(ac, from)
 }
 
 // tokens returns those of the i-th block.
 func (p *plane) tokens(i int) []token {
-	from := uint32(0)
-	if i > 0 {
-		from = p.end[i-1]
+	if p.count[i] == 0 {
+		return nil
 	}
-	return p.ac[from:p.end[i]]
+	from := p.from[i]
+	return p.ac[from/pieceSize][from%pieceSize:][:p.count[i]]
 }

@@ -8,8 +8,8 @@ type encoder struct {
 	progressive bool
 	scans       []*outScan
 	choosers    [2]chooser
-	costs       [2]*costs // nil until symbols have been counted
-	lambda      int64     // 0: every coefficient is rounded to the nearest
+	costs       [2]*costs // nil: every coefficient is rounded to the nearest
+	lambda      int64
 	steps       quantTables
 }
 
@@ -20,6 +20,7 @@ const defaultLambda = 9
 
 func newEncoder(b *Blocks, progressive bool) *encoder {
 	e := &encoder{blocks: b, progressive: progressive, lambda: defaultLambda << (2*ratioBits - rateBits) / 100}
+	e.costs = [2]*costs{usualCosts(), usualCosts()}
 	all := []int{}
 	for i := range b.planes {
 		all = append(all, i)
@@ -172,9 +173,6 @@ func (e *encoder) partRow(p *plane, scans []*outScan, y, from, to int) {
 
 // learn takes the costs of symbols from what the last run has counted.
 func (e *encoder) learn() {
-	if e.lambda == 0 {
-		return
-	}
 	for class := range e.costs {
 		var sum histogram
 		for _, s := range e.scans {

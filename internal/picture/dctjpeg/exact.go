@@ -18,14 +18,14 @@ func (s *Source) Turned(ctx context.Context, t Turn) ([]byte, Look, error) {
 	for i, c := range s.comps {
 		shape[i] = [2]int{c.h, c.v}
 	}
-	b := newBlocks(s.Width, s.Height, s.Model, shape, len(s.data))
+	b := newBlocks(s.Width, s.Height, s.Model, shape)
 	all := [64]int32{}
 	for k := range all {
 		all[k] = 1
 	}
 	eye := s.newEye()
 	var quant [maxComponents][64]int32
-	err := s.each(ctx, 8, func(my int, r *rows) error {
+	err := s.each(ctx, decoding{n: 8}, func(my int, r *rows) error {
 		for i := range b.planes {
 			p := pipe{in: &s.comps[i], out: &b.planes[i], n: 8, direct: true, floor: &all}
 			p.row(my, r.blocks[i], r.last[i])
@@ -44,7 +44,7 @@ func (s *Source) Turned(ctx context.Context, t Turn) ([]byte, Look, error) {
 		return nil, Look{}, unsupported("colours with two quantisers")
 	}
 	e := newEncoder(b.turned(t), s.Progressive)
-	e.lambda = 0
+	e.costs = [2]*costs{}
 	places := t.places()
 	var steps quantTables
 	for class := range min(2, len(s.comps)) {

@@ -75,7 +75,7 @@ func TestScalesAndTurns(t *testing.T) {
 				want := scaledBy(judged(t, data), n)
 				for _, turn := range turns {
 					s := parse(t, data)
-					b, _, err := s.Blocks(t.Context(), dctjpeg.Way{N: n, Turn: turn, Finest: dctjpeg.Finest, Bytes: 90_000})
+					b, _, err := s.Blocks(t.Context(), dctjpeg.Way{N: n, Turn: turn, Finest: dctjpeg.Finest})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -101,7 +101,7 @@ func TestFitsEveryBudget(t *testing.T) {
 	for _, progressive := range []bool{false, true} {
 		before := 0.0
 		for _, budget := range []int{4_000, 5_000, 8_000, 20_000, 40_000, 80_000} {
-			b, _, err := parse(t, data).Blocks(t.Context(), dctjpeg.Way{N: 8, Finest: dctjpeg.Finest, Bytes: budget})
+			b, _, err := parse(t, data).Blocks(t.Context(), dctjpeg.Way{N: 8, Finest: dctjpeg.Finest})
 			if err != nil {
 				t.Fatal(err)
 			}

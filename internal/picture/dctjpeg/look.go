@@ -6,7 +6,7 @@ package dctjpeg
 type Look struct {
 	Mean     float64 // of the brightness, 0 to 255
 	Variance float64 // of the brightness
-	Hash     uint64  // of the coefficients
+	Hash     uint64  // of their means
 	Drawn    float64 // the part of the blocks that are of one colour
 	Colour   float64 // energy of the fine half of colour, of a sample
 }
@@ -50,8 +50,8 @@ func (e *eye) block(comp int, b *block, last int) {
 	energy, fine := int64(0), int64(0)
 	for k := 0; k <= last; k++ {
 		v := int64(b[zigzag[k&63]&63])
-		if v != 0 && k < leastKept {
-			e.hash = (e.hash ^ uint64(v+4096+int64(k)<<16)) * 1099511628211 // FNV-1a, by words
+		if k == 0 { // the others may not have been read to their last bits
+			e.hash = (e.hash ^ uint64(v+4096)) * 1099511628211 // FNV-1a, by words
 		}
 		if k > 0 {
 			energy += v * v

@@ -19,7 +19,7 @@ func (s *Source) Planes(ctx context.Context, n int) ([]Plane, Look, error) {
 	}
 	eye, wide := s.newEye(), s.mcuW*s.hMax*n
 	samples := make([]int16, wide*n)
-	err := s.each(ctx, n, func(my int, r *rows) error {
+	err := s.each(ctx, decoding{n: n}, func(my int, r *rows) error {
 		for i := range s.comps {
 			c := &s.comps[i]
 			for v := range c.v {
@@ -54,7 +54,7 @@ func (p *Plane) set(y int, row []int16) {
 // Look decodes a source only to see that it can be, and how it looks.
 func (s *Source) Look(ctx context.Context) (Look, error) {
 	eye := s.newEye()
-	err := s.each(ctx, 1, func(my int, r *rows) error {
+	err := s.each(ctx, decoding{n: 1}, func(my int, r *rows) error {
 		eye.row(my, r)
 		return nil
 	})
@@ -75,7 +75,7 @@ type Lines struct {
 }
 
 // FromLines makes blocks of samples. It ends with ctx's cause.
-func FromLines(ctx context.Context, l Lines, finest Scale, bytes int) (*Blocks, error) {
+func FromLines(ctx context.Context, l Lines, finest Scale) (*Blocks, error) {
 	model, shape := YCbCr, halved
 	if l.Gray {
 		model = Gray
@@ -83,7 +83,7 @@ func FromLines(ctx context.Context, l Lines, finest Scale, bytes int) (*Blocks, 
 	if l.Full {
 		shape = full
 	}
-	b := newBlocks(l.Width, l.Height, model, shape, bytes)
+	b := newBlocks(l.Width, l.Height, model, shape)
 	b.finest = finest
 	floors := finest.floors()
 	for i := range b.planes {

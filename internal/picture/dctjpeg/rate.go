@@ -18,6 +18,17 @@ type costs struct {
 	eob  int32
 }
 
+// usualCosts are about those of photographs, before any symbol was counted.
+func usualCosts() *costs {
+	c := &costs{eob: 3 << rateBits}
+	for code := range c.code {
+		run, size := int32(code>>4), int32(code&15)
+		c.code[code] = (min(16<<1, 4+2*run+3*(size-1))<<rateBits)/2 + size<<rateBits
+	}
+	c.code[codeZRL] = 11 << rateBits
+	return c
+}
+
 // newCosts takes the costs from how often symbols were used.
 func newCosts(h *histogram) *costs {
 	c, table := &costs{}, optimal(h)

@@ -21,9 +21,11 @@ const (
 	maxProbes    = 7
 	maxPasses    = 8
 	// A picture is good enough that takes this part of the bytes, or is as fine
-	// as wanted.
-	goodPart = 0.985
-	aimPart  = 0.994
+	// as wanted: quantisers are whole numbers, so that sizes come in steps.
+	goodPart = 0.972
+	aimPart  = 0.992
+	// enough is how near, in steps of the scale, a probe must come.
+	enough = 4
 	// stuffed is by how much bytes that must be stuffed make a file longer.
 	stuffed = 1.002
 	// usualSlope is how the logarithm of the size falls with that of the scale.
@@ -61,9 +63,14 @@ func NewSearch(b *Blocks, maxBytes int, progressive bool) *Search {
 // Report says what has been done so far.
 func (s *Search) Report() Report { return s.report }
 
-// AtFinest reports whether the search ended at the finest quantiser for which
-// there are coefficients, and bytes are left.
-func (s *Search) AtFinest() bool { return s.at == s.finest && s.size < goodPart*float64(s.maxBytes) }
+// Wanted is about the scale at which the blocks would fit, if coefficients for
+// it had been kept. It is finer than what Probe has found, or the same.
+func (s *Search) Wanted() Scale {
+	if s.at > s.finest || s.size > goodPart*float64(s.maxBytes) {
+		return s.at
+	}
+	return min(s.at, s.aim(s.at, s.size))
+}
 
 // step is how many stretches there are for one that a probe looks at.
 func (b *Blocks) step() int {
@@ -124,25 +131,29 @@ func (s *Search) Probe(ctx context.Context, finest, guess Scale) (Scale, error) 
 		s.report.Probes++
 		s.learnSlope(last, s.at, lastSize, size-s.fixed)
 		last, lastSize, s.size = s.at, size-s.fixed, size
-		// The first one knew no costs.
 		next := s.toward(s.at, size)
-		if s.report.Probes > 1 && (next == s.at || math.Abs(float64(next-s.at)) < 2) {
-			break
+		near := math.Abs(float64(next - s.at))
+		if s.at = next; near <= enough && s.report.Probes > 1 {
+			break // the first one knew no costs
 		}
-		s.at = next
 	}
 	s.size = s.fixed + lastSize*math.Exp2(s.slope*float64(s.at-last)/stepsPerOctave)
 	return s.at, nil
 }
 
-// toward is the scale where the size would be right.
+// toward is the scale where the size would be right, within bounds.
 func (s *Search) toward(at Scale, size float64) Scale {
+	return max(s.finest, min(Coarsest, s.aim(at, size)))
+}
+
+// aim is toward without bounds.
+func (s *Search) aim(at Scale, size float64) Scale {
 	want, has := aimPart*float64(s.maxBytes)-s.fixed, size-s.fixed
 	if want <= 0 || has <= 0 {
 		return Coarsest
 	}
 	octaves := math.Log2(want/has) / s.slope
-	return max(s.finest, min(Coarsest, at+Scale(math.Round(octaves*stepsPerOctave))))
+	return at + Scale(math.Round(octaves*stepsPerOctave))
 }
 
 // learnSlope takes the slope between two sizes, if they tell it.

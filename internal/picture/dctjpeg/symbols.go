@@ -23,8 +23,9 @@ func (s symbol) value() uint32 { return uint32(s >> 16) }
 type outScan struct {
 	planes []int
 	ss, se int
-	list   bool // symbols are kept, not only counted
-	syms   []symbol
+	list   bool       // symbols are kept, not only counted
+	syms   [][]symbol // in pieces that never grow
+	spare  [][]symbol
 	counts [4]histogram
 	extra  int // bits that follow codes
 	eobRun uint32
@@ -32,15 +33,33 @@ type outScan struct {
 }
 
 func (s *outScan) reset(list bool) {
-	*s = outScan{planes: s.planes, ss: s.ss, se: s.se, table: s.table, list: list, syms: s.syms[:0]}
+	*s = outScan{planes: s.planes, ss: s.ss, se: s.se, table: s.table, list: list, spare: append(s.spare, s.syms...)}
 }
 
 func (s *outScan) put(table int, code byte, size int, value uint32) {
 	s.counts[table&3][code]++
 	s.extra += size
 	if s.list {
-		s.syms = append(s.syms, newSymbol(table, code, size, value))
+		s.add(newSymbol(table, code, size, value))
 	}
+}
+
+func (s *outScan) add(sym symbol) {
+	n := len(s.syms) - 1
+	if n < 0 || len(s.syms[n]) == pieceSize {
+		s.more()
+		n++
+	}
+	s.syms[n] = append(s.syms[n], sym)
+}
+
+// more adds a piece.
+func (s *outScan) more() {
+	if n := len(s.spare) - 1; n >= 0 {
+		s.syms, s.spare = append(s.syms, s.spare[n][:0]), s.spare[:n]
+		return
+	}
+	s.syms = append(s.syms, make([]symbol, 0, pieceSize))
 }
 
 // signed puts a code with a value behind it.

@@ -8,7 +8,6 @@ type Way struct {
 	Turn   Turn  // how it is turned afterwards
 	Full   bool  // colour keeps all pixels, where the source has them
 	Finest Scale // the finest quantiser that will be asked for
-	Bytes  int   // about how many the picture will have
 }
 
 // CanScale reports whether a source's blocks can be scaled here: its components
@@ -49,7 +48,7 @@ func (s *Source) Blocks(ctx context.Context, way Way) (*Blocks, Look, error) {
 	if way.Full && s.FullColour() {
 		shape = full
 	}
-	b := newBlocks(w, h, s.Model, shape, way.Bytes)
+	b := newBlocks(w, h, s.Model, shape)
 	b.finest = way.Finest
 	floors := way.Finest.floors()
 	var pipes []*pipe
@@ -57,7 +56,7 @@ func (s *Source) Blocks(ctx context.Context, way Way) (*Blocks, Look, error) {
 		pipes = append(pipes, s.pipe(i, b, way, &floors[b.planes[i].class]))
 	}
 	eye := s.newEye()
-	err := s.each(ctx, way.N, func(my int, r *rows) error {
+	err := s.each(ctx, decoding{n: way.N, drop: s.dropped(way)}, func(my int, r *rows) error {
 		for i, p := range pipes {
 			p.row(my, r.blocks[i], r.last[i])
 		}

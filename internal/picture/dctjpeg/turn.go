@@ -56,7 +56,7 @@ func (p *plane) turned(t Turn, places *[64]turnedPlace) plane {
 	if t.Transpose {
 		out.h, out.v, out.width, out.high, out.wide, out.tall, out.needW, out.needH = p.v, p.h, p.high, p.width, p.tall, p.wide, p.needH, p.needW
 	}
-	out.dc, out.end, out.ac = make([]int16, 0, len(p.dc)), make([]uint32, 0, len(p.end)), make([]token, 0, len(p.ac))
+	out.empty()
 	for y := range out.tall {
 		for x := range out.needW {
 			if y >= out.needH {
@@ -74,8 +74,8 @@ func (p *plane) turned(t Turn, places *[64]turnedPlace) plane {
 			}
 			at := fy*p.wide + fx
 			out.dc = append(out.dc, p.dc[at])
-			out.ac = appendTurned(out.ac, p.tokens(at), places)
-			out.end = append(out.end, uint32(len(out.ac)))
+			piece := out.room()
+			out.took(appendTurned(piece, p.tokens(at), places), len(piece))
 		}
 		for len(out.dc) < (y+1)*out.wide {
 			out.blank()

@@ -78,9 +78,11 @@ func (s *outScan) write(out []byte, b *Blocks) []byte {
 		out = append(out, byte(i+1), dc<<4|ac)
 	}
 	w := bitWriter{out: append(out, byte(s.ss), byte(s.se), 0)}
-	for _, sym := range s.syms {
-		c, size := words[sym.table()][sym.code()], sym.size()
-		w.put(c&0xffff<<size|sym.value(), uint(c>>16)+size)
+	for _, piece := range s.syms {
+		for _, sym := range piece {
+			c, size := words[sym.table()][sym.code()], sym.size()
+			w.put(c&0xffff<<size|sym.value(), uint(c>>16)+size)
+		}
 	}
 	return w.end()
 }

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// page is a command of a page of the guide, and what the page says that it
+// prints; "" where it says nothing.
+type page struct{ command, prints string }
+
+var fences = regexp.MustCompile("(?s)```(sh|json)\n(.*?)```")
+
+// commands are those of two sections of a page.
+func commands(t *testing.T, name string, sections ...string) (all []page) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, title := range sections {
+		_, section, ok := strings.Cut(string(text), "\n## "+title+"\n")
+		if !ok {
+			t.Fatalf("%s has no section %s", name, title)
+		}
+		section, _, _ = strings.Cut(section, "\n## ")
+		for _, f := range fences.FindAllStringSubmatch(section, -1) {
+			if f[1] == "sh" {
+				all = append(all, page{command: f[2]})
+			} else {
+				all[len(all)-1].prints = f[2]
+			}
+		}
+	}
+	return all
+}
+
+// What differs from day to day.
+var (
+	someTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
+	someRef  = regexp.MustCompile(`\d{4}-\d\d-\d\d-(\d{3})`)
+	someKey  = regexp.MustCompile(`mess_home_[0-9a-f]{32}`)
+)
+
+// lines are what was printed, JSON without its order of keys.
+func lines(text string) (all []any) {
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		line = someKey.ReplaceAllString(someRef.ReplaceAllString(someTime.ReplaceAllString(line, "TIME"), "DAY-$1"), "KEY")
+		var v any
+		if json.Unmarshal([]byte(line), &v) != nil {
+			v = line
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// Who follows the guide with curl alone plays requester and executor: each
+// command of the page does what the page says, against the program itself.
+func TestTheGuideWithCurl(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("there is no curl here")
+	}
+	all := commands(t, "../../docs/http.md", "With curl alone", "Webhooks")
+	if len(all) < 9 {
+		t.Fatalf("%d commands on the page", len(all))
+	}
+	home := t.TempDir()
+	p, err := start(home, buildMesskit(t), "exchange", "--listen", "127.0.0.1:0")
+	if err != nil || p.url == "" {
+		t.Fatalf("%v\n%s", err, &p.stderr)
+	}
+	const mark = "=== the next command ==="
+	var script strings.Builder
+	script.WriteString("set -e\n")
+	for _, one := range all {
+		script.WriteString(one.command + "echo\necho '" + mark + "'\n")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	c := exec.CommandContext(ctx, "bash", "-c", script.String())
+	c.Dir = home
+	c.Env = append(os.Environ(), "HOME="+home, "MESSKIT_URL="+strings.TrimSuffix(p.url, "/api/v1/exchanges/home"))
+	var errs bytes.Buffer
+	c.Stderr = &errs
+	out, err := c.Output()
+	if err != nil {
+		t.Errorf("%v: %s", err, &errs)
+	}
+	parts := strings.Split(string(out), mark)
+	for i, one := range all {
+		if i >= len(parts)-1 {
+			t.Fatalf("not reached: %s\n%s", one.command, out)
+		}
+		if diff := cmp.Diff(lines(one.prints), lines(parts[i])); diff != "" {
+			t.Errorf("%s: what the page says, and what it prints:\n%s", one.command, diff)
+		}
+	}
+	if err := p.stop(); err != nil {
+		t.Error(err)
+	}
+}

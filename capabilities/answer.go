@@ -265,8 +265,11 @@ func (c *Catalogue) MatchYesNo(text string) (yes, no, stop bool) {
 		return false, false, false
 	}
 	tokens := w.tokens(text)
-	if from, _ := w.stop.find(tokens); from >= 0 {
+	if from, _ := w.stop.find(tokens); from >= 0 || w.whole(w.endingTalk, tokens) {
 		return false, true, true
+	}
+	if from, _ := w.indifferent.find(tokens); from >= 0 {
+		return false, false, false
 	}
 	start := 0
 	for start < len(tokens) && w.filler.longest(tokens, start) > 0 && w.no.longest(tokens, start) == 0 {
@@ -275,8 +278,30 @@ func (c *Catalogue) MatchYesNo(text string) (yes, no, stop bool) {
 	if w.no.longest(tokens, start) > 0 {
 		return false, true, false
 	}
+	if from, _ := w.denying.find(tokens); from >= 0 {
+		return false, w.yes.longest(tokens, start) == 0, false // "yes and no" is neither
+	}
 	char, _ := sign(text)
-	return char == "" && !w.asks(text, tokens) && w.whole(w.yes, tokens), false, false
+	return char == "" && !w.asks(text, tokens) && (w.whole(w.yes, tokens) || w.affirms(tokens)), false, false
+}
+
+// affirms reports whether all words are of those that affirm something, and one
+// at least says so itself.
+func (w *words) affirms(tokens []token) bool {
+	said := false
+	if from, _ := w.praising.find(tokens); from >= 0 {
+		return false
+	}
+	for i := 0; i < len(tokens); {
+		yes := w.affirming.longest(tokens, i)
+		n := max(yes, w.agreeing.longest(tokens, i), w.filler.longest(tokens, i))
+		if n == 0 {
+			return false
+		}
+		said = said || yes > 0
+		i += n
+	}
+	return said
 }
 
 // stops reports whether text is nothing but a stop word.

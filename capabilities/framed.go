@@ -38,7 +38,7 @@ func (x *request) otherwise() (Outcome, bool) {
 	}
 	switch {
 	case !ok:
-		x.tokens, x.readings, x.matches = all, before, map[gapAt][]match{}
+		x.tokens, x.readings, x.matches, x.names = all, before, map[gapAt][]match{}, nil
 		return out, false
 	case out.Plan == nil:
 		return out, true
@@ -75,20 +75,25 @@ func (x *request) frames() (Outcome, bool) {
 	if x.req.Precision == mess.Exact || !x.knowsAll() {
 		return Outcome{}, false
 	}
-	all := x.tokens
-	x.tokens, x.matches = x.words().bare(all), map[gapAt][]match{}
+	all, bare := x.tokens, x.bareName()
+	x.tokens, x.matches, x.names = x.words().bare(all), map[gapAt][]match{}, nil
 	f := framer{x: x}
 	list := x.fitting(f.readings())
 	if len(list) == 0 {
-		x.tokens, x.matches = all, map[gapAt][]match{}
+		x.tokens, x.matches, x.names = all, map[gapAt][]match{}, nil
 		return Outcome{}, false
 	}
 	able := x.able(list)
 	switch {
+	case len(able) > 0 && bare != "":
+		able[0].doubt = fmt.Sprintf("%q may be a name", bare)
+		able = able[:1]
 	case len(able) > 0:
 	case len(x.readings) > 0:
-		x.tokens, x.matches = all, map[gapAt][]match{}
+		x.tokens, x.matches, x.names = all, map[gapAt][]match{}, nil
 		return Outcome{}, false // what a sentence says cannot be done is told better
+	case x.req.Precision == mess.Loose:
+		return Outcome{}, false // something may be looked at
 	default:
 		x.readings = list
 		return x.cannot(), true
@@ -136,7 +141,10 @@ func (x *request) strange() bool {
 func (x *request) fitting(ways []framed) []reading {
 	l := &x.r.catalogue.lexicon
 	var list []reading
-	for _, so := range ways {
+	for i, so := range ways {
+		if len(list) > 0 && so.pieces > ways[i-1].pieces {
+			break // what takes fewer pieces is closer
+		}
 		which := so.first && len(so.devices) > 0 && so.signals.has(l.bits["turn"]|l.bits["start"]|l.bits["stop"]) // "turn on the green light"
 		if which || so.twice || !l.grammatical(so.signals) {
 			continue
@@ -154,6 +162,12 @@ func (x *request) fitting(ways []framed) []reading {
 			}
 			if rd, ok := x.framedReading(f, so); ok {
 				rd.asks, rd.number, rd.doubt = ask, so.level, f.Doubt
+				switch noVerb := !s.has(l.bits["turn"] | l.bits["make"] | l.bits["want"] | l.bits["change"] | l.bits["should"]); {
+				case s.has(l.bits["unsure"] | l.bits["dark"]):
+					rd.doubt = "it was not said what to do"
+				case so.first && noVerb && len(so.devices) > 0:
+					rd.doubt = "it may be a name" // "blue lights"
+				}
 				if could {
 					rd.doubt = cmp.Or(rd.doubt, unsaid)
 				}
@@ -200,9 +214,15 @@ func (x *request) framedReading(f *frame, so framed) (reading, bool) {
 		rd.slots = append(rd.slots, bound{"device", "device", 0, &m})
 		rd.how, rd.all = byClass, m.all
 	}
+	if len(so.places) > 0 && so.ahead && so.listed && len(so.devices) == 1 && f.of.Command != Clean { // "kitchen and hall lights"
+		return rd, x.alongside(&rd, so.places)
+	}
 	if len(so.places) > 1 && f.of.Command != Clean {
 		x.anywhere(&rd, so.places)
 		return rd, true
+	}
+	if len(f.Only) > 0 && slices.ContainsFunc(rd.slots[0].match.devices, func(d int) bool { return !slices.Contains(f.Only, x.r.class[d]) }) {
+		return rd, false
 	}
 	for _, b := range so.places {
 		if b.kind == "spot" && f.of.Command != Clean {
@@ -219,6 +239,31 @@ func (x *request) framedReading(f *frame, so framed) (reading, bool) {
 	}
 	rd.nowhere = f.of.Command == Clean && here
 	return rd, !(f.of.Command == Clean && whole && len(so.places) > 0)
+}
+
+// alongside adds to the one device that is named those of its class in other
+// places.
+func (x *request) alongside(rd *reading, places []bound) bool {
+	m := *rd.slots[0].match
+	if len(m.devices) == 0 {
+		return false
+	}
+	class := x.r.class[m.devices[0]]
+	m.devices = slices.Clone(m.devices)
+	for _, b := range places {
+		n := len(m.devices)
+		for d := range x.r.home.Devices {
+			if x.r.class[d] == class && x.r.in(d, b.match.value) && !slices.Contains(m.devices, d) {
+				m.devices = append(m.devices, d)
+			}
+		}
+		if len(m.devices) == n {
+			return false // there is none
+		}
+	}
+	m.all, m.count = true, 0
+	rd.slots[0].match, rd.all = &m, true
+	return true
 }
 
 // anywhere narrows a reading to the devices of several places.

@@ -32,6 +32,7 @@ type frame struct {
 	May        []string `yaml:"may"`     // what may stand beside
 	Class      string   `yaml:"class"`   // of the devices that are meant where none is named
 	Name       []string `yaml:"name"`    // ... if one of these is there
+	Only       []string `yaml:"only"`    // classes of devices that it is for
 	Change     float64  `yaml:"change"`  // percent more, or below 0 less
 	Missing    string   `yaml:"missing"` // the parameter that must still be asked for
 	Doubt      string   `yaml:"doubt"`   // why it is asked first
@@ -57,6 +58,7 @@ type lexicon struct {
 	From    []string            `yaml:"from"`    // before the colour that was
 	By      []string            `yaml:"by"`      // before a difference
 	Offered []string            `yaml:"offered"` // colours to choose from
+	Nouns   []string            `yaml:"nouns"`   // signals that a word of glue may stand before
 	Orders  []string            `yaml:"orders"`  // words that an order begins with, beside the verbs
 	Places  map[string][]string `yaml:"places"`  // other names of rooms
 	Frames  []*frame            `yaml:"frames"`
@@ -68,6 +70,7 @@ type lexicon struct {
 	shade, percentOf *set
 	from, by         *set
 	often            signal          // what may be said twice
+	nouns            signal          // what other words may be joined to
 	orders           map[string]bool // folded words that an order begins with
 }
 
@@ -87,7 +90,7 @@ func (l *lexicon) merge(later lexicon) {
 }
 
 func (l *lexicon) lists() []*[]string {
-	return []*[]string{&l.Shades, &l.Percent, &l.From, &l.By, &l.Offered, &l.Orders}
+	return []*[]string{&l.Shades, &l.Percent, &l.From, &l.By, &l.Offered, &l.Orders, &l.Nouns}
 }
 
 // compile makes the phrases, and notes what is wrong.
@@ -129,6 +132,9 @@ func (l *lexicon) compile(w *words, c *Catalogue, wrong func(string, ...any)) {
 		l.level.add(w.tokens(text), l.Levels[text])
 	}
 	l.shade, l.percentOf, l.from, l.by = w.set(l.Shades), w.set(l.Percent), w.set(l.From), w.set(l.By)
+	for _, name := range l.Nouns {
+		l.nouns |= l.bits[name]
+	}
 	l.often = l.bits["turn"] | l.bits["make"] | l.bits["want"] | l.bits["here"] | l.bits["whole"] | l.bits["bit"] | l.bits["start"]
 	for i, f := range l.Frames {
 		l.frame(f, c, func(format string, args ...any) {

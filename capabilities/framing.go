@@ -14,7 +14,7 @@ type framed struct {
 	level   float64 // percent, or a number that may be
 	pieces  int     // that the text was cut into: fewer are a closer reading
 	listed  bool    // "and" stands between names
-	on      bool    // the piece before is "on", behind a name
+	ahead   bool    // a place stands before the device
 	twice   bool    // something is said twice
 	first   bool    // the colour stands before the name
 }
@@ -30,14 +30,11 @@ type framer struct {
 // steps.
 const maxFraming = 3000
 
-// readings are the ways to read the text, those of the fewest pieces.
+// readings are the ways to read the text, those of the fewest pieces first.
 func (f *framer) readings() []framed {
 	f.from(0, framed{})
-	least := len(f.x.tokens)
-	for _, one := range f.found {
-		least = min(least, one.pieces)
-	}
-	return slices.DeleteFunc(f.found, func(one framed) bool { return one.pieces > least+1 })
+	slices.SortStableFunc(f.found, func(a, b framed) int { return a.pieces - b.pieces })
+	return f.found
 }
 
 // from reads on at word i.
@@ -63,10 +60,11 @@ func (f *framer) signal(i int, so framed) {
 	l.says.each(f.x.tokens, i, func(end int, s signal) {
 		next := so
 		next.twice = so.twice || so.signals.has(s&^l.often)
-		next.signals |= s
-		// "The light on the porch" is a light.
-		next.on = s == l.bits["on"] && len(so.devices) > 0 && !so.signals.has(l.bits["turn"]|l.bits["make"]|l.bits["want"]) && end < len(f.x.tokens)
-		if next.on && f.place(end) {
+		next.signals |= s &^ l.bits["joint"]
+		switch {
+		case s == l.bits["joint"] && !f.noun(end): // "on" joins it to a name, or switches something on
+			return
+		case s == l.bits["on"] && len(so.devices) > 0 && f.place(end): // "the light on the porch" is a light
 			return
 		}
 		f.from(end, next)
@@ -81,6 +79,18 @@ func (f *framer) signal(i int, so framed) {
 func (f *framer) place(i int) bool {
 	x := f.x
 	return i < len(x.tokens) && (len(x.filled("area", i)) > 0 || len(x.filled("device", i)) > 0 || len(x.filled("spot", i)) > 0)
+}
+
+// noun reports whether something that a word may be joined to begins at word i.
+func (f *framer) noun(i int) bool {
+	l, tokens := &f.x.r.catalogue.lexicon, f.x.tokens
+	if f.place(i) || l.colour.longest(tokens, i) > 0 || l.level.longest(tokens, i) > 0 {
+		return true
+	}
+	is := false
+	f.x.words().cardinal(tokens, i, func(int, float64) { is = true })
+	l.says.each(tokens, i, func(_ int, s signal) { is = is || s.has(l.nouns) })
+	return is
 }
 
 // value reads a colour, a level, or a number that may be one.
@@ -112,6 +122,8 @@ func (f *framer) value(i int, so framed) {
 		case by > i && percent:
 			next.signals |= l.bits[differs]
 		case percent:
+			next.signals |= l.bits[level]
+		case n > 10: // no scale but percent goes so far
 			next.signals |= l.bits[level]
 		default:
 			next.signals |= l.bits[number]
@@ -157,6 +169,7 @@ func (f *framer) name(i int, so framed) {
 				if len(so.places) > 0 && !so.listed {
 					continue
 				}
+				next.ahead = next.ahead || len(so.devices) == 0
 				next.places = append(slices.Clip(so.places), b)
 			}
 			f.from(list[m].end, next)

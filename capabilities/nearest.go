@@ -83,7 +83,12 @@ func distance(a, b string) int {
 	if min(len(x), len(y)) < 4 {
 		return 3
 	}
-	row := make([]int, len(y)+1)
+	var short [24]int // of which most words have fewer letters
+	row := short[:]
+	if len(y) >= len(row) {
+		row = make([]int, len(y)+1)
+	}
+	row = row[:len(y)+1]
 	for j := range row {
 		row[j] = j
 	}

@@ -195,5 +195,6 @@ type Resolver struct {
 	class     []string // of each device, in the catalogue's words
 	names     *names
 	all       spelled
-	able      string // what this home can do, shortly
+	able      string   // what this home can do, shortly
+	ids       []string // of the capabilities that it has
 }

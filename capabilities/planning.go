@@ -73,7 +73,11 @@ func (r *Resolver) filler(rd *reading, d int, areas []string) *strings.Replacer 
 	if quantity == "" {
 		quantity = "values"
 	}
-	return strings.NewReplacer("{level}", argText(rd.args, "level"), "{change}", argText(rd.args, "change"), "{colour}", r.catalogue.lexicon.called(argText(rd.args, "colour")), "{device}", r.label(d), "{view}", view, "{quantity}", quantity, "{areas}", r.places(d, areas), "{rooms}", r.places(d, r.roomsOf(d, areas)))
+	colour := argText(rd.args, "colour")
+	if colour != "" {
+		colour = r.catalogue.lexicon.called(colour)
+	}
+	return strings.NewReplacer("{level}", argText(rd.args, "level"), "{change}", argText(rd.args, "change"), "{colour}", colour, "{device}", r.label(d), "{view}", view, "{quantity}", quantity, "{areas}", r.places(d, areas), "{rooms}", r.places(d, r.roomsOf(d, areas)))
 }
 
 // argText is a parameter in words; numbers without their sign, which the words

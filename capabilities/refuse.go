@@ -259,17 +259,22 @@ func (x *request) timed(i int) bool {
 
 // named reports whether word i is in the name of a thing of this home.
 func (x *request) named(i int) bool {
-	for from := range i + 1 {
-		for _, kind := range []string{"device", "view", "spot"} {
-			for _, m := range x.filled(kind, from) {
-				if m.end > i && !m.all {
-					return true
+	if x.names == nil {
+		x.names = make([]bool, len(x.tokens))
+		for from := range x.tokens {
+			for _, kind := range nameKinds {
+				for _, m := range x.filled(kind, from) {
+					for k := from; k < m.end && !m.all; k++ {
+						x.names[k] = true
+					}
 				}
 			}
 		}
 	}
-	return false
+	return x.names[i]
 }
+
+var nameKinds = []string{"device", "view", "spot"}
 
 func texts(tokens []token) []string {
 	list := make([]string, len(tokens))
@@ -308,10 +313,4 @@ func (r *Resolver) whatCan(can func(*capability) bool) string {
 }
 
 // offered are the ids of the capabilities that this home has.
-func (r *Resolver) offered() []string {
-	var list []string
-	for _, c := range r.Offers() {
-		list = append(list, c.ID)
-	}
-	return slices.Clip(list)
-}
+func (r *Resolver) offered() []string { return slices.Clone(r.ids) }

@@ -21,6 +21,9 @@ func NewResolver(c *Catalogue, home Home) *Resolver {
 		devices, _ := r.offer(c)
 		return len(devices) > 0
 	})
+	for _, c := range r.Offers() {
+		r.ids = append(r.ids, c.ID)
+	}
 	return r
 }
 
@@ -41,6 +44,7 @@ type request struct {
 	readings []reading
 	explain  Explanation
 	show     string // the words that ask for a picture after the act, "" for none
+	names    []bool // which words are in names of things; nil if not asked yet
 	part     bool   // it is one of several orders
 }
 
@@ -282,7 +286,7 @@ func (x *request) whichMeaning(able []reading) Outcome {
 func (x *request) summary(rd *reading) string {
 	s := x.r.planFor(rd, rd.devices[0], x.areas(rd)).Summary
 	for _, b := range rd.slots {
-		if b.kind == "device" && len(rd.devices) > 1 {
+		if b.kind == "device" && len(rd.devices) > 1 && b.match.end > b.from {
 			s = strings.Replace(s, x.r.label(rd.devices[0]), joined(x.words().plainTokens(joined(x.tokens[b.from:b.match.end]))), 1)
 		}
 	}

@@ -30,6 +30,10 @@ func (x *request) times() (rest []token, t timing, out Outcome, ok bool) {
 			i++
 			continue
 		}
+		if n := x.words().repeating.longest(x.tokens, i); n > 0 || x.words().all.longest(x.tokens, i) > 0 && x.words().times.longest(x.tokens, i+1) > 0 {
+			x.explain.Leftover = texts(x.tokens[i:])
+			return rest, t, x.refuse(fmt.Sprintf("%q: a request is done once; what comes again and again needs schedules, and none are configured here", joined(x.tokens[i:])), nil), false
+		}
 		end, out, ok := x.time(i, &t)
 		if !ok {
 			return rest, t, out, false

@@ -32,11 +32,18 @@ type words struct {
 	Facts        []string                 `yaml:"facts"`
 	Counts       map[string]int           `yaml:"counts"`
 	Show         []string                 `yaml:"show"`
+	Affirming    []string                 `yaml:"affirming"`
+	Agreeing     []string                 `yaml:"agreeing"`
+	Praising     []string                 `yaml:"praising"`
+	Denying      []string                 `yaml:"denying"`
+	Indifferent  []string                 `yaml:"indifferent"`
+	EndingTalk   []string                 `yaml:"ending_talk"`
 	Delaying     []string                 `yaml:"delaying"`
 	FromNow      []string                 `yaml:"from_now"`
 	Ending       []string                 `yaml:"ending"`
 	At           []string                 `yaml:"at"`
 	OClock       []string                 `yaml:"oclock"`
+	Repeating    []string                 `yaml:"repeating"`
 	Days         []string                 `yaml:"days"`
 	Tomorrow     []string                 `yaml:"tomorrow"`
 	Half         map[string]int           `yaml:"halves"` // hours that it adds
@@ -44,13 +51,15 @@ type words struct {
 	Past         map[string]int           `yaml:"past"`   // minutes
 	Sun          map[string]string        `yaml:"suns"`   // up or down
 
-	filler, asking, negation, conditional, times, clock, joining   *set
-	all, yes, no, stop, picking, every, near, lasting, home, facts *set
-	delaying, fromNow, ending, at, oclock, day, tomorrow           *set
-	half, fixed, sun                                               *set
-	past                                                           *phrases[int]
-	number                                                         *phrases[float64]
-	unit                                                           map[string]time.Duration
+	filler, asking, negation, conditional, times, clock, joining    *set
+	all, yes, no, stop, picking, every, near, lasting, home, facts  *set
+	delaying, fromNow, ending, at, oclock, day, tomorrow            *set
+	repeating                                                       *set
+	half, fixed, sun                                                *set
+	affirming, agreeing, denying, indifferent, endingTalk, praising *set
+	past                                                            *phrases[int]
+	number                                                          *phrases[float64]
+	unit                                                            map[string]time.Duration
 }
 
 // ending is a rule of folding: words that end in From end in To instead.
@@ -63,7 +72,8 @@ func (w *words) lists() []*[]string {
 	return []*[]string{
 		&w.Fillers, &w.Asking, &w.Negations, &w.Conditionals, &w.Times, &w.Clock, &w.Joining, &w.All,
 		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near, &w.Lasting, &w.Home, &w.Facts, &w.Show,
-		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow,
+		&w.Affirming, &w.Agreeing, &w.Praising, &w.Denying, &w.Indifferent, &w.EndingTalk,
+		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow, &w.Repeating,
 	}
 }
 
@@ -105,6 +115,10 @@ func (w *words) compile() {
 	w.picking, w.every = w.set(w.Picking), w.set(w.Every)
 	w.lasting, w.home, w.facts = w.set(w.Lasting), w.set(w.Home), w.set(w.Facts)
 	w.delaying, w.fromNow, w.ending, w.at = w.set(w.Delaying), w.set(w.FromNow), w.set(w.Ending), w.set(w.At)
+	w.affirming, w.agreeing, w.denying = w.set(w.Affirming), w.set(w.Agreeing), w.set(w.Denying)
+	w.praising = w.set(w.Praising)
+	w.indifferent, w.endingTalk = w.set(w.Indifferent), w.set(w.EndingTalk)
+	w.repeating = w.set(w.Repeating)
 	w.oclock, w.day, w.tomorrow = w.set(w.OClock), w.set(w.Days), w.set(w.Tomorrow)
 	w.half, w.fixed, w.sun = w.set(keys(w.Half)), w.set(keys(w.Fixed)), w.set(keys(w.Sun))
 	w.past = &phrases[int]{}

@@ -133,12 +133,17 @@ func (p position) Validate() error {
 }
 
 // resolver turns requests into plans for the devices of this configuration.
-func (c *config) resolver() *agent.Home {
+func (c *config) resolver() *agent.Home { return c.resolverBy(c.Agent.unset) }
+
+// preview is the resolver for what is only shown: it believes the clock.
+func (c *config) preview() *agent.Home { return c.resolverBy(func() error { return nil }) }
+
+func (c *config) resolverBy(unset func() error) *agent.Home {
 	setting := capabilities.Home{MaxSteps: c.Agent.MaxSteps}
 	if p := c.Agent.Position; p != nil {
 		setting.Where = &capabilities.Position{Lat: p.Lat, Lng: p.Lng}
 	}
-	return c.home.resolver().In(setting, func() (time.Time, error) { return time.Now(), c.Agent.unset() })
+	return c.home.resolver().In(setting, func() (time.Time, error) { return time.Now(), unset() })
 }
 
 // Values of clock.

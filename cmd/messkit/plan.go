@@ -44,7 +44,7 @@ line of a file, and prints one JSON object a line.`,
 			for _, id := range requires {
 				req.Requires = append(req.Requires, mess.Capability{ID: id})
 			}
-			out := c.resolver().Resolve(req)
+			out := c.preview().Resolve(req)
 			v := c.verdict(out.Plan)
 			if asJSON {
 				return a.json(outcomeJSON(out, v))
@@ -160,6 +160,9 @@ func (c *config) verdict(p *capabilities.Plan) ruling {
 		case v.Confirm == gate.Requester && all.first == "nobody need confirm it":
 			all.first = "the requester must confirm it"
 		}
+	}
+	if err := c.Agent.unset(); err != nil && !p.NotBefore.IsZero() {
+		all.needs = append(all.needs, fmt.Sprintf("the clock to be set, for a time of the clock: %v", err))
 	}
 	return all
 }

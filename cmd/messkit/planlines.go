@@ -44,7 +44,7 @@ func (a *app) planLines(config, name string) error {
 		in = f
 	}
 	out := bufio.NewWriter(a.out)
-	if err := planAll(c.resolver().Now(), in, out); err != nil {
+	if err := planAll(c.preview().Now(), in, out); err != nil {
 		return err
 	}
 	return out.Flush()

@@ -78,6 +78,7 @@ var layers = map[string]layer{
 	"drivers/family":          {below: []string{"drivers", "internal/strictyaml"}, from: []string{"gobot.io/x/gobot/v2"}},
 	"drivers/*":               {below: []string{"drivers", "drivers/board", "drivers/family", "drivers/web", "internal/picture"}, from: []string{"gobot.io/x/gobot/v2", "golang.org/x/sync", "golang.org/x/sys"}},
 	"internal/broker":         {from: []string{"github.com/eclipse/paho.mqtt.golang", "golang.org/x/sync"}},
+	"drivers/i2cdev/i2ctest":  {below: []string{"drivers/i2cdev"}, from: []string{"gobot.io/x/gobot/v2"}},
 	"internal/durable":        {},
 	"internal/hil":            {},
 	"internal/hil/cp2112":     {},

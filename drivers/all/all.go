@@ -10,6 +10,8 @@ import (
 	"github.com/messkit/messkit/drivers/gpiorelay"
 	"github.com/messkit/messkit/drivers/httpcam"
 	"github.com/messkit/messkit/drivers/httpdevice"
+	"github.com/messkit/messkit/drivers/i2cdev"
+	"github.com/messkit/messkit/drivers/onewire"
 	"github.com/messkit/messkit/drivers/sim"
 	"github.com/messkit/messkit/drivers/v4l2cam"
 	"github.com/messkit/messkit/drivers/valetudo"
@@ -22,10 +24,12 @@ func Kinds() []drivers.Kind {
 			gpioinput.Kind(),
 			gpiorelay.Kind(),
 			httpcam.Kind(),
+			onewire.Kind(),
 			v4l2cam.Kind(),
 			httpdevice.Kind(),
 			valetudo.Kind(),
 		},
+		i2cdev.Kinds(),
 		sim.Kinds(),
 	)
 }

@@ -25,16 +25,16 @@ type target struct {
 	least      int    // so many have to pass: a machine where nothing runs shows nothing
 }
 
-var bridge = []hil.Module{{Name: "uhid"}, {Name: "usbhid"}, {Name: "hid-cp2112"}, {Name: "i2c-dev"}}
+var bridge = []hil.Module{{Name: "uhid"}, {Name: "usbhid"}, {Name: "hid-cp2112"}, {Name: "i2c-dev"}, {Name: "bmp280-i2c"}}
 
 var targets = []target{
 	{
 		name: "x86_64", arch: "amd64",
 		machine: hil.Machine{
 			Qemu: "qemu-system-x86_64", How: "apt-get install qemu-system-x86", Console: "ttyS0",
-			Options: []string{"-accel", "tcg", "-cpu", "max", "-m", "768", "-nodefaults", "-serial", "stdio"},
+			Options: []string{"-accel", "tcg", "-icount", "shift=3,sleep=off", "-cpu", "max", "-m", "768", "-nodefaults", "-serial", "stdio"},
 		},
-		modules: append(bridge, hil.Module{Name: "vivid", Parameters: "n_devs=1 node_types=0x1"}), tests: "^Test[^P]", least: 14,
+		modules: append(bridge, hil.Module{Name: "vivid", Parameters: "n_devs=1 node_types=0x1"}), tests: "^Test[^P]", least: 19,
 	},
 	{
 		name: "raspi3b", arch: "arm64",
@@ -50,7 +50,7 @@ var targets = []target{
 			Qemu: "qemu-system-aarch64", How: "apt-get install qemu-system-arm", Console: "ttyAMA0",
 			Options: []string{"-M", "virt", "-cpu", "cortex-a53", "-m", "768", "-nodefaults", "-serial", "stdio"},
 		},
-		modules: bridge, tests: "^TestBridge", least: 10,
+		modules: bridge, tests: "^TestBridge", least: 15,
 	},
 }
 

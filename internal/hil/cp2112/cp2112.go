@@ -31,6 +31,7 @@ type Bridge struct {
 	output byte          // lines that are outputs
 	level  byte
 	writes int    // times that a level was written
+	sent   int    // messages that write more than the register's number
 	rest   []byte // of a transfer, to be read
 	status [7]byte
 }
@@ -221,6 +222,9 @@ func (b *Bridge) transfer(address byte, written []byte, n int) {
 	chip := b.chips[address>>1]
 	if chip == nil {
 		return
+	}
+	if len(written) > 1 {
+		b.sent++
 	}
 	read, ok := chip.Transfer(append([]byte(nil), written...), n)
 	if !ok {

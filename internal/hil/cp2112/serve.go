@@ -11,8 +11,9 @@ import (
 // is a question, each line of out its answer, in numbers.
 //
 //	gpio             which lines are outputs, their levels, how often they were written
+//	writes           how often something was written to a chip
 //	drive LINE 0|1   the level of a line, from outside
-//	reg CHIP REG     a register of a chip that is Registers
+//	reg CHIP REG     a register of a chip that has some
 //	poke CHIP REG V  sets it
 //	say CHIP WORDS   tells a chip that is a Listener
 func (b *Bridge) Serve(in io.Reader, out io.Writer) error {
@@ -34,6 +35,12 @@ type Listener interface {
 	Hear(words string) error
 }
 
+// registers is a chip that has some.
+type registers interface {
+	Register(n byte) byte
+	SetRegister(n, value byte)
+}
+
 func (b *Bridge) answer(line string) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,6 +48,8 @@ func (b *Bridge) answer(line string) (string, error) {
 	switch verb {
 	case "gpio":
 		return fmt.Sprint(b.output, b.level, b.writes), nil
+	case "writes":
+		return fmt.Sprint(b.sent), nil
 	case "drive":
 		var n, level int
 		if _, err := fmt.Sscan(rest, &n, &level); err != nil {
@@ -68,14 +77,14 @@ func (b *Bridge) answer(line string) (string, error) {
 func (b *Bridge) register(verb, rest string) (string, error) {
 	var address, reg, value byte
 	n, err := fmt.Sscan(rest, &address, &reg, &value)
-	chip, ok := b.chips[address].(*Registers)
+	chip, ok := b.chips[address].(registers)
 	switch {
 	case !ok:
 		return "", fmt.Errorf("chip %d has no registers", address)
 	case verb == "poke" && n == 3:
-		chip.Values[reg] = value
+		chip.SetRegister(reg, value)
 	case verb == "poke" || n < 2:
 		return "", err
 	}
-	return fmt.Sprint(chip.Values[reg]), nil
+	return fmt.Sprint(chip.Register(reg)), nil
 }

@@ -167,7 +167,7 @@ func TestBridgeAgentIsKilled(t *testing.T) {
 // over.
 func TestBridgeAgentIsFrozen(t *testing.T) {
 	b := plug(t)
-	a := launch(t, fmt.Sprintf(porch, "4s"))
+	a := launch(t, fmt.Sprintf(porch, "12s"))
 	a.completes(t, "turn on the porch light")
 	if err := a.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)

@@ -57,6 +57,3 @@ func serveBridge() error {
 	}()
 	return b.Serve(os.Stdin, os.Stdout)
 }
-
-// bus is what is on the bridge's bus.
-func bus() map[byte]cp2112.Chip { return map[byte]cp2112.Chip{} }

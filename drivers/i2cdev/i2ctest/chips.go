@@ -1,6 +1,12 @@
-package cp2112
+// Package i2ctest plays chips on an I2C bus, as their datasheets say, and a bus
+// in memory. The emulated machines of make hil have the same chips on a bus of
+// the kernel's.
+package i2ctest
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // Registers is a chip of 256 registers of one byte. The first byte that is
 // written says which one is meant, and each further one the next: BMP280, BME280,
@@ -10,7 +16,7 @@ type Registers struct {
 	at     byte
 }
 
-// Transfer implements Chip.
+// Transfer does one message: what is written, then n bytes that are read.
 func (r *Registers) Transfer(written []byte, n int) ([]byte, bool) {
 	if len(written) > 0 {
 		r.at = written[0]
@@ -27,6 +33,12 @@ func (r *Registers) Transfer(written []byte, n int) ([]byte, bool) {
 	return read, true
 }
 
+// Register is one register, for a test.
+func (r *Registers) Register(n byte) byte { return r.Values[n] }
+
+// SetRegister sets one.
+func (r *Registers) SetRegister(n, value byte) { r.Values[n] = value }
+
 // SHT3x is a sensor of temperature and humidity (Sensirion SHT3x, single shot).
 // It hears "CELSIUS PERCENT BAD": BAD 1 has it answer with a wrong checksum.
 type SHT3x struct {
@@ -34,7 +46,7 @@ type SHT3x struct {
 	Bad              bool
 }
 
-// Hear implements Listener.
+// Hear takes what a test says.
 func (s *SHT3x) Hear(words string) error {
 	bad := 0
 	_, err := fmt.Sscan(words, &s.Celsius, &s.Percent, &bad)
@@ -42,7 +54,7 @@ func (s *SHT3x) Hear(words string) error {
 	return err
 }
 
-// Transfer implements Chip (datasheet, 4.12 and 4.13).
+// Transfer does one message (datasheet, 4.12 and 4.13).
 func (s *SHT3x) Transfer(_ []byte, n int) ([]byte, bool) {
 	if n == 0 {
 		return nil, true
@@ -80,7 +92,7 @@ type ADS1115 struct {
 	at     byte
 }
 
-// Hear implements Listener.
+// Hear takes what a test says.
 func (a *ADS1115) Hear(words string) error {
 	var n int
 	var raw int16
@@ -94,14 +106,14 @@ func (a *ADS1115) Hear(words string) error {
 	return nil
 }
 
-// Transfer implements Chip (datasheet, 9.6): register 0 is the conversion, 1 the
+// Transfer does one message (datasheet, 9.6): register 0 is the conversion, 1 the
 // configuration, whose bits 14 to 12 are the input.
 func (a *ADS1115) Transfer(written []byte, n int) ([]byte, bool) {
 	if len(written) > 0 {
 		a.at = written[0]
 	}
 	if len(written) == 3 && a.at == 1 {
-		a.config = big.Uint16(written[1:])
+		a.config = binary.BigEndian.Uint16(written[1:])
 	}
 	if n == 0 {
 		return nil, true
@@ -111,4 +123,24 @@ func (a *ADS1115) Transfer(written []byte, n int) ([]byte, bool) {
 		value = uint16(a.Raw[a.config>>12&3])
 	}
 	return []byte{byte(value >> 8), byte(value)}, true
+}
+
+// Expander is an MCP23017: a pin that is an output reads as its latch. Told, where
+// it is not nil, hears which registers are written.
+type Expander struct {
+	*Registers
+	Told func(register byte)
+}
+
+// Transfer does one message (datasheet, 3.5).
+func (e *Expander) Transfer(written []byte, n int) ([]byte, bool) {
+	if len(written) > 1 && e.Told != nil {
+		e.Told(written[0])
+	}
+	for bank := range 2 {
+		const direction, levels, latch = 0x00, 0x12, 0x14
+		inputs := e.Values[direction+bank]
+		e.Values[levels+bank] = e.Values[levels+bank]&inputs | e.Values[latch+bank]&^inputs
+	}
+	return e.Registers.Transfer(written, n)
 }

@@ -1,0 +1,99 @@
+package i2cdev
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"gobot.io/x/gobot/v2/drivers/i2c"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// ADS1115Config of one input of a converter.
+type ADS1115Config struct {
+	At
+	Input    int     `yaml:"input"`     // 0 to 3, against ground
+	MaxVolts float64 `yaml:"max_volts"` // the highest voltage that comes; the less, the finer
+	Quantity string  `yaml:"quantity"`  // what the voltage stands for
+	Unit     string  `yaml:"unit"`      //
+	Factor   float64 `yaml:"factor"`    // in units per volt
+	Offset   float64 `yaml:"offset"`    // in units, at 0 V
+}
+
+// DefaultADS1115Config measures the voltage itself.
+func DefaultADS1115Config() ADS1115Config {
+	return ADS1115Config{At: At{Address: 0x48}, MaxVolts: 4, Quantity: "voltage", Unit: "V", Factor: 1}
+}
+
+// Validate tells all that cannot be.
+func (c ADS1115Config) Validate() error {
+	errs := []error{c.validate(0x48, 0x4b)}
+	if c.Input < 0 || c.Input > 3 {
+		errs = append(errs, fmt.Errorf("input: %d is none of 0 to 3", c.Input))
+	}
+	if !(c.MaxVolts > 0 && c.MaxVolts <= ranges[0]) {
+		errs = append(errs, fmt.Errorf("max_volts: %g is not above 0 and up to %g; divide the voltage", c.MaxVolts, ranges[0]))
+	}
+	if c.Quantity == "" || c.Unit == "" {
+		errs = append(errs, errors.New("quantity: write quantity and unit of what the voltage stands for"))
+	}
+	if c.Factor == 0 || math.IsNaN(c.Factor+c.Offset) || math.IsInf(c.Factor+c.Offset, 0) {
+		errs = append(errs, fmt.Errorf("factor: %g with an offset of %g measures nothing", c.Factor, c.Offset))
+	}
+	return errors.Join(errs...)
+}
+
+// ranges are the highest voltages, by Gobot's gain (datasheet, table 8).
+var ranges = []float64{6.144, 4.096, 2.048, 1.024, 0.512, 0.256}
+
+// gain is the finest whose range has the highest voltage.
+func (c ADS1115Config) gain() int {
+	gain := 0
+	for i, volts := range ranges {
+		if c.MaxVolts <= volts {
+			gain = i
+		}
+	}
+	return gain
+}
+
+func openADS1115(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	cfg := DefaultADS1115Config()
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	return NewADS1115(env, cfg, System{}), nil
+}
+
+// samples a second: a conversion takes 8 ms.
+const samples = 128
+
+// NewADS1115 makes a sensor of one input, of a valid configuration.
+func NewADS1115(env drivers.Env, cfg ADS1115Config, buses Buses) *Sensor {
+	return newSensor(env, cfg.At, buses, func(_ context.Context, at At, b Bus) ([]drivers.Reading, error) {
+		d := i2c.NewADS1115Driver(b, at.options())
+		if err := d.Start(); err != nil {
+			return nil, err
+		}
+		volts, err := d.Read(cfg.Input, cfg.gain(), samples)
+		if err != nil {
+			return nil, err
+		}
+		if most := ranges[cfg.gain()]; volts >= most*32766/32768 || volts <= -most*32766/32768 {
+			return nil, wrong("input %d is beyond %g V; raise max_volts, or divide the voltage", cfg.Input, most)
+		}
+		value := volts*cfg.Factor + cfg.Offset
+		return []drivers.Reading{{Quantity: cfg.Quantity, Value: round(value, 6), Unit: cfg.Unit}}, nil
+	})
+}
+
+// round leaves so many digits.
+func round(v float64, digits int) float64 {
+	if v == 0 {
+		return 0
+	}
+	scale := math.Pow(10, float64(digits)-math.Ceil(math.Log10(math.Abs(v))))
+	return math.Round(v*scale) / scale
+}

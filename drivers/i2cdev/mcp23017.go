@@ -1,0 +1,144 @@
+package i2cdev
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"gobot.io/x/gobot/v2/drivers/i2c"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// MCP23017Config of one relay on a board.
+type MCP23017Config struct {
+	At
+	Ends
+	Pin       string `yaml:"pin"`        // A0 to A7, B0 to B7
+	ActiveLow bool   `yaml:"active_low"` // 0 V switches it on
+}
+
+// DefaultMCP23017Config has no pin yet.
+func DefaultMCP23017Config() MCP23017Config {
+	return MCP23017Config{At: At{Address: 0x20}, Ends: Ends{"off", "off"}}
+}
+
+// Validate tells all that cannot be.
+func (c MCP23017Config) Validate() error {
+	errs := []error{c.At.validate(0x20, 0x27), c.Ends.validate()}
+	if !(pin{Pin: c.Pin}).valid() {
+		errs = append(errs, fmt.Errorf("pin: %q is none; write A0 to A7 or B0 to B7", c.Pin))
+	}
+	return errors.Join(errs...)
+}
+
+func openMCP23017(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	cfg := DefaultMCP23017Config()
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	return NewMCP23017(env.Name, cfg, System{}), nil
+}
+
+// NewMCP23017 makes a relay of a valid configuration.
+func NewMCP23017(name string, cfg MCP23017Config, buses Buses) *Output {
+	return &Output{Life: drivers.NewLife(name), at: cfg.At, ends: cfg.Ends, port: pin{cfg.Pin, cfg.ActiveLow}, buses: buses}
+}
+
+// ObeyMCP23017 carries out orders for such relays.
+func ObeyMCP23017(buses Buses, order []byte) (bool, error) { return Obey[pin](buses, order) }
+
+// pin of an MCP23017.
+type pin struct {
+	Pin       string `json:"pin"`
+	ActiveLow bool   `json:"active_low,omitempty"`
+}
+
+func (p pin) valid() bool {
+	return len(p.Pin) == 2 && strings.ContainsRune("ABab", rune(p.Pin[0])) && p.Pin[1] >= '0' && p.Pin[1] <= '7'
+}
+
+// split is Gobot's way to say which pin.
+func (p pin) split() (n uint8, bank string, err error) {
+	if !p.valid() {
+		return 0, "", wrong("there is no pin %q", p.Pin)
+	}
+	return p.Pin[1] - '0', strings.ToUpper(p.Pin[:1]), nil
+}
+
+// set sets the level first and makes the pin an output then: the other way round,
+// as Gobot does it, the pin has the old level for a moment.
+func (p pin) set(at At, b Bus, on bool) error {
+	n, bank, err := p.split()
+	if err != nil {
+		return err
+	}
+	d := at.expander(b)
+	if err := d.Start(); err != nil {
+		return err
+	}
+	level := uint8(0)
+	if on != p.ActiveLow {
+		level = 1
+	}
+	if err := d.WriteGPIO(n, bank, level); err != nil {
+		return err
+	}
+	return d.SetPinMode(n, bank, 0)
+}
+
+// expanders are Gobot's drivers, by the chip's bus and address: each has a
+// goroutine that never ends, so there is one for a chip. Who has the chip's lock
+// may use it.
+var expanders sync.Map // of *expander by [2]int
+
+type expander struct {
+	Bus    // that is open now
+	driver *i2c.MCP23017Driver
+}
+
+// expander is Gobot's driver for a chip, on a bus.
+func (a At) expander(b Bus) *i2c.MCP23017Driver {
+	key := [2]int{b.DefaultI2cBus(), int(a.Address)}
+	found, ok := expanders.Load(key)
+	if !ok {
+		e := &expander{Bus: b}
+		e.driver = i2c.NewMCP23017Driver(e, a.options(), i2c.WithMCP23017AutoIODirOff(1))
+		found, _ = expanders.LoadOrStore(key, e)
+	}
+	e := found.(*expander)
+	e.Bus = b
+	return e.driver
+}
+
+// Registers (datasheet, table 3-3, bank 0); those of B follow those of A.
+const (
+	mcpDirection = 0x00
+	mcpLevels    = 0x12
+)
+
+// get reads the pin itself, as an output: Gobot makes an input of what it reads.
+func (p pin) get(at At, b Bus) (bool, error) {
+	n, bank, err := p.split()
+	if err != nil {
+		return false, err
+	}
+	c, err := at.direct(b)
+	if err != nil {
+		return false, err
+	}
+	var next uint8
+	if bank == "B" {
+		next = 1
+	}
+	inputs, err := c.ReadByteData(mcpDirection + next)
+	if err != nil {
+		return false, err
+	}
+	if inputs>>n&1 == 1 {
+		return false, wrong("pin %s is an input: the board was without power since it was switched; switch it again", p.Pin)
+	}
+	levels, err := c.ReadByteData(mcpLevels + next)
+	return (levels>>n&1 == 1) != p.ActiveLow, err
+}

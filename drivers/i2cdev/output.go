@@ -1,0 +1,166 @@
+package i2cdev
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"gobot.io/x/gobot/v2"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+var (
+	_ drivers.Switch       = (*Output)(nil)
+	_ drivers.SwitchReader = (*Output)(nil)
+	_ drivers.SafeReader   = (*Output)(nil)
+	_ drivers.Guarded      = (*Output)(nil)
+	_ drivers.Levels       = (*Output)(nil)
+)
+
+// Ends are what an output is set to when it starts and when it ends.
+type Ends struct {
+	Initial string `yaml:"initial"` // on, off or keep
+	Safe    string `yaml:"safe"`    // on, off or keep
+}
+
+func (e Ends) validate() error {
+	var errs []error
+	for _, level := range [][2]string{{"initial", e.Initial}, {"safe", e.Safe}} {
+		if key, word := level[0], level[1]; word != "on" && word != "off" && word != "keep" {
+			errs = append(errs, fmt.Errorf("%s: %q is unknown; write on, off or keep", key, word))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// port is what of a chip is switched.
+type port interface {
+	set(at At, b Bus, on bool) error
+	get(at At, b Bus) (on bool, err error)
+}
+
+// Output is a port that is on or off.
+type Output struct {
+	drivers.Life
+	at    At
+	ends  Ends
+	port  port
+	buses Buses
+	bus   closed
+}
+
+// Connection is a Gobot adaptor that does nothing: the bus is open while a verb is
+// under way.
+func (o *Output) Connection() gobot.Connection { return &o.bus }
+
+// Start sets the initial state.
+func (o *Output) Start() error {
+	if err := o.end(o.ends.Initial); err != nil {
+		return err
+	}
+	o.Opened()
+	return nil
+}
+
+// Halt sets the safe state.
+func (o *Output) Halt() error {
+	o.Closed()
+	return o.end(o.ends.Safe)
+}
+
+// Levels are what Start and Halt set.
+func (o *Output) Levels() (initial, safe string) { return o.ends.Initial, o.ends.Safe }
+
+func (o *Output) end(word string) error {
+	if word == "keep" {
+		return nil
+	}
+	return o.set(word == "on")
+}
+
+func (o *Output) set(on bool) error {
+	return o.named(o.at.use(o.buses, func(b Bus) error { return o.port.set(o.at, b, on) }))
+}
+
+func (o *Output) get() (on bool, err error) {
+	err = o.at.use(o.buses, func(b Bus) (err error) { on, err = o.port.get(o.at, b); return err })
+	return on && err == nil, o.named(err)
+}
+
+func (o *Output) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", o.Name(), err)
+}
+
+// Switch turns it on or off.
+func (o *Output) Switch(ctx context.Context, on bool) error {
+	_, done, err := o.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return o.set(on)
+}
+
+// On reads the chip back.
+func (o *Output) On(ctx context.Context) (bool, error) {
+	_, done, err := o.Begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	return o.get()
+}
+
+// Safe reads back whether it is in its safe state.
+func (o *Output) Safe(context.Context) (bool, error) {
+	if o.ends.Safe == "keep" {
+		return true, nil
+	}
+	on, err := o.get()
+	return err == nil && on == (o.ends.Safe == "on"), err
+}
+
+// order has a port set. P is one of this package's.
+type order[P port] struct {
+	At
+	Device string `json:"device"`
+	Port   P      `json:"port"`
+	On     bool   `json:"on"`
+}
+
+// Orders are how another process sets it.
+func (o *Output) Orders() drivers.Orders {
+	word := func(on bool) []byte {
+		data, _ := json.Marshal(order[port]{o.at, o.Name(), o.port, on}) // strings and numbers always can be
+		return data
+	}
+	orders := drivers.Orders{Off: word(false)}
+	if o.ends.Safe != "keep" {
+		orders.Safe = word(o.ends.Safe == "on")
+	}
+	return orders
+}
+
+// Obey carries out an order for a port of type P, where it is not so already.
+func Obey[P port](buses Buses, data []byte) (changed bool, err error) {
+	var o order[P]
+	if err := json.Unmarshal(data, &o); err != nil {
+		return false, fmt.Errorf("i2cdev: an order cannot be read: %w", err)
+	}
+	err = o.use(buses, func(b Bus) error {
+		if on, err := o.Port.get(o.At, b); err == nil && on == o.On {
+			return nil
+		}
+		changed = true // what cannot be read is set all the same
+		return o.Port.set(o.At, b, o.On)
+	})
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", o.Device, err)
+	}
+	return changed, nil
+}

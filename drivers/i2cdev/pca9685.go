@@ -1,0 +1,194 @@
+package i2cdev
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"gobot.io/x/gobot/v2/drivers/i2c"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// PCA9685Config of one servo with two positions.
+type PCA9685Config struct {
+	At
+	Ends
+	Channel   int           `yaml:"channel"`   // 0 to 15
+	On        time.Duration `yaml:"on"`        // the pulse of its position when it is on
+	Off       time.Duration `yaml:"off"`       // ... when it is off
+	Frequency float64       `yaml:"frequency"` // of the pulses of all channels of the board, in Hz
+}
+
+// DefaultPCA9685Config is a servo that goes from one end of what all can do to the
+// other, on the first channel.
+func DefaultPCA9685Config() PCA9685Config {
+	return PCA9685Config{
+		At: At{Address: 0x40}, Ends: Ends{"keep", "keep"}, On: 2 * time.Millisecond, Off: time.Millisecond, Frequency: 50,
+	}
+}
+
+// The longest and the shortest pulse of any servo.
+const (
+	minPulse = 400 * time.Microsecond
+	maxPulse = 2600 * time.Microsecond
+)
+
+// Validate tells all that cannot be.
+func (c PCA9685Config) Validate() error {
+	errs := []error{c.At.validate(0x40, 0x7f), c.Ends.validate()}
+	if c.Channel < 0 || c.Channel > 15 {
+		errs = append(errs, fmt.Errorf("channel: %d is none of 0 to 15", c.Channel))
+	}
+	if c.Frequency < 24 || c.Frequency > 330 {
+		errs = append(errs, fmt.Errorf("frequency: %g Hz is not between 24 and 330; most servos want 50", c.Frequency))
+	}
+	for _, p := range []struct {
+		key   string
+		pulse time.Duration
+	}{{"on", c.On}, {"off", c.Off}} {
+		if p.pulse < minPulse || p.pulse > maxPulse {
+			errs = append(errs, fmt.Errorf("%s: a pulse of %v is not between %v and %v", p.key, p.pulse, minPulse, maxPulse))
+		}
+	}
+	if s := c.servo(); s.On == s.Off {
+		errs = append(errs, errors.New("on: its pulse is that of off; write two that differ"))
+	}
+	return errors.Join(errs...)
+}
+
+func openPCA9685(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	cfg := DefaultPCA9685Config()
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	return NewPCA9685(env.Name, cfg, System{}), nil
+}
+
+// NewPCA9685 makes a servo of a valid configuration.
+func NewPCA9685(name string, cfg PCA9685Config, buses Buses) *Output {
+	return &Output{Life: drivers.NewLife(name), at: cfg.At, ends: cfg.Ends, port: cfg.servo(), buses: buses}
+}
+
+// ObeyPCA9685 carries out orders for such servos.
+func ObeyPCA9685(buses Buses, order []byte) (bool, error) { return Obey[servo](buses, order) }
+
+// servo is a channel and its two positions, in 4096ths of a period.
+type servo struct {
+	Channel   int     `json:"channel"`
+	On        uint16  `json:"on"`
+	Off       uint16  `json:"off"`
+	Frequency float64 `json:"frequency"` // Hz
+}
+
+func (c PCA9685Config) servo() servo {
+	ticks := func(pulse time.Duration) uint16 { return uint16(math.Round(pulse.Seconds() * c.Frequency * 4096)) }
+	return servo{c.Channel, ticks(c.On), ticks(c.Off), c.Frequency}
+}
+
+// Registers (datasheet, 7.3).
+const (
+	pcaMode      = 0x00
+	pcaSleep     = 0x10 // in the mode
+	pcaChannel   = 0x06 // four for each channel
+	pcaAll       = 0xfa
+	pcaPrescaler = 0xfe
+)
+
+// prescale divides the chip's 25 MHz (datasheet, 7.3.5).
+func (s servo) prescale() byte { return byte(math.Round(25e6/4096/s.Frequency) - 1) }
+
+// running tells whether the chip is set up. Where it is, other channels may have
+// their pulses.
+func (s servo) running(c i2c.Connection) (bool, error) {
+	mode, err := c.ReadByteData(pcaMode)
+	if err != nil {
+		return false, err
+	}
+	prescale, err := c.ReadByteData(pcaPrescaler)
+	return mode&pcaSleep == 0 && prescale == s.prescale(), err
+}
+
+// set gives the channel its pulse.
+func (s servo) set(at At, b Bus, on bool) error {
+	if s.Channel < 0 || s.Channel > 15 {
+		return wrong("there is no channel %d", s.Channel)
+	}
+	c, err := at.direct(b)
+	if err != nil {
+		return err
+	}
+	running, err := s.running(c)
+	if err != nil {
+		return err
+	}
+	var bus i2c.Connector = b
+	if running {
+		bus = &sparing{b}
+	}
+	d := i2c.NewPCA9685Driver(bus, at.options())
+	if err := d.Start(); err != nil {
+		return err
+	}
+	if !running {
+		if err := d.SetPWMFreq(float32(s.Frequency)); err != nil {
+			return err
+		}
+	}
+	if on {
+		return d.SetPWM(s.Channel, 0, s.On)
+	}
+	return d.SetPWM(s.Channel, 0, s.Off)
+}
+
+// get reads back which pulse the channel has.
+func (s servo) get(at At, b Bus) (bool, error) {
+	c, err := at.direct(b)
+	if err != nil {
+		return false, err
+	}
+	running, err := s.running(c)
+	if err != nil {
+		return false, err
+	}
+	if !running {
+		return false, wrong("the board gives no pulses of %g Hz: it was without power since; switch it again", s.Frequency)
+	}
+	at4 := uint8(pcaChannel + 4*s.Channel)
+	low, err := c.ReadByteData(at4 + 2)
+	if err != nil {
+		return false, err
+	}
+	high, err := c.ReadByteData(at4 + 3)
+	if err != nil {
+		return false, err
+	}
+	switch pulse := uint16(high&0x1f)<<8 | uint16(low); pulse {
+	case s.On:
+		return true, nil
+	case s.Off:
+		return false, nil
+	default:
+		return false, wrong("its pulse is %d/4096 of a period, neither that of on (%d) nor that of off (%d)", pulse, s.On, s.Off)
+	}
+}
+
+// sparing is a bus on which Gobot's driver does not take the pulses of all
+// channels away when it starts.
+type sparing struct{ Bus }
+
+// GetI2cConnection implements i2c.Connector.
+func (s *sparing) GetI2cConnection(address, bus int) (i2c.Connection, error) {
+	c, err := s.Bus.GetI2cConnection(address, bus)
+	return &spared{c}, err
+}
+
+type spared struct{ i2c.Connection }
+
+func (s *spared) Write(b []byte) (int, error) {
+	if len(b) > 1 && b[0] >= pcaAll && b[0] < pcaPrescaler {
+		return len(b), nil
+	}
+	return s.Connection.Write(b)
+}

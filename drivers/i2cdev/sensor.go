@@ -1,0 +1,104 @@
+package i2cdev
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"gobot.io/x/gobot/v2"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+var _ drivers.Sensor = (*Sensor)(nil)
+
+// Sensor is a chip that measures.
+type Sensor struct {
+	drivers.Life
+	at      At
+	buses   Buses
+	now     func() time.Time
+	measure func(ctx context.Context, at At, b Bus) ([]drivers.Reading, error)
+	bus     closed
+}
+
+func newSensor(env drivers.Env, at At, buses Buses, measure func(context.Context, At, Bus) ([]drivers.Reading, error)) *Sensor {
+	return &Sensor{Life: drivers.NewLife(env.Name), at: at, buses: buses, now: env.Now, measure: measure}
+}
+
+// Connection is a Gobot adaptor that does nothing: the bus is open while a verb is
+// under way.
+func (s *Sensor) Connection() gobot.Connection { return &s.bus }
+
+// Start makes it ready. It does not ask the chip, which may be plugged in later.
+func (s *Sensor) Start() error { s.Opened(); return nil }
+
+// Halt ends measurements that are under way.
+func (s *Sensor) Halt() error { s.Closed(); return nil }
+
+// Read sets the chip up and measures.
+func (s *Sensor) Read(ctx context.Context) (list []drivers.Reading, err error) {
+	ctx, done, err := s.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	err = s.at.use(s.buses, func(b Bus) (err error) { list, err = s.measure(ctx, s.at, b); return err })
+	switch {
+	case ctx.Err() != nil:
+		return nil, s.Ended(ctx)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", s.Name(), err)
+	}
+	at := s.now()
+	for i := range list {
+		list[i].At = at
+	}
+	return list, nil
+}
+
+// reading is a value that a chip can have measured, rounded to what it resolves:
+// steps are as many to a unit.
+func reading(quantity string, value float64, unit string, least, most, steps float64) (drivers.Reading, error) {
+	if math.IsNaN(value) || value < least || value > most {
+		return drivers.Reading{}, wrong("it says a %s of %.4g %s, and can measure %g to %g; is it the chip that the driver is for, and is its wiring short?", quantity, value, unit, least, most)
+	}
+	return drivers.Reading{Quantity: quantity, Value: math.Round(value*steps) / steps, Unit: unit}, nil
+}
+
+// wait waits for a conversion.
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return &finalError{context.Cause(ctx)}
+	}
+}
+
+// closed is a Gobot adaptor that does nothing.
+type closed struct {
+	mu   sync.Mutex
+	name string
+}
+
+var _ gobot.Adaptor = (*closed)(nil)
+
+func (c *closed) Name() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.name
+}
+
+func (c *closed) SetName(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.name = name
+}
+
+func (c *closed) Connect() error  { return nil }
+func (c *closed) Finalize() error { return nil }

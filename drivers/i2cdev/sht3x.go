@@ -1,0 +1,78 @@
+package i2cdev
+
+import (
+	"bytes"
+	"context"
+
+	"gobot.io/x/gobot/v2/drivers/i2c"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// SHT3xConfig of a SHT30, SHT31 or SHT35.
+type SHT3xConfig struct {
+	At
+}
+
+// DefaultSHT3xConfig is the address of most boards.
+func DefaultSHT3xConfig() SHT3xConfig { return SHT3xConfig{At{Address: 0x44}} }
+
+// Validate tells what cannot be.
+func (c SHT3xConfig) Validate() error { return c.validate(0x44, 0x45) }
+
+func openSHT3x(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	cfg := DefaultSHT3xConfig()
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	return NewSHT3x(env, cfg, System{}), nil
+}
+
+// NewSHT3x makes a sensor of temperature and humidity, of a valid configuration.
+// Gobot's driver asks the chip and checks its checksums. What it computes below
+// 0 °C is nonsense (a difference without sign), so that is done here.
+func NewSHT3x(env drivers.Env, cfg SHT3xConfig, buses Buses) *Sensor {
+	return newSensor(env, cfg.At, buses, func(_ context.Context, at At, b Bus) ([]drivers.Reading, error) {
+		heard := &listening{Bus: b}
+		d := i2c.NewSHT3xDriver(heard, at.options())
+		if err := d.Start(); err != nil {
+			return nil, err
+		}
+		if _, _, err := d.Sample(); err != nil {
+			return nil, err
+		}
+		if len(heard.last) != 6 {
+			return nil, wrong("it has answered with %d bytes, not 6", len(heard.last))
+		}
+		word := func(i int) float64 { return float64(int(heard.last[i])<<8|int(heard.last[i+1])) / 65535 }
+		t, err := reading("temperature", -45+175*word(0), "°C", -40, 125, 100) // datasheet, 4.13
+		if err != nil {
+			return nil, err
+		}
+		h, err := reading("humidity", 100*word(3), "%", 0, 100, 10)
+		return []drivers.Reading{t, h}, err
+	})
+}
+
+// listening is a bus that keeps what was last read.
+type listening struct {
+	Bus
+	last []byte
+}
+
+// GetI2cConnection implements i2c.Connector.
+func (l *listening) GetI2cConnection(address, bus int) (i2c.Connection, error) {
+	c, err := l.Bus.GetI2cConnection(address, bus)
+	return &heard{c, l}, err
+}
+
+type heard struct {
+	i2c.Connection
+	by *listening
+}
+
+func (h *heard) Read(b []byte) (int, error) {
+	n, err := h.Connection.Read(b)
+	h.by.last = bytes.Clone(b[:max(0, min(n, len(b)))])
+	return n, err
+}

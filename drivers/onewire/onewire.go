@@ -1,0 +1,137 @@
+// Package onewire reads DS18B20 thermometers (Maxim, and their many clones) on the
+// kernel's 1-Wire bus, by its sysfs files (the kernel's
+// Documentation/w1/slaves/w1_therm.rst). It is Gobot's driver on a connection that
+// tells a wrong checksum from a missing chip, and refuses what is no measurement.
+//
+// Not supported: other 1-Wire chips, setting alarms and resolutions.
+package onewire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"sync"
+	"time"
+
+	"gobot.io/x/gobot/v2"
+	"gobot.io/x/gobot/v2/drivers/onewire"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+var _ drivers.Sensor = (*Thermometer)(nil)
+
+// Config of one thermometer.
+type Config struct {
+	ID string `yaml:"id"` // 28-0000005a1b2c, as its folder in /sys/bus/w1/devices is called; "": the only one
+}
+
+var validID = regexp.MustCompile(`^28-[0-9a-f]{12}$`)
+
+// Validate tells what cannot be.
+func (c Config) Validate() error {
+	if c.ID != "" && !validID.MatchString(c.ID) {
+		return fmt.Errorf("id: %q is no DS18B20's; ls /sys/bus/w1/devices shows it, like 28-0000005a1b2c", c.ID)
+	}
+	return nil
+}
+
+// Kind is the kind of driver for drivers/all.
+func Kind() drivers.Kind {
+	return drivers.Kind{Name: "onewire", Class: "thermometer", About: "DS18B20 thermometer on the 1-Wire bus (Gobot)", Open: Open}
+}
+
+// Devices is the folder of the kernel's 1-Wire devices.
+const Devices = "/sys/bus/w1/devices"
+
+// Open is the drivers.Factory of this package. It asks no chip.
+func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	var cfg Config
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	return New(env.Name, cfg, Devices, env.Now), nil
+}
+
+// Thermometer is one DS18B20.
+type Thermometer struct {
+	drivers.Life
+	bus  *bus
+	chip *onewire.DS18B20Driver
+	now  func() time.Time
+}
+
+// New makes a thermometer whose files are in a folder, of a valid configuration.
+func New(name string, cfg Config, folder string, now func() time.Time) *Thermometer {
+	t := &Thermometer{Life: drivers.NewLife(name), bus: &bus{folder: folder, id: cfg.ID}, now: now}
+	t.chip = onewire.NewDS18B20Driver(t.bus, 0) // the bus knows which
+	return t
+}
+
+// Connection is the Gobot adaptor below.
+func (t *Thermometer) Connection() gobot.Connection { return t.bus }
+
+// Start makes it ready. The chip may be connected later.
+func (t *Thermometer) Start() error {
+	if err := t.chip.Start(); err != nil {
+		return fmt.Errorf("%s: %w", t.Name(), err)
+	}
+	t.Opened()
+	return nil
+}
+
+// Halt waits for a measurement that is under way.
+func (t *Thermometer) Halt() error { t.Closed(); return nil }
+
+// Read measures: 0.75 s, and twice that right after the chip got its power.
+func (t *Thermometer) Read(ctx context.Context) ([]drivers.Reading, error) {
+	ctx, done, err := t.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	celsius, err := t.chip.Temperature()
+	if errors.Is(err, errFresh) && ctx.Err() == nil {
+		celsius, err = t.chip.Temperature()
+	}
+	if ctx.Err() != nil {
+		return nil, t.Ended(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.Name(), err)
+	}
+	value := math.Round(float64(celsius)*1e4) / 1e4
+	return []drivers.Reading{{Quantity: "temperature", Value: value, Unit: "°C", At: t.now()}}, nil
+}
+
+// bus is a Gobot adaptor with one chip.
+type bus struct {
+	folder, id string
+
+	mu   sync.Mutex
+	name string
+}
+
+var _ gobot.Adaptor = (*bus)(nil)
+
+func (b *bus) Name() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.name
+}
+
+func (b *bus) SetName(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.name = name
+}
+
+func (b *bus) Connect() error  { return nil }
+func (b *bus) Finalize() error { return nil }
+
+// GetOneWireConnection is what Gobot's driver asks for.
+func (b *bus) GetOneWireConnection(byte, uint64) (onewire.Connection, error) {
+	return &connection{b}, nil
+}

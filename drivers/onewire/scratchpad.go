@@ -1,0 +1,130 @@
+package onewire
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// connection is the chip, for Gobot's driver.
+type connection struct{ bus *bus }
+
+var errUnused = errors.New("this is not used")
+
+func (c *connection) ID() string                     { return c.bus.id }
+func (c *connection) ReadData(string, []byte) error  { return errUnused }
+func (c *connection) WriteData(string, []byte) error { return errUnused }
+func (c *connection) WriteInteger(string, int) error { return errUnused }
+func (c *connection) Close() error                   { return nil }
+
+// ReadInteger is the temperature, in thousandths of a °C: the only thing that
+// Gobot's driver asks for with its own settings.
+func (c *connection) ReadInteger(command string) (int, error) {
+	if command != "temperature" {
+		return 0, errUnused
+	}
+	name, err := c.bus.find()
+	if err != nil {
+		return 0, err
+	}
+	text, err := os.ReadFile(filepath.Join(name, "w1_slave"))
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return 0, fmt.Errorf("%s is not there any more; is its wire loose?", filepath.Base(name))
+		}
+		return 0, fmt.Errorf("%s does not answer: %w; is its wire loose?", filepath.Base(name), err)
+	}
+	milli, err := parse(string(text))
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", filepath.Base(name), err)
+	}
+	return milli, nil
+}
+
+// find is the folder of the chip.
+func (b *bus) find() (string, error) {
+	all, _ := filepath.Glob(filepath.Join(b.folder, "28-*"))
+	if b.id != "" {
+		name := filepath.Join(b.folder, b.id)
+		if _, err := os.Stat(name); err != nil {
+			return "", fmt.Errorf("%s is not on the bus; there is %s; is it wired, with 4.7 kΩ from data to 3.3 V?", b.id, listed(all))
+		}
+		return name, nil
+	}
+	if _, err := os.Stat(b.folder); err != nil {
+		return "", errors.New("there is no 1-Wire bus; set dtoverlay=w1-gpio in a Pi's /boot/firmware/config.txt, and restart")
+	}
+	if len(all) != 1 {
+		return "", fmt.Errorf("on the bus there is %s; write id: with one, or wire it, with 4.7 kΩ from data to 3.3 V", listed(all))
+	}
+	return all[0], nil
+}
+
+func listed(folders []string) string {
+	if len(folders) == 0 {
+		return "no DS18B20"
+	}
+	names := make([]string, len(folders))
+	for i, f := range folders {
+		names[i] = filepath.Base(f)
+	}
+	return strings.Join(names, ", ")
+}
+
+// errFresh is the value that the chip has before its first measurement.
+var errFresh = errors.New("it says 85 °C, which it says before its first measurement; is its supply good?")
+
+// parse reads what the kernel has of a chip's memory:
+//
+//	72 01 4b 46 7f ff 0e 10 57 : crc=57 YES
+//	72 01 4b 46 7f ff 0e 10 57 t=23125
+//
+// and computes the temperature, in thousandths of a °C, from the nine bytes
+// (datasheet, figure 8 and table 1).
+func parse(text string) (milli int, err error) {
+	first, _, _ := strings.Cut(text, "\n")
+	var pad [9]byte
+	for i, word := range strings.Fields(first) {
+		if i == len(pad) {
+			break
+		}
+		if _, err := fmt.Sscanf(word, "%02x", &pad[i]); err != nil || len(word) != 2 {
+			return 0, fmt.Errorf("the kernel says %.60q, which is no measurement", first)
+		}
+	}
+	if strings.Count(first, " ") < len(pad) {
+		return 0, fmt.Errorf("the kernel says %.60q, which is no measurement", first)
+	}
+	raw := int(int16(uint16(pad[0]) | uint16(pad[1])<<8))
+	switch {
+	case checksum(pad[:8]) != pad[8] || !strings.HasSuffix(strings.TrimSpace(first), "YES"):
+		return 0, errors.New("its checksum is wrong; shorten the wire, or take a stronger resistor than 4.7 kΩ")
+	case pad[4]&0x1f != 0x1f: // so are these bits always (table 2); zeros have a right checksum
+		return 0, errors.New("it answers with zeros; is data wired to ground, or the resistor missing?")
+	case raw == 85*16 && pad[6] != 0x10: // after a measurement of 85 °C it is 16
+		return 0, errFresh
+	case raw < -55*16 || raw > 125*16:
+		return 0, fmt.Errorf("it says %.1f °C, and can measure -55 to 125", float64(raw)/16)
+	}
+	return raw * 1000 / 16, nil
+}
+
+// checksum is CRC-8 with x^8 + x^5 + x^4 + 1, lowest bit first (datasheet, figure
+// 9).
+func checksum(data []byte) byte {
+	var c byte
+	for _, b := range data {
+		c ^= b
+		for range 8 {
+			if c&1 != 0 {
+				c = c>>1 ^ 0x8c
+			} else {
+				c >>= 1
+			}
+		}
+	}
+	return c
+}

@@ -83,9 +83,18 @@ func noThread(name string) error {
 func (x *Exchange) Follow(ctx context.Context, who Actor, after string, handle func(Event) error) error {
 	f, missed, resumed := x.hub.join(who, after)
 	defer x.hub.leave(f)
+	if err := x.catchUp(ctx, f, after, missed, resumed, handle); err != nil {
+		return err
+	}
+	return x.forward(ctx, f, handle)
+}
+
+// catchUp hands over what a follower must know before what comes. It is a
+// function of its own so that its large frame is not kept while nothing comes.
+func (x *Exchange) catchUp(ctx context.Context, f *follower, after string, missed []Event, resumed bool, handle func(Event) error) error {
 	if !resumed {
 		var err error
-		if missed, err = x.standing(ctx, who); err != nil {
+		if missed, err = x.standing(ctx, f.who); err != nil {
 			return err
 		}
 		if after != "" {
@@ -97,13 +106,35 @@ func (x *Exchange) Follow(ctx context.Context, who Actor, after string, handle f
 			missed[n-1].ID = f.from
 		}
 	}
-	give := func(e Event) error { return x.give(ctx, e, handle) }
 	for _, e := range missed {
-		if err := give(e); err != nil {
+		if err := x.give(ctx, e, handle); err != nil {
 			return err
 		}
 	}
-	return f.forward(ctx, give)
+	return nil
+}
+
+// forward hands events over until ctx ends, handle fails or f is cut off.
+func (x *Exchange) forward(ctx context.Context, f *follower, handle func(Event) error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-f.news:
+		}
+		events, last := x.hub.take(f)
+		for _, e := range events {
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err := x.give(ctx, *e, handle); err != nil {
+				return err
+			}
+		}
+		if last {
+			return ErrSlow
+		}
+	}
 }
 
 // give hands an event over, and with an offer the request. It is read now and

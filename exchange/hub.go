@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -41,10 +40,15 @@ type addressed struct {
 	size int
 }
 
+// follower is one who is told. What waits for it takes no memory while nothing
+// does: most followers are idle most of the time.
 type follower struct {
-	who    Actor
-	events chan *Event // of many who follow, most have nothing to read
-	from   string      // the id of the last event before it joined
+	who  Actor
+	from string        // the id of the last event before it joined
+	news chan struct{} // there is something to take; holds one
+
+	queue []*Event // hub.mu
+	cut   bool     // it is too far behind; hub.mu
 }
 
 func newHub() *hub {
@@ -78,11 +82,15 @@ func (h *hub) keep(a addressed) {
 
 // pass gives e to f, or cuts f off if it is too far behind.
 func (h *hub) pass(f *follower, e *Event) {
-	select {
-	case f.events <- e:
-	default:
+	if len(f.queue) < backlog {
+		f.queue = append(f.queue, e)
+	} else {
 		h.remove(f)
-		close(f.events)
+		f.cut = true
+	}
+	select {
+	case f.news <- struct{}{}:
+	default:
 	}
 }
 
@@ -91,7 +99,7 @@ func (h *hub) pass(f *follower, e *Event) {
 func (h *hub) join(who Actor, after string) (f *follower, missed []Event, resumed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	f = &follower{who: who, events: make(chan *Event, backlog), from: fmt.Sprintf("%s-%d", h.boot, h.seq)}
+	f = &follower{who: who, news: make(chan struct{}, 1), from: fmt.Sprintf("%s-%d", h.boot, h.seq)}
 	h.followers[f] = true
 	if who.Has(ExecutorRole) {
 		h.here[who.ID]++
@@ -145,21 +153,12 @@ func (h *hub) present(id string) bool {
 	return h.here[id] > 0
 }
 
-// forward hands events to handle until ctx ends, handle fails or f is cut off.
-func (f *follower) forward(ctx context.Context, handle func(Event) error) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case e, ok := <-f.events:
-			if !ok {
-				return ErrSlow
-			}
-			if err := handle(*e); err != nil {
-				return err
-			}
-		}
-	}
+// take takes what waits for f; the last of it if f has been cut off.
+func (h *hub) take(f *follower) (events []*Event, last bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	events, f.queue = f.queue, nil
+	return events, f.cut
 }
 
 // roughSize estimates the bytes that a message keeps in memory.

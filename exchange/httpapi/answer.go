@@ -68,7 +68,7 @@ func (c *call) fail(err error) {
 		return
 	}
 	if c.r.Context().Err() == nil { // else the client has gone
-		c.log.Warn("request failed", "path", c.r.URL.Path, "err", err)
+		c.log().Warn("request failed", "path", c.r.URL.Path, "err", err)
 	}
 	c.json(http.StatusServiceUnavailable, refusal{Error: "the exchange cannot do this now; try again", Why: mess.Unavailable})
 }
@@ -79,7 +79,7 @@ func (c *call) json(code int, v any) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		c.log.Error("answer cannot be encoded", "path", c.r.URL.Path, "err", err)
+		c.log().Error("answer cannot be encoded", "path", c.r.URL.Path, "err", err)
 		code = http.StatusInternalServerError
 		b.Reset()
 		b.WriteString(`{"error":"a mistake in the exchange; its log says more"}`)

@@ -88,11 +88,11 @@ func (d *Door) Handler() http.Handler {
 		now := time.Now()
 		end := now.Add(answerTime)
 		first := end
-		if r.ContentLength != 0 { // what is refused unread is not waited for either
-			first = now.Add(bodyGap)
+		if r.ContentLength != 0 {
+			first = now.Add(bodyGap) // what is refused unread is not waited for either
+			r.Body = http.MaxBytesReader(w, &steady{r.Body, rc, end}, d.cfg.MaxBody)
 		}
 		_ = errors.Join(rc.SetReadDeadline(first), rc.SetWriteDeadline(end.Add(refusalTime))) // a test's writer has none
-		r.Body = http.MaxBytesReader(w, &steady{r.Body, rc, end}, d.cfg.MaxBody)
 		c := d.call(w, r)
 		defer c.recovered()
 		c.head()
@@ -111,7 +111,7 @@ func (c *call) recovered() {
 	case p == http.ErrAbortHandler:
 		panic(p) // the server ends the connection
 	}
-	c.log.Error("request crashed", "method", c.r.Method, "path", c.r.URL.Path, "err", p, "stack", string(debug.Stack()))
+	c.log().Error("request crashed", "method", c.r.Method, "path", c.r.URL.Path, "err", p, "stack", string(debug.Stack()))
 	c.json(http.StatusInternalServerError, refusal{Error: "a mistake in the exchange; its log says more"})
 }
 
@@ -120,7 +120,7 @@ type call struct {
 	*Door
 	w   http.ResponseWriter
 	r   *http.Request
-	log *slog.Logger
+	id  string // that the answer and the log have
 	who exchange.Actor
 	key string // that they came with
 }
@@ -133,8 +133,11 @@ func (d *Door) call(w http.ResponseWriter, r *http.Request) *call {
 	_, _ = rand.Read(random[:]) // never fails
 	id := hex.EncodeToString(random[:])
 	w.Header().Set(requestID, id)
-	return &call{Door: d, w: w, r: r, log: d.log.With("request", id)}
+	return &call{Door: d, w: w, r: r, id: id}
 }
+
+// log is the door's, with the request's id.
+func (c *call) log() *slog.Logger { return c.Door.log.With("request", c.id) }
 
 // head sets what every answer has.
 func (c *call) head() {

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
 )
@@ -83,22 +81,14 @@ func (c *call) events() error {
 	_ = rc.SetReadDeadline(time.Time{}) // a stream is as long as it is
 	ctx, cancel := c.waiting()
 	defer cancel()
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		err := c.x.Follow(ctx, c.who, after, func(e exchange.Event) error { return c.send(s, e) })
-		if err == nil {
-			err = errEnded
-		}
-		return err
-	})
-	g.Go(func() error { return s.beat(ctx) })
-	if err := g.Wait(); !errors.Is(err, errEnded) && c.r.Context().Err() == nil {
-		c.log.Debug("event stream ended", "actor", c.who.ID, "err", err) // the client comes back with Last-Event-ID
+	s.begin(cancel)
+	defer s.end()
+	err := c.x.Follow(ctx, c.who, after, func(e exchange.Event) error { return c.send(s, e) })
+	if err != nil && c.r.Context().Err() == nil {
+		c.log().Debug("event stream ended", "actor", c.who.ID, "err", err) // the client comes back with Last-Event-ID
 	}
 	return nil
 }
-
-var errEnded = errors.New("the stream has ended")
 
 func (c *call) send(s *stream, e exchange.Event) error {
 	out, ok, err := c.outgoing(e)
@@ -113,16 +103,23 @@ func (c *call) send(s *stream, e exchange.Event) error {
 	return s.write(b.Bytes())
 }
 
-// stream writes events and comments, one at a time.
+// stream writes events, and comments in between, one at a time. It has no
+// goroutine of its own: there may be thousands that are idle.
 type stream struct {
-	mu sync.Mutex
 	w  http.ResponseWriter
 	rc *http.ResponseController
+
+	mu    sync.Mutex
+	beat  *time.Timer
+	ended bool // w must not be used any more
 }
 
 func (s *stream) write(p []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.ended {
+		return errEnded
+	}
 	_ = s.rc.SetWriteDeadline(time.Now().Add(writeTime)) // a test's writer has none
 	if _, err := s.w.Write(p); err != nil {
 		return err
@@ -130,20 +127,31 @@ func (s *stream) write(p []byte) error {
 	return s.rc.Flush()
 }
 
-func (s *stream) beat(ctx context.Context) error {
-	t := time.NewTicker(beatEvery)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-t.C:
-			if err := s.write([]byte(": beat\n\n")); err != nil {
-				return err
-			}
+// begin lets it beat; broken is called when nobody is there to hear it.
+func (s *stream) begin(broken func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.beat = time.AfterFunc(beatEvery, func() {
+		if err := s.write([]byte(": beat\n\n")); err != nil {
+			broken()
+			return
 		}
-	}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !s.ended {
+			s.beat.Reset(beatEvery)
+		}
+	})
 }
+
+func (s *stream) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	s.beat.Stop()
+}
+
+var errEnded = errors.New("the stream has ended")
 
 var errFull = errors.New("enough for one answer")
 

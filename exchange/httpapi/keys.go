@@ -54,7 +54,7 @@ func (c *call) issueKey() error {
 	if err != nil {
 		return err
 	}
-	c.log.Info("key issued", "actor", actor, "by", c.who.ID)
+	c.log().Info("key issued", "actor", actor, "by", c.who.ID)
 	c.json(http.StatusCreated, map[string]any{"actor": actor, "api_key": key, "message": shownOnce})
 	return nil
 }
@@ -73,7 +73,7 @@ func (c *call) rotateKey(actor string) error {
 	if err != nil {
 		return err
 	}
-	c.log.Info("key rotated", "actor", actor, "by", c.who.ID, "overlap", overlap)
+	c.log().Info("key rotated", "actor", actor, "by", c.who.ID, "overlap", overlap)
 	c.json(http.StatusCreated, map[string]any{"actor": actor, "api_key": key, "message": shownOnce})
 	return nil
 }
@@ -91,7 +91,7 @@ func (c *call) setRoles(actor string) error {
 	if err := c.keys.SetRoles(actor, roles); err != nil {
 		return err
 	}
-	c.log.Info("roles changed", "actor", actor, "by", c.who.ID, "roles", keys.Names(roles))
+	c.log().Info("roles changed", "actor", actor, "by", c.who.ID, "roles", keys.Names(roles))
 	c.json(http.StatusOK, map[string]any{"actor": actor, "updated": true})
 	return nil
 }
@@ -107,7 +107,7 @@ func (c *call) revokeKey(actor string) error {
 	if !was {
 		return mess.Refuse(mess.Unknown, "%.60q has no key here", actor)
 	}
-	c.log.Info("key revoked", "actor", actor, "by", c.who.ID)
+	c.log().Info("key revoked", "actor", actor, "by", c.who.ID)
 	c.json(http.StatusOK, map[string]any{"actor": actor, "revoked": true})
 	return nil
 }
@@ -128,7 +128,7 @@ func (c *call) newCode() error {
 	if err != nil {
 		return err
 	}
-	c.log.Info("enrolment code made", "actor", actor, "by", c.who.ID, "until", ends)
+	c.log().Info("enrolment code made", "actor", actor, "by", c.who.ID, "until", ends)
 	c.json(http.StatusCreated, map[string]any{"enrol": code, "until": stamp(ends)})
 	return nil
 }

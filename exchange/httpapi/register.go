@@ -65,7 +65,7 @@ func (c *call) admit(id string, body mess.Object) error {
 			return errors.Join(err, revoked)
 		}
 	}
-	c.log.Info("registered", "actor", id)
+	c.log().Info("registered", "actor", id)
 	c.json(http.StatusCreated, map[string]string{
 		"executor_id": id, "api_key": key, "message": shownOnce,
 	})

@@ -1,0 +1,404 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/files"
+	"github.com/messkit/messkit/exchange/httpapi"
+)
+
+// The server is a process of its own, so that its memory is not the clients';
+// both share the machine's cores. The clients do as little as one can.
+
+// BenchmarkHTTP measures each request with more and more open threads, over the
+// store in memory and over that on the disk.
+func BenchmarkHTTP(b *testing.B) {
+	for _, store := range []string{"memory", "disk"} {
+		for _, open := range []int{0, 1_000, 10_000} {
+			b.Run(fmt.Sprintf("store=%s/open=%d", store, open), func(b *testing.B) {
+				s := serveApart(b, store)
+				s.fill(b, open)
+				for _, w := range []work{
+					{"create", nil, (*site).create},
+					{"claim", (*site).create, (*site).claim},
+					{"complete", (*site).claimed, (*site).complete},
+					{"get", (*site).create, (*site).get},
+					{"list50", nil, (*site).list},
+				} {
+					for _, clients := range []int{1, 16} {
+						b.Run(fmt.Sprintf("%s/clients=%d", w.name, clients), func(b *testing.B) { w.measure(b, s, clients) })
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkIdleReaders has 10,000 streams open to which nothing is told, and
+// then something for all of them.
+func BenchmarkIdleReaders(b *testing.B) {
+	const readers = 10_000
+	s := serveApart(b, "memory")
+	empty := s.rss(b)
+	for b.Loop() {
+		wires := make([]*wire, readers)
+		err := each(readers, 16, func(i int) (err error) {
+			if wires[i], err = dial(s.Addr); err != nil {
+				return err
+			}
+			return errors.Join(wires[i].begin("GET", root+"/events", s.Operator, "", nil), wires[i].hear(": hello\n"))
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(empty)/1024, "empty-MB")
+		b.ReportMetric(float64(s.rss(b))/1024, "rss-MB")
+		told := time.Now()
+		if err := s.tell(wires); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(time.Since(told).Seconds()*1000, "told-ms")
+		b.ReportMetric(float64(s.rss(b))/1024, "then-MB")
+		for _, w := range wires {
+			_ = w.conn.Close()
+		}
+	}
+}
+
+// tell has something happen until each of the streams has told of it: one that
+// says hello may begin to listen a moment later.
+func (s *site) tell(wires []*wire) error {
+	w, err := dial(s.Addr)
+	if err != nil {
+		return err
+	}
+	defer w.conn.Close()
+	var g errgroup.Group
+	heard := make(chan struct{})
+	g.Go(func() error {
+		defer close(heard)
+		return each(len(wires), 16, func(i int) error { return wires[i].hear("event: message\n") })
+	})
+	for {
+		if err := s.create(w, new(string)); err != nil {
+			return err
+		}
+		select {
+		case <-heard:
+			return g.Wait()
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// work is a request that is measured, after what makes it possible and is not.
+// Both are given the ref of the thread.
+type work struct {
+	name        string
+	ready, step func(*site, *wire, *string) error
+}
+
+// measure goes in rounds, so that what is made for the measurement never adds
+// much to the open threads.
+func (w work) measure(b *testing.B, s *site, clients int) {
+	took := make([]time.Duration, b.N)
+	lines := make(chan *wire, 64)
+	for range cap(lines) {
+		l, err := dial(s.Addr)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer l.conn.Close()
+		lines <- l
+	}
+	all := func(n, clients int, do func(l *wire, i int) error) {
+		if err := each(n, clients, func(i int) error {
+			l := <-lines
+			defer func() { lines <- l }()
+			return do(l, i)
+		}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.StopTimer()
+	b.ResetTimer()
+	for rest := took; len(rest) > 0; {
+		round := rest[:min(len(rest), 1024)]
+		rest = rest[len(round):]
+		refs := make([]string, len(round))
+		if w.ready != nil {
+			all(len(round), cap(lines), func(l *wire, i int) error { return w.ready(s, l, &refs[i]) })
+		}
+		b.StartTimer()
+		all(len(round), clients, func(l *wire, i int) error {
+			begun := time.Now()
+			err := w.step(s, l, &refs[i])
+			round[i] = time.Since(begun)
+			return err
+		})
+		b.StopTimer()
+		all(len(round), cap(lines), func(l *wire, i int) error { return s.end(l, &refs[i]) })
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
+	b.ReportMetric(took[(len(took)-1)/2].Seconds()*1000, "p50-ms")
+	b.ReportMetric(took[(len(took)-1)*99/100].Seconds()*1000, "p99-ms")
+	b.ReportMetric(float64(s.rss(b))/1024, "rss-MB")
+}
+
+// each calls fn with every number below n, from that many goroutines at once.
+func each(n, clients int, fn func(i int) error) error {
+	var next atomic.Int64
+	var g errgroup.Group
+	for range min(n, clients) {
+		g.Go(func() error {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				if err := fn(i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// site is an exchange that is served by a process of its own.
+type site struct {
+	Addr     string
+	Operator string // key, which no rate limits
+	Agent    string
+	Phone    string // executor
+	pid      int
+}
+
+const apart = "MESSKIT_BENCH_STORE"
+
+// serveApart starts the process; it ends with the benchmark.
+func serveApart(b *testing.B, store string) *site {
+	b.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestServedApart$")
+	cmd.Env = append(os.Environ(), apart+"="+store)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = in.Close()
+		_, _ = io.Copy(io.Discard, out)
+		if err := cmd.Wait(); err != nil {
+			b.Errorf("the server: %v", err)
+		}
+	})
+	s := &site{pid: cmd.Process.Pid}
+	if err := json.NewDecoder(out).Decode(s); err != nil {
+		b.Fatalf("the server: %v", err)
+	}
+	return s
+}
+
+// TestServedApart is no test but the process that serveApart starts.
+func TestServedApart(t *testing.T) {
+	where := os.Getenv(apart)
+	if where == "" {
+		t.Skip("is run by the benchmarks")
+	}
+	debug.SetGCPercent(50) // as messkit run does
+	var store exchange.Store = exchange.NewMemory()
+	if where == "disk" {
+		var err error
+		if store, err = files.Open(t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	most := httpapi.Rate{Requests: 1e6, Burst: 1e6, Connections: 1e6}
+	h := madeOver(t, httpapi.Config{Rate: most}, exchange.DefaultConfig(), store)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g errgroup.Group
+	g.Go(func() error { return h.door.Run(t.Context(), l) })
+	h.url = "http://" + l.Addr().String()
+	s := site{Addr: l.Addr().String(), Operator: h.op, Agent: h.register("agent", ""), Phone: h.register("phone", `"x"`)}
+	if err := json.NewEncoder(os.Stdout).Encode(s); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the benchmark has ended
+	os.Exit(0)
+}
+
+// rss is what the server's process has in memory, in KiB.
+func (s *site) rss(b *testing.B) (kib int64) {
+	b.Helper()
+	text, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(s.pid), "status"))
+	if err != nil {
+		b.Skip(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "\nVmRSS:")
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		b.Fatal(err)
+	}
+	return kib
+}
+
+// fill makes threads that wait for a claim.
+func (s *site) fill(b *testing.B, threads int) {
+	b.Helper()
+	if err := each(min(threads, 64), 64, func(i int) error {
+		l, err := dial(s.Addr)
+		if err != nil {
+			return err
+		}
+		defer l.conn.Close()
+		for range (threads + 63 - i) / 64 {
+			if err := s.create(l, new(string)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (s *site) create(l *wire, ref *string) error {
+	var v struct{ Ref string }
+	answer, err := l.do(201, "POST", root+"/requests", s.Agent, "application/json",
+		[]byte(`{"intent":"What's in the fridge? Tell me what is missing for breakfast.","requires":["x"],"response_hint":["image"]}`))
+	if err == nil {
+		err = json.Unmarshal(answer, &v)
+	}
+	*ref = v.Ref
+	return err
+}
+
+func (s *site) claim(l *wire, ref *string) error {
+	_, err := l.do(200, "PATCH", root+"/requests/"+*ref, s.Phone, "application/json", []byte(`{"status":"claimed"}`))
+	return err
+}
+
+func (s *site) claimed(l *wire, ref *string) error {
+	if err := s.create(l, ref); err != nil {
+		return err
+	}
+	return s.claim(l, ref)
+}
+
+// shot is a picture of 300 KB.
+var shot = bytes.Repeat([]byte{0xd7, 0x1e, 0x80}, 100<<10)
+
+// complete uploads the picture and answers with it, in two requests.
+func (s *site) complete(l *wire, ref *string) error {
+	entry, err := l.do(200, "PUT", root+"/requests/"+*ref+"/attachments/fridge.jpg", s.Phone, "image/jpeg", shot)
+	if err != nil {
+		return err
+	}
+	_, err = l.do(200, "PATCH", root+"/requests/"+*ref, s.Phone, "application/json",
+		fmt.Appendf(nil, `{"status":"completed","mess":[{"response":{"content":["No butter.",{"image":%s}]}}]}`, entry))
+	return err
+}
+
+func (s *site) get(l *wire, ref *string) error {
+	_, err := l.do(200, "GET", root+"/requests/"+*ref, s.Agent, "", nil)
+	return err
+}
+
+func (s *site) list(l *wire, _ *string) error {
+	_, err := l.do(200, "GET", root+"/requests?limit=50", s.Operator, "", nil)
+	return err
+}
+
+// end ends a thread, if there is one that has not ended.
+func (s *site) end(l *wire, ref *string) error {
+	if *ref == "" {
+		return nil
+	}
+	_, err := l.do(0, "PATCH", root+"/requests/"+*ref, s.Agent, "application/json", []byte(`{"status":"cancelled"}`))
+	return err
+}
+
+// wire is a connection to the server.
+type wire struct {
+	conn net.Conn
+	in   *bufio.Reader
+	out  []byte
+}
+
+func dial(addr string) (*wire, error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return &wire{conn: conn, in: bufio.NewReaderSize(conn, 512)}, nil
+}
+
+// begin sends a request.
+func (l *wire) begin(method, path, key, mime string, body []byte) error {
+	l.out = fmt.Appendf(l.out[:0], "%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n", method, path, key)
+	if body != nil {
+		l.out = fmt.Appendf(l.out, "Content-Type: %s\r\nContent-Length: %d\r\n", mime, len(body))
+	}
+	l.out = append(append(l.out, "\r\n"...), body...)
+	_, err := l.conn.Write(l.out)
+	return err
+}
+
+// do sends a request and reads the answer, which has that code unless it is 0.
+func (l *wire) do(code int, method, path, key, mime string, body []byte) ([]byte, error) {
+	if err := l.begin(method, path, key, mime, body); err != nil {
+		return nil, err
+	}
+	res, err := http.ReadResponse(l.in, nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := io.ReadAll(res.Body)
+	if err == nil && code != 0 && res.StatusCode != code {
+		err = fmt.Errorf("%s %s: %d %s", method, path, res.StatusCode, answer)
+	}
+	return answer, err
+}
+
+// hear reads until a line comes.
+func (l *wire) hear(want string) error {
+	if err := l.conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		return err
+	}
+	for {
+		got, err := l.in.ReadSlice('\n')
+		if err != nil && err != bufio.ErrBufferFull {
+			return err
+		}
+		if string(got) == want {
+			return nil
+		}
+	}
+}

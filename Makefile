@@ -121,6 +121,10 @@ guard: ## kill or freeze the agent or its guard N (200) times with a lamp on, an
 stop: ## measure how long a stop or cancel takes to safe outputs under load, N (200) times each
 	MESSKIT_STOPS=$(N) go test ./agent -run TestStopLatency -count=1 -v -timeout 1h
 
+.PHONY: bench-http
+bench-http: ## measure the exchange over HTTP, some minutes
+	@scripts/bench-http.sh
+
 .PHONY: bench-store
 bench-store: ## measure the exchange's store on this disk, some minutes; MESSKIT_BENCH_LARGE=1 adds 100,000 threads
 	@scripts/bench-store.sh

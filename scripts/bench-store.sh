@@ -15,57 +15,34 @@ if [ $# -eq 0 ]; then
 	go test -run '^$' -bench . -benchtime "${BENCHTIME:-1s}" -timeout 2h ./exchange/files | tee "$figures"
 fi
 
-# In a line of go test: the name, how often, and then pairs of figure and unit.
-awk '
-function figure(unit,   i) {
-	for (i = 3; i < NF; i += 2) if ($(i + 1) == unit) return $i
-	return ""
-}
-function show(v, digits) { return v == "" ? "-" : sprintf("%." digits "f", v) }
-function aim(what, found, digits, bound, most,   met) {
-	met = found == "" ? "-" : (most ? found <= bound : found >= bound) ? "met" : "MISSED"
-	aims[++n] = sprintf("%-56s %s %6s %10s  %s", what, most ? "<=" : ">=", bound, show(found, digits), met)
-}
-function ratio(a, b) { return a == "" || b == "" || b == 0 ? "" : a / b }
-/^Benchmark/ {
-	name = substr($1, 10)
-	sub(/-[0-9]+$/, "", name)
-	gsub(/(on|open|writers|state|threads)=/, "", name)
-	order[++rows] = name
-	took[name] = figure("ns/op")
-	rate[name] = figure("ops/s")
-	p50[name] = figure("p50-ms")
-	p99[name] = figure("p99-ms")
-	most[name] = figure("max-ms")
-	chars[name] = figure("written-B/op")
-	disk[name] = figure("disk-B/op")
-	rss[name] = figure("rss-MB")
-	settled[name] = figure("settled-MB")
-}
+awk -f scripts/bench.awk -f <(cat <<'AWK'
+function kib(v) { return v == "" ? "" : v / 1024 }
 END {
 	printf "\n%-28s %10s %9s %9s %9s %9s %11s %11s\n", "step/open/writers/on", "ms a step", "steps/s", "p50 ms", "p99 ms", "max ms", "KB written", "KB to disk"
 	for (i = 1; i <= rows; i++) {
 		name = order[i]
 		if (name ~ /^Open/) continue
-		printf "%-28s %10s %9s %9s %9s %9s %11s %11s\n", name, show(took[name] / 1e6, 3), show(rate[name], 0), show(p50[name], 2), show(p99[name], 2), show(most[name], 1), \
-			show(chars[name] == "" ? "" : chars[name] / 1024, 1), show(disk[name] == "" ? "" : disk[name] / 1024, 1)
+		printf "%-28s %10s %9s %9s %9s %9s %11s %11s\n", name, show(figure(name, "ns/op") / 1e6, 3), show(figure(name, "ops/s"), 0), \
+			show(figure(name, "p50-ms"), 2), show(figure(name, "p99-ms"), 2), show(figure(name, "max-ms"), 1), \
+			show(kib(figure(name, "written-B/op")), 1), show(kib(figure(name, "disk-B/op")), 1)
 	}
 	printf "\n%-28s %10s %9s %9s\n", "cold start/state/threads", "s", "MB then", "MB kept"
 	for (i = 1; i <= rows; i++) {
 		name = order[i]
-		if (name ~ /^Open/) printf "%-28s %10s %9s %9s\n", name, show(took[name] / 1e9, 3), show(rss[name], 1), show(settled[name], 1)
+		if (name ~ /^Open/) printf "%-28s %10s %9s %9s\n", name, show(figure(name, "ns/op") / 1e9, 3), show(figure(name, "rss-MB"), 1), show(figure(name, "settled-MB"), 1)
 	}
 
-	aim("claims/s, 16 writers, synced", rate["Claim/0/16/disk"], 0, 3000)
-	aim("claims/s, 64 writers, synced", rate["Claim/0/64/disk"], 0, 20000)
+	aim("claims/s, 16 writers, synced", figure("Claim/0/16/disk", "ops/s"), 0, 3000)
+	aim("claims/s, 64 writers, synced", figure("Claim/0/64/disk", "ops/s"), 0, 20000)
 	# Without a slope the ratio is 1; the rest is for the disk, which is never the same twice.
-	aim("time of a claim, 10,000 open to none, 16 writers", ratio(took["Claim/10000/16/disk"], took["Claim/0/16/disk"]), 2, 1.25, 1)
-	aim("time of an append, 10,000 open to none, 16 writers", ratio(took["Append/10000/16/disk"], took["Append/0/16/disk"]), 2, 1.25, 1)
-	aim("p99 of a claim, 100,000 open to none, 16 writers", ratio(p99["Claim/100000/16/disk"], p99["Claim/0/16/disk"]), 2, 2, 1)
-	aim("cold start with 100,000 pending, s", ratio(took["Open/pending/100000"], 1e9), 2, 2, 1)
-	aim("memory then, MB", rss["Open/pending/100000"], 0, 150, 1)
-	aim("cold start with 100,000 finished, s", ratio(took["Open/finished/100000"], 1e9), 2, 2, 1)
-	aim("memory then, MB", rss["Open/finished/100000"], 0, 200, 1)
-	printf "\n%-56s %9s %10s\n", "aim", "wanted", "found"
-	for (i = 1; i <= n; i++) print aims[i]
-}' "$figures"
+	aim("time of a claim, 10,000 open to none, 16 writers", ratio(figure("Claim/10000/16/disk", "ns/op"), figure("Claim/0/16/disk", "ns/op")), 2, 1.25, 1)
+	aim("time of an append, 10,000 open to none, 16 writers", ratio(figure("Append/10000/16/disk", "ns/op"), figure("Append/0/16/disk", "ns/op")), 2, 1.25, 1)
+	aim("p99 of a claim, 100,000 open to none, 16 writers", ratio(figure("Claim/100000/16/disk", "p99-ms"), figure("Claim/0/16/disk", "p99-ms")), 2, 2, 1)
+	aim("cold start with 100,000 pending, s", ratio(figure("Open/pending/100000", "ns/op"), 1e9), 2, 2, 1)
+	aim("memory then, MB", figure("Open/pending/100000", "rss-MB"), 0, 150, 1)
+	aim("cold start with 100,000 finished, s", ratio(figure("Open/finished/100000", "ns/op"), 1e9), 2, 2, 1)
+	aim("memory then, MB", figure("Open/finished/100000", "rss-MB"), 0, 200, 1)
+	showAims()
+}
+AWK
+) "$figures"

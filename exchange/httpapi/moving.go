@@ -97,7 +97,7 @@ func (c *call) importThread() error {
 	if err := c.cfg.Import(e.Ref, byName); err != nil {
 		return err
 	}
-	c.log.Info("imported", "ref", e.Ref, "by", c.who.ID)
+	c.log().Info("imported", "ref", e.Ref, "by", c.who.ID)
 	thread := map[string]any{"ref": e.Ref, "status": e.Status}
 	c.json(http.StatusCreated, map[string]any{"imported": 1, "threads": []any{thread}})
 	return nil

@@ -28,7 +28,7 @@ fast: ## the unit tests alone, under a minute
 
 .PHONY: deps
 deps:
-	@scripts/need.sh gcc:gcc motion:motion ustreamer:ustreamer qemu-arm-static:qemu-user-static strace:strace spin:spin \
+	@scripts/need.sh gcc:gcc motion:motion ustreamer:ustreamer qemu-arm-static:qemu-user-static strace:strace spin:spin djpeg:libjpeg-turbo-progs chromium:chromium \
 		qemu-system-x86_64:qemu-system-x86 qemu-system-aarch64:qemu-system-arm node:nodejs npm:npm \
 		mosquitto:mosquitto mosquitto_pub:mosquitto-clients
 	@scripts/npm.sh cmd/messkit/testdata/mcpclient
@@ -132,6 +132,10 @@ bench-store: ## measure the exchange's store on this disk, some minutes; MESSKIT
 .PHONY: bench-intents
 bench-intents: ## measure what is understood of 591 sentences about a home, and what of 4,936 others would be acted on
 	@MESSKIT_INTENTS=$(or $(SHOW),table) go test ./cmd/messkit -run '^TestIntents$$' -count=1 -v | grep -v '^=== \|^--- PASS\|^PASS\|^ok'
+
+.PHONY: bench-picture
+bench-picture: dist/messkit ## measure how pictures are made to fit, beside jpegoptim, ImageMagick and sharp, some minutes
+	@scripts/bench-picture.sh dist/messkit
 
 .PHONY: build
 build: dist/messkit-linux-amd64 dist/messkit-linux-arm64 dist/messkit-linux-armv7 dist/messkit-linux-armv6 ## static binaries for amd64, arm64, armv7 and armv6, in dist/

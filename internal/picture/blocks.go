@@ -16,7 +16,10 @@ const (
 	margin = 2.2
 	// again is by how much a quantiser may be off before another scale is worth
 	// decoding again.
-	again = 2
+	again = 1.7
+	// againFiner is the same where it is finer than wanted, and more pixels would
+	// fit: that gains little.
+	againFiner = 2.8
 	// drawnBlocks is the part of blocks of one colour from which on a JPEG is
 	// taken to be drawn: screens and texts have more, photographs have fewer.
 	drawnBlocks = 0.4
@@ -29,7 +32,7 @@ const (
 // picture would fit: what was coded with these quantisers took so many bytes.
 // The exponents are a regression over photographs.
 func guess(src *dctjpeg.Source, maxBytes int) float64 {
-	return 0.4 * math.Pow(src.Coarseness(), 0.65) * math.Pow(float64(src.Body())/float64(maxBytes), 1.23)
+	return 0.33 * math.Pow(src.Coarseness(), 0.65) * math.Pow(float64(src.Body())/float64(maxBytes), 1.23)
 }
 
 // plan is a scale that is tried.
@@ -117,7 +120,7 @@ func (j *job) better(now, next plan, q, least float64) bool {
 		return false
 	}
 	off, then := max(q/wanted, wanted/q), max(next.q/wanted, wanted/next.q)
-	if off > again && then < off {
+	if (q > wanted*again || q < wanted/againFiner) && then < off {
 		j.x.because("at %d/8 the quantiser would be %.2f", now.eighths, q)
 		return true
 	}

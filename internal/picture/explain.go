@@ -29,7 +29,7 @@ type Explain struct {
 	FromHeight           int
 	Budget               int     // bytes
 	Eighths              int     // blocks were scaled by so many eighths; 0: none were
-	Quantiser            float64 // steps, as multiples of those in T.81 annex K; 0: none was chosen
+	Quantiser            float64 // steps, as multiples of those of quality 50; 0: none was chosen
 	FullColour           bool    // colour has as many pixels as brightness
 	Progressive          bool
 	Decodes              int // how often the source was decoded
@@ -66,7 +66,7 @@ func (e Explain) String() string {
 		line("scale", "%d/8", e.Eighths)
 	}
 	if e.Quantiser > 0 {
-		line("quantiser", "%.3f of the standard tables, about quality %d", e.Quantiser, e.Quality())
+		line("quantiser", "%.3f, about quality %d", e.Quantiser, e.Quality())
 		line("passes", "decoded %d, sampled %d, quantised %d", e.Decodes, e.Probes, e.Passes)
 		line("foretold", "%d bytes", e.Foretold)
 		line("coding", "%s, %s", pick(e.Progressive, "progressive", "baseline"), pick(e.FullColour, "colour in full", "colour halved"))

@@ -7,20 +7,20 @@ import (
 )
 
 // How coarse a quantiser is, is told as the factor by which its steps are those
-// of the tables in T.81 annex K. The factor f is about the quality 100 - 50 f of
-// the IJG as long as it is below 1.
+// of the usual table (package dctjpeg). The factor f is about the quality
+// 100 - 50 f of the IJG as long as it is below 1.
 const (
 	// wanted is the quantiser that a picture is scaled for: of photographs that
 	// take the same bytes, those with more pixels and those with a finer quantiser
 	// both look worse (SSIMULACRA2).
-	wanted = 0.42
+	wanted = 0.36
 	// finest is where more bytes are spent on noise alone.
-	finest = 0.11
+	finest = 0.1
 	// coarse is the quantiser up to which the useful edge is kept.
-	coarse = 1.0
+	coarse = 0.85
 	// coarsest is the quantiser that is not passed where few bytes are asked for,
 	// whatever edge that takes: beyond, blocks are all that is seen.
-	coarsest = 2.5
+	coarsest = 2.2
 	// steepness is how the quantiser that fits grows with the edge.
 	steepness = 2.3
 )

@@ -16,7 +16,7 @@ type encoder struct {
 // defaultLambda is what a bit may cost, in hundredths of the square of a
 // quantiser's step. It was chosen by SSIMULACRA2 over photographs, each encoded
 // to the same bytes.
-const defaultLambda = 9
+const defaultLambda = 5
 
 func newEncoder(b *Blocks, progressive bool) *encoder {
 	e := &encoder{blocks: b, progressive: progressive, lambda: defaultLambda << (2*ratioBits - rateBits) / 100}

@@ -294,7 +294,7 @@ func (s *Source) Coarseness() float64 {
 	const fine = 36 // of the steps behind, few matter
 	sum := 0.0
 	for k := 1; k < fine; k++ {
-		sum += math.Log(float64(max(1, s.tables.quant[s.comps[0].quant][k])) / float64(annexK[0][zigzag[k]]))
+		sum += math.Log(float64(max(1, s.tables.quant[s.comps[0].quant][k])) / float64(annexK[zigzag[k]]))
 	}
 	return math.Exp(sum / (fine - 1))
 }

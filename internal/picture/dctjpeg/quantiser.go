@@ -2,8 +2,8 @@ package dctjpeg
 
 import "math/bits"
 
-// Scale is how coarse a quantiser is: its tables are those of T.81 annex K times
-// 2 to the power of Scale/128. Whole steps keep every machine at the same.
+// Scale is how coarse a quantiser is: its table is the one below times 2 to the
+// power of Scale/128. Whole steps keep every machine at the same.
 type Scale int
 
 // Bounds of a Scale: about the qualities 98 and 2 of the IJG.
@@ -11,34 +11,43 @@ const (
 	stepsPerOctave       = 128
 	Finest         Scale = -5 * stepsPerOctave
 	Coarsest       Scale = 5 * stepsPerOctave
-	Standard       Scale = 0 // the tables of annex K: quality 50
 )
 
-// The tables of T.81 annex K.1, in rows of eight.
-var annexK = [2][64]uint8{
-	{
-		16, 11, 10, 16, 24, 40, 51, 61, 12, 12, 14, 19, 26, 58, 60, 55,
-		14, 13, 16, 24, 40, 57, 69, 56, 14, 17, 22, 29, 51, 87, 80, 62,
-		18, 22, 37, 56, 68, 109, 103, 77, 24, 35, 55, 64, 81, 104, 113, 92,
-		49, 64, 78, 87, 103, 121, 120, 101, 72, 92, 95, 98, 112, 100, 103, 99,
-	},
-	{
-		17, 18, 24, 47, 99, 99, 99, 99, 18, 21, 26, 66, 99, 99, 99, 99,
-		24, 26, 56, 99, 99, 99, 99, 99, 47, 66, 99, 99, 99, 99, 99, 99,
-		99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
-		99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
-	},
+// annexK is the table for brightness of T.81 annex K.1, in rows of eight. What
+// quantisers of other encoders do is told as multiples of it.
+var annexK = [64]uint8{
+	16, 11, 10, 16, 24, 40, 51, 61, 12, 12, 14, 19, 26, 58, 60, 55,
+	14, 13, 16, 24, 40, 57, 69, 56, 14, 17, 22, 29, 51, 87, 80, 62,
+	18, 22, 37, 56, 68, 109, 103, 77, 24, 35, 55, 64, 81, 104, 113, 92,
+	49, 64, 78, 87, 103, 121, 120, 101, 72, 92, 95, 98, 112, 100, 103, 99,
+}
+
+// robidoux is the table of Nicolas Robidoux, from the documentation of
+// ImageMagick's -define jpeg:q-table, in rows of eight; mozjpeg's default is the
+// same. It spends more on fine detail than that of annex K, and less on gradients:
+// photographs of the same bytes gain 1 to 2 points of SSIMULACRA2 with it, if it
+// holds for colour as well.
+var robidoux = [64]uint16{
+	16, 16, 16, 18, 25, 37, 56, 85, 16, 17, 20, 27, 34, 40, 53, 75,
+	16, 20, 24, 31, 43, 62, 91, 135, 18, 27, 31, 40, 53, 74, 106, 156,
+	25, 34, 43, 53, 69, 94, 131, 189, 37, 40, 62, 74, 94, 124, 169, 238,
+	56, 53, 91, 106, 131, 169, 226, 311, 85, 75, 135, 156, 189, 238, 311, 418,
 }
 
 // quantTables is a quantiser: for brightness and colour, in the order of a scan.
 type quantTables [2][64]int32
+
+// golden is the golden ratio's part of 2 to the power of 32. Its multiples spread
+// evenly: each step is rounded up from another part on, so that they do not all
+// change at one scale, and sizes come in small steps.
+const golden = 2654435769
 
 // tables makes the quantiser of a scale.
 func (s Scale) tables() (q quantTables) {
 	factor := s.factor()
 	for class := range q {
 		for k := range q[class] {
-			v := (uint64(annexK[class][zigzag[k]])*factor + 1<<31) >> 32
+			v := (uint64(robidoux[zigzag[k]])*factor + uint64(uint32(k+1)*golden)) >> 32
 			q[class][k] = int32(max(1, min(255, v)))
 		}
 	}

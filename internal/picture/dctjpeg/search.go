@@ -18,12 +18,15 @@ type Report struct {
 const (
 	// sampleBlocks is about how many blocks a probe looks at.
 	sampleBlocks = 12_000
-	maxProbes    = 7
+	maxProbes    = 5
 	maxPasses    = 8
 	// A picture is good enough that takes this part of the bytes, or is as fine
 	// as wanted: quantisers are whole numbers, so that sizes come in steps.
 	goodPart = 0.972
-	aimPart  = 0.992
+	// fairPart is good enough after fewPasses.
+	fairPart  = 0.93
+	fewPasses = 3
+	aimPart   = 0.992
 	// enough is how near, in steps of the scale, a probe must come.
 	enough = 4
 	// stuffed is by how much bytes that must be stuffed make a file longer.
@@ -165,40 +168,66 @@ func (s *Search) learnSlope(a, b Scale, sizeA, sizeB float64) {
 	}
 }
 
+// tried is a scale that all of the picture was quantised with.
+type tried struct {
+	at   Scale
+	size float64
+}
+
 // Fit quantises all of the picture at the scale that Probe has found, and again
 // where its sample was wrong. It ends with ctx's cause, or with ErrBudget.
 func (s *Search) Fit(ctx context.Context) ([]byte, Report, error) {
 	of, units := s.e.blocks.stretches(1)
 	s.report.Foretold = int(s.size)
-	tooFine := s.finest - 1 // nothing from here on fits
+	var data []byte
+	var fits, not *tried // the finest that fits, the coarsest that does not
 	for s.report.Passes < maxPasses {
 		size, err := s.measure(ctx, s.at, of, units, true)
 		if err != nil {
 			return nil, s.report, err
 		}
 		s.report.Passes++
-		s.report.Scale = s.at
+		now := &tried{s.at, size}
 		if int(size) <= s.maxBytes {
-			if s.at == s.finest || s.at == tooFine+1 || size >= goodPart*float64(s.maxBytes) || s.report.Passes >= 3 {
-				if data := s.e.bytes(int(size) + int(size)/64); len(data) <= s.maxBytes {
-					return data, s.report, nil
-				}
-				size = float64(s.maxBytes) * 1.001
+			if out := s.e.bytes(int(size) + int(size)/64); len(out) <= s.maxBytes {
+				data, fits, s.report.Scale = out, now, s.at
 			}
 		}
-		if int(size) > s.maxBytes {
-			tooFine = max(tooFine, s.at)
+		if fits != now {
+			not = now
 		}
-		next := s.toward(s.at, size)
-		if next <= tooFine {
-			next = tooFine + 1 + Scale(s.report.Passes)
+		if data != nil && s.enough(fits, not) {
+			return data, s.report, nil
 		}
-		if tooFine >= Coarsest {
+		if not != nil && not.at >= Coarsest {
 			break
 		}
-		if s.at = min(Coarsest, next); s.report.Passes == maxPasses-1 {
-			s.at = Coarsest
-		}
+		s.at = s.between(fits, not)
+	}
+	if data != nil {
+		return data, s.report, nil
 	}
 	return nil, s.report, fmt.Errorf("%w in %d bytes as %d x %d pixels", ErrBudget, s.maxBytes, s.e.blocks.Width, s.e.blocks.Height)
+}
+
+// enough reports whether what fits is fine enough.
+func (s *Search) enough(fits, not *tried) bool {
+	part := fits.size / float64(s.maxBytes)
+	return part >= goodPart || fits.at == s.finest || not != nil && not.at+1 >= fits.at ||
+		s.report.Passes >= fewPasses && part >= fairPart
+}
+
+// between is the scale to try next.
+func (s *Search) between(fits, not *tried) Scale {
+	switch {
+	case s.report.Passes == maxPasses-1 && fits == nil:
+		return Coarsest
+	case fits == nil:
+		return min(Coarsest, max(s.toward(not.at, not.size), not.at+Scale(1<<s.report.Passes)))
+	case not == nil:
+		return max(s.finest, min(s.toward(fits.at, fits.size), fits.at-Scale(1<<s.report.Passes)))
+	}
+	part := math.Log(aimPart*float64(s.maxBytes)/fits.size) / math.Log(not.size/fits.size)
+	at := fits.at - Scale(math.Round(part*float64(fits.at-not.at)))
+	return max(not.at+1, min(fits.at-1, at))
 }

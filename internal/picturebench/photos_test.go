@@ -1,0 +1,90 @@
+package picturebench
+
+import (
+	"bytes"
+	"encoding/binary"
+	"image"
+	"image/jpeg"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/disintegration/imaging"
+)
+
+// photos are from Debian packages, which say their licences: lomiri-wallpapers-16.04,
+// lomiri-wallpapers-20.04, mate-backgrounds and plasma-workspace-wallpapers.
+var photos = []string{
+	"/usr/share/backgrounds/Infinite-Sea_by_Aury88.jpg",
+	"/usr/share/backgrounds/Kleiber_by_Lukas_Baubkus.jpg",
+	"/usr/share/backgrounds/picosdeeuropa_by_Aitzol_Berasategi.jpg",
+	"/usr/share/backgrounds/life_by_Aitzol_Berasategi.jpg",
+	"/usr/share/backgrounds/Dragonfly_by_Bolly.jpg",
+	"/usr/share/backgrounds/seeding_by_Clements_Engelhardt.jpg",
+	"/usr/share/backgrounds/mate/abstract/Elephants_3840x2160.jpg",
+	"/usr/share/backgrounds/mate/abstract/Elephants_5640x3172.jpg",
+}
+
+// phones are made of them, as a telephone would take them.
+var phones = []struct {
+	from          int // of photos
+	width, height int
+	noise         float64 // deviation
+	orientation   byte
+}{
+	{1, 4000, 3000, 4, 1},
+	{2, 4032, 3024, 10, 6},
+	{4, 4608, 3456, 6, 1},
+	{0, 6000, 4000, 3, 3},
+}
+
+// collect makes the phones' pictures in dir, and lists all.
+func collect(t *testing.T, dir string) []string {
+	t.Helper()
+	var names []string
+	for _, p := range photos {
+		if _, err := os.Stat(p); err == nil {
+			names = append(names, p)
+		}
+	}
+	if len(names) < len(photos) {
+		t.Fatalf("%d of %d photographs are there; make bench-picture installs them", len(names), len(photos))
+	}
+	for i, p := range phones {
+		name := filepath.Join(dir, "phone"+string(rune('1'+i))+".jpg")
+		if err := os.WriteFile(name, phone(t, photos[p.from], p.width, p.height, p.noise, p.orientation), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+func phone(t *testing.T, from string, w, h int, noise float64, orientation byte) []byte {
+	t.Helper()
+	img := imaging.Fill(open(t, from), w, h, imaging.Center, imaging.CatmullRom)
+	r := rand.New(rand.NewPCG(uint64(w), uint64(h)))
+	for i, v := range img.Pix {
+		if i%4 < 3 {
+			img.Pix[i] = uint8(max(0, min(255, float64(v)+noise*r.NormFloat64())))
+		}
+	}
+	opaque := &image.RGBA{Pix: img.Pix, Stride: img.Stride, Rect: img.Rect}
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, opaque, &jpeg.Options{Quality: 93}); err != nil {
+		t.Fatal(err)
+	}
+	exif := append([]byte("Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00"), orientation, 0, 0, 0, 0, 0, 0)
+	segment := binary.BigEndian.AppendUint16([]byte{0xff, 0xe1}, uint16(len(exif)+2))
+	return bytes.Join([][]byte{b.Bytes()[:2], segment, exif, b.Bytes()[2:]}, nil)
+}
+
+func open(t *testing.T, name string) image.Image {
+	t.Helper()
+	img, err := imaging.Open(name, imaging.AutoOrientation(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}

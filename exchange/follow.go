@@ -123,18 +123,26 @@ func (x *Exchange) forward(ctx context.Context, f *follower, handle func(Event) 
 		case <-f.news:
 		}
 		events, last := x.hub.take(f)
-		for _, e := range events {
-			if ctx.Err() != nil {
-				return nil
-			}
-			if err := x.give(ctx, *e, handle); err != nil {
-				return err
-			}
+		if err := x.giveAll(ctx, events, handle); err != nil {
+			return err
 		}
 		if last {
 			return ErrSlow
 		}
 	}
+}
+
+// giveAll is a function of its own for the same reason as catchUp.
+func (x *Exchange) giveAll(ctx context.Context, events []*Event, handle func(Event) error) error {
+	for _, e := range events {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := x.give(ctx, *e, handle); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // give hands an event over, and with an offer the request. It is read now and

@@ -354,6 +354,47 @@ func TestPicturesThatTheExchangeDoesNotTake(t *testing.T) {
 	})
 }
 
+// Where the exchange stores no files, a picture goes out in the report, in the
+// short form; where that is too large, the report goes out in words.
+func TestPicturesInTheReport(t *testing.T) {
+	for _, fits := range []bool{true, false} {
+		inHouseWith(t, func(h *house) {
+			h.line.inline = true
+			h.line.before = func(m mess.Message) error {
+				if !fits && saysCode(m, mess.Completed) && strings.Contains(text(t, m), "data:image/") {
+					return mess.Refuse(mess.TooLarge, "the report is larger than the server takes")
+				}
+				return nil
+			}
+		}, func(h *house) {
+			ref := h.says(claude, `request: {intent: "what's in the fridge?"}`)
+			h.is(ref, mess.Completed)
+			if !fits {
+				h.answers(ref, "There is milk", "has not taken the pictures", "larger than the server takes")
+				return
+			}
+			for _, m := range h.thread(ref).Messages {
+				for _, item := range m.Items {
+					r, ok := item.(*mess.Response)
+					if !ok {
+						continue
+					}
+					for _, e := range r.Content {
+						uri, inline := e.Value.(string)
+						if at, _ := e.Extra.Get("captured_at"); e.Type == "image" && (!inline || !strings.HasPrefix(uri, "data:image/") || at == nil) {
+							t.Errorf("the picture: %+v", e)
+						}
+						fits = fits && e.Type != "image"
+					}
+				}
+			}
+			if fits { // nothing has made it false
+				t.Error("there is no picture")
+			}
+		})
+	}
+}
+
 func text(t *testing.T, m mess.Message) string {
 	t.Helper()
 	data, err := m.YAML()

@@ -230,3 +230,62 @@ func TestTwoBoardsAtAServerOfTheField(t *testing.T) {
 		})
 	}
 }
+
+// Killed at any moment at a server that keeps no leases: each thread ends, what
+// was switched was switched once, and completed means that it was.
+func TestKilledAtAServerOfTheField(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
+	const lamps = 8
+	binary := buildMesskit(t)
+	for _, name := range fieldtest.Names() {
+		t.Run(name, func(t *testing.T) {
+			_, a := atServer(t, name)
+			dir := t.TempDir()
+			line := func(n int) string { return filepath.Join(dir, fmt.Sprint("lamp-", n)) }
+			config := fmt.Sprintf("connect: {url: %s, exchange: home, key_file: %s/pi.key, poll: 200ms, settle: 50ms}\nagent: {id: pi, data: %s/pi}\ndevices:\n", a.url, dir, dir)
+			for n := range lamps {
+				config += fmt.Sprintf("  lamp-%c: {driver: sim-lamp, effect: once, line: lamp-%d, file: %s, initial: keep, safe: keep}\n", 'a'+n, n, line(n))
+			}
+			if err := os.WriteFile(filepath.Join(dir, "pi.yaml"), []byte(config), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			board := func() *process {
+				p, err := start(dir, binary, "run", "--config", filepath.Join(dir, "pi.yaml"))
+				if err != nil || p.url == "" {
+					t.Fatalf("it does not start: %v\n%s", err, &p.stderr)
+				}
+				return p
+			}
+			p := board()
+			refs := map[string]int{}
+			for n := range lamps {
+				refs[a.ask(fmt.Sprintf("turn on lamp %c", 'a'+n))] = n
+				<-time.After(rand.N(700 * time.Millisecond))
+				if err := p.kill(); err != nil {
+					t.Fatal(err)
+				}
+				p = board()
+			}
+			ends := map[string]int{}
+			for ref, n := range refs {
+				var v struct{ Thread recounted }
+				for end := time.Now().Add(patience); v.Thread.Status != "completed" && v.Thread.Status != "failed" && v.Thread.Status != "cancelled"; <-time.After(20 * time.Millisecond) {
+					if a.call("GET", "/requests/"+ref, nil, &v); time.Now().After(end) {
+						t.Fatalf("%s is %s: %s\n%s", ref, v.Thread.Status, v.Thread.Messages, &p.stderr)
+					}
+				}
+				ends[v.Thread.Status]++
+				is, err := os.ReadFile(line(n)) // which is not there before the first act
+				if on := strings.Count(string(is), " on "); err != nil && !os.IsNotExist(err) || on > 1 || v.Thread.Status == "completed" && on != 1 {
+					t.Errorf("lamp %d, %s: %s, %v", n, v.Thread.Status, is, err)
+				}
+			}
+			t.Logf("ended as %v", ends)
+			if err := p.stop(); err != nil {
+				t.Errorf("%v\n%s", err, &p.stderr)
+			}
+		})
+	}
+}

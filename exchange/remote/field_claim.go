@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -35,6 +36,9 @@ func (s *saying) claim(ctx context.Context) (mess.Ack, error) {
 		}
 		return nil
 	})
+	if errors.Is(err, mess.Stale) && t.Status == mess.Claimed {
+		return mess.Ack{}, s.over(ctx, t, cancelledBefore())
+	}
 	if err != nil {
 		return mess.Ack{}, err
 	}
@@ -70,9 +74,7 @@ func (s *saying) start(ctx context.Context, h hold) (mess.Ack, error) {
 		return mess.Ack{}, err
 	}
 	if cancelledAfter(t, s.cfg.Executor, int(h.epoch)) {
-		return mess.Ack{}, s.over(ctx, t, &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{
-			Type: "cancelled", Detail: "it was cancelled before anything was done", Effect: mess.EffectNone,
-		}})
+		return mess.Ack{}, s.over(ctx, t, cancelledBefore())
 	}
 	if err := s.mayBegin(ctx, t, now, h); err != nil {
 		return mess.Ack{}, err
@@ -143,13 +145,21 @@ func (s *saying) mayBegin(ctx context.Context, t Thread, now time.Time, h hold) 
 	case from.IsZero() && until.IsZero():
 		return nil
 	case now.IsZero():
-		return s.refuse(mess.NotReady, t, "the server does not tell the time, and it may not begin at any")
+		return s.over(ctx, t, notAtThisTime("it may not begin at any time, and the server does not tell which it is"))
 	case now.Before(from):
-		return s.refuse(mess.NotReady, t, "not before %s", from.UTC().Format(time.RFC3339))
+		return s.over(ctx, t, notAtThisTime("it may not begin before "+from.UTC().Format(time.RFC3339)))
 	case !until.IsZero() && now.After(until):
 		return s.over(ctx, t, &mess.Status{Code: mess.Expired, ExpiredAt: mess.TimeOf(until.UTC()), Stage: string(t.Status)})
 	}
 	return nil
+}
+
+func cancelledBefore() *mess.Status {
+	return &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "cancelled", Detail: "it was cancelled before anything was done", Effect: mess.EffectNone}}
+}
+
+func notAtThisTime(why string) *mess.Status {
+	return &mess.Status{Code: mess.Failed, Recoverable: new(true), Reason: &mess.Reason{Type: "not_ready", Detail: why, Effect: mess.EffectNone}}
 }
 
 // over ends a thread before anything was done, since the server does not.

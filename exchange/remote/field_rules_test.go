@@ -353,3 +353,108 @@ func TestEither(t *testing.T) {
 		t.Errorf("ours: %v", err) // on a server of the field there are no queries
 	}
 }
+
+// The clock of the server counts, not the board's.
+func TestClocksThatDiffer(t *testing.T) {
+	for _, c := range []struct {
+		ahead time.Duration // of the server
+		dated bool
+		left  time.Duration // until needed_by, by the server
+		want  mess.Why      // "": it begins
+	}{
+		{10 * 365 * 24 * time.Hour, true, time.Hour, ""},
+		{-24 * time.Hour, true, time.Hour, ""},
+		{24 * time.Hour, true, -time.Second, mess.Stale},
+		{0, false, time.Hour, mess.Stale}, // it does not tell the time
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlace(t, "php")
+			p.Keep("needed_by")
+			p.Now = func() time.Time { return time.Now().Add(c.ahead) }
+			b := p.board("pi", "run1", remote.FieldConfig{})
+			ref := p.ask(map[string]any{"intent": "look", "needed_by": p.Now().Add(c.left + 10*time.Second).UTC().Format(time.RFC3339)})
+			epoch, err := b.claim(ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !c.dated {
+				p.Fault = func(w http.ResponseWriter, _ *http.Request) bool { w.Header().Del("Date"); return false }
+			}
+			time.Sleep(10 * time.Second)
+			if err := b.start(ref, epoch); c.want == "" && err != nil || c.want != "" && !errors.Is(err, c.want) {
+				t.Errorf("%+v: %v", c, err)
+			}
+			if is := p.thread(ref).Status; (is == "in-progress") != (c.want == "") || is == "claimed" {
+				t.Errorf("%+v: it is %s", c, is)
+			}
+		})
+	}
+}
+
+// dripping gives a byte now and then, for ever.
+type dripping struct{ r *http.Request }
+
+func (d dripping) Read(p []byte) (int, error) {
+	select {
+	case <-d.r.Context().Done():
+		return 0, d.r.Context().Err()
+	case <-time.After(20 * time.Second):
+		p[0] = ' '
+		return 1, nil
+	}
+}
+
+func (dripping) Close() error { return nil }
+
+// drips is a way on which every answer to a list drips.
+type drips struct {
+	straight
+	asked int
+}
+
+func (d *drips) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.URL.Path, "/requests") {
+		return d.straight.RoundTrip(r)
+	}
+	d.asked++
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: dripping{r}}, nil
+}
+
+// An answer that never ends holds nothing up for long.
+func TestAnswersThatDrip(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace(t, "express")
+		p.join("pi")
+		c, err := remote.New(remote.Config{URL: "http://field.example", Exchange: "home", Key: remote.Secret(p.keys["pi"])}, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		way := &drips{straight: straight{p.Server}}
+		remote.Through(c, way)
+		b := &board{remote.NewField(c, remote.FieldConfig{Executor: "pi"}), t, "run1", 0}
+		_, stop := b.follow()
+		time.Sleep(10 * time.Minute)
+		stop()
+		if way.asked < 4 {
+			t.Errorf("asked %d times in ten minutes", way.asked)
+		}
+	})
+}
+
+// A cancel that comes while the claim is looked at ends the thread.
+func TestCancelledWhileItIsClaimed(t *testing.T) {
+	eachPlace(t, func(t *testing.T, name string) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlace(t, name)
+			b := p.board("pi", "run1", remote.FieldConfig{})
+			ref := p.ask(map[string]any{"intent": "look"})
+			time.AfterFunc(50*time.Millisecond, func() { p.say("agent", ref, map[string]any{"cancel": map[string]any{}}) })
+			if _, err := b.claim(ref); !errors.Is(err, mess.Stale) {
+				t.Errorf("%v", err)
+			}
+			if is := p.thread(ref).Status; is != "cancelled" {
+				t.Errorf("it is %s", is)
+			}
+		})
+	})
+}

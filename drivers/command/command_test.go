@@ -1,0 +1,134 @@
+package command_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/drivers/command"
+)
+
+// script writes a program.
+func script(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	name := filepath.Join(dir, "program")
+	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func run(t *testing.T, text string, limit time.Duration, args ...string) (command.Result, error) {
+	t.Helper()
+	return command.Run(t.Context(), command.Spec{Args: append([]string{script(t, text)}, args...), Limit: limit, MaxBytes: 1000})
+}
+
+func TestRun(t *testing.T) {
+	r, err := run(t, `printf '%s|' "$@"; echo "one
+two" >&2; exit 3`, time.Minute, "a b", "$HOME; rm -rf /", "*")
+	if err != nil || string(r.Output) != "a b|$HOME; rm -rf /|*|" || r.Code != 3 || r.Said != "two" {
+		t.Errorf("%q %q %d: %v", r.Output, r.Said, r.Code, err)
+	}
+	if err := r.Failed("/usr/bin/lamp"); err == nil || err.Error() != `lamp ended with code 3, saying "two"` {
+		t.Error(err)
+	}
+	t.Setenv("SECRET_TOKEN", "canary")
+	if r, err := run(t, "env", time.Minute); err != nil || strings.Contains(string(r.Output), "canary") {
+		t.Errorf("%s: %v", r.Output, err)
+	}
+}
+
+// What runs for too long is killed, with what it has started.
+func TestLimit(t *testing.T) {
+	note := filepath.Join(t.TempDir(), "child")
+	r, err := run(t, "sleep 1000 & echo $! > "+note+"; wait", 300*time.Millisecond)
+	if !errors.Is(err, command.ErrLimit) || err.Error() != "program was killed after 300ms" {
+		t.Fatalf("%+v: %v", r, err)
+	}
+	text, err := os.ReadFile(note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for alive(child) && time.Now().Before(deadline) {
+		time.Sleep(time.Millisecond)
+	}
+	if alive(child) {
+		t.Error("its child lives")
+	}
+}
+
+// alive reports whether a process runs; one that has ended may not have been asked
+// about yet.
+func alive(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return syscall.Kill(pid, 0) == nil
+	}
+	return !strings.Contains(string(stat), ") Z ")
+}
+
+func TestBounds(t *testing.T) {
+	if r, err := run(t, "yes", time.Minute); err == nil || !strings.Contains(err.Error(), "says more than 1000 bytes") || len(r.Output) > 1000 {
+		t.Errorf("%d bytes: %v", len(r.Output), err)
+	}
+	if r, err := run(t, "head -c 100000 /dev/zero | tr '\\0' x >&2; echo >&2; echo no >&2; exit 1", time.Minute); err != nil || r.Said != "no" {
+		t.Errorf("%q: %v", r.Said, err)
+	}
+	if _, err := run(t, "kill -SEGV $$", time.Minute); err == nil || !strings.Contains(err.Error(), "ended by itself: signal") {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	cancel(why)
+	if _, err := command.Run(ctx, command.Spec{Args: []string{"/bin/true"}, Limit: time.Minute}); !errors.Is(err, why) {
+		t.Error(err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	good := script(t, "")
+	open := script(t, "")
+	if err := os.Chmod(open, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	plain := script(t, "")
+	if err := os.Chmod(plain, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "lamp")
+	if err := os.Symlink("/bin/sh", link); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{good, "--on"}, ""},
+		{nil, "is empty"},
+		{[]string{"lamp"}, `"lamp" is no full path`},
+		{[]string{"/usr/bin/../bin/lamp"}, "is no full path"},
+		{[]string{"/nonexistent/lamp"}, "cannot be run"},
+		{[]string{"/bin/sh", "-c", "rm"}, "runs what its arguments say"},
+		{[]string{link, "-c", "rm"}, "runs what its arguments say"},
+		{[]string{filepath.Dir(good)}, "is no program"},
+		{[]string{plain}, "is no program"},
+		{[]string{open}, "could be replaced by others"},
+	} {
+		err := command.Check(tt.args)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("Check(%q) = %v, want %q", tt.args, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,311 @@
+// Package exec makes devices of programs: what switches by a command, says a number,
+// or writes a picture. What runs is what the configuration lists, word for word: a
+// program by its full path that nobody else may write, with its arguments, never
+// through a shell, for a limited time. Nothing of a request comes into it.
+//
+// Not supported: programs that go on in the background, and arguments that differ
+// from request to request.
+package exec
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"gobot.io/x/gobot/v2"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/command"
+)
+
+var (
+	_ drivers.Switch       = (*Output)(nil)
+	_ drivers.Levels       = (*Output)(nil)
+	_ drivers.Switch       = (*Readable)(nil)
+	_ drivers.SwitchReader = (*Readable)(nil)
+	_ drivers.SafeReader   = (*Readable)(nil)
+	_ drivers.Sensor       = (*Sensor)(nil)
+	_ drivers.Photographer = (*Camera)(nil)
+)
+
+// Kinds are the kinds of devices.
+func Kinds() []drivers.Kind {
+	return []drivers.Kind{
+		{Name: "exec-camera", Class: "camera", About: "a command that writes a picture", Open: openCamera},
+		{Name: "exec-sensor", Class: "sensor", About: "a command that says a number", Open: openSensor},
+		{Name: "exec-switch", Class: "switch", About: "commands that switch something on and off", Open: openSwitch},
+	}
+}
+
+// program is what every kind has: a life, and limits.
+type program struct {
+	drivers.Life
+	limits Limits
+	none   none
+	turn   chan struct{} // held while a command runs: one at a time
+}
+
+func newProgram(name string, l Limits) program {
+	return program{Life: drivers.NewLife(name), limits: l, turn: make(chan struct{}, 1)}
+}
+
+// Connection is a Gobot adaptor that does nothing.
+func (p *program) Connection() gobot.Connection { return &p.none }
+
+// run runs a command. It is checked again: somebody may have changed the program.
+func (p *program) run(ctx context.Context, args []string, maxBytes int) (command.Result, error) {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return command.Result{}, fmt.Errorf("%s: %w", p.Name(), context.Cause(ctx))
+	}
+	if err := command.Check(args); err != nil {
+		return command.Result{}, fmt.Errorf("%s: %w", p.Name(), err)
+	}
+	r, err := command.Run(ctx, command.Spec{Args: args, Limit: p.limits.Timeout, MaxBytes: maxBytes, Env: p.limits.Env})
+	switch cause := context.Cause(ctx); {
+	case cause != nil && cause != ctx.Err():
+		return r, cause // Life has worded it
+	case err != nil:
+		return r, fmt.Errorf("%s: %w", p.Name(), err)
+	}
+	return r, nil
+}
+
+// succeed runs a command that has to end with 0.
+func (p *program) succeed(ctx context.Context, args []string, maxBytes int) ([]byte, error) {
+	r, err := p.run(ctx, args, maxBytes)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Failed(args[0]); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Name(), err)
+	}
+	return r.Output, nil
+}
+
+// few is enough for what nobody reads, and for a number.
+const few = 4 << 10 // bytes
+
+func openSwitch(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	cfg := DefaultSwitchConfig()
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	return NewSwitch(env.Name, cfg), nil
+}
+
+// NewSwitch makes an Output of a valid configuration, and a Readable where it can
+// tell how it is.
+func NewSwitch(name string, cfg SwitchConfig) drivers.Device {
+	s := &Output{newProgram(name, cfg.Limits), cfg}
+	if len(cfg.State) == 0 {
+		return s
+	}
+	return &Readable{s}
+}
+
+// Output is switched by commands.
+type Output struct {
+	program
+	cfg SwitchConfig
+}
+
+// Start sets the initial state.
+func (s *Output) Start() error {
+	if err := s.end(s.cfg.Initial); err != nil {
+		return err
+	}
+	s.Opened()
+	return nil
+}
+
+// Halt sets the safe state.
+func (s *Output) Halt() error {
+	s.Closed()
+	return s.end(s.cfg.Safe)
+}
+
+// Levels are what Start and Halt set.
+func (s *Output) Levels() (initial, safe string) { return s.cfg.Initial, s.cfg.Safe }
+
+func (s *Output) end(word string) error {
+	if word == "keep" {
+		return nil
+	}
+	return s.set(context.Background(), word == "on") // it has its own limit
+}
+
+func (s *Output) set(ctx context.Context, on bool) error {
+	args := s.cfg.Off
+	if on {
+		args = s.cfg.On
+	}
+	_, err := s.succeed(ctx, args, few)
+	return err
+}
+
+// Switch runs the command for on or off.
+func (s *Output) Switch(ctx context.Context, on bool) error {
+	ctx, done, err := s.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return s.set(ctx, on)
+}
+
+// Readable is an Output that can tell how it is.
+type Readable struct{ *Output }
+
+// On asks by the command for that.
+func (r *Readable) On(ctx context.Context) (bool, error) {
+	ctx, done, err := r.Begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	return r.state(ctx)
+}
+
+// Safe reads back whether it is in its safe state.
+func (r *Readable) Safe(ctx context.Context) (bool, error) {
+	if r.cfg.Safe == "keep" {
+		return true, nil
+	}
+	on, err := r.state(ctx)
+	return err == nil && on == (r.cfg.Safe == "on"), err
+}
+
+func (r *Readable) state(ctx context.Context) (bool, error) {
+	result, err := r.run(ctx, r.cfg.State, few)
+	switch {
+	case err != nil:
+		return false, err
+	case result.Code == 0 || result.Code == 1:
+		return result.Code == 0, nil
+	}
+	return false, fmt.Errorf("%s: %w; 0 is on, 1 is off", r.Name(), result.Failed(r.cfg.State[0]))
+}
+
+func openSensor(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	cfg := DefaultSensorConfig()
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	return NewSensor(env.Name, cfg, env.Now), nil
+}
+
+// Sensor is a command that says a number.
+type Sensor struct {
+	program
+	cfg SensorConfig
+	now func() time.Time
+}
+
+// NewSensor makes a sensor of a valid configuration.
+func NewSensor(name string, cfg SensorConfig, now func() time.Time) *Sensor {
+	return &Sensor{newProgram(name, cfg.Limits), cfg, now}
+}
+
+// Start makes it ready.
+func (s *Sensor) Start() error { s.Opened(); return nil }
+
+// Halt ends commands that are under way.
+func (s *Sensor) Halt() error { s.Closed(); return nil }
+
+// Read runs the command.
+func (s *Sensor) Read(ctx context.Context) ([]drivers.Reading, error) {
+	ctx, done, err := s.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	at := s.now()
+	out, err := s.succeed(ctx, s.cfg.Read, few)
+	if err != nil {
+		return nil, err
+	}
+	value, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+	if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
+		return nil, fmt.Errorf("%s: %s says %.40q, which is no number; let it say one and nothing else", s.Name(), s.cfg.Read[0], out)
+	}
+	return []drivers.Reading{{Quantity: s.cfg.Quantity, Value: value, Unit: s.cfg.Unit, At: at}}, nil
+}
+
+func openCamera(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	cfg := DefaultCameraConfig()
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	return NewCamera(env.Name, cfg, env.Now), nil
+}
+
+// Camera is a command that writes a picture.
+type Camera struct {
+	program
+	cfg CameraConfig
+	now func() time.Time
+}
+
+// NewCamera makes a camera of a valid configuration.
+func NewCamera(name string, cfg CameraConfig, now func() time.Time) *Camera {
+	return &Camera{newProgram(name, cfg.Limits), cfg, now}
+}
+
+// Start makes it ready.
+func (c *Camera) Start() error { c.Opened(); return nil }
+
+// Halt ends commands that are under way.
+func (c *Camera) Halt() error { c.Closed(); return nil }
+
+// Photo runs the command. What it writes was photographed after its start.
+func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
+	ctx, done, err := c.Begin(ctx)
+	if err != nil {
+		return drivers.Photo{}, err
+	}
+	defer done()
+	at := c.now()
+	data, err := c.succeed(ctx, c.cfg.Photo, c.cfg.MaxBytes)
+	if err != nil {
+		return drivers.Photo{}, err
+	}
+	mime := http.DetectContentType(data)
+	if mime != "image/jpeg" && mime != "image/png" {
+		return drivers.Photo{}, fmt.Errorf("%s: %s writes %s of %d bytes, neither JPEG nor PNG; let it write the picture to its standard output", c.Name(), c.cfg.Photo[0], mime, len(data))
+	}
+	if ctx.Err() != nil {
+		return drivers.Photo{}, c.Ended(ctx)
+	}
+	return drivers.Photo{Data: data, MIME: mime, CapturedAt: at}, nil
+}
+
+// none is a Gobot adaptor that does nothing.
+type none struct {
+	mu   sync.Mutex
+	name string
+}
+
+var _ gobot.Adaptor = (*none)(nil)
+
+func (n *none) Name() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.name
+}
+
+func (n *none) SetName(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.name = name
+}
+
+func (n *none) Connect() error  { return nil }
+func (n *none) Finalize() error { return nil }

@@ -1,0 +1,286 @@
+// Package rpicam takes pictures with the cameras of a Raspberry Pi, by the program
+// that its system has for them: rpicam-still, or libcamera-still on older ones
+// (raspberrypi.com, "rpicam-apps"). The program is killed with all it has started
+// when it takes too long, and tried once more: camera pipelines hang at times.
+//
+// Not supported: raspistill of systems before 2021, video, raw pictures, tuning
+// files.
+package rpicam
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"gobot.io/x/gobot/v2"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/command"
+)
+
+var _ drivers.Photographer = (*Camera)(nil)
+
+// Tools are the programs that are looked for, the newest first.
+var Tools = []string{"rpicam-still", "libcamera-still"}
+
+// Config of one camera.
+type Config struct {
+	Camera   int           `yaml:"camera"`   // its number, as rpicam-still --list-cameras shows it
+	Width    int           `yaml:"width"`    // of the picture, in pixels
+	Height   int           `yaml:"height"`   //
+	Rotation int           `yaml:"rotation"` // 0 or 180 degrees
+	Settle   time.Duration `yaml:"settle"`   // for exposure and white balance, before the picture
+	Timeout  time.Duration `yaml:"timeout"`  // for one run of the program; there may be two
+	Quality  int           `yaml:"quality"`  // of the JPEG, 1 to 100
+	Tool     string        `yaml:"tool"`     // full path of the program; "": the first of Tools that is there
+}
+
+// DefaultConfig is what holds where the configuration says nothing.
+func DefaultConfig() Config {
+	return Config{Width: 1920, Height: 1080, Settle: time.Second, Timeout: 12 * time.Second, Quality: 93}
+}
+
+const (
+	maxSide    = 16384 // pixels
+	maxTimeout = 2 * time.Minute
+	maxBytes   = 32 << 20 // of a picture
+)
+
+// Validate tells all that cannot be, each mistake beginning with its key.
+func (c Config) Validate() error {
+	var errs []error
+	if c.Camera < 0 || c.Camera > 7 {
+		errs = append(errs, fmt.Errorf("camera: %d is no number of one; rpicam-still --list-cameras shows them", c.Camera))
+	}
+	if c.Width < 16 || c.Width > maxSide || c.Height < 16 || c.Height > maxSide {
+		errs = append(errs, fmt.Errorf("width: %d x %d is no picture's size", c.Width, c.Height))
+	}
+	if c.Rotation != 0 && c.Rotation != 180 {
+		errs = append(errs, fmt.Errorf("rotation: %d is neither 0 nor 180", c.Rotation))
+	}
+	if c.Settle < 0 || c.Timeout <= c.Settle || c.Timeout > maxTimeout {
+		errs = append(errs, fmt.Errorf("timeout: %v is not longer than settle, %v, and up to %v", c.Timeout, c.Settle, maxTimeout))
+	}
+	if c.Quality < 1 || c.Quality > 100 {
+		errs = append(errs, fmt.Errorf("quality: %d is not between 1 and 100", c.Quality))
+	}
+	if c.Tool != "" {
+		if err := command.Check([]string{c.Tool}); err != nil {
+			errs = append(errs, fmt.Errorf("tool: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Kind is the kind of driver for drivers/all.
+func Kind() drivers.Kind {
+	return drivers.Kind{Name: "rpicam", Class: "camera", About: "camera of a Raspberry Pi (rpicam-still, libcamera-still)", Open: Open}
+}
+
+// Open is the drivers.Factory of this package. It runs nothing.
+func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	cfg := DefaultConfig()
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	return New(env.Name, cfg, env.Log, env.Now), nil
+}
+
+// Camera is one camera.
+type Camera struct {
+	drivers.Life
+	cfg  Config
+	log  *slog.Logger
+	now  func() time.Time
+	none none
+	turn chan struct{} // held by who takes a picture: the camera is there for one
+
+	mu      sync.Mutex
+	version string // of the tool that was used last
+}
+
+// New makes a camera, of a valid configuration.
+func New(name string, cfg Config, log *slog.Logger, now func() time.Time) *Camera {
+	return &Camera{Life: drivers.NewLife(name), cfg: cfg, log: log, now: now, turn: make(chan struct{}, 1)}
+}
+
+// Connection is a Gobot adaptor that does nothing.
+func (c *Camera) Connection() gobot.Connection { return &c.none }
+
+// Start makes it ready. The camera and its program may come later.
+func (c *Camera) Start() error { c.Opened(); return nil }
+
+// Halt ends pictures that are under way.
+func (c *Camera) Halt() error { c.Closed(); return nil }
+
+// Photo takes a picture, with a second try.
+func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
+	ctx, done, err := c.Begin(ctx)
+	if err != nil {
+		return drivers.Photo{}, err
+	}
+	defer done()
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return drivers.Photo{}, c.Ended(ctx)
+	}
+	tool, err := c.tool()
+	if err != nil {
+		return drivers.Photo{}, fmt.Errorf("%s: %w", c.Name(), err)
+	}
+	version := c.know(ctx, tool)
+	p, err := c.shoot(ctx, tool)
+	if err != nil && ctx.Err() == nil {
+		c.log.Warn("no picture, trying once more", "err", err)
+		p, err = c.shoot(ctx, tool)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return drivers.Photo{}, c.Ended(ctx)
+	case err != nil:
+		return drivers.Photo{}, fmt.Errorf("%s: %w; it was tried twice (%s)", c.Name(), err, version)
+	}
+	return p, nil
+}
+
+// tool is the full path of the program.
+func (c *Camera) tool() (string, error) {
+	if c.cfg.Tool != "" {
+		return c.cfg.Tool, command.Check([]string{c.cfg.Tool})
+	}
+	for _, name := range Tools {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("neither %s is there; apt-get install rpicam-apps", strings.Join(Tools, " nor "))
+}
+
+// know asks a program for its version once, and logs it.
+func (c *Camera) know(ctx context.Context, tool string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.version != "" {
+		return c.version
+	}
+	said := "version unknown"
+	r, err := command.Run(ctx, command.Spec{Args: []string{tool, "--version"}, Limit: c.cfg.Timeout, MaxBytes: 64 << 10})
+	if v := versionOf(string(r.Output)); err == nil && v != "" {
+		said = v
+	}
+	version := tool + " " + said
+	if err == nil {
+		c.version = version // else it is asked again
+		c.log.Info("camera program", "tool", tool, "version", said)
+	}
+	return version
+}
+
+var versions = regexp.MustCompile(`(?m)^(?:rpicam|libcamera)-apps build: ([^\s]{1,40})`)
+
+// versionOf finds the version in what the program says:
+//
+//	rpicam-apps build: v1.5.0 7c1ea54f4ac7 30-06-2024 (14:09:58)
+//	libcamera build: v0.3.0+65-6ddd79b5
+func versionOf(said string) string {
+	m := versions.FindStringSubmatch(said)
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}
+
+// shoot runs the program once. Its picture comes by a file: its standard output may
+// have more than that on it.
+func (c *Camera) shoot(ctx context.Context, tool string) (_ drivers.Photo, err error) {
+	f, err := os.CreateTemp("", "messkit-rpicam-*.jpg")
+	if err != nil {
+		return drivers.Photo{}, err
+	}
+	defer func() { err = errors.Join(err, os.Remove(f.Name())) }()
+	if err := f.Close(); err != nil {
+		return drivers.Photo{}, err
+	}
+	at := c.now()
+	r, err := command.Run(ctx, command.Spec{Args: c.arguments(tool, f.Name()), Limit: c.cfg.Timeout, MaxBytes: 1 << 20, Env: []string{"LIBCAMERA_LOG_LEVELS=*:WARN"}})
+	if err == nil {
+		err = r.Failed(tool)
+	}
+	if err != nil {
+		return drivers.Photo{}, explain(err, r.Said)
+	}
+	data, err := read(f.Name())
+	if err != nil {
+		return drivers.Photo{}, err
+	}
+	return drivers.Photo{Data: data, MIME: "image/jpeg", CapturedAt: at}, nil
+}
+
+// arguments of both programs, which are the same.
+func (c *Camera) arguments(tool, file string) []string {
+	return []string{
+		tool, "--nopreview", "--camera", strconv.Itoa(c.cfg.Camera), "--encoding", "jpg", "--quality", strconv.Itoa(c.cfg.Quality),
+		"--width", strconv.Itoa(c.cfg.Width), "--height", strconv.Itoa(c.cfg.Height), "--rotation", strconv.Itoa(c.cfg.Rotation),
+		"--timeout", strconv.FormatInt(max(1, c.cfg.Settle.Milliseconds()), 10), "--output", file,
+	}
+}
+
+// explain adds what to do about what the program says.
+func explain(err error, said string) error {
+	switch low := strings.ToLower(said); {
+	case strings.Contains(low, "no cameras available"):
+		return fmt.Errorf("%w; is its cable in, the right way round, and camera_auto_detect=1 in /boot/firmware/config.txt?", err)
+	case strings.Contains(low, "in use") || strings.Contains(low, "busy") || strings.Contains(low, "failed to acquire"):
+		return fmt.Errorf("%w; another program uses the camera: end that", err)
+	}
+	return err
+}
+
+// read reads a picture that the program has written.
+func read(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err == nil && info.Size() > maxBytes {
+		err = fmt.Errorf("the picture has %d bytes; lower width and height", info.Size())
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(name)
+	if err == nil && (len(data) < 4 || string(data[:2]) != "\xff\xd8" || string(data[len(data)-2:]) != "\xff\xd9") {
+		err = fmt.Errorf("the program has ended well and written no whole JPEG, but %d bytes; is the disk full?", len(data))
+	}
+	return data, err
+}
+
+// none is a Gobot adaptor that does nothing.
+type none struct {
+	mu   sync.Mutex
+	name string
+}
+
+var _ gobot.Adaptor = (*none)(nil)
+
+func (n *none) Name() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.name
+}
+
+func (n *none) SetName(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.name = name
+}
+
+func (n *none) Connect() error  { return nil }
+func (n *none) Finalize() error { return nil }

@@ -6,12 +6,14 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/exec"
 	"github.com/messkit/messkit/drivers/gpioinput"
 	"github.com/messkit/messkit/drivers/gpiorelay"
 	"github.com/messkit/messkit/drivers/httpcam"
 	"github.com/messkit/messkit/drivers/httpdevice"
 	"github.com/messkit/messkit/drivers/i2cdev"
 	"github.com/messkit/messkit/drivers/onewire"
+	"github.com/messkit/messkit/drivers/rpicam"
 	"github.com/messkit/messkit/drivers/sim"
 	"github.com/messkit/messkit/drivers/v4l2cam"
 	"github.com/messkit/messkit/drivers/valetudo"
@@ -25,10 +27,12 @@ func Kinds() []drivers.Kind {
 			gpiorelay.Kind(),
 			httpcam.Kind(),
 			onewire.Kind(),
+			rpicam.Kind(),
 			v4l2cam.Kind(),
 			httpdevice.Kind(),
 			valetudo.Kind(),
 		},
+		exec.Kinds(),
 		i2cdev.Kinds(),
 		sim.Kinds(),
 	)

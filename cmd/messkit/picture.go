@@ -65,7 +65,7 @@ drawn. The first line says which. A - stands for standard input or output.`,
 }
 
 // fitGCPercent keeps memory small: there are few pieces, and they are large.
-const fitGCPercent = 20
+const fitGCPercent = 10
 
 // fitFile makes the picture in one file fit, and writes it to another.
 func (a *app) fitFile(ctx context.Context, in, out string, f *picture.Frame, lim picture.Limits, explain bool) error {

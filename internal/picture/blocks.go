@@ -13,10 +13,10 @@ const (
 	// margin is how much finer a quantiser may be than was guessed, before the
 	// source has to be decoded again: coefficients that only finer ones keep are
 	// not stored.
-	margin = 2.2
+	margin = 2.8
 	// again is by how much a quantiser may be off before another scale is worth
 	// decoding again.
-	again = 1.7
+	again = 1.9
 	// againFiner is the same where it is finer than wanted, and more pixels would
 	// fit: that gains little.
 	againFiner = 2.8
@@ -30,9 +30,10 @@ const (
 
 // guess estimates, from the header alone, the quantiser at which the whole
 // picture would fit: what was coded with these quantisers took so many bytes.
-// The exponents are a regression over photographs.
+// The exponents are a regression over photographs; the factor is higher than
+// theirs, as a picture with too many pixels loses more than one with too few.
 func guess(src *dctjpeg.Source, maxBytes int) float64 {
-	return 0.33 * math.Pow(src.Coarseness(), 0.65) * math.Pow(float64(src.Body())/float64(maxBytes), 1.23)
+	return 0.42 * math.Pow(src.Coarseness(), 0.65) * math.Pow(float64(src.Body())/float64(maxBytes), 1.23)
 }
 
 // plan is a scale that is tried.

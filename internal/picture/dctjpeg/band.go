@@ -292,20 +292,34 @@ func (d *decoder) refineSet(sc *scan, to []int16, set uint64, k, zeros int) int 
 func (b *band) emit(my int, r *rows) {
 	r.quant = b.quant
 	for i, c := range b.src.comps {
-		from := b.coefs[i][b.keep*c.wide*c.v*(my-b.from):]
+		first := c.wide * c.v * (my - b.from)
 		for n := range c.wide * c.v {
-			coefs, out := from[b.keep*n:b.keep*(n+1)], (*block)(r.blocks[i][64*n:])
-			*out = block{}
-			last := 0
-			for k, v := range coefs {
-				if v != 0 {
-					out[zigzag[k&63]&63] = b.value(i, k, int32(v))
-					last = k
-				}
-			}
-			r.last[i][n] = uint8(last)
+			at := b.keep * (first + n)
+			r.last[i][n] = uint8(b.block(i, b.coefs[i][at:at+b.keep], b.setOf(i, my*c.v*c.wide+n), (*block)(r.blocks[i][64*n:])))
 		}
 	}
+}
+
+// setOf is which coefficients of a block, but for the first, may be set.
+func (b *band) setOf(i, n int) uint64 {
+	if !b.src.Progressive {
+		return ^uint64(0)
+	}
+	return b.set[i][n]
+}
+
+// block dequantises a block, and returns the place of its last coefficient.
+func (b *band) block(i int, coefs []int16, set uint64, out *block) (last int) {
+	*out = block{}
+	out[0] = b.value(i, 0, int32(coefs[0]))
+	for set &= 1<<len(coefs) - 2; set != 0; set &= set - 1 {
+		k := bits.TrailingZeros64(set)
+		if v := coefs[k]; v != 0 {
+			out[zigzag[k&63]&63] = b.value(i, k, int32(v))
+			last = k
+		}
+	}
+	return last
 }
 
 // value dequantises a coefficient. Of one with bits missing the middle is taken.

@@ -8,7 +8,7 @@ package dctjpeg
 const (
 	rateBits   = 3 // bits behind the point of a cost
 	ratioBits  = 8 // bits behind the point of a coefficient in steps
-	certain    = 4 // from so many steps on, a coefficient is only rounded
+	certain    = 2 // from so many steps on, no coefficient becomes 0: that errs by 2 and more
 	costUnused = 18 << rateBits
 )
 
@@ -117,7 +117,7 @@ func (c *chooser) block(list []token) []token {
 // before it.
 func (c *chooser) best(first, n, place int, r, steps int32) state {
 	least := steps
-	if steps > 1 && steps < certain && steps&(steps-1) == 0 {
+	if steps > 1 && steps&(steps-1) == 0 && r < steps<<ratioBits {
 		least-- // one size less
 	}
 	s := state{place: place, cost: 1 << 62}
@@ -137,7 +137,7 @@ func (c *chooser) best(first, n, place int, r, steps int32) state {
 }
 
 // window is how many coefficients in a row may become 0.
-const window = 10
+const window = 8
 
 // last finds the state after which it is cheapest to end.
 func (c *chooser) last(first, n int) int {

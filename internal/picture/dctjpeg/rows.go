@@ -30,10 +30,10 @@ type decoding struct {
 
 // dropped is how many of the last bits of coefficients a progressive picture can
 // do without. They are as large as the quantiser, and become smaller with the
-// picture; the new quantiser, about twice the finest, errs by 0.29 of its steps.
+// picture; the new quantiser, about 2.5 times the finest, errs by 0.29 of its steps.
 // A fifth of that adds a twenty-fifth to the square of its error.
 func (s *Source) dropped(way Way) int {
-	const bit, err, part, usual = 0.6, 0.29, 1. / 5, 2
+	const bit, err, part, usual = 0.6, 0.29, 1. / 5, 2.5
 	most := part * err * usual * float64(way.Finest.factor()) / (1 << 32)
 	n := 0
 	for c := bit * s.Coarseness() * float64(way.N) / 8; c <= most; c *= 2 {

@@ -17,7 +17,7 @@ type Report struct {
 
 const (
 	// sampleBlocks is about how many blocks a probe looks at.
-	sampleBlocks = 12_000
+	sampleBlocks = 8_000
 	maxProbes    = 5
 	maxPasses    = 8
 	// A picture is good enough that takes this part of the bytes, or is as fine
@@ -26,7 +26,7 @@ const (
 	// fairPart is good enough after fewPasses.
 	fairPart  = 0.93
 	fewPasses = 3
-	aimPart   = 0.992
+	aimPart   = 0.986
 	// enough is how near, in steps of the scale, a probe must come.
 	enough = 4
 	// stuffed is by how much bytes that must be stuffed make a file longer.

@@ -23,8 +23,10 @@ type Config struct {
 	Idle     time.Duration `yaml:"idle"`     // after which a session ends
 }
 
-// DefaultConfig returns the settings that the door has unless told otherwise.
-func DefaultConfig() Config { return Config{Sessions: 16, Idle: time.Hour} }
+// DefaultConfig returns the settings that the door has unless told otherwise. A
+// person may come back to a conversation the next day, and few clients open a
+// session anew by themselves.
+func DefaultConfig() Config { return Config{Sessions: 16, Idle: 24 * time.Hour} }
 
 // Validate tells every setting that cannot be.
 func (c Config) Validate() error {
@@ -52,17 +54,6 @@ type Door struct {
 	fresh  []*guest // whose news nobody follows yet
 	closed bool
 	came   chan struct{} // there are fresh ones
-}
-
-// guest is an actor with its sessions.
-type guest struct {
-	*Server
-	http http.Handler
-	most int
-
-	mu      sync.Mutex
-	opening int       // requests under way that may open a session
-	last    time.Time // when there was a request
 }
 
 // NewDoor makes a door. It serves while its Run runs.
@@ -147,7 +138,7 @@ func (d *Door) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request)
 	leave, ok := one.enter(r)
 	if !ok {
 		w.Header().Set("Retry-After", "60")
-		refuse(w, http.StatusTooManyRequests, fmt.Sprintf("%d sessions are open with this key; end one with DELETE, or wait until idle ones end", one.most))
+		refuse(w, http.StatusTooManyRequests, fmt.Sprintf("%d sessions are in use with this key; end one with DELETE", one.most))
 		return
 	}
 	defer leave()
@@ -165,7 +156,7 @@ func (d *Door) guest(who exchange.Actor) *guest {
 		one.seen()
 		return one
 	}
-	one := &guest{Server: New(Local(d.x, who), d.version, d.log), most: d.cfg.Sessions, last: time.Now()}
+	one := &guest{Server: New(Local(d.x, who), d.version, d.log), most: d.cfg.Sessions, last: time.Now(), use: map[string]*use{}}
 	one.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return one.mcp }, &sdk.StreamableHTTPOptions{
 		SessionTimeout: d.cfg.Idle, Logger: slog.New(slog.DiscardHandler),
 		MaxRequestBodyBytes:        -1,   // the HTTP door has read it within its limit
@@ -178,47 +169,6 @@ func (d *Door) guest(who exchange.Actor) *guest {
 	default: // they have been told
 	}
 	return one
-}
-
-// sessionHeader names the session of a request.
-const sessionHeader = "Mcp-Session-Id"
-
-// enter counts a request that may open a session, unless there are too many.
-func (g *guest) enter(r *http.Request) (leave func(), ok bool) {
-	if r.Method != http.MethodPost || r.Header.Get(sessionHeader) != "" {
-		return func() {}, true
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.opening+g.sessions() >= g.most {
-		return nil, false
-	}
-	g.opening++
-	return func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.opening--
-	}, true
-}
-
-func (g *guest) sessions() (n int) {
-	for range g.mcp.Sessions() {
-		n++
-	}
-	return n
-}
-
-func (g *guest) seen() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.last = time.Now()
-}
-
-// idle reports whether there was nobody since then.
-func (g *guest) idle(since time.Time) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.opening == 0 && g.sessions() == 0 && g.last.Before(since)
 }
 
 // refuse answers as the HTTP door does.

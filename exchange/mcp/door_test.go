@@ -107,7 +107,7 @@ func TestSessionsAreFew(t *testing.T) {
 	auth := []string{"Authorization", "Bearer " + w.key(model)}
 	id := w.want(200, "", "POST", initialize, auth...).Get("Mcp-Session-Id")
 	w.want(200, "", "POST", initialize, auth...)
-	if h := w.want(429, "2 sessions are open", "POST", initialize, auth...); h.Get("Retry-After") == "" {
+	if h := w.want(429, "2 sessions are in use", "POST", initialize, auth...); h.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
 	w.want(200, "", "POST", initialize, "Authorization", "Bearer "+w.key(watcher))

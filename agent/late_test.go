@@ -10,7 +10,9 @@ import (
 
 // The exchange has said yes in time, and was not heard until it was too late.
 func TestAPermissionThatComesTooLate(t *testing.T) {
-	inHouse(t, func(h *house) {
+	inHouseWith(t, func(h *house) {
+		h.cfg.Jitter = func(limit time.Duration) time.Duration { return limit } // so that none comes in the last second
+	}, func(h *house) {
 		h.line.set(func(l *line) {
 			l.after = func(m mess.Message) error {
 				if saysCode(m, mess.InProgress) {

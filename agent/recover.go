@@ -3,14 +3,12 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -134,51 +132,6 @@ func (a *Agent) afterCrash(ctx context.Context, times int, plan capabilities.Pla
 	// That it is not as it was to be does not say that nothing was done: every
 	// output was taken to its initial state since.
 	return failed("interrupted", detail+"; "+how, mess.EffectUnknown, plan)
-}
-
-// probe is what a look at the device says of a plan that was begun.
-type probe string
-
-const (
-	probedDone    probe = "done"
-	probedNotDone probe = "not done"
-	probedUnknown probe = "unknown"
-)
-
-// verify looks whether a plan was carried out, and says how it knows. It touches
-// nothing.
-func (a *Agent) verify(ctx context.Context, plan capabilities.Plan) (is probe, how string) {
-	on, err := a.looks(ctx, plan)
-	want, _ := plan.Args.Get("on")
-	switch {
-	case err != nil:
-		return probedUnknown, fmt.Sprintf("%s: %v", plan.Device, err)
-	case on == want:
-		return probedDone, fmt.Sprintf("%s reads back as %s", plan.Device, onOff(on))
-	}
-	return probedNotDone, fmt.Sprintf("%s now reads back as %s", plan.Device, onOff(on))
-}
-
-var errNoReadBack = errors.New("cannot be read back")
-
-// looks reads back whether a device is on.
-func (a *Agent) looks(ctx context.Context, plan capabilities.Plan) (bool, error) {
-	d := a.devices[plan.Device]
-	if d == nil || plan.Command != capabilities.SetSwitch {
-		return false, errNoReadBack
-	}
-	reader, ok := d.Driver.(drivers.SwitchReader)
-	if !ok {
-		return false, errNoReadBack
-	}
-	look := plan
-	look.Command, look.Effect = capabilities.ReadState, capabilities.Query
-	pass, err := a.gate.Enter(ctx, look, nil)
-	if err != nil {
-		return false, err
-	}
-	defer pass.Leave()
-	return pass.On(ctx, reader)
 }
 
 // orphan sees to a claim that only the exchange knows of. One that has not begun

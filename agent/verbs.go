@@ -194,11 +194,25 @@ func (v verbs) dock(ctx context.Context) result {
 		err: err, effect: effectOf(err), evidence: mess.Acknowledged,
 		text: fmt.Sprintf("The %s is in its dock.", v.dev.Label), yes: new(true),
 	}
-	if err == nil && v.wanted() {
-		since := v.now()
-		v.acted(r)
-		ctx, cancel := aftermath(ctx)
-		defer cancel()
+	if err != nil {
+		return r
+	}
+	since := v.now()
+	v.acted(r)
+	ctx, cancel := aftermath(ctx)
+	defer cancel()
+	if reader, ok := v.dev.Driver.(drivers.DockReader); ok {
+		switch in, err := v.pass.Docked(ctx, reader); {
+		case err != nil:
+			r.note("it could not be read back: %v", err)
+		case !in:
+			r.err, r.effect = fmt.Errorf("%s was sent to its dock, but is not there", v.dev.Name), mess.EffectUnknown
+			return r
+		default:
+			r.evidence = mess.ReadBack
+		}
+	}
+	if v.wanted() {
 		v.lookAgain(ctx, since, &r)
 	}
 	return r

@@ -135,6 +135,11 @@ type Cleaner interface {
 	Dock(ctx context.Context) error
 }
 
+// DockReader reads back from a Cleaner whether it is in its dock.
+type DockReader interface {
+	Docked(ctx context.Context) (bool, error)
+}
+
 // Areas lists what a Cleaner can be sent to.
 type Areas interface {
 	Areas(ctx context.Context) ([]Area, error)

@@ -107,6 +107,11 @@ func (p *Pass) Dock(ctx context.Context, c drivers.Cleaner) error {
 	return err
 }
 
+// Docked reads back whether a cleaner is in its dock.
+func (p *Pass) Docked(ctx context.Context, r drivers.DockReader) (bool, error) {
+	return watch(ctx, p, "read state", r.Docked)
+}
+
 // Photo takes a picture.
 func (p *Pass) Photo(ctx context.Context, c drivers.Photographer) (drivers.Photo, error) {
 	return watch(ctx, p, "photo", c.Photo)

@@ -51,6 +51,9 @@ func verbs(d drivers.Device) []verb {
 		add("Clean", func(ctx context.Context) error { _, err := c.Clean(ctx, nil, nil); return err })
 		add("Dock", c.Dock)
 	}
+	if r, ok := d.(drivers.DockReader); ok {
+		add("Docked", func(ctx context.Context) error { _, err := r.Docked(ctx); return err })
+	}
 	if m, ok := d.(drivers.Mover); ok {
 		add("Move", func(ctx context.Context) error { return m.Move(ctx, creep, drivers.MaxLease) })
 		add("Still", m.Still)

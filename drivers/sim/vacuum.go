@@ -16,11 +16,13 @@ import (
 )
 
 var (
-	_ drivers.Cleaner  = (*Vacuum)(nil)
-	_ drivers.Areas    = (*Vacuum)(nil)
-	_ drivers.Mapper   = (*Vacuum)(nil)
-	_ drivers.Sensor   = (*Vacuum)(nil)
-	_ drivers.Observer = (*Vacuum)(nil)
+	_ drivers.Cleaner = (*Vacuum)(nil)
+
+	_ drivers.DockReader = (*Vacuum)(nil)
+	_ drivers.Areas      = (*Vacuum)(nil)
+	_ drivers.Mapper     = (*Vacuum)(nil)
+	_ drivers.Sensor     = (*Vacuum)(nil)
+	_ drivers.Observer   = (*Vacuum)(nil)
 
 	_ drivers.SafeReader = (*Vacuum)(nil)
 )
@@ -86,6 +88,16 @@ func (v *Vacuum) Safe(context.Context) (bool, error) {
 	v.taskMu.Lock()
 	defer v.taskMu.Unlock()
 	return v.task == "", nil
+}
+
+// Docked reports whether it is in its dock.
+func (v *Vacuum) Docked(ctx context.Context) (bool, error) {
+	_, done, err := v.Begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	return v.world.scene().robot.at == dock, nil
 }
 
 // Areas are the rooms, and what lies on their floors.

@@ -93,6 +93,12 @@ func (v *Vacuum) Safe(ctx context.Context) (bool, error) {
 	return !s.moves() || v.cfg.Safe == Keep, v.named(err)
 }
 
+// Docked reports whether it is in its dock.
+func (v *Vacuum) Docked(ctx context.Context) (bool, error) {
+	s, err := look(ctx, v, v.state)
+	return err == nil && s.Status == isDocked, err
+}
+
 // Areas are the rooms that the robot knows.
 func (v *Vacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
 	rooms, err := look(ctx, v, v.rooms)

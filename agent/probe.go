@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+)
+
+// probe is what a look at the device says of a plan that was begun.
+type probe string
+
+const (
+	probedDone    probe = "done"
+	probedNotDone probe = "not done"
+	probedUnknown probe = "unknown"
+)
+
+// verify looks whether a plan was carried out, and says how it knows. It touches
+// nothing.
+func (a *Agent) verify(ctx context.Context, plan capabilities.Plan) (is probe, how string) {
+	so, now, err := a.looks(ctx, plan)
+	switch {
+	case err != nil:
+		return probedUnknown, fmt.Sprintf("%s: %v", plan.Device, err)
+	case so:
+		return probedDone, fmt.Sprintf("%s reads back as %s", plan.Device, now)
+	}
+	return probedNotDone, fmt.Sprintf("%s now reads back as %s", plan.Device, now)
+}
+
+var errNoReadBack = errors.New("cannot be read back")
+
+// looks reads back whether a device is as a plan would have it, and how it is.
+func (a *Agent) looks(ctx context.Context, plan capabilities.Plan) (so bool, now string, err error) {
+	d := a.devices[plan.Device]
+	if d == nil {
+		return false, "", errNoReadBack
+	}
+	read := probeOf(d.Driver, plan)
+	if read == nil {
+		return false, "", errNoReadBack
+	}
+	look := plan
+	look.Command, look.Effect = capabilities.ReadState, capabilities.Query
+	pass, err := a.gate.Enter(ctx, look, nil)
+	if err != nil {
+		return false, "", err
+	}
+	defer pass.Leave()
+	return read(ctx, pass)
+}
+
+// probing reads back, by a pass that only looks.
+type probing func(ctx context.Context, p *gate.Pass) (so bool, now string, err error)
+
+// probeOf is how what a plan has done is read back from a device; nil where that
+// cannot be told: it has no such verb, or what was done leaves no state behind.
+func probeOf(d drivers.Device, plan capabilities.Plan) probing {
+	switch plan.Command {
+	case capabilities.SetSwitch:
+		want, _ := plan.Args.Get("on")
+		return probeWith(d, (*gate.Pass).On, func(on bool) (bool, string) { return on == want, onOff(on) })
+	case capabilities.Dim:
+		want, absolute := percentOf(plan.Args, "level")
+		if !absolute {
+			return nil // so much more than nobody knows what
+		}
+		return probeWith(d, (*gate.Pass).Level, func(is float64) (bool, string) { return math.Abs(is-want) <= 1, number(is) + " %" }) // many round
+	case capabilities.Tint:
+		value, _ := plan.Args.Get("colour")
+		text, _ := value.(string)
+		want, wrong := drivers.ParseColour(text)
+		return probeWith(d, (*gate.Pass).Colour, func(is drivers.Colour) (bool, string) { return wrong == nil && is == want, is.String() })
+	case capabilities.Dock:
+		return probeWith(d, (*gate.Pass).Docked, func(in bool) (bool, string) {
+			return in, map[bool]string{true: "in its dock", false: "away from its dock"}[in]
+		})
+	}
+	return nil
+}
+
+// probeWith reads with one verb, where the device has it.
+func probeWith[R, V any](d drivers.Device, read func(*gate.Pass, context.Context, R) (V, error), judge func(V) (bool, string)) probing {
+	r, ok := d.(R)
+	if !ok {
+		return nil
+	}
+	return func(ctx context.Context, p *gate.Pass) (bool, string, error) {
+		v, err := read(p, ctx, r)
+		if err != nil {
+			return false, "", err
+		}
+		so, now := judge(v)
+		return so, now, nil
+	}
+}

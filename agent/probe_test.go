@@ -1,0 +1,75 @@
+package agent_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// bulb is a lamp with a level and a colour, and has a dock, which can all be read
+// back.
+type bulb struct {
+	lamp
+	level  float64
+	colour drivers.Colour
+	docked bool
+}
+
+func (b *bulb) Dim(context.Context, float64) error             { return nil }
+func (b *bulb) Level(context.Context) (float64, error)         { return b.level, nil }
+func (b *bulb) Tint(context.Context, drivers.Colour) error     { return nil }
+func (b *bulb) Colour(context.Context) (drivers.Colour, error) { return b.colour, nil }
+func (b *bulb) Dock(context.Context) error                     { return nil }
+func (b *bulb) Docked(context.Context) (bool, error)           { return b.docked, nil }
+func (b *bulb) Clean(context.Context, []string, func(drivers.Progress)) (drivers.Outcome, error) {
+	return drivers.Outcome{}, nil
+}
+
+// What must not be done twice is read back after a crash, whatever it was, where
+// the device can tell.
+func TestReadBackAfterACrash(t *testing.T) {
+	red := drivers.Colour{R: 255}
+	for name, c := range map[string]struct {
+		command capabilities.Command
+		args    mess.Object
+		is      *bulb
+		code    mess.Code
+		says    string
+	}{
+		"dimmed":             {capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}, &bulb{level: 40.4}, mess.Completed, "reads back as 40.4 %"},
+		"dimmed otherwise":   {capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}, &bulb{level: 80}, mess.Failed, "now reads back as 80 %"},
+		"so much brighter":   {capabilities.Dim, mess.Object{{Key: "change", Value: 10.0}}, &bulb{level: 80}, mess.Failed, "cannot be read back"},
+		"tinted":             {capabilities.Tint, mess.Object{{Key: "colour", Value: "#ff0000"}}, &bulb{colour: red}, mess.Completed, "reads back as #ff0000"},
+		"tinted otherwise":   {capabilities.Tint, mess.Object{{Key: "colour", Value: "#00ff00"}}, &bulb{colour: red}, mess.Failed, "now reads back as #ff0000"},
+		"docked":             {capabilities.Dock, nil, &bulb{docked: true}, mess.Completed, "reads back as in its dock"},
+		"away from its dock": {capabilities.Dock, nil, &bulb{}, mess.Failed, "now reads back as away from its dock"},
+		"moved":              {capabilities.Move, mess.Object{{Key: "forward", Value: 0.2}}, &bulb{}, mess.Failed, "cannot be read back"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouseWith(t, func(h *house) {
+				h.more = []agent.Device{{Name: "bulb", Driver: c.is}}
+				h.words["do it"] = capabilities.Outcome{Plan: &capabilities.Plan{
+					Capability: "x", Device: "bulb", Command: c.command, Args: c.args, Risk: capabilities.RiskComfort, Effect: capabilities.Once, Summary: "do it",
+				}}
+			}, func(h *house) {
+				ref := h.crashed("do it", "do it", 1)
+				h.startAgent()
+				h.after(15 * time.Second)
+				s := h.is(ref, c.code)
+				said := s.Message
+				if s.Reason != nil {
+					said = s.Reason.Detail
+				}
+				if !strings.Contains(said, c.says) {
+					h.t.Errorf("it says %q, want %q in it", said, c.says)
+				}
+			})
+		})
+	}
+}

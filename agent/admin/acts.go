@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"path/filepath"
 	"slices"
@@ -68,6 +69,31 @@ func (a *Acts) replay(record []byte) error {
 	a.records++
 	return nil
 }
+
+// past is a ledger that is only read, beside a program that writes it.
+type past struct{ dir string }
+
+// Past is what was done lately, for who asks what would be now.
+func (f Folder) Past() gate.Ledger { return past{filepath.Join(f.dir, "acts")} }
+
+// Acts implements gate.Ledger; where nothing was done yet there are none.
+func (p past) Acts() (acts []gate.Act, err error) {
+	_, err = wal.Read(p.dir, func(e wal.Entry) error {
+		var act gate.Act
+		if err := json.Unmarshal(e.Data, &act); err != nil {
+			return err
+		}
+		acts = append(acts, act)
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return acts, err
+}
+
+// Note implements gate.Ledger.
+func (past) Note(context.Context, gate.Act) error { return errors.New("acts: they are only read") }
 
 // Acts implements gate.Ledger.
 func (a *Acts) Acts() ([]gate.Act, error) {

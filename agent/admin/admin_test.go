@@ -200,6 +200,12 @@ func TestActsAreKept(t *testing.T) {
 	if got, err := a.Acts(); err != nil || len(got) != n {
 		t.Fatalf("%d acts, want %d; %v", len(got), n, err)
 	}
+	if got, err := f.Past().Acts(); err != nil || len(got) != n { // beside who has it open
+		t.Errorf("who only looks sees %d acts, want %d; %v", len(got), n, err)
+	}
+	if got, err := admin.In(t.TempDir()).Past().Acts(); err != nil || len(got) > 0 {
+		t.Errorf("where nothing was done: %v, %v", got, err)
+	}
 	at = at.Add(25 * time.Hour)
 	must(t, a.Note(t.Context(), gate.Act{Device: "lamp", At: at}), a.Close())
 	a = open()

@@ -73,6 +73,9 @@ func (g *Gate) recall() error {
 		}
 		a.At = now.Add(-age)
 		g.acts = append(g.acts, a)
+		if d := g.device(a.Device); d.used.Before(a.At) {
+			d.used = a.At // it rests from then on
+		}
 	}
 	slices.SortFunc(g.acts, func(a, b Act) int { return a.At.Compare(b.At) })
 	return nil

@@ -148,3 +148,16 @@ func FuzzParseRate(f *testing.F) {
 		}
 	})
 }
+
+// A device rests after a restart as well.
+func TestRestIsRemembered(t *testing.T) {
+	inHouse(t, gate.Device{MinInterval: time.Minute, Busy: gate.Refuse}, func(t *testing.T, g *gate.Gate, _ *lamp) {
+		g.Remember(&ledger{acts: []gate.Act{{Device: "lamp", At: time.Now().Add(-20 * time.Second)}}})
+		_, err := g.Check(switchPlan(true, 0))
+		refusal(t, err, "min_interval", "ask again in 40s")
+		after(41 * time.Second)
+		if _, err := g.Check(switchPlan(true, 0)); err != nil {
+			t.Error(err)
+		}
+	})
+}

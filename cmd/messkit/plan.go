@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/agent/admin"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/capabilities"
@@ -23,7 +24,9 @@ func (a *app) planCommand() *cobra.Command {
 		Use:   `plan "REQUEST"`,
 		Short: "Show what a request would do, and do nothing",
 		Long: `Plan resolves a request with the devices of a configuration and explains how. It
-starts no device and sends nothing. With --json and --file it does so for each
+starts no device and sends nothing. What is locked, disarmed and stopped, and how
+often was acted lately, is read in the executor's data folder, whether or not it
+runs; sensors are not asked, nor whether a device is busy. With --json and --file it does so for each
 line of a file, and prints one JSON object a line.`,
 		Example: `  messkit plan "turn on the porch light for ten minutes"
   messkit plan --json --file sentences.txt`,
@@ -144,6 +147,7 @@ func (c *config) verdict(p *capabilities.Plan) ruling {
 		return ruling{}
 	}
 	g := c.gate(quiet)
+	g.Remember(admin.In(c.Agent.Data).Past())
 	for _, o := range stop.Read(stopFolder(c.Agent.Data)) {
 		g.Stop(o.String())
 	}

@@ -193,14 +193,14 @@ func TestTwoBoardsAtAServerOfTheField(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			server.Lag = func() time.Duration { return rand.N(150 * time.Millisecond) }
-			server.Fault = func(w http.ResponseWriter, r *http.Request) bool {
+			server.SetLag(func() time.Duration { return rand.N(150 * time.Millisecond) })
+			server.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
 				if fails := strings.HasPrefix(r.UserAgent(), "messkit") && rand.N(10) == 0; !fails {
 					return false
 				}
 				w.WriteHeader(http.StatusBadGateway)
 				return true
-			}
+			})
 			var boards []*process
 			for _, id := range []string{"pi-1", "pi-2"} {
 				p, err := start(dir, binary, "run", "--config", filepath.Join(dir, id+".yaml"))

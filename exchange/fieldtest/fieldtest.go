@@ -55,11 +55,6 @@ type quirks struct {
 
 // Server imitates one of them. It is an http.Handler.
 type Server struct {
-	// Lag is how long an update takes between its reading and its writing, for
-	// the races that these servers have; nil: no time.
-	Lag func() time.Duration
-	// Fault, if it answers true, has answered a request in the server's stead.
-	Fault func(w http.ResponseWriter, r *http.Request) bool
 	// Now is the server's clock; nil: time.Now.
 	Now func() time.Time
 
@@ -67,6 +62,8 @@ type Server struct {
 	id, ref *regexp.Regexp
 
 	mu        sync.Mutex
+	lag       func() time.Duration
+	fault     func(w http.ResponseWriter, r *http.Request) bool
 	executors []*executor
 	threads   map[string]*thread
 	serial    int
@@ -132,6 +129,28 @@ func (s *Server) Executors() int {
 	return len(s.executors)
 }
 
+// SetLag says how long an update takes between its reading and its writing, for
+// the races that these servers have; nil: no time.
+func (s *Server) SetLag(lag func() time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lag = lag
+}
+
+// SetFault gives the server a fault: if it answers true, it has answered a
+// request in the server's stead. nil: there is none.
+func (s *Server) SetFault(fault func(w http.ResponseWriter, r *http.Request) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = fault
+}
+
+func (s *Server) ways() (lag func() time.Duration, fault func(http.ResponseWriter, *http.Request) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lag, s.fault
+}
+
 func (s *Server) now() time.Time {
 	if s.Now != nil {
 		return s.Now()
@@ -141,15 +160,20 @@ func (s *Server) now() time.Time {
 
 func (s *Server) stamp() string { return s.now().UTC().Format(s.q.Time) }
 
-// ServeHTTP answers as the server in the field does.
+// ServeHTTP answers as the server in the field does, with its fault.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, fault := s.ways(); fault != nil && fault(w, r) {
+		return
+	}
+	s.Answer(w, r)
+}
+
+// Answer answers without the fault.
+func (s *Server) Answer(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Access-Control-Allow-Origin", "*")
 	w.Header().Set("Date", s.now().UTC().Format(http.TimeFormat))
 	if s.q.KeepAlive == "" {
 		w.Header().Set("Connection", "close")
-	}
-	if s.Fault != nil && s.Fault(w, r) {
-		return
 	}
 	if r.Method == http.MethodOptions {
 		w.WriteHeader(http.StatusNoContent)

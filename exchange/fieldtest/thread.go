@@ -140,8 +140,8 @@ func (c *call) update() (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if c.Lag != nil {
-		time.Sleep(c.Lag())
+	if lag, _ := c.ways(); lag != nil {
+		time.Sleep(lag())
 	}
 	status, set := c.body["status"]
 	set = set && status != nil && status != "" && status != was.Status

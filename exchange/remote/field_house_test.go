@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/messkit/messkit/exchange/fieldtest"
@@ -70,10 +71,7 @@ func (p *place) call(as, method, path string, in, out any) {
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+p.keys[as])
 	w := httptest.NewRecorder()
-	fault := p.Fault
-	p.Fault = nil // the faults are the executor's
-	p.ServeHTTP(w, r)
-	p.Fault = fault
+	p.Answer(w, r) // the faults are the executor's
 	if w.Code/100 != 2 || out != nil && json.Unmarshal(w.Body.Bytes(), out) != nil {
 		p.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
 	}
@@ -189,12 +187,25 @@ func (b *board) start(ref string, epoch uint64) error {
 }
 
 // mail is what an executor has heard.
-type mail struct{ all []mess.Message }
+type mail struct {
+	mu   sync.Mutex
+	list []mess.Message
+}
 
-func (m *mail) handle(one mess.Message) { m.all = append(m.all, one) }
+func (m *mail) handle(one mess.Message) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.list = append(m.list, one)
+}
+
+func (m *mail) all() []mess.Message {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.list)
+}
 
 func (m *mail) offers() (refs []string) {
-	for _, one := range m.all {
+	for _, one := range m.all() {
 		if one.Items[0].Kind() == mess.KindRequest {
 			refs = append(refs, one.Re[0])
 		}
@@ -203,7 +214,7 @@ func (m *mail) offers() (refs []string) {
 }
 
 func (m *mail) kinds() (kinds []mess.Kind) {
-	for _, one := range m.all {
+	for _, one := range m.all() {
 		kinds = append(kinds, one.Items[0].Kind())
 	}
 	return kinds

@@ -72,7 +72,7 @@ func TestWhoseYesCounts(t *testing.T) {
 				}
 				time.Sleep(10 * time.Second)
 				heard := 0
-				for _, one := range m.all {
+				for _, one := range m.all() {
 					switch i := one.Items[0].(type) {
 					case *mess.Reply:
 						if i.Confirm != nil {
@@ -243,7 +243,7 @@ func TestLookingForNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t, "express")
 		same, bodies := 0, ""
-		p.Fault = func(w http.ResponseWriter, r *http.Request) bool {
+		p.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
 			if r.Method == "PATCH" {
 				buf := make([]byte, 100)
 				n, _ := r.Body.Read(buf)
@@ -254,7 +254,7 @@ func TestLookingForNews(t *testing.T) {
 				same++
 			}
 			return false
-		}
+		})
 		b := p.board("pi", "run1", remote.FieldConfig{Poll: 10 * time.Second})
 		if _, err := b.sends("", 0, &mess.Config{Executor: &mess.Executor{ID: "pi", Holding: []mess.HeldThread{}}}); err != nil || bodies != "{}" {
 			t.Errorf("a sign of life: %q, %v", bodies, err)
@@ -265,7 +265,7 @@ func TestLookingForNews(t *testing.T) {
 		if n := p.Asked("GET", "list"); n < 60 || n > 210 || same < n-2 {
 			t.Errorf("asked %d times in 1000 s, %d with a tag", n, same)
 		}
-		p.Fault = func(w http.ResponseWriter, r *http.Request) bool { same--; w.WriteHeader(503); return true }
+		p.SetFault(func(w http.ResponseWriter, r *http.Request) bool { same--; w.WriteHeader(503); return true })
 		same = 0
 		_, stop = b.follow()
 		time.Sleep(1000 * time.Second)
@@ -290,8 +290,8 @@ func TestDecliningIsSilent(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		if n := p.Asked("PATCH", "update"); n != 0 || len(m.all) != 1 {
-			t.Errorf("%d updates, %d offers", n, len(m.all))
+		if n := p.Asked("PATCH", "update"); n != 0 || len(m.all()) != 1 {
+			t.Errorf("%d updates, %d offers", n, len(m.all()))
 		}
 	})
 }
@@ -316,13 +316,13 @@ func TestAReportThatIsTooLarge(t *testing.T) {
 		if _, err := b.Attach(t.Context(), ref, "b.jpg", "image/jpeg", strings.NewReader(strings.Repeat("x", 4<<20))); !errors.Is(err, mess.TooLarge) {
 			t.Errorf("two of 4 MB: %v", err)
 		}
-		p.Fault = func(w http.ResponseWriter, r *http.Request) bool { // a proxy that takes less
+		p.SetFault(func(w http.ResponseWriter, r *http.Request) bool { // a proxy that takes less
 			if r.Method == "PATCH" {
 				w.Header().Set("Content-Type", "text/html")
 				w.WriteHeader(413)
 			}
 			return r.Method == "PATCH"
-		}
+		})
 		if _, err := b.sends(ref, epoch, &mess.Status{Code: mess.Completed, Evidence: mess.Photographed}); !errors.Is(err, mess.TooLarge) {
 			t.Errorf("%v", err)
 		}
@@ -378,7 +378,10 @@ func TestClocksThatDiffer(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !c.dated {
-				p.Fault = func(w http.ResponseWriter, _ *http.Request) bool { w.Header().Del("Date"); return false }
+				p.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
+					p.Answer(&undated{w}, r)
+					return true
+				})
 			}
 			time.Sleep(10 * time.Second)
 			if err := b.start(ref, epoch); c.want == "" && err != nil || c.want != "" && !errors.Is(err, c.want) {
@@ -457,4 +460,12 @@ func TestCancelledWhileItIsClaimed(t *testing.T) {
 			}
 		})
 	})
+}
+
+// undated writes answers without their time.
+type undated struct{ http.ResponseWriter }
+
+func (u *undated) WriteHeader(code int) {
+	u.Header().Del("Date")
+	u.ResponseWriter.WriteHeader(code)
 }

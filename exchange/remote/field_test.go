@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,10 +44,10 @@ func TestATaskInTheField(t *testing.T) {
 			m, stop := b.follow()
 			defer stop()
 			time.Sleep(5 * time.Second)
-			if len(m.all) != 1 || m.offers()[0] != ref || m.all[0].From != "agent" {
-				t.Fatalf("offers: %+v", m.all)
+			if len(m.all()) != 1 || m.offers()[0] != ref || m.all()[0].From != "agent" {
+				t.Fatalf("offers: %+v", m.all())
 			}
-			r := m.all[0].Items[0].(*mess.Request)
+			r := m.all()[0].Items[0].(*mess.Request)
 			if r.Intent != "look into the fridge" || r.Requires != nil || r.ConfirmBefore != nil || r.Priority != mess.Elevated || r.ResponseHint[0].Type != "image" {
 				t.Errorf("the request: %+v", r)
 			}
@@ -62,7 +63,7 @@ func TestATaskInTheField(t *testing.T) {
 			}
 			p.say("agent", ref, map[string]any{"answer": map[string]any{"re": "last", "value": "the upper one"}})
 			time.Sleep(5 * time.Second)
-			if k := m.kinds(); len(k) != 2 || k[1] != mess.KindAnswer || m.all[1].Epoch != epoch {
+			if k := m.kinds(); len(k) != 2 || k[1] != mess.KindAnswer || m.all()[1].Epoch != epoch {
 				t.Fatalf("heard: %v", k)
 			}
 			if err := b.start(ref, epoch); err != nil {
@@ -107,12 +108,12 @@ func TestClaimsThatAreNotExclusive(t *testing.T) {
 		for range 150 {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPlace(t, name)
-				p.Lag = lag(300 * time.Millisecond) // shorter than the looks at a claim take
+				p.SetLag(lag(300 * time.Millisecond)) // shorter than the looks at a claim take
 				a, b := p.board("a", "run-a", remote.FieldConfig{}), p.board("b", "run-b", remote.FieldConfig{})
 				ref := p.ask(map[string]any{"intent": "open the valve"})
 				var mu sync.Mutex
 				acts, claims := 0, 0
-				p.Fault = func(_ http.ResponseWriter, r *http.Request) bool {
+				p.SetFault(func(_ http.ResponseWriter, r *http.Request) bool {
 					body, _ := io.ReadAll(r.Body)
 					r.Body = io.NopCloser(bytes.NewReader(body))
 					mu.Lock()
@@ -121,7 +122,7 @@ func TestClaimsThatAreNotExclusive(t *testing.T) {
 						claims++ // which this server never refuses
 					}
 					return false
-				}
+				})
 				var wg sync.WaitGroup
 				for _, one := range []*board{a, b} {
 					wg.Go(func() {
@@ -167,15 +168,13 @@ func TestAnUpdateThatIsCarriedForLong(t *testing.T) {
 			p := newPlace(t, name)
 			a, b := p.board("a", "run-a", remote.FieldConfig{}), p.board("b", "run-b", remote.FieldConfig{})
 			ref := p.ask(map[string]any{"intent": "open the valve"})
-			first := sync.OnceValue(func() time.Duration { return 10 * time.Second })
-			late := true
-			p.Lag = func() time.Duration {
-				if late {
-					late = false
-					return first()
+			var once atomic.Bool
+			p.SetLag(func() time.Duration {
+				if once.CompareAndSwap(false, true) {
+					return 10 * time.Second
 				}
 				return 0
-			}
+			})
 			result := make(chan error, 1)
 			go func() {
 				epoch, err := b.claim(ref)
@@ -243,12 +242,12 @@ func TestFaultsInTheField(t *testing.T) {
 				broken := func(w http.ResponseWriter, r *http.Request) bool { fault(w); return true }
 				m, stop := b.follow()
 				defer stop()
-				p.Fault = broken
+				p.SetFault(broken)
 				time.Sleep(time.Minute)
 				if _, err := b.claim(ref); err == nil {
 					t.Error("it has claimed on a guess")
 				}
-				p.Fault = nil
+				p.SetFault(nil)
 				time.Sleep(2 * time.Minute)
 				if o := m.offers(); len(o) == 0 || o[0] != ref {
 					t.Fatalf("not offered afterwards: %v", o)
@@ -257,20 +256,20 @@ func TestFaultsInTheField(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p.Fault = broken
+				p.SetFault(broken)
 				if err := b.start(ref, epoch); err == nil {
 					t.Error("it has begun on a guess")
 				}
-				p.Fault = nil
+				p.SetFault(nil)
 				if err := b.start(ref, epoch); err != nil {
 					t.Fatal(err)
 				}
-				p.Fault = broken
+				p.SetFault(broken)
 				done := &mess.Status{Code: mess.Completed, Evidence: mess.ReadBack}
 				if _, err := b.sends(ref, epoch, done); err == nil {
 					t.Error("the report is called taken")
 				}
-				p.Fault = nil
+				p.SetFault(nil)
 				if _, err := b.sends(ref, epoch, done); err != nil || p.thread(ref).Status != "completed" {
 					t.Errorf("%v: %s", err, p.thread(ref).Status)
 				}
@@ -288,18 +287,15 @@ func TestAnswersThatAreLost(t *testing.T) {
 			b := p.board("pi", "run1", remote.FieldConfig{})
 			ref := p.ask(map[string]any{"intent": "look"})
 			lose := false
-			p.Fault = func(w http.ResponseWriter, r *http.Request) bool {
+			p.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
 				if r.Method != "PATCH" || !lose {
 					return false
 				}
 				lose = false
-				fault := p.Fault
-				p.Fault = nil
-				p.ServeHTTP(&deaf{w.Header()}, r)
-				p.Fault = fault
+				p.Answer(&deaf{w.Header()}, r)
 				w.WriteHeader(502)
 				return true
-			}
+			})
 			twice := func(items ...mess.Item) mess.Ack {
 				lose = true
 				m := mess.Message{ID: "run1-" + string(items[0].(*mess.Status).Code), Re: mess.Refs{ref}, Items: items}

@@ -45,7 +45,7 @@ var layers = map[string]layer{
 	"agent/guard":        {from: []string{"golang.org/x/sync"}},
 	"agent/admin":        {below: []string{"agent/gate", "capabilities", "internal/durable", "internal/wal", "mess"}},
 	"agent/clock":        {from: []string{"golang.org/x/sys"}},
-	"agent/stop":         {below: []string{"internal/durable"}, from: []string{"github.com/fsnotify/fsnotify", "gobot.io/x/gobot/v2", "golang.org/x/sync"}},
+	"agent/stop":         {below: []string{"drivers/board", "internal/durable"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync"}},
 	"agent/journal":      {below: []string{"internal/durable", "internal/wal", "mess"}, from: []string{"golang.org/x/sync"}},
 	"exchange/httpapi":   {below: []string{"exchange", "exchange/keys", "mess", "mess/messeaf"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 	"exchange/agentmail": {pure: true, below: []string{"internal/strictyaml", "mess"}},

@@ -4,16 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
-	"gobot.io/x/gobot/v2"
-	"gobot.io/x/gobot/v2/system"
+	"github.com/messkit/messkit/drivers/board"
 )
 
 var _ Line = (*gpioLine)(nil)
 
-// gpioLine is a line of the kernel's GPIO character device, by Gobot.
-type gpioLine struct{ cfg LineConfig }
+// gpioLine is a line of the kernel's GPIO character device.
+type gpioLine struct {
+	cfg   LineConfig
+	chips board.Chips
+}
 
 // NewLine makes the line of a valid configuration; nil for none. It does not
 // open it.
@@ -21,7 +24,7 @@ func NewLine(c LineConfig) Line {
 	if c.Line < 0 {
 		return nil
 	}
-	return &gpioLine{c}
+	return &gpioLine{c, board.Kernel{}}
 }
 
 func (l *gpioLine) String() string { return fmt.Sprintf("line %d of %s", l.cfg.Line, l.cfg.Chip) }
@@ -37,24 +40,27 @@ const (
 // Watch follows the line until ctx ends or it cannot be read.
 func (l *gpioLine) Watch(ctx context.Context, stops func(bool)) (err error) {
 	edges := make(chan struct{}, 1)
-	pin, err := l.open(func() {
-		select {
-		case edges <- struct{}{}:
-		default:
-		}
+	line, at, err := board.Open(l.chips, board.Line{Chip: l.cfg.Chip, Line: strconv.Itoa(l.cfg.Line)}, board.Request{
+		Label: board.Label("stop"), Start: board.Input, Bias: l.cfg.Bias, Debounce: debounce,
+		Edge: func(bool) {
+			select {
+			case edges <- struct{}{}:
+			default:
+			}
+		},
 	})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, pin.Unexport()) }()
+	defer func() { err = errors.Join(err, line.Close()) }()
 	t := time.NewTicker(readEvery)
 	defer t.Stop()
 	for {
-		level, err := pin.Read()
+		high, err := line.Value()
 		if err != nil {
-			return fmt.Errorf("%s: %w", l, err)
+			return fmt.Errorf("%s: %w", at, err)
 		}
-		stops((level == 1) == (l.cfg.StopsOn == "high"))
+		stops(high == (l.cfg.StopsOn == "high"))
 		select {
 		case <-ctx.Done():
 			return nil
@@ -62,24 +68,4 @@ func (l *gpioLine) Watch(ctx context.Context, stops func(bool)) (err error) {
 		case <-t.C:
 		}
 	}
-}
-
-func (l *gpioLine) open(edge func()) (gobot.DigitalPinner, error) {
-	a := system.NewAccesser()
-	a.AddDigitalPinSupport(system.WithDigitalPinCdevAccess())
-	options := []func(gobot.DigitalPinOptioner) bool{
-		system.WithPinLabel("messkit stop"), system.WithPinDirectionInput(), system.WithPinDebounce(debounce),
-		system.WithPinEventOnBothEdges(func(int, time.Duration, string, uint32, uint32) { edge() }),
-	}
-	switch l.cfg.Bias {
-	case "up":
-		options = append(options, system.WithPinPullUp())
-	case "down":
-		options = append(options, system.WithPinPullDown())
-	}
-	pin := a.NewDigitalPin(l.cfg.Chip, l.cfg.Line, options...)
-	if err := pin.Export(); err != nil {
-		return nil, fmt.Errorf("%s: %w; is the chip there, is the line free, may it be opened?", l, err)
-	}
-	return pin, nil
 }

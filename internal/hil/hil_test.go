@@ -34,7 +34,7 @@ var targets = []target{
 			Qemu: "qemu-system-x86_64", How: "apt-get install qemu-system-x86", Console: "ttyS0",
 			Options: []string{"-accel", "tcg", "-icount", "shift=3,sleep=off", "-cpu", "max", "-m", "768", "-nodefaults", "-serial", "stdio"},
 		},
-		modules: append(bridge, hil.Module{Name: "vivid", Parameters: "n_devs=1 node_types=0x1"}), tests: "^Test[^P]", least: 19,
+		modules: append(bridge, hil.Module{Name: "vivid", Parameters: "n_devs=1 node_types=0x1"}), tests: "^Test[^P]", least: 22,
 	},
 	{
 		name: "raspi3b", arch: "arm64",
@@ -50,7 +50,7 @@ var targets = []target{
 			Qemu: "qemu-system-aarch64", How: "apt-get install qemu-system-arm", Console: "ttyAMA0",
 			Options: []string{"-M", "virt", "-cpu", "cortex-a53", "-m", "768", "-nodefaults", "-serial", "stdio"},
 		},
-		modules: bridge, tests: "^TestBridge", least: 15,
+		modules: bridge, tests: "^TestBridge", least: 18,
 	},
 }
 

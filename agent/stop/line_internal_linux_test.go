@@ -1,0 +1,43 @@
+package stop
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/messkit/messkit/drivers/board"
+	"github.com/messkit/messkit/drivers/board/boardtest"
+)
+
+// A button that is pressed, let go of, and unplugged with its chip.
+func TestButtonOnALine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		chips := boardtest.Pi()
+		cfg := DefaultLineConfig()
+		cfg.Line = 17
+		var says []bool
+		ended := make(chan error)
+		go func() {
+			ended <- (&gpioLine{cfg, chips}).Watch(context.Background(), func(stops bool) { says = append(says, stops) })
+		}()
+		for i, step := range []struct {
+			do   func()
+			want bool
+		}{
+			{func() {}, true}, // pulled up: nothing is wired
+			{func() { chips.Pull("gpiochip0", 17, false) }, false},
+			{func() { chips.Pull("gpiochip0", 17, true) }, true},
+		} {
+			step.do()
+			synctest.Wait() // no time passes: it is the edge that tells
+			if got := says[len(says)-1]; got != step.want {
+				t.Errorf("step %d: stops=%t, want %t", i, got, step.want)
+			}
+		}
+		chips.Unplug("gpiochip0")
+		if err := <-ended; !errors.Is(err, board.ErrGone) {
+			t.Errorf("without its chip: %v", err)
+		}
+	})
+}

@@ -30,7 +30,7 @@ var layers = map[string]layer{
 	// 3 roof: one binary that knows all and rules nothing.
 	"cmd/messkit": {
 		below: []string{
-			"agent", "agent/*", "capabilities", "drivers", "drivers/all", "exchange", "exchange/*",
+			"agent", "agent/*", "capabilities", "drivers", "drivers/all", "drivers/mqttdevice", "exchange", "exchange/*",
 			"internal/broker", "internal/durable", "internal/picture", "internal/strictyaml", "mess", "mess/messeaf", "mess/receipt", "mess/topic",
 		},
 		from: []string{"github.com/spf13/cobra", "golang.org/x/sync", "golang.org/x/sys", "golang.org/x/term"},
@@ -67,8 +67,26 @@ var layers = map[string]layer{
 	"exchange/fieldtest": {},
 	"exchange/storetest": {below: []string{"exchange", "mess", "mess/messeaf"}, from: []string{"github.com/google/go-cmp"}},
 	"drivers":            {from: []string{"gobot.io/x/gobot/v2"}},
+	"docs/gobot":         {below: []string{"drivers"}, from: []string{"gobot.io/x/gobot/v2"}},
 	"drivers/all":        {below: []string{"drivers", "drivers/*"}},
 	"drivers/drivertest": {below: []string{"drivers"}, from: []string{"github.com/google/go-cmp"}},
+	"drivers/mdns":       {from: []string{"golang.org/x/sync"}},
+	"drivers/homeassistant": {
+		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web"}, from: []string{"gobot.io/x/gobot/v2"},
+	},
+	"drivers/onvif": {
+		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web"}, from: []string{"gobot.io/x/gobot/v2"},
+	},
+	"drivers/valetudo": {
+		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web"}, from: []string{"gobot.io/x/gobot/v2"},
+	},
+	"drivers/mqttdevice": {
+		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web", "internal/strictyaml"},
+		from:  []string{"github.com/eclipse/paho.mqtt.golang"},
+	},
+	"drivers/httpdevice": {
+		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web", "internal/strictyaml"},
+	},
 	"drivers/sim": {
 		below: []string{"drivers", "internal/durable", "internal/picture"},
 		from:  []string{"gobot.io/x/gobot/v2", "golang.org/x/image", "golang.org/x/sync"},

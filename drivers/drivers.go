@@ -192,15 +192,19 @@ type Kind struct {
 	// Find, where a driver has it, looks for its devices on this machine, without
 	// changing anything, until ctx ends.
 	Find func(ctx context.Context) []Found
+	// Discover, where a driver has it, hears what devices in the network announce of
+	// themselves, until ctx ends. It opens none of them.
+	Discover func(ctx context.Context) []Found
 	// Obey, where devices of this kind are Guarded, carries out one of their
 	// Orders in another process, and tells whether that has changed anything. It
 	// opens what it needs, asks no network, and may be called again and again.
 	Obey func(order []byte) (changed bool, err error)
 }
 
-// Found is a device that was found on this machine.
+// Found is a device that was found. One without Config needs to be told more
+// than could be found out.
 type Found struct {
 	Name   string            // for the configuration: "ustreamer-camera"
 	Where  string            // for a person: "ustreamer at 127.0.0.1:8080"
-	Config map[string]string // what the driver needs to be told
+	Config map[string]string // what the driver needs to be told; "with.channel" is channel under with
 }

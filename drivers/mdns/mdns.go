@@ -1,0 +1,211 @@
+// Package mdns hears what devices in the local network announce of themselves:
+// multicast DNS (RFC 6762) with DNS service discovery (RFC 6763), over IPv4. It
+// asks, listens for a while, and opens nothing.
+package mdns
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Instance is one service that was announced.
+type Instance struct {
+	Service string            // "_shelly._tcp"
+	Name    string            // "shellyplus1pm-a8032abe54dc"
+	Host    string            // "shellyplus1pm-a8032abe54dc.local"
+	Addr    netip.AddrPort    // where it is; not valid where that was not told
+	Texts   map[string]string // what it says of itself, keys in small letters
+}
+
+// Group is where everybody listens.
+var Group = netip.MustParseAddrPort("224.0.0.251:5353")
+
+// Browse asks at to, which is Group outside of tests, for instances of services,
+// and listens until ctx ends. What was heard is sorted by service and name.
+func Browse(ctx context.Context, to netip.AddrPort, services ...string) ([]Instance, error) {
+	conns, err := listen(to.Addr())
+	if err != nil {
+		return nil, err
+	}
+	heard := make(chan []record)
+	g, ctx := errgroup.WithContext(ctx)
+	for _, c := range conns {
+		stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // it ends the reading
+		defer stop()
+		g.Go(func() error { ask(ctx, c, to, question(services)); return nil })
+		g.Go(func() error { hear(ctx, c, heard); return nil })
+	}
+	var all []record
+	for {
+		select {
+		case list := <-heard:
+			if len(all) < maxHeard {
+				all = append(all, list...)
+			}
+		case <-ctx.Done():
+			err := g.Wait()
+			return instances(all, services), err
+		}
+	}
+}
+
+// maxHeard is how many records are kept: a large home has some hundred.
+const maxHeard = 1 << 14
+
+// listen opens a socket for each network that to can be reached by.
+func listen(to netip.Addr) ([]*net.UDPConn, error) {
+	addrs, err := own(to)
+	if err != nil {
+		return nil, err
+	}
+	var conns []*net.UDPConn
+	var errs []error
+	for _, a := range addrs {
+		c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(a, 0)))
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		conns = append(conns, c)
+	}
+	if len(conns) == 0 {
+		return nil, errors.Join(append(errs, errors.New("mdns: no network to ask in"))...)
+	}
+	return conns, nil
+}
+
+// own are this machine's addresses: a multicast goes out by that which a socket
+// is bound to.
+func own(to netip.Addr) ([]netip.Addr, error) {
+	if !to.IsMulticast() {
+		return []netip.Addr{netip.IPv4Unspecified()}, nil
+	}
+	nets, err := net.Interfaces()
+	if err != nil {
+		return nil, err
+	}
+	var list []netip.Addr
+	for _, n := range nets {
+		if n.Flags&net.FlagUp == 0 || n.Flags&net.FlagMulticast == 0 {
+			continue
+		}
+		addrs, err := n.Addrs()
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range addrs {
+			if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().Is4() {
+				list = append(list, p.Addr())
+			}
+		}
+	}
+	return list, nil
+}
+
+// askEvery is the pause between two questions: packets are lost.
+const askEvery = time.Second
+
+func ask(ctx context.Context, c *net.UDPConn, to netip.AddrPort, q []byte) {
+	pause := time.NewTicker(askEvery)
+	defer pause.Stop()
+	for {
+		if _, err := c.WriteToUDPAddrPort(q, to); err != nil && ctx.Err() == nil {
+			return // a network that cannot be asked in
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-pause.C:
+		}
+	}
+}
+
+// largest is the largest message (RFC 6762 §17).
+const largest = 9000
+
+func hear(ctx context.Context, c *net.UDPConn, heard chan<- []record) {
+	buf := make([]byte, largest)
+	for {
+		n, err := c.Read(buf)
+		if err != nil {
+			return // closed
+		}
+		list, err := parse(buf[:n])
+		if err != nil {
+			continue
+		}
+		select {
+		case heard <- list:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// instances puts records together.
+func instances(all []record, services []string) []Instance {
+	found := map[string]*Instance{}
+	for _, r := range all {
+		service, ok := strings.CutSuffix(r.name, ".local")
+		if r.kind != typePTR || !ok || !slices.Contains(services, service) {
+			continue
+		}
+		if name, ok := strings.CutSuffix(r.target, "."+r.name); ok && name != "" {
+			found[r.target] = &Instance{Service: service, Name: name}
+		}
+	}
+	ports := map[string]uint16{}
+	for _, r := range all {
+		if i := found[r.name]; i != nil && r.kind == typeSRV {
+			i.Host, ports[r.name] = r.target, r.port
+		} else if i != nil && r.kind == typeTXT {
+			i.Texts = r.texts
+		}
+	}
+	for full, i := range found {
+		for _, r := range all {
+			if r.kind == typeA && r.name == i.Host && i.Host != "" {
+				i.Addr = netip.AddrPortFrom(r.addr, ports[full])
+			}
+		}
+	}
+	list := make([]Instance, 0, len(found))
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		list = append(list, *found[key])
+	}
+	slices.SortStableFunc(list, func(a, b Instance) int {
+		return cmp.Or(strings.Compare(a.Service, b.Service), strings.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// URL is the instance's address for HTTP.
+func (i Instance) URL() string {
+	if i.Addr.Port() == 80 {
+		return "http://" + i.Addr.Addr().String()
+	}
+	return "http://" + i.Addr.String()
+}
+
+// ID makes a name for a configuration of what a device calls itself.
+func ID(name string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(name) {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	return cmp.Or(strings.Trim(b.String(), "-"), "device")
+}

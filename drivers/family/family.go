@@ -17,28 +17,36 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Settings are what a configuration says of every device by template.
-type Settings struct {
-	Family   string            `yaml:"family"`   // the template
-	Families string            `yaml:"families"` // folder with more templates; "" for none
-	With     map[string]string `yaml:"with"`     // for the {names} in the template
-	Initial  string            `yaml:"initial"`  // on, off or keep, when it starts
-	Safe     string            `yaml:"safe"`     // on, off or keep, when it ends
+// Levels are what a device that switches is set to by itself.
+type Levels struct {
+	Initial string `yaml:"initial"` // on, off or keep, when it starts
+	Safe    string `yaml:"safe"`    // on, off or keep, when it ends
 }
 
-// DefaultSettings leave a device as it is at the start, and off at the end.
-func DefaultSettings() Settings { return Settings{Initial: "keep", Safe: "off"} }
+// DefaultLevels leave a device as it is at the start, and off at the end.
+func DefaultLevels() Levels { return Levels{Initial: "keep", Safe: "off"} }
 
 // Validate tells what cannot be.
-func (s Settings) Validate() error {
+func (l Levels) Validate() error {
 	var errs []error
-	for _, level := range [][2]string{{"initial", s.Initial}, {"safe", s.Safe}} {
+	for _, level := range [][2]string{{"initial", l.Initial}, {"safe", l.Safe}} {
 		if key, word := level[0], level[1]; word != "on" && word != "off" && word != "keep" {
 			errs = append(errs, fmt.Errorf("%s: %q is unknown; write on, off or keep", key, word))
 		}
 	}
 	return errors.Join(errs...)
 }
+
+// Settings are what a configuration says of every device by template.
+type Settings struct {
+	Family   string            `yaml:"family"`   // the template
+	Families string            `yaml:"families"` // folder with more templates; "" for none
+	With     map[string]string `yaml:"with"`     // for the {names} in the template
+	Levels
+}
+
+// DefaultSettings have the default levels, and no family.
+func DefaultSettings() Settings { return Settings{Levels: DefaultLevels()} }
 
 // Verbs are what a device can do, and how. What is nil, it cannot; Switch comes
 // with On.
@@ -50,13 +58,25 @@ type Verbs struct {
 	SwitchFor func(ctx context.Context, limit time.Duration) error // on, with the device's own timer
 	On        func(context.Context) (bool, error)
 	Read      func(context.Context) ([]drivers.Reading, error)
+
+	// Light is nil for what can only be on and off; it comes with Switch.
+	Light *Light
+}
+
+// Light is what a lamp can do beyond on and off. Dim comes with Level, and Tint
+// with Colour.
+type Light struct {
+	Dim    func(ctx context.Context, percent float64) error // above 0
+	Level  func(context.Context) (float64, error)
+	Tint   func(ctx context.Context, c drivers.Colour) error // nil: it has no colours
+	Colour func(context.Context) (drivers.Colour, error)
 }
 
 // Device is what every device by template is.
 type Device struct {
 	drivers.Life
 	class    string
-	settings Settings
+	levels   Levels
 	verbs    Verbs
 	link     gobot.Connection
 	haltTime time.Duration
@@ -67,9 +87,9 @@ type Device struct {
 
 // New makes a device with the verbs that there are; haltTime is for taking it to
 // its initial or safe state.
-func New(name, class string, s Settings, haltTime time.Duration, link gobot.Connection, v Verbs) drivers.Device {
+func New(name, class string, l Levels, haltTime time.Duration, link gobot.Connection, v Verbs) drivers.Device {
 	d := &Device{
-		Life: drivers.NewLife(name), class: class, settings: s, verbs: v, link: link, haltTime: haltTime,
+		Life: drivers.NewLife(name), class: class, levels: l, verbs: v, link: link, haltTime: haltTime,
 		users: make(chan int, 1),
 	}
 	d.users <- 0
@@ -94,8 +114,8 @@ func (d *Device) Start() error {
 		}
 		d.live = true
 	}
-	if d.verbs.Switch != nil && d.settings.Initial != "keep" {
-		if err := d.verbs.Switch(ctx, d.settings.Initial == "on"); err != nil {
+	if d.verbs.Switch != nil && d.levels.Initial != "keep" {
+		if err := d.verbs.Switch(ctx, d.levels.Initial == "on"); err != nil {
 			d.end()
 			return d.named(err)
 		}
@@ -110,7 +130,7 @@ func (d *Device) Halt() error {
 	d.turn.Lock()
 	defer d.turn.Unlock()
 	defer d.end()
-	if d.verbs.Switch == nil || d.settings.Safe == "keep" {
+	if d.verbs.Switch == nil || d.levels.Safe == "keep" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), d.haltTime)
@@ -119,7 +139,7 @@ func (d *Device) Halt() error {
 		return d.named(err)
 	}
 	defer d.disconnect()
-	return d.named(d.verbs.Switch(ctx, d.settings.Safe == "on"))
+	return d.named(d.verbs.Switch(ctx, d.levels.Safe == "on"))
 }
 
 // end gives back what Start took. turn is held.

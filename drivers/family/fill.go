@@ -3,6 +3,7 @@ package family
 import (
 	"fmt"
 	"maps"
+	"math"
 	"net/url"
 	"regexp"
 	"slices"
@@ -35,6 +36,28 @@ func Gaps(s string) []string {
 	return names
 }
 
+// GapsIn lists the names in a body of JSON.
+func GapsIn(body any) []string {
+	switch body := body.(type) {
+	case string:
+		return Gaps(body)
+	case []any:
+		var all []string
+		for _, one := range body {
+			all = append(all, GapsIn(one)...)
+		}
+		return all
+	case map[string]any:
+		var all []string
+		for k, one := range body {
+			all = append(all, append(GapsIn(one), Gaps(k)...)...)
+		}
+		slices.Sort(all)
+		return all
+	}
+	return nil
+}
+
 // Text fills the gaps of s as they are.
 func (v Values) Text(s string) string { return v.fill(s, func(one string) string { return one }) }
 
@@ -46,6 +69,9 @@ func (v Values) URL(s string) string {
 		parts := strings.Split(one, "/")
 		for i, p := range parts {
 			parts[i] = url.PathEscape(p)
+			if p == "." || p == ".." { // RFC 3986 §5.2.4 would take it for a way up
+				parts[i] = strings.ReplaceAll(p, ".", "%2E")
+			}
 		}
 		return strings.Join(parts, "/")
 	})
@@ -61,7 +87,7 @@ func (v Values) JSON(body any) any {
 	switch body := body.(type) {
 	case string:
 		if gap.FindString(body) == body && body != "" {
-			if f, err := strconv.ParseFloat(v.Text(body), 64); err == nil && numeric(body) {
+			if f, err := strconv.ParseFloat(v.Text(body), 64); err == nil && numeric(body) && !math.IsNaN(f) && !math.IsInf(f, 0) {
 				return f
 			}
 		}

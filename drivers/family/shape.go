@@ -2,6 +2,7 @@ package family
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
@@ -16,7 +17,11 @@ var (
 		switcher
 		timer
 	}{}
-	_ drivers.Sensor = sensor{}
+	_ drivers.Sensor       = sensor{}
+	_ drivers.Dimmer       = dimmer{}
+	_ drivers.LevelReader  = dimmer{}
+	_ drivers.Tinter       = tinter{}
+	_ drivers.ColourReader = tinter{}
 )
 
 // switcher is the part of a device that switches and reads back.
@@ -31,11 +36,11 @@ func (s switcher) Switch(ctx context.Context, on bool) error {
 func (s switcher) On(ctx context.Context) (bool, error) { return with(ctx, s.Device, s.verbs.On) }
 
 // Levels are what Start and Halt set.
-func (s switcher) Levels() (initial, safe string) { return s.settings.Initial, s.settings.Safe }
+func (s switcher) Levels() (initial, safe string) { return s.levels.Initial, s.levels.Safe }
 
 // Safe reads back whether it is at its safe level.
 func (s switcher) Safe(ctx context.Context) (bool, error) {
-	if s.settings.Safe == "keep" {
+	if s.levels.Safe == "keep" {
 		return true, nil
 	}
 	if err := s.connect(ctx); err != nil {
@@ -43,7 +48,7 @@ func (s switcher) Safe(ctx context.Context) (bool, error) {
 	}
 	defer s.disconnect()
 	on, err := s.verbs.On(ctx)
-	return on == (s.settings.Safe == "on"), s.named(err)
+	return on == (s.levels.Safe == "on"), s.named(err)
 }
 
 // timer is the part of a device that goes off by itself.
@@ -67,32 +72,123 @@ func (s sensor) Read(ctx context.Context) ([]drivers.Reading, error) {
 	return with(ctx, s.d, s.d.verbs.Read)
 }
 
+// dimmer is the part of a lamp that shines more or less.
+type dimmer struct{ d *Device }
+
+// Dim sets how bright it is; 0 switches it off.
+func (m dimmer) Dim(ctx context.Context, percent float64) error {
+	return does(ctx, m.d, func(ctx context.Context) error {
+		switch {
+		case !(percent >= 0 && percent <= 100):
+			return fmt.Errorf("%w: %v %% is not between 0 and 100", drivers.ErrNothingDone, percent)
+		case percent == 0:
+			return m.d.verbs.Switch(ctx, false)
+		}
+		return m.d.verbs.Light.Dim(ctx, percent)
+	})
+}
+
+// Level reads back how bright it is.
+func (m dimmer) Level(ctx context.Context) (float64, error) {
+	return with(ctx, m.d, m.d.verbs.Light.Level)
+}
+
+// tinter is the part of a lamp that has colours.
+type tinter struct{ d *Device }
+
+// Tint gives it a colour.
+func (p tinter) Tint(ctx context.Context, c drivers.Colour) error {
+	return does(ctx, p.d, func(ctx context.Context) error { return p.d.verbs.Light.Tint(ctx, c) })
+}
+
+// Colour reads the colour back.
+func (p tinter) Colour(ctx context.Context) (drivers.Colour, error) {
+	return with(ctx, p.d, p.d.verbs.Light.Colour)
+}
+
 // shape gives a device the methods that it can keep: verbs are found by type.
 func shape(d *Device) drivers.Device {
-	switch v := d.verbs; {
-	case v.Switch != nil && v.SwitchFor != nil && v.Read != nil:
-		return struct {
-			switcher
-			timer
-			sensor
-		}{switcher{d}, timer{d}, sensor{d}}
-	case v.Switch != nil && v.SwitchFor != nil:
-		return struct {
-			switcher
-			timer
-		}{switcher{d}, timer{d}}
-	case v.Switch != nil && v.Read != nil:
-		return struct {
-			switcher
-			sensor
-		}{switcher{d}, sensor{d}}
-	case v.Switch != nil:
-		return switcher{d}
-	case v.Read != nil:
+	v := d.verbs
+	if v.Switch == nil {
+		if v.Read == nil {
+			return d
+		}
 		return struct {
 			*Device
 			sensor
 		}{d, sensor{d}}
 	}
-	return d
+	if v.Light != nil {
+		return lamp(d)
+	}
+	switch {
+	case v.SwitchFor != nil && v.Read != nil:
+		return struct {
+			switcher
+			timer
+			sensor
+		}{switcher{d}, timer{d}, sensor{d}}
+	case v.SwitchFor != nil:
+		return struct {
+			switcher
+			timer
+		}{switcher{d}, timer{d}}
+	case v.Read != nil:
+		return struct {
+			switcher
+			sensor
+		}{switcher{d}, sensor{d}}
+	}
+	return switcher{d}
+}
+
+// lamp is shape for a lamp.
+func lamp(d *Device) drivers.Device {
+	type dims struct {
+		switcher
+		dimmer
+	}
+	type tints struct {
+		dims
+		tinter
+	}
+	l := dims{switcher{d}, dimmer{d}}
+	timed, reads, colours := d.verbs.SwitchFor != nil, d.verbs.Read != nil, d.verbs.Light.Tint != nil
+	switch {
+	case colours && timed && reads:
+		return struct {
+			tints
+			timer
+			sensor
+		}{tints{l, tinter{d}}, timer{d}, sensor{d}}
+	case colours && timed:
+		return struct {
+			tints
+			timer
+		}{tints{l, tinter{d}}, timer{d}}
+	case colours && reads:
+		return struct {
+			tints
+			sensor
+		}{tints{l, tinter{d}}, sensor{d}}
+	case colours:
+		return tints{l, tinter{d}}
+	case timed && reads:
+		return struct {
+			dims
+			timer
+			sensor
+		}{l, timer{d}, sensor{d}}
+	case timed:
+		return struct {
+			dims
+			timer
+		}{l, timer{d}}
+	case reads:
+		return struct {
+			dims
+			sensor
+		}{l, sensor{d}}
+	}
+	return l
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/internal/strictyaml"
 )
 
 // Config of one device.
@@ -19,5 +20,16 @@ func DefaultConfig() Config {
 }
 
 // Validate tells all that cannot be, each mistake beginning with its key. What
-// the family has to say comes with New.
-func (c Config) Validate() error { return errors.Join(c.Config.Validate(), c.Settings.Validate()) }
+// is wrong with a template of the user's own comes with New.
+func (c Config) Validate() error {
+	errs := []error{c.Config.Validate(), c.Settings.Validate()}
+	var t Template
+	err := family.Load(Families(), c.Families, c.Family, &t)
+	if _, own := errors.AsType[strictyaml.Problems](err); err == nil {
+		_, more := family.Resolve(t.With, c.With)
+		errs = append(errs, more...)
+	} else if !own {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}

@@ -203,8 +203,7 @@ func wled(f *fake, w http.ResponseWriter, r *http.Request, body map[string]any) 
 }
 
 func (f *fake) wledSet(body map[string]any) {
-	on, said := body["on"].(bool)
-	if said {
+	if on, said := body["on"].(bool); said {
 		f.set(on)
 	}
 	if nl, ok := body["nl"].(map[string]any); ok && nl["on"] == true && nl["tbri"] == 0.0 && nl["mode"] == 0.0 {
@@ -213,9 +212,6 @@ func (f *fake) wledSet(body map[string]any) {
 	}
 	if bri, ok := body["bri"].(float64); ok && bri > 0 && !f.wrong {
 		f.extra["bri"] = bri
-		if !said {
-			f.acts++
-		}
 	}
 	if segs, ok := body["seg"].([]any); ok && !f.wrong {
 		f.extra["col"] = segs[0].(map[string]any)["col"].([]any)[0]

@@ -21,7 +21,7 @@ import (
 
 // Kind is the kind of driver for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "httpdevice", Class: "plug", About: "plugs, lamps and sensors over HTTP, by template: Shelly, Tasmota, WLED, or your own", Open: Open}
+	return drivers.Kind{Name: "httpdevice", Class: "plug", About: "plugs, lamps and sensors over HTTP, by template: Shelly, Tasmota, WLED, or your own", Open: Open, Discover: Discover}
 }
 
 // Open is the drivers.Factory of this package. It reads the family's template
@@ -60,7 +60,7 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 	d.web = client
 	s := client.Secrets()
 	d.values = values.With(family.Values{"username": s.User, "password": string(s.Password)})
-	return family.New(name, d.template.Class, cfg.Settings, haltCalls*cfg.Timeout, family.NewLink(client.Host()), d.verbs()), nil
+	return family.New(name, d.template.Class, cfg.Levels, haltCalls*cfg.Timeout, family.NewLink(client.Host()), d.verbs()), nil
 }
 
 // verbs are those of the template.
@@ -71,6 +71,7 @@ func (d *device) verbs() family.Verbs {
 		if s.OnFor != nil {
 			v.SwitchFor = d.turnFor
 		}
+		v.Light = d.light()
 	}
 	if len(d.template.Readings) > 0 {
 		v.Read = d.read

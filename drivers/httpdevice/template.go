@@ -29,6 +29,23 @@ type Switch struct {
 	Off   []Call   `yaml:"off"`
 	OnFor *Timed   `yaml:"on_for"` // on, with the device's own timer; {for} is its value
 	State *OnState `yaml:"state"`
+	Dim   *Dim     `yaml:"dim"`  // {level} is how bright
+	Tint  *Tint    `yaml:"tint"` // {red}, {green} and {blue}, 0 to 255
+}
+
+// Dim is how a lamp shines more or less; it comes on with it.
+type Dim struct {
+	Calls []Call  `yaml:"calls"`
+	Get   string  `yaml:"get"`   // what tells how bright it is while it is on
+	Value string  `yaml:"value"` // where in the answer
+	Full  float64 `yaml:"full"`  // {level}, and the value, of 100 %
+}
+
+// Tint is how a lamp gets a colour; it comes on with it.
+type Tint struct {
+	Calls []Call `yaml:"calls"`
+	Get   string `yaml:"get"`   // what tells its colour
+	Value string `yaml:"value"` // where a list that begins with red, green and blue is in the answer
 }
 
 // Timed are calls for a time.
@@ -114,7 +131,24 @@ func (t *Template) checkSwitch() []error {
 	if s.State == nil {
 		return append(errs, errors.New("switch: state is missing; what cannot be read back is not known to be off"))
 	}
-	return append(errs, t.checkCalls("switch.state", []Call{s.State.Call})...)
+	return slices.Concat(errs, t.checkCalls("switch.state", []Call{s.State.Call}), t.checkLight(s))
+}
+
+func (t *Template) checkLight(s *Switch) []error {
+	var errs []error
+	if d := s.Dim; d != nil {
+		errs = slices.Concat(errs, t.checkCalls("switch.dim.calls", d.Calls, "level"), t.checkCalls("switch.dim.get", []Call{{Get: d.Get}}))
+		if d.Value == "" || d.Full < 1 {
+			errs = append(errs, errors.New("switch.dim: needs value and full: where the answer has the level, and that of 100 %"))
+		}
+	}
+	if c := s.Tint; c != nil {
+		errs = slices.Concat(errs, t.checkCalls("switch.tint.calls", c.Calls, "red", "green", "blue"), t.checkCalls("switch.tint.get", []Call{{Get: c.Get}}))
+		if c.Value == "" || s.Dim == nil {
+			errs = append(errs, errors.New("switch.tint: needs value, and dim beside it: where the answer has the colour, and how bright it is"))
+		}
+	}
+	return errs
 }
 
 // checkCalls tells what is wrong with calls in which the more gaps may stand.
@@ -139,32 +173,11 @@ func (t *Template) checkCalls(where string, calls []Call, more ...string) []erro
 		case c.JSON != nil && (method == "GET" || method == "DELETE"):
 			errs = append(errs, fmt.Errorf("%s: %s has no body; write json beside post or put", where, method))
 		}
-		for _, g := range slices.Concat(family.Gaps(path), gapsIn(c.JSON)) {
+		for _, g := range slices.Concat(family.Gaps(path), family.GapsIn(c.JSON)) {
 			if _, known := t.With[g]; !known && !slices.Contains(more, g) && g != "username" && g != "password" {
 				errs = append(errs, fmt.Errorf("%s: nobody fills {%s}; write it under with", where, g))
 			}
 		}
 	}
 	return errs
-}
-
-func gapsIn(body any) []string {
-	switch body := body.(type) {
-	case string:
-		return family.Gaps(body)
-	case []any:
-		var all []string
-		for _, one := range body {
-			all = append(all, gapsIn(one)...)
-		}
-		return all
-	case map[string]any:
-		var all []string
-		for k, one := range body {
-			all = append(all, append(gapsIn(one), family.Gaps(k)...)...)
-		}
-		slices.Sort(all)
-		return all
-	}
-	return nil
 }

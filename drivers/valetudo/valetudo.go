@@ -33,7 +33,7 @@ var (
 
 // Kind is the kind of driver for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "valetudo", Class: "vacuum", About: "robot vacuum with Valetudo: rooms by name, state, battery, map", Open: Open}
+	return drivers.Kind{Name: "valetudo", Class: "vacuum", About: "robot vacuum with Valetudo: rooms by name, state, battery, map", Open: Open, Discover: Discover}
 }
 
 // Vacuum is one robot.

@@ -1,0 +1,64 @@
+package httpdevice
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/mdns"
+)
+
+// Discover hears what Shelly, WLED and Tasmota devices announce.
+func Discover(ctx context.Context) []drivers.Found {
+	list, err := mdns.Browse(ctx, mdns.Group, "_shelly._tcp", "_wled._tcp", "_http._tcp")
+	if err != nil {
+		return nil
+	}
+	return found(list)
+}
+
+func found(list []mdns.Instance) []drivers.Found {
+	var all []drivers.Found
+	seen := map[string]bool{}
+	for _, i := range list { // _http before _shelly, which says more
+		family := familyOf(i, list)
+		if family == "" || !i.Addr.IsValid() || seen[i.Addr.String()] {
+			continue
+		}
+		seen[i.Addr.String()] = true
+		all = append(all, drivers.Found{
+			Name: mdns.ID(i.Name), Where: family + " at " + i.Addr.Addr().String(),
+			Config: map[string]string{"family": family, "url": i.URL(), "safe": "keep"},
+		})
+	}
+	return all
+}
+
+// familyOf is the template for what was announced, "" for none.
+func familyOf(i mdns.Instance, all []mdns.Instance) string {
+	name := strings.ToLower(i.Name)
+	switch {
+	case i.Service == "_wled._tcp":
+		return "wled"
+	case strings.HasPrefix(name, "shelly"):
+		if generation(i, all) >= 2 {
+			return "shelly-gen2"
+		}
+		return "shelly-gen1"
+	case strings.HasPrefix(name, "tasmota"):
+		return "tasmota"
+	}
+	return ""
+}
+
+// generation is that of a Shelly: the later ones say it under _shelly._tcp.
+func generation(i mdns.Instance, all []mdns.Instance) int {
+	most := 1
+	for _, other := range all {
+		if n, err := strconv.Atoi(other.Texts["gen"]); err == nil && strings.EqualFold(other.Name, i.Name) {
+			most = max(most, n)
+		}
+	}
+	return most
+}

@@ -1,0 +1,91 @@
+package httpdevice
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/family"
+)
+
+// light is what the template says of a lamp; nil for what is none.
+func (d *device) light() *family.Light {
+	s := d.template.Switch
+	if s.Dim == nil {
+		return nil
+	}
+	l := &family.Light{Dim: d.dim, Level: d.level}
+	if s.Tint != nil {
+		l.Tint, l.Colour = d.tint, d.colour
+	}
+	return l
+}
+
+// dim sets a level above 0. The least that a device knows is not off.
+func (d *device) dim(ctx context.Context, percent float64) error {
+	s := d.template.Switch.Dim
+	level := max(1, math.Round(percent*s.Full/100))
+	return d.do(ctx, s.Calls, d.values.With(family.Values{"level": strconv.FormatFloat(level, 'f', -1, 64)}))
+}
+
+func (d *device) level(ctx context.Context) (float64, error) {
+	on, err := d.on(ctx)
+	if err != nil || !on {
+		return 0, err
+	}
+	s := d.template.Switch.Dim
+	found, err := d.find(ctx, s.Get, s.Value)
+	if err != nil {
+		return 0, err
+	}
+	f, number := family.Number(found)
+	if !number || f < 0 || f > s.Full {
+		return 0, fmt.Errorf("its answer has no level at %s", s.Value)
+	}
+	return math.Round(100 * f / s.Full), nil
+}
+
+func (d *device) tint(ctx context.Context, c drivers.Colour) error {
+	word := func(part uint8) string { return strconv.Itoa(int(part)) }
+	return d.do(ctx, d.template.Switch.Tint.Calls, d.values.With(family.Values{"red": word(c.R), "green": word(c.G), "blue": word(c.B)}))
+}
+
+func (d *device) colour(ctx context.Context) (drivers.Colour, error) {
+	s := d.template.Switch.Tint
+	found, err := d.find(ctx, s.Get, s.Value)
+	if err != nil {
+		return drivers.Colour{}, err
+	}
+	list, _ := found.([]any)
+	var parts [3]uint8
+	for i := range parts {
+		if i >= len(list) {
+			return drivers.Colour{}, fmt.Errorf("its answer has no colour at %s", s.Value)
+		}
+		f, number := family.Number(list[i])
+		if !number || f < 0 || f > math.MaxUint8 || f != math.Trunc(f) {
+			return drivers.Colour{}, fmt.Errorf("its answer has no colour at %s", s.Value)
+		}
+		parts[i] = uint8(f)
+	}
+	return drivers.Colour{R: parts[0], G: parts[1], B: parts[2]}, nil
+}
+
+// find asks for an answer, and for a value in it.
+func (d *device) find(ctx context.Context, path, where string) (any, error) {
+	body, err := d.ask(ctx, Call{Get: path}, d.values)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := family.Parse(body)
+	if err != nil {
+		return nil, err
+	}
+	found, ok := family.Pick(answer, d.values.Text(where))
+	if !ok {
+		return nil, fmt.Errorf("its answer has no %s", where)
+	}
+	return found, nil
+}

@@ -1,0 +1,26 @@
+package valetudo
+
+import (
+	"context"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/mdns"
+)
+
+// Discover hears what robots announce.
+func Discover(ctx context.Context) []drivers.Found {
+	list, err := mdns.Browse(ctx, mdns.Group, "_valetudo._tcp")
+	if err != nil {
+		return nil
+	}
+	var all []drivers.Found
+	for _, i := range list {
+		if i.Addr.IsValid() {
+			all = append(all, drivers.Found{
+				Name: mdns.ID("vacuum " + i.Texts["id"]), Where: i.Texts["manufacturer"] + " " + i.Texts["model"] + " at " + i.Addr.Addr().String(),
+				Config: map[string]string{"url": i.URL(), "safe": Keep},
+			})
+		}
+	}
+	return all
+}

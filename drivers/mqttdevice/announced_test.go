@@ -1,0 +1,50 @@
+package mqttdevice_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/messkit/messkit/drivers/mqttdevice"
+)
+
+func TestAnnounced(t *testing.T) {
+	b := newBroker(t, nil)
+	for topic, payload := range map[string]string{
+		"tele/plug/LWT": "Online", "shellies/shelly1pm-B929CC/online": "true", "shellyplus1pm-a8/online": "true", "bridge/online": "true",
+		"zigbee2mqtt/bridge/devices": `[{"friendly_name":"Coordinator","type":"Coordinator"},
+			{"friendly_name":"desk lamp","type":"Router","definition":{"exposes":[{"type":"light","features":[]}]}},
+			{"friendly_name":"window","type":"EndDevice","definition":{"exposes":[{"type":"binary","name":"contact"}]}}]`,
+		"homeassistant/switch/pump/main/config": `{"name":"main","stat_t":"pump/switch/main/state","cmd_t":"pump/switch/main/command","avty_t":"pump/status"}`,
+		"homeassistant/switch/x/y/config":       `{"cmd_t":"elsewhere"}`,
+	} {
+		if err := b.Publish(topic, []byte(payload), true, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	cfg := mqttdevice.DefaultConfig()
+	cfg.Broker = b.address
+	got, err := mqttdevice.Announced(ctx, cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{}
+	for _, f := range got {
+		names[f.Name] = f.Config["family"]
+	}
+	want := map[string]string{
+		"plug": "tasmota", "shelly1pm-b929cc": "shelly-gen1", "shellyplus1pm-a8": "shelly-gen2", "desk-lamp": "zigbee2mqtt",
+		"window": "zigbee2mqtt-sensor", "pump-main": "esphome",
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+	if len(b.retained) != 0 {
+		t.Errorf("it has sent something: %q", b.retained)
+	}
+}

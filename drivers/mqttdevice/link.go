@@ -1,0 +1,123 @@
+package mqttdevice
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	mqtt "github.com/eclipse/paho.mqtt.golang"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/family"
+)
+
+// link is the connection of one device to its broker.
+type link struct {
+	cfg    Config
+	name   string
+	secret drivers.Secret
+	topics map[string]byte // that are listened to, with their quality of service
+	log    *slog.Logger
+	now    func() time.Time
+	inbox  *inbox
+	client mqtt.Client // since open
+}
+
+const (
+	atLeastOnce  = 1
+	longestPause = time.Minute      // between two tries to connect again
+	keepAlive    = 30 * time.Second // without a sign of life
+	quiesce      = 250              // milliseconds for what is under way at the end
+)
+
+// open connects and listens.
+func (l *link) open(ctx context.Context) error {
+	id := l.cfg.ClientID
+	if id == "" {
+		id = "messkit-" + l.name + "-" + rand.Text()[:8]
+	}
+	var first atomic.Bool
+	first.Store(true)
+	o := mqtt.NewClientOptions().AddBroker(l.cfg.address()).SetClientID(id).SetCleanSession(true).
+		SetUsername(l.cfg.Username).SetPassword(string(l.secret)).SetProtocolVersion(4).
+		SetConnectTimeout(l.cfg.Timeout).SetWriteTimeout(l.cfg.Timeout).SetKeepAlive(keepAlive).
+		SetAutoReconnect(true).SetMaxReconnectInterval(longestPause).
+		SetConnectionLostHandler(func(_ mqtt.Client, err error) {
+			l.inbox.forget()
+			l.log.Warn("the broker is gone", "err", err)
+		}).
+		SetOnConnectHandler(func(c mqtt.Client) { // a clean session loses them
+			if !first.Swap(false) {
+				c.SubscribeMultiple(l.topics, l.hear) // nobody may wait in a handler
+			}
+		})
+	l.client = mqtt.NewClient(o)
+	err := l.wait(ctx, l.client.Connect())
+	if err == nil {
+		err = l.wait(ctx, l.client.SubscribeMultiple(l.topics, l.hear))
+	}
+	if err != nil {
+		l.client.Disconnect(0)
+		return fmt.Errorf("%w: the broker at %s: %w", drivers.ErrNothingDone, l.cfg.address(), err)
+	}
+	return nil
+}
+
+func (l *link) close() {
+	l.client.Disconnect(quiesce)
+	l.inbox.forget()
+}
+
+func (l *link) hear(_ mqtt.Client, m mqtt.Message) {
+	l.inbox.put(m.Topic(), m.Payload(), m.Retained(), l.now())
+}
+
+var errSlow = errors.New("no answer")
+
+// wait waits for what the broker has to acknowledge.
+func (l *link) wait(ctx context.Context, t mqtt.Token) error {
+	limit := time.NewTimer(l.cfg.Timeout)
+	defer limit.Stop()
+	select {
+	case <-t.Done():
+		return t.Error()
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-limit.C:
+		return fmt.Errorf("%w in %v; is it there, and are user and password right?", errSlow, l.cfg.Timeout)
+	}
+}
+
+// send publishes messages, one after the other, none of them retained.
+func (l *link) send(ctx context.Context, list []Message, values family.Values) error {
+	for i, m := range list {
+		payload := []byte(values.Text(m.Payload))
+		if m.JSON != nil {
+			data, err := json.Marshal(values.JSON(m.JSON))
+			if err != nil {
+				return err
+			}
+			payload = data
+		}
+		if !l.client.IsConnectionOpen() && i == 0 {
+			return fmt.Errorf("%w: the broker at %s is away", drivers.ErrNothingDone, l.cfg.address())
+		}
+		if err := l.wait(ctx, l.client.Publish(values.Text(m.Topic), atLeastOnce, false, payload)); err != nil {
+			return fmt.Errorf("the broker has not confirmed what was sent, and may have it: %w", err)
+		}
+	}
+	return nil
+}
+
+// again has the broker send what it keeps of a topic.
+func (l *link) again(ctx context.Context, topic string) error {
+	if !l.client.IsConnectionOpen() {
+		return fmt.Errorf("%w: the broker at %s is away", drivers.ErrNothingDone, l.cfg.address())
+	}
+	return l.wait(ctx, l.client.Subscribe(topic, atLeastOnce, l.hear))
+}

@@ -1,0 +1,245 @@
+// Package mqttdevice drives what can be told things over MQTT, by templates: one
+// YAML file for each family of devices (Tasmota, zigbee2mqtt, Shelly, Homie,
+// ESPHome), which says what to send and where the device tells how it is. A user
+// adds a family with a file of his own.
+//
+// It speaks MQTT 3.1.1. What it sends is never retained, and it sends nothing to
+// a device that is known to be offline: neither may act later by itself.
+package mqttdevice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/web"
+)
+
+// Kind is the kind of driver for drivers/all.
+func Kind() drivers.Kind {
+	return drivers.Kind{Name: "mqttdevice", Class: "plug", About: "plugs, lamps and sensors over MQTT, by template: Tasmota, zigbee2mqtt, Shelly, Homie, ESPHome, or your own", Open: Open}
+}
+
+// Open is the drivers.Factory of this package. It reads the family's template
+// and the password file; no network is touched.
+func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	cfg := DefaultConfig()
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	return New(env.Name, cfg, env.Log, env.Now)
+}
+
+// device is how one device is told things.
+type device struct {
+	*link
+	template Template
+	values   family.Values
+}
+
+// haltTimes is how many timeouts Start and Halt may take.
+const haltTimes = 3
+
+// New makes a device of a valid configuration.
+func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drivers.Device, error) {
+	d := &device{link: &link{cfg: cfg, name: name, secret: cfg.Password, log: log, now: now, inbox: newInbox(), topics: map[string]byte{}}}
+	if err := family.Load(Families(), cfg.Families, cfg.Family, &d.template); err != nil {
+		return nil, err
+	}
+	values, errs := family.Resolve(d.template.With, cfg.With)
+	if err := errors.Join(append(errs, web.ReadSecret("password_file", cfg.PasswordFile, &d.secret))...); err != nil {
+		return nil, err
+	}
+	d.values = values
+	d.listen()
+	return family.New(name, d.template.Class, cfg.Levels, haltTimes*cfg.Timeout, family.NewLink(cfg.address()), d.verbs()), nil
+}
+
+// listen notes all topics on which the device tells something.
+func (d *device) listen() {
+	t := d.template
+	if t.Availability != nil {
+		d.topics[d.values.Text(t.Availability.Topic)] = atLeastOnce
+	}
+	if t.Switch != nil {
+		d.topics[d.values.Text(t.Switch.State.Topic)] = atLeastOnce
+	}
+	for _, r := range t.Readings {
+		d.topics[d.values.Text(r.Topic)] = atLeastOnce
+	}
+}
+
+// verbs are those of the template.
+func (d *device) verbs() family.Verbs {
+	v := family.Verbs{Open: d.open, Close: d.close}
+	if s := d.template.Switch; s != nil {
+		v.Switch, v.On = d.turn, d.on
+		if s.OnFor != nil {
+			v.SwitchFor = d.turnFor
+		}
+	}
+	if len(d.template.Readings) > 0 {
+		v.Read = d.read
+	}
+	return v
+}
+
+func (d *device) turn(ctx context.Context, on bool) error {
+	if on {
+		return d.tell(ctx, d.template.Switch.On, d.values, true)
+	}
+	return d.tell(ctx, d.template.Switch.Off, d.values, false)
+}
+
+func (d *device) turnFor(ctx context.Context, limit time.Duration) error {
+	timed := d.template.Switch.OnFor
+	value, ok := timed.For(limit)
+	if !ok {
+		d.log.Debug("longer than the device's own timer can be", "limit", limit)
+		return d.turn(ctx, true)
+	}
+	return d.tell(ctx, timed.Messages, d.values.With(family.Values{"for": value}), true)
+}
+
+// unchanged is how long a device that is as it should be already may take to say
+// so again; many say nothing.
+const unchanged = 300 * time.Millisecond
+
+// tell sends a command, and waits until the device says that it has obeyed.
+func (d *device) tell(ctx context.Context, list []Message, values family.Values, want bool) error {
+	if err := d.online(ctx); err != nil {
+		return err
+	}
+	s := d.template.Switch.State
+	topic := d.values.Text(s.Topic)
+	limit := d.cfg.Timeout
+	if s.Ask == nil {
+		if was, err := d.on(ctx); err == nil && was == want {
+			limit = unchanged
+		}
+	}
+	from := d.inbox.now()
+	if err := d.send(ctx, list, values); err != nil {
+		return err
+	}
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		turn, cancel := context.WithTimeout(within, askEvery)
+		_, obeyed := d.inbox.await(turn, topic, func(h heard) bool {
+			is, err := s.Read(d.values, h.payload)
+			return h.number > from && !h.retained && err == nil && is == want
+		})
+		cancel()
+		switch {
+		case obeyed:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case within.Err() != nil:
+			return d.judge(ctx, want)
+		case s.Ask != nil: // one that is as it should be already may say nothing by itself
+			_ = d.send(ctx, []Message{*s.Ask}, d.values) // judge says what is wrong
+		}
+	}
+}
+
+// judge is for a device that did not say that it has obeyed.
+func (d *device) judge(ctx context.Context, want bool) error {
+	is, err := d.on(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("it was told, and does not say whether it has obeyed: %v", err) // not wrapped: something may have been done
+	case is != want:
+		return fmt.Errorf("it was told on=%t, and says on=%t", want, is)
+	}
+	return nil
+}
+
+// online refuses what a device would not hear now, and may hear later.
+func (d *device) online(ctx context.Context) error {
+	a := d.template.Availability
+	if a == nil {
+		return nil
+	}
+	topic := d.values.Text(a.Topic)
+	within, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
+	defer cancel()
+	h, ok := d.inbox.await(within, topic, func(heard) bool { return true })
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case !ok:
+		return fmt.Errorf("%w: nobody has told on %s whether it is there; is it switched on, and its name right?", drivers.ErrNothingDone, topic)
+	}
+	is, err := a.Read(d.values, h.payload)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %s: %w", drivers.ErrNothingDone, topic, err)
+	case !is:
+		return fmt.Errorf("%w: it is offline, says %s; look at its power and its network", drivers.ErrNothingDone, topic)
+	}
+	return nil
+}
+
+// on reads back anew: from the device where it can be asked, else what the
+// broker keeps of what the device has told.
+func (d *device) on(ctx context.Context) (bool, error) {
+	if err := d.online(ctx); err != nil {
+		return false, err
+	}
+	s := d.template.Switch.State
+	topic := d.values.Text(s.Topic)
+	from := d.inbox.now()
+	within, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
+	defer cancel()
+	for {
+		if err := d.askAgain(ctx, s, topic); err != nil {
+			return false, err
+		}
+		turn, cancel := context.WithTimeout(within, askEvery)
+		h, ok := d.inbox.await(turn, topic, func(h heard) bool { return h.number > from && (s.Ask == nil || !h.retained) })
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		case ok:
+			return s.Read(d.values, d.settled(ctx, topic, h).payload)
+		case within.Err() != nil:
+			return false, fmt.Errorf("it says nothing on %s in %v; is its name right?", topic, d.cfg.Timeout)
+		}
+	}
+}
+
+// askEvery is how long one question is waited for: a question changes nothing,
+// and may be lost.
+const askEvery = time.Second
+
+// settle is how long more may come after an answer: messages bear no mark of the
+// question, and a hand may have been at the device meanwhile.
+const settle = 50 * time.Millisecond
+
+// settled is the last message of a topic when no more come.
+func (d *device) settled(ctx context.Context, topic string, h heard) heard {
+	turn, cancel := context.WithTimeout(ctx, settle)
+	defer cancel()
+	for {
+		next, newer := d.inbox.await(turn, topic, func(n heard) bool { return n.number > h.number })
+		if !newer {
+			return h
+		}
+		h = next
+	}
+}
+
+// askAgain has the device tell how it is, or the broker what it keeps of that.
+func (d *device) askAgain(ctx context.Context, s *State, topic string) error {
+	if s.Ask != nil {
+		return d.send(ctx, []Message{*s.Ask}, d.values)
+	}
+	return d.again(ctx, topic)
+}

@@ -1,0 +1,337 @@
+package mqttdevice_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/mochi-mqtt/server/v2/hooks/auth"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/drivertest"
+	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/mqttdevice"
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+func open(yaml string) (drivers.Device, error) {
+	env := drivers.Env{Name: "desk-lamp", Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: &drivers.Shared{}}
+	return mqttdevice.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(yaml), out) })
+}
+
+func started(t *testing.T, yaml string) drivers.Device {
+	t.Helper()
+	d, err := open(yaml)
+	if err == nil {
+		err = d.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Halt() }) // its broker may be gone
+	return d
+}
+
+// families are the templates of the program, each with a device of its kind.
+var families = map[string]struct {
+	device maker
+	with   string
+	timer  time.Duration // what the device's timer says of 90 s; 0: it has none
+	reads  []drivers.Reading
+}{
+	"tasmota": {tasmota, "{topic: plug}", 90 * time.Second, []drivers.Reading{
+		{Quantity: "power", Value: 60, Unit: "W"},
+		{Quantity: "energy", Value: 3.185, Unit: "kWh"},
+		{Quantity: "voltage", Value: 231, Unit: "V"},
+		{Quantity: "signal", Value: -63, Unit: "dBm"},
+	}},
+	"zigbee2mqtt": {zigbee, "{name: desk lamp}", 90 * time.Second, []drivers.Reading{
+		{Quantity: "power", Value: 8.5, Unit: "W"}, {Quantity: "energy", Value: 1.25, Unit: "kWh"}, {Quantity: "link quality", Value: 120, Unit: "lqi"},
+	}},
+	"zigbee2mqtt-sensor": {sensor, "{name: window}", 0, []drivers.Reading{
+		{Quantity: "temperature", Value: 19.5, Unit: "°C"}, {Quantity: "contact", Value: 1}, {Quantity: "battery", Value: 87, Unit: "%"},
+	}},
+	"shelly-gen1": {shelly1, "{id: shelly1pm-B929CC}", 0, []drivers.Reading{{Quantity: "power", Value: 12.5, Unit: "W"}}},
+	"shelly-gen2": {shelly2, "{id: shellyplus1pm-a8}", 90 * time.Second, []drivers.Reading{
+		{Quantity: "power", Value: 8.9, Unit: "W"}, {Quantity: "energy", Value: 6.532, Unit: "kWh"},
+	}},
+	"homie5":  {homie, "{device: hall, node: lamp, property: power}", 0, nil},
+	"esphome": {esphome, "{prefix: pump, switch: main}", 0, nil},
+}
+
+func config(b *broker, name string) string {
+	return "family: " + name + "\nbroker: " + b.address + "\ntimeout: 2s\nwith: " + families[name].with + "\n"
+}
+
+// No family is without a device that it is tried on.
+func TestEveryFamilyIsTried(t *testing.T) {
+	names := family.Names(mqttdevice.Families(), "")
+	page, err := os.ReadFile("../../docs/drivers/mqttdevice.md")
+	if err != nil || len(names) == 0 {
+		t.Fatal(len(names), err)
+	}
+	for _, name := range names {
+		var one mqttdevice.Template
+		if err := family.Load(mqttdevice.Families(), "", name, &one); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := families[name]; !ok || one.About == "" || !strings.HasPrefix(one.Docs, "https://") || !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("%s.yaml has no simulated device here, says too little of itself, or is not in docs/drivers/mqttdevice.md", name)
+		}
+	}
+}
+
+func TestFamiliesKeepTheRules(t *testing.T) {
+	for name, one := range families {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "tasmota" && name != "esphome" {
+				t.Skip("one that can be asked and one that cannot are enough in a hurry")
+			}
+			b := newBroker(t, nil)
+			f := b.device(t, one.device)
+			if one.timer == 0 && one.reads != nil && name != "shelly-gen1" {
+				t.Skip("a sensor that sleeps answers nobody; it has tests of its own")
+			}
+			drivertest.Run(t, func(t *testing.T) drivers.Device {
+				f.force(false)
+				d, err := open(config(b, name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return d
+			},
+				drivertest.Safe(func() error {
+					if f.is() {
+						return errors.New("it is on")
+					}
+					return nil
+				}),
+				drivertest.Acts(f.count), drivertest.Level(f.is), drivertest.Force(f.force),
+			)
+			if len(b.retained) != 0 {
+				t.Errorf("commands were sent to be kept, and would act again: %q", b.retained)
+			}
+		})
+	}
+}
+
+func TestDeviceTimer(t *testing.T) {
+	for name, one := range families {
+		b := newBroker(t, nil)
+		f := b.device(t, one.device)
+		d := started(t, config(b, name)+"safe: keep")
+		a, timed := d.(drivers.AutoOff)
+		if timed != (one.timer > 0) {
+			t.Errorf("%s: a timer of its own: %t", name, timed)
+		}
+		if !timed {
+			continue
+		}
+		if err := a.SwitchFor(t.Context(), true, 90*time.Second); err != nil || !f.is() || f.lastTimer() != one.timer {
+			t.Errorf("%s: on=%t, timer %v, %v", name, f.is(), f.lastTimer(), err)
+		}
+	}
+}
+
+func TestReadings(t *testing.T) {
+	for name, one := range families {
+		b := newBroker(t, nil)
+		f := b.device(t, one.device)
+		s, ok := started(t, config(b, name)+"safe: keep").(drivers.Sensor)
+		if ok != (one.reads != nil) {
+			t.Errorf("%s: measures: %t", name, ok)
+		}
+		if !ok {
+			continue
+		}
+		from := time.Now()
+		var got []drivers.Reading
+		err := errors.New("none")
+		for i := 0; err != nil && i < 5; i++ { // what is told before it listens is not heard
+			f.says()
+			got, err = s.Read(t.Context())
+		}
+		if diff := cmp.Diff(one.reads, got, cmpopts.IgnoreFields(drivers.Reading{}, "At"), cmpopts.EquateApprox(0, 1e-9)); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", name, err, diff)
+		}
+		for _, r := range got {
+			if r.At.Before(from) {
+				t.Errorf("%s: %s is of %v", name, r.Quantity, r.At)
+			}
+		}
+	}
+}
+
+// A sensor that has said nothing is not guessed at, and what it says keeps its
+// time.
+func TestSleepingSensor(t *testing.T) {
+	b := newBroker(t, nil)
+	f := b.device(t, sensor)
+	b.device(t, sensor) // it tells that the bridge is there
+	s := started(t, config(b, "zigbee2mqtt-sensor")).(drivers.Sensor)
+	_, err := s.Read(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "it has told nothing of what it measures since messkit listens") {
+		t.Error(err)
+	}
+	f.says()
+	first, err := s.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := s.Read(t.Context())
+	if err != nil || !second[0].At.Equal(first[0].At) {
+		t.Errorf("%v, then %v, %v", first[0].At, second[0].At, err)
+	}
+}
+
+// What is offline is told nothing: the broker or a bridge may keep it.
+func TestNothingIsSentToWhatIsOffline(t *testing.T) {
+	for name, one := range families {
+		b := newBroker(t, nil)
+		f := b.device(t, one.device)
+		d := started(t, config(b, name)+"safe: keep")
+		f.online(f, false)
+		s, ok := d.(drivers.Switch)
+		if !ok {
+			continue
+		}
+		var err error
+		for i := 0; i < 100 && err == nil; i++ { // the news takes a moment
+			f.force(false)
+			err = s.Switch(t.Context(), true)
+		}
+		if !errors.Is(err, drivers.ErrNothingDone) || f.is() || !strings.Contains(err.Error(), "it is offline") {
+			t.Errorf("%s: on=%t, %v", name, f.is(), err)
+		}
+	}
+}
+
+func TestDeviceThatDoesNotObey(t *testing.T) {
+	b := newBroker(t, nil)
+	f := b.device(t, shelly2)
+	d := started(t, strings.Replace(config(b, "shelly-gen2"), "2s", "300ms", 1)+"safe: keep")
+	f.wrong = true
+	err := d.(drivers.Switch).Switch(t.Context(), true)
+	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "it was told on=true, and says on=false") {
+		t.Error(err)
+	}
+	f.mu.Lock()
+	f.deaf = true
+	f.mu.Unlock()
+	err = d.(drivers.Switch).Switch(t.Context(), true)
+	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "does not say whether it has obeyed") {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := d.(drivers.Switch).Switch(ctx, true); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+}
+
+// A state that the broker keeps is from before the command, and no proof of it.
+func TestKeptStateProvesNothing(t *testing.T) {
+	b := newBroker(t, nil)
+	f := b.device(t, esphome)
+	d := started(t, strings.Replace(config(b, "esphome"), "2s", "300ms", 1)+"safe: keep")
+	f.mu.Lock()
+	f.deaf = true
+	f.mu.Unlock()
+	err := d.(drivers.Switch).Switch(t.Context(), true)
+	if err == nil || errors.Is(err, drivers.ErrNothingDone) || f.is() {
+		t.Errorf("on=%t, %v", f.is(), err)
+	}
+}
+
+func TestBrokerGone(t *testing.T) {
+	b := newBroker(t, nil)
+	b.device(t, tasmota)
+	d := started(t, config(b, "tasmota"))
+	if err := b.end(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.(drivers.Switch).Switch(t.Context(), true); err == nil || !strings.HasPrefix(err.Error(), "desk-lamp: ") {
+		t.Error(err)
+	}
+	if err := d.Halt(); err == nil {
+		t.Error("it says that it is safe, and nobody could tell it")
+	}
+	d, err := open(config(b, "tasmota") + "safe: keep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Start(); !errors.Is(err, drivers.ErrNothingDone) {
+		t.Error(err)
+	}
+}
+
+// The password opens the broker, and is nowhere else.
+func TestLogsIn(t *testing.T) {
+	b := newBroker(t, &auth.Ledger{Auth: auth.AuthRules{{Username: "messkit", Password: "open sesame", Allow: true}}})
+	b.device(t, tasmota)
+	file := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(file, []byte("open sesame\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := started(t, config(b, "tasmota")+"username: messkit\npassword_file: "+file)
+	if err := d.(drivers.Switch).Switch(t.Context(), true); err != nil {
+		t.Error(err)
+	}
+	wrong, err := open(config(b, "tasmota") + "username: messkit\npassword: close sesame")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := wrong.Start(); err == nil || strings.Contains(err.Error(), "sesame") {
+		t.Error(err)
+	}
+}
+
+func TestConfigMistakes(t *testing.T) {
+	for _, c := range []struct{ config, want string }{
+		{"family: tasmota\nwith: {topic: a}", "broker: is missing"},
+		{"family: tasmota\nbroker: http://x\nwith: {topic: a}", "broker: is no address"},
+		{"family: tasmota\nbroker: mqtt://me:secret@x\nwith: {topic: a}", "broker: holds a user name"},
+		{"family: tasmota\nbroker: mqtt://x", "with: topic is missing: the device's own topic"},
+		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: 'a/#'}", `with: topic: "a/#" cannot be`},
+		{"family: zigbee2mqtt\nbroker: mqtt://x\nwith: {name: 'a+'}", `with: name: "a+" cannot be`},
+		{"family: tasmoto\nbroker: mqtt://x", `family: "tasmoto" is unknown; known: esphome, homie5`},
+		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: a}\nclient_id: a/b", "client_id: \"a/b\" holds a blank, +, # or /"},
+		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: a}\npassword: p", "username: is missing"},
+		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: a}\nsafe: dim", `safe: "dim" is unknown`},
+		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: a}\ntopic: b", "topic: unknown key"},
+	} {
+		if _, err := open(c.config); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret@") {
+			t.Errorf("%q: %v", c.config, err)
+		}
+	}
+}
+
+func TestOwnFamilyMistakes(t *testing.T) {
+	dir := t.TempDir()
+	const text = `
+availability: {topic: "a/#"}
+switch:
+  on: [{topic: "a/{b}", payload: x, json: {y: 1}}]
+  off: [{topic: a, payload: "{c}"}]
+readings:
+  - {topic: b}
+`
+	if err := os.WriteFile(filepath.Join(dir, "bad.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := open("family: bad\nbroker: mqtt://x\nfamilies: " + dir)
+	for _, want := range []string{
+		`availability.topic: "a/#" is no topic`, "switch.on: has payload and json", "switch.off: nobody fills {c}", "switch: state is missing", "readings[0].quantity: is missing",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in: %v", want, err)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package mqttdevice
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/family"
+)
+
+// read gives what the device measures: asked for where it can be asked, else
+// what it told last since the connection stands.
+func (d *device) read(ctx context.Context) ([]drivers.Reading, error) {
+	if err := d.online(ctx); err != nil {
+		return nil, err
+	}
+	fresh := map[string]heard{}
+	var list []drivers.Reading
+	for _, r := range d.template.Readings {
+		topic := d.values.Text(r.Topic)
+		h, known := fresh[topic]
+		if !known {
+			var err error
+			if h, err = d.latest(ctx, r, topic); err != nil && !r.Optional {
+				return nil, err
+			}
+			fresh[topic] = h
+		}
+		if h.number == 0 {
+			continue
+		}
+		one, err := r.in(h, d.values)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", topic, err)
+		}
+		if one != nil {
+			list = append(list, *one)
+		}
+	}
+	if len(list) == 0 {
+		return nil, errors.New("it has told nothing of what it measures since messkit listens; it may sleep, and speak when something changes")
+	}
+	return list, nil
+}
+
+// latest is the last message of a topic that a reading may come from.
+func (d *device) latest(ctx context.Context, r Reading, topic string) (heard, error) {
+	from := d.inbox.now()
+	if r.Ask != nil {
+		if err := d.send(ctx, []Message{*r.Ask}, d.values); err != nil {
+			return heard{}, err
+		}
+	} else {
+		from = 0
+	}
+	within, cancel := context.WithTimeout(ctx, d.patience(r))
+	defer cancel()
+	h, ok := d.inbox.await(within, topic, func(h heard) bool { return h.number > from && (r.Retained || !h.retained) })
+	switch {
+	case ctx.Err() != nil:
+		return heard{}, ctx.Err()
+	case !ok:
+		return heard{}, fmt.Errorf("nothing was heard on %s; is its name right?", topic)
+	}
+	return h, nil
+}
+
+// patience is how long a reading is waited for: what nobody asked for does not
+// come because somebody waits.
+func (d *device) patience(r Reading) (limit time.Duration) {
+	if r.Ask != nil {
+		return d.cfg.Timeout
+	}
+	return min(d.cfg.Timeout, unchanged)
+}
+
+// in finds a reading in a message, nil where the device does not have it.
+func (r Reading) in(h heard, values family.Values) (*drivers.Reading, error) {
+	where := values.Text(r.Value)
+	var found any = strings.TrimSpace(string(h.payload))
+	if where != "" {
+		answer, err := family.Parse(bytes.TrimSpace(h.payload))
+		if err != nil {
+			return nil, err
+		}
+		var ok bool
+		if found, ok = family.Pick(answer, where); !ok && r.Optional {
+			return nil, nil
+		}
+	}
+	f, number := family.Number(found)
+	if !number {
+		return nil, fmt.Errorf("there is no number at %q", where)
+	}
+	if r.Times != 0 {
+		f *= r.Times
+	}
+	return &drivers.Reading{Quantity: r.Quantity, Value: f, Unit: r.Unit, At: h.at}, nil
+}

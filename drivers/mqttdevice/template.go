@@ -1,0 +1,150 @@
+package mqttdevice
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/drivers/family"
+)
+
+// Template is what a family's file says. docs/drivers/mqttdevice.md explains
+// every key.
+type Template struct {
+	About        string                  `yaml:"about"`
+	Docs         string                  `yaml:"docs"`  // where the maker describes the messages
+	Class        string                  `yaml:"class"` // light, plug, ...
+	With         map[string]family.Param `yaml:"with"`
+	Availability *State                  `yaml:"availability"` // on is online
+	Switch       *Switch                 `yaml:"switch"`
+	Readings     []Reading               `yaml:"readings"`
+}
+
+// Message is one that is sent. It is never retained.
+type Message struct {
+	Topic   string `yaml:"topic"`
+	Payload string `yaml:"payload"`
+	JSON    any    `yaml:"json"` // instead of payload
+}
+
+// State is a topic on which the device tells a level.
+type State struct {
+	Topic string `yaml:"topic"`
+	family.Level
+	Ask *Message `yaml:"ask"` // what has the device tell it; none: the broker keeps what it told last
+}
+
+// Switch is how a device is switched and read back.
+type Switch struct {
+	On    []Message `yaml:"on"`
+	Off   []Message `yaml:"off"`
+	OnFor *Timed    `yaml:"on_for"` // on, with the device's own timer; {for} is its value
+	State *State    `yaml:"state"`
+}
+
+// Timed are messages for a time.
+type Timed struct {
+	family.Timer
+	Messages []Message `yaml:"messages"`
+}
+
+// Reading is one thing that a device measures.
+type Reading struct {
+	Topic    string   `yaml:"topic"`
+	Ask      *Message `yaml:"ask"`      // what has the device tell it
+	Retained bool     `yaml:"retained"` // what the broker keeps is how it is: the device tells every change
+	Quantity string   `yaml:"quantity"`
+	Unit     string   `yaml:"unit"`
+	Value    string   `yaml:"value"` // where it is in the payload; "": the payload is the number
+	Times    float64  `yaml:"times"` // what it is multiplied by; 0 is 1
+	Optional bool     `yaml:"optional"`
+}
+
+//go:embed families/*.yaml
+var files embed.FS
+
+// Families are the templates that come with the program.
+func Families() fs.FS {
+	own, err := fs.Sub(files, "families")
+	if err != nil {
+		panic(err) // the folder is part of the program
+	}
+	return own
+}
+
+// Validate tells all that cannot be, each mistake beginning with its key.
+func (t *Template) Validate() error {
+	var errs []error
+	if t.Switch == nil && len(t.Readings) == 0 {
+		errs = append(errs, errors.New("switch: is missing, and so are readings; write what the device can do"))
+	}
+	if t.Availability != nil {
+		errs = append(errs, t.checkTopic("availability.topic", t.Availability.Topic))
+	}
+	if t.Switch != nil {
+		errs = append(errs, t.checkSwitch()...)
+	}
+	for i, r := range t.Readings {
+		where := fmt.Sprintf("readings[%d]", i)
+		errs = append(errs, t.checkTopic(where+".topic", r.Topic), t.checkAsk(where+".ask", r.Ask))
+		if r.Quantity == "" {
+			errs = append(errs, fmt.Errorf("%s.quantity: is missing; write what is measured", where))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (t *Template) checkSwitch() []error {
+	s := t.Switch
+	errs := slices.Concat(t.checkMessages("switch.on", s.On), t.checkMessages("switch.off", s.Off))
+	if s.OnFor != nil {
+		errs = append(errs, t.checkMessages("switch.on_for.messages", s.OnFor.Messages, "for")...)
+	}
+	if s.State == nil {
+		return append(errs, errors.New("switch: state is missing; what cannot be read back is not known to be off"))
+	}
+	return append(errs, t.checkTopic("switch.state.topic", s.State.Topic), t.checkAsk("switch.state.ask", s.State.Ask))
+}
+
+func (t *Template) checkAsk(where string, m *Message) error {
+	if m == nil {
+		return nil
+	}
+	return errors.Join(t.checkMessages(where, []Message{*m})...)
+}
+
+// checkMessages tells what is wrong with messages in which the more gaps may
+// stand.
+func (t *Template) checkMessages(where string, list []Message, more ...string) []error {
+	if len(list) == 0 {
+		return []error{fmt.Errorf("%s: is missing; write a list of messages", where)}
+	}
+	var errs []error
+	for _, m := range list {
+		if m.JSON != nil && m.Payload != "" {
+			errs = append(errs, fmt.Errorf("%s: has payload and json; keep one of them", where))
+		}
+		for _, g := range slices.Concat(family.Gaps(m.Payload), family.GapsIn(m.JSON)) {
+			if _, known := t.With[g]; !known && !slices.Contains(more, g) {
+				errs = append(errs, fmt.Errorf("%s: nobody fills {%s}; write it under with", where, g))
+			}
+		}
+		errs = append(errs, t.checkTopic(where, m.Topic))
+	}
+	return errs
+}
+
+func (t *Template) checkTopic(where, topic string) error {
+	if topic == "" || strings.ContainsAny(topic, "+#\x00") {
+		return fmt.Errorf("%s: %q is no topic; write one without + and #", where, topic)
+	}
+	for _, g := range family.Gaps(topic) {
+		if _, known := t.With[g]; !known {
+			return fmt.Errorf("%s: nobody fills {%s}; write it under with", where, g)
+		}
+	}
+	return nil
+}

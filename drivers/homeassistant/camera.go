@@ -1,0 +1,76 @@
+package homeassistant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"gobot.io/x/gobot/v2"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/web"
+)
+
+var _ drivers.Photographer = (*camera)(nil)
+
+// photoBytes is what a picture may have.
+const photoBytes = 16 << 20
+
+// camera is an entity that gives pictures.
+type camera struct {
+	drivers.Life
+	entity *entity
+	link   *family.Link
+}
+
+func newCamera(name string, e *entity) *camera {
+	return &camera{Life: drivers.NewLife(name), entity: e, link: family.NewLink(e.web.Host())}
+}
+
+// Connection is a Gobot adaptor that does nothing.
+func (c *camera) Connection() gobot.Connection { return c.link }
+
+// Class is what it is to a person.
+func (c *camera) Class() string { return "camera" }
+
+// Start makes it ready; Home Assistant is not asked.
+func (c *camera) Start() error { c.Opened(); return nil }
+
+// Halt ends pictures that are under way.
+func (c *camera) Halt() error { c.Closed(); return nil }
+
+// Photo takes a picture.
+func (c *camera) Photo(ctx context.Context) (drivers.Photo, error) {
+	ctx, done, err := c.Begin(ctx)
+	if err != nil {
+		return drivers.Photo{}, err
+	}
+	defer done()
+	p, err := c.entity.photo(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return drivers.Photo{}, c.Ended(ctx)
+	case err != nil:
+		return drivers.Photo{}, fmt.Errorf("%s: %w", c.Name(), err)
+	}
+	return p, nil
+}
+
+func (e *entity) photo(ctx context.Context) (drivers.Photo, error) {
+	if _, err := e.state(ctx); err != nil {
+		return drivers.Photo{}, err // it would give the picture that it had last
+	}
+	at := e.now()
+	a, err := e.web.Do(ctx, web.Call{Path: "/api/camera_proxy/" + url.PathEscape(e.cfg.Entity), Max: photoBytes})
+	if err != nil {
+		return drivers.Photo{}, err
+	}
+	mime := http.DetectContentType(a.Body)
+	if mime != "image/jpeg" && mime != "image/png" {
+		return drivers.Photo{}, errors.New("it gives neither JPEG nor PNG; does it show in Home Assistant?")
+	}
+	return drivers.Photo{Data: a.Body, MIME: mime, CapturedAt: at}, nil
+}

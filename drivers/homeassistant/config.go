@@ -1,0 +1,66 @@
+package homeassistant
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/web"
+)
+
+// Config of one entity.
+type Config struct {
+	web.Config
+	Entity  string `yaml:"entity"`  // "light.hall"
+	Dims    bool   `yaml:"dims"`    // a light that can be more or less bright
+	Colours bool   `yaml:"colours"` // a light with colours
+	family.Levels
+}
+
+// DefaultConfig is what holds where the configuration says nothing.
+func DefaultConfig() Config {
+	return Config{Config: web.DefaultConfig(), Levels: family.DefaultLevels()}
+}
+
+// domains are the kinds of entities that are driven, and what each is to a
+// person.
+var domains = map[string]string{
+	"light": "light", "switch": "plug", "input_boolean": "switch", "fan": "fan", "siren": "siren",
+	"sensor": "sensor", "binary_sensor": "sensor", "camera": "camera",
+}
+
+// entityID is how Home Assistant writes one.
+var entityID = regexp.MustCompile(`^([a-z_]+)\.[a-z0-9_]+$`)
+
+// domain is what an entity is.
+func (c Config) domain() string {
+	d, _, _ := strings.Cut(c.Entity, ".")
+	return d
+}
+
+// Validate tells all that cannot be, each mistake beginning with its key.
+func (c Config) Validate() error {
+	errs := []error{c.Config.Validate(), c.Levels.Validate()}
+	switch _, known := domains[c.domain()]; {
+	case c.Entity == "":
+		errs = append(errs, errors.New("entity: is missing; write the id that Home Assistant shows, like light.hall"))
+	case !entityID.MatchString(c.Entity):
+		errs = append(errs, fmt.Errorf("entity: %q is no entity id; write it like light.hall", c.Entity))
+	case !known:
+		errs = append(errs, fmt.Errorf("entity: a %s is not driven; known: %s", c.domain(), strings.Join(slices.Sorted(maps.Keys(domains)), ", ")))
+	}
+	if (c.Dims || c.Colours) && c.domain() != "light" {
+		errs = append(errs, errors.New("dims: is for a light, as colours is"))
+	}
+	if c.Colours && !c.Dims {
+		errs = append(errs, errors.New("colours: a light with colours dims as well; write dims: true"))
+	}
+	if c.Token == "" && c.TokenFile == "" {
+		errs = append(errs, errors.New("token_file: is missing; make a long-lived token on your profile's page in Home Assistant, and write it into a file"))
+	}
+	return errors.Join(errs...)
+}

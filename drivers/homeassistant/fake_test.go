@@ -1,0 +1,151 @@
+package homeassistant_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"image"
+	"image/jpeg"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const token = "eyJhbGciOiJIUzI1NiJ9.open.sesame"
+
+// home is a simulated Home Assistant that answers as its documentation of the
+// REST API has it. It is the judge: it knows what was done to its entities.
+type home struct {
+	*httptest.Server
+	mu     sync.Mutex
+	states map[string]map[string]any
+	calls  []string
+	asked  map[string]bool // entities that anybody asked for
+	slow   int             // looks that a change takes to be seen
+	dead   bool            // services answer, and nothing happens
+	next   func()
+}
+
+func newHome(t *testing.T) *home {
+	t.Helper()
+	h := &home{}
+	h.renew()
+	h.Server = httptest.NewServer(h)
+	t.Cleanup(h.Close)
+	return h
+}
+
+func (h *home) renew() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.calls, h.asked, h.next, h.slow, h.dead = nil, map[string]bool{}, nil, 0, false
+	h.states = map[string]map[string]any{
+		"light.hall":               {"state": "off", "brightness": 255.0, "rgb_color": []any{255.0, 255.0, 255.0}},
+		"switch.pump":              {"state": "off"},
+		"fan.bath":                 {"state": "off"},
+		"sensor.balcony":           {"state": "21.5", "unit_of_measurement": "°C", "device_class": "temperature"},
+		"sensor.visits":            {"state": "7"},
+		"sensor.words":             {"state": "fine"},
+		"binary_sensor.front_door": {"state": "on", "device_class": "door"},
+		"binary_sensor.hall":       {"state": "on", "device_class": "motion"},
+		"switch.gone":              {"state": "unavailable"},
+		"camera.door":              {"state": "idle"},
+		"camera.gone":              {"state": "unavailable"},
+	}
+}
+
+func (h *home) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r.Header.Get("Authorization") != "Bearer "+token {
+		http.Error(w, "401: Unauthorized", http.StatusUnauthorized)
+		return
+	}
+	path := strings.TrimPrefix(r.URL.Path, "/api/")
+	kind, id, _ := strings.Cut(path, "/")
+	switch {
+	case r.Method == http.MethodGet && kind == "states" && h.states[id] != nil:
+		h.asked[id] = true
+		if h.slow--; h.slow < 0 && h.next != nil {
+			h.next()
+			h.next = nil
+		}
+		answer(w, h.entity(id))
+	case r.Method == http.MethodGet && kind == "camera_proxy" && h.states[id] != nil:
+		var b bytes.Buffer
+		_ = jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, 32, 32)), nil) // a buffer takes all
+		_, _ = w.Write(b.Bytes())
+	case r.Method == http.MethodPost && kind == "services":
+		h.service(w, r, id)
+	default:
+		w.WriteHeader(http.StatusNotFound)
+		answer(w, map[string]string{"message": "Entity not found."})
+	}
+}
+
+func (h *home) entity(id string) map[string]any {
+	attributes := map[string]any{"friendly_name": id}
+	for k, v := range h.states[id] {
+		if k != "state" && (h.states[id]["state"] == "on" || k == "device_class" || k == "unit_of_measurement") {
+			attributes[k] = v
+		}
+	}
+	return map[string]any{
+		"entity_id": id, "state": h.states[id]["state"], "attributes": attributes, "context": map[string]any{"id": "01", "parent_id": nil, "user_id": nil},
+		"last_changed": "2026-11-21T09:44:50.123456+00:00", "last_updated": "2026-11-21T09:44:50.123456+00:00", "last_reported": "2026-11-21T09:45:50.123456+00:00",
+	}
+}
+
+func (h *home) service(w http.ResponseWriter, r *http.Request, name string) {
+	var body map[string]any
+	if json.NewDecoder(r.Body).Decode(&body) != nil {
+		http.Error(w, "400: Bad Request", http.StatusBadRequest)
+		return
+	}
+	id, _ := body["entity_id"].(string)
+	domain, service, _ := strings.Cut(name, "/")
+	if h.states[id] == nil || !strings.HasPrefix(id, domain+".") {
+		http.Error(w, "400: Bad Request", http.StatusBadRequest)
+		return
+	}
+	h.calls = append(h.calls, name+" "+id)
+	change := func() {
+		h.states[id]["state"] = map[string]string{"turn_on": "on", "turn_off": "off"}[service]
+		for _, k := range []string{"brightness", "rgb_color"} {
+			if v, ok := body[k]; ok {
+				h.states[id][k] = v
+			}
+		}
+	}
+	switch {
+	case h.dead:
+	case h.slow > 0:
+		h.next = change
+	default:
+		change()
+	}
+	answer(w, []any{h.entity(id)})
+}
+
+func (h *home) is(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.states[id]["state"] == "on"
+}
+
+func (h *home) count() int { h.mu.Lock(); defer h.mu.Unlock(); return len(h.calls) }
+
+func (h *home) force(id string, on bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.states[id]["state"] = map[bool]string{true: "on", false: "off"}[on]
+}
+
+func answer(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // who hung up has its error already
+}
+
+var heardAt = time.Date(2026, 11, 21, 9, 45, 50, 123456000, time.UTC)

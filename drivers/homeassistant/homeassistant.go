@@ -1,0 +1,215 @@
+// Package homeassistant drives single entities of a Home Assistant over its REST
+// API (developers.home-assistant.io/docs/api/rest): lights, switches, fans and
+// sirens by service calls with their states as read-back, sensors, and cameras by
+// camera_proxy. Only entities that the configuration names are seen or touched.
+//
+// Not supported: locks, covers, climates, vacuums, scenes and scripts, areas, and
+// the WebSocket API.
+package homeassistant
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/url"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/web"
+)
+
+// Kind is the kind of driver for drivers/all.
+func Kind() drivers.Kind {
+	return drivers.Kind{Name: "homeassistant", Class: "plug", About: "one entity of a Home Assistant: light, switch, fan, siren, sensor, camera", Open: Open, Discover: Discover}
+}
+
+// Open is the drivers.Factory of this package. It reads the token's file; no
+// network is touched.
+func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	cfg := DefaultConfig()
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	return New(env.Name, cfg, env.Log, env.Now)
+}
+
+// entity is how one entity is asked.
+type entity struct {
+	cfg Config
+	web *web.Client
+	now func() time.Time
+}
+
+// haltTimes is how many timeouts Start and Halt may take.
+const haltTimes = 3
+
+// New makes a device of a valid configuration.
+func New(name string, cfg Config, _ *slog.Logger, now func() time.Time) (drivers.Device, error) {
+	client, err := web.New(cfg.Config, "Authorization")
+	if err != nil {
+		return nil, err
+	}
+	e := &entity{cfg, client, now}
+	if cfg.domain() == "camera" {
+		return newCamera(name, e), nil
+	}
+	return family.New(name, domains[cfg.domain()], cfg.Levels, haltTimes*cfg.Timeout, family.NewLink(client.Host()), e.verbs()), nil
+}
+
+func (e *entity) verbs() family.Verbs {
+	switch e.cfg.domain() {
+	case "sensor", "binary_sensor":
+		return family.Verbs{Read: e.read}
+	}
+	v := family.Verbs{Switch: e.turn, On: e.on}
+	if e.cfg.Dims {
+		v.Light = &family.Light{Dim: e.dim, Level: e.level}
+	}
+	if e.cfg.Colours {
+		v.Light.Tint, v.Light.Colour = e.tint, e.colour
+	}
+	return v
+}
+
+func (e *entity) turn(ctx context.Context, on bool) error {
+	service := map[bool]string{true: "turn_on", false: "turn_off"}[on]
+	return e.call(ctx, service, nil, func(s state) bool { return s.is(on) })
+}
+
+func (e *entity) on(ctx context.Context) (bool, error) {
+	s, err := e.state(ctx)
+	if err != nil {
+		return false, err
+	}
+	return s.State == "on", nil
+}
+
+func (e *entity) dim(ctx context.Context, percent float64) error {
+	full := max(1, int(math.Round(percent*maxBrightness/100))) // 1 is the least that is not off
+	return e.call(ctx, "turn_on", map[string]any{"brightness": full}, func(s state) bool { return s.is(true) })
+}
+
+// maxBrightness is Home Assistant's 100 %.
+const maxBrightness = 255
+
+func (e *entity) level(ctx context.Context) (float64, error) {
+	s, err := e.state(ctx)
+	switch {
+	case err != nil || s.State == "off":
+		return 0, err
+	case s.Attributes.Brightness == nil:
+		return 0, errors.New("it is on, and does not tell how bright; leave out dims if it does not dim")
+	}
+	return math.Round(100 * *s.Attributes.Brightness / maxBrightness), nil
+}
+
+func (e *entity) tint(ctx context.Context, c drivers.Colour) error {
+	return e.call(ctx, "turn_on", map[string]any{"rgb_color": []int{int(c.R), int(c.G), int(c.B)}}, func(s state) bool { return s.is(true) })
+}
+
+func (e *entity) colour(ctx context.Context) (drivers.Colour, error) {
+	s, err := e.state(ctx)
+	if err != nil {
+		return drivers.Colour{}, err
+	}
+	rgb := s.Attributes.RGB
+	if len(rgb) != 3 {
+		return drivers.Colour{}, errors.New("it does not tell its colour; leave out colours if it has none")
+	}
+	return drivers.Colour{R: rgb[0], G: rgb[1], B: rgb[2]}, nil
+}
+
+// call calls a service for this entity, and waits until its state is what it
+// should be: Home Assistant answers before some devices have.
+func (e *entity) call(ctx context.Context, service string, data map[string]any, is func(state) bool) error {
+	if _, err := e.state(ctx); err != nil {
+		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+	}
+	body := map[string]any{"entity_id": e.cfg.Entity}
+	for k, v := range data {
+		body[k] = v
+	}
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	path := "/api/services/" + e.cfg.domain() + "/" + service
+	if _, err := e.web.Do(ctx, web.Call{Method: "POST", Path: path, Type: "application/json", Body: encoded}); err != nil {
+		return err
+	}
+	return e.obeyed(ctx, service, is)
+}
+
+// lookEvery is the pause between two looks at a state.
+const lookEvery = 200 * time.Millisecond
+
+func (e *entity) obeyed(ctx context.Context, service string, is func(state) bool) error {
+	within, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
+	defer cancel()
+	pause := time.NewTicker(lookEvery)
+	defer pause.Stop()
+	for {
+		s, err := e.state(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil && is(s):
+			return nil
+		case within.Err() != nil && err != nil:
+			return fmt.Errorf("%s was called, and its state is not known: %v", service, err) // not wrapped: something was done
+		case within.Err() != nil:
+			return fmt.Errorf("%s was called, and it says %.40q after %v", service, s.State, e.cfg.Timeout)
+		}
+		select {
+		case <-within.Done():
+		case <-pause.C:
+		}
+	}
+}
+
+// state is what Home Assistant says of an entity.
+type state struct {
+	ID         string    `json:"entity_id"`
+	State      string    `json:"state"`
+	Updated    time.Time `json:"last_updated"`
+	Reported   time.Time `json:"last_reported"`
+	Attributes struct {
+		Brightness *float64 `json:"brightness"`
+		RGB        []uint8  `json:"-"`
+		Colour     []int    `json:"rgb_color"`
+		Unit       string   `json:"unit_of_measurement"`
+		Class      string   `json:"device_class"`
+	} `json:"attributes"`
+}
+
+func (s state) is(on bool) bool { return s.State == map[bool]string{true: "on", false: "off"}[on] }
+
+// state asks for the entity's; one that is unavailable or unknown is an error.
+func (e *entity) state(ctx context.Context) (state, error) {
+	a, err := e.web.Do(ctx, web.Call{Path: "/api/states/" + url.PathEscape(e.cfg.Entity)})
+	if err != nil {
+		return state{}, err
+	}
+	return parseState(a.Body, e.cfg.Entity)
+}
+
+func parseState(data []byte, id string) (state, error) {
+	var s state
+	if err := json.Unmarshal(data, &s); err != nil || s.ID != id {
+		return state{}, errors.New("its state cannot be read; is it Home Assistant?")
+	}
+	if s.State == "unavailable" || s.State == "unknown" || s.State == "" {
+		return state{}, fmt.Errorf("%s is %q in Home Assistant; look at it there", id, s.State)
+	}
+	for _, part := range s.Attributes.Colour {
+		if part < 0 || part > math.MaxUint8 {
+			return state{}, fmt.Errorf("%s has a colour that is none", id)
+		}
+		s.Attributes.RGB = append(s.Attributes.RGB, uint8(part))
+	}
+	return s, nil
+}

@@ -1,0 +1,172 @@
+package homeassistant_test
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/drivertest"
+	"github.com/messkit/messkit/drivers/homeassistant"
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+func open(yaml string) (drivers.Device, error) {
+	env := drivers.Env{Name: "hall-light", Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: &drivers.Shared{}}
+	return homeassistant.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(yaml), out) })
+}
+
+func config(h *home, entity string) string {
+	return "url: " + h.URL + "\ntoken: " + token + "\nentity: " + entity + "\n"
+}
+
+func started(t *testing.T, yaml string) drivers.Device {
+	t.Helper()
+	d, err := open(yaml)
+	if err == nil {
+		err = d.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Halt() }) // what it drives may be unavailable
+	return d
+}
+
+func TestKeepsTheRules(t *testing.T) {
+	h := newHome(t)
+	for _, c := range []struct{ entity, more string }{
+		{"light.hall", "dims: true\ncolours: true"},
+		{"light.hall", ""},
+		{"switch.pump", ""},
+		{"fan.bath", ""},
+		{"sensor.balcony", ""},
+		{"binary_sensor.front_door", ""},
+		{"camera.door", ""},
+	} {
+		t.Run(c.entity+" "+c.more, func(t *testing.T) {
+			switches := !strings.Contains(c.entity, "sensor") && !strings.Contains(c.entity, "camera")
+			drivertest.Run(t, func(t *testing.T) drivers.Device {
+				h.renew()
+				d, err := open(config(h, c.entity) + c.more)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return d
+			},
+				drivertest.Safe(func() error {
+					if switches && h.is(c.entity) {
+						return errors.New("it is on")
+					}
+					return nil
+				}),
+				drivertest.Acts(h.count), drivertest.Level(func() bool { return h.is(c.entity) }),
+				drivertest.Force(func(on bool) { h.force(c.entity, on) }),
+			)
+		})
+	}
+}
+
+// Nothing is asked for or touched but the entity that is named.
+func TestOnlyWhatIsListed(t *testing.T) {
+	h := newHome(t)
+	d := started(t, config(h, "switch.pump"))
+	if err := d.(drivers.Switch).Switch(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	if len(h.asked) != 1 || !slices.Equal(h.calls, []string{"switch/turn_on switch.pump"}) {
+		t.Errorf("asked for %v, called %q", h.asked, h.calls)
+	}
+}
+
+// Home Assistant answers before some devices have obeyed, and for some that
+// never do.
+func TestWaitsForTheState(t *testing.T) {
+	h := newHome(t)
+	d := started(t, config(h, "switch.pump")+"timeout: 2s\nsafe: keep")
+	h.slow = 3
+	if err := d.(drivers.Switch).Switch(t.Context(), true); err != nil || !h.is("switch.pump") {
+		t.Error(err)
+	}
+	d = started(t, config(h, "switch.pump")+"timeout: 300ms\nsafe: keep")
+	h.dead = true
+	err := d.(drivers.Switch).Switch(t.Context(), false)
+	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), `turn_off was called, and it says "on" after 300ms`) {
+		t.Error(err)
+	}
+}
+
+func TestReadings(t *testing.T) {
+	h := newHome(t)
+	for _, c := range []struct {
+		entity string
+		want   drivers.Reading
+	}{
+		{"sensor.balcony", drivers.Reading{Quantity: "temperature", Value: 21.5, Unit: "°C", At: heardAt}},
+		{"sensor.visits", drivers.Reading{Quantity: "visits", Value: 7, Unit: "units", At: heardAt}},
+		{"binary_sensor.front_door", drivers.Reading{Quantity: "contact", Value: 0, At: heardAt}}, // it is open
+		{"binary_sensor.hall", drivers.Reading{Quantity: "motion", Value: 1, At: heardAt}},
+	} {
+		got, err := started(t, config(h, c.entity)).(drivers.Sensor).Read(t.Context())
+		if err != nil || len(got) != 1 || !cmp.Equal(c.want, got[0]) {
+			t.Errorf("%s: %+v, %v", c.entity, got, err)
+		}
+	}
+	_, err := started(t, config(h, "sensor.words")).(drivers.Sensor).Read(t.Context())
+	if err == nil || !strings.Contains(err.Error(), `sensor.words says "fine", which is no number`) {
+		t.Error(err)
+	}
+}
+
+// What is unavailable has no state, takes no command, and its last picture is
+// none.
+func TestUnavailable(t *testing.T) {
+	h := newHome(t)
+	d := started(t, config(h, "switch.gone")+"safe: keep")
+	if err := d.(drivers.Switch).Switch(t.Context(), true); !errors.Is(err, drivers.ErrNothingDone) || h.count() != 0 {
+		t.Error(err)
+	}
+	if on, err := d.(drivers.SwitchReader).On(t.Context()); err == nil {
+		t.Errorf("it is on=%t", on)
+	}
+	if p, err := started(t, config(h, "camera.gone")).(drivers.Photographer).Photo(t.Context()); err == nil || len(p.Data) > 0 {
+		t.Error(err)
+	}
+	_, err := started(t, config(h, "switch.no_such_thing")).(drivers.SwitchReader).On(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "answers 404") {
+		t.Error(err)
+	}
+}
+
+func TestTokenIsKept(t *testing.T) {
+	h := newHome(t)
+	d := started(t, strings.Replace(config(h, "switch.pump"), "sesame", "secret", 1))
+	_, err := d.(drivers.SwitchReader).On(t.Context())
+	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "it refuses the log-in: check username and password, or token") {
+		t.Error(err)
+	}
+}
+
+func TestConfigMistakes(t *testing.T) {
+	const place = "url: http://x\ntoken: a\n"
+	for _, c := range []struct{ config, want string }{
+		{place, "entity: is missing"},
+		{place + "entity: hall", "entity: \"hall\" is no entity id"},
+		{place + "entity: light.Hall/../x", "is no entity id"},
+		{place + "entity: lock.door", "entity: a lock is not driven; known: binary_sensor, camera, fan"},
+		{place + "entity: switch.a\ndims: true", "dims: is for a light"},
+		{place + "entity: light.a\ncolours: true", "colours: a light with colours dims as well"},
+		{place + "entity: light.a\nsafe: maybe", `safe: "maybe" is unknown`},
+		{"url: http://x\nentity: light.a", "token_file: is missing"},
+		{"token: a\nentity: light.a", "url: is missing"},
+	} {
+		if _, err := open(c.config); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v", c.config, err)
+		}
+	}
+}

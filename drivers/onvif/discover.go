@@ -1,0 +1,106 @@
+package onvif
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/xml"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/mdns"
+)
+
+// group is where WS-Discovery asks (OASIS WS-Discovery 2005/04, §2.4).
+var group = netip.MustParseAddrPort("239.255.255.250:3702")
+
+const probe = `<?xml version="1.0" encoding="UTF-8"?>
+<e:Envelope xmlns:e="http://www.w3.org/2003/05/soap-envelope" xmlns:w="http://schemas.xmlsoap.org/ws/2004/08/addressing" xmlns:d="http://schemas.xmlsoap.org/ws/2005/04/discovery" xmlns:dn="http://www.onvif.org/ver10/network/wsdl">` +
+	`<e:Header><w:MessageID>uuid:%s</w:MessageID><w:To>urn:schemas-xmlsoap-org:ws:2005:04:discovery</w:To>` +
+	`<w:Action>http://schemas.xmlsoap.org/ws/2005/04/discovery/Probe</w:Action></e:Header>` +
+	`<e:Body><d:Probe><d:Types>dn:NetworkVideoTransmitter</d:Types></d:Probe></e:Body></e:Envelope>`
+
+// Discover asks for cameras in the local network, until ctx ends.
+func Discover(ctx context.Context) []drivers.Found { return discover(ctx, group) }
+
+// largest is the largest answer that is read.
+const largest = 32 << 10
+
+func discover(ctx context.Context, to netip.AddrPort) []drivers.Found {
+	c, err := net.ListenUDP("udp4", nil)
+	if err != nil {
+		return nil
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // it ends the reading
+	defer stop()
+	defer func() { _ = c.Close() }() // twice is no harm
+	if _, err := c.WriteToUDPAddrPort(fmt.Appendf(nil, probe, uuid()), to); err != nil {
+		return nil
+	}
+	var all []drivers.Found
+	buf := make([]byte, largest)
+	for {
+		n, from, err := c.ReadFromUDPAddrPort(buf)
+		if err != nil {
+			return all
+		}
+		for _, f := range found(buf[:n], from.Addr()) {
+			if !slices.ContainsFunc(all, func(o drivers.Found) bool { return o.Config["url"] == f.Config["url"] }) {
+				all = append(all, f)
+			}
+		}
+	}
+}
+
+// found are the cameras of one answer. An address of another host than that
+// which answers is not taken.
+func found(data []byte, from netip.Addr) []drivers.Found {
+	var m struct {
+		List []struct {
+			Scopes string `xml:"Scopes"`
+			XAddrs string `xml:"XAddrs"`
+		} `xml:"Body>ProbeMatches>ProbeMatch"`
+	}
+	if xml.Unmarshal(data, &m) != nil {
+		return nil
+	}
+	var all []drivers.Found
+	for _, one := range m.List {
+		for _, address := range strings.Fields(one.XAddrs) {
+			u, err := url.Parse(address)
+			if err != nil || u.Hostname() != from.Unmap().String() || u.Scheme != "http" && u.Scheme != "https" {
+				continue
+			}
+			name := scope(one.Scopes, "name")
+			all = append(all, drivers.Found{
+				Name: mdns.ID(name + " " + from.Unmap().String()), Where: strings.TrimSpace(name+" "+scope(one.Scopes, "hardware")) + " at " + from.Unmap().String(),
+				Config: map[string]string{"url": u.Scheme + "://" + u.Host},
+			})
+			break
+		}
+	}
+	return all
+}
+
+// scope finds onvif://www.onvif.org/KEY/VALUE.
+func scope(scopes, key string) string {
+	for _, s := range strings.Fields(scopes) {
+		if value, ok := strings.CutPrefix(s, "onvif://www.onvif.org/"+key+"/"); ok {
+			if plain, err := url.PathUnescape(value); err == nil {
+				return plain
+			}
+		}
+	}
+	return ""
+}
+
+func uuid() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:])                      // it never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80 // RFC 9562 §5.4
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

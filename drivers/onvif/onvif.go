@@ -1,0 +1,197 @@
+// Package onvif takes pictures with ONVIF cameras: it asks for the media service,
+// the profiles and the snapshot's address (GetCapabilities, GetProfiles,
+// GetSnapshotUri; www.onvif.org, core and media specifications), and fetches the
+// picture there.
+//
+// Not supported: H.264 and H.265 streams, cameras without snapshots, moving the
+// camera (PTZ), events.
+package onvif
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"gobot.io/x/gobot/v2"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/web"
+)
+
+var _ drivers.Photographer = (*Camera)(nil)
+
+// Kind is the kind of driver for drivers/all.
+func Kind() drivers.Kind {
+	return drivers.Kind{Name: "onvif", Class: "camera", About: "ONVIF camera: finds the snapshot's address by itself", Open: Open, Discover: Discover}
+}
+
+// Open is the drivers.Factory of this package. No network is touched.
+func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	cfg := DefaultConfig()
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	return New(env.Name, cfg, env.Log, env.Now)
+}
+
+// Camera is one camera.
+type Camera struct {
+	drivers.Life
+	cfg  Config
+	web  *web.Client
+	link *family.Link
+	now  func() time.Time
+}
+
+// New makes a camera of a valid configuration.
+func New(name string, cfg Config, _ *slog.Logger, now func() time.Time) (*Camera, error) {
+	client, err := web.New(cfg.Config, "")
+	if err != nil {
+		return nil, err
+	}
+	return &Camera{Life: drivers.NewLife(name), cfg: cfg, web: client, link: family.NewLink(client.Host()), now: now}, nil
+}
+
+// Connection is a Gobot adaptor that does nothing.
+func (c *Camera) Connection() gobot.Connection { return c.link }
+
+// Start makes it ready; the camera is not asked.
+func (c *Camera) Start() error { c.Opened(); return nil }
+
+// Halt ends pictures that are under way.
+func (c *Camera) Halt() error { c.Closed(); return nil }
+
+// Photo takes a picture.
+func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
+	ctx, done, err := c.Begin(ctx)
+	if err != nil {
+		return drivers.Photo{}, err
+	}
+	defer done()
+	p, err := c.photo(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return drivers.Photo{}, c.Ended(ctx)
+	case err != nil:
+		return drivers.Photo{}, fmt.Errorf("%s: %w", c.Name(), err)
+	}
+	return p, nil
+}
+
+// photoBytes is what a picture may have.
+const photoBytes = 16 << 20
+
+// photo asks for the address each time: cameras put a session into it.
+func (c *Camera) photo(ctx context.Context) (drivers.Photo, error) {
+	address, err := c.snapshotURI(ctx)
+	if err != nil {
+		return drivers.Photo{}, err
+	}
+	client, path, err := c.at(address)
+	if err != nil {
+		return drivers.Photo{}, err
+	}
+	at := c.now()
+	a, err := client.Do(ctx, web.Call{Path: path, Max: photoBytes, Accept: "image/jpeg"})
+	if err != nil {
+		return drivers.Photo{}, err
+	}
+	mime := http.DetectContentType(a.Body)
+	if mime != "image/jpeg" && mime != "image/png" {
+		return drivers.Photo{}, errors.New("its snapshot is neither JPEG nor PNG; does the address show in a browser?")
+	}
+	return drivers.Photo{Data: a.Body, MIME: mime, CapturedAt: at}, nil
+}
+
+// devicePath is where every camera's device service is (core specification,
+// §5.1.1).
+const devicePath = "/onvif/device_service"
+
+func (c *Camera) snapshotURI(ctx context.Context) (string, error) {
+	login, err := c.login(ctx)
+	if err != nil {
+		return "", err
+	}
+	r, err := call(ctx, c.web, devicePath, login(), `<GetCapabilities xmlns="`+deviceNS+`"><Category>Media</Category></GetCapabilities>`)
+	if err != nil {
+		return "", err
+	}
+	media, path, err := c.at(r.Body.Capabilities.Media)
+	if err != nil {
+		return "", fmt.Errorf("its media service: %w", err)
+	}
+	r, err = call(ctx, media, path, login(), `<GetProfiles xmlns="`+mediaNS+`"/>`)
+	if err != nil {
+		return "", err
+	}
+	token, err := c.choose(r.Body.Profiles.List)
+	if err != nil {
+		return "", err
+	}
+	r, err = call(ctx, media, path, login(), `<GetSnapshotUri xmlns="`+mediaNS+`"><ProfileToken>`+escaped(token)+`</ProfileToken></GetSnapshotUri>`)
+	if err != nil {
+		return "", err
+	}
+	if r.Body.Snapshot.URI == "" {
+		return "", errors.New("it gives no address of a snapshot; use httpcam with its stream")
+	}
+	return r.Body.Snapshot.URI, nil
+}
+
+// login makes headers with the camera's own time, which it holds us to.
+func (c *Camera) login(ctx context.Context) (func() string, error) {
+	account := c.web.Secrets().Account
+	if account.User == "" {
+		return func() string { return "" }, nil
+	}
+	asked := c.now()
+	r, err := call(ctx, c.web, devicePath, "", `<GetSystemDateAndTime xmlns="`+deviceNS+`"/>`)
+	if err != nil {
+		return nil, err
+	}
+	ahead := time.Duration(0)
+	if t := r.Body.Time.UTC; t != nil {
+		ahead = time.Date(t.Year, time.Month(t.Month), t.Day, t.Hour, t.Minute, t.Second, 0, time.UTC).Sub(asked)
+	}
+	return func() string { return header(account, c.now().Add(ahead)) }, nil
+}
+
+func (c *Camera) choose(list []profile) (token string, err error) {
+	var names []string
+	for _, p := range list {
+		if p.Token != "" && (c.cfg.Profile == "" || c.cfg.Profile == p.Token || c.cfg.Profile == p.Name) {
+			return p.Token, nil
+		}
+		names = append(names, p.Name)
+	}
+	return "", fmt.Errorf("it has no profile %q; it has: %q", c.cfg.Profile, names[:min(len(names), 20)])
+}
+
+// at is a client for an address that the camera gives, which must be of its own
+// host: nobody else gets the password.
+func (c *Camera) at(address string) (*web.Client, string, error) {
+	u, err := url.Parse(address)
+	home, _ := url.Parse(c.cfg.URL) // it has passed Validate
+	switch {
+	case err != nil || !slices.Contains([]string{"http", "https"}, u.Scheme):
+		return nil, "", errors.New("it gives an address that is none")
+	case u.Hostname() != home.Hostname():
+		return nil, "", fmt.Errorf("it leads to another host (%s), which does not get the password; set url to that if it is the camera's", u.Hostname())
+	case home.Scheme == "https" && u.Scheme != "https":
+		return nil, "", errors.New("it leads from https to http; switch https off or on for all in the camera")
+	}
+	cfg := c.cfg.Config
+	cfg.URL = (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
+	client, err := web.New(cfg, "")
+	path := u.EscapedPath()
+	if u.RawQuery != "" {
+		path += "?" + u.RawQuery
+	}
+	return client, path, err
+}

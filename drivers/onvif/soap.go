@@ -1,0 +1,120 @@
+package onvif
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha1" // the ONVIF core specification, §5.9.1, knows nothing else
+	"encoding/base64"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/drivers/web"
+)
+
+// Namespaces of what is asked.
+const (
+	deviceNS = "http://www.onvif.org/ver10/device/wsdl"
+	mediaNS  = "http://www.onvif.org/ver10/media/wsdl"
+)
+
+const envelope = `<?xml version="1.0" encoding="UTF-8"?>
+<s:Envelope xmlns:s="http://www.w3.org/2003/05/soap-envelope">%s<s:Body>%s</s:Body></s:Envelope>`
+
+// security is a UsernameToken (WS-Security UsernameToken Profile 1.0, §3.1): the
+// password goes as a digest with a nonce and the camera's own time.
+const security = `<s:Header><Security xmlns="http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd" s:mustUnderstand="1"><UsernameToken>` +
+	`<Username>%s</Username>` +
+	`<Password Type="http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.0#PasswordDigest">%s</Password>` +
+	`<Nonce EncodingType="http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-soap-message-security-1.0#Base64Binary">%s</Nonce>` +
+	`<Created xmlns="http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd">%s</Created>` +
+	`</UsernameToken></Security></s:Header>`
+
+// header logs an account in at the camera's time.
+func header(a web.Account, at time.Time) string {
+	if a.User == "" {
+		return ""
+	}
+	nonce := []byte(rand.Text())
+	created := at.UTC().Format("2006-01-02T15:04:05.000Z")
+	return fmt.Sprintf(security, escaped(a.User), digest(nonce, created, string(a.Password)), base64.StdEncoding.EncodeToString(nonce), created)
+}
+
+// digest is Base64(SHA-1(nonce + created + password)).
+func digest(nonce []byte, created, password string) string {
+	sum := sha1.Sum([]byte(string(nonce) + created + password))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+func escaped(s string) string {
+	var b bytes.Buffer
+	_ = xml.EscapeText(&b, []byte(s)) // a buffer takes all
+	return b.String()
+}
+
+// reply is what is read of all answers; what does not belong to one is empty.
+type reply struct {
+	Body struct {
+		Fault *struct {
+			Reason struct {
+				Text string `xml:"Text"`
+			} `xml:"Reason"`
+			Code struct {
+				Sub struct {
+					Value string `xml:"Value"`
+				} `xml:"Subcode"`
+			} `xml:"Code"`
+		} `xml:"Fault"`
+		Time struct {
+			UTC *dateTime `xml:"SystemDateAndTime>UTCDateTime"`
+		} `xml:"GetSystemDateAndTimeResponse"`
+		Capabilities struct {
+			Media string `xml:"Capabilities>Media>XAddr"`
+		} `xml:"GetCapabilitiesResponse"`
+		Profiles struct {
+			List []profile `xml:"Profiles"`
+		} `xml:"GetProfilesResponse"`
+		Snapshot struct {
+			URI string `xml:"MediaUri>Uri"`
+		} `xml:"GetSnapshotUriResponse"`
+	} `xml:"Body"`
+}
+
+type dateTime struct {
+	Hour   int `xml:"Time>Hour"`
+	Minute int `xml:"Time>Minute"`
+	Second int `xml:"Time>Second"`
+	Year   int `xml:"Date>Year"`
+	Month  int `xml:"Date>Month"`
+	Day    int `xml:"Date>Day"`
+}
+
+// profile is one way in which a camera gives its picture.
+type profile struct {
+	Token string `xml:"token,attr"`
+	Name  string `xml:"Name"`
+}
+
+func parse(data []byte) (reply, error) {
+	var r reply
+	d := xml.NewDecoder(bytes.NewReader(data))
+	if err := d.Decode(&r); err != nil {
+		return reply{}, errors.New("its answer is no SOAP; is it an ONVIF camera, and ONVIF switched on in it?")
+	}
+	if f := r.Body.Fault; f != nil {
+		return reply{}, fmt.Errorf("it refuses: %.120q; check user, password and their rights in ONVIF", strings.TrimSpace(f.Reason.Text+" "+f.Code.Sub.Value))
+	}
+	return r, nil
+}
+
+// call asks one thing.
+func call(ctx context.Context, c *web.Client, path, head, body string) (reply, error) {
+	a, err := c.Do(ctx, web.Call{Method: "POST", Path: path, Type: "application/soap+xml; charset=utf-8", Body: fmt.Appendf(nil, envelope, head, body)})
+	if err != nil {
+		return reply{}, err
+	}
+	return parse(a.Body)
+}

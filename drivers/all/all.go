@@ -10,13 +10,11 @@ import (
 	"github.com/messkit/messkit/drivers/gpioinput"
 	"github.com/messkit/messkit/drivers/gpiorelay"
 	"github.com/messkit/messkit/drivers/httpcam"
-	"github.com/messkit/messkit/drivers/httpdevice"
 	"github.com/messkit/messkit/drivers/i2cdev"
 	"github.com/messkit/messkit/drivers/onewire"
 	"github.com/messkit/messkit/drivers/rpicam"
 	"github.com/messkit/messkit/drivers/sim"
 	"github.com/messkit/messkit/drivers/v4l2cam"
-	"github.com/messkit/messkit/drivers/valetudo"
 )
 
 // Kinds returns every kind of driver, one line for each package.
@@ -29,11 +27,11 @@ func Kinds() []drivers.Kind {
 			onewire.Kind(),
 			rpicam.Kind(),
 			v4l2cam.Kind(),
-			httpdevice.Kind(),
-			valetudo.Kind(),
 		},
 		exec.Kinds(),
 		i2cdev.Kinds(),
+		network(),
 		sim.Kinds(),
+		own(),
 	)
 }

@@ -1,0 +1,15 @@
+package all
+
+import (
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/homeassistant"
+	"github.com/messkit/messkit/drivers/httpdevice"
+	"github.com/messkit/messkit/drivers/mqttdevice"
+	"github.com/messkit/messkit/drivers/onvif"
+	"github.com/messkit/messkit/drivers/valetudo"
+)
+
+// network are the kinds of what is told things over a network.
+func network() []drivers.Kind {
+	return []drivers.Kind{homeassistant.Kind(), httpdevice.Kind(), mqttdevice.Kind(), onvif.Kind(), valetudo.Kind()}
+}

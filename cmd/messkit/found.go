@@ -22,11 +22,7 @@ func (c *config) find(log *slog.Logger) {
 		}
 		for _, f := range kind.Find(ctx) {
 			log.Info("found", "device", f.Name, "driver", kind.Name, "where", f.Where)
-			block := &strictyaml.Value{Kind: strictyaml.Map}
-			block.Add("driver", strictyaml.Str(kind.Name))
-			for key, value := range f.Config {
-				block.Add(key, strictyaml.Str(value))
-			}
+			block := discovered{f, kind}.block()
 			c.Devices[f.Name] = strictyaml.From(block, "devices."+f.Name)
 		}
 	}

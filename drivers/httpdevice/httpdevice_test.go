@@ -291,14 +291,15 @@ switch:
   on: [{get: /on, post: /on}]
   off: [{get: "/off?x={what}"}]
   state: {get: no, value: on}
+  on_for: {unit: 1s, max: 1h, calls: [{get: "/a/{password}?x={for}"}]}
 colour: red
 readings:
   - {get: /x, json: {a: 1}}
 `)
 	_, err := open("family: bad\nfamilies: " + dir + "\nurl: http://x")
 	for _, want := range []string{
-		filepath.Join(dir, "bad.yaml") + ":6: colour: unknown key", "switch.on: has 2 of get, post, put and delete",
-		"switch.off: nobody fills {what}", `switch.state: "no" does not begin with a /`, "readings[0]: GET has no body", "readings[0].value: is missing, or the quantity is",
+		filepath.Join(dir, "bad.yaml") + ":7: colour: unknown key", "switch.on: has 2 of get, post, put and delete",
+		"switch.off: nobody fills {what}", "switch.on_for.calls: a path is told in errors", `switch.state: "no" does not begin with a /`, "readings[0]: GET has no body", "readings[0].value: is missing, or the quantity is",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in: %v", want, err)

@@ -168,6 +168,8 @@ func (t *Template) checkCalls(where string, calls []Call, more ...string) []erro
 		switch {
 		case n != 1:
 			errs = append(errs, fmt.Errorf("%s: has %d of get, post, put and delete; write one", where, n))
+		case strings.Contains(strings.Split(path, "?")[0], "{password}"):
+			errs = append(errs, fmt.Errorf("%s: a path is told in errors; write {password} behind the ? or into json", where))
 		case !strings.HasPrefix(path, "/"):
 			errs = append(errs, fmt.Errorf("%s: %q does not begin with a /; write a path below the device's address", where, path))
 		case c.JSON != nil && (method == "GET" || method == "DELETE"):

@@ -151,6 +151,7 @@ func (a *app) exchangeCommand() *cobra.Command {
 		},
 	}
 	r.flags(c)
+	c.AddCommand(a.aclCommand())
 	return c
 }
 

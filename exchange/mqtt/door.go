@@ -149,8 +149,9 @@ func (d *Door) greet(ctx context.Context) (greeting, error) {
 	return greeting{ready: status("ready"), lost: status("lost")}, nil
 }
 
-// session works as long as ctx, which is as long as there is a broker.
-func (d *Door) session(ctx context.Context, to publisher) error {
+// session works as long as ctx, which is as long as there is a broker. It calls
+// begun when messages can be taken and answered.
+func (d *Door) session(ctx context.Context, to publisher, begun func()) error {
 	g, ctx := errgroup.WithContext(ctx)
 	d.mu.Lock()
 	d.live = &live{ctx: ctx, group: g, to: to}
@@ -171,6 +172,7 @@ func (d *Door) session(ctx context.Context, to publisher) error {
 		d.attend(id)
 	}
 	d.mu.Unlock()
+	begun()
 	g.Go(func() error { return d.watch(ctx, to) })
 	g.Go(func() error { return d.tidy(ctx, to) })
 	return g.Wait()

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	broker "github.com/mochi-mqtt/server/v2"
-	"github.com/mochi-mqtt/server/v2/listeners"
 	"github.com/mochi-mqtt/server/v2/packets"
 	"golang.org/x/sync/errgroup"
 
@@ -51,7 +50,6 @@ const (
 	sessionTime = time.Hour // a session outlives its connection so long
 	maxClients  = 4096
 	maxWrites   = 1024             // messages that wait for one client
-	helloTime   = 10 * time.Second // for a connection's first words
 	ackTime     = 30 * time.Second // for a PUBACK; a client that gives none is no longer believed to be there
 	packetMore  = 64 << 10         // bytes of a packet beside the largest attachment
 	sysEvery    = 24 * 60 * 60     // seconds between the broker's words about itself, which nobody reads
@@ -89,14 +87,16 @@ func (e *Embedded) Run(ctx context.Context, l net.Listener) error {
 	if err := e.server.AddHook(&hook{e: e}, nil); err != nil {
 		return err
 	}
-	if err := e.server.AddListener(listeners.NewNet("mqtt", &impatient{Listener: l, tls: e.cfg.TLS})); err != nil {
+	if err := e.server.AddListener(newPort(l, e.cfg.TLS)); err != nil {
 		return err
 	}
 	says, err := e.door.greet(ctx)
 	if err != nil {
 		return err
 	}
-	g.Go(func() error { return e.door.session(ctx, e) })
+	begun := make(chan struct{})
+	g.Go(func() error { return e.door.session(ctx, e, func() { close(begun) }) })
+	<-begun
 	if err := e.server.Serve(); err != nil {
 		return err
 	}
@@ -109,26 +109,6 @@ func (e *Embedded) Run(ctx context.Context, l net.Listener) error {
 		return errors.Join(err, e.server.Close())
 	})
 	return g.Wait()
-}
-
-// impatient gives connections a time for their first words, and takes care of
-// TLS.
-type impatient struct {
-	net.Listener
-	tls *tls.Config
-}
-
-// Accept waits for a connection.
-func (i *impatient) Accept() (net.Conn, error) {
-	conn, err := i.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	_ = conn.SetDeadline(time.Now().Add(helloTime)) // the broker sets another when it knows who it is
-	if i.tls != nil {
-		return tls.Server(conn, i.tls), nil
-	}
-	return conn, nil
 }
 
 // send hands a message to the broker, and does not wait for whoever reads it.

@@ -25,7 +25,9 @@ type Outside struct {
 	log  *slog.Logger
 
 	mu    sync.Mutex
+	open  bool                // there is a session in which can be answered
 	lanes map[string][]func() // what waits, by who has sent it
+	runs  map[string]bool     // lanes that are driven now
 	wait  int
 	group sync.WaitGroup
 }
@@ -35,7 +37,7 @@ const maxLanes = 4096
 
 // NewOutside makes the connection of a door to a broker elsewhere.
 func NewOutside(d *Door, cfg OutsideConfig, log *slog.Logger) *Outside {
-	o := &Outside{door: d, log: log, lanes: map[string][]func(){}}
+	o := &Outside{door: d, log: log, lanes: map[string][]func(){}, runs: map[string]bool{}}
 	if cfg.Client == "" {
 		cfg.Client = "messkit-" + d.x.ID()
 	}
@@ -46,9 +48,9 @@ func NewOutside(d *Door, cfg OutsideConfig, log *slog.Logger) *Outside {
 			r.Stop(), r.Executor(topic.Wild, topic.Status), r.Executor(topic.Wild, topic.Out), r.Agent(topic.Wild, topic.Out),
 			r.Attachment(topic.Wild, topic.Wild), r.State(topic.Wild),
 		},
-		Begin:  o.begin,
+		Begin:  o.greet,
 		Handle: o.handle,
-		Up:     func(ctx context.Context) error { return d.session(ctx, o) },
+		Up:     o.up,
 	}, log)
 	return o
 }
@@ -59,12 +61,35 @@ func (o *Outside) Run(ctx context.Context) error {
 	return o.link.Run(ctx)
 }
 
-func (o *Outside) begin() (broker.Session, error) {
+func (o *Outside) greet() (broker.Session, error) {
 	says, err := o.door.greet(context.Background())
 	to := func(m outgoing) broker.Message {
 		return broker.Message{Topic: m.topic, Payload: m.payload, Retain: m.retain}
 	}
 	return broker.Session{Will: to(says.lost), Birth: to(says.ready), End: to(says.lost)}, err
+}
+
+// up is a session. What has come before it began is taken now.
+func (o *Outside) up(ctx context.Context) error {
+	defer o.opened(false)
+	return o.door.session(ctx, o, func() { o.opened(true) })
+}
+
+func (o *Outside) opened(open bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open = open
+	for lane := range o.lanes {
+		o.begin(lane)
+	}
+}
+
+// begin drives a lane, if it is not driven already. o.mu is held.
+func (o *Outside) begin(lane string) {
+	if o.open && !o.runs[lane] {
+		o.runs[lane] = true
+		o.group.Go(func() { o.drive(lane) })
+	}
 }
 
 // publish hands a message to the broker, and returns when that has it.
@@ -92,22 +117,22 @@ func (o *Outside) handle(m broker.Message) {
 		return
 	}
 	o.wait++
-	waiting, runs := o.lanes[lane]
-	o.lanes[lane] = append(waiting, func() {
+	o.lanes[lane] = append(o.lanes[lane], func() {
 		o.door.take(context.Background(), in)
 		m.Done()
 	})
-	if !runs {
-		o.group.Go(func() { o.drive(lane) })
-	}
+	o.begin(lane)
 }
 
-// drive takes what waits in a lane until nothing does.
+// drive takes what waits in a lane until nothing does, or the session is over.
 func (o *Outside) drive(lane string) {
 	for {
 		o.mu.Lock()
 		if len(o.lanes[lane]) == 0 {
 			delete(o.lanes, lane)
+		}
+		if !o.open || len(o.lanes[lane]) == 0 {
+			delete(o.runs, lane)
 			o.mu.Unlock()
 			return
 		}

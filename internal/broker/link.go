@@ -75,7 +75,7 @@ type Link struct {
 
 	mu   sync.Mutex
 	now  *session      // nil: there is none
-	turn chan struct{} // closed when now changes
+	turn chan struct{} // closed when now or why changes
 	why  error         // there is no session; nil before the first try
 	been bool          // there has been a session
 }
@@ -192,6 +192,7 @@ func (l *Link) tell(age time.Duration, err error, taken bool) {
 	l.mu.Lock()
 	first := l.why == nil
 	l.why = err
+	l.turned()
 	l.mu.Unlock()
 	switch {
 	case taken:
@@ -338,6 +339,11 @@ func (l *Link) set(s *session) {
 	if s != nil {
 		l.been, l.why = true, nil
 	}
+	l.turned()
+}
+
+// turned wakes those who wait for a session. l.mu is held.
+func (l *Link) turned() {
 	close(l.turn)
 	l.turn = make(chan struct{})
 }

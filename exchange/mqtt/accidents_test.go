@@ -1,0 +1,295 @@
+package mqtt_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/mess"
+)
+
+const photo = `{"id":"%s","MESS":[{"request":{"intent":"look into the fridge","requires":["take-photo"]}}]}`
+
+// Rule 1: what is retained is no command. It is thrown away, counted and told, and
+// the broker forgets it.
+func TestARetainedCommand(t *testing.T) {
+	h := embedded(t)
+	me := h.connect(as{id: "me"}).hears(root + "a/me/in")
+	me.publishes(root+"a/me/out", fmt.Sprintf(photo, "shutter"), 1, true)
+	me.says(root+"a/me/out", fmt.Sprintf(photo, "real"))
+	me.has(`"re":"real"`)
+	if n := h.threads(); n != 1 || h.door.Counts().Retained != 1 || !h.log.has("a retained command is discarded") {
+		t.Errorf("%d threads, %+v", n, h.door.Counts())
+	}
+	boss := h.connect(as{id: "operator:x", user: "operator", key: h.operator()})
+	pi := h.pi("pi")
+	boss.publishes(root+"e/pi/now", `{"MESS":[{"config":{"stop":{"why":"old"}}}]}`, 1, true)
+	boss.says(root+"e/pi/now", `{"MESS":[{"config":{"stop":{"why":"new"}}}]}`)
+	pi.has("new")
+	if pi.count("old") != 0 || h.door.Counts().Retained != 2 {
+		t.Errorf("%v, %+v", pi.all(), h.door.Counts())
+	}
+}
+
+// At a broker elsewhere it is found when the connection comes back.
+func TestARetainedCommandElsewhere(t *testing.T) {
+	m := overMosquitto(t, "allow_anonymous true\n")
+	me := m.connect(as{id: "me"}).hears(root + "a/me/in")
+	me.publishes(root+"a/me/out", fmt.Sprintf(photo, "shutter"), 1, true)
+	m.enter(broker.Address{})
+	m.eventually("it is counted", func() bool { return m.door.Counts().Retained == 1 })
+	me.says(root+"a/me/out", fmt.Sprintf(photo, "real"))
+	me.has(`"re":"real"`)
+	if n := m.threads(); n != 1 {
+		t.Errorf("%d threads", n)
+	}
+	late := m.connect(as{id: "late"}).hears(root+"a/me/out", root+"x/status")
+	late.has("ready")
+	if late.count("shutter") != 0 {
+		t.Error("the broker still has it")
+	}
+}
+
+// Rule 2: the same message twice is one message, with one answer.
+func TestDuplicates(t *testing.T) {
+	h := embedded(t)
+	me := h.connect(as{id: "me"}).hears(root + "a/me/in")
+	for range 3 {
+		me.says(root+"a/me/out", fmt.Sprintf(photo, "once"))
+	}
+	h.eventually("three answers", func() bool { return me.count(`"re":"once"`) == 3 })
+	if n := h.threads(); n != 1 {
+		t.Errorf("%d threads", n)
+	}
+	// What may come twice and cannot be known again is not begun at all.
+	me.says(root+"a/me/out", `[{"request":{"intent":"look into the fridge"}}]`)
+	me.has("id: is missing")
+	me.publishes(root+"a/me/out", `[{"request":{"intent":"look into the fridge"}}]`, 0, false)
+	h.eventually("with QoS 0 it comes once, and is taken", func() bool { return h.threads() == 2 })
+}
+
+// Rule 3: a will of an earlier session says nothing about this one.
+func TestAnOldWill(t *testing.T) {
+	h := embedded(t)
+	pi := h.pi("pi")
+	pi.says(root+"e/pi/status", `{"state":"lost","epoch":4}`)
+	ref := h.request(`request: {intent: look, requires: [take-photo]}`)
+	pi.has(ref)
+	if c := h.door.Counts(); c.Stale != 1 || c.Executors != 1 {
+		t.Errorf("%+v", c)
+	}
+	pi.says(root+"e/pi/status", `{"state":"lost","epoch":5}`)
+	h.eventually("its own will counts", func() bool { return h.door.Counts().Executors == 0 })
+	pi.says(root+"e/pi/status", `{"state":"ready","epoch":6}`)
+	h.eventually("it is back, and told what stands open", func() bool { return pi.count(ref) > 1 })
+}
+
+// A payload that is no message is answered, and harms nobody.
+func TestWhatIsNoMessage(t *testing.T) {
+	h := embedded(t)
+	me := h.connect(as{id: "me"}).hears(root + "a/me/in")
+	for i, text := range []string{"{", "hello", "\x00\xff", "[]", `{"id":"x","MESS":[{"request":{"intent":7}}]}`, strings.Repeat("[", 10_000), "a: &a [*a]"} {
+		me.says(root+"a/me/out", text)
+		h.eventually(text, func() bool { return me.count(`"why":"invalid"`) == i+1 })
+	}
+	me.says(root+"e/me/status", "nonsense")
+	me.says(root+"a/me/out", fmt.Sprintf(photo, "fine"))
+	me.has(`"re":"fine"`)
+	if c := h.door.Counts(); c.Unreadable < 5 || !h.log.has("a payload is no message") {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Ten megabytes where a message belongs.
+func TestAHugePayload(t *testing.T) {
+	h := embedded(t)
+	me := h.connect(as{id: "me"}).hears(root + "a/me/in")
+	me.says(root+"a/me/out", strings.Repeat("x", 10<<20+1))
+	me.has("too_large")
+	big := h.connect(as{id: "big"})
+	if big.says(root+"a/big/out", strings.Repeat("x", 11<<20)) {
+		t.Error("the broker takes what is larger than anything it may get")
+	}
+	me.says(root+"a/me/out", fmt.Sprintf(photo, "fine"))
+	me.has(`"re":"fine"`)
+}
+
+// What is said while a requester is away arrives when it is back: all, in order,
+// once.
+func TestARequesterWhoWasAway(t *testing.T) {
+	h := embedded(t)
+	pi := h.pi("pi")
+	me := h.connect(as{id: "me"}).hears(root + "a/me/in")
+	me.says(root+"a/me/out", fmt.Sprintf(photo, "look"))
+	me.has(`"re":"look"`)
+	ref := h.ref(pi)
+	epoch := h.claim(pi, ref)
+	me.has("claimed")
+	me.Disconnect(0)
+	const n = 50
+	for i := range n {
+		pi.says(root+"e/pi/out", fmt.Sprintf(`{"id":"p%d","re":"%s","epoch":%s,"MESS":[{"status":{"code":"in_progress","message":"step %d."}}]}`, i, ref, epoch, i))
+	}
+	pi.has(fmt.Sprintf(`"re":"p%d"`, n-1))
+	h.close() // the exchange's door, and its broker, are gone as well
+	h.serve()
+	me = h.connect(as{id: "me"}).hears(root + "a/me/in")
+	me.has(fmt.Sprintf("step %d.", n-1))
+	next := 0
+	for _, r := range me.all() {
+		if strings.Contains(r.text, fmt.Sprintf("step %d.", next)) {
+			next++
+		}
+	}
+	if next != n || me.count("step ") != n {
+		t.Errorf("%d in order, %d in all", next, me.count("step "))
+	}
+}
+
+// ref is the thread of the first offer that a peer has.
+func (h *house) ref(pi *peer) string {
+	h.Helper()
+	r := pi.waits("an offer", func(r received) bool { return strings.Contains(r.text, `{"request":`) })
+	m, err := mess.Parse([]byte(r.text))
+	if err != nil {
+		h.Fatal(err)
+	}
+	return m.Re[0]
+}
+
+// claim claims a thread, and returns the epoch.
+func (h *house) claim(pi *peer, ref string) string {
+	h.Helper()
+	pi.says(root+"e/pi/out", `{"id":"c-`+ref+`","re":"`+ref+`","MESS":[{"status":{"code":"claimed"}}]}`)
+	r := pi.has(`"re":"c-` + ref + `"`)
+	m, err := mess.Parse([]byte(r.text))
+	if err != nil {
+		h.Fatal(err)
+	}
+	return fmt.Sprint(m.Items[0].(*mess.Ack).Epoch)
+}
+
+// A broker elsewhere dies in the middle of a task, and comes back knowing nothing.
+func TestABrokerThatRestarts(t *testing.T) {
+	m := overMosquitto(t, "allow_anonymous true\n")
+	m.enter(broker.Address{})
+	join := func() (pi, me *peer) {
+		pi = m.connect(as{id: "pi"}).hears(root + "e/pi/in")
+		pi.publishes(root+"e/pi/status", `{"state":"ready","epoch":`+fmt.Sprint(time.Now().UnixNano())+`}`, 1, true)
+		return pi, m.connect(as{id: "me"}).hears(root + "a/me/in")
+	}
+	pi, me := join()
+	m.eventually("the exchange is there", func() bool {
+		pi.says(root+"e/pi/out", `{"id":"reg","MESS":[{"config":{"executor":{"id":"pi","capabilities":["take-photo"],"versions":["1.1.0"],"holding":[]}}}]}`)
+		return pi.count(`"re":"reg"`) > 0
+	})
+	me.says(root+"a/me/out", fmt.Sprintf(photo, "look"))
+	ref := m.ref(pi)
+	epoch := m.claim(pi, ref)
+	me.has("claimed")
+	m.stop()
+	// The question is asked and answered while there is no broker.
+	post := func(who exchange.Actor, text string) {
+		t.Helper()
+		one, err := mess.Parse([]byte(text))
+		if err == nil {
+			_, err = m.x.Post(t.Context(), exchange.Inbound{Actor: who, Channel: "test", Message: one})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	post(exchange.Actor{ID: "pi", Roles: exchange.ExecutorRole}, `{re: `+ref+`, epoch: `+epoch+`, MESS: [{status: {code: needs_input, questions: [{field: shelf, question: which one}]}}]}`)
+	post(exchange.Actor{ID: "me", Roles: exchange.Requester}, `{re: `+ref+`, MESS: [{reply: {answers: {shelf: upper}}}]}`)
+	m.start()
+	pi, me = join()
+	pi.has("upper")
+	me.has("which one")
+	if n := me.count("which one"); n != 1 {
+		t.Errorf("told %d times: %v", n, me.all())
+	}
+}
+
+// One who uses the id of another one's session takes it over only with the same
+// key, and that is said.
+func TestATakenSession(t *testing.T) {
+	h := embedded(t)
+	key := h.key("pi", exchange.ExecutorRole)
+	first := h.connect(as{id: "pi", user: "pi", key: key, keep: true})
+	other := h.key("other", exchange.ExecutorRole)
+	for _, a := range []as{{id: "pi"}, {id: "pi", user: "other", key: other}, {id: "pi", user: "pi", key: other}, {id: "pi:x", user: "other", key: other}, {id: "pi:x"}} {
+		if _, err := h.try(a); err == nil {
+			t.Errorf("%+v is let in", a)
+		}
+	}
+	if !first.IsConnectionOpen() {
+		t.Fatal("somebody else has ended the session")
+	}
+	h.connect(as{id: "pi", user: "pi", key: key, keep: true})
+	if err := <-first.lost; err == nil {
+		t.Error("no reason")
+	}
+	h.eventually("it is said", func() bool { return h.log.has("a session is taken over") })
+}
+
+// A key that is revoked ends what goes on under it.
+func TestARevokedKey(t *testing.T) {
+	h := embedded(t)
+	pi := h.pi("pi")
+	if was, err := h.keys.Revoke("pi"); !was || err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-pi.lost:
+	case <-time.After(5 * time.Second):
+		t.Error("it still goes on")
+	}
+}
+
+// The latch stops everybody, at once and for those who come later, and is obeyed
+// once.
+func TestTheLatch(t *testing.T) {
+	h := embedded(t)
+	pi := h.pi("pi")
+	boss := h.connect(as{id: "operator", user: "operator", key: h.operator()})
+	latch := `{"latched":true,"epoch":3,"by":"anna"}`
+	boss.publishes(root+"stop", latch, 1, true)
+	pi.has("by anna")
+	late := h.connect(as{id: "late"}).hears(root + "stop")
+	if r := late.has("latched"); r.text != latch || !r.retained {
+		t.Errorf("%+v", r)
+	}
+	me := h.connect(as{id: "me"})
+	if me.says(root+"stop", `{"latched":false}`) {
+		t.Error("anybody may let go of the latch")
+	}
+}
+
+// Every state of a thread is at the broker, and cleared in the end.
+func TestStates(t *testing.T) {
+	h := embedded(t)
+	key := h.key("me", exchange.Requester)
+	me := h.connect(as{id: "me", user: "me", key: key}).hears(root+"a/me/in", root+"t/+/state")
+	me.says(root+"a/me/out", fmt.Sprintf(photo, "mine"))
+	me.has(`"status":"pending"`)
+	h.request(`request: {intent: somebody else asks}`)
+	me.says(root+"a/me/out", `{"id":"c","MESS":[{"cancel":{"re":"mine"}}]}`)
+	me.has(`"status":"cancelled"`)
+	for _, one := range me.all() {
+		if strings.Contains(one.text, "somebody else") {
+			t.Errorf("somebody else's thread is shown: %s", one.text)
+		}
+	}
+}
+
+func (h *house) operator() string {
+	h.Helper()
+	key, err := h.keys.Renew("operator", 0)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return key
+}

@@ -1,0 +1,56 @@
+package mqtt
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/mess/topic"
+)
+
+// ACL prints the rules of who may read and write what as a file for mosquitto:
+// acl_file. There an actor's user is its id. user is the exchange's own user;
+// holders are the actors that have more than an executor's or requester's rights.
+//
+// Whose thread it is, such a file cannot say: states are for observers and
+// operators alone, and the bytes of attachments are for any user to write; the
+// exchange takes them for the holder of the claim, and uses only what a message of
+// the holder's names by its digest.
+func ACL(exchangeID, user string, holders []keys.Holder) (string, error) {
+	for _, id := range []string{exchangeID, user} {
+		if err := topic.CheckID(id); err != nil {
+			return "", err
+		}
+	}
+	r, b := topic.Of(exchangeID), &strings.Builder{}
+	fmt.Fprintf(b, "# Who may read and write what of the exchange %s, for mosquitto (acl_file).\n", exchangeID)
+	b.WriteString("# Whoever is not named here may nothing. Set as well: allow_anonymous false, use_username_as_clientid true;\n")
+	b.WriteString("# without the second, one user can cut off another by connecting with its id.\n\n# Every user, as the actor of that name.\n")
+	own := func(access, t string) { fmt.Fprintf(b, "pattern %s %s\n", access, t) }
+	own("read", r.Exchange())
+	own("read", r.Stop())
+	for _, leaf := range []topic.Leaf{topic.Status, topic.Card, topic.Out} {
+		own("write", r.Executor("%u", leaf))
+	}
+	own("read", r.Executor("%u", topic.In))
+	own("read", r.Executor("%u", topic.Now))
+	own("write", r.Agent("%u", topic.Out))
+	own("read", r.Agent("%u", topic.In))
+	own("write", r.Attachment(topic.Wild, topic.Wild))
+	fmt.Fprintf(b, "\n# The exchange.\nuser %s\ntopic readwrite %s#\n", user, string(r))
+	for _, h := range holders {
+		roles, err := keys.Roles(h.Roles)
+		if err != nil || !topic.ValidID(h.Actor) || h.Actor == user || roles&(exchange.Observer|exchange.Operator) == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "\n# %s.\nuser %s\n", strings.Join(h.Roles, ", "), h.Actor)
+		for _, t := range []string{r.Executor(topic.Wild, topic.Status), r.Executor(topic.Wild, topic.Card), r.State(topic.Wild)} {
+			fmt.Fprintf(b, "topic read %s\n", t)
+		}
+		if roles&exchange.Operator != 0 {
+			fmt.Fprintf(b, "topic write %s\ntopic readwrite %s\n", r.Executor(topic.Wild, topic.Now), r.Stop())
+		}
+	}
+	return b.String(), nil
+}

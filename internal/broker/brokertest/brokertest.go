@@ -1,0 +1,159 @@
+// Package brokertest is a broker for tests: it knows one client at a time, speaks
+// over a pipe, and does what it is told, also what no broker should.
+package brokertest
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/eclipse/paho.mqtt.golang/packets"
+)
+
+// Broker answers as its fields say. Change them with Set.
+type Broker struct {
+	mu      sync.Mutex
+	b       Behaviour
+	dials   []time.Time
+	conn    net.Conn
+	serving sync.WaitGroup
+	writing sync.Mutex
+	next    uint16
+	wills   [][]byte
+}
+
+// Behaviour is what a broker does.
+type Behaviour struct {
+	Gone    bool // nobody listens
+	Kick    bool // it accepts, and then cuts off
+	Refuse  byte // the return code of its CONNACK
+	Swallow bool // it takes what is published, and says and does nothing
+	// Published hears what the client publishes; answer sends to it.
+	Published func(topic string, payload []byte, answer func(topic string, payload []byte, retain bool))
+	// Subscribed hears that the subscriptions stand.
+	Subscribed func(answer func(topic string, payload []byte, retain bool))
+}
+
+// Set changes what the broker does.
+func (b *Broker) Set(change func(*Behaviour)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	change(&b.b)
+}
+
+func (b *Broker) does() Behaviour {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b
+}
+
+// Dials are the times at which somebody has tried to connect.
+func (b *Broker) Dials() []time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]time.Time{}, b.dials...)
+}
+
+// Wills are the payloads of the wills that clients came with.
+func (b *Broker) Wills() [][]byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([][]byte{}, b.wills...)
+}
+
+// Dial connects to the broker.
+func (b *Broker) Dial(context.Context) (net.Conn, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.dials = append(b.dials, time.Now())
+	if b.b.Gone {
+		return nil, errors.New("connection refused")
+	}
+	ours, theirs := net.Pipe()
+	b.conn = theirs
+	b.serving.Go(func() { b.serve(theirs) })
+	return ours, nil
+}
+
+// Cut breaks the connection that there is.
+func (b *Broker) Cut() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.conn != nil {
+		_ = b.conn.Close()
+	}
+}
+
+// Wait waits until all connections have ended.
+func (b *Broker) Wait() { b.serving.Wait() }
+
+func (b *Broker) serve(conn net.Conn) {
+	defer conn.Close()
+	for {
+		p, err := packets.ReadPacket(conn)
+		if err != nil {
+			return
+		}
+		if !b.take(conn, p) {
+			return
+		}
+	}
+}
+
+// take does what is to be done for one packet, and reports false when the
+// connection ends with it.
+func (b *Broker) take(conn net.Conn, p packets.ControlPacket) bool {
+	does := b.does()
+	switch p := p.(type) {
+	case *packets.ConnectPacket:
+		b.mu.Lock()
+		b.wills = append(b.wills, p.WillMessage)
+		b.mu.Unlock()
+		a := packets.NewControlPacket(packets.Connack).(*packets.ConnackPacket)
+		a.ReturnCode = does.Refuse
+		b.write(conn, a)
+		return !does.Kick && does.Refuse == 0
+	case *packets.SubscribePacket:
+		a := packets.NewControlPacket(packets.Suback).(*packets.SubackPacket)
+		a.MessageID, a.ReturnCodes = p.MessageID, make([]byte, len(p.Topics))
+		b.write(conn, a)
+		if does.Subscribed != nil {
+			b.serving.Go(func() { does.Subscribed(b.answers(conn)) })
+		}
+	case *packets.PublishPacket:
+		if does.Swallow {
+			return true
+		}
+		a := packets.NewControlPacket(packets.Puback).(*packets.PubackPacket)
+		a.MessageID = p.MessageID
+		b.write(conn, a)
+		if does.Published != nil {
+			b.serving.Go(func() { does.Published(p.TopicName, p.Payload, b.answers(conn)) })
+		}
+	case *packets.PingreqPacket:
+		b.write(conn, packets.NewControlPacket(packets.Pingresp))
+	case *packets.DisconnectPacket:
+		return false
+	}
+	return true
+}
+
+func (b *Broker) write(conn net.Conn, p packets.ControlPacket) {
+	b.writing.Lock()
+	defer b.writing.Unlock()
+	_ = p.Write(conn) // the client may be gone
+}
+
+func (b *Broker) answers(conn net.Conn) func(string, []byte, bool) {
+	return func(topic string, payload []byte, retain bool) {
+		p := packets.NewControlPacket(packets.Publish).(*packets.PublishPacket)
+		b.mu.Lock()
+		b.next++
+		p.MessageID = b.next
+		b.mu.Unlock()
+		p.Qos, p.Retain, p.TopicName, p.Payload = 1, retain, topic, payload
+		b.write(conn, p)
+	}
+}

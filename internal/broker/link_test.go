@@ -1,0 +1,247 @@
+package broker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/broker/brokertest"
+)
+
+// line is a link to a broker for tests, in fake time.
+type line struct {
+	*broker.Link
+	b    *brokertest.Broker
+	got  chan broker.Message
+	log  *strings.Builder
+	mu   sync.Mutex
+	born atomic.Int64
+}
+
+func (l *line) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.log.Write(p)
+}
+
+func (l *line) said() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.log.String()
+}
+
+// over runs a story with a link; the longest wait of each backoff is what it waits.
+func over(t *testing.T, first func(*brokertest.Behaviour), story func(t *testing.T, l *line)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l := &line{b: &brokertest.Broker{}, got: make(chan broker.Message, 16), log: &strings.Builder{}}
+		l.Link = broker.New(broker.Config{
+			Address: broker.Address{URL: "mqtt://broker"}, ID: "me", Filters: []string{"to/me"}, Dial: l.b.Dial,
+			Jitter: func(limit time.Duration) time.Duration { return limit },
+			Handle: func(m broker.Message) { l.got <- m },
+			Begin: func() (broker.Session, error) {
+				n := l.born.Add(1)
+				m := func(what string) broker.Message {
+					return broker.Message{Topic: "status", Payload: fmt.Appendf(nil, "%s %d", what, n), Retain: true}
+				}
+				return broker.Session{Will: m("lost"), Birth: m("ready"), End: m("gone")}, nil
+			},
+		}, slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug})))
+		if first != nil {
+			l.b.Set(first)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := l.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		story(t, l)
+		cancel()
+		wg.Wait()
+		l.b.Cut()
+		l.b.Wait()
+	})
+}
+
+func gaps(dials []time.Time) []time.Duration {
+	var list []time.Duration
+	for i := 1; i < len(dials); i++ {
+		list = append(list, dials[i].Sub(dials[i-1]))
+	}
+	return list
+}
+
+// A broker that is gone for an hour is asked at most once a minute, and what was
+// to be said is said when it is back.
+func TestABrokerGoneForAnHour(t *testing.T) {
+	over(t, nil, func(t *testing.T, l *line) {
+		if _, err := l.Session(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		l.b.Set(func(b *brokertest.Behaviour) { b.Gone = true })
+		l.b.Cut()
+		time.Sleep(time.Hour)
+		if err := l.Publish(t.Context(), broker.Message{Topic: "x"}); !errors.Is(err, broker.ErrDown) {
+			t.Errorf("published to nobody: %v", err)
+		}
+		n := len(l.b.Dials())
+		if n < 55 || n > 75 {
+			t.Errorf("%d tries in an hour", n)
+		}
+		for i, gap := range gaps(l.b.Dials())[1:] {
+			if gap > time.Minute+time.Second || gap < time.Second {
+				t.Errorf("gap %d is %v", i, gap)
+			}
+		}
+		heard := make(chan string, 1)
+		l.b.Set(func(b *brokertest.Behaviour) {
+			b.Gone = false
+			b.Published = func(topic string, payload []byte, _ func(string, []byte, bool)) {
+				if topic == "x" {
+					heard <- string(payload)
+				}
+			}
+		})
+		if _, err := l.Session(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Publish(t.Context(), broker.Message{Topic: "x", Payload: []byte("now")}); err != nil || <-heard != "now" {
+			t.Errorf("not heard: %v", err)
+		}
+	})
+}
+
+// A session that has lived for long ends the patience; one that was cut off at once
+// does not, although it could be had.
+func TestABrokerThatAcceptsAndKicks(t *testing.T) {
+	over(t, nil, func(t *testing.T, l *line) {
+		if _, err := l.Session(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		l.b.Set(func(b *brokertest.Behaviour) { b.Kick = true })
+		time.Sleep(10 * time.Minute)
+		l.b.Cut()
+		time.Sleep(30 * time.Minute)
+		all := gaps(l.b.Dials())[1:] // the first is the long session
+		for i := 1; i < len(all); i++ {
+			if all[i] < all[i-1] && all[i] < time.Minute {
+				t.Errorf("it becomes more impatient: %v", all)
+			}
+		}
+		if len(all) > 40 {
+			t.Errorf("%d tries in half an hour: %v", len(all), all)
+		}
+	})
+}
+
+// Two clients with one id cut each other off. Each waits a minute, and says why.
+func TestASessionThatIsTakenOver(t *testing.T) {
+	over(t, nil, func(t *testing.T, l *line) {
+		for range 4 {
+			if _, err := l.Session(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(100 * time.Millisecond)
+			l.b.Cut() // as a broker does when the other comes
+			synctest.Wait()
+		}
+		d := gaps(l.b.Dials())
+		if d[1] < time.Minute || d[2] < time.Minute {
+			t.Errorf("it comes back after %v", d)
+		}
+		if !strings.Contains(l.said(), "another client may use the same id") {
+			t.Errorf("it does not say why:\n%s", l.said())
+		}
+	})
+}
+
+// Every session has a birth and a will of its own.
+func TestBirthAndWill(t *testing.T) {
+	over(t, nil, func(t *testing.T, l *line) {
+		if _, err := l.Session(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		heard := make(chan string, 16)
+		l.b.Set(func(b *brokertest.Behaviour) {
+			b.Published = func(_ string, payload []byte, _ func(string, []byte, bool)) { heard <- string(payload) }
+		})
+		l.b.Cut()
+		if got := <-heard; got != "ready 2" {
+			t.Errorf("birth %q", got)
+		}
+		if w := l.b.Wills(); len(w) != 2 || string(w[0]) != "lost 1" || string(w[1]) != "lost 2" {
+			t.Errorf("wills %q", w)
+		}
+	})
+}
+
+// A wrong password is told at once to whoever waits for the first session.
+func TestABrokerThatRefuses(t *testing.T) {
+	refuses := func(b *brokertest.Behaviour) { b.Refuse = 5 }
+	over(t, refuses, func(t *testing.T, l *line) {
+		if _, err := l.Session(t.Context()); !errors.Is(err, broker.ErrRefused) {
+			t.Errorf("got %v", err)
+		}
+		if n := len(l.b.Dials()); n != 1 {
+			t.Errorf("it was told after %d tries", n)
+		}
+	})
+}
+
+// A broker that takes everything and says nothing does not hold anybody for ever.
+func TestABrokerThatSwallows(t *testing.T) {
+	over(t, nil, func(t *testing.T, l *line) {
+		if _, err := l.Session(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		l.b.Set(func(b *brokertest.Behaviour) { b.Swallow = true })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := l.Publish(ctx, broker.Message{Topic: "x", Payload: []byte("y")}); err == nil {
+			t.Error("published, without a word of the broker")
+		}
+	})
+}
+
+func TestAddress(t *testing.T) {
+	for _, c := range []struct {
+		a    broker.Address
+		want string // "": fine
+	}{
+		{broker.Address{URL: "mqtt://host"}, ""},
+		{broker.Address{URL: "mqtts://host:1234", User: "me"}, ""},
+		{broker.Address{}, "url: is missing"},
+		{broker.Address{URL: "http://host"}, "is not the address of a broker"},
+		{broker.Address{URL: "mqtt://me:secret@host"}, "holds a name or a password"},
+		{broker.Address{URL: "mqtt://host/path"}, "more than a host and a port"},
+		{broker.Address{URL: "mqtt://host", CA: "x"}, "certificates are for TLS"},
+		{broker.Address{URL: "mqtts://host", Cert: "x"}, "cert: and key go together"},
+		{broker.Address{URL: "mqtts://host", CA: "/nothing"}, "ca: "},
+		{broker.Address{URL: "mqtt://host", User: "me", PasswordFile: "/nothing"}, "plain text"},
+		{broker.Address{URL: "mqtt://127.0.0.1", User: "me", PasswordFile: "/nothing"}, "password_file: "},
+		{broker.Address{URL: "mqtt://127.0.0.1", PasswordFile: "/nothing"}, "user: is missing"},
+	} {
+		err := c.a.Validate()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: got %v, want %q", c.a, err, c.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("a password is shown: %v", err)
+		}
+	}
+	for url, want := range map[string]string{"mqtt://a": "a:1883", "mqtts://a": "a:8883", "mqtt://[::1]:7": "[::1]:7"} {
+		if got := (broker.Address{URL: url}).Host(); got != want {
+			t.Errorf("Host(%s) = %s", url, got)
+		}
+	}
+}

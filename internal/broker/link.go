@@ -85,6 +85,7 @@ type session struct {
 	client paho.Client
 	ctx    context.Context // ends with it
 	work   *works
+	began  time.Time // its birth was taken
 }
 
 // works are calls on their way to a connection that may be dead.
@@ -219,12 +220,14 @@ func (l *Link) session(ctx context.Context, work *works) (age time.Duration, err
 	if err != nil {
 		return 0, err
 	}
-	began := time.Now()
 	s := &session{client: client, ctx: sctx, work: work}
 	err = l.live(ctx, s, says)
 	cancel(err)
 	client.Disconnect(uint(farewell.Milliseconds()))
-	return max(1, time.Since(began)), err
+	if s.began.IsZero() {
+		return 1, err // it was let in, and no more
+	}
+	return max(1, time.Since(s.began)), err
 }
 
 // live is a session from its subscriptions to its end.
@@ -235,6 +238,7 @@ func (l *Link) live(ctx context.Context, s *session, says Session) error {
 	if err := s.publish(s.ctx, says.Birth, answerTime); err != nil {
 		return fmt.Errorf("birth: %w", err)
 	}
+	s.began = time.Now()
 	l.set(s)
 	defer l.set(nil)
 	l.log.Info("connected to the broker", "broker", l.cfg.Host())
@@ -262,8 +266,8 @@ func (l *Link) subscribe(s *session) error {
 	if len(filters) == 0 {
 		return nil
 	}
-	t := s.client.SubscribeMultiple(filters, nil)
-	if err := s.wait(s.ctx, t, answerTime); err != nil {
+	t, err := s.do(s.ctx, answerTime, func() paho.Token { return s.client.SubscribeMultiple(filters, nil) })
+	if err != nil {
 		return fmt.Errorf("subscribe: %w", err)
 	}
 	for f, code := range t.(*paho.SubscribeToken).Result() {
@@ -399,33 +403,36 @@ func (s *session) publish(ctx context.Context, m Message, limit time.Duration) e
 	if m.Topic == "" {
 		return nil
 	}
-	sent := make(chan paho.Token, 1)
-	if !s.work.start(func() { sent <- s.client.Publish(m.Topic, 1, m.Retain, m.Payload) }) {
-		return ErrDown
-	}
-	select {
-	case t := <-sent:
-		return s.wait(ctx, t, limit)
-	case <-s.ctx.Done():
-		return ErrDown
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	_, err := s.do(ctx, limit, func() paho.Token { return s.client.Publish(m.Topic, 1, m.Retain, m.Payload) })
+	return err
 }
 
-func (s *session) wait(ctx context.Context, t paho.Token, limit time.Duration) error {
+// do makes a call that may hang on a dead connection, and waits for the broker's
+// word, for as long as limit says if that is not 0.
+func (s *session) do(ctx context.Context, limit time.Duration, call func() paho.Token) (t paho.Token, err error) {
 	if limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, errSilent)
 		defer cancel()
 	}
+	sent := make(chan paho.Token, 1)
+	if !s.work.start(func() { sent <- call() }) {
+		return nil, ErrDown
+	}
+	select {
+	case t = <-sent:
+	case <-s.ctx.Done():
+		return nil, ErrDown
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	select {
 	case <-t.Done():
-		return t.Error()
+		return t, t.Error()
 	case <-s.ctx.Done():
-		return ErrDown
+		return t, ErrDown
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return t, context.Cause(ctx)
 	}
 }
 

@@ -137,6 +137,11 @@ bench-intents: ## measure what is understood of 591 sentences about a home, and 
 bench-picture: dist/messkit ## measure how pictures are made to fit, beside jpegoptim, ImageMagick and sharp, some minutes
 	@scripts/bench-picture.sh dist/messkit
 
+.PHONY: bench-mqtt
+bench-mqtt: ## measure MQTT with N (200) requests: time to the relay and to the response, requests a second, a thousand executors
+	@scripts/need.sh mosquitto:mosquitto
+	@MESSKIT_BENCH_MQTT=$(N) MESSKIT_BENCH_MQTT_EXECUTORS=1000 go test ./exchange/mqtt -run TestBench -count=1 -v -timeout 1h
+
 .PHONY: build
 build: dist/messkit-linux-amd64 dist/messkit-linux-arm64 dist/messkit-linux-armv7 dist/messkit-linux-armv6 ## static binaries for amd64, arm64, armv7 and armv6, in dist/
 

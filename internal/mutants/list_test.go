@@ -11,7 +11,7 @@ var mutants = []mutant{
 	}}, "./agent TestCrash"},
 	{"journal after acting", []edit{
 		{"agent/act.go", "if err := t.intend(ctx, plan); err != nil && plan.Actuates() {", "if err := error(nil); err != nil && plan.Actuates() {"},
-		{"agent/act.go", "r := t.act(ctx, pass, plan)\n", "r := t.act(ctx, pass, plan)\n\t_ = t.intend(ctx, plan)\n"},
+		{"agent/act.go", "r := t.act(ctx, pass, plan, t.verdict, func(r result) { t.acted(ctx, plan, r) })\n", "r := t.act(ctx, pass, plan, t.verdict, func(r result) { t.acted(ctx, plan, r) })\n\t_ = t.intend(ctx, plan)\n"},
 	}, "./agent TestCrash|TestDyingEverywhere"},
 	{"started work is begun again", []edit{{
 		"agent/recover.go", "harmless := m.Plan.Effect == capabilities.Query || m.Plan.Effect == capabilities.Idempotent", "harmless := true",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/mess"
@@ -41,12 +40,7 @@ func (t *task) claim(ctx context.Context, p *capabilities.Plan) error {
 	}
 	t.a.mu.Lock()
 	t.epoch = ack.Epoch
-	if lease, err := ack.Lease.Duration(); err == nil && lease > 0 {
-		if third := max(lease/3, time.Second); third < t.a.beat {
-			t.a.beat = third
-			ring(t.a.sooner)
-		}
-	}
+	t.a.keep(ack.Lease)
 	t.a.mu.Unlock()
 	t.a.log.Info("claimed", "ref", t.ref, "intent", t.req.Intent)
 	return nil

@@ -83,11 +83,25 @@ func (a *Agent) holding() []mess.HeldThread {
 	return list
 }
 
+// keep makes the heartbeats frequent enough for a lease that was granted. a.mu is
+// held.
+func (a *Agent) keep(lease mess.Duration) {
+	d, err := lease.Duration()
+	if err != nil || d <= 0 {
+		return
+	}
+	if third := max(d/3, time.Second); third < a.beat {
+		a.beat = third
+		ring(a.sooner)
+	}
+}
+
 // agree follows what the exchange says about the claims.
 func (a *Agent) agree(threads []mess.HeldThread) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, h := range threads {
+		a.keep(h.Lease)
 		t := a.tasks[h.Ref]
 		switch {
 		case t == nil || t.epoch == 0 || h.Epoch != t.epoch:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -205,6 +206,26 @@ func TestACrashWhileAnAnswerIsWaitedFor(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What is waited for after a crash is held as its lease demands, though no claim
+// of this run has told how long that is.
+func TestAShortLeaseIsHeldAfterACrash(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.close()
+		cfg := exchange.DefaultConfig()
+		cfg.Lease = 9 * time.Second // a heartbeat by itself is every 10 s
+		h.openExchange(cfg)
+	}, func(h *house) {
+		ref := h.says(claude, "request: {intent: vacuum the kitchen}")
+		h.is(ref, mess.NeedsInput)
+		h.line.cutIt(true)
+		h.reboots()
+		h.after(time.Minute)
+		if got, want := h.codes(ref), "claimed needs_input"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
 }
 
 // When it has been away for too long, the thread is another's, or is asked about

@@ -26,6 +26,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	}
 	told, _ := a.stands()
 	a.heed(ack.Stops)
+	a.agree(ack.Threads)
 	unbegun := a.recover(ctx, ack.Threads)
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.receive(gctx) })

@@ -107,6 +107,8 @@ type Chips interface {
 var (
 	// ErrGone: the chip has vanished while its line was held.
 	ErrGone = errors.New("its chip is gone")
+	// ErrAbsent: there is no such line, or its chip is not plugged in.
+	ErrAbsent = errors.New("is not there")
 	// ErrBusy: somebody else holds the line.
 	ErrBusy = errors.New("is in use")
 )
@@ -137,9 +139,9 @@ func Find(k Chips, l Line) (Place, error) {
 	chips := slices.DeleteFunc(slices.Clone(all), func(c Chip) bool { return l.Chip != "" && !c.called(l.Chip) })
 	switch {
 	case len(all) == 0:
-		return Place{}, fmt.Errorf("%s: this machine has no GPIO chip; is it plugged in, and may messkit open /dev/gpiochip*?", l)
+		return Place{}, fmt.Errorf("%s %w: this machine has no GPIO chip; is it plugged in, and may messkit open /dev/gpiochip*?", l, ErrAbsent)
 	case len(chips) == 0:
-		return Place{}, fmt.Errorf("%s: there is no such chip; there are: %s", l, listed(all))
+		return Place{}, fmt.Errorf("%s %w: there is no such chip; there are: %s", l, ErrAbsent, listed(all))
 	}
 	if n, err := strconv.Atoi(l.Line); err == nil {
 		return byNumber(l, chips, n)
@@ -200,7 +202,7 @@ func byName(k Chips, l Line, chips []Chip) (Place, error) {
 			return byNumber(l, []Chip{c}, n)
 		}
 	}
-	return Place{}, fmt.Errorf("%s: no line has that name; write another, or its number and chip: (%s)", l, listed(chips))
+	return Place{}, fmt.Errorf("%s %w: no line has that name; write another, or its number and chip: (%s)", l, ErrAbsent, listed(chips))
 }
 
 // listed names chips for a person.

@@ -140,6 +140,9 @@ func TestForce(t *testing.T) {
 	if err := o.Finalize(); err != nil {
 		t.Fatal(err)
 	}
+	c.Unplug("gpiochip0")
+	check("a chip that is not there", on, false, false)
+	c.Replug("gpiochip0")
 	c.Take("gpiochip0", 17, "gpioset")
 	if _, err := board.Force(c, line, off); !errors.Is(err, board.ErrBusy) {
 		t.Errorf("held by another program: %v", err)

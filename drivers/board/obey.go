@@ -8,10 +8,14 @@ import (
 
 // Force takes a line to a level for whoever holds it no more, or is frozen: where
 // it is held by a messkit of the same user, both have it for a moment. It tells
-// whether that has changed anything.
+// whether that has changed anything. A chip that is not there drives nothing, and
+// begins with inputs when it is back.
 func Force(k Chips, l Line, req Request) (changed bool, err error) {
 	p, err := Find(k, l)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrAbsent):
+		return false, nil
+	case err != nil:
 		return false, err
 	}
 	info, err := k.Info(p.Chip.Name, p.Offset)

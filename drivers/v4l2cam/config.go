@@ -62,5 +62,5 @@ func known() []string {
 	for _, f := range formats {
 		names = append(names, f.name)
 	}
-	return names
+	return slices.Compact(names)
 }

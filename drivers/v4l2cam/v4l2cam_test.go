@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
@@ -268,6 +269,29 @@ func TestTogether(t *testing.T) {
 	if a.err != nil || b.err != nil || !b.CapturedAt.After(a.CapturedAt) {
 		t.Errorf("%v, %v, %v after %v", a.err, b.err, b.CapturedAt, a.CapturedAt)
 	}
+}
+
+// Those who wait while a picture is being taken get that one.
+func TestOneForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := raw(func(int) []byte { time.Sleep(time.Second); return yuyv(40, 200) })
+		c := camera(v, func(c *v4l2cam.Config) { c.SkipFrames = 2 })
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() {
+				if _, err := c.Photo(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if v.took != 3 {
+			t.Errorf("%d frames were taken for five who asked at once, want 3", v.took)
+		}
+	})
 }
 
 func TestPluggedInLater(t *testing.T) {

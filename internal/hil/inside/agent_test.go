@@ -63,7 +63,7 @@ func launch(t *testing.T, devices string) *agent {
 }
 
 // end kills it and waits for its guard, which would make safe what the next test
-// switches on. The chips have to be there, or it waits for them.
+// switches on.
 func (a *agent) end(t *testing.T) {
 	t.Helper()
 	a.kill()

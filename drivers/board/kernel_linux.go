@@ -49,8 +49,18 @@ func (Kernel) Info(chip string, offset int) (Info, error) {
 	return Info{Name: i.Name, Used: i.Used, Consumer: i.Consumer, Output: i.Config.Direction == gpiocdev.LineDirectionOutput}, err
 }
 
-// Request holds a line.
-func (Kernel) Request(chip string, offset int, r Request) (Held, error) {
+// Request holds a line. The kernel cannot debounce lines of chips that it has to
+// wait for, on USB or I2C: those are not.
+func (k Kernel) Request(chip string, offset int, r Request) (Held, error) {
+	h, err := k.request(chip, offset, r)
+	if errors.Is(err, unix.EINVAL) && r.Debounce > 0 {
+		r.Debounce = 0
+		return k.request(chip, offset, r)
+	}
+	return h, err
+}
+
+func (Kernel) request(chip string, offset int, r Request) (Held, error) {
 	options := []gpiocdev.LineReqOption{gpiocdev.WithConsumer(r.Label)}
 	if r.ActiveLow {
 		options = append(options, gpiocdev.AsActiveLow)

@@ -159,6 +159,8 @@ dist/messkit-linux-armv7 dist/messkit-linux-armv6:
 binaries: build
 	@echo "== the armv6 binary answers a request under emulation"
 	scripts/armv6.sh dist/messkit-linux-armv6
+	@echo "== pictures come out the same on ARM, byte by byte"
+	@scripts/same-pictures.sh dist
 
 .PHONY: sizes
 sizes: build ## size of the binaries, and memory when idle, with their limits

@@ -16,7 +16,7 @@ const (
 	margin = 2.8
 	// again is by how much a quantiser may be off before another scale is worth
 	// decoding again.
-	again = 1.9
+	again = 2.3
 	// againFiner is the same where it is finer than wanted, and more pixels would
 	// fit: that gains little.
 	againFiner = 2.8

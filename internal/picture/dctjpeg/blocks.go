@@ -113,7 +113,7 @@ func (p *plane) add(b *block, floor *[64]int32) {
 	from := len(ac)
 	for k := 1; k < 64; k++ {
 		v := int32(b[zigzag[k]&63])
-		if least := floor[k]; v >= least || v <= -least {
+		if least := floor[k]; uint32(v+least-1) > uint32(2*least-2) { // its amount is not less
 			ac = append(ac, newToken(k, v))
 		}
 	}
@@ -128,7 +128,7 @@ func (p *plane) addDirect(b *block, last int, floor *[64]int32) {
 	from := len(ac)
 	for k := 1; k <= last; k++ {
 		v := int32(b[zigzag[k&63]&63]) << 3
-		if least := floor[k&63]; v >= least || v <= -least {
+		if least := floor[k&63]; uint32(v+least-1) > uint32(2*least-2) {
 			ac = append(ac, newToken(k, v))
 		}
 	}

@@ -109,7 +109,7 @@ func TestFitsEveryBudget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(out) > budget || len(out) < budget*95/100 {
+			if len(out) > budget || len(out) < budget*92/100 {
 				t.Errorf("%d bytes for %d: %+v", len(out), budget, report)
 			}
 			q := psnr(t, judged(t, out), judged(t, data))

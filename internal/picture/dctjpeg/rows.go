@@ -4,7 +4,7 @@ import "context"
 
 // maxStored is how many bytes of coefficients are kept at a time, of a picture
 // whose scans each cover all of it. What is larger is decoded in several goes.
-const maxStored = 22 << 20
+const maxStored = 24 << 20
 
 // rows is the coefficients of one row of units: of each component v rows of its
 // blocks, dequantised.

@@ -22,11 +22,11 @@ const (
 	maxPasses    = 8
 	// A picture is good enough that takes this part of the bytes, or is as fine
 	// as wanted: quantisers are whole numbers, so that sizes come in steps.
-	goodPart = 0.972
+	goodPart = 0.94
 	// fairPart is good enough after fewPasses.
 	fairPart  = 0.93
 	fewPasses = 3
-	aimPart   = 0.986
+	aimPart   = 0.98
 	// enough is how near, in steps of the scale, a probe must come.
 	enough = 4
 	// stuffed is by how much bytes that must be stuffed make a file longer.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/messkit/messkit/internal/picture/dctjpeg"
@@ -221,6 +223,13 @@ func FuzzBlocks(f *testing.F) {
 	for _, size := range []image.Point{{1, 1}, {40, 30}} {
 		f.Add(encoded(f, scene(size.X, size.Y, 9), 80), uint8(3), uint8(5))
 		f.Add(encoded(f, grayOf(scene(size.X, size.Y, 9)), 80), uint8(8), uint8(0))
+	}
+	for _, name := range []string{"progressive.jpg", "422.jpg", "cmyk.jpg"} {
+		data, err := os.ReadFile(filepath.Join("..", "testdata", name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data, uint8(7), uint8(3))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, n, turn uint8) {
 		s, err := dctjpeg.Parse(data)

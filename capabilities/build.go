@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/messkit/messkit/mess"
 )
 
 // build makes the catalogue of what was read, and notes what is wrong with it.
@@ -44,6 +46,7 @@ func (c *Catalogue) phrases() {
 	}
 	c.said = map[string]bool{}
 	c.lexicon.says.words(c.said)
+	c.lexicon.thing.words(c.vocabulary)
 	c.lexicon.colour.words(c.said)
 	c.lexicon.level.words(c.said)
 	c.classPhrase.words(c.said)
@@ -130,7 +133,7 @@ func checkForm(form []term) error {
 	return nil
 }
 
-var gapKinds = []string{"area", "device", "duration", "quantity", "spot", "view"}
+var gapKinds = []string{"area", "device", "duration", "quantity", "spot", "thing", "view"}
 
 // check tells what of an entry cannot be.
 func (b *builder) check(c *capability) {
@@ -142,7 +145,11 @@ func (b *builder) check(c *capability) {
 	if c.ID == "" || c.Description == "" || c.Summary == "" {
 		b.wrong("capability %q: id, description or summary is missing; write all three", c.ID)
 	}
-	one("command", string(c.Command), commands...)
+	one("command", string(c.Command), slices.Concat(commands, undriven)...)
+	one("evidence", string(c.Evidence), "", string(mess.Dispatched), string(mess.Acknowledged), string(mess.ReadBack), string(mess.Photographed))
+	for _, p := range c.Parameters {
+		one("parameters."+p.Name+".type", p.Type, "number", "text")
+	}
 	one("instead", string(c.Instead), append([]string{""}, commands...)...)
 	one("effect", string(c.Effect), string(Query), string(Idempotent), string(Once))
 	one("answer", c.Answer, "query", "command")
@@ -165,7 +172,16 @@ func (b *builder) check(c *capability) {
 }
 
 // acts reports whether the command changes the world.
-func (c Command) acts() bool { return c != "" && c != TakePhoto && c != Observe && c != ReadState }
+func (c Command) acts() bool {
+	return c != "" && c != TakePhoto && c != Observe && c != ReadState && c != "watch" && c != "wait"
+}
+
+// undriven are commands of the catalogue that no driver has a verb for yet: a
+// request for one is refused, and says so.
+var undriven = []string{
+	"lock", "unlock", "open", "close", "toggle", "pause", "resume", "watch",
+	"print-start", "print-pause", "print-cancel", "turn-to", "wait", "repeat",
+}
 
 var (
 	commands = []string{string(TakePhoto), string(Observe), string(SetSwitch), string(Dim), string(Tint), string(ReadState), string(Clean), string(Dock), string(Move)}

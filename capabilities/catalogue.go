@@ -58,10 +58,34 @@ type capability struct {
 	Classes      []string        `yaml:"classes"`     // none: every class
 	NotClasses   []string        `yaml:"not_classes"` // but these
 	Answer       string          `yaml:"answer"`      // query or command
+	Evidence     mess.Evidence   `yaml:"evidence"`    // by which it is known that it was done, where the device can
+	Parameters   []parameter     `yaml:"parameters"`  // that a plan may have beside args
 	Summary      string          `yaml:"summary"`
 	Consequences string          `yaml:"consequences"`
 	Sentences    []string        `yaml:"sentences"`
 	Also         []fixed         `yaml:"also"`
+}
+
+// parameter is one that a plan may have, and what it may be.
+type parameter struct {
+	Name string   `yaml:"name"`
+	Type string   `yaml:"type"` // number or text
+	Unit string   `yaml:"unit"`
+	Min  *float64 `yaml:"min"`
+	Max  *float64 `yaml:"max"`
+}
+
+// outside is why a value cannot be, "" if it can.
+func (p parameter) outside(value any) string {
+	n, number := value.(float64)
+	_, text := value.(string)
+	switch {
+	case p.Type == "text" && text || p.Type == "number" && number && (p.Min == nil || n >= *p.Min) && (p.Max == nil || n <= *p.Max):
+		return ""
+	case p.Min != nil && p.Max != nil:
+		return fmt.Sprintf("%s is %v, and may be %v to %v %s", p.Name, value, *p.Min, *p.Max, p.Unit)
+	}
+	return fmt.Sprintf("%s is %v, which is no %s", p.Name, value, p.Type)
 }
 
 // fixed is a list of sentences that name a quantity by how they ask.

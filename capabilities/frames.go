@@ -58,6 +58,7 @@ type lexicon struct {
 	From    []string            `yaml:"from"`    // before the colour that was
 	By      []string            `yaml:"by"`      // before a difference
 	Offered []string            `yaml:"offered"` // colours to choose from
+	Things  []string            `yaml:"things"`  // what a camera may be asked to look for
 	Nouns   []string            `yaml:"nouns"`   // signals that a word of glue may stand before
 	Orders  []string            `yaml:"orders"`  // words that an order begins with, beside the verbs
 	Places  map[string][]string `yaml:"places"`  // other names of rooms
@@ -69,8 +70,10 @@ type lexicon struct {
 	level            *phrases[float64]
 	shade, percentOf *set
 	from, by         *set
-	often            signal          // what may be said twice
-	nouns            signal          // what other words may be joined to
+	often            signal            // what may be said twice
+	nouns            signal            // what other words may be joined to
+	colourNames      map[string]string // by colour
+	thing            *phrases[match]
 	orders           map[string]bool // folded words that an order begins with
 }
 
@@ -90,12 +93,12 @@ func (l *lexicon) merge(later lexicon) {
 }
 
 func (l *lexicon) lists() []*[]string {
-	return []*[]string{&l.Shades, &l.Percent, &l.From, &l.By, &l.Offered, &l.Orders, &l.Nouns}
+	return []*[]string{&l.Shades, &l.Percent, &l.From, &l.By, &l.Offered, &l.Orders, &l.Nouns, &l.Things}
 }
 
 // compile makes the phrases, and notes what is wrong.
 func (l *lexicon) compile(w *words, c *Catalogue, wrong func(string, ...any)) {
-	l.bits = map[string]signal{}
+	l.bits, l.colourNames = map[string]signal{}, map[string]string{}
 	for _, name := range slices.Concat([]string{done, ing, tone, was, level, differs, number, glue}, slices.Sorted(maps.Keys(l.Verbs)), slices.Sorted(maps.Keys(l.Signals))) {
 		if l.bits[name] == 0 {
 			l.bits[name] = 1 << len(l.bits)
@@ -127,6 +130,9 @@ func (l *lexicon) compile(w *words, c *Catalogue, wrong func(string, ...any)) {
 			wrong("colours: %s: %q is no colour; write it like \"#ff8800\"", text, l.Colours[text])
 		}
 		l.colour.add(w.tokens(text), l.Colours[text])
+		if _, named := l.colourNames[l.Colours[text]]; !named || slices.Contains(l.Offered, text) {
+			l.colourNames[l.Colours[text]] = text
+		}
 	}
 	for _, text := range slices.Sorted(maps.Keys(l.Levels)) {
 		l.level.add(w.tokens(text), l.Levels[text])
@@ -136,6 +142,10 @@ func (l *lexicon) compile(w *words, c *Catalogue, wrong func(string, ...any)) {
 		l.nouns |= l.bits[name]
 	}
 	l.often = l.bits["turn"] | l.bits["make"] | l.bits["want"] | l.bits["here"] | l.bits["whole"] | l.bits["bit"] | l.bits["start"]
+	l.thing = &phrases[match]{}
+	for _, text := range l.Things {
+		l.thing.add(w.tokens(text), match{value: text})
+	}
 	for i, f := range l.Frames {
 		l.frame(f, c, func(format string, args ...any) {
 			wrong("frames: number %d: "+format, append([]any{i + 1}, args...)...)

@@ -191,6 +191,8 @@ func (x *request) filled(kind string, i int) []match {
 		list = merge(list, n.spots, x.tokens, i, w)
 	case "quantity":
 		list = merge(list, x.r.catalogue.quantity, x.tokens, i, w)
+	case "thing":
+		list = merge(list, x.r.catalogue.lexicon.thing, x.tokens, i, w)
 	case "duration":
 		w.durations(x.tokens, i, func(end int, d time.Duration) {
 			list = append(list, match{end: end, duration: d, value: spoken(d)})

@@ -23,6 +23,9 @@ func (r *Resolver) Offers() []mess.Capability {
 			list = append(list, mess.Capability{ID: c.ID, Meta: meta})
 		}
 	}
+	for _, id := range r.home.Facts {
+		list = append(list, mess.Capability{ID: id, Meta: mess.Object{{Key: "effect", Value: string(Query)}}})
+	}
 	return list
 }
 

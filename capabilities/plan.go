@@ -122,6 +122,9 @@ type Home struct {
 	Unset string
 	// Where the home is, for daylight; nil where nobody knows.
 	Where *Position
+	// Facts are capabilities that are so of the place, like home-kitchen-access:
+	// nobody does anything for them.
+	Facts []string
 	// MaxSteps is how many things one request may do without a question; 0 is 10.
 	MaxSteps int
 }
@@ -181,6 +184,7 @@ type Refusal struct {
 type Explanation struct {
 	Template   string            // the sentence template that matched
 	Capability string            // that the text is about, whatever the outcome
+	Evidence   mess.Evidence     // by which it would be known that it was done
 	Slots      map[string]string // what its slots took
 	Score      float64           // 1 for a template, less for the scorer
 	RunnerUp   string            // the next best reading, and its score

@@ -1,9 +1,8 @@
 package capabilities
 
 import (
-	"maps"
+	"cmp"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/messkit/messkit/mess"
@@ -19,6 +18,9 @@ func (r *Resolver) planFor(rd *reading, d int, areas []string) Plan {
 	for _, a := range rd.args {
 		p.Args = p.Args.Set(a.Key, a.Value)
 	}
+	if t := rd.value("thing"); t != "" {
+		p.Args = p.Args.Set("thing", t)
+	}
 	if q := rd.value("quantity"); q != "" {
 		p.Args = append(p.Args, mess.Field{Key: "quantity", Value: q})
 	}
@@ -31,8 +33,7 @@ func (r *Resolver) planFor(rd *reading, d int, areas []string) Plan {
 	if m := rd.slot("duration"); m != nil {
 		p.For = m.duration
 	}
-	fill := r.filler(rd, d, areas)
-	p.Summary, p.Consequences = tidy(fill.Replace(c.Summary)), tidy(fill.Replace(c.Consequences))
+	p.Summary, p.Consequences = r.fill(c.Summary, rd, d, areas), r.fill(c.Consequences, rd, d, areas)
 	if p.For > 0 {
 		p.Summary += " for " + spoken(p.For)
 	}
@@ -64,20 +65,40 @@ func (r *Resolver) effect(c *capability, d int) Effect {
 	return c.Effect
 }
 
-// filler puts names into the texts of a capability.
-func (r *Resolver) filler(rd *reading, d int, areas []string) *strings.Replacer {
-	view, quantity := rd.value("view"), rd.value("quantity")
-	if view == "" {
-		view = "view"
+// fill puts names into a text of a capability.
+func (r *Resolver) fill(text string, rd *reading, d int, areas []string) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "{")
+		b.WriteString(before)
+		name, after, whole := strings.Cut(rest, "}")
+		if !found || !whole {
+			return tidy(b.String())
+		}
+		b.WriteString(r.word(name, rd, d, areas))
+		text = after
 	}
-	if quantity == "" {
-		quantity = "values"
+}
+
+// word is what stands for a gap in a text of a capability.
+func (r *Resolver) word(name string, rd *reading, d int, areas []string) string {
+	switch name {
+	case "device":
+		return r.label(d)
+	case "areas":
+		return r.places(d, areas)
+	case "rooms":
+		return r.places(d, r.roomsOf(d, areas))
+	case "view":
+		return cmp.Or(rd.value("view"), "view")
+	case "quantity":
+		return cmp.Or(rd.value("quantity"), "values")
+	case "thing":
+		return rd.value("thing")
+	case "colour":
+		return r.catalogue.lexicon.called(argText(rd.args, name))
 	}
-	colour := argText(rd.args, "colour")
-	if colour != "" {
-		colour = r.catalogue.lexicon.called(colour)
-	}
-	return strings.NewReplacer("{level}", argText(rd.args, "level"), "{change}", argText(rd.args, "change"), "{colour}", colour, "{device}", r.label(d), "{view}", view, "{quantity}", quantity, "{areas}", r.places(d, areas), "{rooms}", r.places(d, r.roomsOf(d, areas)))
+	return argText(rd.args, name)
 }
 
 // argText is a parameter in words; numbers without their sign, which the words
@@ -93,14 +114,7 @@ func argText(args mess.Object, key string) string {
 }
 
 // called is a colour by its name.
-func (l *lexicon) called(hex string) string {
-	for _, name := range slices.Sorted(maps.Keys(l.Colours)) {
-		if l.Colours[name] == hex {
-			return name
-		}
-	}
-	return hex
-}
+func (l *lexicon) called(hex string) string { return cmp.Or(l.colourNames[hex], hex) }
 
 // places says where: a room takes an article, a spot has its own word.
 func (r *Resolver) places(d int, areas []string) string {

@@ -34,6 +34,9 @@ func (x *request) demands() (Outcome, bool) {
 	var unknown []string
 	for _, one := range x.req.Requires {
 		c := x.r.catalogue.find(one.ID)
+		if slices.Contains(x.r.home.Facts, one.ID) {
+			continue
+		}
 		if c == nil {
 			unknown = append(unknown, one.ID)
 			continue

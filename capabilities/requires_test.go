@@ -144,6 +144,7 @@ func TestOffers(t *testing.T) {
 	h.Devices = h.Devices[:4] // three lamps and the porch camera
 	want := []mess.Capability{
 		needs("take-photo", "devices", list("porch-cam"), "areas", list("front door", "porch"), "effect", "query"),
+		needs("check-visual", "devices", list("porch-cam"), "areas", list("front door", "porch"), "effect", "query"),
 		needs("look", "devices", list("porch-cam"), "areas", list("front door", "porch"), "effect", "query"),
 		needs("switch-on", "devices", list("porch-lamp", "reading-lamp", "ceiling"), "areas", list("living room", "porch"), "effect", "idempotent"),
 		needs("switch-off", "devices", list("porch-lamp", "reading-lamp", "ceiling"), "areas", list("living room", "porch"), "effect", "idempotent"),

@@ -216,6 +216,7 @@ func TestExplanation(t *testing.T) {
 	want := capabilities.Explanation{
 		Template:   "<turn> {device} [<in> {area}] [to] on [for {duration}]",
 		Capability: "switch-on",
+		Evidence:   mess.ReadBack,
 		Slots:      map[string]string{"device": "porch lamp", "duration": "ten minutes"},
 		Score:      1,
 	}

@@ -245,7 +245,7 @@ func (rd *reading) same(o *reading) bool {
 	if rd.capability != o.capability || rd.all != o.all {
 		return false
 	}
-	for _, kind := range []string{"quantity", "view", "spot", "duration"} {
+	for _, kind := range []string{"quantity", "thing", "view", "spot", "duration"} {
 		if rd.value(kind) != o.value(kind) {
 			return false
 		}
@@ -318,6 +318,11 @@ func (x *request) settle(rd *reading) Outcome {
 		return out
 	}
 	plan := x.r.planFor(rd, d, areas)
+	for _, p := range rd.capability.Parameters {
+		if value, given := plan.Args.Get(p.Name); given && p.outside(value) != "" {
+			return x.refuse(fmt.Sprintf("%s: %s; ask for that", plan.Capability, p.outside(value)), nil)
+		}
+	}
 	plan.Want = x.wants()
 	switch d := x.demand.duration; {
 	case d == 0 || d == plan.For:
@@ -359,6 +364,7 @@ func (x *request) wants() []string {
 // explainReading notes how the text was understood.
 func (x *request) explainReading(rd *reading, able []reading) {
 	x.explain.Template, x.explain.Score, x.explain.Capability = rd.text, 1, rd.capability.ID
+	x.explain.Evidence = rd.capability.Evidence
 	x.explain.Slots = map[string]string{}
 	for _, b := range rd.slots {
 		x.explain.Slots[b.name] = joined(x.tokens[b.from:b.match.end])

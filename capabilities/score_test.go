@@ -54,7 +54,7 @@ func TestScoredAnswers(t *testing.T) {
 // Taken loosely, a text may have words that nobody knows, but only to look.
 func TestLooseOnlyLooks(t *testing.T) {
 	for _, tt := range []struct{ intent, want string }{
-		{"is there still some milk left in the fridge", "look fridge-cam"},
+		{"is there still some milk left in the fridge", "check-visual fridge-cam"},
 		{"has the parcel come to the front door", "take-photo porch-cam"},
 		{"make the porch light cosy", "read-switch porch-lamp"},
 		{"turn on the porch light in ten minutes", `no: "in ten minutes" is a time`},

@@ -43,6 +43,7 @@ type agentConfig struct {
 	Disarm        []capabilities.Risk                `yaml:"disarm"` // classes that a person must arm after an end without order
 	Clock         string                             `yaml:"clock"`  // auto, or trusted: it is set, whatever the system says
 	DryRun        bool                               `yaml:"dry_run"`
+	Facts         []string                           `yaml:"facts"`     // capabilities that are so of the place
 	MaxSteps      int                                `yaml:"max_steps"` // of one request, without a question
 	Position      *position                          `yaml:"position"`  // where the home is, for daylight
 	StopLine      stop.LineConfig                    `yaml:"stop_line"` // an input that stops everything
@@ -104,6 +105,11 @@ func (c agentConfig) Validate() error {
 	if c.Clock != clockAuto && c.Clock != clockTrusted {
 		errs = append(errs, fmt.Errorf("clock: %q is unknown; write %s or %s", c.Clock, clockAuto, clockTrusted))
 	}
+	for _, id := range c.Facts {
+		if !mess.ValidID(id) {
+			errs = append(errs, fmt.Errorf("facts: %q cannot name a capability; use letters, digits and . _ : @ -", id))
+		}
+	}
 	if c.MaxSteps < 1 {
 		errs = append(errs, fmt.Errorf("max_steps: %d is too few; write 1 or more", c.MaxSteps))
 	}
@@ -139,7 +145,7 @@ func (c *config) resolver() *agent.Home { return c.resolverBy(c.Agent.unset) }
 func (c *config) preview() *agent.Home { return c.resolverBy(func() error { return nil }) }
 
 func (c *config) resolverBy(unset func() error) *agent.Home {
-	setting := capabilities.Home{MaxSteps: c.Agent.MaxSteps}
+	setting := capabilities.Home{MaxSteps: c.Agent.MaxSteps, Facts: c.Agent.Facts}
 	if p := c.Agent.Position; p != nil {
 		setting.Where = &capabilities.Position{Lat: p.Lat, Lng: p.Lng}
 	}

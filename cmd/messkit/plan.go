@@ -110,6 +110,9 @@ func (a *app) explain(out capabilities.Outcome, v ruling) error {
 		}
 	}
 	how := out.Explain
+	if how.Evidence != "" && out.Plan != nil {
+		line("evidence", "%s, where the device can tell", strings.ReplaceAll(string(how.Evidence), "_", " "))
+	}
 	if how.Template != "" {
 		line("template", "%s", how.Template)
 	}
@@ -196,7 +199,7 @@ func outcomeJSON(out capabilities.Outcome, v ruling) map[string]any {
 	}}
 	if p := out.Plan; p != nil {
 		doc["plan"] = map[string]any{
-			"summary": p.Summary, "device": p.Device, "capability": p.Capability, "command": p.Command, "args": p.Args,
+			"summary": p.Summary, "device": p.Device, "capability": p.Capability, "command": p.Command, "evidence": out.Explain.Evidence, "args": p.Args,
 			"risk": p.Risk, "effect": p.Effect, "for": p.For.Seconds(), "consequences": p.Consequences,
 			"not_before": dateOf(p.NotBefore), "steps": stepsJSON(p.Steps), "reversible": p.Reversible, "confirm": v.first, "needs": v.needs, "off_in": v.off.Seconds(), "digest": p.Digest(),
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/messkit/messkit/agent/gate"
@@ -19,11 +20,21 @@ const maxQuestions = 8
 // ask asks what must be known until there is a plan. What an earlier run has asked
 // is not asked again.
 func (t *task) ask(ctx context.Context, out capabilities.Outcome) (*capabilities.Plan, error) {
+	var last capabilities.Question
+	again := 0
 	for range maxQuestions {
 		if out.Question == nil {
 			return out.Plan, t.settled(ctx, out)
 		}
 		q := *out.Question
+		if q.Field == last.Field && slices.Equal(q.Options, last.Options) {
+			again++
+		} else {
+			last, again = q, 0
+		}
+		if again > 1 { // asked again once
+			return nil, notDone("not_understood", fmt.Sprintf("no answer to %q fits, so nothing was done; make a new request that says all", q.Text))
+		}
 		if t.question == nil {
 			if err := t.asks(ctx, q); err != nil {
 				return nil, err

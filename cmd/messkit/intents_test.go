@@ -248,7 +248,7 @@ func replies(t testing.TB) (table string, falseYes []string) {
 		count[s.Intent][is]++
 	}
 	var b strings.Builder
-	b.WriteString("| utterance as | sentences | yes | no | stop | neither |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| said as | sentences | yes | no | stop | neither |\n|---|---|---|---|---|---|\n")
 	for _, intent := range []string{"general_affirm", "general_negate", "general_commandstop", "general_dontcare", "general_confirm"} {
 		c := count[intent]
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", intent, c["yes"]+c["no"]+c["stop"]+c["neither"], c["yes"], c["no"], c["stop"], c["neither"])
@@ -300,12 +300,26 @@ func TestIntents(t *testing.T) {
 		t.Errorf("counts as yes: %s", line)
 	}
 	if os.Getenv("MESSKIT_INTENTS") == "" {
+		holds(t, f.table(), answers)
 		return
 	}
 	fmt.Println(f.table() + "\n" + answers)
 	fmt.Println(costs(t))
 	if os.Getenv("MESSKIT_INTENTS") == "all" {
 		fmt.Println(strings.Join(f.notTaken, "\n"))
+	}
+}
+
+// holds compares the tables with what docs/intents.md shows.
+func holds(t *testing.T, tables ...string) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "intents.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		if !strings.Contains(string(doc), strings.TrimSpace(table)) {
+			t.Errorf("docs/intents.md shows something else than is measured; put this there:\n%s", table)
+		}
 	}
 }
 

@@ -1,0 +1,165 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// bulb is a lamp that dims.
+type bulb struct {
+	lamp
+	percent float64
+}
+
+func (b *bulb) Dim(_ context.Context, percent float64) error {
+	b.note("dim")
+	b.set(func(l *lamp) { l.on, b.percent = percent > 0, percent })
+	return nil
+}
+
+func (b *bulb) Level(context.Context) (float64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.percent, nil
+}
+
+var _ drivers.Dimmer = (*bulb)(nil)
+
+func step(device string, on bool) capabilities.Plan {
+	return capabilities.Plan{
+		Capability: "switch-on", Device: device, Command: capabilities.SetSwitch, Args: mess.Object{{Key: "on", Value: on}},
+		Risk: capabilities.RiskComfort, Effect: capabilities.Idempotent, Summary: "switch the " + device,
+	}
+}
+
+// several is a plan with steps, as the resolver makes it.
+func several(capability string, steps ...capabilities.Plan) capabilities.Plan {
+	return capabilities.Plan{Capability: capability, Risk: capabilities.RiskComfort, Effect: capabilities.Idempotent, Summary: "all of it", Steps: steps}
+}
+
+func withSteps(t *testing.T, capability string, break_ bool, story func(h *house, second, third *lamp)) {
+	second, third := &lamp{}, &lamp{}
+	inHouseWith(t, func(h *house) {
+		if break_ {
+			second.broken = errors.New("the wire is cut")
+		}
+		h.with("second", second, nil)
+		h.with("third", third, nil)
+		plan := several(capability, step("porch-lamp", true), step("second", true), step("third", true))
+		h.words["all on"] = capabilities.Outcome{Plan: &plan}
+	}, func(h *house) { story(h, second, third) })
+}
+
+func TestStepsAreDoneInOrder(t *testing.T) {
+	withSteps(t, capabilities.Several, false, func(h *house, second, third *lamp) {
+		ref := h.says(claude, `request: {intent: "all on"}`)
+		if s := h.is(ref, mess.Completed); s.Evidence != mess.ReadBack {
+			t.Errorf("evidence %q, want read_back", s.Evidence)
+		}
+		for _, l := range []*lamp{h.lamp, second, third} {
+			if l.did() != "on" {
+				t.Errorf("did %q, want on, once", l.did())
+			}
+		}
+	})
+}
+
+// Of several orders what comes behind a failure is not begun; of one order for
+// several devices the others have it.
+func TestAFailedStep(t *testing.T) {
+	for capability, want := range map[string]string{capabilities.Several: "", "switch-on": "on"} {
+		withSteps(t, capability, true, func(h *house, _, third *lamp) {
+			ref := h.says(claude, `request: {intent: "all on"}`)
+			s := h.is(ref, mess.Partial)
+			if !strings.Contains(s.Reason.Detail, "the wire is cut") || len(s.Completed) == 0 || s.Completed[0] != "switch the porch-lamp" {
+				t.Errorf("%s: %+v, %+v", capability, s, s.Reason)
+			}
+			if third.did() != want {
+				t.Errorf("%s: the third did %q, want %q", capability, third.did(), want)
+			}
+		})
+	}
+}
+
+// What is to begin later begins then, and not when it was cancelled before.
+func TestAPlanThatBeginsLater(t *testing.T) {
+	for _, cancelled := range []bool{false, true} {
+		inHouseWith(t, func(h *house) {}, func(h *house) {
+			p := step("porch-lamp", true)
+			p.NotBefore = time.Now().Add(10 * time.Minute)
+			h.words["later"] = capabilities.Outcome{Plan: &p}
+			ref := h.says(claude, `request: {intent: later}`)
+			h.after(9 * time.Minute)
+			h.is(ref, mess.Waiting)
+			if h.lamp.did() != "" {
+				t.Fatalf("did %q before its time", h.lamp.did())
+			}
+			if cancelled {
+				if _, err := h.try(claude, "cancel: {re: "+ref+"}"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			h.after(2 * time.Minute)
+			if want := map[bool]string{false: "on", true: ""}[cancelled]; h.lamp.did() != want {
+				t.Errorf("cancelled=%t: did %q, want %q", cancelled, h.lamp.did(), want)
+			}
+		})
+	}
+}
+
+// A dimmed light goes off when its time is over, as a switched one does, and a
+// change is from how bright it is.
+func TestDimming(t *testing.T) {
+	b := &bulb{}
+	inHouseWith(t, func(h *house) {
+		d := h.gateCfg.Defaults
+		d.MaxOn = time.Hour
+		h.gateCfg.Defaults = d
+		dim := capabilities.Plan{
+			Command: capabilities.Dim, Capability: "dim", Risk: capabilities.RiskComfort, Effect: capabilities.Once,
+			Args: mess.Object{{Key: "level", Value: 40.0}},
+		}
+		less := dim
+		less.Args = mess.Object{{Key: "change", Value: -25.0}}
+		h.with("bulb", b, map[string]capabilities.Plan{"to 40": dim, "less": less})
+	}, func(h *house) {
+		for intent, want := range map[string]float64{"to 40": 40} {
+			h.is(h.says(claude, "request: {intent: "+intent+"}"), mess.Completed)
+			if b.percent != want {
+				t.Errorf("%s: %v percent, want %v", intent, b.percent, want)
+			}
+		}
+		h.is(h.says(claude, "request: {intent: less}"), mess.Completed)
+		if b.percent != 15 {
+			t.Errorf("less: %v percent, want 15", b.percent)
+		}
+		h.after(61 * time.Minute)
+		if !strings.HasSuffix(b.did(), "off") {
+			t.Errorf("did %q; it is on for longer than max_on", b.did())
+		}
+	})
+}
+
+// An answer that does not fit is asked for again once; then nothing is done.
+func TestAnAnswerThatDoesNotFit(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.says(claude, `request: {intent: "vacuum the kitchen"}`)
+		h.is(ref, mess.NeedsInput)
+		for _, want := range []mess.Code{mess.NeedsInput, mess.Failed} {
+			if _, err := h.try(claude, "reply: {re: "+ref+", answers: {area: the moon}}"); err != nil {
+				t.Fatal(err)
+			}
+			h.is(ref, want)
+		}
+		if h.vacuum.did() != "" {
+			t.Errorf("did %q", h.vacuum.did())
+		}
+	})
+}

@@ -12,25 +12,25 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// bulb is a lamp that dims.
-type bulb struct {
+// fader is a lamp that dims.
+type fader struct {
 	lamp
 	percent float64
 }
 
-func (b *bulb) Dim(_ context.Context, percent float64) error {
+func (b *fader) Dim(_ context.Context, percent float64) error {
 	b.note("dim")
 	b.set(func(l *lamp) { l.on, b.percent = percent > 0, percent })
 	return nil
 }
 
-func (b *bulb) Level(context.Context) (float64, error) {
+func (b *fader) Level(context.Context) (float64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.percent, nil
 }
 
-var _ drivers.Dimmer = (*bulb)(nil)
+var _ drivers.Dimmer = (*fader)(nil)
 
 func step(device string, on bool) capabilities.Plan {
 	return capabilities.Plan{
@@ -117,7 +117,7 @@ func TestAPlanThatBeginsLater(t *testing.T) {
 // A dimmed light goes off when its time is over, as a switched one does, and a
 // change is from how bright it is.
 func TestDimming(t *testing.T) {
-	b := &bulb{}
+	b := &fader{}
 	inHouseWith(t, func(h *house) {
 		d := h.gateCfg.Defaults
 		d.MaxOn = time.Hour

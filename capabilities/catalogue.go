@@ -33,6 +33,7 @@ type Catalogue struct {
 	ordering    map[string]bool            // the same, of those that act
 	said        map[string]bool            // folded words that a frame may have, but for names of a home
 	timely      map[string]bool            // folded words of times and of what asks for a picture
+	skipped     []string                   // sentences of others that were left out
 	show        *set                       // ends of a text that ask for a picture after the act
 }
 
@@ -108,6 +109,7 @@ type file struct {
 	Classes      map[string][]string `yaml:"classes"`
 	Quantities   map[string]quantity `yaml:"quantities"`
 	Capabilities []*capability       `yaml:"capabilities"`
+	Hass         map[string]string   `yaml:"hass"` // Home Assistant's intents, and capabilities
 }
 
 //go:embed *.yaml
@@ -132,16 +134,21 @@ func English() fs.FS { return english }
 // capability, rule, class or list of words of a later file replaces that of an
 // earlier one. All mistakes are told at once.
 func Load(trees ...fs.FS) (*Catalogue, error) {
-	b := &builder{rules: map[string]string{}, classes: map[string][]string{}, quantities: map[string]quantity{}}
+	b := &builder{rules: map[string]string{}, classes: map[string][]string{}, quantities: map[string]quantity{}, hassIntents: map[string]string{}, hassRules: map[string]string{}}
 	for _, tree := range trees {
 		b.read(tree)
 	}
 	if err := errors.Join(b.problems...); err != nil {
 		return nil, err
 	}
+	b.mergeHass()
 	c := b.build()
+	c.skipped = b.skipped
 	return c, errors.Join(b.problems...)
 }
+
+// Skipped are the sentences of Home Assistant's files that have no meaning here.
+func (c *Catalogue) Skipped() []string { return slices.Clone(c.skipped) }
 
 // Definitions lists the capabilities in the catalogue's order.
 func (c *Catalogue) Definitions() []Definition {
@@ -207,6 +214,11 @@ type builder struct {
 	quantities map[string]quantity
 	list       []*capability
 	problems   []error
+
+	hassIntents map[string]string // capabilities by intent
+	hassRules   map[string]string
+	hassFound   []hassSentence
+	skipped     []string
 }
 
 func (b *builder) wrong(format string, args ...any) {
@@ -224,6 +236,10 @@ func (b *builder) read(tree fs.FS) {
 			b.problems = append(b.problems, err)
 			continue
 		}
+		if docs, err := strictyaml.Parse(data, strictyaml.Config); err == nil && len(docs) == 1 && docs[0].Get("intents") != nil {
+			b.hass(name, docs[0])
+			continue
+		}
 		var f file
 		if err := strictyaml.Decode(path.Join("capabilities", name), data, &f); err != nil {
 			b.problems = append(b.problems, err)
@@ -237,6 +253,7 @@ func (b *builder) merge(f file) {
 	b.words.merge(f.words)
 	b.lexicon.merge(f.lexicon)
 	maps.Copy(b.rules, f.Rules)
+	maps.Copy(b.hassIntents, f.Hass)
 	maps.Copy(b.classes, f.Classes)
 	maps.Copy(b.quantities, f.Quantities)
 	for _, c := range f.Capabilities {

@@ -43,6 +43,7 @@ type agentConfig struct {
 	Disarm        []capabilities.Risk                `yaml:"disarm"` // classes that a person must arm after an end without order
 	Clock         string                             `yaml:"clock"`  // auto, or trusted: it is set, whatever the system says
 	DryRun        bool                               `yaml:"dry_run"`
+	Words         string                             `yaml:"words"`     // folder of words and capabilities of one's own
 	Facts         []string                           `yaml:"facts"`     // capabilities that are so of the place
 	MaxSteps      int                                `yaml:"max_steps"` // of one request, without a question
 	Position      *position                          `yaml:"position"`  // where the home is, for daylight
@@ -136,6 +137,20 @@ func (p position) Validate() error {
 		return fmt.Errorf("lat: %v, %v is not on the earth; write degrees north (-90 to 90) and east (-180 to 180)", p.Lat, p.Lng)
 	}
 	return nil
+}
+
+// catalogue is what can be asked for here, with the words of one's own.
+func (c agentConfig) catalogue() (*capabilities.Catalogue, error) {
+	if c.Words == "" {
+		return capabilities.Default(), nil
+	}
+	dir := expand(c.Words)
+	if entries, err := os.ReadDir(dir); err != nil {
+		return nil, fmt.Errorf("agent: words: %w; write the folder with your words, or leave it out", err)
+	} else if len(entries) == 0 {
+		return nil, fmt.Errorf("agent: words: %s is empty; put YAML files there, or leave it out", dir)
+	}
+	return capabilities.Load(capabilities.English(), os.DirFS(dir))
 }
 
 // resolver turns requests into plans for the devices of this configuration.

@@ -23,6 +23,9 @@ device without starting it, and tells all mistakes at once with their lines.`,
 			if err != nil {
 				return err
 			}
+			if left := c.home.catalogue.Skipped(); len(left) > 0 {
+				fmt.Fprintf(a.out, "%s: %s of Home Assistant left out, which nothing here has words for: %s, ...\n", args[0], count(len(left), "sentence"), left[0])
+			}
 			_, err = fmt.Fprintf(a.out, "%s: %s, nothing wrong\n", args[0], count(len(c.home.devices), "device"))
 			return err
 		},

@@ -211,7 +211,9 @@ func load(name string, log *slog.Logger) (*config, error) {
 	}
 	home, more := openHome(c.Devices, log) // its mistakes belong to the same list
 	c.home = home
-	return c, merge(err, more)
+	words, wrong := c.Agent.catalogue()
+	c.home.catalogue = words
+	return c, merge(err, more, wrong)
 }
 
 //go:embed home.yaml

@@ -56,7 +56,8 @@ type device struct {
 
 // home is all devices, by name.
 type home struct {
-	devices []device
+	devices   []device
+	catalogue *capabilities.Catalogue // what can be asked for; nil: what comes with the program
 }
 
 // openHome makes the devices of a configuration; it does not start them. All
@@ -133,7 +134,7 @@ func (h *home) resolver() *agent.Home {
 			Spots: d.rooms(),
 		}}
 	}
-	return agent.NewHome(capabilities.Default(), things)
+	return agent.NewHome(cmp.Or(h.catalogue, capabilities.Default()), things)
 }
 
 func (h *home) forAgent() []agent.Device {

@@ -157,7 +157,7 @@ func (x *request) fitting(ways []framed) []reading {
 			if s.has(l.bits[number]) && f.fits(s&^l.bits[number]|l.bits[level]) && f.of.Command == Dim {
 				s, ask = s&^l.bits[number]|l.bits[level], "level"
 			}
-			if !f.fits(s) {
+			if !f.fits(s) || so.object && f.of.Command == Clean { // "clean the vacuum"
 				continue
 			}
 			if rd, ok := x.framedReading(f, so); ok {

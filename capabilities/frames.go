@@ -141,7 +141,7 @@ func (l *lexicon) compile(w *words, c *Catalogue, wrong func(string, ...any)) {
 	for _, name := range l.Nouns {
 		l.nouns |= l.bits[name]
 	}
-	l.often = l.bits["turn"] | l.bits["make"] | l.bits["want"] | l.bits["here"] | l.bits["whole"] | l.bits["bit"] | l.bits["start"]
+	l.often = l.bits["make"] | l.bits["want"] | l.bits["here"] | l.bits["whole"] | l.bits["bit"] | l.bits["start"]
 	l.thing = &phrases[match]{}
 	for _, text := range l.Things {
 		l.thing.add(w.tokens(text), match{value: text})

@@ -15,6 +15,8 @@ type framed struct {
 	pieces  int     // that the text was cut into: fewer are a closer reading
 	listed  bool    // "and" stands between names
 	ahead   bool    // a place stands before the device
+	verb    signal  // what the piece before says
+	object  bool    // the device is what is to be cleaned
 	twice   bool    // something is said twice
 	first   bool    // the colour stands before the name
 }
@@ -50,8 +52,9 @@ func (f *framer) from(i int, so framed) {
 	}
 	so.pieces++
 	f.signal(i, so)
-	f.value(i, so)
 	f.name(i, so)
+	so.verb = 0
+	f.value(i, so)
 }
 
 // signal reads a word or phrase that says something.
@@ -61,6 +64,7 @@ func (f *framer) signal(i int, so framed) {
 		next := so
 		next.twice = so.twice || so.signals.has(s&^l.often)
 		next.signals |= s &^ l.bits["joint"]
+		next.verb = s
 		switch {
 		case s == l.bits["joint"] && !f.noun(end): // "on" joins it to a name, or switches something on
 			return
@@ -160,10 +164,12 @@ func (f *framer) name(i int, so framed) {
 				continue // "all" of what?
 			}
 			next, b := so, bound{kind, kind, i, &list[m]}
+			next.verb = 0
 			if kind == "device" {
 				if len(so.devices) > 0 && !so.listed {
 					continue
 				}
+				next.object = next.object || so.verb.has(f.x.r.catalogue.lexicon.bits["clean"])
 				next.devices = append(slices.Clip(so.devices), b)
 			} else {
 				if len(so.places) > 0 && !so.listed {

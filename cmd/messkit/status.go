@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/exchange/mqtt"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/mess"
 )
@@ -24,6 +25,7 @@ type statusJSON struct {
 	Threads   map[mess.Code]int `json:"threads"` // that have not ended
 	Log       writtenJSON       `json:"log"`     // of the exchange
 	Executor  *executorStatus   `json:"executor,omitempty"`
+	MQTT      *mqtt.Counts      `json:"mqtt,omitempty"`      // of the MQTT door
 	Executors []remote.Executor `json:"executors,omitempty"` // all that are registered
 }
 
@@ -56,6 +58,9 @@ func (e *ownExchange) status() any {
 	now, total, today := e.store.Written()
 	s := statusJSON{
 		Version: version, Began: e.began, UptimeS: up.Seconds(), Exchange: e.id, Threads: e.x.Unfinished(), Log: written(now, total, today, up),
+	}
+	if e.mqtt != nil {
+		s.MQTT = new(e.mqtt.door.Counts())
 	}
 	if e.agent != nil {
 		s.Executor = e.agent.status(up)

@@ -19,7 +19,7 @@ type Broker struct {
 	dials   []time.Time
 	conn    net.Conn
 	serving sync.WaitGroup
-	writing sync.Mutex
+	outs    map[net.Conn]chan packets.ControlPacket // nobody who reads waits for one who writes
 	next    uint16
 	wills   [][]byte
 }
@@ -73,6 +73,17 @@ func (b *Broker) Dial(context.Context) (net.Conn, error) {
 	}
 	ours, theirs := net.Pipe()
 	b.conn = theirs
+	if b.outs == nil {
+		b.outs = map[net.Conn]chan packets.ControlPacket{}
+	}
+	out := make(chan packets.ControlPacket, 1024)
+	b.outs[theirs] = out
+	b.serving.Go(func() {
+		defer theirs.Close()
+		for p := range out {
+			_ = p.Write(theirs) // the client may be gone
+		}
+	})
 	b.serving.Go(func() { b.serve(theirs) })
 	return ours, nil
 }
@@ -90,7 +101,12 @@ func (b *Broker) Cut() {
 func (b *Broker) Wait() { b.serving.Wait() }
 
 func (b *Broker) serve(conn net.Conn) {
-	defer conn.Close()
+	defer func() { // what was said is still said
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		close(b.outs[conn])
+		delete(b.outs, conn)
+	}()
 	for {
 		p, err := packets.ReadPacket(conn)
 		if err != nil {
@@ -141,9 +157,11 @@ func (b *Broker) take(conn net.Conn, p packets.ControlPacket) bool {
 }
 
 func (b *Broker) write(conn net.Conn, p packets.ControlPacket) {
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	_ = p.Write(conn) // the client may be gone
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if out := b.outs[conn]; out != nil {
+		out <- p
+	}
 }
 
 func (b *Broker) answers(conn net.Conn) func(string, []byte, bool) {

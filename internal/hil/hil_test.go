@@ -73,6 +73,9 @@ func TestMachines(t *testing.T) {
 }
 
 func (x target) run(t *testing.T) {
+	if err := x.machine.Missing(); err != nil {
+		skip(t, err)
+	}
 	kernel, err := hil.Debian(x.arch)
 	if err != nil {
 		skip(t, err)

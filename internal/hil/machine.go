@@ -24,6 +24,9 @@ type Machine struct {
 	Append  string   // to the kernel's command line
 }
 
+// Missing is a MissingError where the emulator is not there.
+func (m Machine) Missing() error { return need(m.Qemu, m.How) }
+
 // Boot runs a kernel with an image until its test program has ended, and writes
 // what its console says to out. folder is for the machine's own files. The test
 // program's exit code is returned; an error where it has none.
@@ -31,7 +34,7 @@ type Machine struct {
 // A line "HIL-ASK COMMAND" of the console is a question to qemu's monitor, which
 // is outside of the machine: its answer goes back as a line.
 func (m Machine) Boot(ctx context.Context, folder, kernel, image string, out io.Writer) (code int, err error) {
-	if err := need(m.Qemu, m.How); err != nil {
+	if err := m.Missing(); err != nil {
 		return 0, err
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -246,13 +246,17 @@ func TestServedApart(t *testing.T) {
 	}
 	var g errgroup.Group
 	g.Go(func() error { return h.door.Run(t.Context(), l) })
+	t.Cleanup(func() {
+		if err := g.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
 	h.url = "http://" + l.Addr().String()
 	s := site{Addr: l.Addr().String(), Operator: h.op, Agent: h.register("agent", ""), Phone: h.register("phone", `"x"`)}
 	if err := json.NewEncoder(os.Stdout).Encode(s); err != nil {
 		t.Fatal(err)
 	}
 	_, _ = io.Copy(io.Discard, os.Stdin) // until the benchmark has ended
-	os.Exit(0)
 }
 
 // rss is what the server's process has in memory, in KiB.

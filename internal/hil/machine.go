@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -53,6 +54,7 @@ func (m Machine) Boot(ctx context.Context, folder, kernel, image string, out io.
 	if err != nil {
 		return 0, err
 	}
+	out = &locked{w: out} // qemu speaks as well as its machine
 	c.Stderr = out
 	c.WaitDelay = 5 * time.Second
 	if err := c.Start(); err != nil {
@@ -62,6 +64,19 @@ func (m Machine) Boot(ctx context.Context, folder, kernel, image string, out io.
 	cancel()
 	_ = c.Wait() // it was ended, or is off
 	return code, err
+}
+
+// locked takes what several say at a time.
+type locked struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write writes p.
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
 }
 
 // errSilent is a console that ended without a result.

@@ -37,7 +37,7 @@ func mayMount(t *testing.T) bool {
 	if os.Geteuid() != 0 {
 		t.Skip("simulated disks need root")
 	}
-	c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.parallel=4") // disks are mostly waited for
+	c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 	if end, ok := t.Deadline(); ok {
 		c.Args = append(c.Args, "-test.timeout="+time.Until(end).String())
 	}

@@ -1,5 +1,10 @@
 package main
 
+import (
+	"bytes"
+	"encoding/json"
+)
+
 // threadNow is what is read of a thread.
 type threadNow struct {
 	Thread struct {
@@ -13,7 +18,21 @@ type threadNow struct {
 type statusNow struct {
 	Code       string
 	ActionHash string `json:"action_hash"`
-	Reason     struct{ Effect string }
+	Reason     reasonNow
+}
+
+// reasonNow is why; in short it is a text alone.
+type reasonNow struct{ Effect string }
+
+// UnmarshalJSON reads either form.
+func (r *reasonNow) UnmarshalJSON(data []byte) error {
+	if bytes.HasPrefix(data, []byte(`"`)) {
+		return nil
+	}
+	var long struct{ Effect string }
+	err := json.Unmarshal(data, &long)
+	r.Effect = long.Effect
+	return err
 }
 
 // last is the last status that was said in it.

@@ -68,7 +68,7 @@ powercut-exec: ## cut the power N (200) times while devices act, which remember 
 # Under a minute of it; make prove has more.
 .PHONY: powercut-some
 powercut-some:
-	@scripts/powercut.sh 40 acts
+	@scripts/powercut.sh 100 acts
 
 .PHONY: races
 races: ## have three executors, killed and frozen at any moment, race for N (200) requests

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -159,21 +160,33 @@ func TestPowerCuts(t *testing.T) {
 	}
 	binary := buildMesskit(t)
 	begin, done, acked := time.Now(), 0, 0
-	for done < n && !t.Failed() {
-		t.Run(fmt.Sprintf("disk-%d", done/perDisk), func(t *testing.T) {
-			c := startCutting(t, binary, omission{})
-			c.cuts(func(lost []string) bool {
-				for _, l := range lost[:min(len(lost), 10)] {
-					t.Errorf("cut %d: %s", done, l)
+	var mu sync.Mutex
+	t.Run("disks", func(disks *testing.T) { // one reads while another writes
+		for first := 0; first < n; first += perDisk {
+			now := min(perDisk, n-first)
+			disks.Run(fmt.Sprint(first/perDisk), func(t *testing.T) {
+				t.Parallel()
+				if disks.Failed() {
+					t.Skip("another disk has shown enough")
 				}
-				done++
-				return done%perDisk == 0 || done == n
+				c := startCutting(t, binary, omission{})
+				cut := 0
+				c.cuts(func(lost []string) bool {
+					for _, l := range lost[:min(len(lost), 10)] {
+						t.Errorf("cut %d: %s", cut, l)
+					}
+					cut++
+					return cut == now
+				})
+				mu.Lock()
+				defer mu.Unlock()
+				done += cut
+				for _, s := range c.stories {
+					acked += s.acked
+				}
 			})
-			for _, s := range c.stories {
-				acked += s.acked
-			}
-		})
-	}
+		}
+	})
 	took := time.Since(begin)
 	t.Logf("%d simulated power cuts in %v, %.1f a second; %d steps acknowledged", done, took.Round(time.Second), float64(done)/took.Seconds(), acked)
 }

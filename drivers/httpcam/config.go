@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -45,7 +44,6 @@ const (
 	maxTimeout = 10 * time.Minute
 	maxSkip    = 100
 	minBytes   = 1 << 10    // no camera has smaller pictures
-	maxFile    = 4 << 10    // bytes of a password file
 	megapixels = 64_000_000 // what internal/picture decodes at most
 )
 
@@ -130,24 +128,8 @@ func (c Config) checkLimits() error {
 // account returns the user and the password, which may be in a file.
 func (c Config) account() (web.Account, error) {
 	a := web.Account{User: c.Username, Password: c.Password}
-	if c.PasswordFile == "" {
-		return a, nil
-	}
-	info, err := os.Stat(c.PasswordFile)
-	switch {
-	case err != nil:
-		return web.Account{}, fmt.Errorf("password_file: %w; write the password into it", err)
-	case !info.Mode().IsRegular() || info.Size() > maxFile:
-		return web.Account{}, fmt.Errorf("password_file: %q is no file of one line; write the password into it, alone", c.PasswordFile)
-	}
-	data, err := os.ReadFile(c.PasswordFile)
-	if err != nil {
-		return web.Account{}, fmt.Errorf("password_file: %w; let this program read it", err)
-	}
-	line, _, _ := strings.Cut(string(data), "\n")
-	a.Password = drivers.Secret(strings.TrimSuffix(line, "\r"))
-	if a.Password == "" {
-		return web.Account{}, fmt.Errorf("password_file: %q begins with an empty line; write the password there", c.PasswordFile)
+	if err := web.ReadSecret("password_file", c.PasswordFile, &a.Password); err != nil {
+		return web.Account{}, err
 	}
 	return a, nil
 }

@@ -87,17 +87,18 @@ func (c Config) Secrets() (Secrets, error) {
 }
 
 // ReadSecret puts the first line of a file into s; without a name it leaves it
-// as it is. Its errors begin with key.
+// as it is. Its errors begin with key, which is what it holds and _file.
 func ReadSecret(key, name string, s *drivers.Secret) error {
 	if name == "" {
 		return nil
 	}
+	what := strings.TrimSuffix(key, "_file")
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s: %w; write the secret into it", key, err)
+		return fmt.Errorf("%s: %w; write the %s into it", key, err, what)
 	case !info.Mode().IsRegular() || info.Size() > maxFile:
-		return fmt.Errorf("%s: %q is no file of one line; write the secret into it, alone", key, name)
+		return fmt.Errorf("%s: %q is no file of one line; write the %s into it, alone", key, name, what)
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -106,7 +107,7 @@ func ReadSecret(key, name string, s *drivers.Secret) error {
 	line, _, _ := strings.Cut(string(data), "\n")
 	*s = drivers.Secret(strings.TrimSuffix(line, "\r"))
 	if *s == "" {
-		return fmt.Errorf("%s: %q begins with an empty line; write the secret there", key, name)
+		return fmt.Errorf("%s: %q begins with an empty line; write the %s there", key, name, what)
 	}
 	return nil
 }

@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"gobot.io/x/gobot/v2"
@@ -46,7 +45,7 @@ func Kinds() []drivers.Kind {
 type program struct {
 	drivers.Life
 	limits Limits
-	none   none
+	link   drivers.Link
 	turn   chan struct{} // held while a command runs: one at a time
 }
 
@@ -55,7 +54,7 @@ func newProgram(name string, l Limits) program {
 }
 
 // Connection is a Gobot adaptor that does nothing.
-func (p *program) Connection() gobot.Connection { return &p.none }
+func (p *program) Connection() gobot.Connection { return &p.link }
 
 // run runs a command. It is checked again: somebody may have changed the program.
 func (p *program) run(ctx context.Context, args []string, maxBytes int) (command.Result, error) {
@@ -286,26 +285,3 @@ func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 	}
 	return drivers.Photo{Data: data, MIME: mime, CapturedAt: at}, nil
 }
-
-// none is a Gobot adaptor that does nothing.
-type none struct {
-	mu   sync.Mutex
-	name string
-}
-
-var _ gobot.Adaptor = (*none)(nil)
-
-func (n *none) Name() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.name
-}
-
-func (n *none) SetName(name string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.name = name
-}
-
-func (n *none) Connect() error  { return nil }
-func (n *none) Finalize() error { return nil }

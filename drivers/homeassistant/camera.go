@@ -10,7 +10,6 @@ import (
 	"gobot.io/x/gobot/v2"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/web"
 )
 
@@ -23,11 +22,11 @@ const photoBytes = 16 << 20
 type camera struct {
 	drivers.Life
 	entity *entity
-	link   *family.Link
+	link   *drivers.Link
 }
 
 func newCamera(name string, e *entity) *camera {
-	return &camera{Life: drivers.NewLife(name), entity: e, link: family.NewLink(e.web.Host())}
+	return &camera{Life: drivers.NewLife(name), entity: e, link: drivers.NewLink(e.web.Host())}
 }
 
 // Connection is a Gobot adaptor that does nothing.

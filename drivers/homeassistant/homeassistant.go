@@ -57,7 +57,7 @@ func New(name string, cfg Config, _ *slog.Logger, now func() time.Time) (drivers
 	if cfg.domain() == "camera" {
 		return newCamera(name, e), nil
 	}
-	return family.New(name, domains[cfg.domain()], cfg.Levels, haltTimes*cfg.Timeout, family.NewLink(client.Host()), e.verbs()), nil
+	return family.New(name, domains[cfg.domain()], cfg.Levels, haltTimes*cfg.Timeout, drivers.NewLink(client.Host()), e.verbs()), nil
 }
 
 func (e *entity) verbs() family.Verbs {

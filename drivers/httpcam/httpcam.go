@@ -51,7 +51,7 @@ type Camera struct {
 	url     *url.URL
 	log     *slog.Logger
 	now     func() time.Time
-	network network
+	link    *drivers.Link
 }
 
 // New makes a camera; its errors are those of Config.Validate.
@@ -64,11 +64,11 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Came
 		return nil, fmt.Errorf("%s: url: cannot be read", name) // err holds the whole address
 	}
 	u.Fragment = ""
-	return &Camera{Life: drivers.NewLife(name), cfg: cfg, url: u, log: log, now: now, network: network{name: u.Host}}, nil
+	return &Camera{Life: drivers.NewLife(name), cfg: cfg, url: u, log: log, now: now, link: drivers.NewLink(u.Host)}, nil
 }
 
 // Connection is a Gobot adaptor that does nothing.
-func (c *Camera) Connection() gobot.Connection { return &c.network }
+func (c *Camera) Connection() gobot.Connection { return c.link }
 
 // Start reads the password file. It does not ask the camera, which may be
 // switched on later.

@@ -60,7 +60,7 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 	d.web = client
 	s := client.Secrets()
 	d.values = values.With(family.Values{"username": s.User, "password": string(s.Password)})
-	return family.New(name, d.template.Class, cfg.Levels, haltCalls*cfg.Timeout, family.NewLink(client.Host()), d.verbs()), nil
+	return family.New(name, d.template.Class, cfg.Levels, haltCalls*cfg.Timeout, drivers.NewLink(client.Host()), d.verbs()), nil
 }
 
 // verbs are those of the template.

@@ -48,12 +48,12 @@ type Output struct {
 	ends  Ends
 	port  port
 	buses Buses
-	bus   closed
+	link  drivers.Link
 }
 
 // Connection is a Gobot adaptor that does nothing: the bus is open while a verb is
 // under way.
-func (o *Output) Connection() gobot.Connection { return &o.bus }
+func (o *Output) Connection() gobot.Connection { return &o.link }
 
 // Start sets the initial state.
 func (o *Output) Start() error {

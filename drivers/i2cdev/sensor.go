@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync"
 	"time"
 
 	"gobot.io/x/gobot/v2"
@@ -21,7 +20,7 @@ type Sensor struct {
 	buses   Buses
 	now     func() time.Time
 	measure func(ctx context.Context, at At, b Bus) ([]drivers.Reading, error)
-	bus     closed
+	link    drivers.Link
 }
 
 func newSensor(env drivers.Env, at At, buses Buses, measure func(context.Context, At, Bus) ([]drivers.Reading, error)) *Sensor {
@@ -30,7 +29,7 @@ func newSensor(env drivers.Env, at At, buses Buses, measure func(context.Context
 
 // Connection is a Gobot adaptor that does nothing: the bus is open while a verb is
 // under way.
-func (s *Sensor) Connection() gobot.Connection { return &s.bus }
+func (s *Sensor) Connection() gobot.Connection { return &s.link }
 
 // Start makes it ready. It does not ask the chip, which may be plugged in later.
 func (s *Sensor) Start() error { s.Opened(); return nil }
@@ -79,26 +78,3 @@ func wait(ctx context.Context, d time.Duration) error {
 		return &finalError{context.Cause(ctx)}
 	}
 }
-
-// closed is a Gobot adaptor that does nothing.
-type closed struct {
-	mu   sync.Mutex
-	name string
-}
-
-var _ gobot.Adaptor = (*closed)(nil)
-
-func (c *closed) Name() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.name
-}
-
-func (c *closed) SetName(name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.name = name
-}
-
-func (c *closed) Connect() error  { return nil }
-func (c *closed) Finalize() error { return nil }

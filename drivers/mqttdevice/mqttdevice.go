@@ -56,7 +56,7 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 	}
 	d.values = values
 	d.listen()
-	return family.New(name, d.template.Class, cfg.Levels, haltTimes*cfg.Timeout, family.NewLink(cfg.address()), d.verbs()), nil
+	return family.New(name, d.template.Class, cfg.Levels, haltTimes*cfg.Timeout, drivers.NewLink(cfg.address()), d.verbs()), nil
 }
 
 // listen notes all topics on which the device tells something.

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"sync"
 	"time"
 
 	"gobot.io/x/gobot/v2"
@@ -108,28 +107,9 @@ func (t *Thermometer) Read(ctx context.Context) ([]drivers.Reading, error) {
 
 // bus is a Gobot adaptor with one chip.
 type bus struct {
+	drivers.Link
 	folder, id string
-
-	mu   sync.Mutex
-	name string
 }
-
-var _ gobot.Adaptor = (*bus)(nil)
-
-func (b *bus) Name() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.name
-}
-
-func (b *bus) SetName(name string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.name = name
-}
-
-func (b *bus) Connect() error  { return nil }
-func (b *bus) Finalize() error { return nil }
 
 // GetOneWireConnection is what Gobot's driver asks for.
 func (b *bus) GetOneWireConnection(byte, uint64) (onewire.Connection, error) {

@@ -20,7 +20,6 @@ import (
 	"gobot.io/x/gobot/v2"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/web"
 )
 
@@ -45,7 +44,7 @@ type Camera struct {
 	drivers.Life
 	cfg  Config
 	web  *web.Client
-	link *family.Link
+	link *drivers.Link
 	now  func() time.Time
 }
 
@@ -55,7 +54,7 @@ func New(name string, cfg Config, _ *slog.Logger, now func() time.Time) (*Camera
 	if err != nil {
 		return nil, err
 	}
-	return &Camera{Life: drivers.NewLife(name), cfg: cfg, web: client, link: family.NewLink(client.Host()), now: now}, nil
+	return &Camera{Life: drivers.NewLife(name), cfg: cfg, web: client, link: drivers.NewLink(client.Host()), now: now}, nil
 }
 
 // Connection is a Gobot adaptor that does nothing.

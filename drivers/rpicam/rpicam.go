@@ -100,7 +100,7 @@ type Camera struct {
 	cfg  Config
 	log  *slog.Logger
 	now  func() time.Time
-	none none
+	link drivers.Link
 	turn chan struct{} // held by who takes a picture: the camera is there for one
 
 	mu      sync.Mutex
@@ -113,7 +113,7 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) *Camer
 }
 
 // Connection is a Gobot adaptor that does nothing.
-func (c *Camera) Connection() gobot.Connection { return &c.none }
+func (c *Camera) Connection() gobot.Connection { return &c.link }
 
 // Start makes it ready. The camera and its program may come later.
 func (c *Camera) Start() error { c.Opened(); return nil }
@@ -261,26 +261,3 @@ func read(name string) ([]byte, error) {
 	}
 	return data, err
 }
-
-// none is a Gobot adaptor that does nothing.
-type none struct {
-	mu   sync.Mutex
-	name string
-}
-
-var _ gobot.Adaptor = (*none)(nil)
-
-func (n *none) Name() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.name
-}
-
-func (n *none) SetName(name string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.name = name
-}
-
-func (n *none) Connect() error  { return nil }
-func (n *none) Finalize() error { return nil }

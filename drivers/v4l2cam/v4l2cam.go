@@ -59,7 +59,7 @@ type Camera struct {
 	video Video
 	log   *slog.Logger
 	now   func() time.Time
-	bus   bus
+	link  drivers.Link
 
 	turn chan struct{} // held by who takes a picture
 	mu   sync.Mutex
@@ -72,7 +72,7 @@ func New(name string, cfg Config, video Video, log *slog.Logger, now func() time
 }
 
 // Connection is a Gobot adaptor that does nothing.
-func (c *Camera) Connection() gobot.Connection { return &c.bus }
+func (c *Camera) Connection() gobot.Connection { return &c.link }
 
 // Start makes it ready. It does not ask the camera, which may be plugged in
 // later.
@@ -173,26 +173,3 @@ func (c *Camera) take(ctx context.Context) (_ drivers.Photo, err error) {
 		}
 	}
 }
-
-// bus is a Gobot adaptor that does nothing: the kernel has the camera.
-type bus struct {
-	mu   sync.Mutex
-	name string
-}
-
-var _ gobot.Adaptor = (*bus)(nil)
-
-func (b *bus) Name() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.name
-}
-
-func (b *bus) SetName(name string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.name = name
-}
-
-func (b *bus) Connect() error  { return nil }
-func (b *bus) Finalize() error { return nil }

@@ -17,7 +17,6 @@ import (
 	"gobot.io/x/gobot/v2"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/web"
 )
 
@@ -41,7 +40,7 @@ type Vacuum struct {
 	drivers.Life
 	cfg  Config
 	web  *web.Client
-	link *family.Link
+	link *drivers.Link
 	log  *slog.Logger
 	now  func() time.Time
 
@@ -64,7 +63,7 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Vacu
 	if err != nil {
 		return nil, err
 	}
-	return &Vacuum{Life: drivers.NewLife(name), cfg: cfg, web: client, link: family.NewLink(client.Host()), log: log, now: now}, nil
+	return &Vacuum{Life: drivers.NewLife(name), cfg: cfg, web: client, link: drivers.NewLink(client.Host()), log: log, now: now}, nil
 }
 
 // Connection is a Gobot adaptor that does nothing.

@@ -1,4 +1,4 @@
-package family
+package drivers
 
 import (
 	"sync"
@@ -8,16 +8,18 @@ import (
 
 var _ gobot.Connection = (*Link)(nil)
 
-// Link is the Gobot adaptor of a device in the network: it only has a name.
+// Link is the Gobot adaptor of a device that needs none: it has a name, and
+// nothing to connect. A driver's own adaptor may embed it. The zero value is ready
+// for use.
 type Link struct {
 	mu   sync.Mutex
 	name string
 }
 
-// NewLink makes one.
+// NewLink makes one, with the name of where the device is.
 func NewLink(name string) *Link { return &Link{name: name} }
 
-// Name is where the device is.
+// Name is what it is called.
 func (l *Link) Name() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -58,7 +58,7 @@ var layers = map[string]layer{
 		below: []string{"exchange", "exchange/keys", "internal/broker", "mess", "mess/messeaf", "mess/topic"},
 		from:  []string{"github.com/mochi-mqtt/server/v2", "golang.org/x/sync"},
 	},
-	"exchange/remote": {below: []string{"internal/broker", "mess", "mess/messeaf", "mess/topic"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
+	"exchange/remote": {below: []string{"internal/broker", "internal/secret", "mess", "mess/messeaf", "mess/topic"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 
 	// 1 things.
 	"exchange":           {below: []string{"mess", "mess/messeaf", "mess/receipt"}, from: []string{"github.com/robfig/cron/v3", "golang.org/x/sync"}},
@@ -66,7 +66,7 @@ var layers = map[string]layer{
 	"exchange/keys":      {below: []string{"exchange", "internal/durable", "mess", "mess/receipt"}},
 	"exchange/fieldtest": {},
 	"exchange/storetest": {below: []string{"exchange", "mess", "mess/messeaf"}, from: []string{"github.com/google/go-cmp"}},
-	"drivers":            {from: []string{"gobot.io/x/gobot/v2"}},
+	"drivers":            {below: []string{"internal/secret"}, from: []string{"gobot.io/x/gobot/v2"}},
 	"docs/gobot":         {below: []string{"drivers"}, from: []string{"gobot.io/x/gobot/v2"}},
 	"drivers/all":        {below: []string{"drivers", "drivers/*"}},
 	"drivers/drivertest": {below: []string{"drivers"}, from: []string{"github.com/google/go-cmp"}},
@@ -75,10 +75,10 @@ var layers = map[string]layer{
 		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web"}, from: []string{"gobot.io/x/gobot/v2"},
 	},
 	"drivers/onvif": {
-		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web"}, from: []string{"gobot.io/x/gobot/v2"},
+		below: []string{"drivers", "drivers/mdns", "drivers/web"}, from: []string{"gobot.io/x/gobot/v2"},
 	},
 	"drivers/valetudo": {
-		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web"}, from: []string{"gobot.io/x/gobot/v2"},
+		below: []string{"drivers", "drivers/mdns", "drivers/web"}, from: []string{"gobot.io/x/gobot/v2"},
 	},
 	"drivers/mqttdevice": {
 		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web", "internal/strictyaml"},
@@ -101,6 +101,7 @@ var layers = map[string]layer{
 	"internal/broker":            {from: []string{"github.com/eclipse/paho.mqtt.golang", "golang.org/x/sync"}},
 	"drivers/i2cdev/i2ctest":     {below: []string{"drivers/i2cdev"}, from: []string{"gobot.io/x/gobot/v2"}},
 	"internal/durable":           {},
+	"internal/secret":            {},
 	"internal/hil":               {},
 	"internal/hil/cp2112":        {},
 	"internal/hil/guest":         {from: []string{"golang.org/x/sys"}},

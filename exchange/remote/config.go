@@ -3,29 +3,16 @@ package remote
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/internal/secret"
 	"github.com/messkit/messkit/mess"
 )
 
 // Secret is a key. It prints as ***.
-type Secret string
-
-const hidden = "***"
-
-func (Secret) String() string { return hidden }
-
-// Format keeps the key out of every verb of fmt.
-func (Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(hidden)) } // a State keeps no error
-
-// LogValue keeps the key out of logs.
-func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
-
-// MarshalText keeps the key out of documents.
-func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+type Secret = secret.Text
 
 // Config says where an exchange is.
 type Config struct {

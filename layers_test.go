@@ -65,7 +65,7 @@ var layers = map[string]layer{
 	"exchange/files":     {below: []string{"exchange", "internal/durable", "internal/wal", "mess", "mess/messeaf"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys"}},
 	"exchange/keys":      {below: []string{"exchange", "internal/durable", "mess", "mess/receipt"}},
 	"exchange/fieldtest": {},
-	"exchange/storetest": {below: []string{"exchange", "mess", "mess/messeaf"}, from: []string{"github.com/google/go-cmp"}},
+	"exchange/storetest": {below: []string{"exchange", "mess", "mess/messeaf"}, from: []string{"github.com/google/go-cmp", "golang.org/x/sync"}},
 	"drivers":            {below: []string{"internal/secret"}, from: []string{"gobot.io/x/gobot/v2"}},
 	"docs/gobot":         {below: []string{"drivers"}, from: []string{"gobot.io/x/gobot/v2"}},
 	"drivers/all":        {below: []string{"drivers", "drivers/*"}},

@@ -16,10 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/files"
+	"github.com/messkit/messkit/exchange/storetest"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -154,7 +153,7 @@ func (w work) measure(b *testing.B, g *ground, writers int) {
 func (w work) round(b *testing.B, g *ground, writers int, took []time.Duration) written {
 	threads := make([]exchange.Envelope, len(took))
 	all := func(writers int, step thread) {
-		if err := each(len(threads), writers, func(i int) (err error) {
+		if err := storetest.Each(len(threads), writers, func(i int) (err error) {
 			begun := time.Now()
 			threads[i], err = step(g, b.Context(), threads[i])
 			took[i] = time.Since(begun)
@@ -179,23 +178,6 @@ func (w work) round(b *testing.B, g *ground, writers int, took []time.Duration) 
 
 // quick is how many writers make what is not measured: they share syncs.
 const quick = 256
-
-// each calls fn with every number below n, from that many goroutines at once.
-func each(n, writers int, fn func(i int) error) error {
-	var next atomic.Int64
-	var g errgroup.Group
-	for range min(n, writers) {
-		g.Go(func() error {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				if err := fn(i); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return g.Wait()
-}
 
 // ground is a store in a folder, with what it does by itself running.
 type ground struct {
@@ -251,7 +233,7 @@ func (g *ground) settle(b *testing.B) {
 // fill makes threads, and waits until all is on the disk.
 func (g *ground) fill(b *testing.B, threads int, step thread) {
 	b.Helper()
-	err := each(threads, quick, func(int) error {
+	err := storetest.Each(threads, quick, func(int) error {
 		_, err := step(g, b.Context(), exchange.Envelope{})
 		return err
 	})

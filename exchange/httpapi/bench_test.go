@@ -15,7 +15,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +23,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/httpapi"
+	"github.com/messkit/messkit/exchange/storetest"
 )
 
 // The server is a process of its own, so that its memory is not the clients';
@@ -61,7 +61,7 @@ func BenchmarkIdleReaders(b *testing.B) {
 	empty := s.rss(b)
 	for b.Loop() {
 		wires := make([]*wire, readers)
-		err := each(readers, 16, func(i int) (err error) {
+		err := storetest.Each(readers, 16, func(i int) (err error) {
 			if wires[i], err = dial(s.Addr); err != nil {
 				return err
 			}
@@ -96,7 +96,7 @@ func (s *site) tell(wires []*wire) error {
 	heard := make(chan struct{})
 	g.Go(func() error {
 		defer close(heard)
-		return each(len(wires), 16, func(i int) error { return wires[i].hear("event: message\n") })
+		return storetest.Each(len(wires), 16, func(i int) error { return wires[i].hear("event: message\n") })
 	})
 	for {
 		if err := s.create(w, new(string)); err != nil {
@@ -131,7 +131,7 @@ func (w work) measure(b *testing.B, s *site, clients int) {
 		lines <- l
 	}
 	all := func(n, clients int, do func(l *wire, i int) error) {
-		if err := each(n, clients, func(i int) error {
+		if err := storetest.Each(n, clients, func(i int) error {
 			l := <-lines
 			defer func() { lines <- l }()
 			return do(l, i)
@@ -163,23 +163,6 @@ func (w work) measure(b *testing.B, s *site, clients int) {
 	b.ReportMetric(took[(len(took)-1)/2].Seconds()*1000, "p50-ms")
 	b.ReportMetric(took[(len(took)-1)*99/100].Seconds()*1000, "p99-ms")
 	b.ReportMetric(float64(s.rss(b))/1024, "rss-MB")
-}
-
-// each calls fn with every number below n, from that many goroutines at once.
-func each(n, clients int, fn func(i int) error) error {
-	var next atomic.Int64
-	var g errgroup.Group
-	for range min(n, clients) {
-		g.Go(func() error {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				if err := fn(i); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return g.Wait()
 }
 
 // site is an exchange that is served by a process of its own.
@@ -276,7 +259,7 @@ func (s *site) rss(b *testing.B) (kib int64) {
 // fill makes threads that wait for a claim.
 func (s *site) fill(b *testing.B, threads int) {
 	b.Helper()
-	if err := each(min(threads, 64), 64, func(i int) error {
+	if err := storetest.Each(min(threads, 64), 64, func(i int) error {
 		l, err := dial(s.Addr)
 		if err != nil {
 			return err

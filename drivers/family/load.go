@@ -1,6 +1,7 @@
 package family
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,15 @@ import (
 const maxFile = 64 << 10 // bytes of a template
 
 var fileName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+
+// Own are the templates that come with a driver, in its folder families.
+func Own(files embed.FS) fs.FS {
+	own, err := fs.Sub(files, "families")
+	if err != nil {
+		panic(err) // the folder is part of the program
+	}
+	return own
+}
 
 // Load reads the template of a family over what is in out: NAME.yaml of the
 // folder dir, where it is there, else that of the program. Mistakes in a file

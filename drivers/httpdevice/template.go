@@ -95,13 +95,7 @@ func (c Call) method() (method, path string) {
 var files embed.FS
 
 // Families are the templates that come with the program.
-func Families() fs.FS {
-	own, err := fs.Sub(files, "families")
-	if err != nil {
-		panic(err) // the folder is part of the program
-	}
-	return own
-}
+func Families() fs.FS { return family.Own(files) }
 
 // Validate tells all that cannot be, each mistake beginning with its key.
 func (t *Template) Validate() error {

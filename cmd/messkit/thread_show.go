@@ -1,0 +1,165 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+func (a *app) threadListCommand() *cobra.Command {
+	var data, status string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "list [PATH]",
+		Short:   "List threads",
+		Example: "  messkit thread list --status completed\n  messkit thread list backup.zip",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			all, err := threadsIn(append(args, data)[0])
+			if err != nil {
+				return notThere(err)
+			}
+			var list []messeaf.Envelope
+			failed := false
+			for _, t := range all {
+				e, err := t.ReadEnvelope(t.fsys)
+				if err != nil {
+					fmt.Fprintf(a.err, "messkit: error: %v\n", err)
+					failed = true
+					continue
+				}
+				if status == "" || string(e.Status) == status {
+					list = append(list, e)
+				}
+			}
+			if err := a.envelopes(list, asJSON); err != nil {
+				return err
+			}
+			if failed {
+				return errQuiet
+			}
+			return nil
+		},
+	}
+	dataFlag(c, &data)
+	c.Flags().StringVar(&status, "status", "", "only those with this status")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) envelopes(list []messeaf.Envelope, asJSON bool) error {
+	if asJSON {
+		all := make([]map[string]any, len(list))
+		for i, e := range list {
+			all[i] = map[string]any{
+				"ref": e.Ref, "status": e.Status, "intent": e.Intent, "requestor": e.Requestor, "executor": e.Executor, "created": e.Created, "updated": e.Updated,
+			}
+		}
+		return a.json(all)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "REF\tSTATUS\tEXECUTOR\tCHANGED\tINTENT")
+	for _, e := range list {
+		changed := string(e.Updated)
+		if at, ok := messeaf.Time(e.Updated); ok {
+			changed = at.Local().Format(time.DateTime)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", printable(e.Ref), printable(string(e.Status)), printable(e.Executor), printable(changed), printable(e.Intent))
+	}
+	return w.Flush()
+}
+
+func (a *app) threadShowCommand() *cobra.Command {
+	var data, saveDir string
+	var asYAML bool
+	c := &cobra.Command{
+		Use:     "show REF|PATH",
+		Short:   "Show a thread, and save its pictures",
+		Example: "  messkit thread show 2026-11-21-003 --save .\n  messkit thread show 2026-01-15-TEST.messe-af.zip",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			found, err := findThread(data, args[0])
+			if err != nil {
+				return err
+			}
+			t, err := found.Read(found.fsys)
+			if err != nil {
+				return err
+			}
+			if err := a.showThread(t, asYAML); err != nil || saveDir == "" {
+				return err
+			}
+			return a.saveFiles(data, found, t, saveDir)
+		},
+	}
+	dataFlag(c, &data)
+	c.Flags().StringVar(&saveDir, "save", "", "save pictures and files to this folder")
+	c.Flags().BoolVar(&asYAML, "yaml", false, "print it as it would be in one file")
+	return c
+}
+
+func (a *app) showThread(t messeaf.Thread, asYAML bool) error {
+	if asYAML {
+		text, err := messeaf.Print(t)
+		if err == nil {
+			_, err = a.out.Write(text)
+		}
+		return err
+	}
+	p := printer{out: a.out, all: true}
+	p.printf("%s  %s  %s\n", printable(t.Envelope.Ref), printable(string(t.Envelope.Status)), printable(t.Envelope.Intent))
+	for _, m := range t.Messages {
+		p.message(m)
+	}
+	for _, f := range t.Attachments() {
+		p.printf("file: %s", f.Name)
+		if f.Size >= 0 {
+			p.printf(" (%d KB)", (f.Size+1023)>>10)
+		}
+		p.printf("\n")
+	}
+	return p.err
+}
+
+// saveFiles writes what is beside a thread, and inside it, into a folder.
+func (a *app) saveFiles(threads string, found onDisk, t messeaf.Thread, dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("--save: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, f := range t.Attachments() {
+		data := f.Data
+		if data == nil {
+			in := found
+			if f.Thread != "" { // content:// of another thread
+				if in, err = findThread(threads, f.Thread); err != nil {
+					return err
+				}
+			}
+			if data, err = fs.ReadFile(in.fsys, path.Join(in.Dir(), f.Name)); err != nil {
+				return err
+			}
+		}
+		name := messeaf.SafeName(t.Envelope.Ref + "-" + strings.TrimPrefix(f.Name, "att-"))
+		if err := root.WriteFile(name, data, 0o600); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(a.out, "saved %s (%d KB)\n", filepath.Join(dir, name), (len(data)+1023)>>10); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -20,11 +20,13 @@ run() { # ARCH ARGUMENTS...
 	esac
 }
 
-fit() { # ARCH: four pictures
+fit() { # ARCH: some pictures
 	run "$1" picture fit frame "$1-large.jpg" --frame rgb:640x480 --max 5MB
 	run "$1" picture fit amd64-large.jpg "$1-half.jpg" --max 60KB
 	run "$1" picture fit amd64-large.jpg "$1-small.jpg" --max 8KB
-	run "$1" picture fit amd64-large.jpg "$1-pixels.jpg" --max 30KB --max-px 300
+	for px in 75 300 431; do # which are no eighths of 640, and made of pixels
+		run "$1" picture fit amd64-large.jpg "$1-$px.jpg" --max 30KB --max-px "$px"
+	done
 }
 
 fit amd64 >/dev/null
@@ -36,7 +38,7 @@ for arch in arm64 armv6; do
 		continue
 	fi
 	fit "$arch" >/dev/null
-	for picture in large half small pixels; do
+	for picture in large half small 75 300 431; do
 		cmp "amd64-$picture.jpg" "$arch-$picture.jpg"
 	done
 	echo "$arch makes the same pictures as amd64"

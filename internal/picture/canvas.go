@@ -6,7 +6,6 @@ import (
 	"image"
 	"image/color"
 	"image/draw"
-	"math"
 
 	"github.com/disintegration/imaging"
 )
@@ -50,19 +49,6 @@ func onPaper(img image.Image) image.Image {
 // reads ten times as fast: without transparency both are the same bytes.
 func opaque(m *image.NRGBA) *image.RGBA {
 	return &image.RGBA{Pix: m.Pix, Stride: m.Stride, Rect: m.Rect}
-}
-
-// shrunk makes the long edge of a plain picture at most edge pixels.
-func shrunk(ctx context.Context, img image.Image, edge int) (image.Image, error) {
-	b := img.Bounds()
-	long := max(b.Dx(), b.Dy())
-	if long <= edge {
-		return img, nil
-	}
-	part := func(n int) int { return max(1, int(math.Round(float64(n)*float64(edge)/float64(long)))) }
-	return transformed(ctx, img, func() *image.NRGBA {
-		return imaging.Resize(img, part(b.Dx()), part(b.Dy()), imaging.CatmullRom)
-	})
 }
 
 // turned turns a plain picture so that its top is at the top.

@@ -143,3 +143,27 @@ func TestFitReadsFrames(t *testing.T) {
 		}
 	}
 }
+
+// What is shrunk pixel by pixel looks as imaging shrinks it, whatever the kind of
+// its pixels.
+func TestFitShrinksLikeImaging(t *testing.T) {
+	photo := scene(401, 299, 0.1)
+	for name, img := range map[string]image.Image{
+		"RGBA": photo,
+		"Gray": as(image.NewGray(photo.Rect), photo),
+	} {
+		for _, px := range []int{400, 300, 131, 16} {
+			_, got := fit(t, pngOf(t, img), picture.Limits{MaxPx: px})
+			want := imaging.Resize(img, got.Bounds().Dx(), got.Bounds().Dy(), imaging.CatmullRom)
+			if s := ssim(t, want, got); s < 0.97 {
+				t.Errorf("%s at %d pixels: SSIM %.3f of what imaging makes, want 0.97 and more", name, px, s)
+			}
+		}
+	}
+	webp := fixture(t, "lossy.webp")
+	_, got := fit(t, webp, picture.Limits{MaxPx: 16})
+	want := imaging.Resize(decoded(t, webp), got.Bounds().Dx(), got.Bounds().Dy(), imaging.CatmullRom)
+	if s := ssim(t, want, got); s < 0.97 {
+		t.Errorf("a YCbCr picture: SSIM %.3f of what imaging makes, want 0.97 and more", s)
+	}
+}

@@ -62,7 +62,7 @@ type sizing struct {
 // sized makes a JPEG whose long edge is so many pixels. If another size, or a
 // finer quantiser, is worth to be tried, there are no data, and it is returned.
 func (j *job) sized(ctx context.Context, img image.Image, s sizing, seen Look) (p Picture, next sizing, err error) {
-	if img, err = shrunk(ctx, img, s.edge); err != nil {
+	if img, err = shrunk(ctx, img, s.edge, j.x.FullColour); err != nil {
 		return Picture{}, next, err
 	}
 	if img, err = turned(ctx, img, j.orient); err != nil {

@@ -1,0 +1,207 @@
+package picture
+
+import (
+	"context"
+	"fmt"
+	"image"
+	"math"
+)
+
+// shrunk makes the long edge of a plain picture at most edge pixels. The colour
+// of a YCbCr picture becomes full, or half as wide and high, as it will be
+// encoded. It works in whole numbers, so that all machines make the same picture:
+// some round a product before they add it, and some do not.
+func shrunk(ctx context.Context, img image.Image, edge int, full bool) (image.Image, error) {
+	b := img.Bounds()
+	long := max(b.Dx(), b.Dy())
+	if long <= edge {
+		return img, nil
+	}
+	part := func(n int) int { return max(1, int(math.Round(float64(n)*float64(edge)/float64(long)))) }
+	r := image.Rect(0, 0, part(b.Dx()), part(b.Dy()))
+	var out image.Image
+	var to []plane
+	switch m := img.(type) {
+	case *image.Gray:
+		small := image.NewGray(r)
+		out, to = small, planesOf(small)
+	case *image.YCbCr:
+		ratio := image.YCbCrSubsampleRatio420
+		if full {
+			ratio = image.YCbCrSubsampleRatio444
+		}
+		small := image.NewYCbCr(r, ratio)
+		out, to = small, planesOf(small)
+	case *image.RGBA:
+		small := image.NewRGBA(r)
+		for i := 3; i < len(small.Pix); i += 4 {
+			small.Pix[i] = 255
+		}
+		out, to = small, planesOf(small)
+	default:
+		return nil, fmt.Errorf("picture: a %T is not plain", m)
+	}
+	for i, from := range planesOf(img) {
+		if err := resample(ctx, to[i], from); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// plane is one component of a picture: w times h samples, each step bytes after
+// the one before.
+type plane struct {
+	pix          []uint8
+	stride, step int
+	w, h         int
+}
+
+// planesOf are the components of a plain picture.
+func planesOf(img image.Image) []plane {
+	b := img.Bounds()
+	switch m := img.(type) {
+	case *image.Gray:
+		return []plane{{m.Pix[m.PixOffset(b.Min.X, b.Min.Y):], m.Stride, 1, b.Dx(), b.Dy()}}
+	case *image.RGBA:
+		at := m.PixOffset(b.Min.X, b.Min.Y)
+		var all []plane
+		for c := range 3 {
+			all = append(all, plane{m.Pix[at+c:], m.Stride, 4, b.Dx(), b.Dy()})
+		}
+		return all
+	case *image.YCbCr:
+		at, last := m.COffset(b.Min.X, b.Min.Y), m.COffset(b.Max.X-1, b.Max.Y-1)
+		h := (last-at)/m.CStride + 1
+		w := last - at - (h-1)*m.CStride + 1
+		return []plane{
+			{m.Y[m.YOffset(b.Min.X, b.Min.Y):], m.YStride, 1, b.Dx(), b.Dy()},
+			{m.Cb[at:], m.CStride, 1, w, h},
+			{m.Cr[at:], m.CStride, 1, w, h},
+		}
+	}
+	return nil
+}
+
+const (
+	weightBits = 14 // of a weight, behind the point
+	rowBits    = 6  // of a sample that is resampled one way, behind the point
+)
+
+// resample fills to with all of from, by Catmull and Rom's filter: first along
+// the rows, of which so many are kept as one sample needs, then across them.
+func resample(ctx context.Context, to, from plane) error {
+	along, across := weigh(to.w, from.w), weigh(to.h, from.h)
+	kept := make([][]int32, across.most)
+	for i := range kept {
+		kept[i] = make([]int32, to.w)
+	}
+	sums := make([]int32, to.w)
+	next := 0
+	for y := range to.h {
+		if ctx.Err() != nil {
+			return fmt.Errorf("picture: %w", context.Cause(ctx))
+		}
+		first, weights := across.of(y)
+		for ; next < first+len(weights); next++ {
+			along.row(kept[next%len(kept)], from.pix[next*from.stride:], from.step)
+		}
+		clear(sums)
+		for i, weight := range weights {
+			row := kept[(first+i)%len(kept)][:len(sums)]
+			for x, v := range row {
+				sums[x] += weight * v
+			}
+		}
+		line := to.pix[y*to.stride:]
+		for x, sum := range sums {
+			line[x*to.step] = uint8(min(max((sum+1<<(weightBits+rowBits-1))>>(weightBits+rowBits), 0), 255))
+		}
+	}
+	return nil
+}
+
+// weighting tells for every sample of a line which samples of a longer one it is
+// made of, and how much of each.
+type weighting struct {
+	first   []int   // the first of them
+	ends    []int   // where its weights end
+	weights []int32 // each sample's add up to 1<<weightBits
+	most    int     // weights of one sample
+}
+
+func (w *weighting) of(i int) (first int, weights []int32) {
+	start := 0
+	if i > 0 {
+		start = w.ends[i-1]
+	}
+	return w.first[i], w.weights[start:w.ends[i]]
+}
+
+// row makes a row of samples, of which each is a step bytes after the one before.
+func (w *weighting) row(out []int32, in []uint8, step int) {
+	start := 0
+	for x, end := range w.ends {
+		at := w.first[x] * step
+		var sum int32
+		for _, weight := range w.weights[start:end] {
+			sum += weight * int32(in[at])
+			at += step
+		}
+		out[x] = (sum + 1<<(weightBits-rowBits-1)) >> (weightBits - rowBits)
+		start = end
+	}
+}
+
+// weigh makes n samples of a line of from samples.
+func weigh(n, from int) *weighting {
+	w := &weighting{first: make([]int, n), ends: make([]int, n)}
+	scale := max(1, float64(from)/float64(n))
+	reach := 2 * scale
+	var part []float64
+	for i := range n {
+		centre := float64(float64(float64(i)+0.5)*float64(from))/float64(n) - 0.5
+		first := max(0, int(math.Ceil(centre-reach)))
+		last := min(from-1, int(math.Floor(centre+reach)))
+		part = part[:0]
+		var sum float64
+		for k := first; k <= last; k++ {
+			p := catmullRom(math.Abs(float64(k)-centre) / scale)
+			part = append(part, p)
+			sum += p
+		}
+		w.first[i] = first
+		w.add(part, sum)
+		w.ends[i] = len(w.weights)
+		w.most = max(w.most, len(part))
+	}
+	return w
+}
+
+// add adds the weights of one sample. What rounding leaves over goes to the
+// heaviest.
+func (w *weighting) add(part []float64, sum float64) {
+	start, left, heaviest := len(w.weights), int32(1<<weightBits), 0
+	for i, p := range part {
+		weight := int32(math.Round(p / sum * (1 << weightBits)))
+		left -= weight
+		if p > part[heaviest] {
+			heaviest = i
+		}
+		w.weights = append(w.weights, weight)
+	}
+	w.weights[start+heaviest] += left
+}
+
+// catmullRom is the filter of E. Catmull and R. Rom ("A class of local
+// interpolating splines", 1974) x samples away. The conversions keep a machine
+// from rounding less than others do.
+func catmullRom(x float64) float64 {
+	switch {
+	case x < 1:
+		return float64(float64(float64(1.5*x)-2.5)*float64(x*x)) + 1
+	case x < 2:
+		return float64(float64(float64(float64(2.5-float64(0.5*x))*x)-4)*x) + 2
+	}
+	return 0
+}

@@ -38,10 +38,11 @@ var layers = map[string]layer{
 
 	// 2 actors: they do not know each other.
 	"agent": {
-		below: []string{"agent/gate", "agent/journal", "agent/stop", "capabilities", "drivers", "internal/picture", "internal/wal", "mess", "mess/receipt"},
+		below: []string{"agent/camera", "agent/gate", "agent/journal", "agent/stop", "capabilities", "drivers", "internal/picture", "internal/wal", "mess", "mess/receipt"},
 		from:  []string{"gobot.io/x/gobot/v2", "golang.org/x/sync"},
 	},
 	"agent/gate":         {below: []string{"capabilities", "drivers", "mess"}, from: []string{"golang.org/x/sync"}},
+	"agent/camera":       {below: []string{"drivers", "internal/picture"}, from: []string{"golang.org/x/sync"}},
 	"agent/guard":        {from: []string{"golang.org/x/sync"}},
 	"agent/admin":        {below: []string{"agent/gate", "capabilities", "internal/durable", "internal/wal", "mess"}},
 	"agent/clock":        {from: []string{"golang.org/x/sys"}},

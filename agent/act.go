@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/messkit/messkit/agent/camera"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
@@ -162,7 +163,13 @@ func (t *task) unstarted(ctx context.Context, written bool, kind string, err err
 // act touches the world, and tells of progress meanwhile.
 func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan, v gate.Verdict, acted func(result)) result {
 	p := newProgress()
-	verbs := verbs{pass: pass, dev: t.a.devices[plan.Device], plan: plan, verdict: v, progress: p.set, now: t.a.now, see: t.a.see, clock: t.a.clock(), acted: acted}
+	verbs := verbs{
+		pass: pass, dev: t.a.devices[plan.Device], plan: plan, verdict: v, progress: p.set, now: t.a.now, clock: t.a.clock(), acted: acted,
+		limits: t.limits(), cameras: t.a.cameras,
+		see: func(ctx context.Context, name string) (camera.Shot, string, error) {
+			return t.a.see(ctx, name, t.limits())
+		},
+	}
 	told, done := context.WithCancel(ctx)
 	defer done()
 	var g errgroup.Group

@@ -19,11 +19,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/messkit/messkit/agent/camera"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/receipt"
 )
@@ -79,9 +81,9 @@ type Config struct {
 	// Jitter picks how long to wait, at most limit, before something that has
 	// failed is tried again; nil leaves it to chance.
 	Jitter func(limit time.Duration) time.Duration
-	// Fit makes a picture fit in maxBytes and, along its longer edge, maxPx; 0
-	// means no wish. nil leaves pictures as they are.
-	Fit func(ctx context.Context, data []byte, maxBytes, maxPx int) (fitted []byte, mime string, err error)
+	// Fit makes a picture fit; nil leaves pictures as they are, and does not look at
+	// them.
+	Fit camera.Fit
 	// Signer puts a receipt into every last word on a thread; nil for none.
 	Signer *receipt.Signer
 	// Synced reports whether this machine's clock is known to be set; where it
@@ -91,7 +93,7 @@ type Config struct {
 
 // DefaultConfig returns the settings that an agent has unless told otherwise.
 func DefaultConfig() Config {
-	return Config{ID: "agent", Heartbeat: 10 * time.Second, MaxThreads: 256, ConfirmWithin: 5 * time.Minute, EndTime: 15 * time.Second, Fit: fitPicture}
+	return Config{ID: "agent", Heartbeat: 10 * time.Second, MaxThreads: 256, ConfirmWithin: 5 * time.Minute, EndTime: 15 * time.Second, Fit: picture.Fit}
 }
 
 // filled is c with the defaults for what is not set.
@@ -146,6 +148,7 @@ type Agent struct {
 	resolver Resolver
 	devices  map[string]*device
 	gate     *gate.Gate
+	cameras  *camera.Room
 	journal  *journal.Journal
 	now      func() time.Time
 	log      *slog.Logger
@@ -175,6 +178,7 @@ func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *
 		boot: strings.ToLower(rand.Text()[:10]), work: make(chan struct{}, 1), mail: make(chan struct{}, 1), sooner: make(chan struct{}, 1), broken: make(chan struct{}, 1),
 		tasks: map[string]*task{}, later: map[string]*task{}, took: map[string]time.Duration{},
 	}
+	a.cameras = camera.NewRoom(a.cfg.Fit, now)
 	a.beat = a.cfg.Heartbeat
 	if a.cfg.Stop == nil {
 		a.cfg.Stop = stop.Open(stop.Config{}, g, now, log)

@@ -2,13 +2,14 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/agent/camera"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -17,32 +18,19 @@ func (v verbs) photo(ctx context.Context) result {
 	if err != nil {
 		return result{err: err, effect: mess.EffectNone}
 	}
-	return result{
+	r := result{
 		evidence: mess.Photographed, images: []shot{{p, v.dev.Name}},
 		text: fmt.Sprintf("A picture from the %s, taken at %s.", v.dev.Label, p.CapturedAt.Format("15:04:05")),
 	}
+	r.dark(p)
+	return r
 }
 
 // shoot takes a picture with the device's own eye, now.
-func (v verbs) shoot(ctx context.Context) (drivers.Photo, error) {
-	since := v.now()
-	p, err := v.pass.Photo(ctx, v.dev.Driver.(drivers.Photographer))
-	if err == nil {
-		err = v.fresh(p, since)
-	}
-	return p, err
-}
-
-// fresh refuses a picture from before since: one from a cache is no evidence,
-// and no answer to what is so now.
-func (v verbs) fresh(p drivers.Photo, since time.Time) error {
-	switch {
-	case p.CapturedAt.IsZero():
-		return errors.New("it does not say when the picture was taken")
-	case p.CapturedAt.Before(since):
-		return fmt.Errorf("the picture is old: it was taken %v before it was asked for", since.Sub(p.CapturedAt).Round(time.Millisecond))
-	}
-	return nil
+func (v verbs) shoot(ctx context.Context) (camera.Shot, error) {
+	return v.cameras.Shoot(ctx, v.dev.Name, v.limits, func(ctx context.Context) (drivers.Photo, error) {
+		return v.pass.Photo(ctx, v.dev.Driver.(drivers.Photographer))
+	})
 }
 
 // wanted reports whether the requester wants a picture.
@@ -53,7 +41,7 @@ func (v verbs) wanted() bool { return slices.Contains(v.plan.Want, capabilities.
 // none, the act is told without it.
 func (v verbs) lookAgain(ctx context.Context, since time.Time, r *result) {
 	_, eye := v.dev.Driver.(drivers.Photographer)
-	var p drivers.Photo
+	var p camera.Shot
 	var by string // what people call the camera, where it is not the device itself
 	var err error
 	name := v.dev.SeenBy
@@ -70,7 +58,7 @@ func (v verbs) lookAgain(ctx context.Context, since time.Time, r *result) {
 		return
 	}
 	if err == nil {
-		err = v.fresh(p, since)
+		err = camera.Fresh(p.Photo, since)
 	}
 	if err != nil {
 		r.note("there is no picture: %v", err)
@@ -84,26 +72,26 @@ func (v verbs) lookAgain(ctx context.Context, since time.Time, r *result) {
 
 // see takes a picture with a camera other than the device of a plan, and says
 // what people call it.
-func (a *Agent) see(ctx context.Context, camera string) (p drivers.Photo, by string, err error) {
-	d := a.devices[camera]
+func (a *Agent) see(ctx context.Context, name string, lim picture.Limits) (p camera.Shot, by string, err error) {
+	d := a.devices[name]
 	if d == nil {
-		return p, "", fmt.Errorf("there is no camera %q here", camera)
+		return p, "", fmt.Errorf("there is no camera %q here", name)
 	}
 	c, ok := d.Driver.(drivers.Photographer)
 	if !ok {
-		return p, "", fmt.Errorf("%s takes no pictures", camera)
+		return p, "", fmt.Errorf("%s takes no pictures", name)
 	}
 	if err := d.open(ctx, a.gate); err != nil {
 		return p, "", err
 	}
 	pass, err := a.gate.Enter(ctx, capabilities.Plan{
-		Device: camera, Command: capabilities.TakePhoto, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "look at what was done",
+		Device: name, Command: capabilities.TakePhoto, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "look at what was done",
 	}, nil)
 	if err != nil {
 		return p, "", err
 	}
 	defer pass.Leave()
-	p, err = pass.Photo(ctx, c)
+	p, err = a.cameras.Shoot(ctx, name, lim, func(ctx context.Context) (drivers.Photo, error) { return pass.Photo(ctx, c) })
 	return p, d.Label, err
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -210,8 +211,8 @@ func TestOtherVerbs(t *testing.T) {
 
 func TestAPictureThatDoesNotFit(t *testing.T) {
 	inHouseWith(t, func(h *house) {
-		h.cfg.Fit = func(context.Context, []byte, int, int) ([]byte, string, error) {
-			return nil, "", errors.New("no picture fits in 3 bytes")
+		h.cfg.Fit = func(context.Context, []byte, picture.Limits) (picture.Picture, error) {
+			return picture.Picture{}, errors.New("no picture fits in 3 bytes")
 		}
 		h.with("eye", &eye{}, map[string]capabilities.Plan{"photo": {Command: capabilities.TakePhoto, Effect: capabilities.Query}})
 	}, func(h *house) {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/mess"
 )
@@ -27,7 +26,7 @@ func (t *task) attach(ctx context.Context, shots []shot) (content []mess.Entry, 
 }
 
 func (t *task) attachOne(ctx context.Context, s shot) (mess.Entry, error) {
-	p, err := t.fit(ctx, s.Photo)
+	p, err := t.a.cameras.Fit(ctx, s.Shot, t.limits())
 	if err != nil {
 		return mess.Entry{}, err
 	}
@@ -55,38 +54,20 @@ func (t *task) attachOne(ctx context.Context, s shot) (mess.Entry, error) {
 	}
 }
 
-// fit makes a picture as small as the requester has asked.
-func (t *task) fit(ctx context.Context, p drivers.Photo) (drivers.Photo, error) {
-	if t.a.cfg.Fit == nil {
-		return p, nil
-	}
-	maxBytes, maxPx := limits(t.req.ResponseHint)
-	data, mime, err := t.a.cfg.Fit(ctx, p.Data, maxBytes, maxPx)
-	if err != nil {
-		return p, err
-	}
-	p.Data, p.MIME = data, mime
-	return p, nil
-}
-
-// fitPicture is Config.Fit unless told otherwise.
-func fitPicture(ctx context.Context, data []byte, maxBytes, maxPx int) (fitted []byte, mime string, err error) {
-	if maxBytes == 0 || maxBytes > picture.Ceiling {
-		maxBytes = picture.Ceiling // a requester may ask for less, and not for more
-	}
-	p, err := picture.Fit(ctx, data, picture.Limits{MaxBytes: maxBytes, MaxPx: maxPx})
-	return p.Data, p.MIME, err
-}
-
-// limits are the wishes of a request for its pictures: max_bytes, and max_px
-// along the longer edge. What is no positive number is no wish.
-func limits(hints []mess.Hint) (maxBytes, maxPx int) {
-	for _, h := range hints {
+// limits are what a picture for this request has to fit in: its hint's max_bytes,
+// and max_px along the longer edge. What is no positive number is no wish.
+func (t *task) limits() picture.Limits {
+	lim := picture.Limits{MaxBytes: picture.Ceiling}
+	for _, h := range t.req.ResponseHint {
 		if spec, ok := h.Spec.(mess.Object); ok && h.Type == "image" {
-			return positive(spec, "max_bytes"), positive(spec, "max_px")
+			if n := positive(spec, "max_bytes"); n > 0 {
+				lim.MaxBytes = min(n, picture.Ceiling) // a requester may ask for less, and not for more
+			}
+			lim.MaxPx = positive(spec, "max_px")
+			break
 		}
 	}
-	return 0, 0
+	return lim
 }
 
 func positive(o mess.Object, key string) int {

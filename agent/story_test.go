@@ -16,13 +16,14 @@ import (
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/mess"
 )
 
 func TestWhatIsInTheFridge(t *testing.T) {
 	inHouseWith(t, func(h *house) {
-		h.cfg.Fit = func(_ context.Context, data []byte, maxBytes, maxPx int) ([]byte, string, error) {
-			return fmt.Appendf(nil, "%s in %d bytes and %d pixels", data, maxBytes, maxPx), "image/jpeg", nil
+		h.cfg.Fit = func(_ context.Context, data []byte, lim picture.Limits) (picture.Picture, error) {
+			return picture.Picture{Data: fmt.Appendf(nil, "%s in %d bytes and %d pixels", data, lim.MaxBytes, lim.MaxPx), MIME: "image/jpeg"}, nil
 		}
 	}, func(h *house) {
 		ref := h.says(claude, `request: {intent: "what's in the fridge?", response_hint: [text, {image: {max_bytes: 90000, max_px: 800}}]}`)

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/messkit/messkit/agent/camera"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -36,15 +38,28 @@ func (r *result) note(format string, args ...any) {
 	r.notes += fmt.Sprintf(format, args...)
 }
 
-// pictured adds a picture, and the evidence that there is with it.
+// pictured adds a picture, and the evidence that there is with it. One on which
+// nothing can be seen is no evidence of what was done.
 func (r *result) pictured(e mess.Evidence, s shot) {
+	r.images = append(r.images, s)
+	if r.dark(s.Shot) {
+		return
+	}
 	r.unseen = cmp.Or(r.unseen, r.evidence)
-	r.images, r.evidence = append(r.images, s), e
+	r.evidence = e
+}
+
+// dark tells of a picture on which nothing can be seen.
+func (r *result) dark(s camera.Shot) bool {
+	if s.Unseen != "" {
+		r.note("nothing can be seen on the picture: %s", s.Unseen)
+	}
+	return s.Unseen != ""
 }
 
 // shot is a picture and what it shows.
 type shot struct {
-	drivers.Photo
+	camera.Shot
 	name string // of the file, without extension
 }
 
@@ -80,7 +95,9 @@ type verbs struct {
 	verdict  gate.Verdict
 	progress func(drivers.Progress)
 	now      func() time.Time
-	see      func(ctx context.Context, camera string) (p drivers.Photo, by string, err error)
+	limits   picture.Limits // of the pictures
+	cameras  *camera.Room
+	see      func(ctx context.Context, camera string) (p camera.Shot, by string, err error)
 	clock    string       // mark of this machine's times
 	acted    func(result) // called when the device has done what it was told, before it is looked at again
 }
@@ -174,12 +191,12 @@ func (v verbs) clean(ctx context.Context) result {
 	if m, ok := v.dev.Driver.(drivers.Mapper); ok {
 		p, err := v.pass.Map(ctx, m)
 		if err == nil {
-			err = v.fresh(p, since)
+			err = camera.Fresh(p, since)
 		}
 		if err != nil {
 			r.note("there is no map: %v", err)
 		} else {
-			r.pictured(mess.ReadBack, shot{p, v.dev.Name + "-map"})
+			r.pictured(mess.ReadBack, shot{v.cameras.Of(p), v.dev.Name + "-map"})
 		}
 	}
 	if r.err == nil && v.wanted() {

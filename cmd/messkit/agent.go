@@ -26,7 +26,6 @@ import (
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/durable"
-	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -222,7 +221,7 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 	settings.ID, settings.Name = c.Agent.ID, c.Agent.Name
 	settings.Availability, settings.Schedule = c.Agent.Availability, c.Agent.Schedule
 	settings.Stop = o.stop
-	settings.Fit, settings.ConfirmWithin = fit, c.Agent.ConfirmWithin
+	settings.ConfirmWithin = c.Agent.ConfirmWithin
 	if settings.Signer, err = signer(c.Agent.Data, log); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
@@ -263,12 +262,6 @@ func (e *executor) work(ctx context.Context) error {
 		return e.agent.Run(ctx)
 	})
 	return g.Wait()
-}
-
-// fit makes a picture small enough for a message.
-func fit(ctx context.Context, data []byte, maxBytes, maxPx int) ([]byte, string, error) {
-	p, err := picture.Fit(ctx, data, picture.Limits{MaxBytes: maxBytes, MaxPx: maxPx})
-	return p.Data, p.MIME, err
 }
 
 // runRemote runs the agent for an exchange elsewhere.

@@ -109,29 +109,6 @@ func widen(samples []byte, low, span int) {
 	}
 }
 
-// blank reports whether a frame is of one colour, as cameras send while they
-// begin. Of MJPEG that is not known without decoding.
-func (p Picture) blank(frame []byte) bool {
-	step := 1
-	switch {
-	case p.Format == "yuyv":
-		step = 2
-	case p.Format != "nv12":
-		return false
-	}
-	if len(frame) < p.size() || len(frame) == 0 {
-		return false // encode says what is wrong with it
-	}
-	low, high := byte(255), byte(0)
-	for y := 0; y < p.Height; y += max(1, p.Height/64) { // 64 rows of 64 are enough to see anything
-		for x := 0; x < p.Width; x += max(1, p.Width/64) {
-			v := frame[y*p.Stride+x*step]
-			low, high = min(low, v), max(high, v)
-		}
-	}
-	return high-low <= 2
-}
-
 var errJPEG = errors.New("a frame is no whole JPEG; is the cable good, and the hub fast enough?")
 
 // whole cuts off what stands behind a JPEG's end, where some cameras fill up, and

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"gobot.io/x/gobot/v2"
@@ -61,9 +60,7 @@ type Camera struct {
 	now   func() time.Time
 	link  drivers.Link
 
-	turn chan struct{} // held by who takes a picture
-	mu   sync.Mutex
-	last drivers.Photo // the newest, for those who have waited for it
+	turn chan struct{} // held by who takes a picture: it streams to one
 }
 
 // New makes a camera, of a valid configuration.
@@ -84,8 +81,7 @@ func (c *Camera) Halt() error { c.Closed(); return nil }
 // errSlow is the cause of a context that ended by the configured timeout.
 var errSlow = errors.New("timeout")
 
-// Photo takes a picture. Who asks while one is being taken waits, and gets that
-// one where it was begun after he has asked.
+// Photo takes a picture. Who asks while one is being taken waits.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 	ctx, done, err := c.Begin(ctx)
 	if err != nil {
@@ -94,31 +90,17 @@ func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 	defer done()
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errSlow)
 	defer cancel()
-	asked := c.now()
 	select {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()
 	case <-ctx.Done():
 		return drivers.Photo{}, c.explain(ctx, nil)
 	}
-	if p, ok := c.since(asked); ok {
-		return p, nil
-	}
 	p, err := c.take(ctx)
 	if err != nil || ctx.Err() != nil {
 		return drivers.Photo{}, c.explain(ctx, err)
 	}
-	c.mu.Lock()
-	c.last = p
-	c.mu.Unlock()
 	return p, nil
-}
-
-// since is the last picture, if it was taken after a time.
-func (c *Camera) since(t time.Time) (drivers.Photo, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.last, c.last.CapturedAt.After(t)
 }
 
 // explain names the device, and says of a context that ended why it did.
@@ -135,9 +117,8 @@ func (c *Camera) explain(ctx context.Context, err error) error {
 	}
 }
 
-// maxBad frames in a row that are broken or blank are a broken camera, or a dark
-// room.
-const maxBad = 10
+// maxBroken frames in a row are a broken camera, not a bad moment.
+const maxBroken = 10
 
 // take streams until there is a whole picture behind the frames to skip.
 func (c *Camera) take(ctx context.Context) (_ drivers.Photo, err error) {
@@ -151,24 +132,17 @@ func (c *Camera) take(ctx context.Context) (_ drivers.Photo, err error) {
 			return drivers.Photo{}, err
 		}
 	}
-	for bad := 0; ; bad++ {
+	for broken := 0; ; broken++ {
 		frame, err := s.Frame(ctx)
 		if err != nil {
 			return drivers.Photo{}, err
 		}
 		at := c.now()
-		p := s.Picture()
-		if p.blank(frame) && bad < maxBad {
-			continue
-		}
-		data, err := p.encode(frame, c.cfg.Quality)
+		data, err := s.Picture().encode(frame, c.cfg.Quality)
 		if err == nil {
-			if bad == maxBad {
-				c.log.Warn("the picture is of one colour; is the lens covered?")
-			}
 			return drivers.Photo{Data: data, MIME: "image/jpeg", CapturedAt: at}, nil
 		}
-		if bad >= maxBad {
+		if broken >= maxBroken {
 			return drivers.Photo{}, err
 		}
 	}

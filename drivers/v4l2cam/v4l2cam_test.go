@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
@@ -223,19 +222,13 @@ func TestSkipsAndRetakes(t *testing.T) {
 		case 1, 2:
 			return yuyv(40, 200) // of before the exposure has settled
 		case 3, 4:
-			return yuyv(16, 16)
-		case 5:
 			return yuyv(16, 235)[:100]
 		}
 		return yuyv(16, 235)
 	})
 	p, err := photo(t, v, func(c *v4l2cam.Config) { c.SkipFrames = 2 })
-	if err != nil || v.took != 6 || !near(at(t, p.Data, 31, 0), 255) {
+	if err != nil || v.took != 5 || !near(at(t, p.Data, 31, 0), 255) {
 		t.Errorf("%d frames were taken: %v", v.took, err)
-	}
-	v = raw(func(int) []byte { return yuyv(16, 16) })
-	if p, err = photo(t, v, nil); err != nil || !near(at(t, p.Data, 0, 0), 0) {
-		t.Errorf("a dark room: %v", err)
 	}
 	v = raw(func(int) []byte { return nil })
 	if _, err = photo(t, v, nil); err == nil || !strings.Contains(err.Error(), "cut short") {
@@ -243,7 +236,7 @@ func TestSkipsAndRetakes(t *testing.T) {
 	}
 }
 
-// Two who ask at the same time get one picture; who asks later a newer one.
+// Who asks later gets a newer picture.
 func TestTogether(t *testing.T) {
 	v := raw(func(int) []byte { return yuyv(40, 200) })
 	v.wait = make(chan struct{})
@@ -269,29 +262,6 @@ func TestTogether(t *testing.T) {
 	if a.err != nil || b.err != nil || !b.CapturedAt.After(a.CapturedAt) {
 		t.Errorf("%v, %v, %v after %v", a.err, b.err, b.CapturedAt, a.CapturedAt)
 	}
-}
-
-// Those who wait while a picture is being taken get that one.
-func TestOneForAll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		v := raw(func(int) []byte { time.Sleep(time.Second); return yuyv(40, 200) })
-		c := camera(v, func(c *v4l2cam.Config) { c.SkipFrames = 2 })
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		var all sync.WaitGroup
-		for range 5 {
-			all.Go(func() {
-				if _, err := c.Photo(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		if v.took != 3 {
-			t.Errorf("%d frames were taken for five who asked at once, want 3", v.took)
-		}
-	})
 }
 
 func TestPluggedInLater(t *testing.T) {

@@ -1,0 +1,257 @@
+package camera_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/agent/camera"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/picture"
+)
+
+// scene is a JPEG of so many pixels a side; of one brightness where it has no
+// stripes.
+func scene(t *testing.T, side int, grey byte, stripes bool) []byte {
+	t.Helper()
+	img := image.NewGray(image.Rect(0, 0, side, side))
+	for i := range img.Pix {
+		img.Pix[i] = grey
+		if stripes && i/side%32 < 16 {
+			img.Pix[i] = 255 - grey
+		}
+	}
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, img, nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// cam gives its frames in turn, the last again and again; each takes a second.
+type cam struct {
+	frames [][]byte
+	err    error
+	taken  atomic.Int32
+}
+
+func (c *cam) take(ctx context.Context) (drivers.Photo, error) {
+	n := int(c.taken.Add(1)) - 1
+	at := time.Now()
+	select {
+	case <-time.After(time.Second):
+	case <-ctx.Done():
+		return drivers.Photo{}, context.Cause(ctx)
+	}
+	if c.err != nil {
+		return drivers.Photo{}, c.err
+	}
+	return drivers.Photo{Data: c.frames[min(n, len(c.frames)-1)], MIME: "image/jpeg", CapturedAt: at}, nil
+}
+
+func TestAPictureOnWhichNothingCanBeSeenIsTakenAgain(t *testing.T) {
+	bright, black, flat := scene(t, 64, 200, true), scene(t, 64, 2, false), scene(t, 64, 128, false)
+	for _, c := range []struct {
+		name   string
+		frames [][]byte
+		takes  int32
+		unseen string
+	}{
+		{"the first is good", [][]byte{bright}, 1, ""},
+		{"it is warming up", [][]byte{black, bright}, 2, ""},
+		{"a placeholder comes first", [][]byte{flat, black, bright}, 3, ""},
+		{"a covered lens", [][]byte{black}, 3, "it is black"},
+		{"a placeholder for ever", [][]byte{flat}, 3, "all of one brightness"},
+		{"good too late", [][]byte{flat, flat, black, bright}, 3, "it is black"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &cam{frames: c.frames}
+				s, err := camera.NewRoom(picture.Fit, time.Now).Shoot(t.Context(), "cam", picture.Limits{}, d.take)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n := d.taken.Load(); n != c.takes || (c.unseen == "") != (s.Unseen == "") || !strings.Contains(s.Unseen, c.unseen) {
+					t.Errorf("taken %d times, unseen %q; want %d times, %q", n, s.Unseen, c.takes, c.unseen)
+				}
+			})
+		})
+	}
+}
+
+// A dark picture stands where the camera fails at the next, or there is no time
+// for one.
+func TestADarkPictureIsBetterThanNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		black := scene(t, 64, 2, false)
+		r := camera.NewRoom(picture.Fit, time.Now)
+		d := &cam{frames: [][]byte{black}}
+		failing := func(ctx context.Context) (drivers.Photo, error) {
+			if d.taken.Load() == 1 {
+				return drivers.Photo{}, errors.New("unplugged")
+			}
+			return d.take(ctx)
+		}
+		if s, err := r.Shoot(t.Context(), "cam", picture.Limits{}, failing); err != nil || s.Unseen == "" {
+			t.Errorf("%q, %v", s.Unseen, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 1200*time.Millisecond)
+		defer cancel()
+		if s, err := r.Shoot(ctx, "cam", picture.Limits{}, (&cam{frames: [][]byte{black}}).take); err != nil || s.Unseen == "" {
+			t.Errorf("%q, %v", s.Unseen, err)
+		}
+	})
+}
+
+func TestAnOldPictureIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := camera.NewRoom(nil, time.Now)
+		for at, want := range map[time.Time]string{time.Now().Add(-2 * time.Second): "taken 2s before", {}: "does not say when"} {
+			_, err := r.Shoot(t.Context(), "cam", picture.Limits{}, func(context.Context) (drivers.Photo, error) {
+				return drivers.Photo{Data: []byte("x"), CapturedAt: at}, nil
+			})
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v; want %q", err, want)
+			}
+		}
+	})
+}
+
+// Who asks together gets one picture; who asks while it is being taken gets the
+// next, which was begun after that.
+func TestWhoAsksTogetherSharesAPicture(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := camera.NewRoom(picture.Fit, time.Now)
+		d := &cam{frames: [][]byte{scene(t, 64, 200, true)}}
+		var all sync.WaitGroup
+		ask := func() {
+			all.Go(func() {
+				asked := time.Now()
+				s, err := r.Shoot(t.Context(), "cam", picture.Limits{}, d.take)
+				if err != nil || s.CapturedAt.Before(asked) {
+					t.Errorf("of %v, asked at %v: %v", s.CapturedAt, asked, err)
+				}
+			})
+		}
+		for range 5 {
+			ask()
+		}
+		time.Sleep(500 * time.Millisecond) // in the bubble's time: the first is under way
+		for range 5 {
+			ask()
+		}
+		all.Wait()
+		if n := d.taken.Load(); n != 2 {
+			t.Errorf("10 wanted one, and %d were taken", n)
+		}
+		ask() // nobody waits any more: an old one is not kept
+		all.Wait()
+		if n := d.taken.Load(); n != 3 {
+			t.Errorf("a later one came out of %d", n)
+		}
+	})
+}
+
+// A camera that fails does so once for all who wait; one whose taker has gone is
+// tried again.
+func TestATroubleIsSharedToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := camera.NewRoom(picture.Fit, time.Now)
+		d := &cam{err: errors.New("unplugged")}
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() {
+				if _, err := r.Shoot(t.Context(), "cam", picture.Limits{}, d.take); !errors.Is(err, d.err) {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if n := d.taken.Load(); n != 1 {
+			t.Errorf("tried %d times", n)
+		}
+
+		good := &cam{frames: [][]byte{scene(t, 64, 200, true)}}
+		gone, leave := context.WithCancel(t.Context())
+		all.Go(func() {
+			if _, err := r.Shoot(gone, "other", picture.Limits{}, good.take); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		all.Go(func() {
+			if _, err := r.Shoot(t.Context(), "other", picture.Limits{}, good.take); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		leave()
+		all.Wait()
+	})
+}
+
+// Cameras do not wait for each other, but what is decoded of them at a time is
+// bounded, and a picture is decoded once for each limit.
+func TestPicturesAreDecodedOnceAndWithinBounds(t *testing.T) {
+	const side = 4096 // as many as are decoded at a time
+	large := scene(t, side, 200, true)
+	synctest.Test(t, func(t *testing.T) {
+		var at, most, fits atomic.Int64
+		r := camera.NewRoom(func(ctx context.Context, data []byte, lim picture.Limits) (picture.Picture, error) {
+			fits.Add(1)
+			info, err := picture.Inspect(data)
+			if err != nil {
+				return picture.Picture{}, err
+			}
+			n := int64(info.Width) * int64(info.Height)
+			most.Store(max(most.Load(), at.Add(n))) // one at a time, or it is too many
+			time.Sleep(time.Second)                 // in the bubble's time
+			at.Add(-n)
+			return picture.Picture{Data: data[:10], Look: picture.Look{Mean: 100}}, nil
+		}, time.Now)
+		var all sync.WaitGroup
+		for _, name := range []string{"a", "b", "c"} {
+			all.Go(func() {
+				s, err := r.Shoot(t.Context(), name, picture.Limits{MaxBytes: 1000}, (&cam{frames: [][]byte{large}}).take)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := r.Fit(t.Context(), s, picture.Limits{MaxBytes: 1000}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if most.Load() > camera.Pixels || fits.Load() != 3 {
+			t.Errorf("%d pixels at a time, decoded %d times; want %d, and 3 times", most.Load(), fits.Load(), camera.Pixels)
+		}
+	})
+}
+
+// The looks that retakes go by, with colour.
+func TestAColouredPlaceholderIsFlat(t *testing.T) {
+	img := image.NewRGBA(image.Rect(0, 0, 64, 64))
+	for i := range 64 * 64 {
+		img.Set(i%64, i/64, color.RGBA{0, 0, 255, 255})
+	}
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, img, nil); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s, err := camera.NewRoom(picture.Fit, time.Now).Shoot(t.Context(), "cam", picture.Limits{}, (&cam{frames: [][]byte{b.Bytes()}}).take)
+		if err != nil || s.Unseen == "" {
+			t.Errorf("%q, %v", s.Unseen, err)
+		}
+	})
+}

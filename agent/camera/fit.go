@@ -1,0 +1,54 @@
+package camera
+
+import (
+	"context"
+	"sync"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/picture"
+)
+
+// fits are what a picture was made to fit in, so that it is decoded once for each
+// of them.
+type fits struct {
+	mu   sync.Mutex
+	done map[picture.Limits]picture.Picture
+}
+
+// Of is a picture that was taken otherwise: a map.
+func (r *Room) Of(p drivers.Photo) Shot {
+	return Shot{Photo: p, fits: &fits{done: map[picture.Limits]picture.Picture{}}}
+}
+
+// Fit makes a picture fit in lim. It waits while as much is being decoded as this
+// machine should.
+func (r *Room) Fit(ctx context.Context, s Shot, lim picture.Limits) (picture.Picture, error) {
+	if r.fit == nil {
+		return picture.Picture{Data: s.Data, MIME: s.MIME, Look: picture.Look{Mean: 128, Variance: 128}}, nil
+	}
+	s.fits.mu.Lock()
+	defer s.fits.mu.Unlock()
+	if p, ok := s.fits.done[lim]; ok {
+		return p, nil
+	}
+	n := weight(s.Data)
+	if err := r.pixels.Acquire(ctx, n); err != nil {
+		return picture.Picture{}, context.Cause(ctx)
+	}
+	defer r.pixels.Release(n)
+	p, err := r.fit(ctx, s.Data, lim)
+	if err == nil {
+		s.fits.done[lim] = p
+	}
+	return p, err
+}
+
+// weight is how many pixels a picture claims to have. What cannot be read is
+// refused before it is decoded.
+func weight(data []byte) int64 {
+	i, err := picture.Inspect(data)
+	if err != nil {
+		return 0
+	}
+	return min(Pixels, int64(i.Width)*int64(i.Height))
+}

@@ -1,0 +1,45 @@
+package agent_test
+
+import (
+	"bytes"
+	"image"
+	"image/jpeg"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/picture"
+	"github.com/messkit/messkit/mess"
+)
+
+// A picture on which nothing can be seen is sent, said to be so, and no evidence
+// of what was done.
+func TestADarkPictureIsNoEvidence(t *testing.T) {
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, 64, 64)), nil); err != nil {
+		t.Fatal(err)
+	}
+	inHouseWith(t, func(h *house) {
+		h.cfg.Fit = picture.Fit
+		on := capabilities.Plan{Command: capabilities.SetSwitch, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort, Args: mess.Object{{Key: "on", Value: true}}, Want: []string{"image"}}
+		h.with("it", &struct {
+			part
+			switcher
+			reader
+		}{reader: reader{on: true}}, map[string]capabilities.Plan{"do it": on})
+		h.more[0].SeenBy = "cam"
+		h.with("cam", &eye{data: b.Bytes()}, map[string]capabilities.Plan{"photo": {Command: capabilities.TakePhoto, Effect: capabilities.Query}})
+	}, func(h *house) {
+		for intent, want := range map[string]mess.Evidence{"do it": mess.ReadBack, "photo": mess.Photographed} {
+			ref := h.says(claude, "request: {intent: "+intent+"}")
+			h.after(time.Minute)
+			if s := h.is(ref, mess.Completed); s.Evidence != want {
+				t.Errorf("%s: evidence %q, want %q", intent, s.Evidence, want)
+			}
+			h.answers(ref, "nothing can be seen on the picture: it is black")
+			if data, _ := h.picture(ref); len(data) == 0 {
+				t.Errorf("%s: there is no picture", intent)
+			}
+		}
+	})
+}

@@ -14,7 +14,8 @@ func (t *task) decline(ctx context.Context, reason string) error {
 	if reason == "" {
 		return nil
 	}
-	_, err := t.a.say(ctx, t.signed(t.message(&mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: reason}})))
+	s := &mess.Status{Code: mess.Declined, Instance: t.boot, Reason: &mess.Reason{Detail: reason}}
+	_, err := t.a.say(ctx, t.signed(t.message(s)))
 	if err != nil {
 		return err
 	}

@@ -102,3 +102,27 @@ func TestALateClaimLeavesTheQuestion(t *testing.T) {
 		h.says(agent, "reply: {re: "+ref+", answers: {where: here}}")
 	})
 }
+
+// A "no" to an offer that has been on its way for so long that its executor has
+// claimed meanwhile is no word about the claim. One who does not name its process
+// says no more than this, and is taken at its word.
+func TestLateNoToAnOffer(t *testing.T) {
+	for name, c := range map[string]struct {
+		said string
+		want mess.Code
+	}{
+		"of the offer":            {"code: declined, reason: {detail: not me}, instance: boot-1", mess.Claimed},
+		"of the claim":            {"code: declined, reason: {detail: not me}, instance: boot-1, epoch: 1", mess.Declined},
+		"of nobody in particular": {"code: declined, reason: {detail: not me}", mess.Declined},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				h.registers(kitchen, "take-photo")
+				ref := h.says(agent, "request: {intent: look}").Ref
+				h.says(kitchen, "status: {re: "+ref+", code: claimed, instance: boot-1}")
+				h.says(kitchen, "status: {re: "+ref+", "+c.said+"}")
+				h.is(ref, c.want)
+			})
+		})
+	}
+}

@@ -94,7 +94,7 @@ func (t *turn) status(s *mess.Status) error {
 	if t.env.unreachable() {
 		t.back()
 	}
-	if t.claimsAgain(s) {
+	if t.late(s) {
 		t.repeat = true
 		return nil
 	}
@@ -107,12 +107,19 @@ func (t *turn) status(s *mess.Status) error {
 	return t.report(s)
 }
 
-// claimsAgain reports whether the holder claims what it holds: a claim that has
-// come late must not undo a question that was asked since. A step back to claimed
-// bears the epoch.
-func (t *turn) claimsAgain(s *mess.Status) bool {
-	late := s.Instance != "" && s.Epoch == 0 && t.message.Epoch == 0
-	return s.Code == mess.Claimed && len(t.message.Items) == 1 && (t.env.Status == mess.Claimed || late)
+// late reports whether the holder says of the offer what its claim has overtaken:
+// that it claims, which must not undo a question that was asked since, or that it
+// declines, which must not end the claim. What is said of a claim bears its epoch,
+// or, by those who do not name their process, nothing.
+func (t *turn) late(s *mess.Status) bool {
+	ofOffer := s.Instance != "" && s.Epoch == 0 && t.message.Epoch == 0
+	switch s.Code {
+	case mess.Claimed:
+		return len(t.message.Items) == 1 && (t.env.Status == mess.Claimed || ofOffer)
+	case mess.Declined:
+		return ofOffer
+	}
+	return false
 }
 
 // claim gives the thread to an executor (T2).

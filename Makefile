@@ -162,7 +162,7 @@ dist/messkit-linux-armv7 dist/messkit-linux-armv6:
 
 .PHONY: binaries
 binaries: build
-	@echo "== the armv6 binary answers a request under emulation"
+	@echo "== the armv6 binary runs the demo under emulation"
 	scripts/armv6.sh dist/messkit-linux-armv6
 	@echo "== pictures come out the same on ARM, byte by byte"
 	@scripts/same-pictures.sh dist

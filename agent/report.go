@@ -101,10 +101,8 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 	if r.err != nil && !errors.Is(r.err, cause) && !errors.Is(r.err, context.Canceled) {
 		midway = ": " + detail
 	}
-	if len(r.done)+len(r.left) > 0 {
-		rest := fmt.Sprintf("; done: %s; not done: %s", list(r.done), list(r.left))
-		midway, detail = midway+rest, detail+rest
-	}
+	rest := tally(r)
+	midway, detail = midway+rest, detail+rest
 	no, refused := errors.AsType[*gate.Refusal](r.err)
 	_, late := errors.AsType[*gate.TimeoutError](r.err)
 	help, _ := errors.AsType[*drivers.HelpError](r.err)
@@ -136,6 +134,24 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 		return "incomplete", detail
 	}
 	return "device", detail
+}
+
+// tally is what was done and what was not, of a task that can end half done. What
+// was begun is not among what was not done.
+func tally(r result) string {
+	s := ""
+	if r.rests {
+		s = "; it stands still"
+	}
+	switch {
+	case len(r.done) > 0:
+		return s + fmt.Sprintf("; done: %s; not done: %s", list(r.done), list(r.left))
+	case len(r.left) == 0:
+		return s
+	case r.effect == mess.EffectNone:
+		return s + "; not done: " + list(r.left)
+	}
+	return s + "; begun, and not finished: " + list(r.left)
 }
 
 // failed is the end of what was not done, or not known to be.

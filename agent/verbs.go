@@ -26,6 +26,7 @@ type result struct {
 	unseen   mess.Evidence // evidence without the pictures, where it is less
 	done     []string      // of a task that can end half done
 	left     []string      // what remains of it
+	rests    bool          // it was broken off, and the device says that it stands still
 	notes    string        // what else the requester should know
 	yes      *bool         // the answer where yes or no was asked for
 }
@@ -188,6 +189,7 @@ func (v verbs) clean(ctx context.Context) result {
 	v.acted(r)
 	ctx, cancel := aftermath(ctx)
 	defer cancel()
+	v.comeToRest(ctx, &r)
 	if m, ok := v.dev.Driver.(drivers.Mapper); ok {
 		p, err := v.pass.Map(ctx, m)
 		if err == nil {
@@ -205,19 +207,41 @@ func (v verbs) clean(ctx context.Context) result {
 	return r
 }
 
+// comeToRest asks a device whose act was broken off whether it stands still. If it
+// says so, some of the act was done and no more will be: that is known, whatever
+// broke it off.
+func (v verbs) comeToRest(ctx context.Context, r *result) {
+	reader, ok := v.dev.Driver.(drivers.RestReader)
+	if !ok || r.err == nil || r.effect != mess.EffectUnknown {
+		return
+	}
+	switch still, err := v.pass.AtRest(ctx, reader); {
+	case err != nil:
+		r.note("it could not be read back whether it stands still: %v", err)
+	case !still:
+		r.note("it still moves")
+	default:
+		r.effect, r.evidence, r.rests = mess.EffectPartial, mess.ReadBack, true
+	}
+}
+
 func (v verbs) dock(ctx context.Context) result {
 	err := v.pass.Dock(ctx, v.dev.Driver.(drivers.Cleaner))
 	r := result{
 		err: err, effect: effectOf(err), evidence: mess.Acknowledged,
 		text: fmt.Sprintf("The %s is in its dock.", v.dev.Label), yes: new(true),
 	}
-	if err != nil {
+	if r.effect == mess.EffectNone {
 		return r
 	}
 	since := v.now()
 	v.acted(r)
 	ctx, cancel := aftermath(ctx)
 	defer cancel()
+	if err != nil {
+		v.comeToRest(ctx, &r)
+		return r
+	}
 	if reader, ok := v.dev.Driver.(drivers.DockReader); ok {
 		switch in, err := v.pass.Docked(ctx, reader); {
 		case err != nil:

@@ -87,7 +87,7 @@ func ParseColour(s string) (Colour, error) {
 }
 
 // SafeReader reads back from the device whether it is in its safe state. It
-// works while the device is halted, which no other verb does.
+// works while the device is halted, which of the other verbs AtRest alone does.
 type SafeReader interface {
 	Safe(ctx context.Context) (bool, error)
 }
@@ -133,6 +133,12 @@ type Cleaner interface {
 	Clean(ctx context.Context, areas []string, progress func(Progress)) (Outcome, error)
 	// Dock sends the cleaner to its dock and returns when it is there.
 	Dock(ctx context.Context) error
+}
+
+// RestReader reads back from what moves by itself whether it stands still, in its
+// dock or elsewhere. Like SafeReader it works while the device is halted.
+type RestReader interface {
+	AtRest(ctx context.Context) (bool, error)
 }
 
 // DockReader reads back from a Cleaner whether it is in its dock.

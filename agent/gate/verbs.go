@@ -112,6 +112,11 @@ func (p *Pass) Docked(ctx context.Context, r drivers.DockReader) (bool, error) {
 	return watch(ctx, p, "read state", r.Docked)
 }
 
+// AtRest reads back whether a device stands still.
+func (p *Pass) AtRest(ctx context.Context, r drivers.RestReader) (bool, error) {
+	return watch(ctx, p, "read whether it stands still", r.AtRest)
+}
+
 // Photo takes a picture.
 func (p *Pass) Photo(ctx context.Context, c drivers.Photographer) (drivers.Photo, error) {
 	return watch(ctx, p, "photo", c.Photo)

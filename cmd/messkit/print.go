@@ -89,7 +89,7 @@ func (p *printer) details(s *mess.Status) {
 		name string
 		what []any
 	}{{"done", s.Completed}, {"not done", s.Remaining}} {
-		if len(list.what) > 0 && (s.Reason == nil || !strings.Contains(s.Reason.Detail, "not done: ")) {
+		if len(list.what) > 0 && (s.Reason == nil || !strings.Contains(s.Reason.Detail, "not done: ") && !strings.Contains(s.Reason.Detail, "not finished: ")) {
 			p.printf("            %s: %s\n", list.name, printable(strings.Trim(fmt.Sprint(list.what...), "[]")))
 		}
 	}

@@ -28,6 +28,9 @@ const (
 	saysSafe           fault = "always says that it is safe"
 	deniesSafe         fault = "never says that it is safe"
 	safeStarted        fault = "tells whether it is safe only while it is started"
+	alwaysRests        fault = "always says that it stands still"
+	neverRests         fault = "never says that it stands still"
+	restsStarted       fault = "tells whether it stands still only while it is started"
 	secondHaltFails    fault = "the second Halt fails"
 	secondHaltPanics   fault = "the second Halt panics"
 	haltLeavesCleaning fault = "Halt leaves it cleaning"
@@ -293,6 +296,20 @@ func (d *device) Safe(context.Context) (bool, error) {
 	return !d.on && !d.moving, nil
 }
 
+func (d *device) AtRest(context.Context) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.fault == neverRests:
+		return false, nil
+	case d.fault == alwaysRests:
+		return true, nil
+	case d.fault == restsStarted && !d.started:
+		return false, errors.New("device: not started")
+	}
+	return !d.moving, nil
+}
+
 func (d *device) Photo(ctx context.Context) (drivers.Photo, error) {
 	p := drivers.Photo{Data: []byte("\xff\xd8\xff"), MIME: "image/jpeg", CapturedAt: time.Now()}
 	switch d.fault {
@@ -375,6 +392,7 @@ func (d *device) step(ctx context.Context, percent float64, area string, progres
 	if d.fault == progressFallsBack {
 		percent = 90 - percent
 	}
+	d.setMoving(true)
 	if progress != nil {
 		progress(drivers.Progress{Percent: percent, Doing: "cleaning " + area})
 	}
@@ -389,6 +407,8 @@ func (d *device) step(ctx context.Context, percent float64, area string, progres
 	}
 	return nil
 }
+
+func (d *device) setMoving(so bool) { d.mu.Lock(); defer d.mu.Unlock(); d.moving = so }
 
 // rest ends a task without areas. The one that Halt does not end cleans until
 // the test is over.

@@ -37,6 +37,7 @@ var broken = map[string][]fault{
 	"an ended context is obeyed":         {ignoresContext, hidesContext},
 	"Halt is safe":                       {haltLeavesOn},
 	"it knows whether it is safe":        {saysSafe, deniesSafe, safeStarted},
+	"it knows whether it stands still":   {alwaysRests, neverRests, restsStarted, drivesOn},
 	"Halt at any time":                   {secondHaltFails, secondHaltPanics},
 	"Halt beside a verb":                 {haltLeavesCleaning},
 	"Start after Halt":                   {startsOnce},

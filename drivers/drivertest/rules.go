@@ -22,6 +22,7 @@ var rules = []rule{
 	{"an ended context is obeyed", obeysContext},
 	{"Halt is safe", haltIsSafe},
 	{"it knows whether it is safe", saysWhetherSafe},
+	{"it knows whether it stands still", saysWhetherItRests},
 	{"Halt at any time", haltAtAnyTime},
 	{"Halt beside a verb", haltBesideVerb},
 	{"Start after Halt", startAfterHalt},

@@ -25,6 +25,7 @@ var (
 	_ drivers.Observer   = (*Vacuum)(nil)
 
 	_ drivers.SafeReader = (*Vacuum)(nil)
+	_ drivers.RestReader = (*Vacuum)(nil)
 )
 
 // VacuumConfig of a vacuum.
@@ -88,6 +89,14 @@ func (v *Vacuum) Safe(context.Context) (bool, error) {
 	v.taskMu.Lock()
 	defer v.taskMu.Unlock()
 	return v.task == "", nil
+}
+
+// AtRest reports whether it stands still, by the world's own word.
+func (v *Vacuum) AtRest(ctx context.Context) (bool, error) {
+	if ctx.Err() != nil {
+		return false, fmt.Errorf("%s: %w", v.Name(), ctx.Err())
+	}
+	return !v.world.Moving(), nil
 }
 
 // Docked reports whether it is in its dock.

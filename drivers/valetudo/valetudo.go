@@ -28,6 +28,7 @@ var (
 	_ drivers.Observer = (*Vacuum)(nil)
 
 	_ drivers.SafeReader = (*Vacuum)(nil)
+	_ drivers.RestReader = (*Vacuum)(nil)
 )
 
 // Kind is the kind of driver for drivers/all.
@@ -90,6 +91,12 @@ func (v *Vacuum) Halt() error {
 func (v *Vacuum) Safe(ctx context.Context) (bool, error) {
 	s, err := v.state(ctx)
 	return !s.moves() || v.cfg.Safe == Keep, v.named(err)
+}
+
+// AtRest reports whether it stands still, whatever safe is.
+func (v *Vacuum) AtRest(ctx context.Context) (bool, error) {
+	s, err := v.state(ctx)
+	return err == nil && !s.moves(), v.named(err)
 }
 
 // Docked reports whether it is in its dock.

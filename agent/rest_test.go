@@ -1,0 +1,76 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// robot is a vacuum that tells whether it stands still.
+type robot struct {
+	*vacuum
+	still bool
+	blind error
+}
+
+func (r *robot) AtRest(context.Context) (bool, error) { return r.still, r.blind }
+
+func (r *robot) Dock(ctx context.Context) error {
+	r.note("dock")
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// A task that was broken off has a clean end where the device says that it stands
+// still: what was done is known then, and nobody has to look before the next.
+func TestBrokenOffAndStandingStill(t *testing.T) {
+	for name, c := range map[string]struct {
+		robot  robot
+		intent string
+		effect mess.Effect
+		says   string
+	}{
+		"it stands":                {robot{still: true}, "clean", mess.EffectPartial, "stopped midway; it stands still; begun, and not finished: near sink and stove"},
+		"it moves":                 {robot{}, "clean", mess.EffectUnknown, "stopped midway; begun, and not finished: near sink and stove"},
+		"it does not answer":       {robot{blind: errors.New("no answer")}, "clean", mess.EffectUnknown, "stopped midway; begun, and not finished"},
+		"on its way to the dock":   {robot{still: true}, "dock", mess.EffectPartial, "stopped midway; it stands still"},
+		"and drives on regardless": {robot{}, "dock", mess.EffectUnknown, "stopped midway"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var doubts []string
+			r := c.robot
+			r.vacuum = newVacuum()
+			inHouseWith(t, func(h *house) {
+				h.more = []agent.Device{{Name: "robot", Driver: &r}}
+				h.cfg.Unknown = func(ref string, _ capabilities.Plan) { doubts = append(doubts, ref) }
+				p := clean("near sink", "stove")
+				p.Device = "robot"
+				if c.intent == "dock" {
+					p.Command, p.Args, p.Effect = capabilities.Dock, nil, capabilities.Idempotent
+				}
+				h.words["robot"] = capabilities.Outcome{Plan: &p}
+			}, func(h *house) {
+				ref := h.says(claude, "request: {intent: robot}")
+				h.says(person, "reply: {re: "+ref+", confirm: true}")
+				h.after(3 * time.Second)
+				h.says(claude, "cancel: {re: "+ref+"}")
+				s := h.is(ref, mess.Cancelled)
+				if s.Reason.Effect != c.effect || !strings.HasPrefix(s.Reason.Detail, c.says) || strings.Contains(s.Reason.Detail, "done: nothing") {
+					t.Errorf("%+v, want %s: %s", s.Reason, c.effect, c.says)
+				}
+				if clean := c.effect == mess.EffectPartial; (len(doubts) == 0) != clean || (s.Evidence == mess.ReadBack) != clean {
+					t.Errorf("doubts: %v, evidence %s", doubts, s.Evidence)
+				}
+			})
+		})
+	}
+}
+
+var _ drivers.RestReader = (*robot)(nil)

@@ -1,0 +1,53 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// saysWhetherItRests asks a cleaner that can tell whether it stands still, while
+// its simulator says that it moves, and after that.
+func saysWhetherItRests(ctx context.Context, b *bench) error {
+	return ifCleans(ctx, b, func(d drivers.Device, c drivers.Cleaner, places []string) error {
+		r, ok := d.(drivers.RestReader)
+		if !ok {
+			return notApplicable("it does not tell whether it stands still")
+		}
+		under, cancel := context.WithCancel(ctx)
+		defer cancel()
+		seen := errors.New("the verb Clean tells of no progress while the device moves")
+		_, fault := b.mustFail(d, "a cancelled Clean", func() error {
+			_, err := c.Clean(under, places, func(drivers.Progress) {
+				if under.Err() == nil && b.checkSafe() != nil {
+					seen = rests(ctx, r, false)
+					cancel()
+				}
+			})
+			return err
+		})
+		if fault != nil || seen != nil {
+			return errors.Join(fault, seen)
+		}
+		if err := errors.Join(b.safeAfter("a cancelled Clean"), rests(ctx, r, true)); err != nil {
+			return err
+		}
+		if err := b.must("Halt", d.Halt); err != nil {
+			return err
+		}
+		if err := rests(ctx, r, true); err != nil {
+			return fmt.Errorf("after Halt: %w", err)
+		}
+		return nil
+	})
+}
+
+// rests compares what a device says with what is so.
+func rests(ctx context.Context, r drivers.RestReader, so bool) error {
+	if is, err := r.AtRest(ctx); err != nil || is != so {
+		return fmt.Errorf("the verb AtRest = %t (%w), and the simulator says %t", is, err, so)
+	}
+	return nil
+}

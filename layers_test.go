@@ -38,7 +38,7 @@ var layers = map[string]layer{
 
 	// 2 actors: they do not know each other.
 	"agent": {
-		below: []string{"agent/camera", "agent/gate", "agent/journal", "agent/stop", "capabilities", "drivers", "internal/picture", "internal/wal", "mess", "mess/receipt"},
+		below: []string{"agent/camera", "agent/gate", "agent/journal", "agent/stop", "capabilities", "drivers", "internal/picture", "internal/wait", "internal/wal", "mess", "mess/receipt"},
 		from:  []string{"gobot.io/x/gobot/v2", "golang.org/x/sync"},
 	},
 	"agent/gate":         {below: []string{"capabilities", "drivers", "mess"}, from: []string{"golang.org/x/sync"}},
@@ -54,12 +54,12 @@ var layers = map[string]layer{
 		below: []string{"exchange", "internal/picture", "internal/strictyaml", "mess", "mess/messeaf"},
 		from:  []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sync"},
 	},
-	"exchange/webhook": {below: []string{"exchange", "internal/durable", "mess"}, from: []string{"golang.org/x/sync"}},
+	"exchange/webhook": {below: []string{"exchange", "internal/durable", "internal/guarded", "internal/wait", "mess"}, from: []string{"golang.org/x/sync"}},
 	"exchange/mqtt": {
-		below: []string{"exchange", "exchange/keys", "internal/broker", "mess", "mess/messeaf", "mess/topic"},
+		below: []string{"exchange", "exchange/keys", "internal/broker", "internal/wait", "mess", "mess/messeaf", "mess/topic"},
 		from:  []string{"github.com/mochi-mqtt/server/v2", "golang.org/x/sync"},
 	},
-	"exchange/remote": {below: []string{"internal/broker", "internal/secret", "mess", "mess/messeaf", "mess/topic"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
+	"exchange/remote": {below: []string{"internal/broker", "internal/secret", "internal/wait", "mess", "mess/messeaf", "mess/topic"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 
 	// 1 things.
 	"exchange":           {below: []string{"mess", "mess/messeaf", "mess/receipt"}, from: []string{"github.com/robfig/cron/v3", "golang.org/x/sync"}},
@@ -102,6 +102,8 @@ var layers = map[string]layer{
 	"internal/broker":            {from: []string{"github.com/eclipse/paho.mqtt.golang", "golang.org/x/sync"}},
 	"drivers/i2cdev/i2ctest":     {below: []string{"drivers/i2cdev"}, from: []string{"gobot.io/x/gobot/v2"}},
 	"internal/durable":           {},
+	"internal/guarded":           {},
+	"internal/wait":              {},
 	"internal/secret":            {},
 	"internal/hil":               {},
 	"internal/hil/cp2112":        {},

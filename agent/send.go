@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -76,12 +77,5 @@ const (
 func (b *backoff) sleep(ctx context.Context) bool {
 	limit := min(lastWait, firstWait<<min(b.tries, 16))
 	b.tries++
-	t := time.NewTimer(b.jitter(limit))
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
+	return wait.For(ctx, b.jitter(limit))
 }

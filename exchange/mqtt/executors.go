@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/topic"
 )
@@ -165,7 +166,7 @@ func (d *Door) feed(ctx context.Context, to publisher, id string) {
 		if ctx.Err() == nil {
 			d.log.Debug("events wait", "executor", id, "err", err)
 		}
-		pause(ctx, againAfter)
+		wait.For(ctx, againAfter)
 	}
 }
 
@@ -185,14 +186,4 @@ func (d *Door) deliver(ctx context.Context, to publisher, where string, m mess.M
 		return nil // nor next time
 	}
 	return to.publish(ctx, outgoing{topic: where, payload: text})
-}
-
-// pause waits, and no longer than ctx lasts.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }

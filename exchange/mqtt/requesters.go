@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 	"github.com/messkit/messkit/mess/topic"
@@ -106,7 +107,7 @@ func (d *Door) tellAsker(ctx context.Context, to publisher, id string, a *asker)
 		if ctx.Err() == nil {
 			d.log.Debug("events wait", "requester", id, "err", err)
 		}
-		pause(ctx, againAfter)
+		wait.For(ctx, againAfter)
 	}
 }
 

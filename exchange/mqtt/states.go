@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -43,7 +44,7 @@ func (d *Door) watch(ctx context.Context, to publisher) error {
 		if ctx.Err() == nil {
 			d.log.Debug("states wait", "err", err)
 		}
-		pause(ctx, againAfter)
+		wait.For(ctx, againAfter)
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/messkit/messkit/internal/wait"
 )
 
 const (
@@ -40,7 +42,7 @@ type feed struct {
 
 // run returns what handle returns, a refusal that stays one, or why ctx ended.
 func (f *feed) run(ctx context.Context) error {
-	wait := firstWait
+	gap := firstWait
 	for {
 		began, before := time.Now(), f.after
 		err := f.session(ctx)
@@ -54,29 +56,18 @@ func (f *feed) run(ctx context.Context) error {
 			return err
 		}
 		if f.after != before || time.Since(began) > longestOff {
-			wait = firstWait // it went well for some time
+			gap = firstWait // it went well for some time
 		}
 		f.c.log.Debug("events interrupted", "err", err)
-		if !sleep(ctx, wait/2+rand.N(wait)) {
+		if !wait.For(ctx, gap/2+rand.N(gap)) {
 			return ctx.Err()
 		}
-		wait = min(2*wait, longestOff)
+		gap = min(2*gap, longestOff)
 	}
 }
 
 // handled is what a handler returned: it ends the following.
 type handled struct{ error }
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
-}
 
 // session reads one stream until it ends. Where that does not come through, it
 // polls for a while.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -52,7 +53,7 @@ func (s *saying) claim(ctx context.Context) (mess.Ack, error) {
 // and checks that it is as it must be.
 func (s *saying) settle(ctx context.Context, check func(Thread) error) (t Thread, err error) {
 	for range 2 {
-		if !sleep(ctx, s.cfg.Settle/4+rand.N(3*s.cfg.Settle/4)) {
+		if !wait.For(ctx, s.cfg.Settle/4+rand.N(3*s.cfg.Settle/4)) {
 			return t, mess.Refuse(mess.Unavailable, "%v", ctx.Err())
 		}
 		if t, _, err = s.read(ctx, s.ref); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -14,7 +15,7 @@ import (
 // that is away, or talks nonsense, is asked less and less often. It returns nil
 // when ctx ends, and earlier where the server refuses for good.
 func (f *Field) Receive(ctx context.Context, handle func(mess.Message)) error {
-	wait := f.cfg.Poll
+	gap := f.cfg.Poll
 	for {
 		err := f.round(ctx, handle)
 		switch {
@@ -24,11 +25,11 @@ func (f *Field) Receive(ctx context.Context, handle func(mess.Message)) error {
 			return err
 		case err != nil:
 			f.log.Debug("no news", "err", err)
-			wait = min(2*wait, max(longestOff, f.cfg.Poll))
+			gap = min(2*gap, max(longestOff, f.cfg.Poll))
 		default:
-			wait = f.cfg.Poll
+			gap = f.cfg.Poll
 		}
-		if !sleep(ctx, wait/2+rand.N(wait)) {
+		if !wait.For(ctx, gap/2+rand.N(gap)) {
 			return nil
 		}
 	}

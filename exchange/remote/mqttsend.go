@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 	"github.com/messkit/messkit/mess/topic"
@@ -89,7 +90,7 @@ func (c *MQTT) Attach(ctx context.Context, ref, name, mime string, data io.Reade
 			return m, nil
 		}
 		// Another file of this name was on its way before this one.
-		if !sleep(ctx, time.Second) {
+		if !wait.For(ctx, time.Second) {
 			return mess.Media{}, context.Cause(ctx)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // State is what came of a notice.
@@ -173,7 +174,7 @@ func (h *Hooks) write(ctx context.Context) error {
 		case <-h.dirty:
 		}
 		h.save(false)
-		if !sleep(ctx, saveGap) {
+		if !wait.For(ctx, saveGap) {
 			return nil
 		}
 	}

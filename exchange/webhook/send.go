@@ -5,21 +5,19 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
-	"syscall"
 	"time"
 
+	"github.com/messkit/messkit/internal/guarded"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -201,45 +199,15 @@ func (f *forbidden) Error() string {
 	return fmt.Sprintf("%s is not on the public internet; exchange: webhooks: allow: [%s] would let it", f.ip, netip.PrefixFrom(f.ip, f.ip.BitLen()))
 }
 
-// newClient connects to the public internet and what is allowed beside it. What
-// counts is the address to which a connection is made, whatever name led there.
-// It follows no redirect and uses no proxy, which would connect in its stead.
+// newClient connects to the public internet and what is allowed beside it.
 func newClient(cfg Config) *http.Client {
-	control := func(_, addr string, _ syscall.RawConn) error {
-		ap, err := netip.ParseAddrPort(addr)
-		if err != nil {
-			return err
-		}
-		return cfg.check(ap.Addr())
-	}
-	dialer := &net.Dialer{Timeout: cfg.Timeout, Control: control}
-	return &http.Client{
-		Transport: &http.Transport{
-			DialContext: dialer.DialContext, IdleConnTimeout: 4 * time.Second, MaxIdleConnsPerHost: 1, TLSHandshakeTimeout: cfg.Timeout,
-			TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, MaxResponseHeaderBytes: 64 << 10, DisableCompression: true,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
-// special are networks that lead elsewhere than to a host on the internet (IANA
-// special-purpose address registries), beside those that netip knows.
-var special = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("::/96"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"),
-	netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("fec0::/10"),
+	return guarded.Client(guarded.Config{Check: cfg.check, Connect: cfg.Timeout})
 }
 
 // check tells why no connection may be made to an address.
 func (c Config) check(ip netip.Addr) error {
-	ip = ip.Unmap().WithZone("")
-	contains := func(p netip.Prefix) bool { return p.Contains(ip) }
-	if slices.ContainsFunc(c.Allow, contains) {
+	if guarded.In(ip, c.Allow) || guarded.Public(ip) {
 		return nil
 	}
-	if !ip.IsGlobalUnicast() || ip.IsPrivate() || slices.ContainsFunc(special, contains) {
-		return &forbidden{ip}
-	}
-	return nil
+	return &forbidden{guarded.Plain(ip)}
 }

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // Config of webhooks.
@@ -120,7 +121,7 @@ func (h *Hooks) follow(ctx context.Context) error {
 		})
 		if err != nil && !errors.Is(err, exchange.ErrSlow) {
 			h.log.Warn("webhooks: events interrupted", "err", err)
-			if !sleep(ctx, firstWait) {
+			if !wait.For(ctx, firstWait) {
 				break
 			}
 		}
@@ -165,7 +166,7 @@ func (h *Hooks) run(ctx context.Context, id string) {
 		if !ok {
 			return
 		}
-		if wait := time.Until(n.Due); wait > 0 && !sleep(ctx, wait) || ctx.Err() != nil {
+		if !wait.For(ctx, time.Until(n.Due)) {
 			h.rest(id)
 			return
 		}
@@ -233,17 +234,6 @@ func (h *Hooks) outcome(ctx context.Context, n notice, r result) {
 		l.queue = l.queue[1:]
 	}
 	h.note(n, state, r)
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }
 
 // ring wakes whoever waits on c, now or when he next does.

@@ -1,0 +1,77 @@
+// Package guarded makes HTTP clients for addresses that somebody else has named:
+// what counts is the address to which a connection is made, whatever name led
+// there. It knows nothing of what is sent.
+package guarded
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// Config of a client.
+type Config struct {
+	// Check tells why no connection may be made to an address. It is asked when
+	// the connection is made.
+	Check func(netip.Addr) error
+	// Connect is how long connecting may take, and the handshake again.
+	Connect time.Duration
+	// Total is how long a request may take with its answer; 0: as its context says.
+	Total time.Duration
+	// TLS is nil for what the system trusts.
+	TLS *tls.Config
+}
+
+// Client follows no redirect and uses no proxy, which would connect in its
+// stead.
+func Client(cfg Config) *http.Client {
+	control := func(_, addr string, _ syscall.RawConn) error {
+		ap, err := netip.ParseAddrPort(addr)
+		if err != nil {
+			return err
+		}
+		return cfg.Check(ap.Addr())
+	}
+	secure := cfg.TLS
+	if secure == nil {
+		secure = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	dialer := &net.Dialer{Timeout: cfg.Connect, Control: control}
+	return &http.Client{
+		Timeout: cfg.Total,
+		Transport: &http.Transport{
+			DialContext: dialer.DialContext, IdleConnTimeout: 4 * time.Second, MaxIdleConnsPerHost: 1, TLSHandshakeTimeout: cfg.Connect,
+			TLSClientConfig: secure, MaxResponseHeaderBytes: 64 << 10, DisableCompression: true,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// special are networks that lead elsewhere than to a host on the internet (IANA
+// special-purpose address registries), beside those that netip knows.
+func special() []netip.Prefix {
+	return []netip.Prefix{
+		netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+		netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
+		netip.MustParsePrefix("::/96"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"),
+		netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("fec0::/10"),
+	}
+}
+
+// Plain is an address without its zone, and IPv4 as such.
+func Plain(ip netip.Addr) netip.Addr { return ip.Unmap().WithZone("") }
+
+// Public reports whether an address is that of a host on the public internet.
+func Public(ip netip.Addr) bool {
+	ip = Plain(ip)
+	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !In(ip, special())
+}
+
+// In reports whether an address is in one of some networks.
+func In(ip netip.Addr, nets []netip.Prefix) bool {
+	return slices.ContainsFunc(nets, func(p netip.Prefix) bool { return p.Contains(Plain(ip)) })
+}

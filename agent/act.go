@@ -174,7 +174,9 @@ func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan,
 	defer done()
 	var g errgroup.Group
 	g.Go(func() error { t.tellProgress(told, p); return nil })
+	idle := t.a.acts(plan)
 	r := verbs.do(ctx)
+	idle()
 	done()
 	_ = g.Wait() // it returns nil, and nothing is said after the end
 	return r

@@ -157,6 +157,7 @@ type Agent struct {
 	mail     chan struct{} // something is in the outbox
 	sooner   chan struct{} // the time between two heartbeats has become shorter
 	broken   chan struct{} // the journal has refused something
+	glance   chan struct{} // the devices may be otherwise than the exchange believes
 
 	mu     sync.Mutex
 	tasks  map[string]*task // by thread, from the offer to the report
@@ -166,6 +167,9 @@ type Agent struct {
 	serial uint64           // of the last message
 	seen   recent           // refs of delivered messages
 	took   map[string]time.Duration
+	acting map[string]capabilities.Command // what a device does just now, by its name
+
+	watched bool // the exchange wants to know how the devices are
 
 	disarmed error // why nothing may act, nil if it may
 	known    bool  // whether the exchange has been told that something may
@@ -176,6 +180,7 @@ func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *
 	a := &Agent{
 		cfg: cfg.filled(), x: x, resolver: r, devices: map[string]*device{}, gate: g, journal: j, now: now, log: log,
 		boot: strings.ToLower(rand.Text()[:10]), work: make(chan struct{}, 1), mail: make(chan struct{}, 1), sooner: make(chan struct{}, 1), broken: make(chan struct{}, 1),
+		glance: make(chan struct{}, 1), acting: map[string]capabilities.Command{},
 		tasks: map[string]*task{}, later: map[string]*task{}, took: map[string]time.Duration{},
 	}
 	a.cameras = camera.NewRoom(a.cfg.Fit, now)

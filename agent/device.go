@@ -64,6 +64,13 @@ func (d *device) open(ctx context.Context, g *gate.Gate) error {
 	return nil
 }
 
+// running reports whether a device has been started and not halted since.
+func (d *device) running(g *gate.Gate) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.started == g.Rounds()+1
+}
+
 // startAll starts every device that is not started.
 func startAll(ctx context.Context, gt *gate.Gate, devices iter.Seq[*device], log *slog.Logger) {
 	var g errgroup.Group

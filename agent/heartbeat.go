@@ -29,6 +29,7 @@ func (a *Agent) heartbeat(ctx context.Context, told *mess.Stopped) error {
 		}
 		a.agree(ack.Threads)
 		a.heed(ack.Stops)
+		a.wants(ack)
 	}
 }
 

@@ -34,6 +34,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	g.Go(func() error { return a.dispatch(gctx) })
 	g.Go(func() error { return a.deliverMail(gctx) })
 	g.Go(func() error { return a.tend(gctx) })
+	g.Go(func() error { return a.watchStates(gctx) })
 	g.Go(func() error { a.giveBack(gctx, unbegun); return nil })
 	err = g.Wait()
 	a.lastMail(context.WithoutCancel(ctx))
@@ -70,6 +71,7 @@ func (a *Agent) register(ctx context.Context) (mess.Ack, error) {
 	ack, err := a.say(ctx, m)
 	if err == nil {
 		a.knows(acts)
+		a.wants(ack)
 		a.log.Info("registered", "executor", a.cfg.ID)
 	}
 	return ack, err

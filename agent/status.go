@@ -26,9 +26,7 @@ func (a *Agent) Status() Status {
 	s := Status{Stopped: a.gate.Stopped(), Disarmed: a.trouble()}
 	for _, name := range slices.Sorted(maps.Keys(a.devices)) {
 		d := a.devices[name]
-		d.mu.Lock()
-		s.Devices = append(s.Devices, DeviceStatus{name, d.Label, d.started == a.gate.Rounds()+1})
-		d.mu.Unlock()
+		s.Devices = append(s.Devices, DeviceStatus{name, d.Label, d.running(a.gate)})
 	}
 	for _, t := range a.journal.Tasks() {
 		if t.Report != nil {

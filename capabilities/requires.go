@@ -100,6 +100,7 @@ func (x *request) narrow(w *wanted, key string, texts []string) error {
 		w.areas = texts
 	case "quantity":
 		w.quantity = texts[0]
+	case "executor": // the exchange has looked at it
 	case "for":
 		d, err := mess.Duration(texts[0]).Duration()
 		if err != nil || d <= 0 || d > maxFor {
@@ -107,7 +108,7 @@ func (x *request) narrow(w *wanted, key string, texts []string) error {
 		}
 		x.demand.duration = d
 	default:
-		return fmt.Errorf("%s: unknown metadata; known: areas, devices, for, quantity", key)
+		return fmt.Errorf("%s: unknown metadata; known: areas, devices, executor, for, quantity", key)
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func TestRequires(t *testing.T) {
 		{
 			"unknown metadata", "turn on the porch light",
 			[]mess.Capability{needs("switch-on", "watts", list("5"))},
-			"no: requires: switch-on: watts: unknown metadata; known: areas, devices, for, quantity",
+			"no: requires: switch-on: watts: unknown metadata; known: areas, devices, executor, for, quantity",
 		},
 		{
 			"other duration", "turn on the heater for ten minutes",

@@ -31,14 +31,16 @@ type Exchange struct {
 	opened time.Time // nobody has been silent for longer
 
 	mu        sync.Mutex
-	open      map[string]*live         // threads without a terminal status
-	executors map[string]*executor     // registered
-	routing   mess.Routing             // rules set at run time, before those of the configuration
-	latest    map[string]string        // requestor to the ref of its most recent request
-	room      map[string]*room         // thread to what was uploaded for it
-	stops     map[string][]mess.Stop   // executor to the stops that it has not confirmed
-	stopped   map[string]*mess.Stopped // executor to how it said last that it stands
-	waiting   map[string][]string      // open thread to the threads that depend on it
+	open      map[string]*live              // threads without a terminal status
+	executors map[string]*executor          // registered
+	routing   mess.Routing                  // rules set at run time, before those of the configuration
+	latest    map[string]string             // requestor to the ref of its most recent request
+	room      map[string]*room              // thread to what was uploaded for it
+	stops     map[string][]mess.Stop        // executor to the stops that it has not confirmed
+	stopped   map[string]*mess.Stopped      // executor to how it said last that it stands
+	waiting   map[string][]string           // open thread to the threads that depend on it
+	states    map[string][]mess.DeviceState // executor to how its devices are, by its last word
+	changed   chan struct{}                 // closed when something of an executor has changed
 }
 
 // live is an open thread and what the exchange knows of it only while it runs.
@@ -83,6 +85,8 @@ type Config struct {
 	Routing mess.Routing `yaml:"-"`
 	// Catalogue describes known capabilities (MESS 1.0 section 8.2).
 	Catalogue []Definition `yaml:"-"`
+	// States asks executors to tell how their devices are.
+	States bool `yaml:"-"`
 	// Pin returns the receipt key that an executor is held to: the first with
 	// which it came. nil believes each.
 	Pin func(executor, key string) (first string, err error) `yaml:"-"`
@@ -148,6 +152,7 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 		open: map[string]*live{}, executors: map[string]*executor{},
 		latest: map[string]string{}, waiting: map[string][]string{}, room: map[string]*room{},
 		stops: map[string][]mess.Stop{}, stopped: map[string]*mess.Stopped{},
+		states: map[string][]mess.DeviceState{}, changed: make(chan struct{}),
 	}
 	if err := x.readExecutors(ctx); err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ type ExecutorInfo struct {
 	Live     bool // heard of within the time after which it counts as unreachable
 	// Stopping are the stops that it has not confirmed yet.
 	Stopping []mess.Stop
+	Holds    int // threads that it has claimed
 }
 
 // executor is a registered executor. It is guarded by Exchange.mu; its mess
@@ -81,6 +82,10 @@ func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (me
 	}
 	if err := x.stands(ctx, c); err != nil {
 		return mess.Ack{}, err
+	}
+	if x.cfg.States {
+		ack.States = new(true)
+		x.tells(c)
 	}
 	ack.Threads, ack.Stops = x.holdings(c), x.unconfirmed(c.ID)
 	return ack, nil
@@ -149,7 +154,7 @@ func (x *Exchange) enter(ctx context.Context, c mess.Executor) error {
 	if old := x.executors[c.ID]; old != nil {
 		e.created, e.beats, c = old.created, e.beats || old.beats, merge(old.Executor, c)
 	}
-	c.Holding, c.Instance, c.Stopped = nil, "", nil
+	c.Holding, c.Instance, c.Stopped, c.States = nil, "", nil, nil
 	e.Executor = c
 	var err error
 	if e.hours, err = hoursOf(c); err != nil {
@@ -164,6 +169,7 @@ func (x *Exchange) enter(ctx context.Context, c mess.Executor) error {
 	}
 	x.executors[c.ID] = e
 	x.reofferAll(now)
+	x.turned()
 	return nil
 }
 
@@ -245,11 +251,15 @@ func (x *Exchange) Executors() []ExecutorInfo {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now := x.now()
+	holds := map[string]int{}
+	for _, l := range x.open {
+		holds[l.env.holder()]++
+	}
 	var list []ExecutorInfo
 	for _, id := range slices.Sorted(maps.Keys(x.executors)) {
 		e := x.executors[id]
-		info := ExecutorInfo{Executor: e.Executor, Created: e.created, LastSeen: e.seen, Live: x.live(e, now), Stopping: x.stops[id]}
-		info.Stopped = x.stopped[id]
+		info := ExecutorInfo{Executor: e.Executor, Created: e.created, LastSeen: e.seen, Live: x.live(e, now), Stopping: x.stops[id], Holds: holds[id]}
+		info.Stopped, info.States = x.stopped[id], x.states[id]
 		list = append(list, info)
 	}
 	return list

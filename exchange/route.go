@@ -53,6 +53,9 @@ func (x *Exchange) able(e *executor, env Envelope, now time.Time) error {
 		if !has(e.Capabilities, c) {
 			return fmt.Errorf("it has no capability %s", c.ID)
 		}
+		if !meant(e, c) {
+			return fmt.Errorf("another executor is asked for %s", c.ID)
+		}
 	}
 	switch {
 	case env.Needs.ConfirmBefore && !confirms(e.Versions):
@@ -72,6 +75,14 @@ func has(caps []mess.Capability, want mess.Capability) bool {
 	return slices.ContainsFunc(caps, func(c mess.Capability) bool {
 		return c.ID == want.ID && agree(c.Meta, want.Meta)
 	})
+}
+
+// meant reports whether what is wanted of a capability leaves an executor in: its
+// metadata may name one, as executor.
+func meant(e *executor, want mess.Capability) bool {
+	meta, _ := want.Meta.(mess.Object)
+	id, named := meta.Get("executor")
+	return !named || overlap(e.ID, id)
 }
 
 func agree(have, want any) bool {

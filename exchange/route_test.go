@@ -37,6 +37,8 @@ func TestWhoMayTakeARequest(t *testing.T) {
 		{"a place beyond what is declared", "requires: [{vacuum-floor: {areas: [cellar]}}]", nil},
 		{"a circle", "requires: [walk], constraints: {location: {lat: 37.8, lng: -122.4, radius_km: 10}}", []string{"anywhere", "near"}},
 		{"a place that somebody lists", "requires: [sweep], constraints: {location: attic}", []string{"upstairs"}},
+		{"one of several executors", "requires: [{take-photo: {executor: plain}}]", []string{"plain"}},
+		{"an executor that cannot do it", "requires: [{take-photo: {executor: fdm}}]", nil},
 		{"a place in words", "requires: [sweep], constraints: {location: behind the old house}", []string{"upstairs", "wherever"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

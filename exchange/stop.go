@@ -61,6 +61,7 @@ func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop,
 	for _, id := range ids {
 		x.pass(id, s)
 	}
+	x.turned()
 	for _, id := range ids {
 		if err := x.keepStops(ctx, id); err != nil {
 			return mess.Stop{}, err
@@ -107,6 +108,7 @@ func (x *Exchange) stands(ctx context.Context, c mess.Executor) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.stopped[c.ID] = c.Stopped
+	x.turned()
 	left := slices.DeleteFunc(slices.Clone(x.stops[c.ID]), func(s mess.Stop) bool { return slices.Contains(c.Stopped.Orders, s.ID) })
 	if len(left) == len(x.stops[c.ID]) {
 		return nil

@@ -56,6 +56,9 @@ type Ack struct {
 	// registration or heartbeat they are those that the executor has not
 	// confirmed.
 	Stops []Stop `mess:"stops"`
+	// States, in the answer to a registration or heartbeat, asks the executor to
+	// tell how its devices are.
+	States *bool `mess:"states"`
 
 	Extra Object `mess:"*"`
 }
@@ -155,8 +158,20 @@ type Executor struct {
 	Instance string `mess:"instance"`
 	// Stopped is absent where it has not changed.
 	Stopped *Stopped `mess:"stopped"`
-	Extra   Object   `mess:"*"`
+	// States is how its devices are, where the exchange has asked for that.
+	States []DeviceState `mess:"states"`
+	Extra  Object        `mess:"*"`
 }
+
+// DeviceState is how one device is, by its own word (ours).
+type DeviceState struct {
+	Device string `mess:"device"`
+	State  string `mess:"state"` // on, off, docked, cleaning, returning; unknown where it does not tell
+	Extra  Object `mess:"*"`
+}
+
+// StateUnknown is the state of a device that does not tell.
+const StateUnknown = "unknown"
 
 // Availability of an executor; "" means always.
 type Availability string

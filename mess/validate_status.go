@@ -151,4 +151,9 @@ func (c *checker) executor(path string, e *Executor) {
 	}
 	c.capabilities(path+".capabilities", e.Capabilities)
 	oneOf(c, path+".availability", e.Availability, Always, Schedule, OnDemand)
+	for i, s := range e.States {
+		at := fmt.Sprintf("%s.states[%d]", path, i)
+		c.needs(at, s.Device != "", "device")
+		c.needs(at, s.State != "", "state")
+	}
 }

@@ -33,8 +33,9 @@ func (a *app) askCommand() *cobra.Command {
 		Use:   `ask "REQUEST"`,
 		Short: "Ask for something in plain words",
 		Long: `Ask sends a request to the exchange. With --wait it shows what happens until the
-end, asks you what the executor wants to know, and saves pictures to files.
-Without a terminal it waits until somebody answers with messkit reply.
+end, asks you what the executor wants to know, and saves pictures to files; a
+terminal that can shows them. Without one it waits until somebody answers with
+messkit reply.
 
 Exit code: 0 done (or accepted, without --wait), 1 not done, 2 wrong command line.`,
 		Example: `  messkit ask "what's in the fridge?" --wait

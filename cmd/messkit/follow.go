@@ -1,20 +1,17 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/terminal"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -36,31 +33,81 @@ var errEnded = errors.New("ended")
 // terminal what the executor asks, and saves what it sends. It fails if the
 // task was not done.
 func (a *app) follow(ctx context.Context, x *remote.Client, ref string, w *waiting) error {
-	f := &follower{app: a, x: x, ref: ref, w: w, seen: map[string]bool{}}
+	f := &follower{app: a, x: x, ref: ref, w: w, out: a.out, seen: map[string]bool{}, began: time.Now()}
 	if w.said {
 		if err := f.skip(ctx); err != nil {
 			return err
 		}
 	}
-	if err := f.look(ctx); err != nil {
-		return f.end(ctx, err)
+	if a.screen != nil && !w.asJSON {
+		f.live = terminal.NewLive(a.screen, a.columns)
+		f.out = f.live
 	}
-	err := x.Follow(ctx, "", func(e remote.Event) error {
-		if e.Thread.Ref != "" && e.Thread.Ref != ref {
-			return nil
-		}
-		return f.look(ctx) // what was missed is in the thread as well
-	})
+	err := f.look(ctx)
+	if err == nil {
+		err = f.run(ctx)
+	}
+	if f.live != nil {
+		err = errors.Join(err, f.live.Draw())
+	}
 	return f.end(ctx, err)
 }
 
+// follower follows one thread, in one goroutine.
 type follower struct {
 	app    *app
 	x      *remote.Client
 	ref    string
 	w      *waiting
+	out    io.Writer
 	seen   map[string]bool // refs of messages
 	thread remote.Thread
+
+	live   *terminal.Live // nil: not on a terminal
+	began  time.Time
+	asking *openQuestion // what the person at the terminal is asked now; nil: nothing
+	keys   keyboard
+}
+
+// run looks whenever something has happened in the thread, until its end. What
+// is typed is heard meanwhile, and how long it takes is shown.
+func (f *follower) run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	news := make(chan struct{}, 1)
+	g.Go(func() error {
+		return f.x.Follow(ctx, "", func(e remote.Event) error {
+			if e.Thread.Ref == "" || e.Thread.Ref == f.ref {
+				select {
+				case news <- struct{}{}:
+				default: // it looks again already: what was missed is in the thread as well
+				}
+			}
+			return nil
+		})
+	})
+	g.Go(func() error { return f.listen(ctx, news) })
+	return g.Wait()
+}
+
+func (f *follower) listen(ctx context.Context, news <-chan struct{}) error {
+	redraw, stop := f.redraws()
+	defer stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-news:
+			err = f.look(ctx)
+		case line := <-f.keys.lines:
+			err = f.typed(ctx, line)
+		case <-redraw:
+			err = f.draw()
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // skip takes what has been said for known.
@@ -97,157 +144,27 @@ func (f *follower) look(ctx context.Context) error {
 		}
 	}
 	if t.Status.Terminal() {
-		return errEnded
+		return errors.Join(f.unask(), errEnded)
 	}
-	return f.ask(ctx)
+	return errors.Join(f.ask(), f.draw())
 }
 
 func (f *follower) show(ctx context.Context, m mess.Message) error {
 	if f.w.asJSON {
 		return f.save(ctx, m)
 	}
-	p := printer{out: f.app.out}
+	if f.live != nil && inPlace(m) {
+		return nil // the line at the end says it
+	}
+	if err := f.unask(); err != nil {
+		return err
+	}
+	p := printer{out: f.out}
 	p.message(m)
 	if p.err != nil {
 		return p.err
 	}
 	return f.save(ctx, m)
-}
-
-// save writes the attachments of a response to files.
-func (f *follower) save(ctx context.Context, m mess.Message) error {
-	for _, item := range m.Items {
-		r, ok := item.(*mess.Response)
-		if !ok {
-			continue
-		}
-		for _, e := range r.Content {
-			if media, ok := e.Media(); ok {
-				if err := f.saveMedia(ctx, media); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// saveMedia writes one attachment to a file of its own, and says its name.
-func (f *follower) saveMedia(ctx context.Context, media mess.Media) error {
-	data, name, err := mediaBytes(ctx, f.x, f.ref, media)
-	if err != nil || data == nil {
-		return err
-	}
-	defer data.Close()
-	name = filepath.Join(f.w.saveDir, strings.ReplaceAll(f.ref, "/", "-")+"-"+name)
-	n, err := writeFile(name, data)
-	if err != nil {
-		return hint(err, "choose another folder with --save; the file stays with the exchange: messkit show %s --save FOLDER", f.ref)
-	}
-	out := f.app.out
-	if f.w.asJSON {
-		out = f.app.err // what scripts read is JSON alone
-	}
-	_, err = fmt.Fprintf(out, "saved %s (%d KB)\n", name, (n+1023)>>10)
-	return err
-}
-
-// mediaBytes opens what a content entry names: an attachment, or a data URI.
-func mediaBytes(ctx context.Context, x *remote.Client, ref string, media mess.Media) (io.ReadCloser, string, error) {
-	if media.File != "" {
-		data, _, err := x.Attachment(ctx, ref, media.File)
-		return data, strings.TrimPrefix(filepath.Base(media.File), "att-"), err
-	}
-	if mime, data, ok := mess.ParseDataURI(media.URI); ok {
-		name := "content" + extension(mime)
-		if media.Name != "" {
-			name = filepath.Base(media.Name)
-		}
-		return io.NopCloser(strings.NewReader(string(data))), name, nil
-	}
-	return nil, "", nil
-}
-
-func extension(mime string) string {
-	if _, sub, ok := strings.Cut(mime, "/"); ok && !strings.ContainsAny(sub, "./\\+;") {
-		return "." + strings.Replace(sub, "jpeg", "jpg", 1)
-	}
-	return ".bin"
-}
-
-// writeFile writes a file whole or not at all.
-func writeFile(name string, data io.Reader) (int64, error) {
-	f, err := os.CreateTemp(filepath.Dir(name), ".messkit-*")
-	if err != nil {
-		return 0, err
-	}
-	defer os.Remove(f.Name()) // is gone where all went well
-	n, err := io.Copy(f, data)
-	if err := errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return 0, err
-	}
-	return n, os.Rename(f.Name(), name)
-}
-
-// ask puts an open question to the person at the terminal. Without one it only
-// says how to answer.
-func (f *follower) ask(ctx context.Context) error {
-	s, asked := lastStatus(f.thread.Messages)
-	if s == nil || s.Code != f.thread.Status || f.w.asJSON {
-		return nil
-	}
-	key := "asked " + s.ID + fmt.Sprint(len(f.thread.Messages))
-	if f.seen[key] || s.Code != mess.NeedsInput && s.Code != mess.NeedsConfirmation {
-		return nil
-	}
-	f.seen[key] = true
-	in, ok := f.app.in.(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) {
-		return f.howToAnswer(s, asked)
-	}
-	return f.answer(ctx, s, asked, bufio.NewReader(in))
-}
-
-// howToAnswer names the question that is to be confirmed, so that no other one
-// is.
-func (f *follower) howToAnswer(s *mess.Status, asked string) error {
-	how := fmt.Sprintf("messkit reply %s ANSWER", f.ref)
-	if s.Code == mess.NeedsConfirmation {
-		how = fmt.Sprintf("messkit reply %s --yes   (or --no)", cmp.Or(asked, f.ref))
-	}
-	_, err := fmt.Fprintf(f.app.out, "  answer with: %s\n", how)
-	return err
-}
-
-// answer reads answers from the terminal and sends them.
-func (f *follower) answer(ctx context.Context, s *mess.Status, asked string, in *bufio.Reader) error {
-	r := &mess.Reply{Re: mess.Refs{cmp.Or(asked, f.ref)}}
-	if s.Code == mess.NeedsConfirmation {
-		line, err := f.prompt(in, "  do it? [y/N] ")
-		if err != nil {
-			return err
-		}
-		yes := line == "y" || line == "yes"
-		r.Confirm = &yes
-	} else {
-		for _, q := range s.Questions {
-			line, err := f.prompt(in, "  "+q.Key()+"? ")
-			if err != nil {
-				return err
-			}
-			r.Answers = r.Answers.Set(q.Key(), line)
-		}
-	}
-	_, err := f.x.Send(ctx, mess.Message{Items: []mess.Item{r}})
-	return err
-}
-
-func (f *follower) prompt(in *bufio.Reader, text string) (string, error) {
-	if _, err := fmt.Fprint(f.app.out, text); err != nil {
-		return "", err
-	}
-	line, err := in.ReadString('\n')
-	return strings.ToLower(strings.TrimSpace(line)), err
 }
 
 // end tells how it went, as the exit code.

@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/internal/terminal"
 )
 
 // version is set when it is built (make build).
@@ -33,12 +35,12 @@ const (
 func run(args []string, in io.Reader, out, errs io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	a := &app{in: in, out: out, err: errs}
+	a := newApp(in, out, errs)
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(in)
-	root.SetOut(out)
-	root.SetErr(errs)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
 	c, err := root.ExecuteContextC(ctx)
 	switch {
 	case err == nil:
@@ -46,15 +48,15 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	case errors.Is(err, errQuiet):
 		return exitFailed
 	}
-	fmt.Fprintf(errs, "messkit: error: %v\n", err)
+	fmt.Fprintf(a.err, "messkit: error: %s\n", terminal.CleanLines(err.Error()))
 	if h, ok := errors.AsType[*hinted](err); ok {
-		fmt.Fprintf(errs, "messkit: hint: %s\n", h.hint)
+		fmt.Fprintf(a.err, "messkit: hint: %s\n", terminal.Clean(h.hint))
 	}
 	if wrong, ok := errors.AsType[*usageError](err); ok || !a.ran {
 		if ok {
 			c = wrong.command
 		}
-		fmt.Fprintf(errs, "messkit: hint: usage: %s; %s --help shows an example\n", c.UseLine(), c.CommandPath())
+		fmt.Fprintf(a.err, "messkit: hint: usage: %s; %s --help shows an example\n", c.UseLine(), c.CommandPath())
 		return exitUsage
 	}
 	return exitFailed
@@ -66,6 +68,30 @@ type app struct {
 	out io.Writer
 	err io.Writer
 	ran bool // the command line was right, and the command has begun
+
+	screen *os.File          // the terminal that out is; nil: it is none
+	shows  *terminal.Display // what it can show; nil: not asked yet
+}
+
+// newApp has what is printed on a terminal cleaned, wherever it comes from.
+func newApp(in io.Reader, out, errs io.Writer) *app {
+	a := &app{in: in, out: out, err: errs}
+	if f, ok := out.(*os.File); ok && terminal.IsTerminal(f) {
+		a.screen, a.out = f, terminal.Cleaner{To: f}
+		if os.Getenv("TERM") == "dumb" {
+			a.screen = nil // nothing is drawn in place
+		}
+	}
+	if f, ok := errs.(*os.File); ok && terminal.IsTerminal(f) {
+		a.err = terminal.Cleaner{To: f}
+	}
+	return a
+}
+
+// columns are those of the terminal now.
+func (a *app) columns() int {
+	n, _ := terminal.Size(a.screen)
+	return n
 }
 
 // errQuiet ends with exit code 1 where everything has been said.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/terminal"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -28,7 +29,7 @@ func (p *printer) message(m mess.Message) {
 		switch i := item.(type) {
 		case *mess.Request:
 			if p.all {
-				p.printf("  %s  asked by %s: %s\n", clockOf(m.Received), m.From, printable(i.Intent))
+				p.printf("  %s  asked by %s: %s\n", clockOf(m.Received), printable(m.From), printable(i.Intent))
 			}
 		case *mess.Status:
 			p.status(m, i)
@@ -37,11 +38,11 @@ func (p *printer) message(m mess.Message) {
 		case *mess.Reply:
 			p.reply(m, i)
 		case *mess.Answer:
-			p.printf("  %s  %s answers: %s\n", clockOf(m.Received), m.From, printable(fmt.Sprint(i.Value)))
+			p.printf("  %s  %s answers: %s\n", clockOf(m.Received), printable(m.From), printable(fmt.Sprint(i.Value)))
 		case *mess.Cancel:
-			p.printf("  %s  %s cancels%s\n", clockOf(m.Received), m.From, dash(i.Reason))
+			p.printf("  %s  %s cancels%s\n", clockOf(m.Received), printable(m.From), dash(i.Reason))
 		case *mess.Suggestion:
-			p.printf("  %s  %s suggests to %s%s\n", clockOf(m.Received), m.From, i.Type, dash(i.Reason))
+			p.printf("  %s  %s suggests to %s%s\n", clockOf(m.Received), printable(m.From), printable(string(i.Type)), dash(i.Reason))
 		}
 	}
 }
@@ -147,7 +148,7 @@ func (p *printer) reply(m mess.Message, r *mess.Reply) {
 			words = append(words, map[bool]string{true: name, false: "says no"}[*yes])
 		}
 	}
-	p.printf("  %s  %s  %s%s\n", clockOf(m.Received), m.From, printable(strings.Join(words, ", ")), dash(r.Reason))
+	p.printf("  %s  %s  %s%s\n", clockOf(m.Received), printable(m.From), printable(strings.Join(words, ", ")), dash(r.Reason))
 }
 
 func dash(text string) string {
@@ -177,22 +178,9 @@ func clockOf(t mess.Time) string {
 }
 
 // printable keeps what comes from elsewhere from playing with the terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
-			return ' '
-		}
-		return r
-	}, s)
-}
+func printable(s string) string { return terminal.Clean(s) }
 
-func printableLines(s string) string {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	for i := range lines {
-		lines[i] = printable(lines[i])
-	}
-	return strings.Join(lines, "\n")
-}
+func printableLines(s string) string { return terminal.CleanLines(s) }
 
 // threadJSON is a thread for scripts.
 func threadJSON(t remote.Thread) map[string]any {

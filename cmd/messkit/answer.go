@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/messkit/messkit/internal/terminal"
+	"github.com/messkit/messkit/mess"
+)
+
+// openQuestion is a question of the executor to the person at the terminal.
+type openQuestion struct {
+	key     string // of this question, in this thread
+	re      string // the message that asks
+	status  *mess.Status
+	answers mess.Object // so far
+}
+
+// ask puts an open question to the person at the terminal. Without one it only
+// says how to answer.
+func (f *follower) ask() error {
+	s, re := lastStatus(f.thread.Messages)
+	open := s != nil && s.Code == f.thread.Status && (s.Code == mess.NeedsInput || s.Code == mess.NeedsConfirmation)
+	if !open || f.w.asJSON {
+		return f.unask()
+	}
+	q := &openQuestion{key: "asked " + re + " " + s.ID, re: cmp.Or(re, f.ref), status: s}
+	if f.asking != nil && f.asking.key == q.key {
+		return nil
+	}
+	if err := f.unask(); err != nil || f.seen[q.key] {
+		return err
+	}
+	f.seen[q.key] = true
+	in, ok := f.app.in.(*os.File)
+	if !ok || !terminal.IsTerminal(in) {
+		return f.howToAnswer(s, re)
+	}
+	f.asking = q
+	return f.prompt(in)
+}
+
+// unask takes a question back that is no longer open: somebody else has
+// answered, or it has ended.
+func (f *follower) unask() error {
+	if f.asking == nil {
+		return nil
+	}
+	f.asking = nil
+	_, err := fmt.Fprintln(f.out)
+	return err
+}
+
+// howToAnswer names the question that is to be confirmed, so that no other one
+// is.
+func (f *follower) howToAnswer(s *mess.Status, re string) error {
+	how := fmt.Sprintf("messkit reply %s ANSWER", f.ref)
+	if s.Code == mess.NeedsConfirmation {
+		how = fmt.Sprintf("messkit reply %s --yes   (or --no)", cmp.Or(re, f.ref))
+	}
+	_, err := fmt.Fprintf(f.out, "  answer with: %s\n", how)
+	return err
+}
+
+// prompt asks for the next answer.
+func (f *follower) prompt(in io.Reader) error {
+	text := "  do it? [y/N] "
+	if q, ok := f.asking.next(); ok {
+		text = "  " + printable(q.Key()) + "? "
+	}
+	if f.live != nil {
+		if err := f.live.Draw(); err != nil {
+			return err
+		}
+	}
+	f.keys.read(in)
+	_, err := io.WriteString(f.out, text)
+	return err
+}
+
+// next is the first question without an answer; a confirmation has none.
+func (q *openQuestion) next() (mess.Question, bool) {
+	if n := len(q.answers); q.status.Code == mess.NeedsInput && n < len(q.status.Questions) {
+		return q.status.Questions[n], true
+	}
+	return mess.Question{}, false
+}
+
+// typed takes a line that was typed.
+func (f *follower) typed(ctx context.Context, line typedLine) error {
+	f.keys.taken()
+	if errors.Is(line.err, io.EOF) && f.asking != nil { // nobody answers here
+		q := f.asking
+		return errors.Join(f.unask(), f.howToAnswer(q.status, q.re))
+	}
+	if line.err != nil || f.asking == nil {
+		return line.err
+	}
+	q := f.asking
+	r := &mess.Reply{Re: mess.Refs{q.re}}
+	if open, ok := q.next(); ok {
+		if q.answers = append(q.answers, mess.Field{Key: open.Key(), Value: line.text}); len(q.answers) < len(q.status.Questions) {
+			return f.prompt(f.app.in)
+		}
+		r.Answers = q.answers
+	} else {
+		yes, ok := yesOrNo(line.text)
+		if !ok {
+			if _, err := fmt.Fprintln(f.out, "  write y or n"); err != nil {
+				return err
+			}
+			return f.prompt(f.app.in)
+		}
+		r.Confirm = &yes
+	}
+	f.asking = nil
+	_, err := f.x.Send(ctx, mess.Message{Items: []mess.Item{r}})
+	return err
+}
+
+// yesOrNo reads a confirmation. Nothing is no.
+func yesOrNo(text string) (yes, ok bool) {
+	switch strings.ToLower(text) {
+	case "y", "yes":
+		return true, true
+	case "n", "no", "":
+		return false, true
+	}
+	return false, false
+}
+
+// keyboard reads lines while other things happen. A read of a terminal cannot be
+// taken back: at most one waits, until the program ends.
+type keyboard struct {
+	in    *bufio.Reader
+	lines chan typedLine // nil before the first read
+	busy  bool
+}
+
+type typedLine struct {
+	text string
+	err  error
+}
+
+func (k *keyboard) read(from io.Reader) {
+	if k.busy {
+		return
+	}
+	if k.in == nil {
+		k.in, k.lines = bufio.NewReader(from), make(chan typedLine, 1)
+	}
+	k.busy = true
+	go func() {
+		line, err := k.in.ReadString('\n')
+		k.lines <- typedLine{strings.TrimSpace(line), err}
+	}()
+}
+
+// taken says that a line has been read.
+func (k *keyboard) taken() { k.busy = false }

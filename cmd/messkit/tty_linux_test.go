@@ -1,0 +1,166 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+)
+
+// terminalOf makes a pseudo-terminal of 80 by 24: what the program has, and the
+// end that the person sees and types at.
+func terminalOf(t *testing.T) (theirs, ours *os.File) {
+	t.Helper()
+	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Skipf("there are no pseudo-terminals here: %v", err)
+	}
+	t.Cleanup(func() { ours.Close() })
+	raw, err := ours.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := 0
+	if err := raw.Control(func(fd uintptr) {
+		if err := unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); err != nil {
+			t.Error(err)
+		}
+		if number, err = unix.IoctlGetInt(int(fd), unix.TIOCGPTN); err != nil {
+			t.Error(err)
+		}
+		if err := unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
+			t.Error(err)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	theirs, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return theirs, ours
+}
+
+// atTerminal runs messkit at a terminal whose person answers whenever it
+// is asked what stands in answers, and gives what was on it. The exchange is at url.
+func atTerminal(t *testing.T, home, url string, answers map[string]string, args ...string) (string, error) {
+	t.Helper()
+	theirs, ours := terminalOf(t)
+	c := exec.CommandContext(t.Context(), "messkit", args...)
+	c.Dir = home
+	c.Env = append(os.Environ(), "HOME="+home, "MESSKIT_URL="+url, "TERM=xterm-256color", "TMUX=", "STY=", "TERM_PROGRAM=", "KITTY_WINDOW_ID=", "LC_TERMINAL=")
+	c.Stdin, c.Stdout, c.Stderr = theirs, theirs, theirs
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Pdeathsig: syscall.SIGKILL}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	theirs.Close()
+	var g errgroup.Group
+	var seen strings.Builder
+	g.Go(func() error {
+		defer time.AfterFunc(patience, func() { _ = c.Process.Kill() }).Stop()
+		from, part := 0, make([]byte, 4096)
+		for {
+			n, err := ours.Read(part)
+			seen.Write(part[:n])
+			for wait := true; wait; {
+				wait = false
+				for asks, answer := range answers {
+					if i := strings.Index(seen.String()[from:], asks); i >= 0 {
+						from += i + len(asks)
+						if _, err := ours.WriteString(answer); err != nil {
+							return nil
+						}
+						wait = true
+					}
+				}
+			}
+			if err != nil { // EIO: nobody has it any more
+				return nil
+			}
+		}
+	})
+	err := c.Wait()
+	if ended := g.Wait(); ended != nil {
+		t.Error(ended)
+	}
+	return seen.String(), err
+}
+
+// primaryAttributes is the last of what a terminal is asked, and showsSixels an
+// answer to it.
+const (
+	primaryAttributes = "\x1b[c"
+	showsSixels       = "\x1b[6;16;8t\x1b[?62;4;22c"
+)
+
+func atHome(t *testing.T) (home, url string) {
+	t.Helper()
+	home = t.TempDir()
+	p, err := start(home, "messkit", "run", "--listen", "127.0.0.1:0", "--mqtt", "off")
+	if err != nil || p.url == "" {
+		t.Fatalf("%v\n%s", err, &p.stderr)
+	}
+	t.Cleanup(func() {
+		if err := p.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return home, strings.TrimSuffix(p.url, "/api/v1/exchanges/home")
+}
+
+// At a terminal, what the executor asks is asked there, progress is drawn in
+// place, and a picture is shown by a terminal that can.
+func TestAskAtATerminal(t *testing.T) {
+	home, url := atHome(t)
+	out, err := atTerminal(t, home, url, map[string]string{"do it? [y/N] ": "y\n", primaryAttributes: showsSixels},
+		"ask", "take a photo of the porch", "--confirm", "--wait")
+	if err != nil {
+		t.Errorf("%v\n%q", err, out)
+	}
+	for _, want := range []string{"needs confirmation", "operator  confirms", "\x1bP0;1;0q\"1;1;", "saved ", "\x1b[?7l  ", "\x1b[J"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%.3000q", want, out)
+		}
+	}
+	pictures, err := filepath.Glob(filepath.Join(home, "*.jpg"))
+	if err != nil || len(pictures) != 1 {
+		t.Errorf("%q, %v", pictures, err)
+	}
+	// The next one is asked something, and the one after that gives up.
+	out, err = atTerminal(t, home, url, map[string]string{"device? ": "porch light\n"}, "ask", "turn on the light", "--wait")
+	if err != nil || !strings.Contains(out, "porch light is on") {
+		t.Errorf("%v\n%q", err, out)
+	}
+	out, err = atTerminal(t, home, url, map[string]string{"do it? [y/N] ": "\x03"}, "ask", "turn off the porch light", "--confirm", "--wait")
+	if err == nil || !strings.Contains(out, "it goes on without you") {
+		t.Errorf("%v\n%q", err, out)
+	}
+	out, err = atTerminal(t, home, url, map[string]string{"do it? [y/N] ": "\x04"}, "ask", "turn off the hall light", "--confirm", "--wait", "--needed-by", "3s")
+	if err == nil || !strings.Contains(out, "answer with: messkit reply") || !strings.Contains(out, "expired") {
+		t.Errorf("%v\n%q", err, out)
+	}
+}
+
+// What a picture cannot be shown on gets the path alone, and a pipe no sequence
+// at all.
+func TestNoPictureWhereThereIsNone(t *testing.T) {
+	home, url := atHome(t)
+	out, err := atTerminal(t, home, url, map[string]string{primaryAttributes: "\x1b[?62;22c"}, "ask", "take a photo of the porch", "--wait")
+	if err != nil || strings.Contains(out, "\x1bP") || !strings.Contains(out, "saved ") {
+		t.Errorf("%v\n%q", err, out)
+	}
+	c := exec.Command("messkit", "ask", "take a photo of the porch", "--wait")
+	c.Env, c.Dir = append(os.Environ(), "HOME="+home, "MESSKIT_URL="+url, "MESSKIT_IMAGES=kitty"), home
+	plain, err := c.CombinedOutput()
+	if err != nil || strings.Contains(string(plain), "\x1b") || !strings.Contains(string(plain), "completed") {
+		t.Errorf("%v\n%q", err, plain)
+	}
+}

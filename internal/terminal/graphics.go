@@ -1,0 +1,123 @@
+package terminal
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"image"
+	"image/png"
+	"strings"
+)
+
+// Graphics is how a terminal shows pictures.
+type Graphics string
+
+// Ways to show pictures.
+const (
+	NoGraphics Graphics = "off"
+	Kitty      Graphics = "kitty" // https://sw.kovidgoyal.net/kitty/graphics-protocol/
+	ITerm      Graphics = "iterm" // https://iterm2.com/documentation-images.html
+	Sixel      Graphics = "sixel" // DEC STD 070, as VT340 and xterm have it
+)
+
+// Display is where a picture is to be shown.
+type Display struct {
+	Graphics      Graphics
+	Columns, Rows int // of the terminal
+	CellW, CellH  int // pixels of one character; 0: not known
+}
+
+// A cell has so many pixels where the terminal does not tell.
+const (
+	usualW = 8
+	usualH = 16
+)
+
+// Room is how many pixels a picture may have, so that the lines around it stay
+// in sight. No terminal needs more than a long edge of maxEdge.
+func (d Display) Room() (width, height int) {
+	w, h := d.cell()
+	return min(max(d.Columns-1, 1)*w, maxEdge), min(max(d.Rows-4, 1)*h, maxEdge)
+}
+
+const maxEdge = 1024
+
+func (d Display) cell() (w, h int) {
+	if d.CellW < 1 || d.CellH < 1 {
+		return usualW, usualH
+	}
+	return d.CellW, d.CellH
+}
+
+// Picture is what shows m at the cursor and leaves the cursor at the beginning
+// of a line below; nil where the terminal shows none. m fits into Room.
+func (d Display) Picture(m image.Image) ([]byte, error) {
+	switch d.Graphics {
+	case Kitty:
+		data, err := encode(m)
+		return kitty(data), err
+	case ITerm:
+		data, err := encode(m)
+		return iterm(data, m.Bounds()), err
+	case Sixel:
+		return append(sixel(m), "\r\n"...), nil
+	}
+	return nil, nil
+}
+
+func encode(m image.Image) ([]byte, error) {
+	var b bytes.Buffer
+	e := png.Encoder{CompressionLevel: png.BestSpeed}
+	err := e.Encode(&b, m)
+	return b.Bytes(), err
+}
+
+// kittyChunk is how much one sequence may carry, of base64.
+const kittyChunk = 4096
+
+// kitty sends and shows (a=T) a PNG (f=100), and wants no answer (q=2), which
+// would look as if it had been typed.
+func kitty(data []byte) []byte {
+	var b bytes.Buffer
+	text := base64.StdEncoding.EncodeToString(data)
+	for first := true; first || text != ""; first = false {
+		part := text[:min(len(text), kittyChunk)]
+		text = text[len(part):]
+		more := 0
+		if text != "" {
+			more = 1
+		}
+		if first {
+			fmt.Fprintf(&b, "\x1b_Ga=T,f=100,q=2,m=%d;%s\x1b\\", more, part)
+		} else {
+			fmt.Fprintf(&b, "\x1b_Gm=%d;%s\x1b\\", more, part)
+		}
+	}
+	b.WriteString("\r\n")
+	return b.Bytes()
+}
+
+func iterm(data []byte, size image.Rectangle) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "\x1b]1337;File=inline=1;size=%d;width=%dpx;height=%dpx;preserveAspectRatio=1:", len(data), size.Dx(), size.Dy())
+	b.WriteString(base64.StdEncoding.EncodeToString(data))
+	b.WriteString("\a\r\n")
+	return b.Bytes()
+}
+
+// named are programs that say in the environment who they are, and what they
+// understand. In a multiplexer that is not known.
+func named(env func(string) string) Graphics {
+	if env("TMUX") != "" || env("STY") != "" || strings.HasPrefix(env("TERM"), "screen") || strings.HasPrefix(env("TERM"), "tmux") {
+		return ""
+	}
+	switch {
+	case env("KITTY_WINDOW_ID") != "", env("TERM") == "xterm-kitty", env("TERM") == "xterm-ghostty", env("TERM_PROGRAM") == "ghostty":
+		return Kitty
+	case env("TERM_PROGRAM") == "iTerm.app", env("LC_TERMINAL") == "iTerm2", env("TERM_PROGRAM") == "WezTerm", env("TERM_PROGRAM") == "mintty":
+		return ITerm
+	case env("TERM") == "linux", env("TERM") == "dumb", env("TERM") == "":
+		return NoGraphics // and no question is answered there
+	}
+	return ""
+}

@@ -1,0 +1,108 @@
+package terminal
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Live is a terminal with some lines at its end that are drawn again in place.
+// What is written to it stands above them and stays. It is safe for concurrent
+// use. Everything is cleaned but what is written Raw.
+type Live struct {
+	mu    sync.Mutex
+	out   io.Writer
+	width func() int // columns there are now; below 1: not known
+	lines []string   // at the end now
+}
+
+// NewLive has lines drawn at the end of out.
+func NewLive(out io.Writer, width func() int) *Live { return &Live{out: out, width: width} }
+
+// Sequences of ECMA-48 and, for wrapping, of DEC.
+const (
+	eraseDown = "\x1b[J"
+	noWrap    = "\x1b[?7l"
+	wrap      = "\x1b[?7h"
+)
+
+// unknownWidth is what a terminal has that does not tell.
+const unknownWidth = 80
+
+// Draw replaces the lines at the end, or takes them away where there are none.
+// Nothing is sent where nothing has changed.
+func (l *Live) Draw(lines ...string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range lines {
+		lines[i] = Cut(Clean(lines[i]), l.columns()-1)
+	}
+	if slices.Equal(lines, l.lines) {
+		return nil
+	}
+	var b bytes.Buffer
+	l.rub(&b)
+	l.lines = lines
+	l.put(&b)
+	return l.send(&b)
+}
+
+// Write puts text above the lines. It ends with the end of a line.
+func (l *Live) Write(p []byte) (int, error) {
+	err := l.above(func(b *bytes.Buffer) { _, _ = Cleaner{b}.Write(p) })
+	return len(p), err
+}
+
+// Raw puts what the terminal understands above the lines, as it is.
+func (l *Live) Raw(p []byte) error {
+	return l.above(func(b *bytes.Buffer) { b.Write(p) })
+}
+
+func (l *Live) above(write func(*bytes.Buffer)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var b bytes.Buffer
+	l.rub(&b)
+	write(&b)
+	l.put(&b)
+	return l.send(&b)
+}
+
+// rub takes the lines away. A terminal that has become narrower has broken them
+// into more.
+func (l *Live) rub(b *bytes.Buffer) {
+	rows := 0
+	for _, line := range l.lines {
+		rows += max(1, (Width(line)+l.columns()-1)/l.columns())
+	}
+	if rows > 0 {
+		fmt.Fprintf(b, "\r\x1b[%dA%s", rows, eraseDown)
+	}
+}
+
+// put draws the lines, and leaves the cursor below them. What is wider than
+// believed is cut by the terminal.
+func (l *Live) put(b *bytes.Buffer) {
+	if len(l.lines) > 0 {
+		b.WriteString(noWrap + strings.Join(l.lines, "\n") + "\n" + wrap)
+	}
+}
+
+// send writes in one piece, so that nothing flickers.
+func (l *Live) send(b *bytes.Buffer) error {
+	if b.Len() == 0 {
+		return nil
+	}
+	_, err := l.out.Write(b.Bytes())
+	return err
+}
+
+func (l *Live) columns() int {
+	if n := l.width(); n > 0 {
+		return n
+	}
+	return unknownWidth
+}

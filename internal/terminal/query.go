@@ -1,0 +1,151 @@
+package terminal
+
+import (
+	"cmp"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// IsTerminal reports whether f is a terminal.
+func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// Size is how many columns and rows a terminal has; 0 where it does not tell.
+func Size(f *os.File) (columns, rows int) {
+	columns, rows, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return columns, rows
+}
+
+// Resized tells when a terminal has got another size, until forget is called.
+func Resized() (again <-chan os.Signal, forget func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, unix.SIGWINCH)
+	return c, func() { signal.Stop(c) }
+}
+
+// question asks, in this order: can you show Kitty's graphics? who are you? how
+// many pixels has a character? and at last what every terminal answers since the
+// VT100, so that nobody waits for what does not come.
+const question = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\" + "\x1b[>q" + "\x1b[16t" + "\x1b[c"
+
+// patience is how long an answer may take, over a slow line too.
+const patience = 500 * time.Millisecond
+
+// Ask finds out what the terminal of in and out can show: from the environment,
+// and by asking it within half a second. What is typed meanwhile is lost. choice
+// is what a person has set: a way, or "" for what is found.
+func Ask(in, out *os.File, env func(string) string, choice Graphics) Display {
+	d := Display{Graphics: cmp.Or(choice, named(env))}
+	d.Columns, d.Rows = Size(out)
+	if d.Graphics == NoGraphics || !IsTerminal(in) || !IsTerminal(out) {
+		return Display{Graphics: NoGraphics, Columns: d.Columns, Rows: d.Rows}
+	}
+	said := understood(ask(in, out))
+	d.CellW, d.CellH = said.CellW, said.CellH
+	d.Graphics = cmp.Or(d.Graphics, said.Graphics)
+	return d
+}
+
+// ask sends the question and reads what comes, "" where nothing can be asked.
+func ask(in, out *os.File) string {
+	before, err := term.MakeRaw(int(in.Fd()))
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = term.Restore(int(in.Fd()), before) }() // it was taken a moment ago
+	if _, err := out.WriteString(question); err != nil {
+		return ""
+	}
+	var said []byte
+	for end := time.Now().Add(patience); !answered(string(said)); {
+		left := time.Until(end)
+		if left <= 0 || !readable(int(in.Fd()), left) {
+			break
+		}
+		var part [256]byte
+		n, err := unix.Read(int(in.Fd()), part[:])
+		if err != nil || n == 0 {
+			break
+		}
+		said = append(said, part[:n]...)
+	}
+	return string(said)
+}
+
+// readable waits until there is something to read, or the time is over.
+func readable(fd int, wait time.Duration) bool {
+	for end := time.Now().Add(wait); ; {
+		var set unix.FdSet
+		set.Set(fd)
+		t := unix.NsecToTimeval(max(0, time.Until(end)).Nanoseconds())
+		n, err := unix.Select(fd+1, &set, nil, nil, &t)
+		if err == unix.EINTR { // a signal, such as of another size
+			continue
+		}
+		return err == nil && n > 0
+	}
+}
+
+// answered reports whether the last question has its answer.
+func answered(said string) bool {
+	_, ok := attributes(said)
+	return ok
+}
+
+// attributes are the numbers of a terminal's primary device attributes:
+// ESC [ ? 62 ; 4 c.
+func attributes(said string) ([]string, bool) {
+	for rest := said; ; {
+		_, after, ok := strings.Cut(rest, "\x1b[?")
+		if !ok {
+			return nil, false
+		}
+		end := strings.IndexFunc(after, func(r rune) bool { return r != ';' && (r < '0' || r > '9') })
+		if end >= 0 && after[end] == 'c' {
+			return strings.Split(after[:end], ";"), true
+		}
+		rest = after
+	}
+}
+
+// understood reads the answers: what can be shown, and how large a character is.
+func understood(said string) Display {
+	d := Display{Graphics: NoGraphics}
+	if _, after, ok := strings.Cut(said, "\x1b[6;"); ok { // of height ; width t
+		size, _, _ := strings.Cut(after, "t")
+		h, w, _ := strings.Cut(size, ";")
+		d.CellH, d.CellW = pixels(h), pixels(w)
+	}
+	attributes, _ := attributes(said)
+	_, name, _ := strings.Cut(said, "\x1bP>|")
+	switch {
+	case strings.Contains(said, "\x1b_Gi=31;OK"):
+		d.Graphics = Kitty
+	case strings.HasPrefix(name, "iTerm2"), strings.HasPrefix(name, "WezTerm"), strings.HasPrefix(name, "mintty"):
+		d.Graphics = ITerm
+	default:
+		for _, a := range attributes[min(1, len(attributes)):] {
+			if a == "4" {
+				d.Graphics = Sixel
+			}
+		}
+	}
+	return d
+}
+
+// pixels reads an edge of a character; 0 where it cannot be one.
+func pixels(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > 200 {
+		return 0
+	}
+	return n
+}

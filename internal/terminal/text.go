@@ -1,0 +1,131 @@
+// Package terminal writes for people who sit at a terminal: text from elsewhere
+// without what plays with it, lines that are drawn again in place, and pictures
+// where the terminal can show them. It knows what terminals understand, and
+// nothing of what is told to whom.
+package terminal
+
+import (
+	"io"
+	"strings"
+	"unicode"
+)
+
+// Clean keeps text from elsewhere from playing with the terminal: control
+// characters, ends of lines too, and what turns the direction of writing are
+// spaces in it.
+func Clean(s string) string { return strings.Map(clean, s) }
+
+// CleanLines is Clean for each line of s, without empty ones at the end.
+func CleanLines(s string) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i := range lines {
+		lines[i] = Clean(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+func clean(r rune) rune {
+	switch {
+	case r < ' ', r >= 0x7f && r < 0xa0: // C0, DEL and C1
+		return ' '
+	case r == 0x061c, r == 0x200e, r == 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // directions
+		return ' '
+	case r == 0x2028, r == 0x2029: // separators of lines and paragraphs
+		return ' '
+	}
+	return r
+}
+
+// Cleaner is a writer on a terminal to which no control character passes but
+// ends of lines and tabs.
+type Cleaner struct{ To io.Writer }
+
+func (c Cleaner) Write(p []byte) (int, error) {
+	kept := strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return r
+		}
+		return clean(r)
+	}, string(p))
+	if _, err := io.WriteString(c.To, kept); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Width is how many columns s takes, whose characters are clean.
+func Width(s string) int {
+	n := 0
+	for _, r := range s {
+		n += columns(r)
+	}
+	return n
+}
+
+// wide are the characters of two columns: East Asian ones (UAX #11: W and F) and
+// pictures.
+var wide = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{0x1100, 0x115f, 1},
+		{0x231a, 0x231b, 1},
+		{0x23e9, 0x23ec, 1},
+		{0x25fd, 0x25fe, 1},
+		{0x2614, 0x2615, 1},
+		{0x2648, 0x2653, 1},
+		{0x26aa, 0x26ab, 1},
+		{0x26bd, 0x26be, 1},
+		{0x26c4, 0x26c5, 1},
+		{0x2705, 0x2705, 1},
+		{0x274c, 0x274c, 1},
+		{0x2753, 0x2755, 1},
+		{0x2757, 0x2757, 1},
+		{0x2795, 0x2797, 1},
+		{0x2b1b, 0x2b1c, 1},
+		{0x2b50, 0x2b50, 1},
+		{0x2e80, 0x303e, 1},
+		{0x3041, 0xa4cf, 1},
+		{0xa960, 0xa97c, 1},
+		{0xac00, 0xd7a3, 1},
+		{0xf900, 0xfaff, 1},
+		{0xfe30, 0xfe6f, 1},
+		{0xff00, 0xff60, 1},
+		{0xffe0, 0xffe6, 1},
+	},
+	R32: []unicode.Range32{{0x1f300, 0x1f64f, 1}, {0x1f680, 0x1f6ff, 1}, {0x1f7e0, 0x1f7eb, 1}, {0x1f900, 0x1faff, 1}, {0x20000, 0x3fffd, 1}},
+}
+
+func columns(r rune) int {
+	switch {
+	case r < 0x300:
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case unicode.Is(wide, r):
+		return 2
+	}
+	return 1
+}
+
+// Cut is as much of s as fits into width columns; where that is not all, its
+// last one is an ellipsis.
+func Cut(s string, width int) string {
+	if Width(s) <= width {
+		return s
+	}
+	used := 0
+	for i, r := range s {
+		if used += columns(r); used > width-1 {
+			if width < 1 {
+				return ""
+			}
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// Bar is a bar of width columns, of which the done part of 1 is full.
+func Bar(done float64, width int) string {
+	full := min(max(int(done*float64(width)+0.5), 0), width)
+	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
+}

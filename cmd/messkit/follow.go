@@ -33,15 +33,11 @@ var errEnded = errors.New("ended")
 // terminal what the executor asks, and saves what it sends. It fails if the
 // task was not done.
 func (a *app) follow(ctx context.Context, x *remote.Client, ref string, w *waiting) error {
-	f := &follower{app: a, x: x, ref: ref, w: w, out: a.out, seen: map[string]bool{}, began: time.Now()}
+	f := a.follower(x, ref, w)
 	if w.said {
 		if err := f.skip(ctx); err != nil {
 			return err
 		}
-	}
-	if a.screen != nil && !w.asJSON {
-		f.live = terminal.NewLive(a.screen, a.columns)
-		f.out = f.live
 	}
 	err := f.look(ctx)
 	if err == nil {
@@ -67,6 +63,15 @@ type follower struct {
 	began  time.Time
 	asking *openQuestion // what the person at the terminal is asked now; nil: nothing
 	keys   keyboard
+}
+
+func (a *app) follower(x *remote.Client, ref string, w *waiting) *follower {
+	f := &follower{app: a, x: x, ref: ref, w: w, out: a.out, seen: map[string]bool{}, began: time.Now()}
+	if a.screen != nil && !w.asJSON {
+		f.live = terminal.NewLive(a.screen, a.columns)
+		f.out = f.live
+	}
+	return f
 }
 
 // run looks whenever something has happened in the thread, until its end. What

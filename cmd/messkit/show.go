@@ -46,7 +46,7 @@ func (a *app) showCommand() *cobra.Command {
 			if err != nil || saveDir == "" {
 				return err
 			}
-			f := follower{app: a, x: x, ref: t.Ref, w: &waiting{saveDir: saveDir}}
+			f := a.follower(x, t.Ref, &waiting{saveDir: saveDir, asJSON: asJSON})
 			for _, m := range t.Messages {
 				if err := f.save(c.Context(), m); err != nil {
 					return err

@@ -1,0 +1,214 @@
+package wire
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Key is the secret that two agents share: the text of a key file.
+type Key string
+
+// bytes are what signs: the text without white space, not decoded.
+func (k Key) bytes() []byte {
+	return []byte(strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, string(k)))
+}
+
+const signaturePrefix = "sha256:"
+
+func (k Key) mac(text string) []byte {
+	m := hmac.New(sha256.New, k.bytes())
+	_, _ = io.WriteString(m, text) // a hash never fails
+	return m.Sum(nil)
+}
+
+// Sign appends the signature to the text of an envelope that has none. It
+// returns it as it stands there, too, for the header of the request.
+func (k Key) Sign(text string) (signed, signature string) {
+	signature = signaturePrefix + base64.StdEncoding.EncodeToString(k.mac(text))
+	return text[:len(text)-1] + `,"signature":"` + signature + `"}`, signature
+}
+
+// Verify reports whether an envelope was signed with the key. Peers sign what
+// they send before the signature is appended; what others have touched since is
+// taken in the form that jq prints.
+func (k Key) Verify(text string) bool {
+	o, err := object([]byte(text))
+	if err != nil || len(k.bytes()) == 0 {
+		return false
+	}
+	want, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(o.Get("signature"), signaturePrefix))
+	if err != nil {
+		return false
+	}
+	if i := strings.LastIndex(text, `,"signature":"`); i >= 0 && onlySignature(text[i+1:]) && hmac.Equal(want, k.mac(text[:i]+"}")) {
+		return true
+	}
+	plain, err := canonical(text)
+	return err == nil && hmac.Equal(want, k.mac(plain))
+}
+
+// onlySignature reports whether nothing but the signature and the end is there:
+// what is cut off must not say anything.
+func onlySignature(rest string) bool {
+	o, err := object([]byte("{" + rest))
+	return err == nil && len(o) == 1 && strings.HasSuffix(rest, `"}`)
+}
+
+// canonical is an envelope without its signature as jq 1.6 prints it.
+func canonical(text string) (string, error) {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	v, err := value(dec)
+	if err != nil {
+		return "", err
+	}
+	o, ok := v.(members)
+	if !ok {
+		return "", errors.New("no object")
+	}
+	var rest members
+	for _, m := range o {
+		if m.key != "signature" {
+			rest = append(rest, m)
+		}
+	}
+	return string(appendValue(nil, rest)), nil
+}
+
+// members is an object in the order of its keys; a key is there once.
+type members []member
+
+type member struct {
+	key   string
+	value any
+}
+
+// value reads the next value: nil, bool, string, json.Number, []any or members.
+func value(dec *json.Decoder) (any, error) {
+	t, err := dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch t {
+	case json.Delim('['):
+		list := []any{}
+		for dec.More() {
+			v, err := value(dec)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		_, err := dec.Token()
+		return list, err
+	case json.Delim('{'):
+		o, at := members{}, map[string]int{}
+		for dec.More() {
+			k, err := dec.Token()
+			if err != nil {
+				return nil, err
+			}
+			v, err := value(dec)
+			if err != nil {
+				return nil, err
+			}
+			key := k.(string)
+			if i, twice := at[key]; twice {
+				o[i].value = v
+				continue
+			}
+			at[key] = len(o)
+			o = append(o, member{key, v})
+		}
+		_, err := dec.Token()
+		return o, err
+	}
+	return t, nil
+}
+
+func appendValue(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(b, "null"...)
+	case bool:
+		return strconv.AppendBool(b, v)
+	case string:
+		return appendString(b, v)
+	case json.Number:
+		return appendNumber(b, v)
+	case []any:
+		b = append(b, '[')
+		for i, one := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendValue(b, one)
+		}
+		return append(b, ']')
+	case members:
+		b = append(b, '{')
+		for i, m := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendString(b, m.key), ':')
+			b = appendValue(b, m.value)
+		}
+		return append(b, '}')
+	}
+	return b
+}
+
+// appendNumber writes a double with as many digits as it needs. Up to 15 zeros
+// follow them, and three come before; beyond that there is an exponent of at
+// least two digits.
+func appendNumber(b []byte, n json.Number) []byte {
+	f, _ := n.Float64() // ±Inf where it is too large
+	f = max(-math.MaxFloat64, min(math.MaxFloat64, f))
+	text := strconv.FormatFloat(math.Abs(f), 'e', -1, 64)
+	mantissa, exp, _ := strings.Cut(text, "e")
+	digits := strings.Replace(mantissa, ".", "", 1)
+	e, _ := strconv.Atoi(exp)
+	point := e + 1 // digits before the point
+	if math.Signbit(f) {
+		b = append(b, '-')
+	}
+	switch {
+	case f == 0:
+		return append(b, '0')
+	case point <= -4 || point > len(digits)+15:
+		b = append(b, mantissa...)
+		b = append(b, 'e', '+')
+		if e < 0 {
+			b[len(b)-1], e = '-', -e
+		}
+		if e < 10 {
+			b = append(b, '0')
+		}
+		return strconv.AppendInt(b, int64(e), 10)
+	case point <= 0:
+		b = append(b, "0."...)
+		b = append(b, bytes.Repeat([]byte{'0'}, -point)...)
+		return append(b, digits...)
+	case point >= len(digits):
+		b = append(b, digits...)
+		return append(b, bytes.Repeat([]byte{'0'}, point-len(digits))...)
+	}
+	b = append(b, digits[:point]...)
+	b = append(b, '.')
+	return append(b, digits[point:]...)
+}

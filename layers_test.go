@@ -54,8 +54,10 @@ var layers = map[string]layer{
 		below: []string{"exchange", "internal/picture", "internal/strictyaml", "mess", "mess/messeaf"},
 		from:  []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sync"},
 	},
-	"exchange/mesh/wire": {pure: true, below: []string{"mess"}},
-	"exchange/webhook":   {below: []string{"exchange", "internal/durable", "internal/guarded", "internal/wait", "mess"}, from: []string{"golang.org/x/sync"}},
+	"exchange/mesh/post":  {below: []string{"exchange/mesh/state", "exchange/mesh/wire", "internal/guarded", "internal/secret", "internal/wait"}},
+	"exchange/mesh/state": {below: []string{"internal/durable"}},
+	"exchange/mesh/wire":  {pure: true, below: []string{"mess"}},
+	"exchange/webhook":    {below: []string{"exchange", "internal/durable", "internal/guarded", "internal/wait", "mess"}, from: []string{"golang.org/x/sync"}},
 	"exchange/mqtt": {
 		below: []string{"exchange", "exchange/keys", "internal/broker", "internal/wait", "mess", "mess/messeaf", "mess/topic"},
 		from:  []string{"github.com/mochi-mqtt/server/v2", "golang.org/x/sync"},

@@ -85,8 +85,12 @@ func (a Attachment) print(b *printer) {
 	b.open()
 	b.text("type", a.Type)
 	for _, m := range []struct{ key, value string }{
-		{"url", a.URL}, {"encoding", a.Encoding}, {"data", a.Data}, {"path", a.Path},
-		{"filename", a.Filename}, {"mimeType", a.MIME},
+		{"url", a.URL},
+		{"encoding", a.Encoding},
+		{"data", a.Data},
+		{"path", a.Path},
+		{"filename", a.Filename},
+		{"mimeType", a.MIME},
 	} {
 		if m.value != "" {
 			b.text(m.key, m.value)

@@ -174,7 +174,7 @@ func TestSignature(t *testing.T) {
 			t.Errorf("%s: verified", name)
 		}
 	}
-	if (wire.Key("")).Verify(v.Signed) || (v.Key + "x").Verify(v.Signed) || !wire.Key(" "+v.Key[:9]+"\n"+v.Key[9:]+"\n").Verify(v.Signed) {
+	if wire.Key("").Verify(v.Signed) || (v.Key + "x").Verify(v.Signed) || !wire.Key(" "+v.Key[:9]+"\n"+v.Key[9:]+"\n").Verify(v.Signed) {
 		t.Error("the key does not decide")
 	}
 }

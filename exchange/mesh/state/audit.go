@@ -1,0 +1,170 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/messkit/messkit/internal/durable"
+)
+
+// Line is one line of the audit log (MESH 1.0 section 10). Tools in the field
+// look for "correlationId":"..." without a space.
+type Line struct {
+	TS             string          `json:"ts"`
+	From           string          `json:"from"`
+	To             string          `json:"to"`
+	Type           string          `json:"type"`
+	ID             string          `json:"id"`
+	Subject        string          `json:"subject"`
+	Body           string          `json:"body,omitempty"`
+	Status         string          `json:"status"`
+	CorrelationID  string          `json:"correlationId"`
+	ConversationID string          `json:"conversationId,omitempty"`
+	ReplyContext   string          `json:"replyContext,omitempty"`
+	Signed         bool            `json:"signed"`
+	Session        json.RawMessage `json:"session,omitempty"`
+	Ref            string          `json:"ref,omitempty"`    // the thread, where there is one
+	Detail         string          `json:"detail,omitempty"` // why
+}
+
+type auditLog struct {
+	name string
+	mu   sync.Mutex
+	open bool
+}
+
+// maxAudit is how large the log becomes, in bytes, until it begins anew; the one
+// before is kept.
+const maxAudit = 16 << 20
+
+// Audit writes a line. A disk that does not take it keeps nothing from being
+// done, but it is told.
+func (s *Store) Audit(l Line) {
+	l.TS = s.now().UTC().Format("2006-01-02T15:04:05.000Z")
+	if err := s.audit.write(l); err != nil {
+		s.log.Error("mesh: the audit log cannot be written", "err", err)
+	}
+}
+
+func (a *auditLog) write(l Line) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(l); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f, err := durable.Open(a.name, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	text, err := a.begin(f, b.Bytes())
+	if err == nil {
+		_, err = f.Write(text)
+	}
+	info, err2 := f.Stat()
+	if err = errors.Join(err, err2, f.Sync(), f.Close()); err != nil || info.Size() < maxAudit {
+		return err
+	}
+	a.open = false
+	return os.Rename(a.name, a.name+".1")
+}
+
+// begin puts a line break before the first line of a run, where a power cut has
+// left half a line.
+func (a *auditLog) begin(f *os.File, text []byte) ([]byte, error) {
+	if a.open {
+		return text, nil
+	}
+	a.open = true
+	r, err := os.Open(f.Name())
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	last := make([]byte, 1)
+	if _, err := r.Seek(-1, io.SeekEnd); err != nil {
+		return text, nil // it is empty
+	}
+	if _, err := io.ReadFull(r, last); err == nil && last[0] != '\n' {
+		text = append([]byte{'\n'}, text...)
+	}
+	return text, nil
+}
+
+// maxTail is how much of the log is looked at for its last lines, in bytes.
+const maxTail = 4 << 20
+
+// Tail are the last lines of the audit log, at most n, that keep says yes to; the
+// oldest first.
+func (s *Store) Tail(n int, keep func(Line) bool) ([]Line, error) {
+	s.audit.mu.Lock()
+	defer s.audit.mu.Unlock()
+	f, err := durable.Open(s.audit.name, os.O_RDONLY)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if size, err := f.Seek(0, io.SeekEnd); err == nil {
+		_, err = f.Seek(max(0, size-maxTail), io.SeekStart)
+		if err != nil {
+			return nil, err
+		}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxTail))
+	if err != nil {
+		return nil, err
+	}
+	var lines []Line
+	for one := range bytes.SplitSeq(data, []byte{'\n'}) {
+		var l Line
+		if json.Unmarshal(one, &l) == nil && keep(l) { // half a line is none
+			lines = append(lines, l)
+		}
+	}
+	return lines[max(0, len(lines)-n):], nil
+}
+
+// Health is how a peer was when it was last asked.
+type Health struct {
+	IP                  string    `json:"ip"`
+	Port                int       `json:"port"`
+	LastProbe           time.Time `json:"lastProbe"`
+	HTTPCode            string    `json:"httpCode"` // 000: no answer
+	LatencyMS           int64     `json:"latencyMs"`
+	Reachable           bool      `json:"reachable"`
+	ConsecutiveFailures int       `json:"consecutiveFailures"`
+}
+
+// Probed notes how a peer is.
+func (s *Store) Probed(peer string, h Health) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h.LastProbe = *stamped(s.now()); !h.Reachable {
+		h.ConsecutiveFailures = s.health[peer].ConsecutiveFailures + 1
+	}
+	s.health[peer] = h
+	if err := s.write(healthFile, s.health); err != nil {
+		s.log.Warn("mesh: the health of a peer is not written down", "err", err)
+	}
+}
+
+// Health is how the peers were when they were last asked.
+func (s *Store) Health() map[string]Health {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := map[string]Health{}
+	for peer, h := range s.health {
+		all[peer] = h
+	}
+	return all
+}

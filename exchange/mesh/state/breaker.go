@@ -1,0 +1,100 @@
+package state
+
+import (
+	"maps"
+	"time"
+)
+
+// Breaker is the circuit breaker of one peer (MESH 1.0 section 8).
+type Breaker struct {
+	State       string     `json:"state"`
+	Failures    int        `json:"failures"` // attempts in a row
+	LastFailure *time.Time `json:"lastFailure"`
+	OpenUntil   *time.Time `json:"openUntil"`
+
+	probing bool // one message tries whether the peer is back
+}
+
+// The states of a breaker.
+const (
+	Closed   = "closed"
+	Opened   = "open"
+	HalfOpen = "half-open"
+)
+
+const (
+	maxFailures = 3
+	openFor     = time.Minute
+)
+
+// Enter asks whether a new message may be sent. probe is true for the one message
+// that tries whether the peer is back; whoever has it tells Succeeded, Failed or
+// Leave.
+func (s *Store) Enter(peer string) (ok, probe bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.breakers[peer]
+	switch {
+	case b.State != Opened && b.State != HalfOpen:
+		return true, false
+	case b.probing || b.OpenUntil != nil && s.now().Before(*b.OpenUntil):
+		return false, false
+	}
+	b.State, b.probing = HalfOpen, true
+	s.breakers[peer] = b
+	s.saveBreakers()
+	return true, true
+}
+
+// Leave ends a probe of which nothing came.
+func (s *Store) Leave(peer string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b, ok := s.breakers[peer]; ok && b.probing {
+		b.probing = false
+		s.breakers[peer] = b
+	}
+}
+
+// Succeeded notes that a peer has answered.
+func (s *Store) Succeeded(peer string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.breakers[peer]; b.State == "" || b.State == Closed && b.Failures == 0 {
+		return
+	}
+	s.breakers[peer] = Breaker{State: Closed}
+	s.saveBreakers()
+}
+
+// Failed notes that an attempt has reached nobody.
+func (s *Store) Failed(peer string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.breakers[peer]
+	b.Failures++
+	b.LastFailure = stamped(s.now())
+	if b.State == "" {
+		b.State = Closed
+	}
+	if b.Failures >= maxFailures || b.State == HalfOpen {
+		b.State, b.OpenUntil, b.probing = Opened, stamped(s.now().Add(openFor)), false
+	}
+	s.breakers[peer] = b
+	s.saveBreakers()
+}
+
+// Breakers are those of all peers with which something went wrong once.
+func (s *Store) Breakers() map[string]Breaker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.breakers)
+}
+
+// saveBreakers writes them. A disk that does not take it keeps nothing from being
+// sent. s.mu is held.
+func (s *Store) saveBreakers() {
+	if err := s.write(breakersFile, s.breakers); err != nil {
+		s.log.Warn("mesh: a breaker is not written down", "err", err)
+	}
+}

@@ -1,0 +1,102 @@
+// Package state keeps what a MESH agent knows in the files that other tools of a
+// mesh read: circuit breakers, dead letters, incidents, conversations, sessions,
+// the health of peers, and the audit log. Each is written whole or not at all. It
+// sends nothing.
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/messkit/messkit/internal/durable"
+)
+
+// Store is a folder with the files. One process has it at a time: who opens it
+// sees to that. It is safe for concurrent use.
+type Store struct {
+	dir string
+	now func() time.Time
+	log *slog.Logger
+
+	mu        sync.Mutex
+	breakers  map[string]Breaker
+	letters   letters
+	incidents incidents
+	health    map[string]Health
+	audit     *auditLog
+}
+
+// Open reads the files of a folder, which it makes if it is not there. A file
+// that cannot be read is set aside.
+func Open(dir string, now func() time.Time, log *slog.Logger) (*Store, error) {
+	for _, d := range []string{dir, filepath.Join(dir, conversationsDir), filepath.Join(dir, sessionsDir)} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	s := &Store{dir: dir, now: now, log: log, breakers: map[string]Breaker{}, health: map[string]Health{}}
+	s.audit = &auditLog{name: filepath.Join(dir, auditFile)}
+	for name, v := range map[string]any{breakersFile: &s.breakers, lettersFile: &s.letters, incidentsFile: &s.incidents, healthFile: &s.health} {
+		if err := s.read(name, v); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+const (
+	breakersFile     = "circuit-breakers.json"
+	lettersFile      = "dead-letters.json"
+	incidentsFile    = "active-incidents.json"
+	healthFile       = "peer-health.json"
+	auditFile        = "mesh-audit.jsonl"
+	conversationsDir = "conversations"
+	sessionsDir      = "sessions"
+
+	maxFile = 128 << 20 // bytes; a thousand letters of 64 KB fit
+)
+
+// read reads a file into v, which stays as it is if there is none.
+func (s *Store) read(name string, v any) error {
+	path := filepath.Join(s.dir, name)
+	data, err := durable.Read(path, maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		s.log.Error("mesh: a file cannot be read, and is set aside", "file", name, "err", err)
+		return os.Rename(path, path+".unreadable")
+	}
+	return nil
+}
+
+// write replaces a file.
+func (s *Store) write(name string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := durable.Replace(filepath.Join(s.dir, name), append(data, '\n')); err != nil {
+		return fmt.Errorf("mesh: %w", err)
+	}
+	return nil
+}
+
+// stamped is a time as the files have it; nil for none.
+func stamped(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	u := t.UTC().Truncate(time.Second)
+	return &u
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -162,5 +163,27 @@ func TestNoPictureWhereThereIsNone(t *testing.T) {
 	plain, err := c.CombinedOutput()
 	if err != nil || strings.Contains(string(plain), "\x1b") || !strings.Contains(string(plain), "completed") {
 		t.Errorf("%v\n%q", err, plain)
+	}
+}
+
+// The board follows what happens, and the terminal is given back as it was.
+func TestWatchAtATerminal(t *testing.T) {
+	home, url := atHome(t)
+	c := exec.Command("messkit", "ask", "turn on the porch light", "--wait")
+	c.Env, c.Dir = append(os.Environ(), "HOME="+home, "MESSKIT_URL="+url), home
+	if err := c.Start(); err != nil { // it is seen as it happens, or as it has happened
+		t.Fatal(err)
+	}
+	out, err := atTerminal(t, home, url, map[string]string{"  completed  ": "\x03"}, "watch")
+	if err := errors.Join(err, c.Wait()); err != nil {
+		t.Error(err)
+	}
+	if !strings.HasPrefix(out, "\x1b[?1049h\x1b[?25l") || !strings.HasSuffix(out, "\x1b[?25h\x1b[?1049l") {
+		t.Errorf("%q", out)
+	}
+	for _, want := range []string{"1 executor", "  here", "turn on the porch light", "Ctrl-C leaves"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in %q", want, out)
+		}
 	}
 }

@@ -8,18 +8,25 @@ import (
 
 func (a *app) watchCommand() *cobra.Command {
 	var k client
-	var asJSON bool
+	var asJSON, asLines bool
 	c := &cobra.Command{
-		Use:     "watch",
-		Short:   "Show what happens, as it happens",
-		Example: "  messkit watch",
+		Use:   "watch",
+		Short: "Show what happens, as it happens",
+		Long: `Watch shows what happens until Ctrl-C: on a terminal a page with the executors, what
+is stopped, and the tasks with their states, which is drawn again as they change;
+in a pipe, or with --lines, line by line.`,
+		Example: "  messkit watch\n  messkit watch --lines | tee today.txt",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			x, err := k.open()
 			if err != nil {
 				return err
 			}
-			err = x.Follow(c.Context(), "", func(e remote.Event) error { return a.event(e, asJSON) })
+			if a.screen != nil && !asJSON && !asLines {
+				err = a.watchBoard(c.Context(), x, k.url)
+			} else {
+				err = x.Follow(c.Context(), "", func(e remote.Event) error { return a.event(e, asJSON) })
+			}
 			if c.Context().Err() != nil {
 				return nil // the person has seen enough
 			}
@@ -28,6 +35,7 @@ func (a *app) watchCommand() *cobra.Command {
 	}
 	k.flags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, an event a line")
+	c.Flags().BoolVar(&asLines, "lines", false, "line by line, on a terminal too")
 	return c
 }
 
@@ -43,7 +51,7 @@ func (a *app) event(e remote.Event, asJSON bool) error {
 		return err
 	}
 	p := printer{out: a.out, all: true}
-	p.printf("%s  %s\n", e.Thread.Ref, printable(e.Thread.Intent))
+	p.printf("%s  %s\n", printable(e.Thread.Ref), printable(e.Thread.Intent))
 	p.message(e.Message)
 	return p.err
 }

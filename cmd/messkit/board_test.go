@@ -1,0 +1,64 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/mess"
+)
+
+func TestTheBoard(t *testing.T) {
+	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+	thread := func(ref string, code mess.Code, ago time.Duration, executor, intent string) remote.Thread {
+		return remote.Thread{Ref: ref, Status: code, Updated: now.Add(-ago), Executor: executor, Intent: intent}
+	}
+	b := &taskBoard{
+		where: "http://127.0.0.1:8420", said: map[string]*mess.Status{},
+		executors: []remote.Executor{
+			{ID: "kitchen-pi", Live: true},
+			{ID: "porch-pi", LastSeen: "2026-11-22T09:00:00Z", Stopped: &mess.Stopped{Why: "smoke"}},
+		},
+		threads: []remote.Thread{
+			thread("2026-11-22-004", mess.Completed, 3*time.Second, "kitchen-pi", "is the light on?"),
+			thread("2026-11-22-003", mess.InProgress, 65*time.Second, "kitchen-pi", "vacuum the kitchen"),
+			thread("2026-11-22-002", mess.NeedsInput, 2*time.Hour, "kitchen-pi", "turn on the light"),
+			thread("2026-11-19-001", mess.Pending, 73*time.Hour, "", "paint\x1b[31m the fence"),
+		},
+	}
+	half := 50.0
+	b.hear("2026-11-22-003", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.InProgress, ProgressPct: &half, Message: "by the stove"}}})
+	b.hear("2026-11-22-002", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.NeedsInput}}})
+	b.hear("2026-11-22-004", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.Claimed, Message: "of a state that is over"}}})
+	want := now.Local().Format(time.TimeOnly) + `  http://127.0.0.1:8420  3 open  2 executors
+
+kitchen-pi            here
+porch-pi              silent since 2026-11-22T09:00:00Z, STOPPED: smoke; ` + safeDevices(mess.Stopped{}) + `
+
+2026-11-22-003  in progress         █████░░░░░  50 %    1m  kitchen-pi  vacuum the kitchen  by the stove
+2026-11-22-002  needs input           2h  kitchen-pi  turn on the light  messkit reply 2026-11-22-002
+2026-11-19-001  pending               3d  paint` + "\x1b" + `[31m the fence
+2026-11-22-004  completed             3s  kitchen-pi  is the light on?
+
+messkit stop takes everything to its safe state; Ctrl-C leaves this page`
+	if diff := cmp.Diff(want, strings.Join(b.lines(now, 24), "\n")); diff != "" {
+		t.Error(diff)
+	}
+	// What does not fit is what has ended; how to stop is always there.
+	few := b.lines(now, 10)
+	if len(few) != 10 || !strings.HasPrefix(few[7], "2026-11-19-001") || !strings.HasPrefix(few[9], "messkit stop") {
+		t.Errorf("%q", few)
+	}
+	snapshot{err: errors.New("no route")}.to(b)
+	if got := b.lines(now, 24); got[1] != "NOT REACHED  no route" || len(b.threads) != 4 {
+		t.Errorf("%q", got)
+	}
+	snapshot{threads: b.threads[:1]}.to(b)
+	if got := b.lines(now, 24); strings.Contains(strings.Join(got, ""), "NOT REACHED") || len(b.said) != 1 {
+		t.Errorf("%q, %v", got, b.said)
+	}
+}

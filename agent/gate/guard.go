@@ -87,7 +87,7 @@ func (p *Pass) arm(s drivers.Switch) (due time.Time, undo func(), err error) {
 		due = on.Add(limit)
 		in = max(1, due.Sub(now))
 	}
-	before, level, o := d.off, d.level, &off{at: due, on: on, sw: s}
+	before, level, o := d.off, d.level, &off{at: due, on: on, sw: s, time: p.order.For > 0}
 	d.off, d.level = o, isOn
 	g.ring()
 	g.mu.Unlock()

@@ -15,6 +15,7 @@ type off struct {
 	on   time.Time // since when it is on without a break, as far as is known
 	sw   drivers.Switch
 	wait time.Duration // before the next try, after one that failed
+	time bool          // it was asked for that time, and not for longer
 }
 
 // The first and the longest wait between two tries to switch off.

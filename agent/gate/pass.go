@@ -75,21 +75,30 @@ func (g *Gate) hold(ctx context.Context, d *device, p capabilities.Plan, tell fu
 		}
 	}
 	g.setHolder(d, p.Summary)
-	g.mu.Lock()
-	rest := g.rest(d, p)
-	g.mu.Unlock()
-	if rest == 0 {
-		return nil
+	for {
+		g.mu.Lock()
+		rest, why := g.rest(d, p)
+		g.mu.Unlock()
+		if rest == 0 {
+			return nil
+		}
+		tell(d.name + " " + why)
+		if !wait(ctx, rest) {
+			(&Pass{g: g, dev: d, order: Order{Plan: p}}).Leave()
+			return context.Cause(ctx)
+		}
 	}
-	tell(fmt.Sprintf("%s acts every %v at most", d.name, d.limits.MinInterval))
-	t := time.NewTimer(rest)
+}
+
+// wait waits for d, and reports whether ctx let it.
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return nil
+		return true
 	case <-ctx.Done():
-		(&Pass{g: g, dev: d, order: Order{Plan: p}}).Leave()
-		return context.Cause(ctx)
+		return false
 	}
 }
 

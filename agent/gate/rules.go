@@ -16,7 +16,7 @@ type rule func(*device, capabilities.Plan) error
 // acts. Those for the queue before a device (rested, notBusy) and the budgets
 // have their own places, and notDry comes after all.
 func (g *Gate) always() []rule {
-	return []rule{g.notStopped, g.notHung, g.notLocked, g.trueRisk, g.armed, g.leased, g.withinRange, g.withinMaxOn, g.notQuiet, g.interlocked, g.watched}
+	return []rule{g.notStopped, g.notHung, g.notLocked, g.trueRisk, g.armed, g.leased, g.withinRange, g.withinMaxOn, g.notOff, g.notQuiet, g.interlocked, g.watched}
 }
 
 // first is what the first rule says that says no.
@@ -42,7 +42,7 @@ func (g *Gate) withinMaxOn(d *device, p capabilities.Plan) error {
 		return nil
 	}
 	now := g.now()
-	if was := now.Sub(d.onSince(now)); was > 0 && was+p.For > limit && p.For <= limit {
+	if was := now.Sub(d.onSince(now)); was > 0 && was+p.For > limit && p.For <= limit && !pulses(p) {
 		return &Refusal{Device: d.name, Rule: "max_on", Retry: limit - was, Text: fmt.Sprintf(
 			"it may be on for %v at most without a break, has been for %v, and %v more were asked for; ask for less, or when it is off", limit, was.Round(time.Millisecond), p.For)}
 	}
@@ -82,19 +82,70 @@ func (g *Gate) notQuiet(d *device, p capabilities.Plan) error {
 // rested refuses what comes too soon, for a device that refuses rather than
 // keeps waiting.
 func (g *Gate) rested(d *device, p capabilities.Plan) error {
-	rest := g.rest(d, p)
+	rest, why := g.rest(d, p)
 	if rest == 0 || d.limits.Busy != Refuse {
 		return nil
 	}
-	return &Refusal{Device: d.name, Rule: "min_interval", Retry: rest, Text: fmt.Sprintf("it acts every %v at most; ask again in %v", d.limits.MinInterval, rest.Round(time.Millisecond))}
+	rule := "min_interval"
+	if g.pulsing(d, p) == rest {
+		rule = "pulse"
+	}
+	return &Refusal{Device: d.name, Rule: rule, Retry: rest, Text: fmt.Sprintf("it %s; ask again in %v", why, rest.Round(time.Millisecond))}
 }
 
-// rest is how long a device must still rest before p.
-func (g *Gate) rest(d *device, p capabilities.Plan) time.Duration {
+// rest is how long a device must still rest before p, and why.
+func (g *Gate) rest(d *device, p capabilities.Plan) (time.Duration, string) {
+	if pulse := g.pulsing(d, p); pulse > 0 {
+		return pulse, "is on for a time, and a pulse begins when it is off"
+	}
 	if d.used.IsZero() || !p.Actuates() || turnsOff(p) {
+		return 0, ""
+	}
+	return max(0, d.limits.MinInterval-g.now().Sub(d.used)), fmt.Sprintf("acts every %v at most", d.limits.MinInterval)
+}
+
+// pulses reports whether a plan switches something on for a time that counts
+// once: two at a time would be one.
+func pulses(p capabilities.Plan) bool {
+	return p.Command == capabilities.SetSwitch && p.Effect == capabilities.Once && p.For > 0 && turnsOn(p)
+}
+
+const (
+	// settle is how long what is switched off may take for it, and how often it is
+	// looked meanwhile.
+	settle = 50 * time.Millisecond
+	// patience is the longest time that a pulse waits for the one before it.
+	patience = 10 * time.Minute
+)
+
+// pulsing is how long a pulse has to wait until the device is off; 0 where it is,
+// or where waiting does not help.
+func (g *Gate) pulsing(d *device, p capabilities.Plan) time.Duration {
+	if !pulses(p) || d.off == nil || g.notOff(d, p) != nil {
 		return 0
 	}
-	return max(0, d.limits.MinInterval-g.now().Sub(d.used))
+	return max(settle, d.off.at.Sub(g.now()))
+}
+
+// notOff refuses a pulse of what is on and will not be off soon: until it is told
+// otherwise, for long, or because it cannot be switched off.
+func (g *Gate) notOff(d *device, p capabilities.Plan) error {
+	if !pulses(p) || d.off == nil {
+		return nil
+	}
+	no := &Refusal{Device: d.name, Rule: "pulse"}
+	switch left := d.off.at.Sub(g.now()); {
+	case !d.off.time:
+		no.Text = "it is on, and a pulse would end with switching it off; turn it off first"
+	case d.off.wait > 0, left < -20*settle:
+		no.Text = "it is on though its time is over; look at the device"
+	case left > patience:
+		no.Retry = left
+		no.Text = fmt.Sprintf("it is on for %v more, and a pulse begins when it is off; ask again then", left.Round(time.Second))
+	default:
+		return nil
+	}
+	return no
 }
 
 func (g *Gate) notBusy(d *device, p capabilities.Plan) error {

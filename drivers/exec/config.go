@@ -17,11 +17,14 @@ type Limits struct {
 func defaultLimits() Limits { return Limits{Timeout: 10 * time.Second} }
 
 // maxTimeout leaves a command time to be killed within a call of a driver.
-const maxTimeout = 5 * time.Minute
+const (
+	minTimeout = 10 * time.Millisecond
+	maxTimeout = 5 * time.Minute
+)
 
 func (l Limits) validate() error {
-	if l.Timeout <= 0 || l.Timeout > maxTimeout {
-		return fmt.Errorf("timeout: %v is not above 0 and up to %v", l.Timeout, maxTimeout)
+	if l.Timeout < minTimeout || l.Timeout > maxTimeout {
+		return fmt.Errorf("timeout: %v is not between %v and %v", l.Timeout, minTimeout, maxTimeout)
 	}
 	return nil
 }

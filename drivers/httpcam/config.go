@@ -41,6 +41,7 @@ type Config struct {
 const DefaultSkip = 1
 
 const (
+	minTimeout = 10 * time.Millisecond
 	maxTimeout = 10 * time.Minute
 	maxSkip    = 100
 	minBytes   = 1 << 10    // no camera has smaller pictures
@@ -110,8 +111,8 @@ func (c Config) checkAccount() error {
 
 func (c Config) checkLimits() error {
 	var errs []error
-	if c.Timeout <= 0 || c.Timeout > maxTimeout {
-		errs = append(errs, fmt.Errorf("timeout: %v is not above 0 and up to %v", c.Timeout, maxTimeout))
+	if c.Timeout < minTimeout || c.Timeout > maxTimeout {
+		errs = append(errs, fmt.Errorf("timeout: %v is not between %v and %v", c.Timeout, minTimeout, maxTimeout))
 	}
 	if c.MaxBytes < minBytes {
 		errs = append(errs, fmt.Errorf("max_bytes: %d is too few for a picture; write at least %d", c.MaxBytes, minBytes))

@@ -349,7 +349,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"family: wled\nurl: http://x\npassword: a\npassword_file: b\nusername: u", "password_file: stands beside password"},
 		{"family: wled\nurl: http://x\ntoken_file: /nonesuch", "token_file: stat /nonesuch"},
 		{"family: wled\nurl: http://x\nsafe: perhaps", `safe: "perhaps" is unknown`},
-		{"family: wled\nurl: http://x\ntimeout: 2h", "timeout: 2h0m0s is not above 0"},
+		{"family: wled\nurl: http://x\ntimeout: 2h", "timeout: 2h0m0s is not between 10ms and 1m0s"},
 		{"family: wled\nurl: http://x\nurll: y", "urll: unknown key (did you mean url?)"},
 	} {
 		_, err := open(c.config)

@@ -29,7 +29,10 @@ func DefaultConfig() Config {
 	return Config{Timeout: 5 * time.Second, Settings: family.DefaultSettings()}
 }
 
-const maxTimeout = time.Minute
+const (
+	minTimeout = 10 * time.Millisecond // no network is quicker
+	maxTimeout = time.Minute
+)
 
 // schemes are how a broker is reached, and where it listens.
 var schemes = map[string]string{"mqtt": "1883", "mqtts": "8883"}
@@ -46,8 +49,8 @@ func (c Config) Validate() error {
 	if slices.ContainsFunc([]rune(c.ClientID), func(r rune) bool { return r <= ' ' || r == '+' || r == '#' || r == '/' }) {
 		errs = append(errs, fmt.Errorf("client_id: %q holds a blank, +, # or /; use letters and digits", c.ClientID))
 	}
-	if c.Timeout <= 0 || c.Timeout > maxTimeout {
-		errs = append(errs, fmt.Errorf("timeout: %v is not above 0 and up to %v", c.Timeout, maxTimeout))
+	if c.Timeout < minTimeout || c.Timeout > maxTimeout {
+		errs = append(errs, fmt.Errorf("timeout: %v is not between %v and %v", c.Timeout, minTimeout, maxTimeout))
 	}
 	var t Template
 	err := family.Load(Families(), c.Families, c.Family, &t)

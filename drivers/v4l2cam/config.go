@@ -33,6 +33,7 @@ const (
 	maxSide    = 16384 // pixels
 	maxPixels  = 64_000_000
 	maxSkip    = 300
+	minTimeout = 10 * time.Millisecond
 	maxTimeout = 5 * time.Minute
 )
 
@@ -48,8 +49,8 @@ func (c Config) Validate() error {
 	if c.SkipFrames < 0 || c.SkipFrames > maxSkip {
 		errs = append(errs, fmt.Errorf("skip_frames: %d is not between 0 and %d", c.SkipFrames, maxSkip))
 	}
-	if c.Timeout <= 0 || c.Timeout > maxTimeout {
-		errs = append(errs, fmt.Errorf("timeout: %v is not above 0 and up to %v", c.Timeout, maxTimeout))
+	if c.Timeout < minTimeout || c.Timeout > maxTimeout {
+		errs = append(errs, fmt.Errorf("timeout: %v is not between %v and %v", c.Timeout, minTimeout, maxTimeout))
 	}
 	if c.Quality < 1 || c.Quality > 100 {
 		errs = append(errs, fmt.Errorf("quality: %d is not between 1 and 100", c.Quality))

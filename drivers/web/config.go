@@ -26,6 +26,7 @@ type Config struct {
 func DefaultConfig() Config { return Config{Timeout: 5 * time.Second} }
 
 const (
+	minTimeout = 10 * time.Millisecond // no network is quicker
 	maxTimeout = time.Minute
 	maxFile    = 4 << 10 // bytes of a password's or token's file
 )
@@ -40,8 +41,8 @@ func (c Config) Validate() error {
 		// RFC 7617 §2: the first colon ends the user name.
 		errs = append(errs, errors.New("username: holds a colon or a control character; name the user otherwise in the device"))
 	}
-	if c.Timeout <= 0 || c.Timeout > maxTimeout {
-		errs = append(errs, fmt.Errorf("timeout: %v is not above 0 and up to %v", c.Timeout, maxTimeout))
+	if c.Timeout < minTimeout || c.Timeout > maxTimeout {
+		errs = append(errs, fmt.Errorf("timeout: %v is not between %v and %v", c.Timeout, minTimeout, maxTimeout))
 	}
 	return errors.Join(errs...)
 }

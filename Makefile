@@ -160,6 +160,12 @@ dist/messkit-linux-amd64 dist/messkit-linux-arm64:
 dist/messkit-linux-armv7 dist/messkit-linux-armv6:
 	CGO_ENABLED=0 GOOS=linux GOARCH=arm GOARM=$(subst dist/messkit-linux-armv,,$@) go build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./cmd/messkit
 
+.PHONY: man
+man: ## manual pages of all commands, in dist/man1; in /usr/local/share/man/man1 man finds them
+	@rm -rf dist/man1
+	@MESSKIT_MAN=$(CURDIR)/dist/man1 MESSKIT_VERSION=$(VERSION) go test ./cmd/messkit -run '^TestTheManual$$' -count=1 >/dev/null
+	@echo "$$(ls dist/man1 | wc -l) pages in dist/man1; man -l dist/man1/messkit.1 shows the first"
+
 .PHONY: binaries
 binaries: build
 	@echo "== the armv6 binary runs the demo under emulation"

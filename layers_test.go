@@ -109,6 +109,7 @@ var layers = map[string]layer{
 	"internal/wait":              {},
 	"internal/secret":            {},
 	"internal/terminal":          {from: []string{"golang.org/x/sys", "golang.org/x/term"}},
+	"internal/manual":            {from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
 	"internal/hil":               {},
 	"internal/hil/cp2112":        {},
 	"internal/hil/guest":         {from: []string{"golang.org/x/sys"}},

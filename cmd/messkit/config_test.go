@@ -45,13 +45,3 @@ func TestTheSimulatedHomeIsBuiltIn(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
-
-// Every command has help with an example.
-func TestEveryCommandHasAnExample(t *testing.T) {
-	a := &app{}
-	for _, c := range a.root().Commands() {
-		if c.Example == "" || c.Short == "" || !strings.Contains(c.Example, "messkit "+c.Name()) {
-			t.Errorf("%s: %q", c.Name(), c.Example)
-		}
-	}
-}

@@ -129,9 +129,8 @@ func (a *app) root() *cobra.Command {
 It carries an exchange of its own, so that one board is a whole system.`,
 		Example: `  messkit run                                   a whole system on this machine
   messkit ask "what's in the fridge?" --wait    ask it something`,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	}
 	root.AddCommand(
 		a.runCommand(), a.exchangeCommand(),
@@ -140,8 +139,9 @@ It carries an exchange of its own, so that one board is a whole system.`,
 		a.lockCommand(), a.unlockCommand(), a.armCommand(), a.disarmCommand(),
 		a.stopCommand(), a.clearCommand(), a.mcpCommand(),
 		a.keysCommand(), a.webhooksCommand(), a.planCommand(), a.devicesCommand(), a.discoverCommand(), a.capabilitiesCommand(),
-		a.checkCommand(), a.doctorCommand(), a.versionCommand(), a.guardCommand(), a.pictureCommand(),
+		a.checkCommand(), a.doctorCommand(), a.versionCommand(), a.guardCommand(), a.pictureCommand(), a.completionCommand(),
 	)
+	addCompletions(root)
 	a.noteRuns(root)
 	return root
 }

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/mess"
+)
+
+func (a *app) completionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print what lets bash, zsh or fish complete command lines",
+		Long: `Completion prints a script for your shell: with it, Tab completes commands, flags,
+the refs of threads, devices, capabilities and executors. Refs come from the
+exchange that --url or MESSKIT_URL names, within a second.
+
+  bash   messkit completion bash > ~/.local/share/bash-completion/completions/messkit
+         (needs the package bash-completion)
+  zsh    messkit completion zsh > ~/.zfunc/_messkit
+         with fpath=(~/.zfunc $fpath) before compinit in ~/.zshrc
+  fish   messkit completion fish > ~/.config/fish/completions/messkit.fish`,
+		Example:   "  source <(messkit completion bash)     for this shell alone",
+		Args:      cobra.ExactArgs(1),
+		ValidArgs: shells,
+		RunE: func(c *cobra.Command, args []string) error {
+			switch args[0] {
+			case "bash":
+				return c.Root().GenBashCompletionV2(a.out, true)
+			case "zsh":
+				return c.Root().GenZshCompletion(a.out)
+			case "fish":
+				return c.Root().GenFishCompletion(a.out, true)
+			}
+			return usage(c, "%q is no shell that messkit knows; write %s", args[0], strings.Join(shells, ", "))
+		},
+	}
+}
+
+var shells = []string{"bash", "zsh", "fish"}
+
+// suggest names what may stand at a place of a command line, each with a word on
+// it after a tab.
+type suggest func(c *cobra.Command) []string
+
+// arguments are what the names in usage lines stand for. What is not here is a
+// file, or words of one's own.
+var arguments = map[string]suggest{
+	"REF": refs, "DEVICE": devicesHere, "CLASS": classesHere, "ACTOR": actors, "ROLE": roles,
+}
+
+// flagValues are what flags take, by their names.
+var flagValues = map[string]suggest{
+	"status":   func(*cobra.Command) []string { return codes(statuses) },
+	"priority": func(*cobra.Command) []string { return []string{"background", "normal", "elevated", "urgent"} },
+	"requires": requirable,
+	"executor": executorsThere,
+	"hint": func(*cobra.Command) []string {
+		return []string{"text", "image", "location", "confirmation", "structured"}
+	},
+}
+
+// addCompletions has every command complete what its usage line and its flags
+// name.
+func addCompletions(parent *cobra.Command) {
+	for _, c := range parent.Commands() {
+		addCompletions(c)
+		for name, s := range flagValues {
+			if c.Flags().Lookup(name) != nil {
+				_ = c.RegisterFlagCompletionFunc(name, s.complete) // fails only where it is done twice
+			}
+		}
+		if c.Flags().Lookup("config") != nil {
+			_ = c.MarkFlagFilename("config", "yaml", "yml")
+		}
+		for _, name := range []string{"data", "save"} {
+			if f := c.Flags().Lookup(name); f != nil && strings.Contains(f.Usage, "folder") {
+				_ = c.MarkFlagDirname(name)
+			}
+		}
+		if c.ValidArgsFunction == nil && c.ValidArgs == nil {
+			c.ValidArgsFunction = completeArgs
+		}
+	}
+}
+
+func (s suggest) complete(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return s(c), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// completeArgs completes the next argument by the usage line: REF, REF..., A|B.
+func completeArgs(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	names := strings.Fields(c.Use)[1:]
+	if len(names) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	at := len(args)
+	if at >= len(names) && strings.HasSuffix(strings.Trim(names[len(names)-1], "[]"), "...") {
+		at = len(names) - 1
+	}
+	if at >= len(names) {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var list []string
+	directive := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	for name := range strings.SplitSeq(strings.TrimSuffix(strings.Trim(names[at], `[]"`), "..."), "|") {
+		switch s, ok := arguments[name]; {
+		case ok:
+			list = append(list, s(c)...)
+		case name == "FILE", name == "PATH", name == "IN", name == "OUT":
+			directive = cobra.ShellCompDirectiveDefault
+		}
+	}
+	return slices.DeleteFunc(list, func(one string) bool {
+		word, _, _ := strings.Cut(one, "\t")
+		return slices.Contains(args, word)
+	}), directive
+}
+
+// completionTime is how long Tab may take to ask the exchange.
+const completionTime = time.Second
+
+// reaching calls f with the exchange that a command line names.
+func reaching(c *cobra.Command, f func(context.Context, *remote.Client)) {
+	var k client
+	k.flags(&cobra.Command{}) // the defaults
+	for name, to := range map[string]*string{"url": &k.url, "exchange": &k.exchange, "key-file": &k.keyFile, "pin": &k.pin} {
+		if flag := c.Flags().Lookup(name); flag != nil {
+			*to = flag.Value.String()
+		}
+	}
+	x, err := k.open()
+	if err != nil {
+		return // nothing is completed then
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), completionTime)
+	defer cancel()
+	f(ctx, x)
+}
+
+// refs are those of the threads that a command is for.
+func refs(c *cobra.Command) (list []string) {
+	reaching(c, func(ctx context.Context, x *remote.Client) {
+		threads, _ := x.List(ctx, remote.Filter{Limit: maxBoard}) // none is completed where this fails
+		for _, t := range threads {
+			asks := t.Status == mess.NeedsInput || t.Status == mess.NeedsConfirmation
+			if c.Name() == "reply" && !asks || c.Name() == "cancel" && t.Status.Terminal() {
+				continue
+			}
+			list = append(list, fmt.Sprintf("%s\t%s: %s", t.Ref, strings.ReplaceAll(string(t.Status), "_", " "), printable(t.Intent)))
+		}
+	})
+	return list
+}
+
+func executorsThere(c *cobra.Command) (list []string) {
+	reaching(c, func(ctx context.Context, x *remote.Client) {
+		who, _ := x.Executors(ctx)
+		for _, e := range who {
+			list = append(list, e.ID+"\t"+printable(e.Name))
+		}
+	})
+	return list
+}
+
+func actors(c *cobra.Command) (list []string) {
+	reaching(c, func(ctx context.Context, x *remote.Client) {
+		holders, _ := x.Keys(ctx)
+		for _, h := range holders {
+			list = append(list, h.Actor)
+		}
+	})
+	return list
+}
+
+func roles(*cobra.Command) []string {
+	return []string{"requester", "executor", "observer", "operator"}
+}
+
+// requirable are the capabilities that the exchange knows, or else those that
+// come with the program.
+func requirable(c *cobra.Command) (list []string) {
+	reaching(c, func(ctx context.Context, x *remote.Client) {
+		there, _ := x.Capabilities(ctx)
+		for _, one := range there {
+			list = append(list, one.ID+"\t"+printable(one.Description))
+		}
+	})
+	if list == nil {
+		for _, d := range capabilities.Default().Definitions() {
+			list = append(list, d.ID+"\t"+d.Description)
+		}
+	}
+	return list
+}
+
+// devicesHere are those of the configuration that is named, or those that have
+// run last in the data folder.
+func devicesHere(c *cobra.Command) []string {
+	value := func(name string) string {
+		if f := c.Flags().Lookup(name); f != nil {
+			return f.Value.String()
+		}
+		return ""
+	}
+	if file := value("config"); file != "" {
+		cfg, err := load(file, quiet)
+		if err != nil {
+			return nil
+		}
+		return cfg.home.names()
+	}
+	data := value("data")
+	if data == "" {
+		data = dataDir()
+	}
+	names, err := admin.In(data).Devices()
+	if err != nil {
+		return nil
+	}
+	return names
+}
+
+func classesHere(*cobra.Command) []string { return strings.Split(classNames(), ", ") }
+
+func codes(list []mess.Code) []string {
+	names := make([]string, len(list))
+	for i, c := range list {
+		names[i] = string(c)
+	}
+	return names
+}

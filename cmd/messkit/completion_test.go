@@ -1,0 +1,82 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// bashCompletes has bash itself complete a command line that ends where the
+// cursor is. What the package bash-completion gives the script is written here.
+const bashCompletes = `
+_get_comp_words_by_ref() { words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; cur=${COMP_WORDS[COMP_CWORD]}; prev=${COMP_WORDS[COMP_CWORD-1]}; }
+__ltrim_colon_completions() { :; }
+compopt() { :; }
+source <(messkit completion bash) || exit
+read -ra COMP_WORDS <<<"$1"
+[[ $1 == *" " ]] && COMP_WORDS+=("")
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMP_LINE=$1 COMP_POINT=${#1} COMP_TYPE=9 COMP_KEY=9
+$(complete -p messkit | sed 's/.*-F \([^ ]*\).*/\1/') messkit
+printf '%s\n' "${COMPREPLY[@]}"
+`
+
+// Shells complete commands, refs, devices and capabilities of what runs here.
+func TestShellsComplete(t *testing.T) {
+	home, url := atHome(t)
+	run := func(name string, args ...string) string {
+		t.Helper()
+		c := exec.Command(name, args...)
+		c.Env = append(os.Environ(), "HOME="+home, "MESSKIT_URL="+url)
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Errorf("%s %q: %v: %s", name, args, err, out)
+		}
+		return string(out)
+	}
+	ended := strings.TrimSpace(run("messkit", "ask", "turn on the porch light"))
+	run("messkit", "ask", "is the porch light on?", "--wait") // the light's thread has ended by then
+	open := strings.TrimSpace(run("messkit", "ask", "turn on the hall light", "--not-before", "1h"))
+	for _, c := range []struct {
+		line      string
+		with, not []string
+	}{
+		{"messkit sh", []string{"show"}, []string{"ask"}},
+		{"messkit show ", []string{ended, open}, nil},
+		{"messkit cancel ", []string{open}, []string{ended}},
+		{"messkit reply ", nil, []string{open, ended}},
+		{"messkit lock por", []string{"porch-camera", "porch-light"}, []string{"vacuum"}},
+		{"messkit arm m", []string{"motion"}, []string{"access"}},
+		{"messkit ask x --requires switch-", []string{"switch-on", "switch-off"}, []string{"take-photo"}},
+		{"messkit ls --status needs", []string{"needs_input", "needs_confirmation"}, []string{"failed"}},
+		{"messkit completion ", []string{"bash", "zsh", "fish"}, nil},
+		{"messkit ls ", nil, []string{"messkit.yaml"}},
+	} {
+		shells := map[string][]string{"bash": {"-c", bashCompletes, "bash", c.line}}
+		if _, err := exec.LookPath("fish"); err == nil {
+			shells["fish"] = []string{"--no-config", "-c", "messkit completion fish | source; complete -C $argv[1]", c.line}
+		}
+		for name, args := range shells {
+			var got []string
+			for line := range strings.Lines(run(name, args...)) {
+				word, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
+				word, _, _ = strings.Cut(word, "  ") // bash has what it is about beside it, if there are several
+				got = append(got, strings.TrimSpace(word))
+			}
+			for _, w := range c.with {
+				if !slices.Contains(got, w) {
+					t.Errorf("%s: %q: %q is missing in %q", name, c.line, w, got)
+				}
+			}
+			for _, w := range c.not {
+				if slices.Contains(got, w) {
+					t.Errorf("%s: %q: %q is in %q", name, c.line, w, got)
+				}
+			}
+		}
+	}
+	if _, err := exec.LookPath("zsh"); err == nil {
+		run("zsh", "-fc", "autoload -U compinit && compinit -u -d $HOME/.zcompdump && source <(messkit completion zsh) && whence -w _messkit")
+	}
+}

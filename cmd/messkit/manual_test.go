@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/internal/manual"
+)
+
+// every calls f for each command that help lists, and those below them.
+func every(f func(*cobra.Command)) {
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+		if !c.Hidden {
+			f(c)
+		}
+	}
+	walk((&app{out: &bytes.Buffer{}}).root())
+}
+
+// Every command says what it does, and shows how it is used, in words that it
+// takes itself.
+func TestEveryCommandHasAnExample(t *testing.T) {
+	n := 0
+	every(func(c *cobra.Command) {
+		n++
+		if c.Short == "" || strings.HasSuffix(c.Short, ".") {
+			t.Errorf("%s: short help %q", c.CommandPath(), c.Short)
+		}
+		if !strings.Contains(c.Example+" ", c.Name()+" ") && !strings.Contains(c.Example+"\n", c.Name()+"\n") {
+			t.Errorf("%s: no example of it in %q", c.CommandPath(), c.Example)
+		}
+		for line := range strings.SplitSeq(c.Example, "\n") {
+			checkExample(t, c, line)
+		}
+	})
+	if n < 40 {
+		t.Errorf("%d commands were looked at", n)
+	}
+}
+
+// checkExample parses the flags of an example without doing it.
+func checkExample(t *testing.T, c *cobra.Command, line string) {
+	t.Helper()
+	line, _, _ = strings.Cut(line, "   ") // what it is for stands beside it
+	_, line, ok := strings.Cut("  "+strings.TrimSpace(line)+" ", " messkit ")
+	if !ok {
+		return
+	}
+	line = strings.FieldsFunc(line, func(r rune) bool { return r == '|' || r == '>' || r == ')' })[0]
+	root := (&app{out: &bytes.Buffer{}}).root()
+	found, rest, err := root.Find(words(line))
+	if err != nil {
+		t.Errorf("%s: %q: %v", c.CommandPath(), line, err)
+		return
+	}
+	if err := found.ParseFlags(rest); err != nil {
+		t.Errorf("%s: %q: %v", c.CommandPath(), line, err)
+	}
+	if err := found.ValidateArgs(found.Flags().Args()); err != nil {
+		t.Errorf("%s: %q: %v", c.CommandPath(), line, err)
+	}
+}
+
+// words are those of a command line, with quotation marks as a shell has them.
+func words(line string) (list []string) {
+	for i, part := range strings.FieldsFunc(strings.ReplaceAll(line, `'`, `"`), func(r rune) bool { return r == '"' }) {
+		if i%2 == 0 {
+			list = append(list, strings.Fields(part)...)
+		} else {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+// The manual has a page for each command, which man can read. With MESSKIT_MAN
+// the pages are kept there: make man.
+func TestTheManual(t *testing.T) {
+	dir := t.TempDir()
+	build := version
+	if keep := os.Getenv("MESSKIT_MAN"); keep != "" {
+		dir, build = keep, os.Getenv("MESSKIT_VERSION")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := manual.Pages((&app{out: &bytes.Buffer{}}).root(), build, home)
+	if err := manual.Write(dir, pages); err != nil {
+		t.Fatal(err)
+	}
+	every(func(c *cobra.Command) {
+		name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
+		text := string(pages[name])
+		for _, want := range []string{".TH ", ".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION", ".SH EXAMPLES"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s has no %s", name, want)
+			}
+		}
+		if home != "/" && strings.Contains(text, home) {
+			t.Errorf("%s tells where it was made", name)
+		}
+	})
+	man, err := exec.LookPath("man")
+	if err != nil {
+		t.Skip("man is not here; apt-get install man-db")
+	}
+	for name := range pages {
+		c := exec.Command(man, "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", filepath.Join(dir, name))
+		var errs bytes.Buffer
+		c.Stderr = &errs
+		c.Env = append(os.Environ(), "MANWIDTH=100")
+		if err := c.Run(); err != nil || errs.Len() > 0 {
+			t.Errorf("%s: %v: %s", name, err, &errs)
+		}
+	}
+}

@@ -140,6 +140,9 @@ func (c *MQTT) linkConfig(id string) broker.Config {
 	cfg := broker.Config{Address: c.cfg.Address, ID: id, Dial: c.cfg.Dial, Jitter: c.cfg.Jitter}
 	if c.cfg.Pin != "" {
 		cfg.Secure = pinned(c.cfg.Pin)
+		if own, err := c.cfg.TLS(); err == nil && own != nil { // files that cannot be read any more: the broker says no
+			cfg.Secure.Certificates = own.Certificates
+		}
 	}
 	return cfg
 }

@@ -22,6 +22,9 @@ func (a *Agent) watchStates(ctx context.Context) error {
 	var told []mess.DeviceState
 	var at time.Time
 	for a.untilGlance(ctx) {
+		if !a.reports() {
+			continue
+		}
 		states := a.states(ctx)
 		if ctx.Err() != nil {
 			return nil

@@ -13,6 +13,7 @@ import (
 
 func (a *app) aclCommand() *cobra.Command {
 	var data, id, user string
+	var home bool
 	c := &cobra.Command{
 		Use:   "acl",
 		Short: "Print the access rules for a mosquitto broker",
@@ -30,7 +31,7 @@ of the exchange; run it again when that changes. It reads the exchange's data fo
 				}
 				holders = k.List()
 			}
-			text, err := mqtt.ACL(id, user, holders)
+			text, err := mqtt.ACL(id, user, holders, home)
 			if err != nil {
 				return err
 			}
@@ -41,6 +42,7 @@ of the exchange; run it again when that changes. It reads the exchange's data fo
 	f := c.Flags()
 	f.StringVar(&data, "data", dataDir(), "the exchange's data folder")
 	f.StringVar(&id, "id", "home", "the exchange's id")
+	f.BoolVar(&home, "homeassistant", false, "the exchange is shown to Home Assistant, whose user is homeassistant")
 	f.StringVar(&user, "user", "messkit-home", "the exchange's own user at the broker")
 	return c
 }

@@ -136,6 +136,7 @@ func (c exchangeConfig) files(log *slog.Logger) files.Config {
 // settings are c as the exchange wants them.
 func (c exchangeConfig) settings() exchange.Config {
 	s := c.Config
+	s.States = c.MQTT.HomeAssistant
 	for _, r := range c.Rules {
 		s.Routing.Rules = append(s.Routing.Rules, mess.Rule{
 			Match:  mess.Match{Capability: r.Match.Capability, Urgency: r.Match.Urgency, Precision: r.Match.Precision},

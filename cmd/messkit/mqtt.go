@@ -28,6 +28,8 @@ import (
 // elsewhere.
 type mqttConfig struct {
 	Listen string `yaml:"listen"` // host:port of the broker of our own; off: none
+	// HomeAssistant shows the executors to Home Assistant.
+	HomeAssistant bool `yaml:"homeassistant"`
 	broker.Address
 }
 
@@ -63,7 +65,10 @@ func (c mqttConfig) expanded() broker.Address {
 
 // checkMQTT tells what of the MQTT door does not go with the exchange.
 func (c exchangeConfig) checkMQTT() error {
-	if c.MQTT.elsewhere() || c.MQTT.Listen != defaultBroker && c.MQTT.Listen != noBroker {
+	if c.MQTT.HomeAssistant && !c.MQTT.elsewhere() && c.MQTT.Listen == noBroker {
+		return errors.New("mqtt: homeassistant: is shown over MQTT, and listen: is off; write the address of a broker")
+	}
+	if c.MQTT.HomeAssistant || c.MQTT.elsewhere() || c.MQTT.Listen != defaultBroker && c.MQTT.Listen != noBroker {
 		if err := topic.CheckID(c.ID); err != nil {
 			return fmt.Errorf("id: %w", err)
 		}
@@ -91,7 +96,7 @@ func (a *app) openMQTT(ctx context.Context, cfg *exchangeConfig, x *exchange.Exc
 		log.Warn("there is no MQTT here", "err", err)
 		return nil, nil
 	}
-	d, err := mqtt.New(ctx, x, mqtt.Config{Version: version, MaxAttachment: cfg.MaxAttachment}, time.Now, log)
+	d, err := mqtt.New(ctx, x, mqtt.Config{Version: version, MaxAttachment: cfg.MaxAttachment, HomeAssistant: cfg.MQTT.HomeAssistant}, time.Now, log)
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func (r *running) load(log *slog.Logger) (*config, error) {
 			c.Exchange.Listen = r.listen
 		}
 		if r.mqtt != "" {
-			c.Exchange.MQTT = mqttConfig{Listen: r.mqtt}
+			c.Exchange.MQTT = mqttConfig{Listen: r.mqtt, HomeAssistant: c.Exchange.MQTT.HomeAssistant}
 		}
 		if r.data != "" {
 			c.Exchange.Data = r.data

@@ -20,10 +20,14 @@ type rules struct {
 	owned func(id string) bool // an actor that nobody may be without its key
 	// asked is who has requested a thread; "" if there is no such thread.
 	asked func(ref string) string
+	home  bool // what there is is shown to Home Assistant
 }
 
 // mayWrite reports whether s may publish to a topic.
 func (r rules) mayWrite(s subject, name string) bool {
+	if name == haBirth {
+		return r.isHome(s)
+	}
 	t, ok := r.root.Parse(name)
 	if !ok {
 		return false
@@ -47,16 +51,21 @@ func (r rules) mayRead(s subject, filter string) bool {
 	if filter == topic.Anywhere {
 		return true
 	}
+	sees := !s.anonymous && s.Roles&(exchange.Observer|exchange.Operator) != 0
+	if ofHome(filter) {
+		return r.isHome(s) || r.home && sees
+	}
 	t, ok := r.root.ParseFilter(filter)
 	if !ok {
 		return false
 	}
-	sees := !s.anonymous && s.Roles&(exchange.Observer|exchange.Operator) != 0
 	switch t.Kind {
 	case topic.ExchangeStatus, topic.StopLatch:
 		return true
 	case topic.ExecutorStatus, topic.ExecutorCard:
-		return sees || s.anonymous
+		return sees || s.anonymous || r.isHome(s)
+	case topic.HomeState:
+		return r.isHome(s) || r.home && sees
 	case topic.ExecutorIn, topic.ExecutorNow:
 		return r.is(s, t.ID, exchange.ExecutorRole)
 	case topic.AgentIn:
@@ -68,6 +77,11 @@ func (r rules) mayRead(s subject, filter string) bool {
 		return !s.anonymous && s.Has(exchange.Requester) && s.ID == r.asked(t.ID)
 	}
 	return false
+}
+
+// isHome reports whether s is Home Assistant.
+func (r rules) isHome(s subject) bool {
+	return r.home && r.is(s, HomeAssistant, exchange.Requester)
 }
 
 // is reports whether s is the actor id in a role.

@@ -2,9 +2,6 @@ package mqtt_test
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -142,28 +139,13 @@ func TestNobodysKey(t *testing.T) {
 
 // The printed rules hold in mosquitto as well.
 func TestASecondExecutorsKeyMosquitto(t *testing.T) {
-	if _, err := exec.LookPath("mosquitto_passwd"); err != nil {
-		t.Skip("mosquitto is missing; apt-get install mosquitto mosquitto-clients")
-	}
 	h := made(t)
-	text, err := mqtt.ACL("home", "messkit-home", h.keys.List())
+	text, err := mqtt.ACL("home", "messkit-home", h.keys.List(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	acl, passwords := filepath.Join(dir, "acl"), filepath.Join(dir, "passwords")
-	file := filepath.Join(dir, "exchange.password")
-	for name, data := range map[string]string{acl: text, passwords: "", file: "pw\n"} {
-		if err := os.WriteFile(name, []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, user := range []string{"messkit-home", "pi", "me", "other"} {
-		if out, err := exec.Command("mosquitto_passwd", "-b", passwords, user, "pw").CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
-	m := overMosquitto(t, "allow_anonymous false\npassword_file "+passwords+"\nacl_file "+acl+"\n")
+	config, file := guarded(t, text, "messkit-home", "pi", "me", "other")
+	m := overMosquitto(t, config)
 	m.enter(broker.Address{User: "messkit-home", PasswordFile: file})
 	pi := m.connect(as{id: "pi", user: "pi", key: "pw"}).hears(root + "e/pi/in")
 	me := m.connect(as{id: "me", user: "me", key: "pw"}).hears(root + "a/me/in")

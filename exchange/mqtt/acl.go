@@ -11,13 +11,14 @@ import (
 
 // ACL prints the rules of who may read and write what as a file for mosquitto:
 // acl_file. There an actor's user is its id. user is the exchange's own user;
-// holders are the actors that have more than an executor's or requester's rights.
+// holders are the actors that have more than an executor's or requester's rights. home is
+// whether the exchange is shown to Home Assistant.
 //
 // Whose thread it is, such a file cannot say: states are for observers and
 // operators alone, and the bytes of attachments are for any user to write; the
 // exchange takes them for the holder of the claim, and uses only what a message of
 // the holder's names by its digest.
-func ACL(exchangeID, user string, holders []keys.Holder) (string, error) {
+func ACL(exchangeID, user string, holders []keys.Holder, home bool) (string, error) {
 	for _, id := range []string{exchangeID, user} {
 		if err := topic.CheckID(id); err != nil {
 			return "", err
@@ -39,9 +40,16 @@ func ACL(exchangeID, user string, holders []keys.Holder) (string, error) {
 	own("read", r.Agent("%u", topic.In))
 	own("write", r.Attachment(topic.Wild, topic.Wild))
 	fmt.Fprintf(b, "\n# The exchange.\nuser %s\ntopic readwrite %s#\n", user, string(r))
+	if home {
+		fmt.Fprintf(b, "topic write %s\ntopic read %s\n", discovery(topic.Wild), haBirth)
+		fmt.Fprintf(b, "\n# Home Assistant.\nuser %s\ntopic read %s\ntopic write %s\n", HomeAssistant, discovery(topic.Wild), haBirth)
+		for _, t := range []string{r.Executor(topic.Wild, topic.Status), r.Home(topic.Wild, topic.Wild)} {
+			fmt.Fprintf(b, "topic read %s\n", t)
+		}
+	}
 	for _, h := range holders {
 		roles, err := keys.Roles(h.Roles)
-		if err != nil || !topic.ValidID(h.Actor) || h.Actor == user || roles&(exchange.Observer|exchange.Operator) == 0 {
+		if err != nil || !topic.ValidID(h.Actor) || h.Actor == user || home && h.Actor == HomeAssistant || roles&(exchange.Observer|exchange.Operator) == 0 {
 			continue
 		}
 		fmt.Fprintf(b, "\n# %s.\nuser %s\n", strings.Join(h.Roles, ", "), h.Actor)

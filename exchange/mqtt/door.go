@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 type Config struct {
 	Version       string        // of the program, for those who connect
 	MaxAttachment int64         // bytes that the exchange takes as one attachment
+	HomeAssistant bool          // what there is is shown to Home Assistant
 	Keep          time.Duration // how long the state of a thread that has ended stays at the broker; 0: defaultKeep
 }
 
@@ -39,6 +41,8 @@ type Door struct {
 	cfg  Config
 	log  *slog.Logger
 	now  func() time.Time
+
+	home *home // nil: nothing is shown to Home Assistant
 
 	counts counts
 
@@ -85,6 +89,9 @@ func New(ctx context.Context, x *exchange.Exchange, cfg Config, now func() time.
 		x: x, root: topic.Of(x.ID()), cfg: cfg, log: log, now: now,
 		stands: map[string]standing{}, feeds: map[string]*feed{}, askers: map[string]*asker{}, states: map[string]*retained{},
 	}
+	if cfg.HomeAssistant {
+		d.home = newHome(d)
+	}
 	return d, d.remember(ctx)
 }
 
@@ -93,6 +100,7 @@ const (
 	keptEpoch = "epoch"
 	keptLatch = "latch"
 	keptAsker = "asker." // and the requester
+	keptGone  = "gone."  // and the executor
 )
 
 // remember reads what an earlier run has kept.
@@ -108,6 +116,8 @@ func (d *Door) remember(ctx context.Context) error {
 			err = json.Unmarshal(doc, &d.epoch)
 		case name == keptLatch:
 			err = json.Unmarshal(doc, &d.latched)
+		case strings.HasPrefix(name, keptGone):
+			d.stands[strings.TrimPrefix(name, keptGone)] = standing{gone: true}
 		default:
 			err = d.rememberAsker(name, doc)
 		}
@@ -175,6 +185,9 @@ func (d *Door) session(ctx context.Context, to publisher, begun func()) error {
 	begun()
 	g.Go(func() error { return d.watch(ctx, to) })
 	g.Go(func() error { return d.tidy(ctx, to) })
+	if d.home != nil {
+		g.Go(func() error { return d.home.run(ctx, to) })
+	}
 	return g.Wait()
 }
 

@@ -43,6 +43,8 @@ type Embedded struct {
 	sending *sending
 
 	publishing sync.Mutex // one message of the door at a time
+
+	lanes *lanes // of what requesters send once
 }
 
 // Limits of the broker.
@@ -59,9 +61,9 @@ const (
 func NewEmbedded(d *Door, k *keys.Keys, cfg EmbeddedConfig, log *slog.Logger) *Embedded {
 	e := &Embedded{
 		door: d, keys: k, cfg: cfg, log: log, clients: map[string]*client{},
-		pending: map[receipt]chan bool{}, waiting: map[string]chan struct{}{},
+		pending: map[receipt]chan bool{}, waiting: map[string]chan struct{}{}, lanes: newLanes(),
 	}
-	e.rules = rules{root: d.root, owned: e.owned, asked: d.requestor}
+	e.rules = rules{root: d.root, owned: e.owned, asked: d.requestor, home: d.home != nil}
 	c := broker.NewDefaultServerCapabilities()
 	c.MaximumClients, c.MaximumClientWritesPending = maxClients, maxWrites
 	c.MaximumMessageExpiryInterval = 0 // a status holds until the next one
@@ -84,6 +86,8 @@ func (e *Embedded) owned(id string) bool {
 func (e *Embedded) Run(ctx context.Context, l net.Listener) error {
 	g, ctx := errgroup.WithContext(ctx)
 	e.ctx = ctx
+	e.lanes.opened(true)
+	defer e.lanes.group.Wait()
 	if err := e.server.AddHook(&hook{e: e}, nil); err != nil {
 		return err
 	}

@@ -15,6 +15,8 @@ import (
 type standing struct {
 	epoch uint64
 	here  bool
+	gone  bool      // it has taken back its status
+	since time.Time // it is lost
 }
 
 // maxStanding bounds how many are believed to be there: whoever can write a
@@ -24,6 +26,9 @@ const maxStanding = 10_000
 // stood takes an executor's status.
 func (d *Door) stood(id string, payload []byte) {
 	state, epoch, err := readStatus(payload)
+	if errors.Is(err, errOwn) {
+		return
+	}
 	if err != nil {
 		if n := d.counts.unreadable.Add(1); report(n) {
 			d.log.Warn("a status cannot be read", "executor", id, "err", err, "count", n)
@@ -35,7 +40,10 @@ func (d *Door) stood(id string, payload []byte) {
 	was, known := d.stands[id]
 	switch {
 	case state == "": // it has been cleared: it is gone for good
-		delete(d.stands, id)
+		if known {
+			d.stands[id] = standing{gone: true}
+			d.keepGone(id, true)
+		}
 		d.unfollow(id)
 	case state == "lost" || state == "disconnected":
 		if epoch < was.epoch {
@@ -43,17 +51,41 @@ func (d *Door) stood(id string, payload []byte) {
 			d.log.Info("the will of an earlier session is ignored", "executor", id, "epoch", epoch, "now", was.epoch)
 			return
 		}
-		d.stands[id] = standing{epoch: epoch}
+		d.stands[id] = standing{epoch: epoch, since: d.now()}
 		d.unfollow(id)
 	case !known && len(d.stands) >= maxStanding:
 		d.counts.dropped.Add(1)
 	default:
+		if was.gone {
+			d.keepGone(id, false)
+		}
 		d.stands[id] = standing{epoch: epoch, here: true}
 		if f := d.feeds[id]; f == nil || f.epoch != epoch {
 			d.follow(id, epoch)
 		}
 	}
 }
+
+// keepGone keeps that an executor has gone for good, or has come back. d.mu is
+// held.
+func (d *Door) keepGone(id string, is bool) {
+	var doc []byte
+	if is {
+		doc = []byte("true")
+	}
+	d.start(func(ctx context.Context, _ publisher) {
+		if err := d.x.Keep(context.WithoutCancel(ctx), channel, keptGone+id, doc); err != nil {
+			d.log.Debug("that an executor has gone is not kept", "executor", id, "err", err)
+		}
+	})
+	if d.home != nil {
+		wake(d.home.news)
+	}
+}
+
+// errOwn is a status that the exchange itself has published for an executor that
+// speaks over another channel.
+var errOwn = errors.New("the exchange's own word")
 
 // readStatus reads a status: its state, "" for an empty payload, and the epoch of
 // the session that it belongs to.
@@ -69,6 +101,9 @@ func readStatus(payload []byte) (state string, epoch uint64, err error) {
 	state, ok := v.(string)
 	if !ok || state == "" {
 		return "", 0, errors.New("state: is missing; write ready, busy or lost")
+	}
+	if v, _ := o.Get(byExchange); v == exchange.Self {
+		return "", 0, errOwn
 	}
 	if v, is := o.Get("epoch"); is {
 		n, ok := v.(mess.Number)
@@ -101,7 +136,11 @@ func (d *Door) heard(id string) {
 	switch {
 	case f != nil:
 		f.last = d.now()
-	case d.stands[id] == standing{} && d.x.Registered(id):
+	case d.stands[id].gone || d.stands[id] == standing{} && d.x.Registered(id):
+		if d.stands[id].gone {
+			delete(d.stands, id)
+			d.keepGone(id, false)
+		}
 		d.follow(id, 0)
 		if f := d.feeds[id]; f != nil {
 			f.quiet = true

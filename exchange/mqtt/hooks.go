@@ -78,7 +78,7 @@ func (h *hook) OnConnectAuthenticate(cl *broker.Client, pk packets.Packet) bool 
 // client, and gives no orders.
 func (r rules) mayWill(s subject, name string) bool {
 	t, ok := r.root.Parse(name)
-	return ok && t.Kind == topic.ExecutorStatus && r.mayWrite(s, name)
+	return (ok && t.Kind == topic.ExecutorStatus || name == haBirth) && r.mayWrite(s, name)
 }
 
 func loopback(cl *broker.Client) bool {
@@ -243,8 +243,12 @@ func (h *hook) OnQosPublish(cl *broker.Client, pk packets.Packet, _ int64, _ int
 
 // OnPacketRead sees a client's acknowledgement. The broker's own word of it cannot
 // be used: it mixes up the numbers of what a client sends with those of what it
-// gets.
+// gets. For the same reason it would refuse a subscription that has the number of
+// a message on its way to the client, so that such a message is forgotten there.
 func (h *hook) OnPacketRead(cl *broker.Client, pk packets.Packet) (packets.Packet, error) {
+	if t := pk.FixedHeader.Type; t == packets.Subscribe || t == packets.Unsubscribe {
+		cl.State.Inflight.Delete(pk.PacketID)
+	}
 	if pk.FixedHeader.Type == packets.Puback {
 		e := h.e
 		e.mu.Lock()
@@ -266,6 +270,10 @@ func (h *hook) OnPublish(cl *broker.Client, pk packets.Packet) (packets.Packet, 
 	}
 	t, ok := e.door.root.Parse(pk.TopicName)
 	s, known := e.who(cl)
+	if pk.TopicName == haBirth && known {
+		e.door.take(e.ctx, incoming{topic: pk.TopicName, payload: pk.Payload})
+		return pk, packets.CodeSuccessIgnore
+	}
 	if !ok || !known {
 		return pk, packets.CodeSuccessIgnore
 	}
@@ -274,7 +282,10 @@ func (h *hook) OnPublish(cl *broker.Client, pk packets.Packet) (packets.Packet, 
 		in.who = &exchange.Actor{ID: s.ID, Roles: s.Roles}
 	}
 	switch t.Kind {
-	case topic.ExecutorOut, topic.AgentOut, topic.ThreadFile:
+	case topic.AgentOut:
+		e.ask(t, in)
+		return pk, packets.CodeSuccessIgnore
+	case topic.ExecutorOut, topic.ThreadFile:
 		if s.anonymous && t.Kind == topic.ThreadFile && e.owned(e.door.look(t.ID).Executor) {
 			e.door.counts.refused.Add(1)
 			return pk, packets.CodeSuccessIgnore
@@ -291,6 +302,20 @@ func (h *hook) OnPublish(cl *broker.Client, pk packets.Packet) (packets.Packet, 
 		e.door.take(e.ctx, in)
 	}
 	return pk, nil
+}
+
+// ask takes what a requester says. What is sent once need not be acknowledged, so
+// that the next packet is read meanwhile; a stop is, so that it waits for nothing.
+func (e *Embedded) ask(t topic.Topic, in incoming) {
+	take := func() { e.door.take(e.ctx, in) }
+	lane := laneOf(t, in.payload)
+	if in.again {
+		e.lanes.after(lane, take)
+	} else if !e.lanes.put(lane, false, take) {
+		if n := e.door.counts.dropped.Add(1); report(n) {
+			e.log.Warn("too much at once with QoS 0; messages are dropped", "count", n)
+		}
+	}
 }
 
 // OnWillSent takes the last word of a client that is gone.

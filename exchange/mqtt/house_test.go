@@ -38,6 +38,7 @@ type house struct {
 	dir   string
 	addr  string
 	log   *log
+	home  bool   // it is shown to Home Assistant
 	close func() // the door and its broker
 }
 
@@ -74,14 +75,23 @@ func runs(t *testing.T, f func(context.Context) error) (stop func()) {
 }
 
 // made is a house without a door.
-func made(t *testing.T) *house {
+func made(t *testing.T, set ...func(*exchange.Config)) *house {
 	t.Helper()
+	return madeOver(t, exchange.NewMemory(), set...)
+}
+
+func madeOver(t *testing.T, store exchange.Store, set ...func(*exchange.Config)) *house {
+	t.Helper()
+	cfg := exchange.DefaultConfig()
+	for _, f := range set {
+		f(&cfg)
+	}
 	h := &house{T: t, dir: t.TempDir(), log: &log{}}
 	var err error
 	if h.keys, err = keys.Open(h.dir, "home"); err != nil {
 		t.Fatal(err)
 	}
-	if h.x, err = exchange.Open(t.Context(), exchange.DefaultConfig(), exchange.NewMemory(), time.Now, quiet); err != nil {
+	if h.x, err = exchange.Open(t.Context(), cfg, store, time.Now, quiet); err != nil {
 		t.Fatal(err)
 	}
 	runs(t, h.x.Run)
@@ -92,7 +102,7 @@ func (h *house) newDoor() *slog.Logger {
 	h.Helper()
 	l := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
-	if h.door, err = mqtt.New(h.Context(), h.x, mqtt.Config{Version: "1", MaxAttachment: 10 << 20}, time.Now, l); err != nil {
+	if h.door, err = mqtt.New(h.Context(), h.x, mqtt.Config{Version: "1", MaxAttachment: 10 << 20, HomeAssistant: h.home}, time.Now, l); err != nil {
 		h.Fatal(err)
 	}
 	return l
@@ -338,6 +348,14 @@ type mosquitto struct {
 func overMosquitto(t *testing.T, config string) *mosquitto {
 	t.Helper()
 	m := &mosquitto{house: made(t)}
+	m.configure(config)
+	return m
+}
+
+// configure starts it.
+func (m *mosquitto) configure(config string) {
+	m.Helper()
+	t := m.T
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -351,7 +369,6 @@ func overMosquitto(t *testing.T, config string) *mosquitto {
 	}
 	m.start()
 	t.Cleanup(m.stop)
-	return m
 }
 
 func (m *mosquitto) start() {

@@ -31,7 +31,9 @@ func (d *Door) watch(ctx context.Context, to publisher) error {
 			case exchange.EventReset:
 				err = d.showAll(ctx, to, who)
 			case exchange.EventMessage:
-				err = d.show(ctx, to, e.Thread)
+				if err = d.show(ctx, to, e.Thread); err == nil && d.home != nil {
+					d.home.heard(to, e.Thread, e.Message)
+				}
 			}
 			if err == nil && e.ID != "" {
 				after = e.ID
@@ -61,6 +63,9 @@ func (d *Door) showAll(ctx context.Context, to publisher, who exchange.Actor) er
 			if err := d.show(ctx, to, e); err != nil {
 				return err
 			}
+			if d.home != nil {
+				d.home.stands(ctx, e)
+			}
 		}
 		shown += len(page.Threads)
 		if f.Cursor = page.Cursor; f.Cursor == "" {
@@ -79,6 +84,9 @@ func (d *Door) showAll(ctx context.Context, to publisher, who exchange.Actor) er
 		if t, err := d.x.Thread(ctx, who, ref); err == nil && t.Status.Terminal() {
 			if err := d.show(ctx, to, t.Envelope); err != nil {
 				return err
+			}
+			if d.home != nil {
+				d.home.heard(nil, t.Envelope, t.Messages[len(t.Messages)-1])
 			}
 		}
 	}

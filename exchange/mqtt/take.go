@@ -33,6 +33,9 @@ const maxMessage = 10 << 20
 func (d *Door) take(ctx context.Context, in incoming) {
 	t, ok := d.root.Parse(in.topic)
 	switch {
+	case in.topic == haBirth && d.home != nil:
+		d.home.birth(in.payload)
+		return
 	case !ok:
 		return
 	case in.retain && t.Kind.Commands():

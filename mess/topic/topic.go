@@ -78,6 +78,10 @@ func (r Root) State(ref string) string { return string(r) + "t/" + ref + "/state
 // Attachment is the topic of an attachment's bytes, or with Wild a filter.
 func (r Root) Attachment(ref, name string) string { return string(r) + "t/" + ref + "/att/" + name }
 
+// Home is a topic of what Home Assistant is shown of an executor, or with Wild a
+// filter. What stands for the executor there need not be its id.
+func (r Root) Home(executor, name string) string { return string(r) + "h/" + executor + "/" + name }
+
 // Kind is what a topic is for.
 type Kind string
 
@@ -94,6 +98,7 @@ const (
 	ThreadState    Kind = "t/state"
 	ThreadFile     Kind = "t/att"
 	StopLatch      Kind = "stop"
+	HomeState      Kind = "h"
 )
 
 // Commands reports whether what is published there makes somebody act, so that
@@ -110,7 +115,7 @@ func (k Kind) Commands() bool {
 type Topic struct {
 	Kind Kind
 	ID   string // of the actor, or the thread's ref; "" where there is none, Wild in a filter
-	Name string // of the attachment
+	Name string // of the attachment, or of what is shown
 }
 
 // Parse takes a topic below the root apart. It reports false for what is no
@@ -143,13 +148,15 @@ func (r Root) parse(topic string, filter bool) (Topic, bool) {
 		t.Kind = ThreadState
 	case part[0] == "t" && len(part) == 4 && part[2] == "att":
 		t.Kind, t.Name = ThreadFile, part[3]
+	case part[0] == "h" && len(part) == 3:
+		t.Kind, t.Name = HomeState, part[2]
 	case (part[0] == "e" || part[0] == "a") && len(part) == 3:
 		t.Kind = kinds[part[0]+"/"+part[2]]
 	}
 	switch {
 	case t.Kind == "":
 		return Topic{}, false
-	case part[0] == "t":
+	case part[0] == "t" || part[0] == "h":
 		return t, (ValidName(t.ID) || any(t.ID)) && (t.Name == "" && t.Kind == ThreadState || ValidName(t.Name) || any(t.Name))
 	}
 	return t, ValidID(t.ID) || any(t.ID)

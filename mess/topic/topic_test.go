@@ -23,6 +23,7 @@ func TestTopics(t *testing.T) {
 		{r.Agent("me", topic.Out), topic.Topic{Kind: topic.AgentOut, ID: "me"}},
 		{r.Agent("me", topic.In), topic.Topic{Kind: topic.AgentIn, ID: "me"}},
 		{r.State("2026-11-21-001"), topic.Topic{Kind: topic.ThreadState, ID: "2026-11-21-001"}},
+		{r.Home("Pi_1", "switch-lamp"), topic.Topic{Kind: topic.HomeState, ID: "Pi_1", Name: "switch-lamp"}},
 		{r.Attachment("2026-11-21-001", "a.jpg"), topic.Topic{Kind: topic.ThreadFile, ID: "2026-11-21-001", Name: "a.jpg"}},
 	} {
 		if got, ok := r.Parse(c.text); !ok || got != c.want {
@@ -41,7 +42,7 @@ func TestWhatIsNoTopic(t *testing.T) {
 		"mess/1/home/e//in", "mess/1/home/e/+/in", "mess/1/home/e/#", "mess/1/home/e/Pi/in", "mess/1/home/e/-pi/in", "mess/1/home/e/p:i/in",
 		"mess/1/home/e/" + strings.Repeat("p", 65) + "/in", "mess/1/home/e/pi/in/", "mess/1/home/e/pi/in/more", "mess/1/home/a/me/now",
 		"mess/1/home/a/me/status", "mess/1/home/t/x/att", "mess/1/home/t/x/att/", "mess/1/home/t/x/att/a/b", "mess/1/home/t/../state",
-		"mess/1/home/t/x/att/..", "mess/1/home/stop/", "mess/1/home/STOP", "$SYS/broker", "mess/1/home/e/pi\x00/in",
+		"mess/1/home/t/x/att/..", "mess/1/home/stop/", "mess/1/home/h/pi", "mess/1/home/h/pi/", "mess/1/home/h/pi/../x", "mess/1/home/STOP", "$SYS/broker", "mess/1/home/e/pi\x00/in",
 	} {
 		if got, ok := r.Parse(text); ok {
 			t.Errorf("Parse(%q) = %+v", text, got)
@@ -66,7 +67,7 @@ func TestFilters(t *testing.T) {
 // What is a topic is made of what it was taken apart into.
 func FuzzParse(f *testing.F) {
 	r := topic.Of("home")
-	for _, s := range []string{r.Stop(), r.Exchange(), r.Executor("pi", topic.In), r.Agent("me", topic.Out), r.State("x"), r.Attachment("x", "y"), "mess/1/home/e/+/in", "\x00"} {
+	for _, s := range []string{r.Stop(), r.Exchange(), r.Executor("pi", topic.In), r.Agent("me", topic.Out), r.State("x"), r.Attachment("x", "y"), r.Home("x", "y"), "mess/1/home/e/+/in", "\x00"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -85,6 +86,8 @@ func FuzzParse(f *testing.F) {
 			again = r.Executor(got.ID, topic.Leaf(leaf))
 		case kind == "a":
 			again = r.Agent(got.ID, topic.Leaf(leaf))
+		case got.Kind == topic.HomeState:
+			again = r.Home(got.ID, got.Name)
 		case got.Kind == topic.ThreadState:
 			again = r.State(got.ID)
 		default:

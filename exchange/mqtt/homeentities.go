@@ -1,0 +1,319 @@
+package mqtt
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/topic"
+)
+
+// Home Assistant's own topics (its MQTT integration, "MQTT discovery" and "Birth
+// and last will messages"), with the prefix that it has unless told otherwise.
+const (
+	haPrefix = "homeassistant/"
+	haBirth  = haPrefix + "status"
+)
+
+// HomeAssistant is the actor as which Home Assistant asks: a requester like any
+// other.
+const HomeAssistant = "homeassistant"
+
+// How long a tap may wait for its executor until it is dropped: who has pressed
+// a button does not want it obeyed an hour later.
+const (
+	tapTime   = "PT2M"
+	cleanTime = "PT5M"
+)
+
+// discovery is the topic of an executor's device payload.
+func discovery(slug string) string { return haPrefix + "device/" + slug + "/config" }
+
+// slugOf is an id with nothing in it but what the ids of Home Assistant's topics
+// may have: letters, digits, _ and -. Two ids never have the same one.
+func slugOf(id string) string {
+	s := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, id)
+	if s == id && topic.ValidName(id) && len(id) <= 64 {
+		return s
+	}
+	h := fnv.New32a()
+	h.Write([]byte(id))
+	return fmt.Sprintf("x%.40s-%08x", s, h.Sum32())
+}
+
+// entity is one thing that Home Assistant shows of an executor.
+type entity struct {
+	key      string // by which the payload knows it
+	platform string
+	device   string // of the executor; "" for the executor itself
+	config   mess.Object
+}
+
+// about is what is shown of one executor.
+type about struct {
+	exchange string
+	root     topic.Root
+	version  string
+	info     exchange.ExecutorInfo
+	now      doing // its threads
+	at       time.Time
+	gone     map[string]string // entities that are there no more, with their platforms
+}
+
+func (a about) slug() string { return slugOf(a.info.ID) }
+
+// topic is where one state of the executor is.
+func (a about) topic(name string) string { return a.root.Home(a.slug(), name) }
+
+// statusTopic is where an executor's status is. One whose id cannot stand in a
+// topic has it among the states.
+func statusTopic(r topic.Root, id string) string {
+	if topic.ValidID(id) {
+		return r.Executor(id, topic.Status)
+	}
+	return r.Home(slugOf(id), string(topic.Status))
+}
+
+// payload is the device payload (Home Assistant, "Device discovery payload").
+func (a about) payload() []byte {
+	id := "messkit_" + a.exchange + "_" + a.slug()
+	o := func(fields ...any) mess.Object { return object(fields...) }
+	cmps := mess.Object{}
+	for _, e := range a.entities() {
+		c := o("p", e.platform, "unique_id", id+"_"+e.key)
+		cmps = append(cmps, mess.Field{Key: e.key, Value: append(c, e.config...)})
+	}
+	for _, key := range sortedKeys(a.gone) { // only its platform: Home Assistant removes it
+		if _, is := cmps.Get(key); !is {
+			cmps = append(cmps, mess.Field{Key: key, Value: o("p", a.gone[key])})
+		}
+	}
+	all := o(
+		"dev", o("identifiers", []any{id}, "name", cmp.Or(a.info.Name, spoken(a.info.ID)), "manufacturer", "messkit", "model", "MESS executor", "sw_version", a.version),
+		"o", o("name", "messkit", "sw_version", a.version),
+		"availability", []any{a.exchangeUp(), a.executorUp()},
+		"availability_mode", "all",
+		"cmps", cmps,
+	)
+	text, _ := all.MarshalJSON() // cannot fail: plain values
+	return text
+}
+
+// The templates of the payload, in the words of Home Assistant's.
+const (
+	exchangeIs = "{{ 'online' if value_json.state == 'ready' else 'offline' }}"
+	executorIs = "{{ 'offline' if value_json.state in ['lost', 'disconnected'] else 'online' }}"
+	stateIs    = "{{ value_json.state }}"
+)
+
+func (a about) exchangeUp() mess.Object {
+	return object("topic", a.root.Exchange(), "value_template", exchangeIs)
+}
+
+func (a about) executorUp() mess.Object {
+	return object("topic", statusTopic(a.root, a.info.ID), "value_template", executorIs)
+}
+
+// entities are what there is to show, the executor's own last.
+func (a about) entities() []entity {
+	var list []entity
+	can := func(capability string) []string { return devicesOf(a.info, capability) }
+	for _, d := range can("switch-on") {
+		if slices.Contains(can("switch-off"), d) {
+			list = append(list, a.relay(d))
+		}
+	}
+	for _, d := range can("take-photo") {
+		list = append(list, a.image(d), a.shutter(d))
+	}
+	for _, d := range can("vacuum-floor") {
+		list = append(list, a.vacuum(d, slices.Contains(can("dock-vacuum"), d)))
+	}
+	return append(list, a.task(), a.standing(), a.stop(), a.yes(), a.no(), a.cancel())
+}
+
+// command adds to an entity where its commands go: to the one entrance that every
+// requester has. They are sent once, and never kept.
+func (a about) command(o mess.Object) mess.Object {
+	return append(o, object("command_topic", a.root.Agent(HomeAssistant, topic.Out), "qos", 0, "retain", false)...)
+}
+
+func (a about) relay(d string) entity {
+	key := keyOf("switch", d)
+	return entity{key, "switch", d, a.command(object(
+		"name", label(d, "Switch"), "state_topic", a.topic(key), "state_on", "ON", "state_off", "OFF",
+		"payload_on", a.request("turn on "+words(d), "switch-on", d, tapTime),
+		"payload_off", a.request("turn off "+words(d), "switch-off", d, tapTime),
+	))}
+}
+
+func (a about) image(d string) entity {
+	key := keyOf("image", d)
+	return entity{key, "image", d, object("name", label(d, "Picture"), "image_topic", a.topic(key), "content_type", "image/jpeg")}
+}
+
+func (a about) shutter(d string) entity {
+	text := "take a picture"
+	if d != "" {
+		text += " with " + words(d)
+	}
+	return entity{keyOf("photo", d), "button", d, a.command(object(
+		"name", strings.TrimSpace(label(d, "")+" take a picture"), "icon", "mdi:camera", "payload_press", a.request(text, "take-photo", d, tapTime),
+	))}
+}
+
+func (a about) vacuum(d string, docks bool) entity {
+	key := keyOf("vacuum", d)
+	text := "vacuum the floor"
+	if d != "" {
+		text = "start " + words(d)
+	}
+	features := []any{"start", "status"}
+	config := object("name", label(d, "Vacuum"), "state_topic", a.topic(key), "payload_start", a.request(text, "vacuum-floor", d, cleanTime))
+	if docks {
+		features = append(features, "return_home")
+		config = config.Set("payload_return_to_base", a.request(strings.Join(strings.Fields("send "+cmp.Or(words(d), "the vacuum")+" home"), " "), "dock-vacuum", d, cleanTime))
+	}
+	return entity{key, "vacuum", d, a.command(config.Set("supported_features", features))}
+}
+
+// task shows what the executor is at, and what it waits for.
+func (a about) task() entity {
+	return entity{"task", "sensor", "", object(
+		"name", "Task", "icon", "mdi:clipboard-text", "state_topic", a.topic("task"), "value_template", stateIs, "json_attributes_topic", a.topic("task"),
+	)}
+}
+
+// standing shows whether the executor is stopped.
+func (a about) standing() entity {
+	return entity{"standing", "sensor", "", object(
+		"name", "Stop", "icon", "mdi:octagon-outline", "device_class", "enum", "options", []any{running, stopping, stopped},
+		"state_topic", a.topic("standing"), "value_template", stateIs, "json_attributes_topic", a.topic("standing"),
+		"availability", []any{a.exchangeUp()}, "availability_mode", "all",
+	)}
+}
+
+// stop is there whether or not the executor is: who is away hears it when he
+// comes back.
+func (a about) stop() entity {
+	order := object("MESS", []any{object("config", object("stop", object("why", "the stop button in Home Assistant", "executors", []any{a.info.ID})))})
+	return entity{"stop", "button", "", a.command(object(
+		"name", "Stop everything", "icon", "mdi:stop-circle", "payload_press", jsonText(order), "availability", []any{a.exchangeUp()}, "availability_mode", "all",
+	))}
+}
+
+// yes answers the question that waits, and no other: it names the plan.
+func (a about) yes() entity { return a.answer("yes", "Yes, do it", "mdi:check", true) }
+
+func (a about) no() entity { return a.answer("no", "No, do nothing", "mdi:close", false) }
+
+func (a about) answer(key, name, icon string, yes bool) entity {
+	press := ""
+	if q := a.now.question(); q != nil {
+		c := q.env.Confirm
+		reply := object("re", c.Message, "confirm", yes)
+		if c.ActionHash != "" {
+			reply = reply.Set("action_hash", c.ActionHash)
+		}
+		press = jsonText(object("MESS", []any{object("reply", reply)}))
+	}
+	return entity{key, "button", "", a.button(name, icon, "asks", press)}
+}
+
+// cancel takes back what Home Assistant has asked for last.
+func (a about) cancel() entity {
+	press := ""
+	if t := a.now.own(a.at); t != nil {
+		press = jsonText(object("MESS", []any{object("cancel", object("re", t.env.Ref))}))
+	}
+	return entity{"cancel", "button", "", a.button("Cancel the task", "mdi:cancel", "works", press)}
+}
+
+// button is one that can be pressed only while a topic says so.
+func (a about) button(name, icon, while, press string) mess.Object {
+	return a.command(object("name", name, "icon", icon, "payload_press", press,
+		"availability", []any{a.exchangeUp(), object("topic", a.topic(while))}, "availability_mode", "all"))
+}
+
+// request is a request for one thing of this executor, as a payload.
+func (a about) request(intent, capability, device, within string) string {
+	meta := object("executor", a.info.ID)
+	if device != "" {
+		meta = meta.Set("devices", []any{device})
+	}
+	return jsonText(object("MESS", []any{object("request", object(
+		"intent", intent, "requires", []any{object(capability, meta)}, "constraints", object("timing", object("expires", within)),
+	))}))
+}
+
+// devicesOf are the devices that have a capability; one without a name where the
+// executor has not said which.
+func devicesOf(info exchange.ExecutorInfo, capability string) []string {
+	for _, c := range info.Capabilities {
+		if c.ID != capability {
+			continue
+		}
+		meta, _ := c.Meta.(mess.Object)
+		v, _ := meta.Get("devices")
+		list, _ := v.([]any)
+		var names []string
+		for _, one := range list {
+			if name, ok := one.(string); ok && name != "" {
+				names = append(names, name)
+			}
+		}
+		if len(names) == 0 {
+			names = []string{""}
+		}
+		return names
+	}
+	return nil
+}
+
+// keyOf is the key of an entity for a device.
+func keyOf(kind, device string) string {
+	if device == "" {
+		return kind
+	}
+	return kind + "-" + slugOf(device)
+}
+
+// words is a device's name as one says it.
+func words(device string) string {
+	if device == "" {
+		return "it"
+	}
+	return "the " + strings.Join(strings.FieldsFunc(device, func(r rune) bool { return r == '-' || r == '_' }), " ")
+}
+
+// spoken is a name as one writes it.
+func spoken(name string) string {
+	s := strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' }), " ")
+	return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):]
+}
+
+func label(device, otherwise string) string { return cmp.Or(spoken(device), otherwise) }
+
+// object makes an object of keys and values in turn.
+func object(fields ...any) mess.Object {
+	o := make(mess.Object, 0, len(fields)/2)
+	for i := 0; i < len(fields); i += 2 {
+		o = append(o, mess.Field{Key: fields[i].(string), Value: fields[i+1]})
+	}
+	return o
+}
+
+func jsonText(o mess.Object) string {
+	text, _ := o.MarshalJSON() // cannot fail: plain values
+	return string(text)
+}

@@ -76,7 +76,8 @@ var layers = map[string]layer{
 	"drivers/drivertest": {below: []string{"drivers"}, from: []string{"github.com/google/go-cmp"}},
 	"drivers/mdns":       {from: []string{"golang.org/x/sync"}},
 	"drivers/homeassistant": {
-		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web"}, from: []string{"gobot.io/x/gobot/v2"},
+		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web"},
+		from:  []string{"github.com/gorilla/websocket", "gobot.io/x/gobot/v2", "golang.org/x/sync"},
 	},
 	"drivers/onvif": {
 		below: []string{"drivers", "drivers/mdns", "drivers/web"}, from: []string{"gobot.io/x/gobot/v2"},

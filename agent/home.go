@@ -105,6 +105,9 @@ func (h *Home) now(ask bool) *capabilities.Resolver {
 	}
 	for i, t := range h.things {
 		home.Devices[i] = t.Device
+		if p, ok := t.Driver.(drivers.Placed); ok && t.Area == "" {
+			home.Devices[i].Area = p.Area()
+		}
 		if a, ok := t.Driver.(drivers.Areas); ok && ask {
 			if list, err := spots(a); err == nil {
 				home.Devices[i].Spots = list

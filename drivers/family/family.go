@@ -59,6 +59,9 @@ type Verbs struct {
 	On        func(context.Context) (bool, error)
 	Read      func(context.Context) ([]drivers.Reading, error)
 
+	// Area is where the device is, "" where it does not know; nil: it never does.
+	Area func() string
+
 	// Light is nil for what can only be on and off; it comes with Switch.
 	Light *Light
 }
@@ -101,6 +104,14 @@ func (d *Device) Connection() gobot.Connection { return d.link }
 
 // Class is what the device is to a person.
 func (d *Device) Class() string { return d.class }
+
+// Area is where the device says that it is, "" where it does not.
+func (d *Device) Area() string {
+	if d.verbs.Area == nil {
+		return ""
+	}
+	return d.verbs.Area()
+}
 
 // Start opens it and sets its initial level.
 func (d *Device) Start() error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync"
 
 	"gobot.io/x/gobot/v2"
 
@@ -23,6 +24,8 @@ type camera struct {
 	drivers.Life
 	entity *entity
 	link   *drivers.Link
+	turn   sync.Mutex // held by Start and Halt
+	open   bool       // guarded by turn
 }
 
 func newCamera(name string, e *entity) *camera {
@@ -36,10 +39,36 @@ func (c *camera) Connection() gobot.Connection { return c.link }
 func (c *camera) Class() string { return "camera" }
 
 // Start makes it ready; Home Assistant is not asked.
-func (c *camera) Start() error { c.Opened(); return nil }
+func (c *camera) Start() error {
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	if h := c.entity.hub; h != nil && !c.open {
+		h.open(c.entity.cfg.Entity)
+		c.open = true
+	}
+	c.Opened()
+	return nil
+}
 
 // Halt ends pictures that are under way.
-func (c *camera) Halt() error { c.Closed(); return nil }
+func (c *camera) Halt() error {
+	c.Closed()
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	if c.open {
+		c.entity.hub.close(c.entity.cfg.Entity)
+		c.open = false
+	}
+	return nil
+}
+
+// Area is where it is, as Home Assistant has it.
+func (c *camera) Area() string {
+	if c.entity.hub == nil {
+		return ""
+	}
+	return c.entity.hub.area(c.entity.cfg.Entity)
+}
 
 // Photo takes a picture.
 func (c *camera) Photo(ctx context.Context) (drivers.Photo, error) {

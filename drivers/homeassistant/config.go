@@ -18,12 +18,13 @@ type Config struct {
 	Entity  string `yaml:"entity"`  // "light.hall"
 	Dims    bool   `yaml:"dims"`    // a light that can be more or less bright
 	Colours bool   `yaml:"colours"` // a light with colours
+	Live    bool   `yaml:"live"`    // by WebSocket, where Home Assistant lets it; false: REST alone
 	family.Levels
 }
 
 // DefaultConfig is what holds where the configuration says nothing.
 func DefaultConfig() Config {
-	return Config{Config: web.DefaultConfig(), Levels: family.DefaultLevels()}
+	return Config{Config: web.DefaultConfig(), Live: true, Levels: family.DefaultLevels()}
 }
 
 // domains are the kinds of entities that are driven, and what each is to a

@@ -16,10 +16,15 @@ import (
 const token = "eyJhbGciOiJIUzI1NiJ9.open.sesame"
 
 // home is a simulated Home Assistant that answers as its documentation of the
-// REST API has it. It is the judge: it knows what was done to its entities.
+// REST and the WebSocket API has it. It is the judge: it knows what was done to its
+// entities.
 type home struct {
 	*httptest.Server
 	mu     sync.Mutex
+	sits   []*sitting // that are logged in
+	shut   bool       // there is no WebSocket
+	deaf   bool       // it hangs up in the midst of a service call, which it carries out
+	joined int        // how often somebody has subscribed
 	states map[string]map[string]any
 	calls  []string
 	asked  map[string]bool // entities that anybody asked for
@@ -41,6 +46,7 @@ func (h *home) renew() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.calls, h.asked, h.next, h.slow, h.dead = nil, map[string]bool{}, nil, 0, false
+	h.shut, h.deaf, h.joined = false, false, 0
 	h.states = map[string]map[string]any{
 		"light.hall":               {"state": "off", "brightness": 255.0, "rgb_color": []any{255.0, 255.0, 255.0}},
 		"switch.pump":              {"state": "off"},
@@ -57,6 +63,10 @@ func (h *home) renew() {
 }
 
 func (h *home) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/api/websocket" {
+		h.socket(w, r)
+		return
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if r.Header.Get("Authorization") != "Bearer "+token {
@@ -105,13 +115,21 @@ func (h *home) service(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	id, _ := body["entity_id"].(string)
-	domain, service, _ := strings.Cut(name, "/")
+	domain, _, _ := strings.Cut(name, "/")
 	if h.states[id] == nil || !strings.HasPrefix(id, domain+".") {
 		http.Error(w, "400: Bad Request", http.StatusBadRequest)
 		return
 	}
+	h.does(name, id, body)
+	answer(w, []any{h.entity(id)})
+}
+
+// does carries out a service call. mu is held.
+func (h *home) does(name, id string, body map[string]any) {
+	_, service, _ := strings.Cut(name, "/")
 	h.calls = append(h.calls, name+" "+id)
 	change := func() {
+		defer h.tell(id)
 		h.states[id]["state"] = map[string]string{"turn_on": "on", "turn_off": "off"}[service]
 		for _, k := range []string{"brightness", "rgb_color"} {
 			if v, ok := body[k]; ok {
@@ -126,7 +144,6 @@ func (h *home) service(w http.ResponseWriter, r *http.Request, name string) {
 	default:
 		change()
 	}
-	answer(w, []any{h.entity(id)})
 }
 
 func (h *home) is(id string) bool {
@@ -141,6 +158,7 @@ func (h *home) force(id string, on bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.states[id]["state"] = map[bool]string{true: "on", false: "off"}[on]
+	h.tell(id)
 }
 
 func answer(w http.ResponseWriter, v any) {

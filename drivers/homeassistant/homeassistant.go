@@ -1,10 +1,11 @@
-// Package homeassistant drives single entities of a Home Assistant over its REST
-// API (developers.home-assistant.io/docs/api/rest): lights, switches, fans and
-// sirens by service calls with their states as read-back, sensors, and cameras by
-// camera_proxy. Only entities that the configuration names are seen or touched.
+// Package homeassistant drives single entities of a Home Assistant by its WebSocket
+// API, with live states and areas, and over REST where there is none
+// (developers.home-assistant.io/docs/api/websocket, .../rest): lights, switches,
+// fans and sirens by service calls with their states as read-back, sensors, and
+// cameras by camera_proxy. Only entities that the configuration names are touched,
+// and of no other is anything kept.
 //
-// Not supported: locks, covers, climates, vacuums, scenes and scripts, areas, and
-// the WebSocket API.
+// Not supported: locks, covers, climates, vacuums, scenes and scripts.
 package homeassistant
 
 import (
@@ -12,7 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
+	"maps"
 	"math"
 	"net/url"
 	"time"
@@ -34,13 +35,14 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	if err := decode(&cfg); err != nil {
 		return nil, err
 	}
-	return New(env.Name, cfg, env.Log, env.Now)
+	return New(env.Name, cfg, env)
 }
 
 // entity is how one entity is asked.
 type entity struct {
 	cfg Config
 	web *web.Client
+	hub *hub // nil: REST alone
 	now func() time.Time
 }
 
@@ -48,24 +50,46 @@ type entity struct {
 const haltTimes = 3
 
 // New makes a device of a valid configuration.
-func New(name string, cfg Config, _ *slog.Logger, now func() time.Time) (drivers.Device, error) {
+func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
 	client, err := web.New(cfg.Config, "Authorization")
 	if err != nil {
 		return nil, err
 	}
-	e := &entity{cfg, client, now}
+	e := &entity{cfg: cfg, web: client, now: env.Now}
+	if cfg.Live {
+		if e.hub, err = hubOf(env, cfg, client.Secrets().Token); err != nil {
+			return nil, err
+		}
+	}
 	if cfg.domain() == "camera" {
 		return newCamera(name, e), nil
 	}
 	return family.New(name, domains[cfg.domain()], cfg.Levels, haltTimes*cfg.Timeout, drivers.NewLink(client.Host()), e.verbs()), nil
 }
 
+// hubOf is the hub that all entities of one Home Assistant share.
+func hubOf(env drivers.Env, cfg Config, token drivers.Secret) (*hub, error) {
+	key := "homeassistant " + cfg.URL + " " + string(token) // in memory alone
+	h, err := env.Shared.Get(key, func() (any, error) { return newHub(cfg.URL, token, cfg.Timeout, env.Log), nil })
+	if err != nil {
+		return nil, err
+	}
+	return h.(*hub), nil
+}
+
 func (e *entity) verbs() family.Verbs {
+	var v family.Verbs
+	if e.hub != nil {
+		v.Open = func(context.Context) error { e.hub.open(e.cfg.Entity); return nil }
+		v.Close = func() { e.hub.close(e.cfg.Entity) }
+		v.Area = func() string { return e.hub.area(e.cfg.Entity) }
+	}
 	switch e.cfg.domain() {
 	case "sensor", "binary_sensor":
-		return family.Verbs{Read: e.read}
+		v.Read = e.read
+		return v
 	}
-	v := family.Verbs{Switch: e.turn, On: e.on}
+	v.Switch, v.On = e.turn, e.on
 	if e.cfg.Dims {
 		v.Light = &family.Light{Dim: e.dim, Level: e.level}
 	}
@@ -129,19 +153,34 @@ func (e *entity) call(ctx context.Context, service string, data map[string]any, 
 	if _, err := e.state(ctx); err != nil {
 		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
 	}
-	body := map[string]any{"entity_id": e.cfg.Entity}
-	for k, v := range data {
-		body[k] = v
+	if err := e.order(ctx, service, data); err != nil {
+		return err
 	}
+	return e.obeyed(ctx, service, is)
+}
+
+// order calls a service once: by the connection that there is, or over REST where
+// it has not heard of it.
+func (e *entity) order(ctx context.Context, service string, data map[string]any) error {
+	if e.hub != nil {
+		if c := e.hub.socket(); c != nil {
+			_, err := c.ask(ctx, "call_service", map[string]any{
+				"domain": e.cfg.domain(), "service": service, "service_data": data, "target": map[string]any{"entity_id": e.cfg.Entity},
+			})
+			if !errors.Is(err, errGone) || !errors.Is(err, drivers.ErrNothingDone) {
+				return err
+			}
+		}
+	}
+	body := map[string]any{"entity_id": e.cfg.Entity}
+	maps.Copy(body, data)
 	encoded, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
 	path := "/api/services/" + e.cfg.domain() + "/" + service
-	if _, err := e.web.Do(ctx, web.Call{Method: "POST", Path: path, Type: "application/json", Body: encoded}); err != nil {
-		return err
-	}
-	return e.obeyed(ctx, service, is)
+	_, err = e.web.Do(ctx, web.Call{Method: "POST", Path: path, Type: "application/json", Body: encoded})
+	return err
 }
 
 // lookEvery is the pause between two looks at a state.
@@ -153,6 +192,7 @@ func (e *entity) obeyed(ctx context.Context, service string, is func(state) bool
 	pause := time.NewTicker(lookEvery)
 	defer pause.Stop()
 	for {
+		changed := e.changes()
 		s, err := e.state(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -166,9 +206,18 @@ func (e *entity) obeyed(ctx context.Context, service string, is func(state) bool
 		}
 		select {
 		case <-within.Done():
+		case <-changed:
 		case <-pause.C:
 		}
 	}
+}
+
+// changes is closed when a state changes; without a connection it never is.
+func (e *entity) changes() <-chan struct{} {
+	if e.hub == nil {
+		return nil
+	}
+	return e.hub.changes()
 }
 
 // state is what Home Assistant says of an entity.
@@ -184,12 +233,18 @@ type state struct {
 		Unit       string   `json:"unit_of_measurement"`
 		Class      string   `json:"device_class"`
 	} `json:"attributes"`
+	fault error // why it tells nothing; the rest is empty then
 }
 
 func (s state) is(on bool) bool { return s.State == map[bool]string{true: "on", false: "off"}[on] }
 
 // state asks for the entity's; one that is unavailable or unknown is an error.
 func (e *entity) state(ctx context.Context) (state, error) {
+	if e.hub != nil {
+		if s, live, err := e.hub.state(ctx, e.cfg.Entity); live {
+			return s, err
+		}
+	}
 	a, err := e.web.Do(ctx, web.Call{Path: "/api/states/" + url.PathEscape(e.cfg.Entity)})
 	if err != nil {
 		return state{}, err

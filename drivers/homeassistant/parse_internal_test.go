@@ -1,9 +1,44 @@
 package homeassistant
 
 import (
+	"encoding/json"
+	"log/slog"
 	"math"
 	"testing"
+	"time"
 )
+
+// What nobody watches is not kept, and a state that is kept is whole or has a
+// fault.
+func FuzzMessages(f *testing.F) {
+	for _, s := range []string{
+		`{"id":1,"type":"event","event":{"event_type":"state_changed","data":{"entity_id":"sensor.a","new_state":{"entity_id":"sensor.a","state":"1"}}}}`,
+		`{"id":1,"type":"event","event":{"event_type":"state_changed","data":{"entity_id":"sensor.a","new_state":null}}}`,
+		`{"id":1,"type":"event","event":{"event_type":"state_changed","data":{"entity_id":"sensor.b","new_state":{"entity_id":"sensor.b","state":"1"}}}}`,
+		`{"id":7,"type":"result","success":false,"error":{"code":"not_found","message":"no"}}`, `{"id":7,"type":"pong"}`, `[]`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		h := newHub("http://x", "", time.Second, slog.New(slog.DiscardHandler))
+		h.watched["sensor.a"], h.states = 1, map[string]state{}
+		waits := make(chan result, 1)
+		s := &socket{waiting: map[uint64]chan result{7: waits}, events: h.hear}
+		var m incoming
+		if json.Unmarshal(data, &m) != nil {
+			return
+		}
+		s.take(m)
+		for id, one := range h.states {
+			if id != "sensor.a" || one.fault == nil && (one.State == "" || one.ID != id) || one.fault != nil && one.State != "" {
+				t.Errorf("%s: %+v", id, one)
+			}
+		}
+		if len(s.waiting) == 0 && len(waits) != 1 {
+			t.Error("who waited has no answer")
+		}
+	})
+}
 
 func FuzzState(f *testing.F) {
 	for _, s := range []string{

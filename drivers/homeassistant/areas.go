@@ -1,0 +1,63 @@
+package homeassistant
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// findAreas learns in which areas the entities are: their own, or else that of
+// the device that they belong to. What cannot be had is not known.
+func (h *hub) findAreas(ctx context.Context, s *socket) {
+	names := map[string]string{}
+	for _, a := range list[struct {
+		ID   string `json:"area_id"`
+		Name string `json:"name"`
+	}](ctx, s, "config/area_registry/list") {
+		names[a.ID] = a.Name
+	}
+	if len(names) == 0 {
+		return
+	}
+	devices := map[string]string{}
+	for _, d := range list[struct {
+		ID   string `json:"id"`
+		Area string `json:"area_id"`
+	}](ctx, s, "config/device_registry/list") {
+		devices[d.ID] = d.Area
+	}
+	for _, e := range list[struct {
+		ID     string `json:"entity_id"`
+		Area   string `json:"area_id"`
+		Device string `json:"device_id"`
+	}](ctx, s, "config/entity_registry/list") {
+		area := e.Area
+		if area == "" {
+			area = devices[e.Device]
+		}
+		h.mu.Lock()
+		if h.watched[e.ID] > 0 {
+			h.areas[e.ID] = names[area]
+		}
+		h.mu.Unlock()
+	}
+}
+
+// list asks for one; none where it cannot be had.
+func list[T any](ctx context.Context, s *socket, command string) []T {
+	data, err := s.ask(ctx, command, nil)
+	var all []T
+	if err == nil {
+		err = json.Unmarshal(data, &all)
+	}
+	if err != nil {
+		return nil
+	}
+	return all
+}
+
+// area is that of an entity, "" where it is not known.
+func (h *hub) area(id string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.areas[id]
+}

@@ -1,0 +1,160 @@
+package homeassistant_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// sitting is one who has come in by WebSocket.
+type sitting struct {
+	mu   sync.Mutex
+	conn *websocket.Conn
+	sub  any // the id of the subscription to state_changed; nil for none
+}
+
+func (s *sitting) say(v any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.conn.WriteJSON(v) // who hung up has its error already
+}
+
+// socket plays developers.home-assistant.io/docs/api/websocket.
+func (h *home) socket(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	shut := h.shut
+	h.mu.Unlock()
+	if shut {
+		http.NotFound(w, r)
+		return
+	}
+	up := websocket.Upgrader{}
+	conn, err := up.Upgrade(w, r, nil)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	s := &sitting{conn: conn}
+	s.say(map[string]any{"type": "auth_required", "ha_version": "2026.11.1"})
+	var in map[string]any
+	if conn.ReadJSON(&in) != nil || in["type"] != "auth" || in["access_token"] != token {
+		s.say(map[string]any{"type": "auth_invalid", "message": "Invalid access token or password"})
+		return
+	}
+	s.say(map[string]any{"type": "auth_ok", "ha_version": "2026.11.1"})
+	h.mu.Lock()
+	h.sits = append(h.sits, s)
+	h.mu.Unlock()
+	for last := 0.0; ; {
+		var in map[string]any
+		if conn.ReadJSON(&in) != nil {
+			return
+		}
+		id, _ := in["id"].(float64)
+		if id <= last {
+			s.say(map[string]any{"id": id, "type": "result", "success": false, "error": map[string]any{"code": "id_reuse", "message": "Identifier values have to increase."}})
+			continue
+		}
+		last = id
+		if !h.command(s, in) {
+			return
+		}
+	}
+}
+
+// command answers one, and reports false where it hangs up.
+func (h *home) command(s *sitting, in map[string]any) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ok := func(result any) bool {
+		s.say(map[string]any{"id": in["id"], "type": "result", "success": true, "result": result})
+		return true
+	}
+	no := func(code, message string) bool {
+		s.say(map[string]any{"id": in["id"], "type": "result", "success": false, "error": map[string]any{"code": code, "message": message}})
+		return true
+	}
+	switch in["type"] {
+	case "ping":
+		s.say(map[string]any{"id": in["id"], "type": "pong"})
+		if h.slow--; h.slow < 0 && h.next != nil {
+			h.next()
+			h.next = nil
+		}
+		return true
+	case "subscribe_events":
+		s.sub = in["id"]
+		h.joined++
+		return ok(nil)
+	case "get_states":
+		var all []any
+		for id := range h.states {
+			all = append(all, h.entity(id))
+		}
+		return ok(all)
+	case "config/area_registry/list":
+		return ok([]any{map[string]any{"area_id": "flur", "name": "Hall", "aliases": []any{}}, map[string]any{"area_id": "bad", "name": "Bath"}})
+	case "config/device_registry/list":
+		return ok([]any{map[string]any{"id": "d1", "area_id": "bad"}, map[string]any{"id": "d2", "area_id": nil}})
+	case "config/entity_registry/list":
+		return ok([]any{
+			map[string]any{"entity_id": "light.hall", "area_id": "flur", "device_id": "d1"},
+			map[string]any{"entity_id": "fan.bath", "area_id": nil, "device_id": "d1"},
+			map[string]any{"entity_id": "switch.pump", "area_id": nil, "device_id": "d2"},
+		})
+	case "call_service":
+		target, _ := in["target"].(map[string]any)
+		id, _ := target["entity_id"].(string)
+		domain, _ := in["domain"].(string)
+		service, _ := in["service"].(string)
+		if h.states[id] == nil || !strings.HasPrefix(id, domain+".") || service == "" {
+			return no("service_validation_error", "Service not found.")
+		}
+		data, _ := in["service_data"].(map[string]any)
+		h.does(domain+"/"+service, id, data)
+		if h.deaf {
+			return false
+		}
+		return ok(map[string]any{"context": map[string]any{"id": "01"}, "response": nil})
+	}
+	return no("unknown_command", "Unknown command.")
+}
+
+// tell tells all who have subscribed. mu is held.
+func (h *home) tell(id string) {
+	for _, s := range h.sits {
+		if s.sub == nil {
+			continue
+		}
+		s.say(map[string]any{"id": s.sub, "type": "event", "event": map[string]any{
+			"event_type": "state_changed", "origin": "LOCAL", "time_fired": "2026-11-21T09:44:50.123456+00:00",
+			"data": map[string]any{"entity_id": id, "new_state": h.entity(id), "old_state": nil},
+		}})
+	}
+}
+
+// hangUp throws everybody out.
+func (h *home) hangUp() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.sits {
+		_ = s.conn.Close() // there may be nobody any more
+	}
+	h.sits = nil
+}
+
+// has waits until the home says so.
+func (h *home) has(what func(*home) bool) bool {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		h.mu.Lock()
+		so := what(h)
+		h.mu.Unlock()
+		if so {
+			return true
+		}
+	}
+	return false
+}

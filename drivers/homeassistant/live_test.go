@@ -1,0 +1,171 @@
+package homeassistant_test
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/homeassistant"
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// live opens an entity of a program that has others, and waits until its states
+// come by themselves.
+func live(t *testing.T, h *home, shared *drivers.Shared, yaml string) drivers.Device {
+	t.Helper()
+	env := drivers.Env{Name: "it", Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: shared}
+	d, err := homeassistant.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(yaml), out) })
+	if err == nil {
+		err = d.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Halt() }) // what it drives may be unavailable
+	settled(t, h, d)
+	return d
+}
+
+// settled waits until an entity is read without asking for it over REST.
+func settled(t *testing.T, h *home, d drivers.Device) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
+		h.mu.Lock()
+		h.asked = map[string]bool{}
+		h.mu.Unlock()
+		_, err := d.(drivers.SwitchReader).On(t.Context())
+		h.mu.Lock()
+		n := len(h.asked)
+		h.mu.Unlock()
+		if err == nil && n == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("it is still asked for over REST: %v", err)
+		}
+	}
+}
+
+// By WebSocket a state is that of now, a service is called once, and nothing is
+// asked for over REST.
+func TestLiveStates(t *testing.T) {
+	h := newHome(t)
+	d := live(t, h, &drivers.Shared{}, config(h, "switch.pump")+"safe: keep")
+	for _, on := range []bool{true, false, true} {
+		h.force("switch.pump", on)
+		if is, err := d.(drivers.SwitchReader).On(t.Context()); err != nil || is != on {
+			t.Errorf("on=%t, %v; it is %t", is, err, on)
+		}
+	}
+	if err := d.(drivers.Switch).Switch(t.Context(), false); err != nil || h.is("switch.pump") {
+		t.Error(err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.asked) != 0 || !slices.Equal(h.calls, []string{"switch/turn_off switch.pump"}) {
+		t.Errorf("asked for %v over REST, called %q", h.asked, h.calls)
+	}
+}
+
+// One connection is for all entities; each is where Home Assistant has it, or its
+// device.
+func TestAreasComeByThemselves(t *testing.T) {
+	h, shared := newHome(t), &drivers.Shared{}
+	all := map[string]string{"light.hall": "Hall", "fan.bath": "Bath", "switch.pump": ""}
+	opened := map[string]drivers.Device{}
+	for entity := range all {
+		opened[entity] = live(t, h, shared, config(h, entity)+"safe: keep")
+	}
+	for entity, want := range all {
+		settled(t, h, opened[entity])
+		if got := opened[entity].(drivers.Placed).Area(); got != want {
+			t.Errorf("%s is in %q, want %q", entity, got, want)
+		}
+	}
+	h.mu.Lock()
+	n := 0
+	for _, s := range h.sits {
+		s.mu.Lock()
+		if s.conn.WriteControl(9, nil, time.Now().Add(time.Second)) == nil {
+			n++
+		}
+		s.mu.Unlock()
+	}
+	h.mu.Unlock()
+	if n == 0 || n > 3 { // each new entity begins the connection again
+		t.Errorf("%d connections", n)
+	}
+}
+
+// A connection that is lost in the midst of a call leaves open whether it was
+// heard, and nothing is called twice. The next comes by itself.
+func TestTheConnectionIsLost(t *testing.T) {
+	h := newHome(t)
+	d := live(t, h, &drivers.Shared{}, config(h, "switch.pump")+"safe: keep")
+	h.mu.Lock()
+	h.deaf = true
+	h.mu.Unlock()
+	err := d.(drivers.Switch).Switch(t.Context(), true)
+	if err == nil || errors.Is(err, drivers.ErrNothingDone) || h.count() != 1 {
+		t.Errorf("%v, and %d calls", err, h.count())
+	}
+	if on, err := d.(drivers.SwitchReader).On(t.Context()); err != nil || !on {
+		t.Errorf("on=%t, %v", on, err) // over REST
+	}
+	h.mu.Lock()
+	h.deaf = false
+	h.mu.Unlock()
+	if !h.has(func(h *home) bool { return h.joined >= 2 }) {
+		t.Fatal("it has not come back")
+	}
+	h.force("switch.pump", false)
+	settled(t, h, d)
+	h.hangUp()
+	if err := d.(drivers.Switch).Switch(t.Context(), true); err != nil || !h.is("switch.pump") || h.count() != 2 {
+		t.Errorf("%v, and %d calls", err, h.count())
+	}
+}
+
+// Without a WebSocket, and where the configuration wants none, it is REST.
+func TestWithoutAWebSocket(t *testing.T) {
+	for _, c := range []struct {
+		more string
+		shut bool
+	}{{"", true}, {"live: false\n", false}} {
+		h := newHome(t)
+		h.shut = c.shut
+		d := started(t, config(h, "switch.pump")+c.more+"safe: keep")
+		if err := d.(drivers.Switch).Switch(t.Context(), true); err != nil || !h.is("switch.pump") {
+			t.Error(err)
+		}
+		if len(h.sits) != 0 || !h.asked["switch.pump"] {
+			t.Errorf("%+v: %d sockets, asked for %v", c, len(h.sits), h.asked)
+		}
+	}
+}
+
+// What Home Assistant refuses was not done, and its words hold no token.
+func TestRefusedByWebSocket(t *testing.T) {
+	h := newHome(t)
+	d := live(t, h, &drivers.Shared{}, config(h, "switch.pump")+"safe: keep")
+	h.mu.Lock()
+	h.states["switch.pump"]["state"] = "unavailable"
+	h.tell("switch.pump")
+	h.mu.Unlock()
+	err := d.(drivers.Switch).Switch(t.Context(), true)
+	if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), `"unavailable"`) || h.count() != 0 {
+		t.Error(err)
+	}
+	h.mu.Lock()
+	h.states["switch.pump"]["state"] = "off"
+	h.tell("switch.pump")
+	delete(h.states, "switch.pump") // it is taken away, and nobody is told
+	h.mu.Unlock()
+	if err := d.(drivers.Switch).Switch(t.Context(), true); !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "Service not found") || strings.Contains(err.Error(), "sesame") {
+		t.Error(err)
+	}
+}

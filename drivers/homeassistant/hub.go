@@ -274,7 +274,7 @@ func (h *hub) state(ctx context.Context, id string) (s state, live bool, err err
 	s, known := h.states[id]
 	switch {
 	case !known:
-		return state{}, true, fmt.Errorf("Home Assistant has no %s; is it spelled as in its settings?", id)
+		return state{}, true, fmt.Errorf("there is no %s in Home Assistant; is it spelled as in its settings?", id)
 	case s.fault != nil:
 		return state{}, true, s.fault
 	}

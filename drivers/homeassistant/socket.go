@@ -245,7 +245,7 @@ func (s *socket) command(kind string, more map[string]any) (uint64, chan result,
 type refusal struct{ code, message string }
 
 func (e *refusal) Error() string {
-	return fmt.Sprintf("Home Assistant says no (%.40s): %.100s", e.code, e.message)
+	return fmt.Sprintf("it says no (%.40s): %.100s", e.code, e.message)
 }
 
 // untouched are the codes of commands that were refused before anything was

@@ -220,3 +220,17 @@ func (g *Gate) noteSafe(d *device, s Safe) {
 	}
 	g.log.Error("not safe", "device", d.name, "took", s.Took, "err", s.Err)
 }
+
+// Hung tells of each device whose driver does not come back what it was called
+// for. Such a device is in quarantine: nothing is asked of it until it does.
+func (g *Gate) Hung() map[string]string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	hung := map[string]string{}
+	for _, d := range g.devices {
+		for c := range d.hung {
+			hung[d.name] = c.name
+		}
+	}
+	return hung
+}

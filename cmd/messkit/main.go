@@ -138,6 +138,7 @@ It carries an exchange of its own, so that one board is a whole system.`,
 		a.threadCommand(), a.archiveCommand(), a.journalCommand(), a.statusCommand(),
 		a.lockCommand(), a.unlockCommand(), a.armCommand(), a.disarmCommand(),
 		a.stopCommand(), a.clearCommand(), a.mcpCommand(),
+		a.consoleCommand(), a.inviteCommand(),
 		a.keysCommand(), a.webhooksCommand(), a.planCommand(), a.devicesCommand(), a.discoverCommand(), a.capabilitiesCommand(),
 		a.checkCommand(), a.doctorCommand(), a.versionCommand(), a.guardCommand(), a.pictureCommand(), a.completionCommand(),
 	)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/console"
 	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/keys"
@@ -143,7 +144,7 @@ func (a *app) exchangeCommand() *cobra.Command {
 			if cfg.Exchange == nil {
 				return errors.New("this configuration connects to an exchange elsewhere; messkit run uses it")
 			}
-			e, err := a.openExchange(c.Context(), cfg.Exchange, log)
+			e, err := a.openExchange(c.Context(), cfg.Exchange, nil, log)
 			if err != nil {
 				return err
 			}
@@ -183,7 +184,8 @@ func (a *app) runAll(ctx context.Context, cfg *config, log *slog.Logger) error {
 
 // openAll opens the exchange that is ours, and makes the agent for it.
 func (a *app) openAll(ctx context.Context, cfg *config, o *outputs, log *slog.Logger) (*ownExchange, *executor, error) {
-	e, err := a.openExchange(ctx, cfg.Exchange, log)
+	here := &place{cfg: cfg, o: o}
+	e, err := a.openExchange(ctx, cfg.Exchange, here, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -215,8 +217,9 @@ type ownExchange struct {
 	agent *executor // in the same process; nil: there is none
 }
 
-// openExchange opens the store, the keys and the port, and says where it is.
-func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.Logger) (*ownExchange, error) {
+// openExchange opens the store, the keys and the port, and says where it is. here
+// is the executor in this program, nil if there is none.
+func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, here *place, log *slog.Logger) (*ownExchange, error) {
 	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("data: %w; choose a folder with --data", err)
 	}
@@ -261,7 +264,15 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 		e.mcp = mcp.NewDoor(x, cfg.MCP, version, log)
 		guests[mcpPath] = e.mcp
 	}
+	pages, err := e.console(ctx, k, here, secure != nil, log)
+	if err != nil {
+		return nil, errors.Join(err, store.Close(), l.Close())
+	}
+	for _, path := range pages.Guests() {
+		guests[path] = pages
+	}
 	e.door = httpapi.New(x, k, httpapi.Config{
+		Pages: pages.Pages(), Session: pages.Key, Uncounted: []string{console.StopPath},
 		Enrol: cfg.Enrol, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: version, Status: e.status, Guests: guests,
 		Webhooks: func(who exchange.Actor) any { return hooks.Log(who) }, Import: importer(cfg.Data),
 	}, log)
@@ -272,6 +283,19 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, log *slog.L
 		return nil, errors.Join(err, e.close())
 	}
 	return e, nil
+}
+
+// console makes the pages of the exchange.
+func (e *ownExchange) console(ctx context.Context, k *keys.Keys, here *place, secure bool, log *slog.Logger) (*console.Console, error) {
+	c := console.Config{
+		Status: e.status, Refused: func() any { return e.door.Refused() },
+		Addresses: func() []string { return console.Addresses(e.listener.Addr(), secure) },
+	}
+	if here != nil {
+		here.own = e
+		c.Here = here
+	}
+	return console.Open(ctx, e.x, k, c, log)
 }
 
 // notOpened says what helps where a folder for data cannot be opened.

@@ -56,10 +56,12 @@ func (c *call) fail(err error) {
 		if code == http.StatusUnauthorized {
 			c.w.Header().Set("WWW-Authenticate", "Bearer")
 		}
+		c.note(code, r.Text)
 		c.json(code, refusal{r.Text, r.Why, r.Ref, r.Status, r.Holder, r.Legal})
 		return
 	}
 	if h, ok := errors.AsType[*httpError](err); ok {
+		c.note(h.code, h.text)
 		c.json(h.code, refusal{Error: h.text})
 		return
 	}

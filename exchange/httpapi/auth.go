@@ -30,6 +30,15 @@ func (c *call) authenticate(exchangeID string) error {
 
 // caller is who holds the key that came along.
 func (c *call) caller() (exchange.Actor, string, error) {
+	if c.cfg.Session != nil && c.r.Header.Get("Authorization") == "" {
+		if key := c.cfg.Session(c.r); key != "" {
+			if err := c.byOwnPage(); err != nil {
+				return exchange.Actor{}, "", err
+			}
+			who, err := c.keys.Authenticate(key)
+			return who, key, err
+		}
+	}
 	scheme, key, _ := strings.Cut(c.r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") || key == "" {
 		return exchange.Actor{}, "", mess.Refuse(mess.Unauthentic, "a key is missing; send Authorization: Bearer KEY")
@@ -37,6 +46,25 @@ func (c *call) caller() (exchange.Actor, string, error) {
 	key = strings.TrimSpace(key)
 	who, err := c.keys.Authenticate(key)
 	return who, key, err
+}
+
+// byOwnPage refuses what a page of somebody else has a signed-in browser send,
+// also one on another port of the same host, to which the cookie goes as well.
+func (c *call) byOwnPage() error {
+	reads := c.r.Method == http.MethodGet || c.r.Method == http.MethodHead
+	switch c.r.Header.Get("Sec-Fetch-Site") {
+	case "same-origin":
+		return nil
+	case "none": // an address that a person has typed
+		if reads {
+			return nil
+		}
+	case "": // a browser that does not say, or an address in plain text
+		if reads || c.r.Header.Get("Origin") != "" && !c.fromPage() {
+			return nil
+		}
+	}
+	return &httpError{http.StatusForbidden, "only a page of this exchange may use that a browser is signed in here; send a key instead"}
 }
 
 func (c *call) byOperator() bool {

@@ -37,6 +37,14 @@ type Config struct {
 	// Guests are other doors on the same port, by their path.
 	Guests map[string]Guest
 
+	// Pages are shown without a key, by their path.
+	Pages map[string]http.Handler
+	// Session is the key with which a browser has signed in, "" if it has not; nil:
+	// none does.
+	Session func(*http.Request) string
+	// Uncounted are paths of guests that no limit keeps anybody from: a stop.
+	Uncounted []string
+
 	// Status is how the program stands, for operators; it becomes JSON. nil: the
 	// path is not there.
 	Status func() any
@@ -65,6 +73,7 @@ type Door struct {
 	guessing sync.Mutex    // of the enrolment code, by one at a time
 	guesses  *rate.Limiter // that were wrong
 	limits   *limits
+	refused  refusals
 }
 
 // New makes a door.

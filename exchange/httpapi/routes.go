@@ -74,6 +74,10 @@ func (c *call) serve() error {
 		c.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
+	if p := c.cfg.Pages[c.r.URL.EscapedPath()]; p != nil {
+		p.ServeHTTP(c.w, c.r)
+		return nil
+	}
 	if g := c.cfg.Guests[c.r.URL.EscapedPath()]; g != nil {
 		return c.pass(g)
 	}

@@ -1,0 +1,47 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// answer answers with JSON.
+func answer(w http.ResponseWriter, code int, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		code, data = http.StatusInternalServerError, []byte(`{"error":"a mistake in the exchange; its log says more"}`)
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	_, _ = w.Write(data) // the browser is gone if it fails
+}
+
+// codes are the answers to refusals; all others are 400.
+var codes = map[mess.Why]int{
+	mess.Unauthentic: http.StatusUnauthorized, mess.Forbidden: http.StatusForbidden, mess.Unknown: http.StatusNotFound,
+	mess.Conflict: http.StatusConflict, mess.NotReady: http.StatusConflict, mess.Unavailable: http.StatusServiceUnavailable,
+}
+
+func refuse(w http.ResponseWriter, err error) {
+	r, ok := errors.AsType[*mess.Refusal](err)
+	if !ok {
+		answer(w, http.StatusServiceUnavailable, map[string]string{"error": "the exchange cannot do this now; try again"})
+		return
+	}
+	code := codes[r.Why]
+	if code == 0 {
+		code = http.StatusBadRequest
+	}
+	answer(w, code, map[string]any{"error": r.Text, "why": r.Why})
+}
+
+func (g *guest) fail(err error) {
+	if _, ok := errors.AsType[*mess.Refusal](err); !ok && g.r.Context().Err() == nil {
+		g.log.Warn("console: request failed", "path", g.r.URL.Path, "err", err)
+	}
+	refuse(g.w, err)
+}

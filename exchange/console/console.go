@@ -1,0 +1,128 @@
+// Package console is what people see of an exchange in a browser: a page for
+// those who run the place, and one for those who do what robots cannot. It
+// serves the pages, signs browsers in, tells them what changes, and passes
+// on what only the program itself can do. Threads are read and written through
+// the HTTP door as by any other client.
+package console
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/keys"
+)
+
+// door is the name under which the console keeps what it must know again.
+const door = "console"
+
+// Config of a console.
+type Config struct {
+	// Status is how the program stands, for operators; it becomes JSON.
+	Status func() any
+	// Refused lists what the HTTP door has refused, the last first; it becomes
+	// JSON.
+	Refused func() any
+	// Here is the executor in the same process; nil: there is none.
+	Here Here
+	// Addresses are the addresses under which phones may reach the door, the best
+	// first: https://192.168.1.7:8420.
+	Addresses func() []string
+	// Push is what sends notices to phones that sleep; nil: nothing does.
+	Push Push
+	// Rate is how often somebody may try to sign in; 0: one in two seconds.
+	Rate rate.Limit
+}
+
+// Here is the executor in the same process as the exchange.
+type Here interface {
+	// State is how its devices stand; it becomes JSON, for operators.
+	State() any
+	// Plan tells what a request would do; it becomes JSON. Nothing is done.
+	Plan(intent string, requires []string) any
+	// Stop stops everything at once, and needs neither the exchange nor a disk.
+	Stop(by, why string)
+	// Release ends the stop. Whoever calls it has made sure that by is at the
+	// place.
+	Release(by string) (cleared []string, err error)
+	// Arm lets a risk class or a device act again ("": everything), and Disarm
+	// keeps one from acting.
+	Arm(what string) error
+	Disarm(what, why string) error
+	// Lock keeps a device from acting, and Unlock lets it act again.
+	Lock(device, why string) error
+	Unlock(device string) error
+}
+
+// Push sends notices to browsers that are not open.
+type Push interface {
+	// Key is the public key with which a browser subscribes (RFC 8292).
+	Key() string
+}
+
+// Console serves the pages of one exchange.
+type Console struct {
+	x    *exchange.Exchange
+	keys *keys.Keys
+	cfg  Config
+	log  *slog.Logger
+
+	tries *rate.Limiter // to sign in, by all who fail
+
+	mu       sync.Mutex
+	sessions map[string]session // by the hash of the cookie
+	links    map[string]link    // by the hash of the token
+}
+
+// How often somebody may be wrong when he signs in, for all of them together.
+const (
+	tryEvery = 2 * time.Second
+	tryBurst = 20
+)
+
+// Open makes a console and reads who is signed in.
+func Open(ctx context.Context, x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) (*Console, error) {
+	if cfg.Rate == 0 {
+		cfg.Rate = rate.Every(tryEvery)
+	}
+	c := &Console{
+		x: x, keys: k, cfg: cfg, log: log, tries: rate.NewLimiter(cfg.Rate, tryBurst),
+		sessions: map[string]session{}, links: map[string]link{},
+	}
+	return c, c.readSessions(ctx)
+}
+
+// Paths of what needs a key or a signed-in browser.
+const (
+	pathWho      = "/console/who"
+	pathEvents   = "/console/events"
+	pathPlan     = "/console/plan"
+	pathStop     = "/console/stop"
+	pathRelease  = "/console/release"
+	pathArm      = "/console/arm"
+	pathRefused  = "/console/refused"
+	pathPictures = "/console/pictures"
+	pathInvite   = "/console/invite"
+	pathLink     = "/console/link"
+)
+
+// Guests are the paths that need a key, for the HTTP door.
+func (c *Console) Guests() []string {
+	return []string{pathWho, pathEvents, pathPlan, pathStop, pathRelease, pathArm, pathRefused, pathPictures, pathInvite, pathLink}
+}
+
+// StopPath is the path that is never counted against a limit.
+const StopPath = pathStop
+
+// Serve answers whoever has shown a key.
+func (c *Console) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
+	g := &guest{Console: c, who: who, w: w, r: r}
+	if err := g.serve(); err != nil {
+		g.fail(err)
+	}
+}

@@ -1,0 +1,256 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// executor is an executor as the page shows it.
+type executor struct {
+	ID           string            `json:"id"`
+	Name         string            `json:"name"`
+	Person       bool              `json:"person"`
+	Live         bool              `json:"live"`
+	LastSeen     time.Time         `json:"last_seen"`
+	Capabilities []mess.Capability `json:"capabilities"`
+	Availability mess.Availability `json:"availability,omitempty"`
+	Schedule     string            `json:"schedule,omitempty"`
+	Stopped      *mess.Stopped     `json:"stopped,omitempty"`
+	Stopping     int               `json:"stopping,omitempty"` // stops that it has not confirmed
+	Disarmed     any               `json:"disarmed,omitempty"`
+}
+
+// state is how everything stands that is not a thread.
+type state struct {
+	Executors []executor `json:"executors"`
+	Status    any        `json:"status,omitempty"` // for operators
+	Here      any        `json:"here,omitempty"`   // for operators
+}
+
+func (g *guest) state() state {
+	s := state{Executors: []executor{}}
+	for _, e := range g.x.Executors() {
+		one := executor{
+			ID: e.ID, Name: e.Name, Person: exchange.IsPerson(e.Executor), Live: e.Live, LastSeen: e.LastSeen.Truncate(time.Minute),
+			Capabilities: e.Capabilities, Availability: e.Availability, Schedule: e.Schedule, Stopping: len(e.Stopping),
+		}
+		if e.Stopped != nil && e.Stopped.Why != "" {
+			one.Stopped = e.Stopped
+		}
+		if why, _ := e.Extra.Get("disarmed"); why != nil && why != "" {
+			one.Disarmed = why
+		}
+		s.Executors = append(s.Executors, one)
+	}
+	if g.who.Has(exchange.Operator) {
+		if g.cfg.Status != nil {
+			s.Status = g.cfg.Status()
+		}
+		if g.cfg.Here != nil {
+			s.Here = g.cfg.Here.State()
+		}
+	}
+	return s
+}
+
+// thread is a thread in an event.
+type thread struct {
+	Ref       string        `json:"ref"`
+	Status    mess.Code     `json:"status"`
+	Intent    string        `json:"intent"`
+	Requestor string        `json:"requestor_id"`
+	Executor  string        `json:"executor_id,omitempty"`
+	Priority  mess.Priority `json:"priority,omitempty"`
+	Created   time.Time     `json:"created_at"`
+	Updated   time.Time     `json:"updated_at"`
+	By        string        `json:"by,omitempty"` // who has said something
+}
+
+const (
+	lookEvery = 500 * time.Millisecond // whether an executor or a device stands otherwise
+	tellAfter = 15 * time.Second       // then at least a sign of life
+)
+
+// events streams what changes: state (executors, devices, stops), thread, offer
+// and withdrawn (the ref), and reset, after which a page reads everything anew.
+// What is only counted or timed is told with the sign of life.
+func (g *guest) events() error {
+	h := g.w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("X-Accel-Buffering", "no")
+	s := &stream{w: g.w}
+	if err := s.send("", "hello", map[string]string{"exchange": g.x.ID()}); err != nil {
+		return nil // the browser is gone
+	}
+	group, ctx := errgroup.WithContext(g.r.Context())
+	group.Go(func() error { return g.tellStates(ctx, s) })
+	group.Go(func() error {
+		return g.x.Follow(ctx, g.who, g.r.Header.Get("Last-Event-ID"), func(e exchange.Event) error { return s.event(e) })
+	})
+	if err := group.Wait(); err != nil && g.r.Context().Err() == nil && !errors.Is(err, errGone) {
+		g.log.Debug("console: events ended", "actor", g.who.ID, "err", err) // the browser comes back
+	}
+	return nil
+}
+
+// tellStates tells how things stand, and again when that has changed.
+func (g *guest) tellStates(ctx context.Context, s *stream) error {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	var told []byte
+	last := time.Now()
+	for {
+		now, err := json.Marshal(g.state())
+		if err != nil {
+			return err
+		}
+		if plain := steady(now); !bytes.Equal(plain, told) || time.Since(last) > tellAfter {
+			told, last = plain, time.Now()
+			if err := s.send("", "state", json.RawMessage(now)); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+		}
+	}
+}
+
+// counters are what changes all the time, and nobody waits for.
+var counters = []string{"uptime_s", "log", "journal", "mqtt", "last_seen"}
+
+// steady is a state without what only counts.
+func steady(state []byte) []byte {
+	var v any
+	if json.Unmarshal(state, &v) != nil {
+		return state
+	}
+	strip(v)
+	plain, err := json.Marshal(v)
+	if err != nil {
+		return state
+	}
+	return plain
+}
+
+func strip(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range counters {
+			delete(v, name)
+		}
+		for _, one := range v {
+			strip(one)
+		}
+	case []any:
+		for _, one := range v {
+			strip(one)
+		}
+	}
+}
+
+var errGone = errors.New("the browser is gone")
+
+// stream writes events, one at a time.
+type stream struct {
+	mu sync.Mutex
+	w  http.ResponseWriter
+}
+
+func (s *stream) send(id, name string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if id != "" {
+		fmt.Fprintf(&b, "id: %s\n", id)
+	}
+	fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", name, data)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.w.Write(b.Bytes()); err != nil {
+		return errGone
+	}
+	if f, ok := s.w.(http.Flusher); ok {
+		f.Flush()
+	}
+	return nil
+}
+
+// event tells of one event of the exchange.
+func (s *stream) event(e exchange.Event) error {
+	t := thread{
+		Ref: e.Thread.Ref, Status: e.Thread.Status, Intent: e.Thread.Intent, Requestor: e.Thread.Requestor, Executor: e.Thread.Executor,
+		Priority: e.Thread.Priority, Created: e.Thread.Created, Updated: e.Thread.Updated, By: e.Message.From,
+	}
+	switch e.Kind {
+	case exchange.EventMessage:
+		return s.send(e.ID, "thread", t)
+	case exchange.EventOffer, exchange.EventWithdrawn:
+		return s.send(e.ID, string(e.Kind), t)
+	case exchange.EventReset:
+		return s.send(e.ID, "reset", struct{}{})
+	}
+	return nil // stops are part of the state
+}
+
+// lately is in how many threads the last pictures are looked for.
+const lately = 60
+
+// shot is the last picture of a device.
+type shot struct {
+	Device   string    `json:"device"`
+	Executor string    `json:"executor"`
+	Ref      string    `json:"ref"`
+	Name     string    `json:"name"`
+	At       time.Time `json:"at"`
+}
+
+// pictures lists the last picture of each device, as far as the caller may see
+// its thread.
+func (g *guest) pictures() error {
+	page, err := g.x.List(g.r.Context(), g.who, exchange.Filter{Status: []mess.Code{mess.Completed, mess.Partial, mess.Failed, mess.InProgress}, Limit: lately})
+	if err != nil {
+		return err
+	}
+	list, seen := []shot{}, map[string]bool{}
+	for _, e := range page.Threads {
+		t, err := g.x.Thread(g.r.Context(), g.who, e.Ref)
+		if err != nil {
+			continue // it has gone meanwhile
+		}
+		for _, a := range t.Attachments() {
+			device := deviceOf(a.Name)
+			if !strings.HasPrefix(a.MIME, "image/") || seen[e.Executor+"/"+device] {
+				continue
+			}
+			seen[e.Executor+"/"+device] = true
+			list = append(list, shot{device, e.Executor, e.Ref, a.Name, e.Updated})
+		}
+	}
+	answer(g.w, http.StatusOK, map[string]any{"pictures": list})
+	return nil
+}
+
+// deviceOf is the device in the name of an attachment:
+// att-003-image-fridge-camera.jpg.
+func deviceOf(name string) string {
+	parts := strings.SplitN(strings.TrimSuffix(name, path.Ext(name)), "-", 4)
+	return parts[len(parts)-1]
+}

@@ -1,0 +1,377 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/mess"
+)
+
+// guest is one request of somebody who has shown a key.
+type guest struct {
+	*Console
+	who exchange.Actor
+	w   http.ResponseWriter
+	r   *http.Request
+}
+
+// calls are what a guest may do: the method, and who may.
+func (g *guest) serve() error {
+	reads := g.r.Method == http.MethodGet
+	posts := g.r.Method == http.MethodPost
+	switch g.r.URL.EscapedPath() {
+	case pathWho:
+		return g.do(reads, 0, g.whoAmI)
+	case pathEvents:
+		return g.do(reads, 0, g.events)
+	case pathPictures:
+		return g.do(reads, 0, g.pictures)
+	case pathRefused:
+		return g.do(reads, exchange.Operator, g.refused)
+	case pathPlan:
+		return g.do(posts, exchange.Requester, g.plan)
+	case pathStop:
+		return g.do(posts, 0, g.stop)
+	case pathRelease:
+		return g.do(posts, exchange.Operator, g.release)
+	case pathArm:
+		return g.do(posts, exchange.Operator, g.arm)
+	case pathInvite:
+		return g.do(posts, exchange.Operator, g.invite)
+	case pathLink:
+		return g.do(posts, 0, g.link)
+	}
+	return mess.Refuse(mess.Unknown, "there is nothing at this path")
+}
+
+func (g *guest) do(method bool, role exchange.Role, serve func() error) error {
+	if !method {
+		answer(g.w, http.StatusMethodNotAllowed, map[string]string{"error": "this path has no " + g.r.Method})
+		return nil
+	}
+	if !g.who.Has(role) {
+		return mess.Refuse(mess.Forbidden, "only an %s may do this", strings.Join(keys.Names(role), " "))
+	}
+	return serve()
+}
+
+// who is who is signed in, as the page learns it.
+type who struct {
+	Actor    string   `json:"actor"`
+	Roles    []string `json:"roles"`
+	Exchange string   `json:"exchange"`
+	Here     bool     `json:"here"`     // an executor runs in this program
+	AtPlace  bool     `json:"at_place"` // the browser is on the exchange's own machine
+	Push     string   `json:"push,omitempty"`
+}
+
+func whoOf(exchangeID string, a exchange.Actor) who {
+	return who{Actor: a.ID, Roles: keys.Names(a.Roles), Exchange: exchangeID}
+}
+
+func (g *guest) whoAmI() error {
+	w := whoOf(g.x.ID(), g.who)
+	w.Here, w.AtPlace = g.cfg.Here != nil, atPlace(g.r)
+	if g.cfg.Push != nil {
+		w.Push = g.cfg.Push.Key()
+	}
+	answer(g.w, http.StatusOK, w)
+	return nil
+}
+
+// atPlace reports whether a browser is on this machine: it has come over
+// loopback, and no proxy has passed it on.
+func atPlace(r *http.Request) bool {
+	a, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !a.Addr().Unmap().IsLoopback() {
+		return false
+	}
+	return !slices.ContainsFunc([]string{"Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"}, func(name string) bool { return r.Header.Get(name) != "" })
+}
+
+// body reads what the page sends.
+func (g *guest) body(v any) error {
+	data, err := io.ReadAll(g.r.Body)
+	if err != nil {
+		return mess.Refuse(mess.Invalid, "the body ends too early")
+	}
+	if len(data) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return mess.Refuse(mess.Invalid, "the body cannot be read as JSON: %v", err)
+	}
+	return nil
+}
+
+var errNoneHere = mess.Refuse(mess.NotReady, "no executor runs in this program; each has to be looked after at its own place")
+
+// maxIntent is how long a text is that is planned, in bytes.
+const maxIntent = 4 << 10
+
+// plan tells what {intent, requires} would do, and does nothing.
+func (g *guest) plan() error {
+	var in struct {
+		Intent   string   `json:"intent"`
+		Requires []string `json:"requires"`
+	}
+	if err := g.body(&in); err != nil {
+		return err
+	}
+	switch {
+	case g.cfg.Here == nil:
+		return errNoneHere
+	case strings.TrimSpace(in.Intent) == "" || len(in.Intent) > maxIntent:
+		return mess.Refuse(mess.Invalid, "intent: say what is wanted, in %d bytes at most", maxIntent)
+	}
+	answer(g.w, http.StatusOK, g.cfg.Here.Plan(in.Intent, in.Requires))
+	return nil
+}
+
+// exchangeTime is how long a stop waits for the exchange before the executor here
+// is stopped without it.
+const exchangeTime = 300 * time.Millisecond
+
+// stop stops everything: {why}, or the form of the page. Where the exchange
+// hangs, the executor here is stopped all the same.
+func (g *guest) stop() error {
+	if g.who.Roles&(exchange.Requester|exchange.Operator) == 0 {
+		return mess.Refuse(mess.Forbidden, "%q may not ask for anything here, and so not for a stop", g.who.ID)
+	}
+	why, form := g.why()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(g.r.Context()), 30*time.Second)
+	type taken struct {
+		stop mess.Stop
+		err  error
+	}
+	done := make(chan taken, 1)
+	go func() { // it may have to be left behind
+		defer cancel()
+		s, err := g.x.Stop(ctx, g.who, mess.Stop{Why: why})
+		done <- taken{s, err}
+	}()
+	var t taken
+	select {
+	case t = <-done:
+	case <-time.After(exchangeTime):
+		t.err = errors.New("the exchange does not answer")
+	}
+	text := "Stopped. Every executor has been told."
+	if t.err != nil {
+		g.log.Error("a stop was not taken by the exchange", "actor", g.who.ID, "err", t.err)
+		text = "The exchange could not pass the stop on (" + t.err.Error() + ")."
+		if g.cfg.Here == nil {
+			return mess.Refuse(mess.Unavailable, "%s Stop each executor at its place: messkit stop", text)
+		}
+		g.cfg.Here.Stop(g.who.ID, why)
+		text += " The executor here is stopped; stop others at their places: messkit stop."
+	}
+	if form {
+		plainly(g.w, text)
+		return nil
+	}
+	answer(g.w, http.StatusAccepted, map[string]any{"stop": t.stop, "text": text})
+	return nil
+}
+
+// why reads the reason of a stop, which is never refused for its words, and
+// whether a form has sent it.
+func (g *guest) why() (why string, form bool) {
+	data, err := io.ReadAll(g.r.Body)
+	if err != nil {
+		return "", false
+	}
+	kind, _, _ := mime.ParseMediaType(g.r.Header.Get("Content-Type"))
+	if kind == "application/x-www-form-urlencoded" {
+		values, _ := url.ParseQuery(string(data))
+		return values.Get("why"), true
+	}
+	var in struct {
+		Why string `json:"why"`
+	}
+	_ = json.Unmarshal(data, &in)
+	return in.Why, false
+}
+
+// plainly answers a form where no script runs.
+func plainly(w http.ResponseWriter, text string) {
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	_, _ = io.WriteString(w, text+"\nGo back to see how the devices stand.\n") // the browser is gone if it fails
+}
+
+// notAtPlace is the answer to what only a person at the place may do.
+func (g *guest) notAtPlace(command string) error {
+	switch {
+	case g.cfg.Here == nil:
+		return errNoneHere
+	case !atPlace(g.r):
+		return mess.Refuse(mess.Forbidden, "only at the place, after you have looked: %s on the executor's own machine, or this page in a browser there", command)
+	}
+	return nil
+}
+
+// release ends a stop, at the place.
+func (g *guest) release() error {
+	if err := g.notAtPlace("messkit clear"); err != nil {
+		return err
+	}
+	cleared, err := g.cfg.Here.Release(g.who.ID + " in a browser at the place")
+	if err != nil {
+		return mess.Refuse(mess.Conflict, "%v", err)
+	}
+	g.log.Warn("stop released", "actor", g.who.ID)
+	answer(g.w, http.StatusOK, map[string]any{"cleared": cleared})
+	return nil
+}
+
+// arm takes {do: arm, disarm, lock or unlock, what, why}. What lets something
+// act needs somebody at the place.
+func (g *guest) arm() error {
+	var in struct{ Do, What, Why string }
+	if err := g.body(&in); err != nil {
+		return err
+	}
+	if g.cfg.Here == nil {
+		return errNoneHere
+	}
+	if len(in.Why) > 200 {
+		return mess.Refuse(mess.Invalid, "why: %d bytes are too much; write 200 at most", len(in.Why))
+	}
+	if in.Do == "arm" || in.Do == "unlock" {
+		if err := g.notAtPlace("messkit " + in.Do); err != nil {
+			return err
+		}
+	}
+	var err error
+	switch in.Do {
+	case "arm":
+		err = g.cfg.Here.Arm(in.What)
+	case "disarm":
+		err = g.cfg.Here.Disarm(in.What, in.Why)
+	case "lock":
+		err = g.cfg.Here.Lock(in.What, in.Why)
+	case "unlock":
+		err = g.cfg.Here.Unlock(in.What)
+	default:
+		return mess.Refuse(mess.Invalid, "do: %.20q is not known; write arm, disarm, lock or unlock", in.Do)
+	}
+	if err != nil {
+		return mess.Refuse(mess.Conflict, "%v", err)
+	}
+	g.log.Warn(in.Do, "actor", g.who.ID, "device", in.What)
+	answer(g.w, http.StatusOK, map[string]bool{"done": true})
+	return nil
+}
+
+func (g *guest) refused() error {
+	list := any([]string{})
+	if g.cfg.Refused != nil {
+		list = g.cfg.Refused()
+	}
+	answer(g.w, http.StatusOK, map[string]any{"refused": list})
+	return nil
+}
+
+// invite invites a person: {name, actor, at}. at is the address under which the
+// phone reaches the door, where it is not one of ours.
+func (g *guest) invite() error {
+	var in struct{ Name, Actor, At string }
+	if err := g.body(&in); err != nil {
+		return err
+	}
+	token, ends, err := g.newInvite(in.Actor, strings.TrimSpace(in.Name))
+	if err != nil {
+		return err
+	}
+	g.log.Info("person invited", "actor", g.who.ID, "name", in.Name)
+	return g.linked("/me#"+token, in.At, ends)
+}
+
+// link makes a link with which another browser signs in as the same actor: {at,
+// key}, where the key is that of the caller, which a signed-in browser leaves
+// out.
+func (g *guest) link() error {
+	var in struct{ At, Key string }
+	if err := g.body(&in); err != nil {
+		return err
+	}
+	key := cmp.Or(in.Key, g.Key(g.r))
+	if who, err := g.keys.Authenticate(key); err != nil || who.ID != g.who.ID {
+		return mess.Refuse(mess.Forbidden, "a link is made for whoever is signed in; send your own key, as key")
+	}
+	token, ends, err := g.newLink(linkTime, func(secret [32]byte) link { return link{sealed: seal(secret, key)} })
+	if err != nil {
+		return err
+	}
+	return g.linked("/#"+token, in.At, ends)
+}
+
+// linked answers with a link, at each address that a phone may try, and as dots to
+// be scanned.
+func (g *guest) linked(path, at string, ends time.Time) error {
+	links := []string{}
+	if at != "" {
+		u, err := url.Parse(at)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return mess.Refuse(mess.Invalid, "at: %.100q is no address; write it like https://192.168.1.7:8420", at)
+		}
+		links = append(links, u.Scheme+"://"+u.Host+path)
+	} else if g.cfg.Addresses != nil {
+		for _, a := range g.cfg.Addresses() {
+			links = append(links, a+path)
+		}
+	}
+	v := map[string]any{"path": path, "links": links, "until": ends.UTC().Format(time.RFC3339)}
+	if len(links) > 0 {
+		dots, err := Dots(links[0])
+		if err != nil {
+			return mess.Refuse(mess.Invalid, "at: %v", err)
+		}
+		v["dots"] = dots
+	}
+	answer(g.w, http.StatusCreated, v)
+	return nil
+}
+
+// Addresses are those of this machine under which an address that listens is
+// reached from elsewhere: http://192.168.1.7:8420.
+func Addresses(l net.Addr, secure bool) []string {
+	scheme := "http://"
+	if secure {
+		scheme = "https://"
+	}
+	a, err := netip.ParseAddrPort(l.String())
+	if err != nil {
+		return nil
+	}
+	if !a.Addr().IsUnspecified() {
+		if a.Addr().IsLoopback() {
+			return nil
+		}
+		return []string{scheme + a.String()}
+	}
+	var list []string
+	all, _ := net.InterfaceAddrs() // without them there is nothing to show
+	for _, one := range all {
+		p, err := netip.ParsePrefix(one.String())
+		if err == nil && !p.Addr().IsLoopback() && !p.Addr().IsLinkLocalUnicast() && p.Addr().Unmap().Is4() {
+			list = append(list, scheme+netip.AddrPortFrom(p.Addr().Unmap(), a.Port()).String())
+		}
+	}
+	return list
+}

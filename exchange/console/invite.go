@@ -1,0 +1,121 @@
+package console
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"rsc.io/qr"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// invite is a person who may come in once, by the name that she has here.
+type invite struct {
+	actor string
+	name  string // as people call her
+}
+
+const (
+	inviteTime = 24 * time.Hour
+	linkTime   = 10 * time.Minute
+)
+
+// newInvite invites a person. A name that a robot or an agent has is not given
+// away.
+func (c *Console) newInvite(actor, name string) (token string, ends time.Time, err error) {
+	if actor == "" {
+		actor = idOf(name)
+	}
+	if !mess.ValidID(actor) || actor == exchange.Self {
+		return "", ends, mess.Refuse(mess.Invalid, "actor: %.60q cannot be an id; use letters, digits and . _ : @ -", actor)
+	}
+	if len(name) > maxName {
+		return "", ends, mess.Refuse(mess.Invalid, "name: more than %d bytes; write a shorter one", maxName)
+	}
+	if err := c.mayInvite(actor); err != nil {
+		return "", ends, err
+	}
+	if name == "" {
+		name = actor
+	}
+	return c.newLink(inviteTime, func([32]byte) link { return link{invite: &invite{actor, name}} })
+}
+
+// maxName is how long the name of a person may be, in bytes.
+const maxName = 100
+
+// idOf makes an id of a name: Ana Maria is ana-maria.
+func idOf(name string) string {
+	fields := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789", r) })
+	return strings.Join(fields, "-")
+}
+
+func (c *Console) mayInvite(actor string) error {
+	for _, e := range c.x.Executors() {
+		if e.ID == actor {
+			if exchange.IsPerson(e.Executor) {
+				return nil
+			}
+			return mess.Refuse(mess.Conflict, "%s is an executor that is no person; choose another name", actor)
+		}
+	}
+	if c.keys.Has(actor) {
+		return mess.Refuse(mess.Conflict, "%s has a key already, for something else than a phone; choose another name", actor)
+	}
+	return nil
+}
+
+// accept gives the person a key. Her earlier phone is signed out; what she can do
+// and when stays as it was.
+func (c *Console) accept(ctx context.Context, i invite) (key string, err error) {
+	if err := c.mayInvite(i.actor); err != nil {
+		return "", err
+	}
+	const roles = exchange.Requester | exchange.ExecutorRole
+	if key, err = c.keys.Rotate(i.actor, roles); err != nil {
+		return "", err
+	}
+	known := slices.ContainsFunc(c.x.Executors(), func(e exchange.ExecutorInfo) bool { return e.ID == i.actor })
+	if known {
+		return key, nil
+	}
+	e := mess.Executor{
+		ID: i.actor, Name: i.name, Capabilities: []mess.Capability{}, Versions: []string{"1.0.0", "1.1.0"},
+		Extra: mess.Object{{Key: exchange.KindKey, Value: exchange.Person}},
+	}
+	_, err = c.x.Post(ctx, exchange.Inbound{
+		Actor: exchange.Actor{ID: i.actor, Roles: roles}, Channel: door, Message: mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}},
+	})
+	if err != nil {
+		_, revoked := c.keys.Revoke(i.actor)
+		if revoked != nil {
+			c.log.Error("a key goes on that nobody has", "actor", i.actor, "err", revoked)
+		}
+		return "", err
+	}
+	c.log.Info("person registered", "executor", i.actor)
+	return key, nil
+}
+
+// Dots is a QR code as rows of dots: # is a dark one.
+func Dots(text string) ([]string, error) {
+	code, err := qr.Encode(text, qr.M)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]string, code.Size)
+	for y := range rows {
+		row := make([]byte, code.Size)
+		for x := range row {
+			row[x] = '.'
+			if code.Black(x, y) {
+				row[x] = '#'
+			}
+		}
+		rows[y] = string(row)
+	}
+	return rows, nil
+}

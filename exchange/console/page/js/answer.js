@@ -1,0 +1,89 @@
+// Questions and confirmations, and how a person answers them.
+
+import { exchange } from './api.js'
+import { last } from './content.js'
+import { el, randomId, words } from './dom.js'
+
+/** form asks a person what a thread waits for; null if that is nothing. done is called afterwards. */
+export function form(thread, done) {
+  const box = boxOf(thread, done)
+  if (box) box.dataset.asks = last(thread, thread.status).ref
+  return box
+}
+
+function boxOf(thread, done) {
+  if (thread.status === 'needs_confirmation') {
+    const asked = last(thread, 'needs_confirmation')
+    return asked && confirmation(thread, asked, done)
+  }
+  if (thread.status === 'needs_input') {
+    const asked = last(thread, 'needs_input')
+    return asked && questions(thread, asked, done)
+  }
+  return null
+}
+
+// send says something once, however often the button is pressed.
+function sender(thread, box, done) {
+  const id = randomId()
+  const error = el('p', { className: 'error', role: 'alert' })
+  box.append(error)
+  return async (item) => {
+    const buttons = [...box.querySelectorAll('button')]
+    for (const b of buttons) b.disabled = true
+    error.textContent = ''
+    try {
+      await exchange.post(id, thread.ref, [item])
+      done()
+    } catch (err) {
+      error.textContent = err.message
+      for (const b of buttons) b.disabled = false
+    }
+  }
+}
+
+function confirmation(thread, asked, done) {
+  const box = el('div', { className: 'answers', role: 'group', 'aria-label': 'Confirm' },
+    el('p', {}, el('strong', {}, asked.action || 'Confirm this')),
+    asked.consequences ? el('p', {}, asked.consequences) : null,
+    asked.reversible === false ? el('p', { className: 'meta' }, 'It cannot be undone.') : null,
+    asked.confirm_by === 'operator' ? el('p', { className: 'meta' }, 'A person who runs the place must say yes.') : null)
+  const say = (confirm) => ({ reply: { re: asked.ref, confirm, ...(asked.action_hash ? { action_hash: asked.action_hash } : {}) } })
+  let send = null
+  box.append(
+    el('button', { type: 'button', onclick: () => send(say(true)) }, 'Yes, do it'),
+    el('button', { type: 'button', className: 'plain', onclick: () => send(say(false)) }, 'No'))
+  send = sender(thread, box, done)
+  return box
+}
+
+function questions(thread, asked, done) {
+  const list = asked.questions || []
+  const box = el('form', { className: 'answers' })
+  const fields = list.map((q, i) => question(q, `${thread.ref}-${i}`))
+  box.append(...fields.map((f) => f.node), el('button', { type: 'submit' }, 'Answer'))
+  const send = sender(thread, box, done)
+  box.onsubmit = (e) => {
+    e.preventDefault()
+    const answers = {}
+    for (const f of fields) answers[f.key] = f.value()
+    if (Object.values(answers).some((v) => v === '')) {
+      box.querySelector('.error').textContent = 'Answer each question.'
+      return
+    }
+    send({ reply: { answers } })
+  }
+  return box
+}
+
+function question(q, id) {
+  const key = q.field || q.id
+  if (!q.options?.length) {
+    const input = el('input', { id, required: '' })
+    return { key, node: el('div', {}, el('label', { htmlFor: id }, q.question || words(key)), input), value: () => input.value.trim() }
+  }
+  const choices = q.options.map((o) => el('input', { type: 'radio', name: id, value: o, required: '' }))
+  const node = el('fieldset', { className: 'answers' }, el('legend', {}, q.question || words(key)),
+    choices.map((c) => el('label', { className: 'check' }, c, c.value)))
+  return { key, node, value: () => choices.find((c) => c.checked)?.value || '' }
+}

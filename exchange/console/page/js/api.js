@@ -1,0 +1,76 @@
+// How the pages speak to the exchange. The browser is signed in by a cookie that
+// scripts cannot read.
+
+export class Refused extends Error {
+  constructor(code, body) {
+    super(body.error || `the exchange answers ${code}`)
+    this.code = code
+    this.why = body.why
+  }
+}
+
+/** Away says that the exchange was not reached: the same may be sent again. */
+export class Away extends Error {}
+
+async function call(method, path, body, options = {}) {
+  let answer
+  try {
+    answer = await fetch(path, {
+      method, credentials: 'same-origin', redirect: 'error',
+      headers: body === undefined ? {} : { 'Content-Type': options.type || 'application/json' },
+      body: body === undefined || options.type ? body : JSON.stringify(body),
+      keepalive: options.keepalive, signal: options.signal,
+    })
+  } catch (err) {
+    throw new Away(err.name === 'AbortError' ? 'it took too long' : 'the exchange cannot be reached')
+  }
+  const text = await answer.text().catch(() => '')
+  let value = {}
+  try {
+    value = JSON.parse(text || '{}')
+  } catch {
+    value = { error: text.slice(0, 200) }
+  }
+  if (answer.status === 503 || answer.status === 429) throw new Away(value.error || 'the exchange cannot do this now')
+  if (!answer.ok) throw new Refused(answer.status, value)
+  return value
+}
+
+let base = ''
+
+export const page = {
+  who: () => call('GET', '/console/who'),
+  signIn: (what) => call('POST', '/console/session', what),
+  signOut: () => call('DELETE', '/console/session'),
+  plan: (intent, signal) => call('POST', '/console/plan', { intent }, { signal }),
+  stop: (why, signal) => call('POST', '/console/stop', { why }, { keepalive: true, signal }),
+  release: () => call('POST', '/console/release', {}),
+  arm: (what) => call('POST', '/console/arm', what),
+  refused: () => call('GET', '/console/refused'),
+  pictures: () => call('GET', '/console/pictures'),
+  invite: (who) => call('POST', '/console/invite', who),
+}
+
+/** begin finds out who is signed in: {actor, roles, exchange, here, at_place}. */
+export async function begin() {
+  const who = await page.who()
+  base = `/api/v1/exchanges/${encodeURIComponent(who.exchange)}/`
+  return who
+}
+
+const part = encodeURIComponent
+
+export const exchange = {
+  list: (query) => call('GET', `${base}requests?${new URLSearchParams(query)}`).then((v) => v.threads),
+  thread: (ref) => call('GET', `${base}requests/${part(ref)}`).then((v) => v.thread),
+  ask: (request) => call('POST', `${base}requests`, request),
+  say: (ref, ...items) => call('PATCH', `${base}requests/${part(ref)}`, { mess: items }),
+  /** post sends a message that has an id of its own: sent twice, it counts once. */
+  post: (id, ref, items) => call('POST', `${base}mess`, { id, re: [ref], MESS: items }),
+  capabilities: () => call('GET', `${base}capabilities`).then((v) => v.capabilities),
+  executors: () => call('GET', `${base}executors`).then((v) => v.executors),
+  profile: (id, what) => call('PATCH', `${base}executors/${part(id)}`, what),
+  register: (who) => call('POST', `${base}register`, who),
+  attachment: (ref, name) => `${base}requests/${part(ref)}/attachments/${part(name)}`,
+  upload: (ref, name, type, data) => call('PUT', `${base}requests/${part(ref)}/attachments/${part(name)}`, data, { type }),
+}

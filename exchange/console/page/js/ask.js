@@ -1,0 +1,60 @@
+// The ask box: what it would do is shown before anything is sent.
+
+import { exchange, page, Refused } from './api.js'
+import { $, fill, randomId } from './dom.js'
+import { kind, outcome } from './plan.js'
+
+const pause = 250 // ms without a key until it is planned
+
+/** ready sets the box up; asked is called with the ref of what was asked. */
+export function ready(who, asked) {
+  const intent = $('intent')
+  const error = $('ask').querySelector('.error')
+  let timer = 0
+  let under = null // the preview that is on its way
+  let id = randomId() // of the next request: sent twice, it is one
+
+  const preview = async () => {
+    under?.abort()
+    const text = intent.value.trim()
+    if (!text || !who.here) return fill($('preview'))
+    under = new AbortController()
+    try {
+      const out = await page.plan(text, under.signal)
+      if (intent.value.trim() !== text) return
+      $('preview').className = `preview ${kind(out)}`
+      fill($('preview'), outcome(out))
+    } catch (err) {
+      if (intent.value.trim() === text && err instanceof Refused) fill($('preview'))
+    }
+  }
+  intent.oninput = () => {
+    clearTimeout(timer)
+    timer = setTimeout(preview, pause)
+  }
+  intent.onkeydown = (e) => {
+    if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
+      e.preventDefault()
+      $('ask').requestSubmit()
+    }
+  }
+  $('ask').onsubmit = async (e) => {
+    e.preventDefault()
+    const text = intent.value.trim()
+    const button = $('ask').querySelector('button')
+    if (!text || button.disabled) return
+    button.disabled = true
+    error.textContent = ''
+    try {
+      const { ref } = await exchange.ask({ id: `web-${id.slice(0, 8)}`, intent: text })
+      id = randomId()
+      intent.value = ''
+      fill($('preview'))
+      asked(ref)
+    } catch (err) {
+      error.textContent = err.message
+      if (err instanceof Refused) id = randomId() // the same words may be meant anew
+    }
+    button.disabled = false
+  }
+}

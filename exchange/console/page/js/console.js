@@ -1,0 +1,104 @@
+// The page of those who run the place.
+
+import { begin, page, Refused } from './api.js'
+import * as ask from './ask.js'
+import { $ } from './dom.js'
+import { follow } from './events.js'
+import * as log from './log.js'
+import * as people from './people.js'
+import * as stop from './stop.js'
+import * as tasks from './tasks.js'
+import * as things from './things.js'
+
+let who = null
+const sections = ['tasks', 'things', 'people', 'log']
+
+/** token is what a link has brought along; it is taken out of the address at once. */
+function token() {
+  const found = /^#([A-Z2-7]{26})$/.exec(location.hash)
+  if (found) history.replaceState(null, '', location.pathname)
+  return found?.[1]
+}
+
+async function start() {
+  const link = token()
+  let error = ''
+  try {
+    if (link) await page.signIn({ link })
+  } catch (err) {
+    error = err.message
+  }
+  try {
+    who = await begin()
+  } catch (err) {
+    if (err instanceof Refused && err.code === 401) return signIn(error)
+    line(false, err.message)
+    setTimeout(start, 3000)
+    return
+  }
+  signedIn()
+}
+
+function signIn(error) {
+  $('signin').hidden = false
+  line(false, 'not signed in')
+  const form = $('signin-form')
+  form.querySelector('.error').textContent = error
+  form.onsubmit = async (e) => {
+    e.preventDefault()
+    try {
+      await page.signIn({ key: $('key').value.trim() })
+      $('key').value = ''
+      $('signin').hidden = true
+      start()
+    } catch (err) {
+      form.querySelector('.error').textContent = err.message
+    }
+  }
+  $('key').focus()
+}
+
+function signedIn() {
+  $('exchange').textContent = who.exchange
+  $('nav').hidden = false
+  $('whoami').textContent = `Signed in as ${who.actor} (${who.roles.join(', ')}).`
+  $('signout').onclick = async () => {
+    await page.signOut().catch(() => {})
+    location.assign('/')
+  }
+  for (const part of [tasks, things, people, stop]) part.ready(who)
+  ask.ready(who, (ref) => { location.hash = `#task/${encodeURIComponent(ref)}` })
+  addEventListener('hashchange', show)
+  show()
+  follow({
+    line,
+    reset: () => tasks.reset().catch((err) => line(false, err.message)),
+    thread: tasks.changed,
+    state: (s) => {
+      for (const part of [things, people, log]) part.changed(s)
+      stop.changed(s, who)
+    },
+  })
+}
+
+function line(on, text) {
+  $('line').textContent = text || (on ? 'live' : 'not connected; trying again')
+  $('line').classList.toggle('off', !on)
+}
+
+/** show goes where the address says. */
+function show() {
+  const [name, ref] = location.hash.slice(1).split('/')
+  const at = name === 'task' || !sections.includes(name) ? 'tasks' : name
+  for (const s of sections) $(s).hidden = s !== at
+  for (const a of $('nav').querySelectorAll('a')) {
+    if (a.getAttribute('href') === `#${at}`) a.setAttribute('aria-current', 'page')
+    else a.removeAttribute('aria-current')
+  }
+  tasks.open(name === 'task' && ref ? decodeURIComponent(ref) : '')
+  if (at === 'things') things.look()
+  if (at === 'log') log.look(who).catch((err) => line(false, err.message))
+}
+
+stop.ready()
+start()

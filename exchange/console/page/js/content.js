@@ -1,0 +1,141 @@
+// Shows what is in a thread. All of it is data that somebody else has written.
+
+import { exchange } from './api.js'
+import { ago, chip, el, link, size, words } from './dom.js'
+
+const drawable = /^data:image\/(jpeg|png|gif|webp|avif);base64,/
+
+/** entry shows one piece of content or context. */
+export function entry(ref, one) {
+  if (one === null || typeof one !== 'object') return el('p', {}, String(one))
+  return el('div', {}, Object.entries(one).map(([type, value]) => typed(ref, type, value)))
+}
+
+function typed(ref, type, value) {
+  switch (type) {
+    case 'text':
+      return el('p', {}, String(value))
+    case 'image':
+    case 'audio':
+    case 'video':
+    case 'file':
+      return media(ref, type, value)
+    case 'location':
+      return place(value)
+    case 'confirmation':
+      return el('p', {}, value === true ? 'confirmed' : value === false ? 'not confirmed' : String(value))
+    case 'structured':
+      return structured(value)
+    case 'url':
+      return linked(String(value))
+  }
+  return el('p', {}, `${words(type)}: `, typeof value === 'object' ? el('code', {}, JSON.stringify(value)) : String(value))
+}
+
+function linked(text) {
+  const href = link(text)
+  return el('p', {}, href ? el('a', { href, rel: 'noreferrer noopener', target: '_blank' }, text) : text)
+}
+
+function media(ref, type, value) {
+  const m = typeof value === 'string' ? { uri: value } : value || {}
+  const name = m.file || m.name || type
+  if (m.file) {
+    const src = exchange.attachment(ref, m.file)
+    const shows = { image: () => picture(src, m), audio: () => el('audio', { controls: '', src }), video: () => el('video', { controls: '', src }) }[type]
+    return el('figure', { class: 'media' }, shows ? shows() : null,
+      el('figcaption', { className: 'meta' }, el('a', { href: src, download: m.file }, m.file), m.size ? ` · ${size(m.size)}` : '', m.captured_at ? ` · taken ${ago(m.captured_at)}` : ''))
+  }
+  if (type === 'image' && drawable.test(m.uri || m.data || '')) return picture(m.uri || m.data, m)
+  return m.uri && link(m.uri) ? linked(m.uri) : el('p', {}, `${words(type)}: ${name} (not shown)`)
+}
+
+function picture(src, m) {
+  const img = el('img', { className: 'picture', src, alt: m.alt || m.caption || words((m.file || 'picture').replace(/^att-\d+-image-/, '').replace(/\.\w+$/, '')), loading: 'lazy' })
+  return src.startsWith('data:') ? img : el('a', { href: src, target: '_blank', rel: 'noopener' }, img)
+}
+
+function place(v) {
+  if (typeof v !== 'object' || v === null) return el('p', {}, String(v))
+  const at = Number.isFinite(v.lat) && Number.isFinite(v.lng) ? `${v.lat.toFixed(5)}, ${v.lng.toFixed(5)}` : ''
+  return el('p', {}, [v.name, at, v.accuracy ? `to ${Math.round(v.accuracy)} m` : ''].filter(Boolean).join(' · '))
+}
+
+function structured(v) {
+  if (v === null || typeof v !== 'object') return el('p', {}, String(v))
+  return el('dl', {}, Object.entries(v).flatMap(([k, x]) => [el('dt', {}, words(k)), el('dd', {}, x === true ? 'yes' : x === false ? 'no' : typeof x === 'object' ? JSON.stringify(x) : String(x))]))
+}
+
+/** timeline shows the messages of a thread, without acks. */
+export function timeline(thread, me) {
+  const list = []
+  for (const m of thread.messages) {
+    const parts = m.mess.flatMap((item) => Object.entries(item)).filter(([kind]) => kind !== 'ack' && kind !== 'v')
+    if (parts.length === 0) continue
+    list.push(el('li', { className: m.from === me ? 'mine' : '' },
+      el('p', { className: 'meta' }, el('strong', {}, m.from), ` · ${ago(m.ts)}`),
+      parts.map(([kind, v]) => said(thread.ref, kind, v || {}))))
+  }
+  return el('ol', { className: 'timeline' }, list)
+}
+
+function said(ref, kind, v) {
+  switch (kind) {
+    case 'request':
+      return el('div', {}, el('p', {}, v.intent), (v.context || []).map((c) => entry(ref, c)))
+    case 'status':
+      return status(v)
+    case 'response':
+      return el('div', {}, (v.content || []).map((c) => entry(ref, c)), v.notes ? el('p', { className: 'meta' }, v.notes) : null)
+    case 'reply':
+      return reply(v)
+    case 'answer':
+      return el('p', {}, `answers: ${typeof v.value === 'object' ? JSON.stringify(v.value) : v.value}`)
+    case 'cancel':
+      return el('p', {}, `takes it back${v.reason ? `: ${v.reason}` : ''}`)
+  }
+  return el('p', {}, `${words(kind)}: `, el('code', {}, JSON.stringify(v)))
+}
+
+function reply(v) {
+  const parts = []
+  if (v.confirm !== undefined) parts.push(v.confirm ? 'says yes' : 'says no')
+  for (const [k, x] of Object.entries(v.answers || {})) parts.push(`${words(k)}: ${typeof x === 'object' ? JSON.stringify(x) : x}`)
+  if (v.reason) parts.push(v.reason)
+  return el('p', {}, parts.join(' · '), (v.context || []).map((c) => entry('', c)))
+}
+
+/** why is the reason of a status in words. */
+export function why(v) {
+  if (typeof v.reason === 'string') return v.reason
+  return [v.reason?.detail, v.reason?.effect ? `effect: ${v.reason.effect}` : ''].filter(Boolean).join(' · ')
+}
+
+function status(v) {
+  const more = []
+  if (v.message) more.push(el('p', {}, v.message))
+  if (why(v)) more.push(el('p', {}, why(v)))
+  if (v.suggestion) more.push(el('p', {}, v.suggestion))
+  for (const q of v.questions || []) more.push(el('p', {}, q.question))
+  if (v.action) more.push(el('p', {}, v.action))
+  if (v.consequences) more.push(el('p', { className: 'meta' }, v.consequences))
+  if (v.delegated_to) more.push(el('p', {}, `to ${v.delegated_to}`))
+  if (Number.isFinite(v.progress_pct)) more.push(el('progress', { max: 100, value: String(v.progress_pct), 'aria-label': 'progress' }))
+  const known = [v.evidence ? `known by: ${words(v.evidence)}` : '', v.code === 'claimed' && v.estimate ? `takes about ${duration(v.estimate)}` : ''].filter(Boolean)
+  return el('div', {}, el('p', {}, chip(v.code), known.length ? el('span', { className: 'meta' }, ` ${known.join(' · ')}`) : null), more)
+}
+
+/** duration tells PT1H30M as 1 h 30 min. */
+export function duration(text) {
+  const m = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?$/.exec(text)
+  if (!m) return text
+  return [[m[1], 'days'], [m[2], 'h'], [m[3], 'min'], [m[4], 's']].filter(([n]) => n).map(([n, unit]) => `${n} ${unit}`).join(' ')
+}
+
+/** last finds the last status of a thread with a code. */
+export function last(thread, code) {
+  for (const m of thread.messages.toReversed()) {
+    for (const item of m.mess) if (item.status?.code === code) return { ...item.status, ref: m.ref, from: m.from }
+  }
+  return null
+}

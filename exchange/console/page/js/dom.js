@@ -1,0 +1,66 @@
+// Everything on the page is made here, of elements and text: nothing that has
+// come from a request is ever read as HTML.
+
+const props = new Set(['className', 'htmlFor', 'textContent', 'value', 'checked', 'disabled', 'hidden', 'type', 'name', 'src', 'href', 'onclick', 'onsubmit', 'onchange', 'oninput', 'open'])
+
+/** el makes an element: el('p', {className: 'meta'}, 'text', other). What is null or false is left out. */
+export function el(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag)
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue
+    if (props.has(name)) node[name] = value
+    else node.setAttribute(name, value)
+  }
+  node.append(...children.flat().filter((c) => c !== null && c !== undefined && c !== false && c !== ''))
+  return node
+}
+
+/** fill replaces what is in an element. */
+export function fill(node, ...children) {
+  node.replaceChildren(...children.flat().filter((c) => c !== null && c !== undefined && c !== false && c !== ''))
+}
+
+export const $ = (id) => document.getElementById(id)
+
+/** randomId is an id that nobody else makes; crypto.randomUUID is missing over plain HTTP. */
+export function randomId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(12))
+  return Array.from(bytes, (b) => b.toString(16).padStart(2, '0')).join('')
+}
+
+/** words makes needs_input and switch-on into words. */
+export const words = (code) => String(code).replaceAll(/[_-]/g, ' ')
+
+/** ago tells a time as people do. */
+export function ago(when) {
+  const at = new Date(when)
+  const seconds = (Date.now() - at) / 1000
+  if (Number.isNaN(seconds)) return ''
+  if (seconds < 45) return 'just now'
+  if (seconds < 3600) return `${Math.round(seconds / 60)} min ago`
+  if (seconds < 20 * 3600) return at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+  return at.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' })
+}
+
+/** size tells a number of bytes. */
+export function size(n) {
+  if (n < 10240) return `${n} bytes`
+  if (n < 10 << 20) return `${n >> 10} KB`
+  return `${Math.round(n / (1 << 20))} MB`
+}
+
+/** link returns an address if a person may follow it, and null otherwise: never javascript: or data:. */
+export function link(text) {
+  try {
+    const url = new URL(text)
+    return ['http:', 'https:'].includes(url.protocol) ? url.href : null
+  } catch {
+    return null
+  }
+}
+
+/** chip shows a status with its colour. */
+export function chip(code) {
+  const kind = { completed: 'good', in_progress: 'good', failed: 'bad', declined: 'bad', expired: 'bad', needs_input: 'warn', needs_confirmation: 'warn', held: 'warn', partial: 'warn' }[code]
+  return el('span', { className: `chip ${kind || ''}` }, words(code))
+}

@@ -1,0 +1,37 @@
+// Shows what a request would do, before it is sent, and the plan of one that runs.
+
+import { el, words } from './dom.js'
+
+const effects = { query: 'only looks', idempotent: 'can be done again', once: 'happens once' }
+
+/** outcome shows a plan, a question or a refusal. */
+export function outcome(out) {
+  if (out.plan) return plan(out.plan)
+  if (out.question) return [el('p', {}, `Would ask: ${out.question.question}`), out.question.options?.length ? el('p', { className: 'meta' }, out.question.options.join(' · ')) : null]
+  if (out.refusal) return [el('p', {}, `No robot here would do it: ${out.refusal.reason}`)]
+  return []
+}
+
+/** kind is the class that a preview has. */
+export const kind = (out) => (out.plan ? (out.plan.confirm?.startsWith('refused') ? 'no' : '') : out.question ? 'asks' : 'no')
+
+function plan(p) {
+  const off = p.off_in ? ` It is switched off again within ${seconds(p.off_in)}.` : ''
+  return [
+    el('p', {}, el('strong', {}, p.summary), p.for ? ` for ${seconds(p.for)}` : ''),
+    el('p', { className: 'meta' }, [p.device, `risk: ${p.risk}`, effects[p.effect] || p.effect, p.not_before ? `not before ${new Date(p.not_before).toLocaleString()}` : ''].filter(Boolean).join(' · ')),
+    p.steps?.length ? el('ol', {}, p.steps.map((s) => el('li', {}, `${s.summary} (${s.device})`))) : null,
+    p.consequences ? el('p', { className: 'meta' }, p.consequences) : null,
+    el('p', { className: 'meta' }, `${sentence(p.confirm)}${off}`),
+    (p.needs || []).map((n) => el('p', { className: 'meta' }, `Needs ${n}.`)),
+    p.evidence ? el('p', { className: 'meta' }, `It is known by: ${words(p.evidence)}.`) : null,
+  ]
+}
+
+const sentence = (s) => (s ? s[0].toUpperCase() + s.slice(1) + '.' : '')
+
+function seconds(n) {
+  if (n % 3600 === 0) return `${n / 3600} h`
+  if (n % 60 === 0) return `${n / 60} min`
+  return `${Math.round(n)} s`
+}

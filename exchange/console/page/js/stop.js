@@ -1,0 +1,64 @@
+// The stop button. It is a plain form: without this script it works too. With it,
+// the page stays, and where the exchange does not answer the form is sent after
+// all, over a connection of its own.
+
+import { page } from './api.js'
+import { $, el, fill, words } from './dom.js'
+import { connect, hangUp } from './events.js'
+
+const patience = 4000 // ms
+
+export function ready() {
+  const form = $('stop')
+  form.onsubmit = async (e) => {
+    e.preventDefault()
+    const button = form.querySelector('button')
+    button.disabled = true
+    $('failed').textContent = ''
+    hangUp() // it may hold the last connection that the browser has for this host
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(), patience)
+    try {
+      const { text } = await page.stop('stop button of the console', late.signal)
+      $('line').textContent = text
+    } catch (err) {
+      if (late.signal.aborted) form.submit()
+      else $('failed').textContent = `NOT STOPPED: ${err.message}. At the place: messkit stop.`
+    }
+    clearTimeout(timer)
+    button.disabled = false
+    connect()
+  }
+}
+
+/** changed tells what is stopped, and how to release it. */
+export function changed(state, who) {
+  const box = $('stopped')
+  const list = state.executors.filter((e) => e.stopped || e.stopping)
+  if (list.length === 0) return fill(box)
+  const lines = list.map((e) => el('p', {}, el('strong', {}, `${e.name || e.id}: `), stands(e)))
+  const mine = state.here?.stopped
+  const release = mine && who.roles.includes('operator')
+    ? who.at_place ? el('button', { type: 'button', onclick: (e) => free(e.target) }, 'Release the stop (look first)')
+      : el('p', {}, 'It is released at the place, after somebody has looked: messkit clear there, or this page in a browser on that machine.')
+    : null
+  fill(box, lines, release)
+}
+
+function stands(e) {
+  if (!e.stopped) return 'has not confirmed the stop; it stops when it hears of it'
+  const devices = e.stopped.devices || []
+  const safe = devices.filter((d) => d.state === 'safe').length
+  const not = devices.filter((d) => d.state !== 'safe').map((d) => `${words(d.device)} ${d.state}`)
+  return `STOPPED. ${e.stopped.why} · ${safe} of ${devices.length} devices safe${not.length ? ` · ${not.join(', ')}` : ''}`
+}
+
+async function free(button) {
+  button.disabled = true
+  try {
+    await page.release()
+  } catch (err) {
+    button.after(el('p', { role: 'alert' }, err.message))
+    button.disabled = false
+  }
+}

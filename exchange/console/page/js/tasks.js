@@ -1,0 +1,168 @@
+// The lists of tasks, and one task with all that was said.
+
+import { exchange, page } from './api.js'
+import { form } from './answer.js'
+import { duration, last, timeline } from './content.js'
+import { $, ago, chip, el, fill, randomId } from './dom.js'
+import { kind, outcome } from './plan.js'
+
+const ended = new Set(['completed', 'partial', 'failed', 'declined', 'cancelled', 'expired', 'superseded', 'delegated'])
+const calls = new Set(['needs_input', 'needs_confirmation'])
+const shown = 30 // of those that have ended
+
+const threads = new Map() // ref to its summary
+const whole = new Map() // ref to the thread, for those that need more than a summary
+let me = null
+let current = '' // the ref of the open task
+
+export function ready(who) {
+  me = who
+}
+
+/** reset reads everything anew. */
+export async function reset() {
+  const list = await exchange.list({ limit: 200 })
+  threads.clear()
+  for (const t of list) threads.set(t.ref, t)
+  whole.clear()
+  draw()
+  if (current) open(current)
+}
+
+/** changed takes a summary that has come by the stream. */
+export function changed(t) {
+  threads.set(t.ref, t)
+  whole.delete(t.ref)
+  draw()
+  if (t.ref === current) load(t.ref)
+}
+
+const byTime = (a, b) => String(b.updated_at).localeCompare(String(a.updated_at))
+
+let due = false
+
+/** draw shows the lists; many changes at once are drawn once. */
+function draw() {
+  if (due) return
+  due = true
+  requestAnimationFrame(() => {
+    due = false
+    const all = [...threads.values()].sort(byTime)
+    const waiting = all.filter((t) => calls.has(t.status))
+    list('needs', waiting.map((t) => row(t, true)), '')
+    $('needs-title').hidden = waiting.length === 0
+    list('open', all.filter((t) => !ended.has(t.status) && !calls.has(t.status)).map((t) => row(t)), 'Nothing is under way.')
+    list('lately', all.filter((t) => ended.has(t.status)).slice(0, shown).map((t) => row(t)), 'Nothing yet. Ask for something above.')
+    for (const t of waiting.slice(0, shown)) if (!whole.has(t.ref)) fetchWhole(t.ref)
+  })
+}
+
+function list(id, rows, empty) {
+  const node = $(id)
+  const box = document.activeElement?.closest('[data-asks]')
+  if (box && node.contains(box) && rows.some((r) => r.querySelector(`[data-asks="${CSS.escape(box.dataset.asks)}"]`))) return // somebody is answering
+  fill(node, rows.length ? rows : empty ? el('li', {}, el('p', { className: 'empty' }, empty)) : null)
+}
+
+function row(t, needs) {
+  const full = whole.get(t.ref)
+  return el('li', { className: needs ? 'calls' : '' },
+    el('a', { href: `#task/${encodeURIComponent(t.ref)}` }, t.intent),
+    el('p', { className: 'meta' }, chip(t.status), ` ${t.executor_id || 'nobody yet'} · asked by ${t.requestor_id} · ${ago(t.updated_at)}`),
+    needs && full && mayAnswer(t) ? form(full, () => changed(t)) : null)
+}
+
+const mayAnswer = (t) => me.roles.includes('operator') || t.requestor_id === me.actor
+
+async function fetchWhole(ref) {
+  try {
+    const t = await exchange.thread(ref)
+    whole.set(ref, t)
+    draw()
+  } catch {
+    // it has gone, or is read anew with the next change
+  }
+}
+
+/** open shows one task; '' closes it. */
+export function open(ref) {
+  const moved = current !== ref
+  current = ref
+  $('tasks').classList.toggle('open', Boolean(ref))
+  $('detail').hidden = !ref
+  if (ref) load(ref, moved)
+}
+
+let asked = 0 // which load is the last
+
+async function load(ref, focus) {
+  const turn = ++asked
+  let t
+  try {
+    t = await exchange.thread(ref)
+  } catch (err) {
+    if (turn === asked) fill($('detail'), el('h2', { id: 'detail-title' }, ref), el('p', { className: 'error' }, err.message), el('a', { href: '#tasks' }, 'Back'))
+    return
+  }
+  if (turn !== asked || ref !== current) return
+  const box = document.activeElement?.closest('#detail [data-asks]')
+  const next = detail(t)
+  if (!focus && box && next.some((n) => n?.querySelector?.(`[data-asks="${CSS.escape(box.dataset.asks)}"]`))) return // somebody is answering
+  fill($('detail'), next)
+  if (focus) $('detail').focus({ preventScroll: false })
+}
+
+function detail(t) {
+  const again = () => load(t.ref)
+  const box = mayAnswer(t) ? form(t, again) : null
+  const planned = el('div', { className: 'preview', hidden: true })
+  if (!ended.has(t.status)) showPlan(t, planned)
+  return [
+    el('p', {}, el('a', { href: '#tasks' }, '‹ All tasks')),
+    el('h2', { id: 'detail-title' }, t.intent),
+    el('p', { className: 'meta' }, chip(t.status), ` ${t.ref} · asked by ${t.requestor_id}${t.executor_id ? ` · done by ${t.executor_id}` : ''}`),
+    progress(t),
+    planned,
+    box ? el('div', { className: 'card' }, box) : null,
+    ended.has(t.status) || !mayAnswer(t) ? null : el('button', { type: 'button', className: 'plain', onclick: (e) => cancel(t, e.target, again) }, 'Take it back'),
+    el('h3', {}, 'What was said'),
+    timeline(t, me.actor),
+  ]
+}
+
+function progress(t) {
+  const now = last(t, 'in_progress')
+  if (t.status !== 'in_progress' || !now) return null
+  const pct = Number.isFinite(now.progress_pct)
+  return el('div', {},
+    el('progress', { max: 100, value: pct ? String(now.progress_pct) : null, 'aria-label': 'progress' }),
+    el('p', { className: 'meta' }, [pct ? `${Math.round(now.progress_pct)} %` : 'under way', now.message, now.estimate ? `takes about ${duration(now.estimate)}` : ''].filter(Boolean).join(' · ')))
+}
+
+/** showPlan tells what is planned. The plan that runs has a digest; whether what is shown is that plan is said. */
+async function showPlan(t, node) {
+  if (!me.here) return
+  try {
+    const out = await page.plan(t.intent)
+    const hash = last(t, 'in_progress')?.action_hash || last(t, 'needs_confirmation')?.action_hash
+    const same = hash && out.plan?.digest === hash
+    node.className = `preview ${kind(out)}`
+    fill(node, el('p', { className: 'meta' }, same ? 'The plan:' : hash ? 'By its words alone (answers have changed the plan that runs):' : 'By its words:'), outcome(out))
+    node.hidden = false
+  } catch {
+    // there is no plan to show
+  }
+}
+
+async function cancel(t, button, done) {
+  button.disabled = true
+  try {
+    await exchange.post(randomId(), t.ref, [{ cancel: {} }])
+  } catch (err) {
+    button.after(el('p', { className: 'error', role: 'alert' }, err.message))
+  }
+  done()
+}
+
+/** refusals are the last tasks that were declined or have failed. */
+export const refusals = () => [...threads.values()].filter((t) => ['declined', 'failed', 'expired'].includes(t.status)).sort(byTime).slice(0, shown).map((t) => row(t))

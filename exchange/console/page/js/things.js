@@ -1,0 +1,113 @@
+// Executors, devices, and what can be asked for.
+
+import { exchange, page } from './api.js'
+import { $, ago, el, fill, words } from './dom.js'
+
+let who = null
+let pictures = []
+let state = { executors: [] }
+
+export function ready(me) {
+  who = me
+}
+
+/** changed takes how everything stands. */
+export function changed(s) {
+  state = s
+  draw()
+}
+
+/** look reads what the stream does not tell: pictures and the catalogue. */
+export async function look() {
+  const [p, c] = await Promise.allSettled([page.pictures(), exchange.capabilities()])
+  if (p.status === 'fulfilled') pictures = p.value.pictures
+  if (c.status === 'fulfilled') catalogue(c.value)
+  draw()
+}
+
+const operator = () => who.roles.includes('operator')
+
+function draw() {
+  if ($('things').hidden) return
+  const here = state.here
+  fill($('arming'), here ? arming(here) : null)
+  const devices = here?.devices || []
+  fill($('devices'), devices.length ? devices.map((d) => device(here.executor, d))
+    : el('li', {}, el('p', { className: 'empty' }, operator() ? 'No executor runs in this program; its executors are below.' : 'Only an operator sees how devices stand.')))
+  fill($('executors'), state.executors.filter((e) => !e.person).map(executor))
+}
+
+const shotOf = (executor, device) => pictures.find((p) => p.executor === executor && p.device === device)
+
+function device(owner, d) {
+  const p = shotOf(owner, d.name)
+  return el('li', {},
+    el('h3', {}, d.label || words(d.name)),
+    el('p', {}, chips(d)),
+    d.trouble ? el('p', { className: 'error' }, d.trouble) : null,
+    d.locked ? el('p', { className: 'meta' }, `locked: ${d.locked}`) : null,
+    p ? el('a', { href: `#task/${encodeURIComponent(p.ref)}` }, el('img', { className: 'picture', src: exchange.attachment(p.ref, p.name), alt: `the last picture of ${words(d.name)}`, loading: 'lazy' })) : null,
+    p ? el('p', { className: 'meta' }, `last picture ${ago(p.at)}`) : null,
+    operator() ? el('button', { type: 'button', className: 'plain', onclick: (e) => act(e.target, { do: d.locked ? 'unlock' : 'lock', what: d.name, why: 'on the page' }), 'aria-label': `${d.locked ? 'Unlock' : 'Lock'} ${words(d.name)}` }, d.locked ? 'Unlock' : 'Lock') : null)
+}
+
+function chips(d) {
+  const list = [[d.started ? 'ready' : 'not started', d.started ? 'good' : 'warn']]
+  if (d.quarantine) list.push(['quarantine', 'bad'])
+  if (d.locked) list.push(['locked', 'warn'])
+  if (d.disarmed) list.push(['disarmed', 'warn'])
+  if (d.safety) list.push([`${d.safety} since the stop`, d.safety === 'safe' ? 'good' : 'bad'])
+  return list.flatMap(([text, kind]) => [el('span', { className: `chip ${kind}` }, text), ' '])
+}
+
+function executor(e) {
+  return el('li', {},
+    el('h3', {}, e.name || e.id),
+    el('p', {}, el('span', { className: `chip ${e.live ? 'good' : 'bad'}` }, e.live ? 'here' : `silent since ${ago(e.last_seen)}`), ' ',
+      e.stopped ? el('span', { className: 'chip bad' }, 'stopped') : null, ' ',
+      e.stopping ? el('span', { className: 'chip warn' }, 'has not confirmed a stop') : null),
+    e.stopped ? el('p', { className: 'meta' }, e.stopped.why) : null,
+    e.disarmed ? el('p', { className: 'meta' }, `disarmed: ${typeof e.disarmed === 'string' ? e.disarmed : JSON.stringify(e.disarmed)}`) : null,
+    el('p', { className: 'meta' }, `${(e.capabilities || []).length} capabilities${e.schedule ? ` · hours ${e.schedule}` : ''}`))
+}
+
+/** arming tells what does not act until somebody has looked. */
+function arming(here) {
+  const list = Object.entries(here.disarmed || {})
+  const box = el('div', { className: 'card' }, el('h2', {}, list.length ? 'Disarmed' : 'Armed'))
+  if (here.unknown) box.append(el('p', { className: 'error' }, here.unknown))
+  if (list.length) {
+    box.append(el('p', {}, 'These do not act until somebody has looked at the place and arms them:'),
+      el('ul', {}, list.map(([what, why]) => el('li', {}, `${words(what)}: ${why || 'by hand'} `,
+        who.at_place ? el('button', { type: 'button', className: 'plain', onclick: (e) => act(e.target, { do: 'arm', what }) }, `Arm ${words(what)}`) : null))))
+    if (!who.at_place) box.append(el('p', { className: 'hint' }, 'At the place: messkit arm, or this page in a browser on that machine.'))
+  } else {
+    box.append(el('p', {}, 'Everything may act within its limits.'))
+  }
+  const what = el('select', { id: 'disarm-what' }, ['', 'comfort', 'appliance', 'access', 'motion', 'irreversible'].map((c) => el('option', { value: c }, c || 'everything')))
+  box.append(el('label', { htmlFor: 'disarm-what' }, 'Keep from acting'), what,
+    el('button', { type: 'button', className: 'plain', onclick: (e) => act(e.target, { do: 'disarm', what: what.value, why: 'on the page' }) }, 'Disarm'))
+  return box
+}
+
+async function act(button, what) {
+  button.disabled = true
+  try {
+    await page.arm(what)
+  } catch (err) {
+    button.after(el('p', { className: 'error', role: 'alert' }, err.message))
+  }
+  button.disabled = false
+}
+
+/** catalogue is a map of capabilities: who can do what, where. */
+function catalogue(list) {
+  const can = new Map()
+  for (const e of state.executors) for (const c of e.capabilities || []) {
+    const [id, meta] = typeof c === 'string' ? [c, null] : Object.entries(c)[0]
+    can.set(id, [...(can.get(id) || []), meta?.areas?.length ? `${e.name || e.id} (${meta.areas.join(', ')})` : e.name || e.id])
+  }
+  const rows = list.filter((c) => can.has(c.id)).map((c) => el('tr', {}, el('th', { scope: 'row' }, words(c.id)), el('td', {}, c.description || ''), el('td', {}, can.get(c.id).join('; '))))
+  fill($('capabilities'), el('thead', {}, el('tr', {}, ['Capability', 'What it is', 'Who, and where'].map((h) => el('th', { scope: 'col' }, h)))), el('tbody', {}, rows))
+}
+

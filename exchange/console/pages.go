@@ -1,0 +1,107 @@
+package console
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+)
+
+//go:embed page
+var files embed.FS
+
+// policy is what the pages may load and run: only what comes from here. No
+// script stands in a page, and none is made of text.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; " +
+	"connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
+	"require-trusted-types-for 'script'; trusted-types messkit"
+
+// kinds are the media types of the files there are.
+var kinds = map[string]string{
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+	".svg": "image/svg+xml", ".webmanifest": "application/manifest+json", ".png": "image/png",
+}
+
+// places are the files that have a path of their own; all others are below
+// /console/.
+var places = map[string]string{"index.html": "/", "me.html": "/me", "sw.js": "/sw.js", "me.webmanifest": "/me.webmanifest"}
+
+// Pages are the paths that everybody may see, and signing in.
+func (c *Console) Pages() map[string]http.Handler {
+	pages := map[string]http.Handler{pathSession: http.HandlerFunc(c.session)}
+	// The walk of an embedded folder cannot fail.
+	_ = fs.WalkDir(files, "page", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rest := strings.TrimPrefix(name, "page/")
+		at, ok := places[rest]
+		if !ok {
+			at = "/console/" + rest
+		}
+		pages[at] = &file{name: name}
+		return nil
+	})
+	return pages
+}
+
+// file is a file of the pages. It is packed when it is first asked for.
+type file struct {
+	name string
+
+	once   sync.Once
+	data   []byte
+	packed []byte
+	tag    string
+}
+
+func (f *file) read() {
+	f.data, _ = files.ReadFile(f.name) // it is there: the paths come from there
+	sum := sha256.Sum256(f.data)
+	f.tag = `"` + hex.EncodeToString(sum[:12]) + `"`
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is one
+	_, _ = z.Write(f.data)                                // a buffer takes all
+	_ = z.Close()
+	f.packed = b.Bytes()
+}
+
+// ServeHTTP serves the file. Browsers ask each time whether it has changed, so
+// that a new program has its own pages.
+func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.Set("Allow", "GET, HEAD")
+		answer(w, http.StatusMethodNotAllowed, map[string]string{"error": "this is a page; use GET"})
+		return
+	}
+	f.once.Do(f.read)
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(self), microphone=(self), geolocation=(self)")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("ETag", f.tag)
+	h.Set("Content-Type", kinds[path.Ext(f.name)])
+	if r.Header.Get("If-None-Match") == f.tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	data := f.data
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		data = f.packed
+	}
+	if r.Method == http.MethodGet {
+		_, _ = w.Write(data) // the browser is gone if it fails
+	}
+}

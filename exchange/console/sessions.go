@@ -1,0 +1,291 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// pathSession is where a browser signs in (POST) and out (DELETE).
+const pathSession = "/console/session"
+
+// session is a browser that is signed in, as it is stored: the key with which
+// it has signed in, sealed with what only its cookie knows. It ends when the key
+// does.
+type session struct {
+	Actor   string    `json:"actor"`
+	Sealed  []byte    `json:"sealed"`
+	Created time.Time `json:"created"`
+}
+
+const (
+	sessionTime = 180 * 24 * time.Hour
+	maxSessions = 16 // of one actor: then the oldest ends
+)
+
+// opened returns what an id stands for: where it is kept, and what unseals it.
+func opened(id string) (name string, secret [32]byte) {
+	secret = sha256.Sum256([]byte("messkit console secret " + id))
+	sum := sha256.Sum256([]byte("messkit console name " + id))
+	return hex.EncodeToString(sum[:]), secret
+}
+
+func sealer(secret [32]byte) cipher.AEAD {
+	block, err := aes.NewCipher(secret[:])
+	if err != nil {
+		panic(err) // 32 bytes are a key
+	}
+	seal, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic(err)
+	}
+	return seal
+}
+
+func seal(secret [32]byte, key string) []byte { return sealer(secret).Seal(nil, nil, []byte(key), nil) }
+
+func unseal(secret [32]byte, sealed []byte) (string, bool) {
+	key, err := sealer(secret).Open(nil, nil, sealed, nil)
+	return string(key), err == nil
+}
+
+func (c *Console) readSessions(ctx context.Context) error {
+	docs, err := c.x.Kept(ctx, door)
+	if err != nil {
+		return err
+	}
+	for name, doc := range docs {
+		var s session
+		if err := json.Unmarshal(doc, &s); err != nil {
+			c.log.Warn("a browser has to sign in again: what is kept of it cannot be read", "err", err)
+			continue
+		}
+		c.sessions[name] = s
+	}
+	return nil
+}
+
+// Key is the key with which a browser has signed in, "" if it has not.
+func (c *Console) Key(r *http.Request) string {
+	cookie, err := r.Cookie(cookieName(r))
+	if err != nil || len(cookie.Value) > 64 {
+		return ""
+	}
+	name, secret := opened(cookie.Value)
+	c.mu.Lock()
+	s, ok := c.sessions[name]
+	c.mu.Unlock()
+	if !ok || time.Since(s.Created) > sessionTime {
+		return ""
+	}
+	key, _ := unseal(secret, s.Sealed)
+	return key
+}
+
+// cookieName has the port in it: browsers send the cookies of a host to all of
+// its ports, and two exchanges of one host must not take each other's.
+func cookieName(r *http.Request) string {
+	_, port, err := net.SplitHostPort(r.Host)
+	if err != nil || !digits(port) {
+		port = "web"
+	}
+	return "messkit-" + port
+}
+
+func digits(s string) bool {
+	return s != "" && !slices.ContainsFunc([]byte(s), func(b byte) bool { return b < '0' || b > '9' })
+}
+
+// session signs a browser in or out.
+func (c *Console) session(w http.ResponseWriter, r *http.Request) {
+	var err error
+	switch {
+	case !ownPage(r):
+		err = mess.Refuse(mess.Forbidden, "only a page of this exchange may sign in or out")
+	case r.Method == http.MethodPost:
+		err = c.signIn(w, r)
+	case r.Method == http.MethodDelete:
+		err = c.signOut(w, r)
+	default:
+		w.Header().Set("Allow", "POST, DELETE")
+		answer(w, http.StatusMethodNotAllowed, map[string]string{"error": "sign in with POST, out with DELETE"})
+	}
+	if err != nil {
+		refuse(w, err)
+	}
+}
+
+// ownPage reports whether a browser sends this for a page of ours. A page of
+// somebody else could sign a person in as itself.
+func ownPage(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "same-origin":
+		return true
+	case "":
+		origin := r.Header.Get("Origin")
+		return origin == "http://"+r.Host || origin == "https://"+r.Host
+	}
+	return false
+}
+
+// maxSign is the largest body with which one signs in, in bytes.
+const maxSign = 16 << 10
+
+// signIn takes {key}, or {link} of one who is invited or signed in elsewhere.
+func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
+	var in struct {
+		Key  string `json:"key"`
+		Link string `json:"link"`
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxSign)
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || (in.Key == "") == (in.Link == "") {
+		return mess.Refuse(mess.Invalid, "sign in with {\"key\": …} or {\"link\": …}")
+	}
+	if c.tries.Tokens() < 1 {
+		w.Header().Set("Retry-After", "2")
+		answer(w, http.StatusTooManyRequests, map[string]string{"error": "too many have tried to sign in; try again in 2 s"})
+		return nil
+	}
+	key := in.Key
+	if in.Link != "" {
+		var err error
+		if key, err = c.take(r.Context(), in.Link); err != nil {
+			c.tries.Allow()
+			return err
+		}
+	}
+	who, err := c.keys.Authenticate(key)
+	if err != nil {
+		c.tries.Allow()
+		return err
+	}
+	id := rand.Text()
+	name, secret := opened(id)
+	if err := c.keep(r.Context(), name, session{who.ID, seal(secret, key), time.Now().UTC()}); err != nil {
+		return err
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: cookieName(r), Value: id, Path: "/", MaxAge: int(sessionTime.Seconds()), HttpOnly: true,
+		SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+	})
+	c.log.Info("browser signed in", "actor", who.ID)
+	answer(w, http.StatusOK, whoOf(c.x.ID(), who))
+	return nil
+}
+
+// keep stores a session, and ends those of the same actor that are too many,
+// and those whose time is over.
+func (c *Console) keep(ctx context.Context, name string, s session) error {
+	doc, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if err := c.x.Keep(ctx, door, name, doc); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.sessions[name] = s
+	var own, over []string
+	for n, s2 := range c.sessions {
+		switch {
+		case time.Since(s2.Created) > sessionTime:
+			over = append(over, n)
+		case s2.Actor == s.Actor:
+			own = append(own, n)
+		}
+	}
+	slices.SortFunc(own, func(a, b string) int { return c.sessions[a].Created.Compare(c.sessions[b].Created) })
+	over = append(over, own[:max(0, len(own)-maxSessions)]...)
+	for _, n := range over {
+		delete(c.sessions, n)
+	}
+	c.mu.Unlock()
+	for _, n := range over {
+		err = errors.Join(err, c.x.Keep(ctx, door, n, nil))
+	}
+	return err
+}
+
+func (c *Console) signOut(w http.ResponseWriter, r *http.Request) error {
+	cookie, err := r.Cookie(cookieName(r))
+	if err == nil {
+		name, _ := opened(cookie.Value)
+		c.mu.Lock()
+		_, was := c.sessions[name]
+		delete(c.sessions, name)
+		c.mu.Unlock()
+		if was {
+			if err := c.x.Keep(r.Context(), door, name, nil); err != nil {
+				return err
+			}
+		}
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	answer(w, http.StatusOK, map[string]bool{"signed_out": true})
+	return nil
+}
+
+// link is a token that is good once: it invites a person, or signs a browser
+// in as somebody who is signed in elsewhere.
+type link struct {
+	ends   time.Time
+	sealed []byte  // the key of whoever is signed in; nil for an invitation
+	invite *invite // nil for a sign-in
+}
+
+// maxLinks is how many there may be at a time.
+const maxLinks = 100
+
+// newLink keeps a link and returns its token.
+func (c *Console) newLink(within time.Duration, make func(secret [32]byte) link) (token string, ends time.Time, err error) {
+	token = rand.Text()
+	name, secret := opened(token)
+	l := make(secret)
+	l.ends = time.Now().Add(within)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for n, old := range c.links {
+		if time.Now().After(old.ends) {
+			delete(c.links, n)
+		}
+	}
+	if len(c.links) >= maxLinks {
+		return "", l.ends, mess.Refuse(mess.Conflict, "there are %d links already; use them, or wait until they end", maxLinks)
+	}
+	c.links[name] = l
+	return token, l.ends, nil
+}
+
+// take uses up a link and returns the key of whom it is for.
+func (c *Console) take(ctx context.Context, token string) (key string, err error) {
+	name, secret := opened(token)
+	c.mu.Lock()
+	l, ok := c.links[name]
+	delete(c.links, name)
+	c.mu.Unlock()
+	if !ok || time.Now().After(l.ends) {
+		return "", mess.Refuse(mess.Unauthentic, "this link has been used, or its time is over; ask for a new one")
+	}
+	if l.invite == nil {
+		key, _ = unseal(secret, l.sealed)
+		return cmp.Or(key, "-"), nil
+	}
+	if key, err = c.accept(ctx, *l.invite); err != nil {
+		c.mu.Lock()
+		c.links[name] = l // it has not been of use yet
+		c.mu.Unlock()
+	}
+	return key, err
+}

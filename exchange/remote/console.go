@@ -1,0 +1,39 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// Link is a link to a page of the exchange, good once.
+type Link struct {
+	Path  string    `json:"path"`  // to put behind the address of the exchange
+	Links []string  `json:"links"` // whole, at each address that a phone may try; none if none is known
+	Dots  []string  `json:"dots"`  // the first of them as a QR code, row by row: # is a dark dot
+	Until mess.Time `json:"until"`
+}
+
+// Invite makes a link with which a person's phone takes part. actor, if not "", is
+// her id, and at the address under which the phone reaches the exchange.
+func (c *Client) Invite(ctx context.Context, name, actor, at string) (Link, error) {
+	return c.link(ctx, "/console/invite", map[string]string{"name": name, "actor": actor, "at": at})
+}
+
+// ConsoleLink makes a link that signs a browser in as this client, which has the
+// key.
+func (c *Client) ConsoleLink(ctx context.Context, key Secret, at string) (Link, error) {
+	return c.link(ctx, "/console/link", map[string]string{"at": at, "key": string(key)})
+}
+
+func (c *Client) link(ctx context.Context, path string, in any) (Link, error) {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return Link{}, err
+	}
+	var l Link
+	err = c.fetch(ctx, request{method: http.MethodPost, url: c.base + path, mime: "application/json", body: body}, &l)
+	return l, err
+}

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"context"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,28 +50,6 @@ func (h *householder) messkit(args ...string) string {
 		h.t.Fatalf("%v: %v", args, err)
 	}
 	return strings.TrimSpace(string(out))
-}
-
-// post posts as the operator.
-func (h *householder) post(path, body string) {
-	h.t.Helper()
-	key, err := operatorKey(filepath.Join(h.home, "data"))
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	req, err := http.NewRequestWithContext(context.WithoutCancel(h.t.Context()), http.MethodPost, h.url+"/api/v1/exchanges/home/"+path, strings.NewReader(body))
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+key)
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if data, _ := io.ReadAll(res.Body); res.StatusCode/100 != 2 {
-		h.t.Fatalf("%s: %d %s", path, res.StatusCode, data)
-	}
 }
 
 // operator opens a signed-in console.

@@ -22,6 +22,9 @@ var quiet = slog.New(slog.DiscardHandler)
 // defaultURL is where the exchange of this machine is.
 const defaultURL = "http://127.0.0.1:8420"
 
+// operatorFile is the file with the key of who may do everything.
+const operatorFile = "operator.key"
+
 // client is how a command reaches an exchange.
 type client struct {
 	url      string
@@ -34,7 +37,7 @@ func (k *client) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&k.url, "url", env("MESSKIT_URL", defaultURL), "the exchange (or set MESSKIT_URL)")
 	f.StringVar(&k.exchange, "exchange", env("MESSKIT_EXCHANGE", ""), "its id, if the address serves several (or set MESSKIT_EXCHANGE)")
-	f.StringVar(&k.keyFile, "key-file", env("MESSKIT_KEY_FILE", filepath.Join(dataDir(), "operator.key")), "file with the key (or set MESSKIT_KEY_FILE)")
+	f.StringVar(&k.keyFile, "key-file", env("MESSKIT_KEY_FILE", filepath.Join(dataDir(), operatorFile)), "file with the key (or set MESSKIT_KEY_FILE)")
 	f.StringVar(&k.pin, "pin", env("MESSKIT_PIN", ""), "fingerprint of the exchange's own certificate (or set MESSKIT_PIN)")
 }
 

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/broker"
@@ -20,7 +20,18 @@ import (
 type finding struct {
 	What string `json:"what"`
 	OK   bool   `json:"ok"`
-	Says string `json:"says"` // what was found; what to do
+	Note bool   `json:"note,omitempty"` // it is in order, and yet somebody should know
+	Says string `json:"says"`           // what was found; what to do
+}
+
+func (f finding) sign() string {
+	switch {
+	case !f.OK:
+		return "BAD"
+	case f.Note:
+		return "-- "
+	}
+	return "ok "
 }
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -28,9 +39,18 @@ func (a *app) doctorCommand() *cobra.Command {
 	var file string
 	var asJSON bool
 	c := &cobra.Command{
-		Use:     "doctor",
-		Short:   "Look what is wrong on this machine",
-		Example: "  messkit doctor --config messkit.yaml",
+		Use:   "doctor",
+		Short: "Look what is wrong on this machine",
+		Long: `Doctor looks at the configuration, the data folder and its disk, the keys, the
+exchange, its port, brokers, certificates, the clock and the device files, and
+uses every device of the configuration: a picture is taken and thrown away, a
+sensor is read, a switch is asked for its state. It never switches or moves
+anything. While messkit runs on this configuration its devices are left to it, and
+it is asked how they are.
+
+Each line begins with ok, BAD, or -- where somebody should know something. It says
+what to do. Exit code: 0 nothing is bad, 1 something is.`,
+		Example: "  messkit doctor --config messkit.yaml\n  messkit doctor --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.diagnose(c.Context(), &k, file, asJSON)
@@ -43,19 +63,7 @@ func (a *app) doctorCommand() *cobra.Command {
 }
 
 func (a *app) diagnose(ctx context.Context, k *client, file string, asJSON bool) error {
-	c, err := load(file, quiet)
-	if err == nil && c.Connect != nil { // then this board's key and exchange are what counts
-		k.keyFile, k.url, k.exchange, k.pin = c.Connect.KeyFile, c.Connect.URL, c.Connect.Exchange, c.Connect.Pin
-	}
-	found := []finding{checkConfig(c, err), checkData(dataDir()), checkSpace(dataDir())}
-	if err == nil && c.Connect != nil && broker.Is(c.Connect.URL) {
-		h, err := c.Connect.reach(ctx, c.Agent.ID)
-		found = append(found, verdict("exchange", err, "%s at the broker %s", h.Exchange, k.url))
-	} else {
-		found = append(found, checkKey(k.keyFile), k.checkExchange(ctx))
-	}
-	found = append(found, checkClock(time.Now()))
-	found = append(found, checkHardware()...)
+	found := examine(ctx, k, file)
 	if asJSON {
 		if err := a.json(found); err != nil {
 			return err
@@ -65,7 +73,7 @@ func (a *app) diagnose(ctx context.Context, k *client, file string, asJSON bool)
 	for _, f := range found {
 		sick = sick || !f.OK
 		if !asJSON {
-			fmt.Fprintf(a.out, "%s  %-10s %s\n", map[bool]string{true: "ok ", false: "BAD"}[f.OK], f.What, f.Says)
+			fmt.Fprintf(a.out, "%s  %-10s %s\n", f.sign(), printable(f.What), printable(f.Says))
 		}
 	}
 	if sick {
@@ -74,12 +82,47 @@ func (a *app) diagnose(ctx context.Context, k *client, file string, asJSON bool)
 	return nil
 }
 
+// examine looks at everything. What is wrong with the configuration keeps it
+// from what that names.
+func examine(ctx context.Context, k *client, file string) []finding {
+	c, err := load(file, quiet)
+	data := dataDir()
+	found := []finding{checkConfig(c, err)}
+	if err == nil {
+		data = c.Agent.Data
+	}
+	found = append(found, checkData(data), checkSpace(data))
+	if err == nil && c.Connect != nil { // then this board's key and exchange are what counts
+		k.keyFile, k.url, k.exchange, k.pin = c.Connect.KeyFile, c.Connect.URL, c.Connect.Exchange, c.Connect.Pin
+	}
+	if err == nil && c.Exchange != nil {
+		k.its(c.Exchange)
+	}
+	if err == nil && c.Connect != nil && broker.Is(c.Connect.URL) {
+		h, err := c.Connect.reach(ctx, c.Agent.ID)
+		found = append(found, verdict("exchange", err, "%s at the broker %s", h.Exchange, k.url))
+	} else {
+		reached := k.checkExchange(ctx)
+		found = append(found, checkKey(k.keyFile), reached)
+		if err == nil && c.Exchange != nil {
+			found = append(found, checkPorts(c.Exchange, reached.OK)...)
+		}
+	}
+	found = append(found, checkClock(time.Now()))
+	if err == nil {
+		found = append(found, c.checkSecure(ctx, time.Now())...)
+		found = append(found, c.Agent.checkTime()...)
+		found = append(found, c.checkDevices(ctx, k)...)
+	}
+	return append(found, checkHardware()...)
+}
+
 // verdict words a check that gave err.
 func verdict(what string, err error, fine string, args ...any) finding {
 	if err != nil {
-		return finding{what, false, err.Error()}
+		return finding{What: what, Says: err.Error()}
 	}
-	return finding{what, true, fmt.Sprintf(fine, args...)}
+	return finding{What: what, OK: true, Says: fmt.Sprintf(fine, args...)}
 }
 
 func checkConfig(c *config, err error) finding {
@@ -87,39 +130,6 @@ func checkConfig(c *config, err error) finding {
 		return verdict("config", err, "")
 	}
 	return verdict("config", nil, "%s", count(len(c.home.devices), "device"))
-}
-
-func checkData(dir string) finding {
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return finding{"data", true, dir + " is not there yet; messkit run makes it"}
-	case err == nil && !info.IsDir():
-		err = fmt.Errorf("%s is not a folder; move it away", dir)
-	case err == nil && info.Mode().Perm()&0o077 != 0:
-		err = fmt.Errorf("%s can be read by others; run chmod 700 %[1]s", dir)
-	case err == nil:
-		err = unix.Access(dir, unix.W_OK)
-		if err != nil {
-			err = fmt.Errorf("%s cannot be written: %w", dir, err)
-		}
-	}
-	return verdict("data", err, "%s", dir)
-}
-
-// minFree is what journals and pictures need to go on for a while, in bytes.
-const minFree = 64 << 20
-
-func checkSpace(dir string) finding {
-	var s unix.Statfs_t
-	for unix.Statfs(dir, &s) != nil && dir != filepath.Dir(dir) {
-		dir = filepath.Dir(dir)
-	}
-	free := uint64(s.Bsize) * s.Bavail
-	if free < minFree {
-		return finding{"space", false, fmt.Sprintf("%d MB are left for %s; make room", free>>20, dir)}
-	}
-	return finding{"space", true, fmt.Sprintf("%d MB free", free>>20)}
 }
 
 func checkKey(name string) finding {
@@ -141,31 +151,27 @@ func (k *client) checkExchange(ctx context.Context) finding {
 		return verdict("exchange", err, "")
 	}
 	h, err := x.Health(ctx)
+	if err != nil {
+		err = fmt.Errorf("%w; messkit run starts one", err)
+	}
 	return verdict("exchange", err, "%s at %s, version %s", h.Exchange, k.url, h.Version)
 }
 
-// built is a time that no right clock is before.
-var built = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
-
-func checkClock(now time.Time) finding {
-	if now.Before(built) {
-		return finding{"clock", false, fmt.Sprintf("it says %s; set it, or wait for the network's time", now.Format(time.DateTime))}
+// its has the client go to the exchange of a configuration, where no other was
+// named.
+func (k *client) its(c *exchangeConfig) {
+	if k.keyFile == filepath.Join(dataDir(), operatorFile) {
+		k.keyFile = filepath.Join(c.Data, operatorFile)
 	}
-	return finding{"clock", true, now.Format(time.DateTime)}
-}
-
-// checkHardware lists device files that this program may not open.
-func checkHardware() []finding {
-	var found []finding
-	for _, pattern := range []string{"/dev/gpiochip*", "/dev/video*", "/dev/i2c-*", "/dev/ttyUSB*", "/dev/ttyACM*"} {
-		names, _ := filepath.Glob(pattern) // the patterns are well formed
-		for _, name := range names {
-			var err error
-			if unix.Access(name, unix.R_OK|unix.W_OK) != nil {
-				err = fmt.Errorf("%s may not be opened; add yourself to its group: ls -l %[1]s", name)
-			}
-			found = append(found, verdict("hardware", err, "%s", name))
-		}
+	if k.url != defaultURL {
+		return
 	}
-	return found
+	addr, err := net.ResolveTCPAddr("tcp", c.Listen)
+	if err != nil {
+		return // the port's check tells
+	}
+	k.url = "http://" + reachable(addr)
+	if c.tlsSelf || c.tlsFiles.Cert != "" {
+		k.url = "https://" + reachable(addr)
+	}
 }

@@ -141,6 +141,23 @@ func (o *Output) open(start Start) (err error) {
 	return err
 }
 
+// Look finds the line and says how it is, without requesting it. It is a *BusyError
+// where somebody holds it.
+func (o *Output) Look() (string, error) {
+	p, err := Find(o.chips, o.line)
+	if err != nil {
+		return "", err
+	}
+	info, err := o.chips.Info(p.Chip.Name, p.Offset)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%s: %w; %s", p, err, advise(err))
+	case info.Used:
+		return "", &BusyError{p, info.Consumer}
+	}
+	return fmt.Sprintf("%s is there and free", p), nil
+}
+
 // Open finds a line and requests it.
 func Open(k Chips, l Line, req Request) (Held, Place, error) {
 	p, err := Find(k, l)

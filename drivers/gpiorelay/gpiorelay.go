@@ -26,10 +26,12 @@ var (
 	_ drivers.SafeReader   = (*Relay)(nil)
 	_ drivers.Guarded      = (*Relay)(nil)
 	_ drivers.Levels       = (*Relay)(nil)
+	_ drivers.Inspector    = (*Relay)(nil)
 	_ drivers.Switch       = (*Button)(nil)
 	_ drivers.SafeReader   = (*Button)(nil)
 	_ drivers.Guarded      = (*Button)(nil)
 	_ drivers.Unrepeatable = (*Button)(nil)
+	_ drivers.Inspector    = (*Button)(nil)
 )
 
 // Kind is the kind of driver for drivers/all.
@@ -119,6 +121,12 @@ func (o *output) Safe(context.Context) (bool, error) {
 	}
 	on, err := o.read()
 	return err == nil && on == (o.cfg.Safe == "on"), err
+}
+
+// Inspect looks whether the line is there and free.
+func (o *output) Inspect(context.Context) (string, error) {
+	what, err := o.pin.Look()
+	return what, o.named(err)
 }
 
 // named says of an error whose it is.

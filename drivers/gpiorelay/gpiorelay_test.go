@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/board"
 	"github.com/messkit/messkit/drivers/board/boardtest"
 	"github.com/messkit/messkit/drivers/drivertest"
 	"github.com/messkit/messkit/drivers/gpiorelay"
@@ -158,4 +159,26 @@ func FuzzObey(f *testing.F) {
 			t.Error("the same order twice has changed something twice")
 		}
 	})
+}
+
+// Looking whether a line can be had neither holds nor sets it.
+func TestInspect(t *testing.T) {
+	chips := boardtest.Pi()
+	cfg := gpiorelay.DefaultConfig()
+	cfg.Line = "GPIO17"
+	d := gpiorelay.New("porch-light", cfg, chips)
+	what, err := d.(drivers.Inspector).Inspect(t.Context())
+	if err != nil || !strings.Contains(what, "is there and free") {
+		t.Errorf("%q, %v", what, err)
+	}
+	if log := chips.Log("gpiochip0", 17); len(log) != 0 {
+		t.Errorf("the line was set: %v", log)
+	}
+	if info, err := chips.Info("gpiochip0", 17); err != nil || info.Used {
+		t.Errorf("%+v, %v", info, err)
+	}
+	chips.Take("gpiochip0", 17, "w1")
+	if _, err := d.(drivers.Inspector).Inspect(t.Context()); !errors.Is(err, board.ErrBusy) || !strings.HasPrefix(err.Error(), "porch-light: ") {
+		t.Errorf("a line that is taken: %v", err)
+	}
 }

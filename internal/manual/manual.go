@@ -52,7 +52,7 @@ func page(c *cobra.Command, version, home string) []byte {
 	fmt.Fprintf(&b, ".TH %s 1 \"\" \"%s %s\" \"%[2]s\"\n", quoted(strings.ToUpper(name(c))), quoted(c.Root().Name()), quoted(version))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", text(name(c)), text(c.Short))
 	b.WriteString(".SH SYNOPSIS\n")
-	fmt.Fprintf(&b, ".B %s\n", text(c.UseLine()))
+	fmt.Fprintf(&b, ".B \"%s\"\n", quoted(c.UseLine()))
 	b.WriteString(".SH DESCRIPTION\n")
 	description := c.Long
 	if description == "" {
@@ -106,7 +106,7 @@ func flags(b *bytes.Buffer, set *pflag.FlagSet, home string) {
 		default:
 			usage += " (default: " + tilde(f.DefValue, home) + ")"
 		}
-		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", text(line), text(tilde(usage, home)))
+		fmt.Fprintf(b, ".TP\n.B \"%s\"\n%s\n", quoted(line), text(tilde(usage, home)))
 	})
 }
 

@@ -26,6 +26,9 @@ func (t *task) perform(ctx context.Context) error {
 	if len(plan.Steps) > 0 {
 		return t.performSteps(ctx, plan)
 	}
+	if !t.before.IsZero() {
+		return t.goOn(ctx, plan)
+	}
 	pass, err := t.a.gate.Admit(ctx, t.order(plan, plan), func(why string) { t.waiting(ctx, why) })
 	if no, ok := errors.AsType[*gate.Refusal](err); ok {
 		return notDone(no.Rule, no.Error())
@@ -42,6 +45,9 @@ func (t *task) perform(ctx context.Context) error {
 	t.a.log.Info("started", "ref", t.ref, "device", plan.Device, "capability", plan.Capability)
 	t.began = t.a.now()
 	r := t.act(ctx, pass, plan, t.verdict, func(r result) { t.acted(ctx, plan, r) })
+	if r.goesOn {
+		return nil // the thread stays open, and the next run follows it
+	}
 	t.ended = t.a.now()
 	t.a.learn(plan, t.a.now().Sub(t.began))
 	t.finish(ctx, pass.Leave, plan, r)
@@ -130,7 +136,7 @@ var errTooLate = errors.New("the permission came too late")
 
 // intend writes the intent.
 func (t *task) intend(ctx context.Context, plan capabilities.Plan) error {
-	memo, err := json.Marshal(memo{Plan: plan, Request: t.req, By: t.by})
+	memo, err := json.Marshal(memo{Plan: plan, Request: t.req, By: t.by, At: t.a.now().Round(0)})
 	if err != nil {
 		return err
 	}
@@ -164,7 +170,7 @@ func (t *task) unstarted(ctx context.Context, written bool, kind string, err err
 func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan, v gate.Verdict, acted func(result)) result {
 	p := newProgress()
 	verbs := verbs{
-		pass: pass, dev: t.a.devices[plan.Device], plan: plan, verdict: v, progress: p.set, now: t.a.now, clock: t.a.clock(), acted: acted,
+		pass: pass, dev: t.a.devices[plan.Device], plan: plan, verdict: v, progress: p.set, now: t.a.now, clock: t.a.clock(), acted: acted, began: t.before,
 		limits: t.limits(), cameras: t.a.cameras,
 		see: func(ctx context.Context, name string) (camera.Shot, string, error) {
 			return t.a.see(ctx, name, t.limits())
@@ -173,6 +179,20 @@ func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan,
 	told, done := context.WithCancel(ctx)
 	defer done()
 	var g errgroup.Group
+	verbs.unask = p.unmute
+	verbs.ask = func(q mess.Question) <-chan string {
+		answer := make(chan string, 1)
+		g.Go(func() error {
+			said, err := t.askMidway(told, p, q)
+			if err != nil {
+				t.a.log.Debug("a question midway has no answer", "ref", t.ref, "err", err)
+				return nil
+			}
+			answer <- said
+			return nil
+		})
+		return answer
+	}
 	g.Go(func() error { t.tellProgress(told, p); return nil })
 	idle := t.a.acts(plan)
 	r := verbs.do(ctx)
@@ -194,6 +214,7 @@ func (t *task) acted(ctx context.Context, plan capabilities.Plan, r result) {
 var estimates = map[capabilities.Command]time.Duration{
 	capabilities.Clean: 20 * time.Minute,
 	capabilities.Dock:  3 * time.Minute,
+	capabilities.Print: 3 * time.Hour,
 }
 
 // estimate is how long a plan may take: as long as it took the last time.

@@ -93,6 +93,10 @@ func (t *task) told(m mess.Message, s *mess.Status) {
 
 // end ends the work on the thread from outside. Agent.mu is held.
 func (t *task) end(why error) {
+	if t.cancel == nil && !t.before.IsZero() { // what goes on by itself has to be ended all the same
+		t.early = why
+		return
+	}
 	if t.cancel == nil {
 		t.over, t.dropped = true, true
 		return

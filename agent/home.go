@@ -63,6 +63,10 @@ func Commands(d drivers.Device) []capabilities.Command {
 	_, lamp := d.(gate.Lamp)
 	_, painted := d.(gate.Painted)
 	_, moves := d.(drivers.Mover)
+	_, pauses := d.(drivers.Pauser)
+	_, stops := d.(drivers.Stopper)
+	_, spots := d.(drivers.Spotter)
+	_, prints := d.(drivers.Printer)
 	add(photographs, capabilities.TakePhoto)
 	add(observes, capabilities.Observe)
 	add(switches, capabilities.SetSwitch)
@@ -70,6 +74,10 @@ func Commands(d drivers.Device) []capabilities.Command {
 	add(painted, capabilities.Tint)
 	add(reads || measures, capabilities.ReadState)
 	add(cleans, capabilities.Clean, capabilities.Dock)
+	add(spots, capabilities.CleanSpot)
+	add(pauses, capabilities.Pause, capabilities.Resume)
+	add(stops, capabilities.Stop)
+	add(prints, capabilities.Print)
 	add(moves, capabilities.Move)
 	return list
 }

@@ -30,12 +30,14 @@ type task struct {
 	question  *capabilities.Question // that an earlier run has asked
 	tried     bool                   // a claim was sent
 	ended     time.Time              // when what came of it was known; zero before
+	before    time.Time              // when an earlier run has begun what goes on by itself; zero for nothing
 	began     time.Time              // when the world was first touched or looked at; zero before, and after a restart
 
 	// Guarded by Agent.mu.
 	epoch   uint64                  // of the claim; 0 before it
 	cancel  context.CancelCauseFunc // nil before work begins
 	over    bool                    // it was withdrawn before work began
+	early   error                   // why following ends that has not begun yet; nil: it does not
 	offered *mess.Request           // it was offered again meanwhile
 	dropped bool                    // it was given up without a word
 }
@@ -135,6 +137,8 @@ func (t *task) saved(ctx context.Context) {
 // for this house.
 func (t *task) prepare(ctx context.Context) error {
 	switch {
+	case !t.before.IsZero():
+		return nil
 	case t.resumed:
 		return t.resume(ctx)
 	case t.question != nil:

@@ -76,6 +76,10 @@ func probeOf(d drivers.Device, plan capabilities.Plan) probing {
 		text, _ := value.(string)
 		want, wrong := drivers.ParseColour(text)
 		return probeWith(d, (*gate.Pass).Colour, func(is drivers.Colour) (bool, string) { return wrong == nil && is == want, is.String() })
+	case capabilities.Pause, capabilities.Stop:
+		return probeWith(d, (*gate.Pass).AtRest, func(still bool) (bool, string) {
+			return still, map[bool]string{true: "standing still", false: "moving"}[still]
+		})
 	case capabilities.Dock:
 		return probeWith(d, (*gate.Pass).Docked, func(in bool) (bool, string) {
 			return in, map[bool]string{true: "in its dock", false: "away from its dock"}[in]

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -16,6 +17,9 @@ type progress struct {
 	mu     sync.Mutex
 	latest drivers.Progress
 	news   chan struct{}
+
+	telling sync.Mutex // held while the thread is told something
+	muted   bool       // the requester is asked something, and progress would take that back; guarded by telling
 }
 
 func newProgress() *progress { return &progress{news: make(chan struct{}, 1)} }
@@ -60,14 +64,47 @@ func (t *task) tellProgress(ctx context.Context, p *progress) {
 		}
 		pause.Reset(max(progressEvery, t.a.now().Sub(began)/progressPart))
 		now := p.get()
+		p.telling.Lock()
+		if p.muted {
+			p.telling.Unlock()
+			continue
+		}
 		s := &mess.Status{Code: mess.InProgress, Message: now.Doing, ProgressPct: new(min(100, max(0, now.Percent)))}
 		if now.Left > 0 {
 			s.ETA = mess.When(mess.DurationOf(now.Left))
 		}
-		if _, err := t.a.send(ctx, t.message(s)); errors.Is(err, mess.Stale) {
+		_, err := t.a.send(ctx, t.message(s))
+		p.telling.Unlock()
+		if errors.Is(err, mess.Stale) {
 			t.a.mu.Lock()
 			t.end(errLost)
 			t.a.mu.Unlock()
 		}
 	}
+}
+
+// askMidway asks the requester something in the midst of a task, and hears the
+// answer, until ctx ends.
+func (t *task) askMidway(ctx context.Context, p *progress, q mess.Question) (answer string, err error) {
+	p.telling.Lock()
+	p.muted = true
+	err = t.tell(ctx, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{q}})
+	p.telling.Unlock()
+	if err != nil {
+		return "", err
+	}
+	said, err := hear(ctx, t, answerTo(q.Field))
+	p.unmute()
+	if err != nil {
+		return "", err
+	}
+	value, _ := said.answers.Get(q.Field)
+	answer, _ = value.(string)
+	return cmp.Or(answer, said.text), nil
+}
+
+func (p *progress) unmute() {
+	p.telling.Lock()
+	defer p.telling.Unlock()
+	p.muted = false
 }

@@ -18,6 +18,7 @@ type memo struct {
 	Plan    capabilities.Plan `json:"plan"`
 	Request mess.Request      `json:"request"`
 	By      string            `json:"by,omitempty"` // the requester
+	At      time.Time         `json:"at,omitzero"`  // when it was written
 }
 
 // maxCrashes is how often a thread may bring the program down: after that it is
@@ -36,7 +37,7 @@ func (a *Agent) recover(ctx context.Context, held []mess.HeldThread) (unbegun []
 			a.waitOn(ctx, task, isOurs(held, task))
 		}
 		if task.Open() {
-			a.settle(ctx, a.found(ctx, task), isOurs(held, task))
+			a.settle(ctx, a.found(ctx, task), held)
 		}
 	}
 	for _, h := range held {
@@ -91,7 +92,7 @@ func isOurs(held []mess.HeldThread, task journal.Task) bool {
 
 // settle ends a thread that was begun and not ended, or goes on with it where
 // that does no harm.
-func (a *Agent) settle(ctx context.Context, task journal.Task, ours bool) {
+func (a *Agent) settle(ctx context.Context, task journal.Task, held []mess.HeldThread) {
 	var m memo
 	if err := json.Unmarshal(task.Intent.Plan, &m); err != nil {
 		a.log.Error("an intent in the journal cannot be read", "ref", task.Ref, "err", err)
@@ -99,8 +100,16 @@ func (a *Agent) settle(ctx context.Context, task journal.Task, ours bool) {
 	t := newTask(a, task.Ref, m.By, m.Request)
 	t.confirmed = task.Intent.Digest // an intent is written after the yes
 	t.epoch, t.plan, t.resumed, t.boot = task.Epoch, &m.Plan, true, task.Intent.Boot
+	if ours := holds(held, task); ours && t.follows(m, crashes(task)) {
+		a.log.Info("follows after a restart what goes on by itself", "ref", t.ref)
+		t.before = m.At
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.enqueue(t)
+		return
+	}
 	harmless := m.Plan.Effect == capabilities.Query || m.Plan.Effect == capabilities.Idempotent
-	if harmless && ours && crashes(task) < maxCrashes && a.devices[m.Plan.Device] != nil {
+	if harmless && isOurs(held, task) && crashes(task) < maxCrashes && a.devices[m.Plan.Device] != nil {
 		a.log.Info("goes on after a restart", "ref", t.ref)
 		a.mu.Lock()
 		defer a.mu.Unlock()

@@ -66,13 +66,18 @@ func (t *task) judge(ctx context.Context, plan capabilities.Plan, r result) *mes
 		s.Completed, s.Remaining = anyList(r.done), anyList(r.left)
 		return s
 	case len(r.done) > 0:
-		return &mess.Status{
+		return helped(r, &mess.Status{
 			Code: mess.Partial, Evidence: evidenceOf(effect, r.evidence), Completed: anyList(r.done), Remaining: anyList(r.left),
 			Reason: &mess.Reason{Type: kind, Detail: detail, Effect: effect},
-		}
+		})
 	}
 	s := failed(kind, detail, effect, plan)
 	s.Evidence = evidenceOf(effect, r.evidence)
+	return helped(r, s)
+}
+
+// helped adds what a person should do.
+func helped(r result, s *mess.Status) *mess.Status {
 	if help, ok := errors.AsType[*drivers.HelpError](r.err); ok {
 		s.Suggestion = help.Help
 	}
@@ -124,6 +129,8 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 		return no.Rule, detail
 	case late:
 		return "timeout", detail
+	case errors.Is(r.err, drivers.ErrStopped):
+		return "stopped", detail
 	case errors.Is(r.err, drivers.ErrBusy):
 		return "busy", detail
 	case errors.Is(r.err, drivers.ErrNotStarted):

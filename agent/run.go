@@ -165,6 +165,9 @@ func (a *Agent) begins(t *task, cancel context.CancelCauseFunc) bool {
 		return false
 	}
 	t.cancel = cancel
+	if t.early != nil {
+		cancel(t.early)
+	}
 	return true
 }
 

@@ -26,6 +26,7 @@ type result struct {
 	unseen   mess.Evidence // evidence without the pictures, where it is less
 	done     []string      // of a task that can end half done
 	left     []string      // what remains of it
+	goesOn   bool          // the program ends, and the device goes on by itself: the next run follows it
 	rests    bool          // it was broken off, and the device says that it stands still
 	notes    string        // what else the requester should know
 	yes      *bool         // the answer where yes or no was asked for
@@ -75,6 +76,10 @@ func able(d drivers.Device, c capabilities.Command) bool {
 	_, lamp := d.(gate.Lamp)
 	_, painted := d.(gate.Painted)
 	_, mover := d.(drivers.Mover)
+	_, pauser := d.(drivers.Pauser)
+	_, stopper := d.(drivers.Stopper)
+	_, spotter := d.(drivers.Spotter)
+	_, printer := d.(drivers.Printer)
 	return map[capabilities.Command]bool{
 		capabilities.TakePhoto: photographer,
 		capabilities.Observe:   observer || photographer,
@@ -85,6 +90,11 @@ func able(d drivers.Device, c capabilities.Command) bool {
 		capabilities.Clean:     cleaner,
 		capabilities.Dock:      cleaner,
 		capabilities.Move:      mover,
+		capabilities.CleanSpot: spotter,
+		capabilities.Pause:     pauser,
+		capabilities.Resume:    pauser,
+		capabilities.Stop:      stopper,
+		capabilities.Print:     printer,
 	}[c]
 }
 
@@ -99,7 +109,10 @@ type verbs struct {
 	limits   picture.Limits // of the pictures
 	cameras  *camera.Room
 	see      func(ctx context.Context, camera string) (p camera.Shot, by string, err error)
-	clock    string       // mark of this machine's times
+	clock    string                                       // mark of this machine's times
+	ask      func(q mess.Question) (answer <-chan string) // asks the requester in the midst of a task; progress is not told until it answers or is unasked
+	unask    func()
+	began    time.Time    // when an earlier run has begun it, if it did
 	acted    func(result) // called when the device has done what it was told, before it is looked at again
 }
 
@@ -123,6 +136,12 @@ func (v verbs) do(ctx context.Context) result {
 		return v.dock(ctx)
 	case capabilities.Move:
 		return v.move(ctx)
+	case capabilities.CleanSpot:
+		return v.spot(ctx)
+	case capabilities.Pause, capabilities.Resume, capabilities.Stop:
+		return v.steer(ctx)
+	case capabilities.Print:
+		return v.print(ctx)
 	}
 	return result{err: fmt.Errorf("%s: nobody knows how to do %q", v.dev.Name, v.plan.Command), effect: mess.EffectNone}
 }

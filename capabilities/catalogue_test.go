@@ -19,8 +19,8 @@ func TestDefinitions(t *testing.T) {
 	}
 	for _, want := range []string{
 		"take-photo", "check-visual", "look", "switch-on", "switch-off", "toggle", "pulse", "set-brightness", "brighten", "dim", "set-colour",
-		"vacuum-floor", "pause-vacuum", "resume-vacuum", "dock-vacuum", "read-sensor", "read-switch", "start-appliance", "watch-appliance",
-		"print-start", "print-pause", "print-cancel", "print-status", "move-servo", "lock", "unlock", "open", "close", "wait", "repeat",
+		"vacuum-floor", "pause-vacuum", "resume-vacuum", "stop-vacuum", "spot-vacuum", "dock-vacuum", "read-sensor", "read-switch", "start-appliance", "watch-appliance",
+		"print-start", "print-pause", "print-resume", "print-cancel", "print-status", "move-servo", "lock", "unlock", "open", "close", "wait", "repeat",
 	} {
 		if !slices.Contains(ids, want) {
 			t.Errorf("there is no %s", want)

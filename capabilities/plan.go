@@ -52,6 +52,11 @@ const (
 	ReadState Command = "read-state" // drivers.SwitchReader, drivers.Sensor
 	Clean     Command = "clean"      // drivers.Cleaner; args: areas ([]string)
 	Dock      Command = "dock"       // drivers.Cleaner
+	CleanSpot Command = "spot"       // drivers.Spotter
+	Pause     Command = "pause"      // drivers.Pauser
+	Resume    Command = "resume"     // drivers.Pauser
+	Stop      Command = "stop"       // drivers.Stopper
+	Print     Command = "print"      // drivers.Printer; args: file (its name among the device's spots)
 	Move      Command = "move"       // drivers.Mover; args: forward (m/s), turn (rad/s, to the left); lasts For
 )
 
@@ -70,6 +75,8 @@ func (c Command) Parameters() []string {
 		return []string{"colour"}
 	case Clean:
 		return []string{"areas"}
+	case Print:
+		return []string{"file"}
 	case Move:
 		return []string{"forward", "turn", "for"}
 	}

@@ -30,6 +30,9 @@ func (r *Resolver) planFor(rd *reading, d int, areas []string) Plan {
 		}
 		p.Args = append(p.Args, mess.Field{Key: "areas", Value: areas})
 	}
+	if p.Command == Print && len(areas) == 1 {
+		p.Args = append(p.Args, mess.Field{Key: "file", Value: areas[0]})
+	}
 	if m := rd.slot("duration"); m != nil {
 		p.For = m.duration
 	}
@@ -118,6 +121,9 @@ func (l *lexicon) called(hex string) string { return cmp.Or(l.colourNames[hex], 
 
 // places says where: a room takes an article, a spot has its own word.
 func (r *Resolver) places(d int, areas []string) string {
+	if len(areas) == 0 && r.home.Devices[d].prints() {
+		return "a file"
+	}
 	if len(areas) == 0 {
 		return "all floors"
 	}

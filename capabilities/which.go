@@ -94,6 +94,11 @@ func both(n int) string {
 
 // areas are the places that a reading names outright; nil for all.
 func (x *request) areas(rd *reading) []string {
+	if rd.capability.Command == Print {
+		if m := rd.slot("spot"); m != nil {
+			return []string{m.value}
+		}
+	}
 	if rd.capability.Command != Clean {
 		return nil
 	}
@@ -119,6 +124,9 @@ func (x *request) oneArea(rd *reading, d int) ([]string, Outcome, bool) {
 	if rd.beyond != "" && !slices.Contains(areas, rd.beyond) {
 		known := rooms(x.r.home.Devices[d].Spots)
 		return nil, x.refuse(fmt.Sprintf("the %s does not know the way to the %s; it knows %s", x.r.label(d), rd.beyond, oneOfMany(known)), known), false
+	}
+	if rd.capability.Command == Print && len(areas) == 0 {
+		return x.whichFile(d)
 	}
 	if rd.nowhere && len(areas) == 0 {
 		return x.whichRoom(d)
@@ -147,6 +155,28 @@ func (x *request) whichRoom(d int) ([]string, Outcome, bool) {
 		return options, Outcome{}, true
 	}
 	picked, out, ok := x.ask(Question{Field: "area", Text: "which room: " + oneOf(options) + "?", Options: options})
+	return picked, out, ok
+}
+
+// prints reports whether the spots of a device are files.
+func (d Device) prints() bool { return slices.Contains(d.Commands, Print) }
+
+// maxFiles is how many files a question names.
+const maxFiles = 12
+
+// whichFile asks for the file, where none was named.
+func (x *request) whichFile(d int) ([]string, Outcome, bool) {
+	var options []string
+	for _, s := range x.r.home.Devices[d].Spots {
+		options = append(options, s.Name)
+	}
+	switch {
+	case len(options) == 0:
+		return nil, x.refuse(fmt.Sprintf("no file is known to lie on the %s; put one on it, and look whether it answers", x.r.label(d)), nil), false
+	case len(options) > maxFiles:
+		return nil, x.refuse(fmt.Sprintf("there are %d files on the %s; say which to print", len(options), x.r.label(d)), options[:maxFiles]), false
+	}
+	picked, out, ok := x.ask(Question{Field: "file", Text: "which file: " + oneOf(options) + "?", Options: options})
 	return picked, out, ok
 }
 

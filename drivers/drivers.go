@@ -141,20 +141,43 @@ type RestReader interface {
 	AtRest(ctx context.Context) (bool, error)
 }
 
+// Pauser holds what a device is at, so that it can go on with it later. The task
+// goes on meanwhile, and waits.
+type Pauser interface {
+	// Pause has it stand, and returns when the device says that it does.
+	Pause(ctx context.Context) error
+	// Resume lets it go on, and returns when the device says that it does.
+	Resume(ctx context.Context) error
+}
+
+// Stopper ends what a device is at, whoever has begun it. A task of its own driver
+// ends with ErrStopped then.
+type Stopper interface {
+	// Stop returns when the device says that it has stopped. left is what remains
+	// for a person to see to, "" for nothing: "a half print lies on the bed".
+	Stop(ctx context.Context) (left string, err error)
+}
+
+// Spotter cleans the spot where it stands.
+type Spotter interface {
+	// Spot returns when it is done, or when ctx has ended and it stands still.
+	Spot(ctx context.Context, progress func(Progress)) error
+}
+
 // DockReader reads back from a Cleaner whether it is in its dock.
 type DockReader interface {
 	Docked(ctx context.Context) (bool, error)
 }
 
-// Areas lists what a Cleaner can be sent to.
+// Areas lists what a Cleaner can be sent to, and what lies on a Printer.
 type Areas interface {
 	Areas(ctx context.Context) ([]Area, error)
 }
 
-// Area is a place that a device can work on.
+// Area is a place that a device can work on, or a file that it can print.
 type Area struct {
 	Name string // "near sink": what a person calls it, unique within the device
-	Room string // "kitchen"
+	Room string // "kitchen"; "" for a file
 	Note string // why it is listed: "rice spill"; "" for a room as such
 }
 

@@ -11,6 +11,10 @@ var (
 	// ErrBusy: the device does one thing at a time and is at another. Nothing
 	// was done; the error's text says what it is doing.
 	ErrBusy = errors.New("busy")
+	// ErrStopped: another request has ended what it was at.
+	ErrStopped = errors.New("stopped by another request")
+	// ErrNoPrint: the printer was asked, and has no such print.
+	ErrNoPrint = errors.New("it is not that print")
 	// ErrNothingDone: the device has not heard of it, or has refused it. Nothing was
 	// done.
 	ErrNothingDone = errors.New("nothing was done")

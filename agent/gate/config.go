@@ -203,6 +203,9 @@ func (c Config) confirm(d Device, p capabilities.Plan) Confirm {
 	if d.Confirm != "" {
 		return d.Confirm
 	}
+	if steers(p) && releases(p) {
+		return Nobody // to stand still needs no yes
+	}
 	who, known := byRisk[p.Risk]
 	if !known {
 		who = Operator // a class that nobody has thought about is taken for the worst

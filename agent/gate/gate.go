@@ -45,6 +45,7 @@ type device struct {
 	limits Device
 	hold   chan struct{} // held by the one task that may act on it
 	acting chan struct{} // held during a call that acts
+	steer  chan struct{} // held during a call that steers what another is at
 	look   chan struct{} // held during a call that reads
 	again  chan struct{} // it is to be made safe once more
 
@@ -75,7 +76,7 @@ func (g *Gate) device(name string) *device {
 	if d == nil {
 		d = &device{
 			name: name, limits: g.cfg.device(name), hung: map[*call]bool{},
-			hold: make(chan struct{}, 1), acting: make(chan struct{}, 1), look: make(chan struct{}, 1),
+			hold: make(chan struct{}, 1), acting: make(chan struct{}, 1), steer: make(chan struct{}, 1), look: make(chan struct{}, 1),
 			again: make(chan struct{}, 1),
 		}
 		g.devices[name] = d

@@ -61,9 +61,13 @@ func (g *Gate) isOff(ctx context.Context, d drivers.Device, name string) bool {
 	return err == nil && !on
 }
 
-// Halt takes a device to its safe state, within the time of one call, whatever
-// else is going on with it.
+// Halt takes a device to its safe state when the program ends, within the time of
+// one call, whatever else is going on with it. What goes on safely by itself is
+// left to that, unless everything is stopped.
 func (g *Gate) Halt(ctx context.Context, d drivers.Device, name string) error {
+	if l, ok := d.(drivers.Leaver); ok && g.Stopped() == "" {
+		return g.life(ctx, name, "leave", l.Leave)
+	}
 	return g.life(ctx, name, "halt", d.Halt)
 }
 

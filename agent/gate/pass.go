@@ -10,11 +10,13 @@ import (
 )
 
 // Pass is the right to carry out one plan on one device, from Enter to Leave.
-// A plan that acts has its device for itself that long.
+// A plan that acts has its device for itself that long; one that steers what the
+// device is at does not wait for that to end.
 type Pass struct {
 	g     *Gate
 	dev   *device
 	order Order
+	held  bool // it has the device for itself
 
 	asked time.Time // when the permission was asked for
 	again func(context.Context) (time.Time, error)
@@ -46,12 +48,17 @@ func (g *Gate) Admit(ctx context.Context, o Order, busy func(string)) (*Pass, er
 			busy(why)
 		}
 	}
-	if o.Actuates() {
+	held := false
+	switch {
+	case steers(o.Plan):
+		held = g.tryHold(d, o.Plan)
+	case o.Actuates():
 		if err := g.hold(ctx, d, o.Plan, tell); err != nil {
 			return nil, err
 		}
+		held = true
 	}
-	pass, err := g.pass(d, o)
+	pass, err := g.pass(d, o, held)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +91,7 @@ func (g *Gate) hold(ctx context.Context, d *device, p capabilities.Plan, tell fu
 		}
 		tell(d.name + " " + why)
 		if !wait(ctx, rest) {
-			(&Pass{g: g, dev: d, order: Order{Plan: p}}).Leave()
+			(&Pass{g: g, dev: d, order: Order{Plan: p}, held: true}).Leave()
 			return context.Cause(ctx)
 		}
 	}
@@ -98,6 +105,17 @@ func wait(ctx context.Context, d time.Duration) bool {
 	case <-t.C:
 		return true
 	case <-ctx.Done():
+		return false
+	}
+}
+
+// tryHold makes p the task that has the device, if none has it.
+func (g *Gate) tryHold(d *device, p capabilities.Plan) bool {
+	select {
+	case d.hold <- struct{}{}:
+		g.setHolder(d, p.Summary)
+		return true
+	default:
 		return false
 	}
 }
@@ -118,8 +136,8 @@ func (g *Gate) setHolder(d *device, what string) {
 }
 
 // pass asks every rule once more, now that the device is held.
-func (g *Gate) pass(d *device, o Order) (*Pass, error) {
-	pass := &Pass{g: g, dev: d, order: o}
+func (g *Gate) pass(d *device, o Order, held bool) (*Pass, error) {
+	pass := &Pass{g: g, dev: d, order: o, held: held}
 	g.ask()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -134,7 +152,9 @@ func (g *Gate) pass(d *device, o Order) (*Pass, error) {
 		pass.leave()
 		return nil, err
 	}
-	d.active = o.Actuates() && !releases(o.Plan)
+	if held {
+		d.active = !releases(o.Plan)
+	}
 	return pass, nil
 }
 
@@ -148,7 +168,7 @@ func (p *Pass) Leave() {
 // leave is Leave with Gate.mu held.
 func (p *Pass) leave() {
 	p.left.Do(func() {
-		if p.order.Actuates() {
+		if p.held {
 			p.dev.holder, p.dev.active = "", false
 			<-p.dev.hold // it is this pass's, so this does not wait
 		}

@@ -149,7 +149,7 @@ func (g *Gate) notOff(d *device, p capabilities.Plan) error {
 }
 
 func (g *Gate) notBusy(d *device, p capabilities.Plan) error {
-	if d.holder == "" || d.limits.Busy != Refuse || !p.Actuates() {
+	if d.holder == "" || d.limits.Busy != Refuse || !p.Actuates() || steers(p) {
 		return nil
 	}
 	return &Refusal{Device: d.name, Rule: "busy", Text: fmt.Sprintf("it does one thing at a time, and now: %s; ask again when that is done", d.holder)}
@@ -183,7 +183,17 @@ func turnsOff(p capabilities.Plan) bool {
 	case capabilities.Dim:
 		return dark(p)
 	}
-	return p.Command == capabilities.Dock
+	return p.Command == capabilities.Dock || p.Command == capabilities.Pause || p.Command == capabilities.Stop
+}
+
+// steers reports whether a plan is about what its device is at: it would come too
+// late if it waited for the end of that.
+func steers(p capabilities.Plan) bool {
+	switch p.Command {
+	case capabilities.Pause, capabilities.Resume, capabilities.Stop, capabilities.Dock:
+		return true
+	}
+	return false
 }
 
 // dark reports whether a plan takes a light to level 0.

@@ -58,7 +58,7 @@ func areasOf(p capabilities.Plan) any {
 
 // step is one try.
 func step[T any](ctx context.Context, p *Pass, name string, limit time.Duration, f func(context.Context) (T, error)) (v T, err error) {
-	c := &call{dev: p.dev, name: name, limit: limit, line: p.dev.acting, acts: true}
+	c := &call{dev: p.dev, name: name, limit: limit, line: p.line(), acts: true}
 	ctx, end := p.g.stoppable(ctx, c)
 	defer end()
 	if err := p.permitted(ctx); err != nil {
@@ -77,6 +77,15 @@ func step[T any](ctx context.Context, p *Pass, name string, limit time.Duration,
 		v, err := f(ctx)
 		return v, p.midway(ctx, name, err)
 	})
+}
+
+// line is what a call of the pass waits for: the act before it, or, where it is about
+// that act, what else is about it.
+func (p *Pass) line() chan struct{} {
+	if steers(p.order.Plan) {
+		return p.dev.steer
+	}
+	return p.dev.acting
 }
 
 // midway tells an act that a stop has cut short from one that was refused: the

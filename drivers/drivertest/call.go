@@ -12,14 +12,16 @@ import (
 
 // verb is one method of a device that can be called without knowing more.
 type verb struct {
-	name string
-	call func(context.Context) error
+	name   string
+	call   func(context.Context) error
+	midway bool // it is about a task, and fails where there is none
 }
 
 // verbs returns every verb that d has.
 func verbs(d drivers.Device) []verb {
 	var vs []verb
-	add := func(name string, call func(context.Context) error) { vs = append(vs, verb{name, call}) }
+	add := func(name string, call func(context.Context) error) { vs = append(vs, verb{name: name, call: call}) }
+	steers := func(name string, call func(context.Context) error) { vs = append(vs, verb{name, call, true}) }
 	if p, ok := d.(drivers.Photographer); ok {
 		add("Photo", func(ctx context.Context) error { _, err := p.Photo(ctx); return err })
 	}
@@ -50,6 +52,24 @@ func verbs(d drivers.Device) []verb {
 	if c, ok := d.(drivers.Cleaner); ok {
 		add("Clean", func(ctx context.Context) error { _, err := c.Clean(ctx, nil, nil); return err })
 		add("Dock", c.Dock)
+	}
+	if c, ok := d.(drivers.Spotter); ok {
+		add("Spot", func(ctx context.Context) error { return c.Spot(ctx, nil) })
+	}
+	if p, ok := d.(drivers.Pauser); ok {
+		steers("Pause", p.Pause)
+		steers("Resume", p.Resume)
+	}
+	if s, ok := d.(drivers.Stopper); ok {
+		add("Stop", func(ctx context.Context) error { _, err := s.Stop(ctx); return err })
+	}
+	if p, ok := d.(drivers.Printer); ok {
+		steers("Print", func(ctx context.Context) error { _, err := p.Print(ctx, "no such file"); return err })
+		add("Printing", func(ctx context.Context) error {
+			_, err := p.Printing(ctx, drivers.Print{File: "benchy.gcode"})
+			return err
+		})
+		steers("Find", func(ctx context.Context) error { _, err := p.Find(ctx, "no such file", time.Unix(0, 0)); return err })
 	}
 	if r, ok := d.(drivers.DockReader); ok {
 		add("Docked", func(ctx context.Context) error { _, err := r.Docked(ctx); return err })

@@ -1,0 +1,91 @@
+package gate
+
+import (
+	"context"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+)
+
+// Pause has a device hold what it is at.
+func (p *Pass) Pause(ctx context.Context, d drivers.Pauser) error {
+	return p.does(ctx, capabilities.Pause, "pause", p.dev.limits.Timeout, d.Pause)
+}
+
+// Resume lets it go on.
+func (p *Pass) Resume(ctx context.Context, d drivers.Pauser) error {
+	return p.does(ctx, capabilities.Resume, "resume", p.dev.limits.Timeout, d.Resume)
+}
+
+// Stop ends what a device is at. left is what remains for a person to see to.
+func (p *Pass) Stop(ctx context.Context, d drivers.Stopper) (left string, err error) {
+	err = p.does(ctx, capabilities.Stop, "stop", p.dev.limits.Timeout, func(ctx context.Context) (err error) {
+		left, err = d.Stop(ctx)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return left, nil
+}
+
+// Spot cleans the spot where a cleaner stands. progress is called from another
+// goroutine.
+func (p *Pass) Spot(ctx context.Context, d drivers.Spotter, progress func(drivers.Progress)) error {
+	return p.does(ctx, capabilities.CleanSpot, "clean the spot", p.dev.limits.LongTimeout, func(ctx context.Context) error {
+		return d.Spot(ctx, progress)
+	})
+}
+
+// does is an act without an answer, if it is that of the plan.
+func (p *Pass) does(ctx context.Context, c capabilities.Command, name string, limit time.Duration, f func(context.Context) error) error {
+	if err := p.planned(name, c, true); err != nil {
+		return err
+	}
+	_, err := act(ctx, p, name, limit, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
+	return err
+}
+
+// Print starts the print of a file.
+func (p *Pass) Print(ctx context.Context, d drivers.Printer, file string) (drivers.Print, error) {
+	planned, _ := p.order.Args.Get("file")
+	if err := p.planned("print", capabilities.Print, planned == file); err != nil {
+		return drivers.Print{}, err
+	}
+	return act(ctx, p, "print", p.dev.limits.Timeout, func(ctx context.Context) (drivers.Print, error) { return d.Print(ctx, file) })
+}
+
+// Printing tells how a print stands.
+func (p *Pass) Printing(ctx context.Context, d drivers.Printer, one drivers.Print) (drivers.PrintState, error) {
+	return watch(ctx, p, "read state", func(ctx context.Context) (drivers.PrintState, error) { return d.Printing(ctx, one) })
+}
+
+// Find looks for a print that an earlier run of the program has begun.
+func (p *Pass) Find(ctx context.Context, d drivers.Printer, file string, since time.Time) (drivers.Print, error) {
+	return watch(ctx, p, "find the print", func(ctx context.Context) (drivers.Print, error) { return d.Find(ctx, file, since) })
+}
+
+// Break ends the print that a pass is about, and GoOn lets it go on: a person has
+// said so in its own thread, or cancelled that.
+func (p *Pass) Break(ctx context.Context, d drivers.Stopper) (left string, err error) {
+	return run(ctx, p.g, &call{dev: p.dev, name: "stop", limit: p.dev.limits.Timeout, line: p.dev.steer, acts: true}, d.Stop)
+}
+
+// GoOn is about what waits for a person.
+func (p *Pass) GoOn(ctx context.Context, d drivers.Pauser) error {
+	c := &call{dev: p.dev, name: "resume", limit: p.dev.limits.Timeout, line: p.dev.steer, acts: true}
+	ctx, end := p.g.stoppable(ctx, c)
+	defer end()
+	_, err := run(ctx, p.g, c, func(ctx context.Context) (struct{}, error) {
+		p.g.ask()
+		p.g.mu.Lock()
+		err := first(append(p.g.always(), p.g.notDry), p.dev, p.order.Plan)
+		p.g.mu.Unlock()
+		if err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, d.Resume(ctx)
+	})
+	return err
+}

@@ -1,0 +1,240 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// print starts a print, and follows it to its end. A print that an earlier run has
+// begun is looked for, and never started.
+func (v verbs) print(ctx context.Context) result {
+	p := v.dev.Driver.(drivers.Printer)
+	said, _ := v.plan.Args.Get("file")
+	file, _ := said.(string)
+	if v.began.IsZero() {
+		one, err := v.pass.Print(ctx, p, file)
+		if err != nil {
+			return result{err: err, effect: effectOf(err)}
+		}
+		return v.follow(ctx, p, one)
+	}
+	one, err := v.find(ctx, p, file)
+	if err != nil && stopped(ctx) {
+		return result{err: err, goesOn: true} // the next run looks again
+	}
+	if err != nil {
+		return result{err: fmt.Errorf("the program was ended after it had begun, and its print is not found again: %w", err), effect: mess.EffectUnknown}
+	}
+	return v.follow(ctx, p, one)
+}
+
+// find looks for the print of an earlier run, as long as the printer cannot be
+// asked: after a power cut it may come back later than this machine. One that was
+// cancelled meanwhile has to be found too.
+func (v verbs) find(ctx context.Context, p drivers.Printer, file string) (drivers.Print, error) {
+	for began := v.now(); ; {
+		look, cancel := aftermath(ctx)
+		one, err := v.pass.Find(look, p, file, v.began)
+		cancel()
+		if err == nil || errors.Is(err, drivers.ErrNoPrint) || v.now().Sub(began) > printSilent {
+			return one, err
+		}
+		t := time.NewTimer(printEvery)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return one, err
+		case <-t.C:
+		}
+	}
+}
+
+// How often a print is looked at, unless its driver says otherwise, and how long
+// it may be out of reach.
+const (
+	printEvery  = 5 * time.Second
+	printSilent = 30 * time.Minute
+)
+
+// watched is a print while it is followed.
+type watched struct {
+	v      verbs
+	p      drivers.Printer
+	one    drivers.Print
+	state  drivers.PrintState
+	heard  time.Time     // when the printer has answered last
+	asked  bool          // a person was asked for help
+	answer <-chan string // to that
+}
+
+// follow looks at a print until it is over, tells how far it is, and asks for help
+// where the printer waits for a person.
+func (v verbs) follow(ctx context.Context, p drivers.Printer, one drivers.Print) result {
+	w := &watched{v: v, p: p, one: one, heard: v.now()}
+	for {
+		s, err := v.pass.Printing(ctx, p, one)
+		switch {
+		case ctx.Err() != nil:
+			return w.brokenOff(ctx)
+		case err != nil && v.now().Sub(w.heard) > printSilent:
+			return w.end(ctx, fmt.Errorf("it has not answered for %v, and may still print: %w", printSilent, err), mess.EffectUnknown)
+		case err == nil:
+			if s.Over && s.Err != nil { // it says no more how far it was
+				s.Progress, s.Layer, s.Layers = w.state.Progress, w.state.Layer, w.state.Layers
+			}
+			w.state, w.heard = s, v.now()
+			if s.Over {
+				return w.end(ctx, s.Err, mess.EffectPartial)
+			}
+			w.help()
+			v.progress(s.Progress)
+		}
+		t := time.NewTimer(cmp.Or(s.Every, printEvery))
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		case said := <-w.answer:
+			if said == no {
+				t.Stop()
+				return w.stop(ctx, errors.New("the answer was to cancel it"))
+			}
+			if err := w.goOn(ctx); err != nil {
+				v.progress(drivers.Progress{Percent: w.state.Percent, Doing: "it does not go on: " + err.Error(), Left: w.state.Left})
+			}
+		}
+		t.Stop()
+	}
+}
+
+// The answers to a printer that waits for a person.
+const (
+	yes = "go on"
+	no  = "cancel"
+)
+
+// help asks the requester where the printer waits for a person, once each time. One
+// that goes on by itself needs no answer any more.
+func (w *watched) help() {
+	switch h := w.state.Help; {
+	case h == nil && w.asked:
+		w.asked, w.answer = false, nil
+		w.v.unask()
+	case h != nil && !w.asked:
+		w.asked = true
+		w.answer = w.v.ask(mess.Question{
+			Field: "printer", Question: fmt.Sprintf("The %s: %s; %s. Shall it go on?", w.v.dev.Label, h.Problem, h.Help), Options: []string{yes, no},
+		})
+	}
+}
+
+func (w *watched) goOn(ctx context.Context) error {
+	w.asked = false
+	d, ok := w.v.dev.Driver.(drivers.Pauser)
+	if !ok {
+		return errors.New("press the button at the printer")
+	}
+	return w.v.pass.GoOn(ctx, d)
+}
+
+// brokenOff is the end of following. The end of the program is none of the print;
+// a cancel is, and a stop has the driver end it.
+func (w *watched) brokenOff(ctx context.Context) result {
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, errCancelled):
+		return w.stop(ctx, cause)
+	case stopOf(ctx) != nil:
+		r := w.ended(cause, mess.EffectUnknown)
+		after, cancel := aftermath(ctx)
+		defer cancel()
+		w.v.comeToRest(after, &r)
+		return r
+	case errors.Is(cause, errLost):
+		return w.ended(errors.New("the claim is over; the printer goes on"), mess.EffectPartial)
+	}
+	r := w.ended(errors.New("the program ends; the printer goes on"), mess.EffectPartial)
+	r.goesOn = true
+	return r
+}
+
+// stop ends the print, and tells what remains of it.
+func (w *watched) stop(ctx context.Context, why error) result {
+	d, ok := w.v.dev.Driver.(drivers.Stopper)
+	if !ok {
+		return w.end(ctx, fmt.Errorf("%w; it cannot be stopped from here", why), mess.EffectUnknown)
+	}
+	after, cancel := aftermath(ctx)
+	defer cancel()
+	left, err := w.v.pass.Break(after, d)
+	if err != nil {
+		return w.end(ctx, fmt.Errorf("the printer was told to stop: %w", err), mess.EffectUnknown)
+	}
+	r := w.end(ctx, why, mess.EffectPartial)
+	if left != "" {
+		r.note("%s", left)
+	}
+	return r
+}
+
+// end is what came of the print, with a picture where a camera sees the printer.
+func (w *watched) end(ctx context.Context, err error, effect mess.Effect) result {
+	r := w.ended(err, effect)
+	since := w.v.now()
+	w.v.acted(r)
+	if w.v.dev.SeenBy != "" || w.v.wanted() {
+		after, cancel := aftermath(ctx)
+		defer cancel()
+		v := w.v
+		v.plan.Want = append(slices.Clone(v.plan.Want), capabilities.Image)
+		v.lookAgain(after, since, &r)
+	}
+	return r
+}
+
+// ended is what is known of a print.
+func (w *watched) ended(err error, effect mess.Effect) result {
+	s, file := w.state, w.one.File
+	r := result{err: err, evidence: mess.ReadBack, yes: new(err == nil)}
+	r.facts = mess.Object{{Key: "device", Value: w.v.dev.Name}, {Key: "file", Value: file}}
+	if s.Layers > 0 {
+		r.facts = r.facts.Set("layer", mess.Number(number(float64(s.Layer)))).Set("layers", mess.Number(number(float64(s.Layers))))
+	}
+	if err == nil {
+		r.text = fmt.Sprintf("The %s has printed %s%s.", w.v.dev.Label, file, inLayers(s))
+		return r
+	}
+	r.effect = effect
+	if effect == mess.EffectUnknown {
+		return r
+	}
+	r.done, r.left = parts(file, s)
+	r.text = fmt.Sprintf("The %s has printed %s of %s.", w.v.dev.Label, list(r.done), file)
+	return r
+}
+
+func inLayers(s drivers.PrintState) string {
+	if s.Layers == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" in %d layers", s.Layers)
+}
+
+// parts are what of a print is done, and what is not: in layers where the printer
+// tells them.
+func parts(file string, s drivers.PrintState) (done, left []string) {
+	switch {
+	case s.Layers > 0 && s.Layer > 0 && s.Layer < s.Layers:
+		return []string{fmt.Sprintf("layers 1 to %d", s.Layer)}, []string{fmt.Sprintf("layers %d to %d", s.Layer+1, s.Layers)}
+	case s.Percent >= 1 && s.Percent < 100:
+		return []string{fmt.Sprintf("%.0f %%", s.Percent)}, []string{fmt.Sprintf("%.0f %%", 100-s.Percent)}
+	}
+	return nil, []string{file}
+}

@@ -1,0 +1,247 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// press is a made printer: a print takes 1000 s, and goes on whatever becomes of
+// the program.
+type press struct {
+	part
+	began  time.Time // zero: it prints nothing
+	held   time.Time // since when it waits; zero: it does not
+	help   *drivers.HelpError
+	broken error
+	away   int // how often it is out of reach
+	left   int // how often it was left to itself
+}
+
+const pressTime = 1000 * time.Second
+
+var (
+	_ drivers.Printer = (*press)(nil)
+	_ drivers.Pauser  = (*press)(nil)
+	_ drivers.Stopper = (*press)(nil)
+	_ drivers.Leaver  = (*press)(nil)
+)
+
+func (p *press) Print(_ context.Context, file string) (drivers.Print, error) {
+	p.note("print " + file)
+	p.began = time.Now()
+	return drivers.Print{File: file + ".gcode", Began: p.began}, nil
+}
+
+func (p *press) Find(_ context.Context, file string, since time.Time) (drivers.Print, error) {
+	if p.away > 0 {
+		p.away--
+		return drivers.Print{}, errors.New("made: no answer")
+	}
+	if p.began.IsZero() || p.began.Sub(since).Abs() > time.Minute {
+		return drivers.Print{}, drivers.ErrNoPrint
+	}
+	return drivers.Print{File: file + ".gcode", Began: p.began}, nil
+}
+
+func (p *press) Printing(context.Context, drivers.Print) (drivers.PrintState, error) {
+	now := time.Now()
+	if !p.held.IsZero() {
+		now = p.held
+	}
+	percent := min(100, 100*now.Sub(p.began).Seconds()/pressTime.Seconds())
+	s := drivers.PrintState{
+		Progress: drivers.Progress{Percent: percent, Doing: "printing", Left: pressTime - now.Sub(p.began)}, Layer: int(percent), Layers: 100,
+		Every: 10 * time.Second, Paused: !p.held.IsZero(), Help: p.help,
+	}
+	if p.broken != nil || percent == 100 {
+		s.Over, s.Err, s.Help = true, p.broken, nil
+	}
+	return s, nil
+}
+
+func (p *press) Pause(context.Context) error { p.note("pause"); p.held = time.Now(); return nil }
+
+func (p *press) Resume(context.Context) error {
+	p.note("resume")
+	p.began, p.held, p.help = p.began.Add(time.Since(p.held)), time.Time{}, nil
+	return nil
+}
+
+func (p *press) Stop(context.Context) (string, error) {
+	p.note("stop")
+	p.began = time.Time{}
+	return "a half print lies on the bed", nil
+}
+
+func (p *press) Leave() error { p.left++; return nil }
+
+func pressed(command capabilities.Command) capabilities.Outcome {
+	p := capabilities.Plan{Device: "press", Command: command, Risk: capabilities.RiskAppliance, Effect: capabilities.Idempotent, Summary: string(command)}
+	if command == capabilities.Print {
+		p.Effect, p.Args = capabilities.Once, mess.Object{{Key: "file", Value: "benchy"}}
+	}
+	return capabilities.Outcome{Plan: &p}
+}
+
+// printing runs a story in which a print was begun 300 s ago.
+func printing(t *testing.T, story func(h *house, p *press, ref string)) {
+	t.Helper()
+	p := &press{}
+	inHouseWith(t, func(h *house) {
+		h.more = []agent.Device{{Name: "press", Label: "printer", SeenBy: "fridge-cam", Driver: p}}
+		h.words["print"], h.words["hold"], h.words["end"] = pressed(capabilities.Print), pressed(capabilities.Pause), pressed(capabilities.Stop)
+	}, func(h *house) {
+		ref := h.says(claude, "request: {intent: print}")
+		h.after(305 * time.Second)
+		if s := h.is(ref, mess.InProgress); s.ProgressPct == nil || *s.ProgressPct < 25 || s.ETA == "" {
+			t.Errorf("%+v", s)
+		}
+		story(h, p, ref)
+	})
+}
+
+func (p *press) has(t *testing.T, want string) {
+	t.Helper()
+	if p.did() != want {
+		t.Errorf("the printer did %q, want %q", p.did(), want)
+	}
+}
+
+func TestAPrintToItsEnd(t *testing.T) {
+	printing(t, func(h *house, p *press, ref string) {
+		h.after(pressTime)
+		if s := h.is(ref, mess.Completed); s.Evidence != mess.Photographed {
+			t.Errorf("%+v", s)
+		}
+		h.answers(ref, "The printer has printed benchy.gcode in 100 layers.", "The picture is from the fridge.")
+		h.picture(ref)
+		p.has(t, "print benchy")
+	})
+}
+
+func TestAPrintIsCancelled(t *testing.T) {
+	printing(t, func(h *house, p *press, ref string) {
+		h.says(claude, "cancel: {re: "+ref+"}")
+		h.after(time.Second)
+		s := h.is(ref, mess.Cancelled)
+		if s.Reason.Effect != mess.EffectPartial || !strings.Contains(s.Reason.Detail, "done: layers 1 to 30; not done: layers 31 to 100") {
+			t.Errorf("%+v", s.Reason)
+		}
+		h.answers(ref, "a half print lies on the bed")
+		h.picture(ref)
+		p.has(t, "print benchy, stop")
+	})
+}
+
+// Another request may be about a print, and does not wait for its end.
+func TestAPrintIsSteeredByAnotherRequest(t *testing.T) {
+	printing(t, func(h *house, p *press, ref string) {
+		h.is(h.says(person, "request: {intent: hold}"), mess.Completed)
+		h.is(ref, mess.InProgress)
+		p.has(t, "print benchy, pause")
+		h.is(h.says(person, "request: {intent: end}"), mess.Completed)
+		p.broken = errors.New("somebody has cancelled it at the printer")
+		h.after(time.Minute)
+		if s := h.is(ref, mess.Partial); !strings.Contains(s.Reason.Detail, "somebody has cancelled it") {
+			t.Errorf("%+v", s.Reason)
+		}
+		p.has(t, "print benchy, pause, stop")
+	})
+}
+
+func TestAPrinterThatNeedsAPerson(t *testing.T) {
+	for answer, want := range map[string]struct {
+		code mess.Code
+		did  string
+	}{
+		"go on":  {mess.Completed, "print benchy, resume"},
+		"cancel": {mess.Partial, "print benchy, stop"},
+	} {
+		printing(t, func(h *house, p *press, ref string) {
+			p.held, p.help = time.Now(), &drivers.HelpError{Problem: "the filament has run out", Help: "load new filament"}
+			h.after(time.Minute)
+			s := h.is(ref, mess.NeedsInput)
+			if q := s.Questions[0]; q.Question != "The printer: the filament has run out; load new filament. Shall it go on?" || strings.Join(q.Options, ", ") != "go on, cancel" {
+				t.Errorf("%+v", q)
+			}
+			h.after(time.Hour)
+			h.is(ref, mess.NeedsInput)
+			h.says(claude, "answer: {re: "+ref+", value: "+answer+"}")
+			h.after(pressTime)
+			h.is(ref, want.code)
+			p.has(t, want.did)
+		})
+	}
+	// A person at the printer needs no answer here.
+	printing(t, func(h *house, p *press, ref string) {
+		p.held, p.help = time.Now(), &drivers.HelpError{Problem: "the door is open", Help: "close it"}
+		h.after(time.Minute)
+		h.is(ref, mess.NeedsInput)
+		p.began, p.held, p.help = p.began.Add(time.Since(p.held)), time.Time{}, nil
+		h.after(time.Minute)
+		h.is(ref, mess.InProgress)
+		h.after(pressTime)
+		h.is(ref, mess.Completed)
+		p.has(t, "print benchy")
+	})
+}
+
+// The trouble of a printer is told with what was done, and what a person should do.
+func TestAPrintThatFails(t *testing.T) {
+	printing(t, func(h *house, p *press, ref string) {
+		p.broken = &drivers.HelpError{Problem: "thermal runaway", Help: "let it cool down"}
+		h.after(time.Minute)
+		s := h.is(ref, mess.Partial)
+		if s.Reason.Type != "needs_person" || s.Suggestion != "let it cool down" || !strings.Contains(s.Reason.Detail, "done: layers 1 to 3") {
+			t.Errorf("%+v %+v", s, s.Reason)
+		}
+	})
+}
+
+// The program may end, in order or not, as often as it likes: the print is begun
+// once, and told to its end.
+func TestAPrintOutlivesTheProgram(t *testing.T) {
+	printing(t, func(h *house, p *press, ref string) {
+		for range 3 {
+			h.stopAgent()
+			p.away = 3
+			h.after(100 * time.Second)
+			h.startAgent()
+			h.after(time.Minute)
+			h.is(ref, mess.InProgress)
+		}
+		h.after(pressTime)
+		h.is(ref, mess.Completed)
+		h.answers(ref, "The printer has printed benchy.gcode")
+		p.has(t, "print benchy")
+		if p.left != 3 || p.halted != 0 {
+			t.Errorf("left %d times, halted %d times", p.left, p.halted)
+		}
+	})
+	printing(t, func(h *house, p *press, ref string) {
+		h.stopAgent()
+		p.began = time.Time{} // and is not to be found
+		h.startAgent()
+		h.after(time.Minute)
+		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "is not found again") {
+			t.Errorf("%+v", s.Reason)
+		}
+		p.has(t, "print benchy")
+	})
+	printing(t, func(h *house, p *press, ref string) {
+		h.stopAgent()
+		h.says(claude, "cancel: {re: "+ref+"}") // meanwhile
+		h.startAgent()
+		h.after(time.Minute)
+		h.is(ref, mess.Cancelled)
+		p.has(t, "print benchy, stop")
+	})
+}

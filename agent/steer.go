@@ -1,0 +1,96 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// steer pauses, resumes or stops what a device is at, and reads back whether it
+// stands.
+func (v verbs) steer(ctx context.Context) result {
+	var err error
+	var left, text string
+	d := v.dev.Driver
+	switch v.plan.Command {
+	case capabilities.Pause:
+		err, text = v.pass.Pause(ctx, d.(drivers.Pauser)), "The %s is paused."
+	case capabilities.Resume:
+		err, text = v.pass.Resume(ctx, d.(drivers.Pauser)), "The %s goes on."
+	default:
+		left, err = v.pass.Stop(ctx, d.(drivers.Stopper))
+		text = "The %s has stopped."
+	}
+	r := result{err: err, effect: effectOf(err), evidence: mess.Acknowledged, yes: new(true)}
+	if r.effect == mess.EffectNone {
+		return r
+	}
+	r.text = sentences(fmt.Sprintf(text, v.dev.Label), sentence(left))
+	r.facts = mess.Object{{Key: "device", Value: v.dev.Name}}
+	since := v.now()
+	v.acted(r)
+	ctx, cancel := aftermath(ctx)
+	defer cancel()
+	v.readRest(ctx, v.plan.Command != capabilities.Resume, &r)
+	if r.err == nil && v.wanted() {
+		v.lookAgain(ctx, since, &r)
+	}
+	return r
+}
+
+// readRest corrects the result by whether the device stands still.
+func (v verbs) readRest(ctx context.Context, want bool, r *result) {
+	reader, ok := v.dev.Driver.(drivers.RestReader)
+	if !ok {
+		return
+	}
+	switch still, err := v.pass.AtRest(ctx, reader); {
+	case err != nil:
+		r.note("it could not be read back: %v", err)
+	case still != want && r.err == nil:
+		r.err, r.effect = fmt.Errorf("%s was told, but reads back as %s", v.dev.Name, map[bool]string{true: "standing still", false: "moving"}[still]), mess.EffectUnknown
+	case still == want && want:
+		r.err, r.effect, r.evidence = nil, "", mess.ReadBack
+	case still == want && r.err == nil:
+		r.evidence = mess.ReadBack
+	}
+}
+
+// spot cleans the spot where the device stands.
+func (v verbs) spot(ctx context.Context) result {
+	err := v.pass.Spot(ctx, v.dev.Driver.(drivers.Spotter), v.progress)
+	r := result{
+		err: err, effect: effectOf(err), evidence: mess.Acknowledged, yes: new(true),
+		text: fmt.Sprintf("The %s has cleaned the spot.", v.dev.Label),
+	}
+	if r.effect == mess.EffectNone {
+		return r
+	}
+	since := v.now()
+	v.acted(r)
+	ctx, cancel := aftermath(ctx)
+	defer cancel()
+	if err != nil {
+		v.comeToRest(ctx, &r)
+		return r
+	}
+	if v.wanted() {
+		v.lookAgain(ctx, since, &r)
+	}
+	return r
+}
+
+// sentence is a part of one as a whole.
+func sentence(s string) string {
+	if s == "" {
+		return ""
+	}
+	first, rest := s[:1], s[1:]
+	if first >= "a" && first <= "z" {
+		first = string(first[0] - 'a' + 'A')
+	}
+	return first + rest + "."
+}

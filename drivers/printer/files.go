@@ -1,0 +1,103 @@
+package printer
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// maxFiles is how many files may be told apart by name.
+const maxFiles = 500
+
+// file is a file that can be printed.
+type file struct{ name, path string }
+
+// Areas are the files, by the names of the configuration, or by their own.
+func (p *Printer) Areas(ctx context.Context) ([]drivers.Area, error) {
+	files, err := look(ctx, p, p.files)
+	list := make([]drivers.Area, len(files))
+	for i, f := range files {
+		list[i] = drivers.Area{Name: f.name}
+	}
+	return list, err
+}
+
+func (p *Printer) files(ctx context.Context) ([]file, error) {
+	if len(p.cfg.Files) > 0 {
+		var list []file
+		for _, name := range slices.Sorted(maps.Keys(p.cfg.Files)) {
+			list = append(list, file{name, p.cfg.Files[name]})
+		}
+		return list, nil
+	}
+	there, err := p.is.files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return byName(there), nil
+}
+
+// byName gives each file a name that one can say: as short as tells it from the
+// others. Slicers write the layer's height, the material and the time behind it.
+func byName(there []listed) []file {
+	there = slices.DeleteFunc(slices.Clone(there), func(f listed) bool { return !inside(f.path) || spoken(stem(f.label)) == "" })
+	slices.SortFunc(there, func(a, b listed) int { return strings.Compare(a.path, b.path) })
+	there = slices.CompactFunc(there, func(a, b listed) bool { return a.path == b.path })
+	count := map[string]int{}
+	for _, f := range there {
+		for _, name := range slices.Compact([]string{short(f.label), spoken(stem(f.label))}) {
+			count[name]++
+		}
+	}
+	var list []file
+	taken := map[string]bool{}
+	for _, f := range there {
+		for _, name := range []string{short(f.label), spoken(stem(f.label)), spoken(strings.TrimSuffix(f.label, path.Ext(f.label))), spoken(f.path)} {
+			if count[name] <= 1 && !taken[name] && len(list) < maxFiles {
+				taken[name] = true
+				list = append(list, file{name, f.path})
+				break
+			}
+		}
+	}
+	return list
+}
+
+// short is the name of a file up to the first word with a digit in front: benchy of
+// benchy_0.2mm_PLA_1h35m.gcode.
+func short(label string) string {
+	words := strings.Fields(spoken(stem(label)))
+	for i, w := range words {
+		if i > 0 && w[0] >= '0' && w[0] <= '9' {
+			return strings.Join(words[:i], " ")
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// stem is a file's name without folder and ending.
+func stem(f string) string { return strings.TrimSuffix(path.Base(f), path.Ext(f)) }
+
+// find is where the file of a name lies.
+func (p *Printer) find(ctx context.Context, name string) (string, error) {
+	files, err := p.files(ctx)
+	if err != nil {
+		return "", err
+	}
+	names := make([]string, len(files))
+	for i, f := range files {
+		if f.name == name {
+			return f.path, nil
+		}
+		names[i] = f.name
+	}
+	if len(names) == 0 {
+		return "", fmt.Errorf("there is no file on it; put one there")
+	}
+	return "", fmt.Errorf("there is no file %q on it; known files: %s", name, strings.Join(names[:min(len(names), 20)], ", "))
+}

@@ -1,0 +1,340 @@
+package printer_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/drivertest"
+	"github.com/messkit/messkit/drivers/printer"
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+func open(config string) (*printer.Printer, error) {
+	env := drivers.Env{Name: "printer", Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: &drivers.Shared{}}
+	d, err := printer.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(config), out) })
+	if err != nil {
+		return nil, err
+	}
+	return d.(*printer.Printer), nil
+}
+
+// quick is a printer that is looked at more often than a configuration may say.
+func quick(t *testing.T, b *bench, more string) *printer.Printer {
+	t.Helper()
+	cfg := printer.DefaultConfig()
+	if err := strictyaml.Decode("home.yaml", []byte("url: "+b.URL+"\ntoken: "+key+"\nserver: "+b.kind+"\n"+more), &cfg); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Poll = 5 * time.Millisecond
+	p, err := printer.New("printer", cfg, slog.New(slog.DiscardHandler), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func each(t *testing.T, test func(t *testing.T, b *bench, p *printer.Printer)) {
+	t.Helper()
+	for _, kind := range slices.Sorted(maps.Keys(faces)) {
+		t.Run(kind, func(t *testing.T) {
+			b := newBench(t, kind)
+			p := quick(t, b, "")
+			if err := p.Start(); err != nil {
+				t.Fatal(err)
+			}
+			test(t, b, p)
+		})
+	}
+}
+
+func TestKeepsTheRules(t *testing.T) {
+	for _, kind := range slices.Sorted(maps.Keys(faces)) {
+		t.Run(kind, func(t *testing.T) {
+			b := newBench(t, kind)
+			drivertest.Run(t, func(t *testing.T) drivers.Device { b.renew(); return quick(t, b, "") },
+				drivertest.Safe(func() error {
+					if phase, heats := b.machine().is(); phase == "printing" || phase == "paused" || heats {
+						return errors.New(phase)
+					}
+					return nil
+				}))
+		})
+	}
+}
+
+// follow looks at a print until it is over.
+func follow(t *testing.T, p *printer.Printer, one drivers.Print) (last drivers.PrintState, seen []drivers.PrintState) {
+	t.Helper()
+	for range 100 {
+		s, err := p.Printing(t.Context(), one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = append(seen, s)
+		if s.Over {
+			return s, seen
+		}
+	}
+	t.Fatal("it never ends")
+	return last, seen
+}
+
+func TestPrintsAFileByName(t *testing.T) {
+	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
+		one, err := p.Print(t.Context(), "benchy")
+		if err != nil || one.File != "benchy_0.2mm_PLA_1h35m.gcode" || !slices.Equal(b.machine().log(), []string{"start benchy_0.2mm_PLA_1h35m.gcode"}) {
+			t.Fatalf("%+v, %v, %q", one, err, b.machine().log())
+		}
+		last, seen := follow(t, p, one)
+		if last.Err != nil || last.Percent != 100 || len(seen) < layers/2 {
+			t.Errorf("%+v after %d looks", last, len(seen))
+		}
+		mid := seen[len(seen)/2]
+		if mid.Percent <= 0 || mid.Percent >= 100 || !strings.HasPrefix(mid.Doing, "printing benchy_0.2mm_PLA_1h35m.gcode") || b.kind != "moonraker" && mid.Left == 0 {
+			t.Errorf("%+v", mid)
+		}
+		if b.kind == "moonraker" && (mid.Layers != layers || mid.Layer == 0) {
+			t.Errorf("%+v", mid)
+		}
+		for _, name := range []string{"vase", "../../etc/passwd", "benchy_0.2mm_PLA_1h35m.gcode", ""} {
+			before := len(b.machine().log())
+			if _, err := p.Print(t.Context(), name); !errors.Is(err, drivers.ErrNothingDone) || len(b.machine().log()) != before {
+				t.Errorf("%q: %v, %q", name, err, b.machine().log())
+			}
+		}
+	})
+}
+
+func TestFilesHaveNamesToSay(t *testing.T) {
+	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
+		b.machine().set(func(m *machine) {
+			m.files = append(m.files, "../outside.gcode", "Gear-Box_v2.gcode", "gear_0.1mm.gcode", "gear_0.2mm.gcode")
+		})
+		areas, err := p.Areas(t.Context())
+		want := []string{"benchy", "cube", "gear 0 1mm", "gear 0 2mm", "gear box v2", "old dragon", "toys dragon"}
+		if b.kind == "prusalink" { // its other folders are not looked into
+			want = []string{"benchy", "gear 0 1mm", "gear 0 2mm", "gear box v2"}
+		}
+		var got []string
+		for _, a := range areas {
+			got = append(got, a.Name)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%v\n%s", err, diff)
+		}
+		named := quick(t, b, "files: {boat: benchy_0.2mm_PLA_1h35m.gcode}")
+		if err := named.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if areas, err := named.Areas(t.Context()); err != nil || len(areas) != 1 || areas[0].Name != "boat" {
+			t.Errorf("%v, %v", areas, err)
+		}
+		if _, err := named.Print(t.Context(), "cube"); !errors.Is(err, drivers.ErrNothingDone) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestPauseResumeAndCancel(t *testing.T) {
+	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
+		if err := p.Pause(t.Context()); !errors.Is(err, drivers.ErrNothingDone) {
+			t.Error(err)
+		}
+		one, err := p.Print(t.Context(), "benchy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.machine().set(func(m *machine) { m.frozen, m.layer = true, 4 })
+		if _, err := p.Print(t.Context(), "benchy"); !errors.Is(err, drivers.ErrBusy) {
+			t.Error(err)
+		}
+		if err := p.Pause(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s, err := p.Printing(t.Context(), one)
+		still, rerr := p.AtRest(t.Context())
+		if err != nil || rerr != nil || !s.Paused || s.Over || s.Help != nil || !still || !strings.HasPrefix(s.Doing, "paused: ") {
+			t.Errorf("%+v, %t, %v, %v", s, still, err, rerr)
+		}
+		if err := p.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		left, err := p.Stop(t.Context())
+		phase, heats := b.machine().is()
+		if err != nil || phase != "cancelled" || heats || !strings.Contains(left, "lies on the bed, which still has 60 °C: take it off when that is cold") {
+			t.Errorf("%q, %v, %s, heats %t", left, err, phase, heats)
+		}
+		if cools := strings.Contains(left, "the heaters are off"); cools == (b.kind == "prusalink") {
+			t.Error(left)
+		}
+		if s, err := p.Printing(t.Context(), one); err != nil || !s.Over || s.Err == nil || !strings.Contains(s.Err.Error(), "cancelled") {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}
+
+// A print is found by its file and when it was begun, running or ended, and none is
+// started by that.
+func TestFindsItsOwnPrintAgain(t *testing.T) {
+	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
+		since := time.Now()
+		if _, err := p.Find(t.Context(), "benchy", since); err == nil {
+			t.Error("a print is found that was never begun")
+		}
+		if _, err := p.Print(t.Context(), "benchy"); err != nil {
+			t.Fatal(err)
+		}
+		one, err := p.Find(t.Context(), "benchy", since)
+		if err != nil || one.File != "benchy_0.2mm_PLA_1h35m.gcode" {
+			t.Fatalf("%+v, %v", one, err)
+		}
+		for _, other := range []time.Time{since.Add(time.Hour), since.Add(-time.Hour)} {
+			found, err := p.Find(t.Context(), "benchy", other)
+			if kept := b.kind != "prusalink" && other.Before(since); (err == nil) != kept {
+				t.Errorf("%v: %+v, %v", other.Sub(since), found, err)
+			}
+		}
+		follow(t, p, one)
+		again, err := p.Find(t.Context(), "benchy", since)
+		if b.kind == "prusalink" {
+			if err == nil || !strings.Contains(err.Error(), "it does not print") {
+				t.Errorf("%+v, %v", again, err)
+			}
+		} else if s, perr := p.Printing(t.Context(), again); err != nil || perr != nil || !s.Over || s.Err != nil || s.Percent != 100 {
+			t.Errorf("%+v, %+v, %v, %v", again, s, err, perr)
+		}
+		if log := b.machine().log(); len(log) != 1 {
+			t.Errorf("%q", log)
+		}
+	})
+}
+
+func TestTroubleIsForAPerson(t *testing.T) {
+	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
+		one, err := p.Print(t.Context(), "benchy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.kind != "octoprint" { // which does not say why it is paused
+			b.machine().set(func(m *machine) { m.frozen, m.phase, m.says = true, "paused", "Filament runout detected" })
+			s, err := p.Printing(t.Context(), one)
+			if err != nil || s.Over || s.Help == nil || !strings.Contains(s.Help.Help, "load new filament") {
+				t.Errorf("%+v, %v", s, err)
+			}
+		}
+		b.machine().set(func(m *machine) { m.phase, m.says = "failed", "Thermal runaway on the heater bed" })
+		s, err := p.Printing(t.Context(), one)
+		help, ok := errors.AsType[*drivers.HelpError](s.Err)
+		if err != nil || !s.Over || !ok || !strings.Contains(help.Problem, "Thermal runaway") || !strings.Contains(help.Help, "let it cool down") {
+			t.Errorf("%+v, %v", s, err)
+		}
+		before := len(b.machine().log())
+		if _, err := p.Print(t.Context(), "benchy"); !errors.Is(err, drivers.ErrNothingDone) || len(b.machine().log()) != before {
+			t.Error(err)
+		}
+		seen, err := p.Observe(t.Context())
+		if err != nil || !strings.Contains(seen.Text, "Thermal runaway") {
+			t.Errorf("%+v, %v", seen, err)
+		}
+	})
+}
+
+// A command whose answer is lost was heard: it is not given again, and what the
+// printer does then counts.
+func TestNothingTwice(t *testing.T) {
+	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
+		b.machine().set(func(m *machine) { m.lost, m.frozen = 1, true })
+		one, err := p.Print(t.Context(), "benchy")
+		if err != nil || len(b.machine().log()) != 1 {
+			t.Fatalf("%+v, %v, %q", one, err, b.machine().log())
+		}
+		b.machine().set(func(m *machine) { m.deaf = true })
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if err := p.Pause(ctx); err == nil || errors.Is(err, drivers.ErrNothingDone) {
+			t.Error(err)
+		}
+		if log := b.machine().log(); !slices.Equal(log[1:], []string{"pause"}) {
+			t.Errorf("%q", log)
+		}
+	})
+}
+
+// A print goes on when the program ends in order, and is over when everything is
+// stopped, unless that was wanted otherwise.
+func TestWhatBecomesOfIt(t *testing.T) {
+	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
+		if _, err := p.Print(t.Context(), "benchy"); err != nil {
+			t.Fatal(err)
+		}
+		b.machine().set(func(m *machine) { m.frozen = true })
+		if err := p.Leave(); err != nil {
+			t.Fatal(err)
+		}
+		if phase, _ := b.machine().is(); phase != "printing" {
+			t.Error(phase)
+		}
+		if err := quick(t, b, "safe: keep").Halt(); err != nil {
+			t.Fatal(err)
+		}
+		if phase, _ := b.machine().is(); phase != "printing" {
+			t.Error(phase)
+		}
+		if safe, err := p.Safe(t.Context()); err != nil || safe {
+			t.Errorf("%t, %v", safe, err)
+		}
+		if err := p.Halt(); err != nil {
+			t.Fatal(err)
+		}
+		if phase, heats := b.machine().is(); phase != "cancelled" || heats {
+			t.Errorf("%s, heats %t", phase, heats)
+		}
+		if safe, err := p.Safe(t.Context()); err != nil || !safe {
+			t.Errorf("%t, %v", safe, err)
+		}
+	})
+}
+
+func TestSaysHowFarItIs(t *testing.T) {
+	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
+		b.machine().set(func(m *machine) { m.frozen = true })
+		if _, err := p.Print(t.Context(), "benchy"); err != nil {
+			t.Fatal(err)
+		}
+		b.machine().set(func(m *machine) { m.layer = 4 })
+		seen, err := p.Observe(t.Context())
+		if err != nil || !strings.Contains(seen.Text, "printing benchy_0.2mm_PLA_1h35m.gcode") || !strings.Contains(seen.Text, "40 % is done") {
+			t.Errorf("%+v, %v", seen, err)
+		}
+		r, err := p.Read(t.Context())
+		if err != nil || r[0].Quantity != "progress" || r[0].Value != 40 {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+}
+
+func TestConfigMistakes(t *testing.T) {
+	for _, c := range []struct{ config, want string }{
+		{"server: moonraker", "url: is missing"},
+		{"url: http://x\nserver: duet", `server: "duet" is unknown; write moonraker, octoprint or prusalink`},
+		{"url: http://x\nserver: moonraker\npoll: 1s", "poll: 1s is not between 2s and 1m0s"},
+		{"url: http://x\nserver: moonraker\nsafe: off", `safe: "off" is unknown; write cancel or keep`},
+		{"url: http://x\nserver: moonraker\nfiles: {boat: ../etc/passwd}", `files: boat: "../etc/passwd" is no file on the printer`},
+		{"url: http://x\nserver: moonraker\nfiles: {'-': a.gcode}", `files: "-" is no name`},
+		{"url: http://x\nserver: prusalink\nstorage: ../x", `storage: "../x" is none`},
+	} {
+		if _, err := open(c.config); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v", c.config, err)
+		}
+	}
+}

@@ -219,10 +219,12 @@ type Kind struct {
 	About string // one line
 	Open  Factory
 	// Find, where a driver has it, looks for its devices on this machine, without
-	// changing anything, until ctx ends.
+	// changing anything, until ctx ends. Who has no configuration gets what it finds,
+	// so that each has a Config.
 	Find func(ctx context.Context) []Found
-	// Discover, where a driver has it, hears what devices in the network announce of
-	// themselves, until ctx ends. It opens none of them.
+	// Discover, where a driver has it, looks for what a person may want to configure:
+	// what devices in the network announce of themselves until ctx ends, and what is
+	// plugged in here. It opens none of them, and changes nothing.
 	Discover func(ctx context.Context) []Found
 	// Obey, where devices of this kind are Guarded, carries out one of their
 	// Orders in another process, and tells whether that has changed anything. It

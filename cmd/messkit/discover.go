@@ -171,8 +171,7 @@ func line(s string) string {
 
 // interfaces of this machine, and who drives what is on them.
 var interfaces = []struct{ pattern, drivers string }{
-	{"/dev/video*", "v4l2cam"},
-	{"/dev/gpiochip*", "gpiorelay, gpioinput"},
+	{"/dev/i2c-*", "i2c-..."},
 	{"/dev/serial/by-id/*", "roombaoi"},
 }
 
@@ -185,7 +184,7 @@ func printHardware(out io.Writer) {
 	}
 	for _, i := range interfaces {
 		names, _ := filepath.Glob(i.pattern) // the patterns are well formed
-		list := slices.DeleteFunc(strings.Split(i.drivers, ", "), func(d string) bool { return !known[d] })
+		list := slices.DeleteFunc(strings.Split(i.drivers, ", "), func(d string) bool { return !known[d] && !strings.HasSuffix(d, "...") })
 		for _, name := range names {
 			who := ""
 			if len(list) > 0 {

@@ -38,7 +38,8 @@ var (
 func Kind() drivers.Kind {
 	return drivers.Kind{
 		Name: "gpiorelay", Class: "relay", About: "relay, lamp or button on a GPIO line", Open: Open,
-		Obey: func(order []byte) (bool, error) { return Obey(board.Kernel{}, order) },
+		Discover: func(context.Context) []drivers.Found { return Find(board.Kernel{}) },
+		Obey:     func(order []byte) (bool, error) { return Obey(board.Kernel{}, order) },
 	}
 }
 

@@ -39,7 +39,7 @@ func (c Config) Validate() error {
 
 // Kind is the kind of driver for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "onewire", Class: "thermometer", About: "DS18B20 thermometer on the 1-Wire bus (Gobot)", Open: Open}
+	return drivers.Kind{Name: "onewire", Class: "thermometer", About: "DS18B20 thermometer on the 1-Wire bus (Gobot)", Open: Open, Discover: Find}
 }
 
 // Devices is the folder of the kernel's 1-Wire devices.

@@ -24,7 +24,7 @@ var _ drivers.Photographer = (*Camera)(nil)
 
 // Kind is the kind of driver for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "v4l2cam", Class: "camera", About: "USB or CSI camera of this machine (V4L2)", Open: Open}
+	return drivers.Kind{Name: "v4l2cam", Class: "camera", About: "USB or CSI camera of this machine (V4L2)", Open: Open, Discover: Find}
 }
 
 // Open is the drivers.Factory of this package. It touches no camera.

@@ -37,18 +37,50 @@ func (System) Stream(_ context.Context, cfg Config) (_ Stream, err error) {
 	return s, nil
 }
 
-// open opens a device by its file, or the only one by a part of its name.
-func open(device string) (*camera, error) {
-	if strings.HasPrefix(device, "/") {
-		return openFile(device)
-	}
-	paths, _ := filepath.Glob("/dev/video*")
+// files are the video devices of this machine, cameras and others.
+func files() []string {
+	paths, _ := filepath.Glob("/dev/video*")       // the pattern is well formed
 	slices.SortFunc(paths, func(a, b string) int { // video2 before video10
 		if len(a) != len(b) {
 			return len(a) - len(b)
 		}
 		return strings.Compare(a, b)
 	})
+	return paths
+}
+
+// cameras are those that can be opened now.
+func (System) cameras() []present {
+	var list []present
+	for _, path := range files() {
+		c, err := openFile(path)
+		if err != nil {
+			continue // no camera, or somebody else's
+		}
+		_ = unix.Close(c.fd) // it was asked only
+		list = append(list, present{lasting(path), c.card})
+	}
+	return list
+}
+
+// lasting is a link to a device that is the same after the next start; the device
+// itself where there is none.
+func lasting(path string) string {
+	links, _ := filepath.Glob("/dev/v4l/by-id/*") // the pattern is well formed
+	for _, link := range links {
+		if to, err := filepath.EvalSymlinks(link); err == nil && to == path {
+			return link
+		}
+	}
+	return path
+}
+
+// open opens a device by its file, or the only one by a part of its name.
+func open(device string) (*camera, error) {
+	if strings.HasPrefix(device, "/") {
+		return openFile(device)
+	}
+	paths := files()
 	var names []string
 	var found []*camera
 	var errs []error

@@ -16,3 +16,5 @@ var _ Video = System{}
 func (System) Stream(context.Context, Config) (Stream, error) {
 	return nil, errors.New("cameras of V4L2 need Linux")
 }
+
+func (System) cameras() []present { return nil }

@@ -30,8 +30,8 @@ var layers = map[string]layer{
 	// 3 roof: one binary that knows all and rules nothing.
 	"cmd/messkit": {
 		below: []string{
-			"agent", "agent/*", "capabilities", "drivers", "drivers/all", "drivers/mqttdevice", "exchange", "exchange/*",
-			"internal/broker", "internal/durable", "internal/picture", "internal/strictyaml", "internal/terminal", "mess", "mess/messeaf", "mess/receipt", "mess/topic",
+			"agent", "agent/*", "capabilities", "drivers", "drivers/all", "drivers/mqttdevice", "exchange", "exchange/*", "exchange/agentmail/*",
+			"internal/broker", "internal/durable", "internal/picture", "internal/secret", "internal/strictyaml", "internal/terminal", "mess", "mess/messeaf", "mess/receipt", "mess/topic",
 		},
 		from: []string{"github.com/spf13/cobra", "golang.org/x/sync", "golang.org/x/sys"},
 	},
@@ -53,7 +53,15 @@ var layers = map[string]layer{
 		below: []string{"exchange", "exchange/keys", "mess"},
 		from:  []string{"golang.org/x/sync", "golang.org/x/time", "rsc.io/qr"},
 	},
-	"exchange/agentmail": {pure: true, below: []string{"internal/strictyaml", "mess"}},
+	"exchange/agentmail": {pure: true, below: []string{"internal/strictyaml", "mess", "mess/messeaf"}},
+	"exchange/agentmail/mailbox": {
+		below: []string{"internal/secret"}, from: []string{"github.com/modelcontextprotocol/go-sdk"},
+	},
+	"exchange/agentmail/mailtest": {from: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	"exchange/agentmail/door": {
+		below: []string{"exchange", "exchange/agentmail", "exchange/agentmail/mailbox", "internal/durable", "internal/secret", "mess", "mess/messeaf"},
+		from:  []string{"golang.org/x/sync"},
+	},
 	"exchange/mcp": {
 		below: []string{"exchange", "internal/picture", "internal/strictyaml", "mess", "mess/messeaf"},
 		from:  []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sync"},

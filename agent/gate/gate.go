@@ -28,6 +28,8 @@ type Gate struct {
 	ledger Ledger // nil: acts are remembered in memory alone
 	guard  Guard
 
+	reserved Reserved
+
 	mu      sync.Mutex
 	devices map[string]*device
 	stopped string        // why; "" while it is not

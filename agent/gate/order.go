@@ -42,4 +42,7 @@ func (g *Gate) prepare(opts []Option) {
 	if g.guard == nil {
 		g.guard = unguarded{}
 	}
+	if g.reserved == nil {
+		g.reserved = unreserved
+	}
 }

@@ -48,6 +48,11 @@ func (g *Gate) Admit(ctx context.Context, o Order, busy func(string)) (*Pass, er
 			busy(why)
 		}
 	}
+	if !steers(o.Plan) { // which goes to what runs, as a stop does
+		if err := g.awaitTurn(ctx, o, tell); err != nil {
+			return nil, err
+		}
+	}
 	held := false
 	switch {
 	case steers(o.Plan):

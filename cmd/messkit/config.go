@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
 	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/mcp"
@@ -52,11 +53,12 @@ type exchangeConfig struct {
 
 	MQTT mqttConfig `yaml:"mqtt"`
 
-	CORS     []string       `yaml:"cors"` // origins of pages elsewhere that may use it
-	Rate     httpapi.Rate   `yaml:"rate"`
-	Webhooks webhook.Config `yaml:"webhooks"`
-	MCP      mcp.Config     `yaml:"mcp"`
-	Rules    []rule         `yaml:"routing"`
+	CORS     []string        `yaml:"cors"` // origins of pages elsewhere that may use it
+	Rate     httpapi.Rate    `yaml:"rate"`
+	Webhooks webhook.Config  `yaml:"webhooks"`
+	MCP      mcp.Config      `yaml:"mcp"`
+	Mail     maildoor.Config `yaml:"agentmail"`
+	Rules    []rule          `yaml:"routing"`
 }
 
 // rule prefers executors (MESS 1.0 section 7.4).
@@ -90,7 +92,7 @@ type connectConfig struct {
 }
 
 func defaultExchange() *exchangeConfig {
-	return &exchangeConfig{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: dataDir(), ArchiveAfter: files.DefaultConfig().ArchiveAfter, Rate: httpapi.DefaultRate(), MCP: mcp.DefaultConfig(), MQTT: mqttConfig{Listen: defaultBroker}}
+	return &exchangeConfig{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: dataDir(), ArchiveAfter: files.DefaultConfig().ArchiveAfter, Rate: httpapi.DefaultRate(), MCP: mcp.DefaultConfig(), Mail: maildoor.DefaultConfig(), MQTT: mqttConfig{Listen: defaultBroker}}
 }
 
 // minEnrol is how long a standing enrolment code is at least, in bytes.
@@ -214,7 +216,23 @@ func load(name string, log *slog.Logger) (*config, error) {
 	c.home = home
 	words, wrong := c.Agent.catalogue()
 	c.home.catalogue = words
-	return c, merge(err, more, wrong)
+	return c, merge(err, more, wrong, c.checkZones())
+}
+
+// checkZones tells zones of devices that are not here.
+func (c *config) checkZones() error {
+	if c.Exchange == nil || len(c.Devices) == 0 {
+		return nil
+	}
+	var errs []error
+	for _, zone := range sorted(c.Exchange.Mail.Zones) {
+		for _, device := range c.Exchange.Mail.Zones[zone] {
+			if _, ok := c.Devices[device]; !ok {
+				errs = append(errs, fmt.Errorf("exchange.agentmail.zones.%s: there is no device %q here; devices: %s", zone, device, strings.Join(sorted(c.Devices), ", ")))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 //go:embed home.yaml

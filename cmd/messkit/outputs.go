@@ -32,6 +32,7 @@ type outputs struct {
 	people  background // says whether it is known what they have decided
 	timers  background
 	guard   background
+	zones   zones
 }
 
 // background is something that runs until it is ended.
@@ -66,7 +67,7 @@ func (c *config) start(ctx context.Context, log *slog.Logger) (*outputs, error) 
 		return nil, err
 	}
 	o, client := &outputs{lock: lock, now: admin.In(c.Agent.Data).Run(c.Agent.Disarm, c.home.names(), time.Now)}, (*guard.Client)(nil)
-	known := []gate.Option{gate.WithLocal(o.now.Local)}
+	known := []gate.Option{gate.WithLocal(o.now.Local), gate.WithReserved(o.zones.reserved)}
 	if watched := c.home.guarded(c.limits(), log); len(watched) > 0 {
 		will, err := filepath.Abs(filepath.Join(c.Agent.Data, "guard"))
 		if err != nil {

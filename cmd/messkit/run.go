@@ -20,6 +20,7 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange"
+	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
 	"github.com/messkit/messkit/exchange/console"
 	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/httpapi"
@@ -189,6 +190,7 @@ func (a *app) openAll(ctx context.Context, cfg *config, o *outputs, log *slog.Lo
 	if err != nil {
 		return nil, nil, err
 	}
+	o.zones.door.Store(e.mail)
 	self := e.x.As(exchange.Actor{ID: cfg.Agent.ID, Roles: exchange.ExecutorRole}, "local")
 	// Its name is taken before anybody else can ask for it at the door.
 	who := &mess.Executor{ID: cfg.Agent.ID, Name: cfg.Agent.Name, Capabilities: cfg.home.resolver().Offers()}
@@ -208,7 +210,8 @@ type ownExchange struct {
 	store    *files.Store
 	door     *httpapi.Door
 	hooks    *webhook.Hooks
-	mcp      *mcp.Door // nil: it is off
+	mcp      *mcp.Door      // nil: it is off
+	mail     *maildoor.Door // nil: it is off
 	listener net.Listener
 	mqtt     *mqttDoor // nil: there is none
 
@@ -263,6 +266,12 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, here *place
 	if cfg.MCP.On {
 		e.mcp = mcp.NewDoor(x, cfg.MCP, version, log)
 		guests[mcpPath] = e.mcp
+	}
+	if e.mail, err = openMail(ctx, cfg, x, log); err != nil {
+		return nil, errors.Join(err, store.Close(), l.Close())
+	}
+	if e.mail != nil {
+		guests[maildoor.Path] = e.mail
 	}
 	pages, err := e.console(ctx, k, here, secure != nil, log)
 	if err != nil {
@@ -341,6 +350,9 @@ func (e *ownExchange) run(ctx context.Context) error {
 	g.Go(func() error { return e.door.Run(ctx, e.listener) })
 	if e.mcp != nil {
 		g.Go(func() error { return e.mcp.Run(ctx) })
+	}
+	if e.mail != nil {
+		g.Go(func() error { return e.mail.Run(ctx) })
 	}
 	if e.mqtt != nil {
 		g.Go(func() error { return e.mqtt.run(ctx) })

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/agent/journal"
+	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
 	"github.com/messkit/messkit/exchange/mqtt"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/mess"
@@ -26,6 +27,7 @@ type statusJSON struct {
 	Log       writtenJSON       `json:"log"`     // of the exchange
 	Executor  *executorStatus   `json:"executor,omitempty"`
 	MQTT      *mqtt.Counts      `json:"mqtt,omitempty"`      // of the MQTT door
+	Mail      *maildoor.Report  `json:"agentmail,omitempty"` // of the Agent Mail door
 	Executors []remote.Executor `json:"executors,omitempty"` // all that are registered
 }
 
@@ -61,6 +63,9 @@ func (e *ownExchange) status() any {
 	}
 	if e.mqtt != nil {
 		s.MQTT = new(e.mqtt.door.Counts())
+	}
+	if e.mail != nil {
+		s.Mail = new(e.mail.Status())
 	}
 	if e.agent != nil {
 		s.Executor = e.agent.status(up)

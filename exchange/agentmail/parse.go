@@ -178,3 +178,9 @@ func typeIn(s string) Type {
 	}
 	return ""
 }
+
+// Plain reports whether a body is words, and no message in JSON.
+func Plain(body string) bool {
+	_, ok := unfenced(body)
+	return !ok
+}

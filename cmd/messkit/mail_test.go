@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var mailBlocks = regexp.MustCompile("(?s)```(sh|yaml)\n(.*?)```")
+
+// Who follows the page on Agent Mail with curl gives a task and gets its picture, and
+// every configuration on the page is one.
+func TestTheMailPage(t *testing.T) {
+	text, err := os.ReadFile("../../docs/agentmail.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var script, first string
+	for _, b := range mailBlocks.FindAllStringSubmatch(string(text), -1) {
+		if b[1] == "sh" {
+			script += b[2]
+			continue
+		}
+		if first == "" {
+			first = b[2]
+		}
+		if err := (&config{}).read("docs/agentmail.md", []byte(b[2])); err != nil {
+			t.Errorf("%v\n%s", err, b[2])
+		}
+	}
+	if script == "" || !strings.Contains(first, "agentmail:") {
+		t.Fatal("the page does not begin with an example")
+	}
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("there is no curl here")
+	}
+	home := t.TempDir()
+	file := filepath.Join(home, "messkit.yaml")
+	if err := os.WriteFile(file, []byte(first), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bin := buildMesskit(t)
+	p, err := start(home, bin, "run", "--config", file, "--listen", "127.0.0.1:0", "--mqtt", "off")
+	if err != nil || p.url == "" {
+		t.Fatalf("%v\n%s", err, &p.stderr)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	// The page asks once; what comes in pieces is asked for until its end is there.
+	c := exec.CommandContext(ctx, "bash", "-ec", script+`
+until curl -s "$MESSKIT_URL/agentmail?wait=5s" -H "Authorization: Bearer $(cat orchestrator.key)" | grep task_completion; do :; done`)
+	c.Dir = home
+	c.Env = append(os.Environ(), "HOME="+home, "PATH="+filepath.Dir(bin)+":"+os.Getenv("PATH"), "MESSKIT_URL="+strings.TrimSuffix(p.url, "/api/v1/exchanges/home"))
+	var errs bytes.Buffer
+	c.Stderr = &errs
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%v: %s\n%s", err, &errs, out)
+	}
+	for _, want := range []string{`"task_id":"bd-42","ref":"2`, `"type":"status_update"`, `"status":"complete"`, `data:image/jpeg;base64,`} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%s is not in %.2000s", want, out)
+		}
+	}
+	if err := p.stop(); err != nil {
+		t.Error(err)
+	}
+}

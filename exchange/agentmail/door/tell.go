@@ -1,0 +1,218 @@
+package door
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/agentmail"
+	"github.com/messkit/messkit/exchange/agentmail/mailbox"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+func threadID(task string) string { return mailbox.ThreadID(task) }
+
+func openKeys(items []exchange.OpenItem) []string {
+	var keys []string
+	for _, q := range items {
+		keys = append(keys, q.Key)
+	}
+	return keys
+}
+
+// beat is how long a task that runs may go on without a word to who has given it.
+const beat = 10 * time.Minute
+
+// tellAll tells what is said in the threads of tasks, as it is said, until ctx ends.
+func (d *Door) tellAll(ctx context.Context) error {
+	tick := time.NewTicker(time.Minute)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-d.dirty:
+			for _, ref := range d.toLook() {
+				if err := d.tell(ctx, ref); err != nil && ctx.Err() == nil {
+					d.log.Warn("a task cannot be told of", "ref", ref, "err", err)
+					d.retry(ctx, ref)
+				}
+			}
+		case <-tick.C:
+			d.beat(ctx)
+		}
+	}
+}
+
+// retry looks at a thread again a little later.
+func (d *Door) retry(ctx context.Context, ref string) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Second):
+		d.look(ref)
+	}
+}
+
+func (d *Door) toLook() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var refs []string
+	for ref := range d.looks {
+		refs = append(refs, ref)
+	}
+	clear(d.looks)
+	return refs
+}
+
+// tell queues what was said in a thread since it was last told. What is queued and
+// how far it was told are written down together: nothing is told twice, or left out.
+func (d *Door) tell(ctx context.Context, ref string) error {
+	th, err := d.x.Thread(ctx, self, ref)
+	if errors.Is(err, mess.Unknown) { // somebody has removed it
+		return d.change(func(s *state) { delete(s.Tasks, ref) })
+	}
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	t := d.s.Tasks[ref]
+	behind := t != nil && (t.Told < len(th.Messages) || th.Status.Terminal())
+	d.mu.Unlock()
+	if !behind {
+		return nil
+	}
+	return d.change(func(s *state) {
+		t := s.Tasks[ref]
+		if t == nil {
+			return
+		}
+		for i := t.Told; i < len(th.Messages); i++ {
+			s.tellOne(th, ref, t, i, d.now())
+		}
+		t.Told = len(th.Messages)
+		if th.Status.Terminal() {
+			delete(s.Tasks, ref)
+		}
+	})
+}
+
+// tellOne queues what one message says.
+func (s *state) tellOne(th exchange.Thread, ref string, t *task, i int, now time.Time) {
+	m := th.Messages[i]
+	if messeaf.IsAck(m) || messeaf.IsRequest(m) || m.From == t.Actor {
+		return
+	}
+	bodies := told(th, t, i).Bodies(m)
+	for part, b := range bodies {
+		kind := string(b.Type())
+		if u, ok := b.(*agentmail.StatusUpdate); ok {
+			kind = u.UpdateType
+		}
+		if kind == progress {
+			s.dropProgress(ref)
+		}
+		e := entry{ID: newID(), To: t.Peer, HTTP: t.HTTP, At: now, Task: t.ID, Thread: t.Thread, Ref: ref, Index: i, Part: part, Kind: kind}
+		s.add(e)
+		t.At = now
+		if kind == string(agentmail.TypeCoordinationRequest) {
+			t.Asked = append(t.Asked, question(m, e))
+		}
+	}
+}
+
+const progress = "progress"
+
+// dropProgress leaves out progress that nobody has heard of yet: more has been made.
+func (s *state) dropProgress(ref string) {
+	for i := len(s.Out) - 1; i >= 0; i-- {
+		if e := s.Out[i]; e.Ref == ref {
+			if e.Kind == progress && e.Tried.IsZero() && e.Body == nil {
+				s.Out = append(s.Out[:i:i], s.Out[i+1:]...)
+			}
+			return
+		}
+	}
+}
+
+// question is what a message asks, as it was told.
+func question(m mess.Message, e entry) asked {
+	q := asked{Ref: m.Ref, Letter: e.ID}
+	q.At, _ = m.Received.Time()
+	for _, item := range m.Items {
+		s, ok := item.(*mess.Status)
+		if !ok {
+			continue
+		}
+		q.Hash = s.ActionHash
+		within, _ := s.Extra.Get("confirm_within")
+		text, _ := within.(string)
+		if left, err := mess.Duration(text).Duration(); err == nil && left > 0 {
+			q.Deadline = q.At.Add(left)
+		}
+	}
+	return q
+}
+
+// told is what the bodies of a message have in common.
+func told(th exchange.Thread, t *task, i int) agentmail.Told {
+	out := agentmail.Told{Task: t.ID, To: t.Peer}
+	out.Now, _ = th.Messages[i].Received.Time()
+	for _, m := range th.Messages[:i] {
+		for _, item := range m.Items {
+			if s, ok := item.(*mess.Status); ok {
+				switch s.Code {
+				case mess.Waiting, mess.Held, mess.NeedsInput, mess.NeedsConfirmation:
+					out.Blocked = true
+				default:
+					out.Blocked = false
+				}
+			}
+		}
+	}
+	return out
+}
+
+// beat tells of tasks that run and have been silent for long how they stand.
+func (d *Door) beat(ctx context.Context) {
+	d.mu.Lock()
+	var silent []string
+	for ref, t := range d.s.Tasks {
+		if !t.HTTP && d.now().Sub(t.At) >= beat {
+			silent = append(silent, ref)
+		}
+	}
+	d.mu.Unlock()
+	for _, ref := range silent {
+		th, err := d.x.Thread(ctx, self, ref)
+		if err != nil || th.Status != mess.InProgress && th.Status != mess.Claimed {
+			continue
+		}
+		d.again(ref)
+	}
+}
+
+// render is an entry as the message that goes out.
+func (d *Door) render(ctx context.Context, e *entry) ([]byte, error) {
+	if e.Body != nil {
+		return e.Body, nil
+	}
+	if e.Kind == string(agentmail.TypeTaskAssignment) {
+		return d.assignment(ctx, e)
+	}
+	th, err := d.x.Thread(ctx, self, e.Ref)
+	if err != nil {
+		return nil, err
+	}
+	if e.Index >= len(th.Messages) {
+		return nil, mess.Refuse(mess.Unknown, "%s has no message %d", e.Ref, e.Index)
+	}
+	t := &task{ID: e.Task, Peer: e.To}
+	m := d.whole(ctx, e.Ref, th.Messages[e.Index])
+	bodies := told(th, t, e.Index).Bodies(m)
+	if e.Part >= len(bodies) {
+		return nil, mess.Refuse(mess.Unknown, "%s: message %d has no part %d", e.Ref, e.Index, e.Part)
+	}
+	return d.wrap(e.ID, e.At, bodies[e.Part]).JSON()
+}

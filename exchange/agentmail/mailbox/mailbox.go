@@ -1,0 +1,450 @@
+// Package mailbox is the mailbox of one agent at an MCP Agent Mail server: who it
+// is there, the mail that came for it, and what it sends. It knows nothing of what
+// stands in a mail.
+package mailbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/messkit/messkit/internal/secret"
+)
+
+// Config of a mailbox.
+type Config struct {
+	URL         string      // of the server, with its path: http://127.0.0.1:8765/mcp/
+	Bearer      secret.Text // of the server; "" for none
+	Project     string      // absolute path that names the project
+	Name        string      // of the agent
+	Description string      // what it can do, for others
+	Version     string      // of this program
+	Contacts    []string    // agents that may write to it
+	Timeout     time.Duration
+}
+
+// Mailbox is a mailbox. It is safe for one user at a time.
+type Mailbox struct {
+	cfg    Config
+	client *sdk.Client
+	http   *http.Client
+	access *bearer
+
+	mu      sync.Mutex
+	session *sdk.ClientSession // nil: there is no connection
+
+	name  string // that the server has given
+	token secret.Text
+}
+
+// New makes a mailbox. It does not reach out.
+func New(cfg Config) *Mailbox {
+	b := &bearer{token: cfg.Bearer, next: http.DefaultTransport}
+	return &Mailbox{
+		cfg: cfg, access: b, http: &http.Client{Transport: b, Timeout: cfg.Timeout}, name: cfg.Name,
+		client: sdk.NewClient(&sdk.Implementation{Name: "messkit", Version: cfg.Version}, &sdk.ClientOptions{Logger: slog.New(slog.DiscardHandler)}),
+	}
+}
+
+// CheckURL tells what is wrong with the address of a server.
+func CheckURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return fmt.Errorf("%q is not the address of a mail server; write one like http://127.0.0.1:8765/mcp/", text)
+	}
+	return nil
+}
+
+// endpoint is the address with the slash at its end, without which the server
+// mis-frames its second answer.
+func (c Config) endpoint() string {
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return c.URL
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = "/mcp/"
+	}
+	if !strings.HasSuffix(u.Path, "/") {
+		u.Path += "/"
+	}
+	return u.String()
+}
+
+// bearer puts the server's token into every request, and notes its no.
+type bearer struct {
+	token secret.Text
+	next  http.RoundTripper
+
+	mu     sync.Mutex
+	denied int // the last code, if it was a no
+}
+
+func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	if b.token != "" {
+		r.Header.Set("Authorization", "Bearer "+string(b.token))
+	}
+	res, err := b.next.RoundTrip(r)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.denied = 0
+	if err == nil && (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden) {
+		b.denied = res.StatusCode
+	}
+	return res, err
+}
+
+func (b *bearer) no() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.denied
+}
+
+// ErrDenied says that the server does not let this program in, or not do what it
+// has to do: its configuration must be mended.
+var ErrDenied = errors.New("the mail server refuses this program; check token_file, and that the server gives it more than the role reader (HTTP_RBAC_DEFAULT_ROLE)")
+
+// ToolError is the server's no to one call.
+type ToolError struct {
+	Tool string
+	Text string
+}
+
+func (e *ToolError) Error() string { return e.Tool + ": " + e.Text }
+
+// The kinds of no, as far as the server's words tell: it has no codes.
+var (
+	ErrNoContact  = errors.New("the recipient has not approved this agent")
+	ErrRetired    = errors.New("the agent is retired")
+	ErrToken      = errors.New("the agent's registration token is missing or wrong")
+	ErrNobody     = errors.New("there is no such agent")
+	ErrBadName    = errors.New("the server takes no mail for an agent of that name")
+	ErrBadMessage = errors.New("the server does not take the message")
+)
+
+// phrases are what the server says.
+var phrases = []struct {
+	text string
+	kind error
+}{
+	{"Contact approval required", ErrNoContact},
+	{"is retired", ErrRetired},
+	{"requires registration_token", ErrToken},
+	{"requires sender_token", ErrToken},
+	{"Invalid registration_token", ErrToken},
+	{"Invalid sender_token", ErrToken},
+	{"not registered in project", ErrNobody},
+	{"not found", ErrNobody},
+	{"Invalid recipient", ErrBadName},
+	{"Invalid thread_id", ErrBadMessage},
+	{"validation error", ErrBadMessage},
+}
+
+// Is tells the kind.
+func (e *ToolError) Is(target error) bool {
+	for _, p := range phrases {
+		if strings.Contains(e.Text, p.text) {
+			return p.kind == target
+		}
+	}
+	return false
+}
+
+// connect gives the session, a new one if there is none.
+func (b *Mailbox) connect(ctx context.Context) (*sdk.ClientSession, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.session != nil {
+		return b.session, nil
+	}
+	s, err := b.client.Connect(ctx, &sdk.StreamableClientTransport{Endpoint: b.cfg.endpoint(), HTTPClient: b.http, DisableStandaloneSSE: true, MaxRetries: -1}, nil)
+	if err != nil {
+		return nil, b.broken(err)
+	}
+	b.session = s
+	return s, nil
+}
+
+// Close ends the connection.
+func (b *Mailbox) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.session != nil {
+		_ = b.session.Close() // the server keeps nothing of it
+		b.session = nil
+	}
+}
+
+// broken words what the transport says.
+func (b *Mailbox) broken(err error) error {
+	if b.access.no() != 0 {
+		return fmt.Errorf("%w (%d)", ErrDenied, b.access.no())
+	}
+	return fmt.Errorf("mail server: %w", err)
+}
+
+// call calls a tool and reads what it gives into out, unless that is nil.
+func (b *Mailbox) call(ctx context.Context, tool string, args map[string]any, out any) error {
+	s, err := b.connect(ctx)
+	if err != nil {
+		return err
+	}
+	res, err := s.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		b.Close()
+		return b.broken(err)
+	}
+	if res.IsError {
+		return &ToolError{tool, strings.TrimPrefix(textOf(res), "Error calling tool '"+tool+"': ")}
+	}
+	if out == nil {
+		return nil
+	}
+	data, err := json.Marshal(res.StructuredContent)
+	if err == nil {
+		err = json.Unmarshal(data, out)
+	}
+	if err != nil {
+		return &ToolError{tool, "its answer is not as expected: " + err.Error()}
+	}
+	return nil
+}
+
+func textOf(res *sdk.CallToolResult) string {
+	var all []string
+	for _, c := range res.Content {
+		if t, ok := c.(*sdk.TextContent); ok {
+			all = append(all, t.Text)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// Identity is who the agent is at the server.
+type Identity struct {
+	Name  string // as the server has given it
+	Token secret.Text
+}
+
+// Enter registers the agent, or comes back as the one that has the token, and lets
+// its contacts write to it. It is repeated now and then, so that the server does
+// not retire the agent.
+func (b *Mailbox) Enter(ctx context.Context, was Identity) (Identity, error) {
+	if err := b.call(ctx, "health_check", map[string]any{}, nil); err != nil {
+		return was, err
+	}
+	if err := b.call(ctx, "ensure_project", map[string]any{"human_key": b.cfg.Project}, nil); err != nil {
+		return was, err
+	}
+	args := map[string]any{
+		"project_key": b.cfg.Project, "program": "messkit", "model": "executor", "name": b.cfg.Name, "task_description": b.cfg.Description,
+	}
+	if was.Token != "" {
+		args["name"], args["registration_token"] = was.Name, string(was.Token)
+	}
+	var got struct {
+		Name    string `json:"name"`
+		Token   string `json:"registration_token"`
+		Retired string `json:"retired_at"`
+	}
+	if err := b.call(ctx, "register_agent", args, &got); err != nil {
+		return was, err
+	}
+	id := Identity{got.Name, secret.Text(got.Token)}
+	if id.Token == "" {
+		id.Token = was.Token
+	}
+	b.name, b.token = id.Name, id.Token
+	if got.Retired != "" {
+		if err := b.call(ctx, "unretire_agent", b.self(), nil); err != nil {
+			return id, err
+		}
+	}
+	return id, b.admit(ctx)
+}
+
+// admit lets the contacts write to the agent. One that is not registered yet is let
+// in when it asks, or when the agent enters again.
+func (b *Mailbox) admit(ctx context.Context) error {
+	policy := b.self()
+	policy["policy"] = "contacts_only"
+	if err := b.call(ctx, "set_contact_policy", policy, nil); err != nil {
+		return err
+	}
+	for _, from := range b.cfg.Contacts {
+		if err := b.Admit(ctx, from); err != nil && !errors.Is(err, ErrNobody) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Admit lets an agent write to this one.
+func (b *Mailbox) Admit(ctx context.Context, from string) error {
+	return b.call(ctx, "respond_contact", map[string]any{
+		"project_key": b.cfg.Project, "to_agent": b.name, "from_agent": from, "accept": true, "registration_token": string(b.token),
+	}, nil)
+}
+
+// self are the arguments by which the agent names itself.
+func (b *Mailbox) self() map[string]any {
+	return map[string]any{"project_key": b.cfg.Project, "agent_name": b.name, "registration_token": string(b.token)}
+}
+
+// Mail is one mail.
+type Mail struct {
+	ID      int64     `json:"id"`
+	From    string    `json:"from"`
+	Subject string    `json:"subject"`
+	Thread  string    `json:"thread_id"`
+	Body    string    `json:"body_md"`
+	Created time.Time `json:"created_ts"`
+	Ack     bool      `json:"ack_required"`
+}
+
+const (
+	firstPage = 200
+	lastPage  = 1000 // the server's limit
+)
+
+// Fetch reads the mails since then, the oldest first. Some may have come before.
+func (b *Mailbox) Fetch(ctx context.Context, since time.Time) ([]Mail, error) {
+	for limit := firstPage; ; limit = lastPage {
+		args := b.self()
+		args["include_bodies"], args["limit"] = true, limit
+		if !since.IsZero() {
+			args["since_ts"] = since.UTC().Format(time.RFC3339Nano)
+		}
+		var got struct {
+			Result []Mail `json:"result"`
+		}
+		if err := b.call(ctx, "fetch_inbox", args, &got); err != nil {
+			return nil, err
+		}
+		if len(got.Result) == limit && limit < lastPage {
+			continue
+		}
+		slices.SortFunc(got.Result, func(x, y Mail) int { return int(x.ID - y.ID) })
+		return got.Result, nil
+	}
+}
+
+// Acknowledge says that a mail is in good hands. It may be said twice.
+func (b *Mailbox) Acknowledge(ctx context.Context, id int64) error {
+	args := b.self()
+	args["message_id"] = id
+	return b.call(ctx, "acknowledge_message", args, nil)
+}
+
+// Letter is a mail to be sent.
+type Letter struct {
+	To         string
+	Subject    string
+	Body       string
+	Thread     string // "" for none
+	Importance string // low, normal, high or urgent
+	Ack        bool   // it is to be acknowledged
+}
+
+// Send sends a mail, and returns when the server has taken it by its own clock.
+func (b *Mailbox) Send(ctx context.Context, l Letter) (time.Time, error) {
+	args := map[string]any{
+		"project_key": b.cfg.Project, "sender_name": b.name, "sender_token": string(b.token), "to": []string{l.To}, "subject": l.Subject,
+		"body_md": l.Body, "importance": l.Importance, "ack_required": l.Ack, "convert_images": false, "topic": "mess",
+	}
+	if l.Thread != "" {
+		args["thread_id"] = l.Thread
+	}
+	var got struct {
+		Count      int             `json:"count"`
+		Error      json.RawMessage `json:"error"`
+		Deliveries []struct {
+			Payload struct {
+				Created time.Time `json:"created_ts"`
+			} `json:"payload"`
+		} `json:"deliveries"`
+	}
+	if err := b.call(ctx, "send_message", args, &got); err != nil {
+		return time.Time{}, err
+	}
+	if len(got.Error) > 0 && string(got.Error) != "null" || got.Count == 0 || len(got.Deliveries) == 0 {
+		return time.Time{}, &ToolError{"send_message", "it was not delivered: " + string(got.Error)}
+	}
+	return got.Deliveries[0].Payload.Created, nil
+}
+
+// Ask asks an agent to be allowed to write to it.
+func (b *Mailbox) Ask(ctx context.Context, to string) error {
+	return b.call(ctx, "request_contact", map[string]any{
+		"project_key": b.cfg.Project, "from_agent": b.name, "to_agent": to, "registration_token": string(b.token), "reason": "tasks and their outcomes",
+	}, nil)
+}
+
+// outboxLimit is how many mails are looked through for one that may have been sent.
+const outboxLimit = 100
+
+// Sent reports whether a mail with a text in it was sent since then: what has timed
+// out may have arrived, and the server would take it twice.
+func (b *Mailbox) Sent(ctx context.Context, text string, since time.Time) (bool, error) {
+	s, err := b.connect(ctx)
+	if err != nil {
+		return false, err
+	}
+	q := url.Values{"project": {b.cfg.Project}, "include_bodies": {"true"}, "limit": {fmt.Sprint(outboxLimit)}, "agent_token": {string(b.token)}}
+	if !since.IsZero() {
+		q.Set("since_ts", since.UTC().Format(time.RFC3339))
+	}
+	res, err := s.ReadResource(ctx, &sdk.ReadResourceParams{URI: "resource://outbox/" + url.PathEscape(b.name) + "?" + q.Encode()})
+	if err != nil {
+		b.Close()
+		return false, b.broken(errors.New(strings.ReplaceAll(err.Error(), url.QueryEscape(string(b.token)), "***")))
+	}
+	return slices.ContainsFunc(res.Contents, func(c *sdk.ResourceContents) bool { return strings.Contains(c.Text, text) }), nil
+}
+
+// ThreadID is a name for a thread that the server takes, "" for none.
+func ThreadID(task string) string {
+	slug := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
+			return r
+		}
+		return '-'
+	}, task)
+	slug = strings.TrimLeft(slug, "._-")
+	return slug[:min(len(slug), maxThread)]
+}
+
+const maxThread = 128
+
+// maxSubject is where the server cuts a subject, in bytes.
+const maxSubject = 200
+
+// Subject is a text as a subject.
+func Subject(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	return strings.ToValidUTF8(text[:min(len(text), maxSubject)], "")
+}
+
+// Private reports whether what goes to an address is kept from others: it is
+// encrypted, or does not leave this machine.
+func Private(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Scheme == "https" || u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/messkit/messkit/drivers/httpcam"
 	"github.com/messkit/messkit/drivers/i2cdev"
 	"github.com/messkit/messkit/drivers/onewire"
+	"github.com/messkit/messkit/drivers/roombaoi"
 	"github.com/messkit/messkit/drivers/rpicam"
 	"github.com/messkit/messkit/drivers/sim"
 	"github.com/messkit/messkit/drivers/v4l2cam"
@@ -25,6 +26,7 @@ func Kinds() []drivers.Kind {
 			gpiorelay.Kind(),
 			httpcam.Kind(),
 			onewire.Kind(),
+			roombaoi.Kind(),
 			rpicam.Kind(),
 			v4l2cam.Kind(),
 		},

@@ -1,0 +1,334 @@
+// Package roombaoi drives Roombas and Creates by their serial Open Interface: those
+// with a round socket under the handle or the cover (500 to 900 series, Create 2).
+//
+// Not supported: rooms and maps, which these robots do not have, and driving by
+// hand.
+package roombaoi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"sync"
+	"time"
+
+	"gobot.io/x/gobot/v2"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+var (
+	_ drivers.Cleaner    = (*Robot)(nil)
+	_ drivers.DockReader = (*Robot)(nil)
+	_ drivers.Spotter    = (*Robot)(nil)
+	_ drivers.Pauser     = (*Robot)(nil)
+	_ drivers.Stopper    = (*Robot)(nil)
+	_ drivers.Sensor     = (*Robot)(nil)
+	_ drivers.Observer   = (*Robot)(nil)
+	_ drivers.SafeReader = (*Robot)(nil)
+	_ drivers.RestReader = (*Robot)(nil)
+)
+
+// Kind is the kind of driver for drivers/all.
+func Kind() drivers.Kind {
+	return drivers.Kind{Name: "roombaoi", Class: "vacuum", About: "Roomba or Create at a serial cable (Open Interface)", Open: Open}
+}
+
+// Robot is one robot.
+type Robot struct {
+	drivers.Life
+	cfg    Config
+	link   *drivers.Link
+	log    *slog.Logger
+	now    func() time.Time
+	errand drivers.Errand
+
+	mu     sync.Mutex // held during one exchange of words
+	line   *os.File   // nil: it has to be opened
+	paused bool       // by Pause; guarded by state
+	state  sync.Mutex
+}
+
+// Open is the drivers.Factory of this package. The line is opened when it is first
+// needed: the cable may be plugged in later.
+func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	cfg := DefaultConfig()
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	return New(env.Name, cfg, env.Log, env.Now), nil
+}
+
+// New makes a robot of a valid configuration.
+func New(name string, cfg Config, log *slog.Logger, now func() time.Time) *Robot {
+	return &Robot{Life: drivers.NewLife(name), cfg: cfg, link: drivers.NewLink(cfg.Port), log: log, now: now}
+}
+
+// Connection is a Gobot adaptor that does nothing.
+func (r *Robot) Connection() gobot.Connection { return r.link }
+
+// Start makes it ready.
+func (r *Robot) Start() error { r.Opened(); return nil }
+
+// Halt stops the robot where it is, whoever has sent it, and closes the line.
+func (r *Robot) Halt() error {
+	r.Closed()
+	defer r.hangUp()
+	if r.cfg.Safe == Keep {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	return r.named(r.stop(ctx))
+}
+
+func (r *Robot) hangUp() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.drop()
+}
+
+// drop closes the line, which is opened anew when it is needed. mu is held.
+func (r *Robot) drop() {
+	if r.line != nil {
+		_ = r.line.Close() // it may have gone
+		r.line = nil
+	}
+}
+
+// How long the robot may take to answer, to wake up and answer, and to stand.
+const (
+	answerTime = time.Second
+	stopTime   = 8 * time.Second
+)
+
+// tell sends commands. An error that is ErrNothingDone says that none was sent.
+func (r *Robot) tell(ctx context.Context, ops ...byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.send(ctx, ops)
+}
+
+// send is tell with mu held.
+func (r *Robot) send(ctx context.Context, ops []byte) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, ctx.Err())
+	}
+	if r.line == nil {
+		f, err := openLine(r.cfg.Port, r.cfg.Baud)
+		if err != nil {
+			return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		}
+		r.line = f
+	}
+	if err := r.line.SetDeadline(time.Now().Add(answerTime)); err != nil {
+		r.drop()
+		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+	}
+	if _, err := r.line.Write(ops); err != nil {
+		r.drop()
+		return fmt.Errorf("%s: %w; is the cable plugged in?", r.cfg.Port, err)
+	}
+	return nil
+}
+
+// look reads the sensors once. A robot that sleeps is woken up.
+func (r *Robot) look(ctx context.Context) (state, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, err := r.listen(ctx)
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return s, err
+	}
+	wake(r.line)
+	if s, err = r.listen(ctx); errors.Is(err, os.ErrDeadlineExceeded) {
+		return s, fmt.Errorf("it does not answer at %s; is it switched on, and the cable in its socket? Its CLEAN button wakes it up", r.cfg.Port)
+	}
+	return s, err
+}
+
+// listen asks for a stream, takes the first frame that is whole, and ends it. mu is
+// held.
+func (r *Robot) listen(ctx context.Context) (state, error) {
+	if err := r.send(ctx, append([]byte{opStart}, subscribe()...)); err != nil {
+		return state{}, err
+	}
+	defer func() { _, _ = r.line.Write([]byte{opPause, 0}) }() // what is not heard, the next frame shows
+	var data []byte
+	buf := make([]byte, 256)
+	for {
+		n, err := r.line.Read(buf)
+		data = append(data, buf[:n]...)
+		if s, found := find(data); found == nil {
+			return s, nil
+		}
+		if err != nil || len(data) > 1<<14 {
+			return state{}, fmt.Errorf("%s: %w", r.cfg.Port, errors.Join(err, noise(data)))
+		}
+	}
+}
+
+// noise says what came instead of a frame.
+func noise(data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d bytes came, and no whole answer among them; is baud: right?", len(data))
+}
+
+// moves reports whether the wheels turn: by two looks.
+func (r *Robot) moves(ctx context.Context) (state, bool, error) {
+	was, err := r.look(ctx)
+	if err != nil {
+		return was, false, err
+	}
+	if err := r.wait(ctx, min(lookAgain, r.cfg.Poll)); err != nil {
+		return was, false, err
+	}
+	is, err := r.look(ctx)
+	return is, err == nil && is.moved(was), err
+}
+
+// lookAgain is how long a wheel has to show that it turns.
+const lookAgain = 300 * time.Millisecond
+
+func (r *Robot) wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// Safe reports whether it stands still.
+func (r *Robot) Safe(ctx context.Context) (bool, error) {
+	if r.cfg.Safe == Keep {
+		return true, nil
+	}
+	return r.AtRest(ctx)
+}
+
+// AtRest reports whether its wheels stand.
+func (r *Robot) AtRest(ctx context.Context) (bool, error) {
+	_, moves, err := r.moves(ctx)
+	return err == nil && !moves, r.named(err)
+}
+
+// Docked reports whether it is in its dock.
+func (r *Robot) Docked(ctx context.Context) (bool, error) {
+	s, err := see(ctx, r, r.look)
+	return err == nil && s.docked, err
+}
+
+// Read tells the battery.
+func (r *Robot) Read(ctx context.Context) ([]drivers.Reading, error) {
+	s, err := see(ctx, r, r.look)
+	if err == nil && s.battery < 0 {
+		err = fmt.Errorf("%s: it does not tell its battery", r.Name())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []drivers.Reading{{Quantity: "battery", Value: math.Round(s.battery), Unit: "%", At: r.now()}}, nil
+}
+
+// Observe says how it is.
+func (r *Robot) Observe(ctx context.Context) (drivers.Observation, error) {
+	type seen struct {
+		state
+		moves bool
+	}
+	s, err := see(ctx, r, func(ctx context.Context) (seen, error) {
+		s, moves, err := r.moves(ctx)
+		return seen{s, moves}, err
+	})
+	if err != nil {
+		return drivers.Observation{}, err
+	}
+	text, facts := s.says(s.moves)
+	return drivers.Observation{Text: text, Facts: facts, At: r.now()}, nil
+}
+
+// see runs a verb that changes nothing.
+func see[T any](ctx context.Context, r *Robot, f func(context.Context) (T, error)) (T, error) {
+	var none T
+	ctx, done, err := r.Begin(ctx)
+	if err != nil {
+		return none, err
+	}
+	defer done()
+	v, err := f(ctx)
+	if err != nil {
+		return none, r.ended(ctx, err)
+	}
+	return v, nil
+}
+
+// ended words an error of a verb with this context.
+func (r *Robot) ended(ctx context.Context, err error) error {
+	switch {
+	case err == nil || ctx.Err() == nil:
+		return r.named(err)
+	case drivers.Stopped(ctx):
+		return r.named(drivers.ErrStopped)
+	case errors.Is(err, drivers.ErrNothingDone):
+		return fmt.Errorf("%w: %w", r.Ended(ctx), drivers.ErrNothingDone)
+	}
+	return r.Ended(ctx)
+}
+
+func (r *Robot) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", r.Name(), err)
+}
+
+// says is the state in words, and as facts.
+func (s state) says(moves bool) (string, []drivers.Fact) {
+	is := "standing still"
+	switch {
+	case moves:
+		is = "moving"
+	case s.docked:
+		is = "in its dock"
+	}
+	text := "The vacuum is " + is
+	facts := []drivers.Fact{{Name: "state", Value: is}}
+	if s.battery >= 0 {
+		text += fmt.Sprintf("; its battery has %.0f %%", s.battery)
+		facts = append(facts, drivers.Fact{Name: "battery", Value: math.Round(s.battery), Unit: "%"})
+	}
+	if s.charging {
+		text += " and is charging"
+	}
+	text += "."
+	if h := s.trouble(); h != nil {
+		text += " " + h.Error() + "."
+		facts = append(facts, drivers.Fact{Name: "problem", Value: h.Problem}, drivers.Fact{Name: "help", Value: h.Help})
+	}
+	return text, facts
+}
+
+// trouble is what a person has to do, nil if nothing.
+func (s state) trouble() *drivers.HelpError {
+	switch {
+	case s.wheelDrop:
+		return &drivers.HelpError{Problem: "a wheel hangs in the air", Help: "set the robot on a flat floor, then ask again"}
+	case s.cliffs >= 3:
+		return &drivers.HelpError{Problem: "it sees no floor below it", Help: "set it on the floor, wipe the sensors below its rim, then ask again"}
+	case s.overcurrent&0b11000 != 0:
+		return &drivers.HelpError{Problem: "a wheel is blocked", Help: "free its wheels, then ask again"}
+	case s.overcurrent&0b101 != 0:
+		return &drivers.HelpError{Problem: "a brush is blocked", Help: "free its brushes from what is caught in them, then ask again"}
+	case s.fault:
+		return &drivers.HelpError{Problem: "it cannot charge", Help: "wipe the contacts of robot and dock, look at its battery"}
+	}
+	return nil
+}

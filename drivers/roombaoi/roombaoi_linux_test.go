@@ -1,0 +1,183 @@
+package roombaoi_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/drivertest"
+	"github.com/messkit/messkit/drivers/roombaoi"
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+func quick(b *bench) *roombaoi.Robot {
+	cfg := roombaoi.DefaultConfig()
+	cfg.Port, cfg.Poll = b.port, 2*time.Millisecond
+	return roombaoi.New("roomba", cfg, slog.New(slog.DiscardHandler), time.Now)
+}
+
+func started(t *testing.T, b *bench) *roombaoi.Robot {
+	t.Helper()
+	r := quick(b)
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		b.robot().set(func(r *robot) { r.deaf = false })
+		if err := r.Halt(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func TestKeepsTheRules(t *testing.T) {
+	b := newBench(t)
+	drivertest.Run(t, func(t *testing.T) drivers.Device { b.renew(); return quick(b) },
+		drivertest.Safe(func() error {
+			if b.robot().moves() {
+				return errors.New("it moves")
+			}
+			return nil
+		}),
+		drivertest.Acts(func() int { return len(b.robot().log()) }))
+}
+
+func TestCleansAndComesHome(t *testing.T) {
+	b := newBench(t)
+	b.robot().set(func(r *robot) { r.noisy, r.asleep = true, 3 })
+	r := started(t, b)
+	var told []drivers.Progress
+	out, err := r.Clean(t.Context(), nil, func(p drivers.Progress) { told = append(told, p) })
+	if err != nil || len(out.Remaining) > 0 || !slices.Equal(b.robot().log(), []string{"clean"}) {
+		t.Fatalf("%+v, %v, %q", out, err, b.robot().log())
+	}
+	if last := told[len(told)-1]; last.Percent != 100 || !strings.Contains(told[1].Doing, "its battery has 80 %") {
+		t.Errorf("%+v", told)
+	}
+	if in, err := r.Docked(t.Context()); err != nil || !in {
+		t.Errorf("%t, %v", in, err)
+	}
+	if err := r.Dock(t.Context()); err != nil || len(b.robot().log()) != 1 { // it is there
+		t.Errorf("%v, %q", err, b.robot().log())
+	}
+	if err := r.Spot(t.Context(), nil); err != nil || b.robot().log()[1] != "spot" {
+		t.Errorf("%v, %q", err, b.robot().log())
+	}
+	if err := r.Dock(t.Context()); err != nil || b.robot().log()[2] != "dock" {
+		t.Errorf("%v, %q", err, b.robot().log())
+	}
+	seen, err := r.Observe(t.Context())
+	if err != nil || seen.Text != "The vacuum is in its dock; its battery has 80 % and is charging." {
+		t.Errorf("%+v, %v", seen, err)
+	}
+}
+
+// A second press of its button would stop it: what moves is not told to clean.
+func TestTheButtonIsAToggle(t *testing.T) {
+	b := newBench(t)
+	r := started(t, b)
+	b.robot().set(func(r *robot) { r.task, r.left, r.docked = "clean", 1000, false })
+	if _, err := r.Clean(t.Context(), nil, nil); !errors.Is(err, drivers.ErrBusy) || len(b.robot().log()) != 0 {
+		t.Errorf("%v, %q", err, b.robot().log())
+	}
+	if err := r.Dock(t.Context()); err != nil || !slices.Equal(b.robot().log(), []string{"safe", "dock"}) {
+		t.Errorf("%v, %q", err, b.robot().log())
+	}
+}
+
+func TestTroubleIsForAPerson(t *testing.T) {
+	b := newBench(t)
+	r := started(t, b)
+	told := 0
+	_, err := r.Clean(t.Context(), nil, func(drivers.Progress) {
+		if told++; told == 3 {
+			b.robot().set(func(r *robot) { r.drop, r.left = true, 1000 })
+		}
+	})
+	help, ok := errors.AsType[*drivers.HelpError](err)
+	if !ok || errors.Is(err, drivers.ErrNothingDone) || help.Problem != "a wheel hangs in the air" || b.robot().moves() {
+		t.Errorf("%v, moves %t", err, b.robot().moves())
+	}
+	for problem, set := range map[string]func(*robot){
+		"a wheel hangs in the air":  func(r *robot) { r.drop = true },
+		"a brush is blocked":        func(r *robot) { r.over = 0b100 },
+		"a wheel is blocked":        func(r *robot) { r.over = 0b10000 },
+		"its battery has 4 %":       func(r *robot) { r.charge = 100 },
+		"port: is it in its socket": func(r *robot) { r.asleep = 1 << 20 },
+	} {
+		b.renew().set(set)
+		_, err := r.Clean(t.Context(), nil, nil)
+		if !errors.Is(err, drivers.ErrNothingDone) || len(b.robot().log()) != 0 || strings.HasPrefix(problem, "a") && !strings.Contains(err.Error(), problem) {
+			t.Errorf("%s: %v, %q", problem, err, b.robot().log())
+		}
+	}
+	b.renew().set(func(r *robot) { r.strands = true })
+	if _, err := r.Clean(t.Context(), nil, nil); err == nil || !strings.Contains(err.Error(), "it stands still away from its dock") {
+		t.Error(err)
+	}
+	if _, err := r.Clean(t.Context(), []string{"kitchen"}, nil); !errors.Is(err, drivers.ErrNothingDone) {
+		t.Error(err)
+	}
+}
+
+// Another request pauses, resumes and stops what it is at.
+func TestSteering(t *testing.T) {
+	b := newBench(t)
+	r := started(t, b)
+	if err := r.Pause(t.Context()); !errors.Is(err, drivers.ErrNothingDone) {
+		t.Error(err)
+	}
+	b.robot().set(func(r *robot) { r.frames = 1 << 20 })
+	out := make(chan bool, 1)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := r.Clean(t.Context(), nil, func(drivers.Progress) {
+			if b.robot().moves() {
+				select {
+				case out <- true:
+				default:
+				}
+			}
+		})
+		ended <- err
+	}()
+	<-out
+	if err := r.Pause(t.Context()); err != nil || b.robot().moves() {
+		t.Fatalf("%v, moves %t", err, b.robot().moves())
+	}
+	if err := r.Resume(t.Context()); err != nil || !b.robot().moves() {
+		t.Fatalf("%v, moves %t", err, b.robot().moves())
+	}
+	if _, err := r.Stop(t.Context()); err != nil || b.robot().moves() {
+		t.Fatalf("%v, moves %t", err, b.robot().moves())
+	}
+	if err := <-ended; !errors.Is(err, drivers.ErrStopped) || !strings.HasPrefix(err.Error(), "roomba: ") {
+		t.Error(err)
+	}
+	b.robot().set(func(r *robot) { r.task, r.left, r.deaf = "clean", 1<<20, true })
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := r.Stop(ctx); err == nil {
+		t.Error("a deaf robot is said to have stopped")
+	}
+}
+
+func TestConfigMistakes(t *testing.T) {
+	for _, c := range []struct{ config, want string }{
+		{"poll: 1s", `port: "" is none`},
+		{"port: /dev/x\npoll: 1ms", "poll: 1ms is not between"},
+		{"port: /dev/x\nbaud: 9600", "baud: 9600 is unknown"},
+		{"port: /dev/x\nsafe: dock", `safe: "dock" is unknown`},
+	} {
+		env := drivers.Env{Name: "roomba", Log: slog.New(slog.DiscardHandler), Now: time.Now}
+		if _, err := roombaoi.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(c.config), out) }); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v", c.config, err)
+		}
+	}
+}

@@ -143,9 +143,9 @@ bench-picture: dist/messkit ## measure how pictures are made to fit, beside jpeg
 	@scripts/bench-picture.sh dist/messkit
 
 .PHONY: pulls
-pulls: ## pull the network between an executor and its broker N (500) times while it works; the devices count
+pulls: ## pull the network between an executor and its broker N (200) times while it works; the devices count
 	@scripts/need.sh mosquitto:mosquitto
-	@MESSKIT_PULLS=$(or $(N),500) go test ./exchange/mqtt -run TestPulls -count=1 -v -timeout 5h
+	@MESSKIT_PULLS=$(N) go test ./exchange/mqtt -run TestPulls -count=1 -v -timeout 5h
 
 .PHONY: bench-mqtt
 bench-mqtt: ## measure MQTT with N (200) requests: time to the relay and to the response, requests a second, a thousand executors

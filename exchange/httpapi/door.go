@@ -73,6 +73,7 @@ type Door struct {
 	guessing sync.Mutex    // of the enrolment code, by one at a time
 	guesses  *rate.Limiter // that were wrong
 	limits   *limits
+	streams  sync.WaitGroup // on connections that were taken over
 	refused  refusals
 }
 

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
@@ -36,15 +36,32 @@ type happened struct {
 	Message *mess.Message      `json:"message,omitempty"`
 }
 
-// outgoing turns an event into what this client gets, if it gets anything. With
-// ?as=executor that is what is addressed to the executor, as messages.
-func (c *call) outgoing(e exchange.Event) (event, bool, error) {
+// following is somebody who follows what happens, and how.
+type following struct {
+	*Door
+	id       string // of the request, for the log
+	who      exchange.Actor
+	executor bool   // what is addressed to the executor, as messages
+	after    string // the event to go on after
+}
+
+func (c *call) following() *following {
+	f := &following{Door: c.Door, id: c.id, who: c.who, executor: c.r.URL.Query().Get("as") == "executor"}
+	if f.after = c.r.Header.Get("Last-Event-ID"); f.after == "" {
+		f.after = c.r.URL.Query().Get("after")
+	}
+	f.after = strings.Clone(f.after)
+	return f
+}
+
+// outgoing turns an event into what this client gets, if it gets anything.
+func (f *following) outgoing(e exchange.Event) (event, bool, error) {
 	out := event{ID: e.ID, Name: string(e.Kind)}
 	var v any = struct{}{}
 	switch {
 	case e.Kind == exchange.EventReset:
-	case c.asExecutor():
-		m, ok := e.Delivery(c.who.ID)
+	case f.executor:
+		m, ok := e.Delivery(f.who.ID)
 		if !ok {
 			return out, false, nil
 		}
@@ -60,38 +77,45 @@ func (c *call) outgoing(e exchange.Event) (event, bool, error) {
 	return out, true, err
 }
 
-func (c *call) asExecutor() bool { return c.r.URL.Query().Get("as") == "executor" }
-
 // events streams what happens, or answers a poll.
 func (c *call) events() error {
-	after := c.r.Header.Get("Last-Event-ID")
-	if after == "" {
-		after = c.r.URL.Query().Get("after")
-	}
+	f := c.following()
 	if c.r.URL.Query().Has("wait") {
-		return c.poll(after)
+		return c.poll(f)
 	}
-	rc := http.NewResponseController(c.w)
 	c.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	c.w.Header().Set("X-Accel-Buffering", "no") // some proxies hold streams back
-	s := &stream{w: c.w, rc: rc}
-	if err := s.write([]byte(": hello\n\n")); err != nil {
-		return nil // the client is gone
+	if conn, ok := c.takeOver(); ok {
+		ctx, cancel := c.until(context.Background())
+		f.streams.Go(func() { defer cancel(); f.carry(ctx, cancel, conn) })
+		return nil
 	}
+	rc := http.NewResponseController(c.w)
 	_ = rc.SetReadDeadline(time.Time{}) // a stream is as long as it is
 	ctx, cancel := c.waiting()
 	defer cancel()
-	s.begin(cancel)
-	defer s.end()
-	err := c.x.Follow(ctx, c.who, after, func(e exchange.Event) error { return c.send(s, e) })
-	if err != nil && c.r.Context().Err() == nil {
-		c.log().Debug("event stream ended", "actor", c.who.ID, "err", err) // the client comes back with Last-Event-ID
-	}
+	_ = f.run(ctx, cancel, answering{c.w, rc})
 	return nil
 }
 
-func (c *call) send(s *stream, e exchange.Event) error {
-	out, ok, err := c.outgoing(e)
+// run streams until ctx ends. The error is why it has ended before: then the
+// client comes back with Last-Event-ID.
+func (f *following) run(ctx context.Context, broken func(), out pipe) error {
+	s := &stream{out: out}
+	if err := s.write([]byte(": hello\n\n")); err != nil {
+		return err // the client is gone
+	}
+	s.begin(broken)
+	defer s.end()
+	err := f.x.Follow(ctx, f.who, f.after, func(e exchange.Event) error { return f.send(s, e) })
+	if err != nil && ctx.Err() == nil {
+		f.log.Debug("event stream ended", "request", f.id, "actor", f.who.ID, "err", err)
+	}
+	return err
+}
+
+func (f *following) send(s *stream, e exchange.Event) error {
+	out, ok, err := f.outgoing(e)
 	if err != nil || !ok {
 		return err
 	}
@@ -103,60 +127,11 @@ func (c *call) send(s *stream, e exchange.Event) error {
 	return s.write(b.Bytes())
 }
 
-// stream writes events, and comments in between, one at a time. It has no
-// goroutine of its own: there may be thousands that are idle.
-type stream struct {
-	w  http.ResponseWriter
-	rc *http.ResponseController
-
-	mu    sync.Mutex
-	beat  *time.Timer
-	ended bool // w must not be used any more
-}
-
-func (s *stream) write(p []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended {
-		return errEnded
-	}
-	_ = s.rc.SetWriteDeadline(time.Now().Add(writeTime)) // a test's writer has none
-	if _, err := s.w.Write(p); err != nil {
-		return err
-	}
-	return s.rc.Flush()
-}
-
-// begin lets it beat; broken is called when nobody is there to hear it.
-func (s *stream) begin(broken func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.beat = time.AfterFunc(beatEvery, func() {
-		if err := s.write([]byte(": beat\n\n")); err != nil {
-			broken()
-			return
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if !s.ended {
-			s.beat.Reset(beatEvery)
-		}
-	})
-}
-
-func (s *stream) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ended = true
-	s.beat.Stop()
-}
-
-var errEnded = errors.New("the stream has ended")
-
 var errFull = errors.New("enough for one answer")
 
 // poll answers as soon as something has happened, or after the wait.
-func (c *call) poll(after string) error {
+func (c *call) poll(f *following) error {
+	after := f.after
 	wait, err := time.ParseDuration(c.r.URL.Query().Get("wait"))
 	if err != nil || wait < 0 {
 		return mess.Refuse(mess.Invalid, "wait: is not a duration; write it like 20s")
@@ -165,8 +140,8 @@ func (c *call) poll(after string) error {
 	defer cancel()
 	ctx, expire := context.WithTimeout(ctx, max(min(wait, maxWait), pollGather))
 	defer expire()
-	p := &polled{call: c, list: []event{}, last: after, full: expire}
-	if after == "" && !c.asExecutor() {
+	p := &polled{following: f, list: []event{}, last: after, full: expire}
+	if after == "" && !f.executor {
 		after, p.skip = now, true
 	}
 	err = c.x.Follow(ctx, c.who, after, p.take)
@@ -184,7 +159,7 @@ const now = "now"
 
 // polled gathers the answer to a poll.
 type polled struct {
-	*call
+	*following
 	list []event
 	last string // where to go on
 	amid bool   // there is no place to go on after the event before

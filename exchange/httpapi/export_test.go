@@ -11,3 +11,6 @@ func Routes() []string {
 	}
 	return list
 }
+
+// NoStreams waits until no connection that was taken over is left.
+func (d *Door) NoStreams() { d.streams.Wait() }

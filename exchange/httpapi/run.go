@@ -39,16 +39,15 @@ func (d *Door) Run(ctx context.Context, l net.Listener) error {
 		Handler: d.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return base },
 		ErrorLog:    slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
-		TLSConfig:   d.cfg.TLS,
 		Protocols:   new(http.Protocols),
 	}
 	s.Protocols.SetHTTP1(true) // its limits are by connection; of HTTP/2 one has many streams
-	serve := s.Serve
+	var port net.Listener = newGate(l, d.cfg.Rate.Connections)
 	if d.cfg.TLS != nil {
-		serve = func(l net.Listener) error { return s.ServeTLS(l, "", "") }
+		port = &sealed{port, d.cfg.TLS}
 	}
 	g.Go(func() error {
-		if err := serve(newGate(l, d.cfg.Rate.Connections)); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.Serve(port); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
 		return nil
@@ -62,16 +61,21 @@ func (d *Door) Run(ctx context.Context, l net.Listener) error {
 		}
 		return nil
 	})
-	return g.Wait()
+	err := g.Wait()
+	d.streams.Wait()
+	return err
 }
 
 // waiting is the context of what waits for news: it ends when the client goes,
 // its key ends or the door closes.
-func (c *call) waiting() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(c.r.Context())
+func (c *call) waiting() (context.Context, context.CancelFunc) { return c.until(c.r.Context()) }
+
+// until is that for what outlives its request: nothing of which must be kept.
+func (c *call) until(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
 	unwatch := c.keys.Watch(c.key, c.who, cancel)
 	closes := func() bool { return true }
-	if door, ok := ctx.Value(closing{}).(context.Context); ok {
+	if door, ok := c.r.Context().Value(closing{}).(context.Context); ok {
 		closes = context.AfterFunc(door, cancel)
 	}
 	return ctx, func() { closes(); unwatch(); cancel() }

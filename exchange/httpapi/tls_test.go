@@ -3,8 +3,10 @@ package httpapi_test
 import (
 	"context"
 	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/messkit/messkit/exchange/httpapi"
@@ -50,5 +52,32 @@ func TestTLS(t *testing.T) {
 			}
 		}
 		line.CloseIdleConnections()
+	}
+	raw := func(name, want string, conn net.Conn, err error, text string) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := conn.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		answer, _ := io.ReadAll(conn) // a server that is asked nonsense may hang up as it likes
+		if !strings.HasPrefix(string(answer), "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json") || !strings.Contains(string(answer), want) {
+			t.Errorf("%s: %q", name, answer)
+		}
+	}
+	secure, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+	raw("a NUL in the request line", `{"error":"the request cannot be read`, secure, err, "GET /\x00 HTTP/1.1\r\nHost: x\r\n\r\n")
+	plain, err := net.Dial("tcp", l.Addr().String())
+	raw("plain text", "this port speaks HTTPS", plain, err, "GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+	nonsense, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nonsense.Close()
+	_, _ = nonsense.Write([]byte("\x00\x01\x02 nonsense\r\n\r\n"))
+	if answer, _ := io.ReadAll(nonsense); strings.Contains(string(answer), "HTTP") {
+		t.Errorf("nonsense is answered: %q", answer)
 	}
 }

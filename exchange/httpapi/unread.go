@@ -3,8 +3,10 @@ package httpapi
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -15,8 +17,7 @@ import (
 // are too large, to another version of HTTP. Handlers' answers go another way.
 const serverMark = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
-// translated is a connection on which those answers are refusals like ours. Under
-// TLS it sees only what is encrypted, and changes nothing.
+// translated is a connection on which those answers are refusals like ours.
 type translated struct{ net.Conn }
 
 // Write sends p, or what p means.
@@ -27,6 +28,39 @@ func (t *translated) Write(p []byte) (int, error) {
 	}
 	_, err := t.Conn.Write(ours)
 	return len(p), err
+}
+
+// sealed is a listener of connections under TLS. It is not net/http that does the
+// TLS, so that its own answers can be translated before they are encrypted.
+type sealed struct {
+	net.Listener
+	cfg *tls.Config
+}
+
+// Accept waits for a connection. The handshake is done when it is first read.
+func (s *sealed) Accept() (net.Conn, error) {
+	conn, err := s.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &sealedConn{translated{tls.Server(conn, s.cfg)}}, nil
+}
+
+type sealedConn struct{ translated }
+
+// Read answers who speaks plain text.
+func (s *sealedConn) Read(p []byte) (int, error) {
+	n, err := s.Conn.Read(p)
+	if h, ok := errors.AsType[tls.RecordHeaderError](err); ok && h.Conn != nil && methodLike(h.RecordHeader[:]) {
+		answer, _ := refusalFor([]byte("HTTP/1.1 400 Bad Request" + serverMark + "this port speaks HTTPS; write https://"))
+		_, _ = h.Conn.Write(answer) // nothing else can be said to it
+	}
+	return n, err
+}
+
+// methodLike reports whether what is no TLS may be HTTP.
+func methodLike(b []byte) bool {
+	return !bytes.ContainsFunc(b, func(r rune) bool { return (r < 'A' || r > 'Z') && r != ' ' && r != '/' })
 }
 
 // CloseWrite ends this side, so that the answer arrives before the connection

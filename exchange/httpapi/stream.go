@@ -1,0 +1,138 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// stream writes events, and comments in between, one at a time. It has no
+// goroutine of its own: there may be thousands that are idle.
+type stream struct {
+	out pipe
+
+	mu    sync.Mutex
+	beat  *time.Timer
+	ended bool // out must not be used any more
+}
+
+// pipe is a connection on its way to the client.
+type pipe interface {
+	// send sends p as it is, within writeTime.
+	send(p []byte) error
+}
+
+func (s *stream) write(p []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return errEnded
+	}
+	return s.out.send(p)
+}
+
+// begin lets it beat; broken is called when nobody is there to hear it.
+func (s *stream) begin(broken func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.beat = time.AfterFunc(beatEvery, func() {
+		if err := s.write([]byte(": beat\n\n")); err != nil {
+			broken()
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !s.ended {
+			s.beat.Reset(beatEvery)
+		}
+	})
+}
+
+func (s *stream) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	s.beat.Stop()
+}
+
+var errEnded = errors.New("the stream has ended")
+
+// answering is a stream in the answer that net/http writes.
+type answering struct {
+	w  http.ResponseWriter
+	rc *http.ResponseController
+}
+
+func (a answering) send(p []byte) error {
+	_ = a.rc.SetWriteDeadline(time.Now().Add(writeTime)) // a test's writer has none
+	if _, err := a.w.Write(p); err != nil {
+		return err
+	}
+	return a.rc.Flush()
+}
+
+// taken is a connection that was taken over from net/http: of what that keeps for
+// each connection, an idle stream needs nothing.
+type taken struct{ net.Conn }
+
+// send writes one chunk (RFC 9112 section 7.1).
+func (t taken) send(p []byte) error {
+	_ = t.SetWriteDeadline(time.Now().Add(writeTime)) // it fails as Write does
+	_, err := t.Write(fmt.Appendf(nil, "%x\r\n%s\r\n", len(p), p))
+	return err
+}
+
+// maxIgnored is how much a client may send on a stream, in bytes: nobody reads it.
+const maxIgnored = 16 << 10
+
+// listen returns when the client is gone, or says too much.
+func (t taken) listen() {
+	b := make([]byte, 64)
+	for n := 0; n < maxIgnored; {
+		m, err := t.Read(b)
+		if err != nil {
+			return
+		}
+		n += m
+	}
+}
+
+// takeOver takes the connection over, with the answer begun. It returns false
+// where that cannot be: for HTTP/1.0 and /2, with a body, in a test's writer.
+func (c *call) takeOver() (taken, bool) {
+	if c.r.ProtoMajor != 1 || c.r.ProtoMinor != 1 || c.r.ContentLength != 0 {
+		return taken{}, false
+	}
+	conn, _, err := http.NewResponseController(c.w).Hijack()
+	if err != nil {
+		return taken{}, false
+	}
+	var b strings.Builder
+	b.WriteString("HTTP/1.1 200 OK\r\nDate: " + time.Now().UTC().Format(http.TimeFormat) + "\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n")
+	_ = c.w.Header().Write(&b) // cannot fail
+	b.WriteString("\r\n")
+	_ = errors.Join(conn.SetDeadline(time.Time{}), conn.SetWriteDeadline(time.Now().Add(writeTime))) // as above
+	_, _ = conn.Write([]byte(b.String()))                                                            // who is gone is missed by what follows
+	return taken{conn}, true
+}
+
+// last is the chunk that ends a body in order.
+const last = "0\r\n\r\n"
+
+// carry follows on a connection that was taken over until that, the key or the
+// door ends.
+func (f *following) carry(ctx context.Context, cancel context.CancelFunc, conn taken) {
+	var heard sync.WaitGroup
+	heard.Go(func() { conn.listen(); cancel() })
+	if err := f.run(ctx, cancel, conn); err == nil {
+		_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // nobody waits for who does not read
+		_, _ = conn.Write([]byte(last))
+	}
+	_ = conn.Close()
+	heard.Wait()
+}

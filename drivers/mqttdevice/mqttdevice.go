@@ -67,6 +67,12 @@ func (d *device) listen() {
 	}
 	if t.Switch != nil {
 		d.topics[d.values.Text(t.Switch.State.Topic)] = atLeastOnce
+		if l := t.Switch.Dim; l != nil {
+			d.topics[d.values.Text(l.State.Topic)] = atLeastOnce
+		}
+		if c := t.Switch.Tint; c != nil {
+			d.topics[d.values.Text(c.State.Topic)] = atLeastOnce
+		}
 	}
 	for _, r := range t.Readings {
 		d.topics[d.values.Text(r.Topic)] = atLeastOnce
@@ -81,6 +87,7 @@ func (d *device) verbs() family.Verbs {
 		if s.OnFor != nil {
 			v.SwitchFor = d.turnFor
 		}
+		v.Light = d.light()
 	}
 	if len(d.template.Readings) > 0 {
 		v.Read = d.read
@@ -111,15 +118,25 @@ const unchanged = 300 * time.Millisecond
 
 // tell sends a command, and waits until the device says that it has obeyed.
 func (d *device) tell(ctx context.Context, list []Message, values family.Values, want bool) error {
+	s := d.template.Switch.State
+	return d.order(ctx, list, values, Value{Topic: s.Topic, Ask: s.Ask}, func(payload []byte) (bool, string, error) {
+		is, err := s.Read(d.values, payload)
+		return is == want, fmt.Sprintf("on=%t", is), err
+	}, fmt.Sprintf("on=%t", want))
+}
+
+// order sends messages, and waits until the device tells on v what it should; so
+// reads whether it does, and what it tells.
+func (d *device) order(ctx context.Context, list []Message, values family.Values, v Value, so func([]byte) (bool, string, error), want string) error {
 	if err := d.online(ctx); err != nil {
 		return err
 	}
-	s := d.template.Switch.State
-	topic := d.values.Text(s.Topic)
 	limit := d.cfg.Timeout
-	if s.Ask == nil {
-		if was, err := d.on(ctx); err == nil && was == want {
-			limit = unchanged
+	if v.Ask == nil {
+		if h, err := d.told(ctx, v); err == nil {
+			if is, _, err := so(h.payload); err == nil && is {
+				limit = unchanged
+			}
 		}
 	}
 	from := d.inbox.now()
@@ -128,11 +145,11 @@ func (d *device) tell(ctx context.Context, list []Message, values family.Values,
 	}
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	for {
-		turn, cancel := context.WithTimeout(within, askEvery)
-		_, obeyed := d.inbox.await(turn, topic, func(h heard) bool {
-			is, err := s.Read(d.values, h.payload)
-			return h.number > from && !h.retained && err == nil && is == want
+	for pause := askFirst; ; pause = askEvery {
+		turn, cancel := context.WithTimeout(within, pause)
+		_, obeyed := d.inbox.await(turn, d.values.Text(v.Topic), func(h heard) bool {
+			is, _, err := so(h.payload)
+			return h.number > from && !h.retained && err == nil && is
 		})
 		cancel()
 		switch {
@@ -141,21 +158,25 @@ func (d *device) tell(ctx context.Context, list []Message, values family.Values,
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case within.Err() != nil:
-			return d.judge(ctx, want)
-		case s.Ask != nil: // one that is as it should be already may say nothing by itself
-			_ = d.send(ctx, []Message{*s.Ask}, d.values) // judge says what is wrong
+			return d.judge(ctx, v, so, want)
+		case v.Ask != nil: // one that is as it should be already may say nothing by itself
+			_ = d.send(ctx, []Message{*v.Ask}, d.values) // judge says what is wrong
 		}
 	}
 }
 
 // judge is for a device that did not say that it has obeyed.
-func (d *device) judge(ctx context.Context, want bool) error {
-	is, err := d.on(ctx)
+func (d *device) judge(ctx context.Context, v Value, so func([]byte) (bool, string, error), want string) error {
+	h, err := d.told(ctx, v)
+	is, says := false, ""
+	if err == nil {
+		is, says, err = so(h.payload)
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("it was told, and does not say whether it has obeyed: %v", err) // not wrapped: something may have been done
-	case is != want:
-		return fmt.Errorf("it was told on=%t, and says on=%t", want, is)
+	case !is:
+		return fmt.Errorf("it was told %s, and says %s", want, says)
 	}
 	return nil
 }
@@ -186,31 +207,40 @@ func (d *device) online(ctx context.Context) error {
 	return nil
 }
 
-// on reads back anew: from the device where it can be asked, else what the
-// broker keeps of what the device has told.
+// on reads back anew.
 func (d *device) on(ctx context.Context) (bool, error) {
-	if err := d.online(ctx); err != nil {
+	s := d.template.Switch.State
+	h, err := d.told(ctx, Value{Topic: s.Topic, Ask: s.Ask})
+	if err != nil {
 		return false, err
 	}
-	s := d.template.Switch.State
-	topic := d.values.Text(s.Topic)
+	return s.Read(d.values, h.payload)
+}
+
+// told is what the device tells anew: from itself where it can be asked, else what
+// the broker keeps of what it has told.
+func (d *device) told(ctx context.Context, v Value) (heard, error) {
+	if err := d.online(ctx); err != nil {
+		return heard{}, err
+	}
+	topic := d.values.Text(v.Topic)
 	from := d.inbox.now()
 	within, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
 	defer cancel()
 	for {
-		if err := d.askAgain(ctx, s, topic); err != nil {
-			return false, err
+		if err := d.askAgain(ctx, v, topic); err != nil {
+			return heard{}, err
 		}
 		turn, cancel := context.WithTimeout(within, askEvery)
-		h, ok := d.inbox.await(turn, topic, func(h heard) bool { return h.number > from && (s.Ask == nil || !h.retained) })
+		h, ok := d.inbox.await(turn, topic, func(h heard) bool { return h.number > from && (v.Ask == nil || !h.retained) })
 		cancel()
 		switch {
 		case ctx.Err() != nil:
-			return false, ctx.Err()
+			return heard{}, ctx.Err()
 		case ok:
-			return s.Read(d.values, d.settled(ctx, topic, h).payload)
+			return d.settled(ctx, topic, h), nil
 		case within.Err() != nil:
-			return false, fmt.Errorf("it says nothing on %s in %v; is its name right?", topic, d.cfg.Timeout)
+			return heard{}, fmt.Errorf("it says nothing on %s in %v; is its name right?", topic, d.cfg.Timeout)
 		}
 	}
 }
@@ -218,6 +248,9 @@ func (d *device) on(ctx context.Context) (bool, error) {
 // askEvery is how long one question is waited for: a question changes nothing,
 // and may be lost.
 const askEvery = time.Second
+
+// askFirst is how long a device may take to tell by itself that it has obeyed.
+const askFirst = 100 * time.Millisecond
 
 // settle is how long more may come after an answer: messages bear no mark of the
 // question, and a hand may have been at the device meanwhile.
@@ -237,9 +270,9 @@ func (d *device) settled(ctx context.Context, topic string, h heard) heard {
 }
 
 // askAgain has the device tell how it is, or the broker what it keeps of that.
-func (d *device) askAgain(ctx context.Context, s *State, topic string) error {
-	if s.Ask != nil {
-		return d.send(ctx, []Message{*s.Ask}, d.values)
+func (d *device) askAgain(ctx context.Context, v Value, topic string) error {
+	if v.Ask != nil {
+		return d.send(ctx, []Message{*v.Ask}, d.values)
 	}
 	return d.again(ctx, topic)
 }

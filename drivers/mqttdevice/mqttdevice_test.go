@@ -64,6 +64,13 @@ var families = map[string]struct {
 	}},
 	"homie5":  {homie, "{device: hall, node: lamp, property: power}", 0, nil},
 	"esphome": {esphome, "{prefix: pump, switch: main}", 0, nil},
+
+	"tasmota-light":     {tasmotaLight, "{topic: lamp}", 90 * time.Second, nil},
+	"zigbee2mqtt-light": {zigbeeLight, "{name: bulb}", 90 * time.Second, nil},
+	"shelly-gen1-light": {shelly1Light, "{id: shellydimmer2-ED}", 0, nil},
+	"shelly-gen2-light": {shelly2Light, "{id: shellydimmerg3-a8}", 90 * time.Second, nil},
+	"esphome-light":     {esphomeLight, "{prefix: strip, light: led}", 0, nil},
+	"homie5-light":      {homieLight, "{device: strip, node: lamp, power: power, brightness: level, colour: colour}", 0, nil},
 }
 
 func config(b *broker, name string) string {
@@ -93,6 +100,9 @@ func TestFamiliesKeepTheRules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && name != "tasmota" && name != "esphome" {
 				t.Skip("one that can be asked and one that cannot are enough in a hurry")
+			}
+			if strings.HasSuffix(name, "-light") && name != "esphome-light" && name != "shelly-gen2-light" {
+				t.Skip("of lamps, too; TestLamps has them all")
 			}
 			b := newBroker(t, nil)
 			f := b.device(t, one.device)
@@ -301,7 +311,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"family: tasmota\nbroker: mqtt://x", "with: topic is missing: the device's own topic"},
 		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: 'a/#'}", `with: topic: "a/#" cannot be`},
 		{"family: zigbee2mqtt\nbroker: mqtt://x\nwith: {name: 'a+'}", `with: name: "a+" cannot be`},
-		{"family: tasmoto\nbroker: mqtt://x", `family: "tasmoto" is unknown; known: esphome, homie5`},
+		{"family: tasmoto\nbroker: mqtt://x", `family: "tasmoto" is unknown; known: esphome, esphome-light, homie5`},
 		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: a}\nclient_id: a/b", "client_id: \"a/b\" holds a blank, +, # or /"},
 		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: a}\npassword: p", "username: is missing"},
 		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: a}\nsafe: dim", `safe: "dim" is unknown`},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 
@@ -43,6 +44,28 @@ type Switch struct {
 	Off   []Message `yaml:"off"`
 	OnFor *Timed    `yaml:"on_for"` // on, with the device's own timer; {for} is its value
 	State *State    `yaml:"state"`
+	Dim   *Dim      `yaml:"dim"`  // {level} is how bright
+	Tint  *Tint     `yaml:"tint"` // {red}, {green} and {blue}, 0 to 255; {hex}, of all three
+}
+
+// Dim is how a lamp shines more or less; it comes on with it.
+type Dim struct {
+	Messages []Message `yaml:"messages"`
+	State    *Value    `yaml:"state"` // where it tells how bright it is while it is on
+	Full     float64   `yaml:"full"`  // {level}, and what it tells, of 100 %
+}
+
+// Tint is how a lamp gets a colour; it comes on with it.
+type Tint struct {
+	Messages []Message `yaml:"messages"`
+	State    *Value    `yaml:"state"` // where it tells its colour: a list or an object of r, g and b, or a text
+}
+
+// Value is a topic on which the device tells something.
+type Value struct {
+	Topic string   `yaml:"topic"`
+	Value string   `yaml:"value"` // where it is in the payload; "": it is the payload
+	Ask   *Message `yaml:"ask"`   // what has the device tell it; none: the broker keeps what it told last
 }
 
 // Timed are messages for a time.
@@ -100,7 +123,31 @@ func (t *Template) checkSwitch() []error {
 	if s.State == nil {
 		return append(errs, errors.New("switch: state is missing; what cannot be read back is not known to be off"))
 	}
-	return append(errs, t.checkTopic("switch.state.topic", s.State.Topic), t.checkAsk("switch.state.ask", s.State.Ask))
+	errs = append(errs, t.checkTopic("switch.state.topic", s.State.Topic), t.checkAsk("switch.state.ask", s.State.Ask))
+	return append(errs, t.checkLight(s)...)
+}
+
+func (t *Template) checkLight(s *Switch) (errs []error) {
+	if d := s.Dim; d != nil {
+		errs = append(t.checkMessages("switch.dim.messages", d.Messages, "level"), t.checkValue("switch.dim.state", d.State))
+		if !(d.Full >= 1) || math.IsInf(d.Full, 0) {
+			errs = append(errs, errors.New("switch.dim.full: is missing; write the level of 100 %"))
+		}
+	}
+	if c := s.Tint; c != nil {
+		errs = slices.Concat(errs, t.checkMessages("switch.tint.messages", c.Messages, "red", "green", "blue", "hex"), []error{t.checkValue("switch.tint.state", c.State)})
+		if s.Dim == nil {
+			errs = append(errs, errors.New("switch.tint: a lamp with colours dims as well; write dim"))
+		}
+	}
+	return errs
+}
+
+func (t *Template) checkValue(where string, v *Value) error {
+	if v == nil {
+		return fmt.Errorf("%s: is missing; write where the device tells it", where)
+	}
+	return errors.Join(t.checkTopic(where+".topic", v.Topic), t.checkAsk(where+".ask", v.Ask))
 }
 
 func (t *Template) checkAsk(where string, m *Message) error {

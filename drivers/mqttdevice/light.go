@@ -1,0 +1,149 @@
+package mqttdevice
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/family"
+)
+
+// light is what the template says of a lamp; nil for what is none.
+func (d *device) light() *family.Light {
+	s := d.template.Switch
+	if s.Dim == nil {
+		return nil
+	}
+	l := &family.Light{Dim: d.dim, Level: d.level}
+	if s.Tint != nil {
+		l.Tint, l.Colour = d.tint, d.colour
+	}
+	return l
+}
+
+// dim sets a level above 0. The least that a device knows is not off.
+func (d *device) dim(ctx context.Context, percent float64) error {
+	s := d.template.Switch.Dim
+	level := max(1, math.Round(percent*s.Full/100))
+	word := strconv.FormatFloat(level, 'f', -1, 64)
+	return d.order(ctx, s.Messages, d.values.With(family.Values{"level": word}), *s.State, func(payload []byte) (bool, string, error) {
+		is, err := s.read(d.values, payload)
+		return math.Abs(is-level) <= s.Full/100, "level " + strconv.FormatFloat(is, 'f', -1, 64), err // many round
+	}, "level "+word)
+}
+
+// level is 0 for what is off, whatever it says of its level.
+func (d *device) level(ctx context.Context) (float64, error) {
+	on, err := d.on(ctx)
+	if err != nil || !on {
+		return 0, err
+	}
+	s := d.template.Switch.Dim
+	h, err := d.told(ctx, *s.State)
+	if err != nil {
+		return 0, err
+	}
+	is, err := s.read(d.values, h.payload)
+	return math.Round(100 * is / s.Full), err
+}
+
+// read is the level in a payload, 0 to Full.
+func (s *Dim) read(values family.Values, payload []byte) (float64, error) {
+	found, err := s.State.in(values, payload)
+	if err != nil {
+		return 0, err
+	}
+	f, number := family.Number(found)
+	if !number || f < 0 || f > s.Full {
+		return 0, fmt.Errorf("it tells no level from 0 to %g", s.Full)
+	}
+	return f, nil
+}
+
+func (d *device) tint(ctx context.Context, c drivers.Colour) error {
+	word := func(part uint8) string { return strconv.Itoa(int(part)) }
+	s := d.template.Switch.Tint
+	values := d.values.With(family.Values{"red": word(c.R), "green": word(c.G), "blue": word(c.B), "hex": strings.TrimPrefix(c.String(), "#")})
+	return d.order(ctx, s.Messages, values, *s.State, func(payload []byte) (bool, string, error) {
+		is, err := s.read(d.values, payload)
+		return is == c, is.String(), err
+	}, c.String())
+}
+
+func (d *device) colour(ctx context.Context) (drivers.Colour, error) {
+	s := d.template.Switch.Tint
+	h, err := d.told(ctx, *s.State)
+	if err != nil {
+		return drivers.Colour{}, err
+	}
+	return s.read(d.values, h.payload)
+}
+
+// read is the colour in a payload.
+func (s *Tint) read(values family.Values, payload []byte) (drivers.Colour, error) {
+	found, err := s.State.in(values, payload)
+	if err != nil {
+		return drivers.Colour{}, err
+	}
+	c, ok := colourOf(found)
+	if !ok {
+		return drivers.Colour{}, fmt.Errorf("it tells no colour: %.40q", fmt.Sprint(found))
+	}
+	return c, nil
+}
+
+// colourOf reads a colour as devices write it: [255, 136, 0], {r: 255, g: 136,
+// b: 0}, "FF8800" with more behind it, or "rgb,255,136,0".
+func colourOf(v any) (drivers.Colour, bool) {
+	var parts []any
+	switch v := v.(type) {
+	case []any:
+		parts = v
+	case map[string]any:
+		parts = []any{v["r"], v["g"], v["b"]}
+	case string:
+		if rest, ok := strings.CutPrefix(v, "rgb,"); ok {
+			for p := range strings.SplitSeq(rest, ",") {
+				parts = append(parts, p)
+			}
+			break
+		}
+		hex := strings.TrimPrefix(v, "#")
+		c, err := drivers.ParseColour("#" + strings.ToLower(hex[:min(len(hex), 6)]))
+		return c, err == nil
+	}
+	if len(parts) < 3 {
+		return drivers.Colour{}, false
+	}
+	var rgb [3]uint8
+	for i := range rgb {
+		f, number := family.Number(parts[i])
+		if !number || f < 0 || f > math.MaxUint8 || f != math.Trunc(f) {
+			return drivers.Colour{}, false
+		}
+		rgb[i] = uint8(f)
+	}
+	return drivers.Colour{R: rgb[0], G: rgb[1], B: rgb[2]}, true
+}
+
+// in finds a value in a payload.
+func (v *Value) in(values family.Values, payload []byte) (any, error) {
+	where := values.Text(v.Value)
+	payload = bytes.TrimSpace(payload)
+	if where == "" {
+		return string(payload), nil
+	}
+	answer, err := family.Parse(payload)
+	if err != nil {
+		return nil, err
+	}
+	found, ok := family.Pick(answer, where)
+	if !ok {
+		return nil, fmt.Errorf("it tells no %s", where)
+	}
+	return found, nil
+}

@@ -78,7 +78,7 @@ var layers = map[string]layer{
 
 	// 1 things.
 	"exchange":           {below: []string{"mess", "mess/messeaf", "mess/receipt"}, from: []string{"github.com/robfig/cron/v3", "golang.org/x/sync"}},
-	"exchange/files":     {below: []string{"exchange", "internal/durable", "internal/wal", "mess", "mess/messeaf"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys"}},
+	"exchange/files":     {below: []string{"exchange", "internal/durable", "internal/wait", "internal/wal", "mess", "mess/messeaf"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys"}},
 	"exchange/keys":      {below: []string{"exchange", "internal/durable", "mess", "mess/receipt"}},
 	"exchange/fieldtest": {},
 	"exchange/storetest": {below: []string{"exchange", "mess", "mess/messeaf"}, from: []string{"github.com/google/go-cmp", "golang.org/x/sync"}},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -37,6 +38,9 @@ type projector struct {
 	resting map[string]uint64    // ended and in their folders, by version
 	since   time.Time            // of the oldest of them
 	busy    bool                 // one is being worked on
+	marks   uint64               // how often a thread was marked,
+	seen    uint64               // and how often when the last folder was written
+	hurried int                  // how many wait until the folders show everything
 	handed  map[string]map[string]bool
 	left    map[string]left   // by ref, the threads that are left alone
 	refused map[string]string // ref, or file, to what was said about it
@@ -48,12 +52,15 @@ type projector struct {
 // marked is a thread whose folder is to be brought after the log.
 type marked struct {
 	ref string
-	at  time.Time
+	at  time.Time // zero: it waits for nothing
 }
 
-// Under load, with more than few threads in the queue, each waits a while: most
-// take their next steps soon, which are then written with this one.
+// A thread waits a while after a step: most take their next steps soon, which are
+// then written with this one, and what waits for the log's sync does not wait for
+// the folders' writes as well. Under load, with more than few threads in the
+// queue, it waits longer.
 const (
+	gather   = 250 * time.Millisecond
 	few      = 64
 	patience = 700 * time.Millisecond
 )
@@ -70,9 +77,13 @@ func newProjector(s *Store) *projector {
 // mark has a thread's folder brought after the log.
 func (p *projector) mark(ref string) {
 	p.mu.Lock()
-	p.enqueue(ref)
+	p.marks++
+	p.enqueue(ref, time.Now())
+	first := len(p.queue) == 1
 	p.mu.Unlock()
-	p.stir()
+	if first { // else it is known when to look
+		p.stir()
+	}
 }
 
 // look has a thread's folder looked at after d.
@@ -84,10 +95,10 @@ func (p *projector) look(ref string, d time.Duration) {
 }
 
 // enqueue is for those who hold p.mu.
-func (p *projector) enqueue(ref string) {
+func (p *projector) enqueue(ref string, at time.Time) {
 	if !p.queued[ref] {
 		p.queued[ref] = true
-		p.queue = append(p.queue, marked{ref, time.Now()})
+		p.queue = append(p.queue, marked{ref, at})
 	}
 }
 
@@ -105,7 +116,7 @@ func (p *projector) next() (ref string, wait time.Duration) {
 	now := time.Now()
 	wait = p.ripe(now)
 	if len(p.queue) == 0 && len(p.unsure) > 0 {
-		p.enqueue(p.unsure[0])
+		p.enqueue(p.unsure[0], time.Time{})
 		p.unsure = p.unsure[1:]
 	}
 	if len(p.resting) > 0 {
@@ -118,13 +129,40 @@ func (p *projector) next() (ref string, wait time.Duration) {
 	}
 	first := p.queue[0]
 	p.busy = true
-	if age := now.Sub(first.at); len(p.queue) > few && age < patience && p.to != nil {
-		return "", min(wait, patience-age)
+	if left := p.patience() - now.Sub(first.at); left > 0 {
+		return "", min(wait, left)
 	}
 	p.queue = p.queue[1:]
 	delete(p.queued, first.ref)
 	return first.ref, 0
 }
+
+// patience is how long a thread waits now. p.mu is held.
+func (p *projector) patience() time.Duration {
+	switch {
+	case p.to == nil || p.hurried > 0:
+		return 0
+	case len(p.queue) > few:
+		return patience
+	}
+	return gather
+}
+
+// courtesy is how long to let others work who have taken steps meanwhile: as long
+// as the last folder took. Where the folders are far behind, there is none.
+func (p *projector) courtesy(took time.Duration) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	under := p.marks != p.seen
+	p.seen = p.marks
+	if !under || p.patience() == 0 || len(p.queue) > 0 && time.Since(p.queue[0].at) > 2*patience {
+		return 0
+	}
+	return min(took, mostCourtesy)
+}
+
+// mostCourtesy keeps one slow write from being followed by a long wait.
+const mostCourtesy = 5 * time.Millisecond
 
 // scanEvery is how often it is looked which threads are due.
 const scanEvery = 20 * time.Millisecond
@@ -146,7 +184,7 @@ func (p *projector) ripe(now time.Time) time.Duration {
 			continue
 		}
 		delete(p.due, ref)
-		p.enqueue(ref)
+		p.enqueue(ref, time.Time{})
 	}
 	return wait
 }
@@ -161,9 +199,11 @@ func (p *projector) doubt(refs []string) {
 // run brings folders after the log until ctx ends.
 func (p *projector) run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		ref, wait := p.next()
+		ref, rest := p.next()
 		if ref != "" {
+			began := time.Now()
 			p.one(ctx, ref)
+			wait.For(ctx, p.courtesy(time.Since(began)))
 		}
 		if p.restDue() {
 			p.rest(ctx)
@@ -171,7 +211,7 @@ func (p *projector) run(ctx context.Context) error {
 		if ref != "" {
 			continue
 		}
-		t := time.NewTimer(wait)
+		t := time.NewTimer(rest)
 		select {
 		case <-ctx.Done():
 		case <-t.C:
@@ -346,6 +386,9 @@ func (s *Store) Settle(ctx context.Context) error {
 	defer stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.hurried++
+	defer func() { p.hurried-- }()
+	p.stir()
 	for (len(p.queue) > 0 || len(p.unsure) > 0 || p.busy || len(p.due) > 0) && ctx.Err() == nil {
 		p.idle.Wait()
 	}

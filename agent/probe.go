@@ -80,6 +80,15 @@ func probeOf(d drivers.Device, plan capabilities.Plan) probing {
 		return probeWith(d, (*gate.Pass).AtRest, func(still bool) (bool, string) {
 			return still, map[bool]string{true: "standing still", false: "moving"}[still]
 		})
+	case capabilities.Open, capabilities.Shut:
+		open := plan.Command == capabilities.Open
+		return probeWith(d, (*gate.Pass).Opening, func(is float64) (bool, string) {
+			return open && is > 99 || !open && is < 1, openness(is)
+		})
+	case capabilities.Lock, capabilities.Unlock:
+		return probeWith(d, (*gate.Pass).Locked, func(is bool) (bool, string) {
+			return is == (plan.Command == capabilities.Lock), map[bool]string{true: "locked", false: "unlocked"}[is]
+		})
 	case capabilities.Dock:
 		return probeWith(d, (*gate.Pass).Docked, func(in bool) (bool, string) {
 			return in, map[bool]string{true: "in its dock", false: "away from its dock"}[in]

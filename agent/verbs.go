@@ -80,6 +80,8 @@ func able(d drivers.Device, c capabilities.Command) bool {
 	_, stopper := d.(drivers.Stopper)
 	_, spotter := d.(drivers.Spotter)
 	_, printer := d.(drivers.Printer)
+	_, opener := d.(drivers.Opener)
+	_, locker := d.(drivers.Locker)
 	return map[capabilities.Command]bool{
 		capabilities.TakePhoto: photographer,
 		capabilities.Observe:   observer || photographer,
@@ -95,6 +97,10 @@ func able(d drivers.Device, c capabilities.Command) bool {
 		capabilities.Resume:    pauser,
 		capabilities.Stop:      stopper,
 		capabilities.Print:     printer,
+		capabilities.Open:      opener,
+		capabilities.Shut:      opener,
+		capabilities.Lock:      locker,
+		capabilities.Unlock:    locker,
 	}[c]
 }
 
@@ -138,6 +144,8 @@ func (v verbs) do(ctx context.Context) result {
 		return v.move(ctx)
 	case capabilities.CleanSpot:
 		return v.spot(ctx)
+	case capabilities.Open, capabilities.Shut, capabilities.Lock, capabilities.Unlock:
+		return v.secure(ctx)
 	case capabilities.Pause, capabilities.Resume, capabilities.Stop:
 		return v.steer(ctx)
 	case capabilities.Print:

@@ -57,6 +57,10 @@ const (
 	Resume    Command = "resume"     // drivers.Pauser
 	Stop      Command = "stop"       // drivers.Stopper
 	Print     Command = "print"      // drivers.Printer; args: file (its name among the device's spots)
+	Open      Command = "open"       // drivers.Opener
+	Shut      Command = "close"      // drivers.Opener
+	Lock      Command = "lock"       // drivers.Locker
+	Unlock    Command = "unlock"     // drivers.Locker
 	Move      Command = "move"       // drivers.Mover; args: forward (m/s), turn (rad/s, to the left); lasts For
 )
 

@@ -141,6 +141,31 @@ type RestReader interface {
 	AtRest(ctx context.Context) (bool, error)
 }
 
+// Opener opens and closes something: a blind, a door, a valve.
+type Opener interface {
+	// Open returns when it is open. When ctx ends before that it stops where it is.
+	Open(ctx context.Context) error
+	// Shut is the same the other way.
+	Shut(ctx context.Context) error
+}
+
+// OpeningReader reads back from the device how far open it is, in percent; 0 is
+// closed. What moves just now is an error.
+type OpeningReader interface {
+	Opening(ctx context.Context) (float64, error)
+}
+
+// Locker locks and unlocks something, and returns when it is so.
+type Locker interface {
+	Lock(ctx context.Context) error
+	Unlock(ctx context.Context) error
+}
+
+// LockReader reads back from the device whether it is locked.
+type LockReader interface {
+	Locked(ctx context.Context) (bool, error)
+}
+
 // Pauser holds what a device is at, so that it can go on with it later. The task
 // goes on meanwhile, and waits.
 type Pauser interface {

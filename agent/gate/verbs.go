@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
@@ -105,6 +106,45 @@ func (p *Pass) Dock(ctx context.Context, c drivers.Cleaner) error {
 		return struct{}{}, c.Dock(ctx)
 	})
 	return err
+}
+
+// Open opens something.
+func (p *Pass) Open(ctx context.Context, o drivers.Opener) error {
+	return p.moves(ctx, "open", capabilities.Open, p.dev.limits.LongTimeout, o.Open)
+}
+
+// Shut closes something.
+func (p *Pass) Shut(ctx context.Context, o drivers.Opener) error {
+	return p.moves(ctx, "close", capabilities.Shut, p.dev.limits.LongTimeout, o.Shut)
+}
+
+// Lock locks something.
+func (p *Pass) Lock(ctx context.Context, l drivers.Locker) error {
+	return p.moves(ctx, "lock", capabilities.Lock, p.dev.limits.Timeout, l.Lock)
+}
+
+// Unlock unlocks something.
+func (p *Pass) Unlock(ctx context.Context, l drivers.Locker) error {
+	return p.moves(ctx, "unlock", capabilities.Unlock, p.dev.limits.Timeout, l.Unlock)
+}
+
+// moves is a verb without arguments that acts.
+func (p *Pass) moves(ctx context.Context, name string, c capabilities.Command, limit time.Duration, f func(context.Context) error) error {
+	if err := p.planned(name, c, true); err != nil {
+		return err
+	}
+	_, err := act(ctx, p, name, limit, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
+	return err
+}
+
+// Opening reads back how far open the device is.
+func (p *Pass) Opening(ctx context.Context, r drivers.OpeningReader) (float64, error) {
+	return watch(ctx, p, "read opening", r.Opening)
+}
+
+// Locked reads back whether the device is locked.
+func (p *Pass) Locked(ctx context.Context, r drivers.LockReader) (bool, error) {
+	return watch(ctx, p, "read lock", r.Locked)
 }
 
 // Docked reads back whether a cleaner is in its dock.

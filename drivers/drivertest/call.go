@@ -56,6 +56,20 @@ func verbs(d drivers.Device) []verb {
 	if c, ok := d.(drivers.Spotter); ok {
 		add("Spot", func(ctx context.Context) error { return c.Spot(ctx, nil) })
 	}
+	if o, ok := d.(drivers.Opener); ok {
+		add("Open", o.Open)
+		add("Shut", o.Shut)
+	}
+	if r, ok := d.(drivers.OpeningReader); ok {
+		add("Opening", func(ctx context.Context) error { _, err := r.Opening(ctx); return err })
+	}
+	if l, ok := d.(drivers.Locker); ok {
+		add("Lock", l.Lock)
+		add("Unlock", l.Unlock)
+	}
+	if r, ok := d.(drivers.LockReader); ok {
+		add("Locked", func(ctx context.Context) error { _, err := r.Locked(ctx); return err })
+	}
 	if p, ok := d.(drivers.Pauser); ok {
 		steers("Pause", p.Pause)
 		steers("Resume", p.Resume)

@@ -66,6 +66,10 @@ const (
 	zeroIsOn           fault = "is on at level 0"
 	wrongColour        fault = "has another colour"
 	darkColour         fault = "a colour leaves it off"
+	neverShuts         fault = "never closes"
+	opensNot           fault = "does not open"
+	neverUnlocks       fault = "never unlocks"
+	locksNot           fault = "does not lock"
 )
 
 // plain is a device with no verb.
@@ -92,6 +96,7 @@ type device struct {
 	timer           *time.Timer // ends a motion
 	percent         float64
 	colour          drivers.Colour
+	ajar, locked    bool
 }
 
 func (d *device) reset() {
@@ -182,6 +187,42 @@ func (d *device) Switch(ctx context.Context, on bool) error {
 	}
 	d.on, d.sent, d.done = on || d.fault == cannotSwitchOff, on, d.done+1
 	return nil
+}
+
+func (d *device) Open(ctx context.Context) error { return d.set(ctx, &d.ajar, true, opensNot) }
+
+func (d *device) Shut(ctx context.Context) error { return d.set(ctx, &d.ajar, false, neverShuts) }
+
+func (d *device) Lock(ctx context.Context) error { return d.set(ctx, &d.locked, true, locksNot) }
+
+func (d *device) Unlock(ctx context.Context) error {
+	return d.set(ctx, &d.locked, false, neverUnlocks)
+}
+
+// set sets something, unless its fault is in the way.
+func (d *device) set(ctx context.Context, what *bool, is bool, unless fault) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.may(ctx); err != nil {
+		return err
+	}
+	if d.fault != unless {
+		*what = is
+	}
+	d.done++
+	return nil
+}
+
+func (d *device) Opening(ctx context.Context) (float64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return map[bool]float64{true: 100}[d.ajar], d.may(ctx)
+}
+
+func (d *device) Locked(ctx context.Context) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.locked, d.may(ctx)
 }
 
 func (d *device) Dim(ctx context.Context, percent float64) error {

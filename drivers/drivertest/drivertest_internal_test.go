@@ -46,6 +46,8 @@ var broken = map[string][]fault{
 	"read-back comes from the device":    {remembers},
 	"a dimmer does what it says":         {dimsNothing, dimsAnyhow, zeroIsOn},
 	"a colour is what was asked for":     {wrongColour, darkColour},
+	"what opens also closes":             {neverShuts, opensNot},
+	"what locks also unlocks":            {neverUnlocks, locksNot},
 	"orders are obeyed":                  {otherOrders, obeysNothing, obeysTwice, obeysStarted},
 	"a motion is a lease":                {movesOn, movesLong, movesNot},
 	"a photo is new and whole":           {oldPhoto, wrongMIME, noBytes},

@@ -31,6 +31,8 @@ var rules = []rule{
 	{"read-back comes from the device", readsBack},
 	{"a dimmer does what it says", dims},
 	{"a colour is what was asked for", tints},
+	{"what opens also closes", opens},
+	{"what locks also unlocks", locks},
 	{"orders are obeyed", ordersAreObeyed},
 	{"a motion is a lease", motionIsALease},
 	{"a photo is new and whole", photoIsNew},

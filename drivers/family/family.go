@@ -62,8 +62,24 @@ type Verbs struct {
 	// Area is where the device is, "" where it does not know; nil: it never does.
 	Area func() string
 
+	// Cover and Lock are for what neither switches nor shines; each comes with Read.
+	Cover *Cover
+	Lock  *Lock
+
 	// Light is nil for what can only be on and off; it comes with Switch.
 	Light *Light
+}
+
+// Cover is what opens and closes.
+type Cover struct {
+	Open, Shut func(context.Context) error
+	Opening    func(context.Context) (float64, error) // in percent
+}
+
+// Lock is what locks and unlocks.
+type Lock struct {
+	Lock, Unlock func(context.Context) error
+	Locked       func(context.Context) (bool, error)
 }
 
 // Light is what a lamp can do beyond on and off. Dim comes with Level, and Tint

@@ -22,6 +22,11 @@ var (
 	_ drivers.LevelReader  = dimmer{}
 	_ drivers.Tinter       = tinter{}
 	_ drivers.ColourReader = tinter{}
+
+	_ drivers.Opener        = cover{}
+	_ drivers.OpeningReader = cover{}
+	_ drivers.Locker        = lock{}
+	_ drivers.LockReader    = lock{}
 )
 
 // switcher is the part of a device that switches and reads back.
@@ -106,9 +111,51 @@ func (p tinter) Colour(ctx context.Context) (drivers.Colour, error) {
 	return with(ctx, p.d, p.d.verbs.Light.Colour)
 }
 
+// cover is the part of a device that opens and closes.
+type cover struct{ d *Device }
+
+// Open opens it.
+func (c cover) Open(ctx context.Context) error { return does(ctx, c.d, c.d.verbs.Cover.Open) }
+
+// Shut closes it.
+func (c cover) Shut(ctx context.Context) error { return does(ctx, c.d, c.d.verbs.Cover.Shut) }
+
+// Opening reads back how far it is open.
+func (c cover) Opening(ctx context.Context) (float64, error) {
+	return with(ctx, c.d, c.d.verbs.Cover.Opening)
+}
+
+// lock is the part of a device that locks and unlocks.
+type lock struct{ d *Device }
+
+// Lock locks it.
+func (l lock) Lock(ctx context.Context) error { return does(ctx, l.d, l.d.verbs.Lock.Lock) }
+
+// Unlock unlocks it.
+func (l lock) Unlock(ctx context.Context) error { return does(ctx, l.d, l.d.verbs.Lock.Unlock) }
+
+// Locked reads back whether it is locked.
+func (l lock) Locked(ctx context.Context) (bool, error) {
+	return with(ctx, l.d, l.d.verbs.Lock.Locked)
+}
+
 // shape gives a device the methods that it can keep: verbs are found by type.
 func shape(d *Device) drivers.Device {
 	v := d.verbs
+	switch {
+	case v.Cover != nil:
+		return struct {
+			*Device
+			cover
+			sensor
+		}{d, cover{d}, sensor{d}}
+	case v.Lock != nil:
+		return struct {
+			*Device
+			lock
+			sensor
+		}{d, lock{d}, sensor{d}}
+	}
 	if v.Switch == nil {
 		if v.Read == nil {
 			return d

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/web"
 )
@@ -15,10 +16,12 @@ import (
 // Config of one entity.
 type Config struct {
 	web.Config
-	Entity  string `yaml:"entity"`  // "light.hall"
-	Dims    bool   `yaml:"dims"`    // a light that can be more or less bright
-	Colours bool   `yaml:"colours"` // a light with colours
-	Live    bool   `yaml:"live"`    // by WebSocket, where Home Assistant lets it; false: REST alone
+	Entity   string         `yaml:"entity"`    // "light.hall"
+	Dims     bool           `yaml:"dims"`      // a light that can be more or less bright
+	Colours  bool           `yaml:"colours"`   // a light with colours
+	Code     drivers.Secret `yaml:"code"`      // of a lock that wants one
+	CodeFile string         `yaml:"code_file"` // instead of code: its first line
+	Live     bool           `yaml:"live"`      // by WebSocket, where Home Assistant lets it; false: REST alone
 	family.Levels
 }
 
@@ -32,6 +35,7 @@ func DefaultConfig() Config {
 var domains = map[string]string{
 	"light": "light", "switch": "plug", "input_boolean": "switch", "fan": "fan", "siren": "siren",
 	"sensor": "sensor", "binary_sensor": "sensor", "camera": "camera",
+	"cover": "door", "lock": "lock",
 }
 
 // entityID is how Home Assistant writes one.
@@ -59,6 +63,12 @@ func (c Config) Validate() error {
 	}
 	if c.Colours && !c.Dims {
 		errs = append(errs, errors.New("colours: a light with colours dims as well; write dims: true"))
+	}
+	if (c.Code != "" || c.CodeFile != "") && c.domain() != "lock" {
+		errs = append(errs, errors.New("code: is for a lock"))
+	}
+	if c.Code != "" && c.CodeFile != "" {
+		errs = append(errs, errors.New("code_file: stands beside code; keep one of them"))
 	}
 	if c.Token == "" && c.TokenFile == "" {
 		errs = append(errs, errors.New("token_file: is missing; make a long-lived token on your profile's page in Home Assistant, and write it into a file"))

@@ -24,6 +24,7 @@ type home struct {
 	sits   []*sitting // that are logged in
 	shut   bool       // there is no WebSocket
 	deaf   bool       // it hangs up in the midst of a service call, which it carries out
+	says   string     // what a service call is refused with, over REST
 	joined int        // how often somebody has subscribed
 	states map[string]map[string]any
 	calls  []string
@@ -57,6 +58,10 @@ func (h *home) renew() {
 		"binary_sensor.front_door": {"state": "on", "device_class": "door"},
 		"binary_sensor.hall":       {"state": "on", "device_class": "motion"},
 		"switch.gone":              {"state": "unavailable"},
+		"cover.blind":              {"state": "closed", "current_position": 0.0},
+		"cover.gate":               {"state": "closed"},
+		"lock.front":               {"state": "locked"},
+		"lock.jams":                {"state": "locked"},
 		"camera.door":              {"state": "idle"},
 		"camera.gone":              {"state": "unavailable"},
 	}
@@ -98,7 +103,7 @@ func (h *home) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *home) entity(id string) map[string]any {
 	attributes := map[string]any{"friendly_name": id}
 	for k, v := range h.states[id] {
-		if k != "state" && (h.states[id]["state"] == "on" || k == "device_class" || k == "unit_of_measurement") {
+		if k != "state" && (h.states[id]["state"] == "on" || k == "device_class" || k == "unit_of_measurement" || k == "current_position") {
 			attributes[k] = v
 		}
 	}
@@ -116,6 +121,10 @@ func (h *home) service(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	id, _ := body["entity_id"].(string)
 	domain, _, _ := strings.Cut(name, "/")
+	if h.says != "" {
+		http.Error(w, h.says, http.StatusBadRequest)
+		return
+	}
 	if h.states[id] == nil || !strings.HasPrefix(id, domain+".") {
 		http.Error(w, "400: Bad Request", http.StatusBadRequest)
 		return
@@ -130,7 +139,20 @@ func (h *home) does(name, id string, body map[string]any) {
 	h.calls = append(h.calls, name+" "+id)
 	change := func() {
 		defer h.tell(id)
-		h.states[id]["state"] = map[string]string{"turn_on": "on", "turn_off": "off"}[service]
+		is := map[string]string{"turn_on": "on", "turn_off": "off", "open_cover": "open", "close_cover": "closed", "lock": "locked", "unlock": "unlocked"}[service]
+		at := map[string]float64{"open_cover": 100, "stop_cover": 40}[service]
+		switch {
+		case service == "stop_cover":
+			is = "open"
+		case id == "lock.jams":
+			is = "jammed"
+		case id == "lock.front" && body["code"] != "4711":
+			is = "locked"
+		}
+		if _, tells := h.states[id]["current_position"]; tells {
+			h.states[id]["current_position"] = at
+		}
+		h.states[id]["state"] = is
 		for _, k := range []string{"brightness", "rgb_color"} {
 			if v, ok := body[k]; ok {
 				h.states[id][k] = v

@@ -5,7 +5,8 @@
 // cameras by camera_proxy. Only entities that the configuration names are touched,
 // and of no other is anything kept.
 //
-// Not supported: locks, covers, climates, vacuums, scenes and scripts.
+// Not supported: climates, media players, vacuums, scenes and scripts; positions of
+// covers between open and closed.
 package homeassistant
 
 import (
@@ -16,6 +17,7 @@ import (
 	"maps"
 	"math"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
@@ -25,7 +27,7 @@ import (
 
 // Kind is the kind of driver for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "homeassistant", Class: "plug", About: "one entity of a Home Assistant: light, switch, fan, siren, sensor, camera", Open: Open, Discover: Discover}
+	return drivers.Kind{Name: "homeassistant", Class: "plug", About: "one entity of a Home Assistant: light, switch, fan, siren, cover, lock, sensor, camera", Open: Open, Discover: Discover}
 }
 
 // Open is the drivers.Factory of this package. It reads the token's file; no
@@ -40,10 +42,11 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 
 // entity is how one entity is asked.
 type entity struct {
-	cfg Config
-	web *web.Client
-	hub *hub // nil: REST alone
-	now func() time.Time
+	cfg  Config
+	web  *web.Client
+	hub  *hub // nil: REST alone
+	now  func() time.Time
+	code drivers.Secret // of a lock
 }
 
 // haltTimes is how many timeouts Start and Halt may take.
@@ -55,7 +58,10 @@ func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &entity{cfg: cfg, web: client, now: env.Now}
+	e := &entity{cfg: cfg, web: client, now: env.Now, code: cfg.Code}
+	if err := web.ReadSecret("code_file", cfg.CodeFile, &e.code); err != nil {
+		return nil, err
+	}
 	if cfg.Live {
 		if e.hub, err = hubOf(env, cfg, client.Secrets().Token); err != nil {
 			return nil, err
@@ -87,6 +93,14 @@ func (e *entity) verbs() family.Verbs {
 	switch e.cfg.domain() {
 	case "sensor", "binary_sensor":
 		v.Read = e.read
+		return v
+	}
+	switch e.cfg.domain() {
+	case "cover":
+		v.Read, v.Cover = e.readCover, &family.Cover{Open: e.open, Shut: e.shut, Opening: e.opening}
+		return v
+	case "lock":
+		v.Read, v.Lock = e.readLock, &family.Lock{Lock: e.lock, Unlock: e.unlock, Locked: e.locked}
 		return v
 	}
 	v.Switch, v.On = e.turn, e.on
@@ -156,7 +170,7 @@ func (e *entity) call(ctx context.Context, service string, data map[string]any, 
 	if err := e.order(ctx, service, data); err != nil {
 		return err
 	}
-	return e.obeyed(ctx, service, is)
+	return e.obeyed(ctx, e.cfg.Timeout, service, is)
 }
 
 // order calls a service once: by the connection that there is, or over REST where
@@ -168,7 +182,7 @@ func (e *entity) order(ctx context.Context, service string, data map[string]any)
 				"domain": e.cfg.domain(), "service": service, "service_data": data, "target": map[string]any{"entity_id": e.cfg.Entity},
 			})
 			if !errors.Is(err, errGone) || !errors.Is(err, drivers.ErrNothingDone) {
-				return err
+				return e.discreet(err)
 			}
 		}
 	}
@@ -180,14 +194,25 @@ func (e *entity) order(ctx context.Context, service string, data map[string]any)
 	}
 	path := "/api/services/" + e.cfg.domain() + "/" + service
 	_, err = e.web.Do(ctx, web.Call{Method: "POST", Path: path, Type: "application/json", Body: encoded})
-	return err
+	return e.discreet(err)
+}
+
+// discreet keeps a lock's code out of an error.
+func (e *entity) discreet(err error) error {
+	switch {
+	case err == nil || e.code == "" || !strings.Contains(err.Error(), string(e.code)):
+		return err
+	case errors.Is(err, drivers.ErrNothingDone):
+		return fmt.Errorf("%w: it says no, in words that hold the code", drivers.ErrNothingDone)
+	}
+	return errors.New("it was told, and has a fault, told in words that hold the code")
 }
 
 // lookEvery is the pause between two looks at a state.
 const lookEvery = 200 * time.Millisecond
 
-func (e *entity) obeyed(ctx context.Context, service string, is func(state) bool) error {
-	within, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
+func (e *entity) obeyed(ctx context.Context, limit time.Duration, service string, is func(state) bool) error {
+	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	pause := time.NewTicker(lookEvery)
 	defer pause.Stop()
@@ -202,7 +227,7 @@ func (e *entity) obeyed(ctx context.Context, service string, is func(state) bool
 		case within.Err() != nil && err != nil:
 			return fmt.Errorf("%s was called, and its state is not known: %v", service, err) // not wrapped: something was done
 		case within.Err() != nil:
-			return fmt.Errorf("%s was called, and it says %.40q after %v", service, s.State, e.cfg.Timeout)
+			return fmt.Errorf("%s was called, and it says %.40q after %v", service, s.State, limit)
 		}
 		select {
 		case <-within.Done():
@@ -232,6 +257,7 @@ type state struct {
 		Colour     []int    `json:"rgb_color"`
 		Unit       string   `json:"unit_of_measurement"`
 		Class      string   `json:"device_class"`
+		Position   *float64 `json:"current_position"` // of a cover: 100 is open
 	} `json:"attributes"`
 	fault error // why it tells nothing; the rest is empty then
 }

@@ -48,9 +48,12 @@ func TestKeepsTheRules(t *testing.T) {
 		{"sensor.balcony", ""},
 		{"binary_sensor.front_door", ""},
 		{"camera.door", ""},
+		{"cover.blind", ""},
+		{"cover.gate", ""},
+		{"lock.front", "code: 4711"},
 	} {
 		t.Run(c.entity+" "+c.more, func(t *testing.T) {
-			switches := !strings.Contains(c.entity, "sensor") && !strings.Contains(c.entity, "camera")
+			switches := !strings.Contains(c.entity, "sensor") && !strings.Contains(c.entity, "camera") && !strings.Contains(c.entity, "cover") && !strings.Contains(c.entity, "lock")
 			drivertest.Run(t, func(t *testing.T) drivers.Device {
 				h.renew()
 				d, err := open(config(h, c.entity) + c.more)
@@ -158,8 +161,9 @@ func TestConfigMistakes(t *testing.T) {
 		{place, "entity: is missing"},
 		{place + "entity: hall", "entity: \"hall\" is no entity id"},
 		{place + "entity: light.Hall/../x", "is no entity id"},
-		{place + "entity: lock.door", "entity: a lock is not driven; known: binary_sensor, camera, fan"},
+		{place + "entity: vacuum.door", "entity: a vacuum is not driven; known: binary_sensor, camera, cover, fan"},
 		{place + "entity: switch.a\ndims: true", "dims: is for a light"},
+		{place + "entity: light.a\ncode: 1", "code: is for a lock"},
 		{place + "entity: light.a\ncolours: true", "colours: a light with colours dims as well"},
 		{place + "entity: light.a\nsafe: maybe", `safe: "maybe" is unknown`},
 		{"url: http://x\nentity: light.a", "token_file: is missing"},

@@ -1,0 +1,75 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// secure opens, closes, locks or unlocks, and reads back where the device can
+// tell. What was broken off and says where it stands was done in part.
+func (v verbs) secure(ctx context.Context) result {
+	var err error
+	var state string
+	switch d := v.dev.Driver; v.plan.Command {
+	case capabilities.Open:
+		err, state = v.pass.Open(ctx, d.(drivers.Opener)), "open"
+	case capabilities.Shut:
+		err, state = v.pass.Shut(ctx, d.(drivers.Opener)), "closed"
+	case capabilities.Lock:
+		err, state = v.pass.Lock(ctx, d.(drivers.Locker)), "locked"
+	default:
+		err, state = v.pass.Unlock(ctx, d.(drivers.Locker)), "unlocked"
+	}
+	r := result{
+		err: err, effect: effectOf(err), evidence: mess.Acknowledged, yes: new(true),
+		text:  fmt.Sprintf("The %s is %s.", v.dev.Label, state),
+		facts: mess.Object{{Key: "device", Value: v.dev.Name}, {Key: "state", Value: state}},
+	}
+	if r.effect == mess.EffectNone {
+		return r
+	}
+	since := v.now()
+	v.acted(r)
+	ctx, cancel := aftermath(ctx)
+	defer cancel()
+	if v.readSecured(ctx, &r); r.err == nil {
+		v.lookAgain(ctx, since, &r)
+	}
+	return r
+}
+
+// readSecured corrects the result by what the device says of itself.
+func (v verbs) readSecured(ctx context.Context, r *result) {
+	read := probeOf(v.dev.Driver, v.plan)
+	if read == nil {
+		return
+	}
+	switch so, now, err := read(ctx, v.pass); {
+	case err != nil:
+		r.note("it could not be read back: %v", err)
+	case so:
+		if r.err != nil {
+			r.note("the driver reported: %v", r.err)
+		}
+		r.err, r.effect, r.evidence = nil, "", mess.ReadBack
+	case r.err == nil:
+		r.err, r.effect = fmt.Errorf("%s was told, but reads back as %s", v.dev.Name, now), mess.EffectUnknown
+	default:
+		r.err, r.effect, r.evidence = fmt.Errorf("%w; it reads back as %s", r.err, now), mess.EffectPartial, mess.ReadBack
+	}
+}
+
+// openness is how far something is open, in words.
+func openness(percent float64) string {
+	switch {
+	case percent < 1:
+		return "closed"
+	case percent > 99:
+		return "open"
+	}
+	return number(percent) + " % open"
+}

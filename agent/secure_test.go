@@ -1,0 +1,102 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// shutter opens as far as it can, and locks where it can.
+type shutter struct {
+	part
+	is     float64 // percent
+	until  float64 // it stops there
+	locked bool
+	jams   bool
+	hangs  bool // it goes on until ctx ends, and stops at until
+	blind  error
+}
+
+func (s *shutter) Open(ctx context.Context) error { return s.to(ctx, min(100, s.until)) }
+
+func (s *shutter) Shut(ctx context.Context) error { return s.to(ctx, 0) }
+
+func (s *shutter) to(ctx context.Context, percent float64) error {
+	s.note("moves")
+	s.is = percent
+	if s.hangs {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return nil
+}
+
+func (s *shutter) Opening(context.Context) (float64, error) { return s.is, s.blind }
+
+func (s *shutter) Lock(context.Context) error   { s.note("lock"); s.locked = !s.jams; return nil }
+func (s *shutter) Unlock(context.Context) error { s.note("unlock"); s.locked = s.jams; return nil }
+
+func (s *shutter) Locked(context.Context) (bool, error) { return s.locked, s.blind }
+
+// What opens and locks says how it stands, and what does not stand as it was told
+// has failed.
+func TestOpeningAndLocking(t *testing.T) {
+	blind := errors.New("no answer")
+	for _, c := range []struct {
+		name     string
+		dev      *shutter
+		command  capabilities.Command
+		code     mess.Code
+		evidence mess.Evidence
+		effect   mess.Effect
+		says     string
+	}{
+		{"opens", &shutter{until: 100}, capabilities.Open, mess.Completed, mess.ReadBack, "", "The it is open."},
+		{"closes", &shutter{is: 30}, capabilities.Shut, mess.Completed, mess.ReadBack, "", "The it is closed."},
+		{"sticks", &shutter{until: 40}, capabilities.Open, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
+		{"cannot tell", &shutter{until: 100, blind: blind}, capabilities.Open, mess.Completed, mess.Acknowledged, "", "could not be read back: no answer"},
+		{"locks", &shutter{}, capabilities.Lock, mess.Completed, mess.ReadBack, "", "The it is locked."},
+		{"unlocks", &shutter{locked: true}, capabilities.Unlock, mess.Completed, mess.ReadBack, "", "The it is unlocked."},
+		{"jams", &shutter{jams: true}, capabilities.Lock, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inHouseWith(t, func(h *house) {
+				h.with("it", c.dev, map[string]capabilities.Plan{"do it": {Command: c.command, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort}})
+			}, func(h *house) {
+				ref := h.says(claude, "request: {intent: do it}")
+				h.after(time.Minute)
+				s := h.is(ref, c.code)
+				effect := mess.Effect("")
+				if s.Reason != nil {
+					effect = s.Reason.Effect
+				}
+				if s.Evidence != c.evidence || effect != c.effect {
+					t.Errorf("evidence %q, effect %q (%+v); want %q, %q", s.Evidence, effect, s.Reason, c.evidence, c.effect)
+				}
+				if c.says != "" {
+					h.answers(ref, c.says)
+				}
+			})
+		})
+	}
+}
+
+// One that was cancelled on its way tells where it stands.
+func TestAShutterIsCancelled(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.with("it", &shutter{until: 40, hangs: true}, map[string]capabilities.Plan{"open": {Command: capabilities.Open, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort}})
+	}, func(h *house) {
+		ref := h.says(claude, "request: {intent: open}")
+		h.after(time.Second)
+		h.says(claude, "cancel: {re: "+ref+"}")
+		h.after(time.Minute)
+		s := h.is(ref, mess.Cancelled)
+		if s.Reason.Effect != mess.EffectPartial || s.Evidence != mess.ReadBack {
+			t.Errorf("%q by %q: %s", s.Reason.Effect, s.Evidence, s.Reason.Detail)
+		}
+	})
+}

@@ -1,0 +1,81 @@
+package homeassistant_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// A cover that is on its way when its task ends is stopped, and tells where it
+// stands.
+func TestACoverStopsMidway(t *testing.T) {
+	h := newHome(t)
+	d := started(t, config(h, "cover.blind"))
+	h.mu.Lock()
+	h.dead = true // it is told, and does not get there
+	h.mu.Unlock()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	go func() {
+		h.has(func(h *home) bool { return len(h.calls) > 0 })
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.dead = false
+	}()
+	if err := d.(drivers.Opener).Open(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	if is, err := d.(drivers.OpeningReader).Opening(t.Context()); err != nil || is != 40 {
+		t.Errorf("%v %% open, %v", is, err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !slices.Equal(h.calls, []string{"cover/open_cover cover.blind", "cover/stop_cover cover.blind"}) {
+		t.Errorf("%q", h.calls)
+	}
+}
+
+func TestLocks(t *testing.T) {
+	h := newHome(t)
+	d := started(t, config(h, "lock.front")+"code: 4711\n")
+	if err := d.(drivers.Locker).Unlock(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if is, err := d.(drivers.LockReader).Locked(t.Context()); err != nil || is {
+		t.Errorf("locked=%t, %v", is, err)
+	}
+	got, err := d.(drivers.Sensor).Read(t.Context())
+	if err != nil || len(got) != 1 || got[0].Quantity != "locked" || got[0].Value != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	// Without the code it stays as it is.
+	h.renew()
+	d = started(t, config(h, "lock.front")+"timeout: 300ms\n")
+	if err := d.(drivers.Locker).Unlock(t.Context()); err == nil || !strings.Contains(err.Error(), `it says "locked"`) {
+		t.Error(err)
+	}
+	d = started(t, config(h, "lock.jams"))
+	err = d.(drivers.Locker).Unlock(t.Context())
+	if help, ok := errors.AsType[*drivers.HelpError](err); !ok || !strings.Contains(help.Help, "by hand") {
+		t.Error(err)
+	}
+}
+
+// A refusal that repeats the code does not get out.
+func TestTheCodeIsKept(t *testing.T) {
+	h := newHome(t)
+	d := started(t, config(h, "lock.front")+"live: false\ncode: sorry\n")
+	h.mu.Lock()
+	h.next = nil
+	h.says = "the code sorry is wrong"
+	h.mu.Unlock()
+	err := d.(drivers.Locker).Unlock(t.Context())
+	if err == nil || strings.Contains(err.Error(), "sorry") || !errors.Is(err, drivers.ErrNothingDone) {
+		t.Error(err)
+	}
+}

@@ -187,3 +187,18 @@ func TestWatchAtATerminal(t *testing.T) {
 		}
 	}
 }
+
+// Init asks three questions.
+func TestInitAsks(t *testing.T) {
+	home := t.TempDir()
+	out, err := atTerminal(t, home, "http://127.0.0.1:9", map[string]string{
+		"board called? ": "kitchen-pi\n", "or here? ": "\n", "y or n ": "y\n",
+	}, "init", "--for", "50ms")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(filepath.Join(home, "messkit.yaml"))
+	if err != nil || !strings.Contains(string(text), "\n  id: kitchen-pi\n") || !strings.Contains(string(text), "\n  tls: self\n") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}

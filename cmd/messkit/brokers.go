@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/netip"
+
+	"github.com/messkit/messkit/drivers/mdns"
+)
+
+// foundBroker is an MQTT broker that was found.
+type foundBroker struct {
+	URL  string // mqtt://host:port
+	Name string // what it calls itself; "" for the one of this machine
+}
+
+// findBrokers looks for brokers on this machine, at addr, and for those that are
+// announced where group is, until ctx ends.
+func findBrokers(ctx context.Context, addr string, group netip.AddrPort) (list []foundBroker) {
+	if isBroker(ctx, addr) {
+		list = append(list, foundBroker{URL: "mqtt://" + addr})
+	}
+	said, err := mdns.Browse(ctx, group, "_mqtt._tcp", "_secure-mqtt._tcp")
+	if err != nil {
+		return list // this machine hears no announcements
+	}
+	for _, i := range said {
+		if i.Addr.IsValid() {
+			scheme := map[string]string{"_mqtt._tcp": "mqtt://", "_secure-mqtt._tcp": "mqtts://"}[i.Service]
+			list = append(list, foundBroker{scheme + i.Addr.String(), i.Name})
+		}
+	}
+	return list
+}
+
+// hello is a CONNECT of MQTT 3.1.1 with a clean session and no name (section
+// 3.1). Whether it is let in or not, a broker answers with a CONNACK.
+var hello = []byte{0x10, 12, 0, 4, 'M', 'Q', 'T', 'T', 4, 2, 0, 10, 0, 0}
+
+// isBroker reports whether what listens at an address is a broker.
+func isBroker(ctx context.Context, addr string) bool {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	if end, ok := ctx.Deadline(); ok && conn.SetDeadline(end) != nil {
+		return false
+	}
+	answer := make([]byte, 2)
+	if _, err := conn.Write(hello); err != nil {
+		return false
+	}
+	_, err = io.ReadFull(conn, answer)
+	return err == nil && bytes.Equal(answer, []byte{0x20, 2})
+}

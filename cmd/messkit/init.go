@@ -1,0 +1,260 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/drivers/mqttdevice"
+	"github.com/messkit/messkit/internal/strictyaml"
+	"github.com/messkit/messkit/internal/terminal"
+	"github.com/messkit/messkit/mess"
+)
+
+// beginning is what init asks, or takes from its flags.
+type beginning struct {
+	id      string
+	connect string // "": this board carries the exchange
+	network bool   // others reach it over the network
+	yes     bool
+}
+
+func (a *app) initCommand() *cobra.Command {
+	listen := 3 * time.Second
+	broker := mqttdevice.DefaultConfig()
+	var b beginning
+	c := &cobra.Command{
+		Use:   "init [FILE]",
+		Short: "Write a configuration from what is found here",
+		Long: `Init looks for devices as messkit discover does, asks three questions, and writes a
+commented configuration: messkit.yaml, unless you name another file. A file that
+is there is never written over.
+
+What can act is locked in it until you have looked what it does and take that line
+away. With --yes nothing is asked.`,
+		Example: "  messkit init\n  messkit init --yes kitchen.yaml\n  messkit init --connect https://192.168.1.20:8420",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			name := "messkit.yaml"
+			if len(args) > 0 {
+				name = args[0]
+			}
+			if name == "" {
+				return usage(c, "the file has no name; write one, or nothing for messkit.yaml")
+			}
+			if _, err := os.Lstat(name); err == nil {
+				return hint(fmt.Errorf("%s is there already, and stays as it is", name), "name another file, or move it away")
+			}
+			if err := b.ask(c.Context(), a); err != nil {
+				return err
+			}
+			if err := b.check(); err != nil {
+				return usage(c, "%s", err)
+			}
+			ctx, cancel := context.WithTimeout(c.Context(), listen)
+			defer cancel()
+			fmt.Fprintf(a.out, "looking for devices, %v ...\n", listen)
+			list, brokers, err := lookAround(ctx, broker)
+			if err != nil {
+				return err
+			}
+			return a.begin(name, b, list, brokers)
+		},
+	}
+	f := c.Flags()
+	f.BoolVarP(&b.yes, "yes", "y", false, "ask nothing")
+	f.StringVar(&b.id, "id", boardName(), "name of this board")
+	f.StringVar(&b.connect, "connect", "", "address of an exchange elsewhere that it works for")
+	f.BoolVar(&b.network, "network", false, "others in the network reach its exchange, with a certificate")
+	lookFlags(c, &listen, &broker)
+	return c
+}
+
+// boardName is this machine's name, as an id.
+func boardName() string {
+	name, err := os.Hostname()
+	name, _, _ = strings.Cut(strings.ToLower(name), ".")
+	if err != nil || !mess.ValidID(name) {
+		return "board"
+	}
+	return name
+}
+
+// ask asks the person at the terminal, if there is one.
+func (b *beginning) ask(ctx context.Context, a *app) error {
+	if b.yes {
+		return nil
+	}
+	in, ok := a.in.(*os.File)
+	if !ok || !terminal.IsTerminal(in) {
+		return hint(errors.New("nobody can be asked here"), "messkit init --yes asks nothing; --id, --connect and --network say what differs")
+	}
+	r := bufio.NewReader(in)
+	var err error
+	question := func(text, otherwise string) string {
+		if err != nil {
+			return ""
+		}
+		fmt.Fprintf(a.out, "%s [%s] ", text, otherwise)
+		var line string
+		line, err = readLine(ctx, r)
+		if line == "" {
+			return otherwise
+		}
+		return line
+	}
+	b.id = question("What is this board called?", b.id)
+	if b.connect == "" {
+		if where := question("Address of an exchange elsewhere that it works for, or here?", "here"); where != "here" {
+			b.connect = where
+		}
+	}
+	if b.connect == "" && !b.network {
+		b.network, _ = yesOrNo(question("Do other machines in the network use it? y or n", "n"))
+	}
+	return err
+}
+
+// readLine reads a line until ctx ends.
+func readLine(ctx context.Context, r *bufio.Reader) (string, error) {
+	k := keyboard{in: r, lines: make(chan typedLine, 1)}
+	k.read(nil)
+	select {
+	case <-ctx.Done():
+		return "", errors.New("nothing was written")
+	case l := <-k.lines:
+		if errors.Is(l.err, io.EOF) {
+			return "", errors.New("nothing was written: the answers have ended")
+		}
+		return l.text, l.err
+	}
+}
+
+func (b *beginning) check() error {
+	if !mess.ValidID(b.id) {
+		return fmt.Errorf("%q cannot name a board; use letters, digits and . _ : @ -", b.id)
+	}
+	if b.connect == "" {
+		return nil
+	}
+	c := connectConfig{URL: b.connect, KeyFile: "key"}
+	if b.network {
+		return errors.New("--network is for an exchange of its own; leave it out, or --connect")
+	}
+	return c.Validate()
+}
+
+// begin writes the file, and sees that messkit takes it.
+func (a *app) begin(name string, b beginning, list []discovered, brokers []foundBroker) error {
+	text, n, err := b.text(name, list, brokers)
+	if err != nil {
+		return err
+	}
+	if err := writeNew(name, text); err != nil {
+		return err
+	}
+	if _, err := load(name, quiet); err != nil {
+		return hint(errors.Join(err, os.Remove(name)), "nothing was written; messkit discover shows what was found")
+	}
+	next := "messkit run --config " + name
+	if b.connect != "" {
+		next = "put the exchange's fingerprint and an enrolment code into it, then " + next
+	}
+	_, err = fmt.Fprintf(a.out, "%s is written, with %s; read it, then: %s\n", name, count(n, "device"), next)
+	return err
+}
+
+// writeNew writes a file that is not there, readable by its owner alone: codes
+// and passwords come to stand in it.
+func writeNew(name string, text []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return hint(err, "name another file, or move it away")
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(name))
+	}
+	return nil
+}
+
+// text is the configuration, and how many devices are in it.
+func (b *beginning) text(name string, list []discovered, brokers []foundBroker) ([]byte, int, error) {
+	var t bytes.Buffer
+	fmt.Fprintf(&t, `# messkit's configuration for %s, written by messkit init on %s.
+# messkit check %s tells every mistake at once; messkit run --config %[3]s uses it.
+
+`, b.id, time.Now().Format(time.DateOnly), filepath.Base(name))
+	switch {
+	case b.connect != "":
+		fmt.Fprintf(&t, `# The exchange elsewhere that this board works for. There, messkit keys fingerprint shows
+# the pin of its certificate, and messkit keys enrol %s a code with which this board gets its key.
+connect:
+  url: %s
+  key_file: ~/.mess/%[1]s.key
+  # pin: sha256:...
+  # enrol: ...
+`, b.id, quotedYAML(b.connect))
+	case b.network:
+		t.WriteString(`# The exchange that this board carries, for the whole network. messkit keys fingerprint
+# shows how the others know its certificate, messkit keys enrol a code for each new board.
+exchange:
+  listen: 0.0.0.0:8420
+  tls: self
+`)
+	default:
+		t.WriteString(`# The exchange that this board carries, for this machine alone. For the whole network:
+# listen: 0.0.0.0:8420, and tls: self.
+exchange:
+  listen: 127.0.0.1:8420
+`)
+	}
+	fmt.Fprintf(&t, `
+# The executor: who does what is asked.
+agent:
+  id: %s
+  # position: {lat: 52.52, lng: 13.40}   # for "until sunset"
+
+# What was found here. Take out what is not yours, and give names that people use: the
+# name of a device is what it is asked by, and aliases: [...] are further ones.
+# messkit devices --drivers lists what else there is.
+`, b.id)
+	printHardware(&t)
+	printBrokers(&t, brokers)
+	n, err := printFound(&t, list)
+	if n == 0 {
+		t.WriteString(`
+# Nothing is here yet. A relay or a lamp on a GPIO line looks like this; without "locked" it
+# can be switched:
+# devices:
+#   porch-light:
+#     driver: gpiorelay
+#     line: GPIO17
+#     class: light
+#     limits: {locked: true, max_on: 12h}
+`)
+	}
+	return t.Bytes(), n, err
+}
+
+// quotedYAML is a text as YAML has it.
+func quotedYAML(s string) string {
+	data, err := strictyaml.YAML(strictyaml.Str(s))
+	if err != nil {
+		return `""` // which check refuses
+	}
+	return strings.TrimSpace(string(data))
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/all"
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// block is the configuration of a device that was found.
+func (d discovered) block() *strictyaml.Value {
+	block := &strictyaml.Value{Kind: strictyaml.Map}
+	block.Add("driver", strictyaml.Str(d.kind.Name))
+	nested := map[string]*strictyaml.Value{}
+	for _, key := range slices.Sorted(maps.Keys(d.Config)) {
+		outer, inner, deep := strings.Cut(key, ".")
+		if !deep {
+			block.Add(key, strictyaml.Str(d.Config[key]))
+			continue
+		}
+		if nested[outer] == nil {
+			nested[outer] = &strictyaml.Value{Kind: strictyaml.Map}
+			block.Add(outer, nested[outer])
+		}
+		nested[outer].Add(inner, strictyaml.Str(d.Config[key]))
+	}
+	return block
+}
+
+// open makes the device that would come of it.
+func (d discovered) open() (drivers.Device, error) {
+	_, rest := strictyaml.From(d.block(), d.Name).Split(deviceConfig{})
+	env := drivers.Env{Name: d.Name, Log: quiet, Now: time.Now, Shared: &drivers.Shared{}}
+	return d.kind.Open(env, rest.Decode)
+}
+
+// acts reports whether a device can change anything.
+func acts(dev drivers.Device) bool {
+	for _, c := range agent.Commands(dev) {
+		if (capabilities.Plan{Command: c, Effect: capabilities.Query}).Actuates() {
+			return true
+		}
+	}
+	return false
+}
+
+// printFound prints devices, each under what and where it is, and tells how many
+// can be used. What needs to be told more is a comment.
+func printFound(out io.Writer, list []discovered) (int, error) {
+	taken := map[string]int{}
+	var blocks strings.Builder
+	n := 0
+	for _, d := range list {
+		if d.Config == nil {
+			fmt.Fprintf(out, "# %s (driver: %s)\n", line(d.Where), d.kind.Name)
+			continue
+		}
+		if taken[d.Name]++; taken[d.Name] > 1 {
+			d.Name = fmt.Sprintf("%s-%d", d.Name, taken[d.Name])
+		}
+		text, usable, err := d.print()
+		if err != nil {
+			return 0, err
+		}
+		blocks.WriteString(text)
+		if usable {
+			n++
+		}
+	}
+	switch {
+	case n > 0:
+		fmt.Fprintln(out, "devices:")
+	case blocks.Len() == 0:
+		_, err := fmt.Fprintln(out, "# No device was found that can be told from what it announces.")
+		return 0, err
+	}
+	_, err := io.WriteString(out, blocks.String())
+	return n, err
+}
+
+// print writes one device. One that cannot be used as it is is a comment, with
+// what it needs; what acts is locked.
+func (d discovered) print() (text string, usable bool, err error) {
+	block, note := d.block(), ""
+	dev, wrong := d.open()
+	switch {
+	case wrong != nil:
+		note = "; it needs more: " + line(strings.TrimPrefix(wrong.Error(), d.Name+": "))
+	case acts(dev):
+		limits := &strictyaml.Value{Kind: strictyaml.Map}
+		limits.Add("locked", strictyaml.Truth(true))
+		block.Add("limits", limits)
+		note = "; it acts: see what it does, then take limits away"
+	}
+	device := &strictyaml.Value{Kind: strictyaml.Map}
+	device.Add(d.Name, block)
+	data, err := strictyaml.YAML(device)
+	if err != nil {
+		return "", false, err
+	}
+	indent := "\n  "
+	if wrong != nil {
+		indent = "\n  # "
+	}
+	body := strings.ReplaceAll("\n"+strings.TrimSpace(string(data)), "\n", indent)
+	return fmt.Sprintf("  # %s%s%s\n", line(d.Where), note, body), wrong == nil, nil
+}
+
+// line is what a device says of itself, for one comment: it comes from the
+// network.
+func line(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 }), " ")
+}
+
+// interfaces of this machine, and who drives what is on them.
+var interfaces = []struct{ pattern, drivers string }{
+	{"/dev/i2c-*", "i2c-..."},
+	{"/dev/serial/by-id/*", "roombaoi"},
+}
+
+// printHardware lists the interfaces that there are. What is behind them nobody
+// can tell.
+func printHardware(out io.Writer) {
+	known := map[string]bool{}
+	for _, k := range all.Kinds() {
+		known[k.Name] = true
+	}
+	for _, i := range interfaces {
+		names, _ := filepath.Glob(i.pattern) // the patterns are well formed
+		list := slices.DeleteFunc(strings.Split(i.drivers, ", "), func(d string) bool { return !known[d] && !strings.HasSuffix(d, "...") })
+		for _, name := range names {
+			who := ""
+			if len(list) > 0 {
+				who = " (driver: " + strings.Join(list, ", ") + ")"
+			}
+			fmt.Fprintf(out, "# %s%s\n", name, who)
+		}
+	}
+}
+
+// printBrokers lists brokers, each with what can be asked of it.
+func printBrokers(out io.Writer, list []foundBroker) {
+	for _, b := range list {
+		who := "an MQTT broker on this machine"
+		if b.Name != "" {
+			who = "the MQTT broker " + line(b.Name)
+		}
+		fmt.Fprintf(out, "# %s: %s (messkit discover --mqtt %[2]s tells what is there)\n", who, b.URL)
+	}
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/all"
+	"github.com/messkit/messkit/drivers/mdns"
+)
+
+// found makes a device of a kind that comes with the program.
+func found(t *testing.T, kind, name, where string, config map[string]string) discovered {
+	t.Helper()
+	k, err := drivers.NewRegistry(all.Kinds()).Lookup(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return discovered{drivers.Found{Name: name, Where: where, Config: config}, k}
+}
+
+// What was found is a configuration that works: names are not taken twice, what
+// acts is locked, and what needs more is a comment that says what.
+func TestWhatWasFoundIsAConfiguration(t *testing.T) {
+	list := []discovered{
+		found(t, "sim-camera", "cam", "a camera\nrogue: {driver: exec}", map[string]string{"room": "porch"}),
+		found(t, "sim-camera", "cam", "another", map[string]string{"room": "fridge"}),
+		found(t, "sim-bulb", "lamp", "a lamp", map[string]string{}),
+		found(t, "httpcam", "odd", "a camera without an address", map[string]string{"url": "ftp://x"}),
+		found(t, "homeassistant", "", "a Home Assistant at 192.168.1.7", nil),
+	}
+	var out bytes.Buffer
+	n, err := printFound(&out, list)
+	if err != nil || n != 3 {
+		t.Fatalf("%d, %v", n, err)
+	}
+	head, rest, _ := strings.Cut(out.String(), "  # a camera without an address; it needs more: ")
+	want := `# a Home Assistant at 192.168.1.7 (driver: homeassistant)
+devices:
+  # a camera rogue: {driver: exec}
+  cam:
+    driver: sim-camera
+    room: porch
+  # another
+  cam-2:
+    driver: sim-camera
+    room: fridge
+  # a lamp; it acts: see what it does, then take limits away
+  lamp:
+    driver: sim-bulb
+    limits:
+      locked: true
+`
+	if diff := cmp.Diff(want, head); diff != "" {
+		t.Error(diff)
+	}
+	for i, l := range strings.Split(strings.TrimSpace(rest), "\n")[1:] {
+		if !strings.HasPrefix(l, "  # ") {
+			t.Errorf("line %d is no comment: %q", i, l)
+		}
+	}
+	name := filepath.Join(t.TempDir(), "found.yaml")
+	text, n, err := (&beginning{id: "b"}).text(name, list, []foundBroker{{"mqtt://127.0.0.1:1883", ""}, {"mqtts://192.168.1.9:8883", "house\nevil: 1"}})
+	if err != nil || n != 3 {
+		t.Fatalf("%d, %v", n, err)
+	}
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := load(name, quiet)
+	if err != nil || len(c.home.devices) != 3 || !c.home.limits()["lamp"].Locked {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if !strings.Contains(string(text), "# the MQTT broker house evil: 1: mqtts://192.168.1.9:8883 (messkit discover --mqtt mqtts://192.168.1.9:8883 tells") {
+		t.Errorf("%s", text)
+	}
+	if empty, _, err := (&beginning{id: "b"}).text(name, nil, nil); err != nil || !strings.Contains(string(empty), "# devices:\n#   porch-light:") {
+		t.Errorf("%v\n%s", err, empty)
+	}
+}
+
+// A broker is known by its answer, not by its port.
+func TestBrokersAreFound(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	broker := l.Addr().String()
+	l.Close()
+	p, err := start(t.TempDir(), "messkit", "run", "--listen", "127.0.0.1:0", "--mqtt", broker)
+	if err != nil || p.url == "" {
+		t.Fatalf("%v\n%s", err, &p.stderr)
+	}
+	defer func() {
+		if err := p.stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for !isBroker(ctx, broker) && ctx.Err() == nil {
+		time.Sleep(10 * time.Millisecond) // the exchange says where it is before the broker listens
+	}
+	web, _, _ := strings.Cut(strings.TrimPrefix(p.url, "http://"), "/")
+	short, done := context.WithTimeout(t.Context(), time.Second)
+	defer done()
+	if got := findBrokers(short, broker, mdns.Group); len(got) == 0 || got[0].URL != "mqtt://"+broker {
+		t.Errorf("%v at %s", got, broker)
+	}
+	for _, addr := range []string{web, "127.0.0.1:9"} {
+		if isBroker(t.Context(), addr) {
+			t.Errorf("%s is taken for a broker", addr)
+		}
+	}
+}

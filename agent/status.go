@@ -1,8 +1,11 @@
 package agent
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
+
+	"github.com/messkit/messkit/agent/journal"
 )
 
 // Status is how an agent stands at this moment.
@@ -18,20 +21,25 @@ type Status struct {
 type DeviceStatus struct {
 	Name    string
 	Label   string
-	Started bool // it has been taken to its initial state, and can be used
+	Started bool   // it has been taken to its initial state, and can be used
+	Task    string // the thread for which it acts or looks; "" for none
 }
 
 // Status tells how the agent stands. It touches no device.
 func (a *Agent) Status() Status {
 	s := Status{Stopped: a.gate.Stopped(), Disarmed: a.trouble()}
-	for _, name := range slices.Sorted(maps.Keys(a.devices)) {
-		d := a.devices[name]
-		s.Devices = append(s.Devices, DeviceStatus{name, d.Label, d.running(a.gate)})
-	}
+	at := map[string]string{}
 	for _, t := range a.journal.Tasks() {
 		if t.Report != nil {
 			s.Waiting++
 		}
+		if t.Open() {
+			maps.Copy(at, busy(t))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.devices)) {
+		d := a.devices[name]
+		s.Devices = append(s.Devices, DeviceStatus{name, d.Label, d.running(a.gate), at[name]})
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -41,4 +49,18 @@ func (a *Agent) Status() Status {
 		}
 	}
 	return s
+}
+
+// busy are the devices of a task that has begun and not ended, each with its
+// thread.
+func busy(t journal.Task) map[string]string {
+	var m memo
+	if json.Unmarshal(t.Intent.Plan, &m) != nil {
+		return nil // of another version
+	}
+	at := map[string]string{}
+	for _, step := range m.Plan.Each() {
+		at[step.Device] = t.Ref
+	}
+	return at
 }

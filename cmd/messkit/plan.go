@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +28,7 @@ func (a *app) planCommand() *cobra.Command {
 		Long: `Plan resolves a request with the devices of a configuration and explains how. It
 starts no device and sends nothing. What is locked, disarmed and stopped, and how
 often was acted lately, is read in the executor's data folder, whether or not it
-runs; sensors are not asked, nor whether a device is busy. With --json and --file it does so for each
+runs; one that runs is asked whether the device is busy. Sensors are not asked. With --json and --file it does so for each
 line of a file, and prints one JSON object a line.`,
 		Example: `  messkit plan "turn on the porch light for ten minutes"
   messkit plan --json --file sentences.txt`,
@@ -49,6 +51,7 @@ line of a file, and prints one JSON object a line.`,
 			}
 			out := c.preview().Resolve(req)
 			v := c.verdict(out.Plan)
+			v.busy = c.busy(cmd.Context(), out.Plan)
 			if asJSON {
 				return a.json(outcomeJSON(out, v))
 			}
@@ -99,6 +102,9 @@ func (a *app) explain(out capabilities.Outcome, v ruling) error {
 		for _, need := range v.needs {
 			line("needs", "%s", need)
 		}
+		for _, device := range slices.Sorted(maps.Keys(v.busy)) {
+			line("now", "%s is at another task, %s", device, v.busy[device])
+		}
 		line("digest", "%s", plan.Digest())
 	case out.Question != nil:
 		line("would ask", "%s", out.Question.Text)
@@ -142,6 +148,37 @@ type ruling struct {
 	first string        // who must confirm it, or why it is refused
 	needs []string      // of other devices, which are looked at when it acts
 	off   time.Duration // after which it is switched off again; 0: it is not
+
+	busy map[string]string // devices that are at another task now, and its thread
+}
+
+// busy asks the messkit that runs on this configuration, if one does, which of
+// the plan's devices are at another task.
+func (c *config) busy(ctx context.Context, p *capabilities.Plan) map[string]string {
+	if p == nil || c.Exchange == nil || !c.runs() {
+		return nil
+	}
+	k := client{url: env("MESSKIT_URL", defaultURL), keyFile: filepath.Join(dataDir(), operatorFile)}
+	k.its(c.Exchange)
+	x, err := k.open()
+	if err != nil {
+		return nil // then nobody here may ask it
+	}
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	var s statusJSON
+	if x.Status(ctx, &s) != nil || s.Executor == nil {
+		return nil
+	}
+	at := map[string]string{}
+	for _, d := range s.Executor.Devices {
+		for _, step := range p.Each() {
+			if d.Task != "" && step.Device == d.Name {
+				at[d.Name] = d.Task
+			}
+		}
+	}
+	return at
 }
 
 // verdict asks the gate.
@@ -201,7 +238,7 @@ func outcomeJSON(out capabilities.Outcome, v ruling) map[string]any {
 		doc["plan"] = map[string]any{
 			"summary": p.Summary, "device": p.Device, "capability": p.Capability, "command": p.Command, "evidence": out.Explain.Evidence, "args": p.Args,
 			"risk": p.Risk, "effect": p.Effect, "for": p.For.Seconds(), "consequences": p.Consequences,
-			"not_before": dateOf(p.NotBefore), "steps": stepsJSON(p.Steps), "reversible": p.Reversible, "confirm": v.first, "needs": v.needs, "off_in": v.off.Seconds(), "digest": p.Digest(),
+			"not_before": dateOf(p.NotBefore), "steps": stepsJSON(p.Steps), "reversible": p.Reversible, "confirm": v.first, "needs": v.needs, "busy": v.busy, "off_in": v.off.Seconds(), "digest": p.Digest(),
 		}
 	}
 	if q := out.Question; q != nil {

@@ -216,6 +216,7 @@ type ownExchange struct {
 	mqtt     *mqttDoor // nil: there is none
 
 	id    string
+	data  string // folder
 	began time.Time
 	agent *executor // in the same process; nil: there is none
 }
@@ -261,7 +262,7 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, here *place
 	if err != nil {
 		return nil, errors.Join(err, store.Close(), l.Close())
 	}
-	e := &ownExchange{x: x, hooks: hooks, store: store, listener: l, id: cfg.ID, began: time.Now()}
+	e := &ownExchange{x: x, hooks: hooks, store: store, listener: l, id: cfg.ID, data: cfg.Data, began: time.Now()}
 	guests := map[string]httpapi.Guest{}
 	if cfg.MCP.On {
 		e.mcp = mcp.NewDoor(x, cfg.MCP, version, log)

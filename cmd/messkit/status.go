@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -23,8 +24,9 @@ type statusJSON struct {
 	Began     time.Time         `json:"began"`
 	UptimeS   float64           `json:"uptime_s"`
 	Exchange  string            `json:"exchange"`
-	Threads   map[mess.Code]int `json:"threads"` // that have not ended
-	Log       writtenJSON       `json:"log"`     // of the exchange
+	Threads   map[mess.Code]int `json:"threads"`   // that have not ended
+	Log       writtenJSON       `json:"log"`       // of the exchange
+	DiskFree  int64             `json:"disk_free"` // bytes that are left for its data
 	Executor  *executorStatus   `json:"executor,omitempty"`
 	MQTT      *mqtt.Counts      `json:"mqtt,omitempty"`      // of the MQTT door
 	Mail      *maildoor.Report  `json:"agentmail,omitempty"` // of the Agent Mail door
@@ -52,6 +54,7 @@ type executorStatus struct {
 type deviceState struct {
 	Name    string `json:"name"`
 	Started bool   `json:"started"`
+	Task    string `json:"task,omitempty"` // the thread for which it acts or looks
 }
 
 // status is what the door says.
@@ -60,6 +63,9 @@ func (e *ownExchange) status() any {
 	now, total, today := e.store.Written()
 	s := statusJSON{
 		Version: version, Began: e.began, UptimeS: up.Seconds(), Exchange: e.id, Threads: e.x.Unfinished(), Log: written(now, total, today, up),
+	}
+	if free, _ := freeSpace(e.data); free > 0 {
+		s.DiskFree = int64(min(free, math.MaxInt64))
 	}
 	if e.mqtt != nil {
 		s.MQTT = new(e.mqtt.door.Counts())
@@ -85,7 +91,7 @@ func (e *executor) status(up time.Duration) *executorStatus {
 		s.Disarmed = now.Disarmed.Error()
 	}
 	for _, d := range now.Devices {
-		s.Devices = append(s.Devices, deviceState{d.Name, d.Started})
+		s.Devices = append(s.Devices, deviceState{d.Name, d.Started, d.Task})
 	}
 	return s
 }
@@ -152,7 +158,7 @@ func (a *app) status(ctx context.Context, k *client, asJSON bool) error {
 	p := printer{out: a.out}
 	p.printf("exchange %s  version %s, up %s\n", printable(s.Exchange), printable(s.Version), upTime(s.UptimeS))
 	p.printf("threads   %s\n", unfinished(s.Threads))
-	p.printf("log       %s\n", s.Log)
+	p.printf("log       %s; %s free\n", s.Log, size(s.DiskFree))
 	for _, e := range s.Executors {
 		p.printf("executor  %s  %s\n", printable(e.ID), seen(e))
 	}
@@ -173,7 +179,11 @@ func (p *printer) executor(s *executorStatus) {
 	}
 	p.printf("journal   %s; %s under way, %s to send\n", s.Journal, count(s.Working, "thread"), count(s.Waiting, "report"))
 	for _, d := range s.Devices {
-		p.printf("device    %s  %s\n", printable(d.Name), map[bool]string{true: "ready", false: "not started"}[d.Started])
+		state := map[bool]string{true: "ready", false: "not started"}[d.Started]
+		if d.Task != "" {
+			state = "at " + d.Task
+		}
+		p.printf("device    %s  %s\n", printable(d.Name), printable(state))
 	}
 }
 

@@ -97,6 +97,9 @@ var layers = map[string]layer{
 	"drivers/valetudo": {
 		below: []string{"drivers", "drivers/mdns", "drivers/web"}, from: []string{"gobot.io/x/gobot/v2"},
 	},
+	"drivers/roombawifi": {
+		below: []string{"drivers", "drivers/web"}, from: []string{"github.com/eclipse/paho.mqtt.golang", "gobot.io/x/gobot/v2"},
+	},
 	"drivers/mqttdevice": {
 		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web", "internal/strictyaml"},
 		from:  []string{"github.com/eclipse/paho.mqtt.golang"},

@@ -7,10 +7,11 @@ import (
 	"github.com/messkit/messkit/drivers/mqttdevice"
 	"github.com/messkit/messkit/drivers/onvif"
 	"github.com/messkit/messkit/drivers/printer"
+	"github.com/messkit/messkit/drivers/roombawifi"
 	"github.com/messkit/messkit/drivers/valetudo"
 )
 
 // network are the kinds of what is told things over a network.
 func network() []drivers.Kind {
-	return []drivers.Kind{homeassistant.Kind(), httpdevice.Kind(), mqttdevice.Kind(), onvif.Kind(), printer.Kind(), valetudo.Kind()}
+	return []drivers.Kind{homeassistant.Kind(), httpdevice.Kind(), mqttdevice.Kind(), onvif.Kind(), printer.Kind(), roombawifi.Kind(), valetudo.Kind()}
 }

@@ -191,11 +191,12 @@ func (r *Robot) follow(ctx context.Context, j *journey) error {
 	}
 }
 
-// brake stops the robot though ctx has ended.
+// brake stops the robot though ctx has ended. It was told to begin, and its wheels
+// may not turn yet: it is stopped whatever they do.
 func (r *Robot) brake(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
-	if err := r.stop(ctx); err != nil {
+	if err := r.end(ctx); err != nil {
 		r.log.Error("the robot could not be stopped", "err", err)
 	}
 }
@@ -206,6 +207,11 @@ func (r *Robot) stop(ctx context.Context) error {
 	if _, moves, err := r.moves(ctx); err == nil && !moves {
 		return nil
 	}
+	return r.end(ctx)
+}
+
+// end is stop for a robot that may be at something, whatever its wheels do.
+func (r *Robot) end(ctx context.Context) error {
 	if err := r.tell(ctx, opStart, opSafe); err != nil {
 		return err
 	}

@@ -291,8 +291,13 @@ func (x *Exchange) patience(e *executor, d time.Duration) time.Duration {
 
 // lease is how long the claim of e lasts without a sign of life.
 func (x *Exchange) lease(e Envelope) time.Duration {
+	d := x.cfg.Unreachable
 	if e.Phase == Before {
-		return x.patience(x.executors[e.Executor], x.cfg.Lease)
+		d = x.cfg.Lease
 	}
-	return x.patience(x.executors[e.Executor], x.cfg.Unreachable)
+	by := x.executors[e.Executor]
+	if d = x.patience(by, d); by != nil && IsPerson(by.Executor) {
+		d = max(d, 2*e.Estimate) // she has said how long she needs, and may be without a network
+	}
+	return d
 }

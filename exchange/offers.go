@@ -170,7 +170,7 @@ func (x *Exchange) allGone(env Envelope, now time.Time) time.Time {
 		if seen.Before(x.opened) {
 			seen = x.opened
 		}
-		if at := seen.Add(x.cfg.LostAfter + 1); at.After(gone) {
+		if at := seen.Add(x.away(e) + 1); at.After(gone) {
 			gone = at
 		}
 	}

@@ -186,9 +186,21 @@ func within(p point, a mess.Area) bool {
 }
 
 // preference is the rank of each executor for a request by the first rule that
-// matches it: lower is asked earlier, and the same rank at the same time.
-// x.mu is held.
+// matches it: lower is asked earlier, and the same rank at the same time. Robots
+// come before people whom no rule names, and before all comes whom it was handed
+// to. x.mu is held.
 func (x *Exchange) preference(env Envelope) func(*executor) int {
+	rank := x.ruled(env)
+	return func(e *executor) int {
+		if e.ID == env.HandedTo {
+			return -1
+		}
+		return rank(e)
+	}
+}
+
+// ruled is preference but for what was handed over. x.mu is held.
+func (x *Exchange) ruled(env Envelope) func(*executor) int {
 	for _, r := range slices.Concat(x.routing.Rules, x.cfg.Routing.Rules) {
 		if !matches(r.Match, env.Needs) {
 			continue
@@ -200,10 +212,10 @@ func (x *Exchange) preference(env Envelope) func(*executor) int {
 			if i := slices.Index(r.Prefer, e.ID); i >= 0 {
 				return i
 			}
-			return len(r.Prefer)
+			return len(r.Prefer) + e.last()
 		}
 	}
-	return func(*executor) int { return 0 }
+	return (*executor).last
 }
 
 // byMeasure ranks by a number that executors declare about themselves; those
@@ -223,7 +235,7 @@ func (x *Exchange) byMeasure(name string, descending bool) func(*executor) int {
 		if v, ok := number(e.Extra, name); ok {
 			return slices.Index(values, v)
 		}
-		return len(values)
+		return len(values) + e.last()
 	}
 }
 

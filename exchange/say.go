@@ -43,6 +43,8 @@ func (x *Exchange) turn(who Actor, channel string, env Envelope, m mess.Message,
 		mayTake:  func(e Envelope) bool { return x.couldTake(who, e) },
 		refused:  x.refusedByAll,
 		gone:     x.gone,
+		people:   func(e Envelope) bool { return x.couldBeDoneByPeople(e, who.ID) },
+		byPerson: func() bool { return x.isPerson(who.ID) },
 		attempts: x.cfg.MaxAttempts,
 	}
 }

@@ -38,6 +38,7 @@ type Envelope struct {
 	BegunBy   string        `json:",omitzero"` // who began under an earlier claim and was lost; "" if nobody
 	CancelBy  string        `json:",omitzero"` // who asked to cancel a task that had begun; "" if nobody
 	HeldFrom  mess.Code     `json:",omitzero"` // the status before the exchange held the thread for its silent executor; "" if it did not
+	HandedTo  string        `json:",omitzero"` // whom the last holder has passed it on to; "" if to nobody
 	Declined  []Declined    `json:",omitzero"` // who was offered it and declined
 	Seen      []Seen        `json:",omitzero"` // messages that bore an id of their sender\'s, the last of them
 	DependsOn []string      `json:",omitzero"` // refs of the threads that must be completed first

@@ -26,6 +26,8 @@ type turn struct {
 	mayClaim func(Envelope) error
 	mayTake  func(Envelope) bool // the sender is an executor that is able to take it
 	gone     func(Envelope) bool // the holder has hung up
+	people   func(Envelope) bool // somebody who is no robot might do it
+	byPerson func() bool         // the sender is no robot
 	attempts int                 // claims that may be given back after the start
 	refused  func(Envelope) bool // everybody who could take the thread has declined
 	noted    string              // stored as evidence only, because of this; "" for what is judged
@@ -98,7 +100,7 @@ func (t *turn) status(s *mess.Status) error {
 		t.repeat = true
 		return nil
 	}
-	if s.Code == mess.Delegated {
+	if s.Code == mess.Delegated || t.passesOn(s) {
 		return t.handBack(s)
 	}
 	if err := t.allowed(s); err != nil {
@@ -127,7 +129,7 @@ func (t *turn) claim(s *mess.Status) error {
 	if err := t.mayClaim(t.env); err != nil {
 		return err
 	}
-	t.env.Executor, t.env.Instance = t.who.ID, s.Instance
+	t.env.Executor, t.env.Instance, t.env.HandedTo = t.who.ID, s.Instance, ""
 	t.env.Epoch++
 	t.env.Phase, t.env.Effect, t.env.Confirm, t.env.Questions = Before, "", nil, nil
 	t.env.Estimate, _ = s.Estimate.Duration()
@@ -274,6 +276,9 @@ func (t *turn) handBack(s *mess.Status) error {
 		t.env.Declined = append(t.env.Declined, Declined{Executor: t.who.ID, Reason: reasonText(s)})
 	}
 	t.note(mess.Delegated, s.DelegatedTo)
+	if t.env.HandedTo = s.DelegatedTo; t.byPerson() {
+		t.env.Declined = slices.DeleteFunc(t.env.Declined, func(d Declined) bool { return d.Executor == s.DelegatedTo && d.Executor != t.who.ID })
+	}
 	t.env.Executor, t.env.Instance, t.env.Confirm, t.env.Questions = "", "", nil, nil
 	t.env.Status = mess.Pending
 	if !back && t.refused(t.env) {

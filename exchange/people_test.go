@@ -1,0 +1,141 @@
+package exchange_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+var (
+	ana = exchange.Actor{ID: "ana", Roles: exchange.Requester | exchange.ExecutorRole}
+	ben = exchange.Actor{ID: "ben", Roles: exchange.Requester | exchange.ExecutorRole}
+)
+
+// comes registers a person.
+func (h *house) comes(who exchange.Actor) *ear {
+	h.t.Helper()
+	h.says(who, "config: {executor: {id: "+who.ID+", name: "+who.ID+", kind: person, capabilities: [walk]}}")
+	return h.listens(who, "")
+}
+
+// Robots are asked first; people when these have declined, or have left it lie.
+func TestPeopleAreAskedAfterRobots(t *testing.T) {
+	inHouse(t, func(h *house) {
+		robot := h.listens(kitchen, "")
+		h.registers(kitchen, "walk")
+		phone := h.comes(ana)
+		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
+		h.after(time.Second)
+		if got := robot.heard(); len(got) != 1 {
+			t.Errorf("the robot hears %q", got)
+		}
+		if got := phone.heard(); len(got) != 0 {
+			t.Errorf("the person hears %q before it has declined", got)
+		}
+		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: no legs}")
+		if got := phone.heard(); len(got) != 1 || !strings.HasPrefix(got[0], "offer "+ref) {
+			t.Errorf("then the person hears %q", got)
+		}
+		h.is(ref, mess.Pending)
+		h.says(ana, "status: {re: "+ref+", code: claimed}")
+		h.says(ana, "status: {re: "+ref+", code: in_progress}")
+		h.says(ana, "MESS: [{status: {re: "+ref+", code: completed}}, {response: {re: "+ref+", content: [done]}}]")
+		h.is(ref, mess.Completed)
+	})
+}
+
+func TestPeopleAreAskedWhenRobotsLeaveItLie(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.listens(kitchen, "")
+		h.registers(kitchen, "walk")
+		phone := h.comes(ana)
+		h.says(agent, "request: {intent: go, requires: [walk]}")
+		h.after(exchange.DefaultConfig().OfferTime + time.Second)
+		if got := phone.heard(); len(got) != 1 {
+			t.Errorf("after the robot's time the person hears %q", got)
+		}
+	})
+}
+
+// What a robot could not do and has not begun reaches people; what may have
+// happened does not, and a stop is no reason either.
+func TestWhatRobotsPassOn(t *testing.T) {
+	for _, c := range []struct {
+		name, end string
+		want      mess.Code
+	}{
+		{"delegated", "code: delegated, reason: {type: other, detail: stuck}", mess.Pending},
+		{"failed, nothing done", "code: failed, reason: {type: device, detail: not reached, effect: none}", mess.Pending},
+		{"declined after a question", "code: declined, reason: not me", mess.Pending},
+		{"failed, something done", "code: failed, reason: {type: device, detail: broke, effect: partial}", mess.Failed},
+		{"failed, nobody knows", "code: failed, reason: {type: interrupted, effect: unknown}", mess.Failed},
+		{"stopped", "code: failed, reason: {type: stop, detail: stopped, effect: none}", mess.Failed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, people := range []bool{true, false} {
+				inHouse(t, func(h *house) {
+					h.listens(kitchen, "")
+					h.registers(kitchen, "walk")
+					want := c.want
+					if people {
+						h.comes(ana)
+					} else if want == mess.Pending {
+						want = map[bool]mess.Code{true: mess.Delegated, false: mess.Code(strings.SplitN(strings.TrimPrefix(c.end, "code: "), ",", 2)[0])}[c.name == "delegated"]
+					}
+					ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
+					h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+					h.says(kitchen, "status: {re: "+ref+", "+c.end+"}")
+					h.is(ref, want)
+				})
+			}
+		})
+	}
+}
+
+// A person hands over to another, and back to the robot that has declined before.
+func TestPeopleHandOver(t *testing.T) {
+	inHouse(t, func(h *house) {
+		robot := h.listens(kitchen, "")
+		h.registers(kitchen, "walk")
+		first, second := h.comes(ana), h.comes(ben)
+		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: no legs}")
+		h.says(ana, "status: {re: "+ref+", code: claimed}")
+		first.heard()
+		second.heard()
+		robot.heard()
+		h.says(ana, "status: {re: "+ref+", code: delegated, delegated_to: ben, reason: I am out}")
+		if got := second.heard(); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "offer "+ref) {
+			t.Errorf("ben hears %q", got)
+		}
+		h.says(ben, "status: {re: "+ref+", code: claimed}")
+		h.says(ben, "status: {re: "+ref+", code: delegated, delegated_to: kitchen-pi, reason: it has legs now}")
+		if got := robot.heard(); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "offer "+ref) {
+			t.Errorf("the robot hears %q", got)
+		}
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.is(ref, mess.Claimed)
+	})
+}
+
+// A person keeps a claim for as long as she has said that she needs, and a
+// sleeping phone does not end a request that only people can do.
+func TestPeopleTakeTheirTime(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "walk")
+		h.says(ana, "config: {executor: {id: ana, name: ana, kind: person, capabilities: [walk]}}")
+		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
+		h.after(2 * time.Hour)
+		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: no legs}")
+		h.after(2 * time.Hour)
+		h.is(ref, mess.Pending)
+		h.says(ana, "status: {re: "+ref+", code: claimed, estimate: PT4H}")
+		h.after(5 * time.Hour)
+		h.is(ref, mess.Claimed)
+		h.after(5 * time.Hour)
+		h.is(ref, mess.Pending)
+	})
+}

@@ -42,6 +42,7 @@ deps:
 		qemu-system-x86_64:qemu-system-x86 qemu-system-aarch64:qemu-system-arm node:nodejs npm:npm \
 		mosquitto:mosquitto mosquitto_pub:mosquitto-clients
 	@scripts/npm.sh cmd/messkit/testdata/mcpclient
+	@scripts/npm.sh cmd/messkit/testdata/axe
 
 .PHONY: lint
 lint: bin/gofumpt bin/staticcheck

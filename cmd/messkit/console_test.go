@@ -1,11 +1,14 @@
 package main
 
 import (
+	"encoding/json"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/messkit/messkit/internal/chromium"
 )
@@ -61,6 +64,60 @@ func (h *householder) operator(width, height int) *chromium.Tab {
 	return p
 }
 
+// api calls the HTTP door as the operator, and returns what it answers.
+func (h *householder) api(method, path, body string) string {
+	h.t.Helper()
+	key, err := operatorKey(filepath.Join(h.home, "data"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	code, data, err := newDoor(h.url+"/api/v1/exchanges/home", key, "").call(key, method, path, body)
+	if err != nil || code/100 != 2 {
+		h.t.Fatalf("%s %s: %d %s %v", method, path, code, data, err)
+	}
+	return string(data)
+}
+
+// asks makes a request and returns its ref.
+func (h *householder) asks(request string) string {
+	h.t.Helper()
+	var v struct{ Ref string }
+	if err := json.Unmarshal([]byte(h.api(http.MethodPost, "/requests", request)), &v); err != nil {
+		h.t.Fatal(err)
+	}
+	return v.Ref
+}
+
+// becomes waits until a thread has a status, and returns it.
+func (h *householder) becomes(ref, status string) string {
+	h.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		thread := h.api(http.MethodGet, "/requests/"+ref, "")
+		if strings.Contains(thread, `"status":"`+status+`","intent"`) {
+			return thread
+		}
+		if time.Now().After(end) {
+			h.t.Fatalf("%s is never %s:\n%s", ref, status, thread)
+		}
+	}
+}
+
+// usable has axe look whether everybody can use the page as it is.
+func (h *householder) usable(p *chromium.Tab, name string) {
+	h.t.Helper()
+	script, err := os.ReadFile("testdata/axe/node_modules/axe-core/axe.min.js")
+	if err != nil {
+		h.t.Log("SKIP: axe is not there; scripts/npm.sh cmd/messkit/testdata/axe installs it")
+		return
+	}
+	p.Eval("void (()=>{"+string(script)+"\n})()", nil)
+	var found []string
+	p.Eval(`axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}).then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html.slice(0, 160)).join(" | ")))`, &found)
+	for _, f := range found {
+		h.t.Errorf("%s: %s", name, f)
+	}
+}
+
 // shows keeps a picture for whoever looks, if MESSKIT_PICTURES names a folder.
 func (h *householder) shows(p *chromium.Tab, name string) {
 	h.t.Helper()
@@ -90,7 +147,12 @@ func TestTheConsole(t *testing.T) {
 		t.Run(size.name, func(t *testing.T) {
 			h.t = t
 			p := h.operator(size.width, size.height)
-			shows := func(name string) { h.shows(p, name+"-"+size.name) }
+			shows := func(name string) {
+				h.shows(p, name+"-"+size.name)
+				if name != "preview" && name != "progress" { // those change by themselves
+					h.usable(p, name+"-"+size.name)
+				}
+			}
 
 			p.Fill("#intent", "what's in the fridge?")
 			p.Until(`document.getElementById("preview").textContent.includes("observe")`)
@@ -121,19 +183,25 @@ func TestTheConsole(t *testing.T) {
 			p.Click("#stop button", "Stop everything")
 			p.Until(`document.getElementById("stopped").textContent.includes("devices safe")`)
 			shows("stopped")
+			p.Until(`/failed|partial|cancelled/.test(document.querySelector("#detail .chip").textContent)`)
 			p.Click("#stopped button", "Release the stop")
 			p.Until(`document.getElementById("stopped").textContent === ""`)
 
 			p.Click("nav a", "Things")
-			p.Click("#arming button", "Arm motion") // the stop came in the midst of it
+			h.messkit("arm", "--data", filepath.Join(h.home, "data")) // the stop came in the midst of something
 			p.Until(`document.getElementById("arming").textContent.includes("Everything may act")`)
 			p.Until(`document.querySelector("#devices .picture")?.naturalWidth > 300`)
 			p.Until(`[...document.querySelectorAll("#devices li")].every((d) => d.textContent.includes("ready"))`)
 			shows("things")
 			p.Click("nav a", "People")
 			shows("people")
+			if code, _, err := newDoor(h.url+"/api/v1/exchanges/home", "", "").call("wrong", http.MethodGet, "/requests", ""); err != nil || code != http.StatusUnauthorized {
+				t.Errorf("a wrong key: %d %v", code, err)
+			}
 			p.Click("nav a", "Log")
 			p.Text("written today")
+			p.Until(`document.getElementById("refused").textContent.includes("401")`)
+			p.Text("the key is not known here")
 			shows("log")
 			p.Dark(true)
 			p.Click("nav a", "Tasks")
@@ -144,4 +212,179 @@ func TestTheConsole(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A person with a phone comes in by an invitation, says what she can do, and does
+// what no robot can: also without a network, and once.
+func TestAPersonWithAPhone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	h := startHouse(t)
+	link, _, _ := strings.Cut(h.messkit("invite", "Ana Maria"), "\n")
+	p := h.b.Open(t, 360, 740)
+	p.Go(link)
+	p.Until(`document.getElementById("line").textContent === "live" && document.getElementById("abilities").children.length > 0`)
+	p.Click("#abilities label", "take photo")
+	p.Click("#abilities label", "open")
+	h.shows(p, "me-setup")
+	h.usable(p, "me-setup")
+	p.Click("#profile button", "Save")
+	p.Text("Saved.")
+
+	ref := h.asks(`{"intent": "make me a sandwich", "response_hint": ["image", {"text": "one line"}, "confirmation", {"structured": {"slices": "number"}}]}`)
+	p.Text("make me a sandwich")
+	h.shows(p, "me-offer")
+	h.usable(p, "me-offer")
+	p.Click("#offers button", "I do it")
+	p.Click("#mine summary", "Ask back")
+	p.Fill("#ask-"+ref, "With cheese?")
+	p.Click("#mine details button", "Ask back")
+	h.becomes(ref, "needs_input")
+	h.api(http.MethodPatch, "/requests/"+ref, `{"mess": [{"reply": {"answers": {"answer": "yes"}}}]}`)
+	p.Text("answer: yes")
+
+	p.Fill("#text-"+ref, "Here it is.")
+	p.Eval(`new Promise((done) => {
+		const c = document.createElement("canvas"); c.width = 3000; c.height = 2000
+		const to = c.getContext("2d"), all = to.createImageData(3000, 2000)
+		for (let i = 0, n = 1; i < all.data.length; i++) { n = (n * 1103515245 + 12345) & 0x7fffffff; all.data[i] = i % 4 === 3 ? 255 : n >> 16 }
+		to.putImageData(all, 0, 0)
+		c.toBlob((b) => {
+			const files = new DataTransfer(); files.items.add(new File([b], "x.png", {type: "image/png"}))
+			const input = document.getElementById("photo-`+ref+`"); input.files = files.files
+			input.dispatchEvent(new Event("change")); done()
+		}, "image/png")
+	})`, nil)
+	p.Text("a photo, ")
+	p.Click("#mine label", "yes")
+	p.Fill("#field-slices-"+ref, "2")
+	h.shows(p, "me-compose")
+	h.usable(p, "me-compose")
+	p.Click("#mine button[type=submit]", "Done")
+	thread := h.becomes(ref, "completed")
+	var sent struct {
+		Thread struct {
+			Attachments []struct{ Size int }
+		}
+	}
+	if err := json.Unmarshal([]byte(thread), &sent); err != nil || len(sent.Thread.Attachments) != 1 || sent.Thread.Attachments[0].Size > 500_000 || sent.Thread.Attachments[0].Size < 50_000 {
+		t.Errorf("%v: %s", err, thread)
+	}
+	for _, want := range []string{"Here it is.", `"confirmation":true`, `"slices":2`} {
+		if !strings.Contains(thread, want) {
+			t.Errorf("%s is not in %s", want, thread)
+		}
+	}
+
+	ref = h.asks(`{"intent": "water the plants on the balcony"}`)
+	p.Click("#offers button", "I do it")
+	p.Until(`document.getElementById("text-` + ref + `")`)
+	p.Until(`navigator.serviceWorker.controller || navigator.serviceWorker.ready`)
+	p.Offline(true)
+	p.Fill("#text-"+ref, "They were dry.")
+	p.Click("#mine button[type=submit]", "Done")
+	p.Text("Waits to be sent")
+	h.shows(p, "me-offline")
+	p.Call("Page.reload", map[string]any{}, nil)
+	p.Until(`document.readyState === "complete" && document.getElementById("outbox").children.length === 2`)
+	p.Text("water the plants")
+	p.Offline(false)
+	thread = h.becomes(ref, "completed")
+	if n := strings.Count(thread, "They were dry."); n != 1 {
+		t.Errorf("sent %d times: %s", n, thread)
+	}
+	p.Until(`document.getElementById("outbox").children.length === 0`)
+
+	// A new invitation: what was set stays.
+	link, _, _ = strings.Cut(h.messkit("invite", "Ana Maria"), "\n")
+	second := h.b.Open(t, 360, 740)
+	second.Go(link)
+	second.Until(`document.querySelector("#abilities input[value=take-photo]")?.checked`)
+	if faults := second.Faults(); len(faults) > 0 {
+		t.Errorf("in the page: %q", faults)
+	}
+}
+
+// What a request, a name or a file says is shown, and never run.
+func TestWhatOthersSayIsNotRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	h := startHouse(t)
+	const script = `<img src=x onerror="document.title='run'"><script>document.title='run'</script>`
+	quoted, err := json.Marshal(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.messkit("invite", script, "--id", "mallory")
+	ref := h.asks(`{"intent": ` + string(quoted) + `, "context": [` + string(quoted) + `, {"url": "javascript:document.title='run'"}, {` + string(quoted) + `: 1}, {"image": "data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9ImRvY3VtZW50LnRpdGxlPSdydW4nIi8+"}, {"structured": {` + string(quoted) + `: ` + string(quoted) + `}}]}`)
+	p := h.operator(1280, 800)
+	p.Go(h.url + "/#task/" + ref)
+	p.Until(`document.querySelector("#detail .timeline")?.textContent.includes("onerror")`)
+	p.Click("nav a", "People")
+	p.Click("nav a", "Log")
+	p.Until(`document.querySelector("#declined a")`)
+	var bad string
+	p.Eval(`document.title + [...document.querySelectorAll("img, script:not([src]), a")].filter((e) => /x$|javascript/.test(e.getAttribute("src") || e.getAttribute("href") || "")).map((e) => e.outerHTML).join()`, &bad)
+	if bad != "messkit" {
+		t.Errorf("the page has run or holds %q", bad)
+	}
+	// A script that gets in all the same is refused by the browser.
+	p.Eval(`(() => { try { document.body.innerHTML = "<a onclick=\"document.title='run'\">x</a>"; document.querySelector("a").click() } catch { } })()`, nil)
+	var title string
+	if p.Eval("document.title", &title); title != "messkit" {
+		t.Error("a handler in an attribute has run")
+	}
+	if faults := p.Faults("Content Security Policy", "TrustedHTML"); len(faults) > 0 {
+		t.Errorf("in the page: %q", faults)
+	}
+}
+
+// With the keyboard alone one gets everywhere: sign in, ask, go to the stop.
+func TestTheKeyboardAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	h := startHouse(t)
+	key, err := operatorKey(filepath.Join(h.home, "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := h.b.Open(t, 1280, 800)
+	p.Go(h.url + "/")
+	p.Until(`document.activeElement.id === "key"`)
+	h.usable(p, "signin")
+	p.Fill("#key", key)
+	p.Press("Enter")
+	p.Until(`document.getElementById("line").textContent === "live"`)
+	reached := map[string]bool{}
+	p.Go(h.url + "/#tasks") // anew: the focus is at the beginning
+	p.Call("Page.reload", map[string]any{}, nil)
+	p.Until(`document.readyState === "complete" && document.getElementById("line").textContent === "live"`)
+	for range 40 {
+		p.Press("Tab")
+		var at string
+		p.Eval(`document.activeElement.id || document.activeElement.textContent.trim()`, &at)
+		reached[at] = true
+		if at == "intent" {
+			break
+		}
+		var seen bool
+		if p.Eval(`(() => { const s = getComputedStyle(document.activeElement); return document.activeElement === document.body || s.outlineStyle !== "none" || document.activeElement.className === "skip" })()`, &seen); !seen {
+			t.Errorf("it is not seen that %q has the focus", at)
+		}
+	}
+	for _, want := range []string{"Skip to the content", "Stop everything", "Tasks", "Things", "People", "Log", "intent"} {
+		if !reached[want] {
+			t.Errorf("Tab does not reach %q: %v", want, reached)
+		}
+	}
+	p.Call("Input.insertText", map[string]any{"text": "turn on the light"}, nil)
+	p.Press("Enter")
+	p.Until(`document.querySelector("#detail .answers input")`)
+	p.Eval(`document.querySelector("#detail .answers input").focus()`, nil)
+	p.Press("Space")
+	p.Press("Enter")
+	p.Text("The balcony light is on.")
 }

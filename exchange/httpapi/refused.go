@@ -60,7 +60,7 @@ func (c *call) note(code int, text string) {
 func (d *Door) Refused() []Refused {
 	d.refused.mu.Lock()
 	defer d.refused.mu.Unlock()
-	list := slices.Clone(d.refused.list)
+	list := append([]Refused{}, d.refused.list...)
 	slices.Reverse(list)
 	return list
 }

@@ -61,6 +61,8 @@ export async function begin() {
 const part = encodeURIComponent
 
 export const exchange = {
+  /** known reports whether it is known which exchange this is. */
+  known: () => base !== '',
   list: (query) => call('GET', `${base}requests?${new URLSearchParams(query)}`).then((v) => v.threads),
   thread: (ref) => call('GET', `${base}requests/${part(ref)}`).then((v) => v.thread),
   ask: (request) => call('POST', `${base}requests`, request),

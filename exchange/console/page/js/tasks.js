@@ -101,7 +101,7 @@ async function load(ref, focus) {
   try {
     t = await exchange.thread(ref)
   } catch (err) {
-    if (turn === asked) fill($('detail'), el('h2', { id: 'detail-title' }, ref), el('p', { className: 'error' }, err.message), el('a', { href: '#tasks' }, 'Back'))
+    if (turn === asked) fill($('detail'), el('h1', { id: 'detail-title' }, ref), el('p', { className: 'error' }, err.message), el('a', { href: '#tasks' }, 'Back'))
     return
   }
   if (turn !== asked || ref !== current) return
@@ -119,13 +119,13 @@ function detail(t) {
   if (!ended.has(t.status)) showPlan(t, planned)
   return [
     el('p', {}, el('a', { href: '#tasks' }, '‹ All tasks')),
-    el('h2', { id: 'detail-title' }, t.intent),
+    el('h1', { id: 'detail-title' }, t.intent),
     el('p', { className: 'meta' }, chip(t.status), ` ${t.ref} · asked by ${t.requestor_id}${t.executor_id ? ` · done by ${t.executor_id}` : ''}`),
     progress(t),
     planned,
     box ? el('div', { className: 'card' }, box) : null,
     ended.has(t.status) || !mayAnswer(t) ? null : el('button', { type: 'button', className: 'plain', onclick: (e) => cancel(t, e.target, again) }, 'Take it back'),
-    el('h3', {}, 'What was said'),
+    el('h2', {}, 'What was said'),
     timeline(t, me.actor),
   ]
 }

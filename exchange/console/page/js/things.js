@@ -46,7 +46,7 @@ function device(owner, d) {
     el('p', {}, chips(d)),
     d.trouble ? el('p', { className: 'error' }, d.trouble) : null,
     d.locked ? el('p', { className: 'meta' }, `locked: ${d.locked}`) : null,
-    p ? el('a', { href: `#task/${encodeURIComponent(p.ref)}` }, el('img', { className: 'picture', src: exchange.attachment(p.ref, p.name), alt: `the last picture of ${words(d.name)}`, loading: 'lazy' })) : null,
+    p ? el('a', { href: `#task/${encodeURIComponent(p.ref)}` }, el('img', { className: 'picture', src: exchange.attachment(p.ref, p.name), alt: `the last picture of ${words(d.name)}`, })) : null,
     p ? el('p', { className: 'meta' }, `last picture ${ago(p.at)}`) : null,
     operator() ? el('button', { type: 'button', className: 'plain', onclick: (e) => act(e.target, { do: d.locked ? 'unlock' : 'lock', what: d.name, why: 'on the page' }), 'aria-label': `${d.locked ? 'Unlock' : 'Lock'} ${words(d.name)}` }, d.locked ? 'Unlock' : 'Lock') : null)
 }

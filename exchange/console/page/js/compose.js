@@ -1,0 +1,160 @@
+// What a person sends for a task: text, photos, a voice note, where she is, a yes
+// or no, and the fields that the request asks for.
+
+import { el, words } from './dom.js'
+import * as outbox from './outbox.js'
+import { fit } from './photo.js'
+
+/** hints are what a request asks for: [type, spec]. */
+export const hints = (request) => (request.response_hint || request.response_hints || []).map((h) => (typeof h === 'string' ? [h, ''] : Object.entries(h)[0]))
+
+/** box is the form for a task that one holds. others are those to whom it may be handed over. */
+export function box(thread, request, others) {
+  const files = []
+  const asked = hints(request)
+  const wants = (type) => asked.some(([t]) => t === type)
+  const error = el('p', { className: 'error', role: 'alert' })
+  const id = (part) => `${part}-${thread.ref}`
+
+  const shown = el('ul', { className: 'meta' })
+  const add = (entry, f, label) => {
+    files.push({ entry, ...f })
+    shown.append(el('li', {}, label))
+  }
+  const text = el('textarea', { id: id('text'), rows: 3, value: localStorage.getItem(id('draft')) || '' })
+  text.oninput = () => (text.value ? localStorage.setItem(id('draft'), text.value) : localStorage.removeItem(id('draft')))
+  const photo = el('input', { type: 'file', id: id('photo'), accept: 'image/*', capture: 'environment', multiple: '' })
+  photo.onchange = () => guarded(error, async () => {
+    for (const f of photo.files) {
+      const data = await fit(f)
+      add('image', { name: `photo-${files.length + 1}.jpg`, type: 'image/jpeg', data }, `a photo, ${Math.ceil(data.size / 1024)} KB`)
+    }
+    photo.value = ''
+  })
+  let at = null
+  const where = el('p', { className: 'meta', role: 'status' })
+  const place = el('button', { type: 'button', className: 'plain' }, 'Add where I am')
+  place.onclick = () => guarded(error, async () => {
+    const { coords } = await new Promise((done, fail) => { navigator.geolocation.getCurrentPosition(done, (e) => fail(new Error(`where you are is not known: ${e.message}`)), { timeout: 20000 }) })
+    at = { lat: coords.latitude, lng: coords.longitude, accuracy: coords.accuracy }
+    where.textContent = `${at.lat.toFixed(5)}, ${at.lng.toFixed(5)}`
+  })
+  const yes = wants('confirmation') ? choice('Is it so?', ['yes', 'no'], id('yes')) : null
+  const fields = asked.filter(([t, spec]) => t === 'structured' && spec && typeof spec === 'object').flatMap(([, spec]) => (Array.isArray(spec) ? spec.map((k) => [k, '']) : Object.entries(spec))).map(([k, kind]) => field(k, kind, id(`field-${k}`)))
+
+  const content = () => {
+    const list = []
+    if (text.value.trim()) list.push(text.value.trim())
+    files.forEach((f, i) => list.push({ [f.entry]: { upload: i } }))
+    if (at) list.push({ location: at })
+    if (yes?.value()) list.push({ confirmation: yes.value() === 'yes' })
+    const values = Object.fromEntries(fields.map((f) => [f.key, f.value()]).filter(([, v]) => v !== ''))
+    if (Object.keys(values).length) list.push({ structured: values })
+    return list
+  }
+  const missing = () => {
+    const has = { image: files.some((f) => f.entry === 'image'), audio: files.some((f) => f.entry === 'audio'), text: text.value.trim(), location: at, confirmation: yes?.value(), structured: fields.every((f) => f.value() !== '') }
+    return asked.filter(([t]) => t in has && !has[t]).map(([t]) => words(t))
+  }
+  const say = (title, items, some = []) => guarded(error, () => outbox.put(thread.ref, title, items, some.map(({ name, type, data }) => ({ name, type, data }))))
+  const forget = () => localStorage.removeItem(id('draft'))
+  const begun = thread.status === 'in_progress'
+
+  const done = el('button', { type: 'submit' }, 'Done')
+  const form = el('form', { className: 'answers' },
+    asked.length ? el('p', {}, 'Asked for: ', asked.map(([t, spec]) => words(t) + (spec && typeof spec === 'string' ? ` (${spec})` : '')).join(', ')) : null,
+    el('label', { htmlFor: id('text') }, 'What you found or did'), text,
+    el('label', { htmlFor: id('photo') }, 'Photo'), photo,
+    voice(error, add), place, where, yes?.node, fields.map((f) => f.node), shown,
+    done, begun ? null : el('button', { type: 'button', className: 'plain', onclick: () => say('begun', [{ status: { code: 'in_progress' } }]) }, 'I have begun'))
+  form.onsubmit = (e) => {
+    e.preventDefault()
+    const list = content()
+    const lacks = missing()
+    if (list.length === 0 || lacks.length && form.dataset.sure !== lacks.join()) {
+      error.textContent = list.length === 0 ? 'Say or show something first.' : `Without: ${lacks.join(', ')}. Press Done once more if that is all.`
+      form.dataset.sure = lacks.join()
+      return
+    }
+    done.disabled = true
+    guarded(error, async () => {
+      if (!begun) await outbox.put(thread.ref, 'begun', [{ status: { code: 'in_progress' } }])
+      await outbox.put(thread.ref, 'the answer', [{ status: { code: 'completed' } }, { response: { content: list } }], files.map(({ name, type, data }) => ({ name, type, data })))
+      forget()
+    })
+  }
+  return el('div', {}, form, error,
+    more('Ask back', 'Your question', (q) => say('a question', [{ status: { code: 'needs_input', questions: [{ field: 'answer', question: q }] } }]), id('ask')),
+    request.confirm_before && !begun ? more('Ask for a yes', 'What you are going to do', (q) => say('a question', [{ status: { code: 'needs_confirmation', action: q } }]), id('confirm')) : null,
+    handOver(thread, others, say, id('hand'), begun),
+    more('I could not', 'Why', (why) => say('that it could not be done', [{ status: { code: 'failed', reason: { type: 'other', detail: why, effect: begun ? 'unknown' : 'none' } } }]), id('fail')))
+}
+
+async function guarded(error, act) {
+  error.textContent = ''
+  try {
+    await act()
+  } catch (err) {
+    error.textContent = err.message
+  }
+}
+
+/** more is something that is seldom said. */
+export function more(title, label, say, id) {
+  const input = el('input', { id, required: '', maxlength: 500, autocomplete: 'off' })
+  const form = el('form', {}, el('label', { htmlFor: id }, label), input, el('button', { type: 'submit', className: 'plain' }, title))
+  form.onsubmit = (e) => {
+    e.preventDefault()
+    if (input.value.trim()) say(input.value.trim())
+  }
+  return el('details', {}, el('summary', {}, title), form)
+}
+
+function handOver(thread, others, say, id, begun) {
+  if (!others.length) return null
+  const to = el('select', { id }, others.map((e) => el('option', { value: e.id }, `${e.name || e.id}${e.person ? '' : ' (robot)'}`)))
+  const form = el('form', {}, el('label', { htmlFor: id }, 'To'), to, el('button', { type: 'submit', className: 'plain' }, begun ? 'Hand over (I have done nothing yet)' : 'Hand over'))
+  form.onsubmit = (e) => {
+    e.preventDefault()
+    say('the handing over', [{ status: { code: 'delegated', delegated_to: to.value, reason: { type: 'other', detail: 'handed over', effect: 'none' } } }])
+  }
+  return el('details', {}, el('summary', {}, 'Hand over'), form)
+}
+
+function choice(label, options, name) {
+  const inputs = options.map((o) => el('input', { type: 'radio', name, value: o }))
+  return { node: el('fieldset', { className: 'answers' }, el('legend', {}, label), inputs.map((i) => el('label', { className: 'check' }, i, i.value))), value: () => inputs.find((i) => i.checked)?.value || '' }
+}
+
+function field(key, kind, id) {
+  const yesno = /^(bool|boolean|yes\/no)$/.test(kind)
+  const input = yesno ? el('select', { id }, ['', 'yes', 'no'].map((o) => el('option', { value: o }, o))) : el('input', { id, autocomplete: 'off', type: /^(number|integer|float)$/.test(kind) ? 'number' : 'text', step: 'any' })
+  const node = el('div', {}, el('label', { htmlFor: id }, words(key), kind && typeof kind === 'string' ? ` (${kind})` : ''), input)
+  return { key, node, value: () => (input.value === '' ? '' : yesno ? input.value === 'yes' : input.type === 'number' ? Number(input.value) : input.value) }
+}
+
+/** voice records a note, where the browser can. */
+function voice(error, add) {
+  if (!navigator.mediaDevices?.getUserMedia || !globalThis.MediaRecorder) return null
+  let recorder = null
+  const button = el('button', { type: 'button', className: 'plain' }, 'Record a voice note')
+  button.onclick = () => guarded(error, async () => {
+    if (recorder) return recorder.stop()
+    const sound = await navigator.mediaDevices.getUserMedia({ audio: true })
+    const parts = []
+    recorder = new MediaRecorder(sound, { audioBitsPerSecond: 24000 })
+    recorder.ondataavailable = (e) => parts.push(e.data)
+    recorder.onstop = () => {
+      for (const t of sound.getTracks()) t.stop()
+      const type = recorder.mimeType.split(';')[0]
+      recorder = null
+      button.textContent = 'Record a voice note'
+      const data = new Blob(parts, { type })
+      add('audio', { name: `voice.${type.endsWith('mp4') ? 'm4a' : type.endsWith('ogg') ? 'ogg' : 'webm'}`, type, data }, `a voice note, ${Math.ceil(data.size / 1024)} KB`)
+    }
+    recorder.start()
+    button.textContent = 'Stop recording'
+  })
+  return button
+}
+

@@ -1,0 +1,14 @@
+// Keeps the page for when there is no network, where the browser allows that.
+
+const scripts = globalThis.trustedTypes?.createPolicy('messkit', { createScriptURL: (s) => (s === '/sw.js' ? s : '') })
+
+/** register keeps the page; it tells why not, in words, or ''. */
+export async function register() {
+  if (!navigator.serviceWorker) return 'Without HTTPS the browser does not keep this page: open it while you are connected. What you enter is kept on the phone all the same.'
+  try {
+    await navigator.serviceWorker.register(scripts ? scripts.createScriptURL('/sw.js') : '/sw.js')
+    return ''
+  } catch {
+    return 'The browser does not trust the certificate of this exchange far enough to keep this page: open it while you are connected. What you enter is kept on the phone all the same.'
+  }
+}

@@ -1,0 +1,45 @@
+// Keeps the pages for when there is no network, and shows what is pushed. What
+// the exchange says is never kept here.
+
+const kept = 'messkit-pages'
+const pages = ['/me', '/console/app.css', '/console/icon.svg', ...['me', 'api', 'dom', 'content', 'events', 'stop', 'outbox', 'compose', 'photo', 'profile', 'push'].map((n) => `/console/js/${n}.js`)]
+
+self.addEventListener('install', (e) => e.waitUntil(caches.open(kept).then((c) => c.addAll(pages)).then(() => self.skipWaiting())))
+self.addEventListener('activate', (e) => e.waitUntil(self.clients.claim()))
+
+self.addEventListener('fetch', (e) => {
+  const url = new URL(e.request.url)
+  if (e.request.method !== 'GET' || url.origin !== location.origin || !pages.includes(url.pathname)) return
+  e.respondWith(fresh(e.request, url.pathname))
+})
+
+async function fresh(request, path) {
+  const c = await caches.open(kept)
+  try {
+    const answer = await fetch(request)
+    if (answer.ok) await c.put(path, answer.clone())
+    return answer
+  } catch (err) {
+    const old = await c.match(path)
+    if (old) return old
+    throw err
+  }
+}
+
+self.addEventListener('push', (e) => {
+  let said = {}
+  try {
+    said = e.data.json()
+  } catch {
+    // a notice without words is one all the same
+  }
+  e.waitUntil(self.registration.showNotification(String(said.title || 'messkit'), { body: String(said.body || 'There is something for you.'), tag: String(said.tag || 'messkit'), icon: '/console/icon.svg' }))
+})
+
+self.addEventListener('notificationclick', (e) => {
+  e.notification.close()
+  e.waitUntil(self.clients.matchAll({ type: 'window' }).then((open) => {
+    const mine = open.find((w) => new URL(w.url).pathname === '/me')
+    return mine ? mine.focus() : self.clients.openWindow('/me')
+  }))
+})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/messkit/messkit/mess"
 )
@@ -27,10 +28,12 @@ func (c *Client) refusal(res *http.Response) error {
 	if err != nil {
 		return err
 	}
-	if json.Unmarshal(data, &v) != nil || v.Error == "" {
-		if res.StatusCode == http.StatusBadRequest && bytes.Contains(data, []byte("HTTPS")) { // Go's server and nginx say so
-			return mess.Refuse(mess.Unavailable, "the server at %s speaks TLS; write https:// in its address", c.name)
-		}
+	unread := json.Unmarshal(data, &v) != nil || v.Error == ""
+	if res.StatusCode == http.StatusBadRequest && (unread && bytes.Contains(data, []byte("HTTPS")) || // Go's server and nginx say so
+		strings.Contains(v.Error, "this port speaks HTTPS")) { // and ours
+		return mess.Refuse(mess.Unavailable, "the server at %s speaks TLS; write https:// in its address", c.name)
+	}
+	if unread {
 		return c.strange(res)
 	}
 	if v.Why == "" {

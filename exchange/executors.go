@@ -62,6 +62,9 @@ func (x *Exchange) readExecutors(ctx context.Context) error {
 
 // register takes a config.executor: a registration, an update, or a heartbeat.
 func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (mess.Ack, error) {
+	if !who.Has(ExecutorRole) && !who.Has(Operator) {
+		return mess.Ack{}, mess.Refuse(mess.Forbidden, "config.executor: %q may not work for others here (role executor is missing); an operator gives it", who.ID)
+	}
 	if who.ID != c.ID && !who.Has(Operator) {
 		return mess.Ack{}, mess.Refuse(mess.Forbidden, "config.executor.id: %q can only register itself", who.ID)
 	}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
@@ -36,6 +37,33 @@ func executorOf(id string, body mess.Object) (*mess.Executor, error) {
 	return &e, nil
 }
 
+// meant are the fields of a profile that mean something here, or to servers in
+// the field.
+var meant = []string{
+	"executor_id", "id", "enrol", "display_name", "name", "capabilities", "availability", "schedule", "versions", "holding", "instance", "stopped", "states",
+	"receipt_key", "disarmed", "areas", "location", "latency", "precision", "notifications", "hooks", "preferences",
+}
+
+// unmeant are the fields of a profile that nobody here knows. They are kept, and
+// told: one of them may be a slip.
+func unmeant(body mess.Object) []string {
+	var list []string
+	for _, f := range body {
+		if !slices.Contains(meant, f.Key) {
+			list = append(list, shorten(f.Key))
+		}
+	}
+	return list
+}
+
+// noted adds to an answer what was not understood of a profile.
+func noted(answer map[string]any, body mess.Object) map[string]any {
+	if list := unmeant(body); list != nil {
+		answer["unknown"] = list
+	}
+	return answer
+}
+
 // profile changes an executor's own entry; with {} it is a sign of life.
 func (c *call) profile(id string) error {
 	if id != c.who.ID {
@@ -52,7 +80,7 @@ func (c *call) profile(id string) error {
 	if _, err := c.post(mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}}); err != nil {
 		return err
 	}
-	c.json(http.StatusOK, map[string]any{"executor_id": id, "updated": true})
+	c.json(http.StatusOK, noted(map[string]any{"executor_id": id, "updated": true}, body))
 	return nil
 }
 

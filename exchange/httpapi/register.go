@@ -66,9 +66,7 @@ func (c *call) admit(id string, body mess.Object) error {
 		}
 	}
 	c.log().Info("registered", "actor", id)
-	c.json(http.StatusCreated, map[string]string{
-		"executor_id": id, "api_key": key, "message": shownOnce,
-	})
+	c.json(http.StatusCreated, noted(map[string]any{"executor_id": id, "api_key": key, "message": shownOnce}, body))
 	return nil
 }
 

@@ -145,3 +145,32 @@ func TestRoles(t *testing.T) {
 	h.want(h.do("POST", root+"/requests", executor, `{"intent":"look"}`), 403, "")
 	h.want(h.do("PATCH", root+"/requests/"+ref, h.op, `{"status":"cancelled"}`), 200, "")
 }
+
+// What means nothing here is kept and told, so that a slip is seen; what clients
+// in the field send is no slip.
+func TestASlipInAProfileIsTold(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	r := h.do("POST", root+"/register", "", `{"executor_id":"a","capabilites":["x"],"colour":"red","hooks":{},"notifications":[],"preferences":{"min_priority":"normal"}}`)
+	if r.code != 201 || !strings.Contains(r.body, `"unknown":["capabilites","colour"]`) {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+	key := r.field("api_key")
+	h.want(h.do("PATCH", root+"/executors/a", key, `{"display_nam":"A"}`), 200, `{"executor_id":"a","unknown":["display_nam"],"updated":true}`)
+	h.want(h.do("PATCH", root+"/executors/a", key, `{"display_name":"A"}`), 200, `{"executor_id":"a","updated":true}`)
+}
+
+// Who may only ask, or only look, cannot make itself an executor by any entrance.
+func TestOnlyAnExecutorRegistersAsOne(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	for _, role := range []string{"requester", "observer"} {
+		key := h.do("POST", root+"/keys", h.op, `{"actor":"`+role+`-1","roles":["`+role+`"]}`).field("api_key")
+		me := `{"id":"` + role + `-1","capabilities":["x"]}`
+		h.want(h.do("POST", root+"/mess", key, `[{"config":{"executor":`+me+`}}]`), 403, "")
+		h.want(h.do("PATCH", root+"/executors/"+role+"-1", key, `{"capabilities":["x"]}`), 403, "")
+		if got := h.do("GET", root+"/executors", h.op, "").body; strings.Contains(got, role) {
+			t.Errorf("%s: %s", role, got)
+		}
+	}
+	key := h.do("POST", root+"/keys", h.op, `{"actor":"pi","roles":["executor"]}`).field("api_key")
+	h.want(h.do("POST", root+"/mess", key, `[{"config":{"executor":{"id":"pi","capabilities":["x"]}}}]`), 200, "")
+}

@@ -70,6 +70,9 @@ var families = map[string]struct {
 		{Quantity: "voltage", Value: 231, Unit: "V"},
 		{Quantity: "signal", Value: -63, Unit: "dBm"},
 	}},
+	"shelly-gen1-light": {shelly1Light, "", 90 * time.Second, []drivers.Reading{{Quantity: "signal", Value: -58, Unit: "dBm"}}},
+	"shelly-gen2-light": {shelly2Light, "", 90 * time.Second, []drivers.Reading{{Quantity: "signal", Value: -66, Unit: "dBm"}}},
+	"tasmota-light":     {tasmotaLight, login, 90 * time.Second, []drivers.Reading{{Quantity: "signal", Value: -63, Unit: "dBm"}}},
 	"moonraker": {printing(moonraker), "\ntoken: " + key, 0, []drivers.Reading{
 		{Quantity: "progress", Value: 25, Unit: "%"},
 		{Quantity: "layer", Value: 60, Unit: "layers"},
@@ -177,7 +180,7 @@ func TestDeviceThatDoesNotObey(t *testing.T) {
 		if on, err := d.(drivers.SwitchReader).On(t.Context()); on || err != nil {
 			t.Errorf("%s: on=%t, %v", name, on, err)
 		}
-		if name != "shelly-gen2" && (told == nil || !strings.Contains(told.Error(), "and answers")) { // that one answers how it was before
+		if !strings.HasPrefix(name, "shelly-gen2") && (told == nil || !strings.Contains(told.Error(), "and answers")) { // those answer how it was before, or nothing
 			t.Errorf("%s: %v", name, told)
 		}
 	}
@@ -336,7 +339,7 @@ readings:
 
 func TestConfigMistakes(t *testing.T) {
 	for _, c := range []struct{ config, want string }{
-		{"url: http://x", "family: is missing; known: moonraker, octoprint, prusalink, shelly-gen1, shelly-gen2, tasmota, wled"},
+		{"url: http://x", "family: is missing; known: moonraker, octoprint, prusalink, shelly-gen1, shelly-gen1-light, shelly-gen2, shelly-gen2-light, tasmota, tasmota-light, wled"},
 		{"url: http://x\nfamily: sonos", `family: "sonos" is unknown; known: moonraker`},
 		{"url: http://x\nfamily: ../../etc/passwd", "cannot be one"},
 		{"url: http://x\nfamily: wled\nfamilies: /nonesuch", "families: stat /nonesuch"},

@@ -11,7 +11,8 @@ import (
 )
 
 // Serve serves one client over a pair of streams, until the client closes its
-// end or ctx ends.
+// end or ctx ends. A line that is no message is answered with an error, and the
+// session goes on.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var g errgroup.Group
@@ -19,7 +20,8 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 		s.follow(ctx)
 		return nil
 	})
-	err := s.mcp.Run(ctx, &sdk.IOTransport{Reader: &ending{in, s.end}, Writer: out})
+	to := &shared{WriteCloser: out}
+	err := s.mcp.Run(ctx, &sdk.IOTransport{Reader: newLines(&ending{in, s.end}, to), Writer: to, MaxLineLength: -1}) // lines have their limit
 	ended := ctx.Err() != nil
 	cancel()
 	_ = g.Wait() // it has no error

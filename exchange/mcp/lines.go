@@ -1,0 +1,115 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// maxLine is the longest message of a client, in bytes.
+const maxLine = 16 << 20
+
+// Codes of JSON-RPC 2.0 section 5.1.
+const (
+	parseError     = -32700
+	invalidRequest = -32600
+)
+
+// lines hands on the lines of a client that are messages, and answers the others:
+// one of them is no reason to end. It reads like the input that it is made of.
+type lines struct {
+	in   io.ReadCloser
+	from *bufio.Reader
+	out  io.Writer
+	left []byte // of the line that is being read
+	err  error
+}
+
+func newLines(in io.ReadCloser, out io.Writer) *lines {
+	return &lines{in: in, from: bufio.NewReaderSize(in, 64<<10), out: out}
+}
+
+// Close closes the input.
+func (l *lines) Close() error { return l.in.Close() }
+
+func (l *lines) Read(p []byte) (int, error) {
+	for len(l.left) == 0 {
+		if l.err != nil {
+			return 0, l.err
+		}
+		l.next()
+	}
+	n := copy(p, l.left)
+	l.left = l.left[n:]
+	return n, nil
+}
+
+// next reads lines until one is a message, or there are no more.
+func (l *lines) next() {
+	line, long, err := l.line()
+	l.err = err
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 && !long {
+		return
+	}
+	code, text := wrong(line)
+	if long {
+		code, text = invalidRequest, fmt.Sprintf("the message is longer than %d bytes", maxLine)
+	}
+	if code == 0 {
+		l.left = append(line, '\n')
+		return
+	}
+	answer, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": text}}) // of plain values
+	if _, err := l.out.Write(append(answer, '\n')); err != nil {
+		l.err = errors.Join(l.err, err)
+	}
+}
+
+// line reads a line; of one that is too long, long is all that is known.
+func (l *lines) line() (line []byte, long bool, err error) {
+	for {
+		piece, err := l.from.ReadSlice('\n')
+		if len(line)+len(piece) > maxLine {
+			line, long = nil, true
+		}
+		if !long {
+			line = append(line, piece...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, long, err
+		}
+	}
+}
+
+// wrong says why a line is no message, with the code for it; 0 if it is one.
+func wrong(line []byte) (code int, text string) {
+	if !json.Valid(line) {
+		return parseError, "the line is not JSON; write one JSON-RPC message in each line"
+	}
+	if line[0] == '[' {
+		return invalidRequest, "batches are not taken; write one JSON-RPC message in each line"
+	}
+	if _, err := jsonrpc.DecodeMessage(line); err != nil {
+		return invalidRequest, "the line is no JSON-RPC message: " + err.Error()
+	}
+	return 0, ""
+}
+
+// shared is an output that several write to, whole messages each.
+type shared struct {
+	mu sync.Mutex
+	io.WriteCloser
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.WriteCloser.Write(p)
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/mess"
 )
 
 func (a *app) keysCommand() *cobra.Command {
@@ -171,7 +173,7 @@ func (a *app) keysRevokeCommand() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return k.withKeys(func(x *remote.Client) error {
-				return a.done("revoked", args[0], x.RevokeKey(c.Context(), args[0]))
+				return a.revoked(args[0], x.RevokeKey(c.Context(), args[0]))
 			})
 		},
 	}
@@ -226,4 +228,20 @@ ends by itself, and when the exchange does.`,
 	k.flags(c)
 	c.Flags().DurationVar(&within, "within", 15*time.Minute, "how long it is good; a day at most")
 	return c
+}
+
+// revoked says what was revoked, and of the model's key how it is given back, or why
+// there is none.
+func (a *app) revoked(actor string, err error) error {
+	if actor != modelID {
+		return a.done("revoked", actor, err)
+	}
+	if errors.Is(err, mess.Unknown) {
+		return hint(err, "messkit mcp gets one when it first asks for something; until then there is nothing to revoke")
+	}
+	if err := a.done("revoked", actor, err); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "messkit mcp is shut out now; to let it in again: messkit keys issue %s requester --save %s\n", modelID, filepath.Join(dataDir(), modelID+".key"))
+	return err
 }

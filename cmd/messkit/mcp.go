@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -58,9 +59,13 @@ confirmed by the model. --key-file gives it another one.`,
 // told, here and to the model, and is no reason to end: it may come.
 func (a *app) mcp(ctx context.Context, k *client, r *running) error {
 	log := r.logger(a.err)
-	x, err := k.openModel(log)
+	x, own, err := k.openModel(log)
 	if err != nil {
 		return err
+	}
+	d := &distant{x, k, own}
+	if why := own.missing(); why != nil {
+		fmt.Fprintf(a.err, "messkit: %v\n", why)
 	}
 	if h, err := x.Health(ctx); err != nil {
 		fmt.Fprintf(a.err, "messkit: %v\n", worded(k.unreachable(err)))
@@ -71,7 +76,7 @@ func (a *app) mcp(ctx context.Context, k *client, r *running) error {
 	if !ok {
 		in = io.NopCloser(a.in)
 	}
-	return mcp.New(&distant{x, k}, version, log).Serve(ctx, in, noClose{a.out})
+	return mcp.New(d, version, log).Serve(ctx, in, noClose{a.out})
 }
 
 type noClose struct{ io.Writer }
@@ -79,21 +84,45 @@ type noClose struct{ io.Writer }
 func (noClose) Close() error { return nil }
 
 // openModel makes the client of a model. Its key is made when it is first asked
-// for, which needs the exchange.
-func (k *client) openModel(log *slog.Logger) (*remote.Client, error) {
+// for, which needs the exchange: that there is none yet is no reason to end.
+func (k *client) openModel(log *slog.Logger) (*remote.Client, *ownKey, error) {
 	key, err := readKey(k.keyFile)
-	own := ownKey{file: k.keyFile, by: *k}
+	own := &ownKey{file: k.keyFile, by: *k}
 	own.by.keyFile = filepath.Join(filepath.Dir(k.keyFile), "operator.key")
-	if errors.Is(err, fs.ErrNotExist) && filepath.Base(k.keyFile) == modelID+".key" {
-		if _, err := own.by.open(); err != nil {
-			return nil, err
-		}
-	} else if err != nil {
-		return k.open() // which says what helps
+	if err != nil && (!errors.Is(err, fs.ErrNotExist) || !own.makes()) {
+		x, err := k.open() // which says what helps
+		return x, own, err
 	}
 	cfg := k.config(key)
 	cfg.Reread = own.read
-	return remote.New(cfg, log)
+	x, err := remote.New(cfg, log)
+	return x, own, err
+}
+
+// makes reports whether the key is one that is made where it is missing.
+func (o *ownKey) makes() bool { return filepath.Base(o.file) == modelID+".key" }
+
+// missing says what is to be done where there is neither the model's key nor that
+// with which it is made; nil if there is one.
+func (o *ownKey) missing() error {
+	if _, err := os.Stat(o.file); !errors.Is(err, fs.ErrNotExist) || !o.makes() {
+		return nil
+	}
+	if _, err := os.Stat(o.by.keyFile); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("there is no key at %s yet; start an exchange on this machine with messkit run, which makes one, or give --url and --key-file for an exchange elsewhere", filepath.Dir(o.file))
+}
+
+// refused says what is to be done where the exchange does not know the key.
+func (o *ownKey) refused() error {
+	if why := o.missing(); why != nil || !o.makes() {
+		return why
+	}
+	if _, err := os.Stat(o.file); err != nil { // it could not be made
+		return fmt.Errorf("the model has no key, and %s does not make one: it is of another exchange; give --url, or --key-file", o.by.keyFile)
+	}
+	return fmt.Errorf("the exchange does not know the model's key, %s: it was revoked, or is of another exchange; a person lets the model in with: messkit keys issue %s requester --save %s", o.file, modelID, o.file)
 }
 
 // ownKey is the model's key, which the operator's makes.
@@ -120,7 +149,7 @@ func (o *ownKey) read() (remote.Secret, error) {
 	defer look.Stop()
 	for {
 		key, err := readKey(o.file)
-		if !errors.Is(err, fs.ErrNotExist) || filepath.Base(o.file) != modelID+".key" {
+		if !errors.Is(err, fs.ErrNotExist) || !o.makes() {
 			return key, err
 		}
 		if key, err = o.make(ctx); !errors.Is(err, journal.ErrInUse) {
@@ -161,7 +190,8 @@ func (o *ownKey) make(ctx context.Context) (remote.Secret, error) {
 // distant is an exchange elsewhere, for the MCP door.
 type distant struct {
 	*remote.Client
-	k *client
+	k   *client
+	own *ownKey
 }
 
 // worded makes of an error and what helps against it one text.
@@ -180,8 +210,11 @@ func worded(err error) error {
 }
 
 func (d *distant) told(err error) error {
-	if err == nil {
+	switch why := d.own.refused(); {
+	case err == nil:
 		return nil
+	case errors.Is(err, mess.Unauthentic) && why != nil:
+		return mess.Refuse(mess.Unauthentic, "%v", why)
 	}
 	return worded(d.k.unreachable(err))
 }

@@ -59,7 +59,7 @@ func rpc(ts *testscript.TestScript, neg bool, args []string) {
 		var asked, answer struct {
 			ID *int `json:"id"`
 		}
-		ts.Check(json.Unmarshal(line, &asked))
+		_ = json.Unmarshal(line, &asked) // noise asks for nothing
 		for asked.ID != nil && (answer.ID == nil || *answer.ID != *asked.ID) {
 			if !answers.Scan() {
 				ts.Fatalf("there is no answer to %s%s", line, errs.String())

@@ -105,7 +105,7 @@ func (c *call) revokeKey(actor string) error {
 		return err
 	}
 	if !was {
-		return mess.Refuse(mess.Unknown, "%.60q has no key here", actor)
+		return mess.Refuse(mess.Unknown, "%.60q has no key here; messkit keys list tells who has", actor)
 	}
 	c.log().Info("key revoked", "actor", actor, "by", c.who.ID)
 	c.json(http.StatusOK, map[string]any{"actor": actor, "revoked": true})

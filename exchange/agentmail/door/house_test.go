@@ -65,9 +65,9 @@ func bare(t testing.TB, mail *mailtest.Server, name string, cfg door.Config) *ho
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	cfg.Name, cfg.Project, cfg.Poll, cfg.MaxZone = name, project, time.Second, time.Hour
+	cfg.Poll, cfg.MaxZone = time.Second, time.Hour
 	if mail != nil {
-		cfg.Server = mail.URL
+		cfg.Name, cfg.Project, cfg.Server = name, project, mail.URL
 	}
 	h := &house{TB: t, x: x, mail: mail, hands: x.As(kitchen, "local"), cfg: cfg, dir: t.TempDir(), name: name, ctx: ctx, offered: map[string]bool{}}
 	h.run(func(ctx context.Context) { _ = x.Run(ctx) })

@@ -26,6 +26,9 @@ var (
 
 	_ drivers.SafeReader = (*Vacuum)(nil)
 	_ drivers.RestReader = (*Vacuum)(nil)
+
+	_ drivers.Pauser  = (*Vacuum)(nil)
+	_ drivers.Stopper = (*Vacuum)(nil)
 )
 
 // VacuumConfig of a vacuum.
@@ -54,8 +57,11 @@ type Vacuum struct {
 	cfg   VacuumConfig
 	world *World
 
+	errand drivers.Errand
+
 	taskMu sync.Mutex
 	task   string // "cleaning kitchen"; "" for none
+	pause  *pause // nil: it is not paused
 }
 
 func openVacuum(env drivers.Env, decode func(any) error) (drivers.Device, error) {
@@ -163,7 +169,7 @@ func (v *Vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 		return drivers.Outcome{Remaining: areas}, err
 	}
 	what := "cleaning " + strings.Join(names(places), ", ")
-	release, err := v.hold(what)
+	ctx, release, err := v.hold(ctx, what)
 	if err != nil {
 		return drivers.Outcome{Remaining: names(places)}, err
 	}
@@ -203,7 +209,10 @@ func (v *Vacuum) Dock(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	release, err := v.hold("driving to its dock")
+	if err := v.errand.End(ctx); err != nil {
+		return v.Ended(ctx)
+	}
+	ctx, release, err := v.hold(ctx, "driving to its dock")
 	if err != nil {
 		return err
 	}
@@ -227,7 +236,11 @@ func (v *Vacuum) drive(ctx context.Context, legs [][]point, tell func(part float
 		case <-ctx.Done():
 		case <-t.C:
 		}
-		if ctx.Err() != nil { // also when both were ready
+		v.rest(ctx)
+		switch { // also when both were ready
+		case drivers.Stopped(ctx):
+			return fmt.Errorf("%s: %w", v.Name(), drivers.ErrStopped)
+		case ctx.Err() != nil:
 			return v.Ended(ctx)
 		}
 		v.world.move(leg)
@@ -237,18 +250,22 @@ func (v *Vacuum) drive(ctx context.Context, legs [][]point, tell func(part float
 }
 
 // hold makes sure that the vacuum does one thing at a time.
-func (v *Vacuum) hold(task string) (release func(), err error) {
+func (v *Vacuum) hold(ctx context.Context, task string) (_ context.Context, release func(), err error) {
+	ctx, end, err := v.errand.Take(ctx, task)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", v.Name(), err)
+	}
+	v.setTask(task)
+	return ctx, func() { v.setTask(""); end() }, nil
+}
+
+func (v *Vacuum) setTask(task string) {
 	v.taskMu.Lock()
 	defer v.taskMu.Unlock()
-	if v.task != "" {
-		return nil, fmt.Errorf("%s: %w: it is %s; wait for that, or cancel it", v.Name(), drivers.ErrBusy, v.task)
+	if v.task = task; v.pause != nil {
+		v.pause.stands()
+		v.pause = nil
 	}
-	v.task = task
-	return func() {
-		v.taskMu.Lock()
-		defer v.taskMu.Unlock()
-		v.task = ""
-	}, nil
 }
 
 // find looks areas up by name; none are all rooms.

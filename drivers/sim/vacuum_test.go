@@ -118,9 +118,6 @@ func TestVacuumStopsMidway(t *testing.T) {
 			if !errors.Is(err, drivers.ErrBusy) || !strings.Contains(err.Error(), "cleaning near sink, by stove") {
 				t.Errorf("a second task: %v", err)
 			}
-			if err := v.Dock(t.Context()); !errors.Is(err, drivers.ErrBusy) {
-				t.Errorf("docking meanwhile: %v", err)
-			}
 		})
 		out, err := v.Clean(ctx, []string{"near sink", "by stove"}, nil)
 		if !errors.Is(err, context.DeadlineExceeded) || !slices.Equal(out.Done, []string{"near sink"}) || !slices.Equal(out.Remaining, []string{"by stove"}) {
@@ -181,4 +178,57 @@ func TestVacuumNamesThePlacesItKnows(t *testing.T) {
 	if err == nil || err.Error() != want || len(out.Done) != 0 || len(out.Remaining) != 2 {
 		t.Errorf("%+v, %v", out, err)
 	}
+}
+
+// Another request pauses, resumes and stops what it is at; a dock ends it.
+func TestVacuumIsSteered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := sim.NewWorld(time.Now)
+		v := sim.NewVacuum("vacuum", sim.DefaultVacuumConfig(), w)
+		if err := v.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Pause(t.Context()); !errors.Is(err, drivers.ErrNothingDone) {
+			t.Error(err)
+		}
+		ended := make(chan error, 1)
+		begin := func() {
+			go func() {
+				_, err := v.Clean(t.Context(), []string{"kitchen"}, nil)
+				ended <- err
+			}()
+			time.Sleep(time.Second) // fake time
+		}
+		begin()
+		if err := v.Pause(t.Context()); err != nil || w.Moving() {
+			t.Fatalf("%v, moves %t", err, w.Moving())
+		}
+		time.Sleep(time.Hour)
+		if still, err := v.AtRest(t.Context()); err != nil || !still {
+			t.Errorf("%t, %v", still, err)
+		}
+		if err := v.Resume(t.Context()); err != nil || !w.Moving() {
+			t.Fatalf("%v, moves %t", err, w.Moving())
+		}
+		if err := <-ended; err != nil || w.Moving() {
+			t.Errorf("%v, moves %t", err, w.Moving())
+		}
+		begin()
+		if _, err := v.Stop(t.Context()); err != nil || w.Moving() {
+			t.Errorf("%v, moves %t", err, w.Moving())
+		}
+		if err := <-ended; !errors.Is(err, drivers.ErrStopped) {
+			t.Error(err)
+		}
+		begin()
+		if err := v.Dock(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; !errors.Is(err, drivers.ErrStopped) {
+			t.Error(err)
+		}
+		if in, err := v.Docked(t.Context()); err != nil || !in {
+			t.Errorf("%t, %v", in, err)
+		}
+	})
 }

@@ -3,6 +3,7 @@ package valetudo
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ func (v *Vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 	} else {
 		none.Remaining = []string{"everything"}
 	}
-	release, err := v.hold(what)
+	ctx, release, err := v.errand.Take(ctx, what)
 	if err != nil {
 		return none, v.named(err)
 	}
@@ -120,7 +121,7 @@ func (v *Vacuum) put(ctx context.Context, path string, order map[string]any) err
 // watch waits for the end of a task. What ends it early has the robot stop.
 func (v *Vacuum) watch(ctx context.Context, j *journey) (err error) {
 	defer func() {
-		if err != nil {
+		if _, stands := errors.AsType[*drivers.HelpError](err); err != nil && !stands {
 			v.brake(ctx)
 		}
 	}()
@@ -160,12 +161,13 @@ func (v *Vacuum) wait(ctx context.Context) error {
 	}
 }
 
-// brake stops the robot though ctx has ended. That it could not is in the log,
-// and in what is read back afterwards.
+// brake stops the robot though ctx has ended. It was told to begin, and may not have
+// set out yet: it is stopped whatever it says of itself. That it could not is in the
+// log, and in what is read back afterwards.
 func (v *Vacuum) brake(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
-	if err := v.stop(ctx); err != nil {
+	if err := v.end(ctx); err != nil {
 		v.log.Error("the robot could not be stopped", "err", err)
 	}
 }
@@ -176,11 +178,17 @@ func (v *Vacuum) stop(ctx context.Context) error {
 	if err == nil && !s.moves() {
 		return nil
 	}
+	return v.end(ctx)
+}
+
+// end is stop for a robot that may be at something, whatever it says.
+func (v *Vacuum) end(ctx context.Context) error {
 	if err := v.put(ctx, controlPath, map[string]any{"action": "stop"}); err != nil {
 		return err
 	}
 	for {
-		if s, err = v.state(ctx); err == nil && !s.moves() {
+		s, err := v.state(ctx)
+		if err == nil && !s.moves() {
 			return nil
 		}
 		if v.wait(ctx) != nil {
@@ -196,7 +204,10 @@ func (v *Vacuum) Dock(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	release, err := v.hold("driving to its dock")
+	if err := v.errand.End(ctx); err != nil {
+		return v.ended(ctx, err)
+	}
+	ctx, release, err := v.errand.Take(ctx, "driving to its dock")
 	if err != nil {
 		return v.named(err)
 	}

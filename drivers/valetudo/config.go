@@ -31,7 +31,7 @@ func DefaultConfig() Config {
 }
 
 const (
-	minPoll   = 10 * time.Millisecond
+	minPoll   = 2 * time.Second // a robot's small computer finds its way meanwhile
 	maxPoll   = time.Minute
 	maxPasses = 4
 )

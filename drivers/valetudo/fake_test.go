@@ -110,7 +110,16 @@ func (r *robot) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 func (r *robot) control(w http.ResponseWriter, body map[string]any) {
 	switch action, _ := body["action"].(string); action {
 	case "start":
+		left := r.left
+		resumed := r.status == "paused"
 		r.act(action, "cleaning", "none")
+		if resumed {
+			r.left = left
+		}
+	case "pause":
+		left := r.left
+		r.act(action, "paused", "resumable")
+		r.left = left
 	case "stop":
 		r.act(action, "idle", "none")
 	case "home":

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"gobot.io/x/gobot/v2"
@@ -29,6 +28,9 @@ var (
 
 	_ drivers.SafeReader = (*Vacuum)(nil)
 	_ drivers.RestReader = (*Vacuum)(nil)
+	_ drivers.DockReader = (*Vacuum)(nil)
+	_ drivers.Pauser     = (*Vacuum)(nil)
+	_ drivers.Stopper    = (*Vacuum)(nil)
 )
 
 // Kind is the kind of driver for drivers/all.
@@ -45,8 +47,7 @@ type Vacuum struct {
 	log  *slog.Logger
 	now  func() time.Time
 
-	mu   sync.Mutex
-	task string // what it does for us; "" for nothing
+	errand drivers.Errand // what it does for us
 }
 
 // Open is the drivers.Factory of this package. No network is touched.
@@ -157,6 +158,9 @@ func (v *Vacuum) ended(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return v.named(err)
 	}
+	if drivers.Stopped(ctx) {
+		return v.named(drivers.ErrStopped)
+	}
 	if errors.Is(err, drivers.ErrNothingDone) {
 		return fmt.Errorf("%w: %w", v.Ended(ctx), drivers.ErrNothingDone)
 	}
@@ -168,19 +172,4 @@ func (v *Vacuum) named(err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", v.Name(), err)
-}
-
-// hold makes sure that the robot does one thing at a time for us.
-func (v *Vacuum) hold(task string) (release func(), err error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.task != "" {
-		return nil, fmt.Errorf("%w: it is %s; wait for that, or cancel it", drivers.ErrBusy, v.task)
-	}
-	v.task = task
-	return func() {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		v.task = ""
-	}, nil
 }

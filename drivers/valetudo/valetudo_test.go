@@ -30,11 +30,21 @@ func open(yaml string) (*valetudo.Vacuum, error) {
 	return d.(*valetudo.Vacuum), nil
 }
 
-const rooms = "\npoll: 10ms\nsegments: {16: kitchen, 17: living room}"
+const rooms = "\nsegments: {16: kitchen, 17: living room}"
+
+// quick is a vacuum that is looked at more often than a configuration may say.
+func quick(yaml string) (*valetudo.Vacuum, error) {
+	cfg := valetudo.DefaultConfig()
+	if err := strictyaml.Decode("home.yaml", []byte(yaml), &cfg); err != nil {
+		return nil, err
+	}
+	cfg.Poll = 10 * time.Millisecond
+	return valetudo.New("vacuum", cfg, slog.New(slog.DiscardHandler), time.Now)
+}
 
 func started(t *testing.T, h *house) *valetudo.Vacuum {
 	t.Helper()
-	v, err := open("url: " + h.URL + rooms)
+	v, err := quick("url: " + h.URL + rooms)
 	if err == nil {
 		err = v.Start()
 	}
@@ -51,10 +61,10 @@ func started(t *testing.T, h *house) *valetudo.Vacuum {
 
 func TestKeepsTheRules(t *testing.T) {
 	h := newHouse(t)
-	for _, config := range []string{rooms, "\npoll: 10ms"} {
+	for _, config := range []string{rooms, ""} {
 		drivertest.Run(t, func(t *testing.T) drivers.Device {
 			h.renew()
-			v, err := open("url: " + h.URL + config)
+			v, err := quick("url: " + h.URL + config)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -233,7 +243,7 @@ func TestBatteryAndWords(t *testing.T) {
 func TestConfigMistakes(t *testing.T) {
 	for _, c := range []struct{ config, want string }{
 		{"poll: 1s", "url: is missing"},
-		{"url: http://x\npoll: 1ms", "poll: 1ms is not between"},
+		{"url: http://x\npoll: 1900ms", "poll: 1.9s is not between 2s and 1m0s"},
 		{"url: http://x\npasses: 0", "passes: 0 is not between 1 and 4"},
 		{"url: http://x\nsafe: dock", `safe: "dock" is unknown; write stop or keep`},
 		{"url: http://x\nsegments: {1: kitchen, 2: kitchen}", `segments: 1 and 2 are both called "kitchen"`},
@@ -243,5 +253,54 @@ func TestConfigMistakes(t *testing.T) {
 		if _, err := open(c.config); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v", c.config, err)
 		}
+	}
+}
+
+// Another request pauses, resumes and stops what it is at, and a dock ends it.
+func TestSteering(t *testing.T) {
+	h := newHouse(t)
+	v := started(t, h)
+	if err := v.Pause(t.Context()); !errors.Is(err, drivers.ErrNothingDone) {
+		t.Error(err)
+	}
+	begin := func() (ended chan error) {
+		h.robot().set(func(r *robot) { r.steps = 1 << 20 })
+		ended, out := make(chan error, 1), make(chan bool, 1)
+		go func() {
+			_, err := v.Clean(t.Context(), []string{"kitchen"}, func(drivers.Progress) {
+				if h.robot().moves() {
+					select {
+					case out <- true:
+					default:
+					}
+				}
+			})
+			ended <- err
+		}()
+		<-out
+		return ended
+	}
+	ended := begin()
+	if err := v.Pause(t.Context()); err != nil || h.robot().moves() {
+		t.Fatalf("%v, moves %t", err, h.robot().moves())
+	}
+	if still, err := v.AtRest(t.Context()); err != nil || !still {
+		t.Errorf("%t, %v", still, err)
+	}
+	if err := v.Resume(t.Context()); err != nil || !h.robot().moves() {
+		t.Fatalf("%v, moves %t", err, h.robot().moves())
+	}
+	if _, err := v.Stop(t.Context()); err != nil || h.robot().moves() {
+		t.Fatalf("%v, moves %t", err, h.robot().moves())
+	}
+	if err := <-ended; !errors.Is(err, drivers.ErrStopped) {
+		t.Error(err)
+	}
+	ended = begin()
+	if err := v.Dock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; !errors.Is(err, drivers.ErrStopped) || h.robot().log()[len(h.robot().log())-1] != "home" {
+		t.Errorf("%v, %q", err, h.robot().log())
 	}
 }

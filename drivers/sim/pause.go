@@ -1,0 +1,89 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// pause is one pause of a task.
+type pause struct {
+	stood, over chan struct{}
+	stands      func() // closes stood, once
+}
+
+// Pause has the vacuum stand where it is, until Resume.
+func (v *Vacuum) Pause(ctx context.Context) error {
+	ctx, done, err := v.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	v.taskMu.Lock()
+	if v.task == "" {
+		v.taskMu.Unlock()
+		return fmt.Errorf("%s: %w: it is at nothing that could pause", v.Name(), drivers.ErrNothingDone)
+	}
+	if v.pause == nil {
+		p := &pause{stood: make(chan struct{}), over: make(chan struct{})}
+		p.stands = sync.OnceFunc(func() { close(p.stood) })
+		v.pause = p
+	}
+	p := v.pause
+	v.taskMu.Unlock()
+	select {
+	case <-p.stood:
+		return nil
+	case <-ctx.Done():
+		return v.Ended(ctx)
+	}
+}
+
+// Resume lets it go on.
+func (v *Vacuum) Resume(ctx context.Context) error {
+	_, done, err := v.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	v.taskMu.Lock()
+	defer v.taskMu.Unlock()
+	if v.pause == nil {
+		return fmt.Errorf("%s: %w: it is not paused", v.Name(), drivers.ErrNothingDone)
+	}
+	v.world.setOut(v.Name(), "goes on")
+	close(v.pause.over)
+	v.pause = nil
+	return nil
+}
+
+// rest stands still as long as there is a pause.
+func (v *Vacuum) rest(ctx context.Context) {
+	v.taskMu.Lock()
+	p := v.pause
+	v.taskMu.Unlock()
+	if p == nil {
+		return
+	}
+	v.world.standStill(v.Name())
+	p.stands()
+	select {
+	case <-p.over:
+	case <-ctx.Done():
+	}
+}
+
+// Stop ends what it is at, where it is.
+func (v *Vacuum) Stop(ctx context.Context) (left string, err error) {
+	ctx, done, err := v.Begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	if err := v.errand.End(ctx); err != nil {
+		return "", v.Ended(ctx)
+	}
+	return "", nil
+}

@@ -1,0 +1,59 @@
+package valetudo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// Pause has the robot stand where it is; its task goes on with Resume.
+func (v *Vacuum) Pause(ctx context.Context) error {
+	return v.steer(ctx, "pause", "pause", func(s state) bool { return s.Status == isPaused }, state.moves)
+}
+
+// Resume lets it go on.
+func (v *Vacuum) Resume(ctx context.Context) error {
+	return v.steer(ctx, "go on", "start", func(s state) bool { return s.Status == isCleaning || s.Status == isMoving }, func(s state) bool { return s.Status == isPaused })
+}
+
+// steer tells the robot something about what it is at, and waits until it is so.
+func (v *Vacuum) steer(ctx context.Context, what, action string, want, from func(state) bool) error {
+	_, err := look(ctx, v, func(ctx context.Context) (struct{}, error) {
+		s, err := v.state(ctx)
+		switch {
+		case err != nil:
+			return struct{}{}, fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		case want(s):
+			return struct{}{}, nil
+		case !from(s):
+			return struct{}{}, fmt.Errorf("%w: it is %s, and cannot %s", drivers.ErrNothingDone, s.doing(), what)
+		}
+		if err := v.put(ctx, controlPath, map[string]any{"action": action}); err != nil {
+			return struct{}{}, err
+		}
+		for {
+			if s, err = v.state(ctx); err == nil && want(s) {
+				return struct{}{}, nil
+			}
+			if v.wait(ctx) != nil {
+				return struct{}{}, fmt.Errorf("it was told to %s, and is %s", what, s.doing())
+			}
+		}
+	})
+	return err
+}
+
+// Stop ends what it is at, whoever has sent it.
+func (v *Vacuum) Stop(ctx context.Context) (left string, err error) {
+	return look(ctx, v, func(ctx context.Context) (string, error) {
+		if err := v.errand.End(ctx); err != nil {
+			return "", err
+		}
+		s, err := v.state(ctx)
+		if err == nil && !s.moves() && s.Status != isPaused {
+			return "", nil
+		}
+		return "", v.end(ctx)
+	})
+}

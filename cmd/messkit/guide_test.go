@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -78,6 +79,16 @@ func TestTheGuideWithCurl(t *testing.T) {
 	if err != nil || p.url == "" {
 		t.Fatalf("%v\n%s", err, &p.stderr)
 	}
+	follow(t, home, all, "MESSKIT_URL="+strings.TrimSuffix(p.url, "/api/v1/exchanges/home"))
+	if err := p.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// follow runs commands of a page in one shell, and compares what they print with
+// what the page says.
+func follow(t *testing.T, home string, all []page, env ...string) {
+	t.Helper()
 	const mark = "=== the next command ==="
 	var script strings.Builder
 	script.WriteString("set -e\n")
@@ -88,7 +99,7 @@ func TestTheGuideWithCurl(t *testing.T) {
 	defer cancel()
 	c := exec.CommandContext(ctx, "bash", "-c", script.String())
 	c.Dir = home
-	c.Env = append(os.Environ(), "HOME="+home, "MESSKIT_URL="+strings.TrimSuffix(p.url, "/api/v1/exchanges/home"))
+	c.Env = append(append(os.Environ(), "HOME="+home), env...)
 	var errs bytes.Buffer
 	c.Stderr = &errs
 	out, err := c.Output()
@@ -104,7 +115,37 @@ func TestTheGuideWithCurl(t *testing.T) {
 			t.Errorf("%s: what the page says, and what it prints:\n%s", one.command, diff)
 		}
 	}
-	if err := p.stop(); err != nil {
-		t.Error(err)
+}
+
+// Who follows the section on TLS reaches an exchange by its pin, and one with a
+// certificate of its owner's, and is told off by whoever is in between.
+func TestTheGuideOnTLS(t *testing.T) {
+	for _, tool := range []string{"curl", "openssl", "basenc"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("there is no %s here", tool)
+		}
 	}
+	all := commands(t, "../../docs/http.md", "TLS")
+	if len(all) != 5 {
+		t.Fatalf("%d commands in the section", len(all))
+	}
+	home, program := t.TempDir(), buildMesskit(t)
+	path := "PATH=" + filepath.Dir(program) + ":" + os.Getenv("PATH")
+	begin := func(args ...string) (*process, string) {
+		p, err := start(home, append([]string{"sh", "-c", `cd "$HOME" && exec "$@"`, "sh", program, "exchange", "--listen", "127.0.0.1:0", "--mqtt", "off"}, args...)...)
+		if err != nil || p.url == "" {
+			t.Fatalf("%v\n%s", err, &p.stderr)
+		}
+		t.Cleanup(func() {
+			if err := p.stop(); err != nil {
+				t.Error(err)
+			}
+		})
+		return p, strings.TrimSuffix(p.url, "/api/v1/exchanges/home")
+	}
+	_, url := begin("--tls", "self")
+	follow(t, home, all[:3], path, "MESSKIT_URL="+url)
+	follow(t, home, all[3:4], path)
+	_, signed := begin("--config", "tls.yaml")
+	follow(t, home, all[4:], path, "SIGNED_URL="+signed)
 }

@@ -73,7 +73,7 @@ func start(dir string, command ...string) (*process, error) {
 	select {
 	case line := <-first:
 		line, _, _ = strings.Cut(line, "\n") // other doors may be on the next
-		p.url = strings.TrimSpace(line[max(0, strings.Index(line, "http://")):]) + "/api/v1/exchanges/home"
+		p.url = strings.TrimSpace(line[max(0, strings.Index(line, "http")):]) + "/api/v1/exchanges/home"
 		return p, nil
 	case <-p.ended:
 		return p, nil

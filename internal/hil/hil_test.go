@@ -34,7 +34,7 @@ var targets = []target{
 			Qemu: "qemu-system-x86_64", How: "apt-get install qemu-system-x86", Console: "ttyS0",
 			Options: []string{"-accel", "tcg", "-icount", "shift=3,sleep=off", "-cpu", "max", "-m", "768", "-nodefaults", "-serial", "stdio"},
 		},
-		modules: append(bridge, hil.Module{Name: "vivid", Parameters: "n_devs=1 node_types=0x1"}), tests: "^Test[^P]", least: 22,
+		modules: append(bridge, hil.Module{Name: "vivid", Parameters: "n_devs=1 node_types=0x1"}), tests: "^Test[^P]", least: 23,
 	},
 	{
 		name: "raspi3b", arch: "arm64",

@@ -12,8 +12,15 @@ import (
 	"github.com/messkit/messkit/internal/hil/cp2112"
 )
 
-// TestMain is the bridge as well, in a process of its own.
+// TestMain is the bridge and programs as well, in processes of their own.
 func TestMain(m *testing.M) {
+	if ran, err := program(); ran {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if os.Getenv("HIL_BRIDGE") != "" {
 		if err := serveBridge(); err != nil {
 			fmt.Fprintln(os.Stderr, err)

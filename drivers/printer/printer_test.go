@@ -313,7 +313,7 @@ func TestSaysHowFarItIs(t *testing.T) {
 		}
 		b.machine().set(func(m *machine) { m.layer = 4 })
 		seen, err := p.Observe(t.Context())
-		if err != nil || !strings.Contains(seen.Text, "printing benchy_0.2mm_PLA_1h35m.gcode") || !strings.Contains(seen.Text, "40 % is done") {
+		if err != nil || !strings.Contains(seen.Text, "printing benchy_0.2mm_PLA_1h35m.gcode") || !strings.Contains(seen.Text, "40 % is done") || strings.Contains(seen.Text, " 0s") {
 			t.Errorf("%+v, %v", seen, err)
 		}
 		r, err := p.Read(t.Context())

@@ -138,7 +138,7 @@ func (s state) says() (string, []drivers.Fact) {
 			facts = append(facts, drivers.Fact{Name: "layer", Value: float64(s.Layer)}, drivers.Fact{Name: "layers", Value: float64(s.Layers)})
 		}
 		if s.Left > 0 {
-			text += fmt.Sprintf(", and it takes %v more", s.Left.Round(time.Minute))
+			text += ", and it takes " + inMinutes(s.Left) + " more"
 			facts = append(facts, drivers.Fact{Name: "left", Value: s.Left.Round(time.Second).Seconds(), Unit: "s"})
 		}
 	case finished:
@@ -167,4 +167,12 @@ func (s state) says() (string, []drivers.Fact) {
 		facts = append(facts, drivers.Fact{Name: "problem", Value: h.Problem}, drivers.Fact{Name: "help", Value: h.Help})
 	}
 	return text, facts
+}
+
+// inMinutes is a time as one would say it.
+func inMinutes(d time.Duration) string {
+	if d = d.Round(time.Minute); d < time.Minute {
+		return "less than a minute"
+	}
+	return strings.TrimSuffix(d.String(), "0s")
 }

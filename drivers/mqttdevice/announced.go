@@ -17,7 +17,7 @@ import (
 // broker keeps what is told on them.
 var announcements = map[string]byte{
 	"tele/+/LWT": atLeastOnce, "shellies/+/online": atLeastOnce, "+/online": atLeastOnce, "zigbee2mqtt/bridge/devices": atLeastOnce,
-	"homeassistant/switch/+/+/config": atLeastOnce,
+	"homeassistant/switch/+/+/config": atLeastOnce, "homie/5/+/$description": atLeastOnce,
 }
 
 // Announced listens at a broker until ctx ends, and tells nobody anything. Of cfg
@@ -66,6 +66,8 @@ func (c Config) announced(topic string, payload []byte) []drivers.Found {
 		return []drivers.Found{c.found(parts[0], "shelly-gen2", map[string]string{"id": parts[0]})}
 	case topic == "zigbee2mqtt/bridge/devices":
 		return c.zigbee(payload)
+	case len(parts) == 4 && parts[0] == "homie":
+		return c.homie(parts[2], payload)
 	case len(parts) == 5:
 		return c.esphome(payload)
 	}
@@ -93,7 +95,10 @@ func (c Config) zigbee(payload []byte) []drivers.Found {
 		Type       string `json:"type"`
 		Definition struct {
 			Exposes []struct {
-				Type string `json:"type"`
+				Type     string `json:"type"`
+				Features []struct {
+					Name string `json:"name"`
+				} `json:"features"`
 			} `json:"exposes"`
 		} `json:"definition"`
 	}
@@ -110,8 +115,41 @@ func (c Config) zigbee(payload []byte) []drivers.Found {
 			if e.Type == "switch" || e.Type == "light" {
 				family = "zigbee2mqtt"
 			}
+			for _, x := range e.Features {
+				if e.Type == "light" && x.Name == "brightness" {
+					family = "zigbee2mqtt-light"
+				}
+			}
+			if family != "zigbee2mqtt-sensor" {
+				break
+			}
 		}
 		all = append(all, c.found(d.Name, family, map[string]string{"name": d.Name}))
+	}
+	return all
+}
+
+// homie reads a device's description for what can be switched.
+func (c Config) homie(device string, payload []byte) []drivers.Found {
+	var d struct {
+		Nodes map[string]struct {
+			Properties map[string]struct {
+				Type     string `json:"datatype"`
+				Settable bool   `json:"settable"`
+				Retained *bool  `json:"retained"`
+			} `json:"properties"`
+		} `json:"nodes"`
+	}
+	if json.Unmarshal(payload, &d) != nil {
+		return nil
+	}
+	var all []drivers.Found
+	for node, n := range d.Nodes {
+		for property, p := range n.Properties {
+			if p.Type == "boolean" && p.Settable && (p.Retained == nil || *p.Retained) {
+				all = append(all, c.found(device+" "+node+" "+property, "homie5", map[string]string{"device": device, "node": node, "property": property}))
+			}
+		}
 	}
 	return all
 }

@@ -17,9 +17,12 @@ func TestAnnounced(t *testing.T) {
 		"tele/plug/LWT": "Online", "shellies/shelly1pm-B929CC/online": "true", "shellyplus1pm-a8/online": "true", "bridge/online": "true",
 		"zigbee2mqtt/bridge/devices": `[{"friendly_name":"Coordinator","type":"Coordinator"},
 			{"friendly_name":"desk lamp","type":"Router","definition":{"exposes":[{"type":"light","features":[]}]}},
+			{"friendly_name":"bulb","type":"Router","definition":{"exposes":[{"type":"light","features":[{"name":"state"},{"name":"brightness"}]},{"type":"numeric","name":"linkquality"}]}},
 			{"friendly_name":"window","type":"EndDevice","definition":{"exposes":[{"type":"binary","name":"contact"}]}}]`,
 		"homeassistant/switch/pump/main/config": `{"name":"main","stat_t":"pump/switch/main/state","cmd_t":"pump/switch/main/command","avty_t":"pump/status"}`,
-		"homeassistant/switch/x/y/config":       `{"cmd_t":"elsewhere"}`,
+		"homie/5/hall/$description": `{"homie":"5.0","version":1,"nodes":{"lamp":{"properties":{"power":{"datatype":"boolean","settable":true},
+			"fault":{"datatype":"boolean"},"bell":{"datatype":"boolean","settable":true,"retained":false}}}}}`,
+		"homeassistant/switch/x/y/config": `{"cmd_t":"elsewhere"}`,
 	} {
 		if err := b.Publish(topic, []byte(payload), true, 1); err != nil {
 			t.Fatal(err)
@@ -39,7 +42,7 @@ func TestAnnounced(t *testing.T) {
 	}
 	want := map[string]string{
 		"plug": "tasmota", "shelly1pm-b929cc": "shelly-gen1", "shellyplus1pm-a8": "shelly-gen2", "desk-lamp": "zigbee2mqtt",
-		"window": "zigbee2mqtt-sensor", "pump-main": "esphome",
+		"window": "zigbee2mqtt-sensor", "pump-main": "esphome", "bulb": "zigbee2mqtt-light", "hall-lamp-power": "homie5",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)

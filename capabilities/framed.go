@@ -72,18 +72,22 @@ func (x *request) plainly() (Outcome, bool) {
 // that may mean several things is asked about; where a word is left over there
 // is no such reading.
 func (x *request) frames() (Outcome, bool) {
-	if x.req.Precision == mess.Exact || !x.knowsAll() {
+	if x.req.Precision == mess.Exact || x.skips == 0 && !x.knowsAll() {
 		return Outcome{}, false
 	}
 	all, bare := x.tokens, x.bareName()
 	x.tokens, x.matches, x.names = x.words().bare(all), map[gapAt][]match{}, nil
 	f := framer{x: x}
-	list := x.fitting(f.readings())
+	ways := f.readings()
+	list := x.fitting(ways)
 	if len(list) == 0 {
 		x.tokens, x.matches, x.names = all, map[gapAt][]match{}, nil
 		return Outcome{}, false
 	}
 	able := x.able(list)
+	if x.skips > 0 && len(able) > 0 {
+		able = x.fewest(able)
+	}
 	switch {
 	case len(able) > 0 && bare != "":
 		able[0].doubt = fmt.Sprintf("%q may be a name", bare)
@@ -99,6 +103,13 @@ func (x *request) frames() (Outcome, bool) {
 		return x.cannot(), true
 	}
 	return x.choose(able), true
+}
+
+// fewest are the readings that pass over the fewest words, and the same.
+func (x *request) fewest(able []reading) []reading {
+	best := slices.MinFunc(able, func(a, b reading) int { return cmp.Compare(a.pieces, b.pieces) })
+	x.lost = best.lost
+	return slices.DeleteFunc(able, func(rd reading) bool { return rd.pieces != best.pieces || !slices.Equal(rd.lost, best.lost) })
 }
 
 // because is what is said before a question that a doubt leads to.
@@ -142,7 +153,7 @@ func (x *request) fitting(ways []framed) []reading {
 	l := &x.r.catalogue.lexicon
 	var list []reading
 	for i, so := range ways {
-		if len(list) > 0 && so.pieces > ways[i-1].pieces {
+		if len(list) > 0 && so.pieces > ways[i-1].pieces && x.skips == 0 {
 			break // what takes fewer pieces is closer
 		}
 		which := so.first && len(so.devices) > 0 && so.signals.has(l.bits["turn"]|l.bits["start"]|l.bits["stop"]) // "turn on the green light"
@@ -161,7 +172,7 @@ func (x *request) fitting(ways []framed) []reading {
 				continue
 			}
 			if rd, ok := x.framedReading(f, so); ok {
-				rd.asks, rd.number, rd.doubt = ask, so.level, f.Doubt
+				rd.asks, rd.number, rd.doubt, rd.lost, rd.pieces = ask, so.level, f.Doubt, so.lost, so.pieces
 				switch noVerb := !s.has(l.bits["turn"] | l.bits["make"] | l.bits["want"] | l.bits["change"] | l.bits["should"]); {
 				case s.has(l.bits["unsure"] | l.bits["dark"]):
 					rd.doubt = "it was not said what to do"

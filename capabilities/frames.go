@@ -75,6 +75,9 @@ type lexicon struct {
 	colourNames      map[string]string // by colour
 	thing            *phrases[match]
 	orders           map[string]bool // folded words that an order begins with
+	acting           map[string]bool // those that say on, off, up or down without a verb
+	naming           map[string]bool // those that stand for a thing: of classes, and of frames that need no name
+	loose            map[string]bool // those that join others and say nothing where they end
 }
 
 // glue is the signal of words that join others and say nothing themselves.
@@ -142,6 +145,7 @@ func (l *lexicon) compile(w *words, c *Catalogue, wrong func(string, ...any)) {
 		l.nouns |= l.bits[name]
 	}
 	l.often = l.bits["make"] | l.bits["want"] | l.bits["here"] | l.bits["whole"] | l.bits["bit"] | l.bits["start"]
+	l.sorts(w, c)
 	l.thing = &phrases[match]{}
 	for _, text := range l.Things {
 		l.thing.add(w.tokens(text), match{value: text})
@@ -150,6 +154,37 @@ func (l *lexicon) compile(w *words, c *Catalogue, wrong func(string, ...any)) {
 		l.frame(f, c, func(format string, args ...any) {
 			wrong("frames: number %d: "+format, append([]any{i + 1}, args...)...)
 		})
+	}
+}
+
+// sorts notes what single words are good for.
+func (l *lexicon) sorts(w *words, c *Catalogue) {
+	l.acting, l.naming, l.loose = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	into := func(set map[string]bool, names ...string) {
+		for _, name := range names {
+			for _, text := range l.Signals[name] {
+				for _, t := range w.tokens(text) {
+					set[t.folded] = true
+				}
+			}
+		}
+	}
+	into(l.acting, "on", "off", "up", "down", "want", "should")
+	into(l.loose, glue, "joint", "should")
+	for _, text := range slices.Concat(w.Fillers, w.Clock, w.Joining) {
+		for _, t := range w.tokens(text) {
+			l.loose[t.folded] = true
+		}
+	}
+	for _, f := range l.Frames {
+		into(l.naming, f.Name...)
+	}
+	for class, names := range c.classes {
+		for _, text := range append([]string{class}, names...) {
+			for _, t := range w.tokens(text) {
+				l.naming[t.folded] = true
+			}
+		}
 	}
 }
 

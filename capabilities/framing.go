@@ -11,14 +11,15 @@ type framed struct {
 	devices []bound
 	places  []bound // areas, and spots to work on
 	colour  string
-	level   float64 // percent, or a number that may be
-	pieces  int     // that the text was cut into: fewer are a closer reading
-	listed  bool    // "and" stands between names
-	ahead   bool    // a place stands before the device
-	verb    signal  // what the piece before says
-	object  bool    // the device is what is to be cleaned
-	twice   bool    // something is said twice
-	first   bool    // the colour stands before the name
+	level   float64  // percent, or a number that may be
+	pieces  int      // that the text was cut into: fewer are a closer reading
+	listed  bool     // "and" stands between names
+	ahead   bool     // a place stands before the device
+	verb    signal   // what the piece before says
+	object  bool     // the device is what is to be cleaned
+	twice   bool     // something is said twice
+	first   bool     // the colour stands before the name
+	lost    []string // words that were passed over
 }
 
 // framer finds the readings of a text as signals and names.
@@ -55,6 +56,36 @@ func (f *framer) from(i int, so framed) {
 	f.name(i, so)
 	so.verb = 0
 	f.value(i, so)
+	f.skip(i, so)
+}
+
+// skip passes over a word that says nothing here, where that is allowed. One that
+// is known says something elsewhere, and so counts for more.
+func (f *framer) skip(i int, so framed) {
+	t := f.x.tokens[i]
+	if len(so.lost) >= f.x.skips || f.speaks(i) || f.x.r.names.words[t.folded] {
+		return
+	}
+	if t.text == possessive && (len(so.lost) == 0 || so.lost[len(so.lost)-1] != f.x.tokens[i-1].text) {
+		return // "the light's on" tells, but "my son's light" is one
+	}
+	so.pieces += skipped
+	if f.x.r.knows(t) {
+		so.pieces += skipped
+	}
+	so.lost = append(slices.Clip(so.lost), t.text)
+	f.from(i+1, so)
+}
+
+// skipped is how many pieces a word that is passed over counts for: more than a
+// text has.
+const skipped = 100
+
+// speaks reports whether a word that says what is to be done begins at i.
+func (f *framer) speaks(i int) bool {
+	says := false
+	f.x.r.catalogue.lexicon.says.each(f.x.tokens, i, func(end int, s signal) { says = says || end > i && s != 0 })
+	return says
 }
 
 // signal reads a word or phrase that says something.
@@ -65,7 +96,14 @@ func (f *framer) signal(i int, so framed) {
 		next.twice = so.twice || so.signals.has(s&^l.often)
 		next.signals |= s &^ l.bits["joint"]
 		next.verb = s
-		switch {
+		switch t := f.x.tokens[i]; {
+		case t.text != t.folded && f.x.r.catalogue.classPhrase.longest(f.x.tokens, i) > 0: // "turn the lights up" lights up nothing
+			return
+		case s == l.bits["joint"] && !f.noun(end) && f.x.skips > 0: // "on the left"
+			if next.pieces += 2 * skipped; len(so.lost) == f.x.skips {
+				return
+			}
+			next.lost = append(slices.Clip(so.lost), f.x.tokens[i].text)
 		case s == l.bits["joint"] && !f.noun(end): // "on" joins it to a name, or switches something on
 			return
 		case s == l.bits["on"] && len(so.devices) > 0 && f.place(end): // "the light on the porch" is a light

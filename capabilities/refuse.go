@@ -269,10 +269,18 @@ func (x *request) named(i int) bool {
 					}
 				}
 			}
+			if n := x.r.catalogue.lexicon.says.longest(x.tokens, from); n > 1 && !x.ordered(from) { // "morning coffee"
+				for k := from; k < from+n; k++ {
+					x.names[k] = true
+				}
+			}
 		}
 	}
 	return x.names[i]
 }
+
+// ordered reports whether a word that an order begins with stands at i.
+func (x *request) ordered(i int) bool { return x.r.catalogue.lexicon.orders[x.tokens[i].folded] }
 
 var nameKinds = []string{"device", "view", "spot"}
 

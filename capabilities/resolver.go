@@ -43,9 +43,11 @@ type request struct {
 	matches  map[gapAt][]match
 	readings []reading
 	explain  Explanation
-	show     string // the words that ask for a picture after the act, "" for none
-	names    []bool // which words are in names of things; nil if not asked yet
-	part     bool   // it is one of several orders
+	show     string   // the words that ask for a picture after the act, "" for none
+	names    []bool   // which words are in names of things; nil if not asked yet
+	part     bool     // it is one of several orders
+	lost     []string // what was said and is not understood: without it nothing is done but with a yes
+	skips    int      // how many words may be passed over as not understood
 }
 
 func (x *request) words() *words { return x.r.catalogue.words }
@@ -58,6 +60,8 @@ type reading struct {
 	asks    string      // the parameter that must be asked for
 	number  float64     // that may be its value
 	doubt   string      // why a yes is needed
+	lost    []string    // words that were passed over
+	pieces  int         // that it was cut into
 	nowhere bool        // it was said that it is for one place, and not which
 	beyond  string      // a place that was named and is out of reach
 	sole    bool        // it is one of a group
@@ -108,6 +112,9 @@ func (x *request) outcome() Outcome {
 		return out
 	}
 	if x.demand.capabilities == nil && x.req.Precision != mess.Loose && x.strange() {
+		if out, ok := x.almost(); ok {
+			return out
+		}
 		return x.notUnderstood() // most texts that are for others end here
 	}
 	x.read()
@@ -125,6 +132,9 @@ func (x *request) outcome() Outcome {
 		return out
 	}
 	if out, ok := x.score(); ok {
+		return out
+	}
+	if out, ok := x.almost(); ok {
 		return out
 	}
 	return x.notUnderstood()
@@ -347,8 +357,8 @@ func (x *request) settle(rd *reading) Outcome {
 	if out, ok := x.environment(&plan); !ok {
 		return out
 	}
-	if doubtful := rd.doubt != ""; (x.asks || doubtful) && !rd.sole && plan.Actuates() {
-		return x.shallI(plan, rd.because())
+	if doubtful := rd.doubt != "" || len(x.lost) > 0; (x.asks || doubtful) && !rd.sole && plan.Actuates() {
+		return x.shallI(plan, x.losing()+rd.because())
 	}
 	return Outcome{Plan: &plan}
 }

@@ -83,7 +83,7 @@ func (x *request) group(rd *reading) Outcome {
 		rd.args = one.args // what was asked for the first is so for all
 		steps = append(steps, *out.Plan)
 	}
-	return x.several(ofSteps(steps), rd.doubt != "" || x.asks, rd.because())
+	return x.several(ofSteps(steps), rd.doubt != "" || x.asks || len(x.lost) > 0, x.losing()+rd.because())
 }
 
 // unable are the devices that were meant by a class and cannot do it.

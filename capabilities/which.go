@@ -10,6 +10,9 @@ import (
 // question as the outcome.
 func (x *request) ask(q Question) (picked []string, out Outcome, ok bool) {
 	q.Given = x.given
+	if lost := x.losing(); !strings.HasPrefix(q.Text, lost) {
+		q.Text = lost + q.Text
+	}
 	raw, answered := x.given.Get(q.Field)
 	if !answered {
 		return nil, Outcome{Question: &q}, false

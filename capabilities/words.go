@@ -44,6 +44,7 @@ type words struct {
 	At           []string                 `yaml:"at"`
 	OClock       []string                 `yaml:"oclock"`
 	Repeating    []string                 `yaml:"repeating"`
+	Reported     []string                 `yaml:"reported"`
 	Days         []string                 `yaml:"days"`
 	Tomorrow     []string                 `yaml:"tomorrow"`
 	Half         map[string]int           `yaml:"halves"` // hours that it adds
@@ -54,7 +55,7 @@ type words struct {
 	filler, asking, negation, conditional, times, clock, joining    *set
 	all, yes, no, stop, picking, every, near, lasting, home, facts  *set
 	delaying, fromNow, ending, at, oclock, day, tomorrow            *set
-	repeating                                                       *set
+	repeating, reported                                             *set
 	half, fixed, sun                                                *set
 	affirming, agreeing, denying, indifferent, endingTalk, praising *set
 	past                                                            *phrases[int]
@@ -73,7 +74,7 @@ func (w *words) lists() []*[]string {
 		&w.Fillers, &w.Asking, &w.Negations, &w.Conditionals, &w.Times, &w.Clock, &w.Joining, &w.All,
 		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near, &w.Lasting, &w.Home, &w.Facts, &w.Show,
 		&w.Affirming, &w.Agreeing, &w.Praising, &w.Denying, &w.Indifferent, &w.EndingTalk,
-		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow, &w.Repeating,
+		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow, &w.Repeating, &w.Reported,
 	}
 }
 
@@ -118,7 +119,7 @@ func (w *words) compile() {
 	w.affirming, w.agreeing, w.denying = w.set(w.Affirming), w.set(w.Agreeing), w.set(w.Denying)
 	w.praising = w.set(w.Praising)
 	w.indifferent, w.endingTalk = w.set(w.Indifferent), w.set(w.EndingTalk)
-	w.repeating = w.set(w.Repeating)
+	w.repeating, w.reported = w.set(w.Repeating), w.set(w.Reported)
 	w.oclock, w.day, w.tomorrow = w.set(w.OClock), w.set(w.Days), w.set(w.Tomorrow)
 	w.half, w.fixed, w.sun = w.set(keys(w.Half)), w.set(keys(w.Fixed)), w.set(keys(w.Sun))
 	w.past = &phrases[int]{}

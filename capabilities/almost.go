@@ -1,0 +1,141 @@
+package capabilities
+
+import (
+	"fmt"
+	"slices"
+)
+
+// maxLost is how many words a text may have that are not understood and still
+// be asked about: one with more is about something else.
+const maxLost = 4
+
+// almost reads an order in which something is not understood, or has no meaning
+// here: a word that nobody knows ("the security light"), and what is said behind
+// the order ("when I get home", "to charge my phone"). It never acts on that: it
+// asks whether what is left is meant, and names what it would leave out. What
+// forbids, reports or asks how is no such order.
+func (x *request) almost() (Outcome, bool) {
+	if !x.hasOrder() {
+		return Outcome{}, false
+	}
+	all, readings, explain := x.tokens, x.readings, x.explain
+	again := func(tokens []token, lost []string, skips int) (Outcome, bool) {
+		x.tokens, x.readings, x.matches, x.names = tokens, nil, map[gapAt][]match{}, nil
+		x.lost, x.skips = lost, skips
+		if out, ok := x.without(); ok && len(x.lost) > 0 && out.Refusal == nil {
+			x.explain.Leftover = x.lost
+			return out, true
+		}
+		x.explain = explain
+		return Outcome{}, false
+	}
+	from, kept := x.strangeFrom()
+	if !kept {
+		return Outcome{}, false
+	}
+	if !x.anyForeign() {
+		if out, ok := again(all, nil, maxLost); ok {
+			return out, true
+		}
+	}
+	for end := from; end >= 2; end-- {
+		if out, ok := again(all[:end:end], []string{joined(all[end:])}, 0); ok {
+			return out, true
+		}
+		if !x.r.catalogue.lexicon.loose[all[end-1].folded] {
+			break
+		}
+	}
+	x.tokens, x.readings, x.matches, x.names = all, readings, map[gapAt][]match{}, nil
+	x.lost, x.skips = nil, 0
+	return Outcome{}, false
+}
+
+// without reads what is left as a sentence, else by its words.
+func (x *request) without() (Outcome, bool) {
+	if x.skips == 0 {
+		x.read()
+		acts := slices.DeleteFunc(x.able(x.readings), func(rd reading) bool { return rd.capability.Effect == Query })
+		if len(acts) > 0 {
+			return x.choose(acts), true
+		}
+		x.readings = nil
+	}
+	return x.frames()
+}
+
+// hasOrder reports whether the text has a word that orders something and one that
+// names or stands for something here, and nothing that makes it no order.
+func (x *request) hasOrder() bool {
+	w, c := x.words(), x.r.catalogue
+	if x.part || x.asks || x.demand.capabilities != nil || x.req.Precision != "" && x.req.Precision != "guided" || len(x.tokens) > maxAlmost {
+		return false
+	}
+	order, thing := false, false
+	for i, t := range x.tokens {
+		if w.negation.longest(x.tokens, i) > 0 || w.reported.longest(x.tokens, i) > 0 || w.repeating.longest(x.tokens, i) > 0 {
+			return false
+		}
+		if i > 0 && w.all.longest(x.tokens, i) > 0 && w.times.longest(x.tokens, i+1) > 0 {
+			return false
+		}
+		order = order || c.lexicon.orders[t.folded] || c.lexicon.acting[t.folded]
+		thing = thing || x.r.names.words[t.folded] || c.lexicon.naming[t.folded]
+	}
+	return order && thing
+}
+
+// maxAlmost is how many words a text may have to be read so: longer ones tell a
+// story.
+const maxAlmost = 20
+
+// anyForeign reports whether there is a condition or a time in the text.
+func (x *request) anyForeign() bool {
+	for i := range x.tokens {
+		if x.foreign(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// foreign reports whether a condition or a time begins at word i, which nobody
+// here can keep.
+func (x *request) foreign(i int) bool {
+	return !x.named(i) && (x.words().conditional.longest(x.tokens, i) > 0 || x.dated(i))
+}
+
+// dated reports whether a time begins at word i. What cannot be kept of those is
+// told better than asked.
+func (x *request) dated(i int) bool {
+	return x.timed(i) || x.timed(i+1) && x.words().clock.longest(x.tokens, i) > 0 || x.lasting(i).end > 0
+}
+
+// strangeFrom is the first word that is not understood, or cannot be kept; 0 if
+// there is none behind an order. kept is false where a time stands before it.
+func (x *request) strangeFrom() (i int, kept bool) {
+	for i, t := range x.tokens {
+		switch {
+		case x.named(i):
+		case x.dated(i):
+			return 0, false
+		case x.words().conditional.longest(x.tokens, i) > 0, !x.r.knows(t):
+			if i >= 2 {
+				return i, true
+			}
+		}
+	}
+	return 0, true
+}
+
+// losing is what is said before a question about what is left.
+func (x *request) losing() string {
+	if len(x.lost) == 0 {
+		return ""
+	}
+	w := x.words()
+	if from, _ := w.conditional.find(w.tokens(x.lost[0])); from >= 0 {
+		return fmt.Sprintf("nothing here waits for %q; without that, ", x.lost[0])
+	}
+	return "not understood: " + quoted(x.lost) + "; without that, "
+}

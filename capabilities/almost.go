@@ -3,6 +3,7 @@ package capabilities
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // maxLost is how many words a text may have that are not understood and still
@@ -38,6 +39,16 @@ func (x *request) almost() (Outcome, bool) {
 			return out, true
 		}
 	}
+	if x.words().conditional.longest(all, 0) > 0 { // "when I get home, turn on the light"
+		for i := 2; i < len(all); i++ {
+			if !x.r.catalogue.lexicon.orders[all[i].folded] {
+				continue
+			}
+			if out, ok := again(all[i:], []string{joined(all[:i])}, 0); ok {
+				return out, true
+			}
+		}
+	}
 	for end := from; end >= 2; end-- {
 		if out, ok := again(all[:end:end], []string{joined(all[end:])}, 0); ok {
 			return out, true
@@ -68,7 +79,8 @@ func (x *request) without() (Outcome, bool) {
 // names or stands for something here, and nothing that makes it no order.
 func (x *request) hasOrder() bool {
 	w, c := x.words(), x.r.catalogue
-	if x.part || x.asks || x.demand.capabilities != nil || x.req.Precision != "" && x.req.Precision != "guided" || len(x.tokens) > maxAlmost {
+	waits := w.conditional.longest(x.tokens, 0) > 0 && !strings.Contains(x.req.Intent, "?") // "when I get home, turn on the light"
+	if x.part || x.asks && !waits || x.demand.capabilities != nil || x.req.Precision != "" && x.req.Precision != "guided" || len(x.tokens) > maxAlmost {
 		return false
 	}
 	order, thing := false, false

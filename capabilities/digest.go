@@ -20,6 +20,9 @@ func (p Plan) Digest() string {
 	if !p.NotBefore.IsZero() {
 		what["not_before"] = p.NotBefore.UTC().Format(time.RFC3339Nano)
 	}
+	if p.After > 0 {
+		what["after"] = p.After / time.Millisecond
+	}
 	var steps []string
 	for _, s := range p.Steps {
 		steps = append(steps, s.Digest())

@@ -26,6 +26,8 @@ type Plan struct {
 	Reversible   bool
 	// NotBefore is when it may begin; zero for at once.
 	NotBefore time.Time `json:",omitzero"`
+	// After is how long a step waits when the one before it is done.
+	After time.Duration `json:",omitzero"`
 	// Steps, if there are any, are carried out in order, and the plan has no
 	// command of its own.
 	Steps []Plan `json:",omitempty"`

@@ -93,7 +93,7 @@ func (b *builder) showing(c *Catalogue, e expander) {
 				if one.word == "" {
 					b.wrong("words: show: %q: there can be no gap in it", strings.TrimSpace(text))
 				}
-				tokens[i] = token{one.word, one.word}
+				tokens[i] = token{text: one.word, folded: one.word}
 			}
 			c.show.add(tokens, struct{}{})
 		}

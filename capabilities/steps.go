@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/messkit/messkit/mess"
 )
 
 // Several is the capability of a plan whose steps are of more than one.
@@ -104,50 +106,157 @@ func (x *request) several(p Plan, doubtful bool, because string) Outcome {
 }
 
 // clauses reads a text of several orders as a plan with steps: each part must be
-// a whole plan by itself.
+// a whole plan by itself, or a time to wait. "It" is what the part before is about.
 func (x *request) clauses() (Outcome, bool) {
 	cuts := x.cuts()
 	if len(cuts) == 0 {
 		return Outcome{}, false
 	}
 	var steps []Plan
+	var pause, total time.Duration
 	from := 0
-	for _, end := range append(cuts, len(x.tokens)) {
-		part := joined(x.tokens[from:end])
-		for n := 1; n > 0 && end < len(x.tokens); end += n {
-			n = x.words().joining.longest(x.tokens, end)
+	for n, end := range append(cuts, len(x.tokens)) {
+		tokens := x.tokens[from:end]
+		for k := 1; k > 0 && end < len(x.tokens); end += k {
+			k = x.words().joining.longest(x.tokens, end)
 		}
 		from = end
-		req := x.req
-		req.Intent = part
-		y := &request{r: x.r, req: req, matches: map[gapAt][]match{}, part: true}
-		out := y.outcome()
+		if d := x.words().pause(tokens); d > 0 {
+			pause, total = pause+d, total+d
+			continue
+		}
+		part := joined(x.referring(tokens, steps))
+		out, y := x.clause(part, n+1)
 		if out.Plan == nil {
 			x.explain = y.explain
-			if out.Question != nil { // an answer would be for one of them, and nobody knows which
-				return x.refuse(fmt.Sprintf("of several things, %q is not clear: %s Say it in the request", part, out.Question.Text), out.Question.Options), true
+			if out.Question != nil {
+				out.Question.Text = fmt.Sprintf("of several things, %q: %s", part, out.Question.Text)
+				return out, true
 			}
 			return x.refuse(fmt.Sprintf("of several things, %q cannot be done: %s", part, out.Refusal.Reason), out.Refusal.Nearest), true
 		}
-		for _, step := range out.Plan.Each() {
+		for i, step := range out.Plan.Each() {
+			if i == 0 {
+				step.After = pause
+			}
 			steps = withStep(steps, step)
 		}
+		pause = 0
+	}
+	switch {
+	case total > maxPause:
+		return x.refuse(fmt.Sprintf("to wait for %s is longer than one request may; put the later part into a request of its own, with constraints.timing.not_before", spoken(total)), nil), true
+	case pause > 0:
+		return x.refuse(fmt.Sprintf("nothing is to be done after waiting for %s; leave it out", spoken(pause)), nil), true
 	}
 	if out, ok := x.together(steps); !ok {
 		return out, true
 	}
 	x.explain = Explanation{Template: "several orders", Score: 1, Capability: ofSteps(steps).Capability}
-	if len(steps) == 1 {
-		return x.several(steps[0], x.asks, ""), true
-	}
-	p := ofSteps(steps)
-	p.NotBefore = steps[0].NotBefore
-	if !p.NotBefore.IsZero() {
-		for i := range p.Steps {
-			p.Steps[i].NotBefore = time.Time{}
+	return x.inOrder(steps), true
+}
+
+// clause reads one part of a text of several orders. The answers to questions
+// about it go by its number.
+func (x *request) clause(part string, n int) (Outcome, *request) {
+	suffix := fmt.Sprintf("_%d", n)
+	var given mess.Object
+	for _, f := range x.given {
+		if field, ok := strings.CutSuffix(f.Key, suffix); ok {
+			given = append(given, mess.Field{Key: field, Value: f.Value})
 		}
 	}
-	return x.several(p, x.asks, ""), true
+	req := x.req
+	req.Intent = part
+	y := &request{r: x.r, req: req, given: given, matches: map[gapAt][]match{}, part: true}
+	out := y.outcome()
+	if out.Question != nil {
+		out.Question.Field += suffix
+		out.Question.Given = x.given
+	}
+	return out, y
+}
+
+// inOrder is the outcome of steps that are carried out one after the other. A wait
+// before the first is a time at which it begins.
+func (x *request) inOrder(steps []Plan) Outcome {
+	begin := steps[0].NotBefore
+	if wait := steps[0].After; wait > 0 {
+		if x.r.home.Now.IsZero() {
+			return x.refuse(fmt.Sprintf("to wait for %s needs a clock; put the time into constraints.timing.not_before", spoken(wait)), nil)
+		}
+		begin, steps[0].After = x.r.home.Now.Add(wait), 0
+	}
+	steps = untilOff(steps)
+	for i := range steps {
+		steps[i].NotBefore = time.Time{}
+		if i > 0 && steps[i].After > 0 {
+			steps[i].Summary = fmt.Sprintf("wait for %s and %s", spoken(steps[i].After), steps[i].Summary)
+		}
+	}
+	p := steps[0]
+	if len(steps) > 1 {
+		p = ofSteps(steps)
+	}
+	p.NotBefore = begin
+	return x.several(p, x.asks, "")
+}
+
+// untilOff makes of "turn it on, wait, turn it off" one step that lasts: the
+// device goes off then whatever happens here.
+func untilOff(steps []Plan) []Plan {
+	var list []Plan
+	for _, s := range steps {
+		if n := len(list) - 1; n >= 0 && s.After > 0 && s.Device == list[n].Device && list[n].For == 0 && switches(list[n], true) && switches(s, false) {
+			list[n].For = s.After
+			list[n].Summary += " for " + spoken(s.After)
+			continue
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+func switches(p Plan, want bool) bool {
+	on, _ := p.Args.Get("on")
+	return p.Command == SetSwitch && on == want
+}
+
+// maxPause is how long the steps of one request may wait in all: nothing of it is
+// kept over a restart.
+const maxPause = time.Hour
+
+// pause is the length of time that a part says to wait, 0 if it says anything
+// else.
+func (w *words) pause(tokens []token) (d time.Duration) {
+	at := 0
+	for n := 1; n > 0 && at < len(tokens); at += n {
+		n = w.filler.longest(tokens, at)
+	}
+	n := w.pausing.longest(tokens, at)
+	if n == 0 {
+		return 0
+	}
+	at += n
+	w.durations(tokens, at+w.lasting.longest(tokens, at), func(end int, one time.Duration) {
+		if len(w.bare(tokens[end:])) == 0 {
+			d = one
+		}
+	})
+	return d
+}
+
+// referring puts the names of the devices of the last step in the place of "it".
+func (x *request) referring(tokens []token, steps []Plan) []token {
+	at := slices.IndexFunc(tokens, func(t token) bool { return x.words().referring.longest([]token{t}, 0) > 0 })
+	if at < 0 || len(steps) == 0 {
+		return tokens
+	}
+	d := slices.IndexFunc(x.r.home.Devices, func(d Device) bool { return d.Name == steps[len(steps)-1].Device })
+	if d < 0 {
+		return tokens
+	}
+	return slices.Concat(tokens[:at], x.words().tokens(x.r.label(d)), tokens[at+1:])
 }
 
 // together refuses orders of which not all begin at the same time: of "turn on
@@ -165,7 +274,7 @@ func (x *request) together(steps []Plan) (Outcome, bool) {
 // on the coffee machine and make coffee" is one.
 func withStep(steps []Plan, step Plan) []Plan {
 	for i, s := range steps {
-		if s.Device == step.Device && s.Command == step.Command && s.For == step.For && reflect.DeepEqual(s.Args, step.Args) {
+		if step.After == 0 && s.Device == step.Device && s.Command == step.Command && s.For == step.For && reflect.DeepEqual(s.Args, step.Args) {
 			if graver(string(s.Effect), string(step.Effect), effects) {
 				steps[i] = step
 			}
@@ -175,13 +284,14 @@ func withStep(steps []Plan, step Plan) []Plan {
 	return append(steps, step)
 }
 
-// cuts are the ends of the parts of a text of several orders: where it is joined
-// and an order begins behind.
+// cuts are the ends of the parts of a text of several orders: where it is joined, or
+// there is a comma behind an order, and an order begins.
 func (x *request) cuts() []int {
 	var list []int
+	from := 0
 	for i := 1; i < len(x.tokens); i++ {
 		n := x.words().joining.longest(x.tokens, i)
-		if n == 0 || x.named(i) {
+		if n == 0 && !(x.tokens[i].pause && x.opens(from)) || x.named(i) && !x.tokens[i].pause {
 			continue
 		}
 		at := i + n
@@ -190,10 +300,22 @@ func (x *request) cuts() []int {
 				k = x.words().filler.longest(x.tokens, at)
 			}
 		}
-		if at < len(x.tokens) && x.r.catalogue.lexicon.orders[x.tokens[at].folded] {
+		if at < len(x.tokens) && x.ordered(at) {
 			list = append(list, i)
+			from = at
 		}
 		i = max(i, at-1)
 	}
 	return list
+}
+
+// opens reports whether an order begins at word i, or behind fillers.
+func (x *request) opens(i int) bool {
+	for n := 1; n > 0 && i < len(x.tokens); i += n {
+		if x.ordered(i) {
+			return true
+		}
+		n = x.words().filler.longest(x.tokens, i)
+	}
+	return false
 }

@@ -10,6 +10,7 @@ import (
 type token struct {
 	text   string // lower case, as written
 	folded string // without the ending of a plural
+	pause  bool   // a comma, or the end of a sentence, stands before it
 }
 
 // maxTokens bounds a request: the longest of 1,227 real sentences for a smart
@@ -33,24 +34,38 @@ func oneWord(text string) bool {
 // split cuts text into lower-case words. An apostrophe stays within a word, and
 // a point within a number; hyphens and all other signs part words.
 func split(text string) []string {
-	text = strings.Map(func(r rune) rune {
+	text = lower(text)
+	var kept []string
+	parted(text, func(word string, _ bool) { kept = append(kept, word) })
+	return kept
+}
+
+// lower is text in lower case, with one kind of apostrophe.
+func lower(text string) string {
+	return strings.Map(func(r rune) rune {
 		switch r {
 		case '’', '‘', 'ʼ', '`':
 			return '\''
 		}
 		return unicode.ToLower(r)
 	}, text)
-	var kept []string
+}
+
+// parted yields the words of text, which is in lower case, and whether a pause stands before
+// each.
+func parted(text string, yield func(word string, pause bool)) {
+	pause := false
 	for from := 0; from < len(text); {
 		n := wordLen(text[from:])
 		if w := strings.Trim(text[from:from+n], "'"); w != "" {
-			kept = append(kept, w)
+			yield(w, pause)
+			pause = false
 		}
 		from += n
-		_, sign := utf8.DecodeRuneInString(text[from:])
+		r, sign := utf8.DecodeRuneInString(text[from:])
+		pause = pause || strings.ContainsRune(",;.!:", r)
 		from += sign
 	}
-	return kept
 }
 
 // wordLen is how many bytes of text are its first word, 0 if it begins with a
@@ -70,21 +85,30 @@ func wordLen(text string) int {
 // tokens are the words of text with contractions written out.
 func (w *words) tokens(text string) []token {
 	var list []token
-	add := func(text string) { list = append(list, token{text, w.fold(text)}) }
-	for _, one := range split(text) {
-		if long, ok := w.Contractions[one]; ok {
-			for part := range strings.FieldsSeq(long) {
-				add(part)
-			}
-			continue
+	parted(lower(text), func(one string, pause bool) {
+		from := len(list)
+		list = w.appendTokens(list, one)
+		if from < len(list) {
+			list[from].pause = pause
 		}
-		if stem, ok := strings.CutSuffix(one, "'s"); ok && stem != "" {
-			add(stem)
-			list = append(list, token{possessive, possessive})
-			continue
+	})
+	return list
+}
+
+// appendTokens adds one word, which may be a contraction.
+func (w *words) appendTokens(list []token, one string) []token {
+	add := func(text string) { list = append(list, token{text: text, folded: w.fold(text)}) }
+	if long, ok := w.Contractions[one]; ok {
+		for part := range strings.FieldsSeq(long) {
+			add(part)
 		}
-		add(one)
+		return list
 	}
+	if stem, ok := strings.CutSuffix(one, "'s"); ok && stem != "" {
+		add(stem)
+		return append(list, token{text: possessive, folded: possessive})
+	}
+	add(one)
 	return list
 }
 

@@ -34,6 +34,11 @@ func (x *request) times() (rest []token, t timing, out Outcome, ok bool) {
 			x.explain.Leftover = texts(x.tokens[i:])
 			return rest, t, x.refuse(fmt.Sprintf("%q: a request is done once; what comes again and again needs schedules, and none are configured here", joined(x.tokens[i:])), nil), false
 		}
+		if end := x.clockSpan(i); end > i {
+			said := joined(x.tokens[i:end])
+			x.explain.Leftover = texts(x.tokens[i:end])
+			return rest, t, x.refuse(fmt.Sprintf("%q is a span of time; say when it begins and for how long, like \"at 7 pm for two hours\"", said), nil), false
+		}
 		end, out, ok := x.time(i, &t)
 		if !ok {
 			return rest, t, out, false
@@ -47,6 +52,26 @@ func (x *request) times() (rest []token, t timing, out Outcome, ok bool) {
 		i = end
 	}
 	return rest, t, Outcome{}, true
+}
+
+// clockSpan is the end of a span of the clock at word i: "from 7 to 9 pm"; i if there
+// is none.
+func (x *request) clockSpan(i int) int {
+	w := x.words()
+	n := w.spanning.longest(x.tokens, i)
+	if n == 0 {
+		return i
+	}
+	first, _, _, _ := w.hour(x.tokens, i+n)
+	if first == 0 || first >= len(x.tokens) {
+		return i
+	}
+	to := w.spanTo.longest(x.tokens, first)
+	last, _, _, _ := w.hour(x.tokens, first+to)
+	if to == 0 || last == 0 {
+		return i
+	}
+	return last
 }
 
 // time reads what is said of time from word i on, and returns its end, i if

@@ -45,6 +45,10 @@ type words struct {
 	OClock       []string                 `yaml:"oclock"`
 	Repeating    []string                 `yaml:"repeating"`
 	Reported     []string                 `yaml:"reported"`
+	Pausing      []string                 `yaml:"pausing"`
+	Referring    []string                 `yaml:"referring"`
+	Spanning     []string                 `yaml:"spanning"`
+	SpanTo       []string                 `yaml:"span_to"`
 	Days         []string                 `yaml:"days"`
 	Tomorrow     []string                 `yaml:"tomorrow"`
 	Half         map[string]int           `yaml:"halves"` // hours that it adds
@@ -55,7 +59,7 @@ type words struct {
 	filler, asking, negation, conditional, times, clock, joining    *set
 	all, yes, no, stop, picking, every, near, lasting, home, facts  *set
 	delaying, fromNow, ending, at, oclock, day, tomorrow            *set
-	repeating, reported                                             *set
+	repeating, reported, pausing, referring, spanning, spanTo       *set
 	half, fixed, sun                                                *set
 	affirming, agreeing, denying, indifferent, endingTalk, praising *set
 	past                                                            *phrases[int]
@@ -74,7 +78,7 @@ func (w *words) lists() []*[]string {
 		&w.Fillers, &w.Asking, &w.Negations, &w.Conditionals, &w.Times, &w.Clock, &w.Joining, &w.All,
 		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near, &w.Lasting, &w.Home, &w.Facts, &w.Show,
 		&w.Affirming, &w.Agreeing, &w.Praising, &w.Denying, &w.Indifferent, &w.EndingTalk,
-		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow, &w.Repeating, &w.Reported,
+		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow, &w.Repeating, &w.Reported, &w.Pausing, &w.Referring, &w.Spanning, &w.SpanTo,
 	}
 }
 
@@ -120,6 +124,8 @@ func (w *words) compile() {
 	w.praising = w.set(w.Praising)
 	w.indifferent, w.endingTalk = w.set(w.Indifferent), w.set(w.EndingTalk)
 	w.repeating, w.reported = w.set(w.Repeating), w.set(w.Reported)
+	w.pausing, w.referring = w.set(w.Pausing), w.set(w.Referring)
+	w.spanning, w.spanTo = w.set(w.Spanning), w.set(w.SpanTo)
 	w.oclock, w.day, w.tomorrow = w.set(w.OClock), w.set(w.Days), w.set(w.Tomorrow)
 	w.half, w.fixed, w.sun = w.set(keys(w.Half)), w.set(keys(w.Fixed)), w.set(keys(w.Sun))
 	w.past = &phrases[int]{}

@@ -72,6 +72,7 @@ func Commands(d drivers.Device) []capabilities.Command {
 	add(photographs, capabilities.TakePhoto)
 	add(observes, capabilities.Observe)
 	add(switches, capabilities.SetSwitch)
+	add(switches && reads, capabilities.Toggle)
 	add(lamp, capabilities.Dim)
 	add(painted, capabilities.Tint)
 	add(reads || measures, capabilities.ReadState)

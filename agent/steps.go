@@ -9,6 +9,7 @@ import (
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -46,6 +47,7 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 	t.began = t.a.now()
 	var all result
 	for i, step := range plan.Steps {
+		wait.For(ctx, step.After) // where ctx ends, the step says so
 		r := t.step(ctx, asked, plan, step)
 		all.add(step, r)
 		if r.err != nil && (ctx.Err() != nil || plan.Capability == capabilities.Several) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
@@ -160,6 +161,58 @@ func TestAnAnswerThatDoesNotFit(t *testing.T) {
 		}
 		if h.vacuum.did() != "" {
 			t.Errorf("did %q", h.vacuum.did())
+		}
+	})
+}
+
+// A step that waits begins so long after the one before it; a cancel meanwhile ends
+// it before it has begun.
+func TestStepsWait(t *testing.T) {
+	for _, cancel := range []bool{false, true} {
+		second := &lamp{}
+		inHouseWith(t, func(h *house) {
+			h.with("second", second, nil)
+			later := step("second", true)
+			later.After = 10 * time.Minute
+			plan := several(capabilities.Several, step("porch-lamp", true), later)
+			h.words["one, then the other"] = capabilities.Outcome{Plan: &plan}
+		}, func(h *house) {
+			ref := h.says(claude, `request: {intent: "one, then the other"}`)
+			time.Sleep(9 * time.Minute)
+			synctest.Wait()
+			if h.lamp.did() != "on" || second.did() != "" {
+				t.Fatalf("after nine minutes: %q and %q, want on and nothing", h.lamp.did(), second.did())
+			}
+			if cancel {
+				h.says(claude, `cancel: {re: `+ref+`}`)
+			}
+			time.Sleep(2 * time.Minute)
+			synctest.Wait()
+			if want := map[bool]string{false: "on", true: ""}[cancel]; second.did() != want {
+				t.Errorf("cancelled %v: the second did %q, want %q", cancel, second.did(), want)
+			}
+			if !cancel {
+				h.is(ref, mess.Completed)
+			}
+		})
+	}
+}
+
+// A toggle switches to what the device says it is not, and does nothing where the
+// device does not say.
+func TestToggle(t *testing.T) {
+	toggle := step("porch-lamp", true)
+	toggle.Command, toggle.Args, toggle.Effect, toggle.Capability = capabilities.Toggle, nil, capabilities.Once, "toggle"
+	inHouseWith(t, func(h *house) {
+		h.words["toggle"] = capabilities.Outcome{Plan: &toggle}
+	}, func(h *house) {
+		for _, want := range []bool{true, false, true} {
+			if s := h.is(h.says(claude, `request: {intent: toggle}`), mess.Completed); s.Evidence != mess.ReadBack {
+				t.Errorf("evidence %q, want read_back", s.Evidence)
+			}
+			if is := h.lamp.get().on; is != want {
+				t.Errorf("it is %v, want %v", is, want)
+			}
 		}
 	})
 }

@@ -86,6 +86,7 @@ func able(d drivers.Device, c capabilities.Command) bool {
 		capabilities.TakePhoto: photographer,
 		capabilities.Observe:   observer || photographer,
 		capabilities.SetSwitch: sw,
+		capabilities.Toggle:    sw && reader,
 		capabilities.Dim:       lamp,
 		capabilities.Tint:      painted,
 		capabilities.ReadState: reader || sensor,
@@ -130,6 +131,8 @@ func (v verbs) do(ctx context.Context) result {
 		return v.observe(ctx)
 	case capabilities.SetSwitch:
 		return v.turn(ctx)
+	case capabilities.Toggle:
+		return v.toggle(ctx)
 	case capabilities.Dim:
 		return v.dim(ctx)
 	case capabilities.Tint:
@@ -161,6 +164,20 @@ func (v verbs) turn(ctx context.Context) result {
 	if !ok {
 		return result{err: fmt.Errorf("%s: the plan does not say whether on or off", v.dev.Name), effect: mess.EffectNone}
 	}
+	return v.turnTo(ctx, on)
+}
+
+// toggle switches to the other of what the device says it is; where it does not
+// say, nothing is done.
+func (v verbs) toggle(ctx context.Context) result {
+	is, err := v.pass.On(ctx, v.dev.Driver.(drivers.SwitchReader))
+	if err != nil {
+		return result{err: fmt.Errorf("%s does not say whether it is on: %w", v.dev.Name, err), effect: mess.EffectNone}
+	}
+	return v.turnTo(ctx, !is)
+}
+
+func (v verbs) turnTo(ctx context.Context, on bool) result {
 	err := v.pass.Switch(ctx, v.dev.Driver.(drivers.Switch), on)
 	r := result{err: err, effect: effectOf(err), evidence: mess.Acknowledged, text: v.state(on), yes: new(true)}
 	r.facts = mess.Object{{Key: "device", Value: v.dev.Name}, {Key: "on", Value: on}}

@@ -179,11 +179,11 @@ func (c Command) acts() bool {
 // undriven are commands of the catalogue that no driver has a verb for yet: a
 // request for one is refused, and says so.
 var undriven = []string{
-	"toggle", "watch", "turn-to", "wait", "repeat",
+	"watch", "turn-to", "wait", "repeat",
 }
 
 var (
-	commands = []string{string(TakePhoto), string(Observe), string(SetSwitch), string(Dim), string(Tint), string(ReadState), string(Clean), string(Dock), string(CleanSpot), string(Pause), string(Resume), string(Stop), string(Print), string(Open), string(Shut), string(Lock), string(Unlock), string(Move)}
+	commands = []string{string(TakePhoto), string(Observe), string(SetSwitch), string(Toggle), string(Dim), string(Tint), string(ReadState), string(Clean), string(Dock), string(CleanSpot), string(Pause), string(Resume), string(Stop), string(Print), string(Open), string(Shut), string(Lock), string(Unlock), string(Move)}
 	risks    = []string{
 		string(RiskObserve), string(RiskComfort), string(RiskAppliance), string(RiskAccess), string(RiskMotion), string(RiskIrreversible),
 	}

@@ -49,6 +49,7 @@ const (
 	TakePhoto Command = "take-photo" // drivers.Photographer
 	Observe   Command = "observe"    // drivers.Observer, with a photo where the device is a Photographer
 	SetSwitch Command = "switch"     // drivers.Switch; args: on (bool)
+	Toggle    Command = "toggle"     // drivers.SwitchReader and drivers.Switch: off if it is on, on if it is off
 	Dim       Command = "dim"        // drivers.Dimmer; args: level (percent), or change (percent more or, below 0, less)
 	Tint      Command = "tint"       // drivers.Tinter; args: colour (#rrggbb)
 	ReadState Command = "read-state" // drivers.SwitchReader, drivers.Sensor

@@ -63,7 +63,7 @@ func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.C
 		return errOld
 	case timed && !due.IsZero():
 		err := a.SwitchFor(ctx, true, left)
-		if err == nil && p.order.Command != capabilities.SetSwitch {
+		if err == nil && p.order.Command != capabilities.SetSwitch && p.order.Command != capabilities.Toggle {
 			err = do(ctx)
 		}
 		return err

@@ -169,6 +169,8 @@ func turnsOn(p capabilities.Plan) bool {
 	case capabilities.SetSwitch:
 		on, ok := p.Args.Get("on")
 		return ok && on == true
+	case capabilities.Toggle:
+		return true
 	case capabilities.Dim:
 		return !dark(p)
 	}

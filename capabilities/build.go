@@ -24,6 +24,7 @@ func (b *builder) build() *Catalogue {
 			b.sentences(c, e, one, also.Sentences, also.Quantity)
 		}
 	}
+	c.grammar = c.grammar.shared()
 	b.showing(c, e)
 	c.lexicon.compile(c.words, c, b.wrong)
 	c.phrases()

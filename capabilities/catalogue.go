@@ -181,6 +181,15 @@ func (c *Catalogue) class(name string) string {
 	return name
 }
 
+// Classes lists the classes of devices that there are words for.
+func (c *Catalogue) Classes() []string { return slices.Sorted(maps.Keys(c.classes)) }
+
+// HasClass reports whether name is a class, or one of the words for it.
+func (c *Catalogue) HasClass(name string) bool {
+	_, known := c.classes[c.class(name)]
+	return known
+}
+
 // suits reports whether the capability is for devices of the class.
 func (c *capability) suits(class string) bool {
 	return !slices.Contains(c.NotClasses, class) && (len(c.Classes) == 0 || slices.Contains(c.Classes, class))

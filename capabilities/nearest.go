@@ -23,18 +23,22 @@ func (r *Resolver) near(words []string) []string {
 		name string
 		far  int
 	}
-	var list []near
-	for i, name := range r.all.names {
-		best := 3
+	far := make([]int, len(r.all.names))
+	for i, b := range r.all.words {
+		best := tooFar
 		for _, a := range words {
-			for _, b := range r.all.words[i] {
-				if more := len(a) - len(b); more < 3 && more > -3 || !ascii(a) || !ascii(b) { // letters, of which each more is one to take out
-					best = min(best, distance(strings.ToLower(a), b))
-				}
+			if more := len(a) - len(b); more < tooFar && more > -tooFar || !ascii(a) || !ascii(b) { // letters, of which each more is one to take out
+				best = min(best, distance(strings.ToLower(a), b))
 			}
 		}
-		if best <= 2 {
-			list = append(list, near{name, best})
+		for _, name := range r.all.of[i] {
+			far[name] = max(far[name], tooFar-best)
+		}
+	}
+	var list []near
+	for i, name := range r.all.names {
+		if far[i] > 0 {
+			list = append(list, near{name, tooFar - far[i]})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b near) int { return cmp.Compare(a.far, b.far) })
@@ -47,16 +51,28 @@ func (r *Resolver) near(words []string) []string {
 
 func ascii(s string) bool { return !strings.ContainsFunc(s, func(r rune) bool { return r > 127 }) }
 
-// spelled are names, with the words of each.
+// tooFar is how many letters may not be changed, added or taken out.
+const tooFar = 3
+
+// spelled are names, and the words in them: each once, with the names that have it.
 type spelled struct {
 	names []string
-	words [][]string
+	words []string
+	of    [][]int
 }
 
 func (r *Resolver) spell() (s spelled) {
 	s.names = r.allNames()
-	for _, name := range s.names {
-		s.words = append(s.words, split(name))
+	at := map[string]int{}
+	for i, name := range s.names {
+		for _, word := range distinct(split(name)) {
+			n, known := at[word]
+			if !known {
+				n = len(s.words)
+				at[word], s.words, s.of = n, append(s.words, word), append(s.of, nil)
+			}
+			s.of[n] = append(s.of[n], i)
+		}
 	}
 	return s
 }

@@ -216,7 +216,7 @@ func load(name string, log *slog.Logger) (*config, error) {
 	c.home = home
 	words, wrong := c.Agent.catalogue()
 	c.home.catalogue = words
-	return c, merge(err, more, wrong, c.checkZones())
+	return c, merge(err, more, wrong, c.checkZones(), home.classes(c.Devices))
 }
 
 // checkZones tells zones of devices that are not here.

@@ -137,6 +137,20 @@ func (h *home) resolver() *agent.Home {
 	return agent.NewHome(cmp.Or(h.catalogue, capabilities.Default()), things)
 }
 
+// classes refuses devices of a class that nobody has words for: what could be asked
+// of them, and how risky it is, would be a guess.
+func (h *home) classes(nodes map[string]strictyaml.Node) error {
+	c := cmp.Or(h.catalogue, capabilities.Default())
+	var problems strictyaml.Problems
+	for _, d := range h.devices {
+		if d.Class != "" && !c.HasClass(d.Class) {
+			n := nodes[d.name]
+			problems = append(problems, n.Problem("class", "%q is unknown; write one of %s, or define it under classes in agent: words", d.Class, strings.Join(c.Classes(), ", ")))
+		}
+	}
+	return merge(problems)
+}
+
 func (h *home) forAgent() []agent.Device {
 	list := make([]agent.Device, len(h.devices))
 	for i, d := range h.devices {

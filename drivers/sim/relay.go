@@ -72,7 +72,16 @@ func openPlug(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 }
 
 func openRelay(env drivers.Env, cfg RelayConfig, decode func(any) error) (drivers.Device, error) {
-	if err := decode(&cfg); err != nil {
+	r, err := openRelayAs(env, &cfg, &cfg, decode)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// openRelayAs opens a relay of a configuration that cfg is a part of.
+func openRelayAs(env drivers.Env, whole any, cfg *RelayConfig, decode func(any) error) (*Relay, error) {
+	if err := decode(whole); err != nil {
 		return nil, err
 	}
 	w, err := WorldOf(env)
@@ -87,7 +96,7 @@ func openRelay(env drivers.Env, cfg RelayConfig, decode func(any) error) (driver
 			return nil, fmt.Errorf("%s: %w", env.Name, err)
 		}
 	}
-	return NewRelay(env.Name, cfg, w), nil
+	return NewRelay(env.Name, *cfg, w), nil
 }
 
 // NewRelay makes a relay on a line of a world, of a valid configuration.

@@ -69,6 +69,8 @@ func TestKindsKeepTheRules(t *testing.T) {
 		{kind: "sim-plug", line: sim.CoffeeMachine},
 		{kind: "sim-rover", line: "rover"},
 		{kind: "sim-rover", config: "file: " + filepath.Join(t.TempDir(), "rover"), line: "rover"},
+		{kind: "sim-meter", config: "line: porch-lamp", line: "porch-lamp"},
+		{kind: "sim-sensor", config: "reads: [{quantity: temperature, value: 21.5}]"},
 		{kind: "sim-vacuum", config: "pace: 40ms"},
 	} {
 		t.Run(k.kind+" "+k.config, func(t *testing.T) {
@@ -108,6 +110,10 @@ func TestConfigMistakes(t *testing.T) {
 		{"sim-plug", "pin: 3", "pin: unknown key; known keys: file, initial, line, safe"},
 		{"sim-rover", "line: ''", "line: is empty"},
 		{"sim-vacuum", "pace: 1ms", "pace: 1ms is too short"},
+		{"sim-meter", "watts: -1", "watts: -1 cannot be"},
+		{"sim-meter", "line: ''", "line: is empty"},
+		{"sim-sensor", "{}", "reads: is empty"},
+		{"sim-sensor", "reads: [{value: 3}]", "a quantity is missing"},
 	} {
 		_, err := open(&drivers.Shared{}, c.kind, c.config)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

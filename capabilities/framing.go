@@ -106,6 +106,10 @@ func (f *framer) signal(i int, so framed) {
 			next.lost = append(slices.Clip(so.lost), f.x.tokens[i].text)
 		case s == l.bits["joint"] && !f.noun(end): // "on" joins it to a name, or switches something on
 			return
+		case s == l.bits["ready"] && so.pieces == 1: // "going to make coffee" tells
+			return
+		case s == l.bits["joint"] && so.verb.has(l.bits["off"]|l.bits["on"]): // "turn off on the light" says both
+			return
 		case s == l.bits["on"] && len(so.devices) > 0 && f.place(end): // "the light on the porch" is a light
 			return
 		}

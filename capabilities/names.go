@@ -267,7 +267,9 @@ func (x *request) deviceMatches(i int) []match {
 	list := x.someDevice(i)
 	if n := x.words().all.longest(x.tokens, i); n > 0 {
 		for _, m := range x.someDevice(x.pass(i + n)) {
-			m.all, m.count, m.number = true, x.words().Counts[x.tokens[i].text], x.tokens[i].text
+			last := x.tokens[m.end-1]
+			m.all = last.text != last.folded || x.words().anyOne.longest(x.tokens, i) == 0
+			m.count, m.number = x.words().Counts[x.tokens[i].text], x.tokens[i].text
 			list = append(list, m)
 		}
 		list = append(list, match{end: i + n, all: true, devices: x.everything()})

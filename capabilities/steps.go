@@ -114,6 +114,7 @@ func (x *request) clauses() (Outcome, bool) {
 	}
 	var steps []Plan
 	var pause, total time.Duration
+	about := "" // the device that "it" is
 	from := 0
 	for n, end := range append(cuts, len(x.tokens)) {
 		tokens := x.tokens[from:end]
@@ -125,7 +126,7 @@ func (x *request) clauses() (Outcome, bool) {
 			pause, total = pause+d, total+d
 			continue
 		}
-		part := joined(x.referring(tokens, steps))
+		part := joined(x.referring(tokens, about))
 		out, y := x.clause(part, n+1)
 		if out.Plan == nil {
 			x.explain = y.explain
@@ -134,6 +135,10 @@ func (x *request) clauses() (Outcome, bool) {
 				return out, true
 			}
 			return x.refuse(fmt.Sprintf("of several things, %q cannot be done: %s", part, out.Refusal.Reason), out.Refusal.Nearest), true
+		}
+		about = ""
+		if len(out.Plan.Steps) == 0 {
+			about = out.Plan.Device
 		}
 		for i, step := range out.Plan.Each() {
 			if i == 0 {
@@ -246,14 +251,12 @@ func (w *words) pause(tokens []token) (d time.Duration) {
 	return d
 }
 
-// referring puts the names of the devices of the last step in the place of "it".
-func (x *request) referring(tokens []token, steps []Plan) []token {
+// referring puts the name of the one device that the order before was about in the
+// place of "it".
+func (x *request) referring(tokens []token, device string) []token {
 	at := slices.IndexFunc(tokens, func(t token) bool { return x.words().referring.longest([]token{t}, 0) > 0 })
-	if at < 0 || len(steps) == 0 {
-		return tokens
-	}
-	d := slices.IndexFunc(x.r.home.Devices, func(d Device) bool { return d.Name == steps[len(steps)-1].Device })
-	if d < 0 {
+	d := slices.IndexFunc(x.r.home.Devices, func(d Device) bool { return d.Name == device })
+	if at < 0 || d < 0 {
 		return tokens
 	}
 	return slices.Concat(tokens[:at], x.words().tokens(x.r.label(d)), tokens[at+1:])

@@ -17,6 +17,9 @@ func (b *builder) build() *Catalogue {
 	for _, one := range c.list {
 		b.check(one)
 		b.sentences(c, e, one, one.Sentences, "")
+		for _, s := range one.hass {
+			b.sentence(c, e, &sentence{capability: one, text: s.text, classes: s.classes, not: s.not})
+		}
 		for _, also := range one.Also {
 			if _, ok := b.quantities[also.Quantity]; !ok {
 				b.wrong("capability %s: unknown quantity %q; define it under quantities", one.ID, also.Quantity)
@@ -88,32 +91,36 @@ func (b *builder) parsedRules() map[string]Template {
 }
 
 func (b *builder) sentences(cat *Catalogue, e expander, c *capability, texts []string, quantity string) {
-	own := cat.wordsOf[c.ID]
+	for _, text := range texts {
+		b.sentence(cat, e, &sentence{capability: c, text: text, quantity: quantity})
+	}
+}
+
+// sentence puts one into the automaton.
+func (b *builder) sentence(cat *Catalogue, e expander, s *sentence) {
+	own := cat.wordsOf[s.capability.ID]
 	if own == nil {
 		own = map[string]bool{}
-		cat.wordsOf[c.ID] = own
+		cat.wordsOf[s.capability.ID] = own
 	}
-	for _, text := range texts {
-		t, err := ParseTemplate(text)
-		if err != nil {
-			b.wrong("capability %s: %w", c.ID, err)
-			continue
+	t, err := ParseTemplate(s.text)
+	if err != nil {
+		b.wrong("capability %s: %w", s.capability.ID, err)
+		return
+	}
+	forms, err := e.all(t)
+	if err != nil {
+		b.wrong("capability %s: sentence %q: %w", s.capability.ID, s.text, err)
+		return
+	}
+	for _, form := range forms {
+		if err := checkForm(form); err != nil {
+			b.wrong("capability %s: sentence %q: %w", s.capability.ID, s.text, err)
+			return
 		}
-		forms, err := e.all(t)
-		if err != nil {
-			b.wrong("capability %s: sentence %q: %w", c.ID, text, err)
-			continue
-		}
-		s := &sentence{c, text, quantity}
-		for _, form := range forms {
-			if err := checkForm(form); err != nil {
-				b.wrong("capability %s: sentence %q: %w", c.ID, text, err)
-				break
-			}
-			cat.grammar.add(form, s)
-			for _, t := range form {
-				own[t.word] = true
-			}
+		cat.grammar.add(form, s)
+		for _, t := range form {
+			own[t.word] = true
 		}
 	}
 }

@@ -65,6 +65,8 @@ type capability struct {
 	Consequences string          `yaml:"consequences"`
 	Sentences    []string        `yaml:"sentences"`
 	Also         []fixed         `yaml:"also"`
+
+	hass []hassSentence // of Home Assistant's files
 }
 
 // parameter is one that a plan may have, and what it may be.
@@ -109,7 +111,8 @@ type file struct {
 	Classes      map[string][]string `yaml:"classes"`
 	Quantities   map[string]quantity `yaml:"quantities"`
 	Capabilities []*capability       `yaml:"capabilities"`
-	Hass         map[string]string   `yaml:"hass"` // Home Assistant's intents, and capabilities
+	Hass         map[string]string   `yaml:"hass"`         // Home Assistant's intents, and capabilities
+	HassDomains  map[string][]string `yaml:"hass_domains"` // its domains, and classes
 }
 
 //go:embed *.yaml
@@ -130,11 +133,12 @@ var builtIn = sync.OnceValue(func() *Catalogue {
 // with more.
 func English() fs.FS { return english }
 
-// Load makes a catalogue from all *.yaml files at the top of the trees. A
+// Load makes a catalogue from all *.yaml files at the top of the trees, and in the
+// folders sentences/en and custom_sentences/en of Home Assistant. A
 // capability, rule, class or list of words of a later file replaces that of an
 // earlier one. All mistakes are told at once.
 func Load(trees ...fs.FS) (*Catalogue, error) {
-	b := &builder{rules: map[string]string{}, classes: map[string][]string{}, quantities: map[string]quantity{}, hassIntents: map[string]string{}, hassRules: map[string]string{}}
+	b := &builder{rules: map[string]string{}, classes: map[string][]string{}, quantities: map[string]quantity{}, hassIntents: map[string]string{}, hassDomains: map[string][]string{}, hassRules: map[string]string{}}
 	for _, tree := range trees {
 		b.read(tree)
 	}
@@ -224,9 +228,11 @@ type builder struct {
 	list       []*capability
 	problems   []error
 
-	hassIntents map[string]string // capabilities by intent
+	hassIntents map[string]string   // capabilities by intent
+	hassDomains map[string][]string // classes by domain
 	hassRules   map[string]string
 	hassFound   []hassSentence
+	hassSkips   []hassSentence // words that say nothing
 	skipped     []string
 }
 
@@ -234,10 +240,18 @@ func (b *builder) wrong(format string, args ...any) {
 	b.problems = append(b.problems, fmt.Errorf(format, args...))
 }
 
+// layouts are where files may lie: at the top, and as Home Assistant keeps them for
+// a language.
+var layouts = []string{"*.yaml", "sentences/en/*.yaml", "custom_sentences/en/*.yaml"}
+
 func (b *builder) read(tree fs.FS) {
-	names, err := fs.Glob(tree, "*.yaml")
-	if err != nil {
-		b.problems = append(b.problems, err)
+	var names []string
+	for _, layout := range layouts {
+		list, err := fs.Glob(tree, layout)
+		if err != nil {
+			b.problems = append(b.problems, err)
+		}
+		names = append(names, list...)
 	}
 	for _, name := range names {
 		data, err := fs.ReadFile(tree, name)
@@ -245,7 +259,7 @@ func (b *builder) read(tree fs.FS) {
 			b.problems = append(b.problems, err)
 			continue
 		}
-		if docs, err := strictyaml.Parse(data, strictyaml.Config); err == nil && len(docs) == 1 && docs[0].Get("intents") != nil {
+		if docs, err := strictyaml.Parse(data, strictyaml.Config); err == nil && len(docs) == 1 && isHass(docs[0]) {
 			b.hass(name, docs[0])
 			continue
 		}
@@ -263,6 +277,7 @@ func (b *builder) merge(f file) {
 	b.lexicon.merge(f.lexicon)
 	maps.Copy(b.rules, f.Rules)
 	maps.Copy(b.hassIntents, f.Hass)
+	maps.Copy(b.hassDomains, f.HassDomains)
 	maps.Copy(b.classes, f.Classes)
 	maps.Copy(b.quantities, f.Quantities)
 	for _, c := range f.Capabilities {

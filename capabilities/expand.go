@@ -1,6 +1,9 @@
 package capabilities
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // term is one step of a sentence without brackets: a word, or a gap.
 type term struct {
@@ -60,12 +63,34 @@ func (e expander) part(p part, depth int) ([][]term, error) {
 		}
 		return e.sequence(rule.parts, depth+1)
 	}
+	if p.kind == orderPart {
+		return e.orders(p.alts, depth)
+	}
 	var forms [][]term
 	if p.kind == maybePart {
 		forms = [][]term{nil}
 	}
 	for _, a := range p.alts {
 		more, err := e.sequence(a, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if forms = append(forms, more...); len(forms) > maxForms {
+			return nil, fmt.Errorf("stands for more than %d sentences; split it", maxForms)
+		}
+	}
+	return forms, nil
+}
+
+// orders are all orders of the parts.
+func (e expander) orders(alts [][]part, depth int) ([][]term, error) {
+	if len(alts) == 1 {
+		return e.sequence(alts[0], depth+1)
+	}
+	var forms [][]term
+	for i := range alts {
+		rest := slices.Delete(slices.Clone(alts), i, i+1)
+		more, err := e.sequence([]part{{kind: groupPart, alts: alts[i : i+1]}, {kind: orderPart, alts: rest}}, depth+1)
 		if err != nil {
 			return nil, err
 		}

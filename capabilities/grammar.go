@@ -38,7 +38,14 @@ type gap struct {
 type sentence struct {
 	capability *capability
 	text       string
-	quantity   string // named by how it is asked; "" if by a gap, or not at all
+	quantity   string   // named by how it is asked; "" if by a gap, or not at all
+	classes    []string // of the devices that it is for; none: all
+	not        []string // and of those that it is not for
+}
+
+// suits reports whether the sentence is for devices of the class.
+func (s *sentence) suits(class string) bool {
+	return !slices.Contains(s.not, class) && (len(s.classes) == 0 || slices.Contains(s.classes, class))
 }
 
 func (g *grammar) add(form []term, s *sentence) {

@@ -174,7 +174,7 @@ func (x *request) able(readings []reading) []reading {
 func (x *request) candidates(rd *reading) []int {
 	var list []int
 	for d, dev := range x.r.home.Devices {
-		if x.r.can(rd.capability, rd.value("quantity"), d) && x.meant(rd, d) && x.demand.allows(x.r, rd.capability, dev) {
+		if x.r.can(rd.capability, rd.value("quantity"), d) && rd.sentence.suits(x.r.class[d]) && x.meant(rd, d) && x.demand.allows(x.r, rd.capability, dev) {
 			list = append(list, d)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // Template is a sentence with gaps, in the syntax of hassil that Home Assistant
-// uses: (a|b) one of, [a] or nothing, {slot} a gap, {slot:name} a gap under
+// uses: (a|b) one of, (a;b) both in any order, [a] or nothing, {slot} a gap, {slot:name} a gap under
 // another name, <rule> a phrase defined elsewhere.
 type Template struct {
 	parts []part
@@ -21,6 +21,7 @@ const (
 	rulePart
 	groupPart // one of alts
 	maybePart // one of alts, or nothing
+	orderPart // all of alts, in any order
 )
 
 type part struct {
@@ -29,6 +30,9 @@ type part struct {
 	name string   // what a slot goes by
 	alts [][]part // of a group
 }
+
+// maxOrder bounds how many parts may stand in any order: of four there are 24.
+const maxOrder = 4
 
 // maxDepth bounds how deep brackets and rules may nest.
 const maxDepth = 16
@@ -73,18 +77,20 @@ func printParts(b *strings.Builder, parts []part) {
 		case rulePart:
 			b.WriteString("<" + p.text + ">")
 		case groupPart:
-			printAlts(b, '(', p.alts, ')')
+			printAlts(b, '(', p.alts, "|", ')')
+		case orderPart:
+			printAlts(b, '(', p.alts, ";", ')')
 		case maybePart:
-			printAlts(b, '[', p.alts, ']')
+			printAlts(b, '[', p.alts, "|", ']')
 		}
 	}
 }
 
-func printAlts(b *strings.Builder, left byte, alts [][]part, right byte) {
+func printAlts(b *strings.Builder, left byte, alts [][]part, bar string, right byte) {
 	b.WriteByte(left)
 	for i, a := range alts {
 		if i > 0 {
-			b.WriteByte('|')
+			b.WriteString(bar)
 		}
 		printParts(b, a)
 	}
@@ -111,7 +117,7 @@ func (p *templateParser) sequence(depth int) ([]part, error) {
 		for p.at < len(p.in) && p.in[p.at] == ' ' {
 			p.at++
 		}
-		if p.at == len(p.in) || strings.IndexByte("|)]", p.in[p.at]) >= 0 {
+		if p.at == len(p.in) || strings.IndexByte("|;)]", p.in[p.at]) >= 0 {
 			return parts, nil
 		}
 		if len(parts) > 0 && p.at == start {
@@ -142,6 +148,7 @@ func (p *templateParser) part(depth int) (part, error) {
 
 func (p *templateParser) group(kind partKind, end byte, depth int) (part, error) {
 	one := part{kind: kind}
+	bar := byte(0) // what parts the alternatives
 	for {
 		p.at++ // the bracket or the bar
 		alt, err := p.sequence(depth + 1)
@@ -152,8 +159,18 @@ func (p *templateParser) group(kind partKind, end byte, depth int) (part, error)
 			return part{}, p.wrong("there is nothing before this; write a word, or use [ ] for what may be left out")
 		}
 		one.alts = append(one.alts, alt)
-		if p.at == len(p.in) || p.in[p.at] != '|' {
+		if p.at == len(p.in) || p.in[p.at] != '|' && p.in[p.at] != ';' {
 			break
+		}
+		if bar != 0 && bar != p.in[p.at] || kind == maybePart && p.in[p.at] == ';' {
+			return part{}, p.wrong("%q does not go with what stands before it; put brackets round one of the two", p.in[p.at:p.at+1])
+		}
+		bar = p.in[p.at]
+	}
+	if bar == ';' {
+		one.kind = orderPart
+		if len(one.alts) > maxOrder {
+			return part{}, p.wrong("%d parts in any order are too many; write %d at most", len(one.alts), maxOrder)
 		}
 	}
 	if p.at == len(p.in) || p.in[p.at] != end {
@@ -197,7 +214,7 @@ func (p *templateParser) until(end byte) (string, error) {
 // word reads letters up to a space or a bracket. It must be one word to the
 // reader of requests too, or it would never match.
 func (p *templateParser) word() (part, error) {
-	n := strings.IndexAny(p.in[p.at:], " ()[]{}<>|")
+	n := strings.IndexAny(p.in[p.at:], " ()[]{}<>|;")
 	if n < 0 {
 		n = len(p.in) - p.at
 	}

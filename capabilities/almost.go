@@ -85,10 +85,7 @@ func (x *request) hasOrder() bool {
 	}
 	order, thing := false, false
 	for i, t := range x.tokens {
-		if w.negation.longest(x.tokens, i) > 0 || w.reported.longest(x.tokens, i) > 0 || w.repeating.longest(x.tokens, i) > 0 {
-			return false
-		}
-		if i > 0 && w.all.longest(x.tokens, i) > 0 && w.times.longest(x.tokens, i+1) > 0 {
+		if w.negation.longest(x.tokens, i) > 0 || w.reported.longest(x.tokens, i) > 0 || x.repeats(i) {
 			return false
 		}
 		order = order || c.lexicon.orders[t.folded] || c.lexicon.acting[t.folded]

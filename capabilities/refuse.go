@@ -142,6 +142,11 @@ func (x *request) joins() bool {
 // are never dropped.
 func (x *request) constrained() (Outcome, bool) {
 	w := x.words()
+	for i := range x.tokens {
+		if x.repeats(i) && !x.named(i) {
+			return x.refuse(x.recurring(i), nil), true
+		}
+	}
 	lasts := span{}
 	for i := 0; i < len(x.tokens); i++ {
 		if x.named(i) {

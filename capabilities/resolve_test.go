@@ -91,7 +91,7 @@ func TestNothingIsIgnored(t *testing.T) {
 		{"turn on the porch light at 8", `"at 8" is a time`},
 		{"turn on the porch light at eight", `"at eight" is a time`},
 		{"turn on the porch light tomorrow", `"tomorrow" is a time`},
-		{"turn on the porch light every evening", `"every evening" is a time`},
+		{"turn on the porch light every evening", `"every evening": a request is done once; what comes again and again needs schedules`},
 		{"turn on the porch light if it rains", `waits for "if it rains"`},
 		{"turn off the porch light when I leave", `waits for "when i leave"`},
 		{"turn off the lights except the reading lamp", `"except the reading lamp" rules something out`},

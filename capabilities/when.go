@@ -30,9 +30,8 @@ func (x *request) times() (rest []token, t timing, out Outcome, ok bool) {
 			i++
 			continue
 		}
-		if n := x.words().repeating.longest(x.tokens, i); n > 0 || x.words().all.longest(x.tokens, i) > 0 && x.words().times.longest(x.tokens, i+1) > 0 {
-			x.explain.Leftover = texts(x.tokens[i:])
-			return rest, t, x.refuse(fmt.Sprintf("%q: a request is done once; what comes again and again needs schedules, and none are configured here", joined(x.tokens[i:])), nil), false
+		if x.repeats(i) {
+			return rest, t, x.refuse(x.recurring(i), nil), false
 		}
 		if end := x.clockSpan(i); end > i {
 			said := joined(x.tokens[i:end])
@@ -52,6 +51,19 @@ func (x *request) times() (rest []token, t timing, out Outcome, ok bool) {
 		i = end
 	}
 	return rest, t, Outcome{}, true
+}
+
+// repeats reports whether word i says that something comes again and again: "every
+// morning", "daily".
+func (x *request) repeats(i int) bool {
+	w := x.words()
+	return w.repeating.longest(x.tokens, i) > 0 || w.all.longest(x.tokens, i) > 0 && w.times.longest(x.tokens, i+1) > 0
+}
+
+// recurring is why that is not done.
+func (x *request) recurring(i int) string {
+	x.explain.Leftover = texts(x.tokens[i:])
+	return fmt.Sprintf("%q: a request is done once; what comes again and again needs schedules, and none are configured here", joined(x.tokens[i:]))
 }
 
 // clockSpan is the end of a span of the clock at word i: "from 7 to 9 pm"; i if there

@@ -189,7 +189,7 @@ func TestOtherVerbs(t *testing.T) {
 			"clean":    "The vacuum has finished cleaning.",
 			"photo":    "A picture from the eye",
 			"look":     "A picture from the eye",
-			"weather":  "The weather: temperature 4.5 °C, motion yes, contact no.",
+			"weather":  "The weather: temperature 4.5 °C, something moves, open.",
 			"how warm": "The weather: temperature 4.5 °C.",
 			"go home":  "The vacuum is in its dock.",
 		} {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -28,12 +29,22 @@ func (v verbs) measured(readings []drivers.Reading) string {
 	var parts []string
 	for _, r := range readings {
 		part := r.Quantity + " " + amount(r)
+		if says, ok := truths[r.Quantity]; ok && r.Unit == "" {
+			part = says[min(1, int(math.Abs(r.Value)))]
+		}
 		if age := v.now().Sub(r.At); !r.At.IsZero() && age >= stale {
 			part += fmt.Sprintf(" (measured %v ago)", age.Round(time.Second))
 		}
 		parts = append(parts, part)
 	}
 	return fmt.Sprintf("The %s: %s.", v.dev.Label, strings.Join(parts, ", "))
+}
+
+// truths are what truth values of 0 and 1 say by their quantity. What is open, a
+// contact that is not made, reads as 0.
+var truths = map[string][2]string{
+	"contact": {"open", "closed"}, "motion": {"nothing moves", "something moves"},
+	"presence": {"nobody is there", "somebody is there"}, "occupancy": {"nobody is there", "somebody is there"},
 }
 
 // quantities lists what was measured.

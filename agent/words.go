@@ -43,7 +43,7 @@ func (v verbs) measured(readings []drivers.Reading) string {
 // truths are what truth values of 0 and 1 say by their quantity. What is open, a
 // contact that is not made, reads as 0.
 var truths = map[string][2]string{
-	"contact": {"open", "closed"}, "motion": {"nothing moves", "something moves"},
+	"contact": {"open", "closed"}, "lock": {"unlocked", "locked"}, "motion": {"nothing moves", "something moves"},
 	"presence": {"nobody is there", "somebody is there"}, "occupancy": {"nobody is there", "somebody is there"},
 }
 

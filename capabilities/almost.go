@@ -23,6 +23,9 @@ func (x *request) almost() (Outcome, bool) {
 	again := func(tokens []token, lost []string, skips int) (Outcome, bool) {
 		x.tokens, x.readings, x.matches, x.names = tokens, nil, map[gapAt][]match{}, nil
 		x.lost, x.skips = lost, skips
+		if skips == 0 && x.bareName() != "" { // "vacuum" of "vacuum the garden"
+			return Outcome{}, false
+		}
 		if out, ok := x.without(); ok && len(x.lost) > 0 && out.Refusal == nil {
 			x.explain.Leftover = x.lost
 			return out, true

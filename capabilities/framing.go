@@ -54,9 +54,11 @@ func (f *framer) from(i int, so framed) {
 	so.pieces++
 	f.signal(i, so)
 	f.name(i, so)
-	so.verb = 0
+	lost := so
+	lost.object = so.object || so.verb.has(f.x.r.catalogue.lexicon.bits["clean"]) // "vacuum the garden" is not all floors
+	so.verb, lost.verb = 0, 0
 	f.value(i, so)
-	f.skip(i, so)
+	f.skip(i, lost)
 }
 
 // skip passes over a word that says nothing here, where that is allowed. One that

@@ -66,6 +66,10 @@ var layers = map[string]layer{
 		below: []string{"exchange", "internal/picture", "internal/strictyaml", "mess", "mess/messeaf"},
 		from:  []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sync"},
 	},
+	"exchange/mesh": {
+		below: []string{"exchange", "exchange/mesh/post", "exchange/mesh/state", "exchange/mesh/wire", "internal/durable", "internal/secret", "internal/wait", "mess"},
+		from:  []string{"golang.org/x/sync", "golang.org/x/time"},
+	},
 	"exchange/mesh/post":  {below: []string{"exchange/mesh/state", "exchange/mesh/wire", "internal/guarded", "internal/secret", "internal/wait"}},
 	"exchange/mesh/state": {below: []string{"internal/durable"}},
 	"exchange/mesh/wire":  {pure: true, below: []string{"mess"}},

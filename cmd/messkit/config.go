@@ -16,6 +16,7 @@ import (
 	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/mcp"
+	"github.com/messkit/messkit/exchange/mesh"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/exchange/webhook"
 	"github.com/messkit/messkit/internal/broker"
@@ -57,6 +58,7 @@ type exchangeConfig struct {
 	Rate     httpapi.Rate    `yaml:"rate"`
 	Webhooks webhook.Config  `yaml:"webhooks"`
 	MCP      mcp.Config      `yaml:"mcp"`
+	MESH     mesh.Config     `yaml:"mesh"`
 	Mail     maildoor.Config `yaml:"agentmail"`
 	Rules    []rule          `yaml:"routing"`
 }
@@ -92,7 +94,7 @@ type connectConfig struct {
 }
 
 func defaultExchange() *exchangeConfig {
-	return &exchangeConfig{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: dataDir(), ArchiveAfter: files.DefaultConfig().ArchiveAfter, Rate: httpapi.DefaultRate(), MCP: mcp.DefaultConfig(), Mail: maildoor.DefaultConfig(), MQTT: mqttConfig{Listen: defaultBroker}}
+	return &exchangeConfig{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: dataDir(), ArchiveAfter: files.DefaultConfig().ArchiveAfter, Rate: httpapi.DefaultRate(), MCP: mcp.DefaultConfig(), MESH: mesh.DefaultConfig(), Mail: maildoor.DefaultConfig(), MQTT: mqttConfig{Listen: defaultBroker}}
 }
 
 // minEnrol is how long a standing enrolment code is at least, in bytes.
@@ -257,6 +259,9 @@ func (c *config) read(name string, data []byte) error {
 	if c.Exchange != nil {
 		err = merge(err, c.Exchange.readTLS())
 		c.Exchange.Data = expand(c.Exchange.Data)
+		if wrong := c.Exchange.MESH.Load(c.Exchange.ID, expand); wrong != nil {
+			err = merge(err, fmt.Errorf("%s: exchange: %w", name, wrong))
+		}
 		c.Exchange.reserved = []string{c.Agent.ID}
 	}
 	if c.Connect != nil {

@@ -26,6 +26,7 @@ import (
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/mcp"
+	"github.com/messkit/messkit/exchange/mesh"
 	"github.com/messkit/messkit/exchange/webhook"
 	"github.com/messkit/messkit/mess"
 )
@@ -212,6 +213,7 @@ type ownExchange struct {
 	hooks    *webhook.Hooks
 	mcp      *mcp.Door      // nil: it is off
 	mail     *maildoor.Door // nil: it is off
+	mesh     *mesh.Door     // nil: it is off
 	listener net.Listener
 	mqtt     *mqttDoor // nil: there is none
 
@@ -281,11 +283,18 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, here *place
 	for _, path := range pages.Guests() {
 		guests[path] = pages
 	}
-	e.door = httpapi.New(x, k, httpapi.Config{
+	door := httpapi.Config{
 		Pages: pages.Pages(), Session: pages.Key, Uncounted: []string{console.StopPath},
 		Enrol: cfg.Enrol, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: version, Status: e.status, Guests: guests,
 		Webhooks: func(who exchange.Actor) any { return hooks.Log(who) }, Import: importer(cfg.Data),
-	}, log)
+	}
+	if cfg.MESH.On {
+		if e.mesh, err = openMESH(ctx, cfg, x, l.Addr(), secure != nil, log); err != nil {
+			return nil, errors.Join(err, e.close())
+		}
+		visit(&door, e.mesh)
+	}
+	e.door = httpapi.New(x, k, door, log)
 	if _, err = fmt.Fprintf(a.out, "exchange %s at %s\n", cfg.ID, at(l.Addr(), secure)); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
@@ -354,6 +363,9 @@ func (e *ownExchange) run(ctx context.Context) error {
 	}
 	if e.mail != nil {
 		g.Go(func() error { return e.mail.Run(ctx) })
+	}
+	if e.mesh != nil {
+		g.Go(func() error { return e.mesh.Run(ctx) })
 	}
 	if e.mqtt != nil {
 		g.Go(func() error { return e.mqtt.run(ctx) })

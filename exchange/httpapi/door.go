@@ -44,6 +44,11 @@ type Config struct {
 	Session func(*http.Request) string
 	// Uncounted are paths of guests that no limit keeps anybody from: a stop.
 	Uncounted []string
+	// Visitors are other doors on the same port that let in whom they know
+	// themselves, by the path that theirs begin with.
+	Visitors map[string]http.Handler
+	// Health is what /health says beside the usual; nil: nothing.
+	Health func() map[string]any
 
 	// Status is how the program stands, for operators; it becomes JSON. nil: the
 	// path is not there.
@@ -159,9 +164,12 @@ func (c *call) head() {
 }
 
 func (c *call) health() error {
-	c.json(http.StatusOK, map[string]string{
-		"status": "ok", "service": "mess-exchange", "version": c.cfg.Version, "exchange_id": c.x.ID(),
-	})
+	h := map[string]any{"status": "ok"}
+	if c.cfg.Health != nil {
+		h = c.cfg.Health()
+	}
+	h["service"], h["version"], h["exchange_id"] = "mess-exchange", c.cfg.Version, c.x.ID()
+	c.json(http.StatusOK, h)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
@@ -40,6 +41,25 @@ func (c *call) pass(g Guest) error {
 	r.Body = io.NopCloser(bytes.NewReader(data))
 	r.Header.Del("Authorization")
 	g.Serve(c.who, &unhurried{c.w, rc}, r)
+	return nil
+}
+
+// visitor is the door that a path is that of, nil for none.
+func (c *call) visitor() http.Handler {
+	for prefix, v := range c.cfg.Visitors {
+		if strings.HasPrefix(c.r.URL.EscapedPath(), prefix) {
+			return v
+		}
+	}
+	return nil
+}
+
+// welcome lets a visitor answer, within the time that all answers have.
+func (c *call) welcome(v http.Handler) error {
+	if err := c.checkOrigin(); err != nil {
+		return err
+	}
+	v.ServeHTTP(c.w, c.r)
 	return nil
 }
 

@@ -81,6 +81,9 @@ func (c *call) serve() error {
 	if g := c.cfg.Guests[c.r.URL.EscapedPath()]; g != nil {
 		return c.pass(g)
 	}
+	if v := c.visitor(); v != nil {
+		return c.welcome(v)
+	}
 	p, ok := segments(c.r.URL.EscapedPath())
 	if !ok {
 		return errNoPath

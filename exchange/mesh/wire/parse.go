@@ -278,3 +278,6 @@ func object(text []byte) (Object, error) {
 	}
 	return o, nil
 }
+
+// ParseObject reads an object. The error is of type *Error.
+func ParseObject(text []byte) (Object, error) { return object(text) }

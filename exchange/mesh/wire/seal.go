@@ -12,8 +12,8 @@ import (
 
 const sealedBy = "aes-256-cbc"
 
-// keySize is how many characters of a key encrypt.
-const keySize = 32
+// SealKeySize is how many characters of a key encrypt.
+const SealKeySize = 32
 
 // errSealed says that a text cannot be opened, and not why: who sends changed
 // texts must not learn of the padding.
@@ -63,8 +63,8 @@ func (k Key) Open(sealed string) (string, error) {
 // cipher uses the first characters of the key as they are written.
 func (k Key) cipher() (cipher.Block, error) {
 	key := k.bytes()
-	if len(key) < keySize {
+	if len(key) < SealKeySize {
 		return nil, errors.New("the key is too short to encrypt; it needs 32 characters or more")
 	}
-	return aes.NewCipher(key[:keySize])
+	return aes.NewCipher(key[:SealKeySize])
 }

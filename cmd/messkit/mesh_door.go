@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/httpapi"
+	"github.com/messkit/messkit/exchange/mesh"
+)
+
+// openMESH makes the MESH door of an exchange.
+func openMESH(ctx context.Context, cfg *exchangeConfig, x *exchange.Exchange, addr net.Addr, secure bool, log *slog.Logger) (*mesh.Door, error) {
+	if ip, ok := addr.(*net.TCPAddr); ok && ip.IP.IsUnspecified() && cfg.MESH.URL == "" {
+		return nil, errors.New("exchange: mesh: url: is missing; write where peers reach this machine, like http://192.168.1.20:8420")
+	}
+	base := "http://" + reachable(addr)
+	if secure {
+		base = "https://" + reachable(addr)
+	}
+	return mesh.Open(ctx, x, cfg.MESH, mesh.Options{
+		Dir: filepath.Join(cfg.Data, "mesh"), Base: base, Version: version, YesNo: capabilities.MatchYesNo,
+	}, log)
+}
+
+// visit gives the MESH door its paths.
+func visit(cfg *httpapi.Config, d *mesh.Door) {
+	cfg.Guests[mesh.ControlPath] = d
+	cfg.Health = d.Health
+	cfg.Visitors = map[string]http.Handler{
+		mesh.HooksPath: d, mesh.FilesPath: http.HandlerFunc(d.ServeFile), "/api/status": http.HandlerFunc(d.ServeStatus),
+	}
+}

@@ -1,0 +1,282 @@
+// Package mesh is the MESH 1.0 door of an exchange: an agent among others. What a
+// peer asks for becomes a task of the exchange, with the peer as its requester;
+// what comes of it goes back. It translates and does nothing else.
+package mesh
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/mesh/post"
+	"github.com/messkit/messkit/exchange/mesh/state"
+	"github.com/messkit/messkit/exchange/mesh/wire"
+	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/internal/secret"
+)
+
+// channel is the name of this door in threads.
+const channel = "mesh"
+
+// Options are what the door needs beside its configuration.
+type Options struct {
+	Dir     string // of its files
+	Base    string // where peers reach it, unless configured
+	Version string
+	// YesNo reads an answer to "shall I?".
+	YesNo func(text string) (yes, no, stop bool)
+	// Through makes the client for a peer; nil: the post's own.
+	Through func(p post.Peer, total time.Duration) *http.Client
+}
+
+// Door is the agent. Make it with Open, and keep its Run running.
+type Door struct {
+	x     *exchange.Exchange
+	cfg   Config
+	opts  Options
+	base  string // http://192.168.1.20:8420
+	token secret.Text
+	log   *slog.Logger
+	store *state.Store
+	post  *post.Post
+	peers map[string]*peer
+	wrong wrong // tokens, by address
+	began time.Time
+
+	wake chan struct{} // there is a job
+
+	mu        sync.Mutex
+	jobs      []func(context.Context)
+	seen      map[string]seen  // by peer and id, and by peer and idempotency key
+	inbox     map[string]*work // requests that are no tasks yet, by peer and id
+	tasks     map[string]*task // by ref
+	byAsked   map[string]string
+	questions map[string]string // ids of questions to peers, to the refs of their tasks
+	asks      map[string]*ask   // requests of ours, by id
+	files     map[string]served // what peers may fetch, by its secret name
+}
+
+// peer is another agent while the door runs.
+type peer struct {
+	name  string
+	cfg   Peer
+	key   wire.Key // that signs
+	seal  wire.Key // that encrypts
+	where post.Peer
+	rate  *rate.Limiter
+
+	// turn is held while one of its messages is taken: never over the network.
+	turn sync.Mutex
+	// queue holds its requests that are to become tasks, in their order. Door.mu.
+	queue []*work
+	runs  bool
+}
+
+// actor is who a peer is at the exchange. Nobody else can have that name: ids
+// have no slashes.
+func (p *peer) actor() exchange.Actor {
+	return exchange.Actor{ID: actorPrefix + p.name, Roles: exchange.Requester}
+}
+
+const actorPrefix = "mesh/"
+
+// Open reads what an earlier run has left. The configuration has been loaded.
+func Open(ctx context.Context, x *exchange.Exchange, cfg Config, opts Options, log *slog.Logger) (*Door, error) {
+	base := cfg.URL
+	if base == "" {
+		base = opts.Base
+	}
+	u, err := post.Base(base)
+	if err != nil {
+		return nil, fmt.Errorf("mesh: url: %w", err)
+	}
+	store, err := state.Open(opts.Dir, time.Now, log)
+	if err != nil {
+		return nil, err
+	}
+	d := &Door{
+		x: x, cfg: cfg, opts: opts, base: u.String(), log: log, store: store, peers: map[string]*peer{}, began: time.Now(),
+		wake: make(chan struct{}, 1), seen: map[string]seen{}, inbox: map[string]*work{}, tasks: map[string]*task{}, byAsked: map[string]string{},
+		questions: map[string]string{}, asks: map[string]*ask{}, files: map[string]served{},
+	}
+	var addresses []post.Peer
+	for name, p := range cfg.Peers {
+		where := post.Peer{Name: name, URL: p.URL, Token: p.Token, Pin: p.Pin, Allow: cfg.Allow}
+		addresses = append(addresses, where)
+		d.peers[name] = &peer{name: name, cfg: p, key: cfg.keys[name], seal: cfg.seals[name], where: where, rate: rate.NewLimiter(rate.Limit(cfg.Rate/60), cfg.Burst)}
+	}
+	d.post = post.New(addresses, post.Config{Version: opts.Version, RetryAfter: cfg.RetryAfter, Client: d.through()}, store, log)
+	if d.token, err = ownToken(cfg.Token, filepath.Join(opts.Dir, tokenFile)); err != nil {
+		return nil, err
+	}
+	return d, d.restore(ctx)
+}
+
+const tokenFile = "token"
+
+// ownToken is what peers show here: as configured, or made once.
+func ownToken(configured secret.Text, name string) (secret.Text, error) {
+	if configured != "" {
+		return configured, nil
+	}
+	data, err := durable.Read(name, maxSmallFile)
+	if err == nil && len(strings.TrimSpace(string(data))) > 0 {
+		return secret.Text(strings.TrimSpace(string(data))), nil
+	}
+	if err != nil && !os.IsNotExist(err) {
+		return "", err
+	}
+	token := strings.ToLower(rand.Text())
+	return secret.Text(token), durable.Replace(name, []byte(token+"\n"))
+}
+
+// Run serves until ctx ends. What is under way then goes on when it runs again.
+func (d *Door) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return d.follow(ctx) })
+	g.Go(func() error { return d.replay(ctx) })
+	g.Go(func() error { return d.sumUp(ctx) })
+	g.Go(func() error { return d.sweep(ctx) })
+	for {
+		for _, job := range d.takeJobs() {
+			g.Go(func() error { job(ctx); return nil })
+		}
+		select {
+		case <-ctx.Done():
+			return g.Wait()
+		case <-d.wake:
+		}
+	}
+}
+
+// spawn has Run do something in the background.
+func (d *Door) spawn(job func(context.Context)) {
+	d.mu.Lock()
+	d.jobs = append(d.jobs, job)
+	d.mu.Unlock()
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (d *Door) takeJobs() []func(context.Context) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	jobs := d.jobs
+	d.jobs = nil
+	return jobs
+}
+
+// What the exchange keeps for the door, by the beginning of its name.
+const (
+	keptSeen = "seen-"
+	keptWork = "work-"
+	keptTask = "task-"
+	keptOut  = "out-"
+	keptAsk  = "ask-"
+	keptFile = "file-"
+)
+
+// keep stores a document of the door; nil removes it.
+func (d *Door) keep(ctx context.Context, name string, v any) error {
+	if v == nil {
+		return d.x.Keep(ctx, channel, name, nil)
+	}
+	doc, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return d.x.Keep(ctx, channel, name, doc)
+}
+
+// restore takes up what an earlier run has left.
+func (d *Door) restore(ctx context.Context) error {
+	docs, err := d.x.Kept(ctx, channel)
+	if err != nil {
+		return err
+	}
+	for name, doc := range docs {
+		if err := d.restoreOne(name, doc); err != nil {
+			d.log.Error("mesh: something that was kept cannot be read", "name", name, "err", err)
+		}
+	}
+	for _, p := range d.peers {
+		d.begin(p)
+	}
+	return nil
+}
+
+func (d *Door) restoreOne(name string, doc []byte) error {
+	kind, _, _ := strings.Cut(name, "-")
+	switch kind + "-" {
+	case keptSeen:
+		var s seen
+		if err := json.Unmarshal(doc, &s); err != nil {
+			return err
+		}
+		d.seen[s.Key] = s
+	case keptWork:
+		w := &work{}
+		if err := json.Unmarshal(doc, w); err != nil {
+			return err
+		}
+		if p := d.peers[w.Peer]; p != nil {
+			d.inbox[w.key()] = w
+			p.queue = append(p.queue, w)
+		}
+	case keptTask:
+		t := &task{}
+		if err := json.Unmarshal(doc, t); err != nil {
+			return err
+		}
+		d.index(t)
+	case keptOut:
+		o := outgoing{}
+		if err := json.Unmarshal(doc, &o); err != nil {
+			return err
+		}
+		d.spawn(func(ctx context.Context) { d.deliver(ctx, o) })
+	case keptAsk:
+		a := &ask{changed: make(chan struct{})}
+		if err := json.Unmarshal(doc, a); err != nil {
+			return err
+		}
+		d.asks[a.ID] = a
+		d.watch(a)
+	case keptFile:
+		var f served
+		if err := json.Unmarshal(doc, &f); err != nil {
+			return err
+		}
+		d.files[f.Secret] = f
+	}
+	return nil
+}
+
+// newID is an id for a message.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("msg_%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+func newNonce() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,136 @@
+package mesh
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/internal/durable"
+)
+
+// FilesPath is where peers fetch files that do not fit into a message.
+const FilesPath = "/mesh/files/"
+
+// served is a file that whoever knows its address may fetch for a while.
+type served struct {
+	Secret string    `json:"secret"`
+	Name   string    `json:"name"`
+	MIME   string    `json:"mime"`
+	Until  time.Time `json:"until"`
+}
+
+const (
+	outFolder = "out" // files that peers fetch
+	inFolder  = "in"  // files that came with answers
+)
+
+// serve makes a file one that can be fetched, and returns its address.
+func (d *Door) serve(ctx context.Context, f file) (string, error) {
+	s := served{Secret: strings.ToLower(rand.Text()), Name: f.Name, MIME: f.MIME, Until: time.Now().Add(answerTTL)}
+	dir := filepath.Join(d.opts.Dir, outFolder)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	if err := durable.Replace(filepath.Join(dir, s.Secret), f.Data); err != nil {
+		return "", err
+	}
+	if err := d.keep(ctx, keptFile+s.Secret, s); err != nil {
+		return "", err
+	}
+	d.mu.Lock()
+	d.files[s.Secret] = s
+	d.mu.Unlock()
+	return d.base + FilesPath + s.Secret + "/" + url.PathEscape(f.Name), nil
+}
+
+// ServeFile answers with a file. What runs scripts in a browser is bytes there.
+func (d *Door) ServeFile(w http.ResponseWriter, r *http.Request) {
+	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, FilesPath), "/")
+	d.mu.Lock()
+	s, ok := d.files[name]
+	d.mu.Unlock()
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		reply(w, http.StatusMethodNotAllowed, map[string]any{"ok": false, "error": "method"})
+		return
+	}
+	if !ok || time.Now().After(s.Until) {
+		reply(w, http.StatusNotFound, map[string]any{"ok": false, "error": "not_found", "message": "there is no such file, or not any more"})
+		return
+	}
+	f, err := os.Open(filepath.Join(d.opts.Dir, outFolder, s.Secret))
+	if err != nil {
+		d.log.Error("mesh: a file that is to be fetched is not there", "err", err)
+		reply(w, http.StatusNotFound, map[string]any{"ok": false, "error": "not_found", "message": "the file is gone"})
+		return
+	}
+	defer f.Close()
+	w.Header().Set("Content-Type", harmless(s.MIME))
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": s.Name}))
+	http.ServeContent(w, r, "", time.Time{}, f)
+}
+
+// harmless is a media type under which no browser runs anything.
+func harmless(kind string) string {
+	main, _, _ := mime.ParseMediaType(kind)
+	top, _, _ := strings.Cut(main, "/")
+	if top == "image" && main != "image/svg+xml" || top == "audio" || top == "video" || main == "text/plain" || main == "application/json" {
+		return main
+	}
+	return "application/octet-stream"
+}
+
+// saveFile keeps a file that came with an answer, under a name that none of the
+// others has.
+func (d *Door) saveFile(id string, f file, taken []string) (string, error) {
+	dir := d.answerFolder(id)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", errors.New("it cannot be kept here")
+	}
+	name := f.Name
+	for n := 2; slices.Contains(taken, name); n++ {
+		name = fmt.Sprintf("%d-%s", n, f.Name)
+	}
+	if err := durable.Replace(filepath.Join(dir, name), f.Data); err != nil {
+		d.log.Error("mesh: a file of an answer cannot be kept", "err", err)
+		return "", errors.New("it cannot be kept here")
+	}
+	return name, nil
+}
+
+func (d *Door) answerFolder(id string) string { return filepath.Join(d.opts.Dir, inFolder, digest(id)) }
+
+// savedFile reads a file that came with an answer.
+func (d *Door) savedFile(id, name string) ([]byte, error) {
+	root, err := os.OpenRoot(d.answerFolder(id))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return root.ReadFile(cmp.Or(name, "."))
+}
+
+// removeFiles removes the files of an answer.
+func (d *Door) removeFiles(id string) {
+	if err := os.RemoveAll(d.answerFolder(id)); err != nil {
+		d.log.Warn("mesh: old files stay", "err", err)
+	}
+}
+
+// removeServed removes a file that nobody may fetch any more.
+func (d *Door) removeServed(name string) {
+	if err := os.Remove(filepath.Join(d.opts.Dir, outFolder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		d.log.Warn("mesh: an old file stays", "err", err)
+	}
+}

@@ -1,0 +1,118 @@
+package mesh
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"github.com/messkit/messkit/internal/wait"
+)
+
+// seen is a message that has come. What comes again within its time is known.
+type seen struct {
+	Key   string    `json:"key"`
+	Of    string    `json:"of"` // the id of the message
+	Until time.Time `json:"until"`
+}
+
+// remembered is how long a message is known at least.
+const remembered = 24 * time.Hour
+
+func idKey(peer, id string) string { return peer + "\x00id\x00" + id }
+
+// keys are what a message is known by.
+func (in *incoming) keys() []string {
+	keys := []string{idKey(in.From, in.ID)}
+	if in.IdempotencyKey != "" {
+		keys = append(keys, in.From+"\x00key\x00"+string(in.Type)+"\x00"+in.IdempotencyKey)
+	}
+	return keys
+}
+
+// seenBefore reports whether a message has come before, and under which id. An
+// alert bears the same key as others of its incident: that is no repetition.
+func (d *Door) seenBefore(in *incoming) (of string, twice bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	for i, key := range in.keys() {
+		if s, ok := d.seen[key]; ok && now.Before(s.Until) && (i == 0 || in.Type != "alert") {
+			return s.Of, true
+		}
+	}
+	return "", false
+}
+
+// remember writes down that a message has come.
+func (d *Door) remember(ctx context.Context, in *incoming) error {
+	until := time.Now().Add(remembered)
+	if end := in.Expires().Add(skew); end.After(until) {
+		until = end
+	}
+	for _, key := range in.keys() {
+		s := seen{Key: key, Of: in.ID, Until: until}
+		if err := d.keep(ctx, keptSeen+digest(key), s); err != nil {
+			return err
+		}
+		d.mu.Lock()
+		d.seen[key] = s
+		d.mu.Unlock()
+	}
+	return nil
+}
+
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:16])
+}
+
+// sweepEvery is how often is let go of what is over.
+const sweepEvery = time.Hour
+
+// sweep lets go of what is over.
+func (d *Door) sweep(ctx context.Context) error {
+	for {
+		for _, name := range d.over(time.Now()) {
+			if err := d.keep(ctx, name, nil); err != nil && ctx.Err() == nil {
+				d.log.Warn("mesh: something old stays", "err", err)
+			}
+		}
+		if !wait.For(ctx, sweepEvery) {
+			return nil
+		}
+	}
+}
+
+// over takes out of memory what is over, and returns its names in the store.
+func (d *Door) over(now time.Time) (names []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for key, s := range d.seen {
+		if now.After(s.Until) {
+			delete(d.seen, key)
+			names = append(names, keptSeen+digest(key))
+		}
+	}
+	for ref, t := range d.tasks {
+		if !t.Ended.IsZero() && now.Sub(t.Ended) > remembered && t.answered() {
+			d.unindex(t)
+			names = append(names, keptTask+ref)
+		}
+	}
+	for id, a := range d.asks {
+		if now.Sub(a.Expires) > remembered {
+			delete(d.asks, id)
+			d.removeFiles(id)
+			names = append(names, keptAsk+id)
+		}
+	}
+	for name, f := range d.files {
+		if now.After(f.Until) {
+			delete(d.files, name)
+			d.removeServed(name)
+			names = append(names, keptFile+name)
+		}
+	}
+	return names
+}

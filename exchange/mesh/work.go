@@ -1,0 +1,270 @@
+package mesh
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/mesh/wire"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+)
+
+// asked is one request for a task: the answer goes to each.
+type asked struct {
+	ID           string          `json:"id"`
+	URL          string          `json:"url,omitempty"` // "": the peer's own
+	Token        string          `json:"token,omitempty"`
+	Context      json.RawMessage `json:"context,omitempty"`
+	Conversation string          `json:"conversation,omitempty"`
+	Session      json.RawMessage `json:"session,omitempty"`
+	SessionKey   string          `json:"session_key,omitempty"`
+	Sealed       bool            `json:"sealed,omitempty"`
+	Subject      string          `json:"subject,omitempty"`
+	Answer       string          `json:"answer,omitempty"` // the id of the response
+	Sent         bool            `json:"sent,omitempty"`   // it is on its way
+}
+
+// work is a request that has been taken, and is to become a task.
+type work struct {
+	Peer  string  `json:"peer"`
+	ID    string  `json:"id"`
+	Text  string  `json:"text"`
+	Asked []asked `json:"asked"`
+}
+
+func (w *work) key() string  { return idKey(w.Peer, w.ID) }
+func (w *work) name() string { return keptWork + digest(w.key()) }
+
+// askedBy is how the answer to a request goes back. An address that is not the
+// peer's own is not used.
+func (d *Door) askedBy(in *incoming) asked {
+	a := asked{
+		ID: in.ID, Context: in.ReplyContext, Conversation: in.ConversationID, Session: in.Session, SessionKey: in.session, Sealed: in.Payload.Encrypted,
+		Subject: in.Payload.Subject,
+	}
+	if in.ReplyTo == nil || in.Relay != nil {
+		return a
+	}
+	if in.peer.where.Owns(in.ReplyTo.URL) {
+		a.URL, a.Token = in.ReplyTo.URL, in.ReplyTo.Token
+		return a
+	}
+	d.audit(in, "reply_to_refused", "replyTo.url is not at the address of "+in.From+"; the answer goes there")
+	return a
+}
+
+// request takes a request: a question in one of ours, or something to be done.
+func (d *Door) request(ctx context.Context, in *incoming) (string, error) {
+	if asked, err := d.askedBack(ctx, in); asked || err != nil {
+		return "question", err
+	}
+	w := &work{Peer: in.From, ID: in.ID, Text: in.text, Asked: []asked{d.askedBy(in)}}
+	if err := d.keep(ctx, w.name(), w); err != nil {
+		return "", err
+	}
+	d.mu.Lock()
+	if d.inbox[w.key()] == nil {
+		d.inbox[w.key()] = w
+		in.peer.queue = append(in.peer.queue, w)
+	}
+	d.mu.Unlock()
+	d.begin(in.peer)
+	return received, nil
+}
+
+// again answers a request that has come before. A new message with the same
+// idempotency key gets an answer of its own; the same message again gets the same
+// answer again.
+func (d *Door) again(ctx context.Context, in *incoming, of string) error {
+	mine := d.askedBy(in)
+	d.mu.Lock()
+	w, ref := d.inbox[idKey(in.From, of)], d.byAsked[idKey(in.From, of)]
+	t := d.tasks[ref]
+	if w != nil {
+		if !slices.ContainsFunc(w.Asked, func(a asked) bool { return a.ID == in.ID }) {
+			w.Asked = append(w.Asked, mine)
+		}
+		c := *w
+		d.mu.Unlock()
+		return d.keep(ctx, w.name(), c)
+	}
+	if t == nil {
+		d.mu.Unlock()
+		return nil // it is over long since, or was a question
+	}
+	i := slices.IndexFunc(t.Asked, func(a asked) bool { return a.ID == in.ID })
+	if i < 0 {
+		t.Asked = append(t.Asked, mine)
+		d.byAsked[idKey(in.From, in.ID)] = t.Ref
+	} else {
+		t.Asked[i].Sent = false
+	}
+	d.mu.Unlock()
+	if err := d.saveTask(ctx, t); err != nil {
+		return err
+	}
+	d.touch(t.Ref)
+	return nil
+}
+
+// begin has somebody work off what a peer has asked for.
+func (d *Door) begin(p *peer) {
+	d.mu.Lock()
+	idle := len(p.queue) > 0 && !p.runs
+	p.runs = p.runs || idle
+	d.mu.Unlock()
+	if !idle {
+		return
+	}
+	d.spawn(func(ctx context.Context) {
+		for {
+			d.mu.Lock()
+			if len(p.queue) == 0 || ctx.Err() != nil {
+				p.runs = false
+				d.mu.Unlock()
+				return
+			}
+			w := p.queue[0]
+			d.mu.Unlock()
+			if !d.convert(ctx, p, w) {
+				continue // the program ends, or it is tried again
+			}
+			d.mu.Lock()
+			p.queue = p.queue[1:]
+			d.mu.Unlock()
+		}
+	})
+}
+
+// tryAgain is the wait after the exchange could not store something.
+const tryAgain = 5 * time.Second
+
+// convert makes a task of a request, and reports whether it is done with.
+func (d *Door) convert(ctx context.Context, p *peer, w *work) bool {
+	e, err := wire.Parse(w.Text)
+	in := &incoming{Envelope: e, text: w.Text, peer: p, line: lineOf(e)}
+	if err == nil {
+		err = in.open()
+	}
+	if err != nil { // it was good when it came: the key has been changed
+		d.log.Error("mesh: a request that was taken cannot be read any more", "from", w.Peer, "id", w.ID, "err", err)
+		return d.done(ctx, w)
+	}
+	req, notes, err := d.build(ctx, in)
+	if ctx.Err() != nil {
+		return false
+	}
+	var ref string
+	if err == nil {
+		ref, err = d.submit(ctx, p, req, in)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return false
+	case err != nil && unavailable(err):
+		d.log.Warn("mesh: the exchange does not take a request; it is tried again", "from", w.Peer, "err", err)
+		wait.For(ctx, tryAgain)
+		return false
+	case err != nil:
+		d.audit(in, "request_refused", err.Error())
+		if d.refused(ctx, p, w, err) != nil {
+			wait.For(ctx, tryAgain)
+			return false
+		}
+		return d.done(ctx, w)
+	}
+	d.mu.Lock()
+	t := &task{Ref: ref, Peer: p.name, Asked: slices.Clone(w.Asked), Notes: notes, Made: time.Now()}
+	d.index(t)
+	delete(d.inbox, w.key())
+	d.mu.Unlock()
+	for d.saveTask(ctx, t) != nil {
+		if !wait.For(ctx, tryAgain) {
+			return false
+		}
+	}
+	in.line.Ref = ref
+	d.audit(in, "task", "")
+	d.touch(ref)
+	return d.done(ctx, w)
+}
+
+// done lets go of a request that was worked off.
+func (d *Door) done(ctx context.Context, w *work) bool {
+	d.mu.Lock()
+	delete(d.inbox, w.key())
+	d.mu.Unlock()
+	for d.keep(ctx, w.name(), nil) != nil {
+		if !wait.For(ctx, tryAgain) {
+			return false
+		}
+	}
+	return true
+}
+
+// submit makes the thread. A request that was submitted before the program ended
+// finds its own.
+func (d *Door) submit(ctx context.Context, p *peer, req *mess.Request, in *incoming) (string, error) {
+	if req.ID == in.ID {
+		if t, err := d.x.Thread(ctx, p.actor(), req.ID); err == nil {
+			return t.Ref, nil
+		}
+	}
+	if time.Now().After(in.Expires().Add(skew)) {
+		return "", mess.Refuse(mess.NotReady, "it was over before it could begin")
+	}
+	answer, err := d.x.Post(ctx, exchange.Inbound{Actor: p.actor(), Channel: channel, Message: mess.Message{Version: "1.1.0", Items: []mess.Item{req}}})
+	if err != nil {
+		return "", err
+	}
+	for _, item := range answer.Items {
+		if ack, ok := item.(*mess.Ack); ok && ack.Ref != "" {
+			return ack.Ref, nil
+		}
+	}
+	return "", errors.New("the exchange does not say which thread it has made")
+}
+
+// refused tells a peer that the exchange does not take its request.
+func (d *Door) refused(ctx context.Context, p *peer, w *work, why error) error {
+	for _, a := range w.Asked {
+		e := d.answerTo(p, a, wire.Response)
+		e.ID = newID()
+		e.Payload.Body = "Not done: " + why.Error()
+		e.Payload.Metadata = wire.Object{}.With("status", string(mess.Failed))
+		if err := d.enqueue(ctx, d.sealed(p, e, a)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answerTo is a message that goes back to where a request came from.
+func (d *Door) answerTo(p *peer, a asked, kind wire.Type) wire.Envelope {
+	subject := a.Subject
+	if subject != "" {
+		subject = "Re: " + strings.TrimPrefix(subject, "Re: ")
+	}
+	return wire.Envelope{
+		Time: time.Now(), From: d.cfg.Agent, To: p.name, Type: kind, CorrelationID: a.ID, ConversationID: a.Conversation, ReplyContext: a.Context,
+		Session: a.Session, TTL: answerTTL, Nonce: newNonce(), Payload: wire.Payload{Subject: subject},
+	}
+}
+
+// answerTTL is how long an answer is sent again, and kept as a dead letter.
+const answerTTL = 24 * time.Hour
+
+// sealed makes a message ready for the place that a request has named.
+func (d *Door) sealed(p *peer, e wire.Envelope, a asked) outgoing {
+	o := d.ready(p, e, a.Sealed)
+	o.URL, o.Token, o.SessionKey = a.URL, a.Token, a.SessionKey
+	if o.SessionKey != "" && o.URL == "" {
+		o.Path = HooksPath + "agent"
+	}
+	return o
+}

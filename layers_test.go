@@ -30,8 +30,8 @@ var layers = map[string]layer{
 	// 3 roof: one binary that knows all and rules nothing.
 	"cmd/messkit": {
 		below: []string{
-			"agent", "agent/*", "capabilities", "drivers", "drivers/all", "drivers/mdns", "drivers/mqttdevice", "exchange", "exchange/*", "exchange/agentmail/*",
-			"internal/broker", "internal/durable", "internal/picture", "internal/secret", "internal/strictyaml", "internal/terminal", "mess", "mess/messeaf", "mess/receipt", "mess/topic",
+			"agent", "agent/*", "capabilities", "drivers", "drivers/all", "drivers/mdns", "drivers/mqttdevice", "exchange", "exchange/*", "exchange/agentmail/*", "exchange/mesh/*",
+			"internal/broker", "internal/durable", "internal/picture", "internal/secret", "internal/strictyaml", "internal/terminal", "internal/wait", "mess", "mess/messeaf", "mess/receipt", "mess/topic",
 		},
 		from: []string{"github.com/spf13/cobra", "golang.org/x/sync", "golang.org/x/sys"},
 	},

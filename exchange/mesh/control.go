@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/mesh/post"
 	"github.com/messkit/messkit/exchange/mesh/state"
 	"github.com/messkit/messkit/mess"
 )
@@ -21,7 +22,7 @@ const ControlPath = "/mesh"
 
 // Order is what an operator wants of the agent.
 type Order struct {
-	Do    string   `json:"do"` // send, rally, await, conversation, timeout, status, letters, replay, drop, audit, file
+	Do    string   `json:"do"` // send, rally, await, delivered, conversation, timeout, status, letters, replay, drop, audit, file
 	Send  *Sending `json:"send,omitempty"`
 	ID    string   `json:"id,omitempty"`
 	Name  string   `json:"name,omitempty"`
@@ -56,6 +57,11 @@ type Asked struct {
 	Failed    string     `json:"failed,omitempty"`
 }
 
+// Lost reports whether a message has not arrived, and is not on its way.
+func (a Asked) Lost() bool {
+	return a.Delivery != "" && a.Delivery != post.Sent && !strings.HasPrefix(a.Delivery, relayedVia)
+}
+
 // Question is what a peer wants to know.
 type Question struct {
 	ID       string `json:"id"`
@@ -65,14 +71,13 @@ type Question struct {
 
 // Status is how the agent stands.
 type Status struct {
-	Agent     string                   `json:"agent"`
-	URL       string                   `json:"url"`
-	TokenFile string                   `json:"tokenFile,omitempty"`
-	Peers     []PeerStatus             `json:"peers"`
-	Letters   int                      `json:"deadLetters"`
-	Incidents []state.Incident         `json:"incidents,omitempty"`
-	Asks      []Asked                  `json:"asks,omitempty"`
-	Breakers  map[string]state.Breaker `json:"-"`
+	Agent     string           `json:"agent"`
+	URL       string           `json:"url"`
+	TokenFile string           `json:"tokenFile,omitempty"`
+	Peers     []PeerStatus     `json:"peers"`
+	Letters   int              `json:"deadLetters"`
+	Incidents []state.Incident `json:"incidents,omitempty"`
+	Asks      []Asked          `json:"asks,omitempty"`
 }
 
 // PeerStatus is how a peer stands.
@@ -147,6 +152,9 @@ func (d *Door) do(ctx context.Context, o Order) (rep Report, err error) {
 	case "await":
 		rep.Asked, err = d.await(ctx, o.ID, o.Seen)
 		return rep, err
+	case "delivered":
+		rep.Asked, err = d.awaitDelivery(ctx, o.ID, o.Peer)
+		return rep, err
 	case "conversation":
 		rep.Conversation, err = d.conversation(o.ID)
 		return rep, err
@@ -207,7 +215,7 @@ func (d *Door) await(ctx context.Context, id string, seen int) (*Asked, error) {
 		if a == nil {
 			return nil, mess.Refuse(mess.Unknown, "there is no request %q of this agent, or not any more", id)
 		}
-		if now.Result != nil || now.Failed != "" || len(now.Questions) > seen || !first {
+		if now.Result != nil || now.Failed != "" || now.Lost() || len(now.Questions) > seen || !first {
 			return &now, nil
 		}
 		first = false

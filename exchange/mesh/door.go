@@ -66,7 +66,9 @@ type Door struct {
 	byAsked   map[string]string
 	questions map[string]string // ids of questions to peers, to the refs of their tasks
 	asks      map[string]*ask   // requests of ours, by id
-	files     map[string]served // what peers may fetch, by its secret name
+	// deliveries are of messages that operators have sent since the door runs.
+	deliveries map[string]*delivery
+	files      map[string]served // what peers may fetch, by its secret name
 }
 
 // peer is another agent while the door runs.
@@ -110,7 +112,7 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, opts Options, l
 	d := &Door{
 		x: x, cfg: cfg, opts: opts, base: u.String(), log: log, store: store, peers: map[string]*peer{}, began: time.Now(),
 		wake: make(chan struct{}, 1), seen: map[string]seen{}, inbox: map[string]*work{}, tasks: map[string]*task{}, byAsked: map[string]string{},
-		questions: map[string]string{}, asks: map[string]*ask{}, files: map[string]served{},
+		questions: map[string]string{}, asks: map[string]*ask{}, files: map[string]served{}, deliveries: map[string]*delivery{},
 	}
 	var addresses []post.Peer
 	for name, p := range cfg.Peers {

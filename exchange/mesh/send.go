@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/exchange/mesh/post"
 	"github.com/messkit/messkit/exchange/mesh/state"
 	"github.com/messkit/messkit/exchange/mesh/wire"
 	"github.com/messkit/messkit/mess"
@@ -181,10 +182,58 @@ func (d *Door) sendOne(ctx context.Context, p *peer, s Sending) (Taken, error) {
 			return Taken{}, err
 		}
 	}
+	o.done = d.expectDelivery(o)
 	if err := d.enqueue(ctx, o); err != nil {
 		return Taken{}, err
 	}
 	return Taken{ID: e.ID, To: p.name}, back()
+}
+
+// delivery is what comes of a message, for whoever waits for that.
+type delivery struct {
+	over chan struct{}
+	out  post.Outcome // once over is closed
+	at   time.Time
+}
+
+const maxDeliveries = 1000
+
+// expectDelivery has somebody able to wait for what comes of a message.
+func (d *Door) expectDelivery(o outgoing) func(post.Outcome) {
+	one := &delivery{over: make(chan struct{}), at: time.Now()}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.deliveries) >= maxDeliveries {
+		for name, old := range d.deliveries {
+			if time.Since(old.at) > answerTTL/24 {
+				delete(d.deliveries, name)
+			}
+		}
+	}
+	d.deliveries[o.name()] = one
+	return func(out post.Outcome) {
+		one.out = out
+		close(one.over)
+	}
+}
+
+// awaitDelivery waits until a message is delivered or given up, for some time.
+func (d *Door) awaitDelivery(ctx context.Context, id, to string) (*Asked, error) {
+	d.mu.Lock()
+	one := d.deliveries[outgoing{ID: id, To: to}.name()]
+	d.mu.Unlock()
+	if one == nil {
+		return nil, mess.Refuse(mess.Unknown, "%s is not known any more; messkit mesh audit --id %s shows what became of it", id, id)
+	}
+	end := time.NewTimer(awaitTime)
+	defer end.Stop()
+	select {
+	case <-one.over:
+		return &Asked{ID: id, To: to, Delivery: one.out.Status, Why: one.out.Err}, nil
+	case <-end.C:
+	case <-ctx.Done():
+	}
+	return &Asked{ID: id, To: to}, nil
 }
 
 // attached puts files into a message, as far as they fit; the others are served.
@@ -196,7 +245,7 @@ func (d *Door) attached(ctx context.Context, p *peer, e wire.Envelope, s Sending
 		if cost := len(at.Data) + len(f.Name) + 200; cost <= room {
 			room -= cost
 		} else {
-			address, err := d.serve(ctx, file{f.Name, f.MIME, f.Data})
+			address, err := d.serve(ctx, file(f))
 			if err != nil {
 				return nil, err
 			}

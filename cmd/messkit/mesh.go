@@ -1,0 +1,292 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/mesh"
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/mess"
+)
+
+func (a *app) meshCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "mesh",
+		Short: "Speak with other agents of a mesh (MESH 1.0)",
+		Long: `Mesh uses the agent that an exchange with mesh: {on: true} is: it sends messages to
+its peers, asks several of them at once, and shows what was sent and what was not
+delivered. It needs the operator's key. docs/mesh.md tells more.`,
+	}
+	c.AddCommand(a.meshSendCommand(), a.meshRallyCommand(), a.meshStatusCommand(), a.meshLettersCommand(), a.meshAuditCommand())
+	return c
+}
+
+// meshAgent is the agent of an exchange in its mesh.
+type meshAgent struct{ x *remote.Client }
+
+// withAgent calls f with the agent.
+func (k *client) withAgent(f func(meshAgent) error) error {
+	x, err := k.open()
+	if err != nil {
+		return err
+	}
+	err = f(meshAgent{x})
+	if errors.Is(err, mess.Unknown) && k.isOff(err) {
+		return hint(err, "is the mesh on? write exchange: mesh: {on: true, peers: ...} into the configuration (docs/mesh.md)")
+	}
+	return k.unreachable(err)
+}
+
+// isOff reports whether an exchange does not know of meshes.
+func (k *client) isOff(err error) bool {
+	r, ok := errors.AsType[*mess.Refusal](err)
+	return ok && r.Why == mess.Unknown && r.Text == "there is nothing at this path"
+}
+
+func (a meshAgent) do(ctx context.Context, o mesh.Order) (r mesh.Report, _ error) {
+	return r, a.x.MESH(ctx, o, &r)
+}
+
+// patienceOf reads how long to wait: seconds, or a duration.
+func patienceOf(c *cobra.Command, text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	if n, err := strconv.Atoi(text); err == nil && n > 0 {
+		return time.Duration(n) * time.Second, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, usage(c, "--wait: %q is no time; write seconds, or 8m", text)
+	}
+	return d, nil
+}
+
+func (a *app) meshStatusCommand() *cobra.Command {
+	var k client
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "status",
+		Short:   "Show the agent, its peers, incidents and open requests",
+		Example: "  messkit mesh status",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return k.withAgent(func(x meshAgent) error {
+				r, err := x.do(c.Context(), mesh.Order{Do: "status"})
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.json(r.Status)
+				}
+				return a.meshStatus(r.Status)
+			})
+		},
+	}
+	k.flags(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) meshStatus(s *mesh.Status) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	p := printer{out: w}
+	p.printf("agent\t%s\t%s\n", s.Agent, s.URL)
+	if s.TokenFile != "" {
+		p.printf("token\t%s\tpeers show what is in this file\n", s.TokenFile)
+	}
+	for _, one := range s.Peers {
+		up := "not asked yet"
+		if one.Reachable != nil {
+			up = map[bool]string{true: fmt.Sprintf("reachable, %d ms", one.LatencyMS), false: "not reachable"}[*one.Reachable] + " at " + one.LastProbe.Local().Format(time.TimeOnly)
+		}
+		p.printf("peer\t%s\t%s\tcircuit %s\t%s", printable(one.Name), printable(one.URL), one.Breaker, up)
+		if one.Letters > 0 {
+			p.printf("\t%s", count(one.Letters, "dead letter"))
+		}
+		p.printf("\n")
+	}
+	for _, i := range s.Incidents {
+		p.printf("incident\t%s\t%s\t%s\tsince %s\n", printable(i.ID), printable(i.Scope), count(i.AlertCount, "alert"), i.FirstSeen.Local().Format(time.DateTime))
+	}
+	for _, one := range s.Asks {
+		p.printf("request\t%s\t%s\t%s\n", printable(one.ID), printable(one.To), stateOf(one))
+	}
+	if p.err != nil {
+		return p.err
+	}
+	return w.Flush()
+}
+
+// stateOf is how a request to a peer stands, in words.
+func stateOf(a mesh.Asked) string {
+	switch {
+	case a.Result != nil && a.Result.Status != "":
+		return printable(a.Result.Status)
+	case a.Result != nil:
+		return "answered"
+	case a.Failed != "":
+		return printable(a.Failed)
+	case openQuestions(a) > 0:
+		return "asks something"
+	case a.Acked != "":
+		return "acknowledged"
+	case a.Delivery == "":
+		return "on its way"
+	case a.Delivery != "sent":
+		return "not delivered: " + printable(a.Delivery)
+	}
+	return "waits for the answer"
+}
+
+func openQuestions(a mesh.Asked) (n int) {
+	for _, q := range a.Questions {
+		if !q.Answered {
+			n++
+		}
+	}
+	return n
+}
+
+func (a *app) meshAuditCommand() *cobra.Command {
+	var k client
+	var asJSON bool
+	o := mesh.Order{Do: "audit"}
+	c := &cobra.Command{
+		Use:     "audit",
+		Short:   "Show what came, what was sent, and what was refused",
+		Example: "  messkit mesh audit --peer hub\n  messkit mesh audit --id msg_...",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return k.withAgent(func(x meshAgent) error {
+				r, err := x.do(c.Context(), o)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.json(r.Audit)
+				}
+				w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+				p := printer{out: w}
+				for _, l := range r.Audit {
+					p.printf("%s\t%s > %s\t%s\t%s\t%s\t%s\t%s\n", printable(l.TS), printable(l.From), printable(l.To), printable(l.Type), printable(l.Status), printable(l.ID), printable(l.Subject), printable(l.Detail))
+				}
+				if p.err != nil {
+					return p.err
+				}
+				return w.Flush()
+			})
+		},
+	}
+	k.flags(c)
+	f := c.Flags()
+	f.IntVarP(&o.Lines, "lines", "n", 20, "how many lines, at most 1000")
+	f.StringVar(&o.Peer, "peer", "", "only of this peer")
+	f.StringVar(&o.ID, "id", "", "only of this message or conversation, and what refers to it")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) meshLettersCommand() *cobra.Command {
+	var k client
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "dead-letters",
+		Short: "Show messages that were not delivered; replay or drop them",
+		Long: `Dead-letters shows the messages that no peer has taken. Those that were not refused
+are sent again by themselves, every minute until their time to live is over.`,
+		Example: "  messkit mesh dead-letters\n  messkit mesh dead-letters replay --final",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return k.withAgent(func(x meshAgent) error {
+				r, err := x.do(c.Context(), mesh.Order{Do: "letters"})
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.json(map[string]any{"messages": r.Letters})
+				}
+				w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+				p := printer{out: w}
+				for _, l := range r.Letters {
+					p.printf("%s\t%s\t%s\t%s\t%s\n", l.Timestamp.Local().Format(time.DateTime), printable(l.To), printable(l.ID), printable(l.FailReason), count(l.Attempts, "attempt"))
+				}
+				if len(r.Letters) == 0 {
+					p.printf("there are none\n")
+				}
+				if p.err != nil {
+					return p.err
+				}
+				return w.Flush()
+			})
+		},
+	}
+	k.flags(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.AddCommand(a.meshReplayCommand(), a.meshDropCommand())
+	return c
+}
+
+func (a *app) meshReplayCommand() *cobra.Command {
+	var k client
+	o := mesh.Order{Do: "replay"}
+	c := &cobra.Command{
+		Use:     "replay [ID]",
+		Short:   "Send dead letters again",
+		Example: "  messkit mesh dead-letters replay --peer hub",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				o.ID = args[0]
+			}
+			return k.withAgent(func(x meshAgent) error {
+				r, err := x.do(c.Context(), o)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(a.out, "%s delivered\n", count(r.Sent, "message"))
+				for _, one := range r.Failed {
+					fmt.Fprintf(a.out, "not delivered: %s\n", printable(one))
+				}
+				if len(r.Failed) > 0 {
+					return errQuiet
+				}
+				return nil
+			})
+		},
+	}
+	k.flags(c)
+	c.Flags().StringVar(&o.Peer, "peer", "", "only of this peer")
+	c.Flags().BoolVar(&o.Final, "final", false, "those as well that the peer has refused")
+	return c
+}
+
+func (a *app) meshDropCommand() *cobra.Command {
+	var k client
+	o := mesh.Order{Do: "drop"}
+	c := &cobra.Command{
+		Use:     "drop ID",
+		Short:   "Throw a dead letter away, or all",
+		Example: "  messkit mesh dead-letters drop all --peer hub",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.ID = args[0]
+			return k.withAgent(func(x meshAgent) error {
+				r, err := x.do(c.Context(), o)
+				if err == nil {
+					_, err = fmt.Fprintf(a.out, "%s dropped\n", count(r.Sent, "message"))
+				}
+				return err
+			})
+		},
+	}
+	k.flags(c)
+	c.Flags().StringVar(&o.Peer, "peer", "", "only of this peer")
+	return c
+}

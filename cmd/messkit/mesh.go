@@ -22,6 +22,7 @@ func (a *app) meshCommand() *cobra.Command {
 		Long: `Mesh uses the agent that an exchange with mesh: {on: true} is: it sends messages to
 its peers, asks several of them at once, and shows what was sent and what was not
 delivered. It needs the operator's key. docs/mesh.md tells more.`,
+		Example: "  messkit mesh send hub notification \"The fridge is full\"",
 	}
 	c.AddCommand(a.meshSendCommand(), a.meshRallyCommand(), a.meshStatusCommand(), a.meshLettersCommand(), a.meshAuditCommand())
 	return c

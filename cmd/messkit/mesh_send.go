@@ -230,6 +230,11 @@ func (a *app) meshResult(ctx context.Context, x meshAgent, s *meshSending, one *
 			return err
 		}
 	}
+	if len(r.Files) > 0 {
+		if err := os.MkdirAll(s.save, 0o755); err != nil {
+			return err
+		}
+	}
 	for _, name := range r.Files {
 		got, err := x.do(context.WithoutCancel(ctx), mesh.Order{Do: "file", ID: one.ID, Name: name})
 		if err != nil {

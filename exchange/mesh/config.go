@@ -86,8 +86,14 @@ func (c Config) Validate() error {
 	if c.On && c.Registry == "" && len(c.Peers) == 0 {
 		fail("peers: there are none; write peers: {hub: {url: http://192.168.1.10:18789, token: ...}}, or registry: FILE")
 	}
+	var wrong []string // one key, one problem
 	for _, name := range slices.Sorted(maps.Keys(c.Peers)) {
-		errs = append(errs, c.Peers[name].check(name, c.Registry != "")...)
+		for _, err := range c.Peers[name].check(name, c.Registry != "") {
+			wrong = append(wrong, err.Error())
+		}
+	}
+	if len(wrong) > 0 {
+		fail("peers: %s", strings.Join(wrong, "; "))
 	}
 	return errors.Join(errs...)
 }
@@ -97,7 +103,7 @@ var reserved = []string{"agent", "all"}
 
 func (p Peer) check(name string, registered bool) (errs []error) {
 	fail := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("peers: %s: "+format, append([]any{name}, args...)...))
+		errs = append(errs, fmt.Errorf("%s: "+format, append([]any{name}, args...)...))
 	}
 	if !wire.ValidName(name) || slices.Contains(reserved, name) {
 		fail("cannot name an agent")
@@ -159,7 +165,9 @@ func (c *Config) Load(self string, expand func(string) string) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Peers)) {
 		p := c.Peers[name]
 		if c.Registry != "" {
-			errs = append(errs, p.check(name, false)...)
+			for _, err := range p.check(name, false) {
+				fail("mesh: peers: %w", err)
+			}
 		}
 		var err error
 		if c.keys[name], err = readKey(expand(p.KeyFile), 1); err != nil {

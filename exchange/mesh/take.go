@@ -85,13 +85,14 @@ func (d *Door) envelope(r *http.Request, sender string, h wire.Hook, may func(*p
 // workTime is what the exchange may take for one message.
 const workTime = 30 * time.Second
 
-// orRelayed lets in a message that comes through a relay with the relay's token.
+// orRelayed lets in a message that comes through our relay with the relay's
+// token.
 func (d *Door) orRelayed(e wire.Envelope, may func(*peer) bool) func(*peer) bool {
 	return func(p *peer) bool {
 		if may(p) {
 			return true
 		}
-		if e.Relay == nil || e.Relay.From != e.From {
+		if e.Relay == nil || e.Relay.From != e.From || e.Relay.Via != d.cfg.Relay {
 			return false
 		}
 		via := d.peers[e.Relay.Via]

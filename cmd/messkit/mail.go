@@ -76,6 +76,28 @@ func (z *zones) reserved(device, by string) (string, time.Time, <-chan struct{},
 	return d.Reserved(device, by)
 }
 
+// mail prints how the Agent Mail door stands.
+func (p *printer) mail(r *maildoor.Report) {
+	if r == nil {
+		return
+	}
+	m := r.Mailbox
+	switch {
+	case m.Err != "":
+		p.printf("mail      NOT REACHED: %s\n", printable(m.Err))
+	case m.Name != "":
+		p.printf("mail      %s at its server; %s here, %s with others, %s to send\n", printable(m.Name), count(m.Tasks, "task"), count(m.Given, "task"), count(m.Waiting, "message"))
+	default:
+		p.printf("mail      over HTTP; %s here\n", count(m.Tasks, "task"))
+	}
+	for _, z := range r.Zones {
+		p.printf("reserved  %s  by %s until %s\n", printable(strings.Join(z.Devices, ", ")), printable(z.By), z.Until.Local().Format(time.DateTime))
+	}
+	if n := len(r.Refused); n > 0 {
+		p.printf("refused   %s; the last of %s: %s\n", count(n, "message"), printable(r.Refused[n-1].From), printable(r.Refused[n-1].Details))
+	}
+}
+
 func (a *app) unreserveCommand() *cobra.Command {
 	var k client
 	c := &cobra.Command{

@@ -162,6 +162,7 @@ func (a *app) status(ctx context.Context, k *client, asJSON bool) error {
 	for _, e := range s.Executors {
 		p.printf("executor  %s  %s\n", printable(e.ID), seen(e))
 	}
+	p.mail(s.Mail)
 	p.executor(s.Executor)
 	return p.err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -154,8 +155,10 @@ func printable(s string) bool {
 }
 
 var (
-	fence   = regexp.MustCompile("(?s)```(?:json|JSON)?[ \t]*\r?\n(.*?)\r?\n?```")
-	subject = regexp.MustCompile(`^\s*(?:[Rr][Ee]:\s*)*\[([a-z_]+)\]`)
+	fence = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("(?s)```(?:json|JSON)?[ \t]*\r?\n(.*?)\r?\n?```")
+	})
+	subject = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(?:[Rr][Ee]:\s*)*\[([a-z_]+)\]`) })
 )
 
 // unfenced is the JSON in a body: all of it, or its only block.
@@ -164,7 +167,7 @@ func unfenced(body string) (string, bool) {
 	if strings.HasPrefix(body, "{") {
 		return body, true
 	}
-	blocks := fence.FindAllStringSubmatch(body, 2)
+	blocks := fence().FindAllStringSubmatch(body, 2)
 	if len(blocks) != 1 {
 		return "", false
 	}
@@ -173,7 +176,7 @@ func unfenced(body string) (string, bool) {
 
 // typeIn is the type that a mail's subject names, "" if it names none.
 func typeIn(s string) Type {
-	if m := subject.FindStringSubmatch(s); m != nil && newBody(Type(m[1])) != nil {
+	if m := subject().FindStringSubmatch(s); m != nil && newBody(Type(m[1])) != nil {
 		return Type(m[1])
 	}
 	return ""

@@ -346,3 +346,34 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// FuzzReports holds what a message is taken to say in MESS: valid items, or an
+// error.
+func FuzzReports(f *testing.F) {
+	for _, v := range vectors(f) {
+		f.Add(v.Body)
+	}
+	head := `{"version":"1.0.0","timestamp":"2026-11-22T00:00:00Z","sender_id":"a","message_id":"m",`
+	f.Add(head + `"type":"status_update","task_id":"t","update_type":"blocker","status_summary":"","blockers":[{"a":1}],"metadata":{"mess":{"status":{"code":"claimed"},"items":[{"x":1}]}}}`)
+	f.Add(head + `"type":"task_completion","task_id":"t","status":"blocked","completion_summary":"","files_modified":[],"test_results":{},"errors_encountered":["cancelled"],"metadata":{"mess":{"content":["x",{"image":"data:,"}]}}}`)
+	f.Fuzz(func(t *testing.T, body string) {
+		m, err := agentmail.Parse(body, agentmail.Mail{From: "a", ID: "7", Created: time.Unix(0, 0)}, agentmail.Lenient)
+		if err != nil {
+			return
+		}
+		items, err := agentmail.Reports(m, time.Unix(0, 0))
+		if err != nil && items != nil {
+			t.Errorf("%v with %v", items, err)
+		}
+		said := mess.Message{Re: mess.Refs{"t"}, Items: items}
+		for _, b := range (agentmail.Told{Task: "t", To: "a"}).Bodies(said) {
+			out := agentmail.Message{Version: agentmail.Version, Timestamp: "2026-11-22T00:00:00Z", SenderID: "b", MessageID: "m", Type: b.Type(), Body: b}
+			if _, err := out.JSON(); err != nil && said.Validate() == nil {
+				t.Errorf("%s: %v", body, err)
+			}
+		}
+		if a, ok := m.Body.(*agentmail.TaskAssignment); ok {
+			_, _ = a.Request(func(string) bool { return true }) // whatever it is, it is no panic
+		}
+	})
+}

@@ -246,7 +246,10 @@ func summary(s *mess.Status, r *mess.Response) string {
 		said = append(said, why)
 	}
 	if r != nil {
-		for _, e := range r.Content {
+		for i, e := range r.Content {
+			if e.Type == "structured" && i > 0 {
+				continue // the same as before it, for programs
+			}
 			said = append(said, inWords(e))
 		}
 		if r.Notes != "" {

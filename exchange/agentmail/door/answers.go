@@ -81,13 +81,22 @@ func (d *Door) question(t task, l letter, at time.Time, re mess.Refs, hash strin
 		return asked{}, no(codeStale, "nothing is asked about task %s", t.ID)
 	}
 	q := t.Asked[len(t.Asked)-1]
+	letters := []string{q.Ref} // by which it may be named: it may have been told again
+	for _, one := range slices.Backward(t.Asked) {
+		if one.Ref == q.Ref {
+			letters = append(letters, one.Letter)
+			if !one.Sent.IsZero() {
+				q.Sent = one.Sent
+			}
+		}
+	}
 	named := slices.DeleteFunc(slices.Clone(re), func(r string) bool {
-		return r == t.ID || !strings.Contains(r, "/") && r != q.Letter && !strings.HasPrefix(r, "msg-")
+		return r == t.ID || !strings.Contains(r, "/") && !strings.HasPrefix(r, "msg-")
 	})
 	switch {
 	case hash != "" && hash != q.Hash:
 		return asked{}, no(codeStale, "the answer is for another plan; the open question is %s", q.Letter)
-	case slices.ContainsFunc(named, func(r string) bool { return r != q.Ref && r != q.Letter }):
+	case slices.ContainsFunc(named, func(r string) bool { return !slices.Contains(letters, r) }):
 		return asked{}, no(codeStale, "the answer is for another question; the open one is %s", q.Letter)
 	case at.Before(q.At.Truncate(time.Second)):
 		return asked{}, no(codeStale, "the answer bears a time before the question was asked (%s); answer it anew", q.At.UTC().Format(time.RFC3339))

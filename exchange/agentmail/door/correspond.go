@@ -3,6 +3,7 @@ package door
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -95,6 +96,10 @@ func (d *Door) correspond(ctx context.Context) error {
 		}
 		if errors.Is(err, mailbox.ErrDenied) || errors.Is(err, mailbox.ErrToken) {
 			wait, entered = lastWait, time.Time{}
+			if errors.Is(err, mailbox.ErrToken) {
+				err = fmt.Errorf("%w; agentmail.json does not have the token for this name: choose another name: in the configuration, or have the server's admin remove the agent", err)
+				d.stands(err)
+			}
 			d.log.Error("the mail server refuses this agent", "err", d.redacted(err.Error()))
 		} else {
 			d.log.Warn("mail server not reached", "err", d.redacted(err.Error()))

@@ -115,9 +115,10 @@ func TestAQuestionInPlainWords(t *testing.T) {
 	if q.RequestType != "sync" || !strings.Contains(q.Topic, "where? (sink | stove)") {
 		t.Errorf("%+v", q)
 	}
-	blocked := body[*agentmail.StatusUpdate](t, h.heard(boss, func(all []said) bool {
+	all := h.heard(boss, func(all []said) bool {
 		return len(all) > 0 && all[len(all)-1].Type == agentmail.TypeStatusUpdate && strings.Contains(all[len(all)-1].Mail.Body, "blocker")
-	})[len(h.heard(boss, func([]said) bool { return true }))-1])
+	})
+	blocked := body[*agentmail.StatusUpdate](t, all[len(all)-1])
 	if len(blocked.Blockers) != 1 {
 		t.Errorf("%+v", blocked)
 	}

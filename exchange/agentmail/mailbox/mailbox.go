@@ -361,8 +361,8 @@ type Letter struct {
 // Send sends a mail, and returns when the server has taken it by its own clock.
 func (b *Mailbox) Send(ctx context.Context, l Letter) (time.Time, error) {
 	args := map[string]any{
-		"project_key": b.cfg.Project, "sender_name": b.name, "sender_token": string(b.token), "to": []string{l.To}, "subject": l.Subject,
-		"body_md": l.Body, "importance": l.Importance, "ack_required": l.Ack, "convert_images": false, "topic": "mess",
+		"project_key": b.cfg.Project, "sender_name": b.name, "sender_token": string(b.token), "to": []string{l.To}, "subject": b.withoutSecrets(l.Subject),
+		"body_md": b.withoutSecrets(l.Body), "importance": l.Importance, "ack_required": l.Ack, "convert_images": false, "topic": "mess",
 	}
 	if l.Thread != "" {
 		args["thread_id"] = l.Thread
@@ -383,6 +383,16 @@ func (b *Mailbox) Send(ctx context.Context, l Letter) (time.Time, error) {
 		return time.Time{}, &ToolError{"send_message", "it was not delivered: " + string(got.Error)}
 	}
 	return got.Deliveries[0].Payload.Created, nil
+}
+
+// withoutSecrets is a text without what only the server and this program know.
+func (b *Mailbox) withoutSecrets(text string) string {
+	for _, s := range []secret.Text{b.token, b.cfg.Bearer} {
+		if s != "" {
+			text = strings.ReplaceAll(text, string(s), "***")
+		}
+	}
+	return text
 }
 
 // Ask asks an agent to be allowed to write to it.

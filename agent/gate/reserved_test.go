@@ -1,0 +1,52 @@
+package gate_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/agent/gate"
+)
+
+// What others have reserved is waited for, until they let go or their time is over;
+// who has it does not wait.
+func TestWhatIsReservedIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		changed := make(chan struct{})
+		until := time.Now().Add(time.Hour)
+		g := newGate(gate.Config{}, gate.WithReserved(func(device, by string) (string, time.Time, <-chan struct{}, bool) {
+			select {
+			case <-changed:
+				return "", time.Time{}, nil, false
+			default:
+				return "anna", until, changed, by != "anna" && time.Now().Before(until)
+			}
+		}))
+		admit := func(ctx context.Context, by string) (why string, took time.Duration, err error) {
+			began := time.Now()
+			pass, err := g.Admit(ctx, gate.Order{Plan: planFor("lamp"), By: by}, func(text string) { why = text })
+			if err == nil {
+				pass.Leave()
+			}
+			return why, time.Since(began), err
+		}
+		if why, took, err := admit(t.Context(), "anna"); why != "" || took != 0 || err != nil {
+			t.Errorf("anna waits %v: %s %v", took, why, err)
+		}
+		short, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if why, _, err := admit(short, "bert"); err == nil || !strings.Contains(why, "lamp is reserved by anna until") {
+			t.Errorf("%s %v", why, err)
+		}
+		if _, took, err := admit(t.Context(), "bert"); took != 59*time.Minute || err != nil {
+			t.Errorf("bert waits %v, %v", took, err)
+		}
+		until = time.Now().Add(time.Hour)
+		time.AfterFunc(time.Minute, func() { close(changed) })
+		if _, took, err := admit(t.Context(), "bert"); took != time.Minute || err != nil {
+			t.Errorf("bert waits %v, %v", took, err)
+		}
+	})
+}

@@ -141,7 +141,7 @@ func (w *watched) goOn(ctx context.Context) error {
 	if !ok {
 		return errors.New("press the button at the printer")
 	}
-	return w.v.pass.GoOn(ctx, d)
+	return w.v.pass.GoOn(ctx, d, w.v.plan)
 }
 
 // brokenOff is the end of following. The end of the program is none of the print;

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 // the program.
 type press struct {
 	part
+	lock   sync.Mutex
 	began  time.Time // zero: it prints nothing
 	held   time.Time // since when it waits; zero: it does not
 	help   *drivers.HelpError
@@ -35,12 +37,16 @@ var (
 )
 
 func (p *press) Print(_ context.Context, file string) (drivers.Print, error) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
 	p.note("print " + file)
 	p.began = time.Now()
 	return drivers.Print{File: file + ".gcode", Began: p.began}, nil
 }
 
 func (p *press) Find(_ context.Context, file string, since time.Time) (drivers.Print, error) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
 	if p.away > 0 {
 		p.away--
 		return drivers.Print{}, errors.New("made: no answer")
@@ -52,6 +58,8 @@ func (p *press) Find(_ context.Context, file string, since time.Time) (drivers.P
 }
 
 func (p *press) Printing(context.Context, drivers.Print) (drivers.PrintState, error) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
 	now := time.Now()
 	if !p.held.IsZero() {
 		now = p.held
@@ -67,21 +75,31 @@ func (p *press) Printing(context.Context, drivers.Print) (drivers.PrintState, er
 	return s, nil
 }
 
-func (p *press) Pause(context.Context) error { p.note("pause"); p.held = time.Now(); return nil }
+func (p *press) Pause(context.Context) error {
+	p.note("pause")
+	p.set(func() { p.held = time.Now() })
+	return nil
+}
+
+func (p *press) set(f func()) { p.lock.Lock(); defer p.lock.Unlock(); f() }
 
 func (p *press) Resume(context.Context) error {
+	p.lock.Lock()
+	defer p.lock.Unlock()
 	p.note("resume")
 	p.began, p.held, p.help = p.began.Add(time.Since(p.held)), time.Time{}, nil
 	return nil
 }
 
 func (p *press) Stop(context.Context) (string, error) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
 	p.note("stop")
 	p.began = time.Time{}
 	return "a half print lies on the bed", nil
 }
 
-func (p *press) Leave() error { p.left++; return nil }
+func (p *press) Leave() error { p.set(func() { p.left++ }); return nil }
 
 func pressed(command capabilities.Command) capabilities.Outcome {
 	p := capabilities.Plan{Device: "press", Command: command, Risk: capabilities.RiskAppliance, Effect: capabilities.Idempotent, Summary: string(command)}
@@ -148,7 +166,7 @@ func TestAPrintIsSteeredByAnotherRequest(t *testing.T) {
 		h.is(ref, mess.InProgress)
 		p.has(t, "print benchy, pause")
 		h.is(h.says(person, "request: {intent: end}"), mess.Completed)
-		p.broken = errors.New("somebody has cancelled it at the printer")
+		p.set(func() { p.broken = errors.New("somebody has cancelled it at the printer") })
 		h.after(time.Minute)
 		if s := h.is(ref, mess.Partial); !strings.Contains(s.Reason.Detail, "somebody has cancelled it") {
 			t.Errorf("%+v", s.Reason)
@@ -166,7 +184,9 @@ func TestAPrinterThatNeedsAPerson(t *testing.T) {
 		"cancel": {mess.Partial, "print benchy, stop"},
 	} {
 		printing(t, func(h *house, p *press, ref string) {
-			p.held, p.help = time.Now(), &drivers.HelpError{Problem: "the filament has run out", Help: "load new filament"}
+			p.set(func() {
+				p.held, p.help = time.Now(), &drivers.HelpError{Problem: "the filament has run out", Help: "load new filament"}
+			})
 			h.after(time.Minute)
 			s := h.is(ref, mess.NeedsInput)
 			if q := s.Questions[0]; q.Question != "The printer: the filament has run out; load new filament. Shall it go on?" || strings.Join(q.Options, ", ") != "go on, cancel" {
@@ -182,10 +202,10 @@ func TestAPrinterThatNeedsAPerson(t *testing.T) {
 	}
 	// A person at the printer needs no answer here.
 	printing(t, func(h *house, p *press, ref string) {
-		p.held, p.help = time.Now(), &drivers.HelpError{Problem: "the door is open", Help: "close it"}
+		p.set(func() { p.held, p.help = time.Now(), &drivers.HelpError{Problem: "the door is open", Help: "close it"} })
 		h.after(time.Minute)
 		h.is(ref, mess.NeedsInput)
-		p.began, p.held, p.help = p.began.Add(time.Since(p.held)), time.Time{}, nil
+		p.set(func() { p.began, p.held, p.help = p.began.Add(time.Since(p.held)), time.Time{}, nil })
 		h.after(time.Minute)
 		h.is(ref, mess.InProgress)
 		h.after(pressTime)
@@ -197,7 +217,7 @@ func TestAPrinterThatNeedsAPerson(t *testing.T) {
 // The trouble of a printer is told with what was done, and what a person should do.
 func TestAPrintThatFails(t *testing.T) {
 	printing(t, func(h *house, p *press, ref string) {
-		p.broken = &drivers.HelpError{Problem: "thermal runaway", Help: "let it cool down"}
+		p.set(func() { p.broken = &drivers.HelpError{Problem: "thermal runaway", Help: "let it cool down"} })
 		h.after(time.Minute)
 		s := h.is(ref, mess.Partial)
 		if s.Reason.Type != "needs_person" || s.Suggestion != "let it cool down" || !strings.Contains(s.Reason.Detail, "done: layers 1 to 3") {
@@ -212,7 +232,7 @@ func TestAPrintOutlivesTheProgram(t *testing.T) {
 	printing(t, func(h *house, p *press, ref string) {
 		for range 3 {
 			h.stopAgent()
-			p.away = 3
+			p.set(func() { p.away = 3 })
 			h.after(100 * time.Second)
 			h.startAgent()
 			h.after(time.Minute)
@@ -228,7 +248,7 @@ func TestAPrintOutlivesTheProgram(t *testing.T) {
 	})
 	printing(t, func(h *house, p *press, ref string) {
 		h.stopAgent()
-		p.began = time.Time{} // and is not to be found
+		p.set(func() { p.began = time.Time{} }) // and is not to be found
 		h.startAgent()
 		h.after(time.Minute)
 		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "is not found again") {

@@ -72,15 +72,16 @@ func (p *Pass) Break(ctx context.Context, d drivers.Stopper) (left string, err e
 	return run(ctx, p.g, &call{dev: p.dev, name: "stop", limit: p.dev.limits.Timeout, line: p.dev.steer, acts: true}, d.Stop)
 }
 
-// GoOn is about what waits for a person.
-func (p *Pass) GoOn(ctx context.Context, d drivers.Pauser) error {
+// GoOn is about what waits for a person: the rules are asked again for the plan that
+// it is part of, since the pass may be one that only looks.
+func (p *Pass) GoOn(ctx context.Context, d drivers.Pauser, plan capabilities.Plan) error {
 	c := &call{dev: p.dev, name: "resume", limit: p.dev.limits.Timeout, line: p.dev.steer, acts: true}
 	ctx, end := p.g.stoppable(ctx, c)
 	defer end()
 	_, err := run(ctx, p.g, c, func(ctx context.Context) (struct{}, error) {
 		p.g.ask()
 		p.g.mu.Lock()
-		err := first(append(p.g.always(), p.g.notDry), p.dev, p.order.Plan)
+		err := first(append(p.g.always(), p.g.notDry), p.dev, plan)
 		p.g.mu.Unlock()
 		if err != nil {
 			return struct{}{}, err

@@ -76,3 +76,11 @@ func (t *turn) passesOn(s *mess.Status) bool {
 	}
 	return (t.env.Phase == Before || t.env.Attempts+1 < t.attempts) && t.people(t.env)
 }
+
+// Offered reports whether an executor has an offer of a thread now.
+func (x *Exchange) Offered(ref, id string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	l := x.open[ref]
+	return l != nil && l.offered[id]
+}

@@ -256,12 +256,13 @@ func TestAPersonWithAPhone(t *testing.T) {
 			input.dispatchEvent(new Event("change")); done()
 		}, "image/png")
 	})`, nil)
-	p.Text("a photo, ")
+	p.Until(`[...document.querySelectorAll("#mine ul.meta li")].some((l) => l.textContent.startsWith("a photo, "))`)
 	p.Click("#mine label", "yes")
 	p.Fill("#field-slices-"+ref, "2")
 	h.shows(p, "me-compose")
 	h.usable(p, "me-compose")
 	p.Click("#mine button[type=submit]", "Done")
+	p.Until(`document.getElementById("mine").textContent.includes("Nothing now")`)
 	thread := h.becomes(ref, "completed")
 	var sent struct {
 		Thread struct {

@@ -33,8 +33,6 @@ type Config struct {
 	// Addresses are the addresses under which phones may reach the door, the best
 	// first: https://192.168.1.7:8420.
 	Addresses func() []string
-	// Push is what sends notices to phones that sleep; nil: nothing does.
-	Push Push
 	// Rate is how often somebody may try to sign in; 0: one in two seconds.
 	Rate rate.Limit
 }
@@ -57,12 +55,6 @@ type Here interface {
 	// Lock keeps a device from acting, and Unlock lets it act again.
 	Lock(device, why string) error
 	Unlock(device string) error
-}
-
-// Push sends notices to browsers that are not open.
-type Push interface {
-	// Key is the public key with which a browser subscribes (RFC 8292).
-	Key() string
 }
 
 // Console serves the pages of one exchange.

@@ -75,7 +75,6 @@ type who struct {
 	Exchange string   `json:"exchange"`
 	Here     bool     `json:"here"`     // an executor runs in this program
 	AtPlace  bool     `json:"at_place"` // the browser is on the exchange's own machine
-	Push     string   `json:"push,omitempty"`
 }
 
 func whoOf(exchangeID string, a exchange.Actor) who {
@@ -85,9 +84,6 @@ func whoOf(exchangeID string, a exchange.Actor) who {
 func (g *guest) whoAmI() error {
 	w := whoOf(g.x.ID(), g.who)
 	w.Here, w.AtPlace = g.cfg.Here != nil, atPlace(g.r)
-	if g.cfg.Push != nil {
-		w.Push = g.cfg.Push.Key()
-	}
 	answer(g.w, http.StatusOK, w)
 	return nil
 }

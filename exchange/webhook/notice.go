@@ -88,13 +88,14 @@ func (h *Hooks) happened(e exchange.Event) {
 	h.mu.Lock()
 	event := h.status.event(e)
 	h.mu.Unlock()
+	h.tellPeople(e)
 	if event == "" {
 		return
 	}
 	now, thread := time.Now(), summaryOf(e.Thread)
 	for _, ex := range h.x.Executors() {
 		addresses := addressesOf(ex.Extra)
-		if len(addresses) == 0 || event == created && ex.ID == e.Thread.Requestor || !wants(ex.Extra, thread.Priority, now) {
+		if len(addresses) == 0 || exchange.IsPerson(ex.Executor) || event == created && ex.ID == e.Thread.Requestor || !wants(ex.Extra, thread.Priority, now) {
 			continue
 		}
 		who, _, ok := h.keys.Shared(ex.ID)
@@ -105,6 +106,51 @@ func (h *Hooks) happened(e exchange.Event) {
 			h.enqueue(notice{ID: strings.ToLower(rand.Text()), Executor: ex.ID, URL: a.url, Event: event, Thread: thread, Made: now, Due: now})
 		}
 	}
+}
+
+// tellPeople tells people what is theirs: an offer, once, and what others say to a
+// task that they do. They are not told of what robots are asked first.
+func (h *Hooks) tellPeople(e exchange.Event) {
+	now, ref := time.Now(), e.Thread.Ref
+	for _, ex := range h.x.Executors() {
+		addresses := addressesOf(ex.Extra)
+		if len(addresses) == 0 || !exchange.IsPerson(ex.Executor) || !wants(ex.Extra, summaryOf(e.Thread).Priority, now) {
+			continue
+		}
+		event := ""
+		switch {
+		case h.x.Offered(ref, ex.ID):
+			if h.tellsFirst(ref, ex.ID) {
+				event = created
+			}
+		case e.Thread.Executor == ex.ID && e.Message.From != ex.ID:
+			event = changed
+		}
+		for _, a := range addresses {
+			if event != "" {
+				h.enqueue(notice{ID: strings.ToLower(rand.Text()), Executor: ex.ID, URL: a.url, Event: event, Thread: summaryOf(e.Thread), Made: now, Due: now})
+			}
+		}
+	}
+	if e.Thread.Status.Terminal() {
+		h.mu.Lock()
+		delete(h.told, ref)
+		h.mu.Unlock()
+	}
+}
+
+// tellsFirst notes that a person is told of an offer; false if she was before.
+func (h *Hooks) tellsFirst(ref, id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.told == nil || len(h.told) >= maxStatuses {
+		h.told = map[string][]string{}
+	}
+	if slices.Contains(h.told[ref], id) {
+		return false
+	}
+	h.told[ref] = append(h.told[ref], id)
+	return true
 }
 
 // enqueue puts a notice into its lane. Where too much waits, the oldest gives
@@ -129,6 +175,7 @@ func (h *Hooks) enqueue(n notice) {
 
 // address is where an executor wants to be told.
 type address struct {
+	ntfy   bool // it is a topic of ntfy, which takes text
 	url    string
 	secret string // "": the one that both have from its key
 }
@@ -136,18 +183,20 @@ type address struct {
 // maxAddresses is how many of one executor count.
 const maxAddresses = 4
 
-// addressesOf reads notifications: [{type: webhook, url, secret}].
+// addressesOf reads notifications: [{type: webhook, url, secret}], and {type: ntfy,
+// url} of a topic.
 func addressesOf(profile mess.Object) []address {
 	v, _ := profile.Get("notifications")
 	list, _ := v.([]any)
 	var all []address
 	for _, one := range list {
 		o, _ := one.(mess.Object)
-		if kind, _ := o.Get("type"); kind != "webhook" || len(all) == maxAddresses {
+		kind := textOf(o, "type")
+		if kind != "webhook" && kind != "ntfy" || len(all) == maxAddresses {
 			continue
 		}
 		if url := textOf(o, "url"); url != "" {
-			all = append(all, address{url, textOf(o, "secret")})
+			all = append(all, address{kind == "ntfy", url, textOf(o, "secret")})
 		}
 	}
 	return all

@@ -74,6 +74,9 @@ func (h *Hooks) send(ctx context.Context, n notice) result {
 	if err != nil {
 		return result{err: err, final: true}
 	}
+	if a.ntfy {
+		body = []byte(n.Thread.Intent)
+	}
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.Timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.URL, bytes.NewReader(body))
@@ -86,6 +89,10 @@ func (h *Hooks) send(ctx context.Context, n notice) result {
 		headerTimestamp: at, headerSignature: Sign(secret, at, n.ID, body),
 	} {
 		req.Header.Set(k, v)
+	}
+	if a.ntfy { // it shows the body; https://docs.ntfy.sh/publish/
+		req.Header.Set("Content-Type", "text/plain; charset=utf-8")
+		req.Header.Set("Title", map[string]string{created: "messkit: a task for you", changed: "messkit: news of your task"}[n.Event])
 	}
 	res, err := h.client.Do(req)
 	if err != nil {

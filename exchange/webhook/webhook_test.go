@@ -463,3 +463,31 @@ func TestNoWebhooks(t *testing.T) {
 		}
 	})
 }
+
+// People are told of what is offered to them, once, and not of what robots are
+// asked first; ntfy gets text.
+func TestPeopleAreToldOfWhatIsTheirs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t)
+		defer h.stop()
+		h.post("pi", `{"config":{"executor":{"id":"pi","capabilities":["look"]}}}`)
+		h.post("own", `{"config":{"executor":{"id":"own","kind":"person","capabilities":["look"],"notifications":[{"type":"ntfy","url":"https://ntfy.example/topic"}]}}}`)
+		ref := h.post("agent", `{"request":{"intent":"Look <there> & tell","requires":["look"]}}`)
+		h.settle(time.Second)
+		if n := len(h.all("ntfy.example")); n != 0 {
+			t.Errorf("told %d times before the robot has declined", n)
+		}
+		h.post("pi", `{"status":{"re":"`+ref+`","code":"declined","reason":"no eyes"}}`)
+		h.settle(time.Second)
+		told := h.all("ntfy.example")
+		if len(told) != 1 || string(told[0].body) != "Look <there> & tell" || told[0].head.Get("Title") != "messkit: a task for you" {
+			t.Fatalf("told: %+v", told)
+		}
+		h.post("own", `{"status":{"re":"`+ref+`","code":"claimed"}}`)
+		h.post("agent", `{"cancel":{"re":"`+ref+`"}}`)
+		h.settle(time.Second)
+		if n := len(h.all("ntfy.example")); n != 2 {
+			t.Errorf("told %d times, want 2: the offer, and that it was taken back", n)
+		}
+	})
+}

@@ -1,8 +1,8 @@
-// Keeps the pages for when there is no network, and shows what is pushed. What
-// the exchange says is never kept here.
+// Keeps the pages for when there is no network. What the exchange says is never
+// kept here.
 
 const kept = 'messkit-pages'
-const pages = ['/me', '/console/app.css', '/console/icon.svg', ...['me', 'api', 'dom', 'content', 'events', 'stop', 'outbox', 'compose', 'photo', 'profile', 'push'].map((n) => `/console/js/${n}.js`)]
+const pages = ['/me', '/console/app.css', '/console/icon.svg', ...['me', 'api', 'dom', 'content', 'events', 'stop', 'outbox', 'compose', 'photo', 'profile', 'keep'].map((n) => `/console/js/${n}.js`)]
 
 self.addEventListener('install', (e) => e.waitUntil(caches.open(kept).then((c) => c.addAll(pages)).then(() => self.skipWaiting())))
 self.addEventListener('activate', (e) => e.waitUntil(self.clients.claim()))
@@ -25,21 +25,3 @@ async function fresh(request, path) {
     throw err
   }
 }
-
-self.addEventListener('push', (e) => {
-  let said = {}
-  try {
-    said = e.data.json()
-  } catch {
-    // a notice without words is one all the same
-  }
-  e.waitUntil(self.registration.showNotification(String(said.title || 'messkit'), { body: String(said.body || 'There is something for you.'), tag: String(said.tag || 'messkit'), icon: '/console/icon.svg' }))
-})
-
-self.addEventListener('notificationclick', (e) => {
-  e.notification.close()
-  e.waitUntil(self.clients.matchAll({ type: 'window' }).then((open) => {
-    const mine = open.find((w) => new URL(w.url).pathname === '/me')
-    return mine ? mine.focus() : self.clients.openWindow('/me')
-  }))
-})

@@ -8,8 +8,22 @@ import { fit } from './photo.js'
 /** hints are what a request asks for: [type, spec]. */
 export const hints = (request) => (request.response_hint || request.response_hints || []).map((h) => (typeof h === 'string' ? [h, ''] : Object.entries(h)[0]))
 
-/** box is the form for a task that one holds. others are those to whom it may be handed over. */
+const boxes = new Map() // ref to the form, which outlives the cards that show it
+
+/** box is the form for a task that one holds. others are those to whom it may be handed over. What was put in stays while the task goes on. */
 export function box(thread, request, others) {
+  if (!boxes.has(thread.ref)) boxes.set(thread.ref, made(thread, request, others))
+  const one = boxes.get(thread.ref)
+  one.update(thread)
+  return one.node
+}
+
+/** forget drops the forms of tasks that one does not hold any more. */
+export function forget(held) {
+  for (const ref of boxes.keys()) if (!held.has(ref)) boxes.delete(ref)
+}
+
+function made(thread, request, others) {
   const files = []
   const asked = hints(request)
   const wants = (type) => asked.some(([t]) => t === type)
@@ -24,13 +38,18 @@ export function box(thread, request, others) {
   const text = el('textarea', { id: id('text'), rows: 3, value: localStorage.getItem(id('draft')) || '' })
   text.oninput = () => (text.value ? localStorage.setItem(id('draft'), text.value) : localStorage.removeItem(id('draft')))
   const photo = el('input', { type: 'file', id: id('photo'), accept: 'image/*', capture: 'environment', multiple: '' })
-  photo.onchange = () => guarded(error, async () => {
+  photo.onchange = async () => {
+    done.disabled = true // until the photos are small enough
+    await guarded(error, photos)
+    done.disabled = false
+  }
+  const photos = async () => {
     for (const f of photo.files) {
       const data = await fit(f)
       add('image', { name: `photo-${files.length + 1}.jpg`, type: 'image/jpeg', data }, `a photo, ${Math.ceil(data.size / 1024)} KB`)
     }
     photo.value = ''
-  })
+  }
   let at = null
   const where = el('p', { className: 'meta', role: 'status' })
   const place = el('button', { type: 'button', className: 'plain' }, 'Add where I am')
@@ -57,16 +76,17 @@ export function box(thread, request, others) {
     return asked.filter(([t]) => t in has && !has[t]).map(([t]) => words(t))
   }
   const say = (title, items, some = []) => guarded(error, () => outbox.put(thread.ref, title, items, some.map(({ name, type, data }) => ({ name, type, data }))))
-  const forget = () => localStorage.removeItem(id('draft'))
-  const begun = thread.status === 'in_progress'
+  let begun = false
 
   const done = el('button', { type: 'submit' }, 'Done')
+  const begin = el('button', { type: 'button', className: 'plain', onclick: () => say('begun', [{ status: { code: 'in_progress' } }]) }, 'I have begun')
+  const confirm = request.confirm_before ? more('Ask for a yes', 'What you are going to do', (q) => say('a question', [{ status: { code: 'needs_confirmation', action: q } }]), id('confirm')) : null
   const form = el('form', { className: 'answers' },
     asked.length ? el('p', {}, 'Asked for: ', asked.map(([t, spec]) => words(t) + (spec && typeof spec === 'string' ? ` (${spec})` : '')).join(', ')) : null,
     el('label', { htmlFor: id('text') }, 'What you found or did'), text,
     el('label', { htmlFor: id('photo') }, 'Photo'), photo,
     voice(error, add), place, where, yes?.node, fields.map((f) => f.node), shown,
-    done, begun ? null : el('button', { type: 'button', className: 'plain', onclick: () => say('begun', [{ status: { code: 'in_progress' } }]) }, 'I have begun'))
+    done, begin)
   form.onsubmit = (e) => {
     e.preventDefault()
     const list = content()
@@ -80,14 +100,20 @@ export function box(thread, request, others) {
     guarded(error, async () => {
       if (!begun) await outbox.put(thread.ref, 'begun', [{ status: { code: 'in_progress' } }])
       await outbox.put(thread.ref, 'the answer', [{ status: { code: 'completed' } }, { response: { content: list } }], files.map(({ name, type, data }) => ({ name, type, data })))
-      forget()
+      localStorage.removeItem(id('draft'))
     })
   }
-  return el('div', {}, form, error,
+  const node = el('div', {}, form, error,
     more('Ask back', 'Your question', (q) => say('a question', [{ status: { code: 'needs_input', questions: [{ field: 'answer', question: q }] } }]), id('ask')),
-    request.confirm_before && !begun ? more('Ask for a yes', 'What you are going to do', (q) => say('a question', [{ status: { code: 'needs_confirmation', action: q } }]), id('confirm')) : null,
-    handOver(thread, others, say, id('hand'), begun),
+    confirm,
+    handOver(others, say, id('hand')),
     more('I could not', 'Why', (why) => say('that it could not be done', [{ status: { code: 'failed', reason: { type: 'other', detail: why, effect: begun ? 'unknown' : 'none' } } }]), id('fail')))
+  const update = (now) => {
+    begun = now.status === 'in_progress'
+    begin.hidden = begun
+    if (confirm) confirm.hidden = begun
+  }
+  return { node, update }
 }
 
 async function guarded(error, act) {
@@ -110,10 +136,10 @@ export function more(title, label, say, id) {
   return el('details', {}, el('summary', {}, title), form)
 }
 
-function handOver(thread, others, say, id, begun) {
+function handOver(others, say, id) {
   if (!others.length) return null
   const to = el('select', { id }, others.map((e) => el('option', { value: e.id }, `${e.name || e.id}${e.person ? '' : ' (robot)'}`)))
-  const form = el('form', {}, el('label', { htmlFor: id }, 'To'), to, el('button', { type: 'submit', className: 'plain' }, begun ? 'Hand over (I have done nothing yet)' : 'Hand over'))
+  const form = el('form', {}, el('label', { htmlFor: id }, 'To'), to, el('button', { type: 'submit', className: 'plain' }, 'Hand over: I have done nothing yet'))
   form.onsubmit = (e) => {
     e.preventDefault()
     say('the handing over', [{ status: { code: 'delegated', delegated_to: to.value, reason: { type: 'other', detail: 'handed over', effect: 'none' } } }])

@@ -1,13 +1,13 @@
 // The page of a person who does what robots cannot.
 
 import { Away, begin, exchange, page, Refused } from './api.js'
-import { box, more } from './compose.js'
+import { box, forget, more } from './compose.js'
 import { duration, entry, last, timeline } from './content.js'
 import { $, ago, chip, el, fill } from './dom.js'
 import { follow } from './events.js'
+import { register } from './keep.js'
 import * as outbox from './outbox.js'
 import * as profile from './profile.js'
-import { register } from './push.js'
 import * as stop from './stop.js'
 
 const working = ['claimed', 'in_progress', 'waiting', 'held', 'needs_input', 'needs_confirmation', 'retrying']
@@ -132,6 +132,7 @@ async function read() {
   const whole = await Promise.all(open.map((t) => exchange.thread(t.ref)))
   mine.clear()
   for (const t of whole) mine.set(t.ref, t)
+  forget(mine)
   for (const ref of offers.keys()) if (mine.has(ref)) offers.delete(ref)
   remember()
   draw()
@@ -147,6 +148,7 @@ function draw() {
 /** cards draws what has changed, and leaves a card alone in which somebody writes. */
 function cards(id, threads, make, empty) {
   const old = new Map([...$(id).children].map((c) => [c.dataset.ref, c]))
+  const active = document.activeElement
   fill($(id), threads.length ? threads.map((t) => {
     const state = `${id} ${t.updated_at} ${t.status}`
     if (drawn.get(t.ref) === state && old.has(t.ref)) return old.get(t.ref)
@@ -155,6 +157,7 @@ function cards(id, threads, make, empty) {
     card.dataset.ref = t.ref
     return card
   }) : el('li', {}, el('p', { className: 'empty' }, empty)))
+  if (active !== document.activeElement && active?.isConnected) active.focus({ preventScroll: true }) // somebody was writing there
 }
 
 function head(t) {

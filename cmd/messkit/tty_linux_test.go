@@ -202,3 +202,29 @@ func TestInitAsks(t *testing.T) {
 		t.Errorf("%v\n%s", err, text)
 	}
 }
+
+// A question that somebody else answers goes away, and the waiting goes on.
+func TestAQuestionIsTakenBack(t *testing.T) {
+	home, url := atHome(t)
+	command := func(args ...string) (string, error) {
+		c := exec.CommandContext(t.Context(), "messkit", args...)
+		c.Env = append(os.Environ(), "HOME="+home, "MESSKIT_URL="+url)
+		said, err := c.Output()
+		return string(said), err
+	}
+	var g errgroup.Group
+	g.Go(func() error {
+		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			list, err := command("ls", "--status", "needs_confirmation")
+			if fields := strings.Fields(list); err == nil && len(fields) > 5 {
+				_, err = command("reply", fields[5], "--yes") // the first of the row below the head
+				return err
+			}
+		}
+		return errors.New("nothing was asked")
+	})
+	out, err := atTerminal(t, home, url, nil, "ask", "turn on the porch light", "--confirm", "--wait")
+	if err := errors.Join(err, g.Wait()); err != nil || !strings.Contains(out, "operator  confirms") || !strings.Contains(out, "The porch light is on") {
+		t.Errorf("%v\n%q", err, out)
+	}
+}

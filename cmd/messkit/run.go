@@ -5,20 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"runtime/debug"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange"
 	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
 	"github.com/messkit/messkit/exchange/console"
@@ -237,28 +232,13 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, here *place
 	if err != nil {
 		return nil, err
 	}
-	settings := cfg.settings()
-	settings.Pin = k.Pin
-	for _, d := range capabilities.Default().Definitions() {
-		settings.Catalogue = append(settings.Catalogue, exchange.Definition(d))
-	}
-	l, err := net.Listen("tcp", cfg.Listen)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, hint(err, "another messkit may be running here; stop it, or choose another port with --listen")
-	} else if err != nil {
+	l, err := cfg.openPort(secure)
+	if err != nil {
 		return nil, err
 	}
-	if secure == nil && !cfg.Insecure && !own(l.Addr()) { // what a name like localhost has led to
-		return nil, errors.Join(fmt.Errorf("listen: %s is %s, which is beyond this machine; write 127.0.0.1 or tls: self", cfg.Listen, l.Addr()), l.Close())
-	}
-	store, err := cfg.files(log).Open(cfg.Data)
+	store, x, err := cfg.openThreads(ctx, k, log)
 	if err != nil {
-		return nil, errors.Join(storeNotOpened(err, cfg.Data), l.Close())
-	}
-	debug.FreeOSMemory() // reading the log has used more than what came of it
-	x, err := exchange.Open(ctx, settings, store, time.Now, log)
-	if err != nil {
-		return nil, errors.Join(err, store.Close(), l.Close())
+		return nil, errors.Join(err, l.Close())
 	}
 	hooks, err := webhook.Open(x, k, cfg.Webhooks, cfg.Data, log)
 	if err != nil {
@@ -315,34 +295,6 @@ func (e *ownExchange) console(ctx context.Context, k *keys.Keys, here *place, se
 		c.Here = here
 	}
 	return console.Open(ctx, e.x, k, c, log)
-}
-
-// notOpened says what helps where a folder for data cannot be opened.
-func notOpened(err error, dir string) error {
-	switch {
-	case errors.Is(err, syscall.ENOSPC):
-		return hint(err, "there is no space left for %s; make some, or choose a folder on another disk with --data", dir)
-	case errors.Is(err, files.ErrInUse):
-		return hint(err, "another messkit uses %s; give this one a folder of its own with --data", dir)
-	case errors.Is(err, fs.ErrPermission):
-		return hint(err, "this user must be able to read and write all of %s; mend that, or choose another folder with --data", dir)
-	}
-	return err
-}
-
-// storeNotOpened says what helps where the threads cannot be opened.
-func storeNotOpened(err error, dir string) error {
-	if files.Damaged(err) {
-		return hint(err, "nothing was changed; without %s messkit begins with the threads that messkit thread list --data %s shows", filepath.Join(dir, "log"), dir)
-	}
-	return notOpened(err, dir)
-}
-
-// reachable is an address as one would type it here.
-func reachable(addr net.Addr) string {
-	s := addr.String()
-	s = strings.Replace(s, "[::]:", "localhost:", 1)
-	return strings.Replace(s, "0.0.0.0:", "localhost:", 1)
 }
 
 func (e *ownExchange) close() error {

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/files"
+	"github.com/messkit/messkit/exchange/keys"
+)
+
+// openPort opens the port of the HTTP door. In plain text it is this machine's
+// alone, unless that is said.
+func (c *exchangeConfig) openPort(secure *tls.Config) (net.Listener, error) {
+	l, err := net.Listen("tcp", c.Listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, hint(err, "another messkit may be running here; stop it, or choose another port with --listen")
+	} else if err != nil {
+		return nil, err
+	}
+	if secure == nil && !c.Insecure && !own(l.Addr()) { // what a name like localhost has led to
+		return nil, errors.Join(fmt.Errorf("listen: %s is %s, which is beyond this machine; write 127.0.0.1 or tls: self", c.Listen, l.Addr()), l.Close())
+	}
+	return l, nil
+}
+
+// openThreads opens the store, and the exchange over it.
+func (c *exchangeConfig) openThreads(ctx context.Context, k *keys.Keys, log *slog.Logger) (*files.Store, *exchange.Exchange, error) {
+	settings := c.settings()
+	settings.Pin = k.Pin
+	for _, d := range capabilities.Default().Definitions() {
+		settings.Catalogue = append(settings.Catalogue, exchange.Definition(d))
+	}
+	store, err := c.files(log).Open(c.Data)
+	if err != nil {
+		return nil, nil, storeNotOpened(err, c.Data)
+	}
+	debug.FreeOSMemory() // reading the log has used more than what came of it
+	x, err := exchange.Open(ctx, settings, store, time.Now, log)
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	return store, x, nil
+}
+
+// notOpened says what helps where a folder for data cannot be opened.
+func notOpened(err error, dir string) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return hint(err, "there is no space left for %s; make some, or choose a folder on another disk with --data", dir)
+	case errors.Is(err, files.ErrInUse):
+		return hint(err, "another messkit uses %s; give this one a folder of its own with --data", dir)
+	case errors.Is(err, fs.ErrPermission):
+		return hint(err, "this user must be able to read and write all of %s; mend that, or choose another folder with --data", dir)
+	}
+	return err
+}
+
+// storeNotOpened says what helps where the threads cannot be opened.
+func storeNotOpened(err error, dir string) error {
+	if files.Damaged(err) {
+		return hint(err, "nothing was changed; without %s messkit begins with the threads that messkit thread list --data %s shows", filepath.Join(dir, "log"), dir)
+	}
+	return notOpened(err, dir)
+}
+
+// reachable is an address as one would type it here.
+func reachable(addr net.Addr) string {
+	s := addr.String()
+	s = strings.Replace(s, "[::]:", "localhost:", 1)
+	return strings.Replace(s, "0.0.0.0:", "localhost:", 1)
+}

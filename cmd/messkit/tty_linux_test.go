@@ -76,7 +76,9 @@ func atTerminal(t *testing.T, home, url string, answers map[string]string, args 
 				for asks, answer := range answers {
 					if i := strings.Index(seen.String()[from:], asks); i >= 0 {
 						from += i + len(asks)
-						if _, err := ours.WriteString(answer); err != nil {
+						if answer == ctrlC {
+							_ = c.Process.Signal(os.Interrupt)
+						} else if _, err := ours.WriteString(answer); err != nil {
 							return nil
 						}
 						wait = true
@@ -94,6 +96,10 @@ func atTerminal(t *testing.T, home, url string, answers map[string]string, args 
 	}
 	return seen.String(), err
 }
+
+// ctrlC is sent as the signal that it is: the kernel throws away what is printed
+// while it makes one of the key.
+const ctrlC = "\x03"
 
 // primaryAttributes is the last of what a terminal is asked, and showsSixels an
 // answer to it.
@@ -140,7 +146,7 @@ func TestAskAtATerminal(t *testing.T) {
 	if err != nil || !strings.Contains(out, "porch light is on") {
 		t.Errorf("%v\n%q", err, out)
 	}
-	out, err = atTerminal(t, home, url, map[string]string{"do it? [y/N] ": "\x03"}, "ask", "turn off the porch light", "--confirm", "--wait")
+	out, err = atTerminal(t, home, url, map[string]string{"do it? [y/N] ": ctrlC}, "ask", "turn off the porch light", "--confirm", "--wait")
 	if err == nil || !strings.Contains(out, "it goes on without you") {
 		t.Errorf("%v\n%q", err, out)
 	}
@@ -174,7 +180,7 @@ func TestWatchAtATerminal(t *testing.T) {
 	if err := c.Start(); err != nil { // it is seen as it happens, or as it has happened
 		t.Fatal(err)
 	}
-	out, err := atTerminal(t, home, url, map[string]string{"  completed  ": "\x03"}, "watch")
+	out, err := atTerminal(t, home, url, map[string]string{"  completed  ": ctrlC}, "watch")
 	if err := errors.Join(err, c.Wait()); err != nil {
 		t.Error(err)
 	}

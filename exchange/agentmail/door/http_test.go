@@ -96,7 +96,10 @@ func TestOverHTTP(t *testing.T) {
 	if code, text := h.calls(orchestrator, http.MethodPost, "", saying("m-1", "bd-2", "2026-01-01T00:00:00Z", `"reply":{"confirm":true}`)); code != http.StatusConflict || !strings.Contains(text, "stale_answer") {
 		t.Errorf("%d %s", code, text)
 	}
-	if code, text := h.calls(orchestrator, http.MethodPost, "", saying("m-2", "bd-2", now(), `"reply":{"confirm":true}`)); code != http.StatusAccepted {
+	if code, text := h.calls(orchestrator, http.MethodPost, "", saying("m-3", "bd-2", now(), `"reply":{"confirm":true}`)); code != http.StatusConflict || !strings.Contains(text, "name it with the yes") {
+		t.Errorf("%d %s", code, text)
+	}
+	if code, text := h.calls(orchestrator, http.MethodPost, "", saying("m-2", "bd-2", now(), `"reply":{"confirm":true,"action_hash":"abc"}`)); code != http.StatusAccepted {
 		t.Errorf("%d %s", code, text)
 	}
 	h.fetches(orchestrator, ends)

@@ -1,0 +1,56 @@
+package mailbox
+
+import (
+	"errors"
+	"strings"
+)
+
+// ErrDenied says that the server does not let this program in, or not do what it
+// has to do: its configuration must be mended.
+var ErrDenied = errors.New("the mail server refuses this program; check token_file, and that the server gives it more than the role reader (HTTP_RBAC_DEFAULT_ROLE)")
+
+// ToolError is the server's no to one call.
+type ToolError struct {
+	Tool string
+	Text string
+}
+
+func (e *ToolError) Error() string { return e.Tool + ": " + e.Text }
+
+// The kinds of no, as far as the server's words tell: it has no codes.
+var (
+	ErrNoContact  = errors.New("the recipient has not approved this agent")
+	ErrRetired    = errors.New("the agent is retired")
+	ErrToken      = errors.New("the agent's registration token is missing or wrong")
+	ErrNobody     = errors.New("there is no such agent")
+	ErrBadName    = errors.New("the server takes no mail for an agent of that name")
+	ErrBadMessage = errors.New("the server does not take the message")
+)
+
+// phrases are what the server says.
+var phrases = []struct {
+	text string
+	kind error
+}{
+	{"Contact approval required", ErrNoContact},
+	{"is retired", ErrRetired},
+	{"requires registration_token", ErrToken},
+	{"requires sender_token", ErrToken},
+	{"Invalid registration_token", ErrToken},
+	{"Invalid sender_token", ErrToken},
+	{"not registered in project", ErrNobody},
+	{"not found", ErrNobody},
+	{"Invalid recipient", ErrBadName},
+	{"Invalid thread_id", ErrBadMessage},
+	{"validation error", ErrBadMessage},
+}
+
+// Is tells the kind.
+func (e *ToolError) Is(target error) bool {
+	for _, p := range phrases {
+		if strings.Contains(e.Text, p.text) {
+			return p.kind == target
+		}
+	}
+	return false
+}

@@ -240,6 +240,30 @@ func TestZones(t *testing.T) {
 	}
 }
 
+// Whoever may ask for nothing reserves nothing, and nobody without end.
+func TestWhoReserves(t *testing.T) {
+	h := overHTTP(t)
+	shares := `{"version":"1.0.0","timestamp":"2026-11-22T00:00:00Z","sender_id":"eve","message_id":"s-1","type":"coordination_request","request_type":"parallel_execution","participants":["eve"],
+"coordination_topic":"paint","shared_resources":[{"type":"zone","patterns":["zone/kitchen/**"],"access_mode":"read_write"}]}`
+	for _, roles := range []exchange.Role{exchange.Observer, exchange.ExecutorRole, exchange.Observer | exchange.ExecutorRole} {
+		eve := exchange.Actor{ID: "eve", Roles: roles}
+		for _, body := range []string{reservation("eve", "r", "exclusive", "zone/**", 30, ""), reservation("eve", "r-2", "shared_read", "zone/kitchen", 30, ""), shares} {
+			if code, text := h.calls(eve, http.MethodPost, "", body); code != http.StatusForbidden || !strings.Contains(text, "reserve nothing") {
+				t.Errorf("%v: %d %s", roles, code, text)
+			}
+		}
+	}
+	if by, _, _, held := h.door.Reserved("lamp", "operator"); held {
+		t.Errorf("the lamp is reserved by %s", by)
+	}
+	for i := range 65 {
+		code, text := h.calls(anna, http.MethodPost, "", reservation("anna", fmt.Sprint("r-", i), "exclusive", "zone/kitchen", 30, ""))
+		if want := map[bool]int{true: http.StatusAccepted, false: http.StatusConflict}[i < 64]; code != want {
+			t.Fatalf("%d: %d %s", i, code, text)
+		}
+	}
+}
+
 // What one says of its tasks is told when it asks, and answers to answers are not
 // given.
 func TestCoordinationEnds(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/agentmail"
 	"github.com/messkit/messkit/mess"
 )
@@ -131,8 +132,15 @@ func (d *Door) share(from peer, m agentmail.Message, c *agentmail.CoordinationRe
 	return receipt{Note: note}, d.answer(from, m, note)
 }
 
-// hold writes reservations down, all or none of them.
+// maxZones is how many reservations one actor may have at a time.
+const maxZones = 64
+
+// hold writes reservations down, all or none of them. Whoever may ask for nothing
+// may keep nobody from it either.
 func (d *Door) hold(from peer, message, task string, want []agentmail.Alternative, until time.Time, reason string) (note string, err error) {
+	if from.who.Roles&(exchange.Requester|exchange.Operator) == 0 {
+		return "", no(codeForbidden, "%s may not ask for anything here, and so reserve nothing", from.name)
+	}
 	byMode := map[bool][]string{}
 	for _, w := range want {
 		byMode[w.Mode == agentmail.Exclusive] = append(byMode[w.Mode == agentmail.Exclusive], w.Pattern)
@@ -153,6 +161,10 @@ func (d *Door) hold(from peer, message, task string, want []agentmail.Alternativ
 	}
 	var conflicts []string
 	change := func(s *state) {
+		if n := s.others(from.who.ID, message); n+len(rows) > maxZones {
+			conflicts = []string{fmt.Sprintf("%s has %d reservations already; end some with a task_completion", from.name, n)}
+			return
+		}
 		for _, r := range rows {
 			conflicts = append(conflicts, s.conflicts(r, d.now())...)
 		}
@@ -200,6 +212,16 @@ func (s *state) conflicts(want Reservation, now time.Time) (list []string) {
 		}
 	}
 	return list
+}
+
+// others counts the reservations of an actor that another message has asked for.
+func (s *state) others(actor, message string) (n int) {
+	for _, r := range s.Zones {
+		if r.Actor == actor && r.Message != message {
+			n++
+		}
+	}
+	return n
 }
 
 // release frees what an actor has reserved for a task.

@@ -41,11 +41,12 @@ func (c *call) download(ref, name string) error {
 }
 
 // served is the media type under which a file goes out, alone and as a header.
-// What its sender has called it is not to be trusted: pages and drawings that
-// run scripts go out as bytes.
+// What its sender has called it is not to be trusted: pages, drawings that run
+// scripts, and scripts and styles that a page of ours might load go out as bytes.
 func served(said, name string) (kind, header string) {
 	kind, params, err := mime.ParseMediaType(cmp.Or(said, mime.TypeByExtension(path.Ext(name))))
-	if err != nil || strings.Contains(kind, "html") || strings.Contains(kind, "xml") || strings.HasPrefix(kind, "multipart/") {
+	active := func(part string) bool { return strings.Contains(kind, part) }
+	if err != nil || slices.ContainsFunc([]string{"html", "xml", "script", "css", "multipart/"}, active) {
 		return unknownType, unknownType
 	}
 	return kind, cmp.Or(mime.FormatMediaType(kind, params), kind)

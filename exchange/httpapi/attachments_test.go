@@ -39,6 +39,8 @@ func TestAttachments(t *testing.T) {
 		{"page.html", "text/html", "text/html", "file", "application/octet-stream", true},
 		{"page2.html", "TEXT/HTML", "text/html", "file", "application/octet-stream", true},
 		{"draw.svg", "image/svg+xml", "image/svg+xml", "image", "application/octet-stream", true},
+		{"run.js", "text/javascript", "text/javascript", "file", "application/octet-stream", true},
+		{"look.css", "text/css", "text/css", "file", "application/octet-stream", true},
 		{"what", "", "application/octet-stream", "file", "application/octet-stream", true},
 		{"form.png", "application/x-www-form-urlencoded", "image/png", "image", "image/png", false},
 		{"../../a b%2Fc\"d.jpg", "image/jpeg", "image/jpeg", "image", "image/jpeg", false},

@@ -99,6 +99,7 @@ func New(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Door
 // Handler is the door as one handler.
 func (d *Door) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handled(r.Context())
 		rc := http.NewResponseController(w)
 		now := time.Now()
 		end := now.Add(answerTime)

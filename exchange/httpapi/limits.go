@@ -137,10 +137,10 @@ func (g *gate) Accept() (net.Conn, error) {
 		}
 		from, ok := origin(conn.RemoteAddr())
 		if !ok {
-			return &translated{conn}, nil
+			return &translated{Conn: conn}, nil
 		}
 		if g.enter(from) {
-			return &counted{translated: translated{conn}, leave: sync.OnceFunc(func() { g.leave(from) })}, nil
+			return &counted{translated: translated{Conn: conn}, leave: sync.OnceFunc(func() { g.leave(from) })}, nil
 		}
 		_ = conn.Close() // it has been told nothing yet
 	}

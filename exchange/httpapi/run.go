@@ -38,6 +38,8 @@ func (d *Door) Run(ctx context.Context, l net.Listener) error {
 	s := &http.Server{
 		Handler: d.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return base },
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context { return context.WithValue(ctx, line{}, conn) },
+		ConnState:   between,
 		ErrorLog:    slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
 		Protocols:   new(http.Protocols),
 	}

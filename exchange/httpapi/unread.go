@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"encoding/hex"
@@ -9,19 +10,48 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strconv"
+	"sync/atomic"
 )
 
 // serverMark stands in the answers that net/http gives by itself, before any
 // handler is asked: to a request line with control characters, to headers that
-// are too large, to another version of HTTP. Handlers' answers go another way.
+// are too large, to another version of HTTP.
 const serverMark = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
-// translated is a connection on which those answers are refusals like ours.
-type translated struct{ net.Conn }
+// translated is a connection on which those answers are refusals like ours. What a
+// handler answers is left alone: a file may hold whatever its sender likes.
+type translated struct {
+	net.Conn
+	handled atomic.Bool // a handler answers
+}
+
+// line is the key under which a request finds its connection.
+type line struct{}
+
+// handle says whether a handler answers from now on.
+func (t *translated) handle(is bool) { t.handled.Store(is) }
+
+// handled says that a handler answers a request.
+func handled(ctx context.Context) {
+	if t, ok := ctx.Value(line{}).(interface{ handle(bool) }); ok { // a test's server has none
+		t.handle(true)
+	}
+}
+
+// between says that no handler answers any more, once a request is done.
+func between(conn net.Conn, s http.ConnState) {
+	if t, ok := conn.(interface{ handle(bool) }); ok && s == http.StateIdle {
+		t.handle(false)
+	}
+}
 
 // Write sends p, or what p means.
 func (t *translated) Write(p []byte) (int, error) {
+	if t.handled.Load() {
+		return t.Conn.Write(p)
+	}
 	ours, ok := refusalFor(p)
 	if !ok {
 		return t.Conn.Write(p)
@@ -43,7 +73,7 @@ func (s *sealed) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sealedConn{translated{tls.Server(conn, s.cfg)}}, nil
+	return &sealedConn{translated{Conn: tls.Server(conn, s.cfg)}}, nil
 }
 
 type sealedConn struct{ translated }

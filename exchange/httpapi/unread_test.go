@@ -1,9 +1,13 @@
 package httpapi_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,6 +55,55 @@ func TestWhatIsNoRequest(t *testing.T) {
 			continue
 		}
 		h.clear(fmt.Sprint(what), r, c.code)
+	}
+	stop()
+	if err := g.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A file that reads like an answer of the server's own is a file, and the next
+// request on the connection is answered as ever.
+func TestWhatReadsLikeARefusal(t *testing.T) {
+	text := "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request: nothing of ours"
+	file := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(1+len(text)))
+		for _, part := range []string{"A", text} {
+			_, _ = io.WriteString(w, part)
+			_ = http.NewResponseController(w).Flush()
+		}
+	})
+	h := made(t, httpapi.Config{Pages: map[string]http.Handler{"/file": file}})
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var g errgroup.Group
+	g.Go(func() error { return h.door.Run(ctx, l) })
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	answers := bufio.NewReader(conn)
+	for _, one := range []struct{ ask, says string }{
+		{"GET /file HTTP/1.1\r\nHost: localhost\r\n\r\n", "A" + text},
+		{"GET /file HTTP/1.1\r\nHost: localhost\r\n\r\n", "A" + text},
+		{"GET /hea\x00lth HTTP/1.1\r\nHost: localhost\r\n\r\n", `{"error":"the request cannot be read`},
+	} {
+		if _, err := io.WriteString(conn, one.ask); err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		if err != nil || !strings.HasPrefix(string(body), one.says) {
+			t.Errorf("%q: %q, %v", one.ask, body, err)
+		}
+		_ = res.Body.Close()
 	}
 	stop()
 	if err := g.Wait(); err != nil {

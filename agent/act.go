@@ -179,9 +179,13 @@ func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan,
 	told, done := context.WithCancel(ctx)
 	defer done()
 	var g errgroup.Group
-	verbs.unask = p.unmute
+	hush := func() {} // ends the waiting for an answer: of two that wait, the wrong one may hear it
+	verbs.unask = func() { hush(); p.unmute() }
 	verbs.ask = func(q mess.Question) <-chan string {
 		answer := make(chan string, 1)
+		hush()
+		told, end := context.WithCancel(told)
+		hush = end
 		g.Go(func() error {
 			said, err := t.askMidway(told, p, q)
 			if err != nil {

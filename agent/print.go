@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
@@ -102,12 +103,16 @@ func (v verbs) follow(ctx context.Context, p drivers.Printer, one drivers.Print)
 		case <-ctx.Done():
 		case <-t.C:
 		case said := <-w.answer:
-			if said == no {
+			switch heed(said) {
+			case no:
 				t.Stop()
 				return w.stop(ctx, errors.New("the answer was to cancel it"))
-			}
-			if err := w.goOn(ctx); err != nil {
-				v.progress(drivers.Progress{Percent: w.state.Percent, Doing: "it does not go on: " + err.Error(), Left: w.state.Left})
+			case yes:
+				if err := w.goOn(ctx); err != nil {
+					v.progress(drivers.Progress{Percent: w.state.Percent, Doing: "it does not go on: " + err.Error(), Left: w.state.Left})
+				}
+			default:
+				w.asked = false // it stays as it is, and is asked about again
 			}
 		}
 		t.Stop()
@@ -119,6 +124,22 @@ const (
 	yes = "go on"
 	no  = "cancel"
 )
+
+// heed is which of the two an answer says; "" where it is neither, like a plain no:
+// nothing heats up or moves by that, and nothing is lost.
+func heed(said string) string {
+	said = strings.ToLower(strings.TrimSpace(said))
+	if said == yes || said == no {
+		return said
+	}
+	switch agrees, _, ends := capabilities.MatchYesNo(said); {
+	case ends:
+		return no
+	case agrees && !capabilities.Limits(said):
+		return yes
+	}
+	return ""
+}
 
 // help asks the requester where the printer waits for a person, once each time. One
 // that goes on by itself needs no answer any more.

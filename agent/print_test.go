@@ -200,6 +200,37 @@ func TestAPrinterThatNeedsAPerson(t *testing.T) {
 			p.has(t, want.did)
 		})
 	}
+	// What is neither moves nothing, and it is asked again.
+	for _, answer := range []string{`"no"`, "false", `"wait"`, `"the red one"`, `"yes, but not so hot"`} {
+		printing(t, func(h *house, p *press, ref string) {
+			p.set(func() { p.held, p.help = time.Now(), &drivers.HelpError{Problem: "the door is open", Help: "close it"} })
+			h.after(time.Minute)
+			h.says(claude, "answer: {re: "+ref+", value: "+answer+"}")
+			h.after(time.Minute)
+			h.is(ref, mess.NeedsInput)
+			p.has(t, "print benchy")
+			h.says(claude, "answer: {re: "+ref+`, value: "stop"}`)
+			h.after(time.Minute)
+			h.is(ref, mess.Partial)
+			p.has(t, "print benchy, stop")
+		})
+	}
+	// An answer is for the trouble that there is, and not for one that is over.
+	printing(t, func(h *house, p *press, ref string) {
+		for range 3 {
+			p.set(func() { p.held, p.help = time.Now(), &drivers.HelpError{Problem: "the door is open", Help: "close it"} })
+			h.after(time.Minute)
+			h.is(ref, mess.NeedsInput)
+			p.set(func() { p.began, p.held, p.help = p.began.Add(time.Since(p.held)), time.Time{}, nil })
+			h.after(time.Minute)
+		}
+		p.set(func() { p.held, p.help = time.Now(), &drivers.HelpError{Problem: "the door is open", Help: "close it"} })
+		h.after(time.Minute)
+		h.says(claude, "answer: {re: "+ref+", value: cancel}")
+		h.after(time.Minute)
+		h.is(ref, mess.Partial)
+		p.has(t, "print benchy, stop")
+	})
 	// A person at the printer needs no answer here.
 	printing(t, func(h *house, p *press, ref string) {
 		p.set(func() { p.held, p.help = time.Now(), &drivers.HelpError{Problem: "the door is open", Help: "close it"} })

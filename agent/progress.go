@@ -99,7 +99,12 @@ func (t *task) askMidway(ctx context.Context, p *progress, q mess.Question) (ans
 		return "", err
 	}
 	value, _ := said.answers.Get(q.Field)
-	answer, _ = value.(string)
+	switch v := value.(type) {
+	case string:
+		answer = v
+	case bool:
+		answer = map[bool]string{true: "yes", false: "no"}[v]
+	}
 	return cmp.Or(answer, said.text), nil
 }
 

@@ -132,11 +132,13 @@ func (w *words) asks(text string, tokens []token) bool {
 	if strings.ContainsAny(text, "?？؟¿⁇⁈⁉‽") {
 		return true
 	}
-	i := 0
-	for n := 1; n > 0 && i < len(tokens); i += n {
+	for i, n := 0, 1; n > 0 && i < len(tokens); i += n {
+		if w.asking.longest(tokens, i) > 0 { // "would you have" is one, and "would you" a filler
+			return true
+		}
 		n = w.filler.longest(tokens, i)
 	}
-	return i < len(tokens) && w.asking.longest(tokens, i) > 0
+	return false
 }
 
 func joined(tokens []token) string {

@@ -335,3 +335,48 @@ func FuzzDots(f *testing.F) {
 		}
 	})
 }
+
+// Whoever tries what is wrong is told to wait, and keeps nobody else out.
+func TestWrongSignIns(t *testing.T) {
+	h := open(t)
+	key, err := h.k.Issue("ben", exchange.Requester)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.c, err = console.Open(t.Context(), h.x, h.k, console.Config{Here: &h.here, Rate: 1e-6}, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{`{"key":"mess_home_wrong"}`, `{"link":"WRONG"}`} {
+		for range 20 {
+			if code, text, _ := h.call(h.browser(), http.MethodPost, "/console/session", body); code != http.StatusUnauthorized && code != http.StatusTooManyRequests {
+				t.Errorf("%d %s", code, text)
+			}
+		}
+	}
+	code, text, head := h.call(h.browser(), http.MethodPost, "/console/session", `{"key":"mess_home_wrong"}`)
+	if code != http.StatusTooManyRequests || head.Get("Retry-After") == "" {
+		t.Errorf("%d %s", code, text)
+	}
+	h.is(http.StatusOK, h.browser(), http.MethodPost, "/console/session", `{"key":"`+key+`"}`)
+}
+
+// Sign-ins of one actor do not use up the links there are: then nobody could be
+// invited.
+func TestLinksOfOne(t *testing.T) {
+	h := open(t)
+	ben, _ := h.signed("ben", exchange.Requester)
+	op, _ := h.signed("boss", operator)
+	var first, last string
+	for i := range 150 {
+		var v struct{ Path string }
+		if err := json.Unmarshal([]byte(h.is(http.StatusCreated, ben, http.MethodPost, "/console/link", `{}`)), &v); err != nil {
+			t.Fatal(err)
+		}
+		if last = strings.TrimPrefix(v.Path, "/#"); i == 0 {
+			first = last
+		}
+	}
+	h.is(http.StatusCreated, op, http.MethodPost, "/console/invite", `{"name":"Ana"}`)
+	h.is(http.StatusUnauthorized, h.browser(), http.MethodPost, "/console/session", `{"link":"`+first+`"}`)
+	h.is(http.StatusOK, h.browser(), http.MethodPost, "/console/session", `{"link":"`+last+`"}`)
+}

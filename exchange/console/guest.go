@@ -310,7 +310,7 @@ func (g *guest) link() error {
 	if who, err := g.keys.Authenticate(key); err != nil || who.ID != g.who.ID {
 		return mess.Refuse(mess.Forbidden, "a link is made for whoever is signed in; send your own key, as key")
 	}
-	token, ends, err := g.newLink(linkTime, func(secret [32]byte) link { return link{sealed: seal(secret, key)} })
+	token, ends, err := g.newLink(linkTime, func(secret [32]byte) link { return link{by: g.who.ID, sealed: seal(secret, key)} })
 	if err != nil {
 		return err
 	}

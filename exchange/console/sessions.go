@@ -153,23 +153,16 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || (in.Key == "") == (in.Link == "") {
 		return mess.Refuse(mess.Invalid, "sign in with {\"key\": …} or {\"link\": …}")
 	}
-	if c.tries.Tokens() < 1 {
-		w.Header().Set("Retry-After", "2")
-		answer(w, http.StatusTooManyRequests, map[string]string{"error": "too many have tried to sign in; try again in 2 s"})
-		return nil
-	}
 	key := in.Key
 	if in.Link != "" {
 		var err error
 		if key, err = c.take(r.Context(), in.Link); err != nil {
-			c.tries.Allow()
-			return err
+			return c.wrong(w, err)
 		}
 	}
 	who, err := c.keys.Authenticate(key)
 	if err != nil {
-		c.tries.Allow()
-		return err
+		return c.wrong(w, err)
 	}
 	id := rand.Text()
 	name, secret := opened(id)
@@ -182,6 +175,17 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
 	})
 	c.log.Info("browser signed in", "actor", who.ID)
 	answer(w, http.StatusOK, whoOf(c.x.ID(), who))
+	return nil
+}
+
+// wrong counts who could not sign in. Whoever is right gets in meanwhile: keys and
+// links are too long to be guessed, and nobody must keep out others by trying.
+func (c *Console) wrong(w http.ResponseWriter, err error) error {
+	if c.tries.Allow() {
+		return err
+	}
+	w.Header().Set("Retry-After", "2")
+	answer(w, http.StatusTooManyRequests, map[string]string{"error": "too many have tried to sign in; try again in 2 s"})
 	return nil
 }
 
@@ -241,12 +245,15 @@ func (c *Console) signOut(w http.ResponseWriter, r *http.Request) error {
 // in as somebody who is signed in elsewhere.
 type link struct {
 	ends   time.Time
+	by     string  // whose sign-in it is; "" for an invitation
 	sealed []byte  // the key of whoever is signed in; nil for an invitation
 	invite *invite // nil for a sign-in
 }
 
-// maxLinks is how many there may be at a time.
-const maxLinks = 100
+const (
+	maxLinks = 100 // there may be at a time
+	maxOwn   = 8   // sign-ins of one actor: then the oldest ends
+)
 
 // newLink keeps a link and returns its token.
 func (c *Console) newLink(within time.Duration, make func(secret [32]byte) link) (token string, ends time.Time, err error) {
@@ -261,11 +268,25 @@ func (c *Console) newLink(within time.Duration, make func(secret [32]byte) link)
 			delete(c.links, n)
 		}
 	}
+	c.endOldest(l.by)
 	if len(c.links) >= maxLinks {
 		return "", l.ends, mess.Refuse(mess.Conflict, "there are %d links already; use them, or wait until they end", maxLinks)
 	}
 	c.links[name] = l
 	return token, l.ends, nil
+}
+
+// endOldest makes room for a sign-in of an actor. c.mu is held.
+func (c *Console) endOldest(by string) {
+	var own []string
+	for n, l := range c.links {
+		if by != "" && l.by == by {
+			own = append(own, n)
+		}
+	}
+	if len(own) >= maxOwn {
+		delete(c.links, slices.MinFunc(own, func(a, b string) int { return c.links[a].ends.Compare(c.links[b].ends) }))
+	}
 }
 
 // take uses up a link and returns the key of whom it is for.

@@ -53,7 +53,8 @@ type Door struct {
 	store *state.Store
 	post  *post.Post
 	peers map[string]*peer
-	wrong wrong // tokens, by address
+	wrong wrong         // tokens, by address
+	texts *rate.Limiter // that name no sender
 	began time.Time
 
 	wake chan struct{} // there is a job
@@ -113,6 +114,7 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, opts Options, l
 		x: x, cfg: cfg, opts: opts, base: u.String(), log: log, store: store, peers: map[string]*peer{}, began: time.Now(),
 		wake: make(chan struct{}, 1), seen: map[string]seen{}, inbox: map[string]*work{}, tasks: map[string]*task{}, byAsked: map[string]string{},
 		questions: map[string]string{}, asks: map[string]*ask{}, files: map[string]served{}, deliveries: map[string]*delivery{},
+		texts: rate.NewLimiter(rate.Limit(cfg.Rate/60), cfg.Burst),
 	}
 	var addresses []post.Peer
 	for name, p := range cfg.Peers {

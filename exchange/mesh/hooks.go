@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/messkit/messkit/exchange/mesh/state"
 	"github.com/messkit/messkit/exchange/mesh/wire"
 	"github.com/messkit/messkit/internal/secret"
@@ -204,29 +206,35 @@ func (d *Door) sender(name string, may func(*peer) bool) (*peer, error) {
 	return p, nil
 }
 
-// spend counts a message of a peer.
-func (p *peer) spend() error {
-	if p.rate.Allow() {
+// spend counts a message.
+func spend(of *rate.Limiter) error {
+	if of.Allow() {
 		return nil
 	}
 	no := refuse(http.StatusTooManyRequests, "rate_limited", "too many messages; send fewer a minute")
-	no.after = time.Duration((1 - p.rate.Tokens()) / float64(p.rate.Limit()) * float64(time.Second))
+	no.after = time.Duration((1 - of.Tokens()) / float64(of.Limit()) * float64(time.Second))
 	return no
 }
 
 // legacy takes text from before there were envelopes. It is noted, and never
 // done.
 func (d *Door) legacy(r *http.Request, sender string, h wire.Hook, may func(*peer) bool, line *state.Line) (map[string]any, error) {
-	line.From, line.Type, line.Body = sender, "text", h.Message
+	line.From, line.Type = sender, "text"
+	if len(h.Message) > wire.MaxText {
+		return nil, refuse(http.StatusRequestEntityTooLarge, "too_large", "the text is larger than 64 KiB")
+	}
+	of := d.texts
 	if sender != "agent" {
 		p, err := d.sender(sender, may)
-		if err == nil {
-			err = p.spend()
-		}
 		if err != nil {
 			return nil, err
 		}
+		of = p.rate
 	}
+	if err := spend(of); err != nil {
+		return nil, err
+	}
+	line.Body = h.Message
 	line.To, line.Status = d.cfg.Agent, "received_text"
 	d.store.Audit(*line)
 	if err := d.inSession(h.SessionKey, state.InSession{From: sender, To: d.cfg.Agent, Type: "text", Body: h.Message, Timestamp: time.Now()}); err != nil {

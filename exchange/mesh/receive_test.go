@@ -183,6 +183,24 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
+// Text that names no sender is counted as well, and is no longer than an envelope.
+func TestTextIsCounted(t *testing.T) {
+	h := inHouse(t, func(c *mesh.Config) { c.Burst = 3 })
+	text := func(what string) int {
+		code, _ := h.raw("/hooks/agent", tokenHere, string(wire.Hook{Message: what}.Text()))
+		return code
+	}
+	if code := text(strings.Repeat("x", wire.MaxText+1)); code != http.StatusRequestEntityTooLarge {
+		t.Errorf("%d", code)
+	}
+	for i, want := range []int{202, 202, 202, 429} {
+		if code := text("hello"); code != want {
+			t.Errorf("%d: %d", i, code)
+		}
+	}
+	h.takes(envelope(wire.Notification, "msg_n", "hello")) // the peer's own are another matter
+}
+
 // The same message again is no second task; the same key again gets an answer of
 // its own with the same result.
 func TestRepetitions(t *testing.T) {

@@ -56,7 +56,7 @@ func (d *Door) envelope(r *http.Request, sender string, h wire.Hook, may func(*p
 	if err != nil {
 		return nil, err
 	}
-	if err := p.spend(); err != nil {
+	if err := spend(p.rate); err != nil {
 		return nil, err
 	}
 	in := &incoming{Envelope: e, text: h.Message, peer: p, session: h.SessionKey}

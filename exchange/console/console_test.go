@@ -92,6 +92,9 @@ func (h *house) browser() *http.Client {
 	return &http.Client{Jar: jar}
 }
 
+// called is the address of the house under another name.
+func (h *house) called(name string) string { return strings.Replace(h.s.URL, "127.0.0.1", name, 1) }
+
 func (h *house) call(b *http.Client, method, path, body string, heads ...string) (int, string, http.Header) {
 	h.Helper()
 	r, err := http.NewRequestWithContext(h.Context(), method, h.s.URL+path, strings.NewReader(body))
@@ -100,6 +103,12 @@ func (h *house) call(b *http.Client, method, path, body string, heads ...string)
 	}
 	r.Header.Set("Origin", h.s.URL)
 	for i := 0; i < len(heads); i += 2 {
+		if heads[i] == "Host" {
+			for _, cookie := range b.Jar.Cookies(r.URL) { // the jar knows the address alone
+				r.AddCookie(cookie)
+			}
+			r.Host = strings.TrimPrefix(heads[i+1], "http://")
+		}
 		r.Header.Set(heads[i], heads[i+1])
 	}
 	res, err := b.Do(r)
@@ -236,6 +245,9 @@ func TestWhoMayDoWhat(t *testing.T) {
 	h.is(http.StatusForbidden, see, http.MethodPost, stop, `{}`)
 	h.is(http.StatusForbidden, ask, http.MethodPost, release, `{}`)
 	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "X-Forwarded-For", "10.0.0.1")
+	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "X-Forwarded-Host", "robots.example")
+	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "Origin", h.called("robots.example"), "Host", h.called("robots.example"))
+	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "Origin", h.called("192.0.2.7"), "Host", h.called("192.0.2.7"))
 	h.is(http.StatusOK, op, http.MethodPost, release, `{}`)
 	h.is(http.StatusForbidden, op, http.MethodPost, arm, `{"do":"arm","what":"motion"}`, "Via", "proxy")
 	h.is(http.StatusOK, op, http.MethodPost, arm, `{"do":"lock","what":"lamp"}`, "Via", "proxy")

@@ -89,13 +89,30 @@ func (g *guest) whoAmI() error {
 }
 
 // atPlace reports whether a browser is on this machine: it has come over
-// loopback, and no proxy has passed it on.
+// loopback, to an address of this machine alone, and no proxy has passed it on.
 func atPlace(r *http.Request) bool {
 	a, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil || !a.Addr().Unmap().IsLoopback() {
-		return false
+	return err == nil && a.Addr().Unmap().IsLoopback() && callsHere(r.Host) && !passedOn(r)
+}
+
+// callsHere reports whether a host names this machine to itself alone: a proxy may
+// pass on the name by which it was called.
+func callsHere(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
 	}
-	return !slices.ContainsFunc([]string{"Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"}, func(name string) bool { return r.Header.Get(name) != "" })
+	a, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && a.Unmap().IsLoopback() || strings.EqualFold(strings.TrimSuffix(host, "."), "localhost")
+}
+
+// passedOn reports whether a proxy says that it has passed a request on.
+func passedOn(r *http.Request) bool {
+	for name := range r.Header {
+		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains([]string{"Forwarded", "X-Real-Ip", "Via"}, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // body reads what the page sends.

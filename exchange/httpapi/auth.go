@@ -141,9 +141,12 @@ func (c *call) mayRegister(id, code string) (failed func(), err error) {
 // passedOn reports whether a proxy on this machine sends this for somebody
 // else.
 func (c *call) passedOn() bool {
-	return slices.ContainsFunc([]string{"Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"}, func(name string) bool {
-		return c.r.Header.Get(name) != ""
-	})
+	for name := range c.r.Header {
+		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains([]string{"Forwarded", "X-Real-Ip", "Via"}, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // fromPage reports whether a browser sends this for a page of somebody else.

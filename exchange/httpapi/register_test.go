@@ -33,7 +33,7 @@ func TestEnrolmentCode(t *testing.T) {
 
 func TestWithoutAnEnrolmentCode(t *testing.T) {
 	h := open(t, httpapi.Config{})
-	for _, header := range []string{"Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"} {
+	for _, header := range []string{"Forwarded", "X-Forwarded-Host", "X-Real-IP", "Via"} {
 		h.want(h.do("POST", root+"/register", "", `{"executor_id":"a","enrol":""}`, header, "192.0.2.1"), 403, "")
 	}
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"a","enrol":""}`, "Origin", "null"), 403, "")

@@ -11,20 +11,21 @@ import * as tasks from './tasks.js'
 import * as things from './things.js'
 
 let who = null
+const link = /^#([A-Z2-7]{26})$/
 const sections = ['tasks', 'things', 'people', 'log']
 
 /** token is what a link has brought along; it is taken out of the address at once. */
 function token() {
-  const found = /^#([A-Z2-7]{26})$/.exec(location.hash)
+  const found = link.exec(location.hash)
   if (found) history.replaceState(null, '', location.pathname)
   return found?.[1]
 }
 
 async function start() {
-  const link = token()
+  const brought = token()
   let error = ''
   try {
-    if (link) await page.signIn({ link })
+    if (brought) await page.signIn({ link: brought })
   } catch (err) {
     error = err.message
   }
@@ -100,5 +101,7 @@ function show() {
   if (at === 'log') log.look(who).catch((err) => line(false, err.message))
 }
 
+// A link that is pasted where the page already stands changes the address alone.
+addEventListener('hashchange', () => { if (link.test(location.hash)) location.reload() })
 stop.ready()
 start()

@@ -296,3 +296,25 @@ func TestAPrintOutlivesTheProgram(t *testing.T) {
 		p.has(t, "print benchy, stop")
 	})
 }
+
+// stuck is a printer that cannot be cancelled, and stands.
+type stuck struct{ *press }
+
+func (stuck) Stop(context.Context) (string, error) {
+	return "", errors.New("the print is cancelled, and the heaters are not known to be off")
+}
+func (stuck) AtRest(context.Context) (bool, error) { return true, nil }
+
+// A printer that stands may be paused, and hot: that is not stopped.
+func TestAPrintIsNotStoppedBecauseItStands(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.more = []agent.Device{{Name: "press", Label: "printer", Driver: stuck{&press{}}}}
+		h.words["end"] = pressed(capabilities.Stop)
+	}, func(h *house) {
+		ref := h.says(person, "request: {intent: end}")
+		h.after(time.Minute)
+		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "heaters are not known to be off; it stands still") {
+			t.Errorf("%+v", s.Reason)
+		}
+	})
+}

@@ -77,6 +77,9 @@ func probeOf(d drivers.Device, plan capabilities.Plan) probing {
 		want, wrong := drivers.ParseColour(text)
 		return probeWith(d, (*gate.Pass).Colour, func(is drivers.Colour) (bool, string) { return wrong == nil && is == want, is.String() })
 	case capabilities.Pause, capabilities.Stop:
+		if hot(d, plan) {
+			return nil
+		}
 		return probeWith(d, (*gate.Pass).AtRest, func(still bool) (bool, string) {
 			return still, map[bool]string{true: "standing still", false: "moving"}[still]
 		})

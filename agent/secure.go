@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
@@ -59,8 +60,35 @@ func (v verbs) readSecured(ctx context.Context, r *result) {
 	case r.err == nil:
 		r.err, r.effect = fmt.Errorf("%s was told, but reads back as %s", v.dev.Name, now), mess.EffectUnknown
 	default:
-		r.err, r.effect, r.evidence = fmt.Errorf("%w; it reads back as %s", r.err, now), mess.EffectPartial, mess.ReadBack
+		r.err = fmt.Errorf("%w; it reads back as %s", r.err, now)
+		if stays(ctx, v.plan.Command, now, func() (string, error) {
+			_, again, err := read(ctx, v.pass)
+			return again, err
+		}) {
+			r.effect, r.evidence = mess.EffectPartial, mess.ReadBack
+		}
 	}
+}
+
+// between is the time between two looks at what may still be on its way.
+const between = 2 * time.Second
+
+// stays reports whether what was broken off has stopped on its way: it stands at the
+// same place a moment later, and at no end, where it may not have set out. A lock is
+// never half turned, and what was told late may turn it yet.
+func stays(ctx context.Context, c capabilities.Command, now string, look func() (string, error)) bool {
+	if c != capabilities.Open && c != capabilities.Shut || now == openness(0) || now == openness(100) {
+		return false
+	}
+	t := time.NewTimer(between)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+		return false
+	}
+	again, err := look()
+	return err == nil && again == now
 }
 
 // openness is how far something is open, in words.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -99,4 +100,48 @@ func TestAShutterIsCancelled(t *testing.T) {
 			t.Errorf("%q by %q: %s", s.Reason.Effect, s.Evidence, s.Reason.Detail)
 		}
 	})
+}
+
+// late is what was told to move or turn, and does so when nobody looks any more.
+type late struct{ shutter }
+
+func (l *late) Open(context.Context) error { return errors.New("no answer, though it may have heard") }
+
+func (l *late) Unlock(context.Context) error {
+	return errors.New("no answer, though it may have heard")
+}
+
+// slow is one that goes on though its task is over.
+type slow struct{ shutter }
+
+func (s *slow) Opening(context.Context) (float64, error) { s.is++; return s.is, nil }
+
+// What may yet open is not known to stand: that is no act in part, after which
+// nobody has to look.
+func TestWhatMayYetOpen(t *testing.T) {
+	for name, c := range map[string]struct {
+		dev     drivers.Device
+		command capabilities.Command
+	}{
+		"a door that has not set out": {&late{}, capabilities.Open},
+		"a lock":                      {&late{shutter{locked: true}}, capabilities.Unlock},
+		"a door on its way":           {&slow{shutter{until: 40, hangs: true}}, capabilities.Open},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouseWith(t, func(h *house) {
+				h.with("it", c.dev, map[string]capabilities.Plan{"do it": {Command: c.command, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort}})
+			}, func(h *house) {
+				ref := h.says(claude, "request: {intent: do it}")
+				h.after(time.Second)
+				if _, hangs := c.dev.(*slow); hangs {
+					h.says(claude, "cancel: {re: "+ref+"}")
+				}
+				h.after(time.Minute)
+				s, _ := h.last(ref)
+				if s.Reason == nil || s.Reason.Effect != mess.EffectUnknown || s.Evidence == mess.ReadBack {
+					t.Errorf("%+v %+v", s, s.Reason)
+				}
+			})
+		})
+	}
 }

@@ -52,11 +52,20 @@ func (v verbs) readRest(ctx context.Context, want bool, r *result) {
 		r.note("it could not be read back: %v", err)
 	case still != want && r.err == nil:
 		r.err, r.effect = fmt.Errorf("%s was told, but reads back as %s", v.dev.Name, map[bool]string{true: "standing still", false: "moving"}[still]), mess.EffectUnknown
+	case still && r.err != nil && hot(v.dev.Driver, v.plan):
+		r.err = fmt.Errorf("%w; it stands still", r.err)
 	case still == want && want:
 		r.err, r.effect, r.evidence = nil, "", mess.ReadBack
 	case still == want && r.err == nil:
 		r.evidence = mess.ReadBack
 	}
+}
+
+// hot reports whether to stand still is not all that a plan is about: a print that is
+// only paused stands, too, and its heaters are on.
+func hot(d drivers.Device, p capabilities.Plan) bool {
+	_, prints := d.(drivers.Printer)
+	return prints && p.Command == capabilities.Stop
 }
 
 // spot cleans the spot where the device stands.

@@ -82,11 +82,16 @@ func (r *Robot) run(ctx context.Context, what string, op byte, progress func(dri
 	r.setPaused(false)
 	progress(drivers.Progress{Doing: what})
 	if err = r.tell(ctx, opStart, op); err != nil {
+		if !errors.Is(err, drivers.ErrNothingDone) {
+			r.brake(ctx) // it may have heard
+		}
 		return r.ended(ctx, err)
 	}
 	j := journey{what: what, op: op, fromDock: s.docked, last: s, progress: progress}
 	if err = r.follow(ctx, &j); err != nil {
 		r.brake(ctx)
+	} else {
+		r.setLoose(false)
 	}
 	return r.ended(ctx, err)
 }
@@ -196,7 +201,8 @@ func (r *Robot) follow(ctx context.Context, j *journey) error {
 func (r *Robot) brake(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
-	if err := r.end(ctx); err != nil {
+	err := r.end(ctx)
+	if r.setLoose(err != nil); err != nil {
 		r.log.Error("the robot could not be stopped", "err", err)
 	}
 }
@@ -204,10 +210,14 @@ func (r *Robot) brake(ctx context.Context) {
 // stop takes control, which ends whatever the robot is at, waits until its wheels
 // stand, and gives the control back: in safe mode it would neither charge nor sleep.
 func (r *Robot) stop(ctx context.Context) error {
-	if _, moves, err := r.moves(ctx); err == nil && !moves {
+	if _, moves, err := r.moves(ctx); err == nil && !moves && !r.isLoose() {
 		return nil
 	}
-	return r.end(ctx)
+	if err := r.end(ctx); err != nil {
+		return err
+	}
+	r.setLoose(false)
+	return nil
 }
 
 // end is stop for a robot that may be at something, whatever its wheels do.
@@ -284,3 +294,7 @@ func (r *Robot) Stop(ctx context.Context) (left string, err error) {
 func (r *Robot) isPaused() bool { r.state.Lock(); defer r.state.Unlock(); return r.paused }
 
 func (r *Robot) setPaused(so bool) { r.state.Lock(); defer r.state.Unlock(); r.paused = so }
+
+func (r *Robot) isLoose() bool { r.state.Lock(); defer r.state.Unlock(); return r.loose }
+
+func (r *Robot) setLoose(so bool) { r.state.Lock(); defer r.state.Unlock(); r.loose = so }

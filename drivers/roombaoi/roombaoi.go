@@ -49,6 +49,7 @@ type Robot struct {
 	mu     sync.Mutex // held during one exchange of words
 	line   *os.File   // nil: it has to be opened
 	paused bool       // by Pause; guarded by state
+	loose  bool       // it was told to set out, and could not be told to stop; guarded by state
 	state  sync.Mutex
 }
 
@@ -214,8 +215,11 @@ func (r *Robot) Safe(ctx context.Context) (bool, error) {
 	return r.AtRest(ctx)
 }
 
-// AtRest reports whether its wheels stand.
+// AtRest reports whether its wheels stand. Of one that may yet set out nobody knows.
 func (r *Robot) AtRest(ctx context.Context) (bool, error) {
+	if r.isLoose() {
+		return false, r.named(errors.New("it was told to set out, and could not be stopped: it may do so yet"))
+	}
 	_, moves, err := r.moves(ctx)
 	return err == nil && !moves, r.named(err)
 }

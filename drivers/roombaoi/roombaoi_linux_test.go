@@ -168,6 +168,39 @@ func TestSteering(t *testing.T) {
 	}
 }
 
+// One that was told to set out and could not be told to stop may do so yet: that its
+// wheels stand says nothing, until it has heard.
+func TestOneThatMayYetSetOutIsNotAtRest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits until a stop is given up")
+	}
+	t.Parallel()
+	b := newBench(t)
+	r := started(t, b)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	told := 0
+	_, err := r.Clean(ctx, nil, func(drivers.Progress) {
+		if told++; told == 2 { // the first comes before it is told
+			b.robot().set(func(r *robot) { r.asleep = 1 << 20 })
+			cancel()
+		}
+	})
+	if err == nil {
+		t.Fatal("a task that was broken off is done")
+	}
+	b.robot().set(func(r *robot) { r.asleep, r.task = 0, "" })
+	if still, err := r.AtRest(t.Context()); still || err == nil || !strings.Contains(err.Error(), "may do so yet") {
+		t.Errorf("at rest: %t, %v", still, err)
+	}
+	if _, err := r.Stop(t.Context()); err != nil || !slices.Contains(b.robot().log(), "safe") {
+		t.Errorf("%v, %q", err, b.robot().log())
+	}
+	if still, err := r.AtRest(t.Context()); !still || err != nil {
+		t.Errorf("at rest: %t, %v", still, err)
+	}
+}
+
 func TestConfigMistakes(t *testing.T) {
 	for _, c := range []struct{ config, want string }{
 		{"poll: 1s", `port: "" is none`},

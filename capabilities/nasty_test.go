@@ -33,3 +33,15 @@ func TestWhatIsNoOrderIsNotAskedAbout(t *testing.T) {
 		}
 	}
 }
+
+// Where a word says to end something, the rest is not offered as a beginning.
+func TestAStopIsNotAskedAboutAsAStart(t *testing.T) {
+	r := capabilities.NewResolver(capabilities.Default(), house())
+	for _, intent := range []string{
+		"stop the vacuum cleaning the kitchen", "pause the vacuum, then go on", "quit the vacuum cleaning the kitchen", "send the vacuum away", "stop turning the hall light on",
+	} {
+		if o := r.Resolve(ask(intent)); o.Question != nil || o.Plan != nil {
+			t.Errorf("Resolve(%q) = %q", intent, got(o))
+		}
+	}
+}

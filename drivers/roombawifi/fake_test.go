@@ -41,6 +41,8 @@ type robot struct {
 	port   int
 	pin    string
 
+	telling sync.Mutex
+
 	mu       sync.Mutex
 	cycle    string
 	phase    string
@@ -217,8 +219,10 @@ func (r *robot) step() bool {
 	return true
 }
 
-// tell publishes its state, in parts.
+// tell publishes its state, in parts, and one state after the other.
 func (r *robot) tell() {
+	r.telling.Lock()
+	defer r.telling.Unlock()
 	r.mu.Lock()
 	mission := map[string]any{"cycle": r.cycle, "phase": r.phase, "error": r.fault, "notReady": r.notReady, "sqft": 215, "mssnM": 1, "initiator": "localApp"}
 	r.mu.Unlock()

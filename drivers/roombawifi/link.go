@@ -47,6 +47,7 @@ type link struct {
 
 	mu    sync.Mutex
 	known report        // what the robot has told since it was connected
+	from  mqtt.Client   // by which connection
 	news  chan struct{} // closed when that changes
 }
 
@@ -69,7 +70,7 @@ func (l *link) use(ctx context.Context) (release func(), err error) {
 		defer l.turn.Unlock()
 		if l.users--; l.users == 0 {
 			l.client.Disconnect(quiesce)
-			l.forget()
+			l.forget(nil)
 		}
 	}, nil
 }
@@ -93,8 +94,8 @@ func (l *link) open(ctx context.Context) error {
 				return untrusted
 			},
 		}).
-		SetConnectionLostHandler(func(_ mqtt.Client, err error) {
-			l.forget()
+		SetConnectionLostHandler(func(c mqtt.Client, err error) {
+			l.forget(c)
 			l.log.Warn("the robot is gone", "err", err)
 		}).
 		SetDefaultPublishHandler(l.hear).
@@ -102,6 +103,7 @@ func (l *link) open(ctx context.Context) error {
 			c.SubscribeMultiple(map[string]byte{"#": 0, "$aws/things/" + l.cfg.Blid + "/shadow/update": 0}, nil)
 		})
 	l.client = mqtt.NewClient(o)
+	l.forget(l.client)
 	t := l.client.Connect()
 	select {
 	case <-t.Done():
@@ -143,13 +145,17 @@ func (c Config) trusts(s tls.ConnectionState) error {
 	return nil
 }
 
-// hear takes what the robot tells.
-func (l *link) hear(_ mqtt.Client, m mqtt.Message) {
+// hear takes what the robot tells. What a connection that is over has still under
+// way is older than what the next one tells.
+func (l *link) hear(from mqtt.Client, m mqtt.Message) {
 	if len(m.Payload()) > maxPayload || strings.HasPrefix(m.Topic(), "cmd") {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if from != l.from {
+		return
+	}
 	next := l.known
 	if next.take(m.Payload()) != nil {
 		return
@@ -159,10 +165,11 @@ func (l *link) hear(_ mqtt.Client, m mqtt.Message) {
 	l.news = make(chan struct{})
 }
 
-func (l *link) forget() {
+// forget begins anew with what a connection will tell; nil if there is none.
+func (l *link) forget(from mqtt.Client) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.known = report{}
+	l.known, l.from = report{}, from
 }
 
 // state is what the robot has told last. One that has just been connected tells it

@@ -157,7 +157,13 @@ func TestSteering(t *testing.T) {
 			_, err := r.Clean(t.Context(), nil, nil)
 			ended <- err
 		}()
-		await(t, fake.moves)
+		await(t, func() bool {
+			if len(ended) > 0 {
+				t.Fatal(<-ended)
+			}
+			still, err := r.AtRest(t.Context())
+			return err == nil && !still
+		})
 		return ended
 	}
 	ended := begin()

@@ -48,7 +48,7 @@ func (g *Gate) Admit(ctx context.Context, o Order, busy func(string)) (*Pass, er
 			busy(why)
 		}
 	}
-	if !steers(o.Plan) { // which goes to what runs, as a stop does
+	if !steers(o.Plan) || o.Command == capabilities.Resume { // the others go to what runs, as a stop does; this sets it moving
 		if err := g.awaitTurn(ctx, o, tell); err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
 )
 
 // What others have reserved is waited for, until they let go or their time is over;
@@ -49,4 +50,30 @@ func TestWhatIsReservedIsWaitedFor(t *testing.T) {
 			t.Errorf("bert waits %v, %v", took, err)
 		}
 	})
+}
+
+// What only ends or holds something does not wait for who has it reserved; what sets
+// it moving again does.
+func TestToGoOnWaitsForWhatIsReserved(t *testing.T) {
+	for command, waits := range map[capabilities.Command]bool{
+		capabilities.Pause: false, capabilities.Stop: false, capabilities.Dock: false, capabilities.Resume: true,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			until := time.Now().Add(time.Hour)
+			g := newGate(gate.Config{}, gate.WithReserved(func(_, by string) (string, time.Time, <-chan struct{}, bool) {
+				return "anna", until, make(chan struct{}), by != "anna" && time.Now().Before(until)
+			}))
+			for by, late := range map[string]bool{"anna": false, "bert": waits} {
+				p, began := planFor("lamp"), time.Now()
+				p.Command, p.Args = command, nil
+				pass, err := g.Admit(t.Context(), gate.Order{Plan: p, By: by}, nil)
+				if took := time.Since(began); err != nil || took > 0 != (late && began.Before(until)) {
+					t.Errorf("%s by %s: waits %v, %v", command, by, took, err)
+				}
+				if err == nil {
+					pass.Leave()
+				}
+			}
+		})
+	}
 }

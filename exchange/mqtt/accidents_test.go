@@ -95,6 +95,16 @@ func TestWhatIsNoMessage(t *testing.T) {
 		me.says(root+"a/me/out", text)
 		h.eventually(text, func() bool { return me.count(`"why":"invalid"`) == i+1 })
 	}
+	// What has an id is refused by that id, at whatever its reading stopped.
+	me.has(`"re":"x"`)
+	for id, text := range map[string]string{
+		"no-re":     `{"id":"no-re","MESS":[{"reply":{"confirm":true}}]}`,
+		"no-intent": `{"id":"no-intent","MESS":[{"request":{}}]}`,
+		"no-list":   "id: no-list\nMESS: 7",
+	} {
+		me.says(root+"a/me/out", text)
+		me.has(`"re":"` + id + `"`)
+	}
 	me.says(root+"e/me/status", "nonsense")
 	me.says(root+"a/me/out", fmt.Sprintf(photo, "fine"))
 	me.has(`"re":"fine"`)

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
@@ -113,6 +115,9 @@ func concerns(m mess.Message) bool {
 	})
 }
 
+// maxID is how long the id of a refused message may be to be said back.
+const maxID = 128
+
 // read reads a payload. What may come twice and would begin something needs an
 // id by which it is known again.
 func (d *Door) read(in incoming) (mess.Message, error) {
@@ -133,11 +138,22 @@ func (d *Door) read(in incoming) (mess.Message, error) {
 	if n := d.counts.unreadable.Add(1); report(n) {
 		d.log.Warn("a payload is no message", "topic", in.topic, "bytes", len(in.payload), "err", err, "count", n)
 	}
-	m := mess.Message{}
-	if len(all) == 1 {
-		m.ID = all[0].ID
+	return mess.Message{ID: called(in.payload)}, mess.Refuse(mess.Invalid, "%v", err)
+}
+
+// called is the id of what is no message, so that its sender knows which one was
+// refused; empty where it has none that can be said back.
+func called(payload []byte) string {
+	o, err := mess.ParseObject(payload)
+	if err != nil {
+		return ""
 	}
-	return m, mess.Refuse(mess.Invalid, "%v", err)
+	v, _ := o.Get("id")
+	id, _ := v.(string)
+	if len(id) > maxID || strings.ContainsFunc(id, unicode.IsControl) {
+		return ""
+	}
+	return id
 }
 
 // named gives requests that have no id the message's, so that the same message

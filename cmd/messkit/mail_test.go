@@ -11,19 +11,23 @@ import (
 	"testing"
 )
 
-var mailBlocks = regexp.MustCompile("(?s)```(sh|yaml)\n(.*?)```")
+var mailBlocks = regexp.MustCompile("(?s)```(sh|yaml|json)\n(.*?)```")
 
-// Who follows the page on Agent Mail with curl gives a task and gets its picture, and
-// every configuration on the page is one.
+// Who follows the page on Agent Mail with curl gives a task and gets its picture, gives
+// a yes, and every configuration on the page is one.
 func TestTheMailPage(t *testing.T) {
 	text, err := os.ReadFile("../../docs/agentmail.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var script, first string
+	var script, first, yes string
 	for _, b := range mailBlocks.FindAllStringSubmatch(string(text), -1) {
 		if b[1] == "sh" {
 			script += b[2]
+			continue
+		}
+		if b[1] == "json" {
+			yes += b[2]
 			continue
 		}
 		if first == "" {
@@ -53,9 +57,15 @@ func TestTheMailPage(t *testing.T) {
 	defer cancel()
 	// The page asks once; what comes in pieces is asked for until its end is there.
 	c := exec.CommandContext(ctx, "bash", "-ec", script+`
-until curl -s "$MESSKIT_URL/agentmail?wait=5s" -H "Authorization: Bearer $(cat orchestrator.key)" | grep task_completion; do :; done`)
+until curl -s "$MESSKIT_URL/agentmail?wait=5s" -H "Authorization: Bearer $(cat orchestrator.key)" | grep task_completion; do :; done
+mail() { curl -s "$MESSKIT_URL/agentmail$1" -H "Authorization: Bearer $(cat orchestrator.key)" "${@:2}"; }
+sed 's/bd-42/bd-43/; s/msg-1/msg-43/; s/"priority_value": 2/&, "metadata": {"mess": {"confirm_before": true}}/' task.json > before.json
+mail "" -d @before.json
+until mail "?wait=5s" > heard.json; hash=$(grep -o '"action_hash":"[^"]*"[^{]*"confirm_within' heard.json | cut -d'"' -f4); [ -n "$hash" ]; do :; done
+mail "" -d "$(sed "s/573eeb31\.\.\./$hash/; s/2026-11-22T09:01:00Z/$(date -u +%FT%TZ -d +5sec)/" <<< "$YES")"
+until mail "?wait=5s" | grep '"type":"task_completion","task_id":"bd-43","status":"complete"'; do :; done`)
 	c.Dir = home
-	c.Env = append(os.Environ(), "HOME="+home, "PATH="+filepath.Dir(bin)+":"+os.Getenv("PATH"), "MESSKIT_URL="+strings.TrimSuffix(p.url, "/api/v1/exchanges/home"))
+	c.Env = append(os.Environ(), "HOME="+home, "YES="+yes, "PATH="+filepath.Dir(bin)+":"+os.Getenv("PATH"), "MESSKIT_URL="+strings.TrimSuffix(p.url, "/api/v1/exchanges/home"))
 	var errs bytes.Buffer
 	c.Stderr = &errs
 	out, err := c.Output()

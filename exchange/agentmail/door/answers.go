@@ -49,7 +49,7 @@ func (d *Door) bound(item mess.Item, t task, l letter, at time.Time) (mess.Item,
 			return nil, "", err
 		}
 		if yes := r.Confirm != nil && *r.Confirm; yes && l.from.http && r.ActionHash == "" && !slices.Contains(r.Re, q.Ref) && !slices.ContainsFunc(t.Asked, func(a asked) bool { return a.Ref == q.Ref && slices.Contains(r.Re, a.Letter) }) {
-			return nil, "", no(codeStale, "nobody knows whether the question was read: name it with the yes, re: %s", q.Letter)
+			return nil, "", no(codeStale, "nobody knows whether the question was read: name it with the yes, metadata.mess.reply.re: %s", q.Letter)
 		}
 		r.Re = nil
 		if r.Confirm != nil {

@@ -96,7 +96,7 @@ func TestOverHTTP(t *testing.T) {
 	if code, text := h.calls(orchestrator, http.MethodPost, "", saying("m-1", "bd-2", "2026-01-01T00:00:00Z", `"reply":{"confirm":true}`)); code != http.StatusConflict || !strings.Contains(text, "stale_answer") {
 		t.Errorf("%d %s", code, text)
 	}
-	if code, text := h.calls(orchestrator, http.MethodPost, "", saying("m-3", "bd-2", now(), `"reply":{"confirm":true}`)); code != http.StatusConflict || !strings.Contains(text, "name it with the yes") {
+	if code, text := h.calls(orchestrator, http.MethodPost, "", saying("m-3", "bd-2", now(), `"reply":{"confirm":true}`)); code != http.StatusConflict || !strings.Contains(text, "name it with the yes, metadata.mess.reply.re: msg-") {
 		t.Errorf("%d %s", code, text)
 	}
 	if code, text := h.calls(orchestrator, http.MethodPost, "", saying("m-2", "bd-2", now(), `"reply":{"confirm":true,"action_hash":"abc"}`)); code != http.StatusAccepted {

@@ -278,6 +278,14 @@ func TestAPersonWithAPhone(t *testing.T) {
 		}
 	}
 
+	// What is done at once is two messages, the beginning and the answer.
+	ref = h.asks(`{"intent": "bring the parcel in"}`)
+	p.Click("#offers button", "I do it")
+	p.Fill("#text-"+ref, "It is in the hall.")
+	p.Click("#mine button[type=submit]", "Done")
+	h.becomes(ref, "completed")
+	p.Until(`document.getElementById("outbox").children.length === 0`)
+
 	ref = h.asks(`{"intent": "water the plants on the balcony"}`)
 	p.Click("#offers button", "I do it")
 	p.Until(`document.getElementById("text-` + ref + `")`)

@@ -53,14 +53,20 @@ export function ready(onChange) {
 }
 
 let going = null
+let again = false // something may have come since the one that is going has looked
 
 /** flush sends what waits, in its order; what was refused stays, and waits for a person. */
 export function flush() {
-  going ??= send().finally(() => { going = null })
+  again = true
+  going ??= send().finally(() => {
+    going = null
+    if (again) flush()
+  })
   return going
 }
 
 async function send() {
+  again = false
   if (!exchange.known()) return // the page was opened without a network
   for (const m of await all()) {
     if (m.error) continue

@@ -223,7 +223,9 @@ func TestAPersonWithAPhone(t *testing.T) {
 	h := startHouse(t)
 	link, _, _ := strings.Cut(h.messkit("invite", "Ana Maria"), "\n")
 	p := h.b.Open(t, 360, 740)
-	p.Go(link)
+	p.Go(h.url + "/me")
+	p.Text("Not signed in")
+	p.Eval(`void (location.href = "`+link+`")`, nil)
 	p.Until(`document.getElementById("line").textContent === "live" && document.getElementById("abilities").children.length > 0`)
 	p.Click("#abilities label", "take photo")
 	p.Click("#abilities label", "open")
@@ -396,4 +398,11 @@ func TestTheKeyboardAlone(t *testing.T) {
 	p.Press("Space")
 	p.Press("Enter")
 	p.Text("The balcony light is on.")
+
+	// Where the page stands already, a link changes the address behind the # alone.
+	p.Click("nav a", "Log")
+	p.Click("#signout", "Sign out")
+	p.Until(`document.activeElement.id === "key"`)
+	p.Eval(`void (location.href = "`+h.messkit("console")+`")`, nil)
+	p.Until(`document.getElementById("line")?.textContent === "live"`)
 }

@@ -11,6 +11,7 @@ import * as profile from './profile.js'
 import * as stop from './stop.js'
 
 const working = ['claimed', 'in_progress', 'waiting', 'held', 'needs_input', 'needs_confirmation', 'retrying']
+const link = /^#([A-Z2-7]{26})$/
 let who = null
 const offers = new Map() // ref to the thread
 const mine = new Map()
@@ -35,12 +36,12 @@ function recall() {
 }
 
 async function start() {
-  const link = /^#([A-Z2-7]{26})$/.exec(location.hash)?.[1]
-  if (link) history.replaceState(null, '', location.pathname)
+  const brought = link.exec(location.hash)?.[1]
+  if (brought) history.replaceState(null, '', location.pathname)
   let error = ''
   try {
-    if (link) {
-      await page.signIn({ link })
+    if (brought) {
+      await page.signIn({ link: brought })
       localStorage.removeItem(kept)
     }
   } catch (err) {
@@ -211,5 +212,7 @@ async function showOutbox() {
 }
 
 setInterval(() => { if (who && !document.hidden) exchange.profile(who.actor, {}).catch(() => {}) }, 5 * 60 * 1000)
+// A link that is pasted where the page already stands changes the address alone.
+addEventListener('hashchange', () => { if (link.test(location.hash)) location.reload() })
 stop.ready()
 start()

@@ -145,6 +145,7 @@ async function showPlan(t, node) {
   try {
     const out = await page.plan(t.intent)
     const hash = last(t, 'in_progress')?.action_hash || last(t, 'needs_confirmation')?.action_hash
+    if (!out.plan && (t.executor_id || last(t, 'declined'))) return // its question, or its no, stands below
     const same = hash && out.plan?.digest === hash
     node.className = `preview ${kind(out)}`
     fill(node, el('p', { className: 'meta' }, same ? 'The plan:' : hash ? 'By its words alone (answers have changed the plan that runs):' : 'By its words:'), outcome(out))

@@ -85,11 +85,17 @@ func (c *call) events() error {
 	}
 	c.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	c.w.Header().Set("X-Accel-Buffering", "no") // some proxies hold streams back
+	f.streams.Add(1)                            // before net/http forgets the connection: the door waits for either
 	if conn, ok := c.takeOver(); ok {
 		ctx, cancel := c.until(context.Background())
-		f.streams.Go(func() { defer cancel(); f.carry(ctx, cancel, conn) })
+		go func() {
+			defer f.streams.Done()
+			defer cancel()
+			f.carry(ctx, cancel, conn)
+		}()
 		return nil
 	}
+	f.streams.Done()
 	rc := http.NewResponseController(c.w)
 	_ = rc.SetReadDeadline(time.Time{}) // a stream is as long as it is
 	ctx, cancel := c.waiting()

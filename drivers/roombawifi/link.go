@@ -48,6 +48,7 @@ type link struct {
 	mu    sync.Mutex
 	known report        // what the robot has told since it was connected
 	from  mqtt.Client   // by which connection
+	sent  time.Time     // when it was sent off, until it tells that it moves; else zero
 	news  chan struct{} // closed when that changes
 }
 
@@ -161,6 +162,9 @@ func (l *link) hear(from mqtt.Client, m mqtt.Message) {
 		return
 	}
 	l.known = next
+	if m := next.Mission; m != nil && (m.moves() || m.trouble() != nil) {
+		l.sent = time.Time{}
+	}
 	close(l.news)
 	l.news = make(chan struct{})
 }
@@ -170,6 +174,13 @@ func (l *link) forget(from mqtt.Client) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.known, l.from = report{}, from
+}
+
+// mayYet reports whether the robot was sent off, and has not told yet that it moves.
+func (l *link) mayYet(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.sent.IsZero() && now.Sub(l.sent) < setOutTime
 }
 
 // state is what the robot has told last. One that has just been connected tells it
@@ -239,6 +250,11 @@ func (l *link) tell(ctx context.Context, c command, now time.Time) error {
 	}
 	if ctx.Err() != nil || !l.client.IsConnectionOpen() {
 		return fmt.Errorf("%w: there is no connection to it", drivers.ErrNothingDone)
+	}
+	if c.Command == "start" || c.Command == "resume" || c.Command == "dock" {
+		l.mu.Lock()
+		l.sent = now
+		l.mu.Unlock()
 	}
 	t := l.client.Publish("cmd", 0, false, body)
 	select {

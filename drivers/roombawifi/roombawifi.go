@@ -99,9 +99,10 @@ func (r *Robot) Safe(ctx context.Context) (bool, error) {
 	return r.AtRest(ctx)
 }
 
-// AtRest reports whether it stands still.
+// AtRest reports whether it stands still. One that was sent off, and has not told
+// that it moves, may yet set out.
 func (r *Robot) AtRest(ctx context.Context) (still bool, err error) {
-	err = r.with(ctx, func(s report) error { still = !s.Mission.moves(); return nil })
+	err = r.with(ctx, func(s report) error { still = !s.Mission.moves() && !r.link.mayYet(r.now()); return nil })
 	return still, r.named(err)
 }
 

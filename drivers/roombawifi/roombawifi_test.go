@@ -161,8 +161,8 @@ func TestSteering(t *testing.T) {
 			if len(ended) > 0 {
 				t.Fatal(<-ended)
 			}
-			still, err := r.AtRest(t.Context())
-			return err == nil && !still
+			seen, err := r.Observe(t.Context())
+			return err == nil && strings.HasPrefix(seen.Text, "The vacuum is cleaning")
 		})
 		return ended
 	}

@@ -57,6 +57,7 @@ type faulty struct {
 	ledger *ledger
 
 	problems []string
+	unless   []error // problems, unless it was a socket's call that failed
 }
 
 func newFaulty(t *testing.T, binary string, what fault) *faulty {
@@ -108,8 +109,8 @@ func (f *faulty) start(command ...string) *process {
 	if f.ledger.executor != "" {
 		return p
 	}
-	if err := f.ledger.enrol(); err != nil && p.running() && !strings.Contains(err.Error(), "503") && !f.failed("socket:") && !f.failed("[eventfd]") {
-		f.found("%v", err)
+	if err := f.ledger.enrol(); err != nil && p.running() && !strings.Contains(err.Error(), "503") {
+		f.unless = append(f.unless, err)
 	}
 	return p
 }
@@ -141,6 +142,12 @@ func (f *faulty) end(p *process) {
 	if err := p.kill(); err != nil {
 		f.Fatalf("%v: %v", f.fault, err)
 	}
+	for _, err := range f.unless { // the log is whole only now
+		if !f.failed("socket:") && !f.failed("[eventfd]") {
+			f.found("%v", err)
+		}
+	}
+	f.unless = nil
 }
 
 // behaves: it still serves what it has, or has ended and said which file is to
@@ -152,8 +159,8 @@ func (f *faulty) behaves(p *process) {
 	}
 	if p.running() {
 		i := &inspection{door: f.ledger.door}
-		if _, err := i.list(); err != nil && !f.failed("socket:") {
-			f.found("it runs and does not serve: %v\n%s", err, &p.stderr)
+		if _, err := i.list(); err != nil {
+			f.unless = append(f.unless, fmt.Errorf("it runs and does not serve: %w\n%s", err, &p.stderr))
 		}
 		return
 	}

@@ -203,7 +203,7 @@ func (h *hub) all(data json.RawMessage) error {
 			ID string `json:"entity_id"`
 		}
 		if json.Unmarshal(one, &id) == nil {
-			h.take(id.ID, one)
+			h.take(id.ID, one, false)
 		}
 	}
 	return nil
@@ -212,15 +212,19 @@ func (h *hub) all(data json.RawMessage) error {
 // hear takes an event.
 func (h *hub) hear(e event) {
 	if e.Type == "state_changed" {
-		h.take(e.Data.ID, e.Data.New)
+		h.take(e.Data.ID, e.Data.New, true)
 	}
 }
 
-// take keeps the state of an entity, if it is watched.
-func (h *hub) take(id string, data json.RawMessage) {
+// take keeps the state of an entity, if it is watched. What an event has told is
+// never older than a list that was asked for when it was subscribed to.
+func (h *hub) take(id string, data json.RawMessage, event bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.watched[id] == 0 || h.states == nil {
+		return
+	}
+	if _, told := h.states[id]; told && !event {
 		return
 	}
 	defer h.ring()

@@ -125,10 +125,14 @@ func TestProgress(t *testing.T) {
 	if _, err := g.CallTool(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	g.until(func() bool { return len(g.steps) > 0 && g.steps[len(g.steps)-1].Message != "" })
-	for i, s := range g.steps {
-		if i > 0 && s.Progress <= g.steps[i-1].Progress {
-			t.Errorf("%v after %v", s.Progress, g.steps[i-1].Progress)
+	var steps []*sdk.ProgressNotificationParams
+	g.until(func() bool {
+		steps = slices.Clone(g.steps)
+		return len(steps) > 0 && steps[len(steps)-1].Message != ""
+	})
+	for i, s := range steps {
+		if i > 0 && s.Progress <= steps[i-1].Progress {
+			t.Errorf("%v after %v", s.Progress, steps[i-1].Progress)
 		}
 	}
 }

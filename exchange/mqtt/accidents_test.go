@@ -214,8 +214,11 @@ func TestABrokerThatRestarts(t *testing.T) {
 	}
 	post(exchange.Actor{ID: "pi", Roles: exchange.ExecutorRole}, `{re: `+ref+`, epoch: `+epoch+`, MESS: [{status: {code: needs_input, questions: [{field: shelf, question: which one}]}}]}`)
 	post(exchange.Actor{ID: "me", Roles: exchange.Requester}, `{re: `+ref+`, MESS: [{reply: {answers: {shelf: upper}}}]}`)
+	// They are back before the exchange: what it says goes to nobody until then.
+	m.way <- struct{}{}
 	m.start()
 	pi, me = join()
+	<-m.way
 	pi.has("upper")
 	me.has("which one")
 	if n := me.count("which one"); n != 1 {

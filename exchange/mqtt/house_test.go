@@ -342,12 +342,13 @@ type mosquitto struct {
 	*house
 	file string
 	cmd  *exec.Cmd
+	way  chan struct{} // of the exchange to the broker: whoever fills it keeps it off
 }
 
 // overMosquitto is a house at a broker elsewhere.
 func overMosquitto(t *testing.T, config string) *mosquitto {
 	t.Helper()
-	m := &mosquitto{house: made(t)}
+	m := &mosquitto{house: made(t), way: make(chan struct{}, 1)}
 	m.configure(config)
 	return m
 }
@@ -398,8 +399,19 @@ func (m *mosquitto) stop() {
 func (m *mosquitto) enter(a broker.Address) {
 	m.Helper()
 	a.URL = "mqtt://" + m.addr
-	o := mqtt.NewOutside(m.opened(), mqtt.OutsideConfig{Address: a}, slog.New(slog.NewTextHandler(m.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	o := mqtt.NewOutside(m.opened(), mqtt.OutsideConfig{Address: a, Dial: m.dial}, slog.New(slog.NewTextHandler(m.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	m.close = runs(m.T, o.Run)
+}
+
+func (m *mosquitto) dial(ctx context.Context) (net.Conn, error) {
+	select {
+	case m.way <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-m.way }()
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", m.addr)
 }
 
 func (m *mosquitto) opened() *mqtt.Door {

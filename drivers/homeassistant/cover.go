@@ -16,22 +16,20 @@ func (e *entity) open(ctx context.Context) error { return e.drive(ctx, "open_cov
 
 func (e *entity) shut(ctx context.Context) error { return e.drive(ctx, "close_cover", "closed") }
 
-// drive moves a cover to one end. One that is to stop on the way is stopped.
+// drive moves a cover to one end. One that may be on its way when that ends early,
+// by ctx or because no answer comes, is stopped.
 func (e *entity) drive(ctx context.Context, service, end string) error {
 	if _, err := e.state(ctx); err != nil {
 		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
 	}
-	if err := e.order(ctx, service, nil); err != nil {
-		if ctx.Err() != nil && !errors.Is(err, drivers.ErrNothingDone) {
-			err = errors.Join(err, e.halt(ctx))
-		}
+	err := e.order(ctx, service, nil)
+	if err == nil {
+		err = e.obeyed(ctx, coverTime, service, func(s state) bool { return s.State == end && s.ended(end) })
+	}
+	if err == nil || errors.Is(err, drivers.ErrNothingDone) {
 		return err
 	}
-	err := e.obeyed(ctx, coverTime, service, func(s state) bool { return s.State == end && s.ended(end) })
-	if ctx.Err() != nil {
-		return errors.Join(err, e.halt(ctx))
-	}
-	return err
+	return errors.Join(err, e.halt(ctx))
 }
 
 // ended reports whether a cover that tells its position is at an end; some say

@@ -24,6 +24,8 @@ type home struct {
 	sits   []*sitting // that are logged in
 	shut   bool       // there is no WebSocket
 	deaf   bool       // it hangs up in the midst of a service call, which it carries out
+	mute   string     // the service that it carries out, and never answers
+	leaves string     // the entity that is taken away while it lists its states
 	says   string     // what a service call is refused with, over REST
 	joined int        // how often somebody has subscribed
 	states map[string]map[string]any
@@ -47,7 +49,7 @@ func (h *home) renew() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.calls, h.asked, h.next, h.slow, h.dead = nil, map[string]bool{}, nil, 0, false
-	h.shut, h.deaf, h.joined = false, false, 0
+	h.shut, h.deaf, h.joined, h.mute, h.leaves = false, false, 0, "", ""
 	h.states = map[string]map[string]any{
 		"light.hall":               {"state": "off", "brightness": 255.0, "rgb_color": []any{255.0, 255.0, 255.0}},
 		"switch.pump":              {"state": "off"},
@@ -130,6 +132,12 @@ func (h *home) service(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	h.does(name, id, body)
+	if h.mute == name {
+		h.mu.Unlock()
+		<-r.Context().Done()
+		h.mu.Lock()
+		return
+	}
 	answer(w, []any{h.entity(id)})
 }
 

@@ -94,6 +94,12 @@ func (h *home) command(s *sitting, in map[string]any) bool {
 		for id := range h.states {
 			all = append(all, h.entity(id))
 		}
+		if h.leaves != "" {
+			delete(h.states, h.leaves)
+			s.say(map[string]any{"id": s.sub, "type": "event", "event": map[string]any{
+				"event_type": "state_changed", "data": map[string]any{"entity_id": h.leaves, "new_state": nil, "old_state": nil},
+			}})
+		}
 		return ok(all)
 	case "config/area_registry/list":
 		return ok([]any{map[string]any{"area_id": "flur", "name": "Hall", "aliases": []any{}}, map[string]any{"area_id": "bad", "name": "Bath"}})
@@ -117,6 +123,9 @@ func (h *home) command(s *sitting, in map[string]any) bool {
 		h.does(domain+"/"+service, id, data)
 		if h.deaf {
 			return false
+		}
+		if h.mute == domain+"/"+service {
+			return true
 		}
 		return ok(map[string]any{"context": map[string]any{"id": "01"}, "response": nil})
 	}

@@ -228,8 +228,8 @@ func (h *hub) take(id string, data json.RawMessage, event bool) {
 		return
 	}
 	defer h.ring()
-	if len(data) == 0 || string(data) == "null" {
-		delete(h.states, id)
+	if len(data) == 0 || string(data) == "null" { // noted, lest a list that is older adds it again
+		h.states[id] = state{ID: id, fault: fmt.Errorf("%s was taken out of Home Assistant", id)}
 		return
 	}
 	s, err := parseState(data, id)

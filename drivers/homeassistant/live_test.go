@@ -169,3 +169,30 @@ func TestRefusedByWebSocket(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An entity that is taken away while the states are listed is not there
+// afterwards, though the list has it.
+func TestTakenAwayDuringTheList(t *testing.T) {
+	h := newHome(t)
+	h.leaves = "switch.pump"
+	shared := &drivers.Shared{}
+	env := drivers.Env{Name: "it", Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: shared}
+	text := config(h, "switch.pump") + "safe: keep"
+	pump, err := homeassistant.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(text), out) })
+	if err == nil {
+		err = pump.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pump.Halt() }) // it is not there
+	for end := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
+		_, err := pump.(drivers.SwitchReader).On(t.Context())
+		if err != nil && strings.Contains(err.Error(), "was taken out of Home Assistant") {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("it is there still, or not told of: %v", err)
+		}
+	}
+}

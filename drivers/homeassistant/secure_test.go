@@ -40,6 +40,30 @@ func TestACoverStopsMidway(t *testing.T) {
 	}
 }
 
+// A cover whose call has no answer may move, and is stopped.
+func TestACoverOfWhichNothingIsHeardStops(t *testing.T) {
+	for _, way := range []string{"live: false\n", ""} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			h := newHome(t)
+			h.mute = "cover/open_cover"
+			d := started(t, config(h, "cover.blind")+"timeout: 5s\n"+way)
+			if way == "" && !h.has(func(h *home) bool { return h.joined > 0 }) {
+				t.Fatal("nobody has subscribed")
+			}
+			err := d.(drivers.Opener).Open(t.Context())
+			if err == nil || errors.Is(err, drivers.ErrNothingDone) {
+				t.Error(err)
+			}
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			if !slices.Equal(h.calls, []string{"cover/open_cover cover.blind", "cover/stop_cover cover.blind"}) {
+				t.Errorf("%q", h.calls)
+			}
+		})
+	}
+}
+
 func TestLocks(t *testing.T) {
 	h := newHome(t)
 	d := started(t, config(h, "lock.front")+"code: 4711\n")

@@ -402,8 +402,7 @@ func TestHomeAssistant(t *testing.T) {
 
 // An executor at a broker elsewhere, and Home Assistant there.
 func TestHomeAssistantElsewhere(t *testing.T) {
-	m := &mosquitto{house: made(t, func(c *exchange.Config) { c.States = true }).withHome()}
-	m.configure("allow_anonymous true\n")
+	m := made(t, func(c *exchange.Config) { c.States = true }).withHome().elsewhere("allow_anonymous true\n")
 	m.enter(broker.Address{})
 	c, err := remote.NewMQTT(remote.MQTTConfig{Address: broker.Address{URL: "mqtt://" + m.addr}, Executor: "kitchen-pi"}, quiet)
 	if err != nil {
@@ -513,8 +512,7 @@ func TestAStopWaitsForNoTap(t *testing.T) {
 			store := hung{exchange.NewMemory(), make(chan struct{})}
 			h := madeOver(t, store, func(c *exchange.Config) { c.States = true }).withHome()
 			if outside {
-				m := &mosquitto{house: h}
-				m.configure("allow_anonymous true\n")
+				m := h.elsewhere("allow_anonymous true\n")
 				m.enter(broker.Address{})
 			} else {
 				h.addr = "127.0.0.1:0"

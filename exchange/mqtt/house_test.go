@@ -348,7 +348,13 @@ type mosquitto struct {
 // overMosquitto is a house at a broker elsewhere.
 func overMosquitto(t *testing.T, config string) *mosquitto {
 	t.Helper()
-	m := &mosquitto{house: made(t), way: make(chan struct{}, 1)}
+	return made(t).elsewhere(config)
+}
+
+// elsewhere gives a house a broker elsewhere.
+func (h *house) elsewhere(config string) *mosquitto {
+	h.Helper()
+	m := &mosquitto{house: h, way: make(chan struct{}, 1)}
 	m.configure(config)
 	return m
 }

@@ -184,19 +184,21 @@ func (g *guest) stop() error {
 	}
 	text := "Stopped. Every executor has been told."
 	if t.err != nil {
+		if g.cfg.Here != nil { // before anything is written: what takes the log may hang as well
+			g.cfg.Here.Stop(g.who.ID, why)
+		}
 		g.log.Error("a stop was not taken by the exchange", "actor", g.who.ID, "err", t.err)
 		text = "The exchange could not pass the stop on (" + t.err.Error() + ")."
 		if g.cfg.Here == nil {
 			return mess.Refuse(mess.Unavailable, "%s Stop each executor at its place: messkit stop", text)
 		}
-		g.cfg.Here.Stop(g.who.ID, why)
 		text += " The executor here is stopped; stop others at their places: messkit stop."
 	}
 	if form {
 		plainly(g.w, text)
 		return nil
 	}
-	answer(g.w, http.StatusAccepted, map[string]any{"stop": t.stop, "text": text})
+	answer(g.w, http.StatusAccepted, map[string]any{"stop": t.stop, "text": text, "passed": t.err == nil})
 	return nil
 }
 

@@ -45,3 +45,39 @@ func TestOneHashForEveryKey(t *testing.T) {
 		}
 	}
 }
+
+// Who shows a key is let in while the disk hangs under somebody else's: it may be
+// for a stop.
+func TestAKeyIsKnownWhileTheDiskHangs(t *testing.T) {
+	k, err := Open(t.TempDir(), "home")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := k.Issue("phone", exchange.Requester)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, free, real := make(chan struct{}), make(chan struct{}), replace
+	replace = func(name string, data []byte) error {
+		close(at)
+		<-free
+		return real(name, data)
+	}
+	t.Cleanup(func() { replace = real })
+	made := make(chan error, 1)
+	go func() {
+		_, err := k.Issue("tablet", exchange.Requester)
+		made <- err
+	}()
+	<-at
+	if who, err := k.Authenticate(key); err != nil || who.ID != "phone" {
+		t.Errorf("%v %v", who, err)
+	}
+	if k.Has("tablet") {
+		t.Error("a key holds that is not on the disk")
+	}
+	close(free)
+	if err := <-made; err != nil || !k.Has("tablet") {
+		t.Errorf("%v", err)
+	}
+}

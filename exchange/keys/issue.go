@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -57,8 +56,8 @@ func (k *Keys) Has(actor string) bool {
 // Issue makes a key for an actor that has none. It is a refusal with Why
 // mess.Conflict if it has one, or if the exchange itself bears the name.
 func (k *Keys) Issue(actor string, roles exchange.Role) (string, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.change.Lock()
+	defer k.change.Unlock()
 	if _, ok := k.current(actor); ok {
 		return "", mess.Refuse(mess.Conflict, "%s has a key already; use it, or have it revoked", actor)
 	}
@@ -68,8 +67,8 @@ func (k *Keys) Issue(actor string, roles exchange.Role) (string, error) {
 // Rotate makes a new key for an actor, whether or not it has one; the old one
 // ends at once.
 func (k *Keys) Rotate(actor string, roles exchange.Role) (string, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.change.Lock()
+	defer k.change.Unlock()
 	return k.issue(actor, roles, without(k.holders, actor))
 }
 
@@ -80,8 +79,8 @@ func (k *Keys) Renew(actor string, overlap time.Duration) (string, error) {
 	if overlap < 0 || overlap > MaxOverlap {
 		return "", mess.Refuse(mess.Invalid, "overlap: %v is not between 0s and %v", overlap, MaxOverlap)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.change.Lock()
+	defer k.change.Unlock()
 	sum, ok := k.current(actor)
 	if !ok {
 		return "", noKey(actor)
@@ -98,7 +97,7 @@ func (k *Keys) Renew(actor string, overlap time.Duration) (string, error) {
 	}
 	key, err := k.issue(actor, roles, next)
 	if err == nil && actor == OperatorID {
-		err = durable.Replace(filepath.Join(k.dir, operatorFile), []byte(key+"\n"))
+		err = replace(filepath.Join(k.dir, operatorFile), []byte(key+"\n"))
 	}
 	return key, err
 }
@@ -107,8 +106,8 @@ func (k *Keys) Renew(actor string, overlap time.Duration) (string, error) {
 // whether there was one. The operator's is not revoked but renewed: without it
 // nobody could mend anything.
 func (k *Keys) Revoke(actor string) (bool, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.change.Lock()
+	defer k.change.Unlock()
 	if actor == OperatorID {
 		return false, mess.Refuse(mess.Conflict, "the operator's key cannot be revoked; rotate it without an overlap")
 	}
@@ -121,8 +120,8 @@ func (k *Keys) Revoke(actor string) (bool, error) {
 // SetRoles gives an actor other roles; its keys stay, and what goes on under
 // them is begun anew.
 func (k *Keys) SetRoles(actor string, roles exchange.Role) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.change.Lock()
+	defer k.change.Unlock()
 	if _, ok := k.current(actor); !ok {
 		return noKey(actor)
 	}
@@ -150,7 +149,7 @@ func noRoles() error {
 	return mess.Refuse(mess.Invalid, "roles: none; write some of requester, executor, observer, operator")
 }
 
-// current finds the key of an actor that has no end. k.mu is held.
+// current finds the key of an actor that has no end. k.mu or k.change is held.
 func (k *Keys) current(actor string) (sum string, ok bool) {
 	for sum, h := range k.holders {
 		if h.Actor == actor && h.Ends == nil {
@@ -166,7 +165,7 @@ func without(holders map[string]holder, actor string) map[string]holder {
 	return rest
 }
 
-// issue makes a key of an actor beside the others. k.mu is held.
+// issue makes a key of an actor beside the others. k.change is held.
 func (k *Keys) issue(actor string, roles exchange.Role, others map[string]holder) (string, error) {
 	if !mess.ValidID(actor) {
 		return "", mess.Refuse(mess.Invalid, "%.60q cannot be an actor; use letters, digits and . _ : @ -, at most 128", actor)

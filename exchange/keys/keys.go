@@ -35,7 +35,9 @@ type Keys struct {
 	dir      string
 	exchange string
 
-	mu      sync.RWMutex
+	change sync.Mutex // of whoever changes keys or pins, also while the disk is written
+
+	mu      sync.RWMutex      // never held over the disk: who shows a key to stop something does not wait for that
 	holders map[string]holder // by the hex of the key's SHA-256
 	watches map[*watch]bool   // of what goes on under a key
 	codes   codes
@@ -141,6 +143,9 @@ func (k *Keys) Shared(actor string) (who exchange.Actor, secret []byte, ok bool)
 	return exchange.Actor{ID: actor, Roles: roles}, []byte(sum), true
 }
 
+// replace writes a file; a test has it hang.
+var replace = durable.Replace
+
 // digest is SHA-256; a test counts how often it is asked.
 var digest = sha256.Sum256
 
@@ -151,16 +156,18 @@ func hash(key string) string {
 
 // save makes holders the keys, on disk first: what cannot be written does not
 // hold. Keys whose time is over are left out. What goes on under a key that has
-// changed is ended. k.mu is held.
+// changed is ended. k.change is held.
 func (k *Keys) save(holders map[string]holder) error {
 	maps.DeleteFunc(holders, func(_ string, h holder) bool { return h.ended() })
 	data, err := json.MarshalIndent(holders, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := durable.Replace(filepath.Join(k.dir, keysFile), data); err != nil {
+	if err := replace(filepath.Join(k.dir, keysFile), data); err != nil {
 		return err
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.holders = holders
 	k.look()
 	return nil

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/mess/receipt"
 )
 
@@ -54,8 +53,8 @@ func parsePins(data []byte) (map[string]string, error) {
 // Pin returns the key that an executor is held to: the one that it came with
 // first, which is key if it has never come before.
 func (k *Keys) Pin(executor, key string) (first string, err error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.change.Lock()
+	defer k.change.Unlock()
 	pins, err := Pins(k.dir)
 	if err != nil {
 		return "", err
@@ -68,5 +67,5 @@ func (k *Keys) Pin(executor, key string) (first string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return key, durable.Replace(filepath.Join(k.dir, PinsFile), append(data, '\n'))
+	return key, replace(filepath.Join(k.dir, PinsFile), append(data, '\n'))
 }

@@ -12,19 +12,32 @@ export class Refused extends Error {
 /** Away says that the exchange was not reached: the same may be sent again. */
 export class Away extends Error {}
 
+let under = new AbortController() // what is on its way, but for a stop
+
+/** letGo gives up all that is on its way, so that the browser has a connection for a stop. */
+export function letGo() {
+  under.abort()
+  under = new AbortController()
+  window.stop() // pictures, and a page that is being left
+}
+
+const anyOf = (signals) => AbortSignal.any ? AbortSignal.any(signals) : signals[0]
+
 async function call(method, path, body, options = {}) {
   let answer
+  let text
+  const signal = options.alone ? options.signal : anyOf([options.signal, under.signal].filter(Boolean))
   try {
     answer = await fetch(path, {
       method, credentials: 'same-origin', redirect: 'error',
       headers: body === undefined ? {} : { 'Content-Type': options.type || 'application/json' },
       body: body === undefined || options.type ? body : JSON.stringify(body),
-      keepalive: options.keepalive, signal: options.signal,
+      keepalive: options.keepalive, signal,
     })
+    text = await answer.text()
   } catch (err) {
-    throw new Away(err.name === 'AbortError' ? 'it took too long' : 'the exchange cannot be reached')
+    throw new Away(err.name === 'AbortError' ? 'it was given up before the exchange had answered; look, and try again' : 'the exchange cannot be reached')
   }
-  const text = await answer.text().catch(() => '')
   let value = {}
   try {
     value = JSON.parse(text || '{}')
@@ -43,7 +56,7 @@ export const page = {
   signIn: (what) => call('POST', '/console/session', what),
   signOut: () => call('DELETE', '/console/session'),
   plan: (intent, signal) => call('POST', '/console/plan', { intent }, { signal }),
-  stop: (why, signal) => call('POST', '/console/stop', { why }, { keepalive: true, signal }),
+  stop: (why, signal) => call('POST', '/console/stop', { why }, { keepalive: true, signal, alone: true }),
   release: () => call('POST', '/console/release', {}),
   arm: (what) => call('POST', '/console/arm', what),
   refused: () => call('GET', '/console/refused'),

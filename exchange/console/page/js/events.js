@@ -4,6 +4,15 @@
 
 let source = null
 let handlers = null
+let heard = 0 // when something has come
+const silence = 40000 // ms; the exchange gives a sign of life every 15 s
+
+setInterval(() => {
+  if (!source || !handlers || Date.now() - heard < silence) return
+  hangUp()
+  handlers.line(false, 'nothing heard for a while')
+  connect()
+}, 5000)
 
 /** follow calls handlers by the name of the event, and handlers.line(connected). */
 export function follow(on) {
@@ -21,8 +30,10 @@ export function connect() {
   if (source || !handlers || document.hidden) return
   const s = new EventSource('/console/events')
   source = s
+  heard = Date.now()
   let met = false
   s.addEventListener('hello', () => {
+    heard = Date.now()
     handlers.line(true)
     if (met || s !== source) return
     met = true
@@ -35,6 +46,9 @@ export function connect() {
     setTimeout(connect, 3000)
   }
   for (const name of ['state', 'thread', 'offer', 'withdrawn', 'reset']) {
-    s.addEventListener(name, (e) => handlers[name]?.(JSON.parse(e.data)))
+    s.addEventListener(name, (e) => {
+      heard = Date.now()
+      handlers[name]?.(JSON.parse(e.data))
+    })
   }
 }

@@ -1,12 +1,26 @@
 // The stop button. It is a plain form: without this script it works too. With it,
 // the page stays, and where the exchange does not answer the form is sent after
-// all, over a connection of its own.
+// all. A browser has six connections for one host: whatever waits in them, in this
+// window and in others, is given up first.
 
-import { page } from './api.js'
+import { letGo, page } from './api.js'
 import { $, el, fill, words } from './dom.js'
 import { connect, hangUp } from './events.js'
 
 const patience = 4000 // ms
+const others = globalThis.BroadcastChannel ? new BroadcastChannel('messkit-stop') : null
+
+function makeRoom() {
+  hangUp()
+  letGo()
+}
+
+if (others) {
+  others.onmessage = () => {
+    makeRoom()
+    setTimeout(connect, patience)
+  }
+}
 
 export function ready() {
   const form = $('stop')
@@ -15,12 +29,13 @@ export function ready() {
     const button = form.querySelector('button')
     button.disabled = true
     $('failed').textContent = ''
-    hangUp() // it may hold the last connection that the browser has for this host
+    makeRoom()
+    others?.postMessage('stop')
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(), patience)
     try {
-      const { text } = await page.stop('stop button of the console', late.signal)
-      $('line').textContent = text
+      const { text, passed } = await page.stop(form.elements.why.value, late.signal)
+      $(passed ? 'line' : 'failed').textContent = text
     } catch (err) {
       if (late.signal.aborted) form.submit()
       else $('failed').textContent = `NOT STOPPED: ${err.message}. At the place: messkit stop.`

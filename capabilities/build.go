@@ -51,6 +51,7 @@ func (c *Catalogue) phrases() {
 	c.said = map[string]bool{}
 	c.lexicon.says.words(c.said)
 	c.lexicon.thing.words(c.vocabulary)
+	c.quantity.words(c.vocabulary)
 	c.lexicon.colour.words(c.said)
 	c.lexicon.level.words(c.said)
 	c.classPhrase.words(c.said)

@@ -47,6 +47,9 @@ func (x *request) otherwise() (Outcome, bool) {
 	if no, ok := x.later(&p, t); !ok {
 		return no, true
 	}
+	if t.amid != "" && len(p.Steps) > 0 && p.Actuates() {
+		return x.shallI(p, fmt.Sprintf("%q was said of one: ", t.amid)), true
+	}
 	return Outcome{Plan: &p}, true
 }
 
@@ -112,9 +115,17 @@ func (x *request) fewest(able []reading) []reading {
 	return slices.DeleteFunc(able, func(rd reading) bool { return rd.pieces != best.pieces || !slices.Equal(rd.lost, best.lost) })
 }
 
+// doubtful reports whether a reading that acts must be asked about.
+func (x *request) doubtful(rd *reading) bool {
+	return x.asks || x.quotes || rd.doubt != "" || len(x.lost) > 0
+}
+
 // because is what is said before a question that a doubt leads to.
-func (rd *reading) because() string {
-	if rd.doubt == "" || rd.doubt == unsaid {
+func (x *request) because(rd *reading) string {
+	switch {
+	case x.quotes:
+		return "it stands in quotation marks, as what somebody said: "
+	case rd.doubt == "" || rd.doubt == unsaid:
 		return ""
 	}
 	return rd.doubt + ": "
@@ -178,6 +189,10 @@ func (x *request) fitting(ways []framed) []reading {
 					rd.doubt = "it was not said what to do"
 				case so.first && noVerb && len(so.devices) > 0:
 					rd.doubt = "it may be a name" // "blue lights"
+				case s.has(l.bits["should"]) && !s.has(l.bits["want"]):
+					rd.doubt = cmp.Or(rd.doubt, "it was said how it should be, and not to do it")
+				case so.spread:
+					rd.doubt = cmp.Or(rd.doubt, "it was said of the one before \"and\"")
 				}
 				if could {
 					rd.doubt = cmp.Or(rd.doubt, unsaid)

@@ -19,6 +19,8 @@ type framed struct {
 	object  bool     // the device is what is to be cleaned
 	twice   bool     // something is said twice
 	first   bool     // the colour stands before the name
+	valued  bool     // a colour or level stands behind a name
+	spread  bool     // and another name behind that: "the hall to 20 percent and the porch"
 	lost    []string // words that were passed over
 }
 
@@ -155,6 +157,7 @@ func (f *framer) value(i int, so framed) {
 			next.signals |= l.bits[tone]
 			next.first = len(so.devices) == 0
 			next.colour = hex
+			next.valued = len(so.devices)+len(so.places) > 0
 		}
 		f.from(end, next)
 		if n := l.shade.longest(tokens, end); n > 0 { // "a blue hue", but "blue lights"
@@ -177,6 +180,7 @@ func (f *framer) value(i int, so framed) {
 			next.signals |= l.bits[number]
 		}
 		next.level = n
+		next.valued = len(so.devices)+len(so.places) > 0
 		f.from(end, next)
 	}
 	if by == i {
@@ -209,6 +213,7 @@ func (f *framer) name(i int, so framed) {
 			}
 			next, b := so, bound{kind, kind, i, &list[m]}
 			next.verb = 0
+			next.spread = so.spread || so.valued && so.listed
 			if kind == "device" {
 				if len(so.devices) > 0 && !so.listed {
 					continue

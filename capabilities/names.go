@@ -190,6 +190,9 @@ func (x *request) filled(kind string, i int) []match {
 	case "spot":
 		list = merge(list, n.spots, x.tokens, i, w)
 	case "quantity":
+		if i > 0 && i < len(x.tokens) && x.tokens[i].text == possessive { // "the vacuum's battery"
+			i++
+		}
 		list = merge(list, x.r.catalogue.quantity, x.tokens, i, w)
 	case "thing":
 		list = merge(list, x.r.catalogue.lexicon.thing, x.tokens, i, w)

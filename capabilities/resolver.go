@@ -38,6 +38,7 @@ type request struct {
 	req      mess.Request
 	tokens   []token
 	asks     bool        // the text is a question
+	quotes   bool        // what it orders stands in quotation marks
 	given    mess.Object // answers to earlier questions, by field
 	demand   demand      // what requires and constraints ask for
 	matches  map[gapAt][]match
@@ -105,11 +106,15 @@ func (x *request) outcome() Outcome {
 		return x.refuse("the request has more than 60 words; say in one sentence what is to be done", nil)
 	}
 	x.asks = w.asks(x.req.Intent, x.tokens)
+	x.quotes = x.quoting()
 	if out, bad := x.signs(); bad {
 		return out
 	}
 	if out, bad := x.demands(); bad {
 		return out
+	}
+	if x.demand.capabilities == nil && x.stopsAll() {
+		return x.refuse(fmt.Sprintf("%q is no request, for one waits for its turn: \"messkit stop\" at the place, the stop button of the console, or \"messkit stop --all\" stops everything at once; to stop one thing, name it", joined(x.tokens)), nil)
 	}
 	if x.demand.capabilities == nil && x.req.Precision != mess.Loose && x.strange() {
 		if out, ok := x.almost(); ok {
@@ -357,8 +362,8 @@ func (x *request) settle(rd *reading) Outcome {
 	if out, ok := x.environment(&plan); !ok {
 		return out
 	}
-	if doubtful := rd.doubt != "" || len(x.lost) > 0; (x.asks || doubtful) && !rd.sole && plan.Actuates() {
-		return x.shallI(plan, x.losing()+rd.because())
+	if x.doubtful(rd) && !rd.sole && plan.Actuates() {
+		return x.shallI(plan, x.losing()+x.because(rd))
 	}
 	return Outcome{Plan: &plan}
 }

@@ -85,7 +85,7 @@ func (x *request) group(rd *reading) Outcome {
 		rd.args = one.args // what was asked for the first is so for all
 		steps = append(steps, *out.Plan)
 	}
-	return x.several(ofSteps(steps), rd.doubt != "" || x.asks || len(x.lost) > 0, x.losing()+rd.because())
+	return x.several(ofSteps(steps), x.doubtful(rd), x.losing()+x.because(rd))
 }
 
 // unable are the devices that were meant by a class and cannot do it.
@@ -204,7 +204,7 @@ func (x *request) inOrder(steps []Plan) Outcome {
 		p = ofSteps(steps)
 	}
 	p.NotBefore = begin
-	return x.several(p, x.asks, "")
+	return x.several(p, x.asks || x.quotes, x.because(&reading{}))
 }
 
 // untilOff makes of "turn it on, wait, turn it off" one step that lasts: the

@@ -19,6 +19,7 @@ type timing struct {
 	ends  bool          // it lasts until end
 	end   time.Time
 	said  []string
+	amid  string // what was said so with "and" beside it and more behind: "for ten minutes and the heater"
 }
 
 // times takes what is said of time out of the text. The refusal or question is
@@ -48,9 +49,21 @@ func (x *request) times() (rest []token, t timing, out Outcome, ok bool) {
 			continue
 		}
 		t.said = append(t.said, joined(x.tokens[i:end]))
+		if x.between(i, end) {
+			t.amid = joined(x.tokens[i:end])
+		}
 		i = end
 	}
 	return rest, t, Outcome{}, true
+}
+
+// between reports whether what stands from word i to end parts a list: there is an
+// "and" or a comma beside it, and words before and behind.
+func (x *request) between(i, end int) bool {
+	if x.pass(0) >= i || end >= len(x.tokens) {
+		return false
+	}
+	return x.words().joining.longest(x.tokens, end) > 0 || x.words().joining.longest(x.tokens, i-1) > 0 || x.tokens[end].pause || x.tokens[i].pause
 }
 
 // repeats reports whether word i says that something comes again and again: "every

@@ -378,7 +378,7 @@ func TestManyWays(t *testing.T) {
 			"turn on the kitchen light", "turn the kitchen light on", "kitchen light on", "kitchen lights on please", "switch on the light in the kitchen",
 			"please switch the kitchen lamp on", "could you put the kitchen light on", "I want the kitchen light on", "activate the kitchen light",
 			"enable kitchen light", "power up the kitchen light", "make the kitchen light turn on", "flip the kitchen light on", "get the kitchen light on",
-			"the kitchen light should be on", "I'd like the kitchen light turned on now please", "in the kitchen turn on the light", "lights on in the kitchen",
+			"I want the kitchen light to be on", "I'd like the kitchen light turned on now please", "in the kitchen turn on the light", "lights on in the kitchen",
 			"hey, turn on the lamp in my kitchen", "would you turn the light in the kitchen on for me", "light up the kitchen", "set the kitchen light to on",
 		},
 		"make the hall light 20 percent darker": {

@@ -3,7 +3,9 @@ package drivers
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
+	"time"
 )
 
 // Errand is the one task that a device is at, which another request may end. The
@@ -54,3 +56,18 @@ func (e *Errand) End(ctx context.Context) error {
 
 // Stopped reports whether a task's context was ended by End.
 func Stopped(ctx context.Context) bool { return context.Cause(ctx) == ErrStopped }
+
+// StopTime is how long a robot may take to stand still when it is told to.
+const StopTime = 8 * time.Second
+
+// Brake stops a robot though ctx has ended, by end. That it could not is in the log,
+// and in what is read back afterwards.
+func Brake(ctx context.Context, log *slog.Logger, end func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), StopTime)
+	defer cancel()
+	err := end(ctx)
+	if err != nil {
+		log.Error("the robot could not be stopped", "err", err)
+	}
+	return err
+}

@@ -2,6 +2,7 @@ package drivers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 )
@@ -86,4 +87,41 @@ func (l *Life) Ended(ctx context.Context) error {
 		return cause
 	}
 	return fmt.Errorf("%s: %w", l.Name(), ctx.Err())
+}
+
+// Named says whose error it is; nil stays nil.
+func (l *Life) Named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", l.Name(), err)
+}
+
+// Told words an error of a verb with this context: why it was ended early counts
+// more than what came of that, but for that nothing was done.
+func (l *Life) Told(ctx context.Context, err error) error {
+	switch {
+	case err == nil || ctx.Err() == nil:
+		return l.Named(err)
+	case Stopped(ctx):
+		return l.Named(ErrStopped)
+	case errors.Is(err, ErrNothingDone):
+		return fmt.Errorf("%w: %w", l.Ended(ctx), ErrNothingDone)
+	}
+	return l.Ended(ctx)
+}
+
+// During runs a verb of a started device from Begin to its end.
+func During[T any](ctx context.Context, l *Life, f func(context.Context) (T, error)) (T, error) {
+	var none T
+	ctx, done, err := l.Begin(ctx)
+	if err != nil {
+		return none, err
+	}
+	defer done()
+	v, err := f(ctx)
+	if err != nil {
+		return none, l.Told(ctx, err)
+	}
+	return v, nil
 }

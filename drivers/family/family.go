@@ -91,6 +91,17 @@ type Light struct {
 	Colour func(context.Context) (drivers.Colour, error)
 }
 
+// Only is what of a light one lamp has: nil for one that does not dim.
+func (l Light) Only(dims, colours bool) *Light {
+	if !dims {
+		return nil
+	}
+	if !colours {
+		l.Tint, l.Colour = nil, nil
+	}
+	return &l
+}
+
 // Device is what every device by template is.
 type Device struct {
 	drivers.Life
@@ -137,14 +148,14 @@ func (d *Device) Start() error {
 	defer cancel()
 	if !d.live {
 		if err := d.connect(ctx); err != nil {
-			return d.named(err)
+			return d.Named(err)
 		}
 		d.live = true
 	}
 	if d.verbs.Switch != nil && d.levels.Initial != "keep" {
 		if err := d.verbs.Switch(ctx, d.levels.Initial == "on"); err != nil {
 			d.end()
-			return d.named(err)
+			return d.Named(err)
 		}
 	}
 	d.Opened()
@@ -163,10 +174,10 @@ func (d *Device) Halt() error {
 	ctx, cancel := context.WithTimeout(context.Background(), d.haltTime)
 	defer cancel()
 	if err := d.connect(ctx); err != nil {
-		return d.named(err)
+		return d.Named(err)
 	}
 	defer d.disconnect()
-	return d.named(d.verbs.Switch(ctx, d.levels.Safe == "on"))
+	return d.Named(d.verbs.Switch(ctx, d.levels.Safe == "on"))
 }
 
 // end gives back what Start took. turn is held.
@@ -198,36 +209,8 @@ func (d *Device) disconnect() {
 	d.users <- n
 }
 
-// named says whose error it is.
-func (d *Device) named(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", d.Name(), err)
-}
-
-// with runs one verb of a started device.
-func with[T any](ctx context.Context, d *Device, f func(context.Context) (T, error)) (T, error) {
-	var none T
-	ctx, done, err := d.Begin(ctx)
-	if err != nil {
-		return none, err
-	}
-	defer done()
-	v, err := f(ctx)
-	switch {
-	case err == nil:
-		return v, nil
-	case ctx.Err() != nil && errors.Is(err, drivers.ErrNothingDone):
-		return none, fmt.Errorf("%w: %w", d.Ended(ctx), drivers.ErrNothingDone)
-	case ctx.Err() != nil:
-		return none, d.Ended(ctx)
-	}
-	return none, d.named(err)
-}
-
-// does is with for what only acts.
+// does is drivers.During for what only acts.
 func does(ctx context.Context, d *Device, f func(context.Context) error) error {
-	_, err := with(ctx, d, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
+	_, err := drivers.During(ctx, &d.Life, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
 	return err
 }

@@ -38,7 +38,9 @@ func (s switcher) Switch(ctx context.Context, on bool) error {
 }
 
 // On reads it back from the device.
-func (s switcher) On(ctx context.Context) (bool, error) { return with(ctx, s.Device, s.verbs.On) }
+func (s switcher) On(ctx context.Context) (bool, error) {
+	return drivers.During(ctx, &s.Device.Life, s.verbs.On)
+}
 
 // Levels are what Start and Halt set.
 func (s switcher) Levels() (initial, safe string) { return s.levels.Initial, s.levels.Safe }
@@ -49,11 +51,11 @@ func (s switcher) Safe(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	if err := s.connect(ctx); err != nil {
-		return false, s.named(err)
+		return false, s.Named(err)
 	}
 	defer s.disconnect()
 	on, err := s.verbs.On(ctx)
-	return on == (s.levels.Safe == "on"), s.named(err)
+	return on == (s.levels.Safe == "on"), s.Named(err)
 }
 
 // timer is the part of a device that goes off by itself.
@@ -74,7 +76,7 @@ type sensor struct{ d *Device }
 
 // Read reads what the device measures.
 func (s sensor) Read(ctx context.Context) ([]drivers.Reading, error) {
-	return with(ctx, s.d, s.d.verbs.Read)
+	return drivers.During(ctx, &s.d.Life, s.d.verbs.Read)
 }
 
 // dimmer is the part of a lamp that shines more or less.
@@ -95,7 +97,7 @@ func (m dimmer) Dim(ctx context.Context, percent float64) error {
 
 // Level reads back how bright it is.
 func (m dimmer) Level(ctx context.Context) (float64, error) {
-	return with(ctx, m.d, m.d.verbs.Light.Level)
+	return drivers.During(ctx, &m.d.Life, m.d.verbs.Light.Level)
 }
 
 // tinter is the part of a lamp that has colours.
@@ -108,7 +110,7 @@ func (p tinter) Tint(ctx context.Context, c drivers.Colour) error {
 
 // Colour reads the colour back.
 func (p tinter) Colour(ctx context.Context) (drivers.Colour, error) {
-	return with(ctx, p.d, p.d.verbs.Light.Colour)
+	return drivers.During(ctx, &p.d.Life, p.d.verbs.Light.Colour)
 }
 
 // cover is the part of a device that opens and closes.
@@ -122,7 +124,7 @@ func (c cover) Shut(ctx context.Context) error { return does(ctx, c.d, c.d.verbs
 
 // Opening reads back how far it is open.
 func (c cover) Opening(ctx context.Context) (float64, error) {
-	return with(ctx, c.d, c.d.verbs.Cover.Opening)
+	return drivers.During(ctx, &c.d.Life, c.d.verbs.Cover.Opening)
 }
 
 // lock is the part of a device that locks and unlocks.
@@ -136,7 +138,7 @@ func (l lock) Unlock(ctx context.Context) error { return does(ctx, l.d, l.d.verb
 
 // Locked reads back whether it is locked.
 func (l lock) Locked(ctx context.Context) (bool, error) {
-	return with(ctx, l.d, l.d.verbs.Lock.Locked)
+	return drivers.During(ctx, &l.d.Life, l.d.verbs.Lock.Locked)
 }
 
 // shape gives a device the methods that it can keep: verbs are found by type.

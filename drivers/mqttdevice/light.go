@@ -15,14 +15,7 @@ import (
 // light is what the template says of a lamp; nil for what is none.
 func (d *device) light() *family.Light {
 	s := d.template.Switch
-	if s.Dim == nil {
-		return nil
-	}
-	l := &family.Light{Dim: d.dim, Level: d.level}
-	if s.Tint != nil {
-		l.Tint, l.Colour = d.tint, d.colour
-	}
-	return l
+	return family.Light{Dim: d.dim, Level: d.level, Tint: d.tint, Colour: d.colour}.Only(s.Dim != nil, s.Tint != nil)
 }
 
 // dim sets a level above 0. The least that a device knows is not off.

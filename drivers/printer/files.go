@@ -19,7 +19,7 @@ type file struct{ name, path string }
 
 // Areas are the files, by the names of the configuration, or by their own.
 func (p *Printer) Areas(ctx context.Context) ([]drivers.Area, error) {
-	files, err := look(ctx, p, p.files)
+	files, err := drivers.During(ctx, &p.Life, p.files)
 	list := make([]drivers.Area, len(files))
 	for i, f := range files {
 		list[i] = drivers.Area{Name: f.name}

@@ -14,7 +14,7 @@ const between = time.Second
 
 // Print starts a print, and waits until the printer says that it prints.
 func (p *Printer) Print(ctx context.Context, name string) (drivers.Print, error) {
-	return look(ctx, p, func(ctx context.Context) (drivers.Print, error) {
+	return drivers.During(ctx, &p.Life, func(ctx context.Context) (drivers.Print, error) {
 		path, err := p.find(ctx, name)
 		if err != nil {
 			return drivers.Print{}, nothing(err)
@@ -74,7 +74,7 @@ func (p *Printer) until(ctx context.Context, what string, told error, so func(st
 
 // Printing tells how a print stands.
 func (p *Printer) Printing(ctx context.Context, one drivers.Print) (drivers.PrintState, error) {
-	return look(ctx, p, func(ctx context.Context) (drivers.PrintState, error) {
+	return drivers.During(ctx, &p.Life, func(ctx context.Context) (drivers.PrintState, error) {
 		s, err := p.is.state(ctx)
 		if err != nil {
 			return drivers.PrintState{}, err
@@ -157,7 +157,7 @@ func near(began, since time.Time) bool {
 
 // Find looks for a print, by its file and when it was begun.
 func (p *Printer) Find(ctx context.Context, name string, since time.Time) (drivers.Print, error) {
-	return look(ctx, p, func(ctx context.Context) (drivers.Print, error) {
+	return drivers.During(ctx, &p.Life, func(ctx context.Context) (drivers.Print, error) {
 		path, err := p.find(ctx, name)
 		if err != nil {
 			return drivers.Print{}, err
@@ -195,7 +195,7 @@ func (p *Printer) Resume(ctx context.Context) error {
 
 // tell tells the printer something about its print, and waits until it is so.
 func (p *Printer) tell(ctx context.Context, what string, want, from []phase, do func(context.Context, state) error) error {
-	_, err := look(ctx, p, func(ctx context.Context) (state, error) {
+	_, err := drivers.During(ctx, &p.Life, func(ctx context.Context) (state, error) {
 		s, err := p.is.state(ctx)
 		switch {
 		case err != nil:
@@ -226,7 +226,7 @@ func (s state) in(list []phase) bool {
 // Stop cancels the print, and switches the heaters off where the server can. left
 // is what lies on the bed.
 func (p *Printer) Stop(ctx context.Context) (left string, err error) {
-	return look(ctx, p, p.stop)
+	return drivers.During(ctx, &p.Life, p.stop)
 }
 
 func (p *Printer) stop(ctx context.Context) (left string, err error) {

@@ -87,7 +87,7 @@ func (p *Printer) Halt() error {
 	ctx, cancel := context.WithTimeout(context.Background(), haltCalls*p.cfg.Timeout)
 	defer cancel()
 	_, err := p.stop(ctx)
-	return p.named(err)
+	return p.Named(err)
 }
 
 // Leave lets a print go on.
@@ -99,18 +99,18 @@ func (p *Printer) Safe(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	s, err := p.is.state(ctx)
-	return err == nil && !s.active() && !(s.heats() && p.is.cools()), p.named(err)
+	return err == nil && !s.active() && !(s.heats() && p.is.cools()), p.Named(err)
 }
 
 // AtRest reports whether it does not print now.
 func (p *Printer) AtRest(ctx context.Context) (bool, error) {
 	s, err := p.is.state(ctx)
-	return err == nil && s.Phase != printing && s.Phase != busy, p.named(err)
+	return err == nil && s.Phase != printing && s.Phase != busy, p.Named(err)
 }
 
 // Read tells the temperatures, and how far a print is.
 func (p *Printer) Read(ctx context.Context) ([]drivers.Reading, error) {
-	s, err := look(ctx, p, p.is.state)
+	s, err := drivers.During(ctx, &p.Life, p.is.state)
 	if err != nil {
 		return nil, err
 	}
@@ -140,39 +140,12 @@ func value(f *float64) float64 {
 
 // Observe says how the printer is, and how far its print.
 func (p *Printer) Observe(ctx context.Context) (drivers.Observation, error) {
-	s, err := look(ctx, p, p.is.state)
+	s, err := drivers.During(ctx, &p.Life, p.is.state)
 	if err != nil {
 		return drivers.Observation{}, err
 	}
 	text, facts := s.says()
 	return drivers.Observation{Text: text, Facts: facts, At: p.now()}, nil
-}
-
-// look runs a verb of a started printer.
-func look[T any](ctx context.Context, p *Printer, f func(context.Context) (T, error)) (T, error) {
-	var none T
-	ctx, done, err := p.Begin(ctx)
-	if err != nil {
-		return none, err
-	}
-	defer done()
-	v, err := f(ctx)
-	switch {
-	case err == nil:
-		return v, nil
-	case ctx.Err() == nil:
-		return none, p.named(err)
-	case errors.Is(err, drivers.ErrNothingDone):
-		return none, fmt.Errorf("%w: %w", p.Ended(ctx), drivers.ErrNothingDone)
-	}
-	return none, p.Ended(ctx)
-}
-
-func (p *Printer) named(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", p.Name(), err)
 }
 
 // nothing says of an error that nothing was done.

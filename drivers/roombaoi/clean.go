@@ -27,7 +27,7 @@ func (r *Robot) Clean(ctx context.Context, areas []string, progress func(drivers
 		} else {
 			done()
 		}
-		return left, r.named(fmt.Errorf("%w: it knows no rooms, so not %s; ask it to clean everything", drivers.ErrNothingDone, strings.Join(areas, ", ")))
+		return left, r.Named(fmt.Errorf("%w: it knows no rooms, so not %s; ask it to clean everything", drivers.ErrNothingDone, strings.Join(areas, ", ")))
 	}
 	if err := r.run(ctx, "cleaning", opClean, progress); err != nil {
 		return drivers.Outcome{Remaining: []string{"everything"}}, err
@@ -49,7 +49,7 @@ func (r *Robot) Dock(ctx context.Context) error {
 	err = r.errand.End(inner)
 	done()
 	if err != nil {
-		return r.named(err)
+		return r.Named(err)
 	}
 	return r.run(ctx, homeward, opDock, nil)
 }
@@ -66,7 +66,7 @@ func (r *Robot) run(ctx context.Context, what string, op byte, progress func(dri
 	defer done()
 	ctx, release, err := r.errand.Take(ctx, what)
 	if err != nil {
-		return r.named(err)
+		return r.Named(err)
 	}
 	defer release()
 	if progress == nil {
@@ -75,7 +75,7 @@ func (r *Robot) run(ctx context.Context, what string, op byte, progress func(dri
 	s, err := r.free(ctx, op)
 	switch {
 	case err != nil:
-		return r.ended(ctx, err)
+		return r.Told(ctx, err)
 	case op == opDock && s.docked:
 		return nil
 	}
@@ -85,7 +85,7 @@ func (r *Robot) run(ctx context.Context, what string, op byte, progress func(dri
 		if !errors.Is(err, drivers.ErrNothingDone) {
 			r.brake(ctx) // it may have heard
 		}
-		return r.ended(ctx, err)
+		return r.Told(ctx, err)
 	}
 	j := journey{what: what, op: op, fromDock: s.docked, last: s, progress: progress}
 	if err = r.follow(ctx, &j); err != nil {
@@ -93,7 +93,7 @@ func (r *Robot) run(ctx context.Context, what string, op byte, progress func(dri
 	} else {
 		r.setLoose(false)
 	}
-	return r.ended(ctx, err)
+	return r.Told(ctx, err)
 }
 
 // free is the robot's state if it can be sent.
@@ -199,12 +199,7 @@ func (r *Robot) follow(ctx context.Context, j *journey) error {
 // brake stops the robot though ctx has ended. It was told to begin, and its wheels
 // may not turn yet: it is stopped whatever they do.
 func (r *Robot) brake(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-	defer cancel()
-	err := r.end(ctx)
-	if r.setLoose(err != nil); err != nil {
-		r.log.Error("the robot could not be stopped", "err", err)
-	}
+	r.setLoose(drivers.Brake(ctx, r.log, r.end) != nil)
 }
 
 // stop takes control, which ends whatever the robot is at, waits until its wheels
@@ -238,7 +233,7 @@ func (r *Robot) end(ctx context.Context) error {
 
 // Pause has it stand. Its button starts it anew afterwards, so Resume does.
 func (r *Robot) Pause(ctx context.Context) error {
-	_, err := see(ctx, r, func(ctx context.Context) (struct{}, error) {
+	_, err := drivers.During(ctx, &r.Life, func(ctx context.Context) (struct{}, error) {
 		_, moves, err := r.moves(ctx)
 		switch {
 		case err != nil:
@@ -260,7 +255,7 @@ func (r *Robot) Pause(ctx context.Context) error {
 
 // Resume has it clean on.
 func (r *Robot) Resume(ctx context.Context) error {
-	_, err := see(ctx, r, func(ctx context.Context) (struct{}, error) {
+	_, err := drivers.During(ctx, &r.Life, func(ctx context.Context) (struct{}, error) {
 		if !r.isPaused() {
 			return struct{}{}, fmt.Errorf("%w: it was not paused from here", drivers.ErrNothingDone)
 		}
@@ -282,7 +277,7 @@ func (r *Robot) Resume(ctx context.Context) error {
 
 // Stop ends what it is at.
 func (r *Robot) Stop(ctx context.Context) (left string, err error) {
-	return see(ctx, r, func(ctx context.Context) (string, error) {
+	return drivers.During(ctx, &r.Life, func(ctx context.Context) (string, error) {
 		if err := r.errand.End(ctx); err != nil {
 			return "", err
 		}

@@ -81,9 +81,9 @@ func (r *Robot) Halt() error {
 	if r.cfg.Safe == Keep {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+	ctx, cancel := context.WithTimeout(context.Background(), drivers.StopTime)
 	defer cancel()
-	return r.named(r.stop(ctx))
+	return r.Named(r.stop(ctx))
 }
 
 func (r *Robot) hangUp() {
@@ -100,11 +100,8 @@ func (r *Robot) drop() {
 	}
 }
 
-// How long the robot may take to answer, to wake up and answer, and to stand.
-const (
-	answerTime = time.Second
-	stopTime   = 8 * time.Second
-)
+// answerTime is how long the robot may take to answer.
+const answerTime = time.Second
 
 // tell sends commands. An error that is ErrNothingDone says that none was sent.
 func (r *Robot) tell(ctx context.Context, ops ...byte) error {
@@ -218,21 +215,21 @@ func (r *Robot) Safe(ctx context.Context) (bool, error) {
 // AtRest reports whether its wheels stand. Of one that may yet set out nobody knows.
 func (r *Robot) AtRest(ctx context.Context) (bool, error) {
 	if r.isLoose() {
-		return false, r.named(errors.New("it was told to set out, and could not be stopped: it may do so yet"))
+		return false, r.Named(errors.New("it was told to set out, and could not be stopped: it may do so yet"))
 	}
 	_, moves, err := r.moves(ctx)
-	return err == nil && !moves, r.named(err)
+	return err == nil && !moves, r.Named(err)
 }
 
 // Docked reports whether it is in its dock.
 func (r *Robot) Docked(ctx context.Context) (bool, error) {
-	s, err := see(ctx, r, r.look)
+	s, err := drivers.During(ctx, &r.Life, r.look)
 	return err == nil && s.docked, err
 }
 
 // Read tells the battery.
 func (r *Robot) Read(ctx context.Context) ([]drivers.Reading, error) {
-	s, err := see(ctx, r, r.look)
+	s, err := drivers.During(ctx, &r.Life, r.look)
 	if err == nil && s.battery < 0 {
 		err = fmt.Errorf("%s: it does not tell its battery", r.Name())
 	}
@@ -248,7 +245,7 @@ func (r *Robot) Observe(ctx context.Context) (drivers.Observation, error) {
 		state
 		moves bool
 	}
-	s, err := see(ctx, r, func(ctx context.Context) (seen, error) {
+	s, err := drivers.During(ctx, &r.Life, func(ctx context.Context) (seen, error) {
 		s, moves, err := r.moves(ctx)
 		return seen{s, moves}, err
 	})
@@ -257,41 +254,6 @@ func (r *Robot) Observe(ctx context.Context) (drivers.Observation, error) {
 	}
 	text, facts := s.says(s.moves)
 	return drivers.Observation{Text: text, Facts: facts, At: r.now()}, nil
-}
-
-// see runs a verb that changes nothing.
-func see[T any](ctx context.Context, r *Robot, f func(context.Context) (T, error)) (T, error) {
-	var none T
-	ctx, done, err := r.Begin(ctx)
-	if err != nil {
-		return none, err
-	}
-	defer done()
-	v, err := f(ctx)
-	if err != nil {
-		return none, r.ended(ctx, err)
-	}
-	return v, nil
-}
-
-// ended words an error of a verb with this context.
-func (r *Robot) ended(ctx context.Context, err error) error {
-	switch {
-	case err == nil || ctx.Err() == nil:
-		return r.named(err)
-	case drivers.Stopped(ctx):
-		return r.named(drivers.ErrStopped)
-	case errors.Is(err, drivers.ErrNothingDone):
-		return fmt.Errorf("%w: %w", r.Ended(ctx), drivers.ErrNothingDone)
-	}
-	return r.Ended(ctx)
-}
-
-func (r *Robot) named(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", r.Name(), err)
 }
 
 // says is the state in words, and as facts.

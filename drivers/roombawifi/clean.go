@@ -60,7 +60,7 @@ func (r *Robot) Dock(ctx context.Context) error {
 	err = r.errand.End(inner)
 	done()
 	if err != nil {
-		return r.named(err)
+		return r.Named(err)
 	}
 	return r.run(ctx, homeward, nil, func(ctx context.Context, s report) error {
 		if h := s.Mission.trouble(); h != nil {
@@ -91,7 +91,7 @@ func (r *Robot) run(ctx context.Context, what string, progress func(drivers.Prog
 	defer done()
 	ctx, release, err := r.errand.Take(ctx, what)
 	if err != nil {
-		return r.named(err)
+		return r.Named(err)
 	}
 	defer release()
 	if progress == nil {
@@ -114,7 +114,7 @@ func (r *Robot) run(ctx context.Context, what string, progress func(drivers.Prog
 		}
 		return nil
 	})
-	return r.ended(ctx, err)
+	return r.Told(ctx, err)
 }
 
 // journey is one task as the robot tells it.
@@ -208,14 +208,12 @@ const heedTime = 3 * time.Second
 // brake stops the robot though ctx has ended. It was told to begin, and may not have
 // said that it has: it is waited for, and stopped whatever it says.
 func (r *Robot) brake(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-	defer cancel()
-	begun, end := context.WithTimeout(ctx, heedTime)
-	_, _ = r.link.until(begun, func(s report) bool { return s.Mission.moves() || s.Mission.paused() || s.Mission.trouble() != nil }) // or it never does
-	end()
-	if err := r.end(ctx); err != nil {
-		r.log.Error("the robot could not be stopped", "err", err)
-	}
+	_ = drivers.Brake(ctx, r.log, func(ctx context.Context) error {
+		begun, end := context.WithTimeout(ctx, heedTime)
+		_, _ = r.link.until(begun, func(s report) bool { return s.Mission.moves() || s.Mission.paused() || s.Mission.trouble() != nil }) // or it never does
+		end()
+		return r.end(ctx)
+	})
 }
 
 // stop ends what the robot is at, and waits until it says that it stands. It needs
@@ -256,7 +254,7 @@ func (r *Robot) steer(ctx context.Context, what string, want, from func(mission)
 		return err
 	}
 	defer done()
-	return r.ended(ctx, r.with(ctx, func(s report) error {
+	return r.Told(ctx, r.with(ctx, func(s report) error {
 		switch {
 		case s.Mission.trouble() != nil:
 			return fmt.Errorf("%w: %w", drivers.ErrNothingDone, s.Mission.trouble())
@@ -285,7 +283,7 @@ func (r *Robot) Stop(ctx context.Context) (left string, err error) {
 	}
 	defer done()
 	if err := r.errand.End(ctx); err != nil {
-		return "", r.ended(ctx, err)
+		return "", r.Told(ctx, err)
 	}
-	return "", r.ended(ctx, r.with(ctx, func(report) error { return r.stop(ctx) }))
+	return "", r.Told(ctx, r.with(ctx, func(report) error { return r.stop(ctx) }))
 }

@@ -74,11 +74,8 @@ func (r *Robot) Connection() gobot.Connection { return r.gobot }
 // Start makes it ready; the robot is not asked.
 func (r *Robot) Start() error { r.Opened(); return nil }
 
-// How long the robot may take to stand, and to begin what it was told.
-const (
-	stopTime  = 8 * time.Second
-	beginTime = 25 * time.Second
-)
+// beginTime is how long the robot may take to begin what it was told.
+const beginTime = 25 * time.Second
 
 // Halt stops the robot where it is, whoever has sent it.
 func (r *Robot) Halt() error {
@@ -86,9 +83,9 @@ func (r *Robot) Halt() error {
 	if r.cfg.Safe == Keep {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), stopTime+r.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), drivers.StopTime+r.cfg.Timeout)
 	defer cancel()
-	return r.named(r.with(ctx, func(report) error { return r.stop(ctx) }))
+	return r.Named(r.with(ctx, func(report) error { return r.stop(ctx) }))
 }
 
 // Safe reports whether it stands still.
@@ -103,7 +100,7 @@ func (r *Robot) Safe(ctx context.Context) (bool, error) {
 // that it moves, may yet set out.
 func (r *Robot) AtRest(ctx context.Context) (still bool, err error) {
 	err = r.with(ctx, func(s report) error { still = !s.Mission.moves() && !r.link.mayYet(r.now()); return nil })
-	return still, r.named(err)
+	return still, r.Named(err)
 }
 
 // with runs f with a connection, and what the robot has told by it.
@@ -131,7 +128,7 @@ func see[T any](ctx context.Context, r *Robot, f func(report) (T, error)) (v T, 
 	}
 	defer done()
 	err = r.with(ctx, func(s report) (err error) { v, err = f(s); return err })
-	return v, r.ended(ctx, err)
+	return v, r.Told(ctx, err)
 }
 
 // Docked reports whether it is in its dock.
@@ -187,24 +184,4 @@ func (r *Robot) regions(areas []string) ([]region, error) {
 		}
 	}
 	return list, nil
-}
-
-// ended words an error of a verb with this context.
-func (r *Robot) ended(ctx context.Context, err error) error {
-	switch {
-	case err == nil || ctx.Err() == nil:
-		return r.named(err)
-	case drivers.Stopped(ctx):
-		return r.named(drivers.ErrStopped)
-	case errors.Is(err, drivers.ErrNothingDone):
-		return fmt.Errorf("%w: %w", r.Ended(ctx), drivers.ErrNothingDone)
-	}
-	return r.Ended(ctx)
-}
-
-func (r *Robot) named(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", r.Name(), err)
 }

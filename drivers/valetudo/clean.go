@@ -13,11 +13,8 @@ import (
 	"github.com/messkit/messkit/drivers/web"
 )
 
-// How long the robot may take to set out, and to stand still when it is told to.
-const (
-	setOutTime = 60 * time.Second
-	stopTime   = 8 * time.Second
-)
+// setOutTime is how long the robot may take to set out.
+const setOutTime = 60 * time.Second
 
 // Clean cleans rooms, or everything. The robot chooses its way; how far it came
 // in a task that was broken off is on its map, and none of the rooms counts as
@@ -37,7 +34,7 @@ func (v *Vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 	}
 	ctx, release, err := v.errand.Take(ctx, what)
 	if err != nil {
-		return none, v.named(err)
+		return none, v.Named(err)
 	}
 	defer release()
 	e, err := v.plan(ctx, areas)
@@ -51,7 +48,7 @@ func (v *Vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 		err = v.watch(ctx, newJourney(v.now(), what, e.floor, progress))
 	}
 	if err != nil {
-		return none, v.ended(ctx, err)
+		return none, v.Told(ctx, err)
 	}
 	return drivers.Outcome{Done: areas}, nil
 }
@@ -162,15 +159,8 @@ func (v *Vacuum) wait(ctx context.Context) error {
 }
 
 // brake stops the robot though ctx has ended. It was told to begin, and may not have
-// set out yet: it is stopped whatever it says of itself. That it could not is in the
-// log, and in what is read back afterwards.
-func (v *Vacuum) brake(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-	defer cancel()
-	if err := v.end(ctx); err != nil {
-		v.log.Error("the robot could not be stopped", "err", err)
-	}
-}
+// set out yet: it is stopped whatever it says of itself.
+func (v *Vacuum) brake(ctx context.Context) { _ = drivers.Brake(ctx, v.log, v.end) }
 
 // stop stops the robot if it is under way, and waits until it stands still.
 func (v *Vacuum) stop(ctx context.Context) error {
@@ -205,14 +195,14 @@ func (v *Vacuum) Dock(ctx context.Context) error {
 	}
 	defer done()
 	if err := v.errand.End(ctx); err != nil {
-		return v.ended(ctx, err)
+		return v.Told(ctx, err)
 	}
 	ctx, release, err := v.errand.Take(ctx, "driving to its dock")
 	if err != nil {
-		return v.named(err)
+		return v.Named(err)
 	}
 	defer release()
-	return v.ended(ctx, v.dock(ctx))
+	return v.Told(ctx, v.dock(ctx))
 }
 
 func (v *Vacuum) dock(ctx context.Context) (err error) {

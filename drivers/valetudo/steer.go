@@ -19,7 +19,7 @@ func (v *Vacuum) Resume(ctx context.Context) error {
 
 // steer tells the robot something about what it is at, and waits until it is so.
 func (v *Vacuum) steer(ctx context.Context, what, action string, want, from func(state) bool) error {
-	_, err := look(ctx, v, func(ctx context.Context) (struct{}, error) {
+	_, err := drivers.During(ctx, &v.Life, func(ctx context.Context) (struct{}, error) {
 		s, err := v.state(ctx)
 		switch {
 		case err != nil:
@@ -46,7 +46,7 @@ func (v *Vacuum) steer(ctx context.Context, what, action string, want, from func
 
 // Stop ends what it is at, whoever has sent it.
 func (v *Vacuum) Stop(ctx context.Context) (left string, err error) {
-	return look(ctx, v, func(ctx context.Context) (string, error) {
+	return drivers.During(ctx, &v.Life, func(ctx context.Context) (string, error) {
 		if err := v.errand.End(ctx); err != nil {
 			return "", err
 		}

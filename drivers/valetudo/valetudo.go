@@ -8,7 +8,6 @@ package valetudo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -85,30 +84,30 @@ func (v *Vacuum) Halt() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), haltCalls*v.cfg.Timeout)
 	defer cancel()
-	return v.named(v.stop(ctx))
+	return v.Named(v.stop(ctx))
 }
 
 // Safe reports whether it stands still.
 func (v *Vacuum) Safe(ctx context.Context) (bool, error) {
 	s, err := v.state(ctx)
-	return !s.moves() || v.cfg.Safe == Keep, v.named(err)
+	return !s.moves() || v.cfg.Safe == Keep, v.Named(err)
 }
 
 // AtRest reports whether it stands still, whatever safe is.
 func (v *Vacuum) AtRest(ctx context.Context) (bool, error) {
 	s, err := v.state(ctx)
-	return err == nil && !s.moves(), v.named(err)
+	return err == nil && !s.moves(), v.Named(err)
 }
 
 // Docked reports whether it is in its dock.
 func (v *Vacuum) Docked(ctx context.Context) (bool, error) {
-	s, err := look(ctx, v, v.state)
+	s, err := drivers.During(ctx, &v.Life, v.state)
 	return err == nil && s.Status == isDocked, err
 }
 
 // Areas are the rooms that the robot knows.
 func (v *Vacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
-	rooms, err := look(ctx, v, v.rooms)
+	rooms, err := drivers.During(ctx, &v.Life, v.rooms)
 	list := make([]drivers.Area, len(rooms))
 	for i, r := range rooms {
 		list[i] = drivers.Area{Name: r.Name, Room: r.Name}
@@ -118,7 +117,7 @@ func (v *Vacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
 
 // Read tells the battery.
 func (v *Vacuum) Read(ctx context.Context) ([]drivers.Reading, error) {
-	s, err := look(ctx, v, v.state)
+	s, err := drivers.During(ctx, &v.Life, v.state)
 	if err != nil {
 		return nil, err
 	}
@@ -130,46 +129,10 @@ func (v *Vacuum) Read(ctx context.Context) ([]drivers.Reading, error) {
 
 // Observe says what the robot says of itself.
 func (v *Vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
-	s, err := look(ctx, v, v.state)
+	s, err := drivers.During(ctx, &v.Life, v.state)
 	if err != nil {
 		return drivers.Observation{}, err
 	}
 	text, facts := s.says()
 	return drivers.Observation{Text: text, Facts: facts, At: v.now()}, nil
-}
-
-// look runs a verb that changes nothing.
-func look[T any](ctx context.Context, v *Vacuum, f func(context.Context) (T, error)) (T, error) {
-	var none T
-	ctx, done, err := v.Begin(ctx)
-	if err != nil {
-		return none, err
-	}
-	defer done()
-	is, err := f(ctx)
-	if err != nil {
-		return none, v.ended(ctx, err)
-	}
-	return is, nil
-}
-
-// ended words an error of a verb with this context.
-func (v *Vacuum) ended(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() == nil {
-		return v.named(err)
-	}
-	if drivers.Stopped(ctx) {
-		return v.named(drivers.ErrStopped)
-	}
-	if errors.Is(err, drivers.ErrNothingDone) {
-		return fmt.Errorf("%w: %w", v.Ended(ctx), drivers.ErrNothingDone)
-	}
-	return v.Ended(ctx)
-}
-
-func (v *Vacuum) named(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", v.Name(), err)
 }

@@ -5,19 +5,26 @@ import (
 	"math/bits"
 )
 
-// A band is a part of the rows of units, of a picture with several scans. What
-// was decoded of the rows above it is known only as far as the scans that
-// refine coefficients need it: whether they are set.
+// A band is a part of the rows of units, of a picture with several scans. Every
+// scan is read as far as the band needs it, and goes on from there for the next.
 type band struct {
-	src      *Source
-	from, to int // rows of units
-	keep     int // so many coefficients of each block are kept, in the order of a scan
-	drop     int // so many last bits of coefficients are not read
-	coefs    [maxComponents][]int16
-	set      [maxComponents][]uint64 // of each block down to the band's end: a bit for each coefficient
-	quant    [maxComponents][64]int32
-	seen     [maxComponents]bool
-	missing  [maxComponents][64]uint8 // bits that were not read
+	src     *Source
+	from    int // rows of units, up to to
+	to      int
+	keep    int // so many coefficients of each block are kept, in the order of a scan
+	drop    int // so many last bits of coefficients are not read
+	scans   []*ongoing
+	coefs   [maxComponents][]int16
+	set     [maxComponents][]uint64 // of each block: a bit for each coefficient that is set
+	quant   [maxComponents][64]int32
+	seen    [maxComponents]bool
+	missing [maxComponents][64]uint8 // bits that were not read
+}
+
+// ongoing is a scan, with a decoder that stands where the band's rows end.
+type ongoing struct {
+	d  decoder
+	sc *scan
 }
 
 // leastKept is how many coefficients are kept even of a picture that will be
@@ -42,11 +49,11 @@ func (s *Source) eachBand(ctx context.Context, want decoding, f func(my int, r *
 		inRow += 2 * keep * c.wide * c.v
 	}
 	step := max(1, maxStored/inRow)
-	step = ceilDiv(s.mcuH, ceilDiv(s.mcuH, step)) // all about the same
 	r := s.newRows()
 	b := &band{src: s, keep: keep, drop: want.drop}
-	for b.from = 0; b.from < s.mcuH; b.from = b.to {
+	for ; b.from < s.mcuH; b.from = b.to {
 		b.to = min(s.mcuH, b.from+step)
+		b.room()
 		if err := b.decode(ctx); err != nil {
 			return err
 		}
@@ -63,22 +70,35 @@ func (s *Source) eachBand(ctx context.Context, want decoding, f func(my int, r *
 // room makes room, or clears what is there.
 func (b *band) room() {
 	for i, c := range b.src.comps {
-		n := b.keep * c.wide * c.v * (b.to - b.from)
-		if cap(b.coefs[i]) < n {
-			b.coefs[i] = make([]int16, n)
+		n := c.wide * c.v * (b.to - b.from)
+		if b.coefs[i] == nil {
+			b.coefs[i] = make([]int16, b.keep*n)
+			if b.src.Progressive {
+				b.set[i] = make([]uint64, n)
+			}
+			continue
 		}
-		b.coefs[i] = b.coefs[i][:n]
+		b.coefs[i] = b.coefs[i][:b.keep*n]
 		clear(b.coefs[i])
-		if b.src.Progressive && b.set[i] == nil {
-			b.set[i] = make([]uint64, c.wide*c.high)
-		}
 		clear(b.set[i])
 	}
-	b.seen, b.missing = [maxComponents]bool{}, [maxComponents][64]uint8{}
 }
 
+// decode decodes the band's rows of all scans.
 func (b *band) decode(ctx context.Context) error {
-	b.room()
+	if b.from == 0 {
+		return b.begin(ctx)
+	}
+	for _, o := range b.scans {
+		if err := b.goOn(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin finds all scans, and decodes the first rows of each.
+func (b *band) begin(ctx context.Context) error {
 	d := b.src.decoder()
 	at := b.src.scans
 	for count := 0; ; count++ {
@@ -105,10 +125,12 @@ func (b *band) decode(ctx context.Context) error {
 			at = scanEnd(b.src.data, g.end)
 			continue
 		}
-		if err := d.walk(ctx, sc, b.to, b.scanner(d, sc)); err != nil {
+		o := &ongoing{d: *d, sc: sc}
+		if err := b.goOn(ctx, o); err != nil {
 			return err
 		}
-		at = scanEnd(b.src.data, d.bits.pos)
+		b.scans = append(b.scans, o)
+		at = scanEnd(b.src.data, o.d.bits.pos)
 	}
 }
 
@@ -135,14 +157,18 @@ func (b *band) whole() error {
 	return nil
 }
 
-// scanner decodes the blocks of a scan into the band.
+// goOn decodes the band's rows of a scan.
+func (b *band) goOn(ctx context.Context, o *ongoing) error {
+	if o.sc.ss == 0 {
+		return o.d.walk(ctx, o.sc, b.from, b.to, b.scanner(&o.d, o.sc))
+	}
+	return b.fine(ctx, o)
+}
+
+// scanner decodes the blocks of a scan of whole blocks, or of DC coefficients.
 func (b *band) scanner(d *decoder, sc *scan) func(c *scanned, x, y int) {
-	var dummy [64]int16
 	place := func(c *scanned, x, y int) []int16 {
-		if y -= b.from * c.v; y < 0 {
-			return dummy[:b.keep]
-		}
-		at := b.keep * (y*c.wide + x)
+		at := b.keep * ((y-b.from*c.v)*c.wide + x)
 		return b.coefs[c.index][at : at+b.keep]
 	}
 	switch {
@@ -158,52 +184,104 @@ func (b *band) scanner(d *decoder, sc *scan) func(c *scanned, x, y int) {
 				to[k] = whole[zigzag[k]]
 			}
 		}
-	case sc.ss == 0 && sc.ah == 0:
+	case sc.ah == 0:
 		return func(c *scanned, x, y int) {
 			c.pred += d.bits.difference(c.dc)
 			place(c, x, y)[0] = clip(c.pred << sc.al)
 		}
-	case sc.ss == 0:
-		return func(c *scanned, x, y int) {
-			place(c, x, y)[0] |= int16(d.bits.bits(1) << sc.al)
-		}
-	case sc.ah == 0:
-		return func(c *scanned, x, y int) {
-			d.first(sc, c.ac, place(c, x, y), &b.set[c.index][y*c.wide+x])
-		}
 	}
 	return func(c *scanned, x, y int) {
-		d.refine(sc, c.ac, place(c, x, y), &b.set[c.index][y*c.wide+x])
+		place(c, x, y)[0] |= int16(d.bits.bits(1) << sc.al)
 	}
+}
+
+// fine decodes AC coefficients, which a progressive scan has of one component.
+func (b *band) fine(ctx context.Context, o *ongoing) error {
+	c := o.sc.comps[0]
+	for y := b.from * c.v; y < min(b.to*c.v, c.needH); y++ {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		at := (y - b.from*c.v) * c.wide
+		coefs, set := b.coefs[c.index][b.keep*at:b.keep*(at+c.needW)], b.set[c.index][at:at+c.needW]
+		if err := o.d.fineRow(o.sc, coefs, b.keep, set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fineRow decodes a row of blocks, of which each has keep of the coefficients.
+func (d *decoder) fineRow(sc *scan, coefs []int16, keep int, set []uint64) error {
+	h := sc.comps[0].ac
+	wanted := ^uint64(0) << sc.ss & (^uint64(0) >> (63 - sc.se))
+	for x := 0; x < len(set); x++ {
+		if err := d.unit(sc); err != nil {
+			return err
+		}
+		switch {
+		case sc.ah > 0 && (d.eobRun == 0 || set[x]&wanted != 0):
+			d.refine(sc, h, coefs[keep*x:keep*(x+1)], &set[x])
+		case d.eobRun > 0:
+			d.eobRun--
+		default:
+			d.first(sc, h, coefs[keep*x:keep*(x+1)], &set[x])
+		}
+	}
+	return d.sound()
 }
 
 // first decodes coefficients of a block for the first time (T.81 section
 // G.1.2.2).
 func (d *decoder) first(sc *scan, h *huffman, to []int16, set *uint64) {
-	if d.eobRun > 0 {
-		d.eobRun--
-		return
-	}
-	for k := sc.ss; k <= sc.se; k++ {
-		symbol, v := d.bits.pair(h)
+	r := &d.bits
+	acc, n := r.acc, r.n
+	seen := uint64(0)
+	al, se := sc.al&15, sc.se
+	for k := sc.ss; k <= se; k++ {
+		if n < 32 {
+			r.acc, r.n = acc, n
+			r.fill()
+			acc, n = r.acc, r.n
+		}
+		e := h.look[acc>>(64-lookBits)]
+		symbol, v := byte(e>>8), int32(e)>>16
+		length := uint(e & lookLength)
+		if e&lookWhole == 0 {
+			if e == 0 {
+				var ok bool
+				symbol, length, ok = h.long(acc)
+				r.bad = r.bad || !ok
+			}
+			if size := uint(symbol & 15); size > 0 {
+				v = extend(int32(acc<<(length&63)>>(64-size)), size)
+				length += size
+			}
+		}
+		acc <<= length & 63
+		n -= length
 		run := int(symbol >> 4)
 		if symbol&15 == 0 {
 			if run < 15 {
+				r.acc, r.n = acc, n
 				d.eobRun = d.run(run) - 1
+				*set |= seen
 				return
 			}
 			k += 15
 			continue
 		}
-		if k += run; k > sc.se {
-			d.bits.bad = true
-			return
+		if k += run; k > se {
+			r.bad = true
+			break
 		}
-		*set |= 1 << k
+		seen |= 1 << (k & 63)
 		if k < len(to) {
-			to[k] = clip(v << sc.al)
+			to[k] = clip(v << al)
 		}
 	}
+	*set |= seen
+	r.acc, r.n = acc, n
 }
 
 // run is how many blocks a code of a run ends.
@@ -253,7 +331,7 @@ func (d *decoder) refine(sc *scan, h *huffman, to []int16, set *uint64) {
 // has passed so many that are not; it returns the place of the next of these,
 // or where the scan's coefficients end. Less than 0 passes all.
 func (d *decoder) refineSet(sc *scan, to []int16, set uint64, k, zeros int) int {
-	from := ^uint64(0) << k & (^uint64(0) >> (63 - sc.se))
+	from := ^uint64(0) << (k & 63) & (^uint64(0) >> ((63 - sc.se) & 63))
 	end := sc.se + 1
 	if zeros >= 0 {
 		unset := from &^ set
@@ -262,28 +340,24 @@ func (d *decoder) refineSet(sc *scan, to []int16, set uint64, k, zeros int) int 
 		}
 		if unset != 0 {
 			end = bits.TrailingZeros64(unset)
-			from &= 1<<end - 1
+			from &= 1<<(end&63) - 1
 		}
 	}
 	passed := set & from
-	n := bits.OnesCount64(passed)
-	if n == 0 {
+	if passed == 0 {
 		return end
 	}
-	for more := d.bits.many(uint(n)) << (64 - n); more != 0; more <<= 1 {
+	n := uint(bits.OnesCount64(passed))
+	more := d.bits.many(n) << ((64 - n) & 63)
+	for ; passed != 0; passed &= passed - 1 {
 		at := bits.TrailingZeros64(passed)
-		passed &= passed - 1
 		if at >= len(to) {
 			break
 		}
-		if more>>63 == 0 {
-			continue
-		}
-		if to[at] >= 0 {
-			to[at] += 1 << sc.al
-		} else {
-			to[at] -= 1 << sc.al
-		}
+		v := to[at]
+		sign := v >> 15
+		to[at] = v + (int16(more>>63)<<(sc.al&15)^sign - sign)
+		more <<= 1
 	}
 	return end
 }
@@ -295,7 +369,7 @@ func (b *band) emit(my int, r *rows) {
 		first := c.wide * c.v * (my - b.from)
 		for n := range c.wide * c.v {
 			at := b.keep * (first + n)
-			r.last[i][n] = uint8(b.block(i, b.coefs[i][at:at+b.keep], b.setOf(i, my*c.v*c.wide+n), (*block)(r.blocks[i][64*n:])))
+			r.last[i][n] = uint8(b.block(i, b.coefs[i][at:at+b.keep], b.setOf(i, first+n), (*block)(r.blocks[i][64*n:])))
 		}
 	}
 }

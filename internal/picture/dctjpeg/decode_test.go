@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"image"
 	"image/jpeg"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -82,6 +84,32 @@ func TestDecodesWhatLibjpegWrites(t *testing.T) {
 		} {
 			t.Run(fmt.Sprint(size, args), func(t *testing.T) { samePixels(t, cjpeg(t, scene(size.X, size.Y, 9), args...)) })
 		}
+	}
+}
+
+// A picture of several scans is decoded some rows at a time; each scan goes on
+// where it stood.
+func TestGoesOnWithEveryScan(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "scans")
+	if err := os.WriteFile(script, []byte("0;\n1;\n2;\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	img := scene(1403, 905, 9)
+	for _, args := range [][]string{
+		{"-progressive", "-sample", "1x1"},
+		{"-progressive", "-restart", "7B", "-quality", "30"},
+		{"-progressive", "-sample", "2x1", "-restart", "1", "-quality", "96"},
+		{"-scans", script, "-restart", "31B"},
+	} {
+		t.Run(fmt.Sprint(args[0], args[2:]), func(t *testing.T) {
+			data := cjpeg(t, img, args...)
+			samePixels(t, data)
+			for _, end := range []int{len(data) / 3, len(data) * 9 / 10, len(data) - 2} {
+				if _, err := parse(t, data[:end]).Look(t.Context()); !errors.Is(err, dctjpeg.ErrCut) {
+					t.Errorf("cut off after %d of %d bytes: %v", end, len(data), err)
+				}
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package dctjpeg
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 )
@@ -72,7 +73,15 @@ type segment struct {
 // skipped, as all decoders do.
 func next(data []byte, at int) (segment, bool) {
 	for at+1 < len(data) {
-		if data[at] != 0xff || data[at+1] == 0xff {
+		if data[at] != 0xff {
+			n := bytes.IndexByte(data[at:], 0xff)
+			if n < 0 {
+				break
+			}
+			at += n
+			continue
+		}
+		if data[at+1] == 0xff {
 			at++
 			continue
 		}

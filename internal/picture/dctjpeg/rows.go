@@ -2,9 +2,9 @@ package dctjpeg
 
 import "context"
 
-// maxStored is how many bytes of coefficients are kept at a time, of a picture
-// whose scans each cover all of it. What is larger is decoded in several goes.
-const maxStored = 24 << 20
+// maxStored is about how many bytes of coefficients are kept at a time, of a
+// picture whose scans each cover all of it: so many stay near the processor.
+const maxStored = 2 << 20
 
 // rows is the coefficients of one row of units: of each component v rows of its
 // blocks, dequantised.

@@ -130,26 +130,25 @@ func (d *decoder) unit(sc *scan) error {
 
 // sound tells what is wrong with the data so far.
 func (d *decoder) sound() error {
-	if d.bits.bad {
-		return broken("a code that cannot be")
-	}
-	if !d.bits.short() {
-		return nil
-	}
-	if d.bits.pos >= len(d.src.data)-1 {
+	switch short := d.bits.short(); {
+	case short && d.bits.pos >= len(d.src.data)-1:
 		return ErrCut
+	case d.bits.bad:
+		return broken("a code that cannot be")
+	case short:
+		return broken("a scan that ends too early")
 	}
-	return broken("a scan that ends too early")
+	return nil
 }
 
-// walk decodes the units of a scan down to the row of units end, in the order of
+// walk decodes the units of a scan in the rows of units up to end, in the order of
 // T.81 section A.2. Where only one component is scanned, its rows of blocks are
 // counted as rows of units.
-func (d *decoder) walk(ctx context.Context, sc *scan, end int, decode func(c *scanned, x, y int)) error {
+func (d *decoder) walk(ctx context.Context, sc *scan, from, end int, decode func(c *scanned, x, y int)) error {
 	if len(sc.comps) == 1 {
-		return d.walkOne(ctx, sc, end, decode)
+		return d.walkOne(ctx, sc, from, end, decode)
 	}
-	for my := range min(end, d.src.mcuH) {
+	for my := from; my < min(end, d.src.mcuH); my++ {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -172,9 +171,9 @@ func (d *decoder) walk(ctx context.Context, sc *scan, end int, decode func(c *sc
 	return nil
 }
 
-func (d *decoder) walkOne(ctx context.Context, sc *scan, end int, decode func(c *scanned, x, y int)) error {
+func (d *decoder) walkOne(ctx context.Context, sc *scan, from, end int, decode func(c *scanned, x, y int)) error {
 	c := sc.comps[0]
-	for y := range min(end*c.v, c.needH) {
+	for y := from * c.v; y < min(end*c.v, c.needH); y++ {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

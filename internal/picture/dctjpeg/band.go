@@ -356,7 +356,7 @@ func (d *decoder) refineSet(sc *scan, to []int16, set uint64, k, zeros int) int 
 		}
 		v := to[at]
 		sign := v >> 15
-		to[at] = v + (int16(more>>63)<<(sc.al&15)^sign - sign)
+		to[at] = v + (int16(more>>63)<<(sc.al&15) ^ sign - sign)
 		more <<= 1
 	}
 	return end

@@ -106,18 +106,22 @@ func (p *plane) blank() {
 }
 
 // add adds a block of coefficients, times 8, in rows of eight. Those below
-// floor, which is in the order of a scan, are left out.
+// floor, which is in the order of a scan, are left out. Nothing can foretell which
+// these are: all are written, and the next one over those that do not count.
 func (p *plane) add(b *block, floor *[64]int32) {
 	p.dc = append(p.dc, b[0])
 	ac := p.room()
 	from := len(ac)
+	to := (*[64]token)(ac[from : from+64])
+	n := 0
 	for k := 1; k < 64; k++ {
-		v := int32(b[zigzag[k]&63])
-		if least := floor[k]; uint32(v+least-1) > uint32(2*least-2) { // its amount is not less
-			ac = append(ac, newToken(k, v))
+		v, least := int32(b[zigzag[k]&63]), floor[k]
+		to[n&63] = newToken(k, v)
+		if uint32(v+least-1) > uint32(2*least-2) { // its amount is not less
+			n++
 		}
 	}
-	p.took(ac, from)
+	p.took(ac[:from+n], from)
 }
 
 // addDirect is add for a block as it was decoded, of which nothing is set behind
@@ -126,13 +130,16 @@ func (p *plane) addDirect(b *block, last int, floor *[64]int32) {
 	p.dc = append(p.dc, b[0]<<3)
 	ac := p.room()
 	from := len(ac)
-	for k := 1; k <= last; k++ {
-		v := int32(b[zigzag[k&63]&63]) << 3
-		if least := floor[k&63]; uint32(v+least-1) > uint32(2*least-2) {
-			ac = append(ac, newToken(k, v))
+	to := (*[64]token)(ac[from : from+64])
+	n := 0
+	for k := 1; k <= last&63; k++ {
+		v, least := int32(b[zigzag[k]&63])<<3, floor[k]
+		to[n&63] = newToken(k, v)
+		if uint32(v+least-1) > uint32(2*least-2) {
+			n++
 		}
 	}
-	p.took(ac, from)
+	p.took(ac[:from+n], from)
 }
 
 // tokens returns those of the i-th block.

@@ -9,7 +9,7 @@ type encoder struct {
 	scans       []*outScan
 	choosers    [2]chooser
 	costs       [2]*costs // nil: every coefficient is rounded to the nearest
-	lambda      int64
+	lambda      int32
 	steps       quantTables
 }
 

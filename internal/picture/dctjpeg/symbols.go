@@ -93,8 +93,14 @@ func (s *outScan) ac(table, zeros int, v int32) {
 	for ; zeros > 15; zeros -= 16 {
 		s.put(table, codeZRL, 0, 0)
 	}
-	n := sizeOf(v)
-	s.signed(table, byte(zeros<<4|n), n, v)
+	sign := v >> 31
+	size := bits.Len32(uint32(v ^ sign - sign))
+	code := byte(zeros<<4 | size)
+	s.counts[table&3][code]++
+	s.extra += size
+	if s.list {
+		s.add(newSymbol(table, code, size, uint32(v+sign)&(1<<(size&15)-1)))
+	}
 }
 
 // block puts the coefficients of a whole block.

@@ -106,7 +106,7 @@ func (v verbs) follow(ctx context.Context, p drivers.Printer, one drivers.Print)
 			switch heed(said) {
 			case no:
 				t.Stop()
-				return w.stop(ctx, errors.New("the answer was to cancel it"))
+				return w.stop(ctx, errAnswered)
 			case yes:
 				if err := w.goOn(ctx); err != nil {
 					v.progress(drivers.Progress{Percent: w.state.Percent, Doing: "it does not go on: " + err.Error(), Left: w.state.Left})
@@ -150,9 +150,7 @@ func (w *watched) help() {
 		w.v.unask()
 	case h != nil && !w.asked:
 		w.asked = true
-		w.answer = w.v.ask(mess.Question{
-			Field: "printer", Question: fmt.Sprintf("The %s: %s; %s. Shall it go on?", w.v.dev.Label, h.Problem, h.Help), Options: []string{yes, no},
-		})
+		w.answer = w.v.ask(forHelp(w.v.dev, h, "printer"))
 	}
 }
 

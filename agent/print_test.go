@@ -66,8 +66,8 @@ func (p *press) Printing(context.Context, drivers.Print) (drivers.PrintState, er
 	}
 	percent := min(100, 100*now.Sub(p.began).Seconds()/pressTime.Seconds())
 	s := drivers.PrintState{
-		Progress: drivers.Progress{Percent: percent, Doing: "printing", Left: pressTime - now.Sub(p.began)}, Layer: int(percent), Layers: 100,
-		Every: 10 * time.Second, Paused: !p.held.IsZero(), Help: p.help,
+		Progress: drivers.Progress{Percent: percent, Doing: "printing", Left: pressTime - now.Sub(p.began), Help: p.help}, Layer: int(percent), Layers: 100,
+		Every: 10 * time.Second, Paused: !p.held.IsZero(),
 	}
 	if p.broken != nil || percent == 100 {
 		s.Over, s.Err, s.Help = true, p.broken, nil

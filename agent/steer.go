@@ -70,7 +70,9 @@ func hot(d drivers.Device, p capabilities.Plan) bool {
 
 // spot cleans the spot where the device stands.
 func (v verbs) spot(ctx context.Context) result {
-	err := v.pass.Spot(ctx, v.dev.Driver.(drivers.Spotter), v.progress)
+	_, err := attend(ctx, v, func(progress func(drivers.Progress)) (struct{}, error) {
+		return struct{}{}, v.pass.Spot(ctx, v.dev.Driver.(drivers.Spotter), progress)
+	})
 	r := result{
 		err: err, effect: effectOf(err), evidence: mess.Acknowledged, yes: new(true),
 		text: fmt.Sprintf("The %s has cleaned the spot.", v.dev.Label),

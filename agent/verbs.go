@@ -223,7 +223,9 @@ func (v verbs) readBack(ctx context.Context, want bool, r *result) {
 
 func (v verbs) clean(ctx context.Context) result {
 	areas := names(v.plan.Args)
-	out, err := v.pass.Clean(ctx, v.dev.Driver.(drivers.Cleaner), areas, v.progress)
+	out, err := attend(ctx, v, func(progress func(drivers.Progress)) (drivers.Outcome, error) {
+		return v.pass.Clean(ctx, v.dev.Driver.(drivers.Cleaner), areas, progress)
+	})
 	r := result{err: err, effect: effectOf(err), evidence: mess.Acknowledged, done: out.Done, left: out.Remaining}
 	if r.effect == mess.EffectNone && len(r.done) == 0 {
 		return r

@@ -216,6 +216,9 @@ type Progress struct {
 	Percent float64 // 0..100
 	Doing   string  // "cleaning near sink"
 	Left    time.Duration
+	// Help is what a person does before it goes on, by the Resume of its Pauser; nil
+	// for nothing. It goes on with the Help gone.
+	Help *HelpError
 }
 
 // Outcome of a task that can end half done.

@@ -32,8 +32,6 @@ type PrintState struct {
 	Layer, Layers int           // done, and in all; 0 where the printer does not say
 	Every         time.Duration // between two looks, as its driver would have it
 	Paused        bool
-	// Help is what a person does before it goes on; nil for nothing.
-	Help *HelpError
 	// Over is its end. Err is why it has not come out whole, nil if it has.
 	Over bool
 	Err  error

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/messkit/messkit/drivers"
 )
@@ -69,8 +70,11 @@ func (r *Robot) run(ctx context.Context, what string, op byte, progress func(dri
 		return r.Named(err)
 	}
 	defer release()
+	defer r.trouble.Over()
 	if progress == nil {
 		progress = func(drivers.Progress) {}
+	} else {
+		r.trouble.Await(func(ctx context.Context) error { return r.tell(ctx, opStart, op) })
 	}
 	s, err := r.free(ctx, op)
 	switch {
@@ -87,7 +91,7 @@ func (r *Robot) run(ctx context.Context, what string, op byte, progress func(dri
 		}
 		return r.Told(ctx, err)
 	}
-	j := journey{what: what, op: op, fromDock: s.docked, last: s, progress: progress}
+	j := journey{what: what, op: op, fromDock: s.docked, last: s, progress: progress, trouble: &r.trouble, now: r.now}
 	if err = r.follow(ctx, &j); err != nil {
 		r.brake(ctx)
 	} else {
@@ -128,14 +132,22 @@ type journey struct {
 	stands   int // looks in a row
 	last     state
 	progress func(drivers.Progress)
+	trouble  *drivers.Trouble
+	now      func() time.Time
 }
 
 // step takes in how the robot is now. over is the task's end.
 func (j *journey) step(s state, paused bool) (over bool, err error) {
 	moved := s.moved(j.last)
 	j.last = s
-	if h := s.trouble(); h != nil {
-		return false, h
+	help, err := j.trouble.Meets(j.now(), s.trouble(), moved)
+	if err != nil {
+		return false, err
+	}
+	if help != nil {
+		j.stands = 0
+		j.progress(drivers.Progress{Doing: j.what + ", waiting for a person", Help: help})
+		return false, nil
 	}
 	doing := j.what
 	if paused {
@@ -253,16 +265,21 @@ func (r *Robot) Pause(ctx context.Context) error {
 	return err
 }
 
-// Resume has it clean on.
+// Resume has it go on, also after a trouble that a person has seen to.
 func (r *Robot) Resume(ctx context.Context) error {
 	_, err := drivers.During(ctx, &r.Life, func(ctx context.Context) (struct{}, error) {
-		if !r.isPaused() {
+		again := r.trouble.Again()
+		switch {
+		case again != nil:
+		case r.isPaused():
+			again = func(ctx context.Context) error { return r.tell(ctx, opStart, opClean) }
+		default:
 			return struct{}{}, fmt.Errorf("%w: it was not paused from here", drivers.ErrNothingDone)
 		}
 		if s, err := r.free(ctx, opClean); err != nil {
 			return struct{}{}, fmt.Errorf("%w (battery %.0f %%)", err, s.battery)
 		}
-		if err := r.tell(ctx, opStart, opClean); err != nil {
+		if err := again(ctx); err != nil {
 			return struct{}{}, err
 		}
 		r.setPaused(false)

@@ -46,6 +46,8 @@ type Robot struct {
 	now    func() time.Time
 	errand drivers.Errand
 
+	trouble drivers.Trouble
+
 	mu     sync.Mutex // held during one exchange of words
 	line   *os.File   // nil: it has to be opened
 	paused bool       // by Pause; guarded by state

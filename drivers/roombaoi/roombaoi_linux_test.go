@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,8 +19,11 @@ import (
 func quick(b *bench) *roombaoi.Robot {
 	cfg := roombaoi.DefaultConfig()
 	cfg.Port, cfg.Poll = b.port, 2*time.Millisecond
-	return roombaoi.New("roomba", cfg, slog.New(slog.DiscardHandler), time.Now)
+	return roombaoi.New("roomba", cfg, slog.New(slog.DiscardHandler), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
 }
+
+// later is how far the clock of quick is ahead.
+var later atomic.Int64
 
 func started(t *testing.T, b *bench) *roombaoi.Robot {
 	t.Helper()
@@ -95,9 +99,12 @@ func TestTroubleIsForAPerson(t *testing.T) {
 	b := newBench(t)
 	r := started(t, b)
 	told := 0
-	_, err := r.Clean(t.Context(), nil, func(drivers.Progress) {
+	_, err := r.Clean(t.Context(), nil, func(p drivers.Progress) {
 		if told++; told == 3 {
 			b.robot().set(func(r *robot) { r.drop, r.left = true, 1000 })
+		}
+		if p.Help != nil { // nobody comes
+			later.Add(int64(drivers.HelpTime))
 		}
 	})
 	help, ok := errors.AsType[*drivers.HelpError](err)
@@ -123,6 +130,41 @@ func TestTroubleIsForAPerson(t *testing.T) {
 	}
 	if _, err := r.Clean(t.Context(), []string{"kitchen"}, nil); !errors.Is(err, drivers.ErrNothingDone) {
 		t.Error(err)
+	}
+}
+
+// A person sets it on the floor, and it goes on when it is told to.
+func TestGoesOnAfterTrouble(t *testing.T) {
+	b := newBench(t)
+	r := started(t, b)
+	told, helps := 0, 0
+	resumed := make(chan error, 2)
+	_, err := r.Clean(t.Context(), nil, func(p drivers.Progress) {
+		if told++; told == 3 {
+			b.robot().set(func(r *robot) { r.drop, r.task = true, "" }) // its own program ends with that
+		}
+		if p.Help == nil {
+			return
+		}
+		switch helps++; helps {
+		case 2:
+			resumed <- r.Resume(t.Context()) // it hangs in the air still
+			b.robot().set(func(r *robot) { r.drop = false })
+		case 4:
+			go func() { resumed <- r.Resume(t.Context()) }()
+		}
+	})
+	if err != nil || helps < 4 {
+		t.Errorf("%v, %d looks at a robot that waits", err, helps)
+	}
+	if err := <-resumed; !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "hangs in the air") {
+		t.Error(err)
+	}
+	if err := <-resumed; err != nil {
+		t.Error(err)
+	}
+	if log := b.robot().log(); !slices.Equal(log, []string{"clean", "clean"}) {
+		t.Errorf("%q", log)
 	}
 }
 

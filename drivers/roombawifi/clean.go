@@ -43,6 +43,9 @@ func (r *Robot) Clean(ctx context.Context, areas []string, progress func(drivers
 		case m.moves() || m.paused():
 			return fmt.Errorf("%w: somebody else has sent it, and it is %s; stop it, or wait", drivers.ErrBusy, m.doing())
 		}
+		if progress != nil {
+			r.trouble.Await(func(ctx context.Context) error { return r.again(ctx, c) })
+		}
 		return r.link.tell(ctx, c, r.now())
 	})
 	if err != nil {
@@ -94,6 +97,7 @@ func (r *Robot) run(ctx context.Context, what string, progress func(drivers.Prog
 		return r.Named(err)
 	}
 	defer release()
+	defer r.trouble.Over()
 	if progress == nil {
 		progress = func(drivers.Progress) {}
 	}
@@ -108,7 +112,7 @@ func (r *Robot) run(ctx context.Context, what string, progress func(drivers.Prog
 			return err
 		}
 		progress(drivers.Progress{Doing: what})
-		if err := r.follow(ctx, &journey{what: what, began: r.now(), progress: progress}); err != nil {
+		if err := r.follow(ctx, &journey{what: what, began: r.now(), progress: progress, trouble: &r.trouble}); err != nil {
 			r.brake(ctx)
 			return err
 		}
@@ -123,13 +127,19 @@ type journey struct {
 	began    time.Time
 	out      bool // it has set out
 	progress func(drivers.Progress)
+	trouble  *drivers.Trouble
 }
 
 // step takes in how the robot is now. over is the task's end.
 func (j *journey) step(s report, now time.Time) (over bool, err error) {
 	m := *s.Mission
-	if h := m.trouble(); h != nil {
-		return false, h
+	help, err := j.trouble.Meets(now, m.trouble(), m.moves())
+	if err != nil {
+		return false, err
+	}
+	if help != nil {
+		j.progress(drivers.Progress{Doing: j.what + ", waiting for a person", Help: help})
+		return false, nil
 	}
 	doing := j.what
 	switch {
@@ -239,16 +249,32 @@ func (r *Robot) end(ctx context.Context) error {
 
 // Pause has it stand where it is.
 func (r *Robot) Pause(ctx context.Context) error {
-	return r.steer(ctx, "pause", func(m mission) bool { return m.paused() }, func(m mission) bool { return m.moves() })
+	return r.steer(ctx, "pause", mission.paused, func(m mission) bool { return m.trouble() == nil && m.moves() })
 }
 
-// Resume has it go on.
+// Resume has it go on, also after a trouble that a person has seen to.
 func (r *Robot) Resume(ctx context.Context) error {
-	return r.steer(ctx, "resume", func(m mission) bool { return m.moves() }, func(m mission) bool { return m.paused() })
+	if again := r.trouble.Again(); again != nil {
+		return r.tells(ctx, "go on", again, mission.moves, func(m mission) bool { return !m.moves() })
+	}
+	return r.steer(ctx, "resume", mission.moves, func(m mission) bool { return m.trouble() == nil && m.paused() })
 }
 
-// steer tells the robot something about what it is at, and waits until it is so.
+// again has the robot go on with its mission, if it is still at it, and begin what it
+// was told anew else: the same rooms, lest it is everything.
+func (r *Robot) again(ctx context.Context, c command) error {
+	if s, err := r.link.state(ctx); err == nil && s.Mission.Cycle != none && s.Mission.Cycle != "" {
+		c = command{Command: "resume"}
+	}
+	return r.link.tell(ctx, c, r.now())
+}
+
+// steer tells the robot a command about what it is at, and waits until it is so.
 func (r *Robot) steer(ctx context.Context, what string, want, from func(mission) bool) error {
+	return r.tells(ctx, what, func(ctx context.Context) error { return r.link.tell(ctx, command{Command: what}, r.now()) }, want, from)
+}
+
+func (r *Robot) tells(ctx context.Context, what string, tell func(context.Context) error, want, from func(mission) bool) error {
 	ctx, done, err := r.Begin(ctx)
 	if err != nil {
 		return err
@@ -256,14 +282,14 @@ func (r *Robot) steer(ctx context.Context, what string, want, from func(mission)
 	defer done()
 	return r.Told(ctx, r.with(ctx, func(s report) error {
 		switch {
-		case s.Mission.trouble() != nil:
-			return fmt.Errorf("%w: %w", drivers.ErrNothingDone, s.Mission.trouble())
-		case want(*s.Mission):
+		case s.Mission.trouble() == nil && want(*s.Mission):
 			return nil
+		case !from(*s.Mission) && s.Mission.trouble() != nil:
+			return fmt.Errorf("%w: %w", drivers.ErrNothingDone, s.Mission.trouble())
 		case !from(*s.Mission):
 			return fmt.Errorf("%w: it is %s, and cannot %s", drivers.ErrNothingDone, s.Mission.doing(), what)
 		}
-		if err := r.link.tell(ctx, command{Command: what}, r.now()); err != nil {
+		if err := tell(ctx); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(ctx, beginTime)

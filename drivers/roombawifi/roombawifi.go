@@ -49,6 +49,8 @@ type Robot struct {
 	log    *slog.Logger
 	now    func() time.Time
 	errand drivers.Errand
+
+	trouble drivers.Trouble
 }
 
 // Open is the drivers.Factory of this package. No network is touched.

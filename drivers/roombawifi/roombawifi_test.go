@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,8 +26,11 @@ func config(r *robot) roombawifi.Config {
 }
 
 func unopened(cfg roombawifi.Config) *roombawifi.Robot {
-	return roombawifi.New("roomba", cfg, slog.New(slog.DiscardHandler), time.Now)
+	return roombawifi.New("roomba", cfg, slog.New(slog.DiscardHandler), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
 }
+
+// later is how far the clock of what is unopened is ahead.
+var later atomic.Int64
 
 func started(t *testing.T, cfg roombawifi.Config) *roombawifi.Robot {
 	t.Helper()
@@ -200,10 +204,13 @@ func TestTroubleIsForAPerson(t *testing.T) {
 	r := started(t, config(fake))
 	fake.set(func(f *robot) { f.steps = 1 << 20 })
 	told := 0
-	_, err := r.Clean(t.Context(), nil, func(drivers.Progress) {
+	_, err := r.Clean(t.Context(), nil, func(p drivers.Progress) {
 		if told++; told == 3 {
 			fake.set(func(f *robot) { f.phase, f.fault = "stuck", 2 })
 			fake.tell()
+		}
+		if p.Help != nil { // nobody comes
+			later.Add(int64(drivers.HelpTime))
 		}
 	})
 	help, ok := errors.AsType[*drivers.HelpError](err)
@@ -229,6 +236,43 @@ func TestTroubleIsForAPerson(t *testing.T) {
 	fake.tell()
 	if _, err := r.Clean(t.Context(), nil, nil); err == nil || !strings.Contains(err.Error(), "it stands still away from its dock") {
 		t.Error(err)
+	}
+}
+
+// A person frees it, and it goes on when it is told to: with its mission if it is
+// still at that, and with the same rooms if not.
+func TestGoesOnAfterTrouble(t *testing.T) {
+	for cycle, want := range map[string]string{"clean": "resume", "none": "start map1/220101T/7/rid"} {
+		fake := newRobot(t, false)
+		r := started(t, config(fake))
+		fake.set(func(f *robot) { f.steps = 1 << 20 })
+		told, helps := 0, 0
+		resumed := make(chan error, 1)
+		out, err := r.Clean(t.Context(), []string{"hall"}, func(p drivers.Progress) {
+			if told++; told == 2 {
+				fake.set(func(f *robot) { f.phase, f.fault = "stuck", 2 })
+				fake.tell()
+			}
+			if p.Help == nil {
+				return
+			}
+			switch helps++; helps {
+			case 2:
+				fake.set(func(f *robot) { f.cycle, f.phase, f.fault, f.left, f.steps = cycle, "stop", 0, 8, 8 })
+				fake.tell()
+			case 6:
+				go func() { resumed <- r.Resume(t.Context()) }()
+			}
+		})
+		if err != nil || !slices.Equal(out.Done, []string{"hall"}) || helps < 6 {
+			t.Errorf("%+v, %v, %d looks at a robot that waits", out, err, helps)
+		}
+		if err := <-resumed; err != nil {
+			t.Error(err)
+		}
+		if log := fake.log(); !slices.Equal(log, []string{"start map1/220101T/7/rid", want}) {
+			t.Errorf("%q", log)
+		}
 	}
 }
 

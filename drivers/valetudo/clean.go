@@ -38,6 +38,10 @@ func (v *Vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 	}
 	defer release()
 	e, err := v.plan(ctx, areas)
+	if err == nil && progress != nil {
+		v.trouble.Await(func(ctx context.Context) error { return v.put(ctx, e.path, e.order) }) // the same rooms, lest it is everything
+		defer v.trouble.Over()
+	}
 	if err == nil {
 		err = v.put(ctx, e.path, e.order)
 		if err != nil && ctx.Err() != nil {
@@ -138,7 +142,7 @@ func (v *Vacuum) watch(ctx context.Context, j *journey) (err error) {
 			continue
 		}
 		silent = 0
-		if over, err := j.step(s, v.now(), v.cleaned(ctx, s)); over || err != nil {
+		if over, err := j.step(s, v.now(), v.cleaned(ctx, s), &v.trouble); over || err != nil {
 			return err
 		}
 	}

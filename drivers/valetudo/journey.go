@@ -37,13 +37,18 @@ const almost = 99
 
 // step takes in how the robot is now; area is how many cm² it has done in this
 // task, 0 where it does not say. over is the task's end.
-func (j *journey) step(s state, now time.Time, area float64) (over bool, err error) {
+func (j *journey) step(s state, now time.Time, area float64, t *drivers.Trouble) (over bool, err error) {
 	percent := 0.0
 	if j.floor > 0 {
 		percent = min(almost, 100*area/j.floor)
 	}
-	if help := s.trouble(); help != nil {
-		return false, help
+	help, err := t.Meets(now, s.trouble(), s.Status == isCleaning || s.Status == isMoving)
+	if err != nil {
+		return false, err
+	}
+	if help != nil {
+		j.progress(drivers.Progress{Percent: j.told, Doing: j.what + ", waiting for a person", Help: help})
+		return false, nil
 	}
 	switch {
 	case j.what == homeward && s.Status == isDocked:

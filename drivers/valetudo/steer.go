@@ -9,16 +9,25 @@ import (
 
 // Pause has the robot stand where it is; its task goes on with Resume.
 func (v *Vacuum) Pause(ctx context.Context) error {
-	return v.steer(ctx, "pause", "pause", func(s state) bool { return s.Status == isPaused }, state.moves)
+	return v.steer(ctx, "pause", v.does("pause"), func(s state) bool { return s.Status == isPaused }, state.moves)
 }
 
-// Resume lets it go on.
+// Resume lets it go on, also after a trouble that a person has seen to.
 func (v *Vacuum) Resume(ctx context.Context) error {
-	return v.steer(ctx, "go on", "start", func(s state) bool { return s.Status == isCleaning || s.Status == isMoving }, func(s state) bool { return s.Status == isPaused })
+	goes := func(s state) bool { return s.Status == isCleaning || s.Status == isMoving }
+	if again := v.trouble.Again(); again != nil {
+		return v.steer(ctx, "go on", again, goes, func(s state) bool { return !s.moves() })
+	}
+	return v.steer(ctx, "go on", v.does("start"), goes, func(s state) bool { return s.Status == isPaused })
+}
+
+// does tells the robot one of its basic actions.
+func (v *Vacuum) does(action string) func(context.Context) error {
+	return func(ctx context.Context) error { return v.put(ctx, controlPath, map[string]any{"action": action}) }
 }
 
 // steer tells the robot something about what it is at, and waits until it is so.
-func (v *Vacuum) steer(ctx context.Context, what, action string, want, from func(state) bool) error {
+func (v *Vacuum) steer(ctx context.Context, what string, tell func(context.Context) error, want, from func(state) bool) error {
 	_, err := drivers.During(ctx, &v.Life, func(ctx context.Context) (struct{}, error) {
 		s, err := v.state(ctx)
 		switch {
@@ -29,7 +38,7 @@ func (v *Vacuum) steer(ctx context.Context, what, action string, want, from func
 		case !from(s):
 			return struct{}{}, fmt.Errorf("%w: it is %s, and cannot %s", drivers.ErrNothingDone, s.doing(), what)
 		}
-		if err := v.put(ctx, controlPath, map[string]any{"action": action}); err != nil {
+		if err := tell(ctx); err != nil {
 			return struct{}{}, err
 		}
 		for {

@@ -46,7 +46,8 @@ type Vacuum struct {
 	log  *slog.Logger
 	now  func() time.Time
 
-	errand drivers.Errand // what it does for us
+	errand  drivers.Errand // what it does for us
+	trouble drivers.Trouble
 }
 
 // Open is the drivers.Factory of this package. No network is touched.

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,8 +40,11 @@ func quick(yaml string) (*valetudo.Vacuum, error) {
 		return nil, err
 	}
 	cfg.Poll = 10 * time.Millisecond
-	return valetudo.New("vacuum", cfg, slog.New(slog.DiscardHandler), time.Now)
+	return valetudo.New("vacuum", cfg, slog.New(slog.DiscardHandler), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
 }
+
+// later is how far the clock of quick is ahead.
+var later atomic.Int64
 
 func started(t *testing.T, h *house) *valetudo.Vacuum {
 	t.Helper()
@@ -114,9 +118,12 @@ func TestTroubleIsForAPerson(t *testing.T) {
 	v := started(t, h)
 	stuck := map[string]any{"severity": map[string]string{"kind": "permanent", "level": "error"}, "subsystem": "motors", "message": "Main brush jammed", "vendorErrorCode": "5"}
 	told := 0
-	_, err := v.Clean(t.Context(), nil, func(drivers.Progress) {
+	_, err := v.Clean(t.Context(), nil, func(p drivers.Progress) {
 		if told++; told == 2 {
 			h.robot().set(func(r *robot) { r.status, r.problem = "error", stuck })
+		}
+		if p.Help != nil { // nobody comes
+			later.Add(int64(drivers.HelpTime))
 		}
 	})
 	help, ok := errors.AsType[*drivers.HelpError](err)
@@ -131,6 +138,43 @@ func TestTroubleIsForAPerson(t *testing.T) {
 	seen, err := v.Observe(t.Context())
 	if err != nil || !strings.Contains(seen.Text, "Main brush jammed; free its wheels") {
 		t.Errorf("%+v, %v", seen, err)
+	}
+}
+
+// A person frees it, and it goes on with the same rooms when it is told to: that it
+// stands in its dock meanwhile is not the end of its task.
+func TestGoesOnAfterTrouble(t *testing.T) {
+	h := newHouse(t)
+	v := started(t, h)
+	told, helps := 0, 0
+	resumed := make(chan error, 1)
+	out, err := v.Clean(t.Context(), []string{"kitchen"}, func(p drivers.Progress) {
+		if told++; told == 2 {
+			h.robot().set(func(r *robot) {
+				r.status, r.problem = "error", map[string]any{"message": "Stuck", "subsystem": "navigation"}
+			})
+		}
+		if p.Help == nil {
+			return
+		}
+		switch helps++; helps {
+		case 2:
+			h.robot().set(func(r *robot) { r.status = "docked" })
+		case 4:
+			go func() { resumed <- v.Resume(t.Context()) }()
+		}
+	})
+	if err != nil || !slices.Equal(out.Done, []string{"kitchen"}) || helps < 4 {
+		t.Errorf("%+v, %v, %d looks at a robot that waits", out, err, helps)
+	}
+	if err := <-resumed; err != nil {
+		t.Error(err)
+	}
+	if log := h.robot().log(); !slices.Equal(log, []string{`start_segment_action ["16"]`, `start_segment_action ["16"]`}) {
+		t.Errorf("%q", log)
+	}
+	if err := v.Resume(t.Context()); !errors.Is(err, drivers.ErrNothingDone) { // the task is over
+		t.Error(err)
 	}
 }
 

@@ -51,21 +51,24 @@ func tryDisk(dir string) (err error) {
 const minFree = 64 << 20
 
 func checkSpace(dir string) finding {
-	free, dir := freeSpace(dir)
-	if free < minFree {
+	free, dir, told := freeSpace(dir)
+	switch {
+	case !told:
+		return finding{What: "space", OK: true, Says: "the file system of " + dir + " does not tell how much is left"}
+	case free < minFree:
 		return finding{What: "space", Says: fmt.Sprintf("%d MB are left for %s; make room", free>>20, dir)}
 	}
 	return finding{What: "space", OK: true, Says: fmt.Sprintf("%d MB free", free>>20)}
 }
 
 // freeSpace is how many bytes are left for a folder, or for the one above that is
-// there.
-func freeSpace(dir string) (uint64, string) {
+// there. Not every file system tells.
+func freeSpace(dir string) (free uint64, of string, told bool) {
 	var s unix.Statfs_t
 	for unix.Statfs(dir, &s) != nil && dir != filepath.Dir(dir) {
 		dir = filepath.Dir(dir)
 	}
-	return uint64(s.Bsize) * uint64(s.Bavail), dir
+	return uint64(s.Bsize) * uint64(s.Bavail), dir, s.Blocks > 0
 }
 
 // built is a time that no right clock is before.

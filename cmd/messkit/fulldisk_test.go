@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -39,6 +40,7 @@ func TestDisksThatTakeNothing(t *testing.T) {
 			if err != nil || code != http.StatusCreated {
 				t.Fatalf("%d %s, %v", code, body, err)
 			}
+			healthIs(t, p, "ok")
 			if err := errors.Join(p.stop(), disk.make(dir)); err != nil {
 				t.Fatal(err)
 			}
@@ -47,6 +49,7 @@ func TestDisksThatTakeNothing(t *testing.T) {
 			if err != nil || code != http.StatusOK {
 				t.Errorf("what is there: %d %s, %v", code, body, err)
 			}
+			healthIs(t, p, "degraded")
 			code, body, err = d.call(d.operator, http.MethodPost, "/requests", `{"id":"second","intent":"look"}`)
 			if err != nil || code != http.StatusServiceUnavailable {
 				t.Errorf("what is new: %d %s, %v", code, body, err)
@@ -61,6 +64,21 @@ func TestDisksThatTakeNothing(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// healthIs looks at what anybody is told.
+func healthIs(t *testing.T, p *process, status string) {
+	t.Helper()
+	host, _, _ := strings.Cut(p.url, "/api/")
+	res, err := http.Get(host + "/health")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(body), `"status":"`+status+`"`) {
+		t.Errorf("health: %d %s, %v; want %s", res.StatusCode, body, err, status)
 	}
 }
 

@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/mesh"
 )
 
 // openMESH makes the MESH door of an exchange.
-func openMESH(ctx context.Context, cfg *exchangeConfig, x *exchange.Exchange, addr net.Addr, secure bool, log *slog.Logger) (*mesh.Door, error) {
+func (e *ownExchange) openMESH(ctx context.Context, cfg *exchangeConfig, secure bool, log *slog.Logger) (*mesh.Door, error) {
+	addr := e.listener.Addr()
 	if ip, ok := addr.(*net.TCPAddr); ok && ip.IP.IsUnspecified() && cfg.MESH.URL == "" {
 		return nil, errors.New("exchange: mesh: url: is missing; write where peers reach this machine, like http://192.168.1.20:8420")
 	}
@@ -23,8 +23,8 @@ func openMESH(ctx context.Context, cfg *exchangeConfig, x *exchange.Exchange, ad
 	if secure {
 		base = "https://" + reachable(addr)
 	}
-	return mesh.Open(ctx, x, cfg.MESH, mesh.Options{
-		Dir: filepath.Join(cfg.Data, "mesh"), Base: base, Version: version, YesNo: capabilities.MatchYesNo,
+	return mesh.Open(ctx, e.x, cfg.MESH, mesh.Options{
+		Dir: filepath.Join(cfg.Data, "mesh"), Base: base, Version: version, YesNo: capabilities.MatchYesNo, Storage: e.storage,
 	}, log)
 }
 

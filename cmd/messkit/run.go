@@ -266,10 +266,10 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, here *place
 	door := httpapi.Config{
 		Pages: pages.Pages(), Session: pages.Key, Uncounted: []string{console.StopPath},
 		Enrol: cfg.Enrol, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: version, Status: e.status, Guests: guests,
-		Webhooks: func(who exchange.Actor) any { return hooks.Log(who) }, Import: importer(cfg.Data),
+		Webhooks: func(who exchange.Actor) any { return hooks.Log(who) }, Import: importer(cfg.Data), Health: e.health,
 	}
 	if cfg.MESH.On {
-		if e.mesh, err = openMESH(ctx, cfg, x, l.Addr(), secure != nil, log); err != nil {
+		if e.mesh, err = e.openMESH(ctx, cfg, secure != nil, log); err != nil {
 			return nil, errors.Join(err, e.close())
 		}
 		visit(&door, e.mesh)

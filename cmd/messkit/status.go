@@ -57,6 +57,29 @@ type deviceState struct {
 	Task    string `json:"task,omitempty"` // the thread for which it acts or looks
 }
 
+// leastFree is what the log of threads reserves at a time, in bytes: with less
+// nothing new is taken soon.
+const leastFree = 4 << 20
+
+// storage tells why nothing can be stored, or soon not, or nil.
+func (e *ownExchange) storage() error {
+	if err := e.store.Err(); err != nil {
+		return err
+	}
+	if free, dir, told := freeSpace(e.data); told && free < leastFree {
+		return fmt.Errorf("%d KB are left for %s; make room", free>>10, dir)
+	}
+	return nil
+}
+
+// health is what anybody may know: whether it works, and not why.
+func (e *ownExchange) health() map[string]any {
+	if e.storage() != nil {
+		return map[string]any{"status": "degraded", "storage": "failing"}
+	}
+	return map[string]any{"status": "ok"}
+}
+
 // status is what the door says.
 func (e *ownExchange) status() any {
 	up := time.Since(e.began)
@@ -64,7 +87,7 @@ func (e *ownExchange) status() any {
 	s := statusJSON{
 		Version: version, Began: e.began, UptimeS: up.Seconds(), Exchange: e.id, Threads: e.x.Unfinished(), Log: written(now, total, today, up),
 	}
-	if free, _ := freeSpace(e.data); free > 0 {
+	if free, _, told := freeSpace(e.data); told {
 		s.DiskFree = int64(min(free, math.MaxInt64))
 	}
 	if e.mqtt != nil {

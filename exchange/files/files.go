@@ -351,6 +351,9 @@ func (s *Store) Close() error {
 	return errors.Join(s.project.finish(), s.log.Close(), s.root.Close())
 }
 
+// Err tells why nothing can be stored any more, or nil.
+func (s *Store) Err() error { return s.log.Err() }
+
 // Written is how long the log is now, how much was written to it since the store
 // was opened, and how much of that today, in bytes. The folders are not in it.
 func (s *Store) Written() (size, total, today int64) {

@@ -148,7 +148,7 @@ func TestItEndsWithItsInput(t *testing.T) {
 	go func() { g.ended.Wait(); close(ended) }()
 	select {
 	case <-ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it goes on without a client")
 	}
 }
@@ -167,11 +167,16 @@ func TestNothingIsWaitedForAtTheEnd(t *testing.T) {
 	waits(g)
 	w := h.overHTTP(anyHTTP, mcp.DefaultConfig())
 	waits(w.withKey(model))
-	began := time.Now()
-	_ = g.toServer.Close()
-	g.ended.Wait()
-	w.stop()
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("it took %v", took)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = g.toServer.Close()
+		g.ended.Wait()
+		w.stop()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute): // the waits are for ten
+		t.Fatal("the waits are waited for")
 	}
 }

@@ -26,6 +26,8 @@ func TestAWaitShowsThatItLives(t *testing.T) {
 			t.Errorf("%v %v, after %v", res, err, took)
 		}
 		synctest.Wait()
+		g.mu.Lock()
+		defer g.mu.Unlock()
 		still := 0
 		for _, s := range g.steps {
 			if s.Message == "still claimed" {

@@ -128,9 +128,12 @@ func notice(what string, i state.Incident, text string) string {
 	return s
 }
 
-// sumUp tells people of what lasts, by the policy.
+// sumUp tells people of what lasts, by the policy, and the audit log of what is
+// not in it.
 func (d *Door) sumUp(ctx context.Context) error {
+	defer d.tellRest()
 	for {
+		d.tellRest()
 		due, _, err := d.store.Summaries(state.DefaultPolicy())
 		if err != nil {
 			d.log.Warn("mesh: incidents cannot be written", "err", err)

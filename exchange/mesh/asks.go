@@ -86,7 +86,7 @@ func (d *Door) change(ctx context.Context, a *ask, f func()) error {
 	if err != nil {
 		return err
 	}
-	return d.x.Keep(ctx, channel, keptAsk+a.ID, doc)
+	return d.put(ctx, keptAsk+a.ID, doc)
 }
 
 // watch warns where there is no ack, and ends a request when its time is over.

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -38,6 +39,9 @@ type Options struct {
 	Version string
 	// YesNo reads an answer to "shall I?".
 	YesNo func(text string) (yes, no, stop bool)
+	// Storage tells why nothing can be stored; nil: it is not known before
+	// something is.
+	Storage func() error
 	// Through makes the client for a peer; nil: the post's own.
 	Through func(p post.Peer, total time.Duration) *http.Client
 }
@@ -56,6 +60,9 @@ type Door struct {
 	wrong wrong         // tokens, by address
 	texts *rate.Limiter // that name no sender
 	began time.Time
+
+	refusals refusals
+	unstored atomic.Bool // the exchange did not store what it was given last
 
 	wake chan struct{} // there is a job
 
@@ -198,13 +205,22 @@ const (
 // keep stores a document of the door; nil removes it.
 func (d *Door) keep(ctx context.Context, name string, v any) error {
 	if v == nil {
-		return d.x.Keep(ctx, channel, name, nil)
+		return d.put(ctx, name, nil)
 	}
 	doc, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return d.x.Keep(ctx, channel, name, doc)
+	return d.put(ctx, name, doc)
+}
+
+// put stores a document as it is, and notes whether that is possible now.
+func (d *Door) put(ctx context.Context, name string, doc []byte) error {
+	err := d.x.Keep(ctx, channel, name, doc)
+	if ctx.Err() == nil {
+		d.unstored.Store(err != nil)
+	}
+	return err
 }
 
 // restore takes up what an earlier run has left.

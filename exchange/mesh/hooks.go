@@ -61,7 +61,10 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if line.From == "" {
 		line.From = host(r)
 	}
-	if no.name != "locked_out" { // who guesses must not fill the disk
+	switch {
+	case no.name == "locked_out": // who guesses must not fill the disk
+		d.refusals.skip()
+	case d.refusals.note(host(r), time.Now()):
 		d.store.Audit(line)
 	}
 	reply(w, no.code, map[string]any{"ok": false, "error": no.name, "message": no.text})
@@ -251,15 +254,19 @@ func (d *Door) inSession(key string, m state.InSession) error {
 	return d.store.InSession(key, m)
 }
 
-// Health is how the agent is, for /health and /api/status.
+// Health is how the agent is, for /health and /api/status: degraded where a peer
+// is not reached, and where nothing can be stored.
 func (d *Door) Health() map[string]any {
-	status := "ok"
+	h := map[string]any{"ok": true, "status": "ok", "agent": d.cfg.Agent, "protocol": wire.Protocol, "version": d.opts.Version}
 	for _, b := range d.store.Breakers() {
 		if b.State != state.Closed {
-			status = "degraded"
+			h["status"] = "degraded"
 		}
 	}
-	return map[string]any{"ok": true, "status": status, "agent": d.cfg.Agent, "protocol": wire.Protocol, "version": d.opts.Version}
+	if d.unstored.Load() || d.store.Failing() || d.opts.Storage != nil && d.opts.Storage() != nil {
+		h["status"], h["storage"] = "degraded", "failing"
+	}
+	return h
 }
 
 // ServeStatus answers those that ask whether the agent is there.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"image"
 	"image/color"
 	"image/jpeg"
@@ -11,8 +12,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -101,6 +104,20 @@ func (h *hub) wait(t testing.TB, fits func(wire.Envelope) bool) (wire.Envelope, 
 	}
 }
 
+// place is where the nth message came to, and with which header.
+func (h *hub) place(n int) (path string, head http.Header) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.paths[n], h.heads[n]
+}
+
+// all are the messages that have come.
+func (h *hub) all() []wire.Envelope {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.got)
+}
+
 // responseTo selects the response to a request.
 func responseTo(id string) func(wire.Envelope) bool {
 	return func(e wire.Envelope) bool { return e.Type == wire.Response && e.CorrelationID == id }
@@ -122,19 +139,44 @@ type house struct {
 	dir     string
 	running sync.WaitGroup
 	offered map[string]bool
+	disk    *disk
+	storage error // what the program says of its disk
 	stop    context.CancelFunc
 	did     []string // what was done
 	doing   sync.Mutex
 }
 
+// disk is a store that may be full.
+type disk struct {
+	exchange.Store
+	full atomic.Bool
+}
+
+var errFull = errors.New("no space left on device")
+
+func (d *disk) Put(ctx context.Context, kind, name string, doc []byte) error {
+	if d.full.Load() {
+		return errFull
+	}
+	return d.Store.Put(ctx, kind, name, doc)
+}
+
+func (d *disk) Create(ctx context.Context, c exchange.Create) (exchange.Thread, error) {
+	if d.full.Load() {
+		return exchange.Thread{}, errFull
+	}
+	return d.Store.Create(ctx, c)
+}
+
 // inHouse opens a house; change may change the door's configuration.
 func inHouse(t testing.TB, change func(*mesh.Config)) *house {
 	t.Helper()
-	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), exchange.NewMemory(), time.Now, slog.New(slog.DiscardHandler))
+	on := &disk{Store: exchange.NewMemory()}
+	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), on, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{TB: t, x: x, hands: x.As(kitchen, "local"), offered: map[string]bool{}, hub: newHub(t), dir: t.TempDir()}
+	h := &house{TB: t, x: x, hands: x.As(kitchen, "local"), offered: map[string]bool{}, hub: newHub(t), dir: t.TempDir(), disk: on}
 	h.cfg = mesh.DefaultConfig()
 	h.cfg.On, h.cfg.Token, h.cfg.Burst = true, tokenHere, 1000
 	h.cfg.Peers = map[string]mesh.Peer{"hub": {URL: h.hub.URL, Token: tokenHub}, "beta": {URL: "http://127.0.0.1:1", Token: "x"}}
@@ -171,7 +213,9 @@ func (h *house) open() {
 		}))
 		h.Cleanup(h.server.Close)
 	}
-	d, err := mesh.Open(context.Background(), h.x, h.cfg, mesh.Options{Dir: h.dir, Base: h.server.URL, Version: "test", YesNo: capabilities.MatchYesNo}, slog.New(slog.DiscardHandler))
+	d, err := mesh.Open(context.Background(), h.x, h.cfg, mesh.Options{
+		Dir: h.dir, Base: h.server.URL, Version: "test", YesNo: capabilities.MatchYesNo, Storage: func() error { return h.storage },
+	}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -300,6 +344,13 @@ func (h *house) done(what string) {
 	h.doing.Lock()
 	defer h.doing.Unlock()
 	h.did = append(h.did, what)
+}
+
+// deeds is what was done.
+func (h *house) deeds() []string {
+	h.doing.Lock()
+	defer h.doing.Unlock()
+	return slices.Clone(h.did)
 }
 
 // count is how often something was done.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,8 +28,8 @@ func TestRequestAndResponse(t *testing.T) {
 	if string(r.ReplyContext) != `{"thread" : "é",  "k":[1.50,2]}` || r.Payload.Body != "47 tanks" || r.Payload.Metadata.Get("status") != "completed" || r.Payload.Subject != "Re: How many tanks in zone 5?" {
 		t.Errorf("%+v", r)
 	}
-	if r.From != "arm_01" || r.To != "hub" || h.hub.paths[0] != "/hooks/arm_01" || h.hub.heads[0].Get("Authorization") != "Bearer "+tokenHub {
-		t.Errorf("%+v %v %v", r, h.hub.paths, h.hub.heads)
+	if path, head := h.hub.place(0); r.From != "arm_01" || r.To != "hub" || path != "/hooks/arm_01" || head.Get("Authorization") != "Bearer "+tokenHub {
+		t.Errorf("%+v %v %v", r, path, head)
 	}
 	m, err := mess.Parse([]byte(r.Payload.Metadata.Get("mess")))
 	if err != nil || len(m.Items) != 2 || m.Items[0].(*mess.Status).Evidence != mess.ReadBack {
@@ -213,10 +214,8 @@ func TestRepetitions(t *testing.T) {
 		t.Errorf("%v", v)
 	}
 	h.until("the answer again", func() bool {
-		h.hub.mu.Lock()
-		defer h.hub.mu.Unlock()
 		n := 0
-		for _, r := range h.hub.got {
+		for _, r := range h.hub.all() {
 			if r.ID == first.ID {
 				n++
 			}
@@ -258,8 +257,8 @@ func TestAnswersGoToThePeerAlone(t *testing.T) {
 	e.ReplyTo.URL = evil.URL + "/hooks/arm_01"
 	h.takes(e)
 	h.hub.wait(t, responseTo("msg_1"))
-	if len(evil.got) != 0 || !h.audited("reply_to_refused") {
-		t.Errorf("%+v", evil.got)
+	if got := evil.all(); len(got) != 0 || !h.audited("reply_to_refused") {
+		t.Errorf("%+v", got)
 	}
 	e = h.request("msg_2", "count")
 	e.ReplyTo = nil
@@ -276,8 +275,8 @@ func TestSessions(t *testing.T) {
 		t.Fatal(code, v)
 	}
 	r, hook := h.hub.wait(t, responseTo("msg_1"))
-	if h.hub.paths[0] != "/hooks/agent" || hook.SessionKey != "slack:C1" || string(r.ReplyContext) != string(e.ReplyContext) {
-		t.Errorf("%v %q %s", h.hub.paths, hook.SessionKey, r.ReplyContext)
+	if path, _ := h.hub.place(0); path != "/hooks/agent" || hook.SessionKey != "slack:C1" || string(r.ReplyContext) != string(e.ReplyContext) {
+		t.Errorf("%v %q %s", path, hook.SessionKey, r.ReplyContext)
 	}
 	if files, _ := filepath.Glob(filepath.Join(h.dir, "sessions", "*.json")); len(files) != 1 {
 		t.Errorf("%v", files)
@@ -355,9 +354,76 @@ func TestRestart(t *testing.T) {
 
 func TestHealth(t *testing.T) {
 	h := inHouse(t, nil)
+	if v := h.health(); v["ok"] != true || v["status"] != "ok" || v["agent"] != "arm_01" || v["protocol"] != "mesh/1.0" || v["version"] != "test" || v["storage"] != nil {
+		t.Errorf("%v", v)
+	}
+	h.storage = errFull
+	if v := h.health(); v["status"] != "degraded" || v["storage"] != "failing" {
+		t.Errorf("%v", v)
+	}
+}
+
+// health is what the agent answers to who asks whether it is there.
+func (h *house) health() map[string]any {
+	h.Helper()
 	req, _ := http.NewRequest(http.MethodGet, h.server.URL+"/api/status", nil)
 	code, v := h.roundTrip(req)
-	if code != 200 || v["ok"] != true || v["status"] != "ok" || v["agent"] != "arm_01" || v["protocol"] != "mesh/1.0" || v["version"] != "test" {
-		t.Errorf("%d %v", code, v)
+	if code != http.StatusOK {
+		h.Errorf("%d %v", code, v)
+	}
+	return v
+}
+
+// What cannot be stored is not taken: the peer sends it again, and it is done once
+// then. Meanwhile the agent says how it is.
+func TestAFullDisk(t *testing.T) {
+	h := inHouse(t, nil)
+	h.disk.full.Store(true)
+	for _, e := range []wire.Envelope{h.request("msg_1", "count"), envelope(wire.Notification, "msg_2", "hello"), envelope(wire.Alert, "msg_3", "down")} {
+		if code, v := h.post(e); code != http.StatusServiceUnavailable || v["ok"] != false || v["error"] != "unavailable" {
+			t.Errorf("%s: %d %v", e.ID, code, v)
+		}
+	}
+	if v := h.health(); v["status"] != "degraded" || v["storage"] != "failing" {
+		t.Errorf("%v", v)
+	}
+	h.disk.full.Store(false)
+	h.takes(h.request("msg_1", "count"))
+	h.hub.wait(t, responseTo("msg_1"))
+	if n := h.count("request count"); n != 1 {
+		t.Errorf("done %d times", n)
+	}
+	if v := h.health(); v["status"] != "ok" {
+		t.Errorf("%v", v)
+	}
+}
+
+// A flood of refusals does not fill the log, which says how many there were.
+func TestAFloodOfRefusals(t *testing.T) {
+	h := inHouse(t, nil)
+	knock := func(from string) {
+		r, w := httptest.NewRequest(http.MethodPost, "/hooks/", nil), httptest.NewRecorder()
+		r.RemoteAddr = from + ":1"
+		if h.door.ServeHTTP(w, r); w.Code != http.StatusNotFound {
+			t.Fatal(w.Code)
+		}
+	}
+	const all = 500 // in less than eight minutes
+	for range all {
+		knock("192.0.2.1")
+	}
+	knock("192.0.2.2") // somebody else's is another matter
+	h.stop()
+	written, more := map[any]int{}, ""
+	for _, l := range h.audit() {
+		switch l["status"] {
+		case "refused_not_found":
+			written[l["from"]]++
+		case "refused_more":
+			more, _ = l["detail"].(string)
+		}
+	}
+	if n := written["192.0.2.1"]; n < 60 || n >= all || written["192.0.2.2"] != 1 || !strings.Contains(more, "are not listed") {
+		t.Errorf("%v of %d are written; %q", written, all, more)
 	}
 }

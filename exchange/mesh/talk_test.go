@@ -31,7 +31,7 @@ func TestQuestions(t *testing.T) {
 	}
 	h.takes(answer("msg_a", q.ID, "sink"))
 	if r, _ := h.hub.wait(t, responseTo("msg_1")); r.Payload.Body != "done" || h.count(`reply {"area":"sink"}`) != 1 {
-		t.Errorf("%+v %v", r.Payload, h.did)
+		t.Errorf("%+v %v", r.Payload, h.deeds())
 	}
 }
 
@@ -47,7 +47,7 @@ func TestSeveralQuestions(t *testing.T) {
 	h.takes(answer("msg_b", again.ID, "area: sink\ndepth: 2 cm"))
 	h.hub.wait(t, responseTo("msg_1"))
 	if h.count(`reply {"area":"sink","depth":"2 cm"}`) != 1 {
-		t.Errorf("%v", h.did)
+		t.Errorf("%v", h.deeds())
 	}
 }
 
@@ -70,7 +70,7 @@ func TestConfirmations(t *testing.T) {
 	h.takes(answer("msg_m", again.ID, "yes?"))
 	third, _ := h.hub.wait(t, func(e wire.Envelope) bool { return questionOf(e) && e.ID != q.ID && e.ID != again.ID })
 	if h.count("reply null") != 0 {
-		t.Fatalf("%v", h.did)
+		t.Fatalf("%v", h.deeds())
 	}
 	h.takes(answer("msg_old", q.ID, "yes")) // to a question that was asked anew since
 	h.takes(answer("msg_y", third.ID, "yes"))
@@ -128,8 +128,9 @@ func TestSignedAndEncrypted(t *testing.T) {
 		t.Fatal(code, v)
 	}
 	r, hook := h.hub.wait(t, responseTo("msg_1"))
+	_, head := h.hub.place(0)
 	plain, err := key.Open(r.Payload.Body)
-	if err != nil || plain != "47 tanks" || !r.Payload.Encrypted || !key.Verify(hook.Message) || strings.Contains(hook.Message, "tanks") || h.hub.heads[0].Get("X-MESH-Signature") != r.Signature {
+	if err != nil || plain != "47 tanks" || !r.Payload.Encrypted || !key.Verify(hook.Message) || strings.Contains(hook.Message, "tanks") || head.Get("X-MESH-Signature") != r.Signature {
 		t.Errorf("%q, %v\n%s", plain, err, hook.Message)
 	}
 }
@@ -214,8 +215,8 @@ func TestLegacyText(t *testing.T) {
 			t.Errorf("%q: %d %v", text, code, v)
 		}
 	}
-	if !h.audited("received_text") || len(h.did) != 0 {
-		t.Errorf("%v", h.did)
+	if !h.audited("received_text") || len(h.deeds()) != 0 {
+		t.Errorf("%v", h.deeds())
 	}
 }
 
@@ -260,7 +261,7 @@ func TestForwarding(t *testing.T) {
 			t.Fatal(code, v)
 		}
 		got, _ := h.hub.wait(t, questionOf)
-		if got.Text() != e.Text() || h.hub.paths[0] != "/hooks/beta" {
+		if path, _ := h.hub.place(0); got.Text() != e.Text() || path != "/hooks/beta" {
 			t.Errorf("%s\n%s", got.Text(), e.Text())
 		}
 	}

@@ -91,7 +91,7 @@ func (d *Door) saveTask(ctx context.Context, t *task) error {
 	if err != nil {
 		return err
 	}
-	return d.x.Keep(ctx, channel, keptTask+t.Ref, doc)
+	return d.put(ctx, keptTask+t.Ref, doc)
 }
 
 // follow hears what happens to tasks.

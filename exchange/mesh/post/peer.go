@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ type Peer struct {
 	Name  string
 	URL   string // http://192.168.1.10:18789
 	Token secret.Text
-	Pin   string // sha256:... of a certificate that it has made itself; "" for one that the system trusts
+	Pin   string // sha256:... of the key of a certificate that it has made itself; "" for one that the system trusts
 	// Allow are networks to which the peer may point beside its own address.
 	Allow []netip.Prefix
 }
@@ -121,14 +122,23 @@ func pinned(pin string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, InsecureSkipVerify: true, // VerifyConnection is what verifies
 		VerifyConnection: func(s tls.ConnectionState) error {
-			if len(s.PeerCertificates) == 0 {
-				return errPin
-			}
-			sum := sha256.Sum256(s.PeerCertificates[0].Raw)
-			if subtle.ConstantTimeCompare([]byte("sha256:"+hex.EncodeToString(sum[:])), []byte(strings.ToLower(pin))) != 1 {
+			if len(s.PeerCertificates) == 0 || !fits(s.PeerCertificates[0], pin) {
 				return errPin
 			}
 			return nil
 		},
 	}
+}
+
+// fits reports whether a pin is the fingerprint of a certificate's key, as messkit
+// keys fingerprint shows it, or of the whole certificate, as openssl does.
+func fits(cert *x509.Certificate, pin string) bool {
+	is := false
+	for _, of := range [][]byte{cert.RawSubjectPublicKeyInfo, cert.Raw} {
+		sum := sha256.Sum256(of)
+		if subtle.ConstantTimeCompare([]byte("sha256:"+hex.EncodeToString(sum[:])), []byte(strings.ToLower(pin))) == 1 {
+			is = true
+		}
+	}
+	return is
 }

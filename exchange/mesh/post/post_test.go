@@ -204,9 +204,9 @@ func TestWhereAPeerIs(t *testing.T) {
 func TestPin(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer s.Close()
-	sum := sha256.Sum256(s.Certificate().Raw)
+	sum, whole := sha256.Sum256(s.Certificate().RawSubjectPublicKeyInfo), sha256.Sum256(s.Certificate().Raw)
 	good := "sha256:" + hex.EncodeToString(sum[:])
-	for pin, want := range map[string]bool{good: true, strings.ToUpper(good): true, "sha256:" + strings.Repeat("0", 64): false, "": false} {
+	for pin, want := range map[string]bool{good: true, "sha256:" + hex.EncodeToString(whole[:]): true, strings.ToUpper(good): true, "sha256:" + strings.Repeat("0", 64): false, "": false} {
 		res, err := post.Peer{Name: "hub", URL: s.URL, Pin: pin}.Client(time.Minute).Get(s.URL)
 		if got := err == nil; got != want {
 			t.Errorf("pin %q: %v", pin, err)

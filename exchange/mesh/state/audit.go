@@ -46,7 +46,8 @@ const maxAudit = 16 << 20
 // done, but it is told.
 func (s *Store) Audit(l Line) {
 	l.TS = s.now().UTC().Format("2006-01-02T15:04:05.000Z")
-	if err := s.audit.write(l); err != nil {
+	err := s.audit.write(l)
+	if s.failing.Store(err != nil); err != nil {
 		s.log.Error("mesh: the audit log cannot be written", "err", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/messkit/messkit/internal/durable"
@@ -31,7 +32,12 @@ type Store struct {
 	incidents incidents
 	health    map[string]Health
 	audit     *auditLog
+
+	failing atomic.Bool // the disk did not take what was written last
 }
+
+// Failing reports whether the disk did not take what was written last.
+func (s *Store) Failing() bool { return s.failing.Load() }
 
 // Open reads the files of a folder, which it makes if it is not there. A file
 // that cannot be read is set aside.
@@ -86,7 +92,8 @@ func (s *Store) write(name string, v any) error {
 	if err != nil {
 		return err
 	}
-	if err := durable.Replace(filepath.Join(s.dir, name), append(data, '\n')); err != nil {
+	err = durable.Replace(filepath.Join(s.dir, name), append(data, '\n'))
+	if s.failing.Store(err != nil); err != nil {
 		return fmt.Errorf("mesh: %w", err)
 	}
 	return nil

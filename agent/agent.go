@@ -167,6 +167,7 @@ type Agent struct {
 	serial uint64           // of the last message
 	seen   recent           // refs of delivered messages
 	took   map[string]time.Duration
+	hold   onHold
 	acting map[string]capabilities.Command // what a device does just now, by its name
 
 	watched bool // the exchange wants to know how the devices are
@@ -184,7 +185,7 @@ func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *
 		tasks: map[string]*task{}, later: map[string]*task{}, took: map[string]time.Duration{},
 	}
 	a.cameras = camera.NewRoom(a.cfg.Fit, now)
-	a.beat = a.cfg.Heartbeat
+	a.beat, a.hold.changed = a.cfg.Heartbeat, make(chan struct{})
 	if a.cfg.Stop == nil {
 		a.cfg.Stop = stop.Open(stop.Config{}, g, now, log)
 	}

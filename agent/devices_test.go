@@ -52,6 +52,19 @@ func clean(areas ...string) capabilities.Plan {
 	}
 }
 
+// understood are words with somebody who notes that they are looked at.
+type understood struct {
+	words
+	asked func()
+}
+
+func (u understood) Resolve(req mess.Request) capabilities.Outcome {
+	if u.asked != nil {
+		u.asked()
+	}
+	return u.words.Resolve(req)
+}
+
 func (w words) Resolve(req mess.Request) capabilities.Outcome {
 	if req.Intent == "crash" {
 		panic("boom")

@@ -11,17 +11,17 @@ import (
 )
 
 // heartbeat tells the exchange what is held here, at intervals and whenever a
-// stop or its end is news, and hears how it sees that. told is what it knows by
+// stop, a hold or their end is news, and hears how it sees that. told is what it knows by
 // the registration.
-func (a *Agent) heartbeat(ctx context.Context, told *mess.Stopped) error {
+func (a *Agent) heartbeat(ctx context.Context, told standing) error {
 	for {
 		if !a.untilBeat(ctx, told) {
 			return nil
 		}
-		stands, _ := a.stands()
+		stands, _ := a.position()
 		told = stands // what does not arrive now, the next one says
 		ack, err := a.send(ctx, mess.Message{Items: []mess.Item{
-			&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Holding: a.holding(), Stopped: stands}},
+			&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Holding: a.holding(), Stopped: stands.stopped, Held: stands.held}},
 		}})
 		if err != nil {
 			a.log.Debug("heartbeat not heard", "err", err)
@@ -29,6 +29,7 @@ func (a *Agent) heartbeat(ctx context.Context, told *mess.Stopped) error {
 		}
 		a.agree(ack.Threads)
 		a.heed(ack.Stops)
+		a.heedHold(ack.Hold, ack.Resume, "")
 		a.wants(ack)
 	}
 }
@@ -42,11 +43,11 @@ func (a *Agent) interval() time.Duration {
 
 // untilBeat waits until the next heartbeat, or until there is something to tell
 // that is not told; false when ctx has ended.
-func (a *Agent) untilBeat(ctx context.Context, told *mess.Stopped) bool {
+func (a *Agent) untilBeat(ctx context.Context, told standing) bool {
 	t := time.NewTimer(a.interval())
 	defer t.Stop()
 	for {
-		stands, changed := a.stands()
+		stands, changed := a.position()
 		if !reflect.DeepEqual(stands, told) {
 			return ctx.Err() == nil
 		}
@@ -59,6 +60,7 @@ func (a *Agent) untilBeat(ctx context.Context, told *mess.Stopped) bool {
 			t.Reset(a.interval())
 		case <-changed[0]:
 		case <-changed[1]:
+		case <-changed[2]:
 		}
 	}
 }

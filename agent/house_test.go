@@ -37,6 +37,7 @@ type house struct {
 	gateCfg gate.Config
 	cfg     agent.Config
 	words   words
+	asked   func() // called when words are looked at; nil for nothing
 	journal *journal.Journal
 	more    []agent.Device
 	lamp    *lamp
@@ -125,7 +126,7 @@ func (h *house) startAgent() {
 	}
 	h.journal = j
 	h.gate = gate.New(h.gateCfg, time.Now, quiet())
-	a := agent.New(h.cfg, h.line, h.words, append([]agent.Device{
+	a := agent.New(h.cfg, h.line, understood{h.words, h.asked}, append([]agent.Device{
 		{Name: "porch-lamp", Label: "porch light", Driver: h.lamp},
 		{Name: "fridge-cam", Label: "fridge", Driver: h.fridge},
 		{Name: "vacuum", Driver: h.vacuum},

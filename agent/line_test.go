@@ -23,6 +23,15 @@ type line struct {
 	after  func(mess.Message) error // called after it was taken
 	attach func() error             // called before and after an attachment is taken
 	hangUp context.CancelFunc
+	handle func(mess.Message)
+}
+
+// deliver gives the agent a message that the exchange does not know of.
+func (l *line) deliver(m mess.Message) {
+	l.mu.Lock()
+	handle := l.handle
+	l.mu.Unlock()
+	handle(m)
 }
 
 // cutIt ends every conversation, and lets none begin until it is mended.
@@ -70,7 +79,7 @@ func (l *line) Receive(ctx context.Context, handle func(mess.Message)) error {
 	lost := mess.Refuse(mess.Unavailable, "the line is cut")
 	lctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l.set(func(l *line) { l.hangUp = cancel })
+	l.set(func(l *line) { l.hangUp, l.handle = cancel, handle })
 	if cut, _, _ := l.get(); cut {
 		return lost
 	}

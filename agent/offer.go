@@ -161,6 +161,9 @@ func (t *task) prepare(ctx context.Context) error {
 	if reason != "" || err != nil {
 		return errors.Join(err, t.decline(ctx, reason))
 	}
+	if err := t.a.unheld(ctx); err != nil { // a hold may have come meanwhile
+		return err
+	}
 	if err := t.claim(ctx, out.Plan); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -24,8 +25,9 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return ended(ctx, err)
 	}
-	told, _ := a.stands()
+	told, _ := a.position()
 	a.heed(ack.Stops)
+	a.heedHold(ack.Hold, ack.Resume, "")
 	a.agree(ack.Threads)
 	unbegun := a.recover(ctx, ack.Threads)
 	g, gctx := errgroup.WithContext(ctx)
@@ -95,6 +97,7 @@ func (a *Agent) receive(ctx context.Context) error {
 			return ended(ctx, err)
 		}
 		a.heed(ack.Stops)
+		a.heedHold(ack.Hold, ack.Resume, "")
 	}
 }
 
@@ -127,13 +130,19 @@ func (a *Agent) dispatch(ctx context.Context) error {
 	return g.Wait()
 }
 
-// next takes a thread out of the queue.
+// next takes a thread out of the queue. On hold, what would have to be claimed
+// stays there, unless everything is stopped: then it is declined.
 func (a *Agent) next() *task {
+	stopped := a.gate.Refused() != nil
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for len(a.queue) > 0 {
-		t := a.queue[0]
-		a.queue = a.queue[1:]
+	for i := 0; i < len(a.queue); {
+		t := a.queue[i]
+		if !t.over && !stopped && a.hold.why != "" && t.fresh() {
+			i++
+			continue
+		}
+		a.queue = slices.Delete(a.queue, i, i+1)
 		if !t.over {
 			return t
 		}

@@ -14,12 +14,17 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// heedAll takes the stops in a message from the exchange.
+// heedAll takes the stops and holds in a message from the exchange.
 func (a *Agent) heedAll(m mess.Message) {
 	for _, item := range m.Items {
-		if c, ok := item.(*mess.Config); ok && c.Stop != nil {
+		c, ok := item.(*mess.Config)
+		if !ok {
+			continue
+		}
+		if c.Stop != nil {
 			a.heed([]mess.Stop{*c.Stop})
 		}
+		a.heedHold(c.Hold, c.Resume, m.From)
 	}
 }
 
@@ -30,8 +35,7 @@ func (a *Agent) heed(stops []mess.Stop) {
 	}
 }
 
-// stands is how this executor stands, for the exchange, and what is closed when
-// that changes.
+// stands is how this executor is stopped, and what is closed when that changes.
 func (a *Agent) stands() (s *mess.Stopped, changed [2]<-chan struct{}) {
 	var why string
 	s = &mess.Stopped{}
@@ -49,6 +53,21 @@ func (a *Agent) stands() (s *mess.Stopped, changed [2]<-chan struct{}) {
 	return s, changed
 }
 
+// standing is how this executor stands, for the exchange.
+type standing struct {
+	stopped *mess.Stopped
+	held    *mess.OnHold
+}
+
+// position is how this executor stands, and what is closed when that changes.
+func (a *Agent) position() (s standing, changed [3]<-chan struct{}) {
+	var c [2]<-chan struct{}
+	s.stopped, c = a.stands()
+	changed[0], changed[1] = c[0], c[1]
+	s.held, changed[2] = a.heldNow()
+	return s, changed
+}
+
 // runStops ends the work in hand when everything is stopped, and opens the
 // devices again when that is cleared, whether or not the exchange is there,
 // until the function that it returns is called.
@@ -62,6 +81,7 @@ func (a *Agent) runStops(ctx context.Context) (end func()) {
 			switch {
 			case why != "" && was == "":
 				a.endAll(a.gate.Refused())
+				ring(a.work)
 			case why == "" && was != "":
 				startAll(ctx, a.gate, maps.Values(a.devices), a.log)
 			}

@@ -108,13 +108,13 @@ func (a *Agent) registration() (m mess.Message, acts bool) {
 		offers = slices.DeleteFunc(slices.Clone(offers), changes)
 		about[0].Value = shortly(why)
 	}
-	stands, _ := a.stands()
+	stands, _ := a.position()
 	if a.cfg.Signer != nil {
 		about = about.Set(receipt.KeyField, a.cfg.Signer.Public())
 	}
 	return mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{
 		ID: a.cfg.ID, Name: a.cfg.Name, Capabilities: append([]mess.Capability{}, offers...), Availability: a.cfg.Availability,
-		Schedule: a.cfg.Schedule, Versions: versions, Holding: a.holding(), Instance: a.boot, Stopped: stands, Extra: about,
+		Schedule: a.cfg.Schedule, Versions: versions, Holding: a.holding(), Instance: a.boot, Stopped: stands.stopped, Held: stands.held, Extra: about,
 	}}}}, why == nil
 }
 

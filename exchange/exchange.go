@@ -38,6 +38,8 @@ type Exchange struct {
 	room      map[string]*room              // thread to what was uploaded for it
 	stops     map[string][]mess.Stop        // executor to the stops that it has not confirmed
 	stopped   map[string]*mess.Stopped      // executor to how it said last that it stands
+	holds     map[string]holdOrder          // executor to its last hold, or the end of it that it has not confirmed
+	onHold    map[string]*mess.OnHold       // executor to what it said last of holds
 	waiting   map[string][]string           // open thread to the threads that depend on it
 	states    map[string][]mess.DeviceState // executor to how its devices are, by its last word
 	changed   chan struct{}                 // closed when something of an executor has changed
@@ -152,12 +154,13 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 		open: map[string]*live{}, executors: map[string]*executor{},
 		latest: map[string]string{}, waiting: map[string][]string{}, room: map[string]*room{},
 		stops: map[string][]mess.Stop{}, stopped: map[string]*mess.Stopped{},
+		holds: map[string]holdOrder{}, onHold: map[string]*mess.OnHold{},
 		states: map[string][]mess.DeviceState{}, changed: make(chan struct{}),
 	}
 	if err := x.readExecutors(ctx); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(x.readRouting(ctx), x.readStops(ctx)); err != nil {
+	if err := errors.Join(x.readRouting(ctx), x.readStops(ctx), x.readHolds(ctx)); err != nil {
 		return nil, err
 	}
 	if err := store.Open(ctx, func(e Envelope) error { x.Changed(e); return nil }); err != nil {

@@ -19,7 +19,10 @@ type ExecutorInfo struct {
 	Live     bool // heard of within the time after which it counts as unreachable
 	// Stopping are the stops that it has not confirmed yet.
 	Stopping []mess.Stop
-	Holds    int // threads that it has claimed
+	// Hold is the hold of it that was given here, Resume the end of one that it has
+	// not confirmed; nil if there is none.
+	Hold, Resume *mess.Hold
+	Holds        int // threads that it has claimed
 }
 
 // executor is a registered executor. It is guarded by Exchange.mu; its mess
@@ -90,7 +93,11 @@ func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (me
 		ack.States = new(true)
 		x.tells(c)
 	}
+	if err := x.standsHeld(ctx, c); err != nil {
+		return mess.Ack{}, err
+	}
 	ack.Threads, ack.Stops = x.holdings(c), x.unconfirmed(c.ID)
+	ack.Hold, ack.Resume = x.unheard(c)
 	return ack, nil
 }
 
@@ -157,7 +164,7 @@ func (x *Exchange) enter(ctx context.Context, c mess.Executor) error {
 	if old := x.executors[c.ID]; old != nil {
 		e.created, e.beats, c = old.created, e.beats || old.beats, merge(old.Executor, c)
 	}
-	c.Holding, c.Instance, c.Stopped, c.States = nil, "", nil, nil
+	c.Holding, c.Instance, c.Stopped, c.Held, c.States = nil, "", nil, nil, nil
 	e.Executor = c
 	var err error
 	if e.hours, err = hoursOf(c); err != nil {
@@ -262,7 +269,10 @@ func (x *Exchange) Executors() []ExecutorInfo {
 	for _, id := range slices.Sorted(maps.Keys(x.executors)) {
 		e := x.executors[id]
 		info := ExecutorInfo{Executor: e.Executor, Created: e.created, LastSeen: e.seen, Live: x.live(e, now), Stopping: x.stops[id], Holds: holds[id]}
-		info.Stopped, info.States = x.stopped[id], x.states[id]
+		info.Stopped, info.Held, info.States = x.stopped[id], x.onHold[id], x.states[id]
+		if o, ok := x.holds[id]; ok {
+			info.Hold, info.Resume = o.words()
+		}
 		list = append(list, info)
 	}
 	return list

@@ -162,11 +162,11 @@ func (x *Exchange) give(ctx context.Context, e Event, handle func(Event) error) 
 	return handle(e)
 }
 
-// standing is what an actor who comes in anew must know: its stops, its offers, and what
-// was said in the threads it holds since it last spoke.
+// standing is what an actor who comes in anew must know: its stops and
+// its hold, its offers, and what was said in the threads it holds since it last spoke.
 func (x *Exchange) standing(ctx context.Context, who Actor) ([]Event, error) {
 	offers, holds := x.standingOf(who.ID)
-	offers = append(x.standingStops(who.ID), offers...)
+	offers = slices.Concat(x.standingStops(who.ID), x.standingHold(who.ID), offers)
 	for _, e := range holds {
 		t, err := x.store.Thread(ctx, e.Ref)
 		if err != nil {
@@ -216,7 +216,7 @@ func (t Thread) since(id string) []mess.Message {
 func (e Event) Delivery(executor string) (mess.Message, bool) {
 	m := e.Message
 	switch e.Kind {
-	case EventOffer, EventWithdrawn, EventStop:
+	case EventOffer, EventWithdrawn, EventStop, EventHold:
 		return m, true
 	case EventMessage:
 		theirs := e.Thread.Executor == executor || m.From == Self && e.Thread.held(executor)

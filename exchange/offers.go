@@ -82,9 +82,9 @@ func (x *Exchange) candidates(env Envelope, now time.Time) []*executor {
 
 // askedNow are the candidates whose turn it is: the preferred ones first, and
 // the next rank when the one before has had its time and somebody in it was
-// there to take it. x.mu is held.
+// there to take it. Who is on hold is passed over. x.mu is held.
 func (x *Exchange) askedNow(l *live, now time.Time) []*executor {
-	candidates := x.candidates(l.env, now)
+	candidates := slices.DeleteFunc(x.candidates(l.env, now), func(e *executor) bool { return x.held(e.ID) != "" })
 	rank := x.preference(l.env)
 	slices.SortStableFunc(candidates, func(a, b *executor) int { return rank(a) - rank(b) })
 	open := 1 + int(now.Sub(l.pending)/x.cfg.OfferTime)
@@ -135,6 +135,9 @@ func (x *Exchange) mayClaim(who Actor, env Envelope) error {
 	}
 	if err := x.able(e, env, now); err != nil {
 		return mess.Refuse(mess.Forbidden, "%q may not claim this: %v", who.ID, err)
+	}
+	if o := x.holds[who.ID]; o.On {
+		return mess.Refuse(mess.NotReady, "%q may not claim this: it is %s", who.ID, x.held(who.ID))
 	}
 	l := x.open[env.Ref]
 	if l == nil {
@@ -228,6 +231,9 @@ func (x *Exchange) outlook(l *live) string {
 	}
 	if len(lacks) > 0 {
 		return fmt.Sprintf("it waits: no executor has %s", strings.Join(lacks, ", "))
+	}
+	if held := x.heldOf(l.env); held != "" {
+		return "it waits: " + held
 	}
 	return "it waits: no executor that could take it is there"
 }

@@ -137,7 +137,7 @@ func splitRe(item mess.Item) (mess.Refs, mess.Item) {
 	return nil, item
 }
 
-// configs registers executors, sets rules, and stops.
+// configs registers executors, sets rules, stops, holds and lets go on.
 func (x *Exchange) configs(ctx context.Context, in Inbound, p parts) ([]mess.Item, error) {
 	var acks []mess.Item
 	for _, c := range p.configs {
@@ -159,6 +159,20 @@ func (x *Exchange) configs(ctx context.Context, in Inbound, p parts) ([]mess.Ite
 				return nil, err
 			}
 			ack.Stops = []mess.Stop{s}
+		}
+		if c.Hold != nil {
+			h, err := x.Hold(ctx, in.Actor, *c.Hold)
+			if err != nil {
+				return nil, err
+			}
+			ack.Hold = &h
+		}
+		if c.Resume != nil {
+			h, err := x.Resume(ctx, in.Actor, *c.Resume)
+			if err != nil {
+				return nil, err
+			}
+			ack.Resume = &h
 		}
 		acks = append(acks, &ack)
 	}

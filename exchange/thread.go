@@ -249,6 +249,7 @@ const (
 	EventWithdrawn EventKind = "withdrawn" // to an executor: not any more
 	EventMessage   EventKind = "message"   // a message was stored; the thread is as shown
 	EventStop      EventKind = "stop"      // to an executor: stop everything
+	EventHold      EventKind = "hold"      // to an executor: take nothing new, or take it again
 	EventReset     EventKind = "reset"     // what lies between the resume point and now is gone: read afresh
 )
 

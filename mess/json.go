@@ -56,6 +56,10 @@ func (s Stop) MarshalJSON() ([]byte, error)             { return toJSON(s) }
 func (s *Stop) UnmarshalJSON(data []byte) error         { return fromJSON(data, s) }
 func (s Stopped) MarshalJSON() ([]byte, error)          { return toJSON(s) }
 func (s *Stopped) UnmarshalJSON(data []byte) error      { return fromJSON(data, s) }
+func (h Hold) MarshalJSON() ([]byte, error)             { return toJSON(h) }
+func (h *Hold) UnmarshalJSON(data []byte) error         { return fromJSON(data, h) }
+func (h OnHold) MarshalJSON() ([]byte, error)           { return toJSON(h) }
+func (h *OnHold) UnmarshalJSON(data []byte) error       { return fromJSON(data, h) }
 func (s Status) MarshalJSON() ([]byte, error)           { return toJSON(s) }
 func (s *Status) UnmarshalJSON(data []byte) error       { return fromJSON(data, s) }
 func (r Response) MarshalJSON() ([]byte, error)         { return toJSON(r) }

@@ -56,6 +56,11 @@ type Ack struct {
 	// registration or heartbeat they are those that the executor has not
 	// confirmed.
 	Stops []Stop `mess:"stops"`
+	// Hold and Resume answer a hold and its end: the one that was taken. In the
+	// answer to a registration or heartbeat they are the last such order, where
+	// this process of the executor has not confirmed it.
+	Hold   *Hold `mess:"hold"`
+	Resume *Hold `mess:"resume"`
 	// States, in the answer to a registration or heartbeat, asks the executor to
 	// tell how its devices are.
 	States *bool `mess:"states"`
@@ -100,12 +105,14 @@ type Filter struct {
 }
 
 // Config registers an executor, or sets routing rules (MESS 1.0 section 7.4), or
-// stops executors.
+// stops executors, or has them take nothing new for a while.
 type Config struct {
 	ID       string    `mess:"id"`
 	Executor *Executor `mess:"executor"`
 	Routing  *Routing  `mess:"routing"`
-	Stop     *Stop     `mess:"stop"` // ours
+	Stop     *Stop     `mess:"stop"`   // ours
+	Hold     *Hold     `mess:"hold"`   // ours
+	Resume   *Hold     `mess:"resume"` // ours: the end of a hold
 	Extra    Object    `mess:"*"`
 }
 
@@ -118,6 +125,27 @@ type Stop struct {
 	At        Time   `mess:"at"`             // as By
 	Executors Refs   `mess:"executors,list"` // whom it is for; none: all that are registered
 	Extra     Object `mess:"*"`
+}
+
+// Hold is the order to take nothing new, or, as Config.Resume, to take it again
+// (ours). What was claimed before goes on. Short form: true.
+type Hold struct {
+	ID        string `mess:"id"` // given by the exchange; the same order may come twice
+	Why       string `mess:"why"`
+	By        string `mess:"by"`             // set by the exchange, never believed from outside
+	At        Time   `mess:"at"`             // as By
+	Executors Refs   `mess:"executors,list"` // whom it is for; none: all that it can be for
+	Extra     Object `mess:"*"`
+}
+
+// OnHold is what an executor has made of holds (ours).
+type OnHold struct {
+	// Orders are the ids of those that this process of it has taken, holds and
+	// their ends.
+	Orders Refs `mess:"orders,list"`
+	// Why it takes nothing new; "" if it does.
+	Why   string `mess:"why"`
+	Extra Object `mess:"*"`
 }
 
 // Stopped is how an executor stands (ours).
@@ -158,6 +186,8 @@ type Executor struct {
 	Instance string `mess:"instance"`
 	// Stopped is absent where it has not changed.
 	Stopped *Stopped `mess:"stopped"`
+	// Held is absent where it has not changed.
+	Held *OnHold `mess:"held"`
 	// States is how its devices are, where the exchange has asked for that.
 	States []DeviceState `mess:"states"`
 	Extra  Object        `mess:"*"`

@@ -114,6 +114,23 @@ func (r *Reason) write() *node {
 	return n
 }
 
+func (h *Hold) read(d *decoder, n *node, path string) {
+	*h = Hold{}
+	if n.Kind != strictyaml.Bool {
+		d.fields(reflect.ValueOf(h).Elem(), n, path)
+	} else if n.Text != "true" {
+		d.fail(n, path, "is false; a hold is ended with resume: true")
+	}
+}
+
+func (h *Hold) write() *node {
+	n := &node{Kind: strictyaml.Map}
+	if addFields(n, reflect.ValueOf(h).Elem()); len(n.Pairs) == 0 {
+		return strictyaml.Truth(true)
+	}
+	return n
+}
+
 func (e *Entry) read(_ *decoder, n *node, _ string) {
 	*e = Entry{}
 	if n.Kind != strictyaml.Map {

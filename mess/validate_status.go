@@ -119,12 +119,21 @@ func (c *checker) query(path string, q *Query) {
 
 func (c *checker) config(path string, k *Config) {
 	c.id(path+".id", k.ID)
-	c.needs(path, k.Executor != nil || k.Routing != nil || k.Stop != nil, "executor, routing or stop")
+	c.needs(path, k.Executor != nil || k.Routing != nil || k.Stop != nil || k.Hold != nil || k.Resume != nil, "executor, routing, stop, hold or resume")
 	if e := k.Executor; e != nil {
 		c.executor(path+".executor", e)
 	}
 	if k.Stop != nil {
-		c.stop(path+".stop", k.Stop)
+		c.named(path+".stop", k.Stop.Executors)
+	}
+	if k.Hold != nil {
+		c.named(path+".hold", k.Hold.Executors)
+	}
+	if k.Resume != nil {
+		c.named(path+".resume", k.Resume.Executors)
+	}
+	if k.Hold != nil && k.Resume != nil {
+		c.fail(path+".resume", "is said beside hold; say one of them")
 	}
 	if k.Routing == nil {
 		return
@@ -137,8 +146,8 @@ func (c *checker) config(path string, k *Config) {
 	}
 }
 
-func (c *checker) stop(path string, s *Stop) {
-	for i, id := range s.Executors {
+func (c *checker) named(path string, executors Refs) {
+	for i, id := range executors {
 		if !ValidID(id) {
 			c.fail(fmt.Sprintf("%s.executors[%d]", path, i), "%.60q cannot name an executor", id)
 		}

@@ -54,7 +54,7 @@ type suggest func(c *cobra.Command) []string
 // arguments are what the names in usage lines stand for. What is not here is a
 // file, or words of one's own.
 var arguments = map[string]suggest{
-	"REF": refs, "DEVICE": devicesHere, "CLASS": classesHere, "ACTOR": actors, "ROLE": roles,
+	"REF": refs, "EXECUTOR": executorsThere, "DEVICE": devicesHere, "CLASS": classesHere, "ACTOR": actors, "ROLE": roles,
 }
 
 // flagValues are what flags take, by their names.

@@ -235,6 +235,12 @@ func seen(e remote.Executor) string {
 	if e.Disarmed != "" {
 		words = append(words, "disarmed: "+printable(e.Disarmed))
 	}
+	switch {
+	case e.Hold != nil:
+		words = append(words, printable(strings.TrimSuffix("ON HOLD by "+e.Hold.By+": "+e.Hold.Why, ": ")))
+	case e.Held != nil:
+		words = append(words, "ON HOLD: "+printable(e.Held.Why))
+	}
 	if len(e.Stopping) > 0 {
 		words = append(words, "has not confirmed a stop")
 	}

@@ -144,7 +144,7 @@ func TestBadBodies(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100)
 	paths := map[string][2]string{ // method and key
 		root + "/requests": {"POST", h.op}, root + "/requests/" + ref: {"PATCH", phone}, root + "/mess": {"POST", phone}, root + "/register": {"POST", ""},
-		root + "/executors/phone": {"PATCH", phone}, root + "/stop": {"POST", h.op}, root + "/keys": {"POST", h.op}, root + "/keys/phone": {"PATCH", h.op},
+		root + "/executors/phone": {"PATCH", phone}, root + "/stop": {"POST", h.op}, root + "/hold": {"POST", h.op}, root + "/resume": {"POST", h.op}, root + "/keys": {"POST", h.op}, root + "/keys/phone": {"PATCH", h.op},
 		root + "/keys/phone/rotate": {"POST", h.op}, root + "/codes": {"POST", h.op}, root + "/import": {"POST", h.op},
 	}
 	for path, by := range paths {
@@ -223,8 +223,10 @@ func TestEveryFieldOfTheWrongKind(t *testing.T) {
 		{"PATCH", "/requests/last", phone, `"x":1`, []string{"status", "message", "mess"}},
 		{"POST", "/mess", phone, `"MESS":[]`, []string{"MESS", "ref", "re", "from", "epoch", "received"}},
 		{"POST", "/register", "", `"executor_id":"pi"`, []string{"executor_id", "display_name", "capabilities", "notifications", "hooks", "preferences", "availability", "schedule", "receipt_key", "instance", "holding", "enrol"}},
-		{"PATCH", "/executors/phone", phone, `"x":1`, []string{"display_name", "capabilities", "availability", "schedule", "receipt_key", "instance", "holding", "stopped"}},
+		{"PATCH", "/executors/phone", phone, `"x":1`, []string{"display_name", "capabilities", "availability", "schedule", "receipt_key", "instance", "holding", "stopped", "held"}},
 		{"POST", "/stop", h.op, `"x":1`, []string{"why", "executors"}},
+		{"POST", "/hold", h.op, `"x":1`, []string{"why", "executors", "id", "by"}},
+		{"POST", "/resume", h.op, `"x":1`, []string{"why", "executors", "id", "by"}},
 		{"POST", "/keys", h.op, `"x":1`, []string{"actor", "roles"}},
 		{"PATCH", "/keys/dash", h.op, `"x":1`, []string{"roles"}},
 		{"POST", "/keys/dash/rotate", h.op, `"x":1`, []string{"overlap"}},

@@ -66,7 +66,7 @@ func (f *following) outgoing(e exchange.Event) (event, bool, error) {
 			return out, false, nil
 		}
 		out.Name, v = "message", m
-	case e.Kind == exchange.EventStop: // for an executor, and this is how a person follows
+	case e.Kind == exchange.EventStop || e.Kind == exchange.EventHold: // for an executor, and this is how a person follows
 		return out, false, nil
 	default:
 		s := summaryOf(e.Thread)

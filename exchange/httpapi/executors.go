@@ -40,7 +40,7 @@ func executorOf(id string, body mess.Object) (*mess.Executor, error) {
 // meant are the fields of a profile that mean something here, or to servers in
 // the field.
 var meant = []string{
-	"executor_id", "id", "enrol", "display_name", "name", "capabilities", "availability", "schedule", "versions", "holding", "instance", "stopped", "states",
+	"executor_id", "id", "enrol", "display_name", "name", "capabilities", "availability", "schedule", "versions", "holding", "instance", "stopped", "held", "states",
 	"receipt_key", "disarmed", "areas", "location", "latency", "precision", "notifications", "hooks", "preferences",
 }
 
@@ -107,6 +107,15 @@ func executorJSON(e exchange.ExecutorInfo) map[string]any {
 	}
 	if len(e.Stopping) > 0 {
 		v["stopping"] = e.Stopping
+	}
+	if e.Held != nil && e.Held.Why != "" {
+		v["held"] = e.Held
+	}
+	if e.Hold != nil {
+		v["hold"] = e.Hold
+	}
+	if e.Resume != nil {
+		v["resume"] = e.Resume
 	}
 	if e.Availability != "" {
 		v["availability"] = e.Availability

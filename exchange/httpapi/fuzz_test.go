@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,13 +64,15 @@ func FuzzBodies(f *testing.F) {
 			{"POST", "/register"},
 			{"PUT", "/requests/" + thread.Ref + "/attachments/a.png"},
 			{"POST", "/stop"},
+			{"POST", "/hold"},
+			{"POST", "/resume"},
 			{"POST", "/keys"},
 			{"PATCH", "/keys/fuzzed"},
 			{"POST", "/keys/fuzzed/rotate"},
 			{"POST", "/codes"},
 		} {
 			by := key.Key
-			if strings.HasPrefix(to[1], "/keys") || to[1] == "/codes" || to[1] == "/stop" {
+			if strings.HasPrefix(to[1], "/keys") || slices.Contains([]string{"/codes", "/stop", "/hold", "/resume"}, to[1]) {
 				by = h.op
 			}
 			w := do(to[0], to[1], by, body, kind)

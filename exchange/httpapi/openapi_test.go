@@ -216,6 +216,14 @@ func TestTheDescriptionHolds(t *testing.T) {
 		{"profile", "executors/phone", phone, `{"display_name":"Phone 2"}`, 200, nil},
 		{"profile", "executors/tablet", phone, `{}`, 403, nil},
 		{"capabilities", "capabilities?tag=visual", agent, "", 200, nil},
+		{"hold", "hold", agent, `{"why":"the floor is wet","executors":["phone"]}`, 202, nil},
+		{"hold", "hold", agent, `{"executors":["nobody"]}`, 404, nil},
+		{"executors", "executors", agent, "", 200, nil},
+		{"resume", "resume", agent, "", 202, nil},
+		{"resume", "resume", agent, `{"executors":["nobody"]}`, 404, nil},
+		{"profile", "executors/phone", phone, `{"held":{"why":"at its broker"}}`, 200, nil},
+		{"executors", "executors", agent, "", 200, nil},
+		{"profile", "executors/phone", phone, `{"held":{}}`, 200, nil},
 		{"stop", "stop", d.op, `{"why":"smoke"}`, 202, nil},
 		{"executors", "executors", agent, "", 200, nil},
 		{"status", "status", d.op, "", 200, nil},
@@ -273,7 +281,7 @@ func (d *described) everywhere(ref, agent, big string) {
 		o := d.ops[id]
 		path := names.Replace(o.path)
 		key := agent
-		if strings.Contains(o.path, "/keys") || strings.HasSuffix(o.path, "/codes") || id == "status" || id == "stop" || id == "import" {
+		if strings.Contains(o.path, "/keys") || strings.HasSuffix(o.path, "/codes") || id == "status" || id == "stop" || id == "hold" || id == "resume" || id == "import" {
 			key = d.op
 		}
 		if _, open := o.v["security"]; !open {

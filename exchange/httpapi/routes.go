@@ -47,6 +47,8 @@ var routes = []route{
 	{http.MethodPatch, "executors/{id}", named((*call).profile)},
 	{http.MethodGet, "capabilities", plain((*call).capabilities)},
 	{http.MethodPost, "stop", plain((*call).stop)},
+	{http.MethodPost, "hold", plain((*call).hold)},
+	{http.MethodPost, "resume", plain((*call).resume)},
 	{http.MethodGet, "status", plain((*call).status)},
 	{http.MethodGet, "webhooks", plain((*call).webhooks)},
 	{http.MethodGet, "keys", plain((*call).listKeys)},

@@ -53,6 +53,23 @@ func TestARetainedCommandElsewhere(t *testing.T) {
 	}
 }
 
+// A hold goes where nothing is before it, from whoever may stop.
+func TestAHoldIsNotBehindTheInbox(t *testing.T) {
+	h := embedded(t)
+	key := h.key("pi", exchange.ExecutorRole)
+	now := h.connect(as{id: "pi:now", user: "pi", key: key}).hears(root + "e/pi/now")
+	pi := h.connect(as{id: "pi", user: "pi", key: key}).hears(root + "e/pi/in")
+	pi.says(root+"e/pi/out", `{"id":"reg","MESS":[{"config":{"executor":{"id":"pi","capabilities":["take-photo"],"holding":[]}}}]}`)
+	pi.has(`"re":"reg"`)
+	me := h.connect(as{id: "me"}).hears(root + "a/me/in")
+	me.says(root+"a/me/out", `{"id":"h","MESS":[{"config":{"hold":{"why":"wet"}}}]}`)
+	me.has(`"re":"h"`)
+	now.has(`"hold":{"id":`)
+	me.says(root+"a/me/out", `{"id":"r","MESS":[{"config":{"resume":true}}]}`)
+	me.has(`"re":"r"`)
+	now.has(`"resume":{"id":`)
+}
+
 // Rule 2: the same message twice is one message, with one answer.
 func TestDuplicates(t *testing.T) {
 	h := embedded(t)

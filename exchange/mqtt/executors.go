@@ -209,9 +209,10 @@ func (d *Door) feed(ctx context.Context, to publisher, id string) {
 	}
 }
 
-// leafOf is where an event goes: a stop is never behind anything.
+// leafOf is where an event goes: a stop is never behind anything, and neither is a
+// hold.
 func (d *Door) leafOf(id string, e exchange.Event) string {
-	if e.Kind == exchange.EventStop {
+	if e.Kind == exchange.EventStop || e.Kind == exchange.EventHold {
 		return d.root.Executor(id, topic.Now)
 	}
 	return d.root.Executor(id, topic.In)

@@ -209,6 +209,8 @@ type Executor struct {
 	Disarmed     string            `json:"disarmed"` // why it offers only what looks; "" if it does not
 	Stopped      *mess.Stopped     `json:"stopped"`  // nil: it has not said that it is
 	Stopping     []mess.Stop       `json:"stopping"` // stops that it has not confirmed
+	Held         *mess.OnHold      `json:"held"`     // nil: it has not said that it takes nothing new
+	Hold         *mess.Hold        `json:"hold"`     // the hold that was given at the exchange, nil if none
 }
 
 // Executors lists who is registered.

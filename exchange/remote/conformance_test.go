@@ -40,7 +40,7 @@ func TestAllWaysAreTheSame(t *testing.T) {
 			w := open(t)
 			for name, test := range map[string]func(t *testing.T, w way){
 				"a whole task": conformTask, "refusals": conformRefusals, "the same again": conformAgain, "withdrawn": conformWithdrawn,
-				"what is said": conformSaid, "stop": conformStop, "away": conformAway, "files": conformFiles, "heartbeat": conformHeartbeat,
+				"what is said": conformSaid, "stop": conformStop, "hold": conformHold, "away": conformAway, "files": conformFiles, "heartbeat": conformHeartbeat,
 				"queries": conformQueries, "a thousand": conformMany,
 			} {
 				t.Run(name, func(t *testing.T) { test(t, w) })
@@ -325,6 +325,40 @@ func conformStop(t *testing.T, w way) {
 	if ack = pi.say(`config: {executor: {id: ` + id + `, holding: [], stopped: {orders: [` + s.ID + `], why: smoke}}}`); len(ack.Stops) != 0 {
 		t.Errorf("confirmed, and told again: %+v", ack)
 	}
+}
+
+func conformHold(t *testing.T, w way) {
+	id, can := unique(t, "pi")
+	pi := join(t, w, id, can)
+	boss := exchange.Actor{ID: "boss", Roles: exchange.Operator}
+	h, err := w.x.Hold(t.Context(), boss, mess.Hold{Why: "wet", Executors: mess.Refs{id}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := func(m mess.Message) bool { return m.Items[0].Kind() == mess.KindConfig }
+	if got := pi.hears("the hold", config).Items[0].(*mess.Config); got.Hold == nil || got.Hold.ID != h.ID || got.Hold.Why != "wet" || got.Hold.By != "boss" || got.Resume != nil {
+		t.Fatalf("%+v", got)
+	}
+	ack := pi.say(`config: {executor: {id: ` + id + `, holding: [], held: {}}}`)
+	if ack.Hold == nil || ack.Hold.ID != h.ID {
+		t.Errorf("a hold that is not confirmed is not told again: %+v", ack)
+	}
+	if ack = pi.say(`config: {executor: {id: ` + id + `, holding: [], held: {orders: [` + h.ID + `], why: wet}}}`); ack.Hold != nil {
+		t.Errorf("confirmed, and told again: %+v", ack)
+	}
+	ref := request(t, w, can, "")
+	if _, err := pi.try(`{re: ` + ref + `, MESS: [{status: {code: claimed}}]}`); !errors.Is(err, mess.NotReady) {
+		t.Errorf("a claim on hold: %v", err)
+	}
+	end, err := w.x.Resume(t.Context(), boss, mess.Hold{Executors: mess.Refs{id}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := pi.hears("its end", config).Items[0].(*mess.Config); got.Resume == nil || got.Resume.ID != end.ID || got.Hold != nil {
+		t.Fatalf("%+v", got)
+	}
+	pi.offered(ref)
+	pi.claim(ref)
 }
 
 // What an executor has missed it is told when it comes back.

@@ -75,6 +75,7 @@ type MQTT struct {
 	fresh             bool                         // no session has used it
 	says              ownStatus
 	stopped, disarmed bool           // by what the exchange has been told
+	held              bool           // as these
 	card              broker.Message // "" topic: we have not registered
 	theirs            exchangeStatus
 }

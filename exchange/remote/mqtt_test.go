@@ -94,7 +94,7 @@ func TestSaidWhileTheBrokerIsGone(t *testing.T) {
 	})
 }
 
-// A stop overtakes what waits; retained orders and what is no message are thrown
+// A stop and a hold overtake what waits; retained orders and what is no message are thrown
 // away; the latch is a stop that bears the same id each time.
 func TestWhatComesIn(t *testing.T) {
 	all := func(b *brokertest.Behaviour) {
@@ -123,7 +123,8 @@ func TestWhatComesIn(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if len(got) != 3 || !strings.Contains(got[0], "latch-") || !strings.Contains(got[1], "smoke") || !strings.Contains(got[2], "r2") {
+		if len(got) != 5 || !strings.Contains(got[0], `"hold":true`) || !strings.Contains(got[1], "latch-") || !strings.Contains(got[2], "smoke") ||
+			!strings.Contains(got[3], "r1") || !strings.Contains(got[4], "r2") {
 			t.Errorf("%q", got)
 		}
 		if n := c.Discarded(); n != 2 {

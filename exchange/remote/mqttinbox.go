@@ -15,11 +15,9 @@ type inbox struct {
 	mu     sync.Mutex
 	urgent []mess.Message
 	queue  []mess.Message
-	hold   bool           // offers wait
-	offers []mess.Message // that wait
-	era    uint64         // grows when something may have been missed
-	known  uint64         // the era in which the executor said who it is
-	told   bool           // it has said so
+	era    uint64 // grows when something may have been missed
+	known  uint64 // the era in which the executor said who it is
+	told   bool   // it has said so
 }
 
 // maxInbox is how many messages may wait. Who is so far behind begins anew.
@@ -42,37 +40,12 @@ func (b *inbox) put(m mess.Message, urgent bool) {
 	switch {
 	case urgent:
 		b.urgent = append(b.urgent, m)
-	case len(b.queue)+len(b.offers) >= maxInbox:
-		b.queue, b.offers = nil, nil
+	case len(b.queue) >= maxInbox:
+		b.queue = nil
 		b.era++
-	case b.hold && offers(m):
-		b.offers = append(b.offers, m)
 	default:
 		b.queue = append(b.queue, m)
 	}
-}
-
-func offers(m mess.Message) bool {
-	return len(m.Items) > 0 && m.Items[0].Kind() == mess.KindRequest
-}
-
-// held holds offers back, or gives them out again.
-func (b *inbox) held(hold bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.hold = hold
-	if !hold {
-		b.queue = append(b.queue, b.offers...)
-		b.offers = nil
-		b.ring()
-	}
-}
-
-// holds reports whether offers are held back.
-func (b *inbox) holds() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.hold
 }
 
 // anew notes that something may have been missed.

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -116,27 +117,27 @@ func (c *MQTT) latch(m broker.Message) {
 	c.inbox.put(mess.Message{From: exchangeActor, Items: []mess.Item{&mess.Config{Stop: s}}}, true)
 }
 
-// urgent takes what comes on the channel that is never behind anything: a stop,
-// and hold and resume, which keep offers back and give them out again. What has
-// begun goes on under a hold.
+// urgent takes what comes on the channel that is never behind anything: a stop, a
+// hold and the end of one.
 func (c *MQTT) urgent(m mess.Message) {
+	orders := false
 	for _, item := range m.Items {
 		cfg, ok := item.(*mess.Config)
 		if !ok {
 			continue
 		}
-		if hold, ok := cfg.Extra.Get("hold"); ok {
-			c.inbox.held(hold != false)
-		}
-		if _, ok := cfg.Extra.Get("resume"); ok {
-			c.inbox.held(false)
-		}
 		if cfg.Stop != nil {
-			if cfg.Stop.ID == "" {
-				cfg.Stop.ID = m.ID
-			}
-			c.inbox.put(m, true)
+			cfg.Stop.ID = cmp.Or(cfg.Stop.ID, m.ID)
 		}
+		for _, h := range []*mess.Hold{cfg.Hold, cfg.Resume} {
+			if h != nil {
+				h.ID = cmp.Or(h.ID, m.ID)
+			}
+		}
+		orders = orders || cfg.Stop != nil || cfg.Hold != nil || cfg.Resume != nil
+	}
+	if orders {
+		c.inbox.put(m, true)
 	}
 }
 
@@ -157,7 +158,7 @@ func (c *MQTT) introduce(ctx context.Context, about *mess.Executor) {
 		return
 	}
 	e := *about
-	e.Holding, e.Instance, e.Stopped = nil, "", nil
+	e.Holding, e.Instance, e.Stopped, e.Held = nil, "", nil, nil
 	m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}}
 	sum := sha256.Sum256(m.ListJSON())
 	hash := hex.EncodeToString(sum[:8])
@@ -191,12 +192,15 @@ func (c *MQTT) standAs(ctx context.Context, e *mess.Executor) {
 		if e.Stopped != nil {
 			c.stopped = e.Stopped.Why != ""
 		}
+		if e.Held != nil {
+			c.held = e.Held.Why != ""
+		}
 		switch {
 		case c.stopped:
 			s.State = "stopped"
 		case c.disarmed:
 			s.State = "disarmed"
-		case c.inbox.holds():
+		case c.held:
 			s.State = "held"
 		case s.Queue > 0:
 			s.State = "busy"

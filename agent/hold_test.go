@@ -1,0 +1,155 @@
+package agent_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// orders is what comes past the exchange, as from an operator at the broker.
+func orders(t *testing.T, text string) mess.Message {
+	t.Helper()
+	m, err := mess.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// On hold, what is under way goes on to its end, and what comes waits; then it is
+// done by itself.
+func TestAHold(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.lamp.set(func(l *lamp) { l.takes = 10 * time.Second })
+		acting := h.says(claude, "request: {intent: turn on the porch light}")
+		h.after(time.Second)
+		hold, err := h.x.Hold(t.Context(), claude, mess.Hold{Why: "the floor is wet"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		e := h.standing()
+		if e.Held == nil || e.Held.Why != "the floor is wet, by claude-agent" || len(e.Held.Orders) != 1 || e.Held.Orders[0] != hold.ID {
+			t.Fatalf("it says %+v", e.Held)
+		}
+		waits := h.says(person, "request: {intent: \"what's in the fridge?\"}")
+		h.after(time.Minute)
+		h.is(acting, mess.Completed)
+		h.is(waits, mess.Pending)
+
+		h.stopAgent()
+		h.startAgent()
+		h.after(time.Minute)
+		h.is(waits, mess.Pending)
+		if e := h.standing(); e.Held == nil || e.Held.Why == "" {
+			t.Errorf("the next process says %+v", e.Held)
+		}
+
+		if _, err := h.x.Resume(t.Context(), claude, mess.Hold{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		h.is(waits, mess.Completed)
+		if e := h.standing(); e.Held == nil || e.Held.Why != "" || e.Hold != nil || e.Resume != nil {
+			t.Errorf("after the end it says %+v, the exchange %+v %+v", e.Held, e.Hold, e.Resume)
+		}
+	})
+}
+
+// A question that is open is answered on hold: its thread is claimed.
+func TestWhatWasClaimedGoesOnUnderAHold(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.says(claude, "request: {intent: vacuum both}")
+		h.is(ref, mess.NeedsConfirmation)
+		if _, err := h.x.Hold(t.Context(), person, mess.Hold{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if e := h.standing(); e.Held == nil || e.Held.Why != "no reason given, by teague" {
+			t.Errorf("it says %+v", e.Held)
+		}
+		h.says(person, "reply: {re: "+ref+", confirm: true}")
+		h.after(time.Hour)
+		h.is(ref, mess.Completed)
+	})
+}
+
+// An order that the exchange does not know of, as from an operator at the broker,
+// is obeyed, and told to the exchange; the same one again changes nothing.
+func TestAHoldPastTheExchange(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.line.deliver(orders(t, "{id: one, from: anna, MESS: [{config: {hold: {id: one}}}]}"))
+		synctest.Wait()
+		if e := h.standing(); e.Held == nil || e.Held.Why != "no reason given, by anna" || e.Hold != nil {
+			t.Fatalf("it says %+v", e.Held)
+		}
+		ref := h.says(claude, "request: {intent: turn on the porch light}")
+		h.after(time.Minute)
+		h.is(ref, mess.Pending)
+		h.line.deliver(orders(t, "{from: anna, MESS: [{config: {resume: true}}]}"))
+		h.line.deliver(orders(t, "{id: one, from: anna, MESS: [{config: {hold: {id: one}}}]}"))
+		synctest.Wait()
+		h.is(ref, mess.Completed)
+	})
+}
+
+// Offers that have come before a hold wait, and one that has been withdrawn
+// meanwhile is not taken.
+func TestOffersUnderAHold(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.line.deliver(orders(t, "config: {hold: true}"))
+		offer := func(ref string) mess.Message {
+			return orders(t, fmt.Sprintf("{from: claude-agent, re: %s, MESS: [{request: {intent: turn on the porch light}}]}", ref))
+		}
+		gone := h.says(claude, "request: {intent: turn on the porch light}")
+		stays := h.says(claude, "request: {intent: turn on the porch light}")
+		h.line.deliver(offer(gone))
+		h.line.deliver(offer(stays))
+		h.after(time.Second)
+		h.is(gone, mess.Pending)
+		h.says(claude, "cancel: {re: "+gone+"}")
+		h.line.deliver(orders(t, "{re: "+gone+", MESS: [{status: {code: cancelled}}]}"))
+		h.line.deliver(orders(t, "config: {resume: true}"))
+		synctest.Wait()
+		h.is(stays, mess.Completed)
+		h.is(gone, mess.Cancelled)
+		if did := h.lamp.did(); strings.Count(did, "on") != 1 {
+			t.Errorf("the lamp did %s", did)
+		}
+	})
+}
+
+// A stop is stronger: what waits under a hold is declined.
+func TestAStopUnderAHold(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.line.deliver(orders(t, "config: {hold: true}"))
+		ref := h.says(claude, "request: {intent: turn on the porch light}")
+		h.line.deliver(orders(t, "{from: claude-agent, re: "+ref+", MESS: [{request: {intent: turn on the porch light}}]}"))
+		h.after(time.Second)
+		h.is(ref, mess.Pending)
+		h.stops(claude)
+		if s := h.is(ref, mess.Declined); !strings.Contains(s.Reason.Detail, "the cat") {
+			t.Errorf("%+v", s.Reason)
+		}
+	})
+}
+
+// A hold that comes while a request is being understood is obeyed: it is not
+// claimed.
+func TestAHoldJustBeforeTheClaim(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.asked = sync.OnceFunc(func() { h.line.deliver(orders(h.t, "config: {hold: true}")) })
+	}, func(h *house) {
+		ref := h.says(claude, "request: {intent: turn on the porch light}")
+		h.after(time.Minute)
+		h.is(ref, mess.Pending)
+		h.line.deliver(orders(t, "config: {resume: true}"))
+		synctest.Wait()
+		h.is(ref, mess.Completed)
+	})
+}

@@ -1,0 +1,229 @@
+package exchange
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/mess"
+)
+
+const holdKind = "hold"
+
+// holdOrder is the last hold of an executor, or its end where that is not
+// confirmed.
+type holdOrder struct {
+	On   bool      `json:"on"` // a hold, not the end of one
+	Hold mess.Hold `json:"hold"`
+}
+
+func (x *Exchange) readHolds(ctx context.Context) error {
+	docs, err := x.store.Docs(ctx, holdKind)
+	if err != nil {
+		return err
+	}
+	for id, doc := range docs {
+		var o holdOrder
+		if err := json.Unmarshal(doc, &o); err != nil {
+			x.log.Error("a hold cannot be read, and counts as one", "executor", id, "err", err)
+			o = holdOrder{On: true, Hold: mess.Hold{ID: "unreadable", By: Self, Why: "a hold whose reason cannot be read", At: mess.TimeOf(x.now())}}
+		}
+		x.holds[id] = o
+	}
+	return nil
+}
+
+// Hold has executors take nothing new: those that it names, or all that are
+// registered. What they have claimed goes on. It lasts over restarts, until
+// Resume. Where it is on hold already, the hold of an operator stays.
+func (x *Exchange) Hold(ctx context.Context, who Actor, h mess.Hold) (mess.Hold, error) {
+	return x.order(ctx, who, h, true)
+}
+
+// Resume ends the holds of the executors that it names, or all that who may end:
+// an operator every one, others their own.
+func (x *Exchange) Resume(ctx context.Context, who Actor, h mess.Hold) (mess.Hold, error) {
+	return x.order(ctx, who, h, false)
+}
+
+func (x *Exchange) order(ctx context.Context, who Actor, h mess.Hold, on bool) (mess.Hold, error) {
+	verb := "resume"
+	if on {
+		verb = holdKind
+	}
+	if !who.Has(Requester) && !who.Has(Operator) {
+		return mess.Hold{}, mess.Refuse(mess.Forbidden, "config.%s: %q may not ask for anything here; use a requester's or the operator's key", verb, who.ID)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	h.Why = strings.ToValidUTF8(h.Why[:min(len(h.Why), maxReason)], "")
+	h.ID, h.By, h.At = rand.Text(), who.ID, mess.TimeOf(x.now())
+	given, orders, err := x.heldBy(who, h.Executors, on)
+	if err != nil {
+		return mess.Hold{}, err
+	}
+	for _, id := range orders {
+		x.passHold(id, holdOrder{On: on, Hold: h})
+	}
+	x.reofferAll(x.now())
+	x.turned()
+	for _, id := range orders {
+		if err := x.keepHold(ctx, id); err != nil {
+			return mess.Hold{}, err
+		}
+	}
+	h.Executors = given
+	if len(given) == 0 {
+		return h, nil
+	}
+	x.log.Info(verb, "actor", who.ID, "executors", strings.Join(given, " "), "why", h.Why)
+	return h, nil
+}
+
+// heldBy are the executors that an order is for, and among them those whose last
+// order it becomes. x.mu is held.
+func (x *Exchange) heldBy(who Actor, names mess.Refs, on bool) (given, orders []string, err error) {
+	ids := []string(names)
+	if len(ids) == 0 {
+		ids = slices.Sorted(maps.Keys(x.executors))
+	}
+	for _, id := range ids {
+		o, held := x.holds[id], x.held(id)
+		own := who.Has(Operator) || o.On && o.Hold.By == who.ID
+		switch {
+		case x.executors[id] == nil:
+			return nil, nil, mess.Refuse(mess.Unknown, "executors: %q is not registered; leave the list out for all", id)
+		case on && o.On && !own: // it is so already, and not this one's to end
+			given = append(given, id)
+			continue
+		case !on && !own && held != "" && len(names) > 0:
+			return nil, nil, mess.Refuse(mess.Forbidden, "config.resume: %s is %s; who has said that can end it, or an operator", id, held)
+		case !on && !own, !on && held == "" && len(names) == 0:
+			continue // it takes what comes, or is not this one's to ask
+		}
+		given, orders = append(given, id), append(orders, id)
+	}
+	return given, orders, nil
+}
+
+// passHold gives one executor an order; who else gets it is none of its
+// business. x.mu is held.
+func (x *Exchange) passHold(id string, o holdOrder) {
+	o.Hold.Executors = nil
+	x.holds[id] = o
+	x.hub.publish(holdEvent(o), isActor(id))
+}
+
+func holdEvent(o holdOrder) Event {
+	hold, resume := o.words()
+	return Event{Kind: EventHold, Message: mess.Message{From: Self, Received: o.Hold.At, Items: []mess.Item{&mess.Config{Hold: hold, Resume: resume}}}}
+}
+
+// words are an order as a message has it: one of the two is nil.
+func (o holdOrder) words() (hold, resume *mess.Hold) {
+	if o.On {
+		return &o.Hold, nil
+	}
+	return nil, &o.Hold
+}
+
+// keepHold writes down the last order of an executor. x.mu is held.
+func (x *Exchange) keepHold(ctx context.Context, id string) error {
+	var doc []byte
+	if o, ok := x.holds[id]; ok {
+		var err error
+		if doc, err = json.Marshal(o); err != nil {
+			return fmt.Errorf("hold of %s: %w", id, err)
+		}
+	}
+	if err := x.store.Put(ctx, holdKind, id, doc); err != nil {
+		return x.broken(err)
+	}
+	return nil
+}
+
+// held is why an executor is offered nothing, "" if it is: by the last order that
+// went through here, or by its own word where there is none. x.mu is held.
+func (x *Exchange) held(id string) string {
+	if o, ok := x.holds[id]; ok {
+		if !o.On {
+			return ""
+		}
+		return "on hold by " + o.Hold.By + because(o.Hold.Why)
+	}
+	if h := x.onHold[id]; h != nil && h.Why != "" {
+		return "on hold: " + h.Why
+	}
+	return ""
+}
+
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ": " + why
+}
+
+// standsHeld takes what an executor says about holds. A hold that it has taken,
+// and that is over by its word, was ended elsewhere: at its broker.
+func (x *Exchange) standsHeld(ctx context.Context, c mess.Executor) error {
+	if c.Held == nil {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	was := x.held(c.ID)
+	x.onHold[c.ID] = c.Held
+	o, ok := x.holds[c.ID]
+	confirmed := ok && slices.Contains(c.Held.Orders, o.Hold.ID)
+	over := confirmed && (!o.On || c.Held.Why == "")
+	if over {
+		delete(x.holds, c.ID)
+	}
+	if x.held(c.ID) != was {
+		x.reofferAll(x.now())
+		x.turned()
+	}
+	if over {
+		return x.keepHold(ctx, c.ID)
+	}
+	return nil
+}
+
+// unheard is the last order, hold or resume, that an executor has not confirmed
+// by what it says now; both are nil if there is none.
+func (x *Exchange) unheard(c mess.Executor) (hold, resume *mess.Hold) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	o, ok := x.holds[c.ID]
+	if !ok || c.Held != nil && slices.Contains(c.Held.Orders, o.Hold.ID) {
+		return nil, nil
+	}
+	return o.words()
+}
+
+// standingHold is the last order as an event, if there is one.
+func (x *Exchange) standingHold(id string) []Event {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if o, ok := x.holds[id]; ok {
+		return []Event{holdEvent(o)}
+	}
+	return nil
+}
+
+// heldOf tells of one that could take a thread and is on hold; "" if none is. x.mu
+// is held.
+func (x *Exchange) heldOf(env Envelope) string {
+	for _, e := range x.candidates(env, x.now()) {
+		if why := x.held(e.ID); why != "" {
+			return cmp.Or(e.Name, e.ID) + " is " + why
+		}
+	}
+	return ""
+}

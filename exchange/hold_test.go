@@ -1,0 +1,230 @@
+package exchange_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// On hold, an executor is offered nothing and may claim nothing; what it holds
+// goes on. The hold lasts over a restart of the exchange, and with its end what
+// has waited is offered.
+func TestAHoldKeepsOffersBack(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "look")
+		before := h.says(agent, "request: {intent: look, requires: [look]}").Ref
+		h.says(kitchen, "status: {re: "+before+", code: claimed}")
+		waits := h.says(agent, "request: {intent: look, requires: [look]}").Ref
+		ear := h.listens(kitchen, "")
+		ear.heard()
+		hold := h.says(agent, "config: {hold: {id: mine, by: somebody else, why: the floor is wet}}").Hold
+		if hold == nil || hold.ID == "mine" || hold.By != agent.ID || len(hold.Executors) != 1 {
+			t.Fatalf("%+v", hold)
+		}
+		if got := strings.Join(ear.heard(), ","); !strings.HasPrefix(got, "hold  config,withdrawn "+waits+" status:pending") {
+			t.Errorf("the executor hears %s", got)
+		}
+		h.refuses(kitchen, "status: {re: "+waits+", code: claimed}", mess.NotReady, "on hold by claude-agent: the floor is wet")
+		h.says(kitchen, "status: {re: "+before+", code: in_progress}")
+		h.stop()
+		h.open(exchange.DefaultConfig())
+		ack := h.says(agent, "request: {intent: look again, requires: [look]}")
+		note, _ := ack.Extra.Get("note")
+		if text, _ := note.(string); !strings.Contains(text, "kitchen-pi is on hold by claude-agent: the floor is wet") {
+			t.Errorf("the requester is told %v", ack.Extra)
+		}
+		ear = h.listens(kitchen, "")
+		if got := strings.Join(ear.heard(), ","); got != "hold  config" {
+			t.Errorf("after a restart it hears %s", got)
+		}
+		h.says(kitchen, "status: {re: "+before+", code: completed}")
+		ear.heard()
+		if got := h.says(agent, "config: {resume: true}").Resume; got == nil || len(got.Executors) != 1 {
+			t.Fatalf("%+v", got)
+		}
+		if got := strings.Join(ear.heard(), ","); !strings.HasPrefix(got, "hold  config,offer ") || !strings.Contains(got, "offer "+waits) || !strings.Contains(got, "offer "+ack.Ref) {
+			t.Errorf("then it hears %s", got)
+		}
+		h.says(kitchen, "status: {re: "+waits+", code: claimed}")
+	})
+}
+
+// Whom no hold concerns goes on, and the next rank is asked at once.
+func TestAHoldConcernsOne(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "look")
+		h.registers(garage, "look")
+		h.says(person, "config: {routing: {rules: [{match: {}, prefer: [kitchen-pi]}]}}")
+		k, g := h.listens(kitchen, ""), h.listens(garage, "")
+		h.says(person, "config: {hold: {executors: [kitchen-pi]}}")
+		ref := h.says(agent, "request: {intent: look, requires: [look]}").Ref
+		if got := strings.Join(k.heard(), ","); got != "hold  config" {
+			t.Errorf("the kitchen hears %s", got)
+		}
+		if got := strings.Join(g.heard(), ","); got != "offer "+ref+" request" {
+			t.Errorf("the garage hears %s", got)
+		}
+	})
+}
+
+// An order comes again until this process of the executor has confirmed it, and a
+// hold to every process of it.
+func TestAHoldIsToldUntilItIsConfirmed(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.heard(kitchen, looks)
+		hold, err := h.x.Hold(t.Context(), person, mess.Hold{Why: "wet"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ack := h.heard(kitchen, mess.Executor{}); ack.Hold == nil || ack.Hold.ID != hold.ID || ack.Hold.Executors != nil || ack.Resume != nil {
+			t.Errorf("not confirmed: %+v", ack)
+		}
+		taken := mess.Executor{Held: &mess.OnHold{Orders: mess.Refs{hold.ID}, Why: "wet"}}
+		if ack := h.heard(kitchen, taken); ack.Hold != nil {
+			t.Errorf("confirmed: %+v", ack)
+		}
+		if e := h.x.Executors()[0]; e.Hold == nil || e.Held == nil || e.Held.Why != "wet" {
+			t.Errorf("%+v", e)
+		}
+		h.stop()
+		h.open(exchange.DefaultConfig())
+		if ack := h.heard(kitchen, mess.Executor{Capabilities: looks.Capabilities, Instance: "next", Held: &mess.OnHold{}}); ack.Hold == nil {
+			t.Errorf("the next process is not told: %+v", ack)
+		}
+		h.heard(kitchen, taken)
+		end, err := h.x.Resume(t.Context(), person, mess.Hold{})
+		if err != nil || len(end.Executors) != 1 {
+			t.Fatalf("%+v, %v", end, err)
+		}
+		h.stop()
+		h.open(exchange.DefaultConfig())
+		if ack := h.heard(kitchen, taken); ack.Resume == nil || ack.Resume.ID != end.ID || ack.Hold != nil {
+			t.Errorf("the end, not confirmed: %+v", ack)
+		}
+		if ack := h.heard(kitchen, mess.Executor{Held: &mess.OnHold{Orders: mess.Refs{hold.ID, end.ID}}}); ack.Resume != nil {
+			t.Errorf("the end, confirmed: %+v", ack)
+		}
+		h.stop()
+		h.open(exchange.DefaultConfig())
+		if ack := h.heard(kitchen, mess.Executor{Held: &mess.OnHold{}}); ack.Hold != nil || ack.Resume != nil {
+			t.Errorf("nothing is left: %+v", ack)
+		}
+	})
+}
+
+// What an executor was told at its broker counts here: it is offered nothing; and
+// a hold of ours that ended there is over.
+func TestAHoldThatWasGivenElsewhere(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.heard(kitchen, looks)
+		h.heard(kitchen, mess.Executor{Held: &mess.OnHold{Why: "at its broker"}})
+		ear := h.listens(kitchen, "")
+		ref := h.says(agent, "request: {intent: look, requires: [look]}").Ref
+		if got := ear.heard(); len(got) != 0 {
+			t.Errorf("it hears %q", got)
+		}
+		h.heard(kitchen, mess.Executor{Held: &mess.OnHold{}})
+		h.after(time.Millisecond)
+		if got := strings.Join(ear.heard(), ","); got != "offer "+ref+" request" {
+			t.Errorf("then it hears %q", got)
+		}
+		hold, err := h.x.Hold(t.Context(), agent, mess.Hold{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.heard(kitchen, mess.Executor{Held: &mess.OnHold{Orders: mess.Refs{hold.ID}, Why: "x"}})
+		h.after(time.Millisecond)
+		ear.heard()
+		h.heard(kitchen, mess.Executor{Held: &mess.OnHold{Orders: mess.Refs{hold.ID}}})
+		h.after(time.Millisecond)
+		if got := strings.Join(ear.heard(), ","); got != "offer "+ref+" request" || h.x.Executors()[0].Hold != nil {
+			t.Errorf("a hold that ended there: %q, %+v", got, h.x.Executors()[0].Hold)
+		}
+	})
+}
+
+// Who may stop may hold; who has held, or an operator, ends it.
+func TestWhoMayHold(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "look")
+		h.registers(garage, "look")
+		for _, who := range []exchange.Actor{watcher, garage} {
+			h.refuses(who, "config: {hold: true}", mess.Forbidden, who.ID)
+			h.refuses(who, "config: {resume: true}", mess.Forbidden, who.ID)
+		}
+		h.refuses(agent, "config: {hold: {executors: [nobody]}}", mess.Unknown, "nobody")
+		h.refuses(agent, "config: {resume: {executors: [nobody]}}", mess.Unknown, "nobody")
+		by := func() string {
+			list := ""
+			for _, e := range h.x.Executors() {
+				if e.Hold != nil {
+					list += e.ID + ":" + e.Hold.By + " "
+				}
+			}
+			return list
+		}
+		ack := h.says(agent, "config: {hold: {executors: [kitchen-pi]}}")
+		h.refuses(other, "config: {resume: {executors: [kitchen-pi]}}", mess.Forbidden, "on hold by claude-agent", "operator")
+		if got := h.says(other, "config: {hold: true}").Hold; len(got.Executors) != 2 || by() != "garage-pi:other-agent kitchen-pi:claude-agent " {
+			t.Errorf("%+v, %s", got, by())
+		}
+		if got := h.says(other, "config: {resume: true}").Resume; len(got.Executors) != 1 || by() != "kitchen-pi:claude-agent " {
+			t.Errorf("one's own alone: %+v, %s", got, by())
+		}
+		h.says(person, "config: {hold: {executors: [kitchen-pi]}}")
+		if by() != "kitchen-pi:teague " {
+			t.Errorf("an operator's hold stands: %s", by())
+		}
+		h.says(agent, "config: {hold: {executors: [kitchen-pi]}}")
+		h.refuses(agent, "config: {resume: {executors: [kitchen-pi]}}", mess.Forbidden, "on hold by teague")
+		if got := h.says(agent, "config: {resume: true}").Resume; len(got.Executors) != 0 || by() != "kitchen-pi:teague " {
+			t.Errorf("%+v, %s", got, by())
+		}
+		if got := h.says(person, "config: {resume: true}").Resume; len(got.Executors) != 1 || by() != "" || got.ID == ack.Hold.ID {
+			t.Errorf("%+v, %s", got, by())
+		}
+	})
+}
+
+// noHolds is a store that takes no holds.
+type noHolds struct{ exchange.Store }
+
+func (s noHolds) Put(_ context.Context, kind, _ string, _ []byte) error {
+	if kind == "hold" {
+		return errors.New("no space")
+	}
+	return nil
+}
+
+// What cannot be kept holds for now, and is refused to who has asked.
+func TestAHoldOnAFullDisk(t *testing.T) {
+	inHouseOver(t, noHolds{exchange.NewMemory()}, exchange.DefaultConfig(), func(h *house) {
+		h.heard(kitchen, looks)
+		h.refuses(agent, "config: {hold: {why: wet}}", mess.Unavailable)
+		if ack := h.heard(kitchen, mess.Executor{}); ack.Hold == nil || ack.Hold.Why != "wet" {
+			t.Errorf("%+v", ack)
+		}
+	})
+}
+
+// A record that cannot be read is a hold, and ends as one.
+func TestAHoldThatCannotBeRead(t *testing.T) {
+	store := exchange.NewMemory()
+	if err := store.Put(t.Context(), "hold", kitchen.ID, []byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
+		if ack := h.heard(kitchen, looks); ack.Hold == nil || !strings.Contains(ack.Hold.Why, "cannot be read") {
+			t.Errorf("%+v", ack)
+		}
+		h.refuses(agent, "config: {resume: {executors: [kitchen-pi]}}", mess.Forbidden)
+		if got := h.says(person, "config: {resume: true}").Resume; len(got.Executors) != 1 {
+			t.Errorf("%+v", got)
+		}
+	})
+}

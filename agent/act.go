@@ -200,7 +200,7 @@ func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan,
 	g.Go(func() error { t.tellProgress(told, p); return nil })
 	idle := t.a.acts(plan)
 	r := verbs.do(ctx)
-	idle()
+	idle(r.err)
 	done()
 	_ = g.Wait() // it returns nil, and nothing is said after the end
 	return r

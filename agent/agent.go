@@ -169,6 +169,7 @@ type Agent struct {
 	took   map[string]time.Duration
 	hold   onHold
 	acting map[string]capabilities.Command // what a device does just now, by its name
+	paused map[string]bool                 // it stands meanwhile
 
 	watched bool // the exchange wants to know how the devices are
 
@@ -181,7 +182,7 @@ func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *
 	a := &Agent{
 		cfg: cfg.filled(), x: x, resolver: r, devices: map[string]*device{}, gate: g, journal: j, now: now, log: log,
 		boot: strings.ToLower(rand.Text()[:10]), work: make(chan struct{}, 1), mail: make(chan struct{}, 1), sooner: make(chan struct{}, 1), broken: make(chan struct{}, 1),
-		glance: make(chan struct{}, 1), acting: map[string]capabilities.Command{},
+		glance: make(chan struct{}, 1), acting: map[string]capabilities.Command{}, paused: map[string]bool{},
 		tasks: map[string]*task{}, later: map[string]*task{}, took: map[string]time.Duration{},
 	}
 	a.cameras = camera.NewRoom(a.cfg.Fit, now)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -84,41 +85,77 @@ func (a *Agent) states(ctx context.Context) []mess.DeviceState {
 	list := []mess.DeviceState{}
 	for _, name := range slices.Sorted(maps.Keys(a.devices)) {
 		d := a.devices[name]
-		_, switches := d.Driver.(drivers.Switch)
-		_, cleans := d.Driver.(drivers.Cleaner)
-		if switches || cleans {
-			list = append(list, mess.DeviceState{Device: name, State: cmp.Or(a.doing(name), a.stateOf(ctx, d), mess.StateUnknown)})
+		if hasState(d.Driver) {
+			list = append(list, mess.DeviceState{Device: name, State: cmp.Or(a.doing(ctx, d), a.stateOf(ctx, d), mess.StateUnknown)})
 		}
 	}
 	return list
 }
 
-// doings are the states of what moves, by what it is told to do.
-var doings = map[capabilities.Command]string{capabilities.Clean: "cleaning", capabilities.Dock: "returning"}
-
-// doing is what a device does just now, "" if that is no state.
-func (a *Agent) doing(device string) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return doings[a.acting[device]]
+// hasState reports whether a device is one way or another, which somebody changes.
+func hasState(d drivers.Device) bool {
+	switch d.(type) {
+	case drivers.Switch, drivers.Cleaner, drivers.Opener, drivers.Locker:
+		return true
+	}
+	return false
 }
 
-// acts notes what a device does until the function that it returns is called.
-func (a *Agent) acts(p capabilities.Plan) (done func()) {
-	set := func(c capabilities.Command) {
+// doings are the states of what moves, by what it is told to do.
+var doings = map[capabilities.Command]string{
+	capabilities.Clean: "cleaning", capabilities.CleanSpot: "cleaning", capabilities.Dock: "returning",
+	capabilities.Open: "opening", capabilities.Shut: "closing", capabilities.Lock: "locking", capabilities.Unlock: "unlocking",
+}
+
+// doing is what a device does just now, "" if that is no state. One that is
+// paused, and can tell, says itself whether it stands.
+func (a *Agent) doing(ctx context.Context, d *device) string {
+	a.mu.Lock()
+	is, paused := doings[a.acting[d.Name]], a.paused[d.Name]
+	a.mu.Unlock()
+	if is == "" || !paused {
+		return is
+	}
+	if rest, reads := d.Driver.(drivers.RestReader); reads {
+		still, known := glanced(ctx, a, d, func(ctx context.Context, p *gate.Pass) (bool, error) { return p.AtRest(ctx, rest) })
+		if known && !still {
+			return is
+		}
+	}
+	return "paused"
+}
+
+// acts notes what a device does until the function that it returns is called,
+// with how that has ended. A pause is of what it was at, and that goes on.
+func (a *Agent) acts(p capabilities.Plan) (done func(error)) {
+	_, lasts := doings[p.Command]
+	set := func(change func()) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if c == "" {
-			delete(a.acting, p.Device)
-		} else {
-			a.acting[p.Device] = c
-		}
+		change()
 		if a.watched && p.Actuates() {
 			ring(a.glance)
 		}
 	}
-	set(p.Command)
-	return func() { set("") }
+	set(func() {
+		if lasts {
+			a.acting[p.Device] = p.Command
+			delete(a.paused, p.Device)
+		}
+	})
+	return func(err error) {
+		set(func() {
+			switch {
+			case lasts && a.acting[p.Device] == p.Command:
+				delete(a.acting, p.Device)
+				delete(a.paused, p.Device)
+			case p.Command == capabilities.Pause && err == nil && a.acting[p.Device] != "":
+				a.paused[p.Device] = true
+			case p.Command == capabilities.Resume && err == nil:
+				delete(a.paused, p.Device)
+			}
+		})
+	}
 }
 
 // glanceTime is how long a device may take to say how it is.
@@ -126,10 +163,37 @@ const glanceTime = 5 * time.Second
 
 // stateOf reads how a device is; "" if it does not tell.
 func (a *Agent) stateOf(ctx context.Context, d *device) string {
-	on, reads := d.Driver.(drivers.SwitchReader)
-	dock, docks := d.Driver.(drivers.DockReader)
-	if !reads && !docks || !d.running(a.gate) {
-		return ""
+	type pass = *gate.Pass
+	switch r := d.Driver.(type) {
+	case drivers.SwitchReader:
+		return wordFor(onOff)(glanced(ctx, a, d, func(ctx context.Context, p pass) (bool, error) { return p.On(ctx, r) }))
+	case drivers.OpeningReader:
+		open := func(percent float64) string { return map[bool]string{true: "open", false: "closed"}[percent > 0] }
+		return wordFor(open)(glanced(ctx, a, d, func(ctx context.Context, p pass) (float64, error) { return p.Opening(ctx, r) }))
+	case drivers.LockReader:
+		locked := func(is bool) string { return map[bool]string{true: "locked", false: "unlocked"}[is] }
+		return wordFor(locked)(glanced(ctx, a, d, func(ctx context.Context, p pass) (bool, error) { return p.Locked(ctx, r) }))
+	case drivers.DockReader:
+		docked := func(is bool) string { return map[bool]string{true: "docked"}[is] }
+		return wordFor(docked)(glanced(ctx, a, d, func(ctx context.Context, p pass) (bool, error) { return p.Docked(ctx, r) }))
+	}
+	return ""
+}
+
+// wordFor is a state in words, "" where it is not known.
+func wordFor[T any](word func(T) string) func(T, bool) string {
+	return func(v T, known bool) string {
+		if !known {
+			return ""
+		}
+		return word(v)
+	}
+}
+
+// glanced looks at a device for a moment; known is false if it does not tell.
+func glanced[T any](ctx context.Context, a *Agent, d *device, look func(context.Context, *gate.Pass) (T, error)) (v T, known bool) {
+	if !d.running(a.gate) {
+		return v, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, glanceTime)
 	defer cancel()
@@ -137,17 +201,9 @@ func (a *Agent) stateOf(ctx context.Context, d *device) string {
 		Device: d.Name, Command: capabilities.ReadState, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "see how it is",
 	}, nil)
 	if err != nil {
-		return ""
+		return v, false
 	}
 	defer pass.Leave()
-	if reads {
-		if is, err := pass.On(ctx, on); err == nil {
-			return onOff(is)
-		}
-		return ""
-	}
-	if is, err := pass.Docked(ctx, dock); err == nil && is {
-		return "docked"
-	}
-	return ""
+	v, err = look(ctx, pass)
+	return v, err == nil
 }

@@ -1,11 +1,15 @@
 package agent_test
 
 import (
+	"context"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
 )
@@ -56,5 +60,131 @@ func TestStatesAreNotToldUnasked(t *testing.T) {
 		if got := h.standing().States; got != nil {
 			t.Errorf("told: %v", got)
 		}
+	})
+}
+
+// leisurely takes three seconds to open or to shut.
+type leisurely struct {
+	part
+	open bool
+}
+
+func (l *leisurely) Open(ctx context.Context) error { return l.to(ctx, true) }
+func (l *leisurely) Shut(ctx context.Context) error { return l.to(ctx, false) }
+
+func (l *leisurely) to(ctx context.Context, open bool) error {
+	select {
+	case <-time.After(3 * time.Second): // fake time
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open = open
+	return nil
+}
+
+func (l *leisurely) Opening(context.Context) (float64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return map[bool]float64{true: 40}[l.open], nil
+}
+
+// bolt is a lock.
+type bolt struct {
+	part
+	shot bool
+}
+
+func (b *bolt) Lock(context.Context) error   { return b.set(true) }
+func (b *bolt) Unlock(context.Context) error { return b.set(false) }
+
+func (b *bolt) set(shot bool) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.shot = shot
+	return nil
+}
+
+func (b *bolt) Locked(context.Context) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.shot, nil
+}
+
+// mop is a vacuum that can be paused, and tells whether it stands.
+type mop struct {
+	*vacuum
+	mu    sync.Mutex
+	still bool
+}
+
+func (m *mop) Pause(context.Context) error  { m.stands(true); return nil }
+func (m *mop) Resume(context.Context) error { m.stands(false); return nil }
+
+func (m *mop) stands(still bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.still = still
+}
+
+func (m *mop) AtRest(context.Context) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.still, nil
+}
+
+var (
+	_ drivers.Opener     = (*leisurely)(nil)
+	_ drivers.Locker     = (*bolt)(nil)
+	_ drivers.Pauser     = (*mop)(nil)
+	_ drivers.RestReader = (*mop)(nil)
+)
+
+// Doors, locks and what is paused tell how they are, on their way too.
+func TestStatesOfWhatOpensLocksAndPauses(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.close()
+		cfg := exchange.DefaultConfig()
+		cfg.States = true
+		h.openExchange(cfg)
+		plan := func(c capabilities.Command) capabilities.Plan {
+			return capabilities.Plan{Command: c, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort}
+		}
+		h.with("gate", &leisurely{}, map[string]capabilities.Plan{"open": plan(capabilities.Open), "shut": plan(capabilities.Shut)})
+		h.with("lock", &bolt{}, map[string]capabilities.Plan{"lock": plan(capabilities.Lock), "unlock": plan(capabilities.Unlock)})
+		mopping := plan(capabilities.Clean)
+		mopping.Args = mess.Object{{Key: "areas", Value: []any{"stove", "sink"}}}
+		h.with("mop", &mop{vacuum: newVacuum()}, map[string]capabilities.Plan{"mop": mopping, "pause": plan(capabilities.Pause), "go on": plan(capabilities.Resume)})
+	}, func(h *house) {
+		is := func(device, want string) {
+			t.Helper()
+			if got := h.states()[device]; got != want {
+				t.Errorf("%s is %s, want %s", device, got, want)
+			}
+		}
+		is("gate", "closed")
+		is("lock", "unlocked")
+		for intent, is2 := range map[string][2]string{"open": {"opening", "open"}, "shut": {"closing", "closed"}} {
+			h.says(claude, "request: {intent: "+intent+"}")
+			h.after(time.Second)
+			is("gate", is2[0])
+			h.after(10 * time.Second)
+			is("gate", is2[1])
+		}
+		h.says(claude, "request: {intent: lock}")
+		h.after(time.Second)
+		is("lock", "locked")
+		h.says(claude, "request: {intent: mop}")
+		h.after(time.Second)
+		is("mop", "cleaning")
+		h.says(claude, "request: {intent: pause}")
+		h.after(time.Second)
+		is("mop", "paused")
+		h.says(claude, "request: {intent: go on}")
+		h.after(time.Second)
+		is("mop", "cleaning")
+		h.after(time.Minute)
+		is("mop", "unknown")
 	})
 }

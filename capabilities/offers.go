@@ -10,7 +10,7 @@ import (
 
 // Offers lists the capabilities that the devices of this home have, with the
 // devices and areas as metadata, as an executor registers them (MESS 1.0
-// section 8.3).
+// section 8.3). Where the risk depends on what a device is, that is told, too.
 func (r *Resolver) Offers() []mess.Capability {
 	var list []mess.Capability
 	for _, c := range r.catalogue.list {
@@ -18,6 +18,9 @@ func (r *Resolver) Offers() []mess.Capability {
 			meta := mess.Object{{Key: "devices", Value: devices}}
 			if len(areas) > 0 {
 				meta = append(meta, mess.Field{Key: "areas", Value: areas})
+			}
+			if len(c.Risks) > 0 {
+				meta = append(meta, mess.Field{Key: "classes", Value: r.classes(devices)})
 			}
 			meta = append(meta, mess.Field{Key: "effect", Value: string(c.Effect)})
 			list = append(list, mess.Capability{ID: c.ID, Meta: meta})
@@ -27,6 +30,17 @@ func (r *Resolver) Offers() []mess.Capability {
 		list = append(list, mess.Capability{ID: id, Meta: mess.Object{{Key: "effect", Value: string(Query)}}})
 	}
 	return list
+}
+
+// classes are what devices are, by their names.
+func (r *Resolver) classes(devices []any) mess.Object {
+	o := mess.Object{}
+	for _, d := range r.home.Devices {
+		if slices.Contains(devices, any(d.Name)) {
+			o = append(o, mess.Field{Key: d.Name, Value: d.Class})
+		}
+	}
+	return o
 }
 
 // offer are the devices that have a capability, and where they work.

@@ -142,12 +142,13 @@ func TestOffers(t *testing.T) {
 	list := func(s ...any) []any { return s }
 	h := house()
 	h.Devices = h.Devices[:4] // three lamps and the porch camera
+	lights := mess.Object{{Key: "porch-lamp", Value: "light"}, {Key: "reading-lamp", Value: "light"}, {Key: "ceiling", Value: "light"}}
 	want := []mess.Capability{
 		needs("take-photo", "devices", list("porch-cam"), "areas", list("front door", "porch"), "effect", "query"),
 		needs("check-visual", "devices", list("porch-cam"), "areas", list("front door", "porch"), "effect", "query"),
 		needs("look", "devices", list("porch-cam"), "areas", list("front door", "porch"), "effect", "query"),
-		needs("switch-on", "devices", list("porch-lamp", "reading-lamp", "ceiling"), "areas", list("living room", "porch"), "effect", "idempotent"),
-		needs("switch-off", "devices", list("porch-lamp", "reading-lamp", "ceiling"), "areas", list("living room", "porch"), "effect", "idempotent"),
+		needs("switch-on", "devices", list("porch-lamp", "reading-lamp", "ceiling"), "areas", list("living room", "porch"), "classes", lights, "effect", "idempotent"),
+		needs("switch-off", "devices", list("porch-lamp", "reading-lamp", "ceiling"), "areas", list("living room", "porch"), "classes", lights, "effect", "idempotent"),
 		needs("read-switch", "devices", list("porch-lamp", "reading-lamp", "ceiling"), "areas", list("living room", "porch"), "effect", "query"),
 	}
 	offers := capabilities.NewResolver(capabilities.Default(), h).Offers()

@@ -54,6 +54,8 @@ type Door struct {
 	states  map[string]*retained // threads whose state is at the broker
 	epoch   uint64               // of the session
 	latched string               // the latch that was obeyed last, as it was written
+
+	exhibits map[string]exhibit // what lies at the broker for Home Assistant, by the slug of an executor
 }
 
 // live is a session with the broker.
@@ -88,6 +90,7 @@ func New(ctx context.Context, x *exchange.Exchange, cfg Config, now func() time.
 	d := &Door{
 		x: x, root: topic.Of(x.ID()), cfg: cfg, log: log, now: now,
 		stands: map[string]standing{}, feeds: map[string]*feed{}, askers: map[string]*asker{}, states: map[string]*retained{},
+		exhibits: map[string]exhibit{},
 	}
 	if cfg.HomeAssistant {
 		d.home = newHome(d)
@@ -101,6 +104,7 @@ const (
 	keptLatch = "latch"
 	keptAsker = "asker." // and the requester
 	keptGone  = "gone."  // and the executor
+	keptShown = "shown." // and the slug of an executor
 )
 
 // remember reads what an earlier run has kept.
@@ -116,6 +120,8 @@ func (d *Door) remember(ctx context.Context) error {
 			err = json.Unmarshal(doc, &d.epoch)
 		case name == keptLatch:
 			err = json.Unmarshal(doc, &d.latched)
+		case strings.HasPrefix(name, keptShown):
+			err = d.rememberExhibit(strings.TrimPrefix(name, keptShown), doc)
 		case strings.HasPrefix(name, keptGone):
 			d.stands[strings.TrimPrefix(name, keptGone)] = standing{gone: true}
 		default:
@@ -185,9 +191,13 @@ func (d *Door) session(ctx context.Context, to publisher, begun func()) error {
 	begun()
 	g.Go(func() error { return d.watch(ctx, to) })
 	g.Go(func() error { return d.tidy(ctx, to) })
-	if d.home != nil {
-		g.Go(func() error { return d.home.run(ctx, to) })
-	}
+	g.Go(func() error {
+		if d.home != nil {
+			return d.home.run(ctx, to)
+		}
+		d.withdrawAll(ctx, to)
+		return nil
+	})
 	return g.Wait()
 }
 

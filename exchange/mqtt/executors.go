@@ -27,6 +27,7 @@ const maxStanding = 10_000
 func (d *Door) stood(id string, payload []byte) {
 	state, epoch, err := readStatus(payload)
 	if errors.Is(err, errOwn) {
+		d.disown(context.Background(), id)
 		return
 	}
 	if err != nil {

@@ -25,12 +25,11 @@ type home struct {
 	born chan struct{} // Home Assistant has started
 
 	mu     sync.Mutex
-	doings map[string]*doing            // what executors are at
-	shown  map[string]map[string]string // by executor: the platforms of the entities that Home Assistant knows, by key
+	doings map[string]*doing // what executors are at
 }
 
 func newHome(d *Door) *home {
-	return &home{d: d, news: make(chan struct{}, 1), born: make(chan struct{}, 1), doings: map[string]*doing{}, shown: map[string]map[string]string{}}
+	return &home{d: d, news: make(chan struct{}, 1), born: make(chan struct{}, 1), doings: map[string]*doing{}}
 }
 
 // bornWithin spreads what is published when Home Assistant has started: others
@@ -96,7 +95,7 @@ func (p *shelf) put(ctx context.Context, name string, payload []byte) error {
 func (h *home) show(ctx context.Context, p *shelf) error {
 	for _, info := range h.d.x.Executors() {
 		if h.d.cleared(info.ID) {
-			if err := h.clear(ctx, p, slugOf(info.ID)); err != nil {
+			if err := h.clear(ctx, p, info.ID); err != nil {
 				return err
 			}
 			continue
@@ -109,18 +108,17 @@ func (h *home) show(ctx context.Context, p *shelf) error {
 }
 
 // clear takes away what is shown of an executor that has gone for good.
-func (h *home) clear(ctx context.Context, p *shelf, slug string) error {
-	names := []string{discovery(slug)}
-	for name := range p.has {
-		if strings.HasPrefix(name, h.d.root.Home(slug, "")) {
-			names = append(names, name)
-		}
+func (h *home) clear(ctx context.Context, p *shelf, id string) error {
+	slug := slugOf(id)
+	if err := h.d.withdraw(ctx, p.to, slug); err != nil {
+		return err
 	}
-	for _, name := range names {
-		if err := p.put(ctx, name, nil); err != nil {
-			return err
-		}
-	}
+	maps.DeleteFunc(p.has, func(name, _ string) bool {
+		return name == discovery(slug) || strings.HasPrefix(name, h.d.root.Home(slug, ""))
+	})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.doings, id)
 	return nil
 }
 
@@ -132,13 +130,16 @@ func (h *home) showOne(ctx context.Context, p *shelf, info exchange.ExecutorInfo
 	if now := h.doings[info.ID]; now != nil {
 		a.now = doing{open: slices.Clone(now.open), last: now.last}
 	}
-	was := h.shown[info.ID]
 	h.mu.Unlock()
+	was := h.d.entitiesOf(a.slug())
 	is := map[string]string{}
 	for _, e := range a.entities() {
 		is[e.key] = e.platform
 	}
 	a.gone = was
+	if err := h.d.keepExhibit(ctx, a.slug(), a.topics(), joined(was, is)); err != nil {
+		return err
+	}
 	status := statusTopic(a.root, info.ID)
 	if !h.d.speaks(info) {
 		if err := p.put(ctx, status, h.statusOf(info)); err != nil {
@@ -150,12 +151,12 @@ func (h *home) showOne(ctx context.Context, p *shelf, info exchange.ExecutorInfo
 	if err := p.put(ctx, discovery(a.slug()), a.payload()); err != nil {
 		return err
 	}
-	h.mu.Lock()
-	h.shown[info.ID] = is
-	h.mu.Unlock()
-	if !maps.Equal(was, is) && was != nil { // what was taken out is left out from now on
+	if !maps.Equal(was, is) { // what was taken out is left out from now on
 		a.gone = nil
 		if err := p.put(ctx, discovery(a.slug()), a.payload()); err != nil {
+			return err
+		}
+		if err := h.d.keepExhibit(ctx, a.slug(), a.topics(), is); err != nil {
 			return err
 		}
 	}
@@ -164,28 +165,23 @@ func (h *home) showOne(ctx context.Context, p *shelf, info exchange.ExecutorInfo
 
 // showStates shows how everything is. What nobody knows is shown as that.
 func (h *home) showStates(ctx context.Context, p *shelf, a about) error {
-	states := map[string]string{}
-	for _, s := range a.info.States {
-		states[s.Device] = s.State
-	}
 	put := func(name string, payload string) error { return p.put(ctx, a.topic(name), []byte(payload)) }
 	for _, e := range a.entities() {
-		var err error
-		switch e.platform {
-		case "switch":
-			err = put(e.key, relayState(states[e.device]))
-		case "vacuum":
-			err = put(e.key, jsonText(object("state", vacuumState(states[e.device]))))
-		}
-		if err != nil {
-			return err
+		if text, is := a.stateText(e); is {
+			if err := put(e.key, text); err != nil {
+				return err
+			}
 		}
 	}
+	input := a.now.input()
 	for _, one := range []struct{ name, payload string }{
 		{"task", jsonText(a.now.state())},
 		{"standing", jsonText(standingOf(a.info))},
 		{"asks", online(a.now.question() != nil)},
 		{"works", online(a.now.own(a.at) != nil)},
+		{"answer", jsonText(a.asking())},
+		{"writes", online(input != nil)},
+		{"chooses", online(input != nil && len(optionsOf(input)) > 0)},
 	} {
 		if err := put(one.name, one.payload); err != nil {
 			return err
@@ -199,27 +195,6 @@ func online(is bool) string {
 		return "online"
 	}
 	return "offline"
-}
-
-// relayState is a state in the words of Home Assistant's switch, to which None is
-// unknown.
-func relayState(s string) string {
-	switch s {
-	case "on":
-		return "ON"
-	case "off":
-		return "OFF"
-	}
-	return "None"
-}
-
-// vacuumState is one of its vacuum, to which null is unknown.
-func vacuumState(s string) any {
-	switch s {
-	case "docked", "cleaning", "returning":
-		return s
-	}
-	return nil
 }
 
 // States of the stop.
@@ -285,17 +260,31 @@ func (h *home) heard(to publisher, e exchange.Envelope, m mess.Message) {
 	for other, d := range h.doings { // it may have been with another before
 		if i := d.find(e.Ref); i >= 0 && (other != id || e.Status.Terminal()) {
 			d.open = slices.Delete(d.open, i, i+1)
+			h.prune(other)
 		}
 	}
-	if id != "" {
+	if id != "" && (h.doings[id] != nil || len(h.doings) < maxNames || h.known(id)) {
 		if h.doings[id] == nil {
 			h.doings[id] = &doing{}
 		}
 		h.doings[id].heard(e, m)
+		h.prune(id)
 	}
 	h.mu.Unlock()
 	if to != nil && e.Requestor == HomeAssistant {
 		h.pictures(id, e, m)
+	}
+}
+
+// maxNames is for how many executors that there are not yet is known what waits
+// for them: anybody may write a name.
+const maxNames = 1000
+
+// prune forgets a name that somebody has written, and nobody bears, when nothing is
+// open for it. h.mu is held.
+func (h *home) prune(id string) {
+	if d := h.doings[id]; d != nil && len(d.open) == 0 && !h.known(id) {
+		delete(h.doings, id)
 	}
 }
 

@@ -137,9 +137,27 @@ func (a about) entities() []entity {
 		list = append(list, a.image(d), a.shutter(d))
 	}
 	for _, d := range can("vacuum-floor") {
-		list = append(list, a.vacuum(d, slices.Contains(can("dock-vacuum"), d)))
+		list = append(list, a.vacuum(d))
 	}
-	return append(list, a.task(), a.standing(), a.stop(), a.yes(), a.no(), a.cancel())
+	for _, d := range can("lock") {
+		if a.can("unlock", d) {
+			list = append(list, a.lock(d))
+		}
+	}
+	for _, d := range both(can("open"), can("close")) {
+		list = append(list, a.cover(d))
+	}
+	return append(list, a.task(), a.standing(), a.stop(), a.yes(), a.no(), a.choose(), a.write(), a.cancel())
+}
+
+// can reports whether the executor has a capability for a device.
+func (a about) can(capability, device string) bool {
+	return slices.Contains(devicesOf(a.info, capability), device)
+}
+
+// both are the devices of two lists, each once.
+func both(a, b []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }
 
 // command adds to an entity where its commands go: to the one entrance that every
@@ -172,21 +190,6 @@ func (a about) shutter(d string) entity {
 	))}
 }
 
-func (a about) vacuum(d string, docks bool) entity {
-	key := keyOf("vacuum", d)
-	text := "vacuum the floor"
-	if d != "" {
-		text = "start " + words(d)
-	}
-	features := []any{"start", "status"}
-	config := object("name", label(d, "Vacuum"), "state_topic", a.topic(key), "payload_start", a.request(text, "vacuum-floor", d, cleanTime))
-	if docks {
-		features = append(features, "return_home")
-		config = config.Set("payload_return_to_base", a.request(strings.Join(strings.Fields("send "+cmp.Or(words(d), "the vacuum")+" home"), " "), "dock-vacuum", d, cleanTime))
-	}
-	return entity{key, "vacuum", d, a.command(config.Set("supported_features", features))}
-}
-
 // task shows what the executor is at, and what it waits for.
 func (a about) task() entity {
 	return entity{"task", "sensor", "", object(
@@ -212,29 +215,11 @@ func (a about) stop() entity {
 	))}
 }
 
-// yes answers the question that waits, and no other: it names the plan.
-func (a about) yes() entity { return a.answer("yes", "Yes, do it", "mdi:check", true) }
-
-func (a about) no() entity { return a.answer("no", "No, do nothing", "mdi:close", false) }
-
-func (a about) answer(key, name, icon string, yes bool) entity {
-	press := ""
-	if q := a.now.question(); q != nil {
-		c := q.env.Confirm
-		reply := object("re", c.Message, "confirm", yes)
-		if c.ActionHash != "" {
-			reply = reply.Set("action_hash", c.ActionHash)
-		}
-		press = jsonText(object("MESS", []any{object("reply", reply)}))
-	}
-	return entity{key, "button", "", a.button(name, icon, "asks", press)}
-}
-
 // cancel takes back what Home Assistant has asked for last.
 func (a about) cancel() entity {
 	press := ""
 	if t := a.now.own(a.at); t != nil {
-		press = jsonText(object("MESS", []any{object("cancel", object("re", t.env.Ref))}))
+		press = cancelling(t)
 	}
 	return entity{"cancel", "button", "", a.button("Cancel the task", "mdi:cancel", "works", press)}
 }
@@ -243,6 +228,15 @@ func (a about) cancel() entity {
 func (a about) button(name, icon, while, press string) mess.Object {
 	return a.command(object("name", name, "icon", icon, "payload_press", press,
 		"availability", []any{a.exchangeUp(), object("topic", a.topic(while))}, "availability_mode", "all"))
+}
+
+// order is a request for one thing of this executor, as a payload; nil if it
+// cannot do that.
+func (a about) order(intent, capability, device, within string) any {
+	if !a.can(capability, device) {
+		return nil
+	}
+	return a.request(intent, capability, device, within)
 }
 
 // request is a request for one thing of this executor, as a payload.
@@ -278,6 +272,20 @@ func devicesOf(info exchange.ExecutorInfo, capability string) []string {
 		return names
 	}
 	return nil
+}
+
+// classOf is what a device is, "" if the executor has not said.
+func classOf(info exchange.ExecutorInfo, capability, device string) string {
+	for _, c := range info.Capabilities {
+		if meta, ok := c.Meta.(mess.Object); ok && c.ID == capability {
+			v, _ := meta.Get("classes")
+			classes, _ := v.(mess.Object)
+			v, _ = classes.Get(device)
+			class, _ := v.(string)
+			return class
+		}
+	}
+	return ""
 }
 
 // keyOf is the key of an entity for a device.

@@ -14,6 +14,7 @@ type work struct {
 	env                  exchange.Envelope
 	action, consequences string   // that need a yes
 	asked                string   // the question that waits for an answer
+	of                   string   // the ref of its message
 	options              []string // to it
 }
 
@@ -51,6 +52,31 @@ func (d doing) question() *work {
 	return d.open[i]
 }
 
+// input is the oldest question that waits for Home Assistant's own answer; nil if
+// there is none. Several at once are only shown.
+func (d doing) input() *work {
+	i := slices.IndexFunc(d.open, func(w *work) bool {
+		q := w.env.Questions
+		return w.env.Status == mess.NeedsInput && w.env.Requestor == HomeAssistant && len(q) == 1 && q[0].Message == w.of
+	})
+	if i < 0 {
+		return nil
+	}
+	return d.open[i]
+}
+
+// moving is what Home Assistant has asked for that opens or closes a device; nil if
+// there is nothing.
+func (d doing) moving(device string, now time.Time) *work {
+	for _, w := range slices.Backward(d.open) {
+		capability, of := deviceOf(w.env)
+		if of == device && (capability == "open" || capability == "close") && w.cancellable(now) {
+			return w
+		}
+	}
+	return nil
+}
+
 // longer is how long a task takes at least that can be cancelled: what is done in
 // a moment would only make the button flicker.
 const longer = time.Second
@@ -59,11 +85,17 @@ const longer = time.Second
 // none.
 func (d doing) own(now time.Time) *work {
 	for _, w := range slices.Backward(d.open) {
-		if w.env.Requestor == HomeAssistant && w.env.CancelBy == "" && now.Sub(w.env.Created) > longer {
+		if w.cancellable(now) {
 			return w
 		}
 	}
 	return nil
+}
+
+// cancellable reports whether Home Assistant may take a thread back, and it is
+// worth showing.
+func (w *work) cancellable(now time.Time) bool {
+	return w.env.Requestor == HomeAssistant && w.env.CancelBy == "" && now.Sub(w.env.Created) > longer
 }
 
 // state is what the sensor shows: the status of the gravest thread, or idle.
@@ -98,7 +130,7 @@ func (w *work) take(m mess.Message) {
 		case s.Code == mess.NeedsConfirmation:
 			w.action, w.consequences = s.Action, s.Consequences
 		case s.Code == mess.NeedsInput:
-			w.asked, w.options = "", nil
+			w.asked, w.of, w.options = "", m.Ref, nil
 			for _, q := range s.Questions {
 				w.asked, w.options = strings.TrimSpace(w.asked+" "+q.Question), append(w.options, q.Options...)
 			}

@@ -1,0 +1,73 @@
+package mqtt_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/exchange"
+)
+
+// asks has an executor ask something of whoever has requested a thread.
+func (p *peer) asks(ref, epoch, questions string) {
+	p.h.Helper()
+	id := fmt.Sprintf("q%d", len(p.all()))
+	p.says(root+"e/pi/out", `{"id":"`+id+`","re":"`+ref+`","epoch":`+epoch+`,"MESS":[{"status":{"code":"needs_input","questions":[`+questions+`]}}]}`)
+	if r := p.has(`"re":"` + id + `"`); strings.Contains(r.text, "why") {
+		p.h.Fatalf("the question is refused: %s", r.text)
+	}
+}
+
+// What an executor asks of Home Assistant is answered there: with an option, or in
+// words. What the executor calls its question is not carried out.
+func TestHomeAssistantAnswers(t *testing.T) {
+	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
+	h.addr = "127.0.0.1:0"
+	h.serve()
+	a := h.assists("")
+	a.id = "pi"
+	const at = root + "h/pi/"
+	a.hears(root+"x/status", root+"e/pi/status", at+"task", at+"answer", at+"asks", at+"chooses", at+"writes")
+	pi := h.pi("pi")
+	a.press("photo", "payload_press")
+	ref := h.ref(pi)
+	epoch := h.claim(pi, ref)
+	answerable := func(choose, write bool) {
+		t.Helper()
+		h.eventually(fmt.Sprintf("it can be chosen: %v, and written: %v", choose, write), func() bool {
+			return a.available("choose") == choose && a.available("write") == write
+		})
+	}
+	answerable(false, false)
+
+	pi.asks(ref, epoch, `{"field":"{{ states('lock.x') }}{% if 1 %}","question":"which shelf?","options":["upper","{{ lower }}","upper"]}`)
+	answerable(true, true)
+	a.sees(at+"answer", `"question":"which shelf?"`)
+	a.answers("choose", "{{ lower }}")
+	pi.has(`{"{{ states('lock.x') }}{% if 1 %}":"{{ lower }}"}`)
+	answerable(false, false)
+	a.sees(at+"answer", `{"question":null}`)
+
+	pi.asks(ref, epoch, `{"field":"label","question":"what does it say?"}`)
+	answerable(false, true)
+	a.answers("write", "\"best\" before\n3/12")
+	pi.has(`{"label":"\"best\" before\n3/12"}`)
+	answerable(false, false)
+
+	// Home Assistant would show one of two, and no option that it cannot keep.
+	pi.asks(ref, epoch, `{"field":"a","question":"one?"},{"field":"b","question":"two?"}`)
+	a.sees(at+"task", `"question":"one? two?"`)
+	answerable(false, false)
+	h.says(exchange.Actor{ID: "homeassistant", Roles: exchange.Requester}, `reply: {re: `+ref+`, answers: {a: 1, b: 2}}`)
+	pi.asks(ref, epoch, `{"field":"long","question":"three?","options":["short","`+strings.Repeat("long", 64)+`"]}`)
+	answerable(false, true)
+
+	// Somebody else's question is only shown.
+	h.says(exchange.Actor{ID: "anna", Roles: exchange.Operator}, `cancel: {re: `+ref+`}`)
+	other := h.request(`request: {intent: look, requires: [take-photo]}`)
+	pi.has(other)
+	epoch = h.claim(pi, other)
+	pi.asks(other, epoch, `{"field":"x","question":"which of these?","options":["a","b"]}`)
+	a.sees(at+"task", `"question":"which of these?"`)
+	answerable(false, false)
+}

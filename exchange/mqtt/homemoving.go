@@ -1,0 +1,144 @@
+package mqtt
+
+import (
+	"cmp"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// unknown is a state that nobody knows, to Home Assistant's switches, covers and
+// locks.
+const unknown = "None"
+
+// relayState is a state in the words of Home Assistant's switch.
+func relayState(s string) string {
+	switch s {
+	case "on":
+		return "ON"
+	case "off":
+		return "OFF"
+	}
+	return unknown
+}
+
+// wordOf is a state that is one of words, which the payload has told.
+func wordOf(s string, words ...string) string {
+	for _, w := range words {
+		if s == w {
+			return s
+		}
+	}
+	return unknown
+}
+
+// vacuumState is one of its vacuum, to which null is unknown.
+func vacuumState(s string) any {
+	switch s {
+	case "docked", "cleaning", "paused", "returning":
+		return s
+	}
+	return nil
+}
+
+func coverState(s string) string { return wordOf(s, "open", "closed", "opening", "closing") }
+
+func lockState(s string) string { return wordOf(s, "locked", "unlocked", "locking", "unlocking") }
+
+// stateOf is how a device is by its own word; "" if it has not said.
+func (a about) stateOf(device string) string {
+	for _, s := range a.info.States {
+		if s.Device == device {
+			return s.State
+		}
+	}
+	return ""
+}
+
+// theOne is a device as one speaks of it.
+func theOne(device, otherwise string) string {
+	if device == "" {
+		return otherwise
+	}
+	return words(device)
+}
+
+// vacuum goes on where it is paused, and starts otherwise.
+func (a about) vacuum(d string) entity {
+	key := keyOf("vacuum", d)
+	it := theOne(d, "the vacuum")
+	features := []any{"start", "status"}
+	start := a.request("vacuum the floor", "vacuum-floor", d, cleanTime)
+	if d != "" {
+		start = a.request("start "+it, "vacuum-floor", d, cleanTime)
+	}
+	if on, can := a.order("resume "+it, "resume-vacuum", d, tapTime).(string); can && a.stateOf(d) == "paused" {
+		start = on
+	}
+	config := object("name", label(d, "Vacuum"), "state_topic", a.topic(key), "payload_start", start)
+	for _, more := range []struct{ feature, payload, intent, capability, within string }{
+		{"pause", "payload_pause", "pause " + it, "pause-vacuum", tapTime},
+		{"stop", "payload_stop", "stop " + it, "stop-vacuum", tapTime},
+		{"clean_spot", "payload_clean_spot", "spot clean with " + it, "spot-vacuum", cleanTime},
+		{"return_home", "payload_return_to_base", "send " + it + " home", "dock-vacuum", cleanTime},
+	} {
+		if order := a.order(more.intent, more.capability, d, more.within); order != nil {
+			features = append(features, more.feature)
+			config = config.Set(more.payload, order)
+		}
+	}
+	return entity{key, "vacuum", d, a.command(config.Set("supported_features", features))}
+}
+
+// lock is one that can be locked and unlocked: Home Assistant knows no other.
+func (a about) lock(d string) entity {
+	key := keyOf("lock", d)
+	it := theOne(d, "the lock")
+	return entity{key, "lock", d, a.command(object(
+		"name", label(d, "Lock"), "state_topic", a.topic(key), "payload_reset", unknown,
+		"state_locked", "locked", "state_unlocked", "unlocked", "state_locking", "locking", "state_unlocking", "unlocking",
+		"payload_lock", a.request("lock "+it, "lock", d, tapTime), "payload_unlock", a.request("unlock "+it, "unlock", d, tapTime),
+	))}
+}
+
+// coverClasses are Home Assistant's device classes of covers, by what a device is.
+var coverClasses = map[string]string{"blind": "blind", "door": "door", "garage-door": "garage", "gate": "gate", "window": "window"}
+
+// cover is a door, a blind or a valve. What Home Assistant has set moving it can
+// stop; what somebody else has, only with the stop of everything.
+func (a about) cover(d string) entity {
+	key := keyOf("cover", d)
+	it := theOne(d, "the cover")
+	var stop any
+	if w := a.now.moving(d, a.at); w != nil {
+		stop = cancelling(w)
+	}
+	config := object(
+		"name", label(d, "Cover"), "state_topic", a.topic(key),
+		"state_open", "open", "state_closed", "closed", "state_opening", "opening", "state_closing", "closing",
+		"payload_open", a.order("open "+it, "open", d, tapTime), "payload_close", a.order("close "+it, "close", d, tapTime), "payload_stop", stop,
+	)
+	if class := coverClasses[cmp.Or(classOf(a.info, "open", d), classOf(a.info, "close", d))]; class != "" {
+		config = config.Set("device_class", class)
+	}
+	return entity{key, "cover", d, a.command(config)}
+}
+
+// cancelling takes a request back.
+func cancelling(w *work) string {
+	return jsonText(object("MESS", []any{object("cancel", object("re", w.env.Ref))}))
+}
+
+// stateText is how an entity is, as it is published; false for one that has none.
+func (a about) stateText(e entity) (string, bool) {
+	switch s := a.stateOf(e.device); e.platform {
+	case "switch":
+		return relayState(s), true
+	case "cover":
+		return coverState(s), true
+	case "lock":
+		return lockState(s), true
+	case "vacuum":
+		return jsonText(mess.Object{{Key: "state", Value: vacuumState(s)}}), true
+	}
+	return "", false
+}

@@ -1,0 +1,181 @@
+package mqtt_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/mess"
+)
+
+// Who comes and goes: what is lost is unavailable, what has lost a device shows it
+// no more, what has gone for good is cleared, and Home Assistant's birth brings
+// everything again.
+func TestHomeAssistantSeesWhoIsThere(t *testing.T) {
+	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
+	h.addr = "127.0.0.1:0"
+	h.serve()
+	a := h.assists("")
+	a.id = "pi"
+	a.hears(root+"x/status", root+"e/pi/status", root+"h/pi/task")
+	pi := h.pi("pi")
+	a.config("its camera", func(c object) bool { return c["image"] != nil })
+	h.eventually("it is available", func() bool { return a.available("image") })
+	pi.says(root+"e/pi/out", `{"id":"reg2","MESS":[{"config":{"executor":{"id":"pi","capabilities":["switch-on","switch-off"],"versions":["1.1.0"],"holding":[]}}}]}`)
+	a.waits("the image is taken out", func(r received) bool {
+		return strings.Contains(r.text, `"image":{"p":"image"}`)
+	})
+	a.config("a relay and no camera", func(c object) bool { return c["switch"] != nil && c["image"] == nil })
+	pi.says(root+"e/pi/status", `{"state":"lost","epoch":5}`)
+	h.eventually("it is unavailable", func() bool { return !a.available("switch") && a.available("stop") })
+	n := a.countOf("homeassistant/device/pi/config")
+	a.says("homeassistant/status", "offline")
+	a.says("homeassistant/status", "online")
+	h.eventually("it is published again", func() bool { return a.countOf("homeassistant/device/pi/config") > n })
+	pi.publishes(root+"e/pi/status", "", 1, true)
+	h.eventually("it is cleared", func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return a.latest("homeassistant/device/pi/config") == "" && a.latest(root+"h/pi/task") == ""
+	})
+}
+
+// countOf is how often something has come on a topic.
+func (p *peer) countOf(topic string) (n int) {
+	for _, r := range p.all() {
+		if r.topic == topic {
+			n++
+		}
+	}
+	return n
+}
+
+// An id that MQTT has no topic for is shown all the same, and two never as one.
+func TestHomeAssistantAndIDs(t *testing.T) {
+	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
+	h.addr = "127.0.0.1:0"
+	h.serve()
+	a := h.assists("")
+	for _, id := range []string{"Kitchen.Pi", "Kitchen_Pi", "Kitchen-Pi"} {
+		who := exchange.Actor{ID: id, Roles: exchange.ExecutorRole | exchange.Requester}
+		m, err := mess.Parse([]byte("config: {executor: {id: " + id + ", capabilities: [take-photo]}}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.x.Post(t.Context(), exchange.Inbound{Actor: who, Channel: "test", Message: m}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.eventually("three devices", func() bool {
+		seen := map[string]bool{}
+		for _, r := range a.all() {
+			if strings.HasPrefix(r.topic, "homeassistant/device/") {
+				seen[r.topic] = true
+			}
+		}
+		return len(seen) == 3 && seen["homeassistant/device/Kitchen_Pi/config"] && seen["homeassistant/device/Kitchen-Pi/config"]
+	})
+	for _, r := range a.all() {
+		if strings.HasPrefix(r.topic, "homeassistant/device/") && !discoveryTopic.MatchString(r.topic) {
+			t.Errorf("%s cannot be a topic of Home Assistant", r.topic)
+		}
+	}
+	a.id = "Kitchen_Pi"
+	a.hears(root+"x/status", root+"h/Kitchen_Pi/status")
+	h.eventually("it is available", func() bool { return a.available("image") })
+}
+
+// hung is a store that does not come back from a thread that is created.
+type hung struct {
+	exchange.Store
+	hangs chan struct{}
+}
+
+func (s hung) Create(ctx context.Context, c exchange.Create) (exchange.Thread, error) {
+	select {
+	case <-s.hangs:
+	case <-ctx.Done():
+		return exchange.Thread{}, ctx.Err()
+	}
+	return s.Store.Create(ctx, c)
+}
+
+// A stop does not wait behind the taps before it, whatever the store does.
+func TestAStopWaitsForNoTap(t *testing.T) {
+	for name, outside := range map[string]bool{"embedded": false, "elsewhere": true} {
+		t.Run(name, func(t *testing.T) {
+			store := hung{exchange.NewMemory(), make(chan struct{})}
+			h := madeOver(t, store, func(c *exchange.Config) { c.States = true }).withHome()
+			if outside {
+				m := h.elsewhere("allow_anonymous true\n")
+				m.enter(broker.Address{})
+			} else {
+				h.addr = "127.0.0.1:0"
+				h.serve()
+			}
+			defer close(store.hangs)
+			m, err := mess.Parse([]byte("config: {executor: {id: pi, capabilities: [take-photo]}}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.x.Post(t.Context(), exchange.Inbound{Actor: exchange.Actor{ID: "pi", Roles: exchange.ExecutorRole}, Channel: "test", Message: m}); err != nil {
+				t.Fatal(err)
+			}
+			a := h.assists("")
+			a.id = "pi"
+			for range 5 {
+				a.press("photo", "payload_press")
+			}
+			a.press("stop", "payload_press")
+			h.eventually("the stop is passed on", func() bool { return len(h.x.Executors()[0].Stopping) == 1 })
+		})
+	}
+}
+
+// Where Home Assistant is shown nothing any more, nothing is left of what it was
+// shown: at a broker that keeps what is retained.
+func TestHomeAssistantIsSwitchedOff(t *testing.T) {
+	m := made(t, func(c *exchange.Config) { c.States = true }).withHome().elsewhere("allow_anonymous true\n")
+	m.enter(broker.Address{})
+	m.says(exchange.Actor{ID: "pi", Roles: exchange.ExecutorRole}, "config: {executor: {id: pi, capabilities: [take-photo, open, close]}}")
+	m.says(exchange.Actor{ID: "Pi.2", Roles: exchange.ExecutorRole}, "config: {executor: {id: Pi.2, capabilities: [take-photo]}}")
+	lies := func(p *peer) (all []string) {
+		for _, r := range p.all() {
+			if p.latestOn(r.topic) != "" && (strings.HasPrefix(r.topic, "homeassistant/device/") || strings.HasPrefix(r.topic, root+"h/") || strings.Contains(r.text, `"by":"exchange"`)) {
+				all = append(all, r.topic)
+			}
+		}
+		return all
+	}
+	reads := func(p *peer) *peer { return p.hears("homeassistant/#", root+"h/#", root+"e/+/status", root+"x/status") }
+	a := reads(m.connect(as{id: "watch"}))
+	m.eventually("both are shown", func() bool {
+		shown := strings.Join(lies(a), " ")
+		return strings.Contains(shown, "h/pi/cover") && strings.Contains(shown, "h/pi/writes") && strings.Contains(shown, "e/pi/status") && strings.Count(shown, "homeassistant/device/") >= 2
+	})
+	m.close()
+	m.home = false
+	m.enter(broker.Address{})
+	m.eventually("nothing is left", func() bool { return len(lies(a)) == 0 })
+	late := reads(m.connect(as{id: "late"}))
+	late.has("ready")
+	if left := lies(late); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	m.close()
+	m.home = true
+	m.enter(broker.Address{})
+	m.eventually("it is shown again", func() bool { return strings.Contains(strings.Join(lies(a), " "), "h/pi/cover") })
+}
+
+// latestOn is what stands at a topic.
+func (p *peer) latestOn(topic string) (text string) {
+	for _, r := range p.all() {
+		if r.topic == topic {
+			text = r.text
+		}
+	}
+	return text
+}

@@ -88,13 +88,23 @@ func (p *place) State() any {
 	return s
 }
 
-// Plan tells what a request would do, as messkit plan does.
-func (p *place) Plan(intent string, requires []string) any {
+// Plan tells what a request would do, as messkit plan does, and after answers as
+// the agent does.
+func (p *place) Plan(intent string, requires []string, answers []mess.Object) any {
 	req := mess.Request{Intent: intent}
 	for _, id := range requires {
 		req.Requires = append(req.Requires, mess.Capability{ID: id})
 	}
-	out := p.cfg.preview().Resolve(req)
+	home := p.cfg.preview()
+	out := home.Resolve(req)
+	for _, given := range answers {
+		if out.Question == nil {
+			break
+		}
+		text, _ := given.Get(out.Question.Field)
+		said, _ := text.(string) // "": not in words
+		out = home.Answer(*out.Question, given, said, req)
+	}
 	return outcomeJSON(out, p.cfg.verdict(out.Plan))
 }
 

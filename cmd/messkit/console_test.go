@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -23,9 +24,9 @@ type householder struct {
 }
 
 // startHouse starts messkit run as the README says, in a data folder of its own.
-func startHouse(t *testing.T) *householder {
+func startHouse(t *testing.T, flags ...string) *householder {
 	t.Helper()
-	b := chromium.Start(t)
+	b := chromium.Start(t, flags...)
 	home := t.TempDir()
 	bin := buildMesskit(t)
 	p, err := start(home, bin, "run", "--listen", "127.0.0.1:0", "--mqtt", "off", "--data", filepath.Join(home, "data"))
@@ -111,21 +112,38 @@ func (h *householder) usable(p *chromium.Tab, name string) {
 		return
 	}
 	p.Eval("void (()=>{"+string(script)+"\n})()", nil)
-	var found []string
-	p.Eval(`axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}).then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html.slice(0, 160)).join(" | ")))`, &found)
-	for _, f := range found {
-		h.t.Errorf("%s: %s", name, f)
+	look := func(name, rules string) {
+		var found []string
+		p.Eval(`axe.run({runOnly: [`+rules+`]}).then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html.slice(0, 160)).join(" | ")))`, &found)
+		for _, f := range found {
+			h.t.Errorf("%s: %s", name, f)
+		}
 	}
+	look(name, `"wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"`)
+	p.Dark(true)
+	look(name+" in the dark", `"color-contrast"`) // nothing else differs
+	p.Dark(false)
 }
 
-// shows keeps a picture for whoever looks, if MESSKIT_PICTURES names a folder.
-func (h *householder) shows(p *chromium.Tab, name string) {
+// fits looks whether a page can be read at every width from the smallest phone on
+// without scrolling sideways.
+func (h *householder) fits(p *chromium.Tab, name string, width, height int) {
 	h.t.Helper()
-	var wide bool
-	p.Eval(`document.documentElement.scrollWidth > document.documentElement.clientWidth`, &wide)
-	if wide {
-		h.t.Errorf("%s: the page scrolls sideways", name)
+	for _, w := range []int{360, 414, 480, 600, 768, 959, 960, 1024, 1280} {
+		p.Size(w, height)
+		var out []string
+		p.Eval(`[...document.querySelectorAll("body *")].filter((e) => e.checkVisibility() && !e.closest(".scroll, .skip") && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map((e) => e.outerHTML.slice(0, 120)).concat(document.documentElement.scrollWidth > document.documentElement.clientWidth ? ["it scrolls sideways"] : [])`, &out)
+		if len(out) > 0 {
+			h.t.Errorf("%s at %d pixels: %q", name, w, out)
+		}
+		h.pictured(p, fmt.Sprintf("%s-%d", name, w))
 	}
+	p.Size(width, height)
+}
+
+// pictured keeps a picture for whoever looks, if MESSKIT_PICTURES names a folder.
+func (h *householder) pictured(p *chromium.Tab, name string) {
+	h.t.Helper()
 	if dir := os.Getenv("MESSKIT_PICTURES"); dir != "" {
 		if err := os.WriteFile(filepath.Join(dir, name+".png"), p.Picture(), 0o600); err != nil {
 			h.t.Error(err)
@@ -148,9 +166,13 @@ func TestTheConsole(t *testing.T) {
 			h.t = t
 			p := h.operator(size.width, size.height)
 			shows := func(name string) {
-				h.shows(p, name+"-"+size.name)
-				if name != "preview" && name != "progress" { // those change by themselves
-					h.usable(p, name+"-"+size.name)
+				h.pictured(p, name+"-"+size.name)
+				if name == "preview" || name == "progress" { // those change by themselves
+					return
+				}
+				h.usable(p, name+"-"+size.name)
+				if size.name == "phone" {
+					h.fits(p, name, size.width, size.height)
 				}
 			}
 
@@ -170,7 +192,23 @@ func TestTheConsole(t *testing.T) {
 			p.Click("#detail button", "Answer")
 			p.Text("The porch light is on.")
 
+			// A plan that an answer has made stands there as one that was clear at once.
 			p.Click("a", "All tasks")
+			p.Fill("#intent", "vacuum the kitchen")
+			p.Click("#ask button", "Ask")
+			p.Click("#detail label", "both")
+			p.Click("#detail button", "Answer")
+			p.Until(`/^The plan:.*risk: motion/s.test(document.querySelector("#detail .preview")?.textContent)`)
+			p.Click("#detail .answers button", "No")
+			p.Until(`/declined|cancelled|failed/.test(document.querySelector("#detail .chip").textContent)`)
+
+			// What is not understood is told in some lines, and all of it on demand.
+			p.Click("a", "All tasks")
+			p.Fill("#intent", "frobnicate the lamp")
+			p.Until(`document.getElementById("preview").textContent.includes("not understood")`)
+			p.Click("#preview summary", "more")
+			shows("not-understood")
+
 			p.Fill("#intent", "vacuum the living room")
 			p.Until(`document.getElementById("preview").textContent.includes("must confirm")`)
 			p.Click("#ask button", "Ask")
@@ -194,6 +232,10 @@ func TestTheConsole(t *testing.T) {
 			p.Until(`[...document.querySelectorAll("#devices li")].every((d) => d.textContent.includes("ready"))`)
 			shows("things")
 			p.Click("nav a", "People")
+			p.Fill("#name", "Ben")
+			p.Fill("#at", "https://192.0.2.7:8420")
+			p.Click("#invite button", "Make an invitation")
+			p.Until(`document.querySelector("#invitation .dots")`)
 			shows("people")
 			if code, _, err := newDoor(h.url+"/api/v1/exchanges/home", "", "").call("wrong", http.MethodGet, "/requests", ""); err != nil || code != http.StatusUnauthorized {
 				t.Errorf("a wrong key: %d %v", code, err)
@@ -229,15 +271,19 @@ func TestAPersonWithAPhone(t *testing.T) {
 	p.Until(`document.getElementById("line").textContent === "live" && document.getElementById("abilities").children.length > 0`)
 	p.Click("#abilities label", "take photo")
 	p.Click("#abilities label", "open")
-	h.shows(p, "me-setup")
+	h.pictured(p, "me-setup")
+	p.Click("#profile label", "certain hours")
 	h.usable(p, "me-setup")
+	h.fits(p, "me-setup", 360, 740)
+	p.Click("#profile label", "certain hours")
 	p.Click("#profile button", "Save")
 	p.Text("Saved.")
 
 	ref := h.asks(`{"intent": "make me a sandwich", "response_hint": ["image", {"text": "one line"}, "confirmation", {"structured": {"slices": "number"}}]}`)
 	p.Text("make me a sandwich")
-	h.shows(p, "me-offer")
+	h.pictured(p, "me-offer")
 	h.usable(p, "me-offer")
+	h.fits(p, "me-offer", 360, 740)
 	p.Click("#offers button", "I do it")
 	p.Click("#mine summary", "Ask back")
 	p.Fill("#ask-"+ref, "With cheese?")
@@ -261,8 +307,9 @@ func TestAPersonWithAPhone(t *testing.T) {
 	p.Until(`[...document.querySelectorAll("#mine ul.meta li")].some((l) => l.textContent.startsWith("a photo, "))`)
 	p.Click("#mine label", "yes")
 	p.Fill("#field-slices-"+ref, "2")
-	h.shows(p, "me-compose")
+	h.pictured(p, "me-compose")
 	h.usable(p, "me-compose")
+	h.fits(p, "me-compose", 360, 740)
 	p.Click("#mine button[type=submit]", "Done")
 	p.Until(`document.getElementById("mine").textContent.includes("Nothing now")`)
 	thread := h.becomes(ref, "completed")
@@ -296,7 +343,8 @@ func TestAPersonWithAPhone(t *testing.T) {
 	p.Fill("#text-"+ref, "They were dry.")
 	p.Click("#mine button[type=submit]", "Done")
 	p.Text("Waits to be sent")
-	h.shows(p, "me-offline")
+	h.usable(p, "me-offline")
+	h.fits(p, "me-offline", 360, 740)
 	p.Call("Page.reload", map[string]any{}, nil)
 	p.Until(`document.readyState === "complete" && document.getElementById("outbox").children.length === 2`)
 	p.Text("water the plants")

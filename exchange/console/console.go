@@ -16,6 +16,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/mess"
 )
 
 // door is the name under which the console keeps what it must know again.
@@ -41,8 +42,9 @@ type Config struct {
 type Here interface {
 	// State is how its devices stand; it becomes JSON, for operators.
 	State() any
-	// Plan tells what a request would do; it becomes JSON. Nothing is done.
-	Plan(intent string, requires []string) any
+	// Plan tells what a request would do, after the answers to the questions about
+	// it, in their order, each by field; it becomes JSON. Nothing is done.
+	Plan(intent string, requires []string, answers []mess.Object) any
 	// Stop stops everything at once, and needs neither the exchange nor a disk.
 	Stop(by, why string)
 	// Release ends the stop. Whoever calls it has made sure that by is at the

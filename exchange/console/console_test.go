@@ -15,14 +15,17 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/console"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/mess"
 )
 
 // here is an executor that notes what is asked of it.
 type here struct{ did []string }
 
-func (h *here) State() any                { return map[string]string{"executor": "pi"} }
-func (h *here) Plan(string, []string) any { return map[string]string{"plan": "none"} }
-func (h *here) Stop(by, why string)       { h.did = append(h.did, "stop by "+by+": "+why) }
+func (h *here) State() any { return map[string]string{"executor": "pi"} }
+func (h *here) Plan(_ string, _ []string, answers []mess.Object) any {
+	return map[string]any{"plan": "none", "answers": len(answers)}
+}
+func (h *here) Stop(by, why string) { h.did = append(h.did, "stop by "+by+": "+why) }
 func (h *here) Release(by string) ([]string, error) {
 	h.did = append(h.did, "release by "+by)
 	return []string{"one"}, nil

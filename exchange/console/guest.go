@@ -135,11 +135,15 @@ var errNoneHere = mess.Refuse(mess.NotReady, "no executor runs in this program; 
 // maxIntent is how long a text is that is planned, in bytes.
 const maxIntent = 4 << 10
 
-// plan tells what {intent, requires} would do, and does nothing.
+// maxAnswers is how many answers to questions a plan may take in.
+const maxAnswers = 16
+
+// plan tells what {intent, requires, answers} would do, and does nothing.
 func (g *guest) plan() error {
 	var in struct {
-		Intent   string   `json:"intent"`
-		Requires []string `json:"requires"`
+		Intent   string        `json:"intent"`
+		Requires []string      `json:"requires"`
+		Answers  []mess.Object `json:"answers"`
 	}
 	if err := g.body(&in); err != nil {
 		return err
@@ -147,10 +151,12 @@ func (g *guest) plan() error {
 	switch {
 	case g.cfg.Here == nil:
 		return errNoneHere
+	case len(in.Answers) > maxAnswers:
+		return mess.Refuse(mess.Invalid, "answers: %d are too many; send %d at most", len(in.Answers), maxAnswers)
 	case strings.TrimSpace(in.Intent) == "" || len(in.Intent) > maxIntent:
 		return mess.Refuse(mess.Invalid, "intent: say what is wanted, in %d bytes at most", maxIntent)
 	}
-	answer(g.w, http.StatusOK, g.cfg.Here.Plan(in.Intent, in.Requires))
+	answer(g.w, http.StatusOK, g.cfg.Here.Plan(in.Intent, in.Requires, in.Answers))
 	return nil
 }
 

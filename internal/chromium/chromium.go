@@ -256,10 +256,26 @@ func (p *Tab) Dark(dark bool) {
 	p.Call("Emulation.setEmulatedMedia", object{"features": []object{{"name": "prefers-color-scheme", "value": value}}}, nil)
 }
 
+// Front has a person look at the tab: what lies behind another one is hidden.
+func (p *Tab) Front() {
+	p.t.Helper()
+	p.Call("Page.bringToFront", object{}, nil)
+	p.Until(`!document.hidden`)
+}
+
 // Offline takes the network away, or gives it back.
 func (p *Tab) Offline(offline bool) {
 	p.t.Helper()
 	p.Call("Network.emulateNetworkConditions", object{"offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}, nil)
+}
+
+// Allow lets the pages of an origin use what a person would be asked for, such as
+// "geolocation".
+func (p *Tab) Allow(origin string, permissions ...string) {
+	p.t.Helper()
+	if err := p.b.call("", "Browser.grantPermissions", object{"origin": origin, "permissions": permissions}, nil); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 // Go goes to an address.

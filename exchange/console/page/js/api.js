@@ -56,6 +56,8 @@ export const page = {
   signIn: (what) => call('POST', '/console/session', what),
   signOut: () => call('DELETE', '/console/session'),
   plan: (intent, signal) => call('POST', '/console/plan', { intent }, { signal }),
+  /** planned is the plan of a request after what was answered to its questions. */
+  planned: (request, answers) => call('POST', '/console/plan', { intent: request.intent, requires: (request.requires || []).map((c) => (typeof c === 'string' ? c : Object.keys(c)[0])), answers }),
   stop: (why, signal) => call('POST', '/console/stop', { why }, { keepalive: true, signal, alone: true }),
   release: () => call('POST', '/console/release', {}),
   arm: (what) => call('POST', '/console/arm', what),

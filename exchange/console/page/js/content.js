@@ -1,7 +1,7 @@
 // Shows what is in a thread. All of it is data that somebody else has written.
 
 import { exchange } from './api.js'
-import { ago, chip, el, link, size, words } from './dom.js'
+import { ago, chip, el, folded, link, size, words } from './dom.js'
 
 const drawable = /^data:image\/(jpeg|png|gif|webp|avif);base64,/
 
@@ -66,11 +66,11 @@ function structured(v) {
   return el('dl', {}, Object.entries(v).flatMap(([k, x]) => [el('dt', {}, words(k)), el('dd', {}, x === true ? 'yes' : x === false ? 'no' : typeof x === 'object' ? JSON.stringify(x) : String(x))]))
 }
 
-/** timeline shows the messages of a thread, without acks. */
-export function timeline(thread, me) {
+/** timeline shows the messages of a thread, without acks, and without one response that is shown elsewhere. */
+export function timeline(thread, me, above) {
   const list = []
   for (const m of thread.messages) {
-    const parts = m.mess.flatMap((item) => Object.entries(item)).filter(([kind]) => kind !== 'ack' && kind !== 'v')
+    const parts = m.mess.flatMap((item) => Object.entries(item)).filter(([kind, v]) => kind !== 'ack' && kind !== 'v' && !(above && v === above))
     if (parts.length === 0) continue
     list.push(el('li', { className: m.from === me ? 'mine' : '' },
       el('p', { className: 'meta' }, el('strong', {}, m.from), ` · ${ago(m.ts)}`),
@@ -114,7 +114,7 @@ export function why(v) {
 function status(v) {
   const more = []
   if (v.message) more.push(el('p', {}, v.message))
-  if (why(v)) more.push(el('p', {}, why(v)))
+  if (why(v)) more.push(folded(why(v)))
   if (v.suggestion) more.push(el('p', {}, v.suggestion))
   for (const q of v.questions || []) more.push(el('p', {}, q.question))
   if (v.action) more.push(el('p', {}, v.action))

@@ -42,6 +42,15 @@ export function ago(when) {
   return at.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' })
 }
 
+const readable = 180 // letters that are read at a glance
+
+/** folded shows the beginning of a long text, and the rest for who wants it. */
+export function folded(text) {
+  const at = text.length > readable + 60 ? Math.max(text.lastIndexOf(', ', readable), text.lastIndexOf('; ', readable)) : -1
+  if (at < 40) return el('p', {}, text)
+  return el('div', {}, el('p', {}, `${text.slice(0, at)} …`), el('details', {}, el('summary', {}, 'more'), el('p', {}, text.slice(at + 2))))
+}
+
 /** size tells a number of bytes. */
 export function size(n) {
   if (n < 10240) return `${n} bytes`

@@ -4,14 +4,16 @@ import { page } from './api.js'
 import { $, ago, el, fill, size } from './dom.js'
 import { refusals } from './tasks.js'
 
+const none = (text) => el('li', {}, el('p', { className: 'empty' }, text))
+
 /** look shows it all. */
 export async function look(who) {
-  fill($('declined'), refusals().length ? refusals() : el('li', {}, el('p', { className: 'empty' }, 'None.')))
-  if (!who.roles.includes('operator')) return fill($('refused'), el('caption', {}, 'Only an operator sees these.'))
+  fill($('declined'), refusals().length ? refusals() : none('None.'))
+  if (!who.roles.includes('operator')) return fill($('refused'), none('Only an operator sees these.'))
   const { refused } = await page.refused()
-  const rows = refused.map((r) => el('tr', {}, el('td', {}, ago(r.at)), el('td', {}, String(r.code)), el('td', {}, `${r.method} ${r.path}`), el('td', {}, r.actor || r.from), el('td', {}, r.error)))
-  fill($('refused'), el('thead', {}, el('tr', {}, ['When', 'Code', 'What', 'Who', 'Why'].map((h) => el('th', { scope: 'col' }, h)))),
-    el('tbody', {}, rows.length ? rows : el('tr', {}, el('td', { colspan: 5 }, 'Nothing was refused since the start.'))))
+  fill($('refused'), refused.length ? refused.map((r) => el('li', {},
+    el('p', { className: 'said' }, el('span', { className: 'chip bad' }, String(r.code)), ` ${r.error}`),
+    el('p', { className: 'meta' }, `${r.method} ${r.path} · ${r.actor || r.from} · ${ago(r.at)}`))) : none('Nothing was refused since the start.'))
 }
 
 /** changed shows the storage. */

@@ -1,6 +1,6 @@
 // Shows what a request would do, before it is sent, and the plan of one that runs.
 
-import { el, words } from './dom.js'
+import { el, folded, words } from './dom.js'
 
 const effects = { query: 'only looks', idempotent: 'can be done again', once: 'happens once' }
 
@@ -8,7 +8,7 @@ const effects = { query: 'only looks', idempotent: 'can be done again', once: 'h
 export function outcome(out) {
   if (out.plan) return plan(out.plan)
   if (out.question) return [el('p', {}, `Would ask: ${out.question.question}`), out.question.options?.length ? el('p', { className: 'meta' }, out.question.options.join(' · ')) : null]
-  if (out.refusal) return [el('p', {}, `No robot here would do it: ${out.refusal.reason}`)]
+  if (out.refusal) return [folded(`No robot here would do it: ${out.refusal.reason}`)]
   return []
 }
 

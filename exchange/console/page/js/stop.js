@@ -8,6 +8,7 @@ import { $, el, fill, words } from './dom.js'
 import { connect, hangUp } from './events.js'
 
 const patience = 4000 // ms
+const named = 4 // devices that are not safe
 const others = globalThis.BroadcastChannel ? new BroadcastChannel('messkit-stop') : null
 
 function makeRoom() {
@@ -64,7 +65,9 @@ function stands(e) {
   if (!e.stopped) return 'has not confirmed the stop; it stops when it hears of it'
   const devices = e.stopped.devices || []
   const safe = devices.filter((d) => d.state === 'safe').length
-  const not = devices.filter((d) => d.state !== 'safe').map((d) => `${words(d.device)} ${d.state}`)
+  const rest = devices.filter((d) => d.state !== 'safe').sort((a, b) => Number(a.state === 'pending') - Number(b.state === 'pending')) // what is not safe before what is not known yet
+  const not = rest.slice(0, named).map((d) => `${words(d.device)} ${d.state}`)
+  if (rest.length > named) not.push(`and ${rest.length - named} more ${rest.slice(named).every((d) => d.state === 'pending') ? 'pending' : ''}`.trim())
   return `STOPPED. ${e.stopped.why} · ${safe} of ${devices.length} devices safe${not.length ? ` · ${not.join(', ')}` : ''}`
 }
 

@@ -2,12 +2,13 @@
 
 import { exchange, page } from './api.js'
 import { form } from './answer.js'
-import { duration, last, timeline } from './content.js'
+import { duration, entry, last, timeline } from './content.js'
 import { $, ago, chip, el, fill, randomId } from './dom.js'
 import { kind, outcome } from './plan.js'
 
 const ended = new Set(['completed', 'partial', 'failed', 'declined', 'cancelled', 'expired', 'superseded', 'delegated'])
 const calls = new Set(['needs_input', 'needs_confirmation'])
+const doing = { completed: 'done by', partial: 'done in part by', in_progress: 'being done by', declined: 'declined by' }
 const shown = 30 // of those that have ended
 
 const threads = new Map() // ref to its summary
@@ -72,6 +73,9 @@ function row(t, needs) {
     needs && full && mayAnswer(t) ? form(full, () => changed(t)) : null)
 }
 
+/** answered is the response with which a task has ended; null if there is none. */
+const answered = (t) => (ended.has(t.status) ? t.messages.flatMap((m) => m.mess).findLast((i) => i.response?.content?.length)?.response : null)
+
 const mayAnswer = (t) => me.roles.includes('operator') || t.requestor_id === me.actor
 
 async function fetchWhole(ref) {
@@ -120,14 +124,21 @@ function detail(t) {
   return [
     el('p', {}, el('a', { href: '#tasks' }, '‹ All tasks')),
     el('h1', { id: 'detail-title' }, t.intent),
-    el('p', { className: 'meta' }, chip(t.status), ` ${t.ref} · asked by ${t.requestor_id}${t.executor_id ? ` · done by ${t.executor_id}` : ''}`),
+    el('p', { className: 'meta' }, chip(t.status), ` ${t.ref} · asked by ${t.requestor_id}${t.executor_id ? ` · ${doing[t.status] || 'taken by'} ${t.executor_id}` : ''}`),
     progress(t),
+    result(t),
     planned,
     box ? el('div', { className: 'card' }, box) : null,
     ended.has(t.status) || !mayAnswer(t) ? null : el('button', { type: 'button', className: 'plain', onclick: (e) => cancel(t, e.target, again) }, 'Take it back'),
     el('h2', {}, 'What was said'),
-    timeline(t, me.actor),
+    timeline(t, me.actor, answered(t)),
   ]
+}
+
+/** result shows first what was asked for. */
+function result(t) {
+  const got = answered(t)
+  return got ? el('div', { className: 'result' }, got.content.map((c) => entry(t.ref, c)), got.notes ? el('p', { className: 'meta' }, got.notes) : null) : null
 }
 
 function progress(t) {
@@ -143,7 +154,9 @@ function progress(t) {
 async function showPlan(t, node) {
   if (!me.here) return
   try {
-    const out = await page.plan(t.intent)
+    const items = t.messages.flatMap((m) => m.mess)
+    const answers = items.map((i) => i.reply?.answers || (i.answer ? { [last(t, 'needs_input')?.questions?.[0]?.field || 'answer']: i.answer.value } : null)).filter(Boolean)
+    const out = await page.planned(items.find((i) => i.request)?.request || { intent: t.intent }, answers.slice(0, 16))
     const hash = last(t, 'in_progress')?.action_hash || last(t, 'needs_confirmation')?.action_hash
     if (!out.plan && (t.executor_id || last(t, 'declined'))) return // its question, or its no, stands below
     const same = hash && out.plan?.digest === hash

@@ -62,8 +62,8 @@ func Inspect(data []byte) (Info, error) {
 }
 
 // maxMemory is what decoding one picture may cost, in bytes: 6 bytes for each of
-// MaxPixels, which is a 64 megapixel PNG with 8 bits a channel, or a 50
-// megapixel progressive JPEG with halved colour.
+// MaxPixels, which is a 64 megapixel PNG with 8 bits a channel, or a 48
+// megapixel JPEG of four inks.
 const maxMemory = 6 * MaxPixels
 
 func inspect(data []byte) (format, image.Config, error) {

@@ -12,7 +12,6 @@ import (
 
 // Markers of JPEG (ITU T.81 table B.1).
 const (
-	markSOF2  = 0xc2
 	markDHT   = 0xc4
 	markRST0  = 0xd0
 	markRST7  = 0xd7
@@ -85,8 +84,9 @@ func nextMarker(data []byte, at int) int {
 // without DHT, JPG and DAC).
 func isFrame(m byte) bool { return m >= 0xc0 && m <= 0xcf && m != markDHT && m != 0xc8 && m != 0xcc }
 
-// jpegWeight counts the samples that the decoder keeps of each pixel, for a
-// progressive picture the coefficients, and for four inks their mixture.
+// jpegWeight counts the samples that are kept of each pixel where pixels are made
+// of a JPEG, and for four inks their mixture. Of coefficients only a band is kept,
+// also of a progressive picture (package dctjpeg).
 func jpegWeight(data []byte, c image.Config) float64 {
 	for s := range segments(data) {
 		if !isFrame(s.marker) || len(s.body) < 6 {
@@ -98,9 +98,6 @@ func jpegWeight(data []byte, c image.Config) float64 {
 			most, sum, inks = max(most, area), sum+area, inks+1
 		}
 		w := max(1, float64(sum)/float64(most))
-		if s.marker == markSOF2 {
-			w *= 1 + 4
-		}
 		if inks == 4 {
 			w += 4
 		}

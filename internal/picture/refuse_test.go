@@ -16,7 +16,7 @@ import (
 // claiming is a JPEG that says it is w x h pixels.
 func claiming(data []byte, w, h uint16) []byte {
 	data = bytes.Clone(data)
-	sof := bytes.Index(data, []byte{0xff, 0xc0})
+	sof := max(bytes.Index(data, []byte{0xff, 0xc0}), bytes.Index(data, []byte{0xff, 0xc2}))
 	binary.BigEndian.PutUint16(data[sof+5:], h)
 	binary.BigEndian.PutUint16(data[sof+7:], w)
 	return data
@@ -58,6 +58,7 @@ func TestFitRefuses(t *testing.T) {
 		{"a huge JPEG", claiming(good, 60000, 60000), picture.Limits{}, "picture: 60000 x 60000 pixels are too many; send at most 64 megapixels"},
 		{"a huge PNG", hugePNG(t, 1<<31-1, 1, 8), picture.Limits{}, "are too many; send at most 64 megapixels"},
 		{"a deep PNG", hugePNG(t, 8000, 8000, 16), picture.Limits{}, "picture: decoding this kind of PNG with 8000 x 8000 pixels takes 512 MB, at most 402 are given; send a smaller one"},
+		{"much ink", claiming(fixture(t, "cmyk.jpg"), 9000, 6900), picture.Limits{}, "picture: decoding this kind of JPEG with 9000 x 6900 pixels takes 497 MB, at most 402 are given; send a smaller one"},
 		{"no pixels", claiming(good, 0, 10), picture.Limits{}, "picture: the JPEG says it is 0 x 10 pixels; take it again"},
 		{"few bytes", good, picture.Limits{MaxBytes: 500}, "picture: no picture fits in 500 bytes; allow 1024 or more"},
 		{"less than no bytes", good, picture.Limits{MaxBytes: -1}, "picture: no picture fits in -1 bytes; allow 1024 or more"},
@@ -127,6 +128,7 @@ func TestInspect(t *testing.T) {
 		{bmpOf(t, img), picture.Info{MIME: "image/bmp", Width: 30, Height: 20}},
 		{tiffOf(t, img, nil), picture.Info{MIME: "image/tiff", Width: 30, Height: 20}},
 		{fixture(t, "lossy.webp"), picture.Info{MIME: "image/webp", Width: 48, Height: 32}},
+		{claiming(fixture(t, "progressive.jpg"), 9248, 6936), picture.Info{MIME: "image/jpeg", Width: 9248, Height: 6936}},
 	} {
 		if got, err := picture.Inspect(c.data); got != c.want || err != nil {
 			t.Errorf("Inspect = %+v, %v, want %+v", got, err, c.want)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -22,6 +23,8 @@ func TestFitReadsEveryFormat(t *testing.T) {
 		"baseline JPEG":    jpegOf(t, img, 90),
 		"progressive JPEG": fixture(t, "progressive.jpg"),
 		"4:2:2 JPEG":       fixture(t, "422.jpg"),
+		"1 x 4 JPEG":       fixture(t, "1x4.jpg"),
+		"restarting JPEG":  fixture(t, "restarts.jpg"),
 		"CMYK JPEG":        fixture(t, "cmyk.jpg"),
 		"motion JPEG":      withoutTables(jpegOf(t, img, 90)),
 		"PNG":              pngOf(t, img),
@@ -138,6 +141,17 @@ func TestFitLeavesWhatFits(t *testing.T) {
 	made, _ := fit(t, jpegOf(t, scene(800, 600, 30), 95), picture.Limits{MaxBytes: 50_000})
 	if p, _ := fit(t, made.Data, picture.Limits{MaxBytes: 50_000}); len(p.Did) != 0 {
 		t.Errorf("what was made to fit is changed again: %q", p.Did)
+	}
+}
+
+// Go's decoder, and so every executor's, does not read what restarts.jpg is.
+func TestFitLeavesOutRestarts(t *testing.T) {
+	p, got := fit(t, fixture(t, "restarts.jpg"), picture.Limits{})
+	if want := decoded(t, fixture(t, "progressive.jpg")); !reflect.DeepEqual(got, want) {
+		t.Error("it has other pixels than before")
+	}
+	if p.Explain.Way != picture.WayKept || !slices.Equal(p.Did, []string{"left out its restart markers, without loss"}) {
+		t.Errorf("did %q\n%s", p.Did, p.Explain)
 	}
 }
 

@@ -90,7 +90,8 @@ func animation(t testing.TB, w, h int) []byte {
 }
 
 // fixture reads a picture that Go cannot write. All are one scene of 48 x 32
-// pixels, red in the top left, written by Pillow 9.4.
+// pixels, red in the top left, written by Pillow 9.4; 1x4.jpg and restarts.jpg were
+// made of progressive.jpg by libjpeg-turbo 2.1, the latter without loss.
 func fixture(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))

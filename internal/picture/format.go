@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"image"
+	"image/color"
 	"image/gif"
 	"image/jpeg"
 	"image/png"
@@ -73,10 +74,13 @@ func inspect(data []byte) (format, image.Config, error) {
 	}
 	var c image.Config
 	err = guard(func() (err error) { c, err = f.config(bytes.NewReader(data)); return err })
-	if err != nil {
-		if _, told := dctjpeg.Parse(data); f.mime == "image/jpeg" && told != nil {
-			err = told // in better words
+	if err != nil && f.mime == "image/jpeg" { // image/jpeg does not know every sampling
+		var src *dctjpeg.Source
+		if src, err = dctjpeg.Parse(data); err == nil {
+			c = image.Config{ColorModel: color.YCbCrModel, Width: src.Width, Height: src.Height}
 		}
+	}
+	if err != nil {
 		return format{}, image.Config{}, f.broken(data, err)
 	}
 	if err := f.bearable(data, c); err != nil {

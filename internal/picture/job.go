@@ -78,10 +78,17 @@ func (j *job) unchanged(ctx context.Context, src *dctjpeg.Source) (p Picture, do
 		j.x.because("it is coded as inks")
 		return Picture{}, false, nil
 	}
+	if !src.Usual() {
+		j.x.because("not everybody can read its sampling of colour")
+		return Picture{}, false, nil
+	}
 	if j.orient.upright() {
 		data := j.stripped(src.Width, src.Height)
 		if data == nil {
 			return Picture{}, false, nil
+		}
+		if src.Progressive && restarts(data) {
+			return j.withoutRestarts(ctx, src)
 		}
 		seen, err := src.Look(ctx)
 		if err != nil {
@@ -110,6 +117,28 @@ func (j *job) unchanged(ctx context.Context, src *dctjpeg.Source) (p Picture, do
 		w, h = h, w
 	}
 	return j.done(data, "image/jpeg", w, h, lookOf(seen)), true, nil
+}
+
+// withoutRestarts writes a progressive JPEG again, without loss: some decoders,
+// as that of Go, do not read one with restart markers.
+func (j *job) withoutRestarts(ctx context.Context, src *dctjpeg.Source) (p Picture, done bool, err error) {
+	none := dctjpeg.Turn{}
+	if !src.CanTurn(none) {
+		return Picture{}, false, nil
+	}
+	data, seen, err := src.Turned(ctx, none)
+	switch {
+	case errors.Is(err, dctjpeg.ErrUnsupported):
+		return Picture{}, false, nil
+	case err != nil:
+		return Picture{}, false, j.failed(ctx, err)
+	case len(data) > j.lim.MaxBytes:
+		return Picture{}, false, nil
+	}
+	j.x.Way, j.x.Progressive = WayKept, true
+	j.x.because("it fits already, but not everybody can read restart markers of a progressive JPEG")
+	j.did = append(j.did, "left out its restart markers, without loss")
+	return j.done(data, "image/jpeg", src.Width, src.Height, lookOf(seen)), true, nil
 }
 
 // stripped is the picture without its metadata, if it is upright and fits so.

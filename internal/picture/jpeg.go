@@ -183,6 +183,16 @@ func stripJPEG(data []byte) []byte {
 	return out
 }
 
+// restarts reports whether a JPEG has restart markers.
+func restarts(data []byte) bool {
+	for s := range segments(data) {
+		if s.marker == markDRI && len(s.body) == 2 && s.body[0]|s.body[1] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // jpegEnds reports whether a JPEG has its end.
 func jpegEnds(data []byte) bool {
 	for s := range segments(data) {

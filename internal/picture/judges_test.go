@@ -36,9 +36,11 @@ func judged(t *testing.T) map[string]picture.Picture {
 			}
 		}
 	}
-	for _, name := range []string{"progressive.jpg", "422.jpg", "cmyk.jpg", "lossy.webp"} {
-		p, _ := fit(t, fixture(t, name), picture.Limits{MaxPx: 30})
-		out[name] = p
+	for _, name := range []string{"progressive.jpg", "422.jpg", "1x4.jpg", "restarts.jpg", "cmyk.jpg", "lossy.webp"} {
+		for _, lim := range []picture.Limits{{}, {MaxPx: 30}} {
+			p, _ := fit(t, fixture(t, name), lim)
+			out[fmt.Sprintf("%s %+v", name, lim)] = p
+		}
 	}
 	return out
 }

@@ -71,6 +71,8 @@ func TestDecodesWhatLibjpegWrites(t *testing.T) {
 			{"-sample", "1x2"},
 			{"-sample", "2x2"},
 			{"-sample", "4x1"},
+			{"-sample", "1x4"},
+			{"-sample", "2x4", "-progressive", "-restart", "2"},
 			{"-progressive"},
 			{"-progressive", "-sample", "1x1"},
 			{"-progressive", "-sample", "2x1", "-restart", "1"},

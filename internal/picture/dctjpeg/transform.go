@@ -27,6 +27,23 @@ func (s *Source) CanScale() bool {
 	return true
 }
 
+// Usual reports whether all decoders know the sampling of a source: both colours
+// have one, and brightness so many times as many samples as image/jpeg knows.
+func (s *Source) Usual() bool {
+	if s.Model == Gray {
+		return true
+	}
+	y, c := s.comps[0], s.comps[1]
+	if c.h != s.comps[2].h || c.v != s.comps[2].v || y.h%c.h != 0 || y.v%c.v != 0 {
+		return false
+	}
+	switch [2]int{y.h / c.h, y.v / c.v} {
+	case [2]int{1, 1}, [2]int{1, 2}, [2]int{2, 1}, [2]int{2, 2}, [2]int{4, 1}, [2]int{4, 2}:
+		return true
+	}
+	return false
+}
+
 // FullColour reports whether colour has as many pixels as brightness.
 func (s *Source) FullColour() bool {
 	for _, c := range s.comps {

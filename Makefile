@@ -140,8 +140,8 @@ bench-intents: ## measure what is understood of 591 sentences about a home, and 
 	@MESSKIT_INTENTS=$(or $(SHOW),table) go test ./cmd/messkit -run '^TestIntents$$' -count=1 -v | grep -v '^=== \|^--- PASS\|^PASS\|^ok'
 
 .PHONY: bench-picture
-bench-picture: dist/messkit ## measure how pictures are made to fit, beside jpegoptim, ImageMagick and sharp, some minutes
-	@scripts/bench-picture.sh dist/messkit
+bench-picture: dist/messkit ## measure how pictures are made to fit, beside jpegoptim, ImageMagick and sharp, some minutes; PAGE=docs/pictures.md writes the tables there
+	@scripts/bench-picture.sh dist/messkit $(PAGE)
 
 .PHONY: pulls
 pulls: ## pull the network between an executor and its broker N (200) times while it works; the devices count

@@ -66,15 +66,16 @@ func (t Told) status(s *mess.Status, r *mess.Response, carried mess.Object) []Bo
 			t.blocker(s.Code, lines, t.with(carried, TypeCoordinationRequest)),
 		}
 	case mess.NeedsConfirmation:
-		lines := []string{"Answer yes or no in this thread: " + s.Action}
+		topic, lines := "Confirm: "+s.Action, []string{"Answer yes or no in this thread: " + s.Action}
+		if s.ConfirmBy != "" {
+			topic = "Waits for the yes of the " + s.ConfirmBy + " at the place: " + s.Action
+			lines = []string{topic, "A yes by mail does not count; cancel takes the task back"}
+		}
 		if s.Consequences != "" {
 			lines = append(lines, "Consequences: "+s.Consequences)
 		}
-		if s.ConfirmBy != "" {
-			lines = append(lines, "The yes has to come from the "+s.ConfirmBy+" at the place")
-		}
 		return []Body{
-			t.ask("review", "Confirm: "+s.Action, lines, carried),
+			t.ask("review", topic, lines, carried),
 			t.blocker(s.Code, lines, t.with(carried, TypeCoordinationRequest)),
 		}
 	}

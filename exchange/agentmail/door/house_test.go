@@ -34,7 +34,8 @@ type house struct {
 	testing.TB
 	x       *exchange.Exchange
 	hands   *exchange.Local
-	mail    *mailtest.Server
+	mail    *mailtest.Server // nil for another one, or none
+	at      mailbox.Config   // where the server is; without URL there is none
 	door    *door.Door
 	cfg     door.Config
 	dir     string
@@ -49,7 +50,12 @@ type house struct {
 // inHouse is a house with an executor, and a door under a name.
 func inHouse(t testing.TB, mail *mailtest.Server, name string, cfg door.Config) *house {
 	t.Helper()
-	h := bare(t, mail, name, cfg)
+	return bare(t, mail, name, cfg).lived()
+}
+
+// lived brings an executor into a house, and opens its door.
+func (h *house) lived() *house {
+	h.Helper()
 	h.says(`config: {executor: {id: kitchen-pi, versions: [1.1.0], capabilities: [take-photo]}}`)
 	h.run(func(ctx context.Context) { _ = h.hands.Receive(ctx, func(m mess.Message) { h.hear(ctx, m) }) })
 	h.open()
@@ -63,13 +69,14 @@ func bare(t testing.TB, mail *mailtest.Server, name string, cfg door.Config) *ho
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
 	cfg.Poll, cfg.MaxZone = time.Second, time.Hour
+	var at mailbox.Config
 	if mail != nil {
-		cfg.Name, cfg.Project, cfg.Server = name, project, mail.URL
+		at = mailbox.Config{URL: mail.URL, Bearer: "let-me-in", Project: project}
 	}
-	h := &house{TB: t, x: x, mail: mail, hands: x.As(kitchen, "local"), cfg: cfg, dir: t.TempDir(), name: name, ctx: ctx, offered: map[string]bool{}}
+	h := &house{TB: t, x: x, mail: mail, at: at, hands: x.As(kitchen, "local"), cfg: cfg, dir: t.TempDir(), name: name, ctx: ctx, offered: map[string]bool{}}
 	h.run(func(ctx context.Context) { _ = x.Run(ctx) })
 	return h
 }
@@ -88,8 +95,10 @@ func (h *house) run(do func(context.Context)) (stop func()) {
 func (h *house) open() {
 	h.Helper()
 	var box door.Mailbox
-	if h.mail != nil {
-		box = mailbox.New(mailbox.Config{URL: h.mail.URL, Bearer: "let-me-in", Project: project, Name: h.name, Contacts: h.cfg.Contacts(), Timeout: 20 * time.Second})
+	if at := h.at; at.URL != "" {
+		h.cfg.Name, h.cfg.Project, h.cfg.Server = h.name, at.Project, at.URL
+		at.Name, at.Contacts, at.Timeout = h.name, h.cfg.Contacts(), time.Minute
+		box = mailbox.New(at)
 	}
 	d, err := door.Open(h.ctx, h.x, h.cfg, box, h.dir, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {

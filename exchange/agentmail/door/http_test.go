@@ -3,6 +3,7 @@ package door_test
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -298,12 +299,20 @@ func FuzzTake(f *testing.F) {
 	f.Add(saying("m-1", "bd-1", "2026-01-01T00:00:00Z", `"reply":{"confirm":true,"re":["x/y"]}`))
 	f.Add(reservation(boss, "r", "exclusive", "zone/kitchen/[", 1, ""))
 	f.Add("yes")
-	h := bare(f, nil, "", door.Config{On: true, Lenient: true, Zones: map[string][]string{"kitchen": {"lamp"}}})
-	h.open()
+	x, err := exchange.Open(f.Context(), exchange.DefaultConfig(), exchange.NewMemory(), time.Now, slog.New(slog.DiscardHandler))
+	if err != nil {
+		f.Fatal(err)
+	}
+	// Nothing runs beside it. What it covers depends on what came before all the
+	// same: run it with -fuzzminimizetime 10x, as make fuzz does.
+	d, err := door.Open(f.Context(), x, door.Config{On: true, Lenient: true, Poll: time.Second, MaxZone: time.Hour, Zones: map[string][]string{"kitchen": {"lamp"}}}, nil, f.TempDir(), time.Now, slog.New(slog.DiscardHandler))
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, body string) {
 		r := httptest.NewRequest(http.MethodPost, door.Path, strings.NewReader(body))
 		w := httptest.NewRecorder()
-		h.door.Serve(orchestrator, w, r)
+		d.Serve(orchestrator, w, r)
 		if w.Code >= 500 || !json.Valid(w.Body.Bytes()) {
 			t.Errorf("%q: %d %s", body, w.Code, w.Body)
 		}

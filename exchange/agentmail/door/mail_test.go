@@ -11,6 +11,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/agentmail"
 	"github.com/messkit/messkit/exchange/agentmail/door"
+	"github.com/messkit/messkit/exchange/agentmail/mailtest"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -208,10 +209,31 @@ func TestWhatOnlyAnOperatorMayConfirm(t *testing.T) {
 	h.asks("bd-1", assignment("msg-1", "bd-1", "operator"))
 	h.until(boss, "bd-1", agentmail.TypeCoordinationRequest)
 	h.heard(boss, func(all []said) bool { return len(all) >= 3 })
+	for _, one := range h.heard(boss, func([]said) bool { return true }) {
+		if strings.Contains(one.Mail.Body, "in this thread") {
+			t.Errorf("it is said to answer here: %s", one.Mail.Body)
+		}
+	}
 	h.asks("bd-1", "yes")
 	r := body[*agentmail.ErrorReport](t, h.until(boss, "bd-1", agentmail.TypeErrorReport))
 	if r.Error.Code != "forbidden" || len(h.deeds()) != 0 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A server that has sessions, and forgets them when it is started anew, is written
+// to all the same.
+func TestAServerWithSessions(t *testing.T) {
+	mail, forget := mailtest.NewWithSessions("let-me-in")
+	t.Cleanup(mail.Close)
+	mail.Join(project, boss)
+	h := inHouse(t, mail, "Kitchen-1", bossOnly)
+	for _, task := range []string{"bd-1", "bd-2"} {
+		h.asks(task, assignment("msg-of-"+task, task, "photo"))
+		if c := body[*agentmail.TaskCompletion](t, h.until(boss, task, agentmail.TypeTaskCompletion)); c.Status != "complete" {
+			t.Errorf("%+v", c)
+		}
+		forget()
 	}
 }
 

@@ -32,6 +32,7 @@ type Server struct {
 	acked    map[int64]bool
 	fail     func(tool string, after bool) error
 	http     *httptest.Server
+	handler  http.Handler // of MCP
 	names    int
 }
 
@@ -54,10 +55,38 @@ type Mail struct {
 	Delivered bool
 }
 
-// New starts a server. bearer is what clients must show; "" for nothing.
-func New(bearer string) *Server {
+// New starts a server. bearer is what clients must show; "" for nothing. It knows
+// no sessions.
+func New(bearer string) *Server { return start(bearer, true) }
+
+// NewWithSessions starts one that gives every client a session, as later versions
+// do, and the function with which it forgets them, as when it is started anew.
+func NewWithSessions(bearer string) (s *Server, forget func()) {
+	s = start(bearer, false)
+	return s, func() { s.serve(false) }
+}
+
+func start(bearer string, stateless bool) *Server {
 	s := &Server{bearer: bearer, agents: map[string]*agent{}, contacts: map[string]bool{}, acked: map[int64]bool{}}
 	s.changed = sync.NewCond(&s.mu)
+	s.serve(stateless)
+	s.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.bearer != "" && r.Header.Get("Authorization") != "Bearer "+s.bearer {
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = w.Write([]byte(`{"detail":"Unauthorized"}`))
+			return
+		}
+		s.mu.Lock()
+		h := s.handler
+		s.mu.Unlock()
+		h.ServeHTTP(w, r)
+	}))
+	s.URL = s.http.URL + "/mcp/"
+	return s
+}
+
+// serve makes the MCP server anew.
+func (s *Server) serve(stateless bool) {
 	m := sdk.NewServer(&sdk.Implementation{Name: "mail", Version: "0"}, &sdk.ServerOptions{
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
 	})
@@ -67,17 +96,9 @@ func New(bearer string) *Server {
 		})
 	}
 	m.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "resource://outbox/{agent}{?project,include_bodies,limit,since_ts,agent_token}", Name: "outbox"}, s.outbox)
-	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return m }, &sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
-	s.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.bearer != "" && r.Header.Get("Authorization") != "Bearer "+s.bearer {
-			w.WriteHeader(http.StatusUnauthorized)
-			_, _ = w.Write([]byte(`{"detail":"Unauthorized"}`))
-			return
-		}
-		h.ServeHTTP(w, r)
-	}))
-	s.URL = s.http.URL + "/mcp/"
-	return s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return m }, &sdk.StreamableHTTPOptions{Stateless: stateless, JSONResponse: true})
 }
 
 // Close ends it.

@@ -33,7 +33,7 @@ func (x *request) otherwise() (Outcome, bool) {
 	out, ok = Outcome{}, false
 	if able := x.able(x.readings); len(able) > 0 {
 		out, ok = x.choose(able), true
-	} else if len(x.readings) == 0 {
+	} else {
 		out, ok = x.plainly()
 	}
 	switch {
@@ -255,6 +255,9 @@ func (x *request) framedReading(f *frame, so framed) (reading, bool) {
 			return rd, false
 		}
 		if b.kind == "area" && f.of.Command == Clean { // a room that is no spot
+			if slices.ContainsFunc(x.filled("spot", b.from), func(m match) bool { return m.end >= b.match.end }) {
+				return rd, false // it is read as one
+			}
 			rd.beyond = b.match.value
 			continue
 		}

@@ -144,7 +144,7 @@ func (l *lexicon) compile(w *words, c *Catalogue, wrong func(string, ...any)) {
 	for _, name := range l.Nouns {
 		l.nouns |= l.bits[name]
 	}
-	l.often = l.bits["make"] | l.bits["want"] | l.bits["here"] | l.bits["whole"] | l.bits["bit"] | l.bits["start"]
+	l.often = l.bits["make"] | l.bits["want"] | l.bits["here"] | l.bits["whole"] | l.bits["bit"] | l.bits["start"] | l.bits["dock"]
 	l.sorts(w, c)
 	l.thing = &phrases[match]{}
 	for _, text := range l.Things {
@@ -214,7 +214,7 @@ func inflected(verb string) map[string]string {
 	switch {
 	case last == 'e':
 		stem = verb[:len(verb)-1]
-	case !isVowel(last) && last != 'w' && last != 'x' && last != 'y' && isVowel(before) && !isVowel(third) && (len(verb) < 5 || verb == "begin"): // dim, put, shut: the last letter doubles
+	case !isVowel(last) && last != 'w' && last != 'x' && last != 'y' && isVowel(before) && !isVowel(third) && (len(verb) < 5 || verb == "begin") && verb != "open": // dim, put, shut: the last letter doubles
 		stem = verb + string(last)
 	}
 	forms[stem+"ing"], forms[stem+"ed"] = ing, done

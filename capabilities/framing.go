@@ -103,6 +103,8 @@ func (f *framer) signal(i int, so framed) {
 		switch t := f.x.tokens[i]; {
 		case t.text != t.folded && f.x.r.catalogue.classPhrase.longest(f.x.tokens, i) > 0: // "turn the lights up" lights up nothing
 			return
+		case t.noun && f.x.r.catalogue.classPhrase.longest(f.x.tokens, i) >= end-i: // "park the vacuum" is no order to vacuum
+			return
 		case s == l.bits["joint"] && !f.noun(end) && f.x.skips > 0: // "on the left"
 			if next.pieces += 2 * skipped; len(so.lost) == f.x.skips {
 				return
@@ -170,6 +172,8 @@ func (f *framer) value(i int, so framed) {
 		switch {
 		case so.signals.has(l.bits[level] | l.bits[differs] | l.bits[number]):
 			return
+		case percent && end+1 < len(tokens) && tokens[end].text == "of" && len(f.x.filled("device", end+1)) > 0: // "half of the lights" is no level
+			return
 		case by > i && percent:
 			next.signals |= l.bits[differs]
 		case percent:
@@ -189,7 +193,7 @@ func (f *framer) value(i int, so framed) {
 	f.x.words().cardinal(tokens, by, func(end int, n float64) {
 		if k := l.percentOf.longest(tokens, end); k > 0 && n <= 100 {
 			yield(end+k, n, true)
-		} else if by == i && n <= 100 {
+		} else if by == i && n <= 100 && (n == 0 || n >= 1) { // "half" is a level by name
 			yield(end, n, false)
 		}
 	})

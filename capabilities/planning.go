@@ -101,7 +101,10 @@ func (r *Resolver) word(name string, rd *reading, d int, areas []string) string 
 	case "colour":
 		return r.catalogue.lexicon.called(argText(rd.args, name))
 	}
-	return argText(rd.args, name)
+	if said := argText(rd.args, name); said != "" || rd.asks != name {
+		return said
+	}
+	return "some" // it is asked for
 }
 
 // argText is a parameter in words; numbers without their sign, which the words

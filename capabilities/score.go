@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/messkit/messkit/mess"
 )
@@ -111,6 +112,9 @@ func (x *request) scoreOf(c *capability) (scored, bool) {
 		} else if s.leftover = append(s.leftover, t.text); !loose {
 			return scored{}, false
 		}
+	}
+	if strings.Contains(c.Summary, "{thing}") && s.value("thing") == "" { // it says not what to look for
+		return scored{}, false
 	}
 	if words == 0 || weight == 0 && !loose || s.how == byNothing {
 		return scored{}, false

@@ -44,7 +44,9 @@ func (w *words) bare(tokens []token) []token {
 			i += n - 1
 			continue
 		}
-		list = append(list, tokens[i])
+		one := tokens[i]
+		one.noun = i > 0 && w.article.longest(tokens, i-1) > 0
+		list = append(list, one)
 	}
 	return list
 }

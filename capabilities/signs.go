@@ -44,6 +44,8 @@ func bare(before, r rune, rest string, said bool) bool {
 	case '-', '‐', '‑', '–', '—': // neither a minus nor "5-10"
 		after, _ = utf8.DecodeRuneInString(strings.TrimLeft(rest, " "))
 		return !unicode.IsDigit(after) || unicode.IsLetter(before)
+	case '%': // "50%" and "50 %", but not "a%b"
+		return (unicode.IsDigit(before) || said && unicode.IsSpace(before)) && (rest == "" || !isWord(after))
 	case '_':
 		return isWord(before) && isWord(after)
 	case '!':

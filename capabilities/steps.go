@@ -136,6 +136,9 @@ func (x *request) clauses() (Outcome, bool) {
 			}
 			return x.refuse(fmt.Sprintf("of several things, %q cannot be done: %s", part, out.Refusal.Reason), out.Refusal.Nearest), true
 		}
+		if wait := x.offAfter(out.Plan, steps); wait > 0 && pause == 0 {
+			out.Plan.NotBefore, pause, total = time.Time{}, wait, total+wait
+		}
 		about = ""
 		if len(out.Plan.Steps) == 0 {
 			about = out.Plan.Device
@@ -231,6 +234,16 @@ func switches(p Plan, want bool) bool {
 // kept over a restart.
 const maxPause = time.Hour
 
+// offAfter is how long after the step before, which switches a device on, p switches
+// it off: "turn on the fan, and turn it off after ten minutes"; 0 if it does not.
+func (x *request) offAfter(p *Plan, before []Plan) time.Duration {
+	n := len(before) - 1
+	if n < 0 || p.NotBefore.IsZero() || before[n].Device != p.Device || !before[n].NotBefore.IsZero() || !switches(before[n], true) || !switches(*p, false) {
+		return 0
+	}
+	return p.NotBefore.Sub(x.r.home.Now)
+}
+
 // pause is the length of time that a part says to wait, 0 if it says anything
 // else.
 func (w *words) pause(tokens []token) (d time.Duration) {
@@ -303,13 +316,25 @@ func (x *request) cuts() []int {
 				k = x.words().filler.longest(x.tokens, at)
 			}
 		}
-		if at < len(x.tokens) && x.ordered(at) {
+		if order := x.pass(x.delayed(at)); order < len(x.tokens) && x.ordered(order) {
 			list = append(list, i)
 			from = at
 		}
 		i = max(i, at-1)
 	}
 	return list
+}
+
+// delayed is the end of "after ten minutes" at word i, i if it is not there.
+func (x *request) delayed(i int) int {
+	n := x.words().delaying.longest(x.tokens, i)
+	if n == 0 {
+		return i
+	}
+	if end, _ := x.length(i + n); end > 0 {
+		return end
+	}
+	return i
 }
 
 // opens reports whether an order begins at word i, or behind fillers.

@@ -11,6 +11,7 @@ type token struct {
 	text   string // lower case, as written
 	folded string // without the ending of a plural
 	pause  bool   // a comma, or the end of a sentence, stands before it
+	noun   bool   // an article stands before it: "the vacuum"
 }
 
 // maxTokens bounds a request: the longest of 1,227 real sentences for a smart
@@ -63,6 +64,10 @@ func parted(text string, yield func(word string, pause bool)) {
 		}
 		from += n
 		r, sign := utf8.DecodeRuneInString(text[from:])
+		if r == '%' {
+			yield("%", pause)
+			pause = false
+		}
 		pause = pause || strings.ContainsRune(",;.!:", r)
 		from += sign
 	}

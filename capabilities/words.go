@@ -50,6 +50,7 @@ type words struct {
 	Spanning     []string                 `yaml:"spanning"`
 	SpanTo       []string                 `yaml:"span_to"`
 	AnyOne       []string                 `yaml:"any_one"`
+	Articles     []string                 `yaml:"articles"`
 	Halting      []string                 `yaml:"halting"`
 	Halted       []string                 `yaml:"halted"`
 	Days         []string                 `yaml:"days"`
@@ -63,7 +64,7 @@ type words struct {
 	all, yes, no, stop, picking, every, near, lasting, home, facts  *set
 	delaying, fromNow, ending, at, oclock, day, tomorrow            *set
 	repeating, reported, pausing, referring, spanning, spanTo       *set
-	anyOne, halting, halted                                         *set
+	anyOne, halting, halted, article                                *set
 	half, fixed, sun                                                *set
 	affirming, agreeing, denying, indifferent, endingTalk, praising *set
 	past                                                            *phrases[int]
@@ -83,7 +84,7 @@ func (w *words) lists() []*[]string {
 		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near, &w.Lasting, &w.Home, &w.Facts, &w.Show,
 		&w.Affirming, &w.Agreeing, &w.Praising, &w.Denying, &w.Indifferent, &w.EndingTalk,
 		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow, &w.Repeating, &w.Reported, &w.Pausing, &w.Referring, &w.Spanning, &w.SpanTo, &w.AnyOne,
-		&w.Halting, &w.Halted,
+		&w.Halting, &w.Halted, &w.Articles,
 	}
 }
 
@@ -131,6 +132,7 @@ func (w *words) compile() {
 	w.repeating, w.reported = w.set(w.Repeating), w.set(w.Reported)
 	w.pausing, w.referring = w.set(w.Pausing), w.set(w.Referring)
 	w.spanning, w.spanTo = w.set(w.Spanning), w.set(w.SpanTo)
+	w.article = w.set(w.Articles)
 	w.anyOne, w.halting, w.halted = w.set(w.AnyOne), w.set(w.Halting), w.set(w.Halted)
 	w.oclock, w.day, w.tomorrow = w.set(w.OClock), w.set(w.Days), w.set(w.Tomorrow)
 	w.half, w.fixed, w.sun = w.set(keys(w.Half)), w.set(keys(w.Fixed)), w.set(keys(w.Sun))

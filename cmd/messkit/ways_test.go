@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// Common tasks, each asked for in twenty ways: every one leads to the plan, or to a
+// question about the same capability, and most to the plan. None is refused, and none
+// leads to anything else.
+func TestTwentyWays(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "intents", "ways.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks := strings.Split(strings.TrimPrefix(string(text), "# "), "\n# ")
+	if len(tasks) < 10 {
+		t.Fatalf("there are %d tasks; the file is not whole", len(tasks))
+	}
+	r := simulated(t)
+	for _, task := range tasks {
+		lines := strings.Split(strings.TrimSpace(task), "\n")
+		plans, ways := strings.Split(lines[0], " | "), lines[1:]
+		if len(ways) < 20 {
+			t.Errorf("%q: there are %d ways; 20 belong there", lines[0], len(ways))
+		}
+		about, questions := "", 0
+		for _, s := range ways {
+			out := r.Resolve(mess.Request{Intent: s})
+			p := plannedOf(s, out)
+			if about == "" {
+				about = p.Capability
+			}
+			switch {
+			case p.Outcome == "plan" && slices.Contains(plans, p.Reason):
+			case p.Outcome == "question" && p.Capability == about:
+				questions++
+			default:
+				t.Errorf("%q: %s: %s (%s); want a plan to %s", s, p.Outcome, p.Reason, p.Capability, lines[0])
+			}
+		}
+		if questions > 4 {
+			t.Errorf("%q: %d of %d ways are asked about; 4 at most once were", lines[0], questions, len(ways))
+		}
+	}
+}

@@ -163,8 +163,8 @@ func (c *call) read() (data []byte, yaml bool, err error) {
 			return nil, false, &httpError{http.StatusUnsupportedMediaType, "the content type " + t + " is not understood; send application/json or application/yaml"}
 		}
 	}
-	if c.r.ContentLength > c.cfg.MaxBody { // none of it is read
-		return nil, false, c.tooLarge(c.cfg.MaxBody)
+	if err := c.fits(c.cfg.MaxBody); err != nil {
+		return nil, false, err
 	}
 	data, err = io.ReadAll(c.r.Body)
 	if err != nil {
@@ -182,6 +182,16 @@ func (c *call) unread(err error) error {
 		return &httpError{http.StatusRequestTimeout, "the body does not come; send it without long pauses"}
 	}
 	return &httpError{http.StatusBadRequest, "the body ends too early"}
+}
+
+// fits refuses a body that says that it is larger than limit. None of it is read
+// before the answer, and the connection ends with that.
+func (c *call) fits(limit int64) error {
+	if c.r.ContentLength <= limit {
+		return nil
+	}
+	c.w.Header().Set("Connection", "close")
+	return c.tooLarge(limit)
 }
 
 func (c *call) tooLarge(limit int64) error {

@@ -87,8 +87,8 @@ func (c *call) upload(ref, name string) error {
 	if err != nil {
 		return err
 	}
-	if c.r.ContentLength > c.cfg.MaxBody {
-		return c.tooLarge(c.cfg.MaxBody)
+	if err := c.fits(c.cfg.MaxBody); err != nil {
+		return err
 	}
 	body := &body{r: c.r.Body}
 	media, err := c.x.Attach(c.r.Context(), c.who, ref, name, kind, body)

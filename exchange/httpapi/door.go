@@ -105,7 +105,8 @@ func (d *Door) Handler() http.Handler {
 		end := now.Add(answerTime)
 		first := end
 		if r.ContentLength != 0 {
-			first = now.Add(bodyGap) // what is refused unread is not waited for either
+			first = now.Add(bodyGap)       // what is refused unread is not waited for either
+			r = r.WithContext(r.Context()) // net/http looks at the body that it has made, to tell how much of it is left
 			r.Body = http.MaxBytesReader(w, &steady{r.Body, rc, end}, d.cfg.MaxBody)
 		}
 		_ = errors.Join(rc.SetReadDeadline(first), rc.SetWriteDeadline(end.Add(refusalTime))) // a test's writer has none

@@ -202,23 +202,50 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// What says that it is too large is refused before a byte of it is taken.
+// What says that it is too large is refused at once, before a byte of it is taken
+// and without waiting for it, and so is what nobody reads. The rest of it is not
+// taken for another request.
 func TestTooLargeIsNotRead(t *testing.T) {
-	for _, path := range []string{"POST " + root + "/requests", "PUT " + root + "/requests/last/attachments/a.png", "POST " + root + "/mess"} {
-		inProgram(t, func(t *testing.T, h *running) {
-			conn, err := h.cable.dial(t.Context(), "", "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			if _, err := fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Length: 11000000\r\nExpect: 100-continue\r\n\r\n", path, h.op); err != nil {
-				t.Fatal(err)
-			}
-			res, err := http.ReadResponse(bufio.NewReader(conn), nil) // a 100 would be asking for it
-			if err != nil || res.StatusCode != 413 {
-				t.Errorf("%s: %+v, %v", path, res, err)
-			}
-		})
+	for _, c := range []struct {
+		path   string
+		length int
+		code   int
+	}{
+		{"POST " + root + "/requests", 11 << 20, 413},
+		{"PATCH " + root + "/requests/last", 11 << 20, 413},
+		{"PUT " + root + "/requests/last/attachments/a.png", 11 << 20, 413},
+		{"POST " + root + "/mess", 11 << 20, 413},
+		{"POST " + root + "/import", 11 << 20, 413},
+		{"POST " + root + "/stop", 11 << 20, 413},
+		{"POST " + root + "/register", 11 << 20, 413},
+		{"POST " + root + "/register", 70 << 10, 413},
+		{"POST " + root + "/nothing", 11 << 20, 404},
+		{"GET " + root + "/executors", 11 << 20, 200},
+	} {
+		for _, expect := range []string{"", "Expect: 100-continue\r\n"} {
+			inProgramWith(t, httpapi.Config{Import: func(string, map[string][]byte) error { return nil }}, func(t *testing.T, h *running) {
+				conn, err := h.cable.dial(t.Context(), "", "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				began := time.Now() // fake time
+				if _, err := fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n%s\r\n", c.path, h.op, c.length, expect); err != nil {
+					t.Fatal(err)
+				}
+				in := bufio.NewReader(conn)
+				res, err := http.ReadResponse(in, nil) // a 100 would be asking for it
+				if err != nil || res.StatusCode != c.code || !res.Close || time.Since(began) != 0 {
+					t.Errorf("%s, %d bytes %s: %+v, %v after %v", c.path, c.length, expect, res, err, time.Since(began))
+					return
+				}
+				_, _ = io.Copy(io.Discard, res.Body)
+				go func() { _, _ = fmt.Fprintf(conn, "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n") }()
+				if rest, _ := io.ReadAll(in); len(rest) > 0 {
+					t.Errorf("%s: the body is taken for a request, and answered: %q", c.path, rest)
+				}
+			})
+		}
 	}
 }
 

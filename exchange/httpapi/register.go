@@ -15,6 +15,9 @@ const maxProfile = 64 << 10
 
 // register gives an executor or an agent its key.
 func (c *call) register() error {
+	if err := c.fits(maxProfile); err != nil {
+		return err
+	}
 	c.r.Body = http.MaxBytesReader(c.w, c.r.Body, maxProfile) // nobody knows yet who sends it
 	body, err := c.object()
 	if err != nil {

@@ -149,7 +149,7 @@ bench-picture: dist/messkit ## measure how pictures are made to fit, beside jpeg
 	@scripts/bench-picture.sh dist/messkit $(PAGE)
 
 .PHONY: pulls
-pulls: ## pull the network between an executor and its broker N (200) times while it works; the devices count
+pulls: ## pull the network of an executor, of the exchange and of both N (200) times while tasks run; the devices count
 	@scripts/need.sh mosquitto:mosquitto
 	@MESSKIT_PULLS=$(N) go test ./exchange/mqtt -run TestPulls -count=1 -v -timeout 5h
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"time"
 
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/mess/topic"
@@ -14,6 +15,9 @@ type OutsideConfig struct {
 	broker.Address
 	Client string                                      // its id there; "": messkit-{exchange}
 	Dial   func(ctx context.Context) (net.Conn, error) // nil: over the network
+	// Jitter picks how long to wait until the next try, at most limit; nil leaves it
+	// to chance.
+	Jitter func(limit time.Duration) time.Duration
 }
 
 // Outside is a broker elsewhere. Its access rules are its own; rules for mosquitto
@@ -38,7 +42,7 @@ func NewOutside(d *Door, cfg OutsideConfig, log *slog.Logger) *Outside {
 		birth = []string{haBirth}
 	}
 	o.link = broker.New(broker.Config{
-		Address: cfg.Address, ID: cfg.Client, Manual: true, Dial: cfg.Dial,
+		Address: cfg.Address, ID: cfg.Client, Manual: true, Dial: cfg.Dial, Jitter: cfg.Jitter,
 		Filters: append(birth,
 			r.Stop(), r.Executor(topic.Wild, topic.Status), r.Executor(topic.Wild, topic.Out), r.Agent(topic.Wild, topic.Out),
 			r.Attachment(topic.Wild, topic.Wild), r.State(topic.Wild),

@@ -17,6 +17,7 @@ import (
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/mqtt"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/mess"
@@ -141,15 +142,17 @@ const bells = 8
 // acknowledged comes to an end, and no bell rings more often than its threads say:
 // the bells themselves have counted. MESSKIT_PULLS sets how often it is pulled.
 func TestPulls(t *testing.T) {
-	pulls := map[string]int{"embedded": 80, "mosquitto": 30}
+	pulls := map[string]int{"embedded": 80, "mosquitto": 30, "the exchange's": 150, "both": 150}
 	if text := os.Getenv("MESSKIT_PULLS"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
 			t.Fatalf("MESSKIT_PULLS: %q is no number of pulls", text)
 		}
-		pulls = map[string]int{"embedded": n, "mosquitto": n}
+		for way := range pulls {
+			pulls[way] = n
+		}
 	}
-	for _, way := range []string{"embedded", "mosquitto"} {
+	for _, way := range []string{"embedded", "mosquitto", "the exchange's", "both"} {
 		t.Run(way, func(t *testing.T) {
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
@@ -158,19 +161,32 @@ func TestPulls(t *testing.T) {
 	}
 }
 
+// pull pulls the cable of the executor, of the exchange (to a broker elsewhere), or
+// both of them.
 func pull(t *testing.T, way string, seed uint64, pulls int) {
 	var h *house
+	var m *mosquitto
 	if way == "embedded" {
 		h = embedded(t)
 	} else {
-		m := overMosquitto(t, "allow_anonymous true\nset_tcp_nodelay true\n")
-		m.enter(broker.Address{})
+		m = overMosquitto(t, "allow_anonymous true\nset_tcp_nodelay true\n")
 		h = m.house
 	}
 	c := newCable(t, h.addr, seed, pulls)
+	soon := func(time.Duration) time.Duration { return time.Millisecond }
+	ofExchange, ofExecutor := h.addr, c.Addr().String()
+	switch way {
+	case "the exchange's":
+		ofExchange, ofExecutor = ofExecutor, ofExchange
+	case "both":
+		ofExchange = ofExecutor
+	}
+	if m != nil {
+		o := mqtt.NewOutside(m.opened(), mqtt.OutsideConfig{Address: broker.Address{URL: "mqtt://" + ofExchange}, Jitter: soon}, quiet)
+		runs(t, o.Run)
+	}
 	x, err := remote.NewMQTT(remote.MQTTConfig{
-		Address: broker.Address{URL: "mqtt://" + c.Addr().String()}, Exchange: "home", Executor: "pi",
-		Jitter: func(time.Duration) time.Duration { return time.Millisecond },
+		Address: broker.Address{URL: "mqtt://" + ofExecutor}, Exchange: "home", Executor: "pi", Jitter: soon,
 	}, quiet)
 	if err != nil {
 		t.Fatal(err)

@@ -91,25 +91,48 @@ type session struct {
 // works are calls on their way to a connection that may be dead.
 type works struct {
 	mu     sync.Mutex
-	closed bool
-	group  sync.WaitGroup
+	n      int           // under way
+	closed chan struct{} // nil: it is not; closed with the last of them
 }
 
 // start runs f beside the caller, and reports false if the link has ended.
 func (w *works) start(f func()) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.closed {
-		w.group.Go(f)
+	if w.closed != nil {
+		return false
 	}
-	return !w.closed
+	w.n++
+	go func() {
+		defer w.end()
+		f()
+	}()
+	return true
 }
 
+func (w *works) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.n--; w.n == 0 && w.closed != nil {
+		close(w.closed)
+	}
+}
+
+// wait waits for the calls, but not for long: one that hangs on a connection that
+// is dead changes nothing any more, and comes back by itself after writeTime.
 func (w *works) wait() {
 	w.mu.Lock()
-	w.closed = true
+	w.closed = make(chan struct{})
+	if w.n == 0 {
+		close(w.closed)
+	}
 	w.mu.Unlock()
-	w.group.Wait()
+	t := time.NewTimer(farewell)
+	defer t.Stop()
+	select {
+	case <-w.closed:
+	case <-t.C:
+	}
 }
 
 // ErrDown says that there is no connection now.

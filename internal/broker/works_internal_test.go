@@ -1,0 +1,38 @@
+package broker
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// The end of a link waits for what is under way, and not for what hangs on a
+// connection that is dead.
+func TestTheEndDoesNotHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w works
+		hangs := make(chan struct{})
+		var ended atomic.Bool
+		w.start(func() { <-hangs })
+		w.start(func() { time.Sleep(farewell / 2); ended.Store(true) }) // fake time
+		begun := time.Now()
+		w.wait()
+		if took := time.Since(begun); took != farewell || !ended.Load() {
+			t.Errorf("waited for %v; what was under way has ended: %v", took, ended.Load())
+		}
+		if w.start(func() { t.Error("begun after the end") }) {
+			t.Error("it can be begun after the end")
+		}
+		close(hangs)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		var w works
+		w.start(func() { time.Sleep(farewell / 4) })
+		begun := time.Now()
+		w.wait()
+		if took := time.Since(begun); took != farewell/4 {
+			t.Errorf("waited for %v", took)
+		}
+	})
+}

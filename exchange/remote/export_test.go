@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"time"
 )
 
 // DialBy has a client reach its server in another way.
@@ -16,3 +17,6 @@ func CloseIdle(c *Client) { c.http.CloseIdleConnections() }
 
 // Through has a client reach its server in another way.
 func Through(c *Client, way http.RoundTripper) { c.http.Transport = way }
+
+// IdleTime is how long a client keeps a connection that nothing goes over.
+func IdleTime(c *Client) time.Duration { return c.http.Transport.(*http.Transport).IdleConnTimeout }

@@ -276,6 +276,18 @@ func TestLookingForNews(t *testing.T) {
 	})
 }
 
+// Servers in the field close idle connections after 5 s: whoever sends on one in that
+// moment does not know whether it has arrived.
+func TestIdleConnectionsEndBeforeTheServersDo(t *testing.T) {
+	c, err := remote.New(remote.Config{URL: "http://127.0.0.1:1"}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := remote.IdleTime(c); d <= 0 || d >= 5*time.Second {
+		t.Errorf("%v", d)
+	}
+}
+
 // Who declines, and does not hold the thread, writes nothing: on some servers it
 // would undo what others write.
 func TestDecliningIsSilent(t *testing.T) {

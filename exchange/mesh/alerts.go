@@ -14,12 +14,9 @@ import (
 
 // alert takes an alert, and tells people where it is new (section 9).
 func (d *Door) alert(ctx context.Context, in *incoming) (string, error) {
-	verdict, incident, err := d.store.Judge(state.DefaultPolicy(), alertOf(in))
+	verdict, incident, err := d.judge(ctx, in)
 	if err != nil {
 		return "", err
-	}
-	if verdict != state.Suppressed {
-		d.tellOf(ctx, string(verdict), incident, in.Payload.Body)
 	}
 	if in.ReplyTo != nil {
 		e := d.answerTo(in.peer, d.askedBy(in), wire.Ack)
@@ -33,6 +30,18 @@ func (d *Door) alert(ctx context.Context, in *incoming) (string, error) {
 		}
 	}
 	return string(verdict), nil
+}
+
+// judge judges an alert, and tells people where it is new. What cannot be told now
+// is told by sumUp.
+func (d *Door) judge(ctx context.Context, in *incoming) (state.Verdict, state.Incident, error) {
+	d.telling.Lock()
+	defer d.telling.Unlock()
+	verdict, incident, err := d.store.Judge(state.DefaultPolicy(), alertOf(in))
+	if err == nil && verdict != state.Suppressed {
+		d.tellOf(ctx, incident, in.Payload.Body)
+	}
+	return verdict, incident, err
 }
 
 // alertOf reads an alert: metadata.host, check, scope and status, where they are
@@ -96,8 +105,10 @@ func withoutWord(text string) string {
 	return rest
 }
 
-// tellOf tells people of an incident: in the log, and the peers that are to know.
-func (d *Door) tellOf(ctx context.Context, what string, i state.Incident, text string) {
+// tellOf tells people what is untold of an incident: in the log, and the peers that
+// are to know. d.telling is held.
+func (d *Door) tellOf(ctx context.Context, i state.Incident, text string) {
+	what := string(i.Untold)
 	d.log.Warn("mesh: alert", "what", what, "incident", i.ID, "scope", i.Scope, "alerts", i.AlertCount, "text", clipLog(text))
 	for _, name := range d.cfg.Notify {
 		p := d.peers[name]
@@ -109,8 +120,12 @@ func (d *Door) tellOf(ctx context.Context, what string, i state.Incident, text s
 			},
 		}
 		if err := d.enqueue(ctx, d.ready(p, e, false)); err != nil {
-			d.log.Error("mesh: a peer is not told of an incident", "to", name, "err", err)
+			d.log.Error("mesh: a peer is not told of an incident yet", "to", name, "err", err)
+			return
 		}
+	}
+	if err := d.store.Told(i.ID); err != nil {
+		d.log.Warn("mesh: people may be told of an incident twice", "incident", i.ID, "err", err)
 	}
 }
 
@@ -134,16 +149,22 @@ func (d *Door) sumUp(ctx context.Context) error {
 	defer d.tellRest()
 	for {
 		d.tellRest()
-		due, _, err := d.store.Summaries(state.DefaultPolicy())
-		if err != nil {
-			d.log.Warn("mesh: incidents cannot be written", "err", err)
-		}
-		for _, i := range due {
-			d.tellOf(ctx, "summary", i, "")
-		}
+		d.tellUntold(ctx)
 		if !wait.For(ctx, sumUpEvery) {
 			return nil
 		}
+	}
+}
+
+// tellUntold tells what is due now, and what could not be told before.
+func (d *Door) tellUntold(ctx context.Context) {
+	d.telling.Lock()
+	defer d.telling.Unlock()
+	if _, _, err := d.store.Summaries(state.DefaultPolicy()); err != nil {
+		d.log.Warn("mesh: incidents cannot be written", "err", err)
+	}
+	for _, i := range d.store.Untold() {
+		d.tellOf(ctx, i, "")
 	}
 }
 

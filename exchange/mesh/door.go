@@ -62,6 +62,7 @@ type Door struct {
 	began time.Time
 
 	refusals refusals
+	telling  sync.Mutex  // held while people are told of incidents
 	unstored atomic.Bool // the exchange did not store what it was given last
 
 	wake chan struct{} // there is a job

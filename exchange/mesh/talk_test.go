@@ -243,6 +243,38 @@ func TestAlerts(t *testing.T) {
 	h.hub.wait(t, func(e wire.Envelope) bool { return strings.HasPrefix(e.Payload.Subject, "[recovery]") })
 }
 
+// What people were to be told of an incident they are told by the next run, where
+// it could not be stored.
+func TestAnAlertOnAFullDisk(t *testing.T) {
+	h := inHouse(t, func(c *mesh.Config) { c.Notify = []string{"hub"} })
+	for _, status := range []string{"new", "resolved"} {
+		e := envelope(wire.Alert, "msg_"+status, "disk full")
+		e.Payload.Metadata = wire.Object{}.With("host", "worker-1").With("check", "disk").With("status", status)
+		h.disk.full.Store(true)
+		if code, v := h.post(e); code != http.StatusServiceUnavailable {
+			t.Errorf("%d %v", code, v)
+		}
+		h.disk.full.Store(false)
+		if v := h.takes(e); v["verdict"] != "suppressed" { // it was counted, and is told below
+			t.Errorf("%v", v)
+		}
+		h.stop()
+		h.open()
+		said := map[string]string{"new": "[new] worker-1/disk", "resolved": "[recovery] worker-1/disk"}[status]
+		h.hub.wait(t, func(e wire.Envelope) bool { return strings.HasPrefix(e.Payload.Subject, said) })
+	}
+	h.stop()
+	h.open()
+	h.takes(envelope(wire.Notification, "msg_n", "x"))
+	told := map[string]string{} // a run that ends may send the same again
+	for _, e := range h.hub.all() {
+		told[e.ID] = e.Payload.Subject
+	}
+	if len(told) != 2 {
+		t.Errorf("people are told %q", told)
+	}
+}
+
 // What is for somebody else is passed on as it is, if that is wanted.
 func TestForwarding(t *testing.T) {
 	for _, forward := range []bool{true, false} {

@@ -23,8 +23,9 @@ type Incident struct {
 	LastNotifiedOperator *time.Time `json:"lastNotifiedOperator"`
 	ResolvedAt           *time.Time `json:"resolvedAt,omitempty"`
 
-	Group   string `json:"group,omitempty"`   // hosts with the same may be one outage
-	Subject string `json:"subject,omitempty"` // of the first alert
+	Group   string  `json:"group,omitempty"`   // hosts with the same may be one outage
+	Subject string  `json:"subject,omitempty"` // of the first alert
+	Untold  Verdict `json:"untold,omitempty"`  // what is to be told, and may not have been
 }
 
 type incidents struct {
@@ -54,6 +55,7 @@ const (
 	Suppressed Verdict = "suppressed" // it is counted
 	Escalate   Verdict = "escalate"   // tell the operator: more is known, or it lasts
 	Recovery   Verdict = "recovery"   // tell the operator: it is over
+	Summary    Verdict = "summary"    // tell the operator: it lasts. Of no alert
 )
 
 // Policy says when the operator is told again (section 9, "Alert Escalation
@@ -85,7 +87,7 @@ func (p Policy) due(i Incident) time.Time {
 }
 
 // Judge takes an alert, and says what is to be done about it, and for which
-// incident.
+// incident. What is to be told is untold until Told.
 func (s *Store) Judge(p Policy, a Alert) (Verdict, Incident, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,6 +98,9 @@ func (s *Store) Judge(p Policy, a Alert) (Verdict, Incident, error) {
 	})
 	j := judging{p, now, list}
 	v, at := j.judge(a)
+	if v != Suppressed && at >= 0 {
+		j.list[at].Untold = v
+	}
 	if err := s.write(incidentsFile, incidents{j.list}); err != nil {
 		return "", Incident{}, err
 	}
@@ -267,7 +272,7 @@ func safe(s string) string {
 }
 
 // Summaries are the incidents that are to be summed up now, and when there will
-// be the next, zero for never. They count as told.
+// be the next, zero for never. They are untold until Told.
 func (s *Store) Summaries(p Policy) (due []Incident, next time.Time, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -280,6 +285,9 @@ func (s *Store) Summaries(p Policy) (due []Incident, next time.Time, _ error) {
 		if !j.now.Before(p.due(*i)) {
 			j.notified(i)
 			i.Escalated = true
+			if i.Untold == "" {
+				i.Untold = Summary
+			}
 			due = append(due, *i)
 		}
 		if at := p.due(*i); next.IsZero() || at.Before(next) {
@@ -294,6 +302,28 @@ func (s *Store) Summaries(p Policy) (due []Incident, next time.Time, _ error) {
 	}
 	s.incidents.Incidents = j.list
 	return due, next, nil
+}
+
+// Untold are the incidents of which something is to be told.
+func (s *Store) Untold() []Incident {
+	return slices.DeleteFunc(s.Incidents(), func(i Incident) bool { return i.Untold == "" })
+}
+
+// Told notes that people will hear what was to be told of an incident.
+func (s *Store) Told(id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := slices.Clone(s.incidents.Incidents)
+	n := slices.IndexFunc(list, func(i Incident) bool { return i.ID == id && i.Untold != "" })
+	if n < 0 {
+		return nil
+	}
+	list[n].Untold = ""
+	if err := s.write(incidentsFile, incidents{list}); err != nil {
+		return err
+	}
+	s.incidents.Incidents = list
+	return nil
 }
 
 // Incidents are all that are known, the oldest first.

@@ -62,10 +62,11 @@ func (c *Catalogue) phrases() {
 	c.timely = map[string]bool{}
 	c.show.words(c.timely)
 	w := c.words
-	for _, s := range []*set{w.lasting, w.delaying, w.fromNow, w.ending, w.at, w.oclock, w.day, w.half, w.fixed, w.sun, w.near, w.spanning, w.spanTo} {
+	for _, s := range []*set{w.lasting, w.delaying, w.fromNow, w.ending, w.at, w.oclock, w.day, w.half, w.fixed, w.sun, w.near, w.spanning, w.spanTo, w.excepting, w.timesOver} {
 		s.words(c.timely)
 	}
 	w.past.words(c.timely)
+	w.repeat.words(c.timely)
 	for unit := range w.unit {
 		c.timely[unit] = true
 	}

@@ -17,6 +17,12 @@ func (x *request) otherwise() (Outcome, bool) {
 			return out, true
 		}
 	}
+	if out, ok := x.exception(); ok {
+		return out, true
+	}
+	if out, ok := x.repeated(); ok {
+		return out, true
+	}
 	if x.r.home.Now.IsZero() {
 		return x.plainly()
 	}

@@ -16,7 +16,6 @@ func TestWhatIsNoOrderIsNotAskedAbout(t *testing.T) {
 		"turn on neither light",
 		"nobody turn on the porch light",
 		"turn on all the lights minus the porch light",
-		"turn on the lights excluding the porch light",
 		"turn on any light other than the porch light",
 		"turn on the porch light rather than the hall light",
 		"turn on half of the lights",

@@ -160,6 +160,8 @@ func (x *request) constrained() (Outcome, bool) {
 			continue
 		case w.negation.longest(x.tokens, i) > 0:
 			why = "rules something out, and only plain orders are understood; say what is to be done, and to what"
+		case x.howOften(i):
+			why = "is a number of times, and that cannot be kept here; leave it out, or make a request for each"
 		case w.conditional.longest(x.tokens, i) > 0:
 			why = "is a condition, and nothing here waits for one; ask again when it holds, or give a time in constraints.timing.not_before"
 		case len(x.filled("duration", i)) > 0:

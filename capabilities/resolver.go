@@ -44,11 +44,12 @@ type request struct {
 	matches  map[gapAt][]match
 	readings []reading
 	explain  Explanation
-	show     string   // the words that ask for a picture after the act, "" for none
-	names    []bool   // which words are in names of things; nil if not asked yet
-	part     bool     // it is one of several orders
-	lost     []string // what was said and is not understood: without it nothing is done but with a yes
-	skips    int      // how many words may be passed over as not understood
+	show     string     // the words that ask for a picture after the act, "" for none
+	names    []bool     // which words are in names of things; nil if not asked yet
+	part     bool       // it is one of several orders
+	spare    *exemption // what is left out of it; nil for nothing
+	lost     []string   // what was said and is not understood: without it nothing is done but with a yes
+	skips    int        // how many words may be passed over as not understood
 }
 
 func (x *request) words() *words { return x.r.catalogue.words }
@@ -312,6 +313,9 @@ func (x *request) summary(rd *reading) string {
 func (x *request) settle(rd *reading) Outcome {
 	if m := rd.slot("device"); rd.all && !rd.sole && len(rd.devices) > 1 && (m == nil || m.how != byNothing && (m.count == 0 || m.count == len(rd.devices))) {
 		return x.group(rd)
+	}
+	if x.spare != nil && !rd.sole && rd.capability.Command != Clean {
+		return x.refuse(fmt.Sprintf("%q rules something out, and only of several things can one be left out; name those that are meant", x.spare.said), nil)
 	}
 	if rd.capability.Effect != Query {
 		if out, bad := x.limited(rd); bad {

@@ -74,8 +74,16 @@ func (x *request) group(rd *reading) Outcome {
 			return x.refuse(fmt.Sprintf("%s cannot do that; name those that are meant: %s", strings.Join(x.r.labels(unable), ", "), strings.Join(x.r.labels(rd.devices), ", ")), x.r.labels(rd.devices))
 		}
 	}
+	devices := rd.devices
+	if x.spare != nil {
+		kept, out, ok := x.spared(rd)
+		if !ok {
+			return out
+		}
+		devices = kept
+	}
 	var steps []Plan
-	for _, d := range rd.devices {
+	for _, d := range devices {
 		one := *rd
 		one.devices, one.all, one.sole = []int{d}, false, true
 		out := x.settle(&one)
@@ -143,11 +151,12 @@ func (x *request) clauses() (Outcome, bool) {
 		if len(out.Plan.Steps) == 0 {
 			about = out.Plan.Device
 		}
+		earlier := len(steps)
 		for i, step := range out.Plan.Each() {
 			if i == 0 {
-				step.After = pause
+				step.After += pause
 			}
-			steps = withStep(steps, step)
+			steps = withStep(steps, earlier, step)
 		}
 		pause = 0
 	}
@@ -286,10 +295,10 @@ func (x *request) together(steps []Plan) (Outcome, bool) {
 	return Outcome{}, true
 }
 
-// withStep adds a step, but for one that does what an earlier one has done: "turn
-// on the coffee machine and make coffee" is one.
-func withStep(steps []Plan, step Plan) []Plan {
-	for i, s := range steps {
+// withStep adds a step, but for one that does what one of the first n, of earlier
+// parts, has done: "turn on the coffee machine and make coffee" is one.
+func withStep(steps []Plan, n int, step Plan) []Plan {
+	for i, s := range steps[:n] {
 		if step.After == 0 && s.Device == step.Device && s.Command == step.Command && s.For == step.For && reflect.DeepEqual(s.Args, step.Args) {
 			if graver(string(s.Effect), string(step.Effect), effects) {
 				steps[i] = step

@@ -124,6 +124,12 @@ func (x *request) areas(rd *reading) []string {
 // thing waits is asked about; what requires names is taken as it stands.
 func (x *request) oneArea(rd *reading, d int) ([]string, Outcome, bool) {
 	areas := x.areas(rd)
+	if x.spare != nil && rd.capability.Command == Clean {
+		if len(areas) > 0 || rd.beyond != "" {
+			return nil, x.refuse(fmt.Sprintf("%q rules something out of one place; name the places that are meant", x.spare.said), nil), false
+		}
+		return x.otherRooms(d)
+	}
 	if rd.beyond != "" && !slices.Contains(areas, rd.beyond) {
 		known := rooms(x.r.home.Devices[d].Spots)
 		return nil, x.refuse(fmt.Sprintf("the %s does not know the way to the %s; it knows %s", x.r.label(d), rd.beyond, oneOfMany(known)), known), false

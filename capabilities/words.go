@@ -51,6 +51,9 @@ type words struct {
 	SpanTo       []string                 `yaml:"span_to"`
 	AnyOne       []string                 `yaml:"any_one"`
 	Articles     []string                 `yaml:"articles"`
+	Excepting    []string                 `yaml:"excepting"`
+	TimesOver    []string                 `yaml:"times_over"`
+	Repeats      map[string]int           `yaml:"repeats"` // how many times
 	Halting      []string                 `yaml:"halting"`
 	Halted       []string                 `yaml:"halted"`
 	Days         []string                 `yaml:"days"`
@@ -64,10 +67,10 @@ type words struct {
 	all, yes, no, stop, picking, every, near, lasting, home, facts  *set
 	delaying, fromNow, ending, at, oclock, day, tomorrow            *set
 	repeating, reported, pausing, referring, spanning, spanTo       *set
-	anyOne, halting, halted, article                                *set
+	anyOne, halting, halted, article, excepting, timesOver          *set
 	half, fixed, sun                                                *set
 	affirming, agreeing, denying, indifferent, endingTalk, praising *set
-	past                                                            *phrases[int]
+	past, repeat                                                    *phrases[int]
 	number                                                          *phrases[float64]
 	unit                                                            map[string]time.Duration
 }
@@ -84,7 +87,7 @@ func (w *words) lists() []*[]string {
 		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near, &w.Lasting, &w.Home, &w.Facts, &w.Show,
 		&w.Affirming, &w.Agreeing, &w.Praising, &w.Denying, &w.Indifferent, &w.EndingTalk,
 		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow, &w.Repeating, &w.Reported, &w.Pausing, &w.Referring, &w.Spanning, &w.SpanTo, &w.AnyOne,
-		&w.Halting, &w.Halted, &w.Articles,
+		&w.Halting, &w.Halted, &w.Articles, &w.Excepting, &w.TimesOver,
 	}
 }
 
@@ -99,7 +102,7 @@ func (w *words) merge(later words) {
 	w.Contractions = merged(w.Contractions, later.Contractions)
 	w.Numbers = merged(w.Numbers, later.Numbers)
 	w.Units = merged(w.Units, later.Units)
-	w.Counts = merged(w.Counts, later.Counts)
+	w.Counts, w.Repeats = merged(w.Counts, later.Counts), merged(w.Repeats, later.Repeats)
 	w.Half, w.Fixed, w.Past, w.Sun = merged(w.Half, later.Half), merged(w.Fixed, later.Fixed), merged(w.Past, later.Past), merged(w.Sun, later.Sun)
 	if later.Endings != nil {
 		w.Endings = later.Endings
@@ -132,13 +135,17 @@ func (w *words) compile() {
 	w.repeating, w.reported = w.set(w.Repeating), w.set(w.Reported)
 	w.pausing, w.referring = w.set(w.Pausing), w.set(w.Referring)
 	w.spanning, w.spanTo = w.set(w.Spanning), w.set(w.SpanTo)
-	w.article = w.set(w.Articles)
+	w.article, w.excepting, w.timesOver = w.set(w.Articles), w.set(w.Excepting), w.set(w.TimesOver)
 	w.anyOne, w.halting, w.halted = w.set(w.AnyOne), w.set(w.Halting), w.set(w.Halted)
 	w.oclock, w.day, w.tomorrow = w.set(w.OClock), w.set(w.Days), w.set(w.Tomorrow)
 	w.half, w.fixed, w.sun = w.set(keys(w.Half)), w.set(keys(w.Fixed)), w.set(keys(w.Sun))
 	w.past = &phrases[int]{}
 	for _, text := range keys(w.Past) {
 		w.past.add(w.tokens(text), w.Past[text])
+	}
+	w.repeat = &phrases[int]{}
+	for _, text := range keys(w.Repeats) {
+		w.repeat.add(w.tokens(text), w.Repeats[text])
 	}
 	w.number = &phrases[float64]{}
 	for _, text := range slices.Sorted(maps.Keys(w.Numbers)) {

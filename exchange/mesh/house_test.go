@@ -322,7 +322,7 @@ func (h *house) hear(ctx context.Context, m mess.Message) {
 			h.about(ref, `[{status: {code: in_progress}}]`)
 			h.about(ref, `[{status: {code: failed, reason: {type: interrupted, effect: unknown, detail: power cut}}}]`)
 		case "forever":
-			h.about(ref, `[{status: {code: in_progress, progress_pct: 10, message: looking}}]`)
+			h.about(ref, `[{status: {code: in_progress, progress_pct: 10, message: looking, eta: "2030-01-01T09:00:00+01:00"}}]`)
 		default:
 			h.about(ref, `[{status: {code: in_progress}}]`)
 			h.about(ref, `[{status: {code: completed, evidence: read_back}}, {response: {content: ["47 tanks"]}}]`)

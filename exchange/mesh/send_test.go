@@ -111,6 +111,26 @@ func TestAnEarlyAnswer(t *testing.T) {
 	}
 }
 
+// A request without an answer in its time has failed, and who waits for it is told.
+// An answer that comes later is an answer.
+func TestNoAnswerInTime(t *testing.T) {
+	t.Parallel() // it waits
+	h := inHouse(t, nil)
+	id := h.send(mesh.Sending{To: "hub", Type: wire.Request, Body: "how many?", TTL: 1})
+	var a mesh.Asked
+	h.until("its time is over", func() bool {
+		a = *h.report(mesh.Order{Do: "await", ID: id}).Asked
+		return a.Failed != ""
+	})
+	if a.Failed != "no answer in time" || !h.audited("no_response") {
+		t.Errorf("%+v", a)
+	}
+	h.takes(answer("msg_late", id, "47 tanks"))
+	if r := h.result(id); r.Body != "47 tanks" {
+		t.Errorf("%+v", r)
+	}
+}
+
 // What is refused is a dead letter that only an operator sends again.
 func TestDeadLetters(t *testing.T) {
 	h := inHouse(t, nil)

@@ -88,10 +88,11 @@ func TestConfirmations(t *testing.T) {
 // What takes longer than five seconds is acknowledged, and goes on; the peer can
 // withdraw it.
 func TestAckAndCancel(t *testing.T) {
+	t.Parallel() // it waits
 	h := inHouse(t, nil)
 	h.takes(h.request("msg_1", "forever"))
 	ack, _ := h.hub.wait(t, func(e wire.Envelope) bool { return e.Type == wire.Ack })
-	if ack.CorrelationID != "msg_1" || ack.Payload.Metadata.Get("status") != "in_progress" || !strings.Contains(ack.Payload.Body, "10 %: looking") {
+	if ack.CorrelationID != "msg_1" || ack.Payload.Metadata.Get("status") != "in_progress" || ack.Payload.Metadata.Get("eta") != "2030-01-01T08:00:00Z" || !strings.Contains(ack.Payload.Body, "10 %: looking") {
 		t.Errorf("%+v", ack)
 	}
 	stop := envelope(wire.Notification, "msg_c", "cancel")

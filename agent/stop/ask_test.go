@@ -16,7 +16,7 @@ import (
 // asked waits until a program answers for a folder.
 func asked(t *testing.T, dir string) stop.Held {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; {
+	for end := time.Now().Add(time.Minute); ; {
 		h, err := stop.Ask(dir)
 		if err == nil {
 			return h

@@ -71,6 +71,15 @@ func gone(dir string) bool {
 	return (err != nil || !info.IsDir()) && durable.Used(filepath.Dir(dir))
 }
 
+// begin makes a folder where there was none. One that has gone is made by the
+// order that tells of it, and not before.
+func begin(dir string) error {
+	if gone(dir) {
+		return errGone
+	}
+	return os.MkdirAll(dir, 0o700)
+}
+
 // Latch writes an order into a folder, beside those that are there. Whoever runs
 // there stops as soon as the file has its name; when Latch returns, it is on the
 // disk.

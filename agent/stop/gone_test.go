@@ -39,6 +39,21 @@ func TestAFolderThatHasGone(t *testing.T) {
 	t.Logf("stopped after %v", time.Since(began))
 }
 
+// It goes between the look at the start and the first by which it is followed.
+func TestAFolderThatGoesAtTheStart(t *testing.T) {
+	data, g := t.TempDir(), newGate()
+	dir := filepath.Join(data, "stop")
+	s := stop.Open(stop.Config{Dir: dir, Devices: func() []stop.Device { return nil }}, g, time.Now, quiet)
+	if err := durable.Use(data, "stop"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(dir, dir+"-old"); err != nil {
+		t.Fatal(err)
+	}
+	runs(t, s)
+	g.until(t, "its folder has gone")
+}
+
 // It has gone before the start.
 func TestAFolderThatHadGone(t *testing.T) {
 	data, g := t.TempDir(), newGate()

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
-	"os"
 	"slices"
 	"sync"
 	"syscall"
@@ -61,7 +60,7 @@ func Open(cfg Config, g Gate, now func() time.Time, log *slog.Logger) *Stopper {
 	}
 	s.look()
 	s.save()
-	_ = os.MkdirAll(cfg.Dir, 0o700) // where it cannot be made, whoever watches it says so
+	_ = begin(cfg.Dir) // where it cannot be made, whoever watches it says so
 	return s
 }
 

@@ -62,7 +62,7 @@ func (g *gate) counts() (stops, clears int) {
 // not stopped.
 func (g *gate) until(t *testing.T, text string) {
 	t.Helper()
-	patience := time.After(30 * time.Second)
+	patience := time.After(time.Minute)
 	for {
 		why, changed := g.Watch()
 		if text == "" && why == "" || text != "" && strings.Contains(why, text) {
@@ -86,11 +86,17 @@ func run(t *testing.T, cfg stop.Config, g *gate) (*stop.Stopper, func()) {
 		cfg.Devices = func() []stop.Device { return []stop.Device{{Device: "lamp", State: "safe", Evidence: "read_back"}} }
 	}
 	s := stop.Open(cfg, g, time.Now, quiet)
+	return s, runs(t, s)
+}
+
+// runs keeps a stopper running until the function it returns is called.
+func runs(t *testing.T, s *stop.Stopper) (end func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
 	var once sync.Once
-	end := func() {
+	end = func() {
 		once.Do(func() {
 			cancel()
 			if err := <-done; err != nil {
@@ -99,13 +105,13 @@ func run(t *testing.T, cfg stop.Config, g *gate) (*stop.Stopper, func()) {
 		})
 	}
 	t.Cleanup(end)
-	return s, end
+	return end
 }
 
 // written waits until a stopper has its orders on the disk.
 func written(t *testing.T, s *stop.Stopper) {
 	t.Helper()
-	patience := time.After(30 * time.Second)
+	patience := time.After(time.Minute)
 	for {
 		orders, taken, changed := s.Watch()
 		if len(orders) > 0 && taken != nil {

@@ -34,7 +34,7 @@ func watch(dir string, log *slog.Logger) *watcher {
 }
 
 // follow has the kernel tell of changes in the folder that has the name now,
-// which is made where there is none.
+// which is made where there was none.
 func (w *watcher) follow() {
 	is, err := os.Stat(w.dir)
 	if err == nil && w.is != nil && os.SameFile(is, w.is) {
@@ -42,7 +42,7 @@ func (w *watcher) follow() {
 	}
 	w.leave()
 	if err != nil {
-		if err = os.MkdirAll(w.dir, 0o700); err == nil {
+		if err = begin(w.dir); err == nil {
 			is, err = os.Stat(w.dir)
 		}
 	}

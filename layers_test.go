@@ -125,6 +125,7 @@ var layers = map[string]layer{
 	"internal/broker":            {from: []string{"github.com/eclipse/paho.mqtt.golang", "golang.org/x/sync"}},
 	"drivers/i2cdev/i2ctest":     {below: []string{"drivers/i2cdev"}, from: []string{"gobot.io/x/gobot/v2"}},
 	"internal/durable":           {},
+	"internal/freeport":          {},
 	"internal/guarded":           {},
 	"internal/wait":              {},
 	"internal/secret":            {},

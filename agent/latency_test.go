@@ -166,9 +166,9 @@ func (w *works) run(said words, devices []agent.Device, cfg gate.Config) {
 }
 
 func (w *works) await(what string, is func() bool) {
-	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			w.Fatalf("%s: not within 20s", what)
+			w.Fatalf("%s: not within a minute", what)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/internal/freeport"
 )
 
 // field is an exchange and executors that race for the same valves, each in a
@@ -35,14 +36,7 @@ func newField(t *testing.T, binary string, agents, valves, most int) *field {
 	t.Helper()
 	f := &field{T: t, binary: binary, home: t.TempDir(), agents: make([]*process, agents)}
 	f.errands = newErrands(t.TempDir(), valves, most)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err == nil {
-		f.address = l.Addr().String() // stays the same over restarts
-		err = l.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.address = freeport.Address(t) // stays the same over restarts
 	f.write("exchange", fmt.Sprintf("exchange: {data: %s, listen: '%s', lease: 2s, unreachable: 2s, lost_after: 5s}\n", f.data("exchange"), f.address))
 	f.startExchange()
 	for n := range agents {

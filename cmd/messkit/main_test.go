@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/messkit/messkit/internal/freeport"
 )
 
 func TestMain(m *testing.M) {
@@ -26,20 +27,13 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("TZ", "UTC")
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				return err
-			}
-			e.Setenv("ADDR", l.Addr().String())
-			e.Setenv("MESSKIT_URL", "http://"+l.Addr().String())
+			web := freeport.Address(e.T())
+			e.Setenv("ADDR", web)
+			e.Setenv("MESSKIT_URL", "http://"+web)
 			e.Setenv("ELSEWHERE", elsewhere())
 			e.Setenv("MCPCLIENT", mcpClient)
-			m, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				return err
-			}
-			e.Setenv("MQTT", m.Addr().String())
-			return errors.Join(l.Close(), m.Close())
+			e.Setenv("MQTT", freeport.Address(e.T()))
+			return nil
 		},
 		Condition: func(what string) (bool, error) {
 			switch what {

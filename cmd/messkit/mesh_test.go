@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/messkit/messkit/internal/freeport"
 )
 
 var meshBlocks = regexp.MustCompile("(?s)```(yaml|json|sh)\n(.*?)```")
@@ -63,11 +65,6 @@ func TestTheGuideToMeshes(t *testing.T) {
 // unusedPort is a port that nobody has.
 func unusedPort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
+	_, port, _ := net.SplitHostPort(freeport.Address(t))
 	return port
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/all"
 	"github.com/messkit/messkit/drivers/mdns"
+	"github.com/messkit/messkit/internal/freeport"
 )
 
 // found makes a device of a kind that comes with the program.
@@ -89,12 +89,7 @@ devices:
 
 // A broker is known by its answer, not by its port.
 func TestBrokersAreFound(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	broker := l.Addr().String()
-	l.Close()
+	broker := freeport.Address(t)
 	p, err := start(t.TempDir(), "messkit", "run", "--listen", "127.0.0.1:0", "--mqtt", broker)
 	if err != nil || p.url == "" {
 		t.Fatalf("%v\n%s", err, &p.stderr)

@@ -14,24 +14,18 @@ import (
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/httpcam"
+	"github.com/messkit/messkit/internal/freeport"
 )
 
 // patience is for a server to begin; both take about a second.
-const patience = 30 * time.Second
+const patience = time.Minute
 
-// freeAddr is a port of this machine that nobody had a moment ago.
+// freeAddr is a port of this machine that nobody has.
 func freeAddr(t *testing.T) (host, port string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	_, port, err = net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return "127.0.0.1:" + port, port
+	host = freeport.Address(t)
+	_, port, _ = net.SplitHostPort(host)
+	return host, port
 }
 
 // run starts a program of this machine for as long as the test runs.

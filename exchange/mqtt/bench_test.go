@@ -92,7 +92,6 @@ func TestBenchLatency(t *testing.T) {
 			if name == "embedded" {
 				h = made(t)
 				h.durable()
-				h.addr = "127.0.0.1:0"
 				h.serve()
 			} else {
 				m := overMosquitto(t, "allow_anonymous true\nset_tcp_nodelay true\n")
@@ -164,7 +163,6 @@ func TestBenchThroughput(t *testing.T) {
 	const requesters = 64
 	h := made(t)
 	h.durable()
-	h.addr = "127.0.0.1:0"
 	h.serve()
 	peers := make([]*peer, requesters)
 	for i := range peers {

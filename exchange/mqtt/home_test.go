@@ -194,7 +194,6 @@ func (h *house) withHome() *house {
 // for Home Assistant that may ask and no more.
 func TestHomeAssistant(t *testing.T) {
 	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
-	h.addr = "127.0.0.1:0"
 	h.serve()
 	d := h.board("kitchen-pi", h.x.As(exchange.Actor{ID: "kitchen-pi", Roles: exchange.ExecutorRole}, "local"))
 	story(h, h.assists(h.key("homeassistant", exchange.Requester)), d, true)

@@ -2,7 +2,6 @@ package mqtt_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -20,6 +19,7 @@ import (
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/mqtt"
 	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/freeport"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -27,7 +27,7 @@ import (
 var quiet = slog.New(slog.DiscardHandler)
 
 // patience is how long something may take that is only waited for.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // house is a real exchange behind a real broker.
 type house struct {
@@ -112,7 +112,6 @@ func (h *house) newDoor() *slog.Logger {
 func embedded(t *testing.T) *house {
 	t.Helper()
 	h := made(t)
-	h.addr = "127.0.0.1:0"
 	h.serve()
 	return h
 }
@@ -120,11 +119,13 @@ func embedded(t *testing.T) *house {
 // serve opens the door, at the same place as before.
 func (h *house) serve() {
 	h.Helper()
+	if h.addr == "" {
+		h.addr = freeport.Address(h)
+	}
 	l, err := net.Listen("tcp", h.addr)
 	if err != nil {
 		h.Fatal(err)
 	}
-	h.addr = l.Addr().String()
 	logger := h.newDoor()
 	e := mqtt.NewEmbedded(h.door, h.keys, mqtt.EmbeddedConfig{Reserved: []string{"inner"}}, logger)
 	h.close = runs(h.T, func(ctx context.Context) error { return e.Run(ctx, l) })
@@ -178,7 +179,7 @@ type as struct {
 func (h *house) try(a as) (*peer, error) {
 	p := &peer{h: h, lost: make(chan error, 1), news: make(chan struct{}, 1)}
 	o := paho.NewClientOptions().AddBroker("tcp://" + h.addr).SetClientID(a.id).SetUsername(a.user).SetPassword(a.key).
-		SetProtocolVersion(4).SetAutoReconnect(false).SetCleanSession(!a.keep).SetConnectTimeout(patience).SetWriteTimeout(time.Second).
+		SetProtocolVersion(4).SetAutoReconnect(false).SetCleanSession(!a.keep).SetConnectTimeout(patience).SetWriteTimeout(5 * time.Second).
 		SetConnectionLostHandler(func(_ paho.Client, err error) { p.lost <- err }).
 		SetDefaultPublishHandler(func(_ paho.Client, m paho.Message) {
 			p.mu.Lock()
@@ -363,15 +364,11 @@ func (h *house) elsewhere(config string) *mosquitto {
 func (m *mosquitto) configure(config string) {
 	m.Helper()
 	t := m.T
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.addr = l.Addr().String()
+	m.addr = freeport.Address(t)
 	m.file = filepath.Join(m.dir, "mosquitto.conf")
 	_, port, _ := net.SplitHostPort(m.addr)
 	text := fmt.Sprintf("listener %s 127.0.0.1\nlog_dest none\nuser root\nmax_queued_messages 0\n%s", port, config)
-	if err := errors.Join(l.Close(), os.WriteFile(m.file, []byte(text), 0o600)); err != nil {
+	if err := os.WriteFile(m.file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	m.start()

@@ -26,6 +26,7 @@ import (
 	"github.com/messkit/messkit/exchange/mqtt"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/freeport"
 )
 
 // authority signs certificates.
@@ -193,13 +194,6 @@ func TestTLSToABrokerElsewhere(t *testing.T) {
 // freePort is a port that nobody uses now.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	_, port, _ := net.SplitHostPort(freeport.Address(t))
 	return port
 }

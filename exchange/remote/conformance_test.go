@@ -106,7 +106,7 @@ func (m *member) try(text string) (mess.Message, error) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(m.t.Context()), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(m.t.Context()), patience)
 	defer cancel()
 	return m.Send(ctx, one)
 }
@@ -127,7 +127,7 @@ func (m *member) say(text string) *mess.Ack {
 // hears waits for a message that ok takes; what else comes is thrown away.
 func (m *member) hears(what string, ok func(mess.Message) bool) mess.Message {
 	m.t.Helper()
-	limit := time.After(30 * time.Second)
+	limit := time.After(patience)
 	for {
 		select {
 		case one := <-m.got:

@@ -2,7 +2,6 @@ package remote_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http/httptest"
@@ -19,6 +18,7 @@ import (
 	"github.com/messkit/messkit/exchange/mqtt"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/freeport"
 )
 
 // runs runs f until the test ends, or until the function that it returns is
@@ -140,6 +140,9 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
+// patience is how long something may take that is only waited for.
+const patience = time.Minute
+
 // outside is Debian's mosquitto.
 type outside struct {
 	t    *testing.T
@@ -151,10 +154,9 @@ type outside struct {
 // mosquitto starts a broker on a free port of this machine.
 func mosquitto(t *testing.T, config string) *outside {
 	t.Helper()
-	l := listen(t)
-	o := &outside{t: t, addr: l.Addr().String(), file: filepath.Join(t.TempDir(), "mosquitto.conf")}
+	o := &outside{t: t, addr: freeport.Address(t), file: filepath.Join(t.TempDir(), "mosquitto.conf")}
 	_, port, _ := net.SplitHostPort(o.addr)
-	if err := errors.Join(l.Close(), os.WriteFile(o.file, fmt.Appendf(nil, "listener %s 127.0.0.1\nlog_dest none\nmax_queued_messages 0\n%s", port, config), 0o600)); err != nil {
+	if err := os.WriteFile(o.file, fmt.Appendf(nil, "listener %s 127.0.0.1\nlog_dest none\nmax_queued_messages 0\n%s", port, config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	o.start()
@@ -174,13 +176,12 @@ func (o *outside) start() {
 	if err := o.cmd.Start(); err != nil {
 		o.t.Fatal(err)
 	}
-	for range 500 {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		conn, err := net.Dial("tcp", o.addr)
 		if err == nil {
 			_ = conn.Close()
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	o.t.Fatal("mosquitto does not listen")
 }

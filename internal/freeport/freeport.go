@@ -1,0 +1,46 @@
+// Package freeport finds ports for tests whose servers listen later, or once more
+// after a restart.
+package freeport
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+)
+
+// Linux hands out ports from 32768 on to whoever asks for any: one of them that is
+// free now may be somebody else's in a moment. Those below are taken by number
+// alone.
+const first, after = 10_000, 32_768
+
+var (
+	mu    sync.Mutex
+	given = map[int]bool{}
+)
+
+// Address is a port of 127.0.0.1 that is free, as host:port. No two calls in one
+// process get the same.
+func Address(t interface{ Fatal(args ...any) }) string {
+	mu.Lock()
+	defer mu.Unlock()
+	var last error
+	for range 1000 {
+		port := first + rand.IntN(after-first)
+		if given[port] {
+			continue
+		}
+		addr := fmt.Sprintf("127.0.0.1:%d", port)
+		l, err := net.Listen("tcp", addr)
+		if err == nil {
+			err = l.Close()
+		}
+		if err == nil {
+			given[port] = true
+			return addr
+		}
+		last = err
+	}
+	t.Fatal("no port is free between", first, "and", after-1, last)
+	return ""
+}

@@ -22,7 +22,6 @@ func (p *peer) asks(ref, epoch, questions string) {
 // words. What the executor calls its question is not carried out.
 func TestHomeAssistantAnswers(t *testing.T) {
 	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
-	h.addr = "127.0.0.1:0"
 	h.serve()
 	a := h.assists("")
 	a.id = "pi"

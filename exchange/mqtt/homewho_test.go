@@ -15,7 +15,6 @@ import (
 // everything again.
 func TestHomeAssistantSeesWhoIsThere(t *testing.T) {
 	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
-	h.addr = "127.0.0.1:0"
 	h.serve()
 	a := h.assists("")
 	a.id = "pi"
@@ -55,7 +54,6 @@ func (p *peer) countOf(topic string) (n int) {
 // An id that MQTT has no topic for is shown all the same, and two never as one.
 func TestHomeAssistantAndIDs(t *testing.T) {
 	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
-	h.addr = "127.0.0.1:0"
 	h.serve()
 	a := h.assists("")
 	for _, id := range []string{"Kitchen.Pi", "Kitchen_Pi", "Kitchen-Pi"} {
@@ -112,7 +110,6 @@ func TestAStopWaitsForNoTap(t *testing.T) {
 				m := h.elsewhere("allow_anonymous true\n")
 				m.enter(broker.Address{})
 			} else {
-				h.addr = "127.0.0.1:0"
 				h.serve()
 			}
 			defer close(store.hangs)

@@ -126,6 +126,7 @@ func (h *house) serve() {
 	if err != nil {
 		h.Fatal(err)
 	}
+	h.addr = l.Addr().String()
 	logger := h.newDoor()
 	e := mqtt.NewEmbedded(h.door, h.keys, mqtt.EmbeddedConfig{Reserved: []string{"inner"}}, logger)
 	h.close = runs(h.T, func(ctx context.Context) error { return e.Run(ctx, l) })

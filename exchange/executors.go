@@ -22,7 +22,8 @@ type ExecutorInfo struct {
 	// Hold is the hold of it that was given here, Resume the end of one that it has
 	// not confirmed; nil if there is none.
 	Hold, Resume *mess.Hold
-	Holds        int // threads that it has claimed
+	OnHold       string // why it is offered nothing, by its hold or by its own word; "" if it is offered what it can do
+	Holds        int    // threads that it has claimed
 }
 
 // executor is a registered executor. It is guarded by Exchange.mu; its mess
@@ -269,6 +270,7 @@ func (x *Exchange) Executors() []ExecutorInfo {
 	for _, id := range slices.Sorted(maps.Keys(x.executors)) {
 		e := x.executors[id]
 		info := ExecutorInfo{Executor: e.Executor, Created: e.created, LastSeen: e.seen, Live: x.live(e, now), Stopping: x.stops[id], Holds: holds[id]}
+		info.OnHold = x.held(id)
 		info.Stopped, info.Held, info.States = x.stopped[id], x.onHold[id], x.states[id]
 		if o, ok := x.holds[id]; ok {
 			info.Hold, info.Resume = o.words()

@@ -88,7 +88,7 @@ func TestAHoldIsToldUntilItIsConfirmed(t *testing.T) {
 		if ack := h.heard(kitchen, taken); ack.Hold != nil {
 			t.Errorf("confirmed: %+v", ack)
 		}
-		if e := h.x.Executors()[0]; e.Hold == nil || e.Held == nil || e.Held.Why != "wet" {
+		if e := h.x.Executors()[0]; e.Hold == nil || e.Held == nil || e.Held.Why != "wet" || e.OnHold != "on hold by teague: wet" {
 			t.Errorf("%+v", e)
 		}
 		h.stop()

@@ -332,6 +332,11 @@ func TestEvents(t *testing.T) {
 	text := h.is(http.StatusCreated, b, http.MethodPost, "/console/invite", `{"name":"Ben"}`)
 	h.is(http.StatusOK, h.browser(), http.MethodPost, "/console/session", `{"link":"`+h.linkOf(text)+`"}`)
 	until(`"id":"ben","name":"Ben","person":true`)
+	boss := exchange.Actor{ID: "boss", Roles: exchange.Operator}
+	if _, err := h.x.Hold(t.Context(), boss, mess.Hold{Why: "wet"}); err != nil {
+		t.Fatal(err)
+	}
+	until(`"on_hold":"on hold by boss: wet"`)
 	h.is(http.StatusAccepted, b, http.MethodPost, "/console/stop", `{}`)
 	until(`"stopping":1`)
 }

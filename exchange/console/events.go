@@ -30,6 +30,7 @@ type executor struct {
 	Schedule     string            `json:"schedule,omitempty"`
 	Stopped      *mess.Stopped     `json:"stopped,omitempty"`
 	Stopping     int               `json:"stopping,omitempty"` // stops that it has not confirmed
+	OnHold       string            `json:"on_hold,omitempty"`
 	Disarmed     any               `json:"disarmed,omitempty"`
 }
 
@@ -45,7 +46,7 @@ func (g *guest) state() state {
 	for _, e := range g.x.Executors() {
 		one := executor{
 			ID: e.ID, Name: e.Name, Person: exchange.IsPerson(e.Executor), Live: e.Live, LastSeen: e.LastSeen.Truncate(time.Minute),
-			Capabilities: e.Capabilities, Availability: e.Availability, Schedule: e.Schedule, Stopping: len(e.Stopping),
+			Capabilities: e.Capabilities, Availability: e.Availability, Schedule: e.Schedule, Stopping: len(e.Stopping), OnHold: e.OnHold,
 		}
 		if e.Stopped != nil && e.Stopped.Why != "" {
 			one.Stopped = e.Stopped

@@ -67,6 +67,7 @@ function executor(e) {
       e.stopped ? el('span', { className: 'chip bad' }, 'stopped') : null, ' ',
       e.stopping ? el('span', { className: 'chip warn' }, 'has not confirmed a stop') : null),
     e.stopped ? el('p', { className: 'meta' }, e.stopped.why) : null,
+    e.on_hold ? el('p', { className: 'meta' }, `takes nothing new: ${e.on_hold}`) : null,
     e.disarmed ? el('p', { className: 'meta' }, `disarmed: ${typeof e.disarmed === 'string' ? e.disarmed : JSON.stringify(e.disarmed)}`) : null,
     el('p', { className: 'meta' }, `${(e.capabilities || []).length} capabilities${e.schedule ? ` · hours ${e.schedule}` : ''}`))
 }

@@ -174,8 +174,13 @@ func (a *Agent) stateOf(ctx context.Context, d *device) string {
 		locked := func(is bool) string { return map[bool]string{true: "locked", false: "unlocked"}[is] }
 		return wordFor(locked)(glanced(ctx, a, d, func(ctx context.Context, p pass) (bool, error) { return p.Locked(ctx, r) }))
 	case drivers.DockReader:
-		docked := func(is bool) string { return map[bool]string{true: "docked"}[is] }
-		return wordFor(docked)(glanced(ctx, a, d, func(ctx context.Context, p pass) (bool, error) { return p.Docked(ctx, r) }))
+		if in, known := glanced(ctx, a, d, func(ctx context.Context, p pass) (bool, error) { return p.Docked(ctx, r) }); in || !known {
+			return map[bool]string{true: "docked"}[in]
+		}
+		if rest, reads := r.(drivers.RestReader); reads {
+			idle := func(still bool) string { return map[bool]string{true: "idle"}[still] }
+			return wordFor(idle)(glanced(ctx, a, d, func(ctx context.Context, p pass) (bool, error) { return p.AtRest(ctx, rest) }))
+		}
 	}
 	return ""
 }

@@ -128,6 +128,8 @@ func (m *mop) stands(still bool) {
 	m.still = still
 }
 
+func (m *mop) Docked(context.Context) (bool, error) { return false, nil }
+
 func (m *mop) AtRest(context.Context) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -185,6 +187,11 @@ func TestStatesOfWhatOpensLocksAndPauses(t *testing.T) {
 		h.after(time.Second)
 		is("mop", "cleaning")
 		h.after(time.Minute)
-		is("mop", "unknown")
+		is("mop", "unknown") // neither in its dock nor still
+		h.says(claude, "request: {intent: mop}")
+		h.after(time.Second)
+		h.says(claude, "request: {intent: pause}")
+		h.after(time.Minute)
+		is("mop", "idle")
 	})
 }

@@ -196,7 +196,7 @@ type Executor struct {
 // DeviceState is how one device is, by its own word (ours).
 type DeviceState struct {
 	Device string `mess:"device"`
-	State  string `mess:"state"` // on, off, open, closed, opening, closing, locked, unlocked, locking, unlocking, docked, cleaning, paused, returning; unknown where it does not tell
+	State  string `mess:"state"` // on, off, open, closed, opening, closing, locked, unlocked, locking, unlocking, docked, cleaning, paused, returning, idle; unknown where it does not tell
 	Extra  Object `mess:"*"`
 }
 

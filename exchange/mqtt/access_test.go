@@ -23,6 +23,7 @@ var forbidden = struct{ write, read []string }{
 	read: []string{
 		"#", "+/+/in", "e/#", "e/+/in", "e/+/now", "e/+/out", "e/+/status", "e/pi/in", "e/pi/now", "e/pi/out", "e/pi/status", "e/pi/card",
 		"a/+/in", "a/+/out", "a/me/in", "a/me/out", "t/#", "t/+/att/+", "t/REF/state", "t/REF/att/+",
+		"$share/all/e/pi/in", "$share/all/a/me/in", "$share/all/#",
 	},
 }
 
@@ -41,6 +42,9 @@ func tryForbidden(t *testing.T, h *house, connect func() *peer, pi, me *peer) {
 		f = strings.ReplaceAll(root+f, "REF", ref)
 		if strings.HasPrefix(f, root+"#") {
 			f = "#"
+		}
+		if group, of, is := strings.Cut(strings.TrimPrefix(f, root), "$share/all/"); is { // rule 8: nobody shares what is for one
+			f = group + "$share/all/" + root + of
 		}
 		spy.subscribes(f)
 	}

@@ -119,7 +119,7 @@ func drives(h *house, a *assistant, d *devices) {
 	state(`"cleaning"`)
 	starts("vacuum-floor")
 	a.press("vacuum-robot", "payload_stop")
-	state("null")
+	state(`"idle"`)
 	a.press("vacuum-robot", "payload_return_to_base")
 	state(`"docked"`)
 	if got := d.robot.did(); got != "clean pause resume stop dock" {

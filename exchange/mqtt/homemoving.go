@@ -34,7 +34,7 @@ func wordOf(s string, words ...string) string {
 // vacuumState is one of its vacuum, to which null is unknown.
 func vacuumState(s string) any {
 	switch s {
-	case "docked", "cleaning", "paused", "returning":
+	case "docked", "cleaning", "paused", "returning", "idle":
 		return s
 	}
 	return nil

@@ -1,0 +1,83 @@
+package mqtt_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/broker"
+)
+
+// Each of the eleven topics carries what is documented of it in one task with a
+// picture, and a stop: and what is retained is what may be, nothing that is a
+// command among it. A broker elsewhere is asked, which knows no rules.
+func TestTheElevenTopics(t *testing.T) {
+	m := overMosquitto(t, "allow_anonymous true\n")
+	watch := m.connect(as{id: "watch"}).hears(root + "#")
+	m.enter(broker.Address{})
+	pi, err := remote.NewMQTT(remote.MQTTConfig{Address: broker.Address{URL: "mqtt://" + m.addr}, Executor: "pi"}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs(t, pi.Run)
+	m.board("pi", pi)
+	watch.waits("the executor is ready", on("e/pi/status", `"state":"ready"`))
+	me := m.connect(as{id: "me"}).hears(root + "a/me/in")
+	me.says(root+"a/me/out", `{"id":"look","MESS":[{"request":{"intent":"take a picture with the fridge camera","requires":["take-photo"],"constraints":{"timing":{"expires":"PT10M"}}}}]}`)
+	done := me.has(`"code":"completed"`)
+	_, ref, _ := strings.Cut(done.text, `"re":"`)
+	ref, _, _ = strings.Cut(ref, `"`)
+	me.publishes(root+"stop", `{"latched":true,"epoch":1,"by":"anna"}`, 1, true)
+	rows := []struct {
+		topic    string
+		retained bool
+		content  []string // of one message
+	}{
+		{"x/status", true, []string{`"state":"ready"`, `"epoch":`, `"v":`, `"max_attachment":`}},
+		{"e/pi/status", true, []string{`"state":"`, `"epoch":`, `"since":`, `"card":`, `"queue":0`}},
+		{"e/pi/card", true, []string{`{"config":{"executor":{"id":"pi"`, `"take-photo"`, `"hash":`}},
+		{"e/pi/in", false, []string{`{"request":`, `"re":"` + ref + `"`, `"expires_in":"`}}, // what is left, by the exchange's clock
+		{"e/pi/in", false, []string{`{"ack":`, `"re":"`}},
+		{"e/pi/now", false, []string{`{"stop":`, "by anna"}},
+		{"e/pi/out", false, []string{`{"status":{`, `"code":"claimed"`, `"id":"`}},
+		{"e/pi/out", false, []string{`{"response":`, `"sha256":`, `"size":`, `"mime":"image/jpeg"`}},
+		{"a/me/out", false, []string{`{"request":`}},
+		{"a/me/in", false, []string{`{"ack":`, `"re":"look"`}},
+		{"a/me/in", false, []string{`{"response":`}},
+		{"t/" + ref + "/state", true, []string{`"status":"completed"`, `"requestor":"me"`, `"executor":"pi"`}},
+		{"t/" + ref + "/att/", false, []string{"the fridge"}},
+		{"stop", true, []string{`"latched":true`}},
+	}
+	for _, row := range rows {
+		watch.waits(row.topic+" "+strings.Join(row.content, " "), on(row.topic, row.content...))
+	}
+	late := m.connect(as{id: "late"}).hears(root + "#")
+	for _, row := range rows {
+		if row.retained {
+			late.waits(row.topic+" is retained", func(r received) bool { return r.retained && r.topic == root+row.topic })
+		}
+	}
+	for _, r := range late.all() {
+		for _, row := range rows {
+			if r.retained && !row.retained && strings.HasPrefix(r.topic, root+row.topic) {
+				t.Errorf("%s is retained: %s", r.topic, r.text)
+			}
+		}
+	}
+}
+
+// on is a message on a topic, or below one that ends with a slash, with all of
+// some texts in it.
+func on(topic string, content ...string) func(received) bool {
+	return func(r received) bool {
+		if r.topic != root+topic && (!strings.HasSuffix(topic, "/") || !strings.HasPrefix(r.topic, root+topic)) {
+			return false
+		}
+		for _, text := range content {
+			if !strings.Contains(r.text, text) {
+				return false
+			}
+		}
+		return true
+	}
+}

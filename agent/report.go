@@ -194,6 +194,9 @@ func (t *task) response(plan capabilities.Plan, r result, images []mess.Entry, t
 	content = append(content, images...)
 	if r.err == nil {
 		content = append(content, t.extras(plan, r)...)
+		if why := ungiven(plan, content); why != "" {
+			trouble = append(trouble, why)
+		}
 	}
 	if r.notes != "" {
 		trouble = append([]string{r.notes}, trouble...)
@@ -220,10 +223,10 @@ func (t *task) extras(plan capabilities.Plan, r result) []mess.Entry {
 	if r.yes != nil && slices.Contains(plan.Want, "confirmation") {
 		content = append(content, mess.ObjectEntry("confirmation", mess.Confirmation{Confirmed: *r.yes, Details: r.text}))
 	}
-	if len(r.facts) > 0 {
-		content = append(content, mess.ObjectEntry("structured", r.facts))
+	if facts := told(plan, r); len(facts) > 0 {
+		content = append(content, mess.ObjectEntry("structured", facts))
 	}
-	return content
+	return append(content, located(plan)...)
 }
 
 func anyList(words []string) []any {

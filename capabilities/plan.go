@@ -34,6 +34,9 @@ type Plan struct {
 	// Want is what the requester asked to get back beyond the capability's own
 	// answer (response_hint), as content types.
 	Want []string
+	// Place is where the device is, or what it works on, where the requester asked for
+	// that; "" where nobody knows.
+	Place string `json:",omitempty"`
 }
 
 // Actuates reports whether the plan would change the world, whatever it says of

@@ -1,6 +1,7 @@
 package capabilities
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -343,6 +344,12 @@ func (x *request) settle(rd *reading) Outcome {
 		}
 	}
 	plan.Want = x.wants()
+	if slices.Contains(plan.Want, "location") {
+		if plan.Command == Clean {
+			plan.Place = strings.Join(x.r.roomsOf(d, areas), ", ")
+		}
+		plan.Place = cmp.Or(plan.Place, x.r.home.Devices[d].Area)
+	}
 	switch d := x.demand.duration; {
 	case d == 0 || d == plan.For:
 	case plan.For != 0:

@@ -1,0 +1,62 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// wished are the contents that a request may ask for and get beside words and
+// pictures (MESS 1.0 section 3.2, response_hint).
+var wished = []string{"text", "image", "confirmation", "structured", "location"}
+
+// located is where a plan's devices are, each place once.
+func located(plan capabilities.Plan) []mess.Entry {
+	if !slices.Contains(plan.Want, "location") {
+		return nil
+	}
+	var list []mess.Entry
+	var places []string
+	for _, step := range plan.Each() {
+		if step.Place != "" && !slices.Contains(places, step.Place) {
+			places = append(places, step.Place)
+			list = append(list, mess.ObjectEntry("location", mess.Location{Name: step.Place}))
+		}
+	}
+	return list
+}
+
+// told are the facts of what was done, where a device gives none and they were asked
+// for.
+func told(plan capabilities.Plan, r result) mess.Object {
+	if len(r.facts) > 0 || !slices.Contains(plan.Want, "structured") {
+		return r.facts
+	}
+	o := mess.Object{{Key: "device", Value: plan.Device}, {Key: "capability", Value: plan.Capability}}
+	if len(r.done) > 0 {
+		o = o.Set("done", anyList(r.done))
+	}
+	return o
+}
+
+// ungiven says which of the contents that were asked for are not there, and why.
+func ungiven(plan capabilities.Plan, content []mess.Entry) string {
+	has := func(kind string) bool {
+		return slices.ContainsFunc(content, func(e mess.Entry) bool { return e.Type == kind })
+	}
+	var why []string
+	for _, want := range plan.Want {
+		switch {
+		case !slices.Contains(wished, want):
+			why = append(why, fmt.Sprintf("no %s: nothing here gives that", want))
+		case want == "location" && !has("location"):
+			why = append(why, fmt.Sprintf("no location: the configuration does not say where %s is (area)", plan.Device))
+		case want == "confirmation" && !has("confirmation"):
+			why = append(why, "no confirmation: this is not answered with yes or no")
+		}
+	}
+	return strings.Join(why, "; ")
+}

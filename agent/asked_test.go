@@ -1,0 +1,61 @@
+package agent_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// What a request asks to get back comes back, and of what cannot be had it is said
+// why.
+func TestWhatWasAskedForComesBack(t *testing.T) {
+	on := capabilities.Plan{
+		Device: "porch-lamp", Capability: "switch-on", Command: capabilities.SetSwitch, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort,
+		Args: mess.Object{{Key: "on", Value: true}}, Want: []string{"location", "confirmation", "structured", "text", "audio"}, Place: "porch",
+	}
+	somewhere, look := on, capabilities.Plan{
+		Device: "fridge-cam", Capability: "take-photo", Command: capabilities.TakePhoto, Effect: capabilities.Query, Risk: capabilities.RiskObserve,
+		Want: []string{"image", "structured", "location", "confirmation"}, Place: "kitchen",
+	}
+	somewhere.Place = ""
+	inHouseWith(t, func(h *house) {
+		h.words["on"] = capabilities.Outcome{Plan: &on}
+		h.words["on somewhere"] = capabilities.Outcome{Plan: &somewhere}
+		h.words["look"] = capabilities.Outcome{Plan: &look}
+	}, func(h *house) {
+		for _, tt := range []struct {
+			intent string
+			types  []string // beside words
+			place  string
+			notes  string
+		}{
+			{"on", []string{"location", "confirmation", "structured"}, "porch", "no audio: nothing here gives that"},
+			{"on somewhere", []string{"confirmation", "structured"}, "", "no location: the configuration does not say where porch-lamp is (area)"},
+			{"look", []string{"image", "location", "structured"}, "kitchen", "no confirmation: this is not answered with yes or no"},
+		} {
+			ref := h.says(claude, "request: {intent: "+tt.intent+"}")
+			h.is(ref, mess.Completed)
+			r := h.answers(ref)
+			var types []string
+			said := false
+			for _, e := range r.Content {
+				if _, text := e.Text(); text {
+					said = true
+					continue
+				}
+				types = append(types, e.Type)
+				if l, ok := e.Location(); ok && l.Name != tt.place {
+					h.t.Errorf("%s: it is in %q, want %q", tt.intent, l.Name, tt.place)
+				}
+			}
+			slices.Sort(types)
+			slices.Sort(tt.types)
+			if !said || !slices.Equal(types, tt.types) || !strings.Contains(r.Notes, tt.notes) {
+				h.t.Errorf("%s: words %v, contents %v, notes %q; want %v and %q", tt.intent, said, types, r.Notes, tt.types, tt.notes)
+			}
+		}
+	})
+}

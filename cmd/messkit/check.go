@@ -12,7 +12,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:   "check FILE",
 		Short: "Check a configuration file",
 		Long: `Check does what run does before the first request: it reads the file, opens every
-device without starting it, and tells all mistakes at once with their lines.`,
+device without starting it, and tells all mistakes at once with their lines. It
+also tells which passwords, tokens and keys everybody on this machine can read.`,
 		Example: "  messkit check messkit.yaml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -26,7 +27,12 @@ device without starting it, and tells all mistakes at once with their lines.`,
 			if left := c.home.catalogue.Skipped(); len(left) > 0 {
 				fmt.Fprintf(a.out, "%s: %s of Home Assistant left out, which nothing here has words for: %s, ...\n", args[0], count(len(left), "sentence"), left[0])
 			}
-			_, err = fmt.Fprintf(a.out, "%s: %s, nothing wrong\n", args[0], count(len(c.home.devices), "device"))
+			says := "nothing wrong"
+			for _, one := range exposed(args[0]) {
+				says = "nothing else wrong"
+				fmt.Fprintln(a.out, printable(one))
+			}
+			_, err = fmt.Fprintf(a.out, "%s: %s, %s\n", args[0], count(len(c.home.devices), "device"), says)
 			return err
 		},
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +26,8 @@ the refs of threads, devices, capabilities and executors. Refs come from the
 exchange that --url or MESSKIT_URL names, within a second.
 
   bash   messkit completion bash > ~/.local/share/bash-completion/completions/messkit
-         (needs the package bash-completion)
+         or, without the package bash-completion, in ~/.bashrc:
+         source <(messkit completion bash)
   zsh    messkit completion zsh > ~/.zfunc/_messkit
          with fpath=(~/.zfunc $fpath) before compinit in ~/.zshrc
   fish   messkit completion fish > ~/.config/fish/completions/messkit.fish`,
@@ -34,16 +37,55 @@ exchange that --url or MESSKIT_URL names, within a second.
 		RunE: func(c *cobra.Command, args []string) error {
 			switch args[0] {
 			case "bash":
+				if _, err := io.WriteString(a.out, bashAlone); err != nil {
+					return err
+				}
 				return c.Root().GenBashCompletionV2(a.out, true)
 			case "zsh":
 				return c.Root().GenZshCompletion(a.out)
 			case "fish":
-				return c.Root().GenFishCompletion(a.out, true)
+				var script bytes.Buffer
+				if err := c.Root().GenFishCompletion(&script, true); err != nil {
+					return err
+				}
+				_, err := fishWords.WriteString(a.out, script.String())
+				return err
 			}
 			return usage(c, "%q is no shell that messkit knows; write %s", args[0], strings.Join(shells, ", "))
 		},
 	}
 }
+
+// fishWords has the script take the words of a line with their quotes: a request
+// has apostrophes in it.
+var fishWords = strings.NewReplacer("(commandline -opc)", "(string escape -- (commandline -opc))")
+
+// bashAlone is what the script wants of the package bash-completion, where that is
+// not there: the words as they stand in the line, with their quotes, and files.
+const bashAlone = `if ! declare -F _init_completion _get_comp_words_by_ref >/dev/null; then
+    _get_comp_words_by_ref() {
+        local line=${COMP_LINE:0:COMP_POINT}
+        read -ra words <<<"$line"
+        [[ $line == *[[:space:]] ]] && words+=("")
+        cword=$((${#words[@]} - 1))
+        cur=${words[cword]} prev=${words[cword > 0 ? cword - 1 : 0]}
+    }
+fi
+if ! declare -F _filedir >/dev/null; then
+    _filedir() {
+        local one kind=-f
+        [[ $1 == -d ]] && kind=-d
+        while read -r one; do
+            COMPREPLY+=("$one")
+        done < <(compgen "$kind" -- "$cur")
+        compopt -o filenames 2>/dev/null
+    }
+fi
+if ! declare -F __ltrim_colon_completions >/dev/null; then
+    __ltrim_colon_completions() { :; }
+fi
+
+`
 
 var shells = []string{"bash", "zsh", "fish"}
 

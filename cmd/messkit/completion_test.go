@@ -9,10 +9,8 @@ import (
 )
 
 // bashCompletes has bash itself complete a command line that ends where the
-// cursor is. What the package bash-completion gives the script is written here.
+// cursor is, without the package bash-completion.
 const bashCompletes = `
-_get_comp_words_by_ref() { words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; cur=${COMP_WORDS[COMP_CWORD]}; prev=${COMP_WORDS[COMP_CWORD-1]}; }
-__ltrim_colon_completions() { :; }
 compopt() { :; }
 source <(messkit completion bash) || exit
 read -ra COMP_WORDS <<<"$1"
@@ -52,6 +50,7 @@ func TestShellsComplete(t *testing.T) {
 		{"messkit ls --status needs", []string{"needs_input", "needs_confirmation"}, []string{"failed"}},
 		{"messkit completion ", []string{"bash", "zsh", "fish"}, nil},
 		{"messkit ls ", nil, []string{"messkit.yaml"}},
+		{`messkit ask "the lamp's light" --priority=urgent --requires switch-`, []string{"switch-on", "switch-off"}, []string{"take-photo"}},
 	} {
 		shells := map[string][]string{"bash": {"-c", bashCompletes, "bash", c.line}}
 		if _, err := exec.LookPath("fish"); err == nil {

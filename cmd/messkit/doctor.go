@@ -88,6 +88,9 @@ func examine(ctx context.Context, k *client, file string) []finding {
 	c, err := load(file, quiet)
 	data := dataDir()
 	found := []finding{checkConfig(c, err)}
+	for _, one := range exposed(file) {
+		found = append(found, finding{What: "secrets", Says: one})
+	}
 	if err == nil {
 		data = c.Agent.Data
 	}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// Keys of a configuration that name files with secrets, and those that hold
+// secrets themselves.
+var (
+	secretFiles = []string{"token_file", "password_file", "key_file", "key"}
+	secretTexts = []string{"token", "password"}
+)
+
+// byAll are the permissions of those who are neither the owner nor in the group:
+// a service may read what root has given to its group.
+const byAll fs.FileMode = 0o007
+
+// exposed tells, by line, which secrets of a configuration file everybody on this
+// machine can read. A file that cannot be read has been told by load.
+func exposed(file string) (list []string) {
+	if file == "" {
+		return nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	docs, err := strictyaml.Parse(data, strictyaml.Config)
+	if err != nil {
+		return nil
+	}
+	e := exposure{file: file, open: readByAll(file)}
+	for _, doc := range docs {
+		e.look(doc, "")
+	}
+	return e.found
+}
+
+type exposure struct {
+	file  string
+	open  bool // everybody can read the configuration itself
+	found []string
+}
+
+func (e *exposure) look(v *strictyaml.Value, path string) {
+	for _, one := range v.List {
+		e.look(one, path)
+	}
+	for _, p := range v.Pairs {
+		at := strings.TrimPrefix(path+"."+p.Key, ".")
+		if p.Value == nil {
+			continue
+		}
+		if p.Value.Kind == strictyaml.String && p.Value.Text != "" {
+			e.secret(p, at)
+		}
+		if p.Key != "template" { // its token is the name of a header
+			e.look(p.Value, at)
+		}
+	}
+}
+
+func (e *exposure) secret(p strictyaml.Pair, path string) {
+	name := expand(p.Value.Text)
+	switch {
+	case slices.Contains(secretFiles, p.Key) && readByAll(name):
+		e.found = append(e.found, fmt.Sprintf("%s:%d: %s: everybody on this machine can read %s; run chmod 600 %[4]s", e.file, p.Line, path, name))
+	case slices.Contains(secretTexts, p.Key) && e.open:
+		e.found = append(e.found, fmt.Sprintf("%s:%d: %s: everybody on this machine can read it here; run chmod 600 %[1]s", e.file, p.Line, path))
+	}
+}
+
+func readByAll(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&byAll != 0
+}

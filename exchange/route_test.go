@@ -90,6 +90,7 @@ func TestHoursOfAnExecutor(t *testing.T) {
 		{"0 8-22 * * *", map[string]bool{"07:59": false, "08:00": true, "12:30": true, "21:59": true, "22:00": true, "22:01": false}},
 		{"* 9-16 * * 1-5", map[string]bool{"10:00": false}},
 		{"*/15 9-10 * * 6", map[string]bool{"08:59": false, "09:07": true, "10:45": true, "10:46": false}},
+		{"0 22-23,0-6 * * *", map[string]bool{"00:00": true, "00:30": true, "06:00": true, "06:01": false, "12:00": false, "22:00": true, "23:59": true}},
 		{"30 12 * * *", map[string]bool{"12:29": false, "12:30": true, "12:31": false}},
 		{"* * * * *", map[string]bool{"00:00": true, "23:59": true}},
 	} {

@@ -109,21 +109,23 @@ func TestAPersonHandsOver(t *testing.T) {
 	ana := h.comesIn("Ana", "localhost", "look")
 	ben := h.comesIn("Ben", "127.0.0.1", "look")
 
-	// Ben is to be had on a day that is neither today nor tomorrow.
+	// Ben is to be had in the nights of a day that is neither today nor tomorrow.
 	ben.Click("#profile label", "certain hours")
 	for day := range 7 {
 		if day != int(time.Now().AddDate(0, 0, 3).Weekday()) {
 			ben.Click("#days label", []string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}[day])
 		}
 	}
+	ben.Fill("#from", "22")
+	ben.Fill("#to", "6")
 	ben.Click("#profile button", "Save")
 	ben.Text("Saved.")
-	hours := fmt.Sprintf("0 8-21 * * %d", int(time.Now().AddDate(0, 0, 3).Weekday()))
+	hours := fmt.Sprintf("0 22-23,0-6 * * %d", int(time.Now().AddDate(0, 0, 3).Weekday()))
 	if all := h.api(http.MethodGet, "/executors", ""); !strings.Contains(all, `"`+hours+`"`) {
 		t.Errorf("%s is not in %s", hours, all)
 	}
 	ben.Call("Page.reload", map[string]any{}, nil)
-	ben.Until(`document.getElementById("limited").checked && document.querySelectorAll("#days input:checked").length === 1`)
+	ben.Until(`document.getElementById("limited").checked && document.querySelectorAll("#days input:checked").length === 1 && document.getElementById("from").value === "22" && document.getElementById("to").value === "6"`)
 
 	ref := h.asks(`{"intent": "carry the box upstairs"}`)
 	ana.Front()

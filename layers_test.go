@@ -98,11 +98,14 @@ var layers = map[string]layer{
 	"drivers/onvif": {
 		below: []string{"drivers", "drivers/mdns", "drivers/web"}, from: []string{"gobot.io/x/gobot/v2"},
 	},
+	"drivers/printer": {
+		below: []string{"drivers", "drivers/mdns", "drivers/web"}, from: []string{"gobot.io/x/gobot/v2"},
+	},
 	"drivers/valetudo": {
 		below: []string{"drivers", "drivers/mdns", "drivers/web"}, from: []string{"gobot.io/x/gobot/v2"},
 	},
 	"drivers/roombawifi": {
-		below: []string{"drivers", "drivers/web"}, from: []string{"github.com/eclipse/paho.mqtt.golang", "gobot.io/x/gobot/v2"},
+		below: []string{"drivers", "drivers/mdns", "drivers/web"}, from: []string{"github.com/eclipse/paho.mqtt.golang", "gobot.io/x/gobot/v2"},
 	},
 	"drivers/mqttdevice": {
 		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web", "internal/strictyaml"},

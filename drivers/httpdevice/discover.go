@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/mdns"
 )
 
@@ -22,14 +23,14 @@ func found(list []mdns.Instance) []drivers.Found {
 	var all []drivers.Found
 	seen := map[string]bool{}
 	for _, i := range list { // _http before _shelly, which says more
-		family := familyOf(i, list)
-		if family == "" || !i.Addr.IsValid() || seen[i.Addr.String()] {
+		name := familyOf(i, list)
+		if name == "" || !i.Addr.IsValid() || seen[i.Addr.String()] {
 			continue
 		}
 		seen[i.Addr.String()] = true
 		all = append(all, drivers.Found{
-			Name: mdns.ID(i.Name), Where: family + " at " + i.Addr.Addr().String(),
-			Config: map[string]string{"family": family, "url": i.URL(), "safe": "keep"},
+			Name: mdns.ID(i.Name), Where: name + " at " + i.Addr.Addr().String(),
+			Config: map[string]string{"family": name, "url": i.URL(), "safe": "keep"},
 		})
 	}
 	return all
@@ -42,10 +43,7 @@ func familyOf(i mdns.Instance, all []mdns.Instance) string {
 	case i.Service == "_wled._tcp":
 		return "wled"
 	case strings.HasPrefix(name, "shelly"):
-		if generation(i, all) >= 2 {
-			return "shelly-gen2"
-		}
-		return "shelly-gen1"
+		return family.Shelly(name, generation(i, all))
 	case strings.HasPrefix(name, "tasmota"):
 		return "tasmota"
 	}

@@ -18,6 +18,8 @@ func TestFound(t *testing.T) {
 		{Service: "_http._tcp", Name: "printer", Addr: at(9)},
 		{Service: "_http._tcp", Name: "shelly1pm-B929CC", Addr: at(1)},
 		{Service: "_http._tcp", Name: "ShellyPlus1PM-A8032ABE54DC", Addr: at(2), Texts: map[string]string{"gen": "2"}},
+		{Service: "_http._tcp", Name: "shellydimmer2-D0E1F2", Addr: at(5)},
+		{Service: "_http._tcp", Name: "ShellyProDM1PM-A0A3B3", Addr: at(6), Texts: map[string]string{"gen": "2"}},
 		{Service: "_http._tcp", Name: "tasmota-1234", Addr: at(3)},
 		{Service: "_http._tcp", Name: "shelly-lost"},
 		{Service: "_shelly._tcp", Name: "ShellyPlus1PM-A8032ABE54DC", Addr: at(2), Texts: map[string]string{"gen": "2"}},
@@ -28,6 +30,7 @@ func TestFound(t *testing.T) {
 	}
 	want := []drivers.Found{
 		one("shelly1pm-b929cc", "shelly-gen1", "192.168.1.1"), one("shellyplus1pm-a8032abe54dc", "shelly-gen2", "192.168.1.2"),
+		one("shellydimmer2-d0e1f2", "shelly-gen1-light", "192.168.1.5"), one("shellyprodm1pm-a0a3b3", "shelly-gen2-light", "192.168.1.6"),
 		one("tasmota-1234", "tasmota", "192.168.1.3"), one("desk-strip", "wled", "192.168.1.4"),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/mdns"
 	"github.com/messkit/messkit/drivers/web"
 )
@@ -61,9 +62,9 @@ func (c Config) announced(topic string, payload []byte) []drivers.Found {
 	case len(parts) == 3 && parts[0] == "tele":
 		return []drivers.Found{c.found(parts[1], "tasmota", map[string]string{"topic": parts[1]})}
 	case len(parts) == 3 && parts[0] == "shellies":
-		return []drivers.Found{c.found(parts[1], "shelly-gen1", map[string]string{"id": parts[1]})}
+		return []drivers.Found{c.found(parts[1], family.Shelly(parts[1], 1), map[string]string{"id": parts[1]})}
 	case len(parts) == 2 && parts[1] == "online" && strings.HasPrefix(parts[0], "shelly"):
-		return []drivers.Found{c.found(parts[0], "shelly-gen2", map[string]string{"id": parts[0]})}
+		return []drivers.Found{c.found(parts[0], family.Shelly(parts[0], 2), map[string]string{"id": parts[0]})}
 	case topic == "zigbee2mqtt/bridge/devices":
 		return c.zigbee(payload)
 	case len(parts) == 4 && parts[0] == "homie":

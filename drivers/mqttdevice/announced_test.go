@@ -14,7 +14,7 @@ import (
 func TestAnnounced(t *testing.T) {
 	b := newBroker(t, nil)
 	for topic, payload := range map[string]string{
-		"tele/plug/LWT": "Online", "shellies/shelly1pm-B929CC/online": "true", "shellyplus1pm-a8/online": "true", "bridge/online": "true",
+		"tele/plug/LWT": "Online", "shellies/shelly1pm-B929CC/online": "true", "shellyplus1pm-a8/online": "true", "shellies/shellydimmer2-D0/online": "true", "shelly0110dimg3-b0/online": "true", "bridge/online": "true",
 		"zigbee2mqtt/bridge/devices": `[{"friendly_name":"Coordinator","type":"Coordinator"},
 			{"friendly_name":"desk lamp","type":"Router","definition":{"exposes":[{"type":"light","features":[]}]}},
 			{"friendly_name":"bulb","type":"Router","definition":{"exposes":[{"type":"light","features":[{"name":"state"},{"name":"brightness"}]},{"type":"numeric","name":"linkquality"}]}},
@@ -41,7 +41,7 @@ func TestAnnounced(t *testing.T) {
 		names[f.Name] = f.Config["family"]
 	}
 	want := map[string]string{
-		"plug": "tasmota", "shelly1pm-b929cc": "shelly-gen1", "shellyplus1pm-a8": "shelly-gen2", "desk-lamp": "zigbee2mqtt",
+		"plug": "tasmota", "shelly1pm-b929cc": "shelly-gen1", "shellyplus1pm-a8": "shelly-gen2", "shellydimmer2-d0": "shelly-gen1-light", "shelly0110dimg3-b0": "shelly-gen2-light", "desk-lamp": "zigbee2mqtt",
 		"window": "zigbee2mqtt-sensor", "pump-main": "esphome", "bulb": "zigbee2mqtt-light", "hall-lamp-power": "homie5",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {

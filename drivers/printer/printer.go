@@ -37,7 +37,7 @@ var (
 
 // Kind is the kind of driver for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "printer", Class: "printer", About: "3D printer with Moonraker, OctoPrint or PrusaLink: print, progress, pause, cancel", Open: Open}
+	return drivers.Kind{Name: "printer", Class: "printer", About: "3D printer with Moonraker, OctoPrint or PrusaLink: print, progress, pause, cancel", Open: Open, Discover: Discover}
 }
 
 // Printer is one printer.

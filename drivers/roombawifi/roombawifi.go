@@ -37,7 +37,7 @@ var (
 
 // Kind is the kind of driver for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "roombawifi", Class: "vacuum", About: "Roomba in the network (900, e, i, s, j): rooms by name, state, battery", Open: Open}
+	return drivers.Kind{Name: "roombawifi", Class: "vacuum", About: "Roomba in the network (900, e, i, s, j): rooms by name, state, battery", Open: Open, Discover: Discover}
 }
 
 // Robot is one robot.

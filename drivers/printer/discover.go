@@ -1,0 +1,54 @@
+package printer
+
+import (
+	"context"
+	"strings"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/mdns"
+)
+
+// services are what the servers announce themselves as.
+var services = map[string]string{"_moonraker._tcp": "moonraker", "_octoprint._tcp": "octoprint", "_prusalink._tcp": "prusalink"}
+
+// Discover hears what printers' servers announce.
+func Discover(ctx context.Context) []drivers.Found {
+	list, err := mdns.Browse(ctx, mdns.Group, "_moonraker._tcp", "_octoprint._tcp", "_prusalink._tcp")
+	if err != nil {
+		return nil
+	}
+	return found(list)
+}
+
+// found are printers, by the first service that each announces.
+func found(list []mdns.Instance) []drivers.Found {
+	var all []drivers.Found
+	seen := map[string]bool{}
+	for _, i := range list {
+		server := services[i.Service]
+		if server == "" || !i.Addr.IsValid() || seen[i.Addr.String()] {
+			continue
+		}
+		seen[i.Addr.String()] = true
+		where := server + " at " + i.Addr.Addr().String()
+		if server != "moonraker" {
+			where += ", which wants a key: add token_file"
+		}
+		all = append(all, drivers.Found{
+			Name: mdns.ID(i.Name), Where: where,
+			Config: map[string]string{"server": server, "url": i.URL() + below(i.Texts["path"]), "safe": Keep},
+		})
+	}
+	return all
+}
+
+// below is the path that a server says it is at, where that is one.
+func below(path string) string {
+	path = strings.TrimSuffix(path, "/")
+	if !strings.HasPrefix(path, "/") || strings.ContainsFunc(path, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/-_", r))
+	}) {
+		return ""
+	}
+	return path
+}

@@ -1,0 +1,78 @@
+package roombawifi
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/mdns"
+)
+
+// everybody is where robots are asked who is there, and probe is what they are asked.
+var everybody = netip.MustParseAddrPort("255.255.255.255:5678")
+
+const (
+	probe   = "irobotmcs"
+	largest = 8 << 10 // bytes of an answer that are read
+	most    = 64      // robots: nobody has more, and a flood of answers has an end
+)
+
+// Discover asks for robots in the local network, until ctx ends.
+func Discover(ctx context.Context) []drivers.Found { return discover(ctx, everybody, most) }
+
+func discover(ctx context.Context, to netip.AddrPort, most int) []drivers.Found {
+	c, err := net.ListenUDP("udp4", nil)
+	if err != nil {
+		return nil
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // it ends the reading
+	defer stop()
+	defer func() { _ = c.Close() }() // twice is no harm
+	if _, err := c.WriteToUDPAddrPort([]byte(probe), to); err != nil {
+		return nil // there is no network
+	}
+	var all []drivers.Found
+	buf := make([]byte, largest)
+	for len(all) < most {
+		n, from, err := c.ReadFromUDPAddrPort(buf)
+		if err != nil {
+			return all
+		}
+		f, ok := found(buf[:n], from.Addr().Unmap())
+		if ok && !slices.ContainsFunc(all, func(o drivers.Found) bool { return o.Config["blid"] == f.Config["blid"] }) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// found is the robot of one answer, at the address that it came from: what it says
+// of its own is not taken.
+func found(data []byte, from netip.Addr) (drivers.Found, bool) {
+	var m struct {
+		Host  string `json:"hostname"` // "Roomba-" or "iRobot-", and the BLID
+		ID    string `json:"robotid"`  // the BLID, of some
+		Name  string `json:"robotname"`
+		Model string `json:"sku"`
+		Proto string `json:"proto"`
+	}
+	if json.Unmarshal(data, &m) != nil {
+		return drivers.Found{}, false
+	}
+	maker, blid, _ := strings.Cut(m.Host, "-")
+	if m.ID != "" {
+		blid = m.ID
+	}
+	if maker != "Roomba" && maker != "iRobot" || !plain.MatchString(blid) || m.Proto != "" && m.Proto != "mqtt" {
+		return drivers.Found{}, false
+	}
+	where := strings.Join(strings.Fields(m.Name+" "+m.Model+" at "+from.String()), " ")
+	return drivers.Found{
+		Name: mdns.ID("roomba " + m.Name), Where: where,
+		Config: map[string]string{"host": from.String(), "blid": blid, "safe": Keep},
+	}, true
+}

@@ -1,6 +1,7 @@
 package mqttdevice
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -18,7 +19,7 @@ import (
 // broker keeps what is told on them.
 var announcements = map[string]byte{
 	"tele/+/LWT": atLeastOnce, "shellies/+/online": atLeastOnce, "+/online": atLeastOnce, "zigbee2mqtt/bridge/devices": atLeastOnce,
-	"homeassistant/switch/+/+/config": atLeastOnce, "homie/5/+/$description": atLeastOnce,
+	"homeassistant/switch/+/+/config": atLeastOnce, "homeassistant/light/+/+/config": atLeastOnce, "homie/5/+/$description": atLeastOnce,
 }
 
 // Announced listens at a broker until ctx ends, and tells nobody anything. Of cfg
@@ -155,17 +156,26 @@ func (c Config) homie(device string, payload []byte) []drivers.Found {
 	return all
 }
 
-// esphome reads what ESPHome announces for Home Assistant.
+// esphome reads what ESPHome announces for Home Assistant: a switch, or a light with
+// colours. Other lights have no template.
 func (c Config) esphome(payload []byte) []drivers.Found {
 	var d struct {
-		Command string `json:"cmd_t"`
+		Short  string   `json:"cmd_t"`
+		Long   string   `json:"command_topic"` // without abbreviations
+		Colour []string `json:"supported_color_modes"`
 	}
 	if json.Unmarshal(payload, &d) != nil {
 		return nil
 	}
-	prefix, object, ok := strings.Cut(strings.TrimSuffix(d.Command, "/command"), "/switch/")
-	if !ok || !strings.HasSuffix(d.Command, "/command") || strings.Contains(object, "/") {
+	topic, ok := strings.CutSuffix(cmp.Or(d.Short, d.Long), "/command")
+	if !ok {
 		return nil
 	}
-	return []drivers.Found{c.found(prefix+" "+object, "esphome", map[string]string{"prefix": prefix, "switch": object})}
+	if prefix, object, is := strings.Cut(topic, "/switch/"); is && !strings.Contains(object, "/") {
+		return []drivers.Found{c.found(prefix+" "+object, "esphome", map[string]string{"prefix": prefix, "switch": object})}
+	}
+	if prefix, object, is := strings.Cut(topic, "/light/"); is && !strings.Contains(object, "/") && slices.Contains(d.Colour, "rgb") {
+		return []drivers.Found{c.found(prefix+" "+object, "esphome-light", map[string]string{"prefix": prefix, "light": object})}
+	}
+	return nil
 }

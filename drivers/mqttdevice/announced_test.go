@@ -12,6 +12,7 @@ import (
 )
 
 func TestAnnounced(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t, nil)
 	for topic, payload := range map[string]string{
 		"tele/plug/LWT": "Online", "shellies/shelly1pm-B929CC/online": "true", "shellyplus1pm-a8/online": "true", "shellies/shellydimmer2-D0/online": "true", "shelly0110dimg3-b0/online": "true", "bridge/online": "true",
@@ -22,13 +23,17 @@ func TestAnnounced(t *testing.T) {
 		"homeassistant/switch/pump/main/config": `{"name":"main","stat_t":"pump/switch/main/state","cmd_t":"pump/switch/main/command","avty_t":"pump/status"}`,
 		"homie/5/hall/$description": `{"homie":"5.0","version":1,"nodes":{"lamp":{"properties":{"power":{"datatype":"boolean","settable":true},
 			"fault":{"datatype":"boolean"},"bell":{"datatype":"boolean","settable":true,"retained":false}}}}}`,
-		"homeassistant/switch/x/y/config": `{"cmd_t":"elsewhere"}`,
+		"homeassistant/switch/x/y/config":       `{"cmd_t":"elsewhere"}`,
+		"homeassistant/switch/fan/top/config":   `{"name":"top","command_topic":"fan/switch/top/command"}`,
+		"homeassistant/light/desk/strip/config": `{"schema":"json","color_mode":true,"supported_color_modes":["rgb"],"brightness":true,"cmd_t":"desk/light/strip/command","stat_t":"desk/light/strip/state"}`,
+		"homeassistant/light/desk/white/config": `{"schema":"json","color_mode":true,"supported_color_modes":["brightness"],"brightness":true,"cmd_t":"desk/light/white/command"}`,
+		"homeassistant/light/other/x/config":    `{"schema":"json","supported_color_modes":["rgb"],"cmd_t":"other/set"}`,
 	} {
 		if err := b.Publish(topic, []byte(payload), true, 1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // what the broker keeps comes at once
 	defer cancel()
 	cfg := mqttdevice.DefaultConfig()
 	cfg.Broker = b.address
@@ -42,7 +47,7 @@ func TestAnnounced(t *testing.T) {
 	}
 	want := map[string]string{
 		"plug": "tasmota", "shelly1pm-b929cc": "shelly-gen1", "shellyplus1pm-a8": "shelly-gen2", "shellydimmer2-d0": "shelly-gen1-light", "shelly0110dimg3-b0": "shelly-gen2-light", "desk-lamp": "zigbee2mqtt",
-		"window": "zigbee2mqtt-sensor", "pump-main": "esphome", "bulb": "zigbee2mqtt-light", "hall-lamp-power": "homie5",
+		"window": "zigbee2mqtt-sensor", "pump-main": "esphome", "fan-top": "esphome", "desk-strip": "esphome-light", "bulb": "zigbee2mqtt-light", "hall-lamp-power": "homie5",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)

@@ -67,7 +67,7 @@ func (f *framer) from(i int, so framed) {
 // is known says something elsewhere, and so counts for more.
 func (f *framer) skip(i int, so framed) {
 	t := f.x.tokens[i]
-	if len(so.lost) >= f.x.skips || f.speaks(i) || f.x.r.names.words[t.folded] {
+	if len(so.lost) >= f.x.skips || f.speaks(i) || f.x.ordered(i) && f.x.r.catalogue.ordering[t.folded] || f.x.r.names.words[t.folded] {
 		return
 	}
 	if t.text == possessive && (len(so.lost) == 0 || so.lost[len(so.lost)-1] != f.x.tokens[i-1].text) {

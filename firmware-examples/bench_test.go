@@ -29,7 +29,7 @@ const (
 	program = "micropython-relay"
 	enrol   = "abc-123"
 	root    = "/api/v1/exchanges/home"
-	soon    = 20 * time.Second // for whatever is to happen on a busy machine
+	soon    = time.Minute // for whatever is to happen on a busy machine
 )
 
 // python is what runs the programs here. They keep to what MicroPython and

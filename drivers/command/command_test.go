@@ -60,7 +60,7 @@ func TestLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for alive(child) && time.Now().Before(deadline) {
 		time.Sleep(time.Millisecond)
 	}

@@ -264,7 +264,7 @@ func (s *shared) until(what string, done func() bool) {
 	s.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(20 * time.Second); !done(); <-tick.C {
+	for end := time.Now().Add(3 * time.Minute); !done(); <-tick.C { // a long message is 178 MB
 		if time.Now().After(end) {
 			s.Fatalf("%s: not yet\n%s", what, s.log)
 		}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -259,8 +260,16 @@ func TestNothingTwice(t *testing.T) {
 			t.Fatalf("%+v, %v, %q", one, err, b.machine().log())
 		}
 		b.machine().set(func(m *machine) { m.deaf = true })
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		ctx, cancel := context.WithCancel(t.Context())
+		var told sync.WaitGroup
+		defer told.Wait()
 		defer cancel()
+		told.Go(func() {
+			for ctx.Err() == nil && len(b.machine().log()) < 2 {
+				time.Sleep(time.Millisecond)
+			}
+			cancel()
+		})
 		if err := p.Pause(ctx); err == nil || errors.Is(err, drivers.ErrNothingDone) {
 			t.Error(err)
 		}

@@ -96,6 +96,7 @@ func TestTheButtonIsAToggle(t *testing.T) {
 }
 
 func TestTroubleIsForAPerson(t *testing.T) {
+	defer later.Store(0)
 	b := newBench(t)
 	r := started(t, b)
 	told := 0

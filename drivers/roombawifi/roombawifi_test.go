@@ -200,6 +200,7 @@ func TestSteering(t *testing.T) {
 }
 
 func TestTroubleIsForAPerson(t *testing.T) {
+	defer later.Store(0)
 	fake := newRobot(t, false)
 	r := started(t, config(fake))
 	fake.set(func(f *robot) { f.steps = 1 << 20 })

@@ -114,6 +114,7 @@ func TestCleansRoomsByName(t *testing.T) {
 }
 
 func TestTroubleIsForAPerson(t *testing.T) {
+	defer later.Store(0)
 	h := newHouse(t)
 	v := started(t, h)
 	stuck := map[string]any{"severity": map[string]string{"kind": "permanent", "level": "error"}, "subsystem": "motors", "message": "Main brush jammed", "vendorErrorCode": "5"}

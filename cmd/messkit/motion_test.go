@@ -60,26 +60,39 @@ func TestNobodyDrivesOn(t *testing.T) {
 		"killed": (*lit).kill,
 		"frozen": func(l *lit) { l.signal(syscall.SIGSTOP) },
 	} {
-		l := newRover(t)
-		l.start()
-		guard := l.guard()
-		l.drive("drive the rover forward for one minute")
-		<-time.After(300 * time.Millisecond)
-		at := time.Now()
-		harm(l)
-		if by := l.wire.turns(t, false); by != guard {
+		for !drivesNobody(t, name, harm) {
+			t.Logf("%s: it stood still before the harm was done, on a machine that is too busy to renew a lease; again", name)
+		}
+	}
+}
+
+// drivesNobody does harm to the program of a rover that moves. It reports false
+// if the program has made it stand still before.
+func drivesNobody(t *testing.T, name string, harm func(*lit)) bool {
+	l := newRover(t)
+	l.start()
+	guard := l.guard()
+	l.drive("drive the rover forward for one minute")
+	<-time.After(300 * time.Millisecond)
+	at := time.Now()
+	harm(l)
+	by := l.wire.turns(t, false)
+	inTime := by != l.pid()
+	if inTime {
+		if by != guard {
 			t.Errorf("%s: process %d has stopped it, and the guard is %d", name, by, guard)
 		}
 		list := l.wire.notes(t)
 		t.Logf("%s: it stood still after %v, and a lease is %v at most", name, list[len(list)-1].at.Sub(at), drivers.MaxLease)
-		if name == "frozen" {
-			l.signal(syscall.SIGCONT)
-			<-time.After(time.Second)
-			if l.wire.last() != "off" {
-				t.Error("it drives on when its program is back")
-			}
-			l.kill()
-		}
-		l.ends(guard)
 	}
+	if name == "frozen" {
+		l.signal(syscall.SIGCONT)
+		<-time.After(time.Second)
+		if l.wire.last() != "off" {
+			t.Error("it drives on when its program is back")
+		}
+		l.kill()
+	}
+	l.ends(guard)
+	return inTime
 }

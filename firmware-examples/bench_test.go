@@ -223,6 +223,16 @@ func (b *bench) unplug() {
 	<-b.ended
 }
 
+// heard waits until the board has heard that its last report was taken: before
+// that, it has another to send after a restart.
+func (b *bench) heard() {
+	b.Helper()
+	b.eventually("word about its report", func() bool {
+		data, err := os.ReadFile(filepath.Join(b.dir, "state.json"))
+		return err == nil && strings.Contains(string(data), `"owed": null`)
+	})
+}
+
 // eventually waits until is tells that it is so.
 func (b *bench) eventually(what string, is func() bool) {
 	b.Helper()

@@ -67,14 +67,18 @@ func TestBrokenDevicesAreFound(t *testing.T) {
 		}
 		for _, f := range broken[r.name] {
 			t.Run(r.name+"/"+string(f), func(t *testing.T) {
-				sim := &device{fault: f, end: make(chan struct{})}
-				t.Cleanup(func() { close(sim.end) })
-				b := newBench(func() drivers.Device { sim.reset(); return sim }, all(sim)...)
-				b.limit = 100 * time.Millisecond // it may hang, which is its fault
-				err := r.check(t.Context(), b)
-				if _, skipped := errors.AsType[notApplicable](err); err == nil || skipped {
-					t.Errorf("got %v, want an error", err)
+				var err error
+				for range 20 { // what goes wrong beside a call may go well where the machine is busy
+					sim := &device{fault: f, end: make(chan struct{})}
+					t.Cleanup(func() { close(sim.end) })
+					b := newBench(func() drivers.Device { sim.reset(); return sim }, all(sim)...)
+					b.limit = 100 * time.Millisecond // it may hang, which is its fault
+					err = r.check(t.Context(), b)
+					if _, skipped := errors.AsType[notApplicable](err); err != nil && !skipped {
+						return
+					}
 				}
+				t.Errorf("got %v, want an error", err)
 			})
 		}
 	}

@@ -143,7 +143,8 @@ func (f *faulty) end(p *process) {
 		f.Fatalf("%v: %v", f.fault, err)
 	}
 	for _, err := range f.unless { // the log is whole only now
-		if !f.failed("socket:") && !f.failed("[eventfd]") {
+		// One that cannot say where it is to be found ends.
+		if !f.failed("socket:") && !f.failed("[eventfd]") && !f.failed("write(1<") {
 			f.found("%v", err)
 		}
 	}
@@ -225,13 +226,16 @@ func (f *faulty) lines() []string {
 
 // injected are the calls that failed.
 func (f *faulty) injected() []string {
-	var list []string
-	for _, line := range f.lines() {
-		if strings.Contains(line, "(INJECTED)") {
-			list = append(list, f.site(line))
-		}
+	list := f.harmed()
+	for i, line := range list {
+		list[i] = f.site(line)
 	}
 	return list
+}
+
+// harmed are the lines of the log whose call failed.
+func (f *faulty) harmed() []string {
+	return slices.DeleteFunc(f.lines(), func(line string) bool { return !strings.Contains(line, "(INJECTED)") })
 }
 
 var (
@@ -340,7 +344,7 @@ func faults(t *testing.T, binary string, what fault, before bool, end time.Time)
 			failed[s] = true
 		}
 		for _, problem := range f.problems {
-			t.Errorf("%s, call %d fails with %s (%v): %s", what.call, what.nth, what.errno, list, problem)
+			t.Errorf("%s, call %d fails with %s: %s; it was %s", what.call, what.nth, what.errno, problem, strings.Join(f.harmed(), "\n"))
 		}
 		if len(list) == 0 {
 			break

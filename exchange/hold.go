@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -56,12 +55,12 @@ func (x *Exchange) order(ctx context.Context, who Actor, h mess.Hold, on bool) (
 	if on {
 		verb = holdKind
 	}
-	if !who.Has(Requester) && !who.Has(Operator) {
-		return mess.Hold{}, mess.Refuse(mess.Forbidden, "config.%s: %q may not ask for anything here; use a requester's or the operator's key", verb, who.ID)
+	if err := mayOrder(who, verb); err != nil {
+		return mess.Hold{}, err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	h.Why = strings.ToValidUTF8(h.Why[:min(len(h.Why), maxReason)], "")
+	h.Why = cutReason(h.Why)
 	h.ID, h.By, h.At = rand.Text(), who.ID, mess.TimeOf(x.now())
 	given, orders, err := x.heldBy(who, h.Executors, on)
 	if err != nil {
@@ -134,17 +133,10 @@ func (o holdOrder) words() (hold, resume *mess.Hold) {
 
 // keepHold writes down the last order of an executor. x.mu is held.
 func (x *Exchange) keepHold(ctx context.Context, id string) error {
-	var doc []byte
 	if o, ok := x.holds[id]; ok {
-		var err error
-		if doc, err = json.Marshal(o); err != nil {
-			return fmt.Errorf("hold of %s: %w", id, err)
-		}
+		return x.keep(ctx, holdKind, id, o)
 	}
-	if err := x.store.Put(ctx, holdKind, id, doc); err != nil {
-		return x.broken(err)
-	}
-	return nil
+	return x.keep(ctx, holdKind, id, nil)
 }
 
 // held is why an executor is offered nothing, "" if it is: by the last order that

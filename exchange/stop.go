@@ -17,8 +17,21 @@ const stopKind = "stop"
 // maxStops is how many stops wait for one executor; more say the same.
 const maxStops = 16
 
-// maxReason is how much of a stop's reason is kept, in bytes.
+// maxReason is how much of an order's reason is kept, in bytes.
 const maxReason = 512
+
+func cutReason(why string) string {
+	return strings.ToValidUTF8(why[:min(len(why), maxReason)], "")
+}
+
+// mayOrder lets those order executors who may ask for something; item is what
+// they have written in a config.
+func mayOrder(who Actor, item string) error {
+	if who.Has(Requester) || who.Has(Operator) {
+		return nil
+	}
+	return mess.Refuse(mess.Forbidden, "config.%s: %q may not ask for anything here; use a requester's or the operator's key", item, who.ID)
+}
 
 func (x *Exchange) readStops(ctx context.Context) error {
 	docs, err := x.store.Docs(ctx, stopKind)
@@ -41,12 +54,12 @@ func (x *Exchange) readStops(ctx context.Context) error {
 // whoever is away hears it when he comes back. Every door calls this, and none
 // can take it back.
 func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop, error) {
-	if !who.Has(Requester) && !who.Has(Operator) {
-		return mess.Stop{}, mess.Refuse(mess.Forbidden, "config.stop: %q may not ask for anything here; use a requester's or the operator's key", who.ID)
+	if err := mayOrder(who, stopKind); err != nil {
+		return mess.Stop{}, err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	s.Why = strings.ToValidUTF8(s.Why[:min(len(s.Why), maxReason)], "") // a stop is not refused for its words
+	s.Why = cutReason(s.Why) // a stop is not refused for its words
 	s.ID, s.By, s.At = rand.Text(), who.ID, mess.TimeOf(x.now())
 	ids := slices.Sorted(maps.Keys(x.executors))
 	if len(s.Executors) > 0 {
@@ -78,7 +91,7 @@ func (x *Exchange) pass(id string, s mess.Stop) {
 	if len(x.stops[id]) < maxStops {
 		x.stops[id] = append(slices.Clone(x.stops[id]), s)
 	}
-	x.hub.publish(stopEvent(s), func(a Actor) bool { return a.ID == id })
+	x.hub.publish(stopEvent(s), isActor(id))
 }
 
 func stopEvent(s mess.Stop) Event {
@@ -87,14 +100,22 @@ func stopEvent(s mess.Stop) Event {
 
 // keepStops writes down what one executor has not confirmed. x.mu is held.
 func (x *Exchange) keepStops(ctx context.Context, id string) error {
-	var doc []byte
 	if list := x.stops[id]; len(list) > 0 {
+		return x.keep(ctx, stopKind, id, list)
+	}
+	return x.keep(ctx, stopKind, id, nil)
+}
+
+// keep writes down what an executor was ordered; nil forgets it. x.mu is held.
+func (x *Exchange) keep(ctx context.Context, kind, id string, orders any) error {
+	var doc []byte
+	if orders != nil {
 		var err error
-		if doc, err = json.Marshal(list); err != nil {
-			return fmt.Errorf("stop for %s: %w", id, err)
+		if doc, err = json.Marshal(orders); err != nil {
+			return fmt.Errorf("%s for %s: %w", kind, id, err)
 		}
 	}
-	if err := x.store.Put(ctx, stopKind, id, doc); err != nil {
+	if err := x.store.Put(ctx, kind, id, doc); err != nil {
 		return x.broken(err)
 	}
 	return nil

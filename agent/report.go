@@ -129,9 +129,7 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 		return no.Rule, detail
 	case late:
 		return "timeout", detail
-	case errors.Is(r.err, errAnswered):
-		return "stopped", detail
-	case errors.Is(r.err, drivers.ErrStopped):
+	case errors.Is(r.err, errAnswered), errors.Is(r.err, drivers.ErrStopped):
 		return "stopped", detail
 	case errors.Is(r.err, drivers.ErrBusy):
 		return "busy", detail

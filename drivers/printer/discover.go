@@ -2,6 +2,8 @@ package printer
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/messkit/messkit/drivers"
@@ -13,7 +15,7 @@ var services = map[string]string{"_moonraker._tcp": "moonraker", "_octoprint._tc
 
 // Discover hears what printers' servers announce.
 func Discover(ctx context.Context) []drivers.Found {
-	list, err := mdns.Browse(ctx, mdns.Group, "_moonraker._tcp", "_octoprint._tcp", "_prusalink._tcp")
+	list, err := mdns.Browse(ctx, mdns.Group, slices.Sorted(maps.Keys(services))...)
 	if err != nil {
 		return nil
 	}

@@ -58,6 +58,15 @@ func GapsIn(body any) []string {
 	return nil
 }
 
+// Needed tells that what goes to a device has none of the names that it is there
+// for: a timer that is not told its time would never end.
+func Needed(where string, filled, names []string) error {
+	if len(names) == 0 || slices.ContainsFunc(filled, func(g string) bool { return slices.Contains(names, g) }) {
+		return nil
+	}
+	return fmt.Errorf("%s: the device is not told what is wanted of it; write {%s} where it belongs", where, strings.Join(names, "}, {"))
+}
+
 // Text fills the gaps of s as they are.
 func (v Values) Text(s string) string { return v.fill(s, func(one string) string { return one }) }
 

@@ -70,6 +70,9 @@ func (c Config) Validate() error {
 	if c.Code != "" && c.CodeFile != "" {
 		errs = append(errs, errors.New("code_file: stands beside code; keep one of them"))
 	}
+	if c.Username != "" || c.Password != "" || c.PasswordFile != "" {
+		errs = append(errs, errors.New("username: Home Assistant takes a token alone; write token_file, and neither username nor password"))
+	}
 	if c.Token == "" && c.TokenFile == "" {
 		errs = append(errs, errors.New("token_file: is missing; make a long-lived token on your profile's page in Home Assistant, and write it into a file"))
 	}

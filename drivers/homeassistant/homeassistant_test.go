@@ -168,6 +168,7 @@ func TestConfigMistakes(t *testing.T) {
 		{place + "entity: light.a\nsafe: maybe", `safe: "maybe" is unknown`},
 		{"url: http://x\nentity: light.a", "token_file: is missing"},
 		{"token: a\nentity: light.a", "url: is missing"},
+		{place + "entity: light.a\nusername: me\npassword: b", "username: Home Assistant takes a token alone"},
 	} {
 		if _, err := open(c.config); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v", c.config, err)

@@ -382,3 +382,31 @@ func TestTemplatesAreExplained(t *testing.T) {
 		t.Error(all, err)
 	}
 }
+
+// A timer that is not told its time, a lamp that is not told how bright: a
+// template may not leave out what its calls are for. The call is named.
+func TestOwnFamilyLeavesOutWhatItIsFor(t *testing.T) {
+	dir := t.TempDir()
+	const text = `switch:
+  on:
+    - {get: /on}
+    - {get: now}
+  off: [{get: /off}]
+  state: {get: /state}
+  on_for: {unit: 1s, max: 1h, calls: [{get: /on}]}
+  dim: {calls: [{get: /dim}], get: /dim, value: level, full: 100}
+  tint: {calls: [{get: /tint}], get: /tint, value: rgb}
+`
+	if err := os.WriteFile(filepath.Join(dir, "deaf.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := open("family: deaf\nfamilies: " + dir + "\nurl: http://x")
+	for _, want := range []string{
+		`deaf.yaml:4: switch.on[1]: "now" does not begin with a /`, "deaf.yaml:7: switch.on_for.calls: the device is not told what is wanted of it; write {for}",
+		"deaf.yaml:8: switch.dim.calls: the device is not told", "deaf.yaml:9: switch.tint.calls: the device is not told",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in: %v", want, err)
+		}
+	}
+}

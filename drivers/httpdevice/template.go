@@ -151,7 +151,12 @@ func (t *Template) checkCalls(where string, calls []Call, more ...string) []erro
 		return []error{fmt.Errorf("%s: is missing; write a list of calls", where)}
 	}
 	var errs []error
-	for _, c := range calls {
+	var filled []string
+	list := where
+	for i, c := range calls {
+		if len(calls) > 1 {
+			where = fmt.Sprintf("%s[%d]", list, i)
+		}
 		method, path := c.method()
 		n := 0
 		for _, p := range []string{c.Get, c.Post, c.Put, c.Delete} {
@@ -169,11 +174,13 @@ func (t *Template) checkCalls(where string, calls []Call, more ...string) []erro
 		case c.JSON != nil && (method == "GET" || method == "DELETE"):
 			errs = append(errs, fmt.Errorf("%s: %s has no body; write json beside post or put", where, method))
 		}
-		for _, g := range slices.Concat(family.Gaps(path), family.GapsIn(c.JSON)) {
+		gaps := slices.Concat(family.Gaps(path), family.GapsIn(c.JSON))
+		filled = append(filled, gaps...)
+		for _, g := range gaps {
 			if _, known := t.With[g]; !known && !slices.Contains(more, g) && g != "username" && g != "password" {
 				errs = append(errs, fmt.Errorf("%s: nobody fills {%s}; write it under with", where, g))
 			}
 		}
 	}
-	return errs
+	return append(errs, family.Needed(list, filled, more))
 }

@@ -345,3 +345,30 @@ readings:
 		}
 	}
 }
+
+// A timer that is not told its time, a lamp that is not told how bright: a
+// template may not leave out what its messages are for. The message is named.
+func TestOwnFamilyLeavesOutWhatItIsFor(t *testing.T) {
+	dir := t.TempDir()
+	const text = `switch:
+  on:
+    - {topic: a, payload: on}
+    - {topic: a, payload: "{who}"}
+  off: [{topic: a, payload: off}]
+  state: {topic: b, ask: {topic: c}}
+  on_for: {unit: 1s, max: 1h, messages: [{topic: a, payload: on}]}
+  dim: {messages: [{topic: a, payload: half}], full: 100, state: {topic: b}}
+`
+	if err := os.WriteFile(filepath.Join(dir, "deaf.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := open("family: deaf\nbroker: mqtt://x\nfamilies: " + dir)
+	for _, want := range []string{
+		"deaf.yaml:4: switch.on[1]: nobody fills {who}", "deaf.yaml:7: switch.on_for.messages: the device is not told what is wanted of it; write {for}",
+		"deaf.yaml:8: switch.dim.messages: the device is not told",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in: %v", want, err)
+		}
+	}
+}

@@ -164,18 +164,25 @@ func (t *Template) checkMessages(where string, list []Message, more ...string) [
 		return []error{fmt.Errorf("%s: is missing; write a list of messages", where)}
 	}
 	var errs []error
-	for _, m := range list {
+	var filled []string
+	all := where
+	for i, m := range list {
+		if len(list) > 1 {
+			where = fmt.Sprintf("%s[%d]", all, i)
+		}
 		if m.JSON != nil && m.Payload != "" {
 			errs = append(errs, fmt.Errorf("%s: has payload and json; keep one of them", where))
 		}
-		for _, g := range slices.Concat(family.Gaps(m.Payload), family.GapsIn(m.JSON)) {
+		gaps := slices.Concat(family.Gaps(m.Payload), family.GapsIn(m.JSON))
+		filled = append(filled, gaps...)
+		for _, g := range gaps {
 			if _, known := t.With[g]; !known && !slices.Contains(more, g) {
 				errs = append(errs, fmt.Errorf("%s: nobody fills {%s}; write it under with", where, g))
 			}
 		}
 		errs = append(errs, t.checkTopic(where, m.Topic))
 	}
-	return errs
+	return append(errs, family.Needed(all, filled, more))
 }
 
 func (t *Template) checkTopic(where, topic string) error {

@@ -101,8 +101,8 @@ func (s *Sensor) Read(ctx context.Context) ([]drivers.Reading, error) {
 
 // MeterConfig of a plug that measures.
 type MeterConfig struct {
-	RelayConfig `yaml:",inline"`
-	Watts       float64 `yaml:"watts"` // that what is plugged in takes while it is on
+	RelayConfig
+	Watts float64 `yaml:"watts"` // that what is plugged in takes while it is on
 }
 
 // Meter is a plug that measures the power of what is plugged in.

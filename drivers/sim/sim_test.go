@@ -115,6 +115,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"sim-cover", "{}", "line: is missing"},
 		{"sim-lock", "{}", "line: is missing"},
 		{"sim-meter", "watts: -1", "watts: -1 cannot be"},
+		{"sim-meter", "volts: 1", "volts: unknown key; known keys: file, initial, line, safe, watts"},
 		{"sim-meter", "line: ''", "line: is empty"},
 		{"sim-sensor", "{}", "reads: is empty"},
 		{"sim-sensor", "reads: [{value: 3}]", "a quantity is missing"},

@@ -39,6 +39,9 @@ const (
 // Validate tells all that cannot be, each mistake beginning with its key.
 func (c Config) Validate() error {
 	errs := []error{c.Config.Validate()}
+	if c.Token != "" || c.TokenFile != "" {
+		errs = append(errs, errors.New("token: Valetudo has none; write username and password"))
+	}
 	seen := map[string]string{}
 	for _, id := range slices.Sorted(maps.Keys(c.Segments)) {
 		name := c.Segments[id]

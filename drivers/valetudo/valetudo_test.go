@@ -294,6 +294,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"url: http://x\nsegments: {1: kitchen, 2: kitchen}", `segments: 1 and 2 are both called "kitchen"`},
 		{"url: http://x\nsegments: {1: ''}", "segments: 1 has no name"},
 		{"url: http://x\nsegment: {}", "segment: unknown key"},
+		{"url: http://x\ntoken: a", "token: Valetudo has none"},
 	} {
 		if _, err := open(c.config); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v", c.config, err)

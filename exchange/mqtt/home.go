@@ -231,6 +231,8 @@ func (h *home) statusOf(info exchange.ExecutorInfo) []byte {
 		state = "stopped"
 	case disarmed != nil && disarmed != "":
 		state = "disarmed"
+	case info.OnHold != "":
+		state = "held"
 	case info.Holds > 0:
 		state = "busy"
 	}

@@ -176,3 +176,18 @@ func (p *peer) latestOn(topic string) (text string) {
 	}
 	return text
 }
+
+// Who speaks over another channel and takes nothing new is shown so, with what it
+// still has.
+func TestHomeAssistantSeesWhoIsHeld(t *testing.T) {
+	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
+	h.serve()
+	h.says(exchange.Actor{ID: "pi", Roles: exchange.ExecutorRole}, "config: {executor: {id: pi, capabilities: [take-photo]}}")
+	a := h.assists("").hears(root + "e/pi/status")
+	h.eventually("it is ready", func() bool { return strings.Contains(a.latestOn(root+"e/pi/status"), `"ready"`) })
+	boss := exchange.Actor{ID: "boss", Roles: exchange.Operator}
+	h.says(boss, "config: {hold: {executors: [pi]}}")
+	h.eventually("it is held", func() bool { return strings.Contains(a.latestOn(root+"e/pi/status"), `"held"`) })
+	h.says(boss, "config: {resume: {executors: [pi]}}")
+	h.eventually("it is ready again", func() bool { return strings.Contains(a.latestOn(root+"e/pi/status"), `"ready"`) })
+}

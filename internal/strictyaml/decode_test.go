@@ -194,3 +194,11 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// What is wrong in several files is told file by file.
+func TestProblemsFileByFile(t *testing.T) {
+	err := strictyaml.Problems{{File: "b", Line: 1, Text: "x"}, {File: "a", Line: 2, Text: "y"}, {File: "b", Line: 3, Text: "z"}, {File: "a", Line: 1, Text: "w"}}.Err()
+	if want := "a:1: w\na:2: y\nb:1: x\nb:3: z"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

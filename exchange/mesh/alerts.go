@@ -37,7 +37,7 @@ func (d *Door) alert(ctx context.Context, in *incoming) (string, error) {
 func (d *Door) judge(ctx context.Context, in *incoming) (state.Verdict, state.Incident, error) {
 	d.telling.Lock()
 	defer d.telling.Unlock()
-	verdict, incident, err := d.store.Judge(state.DefaultPolicy(), alertOf(in))
+	verdict, incident, err := d.store.Judge(d.cfg.policy(), alertOf(in))
 	if err == nil && verdict != state.Suppressed {
 		d.tellOf(ctx, incident, in.Payload.Body)
 	}
@@ -160,7 +160,7 @@ func (d *Door) sumUp(ctx context.Context) error {
 func (d *Door) tellUntold(ctx context.Context) {
 	d.telling.Lock()
 	defer d.telling.Unlock()
-	if _, _, err := d.store.Summaries(state.DefaultPolicy()); err != nil {
+	if _, _, err := d.store.Summaries(d.cfg.policy()); err != nil {
 		d.log.Warn("mesh: incidents cannot be written", "err", err)
 	}
 	for _, i := range d.store.Untold() {

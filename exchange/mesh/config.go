@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/messkit/messkit/exchange/mesh/post"
+	"github.com/messkit/messkit/exchange/mesh/state"
 	"github.com/messkit/messkit/exchange/mesh/wire"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/secret"
@@ -36,6 +39,10 @@ type Config struct {
 	Paths    []string            `yaml:"paths"`   // folders from which files are taken that peers name
 	Allow    []netip.Prefix      `yaml:"allow"`   // networks to which peers may point beside their own address
 	Notify   []string            `yaml:"notify"`  // peers that are told of incidents
+	Outage   Outage              `yaml:"outage"`  // when alerts of several hosts are one incident
+	// TextURL is who is told of texts without an envelope (MESH 1.0 section 11); "":
+	// nobody, they are noted.
+	TextURL string `yaml:"text_url"`
 	// RetryAfter sends again what a peer has answered with 429, when it says.
 	RetryAfter bool `yaml:"retry_after"`
 	// SessionPrefixes are how session keys of peers may begin; none: all.
@@ -60,8 +67,25 @@ type Peer struct {
 	Role        string `yaml:"role"`
 }
 
+// Outage says when alerts of several hosts of one scope are one incident (section
+// 9).
+type Outage struct {
+	Hosts  int           `yaml:"hosts"`  // so many; 0: never
+	Within time.Duration `yaml:"within"` // if they fail within that time
+}
+
 // DefaultConfig returns the settings that the door has unless told otherwise.
-func DefaultConfig() Config { return Config{Rate: 10, Burst: 20} }
+func DefaultConfig() Config {
+	p := state.DefaultPolicy()
+	return Config{Rate: 10, Burst: 20, Outage: Outage{p.OutageHosts, p.OutageTime}}
+}
+
+// policy is when people are told of incidents.
+func (c Config) policy() state.Policy {
+	p := state.DefaultPolicy()
+	p.OutageHosts, p.OutageTime = c.Outage.Hosts, c.Outage.Within
+	return p
+}
 
 // Validate tells every setting that cannot be. Load tells more.
 func (c Config) Validate() error {
@@ -77,6 +101,14 @@ func (c Config) Validate() error {
 	}
 	if !(c.Rate >= 0.1 && c.Rate <= 100_000) || c.Burst < 1 {
 		fail("rate, burst: %v a minute and %d at once cannot be; write 0.1 or more, and 1 or more", c.Rate, c.Burst)
+	}
+	if o := c.Outage; o.Hosts < 0 || o.Hosts == 1 || o.Hosts > 0 && (o.Within < time.Second || o.Within > 24*time.Hour) {
+		fail("outage: %d hosts within %v cannot be; write hosts: 2 or more (0: never) and within: 1s to 24h", o.Hosts, o.Within)
+	}
+	if c.TextURL != "" {
+		if u, err := url.Parse(c.TextURL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+			fail("text_url: %q is no address; write where texts are posted, like http://127.0.0.1:9000/texts", c.TextURL)
+		}
 	}
 	for _, dir := range c.Paths {
 		if !filepath.IsAbs(dir) && !strings.HasPrefix(dir, "~/") {

@@ -201,6 +201,7 @@ const (
 	keptOut  = "out-"
 	keptAsk  = "ask-"
 	keptFile = "file-"
+	keptText = "text-"
 )
 
 // keep stores a document of the door; nil removes it.
@@ -284,6 +285,12 @@ func (d *Door) restoreOne(name string, doc []byte) error {
 			return err
 		}
 		d.files[f.Secret] = f
+	case keptText:
+		var t text
+		if err := json.Unmarshal(doc, &t); err != nil {
+			return err
+		}
+		d.spawn(func(ctx context.Context) { d.handed(ctx, t) })
 	}
 	return nil
 }

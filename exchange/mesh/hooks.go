@@ -219,8 +219,8 @@ func spend(of *rate.Limiter) error {
 	return no
 }
 
-// legacy takes text from before there were envelopes. It is noted, and never
-// done.
+// legacy takes text from before there were envelopes. It is noted, handed on to who
+// is configured for that, and never done.
 func (d *Door) legacy(r *http.Request, sender string, h wire.Hook, may func(*peer) bool, line *state.Line) (map[string]any, error) {
 	line.From, line.Type = sender, "text"
 	if len(h.Message) > wire.MaxText {
@@ -238,11 +238,14 @@ func (d *Door) legacy(r *http.Request, sender string, h wire.Hook, may func(*pee
 		return nil, err
 	}
 	line.Body = h.Message
-	line.To, line.Status = d.cfg.Agent, "received_text"
-	d.store.Audit(*line)
 	if err := d.inSession(h.SessionKey, state.InSession{From: sender, To: d.cfg.Agent, Type: "text", Body: h.Message, Timestamp: time.Now()}); err != nil {
 		return nil, err
 	}
+	if err := d.handOn(r.Context(), sender, h); err != nil {
+		return nil, err
+	}
+	line.To, line.Status = d.cfg.Agent, "received_text"
+	d.store.Audit(*line)
 	d.log.Info("mesh: text without an envelope", "from", sender, "bytes", len(h.Message))
 	return map[string]any{"ok": true, "text": true}, nil
 }

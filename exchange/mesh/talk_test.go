@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -218,6 +219,68 @@ func TestLegacyText(t *testing.T) {
 	}
 	if !h.audited("received_text") || len(h.deeds()) != 0 {
 		t.Errorf("%v", h.deeds())
+	}
+}
+
+// A text is handed on to who is configured for it, once it is written down: what he
+// does not take, or a run that ends, is no end of it.
+func TestTextsAreHandedOn(t *testing.T) {
+	var mu sync.Mutex
+	var got []map[string]any
+	code := http.StatusServiceUnavailable
+	handler := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		var v map[string]any
+		if err := json.NewDecoder(r.Body).Decode(&v); err != nil || r.Method != http.MethodPost {
+			t.Errorf("%s: %v", r.Method, err)
+		}
+		if w.WriteHeader(code); code == http.StatusOK {
+			got = append(got, v)
+		}
+	}))
+	defer handler.Close()
+	h := inHouse(t, func(c *mesh.Config) { c.TextURL = handler.URL + "/texts" })
+	if code, v := h.raw("/hooks/hub", tokenHere, `{"message":"switch on $(reboot)","sessionKey":"s:1"}`); code != http.StatusAccepted {
+		t.Fatal(code, v)
+	}
+	h.stop() // before it was taken
+	mu.Lock()
+	code = http.StatusOK
+	mu.Unlock()
+	h.open()
+	h.until("it is handed on", func() bool { return h.audited("text_handed_on") })
+	mu.Lock()
+	if len(got) != 1 || got[0]["text"] != "switch on $(reboot)" || got[0]["from"] != "hub" || got[0]["to"] != "arm_01" || got[0]["sessionKey"] != "s:1" {
+		t.Errorf("%v", got)
+	}
+	code = http.StatusGone
+	mu.Unlock()
+	if code, v := h.raw("/hooks/agent", tokenHere, `{"message":"ping"}`); code != http.StatusAccepted {
+		t.Fatal(code, v)
+	}
+	h.until("he does not want it", func() bool { return h.audited("text_not_handed_on") })
+	h.disk.full.Store(true)
+	if code, v := h.raw("/hooks/agent", tokenHere, `{"message":"ping"}`); code != http.StatusServiceUnavailable {
+		t.Error(code, v)
+	}
+	if len(h.deeds()) != 0 {
+		t.Errorf("%v", h.deeds())
+	}
+}
+
+// How many hosts of one scope are an outage is configured.
+func TestAnOutageAsConfigured(t *testing.T) {
+	h := inHouse(t, func(c *mesh.Config) { c.Outage.Hosts = 2 })
+	for _, c := range []struct{ host, want string }{{"worker-1", "new"}, {"worker-2", "escalate"}} {
+		e := envelope(wire.Alert, "msg_"+c.host, "no answer")
+		e.Payload.Metadata = wire.Object{}.With("host", c.host).With("check", "ping").With("scope", "lan")
+		if got := h.takes(e)["verdict"]; got != c.want {
+			t.Errorf("%s: %v, want %s", c.host, got, c.want)
+		}
+	}
+	if all := h.report(mesh.Order{Do: "status"}).Status.Incidents; len(all) != 1 || all[0].Type != "network_outage" || all[0].Scope != "lan" {
+		t.Errorf("%+v", all)
 	}
 }
 

@@ -103,11 +103,22 @@ func (a *auditLog) begin(f *os.File, text []byte) ([]byte, error) {
 const maxTail = 4 << 20
 
 // Tail are the last lines of the audit log, at most n, that keep says yes to; the
-// oldest first.
+// oldest first. Where it has just begun anew, those of the one before count too.
 func (s *Store) Tail(n int, keep func(Line) bool) ([]Line, error) {
 	s.audit.mu.Lock()
 	defer s.audit.mu.Unlock()
-	f, err := durable.Open(s.audit.name, os.O_RDONLY)
+	lines, err := tail(s.audit.name, keep)
+	if err == nil && len(lines) < n {
+		var before []Line
+		before, err = tail(s.audit.name+".1", keep)
+		lines = append(before, lines...)
+	}
+	return lines[max(0, len(lines)-n):], err
+}
+
+// tail are the lines at the end of a log, none if there is no such file.
+func tail(name string, keep func(Line) bool) ([]Line, error) {
+	f, err := durable.Open(name, os.O_RDONLY)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -132,7 +143,7 @@ func (s *Store) Tail(n int, keep func(Line) bool) ([]Line, error) {
 			lines = append(lines, l)
 		}
 	}
-	return lines[max(0, len(lines)-n):], nil
+	return lines, nil
 }
 
 // Health is how a peer was when it was last asked.

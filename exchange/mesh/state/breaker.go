@@ -37,13 +37,19 @@ func (s *Store) Enter(peer string) (ok, probe bool) {
 	switch {
 	case b.State != Opened && b.State != HalfOpen:
 		return true, false
-	case b.probing || b.OpenUntil != nil && s.now().Before(*b.OpenUntil):
+	case b.probing || b.waits(s.now()):
 		return false, false
 	}
 	b.State, b.probing = HalfOpen, true
 	s.breakers[peer] = b
 	s.saveBreakers()
 	return true, true
+}
+
+// waits reports whether nobody tries yet. A time that is further off than the breaker
+// is ever open for was written by a clock that was wrong.
+func (b Breaker) waits(now time.Time) bool {
+	return b.OpenUntil != nil && now.Before(*b.OpenUntil) && b.OpenUntil.Sub(now) <= openFor
 }
 
 // Leave ends a probe of which nothing came.

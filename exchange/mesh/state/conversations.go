@@ -103,7 +103,7 @@ func (s *Store) Conversation(id string) (Conversation, error) {
 
 func (s *Store) conversation(id string) (Conversation, error) {
 	var c Conversation
-	if err := s.read(conversationFile(id), &c); err != nil {
+	if err := read(s, conversationFile(id), &c); err != nil {
 		return Conversation{}, err
 	}
 	if c.ID != id {
@@ -208,7 +208,7 @@ func (s *Store) InSession(key string, m InSession) error {
 	}
 	name := filepath.Join(sessionsDir, file+".json")
 	var c Session
-	if err := s.read(name, &c); err != nil {
+	if err := read(s, name, &c); err != nil {
 		return err
 	}
 	now := *stamped(s.now())

@@ -64,7 +64,7 @@ type Policy struct {
 	Window      time.Duration // after the operator was told, in which alerts are only counted
 	Summary     time.Duration // after the first alert, one summary
 	Later       time.Duration // between summaries after that
-	OutageHosts int           // so many hosts of one group are one outage
+	OutageHosts int           // so many hosts of one group are one outage; 0: never
 	OutageTime  time.Duration // if they fail within that time
 	Keep        time.Duration // how long what is over is remembered
 }
@@ -190,7 +190,7 @@ func (j *judging) begin(a Alert) (Verdict, int) {
 // returns where it is; -1 if it is not enough.
 func (j *judging) together(one Incident) int {
 	part := func(i Incident) bool {
-		return i.Status == active && i.Type == serviceAlert && i.Group == one.Group && one.FirstSeen.Sub(i.FirstSeen) <= j.OutageTime
+		return i.Status == active && i.Type == serviceAlert && i.Group == one.Group && one.FirstSeen.Sub(i.FirstSeen).Abs() <= j.OutageTime
 	}
 	hosts := slices.Clone(one.AffectedHosts)
 	first, count := -1, one.AlertCount
@@ -207,7 +207,7 @@ func (j *judging) together(one Incident) int {
 			}
 		}
 	}
-	if one.Group == "" || first < 0 || len(hosts) < j.OutageHosts {
+	if one.Group == "" || first < 0 || j.OutageHosts == 0 || len(hosts) < j.OutageHosts {
 		return -1
 	}
 	outage := j.list[first]

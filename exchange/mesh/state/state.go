@@ -49,10 +49,14 @@ func Open(dir string, now func() time.Time, log *slog.Logger) (*Store, error) {
 	}
 	s := &Store{dir: dir, now: now, log: log, breakers: map[string]Breaker{}, health: map[string]Health{}}
 	s.audit = &auditLog{name: filepath.Join(dir, auditFile)}
-	for name, v := range map[string]any{breakersFile: &s.breakers, lettersFile: &s.letters, incidentsFile: &s.incidents, healthFile: &s.health} {
-		if err := s.read(name, v); err != nil {
-			return nil, err
-		}
+	if err := errors.Join(read(s, breakersFile, &s.breakers), read(s, lettersFile, &s.letters), read(s, incidentsFile, &s.incidents), read(s, healthFile, &s.health)); err != nil {
+		return nil, err
+	}
+	if s.breakers == nil { // other tools may write null
+		s.breakers = map[string]Breaker{}
+	}
+	if s.health == nil {
+		s.health = map[string]Health{}
 	}
 	return s, nil
 }
@@ -69,8 +73,9 @@ const (
 	maxFile = 128 << 20 // bytes; a thousand letters of 64 KB fit
 )
 
-// read reads a file into v, which stays as it is if there is none.
-func (s *Store) read(name string, v any) error {
+// read reads a file into v, which stays as it is if there is none, or none that can
+// be read.
+func read[T any](s *Store, name string, v *T) error {
 	path := filepath.Join(s.dir, name)
 	data, err := durable.Read(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,10 +84,12 @@ func (s *Store) read(name string, v any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data, v); err != nil {
+	var whole T
+	if err := json.Unmarshal(data, &whole); err != nil {
 		s.log.Error("mesh: a file cannot be read, and is set aside", "file", name, "err", err)
 		return os.Rename(path, path+".unreadable")
 	}
+	*v = whole
 	return nil
 }
 

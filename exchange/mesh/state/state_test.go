@@ -152,6 +152,80 @@ func TestAnOutage(t *testing.T) {
 	}
 }
 
+// How many hosts are an outage, and within what time, is the policy's; a dead letter
+// of another day is part of none.
+func TestWhatAnOutageIs(t *testing.T) {
+	for name, c := range map[string]struct {
+		hosts  int
+		within time.Duration
+		old    time.Duration // by which the second alert is older than the first
+		want   string
+	}{
+		"two are enough": {2, 5 * time.Minute, 0, "network_outage"}, "three are wanted": {3, 5 * time.Minute, 0, "service_alert"},
+		"never": {0, 5 * time.Minute, 0, "service_alert"}, "too late": {2, 30 * time.Second, 0, "service_alert"}, "an old letter": {2, 5 * time.Minute, 24 * time.Hour, "service_alert"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, p := open(t), state.DefaultPolicy()
+			p.OutageHosts, p.OutageTime = c.hosts, c.within
+			var last state.Incident
+			for n, host := range []string{"a", "b"} {
+				s.at = s.at.Add(time.Minute)
+				at := s.at
+				if n > 0 {
+					at = at.Add(-c.old)
+				}
+				var err error
+				if _, last, err = s.Judge(p, state.Alert{Host: host, Check: "ping", Key: host, Group: "lan", At: at}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if last.Type != c.want {
+				t.Errorf("%+v", last)
+			}
+		})
+	}
+}
+
+// A breaker that a wrong clock has written is not open for years.
+func TestABreakerOfAnotherTime(t *testing.T) {
+	c := open(t)
+	for range 3 {
+		c.Failed("hub")
+	}
+	if ok, _ := c.Enter("hub"); ok {
+		t.Fatal("it is not open")
+	}
+	c.at = c.at.Add(-48 * time.Hour)
+	c.again(t)
+	if ok, probe := c.Enter("hub"); !ok || !probe {
+		t.Error("nobody tries")
+	}
+}
+
+// A log that has become large begins anew, and the one before is kept; its last
+// lines are still told.
+func TestTheAuditLogBeginsAnew(t *testing.T) {
+	c := open(t)
+	name := filepath.Join(c.dir, "mesh-audit.jsonl")
+	full := []byte(strings.Repeat(strings.Repeat(" ", 1023)+"\n", 16<<10))
+	if err := os.WriteFile(name, full, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.Audit(state.Line{ID: "msg_last", Status: "sent"})
+	c.Audit(state.Line{ID: "msg_first", Status: "sent"})
+	before, err := os.ReadFile(name + ".1")
+	if err != nil || len(before) <= len(full) || !strings.Contains(string(before[len(full):]), "msg_last") {
+		t.Errorf("%d bytes, %v", len(before), err)
+	}
+	if now, err := os.ReadFile(name); err != nil || strings.Contains(string(now), "msg_last") || !strings.HasSuffix(string(now), "}\n") {
+		t.Errorf("%s, %v", now, err)
+	}
+	lines, err := c.Tail(10, func(state.Line) bool { return true })
+	if err != nil || len(lines) != 2 || lines[0].ID != "msg_last" || lines[1].ID != "msg_first" {
+		t.Errorf("%+v, %v", lines, err)
+	}
+}
+
 // Without further alerts the operator is told after an hour, then every two.
 func TestSummaries(t *testing.T) {
 	c := open(t)

@@ -454,3 +454,61 @@ func TestTheKeyboardAlone(t *testing.T) {
 	p.Eval(`void (location.href = "`+h.messkit("console")+`")`, nil)
 	p.Until(`document.getElementById("line")?.textContent === "live"`)
 }
+
+// Who runs the place holds an executor on the page, everybody sees who has done
+// that, when and why, and it is let go on there.
+func TestAHoldOnThePage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	h := startHouse(t)
+	p := h.operator(360, 740)
+	p.Click("nav a", "Things")
+	p.Until(`document.getElementById("hold-who").options.length > 1`)
+	p.Fill("#hold-why", "the floor is wet <b>")
+	p.Click("#hold button", "Put on hold")
+	p.Until(`/on hold by operator since .+: the floor is wet <b>/.test(document.getElementById("onhold").textContent)`)
+	p.Until(`/on hold/.test(document.querySelector("#executors .chip.warn")?.textContent)`)
+	h.usable(p, "hold")
+	h.fits(p, "hold", 360, 740)
+
+	ref := h.asks(`{"intent": "turn on the porch light"}`)
+	p.Click("nav a", "Tasks")
+	p.Until(`document.querySelector("#open a")?.textContent === "turn on the porch light"`)
+	if thread := h.api(http.MethodGet, "/requests/"+ref, ""); !strings.Contains(thread, `"status":"pending"`) {
+		t.Errorf("it is not held: %s", thread)
+	}
+	p.Click("#onhold button", "Let it go on")
+	p.Until(`document.getElementById("onhold").textContent === ""`)
+	h.becomes(ref, "completed")
+	if faults := p.Faults(); len(faults) > 0 {
+		t.Errorf("in the page: %q", faults)
+	}
+}
+
+// A page that nobody looks at says that it is not live, and since when; it reads
+// what it has missed when somebody looks again.
+func TestAPageThatNobodyLooksAt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	h := startHouse(t)
+	p := h.operator(1280, 800)
+	other := h.b.Open(t, 1280, 800)
+	other.Front()
+	p.Until(`document.hidden && /^as of \d.*: paused while nobody looks$/.test(document.getElementById("line").textContent)`)
+	if !h.hasClass(p, "line", "off") {
+		t.Error("it looks as if it were live")
+	}
+	ref := h.asks(`{"intent": "turn on the porch light"}`)
+	h.becomes(ref, "completed")
+	p.Front()
+	p.Until(`document.getElementById("line").textContent === "live"`)
+	p.Until(`document.querySelector("#lately a")?.textContent === "turn on the porch light"`)
+}
+
+func (h *householder) hasClass(p *chromium.Tab, id, class string) (has bool) {
+	h.t.Helper()
+	p.Eval(fmt.Sprintf(`document.getElementById(%q).classList.contains(%q)`, id, class), &has)
+	return has
+}

@@ -31,6 +31,7 @@ type executor struct {
 	Stopped      *mess.Stopped     `json:"stopped,omitempty"`
 	Stopping     int               `json:"stopping,omitempty"` // stops that it has not confirmed
 	OnHold       string            `json:"on_hold,omitempty"`
+	Hold         *mess.Hold        `json:"hold,omitempty"` // the order behind on_hold, where there is one: who, when and why
 	Disarmed     any               `json:"disarmed,omitempty"`
 }
 
@@ -46,7 +47,7 @@ func (g *guest) state() state {
 	for _, e := range g.x.Executors() {
 		one := executor{
 			ID: e.ID, Name: e.Name, Person: exchange.IsPerson(e.Executor), Live: e.Live, LastSeen: e.LastSeen.Truncate(time.Minute),
-			Capabilities: e.Capabilities, Availability: e.Availability, Schedule: e.Schedule, Stopping: len(e.Stopping), OnHold: e.OnHold,
+			Capabilities: e.Capabilities, Availability: e.Availability, Schedule: e.Schedule, Stopping: len(e.Stopping), OnHold: e.OnHold, Hold: e.Hold,
 		}
 		if e.Stopped != nil && e.Stopped.Why != "" {
 			one.Stopped = e.Stopped

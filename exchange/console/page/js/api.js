@@ -88,6 +88,8 @@ export const exchange = {
   executors: () => call('GET', `${base}executors`).then((v) => v.executors),
   profile: (id, what) => call('PATCH', `${base}executors/${part(id)}`, what),
   register: (who) => call('POST', `${base}register`, who),
+  hold: (what) => call('POST', `${base}hold`, what),
+  resume: (what) => call('POST', `${base}resume`, what),
   attachment: (ref, name) => `${base}requests/${part(ref)}/attachments/${part(name)}`,
   upload: (ref, name, type, data) => call('PUT', `${base}requests/${part(ref)}/attachments/${part(name)}`, data, { type }),
 }

@@ -4,6 +4,7 @@ import { begin, page, Refused } from './api.js'
 import * as ask from './ask.js'
 import { $ } from './dom.js'
 import { follow } from './events.js'
+import * as hold from './hold.js'
 import * as log from './log.js'
 import * as people from './people.js'
 import * as stop from './stop.js'
@@ -67,17 +68,18 @@ function signedIn() {
     await page.signOut().catch(() => {})
     location.assign('/')
   }
-  for (const part of [tasks, things, people, stop]) part.ready(who)
+  for (const part of [tasks, things, people, hold, stop]) part.ready(who)
   ask.ready(who, (ref) => { location.hash = `#task/${encodeURIComponent(ref)}` })
   addEventListener('hashchange', show)
   show()
   follow({
     line,
-    reset: () => tasks.reset().catch((err) => line(false, err.message)),
+    reset: tasks.reset,
     thread: tasks.changed,
     state: (s) => {
       for (const part of [things, people, log]) part.changed(s)
       stop.changed(s, who)
+      hold.changed(s.executors, who)
     },
   })
 }

@@ -20,6 +20,23 @@ export function fill(node, ...children) {
   node.replaceChildren(...children.flat().filter((c) => c !== null && c !== undefined && c !== false && c !== ''))
 }
 
+const drawn = new WeakMap() // what an element was last refilled with
+
+/** refill is fill for what is drawn anew while somebody is at it: what says the same stays as it is; who has gone to a button with the keyboard stays there, and what was chosen stays chosen. */
+export function refill(node, ...children) {
+  const next = document.createElement('div')
+  fill(next, ...children)
+  if (drawn.get(node)?.isEqualNode(next)) return
+  drawn.set(node, next.cloneNode(true))
+  const at = node.contains(document.activeElement) ? named(document.activeElement) : ''
+  const chosen = [...node.querySelectorAll('select[id]')].map((s) => [s.id, s.value])
+  node.replaceChildren(...next.childNodes)
+  for (const [id, value] of chosen) if ($(id)) $(id).value = value
+  if (at) [...node.querySelectorAll('a, button, input, select, summary')].find((e) => named(e) === at)?.focus({ preventScroll: true })
+}
+
+const named = (e) => `${e.tagName} ${e.id || e.getAttribute('aria-label') || e.getAttribute('href') || e.textContent}`
+
 export const $ = (id) => document.getElementById(id)
 
 /** randomId is an id that nobody else makes; crypto.randomUUID is missing over plain HTTP. */
@@ -40,6 +57,12 @@ export function ago(when) {
   if (seconds < 3600) return `${Math.round(seconds / 60)} min ago`
   if (seconds < 20 * 3600) return at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
   return at.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' })
+}
+
+/** since tells a time as one that lies back: 10:02, or with its day. */
+export function since(when) {
+  const at = new Date(when)
+  return at.toDateString() === new Date().toDateString() ? at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }) : at.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' })
 }
 
 const readable = 180 // letters that are read at a glance

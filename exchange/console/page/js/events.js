@@ -1,24 +1,56 @@
 // What changes comes over one stream. While nobody looks at the page it is
 // closed: a browser has few connections to one host, and the stop button needs
-// one.
+// one. The page says so: what it shows is as old as the last that came.
 
 let source = null
 let handlers = null
-let heard = 0 // when something has come
+let heard = 0 // when something has come; 0: nothing yet
+let since = 0 // when a connection was begun
 const silence = 40000 // ms; the exchange gives a sign of life every 15 s
 
-setInterval(() => {
-  if (!source || !handlers || Date.now() - heard < silence) return
-  hangUp()
-  handlers.line(false, 'nothing heard for a while')
-  connect()
-}, 5000)
+setInterval(look, 5000)
 
-/** follow calls handlers by the name of the event, and handlers.line(connected). */
+/** look closes a stream that has fallen silent, and begins anew: a computer that has slept has one. */
+function look() {
+  if (!handlers || document.hidden) return
+  if (source && Date.now() - Math.max(heard, since) < silence) return
+  hangUp()
+  handlers.line(false, old('nothing heard since then; trying again'))
+  connect()
+}
+
+/** old tells how old the page is, and why. */
+function old(why) {
+  return heard ? `as of ${new Date(heard).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' })}: ${why}` : why
+}
+
+/** follow calls handlers by the name of the event, and handlers.line(connected, text). */
 export function follow(on) {
   handlers = on
-  document.addEventListener('visibilitychange', () => (document.hidden ? hangUp() : connect()))
+  document.addEventListener('visibilitychange', () => (document.hidden ? pause() : connect()))
+  addEventListener('pageshow', (e) => { if (e.persisted) look() })
+  addEventListener('focus', look)
+  addEventListener('online', look)
   connect()
+}
+
+/** pause closes the stream while nobody looks. */
+function pause() {
+  hangUp()
+  handlers.line(false, old('paused while nobody looks'))
+}
+
+/** caughtUp reads what a new stream does not tell; the page is live when that has come. */
+async function caughtUp(s) {
+  try {
+    await handlers.reset()
+    if (s === source) handlers.line(true)
+  } catch (err) {
+    if (s !== source) return
+    hangUp()
+    handlers.line(false, old(err.message))
+    setTimeout(connect, 3000)
+  }
 }
 
 export function hangUp() {
@@ -30,24 +62,26 @@ export function connect() {
   if (source || !handlers || document.hidden) return
   const s = new EventSource('/console/events')
   source = s
-  heard = Date.now()
+  since = Date.now()
   let met = false
   s.addEventListener('hello', () => {
+    if (s !== source) return
     heard = Date.now()
-    handlers.line(true)
-    if (met || s !== source) return
+    if (met) return handlers.line(true) // what came meanwhile comes now
     met = true
-    handlers.reset()
+    caughtUp(s)
   })
   s.onerror = () => {
-    handlers.line(false)
-    if (s.readyState !== EventSource.CLOSED || s !== source) return
+    if (s !== source) return
+    handlers.line(false, old('not connected; trying again'))
+    if (s.readyState !== EventSource.CLOSED) return
     source = null
     setTimeout(connect, 3000)
   }
   for (const name of ['state', 'thread', 'offer', 'withdrawn', 'reset']) {
     s.addEventListener(name, (e) => {
       heard = Date.now()
+      if (name === 'reset') return caughtUp(s)
       handlers[name]?.(JSON.parse(e.data))
     })
   }

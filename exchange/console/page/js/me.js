@@ -5,6 +5,7 @@ import { box, forget, more } from './compose.js'
 import { duration, entry, last, timeline } from './content.js'
 import { $, ago, chip, el, fill } from './dom.js'
 import { follow } from './events.js'
+import * as hold from './hold.js'
 import { register } from './keep.js'
 import * as outbox from './outbox.js'
 import * as profile from './profile.js'
@@ -81,13 +82,18 @@ async function signedIn() {
   showOutbox()
   follow({
     line,
-    reset: () => { load(); outbox.flush() },
+    reset: () => {
+      outbox.flush()
+      for (const ref of offers.keys()) offered(ref) // it may have gone to somebody else meanwhile
+      return load()
+    },
     thread: (t) => { if (t.executor_id === who.actor || mine.has(t.ref)) load() },
     offer: (t) => offered(t.ref),
     withdrawn: (t) => { offers.delete(t.ref); draw() },
     state: (s) => {
       executors = s.executors
       stop.changed(s, who)
+      hold.changed(s.executors.filter((e) => e.id === who.actor), who)
     },
   })
   $('offline-hint').textContent = await register()
@@ -101,9 +107,11 @@ function line(on, text) {
 
 async function offered(ref) {
   try {
-    offers.set(ref, await exchange.thread(ref))
-  } catch {
-    offers.delete(ref)
+    const t = await exchange.thread(ref)
+    if (t.status === 'pending') offers.set(ref, t)
+    else offers.delete(ref)
+  } catch (err) {
+    if (err instanceof Refused) offers.delete(ref) // else it is not known
   }
   draw()
 }

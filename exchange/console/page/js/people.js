@@ -1,20 +1,22 @@
 // People who do what robots cannot, and how they come in.
 
 import { page } from './api.js'
-import { $, ago, el, fill, words } from './dom.js'
+import { $, ago, el, fill, refill, since, words } from './dom.js'
 import { dots } from './dots.js'
 
 /** changed shows who is there. */
 export function changed(state) {
   const people = state.executors.filter((e) => e.person)
-  fill($('persons'), people.length ? people.map(person) : el('li', {}, el('p', { className: 'empty' }, 'Nobody yet. What no robot can do is offered to people.')))
+  refill($('persons'), people.length ? people.map(person) : el('li', {}, el('p', { className: 'empty' }, 'Nobody yet. What no robot can do is offered to people.')))
 }
 
 function person(e) {
   const can = (e.capabilities || []).map((c) => words(typeof c === 'string' ? c : Object.keys(c)[0]))
   return el('li', {},
     el('h3', {}, e.name || e.id),
-    el('p', {}, el('span', { className: `chip ${e.live ? 'good' : ''}` }, e.live ? 'here' : `away since ${ago(e.last_seen)}`)),
+    el('p', {}, el('span', { className: `chip ${e.live ? 'good' : ''}` }, e.live ? 'here' : `away since ${ago(e.last_seen)}`), ' ',
+      e.on_hold ? el('span', { className: 'chip warn' }, 'on hold') : null),
+    e.on_hold ? el('p', { className: 'meta' }, `is offered nothing: ${e.on_hold}${e.hold ? ` (since ${since(e.hold.at)})` : ''}`) : null,
     el('p', { className: 'meta' }, [can.length ? can.join(', ') : 'anything', e.schedule ? `hours ${e.schedule}` : ''].filter(Boolean).join(' · ')))
 }
 

@@ -4,7 +4,7 @@
 // window and in others, is given up first.
 
 import { letGo, page } from './api.js'
-import { $, el, fill, words } from './dom.js'
+import { $, el, refill, words } from './dom.js'
 import { connect, hangUp } from './events.js'
 
 const patience = 4000 // ms
@@ -51,14 +51,14 @@ export function ready() {
 export function changed(state, who) {
   const box = $('stopped')
   const list = state.executors.filter((e) => e.stopped || e.stopping)
-  if (list.length === 0) return fill(box)
+  if (list.length === 0) return refill(box)
   const lines = list.map((e) => el('p', {}, el('strong', {}, `${e.name || e.id}: `), stands(e)))
   const mine = state.here?.stopped
   const release = mine && who.roles.includes('operator')
     ? who.at_place ? el('button', { type: 'button', onclick: (e) => free(e.target) }, 'Release the stop (look first)')
       : el('p', {}, 'It is released at the place, after somebody has looked: messkit clear there, or this page in a browser on that machine.')
     : null
-  fill(box, lines, release)
+  refill(box, lines, release)
 }
 
 function stands(e) {

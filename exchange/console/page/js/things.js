@@ -1,7 +1,8 @@
 // Executors, devices, and what can be asked for.
 
 import { exchange, page } from './api.js'
-import { $, ago, el, fill, words } from './dom.js'
+import { $, ago, el, fill, refill, since, words } from './dom.js'
+import * as hold from './hold.js'
 
 let who = null
 let pictures = []
@@ -30,11 +31,12 @@ const operator = () => who.roles.includes('operator')
 function draw() {
   if ($('things').hidden) return
   const here = state.here
-  fill($('arming'), here ? arming(here) : null)
+  refill($('arming'), here ? arming(here) : null)
   const devices = here?.devices || []
-  fill($('devices'), devices.length ? devices.map((d) => device(here.executor, d))
+  refill($('devices'), devices.length ? devices.map((d) => device(here.executor, d))
     : el('li', {}, el('p', { className: 'empty' }, operator() ? 'No executor runs in this program; its executors are below.' : 'Only an operator sees how devices stand.')))
-  fill($('executors'), state.executors.filter((e) => !e.person).map(executor))
+  refill($('executors'), state.executors.filter((e) => !e.person).map(executor))
+  hold.choices(state.executors)
 }
 
 const shotOf = (executor, device) => pictures.find((p) => p.executor === executor && p.device === device)
@@ -65,9 +67,10 @@ function executor(e) {
     el('h3', {}, e.name || e.id),
     el('p', {}, el('span', { className: `chip ${e.live ? 'good' : 'bad'}` }, e.live ? 'here' : `silent since ${ago(e.last_seen)}`), ' ',
       e.stopped ? el('span', { className: 'chip bad' }, 'stopped') : null, ' ',
+      e.on_hold ? el('span', { className: 'chip warn' }, 'on hold') : null, ' ',
       e.stopping ? el('span', { className: 'chip warn' }, 'has not confirmed a stop') : null),
     e.stopped ? el('p', { className: 'meta' }, e.stopped.why) : null,
-    e.on_hold ? el('p', { className: 'meta' }, `takes nothing new: ${e.on_hold}`) : null,
+    e.on_hold ? el('p', { className: 'meta' }, `takes nothing new: ${e.on_hold}${e.hold ? ` (since ${since(e.hold.at)})` : ''}`) : null,
     e.disarmed ? el('p', { className: 'meta' }, `disarmed: ${typeof e.disarmed === 'string' ? e.disarmed : JSON.stringify(e.disarmed)}`) : null,
     el('p', { className: 'meta' }, `${(e.capabilities || []).length} capabilities${e.schedule ? ` · hours ${e.schedule}` : ''}`))
 }

@@ -110,7 +110,9 @@ func reasonOf(s *mess.Status) string {
 	}
 	switch r.Effect {
 	case mess.EffectNone:
-		text += "; nothing was done"
+		if !strings.Contains(text, "nothing was done") {
+			text += "; nothing was done"
+		}
 	case mess.EffectPartial:
 		text += "; some of it was done"
 	case mess.EffectUnknown:

@@ -146,8 +146,11 @@ const tries = 3
 
 // use does something with a chip.
 func (a At) use(buses Buses, f func(b Bus) error) (err error) {
-	for range tries {
+	for n := range tries {
 		err = a.once(buses, f)
+		if _, shut := errors.AsType[*shutError](err); shut && n == 0 {
+			return &finalError{&unheardError{err}}
+		}
 		if _, final := errors.AsType[*finalError](err); err == nil || final {
 			return err
 		}
@@ -161,6 +164,16 @@ type finalError struct{ error }
 
 func (e *finalError) Unwrap() error { return e.error }
 
+// shutError is a bus that cannot be opened: this time the chip was told nothing.
+type shutError struct{ error }
+
+func (e *shutError) Unwrap() error { return e.error }
+
+// unheardError is one before anything was said to a chip.
+type unheardError struct{ error }
+
+func (e *unheardError) Unwrap() []error { return []error{e.error, drivers.ErrNothingDone} }
+
 // wrong is an answer of a chip that cannot be right.
 func wrong(format string, args ...any) error { return &finalError{fmt.Errorf(format, args...)} }
 
@@ -168,7 +181,7 @@ func wrong(format string, args ...any) error { return &finalError{fmt.Errorf(for
 func (a At) once(buses Buses, f func(b Bus) error) (err error) {
 	b, err := buses.Connect(a.Bus)
 	if err != nil {
-		return &finalError{err}
+		return &finalError{&shutError{err}}
 	}
 	lock, _ := locks.LoadOrStore([2]int{b.DefaultI2cBus(), int(a.Address)}, &sync.Mutex{})
 	lock.(*sync.Mutex).Lock()

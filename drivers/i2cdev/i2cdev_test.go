@@ -338,3 +338,21 @@ func FuzzObey(f *testing.F) {
 		}
 	})
 }
+
+// Where the bus is away before anything was said to a chip, nothing was done; where
+// it goes in the midst of it, nobody knows.
+func TestNothingDoneWithoutABus(t *testing.T) {
+	b := board()
+	lid := i2cdev.NewPCA9685("lid", i2cdev.DefaultPCA9685Config(), b)
+	if err := lid.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b.With(func() { b.Gone = true })
+	if err := lid.Switch(t.Context(), true); !errors.Is(err, drivers.ErrNothingDone) {
+		t.Error(err)
+	}
+	b.With(func() { b.Gone = false; delete(b.Chips, 0x40) })
+	if err := lid.Switch(t.Context(), true); err == nil || errors.Is(err, drivers.ErrNothingDone) {
+		t.Error(err)
+	}
+}

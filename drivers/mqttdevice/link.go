@@ -11,6 +11,7 @@ import (
 	"time"
 
 	mqtt "github.com/eclipse/paho.mqtt.golang"
+	"github.com/eclipse/paho.mqtt.golang/packets"
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/family"
@@ -63,9 +64,20 @@ func (l *link) open(ctx context.Context) error {
 	}
 	if err != nil {
 		l.client.Disconnect(0)
-		return fmt.Errorf("%w: the broker at %s: %w", drivers.ErrNothingDone, l.cfg.address(), err)
+		return fmt.Errorf("%w: the broker at %s: %w", drivers.ErrNothingDone, l.cfg.address(), explained(err))
 	}
 	return nil
+}
+
+// explained says what to do about a broker that does not take the connection.
+func explained(err error) error {
+	switch {
+	case errors.Is(err, packets.ErrorRefusedBadUsernameOrPassword), errors.Is(err, packets.ErrorRefusedNotAuthorised):
+		return fmt.Errorf("it refuses the log-in (%w); check username and password, and what the broker lets them do", err)
+	case errors.Is(err, packets.ErrorNetworkError):
+		return fmt.Errorf("%w; does a broker run there, and is broker right (mqtts for TLS)?", err)
+	}
+	return err
 }
 
 func (l *link) close() {

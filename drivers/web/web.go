@@ -234,6 +234,9 @@ func (c *Client) explain(ctx context.Context, u *url.URL, err error) error {
 	case untrusted:
 		return fmt.Errorf("%w; let this machine trust the certificate of %s, or use http in a network of your own", err, u.Host)
 	}
+	if errors.Is(err, drivers.ErrNothingDone) {
+		return fmt.Errorf("%s: %w; is it switched on and in this network, and is url right?", shown(u), err)
+	}
 	return fmt.Errorf("%s: %w", shown(u), err)
 }
 

@@ -238,7 +238,9 @@ func statusText(code mess.Code, s *mess.Status) string {
 		case mess.EffectPartial:
 			text += "; some of it was done"
 		case mess.EffectNone:
-			text += "; nothing was done"
+			if !strings.Contains(text, "nothing was done") {
+				text += "; nothing was done"
+			}
 		}
 	}
 	if s.Suggestion != "" {

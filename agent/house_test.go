@@ -37,7 +37,8 @@ type house struct {
 	gateCfg gate.Config
 	cfg     agent.Config
 	words   words
-	asked   func() // called when words are looked at; nil for nothing
+	asked   func()         // called when words are looked at; nil for nothing
+	reads   agent.Resolver // what understands words; nil: words, by heart
 	journal *journal.Journal
 	more    []agent.Device
 	lamp    *lamp
@@ -126,7 +127,11 @@ func (h *house) startAgent() {
 	}
 	h.journal = j
 	h.gate = gate.New(h.gateCfg, time.Now, quiet())
-	a := agent.New(h.cfg, h.line, understood{h.words, h.asked}, append([]agent.Device{
+	var reads agent.Resolver = understood{h.words, h.asked}
+	if h.reads != nil {
+		reads = h.reads
+	}
+	a := agent.New(h.cfg, h.line, reads, append([]agent.Device{
 		{Name: "porch-lamp", Label: "porch light", Driver: h.lamp},
 		{Name: "fridge-cam", Label: "fridge", Driver: h.fridge},
 		{Name: "vacuum", Driver: h.vacuum},

@@ -118,7 +118,10 @@ var wordless = []string{"image", "audio", "video", "file", "url", "ref", "embedd
 func (r *Resolver) limits(line string, rd *reading) bool {
 	w := r.catalogue.words
 	y := &request{r: r, req: mess.Request{Intent: line}, tokens: w.tokens(line), matches: map[gapAt][]match{}}
-	y.tokens = y.tokens[w.joining.longest(y.tokens, 0):] // "and turn on the heater"
+	for n := 1; n > 0; { // "and then turn on the heater"
+		n = w.joining.longest(y.tokens, 0)
+		y.tokens = y.tokens[n:]
+	}
 	if char, _ := r.sign(line); char != "" {
 		return true
 	}

@@ -99,6 +99,9 @@ func (x *request) narrow(w *wanted, key string, texts []string) error {
 	case "area", "areas":
 		w.areas = texts
 	case "quantity":
+		if _, known := x.r.catalogue.quantities[texts[0]]; !known || len(texts) > 1 {
+			return fmt.Errorf("quantity: %q is unknown; write one of %s", strings.Join(texts, ", "), strings.Join(keys(x.r.catalogue.quantities), ", "))
+		}
 		w.quantity = texts[0]
 	case "executor": // the exchange has looked at it
 	case "for":
@@ -158,6 +161,21 @@ func (d *demand) allows(r *Resolver, c *capability, dev Device) bool {
 	}
 	named := len(w.devices) == 0 || slices.ContainsFunc(w.devices, func(name string) bool { return dev.called(name) })
 	return named && !slices.ContainsFunc(w.areas, func(area string) bool { return !reaches(dev, area) })
+}
+
+// measures reports whether a reading asks for the quantity that is wanted of its
+// capability, and has it ask for that where the text names none.
+func (d *demand) measures(rd *reading) bool {
+	w := d.of(rd.capability)
+	if w == nil || w.quantity == "" || rd.value("quantity") == w.quantity {
+		return true
+	}
+	if rd.value("quantity") != "" {
+		return false
+	}
+	one := *rd.sentence
+	one.quantity, rd.sentence = w.quantity, &one
+	return true
 }
 
 // called reports whether name is one of the device's.

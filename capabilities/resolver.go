@@ -95,6 +95,11 @@ func (rd *reading) value(kind string) string {
 func (r *Resolver) resolve(req mess.Request, given mess.Object) Outcome {
 	x := &request{r: r, req: req, given: given, matches: map[gapAt][]match{}}
 	out := x.outcome()
+	if out.Plan != nil {
+		if no, ok := x.environment(out.Plan); !ok {
+			out = no
+		}
+	}
 	out.Explain = x.explain
 	return out
 }
@@ -169,6 +174,9 @@ func (x *request) read() {
 func (x *request) able(readings []reading) []reading {
 	var list []reading
 	for _, rd := range readings {
+		if !x.demand.measures(&rd) {
+			continue
+		}
 		if rd.devices = x.candidates(&rd); len(rd.devices) > 0 {
 			list = append(list, rd)
 		}
@@ -369,9 +377,6 @@ func (x *request) settle(rd *reading) Outcome {
 	}
 	if m := rd.slot("device"); m != nil && m.count > 1 && !rd.sole { // of several it is not one plan
 		return x.shallI(plan, fmt.Sprintf("%q is %d, and there is only the %s: ", m.number, m.count, x.r.label(d)))
-	}
-	if out, ok := x.environment(&plan); !ok {
-		return out
 	}
 	if x.doubtful(rd) && !rd.sole && plan.Actuates() {
 		return x.shallI(plan, x.losing()+x.because(rd))

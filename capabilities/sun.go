@@ -87,8 +87,8 @@ func (r *Resolver) sun(which string, tomorrow bool) (at time.Time, why string) {
 	return at, ""
 }
 
-// daylight holds a plan to what a request says of the light. The words for it
-// are MESS's own (1.0 section 3.2).
+// environment holds a plan to what a request says of the light, at the time at which
+// it begins. The words for it are MESS's own (1.0 section 3.2).
 func (x *request) environment(p *Plan) (Outcome, bool) {
 	if x.req.Constraints == nil {
 		return Outcome{}, true

@@ -354,6 +354,11 @@ func TestEvidence(t *testing.T) {
 			part
 			reader
 		}{reader: reader{err: errPart}}, code: mess.Failed, effect: mess.EffectNone},
+		{name: "read, and measures nothing now", plan: ask(capabilities.ReadState), dev: &struct {
+			part
+			reader
+			sensor
+		}{reader: reader{on: true}, sensor: sensor{err: errPart}}, code: mess.Completed, evidence: mess.ReadBack, says: "what it measures could not be read"},
 		{name: "measure", plan: ask(capabilities.ReadState), dev: &struct {
 			part
 			sensor

@@ -157,7 +157,11 @@ func (v verbs) read(ctx context.Context) result {
 // measure adds to r what a sensor measures.
 func (v verbs) measure(ctx context.Context, s drivers.Sensor, quantity string, r result) result {
 	readings, err := v.pass.Read(ctx, s)
-	if err != nil {
+	switch {
+	case err != nil && r.text != "" && ctx.Err() == nil: // it was asked whether it is on, and that is known
+		r.note("what it measures could not be read: %v", err)
+		return r
+	case err != nil:
 		return result{err: err, effect: mess.EffectNone}
 	}
 	if quantity != "" {

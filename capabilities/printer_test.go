@@ -67,3 +67,18 @@ func TestPrintsAndVacuumsAreSteered(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+// Which file is not known is told as that, with those that are.
+func TestAFileThatIsNotThere(t *testing.T) {
+	home := workshop()
+	for want, spots := range map[string][]capabilities.Spot{
+		`not understood: "rocket"; on the printer lie benchy, calibration cube`: home.Devices[0].Spots,
+		`not understood: "rocket"; no file is known to lie on the printer`:      nil,
+	} {
+		home.Devices[0].Spots = spots
+		out := capabilities.NewResolver(capabilities.Default(), home).Resolve(ask("print the rocket"))
+		if out.Refusal == nil || !strings.HasPrefix(out.Refusal.Reason, want) {
+			t.Errorf("%+v, want %s", out.Refusal, want)
+		}
+	}
+}

@@ -35,6 +35,9 @@ func (x *request) notUnderstood() Outcome {
 // unknown refuses words that nothing here knows.
 func (x *request) unknown(leftover []string) Outcome {
 	x.explain.Leftover = leftover
+	if d := x.printing(); d >= 0 {
+		return x.unknownFile(d, leftover)
+	}
 	if near := x.r.near(leftover); len(near) > 0 {
 		return x.refuse("not understood: "+quoted(leftover), near)
 	}
@@ -77,6 +80,9 @@ func (x *request) cannot() Outcome {
 		return x.refuse(fmt.Sprintf("there is no %s here", spaced(m.class)), doing)
 	case rd.slot("area") != nil && !x.r.in(m.devices[0], rd.value("area")):
 		return x.refuse(fmt.Sprintf("%s is not in the %s", strings.Join(x.r.labels(m.devices), ", "), rd.value("area")), doing)
+	}
+	if d := m.devices[0]; rd.capability.command(x.r.home.Devices[d]) != "" { // it is its class
+		return x.refuse(fmt.Sprintf("%s cannot do that: it is a %s, which nobody asks to %s; it can %s", strings.Join(x.r.labels(m.devices), ", "), spaced(x.r.class[d]), rd.capability.Description, x.r.abilitiesOf(d)), doing)
 	}
 	return x.refuse(fmt.Sprintf("%s cannot do that: there is no verb %q in the driver; it can %s", strings.Join(x.r.labels(m.devices), ", "), rd.capability.Command, x.r.abilitiesOf(m.devices[0])), doing)
 }

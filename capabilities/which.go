@@ -189,6 +189,29 @@ func (x *request) whichFile(d int) ([]string, Outcome, bool) {
 	return picked, out, ok
 }
 
+// printing is the printer that is told to print something; -1 where nothing is
+// told so. A vacuum of the same home is no reason to speak of vacuums then.
+func (x *request) printing() int {
+	if !slices.ContainsFunc(x.tokens, func(t token) bool { return t.folded == "print" || t.folded == "printing" }) {
+		return -1
+	}
+	return slices.IndexFunc(x.r.home.Devices, Device.prints)
+}
+
+// unknownFile refuses a file that is not known.
+func (x *request) unknownFile(d int, leftover []string) Outcome {
+	var names []string
+	for _, s := range x.r.home.Devices[d].Spots {
+		names = append(names, s.Name)
+	}
+	names = names[:min(len(names), maxFiles)]
+	lies := "no file is known to lie on the " + x.r.label(d) + "; put one on it, and look whether it answers"
+	if len(names) > 0 {
+		lies = "on the " + x.r.label(d) + " lie " + strings.Join(names, ", ")
+	}
+	return x.refuse("not understood: "+quoted(leftover)+"; "+lies, names)
+}
+
 func (x *request) pinned(rd *reading) bool {
 	w := x.demand.of(rd.capability)
 	return w != nil && len(w.areas) > 0

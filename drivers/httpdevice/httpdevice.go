@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
@@ -114,6 +115,10 @@ func (d *device) read(ctx context.Context) ([]drivers.Reading, error) {
 		answer, asked := answers[path]
 		if !asked {
 			body, err := d.ask(ctx, r.Call, d.values)
+			if status, ok := errors.AsType[*web.StatusError](err); ok && r.Optional && status.Status == http.StatusNotFound {
+				answers[path] = nil
+				continue // this one of the family has no such thing
+			}
 			if err != nil {
 				return nil, err
 			}

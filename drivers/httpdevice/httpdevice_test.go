@@ -383,6 +383,32 @@ func TestTemplatesAreExplained(t *testing.T) {
 	}
 }
 
+// What one of a family has no address for is passed over; a fault is not.
+func TestOptionalReadings(t *testing.T) {
+	dir := t.TempDir()
+	const text = `readings:
+  - {quantity: power, unit: W, get: /power, value: watts}
+  - {quantity: signal, unit: dBm, get: /radio, value: rssi, optional: true}
+`
+	if err := os.WriteFile(filepath.Join(dir, "meter.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for status, want := range map[int]string{http.StatusNotFound: "", http.StatusInternalServerError: "answers 500"} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/power" {
+				w.WriteHeader(status)
+				return
+			}
+			_, _ = w.Write([]byte(`{"watts": 42}`))
+		}))
+		defer s.Close()
+		list, err := started(t, "family: meter\nfamilies: "+dir+"\nurl: "+s.URL).(drivers.Sensor).Read(t.Context())
+		if want == "" && (err != nil || len(list) != 1 || list[0].Value != 42) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%d: %v, %v", status, list, err)
+		}
+	}
+}
+
 // A timer that is not told its time, a lamp that is not told how bright: a
 // template may not leave out what its calls are for. The call is named.
 func TestOwnFamilyLeavesOutWhatItIsFor(t *testing.T) {

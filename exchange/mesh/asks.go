@@ -194,8 +194,10 @@ func (d *Door) finish(ctx context.Context, a *ask) {
 			return
 		}
 		if err == nil && f.Name == messFile && r.MESS == "" {
-			r.MESS = string(f.Data)
-			continue
+			if f.Data, err = p.unsealed(f.Data); err == nil {
+				r.MESS = string(f.Data)
+				continue
+			}
 		}
 		if err == nil {
 			f.Name, err = d.saveFile(a.ID, f, r.Files)

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/base64"
@@ -27,10 +28,35 @@ const messKey = "mess"
 // messFile is the attachment that has it where it is too large for that.
 const messFile = "message.mess.json"
 
+// messAsFile is a message of MESS as a file, encrypted where the text is.
+func (p *peer) messAsFile(text []byte, seal bool) (file, error) {
+	if seal || p.cfg.Encrypt {
+		sealed, err := p.sealed(string(text))
+		if err != nil {
+			return file{}, err
+		}
+		text = []byte(sealed)
+	}
+	return file{messFile, "application/json", text}, nil
+}
+
+// unsealed is a message of MESS that came as a file.
+func (p *peer) unsealed(data []byte) ([]byte, error) {
+	if !bytes.HasPrefix(data, []byte(`{"enc":`)) {
+		return data, nil
+	}
+	text, err := p.seal.Open(string(data))
+	return []byte(text), err
+}
+
 // build makes a request of a message. What could not be had of its files is told
 // with the answer.
 func (d *Door) build(ctx context.Context, in *incoming) (*mess.Request, []string, error) {
-	req, err := in.native()
+	text, err := d.nativeText(ctx, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	req, err := nativeRequest(text)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -45,6 +71,9 @@ func (d *Door) build(ctx context.Context, in *incoming) (*mess.Request, []string
 	}
 	var notes []string
 	for _, a := range in.Payload.Attachments {
+		if nameOf(a) == messFile {
+			continue // it is what was read above
+		}
 		f, err := d.fetch(ctx, in.peer, a)
 		if err != nil {
 			notes = append(notes, fmt.Sprintf("attachment %s: %v", nameOf(a), err))
@@ -55,9 +84,34 @@ func (d *Door) build(ctx context.Context, in *incoming) (*mess.Request, []string
 	return req, notes, nil
 }
 
-// native is the request of MESS that a message bears, nil for none.
-func (in *incoming) native() (*mess.Request, error) {
-	text := in.Payload.Metadata.Get(messKey)
+// nativeText is the message of MESS that a message bears, "" for none. One that is
+// too large for the metadata is a file; without it nothing is done, since the text
+// may be the beginning of it alone.
+func (d *Door) nativeText(ctx context.Context, in *incoming) (string, error) {
+	if text := in.Payload.Metadata.Get(messKey); text != "" {
+		return text, nil
+	}
+	for _, a := range in.Payload.Attachments {
+		if nameOf(a) != messFile {
+			continue
+		}
+		f, err := d.fetchUpTo(ctx, in.peer, a, maxSent)
+		if err == nil {
+			f.Data, err = in.peer.unsealed(f.Data)
+		}
+		if err == nil && len(bytes.TrimSpace(f.Data)) == 0 {
+			err = errors.New("it is empty")
+		}
+		if err != nil {
+			return "", mess.Refuse(mess.Invalid, "%s: %v; send it again", messFile, err)
+		}
+		return string(f.Data), nil
+	}
+	return "", nil
+}
+
+// nativeRequest is the request of a message of MESS, nil for none.
+func nativeRequest(text string) (*mess.Request, error) {
 	if text == "" {
 		return nil, nil
 	}

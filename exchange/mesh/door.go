@@ -91,9 +91,22 @@ type peer struct {
 
 	// turn is held while one of its messages is taken: never over the network.
 	turn sync.Mutex
-	// queue holds its requests that are to become tasks, in their order. Door.mu.
+	// What is urgent waits for nothing but what is urgent too.
+	normal, urgent lane
+}
+
+// lane holds requests of a peer that are to become tasks, in their order. Door.mu.
+type lane struct {
 	queue []*work
 	runs  bool
+}
+
+// lane is where a request waits for its turn.
+func (p *peer) lane(w *work) *lane {
+	if w.Urgent {
+		return &p.urgent
+	}
+	return &p.normal
 }
 
 // actor is who a peer is at the exchange. Nobody else can have that name: ids
@@ -258,7 +271,8 @@ func (d *Door) restoreOne(name string, doc []byte) error {
 		}
 		if p := d.peers[w.Peer]; p != nil {
 			d.inbox[w.key()] = w
-			p.queue = append(p.queue, w)
+			l := p.lane(w)
+			l.queue = append(l.queue, w)
 		}
 	case keptTask:
 		t := &task{}

@@ -146,26 +146,37 @@ type house struct {
 	doing   sync.Mutex
 }
 
-// disk is a store that may be full.
+// disk is a store that may be full, or whose power may go.
 type disk struct {
 	exchange.Store
-	full atomic.Bool
+	full  atomic.Bool
+	power atomic.Pointer[power]
+}
+
+// write writes, if the disk does. heard is whether somebody always hears what became
+// of it.
+func (d *disk) write(heard bool, do func() error) error {
+	if d.full.Load() {
+		return errFull
+	}
+	if p := d.power.Load(); p != nil {
+		return p.write(heard, do)
+	}
+	return do()
 }
 
 var errFull = errors.New("no space left on device")
 
 func (d *disk) Put(ctx context.Context, kind, name string, doc []byte) error {
-	if d.full.Load() {
-		return errFull
-	}
-	return d.Store.Put(ctx, kind, name, doc)
+	return d.write(false, func() error { return d.Store.Put(ctx, kind, name, doc) })
 }
 
-func (d *disk) Create(ctx context.Context, c exchange.Create) (exchange.Thread, error) {
-	if d.full.Load() {
-		return exchange.Thread{}, errFull
-	}
-	return d.Store.Create(ctx, c)
+func (d *disk) Create(ctx context.Context, c exchange.Create) (th exchange.Thread, err error) {
+	err = d.write(true, func() error { // the exchange goes on here
+		th, err = d.Store.Create(ctx, c)
+		return err
+	})
+	return th, err
 }
 
 // inHouse opens a house; change may change the door's configuration.

@@ -74,9 +74,7 @@ func (d *Door) ready(p *peer, e wire.Envelope, seal bool) outgoing {
 // seal encrypts what a message says. Its subject says nothing then.
 func (d *Door) seal(p *peer, e wire.Envelope) wire.Envelope {
 	closed := func(text string) string {
-		var iv [aes.BlockSize]byte
-		_, _ = rand.Read(iv[:]) // never fails
-		sealed, err := p.seal.Seal(text, iv)
+		sealed, err := p.sealed(text)
 		if err != nil { // Load has looked at the key
 			d.log.Error("mesh: a text cannot be encrypted, and is left out", "to", p.name, "err", err)
 			return ""
@@ -95,6 +93,13 @@ func (d *Door) seal(p *peer, e wire.Envelope) wire.Envelope {
 	}
 	e.Payload.Metadata = rest
 	return e
+}
+
+// sealed is a text as the peer alone can read it.
+func (p *peer) sealed(text string) (string, error) {
+	var iv [aes.BlockSize]byte
+	_, _ = rand.Read(iv[:]) // never fails
+	return p.seal.Seal(text, iv)
 }
 
 // replyTo is where a peer's answers come to.
@@ -235,14 +240,17 @@ func (d *Door) replay(ctx context.Context) error {
 }
 
 // replayAll sends dead letters again, the oldest first, and returns how many were
-// delivered. A peer that does not take one is left alone.
+// delivered. A peer that does not take one is left alone, but what is over is let go
+// of all the same.
 func (d *Door) replayAll(ctx context.Context, which func(state.Letter) bool) (sent int, failed []string) {
 	given := map[string]bool{}
 	for _, l := range d.store.Letters() {
-		if given[l.To] || !which(l) {
+		o, err := d.letterOut(l)
+		over := err != nil || time.Now().After(o.Expires)
+		if !which(l) || given[l.To] && !over {
 			continue
 		}
-		status, err := d.replayOne(ctx, l)
+		status, err := d.replayOne(ctx, l, o, over)
 		switch {
 		case err != nil:
 			d.log.Error("mesh: dead letters cannot be written", "err", err)
@@ -255,17 +263,16 @@ func (d *Door) replayAll(ctx context.Context, which func(state.Letter) bool) (se
 		case status == post.Interrupted:
 			return sent, failed
 		default:
-			given[l.To] = status != post.Expired && !strings.HasPrefix(status, "client_error_")
+			given[l.To] = given[l.To] || status != post.Expired && !strings.HasPrefix(status, "client_error_")
 			failed = append(failed, l.ID+" to "+l.To+": "+status)
 		}
 	}
 	return sent, failed
 }
 
-// replayOne sends a dead letter once.
-func (d *Door) replayOne(ctx context.Context, l state.Letter) (string, error) {
-	o, err := d.letterOut(l)
-	if err != nil || time.Now().After(o.Expires) {
+// replayOne sends a dead letter once, or lets go of one that is over.
+func (d *Door) replayOne(ctx context.Context, l state.Letter, o outgoing, over bool) (string, error) {
+	if over {
 		d.auditLetter(l, "purged_expired")
 		_, _, err := d.store.Unbury(l.ID, l.To)
 		return post.Expired, err

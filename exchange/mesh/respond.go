@@ -31,6 +31,7 @@ func (d *Door) respond(ctx context.Context, p *peer, t *task, th exchange.Thread
 		delete(d.questions, t.Question.ID)
 		t.Question = nil
 	}
+	said := slices.Clone(t.Notes)
 	d.mu.Unlock()
 	if len(open) == 0 {
 		return nil
@@ -39,10 +40,11 @@ func (d *Door) respond(ctx context.Context, p *peer, t *task, th exchange.Thread
 		return err
 	}
 	files, notes := d.sentFiles(ctx, p, th)
+	notes = append(said, notes...)
 	for _, a := range open {
 		e := d.answerTo(p, a, wire.Response)
 		e.ID = a.Answer
-		e.Payload.Body = resultText(th, append(slices.Clone(t.Notes), notes...))
+		e.Payload.Body = resultText(th, notes)
 		e.Payload.Metadata = wire.Object{}.With("status", string(th.Status)).With("ref", t.Ref)
 		o, err := d.withFiles(ctx, p, e, a, files, whole(th))
 		if err == nil {
@@ -123,7 +125,11 @@ func (d *Door) attachment(ctx context.Context, p *peer, ref, name string) ([]byt
 func (d *Door) withFiles(ctx context.Context, p *peer, e wire.Envelope, a asked, files []file, m mess.Message) (outgoing, error) {
 	native := jsonOf(m)
 	if len(native) > maxNative {
-		files = append(slices.Clone(files), file{messFile, "application/json", native})
+		f, err := p.messAsFile(native, a.Sealed && p.seal != "")
+		if err != nil {
+			return outgoing{}, err
+		}
+		files = append(slices.Clone(files), f)
 	} else {
 		e.Payload.Metadata = e.Payload.Metadata.With(messKey, string(native))
 	}

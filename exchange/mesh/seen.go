@@ -41,16 +41,26 @@ func (d *Door) seenBefore(in *incoming) (of string, twice bool) {
 			return s.Of, true
 		}
 	}
+	if key := idKey(in.From, in.ID); in.Type == "request" && (d.inbox[key] != nil || d.byAsked[key] != "") {
+		return in.ID, true // the power went before it was noted as seen
+	}
 	return "", false
 }
 
-// remember writes down that a message has come.
+// remember writes down that a message has come. What is known stays as it is: who
+// repeats a key does not prolong it.
 func (d *Door) remember(ctx context.Context, in *incoming) error {
 	until := time.Now().Add(remembered)
 	if end := in.Expires().Add(skew); end.After(until) {
 		until = end
 	}
 	for _, key := range in.keys() {
+		d.mu.Lock()
+		was, known := d.seen[key]
+		d.mu.Unlock()
+		if known && time.Now().Before(was.Until) {
+			continue
+		}
 		s := seen{Key: key, Of: in.ID, Until: until}
 		if err := d.keep(ctx, keptSeen+digest(key), s); err != nil {
 			return err

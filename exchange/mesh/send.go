@@ -144,11 +144,20 @@ func (d *Door) sendOne(ctx context.Context, p *peer, s Sending) (Taken, error) {
 	if err != nil {
 		return Taken{}, err
 	}
-	if e.Payload.Metadata = meta; s.MESS != "" {
-		e.Payload.Metadata = meta.With(messKey, s.MESS)
-	}
 	if s.Encrypt && p.seal == "" {
 		return Taken{}, mess.Refuse(mess.Invalid, "encrypt: there is no key_file for %s", p.name)
+	}
+	switch e.Payload.Metadata = meta; {
+	case s.MESS == "":
+	case len(s.MESS) > maxNative:
+		f, err := p.messAsFile([]byte(s.MESS), s.Encrypt)
+		if err != nil {
+			return Taken{}, err
+		}
+		s.Files = append(slices.Clone(s.Files), Attached(f))
+		e.Payload.Body = clipped(e.Payload.Body)
+	default:
+		e.Payload.Metadata = meta.With(messKey, s.MESS)
 	}
 	if s.SessionKey != "" {
 		e.ReplyContext = jsonText(map[string]string{"sessionKey": s.SessionKey})

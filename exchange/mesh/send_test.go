@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/mesh"
 	"github.com/messkit/messkit/exchange/mesh/wire"
 	"github.com/messkit/messkit/mess"
@@ -239,19 +242,73 @@ func TestAskedBack(t *testing.T) {
 	}
 }
 
-// From MESS over MESH to MESS nothing is lost: neither what a request says, nor
-// what is answered, nor the picture.
-func TestNothingIsLostBetweenTwoOfOurs(t *testing.T) {
-	arm := inHouse(t, nil)
-	hub := inHouse(t, func(c *mesh.Config) {
-		c.Agent, c.Token = "hub", tokenHub
-		c.Peers = map[string]mesh.Peer{"arm_01": {URL: arm.server.URL, Token: tokenHere}}
+// twoOfOurs are two agents that know each other; with is what both have of the other
+// beside its address and token.
+func twoOfOurs(t *testing.T, with mesh.Peer) (arm, hub *house) {
+	arm = inHouse(t, func(c *mesh.Config) {
+		p := with
+		p.URL, p.Token = "http://127.0.0.1:1", tokenHub
+		c.Peers = map[string]mesh.Peer{"hub": p}
+	})
+	hub = inHouse(t, func(c *mesh.Config) {
+		p := with
+		p.URL, p.Token = arm.server.URL, tokenHere
+		c.Agent, c.Token, c.Peers = "hub", tokenHub, map[string]mesh.Peer{"arm_01": p}
 	})
 	arm.stop()
 	p := arm.cfg.Peers["hub"]
 	p.URL = hub.server.URL
 	arm.cfg.Peers["hub"] = p
 	arm.open()
+	return arm, hub
+}
+
+// A message of MESS that does not fit into an envelope goes beside it, whole, and
+// encrypted where the text is. Without it nothing is done.
+func TestALargeMessageIsWhole(t *testing.T) {
+	for name, with := range map[string]mesh.Peer{"in clear": {}, "encrypted": {KeyFile: keyFile(t, shared), Encrypt: true}} {
+		t.Run(name, func(t *testing.T) {
+			arm, hub := twoOfOurs(t, with)
+			words := strings.Repeat("behind the door, ", 2500)
+			request, _ := json.Marshal(map[string]any{"v": "1.1.0", "MESS": []any{map[string]any{"request": map[string]any{"id": "large", "intent": "count", "context": []any{words, map[string]any{"image": mess.DataURI("image/jpeg", picture(200, 200))}}}}}})
+			id := hub.send(mesh.Sending{To: "arm_01", Type: wire.Request, MESS: string(request)})
+			if r := hub.result(id); r.Status != "completed" || r.MESS == "" || len(r.Notes) > 0 {
+				t.Fatalf("%+v", r)
+			}
+			page, err := arm.x.List(t.Context(), watcher, exchange.Filter{})
+			if err != nil || len(page.Threads) != 1 {
+				t.Fatalf("%+v, %v", page, err)
+			}
+			th, err := arm.x.Thread(t.Context(), watcher, page.Threads[0].Ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, _ := th.Request().Context[0].Text(); text != words || len(th.Request().Context) != 2 || th.ClientID != "large" {
+				t.Errorf("%d bytes of %d, %d pieces", len(text), len(words), len(th.Request().Context))
+			}
+			files, _ := filepath.Glob(filepath.Join(hub.dir, "out", "*"))
+			if len(files) != 1 {
+				t.Fatal(files)
+			}
+			beside, err := os.ReadFile(files[0])
+			if err != nil || strings.Contains(string(beside), "behind the door") == with.Encrypt {
+				t.Errorf("%.60s, %v", beside, err)
+			}
+		})
+	}
+	h := inHouse(t, nil)
+	e := h.request("msg_1", "count")
+	e.Payload.Attachments = []wire.Attachment{{Type: "url", URL: h.hub.URL + "/message.mess.json", Filename: "message.mess.json", Size: -1}}
+	h.takes(e) // which is empty there
+	if r, _ := h.hub.wait(t, responseTo("msg_1")); r.Payload.Metadata.Get("status") != "failed" || !strings.Contains(r.Payload.Body, "Not done: ") || len(h.deeds()) != 0 {
+		t.Errorf("%+v %v", r.Payload, h.deeds())
+	}
+}
+
+// From MESS over MESH to MESS nothing is lost: neither what a request says, nor
+// what is answered, nor the picture.
+func TestNothingIsLostBetweenTwoOfOurs(t *testing.T) {
+	arm, hub := twoOfOurs(t, mesh.Peer{})
 	const request = `{"v":"1.1.0","MESS":[{"request":{"id":"mine","intent":"photo","precision":"exact","context":["behind the door",{"location":{"lat":1.50,"lng":2}}],"response_hint":["image"],"compensation":{"shells":3},"mine":{"n":1e21,"deep":[1.0]}}}]}`
 	want, err := mess.Parse([]byte(request))
 	if err != nil {

@@ -159,10 +159,13 @@ func (d *Door) take(ctx context.Context, in *incoming) (map[string]any, error) {
 	if of, twice := d.seenBefore(in); twice {
 		answer["duplicate"] = true
 		d.audit(in, "duplicate", "")
-		if in.Type == wire.Request {
-			return answer, d.again(ctx, in, of)
+		if in.Type != wire.Request {
+			return answer, nil
 		}
-		return answer, nil
+		if err := d.again(ctx, in, of); err != nil {
+			return nil, err
+		}
+		return answer, d.remember(ctx, in)
 	}
 	if err := d.inSession(in.session, state.InSession{
 		From: in.From, To: in.To, Type: string(in.Type), Subject: in.Payload.Subject, Body: in.Payload.Body, Timestamp: in.Time, MsgID: in.ID, CorrelationID: in.CorrelationID,

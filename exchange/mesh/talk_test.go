@@ -192,7 +192,8 @@ func TestAttachments(t *testing.T) {
 	}
 }
 
-// A file of a server that swallows is waited for while other peers are served.
+// A file of a server that swallows is waited for while other peers are served, and
+// what is urgent.
 func TestASlowServerHoldsUpNobodyElse(t *testing.T) {
 	gate := make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-gate }))
@@ -203,6 +204,10 @@ func TestASlowServerHoldsUpNobodyElse(t *testing.T) {
 	e.Payload.Attachments = []wire.Attachment{{Type: "url", URL: slow.URL, Size: -1}}
 	h.takes(e)
 	h.takes(envelope(wire.Notification, "msg_2", "the same peer is heard"))
+	urgent := envelope(wire.Request, "msg_4", "count at once")
+	urgent.Priority = wire.High
+	h.takes(urgent)
+	h.until("what is urgent is done", func() bool { return h.count("request count at once") == 1 })
 	other := envelope(wire.Request, "msg_3", "count for beta")
 	other.From = "beta"
 	h.takes(other)

@@ -31,10 +31,11 @@ type asked struct {
 
 // work is a request that has been taken, and is to become a task.
 type work struct {
-	Peer  string  `json:"peer"`
-	ID    string  `json:"id"`
-	Text  string  `json:"text"`
-	Asked []asked `json:"asked"`
+	Peer   string  `json:"peer"`
+	ID     string  `json:"id"`
+	Text   string  `json:"text"`
+	Urgent bool    `json:"urgent,omitempty"` // its priority is high
+	Asked  []asked `json:"asked"`
 }
 
 func (w *work) key() string  { return idKey(w.Peer, w.ID) }
@@ -63,14 +64,15 @@ func (d *Door) request(ctx context.Context, in *incoming) (string, error) {
 	if asked, err := d.askedBack(ctx, in); asked || err != nil {
 		return "question", err
 	}
-	w := &work{Peer: in.From, ID: in.ID, Text: in.text, Asked: []asked{d.askedBy(in)}}
+	w := &work{Peer: in.From, ID: in.ID, Text: in.text, Urgent: in.Priority == wire.High, Asked: []asked{d.askedBy(in)}}
 	if err := d.keep(ctx, w.name(), w); err != nil {
 		return "", err
 	}
 	d.mu.Lock()
 	if d.inbox[w.key()] == nil {
 		d.inbox[w.key()] = w
-		in.peer.queue = append(in.peer.queue, w)
+		l := in.peer.lane(w)
+		l.queue = append(l.queue, w)
 	}
 	d.mu.Unlock()
 	d.begin(in.peer)
@@ -114,9 +116,14 @@ func (d *Door) again(ctx context.Context, in *incoming, of string) error {
 
 // begin has somebody work off what a peer has asked for.
 func (d *Door) begin(p *peer) {
+	d.workOff(p, &p.urgent)
+	d.workOff(p, &p.normal)
+}
+
+func (d *Door) workOff(p *peer, l *lane) {
 	d.mu.Lock()
-	idle := len(p.queue) > 0 && !p.runs
-	p.runs = p.runs || idle
+	idle := len(l.queue) > 0 && !l.runs
+	l.runs = l.runs || idle
 	d.mu.Unlock()
 	if !idle {
 		return
@@ -124,18 +131,18 @@ func (d *Door) begin(p *peer) {
 	d.spawn(func(ctx context.Context) {
 		for {
 			d.mu.Lock()
-			if len(p.queue) == 0 || ctx.Err() != nil {
-				p.runs = false
+			if len(l.queue) == 0 || ctx.Err() != nil {
+				l.runs = false
 				d.mu.Unlock()
 				return
 			}
-			w := p.queue[0]
+			w := l.queue[0]
 			d.mu.Unlock()
 			if !d.convert(ctx, p, w) {
 				continue // the program ends, or it is tried again
 			}
 			d.mu.Lock()
-			p.queue = p.queue[1:]
+			l.queue = l.queue[1:]
 			d.mu.Unlock()
 		}
 	})
@@ -178,11 +185,7 @@ func (d *Door) convert(ctx context.Context, p *peer, w *work) bool {
 		}
 		return d.done(ctx, w)
 	}
-	d.mu.Lock()
-	t := &task{Ref: ref, Peer: p.name, Asked: slices.Clone(w.Asked), Notes: notes, Made: time.Now()}
-	d.index(t)
-	delete(d.inbox, w.key())
-	d.mu.Unlock()
+	t := d.taskFor(ref, w, notes)
 	for d.saveTask(ctx, t) != nil {
 		if !wait.For(ctx, tryAgain) {
 			return false
@@ -192,6 +195,31 @@ func (d *Door) convert(ctx context.Context, p *peer, w *work) bool {
 	d.audit(in, "task", "")
 	d.touch(ref)
 	return d.done(ctx, w)
+}
+
+// taskFor is the task of a thread, for all who have asked for it: there is one
+// already if the power went after it was written down, or if two messages bear one
+// request.
+func (d *Door) taskFor(ref string, w *work, notes []string) *task {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.tasks[ref]
+	if t == nil || t.Peer != w.Peer {
+		t = &task{Ref: ref, Peer: w.Peer, Made: time.Now()}
+	}
+	for _, a := range w.Asked {
+		if !slices.ContainsFunc(t.Asked, func(b asked) bool { return a.ID == b.ID }) {
+			t.Asked = append(t.Asked, a)
+		}
+	}
+	for _, n := range notes {
+		if !slices.Contains(t.Notes, n) {
+			t.Notes = append(t.Notes, n)
+		}
+	}
+	d.index(t)
+	delete(d.inbox, w.key())
+	return t
 }
 
 // done lets go of a request that was worked off.

@@ -18,21 +18,20 @@ func (x *Exchange) tell(s Step) {
 		if messeaf.IsAck(m) {
 			continue
 		}
-		x.hub.publish(Event{Kind: EventMessage, Thread: s.Envelope, Message: m}, sees(s.Envelope))
+		x.hub.publish(Event{Kind: EventMessage, Thread: s.Envelope, Message: m}, "")
 	}
 }
 
-// sees selects the parties of a thread, and those who see all.
-func sees(e Envelope) func(Actor) bool {
-	return func(a Actor) bool {
-		return a.ID == e.Requestor || a.ID == e.Executor || a.Roles&(Observer|Operator) != 0 || e.held(a.ID)
-	}
+// sees reports whether an actor is a party of the thread, or one of those who see
+// all.
+func (e *Envelope) sees(a Actor) bool {
+	return a.ID == e.Requestor || a.ID == e.Executor || a.Roles&(Observer|Operator) != 0 || e.held(a.ID)
 }
 
 // maySee reports whether an actor may read a thread: its parties, those who
 // see all, and, while it waits for a claim, the executors that could take it.
 func (x *Exchange) maySee(who Actor, e Envelope) bool {
-	if sees(e)(who) {
+	if e.sees(who) {
 		return true
 	}
 	return e.Status == mess.Pending && x.couldTake(who, e)

@@ -34,10 +34,19 @@ type hub struct {
 	here      map[string]int // executors that follow, and how often
 }
 
+// addressed is an event with the one actor whom it is for, or "" for all who see
+// its thread.
 type addressed struct {
-	Event
-	to   func(Actor) bool
+	*Event
+	to   string
 	size int
+}
+
+func (a addressed) isFor(who Actor) bool {
+	if a.to != "" {
+		return who.ID == a.to
+	}
+	return a.Thread.sees(who)
 }
 
 // follower is one who is told. What waits for it takes no memory while nothing
@@ -55,15 +64,17 @@ func newHub() *hub {
 	return &hub{boot: strings.ToLower(rand.Text()[:8]), first: 1, followers: map[*follower]bool{}, here: map[string]int{}}
 }
 
-// publish gives e its id and passes it to all who may see it.
-func (h *hub) publish(e Event, to func(Actor) bool) {
+// publish gives e its id and passes it to an actor, or, where to is "", to all who
+// see its thread.
+func (h *hub) publish(e Event, to string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.seq++
 	e.ID = h.boot + "-" + strconv.FormatUint(h.seq, 10)
-	h.keep(addressed{Event: e, to: to, size: roughSize(e.Message)})
+	a := addressed{Event: &e, to: to, size: roughSize(e.Message)}
+	h.keep(a)
 	for f := range h.followers {
-		if to(f.who) {
+		if a.isFor(f.who) {
 			h.pass(f, &e)
 		}
 	}
@@ -109,8 +120,8 @@ func (h *hub) join(who Actor, after string) (f *follower, missed []Event, resume
 		return f, nil, false
 	}
 	for _, a := range h.recent[seq+1-h.first:] {
-		if a.to(who) {
-			missed = append(missed, a.Event)
+		if a.isFor(who) {
+			missed = append(missed, *a.Event)
 		}
 	}
 	return f, missed, true

@@ -6,6 +6,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -29,6 +31,7 @@ type Memory struct {
 
 type kept struct {
 	Thread
+	ended []byte // its messages, once it has ended, as lines of JSON; then Messages is nil
 	place *list.Element
 	seq   uint64            // of its last change
 	blobs map[string][]byte // staged, by SHA-256
@@ -57,7 +60,7 @@ func (m *Memory) Create(_ context.Context, c Create) (Thread, error) {
 	}
 	m.serials[c.Day]++
 	t := c.Build(messeaf.Ref(c.Day, m.serials[c.Day], c.Token))
-	k := &kept{Thread: t, blobs: map[string][]byte{}, names: map[string]string{}}
+	k := &kept{Thread: t}
 	k.place = m.changed.PushFront(k)
 	m.touch(k)
 	m.threads[t.Ref] = k
@@ -91,11 +94,35 @@ func (m *Memory) Append(_ context.Context, s Step) error {
 		}
 	}
 	for _, b := range s.Binds {
+		if k.names == nil {
+			k.names = map[string]string{}
+		}
 		k.names[b.Name] = b.SHA256
 	}
-	k.Envelope, k.Messages = s.Envelope, append(k.Messages, s.Messages...)
+	k.Envelope = s.Envelope
+	if k.ended == nil {
+		k.Messages = append(k.Messages, s.Messages...)
+	} else {
+		k.end(s.Messages)
+	}
+	if s.Envelope.Status.Terminal() && k.ended == nil {
+		k.end(k.Messages)
+		k.Messages = nil
+	}
 	m.touch(k)
 	return nil
+}
+
+// end keeps messages of a thread that has ended as text. Most threads have, few of
+// them are read again, and the garbage collector need not look at text: else each
+// round of it takes the longer the more has ever been done.
+func (k *kept) end(messages []mess.Message) {
+	lines := [][]byte{k.ended}
+	for _, m := range messages {
+		line, _ := m.JSON() // never fails
+		lines = append(lines, line, []byte("\n"))
+	}
+	k.ended = slices.Concat(lines...)
 }
 
 // Thread reads a thread.
@@ -106,7 +133,15 @@ func (m *Memory) Thread(_ context.Context, ref string) (Thread, error) {
 	if !ok {
 		return Thread{}, ErrNoThread
 	}
-	return Thread{Envelope: k.Envelope, Messages: slices.Clip(k.Messages)}, nil
+	t := Thread{Envelope: k.Envelope, Messages: slices.Clip(k.Messages)}
+	for line := range bytes.Lines(k.ended) {
+		var one mess.Message
+		if err := json.Unmarshal(line, &one); err != nil {
+			return Thread{}, fmt.Errorf("%s: message %d: %w", ref, len(t.Messages), err)
+		}
+		t.Messages = append(t.Messages, one)
+	}
+	return t, nil
 }
 
 // Find returns the thread that requestor made with the client id.
@@ -216,6 +251,9 @@ func (m *Memory) Stage(_ context.Context, ref string, data io.Reader, max int64)
 	k, ok := m.threads[ref]
 	if !ok {
 		return Staged{}, ErrNoThread
+	}
+	if k.blobs == nil {
+		k.blobs = map[string][]byte{}
 	}
 	k.blobs[s.SHA256] = b
 	return s, nil

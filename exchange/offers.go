@@ -23,14 +23,14 @@ func (x *Exchange) reoffer(l *live, now time.Time) {
 		if !want[id] {
 			delete(l.offered, id)
 			if id != l.env.holder() {
-				x.hub.publish(Event{Kind: EventWithdrawn, Thread: l.env, Message: withdrawal(l.env)}, isActor(id))
+				x.hub.publish(Event{Kind: EventWithdrawn, Thread: l.env, Message: withdrawal(l.env)}, id)
 			}
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(want)) {
 		if !l.offered[id] {
 			l.offered[id] = true
-			x.hub.publish(x.offer(l, now), isActor(id))
+			x.hub.publish(x.offer(l, now), id)
 		}
 	}
 }
@@ -121,8 +121,6 @@ func withdrawal(e Envelope) mess.Message {
 		&mess.Status{Code: e.Status, Executor: e.holder()},
 	}}
 }
-
-func isActor(id string) func(Actor) bool { return func(a Actor) bool { return a.ID == id } }
 
 // mayClaim returns nil if who may claim a thread now (T2).
 func (x *Exchange) mayClaim(who Actor, env Envelope) error {

@@ -190,9 +190,9 @@ func within(p point, a mess.Area) bool {
 // come before people whom no rule names, and before all comes whom it was handed
 // to. x.mu is held.
 func (x *Exchange) preference(env Envelope) func(*executor) int {
-	rank := x.ruled(env)
+	rank, handedTo := x.ruled(env), env.HandedTo
 	return func(e *executor) int {
-		if e.ID == env.HandedTo {
+		if e.ID == handedTo {
 			return -1
 		}
 		return rank(e)

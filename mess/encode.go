@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/messkit/messkit/internal/strictyaml"
@@ -20,24 +21,38 @@ func encode(v reflect.Value) *node {
 	if !v.IsValid() {
 		return &node{}
 	}
-	switch x := v.Interface().(type) {
-	case Number:
-		return number(x.String())
-	case time.Time:
-		return strictyaml.Str(x.Format(time.RFC3339Nano))
-	}
-	if v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
 		if v.IsNil() {
 			return &node{}
 		}
 		return encode(v.Elem())
+	case reflect.String:
+		if v.Type() == reflect.TypeFor[Number]() {
+			return number(v.String())
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			return strictyaml.Str(v.Interface().(time.Time).Format(time.RFC3339Nano))
+		}
 	}
-	if reflect.PointerTo(v.Type()).Implements(reflect.TypeFor[short]()) {
+	if isShort(v.Type()) {
 		p := reflect.New(v.Type())
 		p.Elem().Set(v)
 		return p.Interface().(short).write()
 	}
 	return encodeKind(v)
+}
+
+var shorts sync.Map // of reflect.Type to whether it is short
+
+func isShort(t reflect.Type) bool {
+	if is, ok := shorts.Load(t); ok {
+		return is.(bool)
+	}
+	is := reflect.PointerTo(t).Implements(reflect.TypeFor[short]())
+	shorts.Store(t, is)
+	return is
 }
 
 func encodeKind(v reflect.Value) *node {
@@ -85,7 +100,9 @@ func addFields(n *node, v reflect.Value) {
 		}
 	}
 	if t.extra >= 0 {
-		addObject(n, v.Field(t.extra).Interface().(Object))
+		if extra := v.Field(t.extra); extra.Len() > 0 {
+			addObject(n, extra.Interface().(Object))
+		}
 	}
 }
 

@@ -98,19 +98,24 @@ func (d *decoder) message(m *Message, n *node) {
 // write is the message as a document.
 func (m *Message) write() *node {
 	n := &node{Kind: strictyaml.Map}
-	items := &node{Kind: strictyaml.List}
-	if m.Version != "" {
-		items.List = append(items.List, writeVersion(m.Version))
-	}
-	for _, item := range m.Items {
-		items.List = append(items.List, writeItem(item))
-	}
 	c := *m
 	c.Extra = nil
-	addFields(n, reflect.ValueOf(c))
-	n.Add(listKey, items)
+	addFields(n, reflect.ValueOf(&c).Elem())
+	n.Add(listKey, m.writeList())
 	addObject(n, m.Extra)
 	return n
+}
+
+// writeList is the list of a message.
+func (m *Message) writeList() *node {
+	list := &node{Kind: strictyaml.List, List: make([]*node, 0, len(m.Items)+1)}
+	if m.Version != "" {
+		list.List = append(list.List, writeVersion(m.Version))
+	}
+	for _, item := range m.Items {
+		list.List = append(list.List, writeItem(item))
+	}
+	return list
 }
 
 func (m *Message) read(d *decoder, n *node, _ string) { d.message(m, n) }
@@ -128,7 +133,7 @@ func (m Message) YAML() ([]byte, error) { return strictyaml.YAML(m.write()) }
 func (m Message) JSON() ([]byte, error) { return strictyaml.JSON(m.write()), nil }
 
 // ListJSON prints the items alone, as the field's HTTP servers have them.
-func (m Message) ListJSON() []byte { return strictyaml.JSON(m.write().Get(listKey)) }
+func (m Message) ListJSON() []byte { return strictyaml.JSON(m.writeList()) }
 
 // YAMLAll prints messages as the documents of one text.
 func YAMLAll(all []Message) ([]byte, error) {

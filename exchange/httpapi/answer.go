@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -77,16 +76,14 @@ func (c *call) fail(err error) {
 
 // json answers with a value.
 func (c *call) json(code int, v any) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	p := newPrinter()
+	if err := p.Encode(v); err != nil {
 		c.log().Error("answer cannot be encoded", "path", c.r.URL.Path, "err", err)
 		code = http.StatusInternalServerError
-		b.Reset()
-		b.WriteString(`{"error":"a mistake in the exchange; its log says more"}`)
+		p.Reset()
+		p.WriteString(`{"error":"a mistake in the exchange; its log says more"}`)
 	}
-	c.body(code, "application/json; charset=utf-8", b.Bytes())
+	c.body(code, jsonType, p.Bytes())
 }
 
 // gzipFrom is the size from which compression pays.
@@ -96,7 +93,7 @@ const gzipFrom = 1 << 10
 // it asks for that.
 func (c *call) body(code int, mimeType string, data []byte) {
 	h := c.w.Header()
-	h.Set("Content-Type", mimeType)
+	h["Content-Type"] = []string{mimeType}
 	if code == http.StatusOK && (c.r.Method == http.MethodGet || c.r.Method == http.MethodHead) {
 		sum := sha256.Sum256(data)
 		tag := `W/"` + hex.EncodeToString(sum[:12]) + `"`
@@ -115,6 +112,7 @@ func (c *call) body(code int, mimeType string, data []byte) {
 			data = b.Bytes()
 		}
 	}
+	h["Content-Length"] = []string{strconv.Itoa(len(data))} // else what is long goes out in chunks
 	c.w.WriteHeader(code)
 	if c.r.Method != http.MethodHead {
 		_, _ = c.w.Write(data) // the client is gone if it fails

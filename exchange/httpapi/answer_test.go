@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -33,6 +34,12 @@ func TestWhatTheClientHasIsNotSentAgain(t *testing.T) {
 	tag := r.head.Get("ETag")
 	if !strings.HasPrefix(tag, `W/"`) || r.head.Get("Cache-Control") != "no-store" || r.head.Get("Vary") != "*" {
 		t.Errorf("headers: %v", r.head)
+	}
+	if n := r.head.Get("Content-Length"); n != strconv.Itoa(len(r.body)+len("\n")) {
+		t.Errorf("%d bytes, and the answer said %q", len(r.body)+1, n)
+	}
+	if head := h.do("HEAD", path, agent, "", "Accept-Encoding", "identity"); head.body != "" || head.head.Get("Content-Length") != r.head.Get("Content-Length") {
+		t.Errorf("HEAD: %v %s", head.head, head.body)
 	}
 	if again := h.do("GET", path, agent, "", "If-None-Match", `"x", `+tag); again.code != 304 || again.body != "" {
 		t.Errorf("got %d %s", again.code, again.body)

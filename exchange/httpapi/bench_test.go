@@ -141,6 +141,7 @@ func (w work) measure(b *testing.B, s *site, clients int) {
 	}
 	b.StopTimer()
 	b.ResetTimer()
+	var worked time.Duration
 	for rest := took; len(rest) > 0; {
 		round := rest[:min(len(rest), 1024)]
 		rest = rest[len(round):]
@@ -148,6 +149,7 @@ func (w work) measure(b *testing.B, s *site, clients int) {
 		if w.ready != nil {
 			all(len(round), cap(lines), func(l *wire, i int) error { return w.ready(s, l, &refs[i]) })
 		}
+		before := s.cpu(b)
 		b.StartTimer()
 		all(len(round), clients, func(l *wire, i int) error {
 			begun := time.Now()
@@ -156,12 +158,14 @@ func (w work) measure(b *testing.B, s *site, clients int) {
 			return err
 		})
 		b.StopTimer()
+		worked += s.cpu(b) - before
 		all(len(round), cap(lines), func(l *wire, i int) error { return s.end(l, &refs[i]) })
 	}
 	slices.Sort(took)
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
 	b.ReportMetric(took[(len(took)-1)/2].Seconds()*1000, "p50-ms")
 	b.ReportMetric(took[(len(took)-1)*99/100].Seconds()*1000, "p99-ms")
+	b.ReportMetric(float64(worked.Microseconds())/float64(b.N), "server-us/op")
 	b.ReportMetric(float64(s.rss(b))/1024, "rss-MB")
 }
 
@@ -254,6 +258,23 @@ func (s *site) rss(b *testing.B) (kib int64) {
 		b.Fatal(err)
 	}
 	return kib
+}
+
+// cpu is what the server's process has worked, on all cores: that hardly depends
+// on what else the machine does.
+func (s *site) cpu(b *testing.B) time.Duration {
+	b.Helper()
+	text, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(s.pid), "stat"))
+	if err != nil {
+		b.Skip(err)
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	var user, system int64 // proc(5): the 14th and the 15th, in hundredths of a second
+	if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
 // fill makes threads that wait for a claim.

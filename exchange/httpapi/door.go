@@ -156,13 +156,23 @@ func (d *Door) call(w http.ResponseWriter, r *http.Request) *call {
 // log is the door's, with the request's id.
 func (c *call) log() *slog.Logger { return c.Door.log.With("request", c.id) }
 
+// everywhere is what every answer has. Who adds to a header copies these lists.
+var everywhere = [...]struct {
+	name   string
+	values []string
+}{
+	{"Cache-Control", []string{"no-store"}}, // a service worker in the field caches API answers otherwise
+	{"Vary", []string{"*"}},
+	{"X-Content-Type-Options", []string{"nosniff"}},
+}
+
 // head sets what every answer has.
 func (c *call) head() {
 	h := c.w.Header()
 	c.share()
-	h.Set("Cache-Control", "no-store") // a service worker in the field caches API answers otherwise
-	h.Set("Vary", "*")
-	h.Set("X-Content-Type-Options", "nosniff")
+	for _, one := range everywhere {
+		h[one.name] = one.values
+	}
 }
 
 func (c *call) health() error {

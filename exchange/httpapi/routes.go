@@ -3,7 +3,6 @@ package httpapi
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 )
 
@@ -95,8 +94,7 @@ func (c *call) serve() error {
 			return err
 		}
 	}
-	prefix, _ := segments(base)
-	if len(p) < len(prefix) || !slices.Equal(p[:4], prefix[:4]) {
+	if len(p) < 5 || strings.Join(p[:4], "/")+"/" != base {
 		return errNoPath
 	}
 	if err := c.authenticate(p[4]); err != nil {
@@ -148,20 +146,21 @@ const maxName = 512
 
 // match returns what stands in a path for the {names} of a route.
 func match(pattern string, p []string) (names []string, ok bool) {
-	want := strings.Split(pattern, "/")
-	if len(want) != len(p) {
+	if strings.Count(pattern, "/")+1 != len(p) {
 		return nil, false
 	}
-	for i, w := range want {
+	for _, segment := range p {
+		var want string
+		want, pattern, _ = strings.Cut(pattern, "/")
 		switch {
-		case !strings.HasPrefix(w, "{"):
-			if w != p[i] {
+		case !strings.HasPrefix(want, "{"):
+			if want != segment {
 				return nil, false
 			}
-		case p[i] == "" || len(p[i]) > maxName:
+		case segment == "" || len(segment) > maxName:
 			return nil, false
 		default:
-			names = append(names, p[i])
+			names = append(names, segment)
 		}
 	}
 	return names, true

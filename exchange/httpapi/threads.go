@@ -48,29 +48,15 @@ func summaryOf(e exchange.Envelope) summary {
 	return s
 }
 
-// whole is a thread with its messages.
-type whole struct {
-	summary
-	Messages    []message    `json:"messages"`
-	Attachments []attachment `json:"attachments,omitempty"`
-}
-
 // message is a message as clients in the field read it, with our fields
-// beside.
+// beside, and with its items behind as mess.
 type message struct {
 	From  string    `json:"from"`
 	TS    string    `json:"ts"`
-	MESS  list      `json:"mess"`
 	Ref   string    `json:"ref,omitempty"`
 	Re    mess.Refs `json:"re,omitempty"`
 	Epoch uint64    `json:"epoch,omitempty"`
 }
-
-// list is the items of a message.
-type list mess.Message
-
-// MarshalJSON prints the items alone.
-func (l list) MarshalJSON() ([]byte, error) { return mess.Message(l).ListJSON(), nil }
 
 type attachment struct {
 	Name   string `json:"name"`
@@ -84,15 +70,42 @@ func (c *call) thread(ref string) error {
 	if err != nil {
 		return err
 	}
-	v := whole{summary: summaryOf(t.Envelope), Messages: []message{}}
-	for _, m := range t.Messages {
-		v.Messages = append(v.Messages, message{From: m.From, TS: stampOf(m.Received), MESS: list(m), Ref: m.Ref, Re: m.Re, Epoch: m.Epoch})
-	}
-	for _, a := range t.Attachments() {
-		v.Attachments = append(v.Attachments, attachment(a))
-	}
-	c.json(http.StatusOK, map[string]any{"thread": v})
+	c.body(http.StatusOK, jsonType, threadJSON(t))
 	return nil
+}
+
+// threadJSON is a thread with its messages. What they say is JSON already, all
+// of which encoding/json would look through again.
+func threadJSON(t exchange.Thread) []byte {
+	p := newPrinter()
+	p.Grow(1 << 10)
+	p.WriteString(`{"thread":`)
+	p.begin(summaryOf(t.Envelope))
+	p.WriteString(`,"messages":[`)
+	for i, m := range t.Messages {
+		if i > 0 {
+			p.WriteByte(',')
+		}
+		p.begin(message{From: m.From, TS: stampOf(m.Received), Ref: m.Ref, Re: m.Re, Epoch: m.Epoch})
+		p.WriteString(`,"mess":`)
+		p.Write(m.ListJSON())
+		p.WriteByte('}')
+	}
+	p.WriteByte(']')
+	if list := t.Attachments(); len(list) > 0 {
+		p.WriteString(`,"attachments":`)
+		p.value(attachmentsOf(list))
+	}
+	p.WriteString("}}\n")
+	return p.Bytes()
+}
+
+func attachmentsOf(list []exchange.Attachment) []attachment {
+	all := make([]attachment, len(list))
+	for i, a := range list {
+		all[i] = attachment(a)
+	}
+	return all
 }
 
 // text is the thread's messages as YAML.

@@ -30,6 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) exchange.Store) {
 		{"refs go on within a day", refsGoOn},
 		{"a client id makes one thread", clientIDs},
 		{"what was created reads the same", readsTheSame},
+		{"a thread that has ended reads the same", endedReadsTheSame},
 		{"a step is taken on its version only", compareAndSwap},
 		{"of many steps at once one is taken", oneOfMany},
 		{"many threads at once get refs of their own", manyRefs},
@@ -298,6 +299,32 @@ func badCursor(t *testing.T, s exchange.Store) {
 		_, err := s.List(t.Context(), exchange.Filter{Cursor: cursor})
 		if !errors.Is(err, mess.Invalid) {
 			t.Errorf("List with cursor %.20q: %v, want a refusal as invalid", cursor, err)
+		}
+	}
+}
+
+// endedReadsTheSame has a thread end with words and blocks of many kinds, and
+// something said after the end.
+func endedReadsTheSame(t *testing.T, s exchange.Store) {
+	th := mustCreate(t, s, "agent", "", Start)
+	want := slices.Clone(th.Messages)
+	for _, code := range []mess.Code{mess.Claimed, mess.Completed, mess.Failed} {
+		step := next(th.Envelope, code, Start)
+		if code == mess.Failed { // what comes too late is evidence
+			step.Envelope.Status = mess.Completed
+		}
+		step.Messages[0].Items = append(step.Messages[0].Items, &mess.Response{Content: []mess.Entry{
+			mess.TextEntry("two\nlines, \"quoted\" \u2028 and <b>\\</b> \u00e9"),
+			{Type: "structured", Value: mess.Object{{Key: "celsius", Value: mess.Number("21.50")}, {Key: "of", Value: []any{"a", nil, true}}}},
+		}})
+		mustAppend(t, s, step)
+		th.Envelope, want = step.Envelope, append(want, step.Messages...)
+		got := mustRead(t, s, th.Ref)
+		if diff := cmp.Diff(want, got.Messages); diff != "" {
+			t.Errorf("after %s (-want +got):\n%s", code, diff)
+		}
+		if got.Ver != th.Ver || got.Status != th.Status {
+			t.Errorf("after %s: version %d %s, want %d %s", code, got.Ver, got.Status, th.Ver, th.Status)
 		}
 	}
 }

@@ -146,10 +146,28 @@ func (v *Value) json(b *bytes.Buffer) {
 	}
 }
 
-// quote writes s as a JSON string, which a string always can be.
+// quote writes s as a JSON string, which a string always can be. Nearly all of
+// them have nothing in them that is written in another way.
 func quote(b *bytes.Buffer, s string) {
+	if bare(s) {
+		b.WriteByte('"')
+		b.WriteString(s)
+		b.WriteByte('"')
+		return
+	}
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(clean(s))
 	b.Truncate(b.Len() - 1) // the encoder ends every value with a newline
+}
+
+// bare reports whether s stands for itself in a JSON string: printable ASCII
+// without quotes and backslashes.
+func bare(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }

@@ -70,6 +70,21 @@ type ColourReader interface {
 	Colour(ctx context.Context) (Colour, error)
 }
 
+// Warmer sets the colour temperature of a light's white, and switches it on.
+type Warmer interface {
+	// Warm takes kelvin: 2000 is a candle, 2700 a bulb, 6500 daylight. What is outside
+	// of Whites is ErrNothingDone.
+	Warm(ctx context.Context, kelvin float64) error
+	// Whites are the warmest and the coldest white, in kelvin; the same always.
+	Whites() (warmest, coldest float64)
+}
+
+// WarmthReader reads back from the device which colour temperature its light has,
+// in kelvin. One that shines in a colour has none, which is an error.
+type WarmthReader interface {
+	Warmth(ctx context.Context) (float64, error)
+}
+
 // Colour is one of sRGB.
 type Colour struct{ R, G, B uint8 }
 
@@ -148,6 +163,18 @@ type Opener interface {
 	// Shut is the same the other way.
 	Shut(ctx context.Context) error
 }
+
+// Positioner opens something part of the way.
+type Positioner interface {
+	Opener
+	// OpenTo returns when it is so far open, in percent: 0 is closed, and 100 open.
+	// When ctx ends before that it stops where it is.
+	OpenTo(ctx context.Context, percent float64) error
+}
+
+// OpeningWithin is how far from what it was told a thing may stand, in percent of its
+// way: motors and their encoders are not more exact.
+const OpeningWithin = 3
 
 // OpeningReader reads back from the device how far open it is, in percent; 0 is
 // closed. What moves just now is an error.

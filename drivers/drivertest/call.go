@@ -43,6 +43,22 @@ func verbs(d drivers.Device) []verb {
 	if r, ok := d.(drivers.ColourReader); ok {
 		add("Colour", func(ctx context.Context) error { _, err := r.Colour(ctx); return err })
 	}
+	if w, ok := d.(drivers.Warmer); ok {
+		warmest, _ := w.Whites()
+		add("Warm", func(ctx context.Context) error { return w.Warm(ctx, warmest) })
+	}
+	if r, ok := d.(drivers.WarmthReader); ok {
+		add("Warmth", func(ctx context.Context) error { _, err := r.Warmth(ctx); return err })
+	}
+	if t, ok := d.(drivers.Turner); ok {
+		add("TurnTo", func(ctx context.Context) error { return t.TurnTo(ctx, t.Turns().Max) })
+	}
+	if r, ok := d.(drivers.AngleReader); ok {
+		add("Angle", func(ctx context.Context) error { _, err := r.Angle(ctx); return err })
+	}
+	if p, ok := d.(drivers.Positioner); ok {
+		add("OpenTo", func(ctx context.Context) error { return p.OpenTo(ctx, 50) })
+	}
 	if s, ok := d.(drivers.Sensor); ok {
 		add("Read", func(ctx context.Context) error { _, err := s.Read(ctx); return err })
 	}

@@ -74,3 +74,42 @@ func tints(ctx context.Context, b *bench) error {
 		return nil
 	})
 }
+
+// warms holds a Warmer to its whites, and to their limits.
+func warms(ctx context.Context, b *bench) error {
+	return ifHas(b, func(d drivers.Device, s drivers.Warmer) error {
+		warmest, coldest := s.Whites()
+		if !(warmest > 0 && warmest < coldest) {
+			return fmt.Errorf("the verb Whites = %v to %v", warmest, coldest)
+		}
+		for _, want := range []float64{warmest, coldest, math.Round((warmest + coldest) / 2)} {
+			if err := b.must("Warm", func() error { return s.Warm(ctx, want) }); err != nil {
+				return err
+			}
+			if !b.level() {
+				return fmt.Errorf("the simulator is off after Warm(%v)", want)
+			}
+			r, ok := d.(drivers.WarmthReader)
+			if !ok {
+				continue
+			}
+			var got float64
+			if err := b.must("Warmth", func() (err error) { got, err = r.Warmth(ctx); return err }); err != nil {
+				return err
+			}
+			if math.Abs(1e6/got-1e6/want) > 5 { // many count in mireds
+				return fmt.Errorf("the verb Warmth = %v after Warm(%v)", got, want)
+			}
+		}
+		for _, kelvin := range []float64{0, -1, warmest - 1, coldest + 1, math.NaN(), math.Inf(1)} {
+			before := b.countActs()
+			if _, fault := b.mustFail(d, "Warm", func() error { return s.Warm(ctx, kelvin) }); fault != nil {
+				return fmt.Errorf("Warm(%v): %w", kelvin, fault)
+			}
+			if b.countActs() != before {
+				return fmt.Errorf("Warm(%v) made the device act", kelvin)
+			}
+		}
+		return nil
+	})
+}

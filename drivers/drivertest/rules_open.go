@@ -3,6 +3,7 @@ package drivertest
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/messkit/messkit/drivers"
 )
@@ -28,6 +29,38 @@ func opens(ctx context.Context, b *bench) error {
 			}
 			if is != want {
 				return fmt.Errorf("the verb Opening = %v after %s", is, name)
+			}
+		}
+		return nil
+	})
+}
+
+// opensPartly holds a Positioner to what it is told, and to what there is.
+func opensPartly(ctx context.Context, b *bench) error {
+	return ifHas(b, func(d drivers.Device, p drivers.Positioner) error {
+		for _, want := range []float64{30, 30, 100, 65, 0} {
+			if err := b.must("OpenTo", func() error { return p.OpenTo(ctx, want) }); err != nil {
+				return err
+			}
+			r, ok := d.(drivers.OpeningReader)
+			if !ok {
+				continue
+			}
+			var is float64
+			if err := b.must("Opening", func() (err error) { is, err = r.Opening(ctx); return err }); err != nil {
+				return err
+			}
+			if math.Abs(is-want) > drivers.OpeningWithin {
+				return fmt.Errorf("the verb Opening = %v after OpenTo(%v)", is, want)
+			}
+		}
+		for _, percent := range []float64{-1, 101, math.NaN()} {
+			before := b.countActs()
+			if _, fault := b.mustFail(d, "OpenTo", func() error { return p.OpenTo(ctx, percent) }); fault != nil {
+				return fmt.Errorf("OpenTo(%v): %w", percent, fault)
+			}
+			if b.countActs() != before {
+				return fmt.Errorf("OpenTo(%v) made the device act", percent)
 			}
 		}
 		return nil

@@ -14,9 +14,11 @@ var (
 	_ drivers.LevelReader  = (*Bulb)(nil)
 	_ drivers.Tinter       = (*Bulb)(nil)
 	_ drivers.ColourReader = (*Bulb)(nil)
+	_ drivers.Warmer       = (*Bulb)(nil)
+	_ drivers.WarmthReader = (*Bulb)(nil)
 )
 
-// Bulb is a lamp that dims and has colours.
+// Bulb is a lamp that dims, and has colours and whites.
 type Bulb struct {
 	*Relay
 	world *World
@@ -83,6 +85,36 @@ func (b *Bulb) Colour(ctx context.Context) (drivers.Colour, error) {
 	defer done()
 	_, c := b.world.Shines(b.cfg.Line)
 	return c, nil
+}
+
+// Warm gives it a white, and switches it on.
+func (b *Bulb) Warm(ctx context.Context, kelvin float64) error {
+	_, done, err := b.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if !(kelvin >= warmest && kelvin <= coldest) {
+		return fmt.Errorf("%s: %w: %v K cannot be; use %d to %d", b.Name(), drivers.ErrNothingDone, kelvin, warmest, coldest)
+	}
+	b.world.warm(b.Name(), b.cfg.Line, kelvin)
+	return b.wrote(b.write(true))
+}
+
+// Whites are the whites that it has.
+func (b *Bulb) Whites() (least, most float64) { return warmest, coldest }
+
+// Warmth reads its white.
+func (b *Bulb) Warmth(ctx context.Context) (float64, error) {
+	_, done, err := b.Begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	if kelvin := b.world.Warmth(b.cfg.Line); kelvin > 0 {
+		return kelvin, nil
+	}
+	return 0, fmt.Errorf("%s: it shines in a colour", b.Name())
 }
 
 func (b *Bulb) wrote(err error) error {

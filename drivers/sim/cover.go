@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"sync"
+	"time"
 
 	"gobot.io/x/gobot/v2"
 
@@ -12,6 +15,8 @@ import (
 
 var (
 	_ drivers.Opener        = (*Cover)(nil)
+	_ drivers.Positioner    = (*Cover)(nil)
+	_ drivers.Stopper       = (*Cover)(nil)
 	_ drivers.OpeningReader = (*Cover)(nil)
 	_ drivers.Sensor        = (*Cover)(nil)
 	_ drivers.SafeReader    = (*Cover)(nil)
@@ -100,34 +105,144 @@ func (t *twoStates) closed(ctx context.Context, quantity string) ([]drivers.Read
 	return []drivers.Reading{{Quantity: quantity, Value: value, At: t.world.now()}}, nil
 }
 
+// CoverConfig is where a cover is kept, and how long it takes.
+type CoverConfig struct {
+	LineConfig `yaml:",inline"`
+	Takes      time.Duration `yaml:"takes"` // from one end to the other; 0: no time
+}
+
+// Validate tells what cannot be.
+func (c CoverConfig) Validate() error {
+	err := c.LineConfig.Validate()
+	if c.Takes < 0 || c.Takes > time.Hour {
+		err = errors.Join(err, fmt.Errorf("takes: %v is not between 0 and an hour", c.Takes))
+	}
+	return err
+}
+
 // Cover is a garage door or a blind.
-type Cover struct{ *twoStates }
+type Cover struct {
+	*twoStates
+	takes  time.Duration
+	errand drivers.Errand
+
+	mu    sync.Mutex
+	moves bool
+}
 
 func openCover(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	t, err := openLine(env, decode)
+	var cfg CoverConfig
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	w, err := WorldOf(env)
 	if err != nil {
 		return nil, err
 	}
-	return &Cover{t}, nil
+	return &Cover{twoStates: &twoStates{Life: drivers.NewLife(env.Name), world: w, line: cfg.Line}, takes: cfg.Takes}, nil
 }
 
 // Open opens it.
-func (c *Cover) Open(ctx context.Context) error { return c.set(ctx, true) }
+func (c *Cover) Open(ctx context.Context) error { return c.OpenTo(ctx, 100) }
 
 // Shut closes it.
-func (c *Cover) Shut(ctx context.Context) error { return c.set(ctx, false) }
+func (c *Cover) Shut(ctx context.Context) error { return c.OpenTo(ctx, 0) }
+
+// coverStep is how often it is somewhere else while it moves.
+const coverStep = 20 * time.Millisecond
+
+// OpenTo takes it so far; it stands where it is when ctx ends.
+func (c *Cover) OpenTo(ctx context.Context, percent float64) error {
+	ctx, done, err := c.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if !(percent >= 0 && percent <= 100) {
+		return c.Named(fmt.Errorf("%w: %v percent cannot be; use 0 to 100", drivers.ErrNothingDone, percent))
+	}
+	ctx, release, err := c.errand.Take(ctx, "moving")
+	if err != nil {
+		return c.Named(err)
+	}
+	defer release()
+	return c.Told(ctx, c.travel(ctx, percent))
+}
+
+func (c *Cover) travel(ctx context.Context, to float64) error {
+	at, err := c.world.Opening(c.line)
+	if err != nil || c.takes == 0 || at == to {
+		if err == nil {
+			err = c.world.opens(c.Name(), c.line, to)
+		}
+		return err
+	}
+	c.moving(true)
+	defer c.moving(false)
+	step := math.Copysign(100*float64(coverStep)/float64(c.takes), to-at)
+	tick := time.NewTicker(coverStep)
+	defer tick.Stop()
+	for at != to {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if at += step; step > 0 && at > to || step < 0 && at < to {
+			at = to
+		}
+		if err := c.world.opens(c.Name(), c.line, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cover) moving(is bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moves = is
+}
+
+// Stop has it stand where it is.
+func (c *Cover) Stop(ctx context.Context) (left string, err error) {
+	ctx, done, err := c.Begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	return "", c.Told(ctx, c.errand.End(ctx))
+}
 
 // Opening is how far open it is.
 func (c *Cover) Opening(ctx context.Context) (float64, error) {
-	on, err := c.is(ctx)
-	if err != nil || !on {
+	_, done, err := c.Begin(ctx)
+	if err != nil {
 		return 0, err
 	}
-	return 100, nil
+	defer done()
+	c.mu.Lock()
+	moves := c.moves
+	c.mu.Unlock()
+	if moves {
+		return 0, fmt.Errorf("%s: it moves", c.Name())
+	}
+	is, err := c.world.Opening(c.line)
+	return math.Round(is), c.Named(err)
 }
 
-// Read tells whether it is closed.
-func (c *Cover) Read(ctx context.Context) ([]drivers.Reading, error) { return c.closed(ctx, "contact") }
+// Read tells whether it is closed, and how far it is open.
+func (c *Cover) Read(ctx context.Context) ([]drivers.Reading, error) {
+	list, err := c.closed(ctx, "contact")
+	if err != nil {
+		return nil, err
+	}
+	is, err := c.Opening(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return append(list, drivers.Reading{Quantity: "opening", Value: is, Unit: "%", At: c.world.now()}), nil
+}
 
 // Lock is the lock of a door.
 type Lock struct{ *twoStates }

@@ -13,12 +13,13 @@ func Kinds() []drivers.Kind {
 	return []drivers.Kind{
 		{Name: "sim-camera", Class: "camera", About: "simulated camera: renders a room of the simulated home", Open: openCamera},
 		{Name: "sim-lamp", Class: "light", About: "simulated lamp on a relay (Gobot)", Open: openLamp, Obey: obey},
-		{Name: "sim-bulb", Class: "light", About: "simulated bulb that dims and has colours", Open: openBulb, Obey: obey},
+		{Name: "sim-bulb", Class: "light", About: "simulated bulb that dims, and has colours and whites", Open: openBulb, Obey: obey},
 		{Name: "sim-plug", Class: "plug", About: "simulated plug with a coffee machine (Gobot)", Open: openPlug, Obey: obey},
-		{Name: "sim-cover", Class: "blind", About: "simulated blind or garage door", Open: openCover},
+		{Name: "sim-cover", Class: "blind", About: "simulated blind or garage door, with positions", Open: openCover},
 		{Name: "sim-lock", Class: "lock", About: "simulated lock of a door", Open: openLock},
 		{Name: "sim-meter", Class: "plug", About: "simulated plug that measures power", Open: openMeter, Obey: obey},
 		{Name: "sim-sensor", Class: "sensor", About: "simulated sensor: temperature, humidity, motion, contact, moisture, ...", Open: openSensor},
+		{Name: "sim-servo", Class: "servo", About: "simulated servo that turns to angles, and tells where it stands", Open: openServo},
 		{Name: "sim-rover", Class: "rover", About: "simulated rover that drives while its lease is renewed", Open: openRover, Obey: obey},
 		{Name: "sim-vacuum", Class: "vacuum", About: "simulated vacuum with a map", Open: openVacuum},
 	}

@@ -23,9 +23,10 @@ type World struct {
 	now func() time.Time
 
 	mu     sync.Mutex
-	lines  map[string]bool // relay lines that are on, by name
-	files  map[string]file // where lines are kept that outlive the program
-	glow   map[string]glow // how the bulbs on lines shine, where that was set
+	lines  map[string]bool    // relay lines that are on, by name
+	files  map[string]file    // where lines are kept that outlive the program
+	glow   map[string]glow    // how the bulbs on lines shine, where that was set
+	open   map[string]float64 // how far what opens is open, in percent, by line, where that was set
 	fridge []string
 	spills []spill
 	robot  robot
@@ -54,7 +55,7 @@ func (s spill) area() rect { return rect{s.at.x - 0.4, s.at.y - 0.2, 0.8, 0.4} }
 // lamps are off, and somebody has cooked.
 func NewWorld(now func() time.Time) *World {
 	return &World{
-		now: now, lines: map[string]bool{}, files: map[string]file{}, glow: map[string]glow{},
+		now: now, lines: map[string]bool{}, files: map[string]file{}, glow: map[string]glow{}, open: map[string]float64{},
 		fridge: []string{"milk", "6 eggs", "butter", "cheddar", "yoghurt", "half a lemon", "carrots", "broccoli", "leftover soup"},
 		spills: []spill{
 			{"near sink", "kitchen", "rice", point{1.0, 1.2}},
@@ -91,10 +92,11 @@ func (w *World) note(device, format string, args ...any) {
 type glow struct {
 	percent float64
 	colour  drivers.Colour
+	kelvin  float64 // of its white; 0 in a colour
 }
 
 // plain is how a new bulb shines.
-var plain = glow{100, drivers.Colour{R: 255, G: 244, B: 229}}
+var plain = glow{100, drivers.Colour{R: 255, G: 244, B: 229}, 4000}
 
 // Shines is how the bulb on a line shines while it is on.
 func (w *World) Shines(line string) (percent float64, c drivers.Colour) {
@@ -125,9 +127,62 @@ func (w *World) tint(device, line string, c drivers.Colour) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	g := w.glows(line)
-	g.colour = c
+	g.colour, g.kelvin = c, 0
 	w.glow[line] = g
 	w.note(device, "%s in %v", line, c)
+}
+
+// Whites of a bulb, in kelvin.
+const (
+	warmest = 2000
+	coldest = 6500
+)
+
+// warm gives the bulb on a line a white.
+func (w *World) warm(device, line string, kelvin float64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g := w.glows(line)
+	cold := (kelvin - warmest) / (coldest - warmest)
+	part := func(from, to float64) uint8 { return uint8(from + (to-from)*cold) }
+	g.kelvin, g.colour = kelvin, drivers.Colour{R: 255, G: part(137, 249), B: part(14, 253)}
+	w.glow[line] = g
+	w.note(device, "%s at %g K", line, kelvin)
+}
+
+// Warmth is the white of the bulb on a line, in kelvin; 0 if it shines in a colour.
+func (w *World) Warmth(line string) float64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.glows(line).kelvin
+}
+
+// Opening is how far what a line opens is open, in percent.
+func (w *World) Opening(line string) (float64, error) {
+	on, err := w.level(line)
+	if err != nil || !on {
+		return 0, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if percent := w.open[line]; percent > 0 {
+		return percent, nil
+	}
+	return 100, nil // a hand has opened it
+}
+
+// opens takes what a line opens to where it is so far open.
+func (w *World) opens(device, line string, percent float64) error {
+	w.mu.Lock()
+	w.open[line] = percent
+	w.mu.Unlock()
+	if err := w.set(device, line, percent > 0); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.note(device, "%s %g %% open", line, percent)
+	return nil
 }
 
 // hand is the Device of an Event that no device did.
@@ -172,6 +227,9 @@ func (w *World) set(device, line string, on bool) error {
 		}
 	}
 	w.lines[line] = on
+	if device == hand {
+		delete(w.open, line)
+	}
 	w.note(device, "%s %s", line, onOff(on))
 	return nil
 }

@@ -112,16 +112,29 @@ func (s servo) running(c i2c.Connection) (bool, error) {
 
 // set gives the channel its pulse.
 func (s servo) set(at At, b Bus, on bool) error {
+	d, err := s.chip(at, b)
+	if err != nil {
+		return err
+	}
+	if on {
+		return d.SetPWM(s.Channel, 0, s.On)
+	}
+	return d.SetPWM(s.Channel, 0, s.Off)
+}
+
+// chip is Gobot's driver, with the chip set up. Where it was, other channels keep
+// their pulses.
+func (s servo) chip(at At, b Bus) (*i2c.PCA9685Driver, error) {
 	if s.Channel < 0 || s.Channel > 15 {
-		return wrong("there is no channel %d", s.Channel)
+		return nil, wrong("there is no channel %d", s.Channel)
 	}
 	c, err := at.direct(b)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	running, err := s.running(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var bus i2c.Connector = b
 	if running {
@@ -129,17 +142,12 @@ func (s servo) set(at At, b Bus, on bool) error {
 	}
 	d := i2c.NewPCA9685Driver(bus, at.options())
 	if err := d.Start(); err != nil {
-		return err
+		return nil, err
 	}
 	if !running {
-		if err := d.SetPWMFreq(float32(s.Frequency)); err != nil {
-			return err
-		}
+		return d, d.SetPWMFreq(float32(s.Frequency))
 	}
-	if on {
-		return d.SetPWM(s.Channel, 0, s.On)
-	}
-	return d.SetPWM(s.Channel, 0, s.Off)
+	return d, nil
 }
 
 // get reads back which pulse the channel has.
@@ -155,16 +163,11 @@ func (s servo) get(at At, b Bus) (bool, error) {
 	if !running {
 		return false, wrong("the board gives no pulses of %g Hz: it was without power since; switch it again", s.Frequency)
 	}
-	at4 := uint8(pcaChannel + 4*s.Channel)
-	low, err := c.ReadByteData(at4 + 2)
+	pulse, err := pulseOf(c, s.Channel)
 	if err != nil {
 		return false, err
 	}
-	high, err := c.ReadByteData(at4 + 3)
-	if err != nil {
-		return false, err
-	}
-	switch pulse := uint16(high&0x1f)<<8 | uint16(low); pulse {
+	switch pulse {
 	case s.On:
 		return true, nil
 	case s.Off:
@@ -172,6 +175,17 @@ func (s servo) get(at At, b Bus) (bool, error) {
 	default:
 		return false, wrong("its pulse is %d/4096 of a period, neither that of on (%d) nor that of off (%d)", pulse, s.On, s.Off)
 	}
+}
+
+// pulseOf reads the end of a channel's pulse, in 4096ths of a period.
+func pulseOf(c i2c.Connection, channel int) (uint16, error) {
+	at := uint8(pcaChannel + 4*channel)
+	low, err := c.ReadByteData(at + 2)
+	if err != nil {
+		return 0, err
+	}
+	high, err := c.ReadByteData(at + 3)
+	return uint16(high&0x1f)<<8 | uint16(low), err
 }
 
 // sparing is a bus on which Gobot's driver does not take the pulses of all

@@ -41,6 +41,7 @@ func NewHome(c *capabilities.Catalogue, things []Thing) *Home {
 	h := &Home{catalogue: c}
 	for _, t := range things {
 		t.Commands = Commands(t.Driver)
+		t.Within, t.Positions = within(t.Driver)
 		h.things = append(h.things, t)
 	}
 	return h
@@ -65,7 +66,10 @@ func Commands(d drivers.Device) []capabilities.Command {
 	_, moves := d.(drivers.Mover)
 	_, pauses := d.(drivers.Pauser)
 	_, stops := d.(drivers.Stopper)
+	_, warms := d.(gate.Warm)
+	_, turns := d.(drivers.Turner)
 	_, opens := d.(drivers.Opener)
+	_, positions := d.(drivers.Positioner)
 	_, locks := d.(drivers.Locker)
 	_, spots := d.(drivers.Spotter)
 	_, prints := d.(drivers.Printer)
@@ -75,16 +79,38 @@ func Commands(d drivers.Device) []capabilities.Command {
 	add(switches && reads, capabilities.Toggle)
 	add(lamp, capabilities.Dim)
 	add(painted, capabilities.Tint)
+	add(warms, capabilities.Warm)
 	add(reads || measures, capabilities.ReadState)
 	add(cleans, capabilities.Clean, capabilities.Dock)
 	add(spots, capabilities.CleanSpot)
 	add(opens, capabilities.Open, capabilities.Shut)
+	add(positions, capabilities.OpenTo)
 	add(locks, capabilities.Lock, capabilities.Unlock)
 	add(pauses, capabilities.Pause, capabilities.Resume)
 	add(stops, capabilities.Stop)
 	add(prints, capabilities.Print)
 	add(moves, capabilities.Move)
+	add(turns, capabilities.TurnTo)
 	return list
+}
+
+// within are the limits that a device has of its own for the parameters of plans,
+// and its angles with a name.
+func within(d drivers.Device) (map[string]capabilities.Range, []capabilities.Pose) {
+	limits := map[string]capabilities.Range{}
+	var list []capabilities.Pose
+	if t, ok := d.(drivers.Turner); ok {
+		turns := t.Turns()
+		limits["angle"] = capabilities.Range{Min: turns.Min, Max: turns.Max}
+		for _, p := range turns.Positions {
+			list = append(list, capabilities.Pose{Name: p.Name, Angle: p.Degrees})
+		}
+	}
+	if w, ok := d.(drivers.Warmer); ok {
+		warmest, coldest := w.Whites()
+		limits["kelvin"] = capabilities.Range{Min: warmest, Max: coldest}
+	}
+	return limits, list
 }
 
 // Resolve implements Resolver.

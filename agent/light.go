@@ -125,3 +125,58 @@ func (v verbs) lit(ctx context.Context, r result, read func(context.Context) (in
 	}
 	return r
 }
+
+// warm sets the colour temperature of a light's white, and reads it back where the
+// device can tell.
+func (v verbs) warm(ctx context.Context) result {
+	kelvin, err := v.kelvin(ctx)
+	if err != nil {
+		return result{err: err, effect: mess.EffectNone}
+	}
+	err = v.pass.Warm(ctx, v.dev.Driver.(gate.Warm), kelvin)
+	r := result{
+		err: err, effect: effectOf(err), evidence: mess.Acknowledged, yes: new(true),
+		text:  fmt.Sprintf("The %s is at %s K.", v.dev.Label, number(kelvin)),
+		facts: mess.Object{{Key: "device", Value: v.dev.Name}, {Key: "kelvin", Value: mess.Number(number(kelvin))}},
+	}
+	return v.lit(ctx, r, func(ctx context.Context) (string, bool, error) {
+		reader, ok := v.dev.Driver.(drivers.WarmthReader)
+		if !ok {
+			return "", false, nil
+		}
+		is, err := v.pass.Warmth(ctx, reader)
+		if err == nil && !near(is, kelvin) {
+			return number(math.Round(is)) + " K", true, nil
+		}
+		return "", true, err
+	})
+}
+
+// near reports whether two colour temperatures are the same to who looks: devices
+// count in mireds, and round.
+func near(a, b float64) bool { return math.Abs(1e6/a-1e6/b) <= 5 }
+
+// kelvin is the colour temperature of the plan, or one so much away from what the
+// light has now, as far as it can.
+func (v verbs) kelvin(ctx context.Context) (float64, error) {
+	if kelvin, ok := percentOf(v.plan.Args, "kelvin"); ok {
+		return kelvin, nil
+	}
+	change, ok := percentOf(v.plan.Args, "change")
+	reader, reads := v.dev.Driver.(drivers.WarmthReader)
+	switch {
+	case !ok:
+		return 0, fmt.Errorf("%s: the plan does not say which white", v.dev.Name)
+	case !reads:
+		return 0, fmt.Errorf("%s cannot tell how warm its light is; ask for a white in kelvin", v.dev.Name)
+	}
+	is, err := v.pass.Warmth(ctx, reader)
+	if err != nil {
+		return 0, err
+	}
+	warmest, coldest := v.dev.Driver.(drivers.Warmer).Whites()
+	if change < 0 && is <= warmest || change > 0 && is >= coldest {
+		return 0, fmt.Errorf("%s is at %s K already, and goes from %s to %s K", v.dev.Name, number(math.Round(is)), number(warmest), number(coldest))
+	}
+	return min(coldest, max(warmest, math.Round(is+change))), nil
+}

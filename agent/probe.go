@@ -88,6 +88,18 @@ func probeOf(d drivers.Device, plan capabilities.Plan) probing {
 		return probeWith(d, (*gate.Pass).Opening, func(is float64) (bool, string) {
 			return open && is > 99 || !open && is < 1, openness(is)
 		})
+	case capabilities.OpenTo:
+		want, _ := percentOf(plan.Args, "opening")
+		return probeWith(d, (*gate.Pass).Opening, func(is float64) (bool, string) { return math.Abs(is-want) <= drivers.OpeningWithin, openness(is) })
+	case capabilities.Warm:
+		want, absolute := percentOf(plan.Args, "kelvin")
+		if !absolute {
+			return nil
+		}
+		return probeWith(d, (*gate.Pass).Warmth, func(is float64) (bool, string) { return near(is, want), number(math.Round(is)) + " K" })
+	case capabilities.TurnTo:
+		want, _ := percentOf(plan.Args, "angle")
+		return probeWith(d, (*gate.Pass).Angle, func(is float64) (bool, string) { return math.Abs(is-want) <= angleWithin, number(is) + " degrees" })
 	case capabilities.Lock, capabilities.Unlock:
 		return probeWith(d, (*gate.Pass).Locked, func(is bool) (bool, string) {
 			return is == (plan.Command == capabilities.Lock), map[bool]string{true: "locked", false: "unlocked"}[is]

@@ -20,6 +20,12 @@ func (v verbs) secure(ctx context.Context) result {
 		err, state = v.pass.Open(ctx, d.(drivers.Opener)), "open"
 	case capabilities.Shut:
 		err, state = v.pass.Shut(ctx, d.(drivers.Opener)), "closed"
+	case capabilities.OpenTo:
+		percent, ok := percentOf(v.plan.Args, "opening")
+		if !ok {
+			return result{err: fmt.Errorf("%s: the plan does not say how far", v.dev.Name), effect: mess.EffectNone}
+		}
+		err, state = v.pass.OpenTo(ctx, d.(drivers.Positioner), percent), openness(percent)
 	case capabilities.Lock:
 		err, state = v.pass.Lock(ctx, d.(drivers.Locker)), "locked"
 	default:
@@ -77,7 +83,7 @@ const between = 2 * time.Second
 // same place a moment later, and at no end, where it may not have set out. A lock is
 // never half turned, and what was told late may turn it yet.
 func stays(ctx context.Context, c capabilities.Command, now string, look func() (string, error)) bool {
-	if c != capabilities.Open && c != capabilities.Shut || now == openness(0) || now == openness(100) {
+	if c != capabilities.Open && c != capabilities.Shut && c != capabilities.OpenTo || now == openness(0) || now == openness(100) {
 		return false
 	}
 	t := time.NewTimer(between)

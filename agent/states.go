@@ -104,7 +104,7 @@ func hasState(d drivers.Device) bool {
 // doings are the states of what moves, by what it is told to do.
 var doings = map[capabilities.Command]string{
 	capabilities.Clean: "cleaning", capabilities.CleanSpot: "cleaning", capabilities.Dock: "returning",
-	capabilities.Open: "opening", capabilities.Shut: "closing", capabilities.Lock: "locking", capabilities.Unlock: "unlocking",
+	capabilities.Open: "opening", capabilities.Shut: "closing", capabilities.OpenTo: "opening", capabilities.Lock: "locking", capabilities.Unlock: "unlocking",
 }
 
 // doing is what a device does just now, "" if that is no state. One that is

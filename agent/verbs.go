@@ -80,6 +80,9 @@ func able(d drivers.Device, c capabilities.Command) bool {
 	_, stopper := d.(drivers.Stopper)
 	_, spotter := d.(drivers.Spotter)
 	_, printer := d.(drivers.Printer)
+	_, warmer := d.(gate.Warm)
+	_, turner := d.(drivers.Turner)
+	_, positioner := d.(drivers.Positioner)
 	_, opener := d.(drivers.Opener)
 	_, locker := d.(drivers.Locker)
 	return map[capabilities.Command]bool{
@@ -89,6 +92,9 @@ func able(d drivers.Device, c capabilities.Command) bool {
 		capabilities.Toggle:    sw && reader,
 		capabilities.Dim:       lamp,
 		capabilities.Tint:      painted,
+		capabilities.Warm:      warmer,
+		capabilities.TurnTo:    turner,
+		capabilities.OpenTo:    positioner,
 		capabilities.ReadState: reader || sensor,
 		capabilities.Clean:     cleaner,
 		capabilities.Dock:      cleaner,
@@ -137,6 +143,10 @@ func (v verbs) do(ctx context.Context) result {
 		return v.dim(ctx)
 	case capabilities.Tint:
 		return v.tint(ctx)
+	case capabilities.Warm:
+		return v.warm(ctx)
+	case capabilities.TurnTo:
+		return v.turnToAngle(ctx)
 	case capabilities.ReadState:
 		return v.readAndLook(ctx)
 	case capabilities.Clean:
@@ -147,7 +157,7 @@ func (v verbs) do(ctx context.Context) result {
 		return v.move(ctx)
 	case capabilities.CleanSpot:
 		return v.spot(ctx)
-	case capabilities.Open, capabilities.Shut, capabilities.Lock, capabilities.Unlock:
+	case capabilities.Open, capabilities.Shut, capabilities.OpenTo, capabilities.Lock, capabilities.Unlock:
 		return v.secure(ctx)
 	case capabilities.Pause, capabilities.Resume, capabilities.Stop:
 		return v.steer(ctx)

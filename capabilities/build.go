@@ -52,6 +52,7 @@ func (c *Catalogue) phrases() {
 	c.lexicon.says.words(c.said)
 	c.lexicon.thing.words(c.vocabulary)
 	c.quantity.words(c.vocabulary)
+	c.lexicon.amountWords(c.vocabulary)
 	c.lexicon.colour.words(c.said)
 	c.lexicon.level.words(c.said)
 	c.classPhrase.words(c.said)
@@ -132,7 +133,7 @@ func (b *builder) sentence(cat *Catalogue, e expander, s *sentence) {
 func checkForm(form []term) error {
 	said := false
 	for _, t := range form {
-		said = said || t.word != "" || t.kind == "quantity"
+		said = said || t.word != "" || t.kind == "quantity" || t.kind == "percent"
 		if t.kind != "" && !slices.Contains(gapKinds, t.kind) {
 			return fmt.Errorf("unknown slot {%s}; there are %v", t.kind, gapKinds)
 		}
@@ -143,7 +144,7 @@ func checkForm(form []term) error {
 	return nil
 }
 
-var gapKinds = []string{"area", "device", "duration", "quantity", "spot", "thing", "view"}
+var gapKinds = []string{"angle", "area", "device", "duration", "kelvin", "percent", "position", "quantity", "spot", "thing", "view"}
 
 // check tells what of an entry cannot be.
 func (b *builder) check(c *capability) {
@@ -189,11 +190,11 @@ func (c Command) acts() bool {
 // undriven are commands of the catalogue that no driver has a verb for yet: a
 // request for one is refused, and says so.
 var undriven = []string{
-	"watch", "turn-to", "wait", "repeat",
+	"watch", "wait", "repeat",
 }
 
 var (
-	commands = []string{string(TakePhoto), string(Observe), string(SetSwitch), string(Toggle), string(Dim), string(Tint), string(ReadState), string(Clean), string(Dock), string(CleanSpot), string(Pause), string(Resume), string(Stop), string(Print), string(Open), string(Shut), string(Lock), string(Unlock), string(Move)}
+	commands = []string{string(TakePhoto), string(Observe), string(SetSwitch), string(Toggle), string(Dim), string(Tint), string(Warm), string(ReadState), string(Clean), string(Dock), string(CleanSpot), string(Pause), string(Resume), string(Stop), string(Print), string(Open), string(Shut), string(OpenTo), string(Lock), string(Unlock), string(Move), string(TurnTo)}
 	risks    = []string{
 		string(RiskObserve), string(RiskComfort), string(RiskAppliance), string(RiskAccess), string(RiskMotion), string(RiskIrreversible),
 	}

@@ -55,6 +55,11 @@ type lexicon struct {
 	Shades  []string            `yaml:"shades"`
 	Levels  map[string]float64  `yaml:"levels"`
 	Percent []string            `yaml:"percent"`
+	Shares  map[string]float64  `yaml:"shares"`  // parts of a way, in percent
+	Whites  map[string]float64  `yaml:"whites"`  // by name, in kelvin
+	Degrees []string            `yaml:"degrees"` // the unit of angles
+	Kelvins []string            `yaml:"kelvins"` // the unit of whites
+	Sides   []string            `yaml:"sides"`   // where something may be turned to, whether or not that has a name here
 	From    []string            `yaml:"from"`    // before the colour that was
 	By      []string            `yaml:"by"`      // before a difference
 	Offered []string            `yaml:"offered"` // colours to choose from
@@ -68,6 +73,9 @@ type lexicon struct {
 	says             *phrases[signal]
 	colour           *phrases[string]
 	level            *phrases[float64]
+	share, white     *phrases[float64]
+	side             *phrases[string]
+	degree, kelvin   *set
 	shade, percentOf *set
 	from, by         *set
 	often            signal            // what may be said twice
@@ -86,6 +94,7 @@ const glue = "glue"
 func (l *lexicon) merge(later lexicon) {
 	l.Verbs, l.Signals = merged(l.Verbs, later.Verbs), merged(l.Signals, later.Signals)
 	l.Colours, l.Levels, l.Places = merged(l.Colours, later.Colours), merged(l.Levels, later.Levels), merged(l.Places, later.Places)
+	l.Shares, l.Whites = merged(l.Shares, later.Shares), merged(l.Whites, later.Whites)
 	mine, theirs := l.lists(), later.lists()
 	for i := range mine {
 		if *theirs[i] != nil {
@@ -96,7 +105,7 @@ func (l *lexicon) merge(later lexicon) {
 }
 
 func (l *lexicon) lists() []*[]string {
-	return []*[]string{&l.Shades, &l.Percent, &l.From, &l.By, &l.Offered, &l.Orders, &l.Nouns, &l.Things}
+	return []*[]string{&l.Shades, &l.Percent, &l.From, &l.By, &l.Offered, &l.Orders, &l.Nouns, &l.Things, &l.Degrees, &l.Kelvins, &l.Sides}
 }
 
 // compile makes the phrases, and notes what is wrong.
@@ -140,6 +149,7 @@ func (l *lexicon) compile(w *words, c *Catalogue, wrong func(string, ...any)) {
 	for _, text := range slices.Sorted(maps.Keys(l.Levels)) {
 		l.level.add(w.tokens(text), l.Levels[text])
 	}
+	l.amounts(w)
 	l.shade, l.percentOf, l.from, l.by = w.set(l.Shades), w.set(l.Percent), w.set(l.From), w.set(l.By)
 	for _, name := range l.Nouns {
 		l.nouns |= l.bits[name]

@@ -30,11 +30,13 @@ type match struct {
 	number   string // the word for it
 	spots    []Spot // places to work on
 	duration time.Duration
+	amount   float64 // percent, degrees or kelvin
 }
 
 // names are the words for what is in one home.
 type names struct {
 	devices, areas, views, spots *phrases[match]
+	positions                    *phrases[match]
 	signed                       []string        // names with signs in them, in lower case
 	words                        map[string]bool // all folded words
 }
@@ -58,7 +60,7 @@ func (r *Resolver) knows(t token) bool {
 // newNames indexes a home. class is each device's class in the catalogue's
 // words.
 func newNames(c *Catalogue, h Home, class []string) *names {
-	n := &names{devices: &phrases[match]{}, areas: &phrases[match]{}, views: &phrases[match]{}, spots: &phrases[match]{}}
+	n := &names{devices: &phrases[match]{}, areas: &phrases[match]{}, views: &phrases[match]{}, spots: &phrases[match]{}, positions: &phrases[match]{}}
 	add := func(p *phrases[match], text string, m match) {
 		if t := c.words.plainTokens(text); len(t) > 0 {
 			p.add(t, m)
@@ -68,6 +70,9 @@ func newNames(c *Catalogue, h Home, class []string) *names {
 		n.signed = append(n.signed, d.signed()...)
 		for _, name := range distinct(append([]string{d.Name, d.Label}, d.Aliases...)) {
 			add(n.devices, name, match{how: byName, devices: []int{i}})
+		}
+		for _, p := range d.Positions {
+			add(n.positions, p.Name, match{value: p.Name, how: byName, devices: []int{i}})
 		}
 		for _, area := range distinct(append([]string{d.Area}, rooms(d.Spots)...)) {
 			add(n.areas, area, match{value: area})
@@ -93,7 +98,7 @@ func newNames(c *Catalogue, h Home, class []string) *names {
 		}
 	}
 	n.words = map[string]bool{}
-	for _, p := range []*phrases[match]{n.devices, n.areas, n.views, n.spots} {
+	for _, p := range []*phrases[match]{n.devices, n.areas, n.views, n.spots, n.positions} {
 		p.words(n.words)
 	}
 	return n
@@ -196,6 +201,10 @@ func (x *request) filled(kind string, i int) []match {
 		list = merge(list, x.r.catalogue.quantity, x.tokens, i, w)
 	case "thing":
 		list = merge(list, x.r.catalogue.lexicon.thing, x.tokens, i, w)
+	case "angle", "kelvin", "percent":
+		list = x.amountMatches(kind, i)
+	case "position":
+		list = x.positionMatches(i)
 	case "duration":
 		w.durations(x.tokens, i, func(end int, d time.Duration) {
 			list = append(list, match{end: end, duration: d, value: spoken(d)})

@@ -55,6 +55,7 @@ const (
 	Toggle    Command = "toggle"     // drivers.SwitchReader and drivers.Switch: off if it is on, on if it is off
 	Dim       Command = "dim"        // drivers.Dimmer; args: level (percent), or change (percent more or, below 0, less)
 	Tint      Command = "tint"       // drivers.Tinter; args: colour (#rrggbb)
+	Warm      Command = "warm"       // drivers.Warmer; args: kelvin, or change (kelvin more or, below 0, less)
 	ReadState Command = "read-state" // drivers.SwitchReader, drivers.Sensor
 	Clean     Command = "clean"      // drivers.Cleaner; args: areas ([]string)
 	Dock      Command = "dock"       // drivers.Cleaner
@@ -65,8 +66,10 @@ const (
 	Print     Command = "print"      // drivers.Printer; args: file (its name among the device's spots)
 	Open      Command = "open"       // drivers.Opener
 	Shut      Command = "close"      // drivers.Opener
+	OpenTo    Command = "open-to"    // drivers.Positioner; args: opening (percent)
 	Lock      Command = "lock"       // drivers.Locker
 	Unlock    Command = "unlock"     // drivers.Locker
+	TurnTo    Command = "turn-to"    // drivers.Turner; args: angle (degrees)
 	Move      Command = "move"       // drivers.Mover; args: forward (m/s), turn (rad/s, to the left); lasts For
 )
 
@@ -83,6 +86,12 @@ func (c Command) Parameters() []string {
 		return []string{"level", "change"}
 	case Tint:
 		return []string{"colour"}
+	case Warm:
+		return []string{"kelvin", "change"}
+	case OpenTo:
+		return []string{"opening"}
+	case TurnTo:
+		return []string{"angle"}
 	case Clean:
 		return []string{"areas"}
 	case Print:
@@ -157,6 +166,11 @@ type Device struct {
 	SeenBy  string   // the camera that takes a picture of it after an act; "" for none
 	// Commands that the device's verbs allow.
 	Commands []Command
+	// Within are the device's own limits for parameters of plans: "angle" in degrees,
+	// "kelvin".
+	Within map[string]Range
+	// Positions are the angles that have a name here.
+	Positions []Pose
 	// Spots are places within reach of the device that have a name of their
 	// own: rooms and spills for a vacuum.
 	Spots []Spot
@@ -164,6 +178,15 @@ type Device struct {
 	Risk Risk
 	// Effect, where configured, is what doing a thing twice means for this device.
 	Effect Effect
+}
+
+// Range is what a parameter may be, both ends included.
+type Range struct{ Min, Max float64 }
+
+// Pose is an angle with a name.
+type Pose struct {
+	Name  string  // "left"
+	Angle float64 // degrees
 }
 
 // Spot is a place that a device can work on.

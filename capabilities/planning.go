@@ -98,6 +98,8 @@ func (r *Resolver) word(name string, rd *reading, d int, areas []string) string 
 		return cmp.Or(rd.value("quantity"), "values")
 	case "thing":
 		return rd.value("thing")
+	case "angle":
+		return rd.angleText()
 	case "colour":
 		return r.catalogue.lexicon.called(argText(rd.args, name))
 	}

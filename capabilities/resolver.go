@@ -158,6 +158,9 @@ func (x *request) read() {
 	walk.found = func(s *sentence, slots []bound) {
 		rd := reading{sentence: s, slots: slots}
 		for _, b := range slots {
+			if b.kind == "angle" || b.kind == "kelvin" || b.kind == "percent" {
+				rd.args = rd.args.Set(b.name, b.match.amount)
+			}
 			if b.kind == "device" || b.kind == "view" || b.kind == "spot" {
 				rd.how = max(rd.how, b.match.how)
 				rd.all = rd.all || b.match.all
@@ -270,7 +273,7 @@ func (rd *reading) same(o *reading) bool {
 	if rd.capability != o.capability || rd.all != o.all {
 		return false
 	}
-	for _, kind := range []string{"quantity", "thing", "view", "spot", "duration"} {
+	for _, kind := range []string{"quantity", "thing", "view", "spot", "duration", "position"} {
 		if rd.value(kind) != o.value(kind) {
 			return false
 		}
@@ -340,6 +343,9 @@ func (x *request) settle(rd *reading) Outcome {
 		return out
 	}
 	if out, ok := x.param(rd); !ok {
+		return out
+	}
+	if out, ok := x.measure(rd, d); !ok {
 		return out
 	}
 	if out, bad := x.elsewhere(d, areas); bad {

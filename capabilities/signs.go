@@ -46,6 +46,8 @@ func bare(before, r rune, rest string, said bool) bool {
 		return !unicode.IsDigit(after) || unicode.IsLetter(before)
 	case '%': // "50%" and "50 %", but not "a%b"
 		return (unicode.IsDigit(before) || said && unicode.IsSpace(before)) && (rest == "" || !isWord(after))
+	case '°': // "45°" and "45 °", but not "°45"
+		return (unicode.IsDigit(before) || said && unicode.IsSpace(before)) && !unicode.IsDigit(after)
 	case '_':
 		return isWord(before) && isWord(after)
 	case '!':

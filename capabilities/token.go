@@ -64,14 +64,17 @@ func parted(text string, yield func(word string, pause bool)) {
 		}
 		from += n
 		r, sign := utf8.DecodeRuneInString(text[from:])
-		if r == '%' {
-			yield("%", pause)
+		if word, ok := said[r]; ok {
+			yield(word, pause)
 			pause = false
 		}
 		pause = pause || strings.ContainsRune(",;.!:", r)
 		from += sign
 	}
 }
+
+// said are signs that stand for a word.
+var said = map[rune]string{'%': "%", '°': "degrees"}
 
 // wordLen is how many bytes of text are its first word, 0 if it begins with a
 // sign.

@@ -174,7 +174,7 @@ func turnsOn(p capabilities.Plan) bool {
 	case capabilities.Dim:
 		return !dark(p)
 	}
-	return p.Command == capabilities.Tint
+	return p.Command == capabilities.Tint || p.Command == capabilities.Warm
 }
 
 func turnsOff(p capabilities.Plan) bool {

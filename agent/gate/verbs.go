@@ -76,6 +76,53 @@ func (p *Pass) Tint(ctx context.Context, l Painted, c drivers.Colour) error {
 	return err
 }
 
+// Warm is a light whose white may be warm or cold.
+type Warm interface {
+	drivers.Switch
+	drivers.Warmer
+}
+
+// Warm sets the colour temperature of a light's white, in kelvin, and so switches it
+// on.
+func (p *Pass) Warm(ctx context.Context, l Warm, kelvin float64) error {
+	_, changes := p.order.Args.Get("change")
+	if err := p.planned("set the white", capabilities.Warm, changes || p.says("kelvin", kelvin)); err != nil {
+		return err
+	}
+	_, err := act(ctx, p, "set the white", p.dev.limits.Timeout, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, p.switchOn(ctx, l, func(ctx context.Context) error { return l.Warm(ctx, kelvin) })
+	})
+	return err
+}
+
+// says reports whether the plan has this number for a parameter.
+func (p *Pass) says(key string, value float64) bool {
+	planned, _ := p.order.Args.Get(key)
+	is, known := amount(planned)
+	return known && is == value
+}
+
+// Warmth reads back the colour temperature of the device, in kelvin.
+func (p *Pass) Warmth(ctx context.Context, r drivers.WarmthReader) (float64, error) {
+	return watch(ctx, p, "read the white", r.Warmth)
+}
+
+// TurnTo turns something to an angle, in degrees.
+func (p *Pass) TurnTo(ctx context.Context, t drivers.Turner, degrees float64) error {
+	if err := p.planned("turn", capabilities.TurnTo, p.says("angle", degrees)); err != nil {
+		return err
+	}
+	_, err := act(ctx, p, "turn", p.dev.limits.LongTimeout, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, t.TurnTo(ctx, degrees)
+	})
+	return err
+}
+
+// Angle reads back to what angle the device is turned.
+func (p *Pass) Angle(ctx context.Context, r drivers.AngleReader) (float64, error) {
+	return watch(ctx, p, "read angle", r.Angle)
+}
+
 // Level reads back how bright the device is.
 func (p *Pass) Level(ctx context.Context, r drivers.LevelReader) (float64, error) {
 	return watch(ctx, p, "read level", r.Level)
@@ -116,6 +163,17 @@ func (p *Pass) Open(ctx context.Context, o drivers.Opener) error {
 // Shut closes something.
 func (p *Pass) Shut(ctx context.Context, o drivers.Opener) error {
 	return p.moves(ctx, "close", capabilities.Shut, p.dev.limits.LongTimeout, o.Shut)
+}
+
+// OpenTo opens something part of the way, in percent.
+func (p *Pass) OpenTo(ctx context.Context, o drivers.Positioner, percent float64) error {
+	if err := p.planned("open", capabilities.OpenTo, p.says("opening", percent)); err != nil {
+		return err
+	}
+	_, err := act(ctx, p, "open", p.dev.limits.LongTimeout, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, o.OpenTo(ctx, percent)
+	})
+	return err
 }
 
 // Lock locks something.

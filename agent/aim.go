@@ -1,0 +1,59 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// angleWithin is how far from what it was told a thing may stand, in degrees.
+const angleWithin = 2
+
+// turnToAngle turns a servo, and reads back where it stands if it can tell.
+func (v verbs) turnToAngle(ctx context.Context) result {
+	degrees, ok := percentOf(v.plan.Args, "angle")
+	if !ok {
+		return result{err: fmt.Errorf("%s: the plan does not say to what angle", v.dev.Name), effect: mess.EffectNone}
+	}
+	err := v.pass.TurnTo(ctx, v.dev.Driver.(drivers.Turner), degrees)
+	r := result{
+		err: err, effect: effectOf(err), evidence: mess.Acknowledged, yes: new(true),
+		text:  fmt.Sprintf("The %s is turned to %s degrees.", v.dev.Label, number(degrees)),
+		facts: mess.Object{{Key: "device", Value: v.dev.Name}, {Key: "angle", Value: mess.Number(number(degrees))}},
+	}
+	if r.effect == mess.EffectNone {
+		return r
+	}
+	since := v.now()
+	v.acted(r)
+	ctx, cancel := aftermath(ctx)
+	defer cancel()
+	reader, reads := v.dev.Driver.(drivers.AngleReader)
+	if !reads {
+		if r.err == nil {
+			r.note("it does not tell where it stands; it was given the time that it needs")
+			v.lookAgain(ctx, since, &r)
+		}
+		return r
+	}
+	switch is, err := v.pass.Angle(ctx, reader); {
+	case err != nil:
+		r.note("it could not be read back: %v", err)
+	case math.Abs(is-degrees) <= angleWithin:
+		if r.err != nil {
+			r.note("the driver reported: %v", r.err)
+		}
+		r.err, r.effect, r.evidence = nil, "", mess.ReadBack
+	case r.err == nil:
+		r.err, r.effect = fmt.Errorf("%s was told, but reads back as %s degrees", v.dev.Name, number(is)), mess.EffectUnknown
+	default:
+		r.err = fmt.Errorf("%w; it reads back as %s degrees", r.err, number(is))
+	}
+	if r.err == nil {
+		v.lookAgain(ctx, since, &r)
+	}
+	return r
+}

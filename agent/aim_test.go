@@ -1,0 +1,68 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// arm is a servo that cannot tell where it stands.
+type arm struct{ part }
+
+func (a *arm) Turns() drivers.Turns { return drivers.Turns{Max: 180} }
+
+func (a *arm) TurnTo(_ context.Context, degrees float64) error {
+	a.note("turn to " + fmt.Sprint(degrees))
+	return nil
+}
+
+// seen is one that can, and sticks where it is.
+type seen struct {
+	arm
+	is float64
+}
+
+func (s *seen) Angle(context.Context) (float64, error) { return s.is, nil }
+
+// What cannot tell where it stands is not said to stand there, and what stands
+// elsewhere has failed.
+func TestTurning(t *testing.T) {
+	for name, c := range map[string]struct {
+		dev      drivers.Device
+		code     mess.Code
+		evidence mess.Evidence
+		effect   mess.Effect
+		says     string
+	}{
+		"cannot tell": {&arm{}, mess.Completed, mess.Acknowledged, "", "it does not tell where it stands"},
+		"is there":    {&seen{is: 44}, mess.Completed, mess.ReadBack, "", "The it is turned to 45 degrees."},
+		"sticks":      {&seen{is: 10}, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouseWith(t, func(h *house) {
+				h.with("it", c.dev, map[string]capabilities.Plan{"turn it": {
+					Command: capabilities.TurnTo, Args: mess.Object{{Key: "angle", Value: 45.0}}, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort,
+				}})
+			}, func(h *house) {
+				ref := h.says(claude, "request: {intent: turn it}")
+				h.after(time.Minute)
+				s := h.is(ref, c.code)
+				effect := mess.Effect("")
+				if s.Reason != nil {
+					effect = s.Reason.Effect
+				}
+				if s.Evidence != c.evidence || effect != c.effect {
+					t.Errorf("evidence %q, effect %q (%+v); want %q, %q", s.Evidence, effect, s.Reason, c.evidence, c.effect)
+				}
+				if c.says != "" {
+					h.answers(ref, c.says)
+				}
+			})
+		})
+	}
+}

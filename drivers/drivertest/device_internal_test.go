@@ -70,6 +70,15 @@ const (
 	opensNot           fault = "does not open"
 	neverUnlocks       fault = "never unlocks"
 	locksNot           fault = "does not lock"
+	opensWholly        fault = "opens all the way"
+	opensAnyhow        fault = "opens as far as cannot be"
+	wrongWhite         fault = "has another white"
+	darkWhite          fault = "a white leaves it off"
+	anyWhite           fault = "takes any white"
+	turnsNot           fault = "does not turn"
+	turnsElsewhere     fault = "turns elsewhere"
+	turnsAnywhere      fault = "turns past its limits"
+	turnsSilently      fault = "does not say that nothing was done"
 )
 
 // plain is a device with no verb.
@@ -97,6 +106,8 @@ type device struct {
 	percent         float64
 	colour          drivers.Colour
 	ajar, locked    bool
+	opening         float64 // of what is ajar; 0: wholly
+	kelvin, angle   float64
 }
 
 func (d *device) reset() {
@@ -207,7 +218,7 @@ func (d *device) set(ctx context.Context, what *bool, is bool, unless fault) err
 		return err
 	}
 	if d.fault != unless {
-		*what = is
+		*what, d.opening = is, 0
 	}
 	d.done++
 	return nil
@@ -216,6 +227,9 @@ func (d *device) set(ctx context.Context, what *bool, is bool, unless fault) err
 func (d *device) Opening(ctx context.Context) (float64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.ajar && d.opening > 0 {
+		return d.opening, d.may(ctx)
+	}
 	return map[bool]float64{true: 100}[d.ajar], d.may(ctx)
 }
 

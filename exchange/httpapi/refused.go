@@ -4,20 +4,25 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
 
 // Refused is something that the door has refused: whom it does not know, what
-// one may not do, and what is too much.
+// one may not do, and what is too much. What is alike is one of them: the same
+// caller, refused for the same reason.
 type Refused struct {
-	At     time.Time `json:"at"`
-	Code   int       `json:"code"`
-	Method string    `json:"method"`
-	Path   string    `json:"path"`
-	Actor  string    `json:"actor,omitempty"` // "" where it is not known
-	From   string    `json:"from"`            // the address
-	Error  string    `json:"error"`
+	First   time.Time `json:"first"`
+	At      time.Time `json:"at"`    // the last time
+	Count   int       `json:"count"` // how often
+	Code    int       `json:"code"`
+	Method  string    `json:"method"`            // of the last one, as is the path
+	Path    string    `json:"path"`              // without what stands behind its ?
+	Various bool      `json:"various,omitempty"` // there were other methods or paths before
+	Actor   string    `json:"actor,omitempty"`   // "" where it is not known
+	From    string    `json:"from"`              // the address
+	Error   string    `json:"error"`             // to the last one
 }
 
 // refusals are the last of them, the oldest first.
@@ -27,7 +32,7 @@ type refusals struct {
 }
 
 const (
-	keptRefusals = 100
+	keptRefusals = 100 // that are not alike
 	keptPath     = 120 // bytes of a path
 )
 
@@ -42,17 +47,44 @@ func (c *call) note(code int, text string) {
 	if err != nil {
 		from = ""
 	}
-	path := c.r.URL.EscapedPath()
-	r := Refused{
-		At: time.Now().UTC(), Code: code, Method: c.r.Method[:min(len(c.r.Method), 16)], Path: path[:min(len(path), keptPath)],
+	path, now := c.r.URL.EscapedPath(), time.Now().UTC()
+	c.refused.add(Refused{
+		First: now, At: now, Count: 1, Code: code, Method: c.r.Method[:min(len(c.r.Method), 16)], Path: path[:min(len(path), keptPath)],
 		Actor: c.who.ID, From: from, Error: text,
+	})
+}
+
+// add notes a refusal. Who tries again and again leaves the others there.
+func (r *refusals) add(one Refused) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.list, func(o Refused) bool { return o.alike(one) })
+	switch {
+	case i >= 0:
+		old := r.list[i]
+		one.First, one.Count = old.First, old.Count+1
+		one.Various = old.Various || old.Method != one.Method || old.Path != one.Path
+		r.list = slices.Delete(r.list, i, i+1)
+	case len(r.list) >= keptRefusals:
+		r.list = slices.Delete(r.list, 0, 1)
 	}
-	c.refused.mu.Lock()
-	defer c.refused.mu.Unlock()
-	if len(c.refused.list) >= keptRefusals {
-		c.refused.list = slices.Delete(c.refused.list, 0, 1)
-	}
-	c.refused.list = append(c.refused.list, r)
+	r.list = append(r.list, one)
+}
+
+// alike reports whether two are the same caller's, for the same reason. How long
+// he has to wait is none.
+func (r Refused) alike(o Refused) bool {
+	return r.Code == o.Code && r.Actor == o.Actor && r.From == o.From && uncounted(r.Error) == uncounted(o.Error)
+}
+
+// uncounted is a text without its numbers.
+func uncounted(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // Refused lists the last refusals, the newest first. It holds no secret: neither

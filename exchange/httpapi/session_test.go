@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -69,7 +70,52 @@ func TestOnlyOwnPagesUseASession(t *testing.T) {
 		}
 	}
 	list := door.Refused()
-	if len(list) != 8 || list[0].Code != 401 || list[len(list)-1].Code != 403 || strings.Contains(list[0].Error, "wrong") {
+	if len(list) > 8 || total(list) != 8 || list[0].Code != 401 || list[len(list)-1].Code != 403 || strings.Contains(list[0].Error, "wrong") {
 		t.Errorf("refused: %+v", list)
+	}
+}
+
+func total(list []httpapi.Refused) (n int) {
+	for _, r := range list {
+		n += r.Count
+	}
+	return n
+}
+
+// What is alike is one refusal, with how often and when: who tries keys all day
+// does not push out what others were refused.
+func TestRefusalsThatAreAlike(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	agent := h.register("agent", "")
+	h.do("POST", root+"/keys", agent, `{"actor":"x"}`)
+	for n := range 300 {
+		h.do("GET", fmt.Sprintf("%s/requests/%d", root, n), "mess_home_wrong", "")
+	}
+	h.do("POST", root+"/stop", "", "")
+	list := h.door.Refused()
+	if len(list) != 3 {
+		t.Fatalf("%d refusals: %+v", len(list), list)
+	}
+	if r := list[0]; r.Code != 401 || r.Count != 1 || r.Path != root+"/stop" || r.Various {
+		t.Errorf("the newest: %+v", r)
+	}
+	if r := list[1]; r.Count != 300 || !r.Various || r.Path != root+"/requests/299" || r.At.Before(r.First) {
+		t.Errorf("those that are alike: %+v", r)
+	}
+	if r := list[2]; r.Code != 403 || r.Actor != "agent" || r.Count != 1 {
+		t.Errorf("the oldest: %+v", r)
+	}
+}
+
+// However many callers there are, what is kept is bounded.
+func TestRefusalsAreBounded(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	for n := range 300 {
+		r := httptest.NewRequest("GET", "http://127.0.0.1:8420"+root+"/requests", nil)
+		r.RemoteAddr = fmt.Sprintf("10.0.%d.%d:1", n/200, n%200)
+		h.door.Handler().ServeHTTP(httptest.NewRecorder(), r)
+	}
+	if list := h.door.Refused(); len(list) != 100 || list[0].From != "10.0.1.99" || list[99].From != "10.0.1.0" {
+		t.Errorf("%d, from %s to %s", len(list), list[0].From, list[len(list)-1].From)
 	}
 }

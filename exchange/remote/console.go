@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"github.com/messkit/messkit/mess"
 )
@@ -36,4 +37,28 @@ func (c *Client) link(ctx context.Context, path string, in any) (Link, error) {
 	var l Link
 	err = c.fetch(ctx, request{method: http.MethodPost, url: c.base + path, mime: "application/json", body: body}, &l)
 	return l, err
+}
+
+// Refusal is what the door of the exchange has refused, as often as it was alike.
+type Refusal struct {
+	First   time.Time `json:"first"`
+	At      time.Time `json:"at"`
+	Count   int       `json:"count"`
+	Code    int       `json:"code"`
+	Method  string    `json:"method"`
+	Path    string    `json:"path"`
+	Various bool      `json:"various,omitempty"`
+	Actor   string    `json:"actor,omitempty"`
+	From    string    `json:"from"`
+	Error   string    `json:"error"`
+}
+
+// Refused lists what the door has refused lately, the newest first. It is for
+// operators.
+func (c *Client) Refused(ctx context.Context) ([]Refusal, error) {
+	var v struct {
+		Refused []Refusal `json:"refused"`
+	}
+	err := c.fetch(ctx, request{method: http.MethodGet, url: c.base + "/console/refused"}, &v)
+	return v.Refused, err
 }

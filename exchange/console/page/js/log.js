@@ -1,19 +1,32 @@
 // What was refused, and what is written to the disk.
 
 import { page } from './api.js'
-import { $, ago, el, fill, size } from './dom.js'
+import { $, ago, el, fill, since, size } from './dom.js'
 import { refusals } from './tasks.js'
 
 const none = (text) => el('li', {}, el('p', { className: 'empty' }, text))
+const shown = 12 // lines of refusals at a glance
 
 /** look shows it all. */
 export async function look(who) {
-  fill($('declined'), refusals().length ? refusals() : none('None.'))
+  bounded($('declined'), refusals(), 'None.')
   if (!who.roles.includes('operator')) return fill($('refused'), none('Only an operator sees these.'))
   const { refused } = await page.refused()
-  fill($('refused'), refused.length ? refused.map((r) => el('li', {},
-    el('p', { className: 'said' }, el('span', { className: 'chip bad' }, String(r.code)), ` ${r.error}`),
-    el('p', { className: 'meta' }, `${r.method} ${r.path} · ${r.actor || r.from} · ${ago(r.at)}`))) : none('Nothing was refused since the start.'))
+  bounded($('refused'), refused.map(refusal), 'Nothing was refused since the start.')
+}
+
+/** bounded shows the newest lines, and the others on demand. */
+function bounded(node, lines, empty) {
+  const rest = lines.slice(shown)
+  fill(node, lines.length ? lines.slice(0, shown) : none(empty),
+    rest.length ? el('li', {}, el('details', {}, el('summary', {}, `${rest.length} older`), el('ul', { className: 'cards' }, rest))) : null)
+}
+
+/** refusal is one line for all that are alike. */
+function refusal(r) {
+  return el('li', {},
+    el('p', { className: 'said' }, el('span', { className: 'chip bad' }, String(r.code)), ' ', r.count > 1 ? el('strong', {}, `${r.count} times `) : '', r.error),
+    el('p', { className: 'meta' }, `${r.method} ${r.path}${r.various ? ' and others' : ''} · ${r.actor || r.from} · ${r.count > 1 ? `${since(r.first)} to ${since(r.at)}` : ago(r.at)}`))
 }
 
 /** changed shows the storage. */

@@ -65,11 +65,11 @@ function list(id, rows, empty) {
   fill(node, rows.length ? rows : empty ? el('li', {}, el('p', { className: 'empty' }, empty)) : null)
 }
 
-function row(t, needs) {
+function row(t, needs, all = [t]) {
   const full = whole.get(t.ref)
   return el('li', { className: needs ? 'calls' : '' },
     el('a', { href: `#task/${encodeURIComponent(t.ref)}` }, t.intent),
-    el('p', { className: 'meta' }, chip(t.status), ` ${t.executor_id || 'nobody yet'} · asked by ${t.requestor_id} · ${ago(t.updated_at)}`),
+    el('p', { className: 'meta' }, chip(t.status), ` ${t.executor_id || 'nobody yet'} · asked by ${t.requestor_id} · ${all.length > 1 ? `${all.length} times, last ` : ''}${ago(t.updated_at)}`),
     needs && full && mayAnswer(t) ? form(full, () => changed(t)) : null)
 }
 
@@ -178,5 +178,12 @@ async function cancel(t, button, done) {
   done()
 }
 
-/** refusals are the last tasks that were declined or have failed. */
-export const refusals = () => [...threads.values()].filter((t) => ['declined', 'failed', 'expired'].includes(t.status)).sort(byTime).slice(0, shown).map((t) => row(t))
+/** refusals are the tasks that were declined or have failed, the newest first: those that are alike are one, with their number. */
+export function refusals() {
+  const alike = new Map()
+  for (const t of [...threads.values()].filter((t) => ['declined', 'failed', 'expired'].includes(t.status)).sort(byTime)) {
+    const key = JSON.stringify([t.status, t.intent, t.executor_id || '', t.requestor_id])
+    alike.set(key, [...(alike.get(key) || []), t])
+  }
+  return [...alike.values()].map((all) => row(all[0], false, all))
+}

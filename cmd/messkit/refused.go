@@ -1,0 +1,75 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/remote"
+)
+
+func (a *app) refusedCommand() *cobra.Command {
+	var k client
+	var limit int
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "refused",
+		Short: "Show what a running exchange has refused at its door",
+		Long: `Refused shows whom a running exchange did not know, what somebody may not do, and
+what was too much, since it began, the newest first. What is alike is one line: the
+same caller, refused for the same reason, with how often and when last. It needs
+an operator's key.`,
+		Example: "  messkit refused",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if limit < 1 {
+				return fmt.Errorf("--limit: %d is no number of lines; write 1 or more", limit)
+			}
+			return k.withKeys(func(x *remote.Client) error {
+				list, err := x.Refused(c.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.json(list[:min(len(list), limit)])
+				}
+				return a.refused(list, limit)
+			})
+		},
+	}
+	k.flags(c)
+	c.Flags().IntVar(&limit, "limit", 20, "lines at most")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) refused(list []remote.Refusal, limit int) error {
+	if len(list) == 0 {
+		p := printer{out: a.out}
+		p.printf("nothing was refused since the exchange began\n")
+		return p.err
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	p := printer{out: w}
+	for _, r := range list[:min(len(list), limit)] {
+		path, times := r.Method+" "+r.Path, ""
+		if r.Various {
+			path += " and others"
+		}
+		if r.Count > 1 {
+			times = fmt.Sprintf("%d times since %s", r.Count, r.First.Local().Format(time.TimeOnly))
+		}
+		p.printf("%s\t%d\t%s\t%s\t%s\t%s\n", r.At.Local().Format(time.DateTime), r.Code, printable(cmp.Or(r.Actor, r.From)), times, printable(path), printable(r.Error))
+	}
+	if more := len(list) - limit; more > 0 && p.err == nil {
+		p.err = w.Flush()
+		p.printf("and %s; --limit %d shows them\n", count(more, "older one"), len(list))
+	}
+	if p.err != nil {
+		return p.err
+	}
+	return w.Flush()
+}

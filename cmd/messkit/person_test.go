@@ -3,8 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -156,4 +161,100 @@ func TestAPersonHandsOver(t *testing.T) {
 	if thread := h.becomes(ref, "completed"); !strings.Contains(thread, `"delegated_to":"ben"`) || !strings.Contains(thread, "It stands upstairs.") {
 		t.Errorf("handed over: %s", thread)
 	}
+}
+
+// What was set elsewhere stays: hours and abilities that the page has no boxes for
+// are shown as what they are, and are not overwritten by saving something else.
+func TestAPersonsHoursFromElsewhereStay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	h := startHouse(t)
+	p := h.comesIn("Ana", "localhost", "look")
+	const hours, ability = "*/30 8-12 * * 1-5", `{"lift":{"max_kg":20}}`
+	set := func(profile string) {
+		t.Helper()
+		h.api(http.MethodPost, "/mess", `{"MESS": [{"config": {"executor": {"id": "ana", `+profile+`}}}]}`)
+	}
+	is := func(want ...string) {
+		t.Helper()
+		all := h.api(http.MethodGet, "/executors", "")
+		for _, w := range want {
+			if !strings.Contains(all, w) {
+				t.Errorf("%s is not in %s", w, all)
+			}
+		}
+	}
+	for _, one := range []struct{ profile, shown, kept string }{
+		{`"availability": "schedule", "schedule": "` + hours + `"`, hours, `"` + hours + `"`},
+		{`"availability": "schedule", "schedule": "0 8-12,0-3 * * *"`, "0 8-12,0-3 * * *", `"0 8-12,0-3 * * *"`},
+		{`"availability": "on_demand"`, "on demand", `"on_demand"`},
+	} {
+		set(one.profile + `, "capabilities": ["look", ` + ability + `]`)
+		p.Call("Page.reload", map[string]any{}, nil)
+		p.Until(`document.readyState === "complete" && !document.getElementById("foreign").hidden`)
+		p.Eval(`void (document.getElementById("setup").open = true)`, nil)
+		p.Text(one.shown)
+		p.Click("#abilities label", "fetch")
+		p.Click("#profile button", "Save")
+		p.Text("Saved.")
+		is(one.kept, `"lift":{"max_kg":20}`, `"fetch"`)
+	}
+	h.usable(p, "me-foreign")
+	h.fits(p, "me-foreign", 360, 740)
+	p.Click("#profile label", "Set it anew")
+	p.Click("#profile label", "certain hours")
+	p.Click("#profile button", "Save")
+	p.Until(`document.getElementById("foreign").hidden && document.getElementById("limited").checked`)
+	is(`"0 8-21 * * *"`)
+}
+
+// A person adds the address at which she is told, sees by a test notice whether it
+// arrives, and takes it away again.
+func TestAPersonsNotices(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	var mu sync.Mutex
+	var got []string
+	answers := http.StatusOK
+	phone := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, r.URL.Path+" "+r.Header.Get("Title")+": "+string(body))
+		w.WriteHeader(answers)
+	}))
+	defer phone.Close()
+	config := filepath.Join(t.TempDir(), "messkit.yaml")
+	if err := os.WriteFile(config, []byte("exchange:\n  webhooks:\n    allow: [127.0.0.1/32]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := startHouseOf(t, []string{"--config", config})
+	p := h.comesIn("Ana", "localhost", "look")
+	p.Text("No address")
+	p.Fill("#hook", phone.URL+"/topic<b>")
+	p.Click("#notice button", "Add this address")
+	p.Until(`document.querySelector("#notices li").textContent.includes("a topic of ntfy") && document.querySelector("#notices li").textContent.includes("/topic<b>")`)
+	p.Click("#notice-try", "Send a test notice")
+	p.Until(`document.getElementById("notices-told").textContent.includes("arrived")`)
+	h.usable(p, "me-notices")
+	h.fits(p, "me-notices", 360, 740)
+	mu.Lock()
+	if len(got) != 1 || !strings.Contains(got[0], "messkit: a test: This is a test") {
+		t.Errorf("arrived: %q", got)
+	}
+	answers = http.StatusNotFound
+	mu.Unlock()
+	h.asks(`{"intent": "look for the blue box", "requires": ["look"], "constraints": {"prefer": ["ana"]}}`)
+	p.Text("look for the blue box")
+	p.Until(`fetch("/console/notices").then((r) => r.json()).then((v) => v.log[0].state === "refused")`)
+	p.Call("Page.reload", map[string]any{}, nil)
+	p.Until(`document.getElementById("notices-told").textContent.includes("the receiver answers 404")`)
+
+	p.Eval(`void (document.getElementById("setup").open = true)`, nil)
+	p.Click("#notices button", "Remove")
+	p.Until(`document.getElementById("notices").textContent.includes("No address")`)
+	p.Call("Page.reload", map[string]any{}, nil)
+	p.Until(`document.readyState === "complete" && document.getElementById("notices").textContent.includes("No address")`)
 }

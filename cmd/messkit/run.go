@@ -289,6 +289,7 @@ func (e *ownExchange) console(ctx context.Context, k *keys.Keys, here *place, se
 	c := console.Config{
 		Status: e.status, Refused: func() any { return e.door.Refused() },
 		Addresses: func() []string { return console.Addresses(e.listener.Addr(), secure) },
+		Notices:   notices{e.hooks},
 	}
 	if here != nil {
 		here.own = e

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/console"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/webhook"
 )
 
 func (a *app) webhooksCommand() *cobra.Command {
@@ -36,6 +40,23 @@ that executor's. docs/http.md tells how an executor registers one.`,
 	k.flags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
+}
+
+// notices are the webhooks of an exchange, for its console.
+type notices struct{ hooks *webhook.Hooks }
+
+var _ console.Notices = notices{}
+
+// lastNotices are as many as somebody looks at on a phone.
+const lastNotices = 5
+
+func (n notices) Log(who exchange.Actor) any {
+	list := n.hooks.Log(who)
+	return list[:min(len(list), lastNotices)]
+}
+
+func (n notices) Try(ctx context.Context, executor string) (any, error) {
+	return n.hooks.Try(ctx, executor)
 }
 
 func (a *app) deliveries(list []remote.Delivery) error {

@@ -34,8 +34,20 @@ type Config struct {
 	// Addresses are the addresses under which phones may reach the door, the best
 	// first: https://192.168.1.7:8420.
 	Addresses func() []string
+	// Notices tell people what is theirs while no page is open; nil: nothing does.
+	Notices Notices
 	// Rate is how often somebody may try to sign in; 0: one in two seconds.
 	Rate rate.Limit
+}
+
+// Notices are what people are told by, at addresses that they have registered.
+type Notices interface {
+	// Log is what became of the last few notices to an actor, the newest first; it
+	// becomes JSON.
+	Log(who exchange.Actor) any
+	// Try sends a notice to each address of an executor now, and tells what became
+	// of each; it becomes JSON. Where that is too often, it is a refusal.
+	Try(ctx context.Context, executor string) (any, error)
 }
 
 // Here is the executor in the same process as the exchange.
@@ -102,12 +114,13 @@ const (
 	pathRefused  = "/console/refused"
 	pathPictures = "/console/pictures"
 	pathInvite   = "/console/invite"
+	pathNotices  = "/console/notices"
 	pathLink     = "/console/link"
 )
 
 // Guests are the paths that need a key, for the HTTP door.
 func (c *Console) Guests() []string {
-	return []string{pathWho, pathEvents, pathPlan, pathStop, pathRelease, pathArm, pathRefused, pathPictures, pathInvite, pathLink}
+	return []string{pathWho, pathEvents, pathPlan, pathStop, pathRelease, pathArm, pathRefused, pathPictures, pathInvite, pathNotices, pathLink}
 }
 
 // StopPath is the path that is never counted against a limit.

@@ -51,6 +51,8 @@ func (g *guest) serve() error {
 		return g.do(posts, exchange.Operator, g.arm)
 	case pathInvite:
 		return g.do(posts, exchange.Operator, g.invite)
+	case pathNotices:
+		return g.do(reads || posts, exchange.ExecutorRole, g.notices)
 	case pathLink:
 		return g.do(posts, 0, g.link)
 	}

@@ -92,7 +92,7 @@ func (h *Hooks) send(ctx context.Context, n notice) result {
 	}
 	if a.ntfy { // it shows the body; https://docs.ntfy.sh/publish/
 		req.Header.Set("Content-Type", "text/plain; charset=utf-8")
-		req.Header.Set("Title", map[string]string{created: "messkit: a task for you", changed: "messkit: news of your task"}[n.Event])
+		req.Header.Set("Title", map[string]string{created: "messkit: a task for you", changed: "messkit: news of your task", tried: tryTitle}[n.Event])
 	}
 	res, err := h.client.Do(req)
 	if err != nil {
@@ -170,7 +170,10 @@ func (h *Hooks) body(ctx context.Context, n notice) ([]byte, error) {
 		Event string `json:"event_type"`
 	}{Title: "🆕 New MESS Request", Body: fmt.Sprintf("%s\n\nRef: %s\nPriority: %s", n.Thread.Intent, n.Thread.Ref, n.Thread.Priority), Event: n.Event}
 	v.Thread.summary = n.Thread
-	if n.Event == changed {
+	switch n.Event {
+	case tried:
+		v.Title, v.Body = tryTitle, n.Thread.Intent
+	case changed:
 		v.Title = "📬 MESS Update: " + string(n.Thread.Status)
 		v.Thread.Messages = h.messages(ctx, n)
 	}

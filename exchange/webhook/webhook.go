@@ -71,8 +71,9 @@ type Hooks struct {
 	lanes  map[string]*lane // by executor
 	recent []Entry          // the log, oldest first
 	status statuses
-	told   map[string][]string // ref to the people who were told of the offer
-	used   bool                // there is something to write down, or was once
+	told   map[string][]string  // ref to the people who were told of the offer
+	tries  map[string]time.Time // when an executor has asked for a test, lately
+	used   bool                 // there is something to write down, or was once
 }
 
 // lane is what waits for one executor, oldest first. It is guarded by Hooks.mu.

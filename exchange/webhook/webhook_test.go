@@ -491,3 +491,55 @@ func TestPeopleAreToldOfWhatIsTheirs(t *testing.T) {
 		}
 	})
 }
+
+// Who wants to know whether notices arrive is told at once, of each address; not
+// as often as somebody else's server could be bothered by it.
+func TestATestNotice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t)
+		defer h.stop()
+		if _, err := h.hooks.Try(t.Context(), "ana"); err == nil || !strings.Contains(err.Error(), "not registered") {
+			t.Errorf("nobody: %v", err)
+		}
+		h.post("ana", `{"config":{"executor":{"id":"ana","kind":"person","capabilities":["look"]}}}`)
+		if _, err := h.hooks.Try(t.Context(), "ana"); err == nil || !strings.Contains(err.Error(), "no address") {
+			t.Errorf("no address: %v", err)
+		}
+		h.post("ana", `{"config":{"executor":{"id":"ana","notifications":[{"type":"ntfy","url":"https://ntfy.example/topic"},{"type":"webhook","url":"https://own.example/hook?token=sesame","secret":"s"},{"type":"webhook","url":"https://gone.example/"},{"type":"webhook","url":"no address"}]}}}`)
+		h.mu.Lock()
+		h.receiver["gone.example"] = func(context.Context, int) (*http.Response, error) { return nil, errors.New("no route to host") }
+		h.mu.Unlock()
+		list, err := h.hooks.Try(t.Context(), "ana")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var states []webhook.State
+		for _, e := range list {
+			states = append(states, e.State)
+			if e.Event != "test" || e.Executor != "ana" || e.Tries != 1 || strings.Contains(fmt.Sprint(e), "sesame") {
+				t.Errorf("%+v", e)
+			}
+		}
+		if want := []webhook.State{webhook.Delivered, webhook.Delivered, webhook.GivenUp, webhook.Refused}; !slices.Equal(states, want) {
+			t.Errorf("%v, want %v", states, want)
+		}
+		if got := h.all("ntfy.example"); len(got) != 1 || got[0].head.Get("Title") != "messkit: a test" || !strings.HasPrefix(string(got[0].body), "This is a test") {
+			t.Errorf("ntfy: %+v", got)
+		}
+		own := h.all("own.example")
+		if len(own) != 1 || own[0].head.Get("X-Mess-Event") != "test" || !json.Valid(own[0].body) ||
+			own[0].head.Get("X-Mess-Signature") != webhook.Sign([]byte("s"), own[0].head.Get("X-Mess-Timestamp"), own[0].head.Get("X-Mess-Delivery"), own[0].body) {
+			t.Errorf("webhook: %+v", own)
+		}
+		if n := len(h.hooks.Log(exchange.Actor{ID: "ana"})); n != 4 {
+			t.Errorf("%d in the log", n)
+		}
+		if _, err := h.hooks.Try(t.Context(), "ana"); err == nil || !strings.Contains(err.Error(), "a moment ago") {
+			t.Errorf("at once again: %v", err)
+		}
+		h.settle(6 * time.Second)
+		if _, err := h.hooks.Try(t.Context(), "ana"); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -63,6 +63,7 @@ export const page = {
   arm: (what) => call('POST', '/console/arm', what),
   refused: () => call('GET', '/console/refused'),
   pictures: () => call('GET', '/console/pictures'),
+  notices: (what) => (what ? call('POST', '/console/notices', what) : call('GET', '/console/notices')),
   invite: (who) => call('POST', '/console/invite', who),
 }
 

@@ -7,6 +7,7 @@ import { $, ago, chip, el, fill } from './dom.js'
 import { follow } from './events.js'
 import * as hold from './hold.js'
 import { register } from './keep.js'
+import * as notices from './notices.js'
 import * as outbox from './outbox.js'
 import * as profile from './profile.js'
 import * as stop from './stop.js'
@@ -98,6 +99,7 @@ async function signedIn() {
   })
   $('offline-hint').textContent = await register()
   await profile.ready(who).catch((err) => line(false, err.message))
+  await notices.ready().catch((err) => { $('notices-error').textContent = err.message })
 }
 
 function line(on, text) {

@@ -1,0 +1,140 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+const (
+	noticesKey = "notifications" // the field of config.executor, as clients in the field have it
+	prefsKey   = "preferences"
+	maxNotices = 4    // addresses of one executor that count
+	maxAddress = 1000 // bytes
+
+)
+
+// noticesJSON is where somebody is told what is his, as his own page shows it.
+type noticesJSON struct {
+	Notices     []any `json:"notices"`               // [{type, url}], as they are registered, but for secrets
+	Preferences any   `json:"preferences,omitempty"` // when notices are kept back
+	Log         any   `json:"log,omitempty"`         // what became of the last
+	Tried       any   `json:"tried,omitempty"`       // what became of a test
+}
+
+// notices shows where the caller is told what is his, and what became of the last
+// notices. It takes {do: add, type, url}, {do: remove, url} and {do: try}. What is
+// registered beside it stays as it is.
+func (g *guest) notices() error {
+	if g.r.Method == http.MethodGet {
+		return g.showNotices(nil)
+	}
+	var in struct{ Do, Type, URL string }
+	if err := g.body(&in); err != nil {
+		return err
+	}
+	switch in.Do {
+	case "add":
+		return g.addNotices(in.Type, in.URL)
+	case "remove":
+		return g.removeNotices(in.URL)
+	case "try":
+		if g.cfg.Notices == nil {
+			return mess.Refuse(mess.NotReady, "nothing sends notices here")
+		}
+		tried, err := g.cfg.Notices.Try(g.r.Context(), g.who.ID)
+		if err != nil {
+			return err
+		}
+		return g.showNotices(tried)
+	}
+	return mess.Refuse(mess.Invalid, "do: %.20q is not known; write add, remove or try", in.Do)
+}
+
+// profile is the caller's own entry.
+func (g *guest) profile() (exchange.ExecutorInfo, error) {
+	for _, e := range g.x.Executors() {
+		if e.ID == g.who.ID {
+			return e, nil
+		}
+	}
+	return exchange.ExecutorInfo{}, mess.Refuse(mess.NotReady, "%q is not registered as an executor", g.who.ID)
+}
+
+func addresses(e exchange.ExecutorInfo) []any {
+	v, _ := e.Extra.Get(noticesKey)
+	list, _ := v.([]any)
+	return list
+}
+
+func addressOf(one any) string {
+	o, _ := one.(mess.Object)
+	v, _ := o.Get("url")
+	s, _ := v.(string)
+	return s
+}
+
+func (g *guest) showNotices(tried any) error {
+	e, err := g.profile()
+	if err != nil {
+		return err
+	}
+	out := noticesJSON{Notices: []any{}, Tried: tried}
+	for _, one := range addresses(e) {
+		if o, ok := one.(mess.Object); ok {
+			one = slices.DeleteFunc(slices.Clone(o), func(f mess.Field) bool { return f.Key != "type" && f.Key != "url" })
+		}
+		out.Notices = append(out.Notices, one)
+	}
+	out.Preferences, _ = e.Extra.Get(prefsKey)
+	if g.cfg.Notices != nil {
+		out.Log = g.cfg.Notices.Log(exchange.Actor{ID: g.who.ID, Roles: exchange.ExecutorRole}) // its own alone
+	}
+	answer(g.w, http.StatusOK, out)
+	return nil
+}
+
+func (g *guest) addNotices(kind, address string) error {
+	e, err := g.profile()
+	if err != nil {
+		return err
+	}
+	list := addresses(e)
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || len(address) > maxAddress:
+		return mess.Refuse(mess.Invalid, "url: %.100q is no address of a receiver; write it like https://ntfy.sh/my-topic", address)
+	case kind != "ntfy" && kind != "webhook":
+		return mess.Refuse(mess.Invalid, "type: %.20q is not known; write ntfy or webhook", kind)
+	case slices.ContainsFunc(list, func(one any) bool { return addressOf(one) == address }):
+		return mess.Refuse(mess.Conflict, "this address is registered already")
+	case len(list) >= maxNotices:
+		return mess.Refuse(mess.Conflict, "%d addresses are registered already; remove one first", len(list))
+	}
+	return g.keepNotices(append(slices.Clone(list), mess.Object{{Key: "type", Value: kind}, {Key: "url", Value: address}}))
+}
+
+func (g *guest) removeNotices(address string) error {
+	e, err := g.profile()
+	if err != nil {
+		return err
+	}
+	list := addresses(e)
+	rest := slices.DeleteFunc(slices.Clone(list), func(one any) bool { return addressOf(one) == address })
+	if address == "" || len(rest) == len(list) {
+		return mess.Refuse(mess.Unknown, "url: this address is not registered")
+	}
+	return g.keepNotices(rest)
+}
+
+func (g *guest) keepNotices(list []any) error {
+	e := mess.Executor{ID: g.who.ID, Extra: mess.Object{{Key: noticesKey, Value: list}}}
+	_, err := g.x.Post(g.r.Context(), exchange.Inbound{Actor: g.who, Channel: door, Message: mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}}})
+	if err != nil {
+		return err
+	}
+	return g.showNotices(nil)
+}

@@ -1,0 +1,69 @@
+// Where a person is told what is hers while the page is closed, and whether that
+// arrives.
+
+import { page } from './api.js'
+import { $, ago, el, fill } from './dom.js'
+
+const kinds = { ntfy: 'a topic of ntfy', webhook: 'a webhook' }
+
+/** ready shows the addresses, and sets up the forms that change them. */
+export async function ready() {
+  const form = $('notice')
+  form.onsubmit = async (e) => {
+    e.preventDefault()
+    if (await change({ do: 'add', type: $('hook-kind').value, url: $('hook').value.trim() }, form)) $('hook').value = ''
+  }
+  $('notice-try').onclick = async (e) => {
+    e.target.textContent = 'Sending it …'
+    await change({ do: 'try' }, e.target)
+    e.target.textContent = 'Send a test notice'
+  }
+  show(await page.notices())
+}
+
+async function change(what, node) {
+  const buttons = node.tagName === 'BUTTON' ? [node] : [...node.querySelectorAll('button')]
+  for (const b of buttons) b.disabled = true
+  $('notices-error').textContent = ''
+  try {
+    show(await page.notices(what))
+    return true
+  } catch (err) {
+    $('notices-error').textContent = err.message
+    return false
+  } finally {
+    for (const b of buttons) b.disabled = false
+  }
+}
+
+function show(v) {
+  fill($('notices'), v.notices.length ? v.notices.map(address) : el('li', {}, el('p', { className: 'empty' }, 'No address: you are told on this page alone, while it is open.')))
+  $('notice-try').hidden = v.notices.length === 0
+  $('notices-kept').textContent = keptBack(v.preferences)
+  const list = v.tried || (v.log || []).slice(0, 1)
+  fill($('notices-told'), list.map((e) => told(e, Boolean(v.tried))))
+}
+
+function address(n) {
+  const url = typeof n.url === 'string' ? n.url : JSON.stringify(n)
+  return el('li', {}, el('p', {}, el('strong', {}, kinds[n.type] || `${n.type} (nothing is sent to this kind)`), `: ${url}`),
+    typeof n.url === 'string' ? el('button', { type: 'button', className: 'plain', 'aria-label': `Remove ${url}`, onclick: (e) => change({ do: 'remove', url }, e.target) }, 'Remove') : null)
+}
+
+/** told is what became of one notice. */
+function told(e, now) {
+  const what = now || e.event_type === 'test' ? 'The test notice' : 'The last notice'
+  const when = now ? '' : ` (${ago(e.at)})`
+  if (e.state === 'delivered') return el('p', {}, el('span', { className: 'chip good' }, 'arrived'), ` ${what} was taken by ${e.to}${when}.`)
+  if (e.state === 'waiting') return el('p', {}, el('span', { className: 'chip warn' }, 'on its way'), ` ${what} to ${e.to}${e.error ? ` has not arrived yet: ${e.error}` : ''}${when}.`)
+  return el('p', {}, el('span', { className: 'chip bad' }, 'did not arrive'), ` ${what} to ${e.to || 'an address'}: ${e.error}${when}.`)
+}
+
+/** keptBack tells what another program has set about when notices are kept back. */
+function keptBack(p) {
+  if (p === null || typeof p !== 'object') return ''
+  const quiet = p.quiet_hours?.enabled ? `not from ${p.quiet_hours.start || '22:00'} to ${p.quiet_hours.end || '07:00'}, but for what is urgent` : ''
+  const least = p.min_priority ? `from priority ${p.min_priority} on` : ''
+  const parts = [least, quiet].filter(Boolean)
+  return parts.length ? `You are told ${parts.join(', ')}.` : ''
+}

@@ -1,0 +1,86 @@
+package webhook
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// tried is the event of a notice that somebody has asked for, to see whether it
+// arrives.
+const tried = "test"
+
+// tryEvery is how long an executor waits before it may try again: an address may
+// be somebody else's.
+const tryEvery = 5 * time.Second
+
+const (
+	tryIntent = "This is a test: what is offered to you is told here."
+	tryTitle  = "messkit: a test"
+)
+
+// Try sends a test notice to each address of an executor now, once, and tells what
+// became of each. Where that is too often, or there is no address, it is a
+// refusal.
+func (h *Hooks) Try(ctx context.Context, executor string) ([]Entry, error) {
+	all := h.x.Executors()
+	i := slices.IndexFunc(all, func(e exchange.ExecutorInfo) bool { return e.ID == executor })
+	if i < 0 {
+		return nil, mess.Refuse(mess.Unknown, "%q is not registered", executor)
+	}
+	addresses := addressesOf(all[i].Extra)
+	if len(addresses) == 0 {
+		return nil, mess.Refuse(mess.NotReady, "there is no address; add one first")
+	}
+	if !h.mayTry(executor) {
+		return nil, mess.Refuse(mess.NotReady, "a test was sent a moment ago; wait %v", tryEvery)
+	}
+	list := make([]Entry, 0, len(addresses))
+	for _, a := range addresses {
+		now := time.Now()
+		n := notice{ID: strings.ToLower(rand.Text()), Executor: executor, URL: a.url, Event: tried, Made: now, Due: now, Tries: 1}
+		n.Thread = summary{Intent: tryIntent, Priority: mess.Normal, Created: stamp(now), Updated: stamp(now)}
+		list = append(list, h.tell(n, h.attempt(ctx, n)))
+	}
+	return list, nil
+}
+
+// mayTry notes that an executor tries; false if that is too soon.
+func (h *Hooks) mayTry(executor string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	if last, ok := h.tries[executor]; ok && now.Sub(last) < tryEvery {
+		return false
+	}
+	if h.tries == nil {
+		h.tries = map[string]time.Time{}
+	}
+	for id, last := range h.tries {
+		if now.Sub(last) >= tryEvery {
+			delete(h.tries, id)
+		}
+	}
+	h.tries[executor] = now
+	return true
+}
+
+// tell notes what became of a test.
+func (h *Hooks) tell(n notice, r result) Entry {
+	state := Delivered
+	switch {
+	case r.final:
+		state = Refused
+	case r.err != nil:
+		state = GivenUp
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.note(n, state, r)
+	return h.recent[len(h.recent)-1] // a new one is the last
+}

@@ -33,6 +33,11 @@ func (x *request) almost() (Outcome, bool) {
 		x.explain = explain
 		return Outcome{}, false
 	}
+	for i := range all { // a number without its unit is another, and so is half of a range
+		if !x.named(i) && (x.span(i) > i || x.strangeUnit(i) != "") {
+			return Outcome{}, false
+		}
+	}
 	from, kept := x.strangeFrom()
 	if !kept {
 		return Outcome{}, false

@@ -63,11 +63,14 @@ func (c *Catalogue) phrases() {
 	c.timely = map[string]bool{}
 	c.show.words(c.timely)
 	w := c.words
-	for _, s := range []*set{w.lasting, w.delaying, w.fromNow, w.ending, w.at, w.oclock, w.day, w.half, w.fixed, w.sun, w.near, w.spanning, w.spanTo, w.excepting, w.timesOver} {
+	for _, s := range []*set{w.lasting, w.delaying, w.fromNow, w.ending, w.at, w.oclock, w.day, w.half, w.fixed, w.sun, w.near, w.spanning, w.spanTo, w.excepting, w.timesOver, w.point, w.per, w.other, w.repeating, w.onDay, w.hours, w.toward} {
 		s.words(c.timely)
 	}
 	w.past.words(c.timely)
 	w.repeat.words(c.timely)
+	for day := range w.weekday {
+		c.timely[day] = true
+	}
 	for unit := range w.unit {
 		c.timely[unit] = true
 	}

@@ -197,6 +197,8 @@ func (x *request) fitting(ways []framed) []reading {
 					rd.doubt = "it may be a name" // "blue lights"
 				case s.has(l.bits["should"]) && !s.has(l.bits["want"]):
 					rd.doubt = cmp.Or(rd.doubt, "it was said how it should be, and not to do it")
+				case so.bare && s.has(l.bits[level]) && s.has(l.bits["raise"]|l.bits["lower"]|l.bits["up"]|l.bits["down"]|l.bits["brighter"]|l.bits["darker"]) && !so.named:
+					rd.doubt = cmp.Or(rd.doubt, fmt.Sprintf("%s percent may be how bright, or by how much", decimalText(so.level)))
 				case so.spread:
 					rd.doubt = cmp.Or(rd.doubt, "it was said of the one before \"and\"")
 				}
@@ -337,7 +339,10 @@ func (x *request) argsOf(f *frame, so framed) mess.Object {
 		}
 		o = o.Set("change", by)
 	}
-	if so.signals.has(l.bits[level]) && f.of.Command == Dim {
+	switch {
+	case f.Level != 0:
+		o = o.Set("level", f.Level)
+	case so.signals.has(l.bits[level]) && f.of.Command == Dim:
 		o = o.Set("level", so.level)
 	}
 	if so.colour != "" && f.of.Command == Tint {

@@ -34,6 +34,7 @@ type frame struct {
 	Name       []string `yaml:"name"`    // ... if one of these is there
 	Only       []string `yaml:"only"`    // classes of devices that it is for
 	Change     float64  `yaml:"change"`  // percent more, or below 0 less
+	Level      float64  `yaml:"level"`   // percent that it says
 	Missing    string   `yaml:"missing"` // the parameter that must still be asked for
 	Doubt      string   `yaml:"doubt"`   // why it is asked first
 

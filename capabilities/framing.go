@@ -1,9 +1,6 @@
 package capabilities
 
-import (
-	"slices"
-	"strconv"
-)
+import "slices"
 
 // framed is one way to read all words of a request as signals and names.
 type framed struct {
@@ -21,6 +18,8 @@ type framed struct {
 	first   bool     // the colour stands before the name
 	valued  bool     // a colour or level stands behind a name
 	spread  bool     // and another name behind that: "the hall to 20 percent and the porch"
+	named   bool     // the level was said by name: "half"
+	bare    bool     // no "to" stands before the level: "up 10 percent"
 	lost    []string // words that were passed over
 }
 
@@ -72,6 +71,14 @@ func (f *framer) skip(i int, so framed) {
 	}
 	if t.text == possessive && (len(so.lost) == 0 || so.lost[len(so.lost)-1] != f.x.tokens[i-1].text) {
 		return // "the light's on" tells, but "my son's light" is one
+	}
+	if l := &f.x.r.catalogue.lexicon; f.at(i, l.by) > i || f.at(i, l.from) > i {
+		if f.x.words().cardinalEnd(f.x.tokens, i+1) > i+1 || l.level.longest(f.x.tokens, i+1) > 0 {
+			return // "by 20 percent" is not "20 percent"
+		}
+	}
+	if i > 0 && f.x.words().cardinalEnd(f.x.tokens, i-1) == i && (f.x.words().measures[t.folded] || f.x.r.catalogue.lexicon.percentOf.longest(f.x.tokens, i) > 0) {
+		return // a number without its unit is another
 	}
 	so.pieces += skipped
 	if f.x.r.knows(t) {
@@ -167,6 +174,7 @@ func (f *framer) value(i int, so framed) {
 		}
 	})
 	by := f.at(i, l.by)
+	toward := i > 0 && f.x.words().toward.longest(tokens, i-1) == 1
 	yield := func(end int, n float64, percent bool) {
 		next := so
 		switch {
@@ -183,17 +191,21 @@ func (f *framer) value(i int, so framed) {
 		default:
 			next.signals |= l.bits[number]
 		}
-		next.level = n
+		next.level, next.bare = n, !toward
 		next.valued = len(so.devices)+len(so.places) > 0
 		f.from(end, next)
 	}
 	if by == i {
-		l.level.each(tokens, i, func(end int, n float64) { yield(end, n, true) })
+		l.level.each(tokens, i, func(end int, n float64) {
+			so.named = true
+			yield(end, n, true)
+			so.named = false
+		})
 	}
 	f.x.words().cardinal(tokens, by, func(end int, n float64) {
-		if k := l.percentOf.longest(tokens, end); k > 0 && n <= 100 {
+		if k := l.percentOf.longest(tokens, end); k > 0 {
 			yield(end+k, n, true)
-		} else if by == i && n <= 100 && (n == 0 || n >= 1) { // "half" is a level by name
+		} else if by == i && (n == 0 || n >= 1) { // "half" is a level by name
 			yield(end, n, false)
 		}
 	})
@@ -234,26 +246,4 @@ func (f *framer) name(i int, so framed) {
 			f.from(list[m].end, next)
 		}
 	}
-}
-
-// cardinal are the readings of the words from i on as a number: "20", "twenty
-// five", "one hundred".
-func (w *words) cardinal(tokens []token, i int, yield func(end int, n float64)) {
-	if i >= len(tokens) {
-		return
-	}
-	if n, err := strconv.ParseFloat(tokens[i].text, 64); err == nil && n >= 0 {
-		yield(i+1, n)
-	}
-	w.number.each(tokens, i, func(end int, n float64) {
-		if end == i || w.filler.longest(tokens, i) == end-i { // "a" is an article
-			return
-		}
-		yield(end, n)
-		if end < len(tokens) && n >= 20 && n < 100 && int(n)%10 == 0 {
-			if ones := w.Numbers[tokens[end].text]; ones >= 1 && ones < 10 && w.filler.longest(tokens, end) == 0 {
-				yield(end+1, n+ones)
-			}
-		}
-	})
 }

@@ -19,6 +19,12 @@ func (x *request) notUnderstood() Outcome {
 	if out, bad := x.constrained(); bad {
 		return out
 	}
+	for i := range x.tokens {
+		if said := x.strangeUnit(i); said != "" && !x.named(i) {
+			x.explain.Leftover = texts(x.tokens[i:])
+			return x.refuse(fmt.Sprintf("%q: nothing that is meant here takes that; %s", said, x.r.ranges()), nil)
+		}
+	}
 	if leftover := x.leftover(0, 0); len(leftover) > 0 {
 		return x.unknown(leftover)
 	}
@@ -30,6 +36,18 @@ func (x *request) notUnderstood() Outcome {
 	}
 	x.explain.Leftover = texts(x.tokens)
 	return x.refuse(fmt.Sprintf("no sentence known here is like %q; this home can %s", joined(x.tokens), x.r.abilities()), x.r.offered())
+}
+
+// alone refuses what means nothing by itself: to wait, and to do again what was done.
+func (x *request) alone() (Outcome, bool) {
+	w := x.words()
+	switch {
+	case w.whole(w.again, x.tokens):
+		return x.refuse(fmt.Sprintf("%q: a request knows of none before it; say what is to be done", joined(x.tokens)), nil), true
+	case w.whole(w.pausing, x.tokens), w.pause(x.tokens) > 0:
+		return x.refuse(fmt.Sprintf("%q: nothing is to be done after it; say what, like \"wait ten minutes and turn off the light\"", joined(x.tokens)), nil), true
+	}
+	return Outcome{}, false
 }
 
 // unknown refuses words that nothing here knows.
@@ -166,6 +184,8 @@ func (x *request) constrained() (Outcome, bool) {
 			continue
 		case w.negation.longest(x.tokens, i) > 0:
 			why = "rules something out, and only plain orders are understood; say what is to be done, and to what"
+		case x.span(i) > i:
+			why = "is a range; say one number of it"
 		case x.howOften(i):
 			why = "is a number of times, and that cannot be kept here; leave it out, or make a request for each"
 		case w.conditional.longest(x.tokens, i) > 0:
@@ -259,15 +279,19 @@ func (x *request) timed(i int) bool {
 	if i == 0 || w.clock.longest(x.tokens, i-1) == 0 {
 		return false
 	}
-	percent := false
-	w.cardinal(x.tokens, i, func(end int, _ float64) {
-		percent = percent || x.r.catalogue.lexicon.percentOf.longest(x.tokens, end) > 0
-	})
-	if percent {
+	if x.percents(i) {
 		return false // "at seventy percent"
 	}
 	c := x.tokens[i].text[0]
 	return c >= '0' && c <= '9' || w.number.longest(x.tokens, i) > 0 && w.filler.longest(x.tokens, i) == 0
+}
+
+// percents reports whether a number of percent begins at word i.
+func (x *request) percents(i int) (is bool) {
+	x.words().cardinal(x.tokens, i, func(end int, _ float64) {
+		is = is || x.r.catalogue.lexicon.percentOf.longest(x.tokens, end) > 0
+	})
+	return is
 }
 
 // named reports whether word i is in the name of a thing of this home.

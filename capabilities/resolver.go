@@ -123,6 +123,11 @@ func (x *request) outcome() Outcome {
 	if x.demand.capabilities == nil && x.stopsAll() {
 		return x.refuse(fmt.Sprintf("%q is no request, for one waits for its turn: \"messkit stop\" at the place, the stop button of the console, or \"messkit stop --all\" stops everything at once; to stop one thing, name it", joined(x.tokens)), nil)
 	}
+	if x.demand.capabilities == nil && !x.part {
+		if out, bad := x.alone(); bad {
+			return out
+		}
+	}
 	if x.demand.capabilities == nil && x.req.Precision != mess.Loose && x.strange() {
 		if out, ok := x.almost(); ok {
 			return out

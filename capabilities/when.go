@@ -2,6 +2,7 @@ package capabilities
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +35,10 @@ func (x *request) times() (rest []token, t timing, out Outcome, ok bool) {
 		if x.repeats(i) {
 			return rest, t, x.refuse(x.recurring(i), nil), false
 		}
+		if end := x.span(i); end > i {
+			x.explain.Leftover = texts(x.tokens[i:end])
+			return rest, t, x.refuse(fmt.Sprintf("%q is a range; say one number of it", joined(x.tokens[i:end])), nil), false
+		}
 		if end := x.clockSpan(i); end > i {
 			said := joined(x.tokens[i:end])
 			x.explain.Leftover = texts(x.tokens[i:end])
@@ -48,6 +53,9 @@ func (x *request) times() (rest []token, t timing, out Outcome, ok bool) {
 			i++
 			continue
 		}
+		if more := x.bareNumber(end); more > end {
+			return rest, t, x.refuse(fmt.Sprintf("%q is not clear; say it with its unit, like \"2 hours 30 minutes\"", joined(x.tokens[i:more])), nil), false
+		}
 		t.said = append(t.said, joined(x.tokens[i:end]))
 		if x.between(i, end) {
 			t.amid = joined(x.tokens[i:end])
@@ -55,6 +63,16 @@ func (x *request) times() (rest []token, t timing, out Outcome, ok bool) {
 		i = end
 	}
 	return rest, t, Outcome{}, true
+}
+
+// bareNumber is the end of a number at word i that counts nothing and has no unit; i if
+// there is none.
+func (x *request) bareNumber(i int) int {
+	end := x.words().cardinalEnd(x.tokens, i)
+	if to, _ := x.length(i); end == i || to > 0 || x.percents(i) || x.howOften(i) || len(x.filled("device", i)) > 0 {
+		return i
+	}
+	return end
 }
 
 // between reports whether what stands from word i to end parts a list: there is an
@@ -67,10 +85,42 @@ func (x *request) between(i, end int) bool {
 }
 
 // repeats reports whether word i says that something comes again and again: "every
-// morning", "daily".
+// morning", "daily", "every two hours", "twice a day", "mondays".
 func (x *request) repeats(i int) bool {
 	w := x.words()
-	return w.repeating.longest(x.tokens, i) > 0 || w.all.longest(x.tokens, i) > 0 && w.times.longest(x.tokens, i+1) > 0
+	if w.repeating.longest(x.tokens, i) > 0 {
+		return true
+	}
+	if t := x.tokens[i]; t.text != t.folded && x.weekday(t) {
+		return true
+	}
+	if n := w.all.longest(x.tokens, i); n > 0 && w.anyOne.longest(x.tokens, i) == 0 {
+		end := i + n
+		end += w.other.longest(x.tokens, end)
+		return x.period(max(end, w.cardinalEnd(x.tokens, end)))
+	}
+	end, n := x.often(i)
+	if n == 0 && x.tokens[i].text == "once" {
+		end, n = i+1, 1
+	}
+	per := 0
+	if n > 0 {
+		per = w.per.longest(x.tokens, end)
+	}
+	return per > 0 && x.period(end+per)
+}
+
+// period reports whether a word for a part of the calendar or a unit of time stands at
+// i.
+func (x *request) period(i int) bool {
+	w := x.words()
+	return i < len(x.tokens) && (w.times.longest(x.tokens, i) > 0 || w.unit[x.tokens[i].folded] > 0)
+}
+
+// weekday reports whether a word is the name of a day of the week.
+func (x *request) weekday(t token) bool {
+	_, is := x.words().weekday[t.folded]
+	return is
 }
 
 // recurring is why that is not done.
@@ -179,6 +229,9 @@ const maxClock = 8
 // them: "tomorrow" or "7 pm", but not "seven".
 func (x *request) plainClock(i, end int) bool {
 	for ; i < end; i++ {
+		if _, _, ok := written(x.tokens[i].text); ok && strings.Contains(x.tokens[i].text, "h") || x.weekday(x.tokens[i]) {
+			return true
+		}
 		if x.words().half.longest(x.tokens, i) > 0 || x.words().day.longest(x.tokens, i) > 0 || x.words().sun.longest(x.tokens, i) > 0 || x.words().fixed.longest(x.tokens, i) > 0 {
 			return true
 		}
@@ -186,57 +239,113 @@ func (x *request) plainClock(i, end int) bool {
 	return false
 }
 
+// date is the day that a time of the clock is on.
+type date struct {
+	tomorrow bool
+	named    bool // it was said: "today", "on Monday"
+	weekday  int  // -1 for none
+	half     int  // hours that its part adds; -1 where none was said
+}
+
+// day reads a day at word i, and returns how many words it has: "tomorrow", "this
+// evening", "on Monday".
+func (w *words) someDay(tokens []token, i int, d *date) int {
+	if n := w.day.longest(tokens, i); n > 0 {
+		d.named, d.tomorrow = true, d.tomorrow || w.tomorrow.longest(tokens, i) > 0
+		if half, ok := w.DayHalf[joined(tokens[i:i+n])]; ok {
+			d.half = half
+		}
+		return n
+	}
+	on := w.onDay.longest(tokens, i)
+	if i+on < len(tokens) {
+		if t := tokens[i+on]; t.text == t.folded {
+			if day, ok := w.weekday[t.folded]; ok {
+				d.named, d.weekday = true, day
+				return on + 1
+			}
+		}
+	}
+	return 0
+}
+
+// at is an hour of that day, the next one to come where no day was said.
+func (d date) at(now time.Time, hour, minute int) time.Time {
+	ahead := 0
+	switch {
+	case d.tomorrow:
+		ahead = 1
+	case d.weekday >= 0:
+		ahead = (d.weekday - int(now.Weekday()) + 7) % 7
+	}
+	on := func(ahead int) time.Time {
+		return time.Date(now.Year(), now.Month(), now.Day()+ahead, hour, minute, 0, 0, now.Location())
+	}
+	at := on(ahead)
+	switch {
+	case at.After(now) || d.tomorrow:
+	case d.weekday >= 0:
+		at = on(ahead + 7)
+	case !d.named:
+		at = on(1)
+	}
+	return at
+}
+
 // clock reads a time of the clock at word i: "7 pm", "half past seven",
 // "19 30", "noon", "sunset", with a day before or behind it. end is 0 if there is
 // none.
 func (x *request) clock(i int) (end int, at time.Time, out Outcome, ok bool) {
 	w, now := x.words(), x.r.home.Now
-	tomorrow := false
-	day := func(i int) int {
-		n := w.day.longest(x.tokens, i)
-		if n > 0 {
-			tomorrow = tomorrow || w.tomorrow.longest(x.tokens, i) > 0
-		}
-		return n
-	}
+	d := date{weekday: -1, half: -1}
 	from := i
-	if n := day(i); n > 0 {
+	if n := w.someDay(x.tokens, i, &d); n > 0 {
 		from += n
 		from += w.at.longest(x.tokens, from)
 	}
 	if n, sun := w.sunAt(x.tokens, from); n > 0 {
 		end := from + n
-		end += day(end)
-		at, why := x.r.sun(sun, tomorrow)
+		end += w.someDay(x.tokens, end, &d)
+		if d.weekday >= 0 {
+			return 1, at, x.refuse(fmt.Sprintf("%q is not known so far ahead; say a time", joined(x.tokens[i:end])), nil), false
+		}
+		at, why := x.r.sun(sun, d.tomorrow)
 		if why != "" {
 			return 1, at, x.refuse(fmt.Sprintf("%q: %s", joined(x.tokens[i:end]), why), nil), false
 		}
 		return end, at, Outcome{}, true
 	}
 	end, hour, minute, sure := w.hour(x.tokens, from)
-	if end == 0 {
+	if end == 0 || x.percents(from) {
+		if d.named && from < len(x.tokens)+1 && i != from {
+			return 1, at, x.refuse(fmt.Sprintf("%q: say the hour too, like \"tomorrow at 7 am\", or put it into constraints.timing.not_before", joined(x.tokens[i:from])), nil), false
+		}
 		return 0, at, Outcome{}, true
 	}
 	if why := x.r.home.Unset; why != "" && (from > i || end > from) && (x.plainClock(i, end) || w.at.longest(x.tokens, max(0, i-1)) > 0) {
 		return 1, at, x.refuse(fmt.Sprintf("%q: nobody knows how late it is: %s; say a length of time, or set the clock", joined(x.tokens[i:end]), why), nil), false
 	}
-	end += day(end)
-	date := func(hour int) time.Time {
-		at := time.Date(now.Year(), now.Month(), now.Day(), hour, minute, 0, 0, now.Location())
-		if tomorrow || !at.After(now) {
-			at = time.Date(now.Year(), now.Month(), now.Day()+1, hour, minute, 0, 0, now.Location())
-		}
-		return at
-	}
-	if sure {
-		return end, date(hour), Outcome{}, true
+	end += w.someDay(x.tokens, end, &d)
+	said := joined(x.tokens[i:end])
+	if more := w.cardinalEnd(x.tokens, end); more > end && x.tokens[end].text[0] <= '9' && !x.percents(end) && more == len(x.tokens) {
+		return 1, at, x.refuse(fmt.Sprintf("%q is no time of the clock; write it like 19:30 or 7 pm", joined(x.tokens[i:more])), nil), false
 	}
 	options := []string{fmt.Sprintf("%02d:%02d", hour%12, minute), fmt.Sprintf("%02d:%02d", hour%12+12, minute)}
-	picked, out, ok := x.ask(Question{Field: "time", Text: fmt.Sprintf("%q: at %s?", joined(x.tokens[i:end]), oneOf(options)), Options: options})
-	if !ok {
-		return end, at, out, false
+	switch {
+	case sure:
+	case d.half >= 0:
+		hour = hour%12 + d.half
+	default:
+		picked, out, ok := x.ask(Question{Field: "time", Text: fmt.Sprintf("%q: at %s?", said, oneOf(options)), Options: options})
+		if !ok {
+			return end, at, out, false
+		}
+		hour = hour%12 + 12*slices.Index(options, picked[0])
 	}
-	return end, date(hour%12 + 12*slices.Index(options, picked[0])), Outcome{}, true
+	if at = d.at(now, hour, minute); !at.After(now) {
+		return 1, at, x.refuse(fmt.Sprintf("%q is over; it is %s now", said, now.Format("15:04")), nil), false
+	}
+	return end, at, Outcome{}, true
 }
 
 // hour reads an hour, and the minutes behind it. sure is false where it may be
@@ -249,8 +358,26 @@ func (w *words) hour(tokens []token, i int) (end, hour, minute int, sure bool) {
 	past := 0
 	from := i
 	w.past.each(tokens, i, func(to int, minutes int) { from, past = to, minutes })
+	w.cardinal(tokens, i, func(to int, n float64) { // "5 past noon"
+		if k := w.pastIs.longest(tokens, to); k > 0 && n >= 1 && n < 60 && n == math.Trunc(n) {
+			from, past = to+k, int(n)
+		}
+	})
+	if n := w.fixed.longest(tokens, from); from > i && n > 0 { // "ten to midnight"
+		at := (w.Fixed[joined(tokens[from:from+n])] + past + 24*60) % (24 * 60)
+		return from + n, at / 60, at % 60, true
+	}
+	if past == 0 {
+		if hour, minute, ok := written(text(tokens, i)); ok {
+			end = i + 1
+			if w.hours.longest(tokens, end) > 0 {
+				end++
+			}
+			return end, hour, minute, hour > 12 || hour == 0 || text(tokens, i)[0] == '0'
+		}
+	}
 	digits, half := cutNumber(text(tokens, from))
-	end, n := 0, 0
+	n := 0
 	if k, err := strconv.Atoi(digits); err == nil {
 		end, n = from+1, k
 	} else {
@@ -288,6 +415,25 @@ func (w *words) hour(tokens []token, i int) (end, hour, minute int, sure bool) {
 	}
 	sure = n > 12 || n == 0
 	return end, ((n+(minute+60)/60-1)%24 + 24) % 24, (minute + 60) % 60, sure
+}
+
+// written reads a time of the clock that is one word: "19h", "19h30", "19.30", "1930",
+// "0730".
+func written(word string) (hour, minute int, ok bool) {
+	h, m, cut := strings.Cut(word, "h")
+	if !cut {
+		if h, m, cut = strings.Cut(word, "."); cut && len(m) != 2 {
+			return 0, 0, false
+		}
+	}
+	if !cut && len(word) == 4 {
+		h, m, cut = word[:2], word[2:], true
+	}
+	hour, err := strconv.Atoi(h)
+	if m != "" && err == nil {
+		minute, err = strconv.Atoi(m)
+	}
+	return hour, minute, cut && err == nil && len(h) <= 2 && len(m) != 1 && hour >= 0 && hour < 24 && minute >= 0 && minute < 60
 }
 
 // minutes are those behind an hour: "7 30", "seven thirty"; -1 for none.

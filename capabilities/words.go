@@ -62,6 +62,23 @@ type words struct {
 	Fixed        map[string]int           `yaml:"fixed"`  // minutes of the day
 	Past         map[string]int           `yaml:"past"`   // minutes
 	Sun          map[string]string        `yaml:"suns"`   // up or down
+	Point        []string                 `yaml:"point"`
+	Measures     []string                 `yaml:"measures"` // units that nothing is timed in
+	Toward       []string                 `yaml:"toward"`
+	DayHalf      map[string]int           `yaml:"day_halves"` // hours that it adds, of a part of a day
+	Weekday      map[string]int           `yaml:"weekdays"`
+	Per          []string                 `yaml:"per"`
+	Other        []string                 `yaml:"every_other"`
+	Again        []string                 `yaml:"again"`
+	OnDay        []string                 `yaml:"on_day"`
+	Hours        []string                 `yaml:"hours"`
+
+	PastIs []string `yaml:"past_is"`
+
+	onDay, hours, pastIs                      *set
+	point, toward, per, other, again, dayHalf *set
+	weekday                                   map[string]int
+	measures                                  map[string]bool
 
 	filler, asking, negation, conditional, times, clock, joining    *set
 	all, yes, no, stop, picking, every, near, lasting, home, facts  *set
@@ -87,7 +104,7 @@ func (w *words) lists() []*[]string {
 		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near, &w.Lasting, &w.Home, &w.Facts, &w.Show,
 		&w.Affirming, &w.Agreeing, &w.Praising, &w.Denying, &w.Indifferent, &w.EndingTalk,
 		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow, &w.Repeating, &w.Reported, &w.Pausing, &w.Referring, &w.Spanning, &w.SpanTo, &w.AnyOne,
-		&w.Halting, &w.Halted, &w.Articles, &w.Excepting, &w.TimesOver,
+		&w.Halting, &w.Halted, &w.Articles, &w.Excepting, &w.TimesOver, &w.Point, &w.Measures, &w.Toward, &w.Per, &w.Other, &w.Again, &w.OnDay, &w.Hours, &w.PastIs,
 	}
 }
 
@@ -104,6 +121,7 @@ func (w *words) merge(later words) {
 	w.Units = merged(w.Units, later.Units)
 	w.Counts, w.Repeats = merged(w.Counts, later.Counts), merged(w.Repeats, later.Repeats)
 	w.Half, w.Fixed, w.Past, w.Sun = merged(w.Half, later.Half), merged(w.Fixed, later.Fixed), merged(w.Past, later.Past), merged(w.Sun, later.Sun)
+	w.DayHalf, w.Weekday = merged(w.DayHalf, later.DayHalf), merged(w.Weekday, later.Weekday)
 	if later.Endings != nil {
 		w.Endings = later.Endings
 	}
@@ -139,6 +157,15 @@ func (w *words) compile() {
 	w.anyOne, w.halting, w.halted = w.set(w.AnyOne), w.set(w.Halting), w.set(w.Halted)
 	w.oclock, w.day, w.tomorrow = w.set(w.OClock), w.set(w.Days), w.set(w.Tomorrow)
 	w.half, w.fixed, w.sun = w.set(keys(w.Half)), w.set(keys(w.Fixed)), w.set(keys(w.Sun))
+	w.point, w.toward, w.per, w.other, w.again = w.set(w.Point), w.set(w.Toward), w.set(w.Per), w.set(w.Other), w.set(w.Again)
+	w.onDay, w.hours, w.pastIs = w.set(w.OnDay), w.set(w.Hours), w.set(w.PastIs)
+	w.dayHalf, w.weekday, w.measures = w.set(keys(w.DayHalf)), map[string]int{}, map[string]bool{}
+	for name, day := range w.Weekday {
+		w.weekday[w.fold(name)] = day
+	}
+	for _, unit := range w.Measures {
+		w.measures[w.fold(unit)] = true
+	}
 	w.past = &phrases[int]{}
 	for _, text := range keys(w.Past) {
 		w.past.add(w.tokens(text), w.Past[text])

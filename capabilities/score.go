@@ -89,8 +89,16 @@ func (x *request) guesses() []scored {
 			list = append(list, s)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+	slices.SortStableFunc(list, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), x.r.reach(b.capability)-x.r.reach(a.capability)) // what is for more things is meant more often
+	})
 	return list
+}
+
+// reach is how many devices here a capability is for.
+func (r *Resolver) reach(c *capability) int {
+	devices, _ := r.offer(c)
+	return len(devices)
 }
 
 // scoreOf reads the text as words of one capability and names. Words of
@@ -115,6 +123,11 @@ func (x *request) scoreOf(c *capability) (scored, bool) {
 	}
 	if strings.Contains(c.Summary, "{thing}") && s.value("thing") == "" { // it says not what to look for
 		return scored{}, false
+	}
+	for _, p := range c.Parameters { // it says not how much
+		if _, given := c.args().Get(p.Name); p.Type == "number" && !given {
+			return scored{}, false
+		}
 	}
 	if words == 0 || weight == 0 && !loose || s.how == byNothing {
 		return scored{}, false

@@ -171,6 +171,10 @@ dist/messkit-linux-amd64 dist/messkit-linux-arm64:
 dist/messkit-linux-armv7 dist/messkit-linux-armv6:
 	CGO_ENABLED=0 GOOS=linux GOARCH=arm GOARM=$(subst dist/messkit-linux-armv,,$@) go build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./cmd/messkit
 
+.PHONY: dist/messkit-darwin-arm64 dist/messkit-darwin-amd64
+dist/messkit-darwin-arm64 dist/messkit-darwin-amd64: ## the same for a Mac: to ask, watch and answer from there, and the simulated home
+	CGO_ENABLED=0 GOOS=darwin GOARCH=$(subst dist/messkit-darwin-,,$@) go build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./cmd/messkit
+
 .PHONY: man
 man: ## manual pages of all commands, in dist/man1; in /usr/local/share/man/man1 man finds them
 	@rm -rf dist/man1
@@ -178,7 +182,7 @@ man: ## manual pages of all commands, in dist/man1; in /usr/local/share/man/man1
 	@echo "$$(ls dist/man1 | wc -l) pages in dist/man1; man -l dist/man1/messkit.1 shows the first"
 
 .PHONY: binaries
-binaries: build
+binaries: build dist/messkit-darwin-arm64
 	@echo "== the armv6 binary runs the demo under emulation"
 	scripts/armv6.sh dist/messkit-linux-armv6
 	@echo "== pictures come out the same on ARM, byte by byte"

@@ -7,11 +7,7 @@ import (
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/exec"
-	"github.com/messkit/messkit/drivers/gpioinput"
-	"github.com/messkit/messkit/drivers/gpiorelay"
 	"github.com/messkit/messkit/drivers/httpcam"
-	"github.com/messkit/messkit/drivers/i2cdev"
-	"github.com/messkit/messkit/drivers/onewire"
 	"github.com/messkit/messkit/drivers/roombaoi"
 	"github.com/messkit/messkit/drivers/rpicam"
 	"github.com/messkit/messkit/drivers/sim"
@@ -22,16 +18,13 @@ import (
 func Kinds() []drivers.Kind {
 	return slices.Concat(
 		[]drivers.Kind{
-			gpioinput.Kind(),
-			gpiorelay.Kind(),
 			httpcam.Kind(),
-			onewire.Kind(),
 			roombaoi.Kind(),
 			rpicam.Kind(),
 			v4l2cam.Kind(),
 		},
+		board(),
 		exec.Kinds(),
-		i2cdev.Kinds(),
 		network(),
 		sim.Kinds(),
 		own(),

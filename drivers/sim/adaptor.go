@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"gobot.io/x/gobot/v2"
-	"gobot.io/x/gobot/v2/drivers/gpio"
 )
 
 // adaptor is a Gobot adaptor whose pins are lines of the world.
@@ -14,11 +13,7 @@ type adaptor struct {
 	device func() string // who writes
 }
 
-var (
-	_ gobot.Adaptor      = (*adaptor)(nil)
-	_ gpio.DigitalWriter = (*adaptor)(nil)
-	_ gpio.DigitalReader = (*adaptor)(nil)
-)
+var _ gobot.Adaptor = (*adaptor)(nil)
 
 func newAdaptor(w *World, device func() string) *adaptor {
 	return &adaptor{name: "sim", world: w, device: device}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"gobot.io/x/gobot/v2"
-	"gobot.io/x/gobot/v2/drivers/gpio"
 
 	"github.com/messkit/messkit/drivers"
 )
@@ -59,8 +58,16 @@ type Relay struct {
 	drivers.Life
 	cfg   RelayConfig
 	pins  *adaptor
-	relay *gpio.RelayDriver
+	relay switcher
 	turn  chan struct{} // held while the relay is switched: Gobot's driver is not made for two at once
+}
+
+// switcher is what is used of Gobot's relay driver.
+type switcher interface {
+	Start() error
+	Halt() error
+	On() error
+	Off() error
 }
 
 func openLamp(env drivers.Env, decode func(any) error) (drivers.Device, error) {
@@ -103,7 +110,7 @@ func openRelayAs(env drivers.Env, whole any, cfg *RelayConfig, decode func(any) 
 func NewRelay(name string, cfg RelayConfig, w *World) *Relay {
 	r := &Relay{Life: drivers.NewLife(name), cfg: cfg, turn: make(chan struct{}, 1)}
 	r.pins = newAdaptor(w, r.Name)
-	r.relay = gpio.NewRelayDriver(r.pins, cfg.Line)
+	r.relay = newSwitch(r.pins, cfg.Line)
 	return r
 }
 

@@ -1,0 +1,29 @@
+package all
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// Where there is no Linux, the kinds that need it are known by the same names, and
+// say that they need it.
+func TestKindsThatNeedLinux(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is nothing to compare with")
+	}
+	here, there := board(), onLinux()
+	if len(here) != len(there) {
+		t.Fatalf("%d kinds, and %d elsewhere", len(here), len(there))
+	}
+	for i, k := range there {
+		if k.Name != here[i].Name || k.Class != here[i].Class {
+			t.Errorf("%s (%s) is elsewhere %s (%s)", here[i].Name, here[i].Class, k.Name, k.Class)
+		}
+		if _, err := k.Open(drivers.Env{}, nil); err == nil || !strings.Contains(err.Error(), "on Linux alone") {
+			t.Errorf("%s opens elsewhere: %v", k.Name, err)
+		}
+	}
+}

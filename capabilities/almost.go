@@ -16,6 +16,9 @@ const maxLost = 4
 // asks whether what is left is meant, and names what it would leave out. What
 // forbids, reports or asks how is no such order.
 func (x *request) almost() (Outcome, bool) {
+	if out, ok := x.misspelt(); ok {
+		return out, true
+	}
 	if !x.hasOrder() {
 		return Outcome{}, false
 	}
@@ -38,6 +41,12 @@ func (x *request) almost() (Outcome, bool) {
 			return Outcome{}, false
 		}
 	}
+	if order, remark := x.remark(); order != nil {
+		if out, ok := again(order, []string{remark}, 0); ok {
+			return out, true
+		}
+		x.tokens, x.readings, x.matches, x.names, x.lost, x.skips = all, readings, map[gapAt][]match{}, nil, nil, 0
+	}
 	from, kept := x.strangeFrom()
 	if !kept {
 		return Outcome{}, false
@@ -57,7 +66,7 @@ func (x *request) almost() (Outcome, bool) {
 			}
 		}
 	}
-	for end := from; end >= 2; end-- {
+	for end := from; end >= 2 && !x.valued(end); end-- {
 		if out, ok := again(all[:end:end], []string{joined(all[end:])}, 0); ok {
 			return out, true
 		}
@@ -93,6 +102,9 @@ func (x *request) hasOrder() bool {
 	}
 	order, thing := false, false
 	for i, t := range x.tokens {
+		if x.opposed(i) {
+			return false
+		}
 		if w.negation.longest(x.tokens, i) > 0 || w.reported.longest(x.tokens, i) > 0 || x.repeats(i) {
 			return false
 		}
@@ -100,6 +112,126 @@ func (x *request) hasOrder() bool {
 		thing = thing || x.r.names.words[t.folded] || c.lexicon.naming[t.folded]
 	}
 	return order && thing
+}
+
+// opposed reports whether word i says two things of which only one can be: "on and
+// off", "up or down".
+func (x *request) opposed(i int) bool {
+	l := &x.r.catalogue.lexicon
+	either := i + 2
+	if either >= len(x.tokens) || x.words().joining.longest(x.tokens, i+1) == 0 && x.tokens[i+1].text != "or" {
+		return false
+	}
+	says := func(i int) (all signal) {
+		l.says.each(x.tokens, i, func(end int, s signal) {
+			if end == i+1 {
+				all |= s
+			}
+		})
+		return all
+	}
+	a, b := says(i), says(either)
+	for _, pair := range [][2]string{{"on", "off"}, {"up", "down"}} {
+		one, other := l.bits[pair[0]], l.bits[pair[1]]
+		if a.has(one) && b.has(other) || a.has(other) && b.has(one) {
+			return true
+		}
+	}
+	return false
+}
+
+// valued reports whether a colour or a level stands at word i or behind it: that is
+// another than what was read, and not beside it.
+func (x *request) valued(i int) bool {
+	l := &x.r.catalogue.lexicon
+	for ; i < len(x.tokens); i++ {
+		if l.colour.longest(x.tokens, i) > 0 || l.level.longest(x.tokens, i) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// remark parts an order from what is said beside it, behind a comma or a full stop, and
+// orders nothing: "I'm in the driveway, open the garage door". order is nil if there is no
+// such thing.
+func (x *request) remark() (order []token, said string) {
+	for i := 2; i+1 < len(x.tokens); i++ {
+		if !x.tokens[i].pause {
+			continue
+		}
+		before, behind := x.tokens[:i:i], x.tokens[i:]
+		switch {
+		case x.opens(i) && !x.commands(before):
+			return behind, joined(before)
+		case x.commands(before) && !x.commands(behind):
+			return before, joined(behind)
+		}
+	}
+	return nil, ""
+}
+
+// commands reports whether the words order something, limit what is done, or say
+// when.
+func (x *request) commands(tokens []token) bool {
+	y := &request{r: x.r, tokens: tokens, matches: map[gapAt][]match{}}
+	l, w := &x.r.catalogue.lexicon, x.words()
+	for i, t := range tokens {
+		if l.orders[t.folded] || l.acting[t.folded] || w.conditional.longest(tokens, i) > 0 || w.excepting.longest(tokens, i) > 0 || y.dated(i) || y.howOften(i) ||
+			w.cardinalEnd(tokens, i) > i || l.colour.longest(tokens, i) > 0 || l.level.longest(tokens, i) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// maxMisspelt is how many words of a text may be misspelt.
+const maxMisspelt = 2
+
+// misspelt reads an order in which a word is one letter away from a word for something
+// here. It asks whether that is meant.
+func (x *request) misspelt() (Outcome, bool) {
+	if x.asks || x.part || len(x.tokens) > maxAlmost {
+		return Outcome{}, false
+	}
+	c, l := x.r.catalogue, &x.r.catalogue.lexicon
+	var wrong []int
+	likely := false
+	for i, t := range x.tokens {
+		if x.r.knows(t) || c.vocabulary[t.folded] || c.timely[t.folded] {
+			likely = likely || l.orders[t.folded] || l.acting[t.folded] || x.r.names.words[t.folded] || l.naming[t.folded]
+		} else if wrong = append(wrong, i); len(wrong) > maxMisspelt || x.words().reported.longest(x.tokens, i) > 0 {
+			return Outcome{}, false
+		}
+	}
+	if !likely {
+		return Outcome{}, false
+	}
+	fixed := slices.Clone(x.tokens)
+	var was, is []string
+	for _, i := range wrong {
+		word := x.r.meantBy(x.tokens[i].folded)
+		if word == "" {
+			return Outcome{}, false
+		}
+		fixed[i].text, fixed[i].folded = word, word
+		was, is = append(was, x.tokens[i].text), append(is, word)
+	}
+	if len(was) == 0 {
+		return Outcome{}, false
+	}
+	all, readings, explain := x.tokens, x.readings, x.explain
+	x.tokens, x.readings, x.matches, x.names = fixed, nil, map[gapAt][]match{}, nil
+	if x.hasOrder() && !x.anyForeign() {
+		x.lost, x.taken = was, is
+		if out, ok := x.without(); ok && out.Refusal == nil && (out.Plan == nil || len(x.given) > 0 || !out.Plan.Actuates()) {
+			x.explain.Leftover = was
+			return out, true
+		}
+	}
+	x.tokens, x.readings, x.matches, x.names, x.explain = all, readings, map[gapAt][]match{}, nil, explain
+	x.lost, x.taken = nil, nil
+	return Outcome{}, false
 }
 
 // maxAlmost is how many words a text may have to be read so: longer ones tell a
@@ -149,6 +281,9 @@ func (x *request) strangeFrom() (i int, kept bool) {
 func (x *request) losing() string {
 	if len(x.lost) == 0 {
 		return ""
+	}
+	if len(x.taken) > 0 {
+		return fmt.Sprintf("not understood: %s; with %s instead, ", quoted(x.lost), quoted(x.taken))
 	}
 	w := x.words()
 	if from, _ := w.conditional.find(w.tokens(x.lost[0])); from >= 0 {

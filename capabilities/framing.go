@@ -65,14 +65,17 @@ func (f *framer) from(i int, so framed) {
 // skip passes over a word that says nothing here, where that is allowed. One that
 // is known says something elsewhere, and so counts for more.
 func (f *framer) skip(i int, so framed) {
-	t := f.x.tokens[i]
+	t, l := f.x.tokens[i], &f.x.r.catalogue.lexicon
+	if l.colour.longest(f.x.tokens, i) > 0 { // "red and blue"
+		return
+	}
 	if len(so.lost) >= f.x.skips || f.speaks(i) || f.x.ordered(i) && f.x.r.catalogue.ordering[t.folded] || f.x.r.names.words[t.folded] {
 		return
 	}
 	if t.text == possessive && (len(so.lost) == 0 || so.lost[len(so.lost)-1] != f.x.tokens[i-1].text) {
 		return // "the light's on" tells, but "my son's light" is one
 	}
-	if l := &f.x.r.catalogue.lexicon; f.at(i, l.by) > i || f.at(i, l.from) > i {
+	if f.at(i, l.by) > i || f.at(i, l.from) > i {
 		if f.x.words().cardinalEnd(f.x.tokens, i+1) > i+1 || l.level.longest(f.x.tokens, i+1) > 0 {
 			return // "by 20 percent" is not "20 percent"
 		}

@@ -121,3 +121,38 @@ func distance(a, b string) int {
 	}
 	return row[len(y)]
 }
+
+// meantBy is the one word of a name here, or of an order, that a misspelt word is a letter
+// away from; "" where there is none or several.
+func (r *Resolver) meantBy(word string) string {
+	l, found := &r.catalogue.lexicon, ""
+	if len(word) < 4 {
+		return ""
+	}
+	for _, known := range []map[string]bool{r.names.words, l.naming, l.orders} {
+		for one := range known {
+			if d := len(one) - len(word); one == found || d > 1 || d < -1 || len(one) < 4 || one[0] != word[0] && one[len(one)-1] != word[len(word)-1] || !swapped(one, word) && distance(word, one) > 1 {
+				continue
+			}
+			if found != "" {
+				return ""
+			}
+			found = one
+		}
+	}
+	return found
+}
+
+// swapped reports whether b is a with two letters that stand beside each other changed
+// over.
+func swapped(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := 0; i+1 < len(a); i++ {
+		if a[i] != b[i] {
+			return a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+		}
+	}
+	return false
+}

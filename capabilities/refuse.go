@@ -176,6 +176,10 @@ func (x *request) constrained() (Outcome, bool) {
 		if x.named(i) {
 			continue
 		}
+		if n := w.filler.longest(x.tokens, i); n > 1 { // "good morning", "if you please"
+			i += n - 1
+			continue
+		}
 		why := ""
 		switch s := x.lasting(i); {
 		case s.end > 0:
@@ -272,6 +276,9 @@ func (x *request) timed(i int) bool {
 	w := x.words()
 	if i >= len(x.tokens) {
 		return false
+	}
+	if w.half.longest(x.tokens, i) > 0 && i > 0 && x.tokens[i-1].text == "i" {
+		return false // "I am"
 	}
 	if w.times.longest(x.tokens, i) > 0 || len(x.filled("duration", i)) > 0 {
 		return true

@@ -73,7 +73,7 @@ func TestResolve(t *testing.T) {
 		{"turn on the kitchen light", "no: there is no light in the kitchen"},
 		{"turn on the coffee machine", "no: there is no coffee machine here"},
 		{"take a photo of the living room", "no: no camera here sees the living room"},
-		{"turn on the porsch light", "? device: porch light, reading lamp, ceiling light"},
+		{"turn on the porsch light", "? go_ahead: yes, no"},
 		{"turn on the heater in the hall", "no: heater is not in the hall"},
 	}
 	r := resolver()

@@ -50,6 +50,7 @@ type request struct {
 	part     bool       // it is one of several orders
 	spare    *exemption // what is left out of it; nil for nothing
 	lost     []string   // what was said and is not understood: without it nothing is done but with a yes
+	taken    []string   // what was taken for each of them, where it is misspelt
 	skips    int        // how many words may be passed over as not understood
 }
 

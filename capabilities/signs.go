@@ -48,6 +48,8 @@ func bare(before, r rune, rest string, said bool) bool {
 		return (unicode.IsDigit(before) || said && unicode.IsSpace(before)) && (rest == "" || !isWord(after))
 	case '°': // "45°" and "45 °", but not "°45"
 		return (unicode.IsDigit(before) || said && unicode.IsSpace(before)) && !unicode.IsDigit(after)
+	case '&': // "kitchen & hall"
+		return said && unicode.IsSpace(before) && rest != "" && strings.TrimSpace(rest[:1]) == ""
 	case '_':
 		return isWord(before) && isWord(after)
 	case '!':

@@ -20,7 +20,7 @@ func TestSignsAreWords(t *testing.T) {
 		{"porch light != on", "!"},
 		{"porch light =/= on", "="},
 		{"porch light ≠ on", "≠"},
-		{"turn on the porch light & the heater", "&"},
+		{"turn on the porch light && the heater", "&"},
 		{"turn on the porch/hall light", "/"},
 		{"turn on the porch light for 1½ hours", "½"},
 		{"turn on the porch light for 10² minutes", "²"},

@@ -74,7 +74,7 @@ func parted(text string, yield func(word string, pause bool)) {
 }
 
 // said are signs that stand for a word.
-var said = map[rune]string{'%': "%", '°': "degrees"}
+var said = map[rune]string{'%': "%", '°': "degrees", '&': "and"}
 
 // wordLen is how many bytes of text are its first word, 0 if it begins with a
 // sign.

@@ -211,6 +211,9 @@ func load(name string, log *slog.Logger) (*config, error) {
 	}
 	c := &config{Agent: defaultAgent()}
 	err := c.read(name, data)
+	if c.Exchange != nil && c.Exchange.Mail.Wanted() {
+		c.Exchange.Mail.Secrets = secretsIn(data)
+	}
 	if builtIn {
 		c.find(log)
 	}

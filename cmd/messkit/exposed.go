@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/internal/secret"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
@@ -65,6 +67,43 @@ func (e *exposure) look(v *strictyaml.Value, path string) {
 		}
 	}
 }
+
+// secretsIn are the secrets of a configuration, and those in the files that it names:
+// what no message may say.
+func secretsIn(data []byte) (all []secret.Text) {
+	docs, err := strictyaml.Parse(data, strictyaml.Config)
+	if err != nil {
+		return nil // which load tells
+	}
+	var look func(v *strictyaml.Value)
+	look = func(v *strictyaml.Value) {
+		for _, one := range v.List {
+			look(one)
+		}
+		for _, p := range v.Pairs {
+			switch {
+			case p.Value == nil:
+				continue
+			case p.Value.Kind == strictyaml.String && (slices.Contains(secretTexts, p.Key) || p.Key == "accept" || p.Key == "enrol"):
+				all = append(all, secret.Text(p.Value.Text))
+			case p.Value.Kind == strictyaml.String && slices.Contains(secretFiles, p.Key):
+				if text, err := durable.Read(expand(p.Value.Text), maxSecretFile); err == nil {
+					all = append(all, secret.Text(strings.TrimSpace(string(text))))
+				}
+			}
+			if p.Key != "template" { // its token is the name of a header
+				look(p.Value)
+			}
+		}
+	}
+	for _, doc := range docs {
+		look(doc)
+	}
+	return all
+}
+
+// maxSecretFile is how large a file with a secret is, in bytes.
+const maxSecretFile = 64 << 10
 
 func (e *exposure) secret(p strictyaml.Pair, path string) {
 	name := expand(p.Value.Text)

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -79,5 +80,28 @@ until mail "?wait=5s" | grep '"type":"task_completion","task_id":"bd-43","status
 	}
 	if err := p.stop(); err != nil {
 		t.Error(err)
+	}
+}
+
+// What no mail may say is what the configuration holds as a secret, and what stands in
+// the files that it names for that.
+func TestSecretsOfAConfiguration(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte("from-a-file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range secretsIn([]byte(`
+exchange:
+  enrol: code-to-enrol
+  mesh: {token: token-of-arm, peers: {hub: {url: "http://192.0.2.1:1", accept: token-of-hub, key_file: ` + file + `}}}
+devices:
+  cam: {driver: rtsp, password: let-me-see, name: not-this, template: {token: X-Header}, key_file: /not/there}
+`)) {
+		got = append(got, string(s))
+	}
+	slices.Sort(got)
+	if want := []string{"code-to-enrol", "from-a-file", "let-me-see", "token-of-arm", "token-of-hub"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

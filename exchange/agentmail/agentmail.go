@@ -33,6 +33,7 @@ type Message struct {
 	MessageID string    `mess:"message_id"`
 	Type      Type      `mess:"type"`
 	Body      Body      `mess:"-"`
+	Notes     []string  `mess:"-"` // what was taken otherwise than it is written, in words
 }
 
 // Body is what one type of message says: a *TaskAssignment, *TaskCompletion,

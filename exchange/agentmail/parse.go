@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -75,8 +76,12 @@ func read(v *strictyaml.Value, bad *Invalid, p Profile) (Message, error) {
 	if err := errors.Join(mess.ReadValue(head, &m), readBody(rest, m.Body)); err != nil {
 		return Message{}, bad.because(err.Error())
 	}
-	if text := settle(m.Body, p); text != "" {
+	note, text := settle(m.Body, p)
+	if text != "" {
 		return Message{}, bad.because(text)
+	}
+	if note != "" {
+		m.Notes = []string{note}
 	}
 	return m, nil
 }
@@ -113,26 +118,44 @@ func readBody(v *strictyaml.Value, b Body) error {
 	return fmt.Errorf("no message has a body of type %T", b)
 }
 
-// settle takes what the document says in two ways.
-func settle(b Body, p Profile) string {
+// settle takes what the document says in two ways. note says what was taken otherwise
+// than it is written, and wrong why that cannot be.
+func settle(b Body, p Profile) (note, wrong string) {
 	switch b := b.(type) {
 	case *TaskAssignment:
 		if p == Strict && b.PriorityValue != b.Priority.Value() {
-			return fmt.Sprintf("priority_value mismatch: %s is %g, not %g", b.Priority, b.Priority.Value(), b.PriorityValue)
+			return "", fmt.Sprintf("priority_value mismatch: %s is %g, not %g", b.Priority, b.Priority.Value(), b.PriorityValue)
+		}
+		if b.PriorityValue != b.Priority.Value() {
+			note = fmt.Sprintf("priority %s counts, and not priority_value %g", b.Priority, b.PriorityValue)
 		}
 		b.PriorityValue = b.Priority.Value() // the word wins
 	case *FileReservation:
-		modes := []*Mode{&b.Request.Mode}
-		for i := range b.Alternatives {
-			modes = append(modes, &b.Alternatives[i].Mode)
+		return b.settle()
+	}
+	return note, ""
+}
+
+// settle takes shared for shared_read, and looks at the alternatives, for which the
+// document has no table.
+func (f *FileReservation) settle() (note, wrong string) {
+	all := []*Mode{&f.Request.Mode}
+	for i := range f.Alternatives {
+		a := &f.Alternatives[i]
+		switch {
+		case a.Pattern == "":
+			return "", fmt.Sprintf("Missing required field: alternatives[%d].pattern", i)
+		case !slices.Contains(modes, string(a.Mode)):
+			return "", fmt.Sprintf("Field alternatives[%d].mode: %.60q is not one of %s", i, a.Mode, strings.Join(modes, ", "))
 		}
-		for _, m := range modes {
-			if *m == shared {
-				*m = SharedRead
-			}
+		all = append(all, &a.Mode)
+	}
+	for _, m := range all {
+		if *m == shared {
+			*m, note = SharedRead, "mode shared was taken for shared_read"
 		}
 	}
-	return ""
+	return note, ""
 }
 
 // fill puts in what the mail tells.

@@ -1,6 +1,7 @@
 package agentmail
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,12 +16,22 @@ func (m Message) JSON() ([]byte, error) {
 	if m.Body == nil || m.Body.Type() != m.Type {
 		return nil, fmt.Errorf("agentmail: a message of type %q has a body of another", m.Type)
 	}
+	if f, ok := m.Body.(*FileReservation); ok {
+		if _, wrong := (&FileReservation{Request: f.Request, Alternatives: slices.Clone(f.Alternatives)}).settle(); wrong != "" || f.hasShared() {
+			return nil, fmt.Errorf("agentmail: %s: %s", m.Type, cmp.Or(wrong, "mode shared is only read, and never written"))
+		}
+	}
 	v := mess.WriteValue(m)
 	v.Pairs = append(v.Pairs, whole(mess.WriteValue(m.Body), tables[m.Type])...)
 	if wrong := append(check(v, common, Strict), check(v, tables[m.Type], Strict)...); len(wrong) > 0 {
 		return nil, fmt.Errorf("agentmail: %s: %s", m.Type, strings.Join(wrong, "; "))
 	}
 	return strictyaml.JSON(v), nil
+}
+
+// hasShared reports whether a mode is the one that is only read.
+func (f *FileReservation) hasShared() bool {
+	return f.Request.Mode == shared || slices.ContainsFunc(f.Alternatives, func(a Alternative) bool { return a.Mode == shared })
 }
 
 // whole adds what has to be there though it is empty.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/agentmail"
 	"github.com/messkit/messkit/exchange/agentmail/mailbox"
+	"github.com/messkit/messkit/internal/secret"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -27,6 +28,9 @@ type Config struct {
 	Zones     map[string][]string `yaml:"zones"`      // devices by the zone that may be reserved
 	MaxZone   time.Duration       `yaml:"max_reservation"`
 	Insecure  bool                `yaml:"insecure"` // the token may go over a network in plain text
+
+	// Secrets are what no message may say, wherever it comes from.
+	Secrets []secret.Text `yaml:"-"`
 }
 
 // Agent is a mail agent as an executor.

@@ -61,21 +61,17 @@ func (d *Door) Status() Report {
 }
 
 func (d *Door) stands(err error) {
+	why := ""
+	if err != nil {
+		why = d.redacted(err.Error())
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil {
-		d.health.Err = d.redacted(err.Error())
+		d.health.Err = why
 		return
 	}
 	d.health.Since, d.health.Err = d.now(), ""
-}
-
-// redacted is a text without the secrets that the door knows.
-func (d *Door) redacted(text string) string {
-	if d.s.Token != "" {
-		text = strings.ReplaceAll(text, d.s.Token, "***")
-	}
-	return text
 }
 
 // correspond fetches and sends mail until ctx ends. A server that cannot be reached

@@ -93,9 +93,10 @@ func (d *Door) posted(from peer, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.record(l, bad.Code, bad.Details)
-	p := problem{Error: bad.Code, Details: bad.Details, MessageID: bad.MessageID}
+	p := problem{Error: bad.Code, Details: d.redacted(bad.Details), MessageID: bad.MessageID}
 	if report, ok := bad.Report(d.name(), newID(), d.now()); ok {
-		p.Report, _ = report.JSON() // an answer without it says the same
+		text, _ := report.JSON() // an answer without it says the same
+		p.Report = d.withoutSecrets(text)
 	}
 	code := codes[bad.Code]
 	if code == 0 {

@@ -67,6 +67,9 @@ func (d *Door) take(ctx context.Context, l letter) (receipt, error) {
 	if err != nil {
 		return receipt{}, err
 	}
+	for _, note := range m.Notes {
+		d.log.Info("mail taken otherwise than it is written", "from", l.from.name, "type", string(m.Type), "note", note)
+	}
 	r, err := d.message(ctx, l, m)
 	r.MessageID = m.MessageID
 	if err == nil || errors.Is(err, mess.Unavailable) {

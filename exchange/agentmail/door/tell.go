@@ -193,8 +193,14 @@ func (d *Door) beat(ctx context.Context) {
 	}
 }
 
-// render is an entry as the message that goes out.
+// render is an entry as the message that goes out, without secrets.
 func (d *Door) render(ctx context.Context, e *entry) ([]byte, error) {
+	body, err := d.made(ctx, e)
+	return d.withoutSecrets(body), err
+}
+
+// made is an entry as a message.
+func (d *Door) made(ctx context.Context, e *entry) ([]byte, error) {
 	if e.Body != nil {
 		return e.Body, nil
 	}

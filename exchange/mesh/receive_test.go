@@ -211,7 +211,7 @@ func TestRepetitions(t *testing.T) {
 	h.takes(e)
 	first, _ := h.hub.wait(t, responseTo("msg_1"))
 	if v := h.takes(e); v["duplicate"] != true {
-		t.Errorf("%v", v)
+		t.Fatalf("%v", v)
 	}
 	h.until("the answer again", func() bool {
 		n := 0

@@ -180,8 +180,10 @@ func resultText(th exchange.Thread, notes []string) string {
 			if !ok {
 				continue
 			}
-			for _, e := range r.Content {
-				parts = append(parts, entryText(e))
+			for i, e := range r.Content {
+				if e.Type != "structured" || i == 0 { // later ones say the same, for programs
+					parts = append(parts, entryText(e))
+				}
 			}
 			parts = append(parts, r.Notes)
 		}

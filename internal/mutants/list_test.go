@@ -179,6 +179,49 @@ var mutants = []mutant{
 		"internal/wal/scan.go", "if checksum(salt, f.body) != binary", "if false && checksum(salt, f.body) != binary",
 	}}, "./internal/wal Test"},
 
+	// The doors.
+	{"signature of a peer not checked", []edit{{
+		"exchange/mesh/take.go", "if in.signed = p.key.Verify(in.text); !in.signed {", "if in.signed = true; !in.signed {",
+	}}, "./exchange/mesh TestSignedAndEncrypted"},
+	{"a peer speaks for another", []edit{{
+		"exchange/mesh/take.go", `if sender != "agent" && sender != e.From {`, `if false {`,
+	}}, "./exchange/mesh TestRefusals"},
+	{"a message of a peer again is not known", []edit{
+		{"exchange/mesh/seen.go", "\t\t\treturn s.Of, true\n", "\t\t\tbreak\n"},
+		{"exchange/mesh/seen.go", `if key := idKey(in.From, in.ID); in.Type == "request" &&`, `if key := idKey(in.From, in.ID); in.Type == "requests" &&`},
+	}, "./exchange/mesh TestRepetitions"},
+	{"idempotency key of a peer ignored", []edit{{
+		"exchange/mesh/seen.go", `if in.IdempotencyKey != "" {`, `if in.IdempotencyKey != "" && false {`,
+	}}, "./exchange/mesh TestRepetitions"},
+	{"a second answer after a power cut", []edit{{
+		"exchange/mesh/work.go", "if t == nil || t.Peer != w.Peer {", "if true {",
+	}}, "./exchange/mesh TestThePowerGoesAtEveryWrite"},
+	{"files are fetched from anywhere", []edit{{
+		"exchange/mesh/post/peer.go", "return err == nil && guarded.In(ip, p.Allow)", "return err == nil && ip.IsValid()",
+	}}, "./exchange/mesh/post TestWhereAPeerIs"},
+	{"answers go wherever a request says", []edit{{
+		"exchange/mesh/post/peer.go", "return err == nil && top.Scheme == base.Scheme && strings.EqualFold(top.Host, base.Host)", "return err == nil && top.Scheme == base.Scheme",
+	}}, "./exchange/mesh/post TestWhereAPeerIs"},
+	{"a link leads out of a shared folder", []edit{{
+		"exchange/mesh/build.go", "f, err := durable.OpenIn(root, rel, os.O_RDONLY)", "_ = durable.Read; f, err := os.Open(filepath.Join(dir, rel))",
+	}}, "./exchange/mesh TestAttachments"},
+	{"many try whether a peer is back", []edit{{
+		"exchange/mesh/state/breaker.go", "case b.probing || b.waits(s.now()):", "case b.waits(s.now()):",
+	}}, "./exchange/mesh/post TestBreaker"},
+	{"a bad error report is answered", []edit{{
+		"exchange/agentmail/invalid.go", "if e.Type == TypeErrorReport {", "if false {",
+	}}, "./exchange/agentmail TestReports|TestDecisions"},
+	{"a mail's sender is who its message says", []edit{{
+		"exchange/agentmail/parse.go", `if mail.From != "" && !strings.EqualFold(mail.From, m.SenderID) {`, `if false {`,
+	}}, "./exchange/agentmail TestTheSenderIsWhoSends|TestDecisions"},
+	{"secrets go out by mail", []edit{{
+		"exchange/agentmail/door/tell.go", "return d.withoutSecrets(body), err", "return body, err",
+	}}, "./exchange/agentmail/door TestDecisions"},
+	{"data reach the result of a tool", []edit{
+		{"exchange/mcp/data.go", "v.Text = p.linked(v.Text)", "_ = p.linked(v.Text)"},
+		{"exchange/mcp/data.go", "return dataURI.ReplaceAllLiteralString(s, leftOut)", "return s"},
+	}, "./exchange/mcp TestInlineDataBecomeResources"},
+
 	// What is said.
 	{"receipt without a hash of the report", []edit{{
 		"mess/receipt/sign.go", "if r.Report, err = reportDigest(&c, re); err != nil {", "if _, err = reportDigest(&c, re); err != nil {",

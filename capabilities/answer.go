@@ -294,6 +294,9 @@ func (w *words) affirms(tokens []token) bool {
 	}
 	for i := 0; i < len(tokens); {
 		yes := w.affirming.longest(tokens, i)
+		if said { // "sure, go ahead", but "confirm it" asks for something
+			yes = max(yes, w.yes.longest(tokens, i))
+		}
 		n := max(yes, w.agreeing.longest(tokens, i), w.filler.longest(tokens, i))
 		if n == 0 {
 			return false

@@ -459,7 +459,7 @@ func TestAPictureThatIsLostOnTheWay(t *testing.T) {
 		h.line.before = func(m mess.Message) error {
 			for _, item := range m.Items {
 				if r, ok := item.(*mess.Response); ok && strings.Contains(text(t, mess.Message{Items: []mess.Item{r}}), "sha256") {
-					return mess.Refuse(mess.Unknown, "the message names an attachment that was not uploaded")
+					return mess.Refuse(mess.Missing, "the message names an attachment that was not uploaded")
 				}
 			}
 			return nil

@@ -135,7 +135,7 @@ func (a *Agent) busyWith(ref string) bool {
 // saidInWords replaces a report that the exchange has refused for what is in it
 // by one without attachments: what was done matters more than how it looks.
 func (a *Agent) saidInWords(ctx context.Context, task journal.Task, refusal error) bool {
-	fitting := errors.Is(refusal, mess.Unknown) || errors.Is(refusal, mess.TooLarge) || errors.Is(refusal, mess.Invalid)
+	fitting := slices.ContainsFunc([]mess.Why{mess.Missing, mess.Unknown, mess.TooLarge, mess.Invalid}, func(w mess.Why) bool { return errors.Is(refusal, w) })
 	m, had := withoutFiles(*task.Report, refusal)
 	if !fitting || !had {
 		return false

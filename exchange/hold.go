@@ -96,7 +96,7 @@ func (x *Exchange) heldBy(who Actor, names mess.Refs, on bool) (given, orders []
 		own := who.Has(Operator) || o.On && o.Hold.By == who.ID
 		switch {
 		case x.executors[id] == nil:
-			return nil, nil, mess.Refuse(mess.Unknown, "executors: %q is not registered; leave the list out for all", id)
+			return nil, nil, mess.Refuse(mess.Missing, "executors: %q is not registered; leave the list out for all", id)
 		case on && o.On && !own: // it is so already, and not this one's to end
 			given = append(given, id)
 			continue

@@ -157,8 +157,8 @@ func TestWhoMayHold(t *testing.T) {
 			h.refuses(who, "config: {hold: true}", mess.Forbidden, who.ID)
 			h.refuses(who, "config: {resume: true}", mess.Forbidden, who.ID)
 		}
-		h.refuses(agent, "config: {hold: {executors: [nobody]}}", mess.Unknown, "nobody")
-		h.refuses(agent, "config: {resume: {executors: [nobody]}}", mess.Unknown, "nobody")
+		h.refuses(agent, "config: {hold: {executors: [nobody]}}", mess.Missing, "nobody")
+		h.refuses(agent, "config: {resume: {executors: [nobody]}}", mess.Missing, "nobody")
 		by := func() string {
 			list := ""
 			for _, e := range h.x.Executors() {

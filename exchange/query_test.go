@@ -84,7 +84,7 @@ func TestAttachments(t *testing.T) {
 		if _, err := h.x.Attach(h.t.Context(), stranger, ref, "x", "", strings.NewReader("x")); err == nil {
 			t.Error("a stranger attaches a file")
 		}
-		h.refuses(kitchen, "re: "+ref+"\nMESS: [{response: {content: [{image: {file: x.jpg, sha256: "+strings.Repeat("a", 64)+"}}]}}]", mess.Unknown, "not uploaded")
+		h.refuses(kitchen, "re: "+ref+"\nMESS: [{response: {content: [{image: {file: x.jpg, sha256: "+strings.Repeat("a", 64)+"}}]}}]", mess.Missing, "not uploaded")
 		entry := "{image: {file: " + m.File + ", mime: image/jpeg, size: 2000, sha256: " + m.SHA256 + "}}"
 		h.says(kitchen, "re: "+ref+"\nMESS: [{status: {code: completed}}, {response: {content: ["+entry+", "+entry+"]}}]")
 		var names []string

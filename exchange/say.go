@@ -160,7 +160,7 @@ func (x *Exchange) try(ctx context.Context, l *live, t *turn) (_ mess.Ack, done 
 	case errors.Is(err, ErrStale):
 		return mess.Ack{}, false, x.reread(ctx, l)
 	case errors.Is(err, ErrNoBlob):
-		return mess.Ack{}, true, mess.Refuse(mess.Unknown, "the message names an attachment that was not uploaded for this thread")
+		return mess.Ack{}, true, mess.Refuse(mess.Missing, "the message names an attachment that was not uploaded for this thread")
 	case err != nil:
 		return mess.Ack{}, true, x.broken(err)
 	}

@@ -65,7 +65,7 @@ func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop,
 	if len(s.Executors) > 0 {
 		for _, id := range s.Executors {
 			if x.executors[id] == nil {
-				return mess.Stop{}, mess.Refuse(mess.Unknown, "config.stop.executors: %q is not registered; leave the list out to stop all", id)
+				return mess.Stop{}, mess.Refuse(mess.Missing, "config.stop.executors: %q is not registered; leave the list out to stop all", id)
 			}
 		}
 		ids = s.Executors

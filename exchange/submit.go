@@ -177,7 +177,7 @@ func (x *Exchange) newEnvelope(ctx context.Context, s submission, now time.Time)
 		if !ok {
 			t, err := x.Thread(ctx, s.in.Actor, dep)
 			if errors.Is(err, mess.Unknown) {
-				err = mess.Refuse(mess.Unknown, "request.constraints.depends_on: there is no request %q; send it first, or in the same message", dep)
+				err = mess.Refuse(mess.Missing, "request.constraints.depends_on: there is no request %q; send it first, or in the same message", dep)
 			}
 			if err != nil {
 				return Envelope{}, err

@@ -213,7 +213,7 @@ func TestSeveralRequestsInOneMessage(t *testing.T) {
 
 		h.refuses(agent, `[{"request": {"id": "x", "intent": "x", "constraints": {"depends_on": ["y"]}}},
 			{"request": {"id": "y", "intent": "y", "constraints": {"depends_on": ["x"]}}}]`, mess.Invalid, "depends on itself")
-		h.refuses(agent, "request: {intent: x, constraints: {depends_on: [nothing]}}", mess.Unknown, `"nothing"`)
+		h.refuses(agent, "request: {intent: x, constraints: {depends_on: [nothing]}}", mess.Missing, `"nothing"`)
 	})
 }
 

@@ -20,6 +20,7 @@ type Why string
 const (
 	Invalid     Why = "invalid"      // the message itself is wrong
 	Unknown     Why = "unknown"      // no such thread, message or attachment
+	Missing     Why = "missing"      // what the message names is not here: an upload, a request to wait for, an executor
 	Forbidden   Why = "forbidden"    // this actor may not
 	Taken       Why = "taken"        // somebody else holds the claim
 	Stale       Why = "stale"        // the fence is old: this claim is over

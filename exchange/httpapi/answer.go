@@ -29,7 +29,7 @@ var errNoPath = &httpError{http.StatusNotFound, "there is nothing at this path"}
 // codes are the answers to refusals.
 var codes = map[mess.Why]int{
 	mess.Invalid: http.StatusBadRequest, mess.Unauthentic: http.StatusUnauthorized, mess.Forbidden: http.StatusForbidden,
-	mess.Unknown: http.StatusNotFound, mess.Taken: http.StatusConflict, mess.Stale: http.StatusConflict,
+	mess.Unknown: http.StatusNotFound, mess.Missing: http.StatusUnprocessableEntity, mess.Taken: http.StatusConflict, mess.Stale: http.StatusConflict,
 	mess.Illegal: http.StatusConflict, mess.Unconfirmed: http.StatusConflict, mess.Conflict: http.StatusConflict,
 	mess.NotReady: http.StatusConflict, mess.TooLarge: http.StatusRequestEntityTooLarge,
 	mess.Unavailable: http.StatusServiceUnavailable,

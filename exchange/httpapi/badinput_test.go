@@ -239,7 +239,7 @@ func TestEveryFieldOfTheWrongKind(t *testing.T) {
 					body = "{" + `"` + field + `":` + value + "}"
 				}
 				if r := h.do(c.method, root+c.path, c.key, body); r.code >= 300 {
-					h.clear(c.method+" "+c.path+" "+body, r, 400, 404, 409)
+					h.clear(c.method+" "+c.path+" "+body, r, 400, 404, 409, 422)
 					strict++
 				}
 			}

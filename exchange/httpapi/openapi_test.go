@@ -174,6 +174,7 @@ func TestTheDescriptionHolds(t *testing.T) {
 	d.do("PATCH", root+"/"+one, phone, `{"status":"claimed"}`)
 	image := d.do("PUT", root+"/"+file, phone, "picture", "Content-Type", "image/png").body
 	stored := one + "/attachments/att-002-image-a.png" // as the exchange names it
+	notUploaded := `{"status":"in_progress","mess":[{"response":{"content":[{"image":{"file":"b.png","mime":"image/png","size":1,"sha256":"` + strings.Repeat("0", 64) + `"}}]}}]}`
 	yaml := []string{"Content-Type", "application/yaml"}
 	for _, a := range []asked{
 		{"health", "/health", "", "", 200, nil},
@@ -184,13 +185,14 @@ func TestTheDescriptionHolds(t *testing.T) {
 		{"register", "/api/v1/exchanges/other/register", "", `{"executor_id":"pi-2"}`, 401, nil},
 		{"create", "requests", agent, `{"id":"a","intent":"look"}`, 201, nil},
 		{"create", "requests", agent, `{"id":"a","intent":"look away"}`, 409, nil},
-		{"create", "requests", agent, `{"intent":"x","constraints":{"depends_on":["nothing"]}}`, 404, nil},
+		{"create", "requests", agent, `{"intent":"x","constraints":{"depends_on":["nothing"]}}`, 422, nil},
 		{"list", "requests?status=pending&limit=1", agent, "", 200, nil},
 		{"list", "requests?limit=0", agent, "", 400, nil},
 		{"update", one, phone, `{"status":"claimed"}`, 200, nil},
 		{"update", one, tablet, `{"status":"claimed"}`, 409, nil},
 		{"update", one, phone, `{"status":"expired"}`, 409, nil},
 		{"update", one, tablet, `{}`, 404, nil},
+		{"update", one, phone, notUploaded, 422, nil},
 		{"upload", file, phone, "picture", 200, []string{"Content-Type", "image/png"}},
 		{"upload", "requests/none/attachments/a.png", phone, "x", 404, nil},
 		{"upload", "requests/" + ended + "/attachments/a.png", agent, "x", 409, nil},
@@ -209,6 +211,7 @@ func TestTheDescriptionHolds(t *testing.T) {
 		{"mess", "mess", agent, "MESS:\n- request: {intent: look}\n", 200, yaml},
 		{"mess", "mess", phone, `{"epoch":7,"re":"` + ref + `","MESS":[{"status":{"code":"in_progress"}}]}`, 409, nil},
 		{"mess", "mess", agent, `{"re":"none","MESS":[{"cancel":{}}]}`, 404, nil},
+		{"mess", "mess", agent, `{"MESS":[{"config":{"hold":{"executors":["nobody"]}}}]}`, 422, nil},
 		{"events", "events?wait=0s&after=now&as=executor", phone, "", 200, nil},
 		{"events", "events?wait=0s&after=now", agent, "", 200, nil},
 		{"events", "events?wait=x", agent, "", 400, nil},
@@ -217,13 +220,14 @@ func TestTheDescriptionHolds(t *testing.T) {
 		{"profile", "executors/tablet", phone, `{}`, 403, nil},
 		{"capabilities", "capabilities?tag=visual", agent, "", 200, nil},
 		{"hold", "hold", agent, `{"why":"the floor is wet","executors":["phone"]}`, 202, nil},
-		{"hold", "hold", agent, `{"executors":["nobody"]}`, 404, nil},
+		{"hold", "hold", agent, `{"executors":["nobody"]}`, 422, nil},
 		{"executors", "executors", agent, "", 200, nil},
 		{"resume", "resume", agent, "", 202, nil},
-		{"resume", "resume", agent, `{"executors":["nobody"]}`, 404, nil},
+		{"resume", "resume", agent, `{"executors":["nobody"]}`, 422, nil},
 		{"profile", "executors/phone", phone, `{"held":{"why":"at its broker"}}`, 200, nil},
 		{"executors", "executors", agent, "", 200, nil},
 		{"profile", "executors/phone", phone, `{"held":{}}`, 200, nil},
+		{"stop", "stop", d.op, `{"executors":["nobody"]}`, 422, nil},
 		{"stop", "stop", d.op, `{"why":"smoke"}`, 202, nil},
 		{"executors", "executors", agent, "", 200, nil},
 		{"status", "status", d.op, "", 200, nil},

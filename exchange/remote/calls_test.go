@@ -60,6 +60,7 @@ func TestRefusalsOnTheWire(t *testing.T) {
 		{"401", refuse(401, `{"error":"Invalid API key"}`), mess.Refusal{Why: mess.Unauthentic, Text: "Invalid API key"}},
 		{"403", refuse(403, `{"error":"Forbidden"}`), mess.Refusal{Why: mess.Forbidden, Text: "Forbidden"}},
 		{"404", refuse(404, `{"error":"Thread not found"}`), mess.Refusal{Why: mess.Unknown, Text: "Thread not found"}},
+		{"422", refuse(422, `{"error":"no such upload"}`), mess.Refusal{Why: mess.Missing, Text: "no such upload"}},
 		{"429", refuse(429, `{"error":"slowly"}`), mess.Refusal{Why: mess.Unavailable, Text: "slowly"}},
 		{"503", refuse(503, `{"error":"no space","why":"unavailable"}`), mess.Refusal{Why: mess.Unavailable, Text: "no space"}},
 		{"500 is never final", refuse(500, `{"error":"oh","why":"invalid"}`), mess.Refusal{Why: mess.Unavailable, Text: "oh"}},

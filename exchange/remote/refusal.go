@@ -72,6 +72,8 @@ func whyOf(code int) mess.Why {
 		return mess.Unknown
 	case http.StatusConflict:
 		return mess.Conflict
+	case http.StatusUnprocessableEntity:
+		return mess.Missing
 	case http.StatusRequestEntityTooLarge:
 		return mess.TooLarge
 	case http.StatusTooManyRequests, http.StatusRequestTimeout:

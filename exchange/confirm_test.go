@@ -193,6 +193,62 @@ func TestQuestionsAndAnswers(t *testing.T) {
 	}
 }
 
+// An answer that names a question of before is none to the one that is open, also
+// where both ask for the same field.
+func TestAnAnswerToAnEarlierQuestion(t *testing.T) {
+	const asks = ", code: needs_input, questions: [{field: where, question: where}]}"
+	for _, c := range []struct {
+		name, answer string
+		why          mess.Why // "" if it counts
+	}{
+		{"a reply to the first", "reply: {re: {ref}/question-002-where, answers: {where: left}}", mess.Stale},
+		{"a reply in a message to the first", "re: {ref}/question-002-where\nMESS: [{reply: {answers: {where: left}}}]", mess.Stale},
+		{"an answer to the first", "re: {ref}/question-002-where\nMESS: [{answer: {value: left}}]", mess.Stale},
+		{"an answer to the first, by its short name", "re: {ref}/question-002\nMESS: [{answer: {value: left}}]", mess.Stale},
+		{"an answer to what was no question", "re: {ref}/claim-001\nMESS: [{answer: {value: left}}]", mess.Stale},
+		{"a reply to the second", "reply: {re: {ref}/question-004-where, answers: {where: right}}", ""},
+		{"an answer to the second", "re: {ref}/question-004-where\nMESS: [{answer: {value: right}}]", ""},
+		{"an answer to the second, by its short name", "re: {ref}/question-004\nMESS: [{answer: {value: right}}]", ""},
+		{"a reply to the thread", "reply: {re: {ref}, answers: {where: right}}", ""},
+		{"an answer to the field", "re: {ref}\nMESS: [{answer: {re: where, value: right}}]", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				h.registers(kitchen, "x")
+				ref := h.says(agent, "request: {intent: look}").Ref
+				h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+				h.says(kitchen, "status: {re: "+ref+asks)
+				h.says(agent, "reply: {re: "+ref+", answers: {where: left}}")
+				h.says(kitchen, "status: {re: "+ref+asks)
+				if c.why == "" {
+					h.says(agent, replaceRef(c.answer, ref))
+					h.is(ref, mess.InProgress)
+					return
+				}
+				h.refuses(agent, replaceRef(c.answer, ref), c.why, "the open one is "+ref+"/question-004-where")
+				h.is(ref, mess.NeedsInput)
+			})
+		})
+	}
+}
+
+// Of two questions in two messages, the answer to one leaves the other open.
+func TestOneOfTwoQuestions(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "x")
+		ref := h.says(agent, "request: {intent: look}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		for range 2 {
+			h.says(kitchen, "status: {re: "+ref+", code: needs_input, questions: [{field: where, question: where}]}")
+		}
+		h.says(agent, "reply: {re: "+ref+"/question-002-where, answers: {where: left}}")
+		h.is(ref, mess.NeedsInput)
+		h.refuses(agent, "reply: {re: "+ref+"/question-002-where, answers: {where: right}}", mess.Stale)
+		h.says(agent, "reply: {re: "+ref+"/question-003-where, answers: {where: right}}")
+		h.is(ref, mess.InProgress)
+	})
+}
+
 func TestCancelBeforeAndAfterTheStart(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "vacuum-floor")

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // mayAnswer lets the requester and operators answer and cancel.
@@ -28,13 +29,13 @@ func (t *turn) reply(r *mess.Reply) error {
 	if len(r.Answers) == 0 {
 		return nil
 	}
-	if err := t.asked(); err != nil {
+	meant, err := t.questions(t.message.Re)
+	if err != nil {
 		return err
 	}
-	for _, a := range r.Answers {
-		t.answered(a.Key)
-	}
-	t.resumed()
+	t.answered(slices.DeleteFunc(meant, func(q OpenItem) bool {
+		return !slices.ContainsFunc(r.Answers, func(a mess.Field) bool { return a.Key == q.Key })
+	}))
 	return nil
 }
 
@@ -47,18 +48,41 @@ func (t *turn) answer(a *mess.Answer) error {
 	if v, ok := a.Value.(bool); ok && t.env.Status == mess.NeedsConfirmation {
 		return t.confirm(v, of, "")
 	}
-	if err := t.asked(); err != nil {
+	meant, err := t.questions(of)
+	if err != nil {
 		return err
 	}
-	open := slices.DeleteFunc(slices.Clone(t.env.Questions), func(q OpenItem) bool {
-		return slices.Contains(of, q.Message) || slices.Contains(of, q.Key)
-	})
-	if len(open) == len(t.env.Questions) { // it names the thread alone: all that is open
-		open = nil
+	if named := slices.DeleteFunc(slices.Clone(meant), func(q OpenItem) bool { return !slices.Contains(of, q.Key) }); len(named) > 0 {
+		meant = named
 	}
-	t.env.Questions = open
-	t.resumed()
+	t.answered(meant)
 	return nil
+}
+
+// questions are the open ones that an answer may be for: those of the messages
+// that it names, or all where it names the thread alone. An answer to what was
+// asked earlier is none to what is asked now, though the field be called the same.
+func (t *turn) questions(of mess.Refs) ([]OpenItem, error) {
+	if err := t.asked(); err != nil {
+		return nil, err
+	}
+	all := t.env.Questions
+	names := t.messagesIn(of)
+	if len(names) == 0 || len(all) == 0 {
+		return slices.Clone(all), nil
+	}
+	meant := slices.DeleteFunc(slices.Clone(all), func(q OpenItem) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return messeaf.Serial(name) == messeaf.Serial(q.Message) })
+	})
+	if len(meant) == 0 {
+		return nil, mess.Refuse(mess.Stale, "that question is over, or was none; the open one is %s", all[len(all)-1].Message)
+	}
+	return meant, nil
+}
+
+// messagesIn are those of the names that are messages of the thread.
+func (t *turn) messagesIn(names mess.Refs) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(r string) bool { return !strings.HasPrefix(r, t.env.Ref+"/") })
 }
 
 // asked returns nil if an answer is waited for.
@@ -69,13 +93,11 @@ func (t *turn) asked() error {
 	return refusedStep(&mess.TransitionError{From: t.env.Status, To: mess.InProgress, By: mess.ByRequester, Legal: t.env.Status.Next(mess.ByRequester)})
 }
 
-func (t *turn) answered(key string) {
-	t.env.Questions = slices.DeleteFunc(t.env.Questions, func(q OpenItem) bool { return q.Key == key })
-}
-
-// resumed sets the thread back to work when nothing is left to answer. The
-// start gate is not passed by that: the phase stays what it was.
-func (t *turn) resumed() {
+// answered takes questions off the list, and sets the thread back to work when
+// nothing is left to answer. The start gate is not passed by that: the phase stays
+// what it was.
+func (t *turn) answered(these []OpenItem) {
+	t.env.Questions = slices.DeleteFunc(t.env.Questions, func(q OpenItem) bool { return slices.Contains(these, q) })
 	if len(t.env.Questions) == 0 {
 		t.note("replied", "")
 		t.move(mess.InProgress)
@@ -126,7 +148,7 @@ func (t *turn) meant(yes bool, of mess.Refs, hash string) (again bool, _ error) 
 	if last < 0 {
 		return false, t.notAsked()
 	}
-	names := slices.DeleteFunc(slices.Clone(of), func(r string) bool { return !strings.HasPrefix(r, t.env.Ref+"/") })
+	names := t.messagesIn(of)
 	open := t.env.Status == mess.NeedsConfirmation && asked[last].Given == nil
 	bare := len(names) == 0 && hash == ""
 	i := last

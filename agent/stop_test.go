@@ -162,7 +162,7 @@ func TestWhoMayStop(t *testing.T) {
 			want mess.Why
 		}{
 			{exchange.Actor{ID: "guest", Roles: exchange.Observer}, mess.Stop{}, mess.Forbidden},
-			{claude, mess.Stop{Executors: mess.Refs{"nobody"}}, mess.Unknown},
+			{claude, mess.Stop{Executors: mess.Refs{"nobody"}}, mess.Missing},
 		} {
 			if _, err := h.x.Stop(h.t.Context(), c.who, c.stop); !errors.Is(err, c.want) {
 				t.Errorf("%s: %v, want %v", c.who.ID, err, c.want)

@@ -19,6 +19,9 @@ const holdKind = "hold"
 type holdOrder struct {
 	On   bool      `json:"on"` // a hold, not the end of one
 	Hold mess.Hold `json:"hold"`
+	// Elsewhere is an order that the executor was given at its broker, and has told
+	// of here.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 }
 
 func (x *Exchange) readHolds(ctx context.Context) error {
@@ -161,8 +164,9 @@ func because(why string) string {
 	return ": " + why
 }
 
-// standsHeld takes what an executor says about holds. A hold that it has taken,
-// and that is over by its word, was ended elsewhere: at its broker.
+// standsHeld takes what an executor says about holds. What was given or ended at
+// its broker is an order of ours from then on, so that its next process hears of it
+// as well.
 func (x *Exchange) standsHeld(ctx context.Context, c mess.Executor) error {
 	if c.Held == nil {
 		return nil
@@ -173,18 +177,42 @@ func (x *Exchange) standsHeld(ctx context.Context, c mess.Executor) error {
 	x.onHold[c.ID] = c.Held
 	o, ok := x.holds[c.ID]
 	confirmed := ok && slices.Contains(c.Held.Orders, o.Hold.ID)
-	over := confirmed && (!o.On || c.Held.Why == "")
-	if over {
+	changed := true
+	switch {
+	case confirmed && (!o.On || c.Held.Why == ""):
 		delete(x.holds, c.ID)
+	case c.Held.Why != "" && (!ok || !o.On && o.Elsewhere && len(c.Held.Orders) == 0):
+		x.holds[c.ID] = x.givenElsewhere(c)
+	case c.Held.Why == "" && o.On && o.Elsewhere && !confirmed && c.Instance == "":
+		// It was ended there before the executor, which has not begun anew, knew it as
+		// an order of ours. That may be on its way still, and so is the end.
+		x.holds[c.ID] = holdOrder{Elsewhere: true, Hold: mess.Hold{ID: rand.Text(), By: o.Hold.By, At: mess.TimeOf(x.now())}}
+	default:
+		changed = false
 	}
 	if x.held(c.ID) != was {
 		x.reofferAll(x.now())
 		x.turned()
 	}
-	if over {
+	if changed {
 		return x.keepHold(ctx, c.ID)
 	}
 	return nil
+}
+
+// saysBy is before who has given a hold, in the words of an executor of ours.
+const saysBy = ", by "
+
+// givenElsewhere makes an order of a hold that an executor was given at its
+// broker, so that its next process is told of it as well. By whom, it says at the
+// end of its reason. x.mu is held.
+func (x *Exchange) givenElsewhere(c mess.Executor) holdOrder {
+	why, by := c.Held.Why, c.ID
+	if i := strings.LastIndex(why, saysBy); i >= 0 && mess.ValidID(why[i+len(saysBy):]) {
+		why, by = why[:i], why[i+len(saysBy):]
+	}
+	x.log.Info("hold that was given elsewhere", "actor", by, "executors", c.ID, "why", why)
+	return holdOrder{On: true, Elsewhere: true, Hold: mess.Hold{ID: rand.Text(), Why: cutReason(why), By: by, At: mess.TimeOf(x.now())}}
 }
 
 // unheard is the last order, hold or resume, that an executor has not confirmed

@@ -125,7 +125,7 @@ func TestAHoldThatWasGivenElsewhere(t *testing.T) {
 		h.heard(kitchen, mess.Executor{Held: &mess.OnHold{Why: "at its broker"}})
 		ear := h.listens(kitchen, "")
 		ref := h.says(agent, "request: {intent: look, requires: [look]}").Ref
-		if got := ear.heard(); len(got) != 0 {
+		if got := strings.Join(ear.heard(), ","); got != "hold  config" {
 			t.Errorf("it hears %q", got)
 		}
 		h.heard(kitchen, mess.Executor{Held: &mess.OnHold{}})
@@ -144,6 +144,59 @@ func TestAHoldThatWasGivenElsewhere(t *testing.T) {
 		h.after(time.Millisecond)
 		if got := strings.Join(ear.heard(), ","); got != "offer "+ref+" request" || h.x.Executors()[0].Hold != nil {
 			t.Errorf("a hold that ended there: %q, %+v", got, h.x.Executors()[0].Hold)
+		}
+	})
+}
+
+// A hold that an executor was given at its broker is told to its next process, also
+// by an exchange that was started anew, until it is ended, here or there.
+func TestAHoldThatWasGivenElsewhereLasts(t *testing.T) {
+	inHouse(t, func(h *house) {
+		next := mess.Executor{Capabilities: looks.Capabilities, Instance: "next", Held: &mess.OnHold{}}
+		told := func() *mess.Hold {
+			t.Helper()
+			h.heard(kitchen, looks)
+			ack := h.heard(kitchen, mess.Executor{Held: &mess.OnHold{Why: "wet, by the door, by anna"}})
+			if ack.Hold == nil || ack.Hold.Why != "wet, by the door" || ack.Hold.By != "anna" {
+				t.Fatalf("%+v", ack)
+			}
+			return ack.Hold
+		}
+		hold := told()
+		h.refuses(kitchen, "status: {re: "+h.says(agent, "request: {intent: look}").Ref+", code: claimed}", mess.NotReady, "on hold by anna: wet, by the door")
+		h.stop()
+		h.open(exchange.DefaultConfig())
+		if ack := h.heard(kitchen, next); ack.Hold == nil || ack.Hold.ID != hold.ID {
+			t.Errorf("the next process: %+v", ack)
+		}
+		h.refuses(agent, "config: {resume: {executors: [kitchen-pi]}}", mess.Forbidden, "anna")
+		// Ended there, by a process that knows it as an order of the exchange.
+		if ack := h.heard(kitchen, mess.Executor{Held: &mess.OnHold{Orders: mess.Refs{hold.ID}}}); ack.Hold != nil || ack.Resume != nil {
+			t.Errorf("ended there: %+v", ack)
+		}
+		if ack := h.heard(kitchen, next); ack.Hold != nil || ack.Resume != nil {
+			t.Errorf("the next process after the end: %+v", ack)
+		}
+		// Ended there while the exchange's order was on its way: its end follows it.
+		hold = told()
+		end := h.heard(kitchen, mess.Executor{Held: &mess.OnHold{}}).Resume
+		if end == nil {
+			t.Fatal("the end does not follow the order")
+		}
+		if ack := h.heard(kitchen, mess.Executor{Held: &mess.OnHold{Orders: mess.Refs{hold.ID}, Why: "wet, by anna"}}); ack.Hold != nil || ack.Resume == nil || ack.Resume.ID != end.ID {
+			t.Errorf("the late order: %+v", ack)
+		}
+		h.heard(kitchen, mess.Executor{Held: &mess.OnHold{Orders: mess.Refs{hold.ID, end.ID}}})
+		if e := h.x.Executors()[0]; e.OnHold != "" || e.Hold != nil {
+			t.Errorf("%+v", e)
+		}
+		// Ended here, by the operator.
+		hold = told()
+		if got, err := h.x.Resume(t.Context(), person, mess.Hold{}); err != nil || len(got.Executors) != 1 {
+			t.Fatalf("%+v %v", got, err)
+		}
+		if e := h.x.Executors()[0]; e.OnHold != "" {
+			t.Errorf("%+v", e)
 		}
 	})
 }

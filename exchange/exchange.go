@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +32,9 @@ type Exchange struct {
 
 	opened time.Time // nobody has been silent for longer
 
+	paper chan struct{} // has room for who writes a document; taken before mu
+
+	// Never held over the store: who orders a stop does not wait for a disk.
 	mu        sync.Mutex
 	open      map[string]*live              // threads without a terminal status
 	executors map[string]*executor          // registered
@@ -150,7 +155,7 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 		return nil, err
 	}
 	x := &Exchange{
-		cfg: cfg, store: store, now: now, log: log, hub: newHub(), due: newAlarm(), opened: now(),
+		cfg: cfg, store: store, now: now, log: log, hub: newHub(), due: newAlarm(), opened: now(), paper: make(chan struct{}, 1),
 		open: map[string]*live{}, executors: map[string]*executor{},
 		latest: map[string]string{}, waiting: map[string][]string{}, room: map[string]*room{},
 		stops: map[string][]mess.Stop{}, stopped: map[string]*mess.Stopped{},
@@ -167,8 +172,9 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 		return nil, err
 	}
 	x.mu.Lock()
-	defer x.mu.Unlock()
-	for _, l := range x.open {
+	open := slices.Collect(maps.Values(x.open))
+	x.mu.Unlock()
+	for _, l := range open {
 		if err := x.settle(ctx, l); err != nil {
 			return nil, err
 		}
@@ -194,20 +200,30 @@ func (x *Exchange) Changed(e Envelope) {
 }
 
 // settle finds out how the dependencies of a thread ended that are not open
-// any more. x.mu is held.
+// any more.
 func (x *Exchange) settle(ctx context.Context, l *live) error {
-	for dep := range l.deps {
-		if x.open[dep] != nil {
-			continue
-		}
+	for _, dep := range x.endedDeps(l) {
 		t, err := x.store.Thread(ctx, dep)
 		if err != nil {
 			return fmt.Errorf("%s depends on %s: %w", l.env.Ref, dep, err)
 		}
+		x.mu.Lock()
 		l.deps[dep] = t.Status
 		x.wake(l, x.now())
+		x.mu.Unlock()
 	}
 	return nil
+}
+
+func (x *Exchange) endedDeps(l *live) (ended []string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for dep := range l.deps {
+		if x.open[dep] == nil {
+			ended = append(ended, dep)
+		}
+	}
+	return ended
 }
 
 // index sets the envelope of a thread, and what follows from it: its offers,

@@ -158,16 +158,20 @@ func (x *Exchange) heard(c mess.Executor) bool {
 
 // enter stores a registration or an update of one.
 func (x *Exchange) enter(ctx context.Context, c mess.Executor) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	done, err := x.writing(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	now := x.now()
 	e := &executor{created: now, seen: now, beats: c.Holding != nil}
+	x.mu.Lock()
 	if old := x.executors[c.ID]; old != nil {
 		e.created, e.beats, c = old.created, e.beats || old.beats, merge(old.Executor, c)
 	}
+	x.mu.Unlock()
 	c.Holding, c.Instance, c.Stopped, c.Held, c.States = nil, "", nil, nil, nil
 	e.Executor = c
-	var err error
 	if e.hours, err = hoursOf(c); err != nil {
 		return mess.Refuse(mess.Invalid, "config.executor.schedule: %v", err)
 	}
@@ -178,6 +182,8 @@ func (x *Exchange) enter(ctx context.Context, c mess.Executor) error {
 	if err := x.store.Put(ctx, executorKind, c.ID, doc); err != nil {
 		return x.broken(err)
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	x.executors[c.ID] = e
 	x.reofferAll(now)
 	x.turned()

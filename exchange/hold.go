@@ -61,19 +61,12 @@ func (x *Exchange) order(ctx context.Context, who Actor, h mess.Hold, on bool) (
 	if err := mayOrder(who, verb); err != nil {
 		return mess.Hold{}, err
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	h.Why = cutReason(h.Why)
 	h.ID, h.By, h.At = rand.Text(), who.ID, mess.TimeOf(x.now())
-	given, orders, err := x.heldBy(who, h.Executors, on)
+	given, orders, err := x.passHolds(who, holdOrder{On: on, Hold: h})
 	if err != nil {
 		return mess.Hold{}, err
 	}
-	for _, id := range orders {
-		x.passHold(id, holdOrder{On: on, Hold: h})
-	}
-	x.reofferAll(x.now())
-	x.turned()
 	for _, id := range orders {
 		if err := x.keepHold(ctx, id); err != nil {
 			return mess.Hold{}, err
@@ -85,6 +78,22 @@ func (x *Exchange) order(ctx context.Context, who Actor, h mess.Hold, on bool) (
 	}
 	x.log.Info(verb, "actor", who.ID, "executors", strings.Join(given, " "), "why", h.Why)
 	return h, nil
+}
+
+// passHolds gives an order to all whom it is for.
+func (x *Exchange) passHolds(who Actor, o holdOrder) (given, orders []string, _ error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	given, orders, err := x.heldBy(who, o.Hold.Executors, o.On)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, id := range orders {
+		x.passHold(id, o)
+	}
+	x.reofferAll(x.now())
+	x.turned()
+	return given, orders, nil
 }
 
 // heldBy are the executors that an order is for, and among them those whose last
@@ -134,12 +143,14 @@ func (o holdOrder) words() (hold, resume *mess.Hold) {
 	return nil, &o.Hold
 }
 
-// keepHold writes down the last order of an executor. x.mu is held.
+// keepHold writes down the last order of an executor.
 func (x *Exchange) keepHold(ctx context.Context, id string) error {
-	if o, ok := x.holds[id]; ok {
-		return x.keep(ctx, holdKind, id, o)
-	}
-	return x.keep(ctx, holdKind, id, nil)
+	return x.keep(ctx, holdKind, id, func() any {
+		if o, ok := x.holds[id]; ok {
+			return o
+		}
+		return nil
+	})
 }
 
 // held is why an executor is offered nothing, "" if it is: by the last order that
@@ -168,16 +179,21 @@ func because(why string) string {
 // its broker is an order of ours from then on, so that its next process hears of it
 // as well.
 func (x *Exchange) standsHeld(ctx context.Context, c mess.Executor) error {
-	if c.Held == nil {
+	if c.Held == nil || !x.hears(c) {
 		return nil
 	}
+	return x.keepHold(ctx, c.ID)
+}
+
+// hears takes that, and reports whether an order of ours has changed by it.
+func (x *Exchange) hears(c mess.Executor) (changed bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	was := x.held(c.ID)
 	x.onHold[c.ID] = c.Held
 	o, ok := x.holds[c.ID]
 	confirmed := ok && slices.Contains(c.Held.Orders, o.Hold.ID)
-	changed := true
+	changed = true
 	switch {
 	case confirmed && (!o.On || c.Held.Why == ""):
 		delete(x.holds, c.ID)
@@ -194,10 +210,7 @@ func (x *Exchange) standsHeld(ctx context.Context, c mess.Executor) error {
 		x.reofferAll(x.now())
 		x.turned()
 	}
-	if changed {
-		return x.keepHold(ctx, c.ID)
-	}
-	return nil
+	return changed
 }
 
 // saysBy is before who has given a hold, in the words of an executor of ours.

@@ -191,7 +191,7 @@ func TestAHoldThatWasGivenElsewhereLasts(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 		// Ended here, by the operator.
-		hold = told()
+		told()
 		if got, err := h.x.Resume(t.Context(), person, mess.Hold{}); err != nil || len(got.Executors) != 1 {
 			t.Fatalf("%+v %v", got, err)
 		}

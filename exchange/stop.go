@@ -57,24 +57,13 @@ func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop,
 	if err := mayOrder(who, stopKind); err != nil {
 		return mess.Stop{}, err
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	s.Why = cutReason(s.Why) // a stop is not refused for its words
 	s.ID, s.By, s.At = rand.Text(), who.ID, mess.TimeOf(x.now())
-	ids := slices.Sorted(maps.Keys(x.executors))
-	if len(s.Executors) > 0 {
-		for _, id := range s.Executors {
-			if x.executors[id] == nil {
-				return mess.Stop{}, mess.Refuse(mess.Missing, "config.stop.executors: %q is not registered; leave the list out to stop all", id)
-			}
-		}
-		ids = s.Executors
+	ids, err := x.passAll(s)
+	if err != nil {
+		return mess.Stop{}, err
 	}
 	s.Executors = ids
-	for _, id := range ids {
-		x.pass(id, s)
-	}
-	x.turned()
 	for _, id := range ids {
 		if err := x.keepStops(ctx, id); err != nil {
 			return mess.Stop{}, err
@@ -82,6 +71,26 @@ func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop,
 	}
 	x.log.Warn("stop", "actor", who.ID, "executors", len(ids), "err", s.Why)
 	return s, nil
+}
+
+// passAll gives a stop to all whom it is for.
+func (x *Exchange) passAll(s mess.Stop) (ids []string, _ error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	ids = slices.Sorted(maps.Keys(x.executors))
+	if len(s.Executors) > 0 {
+		for _, id := range s.Executors {
+			if x.executors[id] == nil {
+				return nil, mess.Refuse(mess.Missing, "config.stop.executors: %q is not registered; leave the list out to stop all", id)
+			}
+		}
+		ids = s.Executors
+	}
+	for _, id := range ids {
+		x.pass(id, s)
+	}
+	x.turned()
+	return ids, nil
 }
 
 // pass gives one executor a stop; who else gets it is none of its business. x.mu
@@ -98,20 +107,47 @@ func stopEvent(s mess.Stop) Event {
 	return Event{Kind: EventStop, Message: mess.Message{From: Self, Received: s.At, Items: []mess.Item{&mess.Config{Stop: &s}}}}
 }
 
-// keepStops writes down what one executor has not confirmed. x.mu is held.
+// keepStops writes down what one executor has not confirmed.
 func (x *Exchange) keepStops(ctx context.Context, id string) error {
-	if list := x.stops[id]; len(list) > 0 {
-		return x.keep(ctx, stopKind, id, list)
-	}
-	return x.keep(ctx, stopKind, id, nil)
+	return x.keep(ctx, stopKind, id, func() any {
+		if list := x.stops[id]; len(list) > 0 {
+			return list
+		}
+		return nil
+	})
 }
 
-// keep writes down what an executor was ordered; nil forgets it. x.mu is held.
-func (x *Exchange) keep(ctx context.Context, kind, id string, orders any) error {
+// writing waits until nobody else writes a document. Who says what stands only
+// then writes the newest, in whatever order they come.
+func (x *Exchange) writing(ctx context.Context) (done func(), err error) {
+	done = func() { <-x.paper }
+	select {
+	case x.paper <- struct{}{}:
+		return done, nil
+	default:
+	}
+	select {
+	case x.paper <- struct{}{}:
+		return done, nil
+	case <-ctx.Done():
+		return nil, x.broken(ctx.Err())
+	}
+}
+
+// keep writes down what an executor was ordered, as it stands when it is written;
+// nil forgets it. orders is called with x.mu held.
+func (x *Exchange) keep(ctx context.Context, kind, id string, orders func() any) error {
+	done, err := x.writing(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	x.mu.Lock()
+	now := orders()
+	x.mu.Unlock()
 	var doc []byte
-	if orders != nil {
-		var err error
-		if doc, err = json.Marshal(orders); err != nil {
+	if now != nil {
+		if doc, err = json.Marshal(now); err != nil {
 			return fmt.Errorf("%s for %s: %w", kind, id, err)
 		}
 	}
@@ -126,17 +162,26 @@ func (x *Exchange) stands(ctx context.Context, c mess.Executor) error {
 	if c.Stopped == nil {
 		return nil
 	}
+	if !x.confirm(c) {
+		return nil
+	}
+	x.log.Info("stop confirmed", "executor", c.ID)
+	return x.keepStops(ctx, c.ID)
+}
+
+// confirm takes the stops that an executor has confirmed off its list, and reports
+// whether there were any.
+func (x *Exchange) confirm(c mess.Executor) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.stopped[c.ID] = c.Stopped
 	x.turned()
 	left := slices.DeleteFunc(slices.Clone(x.stops[c.ID]), func(s mess.Stop) bool { return slices.Contains(c.Stopped.Orders, s.ID) })
 	if len(left) == len(x.stops[c.ID]) {
-		return nil
+		return false
 	}
 	x.stops[c.ID] = left
-	x.log.Info("stop confirmed", "executor", c.ID)
-	return x.keepStops(ctx, c.ID)
+	return true
 }
 
 // unconfirmed lists the stops that an executor has not confirmed.

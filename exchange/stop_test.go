@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
@@ -37,6 +38,72 @@ func whys(stops []mess.Stop) string {
 
 // A stop is said to those whom it is for, again and again until they have
 // confirmed it, and over a restart of the exchange.
+// sticks is a store that writes no document from when stuck is closed until free is.
+type sticks struct {
+	exchange.Store
+	stuck, free chan struct{}
+}
+
+func (s *sticks) Put(ctx context.Context, kind, id string, doc []byte) error {
+	select {
+	case <-s.stuck:
+		<-s.free
+	default:
+	}
+	return s.Store.Put(ctx, kind, id, doc)
+}
+
+// Where the disk hangs, nobody waits for it but who wants to know that something is
+// kept: a stop goes out beside one that is not on the disk yet, and so does a hold,
+// and threads go on.
+func TestNobodyWaitsForADiskThatHangs(t *testing.T) {
+	store := &sticks{Store: exchange.NewMemory()}
+	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
+		store.stuck, store.free = make(chan struct{}), make(chan struct{})
+		h.registers(kitchen, "look")
+		h.registers(garage, "look")
+		ears := []*ear{h.listens(kitchen, ""), h.listens(garage, "")}
+		close(store.stuck)
+		var wg sync.WaitGroup
+		stop := func(s mess.Stop) {
+			wg.Go(func() {
+				if _, err := h.x.Stop(h.t.Context(), person, s); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		stop(mess.Stop{Executors: mess.Refs{kitchen.ID}, Why: "smoke"})
+		stop(mess.Stop{Why: "fire"})
+		wg.Go(func() {
+			if _, err := h.x.Hold(h.t.Context(), person, mess.Hold{}); err != nil {
+				t.Error(err)
+			}
+		})
+		wg.Go(func() { h.heard(kitchen, looks) })
+		synctest.Wait()
+		for i, want := range []string{"stop  config,stop  config,hold  config", "stop  config,hold  config"} {
+			if got := strings.Join(ears[i].heard(), ","); got != want {
+				t.Errorf("executor %d hears %q, want %q", i, got, want)
+			}
+		}
+		ref := h.says(agent, "request: {intent: look}").Ref
+		h.says(agent, "cancel: {re: "+ref+"}")
+		h.is(ref, mess.Cancelled)
+		late, cancel := context.WithTimeout(h.t.Context(), time.Second)
+		defer cancel()
+		if _, err := h.x.Stop(late, person, mess.Stop{}); !errors.Is(err, mess.Unavailable) {
+			t.Errorf("a stop that is not on the disk in its time: %v", err)
+		}
+		close(store.free)
+		wg.Wait()
+		docs, err := store.Docs(h.t.Context(), "stop")
+		if err != nil || strings.Count(string(docs[kitchen.ID]), `"id"`) != 3 {
+			t.Errorf("on the disk: %s, %v", docs[kitchen.ID], err)
+		}
+	})
+}
+
 func TestAStopIsKeptUntilItIsConfirmed(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, looks)

@@ -225,12 +225,12 @@ func newThread(env Envelope, ref string, s submission, now time.Time, dispatched
 
 // created takes a new thread into the index and tells those whom it concerns.
 func (x *Exchange) created(ctx context.Context, t Thread) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.latest[t.Requestor] = t.Ref
 	l := &live{}
+	x.mu.Lock()
+	x.latest[t.Requestor] = t.Ref
 	x.index(l, t.Envelope)
 	x.tell(Step{Envelope: t.Envelope, Messages: t.Messages})
+	x.mu.Unlock()
 	return x.settle(ctx, l)
 }
 

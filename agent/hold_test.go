@@ -85,7 +85,7 @@ func TestAHoldPastTheExchange(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.deliver(orders(t, "{id: one, from: anna, MESS: [{config: {hold: {id: one}}}]}"))
 		synctest.Wait()
-		if e := h.standing(); e.Held == nil || e.Held.Why != "no reason given, by anna" || e.Hold != nil {
+		if e := h.standing(); e.Held == nil || e.Held.Why != "no reason given, by anna" || e.Hold == nil || e.Hold.By != "anna" {
 			t.Fatalf("it says %+v", e.Held)
 		}
 		ref := h.says(claude, "request: {intent: turn on the porch light}")

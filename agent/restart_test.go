@@ -184,7 +184,7 @@ func TestACrashWhileAnAnswerIsWaitedFor(t *testing.T) {
 			ref := h.says(claude, "request: {intent: vacuum the kitchen}")
 			h.is(ref, mess.NeedsInput)
 			h.line.cutIt(true) // it dies
-			answer := "reply: {re: " + ref + "/question-003, answers: {area: stove}}"
+			answer := "reply: {re: " + ref + "/question-002, answers: {area: stove}}"
 			if !late {
 				h.says(person, answer)
 			}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -174,19 +175,32 @@ func TestWrongTokensShutNobodyOut(t *testing.T) {
 	h.takes(envelope(wire.Notification, "msg_n", "hello"))
 }
 
+// A peer that sends too much is told for how long to leave it.
 func TestRateLimit(t *testing.T) {
-	h := inHouse(t, func(c *mesh.Config) { c.Burst = 3 })
+	h := inHouse(t, func(c *mesh.Config) { c.Rate, c.Burst = 0.1, 3 })
 	for _, id := range []string{"a", "b", "c"} {
 		h.takes(envelope(wire.Notification, id, "hello"))
 	}
 	if code, v := h.post(envelope(wire.Notification, "d", "hello")); code != http.StatusTooManyRequests || v["error"] != "rate_limited" || !h.audited("refused_rate_limited") {
 		t.Errorf("%d %v", code, v)
 	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/hooks/hub", strings.NewReader(string(wire.Hook{Message: envelope(wire.Notification, "e", "hello").Text()}.Text())))
+	r.Header.Set("Authorization", "Bearer "+tokenHere)
+	w := httptest.NewRecorder()
+	h.door.ServeHTTP(w, r)
+	if after, err := strconv.Atoi(w.Header().Get("Retry-After")); w.Code != http.StatusTooManyRequests || err != nil || after < 1 || after > 600 { // one in ten minutes
+		t.Errorf("%d, after %d, %v", w.Code, after, err)
+	}
+	h.takes(func() wire.Envelope { // others are another matter
+		e := envelope(wire.Notification, "f", "hello")
+		e.From = "beta"
+		return e
+	}())
 }
 
 // Text that names no sender is counted as well, and is no longer than an envelope.
 func TestTextIsCounted(t *testing.T) {
-	h := inHouse(t, func(c *mesh.Config) { c.Burst = 3 })
+	h := inHouse(t, func(c *mesh.Config) { c.Rate, c.Burst = 0.1, 3 })
 	text := func(what string) int {
 		code, _ := h.raw("/hooks/agent", tokenHere, string(wire.Hook{Message: what}.Text()))
 		return code

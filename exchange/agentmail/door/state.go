@@ -99,7 +99,11 @@ func (d *Door) read() error {
 		return err
 	}
 	if err == nil {
-		if err := json.Unmarshal(data, &d.s); err != nil {
+		err := json.Unmarshal(data, &d.s)
+		if err == nil && d.s.torn() {
+			err = errors.New("some of it is null")
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w; restore it from a copy: without it the name at the mail server is lost, and tasks that run are not reported", d.file, err)
 		}
 	}
@@ -110,6 +114,21 @@ func (d *Door) read() error {
 		d.s.Given = map[string]*given{}
 	}
 	return nil
+}
+
+// torn reports whether something is named and not there.
+func (s *state) torn() bool {
+	for _, t := range s.Tasks {
+		if t == nil {
+			return true
+		}
+	}
+	for _, g := range s.Given {
+		if g == nil {
+			return true
+		}
+	}
+	return slices.Contains(s.Out, nil)
 }
 
 // change makes a change and writes it down. What cannot be written is not changed.

@@ -83,6 +83,10 @@ func TestAttempts(t *testing.T) {
 			answers: answers{health: 200, codes: []int{429, 202}, after: "7"}, cfg: post.Config{RetryAfter: true},
 			want: post.Outcome{Status: "sent", Code: 202, Attempts: 2}, at: []time.Duration{0, 7 * s},
 		},
+		"busy, and says how long": {
+			answers: answers{health: 200, codes: []int{503, 202}, after: "9"}, cfg: post.Config{RetryAfter: true},
+			want: post.Outcome{Status: "sent", Code: 202, Attempts: 2}, at: []time.Duration{0, 9 * s}, breaker: "closed",
+		},
 		"broken": {
 			answers: answers{health: 501, codes: []int{500}}, want: post.Outcome{Status: "all_retries_exhausted", Code: 500, Attempts: 4, Err: "it answers 500"},
 			at: []time.Duration{0, 5 * s, 20 * s, 80 * s}, breaker: "open",

@@ -2,6 +2,7 @@ package capabilities
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,15 +27,7 @@ func isHass(v *strictyaml.Value) bool {
 // the files); those with slots, rules or intents that nobody here knows are left
 // out, and noted: to take the sentence and drop the slot would be to drop a word.
 func (b *builder) hass(name string, root *strictyaml.Value) {
-	for _, p := range pairs(root.Get("expansion_rules")) {
-		if p.Value.Kind != strictyaml.String || !balanced(p.Value.Text) {
-			b.wrong("%s:%d: expansion_rules: %s: %q is no template; close its brackets", name, p.Line, p.Key, p.Value.Text)
-			continue
-		}
-		if t, ok := hassTemplate(p.Value.Text); ok {
-			b.hassRules[p.Key] = t
-		}
-	}
+	b.hassRulesOf(name, root.Get("expansion_rules"), func(rule, text string) { b.hassRules[rule] = text })
 	if words := root.Get("skip_words"); words != nil {
 		b.hassSkip(name, words)
 	}
@@ -43,6 +36,22 @@ func (b *builder) hass(name string, root *strictyaml.Value) {
 	}
 	for _, intent := range pairs(root.Get("intents")) {
 		b.hassSentences(hassSentence{file: name, intent: intent.Key}, intent.Value)
+	}
+}
+
+// hassRulesOf takes up rules, of a file or beside sentences. One that has no meaning here
+// is empty, so that no other of its name is taken for it.
+func (b *builder) hassRulesOf(file string, rules *strictyaml.Value, yield func(name, text string)) {
+	for _, p := range pairs(rules) {
+		if p.Value.Kind != strictyaml.String || !balanced(p.Value.Text) {
+			b.wrong("%s:%d: expansion_rules: %s: %q is no template; close its brackets", file, p.Line, p.Key, p.Value.Text)
+			continue
+		}
+		text, ok := hassTemplate(p.Value.Text)
+		if !ok {
+			text = ""
+		}
+		yield(strings.ToLower(p.Key), text)
 	}
 }
 
@@ -68,7 +77,8 @@ type hassSentence struct {
 	file, intent, text string
 	line               int
 	classes, not       []string
-	unknown            string // what of its context has no meaning here
+	unknown            string            // what of its context has no meaning here
+	rules              map[string]string // that stand beside it, and count there alone
 }
 
 func pairs(v *strictyaml.Value) []strictyaml.Pair {
@@ -100,6 +110,13 @@ func (b *builder) hassSentences(s hassSentence, v *strictyaml.Value) {
 		for _, p := range pairs(v.Get("excludes_context")) {
 			s.context(&s.not, p)
 		}
+		s.rules = maps.Clone(s.rules)
+		b.hassRulesOf(s.file, v.Get("expansion_rules"), func(name, text string) {
+			if s.rules == nil {
+				s.rules = map[string]string{}
+			}
+			s.rules[name] = text
+		})
 		b.hassSentences(s, v.Get("data"))
 		b.hassSentences(s, v.Get("sentences"))
 	default:
@@ -160,11 +177,21 @@ func (b *builder) mergeHass() {
 	}
 	e := expander{rules: map[string]Template{}, fold: b.words.fold}
 	for name, text := range b.hassRules {
-		if t, err := ParseTemplate(text); err == nil {
+		if t, err := ParseTemplate(text); err == nil && text != "" {
 			e.rules[name] = t
 		}
 	}
+	shared := e.rules
 	for _, s := range b.hassFound {
+		if e.rules = shared; len(s.rules) > 0 {
+			e.rules = maps.Clone(shared)
+			for name, text := range s.rules {
+				delete(e.rules, name)
+				if t, err := ParseTemplate(text); err == nil && text != "" {
+					e.rules[name] = t
+				}
+			}
+		}
 		i := slices.IndexFunc(b.list, func(c *capability) bool { return c.ID == b.hassIntents[s.intent] })
 		text, ok := hassTemplate(s.text)
 		classes, known := b.classesOf(s.classes)
@@ -174,7 +201,7 @@ func (b *builder) mergeHass() {
 			b.skipped = append(b.skipped, fmt.Sprintf("%s:%d: %s: %q", s.file, s.line, s.intent, s.text))
 			continue
 		}
-		s.text = hassInline(text, b.hassRules)
+		s.text = hassInline(text, merged(b.hassRules, s.rules))
 		own := *b.list[i] // the list may hold entries of the embedded files
 		own.hass = append(slices.Clip(own.hass), s)
 		b.list[i] = &own

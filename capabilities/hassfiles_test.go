@@ -1,6 +1,7 @@
 package capabilities_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -64,6 +65,73 @@ func TestHomeAssistantFolder(t *testing.T) {
 		}
 		if left := strings.Join(c.Skipped(), "\n"); len(c.Skipped()) != 2 || !strings.Contains(left, "light_HassTurnOn.yaml:12") {
 			t.Errorf("left out: %s, want the one with a brightness, and that for an area", left)
+		}
+	}
+}
+
+// A rule beside sentences counts there alone, and before that of its name which all
+// share.
+func TestHomeAssistantRulesBesideSentences(t *testing.T) {
+	const file = `
+language: en
+intents:
+  HassTurnOn:
+    data:
+      - sentences: ["<wake> {name}"]
+        expansion_rules: {wake: "(rouse|stir)"}
+      - sentences: ["<wake> up {name}"]
+      - sentences: ["<wake> {name} gently"]
+        expansion_rules: {wake: "{brightness}"}
+      - sentences: ["<wake> {name} softly on"]
+        expansion_rules: {wake: "don't"}
+  HassTurnOff:
+    data:
+      - sentences: ["<lull> {name}"]
+        expansion_rules: {lull: "(hush|<lull>)"}
+expansion_rules:
+  wake: "awaken"
+`
+	c, err := capabilities.Load(capabilities.English(), fstest.MapFS{"a.yaml": {Data: []byte(file)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := capabilities.NewResolver(c, house())
+	for intent, want := range map[string]string{
+		"rouse the heater": "switch-on heater", "stir the heater": "switch-on heater", "awaken up the heater": "switch-on heater",
+		"rouse up the heater": "? ", "awaken the heater": "? ", "awaken the heater gently": "no: ", "hush the heater": "no: ", "the heater softly on": "? ",
+	} {
+		if o := r.Resolve(ask(intent)); !strings.HasPrefix(got(o), want) && !(want == "? " && o.Plan == nil) {
+			t.Errorf("Resolve(%q) = %q, want %q", intent, got(o), want)
+		}
+	}
+	if n := len(c.Skipped()); n != 3 {
+		t.Errorf("left out: %q, want the one with a brightness, the one with an apostrophe, and the one whose rule is in itself", c.Skipped())
+	}
+}
+
+// Files that would become very many sentences are left out or refused, and take no time.
+func TestHostileHomeAssistantFiles(t *testing.T) {
+	bomb := "language: en\nintents:\n  HassTurnOn:\n    data:\n      - sentences: ['<r0> {name}']\nexpansion_rules:\n"
+	for i := range 60 {
+		bomb += fmt.Sprintf("  r%d: '(<r%d>|<r%d> <r%d>)'\n", i, i+1, i+1, i+1)
+	}
+	bomb += "  r60: '(a|b|c|d|e)'\n"
+	wide := "language: en\nintents:\n  HassTurnOn: ['" + strings.Repeat("(a|b|c|d|e|f|g|h) ", 40) + "{name}']\n"
+	for name, text := range map[string]string{
+		"a rule in itself": "language: en\nintents: {HassTurnOn: ['<a> {name}']}\nexpansion_rules: {a: '<a> <a>'}\n",
+		"two in a circle":  "language: en\nintents: {HassTurnOn: ['<a> {name}']}\nexpansion_rules: {a: 'x <b>', b: 'y <a>'}\n",
+		"a bomb":           bomb,
+		"wide":             wide,
+		"a missing rule":   "language: en\nintents: {HassTurnOn: ['<nothing> {name}']}\n",
+		"a wildcard":       "language: en\nintents: {HassTurnOn: ['do {anything} with {name}']}\nlists: {anything: {wildcard: true}}\n",
+	} {
+		c, err := capabilities.Load(capabilities.English(), fstest.MapFS{"a.yaml": {Data: []byte(text)}})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if len(c.Skipped()) != 1 {
+			t.Errorf("%s: left out: %d, want its sentence", name, len(c.Skipped()))
 		}
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -62,7 +62,7 @@ func BenchmarkIdleReaders(b *testing.B) {
 	for b.Loop() {
 		wires := make([]*wire, readers)
 		err := storetest.Each(readers, 16, func(i int) (err error) {
-			if wires[i], err = dial(s.Addr); err != nil {
+			if wires[i], err = dial(s.Addr, fewLines); err != nil {
 				return err
 			}
 			return errors.Join(wires[i].begin("GET", root+"/events", s.Operator, "", nil), wires[i].hear(": hello\n"))
@@ -87,7 +87,7 @@ func BenchmarkIdleReaders(b *testing.B) {
 // tell has something happen until each of the streams has told of it: one that
 // says hello may begin to listen a moment later.
 func (s *site) tell(wires []*wire) error {
-	w, err := dial(s.Addr)
+	w, err := dial(s.Addr, anAnswer)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (w work) measure(b *testing.B, s *site, clients int) {
 	took := make([]time.Duration, b.N)
 	lines := make(chan *wire, 64)
 	for range cap(lines) {
-		l, err := dial(s.Addr)
+		l, err := dial(s.Addr, anAnswer)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -281,7 +281,7 @@ func (s *site) cpu(b *testing.B) time.Duration {
 func (s *site) fill(b *testing.B, threads int) {
 	b.Helper()
 	if err := storetest.Each(min(threads, 64), 64, func(i int) error {
-		l, err := dial(s.Addr)
+		l, err := dial(s.Addr, anAnswer)
 		if err != nil {
 			return err
 		}
@@ -358,14 +358,22 @@ type wire struct {
 	conn net.Conn
 	in   *bufio.Reader
 	out  []byte
+	body []byte
 }
 
-func dial(addr string) (*wire, error) {
+// room is what a line reads at once: an answer, or, of the many that are idle, a
+// few lines.
+const (
+	anAnswer = 4 << 10
+	fewLines = 512
+)
+
+func dial(addr string, room int) (*wire, error) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	return &wire{conn: conn, in: bufio.NewReaderSize(conn, 512)}, nil
+	return &wire{conn: conn, in: bufio.NewReaderSize(conn, room)}, nil
 }
 
 // begin sends a request.
@@ -384,15 +392,40 @@ func (l *wire) do(code int, method, path, key, mime string, body []byte) ([]byte
 	if err := l.begin(method, path, key, mime, body); err != nil {
 		return nil, err
 	}
-	res, err := http.ReadResponse(l.in, nil)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := io.ReadAll(res.Body)
-	if err == nil && code != 0 && res.StatusCode != code {
-		err = fmt.Errorf("%s %s: %d %s", method, path, res.StatusCode, answer)
+	got, answer, err := l.answer()
+	if err == nil && code != 0 && got != code {
+		err = fmt.Errorf("%s %s: %d %s", method, path, got, answer)
 	}
 	return answer, err
+}
+
+// answer reads an answer that says how long it is. It is good until the next one.
+func (l *wire) answer() (code int, body []byte, err error) {
+	line, err := l.in.ReadSlice('\n')
+	if err != nil {
+		return 0, nil, err
+	}
+	number, ok := bytes.CutPrefix(line, []byte("HTTP/1.1 "))
+	if code, err = strconv.Atoi(string(number[:min(len(number), len("200"))])); !ok || err != nil {
+		return 0, nil, fmt.Errorf("this is no answer: %q", line)
+	}
+	length := -1
+	for len(line) > len("\r\n") {
+		if line, err = l.in.ReadSlice('\n'); err != nil {
+			return 0, nil, err
+		}
+		if n, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(n))); err != nil {
+				return 0, nil, err
+			}
+		}
+	}
+	if length < 0 {
+		return 0, nil, errors.New("an answer does not say how long it is")
+	}
+	l.body = slices.Grow(l.body[:0], length)[:length]
+	_, err = io.ReadFull(l.in, l.body)
+	return code, l.body, err
 }
 
 // hear reads until a line comes.

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -256,6 +257,7 @@ func TestTextsAreHandedOn(t *testing.T) {
 	h.open()
 	h.until("it is handed on", func() bool { return h.audited("text_handed_on") })
 	mu.Lock()
+	got = slices.CompactFunc(got, func(a, b map[string]any) bool { return a["id"] == b["id"] }) // who was cut off may have it twice
 	if len(got) != 1 || got[0]["text"] != "switch on $(reboot)" || got[0]["from"] != "hub" || got[0]["to"] != "arm_01" || got[0]["sessionKey"] != "s:1" {
 		t.Errorf("%v", got)
 	}

@@ -70,12 +70,6 @@ type Verbs struct {
 	Light *Light
 }
 
-// Cover is what opens and closes.
-type Cover struct {
-	Open, Shut func(context.Context) error
-	Opening    func(context.Context) (float64, error) // in percent
-}
-
 // Lock is what locks and unlocks.
 type Lock struct {
 	Lock, Unlock func(context.Context) error
@@ -113,6 +107,7 @@ type Device struct {
 	turn     sync.Mutex // held by Start and Halt
 	live     bool       // since Start; guarded by turn
 	users    chan int   // holds for how many the device is open
+	errand   drivers.Errand
 }
 
 // New makes a device with the verbs that there are; haltTime is for taking it to

@@ -2,6 +2,7 @@ package family
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,6 +25,8 @@ var (
 	_ drivers.ColourReader = tinter{}
 
 	_ drivers.Opener        = cover{}
+	_ drivers.Positioner    = positioner{}
+	_ drivers.Stopper       = stopper{}
 	_ drivers.OpeningReader = cover{}
 	_ drivers.Locker        = lock{}
 	_ drivers.LockReader    = lock{}
@@ -113,18 +116,56 @@ func (p tinter) Colour(ctx context.Context) (drivers.Colour, error) {
 	return drivers.During(ctx, &p.d.Life, p.d.verbs.Light.Colour)
 }
 
-// cover is the part of a device that opens and closes.
+// cover is the part of a device that opens and closes. It does one thing at a time.
 type cover struct{ d *Device }
 
 // Open opens it.
-func (c cover) Open(ctx context.Context) error { return does(ctx, c.d, c.d.verbs.Cover.Open) }
+func (c cover) Open(ctx context.Context) error { return c.moves(ctx, c.d.verbs.Cover.Open) }
 
 // Shut closes it.
-func (c cover) Shut(ctx context.Context) error { return does(ctx, c.d, c.d.verbs.Cover.Shut) }
+func (c cover) Shut(ctx context.Context) error { return c.moves(ctx, c.d.verbs.Cover.Shut) }
+
+func (c cover) moves(ctx context.Context, f func(context.Context) error) error {
+	return does(ctx, c.d, func(ctx context.Context) error {
+		ctx, release, err := c.d.errand.Take(ctx, "moving")
+		if err != nil {
+			return err
+		}
+		defer release()
+		err = f(ctx)
+		if err != nil && drivers.Stopped(ctx) {
+			return drivers.ErrStopped
+		}
+		return err
+	})
+}
 
 // Opening reads back how far it is open.
 func (c cover) Opening(ctx context.Context) (float64, error) {
 	return drivers.During(ctx, &c.d.Life, c.d.verbs.Cover.Opening)
+}
+
+// positioner is the part of a cover that stands anywhere on its way.
+type positioner struct{ cover }
+
+// OpenTo opens it so far, in percent.
+func (p positioner) OpenTo(ctx context.Context, percent float64) error {
+	return p.moves(ctx, func(ctx context.Context) error {
+		if !(percent >= 0 && percent <= 100) {
+			return fmt.Errorf("%w: %v %% is not between 0 and 100", drivers.ErrNothingDone, percent)
+		}
+		return p.d.verbs.Cover.To(ctx, percent)
+	})
+}
+
+// stopper is the part of a cover that stops on its way.
+type stopper struct{ d *Device }
+
+// Stop has it stand, whoever has set it moving.
+func (s stopper) Stop(ctx context.Context) (left string, err error) {
+	return drivers.During(ctx, &s.d.Life, func(ctx context.Context) (string, error) {
+		return "", errors.Join(s.d.errand.End(ctx), s.d.verbs.Cover.Stop(ctx))
+	})
 }
 
 // lock is the part of a device that locks and unlocks.
@@ -146,11 +187,7 @@ func shape(d *Device) drivers.Device {
 	v := d.verbs
 	switch {
 	case v.Cover != nil:
-		return struct {
-			*Device
-			cover
-			sensor
-		}{d, cover{d}, sensor{d}}
+		return moving(d)
 	case v.Lock != nil:
 		return struct {
 			*Device
@@ -189,6 +226,38 @@ func shape(d *Device) drivers.Device {
 		}{switcher{d}, sensor{d}}
 	}
 	return switcher{d}
+}
+
+// moving is shape for a cover.
+func moving(d *Device) drivers.Device {
+	c := d.verbs.Cover
+	switch {
+	case c.To != nil && c.Stop != nil:
+		return struct {
+			*Device
+			positioner
+			stopper
+			sensor
+		}{d, positioner{cover{d}}, stopper{d}, sensor{d}}
+	case c.To != nil:
+		return struct {
+			*Device
+			positioner
+			sensor
+		}{d, positioner{cover{d}}, sensor{d}}
+	case c.Stop != nil:
+		return struct {
+			*Device
+			cover
+			stopper
+			sensor
+		}{d, cover{d}, stopper{d}, sensor{d}}
+	}
+	return struct {
+		*Device
+		cover
+		sensor
+	}{d, cover{d}, sensor{d}}
 }
 
 // lamp is shape for a lamp.

@@ -74,6 +74,14 @@ func (d *device) listen() {
 			d.topics[d.values.Text(c.State.Topic)] = atLeastOnce
 		}
 	}
+	if c := t.Cover; c != nil {
+		if c.Position != nil {
+			d.topics[d.values.Text(c.Position.Topic)] = atLeastOnce
+		}
+		if c.State != nil {
+			d.topics[d.values.Text(c.State.Topic)] = atLeastOnce
+		}
+	}
 	for _, r := range t.Readings {
 		d.topics[d.values.Text(r.Topic)] = atLeastOnce
 	}
@@ -88,6 +96,9 @@ func (d *device) verbs() family.Verbs {
 			v.SwitchFor = d.turnFor
 		}
 		v.Light = d.light()
+	}
+	if v.Cover = d.cover(); v.Cover != nil {
+		v.Read = d.readCover
 	}
 	if len(d.template.Readings) > 0 {
 		v.Read = d.read

@@ -21,6 +21,7 @@ type Template struct {
 	With         map[string]family.Param `yaml:"with"`
 	Availability *State                  `yaml:"availability"` // on is online
 	Switch       *Switch                 `yaml:"switch"`
+	Cover        *Cover                  `yaml:"cover"`
 	Readings     []Reading               `yaml:"readings"`
 }
 
@@ -95,14 +96,17 @@ func Families() fs.FS { return family.Own(files) }
 // Validate tells all that cannot be, each mistake beginning with its key.
 func (t *Template) Validate() error {
 	var errs []error
-	if t.Switch == nil && len(t.Readings) == 0 {
-		errs = append(errs, errors.New("switch: is missing, and so are readings; write what the device can do"))
+	if t.Switch == nil && t.Cover == nil && len(t.Readings) == 0 {
+		errs = append(errs, errors.New("switch: is missing, and so are cover and readings; write what the device can do"))
 	}
 	if t.Availability != nil {
 		errs = append(errs, t.checkTopic("availability.topic", t.Availability.Topic))
 	}
 	if t.Switch != nil {
 		errs = append(errs, t.checkSwitch()...)
+	}
+	if t.Cover != nil {
+		errs = append(errs, t.checkCover()...)
 	}
 	for i, r := range t.Readings {
 		where := fmt.Sprintf("readings[%d]", i)

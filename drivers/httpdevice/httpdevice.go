@@ -74,6 +74,9 @@ func (d *device) verbs() family.Verbs {
 		}
 		v.Light = d.light()
 	}
+	if v.Cover = d.cover(); v.Cover != nil {
+		v.Read = d.readCover
+	}
 	if len(d.template.Readings) > 0 {
 		v.Read = d.read
 	}

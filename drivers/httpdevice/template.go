@@ -20,6 +20,7 @@ type Template struct {
 	Token    string                  `yaml:"token"` // the header that carries token:, Authorization for a bearer token
 	With     map[string]family.Param `yaml:"with"`
 	Switch   *Switch                 `yaml:"switch"`
+	Cover    *Cover                  `yaml:"cover"`
 	Readings []Reading               `yaml:"readings"`
 }
 
@@ -100,11 +101,14 @@ func Families() fs.FS { return family.Own(files) }
 // Validate tells all that cannot be, each mistake beginning with its key.
 func (t *Template) Validate() error {
 	var errs []error
-	if t.Switch == nil && len(t.Readings) == 0 {
-		errs = append(errs, errors.New("switch: is missing, and so are readings; write what the device can do"))
+	if t.Switch == nil && t.Cover == nil && len(t.Readings) == 0 {
+		errs = append(errs, errors.New("switch: is missing, and so are cover and readings; write what the device can do"))
 	}
 	if t.Switch != nil {
 		errs = append(errs, t.checkSwitch()...)
+	}
+	if t.Cover != nil {
+		errs = append(errs, t.checkCover()...)
 	}
 	for i, r := range t.Readings {
 		where := fmt.Sprintf("readings[%d]", i)

@@ -16,12 +16,13 @@ import (
 // Config of one entity.
 type Config struct {
 	web.Config
-	Entity   string         `yaml:"entity"`    // "light.hall"
-	Dims     bool           `yaml:"dims"`      // a light that can be more or less bright
-	Colours  bool           `yaml:"colours"`   // a light with colours
-	Code     drivers.Secret `yaml:"code"`      // of a lock that wants one
-	CodeFile string         `yaml:"code_file"` // instead of code: its first line
-	Live     bool           `yaml:"live"`      // by WebSocket, where Home Assistant lets it; false: REST alone
+	Entity    string         `yaml:"entity"`    // "light.hall"
+	Dims      bool           `yaml:"dims"`      // a light that can be more or less bright
+	Colours   bool           `yaml:"colours"`   // a light with colours
+	Positions bool           `yaml:"positions"` // a cover that goes part of the way
+	Code      drivers.Secret `yaml:"code"`      // of a lock that wants one
+	CodeFile  string         `yaml:"code_file"` // instead of code: its first line
+	Live      bool           `yaml:"live"`      // by WebSocket, where Home Assistant lets it; false: REST alone
 	family.Levels
 }
 
@@ -63,6 +64,9 @@ func (c Config) Validate() error {
 	}
 	if c.Colours && !c.Dims {
 		errs = append(errs, errors.New("colours: a light with colours dims as well; write dims: true"))
+	}
+	if c.Positions && c.domain() != "cover" {
+		errs = append(errs, errors.New("positions: is for a cover"))
 	}
 	if (c.Code != "" || c.CodeFile != "") && c.domain() != "lock" {
 		errs = append(errs, errors.New("code: is for a lock"))

@@ -60,8 +60,9 @@ func (h *home) renew() {
 		"binary_sensor.front_door": {"state": "on", "device_class": "door"},
 		"binary_sensor.hall":       {"state": "on", "device_class": "motion"},
 		"switch.gone":              {"state": "unavailable"},
-		"cover.blind":              {"state": "closed", "current_position": 0.0},
-		"cover.gate":               {"state": "closed"},
+		"cover.blind":              {"state": "closed", "current_position": 0.0, "supported_features": 15.0},
+		"cover.gate":               {"state": "closed", "supported_features": 11.0},
+		"cover.shade":              {"state": "closed", "supported_features": 3.0},
 		"lock.front":               {"state": "locked"},
 		"lock.jams":                {"state": "locked"},
 		"camera.door":              {"state": "idle"},
@@ -105,7 +106,7 @@ func (h *home) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *home) entity(id string) map[string]any {
 	attributes := map[string]any{"friendly_name": id}
 	for k, v := range h.states[id] {
-		if k != "state" && (h.states[id]["state"] == "on" || k == "device_class" || k == "unit_of_measurement" || k == "current_position") {
+		if k != "state" && (h.states[id]["state"] == "on" || k == "device_class" || k == "unit_of_measurement" || k == "current_position" || k == "supported_features") {
 			attributes[k] = v
 		}
 	}
@@ -149,6 +150,13 @@ func (h *home) does(name, id string, body map[string]any) {
 		defer h.tell(id)
 		is := map[string]string{"turn_on": "on", "turn_off": "off", "open_cover": "open", "close_cover": "closed", "lock": "locked", "unlock": "unlocked"}[service]
 		at := map[string]float64{"open_cover": 100, "stop_cover": 40}[service]
+		if service == "set_cover_position" {
+			at, _ = body["position"].(float64)
+			is = "open"
+			if at == 0 {
+				is = "closed"
+			}
+		}
 		switch {
 		case service == "stop_cover":
 			is = "open"

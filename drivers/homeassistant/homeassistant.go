@@ -5,8 +5,8 @@
 // cameras by camera_proxy. Only entities that the configuration names are touched,
 // and of no other is anything kept.
 //
-// Not supported: climates, media players, vacuums, scenes and scripts; positions of
-// covers between open and closed.
+// Not supported: climates, media players, vacuums, scenes and scripts; tilt of
+// covers.
 package homeassistant
 
 import (
@@ -97,7 +97,10 @@ func (e *entity) verbs() family.Verbs {
 	}
 	switch e.cfg.domain() {
 	case "cover":
-		v.Read, v.Cover = e.readCover, &family.Cover{Open: e.open, Shut: e.shut, Opening: e.opening}
+		v.Read, v.Cover = e.readCover, &family.Cover{Open: e.open, Shut: e.shut, Opening: e.opening, Stop: e.stand}
+		if e.cfg.Positions {
+			v.Cover.To = e.openTo
+		}
 		return v
 	case "lock":
 		v.Read, v.Lock = e.readLock, &family.Lock{Lock: e.lock, Unlock: e.unlock, Locked: e.locked}
@@ -258,6 +261,7 @@ type state struct {
 		Unit       string   `json:"unit_of_measurement"`
 		Class      string   `json:"device_class"`
 		Position   *float64 `json:"current_position"` // of a cover: 100 is open
+		Features   int      `json:"supported_features"`
 	} `json:"attributes"`
 	fault error // why it tells nothing; the rest is empty then
 }

@@ -49,6 +49,7 @@ func TestKeepsTheRules(t *testing.T) {
 		{"binary_sensor.front_door", ""},
 		{"camera.door", ""},
 		{"cover.blind", ""},
+		{"cover.blind", "positions: true"},
 		{"cover.gate", ""},
 		{"lock.front", "code: 4711"},
 	} {

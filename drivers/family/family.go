@@ -83,6 +83,14 @@ type Light struct {
 	Level  func(context.Context) (float64, error)
 	Tint   func(ctx context.Context, c drivers.Colour) error // nil: it has no colours
 	Colour func(context.Context) (drivers.Colour, error)
+	White  *White // nil: it has no whites
+}
+
+// White is what a lamp can do whose white may be warm or cold.
+type White struct {
+	Warm             func(ctx context.Context, kelvin float64) error // within Warmest and Coldest
+	Warmth           func(context.Context) (float64, error)
+	Warmest, Coldest float64 // kelvin
 }
 
 // Only is what of a light one lamp has: nil for one that does not dim.

@@ -23,6 +23,8 @@ var (
 	_ drivers.LevelReader  = dimmer{}
 	_ drivers.Tinter       = tinter{}
 	_ drivers.ColourReader = tinter{}
+	_ drivers.Warmer       = whitener{}
+	_ drivers.WarmthReader = whitener{}
 
 	_ drivers.Opener        = cover{}
 	_ drivers.Positioner    = positioner{}
@@ -260,37 +262,66 @@ func moving(d *Device) drivers.Device {
 	}{d, cover{d}, sensor{d}}
 }
 
-// lamp is shape for a lamp.
-func lamp(d *Device) drivers.Device {
-	type dims struct {
+// whitener is the part of a lamp whose white may be warm or cold.
+type whitener struct{ d *Device }
+
+// Warm sets its white, in kelvin.
+func (w whitener) Warm(ctx context.Context, kelvin float64) error {
+	return does(ctx, w.d, func(ctx context.Context) error {
+		if warmest, coldest := w.Whites(); !(kelvin >= warmest && kelvin <= coldest) {
+			return fmt.Errorf("%w: %v K is not between %v and %v", drivers.ErrNothingDone, kelvin, warmest, coldest)
+		}
+		return w.d.verbs.Light.White.Warm(ctx, kelvin)
+	})
+}
+
+// Whites are the whites that it has.
+func (w whitener) Whites() (warmest, coldest float64) {
+	return w.d.verbs.Light.White.Warmest, w.d.verbs.Light.White.Coldest
+}
+
+// Warmth reads back its white, in kelvin.
+func (w whitener) Warmth(ctx context.Context) (float64, error) {
+	return drivers.During(ctx, &w.d.Life, w.d.verbs.Light.White.Warmth)
+}
+
+// The lamps that there are, but for a timer and what they measure.
+type (
+	dims struct {
 		switcher
 		dimmer
 	}
-	type tints struct {
+	tints struct {
 		dims
 		tinter
 	}
+	whitens struct {
+		dims
+		whitener
+	}
+	paints struct {
+		tints
+		whitener
+	}
+)
+
+// lamp is shape for a lamp.
+func lamp(d *Device) drivers.Device {
 	l := dims{switcher{d}, dimmer{d}}
-	timed, reads, colours := d.verbs.SwitchFor != nil, d.verbs.Read != nil, d.verbs.Light.Tint != nil
+	switch light := d.verbs.Light; {
+	case light.Tint != nil && light.White != nil:
+		return painted(d, paints{tints{l, tinter{d}}, whitener{d}})
+	case light.White != nil:
+		return whitened(d, whitens{l, whitener{d}})
+	case light.Tint != nil:
+		return tinted(d, tints{l, tinter{d}})
+	}
+	return dimmed(d, l)
+}
+
+func dimmed(d *Device, l dims) drivers.Device {
+	timed, reads := d.verbs.SwitchFor != nil, d.verbs.Read != nil
 	switch {
-	case colours && timed && reads:
-		return struct {
-			tints
-			timer
-			sensor
-		}{tints{l, tinter{d}}, timer{d}, sensor{d}}
-	case colours && timed:
-		return struct {
-			tints
-			timer
-		}{tints{l, tinter{d}}, timer{d}}
-	case colours && reads:
-		return struct {
-			tints
-			sensor
-		}{tints{l, tinter{d}}, sensor{d}}
-	case colours:
-		return tints{l, tinter{d}}
 	case timed && reads:
 		return struct {
 			dims
@@ -305,6 +336,75 @@ func lamp(d *Device) drivers.Device {
 	case reads:
 		return struct {
 			dims
+			sensor
+		}{l, sensor{d}}
+	}
+	return l
+}
+
+func tinted(d *Device, l tints) drivers.Device {
+	timed, reads := d.verbs.SwitchFor != nil, d.verbs.Read != nil
+	switch {
+	case timed && reads:
+		return struct {
+			tints
+			timer
+			sensor
+		}{l, timer{d}, sensor{d}}
+	case timed:
+		return struct {
+			tints
+			timer
+		}{l, timer{d}}
+	case reads:
+		return struct {
+			tints
+			sensor
+		}{l, sensor{d}}
+	}
+	return l
+}
+
+func whitened(d *Device, l whitens) drivers.Device {
+	timed, reads := d.verbs.SwitchFor != nil, d.verbs.Read != nil
+	switch {
+	case timed && reads:
+		return struct {
+			whitens
+			timer
+			sensor
+		}{l, timer{d}, sensor{d}}
+	case timed:
+		return struct {
+			whitens
+			timer
+		}{l, timer{d}}
+	case reads:
+		return struct {
+			whitens
+			sensor
+		}{l, sensor{d}}
+	}
+	return l
+}
+
+func painted(d *Device, l paints) drivers.Device {
+	timed, reads := d.verbs.SwitchFor != nil, d.verbs.Read != nil
+	switch {
+	case timed && reads:
+		return struct {
+			paints
+			timer
+			sensor
+		}{l, timer{d}, sensor{d}}
+	case timed:
+		return struct {
+			paints
+			timer
+		}{l, timer{d}}
+	case reads:
+		return struct {
+			paints
 			sensor
 		}{l, sensor{d}}
 	}

@@ -52,6 +52,7 @@ func (h *home) renew() {
 	h.shut, h.deaf, h.joined, h.mute, h.leaves = false, false, 0, "", ""
 	h.states = map[string]map[string]any{
 		"light.hall":               {"state": "off", "brightness": 255.0, "rgb_color": []any{255.0, 255.0, 255.0}},
+		"light.desk":               {"state": "off", "brightness": 255.0, "color_mode": "color_temp", "color_temp_kelvin": 2702.0},
 		"switch.pump":              {"state": "off"},
 		"fan.bath":                 {"state": "off"},
 		"sensor.balcony":           {"state": "21.5", "unit_of_measurement": "°C", "device_class": "temperature"},
@@ -169,7 +170,7 @@ func (h *home) does(name, id string, body map[string]any) {
 			h.states[id]["current_position"] = at
 		}
 		h.states[id]["state"] = is
-		for _, k := range []string{"brightness", "rgb_color"} {
+		for _, k := range []string{"brightness", "rgb_color", "color_temp_kelvin"} {
 			if v, ok := body[k]; ok {
 				h.states[id][k] = v
 			}

@@ -113,6 +113,9 @@ func (e *entity) verbs() family.Verbs {
 	if e.cfg.Colours {
 		v.Light.Tint, v.Light.Colour = e.tint, e.colour
 	}
+	if e.cfg.Coldest > 0 {
+		v.Light.White = &family.White{Warm: e.warm, Warmth: e.warmth, Warmest: e.cfg.Warmest, Coldest: e.cfg.Coldest}
+	}
 	return v
 }
 
@@ -162,6 +165,24 @@ func (e *entity) colour(ctx context.Context) (drivers.Colour, error) {
 		return drivers.Colour{}, errors.New("it does not tell its colour; leave out colours if it has none")
 	}
 	return drivers.Colour{R: rgb[0], G: rgb[1], B: rgb[2]}, nil
+}
+
+func (e *entity) warm(ctx context.Context, kelvin float64) error {
+	return e.call(ctx, "turn_on", map[string]any{"color_temp_kelvin": int(math.Round(kelvin))}, func(s state) bool { return s.is(true) })
+}
+
+// warmth is the white of a light that is on.
+func (e *entity) warmth(ctx context.Context) (float64, error) {
+	s, err := e.state(ctx)
+	switch a := s.Attributes; {
+	case err != nil:
+		return 0, err
+	case a.Mode != "" && a.Mode != "color_temp":
+		return 0, errors.New("it shines in a colour")
+	case a.Kelvin == nil || !(*a.Kelvin > 0):
+		return 0, errors.New("it does not tell its white; leave out warmest and coldest if it has none")
+	}
+	return *s.Attributes.Kelvin, nil
 }
 
 // call calls a service for this entity, and waits until its state is what it
@@ -258,6 +279,8 @@ type state struct {
 		Brightness *float64 `json:"brightness"`
 		RGB        []uint8  `json:"-"`
 		Colour     []int    `json:"rgb_color"`
+		Kelvin     *float64 `json:"color_temp_kelvin"`
+		Mode       string   `json:"color_mode"` // what it shines in, while it is on
 		Unit       string   `json:"unit_of_measurement"`
 		Class      string   `json:"device_class"`
 		Position   *float64 `json:"current_position"` // of a cover: 100 is open

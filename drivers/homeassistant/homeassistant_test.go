@@ -43,6 +43,7 @@ func TestKeepsTheRules(t *testing.T) {
 	for _, c := range []struct{ entity, more string }{
 		{"light.hall", "dims: true\ncolours: true"},
 		{"light.hall", ""},
+		{"light.desk", "dims: true\nwarmest: 2200\ncoldest: 4000"},
 		{"switch.pump", ""},
 		{"fan.bath", ""},
 		{"sensor.balcony", ""},

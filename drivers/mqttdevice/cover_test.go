@@ -59,6 +59,7 @@ type roller interface {
 func TestCoversGoWhereTheyAreTold(t *testing.T) {
 	for _, name := range covers() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // they wait more than they work
 			b := newBroker(t, nil)
 			f := b.device(t, families[name].device)
 			d := started(t, patient(b, name)).(roller)
@@ -90,6 +91,7 @@ func TestCoversGoWhereTheyAreTold(t *testing.T) {
 func TestCoversStopOnTheirWay(t *testing.T) {
 	for _, name := range covers() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // they wait more than they work
 			b := newBroker(t, nil)
 			f := b.device(t, families[name].device)
 			d := started(t, patient(b, name)).(roller)
@@ -156,33 +158,39 @@ func stands(t *testing.T, f *fake) {
 // What stands elsewhere is not told as done, and neither is what does not set out.
 func TestCoversThatAreStuck(t *testing.T) {
 	for _, name := range covers() {
-		b := newBroker(t, nil)
-		f := b.device(t, families[name].device)
-		d := started(t, patient(b, name)).(roller)
-		f.cover.mu.Lock()
-		f.cover.jammed = 40
-		f.cover.mu.Unlock()
-		if err := d.Open(t.Context()); err == nil || !strings.Contains(err.Error(), "stands at 40 %") || errors.Is(err, drivers.ErrNothingDone) {
-			t.Errorf("%s: one that is jammed says %v", name, err)
-		}
-		f.mu.Lock()
-		f.wrong = true
-		f.mu.Unlock()
-		if err := d.Shut(t.Context()); err == nil || !strings.Contains(err.Error(), "it stands at 40 %") {
-			t.Errorf("%s: one that does nothing says %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBroker(t, nil)
+			f := b.device(t, families[name].device)
+			d := started(t, patient(b, name)).(roller)
+			f.cover.mu.Lock()
+			f.cover.jammed = 40
+			f.cover.mu.Unlock()
+			if err := d.Open(t.Context()); err == nil || !strings.Contains(err.Error(), "stands at 40 %") || errors.Is(err, drivers.ErrNothingDone) {
+				t.Errorf("%s: one that is jammed says %v", name, err)
+			}
+			f.mu.Lock()
+			f.wrong = true
+			f.mu.Unlock()
+			if err := d.Shut(t.Context()); err == nil || !strings.Contains(err.Error(), "it stands at 40 %") {
+				t.Errorf("%s: one that does nothing says %v", name, err)
+			}
+		})
 	}
 }
 
 // A device that is known to be away is told nothing.
 func TestCoversThatAreAway(t *testing.T) {
 	for _, name := range covers() {
-		b := newBroker(t, nil)
-		f := b.device(t, families[name].device)
-		d := started(t, patient(b, name)).(roller)
-		f.online(f, false)
-		if err := d.Open(t.Context()); !errors.Is(err, drivers.ErrNothingDone) || f.count() != 0 {
-			t.Errorf("%s: %v, and it has acted %d times", name, err, f.count())
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBroker(t, nil)
+			f := b.device(t, families[name].device)
+			d := started(t, patient(b, name)).(roller)
+			f.online(f, false)
+			if err := d.Open(t.Context()); !errors.Is(err, drivers.ErrNothingDone) || f.count() != 0 {
+				t.Errorf("%s: %v, and it has acted %d times", name, err, f.count())
+			}
+		})
 	}
 }

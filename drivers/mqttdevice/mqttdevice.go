@@ -55,6 +55,11 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 		return nil, err
 	}
 	d.values = values
+	if s := d.template.Switch; s != nil && s.White != nil {
+		if _, _, err := s.White.Limits(values); err != nil {
+			return nil, err
+		}
+	}
 	d.listen()
 	return family.New(name, d.template.Class, cfg.Levels, haltTimes*cfg.Timeout, drivers.NewLink(cfg.address()), d.verbs()), nil
 }
@@ -69,6 +74,9 @@ func (d *device) listen() {
 		d.topics[d.values.Text(t.Switch.State.Topic)] = atLeastOnce
 		if l := t.Switch.Dim; l != nil {
 			d.topics[d.values.Text(l.State.Topic)] = atLeastOnce
+		}
+		if w := t.Switch.White; w != nil {
+			d.topics[d.values.Text(w.State.Topic)] = atLeastOnce
 		}
 		if c := t.Switch.Tint; c != nil {
 			d.topics[d.values.Text(c.State.Topic)] = atLeastOnce

@@ -72,6 +72,11 @@ var families = map[string]struct {
 	"esphome-light":     {esphomeLight, "{prefix: strip, light: led}", 0, nil},
 	"homie5-light":      {homieLight, "{device: strip, node: lamp, power: power, brightness: level, colour: colour}", 0, nil},
 
+	"tasmota-white":     {tasmotaWhite, "{topic: lamp}", 90 * time.Second, nil},
+	"zigbee2mqtt-white": {zigbeeWhite, "{name: bulb}", 90 * time.Second, nil},
+	"shelly-gen2-cct":   {shelly2White, "{id: shellyduo-a8}", 90 * time.Second, nil},
+	"esphome-white":     {esphomeWhite, "{prefix: strip, light: led}", 0, nil},
+
 	"tasmota-cover":     {tasmotaCover, "{topic: blind}", 0, closed},
 	"zigbee2mqtt-cover": {zigbeeCover, "{name: blind}", 0, closed},
 	"shelly-gen1-cover": {shelly1Cover, "{id: shellyswitch25-68}", 0, closed},
@@ -82,6 +87,11 @@ var families = map[string]struct {
 
 // closed is what a cover says that is.
 var closed = []drivers.Reading{{Quantity: "contact", Value: 1}, {Quantity: "opening", Value: 0, Unit: "%"}}
+
+// shines reports whether a family is one of lamps.
+func shines(name string) bool {
+	return strings.HasSuffix(name, "-light") || strings.HasSuffix(name, "-white") || strings.HasSuffix(name, "-cct")
+}
 
 func config(b *broker, name string) string {
 	return "family: " + name + "\nbroker: " + b.address + "\ntimeout: 2s\nwith: " + families[name].with + "\n"
@@ -111,7 +121,7 @@ func TestFamiliesKeepTheRules(t *testing.T) {
 			if testing.Short() && name != "tasmota" && name != "esphome" {
 				t.Skip("one that can be asked and one that cannot are enough in a hurry")
 			}
-			if strings.HasSuffix(name, "-light") && name != "esphome-light" && name != "shelly-gen2-light" {
+			if shines(name) && name != "esphome-light" && name != "shelly-gen2-cct" {
 				t.Skip("of lamps, too; TestLamps has them all")
 			}
 			b := newBroker(t, nil)
@@ -324,7 +334,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"family: tasmota\nbroker: mqtt://x", "with: topic is missing: the device's own topic"},
 		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: 'a/#'}", `with: topic: "a/#" cannot be`},
 		{"family: zigbee2mqtt\nbroker: mqtt://x\nwith: {name: 'a+'}", `with: name: "a+" cannot be`},
-		{"family: tasmoto\nbroker: mqtt://x", `family: "tasmoto" is unknown; known: esphome, esphome-light, homie5`},
+		{"family: tasmoto\nbroker: mqtt://x", `family: "tasmoto" is unknown; known: esphome, esphome-cover, esphome-light, esphome-white, homie5`},
 		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: a}\nclient_id: a/b", "client_id: \"a/b\" holds a blank, +, # or /"},
 		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: a}\npassword: p", "username: is missing"},
 		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: a}\nsafe: dim", `safe: "dim" is unknown`},

@@ -146,6 +146,9 @@ func (t Travel) arrive(ctx context.Context) error {
 		case p.Moves:
 			there, still = 0, 0
 		case p.Known && math.Abs(p.Percent-t.To) <= drivers.OpeningWithin:
+			if still = 0; p != last {
+				there = 0 // it may move yet
+			}
 			there++
 		case p == last:
 			there, still = 0, still+1

@@ -9,15 +9,16 @@ import (
 	"time"
 )
 
-// blind is what a fake cover is: it moves by itself, for coverTakes from one end to
+// blind is what a fake cover is: it moves by the clock, for coverTakes from one end to
 // the other.
 type blind struct {
-	mu      sync.Mutex
-	percent float64 // open
-	to      float64
-	jammed  float64 // it comes no further up than that; 0: nothing is in its way
-	stops   int
-	wake    chan struct{}
+	mu     sync.Mutex
+	from   float64 // percent open, at since
+	to     float64
+	since  time.Time
+	jammed float64 // it comes no further up than that; 0: nothing is in its way
+	told   float64 // what it told last by itself
+	stops  int
 }
 
 const (
@@ -28,7 +29,7 @@ const (
 // roll has it move, and tell, until the test ends.
 func (f *fake) roll(t *testing.T) *blind {
 	t.Helper()
-	l := &blind{wake: make(chan struct{}, 1)}
+	l := &blind{}
 	end := make(chan struct{})
 	var work sync.WaitGroup
 	work.Go(func() {
@@ -50,31 +51,34 @@ func (f *fake) roll(t *testing.T) *blind {
 	return l
 }
 
-// step reports whether it has moved.
+// at is where it is, and where it goes. mu is held.
+func (l *blind) at() (percent float64, direction int) {
+	way := 100 * float64(time.Since(l.since)) / float64(coverTakes)
+	if way >= math.Abs(l.to-l.from) {
+		return l.to, 0
+	}
+	direction = 1
+	if l.to < l.from {
+		direction = -1
+	}
+	return l.from + float64(direction)*way, direction
+}
+
+// step reports whether it has moved since it told so last.
 func (l *blind) step() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.percent == l.to {
-		return false
-	}
-	way := 100 * float64(coverTick) / float64(coverTakes)
-	l.percent += math.Copysign(min(way, math.Abs(l.to-l.percent)), l.to-l.percent)
-	if l.jammed > 0 && l.percent >= l.jammed {
-		l.percent, l.to = l.jammed, l.jammed
-	}
-	return true
+	is, _ := l.at()
+	was := l.told
+	l.told = is
+	return is != was
 }
 
 func (l *blind) is() (percent float64, direction int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case l.to > l.percent:
-		direction = 1
-	case l.to < l.percent:
-		direction = -1
-	}
-	return math.Round(l.percent), direction
+	percent, direction = l.at()
+	return math.Round(percent), direction
 }
 
 // drive is what a command does to a cover.
@@ -84,15 +88,21 @@ func (f *fake) drive(l *blind, to float64) {
 	wrong := f.wrong
 	f.mu.Unlock()
 	l.mu.Lock()
-	if !wrong {
-		l.to = to
+	defer l.mu.Unlock()
+	if wrong {
+		return
 	}
-	l.mu.Unlock()
+	if l.jammed > 0 {
+		to = min(to, l.jammed)
+	}
+	l.from, _ = l.at()
+	l.to, l.since = to, time.Now()
 }
 
 func (f *fake) halt(l *blind) {
 	l.mu.Lock()
-	l.to = l.percent
+	l.from, _ = l.at()
+	l.to, l.since = l.from, time.Now()
 	l.stops++
 	l.mu.Unlock()
 	f.says()

@@ -66,7 +66,7 @@ func (f *framer) from(i int, so framed) {
 // is known says something elsewhere, and so counts for more.
 func (f *framer) skip(i int, so framed) {
 	t, l := f.x.tokens[i], &f.x.r.catalogue.lexicon
-	if l.colour.longest(f.x.tokens, i) > 0 { // "red and blue"
+	if l.colour.longest(f.x.tokens, i) > 0 || l.level.longest(f.x.tokens, i) > 0 { // "red and blue", "half the lights"
 		return
 	}
 	if len(so.lost) >= f.x.skips || f.speaks(i) || f.x.ordered(i) && f.x.r.catalogue.ordering[t.folded] || f.x.r.names.words[t.folded] {
@@ -184,6 +184,8 @@ func (f *framer) value(i int, so framed) {
 		case so.signals.has(l.bits[level] | l.bits[differs] | l.bits[number]):
 			return
 		case percent && end+1 < len(tokens) && tokens[end].text == "of" && len(f.x.filled("device", end+1)) > 0: // "half of the lights" is no level
+			return
+		case percent && n < 100 && slices.ContainsFunc(f.x.filled("device", f.x.pass(end)), func(m match) bool { return m.all }): // nor is "half the lights"
 			return
 		case by > i && percent:
 			next.signals |= l.bits[differs]

@@ -51,7 +51,7 @@ func TestWhatIsNotHalfDone(t *testing.T) {
 		"turn the kitchen light on and off", "kitchen light off or on", "open the blind up and down",
 		"make the hall light red and blue", "make the hall light green or yellow",
 		"heat up the kitchen", "warm up the hall light", "don't open the garge", "is the kitchn light on", "why is the kitchn light on",
-		"open the garge if it rains", "he said open the garge", "turn on the kitchen light && the heater", "turn on&off the heater",
+		"open the garge if it rains", "dim half the lights", "turn on half the lights", "three quarters of the lights on", "he said open the garge", "turn on the kitchen light && the heater", "turn on&off the heater",
 	} {
 		o := crowd().Resolve(ask(text))
 		if o.Plan != nil && o.Plan.Actuates() {

@@ -42,7 +42,7 @@ func checkFolders(t *testing.T, dir string, acked []ackedThread) {
 func settled(dir string, acked []ackedThread) (problems []string) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); <-tick.C {
+	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
 		if problems = folderProblems(dir, acked); len(problems) == 0 {
 			break
 		}

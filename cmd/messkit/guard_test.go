@@ -239,7 +239,7 @@ func (l *lit) ends(pid int) {
 func TestKilledWithTheLampOn(t *testing.T) {
 	for keys, what := range map[string]string{
 		"limits: {max_on: 1h}":                   "off is what is safe",
-		"limits: {max_on: 300ms}, safe: keep":    "its time is over",
+		"limits: {max_on: 3s}, safe: keep":       "its time is over",
 		"initial: 'on', limits: {max_on: 300ms}": "on from the start",
 	} {
 		l := newLit(t, keys)

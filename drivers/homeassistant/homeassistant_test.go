@@ -92,16 +92,17 @@ func TestOnlyWhatIsListed(t *testing.T) {
 // Home Assistant answers before some devices have obeyed, and for some that
 // never do.
 func TestWaitsForTheState(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
-	d := started(t, config(h, "switch.pump")+"timeout: 2s\nsafe: keep")
+	d := started(t, config(h, "switch.pump")+"timeout: 1m\nsafe: keep")
 	h.slow = 3
 	if err := d.(drivers.Switch).Switch(t.Context(), true); err != nil || !h.is("switch.pump") {
 		t.Error(err)
 	}
-	d = started(t, config(h, "switch.pump")+"timeout: 300ms\nsafe: keep")
+	d = started(t, config(h, "switch.pump")+"timeout: 3s\nsafe: keep")
 	h.dead = true
 	err := d.(drivers.Switch).Switch(t.Context(), false)
-	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), `turn_off was called, and it says "on" after 300ms`) {
+	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), `turn_off was called, and it says "on" after 3s`) {
 		t.Error(err)
 	}
 }

@@ -125,6 +125,7 @@ func TestCoverPositionsThatAreNotReached(t *testing.T) {
 }
 
 func TestLocks(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	d := started(t, config(h, "lock.front")+"code: 4711\n")
 	if err := d.(drivers.Locker).Unlock(t.Context()); err != nil {
@@ -139,7 +140,7 @@ func TestLocks(t *testing.T) {
 	}
 	// Without the code it stays as it is.
 	h.renew()
-	d = started(t, config(h, "lock.front")+"timeout: 300ms\n")
+	d = started(t, config(h, "lock.front")+"timeout: 3s\n")
 	if err := d.(drivers.Locker).Unlock(t.Context()); err == nil || !strings.Contains(err.Error(), `it says "locked"`) {
 		t.Error(err)
 	}

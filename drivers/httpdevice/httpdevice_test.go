@@ -201,7 +201,7 @@ func TestNothingWasDoneIsSaid(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer slow.Close()
-	d = started(t, "family: shelly-gen2\nsafe: keep\ntimeout: 50ms\nurl: "+slow.URL)
+	d = started(t, "family: shelly-gen2\nsafe: keep\ntimeout: 3s\nurl: "+slow.URL)
 	err = d.(drivers.Switch).Switch(t.Context(), true)
 	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "it may have heard") {
 		t.Error(err)

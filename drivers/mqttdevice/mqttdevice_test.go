@@ -93,8 +93,12 @@ func shines(name string) bool {
 	return strings.HasSuffix(name, "-light") || strings.HasSuffix(name, "-white") || strings.HasSuffix(name, "-cct")
 }
 
+// soon is a configuration for a device that does not answer: what is waited for
+// does not come.
+func soon(config string) string { return strings.Replace(config, "timeout: 1m", "timeout: 3s", 1) }
+
 func config(b *broker, name string) string {
-	return "family: " + name + "\nbroker: " + b.address + "\ntimeout: 2s\nwith: " + families[name].with + "\n"
+	return "family: " + name + "\nbroker: " + b.address + "\ntimeout: 1m\nwith: " + families[name].with + "\n"
 }
 
 // No family is without a device that it is tried on.
@@ -247,9 +251,10 @@ func TestNothingIsSentToWhatIsOffline(t *testing.T) {
 }
 
 func TestDeviceThatDoesNotObey(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t, nil)
 	f := b.device(t, shelly2)
-	d := started(t, strings.Replace(config(b, "shelly-gen2"), "2s", "300ms", 1)+"safe: keep")
+	d := started(t, soon(config(b, "shelly-gen2"))+"safe: keep")
 	f.wrong = true
 	err := d.(drivers.Switch).Switch(t.Context(), true)
 	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "it was told on=true, and says on=false") {
@@ -271,9 +276,10 @@ func TestDeviceThatDoesNotObey(t *testing.T) {
 
 // A state that the broker keeps is from before the command, and no proof of it.
 func TestKeptStateProvesNothing(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t, nil)
 	f := b.device(t, esphome)
-	d := started(t, strings.Replace(config(b, "esphome"), "2s", "300ms", 1)+"safe: keep")
+	d := started(t, soon(config(b, "esphome"))+"safe: keep")
 	f.mu.Lock()
 	f.deaf = true
 	f.mu.Unlock()
@@ -286,7 +292,7 @@ func TestKeptStateProvesNothing(t *testing.T) {
 func TestBrokerGone(t *testing.T) {
 	b := newBroker(t, nil)
 	b.device(t, tasmota)
-	d := started(t, config(b, "tasmota"))
+	d := started(t, soon(config(b, "tasmota")))
 	if err := b.end(); err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +302,7 @@ func TestBrokerGone(t *testing.T) {
 	if err := d.Halt(); err == nil {
 		t.Error("it says that it is safe, and nobody could tell it")
 	}
-	d, err := open(config(b, "tasmota") + "safe: keep")
+	d, err := open(soon(config(b, "tasmota")) + "safe: keep")
 	if err != nil {
 		t.Fatal(err)
 	}

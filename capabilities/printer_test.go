@@ -16,7 +16,7 @@ func workshop() capabilities.Home {
 		},
 		{
 			Name: "vacuum", Label: "vacuum", Class: "vacuum", Area: "hall",
-			Commands: []capabilities.Command{capabilities.Clean, capabilities.Dock, capabilities.CleanSpot, capabilities.Pause, capabilities.Resume, capabilities.Stop},
+			Commands: []capabilities.Command{capabilities.Clean, capabilities.Dock, capabilities.CleanSpot, capabilities.Pause, capabilities.Resume, capabilities.Stop, capabilities.Observe},
 			Spots:    []capabilities.Spot{{Name: "hall", Room: "hall"}},
 		},
 	}}
@@ -48,6 +48,11 @@ func TestPrintsAndVacuumsAreSteered(t *testing.T) {
 		"spot clean":                             "spot-vacuum vacuum",
 		"send the vacuum home":                   "dock-vacuum vacuum",
 		"vacuum the hall":                        "vacuum-floor vacuum",
+		"how is the vacuum?":                     "vacuum-status vacuum",
+		"what is the vacuum doing?":              "vacuum-status vacuum",
+		"is the vacuum still cleaning?":          "vacuum-status vacuum",
+		"is the vacuum docked?":                  "vacuum-status vacuum",
+		"status of the vacuum":                   "vacuum-status vacuum",
 	} {
 		if o := r.Resolve(ask(intent)); got(o) != want {
 			t.Errorf("Resolve(%q) = %q, want %q", intent, got(o), want)

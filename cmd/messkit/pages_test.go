@@ -2,57 +2,251 @@ package main
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/messkit/messkit/drivers/all"
 )
 
+// What a driver's page has people write, ask and look up is what the program
+// takes, understands and says.
 var (
-	pageDevices = regexp.MustCompile("(?s)```yaml\n(devices:.*?)```")
-	pageAsks    = regexp.MustCompile("`messkit ask \"([^\"]+)\"")
-	pageSecrets = regexp.MustCompile(`/etc/messkit/([a-z.-]+)`)
+	pageYAML     = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+	pageAsks     = regexp.MustCompile("`messkit ask \"([^\"]+)\"")
+	pageSays     = regexp.MustCompile(`"([^"]+)"`)
+	pageSecrets  = regexp.MustCompile(`/etc/messkit/([a-z.-]+)`)
+	pagePrograms = regexp.MustCompile(`\[/(usr|opt)/[\w/.-]+`)
+	pageQuotes   = regexp.MustCompile("`([^`]+)`")
 )
 
-// What a driver's page has people write and ask is understood: its first
-// configuration passes, and its sentence becomes a plan for a device of that.
-func TestPagesOfDrivers(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/drivers/*.md")
-	if err != nil {
-		t.Fatal(err)
+// driverPage is a driver's page.
+type driverPage struct {
+	name, text string
+	devices    []string // configurations that are whole
+	templates  []string // the others: a family's file each
+}
+
+func pagesOfDrivers(t *testing.T) []driverPage {
+	t.Helper()
+	files, err := filepath.Glob("../../docs/drivers/*.md")
+	if err != nil || len(files) < 17 {
+		t.Fatalf("%d pages, %v", len(files), err)
 	}
-	asked := 0
-	for _, page := range pages {
-		text, err := os.ReadFile(page)
+	var list []driverPage
+	for _, f := range files {
+		text, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		config, ask := pageDevices.FindSubmatch(text), pageAsks.FindSubmatch(text)
-		if config == nil || ask == nil {
-			continue
-		}
-		asked++
-		dir := t.TempDir()
-		t.Setenv("HOME", dir)
-		for _, m := range pageSecrets.FindAllSubmatch(config[1], -1) {
-			if err := os.WriteFile(filepath.Join(dir, string(m[1])), []byte("secret\n"), 0o600); err != nil {
-				t.Fatal(err)
+		p := driverPage{name: strings.TrimSuffix(filepath.Base(f), ".md"), text: string(text)}
+		for _, m := range pageYAML.FindAllStringSubmatch(p.text, -1) {
+			if strings.HasPrefix(m[1], "devices:") {
+				p.devices = append(p.devices, m[1])
+			} else {
+				p.templates = append(p.templates, m[1])
 			}
 		}
-		file := filepath.Join(dir, "messkit.yaml")
-		if err := os.WriteFile(file, bytes.ReplaceAll(config[1], []byte("/etc/messkit"), []byte(dir)), 0o600); err != nil {
+		list = append(list, p)
+	}
+	return list
+}
+
+// section is what stands below a heading.
+func (p driverPage) section(heading string) string {
+	_, rest, _ := strings.Cut(p.text, "\n## "+heading+"\n")
+	text, _, _ := strings.Cut(rest, "\n## ")
+	return text
+}
+
+// write puts a configuration into a file, with the files that it names.
+func (p driverPage) write(t *testing.T, config string) (file string) {
+	t.Helper()
+	dir := t.TempDir()
+	put := func(name, text string, mode fs.FileMode) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), mode); err != nil {
 			t.Fatal(err)
 		}
-		var out bytes.Buffer
-		a := &app{out: &out, err: &out}
-		root := a.root()
-		root.SetArgs([]string{"plan", "--config", file, string(ask[1])})
-		if err := root.Execute(); err != nil || !strings.Contains(out.String(), "would  ") {
-			t.Errorf("%s: %q: %v\n%s", filepath.Base(page), ask[1], err, out.String())
+		return name
+	}
+	for _, m := range pageSecrets.FindAllStringSubmatch(config, -1) {
+		put(m[1], "secret\n", 0o600)
+	}
+	program := put("program", "#!/bin/true\n", 0o700)
+	config = strings.ReplaceAll(config, "/etc/messkit", dir)
+	return put("messkit.yaml", pagePrograms.ReplaceAllString(config, "["+program), 0o600)
+}
+
+// runs runs a command of the program, and returns what it says.
+func runs(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	t.Setenv("HOME", t.TempDir())
+	var out bytes.Buffer
+	a := &app{out: &out, err: &out}
+	root := a.root()
+	root.SetArgs(args)
+	err := root.Execute()
+	if err != nil {
+		out.WriteString(err.Error())
+	}
+	return out.String(), err
+}
+
+// Every configuration passes, and with it every sentence becomes a plan.
+func TestPagesOfDrivers(t *testing.T) {
+	asked := 0
+	for _, p := range pagesOfDrivers(t) {
+		t.Run(p.name, func(t *testing.T) {
+			if len(p.devices) == 0 {
+				t.Fatal("it has no configuration that works as it stands")
+			}
+			for _, config := range p.devices {
+				if out, err := runs(t, "check", p.write(t, config)); err != nil || !strings.Contains(out, "nothing wrong") {
+					t.Errorf("%s\n%s", config, out)
+				}
+			}
+			for _, text := range p.templates {
+				dir := t.TempDir()
+				if err := os.WriteFile(filepath.Join(dir, "own.yaml"), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				where := "url: http://192.168.1.40"
+				if p.name == "mqttdevice" {
+					where = "broker: mqtt://192.168.1.5, with: {name: a}"
+				}
+				if out, err := runs(t, "check", p.write(t, "devices:\n  mine: {driver: "+p.name+", family: own, families: "+dir+", "+where+"}\n")); err != nil {
+					t.Errorf("%s\n%s", text, out)
+				}
+			}
+			var says []string
+			for _, row := range tableOf(p.text, "| say |") {
+				for _, m := range pageSays.FindAllStringSubmatch(row, -1) {
+					says = append(says, m[1])
+				}
+			}
+			if m := pageAsks.FindStringSubmatch(p.text); m != nil {
+				says = append(says, m[1])
+			}
+			if len(says) < 2 {
+				t.Error("it says too little of what can be asked")
+			}
+			for _, say := range says {
+				if say == "print benchy" {
+					continue // which files lie on it is the printer's own to tell
+				}
+				asked++
+				if out, err := runs(t, "plan", "--config", p.write(t, p.devices[0]), say); err != nil || !strings.Contains(out, "would  ") {
+					t.Errorf("%q: %v\n%s", say, err, out)
+				}
+			}
+		})
+	}
+	if asked < 60 {
+		t.Errorf("%d sentences on all pages; the test looks for the wrong thing", asked)
+	}
+}
+
+// tableOf is the first column of the table with a header.
+func tableOf(text, header string) []string {
+	_, rest, found := strings.Cut(text, "\n"+header)
+	if !found {
+		return nil
+	}
+	var rows []string
+	for _, line := range strings.Split(rest, "\n")[2:] { // the header's rest, and the line below it
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		first, _, _ := strings.Cut(strings.TrimPrefix(line, "|"), " | ")
+		rows = append(rows, first)
+	}
+	return rows
+}
+
+// Every key of every driver is on its page, and no page is without what somebody
+// looks for when it does not work.
+func TestPagesOfDriversAreWhole(t *testing.T) {
+	pages := pagesOfDrivers(t)
+	unused := map[string][]string{ // keys of a part that several drivers share, which these refuse
+		"homeassistant": {"username", "password", "password_file"}, "onvif": {"token", "token_file"}, "valetudo": {"token", "token_file"},
+	}
+	for _, k := range all.Kinds() {
+		i := slices.IndexFunc(pages, func(p driverPage) bool { return p.name == k.Name })
+		if i < 0 {
+			family, _, _ := strings.Cut(k.Name, "-")
+			i = slices.IndexFunc(pages, func(p driverPage) bool { return p.name == family })
+		}
+		if i < 0 {
+			t.Errorf("%s has no page", k.Name)
+			continue
+		}
+		out, _ := runs(t, "check", pages[i].write(t, "devices:\n  x:\n    driver: "+k.Name+"\n    nonsense: 1\n"))
+		_, rest, found := strings.Cut(out, "nonsense: unknown key; known keys: ")
+		keys, _, _ := strings.Cut(rest, "\n")
+		if !found {
+			t.Errorf("%s: %s", k.Name, out)
+		}
+		for _, key := range strings.Split(keys, ", ") {
+			if !strings.Contains(pages[i].text, "`"+key+"`") && !strings.Contains(pages[i].text, "`"+key+": ") && !slices.Contains(unused[k.Name], key) {
+				t.Errorf("%s: the key %s is not on its page", k.Name, key)
+			}
 		}
 	}
-	if asked < 12 {
-		t.Errorf("%d pages say what to ask; the test looks for the wrong thing", asked)
+	for _, p := range pages {
+		for _, heading := range []string{"Ask", "Errors", "Known limits", "Tested with", "Quality"} {
+			if p.section(heading) == "" && (heading != "Ask" || tableOf(p.text, "| say |") == nil) {
+				t.Errorf("%s: there is nothing under %q", p.name, heading)
+			}
+		}
+		if p.section("Configuration") == "" && p.section("Set up") == "" && p.name != "sim" {
+			t.Errorf("%s: how is it set up?", p.name)
+		}
+	}
+}
+
+// What a page says that the program says, it does: every message on it stands in
+// the sources.
+func TestPagesOfDriversQuoteWhatIsSaid(t *testing.T) {
+	var sources strings.Builder
+	for _, dir := range []string{"../../drivers", "../../capabilities", "../../internal/strictyaml", "../../internal/secret"} {
+		err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") {
+				return err
+			}
+			text, err := os.ReadFile(name)
+			sources.Write(text)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	said := sources.String()
+	// What is filled in, or is the system's own word, does not stand there.
+	filled := regexp.MustCompile(`"[^"]*"|\.\.\.|\d+[a-z%]*|[\w.]*(benchy|my-fan|fan\.yaml|zigbee2mqtt|light\.hal)[\w/.]*|light\.\w+|on=\w+|lstat|no such file or directory|permission denied|no space left on device|is cleaning|it has no mjpeg|yuyv or nv|pBAA|\(not Authorized\)`)
+	quoted := 0
+	for _, p := range pagesOfDrivers(t) {
+		for _, row := range tableOf("\n"+p.section("Errors"), "| it says |") {
+			for _, m := range pageQuotes.FindAllStringSubmatch(row, -1) {
+				long := ""
+				for _, piece := range filled.Split(m[1], -1) {
+					if piece = strings.Trim(piece, " ;:,()"); len(piece) > len(long) {
+						long = piece
+					}
+				}
+				quoted++
+				if !strings.Contains(said, long) {
+					t.Errorf("%s: nothing says %q (of %q)", p.name, long, m[1])
+				}
+			}
+		}
+	}
+	if quoted < 90 {
+		t.Errorf("%d messages on all pages; the test looks for the wrong thing", quoted)
 	}
 }

@@ -73,7 +73,7 @@ func TestRead(t *testing.T) {
 		{"zeros", zeros, 0, "tank: " + id + ": it answers with zeros; is data wired to ground, or the resistor missing?"},
 		{"wrong checksum", wrong, 0, "tank: " + id + ": its checksum is wrong; shorten the wire, or take a stronger resistor than 4.7 kΩ"},
 		{"no answer", none, 0, "tank: " + id + ": its checksum is wrong; shorten the wire, or take a stronger resistor than 4.7 kΩ"},
-		{"nothing", "", 0, "tank: " + id + `: the kernel says "", which is no measurement`},
+		{"nothing, as newer kernels say of no answer", "", 0, "tank: " + id + ": the kernel has no answer of it, or one with a wrong checksum; is its wire loose or long, and 4.7 kΩ between data and 3.3 V?"},
 		{"something else", "busy\n", 0, "tank: " + id + `: the kernel says "busy", which is no measurement`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -85,6 +85,9 @@ var errFresh = errors.New("it says 85 °C, which it says before its first measur
 // and computes the temperature, in thousandths of a °C, from the nine bytes
 // (datasheet, figure 8 and table 1).
 func parse(text string) (milli int, err error) {
+	if strings.TrimSpace(text) == "" { // so does Linux 6.1, after three tries
+		return 0, errors.New("the kernel has no answer of it, or one with a wrong checksum; is its wire loose or long, and 4.7 kΩ between data and 3.3 V?")
+	}
 	first, _, _ := strings.Cut(text, "\n")
 	var pad [9]byte
 	for i, word := range strings.Fields(first) {

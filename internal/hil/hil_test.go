@@ -25,7 +25,7 @@ type target struct {
 	least      int    // so many have to pass: a machine where nothing runs shows nothing
 }
 
-var bridge = []hil.Module{{Name: "uhid"}, {Name: "usbhid"}, {Name: "hid-cp2112"}, {Name: "i2c-dev"}, {Name: "bmp280-i2c"}}
+var bridge = []hil.Module{{Name: "uhid"}, {Name: "usbhid"}, {Name: "hid-cp2112"}, {Name: "i2c-dev"}, {Name: "bmp280-i2c"}, {Name: "ds2482"}, {Name: "w1-therm"}}
 
 var targets = []target{
 	{
@@ -34,7 +34,7 @@ var targets = []target{
 			Qemu: "qemu-system-x86_64", How: "apt-get install qemu-system-x86", Console: "ttyS0",
 			Options: []string{"-accel", "tcg", "-icount", "shift=3,sleep=off", "-cpu", "max", "-m", "768", "-nodefaults", "-serial", "stdio"},
 		},
-		modules: append(bridge, hil.Module{Name: "vivid", Parameters: "n_devs=1 node_types=0x1"}), tests: "^Test[^P]", least: 23,
+		modules: append(bridge, hil.Module{Name: "vivid", Parameters: "n_devs=1 node_types=0x1"}), tests: "^Test[^P]", least: 26,
 	},
 	{
 		name: "raspi3b", arch: "arm64",
@@ -50,7 +50,7 @@ var targets = []target{
 			Qemu: "qemu-system-aarch64", How: "apt-get install qemu-system-arm", Console: "ttyAMA0",
 			Options: []string{"-M", "virt", "-cpu", "cortex-a53", "-m", "768", "-nodefaults", "-serial", "stdio"},
 		},
-		modules: bridge, tests: "^TestBridge", least: 18,
+		modules: bridge, tests: "^TestBridge", least: 21,
 	},
 }
 

@@ -107,12 +107,12 @@ func (r *remote) drive(t *testing.T, line int, level bool) {
 // eventually waits until something holds.
 func eventually(t *testing.T, what string, holds func() error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for err := holds(); err != nil; err = holds() {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("%s: not within 40 s: %v", what, err)
+			t.Fatalf("%s: not within two minutes: %v", what, err)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -28,7 +28,7 @@ func bus() map[byte]cp2112.Chip {
 	pca.Values[0], pca.Values[0xfe] = 0x11, 0x1e
 	return map[byte]cp2112.Chip{
 		0x20: &i2ctest.Expander{Registers: mcp}, 0x40: pca, 0x44: &i2ctest.SHT3x{Celsius: 21.5, Percent: 48},
-		0x48: &i2ctest.ADS1115{}, 0x76: i2ctest.BMP280(), 0x77: i2ctest.BME280(),
+		wireAddress: wired(), 0x48: &i2ctest.ADS1115{}, 0x76: i2ctest.BMP280(), 0x77: i2ctest.BME280(),
 	}
 }
 

@@ -1,0 +1,291 @@
+package i2ctest
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// DS2482 is a bridge to a 1-Wire bus (Maxim DS2482-100): the kernel's drivers for
+// it and for what is on its bus do the rest. It hears "SERIAL CELSIUS BAD" for the
+// chip of that serial number: BAD 1 has it answer with a wrong checksum, BAD 2 not
+// at all.
+type DS2482 struct {
+	Therms []*DS18B20
+
+	status, data, config byte
+	pointer              byte
+}
+
+// Its commands, the codes of its registers and the bits of its status
+// (datasheet, tables 1 and 2, and "Device registers").
+const (
+	cmdReset   = 0xf0
+	cmdPointer = 0xe1
+	cmdConfig  = 0xd2
+	cmd1WReset = 0xb4
+	cmdBit     = 0x87
+	cmdWrite   = 0xa5
+	cmdRead    = 0x96
+	cmdTriplet = 0x78
+
+	codeStatus = 0xf0
+	codeData   = 0xe1
+	codeConfig = 0xc3
+
+	presence    = 0x02
+	level       = 0x08
+	wasReset    = 0x10
+	singleBit   = 0x20
+	tripletBit  = 0x40
+	direction   = 0x80
+	resetLevels = level | wasReset
+)
+
+// Hear takes what a test says.
+func (d *DS2482) Hear(words string) error {
+	var serial uint64
+	var celsius float64
+	var bad int
+	if _, err := fmt.Sscan(words, &serial, &celsius, &bad); err != nil {
+		return err
+	}
+	for _, t := range d.Therms {
+		if t.Serial == serial {
+			t.Celsius, t.Bad, t.Gone = celsius, bad == 1, bad == 2
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no chip %d", serial)
+}
+
+// Transfer does one message. What it is told on its 1-Wire bus is done at once, so
+// that it is never busy.
+func (d *DS2482) Transfer(written []byte, n int) ([]byte, bool) {
+	if len(written) > 0 && !d.command(written) {
+		return nil, false
+	}
+	read := make([]byte, n)
+	for i := range read {
+		switch d.pointer {
+		case codeData:
+			read[i] = d.data
+		case codeConfig:
+			read[i] = d.config
+		default:
+			read[i] = d.status
+		}
+	}
+	return read, true
+}
+
+func (d *DS2482) command(w []byte) bool {
+	argument := byte(0)
+	if len(w) > 1 {
+		argument = w[1]
+	}
+	d.pointer = codeStatus
+	switch w[0] {
+	case cmdReset:
+		d.status, d.config = resetLevels, 0
+	case cmdPointer:
+		d.pointer = argument
+	case cmdConfig:
+		d.config, d.status, d.pointer = argument&0x0f, d.status&^wasReset, codeConfig
+	case cmd1WReset:
+		d.status = d.status&^presence | level
+		for _, t := range d.Therms {
+			if t.reset(); !t.Gone {
+				d.status |= presence
+			}
+		}
+	case cmdBit:
+		d.flag(singleBit, d.slot(argument&0x80 != 0))
+	case cmdWrite:
+		d.byte(argument)
+	case cmdRead:
+		d.data = d.byte(0xff)
+	case cmdTriplet:
+		first, second := d.slot(true), d.slot(true)
+		way := argument&0x80 != 0 // where there are chips of both
+		if first != second {
+			way = first
+		}
+		d.slot(way)
+		d.flag(singleBit, first)
+		d.flag(tripletBit, second)
+		d.flag(direction, way)
+	default:
+		return false // of the DS2482-800, which has eight buses
+	}
+	return true
+}
+
+func (d *DS2482) flag(bit byte, on bool) {
+	if d.status &^= bit; on {
+		d.status |= bit
+	}
+}
+
+// byte writes a byte on the bus, the lowest bit first, and reads what is there.
+func (d *DS2482) byte(out byte) (in byte) {
+	for i := range 8 {
+		if d.slot(out>>i&1 == 1) {
+			in |= 1 << i
+		}
+	}
+	return in
+}
+
+// slot is one time slot: the bus is high where nobody pulls it low.
+func (d *DS2482) slot(bit bool) bool {
+	for _, t := range d.Therms {
+		if !t.Gone && !t.slot(bit) {
+			bit = false
+		}
+	}
+	return bit
+}
+
+// DS18B20 is a thermometer on a 1-Wire bus (Maxim DS18B20), with a supply of its
+// own.
+type DS18B20 struct {
+	Serial  uint64 // 48 bits
+	Celsius float64
+	Bad     bool // its checksum is wrong
+	Gone    bool // it is not there
+
+	hears   func(bit bool) // what the next bit that is written is for
+	says    []bool         // what it pulls in the next slots
+	in      uint64         // bits of what is being written
+	count   int
+	current int16 // what it has measured last
+	asked   bool  // since a measurement
+}
+
+// Name is what the kernel calls it.
+func (t *DS18B20) Name() string { return fmt.Sprintf("28-%012x", t.Serial) }
+
+// rom is its family, serial number and their checksum (datasheet, figure 6).
+func (t *DS18B20) rom() uint64 {
+	id := t.Serial<<8 | 0x28
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], id)
+	return id | uint64(wireChecksum(b[:7]))<<56
+}
+
+// memory is what it has measured (datasheet, figure 8), with its checksum.
+func (t *DS18B20) memory() []byte {
+	value := t.current
+	if !t.asked {
+		value = 85 * 16 // that of its power-on
+	}
+	m := []byte{byte(value), byte(value >> 8), 0x4b, 0x46, 0x7f, 0xff, 0x0c, 0x10, 0}
+	m[8] = wireChecksum(m[:8])
+	if t.Bad {
+		m[8] ^= 1
+	}
+	return m
+}
+
+// wireChecksum is CRC-8 with the polynomial x⁸ + x⁵ + x⁴ + 1, the lowest bit first.
+func wireChecksum(data []byte) (c byte) {
+	for _, b := range data {
+		for i := range 8 {
+			mix := (c ^ b>>i) & 1
+			if c >>= 1; mix == 1 {
+				c ^= 0x8c
+			}
+		}
+	}
+	return c
+}
+
+func (t *DS18B20) reset() {
+	t.says = nil
+	t.collect(8, t.romCommand)
+}
+
+// collect has f called with the next n bits that are written.
+func (t *DS18B20) collect(n int, f func(word uint64)) {
+	t.in, t.count = 0, 0
+	t.hears = func(bit bool) {
+		if bit {
+			t.in |= 1 << t.count
+		}
+		if t.count++; t.count == n {
+			t.hears = nil
+			f(t.in)
+		}
+	}
+}
+
+// slot is one time slot: what it says is pulled low where it is 0, and is heard
+// by nobody else.
+func (t *DS18B20) slot(bit bool) bool {
+	if len(t.says) > 0 {
+		said := t.says[0]
+		t.says = t.says[1:]
+		return said
+	}
+	if t.hears != nil {
+		t.hears(bit)
+	}
+	return true
+}
+
+func (t *DS18B20) say(data ...byte) {
+	for _, b := range data {
+		for i := range 8 {
+			t.says = append(t.says, b>>i&1 == 1)
+		}
+	}
+}
+
+// romCommand takes what says who is meant.
+func (t *DS18B20) romCommand(word uint64) {
+	switch word {
+	case 0xf0:
+		t.search(0)
+	case 0x33:
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], t.rom())
+		t.say(b[:]...)
+	case 0x55:
+		t.collect(64, func(rom uint64) {
+			if rom == t.rom() {
+				t.collect(8, t.function)
+			}
+		})
+	case 0xcc:
+		t.collect(8, t.function)
+	}
+}
+
+// search says bit n of its number and its contrary, and goes on if the master
+// takes that way.
+func (t *DS18B20) search(n int) {
+	if n == 64 {
+		t.collect(8, t.function)
+		return
+	}
+	bit := t.rom()>>n&1 == 1
+	t.says = []bool{bit, !bit}
+	t.hears = func(way bool) {
+		t.hears = nil
+		if way == bit {
+			t.search(n + 1)
+		}
+	}
+}
+
+// function takes what it is to do.
+func (t *DS18B20) function(word uint64) {
+	switch word {
+	case 0x44: // it has measured at once, and reads as done
+		t.current, t.asked = int16(t.Celsius*16), true
+	case 0xbe:
+		t.say(t.memory()...)
+	case 0x4e: // alarms and resolution, which stay as they are
+		t.collect(24, func(uint64) {})
+	}
+}

@@ -53,9 +53,17 @@ func acts(dev drivers.Device) bool {
 	return false
 }
 
+// mostFound is how many are printed: more are no home, but somebody who
+// announces what there is not.
+const mostFound = 500
+
 // printFound prints devices, each under what and where it is, and tells how many
 // can be used. What needs to be told more is a comment.
 func printFound(out io.Writer, list []discovered) (int, error) {
+	if more := len(list) - mostFound; more > 0 {
+		fmt.Fprintf(out, "# %d more are announced, and left out: nobody has so many. Look who announces them.\n", more)
+		list = list[:mostFound]
+	}
 	taken := map[string]int{}
 	var blocks strings.Builder
 	n := 0

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,6 +85,26 @@ devices:
 	}
 	if empty, _, err := (&beginning{id: "b"}).text(name, nil, nil); err != nil || !strings.Contains(string(empty), "# devices:\n#   porch-light:") {
 		t.Errorf("%v\n%s", err, empty)
+	}
+}
+
+// Who announces thousands of devices is told of, and what is printed can be
+// pasted all the same.
+func TestThousandsAreAnnounced(t *testing.T) {
+	var list []discovered
+	for i := range 3000 {
+		list = append(list, found(t, "sim-bulb", fmt.Sprintf("lamp-%d", i), "a lamp", map[string]string{}))
+	}
+	name := filepath.Join(t.TempDir(), "found.yaml")
+	text, n, err := (&beginning{id: "b"}).text(name, list, nil)
+	if err != nil || n != 500 || !strings.Contains(string(text), "# 2500 more are announced, and left out") {
+		t.Errorf("%d, %v", n, err)
+	}
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := load(name, quiet); err != nil || len(c.home.devices) != 500 {
+		t.Error(err)
 	}
 }
 

@@ -171,6 +171,7 @@ func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan,
 	p := newProgress()
 	verbs := verbs{
 		pass: pass, dev: t.a.devices[plan.Device], plan: plan, verdict: v, progress: p.set, now: t.a.now, clock: t.a.clock(), acted: acted, began: t.before,
+		every: t.a.cfg.Watch.Every, done: t.a.devices[plan.Device].Done.filled(),
 		limits: t.limits(), cameras: t.a.cameras,
 		see: func(ctx context.Context, name string) (camera.Shot, string, error) {
 			return t.a.see(ctx, name, t.limits())
@@ -199,6 +200,9 @@ func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan,
 	}
 	g.Go(func() error { t.tellProgress(told, p); return nil })
 	idle := t.a.acts(plan)
+	if plan.Command.Watches() {
+		defer t.a.watches()()
+	}
 	r := verbs.do(ctx)
 	idle(r.err)
 	done()
@@ -223,8 +227,18 @@ var estimates = map[capabilities.Command]time.Duration{
 
 // estimate is how long a plan may take: as long as it took the last time.
 func (a *Agent) estimate(p capabilities.Plan) time.Duration {
+	if len(p.Steps) > 0 {
+		var all time.Duration
+		for _, step := range p.Steps {
+			all += step.After + a.estimate(step)
+		}
+		return all
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if p.Command.Watches() {
+		return p.For
+	}
 	if took, ok := a.took[p.Device+" "+string(p.Command)]; ok {
 		return max(time.Second, took.Round(time.Second))
 	}

@@ -72,6 +72,7 @@ type Config struct {
 	MaxThreads    int               // threads that are worked on at the same time, those that wait for an answer included
 	ConfirmWithin time.Duration     // how long a yes is waited for; then nothing is done
 	EndTime       time.Duration     // what a task may still take when the program ends
+	Watch         Watches           // what waits for something to happen
 	// Unknown, if it is there, hears that something which acts has ended and
 	// nobody knows how, before anybody else does. Of a thread that this executor
 	// has forgotten the plan is empty.
@@ -93,7 +94,7 @@ type Config struct {
 
 // DefaultConfig returns the settings that an agent has unless told otherwise.
 func DefaultConfig() Config {
-	return Config{ID: "agent", Heartbeat: 10 * time.Second, MaxThreads: 256, ConfirmWithin: 5 * time.Minute, EndTime: 15 * time.Second, Fit: picture.Fit}
+	return Config{ID: "agent", Heartbeat: 10 * time.Second, MaxThreads: 256, ConfirmWithin: 5 * time.Minute, EndTime: 15 * time.Second, Watch: DefaultWatches(), Fit: picture.Fit}
 }
 
 // filled is c with the defaults for what is not set.
@@ -104,6 +105,7 @@ func (c Config) filled() Config {
 	c.MaxThreads = cmp.Or(c.MaxThreads, d.MaxThreads)
 	c.ConfirmWithin = cmp.Or(c.ConfirmWithin, d.ConfirmWithin)
 	c.EndTime = cmp.Or(c.EndTime, d.EndTime)
+	c.Watch = c.Watch.filled()
 	if c.Jitter == nil {
 		c.Jitter = mathrand.N[time.Duration]
 	}
@@ -128,6 +130,9 @@ func (c Config) Validate() error {
 	if c.EndTime < 0 {
 		errs = append(errs, fmt.Errorf("end_time: %v is negative; use 1s or more", c.EndTime))
 	}
+	if err := c.Watch.filled().Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("watch: %w", err))
+	}
 	return errors.Join(errs...)
 }
 
@@ -136,6 +141,7 @@ type Device struct {
 	Name   string // unique; plans name it
 	Label  string // what people call it; "" is Name
 	SeenBy string // the device that takes a picture of it after an act, where one is asked for; "" for none
+	Done   Done   // how it is known that it is done, where it does not say so itself
 	Driver drivers.Device
 
 	opened *device // by Start; nil if it was not
@@ -170,6 +176,8 @@ type Agent struct {
 	hold   onHold
 	acting map[string]capabilities.Command // what a device does just now, by its name
 	paused map[string]bool                 // it stands meanwhile
+
+	watching int // watches that run
 
 	watched bool // the exchange wants to know how the devices are
 

@@ -16,10 +16,16 @@ import (
 const maxFollows = 30
 
 // follows reports whether an earlier run has begun what goes on by itself, and what
-// can be found again: a print.
+// can be found again: a print. A watch is taken up again, too, for the rest of its time.
 func (t *task) follows(m memo, times int) bool {
 	d := t.a.devices[m.Plan.Device]
-	if d == nil || m.At.IsZero() || times >= maxFollows || m.Plan.Command != capabilities.Print {
+	if d == nil || m.At.IsZero() || times >= maxFollows {
+		return false
+	}
+	if m.Plan.Command.Watches() {
+		return able(d.Driver, m.Plan.Command)
+	}
+	if m.Plan.Command != capabilities.Print {
 		return false
 	}
 	_, prints := d.Driver.(drivers.Printer)

@@ -91,6 +91,8 @@ func Commands(d drivers.Device) []capabilities.Command {
 	add(prints, capabilities.Print)
 	add(moves, capabilities.Move)
 	add(turns, capabilities.TurnTo)
+	add(watchable(d), capabilities.Watch)
+	add(tellsEnd(d), capabilities.Await)
 	return list
 }
 

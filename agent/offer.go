@@ -242,6 +242,11 @@ func (a *Agent) check(ctx context.Context, p gate.Order) (gate.Verdict, error) {
 			return gate.Verdict{}, a.unable(d.Name, err)
 		}
 	}
+	if p.Command.Watches() {
+		if err := a.mayWatch(); err != nil {
+			return gate.Verdict{}, err
+		}
+	}
 	for _, other := range a.gate.Needs(p.Device) {
 		if d := a.devices[other]; d != nil {
 			if err := d.open(ctx, a.gate); err != nil {

@@ -135,6 +135,8 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 		return "busy", detail
 	case errors.Is(r.err, drivers.ErrNotStarted):
 		return "not_started", detail
+	case errors.Is(r.err, errNotSo):
+		return "not_happened", detail
 	case help != nil:
 		return "needs_person", detail
 	case r.err == nil:

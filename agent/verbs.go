@@ -108,6 +108,8 @@ func able(d drivers.Device, c capabilities.Command) bool {
 		capabilities.Shut:      opener,
 		capabilities.Lock:      locker,
 		capabilities.Unlock:    locker,
+		capabilities.Watch:     watchable(d),
+		capabilities.Await:     tellsEnd(d),
 	}[c]
 }
 
@@ -125,6 +127,8 @@ type verbs struct {
 	clock    string                                       // mark of this machine's times
 	ask      func(q mess.Question) (answer <-chan string) // asks the requester in the midst of a task; progress is not told until it answers or is unasked
 	unask    func()
+	done     Done // of the device
+	every    time.Duration
 	began    time.Time    // when an earlier run has begun it, if it did
 	acted    func(result) // called when the device has done what it was told, before it is looked at again
 }
@@ -163,6 +167,8 @@ func (v verbs) do(ctx context.Context) result {
 		return v.steer(ctx)
 	case capabilities.Print:
 		return v.print(ctx)
+	case capabilities.Watch, capabilities.Await:
+		return v.watch(ctx)
 	}
 	return result{err: fmt.Errorf("%s: nobody knows how to do %q", v.dev.Name, v.plan.Command), effect: mess.EffectNone}
 }

@@ -28,16 +28,21 @@ func (v verbs) measured(readings []drivers.Reading) string {
 	}
 	var parts []string
 	for _, r := range readings {
-		part := r.Quantity + " " + amount(r)
-		if says, ok := truths[r.Quantity]; ok && r.Unit == "" {
-			part = says[min(1, int(math.Abs(r.Value)))]
-		}
+		part := inWords(r)
 		if age := v.now().Sub(r.At); !r.At.IsZero() && age >= stale {
 			part += fmt.Sprintf(" (measured %v ago)", age.Round(time.Second))
 		}
 		parts = append(parts, part)
 	}
 	return fmt.Sprintf("The %s: %s.", v.dev.Label, strings.Join(parts, ", "))
+}
+
+// inWords is a measurement: "temperature 4.5 °C", "open".
+func inWords(r drivers.Reading) string {
+	if says, ok := truths[r.Quantity]; ok && r.Unit == "" {
+		return says[min(1, int(math.Abs(r.Value)))]
+	}
+	return r.Quantity + " " + amount(r)
 }
 
 // truths are what truth values of 0 and 1 say by their quantity. What is open, a

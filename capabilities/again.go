@@ -64,7 +64,7 @@ func (p Plan) asOnce() bool {
 // followsItself reports whether a plan may be carried out again when it is done.
 func (p Plan) followsItself() bool {
 	for _, step := range p.Each() {
-		if step.Command == SetSwitch && step.For == 0 || step.Command == Print {
+		if step.Command == SetSwitch && step.For == 0 || step.Command == Print || step.Command.Watches() {
 			return false
 		}
 	}

@@ -12,22 +12,33 @@ import (
 // build makes the catalogue of what was read, and notes what is wrong with it.
 func (b *builder) build() *Catalogue {
 	b.words.compile()
-	c := &Catalogue{list: b.list, classes: b.classes, quantities: b.quantities, words: &b.words, lexicon: b.lexicon, grammar: &grammar{}, wordsOf: map[string]map[string]bool{}}
+	c := &Catalogue{list: b.list, classes: b.classes, quantities: b.quantities, words: &b.words, lexicon: b.lexicon, grammar: &grammar{}, events: &grammar{}, objects: &grammar{}, watching: b.watching, measure: &phrases[string]{}, wordsOf: map[string]map[string]bool{}}
 	e := expander{rules: b.parsedRules(), fold: b.words.fold}
 	for _, one := range c.list {
 		b.check(one)
-		b.sentences(c, e, one, one.Sentences, "")
+		b.sentences(c, e, one, fixed{Sentences: one.Sentences})
 		for _, s := range one.hass {
 			b.sentence(c, e, &sentence{capability: one, text: s.text, classes: s.classes, not: s.not})
 		}
 		for _, also := range one.Also {
-			if _, ok := b.quantities[also.Quantity]; !ok {
+			if _, ok := b.quantities[also.Quantity]; !ok && also.Quantity != "" {
 				b.wrong("capability %s: unknown quantity %q; define it under quantities", one.ID, also.Quantity)
 			}
-			b.sentences(c, e, one, also.Sentences, also.Quantity)
+			if also.Asked && one.Effect != Query {
+				b.wrong("capability %s: asked: a question never acts; leave it out", one.ID)
+			}
+			b.sentences(c, e, one, also)
+		}
+		b.waits(e, c.events, one, one.Events)
+		b.waits(e, c.objects, one, one.Objects)
+	}
+	c.grammar, c.events, c.objects = c.grammar.shared(), c.events.shared(), c.objects.shared()
+	c.watching.compile(c.words)
+	for _, unit := range slices.Sorted(maps.Keys(b.measures)) {
+		for _, text := range b.measures[unit] {
+			c.measure.add(c.words.tokens(text), unit)
 		}
 	}
-	c.grammar = c.grammar.shared()
 	b.showing(c, e)
 	c.lexicon.compile(c.words, c, b.wrong)
 	c.phrases()
@@ -74,6 +85,9 @@ func (c *Catalogue) phrases() {
 	for unit := range w.unit {
 		c.timely[unit] = true
 	}
+	c.watching.known(c.timely)
+	c.events.known(c.timely)
+	c.measure.words(c.timely)
 	c.said[possessive] = true
 	c.ordering = map[string]bool{}
 	for _, one := range c.list {
@@ -96,9 +110,9 @@ func (b *builder) parsedRules() map[string]Template {
 	return rules
 }
 
-func (b *builder) sentences(cat *Catalogue, e expander, c *capability, texts []string, quantity string) {
-	for _, text := range texts {
-		b.sentence(cat, e, &sentence{capability: c, text: text, quantity: quantity})
+func (b *builder) sentences(cat *Catalogue, e expander, c *capability, list fixed) {
+	for _, text := range list.Sentences {
+		b.sentence(cat, e, &sentence{capability: c, text: text, quantity: list.Quantity, asked: list.Asked})
 	}
 }
 
@@ -127,6 +141,38 @@ func (b *builder) sentence(cat *Catalogue, e expander, s *sentence) {
 		cat.grammar.add(form, s)
 		for _, t := range form {
 			own[t.word] = true
+		}
+	}
+}
+
+// waits puts what a capability waits for into an automaton of its own: such words are
+// no sentence, and order nothing.
+func (b *builder) waits(e expander, g *grammar, c *capability, list []fixed) {
+	if len(list) > 0 && !c.Command.Watches() {
+		b.wrong("capability %s: events and objects do not go with command %s; use watch or await", c.ID, c.Command)
+	}
+	for _, one := range list {
+		if _, ok := b.quantities[one.Quantity]; !ok && one.Quantity != "" {
+			b.wrong("capability %s: unknown quantity %q; define it under quantities", c.ID, one.Quantity)
+		}
+		for _, text := range one.Sentences {
+			t, err := ParseTemplate(text)
+			var forms [][]term
+			if err == nil {
+				forms, err = e.all(t)
+			}
+			if err != nil {
+				b.wrong("capability %s: %q: %w", c.ID, text, err)
+			}
+			s := &sentence{capability: c, text: text, quantity: one.Quantity, classes: one.Classes, args: inOrder(one.Args)}
+			for _, form := range forms {
+				for _, t := range form {
+					if t.kind != "" && t.kind != "number" && !slices.Contains(gapKinds, t.kind) && b.watching.Words[t.kind] == nil {
+						b.wrong("capability %s: %q: unknown slot {%s}; there are {number}, %v and those under watching: words", c.ID, text, t.kind, gapKinds)
+					}
+				}
+				g.add(form, s)
+			}
 		}
 	}
 }
@@ -187,17 +233,17 @@ func (b *builder) check(c *capability) {
 
 // acts reports whether the command changes the world.
 func (c Command) acts() bool {
-	return c != "" && c != TakePhoto && c != Observe && c != ReadState && c != "watch" && c != "wait"
+	return c != "" && c != TakePhoto && c != Observe && c != ReadState && !c.Watches() && c != "wait"
 }
 
 // undriven are commands of the catalogue that no driver has a verb for yet: a
 // request for one is refused, and says so.
 var undriven = []string{
-	"watch", "wait", "repeat",
+	"wait", "repeat",
 }
 
 var (
-	commands = []string{string(TakePhoto), string(Observe), string(SetSwitch), string(Toggle), string(Dim), string(Tint), string(Warm), string(ReadState), string(Clean), string(Dock), string(CleanSpot), string(Pause), string(Resume), string(Stop), string(Print), string(Open), string(Shut), string(OpenTo), string(Lock), string(Unlock), string(Move), string(TurnTo)}
+	commands = []string{string(TakePhoto), string(Observe), string(SetSwitch), string(Toggle), string(Dim), string(Tint), string(Warm), string(ReadState), string(Clean), string(Dock), string(CleanSpot), string(Pause), string(Resume), string(Stop), string(Print), string(Open), string(Shut), string(OpenTo), string(Lock), string(Unlock), string(Move), string(TurnTo), string(Watch), string(Await)}
 	risks    = []string{
 		string(RiskObserve), string(RiskComfort), string(RiskAppliance), string(RiskAccess), string(RiskMotion), string(RiskIrreversible),
 	}

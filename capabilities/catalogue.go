@@ -24,6 +24,10 @@ type Catalogue struct {
 	words      *words
 	lexicon    lexicon
 	grammar    *grammar
+	watching   watching
+	events     *grammar         // what is waited for, behind "when"
+	objects    *grammar         // what is watched, behind "watch"
+	measure    *phrases[string] // units of measures, by their words
 
 	// Made from the above, for all homes.
 	classPhrase *phrases[match]
@@ -65,6 +69,8 @@ type capability struct {
 	Consequences string          `yaml:"consequences"`
 	Sentences    []string        `yaml:"sentences"`
 	Also         []fixed         `yaml:"also"`
+	Events       []fixed         `yaml:"events"`  // what is waited for, where the command waits
+	Objects      []fixed         `yaml:"objects"` // what is watched
 
 	hass []hassSentence // of Home Assistant's files
 }
@@ -91,16 +97,21 @@ func (p parameter) outside(value any) string {
 	return fmt.Sprintf("%s is %v, which is no %s", p.Name, value, p.Type)
 }
 
-// fixed is a list of sentences that name a quantity by how they ask.
+// fixed is a list of sentences that name a quantity, parameters or classes by how they
+// ask.
 type fixed struct {
-	Quantity  string   `yaml:"quantity"`
-	Sentences []string `yaml:"sentences"`
+	Quantity  string         `yaml:"quantity"`
+	Args      map[string]any `yaml:"args"`
+	Classes   []string       `yaml:"classes"`
+	Asked     bool           `yaml:"asked"` // only where the text is a question
+	Sentences []string       `yaml:"sentences"`
 }
 
 // quantity is something that sensors measure.
 type quantity struct {
 	Words   []string `yaml:"words"`
 	Classes []string `yaml:"classes"`
+	Unit    string   `yaml:"unit"` // "" for a truth value
 }
 
 // file is one file of a catalogue; files add up.
@@ -113,6 +124,8 @@ type file struct {
 	Capabilities []*capability       `yaml:"capabilities"`
 	Hass         map[string]string   `yaml:"hass"`         // Home Assistant's intents, and capabilities
 	HassDomains  map[string][]string `yaml:"hass_domains"` // its domains, and classes
+	Watching     watching            `yaml:"watching"`
+	CountedIn    map[string][]string `yaml:"counted_in"` // units, and their words
 }
 
 //go:embed *.yaml
@@ -138,7 +151,7 @@ func English() fs.FS { return english }
 // capability, rule, class or list of words of a later file replaces that of an
 // earlier one. All mistakes are told at once.
 func Load(trees ...fs.FS) (*Catalogue, error) {
-	b := &builder{rules: map[string]string{}, classes: map[string][]string{}, quantities: map[string]quantity{}, hassIntents: map[string]string{}, hassDomains: map[string][]string{}, hassRules: map[string]string{}}
+	b := &builder{rules: map[string]string{}, classes: map[string][]string{}, quantities: map[string]quantity{}, measures: map[string][]string{}, hassIntents: map[string]string{}, hassDomains: map[string][]string{}, hassRules: map[string]string{}}
 	for _, tree := range trees {
 		b.read(tree)
 	}
@@ -210,10 +223,12 @@ func (c *capability) command(d Device) Command {
 }
 
 // args are the fixed parameters in the order of their names.
-func (c *capability) args() mess.Object {
+func (c *capability) args() mess.Object { return inOrder(c.Args) }
+
+func inOrder(args map[string]any) mess.Object {
 	var o mess.Object
-	for _, name := range slices.Sorted(maps.Keys(c.Args)) {
-		o = append(o, mess.Field{Key: name, Value: c.Args[name]})
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		o = append(o, mess.Field{Key: name, Value: args[name]})
 	}
 	return o
 }
@@ -227,6 +242,8 @@ type builder struct {
 	quantities map[string]quantity
 	list       []*capability
 	problems   []error
+	watching   watching
+	measures   map[string][]string
 
 	hassIntents map[string]string   // capabilities by intent
 	hassDomains map[string][]string // classes by domain
@@ -280,6 +297,8 @@ func (b *builder) merge(f file) {
 	maps.Copy(b.hassDomains, f.HassDomains)
 	maps.Copy(b.classes, f.Classes)
 	maps.Copy(b.quantities, f.Quantities)
+	maps.Copy(b.measures, f.CountedIn)
+	b.watching.merge(f.Watching)
 	for _, c := range f.Capabilities {
 		if i := slices.IndexFunc(b.list, func(old *capability) bool { return old.ID == c.ID }); i >= 0 {
 			b.list[i] = c

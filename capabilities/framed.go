@@ -39,7 +39,7 @@ func (x *request) otherwise() (Outcome, bool) {
 	out, ok = Outcome{}, false
 	if able := x.able(x.readings); len(able) > 0 {
 		out, ok = x.choose(able), true
-	} else {
+	} else if out, ok = x.watched(); !ok {
 		out, ok = x.plainly()
 	}
 	switch {

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+
+	"github.com/messkit/messkit/mess"
 )
 
 // grammar is the automaton of all sentences: a tree by word and by gap. It has many
@@ -27,6 +29,17 @@ func (g *grammar) after(word string) *grammar {
 	return nil
 }
 
+// known adds the words of all sentences to a list.
+func (g *grammar) known(into map[string]bool) {
+	for _, e := range g.words {
+		into[e.word] = true
+		e.next.known(into)
+	}
+	for _, e := range g.gaps {
+		e.next.known(into)
+	}
+}
+
 func byWord(e edge, word string) int { return strings.Compare(e.word, word) }
 
 type gap struct {
@@ -41,6 +54,8 @@ type sentence struct {
 	quantity   string   // named by how it is asked; "" if by a gap, or not at all
 	classes    []string // of the devices that it is for; none: all
 	not        []string // and of those that it is not for
+	args       mess.Object
+	asked      bool // it is one only of a question
 }
 
 // suits reports whether the sentence is for devices of the class.

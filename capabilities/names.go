@@ -30,7 +30,8 @@ type match struct {
 	number   string // the word for it
 	spots    []Spot // places to work on
 	duration time.Duration
-	amount   float64 // percent, degrees or kelvin
+	amount   float64 // percent, degrees or kelvin, or of a number
+	unit     string  // of a number, as a quantity has it; "" where none was said
 }
 
 // names are the words for what is in one home.
@@ -205,10 +206,14 @@ func (x *request) filled(kind string, i int) []match {
 		list = x.amountMatches(kind, i)
 	case "position":
 		list = x.positionMatches(i)
+	case "number":
+		list = x.numbers(i)
 	case "duration":
 		w.durations(x.tokens, i, func(end int, d time.Duration) {
 			list = append(list, match{end: end, duration: d, value: spoken(d)})
 		})
+	default:
+		x.r.catalogue.watching.words[kind].each(x.tokens, i, func(end int, _ struct{}) { list = append(list, match{end: end}) })
 	}
 	x.matches[key] = list
 	return list

@@ -70,6 +70,8 @@ const (
 	Lock      Command = "lock"       // drivers.Locker
 	Unlock    Command = "unlock"     // drivers.Locker
 	TurnTo    Command = "turn-to"    // drivers.Turner; args: angle (degrees)
+	Watch     Command = "watch"      // drivers.Sensor, SwitchReader, OpeningReader, LockReader; args: until, value, quantity; lasts For at most
+	Await     Command = "await"      // drivers.Worker, Sensor (power), RestReader: until it is done; lasts For at most
 	Move      Command = "move"       // drivers.Mover; args: forward (m/s), turn (rad/s, to the left); lasts For
 )
 
@@ -96,6 +98,8 @@ func (c Command) Parameters() []string {
 		return []string{"areas"}
 	case Print:
 		return []string{"file"}
+	case Watch, Await:
+		return []string{"for"}
 	case Move:
 		return []string{"forward", "turn", "for"}
 	}
@@ -153,6 +157,9 @@ type Home struct {
 	Facts []string
 	// MaxSteps is how many things one request may do without a question; 0 is 10.
 	MaxSteps int
+	// WatchFor is how long a watch lasts where the request does not say it, and
+	// WatchLongest how long it may at most; 0 is WatchFor and WatchLongest.
+	WatchFor, WatchLongest time.Duration
 }
 
 // Device is a configured device as the resolver sees it.

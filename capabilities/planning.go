@@ -21,7 +21,7 @@ func (r *Resolver) planFor(rd *reading, d int, areas []string) Plan {
 	if t := rd.value("thing"); t != "" {
 		p.Args = p.Args.Set("thing", t)
 	}
-	if q := rd.value("quantity"); q != "" {
+	if q := rd.value("quantity"); q != "" && p.Command != Await {
 		p.Args = append(p.Args, mess.Field{Key: "quantity", Value: q})
 	}
 	if p.Command == Clean {
@@ -100,6 +100,8 @@ func (r *Resolver) word(name string, rd *reading, d int, areas []string) string 
 		return rd.value("thing")
 	case "angle":
 		return rd.angleText()
+	case "until":
+		return awaited(rd.awaits())
 	case "colour":
 		return r.catalogue.lexicon.called(argText(rd.args, name))
 	}

@@ -45,6 +45,7 @@ type request struct {
 	matches  map[gapAt][]match
 	readings []reading
 	explain  Explanation
+	wait     *waitFor   // what it waits for; nil for nothing
 	show     string     // the words that ask for a picture after the act, "" for none
 	names    []bool     // which words are in names of things; nil if not asked yet
 	part     bool       // it is one of several orders
@@ -129,6 +130,9 @@ func (x *request) outcome() Outcome {
 			return out
 		}
 	}
+	if out, ok := x.watched(); ok {
+		return out
+	}
 	if x.demand.capabilities == nil && x.req.Precision != mess.Loose && x.strange() {
 		if out, ok := x.almost(); ok {
 			return out
@@ -162,6 +166,9 @@ func (x *request) outcome() Outcome {
 func (x *request) read() {
 	walk := walker{words: x.words(), tokens: x.tokens, fill: x.filled}
 	walk.found = func(s *sentence, slots []bound) {
+		if s.asked && !x.asks {
+			return
+		}
 		rd := reading{sentence: s, slots: slots}
 		for _, b := range slots {
 			if b.kind == "angle" || b.kind == "kelvin" || b.kind == "percent" {
@@ -256,6 +263,12 @@ func (x *request) meant(rd *reading, d int) bool {
 
 // choose makes one outcome of the readings that can be done.
 func (x *request) choose(able []reading) Outcome {
+	if x.asks { // "garage door open?" asks how it is
+		looks := slices.DeleteFunc(slices.Clone(able), func(rd reading) bool { return rd.capability.Effect != Query })
+		if len(looks) > 0 {
+			able = looks
+		}
+	}
 	best := able[0]
 	x.explainReading(&best, able)
 	if best.capability.Effect != Query {
@@ -329,6 +342,9 @@ func (x *request) summary(rd *reading) string {
 
 // settle takes a reading to one device, and that to a plan.
 func (x *request) settle(rd *reading) Outcome {
+	if rd.capability.Command.Watches() && rd.all && len(rd.devices) > 1 {
+		return x.refuse(fmt.Sprintf("one request watches one thing; make a request for each of %s", strings.Join(x.r.labels(rd.devices), ", ")), x.r.labels(rd.devices))
+	}
 	if m := rd.slot("device"); rd.all && !rd.sole && len(rd.devices) > 1 && (m == nil || m.how != byNothing && (m.count == 0 || m.count == len(rd.devices))) {
 		return x.group(rd)
 	}
@@ -358,6 +374,11 @@ func (x *request) settle(rd *reading) Outcome {
 		return out
 	}
 	plan := x.r.planFor(rd, d, areas)
+	if plan.Command.Watches() {
+		if out, ok := x.watchable(&plan); !ok {
+			return out
+		}
+	}
 	for _, p := range rd.capability.Parameters {
 		if value, given := plan.Args.Get(p.Name); given && p.outside(value) != "" {
 			return x.refuse(fmt.Sprintf("%s: %s; ask for that", plan.Capability, p.outside(value)), nil)
@@ -374,13 +395,13 @@ func (x *request) settle(rd *reading) Outcome {
 	case d == 0 || d == plan.For:
 	case plan.For != 0:
 		return x.refuse(fmt.Sprintf("the text says %s, but requires says %s; make them agree", spoken(plan.For), spoken(d)), nil)
-	case plan.Command != SetSwitch && plan.Command != Move:
+	case plan.Command != SetSwitch && plan.Command != Move && !plan.Command.Watches():
 		return x.refuse(fmt.Sprintf("requires: for: %s cannot be done for a time; leave it out", plan.Capability), nil)
 	default:
 		plan.For = d
 		plan.Summary += " for " + spoken(d)
 	}
-	if on, _ := plan.Args.Get("on"); plan.For > 0 && on != true && plan.Command != Move {
+	if on, _ := plan.Args.Get("on"); plan.For > 0 && on != true && plan.Command != Move && !plan.Command.Watches() {
 		return x.refuse(fmt.Sprintf("%s cannot be done: only what is switched on can be for a time, and the %s stays off until told otherwise; leave the time out",
 			plan.Summary, x.r.label(d)), nil)
 	}

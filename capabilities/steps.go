@@ -151,6 +151,9 @@ func (x *request) clauses() (Outcome, bool) {
 		if len(out.Plan.Steps) == 0 {
 			about = out.Plan.Device
 		}
+		if n := len(steps) - 1; n >= 0 && steps[n].Command.Watches() {
+			return x.refuse(fmt.Sprintf("of several things, %q: nothing is done by itself behind what is waited for (%s); ask for it when that is told", part, steps[n].Summary), nil), true
+		}
 		earlier := len(steps)
 		for i, step := range out.Plan.Each() {
 			if i == 0 {

@@ -485,6 +485,13 @@ func (x *request) later(p *Plan, t timing) (Outcome, bool) {
 			if len(p.Steps) > 0 {
 				one = &p.Steps[i]
 			}
+			if limit, _ := one.Args.Get("limit"); one.Command.Watches() && limit == "default" {
+				one.Summary = strings.TrimSuffix(one.Summary, fmt.Sprintf(", for %s at most", spoken(one.For)))
+				if out, ok := x.lastingFor(one, lasts); !ok {
+					return out, false
+				}
+				continue
+			}
 			on, _ := one.Args.Get("on")
 			if one.Command != SetSwitch || on != true || one.For > 0 && one.For != lasts {
 				return x.refuse(fmt.Sprintf("%q is a length of time, and that cannot be kept here; only what is switched on can be for a time", strings.Join(t.said, " ")), nil), false

@@ -61,6 +61,16 @@ func (p *Pass) Printing(ctx context.Context, d drivers.Printer, one drivers.Prin
 	return watch(ctx, p, "read state", func(ctx context.Context) (drivers.PrintState, error) { return d.Printing(ctx, one) })
 }
 
+// Working asks whether a device is at work by itself.
+func (p *Pass) Working(ctx context.Context, d drivers.Worker) (bool, error) {
+	return watch(ctx, p, "read whether it works", d.Working)
+}
+
+// Changes is closed with the next change that the device notices.
+func (p *Pass) Changes(ctx context.Context, d drivers.Notifier) (<-chan struct{}, error) {
+	return watch(ctx, p, "listen", func(context.Context) (<-chan struct{}, error) { return d.Changes(), nil })
+}
+
 // Find looks for a print that an earlier run of the program has begun.
 func (p *Pass) Find(ctx context.Context, d drivers.Printer, file string, since time.Time) (drivers.Print, error) {
 	return watch(ctx, p, "find the print", func(ctx context.Context) (drivers.Print, error) { return d.Find(ctx, file, since) })

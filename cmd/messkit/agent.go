@@ -45,6 +45,7 @@ type agentConfig struct {
 	Words         string                             `yaml:"words"`     // folder of words and capabilities of one's own
 	Facts         []string                           `yaml:"facts"`     // capabilities that are so of the place
 	MaxSteps      int                                `yaml:"max_steps"` // of one request, without a question
+	Watch         agent.Watches                      `yaml:"watch"`     // what waits for something to happen
 	Position      *position                          `yaml:"position"`  // where the home is, for daylight
 	StopLine      stop.LineConfig                    `yaml:"stop_line"` // an input that stops everything
 	Limits        gate.Device                        `yaml:"limits"`    // of devices that have none of their own
@@ -54,7 +55,7 @@ func defaultAgent() agentConfig {
 	return agentConfig{
 		ID: hostID(), Data: dataDir(), Limits: gate.DefaultConfig().Defaults, ConfirmWithin: agent.DefaultConfig().ConfirmWithin,
 		MaxActs: gate.MaxActs{Requester: gate.Rate{N: 120, Per: time.Hour}, All: gate.Rate{N: 600, Per: time.Hour}},
-		Disarm:  []capabilities.Risk{capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible}, Clock: clockAuto, MaxSteps: 10,
+		Disarm:  []capabilities.Risk{capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible}, Clock: clockAuto, MaxSteps: 10, Watch: agent.DefaultWatches(),
 		StopLine: stop.DefaultLineConfig(),
 	}
 }
@@ -159,7 +160,7 @@ func (c *config) resolver() *agent.Home { return c.resolverBy(c.Agent.unset) }
 func (c *config) preview() *agent.Home { return c.resolverBy(func() error { return nil }) }
 
 func (c *config) resolverBy(unset func() error) *agent.Home {
-	setting := capabilities.Home{MaxSteps: c.Agent.MaxSteps, Facts: c.Agent.Facts}
+	setting := capabilities.Home{MaxSteps: c.Agent.MaxSteps, Facts: c.Agent.Facts, WatchFor: c.Agent.Watch.Default, WatchLongest: c.Agent.Watch.Longest}
 	if p := c.Agent.Position; p != nil {
 		setting.Where = &capabilities.Position{Lat: p.Lat, Lng: p.Lng}
 	}
@@ -222,6 +223,7 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 	settings.Availability, settings.Schedule = c.Agent.Availability, c.Agent.Schedule
 	settings.Stop = o.stop
 	settings.ConfirmWithin = c.Agent.ConfirmWithin
+	settings.Watch = c.Agent.Watch
 	if settings.Signer, err = signer(c.Agent.Data, log); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}

@@ -31,6 +31,7 @@ type deviceConfig struct {
 	Rooms   []string            `yaml:"rooms"`   // where a vacuum can be sent, while its driver cannot tell
 	Risk    capabilities.Risk   `yaml:"risk"`    // otherwise the catalogue's
 	Effect  capabilities.Effect `yaml:"effect"`  // once; otherwise the catalogue's
+	Done    agent.Done          `yaml:"done"`    // how it is known that it is done, by the power that it takes
 	Limits  gate.Device         `yaml:"limits"`
 }
 
@@ -154,7 +155,7 @@ func (h *home) classes(nodes map[string]strictyaml.Node) error {
 func (h *home) forAgent() []agent.Device {
 	list := make([]agent.Device, len(h.devices))
 	for i, d := range h.devices {
-		list[i] = agent.Device{Name: d.name, Label: d.label(), SeenBy: d.SeenBy, Driver: d.dev}
+		list[i] = agent.Device{Name: d.name, Label: d.label(), SeenBy: d.SeenBy, Done: d.Done, Driver: d.dev}
 	}
 	return list
 }

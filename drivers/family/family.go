@@ -59,6 +59,9 @@ type Verbs struct {
 	On        func(context.Context) (bool, error)
 	Read      func(context.Context) ([]drivers.Reading, error)
 
+	// Changes is drivers.Notifier's; nil: nothing is noticed.
+	Changes func() <-chan struct{}
+
 	// Area is where the device is, "" where it does not know; nil: it never does.
 	Area func() string
 
@@ -68,6 +71,12 @@ type Verbs struct {
 
 	// Light is nil for what can only be on and off; it comes with Switch.
 	Light *Light
+}
+
+// Cover is what opens and closes.
+type Cover struct {
+	Open, Shut func(context.Context) error
+	Opening    func(context.Context) (float64, error) // in percent
 }
 
 // Lock is what locks and unlocks.
@@ -83,14 +92,6 @@ type Light struct {
 	Level  func(context.Context) (float64, error)
 	Tint   func(ctx context.Context, c drivers.Colour) error // nil: it has no colours
 	Colour func(context.Context) (drivers.Colour, error)
-	White  *White // nil: it has no whites
-}
-
-// White is what a lamp can do whose white may be warm or cold.
-type White struct {
-	Warm             func(ctx context.Context, kelvin float64) error // within Warmest and Coldest
-	Warmth           func(context.Context) (float64, error)
-	Warmest, Coldest float64 // kelvin
 }
 
 // Only is what of a light one lamp has: nil for one that does not dim.
@@ -115,7 +116,6 @@ type Device struct {
 	turn     sync.Mutex // held by Start and Halt
 	live     bool       // since Start; guarded by turn
 	users    chan int   // holds for how many the device is open
-	errand   drivers.Errand
 }
 
 // New makes a device with the verbs that there are; haltTime is for taking it to
@@ -127,6 +127,14 @@ func New(name, class string, l Levels, haltTime time.Duration, link gobot.Connec
 	}
 	d.users <- 0
 	return shape(d)
+}
+
+// Changes implements drivers.Notifier, where there is such a verb.
+func (d *Device) Changes() <-chan struct{} {
+	if d.verbs.Changes == nil {
+		return nil
+	}
+	return d.verbs.Changes()
 }
 
 // Connection is the Gobot adaptor below.

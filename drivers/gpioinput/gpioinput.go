@@ -20,7 +20,10 @@ import (
 	"github.com/messkit/messkit/drivers/board"
 )
 
-var _ drivers.Sensor = (*Input)(nil)
+var (
+	_ drivers.Sensor   = (*Input)(nil)
+	_ drivers.Notifier = (*Input)(nil)
+)
 
 // Config of one input.
 type Config struct {
@@ -86,6 +89,7 @@ type Input struct {
 	now  func() time.Time
 	pin  *board.Source
 	gpio *gpio.DirectPinDriver
+	bell drivers.Bell // rung by the line's edges
 	last atomic.Int64 // when it was yes, in Unix nanoseconds
 }
 
@@ -93,8 +97,11 @@ type Input struct {
 func New(name string, cfg Config, chips board.Chips, now func() time.Time) *Input {
 	i := &Input{Life: drivers.NewLife(name), cfg: cfg, now: now}
 	req := board.Request{Label: board.Label(name), ActiveLow: cfg.ActiveLow, Bias: cfg.Bias, Debounce: cfg.Debounce}
-	if cfg.Hold > 0 {
-		req.Edge = func(bool) { i.last.Store(now().UnixNano()) } // whichever edge: it was yes before it or is now
+	req.Edge = func(bool) {
+		if cfg.Hold > 0 {
+			i.last.Store(now().UnixNano()) // whichever edge: it was yes before it or is now
+		}
+		i.bell.Ring()
 	}
 	i.pin = board.NewSource(chips, cfg.line(), req)
 	i.gpio = gpio.NewDirectPinDriver(i.pin, cfg.Line)
@@ -121,6 +128,9 @@ func (i *Input) Halt() error {
 	}
 	return nil
 }
+
+// Changes is closed with the next edge of the line.
+func (i *Input) Changes() <-chan struct{} { return i.bell.Changes() }
 
 // Read reads the line: 1 is yes, now or within the last Hold.
 func (i *Input) Read(ctx context.Context) ([]drivers.Reading, error) {

@@ -74,6 +74,26 @@ func TestHold(t *testing.T) {
 	reads(t, i, "motion", 0)
 }
 
+// Whoever waits for a change need not ask for it.
+func TestChanges(t *testing.T) {
+	c := boardtest.Pi()
+	i := input(c, time.Now, nil)
+	if err := i.Start(); err != nil {
+		t.Fatal(err)
+	}
+	changed := i.Changes()
+	select {
+	case <-changed:
+		t.Fatal("nothing has changed")
+	default:
+	}
+	c.Pull(chip, line, false)
+	<-changed
+	if err := i.Halt(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestValidate(t *testing.T) {
 	for want, change := range map[string]func(*gpioinput.Config){
 		"line: is missing":                func(c *gpioinput.Config) { c.Line = "" },

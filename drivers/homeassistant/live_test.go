@@ -71,6 +71,23 @@ func TestLiveStates(t *testing.T) {
 	}
 }
 
+// Whoever waits for a change need not ask again and again.
+func TestChangesAreNoticed(t *testing.T) {
+	h := newHome(t)
+	d := live(t, h, &drivers.Shared{}, config(h, "switch.pump")+"safe: keep")
+	for on := true; ; on = !on { // the connection itself is one, too
+		changed := d.(drivers.Notifier).Changes()
+		h.force("switch.pump", on)
+		<-changed
+		if is, err := d.(drivers.SwitchReader).On(t.Context()); err != nil || is != on {
+			t.Errorf("on=%t, %v; it is %t", is, err, on)
+		}
+		if !on {
+			return
+		}
+	}
+}
+
 // One connection is for all entities; each is where Home Assistant has it, or its
 // device.
 func TestAreasComeByThemselves(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
@@ -55,11 +56,6 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 		return nil, err
 	}
 	d.values = values
-	if s := d.template.Switch; s != nil && s.White != nil {
-		if _, _, err := s.White.Limits(values); err != nil {
-			return nil, err
-		}
-	}
 	d.listen()
 	return family.New(name, d.template.Class, cfg.Levels, haltTimes*cfg.Timeout, drivers.NewLink(cfg.address()), d.verbs()), nil
 }
@@ -75,18 +71,7 @@ func (d *device) listen() {
 		if l := t.Switch.Dim; l != nil {
 			d.topics[d.values.Text(l.State.Topic)] = atLeastOnce
 		}
-		if w := t.Switch.White; w != nil {
-			d.topics[d.values.Text(w.State.Topic)] = atLeastOnce
-		}
 		if c := t.Switch.Tint; c != nil {
-			d.topics[d.values.Text(c.State.Topic)] = atLeastOnce
-		}
-	}
-	if c := t.Cover; c != nil {
-		if c.Position != nil {
-			d.topics[d.values.Text(c.Position.Topic)] = atLeastOnce
-		}
-		if c.State != nil {
 			d.topics[d.values.Text(c.State.Topic)] = atLeastOnce
 		}
 	}
@@ -105,13 +90,20 @@ func (d *device) verbs() family.Verbs {
 		}
 		v.Light = d.light()
 	}
-	if v.Cover = d.cover(); v.Cover != nil {
-		v.Read = d.readCover
-	}
 	if len(d.template.Readings) > 0 {
 		v.Read = d.read
 	}
+	if d.listens() {
+		v.Changes = func() <-chan struct{} { _, _, news := d.inbox.get(""); return news }
+	}
 	return v
+}
+
+// listens reports whether to look at the device asks it nothing: else each look would
+// be a change itself.
+func (d *device) listens() bool {
+	asked := slices.ContainsFunc(d.template.Readings, func(r Reading) bool { return r.Ask != nil })
+	return d.template.Switch == nil && len(d.template.Readings) > 0 && !asked
 }
 
 func (d *device) turn(ctx context.Context, on bool) error {

@@ -108,6 +108,15 @@ func (p *Printer) AtRest(ctx context.Context) (bool, error) {
 	return err == nil && s.Phase != printing && s.Phase != busy, p.Named(err)
 }
 
+// Working reports whether there is a print that has not ended.
+func (p *Printer) Working(ctx context.Context) (bool, error) {
+	s, err := drivers.During(ctx, &p.Life, p.is.state)
+	if err == nil && s.Phase == offline {
+		err = fmt.Errorf("%s: the printer is not connected to its server", p.Name())
+	}
+	return err == nil && s.active(), err
+}
+
 // Read tells the temperatures, and how far a print is.
 func (p *Printer) Read(ctx context.Context) ([]drivers.Reading, error) {
 	s, err := drivers.During(ctx, &p.Life, p.is.state)

@@ -20,6 +20,7 @@ var (
 	_ drivers.OpeningReader = (*Cover)(nil)
 	_ drivers.Sensor        = (*Cover)(nil)
 	_ drivers.SafeReader    = (*Cover)(nil)
+	_ drivers.Notifier      = (*Cover)(nil)
 	_ drivers.Locker        = (*Lock)(nil)
 	_ drivers.LockReader    = (*Lock)(nil)
 	_ drivers.Sensor        = (*Lock)(nil)
@@ -71,6 +72,9 @@ func (t *twoStates) Halt() error { t.Closed(); return nil }
 // Safe is always so: it moves at once, and then stands.
 func (t *twoStates) Safe(context.Context) (bool, error) { return true, nil }
 
+// Changes is closed with the next change of the home.
+func (t *twoStates) Changes() <-chan struct{} { return t.world.bell.Changes() }
+
 func (t *twoStates) set(ctx context.Context, on bool) error {
 	_, done, err := t.Begin(ctx)
 	if err != nil {
@@ -107,8 +111,8 @@ func (t *twoStates) closed(ctx context.Context, quantity string) ([]drivers.Read
 
 // CoverConfig is where a cover is kept, and how long it takes.
 type CoverConfig struct {
-	LineConfig
-	Takes time.Duration `yaml:"takes"` // from one end to the other; 0: no time
+	LineConfig `yaml:",inline"`
+	Takes      time.Duration `yaml:"takes"` // from one end to the other; 0: no time
 }
 
 // Validate tells what cannot be.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"gobot.io/x/gobot/v2"
 
@@ -14,6 +15,7 @@ var (
 	_ drivers.Device     = (*Sensor)(nil)
 	_ drivers.Sensor     = (*Sensor)(nil)
 	_ drivers.SafeReader = (*Sensor)(nil)
+	_ drivers.Notifier   = (*Sensor)(nil)
 	_ drivers.Sensor     = (*Meter)(nil)
 )
 
@@ -81,6 +83,9 @@ func (s *Sensor) Halt() error { s.Closed(); return nil }
 // Safe is always so: it changes nothing.
 func (s *Sensor) Safe(context.Context) (bool, error) { return true, nil }
 
+// Changes is closed with the next change of the home.
+func (s *Sensor) Changes() <-chan struct{} { return s.world.bell.Changes() }
+
 // Read measures.
 func (s *Sensor) Read(ctx context.Context) ([]drivers.Reading, error) {
 	_, done, err := s.Begin(ctx)
@@ -99,21 +104,35 @@ func (s *Sensor) Read(ctx context.Context) ([]drivers.Reading, error) {
 	return list, nil
 }
 
-// MeterConfig of a plug that measures.
+// MeterConfig of a plug that measures, and of an appliance.
 type MeterConfig struct {
 	RelayConfig
-	Watts float64 `yaml:"watts"` // that what is plugged in takes while it is on
+	Watts   float64       `yaml:"watts"`   // that what is plugged in takes while it is at work
+	Standby float64       `yaml:"standby"` // W that it takes when it is done
+	Runs    time.Duration `yaml:"runs"`    // how long it is at work after it is switched on; 0: until it is off
+}
+
+// DefaultApplianceConfig is that of a coffee machine that is soon done.
+func DefaultApplianceConfig() MeterConfig {
+	return MeterConfig{RelayConfig: DefaultPlugConfig(), Watts: 1200, Standby: 0.4, Runs: 25 * time.Second}
 }
 
 // Meter is a plug that measures the power of what is plugged in.
 type Meter struct {
 	*Relay
-	watts float64
+	cfg   MeterConfig
 	world *World
 }
 
 func openMeter(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := MeterConfig{RelayConfig: DefaultPlugConfig(), Watts: 60}
+	return openMeterAs(env, MeterConfig{RelayConfig: DefaultPlugConfig(), Watts: 60}, decode)
+}
+
+func openAppliance(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	return openMeterAs(env, DefaultApplianceConfig(), decode)
+}
+
+func openMeterAs(env drivers.Env, cfg MeterConfig, decode func(any) error) (drivers.Device, error) {
 	r, err := openRelayAs(env, &cfg, &cfg.RelayConfig, decode)
 	if err != nil {
 		return nil, err
@@ -122,20 +141,28 @@ func openMeter(env drivers.Env, decode func(any) error) (drivers.Device, error) 
 	if err != nil {
 		return nil, err
 	}
-	return NewMeter(r, cfg.Watts, w), nil
+	return NewMeter(r, cfg, w), nil
 }
 
 // Validate tells what cannot be.
 func (c MeterConfig) Validate() error {
 	err := c.RelayConfig.Validate()
-	if !(c.Watts >= 0 && c.Watts <= 1e5) { // so that NaN is refused
-		err = errors.Join(err, fmt.Errorf("watts: %v cannot be; write 0 to 100000", c.Watts))
+	for _, one := range []struct {
+		key   string
+		watts float64
+	}{{"watts", c.Watts}, {"standby", c.Standby}} {
+		if !(one.watts >= 0 && one.watts <= 1e5) { // so that NaN is refused
+			err = errors.Join(err, fmt.Errorf("%s: %v cannot be; write 0 to 100000", one.key, one.watts))
+		}
+	}
+	if c.Runs < 0 {
+		err = errors.Join(err, fmt.Errorf("runs: %v cannot be; write a length of time, or 0", c.Runs))
 	}
 	return err
 }
 
 // NewMeter makes a plug that measures of a relay on a line of the same world.
-func NewMeter(r *Relay, watts float64, w *World) *Meter { return &Meter{r, watts, w} }
+func NewMeter(r *Relay, cfg MeterConfig, w *World) *Meter { return &Meter{r, cfg, w} }
 
 // Read measures the power.
 func (m *Meter) Read(ctx context.Context) ([]drivers.Reading, error) {
@@ -143,9 +170,12 @@ func (m *Meter) Read(ctx context.Context) ([]drivers.Reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	watts := 0.0
-	if on {
-		watts = m.watts
+	watts, now := 0.0, m.world.now()
+	switch {
+	case on && m.cfg.Runs > 0 && now.Sub(m.world.Since(m.cfg.Line)) >= m.cfg.Runs:
+		watts = m.cfg.Standby
+	case on:
+		watts = m.cfg.Watts
 	}
-	return []drivers.Reading{{Quantity: "power", Value: watts, Unit: "W", At: m.world.now()}}, nil
+	return []drivers.Reading{{Quantity: "power", Value: watts, Unit: "W", At: now}}, nil
 }

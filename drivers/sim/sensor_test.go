@@ -2,6 +2,8 @@ package sim_test
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/messkit/messkit/drivers"
 )
@@ -42,4 +44,55 @@ func TestSensorsFollowTheHome(t *testing.T) {
 	}
 	reads(room, 24, 1)
 	reads(plug, 800)
+	changed := room.(drivers.Notifier).Changes()
+	if err := plug.(drivers.Switch).Switch(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	<-changed
+}
+
+// An appliance is at work for its time, and then takes little.
+func TestAnApplianceIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shared drivers.Shared
+		d, err := open(&shared, "sim-appliance", "{watts: 900, standby: 2, runs: 1m}")
+		if err == nil {
+			err = d.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		takes := func(want float64) {
+			t.Helper()
+			list, err := d.(drivers.Sensor).Read(t.Context())
+			if err != nil || len(list) != 1 || list[0].Value != want || list[0].Unit != "W" {
+				t.Errorf("%+v, %v; want %v W", list, err, want)
+			}
+		}
+		turn := func(on bool) {
+			t.Helper()
+			if err := d.(drivers.Switch).Switch(t.Context(), on); err != nil {
+				t.Fatal(err)
+			}
+		}
+		takes(0)
+		turn(true)
+		time.Sleep(59 * time.Second)
+		turn(true) // once more is as once
+		takes(900)
+		time.Sleep(time.Second)
+		takes(2)
+		turn(false)
+		takes(0)
+		turn(true)
+		takes(900)
+		if err := d.Halt(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, config := range []string{"runs: -1s", "standby: -1", "watts: .nan"} {
+		if _, err := open(&drivers.Shared{}, "sim-appliance", config); err == nil {
+			t.Errorf("%s is taken", config)
+		}
+	}
 }

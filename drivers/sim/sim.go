@@ -18,6 +18,7 @@ func Kinds() []drivers.Kind {
 		{Name: "sim-cover", Class: "blind", About: "simulated blind or garage door, with positions", Open: openCover},
 		{Name: "sim-lock", Class: "lock", About: "simulated lock of a door", Open: openLock},
 		{Name: "sim-meter", Class: "plug", About: "simulated plug that measures power", Open: openMeter, Obey: obey},
+		{Name: "sim-appliance", Class: "coffee-machine", About: "simulated appliance that is at work for a while and measures its power", Open: openAppliance, Obey: obey},
 		{Name: "sim-sensor", Class: "sensor", About: "simulated sensor: temperature, humidity, motion, contact, moisture, ...", Open: openSensor},
 		{Name: "sim-servo", Class: "servo", About: "simulated servo that turns to angles, and tells where it stands", Open: openServo},
 		{Name: "sim-rover", Class: "rover", About: "simulated rover that drives while its lease is renewed", Open: openRover, Obey: obey},

@@ -123,7 +123,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"sim-servo", "takes: 1h", "takes: 1h0m0s is not between"},
 		{"sim-lock", "{}", "line: is missing"},
 		{"sim-meter", "watts: -1", "watts: -1 cannot be"},
-		{"sim-meter", "volts: 1", "volts: unknown key; known keys: file, initial, line, safe, watts"},
+		{"sim-meter", "volts: 1", "volts: unknown key; known keys: file, initial, line, runs, safe, standby, watts"},
 		{"sim-meter", "line: ''", "line: is empty"},
 		{"sim-sensor", "{}", "reads: is empty"},
 		{"sim-sensor", "reads: [{value: 3}]", "a quantity is missing"},

@@ -31,6 +31,9 @@ type World struct {
 	spills []spill
 	robot  robot
 	log    []Event
+	since  map[string]time.Time // when a line was switched on last
+
+	bell drivers.Bell // rung with every line
 }
 
 // Event is one thing that was done to the world.
@@ -55,8 +58,7 @@ func (s spill) area() rect { return rect{s.at.x - 0.4, s.at.y - 0.2, 0.8, 0.4} }
 // lamps are off, and somebody has cooked.
 func NewWorld(now func() time.Time) *World {
 	return &World{
-		now: now, lines: map[string]bool{}, files: map[string]file{}, glow: map[string]glow{}, open: map[string]float64{},
-		fridge: []string{"milk", "6 eggs", "butter", "cheddar", "yoghurt", "half a lemon", "carrots", "broccoli", "leftover soup"},
+		now: now, lines: map[string]bool{}, files: map[string]file{}, glow: map[string]glow{}, open: map[string]float64{}, since: map[string]time.Time{}, fridge: []string{"milk", "6 eggs", "butter", "cheddar", "yoghurt", "half a lemon", "carrots", "broccoli", "leftover soup"},
 		spills: []spill{
 			{"near sink", "kitchen", "rice", point{1.0, 1.2}},
 			{"by stove", "kitchen", "crumbs", point{3.05, 1.2}},
@@ -215,6 +217,13 @@ func (w *World) level(line string) (bool, error) {
 	return w.lines[line], nil
 }
 
+// Since is when a line was switched on last.
+func (w *World) Since(line string) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.since[line]
+}
+
 // SetLine sets a line as a hand on the wall switch does.
 func (w *World) SetLine(name string, on bool) { _ = w.set(hand, name, on) } // a hand sees whether it works
 
@@ -226,10 +235,14 @@ func (w *World) set(device, line string, on bool) error {
 			return err
 		}
 	}
+	if on && !w.lines[line] {
+		w.since[line] = w.now()
+	}
 	w.lines[line] = on
 	if device == hand {
 		delete(w.open, line)
 	}
+	w.bell.Ring()
 	w.note(device, "%s %s", line, onOff(on))
 	return nil
 }

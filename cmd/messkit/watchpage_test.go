@@ -1,0 +1,50 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/messkit/messkit/mess"
+)
+
+var watchAsks = regexp.MustCompile(`messkit ask "([^"]+)"`)
+
+// What the page on watching asks for is a watch in the simulated home, and its
+// configuration is one.
+func TestTheWatchPage(t *testing.T) {
+	text, err := os.ReadFile("../../docs/watch.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := simulated(t)
+	asks := watchAsks.FindAllStringSubmatch(string(text), -1)
+	for _, m := range asks {
+		out := r.Resolve(mess.Request{Intent: m[1]})
+		if out.Plan == nil {
+			t.Errorf("%q: %+v %+v", m[1], out.Question, out.Refusal)
+			continue
+		}
+		if steps := out.Plan.Each(); !steps[len(steps)-1].Command.Watches() {
+			t.Errorf("%q: %s", m[1], out.Plan.Summary)
+		}
+	}
+	blocks := 0
+	for _, b := range mailBlocks.FindAllStringSubmatch(string(text), -1) {
+		if b[1] != "yaml" {
+			continue
+		}
+		blocks++
+		file := filepath.Join(t.TempDir(), "messkit.yaml")
+		if err := os.WriteFile(file, []byte(b[2]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := load(file, quiet); err != nil {
+			t.Errorf("%v\n%s", err, b[2])
+		}
+	}
+	if len(asks) < 3 || blocks == 0 {
+		t.Fatal("the page does not begin with examples")
+	}
+}

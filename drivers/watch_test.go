@@ -1,0 +1,26 @@
+package drivers_test
+
+import (
+	"testing"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+func TestBell(t *testing.T) {
+	var b drivers.Bell
+	b.Ring() // nobody waits
+	one, two := b.Changes(), b.Changes()
+	select {
+	case <-one:
+		t.Fatal("it was rung before anybody asked")
+	default:
+	}
+	b.Ring()
+	<-one
+	<-two
+	select {
+	case <-b.Changes():
+		t.Fatal("it rings for what was told already")
+	default:
+	}
+}

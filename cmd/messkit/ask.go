@@ -49,7 +49,7 @@ Exit code: 0 done (or accepted, without --wait), 1 not done, 2 wrong command lin
 	k.wait.flags(c)
 	f := c.Flags()
 	f.BoolVarP(&k.doWait, "wait", "w", false, "show progress until the end")
-	f.BoolVar(&k.asJSON, "json", false, "print JSON: the ref, or with --wait the whole thread")
+	f.BoolVar(&k.asJSON, "json", false, "print JSON: the ref, and what it waits for; or with --wait the whole thread")
 	f.StringSliceVar(&k.requires, "requires", nil, "capabilities that the executor must have")
 	f.StringArrayVar(&k.context, "context", nil, "something the executor should know (may be repeated)")
 	f.StringSliceVar(&k.hints, "hint", nil, "what to send back: text, image, ...")
@@ -88,7 +88,16 @@ func (a *app) ask(c *cobra.Command, k *asking, intent string) error {
 		return a.follow(c.Context(), x, ref, &k.wait)
 	}
 	if k.asJSON {
-		return a.json(map[string]string{"ref": ref})
+		said := map[string]string{"ref": ref}
+		if note != "" {
+			said["note"] = note
+		}
+		return a.json(said)
+	}
+	if note != "" { // not among what a script reads
+		if _, err := fmt.Fprintln(a.err, printable(note)); err != nil {
+			return err
+		}
 	}
 	_, err = fmt.Fprintln(a.out, ref)
 	return err

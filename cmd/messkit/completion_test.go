@@ -27,9 +27,11 @@ func TestShellsComplete(t *testing.T) {
 		t.Helper()
 		c := exec.Command(name, args...)
 		c.Env = append(os.Environ(), "HOME="+home, "MESSKIT_URL="+url)
-		out, err := c.CombinedOutput()
+		var said strings.Builder // of what a request waits for, beside its ref
+		c.Stderr = &said
+		out, err := c.Output()
 		if err != nil {
-			t.Errorf("%s %q: %v: %s", name, args, err, out)
+			t.Errorf("%s %q: %v: %s%s", name, args, err, out, said.String())
 		}
 		return string(out)
 	}

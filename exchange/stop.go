@@ -50,9 +50,9 @@ func (x *Exchange) readStops(ctx context.Context) error {
 }
 
 // Stop orders executors to stop everything: those that it names, or all that
-// are registered. Whoever is here hears it at once, before it is on the disk;
-// whoever is away hears it when he comes back. Every door calls this, and none
-// can take it back.
+// are registered, but for people who do nothing now. Whoever is here hears it at
+// once, before it is on the disk; whoever is away hears it when he comes back.
+// Every door calls this, and none can take it back.
 func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop, error) {
 	if err := mayOrder(who, stopKind); err != nil {
 		return mess.Stop{}, err
@@ -77,7 +77,7 @@ func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop,
 func (x *Exchange) passAll(s mess.Stop) (ids []string, _ error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ids = slices.Sorted(maps.Keys(x.executors))
+	ids = slices.DeleteFunc(slices.Sorted(maps.Keys(x.executors)), x.idlePerson)
 	if len(s.Executors) > 0 {
 		for _, id := range s.Executors {
 			if x.executors[id] == nil {
@@ -91,6 +91,20 @@ func (x *Exchange) passAll(s mess.Stop) (ids []string, _ error) {
 	}
 	x.turned()
 	return ids, nil
+}
+
+// idlePerson reports whether id is a person who holds no task, and so has nothing
+// to stop. x.mu is held.
+func (x *Exchange) idlePerson(id string) bool {
+	if !IsPerson(x.executors[id].Executor) {
+		return false
+	}
+	for _, l := range x.open {
+		if l.env.holder() == id {
+			return false
+		}
+	}
+	return true
 }
 
 // pass gives one executor a stop; who else gets it is none of its business. x.mu

@@ -140,6 +140,33 @@ func TestAStopIsKeptUntilItIsConfirmed(t *testing.T) {
 	})
 }
 
+// A person is told to stop who does something, and says that she has. Others have
+// nothing to stop; who is named is told all the same.
+func TestAStopIsForPeopleWhoDoSomething(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.comes(ana)
+		h.comes(ben)
+		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
+		h.says(ana, "status: {re: "+ref+", code: claimed}")
+		s, err := h.x.Stop(h.t.Context(), person, mess.Stop{Why: "smoke"})
+		if err != nil || strings.Join(s.Executors, " ") != "ana" {
+			t.Fatalf("the stop is for %q, %v", s.Executors, err)
+		}
+		if got := h.heard(ben, mess.Executor{}).Stops; len(got) != 0 {
+			t.Errorf("who does nothing hears %s", whys(got))
+		}
+		if got := h.heard(ana, mess.Executor{}).Stops; len(got) != 1 {
+			t.Errorf("who walks hears %s", whys(got))
+		}
+		if got := h.heard(ana, mess.Executor{Stopped: &mess.Stopped{Orders: mess.Refs{s.ID}}}).Stops; len(got) != 0 {
+			t.Errorf("after she has said that she has stopped: %s", whys(got))
+		}
+		if s, err := h.x.Stop(h.t.Context(), person, mess.Stop{Executors: mess.Refs{ben.ID}}); err != nil || len(s.Executors) != 1 {
+			t.Errorf("one who is named: %+v, %v", s, err)
+		}
+	})
+}
+
 // One who follows hears it at once, and nobody else does; one who comes later
 // hears it first.
 func TestAStopGoesToWhomItIsFor(t *testing.T) {

@@ -281,7 +281,7 @@ func TestAPersonWithAPhone(t *testing.T) {
 	p.Text("Not signed in")
 	p.Eval(`void (location.href = "`+link+`")`, nil)
 	p.Until(`document.getElementById("line").textContent === "live" && document.getElementById("abilities").children.length > 0`)
-	p.Click("#abilities label", "take photo")
+	p.Click("#abilities label", "take a photo")
 	p.Click("#abilities label", "open")
 	h.pictured(p, "me-setup")
 	p.Click("#profile label", "certain hours")
@@ -349,6 +349,14 @@ func TestAPersonWithAPhone(t *testing.T) {
 
 	ref = h.asks(`{"intent": "water the plants on the balcony"}`)
 	p.Click("#offers button", "I do it")
+	// She is told of a stop while she does something, and says that she has stopped.
+	h.becomes(ref, "claimed")
+	p.Click("#stop button", "Stop everything")
+	p.Text("STOP what you are doing.")
+	h.usable(p, "me-stop")
+	h.fits(p, "me-stop", 360, 740)
+	p.Click("#stopped button", "I have stopped")
+	p.Until(`!document.getElementById("stopped").textContent.includes("STOP what")`)
 	p.Until(`document.getElementById("text-` + ref + `")`)
 	p.Until(`navigator.serviceWorker.controller || navigator.serviceWorker.ready`)
 	p.Offline(true)

@@ -3,7 +3,7 @@
 // all. A browser has six connections for one host: whatever waits in them, in this
 // window and in others, is given up first.
 
-import { letGo, page } from './api.js'
+import { exchange, letGo, page } from './api.js'
 import { $, el, refill, words } from './dom.js'
 import { connect, hangUp } from './events.js'
 
@@ -52,7 +52,7 @@ export function changed(state, who) {
   const box = $('stopped')
   const list = state.executors.filter((e) => e.stopped || e.stopping)
   if (list.length === 0) return refill(box)
-  const lines = list.map((e) => el('p', {}, el('strong', {}, `${e.name || e.id}: `), stands(e)))
+  const lines = list.map((e) => (e.person && e.id === who.actor ? toldTo(e) : el('p', {}, el('strong', {}, `${e.name || e.id}: `), stands(e))))
   const mine = state.here?.stopped
   const release = mine && who.roles.includes('operator')
     ? who.at_place ? el('button', { type: 'button', onclick: (e) => free(e.target) }, 'Release the stop (look first)')
@@ -61,7 +61,24 @@ export function changed(state, who) {
   refill(box, lines, release)
 }
 
+/** toldTo tells a person that she is to stop, until she has said that she has. */
+function toldTo(me) {
+  const said = el('button', { type: 'button' }, 'I have stopped')
+  said.onclick = async () => {
+    said.disabled = true
+    try {
+      const now = (await exchange.executors()).find((e) => e.id === me.id)
+      await exchange.profile(me.id, { stopped: { orders: (now?.stopping || []).map((s) => s.id) } })
+    } catch (err) {
+      said.after(el('p', { role: 'alert' }, err.message))
+      said.disabled = false
+    }
+  }
+  return el('div', {}, el('p', {}, el('strong', {}, 'STOP what you are doing. '), 'Everything here is to stop.'), said)
+}
+
 function stands(e) {
+  if (e.person && !e.stopped) return 'is told to stop, and has not said yet that it is done'
   if (!e.stopped) return 'has not confirmed the stop; it stops when it hears of it'
   const devices = e.stopped.devices || []
   const safe = devices.filter((d) => d.state === 'safe').length

@@ -1,10 +1,17 @@
 // The ask box: what it would do is shown before anything is sent.
 
 import { exchange, page, Refused } from './api.js'
-import { $, fill, randomId } from './dom.js'
+import { $, el, fill, randomId } from './dom.js'
 import { kind, outcome } from './plan.js'
 
 const pause = 250 // ms without a key until it is planned
+
+let people = '' // who does what no robot can
+
+/** changed takes how everything stands. */
+export function changed(state) {
+  people = state.executors.filter((e) => e.person).map((e) => e.name || e.id).join(', ')
+}
 
 /** ready sets the box up; asked is called with the ref of what was asked. */
 export function ready(who, asked) {
@@ -23,7 +30,7 @@ export function ready(who, asked) {
       const out = await page.plan(text, under.signal)
       if (intent.value.trim() !== text) return
       $('preview').className = `preview ${kind(out)}`
-      fill($('preview'), outcome(out))
+      fill($('preview'), out.plan ? el('p', { className: 'meta' }, 'It would:') : null, outcome(out), out.refusal && people ? el('p', { className: 'meta' }, `People may be asked instead: ${people}.`) : null)
     } catch (err) {
       if (intent.value.trim() === text && err instanceof Refused) fill($('preview'))
     }

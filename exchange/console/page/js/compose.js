@@ -30,14 +30,24 @@ function made(thread, request, others) {
   const error = el('p', { className: 'error', role: 'alert' })
   const id = (part) => `${part}-${thread.ref}`
 
-  const shown = el('ul', { className: 'meta' })
+  const shown = el('ul', { className: 'meta added' })
+  let taken = 0
   const add = (entry, f, label) => {
-    files.push({ entry, ...f })
-    shown.append(el('li', {}, label))
+    const file = { entry, ...f }
+    const src = entry === 'image' ? URL.createObjectURL(f.data) : ''
+    const away = el('button', { type: 'button', className: 'plain', 'aria-label': `Remove ${label}` }, 'Remove')
+    const li = el('li', {}, src ? el('img', { src, alt: '' }) : null, el('span', {}, label), away)
+    away.onclick = () => {
+      files.splice(files.indexOf(file), 1)
+      URL.revokeObjectURL(src)
+      li.remove()
+    }
+    files.push(file)
+    shown.append(li)
   }
   const text = el('textarea', { id: id('text'), rows: 3, value: localStorage.getItem(id('draft')) || '' })
   text.oninput = () => (text.value ? localStorage.setItem(id('draft'), text.value) : localStorage.removeItem(id('draft')))
-  const photo = el('input', { type: 'file', id: id('photo'), accept: 'image/*', capture: 'environment', multiple: '' })
+  const photo = el('input', { type: 'file', id: id('photo'), className: 'button', accept: 'image/*', capture: 'environment', multiple: '' })
   photo.onchange = async () => {
     done.disabled = true // until the photos are small enough
     await guarded(error, photos)
@@ -46,7 +56,7 @@ function made(thread, request, others) {
   const photos = async () => {
     for (const f of photo.files) {
       const data = await fit(f)
-      add('image', { name: `photo-${files.length + 1}.jpg`, type: 'image/jpeg', data }, `a photo, ${Math.ceil(data.size / 1024)} KB`)
+      add('image', { name: `photo-${++taken}.jpg`, type: 'image/jpeg', data }, `a photo, ${Math.ceil(data.size / 1024)} KB`)
     }
     photo.value = ''
   }
@@ -54,7 +64,7 @@ function made(thread, request, others) {
   const where = el('p', { className: 'meta', role: 'status' })
   const place = el('button', { type: 'button', className: 'plain' }, 'Add where I am')
   place.onclick = () => guarded(error, async () => {
-    const { coords } = await new Promise((done, fail) => { navigator.geolocation.getCurrentPosition(done, (e) => fail(new Error(`where you are is not known: ${e.message}`)), { timeout: 20000 }) })
+    const { coords } = await new Promise((done, fail) => { navigator.geolocation.getCurrentPosition(done, (e) => fail(new Error(e.code === e.PERMISSION_DENIED ? 'This page may not know where you are; the browser’s settings can allow it.' : `Where you are is not known: ${e.message}`)), { timeout: 20000 }) })
     at = { lat: coords.latitude, lng: coords.longitude, accuracy: coords.accuracy }
     where.textContent = `${at.lat.toFixed(5)}, ${at.lng.toFixed(5)}`
   })
@@ -84,9 +94,9 @@ function made(thread, request, others) {
   const form = el('form', { className: 'answers' },
     asked.length ? el('p', {}, 'Asked for: ', asked.map(([t, spec]) => words(t) + (spec && typeof spec === 'string' ? ` (${spec})` : '')).join(', ')) : null,
     el('label', { htmlFor: id('text') }, 'What you found or did'), text,
-    el('label', { htmlFor: id('photo') }, 'Photo'), photo,
-    voice(error, add), place, where, yes?.node, fields.map((f) => f.node), shown,
-    done, begin)
+    photo, el('label', { htmlFor: id('photo'), className: 'button plain' }, 'Add a photo'),
+    voice(error, add), place, where, shown, yes?.node, fields.map((f) => f.node),
+    el('p', {}, done, begin))
   form.onsubmit = (e) => {
     e.preventDefault()
     const list = content()
@@ -110,6 +120,7 @@ function made(thread, request, others) {
     more('I could not', 'Why', (why) => say('that it could not be done', [{ status: { code: 'failed', reason: { type: 'other', detail: why, effect: begun ? 'unknown' : 'none' } } }]), id('fail')))
   const update = (now) => {
     begun = now.status === 'in_progress'
+    done.disabled = false
     begin.hidden = begun
     if (confirm) confirm.hidden = begun
   }
@@ -159,6 +170,8 @@ function field(key, kind, id) {
   return { key, node, value: () => (input.value === '' ? '' : yesno ? input.value === 'yes' : input.type === 'number' ? Number(input.value) : input.value) }
 }
 
+const unheard = { NotFoundError: 'No microphone is found.', NotAllowedError: 'This page may not use the microphone; the browser’s settings can allow it.' }
+
 /** voice records a note, where the browser can. */
 function voice(error, add) {
   if (!navigator.mediaDevices?.getUserMedia || !globalThis.MediaRecorder) return null
@@ -166,7 +179,7 @@ function voice(error, add) {
   const button = el('button', { type: 'button', className: 'plain' }, 'Record a voice note')
   button.onclick = () => guarded(error, async () => {
     if (recorder) return recorder.stop()
-    const sound = await navigator.mediaDevices.getUserMedia({ audio: true })
+    const sound = await navigator.mediaDevices.getUserMedia({ audio: true }).catch((e) => { throw new Error(unheard[e.name] || `There is no sound: ${e.message}`) })
     const parts = []
     recorder = new MediaRecorder(sound, { audioBitsPerSecond: 24000 })
     recorder.ondataavailable = (e) => parts.push(e.data)

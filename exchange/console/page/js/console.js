@@ -77,7 +77,7 @@ function signedIn() {
     reset: tasks.reset,
     thread: tasks.changed,
     state: (s) => {
-      for (const part of [things, people, log]) part.changed(s)
+      for (const part of [ask, things, people, log]) part.changed(s)
       stop.changed(s, who)
       hold.changed(s.executors, who)
     },

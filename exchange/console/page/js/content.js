@@ -69,7 +69,8 @@ function structured(v) {
 /** timeline shows the messages of a thread, without acks, and without one response that is shown elsewhere. */
 export function timeline(thread, me, above) {
   const list = []
-  for (const m of thread.messages) {
+  for (const [i, m] of thread.messages.entries()) {
+    if (goesOn(m, thread.messages[i + 1])) continue
     const parts = m.mess.flatMap((item) => Object.entries(item)).filter(([kind, v]) => kind !== 'ack' && kind !== 'v' && !(above && v === above))
     if (parts.length === 0) continue
     list.push(el('li', { className: m.from === me ? 'mine' : '' },
@@ -77,6 +78,13 @@ export function timeline(thread, me, above) {
       parts.map(([kind, v]) => said(thread.ref, kind, v || {}))))
   }
   return el('ol', { className: 'timeline' }, list)
+}
+
+/** goesOn reports whether the next message says the same, further on. */
+function goesOn(m, next) {
+  const [now, then] = [m, next].map((x) => (x?.mess.length === 1 ? x.mess[0].status : null))
+  const bar = (s) => s?.code === 'in_progress' && Number.isFinite(s.progress_pct)
+  return bar(now) && bar(then) && m.from === next.from && now.message === then.message
 }
 
 function said(ref, kind, v) {

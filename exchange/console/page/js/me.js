@@ -3,7 +3,7 @@
 import { Away, begin, exchange, page, Refused } from './api.js'
 import { box, forget, more } from './compose.js'
 import { duration, entry, last, timeline } from './content.js'
-import { $, ago, chip, el, fill } from './dom.js'
+import { $, ago, chip, el, fill, words } from './dom.js'
 import { follow } from './events.js'
 import * as hold from './hold.js'
 import { register } from './keep.js'
@@ -13,12 +13,14 @@ import * as profile from './profile.js'
 import * as stop from './stop.js'
 
 const working = ['claimed', 'in_progress', 'waiting', 'held', 'needs_input', 'needs_confirmation', 'retrying']
+const ends = ['completed', 'failed', 'delegated', 'cancelled']
 const link = /^#([A-Z2-7]{26})$/
 let who = null
 const offers = new Map() // ref to the thread
 const mine = new Map()
 let executors = []
 const drawn = new Map() // ref to what its card was drawn of
+let ending = new Set() // refs of those whose end waits to be sent
 
 const kept = 'messkit-tasks'
 
@@ -141,6 +143,8 @@ async function read() {
   const list = await exchange.list({ executor: who.actor, limit: 50 })
   const open = list.filter((t) => working.includes(t.status))
   const whole = await Promise.all(open.map((t) => exchange.thread(t.ref)))
+  const over = list.filter((t) => mine.has(t.ref) && !working.includes(t.status))
+  if (over.length) $('over').textContent = over.map((t) => `${t.intent}: ${words(t.status)}`).join(' · ')
   mine.clear()
   for (const t of whole) mine.set(t.ref, t)
   forget(mine)
@@ -161,7 +165,7 @@ function cards(id, threads, make, empty) {
   const old = new Map([...$(id).children].map((c) => [c.dataset.ref, c]))
   const active = document.activeElement
   fill($(id), threads.length ? threads.map((t) => {
-    const state = `${id} ${t.updated_at} ${t.status}`
+    const state = `${id} ${t.updated_at} ${t.status} ${ending.has(t.ref)}`
     if (drawn.get(t.ref) === state && old.has(t.ref)) return old.get(t.ref)
     drawn.set(t.ref, state)
     const card = make(t)
@@ -210,12 +214,15 @@ function task(t) {
   return el('li', {}, head(t),
     cancelled ? el('p', { className: 'error' }, 'It was taken back: stop, and say what was done.', el('button', { type: 'button', onclick: () => outbox.put(t.ref, 'that you have stopped', [{ status: { code: 'cancelled' } }]) }, 'I have stopped')) : null,
     waits ? el('p', {}, waits) : null,
-    t.status === 'needs_input' || t.status === 'needs_confirmation' ? null : box(t, requestOf(t), others),
+    ending.has(t.ref) ? el('p', { role: 'status' }, 'What you have said is kept on this phone, and sent as soon as the exchange is there.')
+      : t.status === 'needs_input' || t.status === 'needs_confirmation' ? null : box(t, requestOf(t), others),
     last(t, 'needs_input') || last(t, 'needs_confirmation') ? el('details', { open: true }, el('summary', {}, 'What was said'), timeline(t, who.actor)) : null)
 }
 
 async function showOutbox() {
   const waiting = await outbox.all().catch(() => [])
+  ending = new Set(waiting.filter((m) => !m.error && m.items.some((i) => ends.includes(i.status?.code))).map((m) => m.ref))
+  draw()
   $('outbox-box').hidden = waiting.length === 0
   fill($('outbox'), waiting.map((m) => el('li', {}, el('p', {}, `${m.title} · ${mine.get(m.ref)?.intent || m.ref}`),
     m.error ? [el('p', { className: 'error' }, m.error), el('button', { type: 'button', className: 'plain', onclick: () => outbox.drop(m.at) }, 'Forget it')] : el('p', { className: 'meta' }, 'kept on this phone until it is sent'))))

@@ -31,7 +31,7 @@ export function ready(who) {
     try {
       const at = $('at').value.trim()
       const found = await page.invite({ name: $('name').value.trim(), at: at || (location.hostname === 'localhost' || location.hostname.startsWith('127.') ? '' : location.origin) })
-      fill($('invitation'), invitation(found))
+      fill($('invitation'), el('h3', {}, `For ${$('name').value.trim()}`), invitation(found))
       $('name').value = ''
     } catch (err) {
       error.textContent = err.message

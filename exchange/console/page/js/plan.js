@@ -2,6 +2,7 @@
 
 import { el, folded, words } from './dom.js'
 
+const knows = { dispatched: 'it is known to be sent, and no more', acknowledged: 'the device says that it has taken it', read_back: 'its state is read from it afterwards', photographed: 'a picture shows it' }
 const effects = { query: 'only looks', idempotent: 'can be done again', once: 'happens once' }
 
 /** outcome shows a plan, a question or a refusal. */
@@ -24,7 +25,7 @@ function plan(p) {
     p.consequences ? el('p', { className: 'meta' }, p.consequences) : null,
     el('p', { className: 'meta' }, `${sentence(p.confirm)}${off}`),
     (p.needs || []).map((n) => el('p', { className: 'meta' }, `Needs ${n}.`)),
-    p.evidence ? el('p', { className: 'meta' }, `It is known by: ${words(p.evidence)}.`) : null,
+    p.evidence ? el('p', { className: 'meta' }, `How it will be known: ${knows[p.evidence] || words(p.evidence)}.`) : null,
   ]
 }
 

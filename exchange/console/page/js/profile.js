@@ -27,13 +27,14 @@ function hoursOf(me) {
 
 /** ready shows what is set, and saves what is changed. */
 export async function ready(who) {
-  const me = await mine(who)
+  const [me, catalogue] = await Promise.all([mine(who), exchange.capabilities().catch(() => [])])
+  const about = new Map(catalogue.map((c) => [c.id, c.description]))
   const has = me.capabilities.map(idOf)
   const name = me.display_name || who.actor
   $('hello').textContent = me.display_name ? `Tasks for ${me.display_name}` : 'Tasks for you'
   $('who').value = name
   const boxes = [...new Set([...usual, ...has])].map((c) => el('input', { type: 'checkbox', value: c, checked: has.includes(c) }))
-  fill($('abilities'), boxes.map((b) => el('label', { className: 'check' }, b, words(b.value))))
+  fill($('abilities'), boxes.map((b) => el('label', { className: 'check' }, b, about.get(b.value) || words(b.value))))
   if (!has.length) $('setup').open = true
 
   const set = hoursOf(me)

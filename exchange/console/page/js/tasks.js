@@ -2,12 +2,13 @@
 
 import { exchange, page } from './api.js'
 import { form } from './answer.js'
-import { duration, entry, last, timeline } from './content.js'
-import { $, ago, chip, el, fill, randomId } from './dom.js'
+import { duration, entry, last, timeline, why } from './content.js'
+import { $, ago, chip, el, fill, folded, randomId } from './dom.js'
 import { kind, outcome } from './plan.js'
 
 const ended = new Set(['completed', 'partial', 'failed', 'declined', 'cancelled', 'expired', 'superseded', 'delegated'])
 const calls = new Set(['needs_input', 'needs_confirmation'])
+const unhappy = new Set(['partial', 'failed', 'declined', 'cancelled', 'expired'])
 const doing = { completed: 'done by', partial: 'done in part by', in_progress: 'being done by', declined: 'declined by' }
 const shown = 30 // of those that have ended
 
@@ -68,7 +69,7 @@ function list(id, rows, empty) {
 function row(t, needs, all = [t]) {
   const full = whole.get(t.ref)
   return el('li', { className: needs ? 'calls' : '' },
-    el('a', { href: `#task/${encodeURIComponent(t.ref)}` }, t.intent),
+    el('a', { href: `#task/${encodeURIComponent(t.ref)}`, 'aria-current': t.ref === current ? 'true' : null }, t.intent),
     el('p', { className: 'meta' }, chip(t.status), ` ${t.executor_id || 'nobody yet'} · asked by ${t.requestor_id} · ${all.length > 1 ? `${all.length} times, last ` : ''}${ago(t.updated_at)}`),
     needs && full && mayAnswer(t) ? form(full, () => changed(t)) : null)
 }
@@ -94,6 +95,7 @@ export function open(ref) {
   current = ref
   $('tasks').classList.toggle('open', Boolean(ref))
   $('detail').hidden = !ref
+  if (moved) draw()
   if (ref) load(ref, moved)
 }
 
@@ -113,7 +115,9 @@ async function load(ref, focus) {
   const next = detail(t)
   if (!focus && box && next.some((n) => n?.querySelector?.(`[data-asks="${CSS.escape(box.dataset.asks)}"]`))) return // somebody is answering
   fill($('detail'), next)
-  if (focus) $('detail').focus({ preventScroll: false })
+  if (!focus) return
+  $('detail').scrollTo({ top: 0, behavior: 'instant' }) // it stood where the task before was left
+  $('detail').focus({ preventScroll: false })
 }
 
 function detail(t) {
@@ -135,10 +139,13 @@ function detail(t) {
   ]
 }
 
-/** result shows first what was asked for. */
+/** result shows first what was asked for, or why it has not come. */
 function result(t) {
   const got = answered(t)
-  return got ? el('div', { className: 'result' }, got.content.map((c) => entry(t.ref, c)), got.notes ? el('p', { className: 'meta' }, got.notes) : null) : null
+  const end = unhappy.has(t.status) ? last(t, t.status) : null
+  const reason = end ? [end.message ? el('p', {}, end.message) : null, why(end) ? folded(why(end)) : null, end.suggestion ? el('p', {}, end.suggestion) : null].filter(Boolean) : []
+  if (!got && !reason.length) return null
+  return el('div', { className: 'result' }, reason, (got?.content || []).map((c) => entry(t.ref, c)), got?.notes ? el('p', { className: 'meta' }, got.notes) : null)
 }
 
 function progress(t) {

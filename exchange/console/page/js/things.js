@@ -47,16 +47,19 @@ function device(owner, d) {
     el('h3', {}, d.label || words(d.name)),
     el('p', {}, chips(d)),
     d.trouble ? el('p', { className: 'error' }, d.trouble) : null,
-    d.locked ? el('p', { className: 'meta' }, `locked: ${d.locked}`) : null,
+    d.locked ? el('p', { className: 'meta' }, `kept from acting: ${d.locked}`) : null,
     p ? el('a', { href: `#task/${encodeURIComponent(p.ref)}` }, el('img', { className: 'picture', src: exchange.attachment(p.ref, p.name), alt: `the last picture of ${words(d.name)}`, })) : null,
     p ? el('p', { className: 'meta' }, `last picture ${ago(p.at)}`) : null,
-    operator() ? el('button', { type: 'button', className: 'plain', onclick: (e) => act(e.target, { do: d.locked ? 'unlock' : 'lock', what: d.name, why: 'on the page' }), 'aria-label': `${d.locked ? 'Unlock' : 'Lock'} ${words(d.name)}` }, d.locked ? 'Unlock' : 'Lock') : null)
+    operator() ? el('button', { type: 'button', className: 'plain', onclick: (e) => act(e.target, { do: d.locked ? 'unlock' : 'lock', what: d.name, why: 'on the page' }), 'aria-label': `${holdBack(d)}: ${words(d.name)}` }, holdBack(d)) : null)
 }
+
+/** holdBack names the button: "Lock" beside a door would say that it locks the door. */
+const holdBack = (d) => (d.locked ? 'Let it act again' : 'Keep from acting')
 
 function chips(d) {
   const list = [[d.started ? 'ready' : 'not started', d.started ? 'good' : 'warn']]
   if (d.quarantine) list.push(['quarantine', 'bad'])
-  if (d.locked) list.push(['locked', 'warn'])
+  if (d.locked) list.push(['kept from acting', 'warn'])
   if (d.disarmed) list.push(['disarmed', 'warn'])
   if (d.safety) list.push([`${d.safety} since the stop`, d.safety === 'safe' ? 'good' : 'bad'])
   return list.flatMap(([text, kind]) => [el('span', { className: `chip ${kind}` }, text), ' '])

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -308,7 +309,9 @@ func TestPages(t *testing.T) {
 func TestEvents(t *testing.T) {
 	h := open(t)
 	b, _ := h.signed("op", operator)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.s.URL+"/console/events", nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, h.s.URL+"/console/events", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,6 +340,11 @@ func TestEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(`"on_hold":"on hold by boss: wet"`)
+	pi := exchange.Actor{ID: "pi", Roles: exchange.ExecutorRole} // Ben does nothing that he could stop
+	robot := mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: pi.ID, Capabilities: []mess.Capability{{ID: "look"}}}}}}
+	if _, err := h.x.Post(t.Context(), exchange.Inbound{Actor: pi, Channel: "test", Message: robot}); err != nil {
+		t.Fatal(err)
+	}
 	h.is(http.StatusAccepted, b, http.MethodPost, "/console/stop", `{}`)
 	until(`"stopping":1`)
 }

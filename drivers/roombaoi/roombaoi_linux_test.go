@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/drivertest"
@@ -50,6 +53,29 @@ func TestKeepsTheRules(t *testing.T) {
 			return nil
 		}),
 		drivertest.Acts(func() int { return len(b.robot().log()) }))
+}
+
+// The kernel keeps no second opener of a tty out, so the line is taken by a lock.
+func TestTheLineIsForOneProgram(t *testing.T) {
+	b := newBench(t)
+	other, err := os.OpenFile(b.port, os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := unix.Flock(int(other.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		t.Fatal(err)
+	}
+	r := started(t, b)
+	if err := r.Dock(t.Context()); err == nil || !strings.Contains(err.Error(), "another program has it") || len(b.robot().log()) != 0 {
+		t.Errorf("%v; the robot heard %q", err, b.robot().log())
+	}
+	if err := unix.Flock(int(other.Fd()), unix.LOCK_UN); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Docked(t.Context()); err != nil {
+		t.Errorf("when the other has gone: %v", err)
+	}
 }
 
 func TestCleansAndComesHome(t *testing.T) {

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/internal/chromium"
+)
+
+// goTo presses Tab until what a selector finds, with that text, has the focus.
+func goTo(p *chromium.Tab, selector, text string) {
+	const most = 150 // stops of a page with all its links
+	at := fmt.Sprintf(`document.activeElement.matches(%q) && (document.activeElement.textContent + (document.activeElement.closest("label")?.textContent || "")).includes(%q)`, selector, text)
+	for range most {
+		var is bool
+		if p.Eval(at, &is); is {
+			return
+		}
+		p.Press("Tab")
+	}
+	p.Until(at + " && 'not by Tab'") // it fails, and shows the page
+}
+
+// types writes where the focus is.
+func types(p *chromium.Tab, text string) {
+	p.Call("Input.insertText", map[string]any{"text": text}, nil)
+}
+
+// A person who has a keyboard alone asks for the fridge's picture, answers a
+// question, confirms a risky task, stops everything and releases it.
+func TestFiveTasksByKeyboard(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	h := startHouse(t)
+	p := h.operator(1280, 800)
+	ask := func(intent string) {
+		goTo(p, "#intent", "")
+		types(p, intent)
+		goTo(p, "#ask button", "Ask")
+		p.Press("Enter")
+		p.Until(`document.getElementById("detail-title")?.textContent === ` + fmt.Sprintf("%q", intent))
+	}
+
+	ask("what's in the fridge?")
+	p.Until(`document.querySelector("#detail .result .picture")?.naturalWidth > 300`)
+
+	ask("turn on the light")
+	p.Until(`document.querySelector("#detail .answers input")`)
+	goTo(p, "#detail .answers input", "")
+	p.Press("Space")
+	goTo(p, "#detail .answers button", "Answer")
+	p.Press("Enter")
+	p.Until(`/ light is on\./.test(document.querySelector("#detail .result")?.textContent)`)
+
+	ask("vacuum the living room")
+	p.Until(`document.querySelector("#detail .answers button")`)
+	goTo(p, "#detail .answers button", "Yes, do it")
+	p.Press("Enter")
+	p.Until(`document.querySelector("#detail progress")`)
+
+	goTo(p, "#stop button", "Stop everything")
+	p.Press("Space")
+	p.Until(`document.getElementById("stopped").textContent.includes("devices safe")`)
+	p.Until(`/failed|partial|cancelled/.test(document.querySelector("#detail .chip").textContent)`)
+	goTo(p, "#stopped button", "Release the stop")
+	p.Press("Enter")
+	p.Until(`document.getElementById("stopped").textContent === ""`)
+	if faults := p.Faults(); len(faults) > 0 {
+		t.Errorf("in the page: %q", faults)
+	}
+}
+
+// Who does what no robot can has a keyboard alone as well, on a small window: sets
+// what she can do, takes a task, answers it, and declines another.
+func TestAPersonsTaskByKeyboard(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	h := startHouse(t)
+	link, _, _ := strings.Cut(h.messkit("invite", "Ana"), "\n")
+	p := h.b.Open(t, 390, 844)
+	p.Go(link)
+	p.Until(`document.getElementById("line").textContent === "live" && document.getElementById("abilities").children.length > 0`)
+	goTo(p, "#abilities input", "look")
+	p.Press("Space")
+	goTo(p, "#profile button", "Save")
+	p.Press("Enter")
+	p.Text("Saved.")
+
+	ref := h.asks(`{"intent": "find the blue box in the cellar"}`)
+	p.Text("find the blue box in the cellar")
+	goTo(p, "#offers button", "I do it")
+	p.Press("Enter")
+	p.Until(`document.querySelector("#mine textarea")`)
+	goTo(p, "#mine textarea", "")
+	types(p, "It stands below the stairs.")
+	goTo(p, "#mine button", "Done")
+	p.Press("Enter")
+	if thread := h.becomes(ref, "completed"); !strings.Contains(thread, "below the stairs") {
+		t.Errorf("the answer: %s", thread)
+	}
+
+	ref = h.asks(`{"intent": "carry the piano upstairs"}`)
+	p.Text("carry the piano upstairs")
+	goTo(p, "#offers summary", "Not me")
+	p.Press("Enter")
+	goTo(p, "#offers input", "")
+	types(p, "it is too heavy")
+	p.Press("Enter")
+	p.Until(`!document.getElementById("offers").textContent.includes("piano")`)
+	if thread := h.api("GET", "/requests/"+ref, ""); !strings.Contains(thread, "it is too heavy") {
+		t.Errorf("why not: %s", thread)
+	}
+	h.pictured(p, "me-keyboard")
+	if faults := p.Faults(); len(faults) > 0 {
+		t.Errorf("in the page: %q", faults)
+	}
+}

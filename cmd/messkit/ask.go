@@ -99,8 +99,23 @@ func (a *app) ask(c *cobra.Command, k *asking, intent string) error {
 			return err
 		}
 	}
-	_, err = fmt.Fprintln(a.out, ref)
-	return err
+	if _, err = fmt.Fprintln(a.out, ref); err != nil {
+		return err
+	}
+	return a.taken(ref, note)
+}
+
+// taken tells, beside the ref, why a request waits, and at a terminal how to see
+// what becomes of it.
+func (a *app) taken(ref, note string) error {
+	p := printer{out: a.err}
+	if note != "" {
+		p.printf("%s\n", printable(note))
+	}
+	if a.screen != nil {
+		p.printf("messkit show %s tells what became of it; messkit ask --wait waits for that\n", ref)
+	}
+	return p.err
 }
 
 // check finds what of the command line cannot be, before anybody is asked.

@@ -156,6 +156,22 @@ func TestAskAtATerminal(t *testing.T) {
 	}
 }
 
+// Who does not wait is told how to see what became of it, and why it waits; the
+// ref stands alone in a pipe.
+func TestAskWithoutWaiting(t *testing.T) {
+	home, url := atHome(t)
+	if out, err := atTerminal(t, home, url, nil, "ask", "turn on the porch light"); err != nil || !strings.Contains(out, "messkit show 20") {
+		t.Errorf("at a terminal: %v: %q", err, out)
+	}
+	c := exec.CommandContext(t.Context(), "messkit", "ask", "swim", "--requires", "swim")
+	c.Env = append(os.Environ(), "HOME="+home, "MESSKIT_URL="+url)
+	var errs strings.Builder
+	c.Stderr = &errs
+	if out, err := c.Output(); err != nil || strings.Count(string(out), "\n") != 1 || !strings.Contains(errs.String(), "it waits: no executor has") || strings.Contains(errs.String(), "messkit show") {
+		t.Errorf("in a pipe: %v: %q and %q", err, out, errs.String())
+	}
+}
+
 // What a picture cannot be shown on gets the path alone, and a pipe no sequence
 // at all.
 func TestNoPictureWhereThereIsNone(t *testing.T) {

@@ -100,6 +100,14 @@ func (g *follows) asked() {
 		g.run("messkit ask \"what's in the fridge?\" --wait\n")
 	}
 	g.printed = ""
+	for end := time.Now().Add(patience); strings.Count(g.printed, "  completed  ") < 3; { // the folders are a moment behind
+		if time.Now().After(end) {
+			g.t.Fatalf("three threads do not end:\n%s", g.printed)
+		}
+		g.printed = ""
+		g.run("messkit thread list\n")
+	}
+	g.printed = ""
 }
 
 // today is a ref of a page as one of this day.

@@ -248,7 +248,11 @@ func TestAPersonsNotices(t *testing.T) {
 	mu.Unlock()
 	h.asks(`{"intent": "look for the blue box", "requires": ["look"], "constraints": {"prefer": ["ana"]}}`)
 	p.Text("look for the blue box")
-	p.Until(`fetch("/console/notices").then((r) => r.json()).then((v) => v.log[0].state === "refused")`)
+	for end := time.Now().Add(patience); !strings.Contains(h.messkit("webhooks"), "  refused  "); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the notice is never refused: %s", h.messkit("webhooks"))
+		}
+	}
 	p.Call("Page.reload", map[string]any{}, nil)
 	p.Until(`document.getElementById("notices-told").textContent.includes("the receiver answers 404")`)
 

@@ -103,7 +103,7 @@ func TestNoFieldIsRun(t *testing.T) {
 	// A person is offered it all.
 	ana := h.comesIn("Ana", "localhost", "look")
 	ana.Until(`document.getElementById("onhold").textContent === ""`)
-	ref = h.asks(fill(`{"intent": $, "requires": ["look"], "constraints": {"prefer": ["ana"]}, "context": [$, {"url": "javascript:document.title='run'"}, {"structured": {$: $}}], "response_hint": [{"text": $}, {"structured": {$: $}}, "confirmation"]}`))
+	h.asks(fill(`{"intent": $, "requires": ["look"], "constraints": {"prefer": ["ana"]}, "context": [$, {"url": "javascript:document.title='run'"}, {"structured": {$: $}}], "response_hint": [{"text": $}, {"structured": {$: $}}, "confirmation"]}`))
 	ana.Until(`document.getElementById("offers").textContent.includes("onerror")`)
 	ana.Click("#offers button", "I do it")
 	ana.Until(`document.querySelector("#mine textarea") && document.getElementById("mine").textContent.split("onerror").length > 3`)

@@ -122,7 +122,7 @@ func (g *follows) bash(ctx context.Context, script string) *exec.Cmd {
 
 func (g *follows) run(body string) {
 	g.t.Helper()
-	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(g.t.Context(), time.Duration(strings.Count(body, "\n"))*patience)
 	defer cancel()
 	for line := range strings.Lines(body) {
 		if strings.HasPrefix(line, "export ") {

@@ -102,20 +102,16 @@ func (a *app) ask(c *cobra.Command, k *asking, intent string) error {
 	if _, err = fmt.Fprintln(a.out, ref); err != nil {
 		return err
 	}
-	return a.taken(ref, note)
+	return a.taken(ref)
 }
 
-// taken tells, beside the ref, why a request waits, and at a terminal how to see
-// what becomes of it.
-func (a *app) taken(ref, note string) error {
-	p := printer{out: a.err}
-	if note != "" {
-		p.printf("%s\n", printable(note))
+// taken tells at a terminal how to see what becomes of a request.
+func (a *app) taken(ref string) error {
+	if a.screen == nil {
+		return nil
 	}
-	if a.screen != nil {
-		p.printf("messkit show %s tells what became of it; messkit ask --wait waits for that\n", ref)
-	}
-	return p.err
+	_, err := fmt.Fprintf(a.err, "messkit show %s tells what became of it; messkit ask --wait waits for that\n", ref)
+	return err
 }
 
 // check finds what of the command line cannot be, before anybody is asked.

@@ -45,6 +45,7 @@ func (v verbs) steer(ctx context.Context) result {
 func (v verbs) readRest(ctx context.Context, want bool, r *result) {
 	reader, ok := v.dev.Driver.(drivers.RestReader)
 	if !ok {
+		v.readStood(ctx, r)
 		return
 	}
 	switch still, err := v.pass.AtRest(ctx, reader); {
@@ -59,6 +60,23 @@ func (v verbs) readRest(ctx context.Context, want bool, r *result) {
 	case still == want && r.err == nil:
 		r.evidence = mess.ReadBack
 	}
+}
+
+// readStood says where what was stopped on its way stands, if it tells: one that
+// moves tells no place.
+func (v verbs) readStood(ctx context.Context, r *result) {
+	reader, ok := v.dev.Driver.(drivers.OpeningReader)
+	if !ok || r.err != nil || v.plan.Command != capabilities.Stop {
+		return
+	}
+	is, err := v.pass.Opening(ctx, reader)
+	if err != nil {
+		r.note("it could not be read back: %v", err)
+		return
+	}
+	r.evidence = mess.ReadBack
+	r.text = sentences(r.text, fmt.Sprintf("It is %s.", openness(is)))
+	r.facts = r.facts.Set("opening", mess.Number(number(is)))
 }
 
 // hot reports whether to stand still is not all that a plan is about: a print that is

@@ -73,12 +73,6 @@ type Verbs struct {
 	Light *Light
 }
 
-// Cover is what opens and closes.
-type Cover struct {
-	Open, Shut func(context.Context) error
-	Opening    func(context.Context) (float64, error) // in percent
-}
-
 // Lock is what locks and unlocks.
 type Lock struct {
 	Lock, Unlock func(context.Context) error
@@ -92,6 +86,14 @@ type Light struct {
 	Level  func(context.Context) (float64, error)
 	Tint   func(ctx context.Context, c drivers.Colour) error // nil: it has no colours
 	Colour func(context.Context) (drivers.Colour, error)
+	White  *White // nil: it has no whites
+}
+
+// White is what a lamp can do whose white may be warm or cold.
+type White struct {
+	Warm             func(ctx context.Context, kelvin float64) error // within Warmest and Coldest
+	Warmth           func(context.Context) (float64, error)
+	Warmest, Coldest float64 // kelvin
 }
 
 // Only is what of a light one lamp has: nil for one that does not dim.
@@ -116,6 +118,7 @@ type Device struct {
 	turn     sync.Mutex // held by Start and Halt
 	live     bool       // since Start; guarded by turn
 	users    chan int   // holds for how many the device is open
+	errand   drivers.Errand
 }
 
 // New makes a device with the verbs that there are; haltTime is for taking it to

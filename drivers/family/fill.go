@@ -119,7 +119,7 @@ func (v Values) JSON(body any) any {
 
 // numbers are the gaps whose values are numbers by nature. A file may be called
 // 42.gcode or 42, and is a text.
-var numbers = []string{"{for}", "{level}", "{red}", "{green}", "{blue}", "{channel}"}
+var numbers = []string{"{for}", "{level}", "{red}", "{green}", "{blue}", "{channel}", "{position}", "{kelvin}", "{mireds}"}
 
 func numeric(g string) bool { return slices.Contains(numbers, g) }
 

@@ -2,6 +2,7 @@ package family
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,8 +23,12 @@ var (
 	_ drivers.LevelReader  = dimmer{}
 	_ drivers.Tinter       = tinter{}
 	_ drivers.ColourReader = tinter{}
+	_ drivers.Warmer       = whitener{}
+	_ drivers.WarmthReader = whitener{}
 
 	_ drivers.Opener        = cover{}
+	_ drivers.Positioner    = positioner{}
+	_ drivers.Stopper       = stopper{}
 	_ drivers.OpeningReader = cover{}
 	_ drivers.Locker        = lock{}
 	_ drivers.LockReader    = lock{}
@@ -113,18 +118,56 @@ func (p tinter) Colour(ctx context.Context) (drivers.Colour, error) {
 	return drivers.During(ctx, &p.d.Life, p.d.verbs.Light.Colour)
 }
 
-// cover is the part of a device that opens and closes.
+// cover is the part of a device that opens and closes. It does one thing at a time.
 type cover struct{ d *Device }
 
 // Open opens it.
-func (c cover) Open(ctx context.Context) error { return does(ctx, c.d, c.d.verbs.Cover.Open) }
+func (c cover) Open(ctx context.Context) error { return c.moves(ctx, c.d.verbs.Cover.Open) }
 
 // Shut closes it.
-func (c cover) Shut(ctx context.Context) error { return does(ctx, c.d, c.d.verbs.Cover.Shut) }
+func (c cover) Shut(ctx context.Context) error { return c.moves(ctx, c.d.verbs.Cover.Shut) }
+
+func (c cover) moves(ctx context.Context, f func(context.Context) error) error {
+	return does(ctx, c.d, func(ctx context.Context) error {
+		ctx, release, err := c.d.errand.Take(ctx, "moving")
+		if err != nil {
+			return err
+		}
+		defer release()
+		err = f(ctx)
+		if err != nil && drivers.Stopped(ctx) {
+			return drivers.ErrStopped
+		}
+		return err
+	})
+}
 
 // Opening reads back how far it is open.
 func (c cover) Opening(ctx context.Context) (float64, error) {
 	return drivers.During(ctx, &c.d.Life, c.d.verbs.Cover.Opening)
+}
+
+// positioner is the part of a cover that stands anywhere on its way.
+type positioner struct{ cover }
+
+// OpenTo opens it so far, in percent.
+func (p positioner) OpenTo(ctx context.Context, percent float64) error {
+	return p.moves(ctx, func(ctx context.Context) error {
+		if !(percent >= 0 && percent <= 100) {
+			return fmt.Errorf("%w: %v %% is not between 0 and 100", drivers.ErrNothingDone, percent)
+		}
+		return p.d.verbs.Cover.To(ctx, percent)
+	})
+}
+
+// stopper is the part of a cover that stops on its way.
+type stopper struct{ d *Device }
+
+// Stop has it stand, whoever has set it moving.
+func (s stopper) Stop(ctx context.Context) (left string, err error) {
+	return drivers.During(ctx, &s.d.Life, func(ctx context.Context) (string, error) {
+		return "", errors.Join(s.d.errand.End(ctx), s.d.verbs.Cover.Stop(ctx))
+	})
 }
 
 // lock is the part of a device that locks and unlocks.
@@ -146,11 +189,7 @@ func shape(d *Device) drivers.Device {
 	v := d.verbs
 	switch {
 	case v.Cover != nil:
-		return struct {
-			*Device
-			cover
-			sensor
-		}{d, cover{d}, sensor{d}}
+		return moving(d)
 	case v.Lock != nil:
 		return struct {
 			*Device
@@ -191,37 +230,98 @@ func shape(d *Device) drivers.Device {
 	return switcher{d}
 }
 
-// lamp is shape for a lamp.
-func lamp(d *Device) drivers.Device {
-	type dims struct {
+// moving is shape for a cover.
+func moving(d *Device) drivers.Device {
+	c := d.verbs.Cover
+	switch {
+	case c.To != nil && c.Stop != nil:
+		return struct {
+			*Device
+			positioner
+			stopper
+			sensor
+		}{d, positioner{cover{d}}, stopper{d}, sensor{d}}
+	case c.To != nil:
+		return struct {
+			*Device
+			positioner
+			sensor
+		}{d, positioner{cover{d}}, sensor{d}}
+	case c.Stop != nil:
+		return struct {
+			*Device
+			cover
+			stopper
+			sensor
+		}{d, cover{d}, stopper{d}, sensor{d}}
+	}
+	return struct {
+		*Device
+		cover
+		sensor
+	}{d, cover{d}, sensor{d}}
+}
+
+// whitener is the part of a lamp whose white may be warm or cold.
+type whitener struct{ d *Device }
+
+// Warm sets its white, in kelvin.
+func (w whitener) Warm(ctx context.Context, kelvin float64) error {
+	return does(ctx, w.d, func(ctx context.Context) error {
+		if warmest, coldest := w.Whites(); !(kelvin >= warmest && kelvin <= coldest) {
+			return fmt.Errorf("%w: %v K is not between %v and %v", drivers.ErrNothingDone, kelvin, warmest, coldest)
+		}
+		return w.d.verbs.Light.White.Warm(ctx, kelvin)
+	})
+}
+
+// Whites are the whites that it has.
+func (w whitener) Whites() (warmest, coldest float64) {
+	return w.d.verbs.Light.White.Warmest, w.d.verbs.Light.White.Coldest
+}
+
+// Warmth reads back its white, in kelvin.
+func (w whitener) Warmth(ctx context.Context) (float64, error) {
+	return drivers.During(ctx, &w.d.Life, w.d.verbs.Light.White.Warmth)
+}
+
+// The lamps that there are, but for a timer and what they measure.
+type (
+	dims struct {
 		switcher
 		dimmer
 	}
-	type tints struct {
+	tints struct {
 		dims
 		tinter
 	}
+	whitens struct {
+		dims
+		whitener
+	}
+	paints struct {
+		tints
+		whitener
+	}
+)
+
+// lamp is shape for a lamp.
+func lamp(d *Device) drivers.Device {
 	l := dims{switcher{d}, dimmer{d}}
-	timed, reads, colours := d.verbs.SwitchFor != nil, d.verbs.Read != nil, d.verbs.Light.Tint != nil
+	switch light := d.verbs.Light; {
+	case light.Tint != nil && light.White != nil:
+		return painted(d, paints{tints{l, tinter{d}}, whitener{d}})
+	case light.White != nil:
+		return whitened(d, whitens{l, whitener{d}})
+	case light.Tint != nil:
+		return tinted(d, tints{l, tinter{d}})
+	}
+	return dimmed(d, l)
+}
+
+func dimmed(d *Device, l dims) drivers.Device {
+	timed, reads := d.verbs.SwitchFor != nil, d.verbs.Read != nil
 	switch {
-	case colours && timed && reads:
-		return struct {
-			tints
-			timer
-			sensor
-		}{tints{l, tinter{d}}, timer{d}, sensor{d}}
-	case colours && timed:
-		return struct {
-			tints
-			timer
-		}{tints{l, tinter{d}}, timer{d}}
-	case colours && reads:
-		return struct {
-			tints
-			sensor
-		}{tints{l, tinter{d}}, sensor{d}}
-	case colours:
-		return tints{l, tinter{d}}
 	case timed && reads:
 		return struct {
 			dims
@@ -236,6 +336,75 @@ func lamp(d *Device) drivers.Device {
 	case reads:
 		return struct {
 			dims
+			sensor
+		}{l, sensor{d}}
+	}
+	return l
+}
+
+func tinted(d *Device, l tints) drivers.Device {
+	timed, reads := d.verbs.SwitchFor != nil, d.verbs.Read != nil
+	switch {
+	case timed && reads:
+		return struct {
+			tints
+			timer
+			sensor
+		}{l, timer{d}, sensor{d}}
+	case timed:
+		return struct {
+			tints
+			timer
+		}{l, timer{d}}
+	case reads:
+		return struct {
+			tints
+			sensor
+		}{l, sensor{d}}
+	}
+	return l
+}
+
+func whitened(d *Device, l whitens) drivers.Device {
+	timed, reads := d.verbs.SwitchFor != nil, d.verbs.Read != nil
+	switch {
+	case timed && reads:
+		return struct {
+			whitens
+			timer
+			sensor
+		}{l, timer{d}, sensor{d}}
+	case timed:
+		return struct {
+			whitens
+			timer
+		}{l, timer{d}}
+	case reads:
+		return struct {
+			whitens
+			sensor
+		}{l, sensor{d}}
+	}
+	return l
+}
+
+func painted(d *Device, l paints) drivers.Device {
+	timed, reads := d.verbs.SwitchFor != nil, d.verbs.Read != nil
+	switch {
+	case timed && reads:
+		return struct {
+			paints
+			timer
+			sensor
+		}{l, timer{d}, sensor{d}}
+	case timed:
+		return struct {
+			paints
+			timer
+		}{l, timer{d}}
+	case reads:
+		return struct {
+			paints
 			sensor
 		}{l, sensor{d}}
 	}

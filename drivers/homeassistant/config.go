@@ -16,12 +16,15 @@ import (
 // Config of one entity.
 type Config struct {
 	web.Config
-	Entity   string         `yaml:"entity"`    // "light.hall"
-	Dims     bool           `yaml:"dims"`      // a light that can be more or less bright
-	Colours  bool           `yaml:"colours"`   // a light with colours
-	Code     drivers.Secret `yaml:"code"`      // of a lock that wants one
-	CodeFile string         `yaml:"code_file"` // instead of code: its first line
-	Live     bool           `yaml:"live"`      // by WebSocket, where Home Assistant lets it; false: REST alone
+	Entity    string         `yaml:"entity"`  // "light.hall"
+	Dims      bool           `yaml:"dims"`    // a light that can be more or less bright
+	Colours   bool           `yaml:"colours"` // a light with colours
+	Warmest   float64        `yaml:"warmest"` // a light whose white may be warm or cold: its limits in kelvin
+	Coldest   float64        `yaml:"coldest"`
+	Positions bool           `yaml:"positions"` // a cover that goes part of the way
+	Code      drivers.Secret `yaml:"code"`      // of a lock that wants one
+	CodeFile  string         `yaml:"code_file"` // instead of code: its first line
+	Live      bool           `yaml:"live"`      // by WebSocket, where Home Assistant lets it; false: REST alone
 	family.Levels
 }
 
@@ -63,6 +66,17 @@ func (c Config) Validate() error {
 	}
 	if c.Colours && !c.Dims {
 		errs = append(errs, errors.New("colours: a light with colours dims as well; write dims: true"))
+	}
+	if whites := c.Warmest != 0 || c.Coldest != 0; whites {
+		switch {
+		case c.domain() != "light" || !c.Dims:
+			errs = append(errs, errors.New("warmest: is for a light with dims: true, as coldest is"))
+		case !(c.Warmest >= 1000 && c.Warmest < c.Coldest && c.Coldest <= 20000):
+			errs = append(errs, fmt.Errorf("warmest: whites from %g to %g K cannot be; write kelvin, warmest and coldest", c.Warmest, c.Coldest))
+		}
+	}
+	if c.Positions && c.domain() != "cover" {
+		errs = append(errs, errors.New("positions: is for a cover"))
 	}
 	if (c.Code != "" || c.CodeFile != "") && c.domain() != "lock" {
 		errs = append(errs, errors.New("code: is for a lock"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
@@ -16,20 +17,61 @@ func (e *entity) open(ctx context.Context) error { return e.drive(ctx, "open_cov
 
 func (e *entity) shut(ctx context.Context) error { return e.drive(ctx, "close_cover", "closed") }
 
-// drive moves a cover to one end. One that may be on its way when that ends early,
-// by ctx or because no answer comes, is stopped.
+// drive moves a cover to one end.
 func (e *entity) drive(ctx context.Context, service, end string) error {
-	if _, err := e.state(ctx); err != nil {
+	return e.travel(ctx, service, nil, 0, func(s state) bool { return s.State == end && s.ended(end) })
+}
+
+// What a cover can, in its supported_features (CoverEntityFeature).
+const (
+	coverPosition = 4
+	coverStop     = 8
+)
+
+// openTo moves a cover part of the way, in percent: Home Assistant's 100 is open,
+// however its device counts.
+func (e *entity) openTo(ctx context.Context, percent float64) error {
+	percent = math.Round(percent)
+	return e.travel(ctx, "set_cover_position", map[string]any{"position": percent}, coverPosition, func(s state) bool {
+		p := s.Attributes.Position
+		return (s.State == "open" || s.State == "closed") && p != nil && math.Abs(*p-percent) <= drivers.OpeningWithin
+	})
+}
+
+// travel has a cover move, if it can what that needs, until it is there. One that may
+// be on its way when that ends early, by ctx or because no answer comes, is stopped.
+func (e *entity) travel(ctx context.Context, service string, data map[string]any, needs int, there func(state) bool) error {
+	s, err := e.state(ctx)
+	if err == nil && needs != 0 && s.Attributes.Features&needs == 0 {
+		err = fmt.Errorf("%s cannot go part of the way, says Home Assistant (supported_features %d); leave out positions", e.cfg.Entity, s.Attributes.Features)
+	}
+	if err != nil {
 		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
 	}
-	err := e.order(ctx, service, nil)
+	err = e.order(ctx, service, data)
 	if err == nil {
-		err = e.obeyed(ctx, coverTime, service, func(s state) bool { return s.State == end && s.ended(end) })
+		err = e.obeyed(ctx, coverTime, service, there)
 	}
 	if err == nil || errors.Is(err, drivers.ErrNothingDone) {
 		return err
 	}
 	return errors.Join(err, e.halt(ctx))
+}
+
+// stand stops a cover, whoever has set it moving, and waits until it says that it
+// stands.
+func (e *entity) stand(ctx context.Context) error {
+	s, err := e.state(ctx)
+	if err == nil && s.Attributes.Features != 0 && s.Attributes.Features&coverStop == 0 {
+		err = fmt.Errorf("%s cannot be stopped on its way, says Home Assistant", e.cfg.Entity)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+	}
+	if err := e.order(ctx, "stop_cover", nil); err != nil {
+		return err
+	}
+	return e.obeyed(ctx, e.cfg.Timeout, "stop_cover", func(s state) bool { return s.State == "open" || s.State == "closed" })
 }
 
 // ended reports whether a cover that tells its position is at an end; some say

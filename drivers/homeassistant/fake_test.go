@@ -52,6 +52,7 @@ func (h *home) renew() {
 	h.shut, h.deaf, h.joined, h.mute, h.leaves = false, false, 0, "", ""
 	h.states = map[string]map[string]any{
 		"light.hall":               {"state": "off", "brightness": 255.0, "rgb_color": []any{255.0, 255.0, 255.0}},
+		"light.desk":               {"state": "off", "brightness": 255.0, "color_mode": "color_temp", "color_temp_kelvin": 2702.0},
 		"switch.pump":              {"state": "off"},
 		"fan.bath":                 {"state": "off"},
 		"sensor.balcony":           {"state": "21.5", "unit_of_measurement": "°C", "device_class": "temperature"},
@@ -60,8 +61,9 @@ func (h *home) renew() {
 		"binary_sensor.front_door": {"state": "on", "device_class": "door"},
 		"binary_sensor.hall":       {"state": "on", "device_class": "motion"},
 		"switch.gone":              {"state": "unavailable"},
-		"cover.blind":              {"state": "closed", "current_position": 0.0},
-		"cover.gate":               {"state": "closed"},
+		"cover.blind":              {"state": "closed", "current_position": 0.0, "supported_features": 15.0},
+		"cover.gate":               {"state": "closed", "supported_features": 11.0},
+		"cover.shade":              {"state": "closed", "supported_features": 3.0},
 		"lock.front":               {"state": "locked"},
 		"lock.jams":                {"state": "locked"},
 		"camera.door":              {"state": "idle"},
@@ -105,7 +107,7 @@ func (h *home) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *home) entity(id string) map[string]any {
 	attributes := map[string]any{"friendly_name": id}
 	for k, v := range h.states[id] {
-		if k != "state" && (h.states[id]["state"] == "on" || k == "device_class" || k == "unit_of_measurement" || k == "current_position") {
+		if k != "state" && (h.states[id]["state"] == "on" || k == "device_class" || k == "unit_of_measurement" || k == "current_position" || k == "supported_features") {
 			attributes[k] = v
 		}
 	}
@@ -149,6 +151,13 @@ func (h *home) does(name, id string, body map[string]any) {
 		defer h.tell(id)
 		is := map[string]string{"turn_on": "on", "turn_off": "off", "open_cover": "open", "close_cover": "closed", "lock": "locked", "unlock": "unlocked"}[service]
 		at := map[string]float64{"open_cover": 100, "stop_cover": 40}[service]
+		if service == "set_cover_position" {
+			at, _ = body["position"].(float64)
+			is = "open"
+			if at == 0 {
+				is = "closed"
+			}
+		}
 		switch {
 		case service == "stop_cover":
 			is = "open"
@@ -161,7 +170,7 @@ func (h *home) does(name, id string, body map[string]any) {
 			h.states[id]["current_position"] = at
 		}
 		h.states[id]["state"] = is
-		for _, k := range []string{"brightness", "rgb_color"} {
+		for _, k := range []string{"brightness", "rgb_color", "color_temp_kelvin"} {
 			if v, ok := body[k]; ok {
 				h.states[id][k] = v
 			}

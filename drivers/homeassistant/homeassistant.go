@@ -5,8 +5,8 @@
 // cameras by camera_proxy. Only entities that the configuration names are touched,
 // and of no other is anything kept.
 //
-// Not supported: climates, media players, vacuums, scenes and scripts; positions of
-// covers between open and closed.
+// Not supported: climates, media players, vacuums, scenes and scripts; tilt of
+// covers.
 package homeassistant
 
 import (
@@ -98,7 +98,10 @@ func (e *entity) verbs() family.Verbs {
 	}
 	switch e.cfg.domain() {
 	case "cover":
-		v.Read, v.Cover = e.readCover, &family.Cover{Open: e.open, Shut: e.shut, Opening: e.opening}
+		v.Read, v.Cover = e.readCover, &family.Cover{Open: e.open, Shut: e.shut, Opening: e.opening, Stop: e.stand}
+		if e.cfg.Positions {
+			v.Cover.To = e.openTo
+		}
 		return v
 	case "lock":
 		v.Read, v.Lock = e.readLock, &family.Lock{Lock: e.lock, Unlock: e.unlock, Locked: e.locked}
@@ -110,6 +113,9 @@ func (e *entity) verbs() family.Verbs {
 	}
 	if e.cfg.Colours {
 		v.Light.Tint, v.Light.Colour = e.tint, e.colour
+	}
+	if e.cfg.Coldest > 0 {
+		v.Light.White = &family.White{Warm: e.warm, Warmth: e.warmth, Warmest: e.cfg.Warmest, Coldest: e.cfg.Coldest}
 	}
 	return v
 }
@@ -160,6 +166,24 @@ func (e *entity) colour(ctx context.Context) (drivers.Colour, error) {
 		return drivers.Colour{}, errors.New("it does not tell its colour; leave out colours if it has none")
 	}
 	return drivers.Colour{R: rgb[0], G: rgb[1], B: rgb[2]}, nil
+}
+
+func (e *entity) warm(ctx context.Context, kelvin float64) error {
+	return e.call(ctx, "turn_on", map[string]any{"color_temp_kelvin": int(math.Round(kelvin))}, func(s state) bool { return s.is(true) })
+}
+
+// warmth is the white of a light that is on.
+func (e *entity) warmth(ctx context.Context) (float64, error) {
+	s, err := e.state(ctx)
+	switch a := s.Attributes; {
+	case err != nil:
+		return 0, err
+	case a.Mode != "" && a.Mode != "color_temp":
+		return 0, errors.New("it shines in a colour")
+	case a.Kelvin == nil || !(*a.Kelvin > 0):
+		return 0, errors.New("it does not tell its white; leave out warmest and coldest if it has none")
+	}
+	return *s.Attributes.Kelvin, nil
 }
 
 // call calls a service for this entity, and waits until its state is what it
@@ -256,9 +280,12 @@ type state struct {
 		Brightness *float64 `json:"brightness"`
 		RGB        []uint8  `json:"-"`
 		Colour     []int    `json:"rgb_color"`
+		Kelvin     *float64 `json:"color_temp_kelvin"`
+		Mode       string   `json:"color_mode"` // what it shines in, while it is on
 		Unit       string   `json:"unit_of_measurement"`
 		Class      string   `json:"device_class"`
 		Position   *float64 `json:"current_position"` // of a cover: 100 is open
+		Features   int      `json:"supported_features"`
 	} `json:"attributes"`
 	fault error // why it tells nothing; the rest is empty then
 }

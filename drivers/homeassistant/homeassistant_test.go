@@ -43,12 +43,14 @@ func TestKeepsTheRules(t *testing.T) {
 	for _, c := range []struct{ entity, more string }{
 		{"light.hall", "dims: true\ncolours: true"},
 		{"light.hall", ""},
+		{"light.desk", "dims: true\nwarmest: 2200\ncoldest: 4000"},
 		{"switch.pump", ""},
 		{"fan.bath", ""},
 		{"sensor.balcony", ""},
 		{"binary_sensor.front_door", ""},
 		{"camera.door", ""},
 		{"cover.blind", ""},
+		{"cover.blind", "positions: true"},
 		{"cover.gate", ""},
 		{"lock.front", "code: 4711"},
 	} {

@@ -65,6 +65,65 @@ func TestACoverOfWhichNothingIsHeardStops(t *testing.T) {
 	}
 }
 
+// Home Assistant's 100 is open; what it says that a cover cannot is not called.
+func TestCoverPositions(t *testing.T) {
+	for _, way := range []string{"", "live: false\n"} {
+		h := newHome(t)
+		d := started(t, config(h, "cover.blind")+"positions: true\n"+way)
+		if err := d.(drivers.Positioner).OpenTo(t.Context(), 30); err != nil {
+			t.Fatal(err)
+		}
+		if is, err := d.(drivers.OpeningReader).Opening(t.Context()); err != nil || is != 30 {
+			t.Errorf("%v, %v", is, err)
+		}
+		if _, err := d.(drivers.Stopper).Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		h.mu.Lock()
+		calls := slices.Clone(h.calls)
+		h.mu.Unlock()
+		if !slices.Equal(calls, []string{"cover/set_cover_position cover.blind", "cover/stop_cover cover.blind"}) {
+			t.Errorf("%q", calls)
+		}
+		d = started(t, config(h, "cover.gate")+"positions: true\n"+way)
+		if err := d.(drivers.Positioner).OpenTo(t.Context(), 30); !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "supported_features 11") {
+			t.Errorf("what knows no positions: %v", err)
+		}
+		d = started(t, config(h, "cover.shade")+way)
+		if _, err := d.(drivers.Stopper).Stop(t.Context()); !errors.Is(err, drivers.ErrNothingDone) {
+			t.Errorf("what knows no stop: %v", err)
+		}
+		if h.count() != 2 {
+			t.Errorf("%d services were called", h.count())
+		}
+	}
+}
+
+// A cover that does not come to its place is stopped when its task is over, and that
+// is not told as done.
+func TestCoverPositionsThatAreNotReached(t *testing.T) {
+	h := newHome(t)
+	d := started(t, config(h, "cover.blind")+"positions: true\n")
+	h.mu.Lock()
+	h.dead = true
+	h.mu.Unlock()
+	ctx, cancel := context.WithCancel(t.Context())
+	task := make(chan error, 1)
+	go func() { task <- d.(drivers.Positioner).OpenTo(ctx, 30) }()
+	for end := time.Now().Add(time.Minute); h.count() == 0 && time.Now().Before(end); {
+		<-time.After(time.Millisecond)
+	}
+	cancel()
+	if err := <-task; !errors.Is(err, context.Canceled) || errors.Is(err, drivers.ErrNothingDone) {
+		t.Error(err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !slices.Equal(h.calls, []string{"cover/set_cover_position cover.blind", "cover/stop_cover cover.blind"}) {
+		t.Errorf("%q", h.calls)
+	}
+}
+
 func TestLocks(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)

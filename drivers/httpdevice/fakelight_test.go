@@ -74,6 +74,25 @@ func shelly2Light(f *fake, w http.ResponseWriter, r *http.Request, body map[stri
 	}
 }
 
+// shelly2White answers as the documentation of the CCT component has it.
+func shelly2White(f *fake, w http.ResponseWriter, r *http.Request, body map[string]any) {
+	f.bright()
+	if f.extra["ct"] == nil {
+		f.extra["ct"] = 2700.0
+	}
+	switch r.URL.Path {
+	case "/rpc/CCT.Set":
+		if ct, said := body["ct"].(float64); said && !f.wrong {
+			f.extra["ct"] = ct
+		}
+		r.URL.Path = "/rpc/Light.Set"
+	case "/rpc/CCT.GetStatus":
+		answer(w, map[string]any{"id": 0, "source": "HTTP_in", "output": f.on, "brightness": f.bright(), "ct": f.extra["ct"]})
+		return
+	}
+	shelly2Light(f, w, r, body)
+}
+
 // tasmotaLight is a tasmota with a dimmer: https://tasmota.github.io/docs/Lights/.
 func tasmotaLight(f *fake, w http.ResponseWriter, r *http.Request, body map[string]any) {
 	q := r.URL.Query()

@@ -60,6 +60,11 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 	}
 	d.web = client
 	s := client.Secrets()
+	if s := d.template.Switch; s != nil && s.White != nil {
+		if _, _, err := s.White.Limits(values); err != nil {
+			return nil, err
+		}
+	}
 	d.values = values.With(family.Values{"username": s.User, "password": string(s.Password)})
 	return family.New(name, d.template.Class, cfg.Levels, haltCalls*cfg.Timeout, drivers.NewLink(client.Host()), d.verbs()), nil
 }
@@ -73,6 +78,9 @@ func (d *device) verbs() family.Verbs {
 			v.SwitchFor = d.turnFor
 		}
 		v.Light = d.light()
+	}
+	if v.Cover = d.cover(); v.Cover != nil {
+		v.Read = d.readCover
 	}
 	if len(d.template.Readings) > 0 {
 		v.Read = d.read

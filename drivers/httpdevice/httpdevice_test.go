@@ -72,6 +72,7 @@ var families = map[string]struct {
 	}},
 	"shelly-gen1-light": {shelly1Light, "", 90 * time.Second, []drivers.Reading{{Quantity: "signal", Value: -58, Unit: "dBm"}}},
 	"shelly-gen2-light": {shelly2Light, "", 90 * time.Second, []drivers.Reading{{Quantity: "signal", Value: -66, Unit: "dBm"}}},
+	"shelly-gen2-cct":   {shelly2White, "", 90 * time.Second, []drivers.Reading{{Quantity: "signal", Value: -66, Unit: "dBm"}}},
 	"tasmota-light":     {tasmotaLight, login, 90 * time.Second, []drivers.Reading{{Quantity: "signal", Value: -63, Unit: "dBm"}}},
 	"moonraker": {printing(moonraker), "\ntoken: " + key, 0, []drivers.Reading{
 		{Quantity: "progress", Value: 25, Unit: "%"},
@@ -104,7 +105,8 @@ func TestEveryFamilyIsTried(t *testing.T) {
 		t.Fatal("there are no families")
 	}
 	for _, name := range names {
-		if _, ok := families[name]; !ok {
+		_, ok := families[name]
+		if _, moves := rollers[name]; !ok && !moves {
 			t.Errorf("%s.yaml has no simulated device in this test", name)
 		}
 	}
@@ -339,7 +341,7 @@ readings:
 
 func TestConfigMistakes(t *testing.T) {
 	for _, c := range []struct{ config, want string }{
-		{"url: http://x", "family: is missing; known: moonraker, octoprint, prusalink, shelly-gen1, shelly-gen1-light, shelly-gen2, shelly-gen2-light, tasmota, tasmota-light, wled"},
+		{"url: http://x", "family: is missing; known: moonraker, octoprint, prusalink, shelly-gen1, shelly-gen1-cover, shelly-gen1-light, shelly-gen2, shelly-gen2-cct, shelly-gen2-cover, shelly-gen2-light, tasmota, tasmota-light, wled"},
 		{"url: http://x\nfamily: sonos", `family: "sonos" is unknown; known: moonraker`},
 		{"url: http://x\nfamily: ../../etc/passwd", "cannot be one"},
 		{"url: http://x\nfamily: wled\nfamilies: /nonesuch", "families: stat /nonesuch"},

@@ -13,7 +13,31 @@ import (
 // light is what the template says of a lamp; nil for what is none.
 func (d *device) light() *family.Light {
 	s := d.template.Switch
-	return family.Light{Dim: d.dim, Level: d.level, Tint: d.tint, Colour: d.colour}.Only(s.Dim != nil, s.Tint != nil)
+	l := family.Light{Dim: d.dim, Level: d.level, Tint: d.tint, Colour: d.colour}.Only(s.Dim != nil, s.Tint != nil)
+	if l != nil && s.White != nil {
+		l.White = &family.White{Warm: d.warm, Warmth: d.warmth}
+		l.White.Warmest, l.White.Coldest, _ = s.White.Limits(d.values) // New has looked
+	}
+	return l
+}
+
+func (d *device) warm(ctx context.Context, kelvin float64) error {
+	s := d.template.Switch.White
+	return d.do(ctx, s.Calls, d.values.With(s.Words(kelvin)))
+}
+
+func (d *device) warmth(ctx context.Context) (float64, error) {
+	s := d.template.Switch.White
+	body, err := d.ask(ctx, Call{Get: s.Get}, d.values)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := family.Parse(body)
+	if err != nil {
+		return 0, err
+	}
+	found, _ := family.Pick(answer, d.values.Text(s.Value))
+	return s.Kelvin(d.values, answer, found)
 }
 
 // dim sets a level above 0. The least that a device knows is not off.

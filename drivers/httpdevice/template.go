@@ -20,6 +20,7 @@ type Template struct {
 	Token    string                  `yaml:"token"` // the header that carries token:, Authorization for a bearer token
 	With     map[string]family.Param `yaml:"with"`
 	Switch   *Switch                 `yaml:"switch"`
+	Cover    *Cover                  `yaml:"cover"`
 	Readings []Reading               `yaml:"readings"`
 }
 
@@ -29,8 +30,9 @@ type Switch struct {
 	Off   []Call   `yaml:"off"`
 	OnFor *Timed   `yaml:"on_for"` // on, with the device's own timer; {for} is its value
 	State *OnState `yaml:"state"`
-	Dim   *Dim     `yaml:"dim"`  // {level} is how bright
-	Tint  *Tint    `yaml:"tint"` // {red}, {green} and {blue}, 0 to 255
+	Dim   *Dim     `yaml:"dim"`   // {level} is how bright
+	White *White   `yaml:"white"` // {kelvin}, and {mireds}
+	Tint  *Tint    `yaml:"tint"`  // {red}, {green} and {blue}, 0 to 255
 }
 
 // Dim is how a lamp shines more or less; it comes on with it.
@@ -46,6 +48,14 @@ type Tint struct {
 	Calls []Call `yaml:"calls"`
 	Get   string `yaml:"get"`   // what tells its colour
 	Value string `yaml:"value"` // where a list that begins with red, green and blue is in the answer
+}
+
+// White is how a lamp gets a warm or a cold white; it comes on with it.
+type White struct {
+	Calls []Call `yaml:"calls"`
+	Get   string `yaml:"get"`   // what tells its white
+	Value string `yaml:"value"` // where in the answer
+	family.Warmth
 }
 
 // Timed are calls for a time.
@@ -100,11 +110,14 @@ func Families() fs.FS { return family.Own(files) }
 // Validate tells all that cannot be, each mistake beginning with its key.
 func (t *Template) Validate() error {
 	var errs []error
-	if t.Switch == nil && len(t.Readings) == 0 {
-		errs = append(errs, errors.New("switch: is missing, and so are readings; write what the device can do"))
+	if t.Switch == nil && t.Cover == nil && len(t.Readings) == 0 {
+		errs = append(errs, errors.New("switch: is missing, and so are cover and readings; write what the device can do"))
 	}
 	if t.Switch != nil {
 		errs = append(errs, t.checkSwitch()...)
+	}
+	if t.Cover != nil {
+		errs = append(errs, t.checkCover()...)
 	}
 	for i, r := range t.Readings {
 		where := fmt.Sprintf("readings[%d]", i)
@@ -134,6 +147,12 @@ func (t *Template) checkLight(s *Switch) []error {
 		errs = slices.Concat(errs, t.checkCalls("switch.dim.calls", d.Calls, "level"), t.checkCalls("switch.dim.get", []Call{{Get: d.Get}}))
 		if d.Value == "" || d.Full < 1 {
 			errs = append(errs, errors.New("switch.dim: needs value and full: where the answer has the level, and that of 100 %"))
+		}
+	}
+	if w := s.White; w != nil {
+		errs = slices.Concat(errs, t.checkCalls("switch.white.calls", w.Calls, "kelvin", "mireds"), t.checkCalls("switch.white.get", []Call{{Get: w.Get}}))
+		if w.Value == "" || w.Warmest == "" || w.Coldest == "" || s.Dim == nil {
+			errs = append(errs, errors.New("switch.white: needs value, warmest and coldest, and dim beside it: where the answer has the white, and its limits in kelvin"))
 		}
 	}
 	if c := s.Tint; c != nil {

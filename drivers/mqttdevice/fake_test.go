@@ -84,6 +84,7 @@ type fake struct {
 	wrong  bool          // it hears, and does nothing
 	tell   func(f *fake) // says how it is, on its topics
 	online func(f *fake, is bool)
+	cover  *blind // of what moves; nil for all else
 }
 
 func (f *fake) is() bool { f.mu.Lock(); defer f.mu.Unlock(); return f.on }

@@ -13,6 +13,7 @@ import (
 type lamp struct {
 	level  int // in its own unit
 	colour [3]int
+	white  int // mireds, or kelvin
 }
 
 // shine is what a command does to a lamp; nil leaves a thing as it is.

@@ -15,7 +15,45 @@ import (
 // light is what the template says of a lamp; nil for what is none.
 func (d *device) light() *family.Light {
 	s := d.template.Switch
-	return family.Light{Dim: d.dim, Level: d.level, Tint: d.tint, Colour: d.colour}.Only(s.Dim != nil, s.Tint != nil)
+	l := family.Light{Dim: d.dim, Level: d.level, Tint: d.tint, Colour: d.colour}.Only(s.Dim != nil, s.Tint != nil)
+	if l != nil && s.White != nil {
+		l.White = &family.White{Warm: d.warm, Warmth: d.warmth}
+		l.White.Warmest, l.White.Coldest, _ = s.White.Limits(d.values) // New has looked
+	}
+	return l
+}
+
+func (d *device) warm(ctx context.Context, kelvin float64) error {
+	s := d.template.Switch.White
+	words := s.Words(kelvin)
+	return d.order(ctx, s.Messages, d.values.With(words), *s.State, func(payload []byte) (bool, string, error) {
+		is, err := s.read(d.values, payload)
+		return err == nil && family.Near(is, kelvin), fmt.Sprintf("%.0f K", is), err
+	}, words["kelvin"]+" K")
+}
+
+func (d *device) warmth(ctx context.Context) (float64, error) {
+	s := d.template.Switch.White
+	h, err := d.told(ctx, *s.State)
+	if err != nil {
+		return 0, err
+	}
+	return s.read(d.values, h.payload)
+}
+
+// read is the white in a payload, in kelvin.
+func (s *White) read(values family.Values, payload []byte) (float64, error) {
+	found, err := s.State.in(values, payload)
+	if err != nil {
+		return 0, err
+	}
+	var answer any
+	if s.Mode != "" {
+		if answer, err = family.Parse(bytes.TrimSpace(payload)); err != nil {
+			return 0, err
+		}
+	}
+	return s.Kelvin(values, answer, found)
 }
 
 // dim sets a level above 0. The least that a device knows is not off.

@@ -1,6 +1,8 @@
 package mqttdevice_test
 
 import (
+	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -11,7 +13,7 @@ import (
 // broker would keep.
 func TestLamps(t *testing.T) {
 	for name, one := range families {
-		if !strings.HasSuffix(name, "-light") {
+		if !shines(name) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -33,6 +35,21 @@ func TestLamps(t *testing.T) {
 					t.Errorf("Tint(%v): %v; it is %v, %v", want, err, is, rerr)
 				}
 			}
+			if w, ok := d.(drivers.Warmer); ok {
+				warmest, coldest := w.Whites()
+				for _, kelvin := range []float64{warmest, 4000, coldest} {
+					err := w.Warm(t.Context(), kelvin)
+					if is, rerr := d.(drivers.WarmthReader).Warmth(t.Context()); err != nil || rerr != nil || math.Abs(1e6/is-1e6/kelvin) > 3 || !f.is() {
+						t.Errorf("Warm(%v): %v; it is %v, %v", kelvin, err, is, rerr)
+					}
+				}
+				acts := f.count()
+				if err := w.Warm(t.Context(), coldest+1); !errors.Is(err, drivers.ErrNothingDone) || f.count() != acts {
+					t.Errorf("whiter than white: %v", err)
+				}
+			} else if !strings.HasSuffix(name, "-light") {
+				t.Error("it has no whites")
+			}
 			if err := d.(drivers.Dimmer).Dim(t.Context(), 0); err != nil || f.is() {
 				t.Errorf("Dim(0): on=%t, %v", f.is(), err)
 			}
@@ -45,11 +62,25 @@ func TestLamps(t *testing.T) {
 			if err := started(t, soon(config(b, name))).(drivers.Dimmer).Dim(t.Context(), 70); err == nil {
 				t.Error("a lamp that does nothing has obeyed")
 			}
+			if w, ok := d.(drivers.Warmer); ok {
+				if err := w.Warm(t.Context(), 3000); err == nil {
+					t.Error("a lamp that does nothing has another white")
+				}
+			}
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			if len(b.retained) != 0 {
 				t.Errorf("kept: %q", b.retained)
 			}
 		})
+	}
+}
+
+// Limits of whites that cannot be are told before anything is done.
+func TestWhitesThatCannotBe(t *testing.T) {
+	for _, with := range []string{"warmest: \"6500\", coldest: \"2700\"", "coldest: \"90000\"", "warmest: warm"} {
+		if _, err := open("family: zigbee2mqtt-white\nbroker: mqtt://127.0.0.1:1\nwith: {name: bulb, " + with + "}\n"); err == nil {
+			t.Errorf("%s can be", with)
+		}
 	}
 }

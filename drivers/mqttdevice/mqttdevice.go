@@ -56,6 +56,11 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 		return nil, err
 	}
 	d.values = values
+	if s := d.template.Switch; s != nil && s.White != nil {
+		if _, _, err := s.White.Limits(values); err != nil {
+			return nil, err
+		}
+	}
 	d.listen()
 	return family.New(name, d.template.Class, cfg.Levels, haltTimes*cfg.Timeout, drivers.NewLink(cfg.address()), d.verbs()), nil
 }
@@ -71,7 +76,18 @@ func (d *device) listen() {
 		if l := t.Switch.Dim; l != nil {
 			d.topics[d.values.Text(l.State.Topic)] = atLeastOnce
 		}
+		if w := t.Switch.White; w != nil {
+			d.topics[d.values.Text(w.State.Topic)] = atLeastOnce
+		}
 		if c := t.Switch.Tint; c != nil {
+			d.topics[d.values.Text(c.State.Topic)] = atLeastOnce
+		}
+	}
+	if c := t.Cover; c != nil {
+		if c.Position != nil {
+			d.topics[d.values.Text(c.Position.Topic)] = atLeastOnce
+		}
+		if c.State != nil {
 			d.topics[d.values.Text(c.State.Topic)] = atLeastOnce
 		}
 	}
@@ -89,6 +105,9 @@ func (d *device) verbs() family.Verbs {
 			v.SwitchFor = d.turnFor
 		}
 		v.Light = d.light()
+	}
+	if v.Cover = d.cover(); v.Cover != nil {
+		v.Read = d.readCover
 	}
 	if len(d.template.Readings) > 0 {
 		v.Read = d.read

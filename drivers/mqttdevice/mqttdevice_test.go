@@ -71,6 +71,26 @@ var families = map[string]struct {
 	"shelly-gen2-light": {shelly2Light, "{id: shellydimmerg3-a8}", 90 * time.Second, nil},
 	"esphome-light":     {esphomeLight, "{prefix: strip, light: led}", 0, nil},
 	"homie5-light":      {homieLight, "{device: strip, node: lamp, power: power, brightness: level, colour: colour}", 0, nil},
+
+	"tasmota-white":     {tasmotaWhite, "{topic: lamp}", 90 * time.Second, nil},
+	"zigbee2mqtt-white": {zigbeeWhite, "{name: bulb}", 90 * time.Second, nil},
+	"shelly-gen2-cct":   {shelly2White, "{id: shellyduo-a8}", 90 * time.Second, nil},
+	"esphome-white":     {esphomeWhite, "{prefix: strip, light: led}", 0, nil},
+
+	"tasmota-cover":     {tasmotaCover, "{topic: blind}", 0, closed},
+	"zigbee2mqtt-cover": {zigbeeCover, "{name: blind}", 0, closed},
+	"shelly-gen1-cover": {shelly1Cover, "{id: shellyswitch25-68}", 0, closed},
+	"shelly-gen2-cover": {shelly2Cover, "{id: shellyplus2pm-a8}", 0, closed},
+	"esphome-cover":     {esphomeCover, "{prefix: room, cover: blind}", 0, closed},
+	"homie5-cover":      {homieCover, "{device: hall, node: blind, closed: \"100\"}", 0, closed},
+}
+
+// closed is what a cover says that is.
+var closed = []drivers.Reading{{Quantity: "contact", Value: 1}, {Quantity: "opening", Value: 0, Unit: "%"}}
+
+// shines reports whether a family is one of lamps.
+func shines(name string) bool {
+	return strings.HasSuffix(name, "-light") || strings.HasSuffix(name, "-white") || strings.HasSuffix(name, "-cct")
 }
 
 // soon is a configuration for a device that does not answer: what is waited for
@@ -105,11 +125,14 @@ func TestFamiliesKeepTheRules(t *testing.T) {
 			if testing.Short() && name != "tasmota" && name != "esphome" {
 				t.Skip("one that can be asked and one that cannot are enough in a hurry")
 			}
-			if strings.HasSuffix(name, "-light") && name != "esphome-light" && name != "shelly-gen2-light" {
+			if shines(name) && name != "esphome-light" && name != "shelly-gen2-cct" {
 				t.Skip("of lamps, too; TestLamps has them all")
 			}
 			b := newBroker(t, nil)
 			f := b.device(t, one.device)
+			if strings.HasSuffix(name, "-cover") {
+				t.Skip("TestCoversKeepTheRules has them")
+			}
 			if one.timer == 0 && one.reads != nil && name != "shelly-gen1" {
 				t.Skip("a sensor that sleeps answers nobody; it has tests of its own")
 			}
@@ -334,7 +357,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"family: tasmota\nbroker: mqtt://x", "with: topic is missing: the device's own topic"},
 		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: 'a/#'}", `with: topic: "a/#" cannot be`},
 		{"family: zigbee2mqtt\nbroker: mqtt://x\nwith: {name: 'a+'}", `with: name: "a+" cannot be`},
-		{"family: tasmoto\nbroker: mqtt://x", `family: "tasmoto" is unknown; known: esphome, esphome-light, homie5`},
+		{"family: tasmoto\nbroker: mqtt://x", `family: "tasmoto" is unknown; known: esphome, esphome-cover, esphome-light, esphome-white, homie5`},
 		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: a}\nclient_id: a/b", "client_id: \"a/b\" holds a blank, +, # or /"},
 		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: a}\npassword: p", "username: is missing"},
 		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: a}\nsafe: dim", `safe: "dim" is unknown`},

@@ -21,6 +21,7 @@ type Template struct {
 	With         map[string]family.Param `yaml:"with"`
 	Availability *State                  `yaml:"availability"` // on is online
 	Switch       *Switch                 `yaml:"switch"`
+	Cover        *Cover                  `yaml:"cover"`
 	Readings     []Reading               `yaml:"readings"`
 }
 
@@ -44,8 +45,9 @@ type Switch struct {
 	Off   []Message `yaml:"off"`
 	OnFor *Timed    `yaml:"on_for"` // on, with the device's own timer; {for} is its value
 	State *State    `yaml:"state"`
-	Dim   *Dim      `yaml:"dim"`  // {level} is how bright
-	Tint  *Tint     `yaml:"tint"` // {red}, {green} and {blue}, 0 to 255; {hex}, of all three
+	Dim   *Dim      `yaml:"dim"`   // {level} is how bright
+	White *White    `yaml:"white"` // {kelvin}, and {mireds}
+	Tint  *Tint     `yaml:"tint"`  // {red}, {green} and {blue}, 0 to 255; {hex}, of all three
 }
 
 // Dim is how a lamp shines more or less; it comes on with it.
@@ -59,6 +61,13 @@ type Dim struct {
 type Tint struct {
 	Messages []Message `yaml:"messages"`
 	State    *Value    `yaml:"state"` // where it tells its colour: a list or an object of r, g and b, or a text
+}
+
+// White is how a lamp gets a warm or a cold white; it comes on with it.
+type White struct {
+	Messages []Message `yaml:"messages"`
+	State    *Value    `yaml:"state"`
+	family.Warmth
 }
 
 // Value is a topic on which the device tells something.
@@ -95,14 +104,17 @@ func Families() fs.FS { return family.Own(files) }
 // Validate tells all that cannot be, each mistake beginning with its key.
 func (t *Template) Validate() error {
 	var errs []error
-	if t.Switch == nil && len(t.Readings) == 0 {
-		errs = append(errs, errors.New("switch: is missing, and so are readings; write what the device can do"))
+	if t.Switch == nil && t.Cover == nil && len(t.Readings) == 0 {
+		errs = append(errs, errors.New("switch: is missing, and so are cover and readings; write what the device can do"))
 	}
 	if t.Availability != nil {
 		errs = append(errs, t.checkTopic("availability.topic", t.Availability.Topic))
 	}
 	if t.Switch != nil {
 		errs = append(errs, t.checkSwitch()...)
+	}
+	if t.Cover != nil {
+		errs = append(errs, t.checkCover()...)
 	}
 	for i, r := range t.Readings {
 		where := fmt.Sprintf("readings[%d]", i)
@@ -132,6 +144,15 @@ func (t *Template) checkLight(s *Switch) (errs []error) {
 		errs = append(t.checkMessages("switch.dim.messages", d.Messages, "level"), t.checkValue("switch.dim.state", d.State))
 		if !(d.Full >= 1) || math.IsInf(d.Full, 0) {
 			errs = append(errs, errors.New("switch.dim.full: is missing; write the level of 100 %"))
+		}
+	}
+	if w := s.White; w != nil {
+		errs = slices.Concat(errs, t.checkMessages("switch.white.messages", w.Messages, "kelvin", "mireds"), []error{t.checkValue("switch.white.state", w.State)})
+		if w.Warmest == "" || w.Coldest == "" || s.Dim == nil {
+			errs = append(errs, errors.New("switch.white: needs warmest and coldest, in kelvin, and dim beside it"))
+		}
+		if w.Mode != "" && (w.State == nil || w.State.Value == "") {
+			errs = append(errs, errors.New("switch.white.mode: is for a state in JSON"))
 		}
 	}
 	if c := s.Tint; c != nil {

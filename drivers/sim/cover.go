@@ -111,8 +111,8 @@ func (t *twoStates) closed(ctx context.Context, quantity string) ([]drivers.Read
 
 // CoverConfig is where a cover is kept, and how long it takes.
 type CoverConfig struct {
-	LineConfig `yaml:",inline"`
-	Takes      time.Duration `yaml:"takes"` // from one end to the other; 0: no time
+	LineConfig
+	Takes time.Duration `yaml:"takes"` // from one end to the other; 0: no time
 }
 
 // Validate tells what cannot be.

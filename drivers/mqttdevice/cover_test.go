@@ -1,0 +1,196 @@
+package mqttdevice_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/drivertest"
+)
+
+// patient is a configuration whose device may be slow on a machine that is busy.
+func patient(b *broker, name string) string {
+	return strings.Replace(config(b, name), "timeout: 2s", "timeout: 30s", 1)
+}
+
+func covers() (names []string) {
+	for name := range families {
+		if strings.HasSuffix(name, "-cover") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestCoversKeepTheRules(t *testing.T) {
+	for _, name := range covers() {
+		t.Run(name, func(t *testing.T) {
+			if name != "shelly-gen2-cover" && (name != "esphome-cover" || testing.Short()) {
+				t.Skip("one that can be asked and one that cannot are enough; the other tests have them all")
+			}
+			b := newBroker(t, nil)
+			f := b.device(t, families[name].device)
+			drivertest.Run(t, func(t *testing.T) drivers.Device {
+				d, err := open(patient(b, name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return d
+			}, drivertest.Acts(f.count), drivertest.Limit(time.Minute))
+			if len(b.retained) != 0 {
+				t.Errorf("commands were sent to be kept, and would act again: %q", b.retained)
+			}
+		})
+	}
+}
+
+type roller interface {
+	drivers.Positioner
+	drivers.Stopper
+	drivers.OpeningReader
+}
+
+// What is told as done stands where it was told to, by the simulator's own word, and
+// so does what says how far it is.
+func TestCoversGoWhereTheyAreTold(t *testing.T) {
+	for _, name := range covers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // they wait more than they work
+			b := newBroker(t, nil)
+			f := b.device(t, families[name].device)
+			d := started(t, patient(b, name)).(roller)
+			for _, want := range []float64{30, 100, 65, 0} {
+				call := func(ctx context.Context) error { return d.OpenTo(ctx, want) }
+				switch want {
+				case 100:
+					call = d.Open
+				case 0:
+					call = d.Shut
+				}
+				if err := call(t.Context()); err != nil {
+					t.Fatalf("to %v: %v", want, err)
+				}
+				is, direction := f.cover.is()
+				if direction != 0 || math.Abs(is-want) > drivers.OpeningWithin {
+					t.Errorf("told as done at %v, and it moves by %d at %v", want, direction, is)
+				}
+				if says, err := d.Opening(t.Context()); err != nil || math.Abs(says-is) > 1 {
+					t.Errorf("it says %v, %v; it is at %v", says, err, is)
+				}
+			}
+		})
+	}
+}
+
+// A cover that is stopped by another request stands where it is, and its task says so;
+// one whose task is over stops, too.
+func TestCoversStopOnTheirWay(t *testing.T) {
+	for _, name := range covers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // they wait more than they work
+			b := newBroker(t, nil)
+			f := b.device(t, families[name].device)
+			d := started(t, patient(b, name)).(roller)
+			task := make(chan error, 1)
+			go func() { task <- d.Open(t.Context()) }()
+			underWay(t, f)
+			if err := errors.Join(second(d.Stop(t.Context()))); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-task; !errors.Is(err, drivers.ErrStopped) {
+				t.Errorf("the task that was stopped says %v", err)
+			}
+			if _, direction := f.cover.is(); direction != 0 {
+				t.Error("it moves on after Stop")
+			}
+			if err := d.Shut(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() { task <- d.Open(ctx) }()
+			underWay(t, f)
+			cancel()
+			if err := <-task; !errors.Is(err, context.Canceled) {
+				t.Errorf("the task that was ended says %v", err)
+			}
+			stands(t, f)
+			if n := f.cover.halts(); n < 2 {
+				t.Errorf("it was told to stop %d times", n)
+			}
+		})
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// underWay waits until the cover moves.
+func underWay(t *testing.T, f *fake) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; <-time.After(time.Millisecond) {
+		if percent, direction := f.cover.is(); direction != 0 && percent > 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("it does not begin to move")
+		}
+	}
+}
+
+// stands waits until the cover has heard that it shall, which it does short of its
+// end.
+func stands(t *testing.T, f *fake) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; <-time.After(time.Millisecond) {
+		percent, direction := f.cover.is()
+		if direction == 0 && percent < 100 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("it moves on after its task: at %v by %d", percent, direction)
+		}
+	}
+}
+
+// What stands elsewhere is not told as done, and neither is what does not set out.
+func TestCoversThatAreStuck(t *testing.T) {
+	for _, name := range covers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBroker(t, nil)
+			f := b.device(t, families[name].device)
+			d := started(t, patient(b, name)).(roller)
+			f.cover.mu.Lock()
+			f.cover.jammed = 40
+			f.cover.mu.Unlock()
+			if err := d.Open(t.Context()); err == nil || !strings.Contains(err.Error(), "stands at 40 %") || errors.Is(err, drivers.ErrNothingDone) {
+				t.Errorf("%s: one that is jammed says %v", name, err)
+			}
+			f.mu.Lock()
+			f.wrong = true
+			f.mu.Unlock()
+			if err := d.Shut(t.Context()); err == nil || !strings.Contains(err.Error(), "it stands at 40 %") {
+				t.Errorf("%s: one that does nothing says %v", name, err)
+			}
+		})
+	}
+}
+
+// A device that is known to be away is told nothing.
+func TestCoversThatAreAway(t *testing.T) {
+	for _, name := range covers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBroker(t, nil)
+			f := b.device(t, families[name].device)
+			d := started(t, patient(b, name)).(roller)
+			f.online(f, false)
+			if err := d.Open(t.Context()); !errors.Is(err, drivers.ErrNothingDone) || f.count() != 0 {
+				t.Errorf("%s: %v, and it has acted %d times", name, err, f.count())
+			}
+		})
+	}
+}

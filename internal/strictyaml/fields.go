@@ -17,7 +17,7 @@ type field struct {
 func fieldsOf(t reflect.Type) []field {
 	var fields []field
 	for _, f := range reflect.VisibleFields(t) {
-		if name := f.Tag.Get("yaml"); name != "" && name != "-" && f.IsExported() {
+		if name, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); name != "" && name != "-" && f.IsExported() {
 			fields = append(fields, field{name, f.Index})
 		}
 	}

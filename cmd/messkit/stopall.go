@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/mess"
 )
@@ -42,15 +43,15 @@ func stopTaken(answer mess.Message) (mess.Stop, bool) {
 	return mess.Stop{}, false
 }
 
-// awaitConfirmed waits until all have confirmed a stop, or for as long as a
-// person should wait.
+// awaitConfirmed waits until all have confirmed a stop and their drivers have
+// answered, or for as long as a person should wait.
 func awaitConfirmed(ctx context.Context, x *remote.Client, id string) ([]remote.Executor, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(reportWithin); ; {
 		who, err := x.Executors(ctx)
-		away := slices.ContainsFunc(who, func(e remote.Executor) bool { return awaits(e, id) })
-		if err != nil || !away || time.Now().After(end) {
+		open := slices.ContainsFunc(who, func(e remote.Executor) bool { return awaits(e, id) || halts(e) })
+		if err != nil || !open || time.Now().After(end) {
 			return who, err
 		}
 		select {
@@ -64,6 +65,12 @@ func awaitConfirmed(ctx context.Context, x *remote.Client, id string) ([]remote.
 // awaits reports whether an executor has not confirmed a stop.
 func awaits(e remote.Executor, id string) bool {
 	return slices.ContainsFunc(e.Stopping, func(s mess.Stop) bool { return s.ID == id })
+}
+
+// halts reports whether an executor has stopped, and a driver of it has yet to say
+// how its device stands.
+func halts(e remote.Executor) bool {
+	return e.Stopped != nil && slices.ContainsFunc(e.Stopped.Devices, func(d mess.SafeDevice) bool { return d.State == string(gate.Pending) })
 }
 
 // printStopped tells of each executor whether it has stopped; one that has not

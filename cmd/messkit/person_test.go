@@ -24,7 +24,7 @@ func (h *householder) comesIn(name, host, ability string) *chromium.Tab {
 	p := h.b.Open(h.t, 360, 740)
 	p.Go(strings.Replace(link, "127.0.0.1", host, 1))
 	p.Until(`document.getElementById("line").textContent === "live" && document.getElementById("abilities").children.length > 0`)
-	p.Click("#abilities label", ability)
+	p.Click(`#abilities input[value="`+ability+`"]`, "")
 	p.Click("#profile button", "Save")
 	p.Text("Saved.")
 	return p

@@ -58,7 +58,7 @@ fmt: bin/gofumpt ## format the Go files
 .PHONY: unit
 unit:
 	@echo "== unit tests with the race detector; the first run compiles for some minutes"
-	go test -race -timeout 25m ./...
+	go test -race -timeout 35m ./...
 
 .PHONY: fuzz
 fuzz: ## run every fuzz test for FUZZTIME (10s) each

@@ -22,6 +22,25 @@ type Cover struct {
 	Stop func(context.Context) error
 }
 
+// NewCover is one that goes to its ends by open and shut, and by to, unless that is
+// nil, to a place in percent.
+func NewCover(open, shut Travel, to func(percent float64) Travel) *Cover {
+	c := &Cover{
+		Open: open.Do, Shut: shut.Do, Stop: open.Stand,
+		Opening: func(ctx context.Context) (float64, error) {
+			p, err := open.Look(ctx)
+			if err != nil {
+				return 0, err
+			}
+			return Opening(p)
+		},
+	}
+	if to != nil {
+		c.To = func(ctx context.Context, percent float64) error { return to(percent).Do(ctx) }
+	}
+	return c
+}
+
 // Place is where a cover is, as its device tells.
 type Place struct {
 	Percent float64 // open

@@ -40,24 +40,11 @@ func (d *device) cover() *family.Cover {
 	if c == nil {
 		return nil
 	}
-	v := &family.Cover{
-		Open: func(ctx context.Context) error { return d.travel(c.Open, "", 100).Do(ctx) },
-		Shut: func(ctx context.Context) error { return d.travel(c.Close, "", 0).Do(ctx) },
-		Stop: func(ctx context.Context) error { return d.travel(nil, "", 0).Stand(ctx) },
-		Opening: func(ctx context.Context) (float64, error) {
-			p, err := d.place(ctx)
-			if err != nil {
-				return 0, err
-			}
-			return family.Opening(p)
-		},
-	}
+	var to func(float64) family.Travel
 	if len(c.To) > 0 {
-		v.To = func(ctx context.Context, percent float64) error {
-			return d.travel(c.To, c.Word(d.values, percent), percent).Do(ctx)
-		}
+		to = func(percent float64) family.Travel { return d.travel(c.To, c.Word(d.values, percent), percent) }
 	}
-	return v
+	return family.NewCover(d.travel(c.Open, "", 100), d.travel(c.Close, "", 0), to)
 }
 
 func (d *device) travel(calls []Call, position string, to float64) family.Travel {

@@ -75,7 +75,7 @@ var layers = map[string]layer{
 	"exchange/mesh/wire":  {pure: true, below: []string{"mess"}},
 	"exchange/webhook":    {below: []string{"exchange", "internal/durable", "internal/guarded", "internal/wait", "mess"}, from: []string{"golang.org/x/sync"}},
 	"exchange/mqtt": {
-		below: []string{"exchange", "exchange/keys", "internal/broker", "internal/wait", "mess", "mess/messeaf", "mess/topic"},
+		below: []string{"exchange", "exchange/keys", "internal/broker", "internal/broker/port", "internal/wait", "mess", "mess/messeaf", "mess/topic"},
 		from:  []string{"github.com/mochi-mqtt/server/v2", "golang.org/x/sync"},
 	},
 	"exchange/remote": {below: []string{"internal/broker", "internal/secret", "internal/wait", "mess", "mess/messeaf", "mess/topic"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
@@ -125,6 +125,7 @@ var layers = map[string]layer{
 	"drivers/family":             {below: []string{"drivers", "internal/strictyaml"}, from: []string{"gobot.io/x/gobot/v2"}},
 	"drivers/*":                  {below: []string{"drivers", "drivers/board", "drivers/command", "drivers/family", "drivers/web", "internal/picture"}, from: []string{"gobot.io/x/gobot/v2", "golang.org/x/sync", "golang.org/x/sys"}},
 	"internal/broker/brokertest": {from: []string{"github.com/eclipse/paho.mqtt.golang"}},
+	"internal/broker/port":       {from: []string{"github.com/mochi-mqtt/server/v2"}},
 	"internal/broker":            {from: []string{"github.com/eclipse/paho.mqtt.golang", "golang.org/x/sync"}},
 	"drivers/i2cdev/i2ctest":     {below: []string{"drivers/i2cdev"}, from: []string{"gobot.io/x/gobot/v2"}},
 	"internal/durable":           {},

@@ -12,8 +12,9 @@ import (
 
 	mochi "github.com/mochi-mqtt/server/v2"
 	"github.com/mochi-mqtt/server/v2/hooks/auth"
-	"github.com/mochi-mqtt/server/v2/listeners"
 	"github.com/mochi-mqtt/server/v2/packets"
+
+	"github.com/messkit/messkit/internal/broker/port"
 )
 
 // broker is a real broker of the test's own.
@@ -58,7 +59,7 @@ func newBroker(t *testing.T, rules *auth.Ledger) *broker {
 	b.address = "mqtt://" + l.Addr().String()
 	for _, err := range []error{
 		b.AddHook(new(auth.Hook), &auth.Options{Ledger: rules}), b.AddHook(&watch{b: b}, nil),
-		b.AddListener(listeners.NewNet("t", l)), b.Serve(),
+		b.AddListener(port.New(b.Server, l, nil)), b.Serve(),
 	} {
 		if err != nil {
 			t.Fatal(err)

@@ -22,8 +22,9 @@ import (
 	"time"
 
 	mochi "github.com/mochi-mqtt/server/v2"
-	"github.com/mochi-mqtt/server/v2/listeners"
 	"github.com/mochi-mqtt/server/v2/packets"
+
+	"github.com/messkit/messkit/internal/broker/port"
 )
 
 const (
@@ -71,14 +72,14 @@ func newRobot(t *testing.T, legacy bool) *robot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	host, port, _ := net.SplitHostPort(l.Addr().String())
+	host, number, _ := net.SplitHostPort(l.Addr().String())
 	r.host = host
-	r.port, _ = strconv.Atoi(port)
+	r.port, _ = strconv.Atoi(number)
 	r.server = mochi.New(&mochi.Options{InlineClient: true, Logger: slog.New(slog.DiscardHandler)})
 	if err := r.server.AddHook(r, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.server.AddListener(listeners.NewNet("robot", tls.NewListener(l, cfg))); err != nil {
+	if err := r.server.AddListener(port.New(r.server, l, cfg)); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.server.Serve(); err != nil {

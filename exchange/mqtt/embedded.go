@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/internal/broker/port"
 	"github.com/messkit/messkit/mess/topic"
 )
 
@@ -91,7 +92,7 @@ func (e *Embedded) Run(ctx context.Context, l net.Listener) error {
 	if err := e.server.AddHook(&hook{e: e}, nil); err != nil {
 		return err
 	}
-	if err := e.server.AddListener(newPort(l, e.cfg.TLS)); err != nil {
+	if err := e.server.AddListener(port.New(e.server, l, e.cfg.TLS)); err != nil {
 		return err
 	}
 	says, err := e.door.greet(ctx)

@@ -1,4 +1,6 @@
-package mqtt
+// Package port is where clients come in to a broker in this process, and how all
+// of them leave it.
+package port
 
 import (
 	"crypto/tls"
@@ -7,14 +9,17 @@ import (
 	"sync"
 	"time"
 
+	broker "github.com/mochi-mqtt/server/v2"
 	"github.com/mochi-mqtt/server/v2/listeners"
+	"github.com/mochi-mqtt/server/v2/packets"
 )
 
-// port is where clients come in. It gives connections a time for their first
+// Port is a listener of a broker. It gives connections a time for their first
 // words, takes care of TLS, and when it is closed it has let go of everybody.
-type port struct {
+type Port struct {
 	net.Listener
-	tls *tls.Config
+	tls    *tls.Config
+	server *broker.Server
 
 	mu     sync.Mutex
 	conns  map[net.Conn]bool
@@ -22,10 +27,12 @@ type port struct {
 	group  sync.WaitGroup
 }
 
-var _ listeners.Listener = (*port)(nil)
+var _ listeners.Listener = (*Port)(nil)
 
-func newPort(l net.Listener, secure *tls.Config) *port {
-	return &port{Listener: l, tls: secure, conns: map[net.Conn]bool{}}
+// New makes a port of a server; secure is nil for plain text. It is closed with
+// the server, once it is added to it.
+func New(s *broker.Server, l net.Listener, secure *tls.Config) *Port {
+	return &Port{Listener: l, tls: secure, server: s, conns: map[net.Conn]bool{}}
 }
 
 const (
@@ -34,19 +41,19 @@ const (
 )
 
 // ID names the port.
-func (*port) ID() string { return "mqtt" }
+func (*Port) ID() string { return "mqtt" }
 
 // Protocol is that of the port.
-func (*port) Protocol() string { return "tcp" }
+func (*Port) Protocol() string { return "tcp" }
 
 // Address is that of the port.
-func (p *port) Address() string { return p.Addr().String() }
+func (p *Port) Address() string { return p.Addr().String() }
 
 // Init does nothing: the port is open.
-func (*port) Init(*slog.Logger) error { return nil }
+func (*Port) Init(*slog.Logger) error { return nil }
 
 // Serve lets clients in until the port is closed.
-func (p *port) Serve(establish listeners.EstablishFn) {
+func (p *Port) Serve(establish listeners.EstablishFn) {
 	for {
 		conn, err := p.Accept()
 		if err != nil {
@@ -63,7 +70,7 @@ func (p *port) Serve(establish listeners.EstablishFn) {
 	}
 }
 
-func (p *port) enter(conn net.Conn, establish listeners.EstablishFn) bool {
+func (p *Port) enter(conn net.Conn, establish listeners.EstablishFn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -80,8 +87,11 @@ func (p *port) enter(conn net.Conn, establish listeners.EstablishFn) bool {
 }
 
 // Close ends all connections, and returns when nobody is there any more. The
-// broker counts its clients in a way that allows no one to come meanwhile.
-func (p *port) Close(closeClients listeners.CloseFn) {
+// broker counts its clients in a way that allows no one to come meanwhile. It has
+// a function that finds those of a port, which is not called: it takes a lock
+// twice, and never returns if a client that goes asks for the lock in between
+// (Clients.GetByListener and Delete of github.com/mochi-mqtt/server/v2 2.7.9).
+func (p *Port) Close(listeners.CloseFn) {
 	_ = p.Listener.Close()
 	p.mu.Lock()
 	p.closed = true
@@ -89,7 +99,11 @@ func (p *port) Close(closeClients listeners.CloseFn) {
 		_ = conn.SetDeadline(time.Now().Add(farewellTime))
 	}
 	p.mu.Unlock()
-	closeClients(p.ID())
+	for _, c := range p.server.Clients.GetAll() {
+		if c.Net.Listener == p.ID() && !c.Closed() {
+			_ = p.server.DisconnectClient(c, packets.ErrServerShuttingDown) // it goes in any case
+		}
+	}
 	p.mu.Lock()
 	for conn := range p.conns {
 		_ = conn.Close()

@@ -62,6 +62,10 @@ type Verbs struct {
 	// Changes is drivers.Notifier's; nil: nothing is noticed.
 	Changes func() <-chan struct{}
 
+	// Last does f so that it holds, whatever the device was told before and does late;
+	// nil: it does things in the order in which it is told.
+	Last func(ctx context.Context, f func(context.Context) error) error
+
 	// Area is where the device is, "" where it does not know; nil: it never does.
 	Area func() string
 
@@ -191,7 +195,15 @@ func (d *Device) Halt() error {
 		return d.Named(err)
 	}
 	defer d.disconnect()
-	return d.Named(d.verbs.Switch(ctx, d.levels.Safe == "on"))
+	return d.Named(d.last(ctx, func(ctx context.Context) error { return d.verbs.Switch(ctx, d.levels.Safe == "on") }))
+}
+
+// last has f be the last that the device does.
+func (d *Device) last(ctx context.Context, f func(context.Context) error) error {
+	if d.verbs.Last == nil {
+		return f(ctx)
+	}
+	return d.verbs.Last(ctx, f)
 }
 
 // end gives back what Start took. turn is held.

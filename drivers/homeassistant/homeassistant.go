@@ -84,7 +84,7 @@ func hubOf(env drivers.Env, cfg Config, token drivers.Secret) (*hub, error) {
 }
 
 func (e *entity) verbs() family.Verbs {
-	var v family.Verbs
+	v := family.Verbs{Last: e.web.Last}
 	if e.hub != nil {
 		v.Open = func(context.Context) error { e.hub.open(e.cfg.Entity); return nil }
 		v.Close = func() { e.hub.close(e.cfg.Entity) }
@@ -218,7 +218,7 @@ func (e *entity) order(ctx context.Context, service string, data map[string]any)
 		return err
 	}
 	path := "/api/services/" + e.cfg.domain() + "/" + service
-	_, err = e.web.Do(ctx, web.Call{Method: "POST", Path: path, Type: "application/json", Body: encoded})
+	_, err = e.web.Do(ctx, web.Call{Method: "POST", Path: path, Type: "application/json", Body: encoded, Acts: true})
 	return e.discreet(err)
 }
 

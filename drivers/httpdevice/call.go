@@ -16,7 +16,7 @@ import (
 // do makes calls, one after the other, until one fails.
 func (d *device) do(ctx context.Context, calls []Call, values family.Values) error {
 	for i, c := range calls {
-		if _, err := d.ask(ctx, c, values); err != nil {
+		if _, err := d.call(ctx, c, values, true); err != nil {
 			if i > 0 && errors.Is(err, drivers.ErrNothingDone) {
 				return fmt.Errorf("after %d of %d calls: %v", i, len(calls), err) // not wrapped: something was done
 			}
@@ -26,10 +26,15 @@ func (d *device) do(ctx context.Context, calls []Call, values family.Values) err
 	return nil
 }
 
-// ask makes one call, and holds its answer to what is expected of it.
+// ask makes one call that changes nothing.
 func (d *device) ask(ctx context.Context, c Call, values family.Values) ([]byte, error) {
+	return d.call(ctx, c, values, false)
+}
+
+// call makes one call, and holds its answer to what is expected of it.
+func (d *device) call(ctx context.Context, c Call, values family.Values, acts bool) ([]byte, error) {
 	method, path := c.method()
-	call := web.Call{Method: method, Path: values.URL(path), Accept: "application/json"}
+	call := web.Call{Method: method, Path: values.URL(path), Accept: "application/json", Acts: acts}
 	if c.JSON != nil {
 		body, err := json.Marshal(values.JSON(c.JSON))
 		if err != nil {

@@ -71,7 +71,7 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 
 // verbs are those of the template.
 func (d *device) verbs() family.Verbs {
-	var v family.Verbs
+	v := family.Verbs{Last: d.web.Last}
 	if s := d.template.Switch; s != nil {
 		v.Switch, v.On = d.turn, d.on
 		if s.OnFor != nil {

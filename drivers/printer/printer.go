@@ -45,6 +45,7 @@ type Printer struct {
 	drivers.Life
 	cfg  Config
 	is   dialect
+	web  *web.Client
 	link *drivers.Link
 	log  *slog.Logger
 	now  func() time.Time
@@ -65,7 +66,7 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Prin
 	if err != nil {
 		return nil, err
 	}
-	return &Printer{Life: drivers.NewLife(name), cfg: cfg, is: dialects[cfg.Server](server{client}, cfg), link: drivers.NewLink(client.Host()), log: log, now: now}, nil
+	return &Printer{Life: drivers.NewLife(name), cfg: cfg, is: dialects[cfg.Server](server{client}, cfg), web: client, link: drivers.NewLink(client.Host()), log: log, now: now}, nil
 }
 
 // Connection is a Gobot adaptor that does nothing.
@@ -86,8 +87,7 @@ func (p *Printer) Halt() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), haltCalls*p.cfg.Timeout)
 	defer cancel()
-	_, err := p.stop(ctx)
-	return p.Named(err)
+	return p.Named(p.web.Last(ctx, func(ctx context.Context) error { _, err := p.stop(ctx); return err }))
 }
 
 // Leave lets a print go on.

@@ -45,7 +45,7 @@ const listBytes = 4 << 20
 
 // ask asks, and reads the answer into out; nil for none that is wanted.
 func (s server) ask(ctx context.Context, method, path string, body, out any) error {
-	call := web.Call{Method: method, Path: path, Accept: "application/json", Max: listBytes}
+	call := web.Call{Method: method, Path: path, Accept: "application/json", Max: listBytes, Acts: method != http.MethodGet}
 	if body != nil {
 		data, err := json.Marshal(body)
 		if err != nil {

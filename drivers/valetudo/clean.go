@@ -115,7 +115,7 @@ func (v *Vacuum) put(ctx context.Context, path string, order map[string]any) err
 	if err != nil {
 		return err
 	}
-	_, err = v.web.Do(ctx, web.Call{Method: "PUT", Path: path, Type: "application/json", Body: body})
+	_, err = v.web.Do(ctx, web.Call{Method: "PUT", Path: path, Type: "application/json", Body: body, Acts: true})
 	return err
 }
 
@@ -164,7 +164,9 @@ func (v *Vacuum) wait(ctx context.Context) error {
 
 // brake stops the robot though ctx has ended. It was told to begin, and may not have
 // set out yet: it is stopped whatever it says of itself.
-func (v *Vacuum) brake(ctx context.Context) { _ = drivers.Brake(ctx, v.log, v.end) }
+func (v *Vacuum) brake(ctx context.Context) {
+	_ = drivers.Brake(ctx, v.log, func(ctx context.Context) error { return v.web.Last(ctx, v.end) })
+}
 
 // stop stops the robot if it is under way, and waits until it stands still.
 func (v *Vacuum) stop(ctx context.Context) error {

@@ -85,7 +85,7 @@ func (v *Vacuum) Halt() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), haltCalls*v.cfg.Timeout)
 	defer cancel()
-	return v.Named(v.stop(ctx))
+	return v.Named(v.web.Last(ctx, v.stop))
 }
 
 // Safe reports whether it stands still.

@@ -39,6 +39,7 @@ type Call struct {
 	Body   []byte
 	Max    int    // bytes of the answer; 0 is AnswerBytes
 	Accept string // "" is anything
+	Acts   bool   // it changes the device: once heard, it is waited for by what is sent next
 }
 
 // Answer is what came back, with a status of 200 to 299.
@@ -77,6 +78,7 @@ type Client struct {
 	header  string // that carries the token: X-Api-Key, Authorization; "" for none
 	secrets Secrets
 	rt      *http.Transport
+	late    late
 }
 
 // New makes a client of a valid configuration. The token, where there is one,
@@ -116,6 +118,11 @@ func (c *Client) Do(ctx context.Context, call Call) (Answer, error) {
 	u, err := c.url(call.Path)
 	if err != nil {
 		return Answer{}, err
+	}
+	if call.Acts {
+		if err := c.inTurn(ctx); err != nil {
+			return Answer{}, c.explain(ctx, u, &unheardError{err})
+		}
 	}
 	resp, err := c.login(ctx, u, call)
 	if err != nil {
@@ -168,8 +175,6 @@ func (c Call) method() string {
 }
 
 func (c *Client) ask(ctx context.Context, u *url.URL, call Call, authorization string) (*http.Response, error) {
-	var reached atomic.Bool // a connection: from then on it may have heard
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
 	req, err := http.NewRequestWithContext(ctx, call.method(), u.String(), bytes.NewReader(call.Body))
 	if err != nil {
 		return nil, errors.New("it cannot be asked for") // err holds the whole address
@@ -191,7 +196,17 @@ func (c *Client) ask(ctx context.Context, u *url.URL, call Call, authorization s
 	}
 	// Not an http.Client: it repeats whole addresses in its errors, and follows
 	// redirects.
-	resp, err := c.rt.RoundTrip(req)
+	if call.Acts {
+		return c.act(ctx, req)
+	}
+	return c.look(ctx, req)
+}
+
+// look makes a request that changes nothing.
+func (c *Client) look(ctx context.Context, req *http.Request) (*http.Response, error) {
+	var reached atomic.Bool // a connection: from then on it may have heard
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
+	resp, err := c.rt.RoundTrip(req.WithContext(ctx))
 	if err != nil && !reached.Load() {
 		return nil, &unheardError{err}
 	}

@@ -1,0 +1,164 @@
+package web
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+)
+
+// late are the calls that a device has heard, and whose callers have gone.
+type late struct {
+	mu    sync.Mutex
+	calls map[<-chan struct{}]bool // closed at their ends, within the timeout
+}
+
+func (l *late) add(call <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.calls == nil {
+		l.calls = map[<-chan struct{}]bool{}
+	}
+	l.calls[call] = true
+}
+
+func (l *late) over(call <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.calls, call)
+}
+
+// wait waits until there are none, and reports whether there were some.
+func (l *late) wait(ctx context.Context) (waited bool, err error) {
+	for {
+		var call <-chan struct{}
+		l.mu.Lock()
+		for call = range l.calls {
+			break
+		}
+		l.mu.Unlock()
+		if call == nil {
+			return waited, nil
+		}
+		waited = true
+		select {
+		case <-call:
+			l.over(call)
+		case <-ctx.Done():
+			return waited, context.Cause(ctx)
+		}
+	}
+}
+
+// lastWord marks the context of Last.
+type lastWord struct{}
+
+// Last does what is to hold in the end, whatever the device was told before: at
+// once, and once more after the calls that it has heard, and may do late.
+func (c *Client) Last(ctx context.Context, do func(context.Context) error) error {
+	ctx = context.WithValue(ctx, lastWord{}, true)
+	err := do(ctx)
+	if waited, werr := c.late.wait(ctx); waited && werr == nil {
+		err = do(ctx)
+	}
+	return err
+}
+
+// inTurn waits until the device is done with what it was told before.
+func (c *Client) inTurn(ctx context.Context) error {
+	if ctx.Value(lastWord{}) != nil {
+		return nil
+	}
+	_, err := c.late.wait(ctx)
+	return err
+}
+
+// hearing is whether a device has heard a call, or was spared it: one of both.
+type hearing struct {
+	mu         sync.Mutex
+	heard, cut bool
+}
+
+func (h *hearing) hear() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.heard = !h.cut
+	return h.heard
+}
+
+func (h *hearing) spare() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.cut = !h.heard
+	return h.cut
+}
+
+// act makes a request that changes the device. Before the device can have heard
+// it, the end of ctx is its end. From then on it is only the end of the wait: a
+// device may do what it was told long after who told it has hung up, and after
+// what it is told next, so the call goes on to its answer or the timeout.
+func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, error) {
+	var h hearing
+	own, end := context.WithTimeoutCause(context.WithoutCancel(ctx), c.cfg.Timeout, errSlow)
+	own = httptrace.WithClientTrace(own, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+		if !h.hear() {
+			_ = got.Conn.Close() // so nothing is written
+		}
+	}})
+	var resp *http.Response
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		resp, err = c.rt.RoundTrip(req.WithContext(own))
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		if !h.spare() {
+			c.outlive(done, func() {
+				if err == nil {
+					_ = resp.Body.Close() // nobody wants it
+				}
+				end()
+			})
+			return nil, context.Cause(ctx)
+		}
+		end()
+		<-done
+	}
+	if err != nil {
+		end()
+		if !h.heard {
+			err = &unheardError{err}
+		}
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, end)
+	resp.Body = &body{resp.Body, func() { stop(); end() }}
+	return resp, nil
+}
+
+// outlive keeps a call whose caller goes.
+func (c *Client) outlive(done <-chan struct{}, then func()) {
+	over := make(chan struct{})
+	c.late.add(over)
+	go func() {
+		<-done
+		then()
+		c.late.over(over)
+		close(over)
+	}()
+}
+
+// body is an answer's, whose end is that of its call.
+type body struct {
+	io.ReadCloser
+	end func()
+}
+
+func (b *body) Close() error {
+	defer b.end()
+	return b.ReadCloser.Close()
+}

@@ -1,0 +1,135 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/web"
+)
+
+// slow is a device that does what it is told in its own time: "/late" when it is
+// let, whoever has hung up meanwhile.
+type slow struct {
+	*httptest.Server
+	heard, let chan struct{} // "/late" has come; it may be done
+
+	mu   sync.Mutex
+	done []string
+}
+
+func newSlow(t *testing.T) (*slow, *web.Client) {
+	t.Helper()
+	s := &slow{heard: make(chan struct{}), let: make(chan struct{})}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/late" {
+			close(s.heard)
+			<-s.let
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.done = append(s.done, r.URL.Path)
+	}))
+	t.Cleanup(s.Close)
+	cfg := web.DefaultConfig()
+	cfg.URL, cfg.Timeout = s.URL, time.Minute
+	c, err := web.New(cfg, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, c
+}
+
+func (s *slow) did() []string { s.mu.Lock(); defer s.mu.Unlock(); return slices.Clone(s.done) }
+
+// cut tells the device something, and hangs up when it has heard that.
+func (s *slow) cut(t *testing.T, c *web.Client) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-s.heard; cancel() }()
+	if _, err := c.Do(ctx, web.Call{Method: "PUT", Path: "/late", Acts: true}); !errors.Is(err, context.Canceled) || errors.Is(err, drivers.ErrNothingDone) {
+		t.Fatalf("a call that was cut ends with %v", err)
+	}
+}
+
+// A device may do what it was told after its caller has hung up. The next thing
+// that it is told waits for that, and so is done after it.
+func TestWhatIsToldNextIsDoneNext(t *testing.T) {
+	s, c := newSlow(t)
+	s.cut(t, c)
+	next := make(chan error, 1)
+	go func() {
+		_, err := c.Do(t.Context(), web.Call{Method: "PUT", Path: "/next", Acts: true})
+		next <- err
+	}()
+	if _, err := c.Do(t.Context(), web.Call{Path: "/look"}); err != nil {
+		t.Fatal("a question waits: ", err)
+	}
+	close(s.let)
+	if err := <-next; err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(s.did(), " "); got != "/look /late /next" {
+		t.Error("it was done in the order ", got)
+	}
+}
+
+// The last word is said at once, and again when what was told before is over.
+func TestTheLastWord(t *testing.T) {
+	s, c := newSlow(t)
+	s.cut(t, c)
+	said := make(chan struct{}, 2)
+	go func() { <-said; close(s.let) }()
+	err := c.Last(t.Context(), func(ctx context.Context) error {
+		_, err := c.Do(ctx, web.Call{Method: "PUT", Path: "/off", Acts: true})
+		said <- struct{}{}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(s.did(), " "); got != "/off /late /off" {
+		t.Error("it was done in the order ", got)
+	}
+	if err := c.Last(t.Context(), func(ctx context.Context) error {
+		_, err := c.Do(ctx, web.Call{Method: "PUT", Path: "/once", Acts: true})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.did(); got[len(got)-1] != "/once" || len(got) != 4 {
+		t.Error("where nothing is late it is said twice: ", got)
+	}
+}
+
+// Who is cut while it waits for its turn has told the device nothing.
+func TestCutBeforeItsTurn(t *testing.T) {
+	s, c := newSlow(t)
+	s.cut(t, c)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Do(ctx, web.Call{Method: "PUT", Path: "/next", Acts: true}); !errors.Is(err, context.Canceled) || !errors.Is(err, drivers.ErrNothingDone) {
+		t.Errorf("who is cut while it waits gets %v", err)
+	}
+	close(s.let)
+}
+
+// Cut before a connection is there, nothing is told at all.
+func TestCutBeforeItIsHeard(t *testing.T) {
+	s, c := newSlow(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Do(ctx, web.Call{Method: "PUT", Path: "/never", Acts: true}); !errors.Is(err, drivers.ErrNothingDone) {
+		t.Errorf("it ends with %v", err)
+	}
+	if got := s.did(); len(got) != 0 {
+		t.Error("it was told ", got)
+	}
+}

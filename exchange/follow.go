@@ -259,6 +259,25 @@ func (x *Exchange) Thread(ctx context.Context, who Actor, name string) (Thread, 
 	return t, nil
 }
 
+// Envelope returns how a thread stands that who may see. Of one that is open
+// nothing is read from the store.
+func (x *Exchange) Envelope(ctx context.Context, who Actor, name string) (Envelope, error) {
+	ref, err := x.resolve(ctx, who, name)
+	if err != nil {
+		return Envelope{}, err
+	}
+	l, err := x.load(ctx, ref)
+	if r, ok := errors.AsType[*mess.Refusal](err); ok && r.Why != mess.Unknown {
+		return Envelope{}, err
+	}
+	if err == nil {
+		if e := x.envelope(l); x.maySee(who, e) {
+			return e, nil
+		}
+	}
+	return Envelope{}, noThread(name)
+}
+
 // List returns the threads that who may see, newest change first.
 func (x *Exchange) List(ctx context.Context, who Actor, f Filter) (Page, error) {
 	var page Page

@@ -16,7 +16,7 @@ func (c *call) patch(ref string) error {
 	if err != nil {
 		return err
 	}
-	t, unseen := c.x.Thread(c.r.Context(), c.who, ref)
+	t, unseen := c.x.Envelope(c.r.Context(), c.who, ref)
 	if unseen != nil {
 		t.Ref = ref // one who may not see it (any more) still hears that it is taken
 	}
@@ -44,7 +44,7 @@ func (c *call) patch(ref string) error {
 }
 
 // update is the message that a PATCH means.
-func (c *call) update(t exchange.Thread, body mess.Object) (mess.Message, error) {
+func (c *call) update(t exchange.Envelope, body mess.Object) (mess.Message, error) {
 	var m mess.Message
 	if v, ok := body.Get("mess"); ok && v != nil {
 		var err error
@@ -90,7 +90,7 @@ func statusOf(body mess.Object) (mess.Code, error) {
 // aim makes sure that an item is said to the thread of the path. What clients
 // in the field write into its re is that thread by one name or another; only
 // the ref of one of its messages says more. Suggestions name whom they like.
-func aim(item mess.Item, t exchange.Thread) error {
+func aim(item mess.Item, t exchange.Envelope) error {
 	var re *mess.Refs
 	switch i := item.(type) {
 	case *mess.Status:
@@ -123,7 +123,7 @@ func aim(item mess.Item, t exchange.Thread) error {
 
 // withStatus makes sure that the message says the status. Whoever made the
 // request takes it back with a cancel, however it is written.
-func (c *call) withStatus(t exchange.Thread, m mess.Message, code mess.Code, note string) mess.Message {
+func (c *call) withStatus(t exchange.Envelope, m mess.Message, code mess.Code, note string) mess.Message {
 	if code == mess.Cancelled && c.cancels(t) {
 		return cancelled(m, note)
 	}
@@ -141,7 +141,7 @@ func (c *call) withStatus(t exchange.Thread, m mess.Message, code mess.Code, not
 
 // cancels reports whether the caller's cancelled takes the request back. That of
 // the holder reports that the work has stopped.
-func (c *call) cancels(t exchange.Thread) bool {
+func (c *call) cancels(t exchange.Envelope) bool {
 	return c.who.ID != t.Executor || c.who.ID == t.Requestor && t.CancelBy == ""
 }
 

@@ -6,14 +6,26 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/httpapi"
 )
 
 // BenchmarkHandler measures what one request costs the exchange without a
 // network: that does not depend on what else the machine does.
 func BenchmarkHandler(b *testing.B) {
+	b.Run("store=memory", func(b *testing.B) { handle(b, exchange.NewMemory()) })
+	b.Run("store=disk", func(b *testing.B) {
+		store, err := files.Open(b.TempDir())
+		if err != nil {
+			b.Fatal(err)
+		}
+		handle(b, store)
+	})
+}
+
+func handle(b *testing.B, store exchange.Store) {
 	most := httpapi.Rate{Requests: 1e6, Burst: 1e6, Connections: 1e6}
-	h := madeOver(b, httpapi.Config{Rate: most}, exchange.DefaultConfig(), exchange.NewMemory()).serve()
+	h := madeOver(b, httpapi.Config{Rate: most}, exchange.DefaultConfig(), store).serve()
 	agent, phone := h.register("agent", ""), h.register("phone", `"x"`)
 	handler := h.door.Handler()
 	do := func(b *testing.B, method, path, key, body string) string {

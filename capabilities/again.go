@@ -48,6 +48,8 @@ func (x *request) repeated() (Outcome, bool) {
 			return x.refuse(fmt.Sprintf("%q: a thing is done %d times in one request at most", said, maxTimes), nil), true
 		case p.asOnce():
 			return x.refuse(fmt.Sprintf("%q: to %s twice is as once; leave that out", said, p.Summary), nil), true
+		case p.wearsOut():
+			return x.shallI(p, fmt.Sprintf("%q: when that is done somebody must see to the %s before it can be done again; ", said, spaced(p.Device))), true
 		case !p.followsItself():
 			return x.refuse(fmt.Sprintf("%q: to %s cannot be done again while it is so; make a request for each", said, p.Summary), nil), true
 		}
@@ -59,6 +61,12 @@ func (x *request) repeated() (Outcome, bool) {
 // asOnce reports whether a plan twice is as once.
 func (p Plan) asOnce() bool {
 	return !slices.ContainsFunc(p.Each(), func(step Plan) bool { return step.Effect != Idempotent || step.For > 0 })
+}
+
+// wearsOut reports whether a plan uses up what somebody has put there: the machine
+// must be filled, or the bed cleared, before it is done again.
+func (p Plan) wearsOut() bool {
+	return len(p.Steps) == 0 && p.Effect == Once && (p.Command == SetSwitch && p.For == 0 || p.Command == Print)
 }
 
 // followsItself reports whether a plan may be carried out again when it is done.

@@ -27,6 +27,9 @@ func (b *builder) build() *Catalogue {
 			if also.Asked && one.Effect != Query {
 				b.wrong("capability %s: asked: a question never acts; leave it out", one.ID)
 			}
+			if also.Doubt != "" && one.Effect == Query {
+				b.wrong("capability %s: doubt: what only looks needs no yes; leave it out", one.ID)
+			}
 			b.sentences(c, e, one, also)
 		}
 		b.waits(e, c.events, one, one.Events)
@@ -112,7 +115,7 @@ func (b *builder) parsedRules() map[string]Template {
 
 func (b *builder) sentences(cat *Catalogue, e expander, c *capability, list fixed) {
 	for _, text := range list.Sentences {
-		b.sentence(cat, e, &sentence{capability: c, text: text, quantity: list.Quantity, asked: list.Asked})
+		b.sentence(cat, e, &sentence{capability: c, text: text, classes: list.Classes, quantity: list.Quantity, asked: list.Asked, doubt: list.Doubt})
 	}
 }
 
@@ -193,7 +196,7 @@ func checkForm(form []term) error {
 	return nil
 }
 
-var gapKinds = []string{"angle", "area", "device", "duration", "kelvin", "percent", "position", "quantity", "spot", "thing", "view"}
+var gapKinds = []string{"amount", "angle", "area", "device", "duration", "kelvin", "percent", "position", "quantity", "spot", "thing", "view"}
 
 // check tells what of an entry cannot be.
 func (b *builder) check(c *capability) {

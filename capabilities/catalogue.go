@@ -98,12 +98,13 @@ func (p parameter) outside(value any) string {
 }
 
 // fixed is a list of sentences that name a quantity, parameters or classes by how they
-// ask.
+// ask, or leave a doubt.
 type fixed struct {
 	Quantity  string         `yaml:"quantity"`
 	Args      map[string]any `yaml:"args"`
 	Classes   []string       `yaml:"classes"`
 	Asked     bool           `yaml:"asked"` // only where the text is a question
+	Doubt     string         `yaml:"doubt"` // why it is asked first
 	Sentences []string       `yaml:"sentences"`
 }
 

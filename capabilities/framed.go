@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/messkit/messkit/mess"
 )
@@ -126,6 +127,12 @@ func (x *request) doubtful(rd *reading) bool {
 	return x.asks || x.quotes || rd.doubt != "" || len(x.lost) > 0
 }
 
+// unmeasured is the doubt of an order for so many of what a machine makes: nobody can
+// tell it that.
+func unmeasured(n float64) string {
+	return fmt.Sprintf("how much it makes is what it was filled with, and not %s", decimalText(n))
+}
+
 // because is what is said before a question that a doubt leads to.
 func (x *request) because(rd *reading) string {
 	switch {
@@ -181,6 +188,9 @@ func (x *request) fitting(ways []framed) []reading {
 		so.signals &^= l.bits["could"] | l.bits[done] | l.bits[ing]
 		for _, f := range l.Frames {
 			s := so.signals
+			if f.all.has(l.bits[number]) && s.has(l.bits[level]) && so.bare { // "make twenty coffees"
+				s = s&^l.bits[level] | l.bits[number]
+			}
 			ask := f.Missing
 			if s.has(l.bits[number]) && f.fits(s&^l.bits[number]|l.bits[level]) && f.of.Command == Dim {
 				s, ask = s&^l.bits[number]|l.bits[level], "level"
@@ -189,7 +199,11 @@ func (x *request) fitting(ways []framed) []reading {
 				continue
 			}
 			if rd, ok := x.framedReading(f, so); ok {
-				rd.asks, rd.number, rd.doubt, rd.lost, rd.pieces = ask, so.level, f.Doubt, so.lost, so.pieces
+				rd.asks, rd.number, rd.lost, rd.pieces = ask, so.level, so.lost, so.pieces
+				rd.doubt = f.Doubt
+				if f.all.has(l.bits[number]) {
+					rd.doubt = strings.TrimPrefix(f.Doubt+", and "+unmeasured(so.level), ", and ")
+				}
 				switch noVerb := !s.has(l.bits["turn"] | l.bits["make"] | l.bits["want"] | l.bits["change"] | l.bits["should"]); {
 				case s.has(l.bits["unsure"] | l.bits["dark"]):
 					rd.doubt = "it was not said what to do"

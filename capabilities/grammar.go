@@ -55,7 +55,8 @@ type sentence struct {
 	classes    []string // of the devices that it is for; none: all
 	not        []string // and of those that it is not for
 	args       mess.Object
-	asked      bool // it is one only of a question
+	asked      bool   // it is one only of a question
+	doubt      string // why it is asked first
 }
 
 // suits reports whether the sentence is for devices of the class.

@@ -204,6 +204,10 @@ func (x *request) filled(kind string, i int) []match {
 		list = merge(list, x.r.catalogue.lexicon.thing, x.tokens, i, w)
 	case "angle", "kelvin", "percent":
 		list = x.amountMatches(kind, i)
+	case "amount":
+		w.cardinal(x.tokens, i, func(end int, n float64) {
+			list = append(list, match{end: end, amount: n, value: decimalText(n)})
+		})
 	case "position":
 		list = x.positionMatches(i)
 	case "number":

@@ -90,6 +90,8 @@ func (x *request) cannot() Outcome {
 		return x.refuse(fmt.Sprintf("nothing in %s can %s", x.demand.location, rd.capability.Description), doing)
 	case rd.slot("view") != nil:
 		return x.refuse(fmt.Sprintf("no camera here sees the %s", rd.value("view")), doing)
+	case m == nil && len(rd.classes) > 0 && !x.r.has(rd.classes):
+		return x.refuse(fmt.Sprintf("there is no %s here", spaced(strings.Join(rd.classes, " or "))), doing)
 	case m == nil || m.all && m.class == "":
 		return x.refuse(fmt.Sprintf("nothing here can %s as this asks; this home can %s", rd.capability.Description, x.r.abilities()), doing)
 	case len(m.devices) == 0 && m.value != "":
@@ -103,6 +105,11 @@ func (x *request) cannot() Outcome {
 		return x.refuse(fmt.Sprintf("%s cannot do that: it is a %s, which nobody asks to %s; it can %s", strings.Join(x.r.labels(m.devices), ", "), spaced(x.r.class[d]), rd.capability.Description, x.r.abilitiesOf(d)), doing)
 	}
 	return x.refuse(fmt.Sprintf("%s cannot do that: there is no verb %q in the driver; it can %s", strings.Join(x.r.labels(m.devices), ", "), rd.capability.Command, x.r.abilitiesOf(m.devices[0])), doing)
+}
+
+// has reports whether a device is of one of the classes.
+func (r *Resolver) has(classes []string) bool {
+	return slices.ContainsFunc(r.class, func(class string) bool { return slices.Contains(classes, class) })
 }
 
 // suits is 1 if the capability is for the class of device that was named, or

@@ -169,10 +169,13 @@ func (x *request) read() {
 		if s.asked && !x.asks {
 			return
 		}
-		rd := reading{sentence: s, slots: slots}
+		rd := reading{sentence: s, slots: slots, doubt: s.doubt}
 		for _, b := range slots {
 			if b.kind == "angle" || b.kind == "kelvin" || b.kind == "percent" {
 				rd.args = rd.args.Set(b.name, b.match.amount)
+			}
+			if b.kind == "amount" {
+				rd.doubt = unmeasured(b.match.amount)
 			}
 			if b.kind == "device" || b.kind == "view" || b.kind == "spot" {
 				rd.how = max(rd.how, b.match.how)
@@ -269,6 +272,7 @@ func (x *request) choose(able []reading) Outcome {
 			able = looks
 		}
 	}
+	able = ofItsKind(able)
 	best := able[0]
 	x.explainReading(&best, able)
 	if best.capability.Effect != Query {
@@ -285,6 +289,18 @@ func (x *request) choose(able []reading) Outcome {
 	}
 	slices.Sort(best.devices)
 	return x.settle(&best)
+}
+
+// ofItsKind leaves out what does the same with the same devices as a capability that
+// is made for their classes: "start the kettle" is more than to switch something on.
+func ofItsKind(able []reading) []reading {
+	return slices.DeleteFunc(slices.Clone(able), func(rd reading) bool {
+		c := rd.capability
+		return len(c.Classes) == 0 && slices.ContainsFunc(able, func(o reading) bool {
+			return len(o.capability.Classes) > 0 && o.capability.Command == c.Command && o.how >= rd.how && slices.Equal(o.devices, rd.devices) &&
+				slices.Equal(o.capability.args(), c.args()) && slices.Equal(o.args, rd.args)
+		})
+	})
 }
 
 // same reports whether two readings would do the same.

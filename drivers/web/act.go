@@ -2,6 +2,8 @@ package web
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
@@ -29,26 +31,27 @@ func (l *late) over(call <-chan struct{}) {
 	delete(l.calls, call)
 }
 
-// wait waits until there are none, and reports whether there were some.
-func (l *late) wait(ctx context.Context) (waited bool, err error) {
-	for {
-		var call <-chan struct{}
-		l.mu.Lock()
-		for call = range l.calls {
-			break
-		}
-		l.mu.Unlock()
-		if call == nil {
-			return waited, nil
-		}
-		waited = true
+// one returns one of them, nil if there is none.
+func (l *late) one() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for call := range l.calls {
+		return call
+	}
+	return nil
+}
+
+// wait waits until there are none.
+func (l *late) wait(ctx context.Context) error {
+	for call := l.one(); call != nil; call = l.one() {
 		select {
 		case <-call:
 			l.over(call)
 		case <-ctx.Done():
-			return waited, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
+	return nil
 }
 
 // lastWord marks the context of Last.
@@ -58,11 +61,15 @@ type lastWord struct{}
 // once, and once more after the calls that it has heard, and may do late.
 func (c *Client) Last(ctx context.Context, do func(context.Context) error) error {
 	ctx = context.WithValue(ctx, lastWord{}, true)
+	told := c.late.one() != nil
 	err := do(ctx)
-	if waited, werr := c.late.wait(ctx); waited && werr == nil {
-		err = do(ctx)
+	if !told {
+		return err
 	}
-	return err
+	if werr := c.late.wait(ctx); werr != nil {
+		return errors.Join(err, fmt.Errorf("what it was told before may still be done: %w", werr))
+	}
+	return do(ctx)
 }
 
 // inTurn waits until the device is done with what it was told before.
@@ -70,8 +77,7 @@ func (c *Client) inTurn(ctx context.Context) error {
 	if ctx.Value(lastWord{}) != nil {
 		return nil
 	}
-	_, err := c.late.wait(ctx)
-	return err
+	return c.late.wait(ctx)
 }
 
 // hearing is whether a device has heard a call, or was spared it: one of both.

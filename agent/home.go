@@ -71,6 +71,7 @@ func Commands(d drivers.Device) []capabilities.Command {
 	_, opens := d.(drivers.Opener)
 	_, positions := d.(drivers.Positioner)
 	_, locks := d.(drivers.Locker)
+	_, heats := d.(drivers.Thermostat)
 	_, spots := d.(drivers.Spotter)
 	_, prints := d.(drivers.Printer)
 	add(photographs, capabilities.TakePhoto)
@@ -91,6 +92,7 @@ func Commands(d drivers.Device) []capabilities.Command {
 	add(prints, capabilities.Print)
 	add(moves, capabilities.Move)
 	add(turns, capabilities.TurnTo)
+	add(heats, capabilities.SetTemperature)
 	add(watchable(d), capabilities.Watch)
 	add(tellsEnd(d), capabilities.Await)
 	return list
@@ -111,6 +113,10 @@ func within(d drivers.Device) (map[string]capabilities.Range, []capabilities.Pos
 	if w, ok := d.(drivers.Warmer); ok {
 		warmest, coldest := w.Whites()
 		limits["kelvin"] = capabilities.Range{Min: warmest, Max: coldest}
+	}
+	if t, ok := d.(drivers.Thermostat); ok {
+		targets := t.Targets()
+		limits["temperature"] = capabilities.Range{Min: targets.Min, Max: targets.Max}
 	}
 	return limits, list
 }

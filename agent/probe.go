@@ -100,6 +100,9 @@ func probeOf(d drivers.Device, plan capabilities.Plan) probing {
 	case capabilities.TurnTo:
 		want, _ := percentOf(plan.Args, "angle")
 		return probeWith(d, (*gate.Pass).Angle, func(is float64) (bool, string) { return math.Abs(is-want) <= angleWithin, number(is) + " degrees" })
+	case capabilities.SetTemperature:
+		want, _ := percentOf(plan.Args, "temperature")
+		return probeWith(d, (*gate.Pass).Target, func(is float64) (bool, string) { return atTarget(is, want), number(is) + " °C" })
 	case capabilities.Lock, capabilities.Unlock:
 		return probeWith(d, (*gate.Pass).Locked, func(is bool) (bool, string) {
 			return is == (plan.Command == capabilities.Lock), map[bool]string{true: "locked", false: "unlocked"}[is]

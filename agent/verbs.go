@@ -83,33 +83,35 @@ func able(d drivers.Device, c capabilities.Command) bool {
 	_, warmer := d.(gate.Warm)
 	_, turner := d.(drivers.Turner)
 	_, positioner := d.(drivers.Positioner)
+	_, thermostat := d.(drivers.Thermostat)
 	_, opener := d.(drivers.Opener)
 	_, locker := d.(drivers.Locker)
 	return map[capabilities.Command]bool{
-		capabilities.TakePhoto: photographer,
-		capabilities.Observe:   observer || photographer,
-		capabilities.SetSwitch: sw,
-		capabilities.Toggle:    sw && reader,
-		capabilities.Dim:       lamp,
-		capabilities.Tint:      painted,
-		capabilities.Warm:      warmer,
-		capabilities.TurnTo:    turner,
-		capabilities.OpenTo:    positioner,
-		capabilities.ReadState: reader || sensor,
-		capabilities.Clean:     cleaner,
-		capabilities.Dock:      cleaner,
-		capabilities.Move:      mover,
-		capabilities.CleanSpot: spotter,
-		capabilities.Pause:     pauser,
-		capabilities.Resume:    pauser,
-		capabilities.Stop:      stopper,
-		capabilities.Print:     printer,
-		capabilities.Open:      opener,
-		capabilities.Shut:      opener,
-		capabilities.Lock:      locker,
-		capabilities.Unlock:    locker,
-		capabilities.Watch:     watchable(d),
-		capabilities.Await:     tellsEnd(d),
+		capabilities.TakePhoto:      photographer,
+		capabilities.Observe:        observer || photographer,
+		capabilities.SetSwitch:      sw,
+		capabilities.Toggle:         sw && reader,
+		capabilities.Dim:            lamp,
+		capabilities.Tint:           painted,
+		capabilities.Warm:           warmer,
+		capabilities.TurnTo:         turner,
+		capabilities.OpenTo:         positioner,
+		capabilities.SetTemperature: thermostat,
+		capabilities.ReadState:      reader || sensor,
+		capabilities.Clean:          cleaner,
+		capabilities.Dock:           cleaner,
+		capabilities.Move:           mover,
+		capabilities.CleanSpot:      spotter,
+		capabilities.Pause:          pauser,
+		capabilities.Resume:         pauser,
+		capabilities.Stop:           stopper,
+		capabilities.Print:          printer,
+		capabilities.Open:           opener,
+		capabilities.Shut:           opener,
+		capabilities.Lock:           locker,
+		capabilities.Unlock:         locker,
+		capabilities.Watch:          watchable(d),
+		capabilities.Await:          tellsEnd(d),
 	}[c]
 }
 
@@ -151,6 +153,8 @@ func (v verbs) do(ctx context.Context) result {
 		return v.warm(ctx)
 	case capabilities.TurnTo:
 		return v.turnToAngle(ctx)
+	case capabilities.SetTemperature:
+		return v.heatTo(ctx)
 	case capabilities.ReadState:
 		return v.readAndLook(ctx)
 	case capabilities.Clean:

@@ -32,6 +32,9 @@ func (l *lexicon) amounts(w *words) {
 	l.degree, l.kelvin = w.set(l.Degrees), w.set(l.Kelvins)
 }
 
+// amountKinds are the gaps that hold a number with its unit.
+var amountKinds = []string{"angle", "kelvin", "percent", "temperature"}
+
 // amountMatches are the readings of the words from i on as an amount of the kind.
 func (x *request) amountMatches(kind string, i int) []match {
 	var list []match
@@ -48,6 +51,8 @@ func (x *request) amountMatches(kind string, i int) []match {
 		w.cardinal(x.tokens, i, func(end int, n float64) { united(l.percentOf, end, n) })
 	case "angle":
 		w.cardinal(x.tokens, i, func(end int, n float64) { united(l.degree, end, n) })
+	case "temperature":
+		return x.temperatures(i)
 	case "kelvin":
 		l.white.each(x.tokens, i, add)
 		w.cardinal(x.tokens, i, func(end int, n float64) { united(l.kelvin, end, n) })
@@ -56,6 +61,21 @@ func (x *request) amountMatches(kind string, i int) []match {
 			if n, err := strconv.ParseFloat(digits, 64); err == nil && unit != "" && l.kelvin.longest([]token{{text: unit, folded: unit}}, 0) == 1 {
 				add(i+1, n)
 			}
+		}
+	}
+	return list
+}
+
+// temperatures are the readings of the words from i on as a temperature, in °C: a
+// number alone, or one with its unit.
+func (x *request) temperatures(i int) []match {
+	var list []match
+	for _, m := range x.numbers(i) {
+		if m.unit == "" && m.end < len(x.tokens) && x.words().measures[x.tokens[m.end].folded] {
+			continue // a number without its unit is another
+		}
+		if celsius, ok := x.r.catalogue.inUnitOf("temperature", &m); ok {
+			list = append(list, match{end: m.end, amount: celsius, value: decimalText(celsius)})
 		}
 	}
 	return list

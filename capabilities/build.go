@@ -196,7 +196,7 @@ func checkForm(form []term) error {
 	return nil
 }
 
-var gapKinds = []string{"amount", "angle", "area", "device", "duration", "kelvin", "percent", "position", "quantity", "spot", "thing", "view"}
+var gapKinds = []string{"amount", "angle", "area", "device", "duration", "kelvin", "percent", "position", "quantity", "spot", "temperature", "thing", "view"}
 
 // check tells what of an entry cannot be.
 func (b *builder) check(c *capability) {
@@ -246,7 +246,7 @@ var undriven = []string{
 }
 
 var (
-	commands = []string{string(TakePhoto), string(Observe), string(SetSwitch), string(Toggle), string(Dim), string(Tint), string(Warm), string(ReadState), string(Clean), string(Dock), string(CleanSpot), string(Pause), string(Resume), string(Stop), string(Print), string(Open), string(Shut), string(OpenTo), string(Lock), string(Unlock), string(Move), string(TurnTo), string(Watch), string(Await)}
+	commands = []string{string(TakePhoto), string(Observe), string(SetSwitch), string(Toggle), string(Dim), string(Tint), string(Warm), string(ReadState), string(Clean), string(Dock), string(CleanSpot), string(Pause), string(Resume), string(Stop), string(Print), string(Open), string(Shut), string(OpenTo), string(Lock), string(Unlock), string(Move), string(TurnTo), string(SetTemperature), string(Watch), string(Await)}
 	risks    = []string{
 		string(RiskObserve), string(RiskComfort), string(RiskAppliance), string(RiskAccess), string(RiskMotion), string(RiskIrreversible),
 	}

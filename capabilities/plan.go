@@ -49,30 +49,31 @@ type Command string
 
 // The commands.
 const (
-	TakePhoto Command = "take-photo" // drivers.Photographer
-	Observe   Command = "observe"    // drivers.Observer, with a photo where the device is a Photographer
-	SetSwitch Command = "switch"     // drivers.Switch; args: on (bool)
-	Toggle    Command = "toggle"     // drivers.SwitchReader and drivers.Switch: off if it is on, on if it is off
-	Dim       Command = "dim"        // drivers.Dimmer; args: level (percent), or change (percent more or, below 0, less)
-	Tint      Command = "tint"       // drivers.Tinter; args: colour (#rrggbb)
-	Warm      Command = "warm"       // drivers.Warmer; args: kelvin, or change (kelvin more or, below 0, less)
-	ReadState Command = "read-state" // drivers.SwitchReader, drivers.Sensor
-	Clean     Command = "clean"      // drivers.Cleaner; args: areas ([]string)
-	Dock      Command = "dock"       // drivers.Cleaner
-	CleanSpot Command = "spot"       // drivers.Spotter
-	Pause     Command = "pause"      // drivers.Pauser
-	Resume    Command = "resume"     // drivers.Pauser
-	Stop      Command = "stop"       // drivers.Stopper
-	Print     Command = "print"      // drivers.Printer; args: file (its name among the device's spots)
-	Open      Command = "open"       // drivers.Opener
-	Shut      Command = "close"      // drivers.Opener
-	OpenTo    Command = "open-to"    // drivers.Positioner; args: opening (percent)
-	Lock      Command = "lock"       // drivers.Locker
-	Unlock    Command = "unlock"     // drivers.Locker
-	TurnTo    Command = "turn-to"    // drivers.Turner; args: angle (degrees)
-	Watch     Command = "watch"      // drivers.Sensor, SwitchReader, OpeningReader, LockReader; args: until, value, quantity; lasts For at most
-	Await     Command = "await"      // drivers.Worker, Sensor (power), RestReader: until it is done; lasts For at most
-	Move      Command = "move"       // drivers.Mover; args: forward (m/s), turn (rad/s, to the left); lasts For
+	TakePhoto      Command = "take-photo"      // drivers.Photographer
+	Observe        Command = "observe"         // drivers.Observer, with a photo where the device is a Photographer
+	SetSwitch      Command = "switch"          // drivers.Switch; args: on (bool)
+	Toggle         Command = "toggle"          // drivers.SwitchReader and drivers.Switch: off if it is on, on if it is off
+	Dim            Command = "dim"             // drivers.Dimmer; args: level (percent), or change (percent more or, below 0, less)
+	Tint           Command = "tint"            // drivers.Tinter; args: colour (#rrggbb)
+	Warm           Command = "warm"            // drivers.Warmer; args: kelvin, or change (kelvin more or, below 0, less)
+	ReadState      Command = "read-state"      // drivers.SwitchReader, drivers.Sensor
+	Clean          Command = "clean"           // drivers.Cleaner; args: areas ([]string)
+	Dock           Command = "dock"            // drivers.Cleaner
+	CleanSpot      Command = "spot"            // drivers.Spotter
+	Pause          Command = "pause"           // drivers.Pauser
+	Resume         Command = "resume"          // drivers.Pauser
+	Stop           Command = "stop"            // drivers.Stopper
+	Print          Command = "print"           // drivers.Printer; args: file (its name among the device's spots)
+	Open           Command = "open"            // drivers.Opener
+	Shut           Command = "close"           // drivers.Opener
+	OpenTo         Command = "open-to"         // drivers.Positioner; args: opening (percent)
+	Lock           Command = "lock"            // drivers.Locker
+	Unlock         Command = "unlock"          // drivers.Locker
+	TurnTo         Command = "turn-to"         // drivers.Turner; args: angle (degrees)
+	SetTemperature Command = "set-temperature" // drivers.Thermostat; args: temperature (°C)
+	Watch          Command = "watch"           // drivers.Sensor, SwitchReader, OpeningReader, LockReader; args: until, value, quantity; lasts For at most
+	Await          Command = "await"           // drivers.Worker, Sensor (power), RestReader: until it is done; lasts For at most
+	Move           Command = "move"            // drivers.Mover; args: forward (m/s), turn (rad/s, to the left); lasts For
 )
 
 // Known reports whether c is one of the commands.
@@ -94,6 +95,8 @@ func (c Command) Parameters() []string {
 		return []string{"opening"}
 	case TurnTo:
 		return []string{"angle"}
+	case SetTemperature:
+		return []string{"temperature"}
 	case Clean:
 		return []string{"areas"}
 	case Print:
@@ -174,7 +177,7 @@ type Device struct {
 	// Commands that the device's verbs allow.
 	Commands []Command
 	// Within are the device's own limits for parameters of plans: "angle" in degrees,
-	// "kelvin".
+	// "kelvin", "temperature" in °C.
 	Within map[string]Range
 	// Positions are the angles that have a name here.
 	Positions []Pose

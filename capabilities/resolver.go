@@ -171,7 +171,7 @@ func (x *request) read() {
 		}
 		rd := reading{sentence: s, slots: slots, doubt: s.doubt}
 		for _, b := range slots {
-			if b.kind == "angle" || b.kind == "kelvin" || b.kind == "percent" {
+			if slices.Contains(amountKinds, b.kind) {
 				rd.args = rd.args.Set(b.name, b.match.amount)
 			}
 			if b.kind == "amount" {

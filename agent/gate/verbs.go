@@ -123,6 +123,22 @@ func (p *Pass) Angle(ctx context.Context, r drivers.AngleReader) (float64, error
 	return watch(ctx, p, "read angle", r.Angle)
 }
 
+// SetTarget sets the temperature that a thermostat keeps, in °C.
+func (p *Pass) SetTarget(ctx context.Context, t drivers.Thermostat, celsius float64) error {
+	if err := p.planned("set the temperature", capabilities.SetTemperature, p.says("temperature", celsius)); err != nil {
+		return err
+	}
+	_, err := act(ctx, p, "set the temperature", p.dev.limits.Timeout, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, t.SetTarget(ctx, celsius)
+	})
+	return err
+}
+
+// Target reads back which temperature the device is to keep, in °C.
+func (p *Pass) Target(ctx context.Context, r drivers.TargetReader) (float64, error) {
+	return watch(ctx, p, "read the temperature", r.Target)
+}
+
 // Level reads back how bright the device is.
 func (p *Pass) Level(ctx context.Context, r drivers.LevelReader) (float64, error) {
 	return watch(ctx, p, "read level", r.Level)

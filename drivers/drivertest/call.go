@@ -56,6 +56,12 @@ func verbs(d drivers.Device) []verb {
 	if r, ok := d.(drivers.AngleReader); ok {
 		add("Angle", func(ctx context.Context) error { _, err := r.Angle(ctx); return err })
 	}
+	if s, ok := d.(drivers.Thermostat); ok {
+		add("SetTarget", func(ctx context.Context) error { return s.SetTarget(ctx, s.Targets().Min) })
+	}
+	if r, ok := d.(drivers.TargetReader); ok {
+		add("Target", func(ctx context.Context) error { _, err := r.Target(ctx); return err })
+	}
 	if p, ok := d.(drivers.Positioner); ok {
 		add("OpenTo", func(ctx context.Context) error { return p.OpenTo(ctx, 50) })
 	}

@@ -78,3 +78,36 @@ func (d *device) Angle(ctx context.Context) (float64, error) {
 	defer d.mu.Unlock()
 	return d.angle, d.may(ctx)
 }
+
+func (d *device) Targets() drivers.Targets { return drivers.Targets{Min: 5, Max: 30} }
+
+func (d *device) SetTarget(ctx context.Context, celsius float64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.may(ctx); err != nil {
+		return err
+	}
+	if err := d.Targets().Check(celsius); err != nil && d.fault != targetsAny {
+		if d.fault == targetsSilently {
+			return errors.New("device: no")
+		}
+		return errors.Join(errors.New("device"), err)
+	}
+	if d.fault == targetsNot {
+		return nil
+	}
+	d.target, d.done = celsius, d.done+1
+	switch d.fault {
+	case targetsAnother:
+		d.target++
+	case targetsOn:
+		d.on = true
+	}
+	return nil
+}
+
+func (d *device) Target(ctx context.Context) (float64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.target, d.may(ctx)
+}

@@ -79,6 +79,11 @@ const (
 	turnsElsewhere     fault = "turns elsewhere"
 	turnsAnywhere      fault = "turns past its limits"
 	turnsSilently      fault = "does not say that nothing was done"
+	targetsNot         fault = "sets no temperature"
+	targetsAnother     fault = "keeps another temperature"
+	targetsAny         fault = "takes any temperature"
+	targetsSilently    fault = "does not say that no temperature was set"
+	targetsOn          fault = "a temperature switches it on"
 )
 
 // plain is a device with no verb.
@@ -108,6 +113,7 @@ type device struct {
 	ajar, locked    bool
 	opening         float64 // of what is ajar; 0: wholly
 	kelvin, angle   float64
+	target          float64
 }
 
 func (d *device) reset() {

@@ -51,6 +51,7 @@ var broken = map[string][]fault{
 	"what locks also unlocks":                 {neverUnlocks, locksNot},
 	"a part of the way is what was asked for": {opensWholly, opensAnyhow},
 	"what turns stays within its limits":      {turnsNot, turnsElsewhere, turnsAnywhere, turnsSilently},
+	"a temperature is what was asked for":     {targetsNot, targetsAnother, targetsAny, targetsSilently, targetsOn},
 	"orders are obeyed":                       {otherOrders, obeysNothing, obeysTwice, obeysStarted},
 	"a motion is a lease":                     {movesOn, movesLong, movesNot},
 	"a photo is new and whole":                {oldPhoto, wrongMIME, noBytes},

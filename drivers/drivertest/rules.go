@@ -35,6 +35,7 @@ var rules = []rule{
 	{"what opens also closes", opens},
 	{"a part of the way is what was asked for", opensPartly},
 	{"what turns stays within its limits", turnsToAngles},
+	{"a temperature is what was asked for", keepsTargets},
 	{"what locks also unlocks", locks},
 	{"orders are obeyed", ordersAreObeyed},
 	{"a motion is a lease", motionIsALease},

@@ -22,6 +22,7 @@ func Kinds() []drivers.Kind {
 		{Name: "sim-sensor", Class: "sensor", About: "simulated sensor: temperature, humidity, motion, contact, moisture, ...", Open: openSensor},
 		{Name: "sim-servo", Class: "servo", About: "simulated servo that turns to angles, and tells where it stands", Open: openServo},
 		{Name: "sim-rover", Class: "rover", About: "simulated rover that drives while its lease is renewed", Open: openRover, Obey: obey},
+		{Name: "sim-thermostat", Class: "heater", About: "simulated heater that keeps the temperature it is set to", Open: openThermostat, Obey: obey},
 		{Name: "sim-vacuum", Class: "vacuum", About: "simulated vacuum with a map", Open: openVacuum},
 	}
 }

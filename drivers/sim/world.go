@@ -27,6 +27,7 @@ type World struct {
 	files  map[string]file    // where lines are kept that outlive the program
 	glow   map[string]glow    // how the bulbs on lines shine, where that was set
 	open   map[string]float64 // how far what opens is open, in percent, by line, where that was set
+	warmth map[string]float64 // what thermostats are set to, in °C, by line, where that was set
 	fridge []string
 	spills []spill
 	robot  robot
@@ -58,7 +59,7 @@ func (s spill) area() rect { return rect{s.at.x - 0.4, s.at.y - 0.2, 0.8, 0.4} }
 // lamps are off, and somebody has cooked.
 func NewWorld(now func() time.Time) *World {
 	return &World{
-		now: now, lines: map[string]bool{}, files: map[string]file{}, glow: map[string]glow{}, open: map[string]float64{}, since: map[string]time.Time{}, fridge: []string{"milk", "6 eggs", "butter", "cheddar", "yoghurt", "half a lemon", "carrots", "broccoli", "leftover soup"},
+		now: now, lines: map[string]bool{}, files: map[string]file{}, glow: map[string]glow{}, open: map[string]float64{}, warmth: map[string]float64{}, since: map[string]time.Time{}, fridge: []string{"milk", "6 eggs", "butter", "cheddar", "yoghurt", "half a lemon", "carrots", "broccoli", "leftover soup"},
 		spills: []spill{
 			{"near sink", "kitchen", "rice", point{1.0, 1.2}},
 			{"by stove", "kitchen", "crumbs", point{3.05, 1.2}},
@@ -114,6 +115,25 @@ func (w *World) glows(line string) glow {
 		return g
 	}
 	return plain
+}
+
+// Target is what the thermostat on a line is set to, in °C.
+func (w *World) Target(line string) float64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if celsius, set := w.warmth[line]; set {
+		return celsius
+	}
+	return 18
+}
+
+// heat sets a thermostat.
+func (w *World) heat(device, line string, celsius float64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.warmth[line] = celsius
+	w.note(device, "set to %g °C", celsius)
+	w.bell.Ring()
 }
 
 func (w *World) shine(device, line string, percent float64) {

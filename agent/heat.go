@@ -1,0 +1,65 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// atTarget reports whether a thermostat is set to what was asked for, as exactly as
+// such things count.
+func atTarget(is, want float64) bool { return math.Abs(is-want) <= drivers.TargetWithin }
+
+// heatTo sets the temperature that a thermostat keeps, and reads it back if it can
+// tell. One that is off stays off, and that is said: it heats nobody.
+func (v verbs) heatTo(ctx context.Context) result {
+	want, ok := percentOf(v.plan.Args, "temperature")
+	if !ok {
+		return result{err: fmt.Errorf("%s: the plan does not say to what temperature", v.dev.Name), effect: mess.EffectNone}
+	}
+	err := v.pass.SetTarget(ctx, v.dev.Driver.(drivers.Thermostat), want)
+	r := result{err: err, effect: effectOf(err), evidence: mess.Acknowledged, yes: new(true)}
+	r.keeps(v, want)
+	if r.effect == mess.EffectNone {
+		return r
+	}
+	since := v.now()
+	v.acted(r)
+	ctx, cancel := aftermath(ctx)
+	defer cancel()
+	if reader, reads := v.dev.Driver.(drivers.TargetReader); reads {
+		switch is, err := v.pass.Target(ctx, reader); {
+		case err != nil:
+			r.note("it could not be read back: %v", err)
+		case atTarget(is, want):
+			if r.err != nil {
+				r.note("the driver reported: %v", r.err)
+			}
+			r.err, r.effect, r.evidence = nil, "", mess.ReadBack
+			r.keeps(v, is)
+		case r.err == nil:
+			r.err, r.effect = fmt.Errorf("%s was told, but reads back as set to %s °C", v.dev.Name, number(is)), mess.EffectUnknown
+		default:
+			r.err = fmt.Errorf("%w; it reads back as set to %s °C", r.err, number(is))
+		}
+	}
+	if r.err != nil {
+		return r
+	}
+	if reader, reads := v.dev.Driver.(drivers.SwitchReader); reads {
+		if on, err := v.pass.On(ctx, reader); err == nil && !on {
+			r.note("it is off, and keeps that temperature only when it is turned on")
+		}
+	}
+	v.lookAgain(ctx, since, &r)
+	return r
+}
+
+// keeps says to what a thermostat is set.
+func (r *result) keeps(v verbs, celsius float64) {
+	r.text = fmt.Sprintf("The %s is set to %s °C.", v.dev.Label, number(celsius))
+	r.facts = mess.Object{{Key: "device", Value: v.dev.Name}, {Key: "temperature", Value: mess.Number(number(celsius))}}
+}

@@ -1,0 +1,107 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+var (
+	_ drivers.Switch       = (*Thermostat)(nil)
+	_ drivers.SwitchReader = (*Thermostat)(nil)
+	_ drivers.Thermostat   = (*Thermostat)(nil)
+	_ drivers.TargetReader = (*Thermostat)(nil)
+	_ drivers.Sensor       = (*Thermostat)(nil)
+)
+
+// ThermostatConfig of a heater that keeps a temperature.
+type ThermostatConfig struct {
+	RelayConfig `yaml:",inline"`
+	Min         float64 `yaml:"min"` // °C that it may be set to
+	Max         float64 `yaml:"max"`
+	Is          float64 `yaml:"is"` // °C in its room
+}
+
+// DefaultThermostatConfig is a heater that stays as it is when the program begins and
+// ends.
+func DefaultThermostatConfig() ThermostatConfig {
+	return ThermostatConfig{RelayConfig: RelayConfig{Line: "heater", Initial: "keep", Safe: "keep"}, Min: 5, Max: 30, Is: 19.5}
+}
+
+// Validate tells what cannot be.
+func (c ThermostatConfig) Validate() error {
+	err := c.RelayConfig.Validate()
+	if !(c.Min >= -30 && c.Min < c.Max && c.Max <= 100) {
+		err = errors.Join(err, fmt.Errorf("min: %g to %g °C cannot be; write -30 to 100", c.Min, c.Max))
+	}
+	return err
+}
+
+// Thermostat is a heater that is set to a temperature. Its room has the one that was
+// configured.
+type Thermostat struct {
+	*Relay
+	limits drivers.Targets
+	is     float64
+	world  *World
+}
+
+func openThermostat(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	cfg := DefaultThermostatConfig()
+	r, err := openRelayAs(env, &cfg, &cfg.RelayConfig, decode)
+	if err != nil {
+		return nil, err
+	}
+	w, err := WorldOf(env)
+	if err != nil {
+		return nil, err
+	}
+	return NewThermostat(r, cfg, w), nil
+}
+
+// NewThermostat makes a thermostat of a relay on a line of the same world.
+func NewThermostat(r *Relay, cfg ThermostatConfig, w *World) *Thermostat {
+	return &Thermostat{r, drivers.Targets{Min: cfg.Min, Max: cfg.Max}, cfg.Is, w}
+}
+
+// Targets are its limits.
+func (t *Thermostat) Targets() drivers.Targets { return t.limits }
+
+// SetTarget sets the temperature that it is to keep.
+func (t *Thermostat) SetTarget(ctx context.Context, celsius float64) error {
+	_, done, err := t.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := t.limits.Check(celsius); err != nil {
+		return t.Named(err)
+	}
+	t.world.heat(t.Name(), t.cfg.Line, celsius)
+	return nil
+}
+
+// Target reads the temperature that it is to keep.
+func (t *Thermostat) Target(ctx context.Context) (float64, error) {
+	_, done, err := t.Begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	return min(t.limits.Max, max(t.limits.Min, t.world.Target(t.cfg.Line))), nil
+}
+
+// Read reads how warm it is, and how warm it is to be.
+func (t *Thermostat) Read(ctx context.Context) ([]drivers.Reading, error) {
+	target, err := t.Target(ctx)
+	if err != nil {
+		return nil, err
+	}
+	at := t.world.now()
+	return []drivers.Reading{
+		{Quantity: "temperature", Value: t.is, Unit: "°C", At: at},
+		{Quantity: "target temperature", Value: target, Unit: "°C", At: at},
+	}, nil
+}

@@ -73,8 +73,18 @@ type Verbs struct {
 	Cover *Cover
 	Lock  *Lock
 
+	// Heat is nil for what keeps no temperature; it comes with Switch and Read.
+	Heat *Heat
+
 	// Light is nil for what can only be on and off; it comes with Switch.
 	Light *Light
+}
+
+// Heat is what keeps a temperature, in °C.
+type Heat struct {
+	Set     func(ctx context.Context, celsius float64) error // within Targets
+	Target  func(context.Context) (float64, error)
+	Targets drivers.Targets
 }
 
 // Lock is what locks and unlocks.

@@ -30,6 +30,8 @@ var (
 	_ drivers.Positioner    = positioner{}
 	_ drivers.Stopper       = stopper{}
 	_ drivers.OpeningReader = cover{}
+	_ drivers.Thermostat    = heater{}
+	_ drivers.TargetReader  = heater{}
 	_ drivers.Locker        = lock{}
 	_ drivers.LockReader    = lock{}
 )
@@ -184,6 +186,27 @@ func (l lock) Locked(ctx context.Context) (bool, error) {
 	return drivers.During(ctx, &l.d.Life, l.d.verbs.Lock.Locked)
 }
 
+// heater is the part of a device that keeps a temperature.
+type heater struct{ d *Device }
+
+// SetTarget sets the temperature that it keeps.
+func (h heater) SetTarget(ctx context.Context, celsius float64) error {
+	return does(ctx, h.d, func(ctx context.Context) error {
+		if err := h.d.verbs.Heat.Targets.Check(celsius); err != nil {
+			return err
+		}
+		return h.d.verbs.Heat.Set(ctx, celsius)
+	})
+}
+
+// Targets are the temperatures that it may be set to.
+func (h heater) Targets() drivers.Targets { return h.d.verbs.Heat.Targets }
+
+// Target reads back what it is set to.
+func (h heater) Target(ctx context.Context) (float64, error) {
+	return drivers.During(ctx, &h.d.Life, h.d.verbs.Heat.Target)
+}
+
 // shape gives a device the methods that it can keep: verbs are found by type.
 func shape(d *Device) drivers.Device {
 	v := d.verbs
@@ -205,6 +228,13 @@ func shape(d *Device) drivers.Device {
 			*Device
 			sensor
 		}{d, sensor{d}}
+	}
+	if v.Heat != nil {
+		return struct {
+			switcher
+			heater
+			sensor
+		}{switcher{d}, heater{d}, sensor{d}}
 	}
 	if v.Light != nil {
 		return lamp(d)

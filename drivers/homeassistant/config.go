@@ -22,6 +22,9 @@ type Config struct {
 	Warmest   float64        `yaml:"warmest"` // a light whose white may be warm or cold: its limits in kelvin
 	Coldest   float64        `yaml:"coldest"`
 	Positions bool           `yaml:"positions"` // a cover that goes part of the way
+	Mode      string         `yaml:"mode"`      // what on is for a climate: heat, cool, auto, ...
+	Lowest    float64        `yaml:"lowest"`    // °C that a climate may be set to
+	Highest   float64        `yaml:"highest"`
 	Code      drivers.Secret `yaml:"code"`      // of a lock that wants one
 	CodeFile  string         `yaml:"code_file"` // instead of code: its first line
 	Live      bool           `yaml:"live"`      // by WebSocket, where Home Assistant lets it; false: REST alone
@@ -30,13 +33,24 @@ type Config struct {
 
 // DefaultConfig is what holds where the configuration says nothing.
 func DefaultConfig() Config {
-	return Config{Config: web.DefaultConfig(), Live: true, Levels: family.DefaultLevels()}
+	return Config{Config: web.DefaultConfig(), Live: true, Mode: "heat", Lowest: 7, Highest: 30, Levels: family.Levels{Initial: "keep"}}
+}
+
+// levels are those of the configuration. A climate stays as it is where it says
+// nothing: nobody wants a cold house because messkit starts anew.
+func (c Config) levels() family.Levels {
+	l := c.Levels
+	if l.Safe == "" {
+		l.Safe = map[bool]string{true: "keep", false: family.DefaultLevels().Safe}[c.domain() == "climate"]
+	}
+	return l
 }
 
 // domains are the kinds of entities that are driven, and what each is to a
 // person.
 var domains = map[string]string{
 	"light": "light", "switch": "plug", "input_boolean": "switch", "fan": "fan", "siren": "siren",
+	"humidifier": "humidifier", "media_player": "tv", "climate": "heater",
 	"sensor": "sensor", "binary_sensor": "sensor", "camera": "camera",
 	"cover": "door", "lock": "lock",
 }
@@ -52,7 +66,7 @@ func (c Config) domain() string {
 
 // Validate tells all that cannot be, each mistake beginning with its key.
 func (c Config) Validate() error {
-	errs := []error{c.Config.Validate(), c.Levels.Validate()}
+	errs := []error{c.Config.Validate(), c.levels().Validate()}
 	switch _, known := domains[c.domain()]; {
 	case c.Entity == "":
 		errs = append(errs, errors.New("entity: is missing; write the id that Home Assistant shows, like light.hall"))
@@ -78,6 +92,7 @@ func (c Config) Validate() error {
 	if c.Positions && c.domain() != "cover" {
 		errs = append(errs, errors.New("positions: is for a cover"))
 	}
+	errs = append(errs, c.climate())
 	if (c.Code != "" || c.CodeFile != "") && c.domain() != "lock" {
 		errs = append(errs, errors.New("code: is for a lock"))
 	}
@@ -91,4 +106,21 @@ func (c Config) Validate() error {
 		errs = append(errs, errors.New("token_file: is missing; make a long-lived token on your profile's page in Home Assistant, and write it into a file"))
 	}
 	return errors.Join(errs...)
+}
+
+// modes are what on can be for a climate (HVACMode).
+var modes = []string{"heat", "cool", "heat_cool", "auto", "dry", "fan_only"}
+
+// climate tells what cannot be of one.
+func (c Config) climate() error {
+	d := DefaultConfig()
+	switch {
+	case c.domain() != "climate" && (c.Mode != d.Mode || c.Lowest != d.Lowest || c.Highest != d.Highest):
+		return errors.New("mode: is for a climate, as lowest and highest are")
+	case !slices.Contains(modes, c.Mode):
+		return fmt.Errorf("mode: %q is unknown; write what on is: %s", c.Mode, strings.Join(modes, ", "))
+	case !(c.Lowest >= -30 && c.Lowest < c.Highest && c.Highest <= 100):
+		return fmt.Errorf("lowest: %g to %g °C cannot be; write lowest and highest in °C, from -30 to 100", c.Lowest, c.Highest)
+	}
+	return nil
 }

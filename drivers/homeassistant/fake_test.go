@@ -2,6 +2,7 @@ package homeassistant_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"image"
 	"image/jpeg"
@@ -32,6 +33,7 @@ type home struct {
 	calls  []string
 	asked  map[string]bool // entities that anybody asked for
 	slow   int             // looks that a change takes to be seen
+	unit   string          // of temperatures
 	dead   bool            // services answer, and nothing happens
 	next   func()
 }
@@ -49,6 +51,7 @@ func (h *home) renew() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.calls, h.asked, h.next, h.slow, h.dead = nil, map[string]bool{}, nil, 0, false
+	h.unit = "°C"
 	h.shut, h.deaf, h.joined, h.mute, h.leaves = false, false, 0, "", ""
 	h.states = map[string]map[string]any{
 		"light.hall":               {"state": "off", "brightness": 255.0, "rgb_color": []any{255.0, 255.0, 255.0}},
@@ -64,6 +67,15 @@ func (h *home) renew() {
 		"cover.blind":              {"state": "closed", "current_position": 0.0, "supported_features": 15.0},
 		"cover.gate":               {"state": "closed", "supported_features": 11.0},
 		"cover.shade":              {"state": "closed", "supported_features": 3.0},
+		"climate.living":           {"state": "off", "supported_features": 385.0, "hvac_modes": []any{"off", "heat"}, "temperature": 19.0, "current_temperature": 18.5, "current_humidity": 48.0, "min_temp": 7.0, "max_temp": 35.0, "target_temp_step": 0.5},
+		"climate.ac":               {"state": "cool", "supported_features": 387.0, "hvac_modes": []any{"off", "cool", "heat_cool"}, "temperature": 72.0, "current_temperature": 77.0, "min_temp": 60.0, "max_temp": 86.0},
+		"climate.valve":            {"state": "off", "supported_features": 1.0, "hvac_modes": []any{"off", "heat"}, "temperature": nil, "min_temp": 7.0, "max_temp": 35.0},
+		"climate.range":            {"state": "heat_cool", "supported_features": 3.0, "hvac_modes": []any{"off", "heat_cool"}, "temperature": nil, "target_temp_low": 19.0, "target_temp_high": 24.0},
+		"climate.fan":              {"state": "fan_only", "supported_features": 8.0, "hvac_modes": []any{"off", "fan_only"}},
+		"climate.odd":              {"state": "heat", "temperature": "warm"},
+		"humidifier.bed":           {"state": "off"},
+		"media_player.tv":          {"state": "off", "supported_features": 384.0},
+		"media_player.radio":       {"state": "playing", "supported_features": 256.0},
 		"lock.front":               {"state": "locked"},
 		"lock.jams":                {"state": "locked"},
 		"camera.door":              {"state": "idle"},
@@ -92,6 +104,8 @@ func (h *home) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.next = nil
 		}
 		answer(w, h.entity(id))
+	case r.Method == http.MethodGet && kind == "config":
+		answer(w, h.settings())
 	case r.Method == http.MethodGet && kind == "camera_proxy" && h.states[id] != nil:
 		var b bytes.Buffer
 		_ = jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, 32, 32)), nil) // a buffer takes all
@@ -104,10 +118,15 @@ func (h *home) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// settings are what it says of itself. mu is held.
+func (h *home) settings() map[string]any {
+	return map[string]any{"location_name": "Home", "unit_system": map[string]any{"length": "km", "temperature": h.unit}, "version": "2026.11.1"}
+}
+
 func (h *home) entity(id string) map[string]any {
 	attributes := map[string]any{"friendly_name": id}
 	for k, v := range h.states[id] {
-		if k != "state" && (h.states[id]["state"] == "on" || k == "device_class" || k == "unit_of_measurement" || k == "current_position" || k == "supported_features") {
+		if k != "state" && (strings.HasPrefix(id, "climate.") || h.states[id]["state"] == "on" || k == "device_class" || k == "unit_of_measurement" || k == "current_position" || k == "supported_features") {
 			attributes[k] = v
 		}
 	}
@@ -159,6 +178,13 @@ func (h *home) does(name, id string, body map[string]any) {
 			}
 		}
 		switch {
+		case service == "set_hvac_mode":
+			is, _ = body["hvac_mode"].(string)
+		case service == "set_temperature":
+			is, _ = h.states[id]["state"].(string)
+			h.states[id]["temperature"] = body["temperature"]
+		case strings.HasPrefix(id, "media_player.") && is == "on":
+			is = "idle"
 		case service == "stop_cover":
 			is = "open"
 		case id == "lock.jams":
@@ -188,7 +214,7 @@ func (h *home) does(name, id string, body map[string]any) {
 func (h *home) is(id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.states[id]["state"] == "on"
+	return h.states[id]["state"] != "off"
 }
 
 func (h *home) count() int { h.mu.Lock(); defer h.mu.Unlock(); return len(h.calls) }
@@ -196,7 +222,9 @@ func (h *home) count() int { h.mu.Lock(); defer h.mu.Unlock(); return len(h.call
 func (h *home) force(id string, on bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.states[id]["state"] = map[bool]string{true: "on", false: "off"}[on]
+	way := map[string]string{"climate": "heat", "media_player": "playing"}
+	domain, _, _ := strings.Cut(id, ".")
+	h.states[id]["state"] = map[bool]string{true: cmp.Or(way[domain], "on"), false: "off"}[on]
 	h.tell(id)
 }
 

@@ -85,6 +85,8 @@ func (h *home) command(s *sitting, in map[string]any) bool {
 			h.next = nil
 		}
 		return true
+	case "get_config":
+		return ok(h.settings())
 	case "subscribe_events":
 		s.sub = in["id"]
 		h.joined++

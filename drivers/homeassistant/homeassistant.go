@@ -1,12 +1,11 @@
 // Package homeassistant drives single entities of a Home Assistant by its WebSocket
 // API, with live states and areas, and over REST where there is none
 // (developers.home-assistant.io/docs/api/websocket, .../rest): lights, switches,
-// fans and sirens by service calls with their states as read-back, sensors, and
-// cameras by camera_proxy. Only entities that the configuration names are touched,
+// fans, humidifiers, sirens, media players and climates by service calls with their
+// states as read-back, sensors, and cameras by camera_proxy. Only entities that the configuration names are touched,
 // and of no other is anything kept.
 //
-// Not supported: climates, media players, vacuums, scenes and scripts; tilt of
-// covers.
+// Not supported: vacuums, scenes and scripts; tilt of covers; what players play.
 package homeassistant
 
 import (
@@ -27,7 +26,7 @@ import (
 
 // Kind is the kind of driver for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "homeassistant", Class: "plug", About: "one entity of a Home Assistant: light, switch, fan, siren, cover, lock, sensor, camera", Open: Open, Discover: Discover}
+	return drivers.Kind{Name: "homeassistant", Class: "plug", About: "one entity of a Home Assistant: light, switch, fan, siren, climate, cover, lock, sensor, camera", Open: Open, Discover: Discover}
 }
 
 // Open is the drivers.Factory of this package. It reads the token's file; no
@@ -70,7 +69,7 @@ func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
 	if cfg.domain() == "camera" {
 		return newCamera(name, e), nil
 	}
-	return family.New(name, domains[cfg.domain()], cfg.Levels, haltTimes*cfg.Timeout, drivers.NewLink(client.Host()), e.verbs()), nil
+	return family.New(name, domains[cfg.domain()], cfg.levels(), haltTimes*cfg.Timeout, drivers.NewLink(client.Host()), e.verbs()), nil
 }
 
 // hubOf is the hub that all entities of one Home Assistant share.
@@ -108,6 +107,11 @@ func (e *entity) verbs() family.Verbs {
 		return v
 	}
 	v.Switch, v.On = e.turn, e.on
+	if e.cfg.domain() == "climate" {
+		v.Switch, v.Read = e.mode, e.readClimate
+		v.Heat = &family.Heat{Set: e.heat, Target: e.target, Targets: drivers.Targets{Min: e.cfg.Lowest, Max: e.cfg.Highest}}
+		return v
+	}
 	if e.cfg.Dims {
 		v.Light = &family.Light{Dim: e.dim, Level: e.level}
 	}
@@ -122,7 +126,31 @@ func (e *entity) verbs() family.Verbs {
 
 func (e *entity) turn(ctx context.Context, on bool) error {
 	service := map[bool]string{true: "turn_on", false: "turn_off"}[on]
-	return e.call(ctx, service, nil, func(s state) bool { return s.is(on) })
+	if e.cfg.domain() == "media_player" {
+		s, err := e.state(ctx)
+		if needs := map[bool]int{true: playerOn, false: playerOff}[on]; err == nil && s.Attributes.Features&needs == 0 {
+			err = fmt.Errorf("%s cannot be told to %s, says Home Assistant (supported_features %d)", e.cfg.Entity, strings.ReplaceAll(service, "_", " "), s.Attributes.Features)
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		}
+	}
+	return e.call(ctx, service, nil, func(s state) bool { return e.is(s, on) })
+}
+
+// What a media player can, in its supported_features (MediaPlayerEntityFeature).
+const (
+	playerOn  = 128
+	playerOff = 256
+)
+
+// is reports whether a state is on, or off. Players and climates are on in more than
+// one way: they play or pause, heat or cool.
+func (e *entity) is(s state, on bool) bool {
+	if d := e.cfg.domain(); d == "media_player" || d == "climate" {
+		return on != (s.State == "off" || s.State == "standby")
+	}
+	return s.is(on)
 }
 
 func (e *entity) on(ctx context.Context) (bool, error) {
@@ -130,7 +158,7 @@ func (e *entity) on(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return s.State == "on", nil
+	return e.is(s, true), nil
 }
 
 func (e *entity) dim(ctx context.Context, percent float64) error {
@@ -287,7 +315,8 @@ type state struct {
 		Position   *float64 `json:"current_position"` // of a cover: 100 is open
 		Features   int      `json:"supported_features"`
 	} `json:"attributes"`
-	fault error // why it tells nothing; the rest is empty then
+	climate *climate // of a climate
+	fault   error    // why it tells nothing; the rest is empty then
 }
 
 func (s state) is(on bool) bool { return s.State == map[bool]string{true: "on", false: "off"}[on] }
@@ -313,6 +342,12 @@ func parseState(data []byte, id string) (state, error) {
 	}
 	if s.State == "unavailable" || s.State == "unknown" || s.State == "" {
 		return state{}, fmt.Errorf("%s is %q in Home Assistant; look at it there", id, s.State)
+	}
+	if strings.HasPrefix(id, "climate.") {
+		var err error
+		if s.climate, err = parseClimate(data); err != nil {
+			return state{}, err
+		}
 	}
 	for _, part := range s.Attributes.Colour {
 		if part < 0 || part > math.MaxUint8 {

@@ -49,6 +49,11 @@ func TestKeepsTheRules(t *testing.T) {
 		{"sensor.balcony", ""},
 		{"binary_sensor.front_door", ""},
 		{"camera.door", ""},
+		{"climate.living", "safe: off"},
+		{"climate.living", "safe: off\nlive: false"},
+		{"climate.ac", "safe: off\nmode: cool\nlowest: 16\nhighest: 30"},
+		{"humidifier.bed", ""},
+		{"media_player.tv", ""},
 		{"cover.blind", ""},
 		{"cover.blind", "positions: true"},
 		{"cover.gate", ""},
@@ -58,6 +63,9 @@ func TestKeepsTheRules(t *testing.T) {
 			switches := !strings.Contains(c.entity, "sensor") && !strings.Contains(c.entity, "camera") && !strings.Contains(c.entity, "cover") && !strings.Contains(c.entity, "lock")
 			drivertest.Run(t, func(t *testing.T) drivers.Device {
 				h.renew()
+				if c.entity == "climate.ac" {
+					h.unit = "°F"
+				}
 				d, err := open(config(h, c.entity) + c.more)
 				if err != nil {
 					t.Fatal(err)
@@ -164,8 +172,12 @@ func TestConfigMistakes(t *testing.T) {
 		{place, "entity: is missing"},
 		{place + "entity: hall", "entity: \"hall\" is no entity id"},
 		{place + "entity: light.Hall/../x", "is no entity id"},
-		{place + "entity: vacuum.door", "entity: a vacuum is not driven; known: binary_sensor, camera, cover, fan"},
+		{place + "entity: vacuum.door", "entity: a vacuum is not driven; known: binary_sensor, camera, climate, cover, fan"},
 		{place + "entity: switch.a\ndims: true", "dims: is for a light"},
+		{place + "entity: light.a\nlowest: 12", "mode: is for a climate"},
+		{place + "entity: climate.a\nmode: warm", `mode: "warm" is unknown; write what on is: heat, cool`},
+		{place + "entity: climate.a\nlowest: 30\nhighest: 12", "lowest: 30 to 12 °C cannot be"},
+		{place + "entity: climate.a\nlowest: .nan", "lowest: is text; write a number"},
 		{place + "entity: light.a\ncode: 1", "code: is for a lock"},
 		{place + "entity: light.a\ncolours: true", "colours: a light with colours dims as well"},
 		{place + "entity: light.a\nsafe: maybe", `safe: "maybe" is unknown`},

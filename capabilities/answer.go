@@ -185,9 +185,11 @@ func (w *words) parts(tokens []token) [][]token {
 	var list [][]token
 	start := 0
 	for i := 0; i <= len(tokens); i++ {
-		if i == len(tokens) || w.joining.longest(tokens, i) > 0 {
+		n := w.joining.longest(tokens, i)
+		if i == len(tokens) || n > 0 {
 			list = append(list, tokens[start:i])
-			start = i + 1
+			start = i + n
+			i = max(i, start-1)
 		}
 	}
 	return list

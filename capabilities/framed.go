@@ -98,6 +98,14 @@ func (x *request) frames() (Outcome, bool) {
 	if x.skips > 0 && len(able) > 0 {
 		able = x.fewest(able)
 	}
+	if len(able) > 0 && slices.ContainsFunc(list, x.leavesOut) {
+		able[0].doubt = cmp.Or(able[0].doubt, "it may be meant for other things")
+	}
+	if len(able) == 0 && x.skips == 0 {
+		if out, ok := x.eachOf(list); ok {
+			return out, true
+		}
+	}
 	switch {
 	case len(able) > 0 && bare != "":
 		able[0].doubt = fmt.Sprintf("%q may be a name", bare)
@@ -240,6 +248,9 @@ func (l *lexicon) grammatical(s signal) bool {
 func (x *request) framedReading(f *frame, so framed) (reading, bool) {
 	l := &x.r.catalogue.lexicon
 	rd := reading{sentence: f.sentence, args: x.argsOf(f, so)}
+	if f.of.Command != Clean && slices.ContainsFunc(so.places, func(b bound) bool { return b.kind == "spot" }) {
+		return rd, false
+	}
 	whole, here := so.signals.has(l.bits["whole"]), so.signals.has(l.bits["here"]|l.bits["it"])
 	switch {
 	case len(so.devices) > 0:
@@ -247,6 +258,14 @@ func (x *request) framedReading(f *frame, so framed) (reading, bool) {
 		for _, b := range so.devices[1:] {
 			m = m.with(*b.match)
 			m.all, m.count = true, 0
+		}
+		if len(so.devices) > 1 {
+			for _, b := range so.devices {
+				m.parts = append(m.parts, b.match.devices)
+			}
+			if len(so.places) == 0 {
+				rd.names = so.devices
+			}
 		}
 		if here {
 			m.all = false
@@ -273,9 +292,6 @@ func (x *request) framedReading(f *frame, so framed) (reading, bool) {
 		return rd, false
 	}
 	for _, b := range so.places {
-		if b.kind == "spot" && f.of.Command != Clean {
-			return rd, false
-		}
 		if b.kind == "area" && f.of.Command == Clean { // a room that is no spot
 			if slices.ContainsFunc(x.filled("spot", b.from), func(m match) bool { return m.end >= b.match.end }) {
 				return rd, false // it is read as one
@@ -320,9 +336,15 @@ func (x *request) alongside(rd *reading, places []bound) bool {
 // anywhere narrows a reading to the devices of several places.
 func (x *request) anywhere(rd *reading, places []bound) {
 	m := *rd.slots[0].match
-	m.devices = slices.DeleteFunc(slices.Clone(m.devices), func(d int) bool {
-		return !slices.ContainsFunc(places, func(b bound) bool { return x.r.in(d, b.match.value) })
-	})
+	of := m.devices
+	m.devices, m.parts = nil, nil
+	for _, b := range places {
+		there := slices.DeleteFunc(slices.Clone(of), func(d int) bool { return !x.r.in(d, b.match.value) })
+		m.parts = append(m.parts, there)
+		m.devices = append(m.devices, subtract(there, m.devices)...)
+	}
+	slices.Sort(m.devices)
+	rd.names = places
 	m.all = true
 	rd.slots[0].match, rd.all = &m, true
 }

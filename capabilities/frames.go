@@ -80,6 +80,7 @@ type lexicon struct {
 	shade, percentOf *set
 	from, by         *set
 	often            signal            // what may be said twice
+	telling          signal            // what is done with a thing: on, off, open, lock
 	nouns            signal            // what other words may be joined to
 	colourNames      map[string]string // by colour
 	thing            *phrases[match]
@@ -155,6 +156,10 @@ func (l *lexicon) compile(w *words, c *Catalogue, wrong func(string, ...any)) {
 	for _, name := range l.Nouns {
 		l.nouns |= l.bits[name]
 	}
+	for _, name := range slices.Concat([]string{"on", "off", "up", "down", "coffee", "drink"}, slices.Sorted(maps.Keys(l.Verbs))) {
+		l.telling |= l.bits[name]
+	}
+	l.telling &^= l.bits["turn"] | l.bits["make"] | l.bits["change"] | l.bits["brew"] | l.bits["boil"]
 	l.often = l.bits["make"] | l.bits["want"] | l.bits["here"] | l.bits["whole"] | l.bits["bit"] | l.bits["start"] | l.bits["dock"]
 	l.sorts(w, c)
 	l.thing = &phrases[match]{}

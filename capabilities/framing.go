@@ -102,6 +102,38 @@ func (f *framer) speaks(i int) bool {
 	return says
 }
 
+// nameEnd is where the longest name at word i ends, i if there is none.
+func (f *framer) nameEnd(i int) int {
+	return max(f.x.longest("area", i), f.x.longest("device", i), f.x.longest("spot", i))
+}
+
+// acting reports whether the words say what is to be done with a thing: not "turn" or
+// "make" alone, and not by the "on" of "the light on the porch".
+func (f *framer) acting(from, to int) (is bool) {
+	l := &f.x.r.catalogue.lexicon
+	verb := false // before this word
+	for i := from; i < to; i++ {
+		turns := false
+		l.says.each(f.x.tokens, i, func(end int, s signal) {
+			turns = turns || s.has(l.bits["turn"])
+			is = is || end > i && end <= to && s.has(l.telling) && (verb || !s.has(l.bits["on"]) || end == to || !f.noun(end))
+		})
+		verb = turns
+	}
+	return is
+}
+
+// setting reports whether the words have a colour or a level.
+func (f *framer) setting(from, to int) bool {
+	l, tokens := &f.x.r.catalogue.lexicon, f.x.tokens
+	for i := from; i < to; i++ {
+		if l.colour.longest(tokens, i) > 0 || l.level.longest(tokens, i) > 0 || f.x.percents(i) {
+			return true
+		}
+	}
+	return false
+}
+
 // signal reads a word or phrase that says something.
 func (f *framer) signal(i int, so framed) {
 	l := &f.x.r.catalogue.lexicon
@@ -125,6 +157,8 @@ func (f *framer) signal(i int, so framed) {
 		case s == l.bits["ready"] && so.pieces == 1: // "going to make coffee" tells
 			return
 		case s == l.bits["joint"] && so.verb.has(l.bits["off"]|l.bits["on"]): // "turn off on the light" says both
+			return
+		case s == l.bits["joint"] && so.verb.has(l.bits["turn"]): // "turn on the light" joins nothing
 			return
 		case s == l.bits["on"] && len(so.devices) > 0 && f.place(end): // "the light on the porch" is a light
 			return
@@ -227,22 +261,24 @@ func (f *framer) at(i int, s *set) int {
 // name reads the name of a device or place.
 func (f *framer) name(i int, so framed) {
 	for _, kind := range []string{"device", "area", "spot"} {
-		list := f.x.filled(kind, i)
+		list := f.x.placed(kind, i)
 		for m := range list {
 			if kind == "device" && list[m].all && list[m].class == "" && list[m].how == byNothing {
 				continue // "all" of what?
 			}
 			next, b := so, bound{kind, kind, i, &list[m]}
 			next.verb = 0
-			next.spread = so.spread || so.valued && so.listed
+			next.pieces += 2 * max(len(list[m].rooms)-1, 0) // as the names and what joins them
+			next.listed = so.listed || f.x.tokens[i].pause && len(so.devices)+len(so.places) > 0
+			next.spread = so.spread || so.valued && next.listed
 			if kind == "device" {
-				if len(so.devices) > 0 && !so.listed {
+				if len(so.devices) > 0 && !next.listed {
 					continue
 				}
 				next.object = next.object || so.verb.has(f.x.r.catalogue.lexicon.bits["clean"])
 				next.devices = append(slices.Clip(so.devices), b)
 			} else {
-				if len(so.places) > 0 && !so.listed {
+				if len(so.places) > 0 && !next.listed {
 					continue
 				}
 				next.ahead = next.ahead || len(so.devices) == 0

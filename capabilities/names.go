@@ -23,12 +23,14 @@ type match struct {
 	end      int
 	value    string // area, view or quantity as the home writes it
 	how      how
-	devices  []int  // that may be meant
-	class    string // where meant by class
-	all      bool   // "all lights"
-	count    int    // "two lights"; 0: no number was said
-	number   string // the word for it
-	spots    []Spot // places to work on
+	devices  []int    // that may be meant
+	class    string   // where meant by class
+	all      bool     // "all lights"
+	count    int      // "two lights"; 0: no number was said
+	number   string   // the word for it
+	spots    []Spot   // places to work on
+	parts    [][]int  // of devices that were named one by one, those of each name
+	rooms    []string // several of them, by name; nil for one
 	duration time.Duration
 	amount   float64 // percent, degrees or kelvin, or of a number
 	unit     string  // of a number, as a quantity has it; "" where none was said

@@ -286,7 +286,7 @@ func (x *request) fromRequires(w *wanted) (reading, Outcome, bool) {
 func (x *request) mention(rd *reading, i int) int {
 	for _, kind := range []string{"spot", "device", "view", "area"} {
 		var best *match
-		list := x.filled(kind, i)
+		list := x.placed(kind, i)
 		for k := range list {
 			if kind != "area" && len(list[k].devices) == 0 {
 				continue // a class of which there is none here

@@ -72,6 +72,7 @@ type reading struct {
 	sole    bool        // it is one of a group
 	how     how         // the most exact word for a device
 	devices []int       // that can do it
+	names   []bound     // of several things or places that were named one by one
 	all     bool
 }
 
@@ -164,12 +165,15 @@ func (x *request) outcome() Outcome {
 
 // read finds the readings of the text in all sentences.
 func (x *request) read() {
-	walk := walker{words: x.words(), tokens: x.tokens, fill: x.filled}
+	walk := walker{words: x.words(), tokens: x.tokens, fill: x.placed}
 	walk.found = func(s *sentence, slots []bound) {
 		if s.asked && !x.asks {
 			return
 		}
 		rd := reading{sentence: s, slots: slots, doubt: s.doubt}
+		if m := rd.slot("spot"); m != nil && len(m.rooms) > 1 && s.capability.Command != Clean { // two files are two prints
+			return
+		}
 		for _, b := range slots {
 			if slices.Contains(amountKinds, b.kind) {
 				rd.args = rd.args.Set(b.name, b.match.amount)
@@ -196,7 +200,7 @@ func (x *request) able(readings []reading) []reading {
 		if !x.demand.measures(&rd) {
 			continue
 		}
-		if rd.devices = x.candidates(&rd); len(rd.devices) > 0 {
+		if rd.devices = x.candidates(&rd); len(rd.devices) > 0 && !rd.partly() {
 			list = append(list, rd)
 		}
 	}

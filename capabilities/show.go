@@ -39,12 +39,15 @@ func (x *request) cut(tokens []token) {
 // bare is tokens without fillers.
 func (w *words) bare(tokens []token) []token {
 	var list []token
+	pause := false
 	for i := 0; i < len(tokens); i++ {
+		pause = pause || tokens[i].pause
 		if n := w.filler.longest(tokens, i); n > 0 {
 			i += n - 1
 			continue
 		}
 		one := tokens[i]
+		one.pause, pause = pause, false
 		one.noun = i > 0 && w.article.longest(tokens, i-1) > 0
 		list = append(list, one)
 	}

@@ -134,15 +134,11 @@ func (x *request) clauses() (Outcome, bool) {
 			pause, total = pause+d, total+d
 			continue
 		}
-		part := joined(x.referring(tokens, about))
+		part := withPauses(x.referring(tokens, about))
 		out, y := x.clause(part, n+1)
 		if out.Plan == nil {
 			x.explain = y.explain
-			if out.Question != nil {
-				out.Question.Text = fmt.Sprintf("of several things, %q: %s", part, out.Question.Text)
-				return out, true
-			}
-			return x.refuse(fmt.Sprintf("of several things, %q cannot be done: %s", part, out.Refusal.Reason), out.Refusal.Nearest), true
+			return x.ofSeveral(part, out), true
 		}
 		if wait := x.offAfter(out.Plan, steps); wait > 0 && pause == 0 {
 			out.Plan.NotBefore, pause, total = time.Time{}, wait, total+wait
@@ -310,52 +306,4 @@ func withStep(steps []Plan, n int, step Plan) []Plan {
 		}
 	}
 	return append(steps, step)
-}
-
-// cuts are the ends of the parts of a text of several orders: where it is joined, or
-// there is a comma behind an order, and an order begins.
-func (x *request) cuts() []int {
-	var list []int
-	from := 0
-	for i := 1; i < len(x.tokens); i++ {
-		n := x.words().joining.longest(x.tokens, i)
-		if n == 0 && !(x.tokens[i].pause && x.opens(from)) || x.named(i) && !x.tokens[i].pause {
-			continue
-		}
-		at := i + n
-		for k := 1; k > 0 && at < len(x.tokens); at += k {
-			if k = x.words().joining.longest(x.tokens, at); k == 0 {
-				k = x.words().filler.longest(x.tokens, at)
-			}
-		}
-		if order := x.pass(x.delayed(at)); order < len(x.tokens) && x.ordered(order) {
-			list = append(list, i)
-			from = at
-		}
-		i = max(i, at-1)
-	}
-	return list
-}
-
-// delayed is the end of "after ten minutes" at word i, i if it is not there.
-func (x *request) delayed(i int) int {
-	n := x.words().delaying.longest(x.tokens, i)
-	if n == 0 {
-		return i
-	}
-	if end, _ := x.length(i + n); end > 0 {
-		return end
-	}
-	return i
-}
-
-// opens reports whether an order begins at word i, or behind fillers.
-func (x *request) opens(i int) bool {
-	for n := 1; n > 0 && i < len(x.tokens); i += n {
-		if x.ordered(i) {
-			return true
-		}
-		n = x.words().filler.longest(x.tokens, i)
-	}
-	return false
 }

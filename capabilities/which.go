@@ -109,6 +109,9 @@ func (x *request) areas(rd *reading) []string {
 		return w.areas
 	}
 	if m := rd.slot("spot"); m != nil {
+		if len(m.rooms) > 0 {
+			return m.rooms
+		}
 		return []string{m.value}
 	}
 	if m := rd.slot("area"); m != nil {
@@ -131,8 +134,7 @@ func (x *request) oneArea(rd *reading, d int) ([]string, Outcome, bool) {
 		return x.otherRooms(d)
 	}
 	if rd.beyond != "" && !slices.Contains(areas, rd.beyond) {
-		known := rooms(x.r.home.Devices[d].Spots)
-		return nil, x.refuse(fmt.Sprintf("the %s does not know the way to the %s; it knows %s", x.r.label(d), rd.beyond, oneOfMany(known)), known), false
+		return nil, x.unreachable(d, rd.beyond), false
 	}
 	if rd.capability.Command == Print && len(areas) == 0 {
 		return x.whichFile(d)
@@ -141,6 +143,9 @@ func (x *request) oneArea(rd *reading, d int) ([]string, Outcome, bool) {
 		return x.whichRoom(d)
 	}
 	m := rd.slot("spot")
+	if m != nil && len(m.rooms) > 1 && !x.pinned(rd) {
+		return x.severalRooms(m, d)
+	}
 	if m == nil || len(areas) != 1 || x.pinned(rd) {
 		return areas, Outcome{}, true
 	}

@@ -1,0 +1,91 @@
+package capabilities
+
+import "strings"
+
+// cuts are the ends of the parts of a text of several orders: where it is joined, or
+// there is a comma behind an order, and an order begins.
+func (x *request) cuts() []int {
+	var list []int
+	from := 0
+	for i := 1; i < len(x.tokens); i++ {
+		n := x.words().joining.longest(x.tokens, i)
+		if n == 0 && !x.tokens[i].pause || x.named(i) && !x.tokens[i].pause {
+			continue
+		}
+		at := i + n
+		for k := 1; k > 0 && at < len(x.tokens); at += k {
+			if k = x.words().joining.longest(x.tokens, at); k == 0 {
+				k = x.words().filler.longest(x.tokens, at)
+			}
+		}
+		order := x.pass(x.delayed(at))
+		if order < len(x.tokens) && (x.ordered(order) && (n > 0 || x.opens(from)) || x.bothWhole(from, i, order)) {
+			list = append(list, i)
+			from = at
+		}
+		i = max(i, at-1)
+	}
+	return list
+}
+
+// delayed is the end of "after ten minutes" at word i, i if it is not there.
+func (x *request) delayed(i int) int {
+	n := x.words().delaying.longest(x.tokens, i)
+	if n == 0 {
+		return i
+	}
+	if end, _ := x.length(i + n); end > 0 {
+		return end
+	}
+	return i
+}
+
+// opens reports whether an order begins at word i, or behind fillers.
+func (x *request) opens(i int) bool {
+	for n := 1; n > 0 && i < len(x.tokens); i += n {
+		if x.ordered(i) {
+			return true
+		}
+		n = x.words().filler.longest(x.tokens, i)
+	}
+	return false
+}
+
+// bothWhole reports whether the words up to i say what is to be done, and those behind
+// it, from word at on, say it of another thing: "hall light off, blind down" needs no
+// verbs. Of a question nothing is cut off so.
+func (x *request) bothWhole(from, i, at int) bool {
+	f, to := framer{x: x}, x.partEnd(at)
+	first := x.pass(from)
+	if x.asks || !f.place(at) || !x.opens(from) && !f.place(first) {
+		return false
+	}
+	if !x.opens(from) {
+		from = f.nameEnd(first)
+	}
+	at = f.nameEnd(at)
+	return f.acting(from, i) && f.acting(at, to) || f.setting(from, i) && f.setting(at, to)
+}
+
+// partEnd is where the next word stands before which a text may be cut.
+func (x *request) partEnd(i int) int {
+	for i++; i < len(x.tokens) && !x.tokens[i].pause && x.words().joining.longest(x.tokens, i) == 0; {
+		i++
+	}
+	return i
+}
+
+// withPauses is a part of a text with its commas.
+func withPauses(tokens []token) string {
+	var b strings.Builder
+	for i, t := range tokens {
+		switch {
+		case i > 0 && t.pause:
+			b.WriteString(", ")
+		case i > 0 && t.text != possessive:
+			b.WriteByte(' ')
+		}
+		b.WriteString(t.text)
+	}
+	return b.String()
+}

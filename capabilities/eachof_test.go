@@ -1,0 +1,50 @@
+package capabilities_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// Each thing of a list is done with what was said of it, or nothing is.
+func TestEachThingOfAList(t *testing.T) {
+	r := lamps()
+	for intent, want := range map[string]string{
+		"turn on the hall light and kitchen light off":                 "turn on the hall light, turn off the kitchen light",
+		"hall light on, kitchen light off":                             "turn on the hall light, turn off the kitchen light",
+		"hall light on, kitchen light off, porch light on":             "turn on the hall light, turn off the kitchen light, turn on the porch light",
+		"vacuum the kitchen, hall light off":                           "vacuum the kitchen, turn off the hall light",
+		"set hall light to 20 percent and porch light to 50 percent":   "set the hall light to 20 percent, set the porch light to 50 percent",
+		"make the kitchen light red and the hall light blue":           "make the kitchen light red, make the hall light blue",
+		"hall light red, kitchen light blue":                           "make the hall light red, make the kitchen light blue",
+		"turn on the vacuum and the hall light":                        "vacuum all floors, turn on the hall light",
+		"turn on the heater, the kitchen light and dim the hall light": "turn on the kitchen light, turn on the heater, make the hall light 20 percent darker",
+
+		"turn on the hall light, the porch light and the kitchen light": "turn on the kitchen light, turn on the hall light, turn on the porch light",
+		"turn off hall light, porch light":                              "turn off the hall light, turn off the porch light",
+		"turn the heater and the pump and the hall light off":           "turn off the hall light, turn off the pump, turn off the heater",
+		"lights off in kitchen, hall and bedroom":                       "turn off the kitchen light, turn off the hall light, turn off the bedroom light",
+		"turn on the light on the porch":                                "turn on the porch light",
+	} {
+		if o := r.Resolve(ask(intent)); o.Plan == nil || o.Plan.Summary != want {
+			t.Errorf("Resolve(%q) = %q, want a plan to %s", intent, got(o), want)
+		}
+	}
+	for intent, want := range map[string]string{
+		"dim the hall light and the heater":                     `"dim heater" cannot be done`,
+		"turn the hall light and the pump blue":                 `"turn pump blue" cannot be done`,
+		"dim the kitchen light and the hall light and the pump": `"dim pump" cannot be done`,
+		"turn on the hall light, kitchen light and the attic":   "attic",
+		"is the hall light on and the kitchen light off?":       "",
+		"the hall light and the kitchen light":                  "",
+		"don't turn on the hall light, kitchen light off":       "rules something out",
+	} {
+		o := r.Resolve(ask(intent))
+		said := got(o)
+		if o.Question != nil {
+			said = o.Question.Text
+		}
+		if o.Plan != nil || !strings.Contains(said, want) {
+			t.Errorf("Resolve(%q) = %q, want no plan, and %q", intent, got(o), want)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package capabilities_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// Rooms that are named together are one plan with all of them, in the order in which
+// they were named.
+func TestSeveralRoomsAreOnePlan(t *testing.T) {
+	r := lamps()
+	for intent, want := range map[string]string{
+		"vacuum the kitchen and the hall":                         "kitchen,hall",
+		"Vacuum the hall and the kitchen.":                        "hall,kitchen",
+		"vacuum kitchen, hall and bedroom":                        "kitchen,hall,bedroom",
+		"vacuum the kitchen, the hall, and the bedroom please":    "kitchen,hall,bedroom",
+		"please vacuum kitchen, hall, bedroom":                    "kitchen,hall,bedroom",
+		"clean the kitchen and then the hall":                     "kitchen,hall",
+		"clean the kitchen, then the hall, then the bedroom":      "kitchen,hall,bedroom",
+		"hoover the kitchen as well as the hall":                  "kitchen,hall",
+		"clean kitchen & hall":                                    "kitchen,hall",
+		"vacuum both the kitchen and the hall":                    "kitchen,hall",
+		"vacuum in the kitchen and in the hall":                   "kitchen,hall",
+		"send the vacuum to the kitchen and the hall":             "kitchen,hall",
+		"start the vacuum in the kitchen and the hall":            "kitchen,hall",
+		"vacuum the kitchen and the kitchen and the hall":         "kitchen,hall",
+		"the kitchen and the hall need vacuuming":                 "kitchen,hall",
+		"I want the kitchen and the hall vacuumed":                "kitchen,hall",
+		"have the vacuum clean the kitchen, followed by the hall": "kitchen,hall",
+		"vacuum the kitchen and the hall in ten minutes":          "kitchen,hall",
+	} {
+		o := r.Resolve(ask(intent))
+		if o.Plan == nil || o.Plan.Command != capabilities.Clean {
+			t.Errorf("Resolve(%q) = %q, want one plan", intent, got(o))
+			continue
+		}
+		areas, _ := o.Plan.Args.Get("areas")
+		if list, _ := areas.([]string); strings.Join(list, ",") != want {
+			t.Errorf("Resolve(%q): areas %v, want %s", intent, areas, want)
+		}
+	}
+}
+
+// What is no list of rooms that the vacuum knows is no such plan.
+func TestWhatIsNoListOfRooms(t *testing.T) {
+	r := lamps()
+	for intent, want := range map[string]string{
+		"vacuum the kitchen and the porch":                      "no: the vacuum does not know the way to the porch; it knows kitchen, hall, bedroom",
+		"vacuum the porch and the kitchen":                      "no: the vacuum does not know the way to the porch; it knows kitchen, hall, bedroom",
+		"vacuum both the kitchen, the hall and the bedroom":     "",
+		"vacuum the kitchen and the attic":                      "? go_ahead: yes, no",
+		"don't vacuum the kitchen and the hall":                 "",
+		"did you vacuum the kitchen and the hall":               "",
+		"I vacuumed the kitchen and the hall":                   "",
+		"the kitchen and the hall":                              "",
+		"vacuum the kitchen or the hall":                        "?",
+		"vacuum the kitchen and turn off the hall light":        "several vacuum,hall-light",
+		"vacuum the kitchen and the hall and turn off the pump": "several vacuum,pump",
+		"vacuum the kitchen, then the hall and then dock":       "several vacuum,vacuum",
+		"can you vacuum the kitchen and the hall?":              "? go_ahead: yes, no",
+		"vacuum the kitchen and the hall twice":                 "several vacuum,vacuum",
+		"turn on the kitchen and the hall light":                "switch-on kitchen-light,hall-light",
+	} {
+		o := r.Resolve(ask(intent))
+		if is := got(o); want == "" && o.Plan != nil || want == "?" && o.Question == nil || want != "?" && want != "" && is != want {
+			t.Errorf("Resolve(%q) = %q, want %q", intent, is, want)
+		}
+	}
+}

@@ -175,6 +175,8 @@ func (s *Store) lock(key string) *sync.Mutex {
 // Create stores a new thread.
 func (s *Store) Create(ctx context.Context, c exchange.Create) (exchange.Thread, error) {
 	defer s.grown(ctx)
+	s.project.steps.Add(1)
+	defer s.project.steps.Add(-1)
 	s.step.RLock()
 	defer s.step.RUnlock()
 	if c.ClientID != "" {
@@ -203,6 +205,8 @@ func (s *Store) Create(ctx context.Context, c exchange.Create) (exchange.Thread,
 // Append stores one step.
 func (s *Store) Append(ctx context.Context, step exchange.Step) error {
 	defer s.grown(ctx)
+	s.project.steps.Add(1)
+	defer s.project.steps.Add(-1)
 	s.step.RLock()
 	defer s.step.RUnlock()
 	ref := step.Envelope.Ref

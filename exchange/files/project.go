@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
@@ -20,26 +21,29 @@ const (
 	// later is when something is tried again that the disk has refused.
 	later = 5 * time.Second
 	// restAfter is how long threads that have ended are kept in the log before
-	// their folders are synced and they are let go, and restMany how many.
+	// their folders are synced and they are let go. Under load it is restLate, or
+	// until there are restMany: what waits for the log's sync waits for this one too.
 	restAfter = 3 * time.Second
-	restMany  = 2000
+	restLate  = 30 * time.Second
+	restMany  = 8192
 )
 
 // projector brings the folders after the log.
 type projector struct {
 	s *Store
 
+	steps   atomic.Int32 // that are being stored: the folders give way to them
 	mu      sync.Mutex
-	queue   []marked             // refs to be looked at, each once
+	soon    []string             // refs to be looked at before the queue
+	queue   []marked             // refs to be looked at, those that soon had meanwhile among them
 	unsure  []string             // refs to be looked at when there is nothing else to do
-	queued  map[string]bool      // what is in queue
+	queued  map[string]bool      // what is in soon or in queue
 	due     map[string]time.Time // refs to be looked at, not before
 	scanned time.Time            // when due was looked through
 	resting map[string]uint64    // ended and in their folders, by version
 	since   time.Time            // of the oldest of them
 	busy    bool                 // one is being worked on
-	marks   uint64               // how often a thread was marked,
-	seen    uint64               // and how often when the last folder was written
+	last    time.Time            // when a thread was marked last
 	hurried int                  // how many wait until the folders show everything
 	handed  map[string]map[string]bool
 	left    map[string]left   // by ref, the threads that are left alone
@@ -52,17 +56,16 @@ type projector struct {
 // marked is a thread whose folder is to be brought after the log.
 type marked struct {
 	ref string
-	at  time.Time // zero: it waits for nothing
+	at  time.Time
 }
 
 // A thread waits a while after a step: most take their next steps soon, which are
-// then written with this one, and what waits for the log's sync does not wait for
-// the folders' writes as well. Under load, with more than few threads in the
-// queue, it waits longer.
+// then written with this one. After that it waits for a lull, so that requests
+// share neither the disk nor the processor with the folders, but not for ever.
 const (
 	gather   = 250 * time.Millisecond
-	few      = 64
-	patience = 700 * time.Millisecond
+	lull     = 25 * time.Millisecond
+	patience = 3 * time.Second
 )
 
 func newProjector(s *Store) *projector {
@@ -77,8 +80,11 @@ func newProjector(s *Store) *projector {
 // mark has a thread's folder brought after the log.
 func (p *projector) mark(ref string) {
 	p.mu.Lock()
-	p.marks++
-	p.enqueue(ref, time.Now())
+	p.last = time.Now()
+	if !p.queued[ref] {
+		p.queued[ref] = true
+		p.queue = append(p.queue, marked{ref, p.last})
+	}
 	first := len(p.queue) == 1
 	p.mu.Unlock()
 	if first { // else it is known when to look
@@ -94,12 +100,10 @@ func (p *projector) look(ref string, d time.Duration) {
 	p.stir()
 }
 
-// enqueue is for those who hold p.mu.
-func (p *projector) enqueue(ref string, at time.Time) {
-	if !p.queued[ref] {
-		p.queued[ref] = true
-		p.queue = append(p.queue, marked{ref, at})
-	}
+// enqueue has a thread's folder looked at next. p.mu is held.
+func (p *projector) enqueue(ref string) {
+	p.queued[ref] = true
+	p.soon = append(p.soon, ref)
 }
 
 func (p *projector) stir() {
@@ -115,54 +119,73 @@ func (p *projector) next() (ref string, wait time.Duration) {
 	defer p.mu.Unlock()
 	now := time.Now()
 	wait = p.ripe(now)
-	if len(p.queue) == 0 && len(p.unsure) > 0 {
-		p.enqueue(p.unsure[0], time.Time{})
+	for len(p.queue) > 0 && !p.queued[p.queue[0].ref] {
+		p.queue = p.queue[1:] // it was looked at meanwhile
+	}
+	if len(p.soon)+len(p.queue) == 0 && len(p.unsure) > 0 {
+		p.enqueue(p.unsure[0])
 		p.unsure = p.unsure[1:]
 	}
 	if len(p.resting) > 0 {
-		wait = min(wait, max(time.Millisecond, restAfter-now.Sub(p.since)))
+		wait = min(wait, max(time.Millisecond, p.restIn(now)))
 	}
-	if len(p.queue) == 0 {
+	switch p.busy = true; {
+	case len(p.soon) > 0:
+		ref, p.soon = p.soon[0], p.soon[1:]
+	case len(p.queue) > 0:
+		if more := p.waits(now); more > 0 {
+			return "", min(wait, more)
+		}
+		ref, p.queue = p.queue[0].ref, p.queue[1:]
+	default:
 		p.busy = false
 		p.idle.Broadcast()
 		return "", wait
 	}
-	first := p.queue[0]
-	p.busy = true
-	if left := p.patience() - now.Sub(first.at); left > 0 {
-		return "", min(wait, left)
-	}
-	p.queue = p.queue[1:]
-	delete(p.queued, first.ref)
-	return first.ref, 0
+	delete(p.queued, ref)
+	return ref, 0
 }
 
-// patience is how long a thread waits now. p.mu is held.
-func (p *projector) patience() time.Duration {
-	switch {
-	case p.to == nil || p.hurried > 0:
+// waits is how long the first of the queue waits still. p.mu is held.
+func (p *projector) waits(now time.Time) time.Duration {
+	if p.hurries() {
 		return 0
-	case len(p.queue) > few:
-		return patience
 	}
-	return gather
+	waited := now.Sub(p.queue[0].at)
+	return min(patience-waited, max(gather-waited, p.loud(now)))
 }
 
-// courtesy is how long to let others work who have taken steps meanwhile: as long
-// as the last folder took. Where the folders are far behind, there is none.
+// hurries reports whether the folders are to show everything at once. p.mu is
+// held.
+func (p *projector) hurries() bool { return p.to == nil || p.hurried > 0 }
+
+// loud is how long it takes at least until there is a lull; 0 if there is one.
+// p.mu is held.
+func (p *projector) loud(now time.Time) time.Duration {
+	if p.steps.Load() > 0 {
+		return lull
+	}
+	return max(0, lull-now.Sub(p.last))
+}
+
+// courtesy is how long to let others work who take steps meanwhile: some times as
+// long as the last folder took, and the less the further the folders are behind.
 func (p *projector) courtesy(took time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	under := p.marks != p.seen
-	p.seen = p.marks
-	if !under || p.patience() == 0 || len(p.queue) > 0 && time.Since(p.queue[0].at) > 2*patience {
-		return 0
+	if now := time.Now(); len(p.queue) > 0 && !p.hurries() && p.loud(now) > 0 {
+		switch late := now.Sub(p.queue[0].at); {
+		case late < 2*patience:
+			return min(4*took, mostCourtesy)
+		case late < 4*patience:
+			return min(took, mostCourtesy)
+		}
 	}
-	return min(took, mostCourtesy)
+	return 0
 }
 
 // mostCourtesy keeps one slow write from being followed by a long wait.
-const mostCourtesy = 5 * time.Millisecond
+const mostCourtesy = 10 * time.Millisecond
 
 // scanEvery is how often it is looked which threads are due.
 const scanEvery = 20 * time.Millisecond
@@ -184,7 +207,7 @@ func (p *projector) ripe(now time.Time) time.Duration {
 			continue
 		}
 		delete(p.due, ref)
-		p.enqueue(ref, time.Time{})
+		p.enqueue(ref)
 	}
 	return wait
 }
@@ -318,8 +341,16 @@ func (p *projector) settled(w whole) {
 func (p *projector) restDue() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := len(p.resting)
-	return n >= restMany || n > 0 && time.Since(p.since) >= restAfter
+	return len(p.resting) > 0 && p.restIn(time.Now()) <= 0
+}
+
+// restIn is in how long the threads that have ended are let go. p.mu is held.
+func (p *projector) restIn(now time.Time) time.Duration {
+	if len(p.resting) >= restMany {
+		return 0
+	}
+	waited := now.Sub(p.since)
+	return min(restLate-waited, max(restAfter-waited, p.loud(now)))
 }
 
 // rest lets go of the threads that have ended, when their folders are on the
@@ -389,7 +420,7 @@ func (s *Store) Settle(ctx context.Context) error {
 	p.hurried++
 	defer func() { p.hurried-- }()
 	p.stir()
-	for (len(p.queue) > 0 || len(p.unsure) > 0 || p.busy || len(p.due) > 0) && ctx.Err() == nil {
+	for (len(p.soon)+len(p.queue) > 0 || len(p.unsure) > 0 || p.busy || len(p.due) > 0) && ctx.Err() == nil {
 		p.idle.Wait()
 	}
 	return ctx.Err()

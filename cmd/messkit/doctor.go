@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -69,11 +72,14 @@ func (a *app) diagnose(ctx context.Context, k *client, file string, asJSON bool)
 			return err
 		}
 	}
-	sick := false
+	sick, wide := false, 10
 	for _, f := range found {
 		sick = sick || !f.OK
+		wide = max(wide, utf8.RuneCountInString(printable(f.What)))
+	}
+	for _, f := range found {
 		if !asJSON {
-			fmt.Fprintf(a.out, "%s  %-10s %s\n", f.sign(), printable(f.What), printable(f.Says))
+			fmt.Fprintf(a.out, "%s  %-*s %s\n", f.sign(), min(wide, widestName), printable(f.What), printable(f.Says))
 		}
 	}
 	if sick {
@@ -81,6 +87,10 @@ func (a *app) diagnose(ctx context.Context, k *client, file string, asJSON bool)
 	}
 	return nil
 }
+
+// widestName is what stands below each other for names, in runes; one that is longer
+// stands out.
+const widestName = 32
 
 // examine looks at everything. What is wrong with the configuration keeps it
 // from what that names.
@@ -105,10 +115,15 @@ func examine(ctx context.Context, k *client, file string) []finding {
 		h, err := c.Connect.reach(ctx, c.Agent.ID)
 		found = append(found, verdict("exchange", err, "%s at the broker %s", h.Exchange, k.url))
 	} else {
-		reached := k.checkExchange(ctx)
-		found = append(found, checkKey(k.keyFile), reached)
+		key, x := checkKey(k.keyFile), k.checkExchange(ctx)
+		running := x.OK
+		if k.neverBegun(ctx) {
+			key = finding{What: "key", OK: true, Note: true, Says: k.keyFile + " is not there yet; the first start makes it"}
+			x = finding{What: "exchange", OK: true, Note: true, Says: "not running; start it with: messkit run" + named(file)}
+		}
+		found = append(found, key, x)
 		if err == nil && c.Exchange != nil {
-			found = append(found, checkPorts(c.Exchange, reached.OK)...)
+			found = append(found, checkPorts(c.Exchange, running)...)
 		}
 	}
 	found = append(found, checkClock(time.Now()))
@@ -158,6 +173,37 @@ func (k *client) checkExchange(ctx context.Context) finding {
 		err = fmt.Errorf("%w; messkit run starts one", err)
 	}
 	return verdict("exchange", err, "%s at %s, version %s", h.Exchange, k.url, h.Version)
+}
+
+// neverBegun reports whether the exchange would be one of this machine that has not
+// been started yet: there is neither a key of it nor anybody at its address.
+func (k *client) neverBegun(ctx context.Context) bool {
+	u, err := url.Parse(k.url)
+	if err != nil {
+		return false
+	}
+	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return false
+	}
+	if _, err := os.Stat(k.keyFile); !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", u.Host)
+	if err == nil {
+		_ = conn.Close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// named is how a command names a configuration, "" for none.
+func named(file string) string {
+	if file == "" {
+		return ""
+	}
+	return " --config " + file
 }
 
 // its has the client go to the exchange of a configuration, where no other was

@@ -16,7 +16,21 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"messkit": main})
+	testscript.Main(tidy{m}, map[string]func(){"messkit": main})
+}
+
+// tidy runs all tests, and leaves nothing behind.
+type tidy struct{ m *testing.M }
+
+func (t tidy) Run() int {
+	dir, err := os.MkdirTemp("", "messkit-built")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	builtIn = dir
+	return t.m.Run()
 }
 
 // TestScripts runs the command line as people do: a real exchange on a real

@@ -21,16 +21,37 @@ import (
 )
 
 // buildMesskit builds the binary as it is delivered: static, without the race
-// detector.
+// detector. Without flags it is built once for all tests.
 func buildMesskit(t *testing.T, flags ...string) string {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "messkit")
+	name, err := filepath.Join(t.TempDir(), "messkit"), error(nil)
+	if len(flags) == 0 {
+		name, err = builtOnce()
+	} else {
+		err = build(name, flags...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// builtOnce is in a folder that goes when all tests have run.
+var builtOnce = sync.OnceValues(func() (string, error) {
+	name := filepath.Join(builtIn, "messkit")
+	return name, build(name)
+})
+
+// builtIn is the folder of what is built for all tests.
+var builtIn string
+
+func build(name string, flags ...string) error {
 	c := exec.Command("go", slices.Concat([]string{"build", "-buildvcs=false", "-o", name}, flags, []string{"."})...)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	return name
+	return nil
 }
 
 // process is a messkit exchange of its own, and how to talk to it.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -155,6 +156,40 @@ func TestAskAtATerminal(t *testing.T) {
 		t.Errorf("%v\n%q", err, out)
 	}
 }
+
+// What the README shows of a terminal is what one sees there: each line, but for
+// names, numbers and how far the bar is.
+func TestTheReadmeAtATerminal(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(text), "```console\n$ messkit ask \"vacuum the kitchen\" --wait\n")
+	shown, _, _ = strings.Cut(shown, "```")
+	home, url := atHome(t)
+	out, err := atTerminal(t, home, url, map[string]string{"area? ": "both\n", "do it? [y/N] ": "y\n", primaryAttributes: "\x1b[?62;22c"}, "ask", "vacuum the kitchen", "--wait")
+	if err != nil {
+		t.Fatalf("%v\n%q", err, out)
+	}
+	words := regexp.MustCompile(`[█░\d]+`)
+	out = words.ReplaceAllString(sequence.ReplaceAllString(out, ""), "#")
+	n := 0
+	for line := range strings.Lines(shown) {
+		n++
+		line, _, _ = strings.Cut(strings.TrimSpace(line), "kitchen-pi")
+		for part := range strings.SplitSeq(words.ReplaceAllString(line, "#"), "#:#  ") { // how long it has gone on already
+			if !strings.Contains(out, strings.TrimSpace(part)) {
+				t.Errorf("%q is not in\n%s", part, out)
+			}
+		}
+	}
+	if n < 10 {
+		t.Errorf("%d lines", n)
+	}
+}
+
+// sequence is one for terminals.
+var sequence = regexp.MustCompile("\x1b\\[[?0-9;]*[a-zA-Z]")
 
 // Who does not wait is told how to see what became of it, and why it waits; the
 // ref stands alone in a pipe.

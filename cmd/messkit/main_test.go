@@ -30,6 +30,11 @@ func (t tidy) Run() int {
 	}
 	defer os.RemoveAll(dir)
 	builtIn = dir
+	// Under the race detector a program sleeps for a second when it ends.
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	return t.m.Run()
 }
 
@@ -41,6 +46,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("TZ", "UTC")
+			e.Setenv("GORACE", os.Getenv("GORACE"))
 			web := freeport.Address(e.T())
 			e.Setenv("ADDR", web)
 			e.Setenv("MESSKIT_URL", "http://"+web)

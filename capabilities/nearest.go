@@ -49,6 +49,62 @@ func (r *Resolver) near(words []string) []string {
 	return names
 }
 
+// closest are the names that come closest to what was asked, first the one that shares
+// most with it: its words, those of what a capability does, and words that are
+// spelt alike. Names that share as much stay in their order.
+func (x *request) closest(names []string) []string {
+	if len(names) < 2 {
+		return names
+	}
+	words := make([]string, 0, len(x.tokens))
+	for _, t := range x.tokens {
+		if !slices.Contains(meaningless, t.folded) {
+			words = append(words, t.folded)
+		}
+	}
+	shares := make(map[string]float64, len(names))
+	for _, name := range names {
+		own := split(name)
+		var does []string
+		for _, c := range x.r.catalogue.list {
+			if c.ID == name {
+				does = split(c.Description)
+			}
+		}
+		for _, w := range words {
+			best := 0.0
+			for _, n := range own {
+				best = max(best, alike(w, n))
+			}
+			if best < 0.5 && slices.Contains(does, w) {
+				best = 0.5
+			}
+			shares[name] += best
+		}
+	}
+	list := slices.Clone(names)
+	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(shares[b], shares[a]) })
+	return list[:min(len(list), maxNearest)]
+}
+
+// meaningless are words that make nothing alike.
+var meaningless = []string{"the", "a", "an", "and", "of", "to", "in", "it", "is", "me", "please"}
+
+// alike is 1 for words that are one, and 0 for those with little in common.
+func alike(a, b string) float64 {
+	longer := max(len(a), len(b))
+	switch {
+	case a == b:
+		return 1
+	case min(len(a), len(b)) < 4, longer-min(len(a), len(b)) > tooFar:
+		return 0
+	}
+	if same := 1 - float64(distance(a, b))/float64(longer); same > 0.35 {
+		return same
+	}
+	return 0
+}
+
 func ascii(s string) bool { return !strings.ContainsFunc(s, func(r rune) bool { return r > 127 }) }
 
 // tooFar is how many letters may not be changed, added or taken out.
@@ -75,6 +131,18 @@ func (r *Resolver) spell() (s spelled) {
 		}
 	}
 	return s
+}
+
+// sharing are the devices whose name has one of the words.
+func (r *Resolver) sharing(tokens []token) (list []string) {
+	for d := range r.home.Devices {
+		name := r.label(d)
+		own := split(name)
+		if slices.ContainsFunc(tokens, func(t token) bool { return len(t.folded) > 3 && slices.Contains(own, t.folded) }) {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 func (r *Resolver) allNames() []string {

@@ -8,7 +8,7 @@ import (
 )
 
 func (x *request) refuse(reason string, nearest []string) Outcome {
-	return Outcome{Refusal: &Refusal{Reason: reason, Nearest: nearest}}
+	return Outcome{Refusal: &Refusal{Reason: reason, Nearest: x.closest(nearest)}}
 }
 
 // notUnderstood says why no reading of the text can be done.
@@ -57,7 +57,7 @@ func (x *request) unknown(leftover []string) Outcome {
 		return x.unknownFile(d, leftover)
 	}
 	if near := x.r.near(leftover); len(near) > 0 {
-		return x.refuse("not understood: "+quoted(leftover), near)
+		return x.refuse("not understood: "+quoted(leftover), distinct(append(near, x.r.sharing(x.tokens)...)))
 	}
 	return x.refuse("not understood: "+quoted(leftover)+"; this home can "+x.r.abilities(), x.r.offered())
 }
@@ -127,7 +127,7 @@ func spaced(s string) string { return strings.ReplaceAll(s, "-", " ") }
 func (r *Resolver) doing(c *capability, quantity string) []string {
 	var list []string
 	for d := range r.home.Devices {
-		if r.can(c, quantity, d) && len(list) < maxNearest {
+		if r.can(c, quantity, d) {
 			list = append(list, r.label(d))
 		}
 	}

@@ -26,6 +26,7 @@ type statusJSON struct {
 	Exchange  string            `json:"exchange"`
 	Threads   map[mess.Code]int `json:"threads"`   // that have not ended
 	Log       writtenJSON       `json:"log"`       // of the exchange
+	Files     writtenJSON       `json:"files"`     // pictures and files of threads
 	DiskFree  int64             `json:"disk_free"` // bytes that are left for its data
 	Executor  *executorStatus   `json:"executor,omitempty"`
 	MQTT      *mqtt.Counts      `json:"mqtt,omitempty"`      // of the MQTT door
@@ -87,6 +88,8 @@ func (e *ownExchange) status() any {
 	s := statusJSON{
 		Version: version, Began: e.began, UptimeS: up.Seconds(), Exchange: e.id, Threads: e.x.Unfinished(), Log: written(now, total, today, up),
 	}
+	now, total, today = e.store.WrittenFiles()
+	s.Files = written(now, total, today, up)
 	if free, _, told := freeSpace(e.data); told {
 		s.DiskFree = int64(min(free, math.MaxInt64))
 	}
@@ -182,6 +185,7 @@ func (a *app) status(ctx context.Context, k *client, asJSON bool) error {
 	p.printf("exchange %s  version %s, up %s\n", printable(s.Exchange), printable(s.Version), upTime(s.UptimeS))
 	p.printf("threads   %s\n", unfinished(s.Threads))
 	p.printf("log       %s; %s free\n", s.Log, size(s.DiskFree))
+	p.printf("files     %s\n", s.Files)
 	for _, e := range s.Executors {
 		p.printf("executor  %s  %s\n", printable(e.ID), seen(e))
 	}

@@ -127,6 +127,21 @@ func findThread(data, arg string) (onDisk, error) {
 	return all[0], nil
 }
 
+// whereItIs has a thread read, anew where that has moved to another folder
+// meanwhile: its state is the folder that it is in.
+func whereItIs[T any](data, arg string, read func(onDisk) (T, error)) (T, error) {
+	for again := 10; ; again-- {
+		var v T
+		t, err := findThread(data, arg)
+		if err != nil {
+			return v, err
+		}
+		if v, err = read(t); !errors.Is(err, fs.ErrNotExist) || again == 0 {
+			return v, err
+		}
+	}
+}
+
 func dataFlag(c *cobra.Command, data *string) {
 	c.Flags().StringVar(data, "data", dataDir(), "folder of the threads")
 }

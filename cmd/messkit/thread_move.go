@@ -111,7 +111,11 @@ func (a *app) threadExportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(messeaf.Archive(f, t.fsys, t.Place), f.Close()); err != nil {
+			_, err = whereItIs(data, args[0], func(t onDisk) (int64, error) {
+				n, err := f.Seek(0, io.SeekStart)
+				return n, errors.Join(err, f.Truncate(0), messeaf.Archive(f, t.fsys, t.Place))
+			})
+			if err := errors.Join(err, f.Close()); err != nil {
 				return errors.Join(err, os.Remove(to))
 			}
 			_, err = fmt.Fprintln(a.out, "wrote", to)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -87,18 +88,14 @@ func (a *app) threadShowCommand() *cobra.Command {
 		Example: "  messkit thread show 2026-11-21-003 --save .\n  messkit thread show 2026-01-15-TEST.messe-af.zip",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			found, err := findThread(data, args[0])
-			if err != nil {
-				return err
-			}
-			t, err := found.Read(found.fsys)
+			t, err := whereItIs(data, args[0], func(found onDisk) (messeaf.Thread, error) { return found.Read(found.fsys) })
 			if err != nil {
 				return err
 			}
 			if err := a.showThread(t, asYAML); err != nil || saveDir == "" {
 				return err
 			}
-			return a.saveFiles(data, found, t, saveDir)
+			return a.saveFiles(data, args[0], t, saveDir)
 		},
 	}
 	dataFlag(c, &data)
@@ -131,7 +128,7 @@ func (a *app) showThread(t messeaf.Thread, asYAML bool) error {
 }
 
 // saveFiles writes what is beside a thread, and inside it, into a folder.
-func (a *app) saveFiles(threads string, found onDisk, t messeaf.Thread, dir string) error {
+func (a *app) saveFiles(threads, arg string, t messeaf.Thread, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("--save: %w", err)
 	}
@@ -143,13 +140,10 @@ func (a *app) saveFiles(threads string, found onDisk, t messeaf.Thread, dir stri
 	for _, f := range t.Attachments() {
 		data := f.Data
 		if data == nil {
-			in := found
-			if f.Thread != "" { // content:// of another thread
-				if in, err = findThread(threads, f.Thread); err != nil {
-					return err
-				}
-			}
-			if data, err = fs.ReadFile(in.fsys, path.Join(in.Dir(), f.Name)); err != nil {
+			data, err = whereItIs(threads, cmp.Or(f.Thread, arg), func(in onDisk) ([]byte, error) { // content:// may be of another thread
+				return fs.ReadFile(in.fsys, path.Join(in.Dir(), f.Name))
+			})
+			if err != nil {
 				return err
 			}
 		}

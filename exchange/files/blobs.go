@@ -10,13 +10,22 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
 )
 
 // blobs is a folder of files that are named by their content.
-type blobs struct{ dir string }
+type blobs struct {
+	dir string
+
+	mu    sync.Mutex
+	size  int64     // of all, in bytes
+	total int64     // written since the start
+	day   time.Time // whose bytes today counts
+	today int64
+}
 
 // unusedFor is how long a file is kept that no thread names: the message that
 // does may still be on its way.
@@ -28,7 +37,7 @@ func openBlobs(dir string) (*blobs, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("attachments: %w", err)
 	}
-	return &blobs{dir}, nil
+	return &blobs{dir: dir}, nil
 }
 
 // path is where the content with a sum is. What is no sum is nowhere.
@@ -74,7 +83,35 @@ func (b *blobs) add(data io.Reader, most int64) (exchange.Staged, error) {
 		return exchange.Staged{}, err
 	}
 	s := exchange.Staged{SHA256: hex.EncodeToString(h.Sum(nil)), Size: n}
-	return s, b.keep(f.Name(), s.SHA256)
+	known := b.has(s.SHA256)
+	if err := b.keep(f.Name(), s.SHA256); err != nil {
+		return s, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.turn(time.Now())
+	b.total += n
+	b.today += n
+	if !known {
+		b.size += n
+	}
+	return s, nil
+}
+
+// written is how much there is, was written since the start, and of that today.
+func (b *blobs) written() (size, total, today int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.turn(time.Now())
+	return b.size, b.total, b.today
+}
+
+// turn begins to count anew when the day is another.
+func (b *blobs) turn(now time.Time) {
+	y, m, d := now.Date()
+	if day := time.Date(y, m, d, 0, 0, 0, 0, now.Location()); !day.Equal(b.day) {
+		b.day, b.today = day, 0
+	}
 }
 
 func (b *blobs) keep(temp, sum string) error {
@@ -95,6 +132,7 @@ func (b *blobs) clean(used map[string]bool) error {
 		return err
 	}
 	var errs []error
+	var kept int64
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil {
@@ -103,7 +141,12 @@ func (b *blobs) clean(used map[string]bool) error {
 		old := time.Since(info.ModTime()) > unusedFor && sum256.MatchString(e.Name()) && !used[e.Name()]
 		if old || strings.HasPrefix(e.Name(), temporary) {
 			errs = append(errs, os.Remove(filepath.Join(b.dir, e.Name())))
+			continue
 		}
+		kept += info.Size()
 	}
+	b.mu.Lock()
+	b.size = kept // what comes meanwhile is counted the next time
+	b.mu.Unlock()
 	return errors.Join(errs...)
 }

@@ -359,8 +359,13 @@ func (s *Store) Close() error {
 func (s *Store) Err() error { return s.log.Err() }
 
 // Written is how long the log is now, how much was written to it since the store
-// was opened, and how much of that today, in bytes. The folders are not in it.
+// was opened, and how much of that today, in bytes. The folders are not in it, nor
+// are pictures and files.
 func (s *Store) Written() (size, total, today int64) {
 	total, today = s.log.Written()
 	return s.log.Size(), total, today
 }
+
+// WrittenFiles is the same of pictures and files; each is there once, also where
+// folders show it.
+func (s *Store) WrittenFiles() (size, total, today int64) { return s.blobs.written() }

@@ -213,3 +213,35 @@ func TestLeftovers(t *testing.T) {
 		t.Errorf("%v, %v", entries, err)
 	}
 }
+
+// Pictures and files are counted, each once, over restarts too.
+func TestFilesAreCounted(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	ref := fill(t, s, "counted", 1, 10)
+	want := func(size, total, today int64) {
+		t.Helper()
+		if a, b, c := s.WrittenFiles(); a != size || b != total || c != today && c != 0 { // it may be past midnight
+			t.Errorf("%d bytes, %d written, %d today; want %d, %d, %d", a, b, c, size, total, today)
+		}
+	}
+	want(0, 0, 0)
+	for _, data := range []string{"a picture", "a picture", "another"} {
+		if _, err := s.Stage(t.Context(), ref, strings.NewReader(data), 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(16, 25, 25)
+	if _, err := s.Stage(t.Context(), ref, strings.NewReader("too large"), 3); err == nil {
+		t.Error("it was taken")
+	}
+	want(16, 25, 25)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir)
+	want(16, 0, 0)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

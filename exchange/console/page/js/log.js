@@ -33,7 +33,7 @@ function refusal(r) {
 export function changed(state) {
   const s = state.status
   if (!s) return fill($('storage'), el('dt', {}, 'Only an operator sees this.'))
-  const lines = [['Threads', s.log], ['Journal', s.executor?.journal]].filter(([, w]) => w)
+  const lines = [['Threads', s.log], ['Pictures and files', s.files], ['Journal', s.executor?.journal]].filter(([, w]) => w)
     .flatMap(([name, w]) => [el('dt', {}, name), el('dd', {}, `${size(w.bytes)} · ${size(w.today)} written today${w.per_day ? ` · ${size(w.per_day)} a day at this pace` : ''}`)])
   fill($('storage'), lines, el('dt', {}, 'Version'), el('dd', {}, `${s.version}, up ${Math.round(s.uptime_s / 60)} min`))
 }

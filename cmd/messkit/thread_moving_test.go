@@ -1,0 +1,42 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"testing"
+)
+
+// A thread whose folder moves between finding and reading it is found anew; one
+// that is gone is told as that.
+func TestAThreadThatMovesIsFoundAgain(t *testing.T) {
+	const ref = "2026-11-21-003"
+	data := t.TempDir()
+	in := func(state string) string { return filepath.Join(data, "state="+state, ref) }
+	for _, dir := range []string{in("executing"), filepath.Join(data, "state=finished")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	name := "000-" + ref + ".messe-af.yaml"
+	if err := os.WriteFile(filepath.Join(in("executing"), name), []byte("here"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tries := 0
+	read := func(found onDisk) ([]byte, error) {
+		if tries++; tries == 1 {
+			if err := os.Rename(in("executing"), in("finished")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return fs.ReadFile(found.fsys, path.Join(found.Dir(), name))
+	}
+	if text, err := whereItIs(data, ref, read); err != nil || string(text) != "here" || tries != 2 {
+		t.Errorf("%q, %v after %d tries", text, err, tries)
+	}
+	if _, err := whereItIs(data, ref, func(onDisk) (int, error) { return 0, fs.ErrNotExist }); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what is not there: %v", err)
+	}
+}

@@ -87,15 +87,11 @@ func scan(r io.ReaderAt, size int64, seq uint64, v visit) (header, int64, error)
 			return h, at, err
 		}
 		if body == nil {
-			rest := make([]byte, size-at)
-			if _, err := r.ReadAt(rest, at); err != nil && !ended(err) {
+			if whole, err := settled(r, at, size, h.salt); !whole {
 				return h, at, err
 			}
-			if _, ok := frame(rest, h.salt); ok { // it was just being written
-				f = framesAt(r, at, size)
-				continue
-			}
-			return h, at, ending(rest, at, h.salt)
+			f = framesAt(r, at, size)
+			continue
 		}
 		if err := eachRecord(body, at+frameBytes, func(p int64, record []byte) error { return v(at, p, record) }); err != nil {
 			return h, at, located(err, at)
@@ -103,6 +99,25 @@ func scan(r io.ReaderAt, size int64, seq uint64, v visit) (header, int64, error)
 		at += frameBytes + int64(len(body))
 	}
 	return h, at, nil
+}
+
+// settled looks again at a place where no whole frame was found, in what may just be
+// written: whole says that there is one now, else err says how the segment ends.
+func settled(r io.ReaderAt, at, size int64, salt uint32) (whole bool, err error) {
+	rest := make([]byte, size-at)
+	for range 2 { // one look may find the old beginning of a frame, and the new one that follows it
+		if _, err := r.ReadAt(rest, at); err != nil && !ended(err) {
+			return false, err
+		}
+		if _, ok := frame(rest, salt); ok {
+			return true, nil
+		}
+		err = ending(rest, at, salt)
+		if _, damaged := errors.AsType[*CorruptError](err); !damaged {
+			return false, err
+		}
+	}
+	return false, err
 }
 
 // frames reads the frames of a segment one after the other.

@@ -17,7 +17,6 @@ func TestTheNearestStandsFirst(t *testing.T) {
 		{"take a photo of the frige", "fridge camera"},
 		{"turn on the sauna", "switch-on"},
 		{"turn off the sauna", "switch-off"},
-		{"unlock the sauna", "unlock"},
 	} {
 		out := r.Resolve(mess.Request{Intent: tt.ask})
 		if out.Refusal == nil {

@@ -43,6 +43,9 @@ deps:
 		mosquitto:mosquitto mosquitto_pub:mosquitto-clients fish:fish zsh:zsh sixel2png:libsixel-bin man:man-db
 	@scripts/npm.sh cmd/messkit/testdata/mcpclient
 	@scripts/npm.sh cmd/messkit/testdata/axe
+	@scripts/npm.sh drivers/onvif/testdata/client
+	@scripts/npm.sh drivers/roombawifi/testdata/client
+	@$(MAKE) --no-print-directory bin/go2rtc
 
 .PHONY: lint
 lint: bin/gofumpt bin/staticcheck
@@ -174,6 +177,10 @@ dist/messkit-linux-armv7 dist/messkit-linux-armv6:
 .PHONY: dist/messkit-darwin-arm64 dist/messkit-darwin-amd64
 dist/messkit-darwin-arm64 dist/messkit-darwin-amd64: ## the same for a Mac: to ask, watch and answer from there, and the simulated home
 	CGO_ENABLED=0 GOOS=darwin GOARCH=$(subst dist/messkit-darwin-,,$@) go build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./cmd/messkit
+
+bin/go2rtc: scripts/go2rtc.sh
+	@echo "== building $@ (once)"
+	@scripts/go2rtc.sh $@
 
 .PHONY: man
 man: ## manual pages of all commands, in dist/man1; in /usr/local/share/man/man1 man finds them

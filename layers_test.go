@@ -139,6 +139,7 @@ var layers = map[string]layer{
 	"internal/hil/cp2112":        {},
 	"internal/hil/guest":         {from: []string{"golang.org/x/sys"}},
 	"internal/chromium":          {},
+	"internal/go2rtc":            {below: []string{"internal/freeport"}},
 	"internal/wal":               {below: []string{"internal/durable"}, from: []string{"golang.org/x/sync"}},
 
 	// 0 words: pure.

@@ -15,6 +15,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/httpcam"
 	"github.com/messkit/messkit/internal/freeport"
+	"github.com/messkit/messkit/internal/go2rtc"
 )
 
 // patience is for a server to begin; both take about a second.
@@ -148,5 +149,27 @@ func TestUstreamerWithoutCamera(t *testing.T) {
 	blind := camera(t, "http://"+host+"/stream", func(c *httpcam.Config) { c.StateURL = httpcam.Off })
 	if _, err := blind.Photo(t.Context()); err != nil {
 		t.Errorf("its placeholder, when that is wanted: %v", err)
+	}
+}
+
+// TestGo2rtc is about a server that takes its pictures from another camera: it
+// passes a stream on, and makes snapshots of it.
+func TestGo2rtc(t *testing.T) {
+	source := handle(t, stream(func(int) []byte { return jpegOf(t, 200, 320, 240) }, 50*time.Millisecond))
+	host := go2rtc.Serve(t, map[string]string{"yard": source.URL, "gone": "http://127.0.0.1:1/"})
+	for _, path := range []string{"/api/stream.mjpeg", "/api/frame.jpeg"} {
+		c := camera(t, "http://"+host+path+"?src=yard", nil)
+		asked := time.Now()
+		p, err := until(t, c, func(_ drivers.Photo, err error) bool { return err == nil })
+		if err != nil || p.MIME != "image/jpeg" || p.CapturedAt.Before(asked) || levelOf(t, p.Data) <= 150 {
+			t.Errorf("%s: %s of %v, %v", path, p.MIME, p.CapturedAt, err)
+		}
+		gone := camera(t, "http://"+host+path+"?src=gone", nil) // go2rtc answers 200, and nothing more
+		if p, err := gone.Photo(t.Context()); err == nil {
+			t.Errorf("%s: of a camera that is gone come %d bytes", path, len(p.Data))
+		}
+		if got := photoError(t, camera(t, "http://"+host+path+"?src=attic", nil), "http://"+host); !strings.Contains(got, "answers 404") {
+			t.Errorf("%s: of a camera that it does not know: %s", path, got)
+		}
 	}
 }

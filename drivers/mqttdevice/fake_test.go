@@ -73,10 +73,17 @@ func newBroker(t *testing.T, rules *auth.Ledger) *broker {
 	return b
 }
 
+// wire is what a fake needs of a broker: an inline client of one of the test's own,
+// or a client of another.
+type wire interface {
+	Publish(topic string, payload []byte, retain bool, qos byte) error
+	Subscribe(filter string, id int, heard mochi.InlineSubFn) error
+}
+
 // fake is a simulated device on a broker. It is the judge: it knows what was
 // done to it.
 type fake struct {
-	b      *broker
+	b      wire
 	mu     sync.Mutex
 	on     bool
 	timer  time.Duration
@@ -277,6 +284,11 @@ func sensor(_ *testing.T, f *fake) {
 }
 
 func (b *broker) device(t *testing.T, m maker) *fake {
+	t.Helper()
+	return device(t, b, m)
+}
+
+func device(t *testing.T, b wire, m maker) *fake {
 	t.Helper()
 	f := &fake{b: b}
 	m(t, f)

@@ -59,7 +59,8 @@ func TestLamps(t *testing.T) {
 			f.mu.Lock()
 			f.wrong = true
 			f.mu.Unlock()
-			if err := started(t, soon(config(b, name))).(drivers.Dimmer).Dim(t.Context(), 70); err == nil {
+			d = started(t, soon(config(b, name)))
+			if err := d.(drivers.Dimmer).Dim(t.Context(), 70); err == nil {
 				t.Error("a lamp that does nothing has obeyed")
 			}
 			if w, ok := d.(drivers.Warmer); ok {

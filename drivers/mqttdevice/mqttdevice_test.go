@@ -97,8 +97,10 @@ func shines(name string) bool {
 // does not come.
 func soon(config string) string { return strings.Replace(config, "timeout: 1m", "timeout: 3s", 1) }
 
-func config(b *broker, name string) string {
-	return "family: " + name + "\nbroker: " + b.address + "\ntimeout: 1m\nwith: " + families[name].with + "\n"
+func config(b *broker, name string) string { return at(b.address, name) }
+
+func at(address, name string) string {
+	return "family: " + name + "\nbroker: " + address + "\ntimeout: 1m\nwith: " + families[name].with + "\n"
 }
 
 // No family is without a device that it is tried on.

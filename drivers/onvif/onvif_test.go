@@ -32,13 +32,17 @@ type fake struct {
 	mu       sync.Mutex
 	snapshot string // instead of its own address
 	text     string // instead of a picture
+	user     string // who may log in
+	token    string // of its first profile
 	nonces   map[string]bool
 	now      func() time.Time
 }
 
 func newFake(t *testing.T) *fake {
 	t.Helper()
-	f := &fake{nonces: map[string]bool{}, now: func() time.Time { return time.Now().Add(5 * time.Minute) }}
+	f := &fake{user: "me & you", token: "P&1", nonces: map[string]bool{}, now: func() time.Time { return time.Now().Add(5 * time.Minute) }}
+	f.mu.Lock() // it may be asked by another program
+	defer f.mu.Unlock()
 	f.Server = httptest.NewServer(f)
 	t.Cleanup(f.Close)
 	return f
@@ -83,7 +87,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.Contains(asks, "GetCapabilities"):
 		body(`<tds:GetCapabilitiesResponse><tds:Capabilities><tt:Media><tt:XAddr>` + f.URL + `/onvif/media_service</tt:XAddr></tt:Media></tds:Capabilities></tds:GetCapabilitiesResponse>`)
 	case strings.Contains(asks, "GetProfiles"):
-		body(`<trt:GetProfilesResponse><trt:Profiles token="P&amp;1" fixed="true"><tt:Name>main</tt:Name></trt:Profiles><trt:Profiles token="P2"><tt:Name>small</tt:Name></trt:Profiles></trt:GetProfilesResponse>`)
+		body(`<trt:GetProfilesResponse><trt:Profiles token="` + strings.ReplaceAll(f.token, "&", "&amp;") + `" fixed="true"><tt:Name>main</tt:Name></trt:Profiles><trt:Profiles token="P2"><tt:Name>small</tt:Name></trt:Profiles></trt:GetProfilesResponse>`)
 	case strings.Contains(asks, "GetSnapshotUri"):
 		token := "1"
 		if strings.Contains(asks, "<ProfileToken>P2<") {
@@ -109,11 +113,11 @@ func (f *fake) allowed(q request, at time.Time) bool {
 	}
 	f.nonces[string(nonce)] = true
 	sum := sha1.Sum([]byte(string(nonce) + q.Token.Created + "open sesame"))
-	return q.Token.Username == "me & you" && q.Token.Password == base64.StdEncoding.EncodeToString(sum[:])
+	return q.Token.Username == f.user && q.Token.Password == base64.StdEncoding.EncodeToString(sum[:])
 }
 
 func (f *fake) picture(w http.ResponseWriter, r *http.Request) {
-	if user, password, _ := r.BasicAuth(); user != "me & you" || password != "open sesame" {
+	if user, password, _ := r.BasicAuth(); user != f.user || password != "open sesame" {
 		w.Header().Set("WWW-Authenticate", `Basic realm="camera"`)
 		w.WriteHeader(http.StatusUnauthorized)
 		return

@@ -30,6 +30,7 @@ import (
 const (
 	blid     = "80C5F2B1A0001234"
 	password = ":1:1500000000:abcdefghijkLMNOP"
+	shadow   = "$aws/things/" + blid + "/shadow/update"
 )
 
 // robot is a simulated Roomba with a server of its own, as people who have read its
@@ -55,7 +56,7 @@ type robot struct {
 	deaf     bool // it takes commands and stays as it is
 	strands  bool // a task ends where it stands
 	most     int  // connections at a time
-	open     int
+	clients  []*mochi.Client
 }
 
 func newRobot(t *testing.T, legacy bool) *robot {
@@ -147,16 +148,19 @@ func (r *robot) OnConnectAuthenticate(c *mochi.Client, p packets.Packet) bool {
 
 func (r *robot) OnACLCheck(*mochi.Client, string, bool) bool { return true }
 
+// OnSessionEstablished tells who has connected all that there is, also one who
+// subscribes to nothing.
 func (r *robot) OnSessionEstablished(c *mochi.Client, _ packets.Packet) {
 	if !c.Net.Inline {
-		r.set(func(r *robot) { r.open++; r.most = max(r.most, r.open) })
+		r.set(func(r *robot) { r.clients = append(r.clients, c); r.most = max(r.most, len(r.clients)) })
+		r.tell()
 	}
 }
 
 func (r *robot) OnDisconnect(c *mochi.Client, _ error, _ bool) {
-	if !c.Net.Inline {
-		r.set(func(r *robot) { r.open-- })
-	}
+	r.set(func(r *robot) {
+		r.clients = slices.DeleteFunc(r.clients, func(one *mochi.Client) bool { return one == c })
+	})
 }
 
 func (r *robot) OnPublished(c *mochi.Client, p packets.Packet) {
@@ -220,18 +224,21 @@ func (r *robot) step() bool {
 	return true
 }
 
-// tell publishes its state, in parts, and one state after the other.
+// tell sends its state to whoever is connected, in parts, and one state after the
+// other. It asks nobody what he has subscribed to, as such robots do not.
 func (r *robot) tell() {
 	r.telling.Lock()
 	defer r.telling.Unlock()
 	r.mu.Lock()
 	mission := map[string]any{"cycle": r.cycle, "phase": r.phase, "error": r.fault, "notReady": r.notReady, "sqft": 215, "mssnM": 1, "initiator": "localApp"}
+	clients := slices.Clone(r.clients)
 	r.mu.Unlock()
 	publish := func(topic string, reported map[string]any) {
 		data, _ := json.Marshal(map[string]any{"state": map[string]any{"reported": reported}})
-		_ = r.server.Publish(topic, data, true, 0) // nobody may be there
+		for _, c := range clients {
+			_ = c.WritePacket(packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Publish}, TopicName: topic, Payload: data}) // it may have gone
+		}
 	}
-	shadow := "$aws/things/" + blid + "/shadow/update"
 	publish("wifistat", map[string]any{"signal": map[string]int{"rssi": -43}, "batPct": 87, "bin": map[string]bool{"present": true, "full": false}, "pmaps": []any{map[string]string{"map1": "220101T"}}})
 	publish(shadow, map[string]any{"cleanMissionStatus": mission})
 }

@@ -104,7 +104,7 @@ func TestOneConnection(t *testing.T) {
 			t.Errorf("%d connections at a time", f.most)
 		}
 	})
-	await(t, func() (ok bool) { fake.set(func(f *robot) { ok = f.open == 0 }); return ok })
+	await(t, func() (ok bool) { fake.set(func(f *robot) { ok = len(f.clients) == 0 }); return ok })
 }
 
 func await(t *testing.T, so func() bool) {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -26,17 +27,41 @@ type Memory struct {
 	serials map[string]int      // by day
 	changed *list.List          // of *kept, newest change first
 	seq     uint64              // of the last change
+	newest  []*kept             // that have ended last; some may stand there twice
 	docs    map[string]map[string][]byte
 }
 
+// kept is a thread. Once it has ended its messages are kept as text, and some
+// time later its envelope too. Most threads have ended, few of them are read
+// again, and the garbage collector need not look at text: else each round of it
+// takes the longer the more has ever been done.
 type kept struct {
-	Thread
-	ended []byte // its messages, once it has ended, as lines of JSON; then Messages is nil
+	envelope *Envelope // nil once it is text
+	messages []mess.Message
+	ver      uint64
+
+	ended   bool
+	lines   []byte // the messages of one that has ended, as lines of JSON
+	text    []byte // its envelope, as JSON; then outline is what a filter looks at
+	outline outline
+
 	place *list.Element
 	seq   uint64            // of its last change
 	blobs map[string][]byte // staged, by SHA-256
 	names map[string]string // bound, name to SHA-256
 }
+
+// outline is of an envelope what a filter looks at.
+type outline struct {
+	requestor, executor string
+	status              mess.Code
+	updated             time.Time
+	held                []string // who has held it, but for the executor
+}
+
+// newestEnded is how many of the threads that have ended last have envelopes that
+// are not text yet: those are on the first pages of a list.
+const newestEnded = 256
 
 type clientID struct{ requestor, id string }
 
@@ -60,7 +85,7 @@ func (m *Memory) Create(_ context.Context, c Create) (Thread, error) {
 	}
 	m.serials[c.Day]++
 	t := c.Build(messeaf.Ref(c.Day, m.serials[c.Day], c.Token))
-	k := &kept{Thread: t}
+	k := &kept{envelope: new(t.Envelope), messages: t.Messages, ver: t.Ver}
 	k.place = m.changed.PushFront(k)
 	m.touch(k)
 	m.threads[t.Ref] = k
@@ -85,7 +110,7 @@ func (m *Memory) Append(_ context.Context, s Step) error {
 	if !ok {
 		return ErrNoThread
 	}
-	if k.Ver+1 != s.Envelope.Ver {
+	if k.ver+1 != s.Envelope.Ver {
 		return ErrStale
 	}
 	for _, b := range s.Binds {
@@ -99,30 +124,70 @@ func (m *Memory) Append(_ context.Context, s Step) error {
 		}
 		k.names[b.Name] = b.SHA256
 	}
-	k.Envelope = s.Envelope
-	if k.ended == nil {
-		k.Messages = append(k.Messages, s.Messages...)
-	} else {
-		k.end(s.Messages)
-	}
-	if s.Envelope.Status.Terminal() && k.ended == nil {
-		k.end(k.Messages)
-		k.Messages = nil
+	k.ver, k.envelope, k.text = s.Envelope.Ver, new(s.Envelope), nil
+	k.messages = append(k.messages, s.Messages...)
+	if k.ended = k.ended || s.Envelope.Status.Terminal(); k.ended {
+		m.end(k)
 	}
 	m.touch(k)
 	return nil
 }
 
-// end keeps messages of a thread that has ended as text. Most threads have, few of
-// them are read again, and the garbage collector need not look at text: else each
-// round of it takes the longer the more has ever been done.
-func (k *kept) end(messages []mess.Message) {
-	lines := [][]byte{k.ended}
-	for _, m := range messages {
-		line, _ := m.JSON() // never fails
+// end makes text of the messages of a thread that has ended, and of the envelope
+// of one that has ended earlier.
+func (m *Memory) end(k *kept) {
+	lines := [][]byte{k.lines}
+	for _, one := range k.messages {
+		line, _ := one.JSON() // never fails
 		lines = append(lines, line, []byte("\n"))
 	}
-	k.ended = slices.Concat(lines...)
+	k.lines, k.messages = slices.Concat(lines...), nil
+	if m.newest = append(m.newest, k); len(m.newest) > newestEnded {
+		m.newest[0].pack()
+		m.newest[0] = nil
+		m.newest = m.newest[1:]
+	}
+}
+
+// pack makes text of the envelope.
+func (k *kept) pack() {
+	e := k.envelope
+	if e == nil || !e.Status.Terminal() {
+		return
+	}
+	text, err := json.Marshal(e)
+	if err != nil {
+		return // it stays as it is
+	}
+	k.outline = outline{requestor: e.Requestor, executor: e.Executor, status: e.Status, updated: e.Updated}
+	for _, h := range e.History {
+		if id := h.By; id != e.Executor && e.held(id) && !slices.Contains(k.outline.held, id) {
+			k.outline.held = append(k.outline.held, id)
+		}
+	}
+	k.text, k.envelope = text, nil
+}
+
+// match reports whether a filter selects the thread.
+func (k *kept) match(f Filter) bool {
+	if k.envelope != nil {
+		return f.Match(*k.envelope)
+	}
+	o := k.outline
+	e := Envelope{Requestor: o.requestor, Executor: o.executor, Status: o.status, Updated: o.updated}
+	return f.Match(e) || slices.ContainsFunc(o.held, func(id string) bool {
+		e.History = []HistoryEntry{{Action: string(mess.Claimed), By: id}}
+		return f.Match(e)
+	})
+}
+
+// read is the envelope.
+func (k *kept) read() (e Envelope, err error) {
+	if k.envelope != nil {
+		return *k.envelope, nil
+	}
+	err = json.Unmarshal(k.text, &e)
+	return e, err
 }
 
 // Thread reads a thread.
@@ -133,8 +198,12 @@ func (m *Memory) Thread(_ context.Context, ref string) (Thread, error) {
 	if !ok {
 		return Thread{}, ErrNoThread
 	}
-	t := Thread{Envelope: k.Envelope, Messages: slices.Clip(k.Messages)}
-	for line := range bytes.Lines(k.ended) {
+	e, err := k.read()
+	if err != nil {
+		return Thread{}, fmt.Errorf("%s: envelope: %w", ref, err)
+	}
+	t := Thread{Envelope: e, Messages: slices.Clip(k.messages)}
+	for line := range bytes.Lines(k.lines) {
 		var one mess.Message
 		if err := json.Unmarshal(line, &one); err != nil {
 			return Thread{}, fmt.Errorf("%s: message %d: %w", ref, len(t.Messages), err)
@@ -167,14 +236,18 @@ func (m *Memory) List(_ context.Context, f Filter) (Page, error) {
 	var last uint64
 	for e := m.changed.Front(); e != nil; e = e.Next() {
 		k := e.Value.(*kept)
-		if k.seq >= from || !f.Match(k.Envelope) {
+		if k.seq >= from || !k.match(f) {
 			continue
 		}
 		if len(page.Threads) == f.Max() {
 			page.Cursor = strconv.FormatUint(last, 10)
 			break
 		}
-		page.Threads = append(page.Threads, k.Envelope)
+		one, err := k.read()
+		if err != nil {
+			return Page{}, err
+		}
+		page.Threads = append(page.Threads, one)
 		last = k.seq
 	}
 	return page, nil
@@ -216,8 +289,8 @@ func (m *Memory) Open(_ context.Context, fn func(Envelope) error) error {
 	m.mu.RLock()
 	var open []Envelope
 	for _, k := range m.threads {
-		if !k.Status.Terminal() {
-			open = append(open, k.Envelope)
+		if k.envelope != nil && !k.envelope.Status.Terminal() {
+			open = append(open, *k.envelope)
 		}
 	}
 	m.mu.RUnlock()

@@ -3,10 +3,84 @@ package exchange_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/storetest"
+	"github.com/messkit/messkit/mess"
 )
 
 func TestMemory(t *testing.T) {
 	storetest.Run(t, func(*testing.T) exchange.Store { return exchange.NewMemory() })
+}
+
+// What has ended long ago is kept in another form, and is the same.
+func TestMemoryOfWhatHasEnded(t *testing.T) {
+	store := exchange.NewMemory()
+	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
+		h.registers(kitchen, "take-photo")
+		h.registers(garage, "take-photo")
+		var first string
+		var was exchange.Thread
+		for i := range 300 {
+			ref := h.says(agent, "request: {intent: look, requires: [take-photo], context: [{x: [1, é]}]}").Ref
+			if i == 0 { // it is held by two, one after the other
+				h.says(garage, "status: {re: "+ref+", code: claimed}")
+				h.says(garage, "status: {re: "+ref+", code: delegated, reason: {type: busy}}")
+			}
+			h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+			h.says(kitchen, "response: {re: "+ref+", content: [ok]}")
+			if i > 0 {
+				continue
+			}
+			first = ref
+			var err error
+			if was, err = store.Thread(t.Context(), first); err != nil {
+				t.Fatal(err)
+			}
+		}
+		is, err := store.Thread(t.Context(), first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(was, is, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("the first thread (-was +is):\n%s", diff)
+		}
+		count := func(f exchange.Filter) (n int) {
+			f.Limit = 1000
+			page, err := store.List(t.Context(), f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last := page.Threads[len(page.Threads)-1]; last.Ref != first || last.Intent != "look" {
+				t.Errorf("%+v: the last is %+v, want %s", f, last, first)
+			}
+			return len(page.Threads)
+		}
+		for _, one := range []struct {
+			filter exchange.Filter
+			want   int
+		}{
+			{exchange.Filter{}, 300},
+			{exchange.Filter{Status: []mess.Code{mess.Completed}}, 300},
+			{exchange.Filter{Executor: kitchen.ID}, 300},
+			{exchange.Filter{Requestor: agent.ID}, 300},
+			{exchange.Filter{Party: kitchen.ID}, 300},
+			{exchange.Filter{Party: garage.ID}, 1},
+			{exchange.Filter{Since: was.Updated}, 300},
+		} {
+			if n := count(one.filter); n != one.want {
+				t.Errorf("%+v: %d threads, want %d", one.filter, n, one.want)
+			}
+		}
+		if page, err := store.List(t.Context(), exchange.Filter{Party: stranger.ID}); err != nil || len(page.Threads) > 0 {
+			t.Errorf("a stranger is a party of %v, %v", page.Threads, err)
+		}
+		h.says(garage, "status: {re: "+first+", code: failed, reason: {detail: late}}") // what comes late is kept as evidence
+		h.refuses(other, "status: {re: "+first+", code: failed, reason: {detail: no}}", mess.Unknown)
+		if is, err = store.Thread(t.Context(), first); err != nil || is.Status != mess.Completed || len(is.Messages) != len(was.Messages)+2 {
+			t.Errorf("%v: %s with %d messages, want completed with %d", err, is.Status, len(is.Messages), len(was.Messages)+2)
+		}
+	})
 }

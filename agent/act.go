@@ -23,11 +23,11 @@ func (t *task) perform(ctx context.Context) error {
 	if err := t.await(ctx, plan); err != nil {
 		return err
 	}
-	if len(plan.Steps) > 0 {
-		return t.performSteps(ctx, plan)
-	}
 	if !t.before.IsZero() {
 		return t.goOn(ctx, plan)
+	}
+	if len(plan.Steps) > 0 {
+		return t.performSteps(ctx, plan)
 	}
 	pass, err := t.a.gate.Admit(ctx, t.order(plan, plan), func(why string) { t.waiting(ctx, why) })
 	if no, ok := errors.AsType[*gate.Refusal](err); ok {
@@ -136,7 +136,7 @@ var errTooLate = errors.New("the permission came too late")
 
 // intend writes the intent.
 func (t *task) intend(ctx context.Context, plan capabilities.Plan) error {
-	memo, err := json.Marshal(memo{Plan: plan, Request: t.req, By: t.by, At: t.a.now().Round(0)})
+	memo, err := json.Marshal(memo{Plan: plan, Request: t.req, By: t.by, At: t.a.now().Round(0), Past: t.past})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -127,10 +128,15 @@ func TestDyingEverywhere(t *testing.T) {
 		{"ring the bell", true, 1},
 		{"turn on the porch light", true, 2},
 		{"vacuum both", false, 1},
+		{`"on, and tell me"`, false, 1},
 	} {
 		t.Run(fmt.Sprintf("%s, blind %v", c.intent, c.blind), func(t *testing.T) {
 			places := 0
-			inHouse(t, func(h *house) {
+			warm := func(h *house) {
+				h.lamp.blind = c.blind
+				h.withWatch(&meter{value: drivers.Reading{Quantity: "temperature", Value: 21, Unit: "°C"}})
+			}
+			inHouseWith(t, warm, func(h *house) {
 				d := &death{h: h}
 				d.armed()
 				h.confirms(h.says(claude, "request: {intent: "+c.intent+"}"), time.Hour)
@@ -140,7 +146,7 @@ func TestDyingEverywhere(t *testing.T) {
 				t.Fatalf("only %d places to die at", places)
 			}
 			for at := 1; at <= places; at++ {
-				inHouseWith(t, func(h *house) { h.lamp.blind = c.blind }, func(h *house) {
+				inHouseWith(t, warm, func(h *house) {
 					d := &death{h: h, at: at}
 					d.armed()
 					ref := h.says(claude, "request: {intent: "+c.intent+"}")

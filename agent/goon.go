@@ -16,16 +16,18 @@ import (
 const maxFollows = 30
 
 // follows reports whether an earlier run has begun what goes on by itself, and what
-// can be found again: a print. A watch is taken up again, too, for the rest of its time.
+// can be found again: a print. A watch is taken up again, too, for the rest of its time,
+// also behind steps of which the journal says that they are done.
 func (t *task) follows(m memo, times int) bool {
-	d := t.a.devices[m.Plan.Device]
-	if d == nil || m.At.IsZero() || times >= maxFollows {
+	plan := lastStep(m.Plan)
+	d := t.a.devices[plan.Device]
+	if d == nil || m.At.IsZero() || times >= maxFollows || m.Past == nil && len(m.Plan.Steps) > 0 {
 		return false
 	}
-	if m.Plan.Command.Watches() {
-		return able(d.Driver, m.Plan.Command)
+	if plan.Command.Watches() {
+		return able(d.Driver, plan.Command)
 	}
-	if m.Plan.Command != capabilities.Print {
+	if plan.Command != capabilities.Print {
 		return false
 	}
 	_, prints := d.Driver.(drivers.Printer)
@@ -46,13 +48,17 @@ func holds(held []mess.HeldThread, task journal.Task) bool {
 // goOn follows what an earlier run has begun. It passes the gate as one who looks:
 // nothing is begun.
 func (t *task) goOn(ctx context.Context, plan capabilities.Plan) error {
-	if err := t.a.devices[plan.Device].open(context.WithoutCancel(ctx), t.a.gate); err != nil {
-		t.a.log.Warn("device not started", "device", plan.Device, "err", err)
+	step := lastStep(plan)
+	t.lookBack(ctx, plan)
+	if err := t.a.devices[step.Device].open(context.WithoutCancel(ctx), t.a.gate); err != nil {
+		t.a.log.Warn("device not started", "device", step.Device, "err", err)
 	}
-	look := plan
+	look := step
 	look.Command, look.Effect = capabilities.Observe, capabilities.Query
 	pass, err := t.a.gate.Enter(ctx, look, nil)
-	if no, ok := errors.AsType[*gate.Refusal](err); ok {
+	if no, ok := errors.AsType[*gate.Refusal](err); ok && t.past != nil {
+		return &ending{t.watchedNoMore(ctx, no)}
+	} else if ok {
 		return &ending{failed(no.Rule, "the program was ended after it had begun; now: "+no.Error(), mess.EffectUnknown, plan)}
 	}
 	if err != nil {
@@ -60,11 +66,14 @@ func (t *task) goOn(ctx context.Context, plan capabilities.Plan) error {
 	}
 	defer pass.Leave()
 	t.began = t.before
-	r := t.act(ctx, pass, plan, t.verdict, func(r result) { t.acted(ctx, plan, r) })
+	r := t.act(ctx, pass, step, t.verdict, func(r result) { t.acted(ctx, step, r) })
 	if r.goesOn {
 		return nil
 	}
 	t.ended = t.a.now()
+	if t.past != nil {
+		r = t.withPast(plan, r)
+	}
 	t.finish(ctx, pass.Leave, plan, r)
 	return nil
 }

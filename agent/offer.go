@@ -30,6 +30,7 @@ type task struct {
 	question  *capabilities.Question // that an earlier run has asked
 	tried     bool                   // a claim was sent
 	ended     time.Time              // when what came of it was known; zero before
+	past      *past                  // what is done, where only a watch is left; nil else
 	before    time.Time              // when an earlier run has begun what goes on by itself; zero for nothing
 	began     time.Time              // when the world was first touched or looked at; zero before, and after a restart
 

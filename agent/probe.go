@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
@@ -23,6 +24,15 @@ const (
 // verify looks whether a plan was carried out, and says how it knows. It touches
 // nothing.
 func (a *Agent) verify(ctx context.Context, plan capabilities.Plan) (is probe, how string) {
+	if len(plan.Steps) > 0 { // which of them was the last one is not known
+		var said []string
+		for _, step := range plan.Steps {
+			if _, how := a.verify(ctx, step); step.Actuates() {
+				said = append(said, how)
+			}
+		}
+		return probedUnknown, strings.Join(said, "; ")
+	}
 	so, now, err := a.looks(ctx, plan)
 	switch {
 	case err != nil:

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,8 +18,9 @@ import (
 type memo struct {
 	Plan    capabilities.Plan `json:"plan"`
 	Request mess.Request      `json:"request"`
-	By      string            `json:"by,omitempty"` // the requester
-	At      time.Time         `json:"at,omitzero"`  // when it was written
+	By      string            `json:"by,omitempty"`   // the requester
+	At      time.Time         `json:"at,omitzero"`    // when it was written
+	Past    *past             `json:"past,omitempty"` // what is done, where the last step only watches
 }
 
 // maxCrashes is how often a thread may bring the program down: after that it is
@@ -102,7 +104,7 @@ func (a *Agent) settle(ctx context.Context, task journal.Task, held []mess.HeldT
 	t.epoch, t.plan, t.resumed, t.boot = task.Epoch, &m.Plan, true, task.Intent.Boot
 	if ours := holds(held, task); ours && t.follows(m, crashes(task)) {
 		a.log.Info("follows after a restart what goes on by itself", "ref", t.ref)
-		t.before = m.At
+		t.before, t.past = m.At, m.Past
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.enqueue(t)
@@ -114,6 +116,10 @@ func (a *Agent) settle(ctx context.Context, task journal.Task, held []mess.HeldT
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.enqueue(t)
+		return
+	}
+	if t.past = m.Past; t.past != nil {
+		t.report(ctx, t.watchedNoMore(ctx, errors.New("the program died while it watched")), nil)
 		return
 	}
 	t.report(ctx, a.afterCrash(ctx, crashes(task), m.Plan), nil)

@@ -48,7 +48,13 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 	var all result
 	for i, step := range plan.Steps {
 		wait.For(ctx, step.After) // where ctx ends, the step says so
+		if i > 0 && step.Command.Watches() {
+			t.watchNext(ctx, plan, all)
+		}
 		r := t.step(ctx, asked, plan, step)
+		if r.goesOn && t.past != nil {
+			return nil // the thread stays open, and the next run watches on
+		}
 		all.add(step, r)
 		if r.err != nil && (ctx.Err() != nil || plan.Capability == capabilities.Several) {
 			for _, rest := range plan.Steps[i+1:] { // what comes behind may depend on it

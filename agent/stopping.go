@@ -130,6 +130,8 @@ func (t *task) stoppedEarly(ctx context.Context, no *gate.Refusal, err error) er
 	switch {
 	case err == nil || ends || errors.Is(err, errDeclined):
 		return err
+	case t.past != nil:
+		return &ending{t.watchedNoMore(ctx, no)}
 	case t.resumed:
 		return &ending{failed("interrupted", fmt.Sprintf("the program died after it had begun; now: %v", no), mess.EffectUnknown, t.planned())}
 	case t.claimed() != 0:

@@ -171,6 +171,9 @@ func (v verbs) measure(ctx context.Context, s drivers.Sensor, quantity string, r
 			return result{err: fmt.Errorf("%s measures no %s now; it measures: %s", v.dev.Name, quantity, quantities(all)), effect: mess.EffectNone}
 		}
 	}
+	if slices.ContainsFunc(readings, func(m drivers.Reading) bool { return m.Estimated }) {
+		r.evidence = mess.Acknowledged
+	}
 	r.text = sentences(r.text, v.measured(readings))
 	r.facts = append(r.facts, v.measurements(readings)...)
 	return r

@@ -43,7 +43,11 @@ func (v verbs) secure(ctx context.Context) result {
 	v.acted(r)
 	ctx, cancel := aftermath(ctx)
 	defer cancel()
-	if v.readSecured(ctx, &r); r.err == nil {
+	if v.readSecured(ctx, &r); r.err != nil {
+		v.comeToRest(ctx, &r)
+	}
+	v.reckoned(ctx, &r)
+	if r.err == nil {
 		v.lookAgain(ctx, since, &r)
 	}
 	return r
@@ -74,6 +78,22 @@ func (v verbs) readSecured(ctx context.Context, r *result) {
 			r.effect, r.evidence = mess.EffectPartial, mess.ReadBack
 		}
 	}
+}
+
+// reckoned says where something stands that is not read back but reckoned. That is no
+// evidence, and is said.
+func (v verbs) reckoned(ctx context.Context, r *result) {
+	e, ok := v.dev.Driver.(drivers.OpeningEstimator)
+	if !ok {
+		return
+	}
+	is, err := v.pass.EstimatedOpening(ctx, e)
+	if err != nil {
+		r.note("where it stands is not known: %v", err)
+		return
+	}
+	r.facts = r.facts.Set("estimated", true).Set("opening", mess.Number(number(is)))
+	r.note("it stands at about %s %% open, reckoned from the time that its motor ran, and not measured", number(is))
 }
 
 // between is the time between two looks at what may still be on its way.

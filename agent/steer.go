@@ -35,6 +35,9 @@ func (v verbs) steer(ctx context.Context) result {
 	ctx, cancel := aftermath(ctx)
 	defer cancel()
 	v.readRest(ctx, v.plan.Command != capabilities.Resume, &r)
+	if v.plan.Command == capabilities.Stop {
+		v.reckoned(ctx, &r)
+	}
 	if r.err == nil && v.wanted() {
 		v.lookAgain(ctx, since, &r)
 	}

@@ -183,7 +183,7 @@ func (w *vigil) read(ctx context.Context) (drivers.Reading, error) {
 		if err != nil {
 			return drivers.Reading{}, err
 		}
-		if i := slices.IndexFunc(list, func(r drivers.Reading) bool { return measuresIt(r.Quantity, w.quantity) }); i >= 0 {
+		if i := slices.IndexFunc(list, func(r drivers.Reading) bool { return !r.Estimated && measuresIt(r.Quantity, w.quantity) }); i >= 0 {
 			return common(list[i]), nil
 		}
 	}

@@ -29,6 +29,9 @@ func (v verbs) measured(readings []drivers.Reading) string {
 	var parts []string
 	for _, r := range readings {
 		part := inWords(r)
+		if r.Estimated {
+			part += " (estimated)"
+		}
 		if age := v.now().Sub(r.At); !r.At.IsZero() && age >= stale {
 			part += fmt.Sprintf(" (measured %v ago)", age.Round(time.Second))
 		}
@@ -100,6 +103,9 @@ func (v verbs) measurements(readings []drivers.Reading) mess.Object {
 			m = mess.Object{{Key: "value", Value: r.Value != 0}}
 		} else {
 			m = m.Set("unit", r.Unit)
+		}
+		if r.Estimated {
+			m = m.Set("estimated", true)
 		}
 		o = o.Set(r.Quantity, append(m, aged(r.At, v.now(), v.clock)...))
 	}

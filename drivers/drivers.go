@@ -118,6 +118,9 @@ type Reading struct {
 	Value    float64
 	Unit     string // °C, %, W, ... ; "" for a truth value of 0 or 1
 	At       time.Time
+	// Estimated is so for what nothing has measured: the place of a blind by the time
+	// that its motor ran.
+	Estimated bool
 }
 
 // Observer says what the device itself knows to be there, in words and as
@@ -180,6 +183,13 @@ const OpeningWithin = 3
 // closed. What moves just now is an error.
 type OpeningReader interface {
 	Opening(ctx context.Context) (float64, error)
+}
+
+// OpeningEstimator reckons how far open it is, in percent, by the time that its motor
+// ran or the like. That is no evidence: a hand or a wall switch goes unnoticed. What
+// moves, or has not been at an end, is an error.
+type OpeningEstimator interface {
+	EstimatedOpening(ctx context.Context) (float64, error)
 }
 
 // Locker locks and unlocks something, and returns when it is so.

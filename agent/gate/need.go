@@ -142,6 +142,8 @@ func (n Need) usable(r drivers.Reading, now time.Time) error {
 	}
 	age := now.Sub(r.At)
 	switch {
+	case r.Estimated:
+		return fmt.Errorf("its %s is reckoned, and was not measured", r.Quantity)
 	case math.IsNaN(r.Value) || n.Quantity == "" && r.Value != 0 && r.Value != 1:
 		return fmt.Errorf("its %s reads %v, which is neither yes nor no", r.Quantity, r.Value)
 	case r.At.IsZero(): // as read now: the sensor keeps no time

@@ -123,6 +123,11 @@ func (p *Pass) Angle(ctx context.Context, r drivers.AngleReader) (float64, error
 	return watch(ctx, p, "read angle", r.Angle)
 }
 
+// EstimatedOpening is how far open the device is, as it reckons.
+func (p *Pass) EstimatedOpening(ctx context.Context, e drivers.OpeningEstimator) (float64, error) {
+	return watch(ctx, p, "read opening", e.EstimatedOpening)
+}
+
 // SetTarget sets the temperature that a thermostat keeps, in °C.
 func (p *Pass) SetTarget(ctx context.Context, t drivers.Thermostat, celsius float64) error {
 	if err := p.planned("set the temperature", capabilities.SetTemperature, p.says("temperature", celsius)); err != nil {

@@ -20,6 +20,7 @@ func (h *home) depends(nodes map[string]strictyaml.Node) error {
 		if why := h.unseen(d); why != "" {
 			wrong = append(wrong, nodes[d.name].Problem("seen_by", "%s", why))
 		}
+		wrong = append(wrong, h.held(d, nodes[d.name])...)
 		n := limitsOf(nodes[d.name])
 		wrong = append(wrong, d.levels(nodes[d.name])...)
 		for _, need := range d.Limits.Requires {
@@ -45,6 +46,29 @@ func (h *home) depends(nodes map[string]strictyaml.Node) error {
 		}
 	}
 	return wrong.Err()
+}
+
+// held tells of what a device holds that one before it holds already: it would find
+// that busy.
+func (h *home) held(d device, n strictyaml.Node) (wrong strictyaml.Problems) {
+	for _, one := range heldBy(d) {
+		for _, other := range h.devices {
+			if other.name == d.name {
+				break
+			}
+			if slices.ContainsFunc(heldBy(other), func(o drivers.Hold) bool { return o.What == one.What }) {
+				wrong = append(wrong, n.Problem(one.Key, "%s is that of %s; no two devices can have one", one.What, other.name))
+			}
+		}
+	}
+	return wrong
+}
+
+func heldBy(d device) []drivers.Hold {
+	if h, ok := d.dev.(drivers.Holder); ok {
+		return h.Holds()
+	}
+	return nil
 }
 
 // ranges tells of bounds of what no plan for the device can have.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/gpiocover"
 	"github.com/messkit/messkit/drivers/gpioinput"
 	"github.com/messkit/messkit/drivers/gpiorelay"
 	"github.com/messkit/messkit/drivers/i2cdev"
@@ -12,5 +13,5 @@ import (
 
 // board are the kinds that drive what is wired to a board.
 func board() []drivers.Kind {
-	return slices.Concat([]drivers.Kind{gpioinput.Kind(), gpiorelay.Kind(), onewire.Kind()}, i2cdev.Kinds())
+	return slices.Concat([]drivers.Kind{gpiocover.Kind(), gpioinput.Kind(), gpiorelay.Kind(), onewire.Kind()}, i2cdev.Kinds())
 }

@@ -62,12 +62,6 @@ func verbs(d drivers.Device) []verb {
 	if r, ok := d.(drivers.TargetReader); ok {
 		add("Target", func(ctx context.Context) error { _, err := r.Target(ctx); return err })
 	}
-	if p, ok := d.(drivers.Positioner); ok {
-		add("OpenTo", func(ctx context.Context) error { return p.OpenTo(ctx, 50) })
-	}
-	if s, ok := d.(drivers.Sensor); ok {
-		add("Read", func(ctx context.Context) error { _, err := s.Read(ctx); return err })
-	}
 	if o, ok := d.(drivers.Observer); ok {
 		add("Observe", func(ctx context.Context) error { _, err := o.Observe(ctx); return err })
 	}
@@ -82,8 +76,17 @@ func verbs(d drivers.Device) []verb {
 		add("Open", o.Open)
 		add("Shut", o.Shut)
 	}
+	if p, ok := d.(drivers.Positioner); ok {
+		add("OpenTo", func(ctx context.Context) error { return p.OpenTo(ctx, 50) })
+	}
+	if r, ok := d.(drivers.OpeningEstimator); ok {
+		add("EstimatedOpening", func(ctx context.Context) error { _, err := r.EstimatedOpening(ctx); return err })
+	}
 	if r, ok := d.(drivers.OpeningReader); ok {
 		add("Opening", func(ctx context.Context) error { _, err := r.Opening(ctx); return err })
+	}
+	if s, ok := d.(drivers.Sensor); ok {
+		add("Read", func(ctx context.Context) error { _, err := s.Read(ctx); return err })
 	}
 	if l, ok := d.(drivers.Locker); ok {
 		add("Lock", l.Lock)

@@ -72,7 +72,12 @@ func (b *bench) checkTime(at, from time.Time) error {
 }
 
 func readingsAreWhole(ctx context.Context, b *bench) error {
-	return ifHas(b, func(_ drivers.Device, s drivers.Sensor) error {
+	return ifHas(b, func(d drivers.Device, s drivers.Sensor) error {
+		if o, ok := d.(drivers.Opener); ok { // some know where they are only then
+			if err := b.must("Shut", func() error { return o.Shut(ctx) }); err != nil {
+				return err
+			}
+		}
 		var readings []drivers.Reading
 		err := b.must("Read", func() (err error) { readings, err = s.Read(ctx); return err })
 		if err != nil {

@@ -38,6 +38,9 @@ func opens(ctx context.Context, b *bench) error {
 // opensPartly holds a Positioner to what it is told, and to what there is.
 func opensPartly(ctx context.Context, b *bench) error {
 	return ifHas(b, func(d drivers.Device, p drivers.Positioner) error {
+		if err := b.must("Shut", func() error { return p.Shut(ctx) }); err != nil { // some know where they are from there on
+			return err
+		}
 		for _, want := range []float64{30, 30, 100, 65, 0} {
 			if err := b.must("OpenTo", func() error { return p.OpenTo(ctx, want) }); err != nil {
 				return err

@@ -108,6 +108,11 @@ func New(name string, cfg Config, chips board.Chips, now func() time.Time) *Inpu
 	return i
 }
 
+// Holds is its line.
+func (i *Input) Holds() []drivers.Hold {
+	return []drivers.Hold{{Key: "line", What: i.cfg.line().String()}}
+}
+
 // Connection is the Gobot adaptor below.
 func (i *Input) Connection() gobot.Connection { return i.pin }
 

@@ -130,6 +130,11 @@ func (o *output) Inspect(context.Context) (string, error) {
 	return what, o.named(err)
 }
 
+// Holds is its line.
+func (o *output) Holds() []drivers.Hold {
+	return []drivers.Hold{{Key: "line", What: o.cfg.line().String()}}
+}
+
 // named says of an error whose it is.
 func (o *output) named(err error) error {
 	if err == nil {

@@ -1,0 +1,75 @@
+package agent_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers/board/boardtest"
+	"github.com/messkit/messkit/drivers/gpiocover"
+	"github.com/messkit/messkit/mess"
+)
+
+// A blind on two relays goes half way by words; where it stands is reckoned, which is
+// said and is no evidence. Before it was at an end nobody knows, and nothing moves.
+func TestABlindOnTwoRelays(t *testing.T) {
+	chips := boardtest.Pi()
+	const up, down = 17, 27
+	inHouseWith(t, func(h *house) {
+		cfg := gpiocover.DefaultConfig()
+		cfg.Up, cfg.Down, cfg.TravelTime = "GPIO17", "GPIO27", 20*time.Second
+		d := gpiocover.New("kitchen-blind", cfg, chips)
+		h.more = append(h.more, agent.Device{Name: "kitchen-blind", Label: "kitchen blind", Driver: d})
+		h.reads = agent.NewHome(capabilities.Default(), []agent.Thing{{
+			Device: capabilities.Device{Name: "kitchen-blind", Label: "kitchen blind", Class: "blind", Area: "kitchen"}, Driver: d,
+		}})
+	}, func(h *house) {
+		says := func(intent string, code mess.Code, evidence mess.Evidence, words ...string) mess.Status {
+			t.Helper()
+			ref := h.says(claude, "request: {intent: "+intent+"}")
+			h.after(time.Minute)
+			s := h.is(ref, code)
+			if s.Evidence != evidence {
+				t.Errorf("%s: evidence %q, want %q", intent, s.Evidence, evidence)
+			}
+			if code == mess.Completed {
+				h.answers(ref, words...)
+			} else if s.Reason == nil || !strings.Contains(s.Reason.Detail, words[0]) {
+				t.Errorf("%s: %+v, want %q", intent, s.Reason, words[0])
+			}
+			if chips.Level("gpiochip0", up) || chips.Level("gpiochip0", down) {
+				t.Errorf("%s: a relay is on", intent)
+			}
+			return s
+		}
+		s := says("close the kitchen blind half way", mess.Failed, "", "nobody knows where it stands until it was opened or closed all the way")
+		if s.Reason.Effect != mess.EffectNone || len(chips.Log("gpiochip0", down)) > 4 {
+			t.Errorf("effect %q, lines %v", s.Reason.Effect, chips.Log("gpiochip0", down))
+		}
+		says("open the kitchen blind", mess.Completed, mess.Acknowledged, "The kitchen blind is open.", "it stands at about 100 % open, reckoned")
+		says("close the kitchen blind half way", mess.Completed, mess.Acknowledged, "The kitchen blind is 50 % open.", "it stands at about 50 % open, reckoned from the time that its motor ran, and not measured")
+		says("how far open is the kitchen blind", mess.Completed, mess.Acknowledged, "opening 50 % (estimated)")
+		// Stopped on its way, it stands, which is read back; where is reckoned.
+		ref := h.says(claude, "request: {intent: close the kitchen blind}")
+		h.after(4*time.Second + 500*time.Millisecond)
+		if !chips.Level("gpiochip0", down) {
+			t.Error("it does not move")
+		}
+		says("stop the kitchen blind", mess.Completed, mess.ReadBack, "The kitchen blind has stopped.", "reckoned")
+		if s := h.is(ref, mess.Failed); s.Reason == nil || s.Reason.Effect != mess.EffectPartial {
+			t.Errorf("what was stopped ended with %+v", s.Reason)
+		}
+		ref = h.says(claude, "request: {intent: open the kitchen blind}")
+		h.after(5 * time.Second)
+		h.is(ref, mess.InProgress)
+		if !chips.Level("gpiochip0", up) {
+			t.Error("it does not move")
+		}
+		h.stops(claude)
+		if chips.Level("gpiochip0", up) || chips.Level("gpiochip0", down) {
+			t.Error("a relay is on after a stop")
+		}
+	})
+}

@@ -1,0 +1,30 @@
+package gpiocover
+
+import (
+	"errors"
+
+	"gobot.io/x/gobot/v2/drivers/gpio"
+
+	"github.com/messkit/messkit/drivers/board"
+)
+
+// direction is one of the two relays.
+type direction struct {
+	name  string
+	pin   *board.Output
+	relay *gpio.RelayDriver
+}
+
+func newDirection(chips board.Chips, cfg Config, line, device string) *direction {
+	pin := board.NewOutput(chips, cfg.line(line), cfg.request(device))
+	return &direction{line, pin, gpio.NewRelayDriver(pin, line)}
+}
+
+// start takes the line, off.
+func (d *direction) start() error { return errors.Join(d.pin.Connect(), d.relay.Start()) }
+
+// on reads the line back.
+func (d *direction) on() (bool, error) {
+	level, err := d.pin.DigitalRead(d.name)
+	return level == 1, err
+}

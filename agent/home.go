@@ -42,6 +42,7 @@ func NewHome(c *capabilities.Catalogue, things []Thing) *Home {
 	for _, t := range things {
 		t.Commands = Commands(t.Driver)
 		t.Within, t.Positions = within(t.Driver)
+		t.Quantities = tells(t.Driver)
 		h.things = append(h.things, t)
 	}
 	return h
@@ -95,6 +96,21 @@ func Commands(d drivers.Device) []capabilities.Command {
 	add(heats, capabilities.SetTemperature)
 	add(watchable(d), capabilities.Watch)
 	add(tellsEnd(d), capabilities.Await)
+	return list
+}
+
+// tells lists what a device can tell that has no Sensor; nil for one that has.
+func tells(d drivers.Device) []string {
+	if _, measures := d.(drivers.Sensor); measures {
+		return nil
+	}
+	list := []string{}
+	if _, opens := d.(drivers.OpeningReader); opens {
+		list = append(list, "contact", "opening")
+	}
+	if _, locks := d.(drivers.LockReader); locks {
+		list = append(list, "lock")
+	}
 	return list
 }
 

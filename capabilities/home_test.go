@@ -18,7 +18,7 @@ func house() capabilities.Home {
 	lamp := func(name, label, area string) capabilities.Device {
 		return capabilities.Device{
 			Name: name, Label: label, Class: "light", Area: area,
-			Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState},
+			Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}, Quantities: []string{},
 		}
 	}
 	camera := func(name, label, area string, commands []capabilities.Command, sees ...string) capabilities.Device {

@@ -104,6 +104,7 @@ func newNames(c *Catalogue, h Home, class []string) *names {
 	for _, p := range []*phrases[match]{n.devices, n.areas, n.views, n.spots, n.positions} {
 		p.words(n.words)
 	}
+	delete(n.words, possessive) // "the kid's room": it is a sign of any name
 	return n
 }
 

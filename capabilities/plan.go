@@ -176,6 +176,8 @@ type Device struct {
 	SeenBy  string   // the camera that takes a picture of it after an act; "" for none
 	// Commands that the device's verbs allow.
 	Commands []Command
+	// Quantities are what it can tell; nil where that is not known before it is asked.
+	Quantities []string
 	// Within are the device's own limits for parameters of plans: "angle" in degrees,
 	// "kelvin", "temperature" in °C.
 	Within map[string]Range

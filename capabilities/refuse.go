@@ -101,10 +101,26 @@ func (x *request) cannot() Outcome {
 	case rd.slot("area") != nil && !x.r.in(m.devices[0], rd.value("area")):
 		return x.refuse(fmt.Sprintf("%s is not in the %s", strings.Join(x.r.labels(m.devices), ", "), rd.value("area")), doing)
 	}
+	if q := rd.value("quantity"); q != "" && !slices.ContainsFunc(m.devices, func(d int) bool { return x.r.home.Devices[d].tells(q) }) {
+		text := fmt.Sprintf("the %s does not tell its %s", strings.Join(x.r.labels(m.devices), ", the "), q)
+		if len(doing) > 0 {
+			text += "; what may: " + strings.Join(doing, ", ")
+		}
+		return x.refuse(text, doing)
+	}
+	if dev := x.r.home.Devices[m.devices[0]]; halts(rd) && slices.Contains(dev.Commands, Move) && !slices.Contains(dev.Commands, Stop) {
+		return x.refuse(fmt.Sprintf("the %s stops by itself when its time is over, and no request stops it before, for one waits for its turn: \"messkit stop\" at the place and the stop button of the console do at once", x.r.label(m.devices[0])), nil)
+	}
 	if d := m.devices[0]; rd.capability.command(x.r.home.Devices[d]) != "" { // it is its class
 		return x.refuse(fmt.Sprintf("%s cannot do that: it is a %s, which nobody asks to %s; it can %s", strings.Join(x.r.labels(m.devices), ", "), spaced(x.r.class[d]), rd.capability.Description, x.r.abilitiesOf(d)), doing)
 	}
 	return x.refuse(fmt.Sprintf("%s cannot do that: there is no verb %q in the driver; it can %s", strings.Join(x.r.labels(m.devices), ", "), rd.capability.Command, x.r.abilitiesOf(m.devices[0])), doing)
+}
+
+// halts reports whether a reading ends what a device is at.
+func halts(rd reading) bool {
+	on, switches := rd.capability.Args["on"].(bool)
+	return rd.capability.Command == Stop || switches && !on
 }
 
 // has reports whether a device is of one of the classes.

@@ -242,13 +242,18 @@ func (r *Resolver) firstClass(list []int, classes []string) []int {
 
 // can reports whether device d has the verb for a capability, and the class.
 func (r *Resolver) can(c *capability, quantity string, d int) bool {
-	if c.command(r.home.Devices[d]) == "" {
+	if c.command(r.home.Devices[d]) == "" || quantity != "" && !r.home.Devices[d].tells(quantity) {
 		return false
 	}
 	if q, ok := r.catalogue.quantities[quantity]; ok && len(q.Classes) > 0 {
 		return slices.Contains(q.Classes, r.class[d])
 	}
 	return c.suits(r.class[d])
+}
+
+// tells reports whether a device may be asked for a quantity.
+func (d Device) tells(quantity string) bool {
+	return d.Quantities == nil || slices.Contains(d.Quantities, quantity)
 }
 
 // meant reports whether the words of the reading allow device d.
@@ -278,6 +283,14 @@ func (x *request) choose(able []reading) Outcome {
 	}
 	able = ofItsKind(able)
 	best := able[0]
+	if best.capability.Effect == Query && len(best.devices) > 1 { // where one answers, nobody is asked which
+		for _, rd := range able[1:] {
+			if rd.how == best.how && rd.capability.Effect == Query && len(rd.devices) == 1 {
+				best = rd
+				break
+			}
+		}
+	}
 	x.explainReading(&best, able)
 	if best.capability.Effect != Query {
 		for _, rd := range able[1:] {

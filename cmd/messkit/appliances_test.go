@@ -52,3 +52,48 @@ func TestAppliances(t *testing.T) {
 		}
 	}
 }
+
+// What the simulated home is asked besides: each bullet of what it can be tried for.
+func TestTheHomeAnswers(t *testing.T) {
+	r := simulated(t)
+	for _, c := range []struct{ text, outcome, capability, says string }{
+		{"turn on the light in the yard", "plan", "switch-on", "turn on the garden light"},
+		{"turn on the lamp in the children's bedroom", "plan", "switch-on", "turn on the kids room light"},
+		{"close the blind in the kid's room", "plan", "close", "close the kids room blind"},
+		{"turns my son's room lights off", "question", "switch-off", "without that, shall I"},
+		{"pulse the pump for two seconds", "plan", "pulse", "pulse the garden pump for 2 seconds"},
+		{"water the garden for ten minutes", "question", "switch-on", "shall I turn on the garden pump for 10 minutes?"},
+		{"is the garden dry?", "plan", "read-sensor", "read the moisture from the garden sensor"},
+		{"how warm is it in the garden", "plan", "read-sensor", "read the temperature from the garden sensor"},
+		{"how are the plants", "plan", "read-sensor", "read the moisture from the plant sensor"},
+		{"print the benchy", "plan", "print-start", "print benchy on the printer"},
+		{"print", "question", "print-start", "which file: benchy or vase?"},
+		{"print benchy twice", "question", "print-start", `"twice": when that is done somebody must see to the printer`},
+		{"pause the print", "plan", "print-pause", "pause the print on the printer"},
+		{"cancel the print", "plan", "print-cancel", "cancel the print on the printer"},
+		{"how is the printer", "plan", "print-status", "ask the printer how its print stands"},
+		{"check the printer", "plan", "print-status", "ask the printer how its print stands"},
+		{"tell me when the print is done", "plan", "watch-appliance", "watch the printer until it is done"},
+		{"turn the camera mount to the street", "plan", "move-servo", "to street (120 degrees)"},
+		{"turn the camera mount to 200 degrees", "refusal", "move-servo", "it turns from 20 to 160 degrees"},
+		{"drive the rover forward for 3 seconds", "plan", "drive-forward", "forward for 3 seconds"},
+		{"stop the rover", "refusal", "switch-off", "the rover stops by itself when its time is over"},
+		{"is the stove on?", "plan", "read-switch", "look whether the stove is on"},
+		{"is someone at the door", "plan", "check-visual", "look for someone at the door with the porch camera"},
+		{"who is at the door", "plan", "look", "look at the door with the porch camera"},
+		{"is there a package at the door", "plan", "check-visual", "look for package at the door"},
+		{"is the cat in the living room", "plan", "check-visual", "with the living room camera"},
+		{"check the pets", "question", "check-visual", "which one: fridge camera, kitchen camera, living room camera or porch camera?"},
+		{"do we have milk", "question", "check-visual", "which one: fridge camera"},
+		{"how much power does the smart plug use", "plan", "read-sensor", "read the power from the smart plug"},
+		{"how many watts is the stove drawing", "plan", "read-sensor", "read the power from the stove"},
+		{"how much power does the desk lamp use?", "refusal", "read-sensor", "the office light does not tell its power; what may: coffee machine"},
+		{"how much power does the fan use", "refusal", "read-sensor", "the bedroom fan does not tell its power"},
+		{"turn off all the lights", "plan", "switch-off", "turn off the garden light"},
+	} {
+		p := plannedOf(c.text, r.Resolve(mess.Request{Intent: c.text}))
+		if p.Outcome != c.outcome || p.Capability != c.capability || !strings.Contains(p.Reason, c.says) {
+			t.Errorf("%q: %s %s: %s; want %s %s: ...%s...", c.text, p.Outcome, p.Capability, p.Reason, c.outcome, c.capability, c.says)
+		}
+	}
+}

@@ -28,7 +28,7 @@ type deviceConfig struct {
 	Area    string              `yaml:"area"`    // where it is
 	Sees    []string            `yaml:"sees"`    // what a camera looks at
 	SeenBy  string              `yaml:"seen_by"` // the camera that takes a picture of it after an act
-	Rooms   []string            `yaml:"rooms"`   // where a vacuum can be sent, while its driver cannot tell
+	Rooms   []string            `yaml:"rooms"`   // where a vacuum can be sent, and what lies on a printer, while its driver cannot tell
 	Risk    capabilities.Risk   `yaml:"risk"`    // otherwise the catalogue's
 	Effect  capabilities.Effect `yaml:"effect"`  // once; otherwise the catalogue's
 	Done    agent.Done          `yaml:"done"`    // how it is known that it is done, by the power that it takes
@@ -188,9 +188,13 @@ func (h *home) limits() map[string]gate.Device {
 }
 
 func (d device) rooms() []capabilities.Spot {
+	_, prints := d.dev.(drivers.Printer)
 	spots := make([]capabilities.Spot, len(d.Rooms))
 	for i, r := range d.Rooms {
 		spots[i] = capabilities.Spot{Name: r, Room: r}
+		if prints {
+			spots[i].Room = "" // it is a file
+		}
 	}
 	return spots
 }

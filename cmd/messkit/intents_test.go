@@ -58,7 +58,7 @@ func simulated(t testing.TB) *capabilities.Resolver {
 		t.Fatal(err)
 	}
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	return h.resolver().In(capabilities.Home{}, func() (time.Time, error) { return noon, nil }).Now()
+	return h.resolver().In(capabilities.Home{MaxSteps: c.Agent.MaxSteps}, func() (time.Time, error) { return noon, nil }).Now()
 }
 
 // meant are the capabilities that a sentence of an intent may rightly lead to.

@@ -21,6 +21,7 @@ func Kinds() []drivers.Kind {
 		{Name: "sim-appliance", Class: "coffee-machine", About: "simulated appliance that is at work for a while and measures its power", Open: openAppliance, Obey: obey},
 		{Name: "sim-sensor", Class: "sensor", About: "simulated sensor: temperature, humidity, motion, contact, moisture, ...", Open: openSensor},
 		{Name: "sim-servo", Class: "servo", About: "simulated servo that turns to angles, and tells where it stands", Open: openServo},
+		{Name: "sim-printer", Class: "printer", About: "simulated 3D printer: print, progress, pause, cancel", Open: openPrinter},
 		{Name: "sim-rover", Class: "rover", About: "simulated rover that drives while its lease is renewed", Open: openRover, Obey: obey},
 		{Name: "sim-thermostat", Class: "heater", About: "simulated heater that keeps the temperature it is set to", Open: openThermostat, Obey: obey},
 		{Name: "sim-vacuum", Class: "vacuum", About: "simulated vacuum with a map", Open: openVacuum},

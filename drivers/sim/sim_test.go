@@ -78,6 +78,7 @@ func TestKindsKeepTheRules(t *testing.T) {
 		{kind: "sim-lock", config: "line: front-door"},
 		{kind: "sim-meter", config: "line: porch-lamp", line: "porch-lamp"},
 		{kind: "sim-sensor", config: "reads: [{quantity: temperature, value: 21.5}]"},
+		{kind: "sim-printer", config: "takes: 2s"},
 		{kind: "sim-vacuum", config: "pace: 40ms"},
 	} {
 		t.Run(k.kind+" "+k.config, func(t *testing.T) {
@@ -124,6 +125,8 @@ func TestConfigMistakes(t *testing.T) {
 		{"sim-servo", "park: 181", "park: 181 degrees is not within 0 to 180"},
 		{"sim-servo", "takes: 1h", "takes: 1h0m0s is not between"},
 		{"sim-thermostat", "min: 30\nmax: 10", "min: 30 to 10 °C cannot be"},
+		{"sim-printer", "files: []", "files: a name is missing"},
+		{"sim-printer", "takes: 1ms", "takes: 1ms is not between a second and a day"},
 		{"sim-lock", "{}", "line: is missing"},
 		{"sim-meter", "watts: -1", "watts: -1 cannot be"},
 		{"sim-meter", "volts: 1", "volts: unknown key; known keys: file, initial, line, runs, safe, standby, watts"},

@@ -91,6 +91,14 @@ func (w *World) note(device, format string, args ...any) {
 	w.log = append(w.log, Event{w.now(), device, fmt.Sprintf(format, args...)})
 }
 
+// tell writes the log, and wakes those who look.
+func (w *World) tell(device, what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.bell.Ring()
+	w.note(device, "%s", what)
+}
+
 // glow is how a bulb shines when it is on.
 type glow struct {
 	percent float64

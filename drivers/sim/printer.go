@@ -1,0 +1,310 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gobot.io/x/gobot/v2"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+var (
+	_ drivers.Printer    = (*Printer)(nil)
+	_ drivers.Areas      = (*Printer)(nil)
+	_ drivers.Pauser     = (*Printer)(nil)
+	_ drivers.Stopper    = (*Printer)(nil)
+	_ drivers.Observer   = (*Printer)(nil)
+	_ drivers.Sensor     = (*Printer)(nil)
+	_ drivers.Worker     = (*Printer)(nil)
+	_ drivers.RestReader = (*Printer)(nil)
+	_ drivers.SafeReader = (*Printer)(nil)
+)
+
+// PrinterConfig of a 3D printer.
+type PrinterConfig struct {
+	Files []string      `yaml:"files"` // that lie on it, as people call them
+	Takes time.Duration `yaml:"takes"` // one print
+}
+
+// DefaultPrinterConfig is a printer with two files, of which each takes a minute.
+func DefaultPrinterConfig() PrinterConfig {
+	return PrinterConfig{Files: []string{"benchy", "vase"}, Takes: time.Minute}
+}
+
+// Validate tells what cannot be.
+func (c PrinterConfig) Validate() error {
+	var errs []error
+	if len(c.Files) == 0 || slices.ContainsFunc(c.Files, func(f string) bool { return strings.TrimSpace(f) == "" }) {
+		errs = append(errs, errors.New("files: a name is missing; write what lies on the printer, like [benchy]"))
+	}
+	if c.Takes < time.Second || c.Takes > 24*time.Hour {
+		errs = append(errs, fmt.Errorf("takes: %v is not between a second and a day", c.Takes))
+	}
+	return errors.Join(errs...)
+}
+
+// Printer prints its files one after the other. It forgets its prints when the
+// program ends, and cancels the one that it is at.
+type Printer struct {
+	drivers.Life
+	cfg   PrinterConfig
+	world *World
+
+	mu   sync.Mutex
+	jobs []job // the last is the one it is at, if that is not over
+}
+
+// job is one print.
+type job struct {
+	drivers.Print
+	spent     time.Duration // at work until since, or in all
+	since     time.Time     // when it began or went on; zero while it is paused
+	cancelled bool
+}
+
+// layerTime is how long a layer takes.
+const layerTime = time.Second
+
+func openPrinter(env drivers.Env, decode func(any) error) (drivers.Device, error) {
+	cfg := DefaultPrinterConfig()
+	if err := decode(&cfg); err != nil {
+		return nil, err
+	}
+	w, err := WorldOf(env)
+	if err != nil {
+		return nil, err
+	}
+	return NewPrinter(env.Name, cfg, w), nil
+}
+
+// NewPrinter makes a printer in a world, of a valid configuration.
+func NewPrinter(name string, cfg PrinterConfig, w *World) *Printer {
+	return &Printer{Life: drivers.NewLife(name), cfg: cfg, world: w}
+}
+
+// Connection is the Gobot adaptor below.
+func (p *Printer) Connection() gobot.Connection { return newAdaptor(p.world, p.Name) }
+
+// Start makes it ready.
+func (p *Printer) Start() error { p.Opened(); return nil }
+
+// Halt cancels what it prints.
+func (p *Printer) Halt() error {
+	p.Closed()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cancel()
+	return nil
+}
+
+// at is the print that is not over; nil for none. mu is held.
+func (p *Printer) at() *job {
+	if len(p.jobs) == 0 {
+		return nil
+	}
+	if j := &p.jobs[len(p.jobs)-1]; !p.over(j) {
+		return j
+	}
+	return nil
+}
+
+// worked is how long it has been at a print.
+func (p *Printer) worked(j *job) time.Duration {
+	worked := j.spent
+	if !j.since.IsZero() {
+		worked += p.world.now().Sub(j.since)
+	}
+	return min(worked, p.cfg.Takes)
+}
+
+func (p *Printer) over(j *job) bool { return j.cancelled || p.worked(j) >= p.cfg.Takes }
+
+func (p *Printer) percent(j *job) float64 {
+	return math.Floor(float64(p.worked(j)) / float64(p.cfg.Takes) * 100)
+}
+
+// AtRest reports whether it does not print now.
+func (p *Printer) AtRest(context.Context) (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	j := p.at()
+	return j == nil || j.since.IsZero(), nil
+}
+
+// Safe reports whether there is no print.
+func (p *Printer) Safe(context.Context) (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.at() == nil, nil
+}
+
+// Working reports whether there is a print that has not ended.
+func (p *Printer) Working(ctx context.Context) (bool, error) {
+	return locked(ctx, p, func() (bool, error) { return p.at() != nil, nil })
+}
+
+// Areas are the files.
+func (p *Printer) Areas(ctx context.Context) ([]drivers.Area, error) {
+	return locked(ctx, p, func() ([]drivers.Area, error) {
+		list := make([]drivers.Area, len(p.cfg.Files))
+		for i, f := range p.cfg.Files {
+			list[i] = drivers.Area{Name: f}
+		}
+		return list, nil
+	})
+}
+
+// locked runs a verb of a started printer with mu held.
+func locked[T any](ctx context.Context, p *Printer, f func() (T, error)) (T, error) {
+	return drivers.During(ctx, &p.Life, func(context.Context) (T, error) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return f()
+	})
+}
+
+// Print begins one.
+func (p *Printer) Print(ctx context.Context, file string) (drivers.Print, error) {
+	return locked(ctx, p, func() (drivers.Print, error) {
+		if err := p.has(file); err != nil {
+			return drivers.Print{}, err
+		}
+		if j := p.at(); j != nil {
+			return drivers.Print{}, fmt.Errorf("%w: it is at %s; wait for that, or cancel it", drivers.ErrBusy, j.File)
+		}
+		now := p.world.now()
+		j := job{Print: drivers.Print{File: file, ID: fmt.Sprint(len(p.jobs) + 1), Began: now}, since: now}
+		p.jobs = append(p.jobs, j)
+		p.world.tell(p.Name(), "prints "+file)
+		return j.Print, nil
+	})
+}
+
+func (p *Printer) has(file string) error {
+	if !slices.Contains(p.cfg.Files, file) {
+		return fmt.Errorf("%w: there is no %q on it; there are %s", drivers.ErrNothingDone, file, strings.Join(p.cfg.Files, ", "))
+	}
+	return nil
+}
+
+// Printing tells how a print stands.
+func (p *Printer) Printing(ctx context.Context, one drivers.Print) (drivers.PrintState, error) {
+	return locked(ctx, p, func() (drivers.PrintState, error) {
+		i := slices.IndexFunc(p.jobs, func(j job) bool { return j.ID == one.ID })
+		if i < 0 {
+			return drivers.PrintState{Over: true, Err: errors.New("it does not know that print")}, nil
+		}
+		j := &p.jobs[i]
+		worked := p.worked(j)
+		s := drivers.PrintState{
+			Progress: drivers.Progress{Percent: p.percent(j), Doing: "printing " + j.File, Left: p.cfg.Takes - worked},
+			Layer:    int(worked / layerTime), Layers: int(p.cfg.Takes / layerTime), Every: layerTime,
+			Paused: j.since.IsZero() && !p.over(j), Over: p.over(j),
+		}
+		switch {
+		case j.cancelled:
+			s.Err = errors.New("somebody has cancelled it at the printer")
+		case s.Paused:
+			s.Doing = "paused at " + j.File
+		}
+		return s, nil
+	})
+}
+
+// Find looks for a print of this run of the program.
+func (p *Printer) Find(ctx context.Context, file string, since time.Time) (drivers.Print, error) {
+	return locked(ctx, p, func() (drivers.Print, error) {
+		for _, j := range p.jobs {
+			if j.File == file && !j.Began.Before(since) {
+				return j.Print, nil
+			}
+		}
+		return drivers.Print{}, fmt.Errorf("%w: nothing of %s was begun since", drivers.ErrNoPrint, file)
+	})
+}
+
+// Pause has it stand.
+func (p *Printer) Pause(ctx context.Context) error {
+	return p.steer(ctx, "pause", "pauses", func(j *job) bool { return !j.since.IsZero() }, func(j *job) { j.spent, j.since = p.worked(j), time.Time{} })
+}
+
+// Resume lets it go on.
+func (p *Printer) Resume(ctx context.Context) error {
+	return p.steer(ctx, "go on", "goes on", func(j *job) bool { return j.since.IsZero() }, func(j *job) { j.since = p.world.now() })
+}
+
+// steer changes the print that it is at, if that is not so already.
+func (p *Printer) steer(ctx context.Context, what, does string, from func(*job) bool, do func(*job)) error {
+	_, err := locked(ctx, p, func() (none struct{}, _ error) {
+		j := p.at()
+		if j == nil {
+			return none, fmt.Errorf("%w: there is no print that could %s", drivers.ErrNothingDone, what)
+		}
+		if from(j) {
+			do(j)
+			p.world.tell(p.Name(), does)
+		}
+		return none, nil
+	})
+	return err
+}
+
+// Stop cancels the print that it is at.
+func (p *Printer) Stop(ctx context.Context) (left string, err error) {
+	return locked(ctx, p, func() (string, error) { return p.cancel(), nil })
+}
+
+// cancel ends a print; left is what lies on the bed. mu is held.
+func (p *Printer) cancel() (left string) {
+	j := p.at()
+	if j == nil {
+		return ""
+	}
+	j.spent, j.since, j.cancelled = p.worked(j), time.Time{}, true
+	p.world.tell(p.Name(), "cancels "+j.File)
+	return fmt.Sprintf("a half print (%.0f %% of %s) lies on the bed: take it off before the next", p.percent(j), j.File)
+}
+
+// Observe says how its print stands.
+func (p *Printer) Observe(ctx context.Context) (drivers.Observation, error) {
+	return locked(ctx, p, func() (drivers.Observation, error) {
+		text, facts := p.says()
+		return drivers.Observation{Text: text, Facts: facts, At: p.world.now()}, nil
+	})
+}
+
+func (p *Printer) says() (string, []drivers.Fact) {
+	j := p.at()
+	if j == nil {
+		return "The printer is idle; on it lie " + strings.Join(p.cfg.Files, ", ") + ".", []drivers.Fact{{Name: "printer", Value: "idle"}}
+	}
+	is := "printing"
+	if j.since.IsZero() {
+		is = "paused"
+	}
+	percent := p.percent(j)
+	left := (p.cfg.Takes - p.worked(j)).Round(time.Second)
+	return fmt.Sprintf("The printer is %s: %.0f %% of %s, and %v are left.", is, percent, j.File, left), []drivers.Fact{
+		{Name: "printer", Value: is}, {Name: "file", Value: j.File}, {Name: "progress", Value: percent, Unit: "%"},
+	}
+}
+
+// Read tells how far its print is, and how warm its bed.
+func (p *Printer) Read(ctx context.Context) ([]drivers.Reading, error) {
+	return locked(ctx, p, func() ([]drivers.Reading, error) {
+		now, bed := p.world.now(), 21.0
+		var list []drivers.Reading
+		if j := p.at(); j != nil {
+			bed = 60
+			list = append(list, drivers.Reading{Quantity: "progress", Value: p.percent(j), Unit: "%", At: now})
+		}
+		return append(list, drivers.Reading{Quantity: "bed temperature", Value: bed, Unit: "°C", At: now}), nil
+	})
+}

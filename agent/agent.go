@@ -143,6 +143,8 @@ type Device struct {
 	SeenBy string // the device that takes a picture of it after an act, where one is asked for; "" for none
 	Done   Done   // how it is known that it is done, where it does not say so itself
 	Driver drivers.Device
+	// Placeholders are what comes of it, a camera, where there is no picture.
+	Placeholders []picture.Sketch
 
 	opened *device // by Start; nil if it was not
 }
@@ -207,6 +209,7 @@ func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *
 		}
 		d.opened.Label = d.Label
 		a.devices[d.Name] = d.opened
+		a.cameras.Know(d.Name, d.Placeholders)
 	}
 	return a
 }

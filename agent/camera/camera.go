@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,6 +46,7 @@ type Room struct {
 	fit    Fit // nil: pictures stay as they are, and are not looked at
 	now    func() time.Time
 	pixels *semaphore.Weighted
+	known  map[string][]picture.Sketch // placeholders, by camera
 
 	mu   sync.Mutex
 	eyes map[string]*eye // of those that somebody waits for
@@ -52,8 +54,12 @@ type Room struct {
 
 // NewRoom makes one.
 func NewRoom(fit Fit, now func() time.Time) *Room {
-	return &Room{fit: fit, now: now, pixels: semaphore.NewWeighted(Pixels), eyes: map[string]*eye{}}
+	return &Room{fit: fit, now: now, pixels: semaphore.NewWeighted(Pixels), known: map[string][]picture.Sketch{}, eyes: map[string]*eye{}}
 }
+
+// Know tells what the camera called name, or its server, sends instead of a picture.
+// It is called before the first Shoot.
+func (r *Room) Know(name string, placeholders []picture.Sketch) { r.known[name] = placeholders }
 
 // Shot is a picture.
 type Shot struct {
@@ -94,7 +100,7 @@ func (r *Room) Shoot(ctx context.Context, name string, lim picture.Limits, take 
 		return e.last.shot, e.last.err
 	}
 	began := r.now()
-	s, err := r.seen(ctx, lim, take)
+	s, err := r.seen(ctx, name, lim, take)
 	if ctx.Err() == nil { // what ended with who took it says nothing to others
 		e.last = outcome{began, s, err}
 	}
@@ -125,13 +131,13 @@ func (r *Room) leave(name string, e *eye) {
 
 // seen takes a picture until something can be seen on it, Takes times at most.
 // The last stands where nothing can.
-func (r *Room) seen(ctx context.Context, lim picture.Limits, take Take) (Shot, error) {
+func (r *Room) seen(ctx context.Context, name string, lim picture.Limits, take Take) (Shot, error) {
 	var last Shot
 	for n := range Takes {
 		if n > 0 && !rest(ctx, warmUp<<(n-1)) {
 			return last, nil
 		}
-		s, err := r.one(ctx, lim, take)
+		s, err := r.one(ctx, name, lim, take)
 		switch {
 		case err != nil && n > 0:
 			return last, nil // there is one already
@@ -146,7 +152,7 @@ func (r *Room) seen(ctx context.Context, lim picture.Limits, take Take) (Shot, e
 }
 
 // one takes one picture and looks at it.
-func (r *Room) one(ctx context.Context, lim picture.Limits, take Take) (Shot, error) {
+func (r *Room) one(ctx context.Context, name string, lim picture.Limits, take Take) (Shot, error) {
 	since := r.now()
 	p, err := take(ctx)
 	if err == nil {
@@ -160,7 +166,24 @@ func (r *Room) one(ctx context.Context, lim picture.Limits, take Take) (Shot, er
 	if err == nil { // else it is told where it is sent: that may want it smaller, or find time
 		s.Unseen = unseen(f.Look)
 	}
+	if s.Unseen == "" && r.placeholder(ctx, name, s) {
+		s.Unseen = "it is the placeholder that comes when the camera is gone; is it plugged in, and in reach?"
+	}
 	return s, nil
+}
+
+// placeholder reports whether a picture is one that is known to be none.
+func (r *Room) placeholder(ctx context.Context, name string, s Shot) bool {
+	known := r.known[name]
+	if len(known) == 0 {
+		return false // the others are not decoded for it
+	}
+	small, err := r.Fit(ctx, s, picture.Limits{MaxPx: picture.SketchPx})
+	if err != nil {
+		return false // which is told where it is sent
+	}
+	is, err := picture.SketchOf(ctx, small.Data)
+	return err == nil && slices.ContainsFunc(known, is.Shows)
 }
 
 // Fresh refuses a picture from before since: one from a cache is no evidence,

@@ -88,6 +88,39 @@ func TestAPictureOnWhichNothingCanBeSeenIsTakenAgain(t *testing.T) {
 	}
 }
 
+// What is known as the camera's placeholder is taken again, and said; others of the
+// same house know nothing of it.
+func TestAPlaceholderThatIsKnownIsTakenAgain(t *testing.T) {
+	bright, sign := scene(t, 64, 200, true), scene(t, 64, 60, true)
+	known, err := picture.SketchOf(t.Context(), sign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, camera string
+		frames       [][]byte
+		takes        int32
+		unseen       bool
+	}{
+		{"it comes first", "cam", [][]byte{sign, sign, bright}, 3, false},
+		{"it comes for ever", "cam", [][]byte{sign}, 3, true},
+		{"it is another camera's", "other", [][]byte{sign}, 1, false},
+		{"all is well", "cam", [][]byte{bright}, 1, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &cam{frames: c.frames}
+				r := camera.NewRoom(picture.Fit, time.Now)
+				r.Know("cam", []picture.Sketch{known})
+				s, err := r.Shoot(t.Context(), c.camera, picture.Limits{}, d.take)
+				if err != nil || d.taken.Load() != c.takes || (s.Unseen != "") != c.unseen || c.unseen && !strings.Contains(s.Unseen, "placeholder") {
+					t.Errorf("taken %d times, unseen %q, %v; want %d times, unseen: %t", d.taken.Load(), s.Unseen, err, c.takes, c.unseen)
+				}
+			})
+		})
+	}
+}
+
 // A dark picture stands where the camera fails at the next, or there is no time
 // for one.
 func TestADarkPictureIsBetterThanNone(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/all"
+	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/internal/strictyaml"
 	"github.com/messkit/messkit/mess"
 )
@@ -22,16 +23,17 @@ import (
 // deviceConfig is what every device may have beside its driver's own keys.
 type deviceConfig struct {
 	Driver  string              `yaml:"driver"`
-	Label   string              `yaml:"label"`   // what people call it; otherwise its name with spaces
-	Aliases []string            `yaml:"aliases"` // what else they call it
-	Class   string              `yaml:"class"`   // otherwise the driver's
-	Area    string              `yaml:"area"`    // where it is
-	Sees    []string            `yaml:"sees"`    // what a camera looks at
-	SeenBy  string              `yaml:"seen_by"` // the camera that takes a picture of it after an act
-	Rooms   []string            `yaml:"rooms"`   // where a vacuum can be sent, and what lies on a printer, while its driver cannot tell
-	Risk    capabilities.Risk   `yaml:"risk"`    // otherwise the catalogue's
-	Effect  capabilities.Effect `yaml:"effect"`  // once; otherwise the catalogue's
-	Done    agent.Done          `yaml:"done"`    // how it is known that it is done, by the power that it takes
+	Label   string              `yaml:"label"`        // what people call it; otherwise its name with spaces
+	Aliases []string            `yaml:"aliases"`      // what else they call it
+	Class   string              `yaml:"class"`        // otherwise the driver's
+	Area    string              `yaml:"area"`         // where it is
+	Sees    []string            `yaml:"sees"`         // what a camera looks at
+	Gone    []string            `yaml:"placeholders"` // files of what a camera sends while there is no picture
+	SeenBy  string              `yaml:"seen_by"`      // the camera that takes a picture of it after an act
+	Rooms   []string            `yaml:"rooms"`        // where a vacuum can be sent, and what lies on a printer, while its driver cannot tell
+	Risk    capabilities.Risk   `yaml:"risk"`         // otherwise the catalogue's
+	Effect  capabilities.Effect `yaml:"effect"`       // once; otherwise the catalogue's
+	Done    agent.Done          `yaml:"done"`         // how it is known that it is done, by the power that it takes
 	Limits  gate.Device         `yaml:"limits"`
 }
 
@@ -53,6 +55,7 @@ type device struct {
 	name string
 	kind drivers.Kind
 	dev  drivers.Device
+	gone []picture.Sketch // of deviceConfig.Gone
 }
 
 // home is all devices, by name.
@@ -94,7 +97,8 @@ func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Lo
 	if _, ok := errors.AsType[strictyaml.Problems](err); !ok && err != nil {
 		err = told(n, name, err)
 	}
-	return d, merge(mistakes, err)
+	gone := d.placeholders(n)
+	return d, merge(mistakes, err, gone)
 }
 
 // told has what a driver found wrong at the lines of the keys that it names.
@@ -155,7 +159,7 @@ func (h *home) classes(nodes map[string]strictyaml.Node) error {
 func (h *home) forAgent() []agent.Device {
 	list := make([]agent.Device, len(h.devices))
 	for i, d := range h.devices {
-		list[i] = agent.Device{Name: d.name, Label: d.label(), SeenBy: d.SeenBy, Done: d.Done, Driver: d.dev}
+		list[i] = agent.Device{Name: d.name, Label: d.label(), SeenBy: d.SeenBy, Done: d.Done, Driver: d.dev, Placeholders: d.gone}
 	}
 	return list
 }

@@ -1,0 +1,129 @@
+package picture
+
+import (
+	"bytes"
+	"context"
+	"image"
+)
+
+const (
+	// SketchPx is the long edge from which a sketch is drawn; more adds nothing.
+	SketchPx = 64
+
+	cells = 16 // along each side
+
+	// A cell's colour is the same within this, of 255: encoders and scales differ by
+	// less, and a lit room differs from itself an hour later by more.
+	sameCell = 12
+	// So many of the 256 cells may be another: a camera writes the time over what it
+	// shows.
+	otherCells = cells
+)
+
+// Sketch is what is left of a picture in 16 x 16 cells. It knows a picture again
+// that was scaled or encoded anew.
+type Sketch struct {
+	colour [cells * cells][3]uint8
+}
+
+// SketchOf draws the sketch of a picture in any format that Fit takes; its errors
+// are Fit's.
+func SketchOf(ctx context.Context, data []byte) (Sketch, error) {
+	p, err := Fit(ctx, data, Limits{MaxPx: SketchPx})
+	if err != nil {
+		return Sketch{}, err
+	}
+	f, _, err := inspect(p.Data)
+	if err != nil {
+		return Sketch{}, err
+	}
+	var s Sketch
+	err = guard(func() error {
+		img, err := f.decode(bytes.NewReader(p.Data))
+		if err == nil {
+			err = sound(img)
+		}
+		if err == nil {
+			s = sketch(img)
+		}
+		return err
+	})
+	if err != nil {
+		return Sketch{}, f.broken(p.Data, err)
+	}
+	return s, nil
+}
+
+// sketch takes the mean colour of each cell.
+func sketch(img image.Image) (s Sketch) {
+	b := img.Bounds()
+	for i := range s.colour {
+		x0, x1 := part(b.Min.X, b.Dx(), i%cells)
+		y0, y1 := part(b.Min.Y, b.Dy(), i/cells)
+		var sum [3]int
+		for y := y0; y < y1; y++ {
+			for x := x0; x < x1; x++ {
+				red, green, blue, _ := img.At(x, y).RGBA()
+				sum[0] += int(red >> 8)
+				sum[1] += int(green >> 8)
+				sum[2] += int(blue >> 8)
+			}
+		}
+		for c := range sum {
+			s.colour[i][c] = uint8(sum[c] / ((x1 - x0) * (y1 - y0)))
+		}
+	}
+	return s
+}
+
+// part is the nth of the cells of a side, at least one pixel wide.
+func part(from, side, n int) (begin, end int) {
+	begin = from + n*side/cells
+	return begin, max(begin+1, from+(n+1)*side/cells)
+}
+
+// Shows reports whether s is of the picture that known is of, but for a few cells.
+// What stands out in known has to be there: a dark room is not a sign on black.
+func (s Sketch) Shows(known Sketch) bool {
+	ground := known.ground()
+	others, signs, missed := 0, 0, 0
+	for i, c := range known.colour {
+		other := !same(s.colour[i], c)
+		if other {
+			others++
+		}
+		if !same(c, ground) {
+			signs++
+			if other {
+				missed++
+			}
+		}
+	}
+	return others <= otherCells && 4*missed <= signs
+}
+
+// ground is the colour that most cells have.
+func (s Sketch) ground() (most [3]uint8) {
+	best := 0
+	for _, c := range s.colour {
+		n := 0
+		for _, other := range s.colour {
+			if same(c, other) {
+				n++
+			}
+		}
+		if n > best {
+			most, best = c, n
+		}
+	}
+	return most
+}
+
+func same(a, b [3]uint8) bool {
+	for c := range a {
+		if max(a[c], b[c])-min(a[c], b[c]) > sameCell {
+			return false
+		}
+	}
+	return true
+}

@@ -354,9 +354,14 @@ func (x *request) whichMeaning(able []reading) Outcome {
 	if len(of) == 1 {
 		return x.settle(of[0])
 	}
-	picked, out, ok := x.ask(Question{Field: "meaning", Text: "which is meant: " + oneOf(options) + "?", Options: options})
+	q := Question{Field: "meaning", Text: "which is meant: " + oneOf(options) + "?", Options: options}
+	picked, out, ok := x.ask(q)
 	if !ok {
 		return out
+	}
+	if len(picked) > 1 {
+		q.Text, q.Given = "only one can be meant; "+q.Text, without(x.given, q.Field)
+		return Outcome{Question: &q}
 	}
 	return x.settle(of[slices.Index(options, picked[0])])
 }
@@ -389,10 +394,14 @@ func (x *request) settle(rd *reading) Outcome {
 			return out
 		}
 	}
-	d, out, ok := x.oneDevice(rd)
+	devices, out, ok := x.someDevices(rd)
 	if !ok {
 		return out
 	}
+	if len(devices) > 1 {
+		return x.eachDevice(rd, devices)
+	}
+	d := devices[0]
 	areas, out, ok := x.oneArea(rd, d)
 	if !ok {
 		return out

@@ -82,6 +82,11 @@ func (x *request) group(rd *reading) Outcome {
 		}
 		devices = kept
 	}
+	return x.eachDevice(rd, devices)
+}
+
+// eachDevice is a plan for each of several devices.
+func (x *request) eachDevice(rd *reading, devices []int) Outcome {
 	var steps []Plan
 	for _, d := range devices {
 		one := *rd

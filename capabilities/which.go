@@ -17,35 +17,39 @@ func (x *request) ask(q Question) (picked []string, out Outcome, ok bool) {
 	if !answered {
 		return nil, Outcome{Question: &q}, false
 	}
-	if picked = x.r.pick(q, raw); len(picked) == 0 {
+	if picked = x.r.picker(q, x.req).pick(raw); len(picked) == 0 {
 		return nil, Outcome{Question: &q}, false
 	}
 	return picked, Outcome{}, true
 }
 
-// oneDevice settles which device is meant.
-func (x *request) oneDevice(rd *reading) (int, Outcome, bool) {
+// someDevices settles which device is meant, or which of several.
+func (x *request) someDevices(rd *reading) ([]int, Outcome, bool) {
 	if m := rd.slot("device"); m != nil && m.all && m.class == "" && m.how == byNothing {
-		return 0, x.refuse("\"all\" of what? name a kind of device, like lights", nil), false
+		return nil, x.refuse("\"all\" of what? name a kind of device, like lights", nil), false
 	}
 	if len(rd.devices) == 1 {
-		return rd.devices[0], Outcome{}, true
+		return rd.devices, Outcome{}, true
 	}
 	options := x.r.labels(rd.devices)
 	if rd.all {
 		reason := fmt.Sprintf("that is %d devices: %s; make a request for each", len(options), strings.Join(options, ", "))
-		return 0, x.refuse(reason, options), false
+		return nil, x.refuse(reason, options), false
 	}
 	text := "which one: " + oneOf(options) + "?"
 	picked, out, ok := x.ask(Question{Field: "device", Text: text, Options: options})
 	if !ok {
-		return 0, out, false
+		return nil, out, false
 	}
-	if len(picked) != 1 {
-		text = "one request does one device; which one: " + oneOf(options) + "?"
-		return 0, Outcome{Question: &Question{Field: "device", Text: text, Options: options, Given: without(x.given, "device")}}, false
+	if len(picked) > 1 && rd.capability.Command.Watches() {
+		text := "one request watches one thing; which one: " + oneOf(options) + "?"
+		return nil, Outcome{Question: &Question{Field: "device", Text: text, Options: options, Given: without(x.given, "device")}}, false
 	}
-	return rd.devices[slices.Index(options, picked[0])], Outcome{}, true
+	devices := make([]int, len(picked))
+	for i, one := range picked {
+		devices[i] = rd.devices[slices.Index(options, one)]
+	}
+	return devices, Outcome{}, true
 }
 
 // oneOf lists options for a person.
@@ -191,6 +195,10 @@ func (x *request) whichFile(d int) ([]string, Outcome, bool) {
 		return nil, x.refuse(fmt.Sprintf("there are %d files on the %s; say which to print", len(options), x.r.label(d)), options[:maxFiles]), false
 	}
 	picked, out, ok := x.ask(Question{Field: "file", Text: "which file: " + oneOf(options) + "?", Options: options})
+	if ok && len(picked) > 1 {
+		text := "one request prints one file; which one: " + oneOf(options) + "?"
+		return nil, Outcome{Question: &Question{Field: "file", Text: text, Options: options, Given: without(x.given, "file")}}, false
+	}
 	return picked, out, ok
 }
 

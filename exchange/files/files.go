@@ -49,6 +49,7 @@ type Store struct {
 	dir     string
 	root    *os.Root // dir
 	index   *index
+	recent  recent
 	log     *wal.Log
 	blobs   *blobs
 	project *projector
@@ -138,16 +139,17 @@ func (s *Store) take(r record, at wal.Place) error {
 	return nil
 }
 
-// write logs records and then takes them into memory.
-func (s *Store) write(ctx context.Context, all ...record) error {
+// write logs records and then takes them into memory, and says how many bytes they
+// take.
+func (s *Store) write(ctx context.Context, all ...record) (bytes int, err error) {
 	data := make([][]byte, len(all))
 	for i, r := range all {
-		var err error
 		if data[i], err = r.encode(); err != nil {
-			return err
+			return 0, err
 		}
+		bytes += len(data[i])
 	}
-	return s.put(ctx, all, data)
+	return bytes, s.put(ctx, all, data)
 }
 
 // put logs records as they are encoded, at once, and then takes them into
@@ -194,8 +196,12 @@ func (s *Store) Create(ctx context.Context, c exchange.Create) (exchange.Thread,
 	if err != nil {
 		return exchange.Thread{}, err
 	}
-	if err := s.write(ctx, r); err != nil {
+	bytes, err := s.write(ctx, r)
+	if err != nil {
 		return exchange.Thread{}, err
+	}
+	if is := s.index.state(ref); is.ver == t.Ver && is.records == 1 {
+		s.recent.put(t, is, bytes)
 	}
 	s.index.left(ref, folder{fresh: true})
 	s.project.mark(ref)
@@ -230,9 +236,11 @@ func (s *Store) Append(ctx context.Context, step exchange.Step) error {
 	if err != nil {
 		return err
 	}
-	if err := s.write(ctx, r); err != nil {
+	bytes, err := s.write(ctx, r)
+	if err != nil {
 		return err
 	}
+	s.recent.step(step, k.state(), s.index.state(ref), bytes)
 	s.project.mark(ref)
 	return nil
 }
@@ -258,19 +266,27 @@ func (s *Store) Put(ctx context.Context, kind, id string, doc []byte) error {
 	s.step.RLock()
 	defer s.step.RUnlock()
 	defer s.lock(kind + "\x00" + id).Unlock()
-	return s.write(ctx, record{Kind: kind, ID: id, Doc: doc})
+	_, err := s.write(ctx, record{Kind: kind, ID: id, Doc: doc})
+	return err
 }
 
 // Thread reads a thread.
 func (s *Store) Thread(_ context.Context, ref string) (exchange.Thread, error) {
+	if t, _, ok := s.recent.get(ref, s.index.state(ref)); ok {
+		return t, nil
+	}
 	w, ok, err := s.read(ref)
 	if err != nil {
 		return exchange.Thread{}, err
 	}
-	if ok {
-		return w.decode()
+	if !ok {
+		return s.readEnded(ref)
 	}
-	return s.readEnded(ref)
+	t, err := w.decode()
+	if err == nil {
+		s.recent.put(t, w.as, w.bytes)
+	}
+	return t, err
 }
 
 // Find returns the thread that requestor made with the client id.

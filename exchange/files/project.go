@@ -369,6 +369,7 @@ func (p *projector) rest(ctx context.Context) {
 	}
 	for ref, ver := range resting {
 		if p.s.letGo(ref, ver) {
+			p.s.recent.forget(ref)
 			p.mu.Lock()
 			delete(p.handed, ref)
 			p.mu.Unlock()

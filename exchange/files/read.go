@@ -43,7 +43,10 @@ func (s *Store) readWhole(k kept) (whole, error) {
 	if err != nil {
 		return whole{}, err
 	}
-	w := whole{messages: raw.messages, binds: k.binds, folder: k.folder}
+	w := whole{messages: raw.messages, binds: k.binds, folder: k.folder, as: k.state()}
+	for _, p := range k.records {
+		w.bytes += p.Size()
+	}
 	if err := json.Unmarshal(raw.envelope, &w.env); err != nil {
 		return whole{}, fmt.Errorf("%s: envelope: %w", k.Ref, err)
 	}
@@ -80,6 +83,9 @@ func (s *Store) readRecord(ref string, p wal.Place) (record, error) {
 
 // envelope is the envelope of a thread; zero if it is gone.
 func (s *Store) envelope(ref string) (e exchange.Envelope, err error) {
+	if t, _, ok := s.recent.get(ref, s.index.state(ref)); ok {
+		return t.Envelope, nil
+	}
 	var k kept
 	err = s.steady(func() error {
 		if k, _ = s.index.thread(ref); !k.inLog() {

@@ -125,6 +125,8 @@ type whole struct {
 	messages []json.RawMessage
 	binds    map[string]string // bound name to SHA-256
 	folder   folder            // as it was left
+	as       state
+	bytes    int // of it in the log
 }
 
 // decode is the thread with its messages.

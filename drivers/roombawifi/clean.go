@@ -194,7 +194,7 @@ func (r *Robot) follow(ctx context.Context, j *journey) error {
 		case <-t.C:
 		}
 		r.link.mu.Lock()
-		s := r.link.known
+		s, moved := r.link.known, r.link.moved
 		r.link.mu.Unlock()
 		if s.Mission == nil { // the connection was lost, and is tried again
 			if r.now().Sub(heard) > maxSilent {
@@ -202,7 +202,7 @@ func (r *Robot) follow(ctx context.Context, j *journey) error {
 			}
 			continue
 		}
-		heard = r.now()
+		heard, j.out = r.now(), j.out || moved // also between two looks
 		if over, err := j.step(s, r.now()); over || err != nil {
 			if err == nil {
 				j.progress(drivers.Progress{Percent: 100, Doing: j.what})

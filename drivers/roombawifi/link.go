@@ -48,6 +48,7 @@ type link struct {
 	mu    sync.Mutex
 	known report        // what the robot has told since it was connected
 	from  mqtt.Client   // by which connection
+	moved bool          // it has told that it moves since it was sent off
 	sent  time.Time     // when it was sent off, until it tells that it moves; else zero
 	news  chan struct{} // closed when that changes
 }
@@ -164,6 +165,7 @@ func (l *link) hear(from mqtt.Client, m mqtt.Message) {
 	l.known = next
 	if m := next.Mission; m != nil && (m.moves() || m.trouble() != nil) {
 		l.sent = time.Time{}
+		l.moved = l.moved || m.moves()
 	}
 	close(l.news)
 	l.news = make(chan struct{})
@@ -253,7 +255,7 @@ func (l *link) tell(ctx context.Context, c command, now time.Time) error {
 	}
 	if c.Command == "start" || c.Command == "resume" || c.Command == "dock" {
 		l.mu.Lock()
-		l.sent = now
+		l.sent, l.moved = now, false
 		l.mu.Unlock()
 	}
 	t := l.client.Publish("cmd", 0, false, body)

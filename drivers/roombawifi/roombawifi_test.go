@@ -57,6 +57,17 @@ func TestKeepsTheRules(t *testing.T) {
 		drivertest.Acts(func() int { return len(now.log()) }))
 }
 
+// A tour that begins and ends between two looks is one.
+func TestAShortTour(t *testing.T) {
+	fake := newRobot(t, false)
+	fake.set(func(f *robot) { f.steps = 1 })
+	cfg := config(fake)
+	cfg.Poll = 300 * time.Millisecond // and the tour takes some 6
+	if _, err := started(t, cfg).Clean(t.Context(), nil, nil); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestCleansRoomsByName(t *testing.T) {
 	fake := newRobot(t, false)
 	r := started(t, config(fake))

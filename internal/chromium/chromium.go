@@ -313,12 +313,12 @@ func (p *Tab) eval(expression string, result any) error {
 	return json.Unmarshal(v.Result.Value, result)
 }
 
-// Until waits until an expression is true.
+// Until waits until an expression, or what it promises, is true.
 func (p *Tab) Until(expression string) {
 	p.t.Helper()
 	for end := time.Now().Add(patience); ; {
 		var is bool
-		err := p.eval("Boolean("+expression+")", &is)
+		err := p.eval("(async () => Boolean(await ("+expression+")))()", &is)
 		if is {
 			return
 		}

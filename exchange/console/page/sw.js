@@ -2,7 +2,7 @@
 // kept here.
 
 const kept = 'messkit-pages'
-const pages = ['/me', '/console/app.css', '/console/icon.svg', ...['me', 'api', 'dom', 'content', 'events', 'stop', 'hold', 'outbox', 'compose', 'photo', 'profile', 'notices', 'keep'].map((n) => `/console/js/${n}.js`)]
+const pages = ['/me', '/console/app.css', '/console/icon.svg', ...['me', 'api', 'dom', 'content', 'events', 'stop', 'hold', 'outbox', 'compose', 'draft', 'photo', 'profile', 'notices', 'keep'].map((n) => `/console/js/${n}.js`)]
 
 self.addEventListener('install', (e) => e.waitUntil(caches.open(kept).then((c) => c.addAll(pages)).then(() => self.skipWaiting())))
 self.addEventListener('activate', (e) => e.waitUntil(self.clients.claim()))

@@ -2,6 +2,7 @@
 // or no, and the fields that the request asks for.
 
 import { el, words } from './dom.js'
+import * as draft from './draft.js'
 import * as outbox from './outbox.js'
 import { fit } from './photo.js'
 
@@ -18,9 +19,10 @@ export function box(thread, request, others) {
   return one.node
 }
 
-/** forget drops the forms of tasks that one does not hold any more. */
-export function forget(held) {
+/** forget drops the forms of tasks that one does not hold any more, and what was kept for those that are over. */
+export function forget(held, over) {
   for (const ref of boxes.keys()) if (!held.has(ref)) boxes.delete(ref)
+  draft.drop(over, held).catch(() => {}) // the next time
 }
 
 function made(thread, request, others) {
@@ -31,6 +33,7 @@ function made(thread, request, others) {
   const id = (part) => `${part}-${thread.ref}`
 
   const shown = el('ul', { className: 'meta added' })
+  let at = null // where she is
   let taken = 0
   const add = (entry, f, label) => {
     const file = { entry, ...f }
@@ -41,33 +44,46 @@ function made(thread, request, others) {
       files.splice(files.indexOf(file), 1)
       URL.revokeObjectURL(src)
       li.remove()
+      keep()
     }
     files.push(file)
     shown.append(li)
   }
+  const named = (f) => `${f.entry === 'image' ? 'a photo' : 'a voice note'}, ${Math.ceil(f.data.size / 1024)} KB`
+  let busy = 0 // what has to be there before it can be sent
+  const first = async (act) => {
+    busy++
+    done.disabled = true
+    await guarded(error, act)
+    done.disabled = --busy > 0
+  }
+  const unkept = el('p', { className: 'meta', role: 'status' })
+  let there = null // when what was kept is there again
+  const keep = () => there.then(() => draft.keep({ ref: thread.ref, files, at, taken, chosen: chosen() })).then(() => { unkept.textContent = '' }, (e) => { unkept.textContent = `If this page is closed before Done, what you have added is lost: ${e.message}.` })
   const text = el('textarea', { id: id('text'), rows: 3, value: localStorage.getItem(id('draft')) || '' })
   text.oninput = () => (text.value ? localStorage.setItem(id('draft'), text.value) : localStorage.removeItem(id('draft')))
   const photo = el('input', { type: 'file', id: id('photo'), className: 'button', accept: 'image/*', capture: 'environment', multiple: '' })
-  photo.onchange = async () => {
-    done.disabled = true // until the photos are small enough
-    await guarded(error, photos)
-    done.disabled = false
-  }
+  photo.onchange = () => first(photos)
   const photos = async () => {
-    for (const f of photo.files) {
-      const data = await fit(f)
-      add('image', { name: `photo-${++taken}.jpg`, type: 'image/jpeg', data }, `a photo, ${Math.ceil(data.size / 1024)} KB`)
+    for (const chosen of photo.files) {
+      const data = await fit(chosen)
+      const f = { entry: 'image', name: `photo-${++taken}.jpg`, type: 'image/jpeg', data }
+      add('image', f, named(f))
     }
     photo.value = ''
+    keep()
   }
-  let at = null
   const where = el('p', { className: 'meta', role: 'status' })
   const place = el('button', { type: 'button', className: 'plain' }, 'Add where I am')
   place.onclick = () => guarded(error, async () => {
     const { coords } = await new Promise((done, fail) => { navigator.geolocation.getCurrentPosition(done, (e) => fail(new Error(e.code === e.PERMISSION_DENIED ? 'This page may not know where you are; the browser’s settings can allow it.' : `Where you are is not known: ${e.message}`)), { timeout: 20000 }) })
-    at = { lat: coords.latitude, lng: coords.longitude, accuracy: coords.accuracy }
-    where.textContent = `${at.lat.toFixed(5)}, ${at.lng.toFixed(5)}`
+    stands({ lat: coords.latitude, lng: coords.longitude, accuracy: coords.accuracy })
+    keep()
   })
+  const stands = (place) => {
+    at = place
+    where.textContent = `${at.lat.toFixed(5)}, ${at.lng.toFixed(5)}`
+  }
   const yes = wants('confirmation') ? choice('Is it so?', ['yes', 'no'], id('yes')) : null
   const fields = asked.filter(([t, spec]) => t === 'structured' && spec && typeof spec === 'object').flatMap(([, spec]) => (Array.isArray(spec) ? spec.map((k) => [k, '']) : Object.entries(spec))).map(([k, kind]) => field(k, kind, id(`field-${k}`)))
 
@@ -95,8 +111,25 @@ function made(thread, request, others) {
     asked.length ? el('p', {}, 'Asked for: ', asked.map(([t, spec]) => words(t) + (spec && typeof spec === 'string' ? ` (${spec})` : '')).join(', ')) : null,
     el('label', { htmlFor: id('text') }, 'What you found or did'), text,
     photo, el('label', { htmlFor: id('photo'), className: 'button plain' }, 'Add a photo'),
-    voice(error, add), place, where, shown, yes?.node, fields.map((f) => f.node),
+    voice(error, (f) => { add('audio', f, named({ entry: 'audio', ...f })); keep() }), place, where, shown, unkept, yes?.node, fields.map((f) => f.node),
     el('p', {}, done, begin))
+  // What was chosen, by id or, of one of several, by name and value.
+  const choices = () => [...form.elements].filter((e) => (e.type === 'radio' || e.id.startsWith('field-')) && e.type !== 'file')
+  const key = (e) => (e.type === 'radio' ? `${e.name}=${e.value}` : e.id)
+  const chosen = () => Object.fromEntries(choices().filter((e) => (e.type === 'radio' ? e.checked : e.value)).map((e) => [key(e), e.value]))
+  form.onchange = () => keep()
+  there = first(async () => {
+    const old = await draft.of(thread.ref).catch(() => null)
+    if (!old) return
+    taken = Math.max(taken, old.taken || 0)
+    for (const f of old.files) add(f.entry, f, named(f))
+    if (old.at && !at) stands(old.at)
+    for (const e of choices()) {
+      if (!(key(e) in old.chosen)) continue
+      if (e.type === 'radio') e.checked = true
+      else e.value = old.chosen[key(e)]
+    }
+  })
   form.onsubmit = (e) => {
     e.preventDefault()
     const list = content()
@@ -111,7 +144,8 @@ function made(thread, request, others) {
       if (!begun) await outbox.put(thread.ref, 'begun', [{ status: { code: 'in_progress' } }])
       await outbox.put(thread.ref, 'the answer', [{ status: { code: 'completed' } }, { response: { content: list } }], files.map(({ name, type, data }) => ({ name, type, data })))
       localStorage.removeItem(id('draft'))
-    })
+      await draft.drop([thread.ref]).catch(() => {}) // it goes when the task is over
+    }).then(() => { if (error.textContent) done.disabled = busy > 0 })
   }
   const node = el('div', {}, form, error,
     more('Ask back', 'Your question', (q) => say('a question', [{ status: { code: 'needs_input', questions: [{ field: 'answer', question: q }] } }]), id('ask')),
@@ -120,7 +154,7 @@ function made(thread, request, others) {
     more('I could not', 'Why', (why) => say('that it could not be done', [{ status: { code: 'failed', reason: { type: 'other', detail: why, effect: begun ? 'unknown' : 'none' } } }]), id('fail')))
   const update = (now) => {
     begun = now.status === 'in_progress'
-    done.disabled = false
+    done.disabled = busy > 0
     begin.hidden = begun
     if (confirm) confirm.hidden = begun
   }
@@ -189,7 +223,7 @@ function voice(error, add) {
       recorder = null
       button.textContent = 'Record a voice note'
       const data = new Blob(parts, { type })
-      add('audio', { name: `voice.${type.endsWith('mp4') ? 'm4a' : type.endsWith('ogg') ? 'ogg' : 'webm'}`, type, data }, `a voice note, ${Math.ceil(data.size / 1024)} KB`)
+      add({ name: `voice.${type.endsWith('mp4') ? 'm4a' : type.endsWith('ogg') ? 'ogg' : 'webm'}`, type, data })
     }
     recorder.start()
     button.textContent = 'Stop recording'

@@ -31,6 +31,7 @@ export function follow(on) {
   addEventListener('pageshow', (e) => { if (e.persisted) look() })
   addEventListener('focus', look)
   addEventListener('online', look)
+  addEventListener('offline', cutOff)
   connect()
 }
 
@@ -38,6 +39,13 @@ export function follow(on) {
 function pause() {
   hangUp()
   handlers.line(false, old('paused while nobody looks'))
+}
+
+/** cutOff does not wait for a stream to find out that the network has gone. On the exchange's own machine there may be none, and it is there. */
+function cutOff() {
+  hangUp()
+  handlers.line(false, old('no network'))
+  connect()
 }
 
 /** caughtUp reads what a new stream does not tell; the page is live when that has come. */

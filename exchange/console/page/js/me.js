@@ -81,14 +81,14 @@ async function signedIn() {
     localStorage.removeItem(kept)
     location.reload()
   }
-  outbox.ready(() => { showOutbox(); load() })
+  outbox.flush()
   showOutbox()
   follow({
     line,
     reset: () => {
       outbox.flush()
       for (const ref of offers.keys()) offered(ref) // it may have gone to somebody else meanwhile
-      return load()
+      return reading() // what cannot be read is not live
     },
     thread: (t) => { if (t.executor_id === who.actor || mine.has(t.ref)) load() },
     offer: (t) => offered(t.ref),
@@ -123,13 +123,16 @@ async function offered(ref) {
 let loading = null
 let again = false
 
-/** load reads what one does; many calls at once are one or two. */
-async function load() {
+/** load reads what one does, and says what keeps it from that, unless the exchange is away. */
+const load = () => reading().catch((err) => { if (!(err instanceof Away)) line(false, err.message) })
+
+/** reading is what reads it; many calls at once are one or two. */
+function reading() {
   if (loading) {
     again = true
     return loading
   }
-  loading = read().catch((err) => { if (!(err instanceof Away)) line(false, err.message) }).finally(() => {
+  loading = read().finally(() => {
     loading = null
     if (again) {
       again = false
@@ -147,7 +150,7 @@ async function read() {
   if (over.length) $('over').textContent = over.map((t) => `${t.intent}: ${words(t.status)}`).join(' · ')
   mine.clear()
   for (const t of whole) mine.set(t.ref, t)
-  forget(mine)
+  forget(mine, list.filter((t) => !working.includes(t.status)).map((t) => t.ref))
   for (const ref of offers.keys()) if (mine.has(ref)) offers.delete(ref)
   remember()
   draw()
@@ -232,4 +235,8 @@ setInterval(() => { if (who && !document.hidden) exchange.profile(who.actor, {})
 // A link that is pasted where the page already stands changes the address alone.
 addEventListener('hashchange', () => { if (link.test(location.hash)) location.reload() })
 stop.ready()
+outbox.ready(() => {
+  showOutbox()
+  if (exchange.known()) load() // else the page was opened without a network
+})
 start()

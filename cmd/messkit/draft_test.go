@@ -1,0 +1,121 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/internal/chromium"
+)
+
+// photographs puts a photo into the form of a task, as a phone's camera does.
+func photographs(p *chromium.Tab, ref string) {
+	p.Eval(`new Promise((done) => {
+		const c = document.createElement("canvas"); c.width = 600; c.height = 400
+		c.getContext("2d").fillRect(100, 100, 200, 200)
+		c.toBlob((b) => {
+			const files = new DataTransfer(); files.items.add(new File([b], "x.png", {type: "image/png"}))
+			const input = document.getElementById("photo-`+ref+`"); input.files = files.files
+			input.dispatchEvent(new Event("change")); done()
+		}, "image/png")
+	})`, nil)
+}
+
+// keptOf is what a phone keeps of an answer, as JavaScript that promises it.
+func keptOf(ref string) string {
+	return `new Promise((done) => {
+		const open = indexedDB.open("messkit-drafts", 1)
+		open.onerror = () => done(undefined)
+		open.onsuccess = () => {
+			const get = open.result.transaction("drafts").objectStore("drafts").get("` + ref + `")
+			get.onsuccess = () => { open.result.close(); done(get.result) }
+		}
+	})`
+}
+
+// What a person has added to an answer is there again when her phone has loaded the
+// page anew, without a network, and is sent once when that is back.
+func TestWhatAPersonHasAddedOutlivesThePage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	h := startHouse(t, "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
+	p := h.comesIn("Ana", "localhost", "look")
+	p.Allow(strings.Replace(h.url, "127.0.0.1", "localhost", 1), "geolocation")
+	p.Call("Emulation.setGeolocationOverride", map[string]any{"latitude": 52.5, "longitude": 13.4, "accuracy": 12}, nil)
+
+	ref := h.asks(`{"intent": "look after the leak in the cellar", "response_hint": ["image", "audio", "confirmation", {"structured": {"buckets": "number"}}]}`)
+	p.Click("#offers button", "I do it")
+	p.Until(`document.getElementById("text-` + ref + `")`)
+	p.Fill("#text-"+ref, "It drips.")
+	photographs(p, ref)
+	photographs(p, ref)
+	p.Until(`[...document.querySelectorAll("#mine .added li")].filter((l) => l.textContent.startsWith("a photo, ")).length === 2`)
+	p.Click("#mine .added button", "Remove")
+	p.Click("#mine button", "Record a voice note")
+	p.Click("#mine button", "Stop recording")
+	p.Until(`[...document.querySelectorAll("#mine .added li")].some((l) => l.textContent.startsWith("a voice note, "))`)
+	p.Click("#mine button", "Add where I am")
+	p.Text("52.50000, 13.40000")
+	p.Click("#mine label", "yes")
+	p.Eval(`(() => { const i = document.getElementById("field-buckets-`+ref+`"); i.value = "3"; i.dispatchEvent(new Event("change", {bubbles: true})) })()`, nil)
+	p.Until(keptOf(ref) + `.then((d) => d?.files.length === 2 && d.at && Object.keys(d.chosen).length === 2)`)
+	p.Until(`navigator.serviceWorker.ready`)
+
+	// Nothing says that the page is live while it is not.
+	p.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `
+		window.said = []
+		new MutationObserver(() => { const l = document.getElementById("line"); if (l) said.push(l.textContent) }).observe(document, {subtree: true, childList: true, characterData: true})`}, nil)
+	p.Offline(true)
+	p.Until(`document.getElementById("line").textContent !== "live"`)
+	for range 2 {
+		p.Call("Page.reload", map[string]any{}, nil)
+		p.Until(`document.readyState === "complete" && document.getElementById("text-` + ref + `")?.value === "It drips."`)
+		p.Until(`[...document.querySelectorAll("#mine .added li")].map((l) => l.textContent.split(",")[0]).join() === "a photo,a voice note" && document.querySelector("#mine .added img")?.naturalWidth === 600`)
+		p.Text("52.50000, 13.40000")
+		p.Until(`document.querySelector("#mine input[type=radio]:checked")?.value === "yes" && document.getElementById("field-buckets-` + ref + `").value === "3"`)
+	}
+	h.usable(p, "me-draft")
+	h.fits(p, "me-draft", 360, 740)
+	var said []string
+	if p.Eval(`said`, &said); len(said) == 0 || slices.Contains(said, "live") {
+		t.Errorf("without a network the page says %q", said)
+	}
+
+	p.Click("#mine button[type=submit]", "Done")
+	p.Until(`document.getElementById("outbox").children.length === 2`)
+	p.Call("Page.reload", map[string]any{}, nil)
+	p.Until(`document.readyState === "complete" && document.getElementById("outbox").children.length === 2`)
+	p.Offline(false)
+	thread := h.becomes(ref, "completed")
+	var sent struct {
+		Thread struct {
+			Attachments []struct{ Name string }
+		}
+	}
+	if err := json.Unmarshal([]byte(thread), &sent); err != nil || len(sent.Thread.Attachments) != 2 {
+		t.Errorf("%v: %+v", err, sent)
+	}
+	for _, want := range []string{"It drips.", `"confirmation":true`, `"buckets":3`, `"lat":52.5`} {
+		if strings.Count(thread, want) != 1 {
+			t.Errorf("%s is %d times in %s", want, strings.Count(thread, want), thread)
+		}
+	}
+	p.Until(keptOf(ref) + `.then((d) => d === undefined)`)
+
+	// What is too much for a phone is said, and what was kept stays.
+	ref = h.asks(`{"intent": "look at the roof"}`)
+	p.Click("#offers button", "I do it")
+	p.Until(`document.getElementById("text-` + ref + `")`)
+	photographs(p, ref)
+	p.Until(keptOf(ref) + `.then((d) => d?.files.length === 1)`)
+	p.Eval(`import("/console/js/draft.js").then((d) => d.keep({ref: "other", files: [{data: new Blob([new Uint8Array(48 << 20)])}], chosen: {}})).then(() => "kept", (e) => e.message)`, &thread)
+	if thread != "it is too much" {
+		t.Errorf("48 MB more: %q", thread)
+	}
+	p.Until(keptOf(ref) + `.then((d) => d?.files.length === 1)`)
+	if faults := p.Faults("ERR_INTERNET_DISCONNECTED"); len(faults) > 0 {
+		t.Errorf("in the page: %q", faults)
+	}
+}

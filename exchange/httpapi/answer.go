@@ -161,6 +161,9 @@ func (c *call) read() (data []byte, yaml bool, err error) {
 			return nil, false, &httpError{http.StatusUnsupportedMediaType, "the content type " + t + " is not understood; send application/json or application/yaml"}
 		}
 	}
+	if err := c.plain(); err != nil {
+		return nil, false, err
+	}
 	if err := c.fits(c.cfg.MaxBody); err != nil {
 		return nil, false, err
 	}
@@ -169,6 +172,15 @@ func (c *call) read() (data []byte, yaml bool, err error) {
 		return nil, false, c.unread(err)
 	}
 	return data, yaml, nil
+}
+
+// plain refuses a body that is packed.
+func (c *call) plain() error {
+	packed := strings.TrimSpace(c.r.Header.Get("Content-Encoding"))
+	if packed == "" || strings.EqualFold(packed, "identity") {
+		return nil
+	}
+	return &httpError{http.StatusUnsupportedMediaType, "the content encoding " + packed + " is not understood; send the body as it is"}
 }
 
 // unread words why a body could not be read.
@@ -193,6 +205,7 @@ func (c *call) fits(limit int64) error {
 }
 
 func (c *call) tooLarge(limit int64) error {
+	c.large = true
 	return mess.Refuse(mess.TooLarge, "the body is larger than %d bytes; send less", limit)
 }
 

@@ -87,7 +87,7 @@ func (c *call) upload(ref, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.fits(c.cfg.MaxBody); err != nil {
+	if err := errors.Join(c.plain(), c.fits(c.cfg.MaxBody)); err != nil {
 		return err
 	}
 	body := &body{r: c.r.Body}

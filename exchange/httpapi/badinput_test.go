@@ -249,3 +249,60 @@ func TestEveryFieldOfTheWrongKind(t *testing.T) {
 		t.Errorf("only %d were refused", strict)
 	}
 }
+
+// What cannot be read of a query is not left out.
+func TestBadQueries(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	ref := h.create(h.op, `{"intent":"look"}`)
+	auth := "Authorization: Bearer " + h.op + "\r\n"
+	for _, path := range []string{"requests?", "events?wait=0s&", "capabilities?", "export/" + ref + "?"} {
+		for _, query := range []string{"status=%zz", "status=pending;limit=1", "tag=%", "format=v2&x=%a"} {
+			h.clear(path+query, h.raw("GET", root+"/"+path+query, auth, ""), 400)
+		}
+	}
+}
+
+// What is packed is not taken for text, or for a picture.
+func TestPackedBodies(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	ref := h.create(h.op, `{"intent":"look"}`)
+	auth := "Authorization: Bearer " + h.op + "\r\n"
+	for _, one := range [][2]string{{"POST", "/requests"}, {"PATCH", "/requests/" + ref}, {"POST", "/mess"}, {"PUT", "/requests/" + ref + "/attachments/a.png"}} {
+		for _, packed := range []string{"gzip", "deflate, gzip", "br", "zstd"} {
+			h.clear(one[0]+" "+packed, h.raw(one[0], root+one[1], auth+"Content-Encoding: "+packed+"\r\n", `{"intent":"look"}`), 415)
+		}
+	}
+	if r := h.raw("POST", root+"/requests", auth+"Content-Encoding: identity\r\n", `{"intent":"look"}`); r.code != 201 {
+		t.Errorf("as it is: %d %s", r.code, r.body)
+	}
+}
+
+// One that sends all of what is too large, and reads then, hears that it is.
+func TestTooLargeIsHeard(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	large := strings.Repeat("x", 11<<20)
+	for what, head := range map[string]string{
+		"said":    fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(large), large),
+		"in bits": fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(large), large),
+	} {
+		for _, path := range []string{"/requests", "/register"} {
+			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(h.url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n%s", root+path, h.op, head); err != nil {
+				t.Errorf("%s, %s: it cannot be sent: %v", path, what, err)
+				continue
+			}
+			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil || res.StatusCode != http.StatusRequestEntityTooLarge {
+				t.Errorf("%s, %s: %v, %+v", path, what, err, res)
+				continue
+			}
+			if err := res.Body.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

@@ -104,6 +104,7 @@ func (d *Door) Handler() http.Handler {
 		now := time.Now()
 		end := now.Add(answerTime)
 		first := end
+		sent := r.Body
 		if r.ContentLength != 0 {
 			first = now.Add(bodyGap)       // what is refused unread is not waited for either
 			r = r.WithContext(r.Context()) // net/http looks at the body that it has made, to tell how much of it is left
@@ -115,6 +116,9 @@ func (d *Door) Handler() http.Handler {
 		c.head()
 		if err := c.serve(); err != nil {
 			c.fail(err)
+		}
+		if c.large && r.Header.Get("Expect") == "" { // else it waits to hear whether it may send
+			linger(rc, sent)
 		}
 	})
 }
@@ -140,6 +144,8 @@ type call struct {
 	id  string // that the answer and the log have
 	who exchange.Actor
 	key string // that they came with
+
+	large bool // the body is more than is read of it
 }
 
 // requestID is the header of the answer under which the log has a request.

@@ -79,8 +79,12 @@ func (f *following) outgoing(e exchange.Event) (event, bool, error) {
 
 // events streams what happens, or answers a poll.
 func (c *call) events() error {
+	q, err := c.query()
+	if err != nil {
+		return err
+	}
 	f := c.following()
-	if c.r.URL.Query().Has("wait") {
+	if q.Has("wait") {
 		return c.poll(f)
 	}
 	c.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")

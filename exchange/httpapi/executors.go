@@ -130,8 +130,12 @@ func executorJSON(e exchange.ExecutorInfo) map[string]any {
 }
 
 func (c *call) capabilities() error {
+	q, err := c.query()
+	if err != nil {
+		return err
+	}
 	list := []map[string]any{}
-	for _, d := range c.x.Capabilities(c.r.URL.Query()["tag"]) {
+	for _, d := range c.x.Capabilities(q["tag"]) {
 		tags := d.Tags
 		if tags == nil {
 			tags = []string{}

@@ -109,6 +109,21 @@ func (s *steady) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// How long, and how many bytes of, a body that is too large is thrown away after
+// the answer. Most clients send all of it before they read, and a connection that
+// ends under them tells them nothing.
+const (
+	lingerTime  = bodyGap
+	lingerBytes = 16 << 20
+)
+
+// linger sends the answer, and throws away what comes.
+func linger(rc *http.ResponseController, body io.Reader) {
+	if errors.Join(rc.Flush(), rc.SetReadDeadline(time.Now().Add(lingerTime))) == nil {
+		_, _ = io.CopyN(io.Discard, body, lingerBytes)
+	}
+}
+
 // elsewhereTimes is how many addresses elsewhere may use all their connections
 // before nobody else from elsewhere gets one.
 const elsewhereTimes = 16

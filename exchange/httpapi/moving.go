@@ -22,7 +22,11 @@ type movedFile struct {
 // export gives a thread away as MESSE-AF has it: ?format=v2 as files with its
 // attachments, v1 as one text.
 func (c *call) export(ref string) error {
-	format := c.r.URL.Query().Get("format")
+	q, err := c.query()
+	if err != nil {
+		return err
+	}
+	format := q.Get("format")
 	if format != "" && format != "v1" && format != "v2" {
 		return mess.Refuse(mess.Invalid, "format: %.20q is unknown; write v1 or v2", format)
 	}

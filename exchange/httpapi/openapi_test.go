@@ -219,6 +219,7 @@ func TestTheDescriptionHolds(t *testing.T) {
 		{"profile", "executors/phone", phone, `{"display_name":"Phone 2"}`, 200, nil},
 		{"profile", "executors/tablet", phone, `{}`, 403, nil},
 		{"capabilities", "capabilities?tag=visual", agent, "", 200, nil},
+		{"capabilities", "capabilities?tag=%zz", agent, "", 400, nil},
 		{"hold", "hold", agent, `{"why":"the floor is wet","executors":["phone"]}`, 202, nil},
 		{"hold", "hold", agent, `{"executors":["nobody"]}`, 422, nil},
 		{"executors", "executors", agent, "", 200, nil},

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/messkit/messkit/mess"
 )
 
 // base is what all paths of an exchange begin with.
@@ -114,6 +116,16 @@ func segments(path string) ([]string, bool) {
 		}
 	}
 	return p, true
+}
+
+// query is the query. What cannot be read of it would be left out, and a list
+// then be of everything.
+func (c *call) query() (url.Values, error) {
+	q, err := url.ParseQuery(c.r.URL.RawQuery)
+	if err != nil {
+		return nil, mess.Refuse(mess.Invalid, "the query cannot be read; in a value write %% as %%25, ; as %%3B and & as %%26")
+	}
+	return q, nil
 }
 
 // find serves a path by what is in a table.

@@ -123,7 +123,11 @@ func (c *call) text(ref string) error {
 }
 
 func (c *call) list() error {
-	f, err := filterOf(c.r.URL.Query())
+	q, err := c.query()
+	if err != nil {
+		return err
+	}
+	f, err := filterOf(q)
 	if err != nil {
 		return err
 	}

@@ -76,6 +76,7 @@ func TestWhatAPersonHasAddedOutlivesThePage(t *testing.T) {
 		p.Text("52.50000, 13.40000")
 		p.Until(`document.querySelector("#mine input[type=radio]:checked")?.value === "yes" && document.getElementById("field-buckets-` + ref + `").value === "3"`)
 	}
+	p.Until(`(() => { const l = document.getElementById("line"); return l.scrollWidth <= l.clientWidth })()`) // all of why it is not live can be read
 	h.usable(p, "me-draft")
 	h.fits(p, "me-draft", 360, 740)
 	var said []string

@@ -2,11 +2,9 @@ package capabilities
 
 import (
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -41,11 +39,25 @@ type Catalogue struct {
 	show        *set                       // ends of a text that ask for a picture after the act
 }
 
-// Definition is a capability as exchanges list it (MESS 1.0 section 8.2).
+// Definition is a capability as exchanges list it (MESS 1.0 section 8.2), and what
+// else its file says of it.
 type Definition struct {
 	ID          string
 	Description string
 	Tags        []string
+	Command     Command
+	Classes     []string // of devices that it is for; none: all
+	Risk        Risk
+	Risks       map[string]Risk // where it is another for a class
+	Effect      Effect
+	Evidence    mess.Evidence // by which it is known, where the device can tell
+	Parameters  []Parameter
+}
+
+// Parameter is one that a plan of a capability may bear.
+type Parameter struct {
+	Name, Type, Unit string
+	Min, Max         *float64 // nil for no limit
 }
 
 // capability is one entry of the catalogue, as its file has it.
@@ -156,13 +168,16 @@ func Load(trees ...fs.FS) (*Catalogue, error) {
 	for _, tree := range trees {
 		b.read(tree)
 	}
-	if err := errors.Join(b.problems...); err != nil {
-		return nil, err
+	if b.unread {
+		return nil, b.err() // of what could not be read nobody knows what others lack
 	}
 	b.mergeHass()
 	c := b.build()
 	c.skipped = b.skipped
-	return c, errors.Join(b.problems...)
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // Skipped are the sentences of Home Assistant's files that have no meaning here.
@@ -172,7 +187,13 @@ func (c *Catalogue) Skipped() []string { return slices.Clone(c.skipped) }
 func (c *Catalogue) Definitions() []Definition {
 	list := make([]Definition, len(c.list))
 	for i, one := range c.list {
-		list[i] = Definition{one.ID, one.Description, slices.Clone(one.Tags)}
+		list[i] = Definition{
+			ID: one.ID, Description: one.Description, Tags: slices.Clone(one.Tags), Command: one.Command, Classes: slices.Clone(one.Classes),
+			Risk: one.Risk, Risks: maps.Clone(one.Risks), Effect: one.Effect, Evidence: one.Evidence,
+		}
+		for _, p := range one.Parameters {
+			list[i].Parameters = append(list[i].Parameters, Parameter(p))
+		}
 	}
 	return list
 }
@@ -242,7 +263,10 @@ type builder struct {
 	classes    map[string][]string
 	quantities map[string]quantity
 	list       []*capability
-	problems   []error
+	problems   []error             // of reading
+	mistakes   strictyaml.Problems // of what was read
+	sources    []source
+	unread     bool // a file is no YAML
 	watching   watching
 	measures   map[string][]string
 
@@ -252,10 +276,6 @@ type builder struct {
 	hassFound   []hassSentence
 	hassSkips   []hassSentence // words that say nothing
 	skipped     []string
-}
-
-func (b *builder) wrong(format string, args ...any) {
-	b.problems = append(b.problems, fmt.Errorf(format, args...))
 }
 
 // layouts are where files may lie: at the top, and as Home Assistant keeps them for
@@ -277,14 +297,21 @@ func (b *builder) read(tree fs.FS) {
 			b.problems = append(b.problems, err)
 			continue
 		}
-		if docs, err := strictyaml.Parse(data, strictyaml.Config); err == nil && len(docs) == 1 && isHass(docs[0]) {
+		docs, err := strictyaml.Parse(data, strictyaml.Config)
+		if err == nil && len(docs) == 1 && isHass(docs[0]) {
 			b.hass(name, docs[0])
 			continue
 		}
 		var f file
-		if err := strictyaml.Decode(path.Join("capabilities", name), data, &f); err != nil {
+		if err := strictyaml.Decode(told(tree, name), data, &f); err != nil {
 			b.problems = append(b.problems, err)
+		}
+		if err != nil || len(docs) > 1 {
+			b.unread = true
 			continue
+		}
+		if len(docs) == 1 {
+			b.sources = append(b.sources, source{told(tree, name), docs[0]})
 		}
 		b.merge(f)
 	}
@@ -301,6 +328,9 @@ func (b *builder) merge(f file) {
 	maps.Copy(b.measures, f.CountedIn)
 	b.watching.merge(f.Watching)
 	for _, c := range f.Capabilities {
+		if c == nil {
+			continue // an empty item
+		}
 		if i := slices.IndexFunc(b.list, func(old *capability) bool { return old.ID == c.ID }); i >= 0 {
 			b.list[i] = c
 			continue

@@ -103,7 +103,7 @@ func (l *lexicon) merge(later lexicon) {
 			*mine[i] = *theirs[i]
 		}
 	}
-	l.Frames = append(l.Frames, later.Frames...)
+	l.Frames = append(l.Frames, slices.DeleteFunc(later.Frames, func(f *frame) bool { return f == nil })...)
 }
 
 func (l *lexicon) lists() []*[]string {

@@ -139,7 +139,7 @@ func (r *Resolver) ranges() string {
 	for _, c := range r.catalogue.list {
 		for _, p := range c.Parameters {
 			devices, _ := r.offer(c)
-			if p.Type == "number" && p.Min != nil && p.Max != nil && len(devices) > 0 {
+			if _, fixed := c.args().Get(p.Name); !fixed && p.Type == "number" && p.Min != nil && p.Max != nil && len(devices) > 0 {
 				list = append(list, fmt.Sprintf("%s: %s %v to %v %s", c.ID, p.Name, *p.Min, *p.Max, p.Unit))
 			}
 		}

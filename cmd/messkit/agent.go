@@ -150,7 +150,7 @@ func (c agentConfig) catalogue() (*capabilities.Catalogue, error) {
 	} else if len(entries) == 0 {
 		return nil, fmt.Errorf("agent: words: %s is empty; put YAML files there, or leave it out", dir)
 	}
-	return capabilities.Load(capabilities.English(), os.DirFS(dir))
+	return capabilities.Load(capabilities.English(), capabilities.Named(os.DirFS(dir), filepath.ToSlash(dir)))
 }
 
 // resolver turns requests into plans for the devices of this configuration.

@@ -40,7 +40,7 @@ func (c *exchangeConfig) openThreads(ctx context.Context, k *keys.Keys, log *slo
 	settings := c.settings()
 	settings.Pin = k.Pin
 	for _, d := range capabilities.Default().Definitions() {
-		settings.Catalogue = append(settings.Catalogue, exchange.Definition(d))
+		settings.Catalogue = append(settings.Catalogue, exchange.Definition{ID: d.ID, Description: d.Description, Tags: d.Tags})
 	}
 	store, err := c.files(log).Open(c.Data)
 	if err != nil {

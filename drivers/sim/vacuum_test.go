@@ -232,3 +232,26 @@ func TestVacuumIsSteered(t *testing.T) {
 		}
 	})
 }
+
+// The spot where it stands is clean after that, and it stays there.
+func TestVacuumCleansTheSpot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v, w := vacuum(t)
+		if _, err := v.Clean(t.Context(), []string{"near sink"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		spills := w.Spills("kitchen")
+		var last drivers.Progress
+		if err := v.Spot(t.Context(), func(p drivers.Progress) { last = p }); err != nil {
+			t.Fatal(err)
+		}
+		if last.Percent != 100 || w.Moving() || !slices.Equal(w.Spills("kitchen"), spills) {
+			t.Errorf("at %v it moves: %t; spills elsewhere are %q, and were %q", last, w.Moving(), w.Spills("kitchen"), spills)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		if err := v.Spot(ctx, nil); !errors.Is(err, context.Canceled) || w.Moving() {
+			t.Errorf("cancelled: %v; it moves: %t", err, w.Moving())
+		}
+	})
+}

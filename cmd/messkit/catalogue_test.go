@@ -1,0 +1,200 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// example is a line of testdata/intents/catalogue.txt: what may be said for a
+// capability, or of a thing.
+type example struct {
+	of    string
+	thing bool
+	said  []string
+}
+
+// Every capability of the catalogue can be asked for in the home that there is without
+// a configuration, and a thermostat, by each of its examples, and docs/capabilities.md says what its
+// file does.
+func TestCatalogueIsWholeAndTriable(t *testing.T) {
+	examples := examplesOf(t)
+	r := simulatedWith(t, "  hall-heating: {driver: sim-thermostat, line: hall-heating, area: hall}\n") // it has none of its own
+	comes := func(said string) planned { return plannedOf(said, r.Resolve(mess.Request{Intent: said})) }
+
+	var page strings.Builder
+	page.WriteString("| capability | what | of | risk | done twice | parameters | evidence | say |\n|---|---|---|---|---|---|---|---|\n")
+	for _, d := range capabilities.Default().Definitions() {
+		i := slices.IndexFunc(examples, func(e example) bool { return !e.thing && e.of == d.ID })
+		if i < 0 || len(examples[i].said) < 3 {
+			t.Errorf("%s has no three examples", d.ID)
+			continue
+		}
+		for _, said := range examples[i].said {
+			p := comes(said)
+			ok := p.Outcome == "plan" && p.Capability == d.ID
+			switch d.ID { // what the planner does itself
+			case "wait":
+				out := r.Resolve(mess.Request{Intent: said}).Plan
+				ok = out != nil && (!out.NotBefore.IsZero() || slices.ContainsFunc(out.Each(), func(s capabilities.Plan) bool { return s.After > 0 || s.For > 0 }))
+			case "repeat":
+				out := r.Resolve(mess.Request{Intent: said}).Plan
+				ok = out != nil && len(out.Steps) > 1 && !slices.ContainsFunc(out.Steps, func(s capabilities.Plan) bool { return s.Command != out.Steps[0].Command })
+			}
+			if !ok {
+				t.Errorf("%s: %q: %s %s: %s", d.ID, said, p.Outcome, p.Capability, p.Reason)
+			}
+		}
+		fmt.Fprintf(&page, "| `%s` | %s | %s | %s | %s | %s | %s | %s |\n", d.ID, d.Description, cmp.Or(strings.Join(d.Classes, ", "), "whatever has the verb"),
+			riskOf(d), twice[d.Effect], parametersOf(d), cmp.Or(strings.ReplaceAll(string(d.Evidence), "_", " "), "that of its steps"), quotes(examples[i].said))
+	}
+	for _, e := range examples {
+		if !e.thing && !slices.ContainsFunc(capabilities.Default().Definitions(), func(d capabilities.Definition) bool { return d.ID == e.of }) {
+			t.Errorf("there is no capability %q", e.of)
+		}
+	}
+
+	var things strings.Builder
+	things.WriteString("| thing | say, and what it comes to |\n|---|---|\n")
+	for _, e := range examples {
+		if !e.thing {
+			continue
+		}
+		var cells []string
+		for _, said := range e.said {
+			p := comes(said)
+			if p.Outcome == "refusal" {
+				t.Errorf("%s: %q is refused: %s", e.of, said, p.Reason)
+			}
+			to := "`" + p.Capability + "`"
+			if p.Outcome == "question" {
+				to += ", asked"
+			}
+			cells = append(cells, fmt.Sprintf("“%s” %s", said, to))
+		}
+		fmt.Fprintf(&things, "| %s | %s |\n", e.of, strings.Join(cells, "; "))
+	}
+
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "capabilities.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{page.String(), things.String()} {
+		if !strings.Contains(string(doc), strings.TrimSpace(table)) {
+			t.Errorf("docs/capabilities.md shows something else than the catalogue says; put this there:\n%s", table)
+		}
+	}
+}
+
+func examplesOf(t *testing.T) []example {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "intents", "catalogue.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []example
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		of, thing := strings.CutPrefix(line, "> ")
+		parts := strings.Split(of, " | ")
+		list = append(list, example{parts[0], thing, parts[1:]})
+	}
+	return list
+}
+
+var twice = map[capabilities.Effect]string{capabilities.Query: "looks only", capabilities.Idempotent: "is as once", capabilities.Once: "never"}
+
+// riskOf is the risk, and where it is another for a class.
+func riskOf(d capabilities.Definition) string {
+	of := map[capabilities.Risk][]string{}
+	for _, class := range slices.Sorted(maps.Keys(d.Risks)) {
+		of[d.Risks[class]] = append(of[d.Risks[class]], class)
+	}
+	text := string(d.Risk)
+	for _, risk := range slices.Sorted(maps.Keys(of)) {
+		text += fmt.Sprintf("; %s: %s", strings.Join(of[risk], ", "), risk)
+	}
+	return text
+}
+
+// bare are parameters that commands have by themselves.
+var bare = map[string]string{
+	"on": "on (yes or no)", "for": "for (up to a year)", "areas": "areas (places that it knows)", "file": "file (that lies on it)",
+}
+
+// parametersOf are those of the file, and of the command.
+func parametersOf(d capabilities.Definition) string {
+	var list []string
+	for _, p := range d.Parameters {
+		limits := strings.TrimSpace(p.Type + " " + p.Unit)
+		if p.Min != nil && p.Max != nil {
+			limits = fmt.Sprintf("%v to %v %s", *p.Min, *p.Max, p.Unit)
+		}
+		list = append(list, fmt.Sprintf("%s (%s)", p.Name, limits))
+	}
+	for _, name := range d.Command.Parameters() {
+		if bare[name] != "" {
+			list = append(list, bare[name])
+		}
+	}
+	return cmp.Or(strings.Join(list, ", "), "none")
+}
+
+func quotes(said []string) string { return "“" + strings.Join(said, "”, “") + "”" }
+
+// The folder of words that the page shows adds a capability, and narrows one.
+func TestWordsOfThePage(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "capabilities.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(doc), "```yaml\n# words/mine.yaml\n")
+	text, _, found := strings.Cut(text, "```")
+	if !found {
+		t.Fatal("the page shows no words")
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "words"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) string {
+		t.Helper()
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	write("words/mine.yaml", text)
+	config := write("home.yaml", "exchange: {listen: '127.0.0.1:0'}\nagent: {words: '"+filepath.Join(dir, "words")+"'}\ndevices: {hall-light: {driver: sim-bulb, area: hall, aliases: [Flurlicht]}}\n")
+	for said, want := range map[string]string{
+		"mach bitte Flurlicht an":               "licht-an",
+		"schalte Flurlicht ein":                 "licht-an",
+		"set the hall light to 50 percent":      "level       50",
+		"set the hall light to 90 percent":      "level is 90, and may be 0 to 80 percent",
+		"turn on the hall light":                "switch-on",
+		"make the hall light a little brighter": "brighten",
+	} {
+		if out, err := runs(t, "plan", "--config", config, said); !strings.Contains(out, want) {
+			t.Errorf("%q: %s (%v); want %s", said, out, err, want)
+		}
+	}
+	write("words/broken.yaml", "capabilities:\n  - id: feed-fish\n    command: throw\n    risks: 3\n")
+	out, _ := runs(t, "check", config)
+	for _, want := range []string{"broken.yaml:3: capability feed-fish: command \"throw\" is unknown", "broken.yaml:4: capabilities[0].risks: "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("check says %s; want %s", out, want)
+		}
+	}
+}

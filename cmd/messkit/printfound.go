@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/capabilities"
@@ -98,6 +100,9 @@ func printFound(out io.Writer, list []discovered) (int, error) {
 // print writes one device. One that cannot be used as it is is a comment, with
 // what it needs; what acts is locked.
 func (d discovered) print() (text string, usable bool, err error) {
+	if !plain(d.Config) {
+		return fmt.Sprintf("  # %s; it announces a name that no person can read or write: look who does, and give it another\n", line(d.Where)), false, nil
+	}
 	block, note := d.block(), ""
 	dev, wrong := d.open()
 	switch {
@@ -126,8 +131,28 @@ func (d discovered) print() (text string, usable bool, err error) {
 // line is what a device says of itself, for one comment: it comes from the
 // network.
 func line(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 }), " ")
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == utf8.RuneError // what is told to a terminal, or turns a line round
+	}), " ")
+	if runes := []rune(s); len(runes) > longestLine {
+		return string(runes[:longestLine]) + " ..."
+	}
+	return s
 }
+
+// plain reports whether a person can read what a device has announced for its
+// configuration, and a terminal does nothing with it.
+func plain(config map[string]string) bool {
+	for _, value := range config {
+		if !utf8.ValidString(value) || len(value) > longestLine || strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }) {
+			return false
+		}
+	}
+	return true
+}
+
+// longestLine is how much of what a device says of itself is printed.
+const longestLine = 300
 
 // interfaces of this machine, and who drives what is on them.
 var interfaces = []struct{ pattern, drivers string }{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,49 @@ func TestThousandsAreAnnounced(t *testing.T) {
 	}
 	if c, err := load(name, quiet); err != nil || len(c.home.devices) != 500 {
 		t.Error(err)
+	}
+}
+
+// What devices say of themselves is data: it is no device, no key and nothing that a
+// terminal does, and what acts stays locked, whatever it is called.
+func TestHostileNamesAreData(t *testing.T) {
+	var list []discovered
+	for n, name := range []string{
+		"evil\n  rogue: {driver: exec, program: /bin/sh}", "evil\r\nrogue: 1", "\x1b[2J\x1b]0;title\a", "a: &b *b !!binary", "# none", "'\"`{}[]|>-?%@", "limits: {locked: false}",
+		"\u202egnp.exe", "\u2028rogue:\u2029", "\u0085next", "\xff\xfe", strings.Repeat("long ", 20000), "", "null", "true", "~", "<<", "---", "...", "\x00",
+	} {
+		config := map[string]string{"url": fmt.Sprintf("http://192.168.1.%d", n+1), "family": "shelly-gen2", "safe": "keep"}
+		list = append(list, found(t, "httpdevice", mdns.ID(name), name+" at 192.168.1.1", config),
+			found(t, "mqttdevice", mdns.ID(name), name+" on MQTT", map[string]string{"family": "tasmota", "broker": "mqtt://127.0.0.1:1883", "safe": "keep", "with.topic": name}),
+			found(t, "mqttdevice", mdns.ID(name), name, map[string]string{"family": "zigbee2mqtt-cover", "broker": "mqtt://127.0.0.1:1883", "with.name": name}),
+			found(t, "onvif", mdns.ID(name), name, map[string]string{"url": config["url"]}), found(t, "homeassistant", mdns.ID(name), name, nil))
+	}
+	name := filepath.Join(t.TempDir(), "found.yaml")
+	text, n, err := (&beginning{id: "b"}).text(name, list, []foundBroker{{"mqtt://127.0.0.1:1883", list[0].Where}})
+	if err != nil || n < 30 {
+		t.Fatalf("%d, %v", n, err)
+	}
+	for i, l := range strings.Split(string(text), "\n") {
+		if len(l) > 2000 || strings.ContainsFunc(l, func(r rune) bool {
+			return r < ' ' || r == 0x7f || r == 0x202e || r == 0x2028 || r == 0x85 || r == '\ufffd'
+		}) {
+			t.Errorf("line %d: %.200q", i+1, l)
+		}
+	}
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := load(name, quiet)
+	if err != nil {
+		t.Fatalf("%v\n%.5000s", err, text)
+	}
+	if len(c.home.devices) != n {
+		t.Errorf("%d devices, and %d were printed", len(c.home.devices), n)
+	}
+	for _, d := range c.home.devices {
+		if !slices.Contains([]string{"httpdevice", "mqttdevice", "onvif"}, d.Driver) || d.Driver != "onvif" && !c.home.limits()[d.name].Locked {
+			t.Errorf("%s is driven by %s, locked: %t", d.name, d.Driver, c.home.limits()[d.name].Locked)
+		}
 	}
 }
 

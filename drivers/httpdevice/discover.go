@@ -29,7 +29,7 @@ func found(list []mdns.Instance) []drivers.Found {
 		}
 		seen[i.Addr.String()] = true
 		all = append(all, drivers.Found{
-			Name: mdns.ID(i.Name), Where: name + " at " + i.Addr.Addr().String(),
+			Name: mdns.ID(i.Name), Where: name + " at " + i.Addr.Addr().String() + family.ShellyNote(i.Name, generation(i, list)),
 			Config: map[string]string{"family": name, "url": i.URL(), "safe": "keep"},
 		})
 	}

@@ -151,6 +151,8 @@ func hear(ctx context.Context, c *net.UDPConn, heard chan<- []record) {
 	}
 }
 
+var everybody = netip.AddrFrom4([4]byte{255, 255, 255, 255})
+
 // instances puts records together.
 func instances(all []record, services []string) []Instance {
 	found := map[string]*Instance{}
@@ -171,11 +173,15 @@ func instances(all []record, services []string) []Instance {
 			i.Texts = r.texts
 		}
 	}
+	addrs := map[string]netip.Addr{}
+	for _, r := range all {
+		if r.kind == typeA && !r.addr.IsUnspecified() && !r.addr.IsMulticast() && r.addr != everybody {
+			addrs[r.name] = r.addr
+		}
+	}
 	for full, i := range found {
-		for _, r := range all {
-			if r.kind == typeA && r.name == i.Host && i.Host != "" {
-				i.Addr = netip.AddrPortFrom(r.addr, ports[full])
-			}
+		if addr, ok := addrs[i.Host]; ok && i.Host != "" && ports[full] != 0 {
+			i.Addr = netip.AddrPortFrom(addr, ports[full])
 		}
 	}
 	list := make([]Instance, 0, len(found))
@@ -196,11 +202,15 @@ func (i Instance) URL() string {
 	return "http://" + i.Addr.String()
 }
 
+// longestID is how long a name for a configuration is made: people have to say it.
+const longestID = 60
+
 // ID makes a name for a configuration of what a device calls itself.
 func ID(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {
 		switch {
+		case b.Len() == longestID:
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
 			b.WriteRune(r)
 		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):

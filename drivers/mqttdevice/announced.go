@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 // broker keeps what is told on them.
 var announcements = map[string]byte{
 	"tele/+/LWT": atLeastOnce, "shellies/+/online": atLeastOnce, "+/online": atLeastOnce, "zigbee2mqtt/bridge/devices": atLeastOnce,
-	"homeassistant/switch/+/+/config": atLeastOnce, "homeassistant/light/+/+/config": atLeastOnce, "homie/5/+/$description": atLeastOnce,
+	"homeassistant/switch/+/+/config": atLeastOnce, "homeassistant/light/+/+/config": atLeastOnce, "homeassistant/cover/+/+/config": atLeastOnce, "tasmota/discovery/+/config": atLeastOnce, "homie/5/+/$description": atLeastOnce,
 }
 
 // Announced listens at a broker until ctx ends, and tells nobody anything. Of cfg
@@ -41,9 +42,24 @@ func Announced(ctx context.Context, cfg Config, log *slog.Logger) ([]drivers.Fou
 	for topic, payload := range l.inbox.all() {
 		all = append(all, cfg.announced(topic, payload)...)
 	}
+	all = withoutShutters(all)
 	slices.SortFunc(all, func(a, b drivers.Found) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
 }
+
+// withoutShutters leaves out the relays of a Tasmota that are a shutter's: nobody
+// shall switch them one by one.
+func withoutShutters(all []drivers.Found) []drivers.Found {
+	shutters := map[string]bool{}
+	for _, f := range all {
+		if f.Config["family"] == tasmotaCover {
+			shutters[f.Config["with.topic"]] = true
+		}
+	}
+	return slices.DeleteFunc(all, func(f drivers.Found) bool { return f.Config["family"] == "tasmota" && shutters[f.Config["with.topic"]] })
+}
+
+const tasmotaCover = "tasmota-cover"
 
 // all is the last message of every topic.
 func (i *inbox) all() map[string][]byte {
@@ -63,13 +79,15 @@ func (c Config) announced(topic string, payload []byte) []drivers.Found {
 	case len(parts) == 3 && parts[0] == "tele":
 		return []drivers.Found{c.found(parts[1], "tasmota", map[string]string{"topic": parts[1]})}
 	case len(parts) == 3 && parts[0] == "shellies":
-		return []drivers.Found{c.found(parts[1], family.Shelly(parts[1], 1), map[string]string{"id": parts[1]})}
+		return c.shelly(parts[1], 1)
 	case len(parts) == 2 && parts[1] == "online" && strings.HasPrefix(parts[0], "shelly"):
-		return []drivers.Found{c.found(parts[0], family.Shelly(parts[0], 2), map[string]string{"id": parts[0]})}
+		return c.shelly(parts[0], 2)
 	case topic == "zigbee2mqtt/bridge/devices":
 		return c.zigbee(payload)
 	case len(parts) == 4 && parts[0] == "homie":
 		return c.homie(parts[2], payload)
+	case len(parts) == 4 && parts[0] == "tasmota":
+		return c.tasmota(payload)
 	case len(parts) == 5:
 		return c.esphome(payload)
 	}
@@ -88,6 +106,12 @@ func (c Config) found(name, family string, with map[string]string) drivers.Found
 		config["with."+k] = v
 	}
 	return drivers.Found{Name: mdns.ID(name), Where: family + " on MQTT", Config: config}
+}
+
+func (c Config) shelly(id string, generation int) []drivers.Found {
+	f := c.found(id, family.Shelly(id, generation), map[string]string{"id": id})
+	f.Where += family.ShellyNote(id, generation)
+	return []drivers.Found{f}
 }
 
 // zigbee reads the list of devices of Zigbee2MQTT's bridge.
@@ -114,8 +138,11 @@ func (c Config) zigbee(payload []byte) []drivers.Found {
 		}
 		family := "zigbee2mqtt-sensor"
 		for _, e := range d.Definition.Exposes {
-			if e.Type == "switch" || e.Type == "light" {
+			switch e.Type {
+			case "switch", "light":
 				family = "zigbee2mqtt"
+			case "cover":
+				family = "zigbee2mqtt-cover"
 			}
 			for _, x := range e.Features {
 				if e.Type == "light" && x.Name == "brightness" {
@@ -131,7 +158,47 @@ func (c Config) zigbee(payload []byte) []drivers.Found {
 	return all
 }
 
-// homie reads a device's description for what can be switched.
+// What the relays of a Tasmota are, and the bit of a shutter that counts the other way
+// round (its discovery's rl and sho).
+const (
+	tasmotaShutter  = 3
+	tasmotaInverted = 1
+)
+
+// mostShutters is how many a Tasmota has, of two relays each.
+const mostShutters = 4
+
+// tasmota reads what one tells of itself, for its shutters: its relays are known by
+// its last will.
+func (c Config) tasmota(payload []byte) []drivers.Found {
+	var d struct {
+		Topic    string `json:"t"`
+		Relays   []int  `json:"rl"`
+		Shutters []int  `json:"sho"`
+	}
+	if json.Unmarshal(payload, &d) != nil || d.Topic == "" {
+		return nil
+	}
+	relays := 0
+	for _, r := range d.Relays {
+		if r == tasmotaShutter {
+			relays++
+		}
+	}
+	var all []drivers.Found
+	for n := range min(relays/2, mostShutters) {
+		number := strconv.Itoa(n + 1)
+		with := map[string]string{"topic": d.Topic, "shutter": number}
+		if n < len(d.Shutters) && d.Shutters[n]&tasmotaInverted != 0 {
+			with["closed"] = "100"
+		}
+		all = append(all, c.found(d.Topic+" shutter "+number, tasmotaCover, with))
+	}
+	return all
+}
+
+// homie reads a device's description for what can be switched, and for what opens
+// part of the way and takes a stop.
 func (c Config) homie(device string, payload []byte) []drivers.Found {
 	var d struct {
 		Nodes map[string]struct {
@@ -139,6 +206,7 @@ func (c Config) homie(device string, payload []byte) []drivers.Found {
 				Type     string `json:"datatype"`
 				Settable bool   `json:"settable"`
 				Retained *bool  `json:"retained"`
+				Format   string `json:"format"`
 			} `json:"properties"`
 		} `json:"nodes"`
 	}
@@ -147,6 +215,11 @@ func (c Config) homie(device string, payload []byte) []drivers.Found {
 	}
 	var all []drivers.Found
 	for node, n := range d.Nodes {
+		at, action := n.Properties["position"], n.Properties["action"]
+		if (at.Type == "integer" || at.Type == "float") && at.Settable && at.Format == "0:100" && (at.Retained == nil || *at.Retained) &&
+			action.Settable && slices.Contains(strings.Split(action.Format, ","), "stop") {
+			all = append(all, c.found(device+" "+node, "homie5-cover", map[string]string{"device": device, "node": node}))
+		}
 		for property, p := range n.Properties {
 			if p.Type == "boolean" && p.Settable && (p.Retained == nil || *p.Retained) {
 				all = append(all, c.found(device+" "+node+" "+property, "homie5", map[string]string{"device": device, "node": node, "property": property}))
@@ -156,13 +229,16 @@ func (c Config) homie(device string, payload []byte) []drivers.Found {
 	return all
 }
 
-// esphome reads what ESPHome announces for Home Assistant: a switch, or a light with
-// colours. Other lights have no template.
+// esphome reads what ESPHome announces for Home Assistant: a switch, a light with
+// colours, or a cover with positions. Others have no template.
 func (c Config) esphome(payload []byte) []drivers.Found {
 	var d struct {
 		Short  string   `json:"cmd_t"`
 		Long   string   `json:"command_topic"` // without abbreviations
 		Colour []string `json:"supported_color_modes"`
+
+		ShortPos string `json:"pos_t"` // of a cover with positions
+		LongPos  string `json:"position_topic"`
 	}
 	if json.Unmarshal(payload, &d) != nil {
 		return nil
@@ -176,6 +252,9 @@ func (c Config) esphome(payload []byte) []drivers.Found {
 	}
 	if prefix, object, is := strings.Cut(topic, "/light/"); is && !strings.Contains(object, "/") && slices.Contains(d.Colour, "rgb") {
 		return []drivers.Found{c.found(prefix+" "+object, "esphome-light", map[string]string{"prefix": prefix, "light": object})}
+	}
+	if prefix, object, is := strings.Cut(topic, "/cover/"); is && !strings.Contains(object, "/") && cmp.Or(d.ShortPos, d.LongPos) != "" {
+		return []drivers.Found{c.found(prefix+" "+object, "esphome-cover", map[string]string{"prefix": prefix, "cover": object})}
 	}
 	return nil
 }

@@ -19,15 +19,25 @@ func TestAnnounced(t *testing.T) {
 		"zigbee2mqtt/bridge/devices": `[{"friendly_name":"Coordinator","type":"Coordinator"},
 			{"friendly_name":"desk lamp","type":"Router","definition":{"exposes":[{"type":"light","features":[]}]}},
 			{"friendly_name":"bulb","type":"Router","definition":{"exposes":[{"type":"light","features":[{"name":"state"},{"name":"brightness"}]},{"type":"numeric","name":"linkquality"}]}},
+			{"friendly_name":"kitchen blind","type":"Router","definition":{"exposes":[{"type":"cover","features":[{"name":"state"},{"name":"position"}]},{"type":"numeric","name":"linkquality"}]}},
 			{"friendly_name":"window","type":"EndDevice","definition":{"exposes":[{"type":"binary","name":"contact"}]}}]`,
 		"homeassistant/switch/pump/main/config": `{"name":"main","stat_t":"pump/switch/main/state","cmd_t":"pump/switch/main/command","avty_t":"pump/status"}`,
 		"homie/5/hall/$description": `{"homie":"5.0","version":1,"nodes":{"lamp":{"properties":{"power":{"datatype":"boolean","settable":true},
 			"fault":{"datatype":"boolean"},"bell":{"datatype":"boolean","settable":true,"retained":false}}}}}`,
-		"homeassistant/switch/x/y/config":       `{"cmd_t":"elsewhere"}`,
-		"homeassistant/switch/fan/top/config":   `{"name":"top","command_topic":"fan/switch/top/command"}`,
-		"homeassistant/light/desk/strip/config": `{"schema":"json","color_mode":true,"supported_color_modes":["rgb"],"brightness":true,"cmd_t":"desk/light/strip/command","stat_t":"desk/light/strip/state"}`,
-		"homeassistant/light/desk/white/config": `{"schema":"json","color_mode":true,"supported_color_modes":["brightness"],"brightness":true,"cmd_t":"desk/light/white/command"}`,
-		"homeassistant/light/other/x/config":    `{"schema":"json","supported_color_modes":["rgb"],"cmd_t":"other/set"}`,
+		"homie/5/shade/$description": `{"homie":"5.0","version":1,"nodes":{"left":{"properties":{"position":{"datatype":"integer","format":"0:100","settable":true},
+			"action":{"datatype":"enum","format":"open,close,stop","settable":true,"retained":false}}},"right":{"properties":{"position":{"datatype":"integer","format":"0:100","settable":true}}}}}`,
+		"homeassistant/cover/roof/hatch/config":  `{"name":"hatch","cmd_t":"roof/cover/hatch/command","pos_t":"roof/cover/hatch/position/state","set_pos_t":"roof/cover/hatch/position/command"}`,
+		"homeassistant/cover/roof/ends/config":   `{"name":"ends","cmd_t":"roof/cover/ends/command"}`,
+		"tele/shutter/LWT":                       "Online",
+		"tasmota/discovery/AABBCCDDEEFF/config":  `{"dn":"Shutter","t":"shutter","rl":[3,3,3,3,1,0,0,0],"sho":[0,1,0,0],"ver":1}`,
+		"tasmota/discovery/AABBCCDDEE00/config":  `{"dn":"Plug","t":"plug","rl":[1,0,0,0,0,0,0,0],"sho":[0,0,0,0],"ver":1}`,
+		"tasmota/discovery/AABBCCDDEE01/config":  `{"t":"odd","rl":["x"]}`,
+		"tasmota/discovery/AABBCCDDEE00/sensors": `{"t":"plug"}`,
+		"homeassistant/switch/x/y/config":        `{"cmd_t":"elsewhere"}`,
+		"homeassistant/switch/fan/top/config":    `{"name":"top","command_topic":"fan/switch/top/command"}`,
+		"homeassistant/light/desk/strip/config":  `{"schema":"json","color_mode":true,"supported_color_modes":["rgb"],"brightness":true,"cmd_t":"desk/light/strip/command","stat_t":"desk/light/strip/state"}`,
+		"homeassistant/light/desk/white/config":  `{"schema":"json","color_mode":true,"supported_color_modes":["brightness"],"brightness":true,"cmd_t":"desk/light/white/command"}`,
+		"homeassistant/light/other/x/config":     `{"schema":"json","supported_color_modes":["rgb"],"cmd_t":"other/set"}`,
 	} {
 		if err := b.Publish(topic, []byte(payload), true, 1); err != nil {
 			t.Fatal(err)
@@ -37,6 +47,7 @@ func TestAnnounced(t *testing.T) {
 	cfg.Broker = b.address
 	want := map[string]string{
 		"plug": "tasmota", "shelly1pm-b929cc": "shelly-gen1", "shellyplus1pm-a8": "shelly-gen2", "shellydimmer2-d0": "shelly-gen1-light", "shelly0110dimg3-b0": "shelly-gen2-light", "desk-lamp": "zigbee2mqtt",
+		"kitchen-blind": "zigbee2mqtt-cover", "roof-hatch": "esphome-cover", "shutter-shutter-1": "tasmota-cover", "shutter-shutter-2": "tasmota-cover", "shade-left": "homie5-cover",
 		"window": "zigbee2mqtt-sensor", "pump-main": "esphome", "fan-top": "esphome", "desk-strip": "esphome-light", "bulb": "zigbee2mqtt-light", "hall-lamp-power": "homie5",
 	}
 	names := map[string]string{}

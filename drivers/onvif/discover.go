@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/messkit/messkit/drivers"
@@ -30,6 +29,10 @@ func Discover(ctx context.Context) []drivers.Found { return discover(ctx, group)
 // largest is the largest answer that is read.
 const largest = 32 << 10
 
+// mostCameras is how many are kept: more are no home, but somebody who announces what
+// there is not.
+const mostCameras = 300
+
 func discover(ctx context.Context, to netip.AddrPort) []drivers.Found {
 	c, err := net.ListenUDP("udp4", nil)
 	if err != nil {
@@ -42,6 +45,7 @@ func discover(ctx context.Context, to netip.AddrPort) []drivers.Found {
 		return nil
 	}
 	var all []drivers.Found
+	seen := map[string]bool{}
 	buf := make([]byte, largest)
 	for {
 		n, from, err := c.ReadFromUDPAddrPort(buf)
@@ -49,7 +53,8 @@ func discover(ctx context.Context, to netip.AddrPort) []drivers.Found {
 			return all
 		}
 		for _, f := range found(buf[:n], from.Addr()) {
-			if !slices.ContainsFunc(all, func(o drivers.Found) bool { return o.Config["url"] == f.Config["url"] }) {
+			if url := f.Config["url"]; !seen[url] && len(all) < mostCameras {
+				seen[url] = true
 				all = append(all, f)
 			}
 		}

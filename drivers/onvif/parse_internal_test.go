@@ -6,36 +6,113 @@ import (
 	"net"
 	"net/netip"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/messkit/messkit/drivers"
 )
 
 const match = `<?xml version="1.0"?><SOAP-ENV:Envelope xmlns:SOAP-ENV="http://www.w3.org/2003/05/soap-envelope" xmlns:d="http://schemas.xmlsoap.org/ws/2005/04/discovery"><SOAP-ENV:Body><d:ProbeMatches><d:ProbeMatch><d:Types>dn:NetworkVideoTransmitter</d:Types><d:Scopes>onvif://www.onvif.org/type/video_encoder onvif://www.onvif.org/name/Door%20Cam onvif://www.onvif.org/hardware/X1</d:Scopes><d:XAddrs>http://10.9.9.9/onvif/device_service http://127.0.0.1:8080/onvif/device_service</d:XAddrs></d:ProbeMatch></d:ProbeMatches></SOAP-ENV:Body></SOAP-ENV:Envelope>`
 
-// What answers is told once, at its own address; what it says of others is not.
-func TestDiscover(t *testing.T) {
+// discovered asks somebody who answers with these for as long as it takes until enough
+// says so.
+func discovered(t *testing.T, answers [][]byte, enough func([]drivers.Found) bool) []drivers.Found {
+	t.Helper()
 	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
+	over := make(chan struct{})
 	go func() {
+		defer close(over)
 		buf := make([]byte, 4096)
-		n, from, err := c.ReadFromUDPAddrPort(buf)
-		if err != nil || !strings.Contains(string(buf[:n]), "NetworkVideoTransmitter") {
-			t.Errorf("asked %q, %v", buf[:n], err)
+		for {
+			n, from, err := c.ReadFromUDPAddrPort(buf)
+			if err != nil {
+				return
+			}
+			if !strings.Contains(string(buf[:n]), "NetworkVideoTransmitter") {
+				t.Errorf("asked %q", buf[:n])
+			}
+			for _, answer := range answers {
+				_, _ = c.WriteToUDPAddrPort(answer, from)
+			}
 		}
-		for _, answer := range []string{"nonsense", match, match} {
-			_, _ = c.WriteToUDPAddrPort([]byte(answer), from)
-		}
-		time.AfterFunc(200*time.Millisecond, cancel)
 	}()
-	got := discover(ctx, netip.MustParseAddrPort(c.LocalAddr().String()))
+	defer func() { _ = c.Close(); <-over }()
+	for long := 200 * time.Millisecond; ; long *= 2 { // what is lost on the way is asked for again
+		ctx, cancel := context.WithTimeout(t.Context(), long)
+		got := discover(ctx, netip.MustParseAddrPort(c.LocalAddr().String()))
+		cancel()
+		if enough(got) || long > time.Minute {
+			return got
+		}
+	}
+}
+
+// What answers is told once, at its own address; what it says of others is not.
+func TestDiscover(t *testing.T) {
+	got := discovered(t, [][]byte{[]byte("nonsense"), []byte(match), []byte(match)}, func(list []drivers.Found) bool { return len(list) > 0 })
 	if len(got) != 1 || got[0].Name != "door-cam-127-0-0-1" || got[0].Where != "Door Cam X1 at 127.0.0.1" || got[0].Config["url"] != "http://127.0.0.1:8080" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// matches is an answer with scopes and addresses, some of each.
+func matches(list ...[2]string) []byte {
+	var b strings.Builder
+	b.WriteString(`<e:Envelope xmlns:e="http://www.w3.org/2003/05/soap-envelope" xmlns:d="http://schemas.xmlsoap.org/ws/2005/04/discovery"><e:Body><d:ProbeMatches>`)
+	for _, m := range list {
+		b.WriteString("<d:ProbeMatch><d:Scopes>" + m[0] + "</d:Scopes><d:XAddrs>" + m[1] + "</d:XAddrs></d:ProbeMatch>")
+	}
+	b.WriteString(`</d:ProbeMatches></e:Body></e:Envelope>`)
+	return []byte(b.String())
+}
+
+// Whatever answers, an address is that of who answers, a name is data, and there is an
+// end to how many are kept.
+func TestHostileMatches(t *testing.T) {
+	const here = "http://127.0.0.1:"
+	answers := [][]byte{
+		nil,
+		{0},
+		[]byte("<"), []byte(strings.Repeat("<a>", 8000)), []byte(`<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "` + strings.Repeat("c", 1000) + `">]><a>&b;&b;</a>`),
+		matches([2]string{"onvif://www.onvif.org/name/elsewhere", "http://10.9.9.9/ http://localhost/ http://127.0.0.1.evil.example/ http://127.0.0.1@10.9.9.9/ ftp://127.0.0.1/ file:///etc/passwd http://127.0.0.1:x/ :"}),
+		matches([2]string{"onvif://www.onvif.org/name/evil%0A%20%20rogue:%20%7Bdriver:%20exec%7D%1B%5B2J", here + "8066/\"'"}),
+		matches([2]string{"onvif://www.onvif.org/name/" + strings.Repeat("long", 5000), here + "8067/"}),
+		matches([2]string{"onvif://www.onvif.org/name/%zz onvif://www.onvif.org/hardware/%ff%fe", here + "8068/"}),
+		[]byte(match),
+	}
+	for n := range 8 {
+		var list [][2]string
+		for m := range 50 {
+			list = append(list, [2]string{"", here + strconv.Itoa(10000+50*n+m) + "/"})
+		}
+		answers = append(answers, matches(list...))
+	}
+	at := func(list []drivers.Found) map[string]drivers.Found {
+		m := map[string]drivers.Found{}
+		for _, f := range list {
+			m[f.Config["url"]] = f
+		}
+		return m
+	}
+	got := discovered(t, answers, func(list []drivers.Found) bool {
+		m := at(list)
+		return m[here+"8066"].Name != "" && m[here+"8080"].Name != "" && len(list) == mostCameras
+	})
+	if len(got) != mostCameras {
+		t.Errorf("%d were kept", len(got))
+	}
+	for url, f := range at(got) {
+		if !strings.HasPrefix(url, here) || len(f.Name) > 60 || strings.ContainsAny(f.Name, "\n\x1b {}:") {
+			t.Errorf("%q at %q", f.Name, url)
+		}
+	}
+	if evil := at(got)[here+"8066"]; evil.Name != "evil-rogue-driver-exec-2j-127-0-0-1" {
+		t.Errorf("%+v", evil)
 	}
 }
 

@@ -64,7 +64,7 @@ func (x *request) bothWhole(from, i, at int) bool {
 		from = f.nameEnd(first)
 	}
 	at = f.nameEnd(at)
-	return f.acting(from, i) && f.acting(at, to) || f.setting(from, i) && f.setting(at, to)
+	return (f.acting(from, i) || f.setting(from, i)) && (f.acting(at, to) || f.setting(at, to))
 }
 
 // partEnd is where the next word stands before which a text may be cut.

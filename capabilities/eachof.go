@@ -6,11 +6,13 @@ import (
 )
 
 // partly reports whether one of several things that were named cannot do what the
-// reading says: it is none then, for it would leave that one out.
+// reading says, or is one of several that can: it is none then, for it would leave that
+// one out, or do it with others.
 func (rd *reading) partly() bool {
 	m := rd.slot("device")
-	return m != nil && slices.ContainsFunc(m.parts, func(part []int) bool {
-		return !slices.ContainsFunc(part, func(d int) bool { return slices.Contains(rd.devices, d) })
+	return m != nil && slices.ContainsFunc(m.parts, func(p share) bool {
+		can := len(p.devices) - len(subtract(p.devices, rd.devices))
+		return can == 0 || can > 1 && !p.all
 	})
 }
 

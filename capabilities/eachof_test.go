@@ -10,6 +10,7 @@ func TestEachThingOfAList(t *testing.T) {
 	r := lamps()
 	for intent, want := range map[string]string{
 		"turn on the hall light and kitchen light off":                 "turn on the hall light, turn off the kitchen light",
+		"bedroom light full, hall light off":                           "set the bedroom light to 100 percent, turn off the hall light",
 		"hall light on, kitchen light off":                             "turn on the hall light, turn off the kitchen light",
 		"hall light on, kitchen light off, porch light on":             "turn on the hall light, turn off the kitchen light, turn on the porch light",
 		"vacuum the kitchen, hall light off":                           "vacuum the kitchen, turn off the hall light",
@@ -33,6 +34,9 @@ func TestEachThingOfAList(t *testing.T) {
 		"dim the hall light and the heater":                     `"dim heater" cannot be done`,
 		"turn the hall light and the pump blue":                 `"turn pump blue" cannot be done`,
 		"dim the kitchen light and the hall light and the pump": `"dim pump" cannot be done`,
+		"turn on the heater and the light":                      "which one",
+		"turn off the heater, the pump and the lamp":            "which one",
+		"turn on everything":                                    `"all" of what?`,
 		"turn on the hall light, kitchen light and the attic":   "attic",
 		"is the hall light on and the kitchen light off?":       "",
 		"the hall light and the kitchen light":                  "",

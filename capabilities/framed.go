@@ -18,6 +18,9 @@ func (x *request) otherwise() (Outcome, bool) {
 			return out, true
 		}
 	}
+	if out, ok := x.awhile(); ok {
+		return out, true
+	}
 	if out, ok := x.exception(); ok {
 		return out, true
 	}
@@ -261,7 +264,7 @@ func (x *request) framedReading(f *frame, so framed) (reading, bool) {
 		}
 		if len(so.devices) > 1 {
 			for _, b := range so.devices {
-				m.parts = append(m.parts, b.match.devices)
+				m.parts = append(m.parts, share{b.match.devices, b.match.all})
 			}
 			if len(so.places) == 0 {
 				rd.names = so.devices
@@ -315,32 +318,44 @@ func (x *request) alongside(rd *reading, places []bound) bool {
 	if len(m.devices) == 0 {
 		return false
 	}
-	class := x.r.class[m.devices[0]]
+	class, all := x.r.class[m.devices[0]], m.all || x.plural(rd.slots[0])
+	m.parts = []share{{m.devices, all}}
 	m.devices = slices.Clone(m.devices)
 	for _, b := range places {
-		n := len(m.devices)
+		var there []int
 		for d := range x.r.home.Devices {
-			if x.r.class[d] == class && x.r.in(d, b.match.value) && !slices.Contains(m.devices, d) {
-				m.devices = append(m.devices, d)
+			if x.r.class[d] == class && x.r.in(d, b.match.value) {
+				there = append(there, d)
 			}
 		}
-		if len(m.devices) == n {
+		if len(subtract(there, m.devices)) == 0 {
 			return false // there is none
 		}
+		m.devices = append(m.devices, subtract(there, m.devices)...)
+		m.parts = append(m.parts, share{there, all})
 	}
 	m.all, m.count = true, 0
 	rd.slots[0].match, rd.all = &m, true
 	return true
 }
 
+// plural reports whether a name is one of several things: "hall lights".
+func (x *request) plural(b bound) bool {
+	if b.match.end <= b.from || b.match.end > len(x.tokens) {
+		return false
+	}
+	last := x.tokens[b.match.end-1]
+	return last.text != last.folded
+}
+
 // anywhere narrows a reading to the devices of several places.
 func (x *request) anywhere(rd *reading, places []bound) {
 	m := *rd.slots[0].match
-	of := m.devices
+	of, all := m.devices, m.all || x.plural(rd.slots[0])
 	m.devices, m.parts = nil, nil
 	for _, b := range places {
 		there := slices.DeleteFunc(slices.Clone(of), func(d int) bool { return !x.r.in(d, b.match.value) })
-		m.parts = append(m.parts, there)
+		m.parts = append(m.parts, share{there, all})
 		m.devices = append(m.devices, subtract(there, m.devices)...)
 	}
 	slices.Sort(m.devices)

@@ -156,7 +156,7 @@ func (l *lexicon) compile(w *words, c *Catalogue, wrong func(string, ...any)) {
 	for _, name := range l.Nouns {
 		l.nouns |= l.bits[name]
 	}
-	for _, name := range slices.Concat([]string{"on", "off", "up", "down", "coffee", "drink"}, slices.Sorted(maps.Keys(l.Verbs))) {
+	for _, name := range slices.Concat([]string{"on", "off", "up", "down", "brighter", "darker", "other", "coffee", "drink"}, slices.Sorted(maps.Keys(l.Verbs))) {
 		l.telling |= l.bits[name]
 	}
 	l.telling &^= l.bits["turn"] | l.bits["make"] | l.bits["change"] | l.bits["brew"] | l.bits["boil"]

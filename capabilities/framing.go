@@ -69,6 +69,9 @@ func (f *framer) skip(i int, so framed) {
 	if l.colour.longest(f.x.tokens, i) > 0 || l.level.longest(f.x.tokens, i) > 0 { // "red and blue", "half the lights"
 		return
 	}
+	if f.x.words().asking.longest(f.x.tokens, i) > 0 && !f.x.opens(0) { // "the garage is open" orders nothing, but "make sure it is" does
+		return
+	}
 	if len(so.lost) >= f.x.skips || f.speaks(i) || f.x.ordered(i) && f.x.r.catalogue.ordering[t.folded] || f.x.r.names.words[t.folded] {
 		return
 	}

@@ -29,11 +29,17 @@ type match struct {
 	count    int      // "two lights"; 0: no number was said
 	number   string   // the word for it
 	spots    []Spot   // places to work on
-	parts    [][]int  // of devices that were named one by one, those of each name
+	parts    []share  // that were named one by one
 	rooms    []string // several of them, by name; nil for one
 	duration time.Duration
 	amount   float64 // percent, degrees or kelvin, or of a number
 	unit     string  // of a number, as a quantity has it; "" where none was said
+}
+
+// share is what one name of several means.
+type share struct {
+	devices []int
+	all     bool // of them; else one, and it is asked which
 }
 
 // names are the words for what is in one home.

@@ -92,6 +92,9 @@ func (p picker) text(text string) []string {
 			return options[:1]
 		}
 	}
+	if d := w.length(tokens); d > 0 && strings.TrimRight(p.q.Field, "_0123456789") == forField {
+		return []string{spoken(d)}
+	}
 	if char, _ := p.sign(text); char != "" || w.asks(text, tokens) {
 		return nil // who asks back or draws has not picked
 	}

@@ -347,7 +347,10 @@ func (x *request) named(i int) bool {
 }
 
 // ordered reports whether a word that an order begins with stands at i.
-func (x *request) ordered(i int) bool { return x.r.catalogue.lexicon.orders[x.tokens[i].folded] }
+func (x *request) ordered(i int) bool {
+	c := x.r.catalogue
+	return c.lexicon.orders[x.tokens[i].folded] && (c.classPhrase.longest(x.tokens, i) == 0 || c.lexicon.says.longest(x.tokens, i) > 0) // "light up" begins one, and "the light" does not
+}
 
 var nameKinds = []string{"device", "view", "spot"}
 

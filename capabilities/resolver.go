@@ -294,6 +294,9 @@ func (x *request) choose(able []reading) Outcome {
 	x.explainReading(&best, able)
 	if best.capability.Effect != Query {
 		for _, rd := range able[1:] {
+			if rd.how == best.how && rd.ofWhat() {
+				return x.settle(&rd)
+			}
 			if rd.how == best.how && !best.same(&rd) {
 				return x.whichMeaning(able)
 			}
@@ -318,6 +321,12 @@ func ofItsKind(able []reading) []reading {
 				slices.Equal(o.capability.args(), c.args()) && slices.Equal(o.args, rd.args)
 		})
 	})
+}
+
+// ofWhat reports whether it is for all of it was not said what: "turn on everything".
+func (rd *reading) ofWhat() bool {
+	m := rd.slot("device")
+	return m != nil && m.all && m.class == "" && m.how == byNothing
 }
 
 // same reports whether two readings would do the same.

@@ -76,12 +76,13 @@ type words struct {
 	RuledOut     []string                 `yaml:"ruled_out"`
 	Rest         []string                 `yaml:"rest"`
 	Last         []string                 `yaml:"last"`
+	Awhile       []string                 `yaml:"awhile"`
 
 	PastIs []string `yaml:"past_is"`
 
 	onDay, hours, pastIs                      *set
 	point, toward, per, other, again, dayHalf *set
-	noneOf, ruledOut, rest, last              *set
+	noneOf, ruledOut, rest, last, indefinite  *set
 	weekday                                   map[string]int
 	measures                                  map[string]bool
 
@@ -110,7 +111,7 @@ func (w *words) lists() []*[]string {
 		&w.Affirming, &w.Agreeing, &w.Praising, &w.Denying, &w.Indifferent, &w.EndingTalk,
 		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow, &w.Repeating, &w.Reported, &w.Pausing, &w.Referring, &w.Spanning, &w.SpanTo, &w.AnyOne,
 		&w.Halting, &w.Halted, &w.Articles, &w.Excepting, &w.TimesOver, &w.Point, &w.Measures, &w.Toward, &w.Per, &w.Other, &w.Again, &w.OnDay, &w.Hours, &w.PastIs,
-		&w.NoneOf, &w.RuledOut, &w.Rest, &w.Last,
+		&w.NoneOf, &w.RuledOut, &w.Rest, &w.Last, &w.Awhile,
 	}
 }
 
@@ -148,6 +149,7 @@ func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 func (w *words) compile() {
 	w.filler, w.asking = w.set(w.Fillers), w.set(w.Asking)
 	w.negation, w.conditional, w.times = w.set(w.Negations), w.set(w.Conditionals), w.set(w.Times)
+	w.indefinite = w.set(w.Awhile)
 	w.noneOf, w.ruledOut, w.rest, w.last = w.set(w.NoneOf), w.set(w.RuledOut), w.set(w.Rest), w.set(w.Last)
 	w.clock, w.joining, w.all, w.near = w.set(w.Clock), w.set(w.Joining), w.set(w.All), w.set(w.Near)
 	w.yes, w.no, w.stop = w.set(w.Yes), w.set(w.No), w.set(w.Stop)

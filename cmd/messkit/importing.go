@@ -37,6 +37,9 @@ func importer(dir string) func(ref string, list map[string][]byte) error {
 		if errors.Is(err, fs.ErrExist) {
 			return mess.Refuse(mess.Conflict, "%s: there is a thread of that name; nothing was changed", ref)
 		}
+		if p, ok := errors.AsType[messeaf.Problems](err); ok {
+			return mess.Refuse(mess.Invalid, "%s: %v", ref, p)
+		}
 		return err
 	}
 }

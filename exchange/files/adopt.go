@@ -2,6 +2,7 @@ package files
 
 import (
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 
@@ -97,12 +98,18 @@ func (s *Store) offerable(p messeaf.Place, t messeaf.Thread) (exchange.Thread, e
 		end++
 	}
 	t.Messages = t.Messages[:end]
+	return inward(t), canBeOffered(p, t, s.root.Lstat)
+}
+
+// canBeOffered refuses a request that no door would take, or whose attachments are
+// not there, or not whole.
+func canBeOffered(p messeaf.Place, t messeaf.Thread, look func(name string) (fs.FileInfo, error)) error {
 	in := inward(t)
 	req := in.Request()
 	if err := (mess.Message{Items: []mess.Item{&req}}).Validate(); err != nil {
-		return in, wrong(p, "", "cannot be offered: %v", err)
+		return wrong(p, "", "cannot be offered: %v", err)
 	}
-	return in, s.complete(p, t)
+	return complete(p, t, look)
 }
 
 // ackedIn are the refs of the messages that an exchange has judged before: the
@@ -138,13 +145,13 @@ func (s *Store) cancelled(t exchange.Thread, by string) exchange.Thread {
 }
 
 // complete refuses a request whose attachments are not there, or not whole.
-func (s *Store) complete(p messeaf.Place, t messeaf.Thread) error {
+func complete(p messeaf.Place, t messeaf.Thread, look func(name string) (fs.FileInfo, error)) error {
 	for _, a := range t.Attachments() {
 		if a.Data != nil || a.Thread != "" {
 			continue // it is in the document, or elsewhere
 		}
 		name := path.Join(p.Dir(), a.Name)
-		info, err := s.root.Lstat(name)
+		info, err := look(name)
 		switch {
 		case err != nil:
 			return messeaf.Problems{{File: name, Text: "is not there, and the request names it"}}

@@ -8,12 +8,14 @@ import (
 	"os"
 	"path"
 
+	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // Import copies a thread into an exchange's folder, where its status says. An
 // exchange that runs there takes it in as any thread that another program makes.
-// A ref that is there is refused with fs.ErrExist.
+// A ref that is there is refused with fs.ErrExist, and an open thread that the
+// exchange would leave alone with messeaf.Problems.
 func Import(root *os.Root, fsys fs.FS, p messeaf.Place) (messeaf.Folder, error) {
 	t, err := p.Read(fsys)
 	if err != nil {
@@ -22,6 +24,9 @@ func Import(root *os.Root, fsys fs.FS, p messeaf.Place) (messeaf.Folder, error) 
 	ref := t.Envelope.Ref
 	if !messeaf.ValidRef(ref) || ref != p.Ref {
 		return "", fmt.Errorf("%s: the thread is called %.80q inside; both must be the same, and fit for a file's name", p.Path, ref)
+	}
+	if err := mayBegin(fsys, p, t); err != nil {
+		return "", err
 	}
 	if err := free(root, ref); err != nil {
 		return "", err
@@ -39,6 +44,21 @@ func Import(root *os.Root, fsys fs.FS, p messeaf.Place) (messeaf.Folder, error) 
 		from, to = path.Join(tmp, path.Base(p.Path)), to+messeaf.Ext
 	}
 	return at, errors.Join(root.MkdirAll(string(at), 0o700), syncDir(root, tmp), root.Rename(from, to), syncDir(root, string(at)), root.RemoveAll(tmp))
+}
+
+// mayBegin refuses what an exchange would not take in: nobody would hear of it but
+// in the log.
+func mayBegin(fsys fs.FS, p messeaf.Place, t messeaf.Thread) error {
+	at := inward(t).Status
+	if at.Terminal() {
+		return nil
+	}
+	request, err := isWhole(p, t)
+	if err != nil || at != mess.Pending {
+		return err
+	}
+	t.Messages = t.Messages[:request+1]
+	return canBeOffered(p, t, func(name string) (fs.FileInfo, error) { return fs.Stat(fsys, name) })
 }
 
 // syncDir has the names in a folder on the disk.

@@ -25,6 +25,9 @@ func Import(root *os.Root, fsys fs.FS, p messeaf.Place) (messeaf.Folder, error) 
 	if !messeaf.ValidRef(ref) || ref != p.Ref {
 		return "", fmt.Errorf("%s: the thread is called %.80q inside; both must be the same, and fit for a file's name", p.Path, ref)
 	}
+	if _, _, err := p.Whole(fsys); err != nil { // which tells of links, and of what is no file
+		return "", err
+	}
 	if err := mayBegin(fsys, p, t); err != nil {
 		return "", err
 	}

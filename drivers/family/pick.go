@@ -89,6 +89,9 @@ type Level struct {
 // Read reads an answer.
 func (l Level) Read(v Values, data []byte) (bool, error) {
 	word, err := l.word(v.Text(l.Value), data)
+	if bare := strings.TrimSpace(string(data)); err != nil && (slices.Contains(l.On, bare) || slices.Contains(l.Off, bare)) {
+		word, err = bare, nil // older versions of a device may say the word alone
+	}
 	if err != nil {
 		return false, err
 	}

@@ -1,0 +1,280 @@
+package mqttdevice_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mochi "github.com/mochi-mqtt/server/v2"
+	"github.com/mochi-mqtt/server/v2/packets"
+	"gopkg.in/yaml.v3"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/mqttdevice"
+)
+
+// documented is testdata/documented.yaml.
+type documented struct {
+	Families []struct {
+		Family, Source  string
+		With            map[string]string
+		Online, Offline message
+		Holds           []message // what the broker keeps of it
+		Steps           []step
+	}
+}
+
+type step struct {
+	Do, Want    string
+	Hears, Says []message
+}
+
+type message struct {
+	Topic, Payload string
+	Retain         bool
+	Says           []message // the answer to it, where it is not the step's
+}
+
+// same compares a payload with a documented one: as JSON, where it is some.
+func (m message) same(topic string, payload []byte) bool {
+	if m.Topic != topic {
+		return false
+	}
+	var want, got any
+	if json.Unmarshal([]byte(m.Payload), &want) == nil && json.Unmarshal(payload, &got) == nil {
+		return reflect.DeepEqual(want, got)
+	}
+	return m.Payload == string(payload)
+}
+
+// scripted is a device of a document: it answers what the step says, and takes nothing else.
+type scripted struct {
+	mochi.HookBase
+	b *broker
+
+	mu     sync.Mutex
+	now    step
+	heard  []bool   // of now.Hears
+	others []string // what came besides
+}
+
+func (s *scripted) ID() string           { return "scripted" }
+func (s *scripted) Provides(b byte) bool { return b == mochi.OnPublished }
+
+func (s *scripted) OnPublished(c *mochi.Client, p packets.Packet) {
+	if c.Net.Inline {
+		return
+	}
+	s.mu.Lock()
+	known, says := false, s.now.Says
+	for i, m := range s.now.Hears {
+		if m.same(p.TopicName, p.Payload) {
+			known, s.heard[i] = true, true
+			if m.Says != nil {
+				says = m.Says
+			}
+		}
+	}
+	if !known {
+		s.others = append(s.others, fmt.Sprintf("%s %q", p.TopicName, p.Payload))
+	}
+	s.mu.Unlock()
+	if known {
+		s.tell(says...)
+	}
+}
+
+func (s *scripted) tell(all ...message) {
+	for _, m := range all {
+		_ = s.b.Publish(m.Topic, []byte(m.Payload), m.Retain, 1) // inline: it fails in a closed broker alone
+	}
+}
+
+// begin makes the device that of a step; end tells what was not as documented.
+func (s *scripted) begin(now step) {
+	s.mu.Lock()
+	s.now, s.heard, s.others = now, make([]bool, len(now.Hears)), nil
+	s.mu.Unlock()
+	if len(now.Hears) == 0 {
+		s.tell(now.Says...)
+	}
+}
+
+func (s *scripted) end() (wrong []string) {
+	for end := time.Now().Add(patience); !s.all() && time.Now().Before(end); time.Sleep(time.Millisecond) { // what was sent may be under way
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, m := range s.now.Hears {
+		if !s.heard[i] {
+			wrong = append(wrong, fmt.Sprintf("it was not told %s %q", m.Topic, m.Payload))
+		}
+	}
+	for _, other := range s.others {
+		wrong = append(wrong, "it was told what is not documented: "+other)
+	}
+	return wrong
+}
+
+func (s *scripted) all() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !slices.Contains(s.heard, false)
+}
+
+// do has a device do a step, and words what it answers.
+func do(ctx context.Context, d drivers.Device, what string) (string, error) {
+	verb, arg, _ := strings.Cut(what, " ")
+	amount, _ := strconv.ParseFloat(arg, 64)
+	number := func(f float64, err error) (string, error) { return strconv.FormatFloat(f, 'f', 0, 64), err }
+	switch verb {
+	case "on", "off":
+		return "", d.(drivers.Switch).Switch(ctx, verb == "on")
+	case "on_for":
+		limit, err := time.ParseDuration(arg)
+		return "", errors.Join(err, d.(drivers.AutoOff).SwitchFor(ctx, true, limit))
+	case "is":
+		on, err := d.(drivers.SwitchReader).On(ctx)
+		return strconv.FormatBool(on), err
+	case "dim":
+		return "", d.(drivers.Dimmer).Dim(ctx, amount)
+	case "level":
+		return number(d.(drivers.LevelReader).Level(ctx))
+	case "tint":
+		c, err := drivers.ParseColour("#" + arg)
+		return "", errors.Join(err, d.(drivers.Tinter).Tint(ctx, c))
+	case "colour":
+		c, err := d.(drivers.ColourReader).Colour(ctx)
+		return c.String(), err
+	case "warm":
+		return "", d.(drivers.Warmer).Warm(ctx, amount)
+	case "warmth":
+		return number(d.(drivers.WarmthReader).Warmth(ctx))
+	case "open":
+		return "", d.(drivers.Opener).Open(ctx)
+	case "close":
+		return "", d.(drivers.Opener).Shut(ctx)
+	case "to":
+		return "", d.(drivers.Positioner).OpenTo(ctx, amount)
+	case "stop":
+		_, err := d.(drivers.Stopper).Stop(ctx)
+		return "", err
+	case "opening":
+		return number(d.(drivers.OpeningReader).Opening(ctx))
+	case "read":
+		list, err := d.(drivers.Sensor).Read(ctx)
+		var words []string
+		for _, r := range list {
+			words = append(words, strings.TrimSpace(r.Quantity+" "+strconv.FormatFloat(r.Value, 'g', 8, 64)+" "+r.Unit))
+		}
+		return strings.Join(words, "; "), err
+	}
+	return "", fmt.Errorf("%q is no step", what)
+}
+
+// rows are the steps that a template has to be held to.
+func rows(one mqttdevice.Template) (list []string) {
+	if s := one.Switch; s != nil {
+		list = append(list, "on", "off")
+		for verb, has := range map[string]bool{"on_for": s.OnFor != nil, "dim": s.Dim != nil, "level": s.Dim != nil && s.White == nil, "tint": s.Tint != nil, "colour": s.Tint != nil, "warm": s.White != nil, "warmth": s.White != nil} {
+			if has {
+				list = append(list, verb)
+			}
+		}
+	}
+	if one.Cover != nil {
+		list = append(list, "open", "close", "to", "stop", "opening")
+	}
+	if len(one.Readings) > 0 {
+		list = append(list, "read")
+	}
+	return list
+}
+
+// TestDocumentedMessages holds every row of every template to what is documented of
+// such devices: what is sent to them, and what they say.
+func TestDocumentedMessages(t *testing.T) {
+	data, err := os.ReadFile("testdata/documented.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all documented
+	if err := yaml.Unmarshal(data, &all); err != nil {
+		t.Fatal(err)
+	}
+	held := map[string][]string{}
+	for i, one := range all.Families {
+		for _, s := range one.Steps {
+			verb, _, _ := strings.Cut(s.Do, " ")
+			held[one.Family] = append(held[one.Family], verb)
+		}
+		t.Run(fmt.Sprintf("%s-%d", one.Family, i), func(t *testing.T) {
+			t.Parallel() // they wait more than they work
+			b := newBroker(t, nil)
+			s := &scripted{b: b}
+			if err := b.AddHook(s, nil); err != nil {
+				t.Fatal(err)
+			}
+			one.Online.Retain = true // a will is kept
+			s.tell(append(one.Holds, one.Online)...)
+			with, err := json.Marshal(one.With) // which is YAML as well
+			if err != nil || one.Source == "" {
+				t.Fatal(err, "and it says where it is from: ", one.Source)
+			}
+			d := started(t, "family: "+one.Family+"\nbroker: "+b.address+"\ntimeout: 1m\nwith: "+string(with)+"\n"+map[bool]string{true: "safe: keep\n"}[switches(one.Family)])
+			for _, now := range one.Steps {
+				s.begin(now)
+				got, err := do(t.Context(), d, now.Do)
+				for end := time.Now().Add(patience); len(now.Hears) == 0 && got != now.Want && time.Now().Before(end); { // what is told takes a moment
+					got, err = do(t.Context(), d, now.Do)
+				}
+				if err != nil || got != now.Want {
+					t.Errorf("%s: %q, %v; want %q", now.Do, got, err, now.Want)
+				}
+				for _, wrong := range s.end() {
+					t.Errorf("%s: %s", now.Do, wrong)
+				}
+			}
+			if one.Offline.Topic == "" {
+				return
+			}
+			s.begin(one.Steps[slices.IndexFunc(one.Steps, func(s step) bool { return s.Do == "is" })]) // until the news is there
+			s.tell(one.Offline)
+			for end := time.Now().Add(patience); time.Now().Before(end); { // the news takes a moment
+				if _, err = do(t.Context(), d, "is"); err != nil {
+					break
+				}
+			}
+			if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "it is offline") {
+				t.Errorf("offline: %v", err)
+			}
+		})
+	}
+	for _, name := range family.Names(mqttdevice.Families(), "") {
+		var one mqttdevice.Template
+		if err := family.Load(mqttdevice.Families(), "", name, &one); err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows(one) {
+			if !slices.Contains(held[name], row) {
+				t.Errorf("%s: nothing documented is held against %q", name, row)
+			}
+		}
+	}
+}
+
+// switches reports whether a family has something that is on or off.
+func switches(name string) bool {
+	var one mqttdevice.Template
+	return family.Load(mqttdevice.Families(), "", name, &one) == nil && one.Switch != nil
+}

@@ -78,6 +78,9 @@ func (x *request) exempt(i int) (end int, names []exempted) {
 		if to == 0 {
 			return end, names
 		}
+		if to < len(x.tokens) && x.tokens[to].folded == "one" { // "the kitchen one"
+			to++
+		}
 		one.said = joined(x.tokens[i:to])
 		end, names = to, append(names, one)
 		k := w.joining.longest(x.tokens, end)

@@ -49,6 +49,7 @@ func TestExceptions(t *testing.T) {
 		"turn off all the lights but the kitchen and the hall":            "bedroom-light porch-light",
 		"turn off the lights, except for the kitchen, the hall and porch": "bedroom-light",
 		"turn all lights except the hall light off":                       "kitchen-light bedroom-light porch-light",
+		"all lights off except the kitchen one and the hall one":          "bedroom-light porch-light",
 		"all lights off apart from the one in the bedroom":                "kitchen-light hall-light porch-light",
 		"dim all lights except the kitchen to 20%":                        "hall-light bedroom-light porch-light",
 		"make every light but the porch light red":                        "kitchen-light hall-light bedroom-light",

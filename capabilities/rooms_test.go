@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
 )
 
 // Rooms that are named together are one plan with all of them, in the order in which
@@ -39,6 +40,21 @@ func TestSeveralRoomsAreOnePlan(t *testing.T) {
 		areas, _ := o.Plan.Args.Get("areas")
 		if list, _ := areas.([]string); strings.Join(list, ",") != want {
 			t.Errorf("Resolve(%q): areas %v, want %s", intent, areas, want)
+		}
+	}
+}
+
+// A place beside the words does not go with rooms that are elsewhere.
+func TestSeveralRoomsInOnePlace(t *testing.T) {
+	r := lamps()
+	for place, want := range map[string]string{
+		"kitchen": `no: the request is for "hall", but constraints.location says "kitchen"; make them agree`,
+		"home":    "vacuum-floor vacuum",
+	} {
+		req := ask("vacuum the kitchen and the hall")
+		req.Constraints = &mess.Constraints{Location: &mess.Area{Name: place}}
+		if o := r.Resolve(req); got(o) != want {
+			t.Errorf("in %s: %q, want %q", place, got(o), want)
 		}
 	}
 }

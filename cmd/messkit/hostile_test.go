@@ -10,13 +10,13 @@ import (
 )
 
 // Every field that an executor, a requester or whoever orders can fill holds a
-// script, and is read on every page: by the operator, and by a person with a phone.
+// script, and what turns the order of letters round, and is read on every page: by the operator, and by a person with a phone.
 func TestNoFieldIsRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
 	h := startHouse(t)
-	const script = `<img src=x onerror="document.title='run'"><script>document.title='run'</script>`
+	const script = `<img src=x onerror="document.title='run'"><script>document.title='run'</script>` + "\u202eon\u2066"
 	quoted, err := json.Marshal(script)
 	if err != nil {
 		t.Fatal(err)
@@ -43,6 +43,10 @@ func TestNoFieldIsRun(t *testing.T) {
 		p.Eval(`[document.title].concat([...document.querySelectorAll("[onerror], [onclick], [onload], script:not([src]), img[src=x], [href^=javascript]")].map((e) => e.outerHTML.slice(0, 100)))`, &bad)
 		if len(bad) != 1 || bad[0] != title {
 			t.Errorf("%s: the page has run or holds %q", where, bad)
+		}
+		var turned bool
+		if p.Eval(`/[\u202a-\u202e\u2066-\u2069]/.test(document.body.textContent)`, &turned); turned {
+			t.Errorf("%s: letters are turned round", where)
 		}
 		if faults := p.Faults(); len(faults) > 0 {
 			t.Errorf("%s: %q", where, faults)

@@ -3,6 +3,12 @@
 
 const props = new Set(['className', 'htmlFor', 'textContent', 'value', 'checked', 'disabled', 'hidden', 'type', 'name', 'src', 'href', 'onclick', 'onsubmit', 'onchange', 'oninput', 'open'])
 
+/** plain is a text in which nothing turns the order of letters round: what is read is what is meant. */
+export const plain = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, '\ufffd')
+
+/** kept are the children that there are. */
+const kept = (children) => children.flat().filter((c) => c !== null && c !== undefined && c !== false && c !== '').map((c) => (typeof c === 'string' ? plain(c) : c))
+
 /** el makes an element: el('p', {className: 'meta'}, 'text', other). What is null or false is left out. */
 export function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag)
@@ -11,13 +17,13 @@ export function el(tag, attributes = {}, ...children) {
     if (props.has(name)) node[name] = value
     else node.setAttribute(name, value)
   }
-  node.append(...children.flat().filter((c) => c !== null && c !== undefined && c !== false && c !== ''))
+  node.append(...kept(children))
   return node
 }
 
 /** fill replaces what is in an element. */
 export function fill(node, ...children) {
-  node.replaceChildren(...children.flat().filter((c) => c !== null && c !== undefined && c !== false && c !== ''))
+  node.replaceChildren(...kept(children))
 }
 
 const drawn = new WeakMap() // what an element was last refilled with

@@ -3,7 +3,7 @@
 import { Away, begin, exchange, page, Refused } from './api.js'
 import { box, forget, more } from './compose.js'
 import { duration, entry, last, timeline } from './content.js'
-import { $, ago, chip, el, fill, words } from './dom.js'
+import { $, ago, chip, el, fill, plain, words } from './dom.js'
 import { follow } from './events.js'
 import * as hold from './hold.js'
 import { register } from './keep.js'
@@ -147,7 +147,7 @@ async function read() {
   const open = list.filter((t) => working.includes(t.status))
   const whole = await Promise.all(open.map((t) => exchange.thread(t.ref)))
   const over = list.filter((t) => mine.has(t.ref) && !working.includes(t.status))
-  if (over.length) $('over').textContent = over.map((t) => `${t.intent}: ${words(t.status)}`).join(' · ')
+  if (over.length) $('over').textContent = over.map((t) => `${plain(t.intent)}: ${words(t.status)}`).join(' · ')
   mine.clear()
   for (const t of whole) mine.set(t.ref, t)
   forget(mine, list.filter((t) => !working.includes(t.status)).map((t) => t.ref))

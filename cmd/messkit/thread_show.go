@@ -2,11 +2,13 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -25,27 +27,20 @@ func (a *app) threadListCommand() *cobra.Command {
 		Example: "  messkit thread list --status completed\n  messkit thread list backup.zip",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			all, err := threadsIn(append(args, data)[0])
+			in := append(args, data)[0]
+			all, err := threadsIn(in)
 			if err != nil {
 				return notThere(err)
 			}
-			var list []messeaf.Envelope
-			failed := false
-			for _, t := range all {
-				e, err := t.ReadEnvelope(t.fsys)
-				if err != nil {
-					fmt.Fprintf(a.err, "messkit: error: %v\n", err)
-					failed = true
-					continue
-				}
-				if status == "" || string(e.Status) == status {
-					list = append(list, e)
-				}
+			read, errs := envelopesOf(in, all)
+			for _, err := range errs {
+				fmt.Fprintf(a.err, "messkit: error: %v\n", err)
 			}
+			list := slices.DeleteFunc(read, func(e messeaf.Envelope) bool { return status != "" && string(e.Status) != status })
 			if err := a.envelopes(list, asJSON); err != nil {
 				return err
 			}
-			if failed {
+			if len(errs) > 0 {
 				return errQuiet
 			}
 			return nil
@@ -55,6 +50,28 @@ func (a *app) threadListCommand() *cobra.Command {
 	c.Flags().StringVar(&status, "status", "", "only those with this status")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
+}
+
+// envelopesOf reads threads that were found in a folder. One that has moved to another
+// state's folder meanwhile is read there, once.
+func envelopesOf(in string, all []onDisk) (list []messeaf.Envelope, errs []error) {
+	moved := map[string]bool{}
+	for _, t := range all {
+		if moved[t.Ref] {
+			continue
+		}
+		e, err := t.ReadEnvelope(t.fsys)
+		if errors.Is(err, fs.ErrNotExist) {
+			moved[t.Ref] = true
+			e, err = whereItIs(in, t.Ref, func(t onDisk) (messeaf.Envelope, error) { return t.ReadEnvelope(t.fsys) })
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		list = append(list, e)
+	}
+	return list, errs
 }
 
 func (a *app) envelopes(list []messeaf.Envelope, asJSON bool) error {

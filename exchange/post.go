@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"syscall"
 
 	"github.com/messkit/messkit/mess"
 )
@@ -207,5 +208,8 @@ func (x *Exchange) sayings(ctx context.Context, in Inbound, p parts) ([]mess.Ite
 // broken is what a store that fails means to whoever has asked.
 func (x *Exchange) broken(err error) error {
 	x.log.Error("store failed", "err", err)
+	if errors.Is(err, syscall.ENOSPC) {
+		return mess.Refuse(mess.Unavailable, "the exchange has no space left on its disk for this; make room there, and try again")
+	}
 	return mess.Refuse(mess.Unavailable, "the exchange cannot store this now; try again")
 }

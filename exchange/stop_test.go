@@ -3,8 +3,10 @@ package exchange_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -220,7 +222,7 @@ type full struct{ exchange.Store }
 
 func (full) Put(_ context.Context, kind, _ string, _ []byte) error {
 	if kind == "stop" {
-		return errors.New("no space")
+		return fmt.Errorf("write stops: %w", syscall.ENOSPC)
 	}
 	return nil
 }
@@ -230,7 +232,7 @@ func (full) Put(_ context.Context, kind, _ string, _ []byte) error {
 func TestAStopOnAFullDisk(t *testing.T) {
 	inHouseOver(t, full{exchange.NewMemory()}, exchange.DefaultConfig(), func(h *house) {
 		h.heard(kitchen, looks)
-		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Why: "smoke"}); !errors.Is(err, mess.Unavailable) {
+		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Why: "smoke"}); !errors.Is(err, mess.Unavailable) || !strings.Contains(err.Error(), "the exchange has no space left on its disk for this; make room there, and try again") {
 			t.Errorf("%v", err)
 		}
 		if s := h.heard(kitchen, mess.Executor{}).Stops; whys(s) != "smoke by claude-agent" {

@@ -54,6 +54,9 @@ func TestDisksThatTakeNothing(t *testing.T) {
 			if err != nil || code != http.StatusServiceUnavailable {
 				t.Errorf("what is new: %d %s, %v", code, body, err)
 			}
+			if full := strings.Contains(string(body), "no space left on its disk for this; make room there"); full != (disk.name == "full") {
+				t.Errorf("what is new: %s", body)
+			}
 			if err := p.stop(); err != nil {
 				t.Error(err)
 			}

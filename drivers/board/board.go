@@ -161,7 +161,7 @@ func byNumber(l Line, chips []Chip, n int) (Place, error) {
 	case !ok:
 		return Place{}, fmt.Errorf("%s: it may be on any of several chips; write chip: with one of %s", l, listed(chips))
 	case n < 0 || n >= c.Lines:
-		return Place{}, fmt.Errorf("%s: %s has lines 0 to %d", l, c.Name, c.Lines-1)
+		return Place{}, fmt.Errorf("%s: %s has lines 0 to %d; write one of those, or the name of one", l, c.Name, c.Lines-1)
 	}
 	return Place{Chip: c, Offset: n}, nil
 }

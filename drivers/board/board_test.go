@@ -45,7 +45,7 @@ func TestFind(t *testing.T) {
 		{"a name twice", pi5(), board.Line{Line: "TWICE"}, "write chip: as well"},
 		{"a name twice, and its chip", pi5(), board.Line{Chip: "gpiochip4", Line: "TWICE"}, "line 6 of gpiochip4 (TWICE)"},
 		{"several chips", two, board.Line{Line: "7"}, `write chip: with one of gpiochip0 "a", gpiochip1 "b"`},
-		{"no such number", one, board.Line{Line: "8"}, "gpiochip0 has lines 0 to 7"},
+		{"no such number", one, board.Line{Line: "8"}, "gpiochip0 has lines 0 to 7; write one of those, or the name of one"},
 		{"no such name", one, board.Line{Line: "GPIO17"}, `or its number and chip: (gpiochip0 "cp2112_gpio")`},
 		{"no such chip", one, board.Line{Chip: "pinctrl-rp1", Line: "1"}, `there are: gpiochip0 "cp2112_gpio"`},
 		{"no chip", boardtest.New(), board.Line{Line: "1"}, "may messkit open /dev/gpiochip*?"},

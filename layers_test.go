@@ -122,6 +122,7 @@ var layers = map[string]layer{
 	"drivers/command":            {},
 	"drivers/board/boardtest":    {below: []string{"drivers/board"}},
 	"drivers/web":                {below: []string{"drivers"}},
+	"drivers/family/familytest":  {below: []string{"drivers"}},
 	"drivers/family":             {below: []string{"drivers", "internal/strictyaml"}, from: []string{"gobot.io/x/gobot/v2"}},
 	"drivers/*":                  {below: []string{"drivers", "drivers/board", "drivers/command", "drivers/family", "drivers/web", "internal/picture"}, from: []string{"gobot.io/x/gobot/v2", "golang.org/x/sync", "golang.org/x/sys"}},
 	"internal/broker/brokertest": {from: []string{"github.com/eclipse/paho.mqtt.golang"}},

@@ -1,14 +1,12 @@
 package mqttdevice_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/family/familytest"
 	"github.com/messkit/messkit/drivers/mqttdevice"
 )
 
@@ -132,56 +131,6 @@ func (s *scripted) all() bool {
 	return !slices.Contains(s.heard, false)
 }
 
-// do has a device do a step, and words what it answers.
-func do(ctx context.Context, d drivers.Device, what string) (string, error) {
-	verb, arg, _ := strings.Cut(what, " ")
-	amount, _ := strconv.ParseFloat(arg, 64)
-	number := func(f float64, err error) (string, error) { return strconv.FormatFloat(f, 'f', 0, 64), err }
-	switch verb {
-	case "on", "off":
-		return "", d.(drivers.Switch).Switch(ctx, verb == "on")
-	case "on_for":
-		limit, err := time.ParseDuration(arg)
-		return "", errors.Join(err, d.(drivers.AutoOff).SwitchFor(ctx, true, limit))
-	case "is":
-		on, err := d.(drivers.SwitchReader).On(ctx)
-		return strconv.FormatBool(on), err
-	case "dim":
-		return "", d.(drivers.Dimmer).Dim(ctx, amount)
-	case "level":
-		return number(d.(drivers.LevelReader).Level(ctx))
-	case "tint":
-		c, err := drivers.ParseColour("#" + arg)
-		return "", errors.Join(err, d.(drivers.Tinter).Tint(ctx, c))
-	case "colour":
-		c, err := d.(drivers.ColourReader).Colour(ctx)
-		return c.String(), err
-	case "warm":
-		return "", d.(drivers.Warmer).Warm(ctx, amount)
-	case "warmth":
-		return number(d.(drivers.WarmthReader).Warmth(ctx))
-	case "open":
-		return "", d.(drivers.Opener).Open(ctx)
-	case "close":
-		return "", d.(drivers.Opener).Shut(ctx)
-	case "to":
-		return "", d.(drivers.Positioner).OpenTo(ctx, amount)
-	case "stop":
-		_, err := d.(drivers.Stopper).Stop(ctx)
-		return "", err
-	case "opening":
-		return number(d.(drivers.OpeningReader).Opening(ctx))
-	case "read":
-		list, err := d.(drivers.Sensor).Read(ctx)
-		var words []string
-		for _, r := range list {
-			words = append(words, strings.TrimSpace(r.Quantity+" "+strconv.FormatFloat(r.Value, 'g', 8, 64)+" "+r.Unit))
-		}
-		return strings.Join(words, "; "), err
-	}
-	return "", fmt.Errorf("%q is no step", what)
-}
-
 // rows are the steps that a template has to be held to.
 func rows(one mqttdevice.Template) (list []string) {
 	if s := one.Switch; s != nil {
@@ -234,9 +183,9 @@ func TestDocumentedMessages(t *testing.T) {
 			d := started(t, "family: "+one.Family+"\nbroker: "+b.address+"\ntimeout: 1m\nwith: "+string(with)+"\n"+map[bool]string{true: "safe: keep\n"}[switches(one.Family)])
 			for _, now := range one.Steps {
 				s.begin(now)
-				got, err := do(t.Context(), d, now.Do)
+				got, err := familytest.Do(t.Context(), d, now.Do)
 				for end := time.Now().Add(patience); len(now.Hears) == 0 && got != now.Want && time.Now().Before(end); { // what is told takes a moment
-					got, err = do(t.Context(), d, now.Do)
+					got, err = familytest.Do(t.Context(), d, now.Do)
 				}
 				if err != nil || got != now.Want {
 					t.Errorf("%s: %q, %v; want %q", now.Do, got, err, now.Want)
@@ -251,7 +200,7 @@ func TestDocumentedMessages(t *testing.T) {
 			s.begin(one.Steps[slices.IndexFunc(one.Steps, func(s step) bool { return s.Do == "is" })]) // until the news is there
 			s.tell(one.Offline)
 			for end := time.Now().Add(patience); time.Now().Before(end); { // the news takes a moment
-				if _, err = do(t.Context(), d, "is"); err != nil {
+				if _, err = familytest.Do(t.Context(), d, "is"); err != nil {
 					break
 				}
 			}

@@ -1,0 +1,175 @@
+package httpdevice_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/family/familytest"
+	"github.com/messkit/messkit/drivers/httpdevice"
+)
+
+// documented is testdata/documented.yaml.
+type documented struct {
+	Families []struct {
+		Family, Source string
+		Steps          []step
+	}
+}
+
+type step struct {
+	Do, Want string
+	Hears    []exchange
+}
+
+type exchange struct {
+	Call, Body, Answer string
+	May                bool // a question, which need not be asked
+}
+
+// same compares a call with a documented one.
+func (e exchange) same(call string, body []byte) bool {
+	var want, got any
+	if e.Call != call || (e.Body == "") != (len(body) == 0) {
+		return false
+	}
+	return e.Body == "" || json.Unmarshal([]byte(e.Body), &want) == nil && json.Unmarshal(body, &got) == nil && reflect.DeepEqual(want, got)
+}
+
+// scripted is a device of a document: it answers as the step says, and nothing else.
+type scripted struct {
+	mu     sync.Mutex
+	now    step
+	heard  []bool   // of now.Hears
+	others []string // what came besides
+}
+
+func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	call := r.Method + " " + r.URL.RequestURI()
+	i := slices.IndexFunc(s.now.Hears, func(e exchange) bool { return e.same(call, body) })
+	if i < 0 {
+		s.others = append(s.others, strings.TrimSpace(call+" "+string(body)))
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	s.heard[i] = true
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, s.now.Hears[i].Answer)
+}
+
+func (s *scripted) begin(now step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now, s.heard, s.others = now, make([]bool, len(now.Hears)), nil
+}
+
+// end tells what was not as documented. A call is over when it was answered.
+func (s *scripted) end() (wrong []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, e := range s.now.Hears {
+		if !s.heard[i] && !e.May {
+			wrong = append(wrong, "it was not called "+e.Call+" "+e.Body)
+		}
+	}
+	for _, other := range s.others {
+		wrong = append(wrong, "it was called as is not documented: "+other)
+	}
+	return wrong
+}
+
+// rows are the steps that a template has to be held to.
+func rows(one httpdevice.Template) (list []string) {
+	if s := one.Switch; s != nil {
+		list = append(list, "on", "off")
+		for verb, has := range map[string]bool{"on_for": s.OnFor != nil, "dim": s.Dim != nil, "level": s.Dim != nil && s.White == nil, "tint": s.Tint != nil, "colour": s.Tint != nil, "warm": s.White != nil, "warmth": s.White != nil} {
+			if has {
+				list = append(list, verb)
+			}
+		}
+	}
+	if one.Cover != nil {
+		list = append(list, "open", "close", "to", "stop", "opening")
+	}
+	if len(one.Readings) > 0 {
+		list = append(list, "read")
+	}
+	return list
+}
+
+// TestDocumentedCalls holds every row of every template to what is documented of such
+// devices: how they are called, and what they answer.
+func TestDocumentedCalls(t *testing.T) {
+	data, err := os.ReadFile("testdata/documented.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all documented
+	if err := yaml.Unmarshal(data, &all); err != nil {
+		t.Fatal(err)
+	}
+	templates := map[string]httpdevice.Template{}
+	for _, name := range family.Names(httpdevice.Families(), "") {
+		var one httpdevice.Template
+		if err := family.Load(httpdevice.Families(), "", name, &one); err != nil {
+			t.Fatal(err)
+		}
+		templates[name] = one
+	}
+	held := map[string][]string{}
+	for i, one := range all.Families {
+		for _, s := range one.Steps {
+			verb, _, _ := strings.Cut(s.Do, " ")
+			held[one.Family] = append(held[one.Family], verb)
+		}
+		t.Run(fmt.Sprintf("%s-%d", one.Family, i), func(t *testing.T) {
+			if one.Source == "" {
+				t.Error("it does not say where it is from")
+			}
+			s := &scripted{}
+			server := httptest.NewServer(s)
+			defer server.Close()
+			config := "family: " + one.Family + "\nurl: " + server.URL + "\ntimeout: 1m\n"
+			if templates[one.Family].Switch != nil {
+				config += "safe: keep\n"
+			}
+			if templates[one.Family].Token != "" {
+				config += "token: " + key + "\n"
+			}
+			d := started(t, config)
+			for _, now := range one.Steps {
+				s.begin(now)
+				if got, err := familytest.Do(t.Context(), d, now.Do); err != nil || got != now.Want {
+					t.Errorf("%s: %q, %v; want %q", now.Do, got, err, now.Want)
+				}
+				for _, wrong := range s.end() {
+					t.Errorf("%s: %s", now.Do, wrong)
+				}
+			}
+		})
+	}
+	for name, one := range templates {
+		for _, row := range rows(one) {
+			if !slices.Contains(held[name], row) {
+				t.Errorf("%s: nothing documented is held against %q", name, row)
+			}
+		}
+	}
+}

@@ -38,6 +38,8 @@ func TestEachThingOfAList(t *testing.T) {
 		"turn off the heater, the pump and the lamp":            "which one",
 		"turn on everything":                                    `"all" of what?`,
 		"turn on the hall light, kitchen light and the attic":   "attic",
+		"are the kitchen and hall lights on?":                   "more than one thing is asked",
+		"turn off the kitchen, the hall and the heater":         "say an order for each",
 		"is the hall light on and the kitchen light off?":       "",
 		"the hall light and the kitchen light":                  "",
 		"don't turn on the hall light, kitchen light off":       "rules something out",

@@ -32,7 +32,10 @@ func (x *request) notUnderstood() Outcome {
 		return x.refuse(fmt.Sprintf("%q is a name and says not what to do; say what, like \"turn on\" or \"look at\"", name), x.r.near([]string{name}))
 	}
 	if x.joins() {
-		return x.refuse("this is more than one task; make a request for each", nil)
+		if x.asks {
+			return x.refuse("more than one thing is asked here; ask for each by itself", nil)
+		}
+		return x.refuse("it is not clear what is to be done with each of these; say an order for each, like \"turn on the lamp and open the blind\"", nil)
 	}
 	x.explain.Leftover = texts(x.tokens)
 	return x.refuse(fmt.Sprintf("no sentence known here is like %q; this home can %s", joined(x.tokens), x.r.abilities()), x.r.offered())

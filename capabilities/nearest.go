@@ -64,12 +64,9 @@ func (x *request) closest(names []string) []string {
 	}
 	shares := make(map[string]float64, len(names))
 	for _, name := range names {
-		own := split(name)
-		var does []string
-		for _, c := range x.r.catalogue.list {
-			if c.ID == name {
-				does = split(c.Description)
-			}
+		own, does := x.r.catalogue.ids[name], x.r.catalogue.does[name]
+		if own == nil {
+			own = split(name)
 		}
 		for _, w := range words {
 			best := 0.0

@@ -24,7 +24,7 @@ func (x *request) almost() (Outcome, bool) {
 	}
 	all, readings, explain := x.tokens, x.readings, x.explain
 	again := func(tokens []token, lost []string, skips int) (Outcome, bool) {
-		x.tokens, x.readings, x.matches, x.names = tokens, nil, map[gapAt][]match{}, nil
+		x.tokens, x.readings, x.matches, x.names = tokens, nil, nil, nil
 		x.lost, x.skips = lost, skips
 		if skips == 0 && x.bareName() != "" { // "vacuum" of "vacuum the garden"
 			return Outcome{}, false
@@ -45,7 +45,7 @@ func (x *request) almost() (Outcome, bool) {
 		if out, ok := again(order, []string{remark}, 0); ok {
 			return out, true
 		}
-		x.tokens, x.readings, x.matches, x.names, x.lost, x.skips = all, readings, map[gapAt][]match{}, nil, nil, 0
+		x.tokens, x.readings, x.matches, x.names, x.lost, x.skips = all, readings, nil, nil, nil, 0
 	}
 	from, kept := x.strangeFrom()
 	if !kept {
@@ -74,7 +74,7 @@ func (x *request) almost() (Outcome, bool) {
 			break
 		}
 	}
-	x.tokens, x.readings, x.matches, x.names = all, readings, map[gapAt][]match{}, nil
+	x.tokens, x.readings, x.matches, x.names = all, readings, nil, nil
 	x.lost, x.skips = nil, 0
 	return Outcome{}, false
 }
@@ -174,7 +174,7 @@ func (x *request) remark() (order []token, said string) {
 // commands reports whether the words order something, limit what is done, or say
 // when.
 func (x *request) commands(tokens []token) bool {
-	y := &request{r: x.r, tokens: tokens, matches: map[gapAt][]match{}}
+	y := &request{r: x.r, tokens: tokens}
 	l, w := &x.r.catalogue.lexicon, x.words()
 	for i, t := range tokens {
 		if l.orders[t.folded] || l.acting[t.folded] || w.conditional.longest(tokens, i) > 0 || w.excepting.longest(tokens, i) > 0 || y.dated(i) || y.howOften(i) ||
@@ -221,7 +221,7 @@ func (x *request) misspelt() (Outcome, bool) {
 		return Outcome{}, false
 	}
 	all, readings, explain := x.tokens, x.readings, x.explain
-	x.tokens, x.readings, x.matches, x.names = fixed, nil, map[gapAt][]match{}, nil
+	x.tokens, x.readings, x.matches, x.names = fixed, nil, nil, nil
 	if x.hasOrder() && !x.anyForeign() {
 		x.lost, x.taken = was, is
 		if out, ok := x.without(); ok && out.Refusal == nil && (out.Plan == nil || len(x.given) > 0 || !out.Plan.Actuates()) {
@@ -229,7 +229,7 @@ func (x *request) misspelt() (Outcome, bool) {
 			return out, true
 		}
 	}
-	x.tokens, x.readings, x.matches, x.names, x.explain = all, readings, map[gapAt][]match{}, nil, explain
+	x.tokens, x.readings, x.matches, x.names, x.explain = all, readings, nil, nil, explain
 	x.lost, x.taken = nil, nil
 	return Outcome{}, false
 }

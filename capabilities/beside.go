@@ -117,7 +117,7 @@ var wordless = []string{"image", "audio", "video", "file", "url", "ref", "embedd
 // has signs.
 func (r *Resolver) limits(line string, rd *reading) bool {
 	w := r.catalogue.words
-	y := &request{r: r, req: mess.Request{Intent: line}, tokens: w.tokens(line), matches: map[gapAt][]match{}}
+	y := &request{r: r, req: mess.Request{Intent: line}, tokens: w.tokens(line)}
 	for n := 1; n > 0; { // "and then turn on the heater"
 		n = w.joining.longest(y.tokens, 0)
 		y.tokens = y.tokens[n:]

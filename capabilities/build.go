@@ -62,9 +62,9 @@ func (c *Catalogue) phrases() {
 			c.quantity.add(c.words.tokens(text), match{value: name, how: byName})
 		}
 	}
-	c.ids, c.does = map[string][]string{}, map[string][]string{}
+	c.ids, c.does = map[string][]spelling{}, map[string][]string{}
 	for _, one := range c.list {
-		c.ids[one.ID], c.does[one.ID] = split(one.ID), split(one.Description)
+		c.ids[one.ID], c.does[one.ID] = spellings(split(one.ID)), split(one.Description)
 	}
 	c.said = map[string]bool{}
 	c.lexicon.says.words(c.said)

@@ -35,7 +35,8 @@ type Catalogue struct {
 	ordering    map[string]bool            // the same, of those that act
 	said        map[string]bool            // folded words that a frame may have, but for names of a home
 	timely      map[string]bool            // folded words of times and of what asks for a picture
-	ids, does   map[string][]string        // words of each capability's id, and of its description
+	ids         map[string][]spelling      // words of each capability's id
+	does        map[string][]string        // words of each capability's id, and of its description
 	skipped     []string                   // sentences of others that were left out
 	show        *set                       // ends of a text that ask for a picture after the act
 }

@@ -62,7 +62,7 @@ func (x *request) leaving(i, end int) (Outcome, bool) {
 	if out, ok := x.otherwise(); ok {
 		return out, true
 	}
-	x.tokens, x.readings, x.matches, x.names = all, before, map[gapAt][]match{}, nil
+	x.tokens, x.readings, x.matches, x.names = all, before, nil, nil
 	return Outcome{}, false
 }
 

@@ -48,7 +48,7 @@ func (x *request) otherwise() (Outcome, bool) {
 	}
 	switch {
 	case !ok:
-		x.tokens, x.readings, x.matches, x.names = all, before, map[gapAt][]match{}, nil
+		x.tokens, x.readings, x.matches, x.names = all, before, nil, nil
 		return out, false
 	case out.Plan == nil:
 		return out, true
@@ -89,12 +89,12 @@ func (x *request) frames() (Outcome, bool) {
 		return Outcome{}, false
 	}
 	all, bare := x.tokens, x.bareName()
-	x.tokens, x.matches, x.names = x.words().bare(all), map[gapAt][]match{}, nil
+	x.tokens, x.matches, x.names = x.words().bare(all), nil, nil
 	f := framer{x: x}
 	ways := f.readings()
 	list := x.fitting(ways)
 	if len(list) == 0 {
-		x.tokens, x.matches, x.names = all, map[gapAt][]match{}, nil
+		x.tokens, x.matches, x.names = all, nil, nil
 		return Outcome{}, false
 	}
 	able := x.able(list)
@@ -115,7 +115,7 @@ func (x *request) frames() (Outcome, bool) {
 		able = able[:1]
 	case len(able) > 0:
 	case len(x.readings) > 0:
-		x.tokens, x.matches, x.names = all, map[gapAt][]match{}, nil
+		x.tokens, x.matches, x.names = all, nil, nil
 		return Outcome{}, false // what a sentence says cannot be done is told better
 	case x.req.Precision == mess.Loose:
 		return Outcome{}, false // something may be looked at

@@ -190,8 +190,7 @@ func spotPhrases(w *words, s Spot) [][]token {
 
 // filled are the matches for a gap of the kind at word i of the request.
 func (x *request) filled(kind string, i int) []match {
-	key := gapAt{kind, i}
-	if m, ok := x.matches[key]; ok {
+	if m, known := x.matches.at(kind, i); known {
 		return m
 	}
 	var list []match
@@ -228,13 +227,35 @@ func (x *request) filled(kind string, i int) []match {
 	default:
 		x.r.catalogue.watching.words[kind].each(x.tokens, i, func(end int, _ struct{}) { list = append(list, match{end: end}) })
 	}
-	x.matches[key] = list
+	x.matches.put(kind, i, list)
 	return list
 }
 
-type gapAt struct {
+// fillings are what was found for gaps of a kind, by the word at which they begin.
+type fillings [][]filling
+
+type filling struct {
 	kind string
-	i    int
+	list []match
+}
+
+func (f fillings) at(kind string, i int) (list []match, known bool) {
+	if i >= len(f) {
+		return nil, false
+	}
+	for _, one := range f[i] {
+		if one.kind == kind {
+			return one.list, true
+		}
+	}
+	return nil, false
+}
+
+func (f *fillings) put(kind string, i int, list []match) {
+	for len(*f) <= i {
+		*f = append(*f, nil)
+	}
+	(*f)[i] = append((*f)[i], filling{kind, list})
 }
 
 // merge adds the phrases that begin at i. Those of one length are one match of

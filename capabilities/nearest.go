@@ -2,6 +2,7 @@ package capabilities
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -24,11 +25,15 @@ func (r *Resolver) near(words []string) []string {
 		far  int
 	}
 	far := make([]int, len(r.all.names))
+	asked := make([]spelling, len(words))
+	for i, a := range words {
+		asked[i] = spellingOf(strings.ToLower(a))
+	}
 	for i, b := range r.all.words {
 		best := tooFar
-		for _, a := range words {
-			if more := len(a) - len(b); more < tooFar && more > -tooFar || !ascii(a) || !ascii(b) { // letters, of which each more is one to take out
-				best = min(best, distance(strings.ToLower(a), b))
+		for _, a := range asked {
+			if a.apart(b) < tooFar {
+				best = min(best, distance(a.word, b.word))
 			}
 		}
 		for _, name := range r.all.of[i] {
@@ -56,73 +61,117 @@ func (x *request) closest(names []string) []string {
 	if len(names) < 2 {
 		return names
 	}
-	words := make([]string, 0, len(x.tokens))
+	words := make([]spelling, 0, len(x.tokens))
 	for _, t := range x.tokens {
 		if !slices.Contains(meaningless, t.folded) {
-			words = append(words, t.folded)
+			words = append(words, spellingOf(t.folded))
 		}
 	}
-	shares := make(map[string]float64, len(names))
-	for _, name := range names {
+	type share struct {
+		name string
+		of   float64
+	}
+	shares := make([]share, len(names))
+	for i, name := range names {
 		own, does := x.r.catalogue.ids[name], x.r.catalogue.does[name]
 		if own == nil {
-			own = split(name)
+			own = spellings(split(name))
 		}
+		shares[i].name = name
 		for _, w := range words {
 			best := 0.0
 			for _, n := range own {
 				best = max(best, alike(w, n))
 			}
-			if best < 0.5 && slices.Contains(does, w) {
+			if best < 0.5 && slices.Contains(does, w.word) {
 				best = 0.5
 			}
-			shares[name] += best
+			shares[i].of += best
 		}
 	}
-	list := slices.Clone(names)
-	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(shares[b], shares[a]) })
-	return list[:min(len(list), maxNearest)]
+	slices.SortStableFunc(shares, func(a, b share) int { return cmp.Compare(b.of, a.of) })
+	list := make([]string, min(len(shares), maxNearest))
+	for i := range list {
+		list[i] = shares[i].name
+	}
+	return list
 }
 
 // meaningless are words that make nothing alike.
 var meaningless = []string{"the", "a", "an", "and", "of", "to", "in", "it", "is", "me", "please"}
 
 // alike is 1 for words that are one, and 0 for those with little in common.
-func alike(a, b string) float64 {
-	longer := max(len(a), len(b))
+func alike(a, b spelling) float64 {
+	longer := max(a.n, b.n)
+	same := func(distance int) float64 { return 1 - float64(distance)/float64(longer) }
 	switch {
-	case a == b:
+	case a.word == b.word:
 		return 1
-	case min(len(a), len(b)) < 4, longer-min(len(a), len(b)) > tooFar:
+	case min(a.n, b.n) < 4, longer-min(a.n, b.n) > tooFar, same(a.apart(b)) <= 0.35:
 		return 0
 	}
-	if same := 1 - float64(distance(a, b))/float64(longer); same > 0.35 {
+	if same := same(distance(a.word, b.word)); same > 0.35 {
 		return same
 	}
 	return 0
 }
 
-func ascii(s string) bool { return !strings.ContainsFunc(s, func(r rune) bool { return r > 127 }) }
+// spelling is a word with the letters that it has, as bits, of which rare ones share
+// theirs, and how many it has.
+type spelling struct {
+	word    string
+	letters uint32
+	n       int
+}
+
+func spellingOf(word string) spelling {
+	s := spelling{word: word}
+	for _, r := range word {
+		s.letters |= 1 << (r & 31)
+		s.n++
+	}
+	return s
+}
+
+func spellings(words []string) []spelling {
+	list := make([]spelling, len(words))
+	for i, w := range words {
+		list[i] = spellingOf(w)
+	}
+	return list
+}
+
+// apart is a distance that two words have at least: each letter that only one of
+// them has is one to change, add or take out.
+func (s spelling) apart(other spelling) int {
+	return max(bits.OnesCount32(s.letters&^other.letters), bits.OnesCount32(other.letters&^s.letters), s.n-other.n, other.n-s.n)
+}
 
 // tooFar is how many letters may not be changed, added or taken out.
 const tooFar = 3
 
 // spelled are names, and the words in them: each once, with the names that have it.
 type spelled struct {
-	names []string
-	words []string
-	of    [][]int
+	names  []string
+	device []bool // whether a name is that of a device
+	words  []spelling
+	of     [][]int
+	at     map[string]int // of the words
 }
 
 func (r *Resolver) spell() (s spelled) {
-	s.names = r.allNames()
-	at := map[string]int{}
+	s.names, s.at = r.allNames(), map[string]int{}
+	labels := map[string]bool{}
+	for d := range r.home.Devices {
+		labels[r.label(d)] = true
+	}
 	for i, name := range s.names {
+		s.device = append(s.device, labels[name])
 		for _, word := range distinct(split(name)) {
-			n, known := at[word]
+			n, known := s.at[word]
 			if !known {
 				n = len(s.words)
-				at[word], s.words, s.of = n, append(s.words, word), append(s.of, nil)
+				s.at[word], s.words, s.of = n, append(s.words, spellingOf(word)), append(s.of, nil)
 			}
 			s.of[n] = append(s.of[n], i)
 		}
@@ -132,11 +181,16 @@ func (r *Resolver) spell() (s spelled) {
 
 // sharing are the devices whose name has one of the words.
 func (r *Resolver) sharing(tokens []token) (list []string) {
-	for d := range r.home.Devices {
-		name := r.label(d)
-		own := split(name)
-		if slices.ContainsFunc(tokens, func(t token) bool { return len(t.folded) > 3 && slices.Contains(own, t.folded) }) {
-			list = append(list, name)
+	var found []int
+	for _, t := range tokens {
+		if n, known := r.all.at[t.folded]; known && len(t.folded) > 3 {
+			found = append(found, r.all.of[n]...)
+		}
+	}
+	slices.Sort(found)
+	for _, i := range slices.Compact(found) {
+		if r.all.device[i] {
+			list = append(list, r.all.names[i])
 		}
 	}
 	return list

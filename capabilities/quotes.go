@@ -12,7 +12,7 @@ const (
 // what somebody has said. What is nothing but the name of a thing is none.
 func (x *request) quoting() bool {
 	for _, said := range quotations(x.req.Intent) {
-		y := &request{r: x.r, req: x.req, tokens: x.words().tokens(said), matches: map[gapAt][]match{}}
+		y := &request{r: x.r, req: x.req, tokens: x.words().tokens(said)}
 		if y.bareName() == "" && y.speaks() {
 			return true
 		}

@@ -42,7 +42,7 @@ type request struct {
 	quotes   bool        // what it orders stands in quotation marks
 	given    mess.Object // answers to earlier questions, by field
 	demand   demand      // what requires and constraints ask for
-	matches  map[gapAt][]match
+	matches  fillings
 	readings []reading
 	explain  Explanation
 	wait     *waitFor   // what it waits for; nil for nothing
@@ -96,7 +96,7 @@ func (rd *reading) value(kind string) string {
 }
 
 func (r *Resolver) resolve(req mess.Request, given mess.Object) Outcome {
-	x := &request{r: r, req: req, given: given, matches: map[gapAt][]match{}}
+	x := &request{r: r, req: req, given: given}
 	out := x.outcome()
 	if out.Plan != nil {
 		if no, ok := x.environment(out.Plan); !ok {

@@ -15,8 +15,7 @@ func (x *request) spots(i int) []match {
 	if !x.listing() {
 		return x.filled("spot", i)
 	}
-	key := gapAt{"spots", i}
-	if list, known := x.matches[key]; known {
+	if list, known := x.matches.at("spots", i); known {
 		return list
 	}
 	list, from, count := slices.Clip(x.filled("spot", i)), i, 0
@@ -40,21 +39,20 @@ func (x *request) spots(i int) []match {
 			list = append(list, all)
 		}
 	}
-	x.matches[key] = list
+	x.matches.put("spots", i, list)
 	return list
 }
 
 // listing reports whether anything here may join names.
 func (x *request) listing() bool {
-	key := gapAt{"listing", 0}
-	list, known := x.matches[key]
+	list, known := x.matches.at("listing", 0)
 	for i := 1; !known && i < len(x.tokens) && list == nil; i++ {
 		if _, joined := x.joint(i); joined {
 			list = []match{{}}
 		}
 	}
 	if !known {
-		x.matches[key] = list
+		x.matches.put("listing", 0, list)
 	}
 	return list != nil
 }

@@ -32,7 +32,7 @@ func (x *request) shown() []reading {
 
 // cut reads the text anew, as if it were these words alone.
 func (x *request) cut(tokens []token) {
-	x.tokens, x.readings, x.matches, x.names = tokens, nil, map[gapAt][]match{}, nil
+	x.tokens, x.readings, x.matches, x.names = tokens, nil, nil, nil
 	x.read()
 }
 

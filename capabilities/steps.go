@@ -189,7 +189,7 @@ func (x *request) clause(part string, n int) (Outcome, *request) {
 	}
 	req := x.req
 	req.Intent = part
-	y := &request{r: x.r, req: req, given: given, matches: map[gapAt][]match{}, part: true}
+	y := &request{r: x.r, req: req, given: given, part: true}
 	out := y.outcome()
 	if out.Question != nil {
 		out.Question.Field += suffix

@@ -240,7 +240,7 @@ func (x *request) watched() (Outcome, bool) {
 	if able := x.able(x.readings); len(able) > 0 { // "let me know if the door is open" asks how it is now
 		return x.choose(able), true
 	}
-	x.tokens, x.readings, x.matches, x.names = f.event, nil, map[gapAt][]match{}, nil
+	x.tokens, x.readings, x.matches, x.names = f.event, nil, nil, nil
 	x.wait = &f
 	x.readWaits(f.object)
 	able := x.able(x.readings)
@@ -254,7 +254,7 @@ func (x *request) watched() (Outcome, bool) {
 		x.explain.Leftover = texts(x.tokens)
 		return x.refuse(fmt.Sprintf("%q: one request waits for one thing, and nothing is done by itself when it happens; make a request for each", joined(x.tokens)), nil), true
 	}
-	x.tokens, x.readings, x.matches, x.names, x.wait = all, nil, map[gapAt][]match{}, nil, nil
+	x.tokens, x.readings, x.matches, x.names, x.wait = all, nil, nil, nil, nil
 	return Outcome{}, false
 }
 

@@ -89,7 +89,7 @@ func (e *Embedded) Run(ctx context.Context, l net.Listener) error {
 	e.ctx = ctx
 	e.lanes.opened(true)
 	defer e.lanes.group.Wait()
-	if err := e.server.AddHook(&hook{e: e}, nil); err != nil {
+	if err := errors.Join(e.server.AddHook(&hook{e: e}, nil), e.server.AddHook(port.NewRetained(e.server), nil)); err != nil {
 		return err
 	}
 	if err := e.server.AddListener(port.New(e.server, l, e.cfg.TLS)); err != nil {

@@ -25,7 +25,8 @@ type openQuestion struct {
 // ask puts an open question to the person at the terminal. Without one it only
 // says how to answer.
 func (f *follower) ask() error {
-	s, re := lastStatus(f.thread.Messages)
+	s, asked := lastStatus(f.thread.Messages)
+	re := asked.Ref
 	open := s != nil && s.Code == f.thread.Status && (s.Code == mess.NeedsInput || s.Code == mess.NeedsConfirmation)
 	if !open || f.w.asJSON {
 		return f.unask()

@@ -222,6 +222,7 @@ func TestTheConsole(t *testing.T) {
 			shows("confirm")
 			p.Click("#detail .answers button", "Yes, do it")
 			p.Until(`document.querySelector("#detail progress")`)
+			p.Until(`/\d s left/.test(document.getElementById("detail").textContent)`)
 			shows("progress")
 
 			p.Click("#stop button", "Stop everything")

@@ -63,7 +63,7 @@ func (p *printer) status(m mess.Message, s *mess.Status) {
 	if d, err := s.Estimate.Duration(); s.Code == mess.Claimed && s.Estimate != "" && err == nil {
 		add("(about %s)", d.Round(time.Second))
 	}
-	for _, text := range []string{s.Message, reasonOf(s)} {
+	for _, text := range []string{s.Message, timeLeft(s, m.Received, time.Time{}), reasonOf(s)} {
 		if text != "" {
 			add("%s", text)
 		}

@@ -132,13 +132,13 @@ func questionsOf(s *mess.Status) string {
 
 // lastStatus is the most recent report of an executor, and the ref of the
 // message that it stands in.
-func lastStatus(messages []mess.Message) (last *mess.Status, ref string) {
+func lastStatus(messages []mess.Message) (last *mess.Status, in mess.Message) {
 	for _, m := range messages {
 		for _, item := range m.Items {
 			if s, ok := item.(*mess.Status); ok {
-				last, ref = s, m.Ref
+				last, in = s, m
 			}
 		}
 	}
-	return last, ref
+	return last, in
 }

@@ -140,10 +140,18 @@ export function duration(text) {
   return [[m[1], 'days'], [m[2], 'h'], [m[3], 'min'], [m[4], 's']].filter(([n]) => n).map(([n, unit]) => `${n} ${unit}`).join(' ')
 }
 
+/** left tells how long something that was said at a time (ISO) still takes. */
+export function left(eta, said) {
+  if (!eta) return ''
+  if (eta.startsWith('P')) return `${duration(eta)} left`
+  const at = new Date(eta), days = (at - new Date(said)) / 864e5
+  return Number.isNaN(days) ? '' : `until ${days > 0.5 ? at.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' }) : at.toLocaleTimeString([], { timeStyle: 'short' })}`
+}
+
 /** last finds the last status of a thread with a code. */
 export function last(thread, code) {
   for (const m of thread.messages.toReversed()) {
-    for (const item of m.mess) if (item.status?.code === code) return { ...item.status, ref: m.ref, from: m.from }
+    for (const item of m.mess) if (item.status?.code === code) return { ...item.status, ref: m.ref, from: m.from, received: m.received }
   }
   return null
 }

@@ -2,7 +2,7 @@
 
 import { exchange, page } from './api.js'
 import { form } from './answer.js'
-import { duration, entry, last, timeline, why } from './content.js'
+import { entry, last, left, timeline, why } from './content.js'
 import { $, ago, chip, el, fill, folded, randomId } from './dom.js'
 import { kind, outcome } from './plan.js'
 
@@ -154,7 +154,7 @@ function progress(t) {
   const pct = Number.isFinite(now.progress_pct)
   return el('div', {},
     el('progress', { max: 100, value: pct ? String(now.progress_pct) : null, 'aria-label': 'progress' }),
-    el('p', { className: 'meta' }, [pct ? `${Math.round(now.progress_pct)} %` : 'under way', now.message, now.estimate ? `takes about ${duration(now.estimate)}` : ''].filter(Boolean).join(' · ')))
+    el('p', { className: 'meta' }, [pct ? `${Math.round(now.progress_pct)} %` : 'under way', now.message, left(now.eta, now.received)].filter(Boolean).join(' · ')))
 }
 
 /** showPlan tells what is planned. The plan that runs has a digest; whether what is shown is that plan is said. */

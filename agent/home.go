@@ -41,6 +41,7 @@ func NewHome(c *capabilities.Catalogue, things []Thing) *Home {
 	h := &Home{catalogue: c}
 	for _, t := range things {
 		t.Commands = Commands(t.Driver)
+		_, t.Maps = t.Driver.(drivers.Mapper)
 		t.Within, t.Positions = within(t.Driver)
 		t.Quantities = tells(t.Driver)
 		h.things = append(h.things, t)

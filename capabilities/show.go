@@ -54,10 +54,15 @@ func (w *words) bare(tokens []token) []token {
 	return list
 }
 
-// picture adds a picture after the act to a plan where the words ask for one,
-// and refuses where nothing here could take it: the words were "and show me".
+// picture adds a picture after the act to a plan where the words ask for one, and
+// refuses where nothing here could take it: the words were "and show me". Of what
+// was cleaned the map is one, which comes in any case.
 func (x *request) picture(p *Plan, d int) (Outcome, bool) {
 	if x.show == "" {
+		return Outcome{}, false
+	}
+	if x.r.eye(d) == "" && p.Command == Clean && x.r.home.Devices[d].Maps {
+		p.Summary += ", and show its map"
 		return Outcome{}, false
 	}
 	if x.r.eye(d) == "" {

@@ -55,6 +55,24 @@ func TestAndShowMeAfterAQuestion(t *testing.T) {
 	}
 }
 
+// A vacuum that draws maps shows what it has cleaned, and nothing else.
+func TestShowsItsMap(t *testing.T) {
+	home := house()
+	for i := range home.Devices {
+		home.Devices[i].Maps = home.Devices[i].Name == "robot"
+	}
+	r := capabilities.NewResolver(capabilities.Default(), home)
+	o := r.Resolve(ask("vacuum near the sink and show me"))
+	if o.Plan == nil || !strings.HasSuffix(o.Plan.Summary, ", and show its map") || slices.Contains(o.Plan.Want, capabilities.Image) {
+		t.Errorf("%s, %+v", got(o), o.Plan)
+	}
+	for _, text := range []string{"send the vacuum home and show me", "turn on the heater and show me"} {
+		if o := r.Resolve(ask(text)); o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "no camera sees") {
+			t.Errorf("%s: %s", text, got(o))
+		}
+	}
+}
+
 // Asked for twice it is one picture; asked for beside the words only, where
 // nothing sees it, the act is done and the executor says why there is none.
 func TestAPictureBesideTheWords(t *testing.T) {

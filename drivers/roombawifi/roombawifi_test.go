@@ -100,8 +100,12 @@ func TestCleansRoomsByName(t *testing.T) {
 // keeps it.
 func TestOneConnection(t *testing.T) {
 	fake := newRobot(t, false)
+	fake.set(func(f *robot) { f.steps = 1 << 20 })
 	r := started(t, config(fake))
-	var all sync.WaitGroup
+	ctx, enough := context.WithCancel(t.Context())
+	var cleaning, all sync.WaitGroup
+	cleaning.Go(func() { _, _ = r.Clean(ctx, nil, nil) }) // which is ended below
+	await(t, fake.moves)                                  // so it is connected
 	for range 8 {
 		all.Go(func() {
 			if _, err := r.Read(t.Context()); err != nil {
@@ -110,6 +114,8 @@ func TestOneConnection(t *testing.T) {
 		})
 	}
 	all.Wait()
+	enough()
+	cleaning.Wait()
 	fake.set(func(f *robot) {
 		if f.most != 1 {
 			t.Errorf("%d connections at a time", f.most)

@@ -33,7 +33,7 @@ func NewRetained(s *broker.Server) *Retained {
 	return &Retained{server: s, readers: map[*broker.Client]*time.Timer{}, wills: map[string]bool{}}
 }
 
-const readTime = 30 * time.Second // for what a client gets when it subscribes, until it is in the client's queue
+const readTime = 5 * time.Second // for what a client gets when it subscribes, until it is in the client's queue
 
 // ID names the hook.
 func (*Retained) ID() string { return "retained" }

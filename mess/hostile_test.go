@@ -26,6 +26,16 @@ var hostile = []struct {
 	{"a number for an intent", text("- request:\n    id: 42\n    intent: 5\n"), "line 3: [0].request.intent: is a number; write text"},
 	{"a number for an intent in JSON", text(`[{"request": {"id": 42, "intent": 5}}]`), "request.intent: is a number; write text"},
 
+	{"a number for a capability", text("- request:\n    intent: x\n    requires: 5\n"), "line 3: [0].request.requires[0]: is a number; write text"},
+	{"a number for a capability in JSON", text(`[{"request":{"intent":"x","requires":["a",5]}}]`), "request.requires[1]: is a number; write text"},
+	{"a number for a hint", text(`[{"request":{"intent":"x","response_hint":5}}]`), "response_hint[0]: is a number; write text"},
+	{"half a character in JSON", text("[{\"request\":\n{\"intent\":\"x \\ud800\"}}]"), "line 2: half a character"},
+	{"the other half", text(`[{"request":{"intent":"\udfff"}}]`), "line 1: half a character"},
+	{"halves the wrong way round", text(`[{"request":{"intent":"\ude00\ud83d"}}]`), "line 1: half a character"},
+	{"half a character after a whole one", text(`[{"request":{"intent":"\ud83d\ude00\ud83dx"}}]`), "line 1: half a character"},
+	{"half a character in a key", text(`[{"request":{"intent":"x","\uD800":1}}]`), "line 1: half a character"},
+	{"half a character in YAML", text("- request: {intent: \"x \\ud800\"}\n"), "line 1: not YAML: found invalid Unicode character escape code"},
+
 	// What makes YAML surprising.
 	{"alias", text("- request: {intent: &a x, id: *a}\n"), "line 1: "},
 	{"anchor alone", text("- request:\n    intent: &a x\n"), "line 2: an anchor (&a)"},
@@ -301,5 +311,14 @@ func TestEveryYAMLErrorHasALine(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: %v, want it to begin with %q", c.name, err, c.want)
 		}
+	}
+}
+
+// Half a character in what was kept, or in what another server says, does not make
+// the rest unreadable.
+func TestHalfACharacterThatWasLetIn(t *testing.T) {
+	var m mess.Message
+	if err := m.UnmarshalJSON([]byte(`{"MESS":[{"request":{"intent":"x \ud800"}}]}`)); err != nil || len(m.Items) != 1 || m.Items[0].(*mess.Request).Intent != "x \ufffd" {
+		t.Errorf("%+v, %v", m, err)
 	}
 }

@@ -40,8 +40,11 @@ func (o *Object) write() *node {
 // one reads text, or a mapping with one key: a name with something about it.
 func one(d *decoder, n *node, path, what string) (name string, about *node) {
 	switch {
-	case n.Kind == strictyaml.String || n.Kind == strictyaml.Number:
+	case n.Kind == strictyaml.String:
 		return n.Text, nil
+	case n.Kind == strictyaml.Number: // YAML reads it so where a name has digits alone
+		d.fail(n, path, "is a number; write text, in quotes if it is a name")
+		return "", nil
 	case n.Kind == strictyaml.Map && len(n.Pairs) == 1:
 		return n.Pairs[0].Key, n.Pairs[0].Value
 	}

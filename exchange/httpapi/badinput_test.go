@@ -262,6 +262,59 @@ func TestBadQueries(t *testing.T) {
 	}
 }
 
+// A stream of another kind than was asked for would look like one on which nothing
+// happens.
+func TestHowToFollow(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	for _, query := range []string{"as=bogus", "as=", "as=Executor", "as=executor&as=bogus", "as=%00"} {
+		for _, more := range []string{"", "&wait=0s"} {
+			r := h.do("GET", root+"/events?"+query+more, h.op, "")
+			h.clear(query+more, r, 400)
+			if !strings.Contains(r.body, "write as=executor, or leave it out") {
+				t.Errorf("%s: what may be written? %s", query, r.body)
+			}
+		}
+	}
+}
+
+// A number is no capability, and half a character is no text: neither is taken for
+// something else.
+func TestWhatIsNotTakenForText(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	phone := h.register("phone", `"x"`)
+	ref := h.create(h.op, `{"intent":"look","requires":["x"]}`)
+	for _, c := range []struct{ method, path, key, body, want string }{
+		{"POST", "/requests", h.op, `{"intent":"look","requires":5}`, "requires[0]: is a number; write text"},
+		{"POST", "/requests", h.op, `{"intent":"look","requires":["x",5]}`, "requires[1]: is a number; write text"},
+		{"POST", "/requests", h.op, `{"intent":"look","requires":true}`, "requires[0]: is not a capability"},
+		{"POST", "/requests", h.op, `{"intent":"look","response_hint":5}`, "response_hint[0]: is a number; write text"},
+		{"POST", "/register", "", `{"executor_id":"pi","capabilities":[5]}`, "capabilities[0]: is a number; write text"},
+		{"PATCH", "/executors/phone", phone, `{"capabilities":5}`, "capabilities[0]: is a number; write text"},
+		{"POST", "/mess", h.op, `[{"request":{"intent":"look","requires":5}}]`, "requires[0]: is a number; write text"},
+		{"POST", "/requests", h.op, `{"intent":"look \ud800"}`, "half a character"},
+		{"POST", "/requests", h.op, `{"intent":"look","\udc00":1}`, "half a character"},
+		{"PATCH", "/requests/" + ref, phone, `{"status":"claimed","message":"\ude00\ud83d"}`, "half a character"},
+		{"POST", "/register", "", `{"executor_id":"pi","display_name":"\ud83d"}`, "half a character"},
+		{"POST", "/mess", h.op, `[{"request":{"intent":"look","context":["\ud83d."]}}]`, "half a character"},
+	} {
+		r := h.do(c.method, root+c.path, c.key, c.body)
+		h.clear(c.path+" "+c.body, r, 400)
+		var v struct{ Error string }
+		if err := json.Unmarshal([]byte(r.body), &v); err != nil || !strings.Contains(v.Error, c.want) {
+			t.Errorf("%s %s: %s, want %q", c.path, c.body, r.body, c.want)
+		}
+	}
+	if r := h.do("GET", root+"/requests", h.op, ""); strings.Count(r.body, `"ref"`) != 1 {
+		t.Errorf("what was refused has left something: %s", r.body)
+	}
+	// Both halves are a character, a name is a list of one, and what was written as U+FFFD stays so.
+	for _, body := range []string{`{"intent":"look \ud83d\ude00","requires":"x"}`, `{"intent":"look \ufffd \\ud800"}`} {
+		if r := h.do("POST", root+"/requests", h.op, body); r.code != 201 {
+			t.Errorf("%s: %d %s", body, r.code, r.body)
+		}
+	}
+}
+
 // What is packed is not taken for text, or for a picture.
 func TestPackedBodies(t *testing.T) {
 	h := open(t, httpapi.Config{})

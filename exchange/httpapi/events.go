@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -45,13 +46,18 @@ type following struct {
 	after    string // the event to go on after
 }
 
-func (c *call) following() *following {
-	f := &following{Door: c.Door, id: c.id, who: c.who, executor: c.r.URL.Query().Get("as") == "executor"}
+func (c *call) following(q url.Values) (*following, error) {
+	for _, as := range q["as"] { // another stream than was asked for would look like one on which nothing happens
+		if as != "executor" {
+			return nil, mess.Refuse(mess.Invalid, "as: %.60q is no way to follow; write as=executor, or leave it out to follow all threads", as)
+		}
+	}
+	f := &following{Door: c.Door, id: c.id, who: c.who, executor: q.Has("as")}
 	if f.after = c.r.Header.Get("Last-Event-ID"); f.after == "" {
-		f.after = c.r.URL.Query().Get("after")
+		f.after = q.Get("after")
 	}
 	f.after = strings.Clone(f.after)
-	return f
+	return f, nil
 }
 
 // outgoing turns an event into what this client gets, if it gets anything.
@@ -83,7 +89,10 @@ func (c *call) events() error {
 	if err != nil {
 		return err
 	}
-	f := c.following()
+	f, err := c.following(q)
+	if err != nil {
+		return err
+	}
 	if q.Has("wait") {
 		return c.poll(f)
 	}

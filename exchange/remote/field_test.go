@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -313,6 +314,34 @@ func TestAnswersThatAreLost(t *testing.T) {
 			twice(&mess.Status{Code: mess.Completed, Evidence: mess.ReadBack})
 			if said := p.thread(ref).said("pi"); strings.Join(said, " ") != "claimed in_progress completed" {
 				t.Errorf("said: %v", said)
+			}
+		})
+	})
+}
+
+// What the server let in and ours would not is read all the same: half a character
+// becomes the sign for what cannot be read.
+func TestHalfACharacterInTheField(t *testing.T) {
+	eachPlace(t, func(t *testing.T, name string) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlace(t, name)
+			b := p.board("pi", "run1", remote.FieldConfig{})
+			ref := p.ask(map[string]any{"intent": "look @"})
+			p.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
+				rec := httptest.NewRecorder()
+				p.Answer(rec, r)
+				for k, v := range rec.Header() {
+					w.Header()[k] = v
+				}
+				w.WriteHeader(rec.Code)
+				_, _ = w.Write(bytes.ReplaceAll(rec.Body.Bytes(), []byte("look @"), []byte(`look \ud83d`)))
+				return true
+			})
+			m, stop := b.follow()
+			defer stop()
+			time.Sleep(10 * time.Second)
+			if o := m.offers(); len(o) != 1 || o[0] != ref || m.all()[0].Items[0].(*mess.Request).Intent != "look \ufffd" {
+				t.Errorf("%+v", m.all())
 			}
 		})
 	})

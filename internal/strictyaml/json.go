@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // jsonReader reads JSON token by token, so that a deep or long text is refused
@@ -16,6 +19,7 @@ type jsonReader struct {
 	dec    *json.Decoder
 	line   int // of offset at
 	at     int64
+	from   int64 // where the last token began, or what stands before it
 }
 
 func (l Limits) json(data []byte) (*Value, error) {
@@ -41,6 +45,7 @@ func (r *jsonReader) here() int {
 }
 
 func (r *jsonReader) token() (json.Token, error) {
+	r.from = r.dec.InputOffset()
 	t, err := r.dec.Token()
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, problem(r.here(), "not JSON: it ends too early; is it cut off?")
@@ -49,6 +54,53 @@ func (r *jsonReader) token() (json.Token, error) {
 		return nil, problem(r.here(), "not JSON: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return t, nil
+}
+
+// text checks the text that was read last: what its escapes make must be text.
+func (r *jsonReader) text(t string) error {
+	switch {
+	case strings.Contains(t, "\x00"):
+		return problem(r.here(), "a NUL character; this is not text")
+	case !r.limits.Lone && strings.ContainsRune(t, utf8.RuneError) && lone(r.data[r.from:r.dec.InputOffset()]):
+		return problem(r.here(), "half a character (one of \\ud800 to \\udfff alone); write both halves, or the character itself")
+	}
+	return nil
+}
+
+// lone reports whether one of the escapes in a JSON text is half of a UTF-16 pair
+// without the other (RFC 8259 section 8.2). The decoder has found it well formed.
+func lone(data []byte) bool {
+	for {
+		i := bytes.IndexByte(data, '\\')
+		if i < 0 {
+			return false
+		}
+		r, ok := escaped(data[i:])
+		if !ok {
+			data = data[i+2:]
+			continue
+		}
+		data = data[i+escapeLen:]
+		if !utf16.IsSurrogate(r) {
+			continue
+		}
+		other, _ := escaped(data)
+		if utf16.DecodeRune(r, other) == utf8.RuneError {
+			return true
+		}
+		data = data[escapeLen:]
+	}
+}
+
+const escapeLen = len(`\uFFFF`)
+
+// escaped is the code unit of the \uFFFF with which data begins.
+func escaped(data []byte) (rune, bool) {
+	if len(data) < escapeLen || data[0] != '\\' || data[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(data[2:escapeLen]), 16, 16)
+	return rune(n), err == nil
 }
 
 func (r *jsonReader) value(depth int) (*Value, error) {
@@ -68,8 +120,8 @@ func (r *jsonReader) value(depth int) (*Value, error) {
 		}
 		v.Kind, v.Text = Number, t.String()
 	case string:
-		if strings.Contains(t, "\x00") {
-			return nil, problem(v.Line, "a NUL character; this is not text")
+		if err := r.text(t); err != nil {
+			return nil, err
 		}
 		v.Kind, v.Text = String, t
 	case json.Delim:
@@ -106,13 +158,14 @@ func (r *jsonReader) mapping(v *Value, depth int) error {
 			return err
 		}
 		key, line := t.(string), r.here() // the decoder gives nothing else here
+		if err := r.text(key); err != nil {
+			return err
+		}
 		switch {
 		case seen[key]:
 			return problem(line, "%q is here twice; keep one", key)
 		case len(seen) == r.limits.Keys:
 			return problem(line, "a mapping with more than %d keys; make it smaller", r.limits.Keys)
-		case strings.Contains(key, "\x00"):
-			return problem(line, "a NUL character; this is not text")
 		}
 		seen[key] = true
 		one, err := r.value(depth + 1)

@@ -11,6 +11,9 @@ type Limits struct {
 	Apart int // bytes of the whole without its data URIs
 	Depth int // levels of lists and mappings in each other
 	Keys  int // keys of one mapping
+	// Lone takes half a character in JSON (\ud800 alone), which becomes U+FFFD; what
+	// is read from others who let it in stays readable.
+	Lone bool
 }
 
 // Message is what a message may cost (64 KB apart from data URIs, which have a

@@ -108,7 +108,7 @@ func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, er
 	var h hearing
 	own, end := context.WithTimeoutCause(context.WithoutCancel(ctx), c.cfg.Timeout, errSlow)
 	own = httptrace.WithClientTrace(own, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
-		if !h.hear() {
+		if ctx.Err() != nil || !h.hear() {
 			_ = got.Conn.Close() // so nothing is written
 		}
 	}})

@@ -136,7 +136,7 @@ func (v Values) fill(s string, escape func(string) string) string {
 // the template.
 type Param struct {
 	About   string  `yaml:"about"`
-	Default *string `yaml:"default"` // none: it has to be said
+	Default *string `yaml:"default"` // none: it has to be said; "{name}": what name is
 	Match   string  `yaml:"match"`   // a regular expression for the whole value; "": letters, digits and . _ : -
 }
 
@@ -177,6 +177,8 @@ func Resolve(params map[string]Param, said map[string]string) (Values, []error) 
 		case !ok && p.Default == nil:
 			errs = append(errs, fmt.Errorf("with: %s is missing: %s", name, p.About))
 			continue
+		case !ok && gap.MatchString(*p.Default):
+			continue // when the others are known
 		case !ok:
 			value = *p.Default
 		}
@@ -184,6 +186,11 @@ func Resolve(params map[string]Param, said map[string]string) (Values, []error) 
 			errs = append(errs, fmt.Errorf("with: %s: %q cannot be; %s", name, value, p.About))
 		}
 		v[name] = value
+	}
+	for name, p := range params {
+		if _, ok := said[name]; !ok && p.Default != nil && gap.MatchString(*p.Default) {
+			v[name] = Values(said).Text(*p.Default)
+		}
 	}
 	return v, errs
 }

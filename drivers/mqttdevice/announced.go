@@ -201,6 +201,7 @@ func (c Config) tasmota(payload []byte) []drivers.Found {
 // part of the way and takes a stop.
 func (c Config) homie(device string, payload []byte) []drivers.Found {
 	var d struct {
+		Root  string `json:"root"` // of a child
 		Nodes map[string]struct {
 			Properties map[string]struct {
 				Type     string `json:"datatype"`
@@ -214,15 +215,21 @@ func (c Config) homie(device string, payload []byte) []drivers.Found {
 		return nil
 	}
 	var all []drivers.Found
+	with := func(more map[string]string) map[string]string {
+		if d.Root != "" {
+			more["root"] = d.Root
+		}
+		return more
+	}
 	for node, n := range d.Nodes {
 		at, action := n.Properties["position"], n.Properties["action"]
 		if (at.Type == "integer" || at.Type == "float") && at.Settable && at.Format == "0:100" && (at.Retained == nil || *at.Retained) &&
 			action.Settable && slices.Contains(strings.Split(action.Format, ","), "stop") {
-			all = append(all, c.found(device+" "+node, "homie5-cover", map[string]string{"device": device, "node": node}))
+			all = append(all, c.found(device+" "+node, "homie5-cover", with(map[string]string{"device": device, "node": node})))
 		}
 		for property, p := range n.Properties {
 			if p.Type == "boolean" && p.Settable && (p.Retained == nil || *p.Retained) {
-				all = append(all, c.found(device+" "+node+" "+property, "homie5", map[string]string{"device": device, "node": node, "property": property}))
+				all = append(all, c.found(device+" "+node+" "+property, "homie5", with(map[string]string{"device": device, "node": node, "property": property})))
 			}
 		}
 	}

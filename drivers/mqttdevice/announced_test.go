@@ -24,7 +24,7 @@ func TestAnnounced(t *testing.T) {
 		"homeassistant/switch/pump/main/config": `{"name":"main","stat_t":"pump/switch/main/state","cmd_t":"pump/switch/main/command","avty_t":"pump/status"}`,
 		"homie/5/hall/$description": `{"homie":"5.0","version":1,"nodes":{"lamp":{"properties":{"power":{"datatype":"boolean","settable":true},
 			"fault":{"datatype":"boolean"},"bell":{"datatype":"boolean","settable":true,"retained":false}}}}}`,
-		"homie/5/shade/$description": `{"homie":"5.0","version":1,"nodes":{"left":{"properties":{"position":{"datatype":"integer","format":"0:100","settable":true},
+		"homie/5/shade/$description": `{"homie":"5.0","version":1,"root":"bridge","nodes":{"left":{"properties":{"position":{"datatype":"integer","format":"0:100","settable":true},
 			"action":{"datatype":"enum","format":"open,close,stop","settable":true,"retained":false}}},"right":{"properties":{"position":{"datatype":"integer","format":"0:100","settable":true}}}}}`,
 		"homeassistant/cover/roof/hatch/config":  `{"name":"hatch","cmd_t":"roof/cover/hatch/command","pos_t":"roof/cover/hatch/position/state","set_pos_t":"roof/cover/hatch/position/command"}`,
 		"homeassistant/cover/roof/ends/config":   `{"name":"ends","cmd_t":"roof/cover/ends/command"}`,
@@ -61,6 +61,9 @@ func TestAnnounced(t *testing.T) {
 		clear(names)
 		for _, f := range got {
 			names[f.Name] = f.Config["family"]
+			if root, want := f.Config["with.root"], map[string]string{"shade-left": "bridge"}[f.Name]; root != want {
+				t.Errorf("%s: its root is %q; want %q", f.Name, root, want)
+			}
 		}
 	}
 	if diff := cmp.Diff(want, names); diff != "" {

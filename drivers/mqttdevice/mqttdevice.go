@@ -68,8 +68,10 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 // listen notes all topics on which the device tells something.
 func (d *device) listen() {
 	t := d.template
-	if t.Availability != nil {
-		d.topics[d.values.Text(t.Availability.Topic)] = atLeastOnce
+	for _, a := range []*State{t.Availability, t.Through} {
+		if a != nil {
+			d.topics[d.values.Text(a.Topic)] = atLeastOnce
+		}
 	}
 	if t.Switch != nil {
 		d.topics[d.values.Text(t.Switch.State.Topic)] = atLeastOnce
@@ -213,10 +215,19 @@ func (d *device) judge(ctx context.Context, v Value, so func([]byte) (bool, stri
 
 // online refuses what a device would not hear now, and may hear later.
 func (d *device) online(ctx context.Context) error {
-	a := d.template.Availability
-	if a == nil {
-		return nil
+	for _, a := range []*State{d.template.Availability, d.template.Through} {
+		if a == nil {
+			continue
+		}
+		if err := d.there(ctx, a); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// there refuses where a topic says offline, or says nothing.
+func (d *device) there(ctx context.Context, a *State) error {
 	topic := d.values.Text(a.Topic)
 	within, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
 	defer cancel()

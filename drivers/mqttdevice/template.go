@@ -20,6 +20,7 @@ type Template struct {
 	Class        string                  `yaml:"class"` // light, plug, ...
 	With         map[string]family.Param `yaml:"with"`
 	Availability *State                  `yaml:"availability"` // on is online
+	Through      *State                  `yaml:"through"`      // that of what it speaks through: off is offline too
 	Switch       *Switch                 `yaml:"switch"`
 	Cover        *Cover                  `yaml:"cover"`
 	Readings     []Reading               `yaml:"readings"`
@@ -109,6 +110,9 @@ func (t *Template) Validate() error {
 	}
 	if t.Availability != nil {
 		errs = append(errs, t.checkTopic("availability.topic", t.Availability.Topic))
+	}
+	if t.Through != nil {
+		errs = append(errs, t.checkTopic("through.topic", t.Through.Topic))
 	}
 	if t.Switch != nil {
 		errs = append(errs, t.checkSwitch()...)

@@ -171,6 +171,57 @@ devices:
 	}
 }
 
+// These servers drop confirm_before and requires: what they tell carries no gate,
+// and the executor asks for its own yes before it acts.
+func TestTheOwnGateAtServersOfTheField(t *testing.T) {
+	binary := buildMesskit(t)
+	for _, name := range fieldtest.Names() {
+		t.Run(name, func(t *testing.T) {
+			_, a := atServer(t, name)
+			dir := t.TempDir()
+			lamp := filepath.Join(dir, "lamp")
+			config := fmt.Sprintf(`
+connect: {url: %s, exchange: home, key_file: %s/pi.key, poll: 200ms}
+agent: {id: pi, data: %s/data}
+devices:
+  desk-light: {driver: sim-lamp, area: study, line: desk, file: %s, limits: {confirm: requester}}
+`, a.url, dir, dir, lamp)
+			if err := os.WriteFile(filepath.Join(dir, "pi.yaml"), []byte(config), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p, err := start(dir, binary, "run", "--config", filepath.Join(dir, "pi.yaml"))
+			if err != nil || p.url == "" {
+				t.Fatalf("it does not start: %v\n%s", err, &p.stderr)
+			}
+			var made struct{ Ref string }
+			a.call("POST", "/requests", map[string]any{"intent": "turn on the desk light", "confirm_before": true, "requires": []string{"no-such-thing"}}, &made)
+			asks := map[string]string{"express": "needs_confirmation", "php": "needs-input"}[name]
+			is := a.until(made.Ref, asks)
+			if first := string(is.Messages[0].MESS); strings.Contains(first, "confirm_before") || strings.Contains(first, "requires") {
+				t.Errorf("the server has kept them: %s", first)
+			}
+			acted := func() int {
+				text, err := os.ReadFile(lamp)
+				if err != nil && !os.IsNotExist(err) { // it is not there before the first act
+					t.Error(err)
+				}
+				return strings.Count(string(text), " on ")
+			}
+			if n := acted(); n != 0 {
+				t.Errorf("it has acted %d times without a yes", n)
+			}
+			var patched struct{ Status string }
+			a.call("PATCH", "/requests/"+made.Ref, map[string]any{"mess": []any{map[string]any{"reply": map[string]any{"re": made.Ref, "confirm": true}}}}, &patched)
+			if a.until(made.Ref, "completed"); acted() != 1 {
+				t.Errorf("it has acted %d times after the yes", acted())
+			}
+			if err := p.stop(); err != nil {
+				t.Errorf("its end: %v\n%s", err, &p.stderr)
+			}
+		})
+	}
+}
+
 // Two boards have the same lamps, and a server that tells both yes, is slow, and
 // fails now and then: no lamp is switched twice.
 func TestTwoBoardsAtAServerOfTheField(t *testing.T) {

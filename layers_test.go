@@ -31,7 +31,7 @@ var layers = map[string]layer{
 	"cmd/messkit": {
 		below: []string{
 			"agent", "agent/*", "capabilities", "drivers", "drivers/all", "drivers/mdns", "drivers/mqttdevice", "exchange", "exchange/*", "exchange/agentmail/*", "exchange/mesh/*",
-			"internal/broker", "internal/durable", "internal/picture", "internal/secret", "internal/strictyaml", "internal/terminal", "internal/wait", "mess", "mess/messeaf", "mess/receipt", "mess/topic",
+			"internal/broker", "internal/collector", "internal/durable", "internal/picture", "internal/secret", "internal/strictyaml", "internal/terminal", "internal/wait", "mess", "mess/messeaf", "mess/receipt", "mess/topic",
 		},
 		from: []string{"github.com/spf13/cobra", "golang.org/x/sync", "golang.org/x/sys"},
 	},
@@ -129,6 +129,7 @@ var layers = map[string]layer{
 	"internal/broker/port":       {from: []string{"github.com/mochi-mqtt/server/v2"}},
 	"internal/broker":            {from: []string{"github.com/eclipse/paho.mqtt.golang", "golang.org/x/sync"}},
 	"drivers/i2cdev/i2ctest":     {below: []string{"drivers/i2cdev"}, from: []string{"gobot.io/x/gobot/v2"}},
+	"internal/collector":         {},
 	"internal/durable":           {},
 	"internal/freeport":          {},
 	"internal/guarded":           {},

@@ -23,6 +23,7 @@ import (
 	"github.com/messkit/messkit/exchange/mcp"
 	"github.com/messkit/messkit/exchange/mesh"
 	"github.com/messkit/messkit/exchange/webhook"
+	"github.com/messkit/messkit/internal/collector"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -52,6 +53,7 @@ func (r *running) flags(c *cobra.Command) {
 
 // gcPercent collects garbage twice as often as usual: on a board with 512 MB,
 // memory is worth more than the last per cents of speed.
+// An exchange that is open minds the time more, while much is asked of it.
 const gcPercent = 50
 
 func (r *running) logger(w io.Writer) *slog.Logger {
@@ -308,6 +310,7 @@ func (e *ownExchange) close() error {
 
 func (e *ownExchange) run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
+	defer collector.DefaultPace().Keep()()
 	g.Go(func() error { return e.x.Run(ctx) })
 	g.Go(func() error { return e.hooks.Run(ctx) })
 	g.Go(func() error { return e.door.Run(ctx, e.listener) })

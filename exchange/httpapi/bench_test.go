@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +23,7 @@ import (
 	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/storetest"
+	"github.com/messkit/messkit/internal/collector"
 )
 
 // The server is a process of its own, so that its memory is not the clients';
@@ -217,7 +217,7 @@ func TestServedApart(t *testing.T) {
 	if where == "" {
 		t.Skip("is run by the benchmarks")
 	}
-	debug.SetGCPercent(50) // as messkit run does
+	t.Cleanup(collector.DefaultPace().Keep()) // as messkit run does
 	var store exchange.Store = exchange.NewMemory()
 	if where == "disk" {
 		var err error

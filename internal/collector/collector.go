@@ -1,0 +1,108 @@
+// Package collector has the garbage collector run often while little happens, so
+// that an idle program stays small, and seldom while much does, so that answers do
+// not wait for it.
+package collector
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"time"
+)
+
+// Pace is when how often is collected. Percents are those of debug.SetGCPercent.
+type Pace struct {
+	Idle int // percent while little happens
+	Busy int // percent at most while much does
+	More int // bytes at most that Busy lets the heap grow beyond what lives
+
+	Often time.Duration // collected again within this, much happens
+	Calm  time.Duration // not collected for so long, little does
+}
+
+// DefaultPace is for a board with 512 MB.
+func DefaultPace() Pace {
+	return Pace{Idle: 50, Busy: 200, More: 64 << 20, Often: time.Second, Calm: 5 * time.Second}
+}
+
+// Keep keeps a pace until stop is called, which returns to Idle. It costs nothing
+// while nothing is collected: what it needs to know, the collector tells.
+func (p Pace) Keep() (stop func()) {
+	k := &keeper{pace: p, is: p.Idle}
+	debug.SetGCPercent(p.Idle)
+	k.calm = time.AfterFunc(p.Calm, func() { k.set(p.Idle) })
+	k.await()
+	return func() {
+		k.set(p.Idle)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.over = true
+		k.calm.Stop()
+	}
+}
+
+// keeper keeps a pace.
+type keeper struct {
+	pace Pace
+	calm *time.Timer
+
+	mu   sync.Mutex
+	is   int // percent
+	last time.Time
+	over bool
+}
+
+// await has the next collection told: it finds something that nobody needs.
+func (k *keeper) await() {
+	runtime.AddCleanup(new([64]byte), (*keeper).collected, k)
+}
+
+func (k *keeper) collected() {
+	now := time.Now()
+	k.mu.Lock()
+	often := !k.last.IsZero() && now.Sub(k.last) < k.pace.Often
+	k.last = now
+	over := k.over
+	if often && !over {
+		k.calm.Reset(k.pace.Calm)
+	}
+	k.mu.Unlock()
+	switch {
+	case over:
+		return
+	case often:
+		k.set(k.pace.busy(live()))
+	}
+	k.await()
+}
+
+// set changes the percent, which stops the world for a moment, if it is another.
+func (k *keeper) set(percent int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.over || percent == k.is {
+		return
+	}
+	k.is = percent
+	debug.SetGCPercent(percent)
+}
+
+// step rounds percents, so that they do not change with every collection.
+const step = 25
+
+// busy is the percent for a heap of which so many bytes live.
+func (p Pace) busy(live uint64) int {
+	most := uint64(p.More) * 100 / max(live, 1)
+	if most >= uint64(p.Busy) {
+		return p.Busy
+	}
+	return max(p.Idle, int(most)/step*step)
+}
+
+// live is how many bytes the last collection has left.
+func live() uint64 {
+	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}

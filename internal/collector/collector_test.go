@@ -1,0 +1,62 @@
+package collector_test
+
+import (
+	"runtime/metrics"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/internal/collector"
+)
+
+// While much is thrown away it is collected less often, as far as the bound lets
+// it, and again more often when that is over.
+func TestThePaceFollowsTheWork(t *testing.T) {
+	keep := make([]byte, 16<<20) // lives all the time
+	for _, c := range []struct {
+		name string
+		more int
+		busy func(percent uint64) bool
+	}{
+		{"as often as it may", 1 << 30, func(p uint64) bool { return p == 300 }},
+		{"bounded in bytes", 24 << 20, func(p uint64) bool { return p > 50 && p <= 150 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := collector.Pace{Idle: 50, Busy: 300, More: c.more, Often: time.Minute, Calm: 100 * time.Millisecond}
+			stop := p.Keep()
+			defer stop()
+			until(t, c.busy, func() { waste = make([]byte, 1<<20) })
+			until(t, func(p uint64) bool { return p == 50 }, func() { <-time.After(time.Millisecond) })
+			keep[0]++
+		})
+	}
+}
+
+// When it is over, the percent stays.
+func TestStopped(t *testing.T) {
+	stop := collector.Pace{Idle: 60, Busy: 300, More: 1 << 30, Often: time.Minute, Calm: time.Minute}.Keep()
+	stop()
+	stop()
+	for range 200 {
+		waste = make([]byte, 1<<20)
+	}
+	if got := percent(); got != 60 {
+		t.Errorf("%d %%", got)
+	}
+}
+
+var waste []byte
+
+func until(t *testing.T, so func(percent uint64) bool, do func()) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !so(percent()); do() {
+		if time.Now().After(end) {
+			t.Fatalf("it stays at %d %%", percent())
+		}
+	}
+}
+
+func percent() uint64 {
+	s := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}

@@ -293,3 +293,28 @@ func TestCancellingSeveral(t *testing.T) {
 		h.is(a, mess.Cancelled)
 	})
 }
+
+// Whoever says yes, or answers, leads the thread back to claimed, and has claimed
+// nothing: he cannot report for the executor, then or afterwards.
+func TestWhoSaysYesHasNotClaimed(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.asks(valve, "")
+		h.says(agent, "reply: {re: valve, confirm: true}")
+		forged := func() {
+			h.t.Helper()
+			for _, what := range []string{
+				"status: {re: " + ref + ", code: completed}", "status: {re: " + ref + ", code: failed, reason: {type: other, detail: forged}}",
+				"status: {re: " + ref + ", code: in_progress}", "response: {re: " + ref + ", content: [forged]}",
+			} {
+				if _, err := h.try(agent, what); err == nil {
+					h.t.Errorf("%s says %s, and is heard", agent.ID, what)
+				}
+			}
+		}
+		forged()
+		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d1}}]")
+		forged()
+		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: failed, reason: {type: other, detail: stuck}}}]")
+		forged()
+	})
+}

@@ -76,11 +76,24 @@ func (e Envelope) declined(id string) bool {
 	return slices.ContainsFunc(e.Declined, func(d Declined) bool { return d.Executor == id })
 }
 
-// held reports whether id has ever held the claim.
+// held reports whether id has ever held the claim. An answer to a question, or a yes,
+// leads back to claimed too, in the name of who says it, and is no claim of his.
 func (e Envelope) held(id string) bool {
-	return slices.ContainsFunc(e.History, func(h HistoryEntry) bool {
-		return h.Action == string(mess.Claimed) && h.By == id
-	})
+	var before mess.Code
+	for _, h := range e.History {
+		switch at := mess.Code(h.Action); at {
+		case "replied":
+			continue
+		case mess.Claimed:
+			if h.By == id && before != mess.NeedsConfirmation && before != mess.NeedsInput {
+				return true
+			}
+			before = at
+		default:
+			before = at
+		}
+	}
+	return false
 }
 
 // Party reports whether id has requested the thread, holds it or has held it, or

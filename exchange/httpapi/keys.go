@@ -123,7 +123,14 @@ func (c *call) newCode() error {
 	if err != nil {
 		return err
 	}
-	actor := textOf(body, "actor")
+	actor := ""
+	if v, said := body.Get("actor"); said {
+		text, ok := v.(string)
+		if !ok || text == "" {
+			return mess.Refuse(mess.Invalid, "actor: is no name; write text, or leave it out for a code that is good for any name")
+		}
+		actor = text
+	}
 	code, ends, err := c.keys.NewCode(actor, within)
 	if err != nil {
 		return err

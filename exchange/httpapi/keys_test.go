@@ -58,6 +58,9 @@ func TestKeysOverHTTP(t *testing.T) {
 		{"DELETE", "keys/nobody", h.op, "", 404},
 		{"DELETE", "keys/operator", h.op, "", 409},
 		{"POST", "codes", h.op, `{"within":"25h"}`, 400},
+		{"POST", "codes", h.op, `{"actor":5}`, 400},
+		{"POST", "codes", h.op, `{"actor":["pi"]}`, 400},
+		{"POST", "codes", h.op, `{"actor":""}`, 400},
 		{"GET", "codes", h.op, "", 405},
 	} {
 		if r := h.do(c.method, root+"/"+c.path, c.key, c.body); r.code != c.code || r.field("error") == "" {

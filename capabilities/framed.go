@@ -104,6 +104,11 @@ func (x *request) frames() (Outcome, bool) {
 	if len(able) > 0 && slices.ContainsFunc(list, x.leavesOut) {
 		able[0].doubt = cmp.Or(able[0].doubt, "it may be meant for other things")
 	}
+	if len(able) > 0 && x.toMe(all) {
+		for i := range able {
+			able[i].doubt = cmp.Or(able[i].doubt, "it may be something to tell, show or allow, and not to do")
+		}
+	}
 	if len(able) == 0 && x.skips == 0 {
 		if out, ok := x.eachOf(list); ok {
 			return out, true
@@ -124,6 +129,23 @@ func (x *request) frames() (Outcome, bool) {
 		return x.cannot(), true
 	}
 	return x.choose(able), true
+}
+
+// toMe reports whether a text is about what the speaker is to do or see: "tell me to
+// turn it on", "show me the door open".
+func (x *request) toMe(tokens []token) bool {
+	l := &x.r.catalogue.lexicon
+	for i := 0; i+1 < len(tokens); i++ {
+		n := x.words().toSpeaker.longest(tokens, i)
+		if n == 0 {
+			continue
+		}
+		rest := tokens[i+n:]
+		if x.words().telling.longest(tokens, i) > 0 || len(rest) > 0 && (rest[0].folded == "to" || l.orders[rest[0].folded] || l.acting[rest[0].folded]) {
+			return true
+		}
+	}
+	return false
 }
 
 // fewest are the readings that pass over the fewest words, and the same.

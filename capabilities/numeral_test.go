@@ -146,6 +146,8 @@ func TestTimesInWords(t *testing.T) {
 		{"turn on the fan at 25:00", "no: "},
 		{"turn on the fan at 13 pm", "no: "},
 		{"turn on the fan today at 7 am", `no: "today at 7 am" is over; it is 12:00 now`},
+		{"turn on the fan tonight at 3", `no: "tonight at 3" may be at night or in the afternoon; say "at 3 am" or "at 3 pm"`},
+		{"this evening at 12 turn on the fan", "no: may be at night or in the afternoon"},
 		{"turn on the fan this morning at 7", "no: is over"},
 		{"turn on the fan on tuesday at 8 am", "no: more than a day ahead"},
 		{"turn on the fan on sunday at 8 am", "no: more than a day ahead"},

@@ -224,15 +224,20 @@ func (x *request) inOrder(steps []Plan) Outcome {
 }
 
 // untilOff makes of "turn it on, wait, turn it off" one step that lasts: the
-// device goes off then whatever happens here.
+// device goes off then whatever happens here. What follows waits for that; it is as
+// it was said where the same device is told more.
 func untilOff(steps []Plan) []Plan {
 	var list []Plan
-	for _, s := range steps {
-		if n := len(list) - 1; n >= 0 && s.After > 0 && s.Device == list[n].Device && list[n].For == 0 && switches(list[n], true) && switches(s, false) {
+	var pause time.Duration
+	for i, s := range steps {
+		more := slices.ContainsFunc(steps[i+1:], func(later Plan) bool { return later.Device == s.Device })
+		if n := len(list) - 1; n >= 0 && s.After > 0 && s.Device == list[n].Device && list[n].For == 0 && switches(list[n], true) && switches(s, false) && !more {
 			list[n].For = s.After
 			list[n].Summary += " for " + spoken(s.After)
+			pause = s.After
 			continue
 		}
+		s.After, pause = s.After+pause, 0
 		list = append(list, s)
 	}
 	return list
@@ -299,16 +304,20 @@ func (x *request) together(steps []Plan) (Outcome, bool) {
 	return Outcome{}, true
 }
 
-// withStep adds a step, but for one that does what one of the first n, of earlier
-// parts, has done: "turn on the coffee machine and make coffee" is one.
+// withStep adds a step, but for one that does what the last of the first n, of earlier
+// parts, has done with its device: "turn on the coffee machine and make coffee" is one.
 func withStep(steps []Plan, n int, step Plan) []Plan {
-	for i, s := range steps[:n] {
-		if step.After == 0 && s.Device == step.Device && s.Command == step.Command && s.For == step.For && reflect.DeepEqual(s.Args, step.Args) {
+	for i, s := range slices.Backward(steps[:n]) {
+		if s.Device != step.Device {
+			continue
+		}
+		if step.After == 0 && s.Command == step.Command && s.For == step.For && reflect.DeepEqual(s.Args, step.Args) {
 			if graver(string(s.Effect), string(step.Effect), effects) {
 				steps[i] = step
 			}
 			return steps
 		}
+		break
 	}
 	return append(steps, step)
 }

@@ -23,6 +23,8 @@ func TestStepsThatWait(t *testing.T) {
 		{"wait ten minutes and turn on the porch light", "turn on the porch light"},
 		{"turn on the porch light. Turn off the heater.", "turn on the porch light, turn off the heater"},
 		{"turn on the porch light, wait ten minutes", "no: nothing is to be done after waiting for 10 minutes"},
+		{"turn on the porch light, wait ten minutes, turn it off, turn it on", "turn on the porch light, wait for 10 minutes and turn off the porch light, turn on the porch light"},
+		{"turn on the heater, wait ten minutes, turn it off, then turn on the porch light", "turn on the heater for 10 minutes, wait for 10 minutes and turn on the porch light"},
 		{"turn on the porch light, wait two hours, turn it off", "no: to wait for 2 hours is longer than one request may"},
 		{"turn on the porch light, wait until dark, turn it off", `no: of several things, "wait until dark" cannot be done`},
 		{"turn on the porch light twice", `no: "twice": to turn on the porch light twice is as once`},

@@ -244,6 +244,7 @@ type date struct {
 	tomorrow bool
 	named    bool // it was said: "today", "on Monday"
 	weekday  int  // -1 for none
+	evening  bool // it was said so: "tonight"
 	half     int  // hours that its part adds; -1 where none was said
 }
 
@@ -251,6 +252,7 @@ type date struct {
 // evening", "on Monday".
 func (w *words) someDay(tokens []token, i int, d *date) int {
 	if n := w.day.longest(tokens, i); n > 0 {
+		d.evening = d.evening || w.evening.longest(tokens, i) > 0
 		d.named, d.tomorrow = true, d.tomorrow || w.tomorrow.longest(tokens, i) > 0
 		if half, ok := w.DayHalf[joined(tokens[i:i+n])]; ok {
 			d.half = half
@@ -333,6 +335,8 @@ func (x *request) clock(i int) (end int, at time.Time, out Outcome, ok bool) {
 	options := []string{fmt.Sprintf("%02d:%02d", hour%12, minute), fmt.Sprintf("%02d:%02d", hour%12+12, minute)}
 	switch {
 	case sure:
+	case d.evening && hour%12 < 5:
+		return 1, at, x.refuse(fmt.Sprintf("%q may be at night or in the afternoon; say \"at %d am\" or \"at %d pm\"", said, (hour+11)%12+1, (hour+11)%12+1), nil), false
 	case d.half >= 0:
 		hour = hour%12 + d.half
 	default:

@@ -45,6 +45,8 @@ type words struct {
 	OClock       []string                 `yaml:"oclock"`
 	Repeating    []string                 `yaml:"repeating"`
 	Reported     []string                 `yaml:"reported"`
+	Telling      []string                 `yaml:"telling"`
+	ToSpeaker    []string                 `yaml:"to_speaker"`
 	Pausing      []string                 `yaml:"pausing"`
 	Referring    []string                 `yaml:"referring"`
 	Spanning     []string                 `yaml:"spanning"`
@@ -65,6 +67,7 @@ type words struct {
 	Point        []string                 `yaml:"point"`
 	Measures     []string                 `yaml:"measures"` // units that nothing is timed in
 	Toward       []string                 `yaml:"toward"`
+	Evenings     []string                 `yaml:"evenings"`
 	DayHalf      map[string]int           `yaml:"day_halves"` // hours that it adds, of a part of a day
 	Weekday      map[string]int           `yaml:"weekdays"`
 	Per          []string                 `yaml:"per"`
@@ -89,6 +92,7 @@ type words struct {
 	filler, asking, negation, conditional, times, clock, joining    *set
 	all, yes, no, stop, picking, every, near, lasting, home, facts  *set
 	delaying, fromNow, ending, at, oclock, day, tomorrow            *set
+	evening, telling, toSpeaker                                     *set
 	repeating, reported, pausing, referring, spanning, spanTo       *set
 	anyOne, halting, halted, article, excepting, timesOver          *set
 	half, fixed, sun                                                *set
@@ -111,7 +115,7 @@ func (w *words) lists() []*[]string {
 		&w.Affirming, &w.Agreeing, &w.Praising, &w.Denying, &w.Indifferent, &w.EndingTalk,
 		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow, &w.Repeating, &w.Reported, &w.Pausing, &w.Referring, &w.Spanning, &w.SpanTo, &w.AnyOne,
 		&w.Halting, &w.Halted, &w.Articles, &w.Excepting, &w.TimesOver, &w.Point, &w.Measures, &w.Toward, &w.Per, &w.Other, &w.Again, &w.OnDay, &w.Hours, &w.PastIs,
-		&w.NoneOf, &w.RuledOut, &w.Rest, &w.Last, &w.Awhile,
+		&w.NoneOf, &w.RuledOut, &w.Rest, &w.Last, &w.Awhile, &w.Telling, &w.ToSpeaker, &w.Evenings,
 	}
 }
 
@@ -160,6 +164,7 @@ func (w *words) compile() {
 	w.praising = w.set(w.Praising)
 	w.indifferent, w.endingTalk = w.set(w.Indifferent), w.set(w.EndingTalk)
 	w.repeating, w.reported = w.set(w.Repeating), w.set(w.Reported)
+	w.telling, w.toSpeaker = w.set(w.Telling), w.set(w.ToSpeaker)
 	w.pausing, w.referring = w.set(w.Pausing), w.set(w.Referring)
 	w.spanning, w.spanTo = w.set(w.Spanning), w.set(w.SpanTo)
 	w.article, w.excepting, w.timesOver = w.set(w.Articles), w.set(w.Excepting), w.set(w.TimesOver)
@@ -168,6 +173,7 @@ func (w *words) compile() {
 	w.half, w.fixed, w.sun = w.set(keys(w.Half)), w.set(keys(w.Fixed)), w.set(keys(w.Sun))
 	w.point, w.toward, w.per, w.other, w.again = w.set(w.Point), w.set(w.Toward), w.set(w.Per), w.set(w.Other), w.set(w.Again)
 	w.onDay, w.hours, w.pastIs = w.set(w.OnDay), w.set(w.Hours), w.set(w.PastIs)
+	w.evening = w.set(w.Evenings)
 	w.dayHalf, w.weekday, w.measures = w.set(keys(w.DayHalf)), map[string]int{}, map[string]bool{}
 	for name, day := range w.Weekday {
 		w.weekday[w.fold(name)] = day

@@ -13,7 +13,7 @@ import (
 // late are the calls that a device has heard, and whose callers have gone.
 type late struct {
 	mu    sync.Mutex
-	calls map[<-chan struct{}]bool // closed at their ends, within the timeout
+	calls map[<-chan struct{}]bool // each until its end, within the timeout; it is closed then
 }
 
 func (l *late) add(call <-chan struct{}) {
@@ -46,7 +46,6 @@ func (l *late) wait(ctx context.Context) error {
 	for call := l.one(); call != nil; call = l.one() {
 		select {
 		case <-call:
-			l.over(call)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

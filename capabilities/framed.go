@@ -136,13 +136,14 @@ func (x *request) frames() (Outcome, bool) {
 func (x *request) toMe(tokens []token) bool {
 	l := &x.r.catalogue.lexicon
 	for i := 0; i+1 < len(tokens); i++ {
-		n := x.words().toSpeaker.longest(tokens, i)
-		if n == 0 {
-			continue
-		}
-		rest := tokens[i+n:]
-		if x.words().telling.longest(tokens, i) > 0 || len(rest) > 0 && (rest[0].folded == "to" || l.orders[rest[0].folded] || l.acting[rest[0].folded]) {
+		if x.words().telling.longest(tokens, i) > 0 {
 			return true
+		}
+		if n := x.words().toSpeaker.longest(tokens, i); n > 0 && i+n < len(tokens) {
+			next := tokens[i+n].folded
+			if next == "to" || l.orders[next] || l.acting[next] {
+				return true
+			}
 		}
 	}
 	return false

@@ -128,8 +128,10 @@ func judge(s utterance, p planned) mark {
 // leftOut is what was said and is not in the plan.
 func leftOut(s utterance, p planned) string {
 	params := map[string]any{}
-	for _, f := range p.Parameters {
-		params[f.Key] = f.Value
+	for _, d := range append(p.Steps, p.deed) {
+		for _, f := range d.Parameters {
+			params[f.Key] = f.Value
+		}
 	}
 	for _, e := range s.Entities {
 		kind, text := e[0], e[1]
@@ -157,7 +159,7 @@ func isPlace(text string, p planned) bool {
 	if slices.Contains([]string{"house", "home", "apartment", "flat", "interior", "floor", "carpet", "house cleaning"}, text) {
 		return true
 	}
-	areas, _ := json.Marshal(p.Parameters)
+	areas, _ := json.Marshal(append(p.Steps, p.deed))
 	where := strings.NewReplacer("-", " ", "hallway", "hall").Replace(p.Device + " " + string(areas))
 	return strings.Contains(where, strings.NewReplacer("hallway", "hall", "dining area", "dining room", "bed room", "bedroom", "front porch", "porch").Replace(text))
 }

@@ -215,7 +215,7 @@ func (c *config) verdict(p *capabilities.Plan) ruling {
 func stepsJSON(steps []capabilities.Plan) []map[string]any {
 	list := make([]map[string]any, len(steps))
 	for i, s := range steps {
-		list[i] = map[string]any{"summary": s.Summary, "device": s.Device, "capability": s.Capability, "command": s.Command, "args": s.Args, "for": s.For.Seconds()}
+		list[i] = map[string]any{"summary": s.Summary, "device": s.Device, "capability": s.Capability, "command": s.Command, "args": s.Args, "for": s.For.Seconds(), "after": s.After.Seconds(), "risk": s.Risk, "effect": s.Effect}
 	}
 	return list
 }

@@ -2,10 +2,11 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/json"
 	"io"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
@@ -13,19 +14,25 @@ import (
 )
 
 // planned is what became of one line of a file, for scripts. All keys are
-// always there.
+// always there, but for those of questions and of several steps.
 type planned struct {
-	Text       string           `json:"text"`
-	Outcome    string           `json:"outcome"` // plan, question or refusal
-	Capability string           `json:"capability"`
-	Device     string           `json:"device"`     // of several steps, all, with commas
-	Parameters mess.Object      `json:"parameters"` // with those that hold the plan to a time, in seconds or as a date
-	Risk       string           `json:"risk"`
-	Actuates   bool             `json:"actuates"` // the plan would change the world
-	Reason     string           `json:"reason"`   // the question, or why there is no plan
-	Options    []string         `json:"options,omitempty"`
-	Steps      []map[string]any `json:"steps,omitempty"`
-	Leftover   []string         `json:"leftover"` // words that nobody has understood
+	Text    string `json:"text"`
+	Outcome string `json:"outcome"` // plan, question or refusal
+	deed           // of several steps: the gravest risk, and the parameters that all of them have
+	// Steps are what is done one after the other, if it is more than one thing.
+	Steps    []deed   `json:"steps,omitempty"`
+	Options  []string `json:"options,omitempty"`
+	Leftover []string `json:"leftover"` // words that nobody has understood
+}
+
+// deed is one thing that is done.
+type deed struct {
+	Capability string      `json:"capability"`
+	Device     string      `json:"device"`     // of several steps, all, with commas
+	Parameters mess.Object `json:"parameters"` // with those that hold it to a time: for and after in seconds, not_before as a date
+	Risk       string      `json:"risk"`
+	Actuates   bool        `json:"actuates"` // it would change the world
+	Reason     string      `json:"reason"`   // what would be done, the question, or why there is no plan
 }
 
 // planLines plans each line of a file, and prints one JSON object a line.
@@ -69,29 +76,55 @@ func planAll(r *capabilities.Resolver, in io.Reader, out io.Writer) error {
 
 // plannedOf is an outcome in one line.
 func plannedOf(text string, out capabilities.Outcome) planned {
-	p := planned{Text: text, Capability: out.Explain.Capability, Parameters: mess.Object{}, Leftover: append([]string{}, out.Explain.Leftover...)}
+	p := planned{Text: text, Outcome: "refusal", deed: deed{Capability: out.Explain.Capability, Parameters: mess.Object{}}, Leftover: append([]string{}, out.Explain.Leftover...)}
 	switch {
 	case out.Plan != nil:
-		plan := out.Plan
-		p.Outcome, p.Capability, p.Device, p.Risk, p.Actuates = "plan", plan.Capability, plan.Device, string(plan.Risk), plan.Actuates()
-		for _, step := range plan.Each() { // of several the same, or the last
-			for _, arg := range step.Args {
-				p.Parameters = p.Parameters.Set(arg.Key, arg.Value)
-			}
-			if step.For > 0 {
-				p.Parameters = p.Parameters.Set("for", step.For.Seconds())
-			}
+		p.Outcome, p.deed, p.Steps = "plan", deedOf(*out.Plan), deedsOf(out.Plan.Steps)
+		if len(p.Steps) > 0 {
+			p.Parameters = append(shared(p.Steps), p.Parameters...)
 		}
-		if begin := dateOf(plan.NotBefore); begin != "" {
-			p.Parameters = p.Parameters.Set("not_before", begin)
-		}
-		p.Steps = stepsJSON(plan.Steps)
-		p.Reason = plan.Summary
 	case out.Question != nil:
 		p.Outcome, p.Reason, p.Options = "question", out.Question.Text, out.Question.Options
 	case out.Refusal != nil:
-		p.Outcome, p.Reason = "refusal", out.Refusal.Reason
+		p.Reason = out.Refusal.Reason
 	}
-	p.Outcome = cmp.Or(p.Outcome, "refusal")
 	return p
+}
+
+// deedsOf are the steps of a plan for scripts, none if it has none.
+func deedsOf(steps []capabilities.Plan) []deed {
+	var list []deed
+	for _, s := range steps {
+		list = append(list, deedOf(s))
+	}
+	return list
+}
+
+// deedOf is a plan or a step of one.
+func deedOf(p capabilities.Plan) deed {
+	d := deed{Capability: p.Capability, Device: p.Device, Parameters: append(mess.Object{}, p.Args...), Risk: string(p.Risk), Actuates: p.Actuates(), Reason: p.Summary}
+	if p.For > 0 {
+		d.Parameters = d.Parameters.Set("for", p.For.Seconds())
+	}
+	if p.After > 0 {
+		d.Parameters = d.Parameters.Set("after", p.After.Seconds())
+	}
+	if begin := dateOf(p.NotBefore); begin != "" {
+		d.Parameters = d.Parameters.Set("not_before", begin)
+	}
+	return d
+}
+
+// shared are the parameters that all steps have with the same value.
+func shared(steps []deed) mess.Object {
+	same := mess.Object{}
+	for _, f := range steps[0].Parameters {
+		if !slices.ContainsFunc(steps, func(d deed) bool {
+			v, has := d.Parameters.Get(f.Key)
+			return !has || !reflect.DeepEqual(v, f.Value)
+		}) {
+			same = append(same, f)
+		}
+	}
+	return same
 }

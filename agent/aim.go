@@ -39,19 +39,8 @@ func (v verbs) turnToAngle(ctx context.Context) result {
 		}
 		return r
 	}
-	switch is, err := v.pass.Angle(ctx, reader); {
-	case err != nil:
-		r.note("it could not be read back: %v", err)
-	case math.Abs(is-degrees) <= angleWithin:
-		if r.err != nil {
-			r.note("the driver reported: %v", r.err)
-		}
-		r.err, r.effect, r.evidence = nil, "", mess.ReadBack
-	case r.err == nil:
-		r.err, r.effect = fmt.Errorf("%s was told, but reads back as %s degrees", v.dev.Name, number(is)), mess.EffectUnknown
-	default:
-		r.err = fmt.Errorf("%w; it reads back as %s degrees", r.err, number(is))
-	}
+	is, err := v.pass.Angle(ctx, reader)
+	r.readsBack(v.dev.Name, math.Abs(is-degrees) <= angleWithin, number(is)+" degrees", err)
 	if r.err == nil {
 		v.lookAgain(ctx, since, &r)
 	}

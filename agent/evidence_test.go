@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -141,7 +142,17 @@ func TestEvidence(t *testing.T) {
 			part
 			switcher
 			reader
-		}{switcher: switcher{errPart}}, code: mess.Failed, effect: mess.EffectNone},
+		}{switcher: switcher{errPart}}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown},
+		{name: "switch fails before anything was done", plan: turn, dev: &struct {
+			part
+			switcher
+			reader
+		}{switcher: switcher{fmt.Errorf("%w: %w", drivers.ErrNothingDone, errPart)}}, code: mess.Failed, effect: mess.EffectNone},
+		{name: "switch is halted midway", plan: turn, dev: &struct {
+			part
+			switcher
+			reader
+		}{switcher: switcher{fmt.Errorf("%w: %w", drivers.ErrHalted, drivers.ErrNotStarted)}}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown},
 		{name: "switch with an eye", plan: turn, dev: &struct {
 			part
 			switcher

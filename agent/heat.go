@@ -31,19 +31,11 @@ func (v verbs) heatTo(ctx context.Context) result {
 	ctx, cancel := aftermath(ctx)
 	defer cancel()
 	if reader, reads := v.dev.Driver.(drivers.TargetReader); reads {
-		switch is, err := v.pass.Target(ctx, reader); {
-		case err != nil:
-			r.note("it could not be read back: %v", err)
-		case atTarget(is, want):
-			if r.err != nil {
-				r.note("the driver reported: %v", r.err)
-			}
-			r.err, r.effect, r.evidence = nil, "", mess.ReadBack
+		is, err := v.pass.Target(ctx, reader)
+		so := err == nil && atTarget(is, want)
+		r.readsBack(v.dev.Name, so, fmt.Sprintf("set to %s °C", number(is)), err)
+		if so {
 			r.keeps(v, is)
-		case r.err == nil:
-			r.err, r.effect = fmt.Errorf("%s was told, but reads back as set to %s °C", v.dev.Name, number(is)), mess.EffectUnknown
-		default:
-			r.err = fmt.Errorf("%w; it reads back as set to %s °C", r.err, number(is))
 		}
 	}
 	if r.err != nil {

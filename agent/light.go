@@ -102,22 +102,18 @@ func (v verbs) tint(ctx context.Context) result {
 // lit looks again at a light that was told something. read says what it shows
 // instead, "" where it is as it was told, and whether it can tell at all.
 func (v verbs) lit(ctx context.Context, r result, read func(context.Context) (instead string, can bool, err error)) result {
-	if r.err != nil {
+	if r.effect == mess.EffectNone {
 		return r
 	}
 	since := v.now()
 	v.acted(r)
 	ctx, cancel := aftermath(ctx)
 	defer cancel()
-	instead, can, err := read(ctx)
-	switch {
-	case err != nil:
-		r.note("it could not be read back: %v", err)
-	case instead != "":
-		r.err, r.effect = fmt.Errorf("%s was told, but reads back as %s", v.dev.Name, instead), mess.EffectUnknown
+	if instead, can, err := read(ctx); can {
+		r.readsBack(v.dev.Name, instead == "", instead, err)
+	}
+	if r.err != nil {
 		return r
-	case can:
-		r.evidence = mess.ReadBack
 	}
 	v.lookAgain(ctx, since, &r)
 	if v.verdict.OffIn > 0 {

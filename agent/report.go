@@ -133,6 +133,8 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 		return "stopped", detail
 	case errors.Is(r.err, drivers.ErrBusy):
 		return "busy", detail
+	case errors.Is(r.err, drivers.ErrHalted):
+		return "interrupted", detail
 	case errors.Is(r.err, drivers.ErrNotStarted):
 		return "not_started", detail
 	case errors.Is(r.err, errNotSo):
@@ -149,8 +151,11 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 // was begun is not among what was not done.
 func tally(r result) string {
 	s := ""
-	if r.rests {
+	switch {
+	case r.rests:
 		s = "; it stands still"
+	case r.roams:
+		s = "; it may still be moving"
 	}
 	switch {
 	case len(r.done) > 0:

@@ -59,25 +59,15 @@ func (v verbs) readSecured(ctx context.Context, r *result) {
 	if read == nil {
 		return
 	}
-	switch so, now, err := read(ctx, v.pass); {
-	case err != nil:
-		r.note("it could not be read back: %v", err)
-	case so:
-		if r.err != nil {
-			r.note("the driver reported: %v", r.err)
-		}
-		r.err, r.effect, r.evidence = nil, "", mess.ReadBack
-	case r.err == nil:
-		r.err, r.effect = fmt.Errorf("%s was told, but reads back as %s", v.dev.Name, now), mess.EffectUnknown
-	default:
-		r.err = fmt.Errorf("%w; it reads back as %s", r.err, now)
-		if stays(ctx, v.plan.Command, now, func() (string, error) {
-			_, again, err := read(ctx, v.pass)
-			return again, err
-		}) {
-			r.effect, r.evidence = mess.EffectPartial, mess.ReadBack
-		}
+	so, now, err := read(ctx, v.pass)
+	if err == nil && !so && r.err != nil && !mayAct(r.err) && stays(ctx, v.plan.Command, now, func() (string, error) {
+		_, again, err := read(ctx, v.pass)
+		return again, err
+	}) {
+		r.err, r.effect, r.evidence = fmt.Errorf("%w; it stands, and reads back as %s", r.err, now), mess.EffectPartial, mess.ReadBack
+		return
 	}
+	r.readsBack(v.dev.Name, so, now, err)
 }
 
 // reckoned says where something stands that is not read back but reckoned. That is no

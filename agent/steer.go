@@ -62,6 +62,8 @@ func (v verbs) readRest(ctx context.Context, want bool, r *result) {
 		r.err, r.effect, r.evidence = nil, "", mess.ReadBack
 	case still == want && r.err == nil:
 		r.evidence = mess.ReadBack
+	case still: // it was to go on, and may
+		r.err = fmt.Errorf("%w; it stood still just now, and may still act", r.err)
 	}
 }
 

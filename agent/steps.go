@@ -100,9 +100,7 @@ func (r *result) add(step capabilities.Plan, one result) {
 	} else {
 		r.left = append(r.left, step.Summary)
 		r.err = errors.Join(r.err, fmt.Errorf("%s: %w", step.Summary, one.err))
-		if r.effect != mess.EffectUnknown {
-			r.effect = cmp.Or(one.effect, mess.EffectUnknown)
-		}
+		r.effect = worse(r.effect, one)
 	}
 	if one.err == nil {
 		if first || weaker(one.evidence, r.evidence) {
@@ -124,6 +122,21 @@ func (r *result) add(step capabilities.Plan, one result) {
 	if one.notes != "" {
 		r.note("%s", one.notes)
 	}
+}
+
+// worse is what several steps have done to the world, of which one has failed: that
+// an earlier one is not known, or was done in part, stays so whatever came after it.
+func worse(before mess.Effect, one result) mess.Effect {
+	effect := cmp.Or(one.effect, mess.EffectUnknown)
+	if effect == mess.EffectNone && len(one.done) > 0 {
+		effect = mess.EffectPartial
+	}
+	for _, e := range []mess.Effect{mess.EffectUnknown, mess.EffectPartial} {
+		if before == e || effect == e {
+			return e
+		}
+	}
+	return effect
 }
 
 // levels of evidence, weakest first.

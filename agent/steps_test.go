@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -87,6 +88,23 @@ func TestAFailedStep(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What one step has left open stays so, though the next was not begun.
+func TestAStepThatIsNotKnown(t *testing.T) {
+	second := &lamp{}
+	inHouseWith(t, func(h *house) {
+		h.lamp.broken = errors.New("no answer")
+		second.broken = fmt.Errorf("%w: the wire is cut", drivers.ErrNothingDone)
+		h.with("second", second, nil)
+		plan := several("switch-on", step("porch-lamp", true), step("second", true))
+		h.words["all on"] = capabilities.Outcome{Plan: &plan}
+	}, func(h *house) {
+		ref := h.says(claude, `request: {intent: "all on"}`)
+		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "the wire is cut") {
+			t.Errorf("%+v", s.Reason)
+		}
+	})
 }
 
 // What is to begin later begins then, and not when it was cancelled before.

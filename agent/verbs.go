@@ -28,6 +28,7 @@ type result struct {
 	left     []string      // what remains of it
 	goesOn   bool          // the program ends, and the device goes on by itself: the next run follows it
 	rests    bool          // it was broken off, and the device says that it stands still
+	roams    bool          // it was broken off, and nobody knows whether the device still moves
 	notes    string        // what else the requester should know
 	yes      *bool         // the answer where yes or no was asked for
 }
@@ -225,20 +226,7 @@ func (v verbs) readBack(ctx context.Context, want bool, r *result) {
 		return
 	}
 	is, err := v.pass.On(ctx, reader)
-	switch {
-	case err != nil && r.err == nil:
-		r.note("it could not be read back: %v", err)
-	case err != nil:
-	case is == want:
-		if r.err != nil {
-			r.note("the driver reported: %v", r.err)
-		}
-		r.err, r.effect, r.evidence = nil, "", mess.ReadBack
-	case r.err == nil:
-		r.err, r.effect = fmt.Errorf("%s was switched, but reads back as %s", v.dev.Name, onOff(is)), mess.EffectUnknown
-	default:
-		r.err, r.effect = fmt.Errorf("%w; it reads back as %s", r.err, onOff(is)), mess.EffectNone
-	}
+	r.readsBack(v.dev.Name, is == want, onOff(is), err)
 }
 
 func (v verbs) clean(ctx context.Context) result {
@@ -281,10 +269,16 @@ func (v verbs) comeToRest(ctx context.Context, r *result) {
 	if !ok || r.err == nil || r.effect != mess.EffectUnknown {
 		return
 	}
+	if mayAct(r.err) {
+		r.roams = true
+		return
+	}
 	switch still, err := v.pass.AtRest(ctx, reader); {
 	case err != nil:
+		r.roams = true
 		r.note("it could not be read back whether it stands still: %v", err)
 	case !still:
+		r.roams = true
 		r.note("it still moves")
 	default:
 		r.effect, r.evidence, r.rests = mess.EffectPartial, mess.ReadBack, true
@@ -350,19 +344,6 @@ func (v verbs) move(ctx context.Context) result {
 		v.lookAgain(ctx, since, &r)
 	}
 	return r
-}
-
-// effectOf is what a verb that acts has done to the world when it ends with
-// err: nothing where it never got so far, else nobody knows.
-func effectOf(err error) mess.Effect {
-	_, refused := errors.AsType[*gate.Refusal](err)
-	switch {
-	case err == nil:
-		return ""
-	case refused, errors.Is(err, drivers.ErrNotStarted), errors.Is(err, drivers.ErrBusy), errors.Is(err, drivers.ErrNothingDone):
-		return mess.EffectNone
-	}
-	return mess.EffectUnknown
 }
 
 // lookTime is how long one may look at a device again after a task that was

@@ -2,6 +2,7 @@ package drivers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -15,6 +16,10 @@ type Errand struct {
 	what string
 	end  context.CancelCauseFunc
 	over chan struct{} // closed when it is over
+
+	telling chan struct{} // closed when the device has been told to stop, or cannot be; nil while nobody does
+	told    uint64        // the last telling that it may have heard; 0 for none
+	tells   uint64        // how often it was told
 }
 
 // Take begins a task, and is ErrBusy while there is one. release ends it; its
@@ -27,7 +32,7 @@ func (e *Errand) Take(ctx context.Context, what string) (_ context.Context, rele
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	over := make(chan struct{})
-	e.what, e.end, e.over = what, end, over
+	e.what, e.end, e.over, e.told = what, end, over, 0
 	return ctx, func() {
 		end(nil)
 		e.mu.Lock()
@@ -51,6 +56,69 @@ func (e *Errand) End(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// Interrupt ends the task when tell has told the device to stop, and waits until it is
+// over. A device that cannot be told is at it still: its task goes on.
+func (e *Errand) Interrupt(ctx context.Context, tell func(context.Context) error) error {
+	e.mu.Lock()
+	if e.over == nil || e.telling != nil {
+		e.mu.Unlock()
+		if err := tell(ctx); err != nil {
+			return err
+		}
+		return e.End(ctx)
+	}
+	over, telling := e.over, make(chan struct{})
+	e.telling = telling
+	e.mu.Unlock()
+	err := tell(ctx)
+	e.mu.Lock()
+	e.telling = nil
+	if e.over == over && !errors.Is(err, ErrNothingDone) {
+		e.tells++
+		e.told = e.tells
+	}
+	e.mu.Unlock()
+	close(telling)
+	if err != nil {
+		return err
+	}
+	return e.End(ctx)
+}
+
+// Interrupted reports whether the device was told to stop by Interrupt, or may have
+// heard that, once this is known. What a task sees of its end is then no end of its own.
+func (e *Errand) Interrupted(ctx context.Context) bool {
+	e.mu.Lock()
+	telling := e.telling
+	e.mu.Unlock()
+	if telling != nil {
+		select {
+		case <-telling:
+		case <-ctx.Done():
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.told != 0
+}
+
+// Doubt is the last telling to stop that the device may have heard, for Moves; 0 for
+// none. It has to be asked before the device is looked at.
+func (e *Errand) Doubt() uint64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.told
+}
+
+// Moves notes that the device was seen at its task: it has not heard of that telling.
+func (e *Errand) Moves(doubt uint64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.told == doubt {
+		e.told = 0
 	}
 }
 

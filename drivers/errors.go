@@ -11,6 +11,12 @@ var (
 	// ErrBusy: the device does one thing at a time and is at another. Nothing
 	// was done; the error's text says what it is doing.
 	ErrBusy = errors.New("busy")
+	// ErrHalted: the device was halted while it was at it. How far it came is not
+	// known, unless the error is ErrNothingDone too.
+	ErrHalted = errors.New("halted meanwhile")
+	// ErrMayAct: whatever the device says of itself now, it may do yet what it was
+	// told: it has not said that it heard, or could not be stopped.
+	ErrMayAct = errors.New("it may still act")
 	// ErrStopped: another request has ended what it was at.
 	ErrStopped = errors.New("stopped by another request")
 	// ErrNoPrint: the printer was asked, and has no such print.

@@ -47,7 +47,7 @@ func (l *Life) Closed() {
 	l.mu.Lock()
 	l.started = false
 	for end := range l.ends {
-		(*end)(fmt.Errorf("%s: halted meanwhile: %w", l.name, ErrNotStarted))
+		(*end)(fmt.Errorf("%s: %w: %w", l.name, ErrHalted, ErrNotStarted))
 	}
 	l.mu.Unlock()
 	l.under.Wait()

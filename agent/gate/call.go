@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/drivers"
 )
 
 // TimeoutError is a driver that did not answer in time.
@@ -97,6 +99,9 @@ func guarded[T any](ctx context.Context, c *call, f func(context.Context) (T, er
 // has ended.
 func blame(ctx context.Context, err error, late *TimeoutError) error {
 	if err != nil && context.Cause(ctx) == error(late) && errors.Is(err, context.DeadlineExceeded) {
+		if errors.Is(err, drivers.ErrNothingDone) {
+			return fmt.Errorf("%w: %w", late, drivers.ErrNothingDone)
+		}
 		return late
 	}
 	return err

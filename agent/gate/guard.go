@@ -64,7 +64,9 @@ func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.C
 	case timed && !due.IsZero():
 		err := a.SwitchFor(ctx, true, left)
 		if err == nil && p.order.Command != capabilities.SetSwitch && p.order.Command != capabilities.Toggle {
-			err = do(ctx)
+			if err = do(ctx); err != nil {
+				err = fmt.Errorf("it was switched on, and then: %v", err) // not wrapped: something was done
+			}
 		}
 		return err
 	}

@@ -127,13 +127,21 @@ func (t Travel) Do(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
 	}
 	err = t.Go(ctx)
-	if err == nil {
+	heard := err == nil
+	if heard {
 		err = t.arrive(ctx)
 	}
 	if err == nil || errors.Is(err, drivers.ErrNothingDone) || errors.Is(err, errStands) {
 		return err
 	}
-	return errors.Join(err, t.brake(ctx))
+	stop := t.brake(ctx)
+	switch {
+	case stop != nil:
+		return fmt.Errorf("%w; %w: %w", err, drivers.ErrMayAct, stop)
+	case !heard: // it may hear after it was told to stop
+		return fmt.Errorf("%w; %w", err, drivers.ErrMayAct)
+	}
+	return err
 }
 
 // errStands is one that stands elsewhere.

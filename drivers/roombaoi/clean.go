@@ -47,7 +47,11 @@ func (r *Robot) Dock(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = r.errand.End(inner)
+	if _, err = r.look(inner); err != nil { // what it is at goes on
+		err = fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+	} else {
+		err = r.errand.End(inner)
+	}
 	done()
 	if err != nil {
 		return r.Named(err)
@@ -200,6 +204,9 @@ func (r *Robot) follow(ctx context.Context, j *journey) error {
 		}
 		silent = 0
 		if over, err := j.step(s, r.isPaused()); over || err != nil {
+			if r.errand.Interrupted(ctx) {
+				return drivers.ErrStopped
+			}
 			if err == nil {
 				j.progress(drivers.Progress{Percent: 100, Doing: j.what})
 			}
@@ -292,14 +299,17 @@ func (r *Robot) Resume(ctx context.Context) error {
 	return err
 }
 
-// Stop ends what it is at.
+// Stop ends what it is at. Of one that cannot be told the task goes on, and is
+// followed.
 func (r *Robot) Stop(ctx context.Context) (left string, err error) {
 	return drivers.During(ctx, &r.Life, func(ctx context.Context) (string, error) {
-		if err := r.errand.End(ctx); err != nil {
-			return "", err
-		}
-		r.setPaused(false)
-		return "", r.stop(ctx)
+		return "", r.errand.Interrupt(ctx, func(ctx context.Context) error {
+			if err := r.stop(ctx); err != nil {
+				return err
+			}
+			r.setPaused(false)
+			return nil
+		})
 	})
 }
 

@@ -60,7 +60,9 @@ func (r *Robot) Dock(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = r.errand.End(inner)
+	if err = r.with(inner, func(report) error { return nil }); err == nil { // or what it is at goes on
+		err = r.errand.End(inner)
+	}
 	done()
 	if err != nil {
 		return r.Named(err)
@@ -204,6 +206,9 @@ func (r *Robot) follow(ctx context.Context, j *journey) error {
 		}
 		heard, j.out = r.now(), j.out || moved // also between two looks
 		if over, err := j.step(s, r.now()); over || err != nil {
+			if r.errand.Interrupted(ctx) {
+				return drivers.ErrStopped
+			}
 			if err == nil {
 				j.progress(drivers.Progress{Percent: 100, Doing: j.what})
 			}
@@ -301,15 +306,15 @@ func (r *Robot) tells(ctx context.Context, what string, tell func(context.Contex
 	}))
 }
 
-// Stop ends what it is at.
+// Stop ends what it is at. Of one that cannot be told the task goes on, and is
+// followed.
 func (r *Robot) Stop(ctx context.Context) (left string, err error) {
 	ctx, done, err := r.Begin(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer done()
-	if err := r.errand.End(ctx); err != nil {
-		return "", r.Told(ctx, err)
-	}
-	return "", r.Told(ctx, r.with(ctx, func(report) error { return r.stop(ctx) }))
+	return "", r.Told(ctx, r.errand.Interrupt(ctx, func(ctx context.Context) error {
+		return r.with(ctx, func(report) error { return r.stop(ctx) })
+	}))
 }

@@ -44,7 +44,7 @@ func (v *Vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 	}
 	if err == nil {
 		err = v.put(ctx, e.path, e.order)
-		if err != nil && ctx.Err() != nil {
+		if err != nil && !errors.Is(err, drivers.ErrNothingDone) {
 			v.brake(ctx) // it may have heard
 		}
 	}
@@ -131,6 +131,7 @@ func (v *Vacuum) watch(ctx context.Context, j *journey) (err error) {
 		if err := v.wait(ctx); err != nil {
 			return err
 		}
+		doubt := v.errand.Doubt()
 		s, err := v.state(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -142,8 +143,18 @@ func (v *Vacuum) watch(ctx context.Context, j *journey) (err error) {
 			continue
 		}
 		silent = 0
-		if over, err := j.step(s, v.now(), v.cleaned(ctx, s), &v.trouble); over || err != nil {
+		if s.moves() {
+			v.errand.Moves(doubt)
+		}
+		over, err := j.step(s, v.now(), v.cleaned(ctx, s), &v.trouble)
+		switch {
+		case (over || err != nil) && v.errand.Interrupted(ctx):
+			return drivers.ErrStopped
+		case err != nil:
 			return err
+		case over:
+			v.loose.Store(false)
+			return nil
 		}
 	}
 }
@@ -165,13 +176,13 @@ func (v *Vacuum) wait(ctx context.Context) error {
 // brake stops the robot though ctx has ended. It was told to begin, and may not have
 // set out yet: it is stopped whatever it says of itself.
 func (v *Vacuum) brake(ctx context.Context) {
-	_ = drivers.Brake(ctx, v.log, func(ctx context.Context) error { return v.web.Last(ctx, v.end) })
+	v.loose.Store(drivers.Brake(ctx, v.log, func(ctx context.Context) error { return v.web.Last(ctx, v.end) }) != nil)
 }
 
 // stop stops the robot if it is under way, and waits until it stands still.
 func (v *Vacuum) stop(ctx context.Context) error {
 	s, err := v.state(ctx)
-	if err == nil && !s.moves() {
+	if err == nil && !s.moves() && !v.loose.Load() {
 		return nil
 	}
 	return v.end(ctx)
@@ -185,6 +196,7 @@ func (v *Vacuum) end(ctx context.Context) error {
 	for {
 		s, err := v.state(ctx)
 		if err == nil && !s.moves() {
+			v.loose.Store(false)
 			return nil
 		}
 		if v.wait(ctx) != nil {
@@ -200,6 +212,9 @@ func (v *Vacuum) Dock(ctx context.Context) error {
 		return err
 	}
 	defer done()
+	if _, err := v.state(ctx); err != nil { // what it is at goes on
+		return v.Told(ctx, fmt.Errorf("%w: %w", drivers.ErrNothingDone, err))
+	}
 	if err := v.errand.End(ctx); err != nil {
 		return v.Told(ctx, err)
 	}
@@ -222,7 +237,7 @@ func (v *Vacuum) dock(ctx context.Context) (err error) {
 		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, s.trouble())
 	}
 	if err := v.put(ctx, controlPath, map[string]any{"action": "home"}); err != nil {
-		if ctx.Err() != nil {
+		if !errors.Is(err, drivers.ErrNothingDone) {
 			v.brake(ctx)
 		}
 		return err

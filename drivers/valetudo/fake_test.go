@@ -24,6 +24,8 @@ type robot struct {
 	acts     []string
 	deaf     bool // it takes commands and stays where it is
 	failures int  // answers of the next looks that are lost
+	gone     bool // it answers nobody, and hears nothing
+	cut      bool // no order of its gets an answer, and none is obeyed yet
 }
 
 func newRobot() *robot { return &robot{status: "docked", flag: "none", steps: 4} }
@@ -71,6 +73,9 @@ func (r *robot) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if !ok {
 		http.NotFound(w, q)
 		return
+	}
+	if r.gone || r.cut && q.Method == http.MethodPut {
+		panic(http.ErrAbortHandler)
 	}
 	var body map[string]any
 	_ = json.NewDecoder(q.Body).Decode(&body) // a GET has none

@@ -53,16 +53,16 @@ func (v *Vacuum) steer(ctx context.Context, what string, tell func(context.Conte
 	return err
 }
 
-// Stop ends what it is at, whoever has sent it.
+// Stop ends what it is at, whoever has sent it. Of one that cannot be told the task
+// goes on, and is followed.
 func (v *Vacuum) Stop(ctx context.Context) (left string, err error) {
 	return drivers.During(ctx, &v.Life, func(ctx context.Context) (string, error) {
-		if err := v.errand.End(ctx); err != nil {
-			return "", err
-		}
-		s, err := v.state(ctx)
-		if err == nil && !s.moves() && s.Status != isPaused {
-			return "", nil
-		}
-		return "", v.end(ctx)
+		return "", v.errand.Interrupt(ctx, func(ctx context.Context) error {
+			s, err := v.state(ctx)
+			if err == nil && !s.moves() && s.Status != isPaused && !v.loose.Load() {
+				return nil
+			}
+			return v.end(ctx)
+		})
 	})
 }

@@ -8,8 +8,10 @@ package valetudo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"gobot.io/x/gobot/v2"
@@ -48,6 +50,7 @@ type Vacuum struct {
 
 	errand  drivers.Errand // what it does for us
 	trouble drivers.Trouble
+	loose   atomic.Bool // it may have been told to set out, and could not be stopped
 }
 
 // Open is the drivers.Factory of this package. No network is touched.
@@ -94,8 +97,12 @@ func (v *Vacuum) Safe(ctx context.Context) (bool, error) {
 	return !s.moves() || v.cfg.Safe == Keep, v.Named(err)
 }
 
-// AtRest reports whether it stands still, whatever safe is.
+// AtRest reports whether it stands still, whatever safe is. Of one that may yet set
+// out nobody knows.
 func (v *Vacuum) AtRest(ctx context.Context) (bool, error) {
+	if v.loose.Load() {
+		return false, v.Named(errors.New("it was told something, and could not be stopped: it may set out yet"))
+	}
 	s, err := v.state(ctx)
 	return err == nil && !s.moves(), v.Named(err)
 }

@@ -350,3 +350,66 @@ func TestSteering(t *testing.T) {
 		t.Errorf("%v, %q", err, h.robot().log())
 	}
 }
+
+// A robot that cannot be told to stop or to come home is at it still, and is followed:
+// when it is heard again its task ends as it does.
+func TestOneThatCannotBeStoppedIsFollowed(t *testing.T) {
+	h := newHouse(t)
+	v := started(t, h)
+	h.robot().set(func(r *robot) { r.steps = 1 << 20 })
+	out, ended := make(chan bool, 1), make(chan error, 1)
+	go func() {
+		_, err := v.Clean(t.Context(), []string{"kitchen"}, func(drivers.Progress) {
+			if h.robot().moves() {
+				select {
+				case out <- true:
+				default:
+				}
+			}
+		})
+		ended <- err
+	}()
+	<-out
+	h.robot().set(func(r *robot) { r.gone = true })
+	if _, err := v.Stop(t.Context()); err == nil {
+		t.Error("one that answers nobody is said to have stopped")
+	}
+	if err := v.Dock(t.Context()); !errors.Is(err, drivers.ErrNothingDone) {
+		t.Errorf("docked: %v", err)
+	}
+	select {
+	case err := <-ended:
+		t.Fatalf("its task is not followed any more: %v", err)
+	default:
+	}
+	h.robot().set(func(r *robot) { r.gone = false })
+	for len(out) > 0 {
+		<-out
+	}
+	<-out // it was seen again
+	h.robot().set(func(r *robot) { r.left = 1 })
+	if err := <-ended; err != nil {
+		t.Errorf("it did its task, and that ended with %v", err)
+	}
+}
+
+// One that has heard, or not, and could not be stopped, may set out yet: that it stands
+// says nothing.
+func TestOneThatMayYetSetOutIsNotAtRest(t *testing.T) {
+	h := newHouse(t)
+	v := started(t, h)
+	h.robot().set(func(r *robot) { r.cut = true })
+	if _, err := v.Clean(t.Context(), nil, nil); err == nil || errors.Is(err, drivers.ErrNothingDone) {
+		t.Errorf("%v", err)
+	}
+	if still, err := v.AtRest(t.Context()); still || err == nil || !strings.Contains(err.Error(), "may set out yet") {
+		t.Errorf("at rest: %t, %v", still, err)
+	}
+	h.robot().set(func(r *robot) { r.cut = false })
+	if _, err := v.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if still, err := v.AtRest(t.Context()); !still || err != nil {
+		t.Errorf("at rest: %t, %v", still, err)
+	}
+}

@@ -1,0 +1,56 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// effectOf is what a verb that acts has done to the world when it ends with
+// err: nothing where it never got so far, or the device has not heard of it or
+// has refused it, else nobody knows.
+func effectOf(err error) mess.Effect {
+	_, refused := errors.AsType[*gate.Refusal](err)
+	switch {
+	case err == nil:
+		return ""
+	case refused, errors.Is(err, drivers.ErrBusy), errors.Is(err, drivers.ErrNothingDone):
+		return mess.EffectNone
+	case errors.Is(err, drivers.ErrHalted):
+		return mess.EffectUnknown
+	case errors.Is(err, drivers.ErrNotStarted):
+		return mess.EffectNone
+	}
+	return mess.EffectUnknown
+}
+
+// mayAct reports whether a device may yet do what it was told, whatever it says of
+// itself now.
+func mayAct(err error) bool {
+	late, timed := errors.AsType[*gate.TimeoutError](err)
+	return timed && late.Hung || errors.Is(err, drivers.ErrMayAct)
+}
+
+// readsBack corrects the result of an act by what the device says of itself when it
+// is asked again: so is whether it is as it was told, now how it is, and err why it
+// does not say. That it is not so yet proves nothing where it did not take the act:
+// a device may hear late, and act after its time. Only what never reached it was not
+// done (effectOf).
+func (r *result) readsBack(name string, so bool, now string, err error) {
+	switch {
+	case err != nil:
+		r.note("it could not be read back: %v", err)
+	case so:
+		if r.err != nil {
+			r.note("the driver reported: %v", r.err)
+		}
+		r.err, r.effect, r.evidence = nil, "", mess.ReadBack
+	case r.err == nil:
+		r.err, r.effect = fmt.Errorf("%s was told, but reads back as %s", name, now), mess.EffectUnknown
+	default:
+		r.err, r.effect = fmt.Errorf("%w; it read back as %s just now, and may still act", r.err, now), mess.EffectUnknown
+	}
+}

@@ -1,0 +1,176 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/httpdevice"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/strictyaml"
+	"github.com/messkit/messkit/mess"
+)
+
+// A lamp that did not take an order, and reads back as it was, may act yet: the thread
+// ends, and nobody is asked to do it again. Of one that has not heard of it at all it
+// is offered again.
+func TestOnlyWhatIsKnownNotToBeDoneIsOfferedAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		err    error
+		effect mess.Effect
+		again  bool
+	}{
+		"it may act yet": {errors.New("no answer"), mess.EffectUnknown, false},
+		"nothing done":   {fmt.Errorf("%w: no answer", drivers.ErrNothingDone), mess.EffectNone, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouseWith(t, func(h *house) { h.lamp.broken = c.err }, func(h *house) {
+				ana := exchange.Actor{ID: "ana", Roles: exchange.Requester | exchange.ExecutorRole}
+				h.says(ana, "config: {executor: {id: ana, kind: person, capabilities: [walk]}}")
+				ref := h.says(claude, "request: {intent: turn on the porch light}")
+				h.after(time.Second)
+				s := h.is(ref, mess.Failed)
+				if again := strings.Count(h.codes(ref), "in_progress") > 1; again != c.again || s.Reason.Effect != c.effect {
+					t.Errorf("%s: %+v, want effect %s, begun again: %t", h.codes(ref), s.Reason, c.effect, c.again)
+				}
+				if did := h.lamp.did(); !c.again && did != "on" {
+					t.Errorf("the lamp did %q", did)
+				}
+			})
+		})
+	}
+}
+
+// plug is a device over HTTP that takes an order in, answers nobody, and obeys when it
+// is let.
+type plug struct {
+	*httptest.Server
+	let   chan struct{}
+	obeys sync.WaitGroup
+
+	mu     sync.Mutex
+	on     bool
+	orders int
+}
+
+func newPlug() *plug {
+	p := &plug{let: make(chan struct{})}
+	p.Server = httptest.NewServer(p)
+	return p
+}
+
+func (p *plug) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r.URL.Path == "/rpc/Switch.Set" {
+		var order struct{ On bool }
+		if err := json.NewDecoder(r.Body).Decode(&order); err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		p.orders++
+		if p.orders == 1 {
+			p.obeys.Go(func() {
+				<-p.let
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				p.on = order.On
+			})
+			panic(http.ErrAbortHandler) // the caller is cut off
+		}
+		p.on = order.On
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"output": p.on}) // whoever hung up has its error already
+}
+
+func (p *plug) seen() (on bool, orders int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.on, p.orders
+}
+
+// The whole way over a real network: the device has the order, the caller is cut off,
+// it reads back as off, and it goes on after that. Nobody was told that nothing was
+// done, and nobody did it again.
+func TestADeviceOverHTTPThatActsLate(t *testing.T) {
+	t.Parallel()
+	p := newPlug()
+	t.Cleanup(p.Close)
+	cfg := httpdevice.DefaultConfig()
+	if err := strictyaml.Decode("home.yaml", []byte("family: shelly-gen2\nsafe: keep\ntimeout: 1m\nurl: "+p.URL), &cfg); err != nil {
+		t.Fatal(err)
+	}
+	d, err := httpdevice.New("desk-lamp", cfg, slog.New(slog.DiscardHandler), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), exchange.NewMemory(), time.Now, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer running(t, x.Run)()
+	j, err := journal.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	plan := step("desk-lamp", true)
+	acfg := agent.DefaultConfig()
+	acfg.ID = "home-pi"
+	a := agent.New(acfg, x.As(exchange.Actor{ID: "home-pi", Roles: exchange.ExecutorRole}, "test"),
+		understood{words: words{"desk lamp on": {Plan: &plan}}}, []agent.Device{{Name: "desk-lamp", Driver: d}},
+		gate.New(gate.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
+	defer running(t, a.Run)()
+	say := func(who exchange.Actor, text string) string {
+		t.Helper()
+		m, err := mess.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := x.Post(t.Context(), exchange.Inbound{Actor: who, Channel: "test", Message: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.Items[0].(*mess.Ack).Ref
+	}
+	ana := exchange.Actor{ID: "ana", Roles: exchange.Requester | exchange.ExecutorRole}
+	say(ana, "config: {executor: {id: ana, kind: person, capabilities: [walk]}}")
+	ref := say(claude, "request: {intent: desk lamp on}")
+	var now exchange.Thread
+	for deadline := time.Now().Add(5 * time.Minute); !now.Status.Terminal(); time.Sleep(10 * time.Millisecond) {
+		if now, err = x.Thread(t.Context(), person, ref); err != nil || time.Now().After(deadline) {
+			t.Fatalf("%s, %v", now.Status, err)
+		}
+	}
+	var last mess.Status
+	for _, m := range now.Messages {
+		for _, item := range m.Items {
+			if s, ok := item.(*mess.Status); ok {
+				last = *s
+			}
+		}
+	}
+	if now.Status != mess.Failed || last.Reason == nil || last.Reason.Effect != mess.EffectUnknown || !strings.Contains(last.Reason.Detail, "it read back as off just now, and may still act") {
+		t.Errorf("%s, %+v", now.Status, last.Reason)
+	}
+	close(p.let)
+	p.obeys.Wait()
+	if on, orders := p.seen(); !on || orders != 1 || x.Offered(ref, "ana") {
+		t.Errorf("on=%t after %d orders, offered to a person: %t", on, orders, x.Offered(ref, "ana"))
+	}
+}

@@ -1,0 +1,85 @@
+package drivers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// A task goes on where its device cannot be told to stop; where it was told the task
+// ends, and where nobody knows, what it sees of its end is no end of its own.
+func TestInterrupt(t *testing.T) {
+	deaf := errors.New("no answer")
+	for name, c := range map[string]struct {
+		err   error
+		ended bool
+		told  bool
+	}{
+		"told":           {nil, true, true},
+		"may have heard": {deaf, false, true},
+		"out of reach":   {fmt.Errorf("%w: %w", drivers.ErrNothingDone, deaf), false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var e drivers.Errand
+			ctx, release, err := e.Take(t.Context(), "cleaning")
+			if err != nil {
+				t.Fatal(err)
+			}
+			begun, let := make(chan bool), make(chan bool)
+			stopped := make(chan error, 1)
+			go func() {
+				stopped <- e.Interrupt(t.Context(), func(context.Context) error { close(begun); <-let; return c.err })
+			}()
+			<-begun
+			seen := make(chan bool, 1)
+			go func() { seen <- e.Interrupted(t.Context()) }() // waits until it is known
+			close(let)
+			if told := <-seen; told != c.told {
+				t.Errorf("told: %t, want %t", told, c.told)
+			}
+			if c.ended {
+				<-ctx.Done()
+			}
+			if drivers.Stopped(ctx) != c.ended {
+				t.Errorf("ended: %v", context.Cause(ctx))
+			}
+			e.Moves(e.Doubt())
+			if !c.ended && e.Interrupted(t.Context()) {
+				t.Error("it moves, and has heard that it is to stop")
+			}
+			release()
+			if err := <-stopped; !errors.Is(err, c.err) {
+				t.Error(err)
+			}
+		})
+	}
+	var e drivers.Errand
+	if err := e.Interrupt(t.Context(), func(context.Context) error { return nil }); err != nil {
+		t.Error(err)
+	}
+}
+
+// A verb that Halt has cut short is not one that was never begun.
+func TestHaltedMeanwhile(t *testing.T) {
+	l := drivers.NewLife("lamp")
+	_, _, err := l.Begin(t.Context())
+	if !errors.Is(err, drivers.ErrNotStarted) || errors.Is(err, drivers.ErrHalted) {
+		t.Error(err)
+	}
+	l.Opened()
+	ctx, done, err := l.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	halted := make(chan bool)
+	go func() { l.Closed(); close(halted) }()
+	<-ctx.Done()
+	if err := l.Told(ctx, ctx.Err()); !errors.Is(err, drivers.ErrHalted) || err.Error() != "lamp: halted meanwhile: not started" {
+		t.Error(err)
+	}
+	done()
+	<-halted
+}

@@ -289,5 +289,8 @@ func (x *request) losing() string {
 	if from, _ := w.conditional.find(w.tokens(x.lost[0])); from >= 0 {
 		return fmt.Sprintf("nothing here waits for %q; without that, ", x.lost[0])
 	}
+	if d := x.sweeping(); d >= 0 {
+		return "not understood: " + quoted(x.lost) + "; " + x.knowsRooms(d) + "; without what was not understood, "
+	}
 	return "not understood: " + quoted(x.lost) + "; without that, "
 }

@@ -29,7 +29,7 @@ func (x *request) leavesOut(rd reading) bool {
 // the same order for each: "turn on the vacuum and the light" starts the one.
 func (x *request) eachOf(list []reading) (Outcome, bool) {
 	i := slices.IndexFunc(list, func(rd reading) bool { return len(rd.names) > 1 })
-	if i < 0 {
+	if i < 0 || len(x.lost) > 0 { // "turn on the lamp and vacuum the attic": what was cut off is not to be forgotten
 		return Outcome{}, false
 	}
 	tokens, names := x.tokens, list[i].names

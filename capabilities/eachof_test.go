@@ -43,6 +43,9 @@ func TestEachThingOfAList(t *testing.T) {
 		"is the hall light on and the kitchen light off?":       "",
 		"the hall light and the kitchen light":                  "",
 		"don't turn on the hall light, kitchen light off":       "rules something out",
+		"turn on the hall light and vacuum the attic":           "kitchen, hall, bedroom", // and not all floors
+		"turn on the vacuum and the hall light for zzz":         "zzz",
+		"turn on the vacuum and the hall light for my friend":   "friend",
 	} {
 		o := r.Resolve(ask(intent))
 		said := got(o)

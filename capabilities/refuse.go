@@ -59,10 +59,16 @@ func (x *request) unknown(leftover []string) Outcome {
 	if d := x.printing(); d >= 0 {
 		return x.unknownFile(d, leftover)
 	}
-	if near := x.r.near(leftover); len(near) > 0 {
-		return x.refuse("not understood: "+quoted(leftover), distinct(append(near, x.r.sharing(x.tokens)...)))
+	reason, near := "not understood: "+quoted(leftover), x.r.near(leftover)
+	if d := x.sweeping(); d >= 0 {
+		reason += "; " + x.knowsRooms(d)
+	} else if len(near) == 0 {
+		reason += "; this home can " + x.r.abilities()
 	}
-	return x.refuse("not understood: "+quoted(leftover)+"; this home can "+x.r.abilities(), x.r.offered())
+	if len(near) > 0 {
+		return x.refuse(reason, distinct(append(near, x.r.sharing(x.tokens)...)))
+	}
+	return x.refuse(reason, x.r.offered())
 }
 
 // leftover are the words that no sentence and no name has, but for those from

@@ -146,3 +146,37 @@ func (x *request) placed(kind string, i int) []match {
 	}
 	return x.filled(kind, i)
 }
+
+// sweeping is the cleaner that is told to clean something; -1 where nothing is told
+// so. "The vacuum" is one's name, and "is it clean" no order.
+func (x *request) sweeping() int {
+	politely := slices.ContainsFunc(x.tokens, func(t token) bool { return t.folded == "you" })
+	for i, t := range x.tokens {
+		switch t.folded {
+		case "vacuum":
+			if i > 0 && !slices.Contains([]string{"please", "you", "to", "and", "then"}, x.tokens[i-1].folded) {
+				continue
+			}
+		case "send":
+			if i > 0 {
+				continue
+			}
+		case "hoover", "clean", "sweep", "vacuuming", "hoovering", "cleaning", "sweeping":
+		default:
+			continue
+		}
+		if x.asks && !politely {
+			return -1
+		}
+		return slices.IndexFunc(x.r.home.Devices, func(d Device) bool { return slices.Contains(d.Commands, Clean) })
+	}
+	return -1
+}
+
+// knowsRooms says which rooms a cleaner knows, for a room that nobody knows.
+func (x *request) knowsRooms(d int) string {
+	if known := rooms(x.r.home.Devices[d].Spots); len(known) > 0 {
+		return fmt.Sprintf("the %s knows these rooms: %s", x.r.label(d), strings.Join(known, ", "))
+	}
+	return fmt.Sprintf("no rooms of the %s are known; look whether it answers, and whether it has a map with rooms", x.r.label(d))
+}

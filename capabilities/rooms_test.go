@@ -85,3 +85,29 @@ func TestWhatIsNoListOfRooms(t *testing.T) {
 		}
 	}
 }
+
+// A room that no cleaner knows is answered with the rooms that it knows.
+func TestARoomThatIsNotThere(t *testing.T) {
+	r := lamps()
+	for _, intent := range []string{
+		"vacuum the attic", "please vacuum the attic", "could you clean the attic?", "hoover the attic and the kitchen", "send the vacuum to the attic",
+	} {
+		if o := r.Resolve(ask(intent)); o.Refusal == nil || o.Refusal.Reason != `not understood: "attic"; the vacuum knows these rooms: kitchen, hall, bedroom` {
+			t.Errorf("Resolve(%q) = %q", intent, got(o))
+		}
+	}
+	o := r.Resolve(ask("clean the attic with the vacuum"))
+	if o.Question == nil || !strings.Contains(o.Question.Text, "the vacuum knows these rooms: kitchen, hall, bedroom") {
+		t.Errorf("asked %+v, want the rooms in it", o.Question)
+	}
+	for _, intent := range []string{"is the attic clean?", "tell the vacuum to frobnicate", "turn on the attic"} {
+		if o := r.Resolve(ask(intent)); o.Plan != nil || strings.Contains(got(o), "knows these rooms") {
+			t.Errorf("Resolve(%q) = %q", intent, got(o))
+		}
+	}
+	home := capabilities.Home{Devices: []capabilities.Device{{Name: "robot", Class: "vacuum", Commands: []capabilities.Command{capabilities.Clean}}}}
+	o = capabilities.NewResolver(capabilities.Default(), home).Resolve(ask("vacuum the attic"))
+	if o.Refusal == nil || !strings.Contains(o.Refusal.Reason, `not understood: "attic"; no rooms of the robot are known; look whether it answers`) {
+		t.Errorf("without rooms: %q", got(o))
+	}
+}

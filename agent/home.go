@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"time"
 
 	"github.com/messkit/messkit/agent/gate"
@@ -10,11 +9,12 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Home resolves requests with the devices as they are now: before each request
-// it asks those that know places (spills, rooms) what is there.
+// Home resolves requests with the devices as they are now: those that know places
+// (spills, rooms) are asked what is there, where a request may hang on that.
 type Home struct {
 	catalogue *capabilities.Catalogue
 	things    []Thing
+	places    []*places                 // of each thing; nil for one that knows none
 	setting   capabilities.Home         // all but the devices and the time
 	clock     func() (time.Time, error) // the error is why it is not known to be set; nil: there is none
 }
@@ -45,6 +45,11 @@ func NewHome(c *capabilities.Catalogue, things []Thing) *Home {
 		t.Within, t.Positions = within(t.Driver)
 		t.Quantities = tells(t.Driver)
 		h.things = append(h.things, t)
+		var p *places
+		if a, ok := t.Driver.(drivers.Areas); ok {
+			p = &places{of: a}
+		}
+		h.places = append(h.places, p)
 	}
 	return h
 }
@@ -140,25 +145,35 @@ func within(d drivers.Device) (map[string]capabilities.Range, []capabilities.Pos
 
 // Resolve implements Resolver.
 func (h *Home) Resolve(req mess.Request) capabilities.Outcome {
-	return h.now(true).Resolve(req)
+	return h.settled(func(r *capabilities.Resolver) capabilities.Outcome { return r.Resolve(req) })
 }
 
 // Answer implements Resolver.
 func (h *Home) Answer(q capabilities.Question, reply mess.Object, text string, req mess.Request) capabilities.Outcome {
-	return h.now(true).Answer(q, reply, text, req)
+	return h.settled(func(r *capabilities.Resolver) capabilities.Outcome { return r.Answer(q, reply, text, req) })
 }
 
 // Offers implements Resolver. They do not depend on what lies about.
-func (h *Home) Offers() []mess.Capability { return h.now(false).Offers() }
-
-// areasWithin is how long a device may think about its places.
-const areasWithin = 2 * time.Second
+func (h *Home) Offers() []mess.Capability {
+	for _, p := range h.places {
+		if p != nil {
+			p.refresh()
+		}
+	}
+	return h.resolver(false).Offers()
+}
 
 // Now is the resolver of this moment, for many requests.
-func (h *Home) Now() *capabilities.Resolver { return h.now(true) }
+func (h *Home) Now() *capabilities.Resolver {
+	h.waits(capabilities.Outcome{})
+	return h.now()
+}
 
-// now makes the resolver of this moment.
-func (h *Home) now(ask bool) *capabilities.Resolver {
+// now is the resolver with what is known.
+func (h *Home) now() *capabilities.Resolver { return h.resolver(true) }
+
+// resolver is that of this moment, with the places that the devices told or without.
+func (h *Home) resolver(told bool) *capabilities.Resolver {
 	home := h.setting
 	home.Devices = make([]capabilities.Device, len(h.things))
 	if h.clock != nil {
@@ -172,25 +187,11 @@ func (h *Home) now(ask bool) *capabilities.Resolver {
 		if p, ok := t.Driver.(drivers.Placed); ok && t.Area == "" {
 			home.Devices[i].Area = p.Area()
 		}
-		if a, ok := t.Driver.(drivers.Areas); ok && ask {
-			if list, err := spots(a); err == nil {
+		if p := h.places[i]; p != nil && told {
+			if list, known, _ := p.now(); known {
 				home.Devices[i].Spots = list
 			}
 		}
 	}
 	return capabilities.NewResolver(h.catalogue, home)
-}
-
-func spots(a drivers.Areas) ([]capabilities.Spot, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), areasWithin)
-	defer cancel()
-	areas, err := a.Areas(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]capabilities.Spot, len(areas))
-	for i, one := range areas {
-		list[i] = capabilities.Spot{Name: one.Name, Room: one.Room, Note: one.Note}
-	}
-	return list, nil
 }

@@ -1,0 +1,183 @@
+package agent
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+)
+
+// places are what a device said when it was last asked where it can work: rooms,
+// spills, files. They are remembered, so that a request for something else never
+// waits for a device that is slow to answer.
+type places struct {
+	of drivers.Areas
+
+	mu     sync.Mutex
+	list   []capabilities.Spot
+	known  bool          // it has answered once
+	turn   int           // how often list has changed
+	slow   bool          // it let areasWithin go by when it was last asked
+	asking chan struct{} // closed when the answer is there; nil while it is not asked
+	begun  time.Time     // when it was last asked
+}
+
+// How long a device may think about its places, and how old they may grow before they
+// are asked for in the background.
+const (
+	areasWithin = 2 * time.Second
+	areasFor    = 30 * time.Second
+)
+
+// now is what is known; list is nil where nothing is.
+func (p *places) now() (list []capabilities.Spot, known bool, turn int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.list, p.known, p.turn
+}
+
+// refresh asks in the background, unless that was done a short while ago.
+func (p *places) refresh() {
+	p.mu.Lock()
+	old := p.begun.IsZero() || time.Since(p.begun) >= areasFor
+	p.mu.Unlock()
+	if old {
+		p.ask()
+	}
+}
+
+// ask asks, where nobody does yet, and gives what is closed when that is over.
+func (p *places) ask() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.asking == nil {
+		p.asking, p.begun = make(chan struct{}), time.Now()
+		go p.answer(p.asking)
+	}
+	return p.asking
+}
+
+// answer is one question to the device. One that does not heed its context is asked
+// no more until it has answered.
+func (p *places) answer(over chan struct{}) {
+	ctx, cancel := context.WithTimeout(context.Background(), areasWithin)
+	defer cancel()
+	list, err := spots(ctx, p.of)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.slow = ctx.Err() != nil
+	if err == nil {
+		if !p.known || !slices.Equal(p.list, list) {
+			p.turn++
+		}
+		p.list, p.known = list, true
+	}
+	p.asking = nil
+	close(over)
+}
+
+// wait waits for an answer that was asked for after it was called, and no longer than
+// a device may think.
+func (p *places) wait() {
+	late := time.NewTimer(areasWithin)
+	defer late.Stop()
+	p.mu.Lock()
+	earlier := p.asking
+	p.mu.Unlock()
+	if earlier == nil || p.over(earlier, late) {
+		p.over(p.ask(), late)
+	}
+}
+
+// over waits for the end of a question, and notes where that comes too late.
+func (p *places) over(asked <-chan struct{}, late *time.Timer) bool {
+	select {
+	case <-asked:
+		return true
+	case <-late.C:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.slow = time.Since(p.begun) >= areasWithin
+		return false
+	}
+}
+
+func (p *places) isSlow() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.slow }
+
+func spots(ctx context.Context, a drivers.Areas) ([]capabilities.Spot, error) {
+	areas, err := a.Areas(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]capabilities.Spot, len(areas))
+	for i, one := range areas {
+		list[i] = capabilities.Spot{Name: one.Name, Room: one.Room, Note: one.Note}
+	}
+	return list, nil
+}
+
+// settled resolves with the places that are remembered, and then, where the outcome
+// may hang on places, once more with those that are so now.
+func (h *Home) settled(resolve func(*capabilities.Resolver) capabilities.Outcome) capabilities.Outcome {
+	before := h.turns()
+	out := resolve(h.now())
+	if !h.waits(out) || slices.Equal(before, h.turns()) {
+		return out
+	}
+	return resolve(h.now())
+}
+
+// turns tells whether places have changed between two calls.
+func (h *Home) turns() []int {
+	var list []int
+	for _, p := range h.places {
+		if p != nil {
+			_, _, turn := p.now()
+			list = append(list, turn)
+		}
+	}
+	return list
+}
+
+// waits asks the devices whose places an outcome may hang on, all at once, and waits
+// for them. That is each one, where the request is for one of them or for nothing that
+// is known; but one that was slow the last time is waited for if it is meant alone.
+func (h *Home) waits(out capabilities.Outcome) bool {
+	meant := devicesOf(out.Plan)
+	any := out.Plan == nil || slices.ContainsFunc(h.things, func(t Thing) bool {
+		_, knows := t.Driver.(drivers.Areas)
+		return knows && meant[t.Name]
+	})
+	var all sync.WaitGroup
+	waited := false
+	for i, p := range h.places {
+		switch {
+		case p == nil:
+		case any && (meant[h.things[i].Name] || !p.isSlow()):
+			waited = true
+			all.Go(p.wait)
+		default:
+			p.refresh()
+		}
+	}
+	all.Wait()
+	return waited
+}
+
+// devicesOf are the devices of a plan and of its steps.
+func devicesOf(plan *capabilities.Plan) map[string]bool {
+	set := map[string]bool{}
+	if plan == nil {
+		return set
+	}
+	set[plan.Device] = true
+	for i := range plan.Steps {
+		for name := range devicesOf(&plan.Steps[i]) {
+			set[name] = true
+		}
+	}
+	return set
+}

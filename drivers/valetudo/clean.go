@@ -82,18 +82,13 @@ func (v *Vacuum) plan(ctx context.Context, areas []string) (errand, error) {
 		if at < 0 {
 			return errand{}, fmt.Errorf("%w: there is no room %q; known rooms: %s", drivers.ErrNothingDone, a, strings.Join(names(rooms), ", "))
 		}
+		if wrong := missing(rooms[at : at+1]); wrong != nil {
+			return errand{}, fmt.Errorf("%w: %w", drivers.ErrNothingDone, wrong)
+		}
 		ids[i] = rooms[at].ID
 	}
 	order := map[string]any{"action": "start_segment_action", "segment_ids": ids, "iterations": v.cfg.Passes, "customOrder": true}
 	return errand{segmentsPath, order, v.floor(ctx, ids)}, nil
-}
-
-func names(rooms []room) []string {
-	list := make([]string, len(rooms))
-	for i, r := range rooms {
-		list[i] = r.Name
-	}
-	return list
 }
 
 // free returns nil if the robot can take a task.

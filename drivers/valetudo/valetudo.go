@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,7 @@ var (
 	_ drivers.Sensor   = (*Vacuum)(nil)
 	_ drivers.Observer = (*Vacuum)(nil)
 
+	_ drivers.Inspector  = (*Vacuum)(nil)
 	_ drivers.SafeReader = (*Vacuum)(nil)
 	_ drivers.RestReader = (*Vacuum)(nil)
 	_ drivers.DockReader = (*Vacuum)(nil)
@@ -48,6 +50,7 @@ type Vacuum struct {
 	log  *slog.Logger
 	now  func() time.Time
 
+	wrong   sync.Once      // wrong segments are told in the log once
 	errand  drivers.Errand // what it does for us
 	trouble drivers.Trouble
 	loose   atomic.Bool // it may have been told to set out, and could not be stopped

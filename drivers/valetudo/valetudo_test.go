@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -413,3 +414,72 @@ func TestOneThatMayYetSetOutIsNotAtRest(t *testing.T) {
 		t.Errorf("at rest: %t, %v", still, err)
 	}
 }
+
+// A segment that the configuration names and the robot does not have is told, where
+// the rooms are looked at and where it is asked for.
+func TestASegmentThatIsNotThere(t *testing.T) {
+	h := newHouse(t)
+	var logged lines
+	cfg := valetudo.DefaultConfig()
+	if err := strictyaml.Decode("home.yaml", []byte("url: "+h.URL+"\nsegments: {17: living room, 99: kitchen}"), &cfg); err != nil {
+		t.Fatal(err)
+	}
+	v, err := valetudo.New("vacuum", cfg, slog.New(slog.NewTextHandler(&logged, nil)), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "segments: the robot has no segment 99 (kitchen); it has 16 (Küche), 17 (Wohnzimmer), 18"
+	if _, err := v.Inspect(t.Context()); err == nil || err.Error() != "vacuum: "+want {
+		t.Errorf("Inspect: %v, want %q", err, want)
+	}
+	if err := v.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		areas, err := v.Areas(t.Context())
+		if err != nil || len(areas) != 2 || areas[1].Name != "kitchen" {
+			t.Errorf("Areas: %v, %v; what is asked for is to be told what is wrong", areas, err)
+		}
+	}
+	_, err = v.Clean(t.Context(), []string{"living room", "kitchen"}, nil)
+	if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), want) {
+		t.Errorf("Clean: %v, want %q", err, want)
+	}
+	if acts := h.robot().log(); len(acts) > 0 {
+		t.Errorf("the robot was told %v", acts)
+	}
+	if err := v.Halt(); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(logged.String(), want); n != 1 {
+		t.Errorf("it stands in the log %d times, want once:\n%s", n, logged.String())
+	}
+
+	for config, want := range map[string]string{
+		rooms:                       "answers: in its dock; rooms: kitchen, living room",
+		"":                          "answers: in its dock; rooms: Küche, Wohnzimmer, room 18",
+		"\nsegments: {40: kitchen}": "vacuum: segments: the robot has none of them; it has 16 (Küche), 17 (Wohnzimmer), 18",
+	} {
+		v, err := open("url: " + h.URL + config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		says, err := v.Inspect(t.Context())
+		if err != nil {
+			says = err.Error()
+		}
+		if says != want {
+			t.Errorf("%s: Inspect says %q, want %q", config, says, want)
+		}
+	}
+}
+
+// lines is a log that many may write.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) { l.mu.Lock(); defer l.mu.Unlock(); return l.b.Write(p) }
+
+func (l *lines) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.b.String() }

@@ -1,0 +1,128 @@
+package valetudo
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/drivers/web"
+)
+
+// room is a segment of the robot's map, or one that the configuration names and that
+// the robot does not have.
+type room struct {
+	ID      string
+	Name    string // that people use
+	Own     string // the robot's name for it, "" for none
+	Missing bool
+}
+
+// rooms asks for the segments, and gives them the names of the configuration.
+func (v *Vacuum) rooms(ctx context.Context) ([]room, error) {
+	a, err := v.web.Do(ctx, web.Call{Path: segmentsPath})
+	if err != nil {
+		return nil, err
+	}
+	rooms, err := parseRooms(a.Body, v.cfg.Segments)
+	if wrong := missing(rooms); wrong != nil {
+		v.wrong.Do(func() { v.log.Warn("configured segments that the robot does not have", "err", wrong) })
+	}
+	return rooms, err
+}
+
+// parseRooms are the rooms that can be cleaned, and then those that are Missing.
+func parseRooms(data []byte, names map[string]string) ([]room, error) {
+	var list []struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	}
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, errors.New("its list of rooms cannot be read; is it Valetudo, and new enough?")
+	}
+	var rooms []room
+	taken, there := map[string]bool{}, map[string]bool{}
+	var all []string
+	for _, s := range list {
+		if s.ID == "" {
+			continue
+		}
+		all, there[s.ID] = append(all, idAndName(s.ID, s.Name)), true
+		if names != nil && names[s.ID] == "" {
+			continue // only what was named may be cleaned
+		}
+		one := room{ID: s.ID, Name: cmp.Or(names[s.ID], s.Name, "room "+s.ID), Own: s.Name}
+		if taken[one.Name] {
+			one.Name += " " + s.ID
+		}
+		taken[one.Name] = true
+		rooms = append(rooms, one)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("it knows no rooms; have it map the home, and divide the map into segments on its own page")
+	}
+	if len(rooms) == 0 {
+		return nil, fmt.Errorf("segments: the robot has none of them; it has %s", strings.Join(all, ", "))
+	}
+	for _, id := range slices.Sorted(maps.Keys(names)) {
+		if !there[id] {
+			rooms = append(rooms, room{ID: id, Name: names[id], Own: strings.Join(all, ", "), Missing: true})
+		}
+	}
+	return rooms, nil
+}
+
+func idAndName(id, name string) string {
+	if name == "" {
+		return id
+	}
+	return fmt.Sprintf("%s (%s)", id, name)
+}
+
+// missing says which rooms the robot does not have, and which it has; nil if it has all.
+func missing(rooms []room) error {
+	var list []string
+	has := ""
+	for _, r := range rooms {
+		if r.Missing {
+			list, has = append(list, idAndName(r.ID, r.Name)), r.Own
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	return fmt.Errorf("segments: the robot has no segment %s; it has %s", strings.Join(list, ", "), has)
+}
+
+func names(rooms []room) []string {
+	list := make([]string, len(rooms))
+	for i, r := range rooms {
+		list[i] = r.Name
+	}
+	return list
+}
+
+// Inspect tells whether it answers and has the rooms of the configuration. It works
+// while the device is halted.
+func (v *Vacuum) Inspect(ctx context.Context) (string, error) {
+	s, err := v.state(ctx)
+	if err != nil {
+		return "", v.Named(err)
+	}
+	says := "answers: " + s.doing()
+	rooms, err := v.rooms(ctx)
+	if err == nil {
+		err = missing(rooms)
+	}
+	switch {
+	case err == nil:
+		return says + "; rooms: " + strings.Join(names(rooms), ", "), nil
+	case len(v.cfg.Segments) > 0:
+		return "", v.Named(err)
+	}
+	return says + "; rooms cannot be asked for: " + err.Error(), nil
+}

@@ -58,7 +58,7 @@ func newBroker(t *testing.T, rules *auth.Ledger) *broker {
 	}
 	b.address = "mqtt://" + l.Addr().String()
 	for _, err := range []error{
-		b.AddHook(new(auth.Hook), &auth.Options{Ledger: rules}), b.AddHook(&watch{b: b}, nil),
+		b.AddHook(new(auth.Hook), &auth.Options{Ledger: rules}), b.AddHook(&watch{b: b}, nil), b.AddHook(port.NewRetained(b.Server), nil),
 		b.AddListener(port.New(b.Server, l, nil)), b.Serve(),
 	} {
 		if err != nil {

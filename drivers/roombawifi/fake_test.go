@@ -77,8 +77,10 @@ func newRobot(t *testing.T, legacy bool) *robot {
 	r.host = host
 	r.port, _ = strconv.Atoi(number)
 	r.server = mochi.New(&mochi.Options{InlineClient: true, Logger: slog.New(slog.DiscardHandler)})
-	if err := r.server.AddHook(r, nil); err != nil {
-		t.Fatal(err)
+	for _, hook := range []mochi.Hook{r, port.NewRetained(r.server)} {
+		if err := r.server.AddHook(hook, nil); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := r.server.AddListener(port.New(r.server, l, cfg)); err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func (l *lexicon) amounts(w *words) {
 }
 
 // amountKinds are the gaps that hold a number with its unit.
-var amountKinds = []string{"angle", "kelvin", "percent", "temperature"}
+var amountKinds = []string{"angle", "kelvin", "percent", "percentage", "temperature"}
 
 // amountMatches are the readings of the words from i on as an amount of the kind.
 func (x *request) amountMatches(kind string, i int) []match {
@@ -49,6 +49,12 @@ func (x *request) amountMatches(kind string, i int) []match {
 	case "percent":
 		l.share.each(x.tokens, i, add)
 		w.cardinal(x.tokens, i, func(end int, n float64) { united(l.percentOf, end, n) })
+	case "percentage": // of which is known what it is
+		w.cardinal(x.tokens, i, func(end int, n float64) {
+			if k := l.percentOf.longest(x.tokens, end); n >= 0 && n <= 100 {
+				add(end+k, n)
+			}
+		})
 	case "angle":
 		w.cardinal(x.tokens, i, func(end int, n float64) { united(l.degree, end, n) })
 	case "temperature":

@@ -18,7 +18,10 @@ func (b *builder) build() *Catalogue {
 		b.check(one)
 		b.sentences(c, e, one, fixed{Sentences: one.Sentences})
 		for _, s := range one.hass {
-			b.sentence(c, e, &sentence{capability: one, text: s.text, classes: s.classes, not: s.not})
+			s.sentence.capability = one
+			for _, form := range s.forms {
+				c.put(form, s.sentence)
+			}
 		}
 		for _, also := range one.Also {
 			if _, ok := b.quantities[also.Quantity]; !ok && also.Quantity != "" {
@@ -125,11 +128,6 @@ func (b *builder) sentences(cat *Catalogue, e expander, c *capability, list fixe
 
 // sentence puts one into the automaton.
 func (b *builder) sentence(cat *Catalogue, e expander, s *sentence) {
-	own := cat.wordsOf[s.capability.ID]
-	if own == nil {
-		own = map[string]bool{}
-		cat.wordsOf[s.capability.ID] = own
-	}
 	t, err := ParseTemplate(s.text)
 	if err != nil {
 		b.wrong("capability %s: %w", s.capability.ID, err)
@@ -145,10 +143,20 @@ func (b *builder) sentence(cat *Catalogue, e expander, s *sentence) {
 			b.wrong("capability %s: sentence %q: %w", s.capability.ID, s.text, err)
 			return
 		}
-		cat.grammar.add(form, s)
-		for _, t := range form {
-			own[t.word] = true
-		}
+		cat.put(form, s)
+	}
+}
+
+// put adds a form to the automaton.
+func (c *Catalogue) put(form []term, s *sentence) {
+	own := c.wordsOf[s.capability.ID]
+	if own == nil {
+		own = map[string]bool{}
+		c.wordsOf[s.capability.ID] = own
+	}
+	c.grammar.add(form, s)
+	for _, t := range form {
+		own[t.word] = true
 	}
 }
 
@@ -189,7 +197,7 @@ func (b *builder) waits(e expander, g *grammar, c *capability, list []fixed) {
 func checkForm(form []term) error {
 	said := false
 	for _, t := range form {
-		said = said || t.word != "" || t.kind == "quantity" || t.kind == "percent"
+		said = said || t.word != "" || t.kind == "quantity" || t.kind == "percent" || t.kind == "percentage"
 		if t.kind != "" && !slices.Contains(gapKinds, t.kind) {
 			return fmt.Errorf("unknown slot {%s}; there are %v", t.kind, gapKinds)
 		}
@@ -200,7 +208,7 @@ func checkForm(form []term) error {
 	return nil
 }
 
-var gapKinds = []string{"amount", "angle", "area", "device", "duration", "kelvin", "percent", "position", "quantity", "spot", "temperature", "thing", "view"}
+var gapKinds = []string{"amount", "angle", "area", "device", "duration", "kelvin", "percent", "percentage", "position", "quantity", "spot", "temperature", "thing", "view"}
 
 // check tells what of an entry cannot be.
 func (b *builder) check(c *capability) {

@@ -86,7 +86,7 @@ type capability struct {
 	Events       []fixed         `yaml:"events"`  // what is waited for, where the command waits
 	Objects      []fixed         `yaml:"objects"` // what is watched
 
-	hass []hassSentence // of Home Assistant's files
+	hass []hassForms // of Home Assistant's files
 }
 
 // parameter is one that a plan may have, and what it may be.
@@ -139,6 +139,9 @@ type file struct {
 	Capabilities []*capability       `yaml:"capabilities"`
 	Hass         map[string]string   `yaml:"hass"`         // Home Assistant's intents, and capabilities
 	HassDomains  map[string][]string `yaml:"hass_domains"` // its domains, and classes
+	HassSlots    map[string]string   `yaml:"hass_slots"`   // its slots, and gaps
+	HassRules    map[string]string   `yaml:"hass_rules"`   // rules that its sentences may always use
+	HassLists    map[string]hassBase `yaml:"hass_lists"`   // lists that they may always use
 	Watching     watching            `yaml:"watching"`
 	CountedIn    map[string][]string `yaml:"counted_in"` // units, and their words
 }
@@ -166,7 +169,7 @@ func English() fs.FS { return english }
 // capability, rule, class or list of words of a later file replaces that of an
 // earlier one. All mistakes are told at once.
 func Load(trees ...fs.FS) (*Catalogue, error) {
-	b := &builder{rules: map[string]string{}, classes: map[string][]string{}, quantities: map[string]quantity{}, measures: map[string][]string{}, hassIntents: map[string]string{}, hassDomains: map[string][]string{}, hassRules: map[string]string{}}
+	b := &builder{rules: map[string]string{}, classes: map[string][]string{}, quantities: map[string]quantity{}, measures: map[string][]string{}, hassIntents: map[string]string{}, hassDomains: map[string][]string{}, hassSlots: map[string]string{}, hassRules: map[string]string{}, hassLists: map[string]hassList{}}
 	for _, tree := range trees {
 		b.read(tree)
 	}
@@ -274,25 +277,28 @@ type builder struct {
 
 	hassIntents map[string]string   // capabilities by intent
 	hassDomains map[string][]string // classes by domain
-	hassRules   map[string]string
-	hassFound   []hassSentence
-	hassSkips   []hassSentence // words that say nothing
+	hassSlots   map[string]string   // gaps by slot
+	hassRules   map[string]string   // that its sentences may always use
+	hassLists   map[string]hassList // the same
+	others      hassFiles
 	skipped     []string
 }
 
 // layouts are where files may lie: at the top, and as Home Assistant keeps them for
-// a language.
-var layouts = []string{"*.yaml", "sentences/en/*.yaml", "custom_sentences/en/*.yaml"}
+// a language: %s.
+var layouts = []string{"*.yaml", "Hass*/*.yaml", "sentences/%s/*.yaml", "sentences/%s/*/*.yaml", "custom_sentences/%s/*.yaml", "custom_sentences/%s/*/*.yaml"}
 
 func (b *builder) read(tree fs.FS) {
-	var names []string
 	for _, layout := range layouts {
-		list, err := fs.Glob(tree, layout)
+		names, err := fs.Glob(tree, strings.ReplaceAll(layout, "%s", b.words.Language))
 		if err != nil {
 			b.problems = append(b.problems, err)
 		}
-		names = append(names, list...)
+		b.readAll(tree, names)
 	}
+}
+
+func (b *builder) readAll(tree fs.FS, names []string) {
 	for _, name := range names {
 		data, err := fs.ReadFile(tree, name)
 		if err != nil {
@@ -301,7 +307,7 @@ func (b *builder) read(tree fs.FS) {
 		}
 		docs, err := strictyaml.Parse(data, strictyaml.Config)
 		if err == nil && len(docs) == 1 && isHass(docs[0]) {
-			b.hass(name, docs[0])
+			b.hass(name, told(tree, name), docs[0])
 			continue
 		}
 		var f file
@@ -325,6 +331,11 @@ func (b *builder) merge(f file) {
 	maps.Copy(b.rules, f.Rules)
 	maps.Copy(b.hassIntents, f.Hass)
 	maps.Copy(b.hassDomains, f.HassDomains)
+	maps.Copy(b.hassSlots, f.HassSlots)
+	maps.Copy(b.hassRules, f.HassRules)
+	for name, list := range f.HassLists {
+		b.hassLists[name] = list.list()
+	}
 	maps.Copy(b.classes, f.Classes)
 	maps.Copy(b.quantities, f.Quantities)
 	maps.Copy(b.measures, f.CountedIn)

@@ -55,8 +55,10 @@ type sentence struct {
 	classes    []string // of the devices that it is for; none: all
 	not        []string // and of those that it is not for
 	args       mess.Object
-	asked      bool   // it is one only of a question
-	doubt      string // why it is asked first
+	within     map[string]Range // what a number in a gap may be, by its name
+	all        bool             // it is for all devices that it fits
+	asked      bool             // it is one only of a question
+	doubt      string           // why it is asked first
 }
 
 // suits reports whether the sentence is for devices of the class.

@@ -1,19 +1,52 @@
 package capabilities
 
 import (
-	"fmt"
-	"maps"
-	"regexp"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// isHass reports whether a file is one of Home Assistant's: it has intents, or what
-// the files of a language share.
+// hassFiles is what was read of Home Assistant's files.
+type hassFiles struct {
+	shared hassScope
+	found  []hassSentence
+	skips  []hassSentence // words that say nothing
+}
+
+// hassScope is what sentences may use: of all files, or beside the sentences.
+type hassScope struct {
+	rules map[string]string
+	lists map[string]hassList
+}
+
+// with is the scope with more in it.
+func (s hassScope) with(more hassScope) hassScope {
+	return hassScope{merged(s.rules, more.rules), merged(s.lists, more.lists)}
+}
+
+// hassSentence is a sentence as a file has it, with the domains of devices that it
+// is for, and not for.
+type hassSentence struct {
+	file, intent, text string
+	line               int
+	domains, not       []string
+	all                bool      // it is for all devices of the place
+	unknown            string    // what of its context has no meaning here
+	scope              hassScope // that stands beside it, and counts there alone
+}
+
+// hassForms are what a sentence stands for with one capability and its parameters.
+type hassForms struct {
+	sentence *sentence
+	forms    [][]term
+}
+
+// isHass reports whether a file is one of Home Assistant's: it has intents or
+// sentences, or what the files of a language share.
 func isHass(v *strictyaml.Value) bool {
-	for _, key := range []string{"intents", "expansion_rules", "lists", "skip_words", "language"} {
+	for _, key := range []string{"intents", "expansion_rules", "lists", "skip_words", "sentences", "data"} {
 		if v.Get(key) != nil {
 			return true
 		}
@@ -21,13 +54,17 @@ func isHass(v *strictyaml.Value) bool {
 	return false
 }
 
-// hass reads a file of Home Assistant's intents project, in either layout: an
-// intent has data, each with sentences, or it has the sentences alone. Its
-// sentences are added to the capability that the intent stands for (hass in
-// the files); those with slots, rules or intents that nobody here knows are left
-// out, and noted: to take the sentence and drop the slot would be to drop a word.
-func (b *builder) hass(name string, root *strictyaml.Value) {
-	b.hassRulesOf(name, root.Get("expansion_rules"), func(rule, text string) { b.hassRules[rule] = text })
+// hass reads a file of Home Assistant's intents project: intents with their data or
+// sentences, or in a folder of the intent's name the sentences alone. Its sentences
+// are added to the capabilities that the intents stand for (hass in the files).
+// Those with slots or intents that nobody here knows are left out, and noted: to take
+// the sentence and drop the slot would be to drop a word. at is where the file lies in
+// its tree, name what it is called where its mistakes are told.
+func (b *builder) hass(at, name string, root *strictyaml.Value) {
+	if !b.hassLanguage(name, root.Get("language")) {
+		return
+	}
+	b.others.shared = b.others.shared.with(b.hassScopeOf(name, root))
 	if words := root.Get("skip_words"); words != nil {
 		b.hassSkip(name, words)
 	}
@@ -37,22 +74,56 @@ func (b *builder) hass(name string, root *strictyaml.Value) {
 	for _, intent := range pairs(root.Get("intents")) {
 		b.hassSentences(hassSentence{file: name, intent: intent.Key}, intent.Value)
 	}
+	if root.Get("sentences") == nil && root.Get("data") == nil {
+		return
+	}
+	s := hassSentence{file: name, intent: path.Base(path.Dir(at))}
+	if s.intent == "." {
+		b.wrong("%s:%d: nobody knows of which intent these sentences are; put the file into a folder of its name, or write intents", name, root.Line)
+		return
+	}
+	kind := strings.TrimSuffix(path.Base(at), ".yaml") // area_domain_light
+	if domain := kind[strings.LastIndexByte(kind, '_')+1:]; b.hassDomains[domain] != nil {
+		s.domains = []string{domain}
+	}
+	b.hassSentences(s, root)
 }
 
-// hassRulesOf takes up rules, of a file or beside sentences. One that has no meaning here
-// is empty, so that no other of its name is taken for it.
-func (b *builder) hassRulesOf(file string, rules *strictyaml.Value, yield func(name, text string)) {
-	for _, p := range pairs(rules) {
+// hassLanguage tells of a file in another language than that of the words here.
+func (b *builder) hassLanguage(name string, v *strictyaml.Value) bool {
+	if v == nil || v.Kind == strictyaml.Null {
+		return true
+	}
+	language, _, _ := strings.Cut(strings.ReplaceAll(v.Text, "_", "-"), "-")
+	if v.Kind != strictyaml.String || !strings.EqualFold(language, b.words.Language) {
+		b.wrong("%s:%d: language: %q is not that of the words here, %q; take the file away, or bring words of that language (language: in agent: words)", name, v.Line, v.Text, b.words.Language)
+		return false
+	}
+	return true
+}
+
+// hassScopeOf takes up rules and lists, of a file or beside sentences.
+func (b *builder) hassScopeOf(file string, v *strictyaml.Value) hassScope {
+	s := hassScope{map[string]string{}, map[string]hassList{}}
+	if rules := v.Get("expansion_rules"); rules != nil && rules.Kind != strictyaml.Map {
+		b.wrong("%s:%d: expansion_rules: no mapping; write each rule with its template", file, rules.Line)
+	}
+	for _, p := range pairs(v.Get("expansion_rules")) {
 		if p.Value.Kind != strictyaml.String || !balanced(p.Value.Text) {
 			b.wrong("%s:%d: expansion_rules: %s: %q is no template; close its brackets", file, p.Line, p.Key, p.Value.Text)
 			continue
 		}
-		text, ok := hassTemplate(p.Value.Text)
-		if !ok {
-			text = ""
-		}
-		yield(strings.ToLower(p.Key), text)
+		s.rules[strings.ToLower(p.Key)] = p.Value.Text
 	}
+	if lists := v.Get("lists"); lists != nil && lists.Kind != strictyaml.Map {
+		b.wrong("%s:%d: lists: no mapping; write each list with its values or range", file, lists.Line)
+	}
+	for _, p := range pairs(v.Get("lists")) {
+		if list, ok := b.hassListOf(file, p); ok {
+			s.lists[strings.ToLower(p.Key)] = list
+		}
+	}
+	return s
 }
 
 // hassSkip takes up words that say nothing. One that says something here is none of
@@ -67,18 +138,8 @@ func (b *builder) hassSkip(name string, list *strictyaml.Value) {
 			b.wrong("%s:%d: skip_words: no text", name, one.Line)
 			continue
 		}
-		b.hassSkips = append(b.hassSkips, hassSentence{file: name, line: one.Line, text: one.Text})
+		b.others.skips = append(b.others.skips, hassSentence{file: name, line: one.Line, text: one.Text})
 	}
-}
-
-// hassSentence is a sentence as a file has it, with the classes of devices that it
-// is for, and not for.
-type hassSentence struct {
-	file, intent, text string
-	line               int
-	classes, not       []string
-	unknown            string            // what of its context has no meaning here
-	rules              map[string]string // that stand beside it, and count there alone
 }
 
 func pairs(v *strictyaml.Value) []strictyaml.Pair {
@@ -98,25 +159,19 @@ func (b *builder) hassSentences(s hassSentence, v *strictyaml.Value) {
 			b.wrong("%s:%d: %s: sentence %q: a bracket is not closed, or closed twice", s.file, s.line, s.intent, s.text)
 			return
 		}
-		b.hassFound = append(b.hassFound, s)
+		b.others.found = append(b.others.found, s)
 	case v.Kind == strictyaml.List:
 		for _, one := range v.List {
 			b.hassSentences(s, one)
 		}
 	case v.Kind == strictyaml.Map:
-		for _, p := range slices.Concat(pairs(v.Get("requires_context")), pairs(v.Get("slots"))) {
-			s.context(&s.classes, p)
+		b.hassContext(&s, v)
+		if v.Get("intents") == nil && v.Get("language") == nil { // of the file it is shared
+			s.scope = s.scope.with(b.hassScopeOf(s.file, v))
 		}
-		for _, p := range pairs(v.Get("excludes_context")) {
-			s.context(&s.not, p)
+		if v.Get("data") == nil && v.Get("sentences") == nil {
+			b.wrong("%s:%d: %s: no sentences here; write sentences: with a list", s.file, v.Line, s.intent)
 		}
-		s.rules = maps.Clone(s.rules)
-		b.hassRulesOf(s.file, v.Get("expansion_rules"), func(name, text string) {
-			if s.rules == nil {
-				s.rules = map[string]string{}
-			}
-			s.rules[name] = text
-		})
 		b.hassSentences(s, v.Get("data"))
 		b.hassSentences(s, v.Get("sentences"))
 	default:
@@ -124,32 +179,51 @@ func (b *builder) hassSentences(s hassSentence, v *strictyaml.Value) {
 	}
 }
 
-// context notes domains; what else a context may say has no meaning here, and where
-// it excludes something it must have one.
-func (s *hassSentence) context(domains *[]string, p strictyaml.Pair) {
-	if p.Key != "domain" {
-		s.unknown = p.Key
-		return
+// hassContext takes up for which devices sentences are. What else a context may say has
+// no meaning here.
+func (b *builder) hassContext(s *hassSentence, v *strictyaml.Value) {
+	for _, key := range []string{"requires_context", "excludes_context", "slots"} {
+		one := v.Get(key)
+		if one != nil && one.Kind != strictyaml.Map {
+			b.wrong("%s:%d: %s: %s: no mapping; write what it holds with its value", s.file, one.Line, s.intent, key)
+		}
+		for _, p := range pairs(one) {
+			switch {
+			case p.Key == "domain" && key == "excludes_context":
+				s.not = append(slices.Clip(s.not), b.hassTexts(*s, p.Value)...)
+			case p.Key == "domain":
+				s.domains = b.hassTexts(*s, p.Value)
+			case p.Key == "name" && key == "slots" && p.Value.Text == "all":
+				s.all = true
+			default:
+				s.unknown = p.Key
+			}
+		}
 	}
-	list := []*strictyaml.Value{p.Value}
-	if p.Value.Kind == strictyaml.List {
-		list = p.Value.List
+	for _, key := range []string{"inferred_domain", "name_domains"} {
+		if one := v.Get(key); one != nil {
+			s.domains = b.hassTexts(*s, one)
+		}
 	}
-	*domains = slices.Clip(*domains)
-	for _, one := range list {
-		*domains = append(*domains, one.Text)
+	if here := v.Get("context_area"); here != nil && here.Text == "true" {
+		s.unknown = "context_area"
 	}
 }
 
-// classesOf are the classes of domains; known is false where there is one that
-// nobody here knows.
-func (b *builder) classesOf(domains []string) (classes []string, known bool) {
-	known = true
-	for _, domain := range domains {
-		list, ok := b.hassDomains[domain]
-		classes, known = append(classes, list...), known && ok
+// hassTexts are a text or a list of them.
+func (b *builder) hassTexts(s hassSentence, v *strictyaml.Value) (list []string) {
+	all := []*strictyaml.Value{v}
+	if v.Kind == strictyaml.List {
+		all = v.List
 	}
-	return classes, known
+	for _, one := range all {
+		if one.Kind != strictyaml.String {
+			b.wrong("%s:%d: %s: no name of a domain", s.file, one.Line, s.intent)
+			continue
+		}
+		list = append(list, one.Text)
+	}
+	return list
 }
 
 // balanced reports whether all brackets of a template are closed, in order.
@@ -169,113 +243,24 @@ func balanced(text string) bool {
 	return len(open) == 0
 }
 
-// mergeHass adds the sentences to their capabilities, when all files are read.
-func (b *builder) mergeHass() {
-	b.mergeSkips()
-	if len(b.hassFound) == 0 {
-		return
-	}
-	e := expander{rules: map[string]Template{}, fold: b.words.fold}
-	for name, text := range b.hassRules {
-		if t, err := ParseTemplate(text); err == nil && text != "" {
-			e.rules[name] = t
+// domainsOf are the classes of devices of domains, by the capability that an intent
+// stands for with them. Domains that nobody here knows have none.
+func (b *builder) domainsOf(intent string, domains []string) map[string][]string {
+	of := map[string][]string{}
+	for _, domain := range domains {
+		if classes := b.hassDomains[domain]; len(classes) > 0 {
+			meant := b.hassMeant(intent, domain)
+			of[meant] = append(of[meant], classes...)
 		}
 	}
-	shared := e.rules
-	for _, s := range b.hassFound {
-		if e.rules = shared; len(s.rules) > 0 {
-			e.rules = maps.Clone(shared)
-			for name, text := range s.rules {
-				delete(e.rules, name)
-				if t, err := ParseTemplate(text); err == nil && text != "" {
-					e.rules[name] = t
-				}
-			}
-		}
-		i := slices.IndexFunc(b.list, func(c *capability) bool { return c.ID == b.hassIntents[s.intent] })
-		text, ok := hassTemplate(s.text)
-		classes, known := b.classesOf(s.classes)
-		s.classes, ok = classes, ok && known
-		s.not, _ = b.classesOf(s.not) // what is not here need not be excluded
-		if !ok || i < 0 || s.unknown != "" || !b.hassFits(e, text) {
-			b.skipped = append(b.skipped, fmt.Sprintf("%s:%d: %s: %q", s.file, s.line, s.intent, s.text))
-			continue
-		}
-		s.text = hassInline(text, merged(b.hassRules, s.rules))
-		own := *b.list[i] // the list may hold entries of the embedded files
-		own.hass = append(slices.Clip(own.hass), s)
-		b.list[i] = &own
-	}
+	return of
 }
 
-// mergeSkips adds words that say nothing to the fillers.
-func (b *builder) mergeSkips() {
-	said := map[string]bool{}
-	for _, list := range [][]string{b.words.Negations, b.words.Conditionals, b.words.Times, b.words.All, b.words.Joining, b.words.Stop} {
-		for _, text := range list {
-			said[text] = true
-		}
+// hassMeant is the capability that an intent stands for with a domain or a slot; "" if
+// there is none.
+func (b *builder) hassMeant(intent, with string) string {
+	if id, ok := b.hassIntents[intent+" "+with]; ok {
+		return id
 	}
-	for _, list := range b.lexicon.Verbs {
-		for _, text := range list {
-			said[text] = true
-		}
-	}
-	for name, list := range b.lexicon.Signals {
-		for _, text := range list {
-			said[text] = said[text] || name != glue
-		}
-	}
-	own := slices.Clone(b.words.Fillers)
-	for _, s := range b.hassSkips {
-		text := strings.ToLower(strings.TrimSpace(s.text))
-		switch {
-		case slices.Contains(own, text):
-		case said[text] || len(b.words.tokens(text)) == 0:
-			b.wrong("%s:%d: skip_words: %q says something here, and is never left out; take it from the list", s.file, s.line, s.text)
-		default:
-			own = append(own, text)
-		}
-	}
-	b.words.Fillers = own
-}
-
-// hassFits reports whether a sentence has a meaning here.
-func (b *builder) hassFits(e expander, text string) bool {
-	t, err := ParseTemplate(text)
-	if err != nil {
-		return false
-	}
-	forms, err := e.all(t)
-	return err == nil && !slices.ContainsFunc(forms, func(form []term) bool { return checkForm(form) != nil })
-}
-
-var hassRule = regexp.MustCompile(`<([^<>]*)>`)
-
-// hassInline puts rules into a sentence: their names are those of the file alone.
-func hassInline(text string, rules map[string]string) string {
-	for range maxDepth {
-		next := hassRule.ReplaceAllStringFunc(text, func(ref string) string { return "(" + rules[ref[1:len(ref)-1]] + ")" })
-		if next == text {
-			break
-		}
-		text = next
-	}
-	return text
-}
-
-var (
-	hassEnding = regexp.MustCompile(`([a-z]+)\[([a-z]+)\]`)
-	hassSpaces = regexp.MustCompile(`\s+`)
-	hassSlots  = strings.NewReplacer("{name}", "{device}", "<name>", "{device}", "<area>", "{area}", "[the]", "", "[<the>]", "", "<the>", "", "what's", "what is", "?", "", ".", "", ",", "")
-)
-
-// hassTemplate writes a sentence of Home Assistant as one of ours; false where it
-// has what there is no word for here.
-func hassTemplate(text string) (string, bool) {
-	text = hassSlots.Replace(strings.ToLower(text))
-	text = hassEnding.ReplaceAllString(text, "($1|$1$2)")
-	text = hassSpaces.ReplaceAllString(strings.TrimSpace(text), " ")
-	text = strings.NewReplacer("( ", "(", " )", ")", "[ ", "[", " ]", "]", "| ", "|", " |", "|", "; ", ";", " ;", ";").Replace(text)
-	return text, text != "" && !strings.ContainsAny(text, "'’")
+	return b.hassIntents[intent]
 }

@@ -122,7 +122,6 @@ func TestHostileHomeAssistantFiles(t *testing.T) {
 		"two in a circle":  "language: en\nintents: {HassTurnOn: ['<a> {name}']}\nexpansion_rules: {a: 'x <b>', b: 'y <a>'}\n",
 		"a bomb":           bomb,
 		"wide":             wide,
-		"a missing rule":   "language: en\nintents: {HassTurnOn: ['<nothing> {name}']}\n",
 		"a wildcard":       "language: en\nintents: {HassTurnOn: ['do {anything} with {name}']}\nlists: {anything: {wildcard: true}}\n",
 	} {
 		c, err := capabilities.Load(capabilities.English(), fstest.MapFS{"a.yaml": {Data: []byte(text)}})
@@ -146,11 +145,146 @@ func TestHomeAssistantMistakes(t *testing.T) {
 		{"language: en\nskip_words: [\"off\"]\n", `a.yaml:2: skip_words: "off" says something here`},
 		{"language: en\nskip_words: pretty\n", "a.yaml:2: skip_words: no list"},
 		{"intents:\n  HassTurnOn: 7\n", "a.yaml:2: HassTurnOn: neither a sentence nor a list"},
+		{"intents:\n  HassTurnOn:\n    - \"zap {name}\"\n    - \"<nope> {name}\"\n", `a.yaml:4: HassTurnOn: sentence "<nope> {name}": rule <nope> is not there; define it under expansion_rules`},
+		{"expansion_rules: {go: '<nope> on'}\nintents:\n  HassTurnOn: [\"<go> {name}\"]\n", `a.yaml:3: HassTurnOn: sentence "<go> {name}": rule <nope> is not there`},
+		{"intents:\n  HassTurnOn:\n    - \"zap {name} {nope:level}\"\n", "a.yaml:3: HassTurnOn: sentence \"zap {name} {nope:level}\": list {nope} is not there; define it under lists"},
+		{"language: de\nintents: {HassTurnOn: ['schalte {name} an']}\n", `a.yaml:1: language: "de" is not that of the words here, "en"`},
+		{"intents:\n  HassTurnOn:\n    data:\n      - sentence: [\"zap {name}\"]\n", "a.yaml:4: HassTurnOn: no sentences here; write sentences: with a list"},
+		{"sentences: [\"zap {name}\"]\n", "a.yaml:1: nobody knows of which intent these sentences are"},
+		{"lists:\n  height: {range: {from: 5, to: 1}}\n", "a.yaml:2: lists: height: no range; write from: and to: with numbers"},
+		{"lists:\n  height: [1]\n", "a.yaml:2: lists: height: no list; write values:, range: or wildcard: true"},
+		{"lists:\n  height:\n    values:\n      - {out: 3}\n", "a.yaml:4: lists: height: a value is neither a text nor in: with out:"},
+		{"intents:\n  HassTurnOn:\n    data:\n      - sentences: [\"zap {name}\"]\n        requires_context: light\n", "a.yaml:5: HassTurnOn: requires_context: no mapping"},
+		{"intents:\n  HassTurnOn:\n    data:\n      - sentences: [\"zap {name}\"]\n        slots: {domain: [5]}\n", "a.yaml:5: HassTurnOn: no name of a domain"},
 	} {
 		_, err := capabilities.Load(capabilities.English(), fstest.MapFS{"a.yaml": {Data: []byte(c.yaml)}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %s", c.yaml, err, c.want)
 		}
+	}
+}
+
+// All that is wrong is told at once, file by file.
+func TestHomeAssistantMistakesAtOnce(t *testing.T) {
+	_, err := capabilities.Load(capabilities.English(), capabilities.Named(fstest.MapFS{
+		"a.yaml": {Data: []byte("intents:\n  HassTurnOn: [\"<nope> {name}\", \"zap [ {name}\"]\nlists: {x: 5}\n")},
+		"b.yaml": {Data: []byte("language: de\nintents: {}\n")},
+	}, "words"))
+	for _, want := range []string{"words/a.yaml:2: HassTurnOn: sentence \"zap [ {name}\"", "words/a.yaml:2: HassTurnOn: sentence \"<nope> {name}\"", "words/a.yaml:3: lists: x", "words/b.yaml:1: language"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// What stands in gaps is read as the parameter that it is: a number in its range, a
+// text of a list, the name of a colour.
+func TestHomeAssistantParameters(t *testing.T) {
+	const file = `
+language: en-GB
+lists:
+  brightness: {range: {type: percentage, from: 5, to: 100}}
+  brightness_level: {values: [{in: "(tiptop|maximum)", out: 100}, {in: wee, out: 1}]}
+  color: {values: [red, {in: "grass[y]", out: green}, black]}
+  temperature_unit: {values: [celsius, {in: c, out: celsius}, fahrenheit]}
+expansion_rules:
+  brightness: "{brightness}[ ][%|percent]"
+  temperature: "{temperature}[[ ](°|degrees)[[ ]{temperature_unit}]]"
+  fit: "(rig)[s] [up]|fettle"
+intents:
+  HassLightSet:
+    data:
+      - sentences: ["<fit> <name>['s brightness] [to] <brightness>", "<fit> <name> [to ](be )[very ]{brightness_level:brightness}", "<fit> <name> {color}"]
+        requires_context: {domain: light}
+      - sentences: ["<fit> [all of] <area> to <brightness>"]
+        slots: {name: all}
+      - sentences: ["<fit> <name> {brightness} and {color}"]
+  HassSetPosition:
+    data: [{sentences: ["<fit> {cover_classes:device_class} in <area> at <position>", "<fit> {name} at <position>"], slots: {domain: cover}}]
+  HassClimateSetTemperature:
+    data: [{sentences: ["<fit> {name} at <temperature>"]}]
+  HassClimateGetTemperature:
+    data: [{sentences: ["is it toasty in <area>"]}]
+  HassVacuumCleanArea:
+    data: [{sentences: ["buzz [through] <area>"]}]
+`
+	c, err := capabilities.Load(capabilities.English(), fstest.MapFS{"a.yaml": {Data: []byte(file)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := c.Skipped(); len(left) != 1 || !strings.Contains(left[0], "{brightness} and {color}") {
+		t.Errorf("left out: %q, want the one with two parameters", left)
+	}
+	r := capabilities.NewResolver(c, capabilities.Home{Devices: []capabilities.Device{
+		{Name: "lamp", Label: "lamp", Class: "light", Area: "attic", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.Dim, capabilities.Tint}},
+		{Name: "spot", Label: "spot", Class: "light", Area: "attic", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.Dim}},
+		{Name: "stove", Label: "stove", Class: "heater", Area: "attic", Commands: []capabilities.Command{capabilities.SetTemperature}},
+		{Name: "blind", Label: "blind", Class: "blind", Area: "attic", Commands: []capabilities.Command{capabilities.OpenTo}},
+		{Name: "meter", Label: "meter", Class: "thermometer", Area: "attic", Commands: []capabilities.Command{capabilities.ReadState}, Quantities: []string{"temperature"}},
+		{Name: "robot", Label: "robot", Class: "vacuum", Commands: []capabilities.Command{capabilities.Clean}, Spots: []capabilities.Spot{{Name: "attic", Room: "attic"}}},
+	}})
+	for intent, want := range map[string]string{
+		"rig the lamp to 40":             "set the lamp to 40 percent",
+		"rigs up lamp 40%":               "set the lamp to 40 percent",
+		"fettle the lamp's brightness 7": "set the lamp to 7 percent",
+		"rig the lamp to be very tiptop": "set the lamp to 100 percent",
+		"rig the lamp be wee":            "set the lamp to 1 percent",
+		"rig lamp grassy":                "make the lamp green",
+		"rig the lamp black":             "",
+		"rig the lamp to 140":            "",
+		"rig the lamp to 2":              "",
+		"rig the stove to 40":            "",
+		"rig the attic to 40 percent":    "set the lamp to 40 percent, set the spot to 40 percent",
+		"rig blinds in the attic at 30":  "take the blind to 30 percent open",
+		"rig the blind at 30 percent":    "take the blind to 30 percent open",
+		"rig the stove at 21":            "set the stove to 21 °C",
+		"rig the stove at 68°F":          "set the stove to 20 °C",
+		"is it toasty in the attic?":     "read the temperature from the meter",
+		"buzz through the attic":         "vacuum the attic",
+	} {
+		o := r.Resolve(ask(intent))
+		if said := o.Plan; want == "" && said != nil || want != "" && (said == nil || said.Summary != want) {
+			t.Errorf("Resolve(%q) = %s, want %q", intent, got(o), want)
+		}
+	}
+}
+
+// In the layout with a folder for each intent the file says for which devices it is,
+// and with a domain an intent may be another deed.
+func TestHomeAssistantFolderOfAnIntent(t *testing.T) {
+	files := fstest.MapFS{
+		"sentences/en/_common.yaml":                     {Data: []byte("language: en\nexpansion_rules: {zap: '(zap|zip)'}\nskip_words: [i want, \"i'd like\"]\n")},
+		"sentences/en/HassTurnOn/name_only.yaml":        {Data: []byte("language: en\nsentences: ['<zap> [<the>] {name}', '[<the>] {name}', '<the> {name}']\nresponse: default\n")},
+		"sentences/en/HassTurnOn/name_lock.yaml":        {Data: []byte("language: en\nsentences: ['snib [<the>] {name}']\n")},
+		"sentences/en/HassTurnOn/area_domain.yaml":      {Data: []byte("language: en\ndata:\n  - sentences: ['glimmer [<the>] {area}']\n    inferred_domain: light\n")},
+		"sentences/en/HassTurnOff/name_script.yaml":     {Data: []byte("language: en\nsentences: ['unrun {name}']\n")},
+		"sentences/de/HassTurnOn/name_only.yaml":        {Data: []byte("language: de\nsentences: ['schalte {name} an']\n")},
+		"custom_sentences/en/HassTurnOff/anything.yaml": {Data: []byte("language: en\nsentences: ['quench {name}', 'never ever wake {name}']\n")},
+	}
+	c, err := capabilities.Load(capabilities.English(), files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := house()
+	home.Devices = append(home.Devices, capabilities.Device{Name: "bolt", Label: "cellar bolt", Class: "lock", Commands: []capabilities.Command{capabilities.Lock, capabilities.Unlock}})
+	r := capabilities.NewResolver(c, home)
+	for intent, want := range map[string]string{
+		"zip the heater":             "switch-on heater",
+		"snib the cellar bolt":       "lock bolt",
+		"snib the heater":            "no: ",
+		"glimmer the porch":          "switch-on porch-lamp",
+		"unrun the heater":           "no: ",
+		"quench the heater":          "switch-off heater",
+		"never ever wake the heater": "no: ",
+		"the heater":                 "no: ",
+		"my heater":                  "no: ",
+	} {
+		if o := r.Resolve(ask(intent)); !strings.HasPrefix(got(o), want) {
+			t.Errorf("Resolve(%q) = %q, want %q", intent, got(o), want)
+		}
+	}
+	if left := strings.Join(c.Skipped(), "\n"); len(c.Skipped()) != 4 {
+		t.Errorf("left out: %s, want the two bare names, the script and the one that forbids", left)
 	}
 }
 

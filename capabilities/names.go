@@ -210,7 +210,7 @@ func (x *request) filled(kind string, i int) []match {
 		list = merge(list, x.r.catalogue.quantity, x.tokens, i, w)
 	case "thing":
 		list = merge(list, x.r.catalogue.lexicon.thing, x.tokens, i, w)
-	case "angle", "kelvin", "percent", "temperature":
+	case "angle", "kelvin", "percent", "percentage", "temperature":
 		list = x.amountMatches(kind, i)
 	case "amount":
 		w.cardinal(x.tokens, i, func(end int, n float64) {

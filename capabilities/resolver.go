@@ -170,13 +170,16 @@ func (x *request) read() {
 		if s.asked && !x.asks {
 			return
 		}
-		rd := reading{sentence: s, slots: slots, doubt: s.doubt}
+		rd := reading{sentence: s, slots: slots, doubt: s.doubt, args: slices.Clone(s.args), all: s.all}
 		if m := rd.slot("spot"); m != nil && len(m.rooms) > 1 && s.capability.Command != Clean { // two files are two prints
 			return
 		}
 		for _, b := range slots {
 			if slices.Contains(amountKinds, b.kind) {
 				rd.args = rd.args.Set(b.name, b.match.amount)
+				if r, bounded := s.within[b.name]; bounded && (b.match.amount < r.Min || b.match.amount > r.Max) {
+					return
+				}
 			}
 			if b.kind == "amount" {
 				rd.doubt = unmeasured(b.match.amount)

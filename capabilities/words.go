@@ -8,6 +8,7 @@ import (
 
 // words are the words of a language that no capability owns.
 type words struct {
+	Language     string                   `yaml:"language"` // as ISO 639-1: "en"
 	Fillers      []string                 `yaml:"fillers"`
 	Asking       []string                 `yaml:"asking"`
 	Negations    []string                 `yaml:"negations"`
@@ -126,6 +127,9 @@ func (w *words) merge(later words) {
 		if *theirs[i] != nil {
 			*mine[i] = *theirs[i]
 		}
+	}
+	if later.Language != "" {
+		w.Language = later.Language
 	}
 	w.Contractions = merged(w.Contractions, later.Contractions)
 	w.Numbers = merged(w.Numbers, later.Numbers)

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -38,8 +39,8 @@ func Start(ctx context.Context, g *gate.Gate, devices []Device, log *slog.Logger
 }
 
 // Halt takes devices of Start to their safe state.
-func Halt(ctx context.Context, g *gate.Gate, devices []Device) error {
-	return haltAll(ctx, g, func(yield func(*device) bool) {
+func Halt(ctx context.Context, g *gate.Gate, devices []Device, log *slog.Logger) error {
+	return haltAll(ctx, g, log, func(yield func(*device) bool) {
 		for _, d := range devices {
 			if !yield(d.opened) {
 				return
@@ -85,24 +86,51 @@ func startAll(ctx context.Context, gt *gate.Gate, devices iter.Seq[*device], log
 	_ = g.Wait() // each has said its own
 }
 
-// HaltError is a device that could not be taken to its safe state.
+// HaltError is a device that has acted, is not known to be inert since, and could not
+// be taken to its safe state.
 type HaltError struct {
 	Device string
 	Err    error
 }
 
-func (e *HaltError) Error() string { return fmt.Sprintf("halt %s: %v", e.Device, e.Err) }
+func (e *HaltError) Error() string {
+	return fmt.Sprintf("%s could not be taken to its safe state, and may be on or moving; look at it: %v", e.Device, e.Err)
+}
 
 func (e *HaltError) Unwrap() error { return e.Err }
 
-// haltAll takes every device to its safe state, those too that did not start.
-func haltAll(ctx context.Context, gt *gate.Gate, devices iter.Seq[*device]) error {
+// Unsafe names the devices of every HaltError in err.
+func Unsafe(err error) []string {
+	if h, ok := err.(*HaltError); ok {
+		return []string{h.Device}
+	}
+	var names []string
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			names = append(names, Unsafe(one)...)
+		}
+	case interface{ Unwrap() error }:
+		names = Unsafe(e.Unwrap())
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// haltAll takes every device to its safe state, those too that did not start. One
+// that cannot be, and was not used, or is known to be inert since, is noted, and no
+// more: that it is switched off or unplugged is no danger.
+func haltAll(ctx context.Context, gt *gate.Gate, log *slog.Logger, devices iter.Seq[*device]) error {
 	var g errgroup.Group
 	var mu sync.Mutex
 	var errs []error
 	for d := range devices {
 		g.Go(func() error {
 			if err := gt.Halt(ctx, d.Driver, d.Name); err != nil {
+				if !gt.Left(d.Name) {
+					log.Warn("not reached at the end; it was not in use", "device", d.Name, "err", err)
+					return nil
+				}
 				mu.Lock()
 				defer mu.Unlock()
 				errs = append(errs, &HaltError{d.Name, err})

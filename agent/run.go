@@ -16,7 +16,9 @@ import (
 // ctx ends, what runs is stopped and told truthfully, within Config.EndTime,
 // and every device is taken to its safe state.
 func (a *Agent) Run(ctx context.Context) (err error) {
-	defer func() { err = errors.Join(err, haltAll(context.WithoutCancel(ctx), a.gate, maps.Values(a.devices))) }()
+	defer func() {
+		err = errors.Join(err, haltAll(context.WithoutCancel(ctx), a.gate, a.log, maps.Values(a.devices)))
+	}()
 	defer a.runTimers(ctx)()
 	defer a.runStops(ctx)()
 	startAll(ctx, a.gate, maps.Values(a.devices), a.log)

@@ -87,6 +87,19 @@ func TestAnEndWithoutOrderDisarms(t *testing.T) {
 	}
 }
 
+// What could not be taken to its safe state is known by name.
+func TestAnEndWithDevicesThatAreNotSafe(t *testing.T) {
+	f := admin.In(t.TempDir())
+	r := begin(t, f)
+	must(t, r.End("heater", "pump"), r.End("heater", "pump"))
+	next := begin(t, f)
+	const want = "messkit, started 2026-11-21T12:00:00Z, did not end in order: not taken to a safe state: heater, pump"
+	if l := next.Local(); l.Disarmed[capabilities.RiskMotion] != want {
+		t.Errorf("%+v, want %q", l, want)
+	}
+	must(t, next.End())
+}
+
 func TestAnUnknownOutcomeDisarms(t *testing.T) {
 	for class, want := range map[capabilities.Risk]int{capabilities.RiskComfort: 0, capabilities.RiskMotion: 1, "": 2} {
 		f := admin.In(t.TempDir())

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
@@ -55,7 +56,7 @@ func (r *Run) begin() error {
 	unclean := ""
 	since, err := durable.Read(r.folder.marker(), maxFile)
 	if err == nil {
-		unclean = fmt.Sprintf("messkit, started %s, did not end in order", started(since))
+		unclean = fmt.Sprintf("messkit, started %s, did not end in order", started(since)) + unsafe(since)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -80,11 +81,21 @@ func (r *Run) begin() error {
 
 // started is the time that a marker names.
 func started(marker []byte) string {
-	t, err := time.Parse(time.RFC3339, strings.TrimSpace(string(marker)))
+	first, _, _ := strings.Cut(string(marker), "\n")
+	t, err := time.Parse(time.RFC3339, strings.TrimSpace(first))
 	if err != nil {
 		return "at a time that cannot be read"
 	}
 	return t.Format(time.RFC3339)
+}
+
+// unsafe is what a marker says of devices; "" for nothing.
+func unsafe(marker []byte) string {
+	_, names, _ := strings.Cut(string(marker), "\n")
+	if names = strings.TrimSpace(names); names == "" || strings.ContainsFunc(names, unicode.IsControl) {
+		return ""
+	}
+	return ": not taken to a safe state: " + names
 }
 
 // Local is what holds now, as Folder.Local tells it, and what could not be
@@ -140,9 +151,10 @@ func (r *Run) disarm(why string, classes []capabilities.Risk) error {
 	return err
 }
 
-// End notes that all devices are in their safe state, unless there is something
-// that the next run must know and that could not be written.
-func (r *Run) End() error {
+// End notes that all devices are in their safe state, but for those that are named:
+// with these the run has not ended in order. Nor has it where there is something that
+// the next run must know and that could not be written.
+func (r *Run) End(unsafe ...string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.begun || len(r.doubts) > 0 {
@@ -150,6 +162,14 @@ func (r *Run) End() error {
 	}
 	if !durable.There(r.folder.marker()) {
 		return nil // the folder has gone; the next run sees that
+	}
+	if len(unsafe) > 0 {
+		since, err := durable.Read(r.folder.marker(), maxFile)
+		if err != nil {
+			return err
+		}
+		first, _, _ := strings.Cut(string(since), "\n")
+		return durable.Replace(r.folder.marker(), []byte(first+"\n"+strings.Join(unsafe, ", ")+"\n"))
 	}
 	return errors.Join(os.Remove(r.folder.marker()), durable.SyncDir(r.folder.dir))
 }

@@ -58,6 +58,7 @@ type device struct {
 	holder string         // what the task that holds it does; "" if none does
 	off    *off           // when it is to be switched off; nil if it is not on
 	active bool           // the task that holds it may act now
+	left   bool           // it has acted, or may have, and is not known to be inert since
 	level  level
 	driver drivers.Device // nil before Start
 }

@@ -15,10 +15,24 @@ func (g *Gate) Start(ctx context.Context, d drivers.Device, name string) error {
 	}
 	o := g.armStart(d, name) // before the call: a call that is slow may have worked at once
 	err := g.life(ctx, name, "start", d.Start)
+	g.noteStart(d, name, err)
 	if o != nil && (err != nil || g.isOff(ctx, d, name)) {
 		g.disarmStart(name, o)
 	}
 	return err
+}
+
+// noteStart notes that a device was started that is on from then.
+func (g *Gate) noteStart(d drivers.Device, name string, err error) {
+	l, ok := d.(drivers.Levels)
+	if !ok || untouched(err) {
+		return
+	}
+	if initial, _ := l.Levels(); initial == "on" {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.device(name).left = true
+	}
 }
 
 // armStart notes when a device that is being started is to go off; nil if
@@ -65,10 +79,17 @@ func (g *Gate) isOff(ctx context.Context, d drivers.Device, name string) bool {
 // one call, whatever else is going on with it. What goes on safely by itself is
 // left to that, unless everything is stopped.
 func (g *Gate) Halt(ctx context.Context, d drivers.Device, name string) error {
+	what, f := "halt", d.Halt
 	if l, ok := d.(drivers.Leaver); ok && g.Stopped() == "" {
-		return g.life(ctx, name, "leave", l.Leave)
+		what, f = "leave", l.Leave
 	}
-	return g.life(ctx, name, "halt", d.Halt)
+	err := g.life(ctx, name, what, f)
+	if err == nil {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.device(name).left = false
+	}
+	return err
 }
 
 func (g *Gate) life(ctx context.Context, name, what string, f func() error) error {

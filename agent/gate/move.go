@@ -140,6 +140,7 @@ func (p *Pass) standStill(ctx context.Context, m drivers.Mover, o *off) error {
 	defer p.g.mu.Unlock()
 	if err == nil || errors.Is(err, drivers.ErrNotStarted) { // a stop has halted it
 		p.g.wentOff(p.dev, o)
+		p.dev.left = p.dev.left || err != nil
 		return nil
 	}
 	o.at = p.g.now()

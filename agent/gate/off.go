@@ -37,6 +37,7 @@ func (g *Gate) wentOff(d *device, o *off) bool {
 		return false
 	}
 	d.off, d.level = nil, isOff
+	d.calm()
 	g.tellGuard(d)
 	g.ring()
 	return true

@@ -215,6 +215,7 @@ func (g *Gate) noteSafe(d *device, s Safe) {
 	d.safe, d.level = &s, unknown // its safe state may be on
 	g.tell()
 	if s.State == Reached {
+		d.left = false
 		g.log.Info("safe", "device", d.name, "evidence", s.Evidence, "took", s.Took)
 		return
 	}

@@ -74,7 +74,7 @@ func step[T any](ctx context.Context, p *Pass, name string, limit time.Duration,
 			var none T
 			return none, err
 		}
-		v, err := f(ctx)
+		v, err := tracked(ctx, p, f)
 		return v, p.midway(ctx, name, err)
 	})
 }

@@ -243,9 +243,7 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 
 func (e *executor) run(ctx context.Context) error {
 	err := errors.Join(e.outputs.handOver(), e.work(ctx), e.outputs.end())
-	if _, unsafe := errors.AsType[*agent.HaltError](err); !unsafe {
-		err = errors.Join(err, e.outputs.now.End())
-	}
+	err = errors.Join(err, e.outputs.now.End(agent.Unsafe(err)...))
 	return errors.Join(err, e.acts.Close(), e.journal.Close())
 }
 
@@ -258,12 +256,17 @@ func (e *executor) work(ctx context.Context) error {
 	still, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer hangUp()
 	g, ctx := errgroup.WithContext(ctx)
+	var ran error // told too where the connection's error comes first: it says which devices are not safe
 	g.Go(func() error { return e.link(still) })
 	g.Go(func() error {
 		defer hangUp()
-		return e.agent.Run(ctx)
+		ran = e.agent.Run(ctx)
+		return ran
 	})
-	return g.Wait()
+	if err := g.Wait(); err != ran {
+		return errors.Join(err, ran)
+	}
+	return ran
 }
 
 // runRemote runs the agent for an exchange elsewhere.

@@ -33,6 +33,7 @@ type outputs struct {
 	timers  background
 	guard   background
 	zones   zones
+	log     *slog.Logger
 }
 
 // background is something that runs until it is ended.
@@ -66,7 +67,7 @@ func (c *config) start(ctx context.Context, log *slog.Logger) (*outputs, error) 
 	if err != nil {
 		return nil, err
 	}
-	o, client := &outputs{lock: lock, now: admin.In(c.Agent.Data).Run(c.Agent.Disarm, c.home.names(), time.Now)}, (*guard.Client)(nil)
+	o, client := &outputs{lock: lock, log: log, now: admin.In(c.Agent.Data).Run(c.Agent.Disarm, c.home.names(), time.Now)}, (*guard.Client)(nil)
 	known := []gate.Option{gate.WithLocal(o.now.Local), gate.WithReserved(o.zones.reserved)}
 	if watched := c.home.guarded(c.limits(), log); len(watched) > 0 {
 		will, err := filepath.Abs(filepath.Join(c.Agent.Data, "guard"))
@@ -114,5 +115,5 @@ func (o *outputs) end() error {
 
 // halt takes the devices to their safe state, where no agent has come of it.
 func (o *outputs) halt(ctx context.Context) error {
-	return errors.Join(agent.Halt(context.WithoutCancel(ctx), o.gate, o.devices), o.end())
+	return errors.Join(agent.Halt(context.WithoutCancel(ctx), o.gate, o.devices, o.log), o.end())
 }

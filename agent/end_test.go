@@ -1,0 +1,57 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/gate"
+)
+
+// dead is a lamp that cannot be taken to its safe state.
+type dead struct{ lamp }
+
+func (d *dead) Halt() error { return errors.New("no route") }
+
+// One dead device that nobody has used does not make an end without order. Those that
+// may be on do, by name.
+func TestADeadDeviceAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gate.New(gate.DefaultConfig(), time.Now, quiet())
+		var devices []agent.Device
+		for _, name := range []string{"unplugged", "heater", "pump"} {
+			devices = append(devices, agent.Device{Name: name, Driver: &dead{}})
+		}
+		var said strings.Builder
+		log := slog.New(slog.NewTextHandler(&said, nil))
+		devices = agent.Start(t.Context(), g, devices, log)
+		for i, on := range map[int]bool{1: true, 2: true} {
+			plan := step(devices[i].Name, on)
+			pass, err := g.Enter(t.Context(), plan, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := pass.Switch(t.Context(), devices[i].Driver.(*dead), on); err != nil {
+				t.Error(err)
+			}
+			pass.Leave()
+		}
+		err := agent.Halt(context.WithoutCancel(t.Context()), g, devices, log)
+		if got := agent.Unsafe(fmt.Errorf("at the end: %w", errors.Join(err, err, errors.New("another")))); !slices.Equal(got, []string{"heater", "pump"}) {
+			t.Errorf("not safe: %v; %v", got, err)
+		}
+		if !strings.Contains(fmt.Sprint(err), "heater could not be taken to its safe state, and may be on or moving; look at it: no route") {
+			t.Error(err)
+		}
+		if !strings.Contains(said.String(), `msg="not reached at the end; it was not in use" device=unplugged err="no route"`) || strings.Contains(fmt.Sprint(err), "unplugged") {
+			t.Errorf("said %s", said.String())
+		}
+	})
+}

@@ -71,7 +71,7 @@ func TestAnAnswerThatLeadsNowhere(t *testing.T) {
 
 // What is said beside a yes counts as well.
 func TestAYesWithACondition(t *testing.T) {
-	for more, want := range map[string]mess.Code{"but not before sunset": mess.Failed, "the floor is dirty": mess.InProgress} {
+	for more, want := range map[string]mess.Code{"but not before sunset": mess.Failed, "mind the cat": mess.Failed, "keep off the rug": mess.Failed, "the floor is dirty": mess.InProgress} {
 		inHouse(t, func(h *house) {
 			ref := h.says(claude, "request: {id: v, intent: vacuum both}")
 			h.is(ref, mess.NeedsConfirmation)

@@ -206,6 +206,9 @@ func (t *task) response(plan capabilities.Plan, r result, images []mess.Entry, t
 	if r.notes != "" {
 		trouble = append([]string{r.notes}, trouble...)
 	}
+	if len(plan.Unused) > 0 {
+		trouble = append(trouble, "of the context this was not used: "+strings.Join(plan.Unused, "; "))
+	}
 	if len(content) == 0 && len(trouble) == 0 {
 		return nil
 	}

@@ -95,33 +95,14 @@ func (x *request) limited(rd *reading) (Outcome, bool) {
 			return x.misplaced("", f.Key), true
 		}
 	}
-	for _, e := range x.req.Context {
-		text, _ := e.Value.(string)
-		if slices.Contains(wordless, e.Type) {
-			continue
-		}
-		for line := range strings.Lines(text) {
-			if line = strings.TrimSpace(line); x.r.limits(line, rd) {
-				return x.refuse(fmt.Sprintf("the context says %q; say in the request what is to be done, and leave this out of the context", line), nil), true
-			}
-		}
-	}
 	return Outcome{}, false
 }
 
-// wordless are the types of context whose text is no words: addresses and names.
-var wordless = []string{"image", "audio", "video", "file", "url", "ref", "embedding"}
-
 // limits reports whether a line of context is more than a fact: it forbids, sets
-// a condition or a time, calls off, orders something else than the reading, or
-// has signs.
-func (r *Resolver) limits(line string, rd *reading) bool {
+// a condition or a time, calls off, or has signs.
+func (r *Resolver) limits(line string) bool {
 	w := r.catalogue.words
 	y := &request{r: r, req: mess.Request{Intent: line}, tokens: w.tokens(line)}
-	for n := 1; n > 0; { // "and then turn on the heater"
-		n = w.joining.longest(y.tokens, 0)
-		y.tokens = y.tokens[n:]
-	}
 	if char, _ := r.sign(line); char != "" {
 		return true
 	}
@@ -129,7 +110,7 @@ func (r *Resolver) limits(line string, rd *reading) bool {
 		return true
 	}
 	for i := 0; i < len(y.tokens); i++ {
-		if n := w.facts.longest(y.tokens, i); n > 0 {
+		if n := max(w.facts.longest(y.tokens, i), w.filler.longest(y.tokens, i)); n > 1 { // "I am", "good evening"
 			i += n - 1
 			continue
 		}
@@ -138,17 +119,7 @@ func (r *Resolver) limits(line string, rd *reading) bool {
 			return true
 		}
 	}
-	return len(y.tokens) <= maxTokens && y.orders(rd)
-}
-
-// orders reports whether the text orders something, and not what the reading
-// does.
-func (x *request) orders(rd *reading) bool {
-	x.read()
-	acts := slices.DeleteFunc(x.readings, func(o reading) bool { return o.capability.Effect == Query })
-	return len(acts) > 0 && (rd == nil || !slices.ContainsFunc(x.able(acts), func(o reading) bool {
-		return o.capability == rd.capability && slices.Equal(o.devices, rd.devices) && o.value("spot") == rd.value("spot")
-	}))
+	return false
 }
 
 // Limits reports whether what is said beside a yes is more than a fact: see the
@@ -159,7 +130,10 @@ var nowhere = sync.OnceValue(func() *Resolver { return NewResolver(Default(), Ho
 
 func (r *Resolver) limitsAny(text string) bool {
 	for line := range strings.Lines(text) {
-		if r.limits(strings.TrimSpace(line), nil) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if _, orders := r.orders(line, Outcome{}); orders || r.limits(line) || !r.describes(line, &Plan{Risk: RiskComfort}) {
 			return true
 		}
 	}

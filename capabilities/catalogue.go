@@ -23,6 +23,7 @@ type Catalogue struct {
 	lexicon    lexicon
 	grammar    *grammar
 	watching   watching
+	context    besides
 	events     *grammar         // what is waited for, behind "when"
 	objects    *grammar         // what is watched, behind "watch"
 	measure    *phrases[string] // units of measures, by their words
@@ -143,6 +144,7 @@ type file struct {
 	HassRules    map[string]string   `yaml:"hass_rules"`   // rules that its sentences may always use
 	HassLists    map[string]hassBase `yaml:"hass_lists"`   // lists that they may always use
 	Watching     watching            `yaml:"watching"`
+	Context      besides             `yaml:"context"`
 	CountedIn    map[string][]string `yaml:"counted_in"` // units, and their words
 }
 
@@ -273,6 +275,7 @@ type builder struct {
 	sources    []source
 	unread     bool // a file is no YAML
 	watching   watching
+	context    besides
 	measures   map[string][]string
 
 	hassIntents map[string]string   // capabilities by intent
@@ -340,6 +343,7 @@ func (b *builder) merge(f file) {
 	maps.Copy(b.quantities, f.Quantities)
 	maps.Copy(b.measures, f.CountedIn)
 	b.watching.merge(f.Watching)
+	b.context.merge(f.Context)
 	for _, c := range f.Capabilities {
 		if c == nil {
 			continue // an empty item

@@ -37,6 +37,9 @@ type Plan struct {
 	// Place is where the device is, or what it works on, where the requester asked for
 	// that; "" where nobody knows.
 	Place string `json:",omitempty"`
+	// Unused is what of the request's context changes nothing of the plan, as it was
+	// written. It is told to the requester.
+	Unused []string `json:",omitempty"`
 }
 
 // Actuates reports whether the plan would change the world, whatever it says of

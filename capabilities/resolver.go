@@ -96,6 +96,14 @@ func (rd *reading) value(kind string) string {
 }
 
 func (r *Resolver) resolve(req mess.Request, given mess.Object) Outcome {
+	if len(req.Context) > 0 {
+		return r.inContext(req, given)
+	}
+	return r.said(req, given)
+}
+
+// said resolves a request by its words, without its context.
+func (r *Resolver) said(req mess.Request, given mess.Object) Outcome {
 	x := &request{r: r, req: req, given: given}
 	out := x.outcome()
 	if out.Plan != nil {

@@ -20,7 +20,7 @@ import (
 
 func (a *app) planCommand() *cobra.Command {
 	var file, lines string
-	var requires []string
+	var requires, beside []string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   `plan "REQUEST"`,
@@ -49,6 +49,9 @@ line of a file, and prints one JSON object a line.`,
 			for _, id := range requires {
 				req.Requires = append(req.Requires, mess.Capability{ID: id})
 			}
+			for _, text := range beside {
+				req.Context = append(req.Context, mess.TextEntry(text))
+			}
 			out := c.preview().Resolve(req)
 			v := c.verdict(out.Plan)
 			v.busy = c.busy(cmd.Context(), out.Plan)
@@ -61,6 +64,7 @@ line of a file, and prints one JSON object a line.`,
 	f := c.Flags()
 	f.StringVarP(&file, "config", "c", "", "configuration file; without one: the simulated home")
 	f.StringSliceVar(&requires, "requires", nil, "capabilities that the request names")
+	f.StringArrayVar(&beside, "context", nil, "what is said beside the request; may be given more than once")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.StringVarP(&lines, "file", "f", "", "with --json: plan each line of this file; - is the standard input")
 	return c
@@ -91,6 +95,9 @@ func (a *app) explain(out capabilities.Outcome, v ruling) error {
 		}
 		for i, step := range plan.Steps {
 			line(fmt.Sprintf("  step %d", i+1), "%s", step.Summary)
+		}
+		if len(plan.Unused) > 0 {
+			line("not used", "of the context: %s", strings.Join(plan.Unused, "; "))
 		}
 		if plan.Consequences != "" {
 			line("consequences", "%s", plan.Consequences)
@@ -239,6 +246,7 @@ func outcomeJSON(out capabilities.Outcome, v ruling) map[string]any {
 			"summary": p.Summary, "device": p.Device, "capability": p.Capability, "command": p.Command, "evidence": out.Explain.Evidence, "args": p.Args,
 			"risk": p.Risk, "effect": p.Effect, "for": p.For.Seconds(), "consequences": p.Consequences,
 			"not_before": dateOf(p.NotBefore), "steps": stepsJSON(p.Steps), "reversible": p.Reversible, "confirm": v.first, "needs": v.needs, "busy": v.busy, "off_in": v.off.Seconds(), "digest": p.Digest(),
+			"unused": append([]string{}, p.Unused...),
 		}
 	}
 	if q := out.Question; q != nil {

@@ -33,6 +33,7 @@ type decoder struct {
 	problems Problems
 	found    []*node // each item of the message as it was written
 	lenient  bool    // what does not fit its type is kept as it was written
+	quoted   bool    // text has quotes, so that a number is none
 }
 
 func (d *decoder) fail(n *node, path, format string, args ...any) {
@@ -120,6 +121,10 @@ func (d *decoder) items(v reflect.Value, n *node, path string) {
 		}
 		list = []*node{n}
 	default:
+		if v.Type() == reflect.TypeFor[[]Entry]() && n.Kind != strictyaml.String { // text is an entry, a number may be a slip
+			d.want(n, strictyaml.List, path)
+			return
+		}
 		list = []*node{n}
 	}
 	s := reflect.MakeSlice(v.Type(), len(list), len(list))
@@ -165,9 +170,9 @@ func (d *decoder) whole(n *node, path string, err error) {
 	}
 }
 
-// text takes a number as it was written: id: 42.
+// text takes a number as it was written, where one need not put quotes: id: 42.
 func (d *decoder) text(v reflect.Value, n *node, path string) {
-	if n.Kind != strictyaml.Number && !d.want(n, strictyaml.String, path) {
+	if (n.Kind != strictyaml.Number || d.quoted) && !d.want(n, strictyaml.String, path) {
 		return
 	}
 	s := n.Text

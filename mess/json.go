@@ -25,6 +25,20 @@ func fromJSON(data []byte, out any) error {
 	return d.problems.Err()
 }
 
+// ReadJSON reads a JSON text that comes from outside, and is larger than messages
+// are, into a struct with `mess` tags. The error is of type Problems.
+func ReadJSON(data []byte, out any) error {
+	limits := stored
+	limits.Lone = false
+	n, err := strictyaml.ParseJSON(data, limits)
+	if err != nil {
+		return err
+	}
+	d := decoder{quoted: true}
+	d.into(reflect.ValueOf(out).Elem(), n, "")
+	return d.problems.Err()
+}
+
 // UnmarshalJSON reads a message as ReadDocument reads a document: what somebody
 // has kept as it was found, because it does not fit, is found so again.
 func (m *Message) UnmarshalJSON(data []byte) error {

@@ -131,7 +131,7 @@ type Stop struct {
 // (ours). What was claimed before goes on. Short form: true.
 type Hold struct {
 	ID        string `mess:"id"` // given by the exchange; the same order may come twice
-	Why       string `mess:"why"`
+	Why       string `mess:"why,words"`
 	By        string `mess:"by"`             // set by the exchange, never believed from outside
 	At        Time   `mess:"at"`             // as By
 	Executors Refs   `mess:"executors,list"` // whom it is for; none: all that it can be for
@@ -173,7 +173,7 @@ type SafeDevice struct {
 // (and Holding) it is a heartbeat.
 type Executor struct {
 	ID           string       `mess:"id"`
-	Name         string       `mess:"name"`
+	Name         string       `mess:"name,words"`
 	Capabilities []Capability `mess:"capabilities"`
 	Availability Availability `mess:"availability"`
 	Schedule     string       `mess:"schedule"` // cron, where availability is schedule

@@ -28,24 +28,51 @@ func Parse(data []byte) (Message, error) {
 // ParseAll reads the messages of a YAML text with several documents, or the one
 // of a JSON text.
 func ParseAll(data []byte) ([]Message, error) {
-	return parse(data, false)
+	docs, err := strictyaml.Parse(data, strictyaml.Message)
+	return read(docs, err, decoder{}, false)
 }
 
 // ParseValid reads messages as ParseAll does and validates them, so that every
 // problem is told with its line.
 func ParseValid(data []byte) ([]Message, error) {
-	return parse(data, true)
+	docs, err := strictyaml.Parse(data, strictyaml.Message)
+	return read(docs, err, decoder{}, true)
 }
 
-func parse(data []byte, validate bool) ([]Message, error) {
-	docs, err := strictyaml.Parse(data, strictyaml.Message)
+// ParseJSON reads a message of which its sender says that it is JSON (RFC 8259).
+// What is YAML alone, such as a key without quotes, is refused, and so is a number
+// where text is wanted.
+func ParseJSON(data []byte) (Message, error) {
+	docs, err := oneJSON(data)
+	all, err := read(docs, err, decoder{quoted: true}, false)
+	if err != nil {
+		return Message{}, err
+	}
+	return all[0], nil
+}
+
+// ParseValidJSON reads a message as ParseJSON does and validates it.
+func ParseValidJSON(data []byte) (Message, error) {
+	docs, err := oneJSON(data)
+	all, err := read(docs, err, decoder{quoted: true}, true)
+	if err != nil {
+		return Message{}, err
+	}
+	return all[0], nil
+}
+
+func oneJSON(data []byte) ([]*node, error) {
+	v, err := strictyaml.ParseJSON(data, strictyaml.Message)
+	return []*node{v}, err
+}
+
+func read(docs []*node, err error, d decoder, validate bool) ([]Message, error) {
 	if err != nil {
 		return nil, err
 	}
 	if len(docs) == 0 {
 		return nil, Problems{{Text: "it is empty; send a message: MESS: with a list of items"}}
 	}
-	var d decoder
 	all := make([]Message, len(docs))
 	for i, n := range docs {
 		before := len(d.problems)
@@ -147,6 +174,17 @@ func YAMLAll(all []Message) ([]byte, error) {
 // ParseObject reads one mapping in YAML or JSON, within the limits of a message.
 func ParseObject(data []byte) (Object, error) {
 	docs, err := strictyaml.Parse(data, strictyaml.Message)
+	return readObject(docs, err)
+}
+
+// ParseObjectJSON reads one mapping of which its sender says that it is JSON, as
+// ParseValidJSON does.
+func ParseObjectJSON(data []byte) (Object, error) {
+	docs, err := oneJSON(data)
+	return readObject(docs, err)
+}
+
+func readObject(docs []*node, err error) (Object, error) {
 	if err != nil {
 		return nil, err
 	}

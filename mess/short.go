@@ -101,7 +101,7 @@ func (a *Area) write() *node {
 
 func (r *Reason) read(d *decoder, n *node, path string) {
 	*r = Reason{}
-	if n.Kind == strictyaml.String || n.Kind == strictyaml.Number {
+	if n.Kind == strictyaml.String || n.Kind == strictyaml.Number && !d.quoted {
 		r.Detail = n.Text
 		return
 	}
@@ -114,6 +114,28 @@ func (r *Reason) write() *node {
 	}
 	n := &node{Kind: strictyaml.Map}
 	addFields(n, reflect.ValueOf(r).Elem())
+	return n
+}
+
+// read takes a stop whatever stands in its reason: that is no reason not to stop.
+func (s *Stop) read(d *decoder, n *node, path string) {
+	*s = Stop{}
+	if n.Kind == strictyaml.Map {
+		c := *n
+		c.Pairs = slices.Clone(n.Pairs)
+		for i, p := range c.Pairs {
+			if p.Key == "why" && p.Value.Kind != strictyaml.String && p.Value.Kind != strictyaml.Null {
+				c.Pairs[i].Value = strictyaml.Str(string(strictyaml.JSON(p.Value)))
+			}
+		}
+		n = &c
+	}
+	d.fields(reflect.ValueOf(s).Elem(), n, path)
+}
+
+func (s *Stop) write() *node {
+	n := &node{Kind: strictyaml.Map}
+	addFields(n, reflect.ValueOf(s).Elem())
 	return n
 }
 

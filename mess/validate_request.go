@@ -2,6 +2,7 @@ package mess
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -22,6 +23,7 @@ func (c *checker) request(path string, r *Request) {
 	c.moment(path+".needed_by", r.NeededBy)
 	c.capabilities(path+".requires", r.Requires)
 	c.entries(path+".context", r.Context)
+	c.restrictions(path, r)
 	c.constraints(path+".constraints", r.Constraints)
 	for i, h := range r.ResponseHint {
 		if strings.TrimSpace(h.Type) == "" {
@@ -30,6 +32,41 @@ func (c *checker) request(path string, r *Request) {
 	}
 	if k := r.Compensation; k != nil && k.Shells != nil && *k.Shells < 0 {
 		c.fail(path+".compensation.shells", "%d is negative; write 0 or more", *k.Shells)
+	}
+}
+
+// Fields of a request by where MESS has them (1.0 section 3.2, 1.1 section 4).
+var (
+	ofTiming      = []string{"not_before", "expires", "urgency"}
+	ofConstraints = []string{"location", "timing", "environment", "depends_on"}
+	ofRequests    = []string{"needed_by", "confirm_before", "requires", "priority", "precision"}
+)
+
+// misplaced refuses fields that MESS knows elsewhere: kept where they are, as what
+// is not known is, they would restrict nothing, and what was to wait would begin.
+func (c *checker) misplaced(path string, extra Object, within string, elsewhere ...string) {
+	for _, f := range extra {
+		if slices.Contains(elsewhere, f.Key) {
+			c.fail(path+"."+f.Key, "belongs in %s; write it there", within)
+		}
+	}
+}
+
+func (c *checker) restrictions(path string, r *Request) {
+	c.misplaced(path, r.Extra, "constraints", ofConstraints...)
+	c.misplaced(path, r.Extra, "constraints.timing", ofTiming...)
+	for _, f := range r.Extra {
+		if strings.HasPrefix(f.Key, "confirm") {
+			c.fail(path+"."+f.Key, "is no field of a request; write confirm_before: true if somebody is to say yes first")
+		}
+	}
+	if k := r.Constraints; k != nil {
+		c.misplaced(path+".constraints", k.Extra, "constraints.timing", ofTiming...)
+		c.misplaced(path+".constraints", k.Extra, "the request itself", ofRequests...)
+		if t := k.Timing; t != nil {
+			c.misplaced(path+".constraints.timing", t.Extra, "constraints", ofConstraints...)
+			c.misplaced(path+".constraints.timing", t.Extra, "the request itself", ofRequests...)
+		}
 	}
 }
 
@@ -119,6 +156,19 @@ func (c *checker) media(path string, e Entry) {
 			c.fail(path, "is empty; write a URI")
 		}
 	case Object:
+		for _, key := range []string{"uri", "file", "resource", "data", "url", "name", "mime", "sha256"} {
+			switch at, _ := v.Get(key); at.(type) {
+			case nil, string:
+			default:
+				c.fail(path+"."+key, "is %s; write text", What(at))
+				return
+			}
+		}
+		if at, _ := v.Get("size"); at != nil {
+			if _, ok := at.(Number); !ok {
+				c.fail(path+".size", "is %s; write the number of bytes", What(at))
+			}
+		}
 		for _, key := range []string{"uri", "file", "resource", "data", "url"} {
 			if at, ok := v.Get(key); ok && at != nil {
 				return

@@ -64,6 +64,20 @@ var invalid = []struct{ item, path, word string }{
 	{"response: {re: a, content: [{location: {name: x, accuracy: -1}}]}", "[0].response.content[0].location.accuracy", "out of range"},
 	{"reply: {re: a, confirm: true, context: [{audio: 1}]}", "[0].reply.context[0].audio", "URI"},
 
+	// What MESS knows elsewhere restricts nothing where it stands.
+	{"request: {intent: x, not_before: 2026-02-08T23:00:00Z}", "[0].request.not_before", "constraints.timing"},
+	{"request: {intent: x, expires: 2h}", "[0].request.expires", "constraints.timing"},
+	{"request: {intent: x, depends_on: [a]}", "[0].request.depends_on", "belongs in constraints;"},
+	{"request: {intent: x, timing: {}}", "[0].request.timing", "constraints"},
+	{"request: {intent: x, confirm_by: operator}", "[0].request.confirm_by", "confirm_before"},
+	{"request: {intent: x, confirmation: true}", "[0].request.confirmation", "confirm_before"},
+	{"request: {intent: x, constraints: {not_before: rubbish}}", "[0].request.constraints.not_before", "constraints.timing"},
+	{"request: {intent: x, constraints: {confirm_before: true}}", "[0].request.constraints.confirm_before", "the request itself"},
+	{"request: {intent: x, constraints: {timing: {depends_on: [a]}}}", "[0].request.constraints.timing.depends_on", "constraints"},
+	{"request: {intent: x, constraints: {timing: {needed_by: 2026-02-08T23:00:00Z}}}", "[0].request.constraints.timing.needed_by", "the request itself"},
+	{"request: {intent: x, context: [image: {uri: [a]}]}", "[0].request.context[0].image.uri", "is a list"},
+	{"request: {intent: x, context: [image: {uri: a, size: large}]}", "[0].request.context[0].image.size", "number of bytes"},
+
 	// Status: section 4.2, each code's required fields.
 	{"status: {code: claimed}", "[0].status", "re is missing"},
 	{"status: {re: a}", "[0].status", "code is missing"},

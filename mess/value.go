@@ -2,6 +2,7 @@ package mess
 
 import (
 	"encoding/json"
+	"reflect"
 	"time"
 )
 
@@ -41,6 +42,12 @@ func (o Object) Set(key string, value any) Object {
 		}
 	}
 	return append(o, Field{key, value})
+}
+
+// What says what a value without a type of its own is: "a number", "text", "a
+// list".
+func What(value any) string {
+	return encode(reflect.ValueOf(value)).Kind.String()
 }
 
 // Time is a point in time as written: RFC 3339 with offset.

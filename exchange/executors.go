@@ -75,6 +75,9 @@ func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (me
 	if !mess.ValidID(c.ID) {
 		return mess.Ack{}, mess.Refuse(mess.Invalid, "config.executor.id: %q cannot name an executor; use letters, digits, - and _, at most 64", c.ID)
 	}
+	if err := CheckProfile(c); err != nil {
+		return mess.Ack{}, err
+	}
 	ack := mess.Ack{Re: mess.Refs{c.ID}, ReceivedAt: mess.TimeOf(x.now())}
 	if c.Instance != "" {
 		x.letGo(ctx, c)

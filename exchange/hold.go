@@ -61,7 +61,12 @@ func (x *Exchange) order(ctx context.Context, who Actor, h mess.Hold, on bool) (
 	if err := mayOrder(who, verb); err != nil {
 		return mess.Hold{}, err
 	}
-	h.Why = cutReason(h.Why)
+	if len(h.Why) > maxReason {
+		return mess.Hold{}, mess.Refuse(mess.Invalid, "config.%s.why: %d bytes are too long; write at most %d", verb, len(h.Why), maxReason)
+	}
+	if len(h.Extra) > 0 { // a slip in executors would mean all of them
+		return mess.Hold{}, mess.Refuse(mess.Invalid, "config.%s.%.60s: is not known here; write why and executors, or leave them out", verb, h.Extra[0].Key)
+	}
 	h.ID, h.By, h.At = rand.Text(), who.ID, mess.TimeOf(x.now())
 	given, orders, err := x.passHolds(who, holdOrder{On: on, Hold: h})
 	if err != nil {

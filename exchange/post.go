@@ -20,6 +20,9 @@ func (x *Exchange) Post(ctx context.Context, in Inbound) (mess.Message, error) {
 	if err := in.Message.Validate(); err != nil {
 		return mess.Message{}, mess.Refuse(mess.Invalid, "%v", err)
 	}
+	if err := checkMedia(in.Message); err != nil {
+		return mess.Message{}, err
+	}
 	p, err := sortItems(in.Message)
 	if err != nil {
 		return mess.Message{}, err

@@ -76,7 +76,7 @@ func parts(t *testing.T, o outcome) (link *sdk.ResourceLink, shown *sdk.ImageCon
 // Data inside messages become resources, wherever they stand.
 func TestInlineDataBecomeResources(t *testing.T) {
 	g := inHouse(t).overStdio(model)
-	ref := g.ok("mess_request", map[string]any{"intent": "inline", "context": []any{map[string]any{"image": mess.DataURI("image/png", []byte("not a picture"))}}}).field("ref")
+	ref := g.ok("mess_request", map[string]any{"intent": "inline", "context": []any{map[string]any{"image": mess.DataURI("image/png", []byte("\x89 not a picture\x00"))}}}).field("ref")
 	o := g.ok("mess_wait", map[string]any{"ref": ref, "image_max_px": 32})
 	link, shown := parts(t, o)
 	if link == nil || shown == nil {

@@ -505,8 +505,11 @@ func TestATestNotice(t *testing.T) {
 		if _, err := h.hooks.Try(t.Context(), "ana"); err == nil || !strings.Contains(err.Error(), "no address") {
 			t.Errorf("no address: %v", err)
 		}
-		h.post("ana", `{"config":{"executor":{"id":"ana","notifications":[{"type":"ntfy","url":"https://ntfy.example/topic"},{"type":"webhook","url":"https://own.example/hook?token=sesame","secret":"s"},{"type":"webhook","url":"https://gone.example/"},{"type":"webhook","url":"no address"}]}}}`)
+		h.post("ana", `{"config":{"executor":{"id":"ana","notifications":[{"type":"ntfy","url":"https://ntfy.example/topic"},{"type":"webhook","url":"https://own.example/hook?token=sesame","secret":"s"},{"type":"webhook","url":"https://gone.example/"},{"type":"webhook","url":"https://not.example/"}]}}}`)
 		h.mu.Lock()
+		h.receiver["not.example"] = func(context.Context, int) (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusForbidden, Body: http.NoBody}, nil
+		}
 		h.receiver["gone.example"] = func(context.Context, int) (*http.Response, error) { return nil, errors.New("no route to host") }
 		h.mu.Unlock()
 		list, err := h.hooks.Try(t.Context(), "ana")

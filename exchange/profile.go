@@ -1,0 +1,264 @@
+package exchange
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/receipt"
+)
+
+// Bounds of what an executor says about itself.
+const (
+	maxExecutorName = 256  // bytes of its name
+	maxSchedule     = 256  // bytes of a line
+	maxAddress      = 2048 // bytes of where it is told
+	maxAddresses    = 4    // of webhooks and topics of ntfy
+)
+
+// CheckProfile tells why a registration, or a change of one, cannot be meant. The
+// fields that MESS leaves open are those of clients in the field: a wrong one would
+// be kept, and nothing be done by it. What is null clears its field; what is not
+// known here is kept.
+func CheckProfile(c mess.Executor) error {
+	p := profile{}
+	switch {
+	case len(c.Name) > maxExecutorName:
+		p.fail("name", "%d bytes are too long; write at most %d", len(c.Name), maxExecutorName)
+	case strings.ContainsFunc(c.Name, unicode.IsControl):
+		p.fail("name", "has a line break or another control character in it; write one line")
+	}
+	if c.Instance != "" && !mess.ValidRef(c.Instance) {
+		p.fail("instance", "%.60q cannot name a process; use letters and digits", c.Instance)
+	}
+	for i, v := range c.Versions {
+		if !speaks.MatchString(v) {
+			p.fail(fmt.Sprintf("versions[%d]", i), "%.20q is no version of MESS; write it like 1.1.0", v)
+		}
+	}
+	p.hours(c)
+	for _, f := range c.Extra {
+		if check := checks[f.Key]; check != nil && f.Value != nil {
+			check(&p, f.Key, f.Value)
+		}
+	}
+	if key, ok := c.Extra.Get(receipt.KeyField); ok {
+		if text, ok := p.text(receipt.KeyField, key); ok {
+			_, err := receipt.PublicKey(text)
+			p.failIf(receipt.KeyField, err)
+		}
+	}
+	return p.err
+}
+
+// speaks is a version of MESS, of whatever peer.
+var speaks = regexp.MustCompile(`^[0-9]{1,4}(\.[0-9]{1,4}){1,2}$`)
+
+// checks are those of the fields that MESS leaves open and that mean something
+// here, or to servers in the field.
+var checks = map[string]func(p *profile, path string, v any){
+	"notifications": (*profile).notifications,
+	"hooks":         (*profile).hooks,
+	"preferences":   (*profile).preferences,
+	"areas":         (*profile).names,
+	"location":      (*profile).place,
+	"latency":       (*profile).number,
+	"precision":     (*profile).number,
+	"disarmed":      func(p *profile, path string, v any) { p.text(path, v) },
+	KindKey:         func(p *profile, path string, v any) { p.text(path, v) },
+}
+
+// profile is a look at what an executor says about itself. It keeps the first
+// thing that is wrong.
+type profile struct{ err error }
+
+func (p *profile) fail(path, format string, args ...any) {
+	if p.err == nil {
+		p.err = mess.Refuse(mess.Invalid, "config.executor.%s: %s", path, fmt.Sprintf(format, args...))
+	}
+}
+
+func (p *profile) failIf(path string, err error) {
+	if err != nil {
+		p.fail(path, "%v", err)
+	}
+}
+
+// hours looks at when it is to be had.
+func (p *profile) hours(c mess.Executor) {
+	if len(c.Schedule) > maxSchedule {
+		p.fail("schedule", "%d bytes are too long; write at most %d", len(c.Schedule), maxSchedule)
+		return
+	}
+	_, err := hoursOf(c)
+	if err == nil && c.Schedule != "" {
+		err = CheckSchedule(c.Schedule)
+	}
+	if err == nil && c.Schedule != "" && c.Availability == "" {
+		err = fmt.Errorf("counts only beside availability: %s; write both", mess.Schedule)
+	}
+	p.failIf("schedule", err)
+}
+
+func (p *profile) text(path string, v any) (string, bool) {
+	s, ok := v.(string)
+	if !ok {
+		p.fail(path, "is %s; write text", mess.What(v))
+	}
+	return s, ok
+}
+
+func (p *profile) list(path string, v any) []any {
+	list, ok := v.([]any)
+	if !ok {
+		p.fail(path, "is %s; write a list", mess.What(v))
+	}
+	return list
+}
+
+func (p *profile) mapping(path string, v any) mess.Object {
+	o, ok := v.(mess.Object)
+	if !ok {
+		p.fail(path, "is %s; write a mapping", mess.What(v))
+	}
+	return o
+}
+
+func (p *profile) number(path string, v any) {
+	if _, ok := v.(mess.Number); !ok {
+		p.fail(path, "is %s; write a number", mess.What(v))
+	}
+}
+
+func (p *profile) names(path string, v any) {
+	for i, one := range p.list(path, v) {
+		p.text(fmt.Sprintf("%s[%d]", path, i), one)
+	}
+}
+
+// place takes a name, or coordinates in degrees.
+func (p *profile) place(path string, v any) {
+	if _, named := v.(string); named {
+		return
+	}
+	o := p.mapping(path, v)
+	for _, axis := range []struct {
+		key  string
+		most float64
+	}{{"lat", 90}, {"lng", 180}} {
+		at, there := o.Get(axis.key)
+		if !there || at == nil {
+			continue
+		}
+		p.number(path+"."+axis.key, at)
+		if f, ok := number(o, axis.key); ok && (f < -axis.most || f > axis.most) {
+			p.fail(path+"."+axis.key, "%v is out of range; write %v to %v", f, -axis.most, axis.most)
+		}
+	}
+}
+
+// notifications takes what servers in the field take: {type: webhook, url, secret},
+// {type: ntfy, topic, server} or with the url of a topic, {type: slack, webhook_url}.
+func (p *profile) notifications(path string, v any) {
+	told := 0
+	for i, one := range p.list(path, v) {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		o := p.mapping(at, one)
+		if o == nil {
+			continue
+		}
+		for _, key := range []string{"type", "url", "secret", "topic", "server", "webhook_url"} {
+			if v, ok := o.Get(key); ok && v != nil {
+				p.text(at+"."+key, v)
+			}
+		}
+		kind, address := textIn(o, "type"), textIn(o, "url")
+		switch {
+		case kind == "":
+			p.fail(at+".type", "is missing; write webhook, or ntfy")
+		case kind == "webhook" && address == "":
+			p.fail(at+".url", "is missing; write where a notice goes, like https://example.com/hook")
+		case address == "":
+			continue
+		case len(address) > maxAddress:
+			p.fail(at+".url", "%d bytes are too long; write at most %d", len(address), maxAddress)
+		case !webAddress(address):
+			p.fail(at+".url", "is not the address of a receiver; write it like https://example.com/hook")
+		}
+		if told++; told > maxAddresses {
+			p.fail(path, "has more than %d addresses; leave some out", maxAddresses)
+		}
+	}
+}
+
+func textIn(o mess.Object, key string) string {
+	v, _ := o.Get(key)
+	s, _ := v.(string)
+	return s
+}
+
+func webAddress(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+}
+
+// hooks are lists by the name of an event. They are kept, for servers in the field.
+func (p *profile) hooks(path string, v any) {
+	for _, f := range p.mapping(path, v) {
+		if f.Value == nil {
+			continue
+		}
+		at := path + "." + f.Key
+		for i, one := range p.list(at, f.Value) {
+			p.mapping(fmt.Sprintf("%s[%d]", at, i), one)
+		}
+	}
+}
+
+// preferences say when notices are kept back: {min_priority, quiet_hours: {enabled,
+// start: "22:00", end: "07:00"}}.
+func (p *profile) preferences(path string, v any) {
+	o := p.mapping(path, v)
+	if least, _ := o.Get("min_priority"); least != nil {
+		at := path + ".min_priority"
+		word, ok := p.text(at, least)
+		if known := []string{"background", "normal", "elevated", "urgent"}; ok && !slices.Contains(known, word) {
+			p.fail(at, "%.60q is unknown; write one of: %s", word, strings.Join(known, ", "))
+		}
+	}
+	hours, _ := o.Get("quiet_hours")
+	if hours == nil {
+		return
+	}
+	path += ".quiet_hours"
+	quiet := p.mapping(path, hours)
+	if on, _ := quiet.Get("enabled"); on != nil {
+		if _, ok := on.(bool); !ok {
+			p.fail(path+".enabled", "is %s; write true or false", mess.What(on))
+		}
+	}
+	for _, key := range []string{"start", "end"} {
+		if at, _ := quiet.Get(key); at != nil {
+			p.clock(path+"."+key, at)
+		}
+	}
+}
+
+// clock is a time of day; the hour alone is one, too.
+func (p *profile) clock(path string, v any) {
+	text, ok := p.text(path, v)
+	if !ok {
+		return
+	}
+	hour, minute, exact := strings.Cut(text, ":")
+	h, err1 := strconv.ParseUint(hour, 10, 8)
+	m, err2 := strconv.ParseUint(minute, 10, 8)
+	if err1 != nil || h > 24 || exact && (err2 != nil || len(minute) != 2 || m > 59) || h == 24 && m > 0 {
+		p.fail(path, `%.20q is not a time of day; write it like "22:00"`, text)
+	}
+}

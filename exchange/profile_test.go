@@ -1,0 +1,112 @@
+package exchange_test
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// What an executor says about itself is taken whole, or refused by the name of its
+// field.
+func TestProfiles(t *testing.T) {
+	quiet := func(v string) string { return "preferences: {quiet_hours: {start: " + v + "}}" }
+	for said, want := range map[string]string{
+		"name: A phone": "", "name: ''": "", "instance: 7f3a": "", "versions: [1.0.0, '1.1']": "", "x_own: [{}]": "",
+		"notifications: []": "", "notifications: null": "", "hooks: {}": "", "hooks: {on_request_created: []}": "", "hooks: {on_request_created: [{type: ifttt, key: k}]}": "", "preferences: {}": "",
+		"notifications: [{type: ntfy, topic: x}, {type: slack, webhook_url: 'https://a.example/'}, {type: webhook, url: 'https://a.example/h', secret: s, more: 1}, {type: pager, number: 7}]": "",
+		"preferences: {min_priority: urgent, quiet_hours: {enabled: true, start: '22:00', end: '7:30'}}":                                                                                       "", quiet("'22'"): "", quiet("'24:00'"): "", quiet("null"): "",
+		"availability: schedule, schedule: 0 8-22 * * *": "", "areas: [kitchen]": "", "location: kitchen": "", "location: {lat: 1, lng: 2.5}": "", "latency: 5": "", "disarmed: ''": "", "kind: person": "",
+
+		"name: " + strings.Repeat("x", 300): "name: 300 bytes", "name: \"a\\nb\"": "name: has a line break", "instance: ' '": "instance", "versions: 5": "versions[0]", "versions: [1.1.0, x]": "versions[1]",
+		"notifications: x": "notifications: is text; write a list", "notifications: {type: webhook}": "notifications: is a mapping", "notifications: [x]": "notifications[0]: is text; write a mapping",
+		"notifications: [{url: 'https://a.example/'}]": "notifications[0].type", "notifications: [{type: webhook}]": "notifications[0].url: is missing", "notifications: [{type: webhook, url: 5}]": "notifications[0].url: is a number",
+		"notifications: [{type: webhook, url: no address}]": "notifications[0].url", "notifications: [{type: webhook, url: 'file:///etc/passwd'}]": "notifications[0].url", "notifications: [{type: webhook, url: 'https://a.example/', secret: 5}]": "notifications[0].secret: is a number",
+		"notifications: [" + strings.TrimSuffix(strings.Repeat("{type: webhook, url: 'https://a.example/'},", 5), ",") + "]": "notifications: has more than 4",
+		"hooks: 5": "hooks: is a number", "hooks: []": "hooks: is a list", "hooks: {on_request_created: x}": "hooks.on_request_created: is text", "hooks: {on_request_created: [5]}": "hooks.on_request_created[0]",
+		"preferences: []": "preferences: is a list", "preferences: {min_priority: high}": "preferences.min_priority", "preferences: {min_priority: 1}": "preferences.min_priority: is a number",
+		"preferences: {quiet_hours: x}": "preferences.quiet_hours: is text", "preferences: {quiet_hours: {enabled: 'yes'}}": "preferences.quiet_hours.enabled: is text", quiet("22"): "quiet_hours.start: is a number",
+		quiet("'25:99'"): "quiet_hours.start", quiet("'24:01'"): "quiet_hours.start", quiet("'10:5'"): "quiet_hours.start", quiet("'-1:00'"): "quiet_hours.start", quiet("''"): "quiet_hours.start", quiet("late"): "quiet_hours.start",
+		"schedule: 0 8-22 * * *": "schedule: counts only beside", "availability: always, schedule: often": "schedule", "availability: schedule": "schedule: missing",
+		"areas: kitchen": "areas: is text", "areas: [5]": "areas[0]: is a number", "location: 5": "location: is a number", "location: {lat: north}": "location.lat: is text", "location: {lat: 91, lng: 0}": "location.lat: 91 is out of range",
+		"latency: fast": "latency: is text", "disarmed: true": "disarmed: is true or false", "kind: 5": "kind: is a number", "receipt_key: 5": "receipt_key: is a number", "receipt_key: short": "receipt_key",
+	} {
+		m, err := mess.Parse([]byte("config: {executor: {id: pi, " + said + "}}"))
+		if err != nil {
+			t.Errorf("%s: %v", said, err)
+			continue
+		}
+		err = exchange.CheckProfile(*m.Items[0].(*mess.Config).Executor)
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("%s: %v", said, err)
+		case want != "" && (!errors.Is(err, mess.Invalid) || !strings.Contains(err.Error(), "config.executor."+want) && !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %v, want %s", said, err, want)
+		}
+	}
+}
+
+// A registration that is refused has changed nothing: neither what is registered, nor
+// the claims of an earlier process, nor the key that receipts are signed with.
+func TestARefusedProfileChangesNothing(t *testing.T) {
+	cfg, pinned := exchange.DefaultConfig(), 0
+	cfg.Pin = func(_, key string) (string, error) { pinned++; return key, nil }
+	inHouseOver(t, exchange.NewMemory(), cfg, func(h *house) {
+		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [look], instance: one}}")
+		ref := h.says(agent, "request: {intent: look, requires: [look]}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: claimed, instance: one}")
+		h.refuses(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [], instance: two, receipt_key: xc3tBbVKfzdPiwGkF3CFsw/Pgkb0G52LEjmIQyphbFA=, hooks: 5}}", mess.Invalid, "hooks")
+		h.is(ref, mess.Claimed)
+		if e := h.x.Executors()[0]; len(e.Capabilities) != 1 || pinned != 0 {
+			t.Errorf("%+v, %d keys pinned", e, pinned)
+		}
+	})
+}
+
+// A picture is one by its own word: its type, its base64, its first bytes.
+func TestPicturesThatAreNone(t *testing.T) {
+	data := func(mime, bytes string) string {
+		return "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString([]byte(bytes))
+	}
+	inHouse(t, func(h *house) {
+		for entry, want := range map[string]string{
+			"image: '" + data("image/jpeg", "\xff\xd8\xff\xe0") + "'": "", "image: '" + data("image/avif", "\x00\x00\x00") + "'": "", "image: {data: '" + data("image/png", "\x89PNG\r\n\x1a\n") + "', name: a.png}": "",
+			"image: '" + data("image/svg+xml", "<svg/>") + "'": "", "file: '" + data("text/plain", "a list") + "'": "", "audio: '" + data("audio/wav", "RIFF\x00") + "'": "", "image: https://a.example/b": "",
+			"image: {uri: https://a.example/b, mime: application/octet-stream}": "",
+
+			"image: '" + data("text/html", "<p>") + "'": "text/html", "image: '" + data("image/png", "not a picture") + "'": "are text", "image: '" + data("image/png", "<html><script>") + "'": "are text",
+			"image: 'data:image/png;base64,###'": "not base64", "image: 'data:image/png;base64,'": "is empty", "image: 'data:image/png,x'": "is no data URI", "image: 'data:nonsense'": "is no data URI",
+			"image: {data: '" + data("text/html", "<p>") + "', name: a.png}": "text/html", "video: '" + data("image/png", "\x89PNG") + "'": "not video", "image: {file: a.png, mime: text/html, sha256: a}": "mime", "audio: 'data:;base64,AAAA'": "not audio",
+		} {
+			said := "request: {intent: look, context: [{" + entry + "}]}"
+			if want == "" {
+				h.says(agent, said)
+			} else {
+				h.refuses(agent, said, mess.Invalid, want, "[0].request.context[0].")
+			}
+		}
+	})
+}
+
+// A hold whose words are wrong holds nobody: a slip in executors would mean all. A
+// stop is taken whatever its reason is.
+func TestOrdersWithWrongWords(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "look")
+		long := strings.Repeat("x", 50_000)
+		h.refuses(person, "config: {hold: {why: "+long+"}}", mess.Invalid, "config.hold.why: 50000 bytes")
+		h.refuses(person, "config: {hold: {executor: garage-pi}}", mess.Invalid, "config.hold.executor: is not known")
+		h.refuses(person, "config: {resume: {executor: garage-pi}}", mess.Invalid, "config.resume.executor: is not known")
+		if e := h.x.Executors()[0]; e.Hold != nil {
+			t.Errorf("%+v", e.Hold)
+		}
+		for why, want := range map[string]string{"5": "5", "true": "true", "[a, 1]": `["a",1]`, "{a: b}": `{"a":"b"}`, "null": "", long: strings.Repeat("x", 512)} {
+			if got := h.says(person, "config: {stop: {why: "+why+"}}").Stops; len(got) != 1 || got[0].Why != want {
+				t.Errorf("%.40s: %.200v, want %.40q", why, got, want)
+			}
+		}
+	})
+}

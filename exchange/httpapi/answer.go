@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -150,6 +151,7 @@ const curls = "application/x-www-form-urlencoded"
 // read returns the body, if it is in a form that we read: JSON, which is also
 // meant where nothing is said, or YAML.
 func (c *call) read() (data []byte, yaml bool, err error) {
+	defer func() { c.yaml = yaml }()
 	if header := c.r.Header.Get("Content-Type"); header != "" {
 		t, _, err := mime.ParseMediaType(header)
 		switch {
@@ -209,20 +211,45 @@ func (c *call) tooLarge(limit int64) error {
 	return mess.Refuse(mess.TooLarge, "the body is larger than %d bytes; send less", limit)
 }
 
-// object reads the body as one mapping.
+// object reads the body as one mapping. One that is empty is {}, as it is to
+// servers in the field.
 func (c *call) object() (mess.Object, error) {
-	data, _, err := c.read()
-	if err != nil {
-		return nil, err
+	data, yaml, err := c.read()
+	switch {
+	case err != nil || len(bytes.TrimSpace(data)) == 0:
+		return mess.Object{}, err
+	case yaml:
+		return mess.ParseObject(data)
 	}
-	return mess.ParseObject(data)
+	o, err := mess.ParseObjectJSON(data)
+	return o, asJSON(err)
 }
 
-// maybe reads a body that may be left out, which then is {}.
-func (c *call) maybe() (mess.Object, error) {
-	data, _, err := c.read()
-	if err != nil || len(bytes.TrimSpace(data)) == 0 {
-		return mess.Object{}, err
+// asJSON says of what is no JSON how to send what else it may be.
+func asJSON(err error) error {
+	if err == nil || !strings.Contains(err.Error(), "not JSON") {
+		return err
 	}
-	return mess.ParseObject(data)
+	return mess.Refuse(mess.Invalid, "%v (the body was read as JSON; if it is YAML, send Content-Type: application/yaml)", err)
+}
+
+// textOf is a field that is text, "" if it is not there.
+func textOf(o mess.Object, key string) (string, error) {
+	v, _ := o.Get(key)
+	s, ok := v.(string)
+	if v != nil && !ok {
+		return "", mess.Refuse(mess.Invalid, "%s: is %s; write text", key, mess.What(v))
+	}
+	return s, nil
+}
+
+// only refuses a body with other fields than these: one of them may be a slip,
+// and what is done without it would be more than was meant.
+func only(o mess.Object, known ...string) error {
+	for _, f := range o {
+		if !slices.Contains(known, f.Key) {
+			return mess.Refuse(mess.Invalid, "%s: is not known here; known: %s", shorten(f.Key), strings.Join(known, ", "))
+		}
+	}
+	return nil
 }

@@ -146,6 +146,7 @@ type call struct {
 	key string // that they came with
 
 	large bool // the body is more than is read of it
+	yaml  bool // the body says that it is YAML
 }
 
 // requestID is the header of the answer under which the log has a request.

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 
@@ -11,30 +10,33 @@ import (
 
 // executorOf reads a profile as clients in the field send it. What is not MESS
 // (notifications, hooks, preferences) is kept.
-func executorOf(id string, body mess.Object) (*mess.Executor, error) {
+func (c *call) executorOf(id string, body mess.Object) (*mess.Executor, error) {
 	profile := mess.Object{{Key: "id", Value: id}}
 	for _, f := range body {
 		switch f.Key {
-		case "executor_id", "id", "enrol":
+		case "executor_id", "id":
+			if f.Value != nil && f.Value != id {
+				return nil, mess.Refuse(mess.Invalid, "%s: is not %s, whom this is about; leave it out", f.Key, id)
+			}
+		case "enrol":
 		case "display_name":
 			profile = profile.Set("name", f.Value)
 		default:
 			profile = profile.Set(f.Key, f.Value)
 		}
 	}
-	text, err := json.Marshal(profile)
+	m, err := c.items([]any{mess.Object{{Key: "config", Value: mess.Object{{Key: "executor", Value: profile}}}}})
+	if err == nil {
+		err = m.Validate()
+	}
 	if err != nil {
+		if _, field := body.Get("display_name"); field {
+			err = called(err, "[0].config.executor.name", "display_name")
+		}
 		return nil, err
 	}
-	var e mess.Executor
-	if err := json.Unmarshal(text, &e); err != nil {
-		return nil, err
-	}
-	m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}}
-	if err := m.Validate(); err != nil {
-		return nil, err
-	}
-	return &e, nil
+	e := m.Items[0].(*mess.Config).Executor
+	return e, exchange.CheckProfile(*e) // before there is a key
 }
 
 // meant are the fields of a profile that mean something here, or to servers in
@@ -44,9 +46,9 @@ var meant = []string{
 	"receipt_key", "disarmed", "areas", "location", "latency", "precision", "notifications", "hooks", "preferences",
 }
 
-// unmeant are the fields of a profile that nobody here knows. They are kept, and
-// told: one of them may be a slip.
-func unmeant(body mess.Object) []string {
+// unmeant are the fields of a body that nobody here knows. They are told: one of
+// them may be a slip.
+func unmeant(body mess.Object, meant []string) []string {
 	var list []string
 	for _, f := range body {
 		if !slices.Contains(meant, f.Key) {
@@ -56,9 +58,9 @@ func unmeant(body mess.Object) []string {
 	return list
 }
 
-// noted adds to an answer what was not understood of a profile.
-func noted(answer map[string]any, body mess.Object) map[string]any {
-	if list := unmeant(body); list != nil {
+// noted adds to an answer what was not understood of a body.
+func noted(answer map[string]any, body mess.Object, meant []string) map[string]any {
+	if list := unmeant(body, meant); list != nil {
 		answer["unknown"] = list
 	}
 	return answer
@@ -73,14 +75,14 @@ func (c *call) profile(id string) error {
 	if err != nil {
 		return err
 	}
-	e, err := executorOf(id, body)
+	e, err := c.executorOf(id, body)
 	if err != nil {
 		return err
 	}
 	if _, err := c.post(mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}}); err != nil {
 		return err
 	}
-	c.json(http.StatusOK, noted(map[string]any{"executor_id": id, "updated": true}, body))
+	c.json(http.StatusOK, noted(map[string]any{"executor_id": id, "updated": true}, body, meant))
 	return nil
 }
 

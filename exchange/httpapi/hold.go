@@ -27,11 +27,11 @@ func (c *call) resume() error {
 
 // config posts the body as an order to executors.
 func (c *call) config(name string) (mess.Ack, error) {
-	body, err := c.maybe()
+	body, err := c.object()
 	if err != nil {
 		return mess.Ack{}, err
 	}
-	m, err := items([]any{mess.Object{{Key: "config", Value: mess.Object{{Key: name, Value: body}}}}})
+	m, err := c.items([]any{mess.Object{{Key: "config", Value: mess.Object{{Key: name, Value: body}}}}})
 	if err != nil {
 		return mess.Ack{}, err
 	}

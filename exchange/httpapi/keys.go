@@ -29,20 +29,27 @@ func (c *call) listKeys() error {
 }
 
 // order is the body of an operator's order, {} if there is none.
-func (c *call) order() (mess.Object, error) {
+func (c *call) order(known ...string) (mess.Object, error) {
 	if err := c.operates(); err != nil {
 		return nil, err
 	}
-	return c.maybe()
+	body, err := c.object()
+	if err != nil {
+		return nil, err
+	}
+	return body, only(body, known...)
 }
 
 // issueKey makes a key: {actor, roles}.
 func (c *call) issueKey() error {
-	body, err := c.order()
+	body, err := c.order("actor", "roles")
 	if err != nil {
 		return err
 	}
-	actor := textOf(body, "actor")
+	actor, err := textOf(body, "actor")
+	if err != nil {
+		return err
+	}
 	if actor == "" {
 		return mess.Refuse(mess.Invalid, "actor required")
 	}
@@ -61,7 +68,7 @@ func (c *call) issueKey() error {
 
 // rotateKey makes a new key: {overlap: how long the old one goes on}.
 func (c *call) rotateKey(actor string) error {
-	body, err := c.order()
+	body, err := c.order("overlap")
 	if err != nil {
 		return err
 	}
@@ -80,7 +87,7 @@ func (c *call) rotateKey(actor string) error {
 
 // setRoles gives an actor other roles: {roles}.
 func (c *call) setRoles(actor string) error {
-	body, err := c.order()
+	body, err := c.order("roles")
 	if err != nil {
 		return err
 	}
@@ -115,7 +122,7 @@ func (c *call) revokeKey(actor string) error {
 // newCode makes an enrolment code: {actor, within}, both of which may be left
 // out.
 func (c *call) newCode() error {
-	body, err := c.order()
+	body, err := c.order("actor", "within")
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -14,9 +13,9 @@ import (
 
 // movedFile is a file of a thread in transit.
 type movedFile struct {
-	Name     string `json:"name"`
-	Content  string `json:"content"`
-	Encoding string `json:"encoding,omitempty"` // base64, of attachments; "" is text
+	Name     string `json:"name" mess:"name"`
+	Content  string `json:"content" mess:"content"`
+	Encoding string `json:"encoding,omitempty" mess:"encoding"` // base64, of attachments; "" is text
 }
 
 // export gives a thread away as MESSE-AF has it: ?format=v2 as files with its
@@ -113,11 +112,11 @@ func movedFiles(data []byte, yaml bool) ([]movedFile, error) {
 		return []movedFile{{Content: string(data)}}, nil
 	}
 	var v struct {
-		Content string      `json:"content"`
-		Files   []movedFile `json:"files"`
+		Content string      `mess:"content"`
+		Files   []movedFile `mess:"files"`
 	}
-	if err := json.Unmarshal(data, &v); err != nil {
-		return nil, mess.Refuse(mess.Invalid, "the body is not JSON with content or files: %v", err)
+	if err := mess.ReadJSON(data, &v); err != nil {
+		return nil, asJSON(err)
 	}
 	switch {
 	case v.Content != "" && len(v.Files) > 0:

@@ -188,7 +188,7 @@ func TestTheDescriptionHolds(t *testing.T) {
 		{"create", "requests", agent, `{"intent":"x","constraints":{"depends_on":["nothing"]}}`, 422, nil},
 		{"list", "requests?status=pending&limit=1", agent, "", 200, nil},
 		{"list", "requests?limit=0", agent, "", 400, nil},
-		{"update", one, phone, `{"status":"claimed"}`, 200, nil},
+		{"update", one, phone, `{"status":"claimed","x_own":1}`, 200, nil},
 		{"update", one, tablet, `{"status":"claimed"}`, 409, nil},
 		{"update", one, phone, `{"status":"expired"}`, 409, nil},
 		{"update", one, tablet, `{}`, 404, nil},

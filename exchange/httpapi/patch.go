@@ -28,7 +28,7 @@ func (c *call) patch(ref string) error {
 		if unseen != nil {
 			return unseen
 		}
-		c.json(http.StatusOK, map[string]any{"ref": t.Ref, "status": t.Status})
+		c.json(http.StatusOK, noted(map[string]any{"ref": t.Ref, "status": t.Status}, body, said))
 		return nil
 	}
 	m.Re = mess.Refs{t.Ref}
@@ -39,16 +39,19 @@ func (c *call) patch(ref string) error {
 	if err != nil {
 		return err
 	}
-	c.json(http.StatusOK, map[string]any{"ref": t.Ref, "status": firstAck(answer).Status})
+	c.json(http.StatusOK, noted(map[string]any{"ref": t.Ref, "status": firstAck(answer).Status}, body, said))
 	return nil
 }
+
+// said are the fields of a PATCH to a thread.
+var said = []string{"status", "message", "mess"}
 
 // update is the message that a PATCH means.
 func (c *call) update(t exchange.Envelope, body mess.Object) (mess.Message, error) {
 	var m mess.Message
 	if v, ok := body.Get("mess"); ok && v != nil {
 		var err error
-		if m, err = items(v); err != nil {
+		if m, err = c.items(v); err != nil {
 			return m, err
 		}
 		for _, item := range m.Items {
@@ -57,11 +60,16 @@ func (c *call) update(t exchange.Envelope, body mess.Object) (mess.Message, erro
 			}
 		}
 	}
-	note := textOf(body, "message")
+	note, err := textOf(body, "message")
+	if err != nil {
+		return m, err
+	}
 	code, err := statusOf(body)
 	switch {
 	case err != nil:
 		return m, err
+	case len(body) > 0 && len(unmeant(body, said)) == len(body):
+		return m, only(body, said...)
 	case code != "":
 		return c.withStatus(t, m, code, note), nil
 	case note != "" && len(m.Items) == 0:

@@ -144,3 +144,17 @@ func TestPatchesOfOthersThreads(t *testing.T) {
 		}
 	}
 }
+
+// What a PATCH does not know is told, and alone it says nothing.
+func TestFieldsThatAPatchDoesNotKnow(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	phone := h.register("phone", `"x"`)
+	ref := h.create(h.op, `{"intent":"look","requires":["x"]}`)
+	r := h.do("PATCH", root+"/requests/"+ref, phone, `{"staus":"claimed"}`)
+	h.clear("a slip", r, 400)
+	if !strings.Contains(r.body, "staus: is not known here; known: status, message, mess") {
+		t.Error(r.body)
+	}
+	h.want(h.do("PATCH", root+"/requests/"+ref, phone, `{"status":"claimed","executor":"phone","eta":"1m"}`), 200, `{"ref":"`+anyRef.ReplaceAllString(ref, "DAY-$1")+`","status":"claimed","unknown":["executor","eta"]}`)
+	h.want(h.do("PATCH", root+"/requests/"+ref, phone, `{}`), 200, `{"ref":"`+anyRef.ReplaceAllString(ref, "DAY-$1")+`","status":"claimed"}`)
+}

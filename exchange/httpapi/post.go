@@ -1,8 +1,11 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/messkit/messkit/mess"
 )
@@ -14,14 +17,11 @@ func (c *call) mess() error {
 	if err != nil {
 		return err
 	}
-	all, err := mess.ParseValid(data)
+	m, err := messageIn(data, yaml)
 	if err != nil {
 		return err
 	}
-	if len(all) != 1 {
-		return mess.Refuse(mess.Invalid, "there are %d documents; send one message at a time", len(all))
-	}
-	answer, err := c.post(all[0])
+	answer, err := c.post(m)
 	if err != nil {
 		return err
 	}
@@ -37,13 +37,49 @@ func (c *call) mess() error {
 	return nil
 }
 
-// items makes a message of items in JSON.
-func items(value any) (mess.Message, error) {
+func messageIn(data []byte, yaml bool) (mess.Message, error) {
+	if !yaml && len(bytes.TrimSpace(data)) > 0 {
+		m, err := mess.ParseValidJSON(data)
+		return m, asJSON(err)
+	}
+	all, err := mess.ParseValid(data)
+	if err != nil {
+		return mess.Message{}, err
+	}
+	if len(all) != 1 {
+		return mess.Message{}, mess.Refuse(mess.Invalid, "there are %d documents; send one message at a time", len(all))
+	}
+	return all[0], nil
+}
+
+// items makes a message of items that stand in the body.
+func (c *call) items(value any) (mess.Message, error) {
 	text, err := json.Marshal(mess.Object{{Key: "MESS", Value: value}})
 	if err != nil {
 		return mess.Message{}, err
 	}
-	return mess.Parse(text)
+	parse := mess.ParseJSON
+	if c.yaml {
+		parse = mess.Parse // there, a number may be text that has no quotes
+	}
+	m, err := parse(text)
+	return m, called(err, "MESS", "mess")
+}
+
+// called has problems of a text that nobody has seen by the name that a field has
+// in the body.
+func called(err error, here, there string) error {
+	ps, ok := errors.AsType[mess.Problems](err)
+	if !ok {
+		return err
+	}
+	ps = slices.Clone(ps)
+	for i := range ps {
+		if ps[i].Line = 0; ps[i].Path == here {
+			ps[i].Path = there
+		}
+	}
+	return ps
 }
 
 // create takes a request as clients in the field send it: its fields alone.
@@ -52,7 +88,7 @@ func (c *call) create() error {
 	if err != nil {
 		return err
 	}
-	m, err := items([]any{mess.Object{{Key: "request", Value: body}}})
+	m, err := c.items([]any{mess.Object{{Key: "request", Value: body}}})
 	if err != nil {
 		return err
 	}

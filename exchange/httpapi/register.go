@@ -23,14 +23,21 @@ func (c *call) register() error {
 	if err != nil {
 		return err
 	}
-	id := textOf(body, "executor_id")
+	id, err := textOf(body, "executor_id")
+	if err != nil {
+		return err
+	}
 	if id == "" {
 		return mess.Refuse(mess.Invalid, "executor_id required")
 	}
 	if !mess.ValidID(id) {
 		return mess.Refuse(mess.Invalid, "executor_id: %.60q cannot be an id; use letters, digits and . _ : @ -", id)
 	}
-	failed, err := c.mayRegister(id, textOf(body, "enrol"))
+	code, err := textOf(body, "enrol")
+	if err != nil {
+		return err
+	}
+	failed, err := c.mayRegister(id, code)
 	if err != nil {
 		return err
 	}
@@ -43,7 +50,7 @@ func (c *call) register() error {
 
 // admit registers who may.
 func (c *call) admit(id string, body mess.Object) error {
-	e, err := executorOf(id, body)
+	e, err := c.executorOf(id, body)
 	if err != nil {
 		return err
 	}
@@ -69,12 +76,6 @@ func (c *call) admit(id string, body mess.Object) error {
 		}
 	}
 	c.log().Info("registered", "actor", id)
-	c.json(http.StatusCreated, noted(map[string]any{"executor_id": id, "api_key": key, "message": shownOnce}, body))
+	c.json(http.StatusCreated, noted(map[string]any{"executor_id": id, "api_key": key, "message": shownOnce}, body, meant))
 	return nil
-}
-
-func textOf(o mess.Object, key string) string {
-	v, _ := o.Get(key)
-	s, _ := v.(string)
-	return s
 }

@@ -237,10 +237,12 @@ func read(resp *http.Response, call Call) (Answer, error) {
 // explain says which device it was, and of a context that ended why it did.
 func (c *Client) explain(ctx context.Context, u *url.URL, err error) error {
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errSlow) && errors.Is(err, drivers.ErrNothingDone):
+	cause := context.Cause(ctx)
+	slow := errors.Is(cause, errSlow) || cause == nil && errors.Is(err, errSlow) // the call's own end, a moment before that of ctx
+	switch {
+	case slow && errors.Is(err, drivers.ErrNothingDone):
 		return fmt.Errorf("%w: %s does not answer in %v; is it switched on, and in this network?", drivers.ErrNothingDone, shown(u), c.cfg.Timeout)
-	case errors.Is(cause, errSlow):
+	case slow:
 		return fmt.Errorf("no answer from %s in %v, though it may have heard; look at the device", shown(u), c.cfg.Timeout)
 	case cause != nil && errors.Is(err, drivers.ErrNothingDone):
 		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, cause)

@@ -1,6 +1,7 @@
 package family
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -25,7 +26,7 @@ func (v Values) With(more Values) Values {
 }
 
 // gap is a {name} in a template.
-var gap = regexp.MustCompile(`\{[a-z_]+\}`)
+var gap = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
 // Gaps lists the names in a template's text.
 func Gaps(s string) []string {
@@ -146,19 +147,26 @@ const plainValue = `[A-Za-z0-9._:-]*`
 
 // Validate tells what cannot be.
 func (p Param) Validate() error {
-	if _, err := p.match(); err != nil {
+	if _, err := regexp.Compile(p.Match); err != nil {
 		return fmt.Errorf("match: %w", err)
+	}
+	if d := p.Default; d != nil && !gap.MatchString(*d) && !p.fits(*d) {
+		return fmt.Errorf("default: %q is not what match lets through: %s", *d, p.pattern())
 	}
 	return nil
 }
 
-func (p Param) match() (*regexp.Regexp, error) {
-	pattern := p.Match
-	if pattern == "" {
-		pattern = plainValue
-	}
-	return regexp.Compile(`^(?:` + pattern + `)$`)
+func (p Param) pattern() string { return cmp.Or(p.Match, plainValue) }
+
+// fits reports whether it may be a value. A pattern that cannot be read is told by
+// Validate.
+func (p Param) fits(value string) bool {
+	re, err := regexp.Compile(`^(?:` + p.pattern() + `)$`)
+	return err != nil || re.MatchString(value)
 }
+
+// wants says what a value may be, for a person.
+func (p Param) wants() string { return cmp.Or(p.About, "write what fits "+p.pattern()) }
 
 // Resolve makes the values of a device from what its configuration says. Each
 // mistake begins with its key.
@@ -175,15 +183,15 @@ func Resolve(params map[string]Param, said map[string]string) (Values, []error) 
 		value, ok := said[name]
 		switch {
 		case !ok && p.Default == nil:
-			errs = append(errs, fmt.Errorf("with: %s is missing: %s", name, p.About))
+			errs = append(errs, fmt.Errorf("with: %s is missing: %s", name, p.wants()))
 			continue
 		case !ok && gap.MatchString(*p.Default):
 			continue // when the others are known
 		case !ok:
 			value = *p.Default
 		}
-		if re, err := p.match(); err == nil && !re.MatchString(value) {
-			errs = append(errs, fmt.Errorf("with: %s: %q cannot be; %s", name, value, p.About))
+		if !p.fits(value) {
+			errs = append(errs, fmt.Errorf("with: %s: %q cannot be; %s", name, value, p.wants()))
 		}
 		v[name] = value
 	}

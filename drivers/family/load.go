@@ -49,6 +49,17 @@ func Load(own fs.FS, dir, name string, out any) error {
 	return strictyaml.Decode(where, data, out)
 }
 
+// Besides adds the mistakes in the template of a configuration to those in the
+// configuration, so that all are told at once.
+func (s Settings) Besides(err error, own fs.FS, out any) error {
+	mistakes, ok := errors.AsType[strictyaml.Problems](err)
+	more, too := errors.AsType[strictyaml.Problems](Load(own, s.Families, s.Family, out))
+	if !ok || !too {
+		return err
+	}
+	return append(mistakes, more...)
+}
+
 // find returns nil where there is no such file.
 func find(own fs.FS, dir, name string) (where string, data []byte, err error) {
 	if dir != "" {

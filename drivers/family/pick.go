@@ -95,13 +95,7 @@ func (l Level) Read(v Values, data []byte) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	on, off := l.On, l.Off
-	if len(on) == 0 {
-		on = []string{"true", "on", "ON"}
-	}
-	if len(off) == 0 {
-		off = []string{"false", "off", "OFF"}
-	}
+	on, off := l.words()
 	switch {
 	case slices.Contains(on, word):
 		return true, nil
@@ -109,6 +103,18 @@ func (l Level) Read(v Values, data []byte) (bool, error) {
 		return false, nil
 	}
 	return false, fmt.Errorf("it says %.40q, which is neither on nor off", word)
+}
+
+// words are those for on and those for off.
+func (l Level) words() (on, off []string) {
+	on, off = l.On, l.Off
+	if len(on) == 0 {
+		on = []string{"true", "on", "ON"}
+	}
+	if len(off) == 0 {
+		off = []string{"false", "off", "OFF"}
+	}
+	return on, off
 }
 
 func (l Level) word(path string, data []byte) (string, error) {
@@ -140,6 +146,9 @@ func (t Timer) Validate() error {
 	var errs []error
 	if t.Unit <= 0 {
 		errs = append(errs, errors.New("unit: is missing; write what the timer counts, like 1s"))
+	}
+	if t.Min < 0 {
+		errs = append(errs, fmt.Errorf("min: %v is less than 0", t.Min))
 	}
 	if t.Max <= 0 || t.Max < t.Min {
 		errs = append(errs, errors.New("max: is missing or less than min; write the longest time that the device takes"))

@@ -110,6 +110,10 @@ func (t *Template) checkCover() []error {
 			errs = append(errs, errors.New("cover.position: is missing; what goes part of the way has to tell how far it is"))
 		}
 	}
+	errs = append(errs, family.CheckPlace("cover.position", c.Position, t.With), t.checkFilled("cover.closed", c.Closed))
+	if c.State != nil {
+		errs = append(errs, family.CheckPlace("cover.state.value", c.State.Value, t.With))
+	}
 	switch s := c.State; {
 	case s == nil && c.Position == "":
 		errs = append(errs, errors.New("cover.position: is missing, and so is state; what cannot be read back is not known to be closed"))

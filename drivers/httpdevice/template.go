@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -119,14 +120,18 @@ func (t *Template) Validate() error {
 	if t.Cover != nil {
 		errs = append(errs, t.checkCover()...)
 	}
+	errs = append(errs, family.CheckNames(t.With, "username", "password", "for", "level", "kelvin", "mireds", "red", "green", "blue", "position")...)
+	measures := make([]family.Measure, len(t.Readings))
 	for i, r := range t.Readings {
 		where := fmt.Sprintf("readings[%d]", i)
+		measures[i] = family.Measure{Quantity: r.Quantity, Unit: r.Unit}
 		errs = append(errs, t.checkCalls(where, []Call{r.Call})...)
+		errs = append(errs, family.CheckPlace(where+".value", r.Value, t.With))
 		if r.Quantity == "" || r.Value == "" {
 			errs = append(errs, fmt.Errorf("%s.value: is missing, or the quantity is; write what is measured, and where the answer has it", where))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, family.CheckReadings(measures)...)...)
 }
 
 func (t *Template) checkSwitch() []error {
@@ -138,30 +143,43 @@ func (t *Template) checkSwitch() []error {
 	if s.State == nil {
 		return append(errs, errors.New("switch: state is missing; what cannot be read back is not known to be off"))
 	}
-	return slices.Concat(errs, t.checkCalls("switch.state", []Call{s.State.Call}), t.checkLight(s))
+	return slices.Concat(errs, t.checkCalls("switch.state", []Call{s.State.Call}), family.CheckLevel("switch.state", s.State.Level, t.With), t.checkLight(s))
 }
 
 func (t *Template) checkLight(s *Switch) []error {
 	var errs []error
 	if d := s.Dim; d != nil {
 		errs = slices.Concat(errs, t.checkCalls("switch.dim.calls", d.Calls, "level"), t.checkCalls("switch.dim.get", []Call{{Get: d.Get}}))
+		errs = append(errs, family.CheckPlace("switch.dim.value", d.Value, t.With))
 		if d.Value == "" || d.Full < 1 {
 			errs = append(errs, errors.New("switch.dim: needs value and full: where the answer has the level, and that of 100 %"))
 		}
 	}
 	if w := s.White; w != nil {
 		errs = slices.Concat(errs, t.checkCalls("switch.white.calls", w.Calls, "kelvin", "mireds"), t.checkCalls("switch.white.get", []Call{{Get: w.Get}}))
+		errs = append(errs, family.CheckPlace("switch.white.value", w.Value, t.With))
 		if w.Value == "" || w.Warmest == "" || w.Coldest == "" || s.Dim == nil {
 			errs = append(errs, errors.New("switch.white: needs value, warmest and coldest, and dim beside it: where the answer has the white, and its limits in kelvin"))
 		}
 	}
 	if c := s.Tint; c != nil {
 		errs = slices.Concat(errs, t.checkCalls("switch.tint.calls", c.Calls, "red", "green", "blue"), t.checkCalls("switch.tint.get", []Call{{Get: c.Get}}))
+		errs = append(errs, family.CheckPlace("switch.tint.value", c.Value, t.With))
 		if c.Value == "" || s.Dim == nil {
 			errs = append(errs, errors.New("switch.tint: needs value, and dim beside it: where the answer has the colour, and how bright it is"))
 		}
 	}
 	return errs
+}
+
+// checkFilled tells a gap in a text that no configuration fills.
+func (t *Template) checkFilled(where, text string, more ...string) error {
+	for _, g := range family.Gaps(text) {
+		if _, known := t.With[g]; !known && !slices.Contains(more, g) {
+			return fmt.Errorf("%s: nobody fills {%s}; write it under with", where, g)
+		}
+	}
+	return nil
 }
 
 // checkCalls tells what is wrong with calls in which the more gaps may stand.
@@ -192,6 +210,9 @@ func (t *Template) checkCalls(where string, calls []Call, more ...string) []erro
 			errs = append(errs, fmt.Errorf("%s: %q does not begin with a /; write a path below the device's address", where, path))
 		case c.JSON != nil && (method == "GET" || method == "DELETE"):
 			errs = append(errs, fmt.Errorf("%s: %s has no body; write json beside post or put", where, method))
+		}
+		for _, place := range slices.Sorted(maps.Keys(c.Expect)) {
+			errs = append(errs, family.CheckPlace(where+".expect", place, t.With), t.checkFilled(where+".expect", c.Expect[place], more...))
 		}
 		gaps := slices.Concat(family.Gaps(path), family.GapsIn(c.JSON))
 		filled = append(filled, gaps...)

@@ -30,7 +30,7 @@ func Kind() drivers.Kind {
 func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	cfg := DefaultConfig()
 	if err := decode(&cfg); err != nil {
-		return nil, err
+		return nil, cfg.Besides(err, Families(), new(Template))
 	}
 	return New(env.Name, cfg, env.Log, env.Now)
 }

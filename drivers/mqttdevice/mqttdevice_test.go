@@ -380,13 +380,18 @@ switch:
   off: [{topic: a, payload: "{c}"}]
 readings:
   - {topic: b}
+  - {topic: b, quantity: flow, unit: bananas, value: a..b}
+  - {topic: b, quantity: flow}
+  - {topic: b, quantity: temperature}
 `
 	if err := os.WriteFile(filepath.Join(dir, "bad.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := open("family: bad\nbroker: mqtt://x\nfamilies: " + dir)
+	_, err := open("family: bad\nbroker: mqtt://x\nfamilies: " + dir + "\nsafe: dim")
 	for _, want := range []string{
 		`availability.topic: "a/#" is no topic`, "switch.on: has payload and json", "switch.off: nobody fills {c}", "switch: state is missing", "readings[0].quantity: is missing",
+		`bad.yaml:8: readings[1].unit: "bananas" is no unit`, `bad.yaml:8: readings[1].value: "a..b" has a dot`, `bad.yaml:9: readings[2].quantity: "flow" is that of readings[1] too`,
+		"bad.yaml:10: readings[3].unit: is missing; temperature has °C", "home.yaml:4: safe: ",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in: %v", want, err)

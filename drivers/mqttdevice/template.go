@@ -109,10 +109,10 @@ func (t *Template) Validate() error {
 		errs = append(errs, errors.New("switch: is missing, and so are cover and readings; write what the device can do"))
 	}
 	if t.Availability != nil {
-		errs = append(errs, t.checkTopic("availability.topic", t.Availability.Topic))
+		errs = append(errs, t.checkState("availability", *t.Availability)...)
 	}
 	if t.Through != nil {
-		errs = append(errs, t.checkTopic("through.topic", t.Through.Topic))
+		errs = append(errs, t.checkState("through", *t.Through)...)
 	}
 	if t.Switch != nil {
 		errs = append(errs, t.checkSwitch()...)
@@ -120,14 +120,23 @@ func (t *Template) Validate() error {
 	if t.Cover != nil {
 		errs = append(errs, t.checkCover()...)
 	}
+	errs = append(errs, family.CheckNames(t.With, "for", "level", "kelvin", "mireds", "red", "green", "blue", "hex", "position")...)
+	measures := make([]family.Measure, len(t.Readings))
 	for i, r := range t.Readings {
 		where := fmt.Sprintf("readings[%d]", i)
+		measures[i] = family.Measure{Quantity: r.Quantity, Unit: r.Unit}
+		errs = append(errs, family.CheckPlace(where+".value", r.Value, t.With))
 		errs = append(errs, t.checkTopic(where+".topic", r.Topic), t.checkAsk(where+".ask", r.Ask))
 		if r.Quantity == "" {
 			errs = append(errs, fmt.Errorf("%s.quantity: is missing; write what is measured", where))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, family.CheckReadings(measures)...)...)
+}
+
+// checkState tells what is wrong with a topic on which a level is told.
+func (t *Template) checkState(where string, s State) []error {
+	return append(family.CheckLevel(where, s.Level, t.With), t.checkTopic(where+".topic", s.Topic), t.checkAsk(where+".ask", s.Ask))
 }
 
 func (t *Template) checkSwitch() []error {
@@ -139,8 +148,7 @@ func (t *Template) checkSwitch() []error {
 	if s.State == nil {
 		return append(errs, errors.New("switch: state is missing; what cannot be read back is not known to be off"))
 	}
-	errs = append(errs, t.checkTopic("switch.state.topic", s.State.Topic), t.checkAsk("switch.state.ask", s.State.Ask))
-	return append(errs, t.checkLight(s)...)
+	return slices.Concat(errs, t.checkState("switch.state", *s.State), t.checkLight(s))
 }
 
 func (t *Template) checkLight(s *Switch) (errs []error) {
@@ -172,7 +180,7 @@ func (t *Template) checkValue(where string, v *Value) error {
 	if v == nil {
 		return fmt.Errorf("%s: is missing; write where the device tells it", where)
 	}
-	return errors.Join(t.checkTopic(where+".topic", v.Topic), t.checkAsk(where+".ask", v.Ask))
+	return errors.Join(t.checkTopic(where+".topic", v.Topic), t.checkAsk(where+".ask", v.Ask), family.CheckPlace(where+".value", v.Value, t.With))
 }
 
 func (t *Template) checkAsk(where string, m *Message) error {

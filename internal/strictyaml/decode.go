@@ -260,11 +260,12 @@ func (d *decoder) validate(out reflect.Value, v *Value, path string) {
 	if !ok || out.Kind() == reflect.Pointer {
 		return
 	}
+	before := d.problems
 	for _, err := range split(val.Validate()) {
 		key, text, ok := strings.Cut(err.Error(), ": ")
 		if ok && !strings.ContainsAny(key, " \"'") {
 			p := Problems{{File: d.file, Path: key, Text: text}}.Locate(v)[0]
-			if p.Path = join(path, key); !d.told(p.Path) {
+			if p.Path = join(path, key); !told(before, p.Path) && !slices.Contains(d.problems, p) {
 				d.problems = append(d.problems, p)
 			}
 			continue
@@ -275,8 +276,8 @@ func (d *decoder) validate(out reflect.Value, v *Value, path string) {
 
 // told reports whether something was said of a key already: what it would have
 // been is not known then.
-func (d *decoder) told(path string) bool {
-	return slices.ContainsFunc(d.problems, func(p Problem) bool { return p.Path == path })
+func told(problems Problems, path string) bool {
+	return slices.ContainsFunc(problems, func(p Problem) bool { return p.Path == path })
 }
 
 func split(err error) []error {

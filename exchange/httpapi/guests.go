@@ -40,8 +40,61 @@ func (c *call) pass(g Guest) error {
 	r := c.r.Clone(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(data))
 	r.Header.Del("Authorization")
-	g.Serve(c.who, &unhurried{c.w, rc}, r)
+	w := &worded{unhurried: unhurried{c.w, rc}}
+	g.Serve(c.who, w, r)
+	w.finish(c)
 	return nil
+}
+
+// worded says the errors of a guest as all others, in JSON, where it has them in
+// plain text.
+type worded struct {
+	unhurried
+	code int    // of the error, 0 for none
+	text []byte // of it
+}
+
+// maxWorded is how much of a guest's error is repeated, in bytes.
+const maxWorded = 1000
+
+// WriteHeader keeps an error that is plain text, or nothing.
+func (w *worded) WriteHeader(code int) {
+	kind := w.Header().Get("Content-Type")
+	if code >= http.StatusBadRequest && (kind == "" || strings.HasPrefix(kind, "text/plain")) && w.code == 0 {
+		w.code = code
+		return
+	}
+	w.unhurried.WriteHeader(code)
+}
+
+func (w *worded) Write(p []byte) (int, error) {
+	if w.code == 0 {
+		return w.unhurried.Write(p)
+	}
+	w.text = append(w.text, p[:min(len(p), maxWorded-len(w.text))]...)
+	return len(p), nil
+}
+
+// Flush sends what is written, but for an error that has no words yet.
+func (w *worded) Flush() {
+	if w.code == 0 {
+		w.unhurried.Flush()
+	}
+}
+
+// Unwrap is for http.ResponseController.
+func (w *worded) Unwrap() http.ResponseWriter { return &w.unhurried }
+
+func (w *worded) finish(c *call) {
+	if w.code == 0 {
+		return
+	}
+	text := strings.TrimSpace(strings.ToValidUTF8(string(w.text), ""))
+	if text == "" {
+		text = strings.ToLower(http.StatusText(w.code))
+	}
+	w.Header().Del("Content-Length")
+	c.fail(&httpError{w.code, text})
 }
 
 // visitor is the door that a path is that of, nil for none.

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -135,7 +136,11 @@ func TestNoProtocol(t *testing.T) {
 		{"PUT", "", []int{405}},
 		{"PATCH", initialize, []int{405}},
 	} {
-		got, text, _ := w.send(c.method, c.body, auth...)
+		got, text, head := w.send(c.method, c.body, auth...)
+		var v struct{ Error string }
+		if err := json.Unmarshal([]byte(text), &v); err != nil || v.Error == "" || !strings.HasPrefix(head.Get("Content-Type"), "application/json") {
+			t.Errorf("%s %.60q: %.200s is no error in JSON", c.method, c.body, text)
+		}
 		if got != c.codes[0] || strings.Contains(text, "goroutine") {
 			t.Errorf("%s %.60q: %d %.200s, want %v", c.method, c.body, got, text, c.codes)
 		}

@@ -34,12 +34,16 @@ func ParseHook(body []byte) (Hook, error) {
 	return h, nil
 }
 
-// Detect reports whether the text of a message claims to be an envelope. All else
-// is text as it was written before there were envelopes (section 11, "Backward
+// Detect reports whether the text of a message claims to be an envelope, be it with
+// a protocol that is no text. All else is text as it was written before there were envelopes (section 11, "Backward
 // Compatibility").
 func Detect(text string) bool {
 	o, err := object([]byte(text))
-	return err == nil && strings.HasPrefix(o.Get("protocol"), "mesh/")
+	if err != nil {
+		return false
+	}
+	raw := o.Raw("protocol")
+	return strings.HasPrefix(o.Get("protocol"), "mesh/") || !absent(raw) && raw[0] != '"'
 }
 
 // Parse reads an envelope. The error is of type *Error, and then there is no
@@ -50,6 +54,9 @@ func Parse(text string) (Envelope, error) {
 		return Envelope{}, invalid("the message is no envelope: %v", err)
 	}
 	r := reader{}
+	if r.text(o, "protocol"); r.err != nil {
+		return Envelope{}, r.err
+	}
 	e := Envelope{
 		Protocol: r.text(o, "protocol"), ID: r.text(o, "id"), From: r.text(o, "from"), To: r.text(o, "to"),
 		Type: Type(r.text(o, "type")), CorrelationID: r.text(o, "correlationId"), ConversationID: r.text(o, "conversationId"),

@@ -268,6 +268,22 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// An envelope whose protocol is no text is refused, and not taken for plain words.
+func TestAProtocolThatIsNoText(t *testing.T) {
+	for _, protocol := range []string{"5", "true", "[]", "{}"} {
+		text := strings.Replace(whole, `"mesh/1.0"`, protocol, 1)
+		_, err := wire.Parse(text)
+		if !wire.Detect(text) || err == nil || !strings.Contains(err.Error(), "protocol: is no text") {
+			t.Errorf("%s: %t, %v", protocol, wire.Detect(text), err)
+		}
+	}
+	for _, text := range []string{`{"protocol":null}`, `{"protocol":"http"}`, `{"a":5}`, "the protocol is 5"} {
+		if wire.Detect(text) {
+			t.Errorf("%s: is words", text)
+		}
+	}
+}
+
 func FuzzHook(f *testing.F) {
 	f.Add([]byte(`{"message":"ping","sessionKey":"a"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {

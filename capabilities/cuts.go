@@ -19,7 +19,7 @@ func (x *request) cuts() []int {
 			}
 		}
 		order := x.pass(x.delayed(at))
-		if order < len(x.tokens) && (x.ordered(order) && (n > 0 || x.opens(from)) || x.bothWhole(from, i, order)) {
+		if order < len(x.tokens) && (x.ordered(order) && (n > 0 || x.opens(from)) || x.bothWhole(from, i, order) || x.opens(from) && x.turns(order)) {
 			list = append(list, i)
 			from = at
 		}
@@ -49,6 +49,19 @@ func (x *request) opens(i int) bool {
 		n = x.words().filler.longest(x.tokens, i)
 	}
 	return false
+}
+
+// turns reports whether "on" or "off" stands at word i with a time behind it: "turn it on
+// at 7 pm and off at 11 pm".
+func (x *request) turns(i int) bool {
+	return x.switching(x.tokens[i]) && i+1 < len(x.tokens) && x.dated(i+1)
+}
+
+// switching reports whether a word is "on" or "off".
+func (x *request) switching(t token) (is bool) {
+	l := &x.r.catalogue.lexicon
+	l.says.each([]token{t}, 0, func(end int, s signal) { is = is || end == 1 && s.has(l.bits["on"]|l.bits["off"]) })
+	return is && !l.orders[t.folded]
 }
 
 // bothWhole reports whether the words up to i say what is to be done, and those behind

@@ -243,6 +243,8 @@ func (f *framer) value(i int, so framed) {
 			yield(end, n, true)
 			so.named = false
 		})
+	} else {
+		l.share.each(tokens, by, func(end int, n float64) { yield(end, n, true) }) // "by half"
 	}
 	f.x.words().cardinal(tokens, by, func(end int, n float64) {
 		if k := l.percentOf.longest(tokens, end); k > 0 {

@@ -321,6 +321,9 @@ func (x *request) timed(i int) bool {
 	if x.percents(i) {
 		return false // "at seventy percent"
 	}
+	if x.r.catalogue.lexicon.share.longest(x.tokens, i) > 0 && w.past.longest(x.tokens, i) == 0 && x.halfHour(i) == i {
+		return false // "by half"
+	}
 	c := x.tokens[i].text[0]
 	return c >= '0' && c <= '9' || w.number.longest(x.tokens, i) > 0 && w.filler.longest(x.tokens, i) == 0
 }

@@ -126,8 +126,8 @@ func (x *request) clauses() (Outcome, bool) {
 		return Outcome{}, false
 	}
 	var steps []Plan
-	var pause, total time.Duration
-	about := "" // the device that "it" is
+	var pause, said time.Duration // waits, and how much of them was said as such
+	about := ""                   // the device that "it" is
 	from := 0
 	for n, end := range append(cuts, len(x.tokens)) {
 		tokens := x.tokens[from:end]
@@ -136,7 +136,7 @@ func (x *request) clauses() (Outcome, bool) {
 		}
 		from = end
 		if d := x.words().pause(tokens); d > 0 {
-			pause, total = pause+d, total+d
+			pause, said = pause+d, said+d
 			continue
 		}
 		part := withPauses(x.referring(tokens, about))
@@ -146,7 +146,7 @@ func (x *request) clauses() (Outcome, bool) {
 			return x.ofSeveral(part, out), true
 		}
 		if wait := x.offAfter(out.Plan, steps); wait > 0 && pause == 0 {
-			out.Plan.NotBefore, pause, total = time.Time{}, wait, total+wait
+			out.Plan.NotBefore, pause = steps[len(steps)-1].NotBefore, wait
 		}
 		about = ""
 		if len(out.Plan.Steps) == 0 {
@@ -164,7 +164,7 @@ func (x *request) clauses() (Outcome, bool) {
 		}
 		pause = 0
 	}
-	switch {
+	switch total := max(said, waits(untilOff(slices.Clone(steps)))); {
 	case total > maxPause:
 		return x.refuse(fmt.Sprintf("to wait for %s is longer than one request may; put the later part into a request of its own, with constraints.timing.not_before", spoken(total)), nil), true
 	case pause > 0:
@@ -248,18 +248,31 @@ func switches(p Plan, want bool) bool {
 	return p.Command == SetSwitch && on == want
 }
 
+// waits is how long steps wait in all.
+func waits(steps []Plan) (sum time.Duration) {
+	for _, s := range steps {
+		sum += s.After
+	}
+	return sum
+}
+
 // maxPause is how long the steps of one request may wait in all: nothing of it is
 // kept over a restart.
 const maxPause = time.Hour
 
 // offAfter is how long after the step before, which switches a device on, p switches
-// it off: "turn on the fan, and turn it off after ten minutes"; 0 if it does not.
+// it off: "turn on the fan, and turn it off after ten minutes", "on at dusk and off at
+// dawn"; 0 if it does not.
 func (x *request) offAfter(p *Plan, before []Plan) time.Duration {
 	n := len(before) - 1
-	if n < 0 || p.NotBefore.IsZero() || before[n].Device != p.Device || !before[n].NotBefore.IsZero() || !switches(before[n], true) || !switches(*p, false) {
+	if n < 0 || p.NotBefore.IsZero() || before[n].Device != p.Device || !switches(before[n], true) || !switches(*p, false) {
 		return 0
 	}
-	return p.NotBefore.Sub(x.r.home.Now)
+	begin := before[n].NotBefore
+	if begin.IsZero() {
+		begin = x.r.home.Now
+	}
+	return p.NotBefore.Sub(begin)
 }
 
 // pause is the length of time that a part says to wait, 0 if it says anything
@@ -283,11 +296,16 @@ func (w *words) pause(tokens []token) (d time.Duration) {
 }
 
 // referring puts the name of the one device that the order before was about in the
-// place of "it".
+// place of "it", and before an "off" that names nothing.
 func (x *request) referring(tokens []token, device string) []token {
 	at := slices.IndexFunc(tokens, func(t token) bool { return x.words().referring.longest([]token{t}, 0) > 0 })
 	d := slices.IndexFunc(x.r.home.Devices, func(d Device) bool { return d.Name == device })
-	if at < 0 || d < 0 {
+	switch {
+	case d < 0:
+		return tokens
+	case len(tokens) > 0 && x.switching(tokens[0]): // "and off at 11 pm"
+		return slices.Concat(x.words().tokens(x.r.label(d)), tokens)
+	case at < 0:
 		return tokens
 	}
 	return slices.Concat(tokens[:at], x.words().tokens(x.r.label(d)), tokens[at+1:])

@@ -37,18 +37,23 @@ func (p Position) Elevation(at time.Time) float64 {
 	return math.Asin(math.Sin(lat)*math.Sin(decl)+math.Cos(lat)*math.Cos(decl)*math.Cos(hour)) * 180 / math.Pi
 }
 
+// twilight is its elevation at dawn and dusk, in degrees: civil twilight, until which
+// things outside are seen without a lamp.
+const twilight = -6
+
 // Daylight reports whether the sun is up.
 func (p Position) Daylight(at time.Time) bool { return p.Elevation(at) > horizon }
 
-// next is when the sun rises or sets the next time after from, to the second.
-// There is none within a day near the poles.
-func (p Position) next(from time.Time, up bool) (time.Time, bool) {
+// next is when the sun rises over, or sinks below, an elevation the next time after
+// from, to the second. There is none within a day near the poles.
+func (p Position) next(from time.Time, up bool, elevation float64) (time.Time, bool) {
 	const pace = 10 * time.Minute
+	over := func(at time.Time) bool { return p.Elevation(at) > elevation }
 	for at := from; at.Before(from.Add(24 * time.Hour)); at = at.Add(pace) {
-		if p.Daylight(at) != up && p.Daylight(at.Add(pace)) == up {
+		if over(at) != up && over(at.Add(pace)) == up {
 			low, high := at, at.Add(pace)
 			for high.Sub(low) > time.Second {
-				if mid := low.Add(high.Sub(low) / 2); p.Daylight(mid) == up {
+				if mid := low.Add(high.Sub(low) / 2); over(mid) == up {
 					high = mid
 				} else {
 					low = mid
@@ -60,7 +65,7 @@ func (p Position) next(from time.Time, up bool) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// sunAt reads a word for a rise or set of the sun.
+// sunAt reads a word for a rise or set of the sun, for dawn or for dusk.
 func (w *words) sunAt(tokens []token, i int) (n int, which string) {
 	if n = w.sun.longest(tokens, i); n == 0 {
 		return 0, ""
@@ -68,19 +73,24 @@ func (w *words) sunAt(tokens []token, i int) (n int, which string) {
 	return n, w.Sun[joined(tokens[i:i+n])]
 }
 
-// sun is the next rise or set of the sun; why says what is missing for that.
-func (r *Resolver) sun(which string, tomorrow bool) (at time.Time, why string) {
+// sun is the next rise or set of the sun after a time, or dawn or dusk; why says what is
+// missing for that.
+func (r *Resolver) sun(which string, from time.Time, tomorrow bool) (at time.Time, why string) {
 	if why := r.home.Unset; why != "" {
 		return at, "nobody knows how late it is: " + why + "; say a length of time, or set the clock"
 	}
 	if r.home.Where == nil {
 		return at, "nobody here knows where on the earth this is; write it into the configuration (agent: position), or say a time"
 	}
-	from := r.home.Now
 	if tomorrow {
+		from = r.home.Now
 		from = time.Date(from.Year(), from.Month(), from.Day()+1, 0, 0, 0, 0, from.Location())
 	}
-	at, ok := r.home.Where.next(from, which == "up")
+	elevation := horizon
+	if which == "dawn" || which == "dusk" {
+		elevation = twilight
+	}
+	at, ok := r.home.Where.next(from, which == "up" || which == "dawn", elevation)
 	if !ok {
 		return at, "the sun does not do that here within a day; say a time"
 	}

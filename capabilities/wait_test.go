@@ -26,6 +26,9 @@ func TestStepsThatWait(t *testing.T) {
 		{"turn on the porch light, wait ten minutes, turn it off, turn it on", "turn on the porch light, wait for 10 minutes and turn off the porch light, turn on the porch light"},
 		{"turn on the heater, wait ten minutes, turn it off, then turn on the porch light", "turn on the heater for 10 minutes, wait for 10 minutes and turn on the porch light"},
 		{"turn on the porch light, wait two hours, turn it off", "no: to wait for 2 hours is longer than one request may"},
+		{"turn on the porch light, turn it off after two hours", "turn on the porch light for 2 hours"}, // the device keeps it, not the program
+		{"turn on the porch light, wait two hours and turn on the heater", "no: to wait for 2 hours is longer than one request may"},
+		{"turn on the porch light, wait two hours, turn it off and turn on the heater", "no: to wait for 2 hours is longer than one request may"},
 		{"turn on the porch light, wait until dark, turn it off", `no: of several things, "wait until dark" cannot be done`},
 		{"turn on the porch light twice", `no: "twice": to turn on the porch light twice is as once`},
 		{"pulse the heater twice", "no: "},

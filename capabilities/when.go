@@ -2,9 +2,6 @@ package capabilities
 
 import (
 	"fmt"
-	"math"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -137,16 +134,26 @@ func (x *request) clockSpan(i int) int {
 	if n == 0 {
 		return i
 	}
-	first, _, _, _ := w.hour(x.tokens, i+n)
+	first := x.clockEnd(i + n)
 	if first == 0 || first >= len(x.tokens) {
 		return i
 	}
 	to := w.spanTo.longest(x.tokens, first)
-	last, _, _, _ := w.hour(x.tokens, first+to)
+	last := x.clockEnd(first + to)
 	if to == 0 || last == 0 {
 		return i
 	}
 	return last
+}
+
+// clockEnd is the end of an hour or a word for the sun at word i, 0 if there is none.
+func (x *request) clockEnd(i int) int {
+	w := x.words()
+	if n := w.sun.longest(x.tokens, i); n > 0 {
+		return i + n
+	}
+	end, _, _, _ := w.hour(x.tokens, i)
+	return end
 }
 
 // time reads what is said of time from word i on, and returns its end, i if
@@ -184,7 +191,7 @@ func (x *request) time(i int, t *timing) (int, Outcome, bool) {
 		}
 	}
 	if n := w.ending.longest(x.tokens, i); n > 0 {
-		end, at, out, ok := x.clock(i + n)
+		end, at, out, ok := x.moment(i + n)
 		if !ok || end == 0 {
 			return i, out, end == 0
 		}
@@ -195,20 +202,58 @@ func (x *request) time(i int, t *timing) (int, Outcome, bool) {
 		return end, Outcome{}, true
 	}
 	at := i + w.at.longest(x.tokens, i)
-	if at == i && !x.plainClock(i, min(len(x.tokens), i+maxClock)) {
+	if at == i && !x.plainMoment(i, min(len(x.tokens), i+maxClock)) {
 		return i, Outcome{}, true
 	}
-	end, begin, out, ok := x.clock(at)
+	end, begin, out, ok := x.moment(at)
 	switch {
 	case !ok:
 		return i, out, false
-	case end == 0 || at == i && !x.plainClock(at, end):
+	case end == 0 || at == i && !x.plainMoment(at, end):
 		return i, Outcome{}, true
 	case !t.begin.IsZero():
 		return twice()
 	}
 	t.begin = begin
 	return end, Outcome{}, true
+}
+
+// moment reads a time of the clock at word i, or one before or after it: "ten minutes
+// before sunset". end is 0 if there is none.
+func (x *request) moment(i int) (end int, at time.Time, out Outcome, ok bool) {
+	now := x.r.home.Now
+	behind, d := x.beside(i)
+	if behind == i {
+		return x.clock(i, now)
+	}
+	// The one that is meant is the next of which d before, or after, is to come.
+	if end, at, out, ok = x.clock(behind, now.Add(-d)); !ok || end == 0 {
+		return end, at, out, ok
+	}
+	return end, at.Add(d), Outcome{}, true
+}
+
+// beside reads how long before or after a time of the clock at word i, and returns
+// where that begins, i if there is no such thing, and how long after.
+func (x *request) beside(i int) (int, time.Duration) {
+	w := x.words()
+	end, d := x.length(i)
+	if end == 0 {
+		return i, 0
+	}
+	if n := w.ahead.longest(x.tokens, end); n > 0 {
+		return end + n, -d
+	}
+	if n := w.afterwards.longest(x.tokens, end); n > 0 {
+		return end + n, d
+	}
+	return i, 0
+}
+
+// plainMoment reports whether words are a time without "at" before them.
+func (x *request) plainMoment(i, end int) bool {
+	behind, _ := x.beside(i)
+	return behind > i || x.plainClock(i, end)
 }
 
 // length is the longest length of time at word i.
@@ -219,251 +264,6 @@ func (x *request) length(i int) (end int, d time.Duration) {
 		}
 	})
 	return end, d
-}
-
-// maxClock is how many words a time of the clock may have: "tomorrow at half past
-// seven in the evening".
-const maxClock = 8
-
-// plainClock reports whether words are a time of the clock without "at" before
-// them: "tomorrow" or "7 pm", but not "seven".
-func (x *request) plainClock(i, end int) bool {
-	for ; i < end; i++ {
-		if _, _, ok := written(x.tokens[i].text); ok && strings.Contains(x.tokens[i].text, "h") || x.weekday(x.tokens[i]) {
-			return true
-		}
-		if x.words().half.longest(x.tokens, i) > 0 || x.words().day.longest(x.tokens, i) > 0 || x.words().sun.longest(x.tokens, i) > 0 || x.words().fixed.longest(x.tokens, i) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// date is the day that a time of the clock is on.
-type date struct {
-	tomorrow bool
-	named    bool // it was said: "today", "on Monday"
-	weekday  int  // -1 for none
-	evening  bool // it was said so: "tonight"
-	half     int  // hours that its part adds; -1 where none was said
-}
-
-// day reads a day at word i, and returns how many words it has: "tomorrow", "this
-// evening", "on Monday".
-func (w *words) someDay(tokens []token, i int, d *date) int {
-	if n := w.day.longest(tokens, i); n > 0 {
-		d.evening = d.evening || w.evening.longest(tokens, i) > 0
-		d.named, d.tomorrow = true, d.tomorrow || w.tomorrow.longest(tokens, i) > 0
-		if half, ok := w.DayHalf[joined(tokens[i:i+n])]; ok {
-			d.half = half
-		}
-		return n
-	}
-	on := w.onDay.longest(tokens, i)
-	if i+on < len(tokens) {
-		if t := tokens[i+on]; t.text == t.folded {
-			if day, ok := w.weekday[t.folded]; ok {
-				d.named, d.weekday = true, day
-				return on + 1
-			}
-		}
-	}
-	return 0
-}
-
-// at is an hour of that day, the next one to come where no day was said.
-func (d date) at(now time.Time, hour, minute int) time.Time {
-	ahead := 0
-	switch {
-	case d.tomorrow:
-		ahead = 1
-	case d.weekday >= 0:
-		ahead = (d.weekday - int(now.Weekday()) + 7) % 7
-	}
-	on := func(ahead int) time.Time {
-		return time.Date(now.Year(), now.Month(), now.Day()+ahead, hour, minute, 0, 0, now.Location())
-	}
-	at := on(ahead)
-	switch {
-	case at.After(now) || d.tomorrow:
-	case d.weekday >= 0:
-		at = on(ahead + 7)
-	case !d.named:
-		at = on(1)
-	}
-	return at
-}
-
-// clock reads a time of the clock at word i: "7 pm", "half past seven",
-// "19 30", "noon", "sunset", with a day before or behind it. end is 0 if there is
-// none.
-func (x *request) clock(i int) (end int, at time.Time, out Outcome, ok bool) {
-	w, now := x.words(), x.r.home.Now
-	d := date{weekday: -1, half: -1}
-	from := i
-	if n := w.someDay(x.tokens, i, &d); n > 0 {
-		from += n
-		from += w.at.longest(x.tokens, from)
-	}
-	if n, sun := w.sunAt(x.tokens, from); n > 0 {
-		end := from + n
-		end += w.someDay(x.tokens, end, &d)
-		if d.weekday >= 0 {
-			return 1, at, x.refuse(fmt.Sprintf("%q is not known so far ahead; say a time", joined(x.tokens[i:end])), nil), false
-		}
-		at, why := x.r.sun(sun, d.tomorrow)
-		if why != "" {
-			return 1, at, x.refuse(fmt.Sprintf("%q: %s", joined(x.tokens[i:end]), why), nil), false
-		}
-		return end, at, Outcome{}, true
-	}
-	end, hour, minute, sure := w.hour(x.tokens, from)
-	if end == 0 || x.percents(from) {
-		if d.named && from < len(x.tokens)+1 && i != from {
-			return 1, at, x.refuse(fmt.Sprintf("%q: say the hour too, like \"tomorrow at 7 am\", or put it into constraints.timing.not_before", joined(x.tokens[i:from])), nil), false
-		}
-		return 0, at, Outcome{}, true
-	}
-	if why := x.r.home.Unset; why != "" && (from > i || end > from) && (x.plainClock(i, end) || w.at.longest(x.tokens, max(0, i-1)) > 0) {
-		return 1, at, x.refuse(fmt.Sprintf("%q: nobody knows how late it is: %s; say a length of time, or set the clock", joined(x.tokens[i:end]), why), nil), false
-	}
-	end += w.someDay(x.tokens, end, &d)
-	said := joined(x.tokens[i:end])
-	if more := w.cardinalEnd(x.tokens, end); more > end && x.tokens[end].text[0] <= '9' && !x.percents(end) && more == len(x.tokens) {
-		return 1, at, x.refuse(fmt.Sprintf("%q is no time of the clock; write it like 19:30 or 7 pm", joined(x.tokens[i:more])), nil), false
-	}
-	options := []string{fmt.Sprintf("%02d:%02d", hour%12, minute), fmt.Sprintf("%02d:%02d", hour%12+12, minute)}
-	switch {
-	case sure:
-	case d.evening && hour%12 < 5:
-		return 1, at, x.refuse(fmt.Sprintf("%q may be at night or in the afternoon; say \"at %d am\" or \"at %d pm\"", said, (hour+11)%12+1, (hour+11)%12+1), nil), false
-	case d.half >= 0:
-		hour = hour%12 + d.half
-	default:
-		picked, out, ok := x.ask(Question{Field: "time", Text: fmt.Sprintf("%q: at %s?", said, oneOf(options)), Options: options})
-		if !ok {
-			return end, at, out, false
-		}
-		hour = hour%12 + 12*slices.Index(options, picked[0])
-	}
-	if at = d.at(now, hour, minute); !at.After(now) {
-		return 1, at, x.refuse(fmt.Sprintf("%q is over; it is %s now", said, now.Format("15:04")), nil), false
-	}
-	return end, at, Outcome{}, true
-}
-
-// hour reads an hour, and the minutes behind it. sure is false where it may be
-// before or after noon.
-func (w *words) hour(tokens []token, i int) (end, hour, minute int, sure bool) {
-	if n := w.fixed.longest(tokens, i); n > 0 {
-		at := w.Fixed[joined(tokens[i:i+n])]
-		return i + n, at / 60, at % 60, true
-	}
-	past := 0
-	from := i
-	w.past.each(tokens, i, func(to int, minutes int) { from, past = to, minutes })
-	w.cardinal(tokens, i, func(to int, n float64) { // "5 past noon"
-		if k := w.pastIs.longest(tokens, to); k > 0 && n >= 1 && n < 60 && n == math.Trunc(n) {
-			from, past = to+k, int(n)
-		}
-	})
-	if n := w.fixed.longest(tokens, from); from > i && n > 0 { // "ten to midnight"
-		at := (w.Fixed[joined(tokens[from:from+n])] + past + 24*60) % (24 * 60)
-		return from + n, at / 60, at % 60, true
-	}
-	if past == 0 {
-		if hour, minute, ok := written(text(tokens, i)); ok {
-			end = i + 1
-			if w.hours.longest(tokens, end) > 0 {
-				end++
-			}
-			return end, hour, minute, hour > 12 || hour == 0 || text(tokens, i)[0] == '0'
-		}
-	}
-	digits, half := cutNumber(text(tokens, from))
-	n := 0
-	if k, err := strconv.Atoi(digits); err == nil {
-		end, n = from+1, k
-	} else {
-		half = ""
-		w.number.each(tokens, from, func(to int, v float64) {
-			if v == float64(int(v)) && w.filler.longest(tokens, from) == 0 {
-				end, n = to, int(v)
-			}
-		})
-	}
-	if end == 0 || n > 24 {
-		return 0, 0, 0, false
-	}
-	if half == "" && past == 0 {
-		end, minute = w.minutes(tokens, end)
-		if d, h := cutNumber(text(tokens, end)); minute < 0 && d != "" && h != "" { // "7 30pm"
-			if k, err := strconv.Atoi(d); err == nil && k < 60 {
-				end, minute, half = end+1, k, h
-			}
-		}
-	}
-	minute = max(0, minute) + past
-	if half == "" {
-		end += w.oclock.longest(tokens, end)
-	}
-	switch of, ok := w.Half[half]; {
-	case half != "" && !ok:
-		return 0, 0, 0, false
-	case half != "":
-		return end, (n%12 + of + (minute+60)/60 + 23) % 24, (minute + 60) % 60, n >= 1 && n <= 12
-	}
-	if k := w.half.longest(tokens, end); k > 0 && n >= 1 && n <= 12 {
-		of := w.Half[joined(tokens[end:end+k])]
-		return end + k, (n%12 + of + (minute+60)/60 + 23) % 24, (minute + 60) % 60, true
-	}
-	sure = n > 12 || n == 0
-	return end, ((n+(minute+60)/60-1)%24 + 24) % 24, (minute + 60) % 60, sure
-}
-
-// written reads a time of the clock that is one word: "19h", "19h30", "19.30", "1930",
-// "0730".
-func written(word string) (hour, minute int, ok bool) {
-	h, m, cut := strings.Cut(word, "h")
-	if !cut {
-		if h, m, cut = strings.Cut(word, "."); cut && len(m) != 2 {
-			return 0, 0, false
-		}
-	}
-	if !cut && len(word) == 4 {
-		h, m, cut = word[:2], word[2:], true
-	}
-	hour, err := strconv.Atoi(h)
-	if m != "" && err == nil {
-		minute, err = strconv.Atoi(m)
-	}
-	return hour, minute, cut && err == nil && len(h) <= 2 && len(m) != 1 && hour >= 0 && hour < 24 && minute >= 0 && minute < 60
-}
-
-// minutes are those behind an hour: "7 30", "seven thirty"; -1 for none.
-func (w *words) minutes(tokens []token, i int) (end, minute int) {
-	if i >= len(tokens) {
-		return i, -1
-	}
-	if t := tokens[i].text; len(t) == 2 {
-		if n, err := strconv.Atoi(t); err == nil && n < 60 {
-			return i + 1, n
-		}
-	}
-	end, minute = i, -1
-	w.cardinal(tokens, i, func(to int, n float64) {
-		if tokens[i].text[0] > '9' && n >= 10 && n < 60 && to > end {
-			end, minute = to, int(n)
-		}
-	})
-	return end, minute
-}
-
-func text(tokens []token, i int) string {
-	if i >= len(tokens) {
-		return ""
-	}
-	return tokens[i].text
 }
 
 // later puts what was said of time into a plan.

@@ -64,7 +64,7 @@ type words struct {
 	Half         map[string]int           `yaml:"halves"` // hours that it adds
 	Fixed        map[string]int           `yaml:"fixed"`  // minutes of the day
 	Past         map[string]int           `yaml:"past"`   // minutes
-	Sun          map[string]string        `yaml:"suns"`   // up or down
+	Sun          map[string]string        `yaml:"suns"`   // up, down, dawn or dusk
 	Point        []string                 `yaml:"point"`
 	Measures     []string                 `yaml:"measures"` // units that nothing is timed in
 	Toward       []string                 `yaml:"toward"`
@@ -82,9 +82,14 @@ type words struct {
 	Last         []string                 `yaml:"last"`
 	Awhile       []string                 `yaml:"awhile"`
 
-	PastIs []string `yaml:"past_is"`
+	PastIs     []string `yaml:"past_is"`
+	PlainPast  []string `yaml:"plain_past"`
+	HalfOf     []string `yaml:"half_of"`
+	Ahead      []string `yaml:"ahead"`
+	Afterwards []string `yaml:"afterwards"`
 
-	onDay, hours, pastIs                      *set
+	onDay, hours, pastIs, plainPast, halfOf   *set
+	ahead, afterwards                         *set
 	point, toward, per, other, again, dayHalf *set
 	noneOf, ruledOut, rest, last, indefinite  *set
 	weekday                                   map[string]int
@@ -115,7 +120,7 @@ func (w *words) lists() []*[]string {
 		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near, &w.Lasting, &w.Home, &w.Facts, &w.Show,
 		&w.Affirming, &w.Agreeing, &w.Praising, &w.Denying, &w.Indifferent, &w.EndingTalk,
 		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow, &w.Repeating, &w.Reported, &w.Pausing, &w.Referring, &w.Spanning, &w.SpanTo, &w.AnyOne,
-		&w.Halting, &w.Halted, &w.Articles, &w.Excepting, &w.TimesOver, &w.Point, &w.Measures, &w.Toward, &w.Per, &w.Other, &w.Again, &w.OnDay, &w.Hours, &w.PastIs,
+		&w.Halting, &w.Halted, &w.Articles, &w.Excepting, &w.TimesOver, &w.Point, &w.Measures, &w.Toward, &w.Per, &w.Other, &w.Again, &w.OnDay, &w.Hours, &w.PastIs, &w.PlainPast, &w.HalfOf, &w.Ahead, &w.Afterwards,
 		&w.NoneOf, &w.RuledOut, &w.Rest, &w.Last, &w.Awhile, &w.Telling, &w.ToSpeaker, &w.Evenings,
 	}
 }
@@ -177,6 +182,7 @@ func (w *words) compile() {
 	w.half, w.fixed, w.sun = w.set(keys(w.Half)), w.set(keys(w.Fixed)), w.set(keys(w.Sun))
 	w.point, w.toward, w.per, w.other, w.again = w.set(w.Point), w.set(w.Toward), w.set(w.Per), w.set(w.Other), w.set(w.Again)
 	w.onDay, w.hours, w.pastIs = w.set(w.OnDay), w.set(w.Hours), w.set(w.PastIs)
+	w.plainPast, w.halfOf, w.ahead, w.afterwards = w.set(w.PlainPast), w.set(w.HalfOf), w.set(w.Ahead), w.set(w.Afterwards)
 	w.evening = w.set(w.Evenings)
 	w.dayHalf, w.weekday, w.measures = w.set(keys(w.DayHalf)), map[string]int{}, map[string]bool{}
 	for name, day := range w.Weekday {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -20,6 +22,7 @@ type progress struct {
 
 	telling sync.Mutex // held while the thread is told something
 	muted   bool       // the requester is asked something, and progress would take that back; guarded by telling
+	told    string     // what was told last, "" if it has to be told again; guarded by telling
 }
 
 func newProgress() *progress { return &progress{news: make(chan struct{}, 1)} }
@@ -45,7 +48,11 @@ const (
 	progressPart  = 30
 )
 
-// tellProgress reports progress until ctx ends. A report that does not get
+// gist is what is new to who is told of a task: what it does, and each whole percent. A
+// device that is looked at every two seconds and stands paused is no news.
+func gist(p drivers.Progress) string { return fmt.Sprintf("%.0f %s", math.Floor(p.Percent), p.Doing) }
+
+// tellProgress reports progress until ctx ends, once for each change. A report that does not get
 // through is not sent again; the next one says more.
 func (t *task) tellProgress(ctx context.Context, p *progress) {
 	began := t.a.now()
@@ -65,7 +72,8 @@ func (t *task) tellProgress(ctx context.Context, p *progress) {
 		pause.Reset(max(progressEvery, t.a.now().Sub(began)/progressPart))
 		now := p.get()
 		p.telling.Lock()
-		if p.muted {
+		say := gist(now)
+		if p.muted || p.told == say {
 			p.telling.Unlock()
 			continue
 		}
@@ -74,6 +82,9 @@ func (t *task) tellProgress(ctx context.Context, p *progress) {
 			s.ETA = mess.When(mess.DurationOf(now.Left))
 		}
 		_, err := t.a.send(ctx, t.message(s))
+		if err == nil {
+			p.told = say
+		}
 		p.telling.Unlock()
 		if errors.Is(err, mess.Stale) {
 			t.a.mu.Lock()
@@ -111,5 +122,5 @@ func (t *task) askMidway(ctx context.Context, p *progress, q mess.Question) (ans
 func (p *progress) unmute() {
 	p.telling.Lock()
 	defer p.telling.Unlock()
-	p.muted = false
+	p.muted, p.told = false, ""
 }

@@ -1,0 +1,57 @@
+package agent_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// stander is a cleaner that is paused by hand for ten minutes and says so every two
+// seconds, and goes on.
+type stander struct{ part }
+
+func (*stander) Clean(_ context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
+	says := func(d time.Duration, p drivers.Progress) {
+		for range d / (2 * time.Second) {
+			progress(p)
+			time.Sleep(2 * time.Second)
+		}
+	}
+	says(10*time.Second, drivers.Progress{Percent: 10, Doing: "cleaning the hall"})
+	says(10*time.Minute, drivers.Progress{Percent: 10, Doing: "cleaning the hall, paused by hand", Left: time.Hour})
+	says(time.Minute, drivers.Progress{Percent: 10.2, Doing: "cleaning the hall"})
+	says(time.Minute, drivers.Progress{Percent: 11, Doing: "cleaning the hall"})
+	return drivers.Outcome{Done: areas}, nil
+}
+
+func (*stander) Dock(context.Context) error { return nil }
+
+// A pause is told once, and so is its end.
+func TestAPauseIsToldOnce(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		p := clean("hall")
+		h.with("it", &stander{}, map[string]capabilities.Plan{"clean the hall": p})
+	}, func(h *house) {
+		ref := h.says(claude, "request: {intent: clean the hall}")
+		h.says(person, "reply: {re: "+ref+", confirm: true}")
+		h.after(20 * time.Minute)
+		h.is(ref, mess.Completed)
+		var told []string
+		for _, m := range h.thread(ref).Messages {
+			for _, item := range m.Items {
+				if s, ok := item.(*mess.Status); ok && s.Code == mess.InProgress && s.Message != "" {
+					told = append(told, s.Message)
+				}
+			}
+		}
+		const want = "cleaning the hall|cleaning the hall, paused by hand|cleaning the hall|cleaning the hall"
+		if got := strings.Join(told, "|"); got != want {
+			t.Errorf("told %q, want %q", got, want)
+		}
+	})
+}

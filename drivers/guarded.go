@@ -40,13 +40,3 @@ type Levels interface {
 // Unrepeatable is a device that does something else when it is told a second
 // time, as a button does. Its effect is once, whatever the catalogue says.
 type Unrepeatable interface{ Unrepeatable() }
-
-// Holder is a device that holds something of this machine which no two devices can
-// have: a GPIO line.
-type Holder interface{ Holds() []Hold }
-
-// Hold is one thing that is held.
-type Hold struct {
-	Key  string // of the configuration: "line"
-	What string // the same for the same thing: "GPIO17"
-}

@@ -56,9 +56,16 @@ func (h *home) held(d device, n strictyaml.Node) (wrong strictyaml.Problems) {
 			if other.name == d.name {
 				break
 			}
-			if slices.ContainsFunc(heldBy(other), func(o drivers.Hold) bool { return o.What == one.What }) {
-				wrong = append(wrong, n.Problem(one.Key, "%s is that of %s; no two devices can have one", one.What, other.name))
+			i := slices.IndexFunc(heldBy(other), one.Is)
+			if i < 0 {
+				continue
 			}
+			what := one.What
+			if as := heldBy(other)[i].What; as != what && one.Place != nil {
+				what += ", which is " + as + ","
+			}
+			wrong = append(wrong, n.Problem(one.Key, "%s is that of %s; no two devices can have one", what, other.name))
+			break // that is one with others before it, too
 		}
 	}
 	return wrong

@@ -33,6 +33,28 @@ func (l Line) String() string {
 	return "line " + l.Line + " of " + l.Chip
 }
 
+// Same is the same for all spellings of a line, as far as they tell: "GPIO17" is 17 on
+// a Raspberry Pi's header, which is gpiochip0 where no chip is said.
+func (l Line) Same() string {
+	name, chip := strings.TrimSpace(l.Line), strings.TrimPrefix(strings.TrimSpace(l.Chip), "/dev/")
+	if n, err := strconv.Atoi(strings.TrimPrefix(name, "GPIO")); err == nil {
+		name = strconv.Itoa(n)
+	}
+	if chip == "gpiochip0" || slices.Contains(header, chip) {
+		chip = ""
+	}
+	return strings.TrimSpace("line " + name + " " + chip)
+}
+
+// Found is where the line is on this machine, in words; "" where it is not.
+func (l Line) Found(k Chips) string {
+	p, err := Find(k, l)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %d", p.Chip.Name, p.Offset)
+}
+
 // Validate tells what cannot be, each mistake beginning with its key.
 func (l Line) Validate() error {
 	if strings.TrimSpace(l.Line) == "" {

@@ -148,3 +148,17 @@ func TestForce(t *testing.T) {
 		t.Errorf("held by another program: %v", err)
 	}
 }
+
+func TestLinesThatAreTheSame(t *testing.T) {
+	want := board.Line{Line: "27"}.Same()
+	for _, l := range []board.Line{{Line: "GPIO27"}, {Line: " 027 "}, {Chip: "gpiochip0", Line: "27"}, {Chip: "/dev/gpiochip0", Line: "GPIO27"}, {Chip: "pinctrl-rp1", Line: "27"}} {
+		if l.Same() != want {
+			t.Errorf("%s: %q, want %q", l, l.Same(), want)
+		}
+	}
+	for _, l := range []board.Line{{Line: "GPIO2"}, {Line: "LED27"}, {Chip: "gpiochip1", Line: "27"}} {
+		if l.Same() == want {
+			t.Errorf("%s is another", l)
+		}
+	}
+}

@@ -69,6 +69,9 @@ type Verbs struct {
 	// Area is where the device is, "" where it does not know; nil: it never does.
 	Area func() string
 
+	// Holds is what no other device can have: how it is told to do something.
+	Holds []drivers.Hold
+
 	// Cover and Lock are for what neither switches nor shines; each comes with Read.
 	Cover *Cover
 	Lock  *Lock
@@ -156,6 +159,9 @@ func (d *Device) Changes() <-chan struct{} {
 
 // Connection is the Gobot adaptor below.
 func (d *Device) Connection() gobot.Connection { return d.link }
+
+// Holds is what no other device can have.
+func (d *Device) Holds() []drivers.Hold { return d.verbs.Holds }
 
 // Class is what the device is to a person.
 func (d *Device) Class() string { return d.class }

@@ -43,7 +43,7 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("%s: is missing; write the name or number of the line of its relay, such as GPIO17; gpioinfo (package gpiod) lists them", l[0]))
 		}
 	}
-	if c.Up != "" && c.Up == c.Down {
+	if c.Up != "" && c.line(c.Up).Same() == c.line(c.Down).Same() {
 		errs = append(errs, fmt.Errorf("down: %s is the line of up as well; each direction has a relay of its own", c.Down))
 	}
 	switch c.Bias {

@@ -54,7 +54,7 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 
 // New makes a cover of a valid configuration.
 func New(name string, cfg Config, chips board.Chips) *Cover {
-	c := &Cover{Life: drivers.NewLife(name), cfg: cfg, turn: make(chan struct{}, 1)}
+	c := &Cover{Life: drivers.NewLife(name), cfg: cfg, chips: chips, turn: make(chan struct{}, 1)}
 	c.up, c.down = newDirection(chips, cfg, cfg.Up, name), newDirection(chips, cfg, cfg.Down, name)
 	return c
 }
@@ -63,6 +63,7 @@ func New(name string, cfg Config, chips board.Chips) *Cover {
 type Cover struct {
 	drivers.Life
 	cfg      Config
+	chips    board.Chips
 	up, down *direction
 	errand   drivers.Errand
 	turn     chan struct{} // held while a relay is switched: Gobot's driver is not made for two at once
@@ -327,5 +328,10 @@ func (c *Cover) Inspect(context.Context) (string, error) {
 
 // Holds are its two lines.
 func (c *Cover) Holds() []drivers.Hold {
-	return []drivers.Hold{{Key: "up", What: c.cfg.line(c.cfg.Up).String()}, {Key: "down", What: c.cfg.line(c.cfg.Down).String()}}
+	var list []drivers.Hold
+	for _, way := range [][2]string{{"up", c.cfg.Up}, {"down", c.cfg.Down}} {
+		l := c.cfg.line(way[1])
+		list = append(list, drivers.Hold{Key: way[0], What: l.String(), Same: l.Same(), Place: func() string { return l.Found(c.chips) }})
+	}
+	return list
 }

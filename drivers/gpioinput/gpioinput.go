@@ -85,17 +85,18 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 // Input is one line that is read.
 type Input struct {
 	drivers.Life
-	cfg  Config
-	now  func() time.Time
-	pin  *board.Source
-	gpio *gpio.DirectPinDriver
-	bell drivers.Bell // rung by the line's edges
-	last atomic.Int64 // when it was yes, in Unix nanoseconds
+	cfg   Config
+	chips board.Chips
+	now   func() time.Time
+	pin   *board.Source
+	gpio  *gpio.DirectPinDriver
+	bell  drivers.Bell // rung by the line's edges
+	last  atomic.Int64 // when it was yes, in Unix nanoseconds
 }
 
 // New makes an input, of a valid configuration.
 func New(name string, cfg Config, chips board.Chips, now func() time.Time) *Input {
-	i := &Input{Life: drivers.NewLife(name), cfg: cfg, now: now}
+	i := &Input{Life: drivers.NewLife(name), cfg: cfg, chips: chips, now: now}
 	req := board.Request{Label: board.Label(name), ActiveLow: cfg.ActiveLow, Bias: cfg.Bias, Debounce: cfg.Debounce}
 	req.Edge = func(bool) {
 		if cfg.Hold > 0 {
@@ -110,7 +111,8 @@ func New(name string, cfg Config, chips board.Chips, now func() time.Time) *Inpu
 
 // Holds is its line.
 func (i *Input) Holds() []drivers.Hold {
-	return []drivers.Hold{{Key: "line", What: i.cfg.line().String()}}
+	l := i.cfg.line()
+	return []drivers.Hold{{Key: "line", What: l.String(), Same: l.Same(), Place: func() string { return l.Found(i.chips) }}}
 }
 
 // Connection is the Gobot adaptor below.

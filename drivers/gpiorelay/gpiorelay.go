@@ -55,7 +55,7 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 // New makes a Relay, or a Button where there is a pulse, of a valid
 // configuration.
 func New(name string, cfg Config, chips board.Chips) drivers.Device {
-	o := &output{Life: drivers.NewLife(name), cfg: cfg, turn: make(chan struct{}, 1)}
+	o := &output{Life: drivers.NewLife(name), cfg: cfg, chips: chips, turn: make(chan struct{}, 1)}
 	o.pin = board.NewOutput(chips, cfg.line(), cfg.request(name))
 	o.relay = gpio.NewRelayDriver(o.pin, cfg.Line)
 	if cfg.Pulse > 0 {
@@ -68,6 +68,7 @@ func New(name string, cfg Config, chips board.Chips) drivers.Device {
 type output struct {
 	drivers.Life
 	cfg   Config
+	chips board.Chips
 	pin   *board.Output
 	relay *gpio.RelayDriver
 	turn  chan struct{} // held while the relay is switched: Gobot's driver is not made for two at once
@@ -132,7 +133,8 @@ func (o *output) Inspect(context.Context) (string, error) {
 
 // Holds is its line.
 func (o *output) Holds() []drivers.Hold {
-	return []drivers.Hold{{Key: "line", What: o.cfg.line().String()}}
+	l := o.cfg.line()
+	return []drivers.Hold{{Key: "line", What: l.String(), Same: l.Same(), Place: func() string { return l.Found(o.chips) }}}
 }
 
 // named says of an error whose it is.

@@ -13,6 +13,30 @@ import (
 	"github.com/messkit/messkit/drivers/web"
 )
 
+// holds is what the device is told to do something, which no second device can be told:
+// its limits would not be those of the first.
+func (d *device) holds() []drivers.Hold {
+	var calls []Call
+	switch t := d.template; {
+	case t.Switch != nil:
+		calls = t.Switch.On
+	case t.Cover != nil && len(t.Cover.Open) > 0:
+		calls = t.Cover.Open
+	case t.Cover != nil:
+		calls = t.Cover.To
+	default:
+		return nil
+	}
+	values := d.values.With(family.Values{"username": "", "password": ""})
+	same := drivers.SameURL(d.url)
+	for _, c := range calls {
+		method, path := c.method()
+		body, _ := json.Marshal(values.JSON(c.JSON)) // it has been read from YAML
+		same += fmt.Sprintf("\n%s %s %s", method, values.URL(path), body)
+	}
+	return []drivers.Hold{{Key: "url", What: "what is switched or moved at " + d.web.Host(), Same: same}}
+}
+
 // do makes calls, one after the other, until one fails.
 func (d *device) do(ctx context.Context, calls []Call, values family.Values) error {
 	for i, c := range calls {

@@ -40,6 +40,7 @@ type device struct {
 	template Template
 	values   family.Values
 	web      *web.Client
+	url      string
 	log      *slog.Logger
 	now      func() time.Time
 }
@@ -49,7 +50,7 @@ const haltCalls = 3
 
 // New makes a device of a valid configuration.
 func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drivers.Device, error) {
-	d := &device{log: log, now: now}
+	d := &device{url: cfg.URL, log: log, now: now}
 	if err := family.Load(Families(), cfg.Families, cfg.Family, &d.template); err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 
 // verbs are those of the template.
 func (d *device) verbs() family.Verbs {
-	v := family.Verbs{Last: d.web.Last}
+	v := family.Verbs{Last: d.web.Last, Holds: d.holds()}
 	if s := d.template.Switch; s != nil {
 		v.Switch, v.On = d.turn, d.on
 		if s.OnFor != nil {

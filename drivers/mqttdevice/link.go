@@ -108,22 +108,23 @@ func (l *link) wait(ctx context.Context, t mqtt.Token) error {
 // send publishes messages, one after the other, none of them retained.
 func (l *link) send(ctx context.Context, list []Message, values family.Values) error {
 	for i, m := range list {
-		payload := []byte(values.Text(m.Payload))
-		if m.JSON != nil {
-			data, err := json.Marshal(values.JSON(m.JSON))
-			if err != nil {
-				return err
-			}
-			payload = data
-		}
 		if !l.client.IsConnectionOpen() && i == 0 {
 			return fmt.Errorf("%w: the broker at %s is away", drivers.ErrNothingDone, l.cfg.address())
 		}
-		if err := l.wait(ctx, l.client.Publish(values.Text(m.Topic), atLeastOnce, false, payload)); err != nil {
+		if err := l.wait(ctx, l.client.Publish(values.Text(m.Topic), atLeastOnce, false, m.payload(values))); err != nil {
 			return fmt.Errorf("the broker has not confirmed what was sent, and may have it: %w", err)
 		}
 	}
 	return nil
+}
+
+// payload is what a message says.
+func (m Message) payload(values family.Values) []byte {
+	if m.JSON == nil {
+		return []byte(values.Text(m.Payload))
+	}
+	data, _ := json.Marshal(values.JSON(m.JSON)) // it has been read from YAML
+	return data
 }
 
 // again has the broker send what it keeps of a topic.
@@ -132,4 +133,26 @@ func (l *link) again(ctx context.Context, topic string) error {
 		return fmt.Errorf("%w: the broker at %s is away", drivers.ErrNothingDone, l.cfg.address())
 	}
 	return l.wait(ctx, l.client.Subscribe(topic, atLeastOnce, l.hear))
+}
+
+// holds is what the device is told to do something, which no second device can be told:
+// its limits would not be those of the first.
+func (d *device) holds() []drivers.Hold {
+	var list []Message
+	switch t := d.template; {
+	case t.Switch != nil:
+		list = t.Switch.On
+	case t.Cover != nil && len(t.Cover.Open) > 0:
+		list = t.Cover.Open
+	case t.Cover != nil:
+		list = t.Cover.To
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	same := drivers.SameURL(d.cfg.Broker)
+	for _, m := range list {
+		same += "\n" + d.values.Text(m.Topic) + " " + string(m.payload(d.values))
+	}
+	return []drivers.Hold{{Key: "with", What: "what obeys " + d.values.Text(list[0].Topic), Same: same}}
 }

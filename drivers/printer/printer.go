@@ -72,6 +72,11 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Prin
 // Connection is a Gobot adaptor that does nothing.
 func (p *Printer) Connection() gobot.Connection { return p.link }
 
+// Holds is the printer: a second device would not know of what the first prints.
+func (p *Printer) Holds() []drivers.Hold {
+	return []drivers.Hold{{Key: "url", What: "the printer at " + p.web.Host(), Same: "printer " + drivers.SameURL(p.cfg.URL)}}
+}
+
 // Start makes it ready; the printer is not asked, which may be switched on later.
 func (p *Printer) Start() error { p.Opened(); return nil }
 

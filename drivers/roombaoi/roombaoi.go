@@ -73,6 +73,11 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) *Robot
 // Connection is a Gobot adaptor that does nothing.
 func (r *Robot) Connection() gobot.Connection { return r.link }
 
+// Holds is its serial port.
+func (r *Robot) Holds() []drivers.Hold {
+	return []drivers.Hold{{Key: "port", What: "port " + r.cfg.Port, Same: "port " + drivers.SameFile(r.cfg.Port)}}
+}
+
 // Start makes it ready.
 func (r *Robot) Start() error { r.Opened(); return nil }
 

@@ -73,6 +73,11 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) *Robot
 // Connection is a Gobot adaptor that does nothing.
 func (r *Robot) Connection() gobot.Connection { return r.gobot }
 
+// Holds is the robot, which takes one connection only.
+func (r *Robot) Holds() []drivers.Hold {
+	return []drivers.Hold{{Key: "host", What: "the robot at " + r.cfg.Host, Same: "robot " + drivers.SameHost(r.cfg.Host)}}
+}
+
 // Start makes it ready; the robot is not asked.
 func (r *Robot) Start() error { r.Opened(); return nil }
 

@@ -77,6 +77,11 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Vacu
 // Connection is a Gobot adaptor that does nothing.
 func (v *Vacuum) Connection() gobot.Connection { return v.link }
 
+// Holds is the robot: a second device would not know of what the first is at.
+func (v *Vacuum) Holds() []drivers.Hold {
+	return []drivers.Hold{{Key: "url", What: "the robot at " + v.web.Host(), Same: "robot " + drivers.SameURL(v.cfg.URL)}}
+}
+
 // Start makes it ready; the robot is not asked, which may be switched on later.
 func (v *Vacuum) Start() error { v.Opened(); return nil }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -59,8 +60,13 @@ func (x *Exchange) mayHear(who Actor, e Envelope, items []mess.Item) bool {
 		s, ok := i.(*mess.Status)
 		return !ok || s.Code != mess.Claimed
 	})
-	return claims && !e.Status.Terminal() && x.couldTake(who, e)
+	over := e.Status.Terminal() && x.now().Sub(e.Updated) > lateClaim
+	return claims && !over && x.couldTake(who, e)
 }
+
+// lateClaim is how long after its end a thread is one that an executor may have
+// been offered a moment ago.
+const lateClaim = time.Minute
 
 // errUnseen is the refusal of a thread that the sender may not know of.
 var errUnseen = errors.New("not for the sender to know of")

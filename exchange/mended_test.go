@@ -211,3 +211,21 @@ func TestAYesToOneWhoIsGone(t *testing.T) {
 		h.is(ref, mess.Claimed)
 	})
 }
+
+// Whose claim comes a moment after the end hears of it; later, and to others, the
+// thread is as none.
+func TestAClaimThatComesLate(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "look")
+		h.registers(garage, "dig")
+		ref := h.says(agent, "request: {intent: look, requires: [look]}").Ref
+		h.says(agent, "cancel: {re: "+ref+"}")
+		if r := h.refuses(kitchen, "status: {re: "+ref+", code: claimed}", mess.Illegal); r.Status != mess.Cancelled {
+			t.Errorf("%+v", r)
+		}
+		h.refuses(kitchen, "status: {re: "+ref+", code: completed}", mess.Unknown)
+		h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.Unknown)
+		h.after(2 * time.Minute)
+		h.refuses(kitchen, "status: {re: "+ref+", code: claimed}", mess.Unknown)
+	})
+}

@@ -23,7 +23,7 @@ func TestAsInTheField(t *testing.T) {
 	h.want(h.do("POST", root+"/register", "", `{}`), 400, `{"error":"executor_id required","why":"invalid"}`)
 
 	r = h.do("POST", root+"/requests", agent, `{"intent":"Check if the garage door is closed","context":["Getting ready for bed",{"url":"https://example.com/x"}],"priority":"elevated","response_hints":["image",{"text":"one line"}],"x_own":{"kept":[1,2.50]}}`)
-	h.want(r, 201, `{"ref":"DAY-001","status":"pending"}`)
+	h.want(r, 201, `{"ref":"DAY-001","status":"pending","unknown":["x_own"]}`)
 	ref := r.field("ref")
 	row := `{"ref":"DAY-001","status":"pending","intent":"Check if the garage door is closed","requestor_id":"claude-agent","executor_id":null,"priority":"elevated","created_at":"TIME","updated_at":"TIME"}`
 	h.want(h.do("GET", root+"/requests?status=pending", phone, ""), 200, `{"threads":[`+row+`]}`)

@@ -39,7 +39,14 @@ func (c *call) patch(ref string) error {
 	if err != nil {
 		return err
 	}
-	c.json(http.StatusOK, noted(map[string]any{"ref": t.Ref, "status": firstAck(answer).Status}, body, said))
+	v := noted(map[string]any{"ref": t.Ref, "status": firstAck(answer).Status}, body, said)
+	for _, item := range m.Items {
+		if o, ok := item.(*mess.Other); ok { // it is kept, and nothing is done by it
+			list, _ := v["unknown"].([]string)
+			v["unknown"] = append(list, "mess."+shorten(string(o.Type)))
+		}
+	}
+	c.json(http.StatusOK, v)
 	return nil
 }
 

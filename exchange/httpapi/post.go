@@ -97,8 +97,36 @@ func (c *call) create() error {
 		return err
 	}
 	ack := firstAck(answer)
-	c.json(http.StatusCreated, map[string]any{"ref": ack.Ref, "status": ack.Status})
+	v := map[string]any{"ref": ack.Ref, "status": ack.Status}
+	if list := unheeded(m.Items[0]); list != nil {
+		v["unknown"] = list
+	}
+	c.json(http.StatusCreated, v)
 	return nil
+}
+
+// unheeded are the fields of a request that are kept, and by which nothing is done:
+// one of them may be a slip.
+func unheeded(item mess.Item) (list []string) {
+	r, ok := item.(*mess.Request)
+	if !ok {
+		return nil
+	}
+	of := func(path string, extra mess.Object) {
+		for _, f := range extra {
+			if path != "" || f.Key != "attachments" { // as writers in the field put files
+				list = append(list, path+shorten(f.Key))
+			}
+		}
+	}
+	of("", r.Extra)
+	if k := r.Constraints; k != nil {
+		of("constraints.", k.Extra)
+		if k.Timing != nil {
+			of("constraints.timing.", k.Timing.Extra)
+		}
+	}
+	return list
 }
 
 func firstAck(m mess.Message) mess.Ack {

@@ -135,3 +135,24 @@ func TestLists(t *testing.T) {
 	h.want(h.do("GET", root+"/requests?cursor=x", agent, ""), 400, "")
 	h.want(h.do("GET", root+"/requests?since=yesterday", agent, ""), 400, "")
 }
+
+// A slip in a request is kept, and told.
+func TestUnknownFieldsAreTold(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	h.want(h.do("POST", root+"/requests", h.op, `{"intent":"look","requres":["x"],"attachments":[],"constraints":{"whre":"x","timing":{"not_befor":"2030-01-01T00:00:00Z"}}}`), 201,
+		`{"ref":"DAY-001","status":"pending","unknown":["requres","constraints.whre","constraints.timing.not_befor"]}`)
+	h.want(h.do("PATCH", root+"/requests/last", h.op, `{"mess":[{"repyl":{"confirm":true}}]}`), 200, `{"ref":"DAY-001","status":"pending","unknown":["mess.repyl"]}`)
+}
+
+// Whose claim comes a moment after the cancel hears that it was taken back.
+func TestAClaimAfterTheCancel(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	phone, other := h.register("phone", `"x"`), h.register("other", `"y"`)
+	ref := h.create(h.op, `{"intent":"look","requires":["x"]}`)
+	h.do("PATCH", root+"/requests/"+ref, h.op, `{"status":"cancelled"}`)
+	r := h.do("PATCH", root+"/requests/"+ref, phone, `{"status":"claimed"}`)
+	if h.clear("late", r, 409); r.field("status") != "cancelled" {
+		t.Error(r.body)
+	}
+	h.clear("no business of its own", h.do("PATCH", root+"/requests/"+ref, other, `{"status":"claimed"}`), 404)
+}

@@ -13,7 +13,7 @@ import (
 )
 
 // A picture on which nothing can be seen is sent, said to be so, and no evidence
-// of what was done.
+// of what was done, nor of what was looked at.
 func TestADarkPictureIsNoEvidence(t *testing.T) {
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, 64, 64)), nil); err != nil {
@@ -30,7 +30,7 @@ func TestADarkPictureIsNoEvidence(t *testing.T) {
 		h.more[0].SeenBy = "cam"
 		h.with("cam", &eye{data: b.Bytes()}, map[string]capabilities.Plan{"photo": {Command: capabilities.TakePhoto, Effect: capabilities.Query}})
 	}, func(h *house) {
-		for intent, want := range map[string]mess.Evidence{"do it": mess.ReadBack, "photo": mess.Photographed} {
+		for intent, want := range map[string]mess.Evidence{"do it": mess.ReadBack, "photo": mess.Acknowledged} {
 			ref := h.says(claude, "request: {intent: "+intent+"}")
 			h.after(time.Minute)
 			if s := h.is(ref, mess.Completed); s.Evidence != want {

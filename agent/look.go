@@ -22,7 +22,9 @@ func (v verbs) photo(ctx context.Context) result {
 		evidence: mess.Photographed, images: []shot{{p, v.dev.Name}},
 		text: fmt.Sprintf("A picture from the %s, taken at %s.", v.dev.Label, p.CapturedAt.Format("15:04:05")),
 	}
-	r.dark(p)
+	if r.dark(p) {
+		r.evidence = mess.Acknowledged // the camera gave a picture, and nothing was seen
+	}
 	return r
 }
 

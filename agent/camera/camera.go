@@ -65,6 +65,7 @@ func (r *Room) Know(name string, placeholders []picture.Sketch) { r.known[name] 
 type Shot struct {
 	drivers.Photo        // as the camera gave it
 	Unseen        string // why nothing can be seen on it, in words; "" where something can
+	gone          bool   // it is the placeholder that comes while there is no camera
 	fits          *fits
 }
 
@@ -130,8 +131,16 @@ func (r *Room) leave(name string, e *eye) {
 }
 
 // seen takes a picture until something can be seen on it, Takes times at most.
-// The last stands where nothing can.
+// The last stands where nothing can; a placeholder is no picture.
 func (r *Room) seen(ctx context.Context, name string, lim picture.Limits, take Take) (Shot, error) {
+	last, err := r.last(ctx, name, lim, take)
+	if err == nil && last.gone {
+		return Shot{}, fmt.Errorf("%s: the camera is gone: all that comes is the placeholder for that; is it plugged in, and in reach?", name)
+	}
+	return last, err
+}
+
+func (r *Room) last(ctx context.Context, name string, lim picture.Limits, take Take) (Shot, error) {
 	var last Shot
 	for n := range Takes {
 		if n > 0 && !rest(ctx, warmUp<<(n-1)) {
@@ -144,7 +153,7 @@ func (r *Room) seen(ctx context.Context, name string, lim picture.Limits, take T
 		case err != nil:
 			return Shot{}, err
 		}
-		if last = s; s.Unseen == "" {
+		if last = s; s.Unseen == "" && !s.gone {
 			return s, nil
 		}
 	}
@@ -166,9 +175,7 @@ func (r *Room) one(ctx context.Context, name string, lim picture.Limits, take Ta
 	if err == nil { // else it is told where it is sent: that may want it smaller, or find time
 		s.Unseen = unseen(f.Look)
 	}
-	if s.Unseen == "" && r.placeholder(ctx, name, s) {
-		s.Unseen = "it is the placeholder that comes when the camera is gone; is it plugged in, and in reach?"
-	}
+	s.gone = r.placeholder(ctx, name, s)
 	return s, nil
 }
 

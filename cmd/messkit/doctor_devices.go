@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/camera"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
@@ -105,6 +106,9 @@ func (d device) use(ctx context.Context) finding {
 		}
 		says, err = d.asHalted(ctx)
 	}
+	if strange, ok := errors.AsType[doubt](err); ok {
+		return finding{What: d.name, OK: true, Note: true, Says: string(strange)}
+	}
 	if err != nil {
 		return finding{What: d.name, Says: strings.TrimPrefix(err.Error(), d.name+": ")}
 	}
@@ -137,7 +141,7 @@ func (d device) started(ctx context.Context) (says string, err error) {
 	defer func() { err = errors.Join(err, d.dev.Halt()) }()
 	switch v := d.dev.(type) {
 	case drivers.Photographer:
-		return look(ctx, v)
+		return d.look(ctx, v)
 	case drivers.Sensor:
 		readings, err := v.Read(ctx)
 		words := make([]string, len(readings))
@@ -155,18 +159,28 @@ func (d device) started(ctx context.Context) (says string, err error) {
 	return "starts", nil
 }
 
-// look takes a picture and throws it away.
-func look(ctx context.Context, c drivers.Photographer) (string, error) {
-	photo, err := c.Photo(ctx)
+// look takes a picture as a request does, and throws it away.
+func (d device) look(ctx context.Context, c drivers.Photographer) (string, error) {
+	room := camera.NewRoom(picture.Fit, time.Now)
+	room.Know(d.name, d.gone)
+	shot, err := room.Shoot(ctx, d.name, picture.Limits{}, c.Photo)
 	if err != nil {
 		return "", err
 	}
-	info, err := picture.Inspect(photo.Data)
-	if err != nil {
-		return fmt.Sprintf("takes pictures (%d KB)", (len(photo.Data)+1023)>>10), nil // raw ones of a sensor
+	says := fmt.Sprintf("takes pictures (%d KB)", (len(shot.Data)+1023)>>10) // raw ones of a sensor
+	if info, err := picture.Inspect(shot.Data); err == nil {
+		says = fmt.Sprintf("takes pictures of %d by %d pixels", info.Width, info.Height)
 	}
-	return fmt.Sprintf("takes pictures of %d by %d pixels", info.Width, info.Height), nil
+	if shot.Unseen != "" {
+		return "", doubt(says + ", and nothing can be seen on them: " + shot.Unseen)
+	}
+	return says, nil
 }
+
+// doubt is what somebody should look at, and may be as it is to be: a dark room.
+type doubt string
+
+func (d doubt) Error() string { return string(d) }
 
 // asHalted asks a device that acts for what it tells while it is halted; "" where
 // it tells nothing.

@@ -1,10 +1,21 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"crypto/x509"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"gobot.io/x/gobot/v2"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/picture"
 )
 
 func TestCertificatesEnd(t *testing.T) {
@@ -23,5 +34,65 @@ func TestCertificatesEnd(t *testing.T) {
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("from %v to %v: %v", c.from, c.to, err)
 		}
+	}
+}
+
+// lens is a camera that gives one picture.
+type lens struct {
+	drivers.Life
+	drivers.Link
+	data []byte
+}
+
+func (l *lens) Name() string                 { return l.Life.Name() }
+func (l *lens) SetName(name string)          { l.Life.SetName(name) }
+func (l *lens) Connection() gobot.Connection { return &l.Link }
+func (l *lens) Start() error                 { return nil }
+func (l *lens) Halt() error                  { return nil }
+
+func (l *lens) Photo(context.Context) (drivers.Photo, error) {
+	return drivers.Photo{Data: l.data, MIME: "image/png", CapturedAt: time.Now()}, nil
+}
+
+// A camera whose pictures show nothing is not told as one that is well.
+func TestTheDoctorLooksAtThePicture(t *testing.T) {
+	draw := func(paint func(*image.Gray)) []byte {
+		m := image.NewGray(image.Rect(0, 0, 64, 64))
+		paint(m)
+		var b bytes.Buffer
+		if err := png.Encode(&b, m); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	black := draw(func(*image.Gray) {})
+	sign := draw(func(m *image.Gray) {
+		for i := range m.Pix {
+			m.Pix[i] = uint8(i % 64 / 16 * 80)
+		}
+	})
+	known := filepath.Join(t.TempDir(), "gone.png")
+	if err := os.WriteFile(known, sign, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sketch, err := sketchOf(known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		d    device
+		want finding
+	}{
+		"well":  {device{dev: &lens{data: sign}}, finding{OK: true, Says: "takes pictures of 64 by 64 pixels"}},
+		"black": {device{dev: &lens{data: black}}, finding{OK: true, Note: true, Says: "takes pictures of 64 by 64 pixels, and nothing can be seen on them: it is black; is the lens covered, or is there no light?"}},
+		"gone":  {device{dev: &lens{data: sign}, gone: []picture.Sketch{sketch}}, finding{Says: "the camera is gone: all that comes is the placeholder for that; is it plugged in, and in reach?"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.d.name, c.want.What = "cam", "cam"
+			if got := c.d.use(t.Context()); got != c.want {
+				t.Errorf("it says %+v, want %+v", got, c.want)
+			}
+		})
 	}
 }

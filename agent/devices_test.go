@@ -232,7 +232,7 @@ type fridge struct {
 
 func (f *fridge) Photo(context.Context) (drivers.Photo, error) {
 	f.note("photo")
-	return drivers.Photo{Data: []byte("picture of the fridge"), MIME: "image/jpeg", CapturedAt: time.Now()}, f.broken
+	return drivers.Photo{Data: []byte("\xff\xd8\xff picture of the fridge"), MIME: "image/jpeg", CapturedAt: time.Now()}, f.broken
 }
 
 func (f *fridge) Observe(context.Context) (drivers.Observation, error) {

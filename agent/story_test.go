@@ -33,7 +33,7 @@ func TestWhatIsInTheFridge(t *testing.T) {
 		}
 		r := h.answers(ref, "There is milk, and three eggs.")
 		data, a := h.picture(ref)
-		if want := "picture of the fridge in 90000 bytes and 800 pixels"; data != want || a.MIME != "image/jpeg" || !strings.HasSuffix(a.Name, "image-fridge-cam.jpg") {
+		if want := "\xff\xd8\xff picture of the fridge in 90000 bytes and 800 pixels"; data != want || a.MIME != "image/jpeg" || !strings.HasSuffix(a.Name, "image-fridge-cam.jpg") {
 			h.t.Errorf("%q as %+v, want %q", data, a, want)
 		}
 		i := slices.IndexFunc(r.Content, func(e mess.Entry) bool { return e.Type == "structured" })

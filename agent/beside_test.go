@@ -138,6 +138,8 @@ func TestRequires(t *testing.T) {
 		{"intent: turn on the light, requires: [{switch-on: {areas: [cellar]}}]", mess.Pending, "", ""},
 		{"intent: turn on the porch light, requires: [{switch-on: {level: 3}}]", mess.Declined, "", "level"},
 		{"intent: turn on the porch light, requires: [{switch-on: {colour: red}}]", mess.Declined, "", "colour: unknown metadata"},
+		{"intent: the porch light, requires: [{set-brightness: {level: 40}}]", mess.Completed, "porch-light: porch-lamp at 40 %; " + lit, ""},
+		{"intent: turn on the porch light, requires: [switch-on, {home-kitchen-access: {areas: [attic]}}]", mess.Declined, "", "no place \"attic\""},
 		{"intent: turn on the porch light, requires: [{switch-on: {for: soon}}]", mess.Declined, "", "no length of time"},
 		{"intent: turn on the porch light, requires: [{switch-on: porch}]", mess.Pending, "", ""},
 		{"intent: the temperature, requires: [{read-sensor: {quantity: temperature, areas: [hall]}}]", mess.Completed, "", "21.5 °C"},

@@ -42,6 +42,9 @@ func (x *request) almost() (Outcome, bool) {
 		}
 	}
 	if order, remark := x.remark(); order != nil {
+		if out, ok := x.remarked(order, remark); ok {
+			return out, true
+		}
 		if out, ok := again(order, []string{remark}, 0); ok {
 			return out, true
 		}
@@ -161,14 +164,43 @@ func (x *request) remark() (order []token, said string) {
 			continue
 		}
 		before, behind := x.tokens[:i:i], x.tokens[i:]
+		tells := func(tokens []token) bool {
+			return !x.commands(tokens) || x.r.describes(joined(tokens), &Plan{Risk: RiskComfort})
+		}
 		switch {
-		case x.opens(i) && !x.commands(before):
+		case x.opens(i) && tells(before):
 			return behind, joined(before)
-		case x.commands(before) && !x.commands(behind):
+		case x.commands(before) && tells(behind):
 			return before, joined(behind)
 		}
 	}
 	return nil, ""
+}
+
+// remarked carries out an order beside which a remark stands that only tells how things
+// are, as beside a request: "it's dark, turn on the porch light". What is refused for the
+// order alone is so with it.
+func (x *request) remarked(order []token, remark string) (Outcome, bool) {
+	req := x.req
+	req.Intent = withPauses(order)
+	o := x.r.said(req, x.given)
+	if o.Plan == nil && o.Refusal == nil || len(o.Explain.Leftover) > 0 {
+		return Outcome{}, false
+	}
+	if o.Refusal != nil {
+		if !x.r.describes(remark, &Plan{Risk: RiskComfort}) {
+			return Outcome{}, false
+		}
+		x.explain = o.Explain
+		return o, true
+	}
+	if len(o.Plan.Steps) > 0 || x.r.limits(remark) || !x.r.describes(remark, o.Plan) {
+		return Outcome{}, false
+	}
+	p := *o.Plan
+	p.Unused = append(p.Unused, remark)
+	x.explain = o.Explain
+	return Outcome{Plan: &p}, true
 }
 
 // commands reports whether the words order something, limit what is done, or say
@@ -177,7 +209,7 @@ func (x *request) commands(tokens []token) bool {
 	y := &request{r: x.r, tokens: tokens}
 	l, w := &x.r.catalogue.lexicon, x.words()
 	for i, t := range tokens {
-		if l.orders[t.folded] || l.acting[t.folded] || w.conditional.longest(tokens, i) > 0 || w.excepting.longest(tokens, i) > 0 || y.dated(i) || y.howOften(i) ||
+		if l.orders[t.folded] || l.acting[t.folded] && x.r.catalogue.context.being.longest(tokens, i) == 0 || w.conditional.longest(tokens, i) > 0 || w.excepting.longest(tokens, i) > 0 || y.dated(i) || y.howOften(i) ||
 			w.cardinalEnd(tokens, i) > i || l.colour.longest(tokens, i) > 0 || l.level.longest(tokens, i) > 0 {
 			return true
 		}

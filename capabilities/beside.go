@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/messkit/messkit/mess"
 )
@@ -26,6 +27,31 @@ func (x *request) place(a *mess.Area) (Outcome, bool) {
 	}
 	return Outcome{}, false
 }
+
+// tooLate refuses what is to begin when nobody needs it any more: needed_by wins over
+// constraints.timing.expires (MESS 1.1 section 1.1).
+func (x *request) tooLate(p *Plan) (Outcome, bool) {
+	if p.NotBefore.IsZero() {
+		return Outcome{}, false
+	}
+	key, until, err := "needed_by", time.Time{}, error(nil)
+	switch c := x.req.Constraints; {
+	case x.req.NeededBy != "":
+		until, err = x.req.NeededBy.Time()
+	case c != nil && c.Timing != nil && c.Timing.Expires != "":
+		key = "constraints.timing.expires"
+		until, err = c.Timing.Expires.Time(x.r.home.Now)
+	default:
+		return Outcome{}, false
+	}
+	if err != nil || p.NotBefore.Before(until) {
+		return Outcome{}, false
+	}
+	return x.refuse(fmt.Sprintf("it is asked for %s, and %s is before that, on %s; make them agree",
+		onDay(p.NotBefore), key, onDay(until.In(p.NotBefore.Location()))), nil), true
+}
+
+func onDay(t time.Time) string { return t.Format("Monday 2 January at 15:04:05") }
 
 // placeNames are the places of this home that have a name.
 func (r *Resolver) placeNames() []string {

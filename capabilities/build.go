@@ -12,7 +12,7 @@ import (
 // build makes the catalogue of what was read, and notes what is wrong with it.
 func (b *builder) build() *Catalogue {
 	b.words.compile()
-	c := &Catalogue{list: b.list, classes: b.classes, quantities: b.quantities, words: &b.words, lexicon: b.lexicon, grammar: &grammar{}, events: &grammar{}, objects: &grammar{}, watching: b.watching, context: b.context, measure: &phrases[string]{}, wordsOf: map[string]map[string]bool{}}
+	c := &Catalogue{list: b.list, classes: b.classes, quantities: b.quantities, words: &b.words, lexicon: b.lexicon, grammar: &grammar{}, events: &grammar{}, objects: &grammar{}, watching: b.watching, context: b.context, measure: &phrases[string]{}, wordsOf: map[string]map[string]bool{}, vocabulary: map[string]bool{}}
 	e := expander{rules: b.parsedRules(), fold: b.words.fold}
 	for _, one := range c.list {
 		b.check(one)
@@ -55,7 +55,7 @@ func (b *builder) build() *Catalogue {
 // phrases indexes what classes and quantities are called, and all words that
 // sentences use.
 func (c *Catalogue) phrases() {
-	c.classPhrase, c.quantity, c.vocabulary = &phrases[match]{}, &phrases[match]{}, map[string]bool{}
+	c.classPhrase, c.quantity = &phrases[match]{}, &phrases[match]{}
 	for _, class := range slices.Sorted(maps.Keys(c.classes)) {
 		for _, text := range append([]string{strings.ReplaceAll(class, "-", " ")}, c.classes[class]...) {
 			c.classPhrase.add(c.words.tokens(text), match{class: class})
@@ -154,6 +154,9 @@ func (c *Catalogue) put(form []term, s *sentence) {
 	if own == nil {
 		own = map[string]bool{}
 		c.wordsOf[s.capability.ID] = own
+	}
+	if s.asked { // "did you turn it on?" makes "turn" no word of the question
+		own = c.vocabulary
 	}
 	c.grammar.add(form, s)
 	for _, t := range form {

@@ -306,7 +306,7 @@ func (p picker) knownAll(option string, tokens []token) bool {
 	some := false
 	for i := 0; i < len(tokens); {
 		if known[tokens[i].folded] {
-			some = true
+			some = some || w.filler.longest(tokens, i) == 0
 			i++
 			continue
 		}

@@ -91,7 +91,7 @@ func (x *request) leftover(from, to int) []string {
 // cannot says why a text that was understood cannot be done. Of several
 // readings it takes the one that says most of the device.
 func (x *request) cannot() Outcome {
-	rd := slices.MaxFunc(x.readings, func(a, b reading) int { return cmp.Or(int(a.how-b.how), a.suits()-b.suits()) })
+	rd := slices.MaxFunc(x.readings, func(a, b reading) int { return cmp.Or(x.suits(&a)-x.suits(&b), int(a.how-b.how)) })
 	x.explain.Template, x.explain.Capability = rd.text, rd.capability.ID
 	m, doing := rd.slot("device"), x.r.doing(rd.capability, rd.value("quantity"))
 	switch {
@@ -139,11 +139,19 @@ func (r *Resolver) has(classes []string) bool {
 
 // suits is 1 if the capability is for the class of device that was named, or
 // for all.
-func (rd *reading) suits() int {
-	if m := rd.slot("device"); m != nil && rd.capability.suits(m.class) {
-		return 1
+func (x *request) suits(rd *reading) int {
+	m := rd.slot("device")
+	if m == nil {
+		return 0
 	}
-	return 0
+	class := m.class
+	if class == "" && len(m.devices) > 0 {
+		class = x.r.class[m.devices[0]]
+	}
+	if !rd.capability.suits(class) {
+		return 0
+	}
+	return 1
 }
 
 func spaced(s string) string { return strings.ReplaceAll(s, "-", " ") }

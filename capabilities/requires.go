@@ -1,8 +1,11 @@
 package capabilities
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +26,7 @@ type wanted struct {
 	devices  []string
 	areas    []string
 	quantity string
+	args     mess.Object // parameters
 }
 
 // demands reads requires and constraints. It reports a refusal of what cannot
@@ -35,6 +39,9 @@ func (x *request) demands() (Outcome, bool) {
 	for _, one := range x.req.Requires {
 		c := x.r.catalogue.find(one.ID)
 		if slices.Contains(x.r.home.Facts, one.ID) {
+			if err := x.factual(one.Meta); err != nil {
+				return x.refuse(fmt.Sprintf("requires: %s: %v", one.ID, err), nil), true
+			}
 			continue
 		}
 		if c == nil {
@@ -81,9 +88,17 @@ func (x *request) metadata(w *wanted, meta any) error {
 		return fmt.Errorf("its metadata is no mapping; write {devices: [...], areas: [...]}")
 	}
 	for _, f := range o {
+		if name, is := w.parameter(f.Key); is {
+			value, err := x.valueOf(w.capability, name, f.Value)
+			if err != nil {
+				return err
+			}
+			w.args = w.args.Set(name, value)
+			continue
+		}
 		texts, ok := textsOf(f.Value)
 		if !ok || len(texts) == 0 {
-			return fmt.Errorf("%s: neither text nor a list of texts", f.Key)
+			return fmt.Errorf("%s: neither text nor a list of texts, and no parameter of it; known: %s", f.Key, w.known())
 		}
 		if err := x.narrow(w, f.Key, texts); err != nil {
 			return err
@@ -111,7 +126,117 @@ func (x *request) narrow(w *wanted, key string, texts []string) error {
 		}
 		x.demand.duration = d
 	default:
-		return fmt.Errorf("%s: unknown metadata; known: areas, devices, executor, for, quantity", key)
+		return fmt.Errorf("%s: unknown metadata; known: %s", key, w.known())
+	}
+	return nil
+}
+
+// known are the keys that the metadata of a capability may have.
+func (w *wanted) known() string {
+	list := []string{"areas", "devices", "executor", "for", "quantity"}
+	if w.Effect != Query {
+		for _, p := range w.Parameters {
+			list = append(list, p.Name)
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+// otherNames are other names of parameters.
+var otherNames = map[string]string{"brightness": "level", "color": "colour"}
+
+// parameter is the name of the parameter that a key of metadata means.
+func (w *wanted) parameter(key string) (name string, is bool) {
+	return w.takes(key, otherNames[key])
+}
+
+func (c *capability) takes(names ...string) (name string, is bool) {
+	i := slices.IndexFunc(c.Parameters, func(p parameter) bool { return slices.Contains(names, p.Name) })
+	if i < 0 || c.Effect == Query {
+		return "", false
+	}
+	return c.Parameters[i].Name, true
+}
+
+// valueOf reads a parameter as a plan bears it: a number within its range, or a colour.
+// Less is less, whatever the sign: {dim: {change: 10}} is 10 percent darker.
+func (x *request) valueOf(c *capability, name string, value any) (any, error) {
+	p := c.Parameters[slices.IndexFunc(c.Parameters, func(p parameter) bool { return p.Name == name })]
+	said := strings.TrimSpace(strings.TrimSuffix(fmt.Sprint(value), "%"))
+	if p.Type != "number" {
+		if hex, ok := x.r.catalogue.lexicon.Colours[strings.ToLower(said)]; ok && name == "colour" {
+			return hex, nil
+		}
+		if name == "colour" && !hexColour(strings.ToLower(said)) {
+			return nil, fmt.Errorf("colour: %q is none that is known here; write a name, like red, or #rrggbb", said)
+		}
+		return strings.ToLower(said), nil
+	}
+	n, err := strconv.ParseFloat(said, 64)
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+		return nil, fmt.Errorf("%s: %q is no number", name, fmt.Sprint(value))
+	}
+	l := &x.r.catalogue.lexicon
+	if i := slices.IndexFunc(l.Frames, func(f *frame) bool { return f.of == c && f.Change != 0 }); i >= 0 && name == "change" {
+		n = math.Copysign(n, l.Frames[i].Change)
+	}
+	if why := p.outside(n); why != "" {
+		return nil, errors.New(why)
+	}
+	return n, nil
+}
+
+// fromMetadata puts the parameters of requires into a reading. What the text says must be the
+// same.
+func (x *request) fromMetadata(rd *reading) (Outcome, bool) {
+	w := x.demand.of(rd.capability)
+	if w == nil {
+		return Outcome{}, true
+	}
+	for _, a := range w.args {
+		if said, ok := rd.args.Get(a.Key); ok && said != a.Value {
+			x.disagrees = true
+			return x.refuse(fmt.Sprintf("the text says %s %v, but requires says %v; make them agree", a.Key, said, a.Value), nil), false
+		}
+		rd.args = rd.args.Set(a.Key, a.Value)
+		if rd.asks == a.Key {
+			rd.asks = ""
+		}
+	}
+	return Outcome{}, true
+}
+
+// factual holds the metadata of a fact of the place to this home: where it is so, and of
+// which things. Anything else nobody here can tell.
+func (x *request) factual(meta any) error {
+	o, ok := meta.(mess.Object)
+	if !ok && meta != nil {
+		return fmt.Errorf("its metadata is no mapping; write {areas: [...]}")
+	}
+	for _, f := range o {
+		texts, ok := textsOf(f.Value)
+		switch f.Key {
+		case "executor": // the exchange has looked at it
+			continue
+		case "area", "areas", "room", "location":
+			for _, name := range texts {
+				if x.area(name) == "" {
+					return fmt.Errorf("%s: there is no place %q here; there are %s", f.Key, name, oneOfMany(x.r.placeNames()))
+				}
+			}
+		case "device", "devices":
+			for _, name := range texts {
+				if !slices.ContainsFunc(x.r.home.Devices, func(d Device) bool { return d.called(name) }) {
+					return fmt.Errorf("%s: there is no %q here", f.Key, name)
+				}
+			}
+		default:
+			return fmt.Errorf("%s: nothing here can tell that of a fact of the place; known: areas, devices, executor", f.Key)
+		}
+		if !ok || len(texts) == 0 {
+			return fmt.Errorf("%s: neither text nor a list of texts", f.Key)
+		}
 	}
 	return nil
 }
@@ -197,6 +322,12 @@ func (x *request) demanded() Outcome {
 	if able := x.able(x.readings); len(able) > 0 {
 		return x.choose(able)
 	}
+	if out, ok := x.kin(); ok {
+		return out
+	}
+	if out, ok := x.framesOfRequires(); ok {
+		return out
+	}
 	if len(x.readings) > 0 {
 		return x.contradicts()
 	}
@@ -222,6 +353,49 @@ func (x *request) demanded() Outcome {
 		return x.refuse(fmt.Sprintf("requires: %s are several tasks; make a request for each", strings.Join(x.demand.ids(), ", ")), nil)
 	}
 	return x.choose(able)
+}
+
+// kin reads a text that asks for what a capability of requires does as well, and leaves
+// open how much of it, which its metadata say: "dim the light" may be to 40 percent.
+func (x *request) kin() (Outcome, bool) {
+	if len(x.demand.capabilities) != 1 || len(x.demand.capabilities[0].args) == 0 || x.asks {
+		return Outcome{}, false
+	}
+	for i := range x.tokens {
+		if x.words().cardinalEnd(x.tokens, i) > i && x.words().filler.longest(x.tokens, i) == 0 {
+			return Outcome{}, false
+		}
+	}
+	w, req := &x.demand.capabilities[0], x.req
+	req.Requires = nil
+	o := x.r.said(req, x.given)
+	c := x.r.catalogue.find(o.Explain.Capability)
+	if x.valued(0) || c == nil || c.Command != w.Command && !x.r.alike(c.ID, w.ID) || len(o.Explain.Leftover) > 0 {
+		return Outcome{}, false
+	}
+	rd := reading{sentence: &sentence{capability: w.capability, text: "requires"}, how: byName}
+	for d, dev := range x.r.home.Devices {
+		meant := o.Plan != nil && len(o.Plan.Steps) == 0 && o.Plan.Device == dev.Name && o.Plan.For == 0 && o.Plan.NotBefore.IsZero() ||
+			o.Question != nil && o.Question.Field == "device" && slices.Contains(o.Question.Options, x.r.label(d))
+		if meant && x.r.can(w.capability, "", d) && x.demand.allows(x.r, w.capability, dev) {
+			rd.devices = append(rd.devices, d)
+		}
+	}
+	if len(rd.devices) == 0 {
+		return Outcome{}, false
+	}
+	return x.choose([]reading{rd}), true
+}
+
+// framesOfRequires reads a text by its words where requires names what to do.
+func (x *request) framesOfRequires() (Outcome, bool) {
+	all, readings, explain := x.tokens, x.readings, x.explain
+	x.readings = nil
+	if out, ok := x.plainly(); ok && (out.Refusal == nil || x.disagrees) {
+		return out, true
+	}
+	x.tokens, x.readings, x.explain, x.matches, x.names = all, readings, explain, nil, nil
+	return Outcome{}, false
 }
 
 func (d *demand) ids() []string {

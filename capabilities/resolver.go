@@ -35,24 +35,25 @@ func (r *Resolver) Resolve(req mess.Request) Outcome {
 
 // request is one request on its way through the resolver.
 type request struct {
-	r        *Resolver
-	req      mess.Request
-	tokens   []token
-	asks     bool        // the text is a question
-	quotes   bool        // what it orders stands in quotation marks
-	given    mess.Object // answers to earlier questions, by field
-	demand   demand      // what requires and constraints ask for
-	matches  fillings
-	readings []reading
-	explain  Explanation
-	wait     *waitFor   // what it waits for; nil for nothing
-	show     string     // the words that ask for a picture after the act, "" for none
-	names    []bool     // which words are in names of things; nil if not asked yet
-	part     bool       // it is one of several orders
-	spare    *exemption // what is left out of it; nil for nothing
-	lost     []string   // what was said and is not understood: without it nothing is done but with a yes
-	taken    []string   // what was taken for each of them, where it is misspelt
-	skips    int        // how many words may be passed over as not understood
+	r         *Resolver
+	req       mess.Request
+	tokens    []token
+	asks      bool        // the text is a question
+	quotes    bool        // what it orders stands in quotation marks
+	given     mess.Object // answers to earlier questions, by field
+	demand    demand      // what requires and constraints ask for
+	matches   fillings
+	readings  []reading
+	explain   Explanation
+	wait      *waitFor   // what it waits for; nil for nothing
+	show      string     // the words that ask for a picture after the act, "" for none
+	names     []bool     // which words are in names of things; nil if not asked yet
+	part      bool       // it is one of several orders
+	spare     *exemption // what is left out of it; nil for nothing
+	lost      []string   // what was said and is not understood: without it nothing is done but with a yes
+	taken     []string   // what was taken for each of them, where it is misspelt
+	disagrees bool       // its words say another parameter than requires
+	skips     int        // how many words may be passed over as not understood
 }
 
 func (x *request) words() *words { return x.r.catalogue.words }
@@ -109,6 +110,8 @@ func (r *Resolver) said(req mess.Request, given mess.Object) Outcome {
 	if out.Plan != nil {
 		if no, ok := x.environment(out.Plan); !ok {
 			out = no
+		} else if no, bad := x.tooLate(out.Plan); bad {
+			out = no
 		}
 	}
 	out.Explain = x.explain
@@ -124,6 +127,7 @@ func (x *request) outcome() Outcome {
 		return x.refuse("the request has more than 60 words; say in one sentence what is to be done", nil)
 	}
 	x.asks = w.asks(x.req.Intent, x.tokens)
+	x.agreeing()
 	x.quotes = x.quoting()
 	if out, bad := x.signs(); bad {
 		return out
@@ -143,6 +147,12 @@ func (x *request) outcome() Outcome {
 		return out
 	}
 	if x.demand.capabilities == nil && x.req.Precision != mess.Loose && x.strange() {
+		if out, ok := x.leaves(); ok {
+			return out
+		}
+		if out, ok := x.either(); ok {
+			return out
+		}
 		if out, ok := x.almost(); ok {
 			return out
 		}
@@ -158,6 +168,9 @@ func (x *request) outcome() Outcome {
 	}
 	if acts := x.shown(); len(acts) > 0 {
 		return x.choose(acts)
+	}
+	if out, ok := x.leaves(); ok {
+		return out
 	}
 	if out, ok := x.otherwise(); ok {
 		return out
@@ -413,6 +426,9 @@ func (x *request) settle(rd *reading) Outcome {
 		if out, bad := x.limited(rd); bad {
 			return out
 		}
+	}
+	if out, ok := x.fromMetadata(rd); !ok {
+		return out
 	}
 	devices, out, ok := x.someDevices(rd)
 	if !ok {

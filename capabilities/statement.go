@@ -12,13 +12,14 @@ type besides struct {
 	Being    []string `yaml:"being"`
 	Subjects []string `yaml:"subjects"`
 	Litter   []string `yaml:"litter"`
+	Leaving  []string `yaml:"leaving"`
 
-	binding, warning, being, subject, litter *set
+	binding, warning, being, subject, litter, leaving *set
 }
 
 func (c *besides) merge(later besides) {
-	mine := []*[]string{&c.Binding, &c.Warning, &c.Being, &c.Subjects, &c.Litter}
-	for i, list := range []*[]string{&later.Binding, &later.Warning, &later.Being, &later.Subjects, &later.Litter} {
+	mine := []*[]string{&c.Binding, &c.Warning, &c.Being, &c.Subjects, &c.Litter, &c.Leaving}
+	for i, list := range []*[]string{&later.Binding, &later.Warning, &later.Being, &later.Subjects, &later.Litter, &later.Leaving} {
 		if *list != nil {
 			*mine[i] = *list
 		}
@@ -27,7 +28,7 @@ func (c *besides) merge(later besides) {
 
 func (c *besides) compile(w *words) {
 	c.binding, c.warning, c.being = w.set(c.Binding), w.set(c.Warning), w.set(c.Being)
-	c.subject, c.litter = w.set(c.Subjects), w.set(c.Litter)
+	c.subject, c.litter, c.leaving = w.set(c.Subjects), w.set(c.Litter), w.set(c.Leaving)
 }
 
 // describes reports whether a line of context only tells how things are, so that it
@@ -158,7 +159,7 @@ func (r *Resolver) states(tokens []token, mild bool) bool {
 		return true
 	case names && !acts && mild && !x.valued(0): // "the kitchen", "the blue one", but "near the sink" only where there is one
 		return !x.placing() || slices.ContainsFunc(tokens, func(t token) bool { return r.names.words[t.folded] })
-	case subject || strings.HasSuffix(first.text, "ing"): // "we work from home", "planning dinner"
+	case subject || be == 0 && strings.HasSuffix(first.text, "ing"): // "we work from home", "planning dinner"
 		return mild && !home && len(tokens) > 1
 	}
 	return false

@@ -149,6 +149,14 @@ func (w *words) asks(text string, tokens []token) bool {
 	return false
 }
 
+// agreeing takes the "not" out of a question that looks for a yes: "isn't the fan on?"
+// asks what "is the fan on?" asks.
+func (x *request) agreeing() {
+	if t := x.tokens; x.asks && len(t) > 2 && t[1].text == "not" && (t[0].text == "is" || t[0].text == "are" || t[0].text == "did" || t[0].text == "does" || t[0].text == "has" || t[0].text == "have") {
+		x.tokens = append(t[:1:1], t[2:]...)
+	}
+}
+
 func joined(tokens []token) string {
 	var b strings.Builder
 	for i, t := range tokens {

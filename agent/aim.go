@@ -40,7 +40,7 @@ func (v verbs) turnToAngle(ctx context.Context) result {
 		return r
 	}
 	is, err := v.pass.Angle(ctx, reader)
-	r.readsBack(v.dev.Name, math.Abs(is-degrees) <= angleWithin, number(is)+" degrees", err)
+	r.readsBack(v.dev.Name, math.Abs(is-degrees) <= angleWithin, rounded(is)+" degrees", err)
 	if r.err == nil {
 		v.lookAgain(ctx, since, &r)
 	}

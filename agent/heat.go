@@ -33,7 +33,7 @@ func (v verbs) heatTo(ctx context.Context) result {
 	if reader, reads := v.dev.Driver.(drivers.TargetReader); reads {
 		is, err := v.pass.Target(ctx, reader)
 		so := err == nil && atTarget(is, want)
-		r.readsBack(v.dev.Name, so, fmt.Sprintf("set to %s °C", number(is)), err)
+		r.readsBack(v.dev.Name, so, fmt.Sprintf("set to %s °C", rounded(is)), err)
 		if so {
 			r.keeps(v, is)
 		}
@@ -52,6 +52,6 @@ func (v verbs) heatTo(ctx context.Context) result {
 
 // keeps says to what a thermostat is set.
 func (r *result) keeps(v verbs, celsius float64) {
-	r.text = fmt.Sprintf("The %s is set to %s °C.", v.dev.Label, number(celsius))
+	r.text = fmt.Sprintf("The %s is set to %s °C.", v.dev.Label, rounded(celsius))
 	r.facts = mess.Object{{Key: "device", Value: v.dev.Name}, {Key: "temperature", Value: mess.Number(number(celsius))}}
 }

@@ -29,7 +29,7 @@ func (v verbs) dim(ctx context.Context) result {
 		}
 		is, err := v.pass.Level(ctx, reader)
 		if err == nil && math.Abs(is-percent) > 1 { // many round
-			return number(is) + " %", true, nil
+			return rounded(is) + " %", true, nil
 		}
 		return "", true, err
 	})

@@ -108,6 +108,7 @@ func (l *line) closed() bool {
 func (l *line) Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
 	if l.inline { // as a server that stores no files
 		all, err := io.ReadAll(data)
+		all = append([]byte("\xff\xd8\xff\xe0"), all...) // as a picture begins
 		return mess.Media{URI: mess.DataURI(mime, all), MIME: mime, Name: name}, err
 	}
 	l.mu.Lock()

@@ -103,6 +103,12 @@ func (a *Agent) sendMail(ctx context.Context) (left bool) {
 		if task.Report == nil || a.busyWith(task.Ref) {
 			continue
 		}
+		// What was worked on a moment ago has its last word since, which is another
+		// than that of the list.
+		task, there := a.journal.Task(task.Ref)
+		if !there || task.Report == nil {
+			continue
+		}
 		_, err := a.send(ctx, *task.Report)
 		if unavailable(err) || errors.Is(err, mess.Unauthentic) || ctx.Err() != nil {
 			a.log.Debug("report not taken yet", "ref", task.Ref, "err", err)

@@ -80,7 +80,7 @@ func probeOf(d drivers.Device, plan capabilities.Plan) probing {
 		if !absolute {
 			return nil // so much more than nobody knows what
 		}
-		return probeWith(d, (*gate.Pass).Level, func(is float64) (bool, string) { return math.Abs(is-want) <= 1, number(is) + " %" }) // many round
+		return probeWith(d, (*gate.Pass).Level, func(is float64) (bool, string) { return math.Abs(is-want) <= 1, rounded(is) + " %" }) // many round
 	case capabilities.Tint:
 		value, _ := plan.Args.Get("colour")
 		text, _ := value.(string)
@@ -109,10 +109,10 @@ func probeOf(d drivers.Device, plan capabilities.Plan) probing {
 		return probeWith(d, (*gate.Pass).Warmth, func(is float64) (bool, string) { return near(is, want), number(math.Round(is)) + " K" })
 	case capabilities.TurnTo:
 		want, _ := percentOf(plan.Args, "angle")
-		return probeWith(d, (*gate.Pass).Angle, func(is float64) (bool, string) { return math.Abs(is-want) <= angleWithin, number(is) + " degrees" })
+		return probeWith(d, (*gate.Pass).Angle, func(is float64) (bool, string) { return math.Abs(is-want) <= angleWithin, rounded(is) + " degrees" })
 	case capabilities.SetTemperature:
 		want, _ := percentOf(plan.Args, "temperature")
-		return probeWith(d, (*gate.Pass).Target, func(is float64) (bool, string) { return atTarget(is, want), number(is) + " °C" })
+		return probeWith(d, (*gate.Pass).Target, func(is float64) (bool, string) { return atTarget(is, want), rounded(is) + " °C" })
 	case capabilities.Lock, capabilities.Unlock:
 		return probeWith(d, (*gate.Pass).Locked, func(is bool) (bool, string) {
 			return is == (plan.Command == capabilities.Lock), map[bool]string{true: "locked", false: "unlocked"}[is]

@@ -83,7 +83,7 @@ func (v verbs) reckoned(ctx context.Context, r *result) {
 		return
 	}
 	r.facts = r.facts.Set("estimated", true).Set("opening", mess.Number(number(is)))
-	r.note("it stands at about %s %% open, reckoned from the time that its motor ran, and not measured", number(is))
+	r.note("it stands at about %s %% open, reckoned from the time that its motor ran, and not measured", rounded(is))
 }
 
 // between is the time between two looks at what may still be on its way.
@@ -115,5 +115,5 @@ func openness(percent float64) string {
 	case percent > 99:
 		return "open"
 	}
-	return number(percent) + " % open"
+	return rounded(percent) + " % open"
 }

@@ -395,6 +395,35 @@ func TestPicturesInTheReport(t *testing.T) {
 	}
 }
 
+// While an older report is on its way a thread gets its picture, which is in its last
+// word: what was kept for the case of a crash is not sent in its place.
+func TestTheLastWordIsSent(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.cfg.Jitter = func(limit time.Duration) time.Duration { return limit }
+		tries := 0
+		h.line.before = func(m mess.Message) error {
+			if !saysCode(m, mess.Completed) || !strings.Contains(text(t, m), "porch light is on") {
+				return nil
+			}
+			if tries++; tries == 1 {
+				return mess.Refuse(mess.Unavailable, "not now")
+			}
+			time.Sleep(5 * time.Second)
+			return nil
+		}
+		h.line.attach = func() error { time.Sleep(2 * time.Second); return nil } // before and after
+	}, func(h *house) {
+		h.says(claude, "request: {intent: turn on the porch light}")
+		ref := h.says(claude, `request: {intent: "what's in the fridge?"}`)
+		h.after(time.Minute)
+		h.is(ref, mess.Completed)
+		h.picture(ref)
+		if s, _ := h.last(ref); s.Evidence != mess.Photographed {
+			t.Errorf("evidence %q: the last word is not what was sent", s.Evidence)
+		}
+	})
+}
+
 func text(t *testing.T, m mess.Message) string {
 	t.Helper()
 	data, err := m.YAML()

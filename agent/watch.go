@@ -316,7 +316,7 @@ func (w *vigil) ends() string {
 	}
 	s := fmt.Sprintf("at %s for %v", amount(w.now), w.v.now().Sub(w.low).Round(time.Second))
 	if w.most > 0 {
-		s += fmt.Sprintf(", and took up to %s W", number(w.most))
+		s += fmt.Sprintf(", and took up to %s W", rounded(w.most))
 	}
 	return s
 }

@@ -68,14 +68,40 @@ func quantities(readings []drivers.Reading) string {
 func amount(r drivers.Reading) string {
 	switch {
 	case r.Unit != "":
-		return number(r.Value) + " " + r.Unit
+		return rounded(r.Value) + " " + r.Unit
 	case r.Value == 0:
 		return "no"
 	}
 	return "yes"
 }
 
-func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+// number is one for machines: as exact as it is, without what sums and factors leave
+// behind the twelfth digit (31.200000000000003).
+func number(f float64) string {
+	if short, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', 12, 64), 64); err == nil {
+		f = short
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+// rounded is a measurement for people: one decimal from 100 on, two from 1 on, and
+// three digits below. No sensor of a home is that exact.
+func rounded(f float64) string {
+	digits := 2
+	switch a := math.Abs(f); {
+	case a >= 100:
+		digits = 1
+	case a > 0 && a < 1:
+		digits = min(12, 2-int(math.Floor(math.Log10(a))))
+	}
+	if short, err := strconv.ParseFloat(strconv.FormatFloat(f, 'f', digits, 64), 64); err == nil {
+		f = short
+	}
+	if f == 0 {
+		f = 0 // and not -0
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
 
 // stale is the age from which a measurement is said to be old in words too.
 // Sensors that sleep to save their battery speak every minute at most.

@@ -15,7 +15,7 @@ function showAims(   i) {
 /^Benchmark/ {
 	name = substr($1, 10)
 	sub(/-[0-9]+$/, "", name)
-	gsub(/(on|open|writers|clients|state|store|threads)=/, "", name)
+	gsub(/(on|open|writers|clients|state|store|threads|rate)=/, "", name)
 	order[++rows] = name
 	for (i = 3; i < NF; i += 2) found[name, $(i + 1)] = $i
 }

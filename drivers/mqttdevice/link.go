@@ -19,14 +19,15 @@ import (
 
 // link is the connection of one device to its broker.
 type link struct {
-	cfg    Config
-	name   string
-	secret drivers.Secret
-	topics map[string]byte // that are listened to, with their quality of service
-	log    *slog.Logger
-	now    func() time.Time
-	inbox  *inbox
-	client mqtt.Client // since open
+	cfg      Config
+	name     string
+	secret   drivers.Secret
+	topics   map[string]byte // that are listened to, with their quality of service
+	log      *slog.Logger
+	now      func() time.Time
+	inbox    *inbox
+	client   mqtt.Client // since open
+	presence *presence   // since open
 }
 
 const (
@@ -44,17 +45,22 @@ func (l *link) open(ctx context.Context) error {
 	}
 	var first atomic.Bool
 	first.Store(true)
+	there := new(presence) // of this connection: that of one before may still tell its end
+	l.presence = there
 	o := mqtt.NewClientOptions().AddBroker(l.cfg.address()).SetClientID(id).SetCleanSession(true).
 		SetUsername(l.cfg.Username).SetPassword(string(l.secret)).SetProtocolVersion(4).
 		SetConnectTimeout(l.cfg.Timeout).SetWriteTimeout(l.cfg.Timeout).SetKeepAlive(keepAlive).
-		SetAutoReconnect(true).SetMaxReconnectInterval(longestPause).
-		SetConnectionLostHandler(func(_ mqtt.Client, err error) {
-			l.inbox.forget()
-			l.log.Warn("the broker is gone", "err", err)
+		SetAutoReconnect(true).SetMaxReconnectInterval(longestPause).SetStore(forgetful{}).
+		SetConnectionLostHandler(func(c mqtt.Client, err error) { // it may come when the connection stands again
+			if there.away(c, l.now(), err) {
+				l.log.Warn("the broker is gone", "err", err)
+			}
 		}).
 		SetOnConnectHandler(func(c mqtt.Client) { // a clean session loses them
 			if !first.Swap(false) {
+				l.inbox.forget()                      // what was said meanwhile is not known
 				c.SubscribeMultiple(l.topics, l.hear) // nobody may wait in a handler
+				there.here()
 			}
 		})
 	l.client = mqtt.NewClient(o)
@@ -108,11 +114,11 @@ func (l *link) wait(ctx context.Context, t mqtt.Token) error {
 // send publishes messages, one after the other, none of them retained.
 func (l *link) send(ctx context.Context, list []Message, values family.Values) error {
 	for i, m := range list {
-		if !l.client.IsConnectionOpen() && i == 0 {
-			return fmt.Errorf("%w: the broker at %s is away", drivers.ErrNothingDone, l.cfg.address())
+		if gone := l.gone(); gone != nil && i == 0 {
+			return fmt.Errorf("%w: %w", drivers.ErrNothingDone, gone)
 		}
 		if err := l.wait(ctx, l.client.Publish(values.Text(m.Topic), atLeastOnce, false, m.payload(values))); err != nil {
-			return fmt.Errorf("the broker has not confirmed what was sent, and may have it: %w", err)
+			return l.unconfirmed(err)
 		}
 	}
 	return nil
@@ -129,8 +135,8 @@ func (m Message) payload(values family.Values) []byte {
 
 // again has the broker send what it keeps of a topic.
 func (l *link) again(ctx context.Context, topic string) error {
-	if !l.client.IsConnectionOpen() {
-		return fmt.Errorf("%w: the broker at %s is away", drivers.ErrNothingDone, l.cfg.address())
+	if gone := l.gone(); gone != nil {
+		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, gone)
 	}
 	return l.wait(ctx, l.client.Subscribe(topic, atLeastOnce, l.hear))
 }

@@ -206,7 +206,7 @@ func (d *device) judge(ctx context.Context, v Value, so func([]byte) (bool, stri
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("it was told, and does not say whether it has obeyed: %v", err) // not wrapped: something may have been done
+		return fmt.Errorf("it was told, and does not say whether it has obeyed; look at it: %s", bare(err)) // not wrapped: something may have been done
 	case !is:
 		return fmt.Errorf("it was told %s, and says %s", want, says)
 	}
@@ -215,6 +215,9 @@ func (d *device) judge(ctx context.Context, v Value, so func([]byte) (bool, stri
 
 // online refuses what a device would not hear now, and may hear later.
 func (d *device) online(ctx context.Context) error {
+	if err := d.reach(ctx); err != nil {
+		return err
+	}
 	for _, a := range []*State{d.template.Availability, d.template.Through} {
 		if a == nil {
 			continue

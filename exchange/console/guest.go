@@ -126,7 +126,11 @@ func (g *guest) body(v any) error {
 	if len(data) == 0 {
 		return nil
 	}
-	if err := json.Unmarshal(data, v); err != nil {
+	err = json.Unmarshal(data, v)
+	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return mess.Refuse(mess.Invalid, "%s: is of the wrong kind (%s)", cmp.Or(t.Field, "the body"), t.Value)
+	}
+	if err != nil {
 		return mess.Refuse(mess.Invalid, "the body cannot be read as JSON: %v", err)
 	}
 	return nil

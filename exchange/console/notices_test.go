@@ -41,6 +41,8 @@ func TestNotices(t *testing.T) {
 		{`{"do":"try"}`, http.StatusConflict, "nothing sends notices"},
 		{`{"do":"dance"}`, http.StatusBadRequest, "not known"},
 		{`[`, http.StatusBadRequest, "JSON"},
+		{`{"do":5}`, http.StatusBadRequest, "is of the wrong kind (number)"},
+		{`[]`, http.StatusBadRequest, "the body: is of the wrong kind (array)"},
 	} {
 		if text := h.is(c.code, ana, http.MethodPost, path, c.body); !strings.Contains(text, c.want) {
 			t.Errorf("%s: %s", c.body, text)

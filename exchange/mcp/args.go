@@ -27,7 +27,7 @@ func parseArgs(raw json.RawMessage) (*args, error) {
 	if raw[0] != '{' {
 		return nil, mess.Refuse(mess.Invalid, "the arguments are not an object; send one")
 	}
-	o, err := mess.ParseObject(raw)
+	o, err := mess.ParseObjectJSON(raw)
 	if err != nil {
 		return nil, inArguments(err)
 	}

@@ -25,13 +25,14 @@ func parseMessage(raw json.RawMessage) (mess.Message, error) {
 		return mess.Message{}, mess.Refuse(mess.Invalid, "message: is missing, or something else is there; give {\"message\": ...} alone")
 	}
 	text := []byte(in.Message)
-	if text[0] == '"' {
-		var s string
-		if err := json.Unmarshal(text, &s); err != nil {
-			return mess.Message{}, mess.Refuse(mess.Invalid, "message: is no text; give a message in YAML or JSON")
-		}
-		text = []byte(unfenced(s))
+	if text[0] != '"' {
+		return mess.ParseValidJSON(text)
 	}
+	var s string
+	if err := json.Unmarshal(text, &s); err != nil {
+		return mess.Message{}, mess.Refuse(mess.Invalid, "message: is no text; give a message in YAML or JSON")
+	}
+	text = []byte(unfenced(s))
 	if len(text) > maxText {
 		return mess.Message{}, mess.Refuse(mess.TooLarge, "message: is larger than %d bytes; send less", maxText)
 	}
@@ -69,11 +70,11 @@ func requestOf(fields mess.Object) (mess.Message, error) {
 	if err != nil {
 		return mess.Message{}, err
 	}
-	all, err := mess.ParseValid(text)
+	m, err := mess.ParseValidJSON(text)
 	if err != nil {
 		return mess.Message{}, inArguments(err)
 	}
-	return all[0], nil
+	return m, nil
 }
 
 // inArguments words problems of a text that nobody has seen as such.

@@ -46,7 +46,8 @@ var layers = map[string]layer{
 	"agent/guard":      {from: []string{"golang.org/x/sync"}},
 	"agent/admin":      {below: []string{"agent/gate", "capabilities", "internal/durable", "internal/wal", "mess"}},
 	"agent/clock":      {from: []string{"golang.org/x/sys"}},
-	"agent/stop":       {below: []string{"drivers/board", "internal/durable"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync"}},
+	"agent/stop":       {below: []string{"drivers/board", "internal/atplace", "internal/durable"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync"}},
+	"agent/trial":      {below: []string{"internal/atplace"}, from: []string{"golang.org/x/sync"}},
 	"agent/journal":    {below: []string{"internal/durable", "internal/wal", "mess"}, from: []string{"golang.org/x/sync"}},
 	"exchange/httpapi": {below: []string{"exchange", "exchange/keys", "mess", "mess/messeaf"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 	"exchange/console": {
@@ -129,6 +130,7 @@ var layers = map[string]layer{
 	"internal/broker/port":       {from: []string{"github.com/mochi-mqtt/server/v2"}},
 	"internal/broker":            {from: []string{"github.com/eclipse/paho.mqtt.golang", "golang.org/x/sync"}},
 	"drivers/i2cdev/i2ctest":     {below: []string{"drivers/i2cdev"}, from: []string{"gobot.io/x/gobot/v2"}},
+	"internal/atplace":           {},
 	"internal/collector":         {},
 	"internal/durable":           {},
 	"internal/freeport":          {},

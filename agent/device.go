@@ -20,6 +20,7 @@ type device struct {
 	Device
 	mu      sync.Mutex
 	started uint64 // the gate's rounds at its start, and one; a stop since then has halted it
+	failed  error  // why its last start came to nothing
 }
 
 // Start takes devices to their initial state, before there is an exchange, a
@@ -58,8 +59,8 @@ func (d *device) open(ctx context.Context, g *gate.Gate) error {
 	if d.started == now {
 		return nil
 	}
-	if err := g.Start(ctx, d.Driver, d.Name); err != nil {
-		return fmt.Errorf("%s cannot be started: %w", d.Name, err)
+	if d.failed = g.Start(ctx, d.Driver, d.Name); d.failed != nil {
+		return fmt.Errorf("%s cannot be started: %w", d.Name, d.failed)
 	}
 	d.started = now
 	return nil
@@ -70,6 +71,16 @@ func (d *device) running(g *gate.Gate) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.started == g.Rounds()+1
+}
+
+// why is why it is not started.
+func (d *device) why() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.failed == nil {
+		return errors.New("a stop has halted it")
+	}
+	return d.failed
 }
 
 // startAll starts every device that is not started.

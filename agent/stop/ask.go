@@ -8,8 +8,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"path/filepath"
 	"time"
+
+	"github.com/messkit/messkit/internal/atplace"
 )
+
+// socket is what a stop is asked by, with the data folder.
+const socket = "stop"
 
 // Held is what a program that runs says of its stop, whether or not the disk
 // has taken it.
@@ -55,7 +61,7 @@ const (
 )
 
 func ask(dir string, q question) (h Held, err error) {
-	conn, err := dial(dir)
+	conn, err := atplace.Dial(socket, filepath.Dir(dir))
 	if err != nil {
 		return Held{}, errors.Join(ErrNobody, err)
 	}
@@ -78,7 +84,7 @@ func ask(dir string, q question) (h Held, err error) {
 
 // answer answers who is at the place, until ctx ends.
 func (s *Stopper) answer(ctx context.Context) error {
-	l, err := listen(s.cfg.Dir)
+	l, err := atplace.Listen(socket, filepath.Dir(s.cfg.Dir))
 	if err != nil {
 		s.log.Warn("what is stopped cannot be asked for while the folder of the stop cannot be written", "err", err)
 		return nil
@@ -98,7 +104,7 @@ func (s *Stopper) answer(ctx context.Context) error {
 // reply answers one question.
 func (s *Stopper) reply(conn net.Conn) (err error) {
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	if err := atThePlace(conn); err != nil {
+	if err := atplace.Allowed(conn); err != nil {
 		return err
 	}
 	if err := conn.SetDeadline(time.Now().Add(askTime)); err != nil {

@@ -32,7 +32,8 @@ type config struct {
 	Agent    agentConfig                `yaml:"agent"`
 	Devices  map[string]strictyaml.Node `yaml:"devices"`
 
-	home *home // made from Devices
+	home *home  // made from Devices
+	file string // as an absolute path; "" for what is built in
 }
 
 // exchangeConfig is an exchange that this program carries.
@@ -210,6 +211,9 @@ func load(name string, log *slog.Logger) (*config, error) {
 		}
 	}
 	c := &config{Agent: defaultAgent()}
+	if !builtIn {
+		c.file, _ = filepath.Abs(name) // without it, it is only not told
+	}
 	err := c.read(name, data)
 	if c.Exchange != nil && c.Exchange.Mail.Wanted() {
 		c.Exchange.Mail.Secrets = secretsIn(data)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/mess"
 )
 
 // finding is what the doctor says about one thing.
@@ -48,8 +49,9 @@ func (a *app) doctorCommand() *cobra.Command {
 exchange, its port, brokers, certificates, the clock and the device files, and
 uses every device of the configuration: a picture is taken and thrown away, a
 sensor is read, a switch is asked for its state. It never switches or moves
-anything. While messkit runs on this configuration its devices are left to it, and
-it is asked how they are.
+anything. While messkit runs it has the devices, and uses them for this; where it
+runs with another configuration, that is said, and what it does not have is used
+here.
 
 Each line begins with ok, BAD, or -- where somebody should know something. It says
 what to do. Exit code: 0 nothing is bad, 1 something is.`,
@@ -105,6 +107,7 @@ func examine(ctx context.Context, k *client, file string) []finding {
 		data = c.Agent.Data
 	}
 	found = append(found, checkData(data), checkSpace(data))
+	found = append(found, checkPeople(data)...)
 	if err == nil && c.Connect != nil { // then this board's key and exchange are what counts
 		k.keyFile, k.url, k.exchange, k.pin = c.Connect.KeyFile, c.Connect.URL, c.Connect.Exchange, c.Connect.Pin
 	}
@@ -117,6 +120,9 @@ func examine(ctx context.Context, k *client, file string) []finding {
 	} else {
 		key, x := checkKey(k.keyFile), k.checkExchange(ctx)
 		running := x.OK
+		if running && err == nil && c.Exchange != nil {
+			x = k.isOurs(ctx, x, c.Exchange.Data)
+		}
 		if k.neverBegun(ctx) {
 			key = finding{What: "key", OK: true, Note: true, Says: k.keyFile + " is not there yet; the first start makes it"}
 			x = finding{What: "exchange", OK: true, Note: true, Says: "not running; start it with: messkit run" + named(file)}
@@ -130,7 +136,7 @@ func examine(ctx context.Context, k *client, file string) []finding {
 	if err == nil {
 		found = append(found, c.checkSecure(ctx, time.Now())...)
 		found = append(found, c.Agent.checkTime()...)
-		found = append(found, c.checkDevices(ctx, k)...)
+		found = append(found, c.checkDevices(ctx)...)
 	}
 	return append(found, checkHardware()...)
 }
@@ -173,6 +179,22 @@ func (k *client) checkExchange(ctx context.Context) finding {
 		err = fmt.Errorf("%w; messkit run starts one", err)
 	}
 	return verdict("exchange", err, "%s at %s, version %s", h.Exchange, k.url, h.Version)
+}
+
+// isOurs looks whether the exchange that answers at the address of this configuration
+// is the one of its data folder.
+func (k *client) isOurs(ctx context.Context, there finding, data string) finding {
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	x, err := k.open()
+	if err == nil {
+		err = x.Status(ctx, &statusJSON{})
+	}
+	if _, never := os.Stat(filepath.Join(data, operatorFile)); errors.Is(never, fs.ErrNotExist) || errors.Is(err, mess.Unauthentic) {
+		return finding{What: "exchange", Says: fmt.Sprintf(
+			"%s has the address of this one, and is another messkit's, with another data folder than %s; end that one, or choose another listen:", k.url, data)}
+	}
+	return there
 }
 
 // neverBegun reports whether the exchange would be one of this machine that has not

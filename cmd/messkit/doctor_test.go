@@ -14,6 +14,8 @@ import (
 
 	"gobot.io/x/gobot/v2"
 
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/picture"
 )
@@ -89,8 +91,11 @@ func TestTheDoctorLooksAtThePicture(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.d.name, c.want.What = "cam", "cam"
-			if got := c.d.use(t.Context()); got != c.want {
+			c.want.What = "cam"
+			d := agent.Device{Name: "cam", Driver: c.d.dev, Placeholders: c.d.gone}
+			trials := agent.NewTrials(gate.New(gate.DefaultConfig(), time.Now, quiet), []agent.Device{d}, time.Now)
+			says, err := try(t.Context(), trials, d)
+			if got := tried("cam", says, err); got != c.want {
 				t.Errorf("it says %+v, want %+v", got, c.want)
 			}
 		})

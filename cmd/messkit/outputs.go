@@ -32,6 +32,7 @@ type outputs struct {
 	people  background // says whether it is known what they have decided
 	timers  background
 	guard   background
+	trials  background // for doctors
 	zones   zones
 	log     *slog.Logger
 }
@@ -83,6 +84,12 @@ func (c *config) start(ctx context.Context, log *slog.Logger) (*outputs, error) 
 	o.stop = c.stopper(o.gate, log) // where a stop holds, nothing is started
 	o.stops.start(ctx, o.stop.Run)
 	o.devices = agent.Start(ctx, o.gate, c.home.forAgent(), log)
+	o.trials.start(ctx, func(still context.Context) error { // no device is used for anybody once they are to be halted
+		still, stop := context.WithCancel(still)
+		defer stop()
+		defer context.AfterFunc(ctx, stop)()
+		return c.serveTrials(still, o, log)
+	})
 	if client != nil {
 		wait, cancel := context.WithTimeout(ctx, awaitGuard)
 		defer cancel()
@@ -110,7 +117,7 @@ func (o *outputs) handOver() error { return o.timers.end() }
 
 // end lets go of the guard, which ends when everything is safe.
 func (o *outputs) end() error {
-	return errors.Join(o.people.end(), o.stops.end(), o.timers.end(), o.guard.end(), o.lock.Close())
+	return errors.Join(o.trials.end(), o.people.end(), o.stops.end(), o.timers.end(), o.guard.end(), o.lock.Close())
 }
 
 // halt takes the devices to their safe state, where no agent has come of it.

@@ -202,3 +202,33 @@ func TestProblemsFileByFile(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
+
+func TestSum(t *testing.T) {
+	sum := func(text string) string {
+		t.Helper()
+		var doc struct {
+			Devices map[string]strictyaml.Node `yaml:"devices"`
+		}
+		if err := strictyaml.Decode("x.yaml", []byte(text), &doc); err != nil {
+			t.Fatal(err)
+		}
+		return doc.Devices["cam"].Sum()
+	}
+	is := sum("devices:\n  cam: {driver: v4l2cam, sees: [porch, '7'], n: 7}\n")
+	for _, same := range []string{
+		"# a comment\ndevices:\n  lamp: {}\n  cam:\n    sees:\n      - porch\n      - \"7\"\n    n: 7\n    driver: v4l2cam\n",
+	} {
+		if sum(same) != is {
+			t.Errorf("%q has another sum", same)
+		}
+	}
+	for _, other := range []string{
+		"devices: {}\n", "devices:\n  cam: {}\n",
+		"devices:\n  cam: {driver: v4l2cam, sees: [porch, 7], n: 7}\n", "devices:\n  cam: {driver: v4l2cam, sees: [porch], n: 7}\n",
+		"devices:\n  cam: {driver: v4l2cam, sees: ['7', porch], n: 7}\n", "devices:\n  cam: {driver: v4l2cam, sees: [porch, '7'], m: 7}\n",
+	} {
+		if sum(other) == is {
+			t.Errorf("%q has the same sum", other)
+		}
+	}
+}

@@ -1,9 +1,13 @@
 package strictyaml
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // Node is a part of a configuration that is decoded later, by the package that
@@ -83,3 +87,27 @@ func (n Node) Decode(out any) error {
 
 // From makes the Node of a value that was made by a program.
 func From(v *Value, path string) Node { return Node{value: v, path: path} }
+
+// Sum stands for what is written there: it is the same for two nodes that say the
+// same, wherever they stand and however they are written.
+func (n Node) Sum() string {
+	h := sha256.New()
+	n.value.sum(h)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// sum writes a value so that no two different ones are the same. The order of a
+// map's keys says nothing.
+func (v *Value) sum(w io.Writer) {
+	if v == nil {
+		v = &Value{}
+	}
+	fmt.Fprintf(w, "%d %d:%s %d %d\n", v.Kind, len(v.Text), v.Text, len(v.List), len(v.Pairs))
+	for _, one := range v.List {
+		one.sum(w)
+	}
+	for _, p := range slices.SortedFunc(slices.Values(v.Pairs), func(a, b Pair) int { return strings.Compare(a.Key, b.Key) }) {
+		fmt.Fprintf(w, "%d:%s ", len(p.Key), p.Key)
+		p.Value.sum(w)
+	}
+}

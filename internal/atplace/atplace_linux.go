@@ -1,38 +1,39 @@
-package stop
+package atplace
 
 import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"syscall"
 )
 
 // address is a name that is on no disk (unix(7), abstract sockets): it is there
 // where none can be written. It stands for the data folder, however that is
 // called.
-func address(dir string) (*net.UnixAddr, error) {
-	info, err := os.Stat(filepath.Dir(dir))
+func address(what, folder string) (*net.UnixAddr, error) {
+	info, err := os.Stat(folder)
 	if err != nil {
 		return nil, err
 	}
 	is, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return nil, fmt.Errorf("%s: nobody knows which folder it is", dir)
+		return nil, fmt.Errorf("%s: nobody knows which folder it is", folder)
 	}
-	return &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("@messkit-stop-%x-%x", is.Dev, is.Ino)}, nil
+	return &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("@messkit-%s-%x-%x", what, is.Dev, is.Ino)}, nil
 }
 
-func listen(dir string) (net.Listener, error) {
-	at, err := address(dir)
+// Listen takes questions about what, by who works in a folder.
+func Listen(what, folder string) (net.Listener, error) {
+	at, err := address(what, folder)
 	if err != nil {
 		return nil, err
 	}
 	return net.ListenUnix("unix", at)
 }
 
-func dial(dir string) (net.Conn, error) {
-	at, err := address(dir)
+// Dial reaches who listens for what with a folder.
+func Dial(what, folder string) (net.Conn, error) {
+	at, err := address(what, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -43,9 +44,9 @@ func dial(dir string) (net.Conn, error) {
 	return conn, nil
 }
 
-// atThePlace refuses who is somebody else than this program's user, or root:
-// only those may write to the folder.
-func atThePlace(conn net.Conn) error {
+// Allowed refuses who is somebody else than this program's user, or root: only
+// those may write to the folder.
+func Allowed(conn net.Conn) error {
 	raw, err := conn.(*net.UnixConn).SyscallConn()
 	if err != nil {
 		return err

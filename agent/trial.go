@@ -1,0 +1,229 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/agent/camera"
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/picture"
+)
+
+// ErrStopped says that a device was not used, as a stop holds.
+var ErrStopped = errors.New("is not used while everything is stopped")
+
+// Doubt is what somebody should look at, and may be as it is to be: a dark room.
+type Doubt string
+
+func (d Doubt) Error() string { return string(d) }
+
+// Trials uses devices as far as nothing can come of it, for who wants to know
+// whether they work. Every use passes the gate, as any other.
+type Trials struct {
+	gate    *gate.Gate
+	cameras *camera.Room
+}
+
+// NewTrials makes them, for devices under a gate.
+func NewTrials(g *gate.Gate, devices []Device, now func() time.Time) *Trials {
+	t := &Trials{g, camera.NewRoom(picture.Fit, now)}
+	for _, d := range devices {
+		t.cameras.Know(d.Name, d.Placeholders)
+	}
+	return t
+}
+
+// Use uses a device: a picture is taken and thrown away, a sensor is read, a switch
+// is asked how it is. says is what came of it, in words; "" where there is nothing
+// that can be read without setting it. A picture on which nothing can be seen is a
+// Doubt.
+//
+// What acts is started by nobody here, as a start takes it to its initial state: of
+// one that has not been started is told what it tells while halted. What only looks
+// is started for it, and ended if Start has not had it.
+func (t *Trials) Use(ctx context.Context, d Device) (says string, err error) {
+	started := d.opened != nil && d.opened.running(t.gate)
+	why := t.gate.Stopped()
+	i, inspects := d.Driver.(drivers.Inspector)
+	switch {
+	case started && why == "":
+		return t.use(ctx, d)
+	case why != "":
+		return "", fmt.Errorf("%w (%s); messkit clear at the place lets it start", ErrStopped, why)
+	case d.opened == nil && inspects: // who holds a line sets it
+		return i.Inspect(ctx)
+	case !looksOnly(d.Driver):
+		return t.unstarted(ctx, d)
+	case d.opened != nil:
+		if err := d.opened.open(ctx, t.gate); err != nil {
+			return "", err
+		}
+		return t.use(ctx, d)
+	}
+	if err := t.gate.Start(ctx, d.Driver, d.Name); err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, t.gate.Halt(context.WithoutCancel(ctx), d.Driver, d.Name)) }()
+	return t.use(ctx, d)
+}
+
+// looksOnly reports whether neither the start nor the end of a device changes
+// anything: it only looks, or is left as it is.
+func looksOnly(d drivers.Device) bool {
+	if l, ok := d.(drivers.Levels); ok {
+		initial, safe := l.Levels()
+		return initial == "keep" && safe == "keep"
+	}
+	for _, c := range Commands(d) {
+		if (capabilities.Plan{Command: c, Effect: capabilities.Query}).Actuates() {
+			return false
+		}
+	}
+	return true
+}
+
+// use uses a device that is started, by a pass that only looks.
+func (t *Trials) use(ctx context.Context, d Device) (string, error) {
+	look := capabilities.Plan{
+		Device: d.Name, Command: capabilities.ReadState, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "see whether it works",
+	}
+	if _, ok := d.Driver.(drivers.Photographer); ok {
+		look.Command = capabilities.TakePhoto
+	}
+	waits := ""
+	pass, err := t.gate.Enter(ctx, look, func(why string) { waits = why })
+	if err != nil {
+		return "", errors.Join(err, saysWhy(waits))
+	}
+	defer pass.Leave()
+	var said []string
+	for _, one := range t.looks(d, pass) {
+		says, err := one(ctx)
+		if err != nil {
+			return "", err
+		}
+		said = append(said, says)
+	}
+	if len(said) == 0 && looksOnly(d.Driver) {
+		return "starts", nil
+	}
+	return strings.Join(said, ", "), nil
+}
+
+func saysWhy(waits string) error {
+	if waits == "" {
+		return nil
+	}
+	return errors.New(waits)
+}
+
+// looks are all ways in which a device tells of itself.
+func (t *Trials) looks(d Device, p *gate.Pass) (all []func(context.Context) (string, error)) {
+	add := func(look func(context.Context) (string, error)) { all = append(all, look) }
+	if v, ok := d.Driver.(drivers.Photographer); ok {
+		add(func(ctx context.Context) (string, error) { return t.photo(ctx, d.Name, p, v) })
+	}
+	if v, ok := d.Driver.(drivers.SwitchReader); ok {
+		add(func(ctx context.Context) (string, error) { return itIs(onOff)(p.On(ctx, v)) })
+	}
+	if v, ok := d.Driver.(drivers.LockReader); ok {
+		locked := func(is bool) string { return map[bool]string{true: "locked", false: "unlocked"}[is] }
+		add(func(ctx context.Context) (string, error) { return itIs(locked)(p.Locked(ctx, v)) })
+	}
+	if v, ok := d.Driver.(drivers.RestReader); ok {
+		add(func(ctx context.Context) (string, error) {
+			still, err := p.AtRest(ctx, v)
+			return map[bool]string{true: "answers, and stands still", false: "answers, and moves"}[still], err
+		})
+	} else if v, ok := d.Driver.(drivers.OpeningReader); ok {
+		add(func(ctx context.Context) (string, error) { return itIs(openness)(p.Opening(ctx, v)) })
+	}
+	if v, ok := d.Driver.(drivers.TargetReader); ok {
+		target := func(celsius float64) string { return "set to " + number(celsius) + " °C" }
+		add(func(ctx context.Context) (string, error) { return itIs(target)(p.Target(ctx, v)) })
+	}
+	if v, ok := d.Driver.(drivers.Sensor); ok {
+		add(func(ctx context.Context) (string, error) { return measures(p.Read(ctx, v)) })
+	}
+	if v, ok := d.Driver.(drivers.Observer); ok {
+		add(func(ctx context.Context) (string, error) {
+			_, err := p.Observe(ctx, v)
+			return "tells what it knows", err
+		})
+	}
+	return all
+}
+
+// itIs words what a device says of itself.
+func itIs[T any](word func(T) string) func(T, error) (string, error) {
+	return func(v T, err error) (string, error) { return "is " + word(v), err }
+}
+
+func measures(list []drivers.Reading, err error) (string, error) {
+	words := make([]string, len(list))
+	for i, r := range list {
+		words[i] = strings.TrimSpace(fmt.Sprintf("%s %v %s", r.Quantity, r.Value, r.Unit))
+	}
+	return "reads " + cmp.Or(strings.Join(words, ", "), "nothing"), err
+}
+
+// photo takes a picture, looks whether anything can be seen on it, and throws it
+// away.
+func (t *Trials) photo(ctx context.Context, name string, p *gate.Pass, c drivers.Photographer) (string, error) {
+	var lim picture.Limits
+	shot, err := t.cameras.Shoot(ctx, name, lim, func(ctx context.Context) (drivers.Photo, error) { return p.Photo(ctx, c) })
+	if err != nil {
+		return "", err
+	}
+	if _, err := t.cameras.Fit(ctx, shot, lim); err != nil {
+		return "", fmt.Errorf("what it sends cannot be shown: %w", err)
+	}
+	info, err := picture.Inspect(shot.Data)
+	if err != nil {
+		return "", err
+	}
+	says := fmt.Sprintf("takes pictures of %d by %d pixels", info.Width, info.Height)
+	if shot.Unseen != "" {
+		return "", Doubt(says + ", and nothing can be seen on them: " + shot.Unseen)
+	}
+	return says, nil
+}
+
+// unstarted asks a device that acts for what it tells while it is halted; "" where
+// it tells nothing.
+func (t *Trials) unstarted(ctx context.Context, d Device) (says string, err error) {
+	says, err = atRest(ctx, d.Driver)
+	if d.opened == nil || err != nil {
+		return says, err
+	}
+	why := d.opened.why()
+	if says == "" {
+		return "", fmt.Errorf("was not started: %w; it is tried again when it is next needed", why)
+	}
+	return says + "; it is started when it is next needed", nil
+}
+
+// atRest is what a device that is halted says.
+func atRest(ctx context.Context, d drivers.Device) (string, error) {
+	if r, ok := d.(drivers.RestReader); ok {
+		still, err := r.AtRest(ctx)
+		return map[bool]string{true: "answers, and stands still", false: "answers, and moves"}[still], err
+	}
+	s, ok := d.(drivers.SafeReader)
+	if !ok {
+		return "", nil
+	}
+	if l, ok := d.(drivers.Levels); ok {
+		if _, safe := l.Levels(); safe == "keep" {
+			return "", nil // then it is safe as it is, and nobody asks it
+		}
+	}
+	safe, err := s.Safe(ctx)
+	return map[bool]string{true: "answers, and is in its safe state", false: "answers, and is not in its safe state"}[safe], err
+}

@@ -1,0 +1,101 @@
+package trial_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/agent/trial"
+)
+
+// serve answers for a folder until the test ends.
+func serve(t *testing.T, folder string, use func(context.Context, trial.Question) trial.Answer) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var g errgroup.Group
+	g.Go(func() error { return trial.Serve(ctx, folder, use, slog.New(slog.DiscardHandler)) })
+	t.Cleanup(func() {
+		cancel()
+		if err := g.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// ask asks until somebody answers.
+func ask(t *testing.T, folder string, q trial.Question) trial.Answer {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		a, err := trial.Ask(t.Context(), folder, q)
+		if err == nil {
+			return a
+		}
+		if !errors.Is(err, trial.ErrNobody) || time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAsk(t *testing.T) {
+	folder := t.TempDir()
+	if _, err := trial.Ask(t.Context(), folder, trial.Question{}); !errors.Is(err, trial.ErrNobody) {
+		t.Errorf("with nobody there: %v", err)
+	}
+	serve(t, folder, func(_ context.Context, q trial.Question) trial.Answer {
+		a := trial.Answer{Config: "/etc/messkit.yaml"}
+		for _, d := range q.Devices {
+			a.Devices = append(a.Devices, trial.Result{Device: d, Used: true, Says: "is on"})
+		}
+		return a
+	})
+	cam := trial.Device{Name: "cam", Settings: "1"}
+	a := ask(t, folder, trial.Question{Devices: []trial.Device{cam}})
+	if a.Config != "/etc/messkit.yaml" || len(a.Devices) != 1 || a.Devices[0] != (trial.Result{Device: cam, Used: true, Says: "is on"}) {
+		t.Errorf("got %+v", a)
+	}
+	if _, err := trial.Ask(t.Context(), folder, trial.Question{Devices: []trial.Device{{Name: "cam"}}}); !errors.Is(err, trial.ErrRefused) {
+		t.Errorf("a device without its settings: %v", err)
+	}
+	if _, err := trial.Ask(t.Context(), t.TempDir(), trial.Question{}); !errors.Is(err, trial.ErrNobody) {
+		t.Errorf("another folder: %v", err)
+	}
+}
+
+// Who ends, ends the questions too.
+func TestAskEnds(t *testing.T) {
+	folder, asked := t.TempDir(), make(chan struct{}, 1)
+	serve(t, folder, func(ctx context.Context, _ trial.Question) trial.Answer {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		<-ctx.Done()
+		return trial.Answer{}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	var g errgroup.Group
+	g.Go(func() error {
+		for {
+			_, err := trial.Ask(ctx, folder, trial.Question{})
+			if ctx.Err() != nil {
+				return nil
+			}
+			if !errors.Is(err, trial.ErrNobody) {
+				return err
+			}
+		}
+	})
+	select {
+	case <-asked:
+	case <-time.After(time.Minute):
+		t.Error("nobody was asked")
+	}
+	cancel()
+	if err := g.Wait(); err != nil {
+		t.Error(err)
+	}
+}

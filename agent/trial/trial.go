@@ -45,7 +45,7 @@ type Answer struct {
 // Result is one device that it has.
 type Result struct {
 	Device
-	Used bool   `json:"used"`           // it was asked for with the same settings, and was used
+	Used bool   `json:"used"` // it was asked for with the same settings, and was used
 	OK   bool   `json:"ok"`
 	Note bool   `json:"note,omitempty"` // it is in order, and yet somebody should know
 	Says string `json:"says,omitempty"` // what came of it, in words

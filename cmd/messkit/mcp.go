@@ -35,7 +35,7 @@ func (a *app) mcpCommand() *cobra.Command {
 		Short: "Serve tools for an AI model over standard input and output (MCP)",
 		Long: `Mcp is what an MCP client starts: it offers a model tools with which it asks a
 running exchange for things, and shows it what was answered, with pictures. It
-ends when its standard input does; its log goes to standard error.
+ends when its standard input has, and all that was asked is answered; its log goes to standard error.
 
 The model has a key of its own, with the role requester, in mcp.key beside the
 operator's, which makes it the first time: what needs the yes of a person is not

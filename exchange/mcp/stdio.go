@@ -2,17 +2,20 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"sync"
 	"syscall"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/sync/errgroup"
 )
 
 // Serve serves one client over a pair of streams, until the client closes its
-// end or ctx ends. A line that is no message is answered with an error, and the
-// session goes on.
+// end or ctx ends. What was asked before that is answered first. A line that is no
+// message is answered with an error, and the session goes on.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var g errgroup.Group
@@ -21,7 +24,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 		return nil
 	})
 	to := &shared{WriteCloser: out}
-	err := s.mcp.Run(ctx, &sdk.IOTransport{Reader: newLines(&ending{in, s.end}, to), Writer: to, MaxLineLength: -1}) // lines have their limit
+	err := s.mcp.Run(ctx, &answering{sdk.IOTransport{Reader: newLines(&ending{in, s.end}, to), Writer: to, MaxLineLength: -1}}) // lines have their limit
 	ended := ctx.Err() != nil
 	cancel()
 	_ = g.Wait() // it has no error
@@ -44,3 +47,115 @@ func (e *ending) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// answering is a transport whose input ends when all that it has brought is
+// answered.
+type answering struct{ sdk.IOTransport }
+
+// Connect connects the streams.
+func (a *answering) Connect(ctx context.Context) (sdk.Connection, error) {
+	c, err := a.IOTransport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &conversation{Connection: c, asked: map[jsonrpc.ID]int{}, answered: make(chan struct{}, 1), closed: make(chan struct{})}, nil
+}
+
+// conversation counts what was asked and not answered.
+type conversation struct {
+	sdk.Connection
+	mu       sync.Mutex
+	asked    map[jsonrpc.ID]int
+	answered chan struct{} // something was
+	once     sync.Once
+	closed   chan struct{}
+}
+
+// Read reads a message. The end comes when all are answered.
+func (c *conversation) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Connection.Read(ctx)
+	if err != nil {
+		c.rest(ctx)
+		return nil, err
+	}
+	if r, ok := m.(*jsonrpc.Request); ok {
+		c.note(r)
+	}
+	return m, nil
+}
+
+// cancelled is the message by which a client takes a request back, which is not
+// answered then (MCP 2025-06-18, basic/utilities/cancellation).
+const cancelled = "notifications/cancelled"
+
+// listen is a request that is answered when the session ends (MCP 2026-07-28, SEP-2575).
+const listen = "subscriptions/listen"
+
+// note notes what is asked, or taken back.
+func (c *conversation) note(r *jsonrpc.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case r.ID.IsValid() && r.Method != listen:
+		c.asked[r.ID]++
+	case r.Method == cancelled:
+		var p struct {
+			RequestID any `json:"requestId"`
+		}
+		if json.Unmarshal(r.Params, &p) != nil {
+			return
+		}
+		if id, err := jsonrpc.MakeID(p.RequestID); err == nil {
+			delete(c.asked, id)
+		}
+	}
+}
+
+// rest waits until all is answered, or nobody hears it.
+func (c *conversation) rest(ctx context.Context) {
+	for !c.quit() {
+		select {
+		case <-c.answered:
+		case <-c.closed:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (c *conversation) quit() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.asked) == 0
+}
+
+// Write writes a message.
+func (c *conversation) Write(ctx context.Context, m jsonrpc.Message) error {
+	err := c.Connection.Write(ctx, m)
+	if r, ok := m.(*jsonrpc.Response); ok {
+		c.mu.Lock()
+		if c.asked[r.ID] > 1 {
+			c.asked[r.ID]--
+		} else {
+			delete(c.asked, r.ID)
+		}
+		c.mu.Unlock()
+		select {
+		case c.answered <- struct{}{}:
+		default:
+		}
+	}
+	if err != nil {
+		c.hangUp()
+	}
+	return err
+}
+
+// Close closes the streams.
+func (c *conversation) Close() error {
+	c.hangUp()
+	return c.Connection.Close()
+}
+
+func (c *conversation) hangUp() { c.once.Do(func() { close(c.closed) }) }

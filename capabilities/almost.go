@@ -217,11 +217,13 @@ func (x *request) commands(tokens []token) bool {
 	return false
 }
 
-// maxMisspelt is how many words of a text may be misspelt.
-const maxMisspelt = 2
+// maxMisspelt is how many words of a text may be misspelt, and maxSpellings how many
+// ways to mend them are tried.
+const maxMisspelt, maxSpellings = 3, 8
 
-// misspelt reads an order in which a word is one letter away from a word for something
-// here. It asks whether that is meant.
+// misspelt reads an order in which words are one letter away from words for something
+// here. It asks whether those are meant. Where they may be several, and more than one
+// way makes an order, it is none.
 func (x *request) misspelt() (Outcome, bool) {
 	if x.asks || x.part || len(x.tokens) > maxAlmost {
 		return Outcome{}, false
@@ -236,34 +238,76 @@ func (x *request) misspelt() (Outcome, bool) {
 			return Outcome{}, false
 		}
 	}
-	if !likely {
-		return Outcome{}, false
-	}
-	fixed := slices.Clone(x.tokens)
-	var was, is []string
-	for _, i := range wrong {
-		word := x.r.meantBy(x.tokens[i].folded)
-		if word == "" {
-			return Outcome{}, false
-		}
-		fixed[i].text, fixed[i].folded = word, word
-		was, is = append(was, x.tokens[i].text), append(is, word)
-	}
-	if len(was) == 0 {
+	if len(wrong) == 0 || !likely && len(wrong) == len(x.tokens) {
 		return Outcome{}, false
 	}
 	all, readings, explain := x.tokens, x.readings, x.explain
-	x.tokens, x.readings, x.matches, x.names = fixed, nil, nil, nil
-	if x.hasOrder() && !x.anyForeign() {
-		x.lost, x.taken = was, is
-		if out, ok := x.without(); ok && out.Refusal == nil && (out.Plan == nil || len(x.given) > 0 || !out.Plan.Actuates()) {
-			x.explain.Leftover = was
-			return out, true
+	ways := [][]token{slices.Clone(all)}
+	for _, i := range wrong {
+		var next [][]token
+		for _, way := range ways {
+			for _, word := range x.r.meantBy(all[i].folded) {
+				fixed := slices.Clone(way)
+				fixed[i].text, fixed[i].folded = word, word
+				next = append(next, fixed)
+			}
+		}
+		if ways = next; len(ways) == 0 || len(ways) > maxSpellings {
+			return Outcome{}, false
 		}
 	}
-	x.tokens, x.readings, x.matches, x.names, x.explain = all, readings, nil, nil, explain
-	x.lost, x.taken = nil, nil
-	return Outcome{}, false
+	var found Outcome
+	var mended request
+	for _, way := range ways {
+		out, ok := x.mended(way, wrong)
+		if ok && mended.tokens != nil {
+			ok, mended.tokens = false, nil
+			found = Outcome{}
+			break
+		}
+		if ok {
+			found, mended = out, *x
+		}
+		x.tokens, x.readings, x.matches, x.names, x.explain = all, readings, nil, nil, explain
+		x.lost, x.taken = nil, nil
+	}
+	if mended.tokens == nil {
+		x.tokens, x.readings, x.matches, x.names, x.explain = all, readings, nil, nil, explain
+		x.lost, x.taken = nil, nil
+		return Outcome{}, false
+	}
+	*x = mended
+	return found, true
+}
+
+// actsBy reports whether a capability changes the world.
+func (x *request) actsBy(id string) bool {
+	c := x.r.catalogue.find(id)
+	return c != nil && c.Effect != Query
+}
+
+// mended reads the order with other words in the place of those that are misspelt.
+func (x *request) mended(tokens []token, wrong []int) (Outcome, bool) {
+	was, is := make([]string, len(wrong)), make([]string, len(wrong))
+	for n, i := range wrong {
+		was[n], is[n] = x.tokens[i].text, tokens[i].text
+	}
+	x.tokens, x.readings, x.matches, x.names = tokens, nil, nil, nil
+	if !x.hasOrder() || x.anyForeign() {
+		return Outcome{}, false
+	}
+	x.lost, x.taken = was, is
+	out, ok := x.without()
+	if !ok {
+		if out, ok = x.score(); ok && !x.actsBy(x.explain.Capability) { // what only looks is told with what is nearest
+			return Outcome{}, false
+		}
+	}
+	if !ok || out.Refusal != nil || out.Plan != nil && len(x.given) == 0 && out.Plan.Actuates() {
+		return Outcome{}, false
+	}
+	x.explain.Leftover = was
+	return out, true
 }
 
 // maxAlmost is how many words a text may have to be read so: longer ones tell a

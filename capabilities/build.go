@@ -230,6 +230,9 @@ func (b *builder) check(c *capability) {
 		one("parameters."+p.Name+".type", p.Type, "number", "text")
 	}
 	one("instead", string(c.Instead), append([]string{""}, commands...)...)
+	if i := slices.IndexFunc(b.list, func(o *capability) bool { return o.ID == c.Covers }); c.Covers != "" && (i < 0 || b.list[i].Command != c.Command || !slices.Equal(b.list[i].args(), c.args())) {
+		b.wrong("capability %s: covers %s is no capability with the same command and args; leave it out", c.ID, c.Covers)
+	}
 	one("effect", string(c.Effect), string(Query), string(Idempotent), string(Once))
 	one("answer", c.Answer, "query", "command")
 	one("risk", string(c.Risk), risks...)

@@ -70,6 +70,7 @@ type capability struct {
 	Tags         []string        `yaml:"tags"`
 	Command      Command         `yaml:"command"`
 	Instead      Command         `yaml:"instead"` // where a device lacks Command
+	Covers       string          `yaml:"covers"`  // the capability that it stands for with devices of its classes
 	Args         map[string]any  `yaml:"args"`
 	Risk         Risk            `yaml:"risk"`
 	Risks        map[string]Risk `yaml:"risks"` // by class of device

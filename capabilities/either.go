@@ -12,6 +12,9 @@ func (x *request) either() (Outcome, bool) {
 	if x.asks || x.part || at < 1 || at+1 >= len(x.tokens) || slices.ContainsFunc(x.tokens[at+1:], func(t token) bool { return t.text == "or" }) {
 		return Outcome{}, false
 	}
+	if out, ok := x.ofTwo(at); ok {
+		return out, true
+	}
 	one, other := x.alternatives(x.tokens[:at:at], x.tokens[at+1:])
 	if one == nil {
 		return Outcome{}, false

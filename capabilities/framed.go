@@ -36,6 +36,8 @@ func (x *request) otherwise() (Outcome, bool) {
 	all, before := x.tokens, x.readings
 	rest, t, out, ok := x.times()
 	switch {
+	case !ok && out.Question != nil && !x.means():
+		return Outcome{}, false // "ten past seven" asks for nothing
 	case !ok:
 		x.about(rest)
 		return out, true
@@ -64,6 +66,15 @@ func (x *request) otherwise() (Outcome, bool) {
 		return x.shallI(p, fmt.Sprintf("%q was said of one: ", t.amid)), true
 	}
 	return Outcome{Plan: &p}, true
+}
+
+// means reports whether a word of the text orders something or stands for something
+// here.
+func (x *request) means() bool {
+	l := &x.r.catalogue.lexicon
+	return slices.ContainsFunc(x.tokens, func(t token) bool {
+		return l.orders[t.folded] || l.acting[t.folded] || l.naming[t.folded] || x.r.names.words[t.folded]
+	})
 }
 
 // about notes what a text is about of which a time is asked.

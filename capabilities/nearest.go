@@ -241,25 +241,25 @@ func distance(a, b string) int {
 	return row[len(y)]
 }
 
-// meantBy is the one word of a name here, or of an order, that a misspelt word is a letter
-// away from; "" where there is none or several.
-func (r *Resolver) meantBy(word string) string {
-	l, found := &r.catalogue.lexicon, ""
+// meantBy are the words of names here, or of orders, that a misspelt word is a letter away
+// from.
+func (r *Resolver) meantBy(word string) (list []string) {
 	if len(word) < 4 {
-		return ""
+		return nil
 	}
+	l := &r.catalogue.lexicon
 	for _, known := range []map[string]bool{r.names.words, l.naming, l.orders} {
 		for one := range known {
-			if d := len(one) - len(word); one == found || d > 1 || d < -1 || len(one) < 4 || one[0] != word[0] && one[len(one)-1] != word[len(word)-1] || !swapped(one, word) && distance(word, one) > 1 {
+			if d := len(one) - len(word); d > 1 || d < -1 || len(one) < 4 || one[0] != word[0] && one[len(one)-1] != word[len(word)-1] || !swapped(one, word) && distance(word, one) > 1 {
 				continue
 			}
-			if found != "" {
-				return ""
+			if !slices.Contains(list, one) {
+				list = append(list, one)
 			}
-			found = one
 		}
 	}
-	return found
+	slices.Sort(list)
+	return list
 }
 
 // swapped reports whether b is a with two letters that stand beside each other changed

@@ -347,6 +347,17 @@ func ofItsKind(able []reading) []reading {
 	})
 }
 
+// made is the capability that stands for c with the class of device d, else c: to
+// switch a kettle on is to start it, however it is said.
+func (r *Resolver) made(c *capability, d int) *capability {
+	for _, one := range r.catalogue.list {
+		if one.Covers == c.ID && slices.Contains(one.Classes, r.class[d]) {
+			return one
+		}
+	}
+	return c
+}
+
 // ofWhat reports whether it is for all of it was not said what: "turn on everything".
 func (rd *reading) ofWhat() bool {
 	m := rd.slot("device")
@@ -450,6 +461,14 @@ func (x *request) settle(rd *reading) Outcome {
 	}
 	if out, bad := x.elsewhere(d, areas); bad {
 		return out
+	}
+	if made := x.r.made(rd.capability, d); made != rd.capability && x.demand.capabilities == nil {
+		one := *rd.sentence
+		one.capability = made
+		if x.explain.Capability == rd.capability.ID {
+			x.explain.Capability = made.ID
+		}
+		rd.sentence = &one
 	}
 	plan := x.r.planFor(rd, d, areas)
 	if plan.Command.Watches() {

@@ -133,6 +133,11 @@ func TestEvidence(t *testing.T) {
 			switcher
 			reader
 		}{reader: reader{err: errPart}}, code: mess.Completed, evidence: mess.Acknowledged, says: "could not be read back"},
+		{name: "switch and reader, which goes offline", plan: turn, dev: &struct {
+			part
+			switcher
+			reader
+		}{reader: reader{err: fmt.Errorf("it: %w: it is offline", drivers.ErrNothingDone)}}, code: mess.Completed, evidence: mess.Acknowledged, says: "could not be read back: it: it is offline"},
 		{name: "switch fails, reads as wanted", plan: turn, dev: &struct {
 			part
 			switcher

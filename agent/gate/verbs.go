@@ -270,5 +270,6 @@ func watch[T any](ctx context.Context, p *Pass, name string, f func(context.Cont
 		var none T
 		return none, err
 	}
-	return run(ctx, p.g, &call{dev: p.dev, name: name, limit: p.dev.limits.Timeout, line: p.dev.look}, f)
+	v, err := run(ctx, p.g, &call{dev: p.dev, name: name, limit: p.dev.limits.Timeout, line: p.dev.look}, f)
+	return v, asked(err)
 }

@@ -38,28 +38,30 @@ func Announced(ctx context.Context, cfg Config, log *slog.Logger) ([]drivers.Fou
 	}
 	defer l.close()
 	<-ctx.Done()
-	var all []drivers.Found
+	var all, wills []drivers.Found
 	for topic, payload := range l.inbox.all() {
+		if strings.HasPrefix(topic, "tele/") {
+			wills = append(wills, cfg.announced(topic, payload)...)
+			continue
+		}
 		all = append(all, cfg.announced(topic, payload)...)
 	}
-	all = withoutShutters(all)
+	all = withWills(all, wills)
 	slices.SortFunc(all, func(a, b drivers.Found) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
 }
 
-// withoutShutters leaves out the relays of a Tasmota that are a shutter's: nobody
-// shall switch them one by one.
-func withoutShutters(all []drivers.Found) []drivers.Found {
-	shutters := map[string]bool{}
+// withWills adds what is known by its last will alone. A Tasmota that tells more of
+// itself is known by that: the relays of a shutter shall not be switched one by one.
+func withWills(all, wills []drivers.Found) []drivers.Found {
+	told := map[string]bool{}
 	for _, f := range all {
-		if f.Config["family"] == tasmotaCover {
-			shutters[f.Config["with.topic"]] = true
+		if strings.HasPrefix(f.Config["family"], "tasmota") {
+			told[f.Config["with.topic"]] = true
 		}
 	}
-	return slices.DeleteFunc(all, func(f drivers.Found) bool { return f.Config["family"] == "tasmota" && shutters[f.Config["with.topic"]] })
+	return append(all, slices.DeleteFunc(wills, func(f drivers.Found) bool { return told[f.Config["with.topic"]] })...)
 }
-
-const tasmotaCover = "tasmota-cover"
 
 // all is the last message of every topic.
 func (i *inbox) all() map[string][]byte {
@@ -161,6 +163,8 @@ func (c Config) zigbee(payload []byte) []drivers.Found {
 // What the relays of a Tasmota are, and the bit of a shutter that counts the other way
 // round (its discovery's rl and sho).
 const (
+	tasmotaRelay    = 1
+	tasmotaLight    = 2
 	tasmotaShutter  = 3
 	tasmotaInverted = 1
 )
@@ -168,31 +172,54 @@ const (
 // mostShutters is how many a Tasmota has, of two relays each.
 const mostShutters = 4
 
-// tasmota reads what one tells of itself, for its shutters: its relays are known by
-// its last will.
+// tasmotaTells is what one says of itself.
+type tasmotaTells struct {
+	Topic    string   `json:"t"`
+	Full     string   `json:"ft"`    // how topics are made
+	Prefixes []string `json:"tp"`    // of commands, states and what it tells by itself
+	States   []string `json:"state"` // the words for off and on
+	Relays   []int    `json:"rl"`
+	Shutters []int    `json:"sho"`
+}
+
+// usual reports whether its topics and words are those of its maker, which the
+// templates have.
+func (d tasmotaTells) usual() bool {
+	return (d.Full == "" || strings.TrimSuffix(d.Full, "/") == "%prefix%/%topic%") &&
+		(len(d.Prefixes) == 0 || slices.Equal(d.Prefixes, []string{"cmnd", "stat", "tele"})) &&
+		(len(d.States) < 2 || d.States[0] == "OFF" && d.States[1] == "ON")
+}
+
+// tasmota reads what one tells of itself: relays, a lamp, shutters.
 func (c Config) tasmota(payload []byte) []drivers.Found {
-	var d struct {
-		Topic    string `json:"t"`
-		Relays   []int  `json:"rl"`
-		Shutters []int  `json:"sho"`
-	}
-	if json.Unmarshal(payload, &d) != nil || d.Topic == "" {
+	var d tasmotaTells
+	if json.Unmarshal(payload, &d) != nil || d.Topic == "" || !d.usual() {
 		return nil
 	}
-	relays := 0
+	count := map[int]int{}
 	for _, r := range d.Relays {
-		if r == tasmotaShutter {
-			relays++
+		count[r]++
+	}
+	switches := len(d.Relays) - count[0]
+	var all []drivers.Found
+	for i, r := range d.Relays {
+		switch number := strconv.Itoa(i + 1); {
+		case r == tasmotaRelay && switches == 1:
+			all = append(all, c.found(d.Topic, "tasmota", map[string]string{"topic": d.Topic}))
+		case r == tasmotaRelay:
+			all = append(all, c.found(d.Topic+" relay "+number, "tasmota", map[string]string{"topic": d.Topic, "relay": number}))
 		}
 	}
-	var all []drivers.Found
-	for n := range min(relays/2, mostShutters) {
+	if count[tasmotaLight] == 1 && switches == 1 { // beside relays its commands have numbers, and no template
+		all = append(all, c.found(d.Topic, "tasmota-light", map[string]string{"topic": d.Topic}))
+	}
+	for n := range min(count[tasmotaShutter]/2, mostShutters) {
 		number := strconv.Itoa(n + 1)
 		with := map[string]string{"topic": d.Topic, "shutter": number}
 		if n < len(d.Shutters) && d.Shutters[n]&tasmotaInverted != 0 {
 			with["closed"] = "100"
 		}
-		all = append(all, c.found(d.Topic+" shutter "+number, tasmotaCover, with))
+		all = append(all, c.found(d.Topic+" shutter "+number, "tasmota-cover", with))
 	}
 	return all
 }

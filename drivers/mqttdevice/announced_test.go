@@ -31,6 +31,12 @@ func TestAnnounced(t *testing.T) {
 		"tele/shutter/LWT":                       "Online",
 		"tasmota/discovery/AABBCCDDEEFF/config":  `{"dn":"Shutter","t":"shutter","rl":[3,3,3,3,1,0,0,0],"sho":[0,1,0,0],"ver":1}`,
 		"tasmota/discovery/AABBCCDDEE00/config":  `{"dn":"Plug","t":"plug","rl":[1,0,0,0,0,0,0,0],"sho":[0,0,0,0],"ver":1}`,
+		"tasmota/discovery/AABBCCDDEE02/config":  `{"dn":"Strip","t":"strip","ft":"%prefix%/%topic%/","tp":["cmnd","stat","tele"],"state":["OFF","ON","TOGGLE","HOLD"],"rl":[1,1,0,0,0,0,0,0]}`,
+		"tasmota/discovery/AABBCCDDEE03/config":  `{"t":"alone","ft":"%prefix%/%topic%/","rl":[1,0,0,0,0,0,0,0]}`,
+		"tasmota/discovery/AABBCCDDEE04/config":  `{"t":"bulb9","rl":[2,0,0,0,0,0,0,0],"lt_st":1}`,
+		"tasmota/discovery/AABBCCDDEE05/config":  `{"t":"turned","ft":"%topic%/%prefix%/","rl":[1,0,0,0,0,0,0,0]}`,
+		"tasmota/discovery/AABBCCDDEE06/config":  `{"t":"german","state":["AUS","AN","TOGGLE","HOLD"],"rl":[1,0,0,0,0,0,0,0]}`,
+		"tele/strip/LWT":                         "Online",
 		"tasmota/discovery/AABBCCDDEE01/config":  `{"t":"odd","rl":["x"]}`,
 		"tasmota/discovery/AABBCCDDEE00/sensors": `{"t":"plug"}`,
 		"homeassistant/switch/x/y/config":        `{"cmd_t":"elsewhere"}`,
@@ -49,6 +55,7 @@ func TestAnnounced(t *testing.T) {
 		"plug": "tasmota", "shelly1pm-b929cc": "shelly-gen1", "shellyplus1pm-a8": "shelly-gen2", "shellydimmer2-d0": "shelly-gen1-light", "shelly0110dimg3-b0": "shelly-gen2-light", "desk-lamp": "zigbee2mqtt",
 		"kitchen-blind": "zigbee2mqtt-cover", "roof-hatch": "esphome-cover", "shutter-shutter-1": "tasmota-cover", "shutter-shutter-2": "tasmota-cover", "shade-left": "homie5-cover",
 		"window": "zigbee2mqtt-sensor", "pump-main": "esphome", "fan-top": "esphome", "desk-strip": "esphome-light", "bulb": "zigbee2mqtt-light", "hall-lamp-power": "homie5",
+		"shutter-relay-5": "tasmota", "strip-relay-1": "tasmota", "strip-relay-2": "tasmota", "alone": "tasmota", "bulb9": "tasmota-light",
 	}
 	names := map[string]string{}
 	for long := 2 * time.Second; len(names) < len(want) && long < time.Minute; long *= 2 { // it listens for as long as it is given
@@ -60,6 +67,9 @@ func TestAnnounced(t *testing.T) {
 		}
 		clear(names)
 		for _, f := range got {
+			if relay, want := f.Config["with.relay"], map[string]string{"shutter-relay-5": "5", "strip-relay-1": "1", "strip-relay-2": "2"}[f.Name]; relay != want {
+				t.Errorf("%s: its relay is %q; want %q", f.Name, relay, want)
+			}
 			names[f.Name] = f.Config["family"]
 			if root, want := f.Config["with.root"], map[string]string{"shade-left": "bridge"}[f.Name]; root != want {
 				t.Errorf("%s: its root is %q; want %q", f.Name, root, want)

@@ -100,6 +100,13 @@ var limiting = []string{
 	"constraints.timing.not_before", "constraints.timing.expires",
 }
 
+// unheeded are keys that others may mean to limit an act with, and that nobody here
+// knows.
+var unheeded = []string{
+	"dry_run", "dryrun", "simulate", "simulation", "simulated", "preview", "test", "condition", "conditions", "if", "only_if", "unless", "when", "while", "schedule", "at", "after", "before", "until",
+	"delay", "duration", "for", "approval", "approve", "require_confirmation", "confirm", "cancelled", "enabled", "disabled", "limit", "limits", "max", "device", "area", "room", "parameters", "args",
+}
+
 // keyLike is the key that was meant by one in the wrong place or in other
 // letters, "" if none.
 func keyLike(key string) string {
@@ -117,7 +124,7 @@ func keyLike(key string) string {
 // limited refuses an act that something beside its words may limit.
 func (x *request) limited(rd *reading) (Outcome, bool) {
 	for _, f := range x.req.Extra {
-		if keyLike(f.Key) != "" {
+		if keyLike(f.Key) != "" || slices.Contains(unheeded, strings.ToLower(strings.NewReplacer("-", "_", " ", "_").Replace(f.Key))) {
 			return x.misplaced("", f.Key), true
 		}
 	}

@@ -3,6 +3,7 @@ package capabilities
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/messkit/messkit/mess"
@@ -12,6 +13,7 @@ import (
 type hint struct {
 	said  string // as it was written
 	text  string // words that may be read; "" for none
+	data  bool   // a value by a key that has no meaning here: it picks nothing
 	media bool   // an address, or what stands in a file: it is no words, and nothing is taken from it
 	used  bool
 }
@@ -91,12 +93,16 @@ func (r *Resolver) fieldsOf(o mess.Object, place bool) []*hint {
 		case place && f.Key == "name":
 			list = append(list, r.hintsOf("location", f.Value, true)...)
 		case nested:
-			list = append(list, r.hintsOf(f.Key, f.Value, f.Key == "location")...)
+			h := r.hintsOf(f.Key, f.Value, f.Key == "location")
+			for _, one := range h {
+				one.data = one.data || f.Key != "location"
+			}
+			list = append(list, h...)
 		default:
 			h := r.hintsOf(f.Key, f.Value, false)
 			for _, one := range h {
 				if !strings.HasPrefix(one.said, f.Key+": ") {
-					one.said = f.Key + ": " + one.said
+					one.said, one.data = f.Key+": "+one.said, true
 				}
 			}
 			list = append(list, h...)
@@ -123,6 +129,14 @@ func (r *Resolver) phrase(key string, value any) string {
 		}
 		said = spoken(d)
 	}
+	if n, err := strconv.ParseFloat(said, 64); key == "level" || key == "brightness" || key == "opening" {
+		switch {
+		case err != nil:
+			return "to " + said
+		case n < 1: // 0.5 may be a half, and 0 is off
+			return ""
+		}
+	}
 	if how := phrasing[key]; how != "" {
 		return fmt.Sprintf(how, strings.TrimPrefix(said, "the "))
 	}
@@ -141,7 +155,7 @@ func (r *Resolver) inContext(req mess.Request, given mess.Object) Outcome {
 	var doubts, fields []string
 	for i := 0; i < len(hints); i++ {
 		h := hints[i]
-		if h.used || h.text == "" || h.media {
+		if h.used || h.text == "" || h.media || h.data || r.beside(h.text, out) {
 			continue
 		}
 		text := r.littered(h.text, out)
@@ -165,6 +179,22 @@ func (r *Resolver) inContext(req mess.Request, given mess.Object) Outcome {
 		}
 	}
 	return out
+}
+
+// beside reports whether a hint says that something is near a place, and so not which
+// place: "it is next to the hall". What is to be cleaned may be near something.
+func (r *Resolver) beside(text string, out Outcome) bool {
+	w := r.catalogue.words
+	if c := r.catalogue.find(out.Explain.Capability); c != nil && c.Command == Clean {
+		return false
+	}
+	tokens := w.tokens(text)
+	for i, t := range tokens {
+		if w.near.longest(tokens, i) > 0 && t.text != "at" {
+			return true
+		}
+	}
+	return false
 }
 
 // littered is a hint about what is to be cleaned, without what lies there: "rice spill
@@ -298,7 +328,7 @@ func (r *Resolver) heed(req mess.Request, given mess.Object, out Outcome, hints 
 			out.Explain = explain
 			return out
 		}
-		if out.Plan != nil && !same && !r.describes(h.text, out.Plan) {
+		if out.Plan != nil && !same && (h.data || !r.describes(h.text, out.Plan)) {
 			doubts = append(doubts, h.said)
 		}
 	}

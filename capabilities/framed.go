@@ -59,10 +59,15 @@ func (x *request) otherwise() (Outcome, bool) {
 		return out, true
 	}
 	p := *out.Plan
+	if said := x.immediate(rest); said != "" && (!t.begin.IsZero() || t.amid != "") && p.Actuates() {
+		return x.refuse(fmt.Sprintf("%q and %q are two times; make a request for each", said, strings.Join(t.said, " ")), nil), true
+	}
 	if no, ok := x.later(&p, t); !ok {
 		return no, true
 	}
-	if t.amid != "" && len(p.Steps) > 0 && p.Actuates() {
+	areas, _ := p.Args.Get("areas")
+	rooms, _ := textsOf(areas)
+	if t.amid != "" && (len(p.Steps) > 0 || len(rooms) > 1) && p.Actuates() {
 		return x.shallI(p, fmt.Sprintf("%q was said of one: ", t.amid)), true
 	}
 	return Outcome{Plan: &p}, true
@@ -172,7 +177,7 @@ func (x *request) fewest(able []reading) []reading {
 
 // doubtful reports whether a reading that acts must be asked about.
 func (x *request) doubtful(rd *reading) bool {
-	return x.asks || x.quotes || rd.doubt != "" || len(x.lost) > 0
+	return x.asks || x.quotes || x.reports || rd.doubt != "" || len(x.lost) > 0
 }
 
 // unmeasured is the doubt of an order for so many of what a machine makes: nobody can
@@ -186,6 +191,8 @@ func (x *request) because(rd *reading) string {
 	switch {
 	case x.quotes:
 		return "it stands in quotation marks, as what somebody said: "
+	case x.reports && (rd.doubt == "" || rd.doubt == unsaid):
+		return "it may tell what happens, or be a name: "
 	case rd.doubt == "" || rd.doubt == unsaid:
 		return ""
 	}
@@ -323,6 +330,9 @@ func (x *request) framedReading(f *frame, so framed) (reading, bool) {
 	}
 	if len(so.places) > 0 && so.ahead && so.listed && len(so.devices) == 1 && f.of.Command != Clean { // "kitchen and hall lights"
 		return rd, x.alongside(&rd, so.places)
+	}
+	if len(so.places) > 1 && len(so.devices) > 1 && f.of.Command != Clean {
+		return rd, false // which of them is where was not said of each
 	}
 	if len(so.places) > 1 && f.of.Command != Clean {
 		x.anywhere(&rd, so.places)

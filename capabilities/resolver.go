@@ -39,6 +39,7 @@ type request struct {
 	req       mess.Request
 	tokens    []token
 	asks      bool        // the text is a question
+	reports   bool        // it may tell what is, and order nothing
 	quotes    bool        // what it orders stands in quotation marks
 	given     mess.Object // answers to earlier questions, by field
 	demand    demand      // what requires and constraints ask for
@@ -127,8 +128,9 @@ func (x *request) outcome() Outcome {
 		return x.refuse("the request has more than 60 words; say in one sentence what is to be done", nil)
 	}
 	x.asks = w.asks(x.req.Intent, x.tokens)
+	x.asks = x.asks || x.stillSo()
 	x.agreeing()
-	x.quotes = x.quoting()
+	x.quotes, x.reports = x.quoting(), x.reporting()
 	if out, bad := x.signs(); bad {
 		return out
 	}

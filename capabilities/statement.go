@@ -13,13 +13,14 @@ type besides struct {
 	Subjects []string `yaml:"subjects"`
 	Litter   []string `yaml:"litter"`
 	Leaving  []string `yaml:"leaving"`
+	AtOnce   []string `yaml:"at_once"`
 
-	binding, warning, being, subject, litter, leaving *set
+	binding, warning, being, subject, litter, leaving, atOnce *set
 }
 
 func (c *besides) merge(later besides) {
-	mine := []*[]string{&c.Binding, &c.Warning, &c.Being, &c.Subjects, &c.Litter, &c.Leaving}
-	for i, list := range []*[]string{&later.Binding, &later.Warning, &later.Being, &later.Subjects, &later.Litter, &later.Leaving} {
+	mine := []*[]string{&c.Binding, &c.Warning, &c.Being, &c.Subjects, &c.Litter, &c.Leaving, &c.AtOnce}
+	for i, list := range []*[]string{&later.Binding, &later.Warning, &later.Being, &later.Subjects, &later.Litter, &later.Leaving, &later.AtOnce} {
 		if *list != nil {
 			*mine[i] = *list
 		}
@@ -29,6 +30,7 @@ func (c *besides) merge(later besides) {
 func (c *besides) compile(w *words) {
 	c.binding, c.warning, c.being = w.set(c.Binding), w.set(c.Warning), w.set(c.Being)
 	c.subject, c.litter, c.leaving = w.set(c.Subjects), w.set(c.Litter), w.set(c.Leaving)
+	c.atOnce = w.set(c.AtOnce)
 }
 
 // describes reports whether a line of context only tells how things are, so that it
@@ -152,7 +154,7 @@ func (r *Resolver) states(tokens []token, mild bool) bool {
 	}
 	switch {
 	case be > 0 && be <= longestSubject && (subject || be == 1 || x.longest("device", 0) == be || x.longest("area", 0) == be): // "the floor is dirty"
-		return known || mild && !acts
+		return mild && (known || !acts && !x.refers(be))
 	case r.catalogue.lexicon.orders[first.folded] && !subject && x.longest("device", 0) == 0:
 		return false
 	case x.longest("device", 0) == len(tokens): // its name alone
@@ -160,7 +162,7 @@ func (r *Resolver) states(tokens []token, mild bool) bool {
 	case names && !acts && mild && !x.valued(0): // "the kitchen", "the blue one", but "near the sink" only where there is one
 		return !x.placing() || slices.ContainsFunc(tokens, func(t token) bool { return r.names.words[t.folded] })
 	case subject || be == 0 && strings.HasSuffix(first.text, "ing"): // "we work from home", "planning dinner"
-		return mild && !home && len(tokens) > 1
+		return mild && !home && len(tokens) > 1 && !x.refers(0)
 	}
 	return false
 }
@@ -183,4 +185,20 @@ func (r *Resolver) tells(tokens []token, i int) (is bool) {
 		is = is || s.has(l.bits["on"]|l.bits["off"]|l.bits["up"]|l.bits["down"]|l.bits["brighter"]|l.bits["darker"])
 	})
 	return is
+}
+
+// refers reports whether a word stands for the order itself, or for what it is about:
+// "the owner is against it", "that is a bad idea".
+func (x *request) refers(be int) bool {
+	for i, t := range x.tokens {
+		switch t.text {
+		case "it":
+			if i > be && be > 0 || be == 0 {
+				return true
+			}
+		case "this", "that", "so":
+			return true
+		}
+	}
+	return false
 }

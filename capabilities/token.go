@@ -140,6 +140,9 @@ func (w *words) asks(text string, tokens []token) bool {
 	if strings.ContainsAny(text, "?？؟¿⁇⁈⁉‽") {
 		return true
 	}
+	if len(tokens) == 2 && tokens[0].text == "do" && w.referring.longest(tokens, 1) > 0 { // "do it"
+		return false
+	}
 	for i, n := 0, 1; n > 0 && i < len(tokens); i += n {
 		if w.asking.longest(tokens, i) > 0 { // "would you have" is one, and "would you" a filler
 			return true

@@ -54,7 +54,7 @@ func (x *request) times() (rest []token, t timing, out Outcome, ok bool) {
 			return rest, t, x.refuse(fmt.Sprintf("%q is not clear; say it with its unit, like \"2 hours 30 minutes\"", joined(x.tokens[i:more])), nil), false
 		}
 		t.said = append(t.said, joined(x.tokens[i:end]))
-		if x.between(i, end) {
+		if x.between(i, end) || x.apart(i) {
 			t.amid = joined(x.tokens[i:end])
 		}
 		i = end
@@ -79,6 +79,34 @@ func (x *request) between(i, end int) bool {
 		return false
 	}
 	return x.words().joining.longest(x.tokens, end) > 0 || x.words().joining.longest(x.tokens, i-1) > 0 || x.tokens[end].pause || x.tokens[i].pause
+}
+
+// apart reports whether a pause stands between what is named before word i: "turn off the
+// stove, the fan at 9 pm".
+func (x *request) apart(i int) bool {
+	p := i - 1
+	for p > 0 && !x.tokens[p].pause {
+		p--
+	}
+	names := func(from, to int) bool {
+		for k := from; k < to; k++ {
+			if x.named(k) {
+				return true
+			}
+		}
+		return false
+	}
+	return p > 0 && names(0, p) && names(p, i)
+}
+
+// immediate is a word of the text that says at once, "" if there is none.
+func (x *request) immediate(tokens []token) string {
+	for i := range tokens {
+		if n := x.r.catalogue.context.atOnce.longest(tokens, i); n > 0 {
+			return joined(tokens[i : i+n])
+		}
+	}
+	return ""
 }
 
 // repeats reports whether word i says that something comes again and again: "every

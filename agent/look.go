@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -63,13 +64,22 @@ func (v verbs) lookAgain(ctx context.Context, since time.Time, r *result) {
 		err = camera.Fresh(p.Photo, since)
 	}
 	if err != nil {
-		r.note("there is no picture: %v", err)
+		r.note("there is no picture: %v", unseen(err))
 		return
 	}
 	r.pictured(mess.Photographed, shot{p, name})
 	if by != "" {
 		r.text = sentences(r.text, fmt.Sprintf("The picture is from the %s.", by))
 	}
+}
+
+// unseen is why there is nothing to see, for people: to what a stop has halted, "not
+// started" would be riddles.
+func unseen(err error) error {
+	if errors.Is(err, drivers.ErrHalted) || errors.Is(err, drivers.ErrNotStarted) {
+		return errors.New("it was halted, and shows nothing until it is started again")
+	}
+	return err
 }
 
 // see takes a picture with a camera other than the device of a plan, and says

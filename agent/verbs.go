@@ -250,7 +250,7 @@ func (v verbs) clean(ctx context.Context) result {
 			err = camera.Fresh(p, since)
 		}
 		if err != nil {
-			r.note("there is no map: %v", err)
+			r.note("there is no map: %v", unseen(err))
 		} else {
 			r.pictured(mess.ReadBack, shot{v.cameras.Of(p), v.dev.Name + "-map"})
 		}

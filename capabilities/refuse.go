@@ -117,6 +117,9 @@ func (x *request) cannot() Outcome {
 		}
 		return x.refuse(text, doing)
 	}
+	if d := m.devices[0]; rd.capability.senses() && rd.value("quantity") == "" && x.r.home.Devices[d].Quantities != nil {
+		return x.refuse(fmt.Sprintf("the %s measures nothing; it can %s", x.r.label(d), x.r.abilitiesOf(d)), doing)
+	}
 	if dev := x.r.home.Devices[m.devices[0]]; halts(rd) && slices.Contains(dev.Commands, Move) && !slices.Contains(dev.Commands, Stop) {
 		return x.refuse(fmt.Sprintf("the %s stops by itself when its time is over, and no request stops it before, for one waits for its turn: \"messkit stop\" at the place and the stop button of the console do at once", x.r.label(m.devices[0])), nil)
 	}

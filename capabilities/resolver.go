@@ -230,8 +230,36 @@ func (x *request) able(readings []reading) []reading {
 			list = append(list, rd)
 		}
 	}
+	if len(list) == 0 {
+		for _, rd := range readings {
+			if rd.devices = x.measuring(&rd); len(rd.devices) > 0 && !rd.partly() {
+				list = append(list, rd)
+			}
+		}
+	}
 	slices.SortStableFunc(list, func(a, b reading) int { return int(b.how - a.how) })
 	return list
+}
+
+// measuring are the devices that are named and asked for all that they measure, though
+// they are no sensors by their class: a plug that knows its power, a vacuum its battery.
+func (x *request) measuring(rd *reading) []int {
+	c := rd.capability
+	if !c.senses() || rd.slot("device") == nil || rd.value("quantity") != "" || !x.demand.measures(rd) {
+		return nil
+	}
+	var list []int
+	for d, dev := range x.r.home.Devices {
+		if dev.Quantities == nil && slices.Contains(dev.Commands, ReadState) && rd.sentence.suits(x.r.class[d]) && x.meant(rd, d) && x.demand.allows(x.r, c, dev) {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// senses reports whether a capability is to tell what is measured.
+func (c *capability) senses() bool {
+	return c.Command == ReadState && slices.ContainsFunc(c.Also, func(a fixed) bool { return a.Quantity != "" })
 }
 
 // candidates are the devices that can do what the reading says.

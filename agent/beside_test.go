@@ -262,7 +262,7 @@ func TestTiming(t *testing.T) {
 		{on("urgency: now"), mess.Completed, lit, ""},
 		{on("notBefore: '2000-01-01T00:10:00Z'"), mess.Declined, "", "did you mean constraints.timing.not_before"},
 		{"intent: turn on the porch light in ten minutes", mess.Completed, lit, ""},
-		{"intent: turn on the porch light in ten minutes, needed_by: '2000-01-01T00:05:00Z'", mess.Expired, "", ""},
+		{"intent: turn on the porch light in ten minutes, needed_by: '2000-01-01T00:05:00Z'", mess.Declined, "", "needed_by is before that"},
 		{"intent: turn on the bedroom fan for ten minutes", mess.Completed, "bedroom-fan: fan on; bedroom-fan: fan off", ""},
 	})
 }

@@ -44,6 +44,8 @@ func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType st
 		return mess.Media{}, mess.Refuse(mess.TooLarge, "%s: larger than %d bytes, which is the most that this exchange takes", name, x.cfg.MaxAttachment)
 	case err != nil:
 		return mess.Media{}, x.broken(err)
+	case s.Size == 0:
+		return mess.Media{}, mess.Refuse(mess.Invalid, "%s: is empty; send its bytes", name)
 	}
 	return mess.Media{File: messeaf.SafeName(name), MIME: mimeType, Size: &s.Size, SHA256: s.SHA256}, nil
 }

@@ -35,6 +35,9 @@ func ReadJSON(data []byte, out any) error {
 		return err
 	}
 	d := decoder{quoted: true}
+	if n.Kind != strictyaml.Map {
+		return Problems{{Line: n.Line, Text: "is not one mapping; send one"}}
+	}
 	d.into(reflect.ValueOf(out).Elem(), n, "")
 	return d.problems.Err()
 }

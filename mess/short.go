@@ -117,14 +117,16 @@ func (r *Reason) write() *node {
 	return n
 }
 
-// read takes a stop whatever stands in its reason: that is no reason not to stop.
+// read takes a stop whatever stands in its reason, or in what is not believed from
+// outside: that is no reason not to stop.
 func (s *Stop) read(d *decoder, n *node, path string) {
 	*s = Stop{}
 	if n.Kind == strictyaml.Map {
 		c := *n
 		c.Pairs = slices.Clone(n.Pairs)
 		for i, p := range c.Pairs {
-			if p.Key == "why" && p.Value.Kind != strictyaml.String && p.Value.Kind != strictyaml.Null {
+			words := slices.Contains([]string{"why", "id", "by", "at"}, p.Key)
+			if words && p.Value.Kind != strictyaml.String && p.Value.Kind != strictyaml.Null {
 				c.Pairs[i].Value = strictyaml.Str(string(strictyaml.JSON(p.Value)))
 			}
 		}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/messkit/messkit/mess"
 )
 
 // unknownType is the media type of bytes of which nothing is known.
@@ -87,6 +89,9 @@ func (c *call) upload(ref, name string) error {
 	if err != nil {
 		return err
 	}
+	if c.r.Header.Get("Content-Range") != "" { // RFC 9110 section 14.5
+		return mess.Refuse(mess.Invalid, "Content-Range: a file comes whole; send all of it")
+	}
 	if err := errors.Join(c.plain(), c.fits(c.cfg.MaxBody)); err != nil {
 		return err
 	}
@@ -110,7 +115,7 @@ func (c *call) sent() (string, error) {
 		return "", nil
 	}
 	kind, _, err := mime.ParseMediaType(header)
-	if err != nil {
+	if err != nil || !strings.Contains(kind, "/") {
 		return "", &httpError{http.StatusUnsupportedMediaType, "the content type cannot be read; send the file's, such as image/jpeg"}
 	}
 	if kind == "application/x-www-form-urlencoded" {

@@ -174,3 +174,16 @@ func TestUploadsThatAreTooMuchOrTooLate(t *testing.T) {
 	h.want(h.do("PUT", one+"/attachments/c.bin", agent, "c"), 409, "")
 	h.want(h.do("PUT", one+"/attachments/c.bin", phone, "c"), 200, "") // late evidence
 }
+
+// A part of a file is none, and so is nothing.
+func TestFilesComeWhole(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	ref := h.create(h.op, `{"intent":"look"}`)
+	path := root + "/requests/" + ref + "/attachments/a.png"
+	h.clear("a part", h.do("PUT", path, h.op, "abcd", "Content-Range", "bytes 0-3/100"), 400)
+	h.clear("nothing", h.do("PUT", path, h.op, "", "Content-Type", "image/png"), 400)
+	h.clear("no type", h.do("PUT", path, h.op, "abcd", "Content-Type", "x"), 415)
+	if r := h.do("PUT", path, h.op, "abcd", "Content-Type", "image/png"); r.code != 200 {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+}

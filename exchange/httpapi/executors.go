@@ -79,8 +79,14 @@ func (c *call) profile(id string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.post(mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}}); err != nil {
-		return err
+	says := slices.ContainsFunc(body, func(f mess.Field) bool { return f.Key != "executor_id" && f.Key != "id" })
+	switch asks := len(e.Capabilities) == 0 && !c.x.Registered(id); {
+	case asks && says:
+		return mess.Refuse(mess.NotReady, "%s is not registered as an executor, so nothing would be kept; send its capabilities along", id)
+	case !asks: // one who only asks is alive, and is not made an executor by that
+		if _, err := c.post(mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}}); err != nil {
+			return err
+		}
 	}
 	c.json(http.StatusOK, noted(map[string]any{"executor_id": id, "updated": true}, body, meant))
 	return nil

@@ -95,6 +95,9 @@ func (c *call) importThread() error {
 		if err != nil {
 			return err
 		}
+		if _, twice := byName[f.Name]; twice {
+			return mess.Refuse(mess.Invalid, "files: %.80q is here twice; keep one", f.Name)
+		}
 		byName[f.Name] = one
 	}
 	if err := c.cfg.Import(e.Ref, byName); err != nil {

@@ -49,6 +49,7 @@ func TestImport(t *testing.T) {
 		"no envelope":     {`{"files":[` + file("001-2026-01-20-001.messe-af.yaml", moved, "") + `]}`, "", nil, "none is called 000-REF"},
 		"no base64":       {`{"files":[` + file("000-2026-01-20-001.messe-af.yaml", moved, "") + `,` + file("att-002-image-a.png", "%", `,"encoding":"base64"`) + `]}`, "", nil, "not base64"},
 		"an odd encoding": {`{"files":[` + file("000-2026-01-20-001.messe-af.yaml", moved, `,"encoding":"rot13"`) + `]}`, "", nil, "encoding"},
+		"one twice":       {`{"files":[` + file("000-2026-01-20-001.messe-af.yaml", moved, "") + `,` + file("000-2026-01-20-001.messe-af.yaml", "x", "") + `]}`, "", nil, "is here twice"},
 		"a wrong type":    {`{"files":"x"}`, "", nil, "files[0]: is text; write a mapping"},
 	} {
 		in = nil

@@ -155,8 +155,29 @@ func TestASlipInAProfileIsTold(t *testing.T) {
 		t.Errorf("%d %s", r.code, r.body)
 	}
 	key := r.field("api_key")
-	h.want(h.do("PATCH", root+"/executors/a", key, `{"display_nam":"A"}`), 200, `{"executor_id":"a","unknown":["display_nam"],"updated":true}`)
+	h.want(h.do("PATCH", root+"/executors/a", key, `{"display_nam":"A","capabilities":["x"]}`), 200, `{"executor_id":"a","unknown":["display_nam"],"updated":true}`)
 	h.want(h.do("PATCH", root+"/executors/a", key, `{"display_name":"A"}`), 200, `{"executor_id":"a","updated":true}`)
+}
+
+// A sign of life of one who only asks makes it no executor, which would be offered
+// whatever needs no capability; and what it says of itself is not dropped in silence.
+func TestASignOfLifeMakesNoExecutor(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	asks := h.register("asks", "")
+	for _, body := range []string{`{}`, ``, `{"executor_id":"asks"}`} {
+		h.want(h.do("PATCH", root+"/executors/asks", asks, body), 200, `{"executor_id":"asks","updated":true}`)
+	}
+	for _, body := range []string{`{"display_name":"A"}`, `{"notifications":[{"type":"webhook","url":"https://a.example/"}]}`, `{"capabilities":[]}`} {
+		r := h.do("PATCH", root+"/executors/asks", asks, body)
+		if h.clear(body, r, 409); !strings.Contains(r.body, "not registered as an executor") {
+			t.Error(r.body)
+		}
+	}
+	if h.x.Registered("asks") {
+		t.Error("it has become an executor")
+	}
+	h.want(h.do("PATCH", root+"/executors/asks", asks, `{"capabilities":["x"]}`), 200, `{"executor_id":"asks","updated":true}`)
+	h.want(h.do("PATCH", root+"/executors/asks", asks, `{"capabilities":[]}`), 200, `{"executor_id":"asks","updated":true}`)
 }
 
 // Who may only ask, or only look, cannot make itself an executor by any entrance.

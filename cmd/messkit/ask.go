@@ -66,6 +66,11 @@ func (a *app) ask(c *cobra.Command, k *asking, intent string) error {
 	if err := k.check(c, intent, m); err != nil {
 		return err
 	}
+	if k.doWait {
+		if err := k.wait.folder(c); err != nil {
+			return err
+		}
+	}
 	x, err := k.open()
 	if err != nil {
 		return err

@@ -114,6 +114,9 @@ messkit status --json shows under agentmail what is reserved.`,
 				return err
 			}
 			by, err := x.Unreserve(c.Context(), args[0])
+			if k.isOff(err) {
+				return hint(err, "are there mail agents? this exchange has no agentmail: in its configuration (docs/agentmail.md), so that nobody has reserved anything")
+			}
 			if err != nil {
 				return k.unreachable(err)
 			}

@@ -34,6 +34,11 @@ asked more than once, it names the question.`,
   messkit reply 2026-11-21-003/question-005 --yes`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if k.doWait {
+				if err := k.wait.folder(c); err != nil {
+					return err
+				}
+			}
 			return k.unreachable(a.reply(c.Context(), &k, args[0], args[1:]))
 		},
 	}

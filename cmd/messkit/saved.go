@@ -13,11 +13,22 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/internal/terminal"
 	"github.com/messkit/messkit/mess"
 )
+
+// folder makes the folder for what is saved, before anything is asked for: that
+// nothing can be saved is told while nothing is done.
+func (w *waiting) folder(c *cobra.Command) error {
+	if err := os.MkdirAll(w.saveDir, 0o777); err != nil {
+		return usage(c, "--save: %v; name another folder", err)
+	}
+	return nil
+}
 
 // save writes the attachments of a response to files.
 func (f *follower) save(ctx context.Context, m mess.Message) error {

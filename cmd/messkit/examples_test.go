@@ -1,0 +1,240 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/internal/freeport"
+)
+
+// onlyParsed are the examples that are not run here, and why.
+var onlyParsed = map[string]string{
+	"messkit ask \"turn on the porch light\" --requires switch-on --confirm --wait":       "it waits for a yes; ask.txtar has it",
+	"messkit thread verify fridge.zip --key xc3tBbVKfzdPiwGkF3CFsw/Pgkb0G52LEjmIQyphbFA=": "the key is another executor's; receipts.txtar has it",
+	"messkit unreserve vacuum":                           "it wants agentmail; agentmail.txtar has it",
+	"messkit thread import 2026-01-15-TEST.messe-af.zip": "it wants a thread that is not here; importing_test.go has it",
+	"messkit init": "it asks at a terminal; init.txtar has it without",
+	"messkit keys fingerprint --data ~/.mess": "it wants tls: self; tls.txtar has it",
+	"messkit run": "it runs until it is ended; this test has started one", "messkit run --config messkit.yaml": "this test has started it",
+	"messkit exchange --config messkit.yaml":        "it runs until it is ended",
+	"messkit watch":                                 "it runs until it is ended; watch.txtar has it",
+	"messkit watch --lines | tee today.txt":         "it runs until it is ended; watch.txtar has it",
+	"messkit console --at https://192.168.1.7:8420": "that address is of another machine", "messkit invite Ana --at https://192.168.1.7:8420": "that address is of another machine",
+	"messkit init --connect https://192.168.1.20:8420":                                                               "that exchange is on another machine",
+	"messkit discover --mqtt mqtt://192.168.1.5 --mqtt-user messkit --mqtt-password-file /etc/messkit/mqtt.password": "that broker is on another machine",
+}
+
+// ofMESH begin the examples that want another agent; mesh.txtar has them.
+const ofMESH = "messkit mesh "
+
+// toBegin is what has to be so for an example to do what it shows: commands of a
+// shell. The last line of what they print is the ref that stands for the example's.
+var toBegin = map[string]string{
+	"messkit thread check 2026-01-15-TEST.messe-af.zip":            exported + `--to 2026-01-15-TEST.messe-af.zip`,
+	"messkit thread list backup.zip":                               exported + `--to backup.zip`,
+	"messkit keys roles kitchen-pi executor":                       `messkit keys issue kitchen-pi executor`,
+	"messkit picture fit frame.bin small.jpg --frame yuyv:640x480": `head -c 614400 /dev/zero > frame.bin`,
+	"messkit journal show 2026-11-21-003 --json":                   done,
+	"messkit clear":                                                 `messkit stop`,
+	"messkit keys revoke old-phone":                                 `messkit keys issue old-phone requester`,
+	"messkit unlock porch-light":                                    `messkit lock porch-light`,
+	"messkit resume":                                                `messkit hold`,
+	"messkit show 2026-11-21-003 --save .":                          done,
+	"messkit thread show 2026-11-21-003":                            done,
+	"messkit cancel 2026-11-21-003 --reason \"somebody is asleep\"": `asked needs_input`,
+	"messkit reply 2026-11-21-003 both":                             `asked needs_input`,
+	"messkit reply 2026-11-21-003 area=both":                        `asked needs_input`,
+	"messkit reply 2026-11-21-003 --yes --wait":                     `asked needs_confirmation`,
+	"messkit reply 2026-11-21-003/question-005 --yes":               `asked needs_confirmation`,
+}
+
+// done asks something, and has the ref of what was done; exported has a file of it.
+const (
+	done     = `messkit ask "what's in the fridge?" --wait >&2; messkit ls --json | ref completed`
+	exported = `messkit thread export $(messkit ls --status completed | grep -o '[0-9]*-[0-9]*-[0-9]*-[0-9]*' | head -1) `
+)
+
+var anyRef = regexp.MustCompile(`\d{4}-\d\d-\d\d-\d{3}`)
+
+// Each example of each command does what it shows, against the simulated home.
+func TestExamplesAreRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("each is a program")
+	}
+	binary, home := buildMesskit(t), t.TempDir()
+	for name, text := range map[string]string{
+		"messkit.yaml":  homeOf("kitchen-pi"),
+		"kitchen.yaml":  homeOf("kitchen-pi"),
+		"sentences.txt": "turn on the porch light\n",
+	} {
+		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := start(home, binary, "run", "--config", filepath.Join(home, "messkit.yaml"), "--listen", freeport.Address(t), "--mqtt", "off")
+	if err != nil || p.url == "" {
+		t.Fatalf("%v\n%s", err, &p.stderr)
+	}
+	t.Cleanup(func() {
+		if err := p.kill(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := shell{t: t, dir: home, bin: filepath.Dir(binary), url: strings.TrimSuffix(p.url, "/api/v1/exchanges/home")}
+	s.do(t.Context(), `messkit ask "take a photo of the porch" --wait --save . && mv *.jpg photo.jpg`)
+	s.do(t.Context(), "mkdir backup && cp -r .mess backup/mess")
+	seen := map[string]bool{}
+	every(func(c *cobra.Command) {
+		for line := range strings.SplitSeq(c.Example, "\n") {
+			line, _, _ = strings.Cut(strings.TrimSpace(line), "   ")
+			if line == "" || strings.HasPrefix(line, "{") || seen[line] {
+				continue
+			}
+			if seen[line] = true; onlyParsed[line] != "" || strings.HasPrefix(line, ofMESH) {
+				continue // TestEveryCommandHasAnExample parses it
+			}
+			s.example(line)
+		}
+	})
+	for line := range onlyParsed {
+		if !seen[line] {
+			t.Errorf("%q is no example any more", line)
+		}
+	}
+	for line := range toBegin {
+		if !seen[line] {
+			t.Errorf("%q is no example any more", line)
+		}
+	}
+}
+
+// homeOf is the simulated home with an executor of that name.
+func homeOf(id string) string {
+	return strings.Replace(string(simulatedHome), "\nagent: {", "\nagent: {id: "+id+", ", 1)
+}
+
+// shell runs command lines in a folder, which is the home of who says them.
+type shell struct {
+	t             *testing.T
+	dir, bin, url string
+}
+
+// example runs one in a folder of its own where it writes a configuration, and
+// leaves the home as it was.
+func (s shell) example(line string) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	need := toBegin[line]
+	if need == "" && strings.Contains(line, "2026-11-21-003") {
+		need = done
+	}
+	if need != "" {
+		said := strings.Fields(s.prepare(ctx, need))
+		if len(said) > 0 && anyRef.MatchString(line) {
+			ref := said[len(said)-1]
+			if strings.HasPrefix(line, "messkit thread ") {
+				s.inFolder(ctx, ref)
+			}
+			if strings.Contains(line, "/question-") {
+				line = anyRef.ReplaceAllString(line, ref)
+				line = regexp.MustCompile(`/question-\d+`).ReplaceAllString(line, s.question(ctx, ref))
+			} else {
+				line = anyRef.ReplaceAllString(line, ref)
+			}
+		}
+	}
+	if strings.HasPrefix(line, "messkit init") {
+		empty := filepath.Join(s.t.TempDir(), "empty")
+		s.do(ctx, "mkdir "+empty)
+		line = "cd " + empty + " && " + line
+	}
+	s.do(ctx, line)
+	if strings.HasPrefix(line, "messkit stop") && !strings.Contains(line, "--show") {
+		s.do(ctx, "messkit clear")
+	}
+	if strings.HasPrefix(line, "messkit lock porch-light") {
+		s.do(ctx, "messkit unlock porch-light")
+	}
+	if strings.HasPrefix(line, "messkit hold") {
+		s.do(ctx, strings.Join(append([]string{"messkit resume"}, slices.DeleteFunc(strings.Fields(line)[2:], func(w string) bool { return w != "kitchen-pi" })...), " "))
+	}
+}
+
+// prepare runs what is needed, and returns what it says.
+func (s shell) prepare(ctx context.Context, need string) string {
+	s.t.Helper()
+	status, asks := strings.CutPrefix(need, "asked ")
+	if !asks {
+		if what, ref, ok := strings.Cut(need, "; messkit ls --json | ref "); ok {
+			s.do(ctx, what)
+			return s.ref(ctx, ref)
+		}
+		return s.do(ctx, need)
+	}
+	if status == "needs_input" {
+		s.do(ctx, `messkit ask "vacuum the kitchen"`)
+	} else {
+		s.do(ctx, `messkit ask "turn on the porch light" --confirm`)
+	}
+	return s.ref(ctx, status)
+}
+
+// ref waits for a thread with a status, and is the ref of the newest.
+func (s shell) ref(ctx context.Context, status string) string {
+	s.t.Helper()
+	for ctx.Err() == nil {
+		var list []struct{ Ref, Status string }
+		if err := json.Unmarshal([]byte(s.do(ctx, "messkit ls --json --status "+status)), &list); err == nil && len(list) > 0 {
+			newest := slices.MaxFunc(list, func(a, b struct{ Ref, Status string }) int { return strings.Compare(a.Ref, b.Ref) })
+			return newest.Ref
+		}
+	}
+	s.t.Fatalf("there is no thread that is %s", status)
+	return ""
+}
+
+// inFolder waits until a thread is in its folder, which waits for a lull.
+func (s shell) inFolder(ctx context.Context, ref string) {
+	s.t.Helper()
+	for !strings.Contains(s.do(ctx, "messkit thread list"), ref) {
+		if ctx.Err() != nil {
+			s.t.Fatalf("%s is in no folder", ref)
+		}
+	}
+}
+
+// question is the open question of a thread, with the slash before it.
+func (s shell) question(ctx context.Context, ref string) string {
+	s.t.Helper()
+	found := regexp.MustCompile(regexp.QuoteMeta(ref)+`(/[a-z_]+-\d+)`).FindAllStringSubmatch(s.do(ctx, "messkit show --json "+ref), -1)
+	if len(found) == 0 {
+		s.t.Fatalf("%s has no messages", ref)
+	}
+	return found[len(found)-1][1]
+}
+
+// do runs a line, which has to do well, and returns what it prints.
+func (s shell) do(ctx context.Context, line string) string {
+	s.t.Helper()
+	c := exec.CommandContext(ctx, "bash", "-c", line)
+	c.Dir = s.dir
+	c.Env = append(os.Environ(), "HOME="+s.dir, "PATH="+s.bin+":"+os.Getenv("PATH"), "MESSKIT_URL="+s.url, "MESSKIT_KEY_FILE=", "TZ=UTC")
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	if err := c.Run(); err != nil {
+		s.t.Errorf("%s: %v\n%s%s", line, err, &out, fmt.Sprint(&errs))
+	}
+	return out.String()
+}

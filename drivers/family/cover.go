@@ -18,8 +18,11 @@ type Cover struct {
 	Opening    func(context.Context) (float64, error) // in percent
 	// To takes it part of the way, in percent; nil: it knows no way but to its ends.
 	To func(ctx context.Context, percent float64) error
-	// Stop has it stand, whoever has set it moving; nil: nothing can.
+	// Stop has it stand, whoever has set it moving, and returns when it says that it
+	// does; nil: nothing can.
 	Stop func(context.Context) error
+	// Moves reports whether it is on its way; it comes with Stop.
+	Moves func(context.Context) (bool, error)
 }
 
 // NewCover is one that goes to its ends by open and shut, and by to, unless that is
@@ -34,6 +37,10 @@ func NewCover(open, shut Travel, to func(percent float64) Travel) *Cover {
 			}
 			return Opening(p)
 		},
+	}
+	c.Moves = func(ctx context.Context) (bool, error) {
+		p, err := open.Look(ctx)
+		return p.Moves, err
 	}
 	if to != nil {
 		c.To = func(ctx context.Context, percent float64) error { return to(percent).Do(ctx) }
@@ -195,20 +202,19 @@ func (t Travel) arrive(ctx context.Context) error {
 	}
 }
 
-// brake stops a cover, whether or not ctx has ended.
+// brake stops a cover, whether or not ctx has ended, and returns when it stands.
 func (t Travel) brake(ctx context.Context) error {
 	if t.Stop == nil {
 		return errors.New("nothing can stop it on its way")
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.Timeout)
-	defer cancel()
-	if err := t.Stop(ctx); err != nil {
+	if err := t.Stand(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("it could not be stopped: %v", err) // not wrapped: it moves
 	}
 	return nil
 }
 
-// Stand stops a cover, and returns when it says that it stands.
+// Stand stops a cover, and returns when it says that it stands. It is told again while
+// it moves.
 func (t Travel) Stand(ctx context.Context) error {
 	if err := t.Stop(ctx); err != nil {
 		return err
@@ -218,25 +224,35 @@ func (t Travel) Stand(ctx context.Context) error {
 	tick := time.NewTicker(t.Every)
 	defer tick.Stop()
 	var last Place
+	var unseen error // why it was not seen at the last look
 	for n := 0; ; n++ {
 		p, err := t.Look(within)
+		if within.Err() == nil {
+			unseen = err
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err != nil:
-			return fmt.Errorf("it was told to stop, and does not say where it is: %v", err) // not wrapped: it may move
-		case n > 0 && !p.Moves && p == last:
+		case err == nil && n > 0 && !p.Moves && p == last:
 			return nil
+		case err == nil && n > 0 && p.Moves && within.Err() == nil:
+			if err := t.Stop(within); err != nil && within.Err() == nil {
+				return err
+			}
 		}
 		last = p
 		select {
 		case <-tick.C:
+			continue
 		case <-within.Done():
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			return fmt.Errorf("it was told to stop, and still moves after %v", t.Timeout)
 		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case unseen != nil:
+			return fmt.Errorf("it was told to stop, and does not say where it is: %v", unseen) // not wrapped: it may move
+		}
+		return fmt.Errorf("it was told to stop, and still moves after %v; go there", t.Timeout)
 	}
 }
 

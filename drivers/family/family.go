@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gobot.io/x/gobot/v2"
@@ -136,6 +137,7 @@ type Device struct {
 	live     bool       // since Start; guarded by turn
 	users    chan int   // holds for how many the device is open
 	errand   drivers.Errand
+	loose    atomic.Bool // a cover that may be on its way, and could not be stopped
 }
 
 // New makes a device with the verbs that there are; haltTime is for taking it to
@@ -202,16 +204,42 @@ func (d *Device) Halt() error {
 	d.turn.Lock()
 	defer d.turn.Unlock()
 	defer d.end()
+	ctx, cancel := context.WithTimeout(context.Background(), d.haltTime)
+	defer cancel()
+	if c := d.verbs.Cover; c != nil && c.Stop != nil && (d.live || d.loose.Load()) {
+		return d.Named(d.haltCover(ctx))
+	}
 	if d.verbs.Switch == nil || d.levels.Safe == "keep" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), d.haltTime)
-	defer cancel()
 	if err := d.connect(ctx); err != nil {
 		return d.Named(err)
 	}
 	defer d.disconnect()
 	return d.Named(d.last(ctx, func(ctx context.Context) error { return d.verbs.Switch(ctx, d.levels.Safe == "on") }))
+}
+
+// haltCover has what is on its way stand. What stands stays as it is, and so does what
+// nobody here has set moving and that does not answer.
+func (d *Device) haltCover(ctx context.Context) error {
+	if err := d.connect(ctx); err != nil {
+		if d.loose.Load() {
+			return fmt.Errorf("it may move, and could not be told to stop: %v", err) // not wrapped: it was told to go
+		}
+		return nil
+	}
+	defer d.disconnect()
+	if !d.loose.Load() {
+		if moves, err := d.verbs.Cover.Moves(ctx); err != nil || !moves {
+			return nil
+		}
+	}
+	if err := d.last(ctx, d.verbs.Cover.Stop); err != nil {
+		d.loose.Store(true)
+		return fmt.Errorf("it may move, and could not be stopped: %v", err)
+	}
+	d.loose.Store(false)
+	return nil
 }
 
 // last has f be the last that the device does.

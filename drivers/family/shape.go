@@ -137,6 +137,7 @@ func (c cover) moves(ctx context.Context, f func(context.Context) error) error {
 		}
 		defer release()
 		err = f(ctx)
+		c.d.loose.Store(errors.Is(err, drivers.ErrMayAct))
 		if err != nil && drivers.Stopped(ctx) {
 			return drivers.ErrStopped
 		}
@@ -168,7 +169,11 @@ type stopper struct{ d *Device }
 // Stop has it stand, whoever has set it moving.
 func (s stopper) Stop(ctx context.Context) (left string, err error) {
 	return drivers.During(ctx, &s.d.Life, func(ctx context.Context) (string, error) {
-		return "", errors.Join(s.d.errand.End(ctx), s.d.verbs.Cover.Stop(ctx))
+		err := errors.Join(s.d.errand.End(ctx), s.d.verbs.Cover.Stop(ctx))
+		if err == nil {
+			s.d.loose.Store(false)
+		}
+		return "", err
 	})
 }
 

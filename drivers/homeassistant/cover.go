@@ -71,7 +71,7 @@ func (e *entity) stand(ctx context.Context) error {
 	if err := e.order(ctx, "stop_cover", nil); err != nil {
 		return err
 	}
-	return e.obeyed(ctx, e.cfg.Timeout, "stop_cover", func(s state) bool { return s.State == "open" || s.State == "closed" })
+	return e.obeyed(ctx, e.cfg.Timeout, "stop_cover", state.stands)
 }
 
 // ended reports whether a cover that tells its position is at an end; some say
@@ -83,12 +83,24 @@ func (s state) ended(end string) bool {
 
 // halt stops a cover on its way, whether or not ctx has ended.
 func (e *entity) halt(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.Timeout)
-	defer cancel()
-	if err := e.order(ctx, "stop_cover", nil); err != nil {
-		return fmt.Errorf("it could not be stopped: %v", err) // not wrapped: it moves
+	ctx = context.WithoutCancel(ctx)
+	err := e.order(ctx, "stop_cover", nil)
+	if err == nil {
+		err = e.obeyed(ctx, e.cfg.Timeout, "stop_cover", state.stands)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: it could not be stopped: %v", drivers.ErrMayAct, err) // not wrapped: it moves
 	}
 	return nil
+}
+
+// stands reports whether a cover is not on its way.
+func (s state) stands() bool { return s.State == "open" || s.State == "closed" }
+
+// moves reports whether a cover is on its way.
+func (e *entity) moves(ctx context.Context) (bool, error) {
+	s, err := e.state(ctx)
+	return err == nil && !s.stands(), err
 }
 
 // opening is how far a cover is open; without a position it is at an end.

@@ -98,7 +98,7 @@ func (e *entity) verbs() family.Verbs {
 	v.Holds = []drivers.Hold{{Key: "entity", What: "the entity " + e.cfg.Entity, Same: e.cfg.Entity + " " + drivers.SameURL(e.cfg.URL)}}
 	switch e.cfg.domain() {
 	case "cover":
-		v.Read, v.Cover = e.readCover, &family.Cover{Open: e.open, Shut: e.shut, Opening: e.opening, Stop: e.stand}
+		v.Read, v.Cover = e.readCover, &family.Cover{Open: e.open, Shut: e.shut, Opening: e.opening, Stop: e.stand, Moves: e.moves}
 		if e.cfg.Positions {
 			v.Cover.To = e.openTo
 		}

@@ -30,15 +30,24 @@ type blind struct {
 	jammed float64 // it comes no further up; 0: nothing is in its way
 	deaf   bool    // it takes commands and does nothing
 	lost   bool    // it is not calibrated
+	wild   bool    // it hears a stop and goes on
+	takes  time.Duration
 	acts   int
 	stops  int
 }
 
 const coverTakes = 400 * time.Millisecond
 
+func either(a, b time.Duration) time.Duration {
+	if a == 0 {
+		return b
+	}
+	return a
+}
+
 // at is where it is, and where it goes. mu is held.
 func (l *blind) at() (percent float64, direction int) {
-	way := 100 * float64(time.Since(l.since)) / float64(coverTakes)
+	way := 100 * float64(time.Since(l.since)) / float64(either(l.takes, coverTakes))
 	if way >= math.Abs(l.to-l.from) {
 		return l.to, 0
 	}
@@ -71,6 +80,9 @@ func (l *blind) drive(to float64) {
 // halt stops it. mu is held.
 func (l *blind) halt() {
 	l.stops++
+	if l.wild {
+		return
+	}
 	at, _ := l.at()
 	l.from, l.to, l.since = at, at, time.Now()
 }
@@ -243,6 +255,60 @@ func TestCoversStop(t *testing.T) {
 		cancel()
 		if err := <-task; !errors.Is(err, context.Canceled) || l.halts() == stops {
 			t.Errorf("%s: the task that was ended says %v, and %d stops came", name, err, l.halts()-stops)
+		}
+	}
+}
+
+// A cover that does not heed its stop is told so again, is not told as stopped, and is
+// not in its safe state until it stands.
+func TestACoverThatDoesNotStop(t *testing.T) {
+	t.Parallel()
+	l := &blind{wild: true, takes: time.Hour}
+	d := started(t, newRoller(t, "shelly-gen2-cover", l)).(positioned)
+	ctx, cancel := context.WithCancel(t.Context())
+	task := make(chan error, 1)
+	go func() { task <- d.Open(ctx) }()
+	sets(t, l)
+	cancel()
+	if err := <-task; err == nil || errors.Is(err, drivers.ErrNothingDone) || l.halts() < 2 {
+		t.Errorf("told to stop %d times, and the task says %v", l.halts(), err)
+	}
+	for range 2 {
+		stops := l.halts()
+		if err := d.(drivers.Device).Halt(); err == nil || !strings.Contains(err.Error(), "it may move, and could not be stopped: it was told to stop, and still moves") || l.halts() < stops+2 {
+			t.Errorf("halted with %d stops: %v", l.halts()-stops, err)
+		}
+	}
+	l.mu.Lock()
+	l.wild = false
+	l.mu.Unlock()
+	if err := d.(drivers.Device).Halt(); err != nil {
+		t.Error(err)
+	}
+	if _, direction := l.is(); direction != 0 {
+		t.Error("it moves on")
+	}
+	stops := l.halts()
+	if err := d.(drivers.Device).Halt(); err != nil || l.halts() != stops {
+		t.Errorf("one that stands was told to stop: %v", err)
+	}
+}
+
+// A halt stops what moves, whoever has set it moving, and leaves what stands.
+func TestAHaltStopsACover(t *testing.T) {
+	for _, moves := range []bool{true, false} {
+		l := &blind{takes: time.Hour}
+		d := started(t, newRoller(t, "shelly-gen2-cover", l))
+		if moves {
+			l.mu.Lock()
+			l.drive(100) // by the switch on the wall
+			l.mu.Unlock()
+		}
+		if err := d.Halt(); err != nil {
+			t.Error(err)
+		}
+		if _, direction := l.is(); direction != 0 || (l.halts() > 0) != moves {
+			t.Errorf("set moving: %t; it goes by %d, and was told to stop %d times", moves, direction, l.halts())
 		}
 	}
 }

@@ -154,6 +154,9 @@ func (p picker) parts(tokens []token) []string {
 	others := false
 	for i := 0; i < len(tokens); {
 		not := w.ruledOut.longest(tokens, i)
+		if len(picked) > 0 && (not > 0 && tokens[i].text == "no" || i > 0 && p.catalogue.context.correcting.longest(tokens, i) > 0) {
+			return nil // "hall, no, kitchen": it is asked again
+		}
 		i += not
 		end := i
 		for end < len(tokens) && (end == i && not == 0 || !tokens[end].pause) && w.joining.longest(tokens, end) == 0 && w.ruledOut.longest(tokens, end) == 0 {
@@ -167,6 +170,8 @@ func (p picker) parts(tokens []token) []string {
 		which := p.part(part)
 		switch {
 		case not == 0 && len(w.bare(part)) == 0: // "please"
+		case not > 0 && len(part) == 0 && len(picked) > 0: // "both not"
+			return nil
 		case not > 0 && (len(part) == 0 || w.whole(w.referring, w.unpicking(part))): // "no, ..." and "not that one"
 		case not > 0 && len(which) > 0:
 			denied = append(denied, which...)

@@ -56,6 +56,13 @@ func TestWhichOneIsPicked(t *testing.T) {
 		"the fifth":                          again,
 		"the first nine":                     again,
 		"no the kitchen":                     again,
+		"hall, no, kitchen":                  again,
+		"hall. no, kitchen":                  again,
+		"hall, no the kitchen":               again,
+		"kitchen... I mean hall":             again,
+		"the kitchen, sorry, the hall":       again,
+		"both not":                           again,
+		"the second, no the first":           again,
 	} {
 		if want == again {
 			want = got(r.Resolve(req))

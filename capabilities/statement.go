@@ -14,13 +14,14 @@ type besides struct {
 	Litter   []string `yaml:"litter"`
 	Leaving  []string `yaml:"leaving"`
 	AtOnce   []string `yaml:"at_once"`
+	Corrects []string `yaml:"corrects"`
 
-	binding, warning, being, subject, litter, leaving, atOnce *set
+	binding, warning, being, subject, litter, leaving, atOnce, correcting *set
 }
 
 func (c *besides) merge(later besides) {
-	mine := []*[]string{&c.Binding, &c.Warning, &c.Being, &c.Subjects, &c.Litter, &c.Leaving, &c.AtOnce}
-	for i, list := range []*[]string{&later.Binding, &later.Warning, &later.Being, &later.Subjects, &later.Litter, &later.Leaving, &later.AtOnce} {
+	mine := []*[]string{&c.Binding, &c.Warning, &c.Being, &c.Subjects, &c.Litter, &c.Leaving, &c.AtOnce, &c.Corrects}
+	for i, list := range []*[]string{&later.Binding, &later.Warning, &later.Being, &later.Subjects, &later.Litter, &later.Leaving, &later.AtOnce, &later.Corrects} {
 		if *list != nil {
 			*mine[i] = *list
 		}
@@ -30,7 +31,7 @@ func (c *besides) merge(later besides) {
 func (c *besides) compile(w *words) {
 	c.binding, c.warning, c.being = w.set(c.Binding), w.set(c.Warning), w.set(c.Being)
 	c.subject, c.litter, c.leaving = w.set(c.Subjects), w.set(c.Litter), w.set(c.Leaving)
-	c.atOnce = w.set(c.AtOnce)
+	c.atOnce, c.correcting = w.set(c.AtOnce), w.set(c.Corrects)
 }
 
 // describes reports whether a line of context only tells how things are, so that it

@@ -73,6 +73,7 @@ func newPlug() *plug {
 func (p *plug) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	was := p.on
 	if r.URL.Path == "/rpc/Switch.Set" {
 		var order struct{ On bool }
 		if err := json.NewDecoder(r.Body).Decode(&order); err != nil {
@@ -91,7 +92,7 @@ func (p *plug) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		p.on = order.On
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"output": p.on}) // whoever hung up has its error already
+	_ = json.NewEncoder(w).Encode(map[string]any{"output": p.on, "was_on": was}) // whoever hung up has its error already
 }
 
 func (p *plug) seen() (on bool, orders int) {

@@ -88,7 +88,7 @@ func expect(want map[string]string, values family.Values, body []byte) error {
 		switch {
 		case !ok:
 			return fmt.Errorf("its answer has no %s; is the device of this family, and the number right?", place)
-		case word != wanted:
+		case wanted != "" && word != wanted: // "": whatever it is
 			return fmt.Errorf("it was told %s = %s, and answers %.40q", place, wanted, word)
 		}
 	}

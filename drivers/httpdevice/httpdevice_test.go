@@ -438,3 +438,21 @@ func TestOwnFamilyLeavesOutWhatItIsFor(t *testing.T) {
 		}
 	}
 }
+
+// Who says yes to everything is no plug: a router's page, another server, an error in
+// an answer that is none.
+func TestAnyAnswerIsNotObedience(t *testing.T) {
+	for name, says := range map[string]string{"a page": "<html>Log in", "an error": `{"code":-103,"message":"Invalid argument"}`, "nothing": "", "null": "null"} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, says) }))
+		d := started(t, "family: shelly-gen2\nsafe: keep\ntimeout: 30s\nurl: "+s.URL)
+		for _, on := range []bool{true, false} {
+			if err := d.(drivers.Switch).Switch(t.Context(), on); err == nil || errors.Is(err, drivers.ErrNothingDone) {
+				t.Errorf("%s: told on=%t, it counts as done: %v", name, on, err)
+			}
+		}
+		if err := d.(drivers.AutoOff).SwitchFor(t.Context(), true, time.Minute); err == nil {
+			t.Errorf("%s: the timer counts as set", name)
+		}
+		s.Close()
+	}
+}

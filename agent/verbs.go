@@ -266,11 +266,14 @@ func (v verbs) clean(ctx context.Context) result {
 // broke it off.
 func (v verbs) comeToRest(ctx context.Context, r *result) {
 	reader, ok := v.dev.Driver.(drivers.RestReader)
-	if !ok || r.err == nil || r.effect != mess.EffectUnknown {
+	_, opens := v.dev.Driver.(drivers.Opener)
+	switch {
+	case !ok && !opens || r.err == nil || r.effect != mess.EffectUnknown:
 		return
-	}
-	if mayAct(r.err) {
+	case mayAct(r.err):
 		r.roams = true
+		return
+	case !ok:
 		return
 	}
 	switch still, err := v.pass.AtRest(ctx, reader); {

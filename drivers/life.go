@@ -98,11 +98,13 @@ func (l *Life) Named(err error) error {
 }
 
 // Told words an error of a verb with this context: why it was ended early counts
-// more than what came of that, but for that nothing was done.
+// more than what came of that, but for that nothing was done, or may be done yet.
 func (l *Life) Told(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() == nil:
 		return l.Named(err)
+	case errors.Is(err, ErrMayAct):
+		return fmt.Errorf("%w; %w", l.Ended(ctx), err)
 	case Stopped(ctx):
 		return l.Named(ErrStopped)
 	case errors.Is(err, ErrNothingDone):

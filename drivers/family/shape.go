@@ -30,6 +30,8 @@ var (
 	_ drivers.Positioner    = positioner{}
 	_ drivers.Stopper       = stopper{}
 	_ drivers.OpeningReader = cover{}
+	_ drivers.SafeReader    = cover{}
+	_ drivers.Leaver        = cover{}
 	_ drivers.Thermostat    = heater{}
 	_ drivers.TargetReader  = heater{}
 	_ drivers.Locker        = lock{}
@@ -137,12 +139,37 @@ func (c cover) moves(ctx context.Context, f func(context.Context) error) error {
 		}
 		defer release()
 		err = f(ctx)
-		c.d.loose.Store(errors.Is(err, drivers.ErrMayAct))
-		if err != nil && drivers.Stopped(ctx) {
+		if !errors.Is(err, drivers.ErrNothingDone) {
+			c.d.loose.Store(errors.Is(err, drivers.ErrMayAct))
+		}
+		if err != nil && drivers.Stopped(ctx) && !errors.Is(err, drivers.ErrMayAct) {
 			return drivers.ErrStopped
 		}
 		return err
 	})
+}
+
+// Leave has it stand if it may move because it was told to here. What others have set
+// moving goes on: only Halt stops that.
+func (c cover) Leave() error {
+	c.d.Closed() // which may set it loose
+	if c.d.loose.Load() {
+		return c.d.Halt()
+	}
+	c.d.turn.Lock()
+	defer c.d.turn.Unlock()
+	c.d.end()
+	return nil
+}
+
+// Safe reads back whether it stands.
+func (c cover) Safe(ctx context.Context) (bool, error) {
+	if err := c.d.connect(ctx); err != nil {
+		return false, c.d.Named(err)
+	}
+	defer c.d.disconnect()
+	moves, err := c.d.verbs.Cover.Moves(ctx)
+	return err == nil && !moves && !c.d.loose.Load(), c.d.Named(err)
 }
 
 // Opening reads back how far it is open.

@@ -17,23 +17,31 @@ func TestTravelBrokenOff(t *testing.T) {
 	deaf := errors.New("no answer")
 	for name, c := range map[string]struct {
 		tell, stop error
+		ignores    int // stops that it takes, and moves on
 		cut        time.Duration
 		mayAct     bool
 		nothing    bool
 	}{
-		"on its way":               {nil, nil, time.Second, false, false},
-		"on its way, cannot stop":  {nil, deaf, time.Second, true, false},
-		"may not have heard":       {deaf, nil, time.Minute, true, false},
-		"may not have heard, both": {deaf, deaf, time.Minute, true, false},
-		"has not heard":            {drivers.ErrNothingDone, nil, time.Minute, false, true},
+		"on its way":                        {nil, nil, 0, time.Second, false, false},
+		"on its way, heeds the second stop": {nil, nil, 1, time.Second, false, false},
+		"on its way, and heeds no stop":     {nil, nil, 1 << 20, time.Second, true, false},
+		"on its way, cannot stop":           {nil, deaf, 0, time.Second, true, false},
+		"may not have heard":                {deaf, nil, 0, time.Minute, true, false},
+		"may not have heard, both":          {deaf, deaf, 0, time.Minute, true, false},
+		"has not heard":                     {drivers.ErrNothingDone, nil, 0, time.Minute, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				stops, moves := 0, true
 				travel := family.Travel{
 					Go:   func(context.Context) error { return c.tell },
-					Look: func(context.Context) (family.Place, error) { return family.Place{Moves: true}, nil },
-					Stop: func(context.Context) error { return c.stop },
-					To:   100, Limit: time.Hour, Every: 100 * time.Millisecond, Timeout: time.Second,
+					Look: func(context.Context) (family.Place, error) { return family.Place{Moves: moves}, nil },
+					Stop: func(context.Context) error {
+						stops++
+						moves = moves && (c.stop != nil || stops <= c.ignores)
+						return c.stop
+					},
+					To: 100, Limit: time.Hour, Every: 100 * time.Millisecond, Timeout: time.Second,
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), c.cut)
 				defer cancel()
@@ -44,4 +52,93 @@ func TestTravelBrokenOff(t *testing.T) {
 			})
 		})
 	}
+}
+
+// halted is a cover as the code that halts devices sees it.
+type halted interface {
+	drivers.Device
+	drivers.Opener
+	drivers.SafeReader
+	drivers.Leaver
+}
+
+// A halt has a cover stand, whoever has set it moving, and says so only when it does;
+// until then it is halted again. The end of the program stops what was told to move
+// here, and leaves alone what others have set moving.
+func TestHaltOfCovers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var stops, ignores int
+		var moves bool
+		travel := family.Travel{
+			Go:   func(context.Context) error { moves = true; return nil },
+			Look: func(context.Context) (family.Place, error) { return family.Place{Moves: moves}, nil },
+			Stop: func(context.Context) error { stops++; moves = moves && stops <= ignores; return nil },
+			To:   100, Limit: time.Hour, Every: time.Second, Timeout: 10 * time.Second,
+		}
+		d := family.New("blinds", "blind", family.DefaultLevels(), 20*time.Second, drivers.NewLink("test"), family.Verbs{
+			Cover: family.NewCover(travel, travel, nil),
+			Read:  func(context.Context) ([]drivers.Reading, error) { return nil, nil },
+		}).(halted)
+		start := func(hears int) {
+			if err := d.Start(); err != nil {
+				t.Fatal(err)
+			}
+			stops, ignores, moves = 0, hears, false
+		}
+		open := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			return d.Open(ctx)
+		}
+		stands := func(what string) {
+			t.Helper()
+			if safe, err := d.Safe(t.Context()); err != nil || !safe || moves {
+				t.Errorf("%s: safe %t, %v; it moves: %t", what, safe, err, moves)
+			}
+		}
+
+		start(1 << 20)
+		if err := open(); !errors.Is(err, drivers.ErrMayAct) {
+			t.Errorf("what heeds no stop is cut short with %v", err)
+		}
+		told := stops
+		if err := d.Halt(); err == nil || stops == told {
+			t.Errorf("what heeds no stop is halted: %v, after %d stops more", err, stops-told)
+		}
+		if safe, err := d.Safe(t.Context()); safe || err != nil {
+			t.Errorf("what moves on is safe: %t, %v", safe, err)
+		}
+		ignores = 0
+		if err := d.Halt(); err != nil {
+			t.Error(err)
+		}
+		stands("halted once more")
+
+		start(0)
+		if err := d.Halt(); err != nil || stops != 0 {
+			t.Errorf("what stands is halted with %d stops, %v", stops, err)
+		}
+
+		start(0)
+		moves = true // by a hand
+		if err := d.Leave(); err != nil || !moves {
+			t.Errorf("what a hand has set moving: %v, goes on: %t", err, moves)
+		}
+		start(0)
+		moves = true
+		if err := d.Halt(); err != nil {
+			t.Error(err)
+		}
+		stands("what a hand has set moving")
+
+		start(1 << 20)
+		if err := open(); err == nil {
+			t.Error("what was cut short is told as done")
+		}
+		ignores = 0
+		if err := d.Leave(); err != nil {
+			t.Error(err)
+		}
+		stands("what was told to move, and left")
+	})
 }

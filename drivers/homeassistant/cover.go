@@ -97,10 +97,11 @@ func (e *entity) halt(ctx context.Context) error {
 // stands reports whether a cover is not on its way.
 func (s state) stands() bool { return s.State == "open" || s.State == "closed" }
 
-// moves reports whether a cover is on its way.
+// moves reports whether a cover is on its way. One whose state is unknown, as that of
+// a blind by radio, does not say so.
 func (e *entity) moves(ctx context.Context) (bool, error) {
 	s, err := e.state(ctx)
-	return err == nil && !s.stands(), err
+	return s.State == "opening" || s.State == "closing", err
 }
 
 // opening is how far a cover is open; without a position it is at an end.

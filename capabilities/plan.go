@@ -161,7 +161,7 @@ type Home struct {
 	// Facts are capabilities that are so of the place, like home-kitchen-access:
 	// nobody does anything for them.
 	Facts []string
-	// MaxSteps is how many things one request may do without a question; 0 is 10.
+	// MaxSteps is how many things one request may do without a question; 0 is 12.
 	MaxSteps int
 	// WatchFor is how long a watch lasts where the request does not say it, and
 	// WatchLongest how long it may at most; 0 is WatchFor and WatchLongest.

@@ -58,7 +58,7 @@ var effects = []string{string(Query), string(Idempotent), string(Once)}
 
 // maxSteps is how many steps a plan may have before it is asked about, unless
 // the home says otherwise.
-const maxPlanSteps = 10
+const maxPlanSteps = 12
 
 func (r *Resolver) maxSteps() int {
 	if r.home.MaxSteps > 0 {

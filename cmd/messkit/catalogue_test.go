@@ -27,7 +27,7 @@ type example struct {
 // file does.
 func TestCatalogueIsWholeAndTriable(t *testing.T) {
 	examples := examplesOf(t)
-	r := simulatedWith(t, "  hall-heating: {driver: sim-thermostat, line: hall-heating, area: hall}\n") // it has none of its own
+	r := simulated(t)
 	comes := func(said string) planned { return plannedOf(said, r.Resolve(mess.Request{Intent: said})) }
 
 	var page strings.Builder

@@ -38,7 +38,7 @@ func TestIdioms(t *testing.T) {
 
 		{"trun off the kichen lihgt", "question", "switch-off", `not understood: "trun", "kichen", "lihgt"; with "turn", "kitchen", "light" instead, shall I turn off the kitchen light?`},
 		{"trun of teh kichen lihgt", "question", "switch-on", `by "turn of the kitchen light", is this meant: turn on the kitchen light, turn off the kitchen light or none of these?`},
-		{"tunr on the heatr", "question", "switch-on", `with "turn", "heater" instead, shall I turn on the bathroom heater?`},
+		{"tunr on the heatr", "question", "switch-on", `with "turn", "heater" instead, which one: bathroom heater or hall heating?`},
 		{"unlcok the frnt door", "question", "unlock", `with "unlock", "front" instead, shall I unlock the front door lock?`},
 		{"nlock the front door", "refusal", "", ""}, // it may be locked or unlocked
 	} {

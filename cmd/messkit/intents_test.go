@@ -49,14 +49,8 @@ func saidIn(t testing.TB, name string) []utterance {
 // simulated is the resolver of the home that there is without a configuration.
 func simulated(t testing.TB) *capabilities.Resolver {
 	t.Helper()
-	return simulatedWith(t, "")
-}
-
-// simulatedWith is the same with more devices.
-func simulatedWith(t testing.TB, more string) *capabilities.Resolver {
-	t.Helper()
 	c := &config{Agent: defaultAgent()}
-	if err := c.read("(built in)", append(slices.Clone(simulatedHome), more...)); err != nil {
+	if err := c.read("(built in)", simulatedHome); err != nil {
 		t.Fatal(err)
 	}
 	h, err := openHome(c.Devices, quiet)

@@ -201,7 +201,7 @@ func (b *builder) waits(e expander, g *grammar, c *capability, list []fixed) {
 func checkForm(form []term) error {
 	said := false
 	for _, t := range form {
-		said = said || t.word != "" || t.kind == "quantity" || t.kind == "percent" || t.kind == "percentage"
+		said = said || t.word != "" || slices.Contains([]string{"quantity", "percent", "percentage", "angle", "temperature"}, t.kind)
 		if t.kind != "" && !slices.Contains(gapKinds, t.kind) {
 			return fmt.Errorf("unknown slot {%s}; there are %v", t.kind, gapKinds)
 		}

@@ -21,6 +21,9 @@ func (x *request) otherwise() (Outcome, bool) {
 			return out, true
 		}
 	}
+	if out, ok := x.causing(); ok {
+		return out, true
+	}
 	if out, ok := x.awhile(); ok {
 		return out, true
 	}
@@ -71,6 +74,32 @@ func (x *request) otherwise() (Outcome, bool) {
 		return x.shallI(p, fmt.Sprintf("%q was said of one: ", t.amid)), true
 	}
 	return Outcome{Plan: &p}, true
+}
+
+// causing reads what a thing is to be made to do as the order for that: "have the vacuum
+// pause" is "pause the vacuum". It must be a whole sentence then.
+func (x *request) causing() (Outcome, bool) {
+	start := x.pass(0)
+	n := x.words().causing.longest(x.tokens, start)
+	from := x.pass(start + n)
+	if n == 0 || from >= len(x.tokens) {
+		return Outcome{}, false
+	}
+	end := x.longest("device", from)
+	verb := end
+	if verb < len(x.tokens) && x.tokens[verb].text == "to" {
+		verb++
+	}
+	if end == from || verb >= len(x.tokens) || x.tokens[end].pause || !x.r.catalogue.vocabulary[x.tokens[verb].folded] {
+		return Outcome{}, false
+	}
+	all, before := x.tokens, x.readings
+	x.cut(slices.Concat(all[verb:verb+1], all[from:end], all[verb+1:]))
+	if able := x.able(x.readings); len(able) > 0 {
+		return x.choose(able), true
+	}
+	x.tokens, x.readings, x.matches, x.names = all, before, nil, nil
+	return Outcome{}, false
 }
 
 // means reports whether a word of the text orders something or stands for something

@@ -87,9 +87,10 @@ type words struct {
 	HalfOf     []string `yaml:"half_of"`
 	Ahead      []string `yaml:"ahead"`
 	Afterwards []string `yaml:"afterwards"`
+	Causing    []string `yaml:"causing"`
 
 	onDay, hours, pastIs, plainPast, halfOf   *set
-	ahead, afterwards                         *set
+	ahead, afterwards, causing                *set
 	point, toward, per, other, again, dayHalf *set
 	noneOf, ruledOut, rest, last, indefinite  *set
 	weekday                                   map[string]int
@@ -120,7 +121,7 @@ func (w *words) lists() []*[]string {
 		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near, &w.Lasting, &w.Home, &w.Facts, &w.Show,
 		&w.Affirming, &w.Agreeing, &w.Praising, &w.Denying, &w.Indifferent, &w.EndingTalk,
 		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow, &w.Repeating, &w.Reported, &w.Pausing, &w.Referring, &w.Spanning, &w.SpanTo, &w.AnyOne,
-		&w.Halting, &w.Halted, &w.Articles, &w.Excepting, &w.TimesOver, &w.Point, &w.Measures, &w.Toward, &w.Per, &w.Other, &w.Again, &w.OnDay, &w.Hours, &w.PastIs, &w.PlainPast, &w.HalfOf, &w.Ahead, &w.Afterwards,
+		&w.Halting, &w.Halted, &w.Articles, &w.Excepting, &w.TimesOver, &w.Point, &w.Measures, &w.Toward, &w.Per, &w.Other, &w.Again, &w.OnDay, &w.Hours, &w.PastIs, &w.PlainPast, &w.HalfOf, &w.Ahead, &w.Afterwards, &w.Causing,
 		&w.NoneOf, &w.RuledOut, &w.Rest, &w.Last, &w.Awhile, &w.Telling, &w.ToSpeaker, &w.Evenings,
 	}
 }
@@ -183,6 +184,7 @@ func (w *words) compile() {
 	w.point, w.toward, w.per, w.other, w.again = w.set(w.Point), w.set(w.Toward), w.set(w.Per), w.set(w.Other), w.set(w.Again)
 	w.onDay, w.hours, w.pastIs = w.set(w.OnDay), w.set(w.Hours), w.set(w.PastIs)
 	w.plainPast, w.halfOf, w.ahead, w.afterwards = w.set(w.PlainPast), w.set(w.HalfOf), w.set(w.Ahead), w.set(w.Afterwards)
+	w.causing = w.set(w.Causing)
 	w.evening = w.set(w.Evenings)
 	w.dayHalf, w.weekday, w.measures = w.set(keys(w.DayHalf)), map[string]int{}, map[string]bool{}
 	for name, day := range w.Weekday {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -60,5 +61,36 @@ messkit stop takes everything to its safe state; Ctrl-C leaves this page`
 	snapshot{threads: b.threads[:1]}.to(b)
 	if got := b.lines(now, 24); strings.Contains(strings.Join(got, ""), "NOT REACHED") || len(b.said) != 1 {
 		t.Errorf("%q, %v", got, b.said)
+	}
+}
+
+// The board of the README is what the board draws of such threads.
+func TestTheBoardOfTheReadme(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(text), "`messkit watch`:\n\n```console\n")
+	shown, _, ok := strings.Cut(shown, "\n```")
+	if !ok {
+		t.Fatal("the README shows no board")
+	}
+	now := time.Date(2026, 11, 22, 9, 44, 59, 0, time.Local)
+	thread := func(ref string, code mess.Code, ago time.Duration, intent string) remote.Thread {
+		return remote.Thread{Ref: ref, Status: code, Updated: now.Add(-ago), Executor: "kitchen-pi", Intent: intent}
+	}
+	b := &taskBoard{
+		where: "http://127.0.0.1:8420", said: map[string]*mess.Status{}, executors: []remote.Executor{{ID: "kitchen-pi", Live: true}},
+		threads: []remote.Thread{ // what has changed last comes first
+			thread("2026-11-22-001", mess.InProgress, 0, "vacuum the kitchen"),
+			thread("2026-11-22-003", mess.NeedsInput, time.Second, "turn on the light"),
+			thread("2026-11-22-002", mess.Completed, time.Second, "turn on the porch light for ten minutes"),
+		},
+	}
+	done := 61.0
+	b.hear("2026-11-22-001", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.InProgress, ProgressPct: &done, Message: "cleaning by stove"}}})
+	b.hear("2026-11-22-003", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.NeedsInput}}})
+	if diff := cmp.Diff(strings.Join(b.lines(now, 24), "\n"), shown); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -206,7 +206,7 @@ func (x *request) fewest(able []reading) []reading {
 
 // doubtful reports whether a reading that acts must be asked about.
 func (x *request) doubtful(rd *reading) bool {
-	return x.asks || x.quotes || x.reports || rd.doubt != "" || len(x.lost) > 0
+	return x.asks || x.quotes || rd.doubt != "" || len(x.lost) > 0 || x.reports()
 }
 
 // unmeasured is the doubt of an order for so many of what a machine makes: nobody can
@@ -220,7 +220,7 @@ func (x *request) because(rd *reading) string {
 	switch {
 	case x.quotes:
 		return "it stands in quotation marks, as what somebody said: "
-	case x.reports && (rd.doubt == "" || rd.doubt == unsaid):
+	case (rd.doubt == "" || rd.doubt == unsaid) && x.reports():
 		return "it may tell what happens, or be a name: "
 	case rd.doubt == "" || rd.doubt == unsaid:
 		return ""

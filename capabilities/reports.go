@@ -8,14 +8,9 @@ import "strings"
 // vacuum", "the open door").
 func (x *request) reporting() bool {
 	c, w := x.r.catalogue, x.words()
-	opens, first := x.begins() || x.wishes(), x.pass(0)
-	sun, sunEnd := w.sun.find(x.tokens)
+	first := x.pass(0)
 	for i, t := range x.tokens {
-		if i >= sun && i < sunEnd {
-			continue // "when the sun sets"
-		}
-		verb := c.lexicon.orders[t.folded] && !x.named(i)
-		behind := i > 0 && x.named(i-1) // a name
+		verb := c.lexicon.orders[t.folded]
 		switch {
 		case i == 0 && t.text == "to" && x.ordered(1), i == first && t.text == "let" && x.tokens[len(x.tokens)-1].text == "open":
 			return true
@@ -23,17 +18,33 @@ func (x *request) reporting() bool {
 			return true
 		case i > 0 && t.text == "switch" && (x.tokens[i-1].text == "on" || x.tokens[i-1].text == "off"): // "the off switch"
 			return true
-		case verb && t.text != t.folded && (c.classPhrase.longest(x.tokens, i) == 0 || behind && i+1 < len(x.tokens) && x.r.tells(x.tokens, i+1)):
+		case verb && t.text != t.folded && x.thirdPerson(i):
 			return true
-		case verb && i == 1 && w.article.longest(x.tokens, 0) == 1 && c.classPhrase.longest(x.tokens, 1) == 0:
+		case verb && i == 1 && w.article.longest(x.tokens, 0) == 1 && c.classPhrase.longest(x.tokens, 1) == 0 && !x.named(i):
 			return true
-		case verb && i == first && i+1 < len(x.tokens) && x.tokens[i+1].text == "of":
+		case verb && i == first && i+1 < len(x.tokens) && x.tokens[i+1].text == "of" && !x.named(i):
 			return true
-		case !opens && i > 0 && strings.HasSuffix(t.text, "ing") && x.goesOn(i) && !x.named(i):
+		case i > 0 && strings.HasSuffix(t.text, "ing") && x.goesOn(i) && !x.begins() && !x.wishes() && !x.named(i):
 			return true
 		}
 	}
 	return false
+}
+
+// reports reports whether the whole text may be such.
+func (x *request) reports() bool {
+	y := &request{r: x.r, req: x.req, tokens: x.whole}
+	return y.reporting()
+}
+
+// thirdPerson reports whether the word at i, which has an ending, is a verb: no name, and
+// none of the sun ("when the sun sets").
+func (x *request) thirdPerson(i int) bool {
+	if x.r.catalogue.classPhrase.longest(x.tokens, i) > 0 && (i == 0 || i+1 == len(x.tokens) || !x.r.tells(x.tokens, i+1) || !x.named(i-1)) {
+		return false
+	}
+	sun, end := x.words().sun.find(x.tokens)
+	return (i < sun || i >= end) && !x.named(i)
 }
 
 // begins reports whether the text begins with an order, and not with a thing that is

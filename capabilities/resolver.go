@@ -39,7 +39,7 @@ type request struct {
 	req       mess.Request
 	tokens    []token
 	asks      bool        // the text is a question
-	reports   bool        // it may tell what is, and order nothing
+	whole     []token     // the text, of which others take parts away
 	quotes    bool        // what it orders stands in quotation marks
 	given     mess.Object // answers to earlier questions, by field
 	demand    demand      // what requires and constraints ask for
@@ -130,7 +130,7 @@ func (x *request) outcome() Outcome {
 	x.asks = w.asks(x.req.Intent, x.tokens)
 	x.asks = x.asks || x.stillSo()
 	x.agreeing()
-	x.quotes, x.reports = x.quoting(), x.reporting()
+	x.quotes, x.whole = x.quoting(), x.tokens
 	if out, bad := x.signs(); bad {
 		return out
 	}

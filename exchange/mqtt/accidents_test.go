@@ -155,7 +155,7 @@ func TestARequesterWhoWasAway(t *testing.T) {
 	ref := h.ref(pi)
 	epoch := h.claim(pi, ref)
 	me.has("claimed")
-	me.Disconnect(0)
+	me.Disconnect(uint(patience.Milliseconds())) // with 0 it goes on reading for a while
 	const n = 50
 	for i := range n {
 		pi.says(root+"e/pi/out", fmt.Sprintf(`{"id":"p%d","re":"%s","epoch":%s,"MESS":[{"status":{"code":"in_progress","message":"step %d."}}]}`, i, ref, epoch, i))

@@ -118,6 +118,9 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 	}
 	switch {
 	case errors.Is(cause, errCancelled):
+		if r.roams {
+			return "cancelled", "cancelled midway" + midway
+		}
 		return "cancelled", "stopped midway" + midway
 	case errors.Is(cause, errLost):
 		return "claim_lost", "the claim was over midway" + midway

@@ -38,10 +38,10 @@ func TestBrokenOffAndStandingStill(t *testing.T) {
 		says   string
 	}{
 		"it stands":                {robot{still: true}, "clean", mess.EffectPartial, "stopped midway; it stands still; begun, and not finished: near sink and stove"},
-		"it moves":                 {robot{}, "clean", mess.EffectUnknown, "stopped midway; it may still be moving; begun, and not finished: near sink and stove"},
-		"it does not answer":       {robot{blind: errors.New("no answer")}, "clean", mess.EffectUnknown, "stopped midway; it may still be moving; begun, and not finished"},
+		"it moves":                 {robot{}, "clean", mess.EffectUnknown, "cancelled midway; it may still be moving; begun, and not finished: near sink and stove"},
+		"it does not answer":       {robot{blind: errors.New("no answer")}, "clean", mess.EffectUnknown, "cancelled midway; it may still be moving; begun, and not finished"},
 		"on its way to the dock":   {robot{still: true}, "dock", mess.EffectPartial, "stopped midway; it stands still"},
-		"and drives on regardless": {robot{}, "dock", mess.EffectUnknown, "stopped midway; it may still be moving"},
+		"and drives on regardless": {robot{}, "dock", mess.EffectUnknown, "cancelled midway; it may still be moving"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var doubts []string

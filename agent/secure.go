@@ -44,6 +44,7 @@ func (v verbs) secure(ctx context.Context) result {
 	ctx, cancel := aftermath(ctx)
 	defer cancel()
 	if v.readSecured(ctx, &r); r.err != nil {
+		r.roams = mayAct(r.err)
 		v.comeToRest(ctx, &r)
 	}
 	v.reckoned(ctx, &r)

@@ -21,6 +21,10 @@ func tracked[T any](ctx context.Context, p *Pass, f func(context.Context) (T, er
 	p.g.mu.Lock()
 	before := p.dev.left
 	p.dev.left = true // while it runs, and if it does not come back
+	if p.dev.off != nil && p.dev.off.stops {
+		p.dev.off = nil // it is told something else
+		p.g.ring()
+	}
 	p.g.mu.Unlock()
 	v, err := f(ctx)
 	p.g.mu.Lock()
@@ -32,8 +36,29 @@ func tracked[T any](ctx context.Context, p *Pass, f func(context.Context) (T, er
 	case refused && moves(p.order.Plan): // it moved until then
 	case refused, untouched(err):
 		p.dev.left = p.dev.left && before
+	case errors.Is(err, drivers.ErrMayAct):
+		p.g.stopAgain(p.dev)
 	}
 	return v, err
+}
+
+// stopAgain has what may still be moving be told to stop until it says that it stands,
+// or is told something else. Gate.mu is held.
+func (g *Gate) stopAgain(d *device) {
+	s, ok := d.driver.(drivers.Stopper)
+	if !ok || d.off != nil && !d.off.stops {
+		return
+	}
+	d.off = &off{at: g.now().Add(firstRetry), on: g.now(), sw: stopping{s}, stops: true}
+	g.ring()
+}
+
+// stopping is a Stopper as what can be switched off.
+type stopping struct{ drivers.Stopper }
+
+func (s stopping) Switch(ctx context.Context, _ bool) error {
+	_, err := s.Stop(ctx)
+	return err
 }
 
 // untouched reports whether a driver says that nothing was done.

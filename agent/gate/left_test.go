@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -62,6 +66,76 @@ func TestLeft(t *testing.T) {
 				}
 				if err := g.Halt(t.Context(), d, "lamp"); err != nil || g.Left("lamp") {
 					t.Errorf("after a halt: %t, %v", g.Left("lamp"), err)
+				}
+			})
+		})
+	}
+}
+
+// shy is a cover that cannot be stopped, for so many times.
+type shy struct {
+	plug
+	mu    sync.Mutex
+	start time.Time
+	deaf  int
+	told  []string
+	opens error
+}
+
+func (s *shy) Open(context.Context) error { return s.opens }
+func (s *shy) Shut(context.Context) error { return nil }
+
+func (s *shy) Stop(context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told = append(s.told, time.Since(s.start).String())
+	if len(s.told) <= s.deaf {
+		return "", errors.New("no answer")
+	}
+	return "", nil
+}
+
+// What may still be moving is told to stop until it says that it stands, or until it is
+// told something else.
+func TestStopsAgain(t *testing.T) {
+	mayAct := fmt.Errorf("cancelled; %w", drivers.ErrMayAct)
+	for name, c := range map[string]struct {
+		opens error
+		deaf  int
+		shut  bool
+		want  string
+		left  bool
+	}{
+		"it may move":            {mayAct, 2, false, "1s 2s 4s", false},
+		"it is told another way": {mayAct, 9, true, "", true},
+		"it stands":              {errors.New("jammed"), 0, false, "", true},
+		"it has not heard":       {drivers.ErrNothingDone, 0, false, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
+				s := &shy{plug: plug{lamp: l}, start: time.Now(), deaf: c.deaf, opens: c.opens}
+				if err := g.Start(t.Context(), s, "lamp"); err != nil {
+					t.Fatal(err)
+				}
+				plan := capabilities.Plan{Device: "lamp", Command: capabilities.Open, Risk: capabilities.RiskComfort, Effect: capabilities.Once}
+				pass := enter(t, g, plan)
+				if err := pass.Open(t.Context(), s); !errors.Is(err, c.opens) {
+					t.Error(err)
+				}
+				pass.Leave()
+				if c.shut {
+					plan.Command = capabilities.Shut
+					pass := enter(t, g, plan)
+					if err := pass.Shut(t.Context(), s); err != nil {
+						t.Error(err)
+					}
+					pass.Leave()
+				}
+				after(time.Minute)
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				if got := strings.Join(s.told, " "); got != c.want || g.Left("lamp") != c.left {
+					t.Errorf("told to stop at %q, left %t; want %q, %t", got, g.Left("lamp"), c.want, c.left)
 				}
 			})
 		})

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -16,6 +17,8 @@ type off struct {
 	sw   drivers.Switch
 	wait time.Duration // before the next try, after one that failed
 	time bool          // it was asked for that time, and not for longer
+	// stops: it is to stand still, and has not said that it does.
+	stops bool
 }
 
 // The first and the longest wait between two tries to switch off.
@@ -98,6 +101,12 @@ func (g *Gate) switchOff(ctx context.Context, d *device, o *off) {
 	})
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if o.stops && (err == nil || errors.Is(err, drivers.ErrNotStarted)) && d.off == o { // it stands, or a stop sees to it
+		d.off = nil
+		d.left = d.left && err != nil
+		g.log.Info("not told to stop any more", "device", d.name, "err", err)
+		return
+	}
 	if err == nil && g.wentOff(d, o) {
 		d.used = g.now()
 		g.log.Info("switched off, its time is over", "device", d.name)
@@ -108,5 +117,9 @@ func (g *Gate) switchOff(ctx context.Context, d *device, o *off) {
 	}
 	o.wait = min(lastRetry, max(firstRetry, 2*o.wait))
 	o.at = g.now().Add(o.wait)
+	if o.stops {
+		g.log.Error("told to stop again, and may still be moving", "device", d.name, "err", err)
+		return
+	}
 	g.log.Error("cannot switch off, though its time is over", "device", d.name, "err", err)
 }

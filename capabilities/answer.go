@@ -25,13 +25,19 @@ func (r *Resolver) Answer(q Question, reply mess.Object, text string, req mess.R
 	}
 	if len(picked) == 0 {
 		switch said, _ := raw.(string); {
-		case r.catalogue.stops(said):
+		case r.catalogue.takesBack(said):
 			return Outcome{Refusal: &Refusal{Reason: "the requester took it back; nothing is done"}}
 		case p.takesNone(said):
 			return Outcome{Refusal: &Refusal{Reason: "none of them is meant; nothing is done"}}
 		}
 		again := q
 		return Outcome{Question: &again}
+	}
+	switch { // it is a no to all that was asked, and no reason to read the request in another way
+	case picked[0] == noneOf:
+		return Outcome{Refusal: &Refusal{Reason: "none of what was offered is meant; say it in other words"}}
+	case slices.Equal(q.Options, yesOrNo) && picked[0] == "no":
+		return Outcome{Refusal: &Refusal{Reason: "the answer was no; nothing is done"}}
 	}
 	return r.resolve(req, append(without(q.Given, q.Field), mess.Field{Key: q.Field, Value: picked}))
 }
@@ -58,6 +64,9 @@ func (c *Catalogue) MatchYesNo(text string) (yes, no, stop bool) {
 	if from, _ := w.stop.find(tokens); from >= 0 || w.whole(w.endingTalk, tokens) {
 		return false, true, true
 	}
+	if from, _ := w.undecided.find(tokens); from >= 0 {
+		return false, false, false
+	}
 	if from, _ := w.indifferent.find(tokens); from >= 0 {
 		return false, false, false
 	}
@@ -79,8 +88,10 @@ func (c *Catalogue) MatchYesNo(text string) (yes, no, stop bool) {
 // at least says so itself.
 func (w *words) affirms(tokens []token) bool {
 	said := false
-	if from, _ := w.praising.find(tokens); from >= 0 {
-		return false
+	for _, none := range []*set{w.praising, w.recounting} {
+		if from, _ := none.find(tokens); from >= 0 {
+			return false
+		}
 	}
 	for i := 0; i < len(tokens); {
 		yes := w.affirming.longest(tokens, i)
@@ -100,4 +111,13 @@ func (w *words) affirms(tokens []token) bool {
 // stops reports whether text is nothing but a stop word.
 func (c *Catalogue) stops(text string) bool {
 	return len(text) <= maxText && c.words.whole(c.words.stop, c.words.tokens(text))
+}
+
+// takesBack reports whether text says stop somewhere, whatever else it says.
+func (c *Catalogue) takesBack(text string) bool {
+	if len(text) > maxText {
+		return false
+	}
+	from, _ := c.words.stop.find(c.words.tokens(text))
+	return from >= 0
 }

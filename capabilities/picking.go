@@ -62,8 +62,14 @@ func (p picker) pick(raw any) []string {
 		}
 		picked = append(picked, some...)
 	}
-	return distinct(picked)
+	if picked = distinct(picked); len(picked) > 1 && (slices.Equal(p.q.Options, yesOrNo) || slices.Contains(picked, noneOf)) { // yes and no
+		return nil
+	}
+	return picked
 }
+
+// yesOrNo are the options of "shall I?".
+var yesOrNo = []string{"yes", "no"}
 
 // text finds the options that a text means: an option word for word, a yes or no, or
 // what says which of them.
@@ -81,7 +87,7 @@ func (p picker) text(text string) []string {
 			return []string{o}
 		}
 	}
-	if slices.Equal(options, []string{"yes", "no"}) {
+	if slices.Equal(options, yesOrNo) {
 		return p.yesNo(text)
 	}
 	if i := slices.Index(options, noneOf); i >= 0 {
@@ -95,7 +101,7 @@ func (p picker) text(text string) []string {
 	if d := w.length(tokens); d > 0 && strings.TrimRight(p.q.Field, "_0123456789") == forField {
 		return []string{spoken(d)}
 	}
-	if char, _ := p.sign(text); char != "" || w.asks(text, tokens) {
+	if char, _ := p.sign(text); char != "" || w.asks(text, tokens) || strings.HasPrefix(strings.TrimSpace(text), "-") {
 		return nil // who asks back or draws has not picked
 	}
 	for _, o := range options {
@@ -109,7 +115,7 @@ func (p picker) text(text string) []string {
 	if some := p.part(tokens); len(some) > 0 {
 		return some
 	}
-	return p.parts(tokens)
+	return p.parts(text, tokens)
 }
 
 func folded(tokens []token) []string {
@@ -145,68 +151,6 @@ func (p picker) every() []string {
 	return p.single()
 }
 
-// parts reads an answer part by part: what it names is picked, and what stands behind
-// "not" is not: "not the kitchen one, the other one". What only says which is not meant
-// picks nothing.
-func (p picker) parts(tokens []token) []string {
-	w := p.catalogue.words
-	var picked, denied []string
-	others := false
-	for i := 0; i < len(tokens); {
-		not := w.ruledOut.longest(tokens, i)
-		if len(picked) > 0 && (not > 0 && tokens[i].text == "no" || i > 0 && p.catalogue.context.correcting.longest(tokens, i) > 0) {
-			return nil // "hall, no, kitchen": it is asked again
-		}
-		i += not
-		end := i
-		for end < len(tokens) && (end == i && not == 0 || !tokens[end].pause) && w.joining.longest(tokens, end) == 0 && w.ruledOut.longest(tokens, end) == 0 {
-			end++
-		}
-		part := tokens[i:end]
-		i = end
-		for n := 1; n > 0 && i < len(tokens); i += n {
-			n = w.joining.longest(tokens, i)
-		}
-		which := p.part(part)
-		switch {
-		case not == 0 && len(w.bare(part)) == 0: // "please"
-		case not > 0 && len(part) == 0 && len(picked) > 0: // "both not"
-			return nil
-		case not > 0 && (len(part) == 0 || w.whole(w.referring, w.unpicking(part))): // "no, ..." and "not that one"
-		case not > 0 && len(which) > 0:
-			denied = append(denied, which...)
-		case not == 0 && w.whole(w.rest, w.unpicking(part)):
-			others = true
-		case not == 0 && len(which) > 0:
-			picked = append(picked, which...)
-		default:
-			return nil
-		}
-	}
-	return p.less(picked, denied, others)
-}
-
-// less are the options that were picked, without those that were ruled out. "The other
-// one" is the one that is left then.
-func (p picker) less(picked, denied []string, others bool) []string {
-	every := slices.Equal(picked, p.every())
-	if every && len(denied) > 0 {
-		picked = p.single()
-	}
-	if others {
-		left := slices.DeleteFunc(p.single(), func(o string) bool { return slices.Contains(denied, o) || slices.Contains(picked, o) })
-		if len(denied)+len(picked) == 0 || len(left) != 1 {
-			return nil
-		}
-		picked = append(picked, left...)
-	}
-	kept := slices.DeleteFunc(slices.Clone(picked), func(o string) bool { return slices.Contains(denied, o) })
-	if !every && len(kept) < len(picked) { // it says both of one
-		return nil
-	}
-	return distinct(kept)
-}
-
 // part finds the options that one part of an answer means.
 func (p picker) part(tokens []token) []string {
 	w := p.catalogue.words
@@ -214,7 +158,7 @@ func (p picker) part(tokens []token) []string {
 		return nil
 	}
 	n := w.all.longest(tokens, 0)
-	if w.whole(w.every, tokens) || n > 0 && p.common(tokens[n:]) {
+	if w.whole(w.every, tokens) || n > 0 && w.anyOne.longest(tokens, 0) == 0 && p.common(tokens[n:]) {
 		if count := w.Counts[tokens[0].text]; count > 0 && count != len(p.single()) {
 			return nil
 		}
@@ -240,28 +184,55 @@ func (p picker) common(tokens []token) bool {
 }
 
 // byNumber are the options that "2", "the second one", "the last" or "the first two"
-// pick. Of the options count are single ones.
+// pick. Of the options count are single ones. What may be a count or a time picks
+// nothing: "only two", "that one", "a second", and "2" of "2 percent or 20 percent".
 func (w *words) byNumber(options []string, count int, tokens []token) []string {
 	n, to := 0, 0
+	counted, numbered := false, false
 	for i := 0; i < len(tokens); i++ {
 		k := w.numberOf(tokens[i])
+		ordinal := slices.Contains(w.Ordinals, tokens[i].text)
 		switch {
 		case n == 0 && w.last.longest(tokens, i) > 0:
 			n = count
+		case k > 0 && n == 0 && ordinal:
+			if n = k; i > 0 && w.Numbers[tokens[i-1].text] == 1 { // "a second"
+				return nil
+			}
 		case k > 0 && n == 0:
-			n = k
+			n, counted = k, true
 		case k > 0 && tokens[i].text == "one": // "the second one"
 		case k > 1 && n == 1 && to == 0 && tokens[i-1].text == w.Ordinals[0]: // "the first two"
 			to = k
 		case w.filler.longest(tokens, i) > 0 || w.picking.longest(tokens, i) > 0:
+			numbered = numbered || w.numbering.longest(tokens, i) > 0
 		default:
 			return nil
 		}
+	}
+	if counted && !numbered && (w.quantified(tokens) || w.numeric(options)) {
+		return nil
 	}
 	if to = max(to, n); n < 1 || to > len(options) || to > n && to > count {
 		return nil
 	}
 	return slices.Clone(options[n-1 : to])
+}
+
+// quantified reports whether a number among the words may be how many, or when: it is
+// spelled out, or stands beside "the", "only", "at".
+func (w *words) quantified(tokens []token) bool {
+	for i, t := range tokens {
+		if _, err := strconv.Atoi(t.text); err != nil && w.numberOf(t) > 0 || w.amounting.longest(tokens, i) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// numeric reports whether an option has a number of its own.
+func (w *words) numeric(options []string) bool {
+	return slices.ContainsFunc(options, func(o string) bool { return strings.ContainsAny(o, "0123456789") })
 }
 
 func (w *words) numberOf(t token) int {
@@ -308,14 +279,21 @@ func (p picker) knownAll(option string, tokens []token) bool {
 	for _, t := range w.tokens(option + " " + p.about(option)) {
 		known[t.folded] = true
 	}
-	some := false
+	some, own := false, w.tokens(option)
+	near := slices.ContainsFunc(own, func(t token) bool { return w.near.longest([]token{t}, 0) > 0 }) // "by the stove"; a lamp by the hall may be in another room
 	for i := 0; i < len(tokens); {
 		if known[tokens[i].folded] {
 			some = some || w.filler.longest(tokens, i) == 0
 			i++
 			continue
 		}
-		n := max(w.filler.longest(tokens, i), w.picking.longest(tokens, i), w.near.longest(tokens, i))
+		n := max(w.filler.longest(tokens, i), w.picking.longest(tokens, i))
+		if near {
+			n = max(n, w.near.longest(tokens, i))
+		}
+		if n > 0 && w.clock.longest(tokens, i) == n && i+n < len(tokens) && w.numberOf(tokens[i+n]) > 0 { // "at one"
+			return false
+		}
 		if n == 0 && p.said[tokens[i].folded] {
 			n = 1
 		}

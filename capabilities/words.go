@@ -82,6 +82,13 @@ type words struct {
 	Last         []string                 `yaml:"last"`
 	Awhile       []string                 `yaml:"awhile"`
 
+	LeavingOut []string `yaml:"leaving_out"`
+	Listing    []string `yaml:"listing"`
+	Numbering  []string `yaml:"numbering"`
+	Amounting  []string `yaml:"amounting"`
+	Undecided  []string `yaml:"undecided"`
+	Recounting []string `yaml:"recounting"`
+
 	PastIs     []string `yaml:"past_is"`
 	PlainPast  []string `yaml:"plain_past"`
 	HalfOf     []string `yaml:"half_of"`
@@ -93,6 +100,8 @@ type words struct {
 	ahead, afterwards, causing                *set
 	point, toward, per, other, again, dayHalf *set
 	noneOf, ruledOut, rest, last, indefinite  *set
+	leavingOut, listing, numbering, amounting *set
+	undecided, recounting                     *set
 	weekday                                   map[string]int
 	measures                                  map[string]bool
 
@@ -122,7 +131,7 @@ func (w *words) lists() []*[]string {
 		&w.Affirming, &w.Agreeing, &w.Praising, &w.Denying, &w.Indifferent, &w.EndingTalk,
 		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow, &w.Repeating, &w.Reported, &w.Pausing, &w.Referring, &w.Spanning, &w.SpanTo, &w.AnyOne,
 		&w.Halting, &w.Halted, &w.Articles, &w.Excepting, &w.TimesOver, &w.Point, &w.Measures, &w.Toward, &w.Per, &w.Other, &w.Again, &w.OnDay, &w.Hours, &w.PastIs, &w.PlainPast, &w.HalfOf, &w.Ahead, &w.Afterwards, &w.Causing,
-		&w.NoneOf, &w.RuledOut, &w.Rest, &w.Last, &w.Awhile, &w.Telling, &w.ToSpeaker, &w.Evenings,
+		&w.NoneOf, &w.RuledOut, &w.Rest, &w.Last, &w.Awhile, &w.LeavingOut, &w.Listing, &w.Numbering, &w.Amounting, &w.Undecided, &w.Recounting, &w.Telling, &w.ToSpeaker, &w.Evenings,
 	}
 }
 
@@ -165,6 +174,8 @@ func (w *words) compile() {
 	w.negation, w.conditional, w.times = w.set(w.Negations), w.set(w.Conditionals), w.set(w.Times)
 	w.indefinite = w.set(w.Awhile)
 	w.noneOf, w.ruledOut, w.rest, w.last = w.set(w.NoneOf), w.set(w.RuledOut), w.set(w.Rest), w.set(w.Last)
+	w.leavingOut, w.listing, w.numbering = w.set(w.LeavingOut), w.set(w.Listing), w.set(w.Numbering)
+	w.amounting, w.undecided, w.recounting = w.set(w.Amounting), w.set(w.Undecided), w.set(w.Recounting)
 	w.clock, w.joining, w.all, w.near = w.set(w.Clock), w.set(w.Joining), w.set(w.All), w.set(w.Near)
 	w.yes, w.no, w.stop = w.set(w.Yes), w.set(w.No), w.set(w.Stop)
 	w.picking, w.every = w.set(w.Picking), w.set(w.Every)

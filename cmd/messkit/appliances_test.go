@@ -60,7 +60,7 @@ func TestTheHomeAnswers(t *testing.T) {
 		{"turn on the light in the yard", "plan", "switch-on", "turn on the garden light"},
 		{"turn on the lamp in the children's bedroom", "plan", "switch-on", "turn on the kids room light"},
 		{"close the blind in the kid's room", "plan", "close", "close the kids room blind"},
-		{"turns my son's room lights off", "question", "switch-off", "without that, shall I"},
+		{"turns my son's room lights off", "question", "switch-off", "it may tell what happens, or be a name: shall I turn off"},
 		{"pulse the pump for two seconds", "plan", "pulse", "pulse the garden pump for 2 seconds"},
 		{"water the garden for ten minutes", "question", "switch-on", "shall I turn on the garden pump for 10 minutes?"},
 		{"is the garden dry?", "plan", "read-sensor", "read the moisture from the garden sensor"},

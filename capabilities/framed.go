@@ -3,6 +3,7 @@ package capabilities
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -296,6 +297,9 @@ func (x *request) fitting(ways []framed) []reading {
 				case s.has(l.bits["should"]) && !s.has(l.bits["want"]):
 					rd.doubt = cmp.Or(rd.doubt, "it was said how it should be, and not to do it")
 				case so.bare && s.has(l.bits[level]) && s.has(l.bits["raise"]|l.bits["lower"]|l.bits["up"]|l.bits["down"]|l.bits["brighter"]|l.bits["darker"]) && !so.named:
+					if other := l.differing(f, s); rd.doubt == "" && other != nil {
+						rd.asks, rd.number, rd.other = amountField, math.Copysign(so.level, other.Change), other.sentence
+					}
 					rd.doubt = cmp.Or(rd.doubt, fmt.Sprintf("%s percent may be how bright, or by how much", decimalText(so.level)))
 				case so.spread:
 					rd.doubt = cmp.Or(rd.doubt, "it was said of the one before \"and\"")
@@ -478,6 +482,36 @@ func (x *request) argsOf(f *frame, so framed) mess.Object {
 	return o
 }
 
+// amountField is the field of a question whether an amount is how much, or by how much.
+const amountField = "amount"
+
+// differing is the frame of what frame f would be with a difference in place of a level,
+// nil if there is none.
+func (l *lexicon) differing(f *frame, s signal) *frame {
+	s = s&^l.bits[level] | l.bits[differs]
+	if i := slices.IndexFunc(l.Frames, func(o *frame) bool { return o.Change != 0 && o.of.Command == f.of.Command && o.fits(s) }); i >= 0 {
+		return l.Frames[i]
+	}
+	return nil
+}
+
+// byOrTo asks whether an amount is how much, or by how much, and puts it in.
+func (x *request) byOrTo(rd *reading) (Outcome, bool) {
+	percent := decimalText(math.Abs(rd.number)) + " percent"
+	options := []string{"to " + percent, "by " + percent}
+	picked, out, ok := x.ask(Question{Field: amountField, Text: fmt.Sprintf("%s: %s?", rd.doubt, oneOf(options)), Options: options})
+	switch {
+	case !ok:
+		return out, false
+	case len(picked) != 1:
+		return x.refuse("it is either how bright, or by how much; say which", nil), false
+	case picked[0] == options[1]:
+		rd.sentence, rd.args = rd.other, mess.Object{{Key: "change", Value: rd.number}}
+	}
+	rd.doubt = ""
+	return Outcome{}, true
+}
+
 // param asks for a parameter that a frame leaves open, and puts it in.
 func (x *request) param(rd *reading) (Outcome, bool) {
 	l := &x.r.catalogue.lexicon
@@ -486,6 +520,8 @@ func (x *request) param(rd *reading) (Outcome, bool) {
 	switch rd.asks {
 	case "":
 		return Outcome{}, true
+	case amountField:
+		return x.byOrTo(rd)
 	case "colour":
 		q = Question{Field: "colour", Text: "which colour?"}
 		for _, name := range l.Offered {

@@ -109,6 +109,9 @@ func (p picker) text(text string) []string {
 			return []string{o}
 		}
 	}
+	if said := folded(tokens); p.q.Field == amountField && len(options) > 0 && slices.Equal(said, folded(w.tokens(options[0]))[1:]) { // "30 percent" alone is how much
+		return options[:1]
+	}
 	if n := w.yes.longest(tokens, 0); n > 0 && n < len(tokens) { // "yes, the kitchen"
 		tokens = tokens[n:]
 	}

@@ -66,6 +66,7 @@ type reading struct {
 	args    mess.Object // that the words give, beside the capability's own
 	asks    string      // the parameter that must be asked for
 	number  float64     // that may be its value
+	other   *sentence   // of the reading in which it is a difference
 	doubt   string      // why a yes is needed
 	lost    []string    // words that were passed over
 	pieces  int         // that it was cut into

@@ -95,7 +95,7 @@ func (x *request) eachDevice(rd *reading, devices []int) Outcome {
 		if out.Plan == nil {
 			return out
 		}
-		rd.args = one.args // what was asked for the first is so for all
+		rd.args, rd.doubt = one.args, one.doubt // what was asked for the first is so for all
 		steps = append(steps, *out.Plan)
 	}
 	return x.several(ofSteps(steps), x.doubtful(rd), x.losing()+x.because(rd))

@@ -89,16 +89,20 @@ function line(on, text) {
   $('line').classList.toggle('off', !on)
 }
 
-/** show goes where the address says. */
+const narrow = matchMedia('(max-width: 59.99rem)') // one task or the list, as in app.css
+
+/** show goes where the address says, and begins at its top unless the list stays beside it. */
 function show() {
   const [name, ref] = location.hash.slice(1).split('/')
   const at = name === 'task' || !sections.includes(name) ? 'tasks' : name
+  const stays = at === 'tasks' && !$('tasks').hidden && !narrow.matches
   for (const s of sections) $(s).hidden = s !== at
   for (const a of $('nav').querySelectorAll('a')) {
     if (a.getAttribute('href') === `#${at}`) a.setAttribute('aria-current', 'page')
     else a.removeAttribute('aria-current')
   }
   tasks.open(name === 'task' && ref ? decodeURIComponent(ref) : '')
+  if (!stays) scrollTo({ top: 0, behavior: 'instant' })
   if (at === 'things') things.look()
   if (at === 'log') log.look(who).catch((err) => line(false, err.message))
 }

@@ -5,9 +5,9 @@ import { el, folded, words } from './dom.js'
 const knows = { dispatched: 'it is known to be sent, and no more', acknowledged: 'the device says that it has taken it', read_back: 'its state is read from it afterwards', photographed: 'a picture shows it' }
 const effects = { query: 'only looks', idempotent: 'can be done again', once: 'happens once' }
 
-/** outcome shows a plan, a question or a refusal. */
-export function outcome(out) {
-  if (out.plan) return plan(out.plan)
+/** outcome shows a plan, a question or a refusal; a plan without what a confirmation beside it says in the same words. */
+export function outcome(out, beside) {
+  if (out.plan) return plan(out.plan, beside)
   if (out.question) return [el('p', {}, `Would ask: ${out.question.question}`), out.question.options?.length ? el('p', { className: 'meta' }, out.question.options.join(' · ')) : null]
   if (out.refusal) return [folded(`No robot here would do it: ${out.refusal.reason}`)]
   return []
@@ -16,13 +16,13 @@ export function outcome(out) {
 /** kind is the class that a preview has. */
 export const kind = (out) => (out.plan ? (out.plan.confirm?.startsWith('refused') ? 'no' : '') : out.question ? 'asks' : 'no')
 
-function plan(p) {
+function plan(p, beside) {
   const off = p.off_in ? ` It is switched off again within ${seconds(p.off_in)}.` : ''
   return [
-    el('p', {}, el('strong', {}, p.summary), p.for ? ` for ${seconds(p.for)}` : ''),
+    p.summary === beside?.action && !p.for ? null : el('p', {}, el('strong', {}, p.summary), p.for ? ` for ${seconds(p.for)}` : ''),
     el('p', { className: 'meta' }, [p.device, `risk: ${p.risk}`, effects[p.effect] || p.effect, p.not_before ? `not before ${new Date(p.not_before).toLocaleString()}` : ''].filter(Boolean).join(' · ')),
     p.steps?.length ? el('ol', {}, p.steps.map((s) => el('li', {}, `${s.summary} (${s.device})`))) : null,
-    p.consequences ? el('p', { className: 'meta' }, p.consequences) : null,
+    p.consequences && p.consequences !== beside?.consequences ? el('p', { className: 'meta' }, p.consequences) : null,
     el('p', { className: 'meta' }, `${sentence(p.confirm)}${off}`),
     (p.needs || []).map((n) => el('p', { className: 'meta' }, `Needs ${n}.`)),
     p.evidence ? el('p', { className: 'meta' }, `How it will be known: ${knows[p.evidence] || words(p.evidence)}.`) : null,

@@ -117,22 +117,22 @@ async function load(ref, focus) {
   fill($('detail'), next)
   if (!focus) return
   $('detail').scrollTo({ top: 0, behavior: 'instant' }) // it stood where the task before was left
-  $('detail').focus({ preventScroll: false })
+  $('detail').focus({ preventScroll: true }) // where the page stands is told by its address
 }
 
 function detail(t) {
   const again = () => load(t.ref)
   const box = mayAnswer(t) ? form(t, again) : null
   const planned = el('div', { className: 'preview', hidden: true })
-  if (!ended.has(t.status)) showPlan(t, planned)
+  if (!ended.has(t.status)) showPlan(t, planned, box !== null)
   return [
     el('p', {}, el('a', { href: '#tasks' }, '‹ All tasks')),
     el('h1', { id: 'detail-title' }, t.intent),
     el('p', { className: 'meta' }, chip(t.status), ` ${t.ref} · asked by ${t.requestor_id}${t.executor_id ? ` · ${doing[t.status] || 'taken by'} ${t.executor_id}` : ''}`),
     progress(t),
     result(t),
-    planned,
     box ? el('div', { className: 'card' }, box) : null,
+    planned,
     ended.has(t.status) || !mayAnswer(t) ? null : el('button', { type: 'button', className: 'plain', onclick: (e) => cancel(t, e.target, again) }, 'Take it back'),
     el('h2', {}, 'What was said'),
     timeline(t, me.actor, answered(t)),
@@ -157,18 +157,19 @@ function progress(t) {
     el('p', { className: 'meta' }, [pct ? `${Math.round(now.progress_pct)} %` : 'under way', now.message, left(now.eta, now.received)].filter(Boolean).join(' · ')))
 }
 
-/** showPlan tells what is planned. The plan that runs has a digest; whether what is shown is that plan is said. */
-async function showPlan(t, node) {
+/** showPlan tells what is planned, and does not repeat what the form above it asks for. The plan that runs has a digest; whether what is shown is that plan is said. */
+async function showPlan(t, node, asking) {
   if (!me.here) return
   try {
     const items = t.messages.flatMap((m) => m.mess)
     const answers = items.map((i) => i.reply?.answers || (i.answer ? { [last(t, 'needs_input')?.questions?.[0]?.field || 'answer']: i.answer.value } : null)).filter(Boolean)
     const out = await page.planned(items.find((i) => i.request)?.request || { intent: t.intent }, answers.slice(0, 16))
-    const hash = last(t, 'in_progress')?.action_hash || last(t, 'needs_confirmation')?.action_hash
+    const asks = last(t, 'needs_confirmation')
+    const hash = last(t, 'in_progress')?.action_hash || asks?.action_hash
     if (!out.plan && (t.executor_id || last(t, 'declined'))) return // its question, or its no, stands below
     const same = hash && out.plan?.digest === hash
     node.className = `preview ${kind(out)}`
-    fill(node, el('p', { className: 'meta' }, same ? 'The plan:' : hash ? 'By its words alone (answers have changed the plan that runs):' : 'By its words:'), outcome(out))
+    fill(node, el('p', { className: 'meta' }, same ? 'The plan:' : hash ? 'By its words alone (answers have changed the plan that runs):' : 'By its words:'), outcome(out, asking ? asks : null))
     node.hidden = false
   } catch {
     // there is no plan to show

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/messkit/messkit/internal/chromium"
+)
+
+// inWindow waits until the whole of what a selector finds first, with that text, is in
+// the window and below the header.
+func inWindow(p *chromium.Tab, selector, text string) {
+	p.Until(`[...document.querySelectorAll(` + strconv.Quote(selector) + `)].filter((e) => e.checkVisibility() && e.textContent.includes(` + strconv.Quote(text) + `)).slice(0, 1).some((e) => {
+		const at = e.getBoundingClientRect()
+		return at.top >= document.querySelector("header").getBoundingClientRect().bottom - 1 && at.bottom <= innerHeight
+	})`)
+}
+
+// On a small phone what a person is asked stands before the plan, with its buttons
+// in the window, and each page begins at its top, however far the one before was
+// scrolled.
+func TestWhatAPersonIsAskedIsSeenFirst(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	h := startHouse(t)
+	p := h.operator(360, 640)
+	scrolled := func() { // as far as it goes
+		t.Helper()
+		p.Eval(`scrollTo(0, 1e6)`, nil)
+		p.Until(`scrollY > 60`)
+	}
+	p.Fill("#intent", "vacuum the living room")
+	p.Until(`document.getElementById("preview").textContent.includes("must confirm")`)
+	scrolled()
+	p.Click("#ask button", "Ask")
+	p.Until(`document.querySelector("#detail .answers") && document.querySelector("#detail .preview").textContent.includes("risk: motion")`)
+	inWindow(p, "#nav", "Tasks")
+	inWindow(p, "#detail h1", "vacuum the living room")
+	inWindow(p, "#detail .answers button", "Yes, do it")
+	inWindow(p, "#detail .answers button", "No")
+	p.Until(`document.querySelector("#detail .answers").compareDocumentPosition(document.querySelector("#detail .preview")) & Node.DOCUMENT_POSITION_FOLLOWING`)
+	for _, once := range []string{"The plan:", "will move about", "must confirm it"} { // above what was said
+		p.Until(`[...document.querySelectorAll("#detail > :not(ol)")].map((e) => e.innerText).join().split(` + strconv.Quote(once) + `).length === 2`)
+	}
+	h.pictured(p, "asked-360x640")
+	scrolled()
+	p.Click("#detail a", "All tasks")
+	inWindow(p, "#nav", "Tasks")
+	inWindow(p, "#tasks-title", "Tasks")
+	p.Click("#needs button", "No")
+	p.Until(`document.querySelector("#lately a")`)
+	p.Click("nav a", "Things")
+	p.Until(`document.querySelector("#devices li")`)
+	scrolled()
+	p.Click("nav a", "Log")
+	inWindow(p, "#nav", "Log")
+	inWindow(p, "#log-title", "Log")
+	if faults := p.Faults(); len(faults) > 0 {
+		t.Errorf("in the page: %q", faults)
+	}
+}

@@ -39,8 +39,9 @@ func (v verbs) turnToAngle(ctx context.Context) result {
 		}
 		return r
 	}
-	is, err := v.pass.Angle(ctx, reader)
-	r.readsBack(v.dev.Name, math.Abs(is-degrees) <= angleWithin, rounded(is)+" degrees", err)
+	there := func(is float64) bool { return math.Abs(is-degrees) <= angleWithin }
+	is, err := settled(ctx, &r, there, func() (float64, error) { return v.pass.Angle(ctx, reader) })
+	r.readsBack(v.dev.Name, there(is), rounded(is)+" degrees", err)
 	if r.err == nil {
 		v.lookAgain(ctx, since, &r)
 	}

@@ -146,6 +146,8 @@ type lamp struct {
 	part
 	on      bool
 	stuck   bool          // it stays as it is
+	late    time.Duration // how long after its answer it obeys
+	since   time.Time     // when it was told, where it is late
 	broken  error         // what Switch and On return
 	blind   bool          // On fails
 	takes   time.Duration // how long Switch takes
@@ -205,7 +207,7 @@ func (l *lamp) Switch(ctx context.Context, on bool) error {
 		}
 	}
 	if c.broken == nil && !c.stuck {
-		l.set(func(l *lamp) { l.on = on })
+		l.set(func(l *lamp) { l.on, l.since = on, time.Now() })
 	}
 	if l.died(ctx, "after the act") {
 		return ctx.Err()
@@ -221,7 +223,9 @@ func (l *lamp) On(ctx context.Context) (bool, error) {
 	if c.blind {
 		return false, errors.New("lamp: no answer")
 	}
-	return c.on, nil
+	late := false
+	l.set(func(l *lamp) { late = time.Since(l.since) < l.late })
+	return c.on && !late, nil
 }
 
 // fridge is a camera that knows what it sees.

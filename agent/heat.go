@@ -31,7 +31,7 @@ func (v verbs) heatTo(ctx context.Context) result {
 	ctx, cancel := aftermath(ctx)
 	defer cancel()
 	if reader, reads := v.dev.Driver.(drivers.TargetReader); reads {
-		is, err := v.pass.Target(ctx, reader)
+		is, err := settled(ctx, &r, func(is float64) bool { return atTarget(is, want) }, func() (float64, error) { return v.pass.Target(ctx, reader) })
 		so := err == nil && atTarget(is, want)
 		r.readsBack(v.dev.Name, so, fmt.Sprintf("set to %s °C", rounded(is)), err)
 		if so {

@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/drivers"
@@ -32,6 +34,35 @@ func effectOf(err error) mess.Effect {
 func mayAct(err error) bool {
 	late, timed := errors.AsType[*gate.TimeoutError](err)
 	return timed && late.Hung || errors.Is(err, drivers.ErrMayAct)
+}
+
+// looksBack is how often a device that took an act is asked how it is before it counts
+// as not as it was told, and untilNext the time between: many answer first and switch
+// then.
+const (
+	looksBack = 4
+	untilNext = 600 * time.Millisecond
+)
+
+// settled is what look tells of a device that was told something, once that is so, or
+// at the last look. One that did not take the act is looked at once.
+func settled[T any](ctx context.Context, r *result, so func(T) bool, look func() (T, error)) (T, error) {
+	v, err := look()
+	for n := 1; n < looksBack && r.err == nil && err == nil && !so(v); n++ {
+		next := time.NewTimer(untilNext)
+		select {
+		case <-next.C:
+		case <-ctx.Done():
+			next.Stop()
+			return v, nil
+		}
+		again, err := look()
+		if err != nil {
+			return v, nil // how it was is known
+		}
+		v = again
+	}
+	return v, err
 }
 
 // readsBack corrects the result of an act by what the device says of itself when it

@@ -109,7 +109,12 @@ func (v verbs) lit(ctx context.Context, r result, read func(context.Context) (in
 	v.acted(r)
 	ctx, cancel := aftermath(ctx)
 	defer cancel()
-	if instead, can, err := read(ctx); can {
+	can := false
+	instead, err := settled(ctx, &r, func(instead string) bool { return instead == "" }, func() (instead string, err error) {
+		instead, can, err = read(ctx)
+		return instead, err
+	})
+	if can {
 		r.readsBack(v.dev.Name, instead == "", instead, err)
 	}
 	if r.err != nil {

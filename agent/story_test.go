@@ -220,6 +220,17 @@ func TestADeviceThatComesLater(t *testing.T) {
 	})
 }
 
+// Many devices answer first, and switch then: they are looked at again.
+func TestADeviceThatAnswersFirst(t *testing.T) {
+	inHouseWith(t, func(h *house) { h.lamp.late = time.Second }, func(h *house) {
+		ref := h.says(claude, "request: {intent: turn on the porch light}")
+		h.after(3 * time.Second)
+		if s := h.is(ref, mess.Completed); s.Evidence != mess.ReadBack || h.lamp.did() != "on" {
+			t.Errorf("%+v after it did %q", s, h.lamp.did())
+		}
+	})
+}
+
 func TestADeviceThatFails(t *testing.T) {
 	broken := errors.New("lamp: no contact")
 	for _, c := range []struct {
@@ -241,7 +252,9 @@ func TestADeviceThatFails(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inHouseWith(t, c.set, func(h *house) {
-				s := h.is(h.says(claude, fmt.Sprintf("request: {intent: %q}", c.intent)), c.code)
+				ref := h.says(claude, fmt.Sprintf("request: {intent: %q}", c.intent))
+				h.after(3 * time.Second) // it is looked at again
+				s := h.is(ref, c.code)
 				if c.code == mess.Completed {
 					return
 				}

@@ -225,7 +225,7 @@ func (v verbs) readBack(ctx context.Context, want bool, r *result) {
 	if !ok {
 		return
 	}
-	is, err := v.pass.On(ctx, reader)
+	is, err := settled(ctx, r, func(is bool) bool { return is == want }, func() (bool, error) { return v.pass.On(ctx, reader) })
 	r.readsBack(v.dev.Name, is == want, onOff(is), err)
 }
 

@@ -111,16 +111,14 @@ func examine(ctx context.Context, k *client, file string) []finding {
 	if err == nil && c.Connect != nil { // then this board's key and exchange are what counts
 		k.keyFile, k.url, k.exchange, k.pin = c.Connect.KeyFile, c.Connect.URL, c.Connect.Exchange, c.Connect.Pin
 	}
-	if err == nil && c.Exchange != nil {
-		k.its(c.Exchange)
-	}
+	own := err == nil && c.Exchange != nil && k.its(c.Exchange)
 	if err == nil && c.Connect != nil && broker.Is(c.Connect.URL) {
 		h, err := c.Connect.reach(ctx, c.Agent.ID)
 		found = append(found, verdict("exchange", err, "%s at the broker %s", h.Exchange, k.url))
 	} else {
 		key, x := checkKey(k.keyFile), k.checkExchange(ctx)
 		running := x.OK
-		if running && err == nil && c.Exchange != nil {
+		if running && own {
 			x = k.isOurs(ctx, x, c.Exchange.Data)
 		}
 		if k.neverBegun(ctx) {
@@ -229,20 +227,21 @@ func named(file string) string {
 }
 
 // its has the client go to the exchange of a configuration, where no other was
-// named.
-func (k *client) its(c *exchangeConfig) {
+// named, and reports whether the address is that one's.
+func (k *client) its(c *exchangeConfig) bool {
 	if k.keyFile == filepath.Join(dataDir(), operatorFile) {
 		k.keyFile = filepath.Join(c.Data, operatorFile)
 	}
-	if k.url != defaultURL {
-		return
-	}
 	addr, err := net.ResolveTCPAddr("tcp", c.Listen)
 	if err != nil {
-		return // the port's check tells
+		return false // the port's check tells
 	}
-	k.url = "http://" + reachable(addr)
+	own := "http://" + reachable(addr)
 	if c.tlsSelf || c.tlsFiles.Cert != "" {
-		k.url = "https://" + reachable(addr)
+		own = "https://" + reachable(addr)
 	}
+	if k.url == defaultURL {
+		k.url = own
+	}
+	return k.url == own
 }

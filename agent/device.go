@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -21,6 +22,37 @@ type device struct {
 	mu      sync.Mutex
 	started uint64 // the gate's rounds at its start, and one; a stop since then has halted it
 	failed  error  // why its last start came to nothing
+	wrong   Failure
+}
+
+// Failure is when and why a device last failed, until it works again. The zero value
+// is none.
+type Failure struct {
+	At  time.Time `json:"at"`
+	Why string    `json:"why"`
+}
+
+// faults are the kinds of a result (task.blame) that tell of the device, and not of
+// who had it stop, or of a rule.
+var faults = map[string]bool{"device": true, "timeout": true, "needs_person": true, "not_started": true}
+
+// used notes what a use of the device has come to.
+func (d *device) used(at time.Time, kind string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case err == nil:
+		d.wrong = Failure{}
+	case faults[kind]:
+		d.wrong = Failure{at, err.Error()}
+	}
+}
+
+// lastly is how its last use has failed.
+func (d *device) lastly() Failure {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.wrong
 }
 
 // Start takes devices to their initial state, before there is an exchange, a

@@ -40,6 +40,7 @@ type house struct {
 	asked   func()         // called when words are looked at; nil for nothing
 	reads   agent.Resolver // what understands words; nil: words, by heart
 	journal *journal.Journal
+	agent   *agent.Agent // that runs
 	more    []agent.Device
 	lamp    *lamp
 	fridge  *fridge
@@ -136,6 +137,7 @@ func (h *house) startAgent() {
 		{Name: "fridge-cam", Label: "fridge", Driver: h.fridge},
 		{Name: "vacuum", Driver: h.vacuum},
 	}, h.more...), h.gate, j, time.Now, quiet())
+	h.agent = a
 	stop := running(h.t, a.Run)
 	h.stop = func() {
 		stop()

@@ -23,6 +23,7 @@ type DeviceStatus struct {
 	Label   string
 	Started bool   // it has been taken to its initial state, and can be used
 	Task    string // the thread for which it acts or looks; "" for none
+	Failed  Failure
 }
 
 // Status tells how the agent stands. It touches no device.
@@ -39,7 +40,7 @@ func (a *Agent) Status() Status {
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.devices)) {
 		d := a.devices[name]
-		s.Devices = append(s.Devices, DeviceStatus{name, d.Label, d.running(a.gate), at[name]})
+		s.Devices = append(s.Devices, DeviceStatus{name, d.Label, d.running(a.gate), at[name], d.lastly()})
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

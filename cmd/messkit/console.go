@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/admin"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/stop"
@@ -37,14 +38,15 @@ type placeState struct {
 }
 
 type placeDevice struct {
-	Name       string `json:"name"`
-	Label      string `json:"label,omitempty"`
-	Started    bool   `json:"started"`
-	Quarantine bool   `json:"quarantine,omitempty"`
-	Trouble    string `json:"trouble,omitempty"`
-	Locked     string `json:"locked,omitempty"` // why
-	Disarmed   bool   `json:"disarmed,omitempty"`
-	Safety     string `json:"safety,omitempty"` // what came of the stop that holds
+	Name       string        `json:"name"`
+	Label      string        `json:"label,omitempty"`
+	Started    bool          `json:"started"`
+	Failed     agent.Failure `json:"failed,omitzero"` // its last use, until it works again
+	Quarantine bool          `json:"quarantine,omitempty"`
+	Trouble    string        `json:"trouble,omitempty"`
+	Locked     string        `json:"locked,omitempty"` // why
+	Disarmed   bool          `json:"disarmed,omitempty"`
+	Safety     string        `json:"safety,omitempty"` // what came of the stop that holds
 }
 
 // State is how the devices stand.
@@ -65,7 +67,7 @@ func (p *place) State() any {
 		return s
 	}
 	for _, d := range p.own.agent.agent.Status().Devices {
-		one := placeDevice{Name: d.Name, Label: d.Label, Started: d.Started}
+		one := placeDevice{Name: d.Name, Label: d.Label, Started: d.Started, Failed: d.Failed}
 		if call, is := hung[d.Name]; is {
 			one.Quarantine, one.Trouble = true, fmt.Sprintf("its driver has not come back from %q; check the device", call)
 		}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -56,6 +58,33 @@ func TestWhatAPersonIsAskedIsSeenFirst(t *testing.T) {
 	p.Click("nav a", "Log")
 	inWindow(p, "#nav", "Log")
 	inWindow(p, "#log-title", "Log")
+	if faults := p.Faults(); len(faults) > 0 {
+		t.Errorf("in the page: %q", faults)
+	}
+}
+
+// That a device has failed stands beside it, with when and why; nothing says that
+// it is ready.
+func TestADeviceThatFailsIsSeen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	config := filepath.Join(t.TempDir(), "messkit.yaml")
+	if err := os.WriteFile(config, []byte(`devices:
+  porch-light: {driver: sim-lamp, area: porch}
+  fan: {driver: httpdevice, family: shelly-gen2, class: fan, url: 'http://127.0.0.1:1'}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := startHouseOf(t, []string{"--config", config})
+	p := h.operator(360, 640)
+	p.Click("nav a", "Things")
+	p.Until(`[...document.querySelectorAll("#devices li")].filter((d) => d.textContent.includes("ready")).length === 2`)
+	h.becomes(h.asks(`{"intent": "turn on the fan"}`), "failed")
+	p.Until(`/^fan.*failed last time.*failed .*\d\d:\d\d.*127\.0\.0\.1:1/s.test([...document.querySelectorAll("#devices li")].find((d) => d.textContent.startsWith("fan")).textContent)`)
+	p.Until(`[...document.querySelectorAll("#devices li")].filter((d) => d.textContent.includes("ready")).length === 1`)
+	h.usable(p, "failed")
+	h.fits(p, "failed", 360, 640)
 	if faults := p.Faults(); len(faults) > 0 {
 		t.Errorf("in the page: %q", faults)
 	}

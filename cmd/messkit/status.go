@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/journal"
 	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
 	"github.com/messkit/messkit/exchange/mqtt"
@@ -53,9 +54,10 @@ type executorStatus struct {
 }
 
 type deviceState struct {
-	Name    string `json:"name"`
-	Started bool   `json:"started"`
-	Task    string `json:"task,omitempty"` // the thread for which it acts or looks
+	Name    string        `json:"name"`
+	Started bool          `json:"started"`
+	Task    string        `json:"task,omitempty"`  // the thread for which it acts or looks
+	Failed  agent.Failure `json:"failed,omitzero"` // its last use, until it works again
 }
 
 // leastFree is what the log of threads reserves at a time, in bytes: with less
@@ -117,7 +119,7 @@ func (e *executor) status(up time.Duration) *executorStatus {
 		s.Disarmed = now.Disarmed.Error()
 	}
 	for _, d := range now.Devices {
-		s.Devices = append(s.Devices, deviceState{d.Name, d.Started, d.Task})
+		s.Devices = append(s.Devices, deviceState{d.Name, d.Started, d.Task, d.Failed})
 	}
 	return s
 }
@@ -210,6 +212,9 @@ func (p *printer) executor(s *executorStatus) {
 		state := map[bool]string{true: "ready", false: "not started"}[d.Started]
 		if d.Task != "" {
 			state = "at " + d.Task
+		}
+		if d.Failed.Why != "" {
+			state += fmt.Sprintf(", failed %s: %s", d.Failed.At.Local().Format(time.DateTime), d.Failed.Why)
 		}
 		p.printf("device    %s  %s\n", printable(d.Name), printable(state))
 	}

@@ -1,7 +1,7 @@
 // Executors, devices, and what can be asked for.
 
 import { exchange, page } from './api.js'
-import { $, ago, el, fill, refill, since, words } from './dom.js'
+import { $, ago, el, fill, folded, refill, since, words } from './dom.js'
 import * as hold from './hold.js'
 
 let who = null
@@ -46,7 +46,7 @@ function device(owner, d) {
   return el('li', {},
     el('h3', {}, d.label || words(d.name)),
     el('p', {}, chips(d)),
-    d.trouble ? el('p', { className: 'error' }, d.trouble) : null,
+    d.trouble ? el('p', { className: 'error' }, d.trouble) : d.failed ? el('div', { className: 'error' }, folded(`failed ${since(d.failed.at)}: ${d.failed.why}`)) : null,
     d.locked ? el('p', { className: 'meta' }, `kept from acting: ${d.locked}`) : null,
     p ? el('a', { href: `#task/${encodeURIComponent(p.ref)}` }, el('img', { className: 'picture', src: exchange.attachment(p.ref, p.name), alt: `the last picture of ${words(d.name)}`, })) : null,
     p ? el('p', { className: 'meta' }, `last picture ${ago(p.at)}`) : null,
@@ -57,7 +57,7 @@ function device(owner, d) {
 const holdBack = (d) => (d.locked ? 'Let it act again' : 'Keep from acting')
 
 function chips(d) {
-  const list = [[d.started ? 'ready' : 'not started', d.started ? 'good' : 'warn']]
+  const list = [d.started && d.failed ? ['failed last time', 'bad'] : [d.started ? 'ready' : 'not started', d.started ? 'good' : 'warn']]
   if (d.quarantine) list.push(['quarantine', 'bad'])
   if (d.locked) list.push(['kept from acting', 'warn'])
   if (d.disarmed) list.push(['disarmed', 'warn'])

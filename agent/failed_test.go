@@ -1,0 +1,72 @@
+package agent_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// failed is how a device last failed, as the status tells it.
+func (h *house) failed(name string) agent.Failure {
+	h.t.Helper()
+	for _, d := range h.agent.Status().Devices {
+		if d.Name == name {
+			return d.Failed
+		}
+	}
+	h.t.Fatalf("no device %s", name)
+	return agent.Failure{}
+}
+
+// That a device has failed stands beside it until it works again.
+func TestAFailureStandsUntilItWorks(t *testing.T) {
+	inHouse(t, func(h *house) {
+		none := agent.Failure{}
+		if h.failed("fridge-cam") != none || h.failed("porch-lamp") != none {
+			h.t.Error("nothing has been used")
+		}
+		h.fridge.broken = errors.New("no picture within 5s")
+		h.is(h.says(claude, `request: {intent: "what's in the fridge?"}`), mess.Failed)
+		began := h.failed("fridge-cam").At
+		h.after(time.Hour)
+		if f := h.failed("fridge-cam"); f.At != began || time.Since(f.At) < time.Hour || !strings.Contains(f.Why, "no picture within 5s") {
+			h.t.Errorf("%+v", f)
+		}
+		if f := h.failed("porch-lamp"); f != none {
+			h.t.Errorf("another one: %+v", f)
+		}
+		h.fridge.broken = nil
+		h.is(h.says(claude, `request: {intent: "what's in the fridge?"}`), mess.Completed)
+		if f := h.failed("fridge-cam"); f != none {
+			h.t.Errorf("it works again: %+v", f)
+		}
+	})
+}
+
+// What somebody has ended, or was at something else, says nothing about a device:
+// not that it fails, and not that it works again.
+func TestWhatIsNoFailureOfADevice(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.cleaning()
+		h.after(13 * time.Second)
+		h.says(claude, "cancel: {re: "+ref+"}")
+		h.is(ref, mess.Cancelled)
+		if f := h.failed("vacuum"); f != (agent.Failure{}) {
+			h.t.Errorf("it was cancelled: %+v", f)
+		}
+		h.lamp.set(func(l *lamp) { l.broken = errors.New("the wire is cut") })
+		h.is(h.says(claude, "request: {intent: ring the bell}"), mess.Failed)
+		cut := h.failed("porch-lamp")
+		h.lamp.set(func(l *lamp) { l.broken = drivers.ErrBusy })
+		h.after(time.Hour)
+		h.is(h.says(claude, "request: {intent: ring the bell}"), mess.Failed)
+		if f := h.failed("porch-lamp"); f != cut || !strings.Contains(f.Why, "the wire is cut") {
+			h.t.Errorf("%+v, and it was %+v", f, cut)
+		}
+	})
+}

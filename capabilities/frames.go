@@ -87,6 +87,7 @@ type lexicon struct {
 	orders           map[string]bool // folded words that an order begins with
 	acting           map[string]bool // those that say on, off, up or down without a verb
 	naming           map[string]bool // those that stand for a thing: of classes, and of frames that need no name
+	spelled          []spelling      // orders and naming that may be misspelt
 	loose            map[string]bool // those that join others and say nothing where they end
 }
 
@@ -202,6 +203,7 @@ func (l *lexicon) sorts(w *words, c *Catalogue) {
 			}
 		}
 	}
+	l.spelled = mistakable(l.orders, l.naming)
 }
 
 func hexColour(s string) bool {

@@ -247,18 +247,31 @@ func (r *Resolver) meantBy(word string) (list []string) {
 	if len(word) < 4 {
 		return nil
 	}
-	l := &r.catalogue.lexicon
-	for _, known := range []map[string]bool{r.names.words, l.naming, l.orders} {
-		for one := range known {
-			if d := len(one) - len(word); d > 1 || d < -1 || len(one) < 4 || one[0] != word[0] && one[len(one)-1] != word[len(word)-1] || !swapped(one, word) && distance(word, one) > 1 {
+	meant := spellingOf(word)
+	for _, known := range [][]spelling{r.named, r.catalogue.lexicon.spelled} {
+		for _, one := range known {
+			if one.word[0] != word[0] && one.word[len(one.word)-1] != word[len(word)-1] || meant.apart(one) > 1 || !swapped(one.word, word) && distance(word, one.word) > 1 {
 				continue
 			}
-			if !slices.Contains(list, one) {
-				list = append(list, one)
+			if !slices.Contains(list, one.word) {
+				list = append(list, one.word)
 			}
 		}
 	}
 	slices.Sort(list)
+	return list
+}
+
+// mistakable are the words of sets that are long enough to be told from others when
+// they are misspelt.
+func mistakable(sets ...map[string]bool) (list []spelling) {
+	for _, set := range sets {
+		for word := range set {
+			if len(word) >= 4 {
+				list = append(list, spellingOf(word))
+			}
+		}
+	}
 	return list
 }
 

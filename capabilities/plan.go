@@ -255,6 +255,7 @@ type Resolver struct {
 	class     []string // of each device, in the catalogue's words
 	names     *names
 	all       spelled
+	named     []spelling // the words of names that may be misspelt
 	able      string   // what this home can do, shortly
 	ids       []string // of the capabilities that it has
 }

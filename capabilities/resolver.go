@@ -17,7 +17,7 @@ func NewResolver(c *Catalogue, home Home) *Resolver {
 		r.class[i] = c.class(d.Class)
 	}
 	r.names = newNames(c, home, r.class)
-	r.all = r.spell()
+	r.all, r.named = r.spell(), mistakable(r.names.words)
 	r.able = r.whatCan(func(c *capability) bool {
 		devices, _ := r.offer(c)
 		return len(devices) > 0

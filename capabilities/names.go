@@ -251,9 +251,15 @@ func (f fillings) at(kind string, i int) (list []match, known bool) {
 	return nil, false
 }
 
+// usualKinds is for how many kinds of gaps most words are looked at.
+const usualKinds = 6
+
 func (f *fillings) put(kind string, i int, list []match) {
 	for len(*f) <= i {
 		*f = append(*f, nil)
+	}
+	if (*f)[i] == nil {
+		(*f)[i] = make([]filling, 0, usualKinds)
 	}
 	(*f)[i] = append((*f)[i], filling{kind, list})
 }
@@ -301,12 +307,12 @@ func within(p *phrases[match], w *words, tokens []token, i int, yield func(end i
 	if i == len(tokens) || p.next == nil {
 		return
 	}
-	if next := p.next[tokens[i].folded]; next != nil {
+	if next := p.after(tokens[i]); next != nil {
 		within(next, w, tokens, i+1, yield)
 		return
 	}
 	if n := w.filler.longest(tokens, i); n > 0 && i+n < len(tokens) {
-		if next := p.next[tokens[i+n].folded]; next != nil {
+		if next := p.after(tokens[i+n]); next != nil {
 			within(next, w, tokens, i+n+1, yield)
 		}
 	}

@@ -4,6 +4,7 @@ package capabilities
 // stands for.
 type phrases[T any] struct {
 	next map[string]*phrases[T]
+	some uint64 // bitOf the words of next
 	here []T
 }
 
@@ -13,11 +14,20 @@ func (p *phrases[T]) add(tokens []token, value T) {
 			p.next = map[string]*phrases[T]{}
 		}
 		if p.next[t.folded] == nil {
-			p.next[t.folded] = &phrases[T]{}
+			p.next[t.folded], p.some = &phrases[T]{}, p.some|bitOf(t.folded)
 		}
 		p = p.next[t.folded]
 	}
 	p.here = append(p.here, value)
+}
+
+// bitOf is one of 64 bits for a word: what is in a map has its bit in phrases.some, so
+// that most words need not be looked up.
+func bitOf(word string) uint64 {
+	if word == "" {
+		return 1
+	}
+	return 1 << ((uint(word[0])*5 + uint(word[len(word)-1])*11 + uint(len(word))*3) & 63)
 }
 
 // each calls yield for every phrase that begins at i, with its end.
@@ -26,11 +36,19 @@ func (p *phrases[T]) each(tokens []token, i int, yield func(end int, value T)) {
 		for _, v := range p.here {
 			yield(i, v)
 		}
-		if i == len(tokens) || p.next == nil {
+		if i == len(tokens) {
 			return
 		}
-		p = p.next[tokens[i].folded]
+		p = p.after(tokens[i])
 	}
+}
+
+// after is how the phrases go on that have a word next, nil where none has.
+func (p *phrases[T]) after(t token) *phrases[T] {
+	if p.some&bitOf(t.folded) == 0 {
+		return nil
+	}
+	return p.next[t.folded]
 }
 
 // longest is the number of words of the longest phrase that begins at i.

@@ -256,6 +256,6 @@ type Resolver struct {
 	names     *names
 	all       spelled
 	named     []spelling // the words of names that may be misspelt
-	able      string   // what this home can do, shortly
-	ids       []string // of the capabilities that it has
+	able      string     // what this home can do, shortly
+	ids       []string   // of the capabilities that it has
 }

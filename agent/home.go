@@ -81,6 +81,7 @@ func Commands(d drivers.Device) []capabilities.Command {
 	_, heats := d.(drivers.Thermostat)
 	_, spots := d.(drivers.Spotter)
 	_, prints := d.(drivers.Printer)
+	_, presses := d.(drivers.Presser)
 	add(photographs, capabilities.TakePhoto)
 	add(observes, capabilities.Observe)
 	add(switches, capabilities.SetSwitch)
@@ -100,6 +101,7 @@ func Commands(d drivers.Device) []capabilities.Command {
 	add(moves, capabilities.Move)
 	add(turns, capabilities.TurnTo)
 	add(heats, capabilities.SetTemperature)
+	add(presses, capabilities.Press)
 	add(watchable(d), capabilities.Watch)
 	add(tellsEnd(d), capabilities.Await)
 	return list

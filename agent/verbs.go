@@ -86,6 +86,7 @@ func able(d drivers.Device, c capabilities.Command) bool {
 	_, positioner := d.(drivers.Positioner)
 	_, thermostat := d.(drivers.Thermostat)
 	_, opener := d.(drivers.Opener)
+	_, presser := d.(drivers.Presser)
 	_, locker := d.(drivers.Locker)
 	return map[capabilities.Command]bool{
 		capabilities.TakePhoto:      photographer,
@@ -98,6 +99,7 @@ func able(d drivers.Device, c capabilities.Command) bool {
 		capabilities.TurnTo:         turner,
 		capabilities.OpenTo:         positioner,
 		capabilities.SetTemperature: thermostat,
+		capabilities.Press:          presser,
 		capabilities.ReadState:      reader || sensor,
 		capabilities.Clean:          cleaner,
 		capabilities.Dock:           cleaner,
@@ -156,6 +158,8 @@ func (v verbs) do(ctx context.Context) result {
 		return v.turnToAngle(ctx)
 	case capabilities.SetTemperature:
 		return v.heatTo(ctx)
+	case capabilities.Press:
+		return v.press(ctx)
 	case capabilities.ReadState:
 		return v.readAndLook(ctx)
 	case capabilities.Clean:

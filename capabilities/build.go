@@ -265,7 +265,7 @@ var undriven = []string{
 }
 
 var (
-	commands = []string{string(TakePhoto), string(Observe), string(SetSwitch), string(Toggle), string(Dim), string(Tint), string(Warm), string(ReadState), string(Clean), string(Dock), string(CleanSpot), string(Pause), string(Resume), string(Stop), string(Print), string(Open), string(Shut), string(OpenTo), string(Lock), string(Unlock), string(Move), string(TurnTo), string(SetTemperature), string(Watch), string(Await)}
+	commands = []string{string(TakePhoto), string(Observe), string(SetSwitch), string(Toggle), string(Dim), string(Tint), string(Warm), string(ReadState), string(Clean), string(Dock), string(CleanSpot), string(Pause), string(Resume), string(Stop), string(Print), string(Open), string(Shut), string(OpenTo), string(Lock), string(Unlock), string(Move), string(TurnTo), string(SetTemperature), string(Press), string(Watch), string(Await)}
 	risks    = []string{
 		string(RiskObserve), string(RiskComfort), string(RiskAppliance), string(RiskAccess), string(RiskMotion), string(RiskIrreversible),
 	}

@@ -18,7 +18,7 @@ func TestDefinitions(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"take-photo", "check-visual", "look", "switch-on", "switch-off", "toggle", "pulse", "set-brightness", "brighten", "dim", "set-colour",
+		"take-photo", "check-visual", "look", "switch-on", "switch-off", "toggle", "pulse", "activate", "set-brightness", "brighten", "dim", "set-colour",
 		"vacuum-floor", "pause-vacuum", "resume-vacuum", "stop-vacuum", "spot-vacuum", "dock-vacuum", "vacuum-status", "read-sensor", "read-switch", "start-appliance", "watch-appliance",
 		"print-start", "print-pause", "print-resume", "print-cancel", "print-status", "move-servo", "lock", "unlock", "open", "close", "wait", "repeat",
 	} {

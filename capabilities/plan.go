@@ -73,6 +73,7 @@ const (
 	Lock           Command = "lock"            // drivers.Locker
 	Unlock         Command = "unlock"          // drivers.Locker
 	TurnTo         Command = "turn-to"         // drivers.Turner; args: angle (degrees)
+	Press          Command = "press"           // drivers.Presser
 	SetTemperature Command = "set-temperature" // drivers.Thermostat; args: temperature (°C)
 	Watch          Command = "watch"           // drivers.Sensor, SwitchReader, OpeningReader, LockReader; args: until, value, quantity; lasts For at most
 	Await          Command = "await"           // drivers.Worker, Sensor (power), RestReader: until it is done; lasts For at most

@@ -38,6 +38,16 @@ func (p *Pass) Spot(ctx context.Context, d drivers.Spotter, progress func(driver
 	})
 }
 
+// Press sets off a button, a scene or a script.
+func (p *Pass) Press(ctx context.Context, d drivers.Presser) error {
+	return p.does(ctx, capabilities.Press, "set it off", p.dev.limits.LongTimeout, d.Press)
+}
+
+// Pressed reads back when the device was set off last.
+func (p *Pass) Pressed(ctx context.Context, r drivers.PressReader) (drivers.Pressed, error) {
+	return watch(ctx, p, "read when it was set off", r.Pressed)
+}
+
 // does is an act without an answer, if it is that of the plan.
 func (p *Pass) does(ctx context.Context, c capabilities.Command, name string, limit time.Duration, f func(context.Context) error) error {
 	if err := p.planned(name, c, true); err != nil {

@@ -23,11 +23,15 @@ type example struct {
 }
 
 // Every capability of the catalogue can be asked for in the home that there is without
-// a configuration, and a thermostat, by each of its examples, and docs/capabilities.md says what its
-// file does.
+// a configuration, with a scene, a script and a button of a Home Assistant beside it, by
+// each of its examples, and docs/capabilities.md says what its file does.
 func TestCatalogueIsWholeAndTriable(t *testing.T) {
 	examples := examplesOf(t)
-	r := simulated(t)
+	r := simulated(t, `
+  movie-night: {driver: homeassistant, url: "http://127.0.0.1:1", token: a, entity: scene.movie_night}
+  good-night: {driver: homeassistant, url: "http://127.0.0.1:1", token: a, entity: script.good_night}
+  doorbell-test: {driver: homeassistant, url: "http://127.0.0.1:1", token: a, entity: button.doorbell_test, area: hall}
+`)
 	comes := func(said string) planned { return plannedOf(said, r.Resolve(mess.Request{Intent: said})) }
 
 	var page strings.Builder

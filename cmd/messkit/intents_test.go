@@ -46,11 +46,12 @@ func saidIn(t testing.TB, name string) []utterance {
 	return list
 }
 
-// simulated is the resolver of the home that there is without a configuration.
-func simulated(t testing.TB) *capabilities.Resolver {
+// simulated is the resolver of the home that there is without a configuration, with
+// more devices where they are given.
+func simulated(t testing.TB, more ...string) *capabilities.Resolver {
 	t.Helper()
 	c := &config{Agent: defaultAgent()}
-	if err := c.read("(built in)", simulatedHome); err != nil {
+	if err := c.read("(built in)", slices.Concat(simulatedHome, []byte(strings.Join(more, "")))); err != nil {
 		t.Fatal(err)
 	}
 	h, err := openHome(c.Devices, quiet)

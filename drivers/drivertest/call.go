@@ -95,6 +95,12 @@ func verbs(d drivers.Device) []verb {
 	if r, ok := d.(drivers.LockReader); ok {
 		add("Locked", func(ctx context.Context) error { _, err := r.Locked(ctx); return err })
 	}
+	if p, ok := d.(drivers.Presser); ok {
+		add("Press", p.Press)
+	}
+	if r, ok := d.(drivers.PressReader); ok {
+		add("Pressed", func(ctx context.Context) error { _, err := r.Pressed(ctx); return err })
+	}
 	if p, ok := d.(drivers.Pauser); ok {
 		steers("Pause", p.Pause)
 		steers("Resume", p.Resume)

@@ -77,6 +77,9 @@ type Verbs struct {
 	Cover *Cover
 	Lock  *Lock
 
+	// Press is nil for what is not set off; it comes alone.
+	Press *Press
+
 	// Heat is nil for what keeps no temperature; it comes with Switch and Read.
 	Heat *Heat
 

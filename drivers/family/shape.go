@@ -245,6 +245,11 @@ func shape(d *Device) drivers.Device {
 	switch {
 	case v.Cover != nil:
 		return moving(d)
+	case v.Press != nil:
+		return struct {
+			*Device
+			presser
+		}{d, presser{d}}
 	case v.Lock != nil:
 		return struct {
 			*Device

@@ -53,6 +53,7 @@ var domains = map[string]string{
 	"humidifier": "humidifier", "media_player": "tv", "climate": "heater",
 	"sensor": "sensor", "binary_sensor": "sensor", "camera": "camera",
 	"cover": "door", "lock": "lock",
+	"scene": "scene", "script": "script", "button": "button", "input_button": "button",
 }
 
 // entityID is how Home Assistant writes one.

@@ -35,6 +35,7 @@ type home struct {
 	slow   int             // looks that a change takes to be seen
 	unit   string          // of temperatures
 	dead   bool            // services answer, and nothing happens
+	denies string          // the code with which a service call is refused that it has carried out
 	next   func()
 }
 
@@ -52,7 +53,7 @@ func (h *home) renew() {
 	defer h.mu.Unlock()
 	h.calls, h.asked, h.next, h.slow, h.dead = nil, map[string]bool{}, nil, 0, false
 	h.unit = "°C"
-	h.shut, h.deaf, h.joined, h.mute, h.leaves = false, false, 0, "", ""
+	h.shut, h.deaf, h.joined, h.mute, h.leaves, h.says, h.denies = false, false, 0, "", "", "", ""
 	h.states = map[string]map[string]any{
 		"light.hall":               {"state": "off", "brightness": 255.0, "rgb_color": []any{255.0, 255.0, 255.0}},
 		"light.desk":               {"state": "off", "brightness": 255.0, "color_mode": "color_temp", "color_temp_kelvin": 2702.0},
@@ -78,6 +79,15 @@ func (h *home) renew() {
 		"media_player.radio":       {"state": "playing", "supported_features": 256.0},
 		"lock.front":               {"state": "locked"},
 		"lock.jams":                {"state": "locked"},
+		"scene.movie":              {"state": "unknown"},
+		"scene.gone":               {"state": "unavailable"},
+		"scene.odd":                {"state": "scening"},
+		"script.night":             {"state": "off", "last_triggered": nil, "mode": "single", "current": 0.0},
+		"script.long":              {"state": "off", "last_triggered": "2026-11-20T22:00:00.5+00:00", "mode": "single", "current": 0.0},
+		"script.odd":               {"state": "off", "last_triggered": 7.0},
+		"script.often":             {"state": "on", "last_triggered": "2026-11-20T22:00:00.5+00:00", "mode": "parallel", "current": 2.0, "max": 2.0},
+		"button.bell":              {"state": "2026-11-20T08:00:00.123456+00:00"},
+		"input_button.test":        {"state": "unknown"},
 		"camera.door":              {"state": "idle"},
 		"camera.gone":              {"state": "unavailable"},
 	}
@@ -126,7 +136,7 @@ func (h *home) settings() map[string]any {
 func (h *home) entity(id string) map[string]any {
 	attributes := map[string]any{"friendly_name": id}
 	for k, v := range h.states[id] {
-		if k != "state" && (strings.HasPrefix(id, "climate.") || h.states[id]["state"] == "on" || k == "device_class" || k == "unit_of_measurement" || k == "current_position" || k == "supported_features") {
+		if k != "state" && (strings.HasPrefix(id, "climate.") || strings.HasPrefix(id, "script.") || h.states[id]["state"] == "on" || k == "device_class" || k == "unit_of_measurement" || k == "current_position" || k == "supported_features") {
 			attributes[k] = v
 		}
 	}
@@ -153,6 +163,10 @@ func (h *home) service(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	h.does(name, id, body)
+	if h.denies != "" {
+		http.Error(w, "400: Bad Request", http.StatusBadRequest)
+		return
+	}
 	if h.mute == name {
 		h.mu.Unlock()
 		<-r.Context().Done()
@@ -177,7 +191,15 @@ func (h *home) does(name, id string, body map[string]any) {
 				is = "closed"
 			}
 		}
+		called := heardAt.Add(time.Duration(len(h.calls)) * time.Second).Format("2006-01-02T15:04:05.000000-07:00")
 		switch {
+		case strings.HasPrefix(id, "script."):
+			h.states[id]["last_triggered"] = called
+			if id != "script.long" { // it is over at once
+				is = "off"
+			}
+		case strings.HasPrefix(id, "scene.") || service == "press":
+			is = called
 		case service == "set_hvac_mode":
 			is, _ = body["hvac_mode"].(string)
 		case service == "set_temperature":

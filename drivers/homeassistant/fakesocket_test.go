@@ -123,6 +123,9 @@ func (h *home) command(s *sitting, in map[string]any) bool {
 		}
 		data, _ := in["service_data"].(map[string]any)
 		h.does(domain+"/"+service, id, data)
+		if h.denies != "" {
+			return no(h.denies, "Something in it was refused.")
+		}
 		if h.deaf {
 			return false
 		}

@@ -2,10 +2,10 @@
 // API, with live states and areas, and over REST where there is none
 // (developers.home-assistant.io/docs/api/websocket, .../rest): lights, switches,
 // fans, humidifiers, sirens, media players and climates by service calls with their
-// states as read-back, sensors, and cameras by camera_proxy. Only entities that the configuration names are touched,
+// states as read-back, scenes, scripts and buttons that are set off, sensors, and cameras by camera_proxy. Only entities that the configuration names are touched,
 // and of no other is anything kept.
 //
-// Not supported: vacuums, scenes and scripts; tilt of covers; what players play.
+// Not supported: vacuums; tilt of covers; what players play; variables of scripts.
 package homeassistant
 
 import (
@@ -26,7 +26,7 @@ import (
 
 // Kind is the kind of driver for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "homeassistant", Class: "plug", About: "one entity of a Home Assistant: light, switch, fan, siren, climate, cover, lock, sensor, camera", Open: Open, Discover: Discover}
+	return drivers.Kind{Name: "homeassistant", Class: "plug", About: "one entity of a Home Assistant: light, switch, fan, siren, climate, cover, lock, scene, script, button, sensor, camera", Open: Open, Discover: Discover}
 }
 
 // Open is the drivers.Factory of this package. It reads the token's file; no
@@ -102,6 +102,9 @@ func (e *entity) verbs() family.Verbs {
 		if e.cfg.Positions {
 			v.Cover.To = e.openTo
 		}
+		return v
+	case "scene", "script", "button", "input_button":
+		v.Press = &family.Press{Do: e.press, Last: e.pressed}
 		return v
 	case "lock":
 		v.Read, v.Lock = e.readLock, &family.Lock{Lock: e.lock, Unlock: e.unlock, Locked: e.locked}
@@ -317,6 +320,7 @@ type state struct {
 		Features   int      `json:"supported_features"`
 	} `json:"attributes"`
 	climate *climate // of a climate
+	script  *script  // of a script
 	fault   error    // why it tells nothing; the rest is empty then
 }
 
@@ -341,12 +345,18 @@ func parseState(data []byte, id string) (state, error) {
 	if err := json.Unmarshal(data, &s); err != nil || s.ID != id {
 		return state{}, errors.New("its state cannot be read; is it Home Assistant?")
 	}
-	if s.State == "unavailable" || s.State == "unknown" || s.State == "" {
+	if s.State == "unavailable" || s.State == "unknown" && !stateless(id) || s.State == "" {
 		return state{}, fmt.Errorf("%s is %q in Home Assistant; look at it there", id, s.State)
 	}
 	if strings.HasPrefix(id, "climate.") {
 		var err error
 		if s.climate, err = parseClimate(data); err != nil {
+			return state{}, err
+		}
+	}
+	if strings.HasPrefix(id, "script.") {
+		var err error
+		if s.script, err = parseScript(data); err != nil {
 			return state{}, err
 		}
 	}

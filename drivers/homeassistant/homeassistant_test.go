@@ -58,9 +58,13 @@ func TestKeepsTheRules(t *testing.T) {
 		{"cover.blind", "positions: true"},
 		{"cover.gate", ""},
 		{"lock.front", "code: 4711"},
+		{"scene.movie", ""},
+		{"script.night", "live: false"},
+		{"button.bell", ""},
 	} {
 		t.Run(c.entity+" "+c.more, func(t *testing.T) {
-			switches := !strings.Contains(c.entity, "sensor") && !strings.Contains(c.entity, "camera") && !strings.Contains(c.entity, "cover") && !strings.Contains(c.entity, "lock")
+			domain, _, _ := strings.Cut(c.entity, ".")
+			switches := !slices.Contains([]string{"scene", "script", "button"}, domain) && !strings.Contains(c.entity, "sensor") && !strings.Contains(c.entity, "camera") && !strings.Contains(c.entity, "cover") && !strings.Contains(c.entity, "lock")
 			drivertest.Run(t, func(t *testing.T) drivers.Device {
 				h.renew()
 				if c.entity == "climate.ac" {
@@ -172,7 +176,7 @@ func TestConfigMistakes(t *testing.T) {
 		{place, "entity: is missing"},
 		{place + "entity: hall", "entity: \"hall\" is no entity id"},
 		{place + "entity: light.Hall/../x", "is no entity id"},
-		{place + "entity: vacuum.door", "entity: a vacuum is not driven; known: binary_sensor, camera, climate, cover, fan"},
+		{place + "entity: vacuum.door", "entity: a vacuum is not driven; known: binary_sensor, button, camera, climate, cover, fan"},
 		{place + "entity: switch.a\ndims: true", "dims: is for a light"},
 		{place + "entity: light.a\nlowest: 12", "mode: is for a climate"},
 		{place + "entity: climate.a\nmode: warm", `mode: "warm" is unknown; write what on is: heat, cool`},

@@ -37,7 +37,12 @@ func settled(t *testing.T, h *home, d drivers.Device) {
 		h.mu.Lock()
 		h.asked = map[string]bool{}
 		h.mu.Unlock()
-		_, err := d.(drivers.SwitchReader).On(t.Context())
+		var err error
+		if p, presses := d.(drivers.PressReader); presses {
+			_, err = p.Pressed(t.Context())
+		} else {
+			_, err = d.(drivers.SwitchReader).On(t.Context())
+		}
 		h.mu.Lock()
 		n := len(h.asked)
 		h.mu.Unlock()

@@ -43,11 +43,22 @@ func FuzzMessages(f *testing.F) {
 func FuzzState(f *testing.F) {
 	for _, s := range []string{
 		`{"entity_id":"sensor.a","state":"1e3","last_updated":"2026-11-21T09:44:50Z","attributes":{"device_class":"temperature"}}`,
-		`{"entity_id":"sensor.a","state":"nan"}`, `{"entity_id":"sensor.a","state":"on","attributes":{"rgb_color":[1,2,999]}}`, `{}`, `[]`,
+		`{"entity_id":"sensor.a","state":"nan"}`,
+		`{"entity_id":"scene.a","state":"2026-11-20T08:00:00.123456+00:00"}`, `{"entity_id":"scene.a","state":"unknown"}`,
+		`{"entity_id":"script.a","state":"on","attributes":{"last_triggered":"2026-11-20T08:00:00+00:00","mode":"queued","current":1,"max":10}}`, `{"entity_id":"sensor.a","state":"on","attributes":{"rgb_color":[1,2,999]}}`, `{}`, `[]`,
 	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, id := range []string{"scene.a", "script.a"} {
+			one, err := parseState(data, id)
+			if err != nil {
+				continue
+			}
+			if p, err := one.pressed(id); err != nil && (p.Runs || !p.At.IsZero()) || p.Runs && one.State != "on" {
+				t.Errorf("%+v is %+v, %v", one, p, err)
+			}
+		}
 		s, err := parseState(data, "sensor.a")
 		if err != nil {
 			if s.State != "" {

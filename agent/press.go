@@ -1,0 +1,63 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// press sets off a button, scene or script, once. It is read back where the device
+// says that it was set off later than before. Without a word that it has heard nobody
+// knows how far that went, whatever it says of the time.
+func (v verbs) press(ctx context.Context) result {
+	reader, reads := v.dev.Driver.(drivers.PressReader)
+	var before drivers.Pressed
+	if reads {
+		var err error
+		if before, err = v.pass.Pressed(ctx, reader); err != nil {
+			return result{err: err, effect: mess.EffectNone}
+		}
+	}
+	err := v.pass.Press(ctx, v.dev.Driver.(drivers.Presser))
+	r := result{
+		err: err, effect: effectOf(err), evidence: mess.Acknowledged, yes: new(true),
+		text:  fmt.Sprintf("The %s has been activated.", v.dev.Label),
+		facts: mess.Object{{Key: "device", Value: v.dev.Name}},
+	}
+	if r.effect == mess.EffectNone {
+		return r
+	}
+	since := v.now()
+	v.acted(r)
+	ctx, cancel := aftermath(ctx)
+	defer cancel()
+	if reads {
+		v.readPressed(ctx, reader, before, &r)
+	}
+	if r.err == nil {
+		v.lookAgain(ctx, since, &r)
+	}
+	return r
+}
+
+// readPressed corrects the result by when the device says that it was set off last.
+func (v verbs) readPressed(ctx context.Context, reader drivers.PressReader, before drivers.Pressed, r *result) {
+	is, err := v.pass.Pressed(ctx, reader)
+	switch newer := is.At.After(before.At); {
+	case err != nil:
+		r.note("it could not be read back: %v", err)
+	case newer && r.err != nil:
+		r.note("it says that it was set off at %s, and not how far it went", is.At.UTC().Format(time.RFC3339))
+	case newer:
+		r.evidence = mess.ReadBack
+		r.facts = append(r.facts, mess.Field{Key: "runs", Value: is.Runs})
+		if is.Runs {
+			r.note("it is at it still")
+		}
+	case r.err == nil:
+		r.note("it does not say that it was set off now")
+	}
+}

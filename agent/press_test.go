@@ -1,0 +1,97 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// knob is set off, and cannot tell.
+type knob struct {
+	part
+	fails error
+	then  func()
+}
+
+func (k *knob) Press(context.Context) error {
+	k.note("press")
+	if k.then != nil {
+		k.then()
+	}
+	return k.fails
+}
+
+func (*knob) Unrepeatable() {}
+
+// scene is one that tells when it was set off last; after Press that is last.
+type scene struct {
+	knob
+	is, last drivers.Pressed
+	dumb     error
+}
+
+func (s *scene) Pressed(context.Context) (drivers.Pressed, error) { return s.is, s.dumb }
+
+func newScene(fails error, last drivers.Pressed) *scene {
+	s := &scene{knob: knob{fails: fails}, is: drivers.Pressed{At: pressedBefore}, last: last}
+	s.then = func() { s.is = s.last }
+	return s
+}
+
+var pressedBefore = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+
+// What was set off is read back by the time that it tells. Where no answer came, that
+// time is no proof of how far it went, and it is done once whatever came.
+func TestSettingOff(t *testing.T) {
+	lost := errors.New("it: no answer")
+	now := drivers.Pressed{At: pressedBefore.Add(time.Hour)}
+	runs := drivers.Pressed{At: now.At, Runs: true}
+	before := drivers.Pressed{At: pressedBefore}
+	unavailable := newScene(nil, now)
+	unavailable.dumb = errors.New("it is unavailable")
+	for name, c := range map[string]struct {
+		dev      drivers.Device
+		code     mess.Code
+		evidence mess.Evidence
+		effect   mess.Effect
+		says     string
+		did      string
+	}{
+		"cannot tell":         {&knob{}, mess.Completed, mess.Acknowledged, "", "The it has been activated.", "press"},
+		"tells a later time":  {newScene(nil, now), mess.Completed, mess.ReadBack, "", "The it has been activated.", "press"},
+		"runs":                {newScene(nil, runs), mess.Completed, mess.ReadBack, "", "it is at it still", "press"},
+		"tells the same time": {newScene(nil, before), mess.Completed, mess.Acknowledged, "", "it does not say that it was set off now", "press"},
+		"no answer":           {newScene(lost, before), mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, "", "press"},
+		"no answer, later":    {newScene(lost, now), mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, "not how far it went", "press"},
+		"refused":             {newScene(drivers.ErrNothingDone, before), mess.Failed, "", mess.EffectNone, "", "press"},
+		"is not there":        {unavailable, mess.Failed, "", mess.EffectNone, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouseWith(t, func(h *house) {
+				h.with("it", c.dev, map[string]capabilities.Plan{"set it off": {Command: capabilities.Press, Effect: capabilities.Once, Risk: capabilities.RiskComfort}})
+			}, func(h *house) {
+				ref := h.says(claude, "request: {intent: set it off}")
+				h.after(time.Minute)
+				s := h.is(ref, c.code)
+				effect := mess.Effect("")
+				if s.Reason != nil {
+					effect = s.Reason.Effect
+				}
+				if s.Evidence != c.evidence || effect != c.effect {
+					t.Errorf("evidence %q, effect %q (%+v); want %q, %q", s.Evidence, effect, s.Reason, c.evidence, c.effect)
+				}
+				if c.says != "" {
+					h.answers(ref, c.says)
+				}
+				if did := c.dev.(interface{ did() string }).did(); did != c.did {
+					t.Errorf("it did %q, want %q", did, c.did)
+				}
+			})
+		})
+	}
+}

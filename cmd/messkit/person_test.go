@@ -43,7 +43,11 @@ func TestAPersonSendsAVoiceNoteAndAPlaceLater(t *testing.T) {
 
 	ref := h.asks(`{"intent": "tell me about the noise in the cellar", "response_hint": ["audio", "location"]}`)
 	p.Click("#offers button", "I do it")
+	p.Text("Asked for: a voice note, where you are")
 	p.Click("#mine button", "Record a voice note")
+	p.Until(`[...document.querySelectorAll("#mine button")].some((b) => b.textContent === "Stop recording")`)
+	p.Click("#mine button[type=submit]", "Done")
+	p.Text("Stop the recording first.") // what is being recorded is not left out
 	p.Click("#mine button", "Stop recording")
 	p.Until(`[...document.querySelectorAll("#mine ul.meta li")].some((l) => l.textContent.startsWith("a voice note, "))`)
 	p.Click("#mine button", "Add where I am")
@@ -52,6 +56,7 @@ func TestAPersonSendsAVoiceNoteAndAPlaceLater(t *testing.T) {
 	p.Offline(true)
 	p.Click("#mine button[type=submit]", "Done")
 	p.Until(`document.getElementById("outbox").children.length === 2`)
+	p.Until(`scrollY === 0 && document.activeElement.id === "main"`) // what has become of it stands first
 	p.Call("Page.reload", map[string]any{}, nil)
 	p.Until(`document.readyState === "complete" && document.getElementById("outbox").children.length === 2`)
 	p.Offline(false)

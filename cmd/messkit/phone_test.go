@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -87,5 +88,35 @@ func TestADeviceThatFailsIsSeen(t *testing.T) {
 	h.fits(p, "failed", 360, 640)
 	if faults := p.Faults(); len(faults) > 0 {
 		t.Errorf("in the page: %q", faults)
+	}
+}
+
+// A browser's clock may be a day behind or ahead: the page is live, tells when
+// things were without claiming that they are new, and is used as any other.
+func TestABrowserWithAnotherClock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	h := startHouse(t)
+	h.becomes(h.asks(`{"intent": "turn on the porch light"}`), "completed")
+	for name, ms := range map[string]int{"behind": -24 * 3600 * 1000, "ahead": 24 * 3600 * 1000} {
+		p := h.b.Open(t, 360, 640)
+		p.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": fmt.Sprintf(`{
+			const Real = Date
+			globalThis.Date = class extends Real {
+				constructor(...a) { a.length ? super(...a) : super(Real.now() + %[1]d) }
+				static now() { return Real.now() + %[1]d }
+			}
+		}`, ms)}, nil)
+		p.Go(h.messkit("console"))
+		p.Until(`document.getElementById("line").textContent === "live"`)
+		p.Until(`document.querySelector("#lately .meta") && !document.querySelector("#lately").textContent.includes("just now")`)
+		p.Fill("#intent", "turn on the hall light")
+		p.Click("#ask button", "Ask")
+		p.Until(`document.querySelector("#detail .chip")?.textContent === "completed"`)
+		h.pictured(p, "clock-"+name)
+		if faults := p.Faults(); len(faults) > 0 {
+			t.Errorf("in the page: %q", faults)
+		}
 	}
 }

@@ -1,13 +1,16 @@
 // What a person sends for a task: text, photos, a voice note, where she is, a yes
 // or no, and the fields that the request asks for.
 
-import { el, words } from './dom.js'
+import { el, toTop, words } from './dom.js'
 import * as draft from './draft.js'
 import * as outbox from './outbox.js'
 import { fit } from './photo.js'
 
 /** hints are what a request asks for: [type, spec]. */
 export const hints = (request) => (request.response_hint || request.response_hints || []).map((h) => (typeof h === 'string' ? [h, ''] : Object.entries(h)[0]))
+
+/** called is what people call a kind of content. */
+const called = (type) => ({ text: 'some words', image: 'a photo', audio: 'a voice note', location: 'where you are', confirmation: 'yes or no' }[type] || words(type))
 
 const boxes = new Map() // ref to the form, which outlives the cards that show it
 
@@ -75,7 +78,7 @@ function made(thread, request, others) {
   }
   const where = el('p', { className: 'meta', role: 'status' })
   const place = el('button', { type: 'button', className: 'plain' }, 'Add where I am')
-  place.onclick = () => guarded(error, async () => {
+  place.onclick = () => first(async () => {
     const { coords } = await new Promise((done, fail) => { navigator.geolocation.getCurrentPosition(done, (e) => fail(new Error(e.code === e.PERMISSION_DENIED ? 'This page may not know where you are; the browser’s settings can allow it.' : `Where you are is not known: ${e.message}`)), { timeout: 20000 }) })
     stands({ lat: coords.latitude, lng: coords.longitude, accuracy: coords.accuracy })
     keep()
@@ -84,6 +87,7 @@ function made(thread, request, others) {
     at = place
     where.textContent = `${at.lat.toFixed(5)}, ${at.lng.toFixed(5)}`
   }
+  const note = voice(error, (f) => { add('audio', f, named({ entry: 'audio', ...f })); keep() })
   const yes = wants('confirmation') ? choice('Is it so?', ['yes', 'no'], id('yes')) : null
   const fields = asked.filter(([t, spec]) => t === 'structured' && spec && typeof spec === 'object').flatMap(([, spec]) => (Array.isArray(spec) ? spec.map((k) => [k, '']) : Object.entries(spec))).map(([k, kind]) => field(k, kind, id(`field-${k}`)))
 
@@ -99,7 +103,7 @@ function made(thread, request, others) {
   }
   const missing = () => {
     const has = { image: files.some((f) => f.entry === 'image'), audio: files.some((f) => f.entry === 'audio'), text: text.value.trim(), location: at, confirmation: yes?.value(), structured: fields.every((f) => f.value() !== '') }
-    return asked.filter(([t]) => t in has && !has[t]).map(([t]) => words(t))
+    return asked.filter(([t]) => t in has && !has[t]).map(([t]) => (t === 'structured' ? fields.filter((f) => f.value() === '').map((f) => words(f.key)).join(', ') : called(t)))
   }
   const say = (title, items, some = []) => guarded(error, () => outbox.put(thread.ref, title, items, some.map(({ name, type, data }) => ({ name, type, data }))))
   let begun = false
@@ -108,10 +112,10 @@ function made(thread, request, others) {
   const begin = el('button', { type: 'button', className: 'plain', onclick: () => say('begun', [{ status: { code: 'in_progress' } }]) }, 'I have begun')
   const confirm = request.confirm_before ? more('Ask for a yes', 'What you are going to do', (q) => say('a question', [{ status: { code: 'needs_confirmation', action: q } }]), id('confirm')) : null
   const form = el('form', { className: 'answers' },
-    asked.length ? el('p', {}, 'Asked for: ', asked.map(([t, spec]) => words(t) + (spec && typeof spec === 'string' ? ` (${spec})` : '')).join(', ')) : null,
+    asked.length ? el('p', {}, 'Asked for: ', asked.map(([t, spec]) => (t === 'structured' && fields.length ? fields.map((f) => words(f.key)).join(', ') : called(t) + (spec && typeof spec === 'string' ? ` (${spec})` : ''))).join(', ')) : null,
     el('label', { htmlFor: id('text') }, 'What you found or did'), text,
     photo, el('label', { htmlFor: id('photo'), className: 'button plain' }, 'Add a photo'),
-    voice(error, (f) => { add('audio', f, named({ entry: 'audio', ...f })); keep() }), place, where, shown, unkept, yes?.node, fields.map((f) => f.node),
+    note?.node, place, where, shown, unkept, yes?.node, fields.map((f) => f.node),
     el('p', {}, done, begin))
   // What was chosen, by id or, of one of several, by name and value.
   const choices = () => [...form.elements].filter((e) => (e.type === 'radio' || e.id.startsWith('field-')) && e.type !== 'file')
@@ -132,6 +136,10 @@ function made(thread, request, others) {
   })
   form.onsubmit = (e) => {
     e.preventDefault()
+    if (note?.runs()) {
+      error.textContent = 'Stop the recording first.'
+      return
+    }
     const list = content()
     const lacks = missing()
     if (list.length === 0 || lacks.length && form.dataset.sure !== lacks.join()) {
@@ -145,6 +153,7 @@ function made(thread, request, others) {
       await outbox.put(thread.ref, 'the answer', [{ status: { code: 'completed' } }, { response: { content: list } }], files.map(({ name, type, data }) => ({ name, type, data })))
       localStorage.removeItem(id('draft'))
       await draft.drop([thread.ref]).catch(() => {}) // it goes when the task is over
+      toTop()
     }).then(() => { if (error.textContent) done.disabled = busy > 0 })
   }
   const node = el('div', {}, form, error,
@@ -228,6 +237,6 @@ function voice(error, add) {
     recorder.start()
     button.textContent = 'Stop recording'
   })
-  return button
+  return { node: button, runs: () => recorder !== null }
 }
 

@@ -45,6 +45,12 @@ const named = (e) => `${e.tagName} ${e.id || e.getAttribute('aria-label') || e.g
 
 export const $ = (id) => document.getElementById(id)
 
+/** toTop shows what stands first, when what somebody was at has gone: the keyboard goes on there, too. */
+export function toTop() {
+  $('main').focus({ preventScroll: true })
+  scrollTo({ top: 0, behavior: 'instant' })
+}
+
 /** randomId is an id that nobody else makes; crypto.randomUUID is missing over plain HTTP. */
 export function randomId() {
   const bytes = crypto.getRandomValues(new Uint8Array(12))
@@ -59,9 +65,9 @@ export function ago(when) {
   const at = new Date(when)
   const seconds = (Date.now() - at) / 1000
   if (Number.isNaN(seconds)) return ''
-  if (seconds < 45) return 'just now'
-  if (seconds < 3600) return `${Math.round(seconds / 60)} min ago`
-  if (seconds < 20 * 3600) return at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+  if (Math.abs(seconds) < 45) return 'just now'
+  if (seconds > 0 && seconds < 3600) return `${Math.round(seconds / 60)} min ago`
+  if (Math.abs(seconds) < 20 * 3600) return at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
   return at.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' })
 }
 

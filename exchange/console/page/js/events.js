@@ -13,7 +13,7 @@ setInterval(look, 5000)
 /** look closes a stream that has fallen silent, and begins anew: a computer that has slept has one. */
 function look() {
   if (!handlers || document.hidden) return
-  if (source && Date.now() - Math.max(heard, since) < silence) return
+  if (source && Math.abs(Date.now() - Math.max(heard, since)) < silence) return // a clock that is set back tells nothing either
   hangUp()
   handlers.line(false, old('nothing heard since then; trying again'))
   connect()
@@ -71,6 +71,7 @@ export function connect() {
   const s = new EventSource('/console/events')
   source = s
   since = Date.now()
+  heard = Math.min(heard, since)
   let met = false
   s.addEventListener('hello', () => {
     if (s !== source) return

@@ -3,7 +3,7 @@
 import { Away, begin, exchange, page, Refused } from './api.js'
 import { box, forget, more } from './compose.js'
 import { duration, entry, last, timeline } from './content.js'
-import { $, ago, chip, el, fill, plain, words } from './dom.js'
+import { $, ago, chip, el, fill, plain, toTop, words } from './dom.js'
 import { follow } from './events.js'
 import * as hold from './hold.js'
 import { register } from './keep.js'
@@ -195,6 +195,7 @@ function offer(t) {
       offers.delete(t.ref)
       load()
       draw()
+      toTop()
     } catch (err) {
       error.textContent = err.message
       if (err instanceof Refused && (err.code === 409 || err.code === 404)) {

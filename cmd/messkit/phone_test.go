@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/messkit/messkit/internal/chromium"
@@ -118,5 +119,74 @@ func TestABrowserWithAnotherClock(t *testing.T) {
 		if faults := p.Faults(); len(faults) > 0 {
 			t.Errorf("in the page: %q", faults)
 		}
+	}
+}
+
+// Nobody is shown what the exchange would refuse: who only looks has nothing to ask,
+// answer or stop with, and what an operator must confirm is told to who has asked for
+// it, without buttons.
+func TestEachRoleHasItsButtons(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	h := startHouse(t)
+	h.becomes(h.asks(`{"intent": "turn on the light"}`), "needs_input")
+	p := h.b.Open(t, 360, 640)
+	signIn := func(role string) {
+		t.Helper()
+		file := filepath.Join(h.home, role+".key")
+		h.messkit("keys", "issue", "a-"+role, role, "--save", file)
+		key, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Go(h.url + "/")
+		p.Fill("#key", strings.TrimSpace(string(key)))
+		p.Press("Enter")
+		p.Until(`document.getElementById("line").textContent === "live"`)
+	}
+	signOut := func() {
+		t.Helper()
+		p.Click("nav a", "Log")
+		p.Click("#signout", "Sign out")
+		p.Until(`document.activeElement?.id === "key"`)
+	}
+	buttons := func(want string) { // that are seen, but for those that only sign out
+		t.Helper()
+		p.Until(`[...document.querySelectorAll("button")].filter((b) => b.checkVisibility() && b.id !== "signout").map((b) => b.textContent).join(", ") === ` + strconv.Quote(want))
+	}
+
+	signIn("observer")
+	p.Text("Waits for somebody")
+	buttons("")
+	p.Click("#needs a", "turn on the light")
+	p.Until(`document.getElementById("detail-title")`)
+	buttons("")
+	for _, name := range []string{"Things", "People", "Log"} {
+		p.Click("nav a", name)
+		buttons("")
+	}
+	h.usable(p, "observer")
+	signOut()
+
+	signIn("executor")
+	p.Text("Nothing yet.")
+	buttons("")
+	signOut()
+
+	signIn("requester")
+	p.Fill("#intent", "vacuum the living room")
+	p.Click("#ask button", "Ask")
+	p.Until(`document.querySelector("#detail .answers")`)
+	p.Text("A person who runs the place must say yes.")
+	buttons("Stop everything, Take it back")
+	h.usable(p, "requester")
+	h.pictured(p, "requester-waits")
+	p.Click("#detail button", "Take it back")
+	p.Until(`document.querySelector("#detail .chip").textContent === "cancelled"`)
+	p.Click("nav a", "Things")
+	buttons("Stop everything, Put on hold")
+	if faults := p.Faults("401"); len(faults) > 0 { // who is not signed in yet is asked who she is
+		t.Errorf("in the page: %q", faults)
 	}
 }

@@ -4,17 +4,17 @@ import { exchange } from './api.js'
 import { last } from './content.js'
 import { el, randomId, words } from './dom.js'
 
-/** form asks a person what a thread waits for; null if that is nothing. done is called afterwards. */
-export function form(thread, done) {
-  const box = boxOf(thread, done)
+/** form asks a person, me, what a thread waits for; null if that is nothing. done is called afterwards. */
+export function form(thread, me, done) {
+  const box = boxOf(thread, me, done)
   if (box) box.dataset.asks = last(thread, thread.status).ref
   return box
 }
 
-function boxOf(thread, done) {
+function boxOf(thread, me, done) {
   if (thread.status === 'needs_confirmation') {
     const asked = last(thread, 'needs_confirmation')
-    return asked && confirmation(thread, asked, done)
+    return asked && confirmation(thread, asked, me, done)
   }
   if (thread.status === 'needs_input') {
     const asked = last(thread, 'needs_input')
@@ -42,13 +42,14 @@ function sender(thread, box, done) {
   }
 }
 
-function confirmation(thread, asked, done) {
+function confirmation(thread, asked, me, done) {
   const box = el('div', { className: 'answers', role: 'group', 'aria-label': 'Confirm' },
     el('p', {}, el('strong', {}, asked.action || 'Confirm this')),
     asked.consequences ? el('p', {}, asked.consequences) : null,
     asked.reversible === false ? el('p', { className: 'meta' }, 'It cannot be undone.') : null,
     asked.confirm_by === 'operator' ? el('p', { className: 'meta' }, 'A person who runs the place must say yes.') : null)
   const say = (confirm) => ({ reply: { re: asked.ref, confirm, ...(asked.action_hash ? { action_hash: asked.action_hash } : {}) } })
+  if (asked.confirm_by === 'operator' && !me.roles.includes('operator')) return box // it is not hers to say
   let send = null
   box.append(
     el('button', { type: 'button', onclick: () => send(say(true)) }, 'Yes, do it'),

@@ -74,6 +74,9 @@ export async function begin() {
   return who
 }
 
+/** mayAsk reports whether somebody may ask for anything, and so for a stop and a hold. */
+export const mayAsk = (who) => who.roles.includes('requester') || who.roles.includes('operator')
+
 const part = encodeURIComponent
 
 export const exchange = {

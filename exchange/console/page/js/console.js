@@ -1,6 +1,6 @@
 // The page of those who run the place.
 
-import { begin, page, Refused } from './api.js'
+import { begin, mayAsk, page, Refused } from './api.js'
 import * as ask from './ask.js'
 import { $ } from './dom.js'
 import { follow } from './events.js'
@@ -63,6 +63,7 @@ function signIn(error) {
 function signedIn() {
   $('exchange').textContent = who.exchange
   $('nav').hidden = false
+  for (const id of ['ask', 'stop']) $(id).hidden = !mayAsk(who) // the exchange would refuse it
   $('whoami').textContent = `Signed in as ${who.actor} (${who.roles.join(', ')}).`
   $('signout').onclick = async () => {
     await page.signOut().catch(() => {})

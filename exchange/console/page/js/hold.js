@@ -1,6 +1,6 @@
 // Who is on hold takes nothing new, until somebody lets him go on.
 
-import { exchange } from './api.js'
+import { exchange, mayAsk } from './api.js'
 import { $, el, refill, since } from './dom.js'
 
 const shown = 4 // orders that are told in full
@@ -8,7 +8,7 @@ const shown = 4 // orders that are told in full
 /** ready sets up the form that puts on hold. */
 export function ready(who) {
   const form = $('hold')
-  form.hidden = !may(who)
+  form.hidden = !mayAsk(who)
   const error = form.querySelector('.error')
   form.onsubmit = async (e) => {
     e.preventDefault()
@@ -25,8 +25,6 @@ export function ready(who) {
     button.disabled = false
   }
 }
-
-const may = (who) => who.roles.includes('operator') || who.roles.includes('requester')
 
 /** changed tells of each order who is on hold by it, since when, by whom and why. */
 export function changed(executors, who) {
@@ -54,7 +52,7 @@ export function choices(executors) {
 function order(all, who) {
   const { hold, on_hold: said } = all[0]
   const names = all.map((e) => e.name || e.id).join(', ')
-  const ends = may(who) && (who.roles.includes('operator') || hold?.by === who.actor)
+  const ends = mayAsk(who) && (who.roles.includes('operator') || hold?.by === who.actor)
   const text = hold ? `on hold by ${hold.by} since ${since(hold.at)}${hold.why ? `: ${hold.why}` : ''}` : said
   return el('div', {}, el('p', {}, el('strong', {}, `${names}: `), `${text}. Takes nothing new.`),
     ends ? el('button', { type: 'button', 'aria-label': `Let ${names} go on`, onclick: (e) => goOn(e.target, all.map((x) => x.id)) }, all.length > 1 ? 'Let them go on' : 'Let it go on') : null)

@@ -1,6 +1,6 @@
 // The lists of tasks, and one task with all that was said.
 
-import { exchange, page } from './api.js'
+import { exchange, mayAsk, page } from './api.js'
 import { form } from './answer.js'
 import { entry, last, left, timeline, why } from './content.js'
 import { $, ago, chip, el, fill, folded, randomId } from './dom.js'
@@ -53,8 +53,9 @@ function draw() {
     const waiting = all.filter((t) => calls.has(t.status))
     list('needs', waiting.map((t) => row(t, true)), '')
     $('needs-title').hidden = waiting.length === 0
+    $('needs-title').textContent = waiting.some(mayAnswer) ? 'Waits for you' : 'Waits for somebody'
     list('open', all.filter((t) => !ended.has(t.status) && !calls.has(t.status)).map((t) => row(t)), 'Nothing is under way.')
-    list('lately', all.filter((t) => ended.has(t.status)).slice(0, shown).map((t) => row(t)), 'Nothing yet. Ask for something above.')
+    list('lately', all.filter((t) => ended.has(t.status)).slice(0, shown).map((t) => row(t)), mayAsk(me) ? 'Nothing yet. Ask for something above.' : 'Nothing yet.')
     for (const t of waiting.slice(0, shown)) if (!whole.has(t.ref)) fetchWhole(t.ref)
   })
 }
@@ -71,7 +72,7 @@ function row(t, needs, all = [t]) {
   return el('li', { className: needs ? 'calls' : '' },
     el('a', { href: `#task/${encodeURIComponent(t.ref)}`, 'aria-current': t.ref === current ? 'true' : null }, t.intent),
     el('p', { className: 'meta' }, chip(t.status), ` ${t.executor_id || 'nobody yet'} · asked by ${t.requestor_id} · ${all.length > 1 ? `${all.length} times, last ` : ''}${ago(t.updated_at)}`),
-    needs && full && mayAnswer(t) ? form(full, () => changed(t)) : null)
+    needs && full && mayAnswer(t) ? form(full, me, () => changed(t)) : null)
 }
 
 /** answered is the response with which a task has ended; null if there is none. */
@@ -122,7 +123,7 @@ async function load(ref, focus) {
 
 function detail(t) {
   const again = () => load(t.ref)
-  const box = mayAnswer(t) ? form(t, again) : null
+  const box = mayAnswer(t) ? form(t, me, again) : null
   const planned = el('div', { className: 'preview', hidden: true })
   if (!ended.has(t.status)) showPlan(t, planned, box !== null)
   return [
@@ -159,7 +160,7 @@ function progress(t) {
 
 /** showPlan tells what is planned, and does not repeat what the form above it asks for. The plan that runs has a digest; whether what is shown is that plan is said. */
 async function showPlan(t, node, asking) {
-  if (!me.here) return
+  if (!me.here || !mayAsk(me)) return
   try {
     const items = t.messages.flatMap((m) => m.mess)
     const answers = items.map((i) => i.reply?.answers || (i.answer ? { [last(t, 'needs_input')?.questions?.[0]?.field || 'answer']: i.answer.value } : null)).filter(Boolean)

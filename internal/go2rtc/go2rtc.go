@@ -5,7 +5,7 @@ package go2rtc
 import (
 	"bytes"
 	"fmt"
-	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,13 +55,18 @@ func Serve(t *testing.T, streams map[string]string) (host string) {
 			t.Logf("go2rtc said:\n%s", &out)
 		}
 	})
+	// It answers before all that it serves is there; its debug module comes last.
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if l, err := net.Dial("tcp", host); err == nil {
-			_ = l.Close()
+		answer, err := http.Get("http://" + host + "/api/stack")
+		if err != nil {
+			continue
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode == http.StatusOK {
 			return host
 		}
 	}
-	t.Fatal("go2rtc does not listen")
+	t.Fatal("go2rtc does not serve")
 	return ""
 }
 

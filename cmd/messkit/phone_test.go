@@ -190,3 +190,36 @@ func TestEachRoleHasItsButtons(t *testing.T) {
 		t.Errorf("in the page: %q", faults)
 	}
 }
+
+// While the exchange is away a request and a stop say that they have not reached it,
+// and what was entered stays; when it is back neither says any more that it is away,
+// and that the stop has come to nothing stays until somebody has read it.
+func TestTheExchangeIsAway(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	h := startHouse(t)
+	p := h.operator(360, 640)
+	p.Offline(true)
+	p.Until(`/^as of .*(no network|not connected)/.test(document.getElementById("line").textContent)`)
+	p.Fill("#intent", "turn on the porch light")
+	p.Click("#ask button", "Ask")
+	p.Until(`document.querySelector("#ask .error").textContent === "the exchange cannot be reached"`)
+	p.Click("#stop button", "Stop everything")
+	p.Until(`/^NOT STOPPED at \d.*cannot be reached.*messkit stop/.test(document.getElementById("failed").textContent)`)
+	h.usable(p, "away")
+	h.fits(p, "away", 360, 640)
+	p.Offline(false)
+	p.Until(`document.getElementById("line").textContent === "live"`)
+	p.Until(`document.querySelector("#ask .error").textContent === ""`)
+	p.Text("NOT STOPPED at")
+	p.Click("#failed button", "I have read it")
+	p.Until(`document.getElementById("failed").textContent === ""`)
+	p.Click("#ask button", "Ask")
+	p.Until(`document.querySelector("#detail .chip")?.textContent === "completed"`)
+	var asked int // once, though it was sent twice
+	p.Eval(`fetch("/api/v1/exchanges/home/requests").then((r) => r.json()).then((v) => v.threads.length)`, &asked)
+	if asked != 1 {
+		t.Errorf("asked %d times", asked)
+	}
+}

@@ -1,16 +1,23 @@
 // The ask box: what it would do is shown before anything is sent.
 
-import { exchange, page, Refused } from './api.js'
+import { Away, exchange, page, Refused } from './api.js'
 import { $, el, fill, randomId } from './dom.js'
 import { kind, outcome } from './plan.js'
 
 const pause = 250 // ms without a key until it is planned
 
+let away = false // the last that was asked did not reach the exchange
 let people = '' // who does what no robot can
 
 /** changed takes how everything stands. */
 export function changed(state) {
   people = state.executors.filter((e) => e.person).map((e) => e.name || e.id).join(', ')
+}
+
+/** reached takes back that the exchange is away: what was entered can be sent now. */
+export function reached() {
+  if (away) $('ask').querySelector('.error').textContent = ''
+  away = false
 }
 
 /** ready sets the box up; asked is called with the ref of what was asked. */
@@ -60,6 +67,7 @@ export function ready(who, asked) {
       asked(ref)
     } catch (err) {
       error.textContent = err.message
+      away = err instanceof Away
       if (err instanceof Refused) id = randomId() // the same words may be meant anew
     }
     button.disabled = false

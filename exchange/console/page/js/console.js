@@ -75,7 +75,10 @@ function signedIn() {
   show()
   follow({
     line,
-    reset: tasks.reset,
+    reset: () => {
+      ask.reached()
+      return tasks.reset()
+    },
     thread: tasks.changed,
     state: (s) => {
       for (const part of [ask, things, people, log]) part.changed(s)

@@ -4,7 +4,7 @@
 // window and in others, is given up first.
 
 import { exchange, letGo, page } from './api.js'
-import { $, el, refill, words } from './dom.js'
+import { $, el, fill, refill, since, words } from './dom.js'
 import { connect, hangUp } from './events.js'
 
 const patience = 4000 // ms
@@ -36,15 +36,21 @@ export function ready() {
     const timer = setTimeout(() => late.abort(), patience)
     try {
       const { text, passed } = await page.stop(form.elements.why.value, late.signal)
-      $(passed ? 'line' : 'failed').textContent = text
+      if (passed) $('line').textContent = text
+      else failed(text)
     } catch (err) {
       if (late.signal.aborted) form.submit()
-      else $('failed').textContent = `NOT STOPPED: ${err.message}. At the place: messkit stop.`
+      else failed(`NOT STOPPED at ${since(Date.now())}: ${err.message}. Press it again; at the place: messkit stop.`)
     }
     clearTimeout(timer)
     button.disabled = false
     connect()
   }
+}
+
+/** failed tells that a stop has come to nothing, until it is pressed again or somebody has read it. */
+function failed(text) {
+  fill($('failed'), el('p', {}, text), el('button', { type: 'button', onclick: () => fill($('failed')) }, 'I have read it'))
 }
 
 /** changed tells what is stopped, and how to release it. */

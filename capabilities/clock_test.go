@@ -71,6 +71,8 @@ func TestTimesOfTheClock(t *testing.T) {
 		"from sunset to midnight":            `no: "from sunset to midnight" is a span of time`,
 		"at 7 pm and turn it off at 11 pm":   "Sat 19:00 CET for 4h0m0s",
 		"at 7 pm and off at 11 pm":           "Sat 19:00 CET for 4h0m0s",
+		"at 8 pm until 7 pm":                 `? "at 8 pm until 7 pm" is 23 hours: shall I `,
+		"until noon":                         `? "until noon" is 23 hours 30 minutes: shall I `, // half an hour ago
 		"at 7 pm and turn off the heater at 8 pm": "no: of several things, each begins at another time",
 	} {
 		if got := when(clocked(t, "2026-11-21 12:30").Resolve(ask("turn on the porch light " + said))); !strings.HasPrefix(got, want) {

@@ -1,6 +1,9 @@
 package capabilities
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // cuts are the ends of the parts of a text of several orders: where it is joined, or
 // there is a comma behind an order, and an order begins.
@@ -19,7 +22,12 @@ func (x *request) cuts() []int {
 			}
 		}
 		order := x.pass(x.delayed(at))
-		if order < len(x.tokens) && (x.ordered(order) && (n > 0 || x.opens(from)) || x.bothWhole(from, i, order) || x.opens(from) && x.turns(order)) {
+		whole := order < len(x.tokens) && (x.ordered(order) && (n > 0 || x.opens(from)) || x.opens(from) && x.turns(order))
+		if !whole && order < len(x.tokens) && x.bothWhole(from, i, order) {
+			whole = true
+			x.uneven = x.uneven || x.isUneven(from, i, order)
+		}
+		if whole {
 			list = append(list, i)
 			from = at
 		}
@@ -78,6 +86,15 @@ func (x *request) bothWhole(from, i, at int) bool {
 	}
 	at = f.nameEnd(at)
 	return (f.acting(from, i) || f.setting(from, i)) && (f.acting(at, to) || f.setting(at, to))
+}
+
+// isUneven reports whether of two things behind one verb, named in words from to i and
+// from word at on, only the later has how much or which colour, which may have been said
+// of both: "dim the hall light and the kitchen light to 30 percent".
+func (x *request) isUneven(from, i, at int) bool {
+	f, to := framer{x: x}, x.partEnd(at)
+	off := slices.ContainsFunc(x.tokens[from:i], func(t token) bool { return t.folded == "off" })
+	return !off && x.opens(from) && !f.setting(from, i) && f.setting(f.nameEnd(at), to) && !f.acting(f.nameEnd(at), to)
 }
 
 // partEnd is where the next word stands before which a text may be cut.

@@ -31,21 +31,22 @@ func TestEachThingOfAList(t *testing.T) {
 		}
 	}
 	for intent, want := range map[string]string{
-		"dim the hall light and the heater":                     `"dim heater" cannot be done`,
-		"turn the hall light and the pump blue":                 `"turn pump blue" cannot be done`,
-		"dim the kitchen light and the hall light and the pump": `"dim pump" cannot be done`,
-		"turn on the heater and the light":                      "which one",
-		"turn off the heater, the pump and the lamp":            "which one",
-		"turn on everything":                                    `"all" of what?`,
-		"turn on the hall light, kitchen light and the attic":   "attic",
-		"are the kitchen and hall lights on?":                   "more than one thing is asked",
-		"turn off the kitchen, the hall and the heater":         "say an order for each",
-		"is the hall light on and the kitchen light off?":       "",
-		"the hall light and the kitchen light":                  "",
-		"don't turn on the hall light, kitchen light off":       "rules something out",
-		"turn on the hall light and vacuum the attic":           "kitchen, hall, bedroom", // and not all floors
-		"turn on the vacuum and the hall light for zzz":         "zzz",
-		"turn on the vacuum and the hall light for my friend":   "friend",
+		"turn on the heater for 5 minutes, wait 1 minute, turn off the heater": "is not both to be had",
+		"dim the hall light and the heater":                                    `"dim heater" cannot be done`,
+		"turn the hall light and the pump blue":                                `"turn pump blue" cannot be done`,
+		"dim the kitchen light and the hall light and the pump":                `"dim pump" cannot be done`,
+		"turn on the heater and the light":                                     "which one",
+		"turn off the heater, the pump and the lamp":                           "which one",
+		"turn on everything":                                                   `"all" of what?`,
+		"turn on the hall light, kitchen light and the attic":                  "attic",
+		"are the kitchen and hall lights on?":                                  "more than one thing is asked",
+		"turn off the kitchen, the hall and the heater":                        "say an order for each",
+		"is the hall light on and the kitchen light off?":                      "",
+		"the hall light and the kitchen light":                                 "",
+		"don't turn on the hall light, kitchen light off":                      "rules something out",
+		"turn on the hall light and vacuum the attic":                          "kitchen, hall, bedroom", // and not all floors
+		"turn on the vacuum and the hall light for zzz":                        "zzz",
+		"turn on the vacuum and the hall light for my friend":                  "friend",
 	} {
 		o := r.Resolve(ask(intent))
 		said := got(o)
@@ -54,6 +55,35 @@ func TestEachThingOfAList(t *testing.T) {
 		}
 		if o.Plan != nil || !strings.Contains(said, want) {
 			t.Errorf("Resolve(%q) = %q, want no plan, and %q", intent, got(o), want)
+		}
+	}
+}
+
+// How much, or which colour, that stands behind the last of several things behind one
+// verb may be for all of them: it is asked about.
+func TestHowMuchBehindTheLast(t *testing.T) {
+	r := lamps()
+	for _, intent := range []string{
+		"dim the hall light and the kitchen light to 30 percent",
+		"brighten the hall light and the porch light 30%",
+		"turn on the hall light, kitchen light and porch light at 30 percent",
+		"turn on the hall light and kitchen light warm white",
+		"turn on the hall light and kitchen light red",
+	} {
+		o := r.Resolve(ask(intent))
+		if o.Question == nil || !strings.Contains(o.Question.Text, "was said of the last alone: shall I ") {
+			t.Errorf("Resolve(%q) = %q, want to be asked", intent, got(o))
+		}
+	}
+	for intent, want := range map[string]string{
+		"turn off the hall light and kitchen light to 30 percent":    "turn off the hall light, set the kitchen light to 30 percent",
+		"hall light on and kitchen light blue":                       "turn on the hall light, make the kitchen light blue",
+		"turn on the hall light and dim the kitchen light to 30":     "turn on the hall light, set the kitchen light to 30 percent",
+		"set the hall light and the kitchen light to 30 percent":     "set the kitchen light to 30 percent, set the hall light to 30 percent",
+		"set hall light to 20 percent and porch light to 50 percent": "set the hall light to 20 percent, set the porch light to 50 percent",
+	} {
+		if o := r.Resolve(ask(intent)); o.Plan == nil || o.Plan.Summary != want {
+			t.Errorf("Resolve(%q) = %q, want a plan to %s", intent, got(o), want)
 		}
 	}
 }

@@ -69,6 +69,9 @@ func (x *request) otherwise() (Outcome, bool) {
 	if no, ok := x.later(&p, t); !ok {
 		return no, true
 	}
+	if length := p.Each()[0].For; t.ends && length >= nearlyADay && p.Actuates() {
+		return x.shallI(p, fmt.Sprintf("%q is %s: ", strings.Join(t.said, " "), spoken(length))), true
+	}
 	areas, _ := p.Args.Get("areas")
 	rooms, _ := textsOf(areas)
 	if t.amid != "" && (len(p.Steps) > 0 || len(rooms) > 1) && p.Actuates() {

@@ -49,6 +49,7 @@ type request struct {
 	wait      *waitFor   // what it waits for; nil for nothing
 	show      string     // the words that ask for a picture after the act, "" for none
 	names     []bool     // which words are in names of things; nil if not asked yet
+	uneven    bool       // of several things only the last has how much
 	part      bool       // it is one of several orders
 	spare     *exemption // what is left out of it; nil for nothing
 	lost      []string   // what was said and is not understood: without it nothing is done but with a yes

@@ -173,8 +173,17 @@ func (x *request) clauses() (Outcome, bool) {
 	if out, ok := x.together(steps); !ok {
 		return out, true
 	}
+	for i, s := range steps[1:] {
+		if one := steps[i]; one.For > s.After && one.Device == s.Device && switches(s, false) {
+			return x.refuse(fmt.Sprintf("to %s, and to %s before that is over, is not both to be had; say one of the two", one.Summary, s.Summary), nil), true
+		}
+	}
 	x.explain = Explanation{Template: "several orders", Score: 1, Capability: ofSteps(steps).Capability}
-	return x.inOrder(steps), true
+	out := x.inOrder(steps)
+	if x.uneven && out.Plan != nil && out.Plan.Actuates() {
+		return x.shallI(*out.Plan, "how much, or which colour, was said of the last alone: "), true
+	}
+	return out, true
 }
 
 // clause reads one part of a text of several orders. The answers to questions

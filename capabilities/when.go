@@ -294,6 +294,10 @@ func (x *request) length(i int) (end int, d time.Duration) {
 	return end, d
 }
 
+// nearlyADay is from how long on until a time of the clock somebody may have meant the
+// time that is over.
+const nearlyADay = 18 * time.Hour
+
 // later puts what was said of time into a plan.
 func (x *request) later(p *Plan, t timing) (Outcome, bool) {
 	now := x.r.home.Now

@@ -39,18 +39,17 @@ const (
 
 // open connects and listens.
 func (l *link) open(ctx context.Context) error {
-	id := l.cfg.ClientID
-	if id == "" {
-		id = "messkit-" + l.name + "-" + rand.Text()[:8]
-	}
 	var first atomic.Bool
 	first.Store(true)
 	there := new(presence) // of this connection: that of one before may still tell its end
 	l.presence = there
-	o := mqtt.NewClientOptions().AddBroker(l.cfg.address()).SetClientID(id).SetCleanSession(true).
+	o := mqtt.NewClientOptions().AddBroker(l.cfg.address()).SetClientID(l.id()).SetCleanSession(true).
 		SetUsername(l.cfg.Username).SetPassword(string(l.secret)).SetProtocolVersion(4).
 		SetConnectTimeout(l.cfg.Timeout).SetWriteTimeout(l.cfg.Timeout).SetKeepAlive(keepAlive).
 		SetAutoReconnect(true).SetMaxReconnectInterval(longestPause).SetStore(forgetful{}).
+		SetReconnectingHandler(func(_ mqtt.Client, o *mqtt.ClientOptions) { // a broker may yet be clearing away what the last one had
+			o.SetClientID(l.id())
+		}).
 		SetConnectionLostHandler(func(c mqtt.Client, err error) { // it may come when the connection stands again
 			if there.away(c, l.now(), err) {
 				l.log.Warn("the broker is gone", "err", err)
@@ -73,6 +72,15 @@ func (l *link) open(ctx context.Context) error {
 		return fmt.Errorf("%w: the broker at %s: %w", drivers.ErrNothingDone, l.cfg.address(), explained(err))
 	}
 	return nil
+}
+
+// id is what the client is called at the broker: as the configuration says, else
+// otherwise for each connection.
+func (l *link) id() string {
+	if l.cfg.ClientID != "" {
+		return l.cfg.ClientID
+	}
+	return "messkit-" + l.name + "-" + rand.Text()[:8]
 }
 
 // explained says what to do about a broker that does not take the connection.

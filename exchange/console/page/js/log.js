@@ -32,7 +32,7 @@ function refusal(r) {
 /** changed shows the storage. */
 export function changed(state) {
   const s = state.status
-  if (!s) return fill($('storage'), el('dt', {}, 'Only an operator sees this.'))
+  if (!s) return fill($('storage'), el('dt', {}, 'Figures'), el('dd', {}, 'Only an operator sees these.'))
   const lines = [['Threads', s.log], ['Pictures and files', s.files], ['Journal', s.executor?.journal]].filter(([, w]) => w)
     .flatMap(([name, w]) => [el('dt', {}, name), el('dd', {}, `${size(w.bytes)} · ${size(w.today)} written today${w.per_day ? ` · ${size(w.per_day)} a day at this pace` : ''}`)])
   fill($('storage'), lines, el('dt', {}, 'Version'), el('dd', {}, `${s.version}, up ${Math.round(s.uptime_s / 60)} min`))

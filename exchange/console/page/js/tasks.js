@@ -39,6 +39,12 @@ export function changed(t) {
   if (t.ref === current) load(t.ref)
 }
 
+/** reread reads anew what stands in a task that was answered; how it is now comes by the stream, which may have been faster. */
+function reread(ref) {
+  whole.delete(ref)
+  draw()
+}
+
 const byTime = (a, b) => String(b.updated_at).localeCompare(String(a.updated_at))
 
 let due = false
@@ -72,7 +78,7 @@ function row(t, needs, all = [t]) {
   return el('li', { className: needs ? 'calls' : '' },
     el('a', { href: `#task/${encodeURIComponent(t.ref)}`, 'aria-current': t.ref === current ? 'true' : null }, t.intent),
     el('p', { className: 'meta' }, chip(t.status), ` ${t.executor_id || 'nobody yet'} · asked by ${t.requestor_id} · ${all.length > 1 ? `${all.length} times, last ` : ''}${ago(t.updated_at)}`),
-    needs && full && mayAnswer(t) ? form(full, me, () => changed(t)) : null)
+    needs && full && mayAnswer(t) ? form(full, me, () => reread(t.ref)) : null)
 }
 
 /** answered is the response with which a task has ended; null if there is none. */
@@ -81,9 +87,10 @@ const answered = (t) => (ended.has(t.status) ? t.messages.flatMap((m) => m.mess)
 const mayAnswer = (t) => me.roles.includes('operator') || t.requestor_id === me.actor
 
 async function fetchWhole(ref) {
+  const then = threads.get(ref)
   try {
     const t = await exchange.thread(ref)
-    whole.set(ref, t)
+    if (threads.get(ref) === then) whole.set(ref, t) // else it has changed meanwhile, and is read once more
     draw()
   } catch {
     // it has gone, or is read anew with the next change

@@ -105,7 +105,7 @@ func TestBridgeAgentMeasuresOnOneWire(t *testing.T) {
     id: `+wired().Therms[0].Name()+"\n")
 	said, err := a.ask(t, "how warm is the water tank?")
 	t.Logf("$ messkit ask \"how warm is the water tank?\" --wait\n%s", said)
-	if err != nil || !strings.Contains(said, "temperature 21.125 °C") {
+	if err != nil || !strings.Contains(said, "temperature 21.12 °C") {
 		t.Error(err)
 	}
 	a.end(t)

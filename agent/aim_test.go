@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
@@ -49,16 +48,7 @@ func TestTurning(t *testing.T) {
 					Command: capabilities.TurnTo, Args: mess.Object{{Key: "angle", Value: 45.0}}, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort,
 				}})
 			}, func(h *house) {
-				ref := h.says(claude, "request: {intent: turn it}")
-				h.after(time.Minute)
-				s := h.is(ref, c.code)
-				effect := mess.Effect("")
-				if s.Reason != nil {
-					effect = s.Reason.Effect
-				}
-				if s.Evidence != c.evidence || effect != c.effect {
-					t.Errorf("evidence %q, effect %q (%+v); want %q, %q", s.Evidence, effect, s.Reason, c.evidence, c.effect)
-				}
+				ref := h.ends("request: {intent: turn it}", c.code, c.evidence, c.effect)
 				if c.says != "" {
 					h.answers(ref, c.says)
 				}

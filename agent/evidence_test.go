@@ -397,16 +397,7 @@ func TestEvidence(t *testing.T) {
 				}
 				h.line.attach = c.attach
 			}, func(h *house) {
-				ref := h.says(claude, "request: {intent: do it}")
-				h.after(time.Minute)
-				s := h.is(ref, c.code)
-				effect := mess.Effect("")
-				if s.Reason != nil {
-					effect = s.Reason.Effect
-				}
-				if s.Evidence != c.evidence || effect != c.effect {
-					t.Errorf("evidence %q, effect %q (%+v); want %q, %q", s.Evidence, effect, s.Reason, c.evidence, c.effect)
-				}
+				ref := h.ends("request: {intent: do it}", c.code, c.evidence, c.effect)
 				h.answers(ref, c.says)
 				if pictured := len(h.thread(ref).Attachments()) > 0; c.evidence == mess.Photographed && !pictured {
 					t.Error("photographed, and there is no picture")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
@@ -57,16 +56,7 @@ func TestHeating(t *testing.T) {
 					Command: capabilities.SetTemperature, Args: mess.Object{{Key: "temperature", Value: 21.0}}, Effect: capabilities.Idempotent, Risk: capabilities.RiskAppliance,
 				}})
 			}, func(h *house) {
-				ref := h.says(claude, "request: {intent: heat it}")
-				h.after(time.Minute)
-				s := h.is(ref, c.code)
-				effect := mess.Effect("")
-				if s.Reason != nil {
-					effect = s.Reason.Effect
-				}
-				if s.Evidence != c.evidence || effect != c.effect {
-					t.Errorf("evidence %q, effect %q (%+v); want %q, %q", s.Evidence, effect, s.Reason, c.evidence, c.effect)
-				}
+				ref := h.ends("request: {intent: heat it}", c.code, c.evidence, c.effect)
 				if c.says != "" {
 					h.answers(ref, c.says)
 				}

@@ -196,6 +196,23 @@ func (h *house) thread(ref string) exchange.Thread {
 	return t
 }
 
+// ends has a request said, and checks a minute later how it has ended: with what
+// evidence, and what it says of its effect.
+func (h *house) ends(request string, code mess.Code, evidence mess.Evidence, want mess.Effect) (ref string) {
+	h.t.Helper()
+	ref = h.says(claude, request)
+	h.after(time.Minute)
+	s := h.is(ref, code)
+	effect := mess.Effect("")
+	if s.Reason != nil {
+		effect = s.Reason.Effect
+	}
+	if s.Evidence != evidence || effect != want {
+		h.t.Errorf("evidence %q, effect %q (%+v); want %q, %q", s.Evidence, effect, s.Reason, evidence, want)
+	}
+	return ref
+}
+
 // is checks how a thread stands, and returns the last status that was said.
 func (h *house) is(ref string, want mess.Code) mess.Status {
 	h.t.Helper()

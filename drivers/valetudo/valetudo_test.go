@@ -303,6 +303,26 @@ func TestConfigMistakes(t *testing.T) {
 	}
 }
 
+// cleaning has a robot clean the kitchen for long, and waits until it moves. ended tells
+// how that ends, and out that it was seen moving.
+func (h *house) cleaning(t *testing.T, v drivers.Cleaner) (ended chan error, out chan bool) {
+	h.robot().set(func(r *robot) { r.steps = 1 << 20 })
+	ended, out = make(chan error, 1), make(chan bool, 1)
+	go func() {
+		_, err := v.Clean(t.Context(), []string{"kitchen"}, func(drivers.Progress) {
+			if h.robot().moves() {
+				select {
+				case out <- true:
+				default:
+				}
+			}
+		})
+		ended <- err
+	}()
+	<-out
+	return ended, out
+}
+
 // Another request pauses, resumes and stops what it is at, and a dock ends it.
 func TestSteering(t *testing.T) {
 	h := newHouse(t)
@@ -310,24 +330,7 @@ func TestSteering(t *testing.T) {
 	if err := v.Pause(t.Context()); !errors.Is(err, drivers.ErrNothingDone) {
 		t.Error(err)
 	}
-	begin := func() (ended chan error) {
-		h.robot().set(func(r *robot) { r.steps = 1 << 20 })
-		ended, out := make(chan error, 1), make(chan bool, 1)
-		go func() {
-			_, err := v.Clean(t.Context(), []string{"kitchen"}, func(drivers.Progress) {
-				if h.robot().moves() {
-					select {
-					case out <- true:
-					default:
-					}
-				}
-			})
-			ended <- err
-		}()
-		<-out
-		return ended
-	}
-	ended := begin()
+	ended, _ := h.cleaning(t, v)
 	if err := v.Pause(t.Context()); err != nil || h.robot().moves() {
 		t.Fatalf("%v, moves %t", err, h.robot().moves())
 	}
@@ -343,7 +346,7 @@ func TestSteering(t *testing.T) {
 	if err := <-ended; !errors.Is(err, drivers.ErrStopped) {
 		t.Error(err)
 	}
-	ended = begin()
+	ended, _ = h.cleaning(t, v)
 	if err := v.Dock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -357,20 +360,7 @@ func TestSteering(t *testing.T) {
 func TestOneThatCannotBeStoppedIsFollowed(t *testing.T) {
 	h := newHouse(t)
 	v := started(t, h)
-	h.robot().set(func(r *robot) { r.steps = 1 << 20 })
-	out, ended := make(chan bool, 1), make(chan error, 1)
-	go func() {
-		_, err := v.Clean(t.Context(), []string{"kitchen"}, func(drivers.Progress) {
-			if h.robot().moves() {
-				select {
-				case out <- true:
-				default:
-				}
-			}
-		})
-		ended <- err
-	}()
-	<-out
+	ended, out := h.cleaning(t, v)
 	h.robot().set(func(r *robot) { r.gone = true })
 	if _, err := v.Stop(t.Context()); err == nil {
 		t.Error("one that answers nobody is said to have stopped")

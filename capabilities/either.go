@@ -1,9 +1,6 @@
 package capabilities
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // either asks which of two orders is meant: "turn on the lamp or the heater", "dim or
 // turn off the hall light". What one of the two does not say, the other does.
@@ -38,20 +35,29 @@ func (x *request) either() (Outcome, bool) {
 	}
 	at = 0
 	if options[0] != options[1] {
-		q := Question{Field: "meaning", Text: fmt.Sprintf("which of the two: %s?", oneOf(options)), Options: options}
-		picked, out, ok := x.ask(q)
+		picked, out, ok := x.whichOfTwo(options)
 		if !ok {
 			return out, true
 		}
-		if len(picked) > 1 {
-			q.Text, q.Given = "one of them is to be done; "+q.Text, without(x.given, q.Field)
-			return Outcome{Question: &q}, true
-		}
-		at = slices.Index(options, picked[0])
+		at = picked
 	}
 	out, y := x.clause(orders[at], at+1)
 	x.explain = y.explain
 	return out, true
+}
+
+// whichOfTwo is the place of the option that was picked, else the question.
+func (x *request) whichOfTwo(options []string) (at int, out Outcome, ok bool) {
+	q := Question{Field: "meaning", Text: "which of the two: " + oneOf(options) + "?", Options: options}
+	picked, out, ok := x.ask(q)
+	switch {
+	case !ok:
+		return 0, out, false
+	case len(picked) > 1:
+		q.Text, q.Given = "one of them is to be done; "+q.Text, without(x.given, q.Field)
+		return 0, Outcome{Question: &q}, false
+	}
+	return slices.Index(options, picked[0]), Outcome{}, true
 }
 
 // alternatives are the two orders that "or" stands between, nil where they are none. A

@@ -35,17 +35,11 @@ func (x *request) ofTwo(at int) (Outcome, bool) {
 // oneOfTwo asks which of two plans is meant.
 func (x *request) oneOfTwo(plans [2]Plan, how Explanation) Outcome {
 	x.explain = how
-	options := []string{plans[0].Summary, plans[1].Summary}
-	q := Question{Field: "meaning", Text: "which of the two: " + oneOf(options) + "?", Options: options}
-	picked, out, ok := x.ask(q)
-	switch {
-	case !ok:
+	at, out, ok := x.whichOfTwo([]string{plans[0].Summary, plans[1].Summary})
+	if !ok {
 		return out
-	case len(picked) > 1:
-		q.Text, q.Given = "one of them is to be done; "+q.Text, without(x.given, q.Field)
-		return Outcome{Question: &q}
 	}
-	p := plans[slices.Index(options, picked[0])]
+	p := plans[at]
 	if x.quotes && p.Actuates() {
 		return x.shallI(p, x.because(&reading{}))
 	}

@@ -68,6 +68,11 @@ func (e *entity) stand(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
 	}
+	return e.stopped(ctx)
+}
+
+// stopped tells a cover to stop, and waits until it says that it stands.
+func (e *entity) stopped(ctx context.Context) error {
 	if err := e.order(ctx, "stop_cover", nil); err != nil {
 		return err
 	}
@@ -83,12 +88,7 @@ func (s state) ended(end string) bool {
 
 // halt stops a cover on its way, whether or not ctx has ended.
 func (e *entity) halt(ctx context.Context) error {
-	ctx = context.WithoutCancel(ctx)
-	err := e.order(ctx, "stop_cover", nil)
-	if err == nil {
-		err = e.obeyed(ctx, e.cfg.Timeout, "stop_cover", state.stands)
-	}
-	if err != nil {
+	if err := e.stopped(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("%w: it could not be stopped: %v", drivers.ErrMayAct, err) // not wrapped: it moves
 	}
 	return nil

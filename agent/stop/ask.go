@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"path/filepath"
 	"time"
@@ -66,17 +65,7 @@ func ask(dir string, q question) (h Held, err error) {
 		return Held{}, errors.Join(ErrNobody, err)
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	data, err := json.Marshal(q)
-	if err == nil {
-		err = conn.SetDeadline(time.Now().Add(askTime))
-	}
-	if err == nil {
-		_, err = conn.Write(append(data, '\n'))
-	}
-	if err == nil {
-		err = json.NewDecoder(io.LimitReader(conn, maxHeld)).Decode(&h)
-	}
-	if err != nil {
+	if err := atplace.Ask(conn, q, &h, askTime, maxHeld); err != nil {
 		return Held{}, fmt.Errorf("%w: %w", ErrNobody, err)
 	}
 	return h, nil
@@ -107,11 +96,8 @@ func (s *Stopper) reply(conn net.Conn) (err error) {
 	if err := atplace.Allowed(conn); err != nil {
 		return err
 	}
-	if err := conn.SetDeadline(time.Now().Add(askTime)); err != nil {
-		return err
-	}
-	var raw json.RawMessage
-	if err := json.NewDecoder(io.LimitReader(conn, maxAsk)).Decode(&raw); err != nil {
+	raw, err := atplace.Asked(conn, askTime, maxAsk)
+	if err != nil {
 		return err
 	}
 	q, err := parseQuestion(raw)

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"time"
@@ -73,17 +72,7 @@ func Ask(ctx context.Context, folder string, q Question) (a Answer, err error) {
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-	data, err := json.Marshal(q)
-	if err == nil {
-		err = conn.SetDeadline(time.Now().Add(askTime))
-	}
-	if err == nil {
-		_, err = conn.Write(append(data, '\n'))
-	}
-	if err == nil {
-		err = json.NewDecoder(io.LimitReader(conn, maxAnswer)).Decode(&a)
-	}
-	switch {
+	switch err := atplace.Ask(conn, q, &a, askTime, maxAnswer); {
 	case err != nil:
 		return Answer{}, fmt.Errorf("%w: %w", ErrNobody, err)
 	case a.Refused != "":
@@ -121,11 +110,8 @@ func Serve(ctx context.Context, folder string, use func(context.Context, Questio
 func answer(ctx context.Context, conn net.Conn, use func(context.Context, Question) Answer) (err error) {
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-	if err := conn.SetDeadline(time.Now().Add(askTime)); err != nil {
-		return err
-	}
-	var raw json.RawMessage
-	if err := json.NewDecoder(io.LimitReader(conn, maxAsk)).Decode(&raw); err != nil {
+	raw, err := atplace.Asked(conn, askTime, maxAsk)
+	if err != nil {
 		return err
 	}
 	q, err := parse(raw)

@@ -122,9 +122,9 @@ func TestABrowserWithAnotherClock(t *testing.T) {
 	}
 }
 
-// Nobody is shown what the exchange would refuse: who only looks has nothing to ask,
-// answer or stop with, and what an operator must confirm is told to who has asked for
-// it, without buttons.
+// Nobody is shown what the exchange would refuse: who only looks has nothing to ask
+// or answer with, and what an operator must confirm is told to who has asked for
+// it, without buttons, and does not wait for her. Everybody has the stop button.
 func TestEachRoleHasItsButtons(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -132,7 +132,7 @@ func TestEachRoleHasItsButtons(t *testing.T) {
 	h := startHouse(t)
 	h.becomes(h.asks(`{"intent": "turn on the light"}`), "needs_input")
 	p := h.b.Open(t, 360, 640)
-	signIn := func(role string) {
+	keyOf := func(role string) string {
 		t.Helper()
 		file := filepath.Join(h.home, role+".key")
 		h.messkit("keys", "issue", "a-"+role, role, "--save", file)
@@ -140,8 +140,13 @@ func TestEachRoleHasItsButtons(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		return strings.TrimSpace(string(key))
+	}
+	observer := keyOf("observer")
+	signIn := func(key string) {
+		t.Helper()
 		p.Go(h.url + "/")
-		p.Fill("#key", strings.TrimSpace(string(key)))
+		p.Fill("#key", key)
 		p.Press("Enter")
 		p.Until(`document.getElementById("line").textContent === "live"`)
 	}
@@ -156,36 +161,59 @@ func TestEachRoleHasItsButtons(t *testing.T) {
 		p.Until(`[...document.querySelectorAll("button")].filter((b) => b.checkVisibility() && b.id !== "signout").map((b) => b.textContent).join(", ") === ` + strconv.Quote(want))
 	}
 
-	signIn("observer")
-	p.Text("Waits for somebody")
-	buttons("")
-	p.Click("#needs a", "turn on the light")
+	signIn(observer)
+	p.Text("Waits for somebody else")
+	p.Text("operator must answer.")
+	buttons("Stop everything")
+	p.Click("#others a", "turn on the light")
 	p.Until(`document.getElementById("detail-title")`)
-	buttons("")
+	buttons("Stop everything")
 	for _, name := range []string{"Things", "People", "Log"} {
 		p.Click("nav a", name)
-		buttons("")
+		buttons("Stop everything")
 	}
 	h.usable(p, "observer")
 	signOut()
 
-	signIn("executor")
+	signIn(keyOf("executor"))
 	p.Text("Nothing yet.")
-	buttons("")
+	buttons("Stop everything")
 	signOut()
 
-	signIn("requester")
+	signIn(keyOf("requester"))
 	p.Fill("#intent", "vacuum the living room")
 	p.Click("#ask button", "Ask")
 	p.Until(`document.querySelector("#detail .answers")`)
-	p.Text("A person who runs the place must say yes.")
+	p.Text("A person who runs the place must say yes: it waits for an operator.")
 	buttons("Stop everything, Take it back")
 	h.usable(p, "requester")
 	h.pictured(p, "requester-waits")
+	p.Click("#detail a", "All tasks")
+	p.Until(`document.querySelector("#others").textContent.includes("An operator must say yes")`)
+	p.Until(`document.querySelector("#needs-title").hidden`)
+	p.Click("#others a", "vacuum the living room")
 	p.Click("#detail button", "Take it back")
 	p.Until(`document.querySelector("#detail .chip").textContent === "cancelled"`)
 	p.Click("nav a", "Things")
 	buttons("Stop everything, Put on hold")
+	signOut()
+
+	// Who only looks stops everything, is told who releases it, and hears when it is.
+	p.Click("#stop button", "Stop everything")
+	p.Until(`/^NOT STOPPED .* not signed in/.test(document.getElementById("failed").textContent)`)
+	p.Click("#failed button", "I have read it")
+	p.Fill("#key", observer)
+	p.Press("Enter")
+	p.Until(`document.getElementById("line").textContent === "live"`)
+	p.Click("#stop button", "Stop everything")
+	p.Until(`/STOPPED.*a-observer.*devices safe.*released at the place/s.test(document.getElementById("stopped").textContent)`)
+	h.usable(p, "observer-stopped")
+	h.fits(p, "observer-stopped", 360, 640)
+	h.messkit("clear", "--data", filepath.Join(h.home, "data"))
+	p.Until(`/^Released at/.test(document.getElementById("released").textContent) && !document.getElementById("stopped").textContent`)
+	h.usable(p, "released")
+	p.Click("#released button", "I have read it")
+	buttons("Stop everything")
 	if faults := p.Faults("401"); len(faults) > 0 { // who is not signed in yet is asked who she is
 		t.Errorf("in the page: %q", faults)
 	}

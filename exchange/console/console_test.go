@@ -237,8 +237,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// What lets something act needs an operator at the place; what stops, a requester
-// anywhere.
+// What lets something act needs an operator at the place; what stops, anybody who
+// may see the page, anywhere.
 func TestWhoMayDoWhat(t *testing.T) {
 	h := open(t)
 	op, _ := h.signed("op", operator)
@@ -246,7 +246,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	see, _ := h.signed("see", exchange.Observer)
 	const stop, release, arm = "/console/stop", "/console/release", "/console/arm"
 	h.is(http.StatusAccepted, ask, http.MethodPost, stop, `{"why":"cat"}`)
-	h.is(http.StatusForbidden, see, http.MethodPost, stop, `{}`)
+	h.is(http.StatusAccepted, see, http.MethodPost, stop, `{"why":"smoke"}`)
 	h.is(http.StatusForbidden, ask, http.MethodPost, release, `{}`)
 	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "X-Forwarded-For", "10.0.0.1")
 	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "X-Forwarded-Host", "robots.example")

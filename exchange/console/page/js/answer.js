@@ -3,6 +3,7 @@
 import { exchange } from './api.js'
 import { last } from './content.js'
 import { el, randomId, words } from './dom.js'
+import { asking } from './plan.js'
 
 /** form asks a person, me, what a thread waits for; null if that is nothing. done is called afterwards. */
 export function form(thread, me, done) {
@@ -43,13 +44,14 @@ function sender(thread, box, done) {
 }
 
 function confirmation(thread, asked, me, done) {
+  const operator = me.roles.includes('operator')
   const box = el('div', { className: 'answers', role: 'group', 'aria-label': 'Confirm' },
     el('p', {}, el('strong', {}, asked.action || 'Confirm this')),
     asked.consequences ? el('p', {}, asked.consequences) : null,
     asked.reversible === false ? el('p', { className: 'meta' }, 'It cannot be undone.') : null,
-    asked.confirm_by === 'operator' ? el('p', { className: 'meta' }, 'A person who runs the place must say yes.') : null)
+    asked.confirm_by === 'operator' && !operator ? el('p', { className: 'meta' }, 'A person who runs the place must say yes: it waits for an operator.') : null)
   const say = (confirm) => ({ reply: { re: asked.ref, confirm, ...(asked.action_hash ? { action_hash: asked.action_hash } : {}) } })
-  if (asked.confirm_by === 'operator' && !me.roles.includes('operator')) return box // it is not hers to say
+  if (asked.confirm_by === 'operator' && !operator) return box // it is not hers to say
   let send = null
   box.append(
     el('button', { type: 'button', onclick: () => send(say(true)) }, 'Yes, do it'),
@@ -84,7 +86,7 @@ function question(q, id) {
     return { key, node: el('div', {}, el('label', { htmlFor: id }, q.question || words(key)), input), value: () => input.value.trim() }
   }
   const choices = q.options.map((o) => el('input', { type: 'radio', name: id, value: o, required: '' }))
-  const node = el('fieldset', { className: 'answers' }, el('legend', {}, q.question || words(key)),
-    choices.map((c) => el('label', { className: 'check' }, c, c.value)))
+  const node = el('fieldset', { className: 'answers' }, el('legend', {}, asking(q) || words(key)),
+    el('div', { className: q.options.every((o) => o.length < 25) ? 'options' : '' }, choices.map((c) => el('label', { className: 'check' }, c, c.value))))
   return { key, node, value: () => choices.find((c) => c.checked)?.value || '' }
 }

@@ -74,7 +74,7 @@ export async function begin() {
   return who
 }
 
-/** mayAsk reports whether somebody may ask for anything, and so for a stop and a hold. */
+/** mayAsk reports whether somebody may ask for anything, and so for a hold. A stop may be pressed by everybody. */
 export const mayAsk = (who) => who.roles.includes('requester') || who.roles.includes('operator')
 
 const part = encodeURIComponent

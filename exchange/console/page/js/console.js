@@ -63,7 +63,7 @@ function signIn(error) {
 function signedIn() {
   $('exchange').textContent = who.exchange
   $('nav').hidden = false
-  for (const id of ['ask', 'stop']) $(id).hidden = !mayAsk(who) // the exchange would refuse it
+  $('ask').hidden = !mayAsk(who) // the exchange would refuse it
   $('whoami').textContent = `Signed in as ${who.actor} (${who.roles.join(', ')}).`
   $('signout').onclick = async () => {
     await page.signOut().catch(() => {})

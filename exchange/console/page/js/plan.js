@@ -8,9 +8,17 @@ const effects = { query: 'only looks', idempotent: 'can be done again', once: 'h
 /** outcome shows a plan, a question or a refusal; a plan without what a confirmation beside it says in the same words. */
 export function outcome(out, beside) {
   if (out.plan) return plan(out.plan, beside)
-  if (out.question) return [el('p', {}, `Would ask: ${out.question.question}`), out.question.options?.length ? el('p', { className: 'meta' }, out.question.options.join(' · ')) : null]
+  if (out.question) return [el('p', {}, `Would ask: ${asking(out.question)}`), out.question.options?.length ? el('p', { className: 'meta' }, out.question.options.join(' · ')) : null]
   if (out.refusal) return [folded(`No robot here would do it: ${out.refusal.reason}`)]
   return []
+}
+
+/** asking is a question without the choices that it ends with: they stand below it. */
+export function asking(q) {
+  const [, head, tail] = /^(.+?): (.+)\?$/.exec(q.question || '') || []
+  if (!tail || !q.options?.length) return q.question
+  const rest = q.options.toSorted((a, b) => b.length - a.length).reduce((text, o) => text.replaceAll(o, ''), tail)
+  return /^[\s,]*(or)?[\s,]*$/.test(rest) ? `${head}?` : q.question
 }
 
 /** kind is the class that a preview has. */

@@ -3,7 +3,7 @@
 // all. A browser has six connections for one host: whatever waits in them, in this
 // window and in others, is given up first.
 
-import { exchange, letGo, page } from './api.js'
+import { exchange, letGo, page, Refused } from './api.js'
 import { $, el, fill, refill, since, words } from './dom.js'
 import { connect, hangUp } from './events.js'
 
@@ -24,12 +24,15 @@ if (others) {
 }
 
 export function ready() {
+  addEventListener('hashchange', () => fill($('released'))) // who goes on has read it
   const form = $('stop')
+  const label = form.querySelector('button').textContent
   form.onsubmit = async (e) => {
     e.preventDefault()
     const button = form.querySelector('button')
     button.disabled = true
-    $('failed').textContent = ''
+    button.textContent = 'Stopping …'
+    for (const id of ['failed', 'released']) $(id).textContent = ''
     makeRoom()
     others?.postMessage('stop')
     const late = new AbortController()
@@ -40,9 +43,11 @@ export function ready() {
       else failed(text)
     } catch (err) {
       if (late.signal.aborted) form.submit()
+      else if (err instanceof Refused && err.code === 401) failed(`NOT STOPPED at ${since(Date.now())}: this browser is not signed in. Sign in and press it again; at the place: messkit stop.`)
       else failed(`NOT STOPPED at ${since(Date.now())}: ${err.message}. Press it again; at the place: messkit stop.`)
     }
     clearTimeout(timer)
+    button.textContent = label
     button.disabled = false
     connect()
   }
@@ -53,18 +58,35 @@ function failed(text) {
   fill($('failed'), el('p', {}, text), el('button', { type: 'button', onclick: () => fill($('failed')) }, 'I have read it'))
 }
 
-/** changed tells what is stopped, and how to release it. */
+let stood = false // that something is stopped has been told
+
+/** changed tells what is stopped, and how to release it, and that it has been released. */
 export function changed(state, who) {
   const box = $('stopped')
   const list = state.executors.filter((e) => e.stopped || e.stopping)
+  if (stood && list.length === 0) released()
+  if (!stood && list.length) fill($('released'))
+  stood = list.length > 0
   if (list.length === 0) return refill(box)
   const lines = list.map((e) => (e.person && e.id === who.actor ? toldTo(e) : el('p', {}, el('strong', {}, `${e.name || e.id}: `), stands(e))))
-  const mine = state.here?.stopped
-  const release = mine && who.roles.includes('operator')
-    ? who.at_place ? el('button', { type: 'button', onclick: (e) => free(e.target) }, 'Release the stop (look first)')
-      : el('p', {}, 'It is released at the place, after somebody has looked: messkit clear there, or this page in a browser on that machine.')
-    : null
-  refill(box, lines, release)
+  refill(box, lines, release(state, who, list.filter((e) => e.stopped && !e.person)))
+}
+
+/** release is how those that are stopped are released: the executor here by an operator's browser at the place, others at theirs. */
+function release(state, who, list) {
+  const mine = state.here?.stopped && who.roles.includes('operator')
+  const others = list.some((e) => !mine || e.id !== state.here.executor)
+  return [
+    mine ? who.at_place ? el('button', { type: 'button', onclick: (e) => free(e.target) }, 'Release the stop (look first)')
+      : el('p', {}, 'It is released at the place, after somebody has looked: messkit clear there, or this page in a browser on that machine.') : null,
+    others ? el('p', {}, `${mine ? 'The others are' : 'It is'} released at the place, after somebody has looked: messkit clear on the executor’s own machine.`) : null,
+  ]
+}
+
+/** released tells that nothing is stopped any more, and what that means. */
+function released() {
+  fill($('released'), el('p', {}, `Released at ${since(Date.now())}. Nothing is begun by that: what was under way has ended, and has to be asked for anew.`),
+    el('button', { type: 'button', onclick: () => fill($('released')) }, 'I have read it'))
 }
 
 /** toldTo tells a person that she is to stop, until she has said that she has. */

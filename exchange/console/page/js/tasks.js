@@ -57,9 +57,10 @@ function draw() {
     due = false
     const all = [...threads.values()].sort(byTime)
     const waiting = all.filter((t) => calls.has(t.status))
-    list('needs', waiting.map((t) => row(t, true)), '')
-    $('needs-title').hidden = waiting.length === 0
-    $('needs-title').textContent = waiting.some(mayAnswer) ? 'Waits for you' : 'Waits for somebody'
+    for (const [id, some] of [['needs', waiting.filter(waitsForMe)], ['others', waiting.filter((t) => !waitsForMe(t))]]) {
+      list(id, some.map((t) => row(t)), '')
+      $(`${id}-title`).hidden = some.length === 0
+    }
     list('open', all.filter((t) => !ended.has(t.status) && !calls.has(t.status)).map((t) => row(t)), 'Nothing is under way.')
     list('lately', all.filter((t) => ended.has(t.status)).slice(0, shown).map((t) => row(t)), mayAsk(me) ? 'Nothing yet. Ask for something above.' : 'Nothing yet.')
     for (const t of waiting.slice(0, shown)) if (!whole.has(t.ref)) fetchWhole(t.ref)
@@ -73,16 +74,22 @@ function list(id, rows, empty) {
   fill(node, rows.length ? rows : empty ? el('li', {}, el('p', { className: 'empty' }, empty)) : null)
 }
 
-function row(t, needs, all = [t]) {
+function row(t, all = [t]) {
   const full = whole.get(t.ref)
-  return el('li', { className: needs ? 'calls' : '' },
+  const calling = calls.has(t.status)
+  const mine = calling && waitsForMe(t)
+  return el('li', { className: mine ? 'calls' : '' },
     el('a', { href: `#task/${encodeURIComponent(t.ref)}`, 'aria-current': t.ref === current ? 'true' : null }, t.intent),
     el('p', { className: 'meta' }, chip(t.status), ` ${t.executor_id || 'nobody yet'} · asked by ${t.requestor_id} · ${all.length > 1 ? `${all.length} times, last ` : ''}${ago(t.updated_at)}`),
-    needs && full && mayAnswer(t) ? form(full, me, () => reread(t.ref)) : null)
+    calling && !mine ? el('p', { className: 'meta' }, t.status === 'needs_confirmation' ? 'An operator must say yes: whoever runs the place.' : `${t.requestor_id} must answer.`) : null,
+    mine && full && t.ref !== current ? form(full, me, () => reread(t.ref)) : null) // an open task has it
 }
 
 /** answered is the response with which a task has ended; null if there is none. */
 const answered = (t) => (ended.has(t.status) ? t.messages.flatMap((m) => m.mess).findLast((i) => i.response?.content?.length)?.response : null)
+
+/** waitsForMe reports whether a task waits for the one at the page. What only an operator may confirm is hers whose page knows that it is not so. */
+const waitsForMe = (t) => mayAnswer(t) && (t.status !== 'needs_confirmation' || me.roles.includes('operator') || whole.has(t.ref) && last(whole.get(t.ref), t.status)?.confirm_by !== 'operator')
 
 const mayAnswer = (t) => me.roles.includes('operator') || t.requestor_id === me.actor
 
@@ -201,5 +208,5 @@ export function refusals() {
     const key = JSON.stringify([t.status, t.intent, t.executor_id || '', t.requestor_id])
     alike.set(key, [...(alike.get(key) || []), t])
   }
-  return [...alike.values()].map((all) => row(all[0], false, all))
+  return [...alike.values()].map((all) => row(all[0], all))
 }

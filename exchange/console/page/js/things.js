@@ -114,7 +114,7 @@ function catalogue(list) {
     const [id, meta] = typeof c === 'string' ? [c, null] : Object.entries(c)[0]
     can.set(id, [...(can.get(id) || []), meta?.areas?.length ? `${e.name || e.id} (${meta.areas.join(', ')})` : e.name || e.id])
   }
-  const rows = list.filter((c) => can.has(c.id)).map((c) => el('tr', {}, el('th', { scope: 'row' }, words(c.id)), el('td', {}, c.description || ''), el('td', {}, can.get(c.id).join('; '))))
-  fill($('capabilities'), el('thead', {}, el('tr', {}, ['Capability', 'What it is', 'Who, and where'].map((h) => el('th', { scope: 'col' }, h)))), el('tbody', {}, rows))
+  const rows = list.filter((c) => can.has(c.id)).map((c) => el('tr', {}, el('th', { scope: 'row' }, words(c.id), c.description ? el('span', { className: 'about' }, c.description) : null), el('td', {}, can.get(c.id).join('; '))))
+  fill($('capabilities'), el('thead', {}, el('tr', {}, ['What', 'Who, and where'].map((h) => el('th', { scope: 'col' }, h)))), el('tbody', {}, rows))
 }
 

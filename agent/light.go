@@ -22,7 +22,7 @@ func (v verbs) dim(ctx context.Context) result {
 		text:  fmt.Sprintf("The %s is at %s %%.", v.dev.Label, number(percent)),
 		facts: mess.Object{{Key: "device", Value: v.dev.Name}, {Key: "level", Value: mess.Number(number(percent))}},
 	}
-	return v.lit(ctx, r, func(ctx context.Context) (string, bool, error) {
+	return v.lit(ctx, r, percent > 0, func(ctx context.Context) (string, bool, error) {
 		reader, ok := v.dev.Driver.(drivers.LevelReader)
 		if !ok {
 			return "", false, nil
@@ -86,7 +86,7 @@ func (v verbs) tint(ctx context.Context) result {
 		text:  fmt.Sprintf("The %s has the colour %s.", v.dev.Label, c),
 		facts: mess.Object{{Key: "device", Value: v.dev.Name}, {Key: "colour", Value: c.String()}},
 	}
-	return v.lit(ctx, r, func(ctx context.Context) (string, bool, error) {
+	return v.lit(ctx, r, true, func(ctx context.Context) (string, bool, error) {
 		reader, ok := v.dev.Driver.(drivers.ColourReader)
 		if !ok {
 			return "", false, nil
@@ -99,31 +99,32 @@ func (v verbs) tint(ctx context.Context) result {
 	})
 }
 
-// lit looks again at a light that was told something. read says what it shows
+// lit looks again at a light that was told something, and is on then, or off. read says what it shows
 // instead, "" where it is as it was told, and whether it can tell at all.
-func (v verbs) lit(ctx context.Context, r result, read func(context.Context) (instead string, can bool, err error)) result {
+func (v verbs) lit(ctx context.Context, r result, on bool, read func(context.Context) (instead string, can bool, err error)) result {
 	if r.effect == mess.EffectNone {
 		return r
 	}
 	since := v.now()
 	v.acted(r)
-	ctx, cancel := aftermath(ctx)
+	if v.retreat(ctx, on, &r) {
+		return r
+	}
+	after, cancel := aftermath(ctx)
 	defer cancel()
 	can := false
-	instead, err := settled(ctx, &r, func(instead string) bool { return instead == "" }, func() (instead string, err error) {
-		instead, can, err = read(ctx)
+	instead, err := settled(after, &r, func(instead string) bool { return instead == "" }, func() (instead string, err error) {
+		instead, can, err = read(after)
 		return instead, err
 	})
 	if can {
 		r.readsBack(v.dev.Name, instead == "", instead, err)
 	}
-	if r.err != nil {
-		return r
+	if r.err == nil {
+		v.lookAgain(after, since, &r)
+		v.noteOff(&r)
 	}
-	v.lookAgain(ctx, since, &r)
-	if v.verdict.OffIn > 0 {
-		r.note("it is switched off again in %v", v.verdict.OffIn)
-	}
+	v.retreat(ctx, on, &r)
 	return r
 }
 
@@ -140,7 +141,7 @@ func (v verbs) warm(ctx context.Context) result {
 		text:  fmt.Sprintf("The %s is at %s K.", v.dev.Label, number(kelvin)),
 		facts: mess.Object{{Key: "device", Value: v.dev.Name}, {Key: "kelvin", Value: mess.Number(number(kelvin))}},
 	}
-	return v.lit(ctx, r, func(ctx context.Context) (string, bool, error) {
+	return v.lit(ctx, r, true, func(ctx context.Context) (string, bool, error) {
 		reader, ok := v.dev.Driver.(drivers.WarmthReader)
 		if !ok {
 			return "", false, nil

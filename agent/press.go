@@ -45,7 +45,7 @@ func (v verbs) press(ctx context.Context) result {
 
 // readPressed corrects the result by when the device says that it was set off last.
 func (v verbs) readPressed(ctx context.Context, reader drivers.PressReader, before drivers.Pressed, r *result) {
-	is, err := v.pass.Pressed(ctx, reader)
+	is, err := settled(ctx, r, func(is drivers.Pressed) bool { return is.At.After(before.At) }, func() (drivers.Pressed, error) { return v.pass.Pressed(ctx, reader) })
 	switch newer := is.At.After(before.At); {
 	case err != nil:
 		r.note("it could not be read back: %v", err)

@@ -118,8 +118,8 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 	}
 	switch {
 	case errors.Is(cause, errCancelled):
-		if r.roams {
-			return "cancelled", "cancelled midway" + midway
+		if r.roams || r.effect == "" || r.effect == mess.EffectUnknown {
+			return "cancelled", "cancelled midway" + midway // whether it has stopped is not known
 		}
 		return "cancelled", "stopped midway" + midway
 	case errors.Is(cause, errLost):

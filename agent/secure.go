@@ -60,7 +60,14 @@ func (v verbs) readSecured(ctx context.Context, r *result) {
 	if read == nil {
 		return
 	}
-	so, now, err := read(ctx, v.pass)
+	so, now := false, ""
+	_, err := settled(ctx, r, func(so bool) bool { return so }, func() (bool, error) {
+		is, how, err := read(ctx, v.pass)
+		if err == nil {
+			so, now = is, how
+		}
+		return is, err
+	})
 	if err == nil && !so && r.err != nil && !mayAct(r.err) && stays(ctx, v.plan.Command, now, func() (string, error) {
 		_, again, err := read(ctx, v.pass)
 		return again, err

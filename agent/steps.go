@@ -46,6 +46,7 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 	}
 	t.began = t.a.now()
 	var all result
+	var did []capabilities.Plan
 	for i, step := range plan.Steps {
 		wait.For(ctx, step.After) // where ctx ends, the step says so
 		if i > 0 && step.Command.Watches() {
@@ -56,6 +57,9 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 			return nil // the thread stays open, and the next run watches on
 		}
 		all.add(step, r)
+		if r.err == nil {
+			did = append(did, step)
+		}
 		if r.err != nil && (ctx.Err() != nil || plan.Capability == capabilities.Several) {
 			for _, rest := range plan.Steps[i+1:] { // what comes behind may depend on it
 				all.left = append(all.left, rest.Summary)
@@ -64,6 +68,11 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 		}
 	}
 	t.ended = t.a.now()
+	for _, step := range did {
+		if how := t.a.endsAs(step); how != "" && stopped(ctx) {
+			all.note("%s", how)
+		}
+	}
 	if all.err == nil {
 		all.done, all.left = nil, nil // it is whole
 	}

@@ -211,16 +211,25 @@ func (v verbs) turnTo(ctx context.Context, on bool) result {
 	}
 	since := v.now()
 	v.acted(r)
-	ctx, cancel := aftermath(ctx)
-	defer cancel()
-	v.readBack(ctx, on, &r)
-	if r.err == nil {
-		v.lookAgain(ctx, since, &r)
-		if v.verdict.OffIn > 0 && on {
-			r.note("it is switched off again in %v", v.verdict.OffIn)
-		}
+	if v.retreat(ctx, on, &r) {
+		return r
 	}
+	after, cancel := aftermath(ctx)
+	defer cancel()
+	v.readBack(after, on, &r)
+	if r.err == nil {
+		v.lookAgain(after, since, &r)
+		v.noteOff(&r)
+	}
+	v.retreat(ctx, on, &r)
 	return r
+}
+
+// noteOff says when what is on is switched off again, if it is.
+func (v verbs) noteOff(r *result) {
+	if in := v.pass.OffIn(); in > 0 {
+		r.note("it is switched off again in %v", in)
+	}
 }
 
 // readBack corrects the result by what the device says of itself.
@@ -310,7 +319,7 @@ func (v verbs) dock(ctx context.Context) result {
 		return r
 	}
 	if reader, ok := v.dev.Driver.(drivers.DockReader); ok {
-		switch in, err := v.pass.Docked(ctx, reader); {
+		switch in, err := settled(ctx, &r, func(in bool) bool { return in }, func() (bool, error) { return v.pass.Docked(ctx, reader) }); {
 		case err != nil:
 			r.note("it could not be read back: %v", err)
 		case !in:

@@ -57,6 +57,7 @@ type device struct {
 	safe   *Safe          // what came of the last stop; nil before one
 	holder string         // what the task that holds it does; "" if none does
 	off    *off           // when it is to be switched off; nil if it is not on
+	ending bool           // it is being switched off
 	active bool           // the task that holds it may act now
 	left   bool           // it has acted, or may have, and is not known to be inert since
 	level  level

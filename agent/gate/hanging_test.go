@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,6 +90,29 @@ func TestADriverHangsAndTheGuardDoesNot(t *testing.T) {
 		synctest.Wait()
 		if len(off) < 2 || off[0] != time.Minute+25*time.Millisecond || off[1]-10*time.Minute > 100*time.Millisecond || !is {
 			t.Errorf("switched off by the guard at %v, and the hand's light is on=%t", off, is)
+		}
+	})
+}
+
+// A device that hangs as its time is over keeps no other on for longer than its own.
+func TestEachGoesOffInItsOwnTime(t *testing.T) {
+	inHouse(t, gate.Device{Timeout: 30 * time.Second, StopWithin: time.Second}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		s := stuck{&lamp{start: l.start}, make(chan struct{})}
+		plan := switchPlan(true, time.Minute)
+		plan.Device = "pump"
+		pass := enter(t, g, plan)
+		if err := pass.Switch(t.Context(), s, true); err != nil {
+			t.Error(err)
+		}
+		pass.Leave()
+		turn(t, g, l, true, time.Minute+time.Second)
+		after(2 * time.Minute)
+		close(s.hang)
+		after(time.Minute)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if got := strings.Join(l.log, ", "); got != "on 0s, off 1m1s" {
+			t.Errorf("the lamp beside it: %s", got)
 		}
 	})
 }

@@ -23,7 +23,7 @@ func moves(p capabilities.Plan) bool { return p.Command == capabilities.Move }
 
 // energises reports whether a plan leaves something on or moving that has to be
 // ended.
-func energises(p capabilities.Plan) bool { return turnsOn(p) || moves(p) }
+func energises(p capabilities.Plan) bool { return TurnsOn(p) || moves(p) }
 
 // leased refuses a motion without an end.
 func (g *Gate) leased(d *device, p capabilities.Plan) error {

@@ -17,7 +17,8 @@ type off struct {
 	sw   drivers.Switch
 	wait time.Duration // before the next try, after one that failed
 	time bool          // it was asked for that time, and not for longer
-	// stops: it is to stand still, and has not said that it does.
+	// stops: it is to stand still, or to be on because that is safe, and has not said
+	// that it does, or is.
 	stops bool
 }
 
@@ -55,7 +56,10 @@ func (g *Gate) Run(ctx context.Context) error {
 	return both.Wait()
 }
 
+// runTimers switches each device off by itself: one that hangs keeps no other on.
 func (g *Gate) runTimers(ctx context.Context) error {
+	var offs errgroup.Group
+	defer func() { _ = offs.Wait() }() // they return nil
 	for {
 		d, o, in := g.next()
 		if d == nil {
@@ -73,10 +77,23 @@ func (g *Gate) runTimers(ctx context.Context) error {
 			return nil
 		case <-g.wake:
 		case <-t.C:
-			g.switchOff(ctx, d, o)
+			g.ending(d, true)
+			offs.Go(func() error {
+				defer g.ending(d, false)
+				g.switchOff(ctx, d, o)
+				return nil
+			})
 		}
 		t.Stop()
 	}
+}
+
+// ending notes whether a device is being switched off.
+func (g *Gate) ending(d *device, now bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	d.ending = now
+	g.ring()
 }
 
 // next is the device that is to be switched off next, and in how long.
@@ -84,7 +101,7 @@ func (g *Gate) next() (d *device, o *off, in time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, c := range g.devices {
-		if c.off != nil && !c.off.at.IsZero() && (d == nil || c.off.at.Before(o.at)) {
+		if c.off != nil && !c.ending && !c.off.at.IsZero() && (d == nil || c.off.at.Before(o.at)) {
 			d, o = c, c.off
 		}
 	}
@@ -104,7 +121,7 @@ func (g *Gate) switchOff(ctx context.Context, d *device, o *off) {
 	if o.stops && (err == nil || errors.Is(err, drivers.ErrNotStarted)) && d.off == o { // it stands, or a stop sees to it
 		d.off = nil
 		d.left = d.left && err != nil
-		g.log.Info("not told to stop any more", "device", d.name, "err", err)
+		g.log.Info("not told again any more", "device", d.name, "err", err)
 		return
 	}
 	if err == nil && g.wentOff(d, o) {
@@ -118,7 +135,7 @@ func (g *Gate) switchOff(ctx context.Context, d *device, o *off) {
 	o.wait = min(lastRetry, max(firstRetry, 2*o.wait))
 	o.at = g.now().Add(o.wait)
 	if o.stops {
-		g.log.Error("told to stop again, and may still be moving", "device", d.name, "err", err)
+		g.log.Error("told its safe state again, and not known to be in it", "device", d.name, "err", err)
 		return
 	}
 	g.log.Error("cannot switch off, though its time is over", "device", d.name, "err", err)

@@ -77,7 +77,7 @@ func parameter(l Device, p capabilities.Plan, name string) (any, bool) {
 		return p.Args.Get(name)
 	}
 	last := p.For
-	if turnsOn(p) {
+	if TurnsOn(p) {
 		last = offIn(l, p)
 	}
 	return last.Seconds(), last > 0

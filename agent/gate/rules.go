@@ -107,7 +107,7 @@ func (g *Gate) rest(d *device, p capabilities.Plan) (time.Duration, string) {
 // pulses reports whether a plan switches something on for a time that counts
 // once: two at a time would be one.
 func pulses(p capabilities.Plan) bool {
-	return p.Command == capabilities.SetSwitch && p.Effect == capabilities.Once && p.For > 0 && turnsOn(p)
+	return p.Command == capabilities.SetSwitch && p.Effect == capabilities.Once && p.For > 0 && TurnsOn(p)
 }
 
 const (
@@ -162,9 +162,9 @@ func (g *Gate) notDry(d *device, p capabilities.Plan) error {
 	return &Refusal{Device: d.name, Rule: "dry_run", Text: fmt.Sprintf("nothing acts while it is on; otherwise it would now: %s", p.Summary)}
 }
 
-// turnsOn reports whether a plan may leave its device on: every colour does,
+// TurnsOn reports whether a plan may leave its device on: every colour does,
 // and every level but 0.
-func turnsOn(p capabilities.Plan) bool {
+func TurnsOn(p capabilities.Plan) bool {
 	switch p.Command {
 	case capabilities.SetSwitch:
 		on, ok := p.Args.Get("on")
@@ -215,7 +215,7 @@ func releases(p capabilities.Plan) bool {
 
 // offIn is how long after p a device is switched off; 0 for never.
 func offIn(l Device, p capabilities.Plan) time.Duration {
-	if !turnsOn(p) {
+	if !TurnsOn(p) {
 		return 0
 	}
 	if p.For > 0 {

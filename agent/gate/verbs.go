@@ -17,7 +17,7 @@ import (
 // where it has a timer.
 func (p *Pass) Switch(ctx context.Context, s drivers.Switch, on bool) error {
 	name := map[bool]string{true: "switch on", false: "switch off"}[on]
-	if err := p.planned(name, capabilities.SetSwitch, !on || turnsOn(p.order.Plan)); err != nil && p.order.Command != capabilities.Toggle {
+	if err := p.planned(name, capabilities.SetSwitch, !on || TurnsOn(p.order.Plan)); err != nil && p.order.Command != capabilities.Toggle {
 		return err
 	}
 	_, err := act(ctx, p, name, p.dev.limits.Timeout, func(ctx context.Context) (struct{}, error) {

@@ -1,0 +1,66 @@
+package gate
+
+import (
+	"context"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// Retreat switches the device to its safe level when the plan's own act was cut short:
+// its requester wants it no more, or the program ends. It waits until the driver has
+// come back from that act, asks for no permission, and leaves it to a stop where there
+// is one.
+func (p *Pass) Retreat(ctx context.Context, s drivers.Switch, on bool) error {
+	name := map[bool]string{true: "switch on", false: "switch off"}[on]
+	c := &call{dev: p.dev, name: name, limit: p.dev.limits.Timeout, line: p.dev.acting, acts: true}
+	_, err := run(ctx, p.g, c, func(ctx context.Context) (struct{}, error) {
+		p.g.mu.Lock()
+		no := p.g.notStopped(p.dev, p.order.Plan)
+		p.g.mu.Unlock()
+		if no != nil {
+			return struct{}{}, no
+		}
+		return struct{}{}, s.Switch(ctx, on)
+	})
+	if err == nil && !on {
+		p.g.disarm(p.dev)
+	}
+	return err
+}
+
+// Insist has the device told again until it takes its safe level, or is told something
+// else: it could not be told, or did not heed.
+func (p *Pass) Insist(s drivers.Switch, on bool) {
+	g, d := p.g, p.dev
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d.off != nil && d.off.wait > 0 {
+		return // it is at it
+	}
+	o := &off{at: g.now().Add(firstRetry), on: d.onSince(g.now()), sw: s}
+	if on {
+		o.sw, o.stops = back{s}, true
+	}
+	d.off, d.left = o, true
+	g.ring()
+}
+
+// back is a Switch that is on when it is safe.
+type back struct{ switched }
+
+type switched = drivers.Switch
+
+func (s back) Switch(ctx context.Context, _ bool) error { return s.switched.Switch(ctx, true) }
+
+// OffIn is how long it is until the device is switched off by itself; 0 where nothing
+// does that.
+func (p *Pass) OffIn() time.Duration {
+	g, d := p.g, p.dev
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d.off == nil || d.off.at.IsZero() || d.off.stops {
+		return 0
+	}
+	return max(time.Second, d.off.at.Sub(g.now()).Round(time.Second))
+}

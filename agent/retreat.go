@@ -1,0 +1,96 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// retreatTime is how long taking a device back may take, with the look at it: what it
+// was told before is waited for.
+const retreatTime = 30 * time.Second
+
+// retreat takes what was told to be on, or off, to its safe level where its requester
+// has cancelled that midway, or the program ends, and tells how it is then. It reports
+// whether that is the end of it. What a stop has halted it tells, and no more.
+func (v verbs) retreat(ctx context.Context, on bool, r *result) bool {
+	safe, known := safeLevel(v.dev.Driver)
+	cause := context.Cause(ctx)
+	whole := r.err == nil && safe == on // nothing takes it back
+	switch {
+	case !known || whole || cause == nil || r.effect == mess.EffectNone:
+		return false
+	case stopOf(ctx) != nil && r.err == nil:
+		r.err = fmt.Errorf("%s had been switched %s before, and was taken to its safe state, %s", v.dev.Name, onOff(on), onOff(safe))
+		r.effect = mess.EffectUnknown
+		return true
+	case !stopped(ctx) && (r.err == nil || !errors.Is(cause, errCancelled)):
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), retreatTime)
+	defer cancel()
+	s := v.dev.Driver.(drivers.Switch)
+	err := v.pass.Retreat(ctx, s, safe)
+	v.retreated(ctx, on, safe, err, r)
+	if r.effect == mess.EffectUnknown {
+		v.pass.Insist(s, safe)
+	}
+	return true
+}
+
+// safeLevel is the level that is safe, where a device has one and is switched.
+func safeLevel(d drivers.Device) (on, known bool) {
+	_, switches := d.(drivers.Switch)
+	l, ok := d.(drivers.Levels)
+	if !ok || !switches {
+		return false, false
+	}
+	_, level := l.Levels()
+	return level == "on", level == "on" || level == "off"
+}
+
+// endsAs says of a step that was done how the end of the program leaves its device
+// instead, "" where it stays.
+func (a *Agent) endsAs(step capabilities.Plan) string {
+	d := a.devices[step.Device]
+	if d == nil {
+		return ""
+	}
+	safe, known := safeLevel(d.Driver)
+	if !known || safe || !gate.TurnsOn(step) {
+		return ""
+	}
+	return fmt.Sprintf("the %s is switched off as the program ends", d.Label)
+}
+
+// retreated corrects the result by what the device says of itself after it was told its
+// safe level, which has ended with err.
+func (v verbs) retreated(ctx context.Context, on, safe bool, err error, r *result) {
+	told := result{err: err}
+	reader, reads := v.dev.Driver.(drivers.SwitchReader)
+	is, unread := safe, error(nil)
+	if reads {
+		is, unread = settled(ctx, &told, func(is bool) bool { return is == safe }, func() (bool, error) { return v.pass.On(ctx, reader) })
+	}
+	to := "switched " + onOff(safe)
+	switch {
+	case err != nil && (!reads || unread != nil):
+		r.err, r.effect = fmt.Errorf("%s could not be %s (%v), and may be %s", v.dev.Name, to, err, onOff(!safe)), mess.EffectUnknown
+	case err != nil:
+		r.err, r.effect = fmt.Errorf("%s could not be %s (%v); it read back as %s just now, and may still act", v.dev.Name, to, err, onOff(is)), mess.EffectUnknown
+	case is != safe:
+		r.err, r.effect = fmt.Errorf("%s was %s, but reads back as %s", v.dev.Name, to, onOff(is)), mess.EffectUnknown
+	case !reads || unread != nil:
+		r.err, r.effect, r.evidence = fmt.Errorf("%s was %s, and has taken that; it could not be read back", v.dev.Name, to), mess.EffectPartial, mess.Acknowledged
+	case on == safe:
+		r.err, r.effect, r.evidence = nil, "", mess.ReadBack
+	default:
+		r.err, r.effect, r.evidence = fmt.Errorf("%s was %s, and reads back as %s", v.dev.Name, to, onOff(is)), mess.EffectPartial, mess.ReadBack
+	}
+}

@@ -1,0 +1,149 @@
+package agent_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// desk is a lamp with a safe level, beside the house's own.
+type desk struct {
+	lamp
+	safe string
+	stop func() // what running calls
+}
+
+func (d *desk) Levels() (initial, safe string) { return "keep", d.safe }
+
+func (d *desk) Halt() error {
+	d.set(func(l *lamp) { l.on = d.safe == "on" })
+	return nil
+}
+
+// withDesk runs a story in a house with such a lamp, that is told to be on or off.
+func withDesk(t *testing.T, d *desk, on bool, story func(h *house, ref string)) {
+	t.Helper()
+	inHouseWith(t, func(h *house) { h.withDesk(d, on) }, func(h *house) {
+		ref := h.says(claude, "request: {intent: the desk lamp}")
+		h.after(2 * time.Second)
+		story(h, ref)
+	})
+}
+
+func (h *house) withDesk(d *desk, on bool) {
+	h.more = append(h.more, agent.Device{Name: "desk-lamp", Label: "desk lamp", Driver: d})
+	plan := step("desk-lamp", on)
+	h.words["the desk lamp"] = capabilities.Outcome{Plan: &plan}
+}
+
+// A cancel in the midst of switching is followed by the order to be as is safe, and told
+// when the device has said how it is.
+func TestCancelTakesBackWhatWasSwitched(t *testing.T) {
+	for name, c := range map[string]struct {
+		safe   string
+		on     bool // what it is told
+		change func(*lamp)
+		code   mess.Code
+		effect mess.Effect
+		know   mess.Evidence
+		detail string
+		did    string
+	}{
+		"back":                {"off", true, nil, mess.Cancelled, mess.EffectPartial, mess.ReadBack, "stopped midway: desk-lamp was switched off, and reads back as off", "on, off"},
+		"safe is on":          {"on", false, nil, mess.Cancelled, mess.EffectPartial, mess.ReadBack, "stopped midway: desk-lamp was switched on, and reads back as on", "off, on"},
+		"as it was asked for": {"off", false, nil, mess.Completed, "", mess.ReadBack, "", "off, off"},
+		"it cannot tell":      {"off", true, func(l *lamp) { l.blind = true }, mess.Cancelled, mess.EffectPartial, mess.Acknowledged, "desk-lamp was switched off, and has taken that; it could not be read back", "on, off"},
+		"it does not heed":    {"off", true, func(l *lamp) { l.stuck, l.on = true, true }, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "desk-lamp was switched off, but reads back as on", "on, off, off"},
+		"it says no":          {"off", true, func(l *lamp) { l.broken, l.on = errors.New("no route"), true }, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "desk-lamp could not be switched off (no route); it read back as on just now, and may still act", "on, off, off, off, off, off"},
+		"it is to stay":       {"keep", true, nil, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "cancelled midway", "on"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withDesk(t, &desk{lamp: lamp{takes: 5 * time.Second}, safe: c.safe}, c.on, func(h *house, ref string) {
+				d := h.more[0].Driver.(*desk)
+				d.set(func(l *lamp) {
+					l.takes = 0
+					if c.change != nil {
+						c.change(l)
+					}
+				})
+				h.says(claude, "cancel: {re: "+ref+"}")
+				h.after(10 * time.Second)
+				s := h.is(ref, c.code)
+				var why mess.Reason
+				if s.Reason != nil {
+					why = *s.Reason
+				}
+				if s.Evidence != c.know || why.Effect != c.effect || !strings.Contains(why.Detail, c.detail) {
+					t.Errorf("evidence %q, %+v; want %q, %q, %q", s.Evidence, why, c.know, c.effect, c.detail)
+				}
+				if did := d.did(); did != c.did {
+					t.Errorf("it did %q, want %q", did, c.did)
+				}
+			})
+		})
+	}
+}
+
+// What is switched off because the program ends is not told as on, however far it was.
+func TestTheEndTakesBackWhatWasSwitched(t *testing.T) {
+	for name, takes := range map[string]time.Duration{"in the midst": 5 * time.Second, "as it is looked at": 1500 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			d := &desk{lamp: lamp{takes: takes, late: time.Second}, safe: "off"}
+			withDesk(t, d, true, func(h *house, ref string) {
+				h.stopAgent()
+				s := h.is(ref, mess.Failed)
+				if s.Reason.Type != "interrupted" || s.Reason.Effect != mess.EffectPartial || s.Evidence != mess.ReadBack ||
+					!strings.Contains(s.Reason.Detail, "the program was ended midway: desk-lamp was switched off, and reads back as off") {
+					t.Errorf("%s, %+v", s.Evidence, s.Reason)
+				}
+				if did := d.did(); did != "on, off" {
+					t.Errorf("it did %q", did)
+				}
+			})
+		})
+	}
+}
+
+// What a stop has switched off is not told as on.
+func TestAStopTakesBackWhatWasSwitched(t *testing.T) {
+	d := &desk{safe: "off"}
+	d.running = func() {
+		d.set(func(l *lamp) { l.running = nil })
+		d.stop()
+		time.Sleep(100 * time.Millisecond)
+	}
+	inHouseWith(t, func(h *house) {
+		h.withDesk(d, true)
+		d.stop = func() { h.gate.Stop("the cat") }
+	}, func(h *house) {
+		ref := h.says(claude, "request: {intent: the desk lamp}")
+		h.after(5 * time.Second)
+		s := h.is(ref, mess.Failed)
+		if s.Reason.Type != "stop" || !strings.Contains(s.Reason.Detail, "desk-lamp had been switched on before, and was taken to its safe state, off") {
+			t.Errorf("%+v", s.Reason)
+		}
+	})
+}
+
+// Of several things that were done, those that the end of the program switches off are
+// named.
+func TestTheEndTakesBackStepsThatWereDone(t *testing.T) {
+	d := &desk{safe: "off"}
+	inHouseWith(t, func(h *house) {
+		h.withDesk(d, true)
+		h.lamp.takes = 5 * time.Second
+		both := several(capabilities.Several, step("desk-lamp", true), step("porch-lamp", true))
+		h.words["both"] = capabilities.Outcome{Plan: &both}
+	}, func(h *house) {
+		ref := h.says(claude, "request: {intent: both}")
+		h.after(2 * time.Second)
+		h.stopAgent()
+		h.is(ref, mess.Partial)
+		h.answers(ref, "the desk lamp is switched off as the program ends")
+	})
+}

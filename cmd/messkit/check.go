@@ -13,7 +13,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Short: "Check a configuration file",
 		Long: `Check does what run does before the first request: it reads the file, opens every
 device without starting it, and tells all mistakes at once with their lines. It
-also tells which passwords, tokens and keys everybody on this machine can read.`,
+also tells which passwords, tokens and keys everybody on this machine can read,
+and which heaters, pumps and the like nothing would switch off by itself.`,
 		Example: "  messkit check messkit.yaml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -26,6 +27,9 @@ also tells which passwords, tokens and keys everybody on this machine can read.`
 			}
 			if left := c.home.catalogue.Skipped(); len(left) > 0 {
 				fmt.Fprintf(a.out, "%s: %s of Home Assistant left out, which nothing here has words for: %s, ...\n", args[0], count(len(left), "sentence"), left[0])
+			}
+			for _, one := range c.home.notes {
+				fmt.Fprintln(a.out, printable(one.Error()))
 			}
 			says := "nothing wrong"
 			for _, one := range exposed(args[0]) {

@@ -62,6 +62,7 @@ type device struct {
 type home struct {
 	devices   []device
 	catalogue *capabilities.Catalogue // what can be asked for; nil: what comes with the program
+	notes     strictyaml.Problems     // what is no mistake and should be known
 }
 
 // openHome makes the devices of a configuration; it does not start them. All
@@ -74,6 +75,7 @@ func openHome(nodes map[string]strictyaml.Node, log *slog.Logger) (*home, error)
 		errs = append(errs, err)
 		h.devices = append(h.devices, d)
 	}
+	h.notes = h.forever(nodes)
 	return h, merge(append(errs, h.depends(nodes))...)
 }
 

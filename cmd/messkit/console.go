@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -114,15 +115,12 @@ func (p *place) Plan(intent string, requires []string, answers []mess.Object) an
 func (p *place) Stop(by, why string) { p.o.stop.Stop(stop.Order{Why: why, By: by}) }
 
 // Release ends the stop, as messkit clear does.
-func (p *place) Release(by string) ([]string, error) {
+func (p *place) Release(by string, anyway bool) ([]string, error) {
 	dir := stopFolder(p.cfg.Agent.Data)
-	orders, err := stop.Clear(dir, by, time.Now())
-	if h, unasked := stop.Forget(dir, by); unasked == nil && len(h.Cleared) > 0 { // in memory alone
-		orders = append(orders, h.Cleared...)
-		if errors.Is(err, stop.ErrNotStopped) {
-			err = nil
-		}
+	if unsafe := awaitSafe(context.Background(), dir, clearWithin); len(unsafe) > 0 && !anyway {
+		return nil, notSafe(unsafe)
 	}
+	orders, err := clearStop(dir, by)
 	cleared := make([]string, len(orders))
 	for i, o := range orders {
 		cleared[i] = o.String()

@@ -99,7 +99,7 @@ func (h *house) clear() {
 	if !h.stops.holds {
 		return
 	}
-	if out, err := exec.Command(h.binary, "clear", "--data", h.data()).CombinedOutput(); err != nil {
+	if out, err := exec.Command(h.binary, "clear", "--anyway", "--data", h.data()).CombinedOutput(); err != nil {
 		h.Errorf("clear: %v\n%s", err, out)
 	}
 	h.stops.holds = false

@@ -201,39 +201,6 @@ func printDevices(p *printer, devices []stop.Device) error {
 	return p.err
 }
 
-func (a *app) clearCommand() *cobra.Command {
-	var o atPlace
-	c := &cobra.Command{
-		Use:   "clear",
-		Short: "End a stop, at the place, after you have looked",
-		Long: `Clear lets an executor act again after a stop. It works through the executor's
-data folder alone: whoever clears is at the place. Nothing that was stopped goes
-on by itself; the devices start as at the start of the program.`,
-		Example: "  messkit clear",
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			dir, err := o.stopDir()
-			if err != nil {
-				return err
-			}
-			orders, err := stop.Clear(dir, whoHere(), time.Now())
-			if h, unasked := stop.Forget(dir, whoHere()); unasked == nil && len(h.Cleared) > 0 { // in memory alone
-				orders = append(orders, h.Cleared...)
-				if errors.Is(err, stop.ErrNotStopped) {
-					err = nil
-				}
-			}
-			p := printer{out: a.out}
-			for _, one := range orders {
-				p.printf("cleared: %s\n", printable(one.String()))
-			}
-			return errors.Join(err, p.err)
-		},
-	}
-	o.flags(c)
-	return c
-}
-
 // stopStatus is what stop --show says, for scripts.
 type stopStatus struct {
 	Stopped []stop.Order  `json:"stopped"`           // empty: it is not

@@ -60,8 +60,9 @@ type Here interface {
 	// Stop stops everything at once, and needs neither the exchange nor a disk.
 	Stop(by, why string)
 	// Release ends the stop. Whoever calls it has made sure that by is at the
-	// place.
-	Release(by string) (cleared []string, err error)
+	// place. Devices that are not known to be safe are an error that names them, unless
+	// they do not matter.
+	Release(by string, anyway bool) (cleared []string, err error)
 	// Arm lets a risk class or a device act again ("": everything), and Disarm
 	// keeps one from acting.
 	Arm(what string) error

@@ -3,6 +3,7 @@ package console_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -20,14 +21,20 @@ import (
 )
 
 // here is an executor that notes what is asked of it.
-type here struct{ did []string }
+type here struct {
+	did    []string
+	unsafe bool // a device is not known to be safe
+}
 
 func (h *here) State() any { return map[string]string{"executor": "pi"} }
 func (h *here) Plan(_ string, _ []string, answers []mess.Object) any {
 	return map[string]any{"plan": "none", "answers": len(answers)}
 }
 func (h *here) Stop(by, why string) { h.did = append(h.did, "stop by "+by+": "+why) }
-func (h *here) Release(by string) ([]string, error) {
+func (h *here) Release(by string, anyway bool) ([]string, error) {
+	if h.unsafe && !anyway {
+		return nil, errors.New("not known to be safe: lamp (no answer)")
+	}
 	h.did = append(h.did, "release by "+by)
 	return []string{"one"}, nil
 }
@@ -252,7 +259,11 @@ func TestWhoMayDoWhat(t *testing.T) {
 	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "X-Forwarded-Host", "robots.example")
 	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "Origin", h.called("robots.example"), "Host", h.called("robots.example"))
 	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "Origin", h.called("192.0.2.7"), "Host", h.called("192.0.2.7"))
-	h.is(http.StatusOK, op, http.MethodPost, release, `{}`)
+	h.here.unsafe = true
+	if refused := h.is(http.StatusConflict, op, http.MethodPost, release, `{}`); !strings.Contains(refused, "not known to be safe: lamp (no answer)") {
+		t.Errorf("a release with a device that is not safe: %s", refused)
+	}
+	h.is(http.StatusOK, op, http.MethodPost, release, `{"anyway": true}`)
 	h.is(http.StatusForbidden, op, http.MethodPost, arm, `{"do":"arm","what":"motion"}`, "Via", "proxy")
 	h.is(http.StatusOK, op, http.MethodPost, arm, `{"do":"lock","what":"lamp"}`, "Via", "proxy")
 	h.is(http.StatusForbidden, op, http.MethodPost, arm, `{"do":"unlock","what":"lamp"}`, "Via", "proxy")

@@ -252,12 +252,17 @@ func (g *guest) notAtPlace(command string) error {
 	return nil
 }
 
-// release ends a stop, at the place.
+// release ends a stop, at the place: {anyway: true} where devices are not known to be
+// safe, which are named otherwise.
 func (g *guest) release() error {
 	if err := g.notAtPlace("messkit clear"); err != nil {
 		return err
 	}
-	cleared, err := g.cfg.Here.Release(g.who.ID + " in a browser at the place")
+	var in struct{ Anyway bool }
+	if err := g.body(&in); err != nil {
+		return err
+	}
+	cleared, err := g.cfg.Here.Release(g.who.ID+" in a browser at the place", in.Anyway)
 	if err != nil {
 		return mess.Refuse(mess.Conflict, "%v", err)
 	}

@@ -59,7 +59,7 @@ export const page = {
   /** planned is the plan of a request after what was answered to its questions. */
   planned: (request, answers) => call('POST', '/console/plan', { intent: request.intent, requires: (request.requires || []).map((c) => (typeof c === 'string' ? c : Object.keys(c)[0])), answers }),
   stop: (why, signal) => call('POST', '/console/stop', { why }, { keepalive: true, signal, alone: true }),
-  release: () => call('POST', '/console/release', {}),
+  release: (anyway) => call('POST', '/console/release', { anyway }),
   arm: (what) => call('POST', '/console/arm', what),
   refused: () => call('GET', '/console/refused'),
   pictures: () => call('GET', '/console/pictures'),

@@ -116,12 +116,17 @@ function stands(e) {
   return `STOPPED. ${e.stopped.why} · ${safe} of ${devices.length} devices safe${not.length ? ` · ${not.join(', ')}` : ''}`
 }
 
-async function free(button) {
+/** free releases the stop; what is not known to be safe is named first, and has to be released knowingly. */
+async function free(button, anyway = false) {
   button.disabled = true
   try {
-    await page.release()
+    await page.release(anyway)
   } catch (err) {
-    button.after(el('p', { role: 'alert' }, err.message))
+    const knowingly = err.code === 409 && !anyway
+      ? el('button', { type: 'button', onclick: (e) => free(e.target, true) }, 'Release it all the same')
+      : null
+    button.parentElement.querySelector('.refused')?.remove()
+    button.after(el('div', { class: 'refused', role: 'alert' }, el('p', {}, err.message), knowingly))
     button.disabled = false
   }
 }

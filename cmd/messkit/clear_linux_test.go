@@ -1,0 +1,35 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent/stop"
+)
+
+// At a terminal a clear of what is not known to be safe is asked for, and nothing but a
+// yes is one.
+func TestAClearIsAskedForAtATerminal(t *testing.T) {
+	home := t.TempDir()
+	dir := filepath.Join(home, "data", "stop")
+	order := stop.Order{ID: "1", Why: "smoke", At: time.Now()}
+	if err := stop.Latch(dir, order); err != nil {
+		t.Fatal(err)
+	}
+	report := `{"orders": ["1"], "devices": [{"device": "lamp", "state": "safe", "took_ms": 1}, {"device": "pump", "state": "unsafe", "took_ms": 1, "err": "no route"}]}`
+	if err := os.WriteFile(filepath.Join(dir, "report.json"), []byte(report), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ answer, says string }{{"\n", "not cleared"}, {"\x04", "not cleared"}, {"n\n", "not cleared"}, {"y\n", "cleared: smoke"}} {
+		out, err := atTerminal(t, home, "", map[string]string{"clear all the same? [y/N] ": c.answer}, "clear", "--data", "data")
+		if !strings.Contains(out, "not known to be safe: pump (no route)") || strings.Contains(out, "lamp") || !strings.Contains(out, c.says) {
+			t.Errorf("after %q: %q, %v", c.answer, out, err)
+		}
+		if cleared := len(stop.Read(dir)) == 0; cleared != (c.answer == "y\n") || cleared != (err == nil) {
+			t.Errorf("after %q: cleared=%t, %v", c.answer, cleared, err)
+		}
+	}
+}

@@ -21,7 +21,7 @@ var Config = Limits{Bytes: 1 << 20, Apart: 1 << 20, Depth: 32, Keys: 1000}
 // an error of it (or each, if joined) that begins with "key: " is told at that
 // key's line.
 func Decode(file string, data []byte, out any) error {
-	docs, err := Parse(data, Config)
+	docs, twice, err := parse(data, Config)
 	if err != nil {
 		return inFile(file, err)
 	}
@@ -32,7 +32,12 @@ func Decode(file string, data []byte, out any) error {
 	if len(docs) == 1 {
 		root = docs[0]
 	}
-	return Node{root, file, ""}.Decode(out)
+	d := &decoder{file: file}
+	for _, p := range twice {
+		d.fail(p.Line, "", "%s", p.Text)
+	}
+	d.into(reflect.ValueOf(out).Elem(), root, "")
+	return d.problems.Err()
 }
 
 func inFile(file string, err error) error {
@@ -203,7 +208,11 @@ func (d *decoder) text(out reflect.Value, v *Value, path string) {
 		d.fail(v.Line, path, "is %s; write text", v.Kind)
 		return
 	}
-	if err := out.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(v.Text)); err != nil {
+	err := out.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(v.Text))
+	if err != nil && out.Type().String() == "netip.Prefix" { // its own words are for those who program
+		err = fmt.Errorf("%.60q is no network; write it like 192.168.1.0/24", v.Text)
+	}
+	if err != nil {
 		d.fail(v.Line, path, "%v", err)
 	}
 }
@@ -274,10 +283,13 @@ func (d *decoder) validate(out reflect.Value, v *Value, path string) {
 	}
 }
 
-// told reports whether something was said of a key already: what it would have
-// been is not known then.
+// told reports whether something was said of a key already, or of an item of its
+// list: what it would have been is not known then.
 func told(problems Problems, path string) bool {
-	return slices.ContainsFunc(problems, func(p Problem) bool { return p.Path == path })
+	return slices.ContainsFunc(problems, func(p Problem) bool {
+		item, ok := strings.CutPrefix(p.Path, path+"[")
+		return p.Path == path || ok && strings.IndexByte(item, ']') == len(item)-1
+	})
 }
 
 func split(err error) []error {

@@ -184,6 +184,15 @@ func TestASecondDocumentIsAMistake(t *testing.T) {
 		"c.yaml:1: not YAML: did not find expected node content")
 }
 
+// A key that is there twice hides nothing else.
+func TestTwiceAndMore(t *testing.T) {
+	wantErr(t, strictyaml.Decode("c.yaml", []byte("port: 1\nport: 2\non: 3\ncamera: {url: x, url: y, skip: 11}\n"), &config{}),
+		`c.yaml:2: "port" is here twice, first on line 1; keep one
+c.yaml:3: on: is a number; write true or false
+c.yaml:4: "url" is here twice, first on line 4; keep one
+c.yaml:4: camera.skip: is more than 10; write less`)
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("camera: {timeout: 5s}\ndevices: {a: {b: c}}"))
 	f.Add([]byte("more: {skip: 1e3}\nfree: [[[]]]"))

@@ -29,16 +29,27 @@ func (n Node) Line() int {
 	return n.value.Line
 }
 
-// Problem makes a problem of this place, or of one of its keys.
+// Problem makes a problem of this place, of one of its keys, or of what a path like
+// a.b[2].c leads to below it.
 func (n Node) Problem(key, format string, args ...any) Problem {
 	p := Problem{File: n.file, Line: n.Line(), Path: n.path, Text: fmt.Sprintf(format, args...)}
 	if n.value != nil && key != "" {
-		if _, line := pair(n.value, key); line > 0 {
-			p.Line = line
+		if _, p.Line = pair(n.value, key); p.Line == 0 {
+			p.Line = lineOf(n.value, key)
 		}
 	}
 	p.Path = join(p.Path, key)
 	return p
+}
+
+// Under is what stands below a key of a mapping, nothing where there is no such key.
+func (n Node) Under(key string) Node {
+	if n.value != nil && n.value.Kind == Map {
+		if v := n.value.Get(key); v != nil {
+			return Node{v, n.file, join(n.path, key)}
+		}
+	}
+	return Node{path: join(n.path, key), file: n.file}
 }
 
 // Keys lists the keys of a mapping, in the order written.

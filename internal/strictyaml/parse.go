@@ -16,23 +16,37 @@ import (
 // known by its first character. The error is of type Problems. A text without a
 // document gives none.
 func Parse(data []byte, limits Limits) ([]*Value, error) {
-	data, err := limits.check(data)
+	docs, twice, err := parse(data, limits)
+	if err == nil {
+		err = twice.Err()
+	}
 	if err != nil {
 		return nil, err
 	}
-	if isJSON(data) {
-		v, err := limits.json(data)
-		if err == nil {
-			return []*Value{v}, nil
-		}
-		// A flow mapping such as {a: b} looks like JSON and is YAML; where it
-		// is neither, the first error fits better.
-		if docs, yamlErr := limits.yaml(data); yamlErr == nil && isFlow(data) {
-			return docs, nil
-		}
-		return nil, err
+	return docs, nil
+}
+
+// parse is Parse with the keys that are in a mapping twice by themselves: of each
+// the first counts, so that the rest of what is wrong can be told as well.
+func parse(data []byte, limits Limits) (docs []*Value, twice Problems, err error) {
+	if data, err = limits.check(data); err != nil {
+		return nil, nil, err
 	}
-	return limits.yaml(data)
+	if !isJSON(data) {
+		return limits.yaml(data)
+	}
+	v, err := limits.json(data)
+	if err == nil {
+		return []*Value{v}, nil, nil
+	}
+	// A flow mapping such as {a: b} looks like JSON and is YAML; where it
+	// is neither, the first error fits better.
+	if isFlow(data) {
+		if docs, twice, yamlErr := limits.yaml(data); yamlErr == nil {
+			return docs, twice, nil
+		}
+	}
+	return nil, nil, err
 }
 
 func isJSON(data []byte) bool {
@@ -56,19 +70,19 @@ func ParseJSON(data []byte, limits Limits) (*Value, error) {
 	return limits.json(data)
 }
 
-func (l Limits) yaml(data []byte) (docs []*Value, err error) {
+func (l Limits) yaml(data []byte) (docs []*Value, twice Problems, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			docs, err = nil, problem(0, "not YAML that can be read: %v", p)
+			docs, twice, err = nil, nil, problem(0, "not YAML that can be read: %v", p)
 		}
 	}()
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var n yaml.Node
 		if err := dec.Decode(&n); errors.Is(err, io.EOF) {
-			return docs, nil
+			return docs, twice, nil
 		} else if err != nil {
-			return nil, syntax(data, err)
+			return nil, nil, syntax(data, err)
 		}
 		if n.Kind != yaml.DocumentNode || len(n.Content) == 0 {
 			continue
@@ -76,8 +90,9 @@ func (l Limits) yaml(data []byte) (docs []*Value, err error) {
 		r := reader{limits: l}
 		v := r.value(n.Content[0], 0)
 		if err := r.problems.Err(); err != nil {
-			return nil, err
+			return nil, nil, append(r.problems, r.twice...).Err()
 		}
+		twice = append(twice, r.twice...)
 		if !(v.Kind == Null && v.Text == "" && n.Content[0].Value == "") {
 			docs = append(docs, v)
 		}
@@ -105,6 +120,7 @@ func syntax(data []byte, err error) error {
 type reader struct {
 	limits   Limits
 	problems Problems
+	twice    Problems // keys that are there already
 }
 
 // fail notes a problem; after the first few, one is as good as all.
@@ -158,7 +174,7 @@ func (r *reader) mapping(n *yaml.Node, depth int) *Value {
 			r.fail(k, "a NUL character; this is not text")
 			continue
 		case seen[k.Value] > 0:
-			r.fail(k, "%q is here twice, first on line %d; keep one", k.Value, seen[k.Value])
+			r.twice = append(r.twice, Problem{Line: k.Line, Text: fmt.Sprintf("%q is here twice, first on line %d; keep one", k.Value, seen[k.Value])})
 			continue
 		}
 		seen[k.Value] = k.Line

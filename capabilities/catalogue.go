@@ -231,6 +231,9 @@ func (c *Catalogue) class(name string) string {
 // Classes lists the classes of devices that there are words for.
 func (c *Catalogue) Classes() []string { return slices.Sorted(maps.Keys(c.classes)) }
 
+// Class is the class that a word is for: a lamp is a light.
+func (c *Catalogue) Class(name string) string { return c.class(name) }
+
 // HasClass reports whether name is a class, or one of the words for it.
 func (c *Catalogue) HasClass(name string) bool {
 	_, known := c.classes[c.class(name)]

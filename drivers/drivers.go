@@ -236,6 +236,12 @@ type Areas interface {
 	Areas(ctx context.Context) ([]Area, error)
 }
 
+// Mapped is a Cleaner that can be sent to these rooms and to no others, as its
+// configuration has them; none where only the device knows.
+type Mapped interface {
+	Rooms() []string
+}
+
 // Area is a place that a device can work on, or a file that it can print.
 type Area struct {
 	Name string // "near sink": what a person calls it, unique within the device
@@ -283,6 +289,8 @@ type Kind struct {
 	Class string // light, camera, vacuum, ...: what the device is to a person, unless configured
 	About string // one line
 	Open  Factory
+	// Places: its devices may be Placed, which shows when they run.
+	Places bool
 	// Find, where a driver has it, looks for its devices on this machine, without
 	// changing anything, until ctx ends. Who has no configuration gets what it finds,
 	// so that each has a Config.

@@ -117,6 +117,9 @@ func DefaultConfig() Config {
 	}
 }
 
+// maxTime is the longest of the times of a Config: 31 days.
+const maxTime = 31 * 24 * time.Hour
+
 // Validate tells every setting that cannot be.
 func (c Config) Validate() error {
 	var errs []error
@@ -133,8 +136,11 @@ func (c Config) Validate() error {
 		{"lost_after", c.LostAfter},
 		{"offer_time", c.OfferTime},
 	} {
-		if d.value < time.Second {
+		switch {
+		case d.value < time.Second:
 			errs = append(errs, fmt.Errorf("%s: %v is too short; use 1s or more", d.name, d.value))
+		case d.value > maxTime:
+			errs = append(errs, fmt.Errorf("%s: %v is too long; use %v or less", d.name, d.value, maxTime))
 		}
 	}
 	if c.MaxAttempts < 1 {

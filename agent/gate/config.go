@@ -125,18 +125,22 @@ func within(where string, err error) error {
 // Validate tells every setting that cannot be.
 func (d Device) Validate() error {
 	var errs []error
+	const day = 24 * time.Hour
 	for _, l := range []struct {
-		name  string
-		value time.Duration
+		name        string
+		value, most time.Duration
 	}{
-		{"min_interval", d.MinInterval},
-		{"max_on", d.MaxOn},
-		{"timeout", d.Timeout},
-		{"long_timeout", d.LongTimeout},
-		{"stop_within", d.StopWithin},
+		{"min_interval", d.MinInterval, 7 * day},
+		{"max_on", d.MaxOn, 366 * day},
+		{"timeout", d.Timeout, time.Hour},
+		{"long_timeout", d.LongTimeout, 7 * day},
+		{"stop_within", d.StopWithin, 10 * time.Minute},
 	} {
-		if l.value < 0 {
+		switch {
+		case l.value < 0:
 			errs = append(errs, fmt.Errorf("%s: %v is negative; leave it out for the default", l.name, l.value))
+		case l.value > l.most:
+			errs = append(errs, fmt.Errorf("%s: %v is too long; write %v or less", l.name, l.value, l.most))
 		}
 	}
 	if d.Busy != "" && d.Busy != Wait && d.Busy != Refuse {

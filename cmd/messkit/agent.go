@@ -111,11 +111,17 @@ func (c agentConfig) Validate() error {
 			errs = append(errs, fmt.Errorf("facts: %q cannot name a capability; use letters, digits and . _ : @ -", id))
 		}
 	}
-	if c.MaxSteps < 1 {
+	switch {
+	case c.MaxSteps < 1:
 		errs = append(errs, fmt.Errorf("max_steps: %d is too few; write 1 or more", c.MaxSteps))
+	case c.MaxSteps > 1000:
+		errs = append(errs, fmt.Errorf("max_steps: %d is too many; write 1000 or less", c.MaxSteps))
 	}
-	if c.ConfirmWithin < time.Second {
+	switch {
+	case c.ConfirmWithin < time.Second:
 		errs = append(errs, fmt.Errorf("confirm_within: %v is too short for an answer; write 1s or more", c.ConfirmWithin))
+	case c.ConfirmWithin > week:
+		errs = append(errs, fmt.Errorf("confirm_within: %v is too long; write %v or less", c.ConfirmWithin, week))
 	}
 	for name, set := range map[string]bool{"requires": len(c.Limits.Requires) > 0, "interlock": len(c.Limits.Interlock) > 0} {
 		if set {
@@ -124,6 +130,9 @@ func (c agentConfig) Validate() error {
 	}
 	return errors.Join(append(errs, gate.Config{Confirm: c.Confirm}.Validate())...)
 }
+
+// week is the longest that an executor waits for anything.
+const week = 7 * 24 * time.Hour
 
 // position is a point on the earth.
 type position struct {
@@ -146,9 +155,9 @@ func (c agentConfig) catalogue() (*capabilities.Catalogue, error) {
 	}
 	dir := expand(c.Words)
 	if entries, err := os.ReadDir(dir); err != nil {
-		return nil, fmt.Errorf("agent: words: %w; write the folder with your words, or leave it out", err)
+		return nil, fmt.Errorf("%w; write the folder with your words, or leave it out", err)
 	} else if len(entries) == 0 {
-		return nil, fmt.Errorf("agent: words: %s is empty; put YAML files there, or leave it out", dir)
+		return nil, fmt.Errorf("%s is empty; put YAML files there, or leave it out", dir)
 	}
 	return capabilities.Load(capabilities.English(), capabilities.Named(os.DirFS(dir), filepath.ToSlash(dir)))
 }

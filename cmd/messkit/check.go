@@ -3,8 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/internal/strictyaml"
 )
 
 func (a *app) checkCommand() *cobra.Command {
@@ -23,6 +28,14 @@ and which heaters, pumps and the like nothing would switch off by itself.`,
 			}
 			c, err := load(args[0], quiet)
 			if err != nil {
+				return merge(err, c.folders(nil))
+			}
+			says := "nothing wrong"
+			note := func(text string) {
+				says = "nothing else wrong"
+				fmt.Fprintln(a.out, printable(text))
+			}
+			if err := c.folders(note); err != nil {
 				return err
 			}
 			if left := c.home.catalogue.Skipped(); len(left) > 0 {
@@ -31,15 +44,63 @@ and which heaters, pumps and the like nothing would switch off by itself.`,
 			for _, one := range c.home.notes {
 				fmt.Fprintln(a.out, printable(one.Error()))
 			}
-			says := "nothing wrong"
 			for _, one := range exposed(args[0]) {
-				says = "nothing else wrong"
-				fmt.Fprintln(a.out, printable(one))
+				note(one)
 			}
 			_, err = fmt.Fprintf(a.out, "%s: %s, %s\n", args[0], count(len(c.home.devices), "device"), says)
 			return err
 		},
 	}
+}
+
+// folders tells folders for data that nobody could write; note is told of those that
+// somebody else may: it need not be they who run messkit that check its configuration.
+func (c *config) folders(note func(string)) error {
+	if c == nil {
+		return nil // the file could not be read
+	}
+	dirs := map[string]string{"agent": c.Agent.Data}
+	if c.Exchange != nil {
+		dirs["exchange"] = c.Exchange.Data
+	}
+	var wrong strictyaml.Problems
+	told := map[string]bool{"": true} // an empty one has been told
+	for _, part := range sorted(dirs) {
+		key, dir := part+".data", dirs[part]
+		if told[dir] && c.at.Under(part).Under("data").IsZero() {
+			continue
+		}
+		told[dir] = true
+		err := writable(dir)
+		if p := c.at.Problem(key, "%v", err); errors.Is(err, fs.ErrPermission) && note != nil {
+			note(p.Error() + "; who runs messkit must be able to")
+		} else if err != nil {
+			wrong = append(wrong, p)
+		}
+	}
+	return wrong.Err()
+}
+
+// writable is why nothing can be written in a folder, or made where it is to be. What
+// it writes it takes away again.
+func writable(dir string) error {
+	at := dir
+	for {
+		info, e := os.Stat(at)
+		if e == nil && !info.IsDir() {
+			return fmt.Errorf("%s is not a folder; write another one, or move it away", at)
+		}
+		if up := filepath.Dir(at); e != nil && !errors.Is(e, fs.ErrPermission) && up != at {
+			at = up
+			continue
+		}
+		break
+	}
+	made, err := os.MkdirTemp(at, ".check-*")
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w; write a folder on a disk of this machine", dir, err)
+	}
+	return os.Remove(made)
 }
 
 // count is a number of things: 1 device, 2 devices.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,8 +33,9 @@ type config struct {
 	Agent    agentConfig                `yaml:"agent"`
 	Devices  map[string]strictyaml.Node `yaml:"devices"`
 
-	home *home  // made from Devices
-	file string // as an absolute path; "" for what is built in
+	home *home           // made from Devices
+	at   strictyaml.Node // the whole, for what is told of it later
+	file string          // as an absolute path; "" for what is built in
 }
 
 // exchangeConfig is an exchange that this program carries.
@@ -103,8 +105,16 @@ const minEnrol = 8
 
 func (c exchangeConfig) Validate() error {
 	errs := []error{c.Config.Validate()}
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+	if !listenable(c.Listen) {
 		errs = append(errs, fmt.Errorf("listen: %q is not an address; write host:port, like 127.0.0.1:8420", c.Listen))
+	}
+	for _, name := range c.Hosts {
+		if name == "" || strings.ContainsAny(name, " \t/:@*") {
+			errs = append(errs, fmt.Errorf("hosts: %q is no name of a host; write it like kitchen.example", name))
+		}
+	}
+	if c.ArchiveAfter > 0 && c.ArchiveAfter < time.Second {
+		errs = append(errs, fmt.Errorf("archive_after: %v is too short; write 1s or more, or 0 for never", c.ArchiveAfter))
 	}
 	if err := c.checkPlain(); err != nil {
 		errs = append(errs, err)
@@ -123,10 +133,37 @@ func (c exchangeConfig) Validate() error {
 			errs = append(errs, fmt.Errorf("cors: %w", err))
 		}
 	}
-	for _, r := range c.Rules {
-		if len(r.Prefer) == 0 {
-			errs = append(errs, errors.New("routing: a rule prefers nobody; write prefer: [executor]"))
+	return errors.Join(errs...)
+}
+
+// listenable reports whether text is an address to listen at.
+func listenable(text string) bool {
+	_, port, err := net.SplitHostPort(text)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	return err == nil
+}
+
+// Validate tells what cannot be, as what nobody asks for would never match.
+func (r rule) Validate() error {
+	var errs []error
+	if len(r.Prefer) == 0 {
+		errs = append(errs, errors.New("prefer: is missing, and the rule prefers nobody; write prefer: [executor]"))
+	}
+	for _, id := range r.Prefer {
+		if !mess.ValidID(id) {
+			errs = append(errs, fmt.Errorf("prefer: %q cannot name an executor; use letters, digits and . _ : @ -", id))
 		}
+	}
+	if m := r.Match; m.Capability != "" && !mess.ValidID(m.Capability) {
+		errs = append(errs, fmt.Errorf("match.capability: %q cannot name a capability; use letters, digits and . _ : @ -", m.Capability))
+	}
+	if u := r.Match.Urgency; !slices.Contains([]mess.Urgency{"", mess.Whenever, mess.Soon, mess.Now}, u) {
+		errs = append(errs, fmt.Errorf("match.urgency: %q is unknown; write whenever, soon or now", u))
+	}
+	if p := r.Match.Precision; !slices.Contains([]mess.Precision{"", mess.Loose, mess.Guided, mess.Exact}, p) {
+		errs = append(errs, fmt.Errorf("match.precision: %q is unknown; write loose, guided or exact", p))
 	}
 	return errors.Join(errs...)
 }
@@ -164,6 +201,9 @@ func (c connectConfig) Validate() error {
 	}
 	if c.URL != "" {
 		errs = append(errs, c.remote("").Validate())
+	}
+	if c.URL == "" && c.Pin != "" {
+		errs = append(errs, remote.CheckPin(c.Pin))
 	}
 	errs = append(errs, c.field("").Validate())
 	if c.Server == remote.InField {
@@ -224,8 +264,11 @@ func load(name string, log *slog.Logger) (*config, error) {
 	home, more := openHome(c.Devices, log) // its mistakes belong to the same list
 	c.home = home
 	words, wrong := c.Agent.catalogue()
+	if _, ok := errors.AsType[strictyaml.Problems](wrong); !ok && wrong != nil {
+		wrong = strictyaml.Problems{c.at.Problem("agent.words", "%v", wrong)}
+	}
 	c.home.catalogue = words
-	return c, merge(err, more, wrong, c.checkZones(), home.classes(c.Devices))
+	return c, merge(err, more, wrong, c.checkZones(), noTimes(c.at.Under("agent").Under("limits")), home.named(c.Devices), home.classes(c.Devices))
 }
 
 // checkZones tells zones of devices that are not here.
@@ -233,15 +276,15 @@ func (c *config) checkZones() error {
 	if c.Exchange == nil || len(c.Devices) == 0 {
 		return nil
 	}
-	var errs []error
+	var wrong strictyaml.Problems
 	for _, zone := range sorted(c.Exchange.Mail.Zones) {
 		for _, device := range c.Exchange.Mail.Zones[zone] {
 			if _, ok := c.Devices[device]; !ok {
-				errs = append(errs, fmt.Errorf("exchange.agentmail.zones.%s: there is no device %q here; devices: %s", zone, device, strings.Join(sorted(c.Devices), ", ")))
+				wrong = append(wrong, c.at.Problem("exchange.agentmail.zones."+zone, "there is no device %q here; devices: %s", device, strings.Join(sorted(c.Devices), ", ")))
 			}
 		}
 	}
-	return errors.Join(errs...)
+	return wrong.Err()
 }
 
 //go:embed home.yaml
@@ -249,17 +292,10 @@ var simulatedHome []byte
 
 // read decodes a file over the defaults.
 func (c *config) read(name string, data []byte) error {
-	// Whether there is an exchange is known before its defaults are.
-	var parts struct {
-		Exchange strictyaml.Node `yaml:"exchange"`
-		Connect  strictyaml.Node `yaml:"connect"`
-		Agent    strictyaml.Node `yaml:"agent"`
-		Devices  strictyaml.Node `yaml:"devices"`
-	}
-	if err := strictyaml.Decode(name, data, &parts); err != nil {
-		return err
-	}
-	if parts.Connect.IsZero() || !parts.Exchange.IsZero() {
+	// Whether there is an exchange is known before its defaults are. What is wrong is
+	// told once, below.
+	_ = strictyaml.Decode(name, data, &c.at)
+	if c.at.Under("connect").IsZero() || !c.at.Under("exchange").IsZero() {
 		c.Exchange = defaultExchange()
 	}
 	err := strictyaml.Decode(name, data, c)
@@ -267,7 +303,7 @@ func (c *config) read(name string, data []byte) error {
 		err = merge(err, c.Exchange.readTLS())
 		c.Exchange.Data = expand(c.Exchange.Data)
 		if wrong := c.Exchange.MESH.Load(c.Exchange.ID, expand); wrong != nil {
-			err = merge(err, fmt.Errorf("%s: exchange: %w", name, wrong))
+			err = merge(err, told(c.at.Under("exchange"), wrong))
 		}
 		c.Exchange.reserved = []string{c.Agent.ID}
 	}
@@ -295,7 +331,11 @@ func merge(errs ...error) error {
 	var others []error
 	for _, err := range errs {
 		if ps, ok := errors.AsType[strictyaml.Problems](err); ok {
-			all = append(all, ps...)
+			for _, p := range ps {
+				if !slices.Contains(all, p) { // what is of two parts is told by both
+					all = append(all, p)
+				}
+			}
 		} else if err != nil {
 			others = append(others, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/capabilities"
@@ -21,7 +22,8 @@ func (h *home) depends(nodes map[string]strictyaml.Node) error {
 			wrong = append(wrong, nodes[d.name].Problem("seen_by", "%s", why))
 		}
 		wrong = append(wrong, h.held(d, nodes[d.name])...)
-		n := limitsOf(nodes[d.name])
+		n := nodes[d.name].Under("limits")
+		wrong = append(append(wrong, noTimes(n)...), d.sent(nodes[d.name])...)
 		wrong = append(wrong, d.levels(nodes[d.name])...)
 		for _, need := range d.Limits.Requires {
 			other := h.device(need.Device)
@@ -89,23 +91,50 @@ func (d device) ranges(limits strictyaml.Node) (wrong strictyaml.Problems) {
 			continue // which was told
 		}
 		if !slices.Contains(can, command) {
-			wrong = append(wrong, under(limits, "range").Problem(string(command), "it has no such command; its commands: %s", strings.Join(d.verbs(), ", ")))
+			wrong = append(wrong, limits.Under("range").Problem(string(command), "it has no such command; its commands: %s", strings.Join(d.verbs(), ", ")))
 			continue
 		}
 		for _, name := range sorted(d.Limits.Range[command]) {
 			if has := command.Parameters(); !slices.Contains(has, name) {
-				wrong = append(wrong, under(under(limits, "range"), string(command)).Problem(name, "%s has no such parameter; it has: %s", command, cmp.Or(strings.Join(has, ", "), "none")))
+				wrong = append(wrong, limits.Under("range").Under(string(command)).Problem(name, "%s has no such parameter; it has: %s", command, cmp.Or(strings.Join(has, ", "), "none")))
 			}
 		}
 	}
 	return wrong
 }
 
-// under is what stands below a key of a mapping.
-func under(n strictyaml.Node, key string) strictyaml.Node {
-	var parts map[string]strictyaml.Node
-	_ = n.Decode(&parts) // what is wrong with it was told when the device was opened
-	return parts[key]
+// noTimes tells limits of 0: each would be the default, which is not what somebody
+// means who writes it.
+func noTimes(limits strictyaml.Node) (wrong strictyaml.Problems) {
+	for _, key := range []string{"max_on", "timeout", "long_timeout", "stop_within"} {
+		var t *time.Duration
+		if limits.Under(key).Decode(&t) == nil && t != nil && *t == 0 {
+			wrong = append(wrong, limits.Problem(key, "0 is no time; leave it out for the default, or write a longer one"))
+		}
+	}
+	return wrong
+}
+
+// sent tells what is seen of what sees nothing, rooms of what is sent to none, and rooms that it does not know.
+func (d device) sent(n strictyaml.Node) (wrong strictyaml.Problems) {
+	_, cleans := d.dev.(drivers.Cleaner)
+	_, prints := d.dev.(drivers.Printer)
+	if len(d.Rooms) > 0 && d.dev != nil && !cleans && !prints {
+		return strictyaml.Problems{n.Problem("rooms", "it neither cleans nor prints; write area for where it is")}
+	}
+	if _, ok := d.dev.(drivers.Photographer); len(d.Sees) > 0 && d.dev != nil && !ok {
+		wrong = append(wrong, n.Problem("sees", "it takes no pictures; write area for where it is"))
+	}
+	m, ok := d.dev.(drivers.Mapped)
+	if !ok || len(m.Rooms()) == 0 {
+		return wrong
+	}
+	for i, room := range d.Rooms {
+		if !slices.Contains(m.Rooms(), room) {
+			wrong = append(wrong, n.Problem(fmt.Sprintf("rooms[%d]", i), "it knows no %q; write one of %s", room, strings.Join(m.Rooms(), ", ")))
+		}
+	}
+	return wrong
 }
 
 // groupWith is the first interlock group that two devices have in common, "" if
@@ -155,16 +184,6 @@ func (h *home) unseen(d device) string {
 		return fmt.Sprintf("%s takes no pictures; write the name of a camera", d.SeenBy)
 	}
 	return ""
-}
-
-// limitsOf is where the limits of a device stand.
-func limitsOf(n strictyaml.Node) strictyaml.Node {
-	var parts struct {
-		Limits strictyaml.Node `yaml:"limits"`
-	}
-	common, _ := n.Split(parts)
-	_ = common.Decode(&parts) // what is wrong with it was told when the device was opened
-	return parts.Limits
 }
 
 func (h *home) device(name string) *device {

@@ -86,6 +86,9 @@ func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Lo
 	}
 	common, rest := n.Split(d.deviceConfig)
 	mistakes := common.Decode(&d.deviceConfig)
+	if mistakes != nil && len(n.Keys()) == 0 {
+		return d, mistakes // it is no mapping
+	}
 	if d.Driver == "" {
 		return d, merge(mistakes, strictyaml.Problems{n.Problem("", "driver is missing; write driver: NAME, messkit devices --drivers lists them")})
 	}
@@ -97,21 +100,25 @@ func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Lo
 	env := drivers.Env{Name: name, Log: log.With("device", name), Now: time.Now, Shared: shared}
 	d.dev, err = kind.Open(env, rest.Decode)
 	if _, ok := errors.AsType[strictyaml.Problems](err); !ok && err != nil {
-		err = told(n, name, err)
+		err = told(n, errors.New(strings.TrimPrefix(err.Error(), name+": ")))
 	}
 	gone := d.placeholders(n)
 	return d, merge(mistakes, err, gone)
 }
 
-// told has what a driver found wrong at the lines of the keys that it names.
-func told(n strictyaml.Node, name string, err error) error {
+// told has what was found wrong at the lines of the keys that it names.
+func told(n strictyaml.Node, err error) error {
 	var problems strictyaml.Problems
-	for _, line := range strings.Split(strings.TrimPrefix(err.Error(), name+": "), "\n") {
-		key, text, ok := strings.Cut(line, ": ")
-		if !ok || !slices.Contains(n.Keys(), key) {
-			key, text = "", line
+	for _, text := range strings.Split(err.Error(), "\n") {
+		at, key, below := n, "", n
+		for {
+			next, rest, ok := strings.Cut(text, ": ")
+			if !ok || !slices.Contains(below.Keys(), next) {
+				break
+			}
+			at, key, below, text = below, next, below.Under(next), rest
 		}
-		problems = append(problems, n.Problem(key, "%s", text))
+		problems = append(problems, at.Problem(key, "%s", text))
 	}
 	return problems
 }

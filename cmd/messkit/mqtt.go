@@ -48,7 +48,7 @@ func (c mqttConfig) Validate() error {
 	if c.elsewhere() {
 		return c.expanded().Validate()
 	}
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil && c.Listen != noBroker {
+	if c.Listen != noBroker && !listenable(c.Listen) {
 		return fmt.Errorf("listen: %q is not an address; write host:port, like %s, or %s", c.Listen, defaultBroker, noBroker)
 	}
 	return nil

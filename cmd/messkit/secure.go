@@ -58,7 +58,7 @@ func (c *exchangeConfig) readTLS() error {
 
 // checkPlain refuses to send keys over a network in plain text.
 func (c exchangeConfig) checkPlain() error {
-	if c.Insecure || c.tlsSelf || !c.TLS.IsZero() || here(c.Listen) {
+	if c.Insecure || c.tlsSelf || !c.TLS.IsZero() || here(c.Listen) || !listenable(c.Listen) {
 		return nil
 	}
 	return fmt.Errorf("listen: %s is beyond this machine, and keys would go there in plain text; write tls: self (--tls self), or insecure: true (--insecure) where a tunnel or proxy keeps them", c.Listen)

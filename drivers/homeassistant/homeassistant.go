@@ -26,7 +26,7 @@ import (
 
 // Kind is the kind of driver for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "homeassistant", Class: "plug", About: "one entity of a Home Assistant: light, switch, fan, siren, climate, cover, lock, scene, script, button, sensor, camera", Open: Open, Discover: Discover}
+	return drivers.Kind{Name: "homeassistant", Class: "plug", About: "one entity of a Home Assistant: light, switch, fan, siren, climate, cover, lock, scene, script, button, sensor, camera", Places: true, Open: Open, Discover: Discover}
 }
 
 // Open is the drivers.Factory of this package. It reads the token's file; no

@@ -175,6 +175,9 @@ func (r *Robot) Areas(ctx context.Context) ([]drivers.Area, error) {
 	return list, nil
 }
 
+// Rooms are those of the configuration.
+func (r *Robot) Rooms() []string { return slices.Sorted(maps.Values(r.cfg.Segments)) }
+
 // regions are the ids of rooms.
 func (r *Robot) regions(areas []string) ([]region, error) {
 	var list []region

@@ -115,6 +115,9 @@ func (v *Vacuum) Docked(ctx context.Context) (bool, error) {
 	return v.world.scene().robot.at == dock, nil
 }
 
+// Rooms are all places that it can be sent to.
+func (v *Vacuum) Rooms() []string { return names(v.world.scene().places()) }
+
 // Areas are the rooms, and what lies on their floors.
 func (v *Vacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
 	_, done, err := v.Begin(ctx)

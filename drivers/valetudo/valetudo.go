@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -130,6 +132,9 @@ func (v *Vacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
 	}
 	return list, err
 }
+
+// Rooms are those of the configuration, none where the robot's own names count.
+func (v *Vacuum) Rooms() []string { return slices.Sorted(maps.Values(v.cfg.Segments)) }
 
 // Read tells the battery.
 func (v *Vacuum) Read(ctx context.Context) ([]drivers.Reading, error) {

@@ -175,13 +175,12 @@ func (c *Config) Load(self string, expand func(string) string) error {
 	if !c.On {
 		return nil
 	}
-	if c.Agent == "" {
-		c.Agent = self
-	}
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if !wire.ValidName(c.Agent) {
-		fail("mesh: agent: %q cannot name an agent; write another name", c.Agent)
+	if c.Agent == "" {
+		if c.Agent = self; !wire.ValidName(self) {
+			fail("mesh: agent: %q cannot name an agent; write another name", self)
+		}
 	}
 	c.Peers = maps.Clone(c.Peers)
 	if c.Peers == nil {

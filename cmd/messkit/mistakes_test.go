@@ -1,0 +1,124 @@
+package main
+
+import (
+	"encoding"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// keysOf walks a configuration's keys, down to those that hold no others: [] is an item,
+// {} a value of a mapping.
+func keysOf(t reflect.Type, path string, visit func(path string, t reflect.Type)) {
+	_, text := reflect.New(t).Interface().(encoding.TextUnmarshaler)
+	switch {
+	case text || t == reflect.TypeFor[strictyaml.Node]() || t == reflect.TypeFor[time.Duration]():
+		visit(path, t)
+	case t.Kind() == reflect.Pointer:
+		keysOf(t.Elem(), path, visit)
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct && path != "":
+		visit(path, t)
+		keysOf(t.Elem(), path+"[]", visit)
+	case t.Kind() == reflect.Map && path != "":
+		visit(path, t)
+		if k := t.Elem().Kind(); k == reflect.Struct && t.Elem() != reflect.TypeFor[strictyaml.Node]() || k == reflect.Map {
+			keysOf(t.Elem(), path+".{}", visit)
+		}
+	case t.Kind() == reflect.Struct:
+		if path != "" {
+			visit(path, t)
+		}
+		for _, f := range reflect.VisibleFields(t) {
+			if name, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); name != "" && name != "-" && f.IsExported() {
+				keysOf(f.Type, strings.TrimPrefix(path+"."+name, "."), visit)
+			}
+		}
+	default:
+		visit(path, t)
+	}
+}
+
+// everyKey visits the keys of a configuration, with those that all devices have.
+func everyKey(visit func(path string, t reflect.Type)) {
+	keysOf(reflect.TypeFor[config](), "", visit)
+	keysOf(reflect.TypeFor[deviceConfig](), "devices.{}", visit)
+}
+
+// withValue is a configuration with one value, and the line of that.
+func withValue(path, value string) (text string, line int) {
+	var b strings.Builder
+	if strings.HasPrefix(path, "devices.{}.") && path != "devices.{}.driver" {
+		b.WriteString("devices:\n  {}:\n    driver: sim-lamp\n") // which is a name that cannot be: put in quotes below
+		path = strings.TrimPrefix(path, "devices.{}.")
+		nest(&b, path, value, 4)
+	} else {
+		nest(&b, path, value, 0)
+	}
+	text = strings.ReplaceAll(b.String(), "{}:", "kitchen:")
+	return text, strings.Count(strings.TrimRight(text, "\n"), "\n") + 1
+}
+
+func nest(b *strings.Builder, path, value string, indent int) {
+	for _, key := range strings.Split(path, ".") {
+		key, item := strings.CutSuffix(key, "[]")
+		b.WriteString(strings.Repeat(" ", indent) + key + ":\n")
+		if indent += 2; item {
+			b.WriteString(strings.Repeat(" ", indent) + "-\n")
+			indent += 2
+		}
+	}
+	s := strings.TrimSuffix(b.String(), "\n")
+	b.Reset()
+	b.WriteString(s + " " + value + "\n")
+}
+
+func checked(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "f.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := load(file, quiet)
+	if err = merge(err, c.folders(func(string) {})); err != nil {
+		return strings.ReplaceAll(err.Error(), filepath.Dir(file)+"/", "")
+	}
+	return ""
+}
+
+// mistakeAt is how a mistake of a key begins.
+func mistakeAt(path string, line int) string {
+	return fmt.Sprintf("f.yaml:%d: %s", line, strings.NewReplacer("{}", "kitchen", "[]", "[0]").Replace(path))
+}
+
+// A value of a kind that a key cannot have is told at its line, with what to write.
+func TestEveryKeyHasAKind(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	n := 0
+	everyKey(func(path string, typ reflect.Type) {
+		if n++; path == "devices.{}" {
+			return
+		}
+		wrong := "{x: y}"
+		if k := typ.Kind(); (k == reflect.Struct || k == reflect.Map) && typ != reflect.TypeFor[strictyaml.Node]() {
+			wrong = "[[x]]"
+		}
+		text, line := withValue(path, wrong)
+		says := checked(t, text)
+		if !strings.Contains("\n"+says, "\n"+mistakeAt(path, line)) || !strings.Contains(says, "write") && !strings.Contains(says, "known keys") {
+			t.Errorf("%s\n%s", text, says)
+		}
+		if twice := strings.Split(says, "\n"); len(slices.Compact(slices.Sorted(slices.Values(twice)))) != len(twice) {
+			t.Errorf("%s\nis told twice:\n%s", text, says)
+		}
+	})
+	if n < 150 {
+		t.Errorf("%d keys are not all", n)
+	}
+}

@@ -99,6 +99,9 @@ func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Lo
 	d.kind = kind
 	env := drivers.Env{Name: name, Log: log.With("device", name), Now: time.Now, Shared: shared}
 	d.dev, err = kind.Open(env, rest.Decode)
+	if err != nil {
+		d.dev = nil // also where a driver returns a nil of its own type, which is asked what it holds otherwise
+	}
 	if _, ok := errors.AsType[strictyaml.Problems](err); !ok && err != nil {
 		err = told(n, errors.New(strings.TrimPrefix(err.Error(), name+": ")))
 	}

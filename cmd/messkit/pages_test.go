@@ -151,6 +151,32 @@ func TestPagesOfDrivers(t *testing.T) {
 	}
 }
 
+// Who copies a configuration before its secrets are there is told of every file
+// that is missing, at its line, and what to do.
+func TestPagesOfDriversWithoutTheirSecrets(t *testing.T) {
+	missing := 0
+	for _, p := range pagesOfDrivers(t) {
+		for _, config := range p.devices {
+			file := p.write(t, config)
+			for _, m := range pageSecrets.FindAllStringSubmatch(config, -1) {
+				missing++
+				if err := os.Remove(filepath.Join(filepath.Dir(file), m[1])); err != nil && !os.IsNotExist(err) {
+					t.Fatal(err)
+				}
+			}
+			out, err := runs(t, "check", file)
+			for _, m := range pageSecrets.FindAllStringSubmatch(config, -1) {
+				if err == nil || !strings.Contains(out, m[1]+": no such file or directory; write the ") {
+					t.Errorf("%s: %s is missing, and check says\n%s", p.name, m[1], out)
+				}
+			}
+		}
+	}
+	if missing < 8 {
+		t.Errorf("%d secrets on all pages; the test looks for the wrong thing", missing)
+	}
+}
+
 // tableOf is the first column of the table with a header.
 func tableOf(text, header string) []string {
 	_, rest, found := strings.Cut(text, "\n"+header)

@@ -49,11 +49,7 @@ const (
 func settled[T any](ctx context.Context, r *result, so func(T) bool, look func() (T, error)) (T, error) {
 	v, err := look()
 	for n := 1; n < looksBack && r.err == nil && err == nil && !so(v); n++ {
-		next := time.NewTimer(untilNext)
-		select {
-		case <-next.C:
-		case <-ctx.Done():
-			next.Stop()
+		if !passes(ctx, untilNext) {
 			return v, nil
 		}
 		again, err := look()
@@ -63,6 +59,18 @@ func settled[T any](ctx context.Context, r *result, so func(T) bool, look func()
 		v = again
 	}
 	return v, err
+}
+
+// passes waits for d, and reports whether that has passed before ctx ended.
+func passes(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // readsBack corrects the result of an act by what the device says of itself when it

@@ -97,6 +97,8 @@ func (v verbs) follow(ctx context.Context, p drivers.Printer, one drivers.Print)
 			}
 			w.help()
 			v.progress(s.Progress)
+		default: // what it was at when it was heard last
+			v.progress(drivers.Progress{Percent: w.state.Percent, Doing: "out of reach, and asked again; last heard of: " + cmp.Or(w.state.Doing, "starting")})
 		}
 		t := time.NewTimer(cmp.Or(s.Every, printEvery))
 		select {
@@ -171,16 +173,35 @@ func (w *watched) brokenOff(ctx context.Context) result {
 	case errors.Is(cause, errCancelled):
 		return w.stop(ctx, cause)
 	case stopOf(ctx) != nil:
-		r := w.ended(cause, mess.EffectUnknown)
-		after, cancel := aftermath(ctx)
-		defer cancel()
-		w.v.comeToRest(after, &r)
-		return r
+		return w.halted(ctx, cause)
 	case errors.Is(cause, errLost):
 		return w.ended(errors.New("the claim is over; the printer goes on"), mess.EffectPartial)
 	}
 	r := w.ended(errors.New("the program ends; the printer goes on"), mess.EffectPartial)
 	r.goesOn = true
+	return r
+}
+
+// halted is the end of a print by a stop, which has the driver end it meanwhile: it
+// is waited for.
+func (w *watched) halted(ctx context.Context, why error) result {
+	after, cancel := aftermath(ctx)
+	defer cancel()
+	if d, ok := w.v.dev.Driver.(drivers.RestReader); ok {
+		for still := false; !still && after.Err() == nil; {
+			if still, _ = w.v.pass.AtRest(after, d); !still { // which is told below
+				passes(after, untilNext)
+			}
+		}
+	}
+	last, done := aftermath(ctx)
+	defer done()
+	r := w.ended(why, mess.EffectUnknown)
+	if w.v.comeToRest(last, &r); r.rests {
+		half := w.ended(why, mess.EffectPartial)
+		r.text, r.done, r.left = half.text, half.done, half.left
+		r.note("what was printed of it until then lies on the bed")
+	}
 	return r
 }
 
@@ -220,7 +241,7 @@ func (w *watched) end(ctx context.Context, err error, effect mess.Effect) result
 
 // ended is what is known of a print.
 func (w *watched) ended(err error, effect mess.Effect) result {
-	s, file := w.state, w.one.File
+	s, file := w.state, cmp.Or(w.one.Label, w.one.File)
 	r := result{err: err, evidence: mess.ReadBack, yes: new(err == nil)}
 	r.facts = mess.Object{{Key: "device", Value: w.v.dev.Name}, {Key: "file", Value: file}}
 	if s.Layers > 0 {

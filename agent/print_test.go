@@ -60,6 +60,10 @@ func (p *press) Find(_ context.Context, file string, since time.Time) (drivers.P
 func (p *press) Printing(context.Context, drivers.Print) (drivers.PrintState, error) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
+	if p.away > 0 {
+		p.away--
+		return drivers.PrintState{}, errors.New("made: no answer")
+	}
 	now := time.Now()
 	if !p.held.IsZero() {
 		now = p.held
@@ -156,6 +160,20 @@ func TestAPrintIsCancelled(t *testing.T) {
 		h.answers(ref, "a half print lies on the bed")
 		h.picture(ref)
 		p.has(t, "print benchy, stop")
+	})
+}
+
+// Who looks at a print whose printer is out of reach is told so, and how far it was.
+func TestAPrinterOutOfReach(t *testing.T) {
+	printing(t, func(h *house, p *press, ref string) {
+		p.set(func() { p.away = 60 })
+		h.after(time.Minute)
+		if s := h.is(ref, mess.InProgress); s.ProgressPct == nil || *s.ProgressPct != 30 || !strings.Contains(s.Message, "out of reach, and asked again; last heard of: printing") {
+			t.Errorf("%+v", s)
+		}
+		h.after(pressTime)
+		h.is(ref, mess.Completed)
+		p.has(t, "print benchy")
 	})
 }
 
@@ -296,6 +314,58 @@ func TestAPrintOutlivesTheProgram(t *testing.T) {
 		p.has(t, "print benchy, stop")
 	})
 }
+
+// cooling is a printer that a stop cancels, and that stands a while after.
+type cooling struct {
+	*press
+	stood time.Time
+}
+
+func (s *cooling) Halt() error {
+	s.note("halt")
+	s.set(func() { s.stood = time.Now().Add(3 * time.Second) })
+	return s.press.Halt()
+}
+
+func (s *cooling) AtRest(context.Context) (bool, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return !s.stood.IsZero() && !time.Now().Before(s.stood), nil
+}
+
+// A stop has the printer cancelled, which takes it a moment: the print's thread
+// waits for that, and tells what is half done. One that goes on is told as such.
+func TestAPrintIsEndedByAStop(t *testing.T) {
+	ends := func(p drivers.Device, code mess.Code, check func(s mess.Status), says string) {
+		t.Helper()
+		inHouseWith(t, func(h *house) {
+			h.more = []agent.Device{{Name: "press", Label: "printer", Driver: p}}
+			h.words["print"] = pressed(capabilities.Print)
+		}, func(h *house) {
+			ref := h.says(claude, "request: {intent: print}")
+			h.after(305 * time.Second)
+			h.stops(claude)
+			h.after(time.Minute)
+			check(h.is(ref, code))
+			h.answers(ref, says)
+		})
+	}
+	ends(&cooling{press: &press{}}, mess.Partial, func(s mess.Status) {
+		if s.Reason.Type != "stop" || s.Reason.Effect != mess.EffectPartial || !strings.Contains(s.Reason.Detail, "it stands still; done: layers 1 to 30; not done: layers 31 to 100") {
+			t.Errorf("%+v", s.Reason)
+		}
+	}, "what was printed of it until then lies on the bed")
+	ends(moves{&press{}}, mess.Failed, func(s mess.Status) {
+		if s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "it may still be moving") {
+			t.Errorf("%+v", s.Reason)
+		}
+	}, "it still moves")
+}
+
+// moves is a printer that no stop ends.
+type moves struct{ *press }
+
+func (moves) AtRest(context.Context) (bool, error) { return false, nil }
 
 // stuck is a printer that cannot be cancelled, and stands.
 type stuck struct{ *press }

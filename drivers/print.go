@@ -22,6 +22,7 @@ type Printer interface {
 // Print is one print of one file.
 type Print struct {
 	File  string    // as the printer has it: "toys/benchy.gcode"
+	Label string    // the file as people know it, where File is only the printer's name of it: BENCHY~1.BGC; "" where it is not
 	ID    string    // as the printer has it; "" where it has none
 	Began time.Time // about
 }

@@ -306,6 +306,14 @@ func octoprint(m *machine, w http.ResponseWriter, r *http.Request, body map[stri
 	return true
 }
 
+// long is the name that a card of short names has for people.
+func long(f string) string {
+	if f == "VASE~1.BGC" {
+		return "vase_0.2mm_PLA_2h10m.bgcode"
+	}
+	return f
+}
+
 // prusalink answers as its specification has it.
 func prusalink(m *machine, w http.ResponseWriter, r *http.Request, _ map[string]any) bool {
 	status := func(code int) bool { w.WriteHeader(code); return true }
@@ -317,7 +325,7 @@ func prusalink(m *machine, w http.ResponseWriter, r *http.Request, _ map[string]
 		var list []any
 		for _, f := range m.files {
 			if path.Dir(f) == "." {
-				list = append(list, map[string]any{"name": f, "display_name": f, "type": "PRINT_FILE", "ro": false})
+				list = append(list, map[string]any{"name": f, "display_name": long(f), "type": "PRINT_FILE", "ro": false})
 			}
 		}
 		answer(w, map[string]any{"type": "FOLDER", "name": "usb", "children": append(list, map[string]any{"name": "toys", "type": "FOLDER"})})
@@ -351,7 +359,7 @@ func prusalink(m *machine, w http.ResponseWriter, r *http.Request, _ map[string]
 		if dir := path.Dir(m.file); dir != "." {
 			folder += "/" + dir
 		}
-		answer(w, map[string]any{"id": m.id, "state": words[m.phase], "progress": 10.0 * float64(m.layer), "file": map[string]any{"name": path.Base(m.file), "display_name": path.Base(m.file), "path": folder, "size": 19911}})
+		answer(w, map[string]any{"id": m.id, "state": words[m.phase], "progress": 10.0 * float64(m.layer), "file": map[string]any{"name": path.Base(m.file), "display_name": long(path.Base(m.file)), "path": folder, "size": 19911}})
 	case steers:
 		id, what, _ := strings.Cut(job, "/")
 		if r.Method == "DELETE" {

@@ -30,7 +30,7 @@ func (p *Printer) Print(ctx context.Context, name string) (drivers.Print, error)
 		s, err := p.until(ctx, "start", told, func(s state) bool {
 			return (s.active() && s.Phase != busy || s.Phase == finished) && s.File == path
 		})
-		return drivers.Print{File: path, ID: s.ID, Began: began}, err
+		return drivers.Print{File: path, Label: s.Label, ID: s.ID, Began: began}, err
 	})
 }
 
@@ -179,7 +179,7 @@ func (p *Printer) Find(ctx context.Context, name string, since time.Time) (drive
 		if began := s.began(p.now()); !near(began, since) && !(keeps && began.After(since)) {
 			return drivers.Print{}, fmt.Errorf("%w: it prints %s, which was begun at another time: about %s", drivers.ErrNoPrint, path, began.Format("15:04"))
 		}
-		return drivers.Print{File: path, ID: s.ID, Began: since}, nil
+		return drivers.Print{File: path, Label: s.Label, ID: s.ID, Began: since}, nil
 	})
 }
 
@@ -259,9 +259,9 @@ func remains(was, now state, cooled bool) string {
 	if !was.active() || was.Phase == busy && was.Percent == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("a half print (%.0f %% of %s) lies on the bed", was.Percent, was.File)
+	text := fmt.Sprintf("a half print (%.0f %% of %s) lies on the bed", was.Percent, was.called())
 	if was.Layers > 0 {
-		text = fmt.Sprintf("a half print (layer %d of %d of %s) lies on the bed", was.Layer, was.Layers, was.File)
+		text = fmt.Sprintf("a half print (layer %d of %d of %s) lies on the bed", was.Layer, was.Layers, was.called())
 	}
 	if now.Bed != nil && *now.Bed > 40 {
 		text += fmt.Sprintf(", which still has %.0f °C: take it off when that is cold", *now.Bed)

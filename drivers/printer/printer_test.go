@@ -146,6 +146,29 @@ func TestFilesHaveNamesToSay(t *testing.T) {
 	})
 }
 
+// A PrusaLink's files have short names on its card; people are told the long ones.
+func TestPeopleAreToldLongNames(t *testing.T) {
+	b := newBench(t, "prusalink")
+	b.machine().set(func(m *machine) { m.files = append(m.files, "VASE~1.BGC") })
+	p := quick(t, b, "")
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	one, err := p.Print(t.Context(), "vase")
+	if err != nil || one.File != "VASE~1.BGC" || one.Label != "vase_0.2mm_PLA_2h10m.bgcode" {
+		t.Fatalf("%+v, %v", one, err)
+	}
+	if s, err := p.Printing(t.Context(), one); err != nil || s.Doing != "printing vase_0.2mm_PLA_2h10m.bgcode" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if o, err := p.Observe(t.Context()); err != nil || !strings.Contains(o.Text, "printing vase_0.2mm_PLA_2h10m.bgcode;") {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if left, err := p.Stop(t.Context()); err != nil || !strings.Contains(left, "of vase_0.2mm_PLA_2h10m.bgcode) lies on the bed") {
+		t.Errorf("%q, %v", left, err)
+	}
+}
+
 func TestPauseResumeAndCancel(t *testing.T) {
 	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
 		if err := p.Pause(t.Context()); !errors.Is(err, drivers.ErrNothingDone) {

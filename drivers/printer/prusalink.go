@@ -75,15 +75,16 @@ func (p prusalink) state(ctx context.Context) (state, error) {
 	var job struct {
 		ID   *int `json:"id"`
 		File struct {
-			Name string `json:"name"`
-			Path string `json:"path"`
+			Name    string `json:"name"`
+			Display string `json:"display_name"`
+			Path    string `json:"path"`
 		} `json:"file"`
 	}
 	if err := p.get(ctx, "/api/v1/job", &job); err != nil {
 		return state{}, err
 	}
 	if job.ID != nil {
-		s.ID = strconv.Itoa(*job.ID)
+		s.ID, s.Label = strconv.Itoa(*job.ID), job.File.Display
 		folder := strings.Trim(job.File.Path, "/")
 		if _, below, ok := strings.Cut(folder, "/"); ok { // below its storage
 			s.File = below + "/" + job.File.Name

@@ -29,6 +29,7 @@ const (
 type state struct {
 	Phase         phase
 	File          string // of the print, or of the last one
+	Label         string // what people call that file, where the printer's own name of it is another
 	ID            string // of the print, where the server has one
 	Percent       float64
 	Elapsed, Left time.Duration
@@ -52,9 +53,12 @@ func (s state) heats() bool { return s.Heated > 0 }
 // began is when the print has begun, by what it says of its time.
 func (s state) began(now time.Time) time.Time { return now.Add(-s.Elapsed) }
 
+// called is the file in words.
+func (s state) called() string { return cmp.Or(s.Label, s.File) }
+
 // doing is a print in words.
 func (s state) doing() string {
-	text := "printing " + cmp.Or(s.File, "a file")
+	text := "printing " + cmp.Or(s.called(), "a file")
 	if s.Layers > 0 {
 		text += fmt.Sprintf(", layer %d of %d", s.Layer, s.Layers)
 	}
@@ -142,9 +146,9 @@ func (s state) says() (string, []drivers.Fact) {
 			facts = append(facts, drivers.Fact{Name: "left", Value: s.Left.Round(time.Second).Seconds(), Unit: "s"})
 		}
 	case finished:
-		text = "The printer has finished" + prefixed(" ", s.File)
+		text = "The printer has finished" + prefixed(" ", s.called())
 	case cancelled:
-		text = "The last print was cancelled" + prefixed(": ", s.File)
+		text = "The last print was cancelled" + prefixed(": ", s.called())
 	case busy:
 		text = "The printer is busy and prints nothing yet"
 	case failed:

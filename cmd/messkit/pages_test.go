@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,7 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/messkit/messkit/drivers/all"
+	"github.com/messkit/messkit/drivers/httpdevice"
+	"github.com/messkit/messkit/drivers/mqttdevice"
 )
 
 // What a driver's page has people write, ask and look up is what the program
@@ -231,6 +236,37 @@ func TestPagesOfDriversAreWhole(t *testing.T) {
 		}
 		if p.section("Configuration") == "" && p.section("Set up") == "" && p.name != "sim" {
 			t.Errorf("%s: how is it set up?", p.name)
+		}
+	}
+}
+
+// What a family leaves open to a configuration stands on its page.
+func TestPagesOfFamiliesAreWhole(t *testing.T) {
+	for name, families := range map[string]fs.FS{"httpdevice": httpdevice.Families(), "mqttdevice": mqttdevice.Families()} {
+		page, err := os.ReadFile("../../docs/drivers/" + name + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := fs.Glob(families, "*.yaml")
+		if err != nil || len(list) < 12 {
+			t.Fatalf("%d families, %v", len(list), err)
+		}
+		for _, file := range list {
+			text, err := fs.ReadFile(families, file)
+			var template struct {
+				With map[string]any `yaml:"with"`
+			}
+			if err = cmp.Or(err, yaml.Unmarshal(text, &template)); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			if family := strings.TrimSuffix(file, ".yaml"); !strings.Contains(string(page), "`"+family+"`") {
+				t.Errorf("%s: the family %s is not on its page", name, family)
+			}
+			for key := range template.With {
+				if !regexp.MustCompile("[`{ ]" + key + "[`:]").Match(page) {
+					t.Errorf("%s: %s has %s, which is not on its page", name, file, key)
+				}
+			}
 		}
 	}
 }

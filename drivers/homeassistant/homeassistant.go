@@ -334,10 +334,18 @@ func (e *entity) state(ctx context.Context) (state, error) {
 		}
 	}
 	a, err := e.web.Do(ctx, web.Call{Path: "/api/states/" + url.PathEscape(e.cfg.Entity)})
+	if no, ok := errors.AsType[*web.StatusError](err); ok && strings.Contains(no.Says, "Entity not found") {
+		no.Advice = misspelt(e.cfg.Entity)
+	}
 	if err != nil {
 		return state{}, err
 	}
 	return parseState(a.Body, e.cfg.Entity)
+}
+
+// misspelt is said of an entity that is not there.
+func misspelt(id string) string {
+	return fmt.Sprintf("there is no %s in Home Assistant; is it spelled as in its settings?", id)
 }
 
 func parseState(data []byte, id string) (state, error) {

@@ -156,7 +156,7 @@ func TestUnavailable(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := started(t, config(h, "switch.no_such_thing")).(drivers.SwitchReader).On(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "answers 404") {
+	if err == nil || !strings.Contains(err.Error(), "there is no switch.no_such_thing in Home Assistant; is it spelled as in its settings?") {
 		t.Error(err)
 	}
 }

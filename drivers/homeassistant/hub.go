@@ -278,7 +278,7 @@ func (h *hub) state(ctx context.Context, id string) (s state, live bool, err err
 	s, known := h.states[id]
 	switch {
 	case !known:
-		return state{}, true, fmt.Errorf("there is no %s in Home Assistant; is it spelled as in its settings?", id)
+		return state{}, true, errors.New(misspelt(id))
 	case s.fault != nil:
 		return state{}, true, s.fault
 	}

@@ -74,7 +74,7 @@ func TestAScriptThatRunsIsNotCalled(t *testing.T) {
 // What is not there takes no call, and what says no time is not believed.
 func TestNotSetOff(t *testing.T) {
 	h := newHome(t)
-	for entity, want := range map[string]string{"scene.gone": `"unavailable"`, "scene.none": "it has nothing there", "script.odd": "not those of a script"} {
+	for entity, want := range map[string]string{"scene.gone": `"unavailable"`, "scene.none": "there is no scene.none in Home Assistant", "script.odd": "not those of a script"} {
 		err := started(t, config(h, entity)+"live: false").(drivers.Presser).Press(t.Context())
 		if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", entity, err)

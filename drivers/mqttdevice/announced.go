@@ -123,10 +123,8 @@ func (c Config) zigbee(payload []byte) []drivers.Found {
 		Type       string `json:"type"`
 		Definition struct {
 			Exposes []struct {
-				Type     string `json:"type"`
-				Features []struct {
-					Name string `json:"name"`
-				} `json:"features"`
+				Type     string          `json:"type"`
+				Features []zigbeeFeature `json:"features"`
 			} `json:"exposes"`
 		} `json:"definition"`
 	}
@@ -138,7 +136,7 @@ func (c Config) zigbee(payload []byte) []drivers.Found {
 		if d.Name == "" || d.Type == "Coordinator" {
 			continue
 		}
-		family := "zigbee2mqtt-sensor"
+		family, with := "zigbee2mqtt-sensor", map[string]string{"name": d.Name}
 		for _, e := range d.Definition.Exposes {
 			switch e.Type {
 			case "switch", "light":
@@ -146,16 +144,14 @@ func (c Config) zigbee(payload []byte) []drivers.Found {
 			case "cover":
 				family = "zigbee2mqtt-cover"
 			}
-			for _, x := range e.Features {
-				if e.Type == "light" && x.Name == "brightness" {
-					family = "zigbee2mqtt-light"
-				}
+			if e.Type == "light" {
+				family = zigbeeLight(e.Features, with)
 			}
 			if family != "zigbee2mqtt-sensor" {
 				break
 			}
 		}
-		all = append(all, c.found(d.Name, family, map[string]string{"name": d.Name}))
+		all = append(all, c.found(d.Name, family, with))
 	}
 	return all
 }
@@ -230,12 +226,7 @@ func (c Config) homie(device string, payload []byte) []drivers.Found {
 	var d struct {
 		Root  string `json:"root"` // of a child
 		Nodes map[string]struct {
-			Properties map[string]struct {
-				Type     string `json:"datatype"`
-				Settable bool   `json:"settable"`
-				Retained *bool  `json:"retained"`
-				Format   string `json:"format"`
-			} `json:"properties"`
+			Properties map[string]homieProperty `json:"properties"`
 		} `json:"nodes"`
 	}
 	if json.Unmarshal(payload, &d) != nil {
@@ -250,12 +241,17 @@ func (c Config) homie(device string, payload []byte) []drivers.Found {
 	}
 	for node, n := range d.Nodes {
 		at, action := n.Properties["position"], n.Properties["action"]
-		if (at.Type == "integer" || at.Type == "float") && at.Settable && at.Format == "0:100" && (at.Retained == nil || *at.Retained) &&
+		if at.percents() &&
 			action.Settable && slices.Contains(strings.Split(action.Format, ","), "stop") {
 			all = append(all, c.found(device+" "+node, "homie5-cover", with(map[string]string{"device": device, "node": node})))
 		}
+		lamp := homieLight(n.Properties)
+		if lamp != nil {
+			lamp["device"], lamp["node"] = device, node
+			all = append(all, c.found(device+" "+node, "homie5-light", with(lamp)))
+		}
 		for property, p := range n.Properties {
-			if p.Type == "boolean" && p.Settable && (p.Retained == nil || *p.Retained) {
+			if p.Type == "boolean" && p.stays() && lamp == nil {
 				all = append(all, c.found(device+" "+node+" "+property, "homie5", with(map[string]string{"device": device, "node": node, "property": property})))
 			}
 		}
@@ -264,12 +260,14 @@ func (c Config) homie(device string, payload []byte) []drivers.Found {
 }
 
 // esphome reads what ESPHome announces for Home Assistant: a switch, a light with
-// colours, or a cover with positions. Others have no template.
+// colours or with warm and cold white, or a cover with positions. Others have no
+// template.
 func (c Config) esphome(payload []byte) []drivers.Found {
 	var d struct {
 		Short  string   `json:"cmd_t"`
 		Long   string   `json:"command_topic"` // without abbreviations
 		Colour []string `json:"supported_color_modes"`
+		esphomeWhite
 
 		ShortPos string `json:"pos_t"` // of a cover with positions
 		LongPos  string `json:"position_topic"`
@@ -284,8 +282,14 @@ func (c Config) esphome(payload []byte) []drivers.Found {
 	if prefix, object, is := strings.Cut(topic, "/switch/"); is && !strings.Contains(object, "/") {
 		return []drivers.Found{c.found(prefix+" "+object, "esphome", map[string]string{"prefix": prefix, "switch": object})}
 	}
-	if prefix, object, is := strings.Cut(topic, "/light/"); is && !strings.Contains(object, "/") && slices.Contains(d.Colour, "rgb") {
-		return []drivers.Found{c.found(prefix+" "+object, "esphome-light", map[string]string{"prefix": prefix, "light": object})}
+	if prefix, object, is := strings.Cut(topic, "/light/"); is && !strings.Contains(object, "/") {
+		with := map[string]string{"prefix": prefix, "light": object}
+		switch {
+		case slices.Contains(d.Colour, "rgb"):
+			return []drivers.Found{c.found(prefix+" "+object, "esphome-light", with)}
+		case slices.Contains(d.Colour, "color_temp") && d.limits(with):
+			return []drivers.Found{c.found(prefix+" "+object, "esphome-white", with)}
+		}
 	}
 	if prefix, object, is := strings.Cut(topic, "/cover/"); is && !strings.Contains(object, "/") && cmp.Or(d.ShortPos, d.LongPos) != "" {
 		return []drivers.Found{c.found(prefix+" "+object, "esphome-cover", map[string]string{"prefix": prefix, "cover": object})}

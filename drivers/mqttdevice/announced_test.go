@@ -19,11 +19,16 @@ func TestAnnounced(t *testing.T) {
 		"zigbee2mqtt/bridge/devices": `[{"friendly_name":"Coordinator","type":"Coordinator"},
 			{"friendly_name":"desk lamp","type":"Router","definition":{"exposes":[{"type":"light","features":[]}]}},
 			{"friendly_name":"bulb","type":"Router","definition":{"exposes":[{"type":"light","features":[{"name":"state"},{"name":"brightness"}]},{"type":"numeric","name":"linkquality"}]}},
+			{"friendly_name":"warm bulb","type":"Router","definition":{"exposes":[{"type":"light","features":[{"name":"state"},{"name":"brightness","value_min":0,"value_max":254},{"name":"color_temp","value_min":250,"value_max":454}]}]}},
+			{"friendly_name":"odd bulb","type":"Router","definition":{"exposes":[{"type":"light","features":[{"name":"color_temp","value_min":0,"value_max":0},{"name":"brightness"}]}]}},
 			{"friendly_name":"kitchen blind","type":"Router","definition":{"exposes":[{"type":"cover","features":[{"name":"state"},{"name":"position"}]},{"type":"numeric","name":"linkquality"}]}},
 			{"friendly_name":"window","type":"EndDevice","definition":{"exposes":[{"type":"binary","name":"contact"}]}}]`,
 		"homeassistant/switch/pump/main/config": `{"name":"main","stat_t":"pump/switch/main/state","cmd_t":"pump/switch/main/command","avty_t":"pump/status"}`,
 		"homie/5/hall/$description": `{"homie":"5.0","version":1,"nodes":{"lamp":{"properties":{"power":{"datatype":"boolean","settable":true},
 			"fault":{"datatype":"boolean"},"bell":{"datatype":"boolean","settable":true,"retained":false}}}}}`,
+		"homie/5/lamp/$description": `{"homie":"5.0","version":1,"root":"bridge","nodes":{"bulb":{"properties":{"on":{"datatype":"boolean","settable":true},"level":{"datatype":"integer","format":"0:100","settable":true},
+			"paint":{"datatype":"color","format":"rgb","settable":true},"watts":{"datatype":"float"}}},"twin":{"properties":{"a":{"datatype":"integer","format":"0:100","settable":true},
+			"b":{"datatype":"integer","format":"0:100","settable":true},"paint":{"datatype":"color","format":"rgb","settable":true},"on":{"datatype":"boolean","settable":true}}}}}`,
 		"homie/5/shade/$description": `{"homie":"5.0","version":1,"root":"bridge","nodes":{"left":{"properties":{"position":{"datatype":"integer","format":"0:100","settable":true},
 			"action":{"datatype":"enum","format":"open,close,stop","settable":true,"retained":false}}},"right":{"properties":{"position":{"datatype":"integer","format":"0:100","settable":true}}}}}`,
 		"homeassistant/cover/roof/hatch/config":  `{"name":"hatch","cmd_t":"roof/cover/hatch/command","pos_t":"roof/cover/hatch/position/state","set_pos_t":"roof/cover/hatch/position/command"}`,
@@ -43,6 +48,9 @@ func TestAnnounced(t *testing.T) {
 		"homeassistant/switch/fan/top/config":    `{"name":"top","command_topic":"fan/switch/top/command"}`,
 		"homeassistant/light/desk/strip/config":  `{"schema":"json","color_mode":true,"supported_color_modes":["rgb"],"brightness":true,"cmd_t":"desk/light/strip/command","stat_t":"desk/light/strip/state"}`,
 		"homeassistant/light/desk/white/config":  `{"schema":"json","color_mode":true,"supported_color_modes":["brightness"],"brightness":true,"cmd_t":"desk/light/white/command"}`,
+		"homeassistant/light/desk/cct/config":    `{"schema":"json","color_mode":true,"supported_color_modes":["color_temp"],"brightness":true,"min_mirs":153,"max_mirs":370,"cmd_t":"desk/light/cct/command"}`,
+		"homeassistant/light/desk/long/config":   `{"supported_color_modes":["color_temp"],"min_mireds":200,"max_mireds":500,"command_topic":"desk/light/long/command"}`,
+		"homeassistant/light/desk/none/config":   `{"supported_color_modes":["color_temp"],"cmd_t":"desk/light/none/command"}`,
 		"homeassistant/light/other/x/config":     `{"schema":"json","supported_color_modes":["rgb"],"cmd_t":"other/set"}`,
 	} {
 		if err := b.Publish(topic, []byte(payload), true, 1); err != nil {
@@ -56,7 +64,9 @@ func TestAnnounced(t *testing.T) {
 		"kitchen-blind": "zigbee2mqtt-cover", "roof-hatch": "esphome-cover", "shutter-shutter-1": "tasmota-cover", "shutter-shutter-2": "tasmota-cover", "shade-left": "homie5-cover",
 		"window": "zigbee2mqtt-sensor", "pump-main": "esphome", "fan-top": "esphome", "desk-strip": "esphome-light", "bulb": "zigbee2mqtt-light", "hall-lamp-power": "homie5",
 		"shutter-relay-5": "tasmota", "strip-relay-1": "tasmota", "strip-relay-2": "tasmota", "alone": "tasmota", "bulb9": "tasmota-light",
+		"warm-bulb": "zigbee2mqtt-white", "odd-bulb": "zigbee2mqtt-light", "lamp-bulb": "homie5-light", "lamp-twin-on": "homie5", "desk-cct": "esphome-white", "desk-long": "esphome-white",
 	}
+	whites := map[string][2]string{"warm-bulb": {"2203", "4000"}, "desk-cct": {"2703", "6536"}, "desk-long": {"2000", "5000"}}
 	names := map[string]string{}
 	for long := 2 * time.Second; len(names) < len(want) && long < time.Minute; long *= 2 { // it listens for as long as it is given
 		ctx, cancel := context.WithTimeout(t.Context(), long)
@@ -70,8 +80,14 @@ func TestAnnounced(t *testing.T) {
 			if relay, want := f.Config["with.relay"], map[string]string{"shutter-relay-5": "5", "strip-relay-1": "1", "strip-relay-2": "2"}[f.Name]; relay != want {
 				t.Errorf("%s: its relay is %q; want %q", f.Name, relay, want)
 			}
+			if got := [2]string{f.Config["with.warmest"], f.Config["with.coldest"]}; got != whites[f.Name] {
+				t.Errorf("%s: its white is from %q to %q K", f.Name, got[0], got[1])
+			}
+			if f.Name == "lamp-bulb" && (f.Config["with.power"] != "on" || f.Config["with.brightness"] != "level" || f.Config["with.colour"] != "paint") {
+				t.Errorf("%+v", f.Config)
+			}
 			names[f.Name] = f.Config["family"]
-			if root, want := f.Config["with.root"], map[string]string{"shade-left": "bridge"}[f.Name]; root != want {
+			if root, want := f.Config["with.root"], map[string]string{"shade-left": "bridge", "lamp-bulb": "bridge", "lamp-twin-on": "bridge"}[f.Name]; root != want {
 				t.Errorf("%s: its root is %q; want %q", f.Name, root, want)
 			}
 		}

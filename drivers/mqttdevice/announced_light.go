@@ -1,0 +1,98 @@
+package mqttdevice
+
+import (
+	"cmp"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// zigbeeFeature is one that Zigbee2MQTT says a lamp has
+// (https://www.zigbee2mqtt.io/guide/usage/exposes.html#light).
+type zigbeeFeature struct {
+	Name string  `json:"name"`
+	Min  float64 `json:"value_min"`
+	Max  float64 `json:"value_max"`
+}
+
+// zigbeeLight is the family of a lamp, by what it has; the limits of its white are
+// put into with.
+func zigbeeLight(features []zigbeeFeature, with map[string]string) string {
+	family := "zigbee2mqtt"
+	for _, f := range features {
+		switch {
+		case f.Name == "brightness" && family == "zigbee2mqtt":
+			family = "zigbee2mqtt-light"
+		case f.Name == "color_temp" && whites(f.Min, f.Max, with):
+			family = "zigbee2mqtt-white"
+		}
+	}
+	return family
+}
+
+// whites puts the limits of a white, told in mireds, into with; it reports whether
+// they can be a lamp's.
+func whites(coldest, warmest float64, with map[string]string) bool {
+	if !(coldest >= 60 && warmest > coldest && warmest <= 1000) {
+		return false
+	}
+	kelvin := func(mireds float64) string { return strconv.Itoa(int(math.Round(1e6 / mireds))) }
+	with["coldest"], with["warmest"] = kelvin(coldest), kelvin(warmest)
+	return true
+}
+
+// esphomeWhite are the limits of a lamp's white, in mireds.
+type esphomeWhite struct {
+	ShortMin float64 `json:"min_mirs"`
+	ShortMax float64 `json:"max_mirs"`
+	LongMin  float64 `json:"min_mireds"` // without abbreviations
+	LongMax  float64 `json:"max_mireds"`
+}
+
+func (w esphomeWhite) limits(with map[string]string) bool {
+	return whites(cmp.Or(w.ShortMin, w.LongMin), cmp.Or(w.ShortMax, w.LongMax), with)
+}
+
+// homieProperty is one of a Homie 5 node.
+type homieProperty struct {
+	Type     string `json:"datatype"`
+	Settable bool   `json:"settable"`
+	Retained *bool  `json:"retained"`
+	Format   string `json:"format"`
+}
+
+// stays reports whether it can be set, and the broker keeps what it is.
+func (p homieProperty) stays() bool { return p.Settable && (p.Retained == nil || *p.Retained) }
+
+// percents reports whether it is set from 0 to 100.
+func (p homieProperty) percents() bool {
+	return (p.Type == "integer" || p.Type == "float") && p.Format == "0:100" && p.stays()
+}
+
+// homieLight is what a lamp's template wants to know of a node that has one switch,
+// one brightness and one colour, and nil for others: which of two it would be is a
+// guess.
+func homieLight(properties map[string]homieProperty) map[string]string {
+	with := map[string]string{}
+	for id, p := range properties {
+		key := ""
+		switch {
+		case p.Type == "boolean" && p.stays():
+			key = "power"
+		case p.percents():
+			key = "brightness"
+		case p.Type == "color" && p.stays() && strings.Contains(","+p.Format+",", ",rgb,"):
+			key = "colour"
+		default:
+			continue
+		}
+		if with[key] != "" {
+			return nil
+		}
+		with[key] = id
+	}
+	if len(with) != 3 {
+		return nil
+	}
+	return with
+}

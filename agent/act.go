@@ -204,6 +204,9 @@ func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan,
 		defer t.a.watches()()
 	}
 	r := verbs.do(ctx)
+	if r.yes == nil && r.err == nil && len(r.left) == 0 && plan.Actuates() {
+		r.yes = new(true)
+	}
 	idle(r.err)
 	done()
 	_ = g.Wait() // it returns nil, and nothing is said after the end

@@ -14,7 +14,7 @@ import (
 var wished = []string{"text", "image", "confirmation", "structured", "location"}
 
 // located is where a plan's devices are, each place once.
-func located(plan capabilities.Plan) []mess.Entry {
+func located(plan capabilities.Plan, r result) []mess.Entry {
 	if !slices.Contains(plan.Want, "location") {
 		return nil
 	}
@@ -25,6 +25,9 @@ func located(plan capabilities.Plan) []mess.Entry {
 			places = append(places, step.Place)
 			list = append(list, mess.ObjectEntry("location", mess.Location{Name: step.Place}))
 		}
+	}
+	if room, _ := r.facts.Get("room"); len(list) == 0 && room != nil { // what moves about says where it is
+		list = append(list, mess.ObjectEntry("location", mess.Location{Name: fmt.Sprint(room)}))
 	}
 	return list
 }
@@ -43,7 +46,7 @@ func told(plan capabilities.Plan, r result) mess.Object {
 }
 
 // ungiven says which of the contents that were asked for are not there, and why.
-func ungiven(plan capabilities.Plan, content []mess.Entry) string {
+func ungiven(plan capabilities.Plan, content []mess.Entry, notes string) string {
 	has := func(kind string) bool {
 		return slices.ContainsFunc(content, func(e mess.Entry) bool { return e.Type == kind })
 	}
@@ -55,8 +58,24 @@ func ungiven(plan capabilities.Plan, content []mess.Entry) string {
 		case want == "location" && !has("location"):
 			why = append(why, fmt.Sprintf("no location: the configuration does not say where %s is (area)", plan.Device))
 		case want == "confirmation" && !has("confirmation"):
-			why = append(why, "no confirmation: this is not answered with yes or no")
+			why = append(why, "no confirmation: "+unanswered(plan))
+		case want == "image" && !has("image") && !strings.Contains(notes, "picture"):
+			why = append(why, "no image: nothing here takes one of that")
 		}
 	}
 	return strings.Join(why, "; ")
+}
+
+// unanswered is why there is neither yes nor no.
+func unanswered(plan capabilities.Plan) string {
+	for _, step := range plan.Each() {
+		switch asked, _ := step.AsksFor(); asked {
+		case "":
+			return "this is not answered with yes or no"
+		case capabilities.Seen:
+			thing, _ := step.Args.Get("thing")
+			return fmt.Sprintf("what was seen does not say whether there is %v", thing)
+		}
+	}
+	return fmt.Sprintf("%s does not say whether it is so", plan.Device)
 }

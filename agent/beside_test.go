@@ -43,6 +43,10 @@ func (h *house) simulated(where *capabilities.Position) *sim.World {
 		{"sim-camera", "room: porch", capabilities.Device{Name: "porch-camera", Class: "camera", Area: "porch", Sees: []string{"porch"}}},
 		{"sim-camera", "room: fridge", capabilities.Device{Name: "fridge-camera", Class: "camera", Area: "kitchen", Sees: []string{"fridge"}}},
 		{"sim-cover", "line: garage-door", capabilities.Device{Name: "garage-door", Class: "garage-door", Area: "garage", Aliases: []string{"garage"}}},
+		{"sim-lock", "line: front-door", capabilities.Device{Name: "front-door-lock", Class: "lock", Area: "hall"}},
+		{"sim-printer", "files: [vase]", capabilities.Device{Name: "printer", Class: "printer", Area: "office", Spots: []capabilities.Spot{{Name: "vase", Room: "vase"}}}},
+		{"sim-rover", "{}", capabilities.Device{Name: "rover", Class: "rover"}},
+		{"sim-sensor", "reads: [{quantity: motion}]", capabilities.Device{Name: "hall-motion", Class: "motion-sensor", Area: "hall"}},
 		{"sim-vacuum", "{}", capabilities.Device{Name: "robot", Label: "vacuum", Class: "vacuum"}},
 		{"sim-sensor", "reads: [{quantity: temperature, value: 21.5, unit: °C}]", capabilities.Device{Name: "hall-climate", Class: "thermometer", Area: "hall"}},
 	} {

@@ -113,11 +113,13 @@ func (v verbs) observe(ctx context.Context) result {
 	if !knows {
 		return v.photo(ctx)
 	}
+	since := v.now()
 	seen, err := v.pass.Observe(ctx, o)
 	if err != nil {
 		return result{err: err, effect: mess.EffectNone}
 	}
 	r := result{evidence: mess.ReadBack, text: seen.Text, facts: facts(seen.Facts)}
+	v.observedYes(ctx, &r, seen.Facts)
 	if age := v.now().Sub(seen.At); !seen.At.IsZero() && age >= stale {
 		r.note("this is what it knew %v ago", age.Round(time.Second))
 	}
@@ -128,6 +130,8 @@ func (v verbs) observe(ctx context.Context) result {
 			return r
 		}
 		r.pictured(mess.Photographed, shot{p, v.dev.Name})
+	} else if v.wanted() {
+		v.lookAgain(ctx, since, &r)
 	}
 	return r
 }
@@ -154,6 +158,7 @@ func (v verbs) read(ctx context.Context) result {
 			return result{err: err, effect: mess.EffectNone}
 		}
 		r.text, r.facts = v.state(on), r.facts.Set("on", on)
+		v.answers(&r, "on", on)
 		r.facts = append(r.facts, aged(v.now(), v.now(), v.clock)...)
 	}
 	sensor, ok := v.dev.Driver.(drivers.Sensor)
@@ -186,6 +191,7 @@ func (v verbs) measure(ctx context.Context, s drivers.Sensor, quantity string, r
 	if slices.ContainsFunc(readings, func(m drivers.Reading) bool { return m.Estimated }) {
 		r.evidence = mess.Acknowledged
 	}
+	v.measuredYes(&r, readings)
 	r.text = sentences(r.text, v.measured(readings))
 	r.facts = append(r.facts, v.measurements(readings)...)
 	return r

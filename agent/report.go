@@ -202,7 +202,7 @@ func (t *task) response(plan capabilities.Plan, r result, images []mess.Entry, t
 	content = append(content, images...)
 	if r.err == nil {
 		content = append(content, t.extras(plan, r)...)
-		if why := ungiven(plan, content); why != "" {
+		if why := ungiven(plan, content, r.notes); why != "" {
 			trouble = append(trouble, why)
 		}
 	}
@@ -237,7 +237,7 @@ func (t *task) extras(plan capabilities.Plan, r result) []mess.Entry {
 	if facts := told(plan, r); len(facts) > 0 {
 		content = append(content, mess.ObjectEntry("structured", facts))
 	}
-	return append(content, located(plan)...)
+	return append(content, located(plan, r)...)
 }
 
 func anyList(words []string) []any {

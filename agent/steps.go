@@ -120,8 +120,8 @@ func (r *result) add(step capabilities.Plan, one result) {
 			r.unseen = unseen
 		}
 		r.text = sentences(r.text, one.text)
-		r.yes = one.yes
 	}
+	r.addYes(step, one, first)
 	if len(one.facts) > 0 {
 		list, _ := r.facts.Get("steps")
 		steps, _ := list.([]any)

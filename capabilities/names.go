@@ -325,7 +325,7 @@ func (x *request) deviceMatches(i int) []match {
 	if n := x.words().all.longest(x.tokens, i); n > 0 {
 		for _, m := range x.someDevice(x.pass(i + n)) {
 			last := x.tokens[m.end-1]
-			m.all = last.text != last.folded || x.words().anyOne.longest(x.tokens, i) == 0
+			m.all = x.asks || last.text != last.folded || x.words().anyOne.longest(x.tokens, i) == 0 // "is any light on?" is about all of them
 			m.count, m.number = x.words().Counts[x.tokens[i].text], x.tokens[i].text
 			list = append(list, m)
 		}

@@ -37,6 +37,9 @@ type Plan struct {
 	// Place is where the device is, or what it works on, where the requester asked for
 	// that; "" where nobody knows.
 	Place string `json:",omitempty"`
+	// Asks is the state that a question asks for with yes or no, like "on" or "closed",
+	// behind AnyOf where one of several things is enough; "" for none.
+	Asks string `json:",omitempty"`
 	// Unused is what of the request's context changes nothing of the plan, as it was
 	// written. It is told to the requester.
 	Unused []string `json:",omitempty"`

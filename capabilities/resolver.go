@@ -280,7 +280,7 @@ func (x *request) settle(rd *reading) Outcome {
 			return x.refuse(fmt.Sprintf("%s: %s; ask for that", plan.Capability, p.outside(value)), nil)
 		}
 	}
-	plan.Want = x.wants()
+	plan.Want, plan.Asks = x.wants(), x.asksFor(&plan)
 	if slices.Contains(plan.Want, "location") {
 		if plan.Command == Clean {
 			plan.Place = strings.Join(x.r.roomsOf(d, areas), ", ")

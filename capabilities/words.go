@@ -96,14 +96,18 @@ type words struct {
 	Afterwards []string `yaml:"afterwards"`
 	Causing    []string `yaml:"causing"`
 
+	Openly []string          `yaml:"open_questions"`
+	States map[string]string `yaml:"states"` // what is asked for with yes or no, by the word for it
+
 	onDay, hours, pastIs, plainPast, halfOf   *set
-	ahead, afterwards, causing                *set
+	ahead, afterwards, causing, openly        *set
 	point, toward, per, other, again, dayHalf *set
 	noneOf, ruledOut, rest, last, indefinite  *set
 	leavingOut, listing, numbering, amounting *set
 	undecided, recounting                     *set
 	weekday                                   map[string]int
 	measures                                  map[string]bool
+	states                                    map[string]string
 
 	filler, asking, negation, conditional, times, clock, joining    *set
 	all, yes, no, stop, picking, every, near, lasting, home, facts  *set
@@ -130,7 +134,7 @@ func (w *words) lists() []*[]string {
 		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near, &w.Lasting, &w.Home, &w.Facts, &w.Show,
 		&w.Affirming, &w.Agreeing, &w.Praising, &w.Denying, &w.Indifferent, &w.EndingTalk,
 		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow, &w.Repeating, &w.Reported, &w.Pausing, &w.Referring, &w.Spanning, &w.SpanTo, &w.AnyOne,
-		&w.Halting, &w.Halted, &w.Articles, &w.Excepting, &w.TimesOver, &w.Point, &w.Measures, &w.Toward, &w.Per, &w.Other, &w.Again, &w.OnDay, &w.Hours, &w.PastIs, &w.PlainPast, &w.HalfOf, &w.Ahead, &w.Afterwards, &w.Causing,
+		&w.Halting, &w.Halted, &w.Articles, &w.Excepting, &w.TimesOver, &w.Point, &w.Measures, &w.Toward, &w.Per, &w.Other, &w.Again, &w.OnDay, &w.Hours, &w.PastIs, &w.PlainPast, &w.HalfOf, &w.Ahead, &w.Afterwards, &w.Causing, &w.Openly,
 		&w.NoneOf, &w.RuledOut, &w.Rest, &w.Last, &w.Awhile, &w.LeavingOut, &w.Listing, &w.Numbering, &w.Amounting, &w.Undecided, &w.Recounting, &w.Telling, &w.ToSpeaker, &w.Evenings,
 	}
 }
@@ -152,6 +156,7 @@ func (w *words) merge(later words) {
 	w.Counts, w.Repeats = merged(w.Counts, later.Counts), merged(w.Repeats, later.Repeats)
 	w.Half, w.Fixed, w.Past, w.Sun = merged(w.Half, later.Half), merged(w.Fixed, later.Fixed), merged(w.Past, later.Past), merged(w.Sun, later.Sun)
 	w.DayHalf, w.Weekday = merged(w.DayHalf, later.DayHalf), merged(w.Weekday, later.Weekday)
+	w.States = merged(w.States, later.States)
 	if later.Endings != nil {
 		w.Endings = later.Endings
 	}
@@ -195,7 +200,7 @@ func (w *words) compile() {
 	w.point, w.toward, w.per, w.other, w.again = w.set(w.Point), w.set(w.Toward), w.set(w.Per), w.set(w.Other), w.set(w.Again)
 	w.onDay, w.hours, w.pastIs = w.set(w.OnDay), w.set(w.Hours), w.set(w.PastIs)
 	w.plainPast, w.halfOf, w.ahead, w.afterwards = w.set(w.PlainPast), w.set(w.HalfOf), w.set(w.Ahead), w.set(w.Afterwards)
-	w.causing = w.set(w.Causing)
+	w.causing, w.openly, w.states = w.set(w.Causing), w.set(w.Openly), w.States
 	w.evening = w.set(w.Evenings)
 	w.dayHalf, w.weekday, w.measures = w.set(keys(w.DayHalf)), map[string]int{}, map[string]bool{}
 	for name, day := range w.Weekday {

@@ -62,6 +62,23 @@ func (x *request) candidates(rd *reading) []int {
 	if q := x.r.catalogue.quantities[rd.value("quantity")]; len(list) > 1 && rd.slot("device") == nil {
 		list = x.r.firstClass(list, q.Classes)
 	}
+	if thing := rd.value("thing"); len(list) > 1 && thing != "" && rd.slot("view") == nil && rd.slot("device") == nil {
+		list = x.r.whereKept(list, thing)
+	}
+	return list
+}
+
+// whereKept keeps the devices that see the place where a thing is looked for.
+func (r *Resolver) whereKept(list []int, thing string) []int {
+	for place, things := range r.catalogue.lexicon.Kept {
+		if !slices.Contains(things, thing) {
+			continue
+		}
+		kept := slices.DeleteFunc(slices.Clone(list), func(d int) bool { return !slices.Contains(r.home.Devices[d].Sees, place) })
+		if len(kept) > 0 {
+			return kept
+		}
+	}
 	return list
 }
 

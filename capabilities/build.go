@@ -123,7 +123,7 @@ func (b *builder) parsedRules() map[string]Template {
 
 func (b *builder) sentences(cat *Catalogue, e expander, c *capability, list fixed) {
 	for _, text := range list.Sentences {
-		b.sentence(cat, e, &sentence{capability: c, text: text, classes: list.Classes, quantity: list.Quantity, asked: list.Asked, doubt: list.Doubt})
+		b.sentence(cat, e, &sentence{capability: c, text: text, classes: list.Classes, quantity: list.Quantity, asked: list.Asked, all: list.All, doubt: list.Doubt})
 	}
 }
 

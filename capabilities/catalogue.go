@@ -120,6 +120,7 @@ type fixed struct {
 	Args      map[string]any `yaml:"args"`
 	Classes   []string       `yaml:"classes"`
 	Asked     bool           `yaml:"asked"` // only where the text is a question
+	All       bool           `yaml:"all"`   // of all that can be meant
 	Doubt     string         `yaml:"doubt"` // why it is asked first
 	Sentences []string       `yaml:"sentences"`
 }

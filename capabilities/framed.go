@@ -13,6 +13,9 @@ import (
 // time in it, and by its words.
 func (x *request) otherwise() (Outcome, bool) {
 	if !x.part {
+		if out, ok := x.looks(); ok {
+			return out, true
+		}
 		if out, ok := x.either(); ok {
 			return out, true
 		}

@@ -68,6 +68,7 @@ type lexicon struct {
 	Nouns   []string            `yaml:"nouns"`   // signals that a word of glue may stand before
 	Orders  []string            `yaml:"orders"`  // words that an order begins with, beside the verbs
 	Places  map[string][]string `yaml:"places"`  // other names of rooms
+	Kept    map[string][]string `yaml:"kept"`    // things by the place where they are looked for
 	Frames  []*frame            `yaml:"frames"`
 
 	bits             map[string]signal
@@ -97,6 +98,7 @@ const glue = "glue"
 func (l *lexicon) merge(later lexicon) {
 	l.Verbs, l.Signals = merged(l.Verbs, later.Verbs), merged(l.Signals, later.Signals)
 	l.Colours, l.Levels, l.Places = merged(l.Colours, later.Colours), merged(l.Levels, later.Levels), merged(l.Places, later.Places)
+	l.Kept = merged(l.Kept, later.Kept)
 	l.Shares, l.Whites = merged(l.Shares, later.Shares), merged(l.Whites, later.Whites)
 	mine, theirs := l.lists(), later.lists()
 	for i := range mine {

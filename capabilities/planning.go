@@ -93,6 +93,9 @@ func (r *Resolver) word(name string, rd *reading, d int, areas []string) string 
 	case "rooms":
 		return r.places(d, r.roomsOf(d, areas))
 	case "view":
+		if sees := r.home.Devices[d].Sees; rd.value("view") == "" && rd.value("thing") != "" && len(sees) == 1 {
+			return sees[0]
+		}
 		return cmp.Or(rd.value("view"), "view")
 	case "quantity":
 		return cmp.Or(rd.value("quantity"), "values")

@@ -154,6 +154,9 @@ func (x *request) outcome() Outcome {
 		if out, ok := x.leaves(); ok {
 			return out
 		}
+		if out, ok := x.looks(); ok {
+			return out
+		}
 		if out, ok := x.either(); ok {
 			return out
 		}
@@ -226,7 +229,7 @@ func (x *request) settle(rd *reading) Outcome {
 	if rd.capability.Command.Watches() && rd.all && len(rd.devices) > 1 {
 		return x.refuse(fmt.Sprintf("one request watches one thing; make a request for each of %s", strings.Join(x.r.labels(rd.devices), ", ")), x.r.labels(rd.devices))
 	}
-	if m := rd.slot("device"); rd.all && !rd.sole && len(rd.devices) > 1 && (m == nil || m.how != byNothing && (m.count == 0 || m.count == len(rd.devices))) {
+	if m := rd.slot("device"); rd.all && !rd.sole && len(rd.devices) > 1 && (m == nil || rd.capability.Effect == Query || m.how != byNothing && (m.count == 0 || m.count == len(rd.devices))) {
 		return x.group(rd)
 	}
 	if x.spare != nil && !rd.sole && rd.capability.Command != Clean {

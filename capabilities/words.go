@@ -96,11 +96,14 @@ type words struct {
 	Afterwards []string `yaml:"afterwards"`
 	Causing    []string `yaml:"causing"`
 
-	Openly []string          `yaml:"open_questions"`
-	States map[string]string `yaml:"states"` // what is asked for with yes or no, by the word for it
+	Openly    []string          `yaml:"open_questions"`
+	Recalling []string          `yaml:"recalling"`
+	Lacking   []string          `yaml:"lacking"`
+	States    map[string]string `yaml:"states"` // what is asked for with yes or no, by the word for it
 
 	onDay, hours, pastIs, plainPast, halfOf   *set
 	ahead, afterwards, causing, openly        *set
+	recalling, lacking                        *set
 	point, toward, per, other, again, dayHalf *set
 	noneOf, ruledOut, rest, last, indefinite  *set
 	leavingOut, listing, numbering, amounting *set
@@ -134,7 +137,7 @@ func (w *words) lists() []*[]string {
 		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near, &w.Lasting, &w.Home, &w.Facts, &w.Show,
 		&w.Affirming, &w.Agreeing, &w.Praising, &w.Denying, &w.Indifferent, &w.EndingTalk,
 		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow, &w.Repeating, &w.Reported, &w.Pausing, &w.Referring, &w.Spanning, &w.SpanTo, &w.AnyOne,
-		&w.Halting, &w.Halted, &w.Articles, &w.Excepting, &w.TimesOver, &w.Point, &w.Measures, &w.Toward, &w.Per, &w.Other, &w.Again, &w.OnDay, &w.Hours, &w.PastIs, &w.PlainPast, &w.HalfOf, &w.Ahead, &w.Afterwards, &w.Causing, &w.Openly,
+		&w.Halting, &w.Halted, &w.Articles, &w.Excepting, &w.TimesOver, &w.Point, &w.Measures, &w.Toward, &w.Per, &w.Other, &w.Again, &w.OnDay, &w.Hours, &w.PastIs, &w.PlainPast, &w.HalfOf, &w.Ahead, &w.Afterwards, &w.Causing, &w.Openly, &w.Recalling, &w.Lacking,
 		&w.NoneOf, &w.RuledOut, &w.Rest, &w.Last, &w.Awhile, &w.LeavingOut, &w.Listing, &w.Numbering, &w.Amounting, &w.Undecided, &w.Recounting, &w.Telling, &w.ToSpeaker, &w.Evenings,
 	}
 }
@@ -200,6 +203,7 @@ func (w *words) compile() {
 	w.point, w.toward, w.per, w.other, w.again = w.set(w.Point), w.set(w.Toward), w.set(w.Per), w.set(w.Other), w.set(w.Again)
 	w.onDay, w.hours, w.pastIs = w.set(w.OnDay), w.set(w.Hours), w.set(w.PastIs)
 	w.plainPast, w.halfOf, w.ahead, w.afterwards = w.set(w.PlainPast), w.set(w.HalfOf), w.set(w.Ahead), w.set(w.Afterwards)
+	w.recalling, w.lacking = w.set(w.Recalling), w.set(w.Lacking)
 	w.causing, w.openly, w.states = w.set(w.Causing), w.set(w.Openly), w.States
 	w.evening = w.set(w.Evenings)
 	w.dayHalf, w.weekday, w.measures = w.set(keys(w.DayHalf)), map[string]int{}, map[string]bool{}

@@ -20,6 +20,9 @@ func (x *request) asksFor(p *Plan) string {
 	if from, _ := w.openly.find(y.tokens); from >= 0 { // "what", "how"
 		return ""
 	}
+	if from, to := w.lacking.find(y.tokens); from >= 0 {
+		return joined(y.tokens[from:to])
+	}
 	if _, looks := p.Args.Get("thing"); looks {
 		return Seen
 	}

@@ -84,7 +84,7 @@ func TestTheHomeAnswers(t *testing.T) {
 		{"is there a package at the door", "plan", "check-visual", "look for package at the door"},
 		{"is the cat in the living room", "plan", "check-visual", "with the living room camera"},
 		{"check the pets", "question", "check-visual", "which one: fridge camera, kitchen camera, living room camera or porch camera?"},
-		{"do we have milk", "question", "check-visual", "which one: fridge camera"},
+		{"do we have milk", "plan", "check-visual", "look for milk at the fridge with the fridge camera"},
 		{"how much power does the smart plug use", "plan", "read-sensor", "read the power from the smart plug"},
 		{"how many watts is the stove drawing", "plan", "read-sensor", "read the power from the stove"},
 		{"how much power does the desk lamp use?", "refusal", "read-sensor", "the office light does not tell its power; what may: coffee machine"},

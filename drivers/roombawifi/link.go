@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -84,18 +85,19 @@ func (l *link) open(ctx context.Context) error {
 	}
 	where := net.JoinHostPort(l.cfg.Host, strconv.Itoa(l.cfg.Port))
 	var untrusted error // which paho words anew
+	try := &attempt{dialer: tls.Dialer{NetDialer: &net.Dialer{Timeout: l.cfg.Timeout}, Config: &tls.Config{
+		MinVersion: tls.VersionTLS12, CipherSuites: ciphers,
+		InsecureSkipVerify: true, // it has made its certificate itself: the pin judges
+		VerifyConnection: func(s tls.ConnectionState) error {
+			untrusted = l.cfg.trusts(s)
+			return untrusted
+		},
+	}}}
 	o := mqtt.NewClientOptions().AddBroker("ssl://" + where).SetClientID(l.cfg.Blid).SetCleanSession(true).
 		SetUsername(l.cfg.Blid).SetPassword(string(secret)).SetProtocolVersion(4).
 		SetConnectTimeout(l.cfg.Timeout).SetWriteTimeout(l.cfg.Timeout).SetKeepAlive(keepAlive).
 		SetAutoReconnect(true).SetMaxReconnectInterval(longestPause).SetOrderMatters(true).
-		SetTLSConfig(&tls.Config{
-			MinVersion: tls.VersionTLS12, CipherSuites: ciphers,
-			InsecureSkipVerify: true, // it has made its certificate itself: the pin judges
-			VerifyConnection: func(s tls.ConnectionState) error {
-				untrusted = l.cfg.trusts(s)
-				return untrusted
-			},
-		}).
+		SetCustomOpenConnectionFn(func(*url.URL, mqtt.ClientOptions) (net.Conn, error) { return try.dial(ctx, where) }).
 		SetConnectionLostHandler(func(c mqtt.Client, err error) {
 			l.forget(c)
 			l.log.Warn("the robot is gone", "err", err)
@@ -107,13 +109,8 @@ func (l *link) open(ctx context.Context) error {
 	l.client = mqtt.NewClient(o)
 	l.forget(l.client)
 	t := l.client.Connect()
-	select {
-	case <-t.Done():
-		err = t.Error()
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	if err == nil {
+	<-t.Done() // soon, if ctx ends: who is given up would take the place of the next otherwise
+	if err = t.Error(); try.made() && err == nil {
 		return nil
 	}
 	l.client.Disconnect(0)
@@ -126,6 +123,37 @@ func (l *link) open(ctx context.Context) error {
 		return fmt.Errorf("%s refuses blid and password; get them anew", where)
 	}
 	return fmt.Errorf("%s: %w; is the robot in this network, and the maker's app closed? It takes one connection at a time", where, err)
+}
+
+// attempt is how a connection comes about: while it does, it ends with whoever
+// wants it. It may be made anew later.
+type attempt struct {
+	dialer tls.Dialer
+
+	mu   sync.Mutex
+	stop func() bool // nil: it has not been dialled
+	done bool
+}
+
+func (a *attempt) dial(ctx context.Context, where string) (net.Conn, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.done {
+		ctx = context.WithoutCancel(ctx)
+	}
+	conn, err := a.dialer.DialContext(ctx, "tcp", where)
+	if err == nil {
+		a.stop = context.AfterFunc(ctx, func() { _ = conn.Close() })
+	}
+	return conn, err
+}
+
+// made reports whether nobody has given it up.
+func (a *attempt) made() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.done = true
+	return a.stop != nil && a.stop()
 }
 
 // trusts returns nil for a certificate that is the pinned one.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	broker "github.com/mochi-mqtt/server/v2"
-	"github.com/mochi-mqtt/server/v2/packets"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange/keys"
@@ -54,6 +53,7 @@ const (
 	maxClients  = 4096
 	maxWrites   = 1024             // messages that wait for one client
 	ackTime     = 30 * time.Second // for a PUBACK; a client that gives none is no longer believed to be there
+	lookTime    = time.Second      // until it is looked again for a reader who has just gone
 	packetMore  = 64 << 10         // bytes of a packet beside the largest attachment
 	sysEvery    = 24 * 60 * 60     // seconds between the broker's words about itself, which nobody reads
 )
@@ -89,10 +89,10 @@ func (e *Embedded) Run(ctx context.Context, l net.Listener) error {
 	e.ctx = ctx
 	e.lanes.opened(true)
 	defer e.lanes.group.Wait()
-	if err := errors.Join(e.server.AddHook(&hook{e: e}, nil), e.server.AddHook(port.NewRetained(e.server), nil)); err != nil {
-		return err
-	}
-	if err := e.server.AddListener(port.New(e.server, l, e.cfg.TLS)); err != nil {
+	if err := errors.Join(
+		e.server.AddListener(port.New(e.server, l, e.cfg.TLS)),
+		e.server.AddHook(&hook{e: e}, nil), e.server.AddHook(port.NewRetained(e.server), nil),
+	); err != nil {
 		return err
 	}
 	says, err := e.door.greet(ctx)
@@ -157,27 +157,27 @@ func (e *Embedded) publish(ctx context.Context, m outgoing) error {
 	if m.atOnce || !ok || t.Kind != topic.ExecutorIn && t.Kind != topic.ExecutorNow && t.Kind != topic.AgentIn {
 		return e.send(m)
 	}
-	for {
-		come := e.comes(m.topic)
-		if !e.read(m.topic) {
-			select {
-			case <-come:
+	for ctx.Err() == nil {
+		come, look := e.comes(m.topic), (<-chan time.Time)(nil)
+		if e.read(m.topic, false) {
+			acks, err := e.sendNoting(m)
+			switch {
+			case err != nil:
+				return err
+			case e.acknowledged(ctx, acks), len(acks) == 0 && e.read(m.topic, true):
+				return nil
+			case len(acks) > 0:
 				continue
-			case <-ctx.Done():
-				return ctx.Err()
 			}
+			look = time.After(lookTime) // who reads it has gone just then, and got nothing
 		}
-		acks, err := e.sendNoting(m)
-		if err != nil {
-			return err
-		}
-		if len(acks) == 0 || e.acknowledged(ctx, acks) {
-			return nil
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
+		select {
+		case <-come:
+		case <-look:
+		case <-ctx.Done():
 		}
 	}
+	return ctx.Err()
 }
 
 // comes is closed when somebody may have begun to read a topic.
@@ -204,10 +204,11 @@ func (e *Embedded) came(topics ...string) {
 	}
 }
 
-// read reports whether somebody who is connected reads a topic.
-func (e *Embedded) read(topic string) bool {
-	for id := range e.server.Topics.Subscribers(topic).Subscriptions {
-		if cl, ok := e.server.Clients.Get(id); ok && !cl.Closed() {
+// read reports whether somebody who is connected reads a topic, or does so without
+// acknowledging what he gets.
+func (e *Embedded) read(topic string, silently bool) bool {
+	for id, s := range e.server.Topics.Subscribers(topic).Subscriptions {
+		if cl, ok := e.server.Clients.Get(id); ok && !cl.Closed() && !(silently && s.Qos > 0) {
 			return true
 		}
 	}
@@ -231,7 +232,7 @@ func (e *Embedded) acknowledged(ctx context.Context, acks map[receipt]chan bool)
 		case <-t.C:
 			e.log.Warn("a client does not acknowledge what it gets; its connection is closed", "client", r.client)
 			if cl, ok := e.server.Clients.Get(r.client); ok {
-				cl.Stop(packets.ErrQuotaExceeded)
+				port.Cut(cl)
 			}
 			return false
 		}

@@ -1,6 +1,7 @@
 package mqtt
 
 import (
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/mochi-mqtt/server/v2/packets"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/broker/port"
 	"github.com/messkit/messkit/mess/topic"
 )
 
@@ -17,7 +19,8 @@ type client struct {
 	subject
 	conn    *broker.Client
 	unwatch func()
-	ended   bool // its key has ended
+	ended   bool   // its key has ended
+	number  uint16 // of its subscription or the end of one, while that is dealt with
 }
 
 // hook is what the broker asks and tells.
@@ -33,7 +36,7 @@ func (*hook) ID() string { return "messkit" }
 func (*hook) Provides(b byte) bool {
 	return slices.Contains([]byte{
 		broker.OnConnectAuthenticate, broker.OnACLCheck, broker.OnSessionEstablish, broker.OnSessionEstablished, broker.OnSubscribed, broker.OnDisconnect,
-		broker.OnPublish, broker.OnWillSent, broker.OnQosPublish, broker.OnPacketRead, broker.OnClientExpired,
+		broker.OnPublish, broker.OnWillSent, broker.OnQosPublish, broker.OnPacketRead, broker.OnPacketEncode, broker.OnClientExpired,
 	}, b)
 }
 
@@ -109,6 +112,9 @@ func (e *Embedded) enter(id string, c *client, key string) {
 	e.clients[id] = c
 	e.mu.Unlock()
 	if was != nil {
+		if !was.conn.Closed() {
+			e.log.Warn("a session is taken over; another client uses the same id, or the old connection is dead", "client", printable(id), "remote", c.conn.Net.Remote, "was", was.conn.Net.Remote)
+		}
 		was.unwatch()
 	}
 	if c.anonymous {
@@ -118,7 +124,7 @@ func (e *Embedded) enter(id string, c *client, key string) {
 		e.mu.Lock()
 		c.ended = true
 		e.mu.Unlock()
-		c.conn.Stop(packets.ErrNotAuthorized)
+		port.Cut(c.conn)
 	})
 	e.mu.Lock()
 	c.unwatch = stop
@@ -156,20 +162,15 @@ func (h *hook) OnACLCheck(cl *broker.Client, name string, write bool) bool {
 	return ok
 }
 
-// OnSessionEstablish says when a client takes over the session of one that is
-// connected. What has not been acknowledged comes again from the exchange, in
-// order, and so not from the broker.
+// OnSessionEstablish empties what is taken over from an earlier session. What has
+// not been acknowledged comes again from the exchange, in order, and so not from
+// the broker.
 func (h *hook) OnSessionEstablish(cl *broker.Client, _ packets.Packet) {
 	cl.State.Inflight.ResetSendQuota(0) // one message at a time is on its way anyway
-	old, ok := h.e.server.Clients.Get(cl.ID)
-	if !ok {
-		return
+	if old, ok := h.e.server.Clients.Get(cl.ID); ok {
+		old.ClearInflights()
+		h.e.lost(cl.ID)
 	}
-	if !old.Closed() {
-		h.e.log.Warn("a session is taken over; another client uses the same id, or the old connection is dead", "client", printable(cl.ID), "remote", cl.Net.Remote, "was", old.Net.Remote)
-	}
-	old.ClearInflights()
-	h.e.lost(cl.ID)
 }
 
 // OnSessionEstablished wakes what waits for the client.
@@ -241,16 +242,25 @@ func (h *hook) OnQosPublish(cl *broker.Client, pk packets.Packet, _ int64, _ int
 	e.sending.to[r], e.pending[r] = done, done
 }
 
+// apart is the number under which the broker sees a subscription: the last that a
+// message on its way to a client may get.
+const apart = math.MaxUint16
+
 // OnPacketRead sees a client's acknowledgement. The broker's own word of it cannot
 // be used: it mixes up the numbers of what a client sends with those of what it
 // gets. For the same reason it would refuse a subscription that has the number of
-// a message on its way to the client, so that such a message is forgotten there.
+// a message on its way to the client, so that it is given another.
 func (h *hook) OnPacketRead(cl *broker.Client, pk packets.Packet) (packets.Packet, error) {
-	if t := pk.FixedHeader.Type; t == packets.Subscribe || t == packets.Unsubscribe {
-		cl.State.Inflight.Delete(pk.PacketID)
-	}
-	if pk.FixedHeader.Type == packets.Puback {
-		e := h.e
+	e := h.e
+	switch pk.FixedHeader.Type {
+	case packets.Subscribe, packets.Unsubscribe:
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if c := e.clients[cl.ID]; c != nil && c.conn == cl && pk.PacketID > 0 {
+			cl.State.Inflight.Delete(apart)
+			c.number, pk.PacketID = pk.PacketID, apart
+		}
+	case packets.Puback:
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		r := receipt{client: cl.ID, packet: pk.PacketID}
@@ -260,6 +270,18 @@ func (h *hook) OnPacketRead(cl *broker.Client, pk packets.Packet) (packets.Packe
 		}
 	}
 	return pk, nil
+}
+
+// OnPacketEncode gives the answer to a subscription the client's own number.
+func (h *hook) OnPacketEncode(cl *broker.Client, pk packets.Packet) packets.Packet {
+	if t := pk.FixedHeader.Type; t == packets.Suback || t == packets.Unsuback {
+		h.e.mu.Lock()
+		defer h.e.mu.Unlock()
+		if c := h.e.clients[cl.ID]; c != nil && c.conn == cl && pk.PacketID == apart {
+			pk.PacketID = c.number
+		}
+	}
+	return pk
 }
 
 // OnPublish takes what is for the exchange. Nobody else gets it.

@@ -38,8 +38,9 @@ type house struct {
 	dir   string
 	addr  string
 	log   *log
-	home  bool   // it is shown to Home Assistant
-	close func() // the door and its broker
+	home  bool           // it is shown to Home Assistant
+	close func()         // the door and its broker
+	own   *mqtt.Embedded // its broker; nil: another one
 }
 
 // log keeps what is logged.
@@ -129,7 +130,7 @@ func (h *house) serve() {
 	h.addr = l.Addr().String()
 	logger := h.newDoor()
 	e := mqtt.NewEmbedded(h.door, h.keys, mqtt.EmbeddedConfig{Reserved: []string{"inner"}}, logger)
-	h.close = runs(h.T, func(ctx context.Context) error { return e.Run(ctx, l) })
+	h.own, h.close = e, runs(h.T, func(ctx context.Context) error { return e.Run(ctx, l) })
 	h.up()
 }
 

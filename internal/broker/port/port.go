@@ -22,7 +22,8 @@ type Port struct {
 	server *broker.Server
 
 	mu     sync.Mutex
-	conns  map[net.Conn]bool
+	conns  map[net.Conn]*visit
+	last   map[string]*visit // by client's id: the latest
 	closed bool
 	group  sync.WaitGroup
 }
@@ -30,9 +31,10 @@ type Port struct {
 var _ listeners.Listener = (*Port)(nil)
 
 // New makes a port of a server; secure is nil for plain text. It is closed with
-// the server, once it is added to it.
+// the server, once it is added to it. Hooks that are added after it see a client
+// come when nothing of its last connection is left.
 func New(s *broker.Server, l net.Listener, secure *tls.Config) *Port {
-	return &Port{Listener: l, tls: secure, server: s, conns: map[net.Conn]bool{}}
+	return &Port{Listener: l, tls: secure, server: s, conns: map[net.Conn]*visit{}, last: map[string]*visit{}}
 }
 
 const (
@@ -49,8 +51,8 @@ func (*Port) Protocol() string { return "tcp" }
 // Address is that of the port.
 func (p *Port) Address() string { return p.Addr().String() }
 
-// Init does nothing: the port is open.
-func (*Port) Init(*slog.Logger) error { return nil }
+// Init has the clients of an id take turns. The port is open already.
+func (p *Port) Init(*slog.Logger) error { return p.server.AddHook(&turns{port: p}, nil) }
 
 // Serve lets clients in until the port is closed.
 func (p *Port) Serve(establish listeners.EstablishFn) {
@@ -76,12 +78,13 @@ func (p *Port) enter(conn net.Conn, establish listeners.EstablishFn) bool {
 	if p.closed {
 		return false
 	}
-	p.conns[conn] = true
+	v := &visit{conn: conn}
+	p.conns[conn] = v
 	p.group.Go(func() {
 		_ = establish(p.ID(), conn) // how it ended, the hooks have heard
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		delete(p.conns, conn)
+		p.goes(v)
 	})
 	return true
 }

@@ -42,7 +42,7 @@ func (*Retained) ID() string { return "retained" }
 func (*Retained) Provides(b byte) bool {
 	switch b {
 	case broker.OnPublish, broker.OnWill, broker.OnRetainMessage, broker.OnWillSent, broker.OnPacketSent, broker.OnPacketProcessed,
-		broker.OnSessionEstablish, broker.OnDisconnect, broker.OnClientExpired:
+		broker.OnSessionEstablished, broker.OnDisconnect, broker.OnClientExpired:
 		return true
 	}
 	return false
@@ -91,7 +91,7 @@ func (r *Retained) OnPacketSent(cl *broker.Client, pk packets.Packet, _ []byte) 
 		return
 	}
 	r.tree.RLock()
-	late := time.AfterFunc(readTime, func() { cl.Stop(packets.ErrQuotaExceeded) })
+	late := time.AfterFunc(readTime, func() { Cut(cl) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.readers[cl] = late
@@ -112,8 +112,8 @@ func (r *Retained) OnPacketProcessed(cl *broker.Client, pk packets.Packet, _ err
 	}
 }
 
-// OnSessionEstablish forgets the will of a client that is back.
-func (r *Retained) OnSessionEstablish(cl *broker.Client, _ packets.Packet) {
+// OnSessionEstablished forgets the will of a client that is back, as the broker has.
+func (r *Retained) OnSessionEstablished(cl *broker.Client, _ packets.Packet) {
 	r.forget(cl.ID)
 }
 

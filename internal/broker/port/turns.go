@@ -1,0 +1,151 @@
+package port
+
+import (
+	"net"
+	"slices"
+	"time"
+
+	broker "github.com/mochi-mqtt/server/v2"
+	"github.com/mochi-mqtt/server/v2/packets"
+)
+
+// turns is a hook of a broker by which the connections of a client's id follow one
+// another: who comes is let in when the one before him has gone altogether, with
+// his will said. The broker itself does not wait. It clears away a session by the
+// client's id when its connection has ended, also if the id has come back
+// meanwhile, which then hears nothing for good (attachClient, from OnDisconnect to
+// Clients.Delete, of github.com/mochi-mqtt/server/v2 2.7.9); and an old will may
+// come after a new birth.
+type turns struct {
+	broker.HookBase
+	port *Port
+}
+
+// visit is a connection.
+type visit struct {
+	conn   net.Conn
+	client *broker.Client // nil: nobody is let in yet
+	before *visit         // of the same client's id, and still there
+	over   chan struct{}  // closed when nothing of it is left; nil without a client
+}
+
+const turnTime = 10 * time.Second // for an earlier connection to go; if it does not, the later one is to come again
+
+// ID names the hook.
+func (*turns) ID() string { return "turns" }
+
+// Provides tells what the hook is to be told.
+func (*turns) Provides(b byte) bool {
+	return slices.Contains([]byte{broker.OnSessionEstablish, broker.OnPacketRead, broker.OnClientExpired}, b)
+}
+
+// OnSessionEstablish ends the earlier connections of a client's id, and waits until
+// they are over. No lock is held meanwhile.
+func (t *turns) OnSessionEstablish(cl *broker.Client, _ packets.Packet) {
+	v, old := t.port.comes(cl)
+	if old == nil {
+		return
+	}
+	late := time.NewTimer(turnTime)
+	defer late.Stop()
+	for ; old != nil; old = t.port.next(v) {
+		t.port.sendAway(old)
+		select {
+		case <-old.over:
+		case <-late.C:
+			Cut(cl)
+			return
+		}
+	}
+}
+
+// OnPacketRead puts a client on the broker's list again that an earlier one has
+// taken away by expiring just when this one came.
+func (t *turns) OnPacketRead(cl *broker.Client, pk packets.Packet) (packets.Packet, error) {
+	if pk.FixedHeader.Type == packets.Subscribe || pk.FixedHeader.Type == packets.Pingreq {
+		t.port.keep(cl)
+	}
+	return pk, nil
+}
+
+// OnClientExpired lets go of what a session has subscribed to, which the broker
+// does not: the client would get it when it comes back, without having asked.
+func (t *turns) OnClientExpired(cl *broker.Client) {
+	p := t.port
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if is, _ := p.server.Clients.Get(cl.ID); is == cl && p.last[cl.ID] == nil {
+		p.server.UnsubscribeClient(cl)
+		p.server.Clients.Delete(cl.ID)
+	}
+}
+
+// comes notes who a connection is, and returns it and the one before it; nil if it
+// is not of this port, or none is before it.
+func (p *Port) comes(cl *broker.Client) (v, before *visit) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if v = p.conns[cl.Net.Conn]; v == nil {
+		return nil, nil
+	}
+	v.client, v.before, v.over = cl, p.last[cl.ID], make(chan struct{})
+	p.last[cl.ID] = v
+	return v, v.before
+}
+
+// next is whom a connection still waits for when the one before it is over.
+func (p *Port) next(v *visit) *visit {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	v.before = v.before.before
+	return v.before
+}
+
+// sendAway ends a connection because its client has come by another. It is closed
+// below the broker, which so sees that it breaks, and says the will.
+func (p *Port) sendAway(v *visit) {
+	p.mu.Lock()
+	told := v.before == nil && v.client.Properties.ProtocolVersion == 5
+	p.mu.Unlock()
+	if told {
+		late := time.AfterFunc(farewellTime, func() { Cut(v.client) })
+		defer late.Stop()
+		_ = v.client.WritePacket(packets.Packet{
+			FixedHeader: packets.FixedHeader{Type: packets.Disconnect}, ReasonCode: packets.ErrSessionTakenOver.Code,
+		}) // it goes in any case
+	}
+	Cut(v.client)
+}
+
+// Cut ends a client's connection as if it had broken. Ended by the broker's own
+// Stop, a client for whom something is just being done goes without his will
+// (Client.Read of github.com/mochi-mqtt/server/v2 2.7.9).
+func Cut(cl *broker.Client) { _ = cl.Net.Conn.Close() }
+
+// keep sees to it that a client is on the broker's list.
+func (p *Port) keep(cl *broker.Client) {
+	if is, _ := p.server.Clients.Get(cl.ID); is == cl || cl.IsTakenOver() {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if v := p.last[cl.ID]; v != nil && v.client == cl {
+		p.server.Clients.Add(cl)
+	}
+}
+
+// goes notes that nothing of a connection is left. p.mu is held.
+func (p *Port) goes(v *visit) {
+	delete(p.conns, v.conn)
+	if v.client == nil {
+		return
+	}
+	close(v.over)
+	switch id := v.client.ID; {
+	case p.last[id] != v:
+	case v.before != nil: // it has waited in vain
+		p.last[id] = v.before
+	default:
+		delete(p.last, id)
+	}
+}

@@ -1,0 +1,457 @@
+package port_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	mochi "github.com/mochi-mqtt/server/v2"
+	"github.com/mochi-mqtt/server/v2/hooks/auth"
+	"github.com/mochi-mqtt/server/v2/packets"
+
+	"github.com/messkit/messkit/internal/broker/port"
+)
+
+// A client is back while what its last connection had is being cleared away. It
+// stays on the broker's list, and hears what it subscribes to.
+func TestBackWhileTheLastConnectionIsClearedAway(t *testing.T) {
+	for _, version := range []byte{4, 5} {
+		t.Run(strconv.Itoa(int(version)), func(t *testing.T) {
+			clearing, goOn := make(chan struct{}), make(chan struct{})
+			var begun atomic.Bool
+			s, address := serving(t, &stage{unsubscribed: func(*mochi.Client) {
+				if !begun.Swap(true) {
+					close(clearing)
+					<-goOn // the broker deletes the client's id next
+				}
+			}})
+			first := meet(t, address, hello{id: "x", version: version, clean: true})
+			first.subscribe("t")
+			_ = first.Close()
+			await(t, clearing, "the first connection is cleared away")
+			stands := make(chan *peer, 1)
+			go func() {
+				c := meet(t, address, hello{id: "x", version: version, clean: true})
+				c.subscribe("t")
+				stands <- c
+			}()
+			var second *peer
+			select {
+			case second = <-stands: // nothing has kept it
+			case <-time.After(200 * time.Millisecond):
+			}
+			close(goOn)
+			if second == nil {
+				second = await(t, stands, "the second connection stands")
+			}
+			wait(t, "only the second is left", func() bool { return atomic.LoadInt64(&s.Info.ClientsConnected) == 1 })
+			if is, ok := s.Clients.Get("x"); !ok || is.Closed() {
+				t.Fatal("the client is not on the broker's list")
+			}
+			say(t, s, "t", "news")
+			second.hears("news")
+		})
+	}
+}
+
+// Another connection with the id of a living one takes its place. The will of the
+// first is said before the second is let in, unless it is one that waits; what
+// outlives a connection is there.
+func TestTakenOver(t *testing.T) {
+	for _, version := range []byte{4, 5} {
+		for _, clean := range []bool{true, false} {
+			for _, delay := range []uint32{0, 600} {
+				if delay > 0 && (version == 4 || clean) {
+					continue // there is none, or it ends with the session
+				}
+				name := "version " + strconv.Itoa(int(version)) + ", clean " + strconv.FormatBool(clean) + ", delay " + strconv.Itoa(int(delay))
+				t.Run(name, func(t *testing.T) {
+					s, address := serving(t)
+					witness := meet(t, address, hello{id: "witness", version: 4, clean: true})
+					witness.subscribe("w")
+					h := hello{id: "x", version: version, clean: clean, will: "w", delay: delay}
+					first := meet(t, address, h)
+					first.subscribe("t")
+					second := meet(t, address, h)
+					if second.present == clean {
+						t.Errorf("a session is there: %v", second.present)
+					}
+					second.publish("w", "birth")
+					if delay == 0 {
+						witness.hears("gone")
+					}
+					witness.hears("birth")
+					switch last, err := first.next(); {
+					case version == 5 && (err != nil || last.FixedHeader.Type != packets.Disconnect || last.ReasonCode != packets.ErrSessionTakenOver.Code):
+						t.Errorf("the first is told %v, %v", last, err)
+					case version == 4 && !errors.Is(err, io.EOF):
+						t.Errorf("the first is told %v, %v", last, err)
+					}
+					if clean {
+						second.subscribe("t")
+					}
+					say(t, s, "t", "news")
+					second.hears("news")
+				})
+			}
+		}
+	}
+}
+
+// Two come with the id of one for whom something is still being done: the last of
+// all is let in, when the first has got what he was owed, and his will is said.
+func TestTheLastOfSeveralIsLetIn(t *testing.T) {
+	doing, goOn := make(chan struct{}), make(chan struct{})
+	s, address := serving(t, &stage{published: func(_ *mochi.Client, pk packets.Packet) {
+		if pk.TopicName == "work" {
+			close(doing)
+			<-goOn
+		}
+	}})
+	witness := meet(t, address, hello{id: "witness", version: 4, clean: true})
+	witness.subscribe("w", "work")
+	first := meet(t, address, hello{id: "x", version: 4, clean: true, will: "w"})
+	first.publish("work", "done")
+	await(t, doing, "the first publishes")
+	second := call(t, address, hello{id: "x", version: 4, clean: true})
+	wait(t, "the second waits", func() bool { return atomic.LoadInt64(&s.Info.ClientsConnected) == 3 })
+	third := call(t, address, hello{id: "x", version: 4, clean: true})
+	if _, err := second.next(); !errors.Is(err, io.EOF) {
+		t.Errorf("the second is told %v", err)
+	}
+	close(goOn)
+	third.enters()
+	witness.hears("done")
+	witness.hears("gone")
+	third.subscribe("t")
+	say(t, s, "t", "news")
+	third.hears("news")
+	wait(t, "only the third is left", func() bool { return atomic.LoadInt64(&s.Info.ClientsConnected) == 2 })
+}
+
+// Clients come and go by the hundred, each under one id: whoever is let in hears
+// what he subscribes to.
+func TestComingAndGoing(t *testing.T) {
+	s, address := serving(t)
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			id := "c" + strconv.Itoa(i)
+			for k := range 40 {
+				c := meet(t, address, hello{id: id, version: 4 + byte(k%2), clean: k%3 > 0, will: "w/" + id})
+				if t.Failed() {
+					return
+				}
+				c.subscribe("t/" + id)
+				say(t, s, "t/"+id, "n"+strconv.Itoa(k))
+				c.hears("n" + strconv.Itoa(k))
+				if k%5 > 0 { // else the next one takes over
+					_ = c.Close()
+				}
+			}
+		})
+	}
+	group.Wait()
+	wait(t, "each id has one connection at most", func() bool { return atomic.LoadInt64(&s.Info.ClientsConnected) <= 8 })
+}
+
+// What is done for a client does not end: the next connection is not let in beside
+// it, and told so; later it is. The clock is the test's.
+func TestAnEarlierConnectionThatDoesNotGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		goOn := make(chan struct{})
+		s, address := inside(t, &stage{published: func(*mochi.Client, packets.Packet) { <-goOn }})
+		first := meet(t, address, hello{id: "x", version: 5, clean: true})
+		first.publish("work", "done")
+		synctest.Wait()
+		second := call(t, address, hello{id: "x", version: 5, clean: true})
+		began := time.Now()
+		if _, err := second.next(); !errors.Is(err, io.EOF) {
+			t.Errorf("the second is told %v", err)
+		}
+		if took := time.Since(began); took < time.Second || took > time.Minute {
+			t.Errorf("it is told after %v", took)
+		}
+		third := call(t, address, hello{id: "x", version: 5, clean: true})
+		synctest.Wait()
+		close(goOn)
+		third.enters()
+		third.subscribe("t")
+		say(t, s, "t", "news")
+		third.hears("news")
+	})
+}
+
+// A session has had its time: what it has subscribed to is gone with it.
+func TestAnExpiredSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, address := inside(t)
+		first := meet(t, address, hello{id: "x", version: 5})
+		first.subscribe("old")
+		_ = first.Close()
+		time.Sleep(2 * time.Hour)
+		if n := len(s.Topics.Subscribers("old").Subscriptions); n != 0 {
+			t.Errorf("%d subscriptions are left", n)
+		}
+		if second := meet(t, address, hello{id: "x", version: 5}); second.present {
+			t.Error("the session is still there")
+		}
+	})
+}
+
+// A session has its time just when the client comes back, and the broker takes the
+// client's id off its list.
+func TestBackWhenTheSessionExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		expiring, goOn := make(chan struct{}), make(chan struct{})
+		s, address := inside(t, &stage{expired: func() { close(expiring); <-goOn }})
+		first := meet(t, address, hello{id: "x", version: 5})
+		first.subscribe("t")
+		_ = first.Close()
+		<-expiring
+		second := meet(t, address, hello{id: "x", version: 5})
+		close(goOn)
+		synctest.Wait()
+		second.subscribe("t")
+		say(t, s, "t", "news")
+		second.hears("news")
+	})
+}
+
+// stage is a hook that has the broker wait.
+type stage struct {
+	mochi.HookBase
+	unsubscribed func(*mochi.Client)
+	published    func(*mochi.Client, packets.Packet)
+	expired      func()
+}
+
+func (*stage) ID() string { return "stage" }
+
+func (st *stage) Provides(b byte) bool {
+	return b == mochi.OnUnsubscribed && st.unsubscribed != nil || b == mochi.OnPublish && st.published != nil || b == mochi.OnClientExpired && st.expired != nil
+}
+func (st *stage) OnUnsubscribed(c *mochi.Client, _ packets.Packet) { st.unsubscribed(c) }
+func (st *stage) OnClientExpired(*mochi.Client)                    { st.expired() }
+func (st *stage) OnPublish(c *mochi.Client, pk packets.Packet) (packets.Packet, error) {
+	st.published(c, pk)
+	return pk, nil
+}
+
+// serving is a broker with hooks, and how it is reached.
+func serving(t *testing.T, hooks ...mochi.Hook) (*mochi.Server, dialer) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return with(t, l, hooks), func() (net.Conn, error) { return net.Dial("tcp", l.Addr().String()) }
+}
+
+// inside is one without a network.
+func inside(t *testing.T, hooks ...mochi.Hook) (*mochi.Server, dialer) {
+	t.Helper()
+	l := &pipes{calls: make(chan net.Conn), over: make(chan struct{})}
+	return with(t, l, hooks), func() (net.Conn, error) {
+		near, far := net.Pipe()
+		l.calls <- far
+		return near, nil
+	}
+}
+
+func with(t *testing.T, l net.Listener, hooks []mochi.Hook) *mochi.Server {
+	t.Helper()
+	c := mochi.NewDefaultServerCapabilities()
+	c.MaximumSessionExpiryInterval = 3600
+	s := mochi.New(&mochi.Options{InlineClient: true, Capabilities: c, Logger: slog.New(slog.DiscardHandler)})
+	errs := []error{s.AddHook(new(auth.AllowHook), nil), s.AddListener(port.New(s, l, nil))}
+	for _, h := range append(slices.Clone(hooks), port.NewRetained(s)) {
+		errs = append(errs, s.AddHook(h, nil))
+	}
+	if err := errors.Join(append(errs, s.Serve())...); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// pipes is a listener without a network.
+type pipes struct {
+	calls chan net.Conn
+	once  sync.Once
+	over  chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.calls:
+		return c, nil
+	case <-p.over:
+		return nil, net.ErrClosed
+	}
+}
+func (p *pipes) Close() error { p.once.Do(func() { close(p.over) }); return nil }
+func (*pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
+
+type dialer func() (net.Conn, error)
+
+// hello is how a client presents itself.
+type hello struct {
+	id      string
+	version byte
+	clean   bool
+	will    string // the topic of "gone"
+	delay   uint32 // of the will, in seconds
+}
+
+// peer is a client that is led by hand.
+type peer struct {
+	net.Conn
+	t       *testing.T
+	r       *bufio.Reader
+	version byte
+	present bool // it has a session from before
+}
+
+// call dials, and says hello.
+func call(t *testing.T, dial dialer, h hello) *peer {
+	conn, err := dial()
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	c := &peer{Conn: conn, t: t, r: bufio.NewReader(conn), version: h.version}
+	t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	pk := packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Connect}, Connect: packets.ConnectParams{
+		ProtocolName: []byte("MQTT"), ClientIdentifier: h.id, Clean: h.clean, Keepalive: 60,
+	}}
+	if h.will != "" {
+		pk.Connect.WillFlag, pk.Connect.WillTopic, pk.Connect.WillPayload = true, h.will, []byte("gone")
+		pk.Connect.WillProperties.WillDelayInterval = h.delay
+	}
+	if !h.clean {
+		pk.Properties.SessionExpiryInterval, pk.Properties.SessionExpiryIntervalFlag = 3600, true
+	}
+	c.send(pk)
+	return c
+}
+
+// meet is a client that is let in.
+func meet(t *testing.T, dial dialer, h hello) *peer {
+	c := call(t, dial, h)
+	c.enters()
+	return c
+}
+
+func (c *peer) enters() {
+	pk := c.gets(packets.Connack)
+	if pk.ReasonCode != 0 {
+		c.t.Errorf("the broker says %d", pk.ReasonCode)
+	}
+	c.present = pk.SessionPresent
+}
+
+func (c *peer) subscribe(filters ...string) {
+	pk := packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Subscribe, Qos: 1}, PacketID: 1}
+	for _, f := range filters {
+		pk.Filters = append(pk.Filters, packets.Subscription{Filter: f, Qos: 1})
+	}
+	c.send(pk)
+	c.gets(packets.Suback)
+}
+
+func (c *peer) publish(topic, payload string) {
+	c.send(packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Publish}, TopicName: topic, Payload: []byte(payload)})
+}
+
+func (c *peer) hears(payload string) {
+	if got := string(c.gets(packets.Publish).Payload); got != payload {
+		c.t.Errorf("a client hears %q, want %q", got, payload)
+	}
+}
+
+func (c *peer) send(pk packets.Packet) {
+	pk.ProtocolVersion = c.version
+	var b bytes.Buffer
+	var err error
+	switch pk.FixedHeader.Type {
+	case packets.Connect:
+		err = pk.ConnectEncode(&b)
+	case packets.Subscribe:
+		err = pk.SubscribeEncode(&b)
+	case packets.Publish:
+		err = pk.PublishEncode(&b)
+	}
+	if _, not := c.Write(b.Bytes()); err != nil || not != nil {
+		c.t.Error(err, not)
+	}
+}
+
+// gets is the next packet, which is of a kind.
+func (c *peer) gets(kind byte) packets.Packet {
+	pk, err := c.next()
+	if err != nil || pk.FixedHeader.Type != kind {
+		c.t.Errorf("a client gets %v %v, want %s", pk.FixedHeader, err, packets.PacketNames[kind])
+	}
+	return pk
+}
+
+func (c *peer) next() (pk packets.Packet, err error) {
+	first, err := c.r.ReadByte()
+	if err != nil {
+		return pk, err
+	}
+	pk.ProtocolVersion = c.version
+	if err := pk.FixedHeader.Decode(first); err != nil {
+		return pk, err
+	}
+	n, _, err := packets.DecodeLength(c.r)
+	if err != nil {
+		return pk, err
+	}
+	pk.FixedHeader.Remaining = n
+	body := make([]byte, n)
+	if _, err := io.ReadFull(c.r, body); err != nil {
+		return pk, err
+	}
+	switch pk.FixedHeader.Type {
+	case packets.Connack:
+		err = pk.ConnackDecode(body)
+	case packets.Suback:
+		err = pk.SubackDecode(body)
+	case packets.Publish:
+		err = pk.PublishDecode(body)
+	case packets.Disconnect:
+		err = pk.DisconnectDecode(body)
+	}
+	return pk, err
+}
+
+func await[T any](t *testing.T, c <-chan T, what string) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(time.Minute):
+		t.Fatalf("it does not come about: %s", what)
+	}
+	return v
+}
+
+// say publishes something from inside the broker.
+func say(t *testing.T, s *mochi.Server, topic, payload string) {
+	t.Helper()
+	if err := s.Publish(topic, []byte(payload), false, 0); err != nil {
+		t.Error(err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/family"
@@ -16,30 +17,35 @@ import (
 // Config of one entity.
 type Config struct {
 	web.Config
-	Entity    string         `yaml:"entity"`  // "light.hall"
-	Dims      bool           `yaml:"dims"`    // a light that can be more or less bright
-	Colours   bool           `yaml:"colours"` // a light with colours
-	Warmest   float64        `yaml:"warmest"` // a light whose white may be warm or cold: its limits in kelvin
-	Coldest   float64        `yaml:"coldest"`
-	Positions bool           `yaml:"positions"` // a cover that goes part of the way
-	Mode      string         `yaml:"mode"`      // what on is for a climate: heat, cool, auto, ...
-	Lowest    float64        `yaml:"lowest"`    // °C that a climate may be set to
-	Highest   float64        `yaml:"highest"`
-	Code      drivers.Secret `yaml:"code"`      // of a lock that wants one
-	CodeFile  string         `yaml:"code_file"` // instead of code: its first line
-	Live      bool           `yaml:"live"`      // by WebSocket, where Home Assistant lets it; false: REST alone
+	Entity    string            `yaml:"entity"`  // "light.hall"
+	Dims      bool              `yaml:"dims"`    // a light that can be more or less bright
+	Colours   bool              `yaml:"colours"` // a light with colours
+	Warmest   float64           `yaml:"warmest"` // a light whose white may be warm or cold: its limits in kelvin
+	Coldest   float64           `yaml:"coldest"`
+	Positions bool              `yaml:"positions"` // a cover that goes part of the way
+	Mode      string            `yaml:"mode"`      // what on is for a climate: heat, cool, auto, ...
+	Lowest    float64           `yaml:"lowest"`    // °C that a climate may be set to
+	Highest   float64           `yaml:"highest"`
+	Code      drivers.Secret    `yaml:"code"`      // of a lock that wants one
+	CodeFile  string            `yaml:"code_file"` // instead of code: its first line
+	Live      bool              `yaml:"live"`      // by WebSocket, where Home Assistant lets it; false: REST alone
+	Segments  map[string]string `yaml:"segments"`  // of a vacuum: Home Assistant's ids of areas, and what people call them
+	Poll      time.Duration     `yaml:"poll"`      // of a vacuum: the longest pause between two looks at what it does
 	family.Levels
 }
 
 // DefaultConfig is what holds where the configuration says nothing.
 func DefaultConfig() Config {
-	return Config{Config: web.DefaultConfig(), Live: true, Mode: "heat", Lowest: 7, Highest: 30, Levels: family.Levels{Initial: "keep"}}
+	return Config{Config: web.DefaultConfig(), Live: true, Mode: "heat", Poll: 2 * time.Second, Lowest: 7, Highest: 30, Levels: family.Levels{Initial: "keep"}}
 }
 
 // levels are those of the configuration. A climate stays as it is where it says
 // nothing: nobody wants a cold house because messkit starts anew.
 func (c Config) levels() family.Levels {
 	l := c.Levels
+	if l.Safe == "stop" && c.domain() == "vacuum" { // as other vacuums have it
+		l.Safe = "off"
+	}
 	if l.Safe == "" {
 		l.Safe = map[bool]string{true: "keep", false: family.DefaultLevels().Safe}[c.domain() == "climate"]
 	}
@@ -52,7 +58,7 @@ var domains = map[string]string{
 	"light": "light", "switch": "plug", "input_boolean": "switch", "fan": "fan", "siren": "siren",
 	"humidifier": "humidifier", "media_player": "tv", "climate": "heater",
 	"sensor": "sensor", "binary_sensor": "sensor", "camera": "camera",
-	"cover": "door", "lock": "lock",
+	"cover": "door", "lock": "lock", "vacuum": "vacuum",
 	"scene": "scene", "script": "script", "button": "button", "input_button": "button",
 }
 
@@ -93,7 +99,7 @@ func (c Config) Validate() error {
 	if c.Positions && c.domain() != "cover" {
 		errs = append(errs, errors.New("positions: is for a cover"))
 	}
-	errs = append(errs, c.climate())
+	errs = append(errs, c.climate(), c.vacuum())
 	if (c.Code != "" || c.CodeFile != "") && c.domain() != "lock" {
 		errs = append(errs, errors.New("code: is for a lock"))
 	}
@@ -107,6 +113,24 @@ func (c Config) Validate() error {
 		errs = append(errs, errors.New("token_file: is missing; make a long-lived token on your profile's page in Home Assistant, and write it into a file"))
 	}
 	return errors.Join(errs...)
+}
+
+// vacuum tells what cannot be of one.
+func (c Config) vacuum() error {
+	d, names := DefaultConfig(), slices.Sorted(maps.Values(c.Segments))
+	switch {
+	case c.domain() != "vacuum" && (len(c.Segments) > 0 || c.Poll != d.Poll):
+		return errors.New("segments: is for a vacuum, as poll is")
+	case slices.Contains(names, ""):
+		return errors.New("segments: one has no name; write what people call that room")
+	case len(slices.Compact(names)) < len(c.Segments):
+		return errors.New("segments: two have one name; give each a name of its own")
+	case c.Poll < 50*time.Millisecond || c.Poll > time.Minute:
+		return fmt.Errorf("poll: %v is not between 50ms and 1m", c.Poll)
+	case c.domain() == "vacuum" && (c.Initial != "keep" || c.Safe == "on"):
+		return errors.New("safe: a vacuum is not switched; write stop or keep, and leave out initial")
+	}
+	return nil
 }
 
 // modes are what on can be for a climate (HVACMode).

@@ -34,6 +34,7 @@ type home struct {
 	asked  map[string]bool // entities that anybody asked for
 	slow   int             // looks that a change takes to be seen
 	unit   string          // of temperatures
+	stays  bool            // robots do not come to an end by themselves
 	dead   bool            // services answer, and nothing happens
 	denies string          // the code with which a service call is refused that it has carried out
 	next   func()
@@ -53,7 +54,7 @@ func (h *home) renew() {
 	defer h.mu.Unlock()
 	h.calls, h.asked, h.next, h.slow, h.dead = nil, map[string]bool{}, nil, 0, false
 	h.unit = "°C"
-	h.shut, h.deaf, h.joined, h.mute, h.leaves, h.says, h.denies = false, false, 0, "", "", "", ""
+	h.stays, h.shut, h.deaf, h.joined, h.mute, h.leaves, h.says, h.denies = false, false, false, 0, "", "", "", ""
 	h.states = map[string]map[string]any{
 		"light.hall":               {"state": "off", "brightness": 255.0, "rgb_color": []any{255.0, 255.0, 255.0}},
 		"light.desk":               {"state": "off", "brightness": 255.0, "color_mode": "color_temp", "color_temp_kelvin": 2702.0},
@@ -88,6 +89,10 @@ func (h *home) renew() {
 		"script.often":             {"state": "on", "last_triggered": "2026-11-20T22:00:00.5+00:00", "mode": "parallel", "current": 2.0, "max": 2.0},
 		"button.bell":              {"state": "2026-11-20T08:00:00.123456+00:00"},
 		"input_button.test":        {"state": "unknown"},
+		"vacuum.robo":              {"state": "docked", "supported_features": 30044.0, "battery_level": 80.0},
+		"vacuum.plain":             {"state": "idle", "supported_features": 12312.0},
+		"vacuum.busy":              {"state": "cleaning", "supported_features": 30044.0},
+		"vacuum.gone":              {"state": "unavailable"},
 		"camera.door":              {"state": "idle"},
 		"camera.gone":              {"state": "unavailable"},
 	}
@@ -136,7 +141,7 @@ func (h *home) settings() map[string]any {
 func (h *home) entity(id string) map[string]any {
 	attributes := map[string]any{"friendly_name": id}
 	for k, v := range h.states[id] {
-		if k != "state" && (strings.HasPrefix(id, "climate.") || strings.HasPrefix(id, "script.") || h.states[id]["state"] == "on" || k == "device_class" || k == "unit_of_measurement" || k == "current_position" || k == "supported_features") {
+		if k != "state" && (strings.HasPrefix(id, "climate.") || strings.HasPrefix(id, "script.") || strings.HasPrefix(id, "vacuum.") || h.states[id]["state"] == "on" || k == "device_class" || k == "unit_of_measurement" || k == "current_position" || k == "supported_features") {
 			attributes[k] = v
 		}
 	}
@@ -181,6 +186,10 @@ func (h *home) does(name, id string, body map[string]any) {
 	_, service, _ := strings.Cut(name, "/")
 	h.calls = append(h.calls, name+" "+id)
 	change := func() {
+		if strings.HasPrefix(id, "vacuum.") {
+			h.robot(id, service, body)
+			return
+		}
 		defer h.tell(id)
 		is := map[string]string{"turn_on": "on", "turn_off": "off", "open_cover": "open", "close_cover": "closed", "lock": "locked", "unlock": "unlocked"}[service]
 		at := map[string]float64{"open_cover": 100, "stop_cover": 40}[service]

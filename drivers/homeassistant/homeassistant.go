@@ -2,10 +2,11 @@
 // API, with live states and areas, and over REST where there is none
 // (developers.home-assistant.io/docs/api/websocket, .../rest): lights, switches,
 // fans, humidifiers, sirens, media players and climates by service calls with their
-// states as read-back, scenes, scripts and buttons that are set off, sensors, and cameras by camera_proxy. Only entities that the configuration names are touched,
+// states as read-back, scenes, scripts and buttons that are set off, sensors, cameras by
+// camera_proxy, and robot vacuums. Only entities that the configuration names are touched,
 // and of no other is anything kept.
 //
-// Not supported: vacuums; tilt of covers; what players play; variables of scripts.
+// Not supported: tilt of covers; what players play; variables of scripts.
 package homeassistant
 
 import (
@@ -26,7 +27,7 @@ import (
 
 // Kind is the kind of driver for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "homeassistant", Class: "plug", About: "one entity of a Home Assistant: light, switch, fan, siren, climate, cover, lock, scene, script, button, sensor, camera", Places: true, Open: Open, Discover: Discover}
+	return drivers.Kind{Name: "homeassistant", Class: "plug", About: "one entity of a Home Assistant: light, switch, fan, siren, climate, cover, lock, scene, script, button, sensor, camera, vacuum", Places: true, Open: Open, Discover: Discover}
 }
 
 // Open is the drivers.Factory of this package. It reads the token's file; no
@@ -66,8 +67,11 @@ func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
 			return nil, err
 		}
 	}
-	if cfg.domain() == "camera" {
-		return newCamera(name, e), nil
+	switch cfg.domain() {
+	case "camera":
+		return &camera{newPlain(name, e)}, nil
+	case "vacuum":
+		return newVacuum(name, e, env.Log), nil
 	}
 	return family.New(name, domains[cfg.domain()], cfg.levels(), haltTimes*cfg.Timeout, drivers.NewLink(client.Host()), e.verbs()), nil
 }
@@ -95,7 +99,7 @@ func (e *entity) verbs() family.Verbs {
 		v.Read = e.read
 		return v
 	}
-	v.Holds = []drivers.Hold{{Key: "entity", What: "the entity " + e.cfg.Entity, Same: e.cfg.Entity + " " + drivers.SameURL(e.cfg.URL)}}
+	v.Holds = e.holds()
 	switch e.cfg.domain() {
 	case "cover":
 		v.Read, v.Cover = e.readCover, &family.Cover{Open: e.open, Shut: e.shut, Opening: e.opening, Stop: e.stand, Moves: e.moves}
@@ -126,6 +130,11 @@ func (e *entity) verbs() family.Verbs {
 		v.Light.White = &family.White{Warm: e.warm, Warmth: e.warmth, Warmest: e.cfg.Warmest, Coldest: e.cfg.Coldest}
 	}
 	return v
+}
+
+// holds is the entity itself.
+func (e *entity) holds() []drivers.Hold {
+	return []drivers.Hold{{Key: "entity", What: "the entity " + e.cfg.Entity, Same: e.cfg.Entity + " " + drivers.SameURL(e.cfg.URL)}}
 }
 
 func (e *entity) turn(ctx context.Context, on bool) error {
@@ -318,6 +327,9 @@ type state struct {
 		Class      string   `json:"device_class"`
 		Position   *float64 `json:"current_position"` // of a cover: 100 is open
 		Features   int      `json:"supported_features"`
+		Battery    any      `json:"battery_level"` // of a vacuum, in percent; newer ones have a sensor for it
+		Error      any      `json:"error"`         // of some vacuums, in words
+		Status     any      `json:"status"`
 	} `json:"attributes"`
 	climate *climate // of a climate
 	script  *script  // of a script

@@ -38,9 +38,12 @@ func settled(t *testing.T, h *home, d drivers.Device) {
 		h.asked = map[string]bool{}
 		h.mu.Unlock()
 		var err error
-		if p, presses := d.(drivers.PressReader); presses {
-			_, err = p.Pressed(t.Context())
-		} else {
+		switch d := d.(type) {
+		case drivers.PressReader:
+			_, err = d.Pressed(t.Context())
+		case drivers.DockReader:
+			_, err = d.Docked(t.Context())
+		default:
 			_, err = d.(drivers.SwitchReader).On(t.Context())
 		}
 		h.mu.Lock()

@@ -1,0 +1,319 @@
+package homeassistant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// Clean cleans rooms, or everything. Home Assistant does not say how far it is.
+func (v *vacuum) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
+	left, what, does := drivers.Outcome{Remaining: areas}, isCleaning, deed{service: "start", needs: vacuumStart}
+	if len(areas) == 0 {
+		left.Remaining = []string{"everything"}
+	} else {
+		what += " " + strings.Join(areas, ", ")
+		ids, err := v.entity.cfg.areaIDs(areas)
+		if err != nil {
+			return left, v.Named(err)
+		}
+		does = deed{"clean_area", map[string]any{"cleaning_area_id": ids}, vacuumAreas}
+	}
+	if err := v.run(ctx, what, does, progress); err != nil {
+		return left, err
+	}
+	return drivers.Outcome{Done: areas}, nil
+}
+
+// areaIDs are Home Assistant's ids of rooms.
+func (c Config) areaIDs(rooms []string) ([]string, error) {
+	var ids []string
+	for _, room := range rooms {
+		n := len(ids)
+		for id, name := range c.Segments {
+			if name == room {
+				ids = append(ids, id)
+			}
+		}
+		if len(ids) == n {
+			return nil, fmt.Errorf("%w: there is no room %q among its segments", drivers.ErrNothingDone, room)
+		}
+	}
+	return ids, nil
+}
+
+// Spot cleans the spot where it stands.
+func (v *vacuum) Spot(ctx context.Context, progress func(drivers.Progress)) error {
+	return v.run(ctx, "cleaning the spot", deed{service: "clean_spot", needs: vacuumSpot}, progress)
+}
+
+// Dock sends it home; what it is at ends with that.
+func (v *vacuum) Dock(ctx context.Context) error {
+	inner, done, err := v.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err = v.entity.state(inner); err != nil { // what it is at goes on
+		err = fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+	} else {
+		err = v.errand.End(inner)
+	}
+	done()
+	if err != nil {
+		return v.Named(err)
+	}
+	return v.run(ctx, homeward, deed{service: "return_to_base", needs: vacuumHome}, nil)
+}
+
+// deed is a service of a vacuum.
+type deed struct {
+	service string
+	data    map[string]any
+	needs   int // of its supported_features
+}
+
+// can returns nil if a robot can do it, as Home Assistant says.
+func (d deed) can(s state) error {
+	if s.Attributes.Features&d.needs == 0 {
+		return fmt.Errorf("%w: it has no %s, says Home Assistant (supported_features %d)", drivers.ErrNothingDone, d.service, s.Attributes.Features)
+	}
+	return nil
+}
+
+// do has the robot do something, if it can.
+func (v *vacuum) do(ctx context.Context, d deed, s state) error {
+	if err := d.can(s); err != nil {
+		return err
+	}
+	return v.entity.order(ctx, d.service, d.data)
+}
+
+// run sends the robot and follows it to the end. What ends it early has the robot
+// stop.
+func (v *vacuum) run(ctx context.Context, what string, does deed, progress func(drivers.Progress)) error {
+	ctx, done, err := v.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, release, err := v.errand.Take(ctx, what)
+	if err != nil {
+		return v.Named(err)
+	}
+	defer release()
+	s, err := v.entity.state(ctx)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+	case what == homeward && s.State == isDocked:
+		return nil
+	case s.wrong() != nil:
+		err = fmt.Errorf("%w: %w", drivers.ErrNothingDone, s.wrong())
+	case what != homeward && s.State == isCleaning:
+		err = fmt.Errorf("%w: somebody else has sent it, and it is %s; stop it, or wait", drivers.ErrBusy, s.doing())
+	default:
+		err = does.can(s)
+	}
+	if err != nil {
+		return v.Told(ctx, err)
+	}
+	if progress == nil {
+		progress = func(drivers.Progress) {}
+	} else {
+		v.trouble.Await(func(ctx context.Context) error { return v.entity.order(ctx, does.service, does.data) })
+		defer v.trouble.Over()
+	}
+	j := &journey{what: what, began: v.entity.now(), progress: progress}
+	if err = v.entity.order(ctx, does.service, does.data); err == nil {
+		progress(drivers.Progress{Doing: what})
+		err = v.follow(ctx, j)
+	}
+	if _, stands := errors.AsType[*drivers.HelpError](err); err != nil && !stands && !errors.Is(err, drivers.ErrNothingDone) {
+		v.brake(ctx)
+	}
+	return v.Told(ctx, err)
+}
+
+// follow waits for the end of a task.
+func (v *vacuum) follow(ctx context.Context, j *journey) error {
+	for silent := 0; ; {
+		changed := v.entity.changes()
+		doubt := v.errand.Doubt()
+		s, err := v.entity.state(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			if silent++; silent >= maxSilent {
+				return fmt.Errorf("it has not told its state %d times, and may still be at it: %v", silent, err) // not wrapped: it has begun
+			}
+		default:
+			silent = 0
+			if s.drives() {
+				v.errand.Moves(doubt)
+			}
+			over, err := j.step(s, v.entity.now(), &v.trouble)
+			switch {
+			case (over || err != nil) && v.errand.Interrupted(ctx):
+				return drivers.ErrStopped
+			case over || err != nil:
+				return err
+			}
+		}
+		if err := v.wait(ctx, changed); err != nil {
+			return err
+		}
+	}
+}
+
+// wait waits for the next look.
+func (v *vacuum) wait(ctx context.Context, changed <-chan struct{}) error {
+	t := time.NewTimer(v.entity.cfg.Poll)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-changed:
+	case <-t.C:
+	}
+	return nil
+}
+
+// journey is one task as Home Assistant tells it.
+type journey struct {
+	what     string
+	began    time.Time
+	out      bool // it has set out
+	progress func(drivers.Progress)
+}
+
+// step takes in how the robot is now. over is the task's end.
+func (j *journey) step(s state, now time.Time, t *drivers.Trouble) (over bool, err error) {
+	help, err := t.Meets(now, s.wrong(), s.State == isCleaning)
+	if err != nil {
+		return false, err
+	}
+	tell := func(percent float64, doing string, help *drivers.HelpError) {
+		j.progress(drivers.Progress{Percent: percent, Doing: doing, Help: help})
+	}
+	switch {
+	case help != nil:
+		tell(0, j.what+", waiting for a person", help)
+	case j.what == homeward && s.State == isDocked:
+		return true, nil
+	case j.what == homeward && j.out && !s.drives():
+		return false, fmt.Errorf("it stopped on the way to its dock, and is %s", s.doing())
+	case s.State == isCleaning && j.what != homeward, s.State == isReturning && j.what == homeward:
+		j.out = true
+		tell(0, j.what, nil)
+	case s.State == isPaused && j.out:
+		tell(0, j.what+", paused", nil)
+	case j.out: // it returns, is docked or idle: it has done
+		tell(100, j.what, nil)
+		return true, nil
+	case now.Sub(j.began) > setOutTime:
+		return false, errors.New("it took the task, and has not set out in " + setOutTime.String() + "; look at it")
+	}
+	return false, nil
+}
+
+// brake stops the robot though ctx has ended.
+func (v *vacuum) brake(ctx context.Context) {
+	v.loose.Store(drivers.Brake(ctx, v.log, func(ctx context.Context) error { return v.entity.web.Last(ctx, v.end) }) != nil)
+}
+
+// rest stops the robot if it is under way.
+func (v *vacuum) rest(ctx context.Context) error {
+	if s, err := v.entity.state(ctx); err == nil && !s.drives() && !v.loose.Load() {
+		return nil
+	}
+	return v.end(ctx)
+}
+
+// end stops a robot that may be at something, and waits until it stands. One that
+// has no stop is paused.
+func (v *vacuum) end(ctx context.Context) error {
+	service := "stop"
+	if s, err := v.entity.state(ctx); err == nil && s.Attributes.Features&vacuumStop == 0 && s.Attributes.Features&vacuumPause != 0 {
+		service = "pause"
+	}
+	if err := v.entity.order(ctx, service, nil); err != nil {
+		return err
+	}
+	if err := v.becomes(ctx, service, func(s state) bool { return !s.drives() }); err != nil {
+		return err
+	}
+	v.loose.Store(false)
+	return nil
+}
+
+// becomes waits until the robot is as it was told.
+func (v *vacuum) becomes(ctx context.Context, service string, is func(state) bool) error {
+	for {
+		changed := v.entity.changes()
+		s, err := v.entity.state(ctx)
+		if err == nil && is(s) {
+			return nil
+		}
+		if v.wait(ctx, changed) != nil {
+			return fmt.Errorf("it was told to %s, and is %s", service, s.doing())
+		}
+	}
+}
+
+// Pause has the robot stand where it is; its task goes on with Resume.
+func (v *vacuum) Pause(ctx context.Context) error {
+	return v.steer(ctx, deed{service: "pause", needs: vacuumPause}, []string{isPaused}, []string{isCleaning, isReturning})
+}
+
+// Resume lets it go on, also after a trouble that a person has seen to.
+func (v *vacuum) Resume(ctx context.Context) error {
+	if again := v.trouble.Again(); again != nil {
+		_, err := drivers.During(ctx, &v.Life, func(ctx context.Context) (struct{}, error) {
+			if err := again(ctx); err != nil {
+				return struct{}{}, err
+			}
+			return struct{}{}, v.becomes(ctx, "go on", func(s state) bool { return s.State == isCleaning })
+		})
+		return err
+	}
+	return v.steer(ctx, deed{service: "start", needs: vacuumStart}, []string{isCleaning}, []string{isPaused})
+}
+
+// steer tells the robot something about what it is at, and waits until it is so.
+func (v *vacuum) steer(ctx context.Context, d deed, want, from []string) error {
+	_, err := drivers.During(ctx, &v.Life, func(ctx context.Context) (struct{}, error) {
+		s, err := v.entity.state(ctx)
+		switch {
+		case err != nil:
+			return struct{}{}, fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		case slices.Contains(want, s.State):
+			return struct{}{}, nil
+		case !slices.Contains(from, s.State):
+			return struct{}{}, fmt.Errorf("%w: it is %s, and cannot %s", drivers.ErrNothingDone, s.doing(), d.service)
+		}
+		if err := v.do(ctx, d, s); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, v.becomes(ctx, d.service, func(s state) bool { return slices.Contains(want, s.State) })
+	})
+	return err
+}
+
+// Stop ends what it is at, whoever has sent it.
+func (v *vacuum) Stop(ctx context.Context) (left string, err error) {
+	return drivers.During(ctx, &v.Life, func(ctx context.Context) (string, error) {
+		return "", v.errand.Interrupt(ctx, func(ctx context.Context) error {
+			s, err := v.entity.state(ctx)
+			if err == nil && !s.drives() && s.State != isPaused && !v.loose.Load() {
+				return nil
+			}
+			return v.end(ctx)
+		})
+	})
+}

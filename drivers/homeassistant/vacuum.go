@@ -1,0 +1,207 @@
+package homeassistant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+var (
+	_ drivers.Cleaner    = (*vacuum)(nil)
+	_ drivers.Spotter    = (*vacuum)(nil)
+	_ drivers.Pauser     = (*vacuum)(nil)
+	_ drivers.Stopper    = (*vacuum)(nil)
+	_ drivers.DockReader = (*vacuum)(nil)
+	_ drivers.Sensor     = (*vacuum)(nil)
+	_ drivers.Observer   = (*vacuum)(nil)
+	_ drivers.SafeReader = (*vacuum)(nil)
+	_ drivers.RestReader = (*vacuum)(nil)
+	_ drivers.Holder     = (*vacuum)(nil)
+	_ drivers.Areas      = (*roomVacuum)(nil)
+	_ drivers.Mapped     = (*roomVacuum)(nil)
+)
+
+// What a vacuum can, in its supported_features (VacuumEntityFeature).
+const (
+	vacuumPause = 4
+	vacuumStop  = 8
+	vacuumHome  = 16
+	vacuumSpot  = 1024
+	vacuumStart = 8192
+	vacuumAreas = 16384
+)
+
+// States of a vacuum (VacuumActivity).
+const (
+	isCleaning  = "cleaning"
+	isReturning = "returning"
+	isDocked    = "docked"
+	isPaused    = "paused"
+	isError     = "error"
+)
+
+const (
+	homeward = "driving to its dock"
+	// setOutTime is how long a robot may take to set out: Home Assistant looks at some
+	// every half minute.
+	setOutTime = 90 * time.Second
+	// maxSilent is how many looks in a row may fail.
+	maxSilent = 30
+)
+
+// vacuum is a robot that Home Assistant has.
+type vacuum struct {
+	plain
+	log     *slog.Logger
+	errand  drivers.Errand // what it does for us
+	trouble drivers.Trouble
+	loose   atomic.Bool // it may have been told to set out, and could not be stopped
+}
+
+// roomVacuum is one whose rooms the configuration names.
+type roomVacuum struct{ *vacuum }
+
+func newVacuum(name string, e *entity, log *slog.Logger) drivers.Device {
+	v := &vacuum{plain: newPlain(name, e), log: log}
+	if len(e.cfg.Segments) > 0 {
+		return roomVacuum{v}
+	}
+	return v
+}
+
+// Rooms are those of the configuration.
+func (v roomVacuum) Rooms() []string {
+	return slices.Sorted(maps.Values(v.entity.cfg.Segments))
+}
+
+// Areas are the rooms of the configuration.
+func (v roomVacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
+	_, done, err := v.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var list []drivers.Area
+	for _, name := range v.Rooms() {
+		list = append(list, drivers.Area{Name: name, Room: name})
+	}
+	return list, nil
+}
+
+// Class is what it is to a person.
+func (v *vacuum) Class() string { return "vacuum" }
+
+// Holds is the robot: a second device would not know of what the first is at.
+func (v *vacuum) Holds() []drivers.Hold { return v.entity.holds() }
+
+// Halt stops the robot where it is, whoever has sent it.
+func (v *vacuum) Halt() error {
+	v.Closed()
+	var err error
+	if v.entity.cfg.levels().Safe != "keep" {
+		ctx, cancel := context.WithTimeout(context.Background(), haltTimes*v.entity.cfg.Timeout)
+		defer cancel()
+		err = v.entity.web.Last(ctx, v.rest)
+	}
+	return errors.Join(v.Named(err), v.plain.Halt())
+}
+
+// Safe reports whether it stands still.
+func (v *vacuum) Safe(ctx context.Context) (bool, error) {
+	s, err := v.entity.state(ctx)
+	return !s.drives() || v.entity.cfg.levels().Safe == "keep", v.Named(err)
+}
+
+// AtRest reports whether it stands still, whatever safe is.
+func (v *vacuum) AtRest(ctx context.Context) (bool, error) {
+	if v.loose.Load() {
+		return false, v.Named(errors.New("it was told something, and could not be stopped: it may set out yet"))
+	}
+	s, err := v.entity.state(ctx)
+	return err == nil && !s.drives(), v.Named(err)
+}
+
+// Docked reports whether it is in its dock.
+func (v *vacuum) Docked(ctx context.Context) (bool, error) {
+	s, err := drivers.During(ctx, &v.Life, v.entity.state)
+	return err == nil && s.State == isDocked, err
+}
+
+// Read tells the battery, where the robot's own entity does.
+func (v *vacuum) Read(ctx context.Context) ([]drivers.Reading, error) {
+	s, err := drivers.During(ctx, &v.Life, v.entity.state)
+	if err != nil {
+		return nil, err
+	}
+	level, ok := s.battery()
+	if !ok {
+		return nil, fmt.Errorf("%s: %s does not tell its battery; configure the sensor that Home Assistant has for it", v.Name(), v.entity.cfg.Entity)
+	}
+	return []drivers.Reading{{Quantity: "battery", Value: level, Unit: "%", At: v.entity.now()}}, nil
+}
+
+// Observe says what Home Assistant says of it.
+func (v *vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
+	s, err := drivers.During(ctx, &v.Life, v.entity.state)
+	if err != nil {
+		return drivers.Observation{}, err
+	}
+	text, facts := "The vacuum is "+s.doing(), []drivers.Fact{{Name: "state", Value: s.State}}
+	if level, ok := s.battery(); ok {
+		text += fmt.Sprintf("; its battery has %v %%", level)
+		facts = append(facts, drivers.Fact{Name: "battery", Value: level, Unit: "%"})
+	}
+	text += "."
+	if help := s.wrong(); help != nil {
+		text += " " + help.Error() + "."
+		facts = append(facts, drivers.Fact{Name: "problem", Value: help.Problem}, drivers.Fact{Name: "help", Value: help.Help})
+	}
+	return drivers.Observation{Text: text, Facts: facts, At: v.entity.now()}, nil
+}
+
+// drives reports whether a robot is under way.
+func (s state) drives() bool { return s.State == isCleaning || s.State == isReturning }
+
+// doing is what a robot does, for a person.
+func (s state) doing() string {
+	switch s.State {
+	case isReturning:
+		return homeward
+	case isDocked:
+		return "in its dock"
+	case "idle":
+		return "standing still"
+	case isError:
+		return "in trouble"
+	}
+	return fmt.Sprintf("%.40s", s.State)
+}
+
+// battery is what is in a robot's, in percent.
+func (s state) battery() (float64, bool) {
+	level, ok := s.Attributes.Battery.(float64)
+	return level, ok && level >= 0 && level <= 100
+}
+
+// wrong is what a person has to do about a robot, nil if nothing.
+func (s state) wrong() *drivers.HelpError {
+	if s.State != isError {
+		return nil
+	}
+	problem := "the robot reports an error that Home Assistant does not name"
+	for _, said := range []any{s.Attributes.Error, s.Attributes.Status} {
+		if text, ok := said.(string); ok && strings.TrimSpace(text) != "" && !strings.EqualFold(text, isError) {
+			problem = fmt.Sprintf("the robot reports: %.120s", strings.TrimSpace(text))
+			break
+		}
+	}
+	return &drivers.HelpError{Problem: problem, Help: "go and look at it: free its wheels and brushes, and set it on a free floor; its own app shows more, then ask again"}
+}

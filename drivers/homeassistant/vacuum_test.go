@@ -1,0 +1,260 @@
+package homeassistant_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/drivertest"
+)
+
+const rooms = "segments: {kueche: kitchen, flur: hall}\n"
+
+// robot does what a robot does that has heard a service. mu is held.
+func (h *home) robot(id, service string, body map[string]any) {
+	becomes := map[string]string{"start": "cleaning", "clean_spot": "cleaning", "clean_area": "cleaning", "pause": "paused", "stop": "idle", "return_to_base": "returning"}[service]
+	if areas, ok := body["cleaning_area_id"].([]any); ok {
+		for _, area := range areas {
+			h.calls[len(h.calls)-1] += " " + area.(string)
+		}
+	}
+	h.states[id]["state"], h.next = becomes, nil
+	h.tell(id)
+	if end := map[string]string{"cleaning": "returning", "returning": "docked"}[becomes]; end != "" && !h.stays { // else until the test says more
+		h.next = func() {
+			h.states[id]["state"] = end
+			h.tell(id)
+		}
+		h.slow = 2
+	}
+}
+
+// set changes an entity's state and one of its attributes.
+func (h *home) set(id, state, key string, value any) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.states[id]["state"], h.states[id][key] = state, value
+	h.tell(id)
+}
+
+func (h *home) stay() { h.mu.Lock(); defer h.mu.Unlock(); h.stays = true }
+
+func (h *home) log() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.calls)
+}
+
+func TestAVacuumKeepsTheRules(t *testing.T) {
+	h := newHome(t)
+	for _, more := range []string{"", rooms, rooms + "live: false\n"} {
+		t.Run(more, func(t *testing.T) {
+			drivertest.Run(t, func(t *testing.T) drivers.Device {
+				h.renew()
+				d, err := open(config(h, "vacuum.robo") + "poll: 50ms\n" + more)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return d
+			},
+				drivertest.Safe(func() error {
+					h.mu.Lock()
+					defer h.mu.Unlock()
+					if s := h.states["vacuum.robo"]["state"]; s == "cleaning" || s == "returning" {
+						return errors.New("it moves")
+					}
+					return nil
+				}),
+				drivertest.Acts(h.count),
+			)
+		})
+	}
+}
+
+// What is asked for is one service call each, and is followed to its end.
+func TestAVacuumIsSentAndFollowed(t *testing.T) {
+	for _, way := range []string{"live: false\n", ""} {
+		for want, do := range map[string]func(context.Context, drivers.Device, func(drivers.Progress)) error{
+			"vacuum/start vacuum.robo": func(ctx context.Context, d drivers.Device, p func(drivers.Progress)) error {
+				_, err := d.(drivers.Cleaner).Clean(ctx, nil, p)
+				return err
+			},
+			"vacuum/clean_area vacuum.robo flur kueche": func(ctx context.Context, d drivers.Device, p func(drivers.Progress)) error {
+				out, err := d.(drivers.Cleaner).Clean(ctx, []string{"hall", "kitchen"}, p)
+				if !slices.Equal(out.Done, []string{"hall", "kitchen"}) {
+					t.Errorf("%+v", out)
+				}
+				return err
+			},
+			"vacuum/clean_spot vacuum.robo": func(ctx context.Context, d drivers.Device, p func(drivers.Progress)) error {
+				return d.(drivers.Spotter).Spot(ctx, p)
+			},
+		} {
+			h := newHome(t)
+			d := started(t, config(h, "vacuum.robo")+rooms+way+"poll: 50ms\n")
+			if way == "" {
+				settled(t, h, d)
+			}
+			var told []drivers.Progress
+			if err := do(t.Context(), d, func(p drivers.Progress) { told = append(told, p) }); err != nil {
+				t.Errorf("%s: %v", want, err)
+			}
+			if len(told) < 2 || told[len(told)-1].Percent != 100 || !strings.HasPrefix(told[0].Doing, "cleaning") {
+				t.Errorf("%s: told %+v", want, told)
+			}
+			if got := h.log(); !slices.Equal(got, []string{want}) {
+				t.Errorf("called %q, want %q", got, want)
+			}
+			if err := d.(drivers.Cleaner).Dock(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if docked, err := d.(drivers.DockReader).Docked(t.Context()); err != nil || !docked {
+				t.Errorf("docked %t, %v", docked, err)
+			}
+		}
+	}
+}
+
+// Pausing, going on and stopping are the robot's own, whoever has sent it.
+func TestAVacuumIsPausedAndStopped(t *testing.T) {
+	h := newHome(t)
+	h.stay()
+	d := started(t, config(h, "vacuum.robo")+"poll: 50ms\n")
+	out := make(chan error, 1)
+	go func() {
+		_, err := d.(drivers.Cleaner).Clean(context.Background(), nil, func(drivers.Progress) {})
+		out <- err
+	}()
+	if !h.has(func(h *home) bool { return h.states["vacuum.robo"]["state"] == "cleaning" }) {
+		t.Fatal("it has not set out")
+	}
+	if err := d.(drivers.Pauser).Resume(t.Context()); err != nil { // it is at it
+		t.Error(err)
+	}
+	if err := d.(drivers.Pauser).Pause(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := d.(drivers.Pauser).Resume(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := d.(drivers.Stopper).Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := <-out; !errors.Is(err, drivers.ErrStopped) {
+		t.Errorf("the task ends with %v", err)
+	}
+	want := []string{"vacuum/start vacuum.robo", "vacuum/pause vacuum.robo", "vacuum/start vacuum.robo", "vacuum/stop vacuum.robo"}
+	if got := slices.Compact(h.log()); !slices.Equal(got, want) { // what ends early is told to stop once more
+		t.Errorf("called %q, want %q", got, want)
+	}
+	if still, err := d.(drivers.RestReader).AtRest(t.Context()); err != nil || !still {
+		t.Errorf("at rest %t, %v", still, err)
+	}
+}
+
+// A robot in trouble waits for a person, and goes on with the same when it is told to.
+func TestAVacuumInTrouble(t *testing.T) {
+	h := newHome(t)
+	h.stay()
+	d := started(t, config(h, "vacuum.robo")+rooms+"poll: 50ms\n")
+	out := make(chan error, 1)
+	var last drivers.Progress // guarded by h.mu
+	go func() {
+		_, err := d.(drivers.Cleaner).Clean(context.Background(), []string{"hall"}, func(p drivers.Progress) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			last = p
+		})
+		out <- err
+	}()
+	if !h.has(func(h *home) bool { return h.states["vacuum.robo"]["state"] == "cleaning" }) {
+		t.Fatal("it has not set out")
+	}
+	h.set("vacuum.robo", "error", "error", "Brush stuck")
+	var help drivers.HelpError
+	if !h.has(func(*home) bool {
+		if last.Help != nil {
+			help = *last.Help
+		}
+		return last.Help != nil
+	}) {
+		t.Fatal("nobody is asked")
+	}
+	if !strings.Contains(help.Problem, "Brush stuck") || !strings.Contains(help.Help, "free its wheels") {
+		t.Errorf("%+v", help)
+	}
+	seen, err := d.(drivers.Observer).Observe(t.Context())
+	if err != nil || !strings.Contains(seen.Text, "Brush stuck") || !strings.Contains(seen.Text, "its battery has 80 %") {
+		t.Errorf("%q, %v", seen.Text, err)
+	}
+	if err := d.(drivers.Pauser).Resume(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if !h.has(func(*home) bool { return last.Help == nil }) {
+		t.Fatal("it is not seen that it goes on")
+	}
+	h.set("vacuum.robo", "docked", "error", nil)
+	if err := <-out; err != nil {
+		t.Error(err)
+	}
+	if got := h.log(); !slices.Equal(got, []string{"vacuum/clean_area vacuum.robo flur", "vacuum/clean_area vacuum.robo flur"}) {
+		t.Errorf("called %q", got)
+	}
+	h.set("vacuum.robo", "error", "error", nil)
+	if _, err := d.(drivers.Cleaner).Clean(t.Context(), nil, nil); !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "error that Home Assistant does not name") {
+		t.Error(err)
+	}
+}
+
+// What a robot does not have, or is at already, is refused before anything is called.
+func TestAVacuumIsNotSent(t *testing.T) {
+	h := newHome(t)
+	plain := started(t, config(h, "vacuum.plain")+rooms+"live: false\npoll: 50ms\n")
+	clean := func(d drivers.Device, areas ...string) error {
+		_, err := d.(drivers.Cleaner).Clean(t.Context(), areas, nil)
+		return err
+	}
+	_, read := plain.(drivers.Sensor).Read(t.Context())
+	for want, err := range map[string]error{
+		"has no clean_area":         clean(plain, "hall"),
+		`there is no room "attic"`:  clean(plain, "attic"),
+		"has no clean_spot":         plain.(drivers.Spotter).Spot(t.Context(), nil),
+		"cannot pause":              plain.(drivers.Pauser).Pause(t.Context()),
+		`is "unavailable"`:          clean(started(t, config(h, "vacuum.gone")+"live: false\npoll: 50ms\n")),
+		"somebody else has sent it": clean(started(t, config(h, "vacuum.busy")+"live: false\nsafe: keep\n")),
+	} {
+		if err == nil || !errors.Is(err, drivers.ErrNothingDone) && !errors.Is(err, drivers.ErrBusy) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+	if read == nil || !strings.Contains(read.Error(), "does not tell its battery") {
+		t.Error(read)
+	}
+	if h.count() != 0 {
+		t.Errorf("called %q", h.log())
+	}
+}
+
+// A call that breaks in its midst may have been heard: the robot is stopped, and the
+// report says so.
+func TestAVacuumThatMayHaveHeardIsStopped(t *testing.T) {
+	h := newHome(t)
+	d := started(t, config(h, "vacuum.robo")+"poll: 50ms\n")
+	settled(t, h, d)
+	h.mu.Lock()
+	h.deaf, h.stays = true, true
+	h.mu.Unlock()
+	_, err := d.(drivers.Cleaner).Clean(t.Context(), nil, nil)
+	if err == nil || errors.Is(err, drivers.ErrNothingDone) {
+		t.Error(err)
+	}
+	if got := h.log(); len(got) < 2 || got[0] != "vacuum/start vacuum.robo" || got[1] != "vacuum/stop vacuum.robo" {
+		t.Errorf("called %q", got)
+	}
+	if still, err := d.(drivers.RestReader).AtRest(t.Context()); err != nil || !still {
+		t.Errorf("at rest %t, %v", still, err)
+	}
+}

@@ -212,6 +212,7 @@ func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan,
 	_ = g.Wait() // it returns nil, and nothing is said after the end
 	kind, _ := t.blame(context.Cause(ctx), r)
 	t.a.devices[plan.Device].used(t.a.now(), kind, r.err)
+	ring(t.a.wrong)
 	return r
 }
 

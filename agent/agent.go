@@ -163,6 +163,7 @@ type Agent struct {
 	boot     string        // names this run of the program
 	work     chan struct{} // something is in the queue, or a task has ended
 	mail     chan struct{} // something is in the outbox
+	wrong    chan struct{} // a device has failed, or works again
 	sooner   chan struct{} // the time between two heartbeats has become shorter
 	broken   chan struct{} // the journal has refused something
 	glance   chan struct{} // the devices may be otherwise than the exchange believes
@@ -191,7 +192,7 @@ type Agent struct {
 func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *journal.Journal, now func() time.Time, log *slog.Logger) *Agent {
 	a := &Agent{
 		cfg: cfg.filled(), x: x, resolver: r, devices: map[string]*device{}, gate: g, journal: j, now: now, log: log,
-		boot: strings.ToLower(rand.Text()[:10]), work: make(chan struct{}, 1), mail: make(chan struct{}, 1), sooner: make(chan struct{}, 1), broken: make(chan struct{}, 1),
+		boot: strings.ToLower(rand.Text()[:10]), work: make(chan struct{}, 1), mail: make(chan struct{}, 1), sooner: make(chan struct{}, 1), wrong: make(chan struct{}, 1), broken: make(chan struct{}, 1),
 		glance: make(chan struct{}, 1), acting: map[string]capabilities.Command{}, paused: map[string]bool{},
 		tasks: map[string]*task{}, later: map[string]*task{}, took: map[string]time.Duration{},
 	}

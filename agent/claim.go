@@ -11,10 +11,16 @@ import (
 
 // decline says "not me" without a claim.
 func (t *task) decline(ctx context.Context, reason string) error {
+	return t.declineFor(ctx, mess.Reason{Detail: reason})
+}
+
+// declineFor says so for a reason of a kind.
+func (t *task) declineFor(ctx context.Context, why mess.Reason) error {
+	reason := why.Detail
 	if reason == "" {
 		return nil
 	}
-	s := &mess.Status{Code: mess.Declined, Instance: t.boot, Reason: &mess.Reason{Detail: reason}}
+	s := &mess.Status{Code: mess.Declined, Instance: t.boot, Reason: &why}
 	_, err := t.a.say(ctx, t.signed(t.message(s)))
 	if err != nil {
 		return err

@@ -5,9 +5,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -67,6 +69,40 @@ func TestWhatIsNoFailureOfADevice(t *testing.T) {
 		h.is(h.says(claude, "request: {intent: ring the bell}"), mess.Failed)
 		if f := h.failed("porch-lamp"); f != cut || !strings.Contains(f.Why, "the wire is cut") {
 			h.t.Errorf("%+v, and it was %+v", f, cut)
+		}
+	})
+}
+
+// The exchange knows which devices have failed, when and why, until they work again;
+// also where the agent is begun anew in the meantime.
+func TestTheExchangeKnowsWhichDevicesFail(t *testing.T) {
+	inHouse(t, func(h *house) {
+		known := func() (list []string) {
+			h.after(time.Second)
+			for _, e := range h.x.Executors() {
+				for _, f := range exchange.FailingOf(e.Executor) {
+					if time.Since(f.At) > time.Hour+time.Minute || time.Since(f.At) < 0 {
+						h.t.Errorf("%+v", f)
+					}
+					list = append(list, f.Device+": "+f.Why)
+				}
+			}
+			return list
+		}
+		if list := known(); len(list) != 0 {
+			h.t.Errorf("nothing has been used: %q", list)
+		}
+		h.fridge.broken = errors.New("no picture within 5s" + strings.Repeat("é", 500))
+		h.is(h.says(claude, `request: {intent: "what's in the fridge?"}`), mess.Failed)
+		h.after(time.Hour)
+		list := known()
+		if len(list) != 1 || !strings.HasPrefix(list[0], "fridge-cam: ") || !strings.Contains(list[0], "no picture within 5s") || len(list[0]) > 300 || !utf8.ValidString(list[0]) {
+			h.t.Fatalf("%q", list)
+		}
+		h.fridge.broken = nil
+		h.is(h.says(claude, `request: {intent: "what's in the fridge?"}`), mess.Completed)
+		if list := known(); len(list) != 0 {
+			h.t.Errorf("it works again: %q", list)
 		}
 	})
 }

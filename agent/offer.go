@@ -146,7 +146,7 @@ func (t *task) prepare(ctx context.Context) error {
 		return t.agree(ctx, capabilities.Outcome{Question: t.question})
 	}
 	if no := t.a.gate.Refused(); no != nil { // whatever it asks for
-		return t.decline(ctx, no.Error())
+		return t.declineFor(ctx, mess.Reason{Type: "stop", Detail: no.Error()})
 	}
 	if n := t.a.journal.Died(t.ref); n >= maxCrashes {
 		t.a.log.Error("quarantined: the program has died of its words more than once", "ref", t.ref)

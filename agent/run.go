@@ -28,6 +28,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 		return ended(ctx, err)
 	}
 	told, _ := a.position()
+	failing := a.failing()
 	a.heed(ack.Stops)
 	a.heedHold(ack.Hold, ack.Resume, "")
 	a.agree(ack.Threads)
@@ -39,6 +40,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	g.Go(func() error { return a.deliverMail(gctx) })
 	g.Go(func() error { return a.tend(gctx) })
 	g.Go(func() error { return a.watchStates(gctx) })
+	g.Go(func() error { return a.tellFailing(gctx, failing) })
 	g.Go(func() error { a.giveBack(gctx, unbegun); return nil })
 	err = g.Wait()
 	a.lastMail(context.WithoutCancel(ctx))

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"slices"
 	"time"
 
 	"github.com/messkit/messkit/mess"
@@ -63,15 +64,26 @@ func (x *Exchange) isPerson(id string) bool {
 	return e != nil && IsPerson(e.Executor)
 }
 
+// forStop reports whether a status says that something is stopped. That is no reason
+// to have people do it: they are to stop as well.
+func forStop(s *mess.Status) bool { return s.Reason != nil && s.Reason.Type == "stop" }
+
+// stopped reports whether a robot has declined because it is stopped.
+func (e *Envelope) stopped() bool {
+	return slices.ContainsFunc(e.Declined, func(d Declined) bool { return d.Stop })
+}
+
 // passesOn reports whether what a robot says ends its part and not the thread: it
 // has done nothing, and a person might.
 func (t *turn) passesOn(s *mess.Status) bool {
 	switch {
 	case t.env.CancelBy != "" || t.env.Needs.ConfirmBefore && t.env.Confirm != nil && t.env.Confirm.Given != nil && !*t.env.Confirm.Given:
 		return false // nobody is to do it
+	case forStop(s):
+		return false
 	case s.Code == mess.Declined:
 		return t.env.Phase == Before && t.people(t.env)
-	case s.Code != mess.Failed || s.Reason == nil || s.Reason.Effect != mess.EffectNone || s.Reason.Type == "stop":
+	case s.Code != mess.Failed || s.Reason == nil || s.Reason.Effect != mess.EffectNone:
 		return false
 	}
 	return (t.env.Phase == Before || t.env.Attempts+1 < t.attempts) && t.people(t.env)

@@ -47,6 +47,23 @@ func TestPeopleAreAskedAfterRobots(t *testing.T) {
 	})
 }
 
+// What a robot declines because everything is stopped is not for people: it has
+// ended, and is asked for anew.
+func TestWhatIsStoppedIsNotForPeople(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.listens(kitchen, "")
+		h.registers(kitchen, "walk")
+		phone := h.comes(ana)
+		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
+		h.after(time.Second)
+		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: {type: stop, detail: everything here is stopped}}")
+		h.is(ref, mess.Declined)
+		if got := phone.heard(); len(got) != 0 {
+			t.Errorf("the person hears %q", got)
+		}
+	})
+}
+
 func TestPeopleAreAskedWhenRobotsLeaveItLie(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.listens(kitchen, "")
@@ -72,6 +89,7 @@ func TestWhatRobotsPassOn(t *testing.T) {
 		{"declined after a question", "code: declined, reason: not me", mess.Pending},
 		{"failed, something done", "code: failed, reason: {type: device, detail: broke, effect: partial}", mess.Failed},
 		{"failed, nobody knows", "code: failed, reason: {type: interrupted, effect: unknown}", mess.Failed},
+		{"stopped after its claim", "code: declined, reason: {type: stop, detail: stopped}", mess.Declined},
 		{"stopped", "code: failed, reason: {type: stop, detail: stopped, effect: none}", mess.Failed},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -146,7 +146,7 @@ func (t *turn) decline(s *mess.Status) error {
 	if !t.mayTake(t.env) {
 		return mess.Refuse(mess.Forbidden, "%q is not an executor that could take this, so it has nothing to decline", t.who.ID)
 	}
-	t.env.Declined = append(t.env.Declined, Declined{Executor: t.who.ID, Reason: reasonText(s)})
+	t.env.Declined = append(t.env.Declined, Declined{Executor: t.who.ID, Reason: reasonText(s), Stop: forStop(s)})
 	if t.refused(t.env) {
 		t.move(mess.Declined)
 		t.sumUp()

@@ -192,6 +192,7 @@ func (c agentConfig) unset() error {
 
 // executor is an agent with what it keeps on the disk, ready to run.
 type executor struct {
+	id      string
 	agent   *agent.Agent
 	journal *journal.Journal
 	acts    *admin.Acts
@@ -236,7 +237,7 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 	if settings.Signer, err = signer(c.Agent.Data, log); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
-	e := &executor{journal: j, outputs: o}
+	e := &executor{id: c.Agent.ID, journal: j, outputs: o}
 	lost := j.Fresh() && durable.Used(c.Agent.Data)
 	c.begin(e, log) // the journal keeps a second executor out
 	if lost {

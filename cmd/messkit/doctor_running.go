@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,6 +70,9 @@ func (c *config) compare(a trial.Answer, same, others []string) finding {
 	since := a.Began.Local().Format(time.DateTime)
 	if len(same) == len(c.home.devices) && len(others) == 0 {
 		f.Says = fmt.Sprintf("messkit runs with them since %s, and uses them for this", since)
+		if stopped := func(r trial.Result) bool { return r.Says == agent.ErrStopped.Error() }; slices.ContainsFunc(a.Devices, stopped) {
+			f.Note, f.Says = true, fmt.Sprintf("messkit runs with them since %s, and uses none while everything is stopped", since)
+		}
 		return f
 	}
 	f.Note = true

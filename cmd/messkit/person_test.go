@@ -161,6 +161,10 @@ func TestAPersonHandsOver(t *testing.T) {
 	ana.Until(`document.getElementById("mine").textContent.includes("Nothing now")`)
 	ben.Front()
 	ben.Click("#offers button", "I do it")
+	ben.Until(`[...document.querySelectorAll("#mine summary")].some((s) => s.checkVisibility() && s.textContent === "Hand over")`)
+	ben.Click("#mine button", "I have begun")
+	h.becomes(ref, "in_progress") // what has begun is not said to be untouched
+	ben.Until(`document.querySelector("#mine textarea") && ![...document.querySelectorAll("#mine summary")].some((s) => s.checkVisibility() && s.textContent === "Hand over")`)
 	ben.Fill("#text-"+ref, "It stands upstairs.")
 	ben.Click("#mine button[type=submit]", "Done")
 	if thread := h.becomes(ref, "completed"); !strings.Contains(thread, `"delegated_to":"ben"`) || !strings.Contains(thread, "It stands upstairs.") {

@@ -45,6 +45,7 @@ type writtenJSON struct {
 
 // executorStatus is the executor in the same process as the exchange.
 type executorStatus struct {
+	ID       string        `json:"id"`
 	Stopped  string        `json:"stopped,omitempty"`  // why
 	Disarmed string        `json:"disarmed,omitempty"` // why nothing acts
 	Devices  []deviceState `json:"devices"`
@@ -111,7 +112,7 @@ func (e *executor) status(up time.Duration) *executorStatus {
 	now := e.agent.Status()
 	total, today := e.journal.Written()
 	s := &executorStatus{
-		Stopped: now.Stopped, Working: now.Working, Waiting: now.Waiting, Devices: []deviceState{},
+		ID: e.id, Stopped: now.Stopped, Working: now.Working, Waiting: now.Waiting, Devices: []deviceState{},
 		Journal: written(e.journal.Size(), total, today, up),
 	}
 	s.Disarmed = unknownLocal(e.outputs.now.Local())
@@ -190,6 +191,12 @@ func (a *app) status(ctx context.Context, k *client, asJSON bool) error {
 	p.printf("files     %s\n", s.Files)
 	for _, e := range s.Executors {
 		p.printf("executor  %s  %s\n", printable(e.ID), seen(e))
+		if s.Executor != nil && e.ID == s.Executor.ID { // its devices are below
+			continue
+		}
+		for _, f := range e.Failing {
+			p.printf("device    %s of %s failed %s: %s\n", printable(f.Device), printable(e.ID), f.At.Local().Format(time.DateTime), printable(f.Why))
+		}
 	}
 	p.mail(s.Mail)
 	p.executor(s.Executor)

@@ -20,19 +20,20 @@ import (
 
 // executor is an executor as the page shows it.
 type executor struct {
-	ID           string            `json:"id"`
-	Name         string            `json:"name"`
-	Person       bool              `json:"person"`
-	Live         bool              `json:"live"`
-	LastSeen     time.Time         `json:"last_seen"`
-	Capabilities []mess.Capability `json:"capabilities"`
-	Availability mess.Availability `json:"availability,omitempty"`
-	Schedule     string            `json:"schedule,omitempty"`
-	Stopped      *mess.Stopped     `json:"stopped,omitempty"`
-	Stopping     int               `json:"stopping,omitempty"` // stops that it has not confirmed
-	OnHold       string            `json:"on_hold,omitempty"`
-	Hold         *mess.Hold        `json:"hold,omitempty"` // the order behind on_hold, where there is one: who, when and why
-	Disarmed     any               `json:"disarmed,omitempty"`
+	ID           string             `json:"id"`
+	Name         string             `json:"name"`
+	Person       bool               `json:"person"`
+	Live         bool               `json:"live"`
+	LastSeen     time.Time          `json:"last_seen"`
+	Capabilities []mess.Capability  `json:"capabilities"`
+	Availability mess.Availability  `json:"availability,omitempty"`
+	Schedule     string             `json:"schedule,omitempty"`
+	Stopped      *mess.Stopped      `json:"stopped,omitempty"`
+	Stopping     int                `json:"stopping,omitempty"` // stops that it has not confirmed
+	OnHold       string             `json:"on_hold,omitempty"`
+	Hold         *mess.Hold         `json:"hold,omitempty"` // the order behind on_hold, where there is one: who, when and why
+	Disarmed     any                `json:"disarmed,omitempty"`
+	Failing      []exchange.Failing `json:"failing,omitempty"` // for operators
 }
 
 // state is how everything stands that is not a thread.
@@ -54,6 +55,9 @@ func (g *guest) state() state {
 		}
 		if why, _ := e.Extra.Get("disarmed"); why != nil && why != "" {
 			one.Disarmed = why
+		}
+		if g.who.Has(exchange.Operator) {
+			one.Failing = exchange.FailingOf(e.Executor)
 		}
 		s.Executors = append(s.Executors, one)
 	}

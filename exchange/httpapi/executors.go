@@ -43,7 +43,7 @@ func (c *call) executorOf(id string, body mess.Object) (*mess.Executor, error) {
 // the field.
 var meant = []string{
 	"executor_id", "id", "enrol", "display_name", "name", "capabilities", "availability", "schedule", "versions", "holding", "instance", "stopped", "held", "states",
-	"receipt_key", "disarmed", "areas", "location", "latency", "precision", "notifications", "hooks", "preferences",
+	"receipt_key", "disarmed", "failing", "areas", "location", "latency", "precision", "notifications", "hooks", "preferences",
 }
 
 // unmeant are the fields of a body that nobody here knows. They are told: one of
@@ -95,7 +95,11 @@ func (c *call) profile(id string) error {
 func (c *call) executors() error {
 	list := []map[string]any{}
 	for _, e := range c.x.Executors() {
-		list = append(list, executorJSON(e))
+		v := executorJSON(e)
+		if failing := exchange.FailingOf(e.Executor); failing != nil && c.who.Has(exchange.Operator) {
+			v["failing"] = failing
+		}
+		list = append(list, v)
 	}
 	c.json(http.StatusOK, map[string]any{"executors": list})
 	return nil

@@ -211,6 +211,14 @@ type Executor struct {
 	Stopping     []mess.Stop       `json:"stopping"` // stops that it has not confirmed
 	Held         *mess.OnHold      `json:"held"`     // nil: it has not said that it takes nothing new
 	Hold         *mess.Hold        `json:"hold"`     // the hold that was given at the exchange, nil if none
+	Failing      []Failing         `json:"failing"`  // devices whose last use has failed; for operators
+}
+
+// Failing is a device whose last use has failed, by its executor's word.
+type Failing struct {
+	Device string    `json:"device"`
+	At     time.Time `json:"at"`
+	Why    string    `json:"why"`
 }
 
 // Executors lists who is registered.

@@ -156,16 +156,17 @@ function made(thread, request, others) {
       toTop()
     }).then(() => { if (error.textContent) done.disabled = busy > 0 })
   }
+  const hand = handOver(others, say, id('hand'))
   const node = el('div', {}, form, error,
     more('Ask back', 'Your question', (q) => say('a question', [{ status: { code: 'needs_input', questions: [{ field: 'answer', question: q }] } }]), id('ask')),
     confirm,
-    handOver(others, say, id('hand')),
+    hand,
     more('I could not', 'Why', (why) => say('that it could not be done', [{ status: { code: 'failed', reason: { type: 'other', detail: why, effect: begun ? 'unknown' : 'none' } } }]), id('fail')))
   const update = (now) => {
     begun = now.status === 'in_progress'
     done.disabled = busy > 0
     begin.hidden = begun
-    if (confirm) confirm.hidden = begun
+    for (const early of [confirm, hand]) if (early) early.hidden = begun // what has begun is not said to be untouched
   }
   return { node, update }
 }
@@ -185,7 +186,9 @@ export function more(title, label, say, id) {
   const form = el('form', {}, el('label', { htmlFor: id }, label), input, el('button', { type: 'submit', className: 'plain' }, title))
   form.onsubmit = (e) => {
     e.preventDefault()
-    if (input.value.trim()) say(input.value.trim())
+    if (!input.value.trim()) return
+    say(input.value.trim())
+    form.reset()
   }
   return el('details', {}, el('summary', {}, title), form)
 }

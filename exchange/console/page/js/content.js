@@ -137,7 +137,7 @@ function status(v) {
 export function duration(text) {
   const m = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?$/.exec(text)
   if (!m) return text
-  return [[m[1], 'days'], [m[2], 'h'], [m[3], 'min'], [m[4], 's']].filter(([n]) => n).map(([n, unit]) => `${n} ${unit}`).join(' ')
+  return [[m[1], 'days'], [m[2], 'h'], [m[3], 'min'], [m[4], 's']].filter(([n]) => n).map(([n, unit]) => `${n} ${n === '1' && unit === 'days' ? 'day' : unit}`).join(' ')
 }
 
 /** left tells how long something that was said at a time (ISO) still takes. */

@@ -180,7 +180,7 @@ function cards(id, threads, make, empty) {
 
 function head(t) {
   const r = requestOf(t)
-  return [el('h3', {}, t.intent), el('p', { className: 'meta' }, chip(t.status), ` from ${t.requestor_id} · ${ago(t.created_at)}`, r.needed_by ? ` · needed by ${new Date(r.needed_by).toLocaleString()}` : ''),
+  return [el('h3', {}, t.intent), el('p', { className: 'meta' }, t.status === 'pending' ? '' : [chip(t.status), ' '], `from ${t.requestor_id} · ${ago(t.created_at)}`, r.needed_by ? ` · needed by ${new Date(r.needed_by).toLocaleString()}` : ''),
     (r.context || []).map((c) => entry(t.ref, c))]
 }
 

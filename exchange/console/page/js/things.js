@@ -35,7 +35,7 @@ function draw() {
   const devices = here?.devices || []
   refill($('devices'), devices.length ? devices.map((d) => device(here.executor, d))
     : el('li', {}, el('p', { className: 'empty' }, operator() ? 'No executor runs in this program; its executors are below.' : 'Only an operator sees how devices stand.')))
-  refill($('executors'), state.executors.filter((e) => !e.person).map(executor))
+  refill($('executors'), state.executors.filter((e) => !e.person).map((e) => executor(e, e.id === here?.executor)))
   hold.choices(state.executors)
 }
 
@@ -65,7 +65,8 @@ function chips(d) {
   return list.flatMap(([text, kind]) => [el('span', { className: `chip ${kind}` }, text), ' '])
 }
 
-function executor(e) {
+/** executor shows one; of that whose devices are shown above, no device fails here once more. */
+function executor(e, above) {
   return el('li', {},
     el('h3', {}, e.name || e.id),
     el('p', {}, el('span', { className: `chip ${e.live ? 'good' : 'bad'}` }, e.live ? 'here' : `silent since ${ago(e.last_seen)}`), ' ',
@@ -75,6 +76,7 @@ function executor(e) {
     e.stopped ? el('p', { className: 'meta' }, e.stopped.why) : null,
     e.on_hold ? el('p', { className: 'meta' }, `takes nothing new: ${e.on_hold}${e.hold ? ` (since ${since(e.hold.at)})` : ''}`) : null,
     e.disarmed ? el('p', { className: 'meta' }, `disarmed: ${typeof e.disarmed === 'string' ? e.disarmed : JSON.stringify(e.disarmed)}`) : null,
+    above ? null : (e.failing || []).map((f) => el('div', { className: 'error' }, folded(`${words(f.device)} failed ${since(f.at)}: ${f.why}`))),
     el('p', { className: 'meta' }, `${(e.capabilities || []).length} capabilities${e.schedule ? ` · hours ${e.schedule}` : ''}`))
 }
 

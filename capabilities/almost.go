@@ -70,6 +70,9 @@ func (x *request) almost() (Outcome, bool) {
 		}
 	}
 	for end := from; end >= 2 && !x.valued(end); end-- {
+		if x.numbered(end) {
+			break
+		}
 		if out, ok := again(all[:end:end], []string{joined(all[end:])}, 0); ok {
 			return out, true
 		}
@@ -149,6 +152,17 @@ func (x *request) valued(i int) bool {
 	l := &x.r.catalogue.lexicon
 	for ; i < len(x.tokens); i++ {
 		if l.colour.longest(x.tokens, i) > 0 || l.level.longest(x.tokens, i) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// numbered reports whether the words before word i are a number: of what stands behind it
+// nobody knows then whether it counts that.
+func (x *request) numbered(i int) bool {
+	for from := max(0, i-3); from < i; from++ {
+		if x.words().cardinalEnd(x.tokens, from) == i && !x.tokens[i].pause {
 			return true
 		}
 	}

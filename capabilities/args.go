@@ -32,6 +32,8 @@ func (x *request) argsOf(f *frame, so framed) mess.Object {
 			by = so.level
 		case so.signals.has(l.bits["bit"]):
 			by /= 2
+		case so.signals.has(l.bits["lots"]):
+			by *= 2
 		}
 		o = o.Set("change", by)
 	}

@@ -85,7 +85,7 @@ func (c *Catalogue) phrases() {
 	c.timely = map[string]bool{}
 	c.show.words(c.timely)
 	w := c.words
-	for _, s := range []*set{w.lasting, w.delaying, w.fromNow, w.ending, w.at, w.oclock, w.day, w.half, w.fixed, w.sun, w.near, w.spanning, w.spanTo, w.excepting, w.timesOver, w.point, w.per, w.other, w.repeating, w.onDay, w.hours, w.toward, w.indefinite, w.ahead, w.afterwards, w.halfOf} {
+	for _, s := range []*set{w.lasting, w.delaying, w.fromNow, w.ending, w.at, w.oclock, w.day, w.half, w.fixed, w.sun, w.near, w.spanning, w.spanTo, w.excepting, w.timesOver, w.point, w.per, w.other, w.repeating, w.onDay, w.hours, w.toward, w.indefinite, w.ahead, w.afterwards, w.halfOf, w.solely, w.exactly, w.roughly} {
 		s.words(c.timely)
 	}
 	w.past.words(c.timely)

@@ -23,6 +23,7 @@ func (x *request) cuts() []int {
 		}
 		order := x.pass(x.delayed(at))
 		whole := order < len(x.tokens) && (x.ordered(order) && (n > 0 || x.opens(from)) || x.opens(from) && x.turns(order))
+		whole = whole || x.turnsOther(from, i, order)
 		if !whole && order < len(x.tokens) && x.bothWhole(from, i, order) {
 			whole = true
 			x.uneven = x.uneven || x.isUneven(from, i, order)
@@ -65,6 +66,20 @@ func (x *request) turns(i int) bool {
 	return x.switching(x.tokens[i]) && i+1 < len(x.tokens) && x.dated(i+1)
 }
 
+// turnsOther reports whether "on" or "off" stands at word i with another thing behind it,
+// and the other of the two in words from on: "lights off in the hall, on in the bedroom".
+func (x *request) turnsOther(from, before, i int) bool {
+	if i+1 >= len(x.tokens) || !x.switching(x.tokens[i]) {
+		return false
+	}
+	other := slices.ContainsFunc(x.tokens[from:before], func(t token) bool { return x.switching(t) && t.folded != x.tokens[i].folded })
+	f, at := framer{x: x}, x.pass(i+1)
+	if at < len(x.tokens) && x.r.catalogue.lexicon.loose[x.tokens[at].folded] {
+		at = x.pass(at + 1)
+	}
+	return other && f.place(at)
+}
+
 // switching reports whether a word is "on" or "off".
 func (x *request) switching(t token) (is bool) {
 	l := &x.r.catalogue.lexicon
@@ -85,7 +100,20 @@ func (x *request) bothWhole(from, i, at int) bool {
 		from = f.nameEnd(first)
 	}
 	at = f.nameEnd(at)
+	if end := x.partEnd(at); end > to && !f.anyPlace(at, end) { // "hall light: on"
+		to = end
+	}
 	return (f.acting(from, i) || f.setting(from, i)) && (f.acting(at, to) || f.setting(at, to))
+}
+
+// anyPlace reports whether a name begins among the words.
+func (f *framer) anyPlace(from, to int) bool {
+	for ; from < to; from++ {
+		if f.place(from) {
+			return true
+		}
+	}
+	return false
 }
 
 // isUneven reports whether of two things behind one verb, named in words from to i and

@@ -18,7 +18,8 @@ func (rd *reading) partly() bool {
 
 // leavesOut reports whether a reading could be done, but for one of the things named.
 func (x *request) leavesOut(rd reading) bool {
-	if len(rd.names) == 0 {
+	m := rd.slot("device")
+	if len(rd.names) == 0 || m == nil || slices.ContainsFunc(m.parts, func(p share) bool { return len(p.devices) == 0 }) { // "the garage" and "door"
 		return false
 	}
 	rd.devices = x.candidates(&rd)

@@ -36,7 +36,7 @@ func (x *request) fitting(ways []framed) []reading {
 			}
 			if rd, ok := x.framedReading(f, so); ok {
 				rd.asks, rd.number, rd.lost, rd.pieces = ask, so.level, so.lost, so.pieces
-				rd.doubt = f.Doubt
+				rd.doubt = cmp.Or(rd.doubt, f.Doubt)
 				if f.all.has(l.bits[number]) {
 					rd.doubt = strings.TrimPrefix(f.Doubt+", and "+unmeasured(so.level), ", and ")
 				}
@@ -52,6 +52,8 @@ func (x *request) fitting(ways []framed) []reading {
 						rd.asks, rd.number, rd.other = amountField, math.Copysign(so.level, other.Change), other.sentence
 					}
 					rd.doubt = cmp.Or(rd.doubt, fmt.Sprintf("%s percent may be how bright, or by how much", decimalText(so.level)))
+				case so.vague:
+					rd.doubt = cmp.Or(rd.doubt, fmt.Sprintf("%s may be how bright, or a time", decimalText(so.level)))
 				case so.spread:
 					rd.doubt = cmp.Or(rd.doubt, "it was said of the one before \"and\"")
 				}
@@ -91,8 +93,13 @@ func (x *request) framedReading(f *frame, so framed) (reading, bool) {
 			m.all, m.count = true, 0
 		}
 		if len(so.devices) > 1 {
+			m.parts = nil
 			for _, b := range so.devices {
-				m.parts = append(m.parts, share{b.match.devices, b.match.all})
+				if len(b.match.parts) > 0 {
+					m.parts = append(m.parts, b.match.parts...)
+				} else {
+					m.parts = append(m.parts, share{b.match.devices, b.match.all})
+				}
 			}
 			if len(so.places) == 0 {
 				rd.names = so.devices
@@ -104,6 +111,10 @@ func (x *request) framedReading(f *frame, so framed) (reading, bool) {
 		m.all = m.all || whole && len(so.places) == 0
 		rd.slots = append(rd.slots, bound{"device", "device", so.devices[0].from, &m})
 		rd.how, rd.all = m.how, m.all
+	case len(so.places) == 1 && so.places[0].kind == "area" && (f.Class == "" || !so.signals.has(f.name)):
+		if !x.placeAlone(&rd, f, so) {
+			return rd, false
+		}
 	case f.Class == "" || !so.signals.has(f.name):
 		return rd, false
 	default:
@@ -140,6 +151,33 @@ func (x *request) framedReading(f *frame, so framed) (reading, bool) {
 	}
 	rd.nowhere = f.of.Command == Clean && here
 	return rd, !(f.of.Command == Clean && whole && len(so.places) > 0)
+}
+
+// placeAlone is what is meant by a place of which no thing is named: "turn off the kitchen",
+// "office 50 percent". What is there and can do it is asked about.
+func (x *request) placeAlone(rd *reading, f *frame, so framed) bool {
+	l := &x.r.catalogue.lexicon
+	if len(so.lost)+len(x.lost) > 0 || so.named || so.signals.has(l.bits[tone]) && !so.valued { // "blue bedroom"
+		return false
+	}
+	if so.signals.has(l.bits["on"]) && !so.signals.has(l.bits["turn"]|l.bits["make"]|l.bits["want"]|l.bits["should"]) && so.places[0].from > 0 { // "on the porch"
+		return false
+	}
+	if c := f.of.Command; c != SetSwitch && c != Dim && c != Tint || c == SetSwitch && !so.signals.has(l.bits["on"]|l.bits["off"]) {
+		return false
+	}
+	m := match{how: byPlace, value: so.places[0].match.value, class: f.Class}
+	for d := range x.r.home.Devices {
+		if x.r.in(d, m.value) && (f.Class == "" || f.of.Command == SetSwitch || x.r.class[d] == f.Class) && x.r.offers(f.of, d) {
+			m.devices = append(m.devices, d)
+		}
+	}
+	rd.slots = append(rd.slots, bound{"device", "device", 0, &m})
+	rd.how = byPlace
+	if len(m.devices) == 1 { // else it is asked which
+		rd.doubt = "a place was said, and not what is meant there"
+	}
+	return len(m.devices) > 0
 }
 
 // alongside adds to the one device that is named those of its class in other

@@ -29,6 +29,9 @@ func (x *request) otherwise() (Outcome, bool) {
 	if out, ok := x.awhile(); ok {
 		return out, true
 	}
+	if out, ok := x.solely(); ok {
+		return out, true
+	}
 	if out, ok := x.exception(); ok {
 		return out, true
 	}
@@ -57,6 +60,9 @@ func (x *request) otherwise() (Outcome, bool) {
 		out, ok = x.plainly()
 	}
 	switch {
+	case !ok && len(t.said) == 1 && x.bareName() != "": // "hall light at 20"
+		x.cut(all)
+		return x.frames()
 	case !ok:
 		x.tokens, x.readings, x.matches, x.names = all, before, nil, nil
 		return out, false
@@ -147,6 +153,9 @@ func (x *request) frames() (Outcome, bool) {
 	ways := f.readings()
 	list := x.fitting(ways)
 	if len(list) == 0 {
+		if out, ok := x.bothOf(ways); ok {
+			return out, true
+		}
 		x.tokens, x.matches, x.names = all, nil, nil
 		return Outcome{}, false
 	}

@@ -20,6 +20,7 @@ type framed struct {
 	spread  bool     // and another name behind that: "the hall to 20 percent and the porch"
 	named   bool     // the level was said by name: "half"
 	bare    bool     // no "to" stands before the level: "up 10 percent"
+	vague   bool     // "at" stands before it, and no unit behind: it may be a time
 	lost    []string // words that were passed over
 }
 
@@ -83,8 +84,11 @@ func (f *framer) skip(i int, so framed) {
 			return // "by 20 percent" is not "20 percent"
 		}
 	}
-	if i > 0 && f.x.words().cardinalEnd(f.x.tokens, i-1) == i && (f.x.words().measures[t.folded] || f.x.r.catalogue.lexicon.percentOf.longest(f.x.tokens, i) > 0) {
+	if i > 0 && f.x.words().cardinalEnd(f.x.tokens, i-1) == i && !t.pause && (!f.x.r.knows(t) || f.x.words().measures[t.folded] || l.percentOf.longest(f.x.tokens, i) > 0) {
 		return // a number without its unit is another
+	}
+	if end := f.x.words().cardinalEnd(f.x.tokens, i); end > i && !f.one(i, end) && !f.ofPlace(i, end) {
+		return // "30 and 70" is not "30"
 	}
 	so.pieces += skipped
 	if f.x.r.knows(t) {
@@ -130,7 +134,9 @@ func (f *framer) acting(from, to int) (is bool) {
 func (f *framer) setting(from, to int) bool {
 	l, tokens := &f.x.r.catalogue.lexicon, f.x.tokens
 	for i := from; i < to; i++ {
-		if l.colour.longest(tokens, i) > 0 || l.level.longest(tokens, i) > 0 || f.x.percents(i) {
+		w := f.x.words()
+		to := i > from && w.toward.longest(tokens, i-1) == 1 && w.clock.longest(tokens, i-1) == 0 // "at 7" may be a time
+		if l.colour.longest(tokens, i) > 0 || l.level.longest(tokens, i) > 0 || f.x.percents(i) || to && w.cardinalEnd(tokens, i) > i {
 			return true
 		}
 	}
@@ -150,7 +156,7 @@ func (f *framer) signal(i int, so framed) {
 			return
 		case t.noun && f.x.r.catalogue.classPhrase.longest(f.x.tokens, i) >= end-i: // "park the vacuum" is no order to vacuum
 			return
-		case s == l.bits["joint"] && !f.noun(end) && f.x.skips > 0: // "on the left"
+		case s == l.bits["joint"] && !f.noun(end) && f.x.skips > 0 && end < len(f.x.tokens) && !f.x.r.knows(f.x.tokens[end]): // "on the left"
 			if next.pieces += 2 * skipped; len(so.lost) == f.x.skips {
 				return
 			}
@@ -168,7 +174,11 @@ func (f *framer) signal(i int, so framed) {
 		}
 		f.from(end, next)
 	})
-	if n := f.x.words().joining.longest(f.x.tokens, i); n > 0 && len(so.devices)+len(so.places) > 0 && f.place(i+n) {
+	n := f.x.words().joining.longest(f.x.tokens, i)
+	if n > 0 && (so.signals.has(l.bits[level]) && l.colour.longest(f.x.tokens, i+n) > 0 || so.signals.has(l.bits[tone]) && f.x.percents(i+n)) { // "red and 30 percent"
+		f.from(i+n, so)
+	}
+	if n > 0 && len(so.devices)+len(so.places) > 0 && f.place(i+n) {
 		so.listed = true
 		f.from(i+n, so)
 	}
@@ -224,6 +234,8 @@ func (f *framer) value(i int, so framed) {
 			return
 		case percent && n < 100 && slices.ContainsFunc(f.x.filled("device", f.x.pass(end)), func(m match) bool { return m.all }): // nor is "half the lights"
 			return
+		case percent && !toward && f.compares(end): // "50 percent brighter"
+			next.signals |= l.bits[differs]
 		case by > i && percent:
 			next.signals |= l.bits[differs]
 		case percent:
@@ -234,6 +246,7 @@ func (f *framer) value(i int, so framed) {
 			next.signals |= l.bits[number]
 		}
 		next.level, next.bare = n, !toward
+		next.vague = !percent && toward && f.x.words().clock.longest(tokens, i-1) == 1
 		next.valued = len(so.devices)+len(so.places) > 0
 		f.from(end, next)
 	}
@@ -249,7 +262,7 @@ func (f *framer) value(i int, so framed) {
 	f.x.words().cardinal(tokens, by, func(end int, n float64) {
 		if k := l.percentOf.longest(tokens, end); k > 0 {
 			yield(end+k, n, true)
-		} else if by == i && (n == 0 || n >= 1) { // "half" is a level by name
+		} else if by == i && (n == 0 || n >= 1) && !f.counts(i, end) { // "half" is a level by name
 			yield(end, n, false)
 		}
 	})

@@ -329,6 +329,7 @@ func (x *request) deviceMatches(i int) []match {
 			m.count, m.number = x.words().Counts[x.tokens[i].text], x.tokens[i].text
 			list = append(list, m)
 		}
+		x.counted(x.pass(i+n), i, &list)
 		list = append(list, match{end: i + n, all: true, devices: x.everything()})
 	}
 	x.words().number.each(x.tokens, i, func(end int, n float64) {
@@ -339,12 +340,7 @@ func (x *request) deviceMatches(i int) []match {
 			}
 		}
 	})
-	x.words().counts(x.tokens, i, func(end, n int) {
-		for _, m := range x.someDevice(x.pass(end)) {
-			m.all, m.count, m.number = true, n, joined(x.tokens[i:end])
-			list = append(list, m)
-		}
-	})
+	x.counted(i, i, &list)
 	return list
 }
 
@@ -374,12 +370,16 @@ func (x *request) someDevice(i int) []match {
 		list = append(list, x.withClass(m)...)
 	}
 	list = append(list, x.classMatches(i, "")...)
+	for _, m := range list {
+		list = append(append(list, x.withPlaces(m, i)...), x.itsOwn(m)...)
+	}
 	for _, area := range x.filled("area", i) {
 		j := area.end
 		if j < len(x.tokens) && x.tokens[j].folded == possessive {
 			j++
 		}
 		list = append(list, x.classMatches(j, area.value)...)
+		list = append(list, x.ofPlaces(i, area)...)
 	}
 	return list
 }

@@ -108,6 +108,9 @@ func (x *request) cannot() Outcome {
 	case len(m.devices) == 0:
 		return x.refuse(fmt.Sprintf("there is no %s here", spaced(m.class)), doing)
 	case rd.slot("area") != nil && !x.r.in(m.devices[0], rd.value("area")):
+		if m.how == byClass && len(m.devices) > 1 {
+			return x.refuse(fmt.Sprintf("there is no %s in the %s; there is the %s", spaced(m.class), rd.value("area"), strings.Join(x.r.labels(m.devices), ", the ")), doing)
+		}
 		return x.refuse(fmt.Sprintf("%s is not in the %s", strings.Join(x.r.labels(m.devices), ", "), rd.value("area")), doing)
 	}
 	if q := rd.value("quantity"); q != "" && !slices.ContainsFunc(m.devices, func(d int) bool { return x.r.home.Devices[d].tells(q) }) {
@@ -334,6 +337,9 @@ func (x *request) timed(i int) bool {
 	}
 	if x.r.catalogue.lexicon.share.longest(x.tokens, i) > 0 && w.past.longest(x.tokens, i) == 0 && x.halfHour(i) == i {
 		return false // "by half"
+	}
+	if end, _, _, _ := w.hour(x.tokens, i); end == 0 || end < len(x.tokens) && w.measures[x.tokens[end].folded] {
+		return false // "at 50", "by 20 degrees"
 	}
 	c := x.tokens[i].text[0]
 	return c >= '0' && c <= '9' || w.number.longest(x.tokens, i) > 0 && w.filler.longest(x.tokens, i) == 0

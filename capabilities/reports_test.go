@@ -34,13 +34,11 @@ func TestWhatTellsIsNoOrder(t *testing.T) {
 // Of what is named nothing is left out, and nothing waits that was to be at once.
 func TestOfSeveralInSeveralPlaces(t *testing.T) {
 	for intent, no := range map[string]string{
-		"turn off the heater and the lights in the hall and the living room": "",
-		"turn off all lights in the hall and living room and the heater":     "",
-		"turn off the heater now and the fan at 9 pm":                        "are two times",
-		"right now turn off the heater and the fan in ten minutes":           "are two times",
-		"turn off the heater. The fan at 9 pm.":                              "",
-		"turn on the fan, the heater for ten minutes":                        "",
-		"vacuum the kitchen now and the hall at 9 pm":                        "are two times",
+		"turn off the heater now and the fan at 9 pm":              "are two times",
+		"right now turn off the heater and the fan in ten minutes": "are two times",
+		"turn off the heater. The fan at 9 pm.":                    "",
+		"turn on the fan, the heater for ten minutes":              "",
+		"vacuum the kitchen now and the hall at 9 pm":              "are two times",
 	} {
 		o := rich().Resolve(ask(intent))
 		if o.Plan != nil && o.Plan.Actuates() || no != "" && (o.Refusal == nil || !strings.Contains(o.Refusal.Reason, no)) {

@@ -124,11 +124,12 @@ func (r *Resolver) said(req mess.Request, given mess.Object) Outcome {
 func (x *request) outcome() Outcome {
 	w := x.words()
 	if len(x.req.Intent) <= maxText {
-		x.tokens = w.tokens(x.req.Intent)
+		x.tokens = w.tokens(unsmiling(x.req.Intent))
 	}
 	if len(x.req.Intent) > maxText || len(x.tokens) > maxTokens {
 		return x.refuse("the request has more than 60 words; say in one sentence what is to be done", nil)
 	}
+	x.tokens = x.unnumbered(x.tokens)
 	x.asks = w.asks(x.req.Intent, x.tokens)
 	x.asks = x.asks || x.stillSo()
 	x.agreeing()
@@ -148,6 +149,9 @@ func (x *request) outcome() Outcome {
 		}
 	}
 	if out, ok := x.watched(); ok {
+		return out
+	}
+	if out, ok := x.corrected(); ok {
 		return out
 	}
 	if x.demand.capabilities == nil && x.req.Precision != mess.Loose && x.strange() {

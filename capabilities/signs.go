@@ -68,6 +68,22 @@ func struck(r rune) bool {
 	return r >= 0x0334 && r <= 0x0338 || unicode.In(r, unicode.Me) || r >= 0x20D2 && r <= 0x20F0
 }
 
+// kindly are faces and gestures of somebody who asks kindly, which say no more than that
+// beside an order; and in an answer they may.
+const kindly = "☺♥❤✨🎉👋👌👍💡💪😀😁😃😄😆😉😊😋😍😎😘🙂🙏🤗🥰"
+
+// unsmiling is text without those, and without how they are drawn.
+func unsmiling(text string) string {
+	smiled := false
+	return strings.Map(func(r rune) rune {
+		smiled = strings.ContainsRune(kindly, r) || smiled && (r == 0xFE0F || r >= 0x1F3FB && r <= 0x1F3FF)
+		if smiled {
+			return -1
+		}
+		return r
+	}, text)
+}
+
 // around is the word of text that byte i is in.
 func around(text string, i int) string {
 	from := strings.LastIndexFunc(text[:i], unicode.IsSpace) + 1
@@ -95,7 +111,7 @@ func (r *Resolver) sign(text string) (char, word string) {
 
 // signs refuses text with signs that nobody here can read.
 func (x *request) signs() (Outcome, bool) {
-	char, word := x.r.sign(x.req.Intent)
+	char, word := x.r.sign(unsmiling(x.req.Intent))
 	if char == "" {
 		return Outcome{}, false
 	}

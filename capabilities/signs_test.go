@@ -37,7 +37,9 @@ func TestSignsAreWords(t *testing.T) {
 		{"turn on the porch light for 1,5 minutes", ","},
 		{"turn on the porch light \u202e", `\u202e`},
 		{"turn on\x00 the porch light", `\x00`},
-		{"what is in the fridge? 🙂", "🙂"},
+		{"what is in the fridge? 🙃", "🙃"},
+		{"turn on the porch light 👎", "👎"},
+		{"turn on the porch light 🤔", "🤔"},
 	}
 	for _, tt := range tests {
 		for _, needs := range [][]mess.Capability{nil, {needs("switch-on", "devices", []any{"porch-lamp"})}} {
@@ -55,6 +57,7 @@ func TestPlainSignsPartWords(t *testing.T) {
 		"Hey! Turn on the porch light!!!", "please: turn on the porch light", `turn on the "porch light"...`,
 		"turn on (please) the porch-light", "turn on the ‘porch light’", "turn on the “porch light”; thanks!", "turn on porch_light",
 		"turn on the porch light – please", "turn on the porch light !", "turn on the\tporch\n light…",
+		"turn on the porch light 😊", "🙏 turn on the porch light 👍🏽", "turn on the porch light ❤️!",
 	} {
 		if o := resolver().Resolve(ask(intent)); got(o) != "switch-on porch-lamp" {
 			t.Errorf("Resolve(%q) = %q, want switch-on porch-lamp", intent, got(o))

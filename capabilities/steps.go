@@ -127,7 +127,7 @@ func (x *request) clauses() (Outcome, bool) {
 	}
 	var steps []Plan
 	var pause, said time.Duration // waits, and how much of them was said as such
-	about := ""                   // the device that "it" is
+	about, class := "", ""        // the device that "it" is, and what all that were told something are
 	from := 0
 	for n, end := range append(cuts, len(x.tokens)) {
 		tokens := x.tokens[from:end]
@@ -139,16 +139,19 @@ func (x *request) clauses() (Outcome, bool) {
 			pause, said = pause+d, said+d
 			continue
 		}
-		part := withPauses(x.referring(tokens, about))
+		part := withPauses(x.ofClass(x.referring(tokens, about), class))
 		out, y := x.clause(part, n+1)
 		if out.Plan == nil {
+			if p := x.evenly(); p != nil {
+				return Outcome{Plan: p}, true
+			}
 			x.explain = y.explain
 			return x.ofSeveral(part, out), true
 		}
 		if wait := x.offAfter(out.Plan, steps); wait > 0 && pause == 0 {
 			out.Plan.NotBefore, pause = steps[len(steps)-1].NotBefore, wait
 		}
-		about = ""
+		about, class = "", x.r.classOf(out.Plan.Each())
 		if len(out.Plan.Steps) == 0 {
 			about = out.Plan.Device
 		}
@@ -181,6 +184,16 @@ func (x *request) clauses() (Outcome, bool) {
 	x.explain = Explanation{Template: "several orders", Score: 1, Capability: ofSteps(steps).Capability}
 	out := x.inOrder(steps)
 	if x.uneven && out.Plan != nil && out.Plan.Actuates() {
+		if p := x.evenly(); p != nil && p.Summary != out.Plan.Summary {
+			picked, no, ok := x.whichOfTwo([]string{p.Summary, out.Plan.Summary})
+			switch {
+			case !ok:
+				return no, true
+			case picked == 0:
+				return Outcome{Plan: p}, true
+			}
+			return out, true
+		}
 		return x.shallI(*out.Plan, "how much, or which colour, was said of the last alone: "), true
 	}
 	return out, true
@@ -312,7 +325,7 @@ func (x *request) referring(tokens []token, device string) []token {
 	switch {
 	case d < 0:
 		return tokens
-	case len(tokens) > 0 && x.switching(tokens[0]): // "and off at 11 pm"
+	case len(tokens) > 0 && x.switching(tokens[0]) && !x.namesThing(tokens[1:]): // "and off at 11 pm"
 		return slices.Concat(x.words().tokens(x.r.label(d)), tokens)
 	case at < 0:
 		return tokens

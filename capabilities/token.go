@@ -1,6 +1,7 @@
 package capabilities
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -111,6 +112,9 @@ func (w *words) appendTokens(list []token, one string) []token {
 			add(part)
 		}
 		return list
+	}
+	if digits, unit := cutNumber(one); digits != "" && slices.Contains(w.Attached, unit) { // "50pct"
+		return w.appendTokens(w.appendTokens(list, digits), unit)
 	}
 	if stem, ok := strings.CutSuffix(one, "'s"); ok && stem != "" {
 		add(stem)

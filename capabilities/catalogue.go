@@ -24,6 +24,7 @@ type Catalogue struct {
 	grammar    *grammar
 	watching   watching
 	context    besides
+	letter     courtesies
 	events     *grammar         // what is waited for, behind "when"
 	objects    *grammar         // what is watched, behind "watch"
 	measure    *phrases[string] // units of measures, by their words
@@ -147,6 +148,7 @@ type file struct {
 	HassLists    map[string]hassBase `yaml:"hass_lists"`   // lists that they may always use
 	Watching     watching            `yaml:"watching"`
 	Context      besides             `yaml:"context"`
+	Letter       courtesies          `yaml:"letter"`
 	CountedIn    map[string][]string `yaml:"counted_in"` // units, and their words
 }
 
@@ -281,6 +283,7 @@ type builder struct {
 	unread     bool // a file is no YAML
 	watching   watching
 	context    besides
+	letter     courtesies
 	measures   map[string][]string
 
 	hassIntents map[string]string   // capabilities by intent
@@ -349,6 +352,7 @@ func (b *builder) merge(f file) {
 	maps.Copy(b.measures, f.CountedIn)
 	b.watching.merge(f.Watching)
 	b.context.merge(f.Context)
+	b.letter.merge(f.Letter)
 	for _, c := range f.Capabilities {
 		if c == nil {
 			continue // an empty item

@@ -16,6 +16,8 @@ type hint struct {
 	data  bool   // a value by a key that has no meaning here: it picks nothing
 	media bool   // an address, or what stands in a file: it is no words, and nothing is taken from it
 	used  bool
+	// remark: it stands in the request itself, beside the order
+	remark bool
 }
 
 // maxQuote is how much of a line of context a person reads, in bytes.
@@ -47,7 +49,11 @@ func (r *Resolver) hints(context []mess.Entry) (list []*hint) {
 			list = append(list, &hint{said: e.Type, media: true})
 			continue
 		}
-		list = append(list, r.hintsOf(e.Type, e.Value, e.Type == "location")...)
+		said := r.hintsOf(e.Type, e.Value, e.Type == "location")
+		for _, h := range said {
+			h.remark = e.Type == remarked
+		}
+		list = append(list, said...)
 		list = append(list, r.fieldsOf(e.Extra, false)...)
 	}
 	return list
@@ -159,6 +165,11 @@ func (r *Resolver) inContext(req mess.Request, given mess.Object) Outcome {
 			continue
 		}
 		text := r.littered(h.text, out)
+		if field, picked := r.answers(out, r.placed(h, out), req); h.remark && picked != "" { // it says which, and more than that
+			known, fields = append(without(known, field), mess.Field{Key: field, Value: []string{picked}}), append(fields, field)
+			out = r.said(bare, known)
+			continue
+		}
 		if field, picked := r.answers(out, text, req); field != "" {
 			known, fields = append(without(known, field), mess.Field{Key: field, Value: []string{picked}}), append(fields, field)
 			out = r.said(bare, known)
@@ -210,6 +221,14 @@ func (r *Resolver) littered(text string, out Outcome) string {
 		return text
 	}
 	return joined(rest)
+}
+
+// placed is the thing or place that a remark is about.
+func (r *Resolver) placed(h *hint, out Outcome) string {
+	if !h.remark || out.Question == nil {
+		return ""
+	}
+	return r.thingOf(r.catalogue.words.tokens(h.text))
 }
 
 // answers is the option of a question that a hint picks. Nothing but a person says yes.
@@ -320,6 +339,12 @@ func (r *Resolver) heed(req mess.Request, given mess.Object, out Outcome, hints 
 		if h.media || !acts {
 			continue
 		}
+		if h.remark {
+			if out.Plan != nil && (r.limits(h.text) || !r.describes(h.text, out.Plan)) {
+				doubts = append(doubts, h.said)
+			}
+			continue
+		}
 		same, other := r.orders(h.text, out)
 		if r.limits(h.text) || other {
 			explain := out.Explain
@@ -340,15 +365,19 @@ func (r *Resolver) heed(req mess.Request, given mess.Object, out Outcome, hints 
 	if acts && len(doubts) > 0 {
 		explain := out.Explain
 		x := &request{r: r, req: req, given: given}
-		out = x.allTheSame(plan, doubts)
+		out = x.allTheSame(plan, doubts, slices.ContainsFunc(hints, func(h *hint) bool { return !h.remark }))
 		out.Explain = explain
 	}
 	return out
 }
 
 // allTheSame asks whether a plan is meant with what the context says.
-func (x *request) allTheSame(p Plan, doubts []string) Outcome {
-	q := Question{Field: "context", Text: fmt.Sprintf("the context says %s: shall I %s?", quoted(doubts), p.Summary), Options: []string{"yes", "no"}}
+func (x *request) allTheSame(p Plan, doubts []string, context bool) Outcome {
+	says := "beside that it says"
+	if context {
+		says = "the context says"
+	}
+	q := Question{Field: "context", Text: fmt.Sprintf("%s %s: shall I %s?", says, quoted(doubts), p.Summary), Options: []string{"yes", "no"}}
 	picked, out, ok := x.ask(q)
 	switch {
 	case !ok:

@@ -100,10 +100,27 @@ func (rd *reading) value(kind string) string {
 }
 
 func (r *Resolver) resolve(req mess.Request, given mess.Object) Outcome {
-	if len(req.Context) > 0 {
-		return r.inContext(req, given)
+	plain, left := r.letter(req.Intent)
+	req.Intent = plain
+	more, remarks, parted := r.parted(req)
+	if parted {
+		req = more
+		req.Context = slices.Clip(req.Context)
+		for _, one := range remarks {
+			req.Context = append(req.Context, mess.Entry{Type: remarked, Value: one})
+		}
 	}
-	return r.said(req, given)
+	var out Outcome
+	if len(req.Context) > 0 {
+		out = r.inContext(req, given)
+	} else {
+		out = r.said(req, given)
+	}
+	if out.Plan != nil && len(left) > 0 {
+		p := *out.Plan
+		p.Unused, out.Plan = append(slices.Clip(p.Unused), left...), &p
+	}
+	return out
 }
 
 // said resolves a request by its words, without its context.

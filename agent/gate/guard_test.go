@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -73,6 +74,25 @@ func TestGuardHears(t *testing.T) {
 				}
 			},
 			heard: "on 1m0s, off", lamps: "on 0s, off 0s",
+		},
+		{
+			name:  "a button on a line, pressed",
+			story: func(t *testing.T, g *gate.Gate, l *lamp) { pressKnob(t, g, l, "") },
+			heard: "on 1m0s, off", lamps: "on 0s, off 0s",
+		},
+		{
+			name: "a button on a line, that may not have been released",
+			story: func(t *testing.T, g *gate.Gate, l *lamp) {
+				l.fails(1)
+				pressKnob(t, g, l, "no contact")
+			},
+			heard: "on 1m0s, off", lamps: "off 1m0s",
+		},
+		{
+			name:  "a button on a line, and the guard says no",
+			guard: &watch{no: errors.New("it is being switched off")},
+			story: func(t *testing.T, g *gate.Gate, l *lamp) { pressKnob(t, g, l, "guard: it is being switched off") },
+			heard: "on 1m0s, off",
 		},
 		{
 			name: "the driver fails: it may be on",
@@ -188,5 +208,28 @@ func TestAutoOff(t *testing.T) {
 				t.Errorf("%v: %v", tt, d.limits)
 			}
 		})
+	}
+}
+
+// knob is a button on a line: it is on while it is pressed.
+type knob struct{ *lamp }
+
+func (k knob) Press(ctx context.Context) error {
+	if err := k.Switch(ctx, true); err != nil {
+		return err
+	}
+	return k.Switch(ctx, false)
+}
+
+// pressKnob presses it, and expects an error like that.
+func pressKnob(t *testing.T, g *gate.Gate, l *lamp, want string) {
+	t.Helper()
+	plan := switchPlan(true, 0)
+	plan.Command, plan.Args, plan.Effect = capabilities.Press, nil, capabilities.Once
+	pass := enter(t, g, plan)
+	defer pass.Leave()
+	err := pass.Press(t.Context(), knob{l})
+	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		t.Errorf("pressed: %v, want %q", err, want)
 	}
 }

@@ -163,7 +163,7 @@ func (g *Gate) notDry(d *device, p capabilities.Plan) error {
 }
 
 // TurnsOn reports whether a plan may leave its device on: every colour does,
-// and every level but 0.
+// every level but 0, and a press that ends too early.
 func TurnsOn(p capabilities.Plan) bool {
 	switch p.Command {
 	case capabilities.SetSwitch:
@@ -174,7 +174,7 @@ func TurnsOn(p capabilities.Plan) bool {
 	case capabilities.Dim:
 		return !dark(p)
 	}
-	return p.Command == capabilities.Tint || p.Command == capabilities.Warm
+	return p.Command == capabilities.Tint || p.Command == capabilities.Warm || p.Command == capabilities.Press
 }
 
 func turnsOff(p capabilities.Plan) bool {

@@ -38,9 +38,18 @@ func (p *Pass) Spot(ctx context.Context, d drivers.Spotter, progress func(driver
 	})
 }
 
-// Press sets off a button, a scene or a script.
+// Press sets off a button, a scene or a script. A button that is a line of this
+// machine is on meanwhile, and is watched like everything that is.
 func (p *Pass) Press(ctx context.Context, d drivers.Presser) error {
-	return p.does(ctx, capabilities.Press, "set it off", p.dev.limits.LongTimeout, d.Press)
+	s, line := d.(drivers.Switch)
+	if !line {
+		return p.does(ctx, capabilities.Press, "set it off", p.dev.limits.LongTimeout, d.Press)
+	}
+	err := p.does(ctx, capabilities.Press, "press it", p.dev.limits.LongTimeout, func(ctx context.Context) error { return p.switchOn(ctx, s, d.Press) })
+	if err == nil { // it was released
+		p.g.disarm(p.dev)
+	}
+	return err
 }
 
 // Pressed reads back when the device was set off last.

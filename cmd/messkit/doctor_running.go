@@ -60,6 +60,17 @@ func unasked(err error, data string) string {
 	return fmt.Sprintf("it does not answer for %s (%v): start it again if it is an older version, or end it to have them used", data, err)
 }
 
+// mostNamed is how many devices are named in one line.
+const mostNamed = 6
+
+// someOf lists names, and how many more there are where they are too many to be read.
+func someOf(names []string) string {
+	if more := len(names) - mostNamed; more > 1 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
 // compare tells where what runs has another configuration than this one.
 func (c *config) compare(a trial.Answer, same, others []string) finding {
 	f := finding{What: "devices", OK: true}
@@ -78,10 +89,10 @@ func (c *config) compare(a trial.Answer, same, others []string) finding {
 	f.Note = true
 	f.Says = fmt.Sprintf("messkit runs since %s with another configuration (%s)", since, its)
 	if len(others) > 0 {
-		f.Says += fmt.Sprintf("; what it has as %s is otherwise in this one, or not there", strings.Join(others, ", "))
+		f.Says += fmt.Sprintf("; what it has as %s is otherwise in this one, or not there", someOf(others))
 	}
 	if len(same) > 0 {
-		f.Says += fmt.Sprintf("; it has used %s for this", strings.Join(same, ", "))
+		f.Says += fmt.Sprintf("; it has used %s for this", someOf(same))
 	}
 	if len(same) < len(c.home.devices) {
 		f.Says += "; the rest of this one was used here, and is messkit's when it is started again with it"

@@ -28,6 +28,7 @@ var (
 	_ drivers.Levels       = (*Relay)(nil)
 	_ drivers.Inspector    = (*Relay)(nil)
 	_ drivers.Switch       = (*Button)(nil)
+	_ drivers.Presser      = (*Button)(nil)
 	_ drivers.SafeReader   = (*Button)(nil)
 	_ drivers.Guarded      = (*Button)(nil)
 	_ drivers.Unrepeatable = (*Button)(nil)
@@ -175,6 +176,9 @@ type Button struct{ *output }
 
 // Unrepeatable implements drivers.Unrepeatable.
 func (*Button) Unrepeatable() {}
+
+// Press presses it, and returns when it is released.
+func (b *Button) Press(ctx context.Context) error { return b.Switch(ctx, true) }
 
 // Switch presses it, and returns when it is released; off releases it.
 func (b *Button) Switch(ctx context.Context, on bool) error {

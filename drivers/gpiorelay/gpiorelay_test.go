@@ -80,6 +80,17 @@ func TestButton(t *testing.T) {
 			}
 		})
 	})
+	t.Run("pressed by its own verb", func(t *testing.T) {
+		press(t, func(t *testing.T, _ drivers.Switch, d drivers.Device, c *boardtest.Chips) {
+			begin := time.Now()
+			if err := d.(drivers.Presser).Press(t.Context()); err != nil || time.Since(begin) != time.Second {
+				t.Errorf("after %v: %v", time.Since(begin), err)
+			}
+			if got := c.Log(chip, line); !slices.Equal(got, []bool{false, true, false}) {
+				t.Errorf("levels %v", got)
+			}
+		})
+	})
 	t.Run("halted meanwhile", func(t *testing.T) {
 		press(t, func(t *testing.T, b drivers.Switch, d drivers.Device, c *boardtest.Chips) {
 			ended := make(chan error)

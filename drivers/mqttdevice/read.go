@@ -93,7 +93,11 @@ func (r Reading) in(h heard, values family.Values) (*drivers.Reading, error) {
 		}
 	}
 	f, number := family.Number(found)
-	if !number {
+	switch word, _ := family.Word(found); {
+	case number:
+	case word != "":
+		return nil, fmt.Errorf("it says %.40q, which is no number", word)
+	default:
 		return nil, fmt.Errorf("there is no number at %q", where)
 	}
 	if r.Times != 0 {

@@ -141,10 +141,15 @@ func (t Travel) Do(ctx context.Context) error {
 	if err == nil || errors.Is(err, drivers.ErrNothingDone) || errors.Is(err, errStands) {
 		return err
 	}
-	stop := t.brake(ctx)
+	return Cut(err, heard, t.brake(ctx))
+}
+
+// Cut is the error of a way that has ended early with err. heard is whether the cover has
+// said that it was told to go, and stop why it could not be stopped after that.
+func Cut(err error, heard bool, stop error) error {
 	switch {
 	case stop != nil:
-		return fmt.Errorf("%w; %w: %w", err, drivers.ErrMayAct, stop)
+		return fmt.Errorf("%w; %w: it could not be stopped: %v", err, drivers.ErrMayAct, stop) // not wrapped: it moves
 	case !heard: // it may hear after it was told to stop
 		return fmt.Errorf("%w; %w", err, drivers.ErrMayAct)
 	}
@@ -207,10 +212,7 @@ func (t Travel) brake(ctx context.Context) error {
 	if t.Stop == nil {
 		return errors.New("nothing can stop it on its way")
 	}
-	if err := t.Stand(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("it could not be stopped: %v", err) // not wrapped: it moves
-	}
-	return nil
+	return t.Stand(context.WithoutCancel(ctx))
 }
 
 // Stand stops a cover, and returns when it says that it stands. It is told again while

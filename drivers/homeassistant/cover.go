@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/family"
 )
 
 // coverTime is how long a cover may take from one end to the other.
@@ -49,13 +50,14 @@ func (e *entity) travel(ctx context.Context, service string, data map[string]any
 		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
 	}
 	err = e.order(ctx, service, data)
-	if err == nil {
+	heard := err == nil
+	if heard {
 		err = e.obeyed(ctx, coverTime, service, there)
 	}
 	if err == nil || errors.Is(err, drivers.ErrNothingDone) {
 		return err
 	}
-	return errors.Join(err, e.halt(ctx))
+	return family.Cut(err, heard, e.stopped(context.WithoutCancel(ctx)))
 }
 
 // stand stops a cover, whoever has set it moving, and waits until it says that it
@@ -84,14 +86,6 @@ func (e *entity) stopped(ctx context.Context) error {
 func (s state) ended(end string) bool {
 	p := s.Attributes.Position
 	return p == nil || end == "closed" && *p <= 1 || end == "open" && *p >= 99
-}
-
-// halt stops a cover on its way, whether or not ctx has ended.
-func (e *entity) halt(ctx context.Context) error {
-	if err := e.stopped(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("%w: it could not be stopped: %v", drivers.ErrMayAct, err) // not wrapped: it moves
-	}
-	return nil
 }
 
 // stands reports whether a cover is not on its way.

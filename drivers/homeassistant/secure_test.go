@@ -164,3 +164,23 @@ func TestTheCodeIsKept(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An order that got no answer may be heard after the stop that follows it, whatever the
+// cover says then: that it may still act is said, and it is told to stop again.
+func TestACoverThatMayHearLate(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	d := started(t, config(h, "cover.blind")+"positions: true\nlive: false\ntimeout: 3s\n")
+	h.mu.Lock()
+	h.mute, h.dead = "cover/set_cover_position", true
+	h.mu.Unlock()
+	err := d.(drivers.Positioner).OpenTo(t.Context(), 30)
+	if !errors.Is(err, drivers.ErrMayAct) || errors.Is(err, drivers.ErrNothingDone) || strings.Contains(err.Error(), "could not be stopped") {
+		t.Error(err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !slices.Equal(h.calls, []string{"cover/set_cover_position cover.blind", "cover/stop_cover cover.blind"}) {
+		t.Errorf("%q", h.calls)
+	}
+}

@@ -202,10 +202,12 @@ func (c *Cover) travel(ctx context.Context, to float64) error {
 	return nil
 }
 
+// moving notes whether it is on its way; where it has come to stand is a change, too.
 func (c *Cover) moving(is bool) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.moves = is
+	c.mu.Unlock()
+	c.world.bell.Ring()
 }
 
 // Stop has it stand where it is.

@@ -1,0 +1,42 @@
+package sim_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// That a cover has come to stand on its way is told, as each step was.
+func TestWhereACoverHasComeToStandIsTold(t *testing.T) {
+	d := started(t, new(drivers.Shared), "sim-cover", "{line: bedroom-blind, takes: 1h}")
+	ctx, cancel := context.WithCancel(t.Context())
+	moved := make(chan error, 1)
+	changes := d.(drivers.Notifier).Changes()
+	go func() { moved <- d.(drivers.Opener).Open(ctx) }()
+	is := func() error { _, err := d.(drivers.OpeningReader).Opening(t.Context()); return err }
+	for wait := time.After(time.Minute); is() == nil; {
+		select {
+		case <-changes:
+			changes = d.(drivers.Notifier).Changes()
+		case <-wait:
+			t.Fatal("it does not set out")
+		}
+	}
+	cancel()
+	for wait := time.After(time.Minute); ; {
+		changes = d.(drivers.Notifier).Changes()
+		if is() == nil {
+			break
+		}
+		select {
+		case <-changes:
+		case <-wait:
+			t.Fatal("nobody is told that it stands")
+		}
+	}
+	if err := <-moved; err == nil {
+		t.Error("it says that it is open")
+	}
+}

@@ -70,7 +70,24 @@ func (d *device) call(ctx context.Context, c Call, values family.Values, acts bo
 	if err != nil {
 		return nil, err
 	}
+	if acts && d.template.Fault != "" {
+		if err := obeys(answer.Body, d.values.Text(d.template.Fault)); err != nil {
+			return nil, err
+		}
+	}
 	return answer.Body, expect(c.Expect, values.With(family.Values{"password": ""}), answer.Body) // what it says may be told
+}
+
+// obeys reports an answer that is none of the family's, or tells of a fault.
+func obeys(body []byte, fault string) error {
+	answer, err := family.Parse(body)
+	if err != nil {
+		return err
+	}
+	if found, ok := family.Pick(answer, fault); ok {
+		return fmt.Errorf("it answers that it did not, with %s %.40v", fault, found)
+	}
+	return nil
 }
 
 func expect(want map[string]string, values family.Values, body []byte) error {

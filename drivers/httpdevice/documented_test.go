@@ -173,3 +173,56 @@ func TestDocumentedCalls(t *testing.T) {
 		}
 	}
 }
+
+// A page that says 200 to everything (a router's log-in, another server at that address),
+// and a device's own error told with 200, are obeyed by nobody.
+func TestAnAnswerThatIsNoneIsNoObedience(t *testing.T) {
+	for name, says := range map[string]string{
+		"a page":   "<!doctype html><html>Welcome to the hotel</html>",
+		"a fault":  `{"code":-103,"message":"Invalid argument"}`,
+		"a list":   "[]",
+		"nothing":  "",
+		"a no":     `{"Command":"Unknown"}`,
+		"a log-in": `{"WARNING":"Need user=<username>&password=<password>"}`,
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, says) }))
+		defer server.Close()
+		for _, family := range family.Names(httpdevice.Families(), "") {
+			var one httpdevice.Template
+			load(t, family, &one)
+			config := "family: " + family + "\nurl: " + server.URL + "\ntimeout: 1m\n"
+			if one.Switch != nil {
+				config += "safe: keep\n"
+			}
+			if one.Token != "" {
+				config += "token: " + key + "\n"
+			}
+			tasmota := strings.HasPrefix(family, "tasmota")
+			if !tasmota && (name == "a no" || name == "a log-in") || name == "a list" && strings.HasPrefix(family, "shelly-gen2-") {
+				continue // these answer null, of which a list does not differ enough
+			}
+			for _, act := range acts(one) {
+				if _, err := familytest.Do(t.Context(), started(t, config), act); err == nil {
+					t.Errorf("%s: %q is taken for obedience to %q", family, says, act)
+				}
+			}
+		}
+	}
+}
+
+// acts are the steps of a template that change something.
+func acts(one httpdevice.Template) (list []string) {
+	for _, row := range rows(one) {
+		if arg, does := map[string]string{"on": "", "off": "", "on_for": " 60s", "dim": " 60", "tint": " #ff0000", "warm": " 3000", "open": "", "close": "", "to": " 30", "stop": ""}[row]; does {
+			list = append(list, row+arg)
+		}
+	}
+	return list
+}
+
+func load(t *testing.T, name string, to *httpdevice.Template) {
+	t.Helper()
+	if err := family.Load(httpdevice.Families(), "", name, to); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -229,7 +229,7 @@ func TestAnswersOfABadDevice(t *testing.T) {
 		{"no JSON", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "its answer is no JSON"},
 		{"two values", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{} {}")) }, "more than one JSON value"},
 		{"nothing", func(http.ResponseWriter, *http.Request) {}, "its answer is no JSON"},
-		{"another family", func(w http.ResponseWriter, _ *http.Request) { answer(w, map[string]string{"Command": "Unknown"}) }, "its answer has no POWER; is the device of this family"},
+		{"another family", func(w http.ResponseWriter, _ *http.Request) { answer(w, map[string]string{"Command": "Unknown"}) }, "it answers that it did not, with Command Unknown"},
 		{"an echo of the password", func(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, r.URL.RawQuery+" open sesame", http.StatusBadRequest)
 		}, "answers 400; "},

@@ -20,6 +20,7 @@ type Template struct {
 	Class    string                  `yaml:"class"` // light, plug, ...
 	Token    string                  `yaml:"token"` // the header that carries token:, Authorization for a bearer token
 	With     map[string]family.Param `yaml:"with"`
+	Fault    string                  `yaml:"fault"` // where the answer to an act, which is JSON then, has something if it was refused; "" for any answer
 	Switch   *Switch                 `yaml:"switch"`
 	Cover    *Cover                  `yaml:"cover"`
 	Readings []Reading               `yaml:"readings"`
@@ -114,6 +115,7 @@ func (t *Template) Validate() error {
 	if t.Switch == nil && t.Cover == nil && len(t.Readings) == 0 {
 		errs = append(errs, errors.New("switch: is missing, and so are cover and readings; write what the device can do"))
 	}
+	errs = append(errs, family.CheckPlace("fault", t.Fault, t.With))
 	if t.Switch != nil {
 		errs = append(errs, t.checkSwitch()...)
 	}

@@ -43,3 +43,18 @@ func TestADarkPictureIsNoEvidence(t *testing.T) {
 		}
 	})
 }
+
+// A picture that cannot be read is no picture: nothing is said of one.
+func TestAPictureThatCannotBeRead(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.cfg.Fit = picture.Fit
+		h.with("cam", &eye{data: []byte("\xff\xd8\xff\xe0 cut off")}, map[string]capabilities.Plan{"photo": {Command: capabilities.TakePhoto, Effect: capabilities.Query}})
+	}, func(h *house) {
+		ref := h.says(claude, "request: {intent: photo}")
+		h.after(time.Minute)
+		s := h.is(ref, mess.Failed)
+		if _, r := h.last(ref); s.Reason.Effect != mess.EffectNone || len(r.Content) > 0 {
+			t.Errorf("%+v, and it answers %+v", s.Reason, r.Content)
+		}
+	})
+}

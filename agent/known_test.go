@@ -175,3 +175,20 @@ func TestADeviceOverHTTPThatActsLate(t *testing.T) {
 		t.Errorf("on=%t after %d orders, offered to a person: %t", on, orders, x.Offered(ref, "ana"))
 	}
 }
+
+// What is told to be on again is switched off when its first time is over, and that is
+// what is said.
+func TestWhatIsLeftOfTheTimeIsSaid(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.gateCfg.Devices = map[string]gate.Device{"porch-lamp": {MaxOn: 10 * time.Second}}
+	}, func(h *house) {
+		ref := h.says(claude, "request: {intent: turn on the porch light}")
+		h.answers(ref, "it is switched off again in 10s, at ")
+		h.after(6 * time.Second)
+		h.answers(h.says(claude, "request: {intent: turn on the porch light}"), "it is switched off again in 4s, at ")
+		h.after(5 * time.Second)
+		if did := h.lamp.did(); did != "on, on, off" {
+			t.Errorf("it did %s", did)
+		}
+	})
+}

@@ -38,6 +38,7 @@ func (t *task) finish(ctx context.Context, leave func(), plan capabilities.Plan,
 	}
 	if len(images) == 0 && !plan.Actuates() && r.facts == nil && s.Code == mess.Completed {
 		s = failed("no_picture", strings.Join(trouble, "; "), mess.EffectNone, plan) // the picture was the answer
+		r.text = ""
 	}
 	t.report(ctx, s, t.response(plan, r, images, trouble))
 }

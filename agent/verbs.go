@@ -227,7 +227,10 @@ func (v verbs) turnTo(ctx context.Context, on bool) result {
 
 // noteOff says when what is on is switched off again, if it is.
 func (v verbs) noteOff(r *result) {
-	if in := v.pass.OffIn(); in > 0 {
+	switch in := v.pass.OffIn(); {
+	case in > 0 && v.clock == "":
+		r.note("it is switched off again in %v, at %s", in, v.now().Add(in).Format(time.TimeOnly)) // this may be read late
+	case in > 0:
 		r.note("it is switched off again in %v", in)
 	}
 }

@@ -54,7 +54,7 @@ func TestAPulseWaitsForWhatIsStillOn(t *testing.T) {
 		}
 		l.fails(2)
 		_, err = g.Enter(t.Context(), pulsePlan(time.Second), nil)
-		refusal(t, err, "pulse", "it is on though its time is over")
+		refusal(t, err, "pulse", "its time is over, and it is not known to be off")
 		after(time.Minute)
 		pulse(t, g, l, time.Second)
 	})

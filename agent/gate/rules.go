@@ -138,7 +138,7 @@ func (g *Gate) notOff(d *device, p capabilities.Plan) error {
 	case !d.off.time:
 		no.Text = "it is on, and a pulse would end with switching it off; turn it off first"
 	case d.off.wait > 0, left < -20*settle:
-		no.Text = "it is on though its time is over; look at the device"
+		no.Text = "its time is over, and it is not known to be off; it is told again until it is; look at the device"
 	case left > patience:
 		no.Retry = left
 		no.Text = fmt.Sprintf("it is on for %v more, and a pulse begins when it is off; ask again then", left.Round(time.Second))

@@ -34,7 +34,7 @@ func (p *printer) message(m mess.Message) {
 		case *mess.Status:
 			p.status(m, i)
 		case *mess.Response:
-			p.response(i)
+			p.response(m, i)
 		case *mess.Reply:
 			p.reply(m, i)
 		case *mess.Answer:
@@ -121,7 +121,17 @@ func reasonOf(s *mess.Status) string {
 	return text
 }
 
-func (p *printer) response(r *mess.Response) {
+// lateAfter is how much later than it was known something comes before that is said.
+const lateAfter = 5 * time.Second
+
+// response is what was found, and when, where the exchange has heard of it late. A
+// clock that is not set says nothing.
+func (p *printer) response(m mess.Message, r *mess.Response) {
+	known, kerr := r.CompletedAt.Time()
+	heard, herr := m.Received.Time()
+	if _, unset := r.Extra.Get("clock"); kerr == nil && herr == nil && !unset && heard.Sub(known) > lateAfter {
+		p.printf("as it was at %s, told late:\n", clockOf(r.CompletedAt))
+	}
 	for _, e := range r.Content {
 		if text, ok := e.Text(); ok {
 			p.printf("%s\n", printableLines(text))

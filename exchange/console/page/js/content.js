@@ -75,9 +75,15 @@ export function timeline(thread, me, above) {
     if (parts.length === 0) continue
     list.push(el('li', { className: m.from === me ? 'mine' : '' },
       el('p', { className: 'meta' }, el('strong', {}, m.from), ` · ${ago(m.ts)}`),
-      parts.map(([kind, v]) => said(thread.ref, kind, v || {}))))
+      parts.flatMap(([kind, v]) => [kind === 'response' ? late(v || {}, m.ts) : null, said(thread.ref, kind, v || {})])))
   }
   return el('ol', { className: 'timeline' }, list)
+}
+
+/** late says when that was so which was told late. A clock that is not set says nothing. */
+export function late(v, heard) {
+  const at = new Date(v.completed_at)
+  return !v.clock && new Date(heard) - at > 5000 ? el('p', { className: 'meta' }, `As it was at ${at.toLocaleTimeString()}, told late:`) : null
 }
 
 /** goesOn reports whether the next message says the same, further on. */

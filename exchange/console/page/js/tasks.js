@@ -2,7 +2,7 @@
 
 import { exchange, mayAsk, page } from './api.js'
 import { form } from './answer.js'
-import { entry, last, left, timeline, why } from './content.js'
+import { entry, last, late, left, timeline, why } from './content.js'
 import { $, ago, chip, el, fill, folded, randomId } from './dom.js'
 import { kind, outcome } from './plan.js'
 
@@ -160,7 +160,8 @@ function result(t) {
   const end = unhappy.has(t.status) ? last(t, t.status) : null
   const reason = end ? [end.message ? el('p', {}, end.message) : null, why(end) ? folded(why(end)) : null, end.suggestion ? el('p', {}, end.suggestion) : null].filter(Boolean) : []
   if (!got && !reason.length) return null
-  return el('div', { className: 'result' }, reason, (got?.content || []).map((c) => entry(t.ref, c)), got?.notes ? el('p', { className: 'meta' }, got.notes) : null)
+  const told = got && t.messages.find((m) => m.mess.some((i) => i.response === got))
+  return el('div', { className: 'result' }, reason, got ? late(got, told.ts) : null, (got?.content || []).map((c) => entry(t.ref, c)), got?.notes ? el('p', { className: 'meta' }, got.notes) : null)
 }
 
 function progress(t) {

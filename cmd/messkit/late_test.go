@@ -1,0 +1,37 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// What the exchange has heard late is told with when it was so, unless that clock was
+// never set.
+func TestALateReportSaysWhenItWas(t *testing.T) {
+	at := time.Date(2026, 11, 22, 14, 37, 24, 0, time.Local)
+	for want, m := range map[string]mess.Message{
+		"as it was at 14:37:24, told late:\nThe pump is on.\n": toldLate(at, 8*time.Second, nil),
+		"The pump is on.\n": toldLate(at, time.Second, nil),
+		"The pump is off.\n": func() mess.Message {
+			m := toldLate(at, time.Hour, mess.Object{{Key: "clock", Value: "unsynchronised"}})
+			m.Items[0].(*mess.Response).Content[0] = mess.TextEntry("The pump is off.")
+			return m
+		}(),
+	} {
+		var out strings.Builder
+		p := printer{out: &out}
+		p.message(m)
+		if out.String() != want || p.err != nil {
+			t.Errorf("%q, %v; want %q", out.String(), p.err, want)
+		}
+	}
+}
+
+func toldLate(at time.Time, by time.Duration, extra mess.Object) mess.Message {
+	return mess.Message{Received: mess.TimeOf(at.Add(by)), Items: []mess.Item{&mess.Response{
+		CompletedAt: mess.TimeOf(at), Content: []mess.Entry{mess.TextEntry("The pump is on.")}, Extra: extra,
+	}}}
+}

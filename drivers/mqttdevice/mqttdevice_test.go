@@ -371,6 +371,7 @@ func (c *cutter) count() int { c.mu.Lock(); defer c.mu.Unlock(); return c.told }
 // A command that the broker has not confirmed is not sent again when it is back, maybe
 // hours later.
 func TestNothingIsSentAgain(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t, nil)
 	c := new(cutter)
 	if err := b.AddHook(c, nil); err != nil {

@@ -236,6 +236,7 @@ func TestMosquitto(t *testing.T) {
 
 // Who may not log in, or not write, is told so; nothing is done.
 func TestMosquittoRefuses(t *testing.T) {
+	t.Parallel()
 	m := newMosquitto(t)
 	f := device(t, m.devices(t), tasmota)
 	d, err := open(strings.Replace(soon(m.as("messkit", "tasmota")), "messkit-secret", "wrong", 1) + "safe: keep\n")

@@ -142,7 +142,7 @@ func TestCompaction(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	for i := range 4 {
-		fill(t, s, fmt.Sprint("t", i), 30, 150<<10)
+		fill(t, s, fmt.Sprint("t", i), 7, 650<<10) // few and large: each waits for the disk
 	}
 	want := all(t, s)
 	if err := s.Close(); err != nil {

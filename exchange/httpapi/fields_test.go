@@ -272,6 +272,7 @@ func (h *house) seen(at *strings.Replacer) string {
 		if list, ok := v["executors"].([]any); ok {
 			for _, one := range list {
 				delete(one.(map[string]any), "last_seen")
+				delete(one.(map[string]any), "live") // it follows from that
 			}
 		}
 		text, err := json.Marshal(v)

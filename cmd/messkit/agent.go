@@ -339,6 +339,9 @@ func (c connectConfig) key(ctx context.Context, who agentConfig, log *slog.Logge
 		return "", err
 	}
 	fresh, err := x.Register(ctx, who.ID, who.Name, c.Enrol)
+	if errors.Is(err, mess.Unavailable) {
+		return "", err // no code helps there
+	}
 	if err != nil {
 		return "", hint(err, "an exchange on another machine wants an enrolment code (messkit keys enrol there shows one): connect: enrol: CODE; a name that is taken needs another agent: id:")
 	}

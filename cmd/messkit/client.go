@@ -95,6 +95,8 @@ func readKey(name string) (remote.Secret, error) {
 // unreachable adds what helps where an exchange cannot be reached.
 func (k *client) unreachable(err error) error {
 	switch {
+	case errors.Is(err, remote.ErrUntrusted):
+		return err // it runs, and what is wrong has been said
 	case errors.Is(err, mess.Unavailable):
 		return hint(err, "is it running? messkit run starts one on this machine, messkit doctor looks what is wrong")
 	case errors.Is(err, mess.Unauthentic):

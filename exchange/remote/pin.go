@@ -60,6 +60,15 @@ func pinned(pin string) *tls.Config {
 	return cfg
 }
 
+// ErrUntrusted is what an error wraps where a server answers, and is not the one
+// that it should be.
+var ErrUntrusted = errors.New("the server is not trusted")
+
+// distrust is a refusal that wraps ErrUntrusted as well.
+type distrust struct{ error }
+
+func (d distrust) Unwrap() []error { return []error{d.error, ErrUntrusted} }
+
 // untrusted words why a server's certificate is not accepted; nil if that is not
 // what is wrong.
 func untrusted(err error) error {

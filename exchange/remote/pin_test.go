@@ -44,7 +44,7 @@ func TestPin(t *testing.T) {
 				}
 				return
 			}
-			if !errors.Is(err, mess.Unavailable) || !strings.Contains(err.Error(), c.want) || reached != before {
+			if !errors.Is(err, mess.Unavailable) || !errors.Is(err, remote.ErrUntrusted) || !strings.Contains(err.Error(), c.want) || reached != before {
 				t.Errorf("%v; the server was reached %d times", err, reached-before)
 			}
 		})
@@ -56,6 +56,19 @@ func TestPin(t *testing.T) {
 	}
 	if _, err := remote.New(remote.Config{URL: "http://127.0.0.1", Pin: right}, nil); err == nil || !strings.Contains(err.Error(), "https") {
 		t.Errorf("a pin in plain text: %v", err)
+	}
+}
+
+// One that speaks no TLS is told as that, and not as one that cannot be trusted.
+func TestPinOfWhatSpeaksNoTLS(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(s.Close)
+	x, err := remote.New(remote.Config{URL: strings.Replace(s.URL, "http:", "https:", 1)}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Health(t.Context()); !errors.Is(err, mess.Unavailable) || errors.Is(err, remote.ErrUntrusted) || !strings.Contains(err.Error(), "write http:// in its address") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -162,9 +162,13 @@ func (c *Client) unavailable(ctx context.Context, limit time.Duration, what stri
 		return fmt.Errorf("the exchange at %s: %w", c.name, cause)
 	}
 	if why := untrusted(err); why != nil {
-		err = why
-	} else if u, ok := errors.AsType[*url.Error](err); ok {
+		return distrust{mess.Refuse(mess.Unavailable, "the exchange at %s %s: %v", c.name, what, why)}
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // its text has the whole address, and with it what was asked
+	}
+	if errors.Is(err, http.ErrSchemeMismatch) {
+		err = errors.New("it speaks no TLS; write http:// in its address, or have it speak TLS (exchange: tls: self)")
 	}
 	return mess.Refuse(mess.Unavailable, "the exchange at %s %s: %v", c.name, what, err)
 }

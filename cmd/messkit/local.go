@@ -153,25 +153,12 @@ func (a *app) done(what, name string, err error) error {
 func (a *app) showLocal(f admin.Folder) error {
 	l := f.Local()
 	p := printer{out: a.out}
-	line := func(what, name, why string) {
-		if why != "" {
-			why = "  " + printable(why)
-		}
-		p.printf("%-9s %s%s\n", what, name, why)
-	}
-	for _, name := range sorted(l.Locked) {
-		line("locked", name, l.Locked[name])
-	}
-	for _, class := range sorted(l.Disarmed) {
-		line("disarmed", string(class), l.Disarmed[class])
-	}
-	for _, name := range sorted(l.Unarmed) {
-		line("disarmed", name, l.Unarmed[name])
-	}
+	waits := keeps(l)
+	p.keeps(waits)
 	for _, name := range sorted(l.Armed) {
-		line("armed", name, "")
+		p.printf("%-9s %s\n", "armed", name)
 	}
-	if len(l.Locked)+len(l.Disarmed)+len(l.Unarmed) == 0 {
+	if len(waits) == 0 {
 		p.printf("nothing is locked or disarmed\n")
 	}
 	return p.err

@@ -14,6 +14,7 @@ import (
 	"github.com/messkit/messkit/agent/admin"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/stop"
+	"github.com/messkit/messkit/agent/trial"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/mess"
 )
@@ -58,6 +59,9 @@ line of a file, and prints one JSON object a line.`,
 			if asJSON {
 				return a.json(outcomeJSON(out, v))
 			}
+			if file == "" {
+				a.otherHome(cmd.Context(), c)
+			}
 			return a.explain(out, v)
 		},
 	}
@@ -68,6 +72,15 @@ line of a file, and prints one JSON object a line.`,
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.StringVarP(&lines, "file", "f", "", "with --json: plan each line of this file; - is the standard input")
 	return c
+}
+
+// otherHome says that the messkit that runs here has other devices than the
+// simulated ones, with which a plan is made without a configuration.
+func (a *app) otherHome(ctx context.Context, c *config) {
+	runs, err := trial.Ask(ctx, c.Agent.Data, trial.Question{})
+	if err == nil && runs.Config != "" {
+		fmt.Fprintf(a.err, "with the simulated home; messkit runs here with others: --config %s plans with those\n", printable(runs.Config))
+	}
 }
 
 // explain prints an outcome. A request that has no plan is not a failure of

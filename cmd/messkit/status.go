@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
 	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
 	"github.com/messkit/messkit/exchange/mqtt"
@@ -48,10 +49,39 @@ type executorStatus struct {
 	ID       string        `json:"id"`
 	Stopped  string        `json:"stopped,omitempty"`  // why
 	Disarmed string        `json:"disarmed,omitempty"` // why nothing acts
+	Waits    []keptJSON    `json:"waits,omitempty"`    // what waits for a person at the place
 	Devices  []deviceState `json:"devices"`
 	Working  int           `json:"working"` // threads that it works on
 	Waiting  int           `json:"waiting"` // reports that wait for the exchange
 	Journal  writtenJSON   `json:"journal"`
+}
+
+// keptJSON is a risk class or a device that does not act until a person at the
+// place says so.
+type keptJSON struct {
+	What string `json:"what"` // its name
+	How  string `json:"how"`  // locked or disarmed
+	Why  string `json:"why,omitempty"`
+}
+
+// keeps lists what people at the place, or an end without order, keep from acting.
+func keeps(l gate.Local) (list []keptJSON) {
+	for _, name := range sorted(l.Locked) {
+		list = append(list, keptJSON{name, "locked", l.Locked[name]})
+	}
+	for _, class := range sorted(l.Disarmed) {
+		list = append(list, keptJSON{string(class), "disarmed", l.Disarmed[class]})
+	}
+	for _, name := range sorted(l.Unarmed) {
+		list = append(list, keptJSON{name, "disarmed", l.Unarmed[name]})
+	}
+	return list
+}
+
+func (p *printer) keeps(list []keptJSON) {
+	for _, k := range list {
+		p.printf("%-9s %s\n", k.How, printable(strings.TrimSpace(k.What+"  "+k.Why)))
+	}
 }
 
 type deviceState struct {
@@ -115,7 +145,8 @@ func (e *executor) status(up time.Duration) *executorStatus {
 		ID: e.id, Stopped: now.Stopped, Working: now.Working, Waiting: now.Waiting, Devices: []deviceState{},
 		Journal: written(e.journal.Size(), total, today, up),
 	}
-	s.Disarmed = unknownLocal(e.outputs.now.Local())
+	local := e.outputs.now.Local()
+	s.Disarmed, s.Waits = unknownLocal(local), keeps(local)
 	if now.Disarmed != nil {
 		s.Disarmed = now.Disarmed.Error()
 	}
@@ -214,6 +245,7 @@ func (p *printer) executor(s *executorStatus) {
 	if s.Disarmed != "" {
 		p.printf("DISARMED  %s\n", printable(s.Disarmed))
 	}
+	p.keeps(s.Waits)
 	p.printf("journal   %s; %s under way, %s to send\n", s.Journal, count(s.Working, "thread"), count(s.Waiting, "report"))
 	for _, d := range s.Devices {
 		state := map[bool]string{true: "ready", false: "not started"}[d.Started]

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
@@ -46,6 +48,11 @@ and which heaters, pumps and the like nothing would switch off by itself.`,
 			}
 			for _, one := range exposed(args[0]) {
 				note(one)
+			}
+			if k := c.Connect; k != nil && k.Enrol == "" && k.Server != remote.InField && !broker.Is(k.URL) {
+				if _, err := os.Stat(k.KeyFile); errors.Is(err, fs.ErrNotExist) {
+					note(c.at.Problem("connect.key_file", "%s is not there yet; write enrol: with the code that messkit keys enrol %s shows at the exchange", k.KeyFile, c.Agent.ID).Error())
+				}
 			}
 			_, err = fmt.Fprintf(a.out, "%s: %s, %s\n", args[0], count(len(c.home.devices), "device"), says)
 			return err

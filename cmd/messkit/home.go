@@ -102,11 +102,29 @@ func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Lo
 	if err != nil {
 		d.dev = nil // also where a driver returns a nil of its own type, which is asked what it holds otherwise
 	}
-	if _, ok := errors.AsType[strictyaml.Problems](err); !ok && err != nil {
+	if wrong, ok := errors.AsType[strictyaml.Problems](err); ok {
+		misplaced(wrong, "devices."+name+".")
+	} else if err != nil {
 		err = told(n, errors.New(strings.TrimPrefix(err.Error(), name+": ")))
 	}
 	gone := d.placeholders(n)
 	return d, merge(mistakes, err, gone)
+}
+
+// misplaced tells of keys that a driver does not know where they belong, or which of
+// those of all devices they may have been.
+func misplaced(wrong strictyaml.Problems, in string) {
+	for i, p := range wrong {
+		key, here := strings.CutPrefix(p.Path, in)
+		known, unknown := strings.CutPrefix(p.Text, "unknown key")
+		switch {
+		case !here || !unknown:
+		case slices.Contains(strictyaml.Keys(gate.Device{}), key):
+			wrong[i].Text = fmt.Sprintf("stands under limits; write limits: {%s: ...}", key)
+		case strings.HasPrefix(known, "; "):
+			wrong[i].Text = "unknown key" + strictyaml.Meant(key, deviceConfig{}) + known + "; and those of all devices: " + strings.Join(slices.Sorted(slices.Values(strictyaml.Keys(deviceConfig{}))), ", ")
+		}
+	}
 }
 
 // told has what was found wrong at the lines of the keys that it names.
@@ -205,8 +223,12 @@ func (h *home) limits() map[string]gate.Device {
 
 func (d device) rooms() []capabilities.Spot {
 	_, prints := d.dev.(drivers.Printer)
-	spots := make([]capabilities.Spot, len(d.Rooms))
-	for i, r := range d.Rooms {
+	rooms := d.Rooms
+	if m, ok := d.dev.(drivers.Mapped); ok && len(rooms) == 0 {
+		rooms = m.Rooms()
+	}
+	spots := make([]capabilities.Spot, len(rooms))
+	for i, r := range rooms {
 		spots[i] = capabilities.Spot{Name: r, Room: r}
 		if prints {
 			spots[i].Room = "" // it is a file

@@ -113,11 +113,24 @@ func (b *beginning) ask(ctx context.Context, a *app) error {
 		}
 		return line
 	}
-	b.id = question("What is this board called?", b.id)
-	if b.connect == "" {
-		if where := question("Address of an exchange elsewhere that it works for, or here?", "here"); where != "here" {
-			b.connect = where
+	again := func(ask func()) { // until it can be
+		for ask(); err == nil; ask() {
+			wrong := b.check()
+			if wrong == nil {
+				return
+			}
+			fmt.Fprintln(a.out, wrong)
 		}
+	}
+	id, elsewhere := b.id, b.connect == ""
+	again(func() { b.id = question("What is this board called?", id) })
+	if elsewhere && !b.network {
+		again(func() {
+			b.connect = question("Address of an exchange elsewhere that it works for, or here?", "here")
+			if b.connect == "here" {
+				b.connect = ""
+			}
+		})
 	}
 	if b.connect == "" && !b.network {
 		b.network, _ = yesOrNo(question("Do other machines in the network use it? y or n", "n"))

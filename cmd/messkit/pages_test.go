@@ -218,7 +218,7 @@ func TestPagesOfDriversAreWhole(t *testing.T) {
 		}
 		out, _ := runs(t, "check", pages[i].write(t, "devices:\n  x:\n    driver: "+k.Name+"\n    nonsense: 1\n"))
 		_, rest, found := strings.Cut(out, "nonsense: unknown key; known keys: ")
-		keys, _, _ := strings.Cut(rest, "\n")
+		keys, _, _ := strings.Cut(rest, "; and those of all devices: ")
 		if !found {
 			t.Errorf("%s: %s", k.Name, out)
 		}

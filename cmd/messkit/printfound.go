@@ -66,7 +66,8 @@ func printFound(out io.Writer, list []discovered) (int, error) {
 		fmt.Fprintf(out, "# %d more are announced, and left out: nobody has so many. Look who announces them.\n", more)
 		list = list[:mostFound]
 	}
-	taken := map[string]int{}
+	taken := map[string]bool{}
+	var held []foundHold
 	var blocks strings.Builder
 	n := 0
 	for _, d := range list {
@@ -74,10 +75,11 @@ func printFound(out io.Writer, list []discovered) (int, error) {
 			fmt.Fprintf(out, "# %s (driver: %s)\n", line(d.Where), d.kind.Name)
 			continue
 		}
-		if taken[d.Name]++; taken[d.Name] > 1 {
-			d.Name = fmt.Sprintf("%s-%d", d.Name, taken[d.Name])
+		for name, more := d.Name, 2; taken[d.Name]; more++ {
+			d.Name = fmt.Sprintf("%s-%d", name, more)
 		}
-		text, usable, err := d.print()
+		taken[d.Name] = true
+		text, usable, err := d.print(&held)
 		if err != nil {
 			return 0, err
 		}
@@ -97,14 +99,30 @@ func printFound(out io.Writer, list []discovered) (int, error) {
 	return n, err
 }
 
-// print writes one device. One that cannot be used as it is is a comment, with
-// what it needs; what acts is locked.
-func (d discovered) print() (text string, usable bool, err error) {
+// foundHold is what a device holds that was printed.
+type foundHold struct {
+	drivers.Hold
+	by string
+}
+
+// print writes one device. One that cannot be used as it is, or holds what one before
+// it does, is a comment, with what it needs; what acts is locked.
+func (d discovered) print(all *[]foundHold) (text string, usable bool, err error) {
 	if !plain(d.Config) {
 		return fmt.Sprintf("  # %s; it announces a name that no person can read or write: look who does, and give it another\n", line(d.Where)), false, nil
 	}
 	block, note := d.block(), ""
 	dev, wrong := d.open()
+	var holds []drivers.Hold
+	if wrong == nil {
+		holds = heldBy(device{dev: dev})
+	}
+	for _, one := range holds {
+		if i := slices.IndexFunc(*all, func(h foundHold) bool { return h.Is(one) }); i >= 0 {
+			wrong = fmt.Errorf("another name than %s, which is the same thing; keep one of the two", (*all)[i].by)
+		}
+		*all = append(*all, foundHold{one, d.Name})
+	}
 	switch {
 	case wrong != nil:
 		note = "; it needs more: " + line(strings.TrimPrefix(wrong.Error(), d.Name+": "))
@@ -154,10 +172,12 @@ func plain(config map[string]string) bool {
 // longestLine is how much of what a device says of itself is printed.
 const longestLine = 300
 
-// interfaces of this machine, and who drives what is on them.
-var interfaces = []struct{ pattern, drivers string }{
-	{"/dev/i2c-*", "i2c-..."},
-	{"/dev/serial/by-id/*", "roombaoi"},
+// interfaces of this machine, who drives what is on them, and what is looked for in
+// vain elsewhere.
+var interfaces = []struct{ pattern, drivers, note string }{
+	{"/dev/i2c-*", "i2c-...", "; a servo on a PCA9685 there: servo: {driver: i2c-servo, bus: %q, channel: 0, limits: {locked: true}}"},
+	{"/sys/class/pwm/pwmchip*", "", " is a PWM chip of the kernel, which nothing here drives: a servo is turned by a PCA9685 (driver: i2c-servo), whose own kernel driver must not be loaded"},
+	{"/dev/serial/by-id/*", "roombaoi", ""},
 }
 
 // printHardware lists the interfaces that there are. What is behind them nobody
@@ -175,7 +195,11 @@ func printHardware(out io.Writer) {
 			if len(list) > 0 {
 				who = " (driver: " + strings.Join(list, ", ") + ")"
 			}
-			fmt.Fprintf(out, "# %s%s\n", name, who)
+			note := i.note
+			if strings.Contains(note, "%q") {
+				note = fmt.Sprintf(note, strings.TrimPrefix(name, "/dev/i2c-"))
+			}
+			fmt.Fprintf(out, "# %s%s%s\n", name, who, note)
 		}
 	}
 }
@@ -183,7 +207,7 @@ func printHardware(out io.Writer) {
 // printBrokers lists brokers, each with what can be asked of it.
 func printBrokers(out io.Writer, list []foundBroker) {
 	for _, b := range list {
-		who := "an MQTT broker on this machine"
+		who := "an MQTT broker on this machine, which may be messkit's own"
 		if b.Name != "" {
 			who = "the MQTT broker " + line(b.Name)
 		}

@@ -89,6 +89,26 @@ devices:
 	}
 }
 
+// What is found in two ways is one thing, and no name that was given is given again.
+func TestWhatIsFoundTwice(t *testing.T) {
+	plug := map[string]string{"family": "tasmota", "broker": "mqtt://127.0.0.1:1883", "safe": "keep", "with.topic": "desk"}
+	list := []discovered{
+		found(t, "sim-camera", "cam", "one", map[string]string{"room": "porch"}), found(t, "sim-camera", "cam-2", "two", map[string]string{"room": "fridge"}),
+		found(t, "sim-camera", "cam", "three", map[string]string{"room": "kitchen"}), found(t, "mqttdevice", "desk", "a plug", plug), found(t, "mqttdevice", "desk-plug", "a plug", plug),
+	}
+	name := filepath.Join(t.TempDir(), "found.yaml")
+	text, n, err := (&beginning{id: "b"}).text(name, list, nil)
+	if err != nil || n != 4 || !strings.Contains(string(text), "  # a plug; it needs more: another name than desk, which is the same thing; keep one of the two\n  # desk-plug:\n") {
+		t.Errorf("%d, %v\n%s", n, err, text)
+	}
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := load(name, quiet); err != nil || len(c.home.devices) != 4 {
+		t.Error(err)
+	}
+}
+
 // Who announces thousands of devices is told of, and what is printed can be
 // pasted all the same.
 func TestThousandsAreAnnounced(t *testing.T) {

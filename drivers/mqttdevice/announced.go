@@ -39,7 +39,8 @@ func Announced(ctx context.Context, cfg Config, log *slog.Logger) ([]drivers.Fou
 	defer l.close()
 	<-ctx.Done()
 	var all, wills []drivers.Found
-	for topic, payload := range l.inbox.all() {
+	last := l.inbox.all()
+	for topic, payload := range last {
 		if strings.HasPrefix(topic, "tele/") {
 			wills = append(wills, cfg.announced(topic, payload)...)
 			continue
@@ -47,8 +48,44 @@ func Announced(ctx context.Context, cfg Config, log *slog.Logger) ([]drivers.Fou
 		all = append(all, cfg.announced(topic, payload)...)
 	}
 	all = withWills(all, wills)
+	for topic, payload := range last {
+		if why := cfg.passedOver(topic, payload, all); why != "" {
+			all = append(all, drivers.Found{Name: mdns.ID(topic), Where: "announced on " + topic + ": " + why})
+		}
+	}
 	slices.SortFunc(all, func(a, b drivers.Found) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
+}
+
+// passedOver is why nothing comes of a message, "" where something does, or where what
+// it is about was found by another one.
+func (c Config) passedOver(topic string, payload []byte, found []drivers.Found) string {
+	var d struct {
+		tasmotaTells
+		Short string `json:"cmd_t"`
+		Long  string `json:"command_topic"`
+	}
+	switch err := json.Unmarshal(payload, &d); {
+	case len(payload) == 0 || !strings.HasSuffix(topic, "/config") && !strings.HasSuffix(topic, "$description") && !strings.HasSuffix(topic, "/devices"):
+		return ""
+	case !json.Valid(payload):
+		return "it is no JSON, so nobody knows what it is"
+	case len(c.announced(topic, payload)) > 0 || strings.HasSuffix(topic, "/devices"):
+		return ""
+	case err != nil:
+		return "it is not as its kind is announced, so nobody knows what it is"
+	case strings.HasPrefix(topic, "tasmota/") && !d.usual():
+		return "its topics or words for on and off were changed: set FullTopic, Prefix and StateText back, or write a template"
+	case strings.HasPrefix(topic, "tasmota/"):
+		return "it has no relay, lamp or shutter that a template here drives"
+	}
+	segments := strings.Split(cmp.Or(d.Short, d.Long), "/")
+	if slices.ContainsFunc(found, func(f drivers.Found) bool {
+		return slices.Contains(segments, cmp.Or(f.Config["with.topic"], f.Config["with.name"], f.Config["with.id"], "\x00"))
+	}) {
+		return ""
+	}
+	return "no template here fits it; docs/drivers/mqttdevice.md says how one is written"
 }
 
 // withWills adds what is known by its last will alone. A Tasmota that tells more of

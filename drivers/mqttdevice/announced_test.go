@@ -3,6 +3,7 @@ package mqttdevice_test
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +42,11 @@ func TestAnnounced(t *testing.T) {
 		"tasmota/discovery/AABBCCDDEE04/config":  `{"t":"bulb9","rl":[2,0,0,0,0,0,0,0],"lt_st":1}`,
 		"tasmota/discovery/AABBCCDDEE05/config":  `{"t":"turned","ft":"%topic%/%prefix%/","rl":[1,0,0,0,0,0,0,0]}`,
 		"tasmota/discovery/AABBCCDDEE06/config":  `{"t":"german","state":["AUS","AN","TOGGLE","HOLD"],"rl":[1,0,0,0,0,0,0,0]}`,
+		"tasmota/discovery/AABBCCDDEE07/config":  `{"t":"meter","rl":[0,0,0,0,0,0,0,0]}`,
+		"tasmota/discovery/AABBCCDDEE08/config":  `{"t":"cut`,
+		"homeassistant/switch/cut/off/config":    `{"cmd_t":`,
+		"homeassistant/switch/x/gone/config":     `null`,
+		"homeassistant/light/0x1/light/config":   `{"schema":"json","command_topic":"zigbee2mqtt/bulb/set"}`,
 		"tele/strip/LWT":                         "Online",
 		"tasmota/discovery/AABBCCDDEE01/config":  `{"t":"odd","rl":["x"]}`,
 		"tasmota/discovery/AABBCCDDEE00/sensors": `{"t":"plug"}`,
@@ -67,6 +73,13 @@ func TestAnnounced(t *testing.T) {
 		"warm-bulb": "zigbee2mqtt-white", "odd-bulb": "zigbee2mqtt-light", "lamp-bulb": "homie5-light", "lamp-twin-on": "homie5", "desk-cct": "esphome-white", "desk-long": "esphome-white",
 	}
 	whites := map[string][2]string{"warm-bulb": {"2203", "4000"}, "desk-cct": {"2703", "6536"}, "desk-long": {"2000", "5000"}}
+	why := map[string]string{
+		"homeassistant/cover/roof/ends/config": "no template", "tasmota/discovery/AABBCCDDEE05/config": "topics or words", "tasmota/discovery/AABBCCDDEE06/config": "topics or words",
+		"tasmota/discovery/AABBCCDDEE01/config": "not as its kind", "tasmota/discovery/AABBCCDDEE07/config": "no relay", "tasmota/discovery/AABBCCDDEE08/config": "no JSON",
+		"homeassistant/switch/cut/off/config": "no JSON", "homeassistant/switch/x/y/config": "no template", "homeassistant/switch/x/gone/config": "no template",
+		"homeassistant/light/other/x/config": "no template", "homeassistant/light/desk/white/config": "no template", "homeassistant/light/desk/none/config": "no template",
+	}
+	var told map[string]string
 	names := map[string]string{}
 	for long := 2 * time.Second; len(names) < len(want) && long < time.Minute; long *= 2 { // it listens for as long as it is given
 		ctx, cancel := context.WithTimeout(t.Context(), long)
@@ -76,7 +89,13 @@ func TestAnnounced(t *testing.T) {
 			t.Fatal(err)
 		}
 		clear(names)
+		told = map[string]string{}
 		for _, f := range got {
+			if f.Config == nil {
+				topic, because, _ := strings.Cut(strings.TrimPrefix(f.Where, "announced on "), ": ")
+				told[topic] = because
+				continue
+			}
 			if relay, want := f.Config["with.relay"], map[string]string{"shutter-relay-5": "5", "strip-relay-1": "1", "strip-relay-2": "2"}[f.Name]; relay != want {
 				t.Errorf("%s: its relay is %q; want %q", f.Name, relay, want)
 			}
@@ -94,6 +113,15 @@ func TestAnnounced(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
+	}
+	for topic, want := range why {
+		if !strings.Contains(told[topic], want) {
+			t.Errorf("%s is told as %q, want %q", topic, told[topic], want)
+		}
+		delete(told, topic)
+	}
+	if len(told) > 0 {
+		t.Errorf("told as well: %q", told)
 	}
 	if len(b.retained) != 0 {
 		t.Errorf("it has sent something: %q", b.retained)

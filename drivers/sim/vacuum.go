@@ -115,8 +115,10 @@ func (v *Vacuum) Docked(ctx context.Context) (bool, error) {
 	return v.world.scene().robot.at == dock, nil
 }
 
-// Rooms are all places that it can be sent to.
-func (v *Vacuum) Rooms() []string { return names(v.world.scene().places()) }
+// Rooms are those of the simulated home.
+func (v *Vacuum) Rooms() []string {
+	return names(slices.DeleteFunc(v.world.scene().places(), func(p place) bool { return p.Note != "" }))
+}
 
 // Areas are the rooms, and what lies on their floors.
 func (v *Vacuum) Areas(ctx context.Context) ([]drivers.Area, error) {

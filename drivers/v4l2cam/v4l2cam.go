@@ -20,7 +20,10 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-var _ drivers.Photographer = (*Camera)(nil)
+var (
+	_ drivers.Photographer = (*Camera)(nil)
+	_ drivers.Holder       = (*Camera)(nil)
+)
 
 // Kind is the kind of driver for drivers/all.
 func Kind() drivers.Kind {
@@ -70,6 +73,15 @@ func New(name string, cfg Config, video Video, log *slog.Logger, now func() time
 
 // Connection is a Gobot adaptor that does nothing.
 func (c *Camera) Connection() gobot.Connection { return &c.link }
+
+// Holds is the camera, whatever it is called.
+func (c *Camera) Holds() []drivers.Hold {
+	what := "the only camera"
+	if c.cfg.Device != "" {
+		what = "the camera " + c.cfg.Device
+	}
+	return []drivers.Hold{{Key: "device", What: what, Same: "camera " + drivers.SameFile(c.cfg.Device)}}
+}
 
 // Start makes it ready. It does not ask the camera, which may be plugged in
 // later.

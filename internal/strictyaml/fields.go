@@ -43,6 +43,10 @@ func suggest(key string, known []field) string {
 	return ""
 }
 
+// Meant is what a key that a struct does not have may have been: " (did you mean
+// class?)", "" for nothing.
+func Meant(key string, of any) string { return suggest(key, fieldsOf(reflect.TypeOf(of))) }
+
 // slip reports whether one letter more, less, other or swapped makes b of a.
 func slip(a, b string) bool {
 	i := 0

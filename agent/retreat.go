@@ -80,6 +80,8 @@ func (v verbs) retreated(ctx context.Context, on, safe bool, err error, r *resul
 	}
 	to := "switched " + onOff(safe)
 	switch {
+	case errors.Is(err, drivers.ErrMayAct) && reads && unread == nil && is == safe:
+		r.err, r.effect = fmt.Errorf("%s was %s, and reads back as %s; it has never answered what it was told before, and may still act", v.dev.Name, to, onOff(is)), mess.EffectUnknown
 	case err != nil && (!reads || unread != nil):
 		r.err, r.effect = fmt.Errorf("%s could not be %s (%v), and may be %s", v.dev.Name, to, err, onOff(!safe)), mess.EffectUnknown
 	case err != nil:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -60,6 +61,7 @@ func TestCancelTakesBackWhatWasSwitched(t *testing.T) {
 		"it cannot tell":      {"off", true, func(l *lamp) { l.blind = true }, mess.Cancelled, mess.EffectPartial, mess.Acknowledged, "desk-lamp was switched off, and has taken that; it could not be read back", "on, off"},
 		"it does not heed":    {"off", true, func(l *lamp) { l.stuck, l.on = true, true }, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "desk-lamp was switched off, but reads back as on", "on, off, off"},
 		"it says no":          {"off", true, func(l *lamp) { l.broken, l.on = errors.New("no route"), true }, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "desk-lamp could not be switched off (no route); it read back as on just now, and may still act", "on, off, off, off, off, off"},
+		"it may act yet":      {"off", true, func(l *lamp) { l.broken = drivers.ErrMayAct }, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "cancelled midway: desk-lamp was switched off, and reads back as off; it has never answered what it was told before, and may still act", "on, off, off, off, off, off"},
 		"it is to stay":       {"keep", true, nil, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "cancelled midway", "on"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -90,10 +90,14 @@ func (d *device) verbs() family.Verbs {
 }
 
 func (d *device) turn(ctx context.Context, on bool) error {
+	calls := d.template.Switch.Off
 	if on {
-		return d.do(ctx, d.template.Switch.On, d.values)
+		calls = d.template.Switch.On
 	}
-	return d.do(ctx, d.template.Switch.Off, d.values)
+	if err := d.do(ctx, calls, d.values); err != nil {
+		return err
+	}
+	return d.web.Unanswered(ctx)
 }
 
 func (d *device) turnFor(ctx context.Context, limit time.Duration) error {

@@ -8,12 +8,15 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"sync"
+
+	"github.com/messkit/messkit/drivers"
 )
 
 // late are the calls that a device has heard, and whose callers have gone.
 type late struct {
-	mu    sync.Mutex
-	calls map[<-chan struct{}]bool // each until its end, within the timeout; it is closed then
+	mu     sync.Mutex
+	calls  map[<-chan struct{}]bool // each until its end, within the timeout; it is closed then
+	silent bool                     // one has ended without an answer since the last act, and may be done yet
 }
 
 func (l *late) add(call <-chan struct{}) {
@@ -25,10 +28,11 @@ func (l *late) add(call <-chan struct{}) {
 	l.calls[call] = true
 }
 
-func (l *late) over(call <-chan struct{}) {
+func (l *late) over(call <-chan struct{}, answered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.calls, call)
+	l.silent = l.silent || !answered
 }
 
 // one returns one of them, nil if there is none.
@@ -55,6 +59,22 @@ func (l *late) wait(ctx context.Context) error {
 
 // lastWord marks the context of Last.
 type lastWord struct{}
+
+// Unanswered is an error, once, for a device that has taken an order, and never answered
+// the one before, whose caller has gone: it may do that yet. What is to be the last that
+// it does is no business of this.
+func (c *Client) Unanswered(ctx context.Context) error {
+	if ctx.Value(lastWord{}) != nil {
+		return nil
+	}
+	c.late.mu.Lock()
+	defer c.late.mu.Unlock()
+	if !c.late.silent {
+		return nil
+	}
+	c.late.silent = false
+	return fmt.Errorf("it took this, and has never answered what it was told before: %w", drivers.ErrMayAct)
+}
 
 // Last does what is to hold in the end, whatever the device was told before: at
 // once, and once more after the calls that it has heard, and may do late.
@@ -122,11 +142,12 @@ func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, er
 	case <-done:
 	case <-ctx.Done():
 		if !h.spare() {
-			c.outlive(done, func() {
+			c.outlive(done, func() (answered bool) {
 				if err == nil {
 					_ = resp.Body.Close() // nobody wants it
 				}
 				end()
+				return err == nil
 			})
 			return nil, context.Cause(ctx)
 		}
@@ -146,13 +167,12 @@ func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, er
 }
 
 // outlive keeps a call whose caller goes.
-func (c *Client) outlive(done <-chan struct{}, then func()) {
+func (c *Client) outlive(done <-chan struct{}, then func() (answered bool)) {
 	over := make(chan struct{})
 	c.late.add(over)
 	go func() {
 		<-done
-		then()
-		c.late.over(over)
+		c.late.over(over, then())
 		close(over)
 	}()
 }

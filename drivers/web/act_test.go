@@ -21,8 +21,9 @@ type slow struct {
 	*httptest.Server
 	heard, let chan struct{} // "/late" has come; it may be done
 
-	mu   sync.Mutex
-	done []string
+	mu    sync.Mutex
+	drops bool // it hangs up when it has done it
+	done  []string
 }
 
 func newSlow(t *testing.T) (*slow, *web.Client) {
@@ -36,6 +37,9 @@ func newSlow(t *testing.T) (*slow, *web.Client) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.done = append(s.done, r.URL.Path)
+		if s.drops && r.URL.Path == "/late" {
+			panic(http.ErrAbortHandler)
+		}
 	}))
 	t.Cleanup(s.Close)
 	cfg := web.DefaultConfig()
@@ -134,5 +138,27 @@ func TestCutBeforeItIsHeard(t *testing.T) {
 	}
 	if got := s.did(); len(got) != 0 {
 		t.Error("it was told ", got)
+	}
+}
+
+// A device that takes an order, and has never answered the one before, may do that yet.
+// It is said once, and not where the order was made to be the last.
+func TestAnAnswerThatNeverCame(t *testing.T) {
+	for _, drops := range []bool{false, true} {
+		s, c := newSlow(t)
+		s.drops = drops
+		s.cut(t, c)
+		close(s.let)
+		if _, err := c.Do(t.Context(), web.Call{Method: "PUT", Path: "/off", Acts: true}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Last(t.Context(), c.Unanswered); err != nil {
+			t.Errorf("as the last: %v", err)
+		}
+		for first := range 2 {
+			if err := c.Unanswered(t.Context()); errors.Is(err, drivers.ErrMayAct) != (drops && first == 0) {
+				t.Errorf("hangs up: %t, asked %d times before: %v", drops, first, err)
+			}
+		}
 	}
 }

@@ -40,7 +40,7 @@ func (x *request) repeated() (Outcome, bool) {
 		said := joined(x.tokens[i:end])
 		out, ok := x.leaving(i, end)
 		if !ok || out.Plan == nil {
-			return out, ok
+			return out.noting(said), ok
 		}
 		p := *out.Plan
 		switch {

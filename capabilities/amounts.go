@@ -32,6 +32,9 @@ func (l *lexicon) amounts(w *words) {
 	l.degree, l.kelvin = w.set(l.Degrees), w.set(l.Kelvins)
 }
 
+// unsaidUnit is the unit of a number that was said without one, where one is needed.
+const unsaidUnit = "unsaid"
+
 // amountKinds are the gaps that hold a number with its unit.
 var amountKinds = []string{"angle", "kelvin", "percent", "percentage", "temperature"}
 
@@ -56,7 +59,11 @@ func (x *request) amountMatches(kind string, i int) []match {
 			}
 		})
 	case "angle":
-		w.cardinal(x.tokens, i, func(end int, n float64) { united(l.degree, end, n) })
+		w.cardinal(x.tokens, i, func(end int, n float64) {
+			if united(l.degree, end, n); end == len(x.tokens) { // it is asked whether these are degrees
+				list = append(list, match{end: end, amount: n, value: decimalText(n), unit: unsaidUnit})
+			}
+		})
 	case "temperature":
 		return x.temperatures(i)
 	case "kelvin":

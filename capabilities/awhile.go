@@ -3,6 +3,7 @@ package capabilities
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -14,22 +15,31 @@ const untilTold = "until told otherwise"
 // said.
 func (x *request) awhile() (Outcome, bool) {
 	for i := 0; i < len(x.tokens); i++ {
-		n := x.words().indefinite.longest(x.tokens, i)
+		long := x.words().dayLong.longest(x.tokens, i)
+		n := max(long, x.words().indefinite.longest(x.tokens, i))
 		if n == 0 || x.named(i) {
 			continue
 		}
 		said := joined(x.tokens[i : i+n])
 		out, ok := x.leaving(i, i+n)
 		if !ok || out.Plan == nil || !out.Plan.Actuates() {
-			return out, ok
+			return out.noting(said), ok
 		}
-		return x.howLong(*out.Plan, said), true
+		return x.howLong(*out.Plan, said, long > 0), true
 	}
 	return Outcome{}, false
 }
 
-// howLong asks how long a plan is to last.
-func (x *request) howLong(p Plan, said string) Outcome {
+// noting puts what was said beside an order into the question of which a yes is for both.
+func (o Outcome) noting(said string) Outcome {
+	if q := o.Question; q != nil && slices.Equal(q.Options, []string{"yes", "no"}) {
+		q.Text = fmt.Sprintf("%s, %q?", strings.TrimSuffix(q.Text, "?"), said)
+	}
+	return o
+}
+
+// howLong asks how long a plan is to last; long: some hours.
+func (x *request) howLong(p Plan, said string, long bool) Outcome {
 	if slices.ContainsFunc(p.Each(), func(step Plan) bool { return !switches(step, true) || step.For > 0 }) {
 		q := Question{Field: "stays", Text: fmt.Sprintf("%q cannot be kept, for nothing here ends it then: shall I %s?", said, p.Summary), Options: []string{"yes", "no"}}
 		switch picked, out, ok := x.ask(q); {
@@ -41,6 +51,9 @@ func (x *request) howLong(p Plan, said string) Outcome {
 		return Outcome{Plan: &p}
 	}
 	q := Question{Field: forField, Text: fmt.Sprintf("%q: for how long shall I %s?", said, p.Summary), Options: []string{"5 minutes", "15 minutes", "1 hour", untilTold}}
+	if long {
+		q.Options = []string{"4 hours", "8 hours", "12 hours", untilTold}
+	}
 	picked, out, ok := x.ask(q)
 	switch {
 	case !ok:
@@ -77,4 +90,36 @@ func (w *words) length(tokens []token) (d time.Duration) {
 		}
 	})
 	return d
+}
+
+// howLongAtTheEnd reads an order that ends with a length of time of which it was not said
+// what it is: "pump on 10s", "rover forward 2 seconds". It is asked whether it is to last so
+// long.
+func (x *request) howLongAtTheEnd() (Outcome, bool) {
+	all, before := x.tokens, x.readings
+	for i := range all {
+		if x.asks || x.repeats(i) {
+			return Outcome{}, false
+		}
+	}
+	for i := 2; i < len(x.tokens); i++ {
+		end, d := x.length(i)
+		if d == 0 || end != len(x.tokens) || x.named(i) || x.words().filler.longest(x.tokens, i) > 0 { // "twice a day"
+			continue
+		}
+		if w := x.words(); w.clock.longest(x.tokens, i-1)+w.lasting.longest(x.tokens, i-1)+w.delaying.longest(x.tokens, i-1)+w.ending.longest(x.tokens, i-1) > 0 {
+			return Outcome{}, false
+		}
+		said := joined(x.tokens[i:end])
+		out, ok := x.leaving(i, end)
+		if p := out.Plan; !ok || p == nil || len(p.Steps) > 0 || p.For > 0 || !p.NotBefore.IsZero() || p.Command != Move && !switches(*p, true) {
+			x.tokens, x.readings, x.matches, x.names = all, before, nil, nil
+			return Outcome{}, false
+		}
+		p := *out.Plan
+		p.For = d
+		p.Summary += " for " + spoken(d)
+		return x.shallI(p, fmt.Sprintf("%q may be for how long, or when: ", said)), true
+	}
+	return Outcome{}, false
 }

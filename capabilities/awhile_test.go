@@ -42,6 +42,13 @@ func TestForAWhile(t *testing.T) {
 			t.Errorf("Resolve(%q) asks %q; yes: %s, no: %s", intent, q.Text, got(yes), got(no))
 		}
 	}
+	for _, intent := range []string{"turn on the hall light all night", "hall light on all day long", "turn on the heater overnight"} {
+		req := ask(intent)
+		q := question(t, r, req)
+		if o := r.Answer(q, nil, "8 hours", req); q.Field != "for" || o.Plan == nil || o.Plan.For != 8*time.Hour {
+			t.Errorf("Resolve(%q) asks %q; 8 hours: %s", intent, q.Text, got(o))
+		}
+	}
 	if o := r.Resolve(ask("is the hall light on for now")); o.Plan == nil || o.Plan.Actuates() {
 		t.Errorf("a question: %s", got(o))
 	}

@@ -86,7 +86,7 @@ func (c *Catalogue) phrases() {
 	c.timely = map[string]bool{}
 	c.show.words(c.timely)
 	w := c.words
-	for _, s := range []*set{w.lasting, w.delaying, w.fromNow, w.ending, w.at, w.oclock, w.day, w.half, w.fixed, w.sun, w.near, w.spanning, w.spanTo, w.excepting, w.timesOver, w.point, w.per, w.other, w.repeating, w.onDay, w.hours, w.toward, w.indefinite, w.ahead, w.afterwards, w.halfOf, w.solely, w.exactly, w.roughly} {
+	for _, s := range []*set{w.lasting, w.delaying, w.fromNow, w.ending, w.at, w.oclock, w.day, w.half, w.fixed, w.sun, w.near, w.spanning, w.spanTo, w.excepting, w.timesOver, w.point, w.per, w.other, w.repeating, w.onDay, w.hours, w.toward, w.indefinite, w.ahead, w.afterwards, w.halfOf, w.dayLong, w.solely, w.exactly, w.roughly} {
 		s.words(c.timely)
 	}
 	w.past.words(c.timely)
@@ -202,7 +202,7 @@ func (b *builder) waits(e expander, g *grammar, c *capability, list []fixed) {
 func checkForm(form []term) error {
 	said := false
 	for _, t := range form {
-		said = said || t.word != "" || slices.Contains([]string{"quantity", "percent", "percentage", "angle", "temperature"}, t.kind)
+		said = said || t.word != "" || slices.Contains([]string{"quantity", "percent", "percentage", "angle", "temperature", "kelvin"}, t.kind)
 		if t.kind != "" && !slices.Contains(gapKinds, t.kind) {
 			return fmt.Errorf("unknown slot {%s}; there are %v", t.kind, gapKinds)
 		}

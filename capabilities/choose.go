@@ -27,6 +27,9 @@ func (x *request) choose(able []reading) Outcome {
 	if best.capability.Effect != Query {
 		for _, rd := range able[1:] {
 			if rd.how == best.how && rd.ofWhat() {
+				if rd.capability.Command == SetSwitch { // more things are switched than cleaned with
+					x.explain.Capability = rd.capability.ID
+				}
 				return x.settle(&rd)
 			}
 			if rd.how == best.how && !best.same(&rd) {

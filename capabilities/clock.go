@@ -130,9 +130,10 @@ func (x *request) clock(i int, now time.Time) (end int, at time.Time, out Outcom
 	if why := x.r.home.Unset; why != "" && (from > i || end > from) && (x.plainClock(i, end) || w.at.longest(x.tokens, max(0, i-1)) > 0) {
 		return 1, at, x.refuse(fmt.Sprintf("%q: nobody knows how late it is: %s; say a length of time, or set the clock", joined(x.tokens[i:end]), why), nil), false
 	}
+	end += w.exactly.longest(x.tokens, end)
 	end += w.someDay(x.tokens, end, &d)
 	said := joined(x.tokens[i:end])
-	if more := w.cardinalEnd(x.tokens, end); more > end && x.tokens[end].text[0] <= '9' && !x.percents(end) && more == len(x.tokens) {
+	if more := w.cardinalEnd(x.tokens, end); more > end && x.tokens[end].text[0] <= '9' && !x.percents(end) && (more == len(x.tokens) || w.half.longest(x.tokens, more) > 0) {
 		return 1, at, x.refuse(fmt.Sprintf("%q is no time of the clock; write it like 19:30 or 7 pm", joined(x.tokens[i:more])), nil), false
 	}
 	options := []string{fmt.Sprintf("%02d:%02d", hour%12, minute), fmt.Sprintf("%02d:%02d", hour%12+12, minute)}
@@ -150,7 +151,13 @@ func (x *request) clock(i int, now time.Time) (end int, at time.Time, out Outcom
 		hour = hour%12 + 12*slices.Index(options, picked[0])
 	}
 	if hour == 0 && minute == 0 && (d.tomorrow || d.weekday >= 0) {
-		return 1, at, x.refuse(fmt.Sprintf("%q may be when that day begins or when it ends; say \"at midnight\", or write it like 0:01 or 23:59", said), nil), false
+		at = d.at(now, 0, 0)
+		nights := []string{onDay(at), onDay(at.AddDate(0, 0, 1))}
+		picked, out, ok := x.ask(Question{Field: "time", Text: fmt.Sprintf("%q may be when that day begins or when it ends: %s?", said, oneOf(nights)), Options: nights})
+		if !ok {
+			return end, at, out, false
+		}
+		return end, at.AddDate(0, 0, slices.Index(nights, picked[0])), Outcome{}, true
 	}
 	if at = d.at(now, hour, minute); !at.After(now) {
 		return 1, at, x.refuse(fmt.Sprintf("%q is over; it is %s now", said, x.r.home.Now.Format("15:04")), nil), false
@@ -224,7 +231,10 @@ func (w *words) hour(tokens []token, i int) (end, hour, minute int, sure bool) {
 	if past == 0 {
 		digits, half := cutNumber(text(tokens, i))
 		if of, known := w.Half[half]; known { // "8.15pm"
-			if hour, minute, ok := written(digits); ok && strings.Contains(digits, ".") && hour >= 1 && hour <= 12 {
+			if len(digits) == 3 { // "830pm"
+				digits = "0" + digits
+			}
+			if hour, minute, ok := written(digits); ok && len(digits) > 3 && hour >= 1 && hour <= 12 {
 				return i + 1, hour%12 + of, minute, true
 			}
 		}
@@ -232,6 +242,9 @@ func (w *words) hour(tokens []token, i int) (end, hour, minute int, sure bool) {
 			end = i + 1
 			if w.hours.longest(tokens, end) > 0 {
 				end++
+			}
+			if k := w.half.longest(tokens, end); k > 0 && hour >= 1 && hour <= 12 { // "8.30 pm"
+				return end + k, hour%12 + w.Half[joined(tokens[end:end+k])], minute, true
 			}
 			return end, hour, minute, hour > 12 || hour == 0 || text(tokens, i)[0] == '0'
 		}
@@ -250,6 +263,9 @@ func (w *words) hour(tokens []token, i int) (end, hour, minute int, sure bool) {
 	}
 	if end == 0 || n > 24 {
 		return 0, 0, 0, false
+	}
+	if k := w.fixed.longest(tokens, end); k > 0 && n == 12 && half == "" && past == 0 { // "12 noon"
+		return end + k, w.Fixed[joined(tokens[end:end+k])] / 60, 0, true
 	}
 	if half == "" && past == 0 {
 		end, minute = w.minutes(tokens, end)
@@ -273,7 +289,7 @@ func (w *words) hour(tokens []token, i int) (end, hour, minute int, sure bool) {
 		of := w.Half[joined(tokens[end:end+k])]
 		return end + k, (n%12 + of + (minute+60)/60 + 23) % 24, (minute + 60) % 60, true
 	}
-	sure = n > 12 || n == 0
+	sure = n > 12 || n == 0 || strings.HasPrefix(digits, "0") && end > from+1 // "08:30"
 	return end, ((n+(minute+60)/60-1)%24 + 24) % 24, (minute + 60) % 60, sure
 }
 

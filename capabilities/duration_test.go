@@ -54,7 +54,7 @@ func TestDurationsRefused(t *testing.T) {
 		{"turn on the heater for 30 seconds and 10 minutes", `is a length of time; write "for 10 minutes"`},
 		{"turn on the green heater for 10 minutes", `not understood: "green"`},
 		{"vacuum the hall for 10 minutes", `"for 10 minutes" is a length of time, and that cannot be kept here`},
-		{"turn on the heater 10 minutes", `write "for 10 minutes"`},
+		{"heater 10 minutes", `write "for 10 minutes"`},
 		{"turn on the heater in 10 minutes", `"in 10 minutes" is a time`},
 	}
 	r := resolver()

@@ -157,7 +157,7 @@ func (x *request) framedReading(f *frame, so framed) (reading, bool) {
 // "office 50 percent". What is there and can do it is asked about.
 func (x *request) placeAlone(rd *reading, f *frame, so framed) bool {
 	l := &x.r.catalogue.lexicon
-	if len(so.lost)+len(x.lost) > 0 || so.named || so.signals.has(l.bits[tone]) && !so.valued { // "blue bedroom"
+	if len(so.lost)+len(x.lost) > 0 || so.named || f.Missing != "" || so.signals.has(l.bits[tone]) && !so.valued { // "blue bedroom"
 		return false
 	}
 	if so.signals.has(l.bits["on"]) && !so.signals.has(l.bits["turn"]|l.bits["make"]|l.bits["want"]|l.bits["should"]) && so.places[0].from > 0 { // "on the porch"

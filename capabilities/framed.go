@@ -29,6 +29,9 @@ func (x *request) otherwise() (Outcome, bool) {
 	if out, ok := x.awhile(); ok {
 		return out, true
 	}
+	if out, ok := x.howLongAtTheEnd(); ok {
+		return out, true
+	}
 	if out, ok := x.solely(); ok {
 		return out, true
 	}
@@ -63,11 +66,13 @@ func (x *request) otherwise() (Outcome, bool) {
 	case !ok && len(t.said) == 1 && x.bareName() != "": // "hall light at 20"
 		x.cut(all)
 		return x.frames()
+	case !ok && len(x.readings) > 0: // without the time it is a sentence, and cannot be done
+		return x.cannot(), true
 	case !ok:
 		x.tokens, x.readings, x.matches, x.names = all, before, nil, nil
 		return out, false
 	case out.Plan == nil:
-		return out, true
+		return out.noting(strings.Join(t.said, " ")), true
 	}
 	p := *out.Plan
 	if said := x.immediate(rest); said != "" && (!t.begin.IsZero() || t.amid != "") && p.Actuates() {
@@ -77,7 +82,7 @@ func (x *request) otherwise() (Outcome, bool) {
 		return no, true
 	}
 	if length := p.Each()[0].For; t.ends && length >= nearlyADay && p.Actuates() {
-		return x.shallI(p, fmt.Sprintf("%q is %s: ", strings.Join(t.said, " "), spoken(length))), true
+		return x.shallI(p, fmt.Sprintf("%q is %s, until %s: ", strings.Join(t.said, " "), spoken(length), onDay(p.begins(x.r.home.Now).Add(length)))), true
 	}
 	areas, _ := p.Args.Get("areas")
 	rooms, _ := textsOf(areas)

@@ -157,7 +157,7 @@ func TestTimesInWords(t *testing.T) {
 		{"turn on the fan on sunday at 8 am", "no: more than a day ahead"},
 		{"turn on the fan tomorrow morning", "no: say the hour too"},
 		{"turn on the fan on monday", "no: say the hour too"},
-		{"turn on the fan from 7 to 9 pm", "no: is a span of time"},
+		{"turn on the fan between 7 and 9 pm", "no: is a span of time"},
 		{"turn on the fan at 7 pm and 9 pm", "no: more than one time is said"},
 		{"wait", "no: nothing is to be done after it"},
 		{"please wait ten minutes", "no: nothing is to be done after it"},

@@ -7,10 +7,10 @@ import "slices"
 func (x *request) ofPlaces(i int, first match) []match {
 	areas := []string{first.value}
 	end := first.end
-	for {
+	for joined := false; !joined; {
 		next := x.listed(end)
-		if next < 0 {
-			return nil
+		if joined = next >= 0; !joined { // "hall, kitchen and porch lights" without its comma
+			next = end
 		}
 		list := x.filled("area", next)
 		if len(list) == 0 {
@@ -18,9 +18,7 @@ func (x *request) ofPlaces(i int, first match) []match {
 		}
 		last := slices.MaxFunc(list, func(a, b match) int { return a.end - b.end })
 		areas, end = append(areas, last.value), last.end
-		if x.listed(end) < 0 {
-			break
-		}
+		joined = joined && x.listed(end) < 0
 	}
 	var found []match
 	for _, m := range x.classMatches(end, "") {

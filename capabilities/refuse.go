@@ -101,6 +101,8 @@ func (x *request) cannot() Outcome {
 		return x.refuse(fmt.Sprintf("no camera here sees the %s", rd.value("view")), doing)
 	case m == nil && len(rd.classes) > 0 && !x.r.has(rd.classes):
 		return x.refuse(fmt.Sprintf("there is no %s here", spaced(strings.Join(rd.classes, " or "))), doing)
+	case m == nil && rd.value("area") != "" && len(doing) > 0:
+		return x.refuse(fmt.Sprintf("nothing in the %s can %s; what can: %s", rd.value("area"), rd.capability.Description, strings.Join(doing, ", ")), doing)
 	case m == nil || m.all && m.class == "":
 		return x.refuse(fmt.Sprintf("nothing here can %s as this asks; this home can %s", rd.capability.Description, x.r.abilities()), doing)
 	case len(m.devices) == 0 && m.value != "":
@@ -129,7 +131,22 @@ func (x *request) cannot() Outcome {
 	if d := m.devices[0]; rd.capability.command(x.r.home.Devices[d]) != "" { // it is its class
 		return x.refuse(fmt.Sprintf("%s cannot do that: it is a %s, which nobody asks to %s; it can %s", strings.Join(x.r.labels(m.devices), ", "), spaced(x.r.class[d]), rd.capability.Description, x.r.abilitiesOf(d)), doing)
 	}
+	if set := x.r.settable(m.devices); set >= 0 && rd.capability.Command != SetTemperature {
+		return x.refuse(fmt.Sprintf("the %s is set to a temperature, and not made warmer or colder; say to how many degrees, like \"set the %s to 21 degrees\"", x.r.label(set), x.r.label(set)), x.r.labels([]int{set}))
+	}
+	if !rd.capability.suits(x.r.class[m.devices[0]]) {
+		return x.refuse(fmt.Sprintf("nobody asks a %s to %s; %s can %s", spaced(x.r.class[m.devices[0]]), rd.capability.Description, strings.Join(x.r.labels(m.devices), ", "), x.r.abilitiesOf(m.devices[0])), doing)
+	}
 	return x.refuse(fmt.Sprintf("%s cannot do that: there is no verb %q in the driver; it can %s", strings.Join(x.r.labels(m.devices), ", "), rd.capability.Command, x.r.abilitiesOf(m.devices[0])), doing)
+}
+
+// settable is the first of the devices that is set to a temperature, -1 if none is.
+func (r *Resolver) settable(devices []int) int {
+	i := slices.IndexFunc(devices, func(d int) bool { return slices.Contains(r.home.Devices[d].Commands, SetTemperature) })
+	if i < 0 {
+		return -1
+	}
+	return devices[i]
 }
 
 // halts reports whether a reading ends what a device is at.
@@ -243,6 +260,8 @@ func (x *request) constrained() (Outcome, bool) {
 		case len(x.filled("duration", i)) > 0:
 			end := x.longest("duration", i)
 			why = fmt.Sprintf("is a length of time; write \"for %s\" if it is to last so long, or put when it is to begin into constraints.timing.not_before", joined(x.tokens[i:end]))
+		case x.timed(i+1) && x.r.catalogue.lexicon.by.longest(x.tokens, i) > 0:
+			why = "is by when it must be done; put that into needed_by, or say \"at\" if it is to begin then"
 		case x.timed(i) || x.timed(i+1) && w.clock.longest(x.tokens, i) > 0:
 			why = "is a time, and text is done at once; put the time into constraints.timing.not_before and leave the words out"
 		default:

@@ -230,6 +230,9 @@ func (x *request) read() {
 					return
 				}
 			}
+			if b.kind == "angle" && b.match.unit == unsaidUnit {
+				rd.doubt = "degrees were not said"
+			}
 			if b.kind == "amount" {
 				rd.doubt = unmeasured(b.match.amount)
 			}

@@ -36,12 +36,10 @@ func (x *request) times() (rest []token, t timing, out Outcome, ok bool) {
 			x.explain.Leftover = texts(x.tokens[i:end])
 			return rest, t, x.refuse(fmt.Sprintf("%q is a range; say one number of it", joined(x.tokens[i:end])), nil), false
 		}
-		if end := x.clockSpan(i); end > i {
-			said := joined(x.tokens[i:end])
-			x.explain.Leftover = texts(x.tokens[i:end])
-			return rest, t, x.refuse(fmt.Sprintf("%q is a span of time; say when it begins and for how long, like \"at 7 pm for two hours\"", said), nil), false
+		end, out, ok := x.clockSpan(i, &t)
+		if ok && end == i {
+			end, out, ok = x.time(i, &t)
 		}
-		end, out, ok := x.time(i, &t)
 		if !ok {
 			return rest, t, out, false
 		}
@@ -154,36 +152,6 @@ func (x *request) recurring(i int) string {
 	return fmt.Sprintf("%q: a request is done once; what comes again and again needs schedules, and none are configured here", joined(x.tokens[i:]))
 }
 
-// clockSpan is the end of a span of the clock at word i: "from 7 to 9 pm"; i if there
-// is none.
-func (x *request) clockSpan(i int) int {
-	w := x.words()
-	n := w.spanning.longest(x.tokens, i)
-	if n == 0 {
-		return i
-	}
-	first := x.clockEnd(i + n)
-	if first == 0 || first >= len(x.tokens) {
-		return i
-	}
-	to := w.spanTo.longest(x.tokens, first)
-	last := x.clockEnd(first + to)
-	if to == 0 || last == 0 {
-		return i
-	}
-	return last
-}
-
-// clockEnd is the end of an hour or a word for the sun at word i, 0 if there is none.
-func (x *request) clockEnd(i int) int {
-	w := x.words()
-	if n := w.sun.longest(x.tokens, i); n > 0 {
-		return i + n
-	}
-	end, _, _, _ := w.hour(x.tokens, i)
-	return end
-}
-
 // time reads what is said of time from word i on, and returns its end, i if
 // nothing is.
 func (x *request) time(i int, t *timing) (int, Outcome, bool) {
@@ -192,7 +160,7 @@ func (x *request) time(i int, t *timing) (int, Outcome, bool) {
 		return i, x.refuse(fmt.Sprintf("%q: more than one time is said; say one", strings.Join(append(t.said, x.tokens[i].text), " ... ")), nil), false
 	}
 	if n := w.delaying.longest(x.tokens, i); n > 0 {
-		if end, d := x.length(i + n); end > 0 {
+		if end, d := x.some(i + n); end > 0 {
 			if !t.begin.IsZero() {
 				return twice()
 			}
@@ -210,7 +178,7 @@ func (x *request) time(i int, t *timing) (int, Outcome, bool) {
 		}
 	}
 	if n := w.lasting.longest(x.tokens, i); n > 0 {
-		if end, d := x.length(i + n); end > 0 {
+		if end, d := x.some(i + n); end > 0 {
 			if t.lasts > 0 || t.ends {
 				return twice()
 			}
@@ -229,7 +197,9 @@ func (x *request) time(i int, t *timing) (int, Outcome, bool) {
 		t.ends, t.end = true, at
 		return end, Outcome{}, true
 	}
-	at := i + w.at.longest(x.tokens, i)
+	at := i + w.exactly.longest(x.tokens, i)
+	at += w.at.longest(x.tokens, at)
+	at += w.exactly.longest(x.tokens, at)
 	if at == i && !x.plainMoment(i, min(len(x.tokens), i+maxClock)) {
 		return i, Outcome{}, true
 	}
@@ -291,6 +261,23 @@ func (x *request) length(i int) (end int, d time.Duration) {
 			end, d = to, one
 		}
 	})
+	return end, d
+}
+
+// begins is when a plan begins that is made now.
+func (p *Plan) begins(now time.Time) time.Time {
+	if p.NotBefore.IsZero() {
+		return now
+	}
+	return p.NotBefore
+}
+
+// some is a length of time at word i that is not meant to the second: "about five minutes",
+// "five minutes or so".
+func (x *request) some(i int) (end int, d time.Duration) {
+	if end, d = x.length(i + x.words().roughly.longest(x.tokens, i)); end > 0 {
+		end += x.words().exactly.longest(x.tokens, end)
+	}
 	return end, d
 }
 

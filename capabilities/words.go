@@ -101,6 +101,7 @@ type words struct {
 	Roughly    []string `yaml:"roughly"`
 	Attached   []string `yaml:"attached"`
 	Placing    []string `yaml:"placing"`
+	DayLong    []string `yaml:"day_long"`
 
 	Openly    []string          `yaml:"open_questions"`
 	Recalling []string          `yaml:"recalling"`
@@ -108,7 +109,7 @@ type words struct {
 	States    map[string]string `yaml:"states"` // what is asked for with yes or no, by the word for it
 
 	takingBack, solely, exactly, roughly      *set
-	placing                                   *set
+	placing, dayLong                          *set
 	onDay, hours, pastIs, plainPast, halfOf   *set
 	ahead, afterwards, causing, openly        *set
 	recalling, lacking                        *set
@@ -147,7 +148,7 @@ func (w *words) lists() []*[]string {
 		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow, &w.Repeating, &w.Reported, &w.Pausing, &w.Referring, &w.Spanning, &w.SpanTo, &w.AnyOne,
 		&w.Halting, &w.Halted, &w.Articles, &w.Excepting, &w.TimesOver, &w.Point, &w.Measures, &w.Toward, &w.Per, &w.Other, &w.Again, &w.OnDay, &w.Hours, &w.PastIs, &w.PlainPast, &w.HalfOf, &w.Ahead, &w.Afterwards, &w.Causing, &w.Openly, &w.Recalling, &w.Lacking,
 		&w.NoneOf, &w.RuledOut, &w.Rest, &w.Last, &w.Awhile, &w.LeavingOut, &w.Listing, &w.Numbering, &w.Amounting, &w.Undecided, &w.Recounting, &w.Telling, &w.ToSpeaker, &w.Evenings,
-		&w.TakingBack, &w.Solely, &w.Exactly, &w.Roughly, &w.Attached, &w.Placing,
+		&w.TakingBack, &w.Solely, &w.Exactly, &w.Roughly, &w.Attached, &w.Placing, &w.DayLong,
 	}
 }
 
@@ -216,6 +217,7 @@ func (w *words) compile() {
 	w.causing, w.openly, w.states = w.set(w.Causing), w.set(w.Openly), w.States
 	w.takingBack, w.solely = w.set(w.TakingBack), w.set(w.Solely)
 	w.exactly, w.roughly, w.placing = w.set(w.Exactly), w.set(w.Roughly), w.set(w.Placing)
+	w.dayLong = w.set(w.DayLong)
 	w.evening = w.set(w.Evenings)
 	w.dayHalf, w.weekday, w.measures = w.set(keys(w.DayHalf)), map[string]int{}, map[string]bool{}
 	for name, day := range w.Weekday {

@@ -89,7 +89,7 @@ func (r *Resolver) tellsOnly(text string) bool {
 	tokens := w.tokens(text)
 	tokens = tokens[r.catalogue.letter.reason.longest(tokens, 0):]
 	x := &request{r: r, tokens: tokens, whole: tokens}
-	if len(tokens) < 2 || x.opens(0) || w.conditional.longest(tokens, 0) > 0 || w.negation.longest(tokens, 0) > 0 {
+	if len(tokens) < 2 || x.opens(0) || w.conditional.longest(tokens, 0) > 0 || w.negation.longest(tokens, 0)+w.takingBack.longest(tokens, 0) > 0 { // "I mean the hall light"
 		return false
 	}
 	if from, _ := w.negation.find(tokens); from < 0 && x.hopes() {

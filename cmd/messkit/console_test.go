@@ -354,6 +354,7 @@ func TestAPersonWithAPhone(t *testing.T) {
 	h.becomes(ref, "claimed")
 	p.Click("#stop button", "Stop everything")
 	p.Text("STOP what you are doing.")
+	p.Text("stop button of a phone (by ana-maria")
 	h.usable(p, "me-stop")
 	h.fits(p, "me-stop", 360, 740)
 	p.Click("#stopped button", "I have stopped")

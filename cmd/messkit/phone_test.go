@@ -65,6 +65,37 @@ func TestWhatAPersonIsAskedIsSeenFirst(t *testing.T) {
 	}
 }
 
+// What is typed stays when the page is loaded anew, a long list is told in its
+// newest lines, and all letters follow the browser's size for them.
+func TestThePageIsReadByEverybody(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	h := startHouse(t)
+	for i := range 23 {
+		h.asks(fmt.Sprintf(`{"intent": "carry stone %d up the hill", "requires": ["walk"]}`, i))
+	}
+	p := h.operator(360, 640)
+	p.Until(`document.querySelectorAll("#open > li").length === 21 && document.querySelector("#open summary").textContent === "3 more"`)
+	p.Click("#open summary", "3 more")
+	p.Until(`[...document.querySelectorAll("#open a")].filter((a) => a.checkVisibility()).length === 23`)
+	p.Fill("#intent", "vacuum the living")
+	p.Call("Page.reload", map[string]any{}, nil)
+	p.Until(`document.getElementById("line").textContent === "live" && document.getElementById("intent").value === "vacuum the living"`)
+	p.Call("Page.setFontSizes", map[string]any{"fontSizes": map[string]any{"standard": 32}}, nil)
+	p.Until(`["nav", "intent", "preview"].every((id) => getComputedStyle(document.getElementById(id)).fontSize === "32px")`)
+	h.fits(p, "large", 360, 640)
+	p.Fill("#intent", "turn on the porch light")
+	p.Click("#ask button", "Ask")
+	p.Until(`document.querySelector("#detail .chip")?.textContent === "completed"`)
+	h.fits(p, "large-task", 360, 640)
+	p.Call("Page.reload", map[string]any{}, nil)
+	p.Until(`document.getElementById("line").textContent === "live" && document.getElementById("intent").value === ""`)
+	if faults := p.Faults(); len(faults) > 0 {
+		t.Errorf("in the page: %q", faults)
+	}
+}
+
 // That a device has failed stands beside it, with when and why; nothing says that
 // it is ready.
 func TestADeviceThatFailsIsSeen(t *testing.T) {

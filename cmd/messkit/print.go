@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,13 +76,29 @@ func (p *printer) status(m mess.Message, s *mess.Status) {
 	p.details(s)
 }
 
+// withoutChoices is a question without the choices that it ends with: they stand below it.
+func withoutChoices(q mess.Question) string {
+	head, rest, ends := strings.Cut(strings.TrimSuffix(q.Question, "?"), ": ")
+	if !ends || len(q.Options) == 0 || !strings.HasSuffix(q.Question, "?") {
+		return q.Question
+	}
+	longest := slices.SortedFunc(slices.Values(q.Options), func(a, b string) int { return len(b) - len(a) })
+	for _, o := range longest {
+		rest = strings.ReplaceAll(rest, o, "")
+	}
+	if strings.Trim(strings.ReplaceAll(rest, " or ", ""), ", ") != "" {
+		return q.Question
+	}
+	return head + "?"
+}
+
 // details are further lines of a status.
 func (p *printer) details(s *mess.Status) {
 	if s.Consequences != "" {
 		p.printf("            %s\n", printable(s.Consequences))
 	}
 	for _, q := range s.Questions {
-		p.printf("            %s\n", printable(q.Question))
+		p.printf("            %s\n", printable(withoutChoices(q)))
 		if len(q.Options) > 0 {
 			p.printf("            %s\n", printable(strings.Join(q.Options, " | ")))
 		}

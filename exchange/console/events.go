@@ -29,7 +29,8 @@ type executor struct {
 	Availability mess.Availability  `json:"availability,omitempty"`
 	Schedule     string             `json:"schedule,omitempty"`
 	Stopped      *mess.Stopped      `json:"stopped,omitempty"`
-	Stopping     int                `json:"stopping,omitempty"` // stops that it has not confirmed
+	Stopping     int                `json:"stopping,omitempty"`   // stops that it has not confirmed
+	StopOrder    *mess.Stop         `json:"stop_order,omitempty"` // the last of them
 	OnHold       string             `json:"on_hold,omitempty"`
 	Hold         *mess.Hold         `json:"hold,omitempty"` // the order behind on_hold, where there is one: who, when and why
 	Disarmed     any                `json:"disarmed,omitempty"`
@@ -52,6 +53,9 @@ func (g *guest) state() state {
 		}
 		if e.Stopped != nil && e.Stopped.Why != "" {
 			one.Stopped = e.Stopped
+		}
+		if n := len(e.Stopping); n > 0 {
+			one.StopOrder = &e.Stopping[n-1]
 		}
 		if why, _ := e.Extra.Get("disarmed"); why != nil && why != "" {
 			one.Disarmed = why

@@ -6,6 +6,7 @@ import { kind, outcome } from './plan.js'
 
 const pause = 250 // ms without a key until it is planned
 
+const kept = 'messkit-ask' // what is typed, for a page that is loaded anew
 let away = false // the last that was asked did not reach the exchange
 let people = '' // who does what no robot can
 
@@ -42,9 +43,17 @@ export function ready(who, asked) {
       if (intent.value.trim() === text && err instanceof Refused) fill($('preview'))
     }
   }
-  intent.oninput = () => {
+  const later = () => {
     clearTimeout(timer)
     timer = setTimeout(preview, pause)
+  }
+  intent.oninput = () => {
+    sessionStorage.setItem(kept, intent.value)
+    later()
+  }
+  if (!intent.value && sessionStorage.getItem(kept)) {
+    intent.value = sessionStorage.getItem(kept)
+    later()
   }
   intent.onkeydown = (e) => {
     if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
@@ -63,6 +72,7 @@ export function ready(who, asked) {
       const { ref } = await exchange.ask({ id: `web-${id.slice(0, 8)}`, intent: text })
       id = randomId()
       intent.value = ''
+      sessionStorage.removeItem(kept)
       fill($('preview'))
       asked(ref)
     } catch (err) {

@@ -150,7 +150,7 @@ function made(thread, request, others) {
     done.disabled = true
     guarded(error, async () => {
       if (!begun) await outbox.put(thread.ref, 'begun', [{ status: { code: 'in_progress' } }])
-      await outbox.put(thread.ref, 'the answer', [{ status: { code: 'completed' } }, { response: { content: list } }], files.map(({ name, type, data }) => ({ name, type, data })))
+      await outbox.put(thread.ref, 'the answer', [{ status: { code: 'completed', ...(files.some((f) => f.entry === 'image') ? { evidence: 'photographed' } : {}) } }, { response: { content: list } }], files.map(({ name, type, data }) => ({ name, type, data })))
       localStorage.removeItem(id('draft'))
       await draft.drop([thread.ref]).catch(() => {}) // it goes when the task is over
       toTop()

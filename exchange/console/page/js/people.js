@@ -14,7 +14,7 @@ function person(e) {
   const can = (e.capabilities || []).map((c) => words(typeof c === 'string' ? c : Object.keys(c)[0]))
   return el('li', {},
     el('h3', {}, e.name || e.id),
-    el('p', {}, el('span', { className: `chip ${e.live ? 'good' : ''}` }, e.live ? 'here' : `away since ${ago(e.last_seen)}`), ' ',
+    el('p', {}, el('span', { className: `chip ${e.live ? 'good' : ''}` }, e.live ? 'here' : `away, last heard ${ago(e.last_seen)}`), ' ',
       e.on_hold ? el('span', { className: 'chip warn' }, 'on hold') : null),
     e.on_hold ? el('p', { className: 'meta' }, `is offered nothing: ${e.on_hold}${e.hold ? ` (since ${since(e.hold.at)})` : ''}`) : null,
     el('p', { className: 'meta' }, [can.length ? can.join(', ') : 'anything', e.schedule ? `hours ${e.schedule}` : ''].filter(Boolean).join(' · ')))

@@ -4,7 +4,7 @@
 // window and in others, is given up first.
 
 import { exchange, letGo, page, Refused } from './api.js'
-import { $, el, fill, refill, since, words } from './dom.js'
+import { $, ago, el, fill, refill, since, words } from './dom.js'
 import { connect, hangUp } from './events.js'
 
 const patience = 4000 // ms
@@ -68,7 +68,9 @@ export function changed(state, who) {
   if (!stood && list.length) fill($('released'))
   stood = list.length > 0
   if (list.length === 0) return refill(box)
-  const lines = list.map((e) => (e.person && e.id === who.actor ? toldTo(e) : el('p', {}, el('strong', {}, `${e.name || e.id}: `), stands(e))))
+  const robots = state.executors.filter((e) => !e.person && e.live)
+  const alone = robots.length > 0 && !list.some((e) => !e.person)
+  const lines = list.map((e) => (e.person && e.id === who.actor ? toldTo(e, alone) : el('p', {}, el('strong', {}, `${e.name || e.id}: `), stands(e))))
   refill(box, lines, release(state, who, list.filter((e) => e.stopped && !e.person)))
 }
 
@@ -89,8 +91,10 @@ function released() {
     el('button', { type: 'button', onclick: () => fill($('released')) }, 'I have read it'))
 }
 
-/** toldTo tells a person that she is to stop, until she has said that she has. */
-function toldTo(me) {
+/** toldTo tells a person that she is to stop, why and by whom, until she has said that she has; and that she is alone with that, when nothing else is stopped. */
+function toldTo(me, alone) {
+  const o = me.stop_order
+  const order = o ? `${o.why || 'no reason given'} (by ${o.by}, ${since(o.at)})` : ''
   const said = el('button', { type: 'button' }, 'I have stopped')
   said.onclick = async () => {
     said.disabled = true
@@ -102,12 +106,12 @@ function toldTo(me) {
       said.disabled = false
     }
   }
-  return el('div', {}, el('p', {}, el('strong', {}, 'STOP what you are doing. '), 'Everything here is to stop.'), said)
+  return el('div', {}, el('p', {}, el('strong', {}, 'STOP what you are doing. '), alone ? `You were told to: ${order}. Nothing else here is stopped now.` : `Everything here is to stop: ${order}.`), said)
 }
 
 function stands(e) {
   if (e.person && !e.stopped) return 'is told to stop, and has not said yet that it is done'
-  if (!e.stopped) return 'has not confirmed the stop; it stops when it hears of it'
+  if (!e.stopped) return `has not confirmed the stop${e.live ? '' : `, and was last heard ${ago(e.last_seen)}`}; it stops when it hears of it`
   const devices = e.stopped.devices || []
   const safe = devices.filter((d) => d.state === 'safe').length
   const rest = devices.filter((d) => d.state !== 'safe').sort((a, b) => Number(a.state === 'pending') - Number(b.state === 'pending')) // what is not safe before what is not known yet

@@ -11,6 +11,7 @@ const calls = new Set(['needs_input', 'needs_confirmation'])
 const unhappy = new Set(['partial', 'failed', 'declined', 'cancelled', 'expired'])
 const doing = { completed: 'done by', partial: 'done in part by', in_progress: 'being done by', declined: 'declined by' }
 const shown = 30 // of those that have ended
+const glance = 20 // of a list; the others on demand
 
 const threads = new Map() // ref to its summary
 const whole = new Map() // ref to the thread, for those that need more than a summary
@@ -71,7 +72,9 @@ function list(id, rows, empty) {
   const node = $(id)
   const box = document.activeElement?.closest('[data-asks]')
   if (box && node.contains(box) && rows.some((r) => r.querySelector(`[data-asks="${CSS.escape(box.dataset.asks)}"]`))) return // somebody is answering
-  fill(node, rows.length ? rows : empty ? el('li', {}, el('p', { className: 'empty' }, empty)) : null)
+  const rest = rows.slice(glance)
+  const more = rest.length ? el('li', {}, el('details', { open: node.querySelector('details.rest')?.open, className: 'rest' }, el('summary', {}, `${rest.length} more`), el('ul', { className: 'cards' }, rest))) : null
+  fill(node, rows.length ? [...rows.slice(0, glance), more] : empty ? el('li', {}, el('p', { className: 'empty' }, empty)) : null)
 }
 
 function row(t, all = [t]) {
@@ -80,7 +83,7 @@ function row(t, all = [t]) {
   const mine = calling && waitsForMe(t)
   return el('li', { className: mine ? 'calls' : '' },
     el('a', { href: `#task/${encodeURIComponent(t.ref)}`, 'aria-current': t.ref === current ? 'true' : null }, t.intent),
-    el('p', { className: 'meta' }, chip(t.status), ` ${t.executor_id || 'nobody yet'} · asked by ${t.requestor_id} · ${all.length > 1 ? `${all.length} times, last ` : ''}${ago(t.updated_at)}`),
+    el('p', { className: 'meta' }, chip(t.status), ` ${t.executor_id || (ended.has(t.status) ? 'nobody' : 'nobody yet')} · asked by ${t.requestor_id} · ${all.length > 1 ? `${all.length} times, last ` : ''}${ago(t.updated_at)}`),
     calling && !mine ? el('p', { className: 'meta' }, t.status === 'needs_confirmation' ? 'An operator must say yes: whoever runs the place.' : `${t.requestor_id} must answer.`) : null,
     mine && full && t.ref !== current ? form(full, me, () => reread(t.ref)) : null) // an open task has it
 }

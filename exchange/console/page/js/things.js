@@ -69,7 +69,7 @@ function chips(d) {
 function executor(e, above) {
   return el('li', {},
     el('h3', {}, e.name || e.id),
-    el('p', {}, el('span', { className: `chip ${e.live ? 'good' : 'bad'}` }, e.live ? 'here' : `silent since ${ago(e.last_seen)}`), ' ',
+    el('p', {}, el('span', { className: `chip ${e.live ? 'good' : 'bad'}` }, e.live ? 'here' : `silent, last heard ${ago(e.last_seen)}`), ' ',
       e.stopped ? el('span', { className: 'chip bad' }, 'stopped') : null, ' ',
       e.on_hold ? el('span', { className: 'chip warn' }, 'on hold') : null, ' ',
       e.stopping ? el('span', { className: 'chip warn' }, 'has not confirmed a stop') : null),

@@ -104,6 +104,7 @@ var flagValues = map[string]suggest{
 	"status":   func(*cobra.Command) []string { return codes(statuses) },
 	"priority": func(*cobra.Command) []string { return []string{"background", "normal", "elevated", "urgent"} },
 	"requires": requirable,
+	"tls":      func(*cobra.Command) []string { return []string{selfMade} },
 	"executor": executorsThere,
 	"hint": func(*cobra.Command) []string {
 		return []string{"text", "image", "location", "confirmation", "structured"}

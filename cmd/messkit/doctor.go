@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -149,7 +150,7 @@ func verdict(what string, err error, fine string, args ...any) finding {
 
 func checkConfig(c *config, err error) finding {
 	if err != nil {
-		return verdict("config", err, "")
+		return finding{What: "config", Says: strings.ReplaceAll(err.Error(), "\n", "; ")}
 	}
 	return verdict("config", nil, "%s", count(len(c.home.devices), "device"))
 }

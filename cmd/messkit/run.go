@@ -151,6 +151,7 @@ func (a *app) exchangeCommand() *cobra.Command {
 		},
 	}
 	r.flags(c)
+	c.Flags().Lookup("config").Usage = "configuration file; without one: an exchange for this machine"
 	c.AddCommand(a.aclCommand())
 	return c
 }

@@ -240,6 +240,22 @@ func TestPagesOfDriversAreWhole(t *testing.T) {
 	}
 }
 
+// A camera that is named twice would be busy for the second.
+func TestACameraIsOneDevice(t *testing.T) {
+	for _, c := range []struct{ one, two, says string }{
+		{"v4l2cam, device: /dev/video0", "v4l2cam, device: /dev/video0", "devices.b.device: the camera /dev/video0 is that of a; no two devices can have one"},
+		{"v4l2cam", "v4l2cam, width: 640, height: 480", "devices.b.device: the only camera is that of a; no two devices can have one"},
+		{"v4l2cam, device: /dev/video0", "v4l2cam, device: /dev/video2", ""},
+		{"rpicam", "rpicam, camera: 0", "devices.b.camera: camera 0 of rpicam-still is that of a; no two devices can have one"},
+		{"rpicam", "rpicam, camera: 1", ""},
+	} {
+		file := driverPage{}.write(t, "devices:\n  a: {driver: "+c.one+", sees: [hall]}\n  b: {driver: "+c.two+", sees: [porch]}\n")
+		if out, err := runs(t, "check", file); (err == nil) != (c.says == "") || !strings.Contains(out, c.says) {
+			t.Errorf("%s and %s: %s", c.one, c.two, out)
+		}
+	}
+}
+
 // What a family leaves open to a configuration stands on its page.
 func TestPagesOfFamiliesAreWhole(t *testing.T) {
 	for name, families := range map[string]fs.FS{"httpdevice": httpdevice.Families(), "mqttdevice": mqttdevice.Families()} {
@@ -290,7 +306,7 @@ func TestPagesOfDriversQuoteWhatIsSaid(t *testing.T) {
 	}
 	said := sources.String()
 	// What is filled in, or is the system's own word, does not stand there.
-	filled := regexp.MustCompile(`"[^"]*"|\.\.\.|\d+[a-z%]*|[\w.]*(benchy|my-fan|fan\.yaml|zigbee2mqtt|light\.hal)[\w/.]*|light\.\w+|on=\w+|lstat|no such file or directory|permission denied|no space left on device|is cleaning|it has no mjpeg|yuyv or nv|pBAA|\(not Authorized\)`)
+	filled := regexp.MustCompile(`"[^"]*"|\.\.\.|\d+[a-z%]*|[\w.]*(benchy|my-fan|fan\.yaml|zigbee2mqtt|light\.hal)[\w/.]*|light\.\w+|on=\w+|clean_spot|lstat|no such file or directory|permission denied|no space left on device|is cleaning|it has no mjpeg|yuyv or nv|pBAA|\(not Authorized\)`)
 	quoted := 0
 	for _, p := range pagesOfDrivers(t) {
 		for _, row := range tableOf("\n"+p.section("Errors"), "| it says |") {

@@ -26,7 +26,10 @@ import (
 	"github.com/messkit/messkit/drivers/command"
 )
 
-var _ drivers.Photographer = (*Camera)(nil)
+var (
+	_ drivers.Photographer = (*Camera)(nil)
+	_ drivers.Holder       = (*Camera)(nil)
+)
 
 // Tools are the programs that are looked for, the newest first.
 var Tools = []string{"rpicam-still", "libcamera-still"}
@@ -114,6 +117,11 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) *Camer
 
 // Connection is a Gobot adaptor that does nothing.
 func (c *Camera) Connection() gobot.Connection { return &c.link }
+
+// Holds is the camera: a second device would find it busy.
+func (c *Camera) Holds() []drivers.Hold {
+	return []drivers.Hold{{Key: "camera", What: fmt.Sprintf("camera %d of rpicam-still", c.cfg.Camera)}}
+}
 
 // Start makes it ready. The camera and its program may come later.
 func (c *Camera) Start() error { c.Opened(); return nil }

@@ -26,7 +26,7 @@ func (x *request) choose(able []reading) Outcome {
 	x.explainReading(&best, able)
 	if best.capability.Effect != Query {
 		for _, rd := range able[1:] {
-			if rd.how == best.how && rd.ofWhat() {
+			if rd.how == best.how && rd.ofWhat() && len(rd.capability.Classes) != 1 {
 				if rd.capability.Command == SetSwitch { // more things are switched than cleaned with
 					x.explain.Capability = rd.capability.ID
 				}

@@ -67,7 +67,7 @@ func TestTemperaturesThatAreRefused(t *testing.T) {
 		"set the living room to 45 degrees":                "it goes from 5 to 30",
 		"set the ac to 10 degrees":                         "it goes from 16 to 30",
 		"set the living room to 70 degrees":                "it goes from 5 to 30",
-		"set the office heater to 21 degrees":              "there is no verb \"set-temperature\" in the driver",
+		"set the office heater to 21 degrees":              "office heater cannot do that (set the temperature that a room is kept at) here; it can",
 		"set the living room to 21 percent":                "",
 		"set the living room to 21 lumens":                 "",
 		"set the living room lamp to 21 degrees":           "",

@@ -104,7 +104,7 @@ func TestNumbersInWords(t *testing.T) {
 		{"set the kitchen light to 50 lumens", `no: "50 lumens": nothing that is meant here takes that; what is set to a number here: set-brightness: level 0 to 100 percent`},
 		{"set the kitchen light to 50 degrees", "no: "},
 		{"set the heater to twenty one point five degrees", "no: "},
-		{"set the bathroom heater to 70 F", "no: there is no verb \"set-temperature\" in the driver"},
+		{"set the bathroom heater to 70 F", "no: bathroom heater cannot do that (set the temperature that a room is kept at) here"},
 		{"set the bathroom heater between 18 and 20 degrees", "no: is a range"},
 	})
 }

@@ -16,6 +16,12 @@ func (x *request) notUnderstood() Outcome {
 	if len(x.readings) > 0 {
 		return x.cannot()
 	}
+	if out, bad := x.ofThePast(); bad {
+		return out
+	}
+	if list := x.leftover(0, 0); len(list) > 0 && len(x.tokens) > 0 && x.words().negation.longest(x.tokens, x.pass(0)%len(x.tokens)) == 0 && x.tokens[x.pass(0)%len(x.tokens)].text == list[0] && !x.r.catalogue.timely[x.tokens[x.pass(0)%len(x.tokens)].folded] {
+		return x.unknown(list) // what it begins with is not understood, whatever it says of time: "remind me at 8"
+	}
 	if out, bad := x.constrained(); bad {
 		return out
 	}
@@ -38,7 +44,7 @@ func (x *request) notUnderstood() Outcome {
 		return x.refuse("it is not clear what is to be done with each of these; say an order for each, like \"turn on the lamp and open the blind\"", nil)
 	}
 	x.explain.Leftover = texts(x.tokens)
-	return x.refuse(fmt.Sprintf("no sentence known here is like %q; this home can %s", joined(x.tokens), x.r.abilities()), x.r.offered())
+	return x.refuse(fmt.Sprintf("no order or question known here is like %q; %s", joined(x.tokens), x.r.abilities()), x.r.offered())
 }
 
 // alone refuses what means nothing by itself: to wait, and to do again what was done.
@@ -63,7 +69,7 @@ func (x *request) unknown(leftover []string) Outcome {
 	if d := x.sweeping(); d >= 0 {
 		reason += "; " + x.knowsRooms(d)
 	} else if len(near) == 0 {
-		reason += "; this home can " + x.r.abilities()
+		reason += "; " + x.r.abilities()
 	}
 	if len(near) > 0 {
 		return x.refuse(reason, distinct(append(near, x.r.sharing(x.tokens)...)))
@@ -104,7 +110,7 @@ func (x *request) cannot() Outcome {
 	case m == nil && rd.value("area") != "" && len(doing) > 0:
 		return x.refuse(fmt.Sprintf("nothing in the %s can %s; what can: %s", rd.value("area"), rd.capability.Description, strings.Join(doing, ", ")), doing)
 	case m == nil || m.all && m.class == "":
-		return x.refuse(fmt.Sprintf("nothing here can %s as this asks; this home can %s", rd.capability.Description, x.r.abilities()), doing)
+		return x.refuse(fmt.Sprintf("nothing here can %s as this asks; %s", rd.capability.Description, x.r.abilities()), doing)
 	case len(m.devices) == 0 && m.value != "":
 		return x.refuse(fmt.Sprintf("there is no %s in the %s", spaced(m.class), m.value), doing)
 	case len(m.devices) == 0:
@@ -113,10 +119,10 @@ func (x *request) cannot() Outcome {
 		if m.how == byClass && len(m.devices) > 1 {
 			return x.refuse(fmt.Sprintf("there is no %s in the %s; there is the %s", spaced(m.class), rd.value("area"), strings.Join(x.r.labels(m.devices), ", the ")), doing)
 		}
-		return x.refuse(fmt.Sprintf("%s is not in the %s", strings.Join(x.r.labels(m.devices), ", "), rd.value("area")), doing)
+		return x.refuse(fmt.Sprintf("%s is not in the %s", x.r.some(m.devices), rd.value("area")), doing)
 	}
 	if q := rd.value("quantity"); q != "" && !slices.ContainsFunc(m.devices, func(d int) bool { return x.r.home.Devices[d].tells(q) }) {
-		text := fmt.Sprintf("the %s does not tell its %s", strings.Join(x.r.labels(m.devices), ", the "), q)
+		text := fmt.Sprintf("the %s does not tell %s", strings.Join(x.r.labels(m.devices), ", the "), toldAs(q))
 		if len(doing) > 0 {
 			text += "; what may: " + strings.Join(doing, ", ")
 		}
@@ -128,16 +134,16 @@ func (x *request) cannot() Outcome {
 	if dev := x.r.home.Devices[m.devices[0]]; halts(rd) && slices.Contains(dev.Commands, Move) && !slices.Contains(dev.Commands, Stop) {
 		return x.refuse(fmt.Sprintf("the %s stops by itself when its time is over, and no request stops it before, for one waits for its turn: \"messkit stop\" at the place and the stop button of the console do at once", x.r.label(m.devices[0])), nil)
 	}
-	if d := m.devices[0]; rd.capability.command(x.r.home.Devices[d]) != "" { // it is its class
-		return x.refuse(fmt.Sprintf("%s cannot do that: it is a %s, which nobody asks to %s; it can %s", strings.Join(x.r.labels(m.devices), ", "), spaced(x.r.class[d]), rd.capability.Description, x.r.abilitiesOf(d)), doing)
+	if q := rd.value("quantity"); q != "" && rd.capability.command(x.r.home.Devices[m.devices[0]]) != "" {
+		return x.refuse(fmt.Sprintf("the %s does not tell %s; it can %s", x.r.label(m.devices[0]), toldAs(q), x.r.abilitiesOf(m.devices[0])), doing)
 	}
 	if set := x.r.settable(m.devices); set >= 0 && rd.capability.Command != SetTemperature {
 		return x.refuse(fmt.Sprintf("the %s is set to a temperature, and not made warmer or colder; say to how many degrees, like \"set the %s to 21 degrees\"", x.r.label(set), x.r.label(set)), x.r.labels([]int{set}))
 	}
 	if !rd.capability.suits(x.r.class[m.devices[0]]) {
-		return x.refuse(fmt.Sprintf("nobody asks a %s to %s; %s can %s", spaced(x.r.class[m.devices[0]]), rd.capability.Description, strings.Join(x.r.labels(m.devices), ", "), x.r.abilitiesOf(m.devices[0])), doing)
+		return x.refuse(fmt.Sprintf("nobody asks %s to %s; %s can %s", oneThing(x.r.class[m.devices[0]]), rd.capability.Description, x.r.some(m.devices), x.r.abilitiesOf(m.devices[0])), doing)
 	}
-	return x.refuse(fmt.Sprintf("%s cannot do that: there is no verb %q in the driver; it can %s", strings.Join(x.r.labels(m.devices), ", "), rd.capability.Command, x.r.abilitiesOf(m.devices[0])), doing)
+	return x.refuse(fmt.Sprintf("%s cannot do that (%s) here; it can %s", x.r.some(m.devices), rd.capability.Description, x.r.abilitiesOf(m.devices[0])), doing)
 }
 
 // settable is the first of the devices that is set to a temperature, -1 if none is.
@@ -262,8 +268,15 @@ func (x *request) constrained() (Outcome, bool) {
 			why = fmt.Sprintf("is a length of time; write \"for %s\" if it is to last so long, or put when it is to begin into constraints.timing.not_before", joined(x.tokens[i:end]))
 		case x.timed(i+1) && x.r.catalogue.lexicon.by.longest(x.tokens, i) > 0:
 			why = "is by when it must be done; put that into needed_by, or say \"at\" if it is to begin then"
+		case x.partOfAName(i):
+			return x.unknown([]string{joined(x.tokens[i : i+2])}), true
 		case x.timed(i) || x.timed(i+1) && w.clock.longest(x.tokens, i) > 0:
-			why = "is a time, and text is done at once; put the time into constraints.timing.not_before and leave the words out"
+			end := i + 1
+			for end < len(x.tokens) && x.timeLike(end) {
+				end++
+			}
+			x.explain.Leftover = texts(x.tokens[i:])
+			return x.refuse(fmt.Sprintf("%q is a time that is not understood here; put the time into constraints.timing.not_before and leave the words out", joined(x.tokens[i:end])), nil), true
 		default:
 			continue
 		}
@@ -282,6 +295,31 @@ func (x *request) constrained() (Outcome, bool) {
 		return x.refuse(fmt.Sprintf("%q is no length of time that can be kept; write one of more than 0 and up to a year, like \"for 10 minutes\" or \"for 1.5 hours\"", said), nil), true
 	}
 	return x.refuse(fmt.Sprintf("%q is a length of time, and that cannot be kept here; only what is switched on can be for a time", said), nil), true
+}
+
+// partOfAName reports whether a word for a time stands at i, and a word behind it that is
+// none: "night mode", "second thought".
+func (x *request) partOfAName(i int) bool {
+	w, next := x.words(), i+1
+	strong := func(k int) bool {
+		return k >= 0 && (w.numeral(x.tokens, k) > 0 || w.times.longest(x.tokens, k) > 0 || w.clock.longest(x.tokens, k) > 0)
+	}
+	return w.times.longest(x.tokens, i) > 0 && next < len(x.tokens) && !x.tokens[next].pause && !strong(i-1) && !strong(next) && !x.ordered(next) && !x.r.knows(x.tokens[next]) &&
+		w.joining.longest(x.tokens, next) == 0 && w.filler.longest(x.tokens, next) == 0
+}
+
+// timeLike reports whether word i may be part of a time.
+func (x *request) timeLike(i int) bool {
+	t := x.tokens[i]
+	return x.words().numeral(x.tokens, i) > 0 || x.r.catalogue.timely[t.folded] && !x.r.catalogue.lexicon.orders[t.folded] && !x.r.names.words[t.folded]
+}
+
+// ofThePast refuses what asks how something was: nobody here knows it.
+func (x *request) ofThePast() (Outcome, bool) {
+	if !x.asks || !x.namesAny(0) || x.words().history.longest(x.tokens, x.pass(0)%max(1, len(x.tokens))) == 0 {
+		return Outcome{}, false
+	}
+	return x.refuse("what was before, who did it and for how long is not known here, only how it is now; ask like \"is it on?\" with its name", nil), true
 }
 
 // span is some words of a request; known where they are a length of time.
@@ -418,11 +456,75 @@ func quoted(words []string) string {
 	return strings.Join(list, ", ")
 }
 
-// abilities says what this home can do, shortly.
+// toldAs is what a device tells of a quantity.
+func toldAs(quantity string) string {
+	switch quantity {
+	case "contact":
+		return "whether it is open"
+	case "lock":
+		return "whether it is locked"
+	case "motion":
+		return "whether something moves"
+	}
+	return "its " + quantity
+}
+
+// some are what devices are called, the first of many.
+func (r *Resolver) some(devices []int) string {
+	labels := r.labels(devices)
+	if more := len(labels) - 4; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(labels[:4], ", "), more)
+	}
+	return strings.Join(labels, ", ")
+}
+
+// oneThing is a class with its article: "an oven".
+func oneThing(class string) string {
+	if strings.ContainsRune("aeiou", rune(class[0])) {
+		return "an " + spaced(class)
+	}
+	return "a " + spaced(class)
+}
+
+// abilities says by examples what can be asked for in this home, and where all of it
+// stands.
 func (r *Resolver) abilities() string { return r.able }
 
+// exemplary are the capabilities that are shown by examples, the first of this home.
+var exemplary = []string{"switch-on", "look", "vacuum-floor", "read-sensor", "open", "take-photo", "print-status", "start-appliance"}
+
+// examples are orders and questions that fit this home.
+func (r *Resolver) examples() string {
+	var list []string
+	for _, id := range exemplary {
+		c := r.catalogue.find(id)
+		if c == nil || len(list) == 3 {
+			continue
+		}
+		for d, dev := range r.home.Devices {
+			if !r.can(c, "", d) || id == "switch-on" && r.class[d] != "light" {
+				continue
+			}
+			rd, areas := &reading{sentence: &sentence{capability: c}}, []string(nil)
+			if len(dev.Spots) > 0 && c.Command == Clean {
+				areas = []string{dev.Spots[0].Room}
+			}
+			if len(dev.Sees) > 0 {
+				rd.slots = []bound{{"view", "view", 0, &match{value: dev.Sees[0]}}}
+			}
+			list = append(list, fmt.Sprintf("%q", strings.TrimSuffix(r.planFor(rd, d, areas).Summary, " with the "+r.label(d))))
+			break
+		}
+	}
+	if len(list) == 0 {
+		return "\"messkit capabilities\" lists what can be asked for"
+	}
+	return fmt.Sprintf("ask like %s; \"messkit capabilities\" lists all that can be asked for", strings.Join(list, ", "))
+}
+
 func (r *Resolver) abilitiesOf(d int) string {
-	return r.whatCan(func(c *capability) bool { return r.offers(c, d) })
+	can := r.whatCan(func(c *capability) bool { return r.offers(c, d) })
+	return strings.ReplaceAll(strings.ReplaceAll(can, "something", "it"), "whether it is there", "whether something is there")
 }
 
 func (r *Resolver) whatCan(can func(*capability) bool) string {

@@ -18,10 +18,7 @@ func NewResolver(c *Catalogue, home Home) *Resolver {
 	}
 	r.names = newNames(c, home, r.class)
 	r.all, r.named = r.spell(), mistakable(r.names.words)
-	r.able = r.whatCan(func(c *capability) bool {
-		devices, _ := r.offer(c)
-		return len(devices) > 0
-	})
+	r.able = r.examples()
 	for _, c := range r.Offers() {
 		r.ids = append(r.ids, c.ID)
 	}
@@ -165,6 +162,14 @@ func (x *request) outcome() Outcome {
 			return out
 		}
 	}
+	if x.demand.capabilities == nil {
+		if out, ok := x.ensured(); ok {
+			return out
+		}
+		if out, ok := x.minded(); ok {
+			return out
+		}
+	}
 	if out, ok := x.watched(); ok {
 		return out
 	}
@@ -253,7 +258,7 @@ func (x *request) settle(rd *reading) Outcome {
 	if rd.capability.Command.Watches() && rd.all && len(rd.devices) > 1 {
 		return x.refuse(fmt.Sprintf("one request watches one thing; make a request for each of %s", strings.Join(x.r.labels(rd.devices), ", ")), x.r.labels(rd.devices))
 	}
-	if m := rd.slot("device"); rd.all && !rd.sole && len(rd.devices) > 1 && (m == nil || rd.capability.Effect == Query || m.how != byNothing && (m.count == 0 || m.count == len(rd.devices))) {
+	if m := rd.slot("device"); rd.all && !rd.sole && len(rd.devices) > 1 && (m == nil || rd.capability.Effect == Query || len(rd.capability.Classes) == 1 || m.how != byNothing && (m.count == 0 || m.count == len(rd.devices))) {
 		return x.group(rd)
 	}
 	if x.spare != nil && !rd.sole && rd.capability.Command != Clean {

@@ -13,10 +13,10 @@ func TestScoredReadingsAsk(t *testing.T) {
 	tests := []struct{ intent, want string }{
 		{"turn off the heater turn off", "? meaning: turn off the heater, none of these"},
 		{"the light on the porch", `no: "light on the porch" is a name`},
-		{"turn down the lights", `no: porch light, reading lamp, ceiling light cannot do that: there is no verb "dim" in the driver`},
+		{"turn down the lights", `no: porch light, reading lamp, ceiling light cannot do that (make a light darker) here`},
 		{"turn off the heater turn off if it rains", `no: "if it rains" is a condition`},
 		{"turn off the heater turn off quickly", `no: not understood: "quickly"`},
-		{"turn off the heater turn off?", `no: no sentence known here`},
+		{"turn off the heater turn off?", `no: no order or question known here`},
 	}
 	r := resolver()
 	for _, tt := range tests {

@@ -86,7 +86,7 @@ func TestWhatIsWatched(t *testing.T) {
 		"watch the door for three days":                                      "no: 72 hours is longer than a watch may last here, which is 24 hours",
 		"tell me when all lights are off":                                    "no: one request watches one thing",
 		"tell me when the living room is warmer than 40 percent":             "no: ",
-		"tell me when the kettle is done":                                    "no: kettle cannot do that: there is no verb \"await\"",
+		"tell me when the kettle is done":                                    "no: kettle cannot do that (watch an appliance until it is done) here",
 		"when the garage door opens, send me a photo":                        "no: \"send me a photo\" cannot be done: no camera sees the garage door",
 		"tell me when the meeting starts":                                    "no: ",
 		"when does the door open":                                            "no: ",

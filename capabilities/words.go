@@ -106,12 +106,16 @@ type words struct {
 	Openly    []string          `yaml:"open_questions"`
 	Recalling []string          `yaml:"recalling"`
 	Lacking   []string          `yaml:"lacking"`
+	History   []string          `yaml:"history"`
+	Ensuring  []string          `yaml:"ensuring"`
+	Minding   []string          `yaml:"minding"`
 	States    map[string]string `yaml:"states"` // what is asked for with yes or no, by the word for it
 
 	takingBack, solely, exactly, roughly      *set
 	placing, dayLong                          *set
 	onDay, hours, pastIs, plainPast, halfOf   *set
 	ahead, afterwards, causing, openly        *set
+	history, ensuring, minding                *set
 	recalling, lacking                        *set
 	point, toward, per, other, again, dayHalf *set
 	noneOf, ruledOut, rest, last, indefinite  *set
@@ -146,7 +150,7 @@ func (w *words) lists() []*[]string {
 		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near, &w.Lasting, &w.Home, &w.Facts, &w.Show,
 		&w.Affirming, &w.Agreeing, &w.Praising, &w.Denying, &w.Indifferent, &w.EndingTalk,
 		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow, &w.Repeating, &w.Reported, &w.Pausing, &w.Referring, &w.Spanning, &w.SpanTo, &w.AnyOne,
-		&w.Halting, &w.Halted, &w.Articles, &w.Excepting, &w.TimesOver, &w.Point, &w.Measures, &w.Toward, &w.Per, &w.Other, &w.Again, &w.OnDay, &w.Hours, &w.PastIs, &w.PlainPast, &w.HalfOf, &w.Ahead, &w.Afterwards, &w.Causing, &w.Openly, &w.Recalling, &w.Lacking,
+		&w.Halting, &w.Halted, &w.Articles, &w.Excepting, &w.TimesOver, &w.Point, &w.Measures, &w.Toward, &w.Per, &w.Other, &w.Again, &w.OnDay, &w.Hours, &w.PastIs, &w.PlainPast, &w.HalfOf, &w.Ahead, &w.Afterwards, &w.Causing, &w.Openly, &w.Recalling, &w.Lacking, &w.History, &w.Ensuring, &w.Minding,
 		&w.NoneOf, &w.RuledOut, &w.Rest, &w.Last, &w.Awhile, &w.LeavingOut, &w.Listing, &w.Numbering, &w.Amounting, &w.Undecided, &w.Recounting, &w.Telling, &w.ToSpeaker, &w.Evenings,
 		&w.TakingBack, &w.Solely, &w.Exactly, &w.Roughly, &w.Attached, &w.Placing, &w.DayLong,
 	}
@@ -213,6 +217,7 @@ func (w *words) compile() {
 	w.point, w.toward, w.per, w.other, w.again = w.set(w.Point), w.set(w.Toward), w.set(w.Per), w.set(w.Other), w.set(w.Again)
 	w.onDay, w.hours, w.pastIs = w.set(w.OnDay), w.set(w.Hours), w.set(w.PastIs)
 	w.plainPast, w.halfOf, w.ahead, w.afterwards = w.set(w.PlainPast), w.set(w.HalfOf), w.set(w.Ahead), w.set(w.Afterwards)
+	w.history, w.ensuring, w.minding = w.set(w.History), w.set(w.Ensuring), w.set(w.Minding)
 	w.recalling, w.lacking = w.set(w.Recalling), w.set(w.Lacking)
 	w.causing, w.openly, w.states = w.set(w.Causing), w.set(w.Openly), w.States
 	w.takingBack, w.solely = w.set(w.TakingBack), w.set(w.Solely)

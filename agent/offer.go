@@ -146,21 +146,21 @@ func (t *task) prepare(ctx context.Context) error {
 		return t.agree(ctx, capabilities.Outcome{Question: t.question})
 	}
 	if no := t.a.gate.Refused(); no != nil { // whatever it asks for
-		return t.declineFor(ctx, mess.Reason{Type: "stop", Detail: no.Error()})
+		return t.declineFor(ctx, mess.Reason{Type: no.Rule, Detail: no.Error()})
 	}
 	if n := t.a.journal.Died(t.ref); n >= maxCrashes {
 		t.a.log.Error("quarantined: the program has died of its words more than once", "ref", t.ref)
 		return t.decline(ctx, fmt.Sprintf("the program died %d times while it looked at this request; it is quarantined", n))
 	}
 	var out capabilities.Outcome
-	var reason string
+	var reason mess.Reason
 	err := t.try(ctx, func() (err error) {
 		out = t.a.resolver.Resolve(t.req)
 		reason, err = t.refused(ctx, out)
 		return err
 	})
-	if reason != "" || err != nil {
-		return errors.Join(err, t.decline(ctx, reason))
+	if reason.Detail != "" || err != nil {
+		return errors.Join(err, t.declineFor(ctx, reason))
 	}
 	if err := t.a.unheld(ctx); err != nil { // a hold may have come meanwhile
 		return err
@@ -203,23 +203,28 @@ func (t *task) resume(ctx context.Context) error {
 	return err
 }
 
-// refused is why an outcome cannot be carried out here, "" if it can.
-func (t *task) refused(ctx context.Context, out capabilities.Outcome) (string, error) {
+// refused is why an outcome cannot be carried out here, without a detail if it
+// can. Its type is the rule of the gate that does not let it through.
+func (t *task) refused(ctx context.Context, out capabilities.Outcome) (why mess.Reason, _ error) {
 	switch {
 	case out.Refusal != nil:
-		return refusalText(*out.Refusal), nil
+		why.Detail = refusalText(*out.Refusal)
+		return why, nil
 	case out.Plan == nil:
-		return "", nil
+		return why, nil
 	}
 	v, err := t.judgeAll(ctx, *out.Plan)
 	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
+		return why, context.Cause(ctx)
 	}
 	t.verdict = v
 	if err != nil {
-		return err.Error(), nil
+		why.Detail = err.Error()
 	}
-	return "", nil
+	if no, ok := errors.AsType[*gate.Refusal](err); ok {
+		why.Type = no.Rule
+	}
+	return why, nil
 }
 
 func refusalText(r capabilities.Refusal) string {

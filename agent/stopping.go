@@ -142,7 +142,7 @@ func (t *task) stoppedEarly(ctx context.Context, no *gate.Refusal, err error) er
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMailTime)
 	defer cancel()
-	return t.decline(ctx, no.Error())
+	return t.declineFor(ctx, mess.Reason{Type: no.Rule, Detail: no.Error()})
 }
 
 func (t *task) planned() capabilities.Plan {

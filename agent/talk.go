@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -97,11 +98,11 @@ func (t *task) settled(ctx context.Context, out capabilities.Outcome) error {
 	if err != nil {
 		return err
 	}
-	if reason == "" && out.Plan == nil {
-		reason = "the answer leads to no plan; make a new request that says all"
+	if reason.Detail == "" && out.Plan == nil {
+		reason.Detail = "the answer leads to no plan; make a new request that says all"
 	}
-	if reason != "" {
-		return notDone("not_possible", reason)
+	if reason.Detail != "" {
+		return notDone(cmp.Or(reason.Type, "not_possible"), reason.Detail)
 	}
 	return nil
 }

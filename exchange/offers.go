@@ -73,7 +73,7 @@ func (x *Exchange) candidates(env Envelope, now time.Time) []*executor {
 	var list []*executor
 	for _, id := range slices.Sorted(maps.Keys(x.executors)) {
 		e := x.executors[id]
-		if !env.declined(id) && !(env.stopped() && IsPerson(e.Executor)) && x.able(e, env, now) == nil {
+		if !env.declined(id) && !(env.barred() && IsPerson(e.Executor)) && x.able(e, env, now) == nil {
 			list = append(list, e)
 		}
 	}

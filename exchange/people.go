@@ -64,13 +64,17 @@ func (x *Exchange) isPerson(id string) bool {
 	return e != nil && IsPerson(e.Executor)
 }
 
-// forStop reports whether a status says that something is stopped. That is no reason
-// to have people do it: they are to stop as well.
-func forStop(s *mess.Status) bool { return s.Reason != nil && s.Reason.Type == "stop" }
+// bars are the types of the reasons by which somebody, or something that is seen
+// there, keeps a robot from acting. What it cannot do because of them nobody is to
+// do by hand.
+var bars = []string{stopKind, "locked", "disarmed", "interlock", "quiet_hours"}
 
-// stopped reports whether a robot has declined because it is stopped.
-func (e *Envelope) stopped() bool {
-	return slices.ContainsFunc(e.Declined, func(d Declined) bool { return d.Stop })
+// isBarred reports whether a status says that something is kept from acting.
+func isBarred(s *mess.Status) bool { return s.Reason != nil && slices.Contains(bars, s.Reason.Type) }
+
+// barred reports whether a robot has declined because it is kept from acting.
+func (e *Envelope) barred() bool {
+	return slices.ContainsFunc(e.Declined, func(d Declined) bool { return d.Barred })
 }
 
 // passesOn reports whether what a robot says ends its part and not the thread: it
@@ -79,7 +83,7 @@ func (t *turn) passesOn(s *mess.Status) bool {
 	switch {
 	case t.env.CancelBy != "" || t.env.Needs.ConfirmBefore && t.env.Confirm != nil && t.env.Confirm.Given != nil && !*t.env.Confirm.Given:
 		return false // nobody is to do it
-	case forStop(s):
+	case isBarred(s):
 		return false
 	case s.Code == mess.Declined:
 		return t.env.Phase == Before && t.people(t.env)

@@ -1,6 +1,7 @@
 package exchange_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -47,20 +48,49 @@ func TestPeopleAreAskedAfterRobots(t *testing.T) {
 	})
 }
 
-// What a robot declines because everything is stopped is not for people: it has
-// ended, and is asked for anew.
-func TestWhatIsStoppedIsNotForPeople(t *testing.T) {
+// What a robot declines because it is stopped, or somebody has locked the device,
+// is not for people: it has ended, and is asked for anew.
+func TestWhatIsKeptFromActingIsNotForPeople(t *testing.T) {
+	for _, bar := range []string{"stop", "locked", "disarmed", "interlock", "quiet_hours"} {
+		t.Run(bar, func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				h.listens(kitchen, "")
+				h.registers(kitchen, "walk")
+				phone := h.comes(ana)
+				ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
+				h.after(time.Second)
+				h.says(kitchen, "status: {re: "+ref+", code: declined, reason: {type: "+bar+", detail: not now}}")
+				h.is(ref, mess.Declined)
+				if got := phone.heard(); len(got) != 0 {
+					t.Errorf("the person hears %q", got)
+				}
+			})
+		})
+	}
+}
+
+// What a person has begun she ends, and says what was done: it is not handed over
+// as untouched. While she was told to stop, and has not said that she has, she
+// begins nothing.
+func TestWhatPeopleHaveBegun(t *testing.T) {
 	inHouse(t, func(h *house) {
-		h.listens(kitchen, "")
-		h.registers(kitchen, "walk")
-		phone := h.comes(ana)
+		h.comes(ana)
+		h.comes(ben)
 		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
-		h.after(time.Second)
-		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: {type: stop, detail: everything here is stopped}}")
-		h.is(ref, mess.Declined)
-		if got := phone.heard(); len(got) != 0 {
-			t.Errorf("the person hears %q", got)
+		h.says(ana, "status: {re: "+ref+", code: claimed}")
+		s, err := h.x.Stop(h.t.Context(), person, mess.Stop{Why: "smoke"})
+		if err != nil {
+			t.Fatal(err)
 		}
+		if _, err := h.try(ana, "status: {re: "+ref+", code: in_progress}"); !errors.Is(err, mess.NotReady) {
+			t.Errorf("she begins during the stop: %v", err)
+		}
+		h.heard(ana, mess.Executor{Stopped: &mess.Stopped{Orders: mess.Refs{s.ID}}})
+		h.says(ana, "status: {re: "+ref+", code: in_progress}")
+		if _, err := h.try(ana, "status: {re: "+ref+", code: delegated, delegated_to: ben, reason: {type: other, detail: handed over, effect: none}}"); !errors.Is(err, mess.Illegal) {
+			t.Errorf("she hands over what she has begun: %v", err)
+		}
+		h.is(ref, mess.InProgress)
 	})
 }
 
@@ -90,6 +120,7 @@ func TestWhatRobotsPassOn(t *testing.T) {
 		{"failed, something done", "code: failed, reason: {type: device, detail: broke, effect: partial}", mess.Failed},
 		{"failed, nobody knows", "code: failed, reason: {type: interrupted, effect: unknown}", mess.Failed},
 		{"stopped after its claim", "code: declined, reason: {type: stop, detail: stopped}", mess.Declined},
+		{"locked after its claim", "code: failed, reason: {type: locked, detail: the paint is wet, effect: none}", mess.Failed},
 		{"stopped", "code: failed, reason: {type: stop, detail: stopped, effect: none}", mess.Failed},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -45,6 +45,7 @@ func (x *Exchange) turn(who Actor, channel string, env Envelope, m mess.Message,
 		gone:     x.gone,
 		people:   func(e Envelope) bool { return x.couldBeDoneByPeople(e, who.ID) },
 		byPerson: func() bool { return x.isPerson(who.ID) },
+		stopping: func() bool { return len(x.unconfirmed(who.ID)) > 0 },
 		attempts: x.cfg.MaxAttempts,
 	}
 }

@@ -190,7 +190,7 @@ func (c *Confirm) asked(epoch uint64) []Asked {
 type Declined struct {
 	Executor string
 	Reason   string
-	Stop     bool `json:",omitempty"` // because it is stopped
+	Barred   bool `json:",omitempty"` // because something keeps it from acting
 }
 
 // Seen is a message that bore an id of its sender's: the same one again gets

@@ -28,6 +28,7 @@ type turn struct {
 	gone     func(Envelope) bool // the holder has hung up
 	people   func(Envelope) bool // somebody who is no robot might do it
 	byPerson func() bool         // the sender is no robot
+	stopping func() bool         // the sender was told to stop, and has not said that it has
 	attempts int                 // claims that may be given back after the start
 	refused  func(Envelope) bool // everybody who could take the thread has declined
 	noted    string              // stored as evidence only, because of this; "" for what is judged
@@ -146,12 +147,17 @@ func (t *turn) decline(s *mess.Status) error {
 	if !t.mayTake(t.env) {
 		return mess.Refuse(mess.Forbidden, "%q is not an executor that could take this, so it has nothing to decline", t.who.ID)
 	}
-	t.env.Declined = append(t.env.Declined, Declined{Executor: t.who.ID, Reason: reasonText(s), Stop: forStop(s)})
+	t.notMe(s)
 	if t.refused(t.env) {
 		t.move(mess.Declined)
 		t.sumUp()
 	}
 	return nil
+}
+
+// notMe remembers who does not do it, and why.
+func (t *turn) notMe(s *mess.Status) {
+	t.env.Declined = append(t.env.Declined, Declined{Executor: t.who.ID, Reason: reasonText(s), Barred: isBarred(s)})
 }
 
 // sumUp tells the requester why nobody takes a thread, where it is not one
@@ -266,14 +272,14 @@ func (t *turn) back() {
 func (t *turn) handBack(s *mess.Status) error {
 	back := s.Reason != nil && s.Reason.Type == mess.Shutdown
 	if t.env.Phase != Before {
-		if s.Reason == nil || s.Reason.Effect != mess.EffectNone || t.env.CancelBy != "" || t.env.Attempts+1 >= t.attempts {
+		if t.byPerson() || s.Reason == nil || s.Reason.Effect != mess.EffectNone || t.env.CancelBy != "" || t.env.Attempts+1 >= t.attempts {
 			return mess.Refuse(mess.Illegal, "it has begun, so it cannot be passed on; end it with partial or failed, and say what was done")
 		}
 		t.env.Attempts++
 		t.env.Phase, t.env.Effect, back = Before, "", true
 	}
 	if !back {
-		t.env.Declined = append(t.env.Declined, Declined{Executor: t.who.ID, Reason: reasonText(s)})
+		t.notMe(s)
 	}
 	t.note(mess.Delegated, s.DelegatedTo)
 	if t.env.HandedTo = s.DelegatedTo; t.byPerson() {
@@ -316,6 +322,9 @@ func (t *turn) allowed(s *mess.Status) error {
 // gate is the start gate (T4): the last word before the world is touched. The
 // same holder may pass it again.
 func (t *turn) gate(s *mess.Status) error {
+	if t.env.Phase == Before && t.byPerson() && t.stopping() {
+		return mess.Refuse(mess.NotReady, "a stop was ordered; say first that you have stopped")
+	}
 	// One who names his process asks whether he may start; one who tells of
 	// progress does not.
 	asks := t.env.Phase == Before || s.Instance != ""
@@ -393,7 +402,7 @@ func (t *turn) report(s *mess.Status) error {
 	case mess.NeedsConfirmation:
 		t.env.Confirm = t.env.Confirm.asks(Confirm{Message: t.message.Ref, Epoch: t.env.Epoch, ActionHash: s.ActionHash, By: s.ConfirmBy})
 	case mess.Declined:
-		t.env.Declined = append(t.env.Declined, Declined{Executor: t.who.ID, Reason: reasonText(s)})
+		t.notMe(s)
 	}
 	if d, err := s.Estimate.Duration(); err == nil && d > 0 {
 		t.env.Estimate = d

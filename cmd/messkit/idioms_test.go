@@ -34,7 +34,7 @@ func TestIdioms(t *testing.T) {
 		{"open the bedroom blind or turn on the bedroom light", "question", "open", "which of the two: open the bedroom blind or turn on the bedroom light?"},
 		{"turn the kitchen light on or off", "question", "switch-on", "which of the two: turn on the kitchen light or turn off the kitchen light?"},
 		{"do not turn on the kitchen or the hall light", "refusal", "", "rules something out"},
-		{"is the kitchen or the hall light on", "refusal", "", ""},
+		{"is the kitchen or the hall light on", "plan", "read-switch", "look whether the kitchen light is on, look whether the hall light is on"},
 
 		{"trun off the kichen lihgt", "question", "switch-off", `not understood: "trun", "kichen", "lihgt"; with "turn", "kitchen", "light" instead, shall I turn off the kitchen light?`},
 		{"trun of teh kichen lihgt", "question", "switch-on", `by "turn of the kitchen light", is this meant: turn on the kitchen light, turn off the kitchen light or none of these?`},

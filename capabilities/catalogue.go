@@ -39,7 +39,7 @@ type Catalogue struct {
 	timely      map[string]bool            // folded words of times and of what asks for a picture
 	ids         map[string][]spelling      // words of each capability's id
 	does        map[string][]string        // words of each capability's id, and of its description
-	skipped     []string                   // sentences of others that were left out
+	skipped     []Skipped                  // sentences of others that were left out
 	show        *set                       // ends of a text that ask for a picture after the act
 }
 
@@ -191,8 +191,14 @@ func Load(trees ...fs.FS) (*Catalogue, error) {
 	return c, nil
 }
 
+// Skipped is a sentence of Home Assistant's files that has no meaning here.
+type Skipped struct {
+	Sentence string // with its file, line and intent
+	Why      string // what is in the way; many sentences share one
+}
+
 // Skipped are the sentences of Home Assistant's files that have no meaning here.
-func (c *Catalogue) Skipped() []string { return slices.Clone(c.skipped) }
+func (c *Catalogue) Skipped() []Skipped { return slices.Clone(c.skipped) }
 
 // Definitions lists the capabilities in the catalogue's order.
 func (c *Catalogue) Definitions() []Definition {
@@ -292,7 +298,7 @@ type builder struct {
 	hassRules   map[string]string   // that its sentences may always use
 	hassLists   map[string]hassList // the same
 	others      hassFiles
-	skipped     []string
+	skipped     []Skipped
 }
 
 // layouts are where files may lie: at the top, and as Home Assistant keeps them for

@@ -63,7 +63,7 @@ func TestHomeAssistantFolder(t *testing.T) {
 				t.Errorf("%q: Resolve(%q) = %q, want %q", folder, intent, got(o), want)
 			}
 		}
-		if left := strings.Join(c.Skipped(), "\n"); len(c.Skipped()) != 2 || !strings.Contains(left, "light_HassTurnOn.yaml:12") {
+		if left := fmt.Sprint(c.Skipped()); len(c.Skipped()) != 2 || !strings.Contains(left, "light_HassTurnOn.yaml:12") {
 			t.Errorf("left out: %s, want the one with a brightness, and that for an area", left)
 		}
 	}
@@ -212,7 +212,7 @@ intents:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left := c.Skipped(); len(left) != 1 || !strings.Contains(left[0], "{brightness} and {color}") {
+	if left := c.Skipped(); len(left) != 1 || !strings.Contains(left[0].Sentence, "{brightness} and {color}") {
 		t.Errorf("left out: %q, want the one with two parameters", left)
 	}
 	r := capabilities.NewResolver(c, capabilities.Home{Devices: []capabilities.Device{
@@ -283,8 +283,47 @@ func TestHomeAssistantFolderOfAnIntent(t *testing.T) {
 			t.Errorf("Resolve(%q) = %q, want %q", intent, got(o), want)
 		}
 	}
-	if left := strings.Join(c.Skipped(), "\n"); len(c.Skipped()) != 4 {
+	if left := fmt.Sprint(c.Skipped()); len(c.Skipped()) != 4 {
 		t.Errorf("left out: %s, want the two bare names, the script and the one that forbids", left)
+	}
+}
+
+// Of what is left out it is told why, and a floor is a place.
+func TestHomeAssistantSentencesThatAreLeftOut(t *testing.T) {
+	const file = `
+language: en
+lists:
+  message: {wildcard: true}
+  seconds: {range: {from: 1, to: 60}}
+intents:
+  HassTurnOn:
+    data:
+      - {sentences: ["kindle lights on <floor>"], slots: {domain: light, name: all}}
+      - {sentences: ["kindle {name} here"], requires_context: {area: {slot: true}}}
+      - sentences: ["[my] {name}", "kindle {name} {seconds}", "kindle <name> {message}"]
+  HassBroadcast: ["shout {message}"]
+  HassNevermind: ["mind that thing"]
+`
+	c, err := capabilities.Load(capabilities.English(), fstest.MapFS{"a.yaml": {Data: []byte(file)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := capabilities.NewResolver(c, house()).Resolve(ask("kindle lights on the porch level")); got(o) != "switch-on porch-lamp" {
+		t.Errorf("a floor that is a place: %s", got(o))
+	}
+	want := map[string]string{
+		"kindle {name} here": "their context (area)", "[my] {name}": "a bare name", "kindle {name} {seconds}": "no words here for {seconds}", "kindle <name> {message}": "a wildcard",
+		"shout {message}": "a wildcard", "mind that thing": "no capability here for their intent",
+	}
+	for _, left := range c.Skipped() {
+		for text, why := range want {
+			if strings.Contains(left.Sentence, fmt.Sprintf("%q", text)) && strings.Contains(left.Why, why) {
+				delete(want, text)
+			}
+		}
+	}
+	if len(want) > 0 || len(c.Skipped()) != 6 {
+		t.Errorf("left out: %v; not told so: %v", c.Skipped(), want)
 	}
 }
 

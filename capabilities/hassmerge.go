@@ -33,8 +33,8 @@ func (b *builder) mergeHass() {
 				h.e.rules[name] = Template{b.words.hassParts(text)}
 			}
 		}
-		if !h.read() {
-			b.skipped = append(b.skipped, fmt.Sprintf("%s:%d: %s: %q", s.file, s.line, s.intent, s.text))
+		if why := h.read(); why != "" {
+			b.skipped = append(b.skipped, Skipped{fmt.Sprintf("%s:%d: %s: %q", s.file, s.line, s.intent, s.text), why})
 		}
 	}
 }
@@ -45,13 +45,17 @@ type hassReader struct {
 	s     hassSentence
 	scope hassScope
 	e     expander
+	gaps  []part // of the sentence and its rules
 }
 
-// read adds the forms that have a meaning here; false if there are none.
-func (h *hassReader) read() bool {
+// read adds the forms that have a meaning here. Where there are none it says why.
+func (h *hassReader) read() (why string) {
 	parts := h.words.hassParts(h.s.text)
-	if !h.defined(parts, map[string]bool{}) || h.s.unknown != "" {
-		return false
+	if !h.defined(parts, map[string]bool{}) {
+		return "a rule or list is not there"
+	}
+	if h.s.unknown != "" {
+		return fmt.Sprintf("no words here for their context (%s)", h.s.unknown)
 	}
 	of := map[string][]string{h.hassMeant(h.s.intent, ""): nil}
 	if len(h.s.domains) > 0 {
@@ -59,7 +63,7 @@ func (h *hassReader) read() bool {
 	}
 	forms, err := h.e.all(Template{parts})
 	if err != nil || len(forms) == 0 {
-		return false
+		return "they stand for too many forms, or for none"
 	}
 	var not []string
 	for _, domain := range h.s.not {
@@ -79,7 +83,26 @@ func (h *hassReader) read() bool {
 			}
 		}
 	}
-	return found
+	if found {
+		return ""
+	}
+	return h.lacks(of)
+}
+
+// lacks says why no form of a sentence has a meaning here.
+func (h *hassReader) lacks(of map[string][]string) string {
+	for _, p := range h.gaps {
+		switch list, known := h.scope.lists[p.text]; {
+		case known && !list.ranged && list.values == nil:
+			return "a wildcard would take any words"
+		case h.hassSlots[p.name] == "" && h.hassSlots[h.s.intent+" "+p.name] == "" && h.hassIntents[h.s.intent] != "":
+			return fmt.Sprintf("no words here for {%s}", p.name)
+		}
+	}
+	if _, none := of[""]; len(of) == 0 || none && len(of) == 1 {
+		return "no capability here for their intent or kind of device"
+	}
+	return "they are a bare name, forbid, or do not say all that the deed needs"
 }
 
 // add puts a form to the capability.
@@ -272,6 +295,9 @@ func (h *hassReader) defined(parts []part, seen map[string]bool) bool {
 	for _, p := range parts {
 		for _, alt := range p.alts {
 			ok = h.defined(alt, seen) && ok
+		}
+		if p.kind == slotPart {
+			h.gaps = append(h.gaps, p)
 		}
 		switch rule, known := h.e.rules[p.text]; {
 		case p.kind == rulePart && !known:

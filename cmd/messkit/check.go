@@ -40,8 +40,12 @@ and which heaters, pumps and the like nothing would switch off by itself.`,
 			if err := c.folders(note); err != nil {
 				return err
 			}
-			if left := c.home.catalogue.Skipped(); len(left) > 0 {
-				fmt.Fprintf(a.out, "%s: %s of Home Assistant left out, which nothing here has words for: %s, ...\n", args[0], count(len(left), "sentence"), left[0])
+			left := map[string][]string{}
+			for _, one := range c.home.catalogue.Skipped() {
+				left[one.Why] = append(left[one.Why], one.Sentence)
+			}
+			for _, why := range sorted(left) {
+				fmt.Fprintf(a.out, "%s: %s of Home Assistant left out: %s; like %s\n", args[0], count(len(left[why]), "sentence"), printable(why), printable(left[why][0]))
 			}
 			for _, one := range c.home.notes {
 				fmt.Fprintln(a.out, printable(one.Error()))

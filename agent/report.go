@@ -211,7 +211,7 @@ func (t *task) response(plan capabilities.Plan, r result, images []mess.Entry, t
 		trouble = append([]string{r.notes}, trouble...)
 	}
 	if len(plan.Unused) > 0 {
-		trouble = append(trouble, "of the context this was not used: "+strings.Join(plan.Unused, "; "))
+		trouble = append(trouble, "of what was said this was not used: "+strings.Join(plan.Unused, "; "))
 	}
 	if len(content) == 0 && len(trouble) == 0 {
 		return nil

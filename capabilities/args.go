@@ -66,12 +66,14 @@ func (l *lexicon) differing(f *frame, s signal) *frame {
 func (x *request) byOrTo(rd *reading) (Outcome, bool) {
 	percent := decimalText(math.Abs(rd.number)) + " percent"
 	options := []string{"to " + percent, "by " + percent}
-	picked, out, ok := x.ask(Question{Field: amountField, Text: fmt.Sprintf("%s: %s?", rd.doubt, oneOf(options)), Options: options})
+	q := Question{Field: amountField, Text: fmt.Sprintf("%s: %s?", rd.doubt, oneOf(options)), Options: options}
+	picked, out, ok := x.ask(q)
 	switch {
 	case !ok:
 		return out, false
 	case len(picked) != 1:
-		return x.refuse("it is either how bright, or by how much; say which", nil), false
+		q.Text, q.Given = "it is one of the two; "+q.Text, without(x.given, q.Field)
+		return Outcome{Question: &q}, false
 	case picked[0] == options[1]:
 		rd.sentence, rd.args = rd.other, mess.Object{{Key: "change", Value: rd.number}}
 	}

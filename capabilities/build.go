@@ -124,7 +124,7 @@ func (b *builder) parsedRules() map[string]Template {
 
 func (b *builder) sentences(cat *Catalogue, e expander, c *capability, list fixed) {
 	for _, text := range list.Sentences {
-		b.sentence(cat, e, &sentence{capability: c, text: text, classes: list.Classes, quantity: list.Quantity, asked: list.Asked, all: list.All, doubt: list.Doubt})
+		b.sentence(cat, e, &sentence{capability: c, text: text, classes: list.Classes, quantity: list.Quantity, args: inOrder(list.Args), asked: list.Asked, all: list.All, doubt: list.Doubt})
 	}
 }
 
@@ -161,6 +161,10 @@ func (c *Catalogue) put(form []term, s *sentence) {
 	}
 	c.grammar.add(form, s)
 	for _, t := range form {
+		if slices.Contains(c.watching.Watch, t.word) { // "watch tv": what is required may be to watch
+			c.vocabulary[t.word] = true
+			continue
+		}
 		own[t.word] = true
 	}
 }

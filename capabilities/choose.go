@@ -13,6 +13,10 @@ func (x *request) choose(able []reading) Outcome {
 			able = looks
 		}
 	}
+	everything := func(rd reading) bool { return rd.ofWhat() && rd.capability.Command == SetSwitch }
+	if slices.ContainsFunc(able, everything) { // "start everything in the kitchen" is not to vacuum it
+		able = slices.DeleteFunc(slices.Clone(able), func(rd reading) bool { return rd.ofWhat() && !everything(rd) })
+	}
 	able = ofItsKind(able)
 	best := able[0]
 	if best.capability.Effect == Query && len(best.devices) > 1 { // where one answers, nobody is asked which
@@ -73,6 +77,11 @@ func (r *Resolver) made(c *capability, d int) *capability {
 func (rd *reading) ofWhat() bool {
 	m := rd.slot("device")
 	return m != nil && m.all && m.class == "" && m.how == byNothing
+}
+
+// sweeps reports whether it is to turn off everything of one place.
+func (rd *reading) sweeps() bool {
+	return rd.ofWhat() && rd.value("area") != "" && rd.capability.Command == SetSwitch && halts(*rd)
 }
 
 // same reports whether two readings would do the same.

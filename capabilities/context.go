@@ -135,6 +135,9 @@ func (r *Resolver) phrase(key string, value any) string {
 		}
 		said = spoken(d)
 	}
+	if share, ok := r.catalogue.lexicon.Shares[strings.ToLower(said)]; ok {
+		said = decimalText(share)
+	}
 	if n, err := strconv.ParseFloat(said, 64); key == "level" || key == "brightness" || key == "opening" {
 		switch {
 		case err != nil:
@@ -178,6 +181,9 @@ func (r *Resolver) inContext(req mess.Request, given mess.Object) Outcome {
 				doubts = append(doubts, h.said)
 			}
 			bare, out = more, o
+		} else if field, picked := r.answers(out, r.placed(h, out), req); picked != "" { // "it is dark in the hall"
+			known, fields, doubts = append(without(known, field), mess.Field{Key: field, Value: []string{picked}}), append(fields, field), append(doubts, h.said)
+			out = r.said(bare, known)
 		} else {
 			continue
 		}
@@ -223,9 +229,11 @@ func (r *Resolver) littered(text string, out Outcome) string {
 	return joined(rest)
 }
 
-// placed is the thing or place that a remark is about.
+// placed is the thing or place that a remark is about; of a line of context it is so where
+// it tells how things are, beside an order for a light.
 func (r *Resolver) placed(h *hint, out Outcome) string {
-	if !h.remark || out.Question == nil {
+	c := r.catalogue.find(out.Explain.Capability)
+	if out.Question == nil || !h.remark && (c == nil || !c.sets() || !r.tellsOnly(h.text) || r.limits(h.text)) {
 		return ""
 	}
 	return r.thingOf(r.catalogue.words.tokens(h.text))
@@ -378,10 +386,21 @@ func (x *request) allTheSame(p Plan, doubts []string, context bool) Outcome {
 		says = "the context says"
 	}
 	q := Question{Field: "context", Text: fmt.Sprintf("%s %s: shall I %s?", says, quoted(doubts), p.Summary), Options: []string{"yes", "no"}}
+	other := x.corrects(&p, doubts)
+	if other != nil {
+		q.Options = []string{p.Summary, other.Summary}
+		q.Text = fmt.Sprintf("%s %s: shall I %s?", says, quoted(doubts), oneOf(q.Options))
+	}
 	picked, out, ok := x.ask(q)
 	switch {
 	case !ok:
 		return out
+	case len(picked) > 1:
+		q.Text, q.Given = "one of the two is to be done; "+q.Text, without(x.given, q.Field)
+		return Outcome{Question: &q}
+	case other != nil && picked[0] == other.Summary:
+		return Outcome{Plan: other}
+	case other != nil:
 	case picked[0] != "yes":
 		return x.refuse("the answer was no; nothing is done", nil)
 	}

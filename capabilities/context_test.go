@@ -1,6 +1,7 @@
 package capabilities_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,6 +93,49 @@ func TestContextThatNarrows(t *testing.T) {
 			t.Errorf("%q beside %v: %q, want %q", tt.intent, tt.context, got(o), tt.want)
 		case len(o.Plan.Unused) > 0:
 			t.Errorf("%q beside %v: told as not used: %q", tt.intent, tt.context, o.Plan.Unused)
+		}
+	}
+}
+
+// What tells where it is dark may say which light, and is asked about.
+func TestContextOfWhereItIsDark(t *testing.T) {
+	for _, tt := range []struct{ intent, line, want string }{
+		{"turn on the light", "it is dark on the porch", `the context says "it is dark on the porch": shall I turn on the porch light?`},
+		{"turn on the light", "it is not dark on the porch", "no: the context says"},
+		{"turn on the light", "it is dark on the porch until 8 pm", "no: the context says"},
+	} {
+		o := resolver().Resolve(beside(tt.intent, tt.line))
+		no, refused := strings.CutPrefix(tt.want, "no: ")
+		switch {
+		case refused && o.Refusal != nil && strings.HasPrefix(o.Refusal.Reason, no):
+		case o.Question != nil && o.Question.Text == tt.want:
+		default:
+			t.Errorf("%q beside %q: %q, want %q", tt.intent, tt.line, got(o), tt.want)
+		}
+	}
+}
+
+// What names another thing outright is offered beside what the request names.
+func TestContextThatCorrects(t *testing.T) {
+	for line, both := range map[string]bool{
+		"I meant the reading lamp": true, "actually the reading lamp": true, "sorry, the reading lamp": true, "the reading lamp": true,
+		"I meant the heater": false, "the reading lamp is broken": false, "and the reading lamp": false,
+	} {
+		r, req := resolver(), beside("turn on the porch light", line)
+		q := question(t, r, req)
+		if want := []string{"turn on the porch light", "turn on the reading lamp"}; slices.Equal(q.Options, want) != both {
+			t.Errorf("%q: %q, want both offered: %t", line, q.Options, both)
+		}
+		if !both {
+			continue
+		}
+		for answer, want := range map[string]string{
+			"the reading lamp": "switch-on reading-lamp", "the porch light": "switch-on porch-lamp", "turn on the porch light": "switch-on porch-lamp", "the second": "switch-on reading-lamp",
+			"both": "? context", "yes": "? context", "no": "no: ",
+		} {
+			if o := r.Answer(q, nil, answer, req); !strings.HasPrefix(got(o), want) {
+				t.Errorf("%q, answered with %q: %q, want %q", line, answer, got(o), want)
+			}
 		}
 	}
 }

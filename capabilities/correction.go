@@ -3,6 +3,9 @@ package capabilities
 import (
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/mess"
 )
 
 // corrected reads an order that takes back a part of itself: "turn off the kitchen light,
@@ -29,6 +32,34 @@ func (x *request) corrected() (Outcome, bool) {
 	return Outcome{}, false
 }
 
+// corrects is the plan in the place of p that a line of context names outright: "I meant
+// the kitchen light", "actually the kitchen one". nil if none does.
+func (x *request) corrects(p *Plan, lines []string) *Plan {
+	w := x.words()
+	tokens := w.tokens(lines[0])
+	for n := 1; n > 0 && len(tokens) > 0; tokens = tokens[n:] {
+		n = max(w.picking.longest(tokens, 0), w.filler.longest(tokens, 0), w.takingBack.longest(tokens, 0), x.r.catalogue.context.correcting.longest(tokens, 0))
+	}
+	if len(lines) > 1 || len(p.Steps) > 0 || len(tokens) == 0 || len(tokens) > maxThing {
+		return nil
+	}
+	if last := len(tokens) - 1; w.picking.longest(tokens, last) > 0 { // "the kitchen one"
+		d := slices.IndexFunc(x.r.home.Devices, func(d Device) bool { return d.Name == p.Device })
+		tokens = append(tokens[:last], w.tokens(spaced(x.r.class[d]))...)
+	}
+	req := x.req
+	req.Context, req.Intent = nil, strings.TrimRight(req.Intent, " .!,;:")+" or the "+joined(tokens)
+	o := x.r.said(req, x.given)
+	if o.Question == nil || o.Question.Field != "meaning" || o.Question.Options[0] != p.Summary {
+		return nil
+	}
+	o = x.r.said(req, append(without(x.given, "meaning"), mess.Field{Key: "meaning", Value: o.Question.Options[1:]}))
+	if o.Plan == nil || o.Plan.Capability != p.Capability || len(o.Plan.Steps) > 0 {
+		return nil
+	}
+	return o.Plan
+}
+
 // orders reports whether an order is among the words.
 func (x *request) orders(tokens []token) bool {
 	return slices.ContainsFunc(tokens, func(t token) bool { return x.r.catalogue.lexicon.orders[t.folded] || x.switching(t) })
@@ -43,6 +74,17 @@ func (x *request) stands(i int) bool {
 	}
 	f := framer{x: x}
 	return f.place(i) || f.setting(i, i+1) || x.ordered(i) || x.switching(x.tokens[i]) || x.words().cardinalEnd(x.tokens, i) > i
+}
+
+// urged takes the "do" off that stands before an order: "do turn on the fan". Of "do lights
+// turn on at eight?" it takes nothing.
+func (x *request) urged(tokens []token) []token {
+	y := &request{r: x.r, tokens: tokens}
+	i := y.pass(0)
+	if i+2 >= len(tokens) || tokens[i].text != "do" || tokens[i+1].text != tokens[i+1].folded || !y.ordered(i+1) || !y.switching(tokens[i+2]) && x.words().article.longest(tokens, i+2) == 0 {
+		return tokens
+	}
+	return slices.Concat(tokens[:i], tokens[i+1:])
 }
 
 // unnumbered takes the number off that a list gives to an order: "1. turn on the light".

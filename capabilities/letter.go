@@ -82,10 +82,14 @@ const maxLetter = 8000
 
 // unquoted is a letter without what others wrote in it, and its head.
 func (r *Resolver) unquoted(text string) (plain string, left []string) {
-	if !strings.Contains(text, "\n") {
+	w, c := r.catalogue.words, &r.catalogue.letter
+	if !strings.Contains(text, "\n") { // "Subject: lights. Turn on the hall light"
+		head, body, parts := strings.Cut(text, ". ")
+		if key, of, headed := strings.Cut(head, ": "); parts && headed && len(c.Heads) > 0 && strings.EqualFold(key, c.Heads[0]) && !r.limits(of) {
+			return strings.TrimSpace(body), []string{head}
+		}
 		return text, nil
 	}
-	w, c := r.catalogue.words, &r.catalogue.letter
 	var kept []string
 	body := false // a line of the letter itself was seen
 	lines := strings.Split(text, "\n")

@@ -267,6 +267,10 @@ func (p picker) byWords(tokens []token) string {
 		if !p.knownAll(o, tokens) {
 			continue
 		}
+		if found != "" && p.q.Field == "context" && len(p.said) > 0 { // one of the two is what the request says
+			p.said = nil
+			return p.byWords(tokens)
+		}
 		if found != "" {
 			return ""
 		}

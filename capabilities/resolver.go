@@ -143,7 +143,7 @@ func (x *request) outcome() Outcome {
 	if len(x.req.Intent) > maxText || len(x.tokens) > maxTokens {
 		return x.refuse("the request has more than 60 words; say in one sentence what is to be done", nil)
 	}
-	x.tokens = x.unnumbered(x.tokens)
+	x.tokens = x.urged(x.unnumbered(x.tokens))
 	x.asks = w.asks(x.req.Intent, x.tokens)
 	x.asks = x.asks || x.stillSo()
 	x.agreeing()
@@ -229,7 +229,7 @@ func (x *request) read() {
 			return
 		}
 		for _, b := range slots {
-			if slices.Contains(amountKinds, b.kind) {
+			if slices.Contains(amountKinds, b.kind) || b.kind == "amount" && b.name != b.kind {
 				rd.args = rd.args.Set(b.name, b.match.amount)
 				if r, bounded := s.within[b.name]; bounded && (b.match.amount < r.Min || b.match.amount > r.Max) {
 					return
@@ -239,7 +239,7 @@ func (x *request) read() {
 				rd.doubt = "degrees were not said"
 			}
 			if b.kind == "amount" {
-				rd.doubt = unmeasured(b.match.amount)
+				rd.doubt = cmp.Or(rd.doubt, unmeasured(b.match.amount))
 			}
 			if b.kind == "device" || b.kind == "view" || b.kind == "spot" {
 				rd.how = max(rd.how, b.match.how)
@@ -255,10 +255,14 @@ func (x *request) read() {
 
 // settle takes a reading to one device, and that to a plan.
 func (x *request) settle(rd *reading) Outcome {
+	sweeps := rd.sweeps()
+	if sweeps {
+		rd.doubt = cmp.Or(rd.doubt, "no kind of device was named")
+	}
 	if rd.capability.Command.Watches() && rd.all && len(rd.devices) > 1 {
 		return x.refuse(fmt.Sprintf("one request watches one thing; make a request for each of %s", strings.Join(x.r.labels(rd.devices), ", ")), x.r.labels(rd.devices))
 	}
-	if m := rd.slot("device"); rd.all && !rd.sole && len(rd.devices) > 1 && (m == nil || rd.capability.Effect == Query || len(rd.capability.Classes) == 1 || m.how != byNothing && (m.count == 0 || m.count == len(rd.devices))) {
+	if m := rd.slot("device"); rd.all && !rd.sole && len(rd.devices) > 1 && (sweeps || m == nil || rd.capability.Effect == Query || len(rd.capability.Classes) == 1 || m.how != byNothing && (m.count == 0 || m.count == len(rd.devices))) {
 		return x.group(rd)
 	}
 	if x.spare != nil && !rd.sole && rd.capability.Command != Clean {

@@ -69,7 +69,8 @@ func parted(text string, yield func(word string, pause bool)) {
 			yield(word, pause)
 			pause = false
 		}
-		pause = pause || strings.ContainsRune(",;.!:", r)
+		clock := r == ':' && from > 0 && unicode.IsDigit(rune(text[from-1])) && from+1 < len(text) && unicode.IsDigit(rune(text[from+1])) // "20:00"
+		pause = pause || strings.ContainsRune(",;.!:", r) && !clock
 		from += sign
 	}
 }

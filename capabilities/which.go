@@ -25,7 +25,7 @@ func (x *request) ask(q Question) (picked []string, out Outcome, ok bool) {
 
 // someDevices settles which device is meant, or which of several.
 func (x *request) someDevices(rd *reading) ([]int, Outcome, bool) {
-	if rd.ofWhat() && rd.capability.Effect != Query && len(rd.capability.Classes) != 1 {
+	if rd.ofWhat() && !rd.sweeps() && rd.capability.Effect != Query && len(rd.capability.Classes) != 1 {
 		return nil, x.refuse("\"all\" of what? name a kind of device, like lights", nil), false
 	}
 	if len(rd.devices) == 1 {

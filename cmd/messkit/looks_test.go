@@ -31,6 +31,8 @@ func TestWhatIsAskedOrToldIsLookedAt(t *testing.T) {
 		{"the hall light went off", "plan", "read-switch", "look whether the hall light is on"},
 		{"the garage door is open", "plan", "read-sensor", "read the contact from the garage door"},
 		{"the light is on", "question", "read-switch", "which one"},
+		{"garage door is open?", "plan", "read-sensor", "read the contact from the garage door"},
+		{"the front door is locked?", "plan", "read-sensor", "read the lock from the front door lock"},
 		{"did I lock the door and close the garage", "plan", "read-sensor", "read the lock from the front door lock, read the contact from the garage door"},
 		{"did I forget to turn off the stove?", "plan", "read-switch", "look whether the stove is on"},
 		{"is the stove or the kettle on", "plan", "read-switch", "look whether the stove is on, look whether the kitchen kettle is on"},

@@ -110,7 +110,7 @@ func (a *app) explain(out capabilities.Outcome, v ruling) error {
 			line(fmt.Sprintf("  step %d", i+1), "%s", step.Summary)
 		}
 		if len(plan.Unused) > 0 {
-			line("not used", "of the context: %s", strings.Join(plan.Unused, "; "))
+			line("not used", "of what was said: %s", strings.Join(plan.Unused, "; "))
 		}
 		if plan.Consequences != "" {
 			line("consequences", "%s", plan.Consequences)

@@ -58,3 +58,68 @@ func TestWhatIsToBeSo(t *testing.T) {
 		{"has the stove been turned off", "plan", "read-switch", "look whether the stove is on"},
 	})
 }
+
+// What is said every day without its verb, or with one word more, is asked about where it
+// is not sure, and never another deed.
+func TestOrdersOfEveryDay(t *testing.T) {
+	saidInTheHome(t, []sentence{
+		{"watch tv", "question", "switch-on", "it was not said to turn it on: shall I turn on the living room tv?"},
+		{"I want to watch tv", "question", "switch-on", "shall I turn on the living room tv?"},
+		{"don't watch tv", "refusal", "", "rules something out"},
+		{"watch the garage door", "plan", "watch-sensor", "watch the garage door"},
+		{"do turn on the fan", "plan", "switch-on", "turn on the bedroom fan"},
+		{"do not turn on the fan", "refusal", "", "rules something out"},
+		{"do turn on the fan?", "question", "switch-on", "shall I turn on the bedroom fan?"},
+		{"do lights turn on at 8 pm", "refusal", "", "is a time"},
+		{"get ready to turn on the hall light", "question", "switch-on", `"get ready to" may be meant for somebody: shall I turn on the hall light?`},
+		{"open the blind a little", "question", "set-opening", "which one: bedroom blind or kids room blind?"},
+		{"open the bedroom blind a little", "question", "set-opening", "it was not said how far: shall I take the bedroom blind to 20 percent open?"},
+		{"close the bedroom blind a bit", "question", "set-opening", "shall I take the bedroom blind to 80 percent open?"},
+		{"turn off everything in the bathroom", "question", "switch-off", "no kind of device was named: shall I turn off the bathroom heater, turn off the bathroom light, turn off the washing machine?"},
+		{"turn everything off in the kitchen except the stove", "question", "switch-off", "turn off the kitchen light, turn off the kitchen rice cooker?"},
+		{"turn on everything in the kitchen", "refusal", "switch-on", "name a kind of device"},
+		{"start everything in the kitchen", "refusal", "switch-on", "name a kind of device"},
+		{"vacuum everything", "plan", "vacuum-floor", "vacuum all floors"},
+		{"bedroom blind at 20", "question", "set-opening", "percent was not said: shall I take the bedroom blind to 20 percent open?"},
+		{"open the bedroom blind to 20", "question", "set-opening", "percent was not said"},
+		{"bedroom blind at 200", "refusal", "set-opening", "may be 0 to 100 percent"},
+		{"hall heating at 20", "plan", "set-temperature", "set the hall heating to 20"},
+		{"Subject: the hall. Turn on the hall light", "plan", "switch-on", "turn on the hall light"},
+		{"Subject: do not. Turn on the hall light", "refusal", "", "not understood"},
+	})
+}
+
+// Beside an order a time with a colon is one, and a level may be a word.
+func TestBesideAnOrder(t *testing.T) {
+	for want, entry := range map[string]mess.Entry{
+		"turn on the hall light, on Saturday 21 November at 20:00:00": mess.TextEntry("at 20:00"),
+		"set the hall light to 50 percent":                            {Type: "structured", Value: mess.Object{{Key: "level", Value: "half"}}},
+	} {
+		o := simulated(t).Resolve(mess.Request{Intent: "turn on the hall light", Context: []mess.Entry{entry}})
+		if o.Plan == nil || o.Plan.Summary != want {
+			t.Errorf("beside %+v: %+v, want %s", entry, o, want)
+		}
+	}
+}
+
+// A question whether a number is how much or by how much takes either, and is asked again
+// where the answer is both or neither.
+func TestByOrTo(t *testing.T) {
+	r, req := simulated(t), mess.Request{Intent: "brighten the hall light 20%"}
+	q := r.Resolve(req).Question
+	if q == nil {
+		t.Fatal("not asked")
+	}
+	for answer, want := range map[string]string{
+		"by 20": "make the hall light 20 percent brighter", "by 20 percent": "make the hall light 20 percent brighter", "to 20": "set the hall light to 20 percent",
+		"20": "", "both": "", "by and to": "",
+	} {
+		o := r.Answer(*q, nil, answer, req)
+		switch {
+		case want != "" && (o.Plan == nil || o.Plan.Summary != want):
+			t.Errorf("%q: %+v, want %s", answer, o, want)
+		case want == "" && (o.Question == nil || strings.Join(o.Question.Options, ", ") != "to 20 percent, by 20 percent"):
+			t.Errorf("%q: %+v, want the question again", answer, o)
+		}
+	}
+}

@@ -54,6 +54,7 @@ func run[T any](ctx context.Context, g *Gate, c *call, f func(context.Context) (
 	case <-ctx.Done():
 		return none, context.Cause(ctx)
 	}
+	g.begins(c)
 	late := &TimeoutError{Device: c.dev.name, Call: c.name, Limit: c.limit}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.limit, late)
 	answers := make(chan answer[T], 1)
@@ -123,6 +124,7 @@ func (g *Gate) cameBack(c *call) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	c.back = true
+	g.acted(c)
 	if c.dev.hung[c] {
 		g.log.Warn("driver is back", "device", c.dev.name, "call", c.name)
 	}

@@ -62,6 +62,8 @@ type device struct {
 	left   bool           // it has acted, or may have, and is not known to be inert since
 	level  level
 	driver drivers.Device // nil before Start
+	seen   []Seen         // since it acted last
+	acts   uint64         // how often a call that does more than read has begun or ended
 }
 
 // New makes a gate. now must carry monotonic time, as time.Now does.

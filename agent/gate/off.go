@@ -41,6 +41,7 @@ func (g *Gate) wentOff(d *device, o *off) bool {
 		return false
 	}
 	d.off, d.level = nil, isOff
+	g.saw(d, d.acts, true, drivers.Reading{Quantity: "on"})
 	d.calm()
 	g.tellGuard(d)
 	g.ring()

@@ -69,7 +69,7 @@ func step[T any](ctx context.Context, p *Pass, name string, limit time.Duration,
 		return v, err
 	}
 	p.g.ask()
-	return run(ctx, p.g, c, func(ctx context.Context) (T, error) {
+	v, err = run(ctx, p.g, c, func(ctx context.Context) (T, error) {
 		if err := p.mayAct(ctx, looked); err != nil {
 			var none T
 			return none, err
@@ -77,6 +77,10 @@ func step[T any](ctx context.Context, p *Pass, name string, limit time.Duration,
 		v, err := tracked(ctx, p, f)
 		return v, p.midway(ctx, name, err)
 	})
+	if err == nil {
+		p.took(name)
+	}
+	return v, err
 }
 
 // line is what a call of the pass waits for: the act before it, or, where it is about

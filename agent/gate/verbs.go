@@ -120,7 +120,7 @@ func (p *Pass) TurnTo(ctx context.Context, t drivers.Turner, degrees float64) er
 
 // Angle reads back to what angle the device is turned.
 func (p *Pass) Angle(ctx context.Context, r drivers.AngleReader) (float64, error) {
-	return watch(ctx, p, "read angle", r.Angle)
+	return reads(ctx, p, "angle", "°", "read angle", r.Angle)
 }
 
 // EstimatedOpening is how far open the device is, as it reckons.
@@ -141,12 +141,12 @@ func (p *Pass) SetTarget(ctx context.Context, t drivers.Thermostat, celsius floa
 
 // Target reads back which temperature the device is to keep, in °C.
 func (p *Pass) Target(ctx context.Context, r drivers.TargetReader) (float64, error) {
-	return watch(ctx, p, "read the temperature", r.Target)
+	return reads(ctx, p, "target", "°C", "read the temperature", r.Target)
 }
 
 // Level reads back how bright the device is.
 func (p *Pass) Level(ctx context.Context, r drivers.LevelReader) (float64, error) {
-	return watch(ctx, p, "read level", r.Level)
+	return reads(ctx, p, "level", "%", "read level", r.Level)
 }
 
 // Colour reads back which colour the device has.
@@ -218,17 +218,17 @@ func (p *Pass) moves(ctx context.Context, name string, c capabilities.Command, l
 
 // Opening reads back how far open the device is.
 func (p *Pass) Opening(ctx context.Context, r drivers.OpeningReader) (float64, error) {
-	return watch(ctx, p, "read opening", r.Opening)
+	return reads(ctx, p, "opening", "%", "read opening", r.Opening)
 }
 
 // Locked reads back whether the device is locked.
 func (p *Pass) Locked(ctx context.Context, r drivers.LockReader) (bool, error) {
-	return watch(ctx, p, "read lock", r.Locked)
+	return reads(ctx, p, "lock", "", "read lock", r.Locked)
 }
 
 // Docked reads back whether a cleaner is in its dock.
 func (p *Pass) Docked(ctx context.Context, r drivers.DockReader) (bool, error) {
-	return watch(ctx, p, "read state", r.Docked)
+	return reads(ctx, p, "docked", "", "read state", r.Docked)
 }
 
 // AtRest reads back whether a device stands still.
@@ -248,12 +248,12 @@ func (p *Pass) Map(ctx context.Context, m drivers.Mapper) (drivers.Photo, error)
 
 // On reads back whether the device is on.
 func (p *Pass) On(ctx context.Context, r drivers.SwitchReader) (bool, error) {
-	return watch(ctx, p, "read state", r.On)
+	return reads(ctx, p, "on", "", "read state", r.On)
 }
 
 // Read reads measurements.
 func (p *Pass) Read(ctx context.Context, s drivers.Sensor) ([]drivers.Reading, error) {
-	return watch(ctx, p, "read", s.Read)
+	return reads(ctx, p, "", "", "read", s.Read)
 }
 
 // Observe asks what the device knows to be there.

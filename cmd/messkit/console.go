@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/messkit/messkit/agent/admin"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/stop"
+	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange/console"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/mess"
@@ -41,6 +43,11 @@ type placeState struct {
 type placeDevice struct {
 	Name       string        `json:"name"`
 	Label      string        `json:"label,omitempty"`
+	Area       string        `json:"area,omitempty"`
+	Class      string        `json:"class,omitempty"`
+	Acts       bool          `json:"acts,omitempty"` // there is something that it could be kept from
+	Doing      string        `json:"doing,omitempty"`
+	Seen       []agent.Seen  `json:"seen,omitempty"` // nothing: it was not read
 	Started    bool          `json:"started"`
 	Failed     agent.Failure `json:"failed,omitzero"` // its last use, until it works again
 	Quarantine bool          `json:"quarantine,omitempty"`
@@ -68,7 +75,14 @@ func (p *place) State() any {
 		return s
 	}
 	for _, d := range p.own.agent.agent.Status().Devices {
-		one := placeDevice{Name: d.Name, Label: d.Label, Started: d.Started, Failed: d.Failed}
+		one := placeDevice{Name: d.Name, Label: d.Label, Doing: d.Doing, Seen: d.Seen, Started: d.Started, Failed: d.Failed}
+		if i := slices.IndexFunc(p.cfg.home.devices, func(c device) bool { return c.name == d.Name }); i >= 0 {
+			c := p.cfg.home.devices[i]
+			one.Area, one.Class = c.area(), c.class()
+			one.Acts = slices.ContainsFunc(agent.Commands(c.dev), func(c capabilities.Command) bool {
+				return capabilities.Plan{Command: c, Effect: capabilities.Query}.Actuates()
+			})
+		}
 		if call, is := hung[d.Name]; is {
 			one.Quarantine, one.Trouble = true, fmt.Sprintf("its driver has not come back from %q; check the device", call)
 		}

@@ -152,6 +152,14 @@ func (d device) class() string {
 	return cmp.Or(d.Class, d.kind.Class)
 }
 
+// area is where it is, as its configuration or it itself says.
+func (d device) area() string {
+	if p, ok := d.dev.(drivers.Placed); ok && d.Area == "" {
+		return p.Area()
+	}
+	return d.Area
+}
+
 // effect is that of the configuration, or of the device's own nature.
 func (d device) effect() capabilities.Effect {
 	if _, once := d.dev.(drivers.Unrepeatable); once {

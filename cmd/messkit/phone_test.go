@@ -96,8 +96,8 @@ func TestThePageIsReadByEverybody(t *testing.T) {
 	}
 }
 
-// That a device has failed stands beside it, with when and why; nothing says that
-// it is ready.
+// That a device has failed stands beside it, with when and why; how it is stands there
+// once somebody has read it.
 func TestADeviceThatFailsIsSeen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -112,10 +112,12 @@ func TestADeviceThatFailsIsSeen(t *testing.T) {
 	h := startHouseOf(t, []string{"--config", config})
 	p := h.operator(360, 640)
 	p.Click("nav a", "Things")
-	p.Until(`[...document.querySelectorAll("#devices li")].filter((d) => d.textContent.includes("ready")).length === 2`)
+	p.Until(`[...document.querySelectorAll("#devices li")].filter((d) => d.textContent.includes("not read yet")).length === 2`)
 	h.becomes(h.asks(`{"intent": "turn on the fan"}`), "failed")
 	p.Until(`/^fan.*failed last time.*failed .*\d\d:\d\d.*127\.0\.0\.1:1/s.test([...document.querySelectorAll("#devices li")].find((d) => d.textContent.startsWith("fan")).textContent)`)
-	p.Until(`[...document.querySelectorAll("#devices li")].filter((d) => d.textContent.includes("ready")).length === 1`)
+	p.Until(`[...document.querySelectorAll("#devices li")].filter((d) => d.textContent.includes("failed last time")).length === 1`)
+	h.becomes(h.asks(`{"intent": "turn on the porch light"}`), "completed")
+	p.Until(`/^porch light\s+on\s+porch · light · as of .*\d\d:\d\d.*Keep from acting$/s.test([...document.querySelectorAll("#devices li")].find((d) => d.textContent.startsWith("porch light")).textContent)`)
 	h.usable(p, "failed")
 	h.fits(p, "failed", 360, 640)
 	if faults := p.Faults(); len(faults) > 0 {

@@ -142,7 +142,7 @@ func (g *guest) tellStates(ctx context.Context, s *stream) error {
 }
 
 // counters are what changes all the time, and nobody waits for.
-var counters = []string{"uptime_s", "log", "journal", "mqtt", "last_seen"}
+var counters = []string{"uptime_s", "log", "journal", "mqtt", "last_seen", "as_of"}
 
 // steady is a state without what only counts.
 func steady(state []byte) []byte {

@@ -44,25 +44,37 @@ const shotOf = (executor, device) => pictures.find((p) => p.executor === executo
 function device(owner, d) {
   const p = shotOf(owner, d.name)
   return el('li', {},
-    el('h3', {}, d.label || words(d.name)),
-    el('p', {}, chips(d)),
-    d.trouble ? el('p', { className: 'error' }, d.trouble) : d.failed ? el('div', { className: 'error' }, folded(`failed ${since(d.failed.at)}: ${d.failed.why}`)) : null,
-    d.locked ? el('p', { className: 'meta' }, `kept from acting: ${d.locked}`) : null,
-    p ? el('a', { href: `#task/${encodeURIComponent(p.ref)}` }, el('img', { className: 'picture', src: exchange.attachment(p.ref, p.name), alt: `the last picture of ${words(d.name)}`, })) : null,
-    p ? el('p', { className: 'meta' }, `last picture ${ago(p.at)}`) : null,
-    operator() ? el('button', { type: 'button', className: 'plain', onclick: (e) => act(e.target, { do: d.locked ? 'unlock' : 'lock', what: d.name, why: 'on the page' }), 'aria-label': `${holdBack(d)}: ${words(d.name)}` }, holdBack(d)) : null)
+    el('div', {},
+      el('h3', {}, d.label || words(d.name)), ' ', chips(d),
+      el('p', { className: 'meta' }, [d.area, words(d.class || ''), asOf(d)].filter(Boolean).map(words).join(' · ')),
+      d.trouble ? el('p', { className: 'error' }, d.trouble) : d.failed ? el('div', { className: 'error' }, folded(`failed ${since(d.failed.at)}: ${d.failed.why}`)) : null,
+      d.locked ? el('p', { className: 'meta' }, `kept from acting: ${d.locked}`) : null,
+      p ? el('a', { href: `#task/${encodeURIComponent(p.ref)}` }, el('img', { className: 'picture', src: exchange.attachment(p.ref, p.name), alt: `the last picture of ${words(d.name)}`, })) : null,
+      p ? el('p', { className: 'meta' }, `last picture ${ago(p.at)}`) : null),
+    operator() && (d.acts || d.locked) ? el('button', { type: 'button', className: 'plain', onclick: (e) => act(e.target, { do: d.locked ? 'unlock' : 'lock', what: d.name, why: 'on the page' }), 'aria-label': `${holdBack(d)}: ${words(d.name)}` }, holdBack(d)) : null)
 }
 
 /** holdBack names the button: "Lock" beside a door would say that it locks the door. */
 const holdBack = (d) => (d.locked ? 'Let it act again' : 'Keep from acting')
 
+/** stands tells how a device is, as far as it has said so: the page has none of them asked. */
+function stands(d) {
+  if (d.doing) return [d.doing]
+  const known = (d.seen || []).filter((s) => s.text).map((s) => (s.told ? `told: ${s.text}` : s.text))
+  return known.length ? known : [d.seen ? 'has acted, not read since' : d.class === 'camera' ? '' : 'not read yet']
+}
+
+/** asOf is since when nobody has asked it anew. */
+const asOf = (d) => (d.seen && !d.doing ? `as of ${since(d.seen.map((s) => s.as_of).sort()[0])}` : '')
+
 function chips(d) {
-  const list = [d.started && d.failed ? ['failed last time', 'bad'] : [d.started ? 'ready' : 'not started', d.started ? 'good' : 'warn']]
+  const list = d.started ? stands(d).map((text) => [text, '']) : [['not started', 'warn']]
+  if (d.started && d.failed) list.unshift(['failed last time', 'bad'])
   if (d.quarantine) list.push(['quarantine', 'bad'])
   if (d.locked) list.push(['kept from acting', 'warn'])
   if (d.disarmed) list.push(['disarmed', 'warn'])
   if (d.safety) list.push([`${d.safety} since the stop`, d.safety === 'safe' ? 'good' : 'bad'])
-  return list.flatMap(([text, kind]) => [el('span', { className: `chip ${kind}` }, text), ' '])
+  return list.flatMap(([text, kind]) => (text ? [el('span', { className: `chip ${kind}` }, text), ' '] : []))
 }
 
 /** executor shows one; of that whose devices are shown above, no device fails here once more. */

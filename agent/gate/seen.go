@@ -1,0 +1,140 @@
+package gate
+
+import (
+	"context"
+	"slices"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+)
+
+// Seen is one thing that a device has said of itself. Its quantity is one of a sensor,
+// or on, opening (%), lock, docked, level (%), angle (°) or target (°C); a truth value
+// is 0 or 1.
+type Seen struct {
+	drivers.Reading
+	Told bool // nobody has read it since the device was told so; without a quantity: since it acted
+}
+
+// Seen lists what is known of a device, without asking it. Nothing: it was not read.
+func (g *Gate) Seen(name string) []Seen {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d := g.devices[name]; d != nil {
+		return slices.Clone(d.seen)
+	}
+	return nil
+}
+
+// saw notes readings of a device, in the place of what it said of the same before. acts
+// is how often it had been made to act when it was asked: what was read meanwhile is
+// over. mu is held.
+func (g *Gate) saw(d *device, acts uint64, told bool, list ...drivers.Reading) {
+	if acts != d.acts {
+		return
+	}
+	for _, r := range list {
+		if r.At.IsZero() {
+			r.At = g.now()
+		}
+		at := slices.IndexFunc(d.seen, func(old Seen) bool { return old.Quantity == r.Quantity || old.Quantity == "" })
+		if at < 0 {
+			d.seen = append(d.seen, Seen{r, told})
+		} else {
+			d.seen[at] = Seen{r, told}
+		}
+	}
+}
+
+// acted forgets what was seen of a device when a call of it begins and ends that does
+// more than read. mu is held.
+func (g *Gate) acted(c *call) {
+	d := c.dev
+	switch c.line {
+	case d.look:
+		return
+	case d.acting, d.steer:
+		d.seen = []Seen{{drivers.Reading{At: g.now()}, true}}
+	default:
+		d.seen = nil // it was started, or taken to its safe state
+	}
+	d.acts++
+}
+
+func (g *Gate) begins(c *call) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.acted(c)
+}
+
+// took notes how a device was told to be that has done what the verb says.
+func (p *Pass) took(verb string) {
+	r := drivers.Reading{Unit: "%"}
+	is := func(quantity string, yes bool) {
+		if r.Quantity, r.Unit = quantity, ""; yes {
+			r.Value = 1
+		}
+	}
+	part := func(quantity, arg string) {
+		planned, _ := p.order.Args.Get(arg)
+		value, known := amount(planned)
+		if r.Value = value; known {
+			r.Quantity = quantity
+		}
+	}
+	switch p.order.Command {
+	case capabilities.SetSwitch, capabilities.Toggle:
+		is("on", verb == "switch on")
+	case capabilities.Lock, capabilities.Unlock:
+		is("lock", p.order.Command == capabilities.Lock)
+	case capabilities.Dock:
+		is("docked", true)
+	case capabilities.Open:
+		r.Quantity, r.Value = "opening", 100
+	case capabilities.Shut:
+		r.Quantity = "opening"
+	case capabilities.OpenTo:
+		part("opening", "opening")
+	case capabilities.Dim:
+		part("level", "level")
+	case capabilities.SetTemperature:
+		r.Unit = "°C"
+		part("target", "temperature")
+	}
+	if r.Quantity == "" {
+		return
+	}
+	p.g.mu.Lock()
+	defer p.g.mu.Unlock()
+	p.g.saw(p.dev, p.dev.acts, true, r)
+}
+
+// reads calls a verb that reads, and notes what it says as a quantity.
+func reads[T any](ctx context.Context, p *Pass, quantity, unit, name string, f func(context.Context) (T, error)) (T, error) {
+	p.g.mu.Lock()
+	acts := p.dev.acts
+	p.g.mu.Unlock()
+	v, err := watch(ctx, p, name, f)
+	if err == nil {
+		p.said(acts, drivers.Reading{Quantity: quantity, Unit: unit}, v)
+	}
+	return v, err
+}
+
+// said notes v, which readings are told as they are.
+func (p *Pass) said(acts uint64, r drivers.Reading, v any) {
+	p.g.mu.Lock()
+	defer p.g.mu.Unlock()
+	switch v := v.(type) {
+	case bool:
+		if v {
+			r.Value = 1
+		}
+	case float64:
+		r.Value = v
+	case []drivers.Reading:
+		p.g.saw(p.dev, acts, false, v...)
+		return
+	}
+	p.g.saw(p.dev, acts, false, r)
+}

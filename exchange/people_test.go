@@ -69,6 +69,23 @@ func TestWhatIsKeptFromActingIsNotForPeople(t *testing.T) {
 	}
 }
 
+// lastly is the last status in a thread.
+func (h *house) lastly(ref string) (last mess.Status) {
+	h.t.Helper()
+	t, err := h.x.Thread(h.t.Context(), person, ref)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, m := range t.Messages {
+		for _, item := range m.Items {
+			if s, ok := item.(*mess.Status); ok {
+				last = *s
+			}
+		}
+	}
+	return last
+}
+
 // What a person has begun she ends, and says what was done: it is not handed over
 // as untouched. While she was told to stop, and has not said that she has, she
 // begins nothing.
@@ -86,6 +103,10 @@ func TestWhatPeopleHaveBegun(t *testing.T) {
 			t.Errorf("she begins during the stop: %v", err)
 		}
 		h.heard(ana, mess.Executor{Stopped: &mess.Stopped{Orders: mess.Refs{s.ID}}})
+		h.is(ref, mess.Claimed)
+		if line := h.lastly(ref); line.Executor != ana.ID || line.Code != mess.Claimed || line.Message != "ana says: I have stopped" {
+			t.Errorf("what the thread says of it: %+v", line)
+		}
 		h.says(ana, "status: {re: "+ref+", code: in_progress}")
 		if _, err := h.try(ana, "status: {re: "+ref+", code: delegated, delegated_to: ben, reason: {type: other, detail: handed over, effect: none}}"); !errors.Is(err, mess.Illegal) {
 			t.Errorf("she hands over what she has begun: %v", err)

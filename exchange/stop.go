@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -180,7 +181,45 @@ func (x *Exchange) stands(ctx context.Context, c mess.Executor) error {
 		return nil
 	}
 	x.log.Info("stop confirmed", "executor", c.ID)
-	return x.keepStops(ctx, c.ID)
+	if err := x.keepStops(ctx, c.ID); err != nil {
+		return err
+	}
+	return x.hasStopped(ctx, c.ID)
+}
+
+// atWork are the statuses in which somebody's hands may be at a thread.
+var atWork = []mess.Code{mess.Claimed, mess.InProgress, mess.Waiting, mess.Held, mess.Retrying}
+
+// hasStopped writes into the threads that a person holds that she has stopped, which
+// of a robot its reports say.
+func (x *Exchange) hasStopped(ctx context.Context, id string) error {
+	x.mu.Lock()
+	e := x.executors[id]
+	var refs []string
+	name := id
+	if e != nil && IsPerson(e.Executor) {
+		name = cmp.Or(e.Name, id)
+		for ref, l := range x.open {
+			if l.env.holder() == id {
+				refs = append(refs, ref)
+			}
+		}
+	}
+	x.mu.Unlock()
+	for _, ref := range refs {
+		_, err := x.step(ctx, ref, func(env Envelope) *turn {
+			if env.holder() != id || !slices.Contains(atWork, env.Status) {
+				return x.ownStep(env, nil)
+			}
+			return x.ownStep(env, func(*Envelope) *mess.Status {
+				return &mess.Status{Code: env.Status, Executor: id, Message: name + " says: I have stopped"}
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // confirm takes the stops that an executor has confirmed off its list, and reports

@@ -208,11 +208,10 @@ func TestTheConsole(t *testing.T) {
 			p.Click("#detail .answers button", "No")
 			p.Until(`/declined|cancelled|failed/.test(document.querySelector("#detail .chip").textContent)`)
 
-			// What is not understood is told in some lines, and all of it on demand.
+			// What is not understood is told before it is asked.
 			p.Click("a", "All tasks")
 			p.Fill("#intent", "frobnicate the lamp")
 			p.Until(`document.getElementById("preview").textContent.includes("not understood")`)
-			p.Click("#preview summary", "more")
 			shows("not-understood")
 
 			p.Fill("#intent", "vacuum the living room")
@@ -236,7 +235,7 @@ func TestTheConsole(t *testing.T) {
 			h.messkit("arm", "--data", filepath.Join(h.home, "data")) // the stop came in the midst of something
 			p.Until(`document.getElementById("arming").textContent.includes("Everything may act")`)
 			p.Until(`document.querySelector("#devices .picture")?.naturalWidth > 300`)
-			p.Until(`[...document.querySelectorAll("#devices li")].every((d) => d.textContent.includes("ready"))`)
+			p.Until(`[...document.querySelectorAll("#devices li")].every((d) => !/not started|since the stop/.test(d.textContent))`)
 			shows("things")
 			p.Click("nav a", "People")
 			p.Fill("#name", "Ben")
@@ -345,20 +344,29 @@ func TestAPersonWithAPhone(t *testing.T) {
 	p.Click("#offers button", "I do it")
 	p.Fill("#text-"+ref, "It is in the hall.")
 	p.Click("#mine button[type=submit]", "Done")
-	h.becomes(ref, "completed")
+	if thread := h.becomes(ref, "completed"); !strings.Contains(thread, "by Ana Maria’s word") {
+		t.Errorf("how it is known is not in %s", thread)
+	}
 	p.Until(`document.getElementById("outbox").children.length === 0`)
 
 	ref = h.asks(`{"intent": "water the plants on the balcony"}`)
 	p.Click("#offers button", "I do it")
 	// She is told of a stop while she does something, and says that she has stopped.
 	h.becomes(ref, "claimed")
+	other := h.asks(`{"intent": "sweep the terrace"}`)
+	p.Until(`document.getElementById("offers").textContent.includes("sweep the terrace")`)
 	p.Click("#stop button", "Stop everything")
 	p.Text("STOP what you are doing.")
+	p.Until(`/vm is stopped: stop button of a phone.*ana-maria.*I do it all the same/s.test(document.getElementById("offers").textContent)`)
 	p.Text("stop button of a phone (by ana-maria")
 	h.usable(p, "me-stop")
 	h.fits(p, "me-stop", 360, 740)
 	p.Click("#stopped button", "I have stopped")
 	p.Until(`!document.getElementById("stopped").textContent.includes("STOP what")`)
+	h.messkit("cancel", other)
+	if thread := h.becomes(ref, "claimed"); !strings.Contains(thread, "Ana Maria says: I have stopped") {
+		t.Errorf("that she has stopped is not in %s", thread)
+	}
 	p.Until(`document.getElementById("text-` + ref + `")`)
 	p.Until(`navigator.serviceWorker.controller || navigator.serviceWorker.ready`)
 	p.Offline(true)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -54,7 +55,7 @@ func (p *printer) status(m mess.Message, s *mess.Status) {
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	switch s.Code {
 	case mess.Claimed:
-		add("by %s", m.From)
+		add("by %s", cmp.Or(s.Executor, m.From))
 	case mess.NeedsConfirmation:
 		add("%s", s.Action)
 	}

@@ -14,9 +14,9 @@ const called = (type) => ({ text: 'some words', image: 'a photo', audio: 'a voic
 
 const boxes = new Map() // ref to the form, which outlives the cards that show it
 
-/** box is the form for a task that one holds. others are those to whom it may be handed over. What was put in stays while the task goes on. */
-export function box(thread, request, others) {
-  if (!boxes.has(thread.ref)) boxes.set(thread.ref, made(thread, request, others))
+/** box is the form for a task that one holds. others are those to whom it may be handed over, and name() is hers. What was put in stays while the task goes on. */
+export function box(thread, request, others, name) {
+  if (!boxes.has(thread.ref)) boxes.set(thread.ref, made(thread, request, others, name))
   const one = boxes.get(thread.ref)
   one.update(thread)
   return one.node
@@ -28,7 +28,7 @@ export function forget(held, over) {
   draft.drop(over, held).catch(() => {}) // the next time
 }
 
-function made(thread, request, others) {
+function made(thread, request, others, name) {
   const files = []
   const asked = hints(request)
   const wants = (type) => asked.some(([t]) => t === type)
@@ -150,7 +150,7 @@ function made(thread, request, others) {
     done.disabled = true
     guarded(error, async () => {
       if (!begun) await outbox.put(thread.ref, 'begun', [{ status: { code: 'in_progress' } }])
-      await outbox.put(thread.ref, 'the answer', [{ status: { code: 'completed', ...(files.some((f) => f.entry === 'image') ? { evidence: 'photographed' } : {}) } }, { response: { content: list } }], files.map(({ name, type, data }) => ({ name, type, data })))
+      await outbox.put(thread.ref, 'the answer', [{ status: { code: 'completed', ...(files.some((f) => f.entry === 'image') ? { evidence: 'photographed' } : { message: `by ${name()}’s word` }) } }, { response: { content: list } }], files.map(({ name, type, data }) => ({ name, type, data })))
       localStorage.removeItem(id('draft'))
       await draft.drop([thread.ref]).catch(() => {}) // it goes when the task is over
       toTop()

@@ -95,6 +95,7 @@ async function signedIn() {
     withdrawn: (t) => { offers.delete(t.ref); draw() },
     state: (s) => {
       executors = s.executors
+      draw()
       stop.changed(s, who)
       hold.changed(s.executors.filter((e) => e.id === who.actor), who)
     },
@@ -168,7 +169,7 @@ function cards(id, threads, make, empty) {
   const old = new Map([...$(id).children].map((c) => [c.dataset.ref, c]))
   const active = document.activeElement
   fill($(id), threads.length ? threads.map((t) => {
-    const state = `${id} ${t.updated_at} ${t.status} ${ending.has(t.ref)}`
+    const state = `${id} ${t.updated_at} ${t.status} ${ending.has(t.ref)} ${id === 'offers' ? stop.inForce(executors) : ''}`
     if (drawn.get(t.ref) === state && old.has(t.ref)) return old.get(t.ref)
     drawn.set(t.ref, state)
     const card = make(t)
@@ -188,6 +189,7 @@ function offer(t) {
   const error = el('p', { className: 'error', role: 'alert' })
   const long = el('select', { id: `long-${t.ref}` }, ['PT15M', 'PT1H', 'PT4H', 'PT12H', 'P1D'].map((d) => el('option', { value: d }, duration(d))))
   long.value = 'PT1H'
+  const stopped = stop.inForce(executors)
   const say = async (status) => {
     error.textContent = ''
     try {
@@ -206,8 +208,9 @@ function offer(t) {
     }
   }
   return el('li', { className: 'calls' }, head(t),
+    stopped ? el('p', { className: 'error' }, `${stopped} This was offered to you before. Ask whoever stopped it before you do it.`) : null,
     el('label', { htmlFor: `long-${t.ref}` }, 'It will take you'), long,
-    el('button', { type: 'button', onclick: () => say({ code: 'claimed', estimate: long.value }) }, 'I do it'),
+    el('button', { type: 'button', onclick: () => say({ code: 'claimed', estimate: long.value }) }, stopped ? 'I do it all the same' : 'I do it'),
     more('Not me', 'Why not', (why) => say({ code: 'declined', reason: why }), `not-${t.ref}`), error)
 }
 
@@ -219,7 +222,7 @@ function task(t) {
     cancelled ? el('p', { className: 'error' }, 'It was taken back: stop, and say what was done.', el('button', { type: 'button', onclick: () => outbox.put(t.ref, 'that you have stopped', [{ status: { code: 'cancelled' } }]) }, 'I have stopped')) : null,
     waits ? el('p', {}, waits) : null,
     ending.has(t.ref) ? el('p', { role: 'status' }, 'What you have said is kept on this phone, and sent as soon as the exchange is there.')
-      : t.status === 'needs_input' || t.status === 'needs_confirmation' ? null : box(t, requestOf(t), others),
+      : t.status === 'needs_input' || t.status === 'needs_confirmation' ? null : box(t, requestOf(t), others, () => who.name || who.actor),
     last(t, 'needs_input') || last(t, 'needs_confirmation') ? el('details', { open: true }, el('summary', {}, 'What was said'), timeline(t, who.actor)) : null)
 }
 

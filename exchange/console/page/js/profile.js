@@ -31,6 +31,7 @@ export async function ready(who) {
   const about = new Map(catalogue.map((c) => [c.id, c.description]))
   const has = me.capabilities.map(idOf)
   const name = me.display_name || who.actor
+  who.name = name
   $('hello').textContent = me.display_name ? `Tasks for ${me.display_name}` : 'Tasks for you'
   $('who').value = name
   const boxes = [...new Set([...usual, ...has])].map((c) => el('input', { type: 'checkbox', value: c, checked: has.includes(c) }))

@@ -58,6 +58,9 @@ function failed(text) {
   fill($('failed'), el('p', {}, text), el('button', { type: 'button', onclick: () => fill($('failed')) }, 'I have read it'))
 }
 
+/** inForce tells what is stopped, by whom and why, beside what is offered all the same; '' where nothing is. */
+export const inForce = (executors) => executors.filter((e) => e.stopped && !e.person).map((e) => `${e.name || e.id} is stopped: ${e.stopped.why}.`).join(' ')
+
 let stood = false // that something is stopped has been told
 
 /** changed tells what is stopped, and how to release it, and that it has been released. */
@@ -106,7 +109,7 @@ function toldTo(me, alone) {
       said.disabled = false
     }
   }
-  return el('div', {}, el('p', {}, el('strong', {}, 'STOP what you are doing. '), alone ? `You were told to: ${order}. Nothing else here is stopped now.` : `Everything here is to stop: ${order}.`), said)
+  return el('div', {}, el('p', {}, el('strong', {}, alone ? 'You were told to stop. ' : 'STOP what you are doing. '), alone ? `It was: ${order}. Nothing else here is stopped now.` : `Everything here is to stop: ${order}.`), said)
 }
 
 function stands(e) {

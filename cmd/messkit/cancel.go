@@ -1,10 +1,15 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -27,7 +32,7 @@ stopped, and the thread says what was done until then.`,
 				m := mess.Message{Items: []mess.Item{&mess.Cancel{Re: mess.Refs{ref}, Reason: reason}}}
 				answer, err := x.Send(c.Context(), m)
 				if err != nil {
-					return k.unreachable(err)
+					return k.unreachable(tooLate(c.Context(), x, err))
 				}
 				if _, err := fmt.Fprintf(a.out, "%s %s\n", ref, cancelled(answer)); err != nil {
 					return err
@@ -39,6 +44,21 @@ stopped, and the thread says what was done until then.`,
 	k.flags(c)
 	c.Flags().StringVar(&reason, "reason", "", "why")
 	return c
+}
+
+// tooLate is the refusal of what is too late for a thread: how that has ended.
+func tooLate(ctx context.Context, x *remote.Client, err error) error {
+	no, ok := errors.AsType[*mess.Refusal](err)
+	if !ok || !no.Status.Terminal() {
+		return err
+	}
+	how := strings.ReplaceAll(string(no.Status), "_", " ")
+	if t, err := x.Thread(ctx, no.Ref); err == nil {
+		if s, in := lastStatus(t.Messages); s != nil && s.Code == no.Status {
+			how = strings.TrimSuffix(how+" at "+clockOf(in.Received)+": "+cmp.Or(reasonOf(s), s.Message), ": ")
+		}
+	}
+	return fmt.Errorf("%s: it has ended: %s; there is nothing to cancel", no.Ref, how)
 }
 
 // cancelled tells what the exchange has answered to a cancel.

@@ -37,6 +37,9 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	defer stop()
 	a := newApp(in, out, errs)
 	root := a.root()
+	if len(args) == 1 && args[0] == "--version" {
+		args = []string{"version"} // as everybody else's programs have it
+	}
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(a.out)

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -59,6 +61,7 @@ func (a *app) reply(ctx context.Context, k *replying, ref string, answers []stri
 		return err
 	}
 	r := &mess.Reply{Re: mess.Refs{ref}, Reason: k.reason}
+	var asked *openQuestion
 	switch {
 	case k.yes || k.no:
 		if len(answers) > 0 {
@@ -66,7 +69,7 @@ func (a *app) reply(ctx context.Context, k *replying, ref string, answers []stri
 		}
 		r.Confirm = &k.yes
 	default:
-		if r.Answers, err = answersTo(ctx, x, ref, answers); err != nil {
+		if r.Answers, asked, err = answersTo(ctx, x, ref, answers); err != nil {
 			return err
 		}
 	}
@@ -78,26 +81,29 @@ func (a *app) reply(ctx context.Context, k *replying, ref string, answers []stri
 		k.wait.said = true
 		return a.follow(ctx, x, ref, &k.wait)
 	}
+	if err := notTaken(ctx, x, ref, r.Answers, asked); err != nil {
+		return err
+	}
 	_, err = fmt.Fprintf(a.out, "%s answered; messkit show %[1]s tells what comes of it\n", ref)
 	return err
 }
 
 // answersTo gives words to the questions that are open: field=answer for each,
-// or one answer for the only question.
-func answersTo(ctx context.Context, x *remote.Client, ref string, words []string) (mess.Object, error) {
+// or one answer for the only question. asked is what asks them.
+func answersTo(ctx context.Context, x *remote.Client, ref string, words []string) (_ mess.Object, asked *openQuestion, _ error) {
 	thread, _, _ := strings.Cut(ref, "/")
 	t, err := x.Thread(ctx, thread)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s, _ := lastStatus(t.Messages)
+	s, in := lastStatus(t.Messages)
 	switch {
 	case t.Status == mess.NeedsConfirmation:
-		return nil, hint(fmt.Errorf("%s: a confirmation is needed, not an answer", ref), "messkit reply %s --yes, or --no", ref)
+		return nil, nil, hint(fmt.Errorf("%s: a confirmation is needed, not an answer", ref), "messkit reply %s --yes, or --no", ref)
 	case t.Status != mess.NeedsInput || s == nil:
-		return nil, fmt.Errorf("%s: no question is open; it is %s", ref, t.Status)
+		return nil, nil, fmt.Errorf("%s: no question is open; it is %s", ref, t.Status)
 	case len(words) == 0:
-		return nil, fmt.Errorf("%s: an answer is missing; %s", ref, questionsOf(s))
+		return nil, nil, fmt.Errorf("%s: an answer is missing; %s", ref, questionsOf(s))
 	}
 	var answers mess.Object
 	for _, w := range words {
@@ -106,12 +112,57 @@ func answersTo(ctx context.Context, x *remote.Client, ref string, words []string
 		}
 	}
 	if len(answers) == len(words) {
-		return answers, nil
+		return answers, &openQuestion{re: in.Ref, status: s}, nil
 	}
 	if len(s.Questions) != 1 {
-		return nil, fmt.Errorf("%s: several questions are open; write field=answer for each: %s", ref, questionsOf(s))
+		return nil, nil, fmt.Errorf("%s: several questions are open; write field=answer for each: %s", ref, questionsOf(s))
 	}
-	return mess.Object{{Key: s.Questions[0].Key(), Value: strings.Join(words, " ")}}, nil
+	return mess.Object{{Key: s.Questions[0].Key(), Value: strings.Join(words, " ")}}, &openQuestion{re: in.Ref, status: s}, nil
+}
+
+// Who asks is waited for where an answer is none of the options: it may understand it
+// all the same.
+const (
+	understands = 30 * time.Second
+	lookAgain   = 100 * time.Millisecond
+)
+
+// notTaken tells that an answer was none of the options, and the same is asked again.
+func notTaken(ctx context.Context, x *remote.Client, ref string, answers mess.Object, asked *openQuestion) error {
+	if asked == nil || !slices.ContainsFunc(asked.status.Questions, func(q mess.Question) bool { return len(q.Options) > 0 && !offered(q, answers) }) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, understands)
+	defer cancel()
+	for ctx.Err() == nil {
+		t, err := x.Thread(ctx, ref)
+		if err != nil {
+			return nil // it was sent
+		}
+		switch s, in := lastStatus(t.Messages); {
+		case in.Ref == asked.re:
+		case s.Code == mess.NeedsInput && questionsOf(s) == questionsOf(asked.status):
+			var said []string
+			for _, a := range answers {
+				said = append(said, fmt.Sprintf("%q", a.Value))
+			}
+			return fmt.Errorf("%s: %s is none of what can be answered, and it is asked again: %s", ref, strings.Join(said, ", "), questionsOf(s))
+		default:
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(lookAgain):
+		}
+	}
+	return nil
+}
+
+// offered reports whether a question offers what it is answered with.
+func offered(q mess.Question, answers mess.Object) bool {
+	v, _ := answers.Get(q.Key())
+	said, _ := v.(string)
+	return slices.ContainsFunc(q.Options, func(o string) bool { return strings.EqualFold(o, strings.TrimSpace(said)) })
 }
 
 func asks(s *mess.Status, field string) bool {

@@ -139,3 +139,12 @@ func Brake(ctx context.Context, log *slog.Logger, end func(context.Context) erro
 	}
 	return err
 }
+
+// Braked is err of a robot that was stopped for it by Brake, which has ended with stop:
+// where it may set out all the same, with that.
+func Braked(err, stop error) error {
+	if errors.Is(stop, ErrMayAct) {
+		return fmt.Errorf("%w; %w", err, stop)
+	}
+	return err
+}

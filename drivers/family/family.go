@@ -212,7 +212,10 @@ func (d *Device) Halt() error {
 	if c := d.verbs.Cover; c != nil && c.Stop != nil && (d.live || d.loose.Load()) {
 		return d.Named(d.haltCover(ctx))
 	}
-	if d.verbs.Switch == nil || d.levels.Safe == "keep" {
+	switch {
+	case d.verbs.Switch == nil: // it has no safe level, and may do yet what it was told
+		return d.Named(d.last(ctx, func(context.Context) error { return nil }))
+	case d.levels.Safe == "keep":
 		return nil
 	}
 	if err := d.connect(ctx); err != nil {

@@ -134,7 +134,7 @@ func (v *vacuum) run(ctx context.Context, what string, does deed, progress func(
 		err = v.follow(ctx, j)
 	}
 	if _, stands := errors.AsType[*drivers.HelpError](err); err != nil && !stands && !errors.Is(err, drivers.ErrNothingDone) {
-		v.brake(ctx)
+		err = v.brake(ctx, err)
 	}
 	return v.Told(ctx, err)
 }
@@ -222,9 +222,12 @@ func (j *journey) step(s state, now time.Time, t *drivers.Trouble) (over bool, e
 	return false, nil
 }
 
-// brake stops the robot though ctx has ended.
-func (v *vacuum) brake(ctx context.Context) {
-	v.loose.Store(drivers.Brake(ctx, v.log, func(ctx context.Context) error { return v.entity.web.Last(ctx, v.end) }) != nil)
+// brake stops the robot though ctx has ended. err is why, with that it may set out after
+// that.
+func (v *vacuum) brake(ctx context.Context, err error) error {
+	stop := drivers.Brake(ctx, v.log, func(ctx context.Context) error { return v.entity.web.Last(ctx, v.end) })
+	v.loose.Store(stop != nil)
+	return drivers.Braked(err, stop)
 }
 
 // rest stops the robot if it is under way.

@@ -236,7 +236,10 @@ func (e *entity) call(ctx context.Context, service string, data map[string]any, 
 	if err := e.order(ctx, service, data); err != nil {
 		return err
 	}
-	return e.obeyed(ctx, e.cfg.Timeout, service, is)
+	if err := e.obeyed(ctx, e.cfg.Timeout, service, is); err != nil {
+		return err
+	}
+	return e.web.Unanswered(ctx)
 }
 
 // order calls a service once: by the connection that there is, or over REST where
@@ -247,6 +250,9 @@ func (e *entity) order(ctx context.Context, service string, data map[string]any)
 			_, err := c.ask(ctx, "call_service", map[string]any{
 				"domain": e.cfg.domain(), "service": service, "service_data": data, "target": map[string]any{"entity_id": e.cfg.Entity},
 			})
+			if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+				e.web.Unsure() // it may have heard
+			}
 			if !errors.Is(err, errGone) || !errors.Is(err, drivers.ErrNothingDone) {
 				return e.discreet(err)
 			}

@@ -123,7 +123,7 @@ func (v *vacuum) Safe(ctx context.Context) (bool, error) {
 // AtRest reports whether it stands still, whatever safe is.
 func (v *vacuum) AtRest(ctx context.Context) (bool, error) {
 	if v.loose.Load() {
-		return false, v.Named(errors.New("it was told something, and could not be stopped: it may set out yet"))
+		return false, v.Named(errors.New("it was told something, and never answered or could not be stopped: it may set out yet"))
 	}
 	s, err := v.entity.state(ctx)
 	return err == nil && !s.drives(), v.Named(err)

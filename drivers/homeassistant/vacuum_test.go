@@ -258,3 +258,52 @@ func TestAVacuumThatMayHaveHeardIsStopped(t *testing.T) {
 		t.Errorf("at rest %t, %v", still, err)
 	}
 }
+
+// What Home Assistant has heard and never answers may be done after all that it is told
+// then. It is said of a robot that was stopped for it, of a halt, which is made again, and
+// of what takes the next order.
+func TestWhatWasNeverAnsweredMayBeDoneYet(t *testing.T) {
+	for _, live := range []string{"", "live: false\n"} {
+		t.Run(live, func(t *testing.T) {
+			t.Parallel()
+			h := newHome(t)
+			v := started(t, config(h, "vacuum.robo")+live+"poll: 50ms\ntimeout: 1s\n")
+			if live == "" {
+				settled(t, h, v)
+			}
+			h.mu.Lock()
+			h.mute, h.stays = "vacuum/start", true
+			h.mu.Unlock()
+			if _, err := v.(drivers.Cleaner).Clean(t.Context(), nil, nil); !errors.Is(err, drivers.ErrMayAct) {
+				t.Errorf("clean: %v", err)
+			}
+			if still, err := v.(drivers.RestReader).AtRest(t.Context()); still || err == nil {
+				t.Errorf("at rest %t, %v", still, err)
+			}
+			if err := v.Halt(); !errors.Is(err, drivers.ErrMayAct) {
+				t.Errorf("halt: %v", err)
+			}
+		})
+	}
+	h := newHome(t)
+	lamp, lock := started(t, config(h, "light.hall")+"live: false\ntimeout: 1s\n"), started(t, config(h, "lock.front")+"live: false\ntimeout: 1s\n")
+	for service, tell := range map[string]func() error{
+		"light/turn_on": func() error { return lamp.(drivers.Switch).Switch(t.Context(), true) },
+		"lock/unlock":   func() error { return lock.(drivers.Locker).Unlock(t.Context()) },
+	} {
+		h.mu.Lock()
+		h.mute = service
+		h.mu.Unlock()
+		if err := tell(); err == nil || errors.Is(err, drivers.ErrNothingDone) {
+			t.Errorf("%s: %v", service, err)
+		}
+	}
+	if err := lamp.(drivers.Switch).Switch(t.Context(), false); !errors.Is(err, drivers.ErrMayAct) {
+		t.Errorf("off: %v", err)
+	}
+	for _, d := range []drivers.Device{lamp, lock} {
+		if err := d.Halt(); !errors.Is(err, drivers.ErrMayAct) {
+			t.Errorf("%s halted: %v", d.Name(), err)
+		}
+	}
+}

@@ -45,7 +45,7 @@ func (v *Vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 	if err == nil {
 		err = v.put(ctx, e.path, e.order)
 		if err != nil && !errors.Is(err, drivers.ErrNothingDone) {
-			v.brake(ctx) // it may have heard
+			err = v.brake(ctx, err) // it may have heard
 		}
 	}
 	if err == nil {
@@ -118,7 +118,7 @@ func (v *Vacuum) put(ctx context.Context, path string, order map[string]any) err
 func (v *Vacuum) watch(ctx context.Context, j *journey) (err error) {
 	defer func() {
 		if _, stands := errors.AsType[*drivers.HelpError](err); err != nil && !stands {
-			v.brake(ctx)
+			err = v.brake(ctx, err)
 		}
 	}()
 	silent := 0
@@ -169,9 +169,12 @@ func (v *Vacuum) wait(ctx context.Context) error {
 }
 
 // brake stops the robot though ctx has ended. It was told to begin, and may not have
-// set out yet: it is stopped whatever it says of itself.
-func (v *Vacuum) brake(ctx context.Context) {
-	v.loose.Store(drivers.Brake(ctx, v.log, func(ctx context.Context) error { return v.web.Last(ctx, v.end) }) != nil)
+// set out yet: it is stopped whatever it says of itself. err is why, with that it may set
+// out after that.
+func (v *Vacuum) brake(ctx context.Context, err error) error {
+	stop := drivers.Brake(ctx, v.log, func(ctx context.Context) error { return v.web.Last(ctx, v.end) })
+	v.loose.Store(stop != nil)
+	return drivers.Braked(err, stop)
 }
 
 // stop stops the robot if it is under way, and waits until it stands still.
@@ -233,7 +236,7 @@ func (v *Vacuum) dock(ctx context.Context) (err error) {
 	}
 	if err := v.put(ctx, controlPath, map[string]any{"action": "home"}); err != nil {
 		if !errors.Is(err, drivers.ErrNothingDone) {
-			v.brake(ctx)
+			err = v.brake(ctx, err)
 		}
 		return err
 	}

@@ -111,7 +111,7 @@ func (v *Vacuum) Safe(ctx context.Context) (bool, error) {
 // out nobody knows.
 func (v *Vacuum) AtRest(ctx context.Context) (bool, error) {
 	if v.loose.Load() {
-		return false, v.Named(errors.New("it was told something, and could not be stopped: it may set out yet"))
+		return false, v.Named(errors.New("it was told something, and never answered or could not be stopped: it may set out yet"))
 	}
 	s, err := v.state(ctx)
 	return err == nil && !s.moves(), v.Named(err)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"sync"
+	"time"
 
 	"github.com/messkit/messkit/drivers"
 )
@@ -17,7 +18,12 @@ type late struct {
 	mu     sync.Mutex
 	calls  map[<-chan struct{}]bool // each until its end, within the timeout; it is closed then
 	silent bool                     // one has ended without an answer since the last act, and may be done yet
+	ended  time.Time                // when the last one has ended so
 }
+
+// doubtTime is how long what was never answered may be done yet: so long does a hub
+// wait for a device by radio.
+const doubtTime = time.Minute
 
 func (l *late) add(call <-chan struct{}) {
 	l.mu.Lock()
@@ -32,7 +38,22 @@ func (l *late) over(call <-chan struct{}, answered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.calls, call)
-	l.silent = l.silent || !answered
+	if !answered {
+		l.unsure()
+	}
+}
+
+// unsure notes that one has ended without an answer. mu is held.
+func (l *late) unsure() { l.silent, l.ended = true, time.Now() }
+
+// doubt is why the device may do yet what it was told, nil if it may not.
+func (l *late) doubt() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended.IsZero() || time.Since(l.ended) > doubtTime {
+		return nil
+	}
+	return fmt.Errorf("it has never answered what it was told before: %w", drivers.ErrMayAct)
 }
 
 // one returns one of them, nil if there is none.
@@ -76,19 +97,31 @@ func (c *Client) Unanswered(ctx context.Context) error {
 	return fmt.Errorf("it took this, and has never answered what it was told before: %w", drivers.ErrMayAct)
 }
 
+// Unsure notes that the device was told something by another way, and never answered.
+func (c *Client) Unsure() {
+	c.late.mu.Lock()
+	defer c.late.mu.Unlock()
+	c.late.unsure()
+}
+
 // Last does what is to hold in the end, whatever the device was told before: at
-// once, and once more after the calls that it has heard, and may do late.
+// once, and once more after the calls that it has heard, and may do late. Of one that it
+// has never answered nobody knows: that it may be done yet is an error for a minute, and
+// Last is called again.
 func (c *Client) Last(ctx context.Context, do func(context.Context) error) error {
 	ctx = context.WithValue(ctx, lastWord{}, true)
 	told := c.late.one() != nil
 	err := do(ctx)
-	if !told {
+	if told {
+		if werr := c.late.wait(ctx); werr != nil {
+			return errors.Join(err, fmt.Errorf("what it was told before may still be done: %w", werr))
+		}
+		err = do(ctx)
+	}
+	if err != nil {
 		return err
 	}
-	if werr := c.late.wait(ctx); werr != nil {
-		return errors.Join(err, fmt.Errorf("what it was told before may still be done: %w", werr))
-	}
-	return do(ctx)
+	return c.late.doubt()
 }
 
 // inTurn waits until the device is done with what it was told before.
@@ -156,8 +189,11 @@ func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, er
 	}
 	if err != nil {
 		end()
-		if !h.heard {
+		switch {
+		case !h.heard:
 			err = &unheardError{err}
+		case errors.Is(context.Cause(own), errSlow):
+			c.Unsure()
 		}
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
@@ -142,7 +143,7 @@ func TestCutBeforeItIsHeard(t *testing.T) {
 }
 
 // A device that takes an order, and has never answered the one before, may do that yet.
-// It is said once, and not where the order was made to be the last.
+// It is said once, and where an order was made to be the last, after that.
 func TestAnAnswerThatNeverCame(t *testing.T) {
 	for _, drops := range []bool{false, true} {
 		s, c := newSlow(t)
@@ -152,8 +153,10 @@ func TestAnAnswerThatNeverCame(t *testing.T) {
 		if _, err := c.Do(t.Context(), web.Call{Method: "PUT", Path: "/off", Acts: true}); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Last(t.Context(), c.Unanswered); err != nil {
-			t.Errorf("as the last: %v", err)
+		asked := error(errors.New("not asked"))
+		err := c.Last(t.Context(), func(ctx context.Context) error { asked = c.Unanswered(ctx); return nil })
+		if asked != nil || errors.Is(err, drivers.ErrMayAct) != drops {
+			t.Errorf("hangs up: %t, as the last: %v, then %v", drops, asked, err)
 		}
 		for first := range 2 {
 			if err := c.Unanswered(t.Context()); errors.Is(err, drivers.ErrMayAct) != (drops && first == 0) {
@@ -161,4 +164,30 @@ func TestAnAnswerThatNeverCame(t *testing.T) {
 			}
 		}
 	}
+}
+
+// For a minute nobody knows of a device that was silent: it is made to be last again, and
+// what has happened by then counts.
+func TestADoubtThatEnds(t *testing.T) {
+	cfg := web.DefaultConfig()
+	cfg.URL = "http://127.0.0.1:1"
+	synctest.Test(t, func(t *testing.T) {
+		c, err := web.New(cfg, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		nothing := func(context.Context) error { return nil }
+		if err := c.Last(t.Context(), nothing); err != nil {
+			t.Errorf("it was told nothing: %v", err)
+		}
+		c.Unsure()
+		time.Sleep(50 * time.Second)
+		if err := c.Last(t.Context(), nothing); !errors.Is(err, drivers.ErrMayAct) {
+			t.Errorf("it was silent: %v", err)
+		}
+		time.Sleep(11 * time.Second)
+		if err := c.Last(t.Context(), nothing); err != nil {
+			t.Errorf("after a minute: %v", err)
+		}
+	})
 }

@@ -138,6 +138,14 @@ func TestEvidence(t *testing.T) {
 			switcher
 			reader
 		}{reader: reader{err: fmt.Errorf("it: %w: it is offline", drivers.ErrNothingDone)}}, code: mess.Completed, evidence: mess.Acknowledged, says: "could not be read back: it: it is offline"},
+		{name: "switch and reader, which is halted", plan: turn, dev: &struct {
+			part
+			switcher
+			reader
+		}{
+			switcher: switcher{fmt.Errorf("%w: %w", drivers.ErrHalted, drivers.ErrNotStarted)},
+			reader:   reader{err: fmt.Errorf("it: %w: %w: %w", drivers.ErrHalted, drivers.ErrNotStarted, drivers.ErrNothingDone)},
+		}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown, says: "it was not read back: it has been halted"},
 		{name: "switch fails, reads as wanted", plan: turn, dev: &struct {
 			part
 			switcher

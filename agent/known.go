@@ -81,7 +81,7 @@ func passes(ctx context.Context, d time.Duration) bool {
 func (r *result) readsBack(name string, so bool, now string, err error) {
 	switch {
 	case err != nil:
-		r.note("it could not be read back: %v", err)
+		r.unread(err)
 	case so:
 		if r.err != nil {
 			r.note("the driver reported: %v", r.err)
@@ -92,4 +92,14 @@ func (r *result) readsBack(name string, so bool, now string, err error) {
 	default:
 		r.err, r.effect = fmt.Errorf("%w; it read back as %s just now, and may still act", r.err, now), mess.EffectUnknown
 	}
+}
+
+// unread notes that a device does not say how it is, and why. That one which was halted
+// was not asked says nothing of what was done.
+func (r *result) unread(err error) {
+	if errors.Is(err, drivers.ErrNotStarted) {
+		r.note("it was not read back: it has been halted")
+		return
+	}
+	r.note("it could not be read back: %v", err)
 }

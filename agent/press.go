@@ -48,7 +48,7 @@ func (v verbs) readPressed(ctx context.Context, reader drivers.PressReader, befo
 	is, err := settled(ctx, r, func(is drivers.Pressed) bool { return is.At.After(before.At) }, func() (drivers.Pressed, error) { return v.pass.Pressed(ctx, reader) })
 	switch newer := is.At.After(before.At); {
 	case err != nil:
-		r.note("it could not be read back: %v", err)
+		r.unread(err)
 	case newer && r.err != nil:
 		r.note("it says that it was set off at %s, and not how far it went", is.At.UTC().Format(time.RFC3339))
 	case newer:

@@ -53,7 +53,7 @@ func (v verbs) readRest(ctx context.Context, want bool, r *result) {
 	}
 	switch still, err := v.pass.AtRest(ctx, reader); {
 	case err != nil:
-		r.note("it could not be read back: %v", err)
+		r.unread(err)
 	case still != want && r.err == nil:
 		r.err, r.effect = fmt.Errorf("%s was told, but reads back as %s", v.dev.Name, map[bool]string{true: "standing still", false: "moving"}[still]), mess.EffectUnknown
 	case still && r.err != nil && hot(v.dev.Driver, v.plan):
@@ -76,7 +76,7 @@ func (v verbs) readStood(ctx context.Context, r *result) {
 	}
 	is, err := v.pass.Opening(ctx, reader)
 	if err != nil {
-		r.note("it could not be read back: %v", err)
+		r.unread(err)
 		return
 	}
 	r.evidence = mess.ReadBack

@@ -324,7 +324,7 @@ func (v verbs) dock(ctx context.Context) result {
 	if reader, ok := v.dev.Driver.(drivers.DockReader); ok {
 		switch in, err := settled(ctx, &r, func(in bool) bool { return in }, func() (bool, error) { return v.pass.Docked(ctx, reader) }); {
 		case err != nil:
-			r.note("it could not be read back: %v", err)
+			r.unread(err)
 		case !in:
 			r.err, r.effect = fmt.Errorf("%s was sent to its dock, but is not there", v.dev.Name), mess.EffectUnknown
 			return r

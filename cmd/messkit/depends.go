@@ -115,12 +115,16 @@ func noTimes(limits strictyaml.Node) (wrong strictyaml.Problems) {
 	return wrong
 }
 
-// sent tells what is seen of what sees nothing, rooms of what is sent to none, and rooms that it does not know.
+// sent tells what is seen of what sees nothing, rooms of what is sent to none, and rooms
+// that it does not know; and a class of which the device has no verb.
 func (d device) sent(n strictyaml.Node) (wrong strictyaml.Problems) {
 	_, cleans := d.dev.(drivers.Cleaner)
 	_, prints := d.dev.(drivers.Printer)
 	if len(d.Rooms) > 0 && d.dev != nil && !cleans && !prints {
 		return strictyaml.Problems{n.Problem("rooms", "it neither cleans nor prints; write area for where it is")}
+	}
+	if (d.Class == "lock" || d.Class == "garage-door") && d.dev != nil && slices.Contains(agent.Commands(d.dev), capabilities.SetSwitch) {
+		wrong = append(wrong, n.Problem("class", "its driver switches, and neither locks nor opens: nothing could be asked of it; write button, with pulse: where the driver has it, for what a press opens, or switch"))
 	}
 	if _, ok := d.dev.(drivers.Photographer); len(d.Sees) > 0 && d.dev != nil && !ok {
 		wrong = append(wrong, n.Problem("sees", "it takes no pictures; write area for where it is"))

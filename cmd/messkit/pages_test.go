@@ -145,7 +145,7 @@ func TestPagesOfDrivers(t *testing.T) {
 					continue // which files lie on it is the printer's own to tell
 				}
 				asked++
-				if out, err := runs(t, "plan", "--config", p.write(t, p.devices[0]), say); err != nil || !strings.Contains(out, "would  ") {
+				if out, err := runs(t, "plan", "--config", p.write(t, p.devices[0]), say); err != nil || !strings.Contains(out, "\nrisk  ") {
 					t.Errorf("%q: %v\n%s", say, err, out)
 				}
 			}

@@ -93,7 +93,12 @@ func (a *app) explain(out capabilities.Outcome, v ruling) error {
 	switch {
 	case out.Plan != nil:
 		plan := out.Plan
-		line("would", "%s", plan.Summary)
+		if v.refused != "" {
+			line("would refuse", "%s", v.refused)
+			line("to", "%s", plan.Summary)
+		} else {
+			line("would", "%s", plan.Summary)
+		}
 		line("device", "%s", plan.Device)
 		line("capability", "%s", plan.Capability)
 		for _, arg := range plan.Args {
@@ -115,7 +120,9 @@ func (a *app) explain(out capabilities.Outcome, v ruling) error {
 		if plan.Consequences != "" {
 			line("consequences", "%s", plan.Consequences)
 		}
-		line("first", "%s", v.first)
+		if v.refused == "" {
+			line("first", "%s", v.first)
+		}
 		if v.off > 0 {
 			line("then", "it is switched off again within %v", v.off)
 		}
@@ -165,9 +172,10 @@ var effects = map[capabilities.Effect]string{
 
 // ruling is what the gate says of a plan now, in words.
 type ruling struct {
-	first string        // who must confirm it, or why it is refused
-	needs []string      // of other devices, which are looked at when it acts
-	off   time.Duration // after which it is switched off again; 0: it is not
+	first   string        // who must confirm it, or why it is refused
+	refused string        // why, "" if it is not
+	needs   []string      // of other devices, which are looked at when it acts
+	off     time.Duration // after which it is switched off again; 0: it is not
 
 	busy map[string]string // devices that are at another task now, and its thread
 }
@@ -217,7 +225,8 @@ func (c *config) verdict(p *capabilities.Plan) ruling {
 		all.needs, all.off = append(all.needs, v.Needs...), max(all.off, v.OffIn)
 		switch {
 		case err != nil:
-			all.first = "refused: " + err.Error()
+			all.refused = err.Error()
+			all.first = "refused: " + all.refused
 			return all
 		case v.Confirm == gate.Operator:
 			all.first = "a person (operator) must confirm it"

@@ -1,8 +1,10 @@
 package httpapi_test
 
 import (
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"mime"
 	"net/http"
@@ -79,6 +81,18 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	docs, err := os.ReadFile("../../docs/openapi.json")
 	if own, _ := os.ReadFile("openapi.json"); err != nil || string(docs) != string(own) {
 		t.Errorf("docs/openapi.json is another one: %v", err)
+	}
+	packed, err := os.Open("openapi.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	r, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if served, err := io.ReadAll(r); err != nil || string(served) != string(docs) {
+		t.Errorf("openapi.json.gz holds another one (%v): gzip -9nkf openapi.json", err)
 	}
 }
 

@@ -250,7 +250,7 @@ func (e *entity) order(ctx context.Context, service string, data map[string]any)
 			_, err := c.ask(ctx, "call_service", map[string]any{
 				"domain": e.cfg.domain(), "service": service, "service_data": data, "target": map[string]any{"entity_id": e.cfg.Entity},
 			})
-			if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+			if errors.Is(err, context.DeadlineExceeded) {
 				e.web.Unsure() // it may have heard
 			}
 			if !errors.Is(err, errGone) || !errors.Is(err, drivers.ErrNothingDone) {

@@ -49,7 +49,7 @@ func (e *entity) travel(ctx context.Context, service string, data map[string]any
 	if err != nil {
 		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
 	}
-	err = e.order(ctx, service, data)
+	err = e.orderOf(ctx, s, service, data)
 	heard := err == nil
 	if heard {
 		err = e.obeyed(ctx, coverTime, service, there)

@@ -129,7 +129,7 @@ func (v *vacuum) run(ctx context.Context, what string, does deed, progress func(
 		defer v.trouble.Over()
 	}
 	j := &journey{what: what, began: v.entity.now(), progress: progress}
-	if err = v.entity.order(ctx, does.service, does.data); err == nil {
+	if err = v.entity.orderOf(ctx, s, does.service, does.data); err == nil {
 		progress(drivers.Progress{Doing: what})
 		err = v.follow(ctx, j)
 	}

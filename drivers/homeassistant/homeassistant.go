@@ -230,16 +230,31 @@ func (e *entity) warmth(ctx context.Context) (float64, error) {
 // call calls a service for this entity, and waits until its state is what it
 // should be: Home Assistant answers before some devices have.
 func (e *entity) call(ctx context.Context, service string, data map[string]any, is func(state) bool) error {
-	if _, err := e.state(ctx); err != nil {
+	s, err := e.state(ctx)
+	if err != nil {
 		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
 	}
-	if err := e.order(ctx, service, data); err != nil {
+	if err := e.orderOf(ctx, s, service, data); err != nil {
 		return err
 	}
 	if err := e.obeyed(ctx, e.cfg.Timeout, service, is); err != nil {
 		return err
 	}
 	return e.web.Unanswered(ctx)
+}
+
+// orderOf is order for an entity that was in this state. What refuses may be a step of the
+// service, as of a template, after others: where the state is another now, something was
+// done.
+func (e *entity) orderOf(ctx context.Context, was state, service string, data map[string]any) error {
+	err := e.order(ctx, service, data)
+	if !errors.Is(err, drivers.ErrNothingDone) {
+		return err
+	}
+	if s, serr := e.state(ctx); serr == nil && s.State != was.State {
+		return fmt.Errorf("%s was refused, and it says %.40q now: %v", service, s.State, err) // not wrapped: something was done
+	}
+	return err
 }
 
 // order calls a service once: by the connection that there is, or over REST where

@@ -307,3 +307,27 @@ func TestWhatWasNeverAnsweredMayBeDoneYet(t *testing.T) {
 		}
 	}
 }
+
+// A refusal after which it is not as before has done something.
+func TestARefusalThatHasDoneSomething(t *testing.T) {
+	h := newHome(t)
+	h.denies, h.stays = "service_validation_error", true
+	robot := started(t, config(h, "vacuum.robo")+"live: false\npoll: 50ms\n")
+	lock := started(t, config(h, "lock.front")+"live: false\ncode: '4711'\n")
+	for what, err := range map[string]error{
+		"clean":  second(robot.(drivers.Cleaner).Clean(t.Context(), nil, nil)),
+		"unlock": lock.(drivers.Locker).Unlock(t.Context()),
+	} {
+		if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "was refused, and it says") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := lock.(drivers.Locker).Unlock(t.Context()); !errors.Is(err, drivers.ErrNothingDone) {
+		t.Errorf("it is unlocked already: %v", err)
+	}
+	if got := h.log(); !slices.Contains(got, "vacuum/stop vacuum.robo") {
+		t.Errorf("called %q", got)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

@@ -255,10 +255,11 @@ func (x *Exchange) standingHold(id string) []Event {
 	return nil
 }
 
-// heldOf tells of one that could take a thread and is on hold; "" if none is. x.mu
-// is held.
+// heldOf tells of one that could take a thread and is on hold, the one that would
+// be asked first; "" if none is. x.mu is held.
 func (x *Exchange) heldOf(env Envelope) string {
-	for _, e := range x.candidates(env, x.now()) {
+	rank := x.preference(env)
+	for _, e := range slices.SortedStableFunc(slices.Values(x.candidates(env, x.now())), func(a, b *executor) int { return rank(a) - rank(b) }) {
 		if why := x.held(e.ID); why != "" {
 			return cmp.Or(e.Name, e.ID) + " is " + why
 		}

@@ -2,6 +2,7 @@ package exchange_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -163,6 +164,19 @@ func TestWhatRobotsPassOn(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Of those who are on hold the one is named who would be asked first.
+func TestWhoIsOnHoldIsNamed(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.comes(ana)
+		h.registers(kitchen, "walk")
+		h.says(person, "config: {hold: true}")
+		ack := h.says(agent, "request: {intent: go, requires: [walk]}")
+		if note, _ := ack.Extra.Get("note"); !strings.Contains(fmt.Sprint(note), "kitchen-pi is on hold") {
+			t.Errorf("told: %v", note)
+		}
+	})
 }
 
 // A person hands over to another, and back to the robot that has declined before.

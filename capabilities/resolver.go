@@ -238,8 +238,8 @@ func (x *request) read() {
 			if b.kind == "angle" && b.match.unit == unsaidUnit {
 				rd.doubt = "degrees were not said"
 			}
-			if b.kind == "amount" {
-				rd.doubt = cmp.Or(rd.doubt, unmeasured(b.match.amount))
+			if b.kind == "amount" && b.name == b.kind { // of no parameter: "two cups"
+				rd.doubt = unmeasured(b.match.amount)
 			}
 			if b.kind == "device" || b.kind == "view" || b.kind == "spot" {
 				rd.how = max(rd.how, b.match.how)

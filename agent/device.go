@@ -22,6 +22,8 @@ type device struct {
 	mu      sync.Mutex
 	started uint64 // the gate's rounds at its start, and one; a stop since then has halted it
 	failed  error  // why its last start came to nothing
+
+	telling sync.Mutex // of wrong; mu is held for as long as a start takes
 	wrong   Failure
 }
 
@@ -38,8 +40,8 @@ var faults = map[string]bool{"device": true, "timeout": true, "needs_person": tr
 
 // used notes what a use of the device has come to.
 func (d *device) used(at time.Time, kind string, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.telling.Lock()
+	defer d.telling.Unlock()
 	switch {
 	case err == nil:
 		d.wrong = Failure{}
@@ -50,8 +52,8 @@ func (d *device) used(at time.Time, kind string, err error) {
 
 // lastly is how its last use has failed.
 func (d *device) lastly() Failure {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.telling.Lock()
+	defer d.telling.Unlock()
 	return d.wrong
 }
 

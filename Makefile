@@ -8,8 +8,9 @@ N ?= 200
 SEED ?= 1
 
 # Versions come from git describe above, not from the toolchain, so that a copy
-# without .git builds as well.
-export GOFLAGS = -buildvcs=false
+# without .git builds as well. HTTP/2 stays out of net/http (decision 0121), in
+# the tests as in the binaries.
+export GOFLAGS = -buildvcs=false -tags=nethttpomithttp2
 
 .PHONY: help
 help: ## show this list

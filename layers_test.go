@@ -31,7 +31,7 @@ var layers = map[string]layer{
 	"cmd/messkit": {
 		below: []string{
 			"agent", "agent/*", "capabilities", "drivers", "drivers/all", "drivers/mdns", "drivers/mqttdevice", "exchange", "exchange/*", "exchange/agentmail/*", "exchange/mesh/*",
-			"internal/broker", "internal/collector", "internal/durable", "internal/picture", "internal/secret", "internal/strictyaml", "internal/terminal", "internal/wait", "mess", "mess/messeaf", "mess/receipt", "mess/topic",
+			"internal/broker", "internal/collector", "internal/durable", "internal/order", "internal/picture", "internal/secret", "internal/strictyaml", "internal/terminal", "internal/wait", "mess", "mess/messeaf", "mess/receipt", "mess/topic",
 		},
 		from: []string{"github.com/spf13/cobra", "golang.org/x/sync", "golang.org/x/sys"},
 	},
@@ -41,8 +41,8 @@ var layers = map[string]layer{
 		below: []string{"agent/camera", "agent/gate", "agent/journal", "agent/stop", "capabilities", "drivers", "internal/picture", "internal/wait", "internal/wal", "mess", "mess/receipt"},
 		from:  []string{"gobot.io/x/gobot/v2", "golang.org/x/sync"},
 	},
-	"agent/gate":       {below: []string{"capabilities", "drivers", "mess"}, from: []string{"golang.org/x/sync"}},
-	"agent/camera":     {below: []string{"drivers", "internal/picture"}, from: []string{"golang.org/x/sync"}},
+	"agent/gate":       {below: []string{"capabilities", "drivers", "internal/order", "mess"}, from: []string{"golang.org/x/sync"}},
+	"agent/camera":     {below: []string{"drivers", "internal/picture", "internal/wait"}, from: []string{"golang.org/x/sync"}},
 	"agent/guard":      {from: []string{"golang.org/x/sync"}},
 	"agent/admin":      {below: []string{"agent/gate", "capabilities", "internal/durable", "internal/wal", "mess"}},
 	"agent/clock":      {from: []string{"golang.org/x/sys"}},
@@ -56,11 +56,11 @@ var layers = map[string]layer{
 	},
 	"exchange/agentmail": {pure: true, below: []string{"internal/strictyaml", "mess", "mess/messeaf"}},
 	"exchange/agentmail/mailbox": {
-		below: []string{"internal/secret"}, from: []string{"github.com/modelcontextprotocol/go-sdk"},
+		below: []string{"internal/order", "internal/secret"}, from: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	"exchange/agentmail/mailtest": {from: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"exchange/agentmail/door": {
-		below: []string{"exchange", "exchange/agentmail", "exchange/agentmail/mailbox", "internal/durable", "internal/secret", "mess", "mess/messeaf"},
+		below: []string{"exchange", "exchange/agentmail", "exchange/agentmail/mailbox", "internal/durable", "internal/secret", "internal/wait", "mess", "mess/messeaf"},
 		from:  []string{"golang.org/x/sync"},
 	},
 	"exchange/mcp": {
@@ -68,7 +68,7 @@ var layers = map[string]layer{
 		from:  []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sync"},
 	},
 	"exchange/mesh": {
-		below: []string{"exchange", "exchange/mesh/post", "exchange/mesh/state", "exchange/mesh/wire", "internal/durable", "internal/guarded", "internal/secret", "internal/wait", "mess"},
+		below: []string{"exchange", "exchange/mesh/post", "exchange/mesh/state", "exchange/mesh/wire", "internal/durable", "internal/guarded", "internal/order", "internal/secret", "internal/wait", "mess"},
 		from:  []string{"golang.org/x/sync", "golang.org/x/time"},
 	},
 	"exchange/mesh/post":  {below: []string{"exchange/mesh/state", "exchange/mesh/wire", "internal/guarded", "internal/secret", "internal/wait"}},
@@ -79,19 +79,19 @@ var layers = map[string]layer{
 		below: []string{"exchange", "exchange/keys", "internal/broker", "internal/broker/port", "internal/wait", "mess", "mess/messeaf", "mess/topic"},
 		from:  []string{"github.com/mochi-mqtt/server/v2", "golang.org/x/sync"},
 	},
-	"exchange/remote": {below: []string{"internal/broker", "internal/secret", "internal/wait", "mess", "mess/messeaf", "mess/topic"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
+	"exchange/remote": {below: []string{"internal/address", "internal/broker", "internal/secret", "internal/wait", "mess", "mess/messeaf", "mess/topic"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 
 	// 1 things.
-	"exchange":           {below: []string{"mess", "mess/messeaf", "mess/receipt"}, from: []string{"github.com/robfig/cron/v3", "golang.org/x/sync"}},
-	"exchange/files":     {below: []string{"exchange", "internal/durable", "internal/wait", "internal/wal", "mess", "mess/messeaf"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys"}},
-	"exchange/keys":      {below: []string{"exchange", "internal/durable", "mess", "mess/receipt"}},
+	"exchange":           {below: []string{"internal/order", "mess", "mess/messeaf", "mess/receipt"}, from: []string{"github.com/robfig/cron/v3", "golang.org/x/sync"}},
+	"exchange/files":     {below: []string{"exchange", "internal/durable", "internal/order", "internal/wait", "internal/wal", "mess", "mess/messeaf"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys"}},
+	"exchange/keys":      {below: []string{"exchange", "internal/durable", "internal/order", "mess", "mess/receipt"}},
 	"exchange/fieldtest": {},
 	"exchange/storetest": {below: []string{"exchange", "mess", "mess/messeaf"}, from: []string{"github.com/google/go-cmp", "golang.org/x/sync"}},
-	"drivers":            {below: []string{"internal/secret"}, from: []string{"gobot.io/x/gobot/v2"}},
+	"drivers":            {below: []string{"internal/order", "internal/secret"}, from: []string{"gobot.io/x/gobot/v2"}},
 	"docs/gobot":         {below: []string{"drivers"}, from: []string{"gobot.io/x/gobot/v2"}},
 	"drivers/all":        {below: []string{"drivers", "drivers/*"}},
 	"drivers/drivertest": {below: []string{"drivers"}, from: []string{"github.com/google/go-cmp"}},
-	"drivers/mdns":       {from: []string{"golang.org/x/sync"}},
+	"drivers/mdns":       {below: []string{"internal/order"}, from: []string{"golang.org/x/sync"}},
 	"drivers/homeassistant": {
 		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web"},
 		from:  []string{"github.com/gorilla/websocket", "gobot.io/x/gobot/v2", "golang.org/x/sync"},
@@ -100,16 +100,16 @@ var layers = map[string]layer{
 		below: []string{"drivers", "drivers/mdns", "drivers/web"}, from: []string{"gobot.io/x/gobot/v2"},
 	},
 	"drivers/printer": {
-		below: []string{"drivers", "drivers/mdns", "drivers/web"}, from: []string{"gobot.io/x/gobot/v2"},
+		below: []string{"drivers", "drivers/mdns", "drivers/web", "internal/order"}, from: []string{"gobot.io/x/gobot/v2"},
 	},
 	"drivers/valetudo": {
 		below: []string{"drivers", "drivers/mdns", "drivers/web"}, from: []string{"gobot.io/x/gobot/v2"},
 	},
 	"drivers/roombawifi": {
-		below: []string{"drivers", "drivers/mdns", "drivers/web"}, from: []string{"github.com/eclipse/paho.mqtt.golang", "gobot.io/x/gobot/v2"},
+		below: []string{"drivers", "drivers/mdns", "drivers/web", "internal/address", "internal/ascii"}, from: []string{"github.com/eclipse/paho.mqtt.golang", "gobot.io/x/gobot/v2"},
 	},
 	"drivers/mqttdevice": {
-		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web", "internal/strictyaml"},
+		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web", "internal/address", "internal/order", "internal/strictyaml"},
 		from:  []string{"github.com/eclipse/paho.mqtt.golang"},
 	},
 	"drivers/httpdevice": {
@@ -122,14 +122,15 @@ var layers = map[string]layer{
 	"drivers/board":              {from: []string{"gobot.io/x/gobot/v2", "github.com/warthog618/go-gpiocdev", "golang.org/x/sys"}},
 	"drivers/command":            {},
 	"drivers/board/boardtest":    {below: []string{"drivers/board"}},
-	"drivers/web":                {below: []string{"drivers"}},
+	"drivers/web":                {below: []string{"drivers", "internal/address"}},
 	"drivers/family/familytest":  {below: []string{"drivers"}},
-	"drivers/family":             {below: []string{"drivers", "internal/strictyaml"}, from: []string{"gobot.io/x/gobot/v2"}},
-	"drivers/*":                  {below: []string{"drivers", "drivers/board", "drivers/command", "drivers/family", "drivers/web", "internal/picture"}, from: []string{"gobot.io/x/gobot/v2", "golang.org/x/sync", "golang.org/x/sys"}},
+	"drivers/family":             {below: []string{"drivers", "internal/ascii", "internal/strictyaml", "internal/wait"}, from: []string{"gobot.io/x/gobot/v2"}},
+	"drivers/*":                  {below: []string{"drivers", "drivers/board", "drivers/command", "drivers/family", "drivers/web", "internal/address", "internal/picture"}, from: []string{"gobot.io/x/gobot/v2", "golang.org/x/sync", "golang.org/x/sys"}},
 	"internal/broker/brokertest": {from: []string{"github.com/eclipse/paho.mqtt.golang"}},
 	"internal/broker/port":       {from: []string{"github.com/mochi-mqtt/server/v2"}},
-	"internal/broker":            {from: []string{"github.com/eclipse/paho.mqtt.golang", "golang.org/x/sync"}},
+	"internal/broker":            {below: []string{"internal/address"}, from: []string{"github.com/eclipse/paho.mqtt.golang", "golang.org/x/sync"}},
 	"drivers/i2cdev/i2ctest":     {below: []string{"drivers/i2cdev"}, from: []string{"gobot.io/x/gobot/v2"}},
+	"internal/address":           {},
 	"internal/atplace":           {},
 	"internal/collector":         {},
 	"internal/durable":           {},
@@ -147,12 +148,14 @@ var layers = map[string]layer{
 	"internal/wal":               {below: []string{"internal/durable"}, from: []string{"golang.org/x/sync"}},
 
 	// 0 words: pure.
-	"capabilities":        {pure: true, below: []string{"internal/strictyaml", "mess"}},
-	"mess":                {pure: true, below: []string{"internal/strictyaml"}},
-	"mess/topic":          {pure: true},
+	"capabilities":        {pure: true, below: []string{"internal/order", "internal/strictyaml", "mess"}},
+	"internal/ascii":      {pure: true},
+	"internal/order":      {pure: true},
+	"mess":                {pure: true, below: []string{"internal/ascii", "internal/strictyaml"}},
+	"mess/topic":          {pure: true, below: []string{"internal/ascii"}},
 	"mess/receipt":        {pure: true, below: []string{"mess", "mess/messeaf"}},
-	"mess/messeaf":        {pure: true, below: []string{"internal/strictyaml", "mess"}},
-	"internal/strictyaml": {pure: true, from: []string{"gopkg.in/yaml.v3"}},
+	"mess/messeaf":        {pure: true, below: []string{"internal/ascii", "internal/order", "internal/strictyaml", "mess"}},
+	"internal/strictyaml": {pure: true, below: []string{"internal/order"}, from: []string{"gopkg.in/yaml.v3"}},
 	"internal/picture": {
 		pure:  true,
 		below: []string{"internal/picture/dctjpeg"},

@@ -61,7 +61,7 @@ func (t *task) order(plan, step capabilities.Plan) gate.Order {
 	if len(plan.Steps) > 0 && confirmed == plan.Digest() {
 		confirmed = step.Digest()
 	}
-	return gate.Order{Plan: step, By: t.by, Confirmed: confirmed}
+	return gate.Order{Plan: step, By: t.by, Confirmed: confirmed, Began: t.first}
 }
 
 // waiting says that the device is not free. It is said for the requester's sake
@@ -206,6 +206,9 @@ func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan,
 	r := verbs.do(ctx)
 	if r.yes == nil && r.err == nil && len(r.left) == 0 && plan.Actuates() {
 		r.yes = new(true)
+	}
+	if r.err != nil && errors.Is(context.Cause(ctx), errCancelled) {
+		pass.Cut()
 	}
 	idle(r.err)
 	done()

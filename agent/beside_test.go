@@ -147,7 +147,7 @@ func TestRequires(t *testing.T) {
 		{"intent: turn on the porch light, requires: [{switch-on: {for: soon}}]", mess.Declined, "", "no length of time"},
 		{"intent: turn on the porch light, requires: [{switch-on: porch}]", mess.Pending, "", ""},
 		{"intent: the temperature, requires: [{read-sensor: {quantity: temperature, areas: [hall]}}]", mess.Completed, "", "21.5 °C"},
-		{"intent: the temperature, requires: [{read-sensor: {quantity: pressure, areas: [hall]}}]", mess.Declined, "", "quantity: \"pressure\" is unknown"},
+		{"intent: the temperature, requires: [{read-sensor: {quantity: loudness, areas: [hall]}}]", mess.Declined, "", "quantity: \"loudness\" is unknown"},
 		{"intent: the temperature, requires: [{read-sensor: {quantity: humidity, areas: [hall]}}]", mess.Declined, "", "make them agree"},
 		{"intent: 'is the porch light on?', requires: [switch-on]", mess.Declined, "", ""},
 	})

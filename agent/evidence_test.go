@@ -101,6 +101,7 @@ func TestEvidence(t *testing.T) {
 		evidence mess.Evidence
 		effect   mess.Effect
 		says     string
+		hides    string // what the answer says nothing of
 	}{
 		{name: "switch", plan: turn, dev: &struct {
 			part
@@ -137,14 +138,14 @@ func TestEvidence(t *testing.T) {
 			part
 			switcher
 			reader
-		}{reader: reader{err: fmt.Errorf("it: %w: it is offline", drivers.ErrNothingDone)}}, code: mess.Completed, evidence: mess.Acknowledged, says: "could not be read back: it: it is offline"},
+		}{reader: reader{err: fmt.Errorf("it: %w", drivers.NotDone(errors.New("it is offline")))}}, code: mess.Completed, evidence: mess.Acknowledged, says: "could not be read back: it: it is offline"},
 		{name: "switch and reader, which is halted", plan: turn, dev: &struct {
 			part
 			switcher
 			reader
 		}{
 			switcher: switcher{fmt.Errorf("%w: %w", drivers.ErrHalted, drivers.ErrNotStarted)},
-			reader:   reader{err: fmt.Errorf("it: %w: %w: %w", drivers.ErrHalted, drivers.ErrNotStarted, drivers.ErrNothingDone)},
+			reader:   reader{err: drivers.NotDone(fmt.Errorf("it: %w: %w", drivers.ErrHalted, drivers.ErrNotStarted))},
 		}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown, says: "it was not read back: it has been halted"},
 		{name: "switch fails, reads as wanted", plan: turn, dev: &struct {
 			part
@@ -383,6 +384,11 @@ func TestEvidence(t *testing.T) {
 			reader
 			sensor
 		}{reader: reader{on: true}, sensor: sensor{err: errPart}}, code: mess.Completed, evidence: mess.ReadBack, says: "what it measures could not be read"},
+		{name: "read, and has no meter", plan: ask(capabilities.ReadState), dev: &struct {
+			part
+			reader
+			sensor
+		}{reader: reader{on: true}, sensor: sensor{err: fmt.Errorf("plug: %w", drivers.ErrNoReading)}}, code: mess.Completed, evidence: mess.ReadBack, hides: "measure"},
 		{name: "measure", plan: ask(capabilities.ReadState), dev: &struct {
 			part
 			sensor
@@ -406,7 +412,9 @@ func TestEvidence(t *testing.T) {
 				h.line.attach = c.attach
 			}, func(h *house) {
 				ref := h.ends("request: {intent: do it}", c.code, c.evidence, c.effect)
-				h.answers(ref, c.says)
+				if r := h.answers(ref, c.says); c.hides != "" && strings.Contains(r.Notes, c.hides) {
+					t.Errorf("it says %s", r.Notes)
+				}
 				if pictured := len(h.thread(ref).Attachments()) > 0; c.evidence == mess.Photographed && !pictured {
 					t.Error("photographed, and there is no picture")
 				}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -80,7 +79,7 @@ func TestTheExchangeKnowsWhichDevicesFail(t *testing.T) {
 		known := func() (list []string) {
 			h.after(time.Second)
 			for _, e := range h.x.Executors() {
-				for _, f := range exchange.FailingOf(e.Executor) {
+				for _, f := range e.FailingDevices() {
 					if time.Since(f.At) > time.Hour+time.Minute || time.Since(f.At) < 0 {
 						h.t.Errorf("%+v", f)
 					}

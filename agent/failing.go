@@ -11,10 +11,6 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// failingKey is the field of config.executor that names the devices whose last use
-// has failed (ours): [{device, at, why}], for those who run the place.
-const failingKey = "failing"
-
 // How much is told of devices that fail: more is known at the board itself.
 const (
 	maxFailing    = 32
@@ -23,16 +19,16 @@ const (
 
 // failing are the devices whose last use has failed, by name.
 func (a *Agent) failing() []any {
-	list := []any{}
+	var all []mess.Failing
 	for _, name := range slices.Sorted(maps.Keys(a.devices)) {
 		f := a.devices[name].lastly()
-		if f.Why == "" || len(list) == maxFailing {
+		if f.Why == "" || len(all) == maxFailing {
 			continue
 		}
 		why := strings.ToValidUTF8(f.Why[:min(len(f.Why), maxFailingWhy)], "")
-		list = append(list, mess.Object{{Key: "device", Value: name}, {Key: "at", Value: f.At.UTC().Format(time.RFC3339)}, {Key: "why", Value: why}})
+		all = append(all, mess.Failing{Device: name, At: f.At, Why: why})
 	}
-	return list
+	return mess.FailingItems(all)
 }
 
 // tellFailing tells the exchange which devices fail, as often as that changes,
@@ -51,7 +47,7 @@ func (a *Agent) tellFailing(ctx context.Context, told []any) error {
 		if reflect.DeepEqual(now, told) {
 			continue
 		}
-		m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Extra: mess.Object{{Key: failingKey, Value: now}}}}}}
+		m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Extra: mess.Object{{Key: mess.FailingField, Value: now}}}}}}
 		if _, err := a.send(ctx, m); err != nil {
 			a.log.Debug("which devices fail is not told", "err", err)
 			continue

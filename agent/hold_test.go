@@ -133,7 +133,7 @@ func TestAStopUnderAHold(t *testing.T) {
 		h.after(time.Second)
 		h.is(ref, mess.Pending)
 		h.stops(claude)
-		if s := h.is(ref, mess.Declined); !strings.Contains(s.Reason.Detail, "the cat") {
+		if s := h.is(ref, mess.Failed); !strings.Contains(s.Reason.Detail, "the cat") {
 			t.Errorf("%+v", s.Reason)
 		}
 	})

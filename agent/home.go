@@ -44,11 +44,11 @@ func NewHome(c *capabilities.Catalogue, things []Thing) *Home {
 		_, t.Maps = t.Driver.(drivers.Mapper)
 		t.Within, t.Positions = within(t.Driver)
 		t.Quantities = tells(t.Driver)
-		h.things = append(h.things, t)
 		var p *places
 		if a, ok := t.Driver.(drivers.Areas); ok {
-			p = &places{of: a}
+			t.Places, p = true, &places{of: a}
 		}
+		h.things = append(h.things, t)
 		h.places = append(h.places, p)
 	}
 	return h

@@ -8,6 +8,7 @@ import (
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -49,7 +50,7 @@ const (
 func settled[T any](ctx context.Context, r *result, so func(T) bool, look func() (T, error)) (T, error) {
 	v, err := look()
 	for n := 1; n < looksBack && r.err == nil && err == nil && !so(v); n++ {
-		if !passes(ctx, untilNext) {
+		if !wait.For(ctx, untilNext) {
 			return v, nil
 		}
 		again, err := look()
@@ -59,18 +60,6 @@ func settled[T any](ctx context.Context, r *result, so func(T) bool, look func()
 		v = again
 	}
 	return v, err
-}
-
-// passes waits for d, and reports whether that has passed before ctx ended.
-func passes(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // readsBack corrects the result of an act by what the device says of itself when it

@@ -3,7 +3,6 @@ package agent_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -32,7 +31,7 @@ func TestOnlyWhatIsKnownNotToBeDoneIsOfferedAgain(t *testing.T) {
 		again  bool
 	}{
 		"it may act yet": {errors.New("no answer"), mess.EffectUnknown, false},
-		"nothing done":   {fmt.Errorf("%w: no answer", drivers.ErrNothingDone), mess.EffectNone, true},
+		"nothing done":   {drivers.NotDone(errors.New("no answer")), mess.EffectNone, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inHouseWith(t, func(h *house) { h.lamp.broken = c.err }, func(h *house) {

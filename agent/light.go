@@ -122,9 +122,10 @@ func (v verbs) lit(ctx context.Context, r result, on bool, read func(context.Con
 	}
 	if r.err == nil {
 		v.lookAgain(after, since, &r)
+	}
+	if !v.retreat(ctx, on, &r) && r.err == nil {
 		v.noteOff(&r)
 	}
-	v.retreat(ctx, on, &r)
 	return r
 }
 

@@ -27,6 +27,7 @@ type task struct {
 	plan      *capabilities.Plan
 	confirmed string                 // digest of the plan to which a yes was given
 	resumed   bool                   // an earlier run has begun it
+	first     time.Time              // when an earlier run may have told the device; zero: none has
 	question  *capabilities.Question // that an earlier run has asked
 	tried     bool                   // a claim was sent
 	ended     time.Time              // when what came of it was known; zero before
@@ -197,10 +198,14 @@ func (t *task) try(ctx context.Context, look func() error) error {
 func (t *task) resume(ctx context.Context) error {
 	v, err := t.judgeAll(ctx, *t.plan)
 	t.verdict = v
-	if err != nil && ctx.Err() == nil {
-		return &ending{failed("interrupted", "the program died after it had begun; now: "+err.Error(), mess.EffectUnknown, *t.plan)}
+	if err == nil || ctx.Err() != nil {
+		return err
 	}
-	return err
+	s := t.a.afterCrash(ctx, 0, *t.plan)
+	if s.Reason != nil {
+		s.Reason.Detail += "; it is not begun again: " + err.Error()
+	}
+	return &ending{s}
 }
 
 // refused is why an outcome cannot be carried out here, without a detail if it
@@ -209,6 +214,11 @@ func (t *task) refused(ctx context.Context, out capabilities.Outcome) (why mess.
 	switch {
 	case out.Refusal != nil:
 		why.Detail = refusalText(*out.Refusal)
+		return why, nil
+	case out.Question != nil:
+		if no := t.barred(*out.Question); no != nil {
+			why = mess.Reason{Type: no.Rule, Detail: no.Error()}
+		}
 		return why, nil
 	case out.Plan == nil:
 		return why, nil

@@ -22,9 +22,13 @@ func (v verbs) press(ctx context.Context) result {
 		}
 	}
 	err := v.pass.Press(ctx, v.dev.Driver.(drivers.Presser))
+	done := "activated"
+	if _, line := v.dev.Driver.(drivers.Switch); line {
+		done = "pressed and released"
+	}
 	r := result{
 		err: err, effect: effectOf(err), evidence: mess.Acknowledged, yes: new(true),
-		text:  fmt.Sprintf("The %s has been activated.", v.dev.Label),
+		text:  fmt.Sprintf("The %s has been %s.", v.dev.Label, done),
 		facts: mess.Object{{Key: "device", Value: v.dev.Name}},
 	}
 	if r.effect == mess.EffectNone {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -22,6 +23,10 @@ func (v verbs) print(ctx context.Context) result {
 	file, _ := said.(string)
 	if v.began.IsZero() {
 		one, err := v.pass.Print(ctx, p, file)
+		if err != nil && effectOf(err) != mess.EffectNone && errors.Is(context.Cause(ctx), errCancelled) { // it may have begun
+			w := &watched{v: v, p: p, one: drivers.Print{File: file}}
+			return w.stop(ctx, errCancelled)
+		}
 		if err != nil {
 			return result{err: err, effect: effectOf(err)}
 		}
@@ -190,7 +195,7 @@ func (w *watched) halted(ctx context.Context, why error) result {
 	if d, ok := w.v.dev.Driver.(drivers.RestReader); ok {
 		for still := false; !still && after.Err() == nil; {
 			if still, _ = w.v.pass.AtRest(after, d); !still { // which is told below
-				passes(after, untilNext)
+				wait.For(after, untilNext)
 			}
 		}
 	}

@@ -23,8 +23,9 @@ type press struct {
 	held   time.Time // since when it waits; zero: it does not
 	help   *drivers.HelpError
 	broken error
-	away   int // how often it is out of reach
-	left   int // how often it was left to itself
+	away   int  // how often it is out of reach
+	left   int  // how often it was left to itself
+	slow   bool // it has answered, and begins later
 }
 
 const pressTime = 1000 * time.Second
@@ -36,7 +37,12 @@ var (
 	_ drivers.Leaver  = (*press)(nil)
 )
 
-func (p *press) Print(_ context.Context, file string) (drivers.Print, error) {
+func (p *press) Print(ctx context.Context, file string) (drivers.Print, error) {
+	if p.slow {
+		p.note("print " + file)
+		<-ctx.Done()
+		return drivers.Print{}, drivers.ErrMayAct
+	}
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	p.note("print " + file)
@@ -98,6 +104,9 @@ func (p *press) Resume(context.Context) error {
 func (p *press) Stop(context.Context) (string, error) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
+	if p.slow && p.began.IsZero() {
+		return "", drivers.ErrMayAct
+	}
 	p.note("stop")
 	p.began = time.Time{}
 	return "a half print lies on the bed", nil
@@ -159,6 +168,27 @@ func TestAPrintIsCancelled(t *testing.T) {
 		}
 		h.answers(ref, "a half print lies on the bed")
 		h.picture(ref)
+		p.has(t, "print benchy, stop")
+	})
+}
+
+// A print that is cancelled before it has begun is ended when it begins.
+func TestAPrintIsCancelledAsItIsStarted(t *testing.T) {
+	p := &press{slow: true}
+	inHouseWith(t, func(h *house) {
+		h.more = []agent.Device{{Name: "press", Label: "printer", Driver: p}}
+		h.words["print"] = pressed(capabilities.Print)
+	}, func(h *house) {
+		ref := h.says(claude, "request: {intent: print}")
+		h.after(2 * time.Second)
+		h.says(claude, "cancel: {re: "+ref+"}")
+		h.after(time.Second)
+		if s := h.is(ref, mess.Cancelled); s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "it may still act") {
+			t.Errorf("%+v", s.Reason)
+		}
+		p.has(t, "print benchy")
+		p.set(func() { p.began = time.Now() })
+		h.after(time.Minute)
 		p.has(t, "print benchy, stop")
 	})
 }

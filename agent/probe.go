@@ -35,6 +35,8 @@ func (a *Agent) verify(ctx context.Context, plan capabilities.Plan) (is probe, h
 	}
 	so, now, err := a.looks(ctx, plan)
 	switch {
+	case errors.Is(err, errLeavesNothing):
+		return probedUnknown, a.howItIs(ctx, plan.Device)
 	case err != nil:
 		return probedUnknown, fmt.Sprintf("%s: %v", plan.Device, err)
 	case so:
@@ -43,17 +45,36 @@ func (a *Agent) verify(ctx context.Context, plan capabilities.Plan) (is probe, h
 	return probedNotDone, fmt.Sprintf("%s now reads back as %s", plan.Device, now)
 }
 
-var errNoReadBack = errors.New("cannot be read back")
+// errLeavesNothing is an act after which its device is as it was before, or as nobody
+// can tell.
+var errLeavesNothing = errors.New("it does not tell whether it was done")
+
+// howItIs says how a device is now, where that does not say whether something was done.
+func (a *Agent) howItIs(ctx context.Context, device string) string {
+	now := ""
+	if d := a.devices[device]; d != nil {
+		now = a.stateOf(ctx, d)
+		rest, reads := d.Driver.(drivers.RestReader)
+		if now == "" && reads {
+			still, known := glanced(ctx, a, d, func(ctx context.Context, p *gate.Pass) (bool, error) { return p.AtRest(ctx, rest) })
+			now = wordFor(func(still bool) string { return map[bool]string{true: "standing still", false: "moving"}[still] })(still, known)
+		}
+	}
+	if now == "" {
+		return fmt.Sprintf("%s: %v", device, errLeavesNothing)
+	}
+	return fmt.Sprintf("%s is %s now, which does not tell whether it was done", device, now)
+}
 
 // looks reads back whether a device is as a plan would have it, and how it is.
 func (a *Agent) looks(ctx context.Context, plan capabilities.Plan) (so bool, now string, err error) {
 	d := a.devices[plan.Device]
 	if d == nil {
-		return false, "", errNoReadBack
+		return false, "", errLeavesNothing
 	}
 	read := probeOf(d.Driver, plan)
 	if read == nil {
-		return false, "", errNoReadBack
+		return false, "", errLeavesNothing
 	}
 	look := plan
 	look.Command, look.Effect = capabilities.ReadState, capabilities.Query

@@ -1,15 +1,19 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -101,7 +105,7 @@ func (a *Agent) settle(ctx context.Context, task journal.Task, held []mess.HeldT
 	}
 	t := newTask(a, task.Ref, m.By, m.Request)
 	t.confirmed = task.Intent.Digest // an intent is written after the yes
-	t.epoch, t.plan, t.resumed, t.boot = task.Epoch, &m.Plan, true, task.Intent.Boot
+	t.epoch, t.plan, t.resumed, t.first, t.boot = task.Epoch, &m.Plan, true, m.At, task.Intent.Boot
 	if ours := holds(held, task); ours && t.follows(m, crashes(task)) {
 		a.log.Info("follows after a restart what goes on by itself", "ref", t.ref)
 		t.before, t.past = m.At, m.Past
@@ -146,7 +150,38 @@ func (a *Agent) afterCrash(ctx context.Context, times int, plan capabilities.Pla
 	}
 	// That it is not as it was to be does not say that nothing was done: every
 	// output was taken to its initial state since.
-	return failed("interrupted", detail+"; "+how, mess.EffectUnknown, plan)
+	s := failed("interrupted", detail+"; "+how, mess.EffectUnknown, plan)
+	if do := a.stray(ctx, plan); do != "" {
+		s.Suggestion = do + "; then " + s.Suggestion
+	}
+	return s
+}
+
+// stray notes which devices of a plan go on by themselves though the program that has
+// set them moving has died, and says what to do; "" where none does.
+func (a *Agent) stray(ctx context.Context, plan capabilities.Plan) string {
+	var do []string
+	for _, step := range plan.Each() {
+		d := a.devices[step.Device]
+		if d == nil || !step.Actuates() {
+			continue
+		}
+		rest, reads := d.Driver.(drivers.RestReader)
+		if _, stops := d.Driver.(drivers.Stopper); !reads || !stops {
+			continue
+		}
+		still, known := glanced(ctx, a, d, func(ctx context.Context, p *gate.Pass) (bool, error) { return p.AtRest(ctx, rest) })
+		if still || !known {
+			continue
+		}
+		ask := fmt.Sprintf("to have it stand, ask \"stop the %s\"", cmp.Or(d.Label, d.Name))
+		a.log.Warn("goes on by itself with what an earlier run has begun, and nobody follows it", "device", d.Name, "do", ask)
+		d.used(a.now(), "device", fmt.Errorf("it moves by what was begun before this program was started, and nobody follows it; %s", ask))
+		if !slices.Contains(do, ask) {
+			do = append(do, ask)
+		}
+	}
+	return strings.Join(do, "; ")
 }
 
 // orphan sees to a claim that only the exchange knows of. One that has not begun

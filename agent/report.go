@@ -163,13 +163,13 @@ func tally(r result) string {
 	}
 	switch {
 	case len(r.done) > 0:
-		return s + fmt.Sprintf("; done: %s; not done: %s", list(r.done), list(r.left))
+		return s + fmt.Sprintf("; done: %s; not done: %s", counted(r.done), counted(r.left))
 	case len(r.left) == 0:
 		return s
 	case r.effect == mess.EffectNone:
-		return s + "; not done: " + list(r.left)
+		return s + "; not done: " + counted(r.left)
 	}
-	return s + "; begun, and not finished: " + list(r.left)
+	return s + "; begun, and not finished: " + counted(r.left)
 }
 
 // failed is the end of what was not done, or not known to be.

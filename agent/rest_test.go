@@ -73,4 +73,54 @@ func TestBrokenOffAndStandingStill(t *testing.T) {
 	}
 }
 
+// A robot that goes on by itself after a crash is told with what makes it stand, in its
+// thread and in the status, until it is used again.
+func TestWhatGoesOnAfterACrash(t *testing.T) {
+	for name, c := range map[string]struct {
+		robot robot
+		stray bool
+	}{
+		"it cleans":          {robot{}, true},
+		"it stands":          {robot{still: true}, false},
+		"it does not answer": {robot{blind: errors.New("no answer")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := c.robot
+			r.vacuum = newVacuum()
+			inHouseWith(t, func(h *house) {
+				h.more = []agent.Device{{Name: "robot", Label: "old robot", Driver: &steered{&r}}}
+				p, end := clean("stove"), clean()
+				p.Device, end.Device = "robot", "robot"
+				end.Command, end.Effect, end.Risk = capabilities.Stop, capabilities.Idempotent, capabilities.RiskComfort
+				h.words["robot"], h.words["end"] = capabilities.Outcome{Plan: &p}, capabilities.Outcome{Plan: &end}
+			}, func(h *house) {
+				ref := h.crashed("robot", "robot", 1)
+				h.startAgent()
+				h.after(15 * time.Second)
+				s := h.is(ref, mess.Failed)
+				const ask = `to have it stand, ask "stop the old robot"`
+				if strings.Contains(s.Suggestion, ask) != c.stray || !strings.HasSuffix(s.Suggestion, "look before retrying") {
+					t.Errorf("it suggests %q", s.Suggestion)
+				}
+				failed := func() string { return h.failed("robot").Why }
+				if strings.Contains(failed(), ask) != c.stray {
+					t.Errorf("the status says %q", failed())
+				}
+				r.still, r.blind = true, nil
+				h.is(h.says(person, "request: {intent: end}"), mess.Completed)
+				if failed() != "" {
+					t.Errorf("it stands, and the status says %q", failed())
+				}
+			})
+		})
+	}
+}
+
+// steered is a robot that can be stopped.
+type steered struct{ *robot }
+
+func (s *steered) Stop(context.Context) (string, error) { s.note("stop"); return "", nil }
+func (s *steered) Pause(context.Context) error          { return nil }
+func (s *steered) Resume(context.Context) error         { return nil }
+
 var _ drivers.RestReader = (*robot)(nil)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -96,9 +97,17 @@ func TestTheEndTakesBackWhatWasSwitched(t *testing.T) {
 	for name, takes := range map[string]time.Duration{"in the midst": 5 * time.Second, "as it is looked at": 1500 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			d := &desk{lamp: lamp{takes: takes, late: time.Second}, safe: "off"}
-			withDesk(t, d, true, func(h *house, ref string) {
+			inHouseWith(t, func(h *house) {
+				h.withDesk(d, true)
+				h.gateCfg.Devices = map[string]gate.Device{"desk-lamp": {MaxOn: time.Minute}}
+			}, func(h *house) {
+				ref := h.says(claude, "request: {intent: the desk lamp}")
+				h.after(2 * time.Second)
 				h.stopAgent()
 				s := h.is(ref, mess.Failed)
+				if r := h.answers(ref); strings.Contains(r.Notes, "switched off again") {
+					t.Errorf("it is off, and told with %q", r.Notes)
+				}
 				if s.Reason.Type != "interrupted" || s.Reason.Effect != mess.EffectPartial || s.Evidence != mess.ReadBack ||
 					!strings.Contains(s.Reason.Detail, "the program was ended midway: desk-lamp was switched off, and reads back as off") {
 					t.Errorf("%s, %+v", s.Evidence, s.Reason)

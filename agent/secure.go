@@ -2,11 +2,13 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -68,12 +70,24 @@ func (v verbs) readSecured(ctx context.Context, r *result) {
 		}
 		return is, err
 	})
-	if err == nil && !so && r.err != nil && !mayAct(r.err) && stays(ctx, v.plan.Command, now, func() (string, error) {
-		_, again, err := read(ctx, v.pass)
-		return again, err
-	}) {
-		r.err, r.effect, r.evidence = fmt.Errorf("%w; it stands, and reads back as %s", r.err, now), mess.EffectPartial, mess.ReadBack
-		return
+	rest, rests := v.dev.Driver.(drivers.RestReader)
+	if rests && errors.Is(err, drivers.ErrNotStarted) {
+		return // it was halted, and says whether it stands
+	}
+	if err == nil && !so && r.err != nil && !mayAct(r.err) {
+		stands := false
+		if rests {
+			stands, _ = v.pass.AtRest(ctx, rest)
+		} else {
+			stands = stays(ctx, v.plan.Command, now, func() (string, error) {
+				_, again, err := read(ctx, v.pass)
+				return again, err
+			})
+		}
+		if stands {
+			r.err, r.effect, r.evidence = fmt.Errorf("%w; it stands, and reads back as %s", r.err, now), mess.EffectPartial, mess.ReadBack
+			return
+		}
 	}
 	r.readsBack(v.dev.Name, so, now, err)
 }
@@ -97,18 +111,15 @@ func (v verbs) reckoned(ctx context.Context, r *result) {
 // between is the time between two looks at what may still be on its way.
 const between = 2 * time.Second
 
-// stays reports whether what was broken off has stopped on its way: it stands at the
-// same place a moment later, and at no end, where it may not have set out. A lock is
-// never half turned, and what was told late may turn it yet.
+// stays reports whether what was broken off, and does not say whether it moves, has
+// stopped on its way: it stands at the same place a moment later, and at no end, where it
+// may not have set out. A lock is never half turned, and what was told late may turn it
+// yet.
 func stays(ctx context.Context, c capabilities.Command, now string, look func() (string, error)) bool {
 	if c != capabilities.Open && c != capabilities.Shut && c != capabilities.OpenTo || now == openness(0) || now == openness(100) {
 		return false
 	}
-	t := time.NewTimer(between)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
+	if !wait.For(ctx, between) {
 		return false
 	}
 	again, err := look()

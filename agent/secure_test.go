@@ -3,11 +3,14 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -131,6 +134,68 @@ func TestWhatMayYetOpen(t *testing.T) {
 				s, _ := h.last(ref)
 				if s.Reason == nil || s.Reason.Effect != mess.EffectUnknown || s.Evidence == mess.ReadBack {
 					t.Errorf("%+v %+v", s, s.Reason)
+				}
+			})
+		})
+	}
+}
+
+// What a stop has halted on its way says itself that it stands: that is known, and was
+// done in part. One that heeds no stop may be anywhere.
+func TestAStopMidwayOfACover(t *testing.T) {
+	for name, c := range map[string]struct {
+		wild     bool
+		effect   mess.Effect
+		evidence mess.Evidence
+		says     string
+	}{
+		"stands":         {false, mess.EffectPartial, mess.ReadBack, "it stands still"},
+		"heeds no order": {true, mess.EffectUnknown, mess.EvidenceUnknown, "it may still be moving"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouseWith(t, func(h *house) {
+				var mu sync.Mutex // a halt comes beside what it ends
+				var p family.Place
+				travel := family.Travel{
+					Go: func(context.Context) error {
+						mu.Lock()
+						defer mu.Unlock()
+						p.Known, p.Moves = true, true
+						return nil
+					},
+					Look: func(context.Context) (family.Place, error) {
+						mu.Lock()
+						defer mu.Unlock()
+						if p.Moves {
+							p.Percent++
+						}
+						return p, nil
+					},
+					Stop: func(context.Context) error {
+						mu.Lock()
+						defer mu.Unlock()
+						p.Moves = c.wild
+						return nil
+					},
+					To: 100, Limit: time.Hour, Every: time.Second, Timeout: 4 * time.Second,
+				}
+				d := family.New("it", "garage-door", family.DefaultLevels(), 20*time.Second, drivers.NewLink("test"), family.Verbs{
+					Cover: family.NewCover(travel, travel, nil),
+					Read:  func(context.Context) ([]drivers.Reading, error) { return nil, nil },
+				})
+				h.with("it", d, map[string]capabilities.Plan{"open": {Command: capabilities.Open, Effect: capabilities.Once, Risk: capabilities.RiskComfort}})
+			}, func(h *house) {
+				ref := h.says(claude, "request: {intent: open}")
+				h.after(5 * time.Second)
+				h.is(ref, mess.InProgress)
+				h.stops(claude)
+				h.after(time.Minute)
+				s := h.is(ref, mess.Failed)
+				if s.Reason.Effect != c.effect || s.Evidence != c.evidence || !strings.Contains(s.Reason.Detail, c.says) {
+					t.Errorf("%q by %q: %s; want %q by %q: %s", s.Reason.Effect, s.Evidence, s.Reason.Detail, c.effect, c.evidence, c.says)
+				}
+				if _, r := h.last(ref); !c.wild && r.Notes != "" {
+					t.Errorf("noted: %s", r.Notes)
 				}
 			})
 		})

@@ -47,7 +47,8 @@ func (v verbs) steer(ctx context.Context) result {
 // readRest corrects the result by whether the device stands still.
 func (v verbs) readRest(ctx context.Context, want bool, r *result) {
 	reader, ok := v.dev.Driver.(drivers.RestReader)
-	if !ok {
+	_, places := v.dev.Driver.(drivers.OpeningReader)
+	if !ok || places && r.err == nil {
 		v.readStood(ctx, r)
 		return
 	}

@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -47,12 +46,21 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 	t.began = t.a.now()
 	var all result
 	var did []capabilities.Plan
+	apart, results := t.apart(plan), []result(nil)
+	if apart {
+		results = t.abreast(ctx, asked, plan)
+	}
 	for i, step := range plan.Steps {
-		wait.For(ctx, step.After) // where ctx ends, the step says so
-		if i > 0 && step.Command.Watches() {
-			t.watchNext(ctx, plan, all)
+		var r result
+		if apart {
+			r = results[i]
+		} else {
+			wait.For(ctx, step.After) // where ctx ends, the step says so
+			if i > 0 && step.Command.Watches() {
+				t.watchNext(ctx, plan, all)
+			}
+			r = t.step(ctx, asked, plan, step)
 		}
-		r := t.step(ctx, asked, plan, step)
 		if r.goesOn && t.past != nil {
 			return nil // the thread stays open, and the next run watches on
 		}
@@ -60,7 +68,7 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 		if r.err == nil {
 			did = append(did, step)
 		}
-		if r.err != nil && (ctx.Err() != nil || plan.Capability == capabilities.Several) {
+		if r.err != nil && !apart && (ctx.Err() != nil || plan.Capability == capabilities.Several) {
 			for _, rest := range plan.Steps[i+1:] { // what comes behind may depend on it
 				all.left = append(all.left, rest.Summary)
 			}
@@ -108,7 +116,7 @@ func (r *result) add(step capabilities.Plan, one result) {
 		r.done = append(r.done, step.Summary)
 	} else {
 		r.left = append(r.left, step.Summary)
-		r.err = errors.Join(r.err, fmt.Errorf("%s: %w", step.Summary, one.err))
+		r.err = r.with(fmt.Errorf("%s: %w", step.Summary, one.err))
 		r.effect = worse(r.effect, one)
 	}
 	if one.err == nil {
@@ -128,9 +136,15 @@ func (r *result) add(step capabilities.Plan, one result) {
 		r.facts = r.facts.Set("steps", append(steps, one.facts))
 	}
 	r.images = append(r.images, one.images...)
-	if one.notes != "" {
+	if failed, _ := r.err.(stepErrors); one.notes != "" && (one.err == nil || len(failed) <= maxTold) {
 		r.note("%s", one.notes)
 	}
+}
+
+// with are why steps have failed, and that err is.
+func (r *result) with(err error) error {
+	failed, _ := r.err.(stepErrors)
+	return append(failed, err)
 }
 
 // worse is what several steps have done to the world, of which one has failed: that

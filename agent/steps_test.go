@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,7 +96,7 @@ func TestAStepThatIsNotKnown(t *testing.T) {
 	second := &lamp{}
 	inHouseWith(t, func(h *house) {
 		h.lamp.broken = errors.New("no answer")
-		second.broken = fmt.Errorf("%w: the wire is cut", drivers.ErrNothingDone)
+		second.broken = drivers.NotDone(errors.New("the wire is cut"))
 		h.with("second", second, nil)
 		plan := several("switch-on", step("porch-lamp", true), step("second", true))
 		h.words["all on"] = capabilities.Outcome{Plan: &plan}
@@ -233,4 +234,77 @@ func TestToggle(t *testing.T) {
 			}
 		}
 	})
+}
+
+// slowpoke takes its time, and is out of reach.
+type slowpoke struct {
+	part
+	gone bool
+	at   *atOnce
+}
+
+// atOnce counts how many are asked at a time.
+type atOnce struct {
+	mu        sync.Mutex
+	now, most int
+}
+
+func (a *atOnce) add(n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.now += n
+	a.most = max(a.most, a.now)
+}
+
+func (s *slowpoke) Switch(context.Context, bool) error {
+	s.at.add(1)
+	defer s.at.add(-1)
+	time.Sleep(3 * time.Second) // fake time
+	if s.gone {
+		return drivers.NotDone(errors.New("it does not answer in 3s"))
+	}
+	s.note("on")
+	return nil
+}
+
+// One order for many devices reaches several at a time, and says in short which could
+// not be; of several orders each waits for the one before.
+func TestOneOrderForManyDevices(t *testing.T) {
+	const many = 20
+	for capability, c := range map[string]struct {
+		most int
+		took time.Duration
+	}{"switch-on": {8, 9 * time.Second}, capabilities.Several: {1, 3 * time.Second}} {
+		t.Run(capability, func(t *testing.T) {
+			at := &atOnce{}
+			var lamps []*slowpoke
+			inHouseWith(t, func(h *house) {
+				var steps []capabilities.Plan
+				for i := range many {
+					name := fmt.Sprintf("lamp-%d", i)
+					lamps = append(lamps, &slowpoke{gone: i != 12, at: at})
+					h.with(name, lamps[i], nil)
+					steps = append(steps, step(name, true))
+				}
+				plan := several(capability, steps...)
+				h.words["all on"] = capabilities.Outcome{Plan: &plan}
+			}, func(h *house) {
+				ref := h.says(claude, `request: {intent: "all on"}`)
+				h.after(c.took + time.Second)
+				s, _ := h.last(ref)
+				if at.most != c.most || s.Reason == nil {
+					t.Fatalf("%d at a time, and after %v: %+v", at.most, c.took, s)
+				}
+				if capability == capabilities.Several {
+					h.is(ref, mess.Failed)
+					return
+				}
+				h.is(ref, mess.Partial)
+				if lamps[12].log[0] != "on" || len(s.Remaining) != many-1 || len(s.Reason.Detail) > 300 ||
+					!strings.Contains(s.Reason.Detail, "16 more have failed; messkit status tells why; done: switch the lamp-12; not done: 19 of them") {
+					t.Errorf("%d not done: %s", len(s.Remaining), s.Reason.Detail)
+				}
+			})
+		})
+	}
 }

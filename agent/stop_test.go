@@ -154,6 +154,35 @@ func TestAStopEndsWhoWaits(t *testing.T) {
 	})
 }
 
+// One who waits behind what is cancelled midway does not begin: who cancels sees it
+// stand, and knows of nothing behind. What was asked for after that begins.
+func TestNothingSetsOutBehindACancel(t *testing.T) {
+	inHouse(t, func(h *house) {
+		first := h.cleaning()
+		second, third := h.says(claude, "request: {intent: vacuum both}"), h.says(claude, "request: {intent: vacuum both}")
+		h.says(person, "reply: {re: "+second+", confirm: true}")
+		h.says(person, "reply: {re: "+third+", confirm: true}")
+		h.after(time.Second)
+		h.says(claude, "cancel: {re: "+third+"}") // ends nothing but itself
+		h.after(time.Second)
+		h.is(third, mess.Cancelled)
+		h.is(first, mess.InProgress)
+		h.says(person, "cancel: {re: "+first+"}")
+		h.after(time.Minute)
+		h.is(first, mess.Cancelled)
+		if s := h.is(second, mess.Failed); s.Reason.Type != "ended" || s.Reason.Effect != mess.EffectNone || !strings.Contains(s.Reason.Detail, "cancelled") {
+			t.Errorf("%+v", s.Reason)
+		}
+		if did := h.vacuum.did(); strings.Count(did, "clean") > 1 {
+			t.Errorf("the vacuum did: %s", did)
+		}
+		fourth := h.says(claude, "request: {intent: vacuum both}")
+		h.says(person, "reply: {re: "+fourth+", confirm: true}")
+		h.after(time.Hour)
+		h.is(fourth, mess.Completed)
+	})
+}
+
 func TestWhoMayStop(t *testing.T) {
 	inHouse(t, func(h *house) {
 		for _, c := range []struct {

@@ -244,7 +244,7 @@ func TestADeviceThatFails(t *testing.T) {
 	}{
 		{"reads back otherwise", func(h *house) { h.lamp.stuck = true }, "turn on the porch light", mess.Failed, mess.EffectUnknown, true, "reads back as off"},
 		{"fails and reads back off", func(h *house) { h.lamp.broken = broken }, "turn on the porch light", mess.Failed, mess.EffectUnknown, true, "no contact; it read back as off just now, and may still act"},
-		{"has not heard of it", func(h *house) { h.lamp.broken = fmt.Errorf("%w: no contact", drivers.ErrNothingDone) }, "turn on the porch light", mess.Failed, mess.EffectNone, true, "nothing was done: no contact"},
+		{"has not heard of it", func(h *house) { h.lamp.broken = drivers.NotDone(errors.New("no contact")) }, "turn on the porch light", mess.Failed, mess.EffectNone, true, "no contact"},
 		{"fails and cannot be read", func(h *house) { h.lamp.broken, h.lamp.blind = broken, true }, "ring the bell", mess.Failed, mess.EffectUnknown, false, "no contact"},
 		{"fails and is on", func(h *house) { h.lamp.broken, h.lamp.on = broken, true }, "turn on the porch light", mess.Completed, "", false, ""},
 		{"a question", func(h *house) { h.lamp.blind = true }, "is the porch light on?", mess.Failed, mess.EffectNone, true, "no answer"},

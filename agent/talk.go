@@ -47,11 +47,28 @@ func (t *task) ask(ctx context.Context, out capabilities.Outcome) (*capabilities
 			return nil, err
 		}
 		t.answered(ctx)
-		if err := t.try(ctx, func() error { out = t.a.resolver.Answer(q, said.answers, said.text, t.req); return nil }); err != nil {
+		if err := t.try(ctx, func() error { out, err = t.take(q, said); return err }); err != nil {
 			return nil, err
 		}
 	}
 	return nil, notDone("not_understood", fmt.Sprintf("asked %d times and it is still not clear what to do; make a new request that says all", maxQuestions))
+}
+
+// take makes of an answer what comes of it. That nothing can come of the next question
+// is an error.
+func (t *task) take(q capabilities.Question, s said) (capabilities.Outcome, error) {
+	out := t.a.resolver.Answer(q, s.answers, s.text, t.req)
+	if out.Question != nil {
+		if no := t.barred(*out.Question); no != nil {
+			return out, notDone(no.Rule, no.Error())
+		}
+	}
+	return out, nil
+}
+
+// barred is why a question of this thread need not be asked, nil if it has to be.
+func (t *task) barred(q capabilities.Question) *gate.Refusal {
+	return Barred(t.a.resolver, t.a.gate.Check, q, t.req)
 }
 
 // asks asks a question, and writes that down: who dies after that goes on
@@ -99,7 +116,7 @@ func (t *task) settled(ctx context.Context, out capabilities.Outcome) error {
 		return err
 	}
 	if reason.Detail == "" && out.Plan == nil {
-		reason.Detail = "the answer leads to no plan; make a new request that says all"
+		reason = mess.Reason{Type: "not_understood", Detail: "the answer leads to no plan; make a new request that says all"}
 	}
 	if reason.Detail != "" {
 		return notDone(cmp.Or(reason.Type, "not_possible"), reason.Detail)

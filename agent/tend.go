@@ -108,7 +108,7 @@ func (a *Agent) registration() (m mess.Message, acts bool) {
 		offers = slices.DeleteFunc(slices.Clone(offers), changes)
 		about[0].Value = shortly(why)
 	}
-	about = about.Set(failingKey, a.failing())
+	about = about.Set(mess.FailingField, a.failing())
 	stands, _ := a.position()
 	if a.cfg.Signer != nil {
 		about = about.Set(receipt.KeyField, a.cfg.Signer.Public())

@@ -105,6 +105,9 @@ func (t *Trials) use(ctx context.Context, d Device) (string, error) {
 	var said []string
 	for _, one := range t.looks(d, pass) {
 		says, err := one(ctx)
+		if errors.Is(err, drivers.ErrNoReading) && len(said) > 0 {
+			continue // it has told how it is, and has no meter
+		}
 		if err != nil {
 			return "", err
 		}
@@ -136,13 +139,13 @@ func (t *Trials) looks(d Device, p *gate.Pass) (all []func(context.Context) (str
 		locked := func(is bool) string { return map[bool]string{true: "locked", false: "unlocked"}[is] }
 		add(func(ctx context.Context) (string, error) { return itIs(locked)(p.Locked(ctx, v)) })
 	}
-	if v, ok := d.Driver.(drivers.RestReader); ok {
+	if v, ok := d.Driver.(drivers.OpeningReader); ok {
+		add(func(ctx context.Context) (string, error) { return itIs(openness)(p.Opening(ctx, v)) })
+	} else if v, ok := d.Driver.(drivers.RestReader); ok {
 		add(func(ctx context.Context) (string, error) {
 			still, err := p.AtRest(ctx, v)
 			return map[bool]string{true: "answers, and stands still", false: "answers, and moves"}[still], err
 		})
-	} else if v, ok := d.Driver.(drivers.OpeningReader); ok {
-		add(func(ctx context.Context) (string, error) { return itIs(openness)(p.Opening(ctx, v)) })
 	}
 	if v, ok := d.Driver.(drivers.TargetReader); ok {
 		target := func(celsius float64) string { return "set to " + number(celsius) + " °C" }

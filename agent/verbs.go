@@ -219,9 +219,10 @@ func (v verbs) turnTo(ctx context.Context, on bool) result {
 	v.readBack(after, on, &r)
 	if r.err == nil {
 		v.lookAgain(after, since, &r)
+	}
+	if !v.retreat(ctx, on, &r) && r.err == nil {
 		v.noteOff(&r)
 	}
-	v.retreat(ctx, on, &r)
 	return r
 }
 

@@ -1,6 +1,10 @@
 package capabilities
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/messkit/messkit/internal/order"
+)
 
 // able are the readings that some device can do, the most exact first.
 func (x *request) able(readings []reading) []reading {
@@ -20,7 +24,7 @@ func (x *request) able(readings []reading) []reading {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b reading) int { return int(b.how - a.how) })
+	order.By(list, func(a, b reading) int { return int(b.how - a.how) })
 	return list
 }
 

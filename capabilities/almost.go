@@ -51,7 +51,7 @@ func (x *request) almost() (Outcome, bool) {
 		x.tokens, x.readings, x.matches, x.names, x.lost, x.skips = all, readings, nil, nil, nil, 0
 	}
 	from, kept := x.strangeFrom()
-	if !kept {
+	if !kept || slices.ContainsFunc(readings, x.fits) { // what is understood whole, and cannot be done, is nothing less
 		return Outcome{}, false
 	}
 	if !x.anyForeign() {

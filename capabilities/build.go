@@ -12,7 +12,7 @@ import (
 // build makes the catalogue of what was read, and notes what is wrong with it.
 func (b *builder) build() *Catalogue {
 	b.words.compile()
-	c := &Catalogue{list: b.list, classes: b.classes, quantities: b.quantities, words: &b.words, lexicon: b.lexicon, grammar: &grammar{}, events: &grammar{}, objects: &grammar{}, watching: b.watching, context: b.context, letter: b.letter, measure: &phrases[string]{}, wordsOf: map[string]map[string]bool{}, vocabulary: map[string]bool{}}
+	c := &Catalogue{list: b.list, classes: b.classes, quantities: b.quantities, words: b.words, lexicon: b.lexicon, grammar: &grammar{}, events: &grammar{}, objects: &grammar{}, watching: b.watching, context: b.context, letter: b.letter, measure: &phrases[string]{}, wordsOf: map[string]map[string]bool{}, vocabulary: map[string]bool{}}
 	e := expander{rules: b.parsedRules(), fold: b.words.fold}
 	for _, one := range c.list {
 		b.check(one)

@@ -175,7 +175,7 @@ func English() fs.FS { return english }
 // capability, rule, class or list of words of a later file replaces that of an
 // earlier one. All mistakes are told at once.
 func Load(trees ...fs.FS) (*Catalogue, error) {
-	b := &builder{rules: map[string]string{}, classes: map[string][]string{}, quantities: map[string]quantity{}, measures: map[string][]string{}, hassIntents: map[string]string{}, hassDomains: map[string][]string{}, hassSlots: map[string]string{}, hassRules: map[string]string{}, hassLists: map[string]hassList{}}
+	b := &builder{words: &words{}, rules: map[string]string{}, classes: map[string][]string{}, quantities: map[string]quantity{}, measures: map[string][]string{}, hassIntents: map[string]string{}, hassDomains: map[string][]string{}, hassSlots: map[string]string{}, hassRules: map[string]string{}, hassLists: map[string]hassList{}}
 	for _, tree := range trees {
 		b.read(tree)
 	}
@@ -277,7 +277,7 @@ func inOrder(args map[string]any) mess.Object {
 
 // builder gathers files, and what is wrong with them.
 type builder struct {
-	words      words
+	words      *words // alone is kept
 	lexicon    lexicon
 	rules      map[string]string
 	classes    map[string][]string
@@ -328,15 +328,16 @@ func (b *builder) readAll(tree fs.FS, names []string) {
 			continue
 		}
 		var f file
-		if err := strictyaml.Decode(told(tree, name), data, &f); err != nil {
-			b.problems = append(b.problems, err)
-		}
 		if err != nil || len(docs) > 1 {
+			b.problems = append(b.problems, strictyaml.Decode(told(tree, name), data, &f)) // which tells all of it
 			b.unread = true
 			continue
 		}
-		if len(docs) == 1 {
-			b.sources = append(b.sources, source{told(tree, name), docs[0]})
+		for _, root := range docs { // one, or none
+			b.sources = append(b.sources, source{told(tree, name), root})
+			if err := strictyaml.DecodeValue(told(tree, name), root, &f); err != nil {
+				b.problems = append(b.problems, err)
+			}
 		}
 		b.merge(f)
 	}

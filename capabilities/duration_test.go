@@ -49,7 +49,7 @@ func TestDurationsRefused(t *testing.T) {
 		{"turn on the heater for 1e9", `"for 1e9" is no length of time`},
 		{"turn on the heater for 2 fortnights", `"for 2 fortnights" is no length of time`},
 		{"turn on the heater for ten", `"for ten" is no length of time`},
-		{"turn on the heater for 1:30 hours", `"for 1 30 hours" is no length of time`},
+		{"turn on the heater for 1:30 hours", `"for 1:30 hours" is no length of time`},
 		{"turn on the heater for 400 days", `up to a year`},
 		{"turn on the heater for 30 seconds and 10 minutes", `is a length of time; write "for 10 minutes"`},
 		{"turn on the green heater for 10 minutes", `not understood: "green"`},

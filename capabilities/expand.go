@@ -31,7 +31,7 @@ func (e expander) sequence(parts []part, depth int) ([][]term, error) {
 		return nil, fmt.Errorf("rules nest deeper than %d; is one used in itself?", maxDepth)
 	}
 	forms := [][]term{nil}
-	for _, p := range parts {
+	for i, p := range parts {
 		tails, err := e.part(p, depth)
 		if err != nil {
 			return nil, err
@@ -39,10 +39,17 @@ func (e expander) sequence(parts []part, depth int) ([][]term, error) {
 		if len(forms)*len(tails) > maxForms {
 			return nil, fmt.Errorf("stands for more than %d sentences; split it", maxForms)
 		}
+		if len(tails) == 1 { // a word or a gap, as most are
+			for k := range forms {
+				forms[k] = append(forms[k], tails[0]...)
+			}
+			continue
+		}
 		next := make([][]term, 0, len(forms)*len(tails))
 		for _, head := range forms {
 			for _, tail := range tails {
-				next = append(next, append(head[:len(head):len(head)], tail...))
+				one := make([]term, 0, len(head)+len(tail)+len(parts)-i-1) // with room for what follows
+				next = append(next, append(append(one, head...), tail...))
 			}
 		}
 		forms = next

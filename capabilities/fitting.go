@@ -36,27 +36,7 @@ func (x *request) fitting(ways []framed) []reading {
 			}
 			if rd, ok := x.framedReading(f, so); ok {
 				rd.asks, rd.number, rd.lost, rd.pieces = ask, so.level, so.lost, so.pieces
-				rd.doubt = cmp.Or(rd.doubt, f.Doubt)
-				if f.all.has(l.bits[number]) {
-					rd.doubt = strings.TrimPrefix(f.Doubt+", and "+unmeasured(so.level), ", and ")
-				}
-				switch noVerb := !s.has(l.bits["turn"] | l.bits["make"] | l.bits["want"] | l.bits["change"] | l.bits["should"]); {
-				case s.has(l.bits["unsure"] | l.bits["dark"]):
-					rd.doubt = "it was not said what to do"
-				case so.first && noVerb && len(so.devices) > 0:
-					rd.doubt = "it may be a name" // "blue lights"
-				case s.has(l.bits["should"]) && !s.has(l.bits["want"]):
-					rd.doubt = cmp.Or(rd.doubt, "it was said how it should be, and not to do it")
-				case so.bare && s.has(l.bits[level]) && s.has(l.bits["raise"]|l.bits["lower"]|l.bits["up"]|l.bits["down"]|l.bits["brighter"]|l.bits["darker"]) && !so.named:
-					if other := l.differing(f, s); rd.doubt == "" && other != nil {
-						rd.asks, rd.number, rd.other = amountField, math.Copysign(so.level, other.Change), other.sentence
-					}
-					rd.doubt = cmp.Or(rd.doubt, fmt.Sprintf("%s percent may be how bright, or by how much", decimalText(so.level)))
-				case so.vague:
-					rd.doubt = cmp.Or(rd.doubt, fmt.Sprintf("%s may be how bright, or a time", decimalText(so.level)))
-				case so.spread:
-					rd.doubt = cmp.Or(rd.doubt, "it was said of the one before \"and\"")
-				}
+				x.doubt(&rd, f, so, s)
 				if could {
 					rd.doubt = cmp.Or(rd.doubt, unsaid)
 				}
@@ -65,6 +45,32 @@ func (x *request) fitting(ways []framed) []reading {
 		}
 	}
 	return list
+}
+
+// doubt puts into a reading of frame f by signals s why it may not be what is meant.
+func (x *request) doubt(rd *reading, f *frame, so framed, s signal) {
+	l := &x.r.catalogue.lexicon
+	rd.doubt = cmp.Or(rd.doubt, f.Doubt)
+	if f.all.has(l.bits[number]) {
+		rd.doubt = strings.TrimPrefix(f.Doubt+", and "+unmeasured(so.level), ", and ")
+	}
+	switch noVerb := !s.has(l.bits["turn"] | l.bits["make"] | l.bits["want"] | l.bits["change"] | l.bits["should"]); {
+	case s.has(l.bits["unsure"] | l.bits["dark"]):
+		rd.doubt = "it was not said what to do"
+	case so.first && noVerb && len(so.devices) > 0:
+		rd.doubt = "it may be a name" // "blue lights"
+	case s.has(l.bits["should"]) && !s.has(l.bits["want"]):
+		rd.doubt = cmp.Or(rd.doubt, "it was said how it should be, and not to do it")
+	case so.bare && s.has(l.bits[level]) && s.has(l.bits["raise"]|l.bits["lower"]|l.bits["up"]|l.bits["down"]|l.bits["brighter"]|l.bits["darker"]) && !so.named:
+		if other := l.differing(f, s); rd.doubt == "" && other != nil {
+			rd.asks, rd.number, rd.other = amountField, math.Copysign(so.level, other.Change), other.sentence
+		}
+		rd.doubt = cmp.Or(rd.doubt, fmt.Sprintf("%s percent may be how bright, or by how much", decimalText(so.level)))
+	case so.vague:
+		rd.doubt = cmp.Or(rd.doubt, fmt.Sprintf("%s may be how bright, or a time", decimalText(so.level)))
+	case so.spread:
+		rd.doubt = cmp.Or(rd.doubt, "it was said of the one before \"and\"")
+	}
 }
 
 // grammatical reports whether forms of verbs stand where they are no statement:

@@ -1,6 +1,10 @@
 package capabilities
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/messkit/messkit/internal/order"
+)
 
 // framed is one way to read all words of a request as signals and names.
 type framed struct {
@@ -38,7 +42,7 @@ const maxFraming = 3000
 // readings are the ways to read the text, those of the fewest pieces first.
 func (f *framer) readings() []framed {
 	f.from(0, framed{})
-	slices.SortStableFunc(f.found, func(a, b framed) int { return a.pieces - b.pieces })
+	order.By(f.found, func(a, b framed) int { return a.pieces - b.pieces })
 	return f.found
 }
 

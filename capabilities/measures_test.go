@@ -34,3 +34,37 @@ func TestWhatDoesItMeasure(t *testing.T) {
 		}
 	}
 }
+
+// All that drivers measure can be asked for by its name, and by what it is about.
+func TestWhatIsMeasuredIsAskedFor(t *testing.T) {
+	device := func(name, class string, quantities ...string) capabilities.Device {
+		return capabilities.Device{Name: name, Label: name, Class: class, Area: "study", Commands: []capabilities.Command{capabilities.ReadState}, Quantities: quantities}
+	}
+	r := capabilities.NewResolver(capabilities.Default(), capabilities.Home{Devices: []capabilities.Device{
+		device("climate", "sensor", "temperature", "humidity", "pressure", "illuminance", "water leak"),
+		device("desk plug", "plug", "power", "energy", "voltage"),
+		device("printer", "printer", "nozzle temperature", "bed temperature"),
+	}})
+	for intent, want := range map[string]string{
+		"what's the air pressure?":                        "pressure",
+		"what is the pressure in the study?":              "pressure",
+		"what's the light level?":                         "illuminance",
+		"is there a water leak?":                          "water leak",
+		"what's the voltage at the desk plug?":            "voltage",
+		"what is the energy of the desk plug?":            "energy",
+		"how many kilowatt hours has the desk plug used?": "energy",
+		"how much power does the desk plug use?":          "power",
+		"how hot is the nozzle?":                          "nozzle temperature",
+		"what's the bed temperature of the printer?":      "bed temperature",
+		"how warm is the print bed?":                      "bed temperature",
+	} {
+		out := r.Resolve(mess.Request{Intent: intent})
+		if out.Plan == nil || out.Plan.Actuates() {
+			t.Errorf("%q: %+v", intent, out.Refusal)
+			continue
+		}
+		if got, _ := out.Plan.Args.Get("quantity"); got != want {
+			t.Errorf("%q: %v, want %s", intent, got, want)
+		}
+	}
+}

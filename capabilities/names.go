@@ -66,6 +66,12 @@ func (r *Resolver) knows(t token) bool {
 	return r.catalogue.said[t.folded] || r.names.words[t.folded] || t.text[0] >= '0' && t.text[0] <= '9'
 }
 
+// spelledOut and stripped are how names are typed where the keyboard lacks their letters.
+var (
+	spelledOut = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "Ä", "Ae", "Ö", "Oe", "Ü", "Ue", "ß", "ss", "å", "aa", "Å", "Aa", "ø", "oe", "Ø", "Oe", "æ", "ae", "Æ", "Ae")
+	stripped   = strings.NewReplacer("ä", "a", "ö", "o", "ü", "u", "Ä", "A", "Ö", "O", "Ü", "U", "å", "a", "Å", "A", "ø", "o", "Ø", "O", "é", "e", "è", "e", "ê", "e", "É", "E", "à", "a", "â", "a", "ç", "c", "ñ", "n", "ó", "o", "í", "i", "á", "a", "ú", "u")
+)
+
 // newNames indexes a home. class is each device's class in the catalogue's
 // words.
 func newNames(c *Catalogue, h Home, class []string) *names {
@@ -73,6 +79,11 @@ func newNames(c *Catalogue, h Home, class []string) *names {
 	add := func(p *phrases[match], text string, m match) {
 		if t := c.words.plainTokens(text); len(t) > 0 {
 			p.add(t, m)
+		}
+		for _, r := range []*strings.Replacer{spelledOut, stripped} {
+			if typed := r.Replace(text); typed != text {
+				p.add(c.words.plainTokens(typed), m)
+			}
 		}
 	}
 	for i, d := range h.Devices {
@@ -188,100 +199,6 @@ func spotPhrases(w *words, s Spot) [][]token {
 	return slices.DeleteFunc(list, func(t []token) bool { return len(t) == 0 })
 }
 
-// filled are the matches for a gap of the kind at word i of the request.
-func (x *request) filled(kind string, i int) []match {
-	if m, known := x.matches.at(kind, i); known {
-		return m
-	}
-	var list []match
-	switch n, w := x.r.names, x.words(); kind {
-	case "device":
-		list = x.deviceMatches(i)
-	case "area":
-		list = merge(list, n.areas, x.tokens, i, w)
-	case "view":
-		list = merge(list, n.views, x.tokens, i, w)
-	case "spot":
-		list = merge(list, n.spots, x.tokens, i, w)
-	case "quantity":
-		if i > 0 && i < len(x.tokens) && x.tokens[i].text == possessive { // "the vacuum's battery"
-			i++
-		}
-		list = merge(list, x.r.catalogue.quantity, x.tokens, i, w)
-	case "thing":
-		list = merge(list, x.r.catalogue.lexicon.thing, x.tokens, i, w)
-	case "angle", "kelvin", "percent", "percentage", "temperature":
-		list = x.amountMatches(kind, i)
-	case "amount":
-		w.cardinal(x.tokens, i, func(end int, n float64) {
-			list = append(list, match{end: end, amount: n, value: decimalText(n)})
-		})
-	case "position":
-		list = x.positionMatches(i)
-	case "number":
-		list = x.numbers(i)
-	case "duration":
-		w.durations(x.tokens, i, func(end int, d time.Duration) {
-			list = append(list, match{end: end, duration: d, value: spoken(d)})
-		})
-	default:
-		x.r.catalogue.watching.words[kind].each(x.tokens, i, func(end int, _ struct{}) { list = append(list, match{end: end}) })
-	}
-	x.matches.put(kind, i, list)
-	return list
-}
-
-// fillings are what was found for gaps of a kind, by the word at which they begin.
-type fillings [][]filling
-
-type filling struct {
-	kind string
-	list []match
-}
-
-func (f fillings) at(kind string, i int) (list []match, known bool) {
-	if i >= len(f) {
-		return nil, false
-	}
-	for _, one := range f[i] {
-		if one.kind == kind {
-			return one.list, true
-		}
-	}
-	return nil, false
-}
-
-// usualKinds is for how many kinds of gaps most words are looked at.
-const usualKinds = 6
-
-func (f *fillings) put(kind string, i int, list []match) {
-	for len(*f) <= i {
-		*f = append(*f, nil)
-	}
-	if (*f)[i] == nil {
-		(*f)[i] = make([]filling, 0, usualKinds)
-	}
-	(*f)[i] = append((*f)[i], filling{kind, list})
-}
-
-// merge adds the phrases that begin at i. Those of one length are one match of
-// all that they may mean: what is named exactly wins over what is near.
-func merge(list []match, p *phrases[match], tokens []token, i int, w *words) []match {
-	within(p, w, tokens, i, func(end int, m match) {
-		m.end = end
-		j := slices.IndexFunc(list, func(o match) bool { return o.end == end && o.class == m.class })
-		switch {
-		case j < 0:
-			list = append(list, m)
-		case m.how > list[j].how:
-			list[j] = m
-		case m.how == list[j].how:
-			list[j] = list[j].with(m)
-		}
-	})
-	return list
-}
-
 // with is either of two matches.
 func (m match) with(o match) match {
 	m.devices = slices.Clone(m.devices)
@@ -297,25 +214,6 @@ func (m match) with(o match) match {
 		}
 	}
 	return m
-}
-
-// within is phrases.each with articles passed over inside: "near the sink".
-func within(p *phrases[match], w *words, tokens []token, i int, yield func(end int, m match)) {
-	for _, m := range p.here {
-		yield(i, m)
-	}
-	if i == len(tokens) || p.next == nil {
-		return
-	}
-	if next := p.after(tokens[i]); next != nil {
-		within(next, w, tokens, i+1, yield)
-		return
-	}
-	if n := w.filler.longest(tokens, i); n > 0 && i+n < len(tokens) {
-		if next := p.after(tokens[i+n]); next != nil {
-			within(next, w, tokens, i+n+1, yield)
-		}
-	}
 }
 
 // deviceMatches are the devices that the words from i on may mean, with or

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/messkit/messkit/internal/order"
 )
 
 // maxNearest is how many names a refusal offers: more are not read.
@@ -46,7 +48,7 @@ func (r *Resolver) near(words []string) []string {
 			list = append(list, near{name, tooFar - far[i]})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b near) int { return cmp.Compare(a.far, b.far) })
+	order.By(list, func(a, b near) int { return cmp.Compare(a.far, b.far) })
 	var names []string
 	for _, n := range list[:min(len(list), maxNearest)] {
 		names = append(names, n.name)
@@ -89,13 +91,30 @@ func (x *request) closest(names []string) []string {
 			shares[i].of += best
 		}
 	}
-	slices.SortStableFunc(shares, func(a, b share) int { return cmp.Compare(b.of, a.of) })
+	order.By(shares, func(a, b share) int { return cmp.Compare(b.of, a.of) })
 	list := make([]string, min(len(shares), maxNearest))
 	for i := range list {
 		list[i] = shares[i].name
 	}
 	return list
 }
+
+// related are the capabilities that share a word with what was asked: the others are
+// nearest to nothing. A letter may be wrong.
+func (x *request) related(ids []string) (list []string) {
+	for _, id := range ids {
+		if slices.ContainsFunc(x.tokens, func(t token) bool {
+			return !slices.Contains(meaningless, t.folded) && !slices.Contains(placing, t.folded) &&
+				(slices.ContainsFunc(x.r.catalogue.ids[id], func(own spelling) bool { return alike(spellingOf(t.folded), own) >= 0.75 }) || slices.Contains(x.r.catalogue.does[id], t.folded))
+		}) {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// placing are words that say where more often than what.
+var placing = []string{"on", "at", "by", "for", "with", "from", "that", "this", "there", "i", "my", "me"}
 
 // meaningless are words that make nothing alike.
 var meaningless = []string{"the", "a", "an", "and", "of", "to", "in", "it", "is", "me", "please"}

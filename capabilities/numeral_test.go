@@ -146,7 +146,7 @@ func TestTimesInWords(t *testing.T) {
 		{"turn on the fan in 2 hours 30", "switch-on at Sun 14:30:00"},
 		{"in 2 hours 30 turn on the kitchen light", `no: "in 2 hours 30" is not clear`},
 		{"turn on the fan at half past seven", "asks: at 07:30 or 19:30"},
-		{"turn on the fan at 7:75", `no: "7 75" is no time of the clock`},
+		{"turn on the fan at 7:75", `no: "7:75" is no time of the clock`},
 		{"turn on the fan at 25:00", "no: "},
 		{"turn on the fan at 13 pm", "no: "},
 		{"turn on the fan today at 7 am", `no: "today at 7 am" is over; it is 12:00 now`},

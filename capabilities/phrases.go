@@ -1,28 +1,41 @@
 package capabilities
 
+import (
+	"slices"
+	"sort"
+)
+
 // phrases is a set of word sequences, as a tree by word, with what each
-// stands for.
+// stands for. It has many nodes and few ways out of each, so these are lists.
 type phrases[T any] struct {
-	next map[string]*phrases[T]
-	some uint64 // bitOf the words of next
+	next []branch[T] // sorted
+	some uint64      // bitOf the words of next
 	here []T
+}
+
+type branch[T any] struct {
+	word string
+	next *phrases[T]
 }
 
 func (p *phrases[T]) add(tokens []token, value T) {
 	for _, t := range tokens {
-		if p.next == nil {
-			p.next = map[string]*phrases[T]{}
+		i := p.at(t.folded)
+		if i == len(p.next) || p.next[i].word != t.folded {
+			p.next, p.some = slices.Insert(p.next, i, branch[T]{t.folded, &phrases[T]{}}), p.some|bitOf(t.folded)
 		}
-		if p.next[t.folded] == nil {
-			p.next[t.folded], p.some = &phrases[T]{}, p.some|bitOf(t.folded)
-		}
-		p = p.next[t.folded]
+		p = p.next[i].next
 	}
 	p.here = append(p.here, value)
 }
 
-// bitOf is one of 64 bits for a word: what is in a map has its bit in phrases.some, so
-// that most words need not be looked up.
+// at is where a word is in next, or belongs.
+func (p *phrases[T]) at(word string) int {
+	return sort.Search(len(p.next), func(i int) bool { return p.next[i].word >= word })
+}
+
+// bitOf is one of 64 bits for a word: what is in next has its bit in some, so that most
+// words need not be looked up.
 func bitOf(word string) uint64 {
 	if word == "" {
 		return 1
@@ -48,7 +61,10 @@ func (p *phrases[T]) after(t token) *phrases[T] {
 	if p.some&bitOf(t.folded) == 0 {
 		return nil
 	}
-	return p.next[t.folded]
+	if i := p.at(t.folded); i < len(p.next) && p.next[i].word == t.folded {
+		return p.next[i].next
+	}
+	return nil
 }
 
 // longest is the number of words of the longest phrase that begins at i.
@@ -60,9 +76,9 @@ func (p *phrases[T]) longest(tokens []token, i int) int {
 
 // words adds the words of all phrases to a list.
 func (p *phrases[T]) words(into map[string]bool) {
-	for word, next := range p.next {
-		into[word] = true
-		next.words(into)
+	for _, b := range p.next {
+		into[b.word] = true
+		b.next.words(into)
 	}
 }
 

@@ -182,6 +182,7 @@ type Device struct {
 	Sees    []string // what a camera looks at: "fridge", "front door"
 	SeenBy  string   // the camera that takes a picture of it after an act; "" for none
 	Maps    bool     // it draws a map of what it has cleaned
+	Places  bool     // it can tell Spots of its own, though maybe not now
 	// Commands that the device's verbs allow.
 	Commands []Command
 	// Quantities are what it can tell; nil where that is not known before it is asked.

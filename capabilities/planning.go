@@ -3,6 +3,7 @@ package capabilities
 import (
 	"cmp"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/messkit/messkit/mess"
@@ -36,7 +37,12 @@ func (r *Resolver) planFor(rd *reading, d int, areas []string) Plan {
 	if m := rd.slot("duration"); m != nil {
 		p.For = m.duration
 	}
-	p.Summary, p.Consequences = r.fill(c.Summary, rd, d, areas), r.fill(c.Consequences, rd, d, areas)
+	summary, consequences := c.Summary, c.Consequences
+	if switches(p, true) && slices.Contains(dev.Commands, Press) { // it is on for as long as it is pressed
+		p.Command, p.Args = Press, nil
+		summary, consequences = "press the {device}", "the {device} will be pressed and released, and what that sets off will be done"
+	}
+	p.Summary, p.Consequences = r.fill(summary, rd, d, areas), r.fill(consequences, rd, d, areas)
 	if p.For > 0 {
 		p.Summary += " for " + spoken(p.For)
 	}

@@ -1,6 +1,7 @@
 package capabilities_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,6 +85,20 @@ func TestAFileThatIsNotThere(t *testing.T) {
 		out := capabilities.NewResolver(capabilities.Default(), home).Resolve(ask("print the rocket"))
 		if out.Refusal == nil || !strings.HasPrefix(out.Refusal.Reason, want) {
 			t.Errorf("%+v, want %s", out.Refusal, want)
+		}
+	}
+}
+
+// Who asks for a spot of a robot that cleans none is not asked about all floors instead.
+func TestASpotThatNobodyCleans(t *testing.T) {
+	home := workshop()
+	for i := range home.Devices {
+		home.Devices[i].Commands = slices.DeleteFunc(slices.Clone(home.Devices[i].Commands), func(c capabilities.Command) bool { return c == capabilities.CleanSpot })
+	}
+	r := capabilities.NewResolver(capabilities.Default(), home)
+	for _, intent := range []string{"clean the spot", "clean this spot", "vacuum this spot", "spot clean with the vacuum", "tell the vacuum to clean this spot"} {
+		if o := r.Resolve(ask(intent)); o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "vacuum the spot where the vacuum stands") {
+			t.Errorf("Resolve(%q) = %q", intent, got(o))
 		}
 	}
 }

@@ -25,6 +25,9 @@ func (x *request) notUnderstood() Outcome {
 	if out, bad := x.constrained(); bad {
 		return out
 	}
+	if out, bad := x.manyPictures(); bad {
+		return out
+	}
 	for i := range x.tokens {
 		if said := x.strangeUnit(i); said != "" && !x.named(i) {
 			x.explain.Leftover = texts(x.tokens[i:])
@@ -32,6 +35,9 @@ func (x *request) notUnderstood() Outcome {
 		}
 	}
 	if leftover := x.leftover(0, 0); len(leftover) > 0 {
+		if out, bad := x.pointing(); bad && x.r.catalogue.lexicon.orders[x.tokens[x.pass(0)%len(x.tokens)].folded] {
+			return out
+		}
 		return x.unknown(leftover)
 	}
 	if name := x.bareName(); name != "" {
@@ -44,15 +50,42 @@ func (x *request) notUnderstood() Outcome {
 		return x.refuse("it is not clear what is to be done with each of these; say an order for each, like \"turn on the lamp and open the blind\"", nil)
 	}
 	x.explain.Leftover = texts(x.tokens)
-	return x.refuse(fmt.Sprintf("no order or question known here is like %q; %s", joined(x.tokens), x.r.abilities()), x.r.offered())
+	if out, bad := x.pointing(); bad {
+		return out
+	}
+	return x.refuse(fmt.Sprintf("no order or question known here is like %q; %s", joined(x.tokens), x.r.abilities()), x.related(x.r.offered()))
 }
 
-// alone refuses what means nothing by itself: to wait, and to do again what was done.
+// manyPictures refuses "two photos of the fridge".
+func (x *request) manyPictures() (Outcome, bool) {
+	w := x.words()
+	for i := range x.tokens {
+		if end := w.cardinalEnd(x.tokens, i); end > i && w.pictures.longest(x.tokens, end) > 0 {
+			x.explain.Leftover = texts(x.tokens[i:end])
+			return x.refuse(fmt.Sprintf("%q: a request takes one picture; make a request for each", joined(x.tokens[i:end+1])), nil), true
+		}
+	}
+	return Outcome{}, false
+}
+
+// pointing refuses what names its thing by "it" or "that" alone.
+func (x *request) pointing() (Outcome, bool) {
+	at := slices.IndexFunc(x.tokens, func(t token) bool { return x.words().referring.longest([]token{t}, 0) > 0 })
+	if at <= 0 || x.r.thingOf(x.tokens[1:]) != "" {
+		return Outcome{}, false
+	}
+	return x.refuse(fmt.Sprintf("%q: nothing said before tells what that is; say its name", x.tokens[at].text), nil), true
+}
+
+// alone refuses what means nothing by itself: to wait, to do again what was done, and to
+// undo it.
 func (x *request) alone() (Outcome, bool) {
 	w := x.words()
 	switch {
 	case w.whole(w.again, x.tokens):
 		return x.refuse(fmt.Sprintf("%q: a request knows of none before it; say what is to be done", joined(x.tokens)), nil), true
+	case w.whole(w.withdrawing, x.tokens):
+		return x.refuse(fmt.Sprintf("%q: a request knows of none before it; what is open is taken back with \"messkit cancel REF\", or \"Take it back\" on its page; what was done is not undone by itself: say what is to be done now, like \"turn off\" with its name", joined(x.tokens)), nil), true
 	case w.whole(w.pausing, x.tokens), w.pause(x.tokens) > 0:
 		return x.refuse(fmt.Sprintf("%q: nothing is to be done after it; say what, like \"wait ten minutes and turn off the light\"", joined(x.tokens)), nil), true
 	}
@@ -74,7 +107,7 @@ func (x *request) unknown(leftover []string) Outcome {
 	if len(near) > 0 {
 		return x.refuse(reason, distinct(append(near, x.r.sharing(x.tokens)...)))
 	}
-	return x.refuse(reason, x.r.offered())
+	return x.refuse(reason, x.related(x.r.offered()))
 }
 
 // leftover are the words that no sentence and no name has, but for those from
@@ -114,6 +147,9 @@ func (x *request) cannot() Outcome {
 	case len(m.devices) == 0 && m.value != "":
 		return x.refuse(fmt.Sprintf("there is no %s in the %s", spaced(m.class), m.value), doing)
 	case len(m.devices) == 0:
+		if d := x.r.called(spaced(m.class)); d >= 0 {
+			return x.refuse(fmt.Sprintf("nobody asks %s to %s; the %s can %s", oneThing(x.r.class[d]), rd.capability.Description, x.r.label(d), x.r.abilitiesOf(d)), doing)
+		}
 		return x.refuse(fmt.Sprintf("there is no %s here", spaced(m.class)), doing)
 	case rd.slot("area") != nil && !x.r.in(m.devices[0], rd.value("area")):
 		if m.how == byClass && len(m.devices) > 1 {
@@ -141,9 +177,20 @@ func (x *request) cannot() Outcome {
 		return x.refuse(fmt.Sprintf("the %s is set to a temperature, and not made warmer or colder; say to how many degrees, like \"set the %s to 21 degrees\"", x.r.label(set), x.r.label(set)), x.r.labels([]int{set}))
 	}
 	if !rd.capability.suits(x.r.class[m.devices[0]]) {
-		return x.refuse(fmt.Sprintf("nobody asks %s to %s; %s can %s", oneThing(x.r.class[m.devices[0]]), rd.capability.Description, x.r.some(m.devices), x.r.abilitiesOf(m.devices[0])), doing)
+		return x.refuse(fmt.Sprintf("%q is nothing that can be asked of %s; %s can %s", joined(x.whole), oneThing(x.r.class[m.devices[0]]), x.r.some(m.devices), x.r.abilitiesOf(m.devices[0])), doing)
 	}
 	return x.refuse(fmt.Sprintf("%s cannot do that (%s) here; it can %s", x.r.some(m.devices), rd.capability.Description, x.r.abilitiesOf(m.devices[0])), doing)
+}
+
+// called is the device that is called so, -1 if none is: the button of a gate may be
+// called gate.
+func (r *Resolver) called(name string) int {
+	for d := range r.home.Devices {
+		if strings.EqualFold(r.label(d), name) {
+			return d
+		}
+	}
+	return -1
 }
 
 // settable is the first of the devices that is set to a temperature, -1 if none is.
@@ -183,6 +230,11 @@ func (x *request) suits(rd *reading) int {
 	return 1
 }
 
+// fits reports whether a sentence is for what was named, or for a class of what is here.
+func (x *request) fits(rd reading) bool {
+	return x.suits(&rd) == 1 || rd.slot("device") == nil && x.r.has(rd.capability.Classes)
+}
+
 func spaced(s string) string { return strings.ReplaceAll(s, "-", " ") }
 
 // doing lists the devices that can do what was asked for.
@@ -194,36 +246,6 @@ func (r *Resolver) doing(c *capability, quantity string) []string {
 		}
 	}
 	return list
-}
-
-// cover marks the words that are part of a name.
-func (x *request) cover() []bool {
-	cover := make([]bool, len(x.tokens))
-	for i := range x.tokens {
-		end := i + x.words().filler.longest(x.tokens, i)
-		for _, kind := range []string{"device", "area", "view", "spot", "quantity"} {
-			for _, m := range x.filled(kind, i) {
-				end = max(end, m.end)
-			}
-		}
-		for k := i; k < end; k++ {
-			cover[k] = true
-		}
-	}
-	return cover
-}
-
-// bareName is the text, if it is nothing but the name of a device or place.
-func (x *request) bareName() string {
-	start := x.pass(0)
-	for _, kind := range []string{"device", "area", "view", "spot"} {
-		for _, m := range x.filled(kind, start) {
-			if x.pass(m.end) == len(x.tokens) {
-				return joined(x.tokens[start:m.end])
-			}
-		}
-	}
-	return ""
 }
 
 func (x *request) joins() bool {
@@ -276,7 +298,7 @@ func (x *request) constrained() (Outcome, bool) {
 				end++
 			}
 			x.explain.Leftover = texts(x.tokens[i:])
-			return x.refuse(fmt.Sprintf("%q is a time that is not understood here; put the time into constraints.timing.not_before and leave the words out", joined(x.tokens[i:end])), nil), true
+			return x.refuse(fmt.Sprintf("%q is a time that is not understood here; say it like \"at 7 pm\", \"tomorrow at 7 am\" or \"in ten minutes\"; one that is more than a day ahead is for constraints.timing.not_before", joined(x.tokens[i:end])), nil), true
 		default:
 			continue
 		}
@@ -297,155 +319,12 @@ func (x *request) constrained() (Outcome, bool) {
 	return x.refuse(fmt.Sprintf("%q is a length of time, and that cannot be kept here; only what is switched on can be for a time", said), nil), true
 }
 
-// partOfAName reports whether a word for a time stands at i, and a word behind it that is
-// none: "night mode", "second thought".
-func (x *request) partOfAName(i int) bool {
-	w, next := x.words(), i+1
-	strong := func(k int) bool {
-		return k >= 0 && (w.numeral(x.tokens, k) > 0 || w.times.longest(x.tokens, k) > 0 || w.clock.longest(x.tokens, k) > 0)
-	}
-	return w.times.longest(x.tokens, i) > 0 && next < len(x.tokens) && !x.tokens[next].pause && !strong(i-1) && !strong(next) && !x.ordered(next) && !x.r.knows(x.tokens[next]) &&
-		w.joining.longest(x.tokens, next) == 0 && w.filler.longest(x.tokens, next) == 0
-}
-
-// timeLike reports whether word i may be part of a time.
-func (x *request) timeLike(i int) bool {
-	t := x.tokens[i]
-	return x.words().numeral(x.tokens, i) > 0 || x.r.catalogue.timely[t.folded] && !x.r.catalogue.lexicon.orders[t.folded] && !x.r.names.words[t.folded]
-}
-
 // ofThePast refuses what asks how something was: nobody here knows it.
 func (x *request) ofThePast() (Outcome, bool) {
 	if !x.asks || !x.namesAny(0) || x.words().history.longest(x.tokens, x.pass(0)%max(1, len(x.tokens))) == 0 {
 		return Outcome{}, false
 	}
 	return x.refuse("what was before, who did it and for how long is not known here, only how it is now; ask like \"is it on?\" with its name", nil), true
-}
-
-// span is some words of a request; known where they are a length of time.
-type span struct {
-	from, end int
-	known     bool
-}
-
-// lasting is the length of time that is said from word i on, with its "for";
-// one without meaning too, like "for 0 seconds".
-func (x *request) lasting(i int) span {
-	w := x.words()
-	n := w.lasting.longest(x.tokens, i)
-	from := i + n
-	if n == 0 || from >= len(x.tokens) {
-		return span{}
-	}
-	if len(x.filled("duration", from)) > 0 {
-		return span{i, x.longest("duration", from), true}
-	}
-	end := from
-	for n := w.numeral(x.tokens, end); n > 0; n = w.numeral(x.tokens, end) {
-		end += n
-	}
-	if end == from {
-		return span{}
-	}
-	end = min(end+1, len(x.tokens)) // with the unit
-	if end < len(x.tokens) && w.unit[x.tokens[end].folded] > 0 && w.unit[x.tokens[end-1].folded] == 0 {
-		end++ // "two hundred minutes"
-	}
-	return span{i, end, false}
-}
-
-// numeral is how many words from i on are a number, 0 if none are.
-func (w *words) numeral(tokens []token, i int) int {
-	switch {
-	case i >= len(tokens) || w.filler.longest(tokens, i) > 0:
-		return 0
-	case tokens[i].text[0] >= '0' && tokens[i].text[0] <= '9':
-		return 1
-	}
-	return w.number.longest(tokens, i)
-}
-
-// longest is where the longest match for a gap at word i ends.
-func (x *request) longest(kind string, i int) int {
-	end := i
-	for _, m := range x.filled(kind, i) {
-		end = max(end, m.end)
-	}
-	return end
-}
-
-// timed reports whether a time begins at word i.
-func (x *request) timed(i int) bool {
-	w := x.words()
-	if i >= len(x.tokens) {
-		return false
-	}
-	if w.half.longest(x.tokens, i) > 0 && i > 0 && x.tokens[i-1].text == "i" {
-		return false // "I am"
-	}
-	if w.times.longest(x.tokens, i) > 0 || len(x.filled("duration", i)) > 0 {
-		return true
-	}
-	if i == 0 || w.clock.longest(x.tokens, i-1) == 0 {
-		return false
-	}
-	if x.percents(i) {
-		return false // "at seventy percent"
-	}
-	if x.r.catalogue.lexicon.share.longest(x.tokens, i) > 0 && w.past.longest(x.tokens, i) == 0 && x.halfHour(i) == i {
-		return false // "by half"
-	}
-	if end, _, _, _ := w.hour(x.tokens, i); end == 0 || end < len(x.tokens) && w.measures[x.tokens[end].folded] {
-		return false // "at 50", "by 20 degrees"
-	}
-	c := x.tokens[i].text[0]
-	return c >= '0' && c <= '9' || w.number.longest(x.tokens, i) > 0 && w.filler.longest(x.tokens, i) == 0
-}
-
-// percents reports whether a number of percent begins at word i.
-func (x *request) percents(i int) (is bool) {
-	x.words().cardinal(x.tokens, i, func(end int, _ float64) {
-		is = is || x.r.catalogue.lexicon.percentOf.longest(x.tokens, end) > 0
-	})
-	return is
-}
-
-// named reports whether word i is in the name of a thing of this home.
-func (x *request) named(i int) bool {
-	if x.names == nil {
-		x.names = make([]bool, len(x.tokens))
-		for from := range x.tokens {
-			for _, kind := range nameKinds {
-				for _, m := range x.filled(kind, from) {
-					for k := from; k < m.end && !m.all; k++ {
-						x.names[k] = true
-					}
-				}
-			}
-			if n := x.r.catalogue.lexicon.says.longest(x.tokens, from); n > 1 && !x.ordered(from) { // "morning coffee"
-				for k := from; k < from+n; k++ {
-					x.names[k] = true
-				}
-			}
-		}
-	}
-	return x.names[i]
-}
-
-// ordered reports whether a word that an order begins with stands at i.
-func (x *request) ordered(i int) bool {
-	c := x.r.catalogue
-	return c.lexicon.orders[x.tokens[i].folded] && (c.classPhrase.longest(x.tokens, i) == 0 || c.lexicon.says.longest(x.tokens, i) > 0) // "light up" begins one, and "the light" does not
-}
-
-var nameKinds = []string{"device", "view", "spot"}
-
-func texts(tokens []token) []string {
-	list := make([]string, len(tokens))
-	for i, t := range tokens {
-		list[i] = t.text
-	}
-	return list
 }
 
 func quoted(words []string) string {
@@ -455,90 +334,3 @@ func quoted(words []string) string {
 	}
 	return strings.Join(list, ", ")
 }
-
-// toldAs is what a device tells of a quantity.
-func toldAs(quantity string) string {
-	switch quantity {
-	case "contact":
-		return "whether it is open"
-	case "lock":
-		return "whether it is locked"
-	case "motion":
-		return "whether something moves"
-	}
-	return "its " + quantity
-}
-
-// some are what devices are called, the first of many.
-func (r *Resolver) some(devices []int) string {
-	labels := r.labels(devices)
-	if more := len(labels) - 4; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(labels[:4], ", "), more)
-	}
-	return strings.Join(labels, ", ")
-}
-
-// oneThing is a class with its article: "an oven".
-func oneThing(class string) string {
-	if strings.ContainsRune("aeiou", rune(class[0])) {
-		return "an " + spaced(class)
-	}
-	return "a " + spaced(class)
-}
-
-// abilities says by examples what can be asked for in this home, and where all of it
-// stands.
-func (r *Resolver) abilities() string { return r.able }
-
-// exemplary are the capabilities that are shown by examples, the first of this home.
-var exemplary = []string{"switch-on", "look", "vacuum-floor", "read-sensor", "open", "take-photo", "print-status", "start-appliance"}
-
-// examples are orders and questions that fit this home.
-func (r *Resolver) examples() string {
-	var list []string
-	for _, id := range exemplary {
-		c := r.catalogue.find(id)
-		if c == nil || len(list) == 3 {
-			continue
-		}
-		for d, dev := range r.home.Devices {
-			if !r.can(c, "", d) || id == "switch-on" && r.class[d] != "light" {
-				continue
-			}
-			rd, areas := &reading{sentence: &sentence{capability: c}}, []string(nil)
-			if len(dev.Spots) > 0 && c.Command == Clean {
-				areas = []string{dev.Spots[0].Room}
-			}
-			if len(dev.Sees) > 0 {
-				rd.slots = []bound{{"view", "view", 0, &match{value: dev.Sees[0]}}}
-			}
-			list = append(list, fmt.Sprintf("%q", strings.TrimSuffix(r.planFor(rd, d, areas).Summary, " with the "+r.label(d))))
-			break
-		}
-	}
-	if len(list) == 0 {
-		return "\"messkit capabilities\" lists what can be asked for"
-	}
-	return fmt.Sprintf("ask like %s; \"messkit capabilities\" lists all that can be asked for", strings.Join(list, ", "))
-}
-
-func (r *Resolver) abilitiesOf(d int) string {
-	can := r.whatCan(func(c *capability) bool { return r.offers(c, d) })
-	return strings.ReplaceAll(strings.ReplaceAll(can, "something", "it"), "whether it is there", "whether something is there")
-}
-
-func (r *Resolver) whatCan(can func(*capability) bool) string {
-	var list []string
-	for _, c := range r.catalogue.list {
-		if can(c) {
-			list = append(list, c.Description)
-		}
-	}
-	if len(list) == 0 {
-		return "do nothing that is known here"
-	}
-	return strings.Join(list, ", ")
-}
-
-// offered are the ids of the capabilities that this home has.
-func (r *Resolver) offered() []string { return slices.Clone(r.ids) }

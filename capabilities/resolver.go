@@ -333,6 +333,9 @@ func (x *request) settle(rd *reading) Outcome {
 		plan.For = d
 		plan.Summary += " for " + spoken(d)
 	}
+	if plan.For > 0 && plan.Command == Press {
+		return x.refuse(fmt.Sprintf("%s cannot be done: the %s is pressed and released at once, and is not on for a time; leave the time out", plan.Summary, x.r.label(d)), nil)
+	}
 	if on, _ := plan.Args.Get("on"); plan.For > 0 && on != true && plan.Command != Move && !plan.Command.Watches() {
 		return x.refuse(fmt.Sprintf("%s cannot be done: only what is switched on can be for a time, and the %s stays off until told otherwise; leave the time out",
 			plan.Summary, x.r.label(d)), nil)

@@ -178,5 +178,8 @@ func (x *request) knowsRooms(d int) string {
 	if known := rooms(x.r.home.Devices[d].Spots); len(known) > 0 {
 		return fmt.Sprintf("the %s knows these rooms: %s", x.r.label(d), strings.Join(known, ", "))
 	}
+	if !x.r.home.Devices[d].Places {
+		return fmt.Sprintf("the %s knows no rooms: it cleans everything", x.r.label(d))
+	}
 	return fmt.Sprintf("no rooms of the %s are known; look whether it answers, and whether it has a map with rooms", x.r.label(d))
 }

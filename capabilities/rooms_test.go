@@ -105,9 +105,11 @@ func TestARoomThatIsNotThere(t *testing.T) {
 			t.Errorf("Resolve(%q) = %q", intent, got(o))
 		}
 	}
-	home := capabilities.Home{Devices: []capabilities.Device{{Name: "robot", Class: "vacuum", Commands: []capabilities.Command{capabilities.Clean}}}}
-	o = capabilities.NewResolver(capabilities.Default(), home).Resolve(ask("vacuum the attic"))
-	if o.Refusal == nil || !strings.Contains(o.Refusal.Reason, `not understood: "attic"; no rooms of the robot are known; look whether it answers`) {
-		t.Errorf("without rooms: %q", got(o))
+	for places, why := range map[bool]string{true: "no rooms of the robot are known; look whether it answers", false: "the robot knows no rooms: it cleans everything"} {
+		home := capabilities.Home{Devices: []capabilities.Device{{Name: "robot", Class: "vacuum", Places: places, Commands: []capabilities.Command{capabilities.Clean}}}}
+		o = capabilities.NewResolver(capabilities.Default(), home).Resolve(ask("vacuum the attic"))
+		if o.Refusal == nil || !strings.Contains(o.Refusal.Reason, `not understood: "attic"; `+why) {
+			t.Errorf("without rooms, Places: %t: %q", places, got(o))
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -89,7 +90,7 @@ func (x *request) guesses() []scored {
 			list = append(list, s)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b scored) int {
+	order.By(list, func(a, b scored) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), x.r.reach(b.capability)-x.r.reach(a.capability)) // what is for more things is meant more often
 	})
 	return list

@@ -13,6 +13,7 @@ type token struct {
 	folded string // without the ending of a plural
 	pause  bool   // a comma, or the end of a sentence, stands before it
 	noun   bool   // an article stands before it: "the vacuum"
+	colon  bool   // the ":" of a time of the clock stands before it
 }
 
 // maxTokens bounds a request: the longest of 1,227 real sentences for a smart
@@ -38,7 +39,7 @@ func oneWord(text string) bool {
 func split(text string) []string {
 	text = lower(text)
 	var kept []string
-	parted(text, func(word string, _ bool) { kept = append(kept, word) })
+	parted(text, func(word string, _, _ bool) { kept = append(kept, word) })
 	return kept
 }
 
@@ -53,23 +54,23 @@ func lower(text string) string {
 	}, text)
 }
 
-// parted yields the words of text, which is in lower case, and whether a pause stands before
-// each.
-func parted(text string, yield func(word string, pause bool)) {
-	pause := false
+// parted yields the words of text, which is in lower case, and whether a pause, or the ":"
+// of "20:00", stands before each.
+func parted(text string, yield func(word string, pause, colon bool)) {
+	pause, clock := false, false
 	for from := 0; from < len(text); {
 		n := wordLen(text[from:])
 		if w := strings.Trim(text[from:from+n], "'"); w != "" {
-			yield(w, pause)
+			yield(w, pause, clock)
 			pause = false
 		}
 		from += n
 		r, sign := utf8.DecodeRuneInString(text[from:])
 		if word, ok := said[r]; ok {
-			yield(word, pause)
+			yield(word, pause, false)
 			pause = false
 		}
-		clock := r == ':' && from > 0 && unicode.IsDigit(rune(text[from-1])) && from+1 < len(text) && unicode.IsDigit(rune(text[from+1])) // "20:00"
+		clock = r == ':' && from > 0 && unicode.IsDigit(rune(text[from-1])) && from+1 < len(text) && unicode.IsDigit(rune(text[from+1])) // "20:00"
 		pause = pause || strings.ContainsRune(",;.!:", r) && !clock
 		from += sign
 	}
@@ -95,11 +96,15 @@ func wordLen(text string) int {
 // tokens are the words of text with contractions written out.
 func (w *words) tokens(text string) []token {
 	var list []token
-	parted(lower(text), func(one string, pause bool) {
+	parted(lower(text), func(one string, pause, colon bool) {
 		from := len(list)
-		list = w.appendTokens(list, one)
+		if from > 0 && !pause && slices.Contains(w.Leading, one) {
+			list = append(list, token{text: one, folded: w.fold(one)})
+		} else {
+			list = w.appendTokens(list, one)
+		}
 		if from < len(list) {
-			list[from].pause = pause
+			list[from].pause, list[from].colon = pause, colon
 		}
 	})
 	return list
@@ -168,7 +173,11 @@ func (x *request) agreeing() {
 func joined(tokens []token) string {
 	var b strings.Builder
 	for i, t := range tokens {
-		if i > 0 && t.text != possessive {
+		switch {
+		case i == 0, t.text == possessive:
+		case t.colon:
+			b.WriteByte(':')
+		default:
 			b.WriteByte(' ')
 		}
 		b.WriteString(t.text)

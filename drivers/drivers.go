@@ -310,5 +310,7 @@ type Kind struct {
 type Found struct {
 	Name   string            // for the configuration: "ustreamer-camera"
 	Where  string            // for a person: "ustreamer at 127.0.0.1:8080"
-	Config map[string]string // what the driver needs to be told; "with.channel" is channel under with
+	Label  string            // what its owner calls it, "" where it does not say: "Porch Heater"
+	About  string            // what its maker says that it is, "" where it does not: "Garage door opener"
+	Config map[string]string // what the driver needs to be told; "with.channel" is channel under with, and class is what it says that it is
 }

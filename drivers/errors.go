@@ -19,12 +19,32 @@ var (
 	ErrMayAct = errors.New("it may still act")
 	// ErrStopped: another request has ended what it was at.
 	ErrStopped = errors.New("stopped by another request")
+	// ErrLostSight: a robot was out of reach while it was at its task, and stands
+	// somewhere since.
+	ErrLostSight = errors.New("it was out of reach while it was at it, and stands still now, and not in its dock: whether it has done is not known")
 	// ErrNoPrint: the printer was asked, and has no such print.
 	ErrNoPrint = errors.New("it is not that print")
+	// ErrNoReading: it was asked what it measures, and has told nothing: others of its
+	// kind measure something.
+	ErrNoReading = errors.New("it measures nothing of what its family may measure")
 	// ErrNothingDone: the device has not heard of it, or has refused it. Nothing was
-	// done.
+	// done. NotDone wraps it.
 	ErrNothingDone = errors.New("nothing was done")
 )
+
+// NotDone is err of what the device has not heard of, or has refused: it is
+// ErrNothingDone too. Its text does not say so, or one would read that of a look at what
+// has been done; who tells what came of an act says it, once. nil stays nil.
+func NotDone(err error) error {
+	if err == nil || errors.Is(err, ErrNothingDone) {
+		return err
+	}
+	return &notDone{err}
+}
+
+type notDone struct{ error }
+
+func (e *notDone) Unwrap() []error { return []error{e.error, ErrNothingDone} }
 
 // HelpError is a device that does not go on until a person has been there.
 type HelpError struct {

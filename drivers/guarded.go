@@ -30,12 +30,23 @@ type AutoOff interface {
 	SwitchFor(ctx context.Context, on bool, limit time.Duration) error
 }
 
+// TimerKeeper is an AutoOff whose timer stays set in the device for whatever switches it
+// on later, until it is taken away (Tasmota PulseTime).
+type TimerKeeper interface {
+	// TimerLeft says that an earlier run has set it, and may not have taken it away.
+	TimerLeft()
+}
+
 // Levels is a Switch that tells what it is set to when it is opened and when it
 // ends: on, off or keep. Neither passes a gate, so what they may be depends on
 // what the device can do.
 type Levels interface {
 	Levels() (initial, safe string)
 }
+
+// Keeper is a device without Levels that may be set to stay as it is when it is
+// halted.
+type Keeper interface{ Keeps() bool }
 
 // Unrepeatable is a device that does something else when it is told a second
 // time, as a button does. Its effect is once, whatever the catalogue says.

@@ -33,7 +33,7 @@ func (t Targets) Check(celsius float64) error {
 	if celsius >= t.Min && celsius <= t.Max { // so that NaN is refused
 		return nil
 	}
-	return fmt.Errorf("%w: %g °C is not within its limits, %g to %g", ErrNothingDone, celsius, t.Min, t.Max)
+	return NotDone(fmt.Errorf("%g °C is not within its limits, %g to %g", celsius, t.Min, t.Max))
 }
 
 // Fahrenheit is a temperature in °C as one in °F, and Celsius the other way, each to

@@ -20,10 +20,19 @@ type Hold struct {
 	// Place is where it was found on this machine, "" where it was not; nil: it is not
 	// looked for. What has a place is the same only as what has the same.
 	Place func() string
+	// Read: it is only read. Two devices may have it, though it is most likely a mistake.
+	Read bool
+	// Only: it is whichever there is of its Kind. Beside another of these there are two,
+	// or it is that one.
+	Only bool
+	Kind string // "" where none is Only
 }
 
 // Is reports whether two are the same thing.
 func (h Hold) Is(other Hold) bool {
+	if h.Kind != "" && h.Kind == other.Kind && (h.Only || other.Only) {
+		return true
+	}
 	if h.same() != other.same() {
 		return false
 	}

@@ -22,6 +22,9 @@ func TestHoldsAreTheSame(t *testing.T) {
 		"spelled otherwise, not found":    {pin("GPIO27", at("")), pin("27", at("")), true},
 		"spelled otherwise, found":        {pin("GPIO27", at("gpiochip0 27")), pin("27", at("gpiochip0 27")), true},
 		"spelled otherwise, and is other": {pin("GPIO27", at("gpiochip1 3")), pin("27", at("gpiochip0 27")), false},
+		"the only one, and another":       {drivers.Hold{What: "a", Kind: "cam", Only: true}, drivers.Hold{What: "b", Kind: "cam"}, true},
+		"two of a kind":                   {drivers.Hold{What: "a", Kind: "cam"}, drivers.Hold{What: "b", Kind: "cam"}, false},
+		"the only ones of two kinds":      {drivers.Hold{What: "a", Kind: "cam", Only: true}, drivers.Hold{What: "b", Kind: "chip", Only: true}, false},
 		"spelled alike":                   {pin("GPIO27", at("x")), pin("GPIO27", at("y")), true},
 	} {
 		if got := c.one.Is(c.two); got != c.want || c.two.Is(c.one) != c.want {

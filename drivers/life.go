@@ -108,7 +108,7 @@ func (l *Life) Told(ctx context.Context, err error) error {
 	case Stopped(ctx):
 		return l.Named(ErrStopped)
 	case errors.Is(err, ErrNothingDone):
-		return fmt.Errorf("%w: %w", l.Ended(ctx), ErrNothingDone)
+		return NotDone(l.Ended(ctx))
 	}
 	return l.Ended(ctx)
 }

@@ -1,9 +1,12 @@
 package drivers
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/messkit/messkit/internal/order"
 )
 
 // Registry is the kinds of drivers that a program knows. It is immutable and
@@ -15,7 +18,8 @@ type Registry struct {
 // NewRegistry makes a registry of kinds. It panics where a kind has no name, no
 // Open, or a name that is taken: these are mistakes in the program.
 func NewRegistry(kinds []Kind) *Registry {
-	r := &Registry{kinds: slices.SortedFunc(slices.Values(kinds), byName)}
+	r := &Registry{kinds: slices.Clone(kinds)}
+	order.By(r.kinds, byName)
 	for i, k := range r.kinds {
 		switch {
 		case k.Name == "":
@@ -39,7 +43,26 @@ func (r *Registry) Lookup(name string) (Kind, error) {
 		return r.kinds[i], nil
 	}
 	known := r.names()
-	return Kind{}, &UnknownKindError{Kind: name, Nearest: nearest(name, known), Known: known}
+	return Kind{}, &UnknownKindError{Kind: name, Nearest: cmp.Or(nearest(name, known), r.about(name)), Known: known}
+}
+
+// about is the kind of driver for what is called so, as a relay or a chip is by who
+// owns it; "" where there is none, or several that are not simulated.
+func (r *Registry) about(name string) (found string) {
+	name = fold(name)
+	if len(name) < 4 {
+		return ""
+	}
+	for _, k := range r.kinds {
+		if strings.HasPrefix(k.Name, "sim-") || !strings.Contains(fold(k.Name+" "+k.About), name) {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = k.Name
+	}
+	return found
 }
 
 func (r *Registry) names() []string {
@@ -55,7 +78,7 @@ func byName(a, b Kind) int { return strings.Compare(a.Name, b.Name) }
 // UnknownKindError is what Lookup returns for a name that it does not know.
 type UnknownKindError struct {
 	Kind    string   // what was asked for
-	Nearest string   // the known name that a slip of the keys would explain; "" for none
+	Nearest string   // the known name that a slip of the keys would explain, or the only one that is for this; "" for none
 	Known   []string // sorted
 }
 

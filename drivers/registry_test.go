@@ -55,6 +55,21 @@ func TestLookupUnknownNamesTheNearest(t *testing.T) {
 	}
 }
 
+// A relay, or a chip by its name, leads to the driver that is for it, if one alone is.
+func TestLookupByWhatItIsFor(t *testing.T) {
+	list := kinds("gpiorelay", "i2c-bme280", "onewire", "sim-sensor", "roombaoi")
+	list[2].About, list[3].About, list[4].About = "DS18B20 thermometer on the 1-Wire bus", "simulated thermometer", "robot with a wire"
+	r := drivers.NewRegistry(list)
+	for name, want := range map[string]string{
+		"relay": "gpiorelay", "BME280": "i2c-bme280", "ds18b20": "onewire", "thermometer": "onewire", "toaster": "", "bus": "", "wire": "",
+	} {
+		_, err := r.Lookup(name)
+		if e, ok := errors.AsType[*drivers.UnknownKindError](err); !ok || e.Nearest != want {
+			t.Errorf("Lookup(%q) means %q, want %q", name, e.Nearest, want)
+		}
+	}
+}
+
 func TestLookupInNothing(t *testing.T) {
 	if _, err := drivers.NewRegistry(nil).Lookup("httpcam"); err == nil {
 		t.Error("an empty registry found httpcam")

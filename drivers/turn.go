@@ -40,7 +40,7 @@ func (t Turns) Check(degrees float64) error {
 	if degrees >= t.Min && degrees <= t.Max { // so that NaN is refused
 		return nil
 	}
-	return fmt.Errorf("%w: %g degrees is not within its limits, %g to %g", ErrNothingDone, degrees, t.Min, t.Max)
+	return NotDone(fmt.Errorf("%g degrees is not within its limits, %g to %g", degrees, t.Min, t.Max))
 }
 
 // Named is the angle of a name, in whatever case.

@@ -23,7 +23,7 @@ func (x *Exchange) Kept(ctx context.Context, door string) (map[string][]byte, er
 	return docs, nil
 }
 
-// Registered reports whether an executor is registered.
+// Registered reports whether an executor is registered, forgotten or not.
 func (x *Exchange) Registered(id string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

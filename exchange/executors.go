@@ -32,15 +32,18 @@ type executor struct {
 	mess.Executor
 	created, seen time.Time
 	beats         bool // has sent heartbeats that name what it holds
+	forgotten     bool // is on no list until it speaks again
+	returns       bool // it was forgotten until it spoke: of what it was then only what it says again counts
 	hours         *hours
 }
 
 // executorDoc is an executor as it is stored.
 type executorDoc struct {
-	Executor mess.Executor `json:"executor"`
-	Created  time.Time     `json:"created"`
-	Seen     time.Time     `json:"seen"`
-	Beats    bool          `json:"beats"`
+	Executor  mess.Executor `json:"executor"`
+	Created   time.Time     `json:"created"`
+	Seen      time.Time     `json:"seen"`
+	Beats     bool          `json:"beats"`
+	Forgotten bool          `json:"forgotten,omitempty"`
 }
 
 const executorKind = "executor"
@@ -55,7 +58,7 @@ func (x *Exchange) readExecutors(ctx context.Context) error {
 		if err := json.Unmarshal(doc, &d); err != nil {
 			return fmt.Errorf("registered executor %q: %w; remove its record and register it again", id, err)
 		}
-		e := &executor{Executor: d.Executor, created: d.Created, seen: d.Seen, beats: d.Beats}
+		e := &executor{Executor: d.Executor, created: d.Created, seen: d.Seen, beats: d.Beats, forgotten: d.Forgotten}
 		if e.hours, err = hoursOf(e.Executor); err != nil {
 			return fmt.Errorf("registered executor %q: %w", id, err)
 		}
@@ -148,7 +151,7 @@ func (x *Exchange) heard(c mess.Executor) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	e := x.executors[c.ID]
-	if e == nil || c.Holding != nil && !e.beats {
+	if e == nil || e.forgotten || c.Holding != nil && !e.beats {
 		return false
 	}
 	was := e.seen
@@ -170,7 +173,12 @@ func (x *Exchange) enter(ctx context.Context, c mess.Executor) error {
 	e := &executor{created: now, seen: now, beats: c.Holding != nil}
 	x.mu.Lock()
 	if old := x.executors[c.ID]; old != nil {
-		e.created, e.beats, c = old.created, e.beats || old.beats, merge(old.Executor, c)
+		e.created, e.beats, e.returns = old.created, e.beats || old.beats, old.returns
+		if e.returns = e.returns || old.forgotten; e.returns && c.Capabilities != nil {
+			e.returns = false
+		} else {
+			c = merge(old.Executor, c)
+		}
 	}
 	x.mu.Unlock()
 	c.Holding, c.Instance, c.Stopped, c.Held, c.States = nil, "", nil, nil, nil
@@ -266,7 +274,7 @@ func heldThread(e Envelope, yours bool, lease time.Duration) mess.HeldThread {
 	return h
 }
 
-// Executors lists what is registered, by id.
+// Executors lists what is registered and not forgotten, by id.
 func (x *Exchange) Executors() []ExecutorInfo {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -276,8 +284,8 @@ func (x *Exchange) Executors() []ExecutorInfo {
 		holds[l.env.holder()]++
 	}
 	var list []ExecutorInfo
-	for _, id := range slices.Sorted(maps.Keys(x.executors)) {
-		e := x.executors[id]
+	for _, e := range x.listed() {
+		id := e.ID
 		info := ExecutorInfo{Executor: e.Executor, Created: e.created, LastSeen: e.seen, Live: x.live(e, now), Stopping: x.stops[id], Holds: holds[id]}
 		info.OnHold = x.held(id)
 		info.Stopped, info.Held, info.States = x.stopped[id], x.onHold[id], x.states[id]

@@ -47,7 +47,7 @@ func (x *Exchange) couldTake(who Actor, e Envelope) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	ex := x.executors[who.ID]
-	return ex != nil && who.Has(ExecutorRole) && x.able(ex, e, x.now()) == nil
+	return ex != nil && !ex.forgotten && who.Has(ExecutorRole) && x.able(ex, e, x.now()) == nil
 }
 
 // mayHear reports whether one who speaks to a thread may learn that there is
@@ -86,8 +86,18 @@ func noThread(name string) error {
 // with ErrSlow and can resume. Follow returns nil when ctx ends, and otherwise
 // what handle returned.
 func (x *Exchange) Follow(ctx context.Context, who Actor, after string, handle func(Event) error) error {
+	return x.FollowFrom(ctx, who, after, func() error { return nil }, handle)
+}
+
+// FollowFrom is Follow that calls joined as soon as nothing that changes is missed any
+// more: what is read from then on is not older than the first event.
+func (x *Exchange) FollowFrom(ctx context.Context, who Actor, after string, joined func() error, handle func(Event) error) error {
 	f, missed, resumed := x.hub.join(who, after)
 	defer x.hub.leave(f)
+	if err := joined(); err != nil {
+		return err
+	}
+	x.recall(ctx, who)
 	if err := x.catchUp(ctx, f, after, missed, resumed, handle); err != nil {
 		return err
 	}

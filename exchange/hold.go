@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -106,13 +105,15 @@ func (x *Exchange) passHolds(who Actor, o holdOrder) (given, orders []string, _ 
 func (x *Exchange) heldBy(who Actor, names mess.Refs, on bool) (given, orders []string, err error) {
 	ids := []string(names)
 	if len(ids) == 0 {
-		ids = slices.Sorted(maps.Keys(x.executors))
+		for _, e := range x.listed() {
+			ids = append(ids, e.ID)
+		}
 	}
 	for _, id := range ids {
 		o, held := x.holds[id], x.held(id)
 		own := who.Has(Operator) || o.On && o.Hold.By == who.ID
 		switch {
-		case x.executors[id] == nil:
+		case x.executors[id] == nil || x.executors[id].forgotten:
 			return nil, nil, mess.Refuse(mess.Missing, "executors: %q is not registered; leave the list out for all", id)
 		case on && o.On && !own: // it is so already, and not this one's to end
 			given = append(given, id)

@@ -71,9 +71,8 @@ func (l *live) late(now time.Time) bool {
 // x.mu is held.
 func (x *Exchange) candidates(env Envelope, now time.Time) []*executor {
 	var list []*executor
-	for _, id := range slices.Sorted(maps.Keys(x.executors)) {
-		e := x.executors[id]
-		if !env.declined(id) && !(env.barred() && IsPerson(e.Executor)) && x.able(e, env, now) == nil {
+	for _, e := range x.listed() {
+		if !env.declined(e.ID) && !(env.barred() && IsPerson(e.Executor)) && x.able(e, env, now) == nil {
 			list = append(list, e)
 		}
 	}
@@ -223,7 +222,7 @@ func (x *Exchange) outlook(l *live) string {
 	}
 	var lacks []string
 	for _, c := range l.env.Needs.Requires {
-		if !slices.ContainsFunc(slices.Collect(maps.Values(x.executors)), func(e *executor) bool { return has(e.Capabilities, c) }) {
+		if !slices.ContainsFunc(x.listed(), func(e *executor) bool { return has(e.Capabilities, c) }) {
 			lacks = append(lacks, c.ID)
 		}
 	}

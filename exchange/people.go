@@ -1,7 +1,10 @@
 package exchange
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/messkit/messkit/mess"
@@ -56,12 +59,32 @@ func (x *Exchange) couldBeDoneByPeople(env Envelope, by string) bool {
 	return false
 }
 
-// isPerson reports whether id is a person who is registered.
-func (x *Exchange) isPerson(id string) bool {
+// leftTo are the names of the people who alone may still take a thread; none while a
+// robot may.
+func (x *Exchange) leftTo(env Envelope) (names []string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	e := x.executors[id]
-	return e != nil && IsPerson(e.Executor)
+	now := x.now()
+	for _, e := range x.candidates(env, now) {
+		switch {
+		case IsPerson(e.Executor):
+			names = append(names, cmp.Or(e.Name, e.ID))
+		case x.live(e, now):
+			return nil
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// personName is how a person is called who is registered as id, "" for a robot.
+func (x *Exchange) personName(id string) string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if e := x.executors[id]; e != nil && IsPerson(e.Executor) {
+		return cmp.Or(e.Name, id)
+	}
+	return ""
 }
 
 // bars are the types of the reasons by which somebody, or something that is seen
@@ -77,6 +100,10 @@ func (e *Envelope) barred() bool {
 	return slices.ContainsFunc(e.Declined, func(d Declined) bool { return d.Barred })
 }
 
+// again are the types of the reasons that tell the requester to ask anew: what he
+// meant, or whether he means it, nobody else knows either.
+var again = []string{"not_understood", "not_confirmed"}
+
 // passesOn reports whether what a robot says ends its part and not the thread: it
 // has done nothing, and a person might.
 func (t *turn) passesOn(s *mess.Status) bool {
@@ -87,10 +114,25 @@ func (t *turn) passesOn(s *mess.Status) bool {
 		return false
 	case s.Code == mess.Declined:
 		return t.env.Phase == Before && t.people(t.env)
-	case s.Code != mess.Failed || s.Reason == nil || s.Reason.Effect != mess.EffectNone:
+	case s.Code != mess.Failed || s.Reason == nil || s.Reason.Effect != mess.EffectNone, slices.Contains(again, s.Reason.Type):
 		return false
 	}
 	return (t.env.Phase == Before || t.env.Attempts+1 < t.attempts) && t.people(t.env)
+}
+
+// toPeople says in the thread that it is left to people, and why, once the last robot
+// has said that it does not do it.
+func (t *turn) toPeople() {
+	if t.env.Status != mess.Pending || t.env.HandedTo != "" || t.byPerson() {
+		return
+	}
+	robots := t.env
+	robots.Declined = slices.DeleteFunc(slices.Clone(robots.Declined), func(d Declined) bool { return t.person(d.Executor) != "" })
+	if names := t.leftTo(t.env); len(names) > 0 {
+		t.also = &mess.Message{From: Self, Received: t.message.Received, Re: mess.Refs{t.env.Ref}, Items: []mess.Item{
+			&mess.Status{Code: mess.Pending, Message: fmt.Sprintf("no robot here does it (%s); offered to %s", robots.reasons(), strings.Join(names, ", "))},
+		}}
+	}
 }
 
 // Offered reports whether an executor has an offer of a thread now.

@@ -42,10 +42,81 @@ func TestPeopleAreAskedAfterRobots(t *testing.T) {
 			t.Errorf("then the person hears %q", got)
 		}
 		h.is(ref, mess.Pending)
+		if line := h.lastly(ref); line.Code != mess.Pending || line.Message != "no robot here does it (kitchen-pi: no legs); offered to ana" {
+			t.Errorf("what the thread says of it: %+v", line)
+		}
 		h.says(ana, "status: {re: "+ref+", code: claimed}")
 		h.says(ana, "status: {re: "+ref+", code: in_progress}")
 		h.says(ana, "MESS: [{status: {re: "+ref+", code: completed}}, {response: {re: "+ref+", content: [done]}}]")
 		h.is(ref, mess.Completed)
+	})
+}
+
+// While another robot may take it, it is not said that none does; nor is it where
+// nobody else is asked.
+func TestWhatIsLeftToPeopleIsSaidOnce(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.listens(kitchen, "")
+		h.registers(kitchen, "walk")
+		h.listens(garage, "")
+		h.registers(garage, "walk")
+		h.comes(ana)
+		h.comes(ben)
+		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: no legs}")
+		if line := h.lastly(ref); line.Code != mess.Declined || line.Message != "" {
+			t.Errorf("one robot may do it still: %+v", line)
+		}
+		h.says(garage, "status: {re: "+ref+", code: declined, reason: no time}")
+		want := "no robot here does it (kitchen-pi: no legs; garage-pi: no time); offered to ana, ben"
+		if line := h.lastly(ref); line.Code != mess.Pending || line.Message != want {
+			t.Errorf("what the thread says of it: %+v", line)
+		}
+		h.says(ana, "status: {re: "+ref+", code: declined, reason: my back}")
+		if line := h.lastly(ref); line.Message != "" {
+			t.Errorf("after a person's no: %+v", line)
+		}
+		h.is(ref, mess.Pending)
+	})
+}
+
+// What a person has taken she may have begun without the network: a cancel does not say
+// that nothing was done.
+func TestACancelOfWhatAPersonHolds(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.comes(ana)
+		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
+		h.says(ana, "status: {re: "+ref+", code: claimed}")
+		h.says(agent, "cancel: {re: "+ref+"}")
+		h.is(ref, mess.Cancelled)
+		if r := h.lastStatus(ref).Reason; r == nil || r.Effect != mess.EffectUnknown || r.Detail != "ana had taken it, and may have begun" {
+			t.Errorf("what the thread says of it: %+v", r)
+		}
+		h.says(ana, "MESS: [{status: {re: "+ref+", code: completed}}, {response: {re: "+ref+", content: [done]}}]") // it is kept
+		h.is(ref, mess.Cancelled)
+		free := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
+		h.says(agent, "cancel: {re: "+free+"}")
+		if s := h.lastStatus(free); s.Reason != nil {
+			t.Errorf("of what nobody had taken: %+v", s.Reason)
+		}
+	})
+}
+
+// What somebody hands over to a robot that declines is left to the others, and the
+// thread says so.
+func TestARobotDeclinesWhatWasHandedOver(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.comes(ana)
+		h.comes(ben)
+		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
+		h.says(ana, "status: {re: "+ref+", code: claimed}")
+		h.listens(kitchen, "")
+		h.registers(kitchen, "walk")
+		h.says(ana, "status: {re: "+ref+", code: delegated, delegated_to: kitchen-pi}")
+		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: no legs}")
+		if line := h.lastly(ref); line.Code != mess.Pending || line.Message != "no robot here does it (kitchen-pi: no legs); offered to ben" {
+			t.Errorf("what the thread says of it: %+v", line)
+		}
 	})
 }
 
@@ -139,6 +210,8 @@ func TestWhatRobotsPassOn(t *testing.T) {
 		{"delegated", "code: delegated, reason: {type: other, detail: stuck}", mess.Pending},
 		{"failed, nothing done", "code: failed, reason: {type: device, detail: not reached, effect: none}", mess.Pending},
 		{"declined after a question", "code: declined, reason: not me", mess.Pending},
+		{"not understood after its questions", "code: failed, reason: {type: not_understood, detail: no answer fits, effect: none}", mess.Failed},
+		{"nobody has confirmed it", "code: failed, reason: {type: not_confirmed, detail: nobody has, effect: none}", mess.Failed},
 		{"failed, something done", "code: failed, reason: {type: device, detail: broke, effect: partial}", mess.Failed},
 		{"failed, nobody knows", "code: failed, reason: {type: interrupted, effect: unknown}", mess.Failed},
 		{"stopped after its claim", "code: declined, reason: {type: stop, detail: stopped}", mess.Declined},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -99,7 +100,7 @@ func (x *Exchange) Capabilities(tags []string) []Definition {
 	for _, d := range x.cfg.Catalogue {
 		known[d.ID] = d
 	}
-	for _, e := range x.executors {
+	for _, e := range x.listed() {
 		for _, c := range e.Capabilities {
 			if _, ok := known[c.ID]; !ok {
 				known[c.ID] = Definition{ID: c.ID}
@@ -112,7 +113,7 @@ func (x *Exchange) Capabilities(tags []string) []Definition {
 			list = append(list, d)
 		}
 	}
-	slices.SortFunc(list, func(a, b Definition) int { return strings.Compare(a.ID, b.ID) })
+	order.By(list, func(a, b Definition) int { return strings.Compare(a.ID, b.ID) })
 	return list
 }
 

@@ -194,5 +194,16 @@ func (t *turn) cancel() error {
 		return nil
 	}
 	t.move(mess.Cancelled)
+	t.mayHaveBegun()
 	return nil
+}
+
+// mayHaveBegun says of what a person had taken that nobody knows what she has done: she
+// says that she begins where she has the time, and the network.
+func (t *turn) mayHaveBegun() {
+	if name := t.person(t.env.Executor); name != "" {
+		t.also = &mess.Message{From: Self, Received: t.message.Received, Re: mess.Refs{t.env.Ref}, Items: []mess.Item{
+			&mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "interrupted", Effect: mess.EffectUnknown, Detail: name + " had taken it, and may have begun"}},
+		}}
+	}
 }

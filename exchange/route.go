@@ -58,6 +58,8 @@ func (x *Exchange) able(e *executor, env Envelope, now time.Time) error {
 		}
 	}
 	switch {
+	case env.Stopped && !IsPerson(e.Executor):
+		return fmt.Errorf("everything was stopped while it waited, and what waited begins by itself no more; ask anew")
 	case env.Needs.ConfirmBefore && !confirms(e.Versions):
 		return fmt.Errorf("it does not speak MESS 1.1, which confirm_before needs")
 	case !e.hours.open(now):
@@ -133,7 +135,7 @@ func (x *Exchange) reaches(e *executor, a *mess.Area) bool {
 		return true
 	}
 	for _, other := range x.executors {
-		if slices.Contains(areas(other.Extra), strings.ToLower(a.Name)) {
+		if !other.forgotten && slices.Contains(areas(other.Extra), strings.ToLower(a.Name)) {
 			return false
 		}
 	}
@@ -223,7 +225,7 @@ func (x *Exchange) ruled(env Envelope) func(*executor) int {
 func (x *Exchange) byMeasure(name string, descending bool) func(*executor) int {
 	var values []float64
 	for _, e := range x.executors {
-		if v, ok := number(e.Extra, name); ok {
+		if v, ok := number(e.Extra, name); ok && !e.forgotten {
 			values = append(values, v)
 		}
 	}

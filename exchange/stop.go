@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -52,26 +53,91 @@ func (x *Exchange) readStops(ctx context.Context) error {
 
 // Stop orders executors to stop everything: those that it names, or all that
 // are registered, but for people who do nothing now. Whoever is here hears it at
-// once, before it is on the disk; whoever is away hears it when he comes back.
+// once, before it is on the disk; whoever is away, or was forgotten, hears it when he
+// comes back.
 // Every door calls this, and none can take it back.
 func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop, error) {
 	if err := mayOrder(who, stopKind); err != nil {
 		return mess.Stop{}, err
 	}
+	everybody := len(s.Executors) == 0
 	s.Why = cutReason(s.Why) // a stop is not refused for its words
 	s.ID, s.By, s.At = rand.Text(), who.ID, mess.TimeOf(x.now())
 	ids, err := x.passAll(s)
 	if err != nil {
 		return mess.Stop{}, err
 	}
-	s.Executors = ids
 	for _, id := range ids {
-		if err := x.keepStops(ctx, id); err != nil {
-			return mess.Stop{}, err
-		}
+		err = errors.Join(err, x.keepStops(ctx, id))
 	}
+	if everybody {
+		x.endWaiting(ctx, s)
+	}
+	if err != nil {
+		return mess.Stop{}, err
+	}
+	s.Executors = x.notForgotten(ids)
 	x.log.Warn("stop", "actor", who.ID, "executors", len(ids), "err", s.Why)
 	return s, nil
+}
+
+// endWaiting keeps what nobody has claimed when everything was stopped from beginning by
+// itself later, with a clear or an executor that is new: what people may do stays
+// offered to them alone, and the rest ends.
+func (x *Exchange) endWaiting(ctx context.Context, s mess.Stop) {
+	x.mu.Lock()
+	var refs []string
+	for ref, l := range x.open {
+		if l.env.Status == mess.Pending {
+			refs = append(refs, ref)
+		}
+	}
+	x.mu.Unlock()
+	slices.Sort(refs)
+	for _, ref := range refs {
+		_, err := x.step(ctx, ref, func(env Envelope) *turn {
+			switch {
+			case env.Status != mess.Pending || env.Stopped:
+				return x.ownStep(env, nil)
+			case x.couldBeDoneByPeople(env, ""):
+				return x.ownStep(env, leftToPeople(s))
+			}
+			return x.ownStep(env, stoppedBefore(s))
+		})
+		if err != nil {
+			x.log.Error("it waits on though everything was stopped", "ref", ref, "err", err)
+		}
+	}
+}
+
+// whatStopped is who has stopped everything, and why.
+func whatStopped(s mess.Stop) string {
+	if s.Why == "" {
+		return s.By + " has stopped everything"
+	}
+	return fmt.Sprintf("%s has stopped everything (%s)", s.By, s.Why)
+}
+
+// leftToPeople has no robot begin a thread any more.
+func leftToPeople(s mess.Stop) func(*Envelope) *mess.Status {
+	return func(e *Envelope) *mess.Status {
+		e.Stopped = true
+		return &mess.Status{Code: mess.Pending, Message: whatStopped(s) + " while it waited; it is left to people"}
+	}
+}
+
+// stoppedBefore ends a thread that waits for somebody.
+func stoppedBefore(s mess.Stop) func(*Envelope) *mess.Status {
+	return func(e *Envelope) *mess.Status {
+		effect := mess.EffectNone
+		if e.BegunBy != "" { // by an executor that did not come back
+			effect = mess.EffectUnknown
+		}
+		return &mess.Status{
+			Code: mess.Failed, Reason: &mess.Reason{Type: stopKind, Detail: whatStopped(s) + " before anybody began", Effect: effect},
+			Recoverable: new(true), Suggestion: "ask anew when it is released",
+		}
+	}
 }
 
 // passAll gives a stop to all whom it is for.
@@ -106,6 +172,13 @@ func (x *Exchange) idlePerson(id string) bool {
 		}
 	}
 	return true
+}
+
+// notForgotten are those of the executors that are on the lists.
+func (x *Exchange) notForgotten(ids []string) []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return x.executors[id].forgotten })
 }
 
 // pass gives one executor a stop; who else gets it is none of its business. x.mu

@@ -38,8 +38,6 @@ func whys(stops []mess.Stop) string {
 	return strings.Join(list, ", ")
 }
 
-// A stop is said to those whom it is for, again and again until they have
-// confirmed it, and over a restart of the exchange.
 // sticks is a store that writes no document from when stuck is closed until free is.
 type sticks struct {
 	exchange.Store
@@ -106,6 +104,8 @@ func TestNobodyWaitsForADiskThatHangs(t *testing.T) {
 	})
 }
 
+// A stop is said to those whom it is for, again and again until they have
+// confirmed it, and over a restart of the exchange.
 func TestAStopIsKeptUntilItIsConfirmed(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, looks)
@@ -214,6 +214,51 @@ func TestAStopGoesToWhomItIsFor(t *testing.T) {
 		if len(heard) != 2 || heard[kitchen.ID] != "smoke;" || heard[garage.ID] != "smoke;garage;" {
 			t.Errorf("%v", heard)
 		}
+	})
+}
+
+// What nobody has claimed ends with a stop of everything, and nobody who comes later
+// begins it; a stop of one executor ends nothing of others.
+func TestAStopEndsWhatWaits(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.heard(kitchen, looks)
+		waits := h.says(agent, "request: {intent: turn on the aquarium, requires: [swim]}").Ref
+		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Why: "the kitchen alone", Executors: mess.Refs{kitchen.ID}}); err != nil {
+			t.Fatal(err)
+		}
+		h.is(waits, mess.Pending)
+		held := h.says(agent, "request: {intent: look, requires: [look]}").Ref
+		h.says(kitchen, "status: {re: "+held+", code: claimed}")
+		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Why: "water"}); err != nil {
+			t.Fatal(err)
+		}
+		h.is(waits, mess.Failed)
+		h.is(held, mess.Claimed)
+		if last := h.lastStatus(waits); last.Reason == nil || last.Reason.Effect != mess.EffectNone || !strings.Contains(last.Reason.Detail, "has stopped everything (water) before anybody began") {
+			t.Errorf("it says: %+v", last)
+		}
+		h.heard(garage, mess.Executor{Capabilities: []mess.Capability{{ID: "swim"}}})
+		h.is(waits, mess.Failed)
+	})
+}
+
+// What a person may do stays offered to her alone, until she hands it over.
+func TestAfterAStopWhatWaitsIsForPeople(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.comes(ana)
+		ref := h.says(agent, "request: {intent: walk the dog, requires: [walk]}").Ref
+		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{}); err != nil {
+			t.Fatal(err)
+		}
+		h.is(ref, mess.Pending)
+		if last := h.lastStatus(ref); !strings.Contains(last.Message, "has stopped everything while it waited; it is left to people") {
+			t.Errorf("it says: %+v", last)
+		}
+		h.heard(garage, mess.Executor{Capabilities: []mess.Capability{{ID: "walk"}}})
+		h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.Unknown, "there is no thread")
+		h.says(ana, "status: {re: "+ref+", code: claimed}")
+		h.says(ana, "status: {re: "+ref+", code: delegated, delegated_to: garage-pi, reason: I am out}")
+		h.says(garage, "status: {re: "+ref+", code: claimed}")
 	})
 }
 

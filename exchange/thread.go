@@ -39,6 +39,7 @@ type Envelope struct {
 	CancelBy  string        `json:",omitzero"` // who asked to cancel a task that had begun; "" if nobody
 	HeldFrom  mess.Code     `json:",omitzero"` // the status before the exchange held the thread for its silent executor; "" if it did not
 	HandedTo  string        `json:",omitzero"` // whom the last holder has passed it on to; "" if to nobody
+	Stopped   bool          `json:",omitzero"` // everything was stopped while it waited: it is left to people
 	Declined  []Declined    `json:",omitzero"` // who was offered it and declined
 	Seen      []Seen        `json:",omitzero"` // messages that bore an id of their sender\'s, the last of them
 	DependsOn []string      `json:",omitzero"` // refs of the threads that must be completed first

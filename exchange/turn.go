@@ -24,14 +24,16 @@ type turn struct {
 	also     *mess.Message // what the exchange adds, in the same step
 	unseen   bool          // the sender may not know of the thread
 	mayClaim func(Envelope) error
-	mayTake  func(Envelope) bool // the sender is an executor that is able to take it
-	gone     func(Envelope) bool // the holder has hung up
-	people   func(Envelope) bool // somebody who is no robot might do it
-	byPerson func() bool         // the sender is no robot
-	stopping func() bool         // the sender was told to stop, and has not said that it has
-	attempts int                 // claims that may be given back after the start
-	refused  func(Envelope) bool // everybody who could take the thread has declined
-	noted    string              // stored as evidence only, because of this; "" for what is judged
+	mayTake  func(Envelope) bool     // the sender is an executor that is able to take it
+	gone     func(Envelope) bool     // the holder has hung up
+	people   func(Envelope) bool     // somebody who is no robot might do it
+	leftTo   func(Envelope) []string // the people who alone might
+	person   func(string) string     // the name of an id that is a person, "" for a robot
+	implies  bool                    // a response has ended the thread, without a status beside it
+	stopping func() bool             // the sender was told to stop, and has not said that it has
+	attempts int                     // claims that may be given back after the start
+	refused  func(Envelope) bool     // everybody who could take the thread has declined
+	noted    string                  // stored as evidence only, because of this; "" for what is judged
 }
 
 // take works through the items of the message in order.
@@ -55,8 +57,15 @@ func (t *turn) take() error {
 			return err
 		}
 	}
-	return t.implied()
+	if err := t.implied(); err != nil {
+		return err
+	}
+	t.byWord()
+	return nil
 }
+
+// byPerson reports whether the sender is no robot.
+func (t *turn) byPerson() bool { return t.person(t.who.ID) != "" }
 
 func (t *turn) item(item mess.Item) error {
 	switch i := item.(type) {
@@ -148,10 +157,15 @@ func (t *turn) decline(s *mess.Status) error {
 		return mess.Refuse(mess.Forbidden, "%q is not an executor that could take this, so it has nothing to decline", t.who.ID)
 	}
 	t.notMe(s)
+	if t.env.HandedTo == t.who.ID {
+		t.env.HandedTo = ""
+	}
 	if t.refused(t.env) {
 		t.move(mess.Declined)
 		t.sumUp()
+		return nil
 	}
+	t.toPeople()
 	return nil
 }
 
@@ -283,6 +297,7 @@ func (t *turn) handBack(s *mess.Status) error {
 	}
 	t.note(mess.Delegated, s.DelegatedTo)
 	if t.env.HandedTo = s.DelegatedTo; t.byPerson() {
+		t.env.Stopped = false // she knows of the stop
 		t.env.Declined = slices.DeleteFunc(t.env.Declined, func(d Declined) bool { return d.Executor == s.DelegatedTo && d.Executor != t.who.ID })
 	}
 	t.env.Executor, t.env.Instance, t.env.Confirm, t.env.Questions = "", "", nil, nil
@@ -291,6 +306,10 @@ func (t *turn) handBack(s *mess.Status) error {
 		t.env.Executor = t.who.ID
 		t.env.Status = mess.Delegated
 		t.env.Phase = After
+		return nil
+	}
+	if !back {
+		t.toPeople()
 	}
 	return nil
 }
@@ -450,6 +469,7 @@ func (t *turn) implied() error {
 	if err := t.allowed(s); err != nil {
 		return err
 	}
+	t.implies = true
 	return t.report(s)
 }
 

@@ -250,10 +250,11 @@ func cost(f func()) used {
 
 // What is just allowed is allowed.
 func TestLargeTextsThatAreAllowed(t *testing.T) {
+	var before mess.Message
 	for _, c := range []struct{ name, text string }{
 		{"64 KiB", sized(64 << 10)},
 		{"10 MB image in YAML", "- response: {re: a, content: [image: 'data:image/png;base64," + strings.Repeat("A", 10_000_000) + "']}"},
-		{"10 MB image in JSON", `[{"response":{"re":"a","content":[{"image":"data:image/png;base64,` + strings.Repeat("A", 10_000_000) + `"}]}}]`},
+		{"the same in JSON", `[{"response":{"re":"a","content":[{"image":"data:image/png;base64,` + strings.Repeat("A", 10_000_000) + `"}]}}]`},
 		{"1 MB image in a block", "- response:\n    re: a\n    content:\n      - image: data:image/png;base64," + strings.Repeat("A", 1_000_000) + "\n"},
 		{"ten images", `[{"response":{"re":"a","content":[{"image":"data:image/png;base64,` +
 			strings.Join(slices.Repeat([]string{strings.Repeat("A", 100_000)}, 10), `"},{"image":"data:image/png;base64,`) + `"}]}}]`},
@@ -267,6 +268,13 @@ func TestLargeTextsThatAreAllowed(t *testing.T) {
 			if limit := uint64(64<<20 + 12*len(c.text)); used.bytes > limit {
 				t.Errorf("%d bytes were allocated for a text of %d", used.bytes, len(c.text))
 			}
+			if c.name == "the same in JSON" { // which has been printed and read again
+				if !reflect.DeepEqual(m, before) {
+					t.Error("the message is another")
+				}
+				return
+			}
+			before = m
 			js, err := m.JSON()
 			if err != nil {
 				t.Fatal(err)

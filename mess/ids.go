@@ -2,18 +2,17 @@ package mess
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
-)
 
-// Identifiers of requests and of actors are chosen by their owners, and become
-// part of file names, URLs and topics: no spaces, slashes or wildcards.
-var validID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$`)
+	"github.com/messkit/messkit/internal/ascii"
+)
 
 // ValidID reports whether s can name an actor, an exchange or an executor:
 // letters, digits and . _ : @ -, beginning with a letter or digit, at most 128.
-func ValidID(s string) bool { return validID.MatchString(s) && !strings.Contains(s, "..") }
+// They are chosen by their owners, and become part of file names, URLs and
+// topics: no spaces, slashes or wildcards.
+func ValidID(s string) bool { return ascii.Name(s, 128, "._:@-") && !strings.Contains(s, "..") }
 
 // maxRef is the longest reference, in bytes.
 const maxRef = 256

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -22,10 +23,14 @@ const maxDuration = 10 * 365 * 24 * time.Hour
 
 // isoDuration is ISO 8601 section 5.5.2 with weeks, days, hours, minutes and
 // seconds. Years and months have no length of their own and are refused.
-var isoDuration = regexp.MustCompile(`^P(?:(\d{1,6})W)?(?:(\d{1,6})D)?(T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,9}(?:\.\d{1,9})?)S)?)?$`)
+var isoDuration = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^P(?:(\d{1,6})W)?(?:(\d{1,6})D)?(T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,9}(?:\.\d{1,9})?)S)?)?$`)
+})
 
 // shortDuration is Go's form with days and weeks before it.
-var shortDuration = regexp.MustCompile(`^(?:(\d{1,6})w)?(?:(\d{1,6})d)?((?:\d{1,9}(?:\.\d{1,9})?(?:h|ms|m|s))*)$`)
+var shortDuration = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:(\d{1,6})w)?(?:(\d{1,6})d)?((?:\d{1,9}(?:\.\d{1,9})?(?:h|ms|m|s))*)$`)
+})
 
 // Duration returns the length, or says what is wrong with it.
 func (d Duration) Duration() (time.Duration, error) {
@@ -44,7 +49,7 @@ func (d Duration) Duration() (time.Duration, error) {
 }
 
 func parseISO(s string) (time.Duration, bool) {
-	m := isoDuration.FindStringSubmatch(s)
+	m := isoDuration().FindStringSubmatch(s)
 	if m == nil || s == "P" || m[3] == "T" {
 		return 0, false
 	}
@@ -58,7 +63,7 @@ func parseISO(s string) (time.Duration, bool) {
 }
 
 func parseShort(s string) (time.Duration, bool) {
-	m := shortDuration.FindStringSubmatch(s)
+	m := shortDuration().FindStringSubmatch(s)
 	if m == nil || s == "" {
 		return 0, false
 	}
@@ -89,7 +94,7 @@ func DurationOf(d time.Duration) Duration {
 	if d <= 0 {
 		return "PT0S"
 	}
-	h, m, s := d/time.Hour, d%time.Hour/time.Minute, (d % time.Minute).Seconds()
+	h, m, s := d/time.Hour, d%time.Hour/time.Minute, float64((d%time.Minute).Milliseconds())/1000 // Seconds has 1.3820000000000001 for 1.382
 	var b strings.Builder
 	b.WriteString("PT")
 	if h > 0 {

@@ -42,6 +42,7 @@ func TestDurationOf(t *testing.T) {
 	for d, want := range map[time.Duration]mess.Duration{
 		45 * time.Minute: "PT45M", 2*time.Hour + 15*time.Minute: "PT2H15M", 30 * time.Second: "PT30S", 1500 * time.Millisecond: "PT1.5S", 0: "PT0S", -time.Second: "PT0S",
 		90 * time.Minute: "PT1H30M", 26 * time.Hour: "PT26H", time.Microsecond: "PT0S",
+		1382 * time.Millisecond: "PT1.382S", 59999 * time.Millisecond: "PT59.999S",
 	} {
 		if got := mess.DurationOf(d); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)

@@ -56,18 +56,26 @@ func parse(data []byte) (decisions, error) {
 		return decisions{}, errors.New("it is damaged, or was changed by hand")
 	}
 	var d decisions
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&d); err != nil {
+	if err := exactly(body, &d); err != nil {
 		return decisions{}, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return decisions{}, errors.New("there is more after its end")
 	}
 	if err := d.validate(); err != nil {
 		return decisions{}, err
 	}
 	return d, nil
+}
+
+// exactly reads JSON of known fields, and nothing behind it.
+func exactly(data []byte, out any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(out); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more after its end")
+	}
+	return nil
 }
 
 func (d decisions) validate() error {

@@ -37,3 +37,26 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func FuzzParseDues(f *testing.F) {
+	for _, s := range []string{`{}`, `null`, `{"lamp": {"at": "2026-11-21T12:01:00Z", "on": "2026-11-21T12:00:00Z", "within": 60000000000}}`, `{"../x": {}}`, `{"lamp": {"within": -1}}`, `{} {}`, `[]`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		due, err := parseDues(data)
+		if err != nil {
+			if due != nil {
+				t.Errorf("%q: an error and %+v", data, due)
+			}
+			return
+		}
+		folder := In(t.TempDir()).Dues()
+		if err := folder.Keep(due); err != nil {
+			t.Fatalf("%q: %v", data, err)
+		}
+		again, err := folder.Dues()
+		if err != nil || len(again) != len(due) {
+			t.Errorf("%q is kept as %+v: %v", data, again, err)
+		}
+	})
+}

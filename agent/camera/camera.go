@@ -19,6 +19,7 @@ import (
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/picture"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 const (
@@ -143,7 +144,7 @@ func (r *Room) seen(ctx context.Context, name string, lim picture.Limits, take T
 func (r *Room) last(ctx context.Context, name string, lim picture.Limits, take Take) (Shot, error) {
 	var last Shot
 	for n := range Takes {
-		if n > 0 && !rest(ctx, warmUp<<(n-1)) {
+		if n > 0 && !wait.For(ctx, warmUp<<(n-1)) {
 			return last, nil
 		}
 		s, err := r.one(ctx, name, lim, take)
@@ -172,14 +173,16 @@ func (r *Room) one(ctx context.Context, name string, lim picture.Limits, take Ta
 	}
 	s := r.Of(p)
 	f, err := r.Fit(ctx, s, lim)
+	small := s
 	if err == nil { // else it is told where it is sent: that may want it smaller, or find time
-		s.Unseen = unseen(f.Look)
+		s.Unseen, small = unseen(f.Look), r.Of(drivers.Photo{Data: f.Data, MIME: f.MIME})
 	}
-	s.gone = r.placeholder(ctx, name, s)
+	s.gone = r.placeholder(ctx, name, small)
 	return s, nil
 }
 
-// placeholder reports whether a picture is one that is known to be none.
+// placeholder reports whether a picture is one that is known to be none. s is what fits
+// already, so that the camera's own is not decoded again.
 func (r *Room) placeholder(ctx context.Context, name string, s Shot) bool {
 	known := r.known[name]
 	if len(known) == 0 {
@@ -214,16 +217,4 @@ func unseen(l picture.Look) string {
 		return "it is all of one brightness; is the lens covered, or does the camera send a placeholder?"
 	}
 	return ""
-}
-
-// rest waits for d, and reports whether ctx let it.
-func rest(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

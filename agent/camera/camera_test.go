@@ -121,6 +121,35 @@ func TestAPlaceholderThatIsKnownIsTakenAgain(t *testing.T) {
 	}
 }
 
+// Whether it is a placeholder is seen from what was made to fit: a picture of many
+// megapixels is decoded once, with placeholders or without.
+func TestThePictureOfACameraIsDecodedOnce(t *testing.T) {
+	big := scene(t, 1024, 200, true)
+	sign, err := picture.SketchOf(t.Context(), scene(t, 64, 60, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoded := 0
+	fit := func(ctx context.Context, data []byte, lim picture.Limits) (picture.Picture, error) {
+		if bytes.Equal(data, big) {
+			decoded++
+		}
+		return picture.Fit(ctx, data, lim)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		lim := picture.Limits{MaxPx: 512}
+		r := camera.NewRoom(fit, time.Now)
+		r.Know("cam", []picture.Sketch{sign})
+		s, err := r.Shoot(t.Context(), "cam", lim, (&cam{frames: [][]byte{big}}).take)
+		if err == nil {
+			_, err = r.Fit(t.Context(), s, lim)
+		}
+		if err != nil || decoded != 1 {
+			t.Errorf("decoded %d times, %v; want once", decoded, err)
+		}
+	})
+}
+
 // A dark picture stands where the camera fails at the next, or there is no time
 // for one.
 func TestADarkPictureIsBetterThanNone(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/order"
 )
 
 // MaxActs bounds how often things are acted on, beside the max_acts that a
@@ -77,7 +78,7 @@ func (g *Gate) recall() error {
 			d.used = a.At // it rests from then on
 		}
 	}
-	slices.SortFunc(g.acts, func(a, b Act) int { return a.At.Compare(b.At) })
+	order.By(g.acts, func(a, b Act) int { return a.At.Compare(b.At) })
 	return nil
 }
 

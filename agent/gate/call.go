@@ -101,7 +101,7 @@ func guarded[T any](ctx context.Context, c *call, f func(context.Context) (T, er
 func blame(ctx context.Context, err error, late *TimeoutError) error {
 	if err != nil && context.Cause(ctx) == error(late) && errors.Is(err, context.DeadlineExceeded) {
 		if errors.Is(err, drivers.ErrNothingDone) {
-			return fmt.Errorf("%w: %w", late, drivers.ErrNothingDone)
+			return drivers.NotDone(late)
 		}
 		return late
 	}

@@ -39,6 +39,12 @@ type Gate struct {
 	people  Local // as it was when last asked for
 	acts    []Act // that count, oldest first
 	unread  bool  // what the ledger holds is not among them yet
+
+	keeping chan struct{}  // full while kept is written
+	kept    Dues           // nil: due is remembered in memory alone
+	due     map[string]Due // what is on and is to be switched off, by device
+	stale   bool           // what is written down is not what is due
+	settled chan struct{}  // that is so
 }
 
 // device is what the gate remembers of one device.
@@ -52,24 +58,26 @@ type device struct {
 	again  chan struct{} // it is to be made safe once more
 
 	// Guarded by Gate.mu.
-	used   time.Time      // when it last acted
-	hung   map[*call]bool // calls that do not come back
-	safe   *Safe          // what came of the last stop; nil before one
-	holder string         // what the task that holds it does; "" if none does
-	off    *off           // when it is to be switched off; nil if it is not on
-	ending bool           // it is being switched off
-	active bool           // the task that holds it may act now
-	left   bool           // it has acted, or may have, and is not known to be inert since
-	level  level
-	driver drivers.Device // nil before Start
-	seen   []Seen         // since it acted last
-	acts   uint64         // how often a call that does more than read has begun or ended
+	used    time.Time      // when it last acted
+	hung    map[*call]bool // calls that do not come back
+	safe    *Safe          // what came of the last stop; nil before one
+	holder  string         // what the task that holds it does; "" if none does
+	off     *off           // when it is to be switched off; nil if it is not on
+	ending  bool           // it is being switched off
+	active  bool           // the task that holds it may act now
+	left    bool           // it has acted, or may have, and is not known to be inert since
+	level   level
+	driver  drivers.Device // nil before Start
+	seen    []Seen         // since it acted last
+	breaks  uint64         // how often a task has stopped what it was at
+	resting chan struct{}  // closed where the task that holds it only waits for it to have rested, and is overtaken; else nil
+	acts    uint64         // how often a call that does more than read has begun or ended
 }
 
 // New makes a gate. now must carry monotonic time, as time.Now does.
 func New(cfg Config, now func() time.Time, log *slog.Logger, opts ...Option) *Gate {
 	g := &Gate{
-		cfg: cfg, now: now, log: log, wake: make(chan struct{}, 1), changed: make(chan struct{}),
+		cfg: cfg, now: now, log: log, wake: make(chan struct{}, 1), settled: make(chan struct{}, 1), keeping: make(chan struct{}, 1), changed: make(chan struct{}),
 		devices: map[string]*device{}, running: map[*call]context.CancelCauseFunc{},
 	}
 	g.prepare(opts)
@@ -152,9 +160,12 @@ func (g *Gate) Judge(ctx context.Context, o Order) (Verdict, error) {
 }
 
 // ring makes Run look at its timers again.
-func (g *Gate) ring() {
+func (g *Gate) ring() { ring(g.wake) }
+
+// ring wakes whoever waits on c, now or when he next does.
+func ring(c chan struct{}) {
 	select {
-	case g.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

@@ -162,6 +162,60 @@ func TestMaxOnIsWithoutABreak(t *testing.T) {
 	})
 }
 
+// What says itself that it is off, in its time or when it was stopped, begins anew; what
+// has only not come on yet does not.
+func TestMaxOnBeginsAnewAfterOff(t *testing.T) {
+	for name, c := range map[string]struct {
+		reads []says // one each ten minutes, the first at once
+		stop  bool
+		want  string
+	}{
+		"on all the time":         {[]says{true, true, true}, false, "on 0s, on 30m0s, off 1h0m0s"},
+		"off in between":          {[]says{true, false, false}, false, "on 0s, on 30m0s, off 1h30m0s"},
+		"on again, by its button": {[]says{true, false, true}, false, "on 0s, on 30m0s, off 1h0m0s"},
+		"slow to come on":         {[]says{false}, false, "on 0s, on 30m0s, off 1h0m0s"},
+		"stopped":                 {nil, true, "on 0s, on 30m0s, off 1h30m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, gate.Device{MaxOn: time.Hour}, func(t *testing.T, g *gate.Gate, l *lamp) {
+				d := &stopped{outlet: outlet{plug: plug{lamp: l}, safe: "off"}}
+				if err := g.Start(t.Context(), d, "lamp"); err != nil {
+					t.Fatal(err)
+				}
+				after(0)
+				turn(t, g, l, true, 0)
+				look := enter(t, g, capabilities.Plan{Device: "lamp", Command: capabilities.ReadState, Risk: capabilities.RiskObserve, Effect: capabilities.Query})
+				for n, on := range c.reads {
+					if n > 0 {
+						after(10 * time.Minute)
+					}
+					if _, err := look.On(t.Context(), on); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if c.stop {
+					after(time.Minute)
+					l.fails(1) // it is switched off by its halt
+					g.Stop("smoke")
+					after(time.Minute)
+					g.Clear()
+				}
+				after(30*time.Minute - time.Since(l.start))
+				turn(t, g, l, true, 0)
+				after(2 * time.Hour)
+				if l.history() != c.want {
+					t.Errorf("%s, want %s", l.history(), c.want)
+				}
+			})
+		})
+	}
+}
+
+// stopped is an outlet that says that it is safe.
+type stopped struct{ outlet }
+
+func (*stopped) Safe(context.Context) (bool, error) { return true, nil }
+
 func TestSwitchedOffByHandBeforeItsTime(t *testing.T) {
 	inHouse(t, gate.Device{MaxOn: time.Hour}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		turn(t, g, l, true, 0)
@@ -252,6 +306,14 @@ func TestQuietHours(t *testing.T) {
 		after(15 * time.Hour)
 		_, err = g.Enter(t.Context(), switchPlan(true, 0), nil)
 		refusal(t, err, "quiet_hours", "9h0m0s")
+		later := switchPlan(true, 0)
+		later.NotBefore = time.Now().UTC().Add(12 * time.Hour) // asked for in the evening
+		if _, err := g.Check(later); err != nil {
+			t.Errorf("later: %v", err)
+		}
+		later.NotBefore = time.Now().UTC().Add(time.Hour)
+		_, err = g.Check(later)
+		refusal(t, err, "quiet_hours", "is in that; ask for another time")
 	})
 }
 

@@ -49,7 +49,8 @@ func noGuard(d *device, err error) error {
 
 // switchOn does what switches a device on, when nothing else stands in its way.
 func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.Context) error) error {
-	due, undo, err := p.arm(s) // before the call: a call that fails may have worked
+	was := p.OffIn() > 0
+	due, undo, err := p.arm(ctx, s) // before the call: a call that fails may have worked
 	if err != nil {
 		return err
 	}
@@ -61,8 +62,13 @@ func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.C
 	case p.again != nil && p.g.now().Sub(p.asked) > Fresh:
 		undo()
 		return errOld
-	case timed && !due.IsZero():
-		err := a.SwitchFor(ctx, true, left)
+	case timed && (was || !due.IsZero()):
+		var err error
+		if due.IsZero() { // or its own timer would end what has no end
+			err = a.Switch(ctx, true)
+		} else {
+			err = a.SwitchFor(ctx, true, left)
+		}
 		if err == nil && p.order.Command != capabilities.SetSwitch && p.order.Command != capabilities.Toggle {
 			if err = do(ctx); err != nil {
 				err = fmt.Errorf("it was switched on, and then: %v", err) // not wrapped: something was done
@@ -76,12 +82,15 @@ func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.C
 // arm notes when a device that is being switched on is to go off, here and with
 // the guard; due is zero where it may stay on. undo takes it back where nothing
 // was done.
-func (p *Pass) arm(s drivers.Switch) (due time.Time, undo func(), err error) {
+func (p *Pass) arm(ctx context.Context, s drivers.Switch) (due time.Time, undo func(), err error) {
 	g, d := p.g, p.dev
 	in := offIn(d.limits, p.order.Plan)
 	g.mu.Lock()
 	now := g.now()
 	on := d.onSince(now)
+	if b := p.order.Began; b.Before(on) && b.Add(d.limits.MaxOn).After(now) { // else it is over, and this is another time
+		on = b
+	}
 	if in > 0 {
 		due = now.Add(in)
 	}
@@ -98,6 +107,7 @@ func (p *Pass) arm(s drivers.Switch) (due time.Time, undo func(), err error) {
 		defer g.mu.Unlock()
 		if d.off == o {
 			d.off, d.level = before, level
+			g.owesAs(d)
 			g.ring()
 		}
 		g.tellGuard(d)
@@ -105,6 +115,12 @@ func (p *Pass) arm(s drivers.Switch) (due time.Time, undo func(), err error) {
 	if err := g.guard.On(d.name, in); err != nil {
 		undo()
 		return due, nil, noGuard(d, err)
+	}
+	if _, timed := s.(drivers.AutoOff); timed {
+		_ = g.owe(ctx, d, o) // it sees to that itself, and the disk is told again
+	} else if err := g.owe(ctx, d, o); err != nil && !due.IsZero() {
+		undo()
+		return due, nil, &Refusal{Device: d.name, Rule: "max_on", Text: fmt.Sprintf("it could not be written down when it is to be switched off (%v); look at the disk", err)}
 	}
 	return due, undo, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
 )
 
 // watch is a guard that notes what it hears.
@@ -206,6 +207,52 @@ func TestAutoOff(t *testing.T) {
 			}
 			if len(d.limits) != 1 || d.limits[0] != tt.want {
 				t.Errorf("%v: %v", tt, d.limits)
+			}
+		})
+	}
+}
+
+// bright is a lamp with a timer of its own that dims.
+type bright struct{ *timed }
+
+func (l bright) Switch(ctx context.Context, on bool) error {
+	l.limits = nil // it takes the timer away
+	return l.timed.Switch(ctx, on)
+}
+
+func (l bright) Dim(ctx context.Context, percent float64) error {
+	return l.lamp.Switch(ctx, percent > 0)
+}
+
+// A device's own timer does not end what was told later to have no end.
+func TestAutoOffIsUndone(t *testing.T) {
+	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		d := bright{&timed{lamp: l}}
+		turnOn(t, g, d, time.Hour, "")
+		if len(d.limits) != 1 {
+			t.Fatalf("its timer is set %d times", len(d.limits))
+		}
+		plan := switchPlan(true, 0)
+		plan.Command, plan.Args = capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}
+		pass := enter(t, g, plan)
+		defer pass.Leave()
+		if err := pass.Dim(t.Context(), d, 40); err != nil || len(d.limits) != 0 {
+			t.Errorf("dimmed: %v, timers %v", err, d.limits)
+		}
+	})
+}
+
+// What a run before may have switched on is on since then, unless that time is over.
+func TestOnSinceARunBefore(t *testing.T) {
+	for ago, want := range map[time.Duration]time.Duration{4 * time.Second: 6 * time.Second, 0: 10 * time.Second, time.Minute: 10 * time.Second} {
+		inHouse(t, gate.Device{MaxOn: 10 * time.Second}, func(t *testing.T, g *gate.Gate, l *lamp) {
+			pass, err := g.Admit(t.Context(), gate.Order{Plan: switchPlan(true, 0), Began: time.Now().Add(-ago)}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pass.Leave()
+			if err := pass.Switch(t.Context(), l, true); err != nil || pass.OffIn() != want {
+				t.Errorf("begun %v ago: off in %v, want %v: %v", ago, pass.OffIn(), want, err)
 			}
 		})
 	}

@@ -80,10 +80,7 @@ func inert(p capabilities.Plan) bool {
 // calm notes that nothing goes on with a device. Off is not what all are to be left
 // as. Gate.mu is held.
 func (d *device) calm() {
-	if l, ok := d.driver.(drivers.Levels); ok {
-		if _, safe := l.Levels(); safe == "on" {
-			return
-		}
+	if safeAs(d.driver) != "on" {
+		d.left = false
 	}
-	d.left = false
 }

@@ -27,7 +27,7 @@ func (o *outlet) Levels() (initial, safe string)     { return o.initial, o.safe 
 // What was used and is not known to be inert since may be left as it must not stay;
 // what was never used is not.
 func TestLeft(t *testing.T) {
-	deaf, nothing := errors.New("no answer"), fmt.Errorf("%w: no route", drivers.ErrNothingDone)
+	deaf, nothing := errors.New("no answer"), drivers.NotDone(errors.New("no route"))
 	halted := fmt.Errorf("%w: %w", drivers.ErrHalted, drivers.ErrNotStarted)
 	type act struct {
 		on   bool

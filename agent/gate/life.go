@@ -7,8 +7,9 @@ import (
 )
 
 // Start opens a device, within the time of one call. A device that may be on
-// then is switched off when its longest time on is over, as any other. While
-// everything is stopped it is refused, and the device taken to its safe state.
+// then is switched off when its longest time on is over, or the time for which an
+// earlier run has switched it on. While everything is stopped it is refused, and the
+// device taken to its safe state.
 func (g *Gate) Start(ctx context.Context, d drivers.Device, name string) error {
 	if err := g.meet(d, name); err != nil {
 		return err
@@ -16,8 +17,8 @@ func (g *Gate) Start(ctx context.Context, d drivers.Device, name string) error {
 	o := g.armStart(d, name) // before the call: a call that is slow may have worked at once
 	err := g.life(ctx, name, "start", d.Start)
 	g.noteStart(d, name, err)
-	if o != nil && (err != nil || g.isOff(ctx, d, name)) {
-		g.disarmStart(name, o)
+	if o != nil {
+		g.started(name, o, err, err == nil && g.isOff(ctx, d, name))
 	}
 	return err
 }
@@ -42,23 +43,38 @@ func (g *Gate) armStart(d drivers.Device, name string) *off {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	dev := g.device(name)
-	if !ok || dev.limits.MaxOn == 0 || dev.off != nil {
+	if !ok || dev.off != nil {
 		return nil
 	}
-	dev.off = &off{at: g.now().Add(dev.limits.MaxOn), on: g.now(), sw: s}
-	g.tellGuard(dev)
+	if dev.off = g.owed(dev, s); dev.off == nil {
+		return nil
+	}
+	if k, keeps := d.(drivers.TimerKeeper); keeps && dev.off.time {
+		k.TimerLeft()
+	}
+	dev.ending = true         // until it is known whether it is on
+	if dev.limits.MaxOn > 0 { // else the guard may have it from an earlier run
+		g.tellGuard(dev)
+	}
 	g.ring()
 	return dev.off
 }
 
-func (g *Gate) disarmStart(name string, o *off) {
+// started has a device that was started go off at its time. Nothing is to be switched
+// off where it is off, or could not be started and was not left on by an earlier run.
+func (g *Gate) started(name string, o *off, err error, isOff bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if d := g.device(name); d.off == o {
-		d.off = nil
-		g.tellGuard(d)
-		g.ring()
+	d := g.device(name)
+	d.ending = false
+	_, due := g.due[name]
+	if d.off == o && (isOff || err != nil && !due) { // what is due is told so until it has heard
+		g.paid(d)
+		if d.off = nil; d.limits.MaxOn > 0 {
+			g.tellGuard(d)
+		}
 	}
+	g.ring()
 }
 
 // isOff reports whether a device says that it is off. One that says nothing may
@@ -85,11 +101,34 @@ func (g *Gate) Halt(ctx context.Context, d drivers.Device, name string) error {
 	}
 	err := g.life(ctx, name, what, f)
 	if err == nil {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.device(name).left = false
+		g.ended(d, name)
 	}
 	return err
+}
+
+// ended notes that a device is as it is to be left. One that is left as it is may be on.
+func (g *Gate) ended(d drivers.Device, name string) {
+	g.mu.Lock()
+	dev := g.device(name)
+	dev.left = false
+	if safeAs(d) == "off" {
+		g.paid(dev)
+	}
+	g.mu.Unlock()
+	unlessItHangs(func() { g.keepPaid() })
+}
+
+// safeAs is the level of a device that is safe: on, off or keep; "" where it has none.
+func safeAs(d drivers.Device) string {
+	if k, ok := d.(drivers.Keeper); ok && k.Keeps() {
+		return "keep"
+	}
+	l, ok := d.(drivers.Levels)
+	if !ok {
+		return ""
+	}
+	_, safe := l.Levels()
+	return safe
 }
 
 func (g *Gate) life(ctx context.Context, name, what string, f func() error) error {

@@ -14,6 +14,7 @@ import (
 type off struct {
 	at   time.Time // zero: never
 	on   time.Time // since when it is on without a break, as far as is known
+	was  bool      // it has said since that it is off
 	sw   drivers.Switch
 	wait time.Duration // before the next try, after one that failed
 	time bool          // it was asked for that time, and not for longer
@@ -41,6 +42,7 @@ func (g *Gate) wentOff(d *device, o *off) bool {
 		return false
 	}
 	d.off, d.level = nil, isOff
+	g.paid(d)
 	g.saw(d, d.acts, true, drivers.Reading{Quantity: "on"})
 	d.calm()
 	g.tellGuard(d)
@@ -48,13 +50,35 @@ func (g *Gate) wentOff(d *device, o *off) bool {
 	return true
 }
 
+// slowest is how long a device that was told to be on may say that it is off.
+const slowest = 10 * time.Second
+
+// says notes that a device says itself whether it is on. Where it is off being on begins
+// anew, but it is told to go off all the same when its time is over: what it was told
+// before it may hear late. mu is held.
+func (d *device) says(on bool, now time.Time) {
+	if d.off != nil && !d.off.stops && len(d.acting) == 0 && (on || now.Sub(d.used) > slowest) {
+		d.off.was = !on
+	}
+}
+
+// isOn reports whether a device is on, as far as is known. mu is held.
+func (d *device) isOn() bool { return d.off != nil && !d.off.was }
+
 // Run switches off what has been on for its time, and keeps everything safe
 // while it is stopped, until ctx ends. What is on then is for the drivers' Halt.
 func (g *Gate) Run(ctx context.Context) error {
 	var both errgroup.Group
 	both.Go(func() error { return g.runTimers(ctx) })
 	both.Go(func() error { return g.keepSafe(ctx) })
-	return both.Wait()
+	noted := make(chan struct{})
+	go func() {
+		defer close(noted)
+		g.runDues(ctx)
+	}()
+	err := both.Wait()
+	unlessItHangs(func() { <-noted })
+	return err
 }
 
 // runTimers switches each device off by itself: one that hangs keeps no other on.

@@ -11,6 +11,8 @@ type Order struct {
 	capabilities.Plan
 	By        string // who has asked for it; "" where nobody knows
 	Confirmed string // digest of the plan that was confirmed; "" for none
+	// Began is when an earlier run of the program may have done it already; zero: none has.
+	Began time.Time
 }
 
 // Option is something that a gate may know beside its configuration.

@@ -57,6 +57,7 @@ func (g *Gate) Admit(ctx context.Context, o Order, busy func(string)) (*Pass, er
 	switch {
 	case steers(o.Plan):
 		held = g.tryHold(d, o.Plan)
+	case g.overtakes(d, o.Plan):
 	case o.Actuates():
 		if err := g.hold(ctx, d, o.Plan, tell); err != nil {
 			return nil, err
@@ -74,11 +75,17 @@ func (g *Gate) Admit(ctx context.Context, o Order, busy func(string)) (*Pass, er
 	return pass, nil
 }
 
-// hold makes p the task that has the device.
+// hold makes p the task that has the device. What has waited while somebody stopped or
+// cancelled what the device was at, or switched it off, is refused: he has seen it
+// stand, and knows of nothing behind.
 func (g *Gate) hold(ctx context.Context, d *device, p capabilities.Plan, tell func(string)) error {
+	breaks := g.breaks(d)
 	select {
 	case d.hold <- struct{}{}:
 	default:
+		if alone(p) {
+			return busy(d, g.holder(d))
+		}
 		tell(fmt.Sprintf("%s does one thing at a time, and now: %s", d.name, g.holder(d)))
 		select {
 		case d.hold <- struct{}{}:
@@ -87,31 +94,75 @@ func (g *Gate) hold(ctx context.Context, d *device, p capabilities.Plan, tell fu
 		}
 	}
 	g.setHolder(d, p.Summary)
+	if err := g.awaitRest(ctx, d, p, breaks, tell); err != nil {
+		(&Pass{g: g, dev: d, order: Order{Plan: p}, held: true}).Leave()
+		return err
+	}
+	return nil
+}
+
+// awaitRest waits until a device that p has may act again. breaks is how often it had
+// been stopped when p came.
+func (g *Gate) awaitRest(ctx context.Context, d *device, p capabilities.Plan, breaks uint64, tell func(string)) error {
 	for {
 		g.mu.Lock()
+		ended := d.breaks != breaks && !releases(p)
 		rest, why := g.rest(d, p)
+		var overtaken chan struct{}
+		if rest > 0 && !ended {
+			overtaken = make(chan struct{})
+		}
+		d.resting = overtaken
 		g.mu.Unlock()
-		if rest == 0 {
+		switch {
+		case ended:
+			return &Refusal{Device: d.name, Rule: "ended", Text: "it was stopped, cancelled or switched off while this waited, so this is not begun; ask again if it is still wanted"}
+		case rest == 0:
 			return nil
 		}
 		tell(d.name + " " + why)
-		if !wait(ctx, rest) {
-			(&Pass{g: g, dev: d, order: Order{Plan: p}, held: true}).Leave()
+		t := time.NewTimer(rest)
+		select {
+		case <-t.C:
+		case <-overtaken:
+		case <-ctx.Done():
+		}
+		if t.Stop(); ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// wait waits for d, and reports whether ctx let it.
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
+// overtakes reports whether a plan that switches off goes before a task that has the
+// device and only waits for it to have rested. That, and all behind it, is not begun
+// then.
+func (g *Gate) overtakes(d *device, p capabilities.Plan) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d.resting == nil || !releases(p) {
 		return false
 	}
+	close(d.resting)
+	d.resting = nil
+	d.breaks++
+	return true
+}
+
+// Cut notes that what the plan has begun was cancelled: what waits behind it is not
+// begun.
+func (p *Pass) Cut() {
+	p.g.mu.Lock()
+	defer p.g.mu.Unlock()
+	if p.held {
+		p.dev.breaks++
+	}
+}
+
+// breaks is how often somebody has ended what the device was at.
+func (g *Gate) breaks(d *device) uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return d.breaks
 }
 
 // tryHold makes p the task that has the device, if none has it.
@@ -160,6 +211,9 @@ func (g *Gate) pass(d *device, o Order, held bool) (*Pass, error) {
 	if held {
 		d.active = !releases(o.Plan)
 	}
+	if o.Command == capabilities.Stop {
+		d.breaks++
+	}
 	return pass, nil
 }
 
@@ -174,7 +228,7 @@ func (p *Pass) Leave() {
 func (p *Pass) leave() {
 	p.left.Do(func() {
 		if p.held {
-			p.dev.holder, p.dev.active = "", false
+			p.dev.holder, p.dev.active, p.dev.resting = "", false, nil
 			<-p.dev.hold // it is this pass's, so this does not wait
 		}
 	})

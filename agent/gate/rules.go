@@ -55,7 +55,7 @@ func (g *Gate) withinMaxOn(d *device, p capabilities.Plan) error {
 // onSince is since when a device has been on without a break; now if it is off.
 // Gate.mu is held.
 func (d *device) onSince(now time.Time) time.Time {
-	if d.off == nil || d.off.on.IsZero() {
+	if !d.isOn() || d.off.on.IsZero() {
 		return now
 	}
 	return d.off.on
@@ -71,6 +71,12 @@ func (g *Gate) notQuiet(d *device, p capabilities.Plan) error {
 	now, err := g.wall()
 	if err != nil {
 		return &Refusal{Device: d.name, Rule: "quiet_hours", Text: fmt.Sprintf("it rests from %v, and nobody knows how late it is: %v; set the clock", d.limits.QuietHours, err)}
+	}
+	if later := p.NotBefore.In(now.Location()); later.After(now) {
+		if d.limits.QuietHours.left(later) == 0 {
+			return nil
+		}
+		return &Refusal{Device: d.name, Rule: "quiet_hours", Text: fmt.Sprintf("it rests from %v, and %s is in that; ask for another time", d.limits.QuietHours, later.Format("15:04"))}
 	}
 	left := d.limits.QuietHours.left(now)
 	if left == 0 {
@@ -121,7 +127,7 @@ const (
 // pulsing is how long a pulse has to wait until the device is off; 0 where it is,
 // or where waiting does not help.
 func (g *Gate) pulsing(d *device, p capabilities.Plan) time.Duration {
-	if !pulses(p) || d.off == nil || g.notOff(d, p) != nil {
+	if !pulses(p) || !d.isOn() || g.notOff(d, p) != nil {
 		return 0
 	}
 	return max(settle, d.off.at.Sub(g.now()))
@@ -130,7 +136,7 @@ func (g *Gate) pulsing(d *device, p capabilities.Plan) time.Duration {
 // notOff refuses a pulse of what is on and will not be off soon: until it is told
 // otherwise, for long, or because it cannot be switched off.
 func (g *Gate) notOff(d *device, p capabilities.Plan) error {
-	if !pulses(p) || d.off == nil {
+	if !pulses(p) || !d.isOn() {
 		return nil
 	}
 	no := &Refusal{Device: d.name, Rule: "pulse"}
@@ -149,11 +155,19 @@ func (g *Gate) notOff(d *device, p capabilities.Plan) error {
 }
 
 func (g *Gate) notBusy(d *device, p capabilities.Plan) error {
-	if d.holder == "" || d.limits.Busy != Refuse || !p.Actuates() || steers(p) {
+	if d.holder == "" || d.limits.Busy != Refuse && !alone(p) || !p.Actuates() || steers(p) {
 		return nil
 	}
-	return &Refusal{Device: d.name, Rule: "busy", Text: fmt.Sprintf("it does one thing at a time, and now: %s; ask again when that is done", d.holder)}
+	return busy(d, d.holder)
 }
+
+func busy(d *device, holder string) error {
+	return &Refusal{Device: d.name, Rule: "busy", Text: fmt.Sprintf("it does one thing at a time, and now: %s; ask again when that is done", holder)}
+}
+
+// alone reports whether a plan never waits for what its device is at: a print would
+// begin on top of the last one, which somebody has to take off first.
+func alone(p capabilities.Plan) bool { return p.Command == capabilities.Print }
 
 func (g *Gate) notDry(d *device, p capabilities.Plan) error {
 	if !d.limits.DryRun || !p.Actuates() {

@@ -3,13 +3,13 @@ package gate
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -47,7 +47,7 @@ func (g *Gate) Safety() []Safe {
 			list = append(list, *d.safe)
 		}
 	}
-	slices.SortFunc(list, func(a, b Safe) int { return strings.Compare(a.Device, b.Device) })
+	order.By(list, func(a, b Safe) int { return strings.Compare(a.Device, b.Device) })
 	return list
 }
 
@@ -94,18 +94,23 @@ func (g *Gate) stoppedDevices() []*device {
 }
 
 // keep takes one device to its safe state, and again where that fails, where a
-// call has come back late, and where everything is stopped once more.
+// call has come back late, where everything is stopped once more, and where it sets
+// out after all for what it had answered before.
 func (g *Gate) keep(ctx context.Context, d *device) {
 	select {
 	case <-d.again: // this is what it was rung for
 	default:
 	}
 	wait := firstRetry
-	for {
+	for look := false; ; {
 		var retry <-chan time.Time
-		if g.takeToSafety(ctx, d) {
+		if look && g.staysSafe(ctx, d) || g.takeToSafety(ctx, d) {
 			wait = firstRetry
+			if look = g.maySetOut(d); look {
+				retry = time.After(firstRetry)
+			}
 		} else {
+			look = false
 			retry = time.After(wait)
 			wait = min(lastRetry, 2*wait)
 		}
@@ -113,9 +118,27 @@ func (g *Gate) keep(ctx context.Context, d *device) {
 		case <-ctx.Done():
 			return
 		case <-d.again:
+			look = false
 		case <-retry:
 		}
 	}
+}
+
+// maySetOut reports whether a device was told something so shortly ago that it may do
+// it yet: many answer first and act then.
+func (g *Gate) maySetOut(d *device) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, reads := d.driver.(drivers.SafeReader)
+	return reads && !d.used.IsZero() && g.now().Sub(d.used) < slowest
+}
+
+// staysSafe reports whether a device that was safe does not say otherwise by now.
+func (g *Gate) staysSafe(ctx context.Context, d *device) bool {
+	g.mu.Lock()
+	driver := d.driver
+	g.mu.Unlock()
+	return g.lookSafe(ctx, d, driver, nil).State == Reached
 }
 
 // offFirst is how long switching off may take before the halt is not kept
@@ -189,10 +212,16 @@ func (g *Gate) switchOffFirst(ctx context.Context, d *device) {
 	}
 }
 
+// asItIs is said of what a stop has not touched because its owner has it so.
+const asItIs = "left as it is, for it has safe: keep; what it does goes on"
+
 // lookSafe asks a device that was halted whether it is safe, where it can tell.
 func (g *Gate) lookSafe(ctx context.Context, d *device, driver drivers.Device, err error) Safe {
 	if err != nil {
 		return Safe{State: Unsafe, Err: err.Error()}
+	}
+	if safeAs(driver) == "keep" {
+		return Safe{State: Reached, Err: asItIs}
 	}
 	r, ok := driver.(drivers.SafeReader)
 	if !ok {
@@ -216,6 +245,9 @@ func (g *Gate) noteSafe(d *device, s Safe) {
 	g.tell()
 	if s.State == Reached {
 		d.left = false
+		if d.off != nil && s.Evidence == mess.ReadBack && safeAs(d.driver) == "off" {
+			d.off.was = true
+		}
 		g.log.Info("safe", "device", d.name, "evidence", s.Evidence, "took", s.Took)
 		return
 	}

@@ -37,6 +37,9 @@ func (g *Gate) saw(d *device, acts uint64, told bool, list ...drivers.Reading) {
 		if r.At.IsZero() {
 			r.At = g.now()
 		}
+		if r.Quantity == "on" && !told {
+			d.says(r.Value != 0, g.now())
+		}
 		at := slices.IndexFunc(d.seen, func(old Seen) bool { return old.Quantity == r.Quantity || old.Quantity == "" })
 		if at < 0 {
 			d.seen = append(d.seen, Seen{r, told})

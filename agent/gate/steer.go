@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
@@ -96,9 +97,16 @@ func (p *Pass) Find(ctx context.Context, d drivers.Printer, file string, since t
 }
 
 // Break ends the print that a pass is about, and GoOn lets it go on: a person has
-// said so in its own thread, or cancelled that.
+// said so in its own thread, or cancelled that. A printer that has not said that it
+// ended it is told again, until it does or is told something else.
 func (p *Pass) Break(ctx context.Context, d drivers.Stopper) (left string, err error) {
-	return run(ctx, p.g, &call{dev: p.dev, name: "stop", limit: p.dev.limits.Timeout, line: p.dev.steer, acts: true}, d.Stop)
+	left, err = run(ctx, p.g, &call{dev: p.dev, name: "stop", limit: p.dev.limits.Timeout, line: p.dev.steer, acts: true}, d.Stop)
+	if errors.Is(err, drivers.ErrMayAct) {
+		p.g.mu.Lock()
+		defer p.g.mu.Unlock()
+		p.g.stopAgain(p.dev)
+	}
+	return left, err
 }
 
 // GoOn is about what waits for a person: the rules are asked again for the plan that

@@ -116,9 +116,4 @@ func (g *Gate) tell() {
 }
 
 // makeSafe rings whoever keeps the device safe, now or when he begins.
-func (d *device) makeSafe() {
-	select {
-	case d.again <- struct{}{}:
-	default:
-	}
-}
+func (d *device) makeSafe() { ring(d.again) }

@@ -93,6 +93,11 @@ type liar struct{ *machine }
 
 func (liar) Safe(context.Context) (bool, error) { return false, nil }
 
+// kept is one that stays as it is when it is halted, and says of itself that this is safe.
+type kept struct{ honest }
+
+func (kept) Keeps() bool { return true }
+
 // inShop runs a story with started devices, in a bubble of fake time.
 func inShop(t *testing.T, devices map[string]drivers.Device, story func(*testing.T, *gate.Gate)) {
 	t.Helper()
@@ -130,8 +135,19 @@ func bare(d drivers.Device) *machine {
 		return d.machine
 	case liar:
 		return d.machine
+	case kept:
+		return d.machine
 	}
 	return d.(*machine)
+}
+
+// Of what a stop leaves as it is nobody says that it is safe by its own word.
+func TestAStopSaysWhatItLeaves(t *testing.T) {
+	inShop(t, map[string]drivers.Device{"kiln": kept{honest{&machine{}}}}, func(t *testing.T, g *gate.Gate) {
+		g.Stop("smoke")
+		synctest.Wait()
+		expect(t, "the kiln", report(g), "kiln safe  0s left as it is, for it has safe: keep; what it does goes on")
+	})
 }
 
 func planFor(device string) capabilities.Plan {
@@ -227,6 +243,31 @@ func TestACallThatComesBackLateIsUndone(t *testing.T) {
 		expect(t, "the start", starting.history(), "halted 1s, started on 4s, halted 4s")
 		refusal(t, pass.Switch(t.Context(), m, true), "stop")
 		pass.Leave()
+	})
+}
+
+// What has answered first, and acts after it was read as safe, is halted again; what
+// was told nothing lately is not asked.
+func TestWhatSetsOutAfterAStop(t *testing.T) {
+	m := honest{&machine{}}
+	inShop(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *gate.Gate) {
+		pass := enter(t, g, planFor("lamp"))
+		if err := pass.Switch(t.Context(), m, true); err != nil {
+			t.Error(err)
+		}
+		pass.Leave()
+		after(time.Second)
+		g.Stop("wait")
+		after(1500 * time.Millisecond)
+		expect(t, "at first", report(g), "lamp safe read_back 0s")
+		m.note("sets out", true)
+		after(time.Second)
+		expect(t, "the device", m.history(), "on 0s, halted 1s, sets out 2.5s, halted 3s")
+		expect(t, "then", report(g), "lamp safe read_back 0s")
+		after(time.Minute)
+		m.note("by hand", true)
+		after(time.Hour)
+		expect(t, "much later", m.history(), "on 0s, halted 1s, sets out 2.5s, halted 3s, by hand 1m3.5s")
 	})
 }
 

@@ -270,6 +270,5 @@ func watch[T any](ctx context.Context, p *Pass, name string, f func(context.Cont
 		var none T
 		return none, err
 	}
-	v, err := run(ctx, p.g, &call{dev: p.dev, name: name, limit: p.dev.limits.Timeout, line: p.dev.look}, f)
-	return v, asked(err)
+	return run(ctx, p.g, &call{dev: p.dev, name: name, limit: p.dev.limits.Timeout, line: p.dev.look}, f)
 }

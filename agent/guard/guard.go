@@ -30,6 +30,9 @@ const (
 	again = 100 * time.Millisecond
 	// maxRetry is the longest wait between two tries of an order that fails.
 	maxRetry = 5 * time.Second
+	// patience is how long a device that cannot be reached, and was not announced to be
+	// on, is tried once its agent is gone: it may not be there at all.
+	patience = time.Minute
 )
 
 // Obey carries out an order for a kind of device, and tells whether that has
@@ -43,7 +46,7 @@ type Guard struct {
 
 	things  map[string]*thing
 	heard   time.Time // when the agent last said something
-	gone    bool      // it will not say anything more
+	gone    time.Time // since when it will not say anything more; zero: it may
 	left    bool      // and another guard goes on
 	heir    bool      // Adopt is still to be called
 	done    chan outcome
@@ -114,25 +117,13 @@ func (g *Guard) Run(in io.Reader, out io.Writer) error {
 		case list := <-g.adopted:
 			g.adopt(list)
 		case <-g.yield:
-			g.left = g.gone
+			g.left = g.isGone()
 		case <-t.C:
 		}
 		t.Stop()
 	}
 	close(answers)
 	return group.Wait()
-}
-
-// write sends answers until there are no more, or nobody takes them.
-func write(out io.Writer, answers <-chan Answer) {
-	broken := false
-	for a := range answers {
-		line, err := print(a)
-		if err == nil && !broken {
-			_, err = out.Write(line)
-		}
-		broken = broken || err != nil
-	}
 }
 
 // hear takes what the agent says, and answers why not; "" is yes.
@@ -186,9 +177,11 @@ func (g *Guard) announced(o On) (no string) {
 
 // leave notes that the agent is gone.
 func (g *Guard) leave() {
-	g.gone = true
+	g.gone = time.Now()
 	g.unsafe()
 }
+
+func (g *Guard) isGone() bool { return !g.gone.IsZero() }
 
 // unsafe forgets what was safe: the agent may have changed it since.
 func (g *Guard) unsafe() {
@@ -209,13 +202,13 @@ func (g *Guard) finished() bool {
 			return false
 		}
 	}
-	return g.gone && !g.heir
+	return g.isGone() && !g.heir
 }
 
 // wanted is the order that a device needs now, nil for none.
 func (g *Guard) wanted(t *thing, now time.Time) (order []byte, safe bool) {
 	switch {
-	case (g.gone || g.silent(now)) && t.Safe != nil && !t.safe:
+	case (g.isGone() || g.silent(now)) && t.Safe != nil && !t.safe:
 		return t.Safe, true
 	case t.on && !t.due.IsZero() && !now.Before(g.dueAt(t)):
 		return t.Off, false
@@ -226,7 +219,7 @@ func (g *Guard) wanted(t *thing, now time.Time) (order []byte, safe bool) {
 // dueAt is when a device is switched off: a little after its time, where there
 // is an agent that may do it.
 func (g *Guard) dueAt(t *thing) time.Time {
-	if g.gone || t.due.Sub(g.heard) > 2*Beat {
+	if g.isGone() || t.due.Sub(g.heard) > 2*Beat {
 		return t.due
 	}
 	return t.due.Add(grace)
@@ -243,7 +236,7 @@ func (g *Guard) act(group *errgroup.Group) {
 			continue
 		}
 		t.busy = true
-		o := outcome{thing: t, safe: safe, gone: g.gone}
+		o := outcome{thing: t, safe: safe, gone: g.isGone()}
 		group.Go(func() error {
 			o.changed, o.err = g.obey(t.Kind, order)
 			g.done <- o
@@ -265,6 +258,9 @@ func (g *Guard) settle(o outcome) {
 		t.wait = min(maxRetry, max(again, 2*t.wait))
 		t.next = now.Add(t.wait)
 		g.log.Error("cannot make it safe, though "+why, "device", t.Name, "err", o.err)
+		if t.safe = o.gone && !t.on && now.Sub(g.gone) > patience; t.safe {
+			g.log.Error("left as it is: nobody has said that it was on", "device", t.Name)
+		}
 		return
 	case o.changed:
 		g.log.Warn("made safe, "+why, "device", t.Name)
@@ -274,7 +270,7 @@ func (g *Guard) settle(o outcome) {
 	case o.gone: // for good: nobody undoes it
 		t.safe = o.safe
 		t.on = t.on && !o.safe && t.Safe != nil
-	case !g.gone:
+	case !g.isGone():
 		t.safe, t.next = o.safe && g.silent(now), now.Add(again)
 	}
 }
@@ -283,7 +279,7 @@ func (g *Guard) settle(o outcome) {
 func (g *Guard) sleep() time.Duration {
 	now := time.Now()
 	at := now.Add(time.Hour)
-	if !g.gone && !g.heard.IsZero() && !g.silent(now) {
+	if !g.isGone() && !g.heard.IsZero() && !g.silent(now) {
 		at = g.heard.Add(silence + time.Nanosecond)
 	}
 	for _, t := range g.things {

@@ -352,3 +352,37 @@ func TestGuardWhoseAnswersNobodyReads(t *testing.T) {
 		}
 	})
 }
+
+// What cannot be reached, and was not said to be on, does not keep a guard for ever once
+// its agent is gone; what may be on does.
+func TestWhatIsNotThereKeepsNoGuard(t *testing.T) {
+	for _, on := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			w.fail["fan"] = 1000
+			a := newAgent(t, w)
+			a.say(guard.Word{Devices: []guard.Device{lamp("fan", "off")}})
+			if on {
+				a.say(guard.Word{On: []guard.On{{Device: "fan", Epoch: 1}}})
+			}
+			a.dies()
+			time.Sleep(30 * time.Second)
+			synctest.Wait()
+			if len(a.end) != 0 {
+				t.Error("it has given up within half a minute")
+			}
+			time.Sleep(2 * time.Minute)
+			synctest.Wait()
+			if ended := len(a.end) != 0; ended == on {
+				t.Errorf("on %t: ended %t", on, ended)
+			}
+			w.mu.Lock()
+			w.fail["fan"] = 0
+			w.mu.Unlock()
+			if err := <-a.end; err != nil {
+				t.Error(err)
+			}
+			_ = a.pipe.Close()
+		})
+	}
+}

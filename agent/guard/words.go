@@ -142,3 +142,15 @@ func lines(r io.Reader, f func([]byte) error) error {
 	}
 	return s.Err()
 }
+
+// write sends answers until there are no more, or nobody takes them.
+func write(out io.Writer, answers <-chan Answer) {
+	broken := false
+	for a := range answers {
+		line, err := print(a)
+		if err == nil && !broken {
+			_, err = out.Write(line)
+		}
+		broken = broken || err != nil
+	}
+}

@@ -37,7 +37,7 @@ func (c LineConfig) Validate() error {
 	if c.Line >= 0 && c.Chip == "" {
 		errs = append(errs, errors.New("chip: is empty; write a GPIO chip such as gpiochip0"))
 	}
-	if c.Line > 4096 { // the kernel's chips have some hundreds
+	if c.Line < -1 || c.Line > 4096 { // the kernel's chips have some hundreds
 		errs = append(errs, fmt.Errorf("line: %d is on no chip; write the number that gpioinfo shows, -1 for none", c.Line))
 	}
 	if c.StopsOn != "high" && c.StopsOn != "low" {

@@ -37,6 +37,7 @@ type Question struct {
 type Answer struct {
 	Refused string    `json:"refused,omitempty"` // why it does not answer; then nothing else is told
 	Config  string    `json:"config,omitempty"`  // its file, as an absolute path; "" for what is built in
+	URL     string    `json:"url,omitempty"`     // of its exchange; "" where that is elsewhere, or not there yet
 	Began   time.Time `json:"began"`
 	Devices []Result  `json:"devices"` // all that it has
 }

@@ -153,7 +153,7 @@ func (c agentConfig) catalogue() (*capabilities.Catalogue, error) {
 	if c.Words == "" {
 		return capabilities.Default(), nil
 	}
-	dir := expand(c.Words)
+	dir := c.Words
 	if entries, err := os.ReadDir(dir); err != nil {
 		return nil, fmt.Errorf("%w; write the folder with your words, or leave it out", err)
 	} else if len(entries) == 0 {

@@ -61,11 +61,11 @@ func (f *follower) unask() error {
 // howToAnswer names the question that is to be confirmed, so that no other one
 // is.
 func (f *follower) howToAnswer(s *mess.Status, re string) error {
-	how := fmt.Sprintf("messkit reply %s ANSWER", f.ref)
+	ref := f.ref
 	if s.Code == mess.NeedsConfirmation {
-		how = fmt.Sprintf("messkit reply %s --yes   (or --no)", cmp.Or(re, f.ref))
+		ref = cmp.Or(re, f.ref)
 	}
-	_, err := fmt.Fprintf(f.out, "  answer with: %s\n", how)
+	_, err := fmt.Fprintf(f.out, "  answer with: %s\n", howToReply(ref, s))
 	return err
 }
 
@@ -98,7 +98,9 @@ func (f *follower) typed(ctx context.Context, line typedLine) error {
 	f.keys.taken()
 	if errors.Is(line.err, io.EOF) && f.asking != nil { // nobody answers here
 		q := f.asking
-		return errors.Join(f.unask(), f.howToAnswer(q.status, q.re))
+		_, err := fmt.Fprintln(f.out, "\n  left to others; this waits for their answer, and Ctrl-C ends the waiting")
+		f.asking = nil
+		return errors.Join(err, f.howToAnswer(q.status, q.re), f.draw())
 	}
 	if line.err != nil || f.asking == nil {
 		return line.err
@@ -106,6 +108,9 @@ func (f *follower) typed(ctx context.Context, line typedLine) error {
 	q := f.asking
 	r := &mess.Reply{Re: mess.Refs{q.re}}
 	if open, ok := q.next(); ok {
+		if line.text == "" {
+			return f.again("write an answer; Ctrl-D leaves the question to others")
+		}
 		if q.answers = append(q.answers, mess.Field{Key: open.Key(), Value: line.text}); len(q.answers) < len(q.status.Questions) {
 			return f.prompt(f.app.in)
 		}
@@ -113,16 +118,21 @@ func (f *follower) typed(ctx context.Context, line typedLine) error {
 	} else {
 		yes, ok := yesOrNo(line.text)
 		if !ok {
-			if _, err := fmt.Fprintln(f.out, "  write y or n"); err != nil {
-				return err
-			}
-			return f.prompt(f.app.in)
+			return f.again("write y or n")
 		}
 		r.Confirm = &yes
 	}
 	f.asking = nil
 	_, err := f.x.Send(ctx, mess.Message{Items: []mess.Item{r}})
 	return err
+}
+
+// again asks once more, and says what is wanted.
+func (f *follower) again(how string) error {
+	if _, err := fmt.Fprintf(f.out, "  %s\n", how); err != nil {
+		return err
+	}
+	return f.prompt(f.app.in)
 }
 
 // yesOrNo reads a confirmation. Nothing is no.

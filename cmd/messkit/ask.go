@@ -40,7 +40,6 @@ messkit reply.
 Exit code: 0 done (or accepted, without --wait), 1 not done, 2 wrong command line.`,
 		Example: `  messkit ask "what's in the fridge?" --wait
   messkit ask "turn on the porch light" --requires switch-on --confirm --wait`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return k.unreachable(a.ask(c, &k, strings.Join(args, " ")))
 		},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/internal/terminal"
 	"github.com/messkit/messkit/mess"
 )
@@ -62,14 +63,93 @@ func (b *taskBoard) lines(now time.Time, rows int) []string {
 	list = append(list, "")
 	foot := []string{"", "messkit stop takes everything to its safe state; Ctrl-C leaves this page"}
 	threads := slices.Clone(b.threads)
-	slices.SortStableFunc(threads, func(x, y remote.Thread) int { return cmp.Compare(ended(x), ended(y)) })
-	for _, t := range threads[:max(0, min(len(threads), rows-len(list)-len(foot)))] {
-		list = append(list, b.task(t, now))
-	}
+	order.By(threads, func(x, y remote.Thread) int { return cmp.Compare(ended(x), ended(y)) })
+	list = append(list, b.tasks(threads, now, rows-len(list)-len(foot))...)
 	if len(threads) == 0 {
 		list = append(list, `nothing has been asked yet: messkit ask "what's in the fridge?"`)
 	}
 	return append(list, foot...)
+}
+
+// tasks are the lines of threads, as many as rows, whose columns are in line.
+func (b *taskBoard) tasks(threads []remote.Thread, now time.Time, rows int) (list []string) {
+	threads = threads[:max(0, min(len(threads), rows))]
+	var ref, status, executor int
+	names := shortest(b.threads)
+	for _, t := range threads {
+		ref, status, executor = max(ref, terminal.Width(names[t.Ref])), max(status, len(t.Status)), max(executor, terminal.Width(t.Executor))
+	}
+	for _, t := range threads {
+		s := b.said[t.Ref]
+		if s != nil && s.Code != t.Status {
+			s = nil // of a state that is over
+		}
+		words := []string{padded(names[t.Ref], ref), padded(inWords(t.Status), status), fmt.Sprintf("%4s", age(now.Sub(t.Updated)))}
+		if executor > 0 {
+			words = append(words, padded(t.Executor, executor))
+		}
+		block := []string{strings.Join(append(words, nonEmpty(append([]string{t.Intent}, lastWord(s)...)...)...), "  ")}
+		if how := howToReply(names[t.Ref], s); how != "" {
+			block = append(block, "  "+how)
+		}
+		if len(list)+len(block) > rows {
+			break
+		}
+		list = append(list, block...)
+	}
+	return list
+}
+
+// shortest are the beginnings of refs, of a day and a whole number, that name one of
+// the threads each; where another one begins so, the ref itself.
+func shortest(threads []remote.Thread) map[string]string {
+	refs, names := make([]string, len(threads)), map[string]string{}
+	for i, t := range threads {
+		refs[i] = t.Ref
+	}
+	for _, ref := range refs {
+		names[ref] = ref
+		if parts := strings.SplitN(ref, "-", 5); len(parts) == 5 {
+			if short := strings.Join(parts[:4], "-"); len(begun(short, refs)) == 1 {
+				names[ref] = short
+			}
+		}
+	}
+	return names
+}
+
+// padded is text in a column.
+func padded(text string, columns int) string {
+	return text + strings.Repeat(" ", max(0, columns-terminal.Width(text)))
+}
+
+// lastWord is how far an executor is and what it has said or asks; s may be nil.
+func lastWord(s *mess.Status) (words []string) {
+	if s == nil {
+		return nil
+	}
+	if s.ProgressPct != nil {
+		words = append(words, fmt.Sprintf("%s %3.0f %%", terminal.Bar(*s.ProgressPct/100, barWidth/2), *s.ProgressPct))
+	}
+	switch {
+	case s.Code == mess.NeedsConfirmation:
+		return append(words, s.Action)
+	case len(s.Questions) > 0:
+		return append(words, withoutChoices(s.Questions[0]))
+	}
+	return append(words, cmp.Or(s.Message, reasonOf(s)))
+}
+
+// howToReply is what answers a thread, "" where nothing is asked; s may be nil.
+func howToReply(ref string, s *mess.Status) string {
+	switch {
+	case s == nil:
+	case s.Code == mess.NeedsConfirmation:
+		return "messkit reply " + ref + " --yes   (or --no)"
+	case s.Code == mess.NeedsInput:
+		return "messkit reply " + ref + " ANSWER"
+	}
+	return ""
 }
 
 func ended(t remote.Thread) int {
@@ -77,28 +157,6 @@ func ended(t remote.Thread) int {
 		return 1
 	}
 	return 0
-}
-
-// task is the line of one thread.
-func (b *taskBoard) task(t remote.Thread, now time.Time) string {
-	words := []string{fmt.Sprintf("%s  %-18s", t.Ref, strings.ReplaceAll(string(t.Status), "_", " "))}
-	s := b.said[t.Ref]
-	if s != nil && s.Code != t.Status {
-		s = nil // of a state that is over
-	}
-	if s != nil && s.ProgressPct != nil {
-		words = append(words, fmt.Sprintf("%s %3.0f %%", terminal.Bar(*s.ProgressPct/100, barWidth/2), *s.ProgressPct))
-	}
-	words = append(words, fmt.Sprintf("%4s", age(now.Sub(t.Updated))))
-	words = append(words, nonEmpty(t.Executor, t.Intent)...)
-	if s != nil {
-		text := cmp.Or(s.Message, reasonOf(s))
-		if s.Code == mess.NeedsConfirmation || s.Code == mess.NeedsInput {
-			text = "messkit reply " + t.Ref
-		}
-		words = append(words, nonEmpty(text)...)
-	}
-	return strings.Join(words, "  ")
 }
 
 // age is how long ago something was, in its largest unit.

@@ -28,30 +28,32 @@ func TestTheBoard(t *testing.T) {
 			thread("2026-11-22-004", mess.Completed, 3*time.Second, "kitchen-pi", "is the light on?"),
 			thread("2026-11-22-003", mess.InProgress, 65*time.Second, "kitchen-pi", "vacuum the kitchen"),
 			thread("2026-11-22-002", mess.NeedsInput, 2*time.Hour, "kitchen-pi", "turn on the light"),
-			thread("2026-11-19-001", mess.Pending, 73*time.Hour, "", "paint\x1b[31m the fence"),
+			thread("2026-11-19-001-web-f829", mess.Pending, 73*time.Hour, "", "paint\x1b[31m the fence"),
 		},
 	}
 	half := 50.0
 	b.hear("2026-11-22-003", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.InProgress, ProgressPct: &half, Message: "by the stove"}}})
-	b.hear("2026-11-22-002", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.NeedsInput}}})
+	which := []mess.Question{{Question: "which one: hall or porch?", Options: []string{"hall", "porch"}}}
+	b.hear("2026-11-22-002", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.NeedsInput, Questions: which}}})
 	b.hear("2026-11-22-004", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.Claimed, Message: "of a state that is over"}}})
 	want := now.Local().Format(time.TimeOnly) + `  http://127.0.0.1:8420  3 open  2 executors
 
 kitchen-pi            here
 porch-pi              silent since 2026-11-22T09:00:00Z, STOPPED: smoke; ` + safeDevices(mess.Stopped{}) + `
 
-2026-11-22-003  in progress         █████░░░░░  50 %    1m  kitchen-pi  vacuum the kitchen  by the stove
-2026-11-22-002  needs input           2h  kitchen-pi  turn on the light  messkit reply 2026-11-22-002
-2026-11-19-001  pending               3d  paint` + "\x1b" + `[31m the fence
-2026-11-22-004  completed             3s  kitchen-pi  is the light on?
+2026-11-22-003  in progress    1m  kitchen-pi  vacuum the kitchen  █████░░░░░  50 %  by the stove
+2026-11-22-002  needs input    2h  kitchen-pi  turn on the light  which one?
+  messkit reply 2026-11-22-002 ANSWER
+2026-11-19-001  pending        3d              paint` + "\x1b" + `[31m the fence
+2026-11-22-004  completed      3s  kitchen-pi  is the light on?
 
 messkit stop takes everything to its safe state; Ctrl-C leaves this page`
 	if diff := cmp.Diff(want, strings.Join(b.lines(now, 24), "\n")); diff != "" {
 		t.Error(diff)
 	}
 	// What does not fit is what has ended; how to stop is always there.
-	few := b.lines(now, 10)
-	if len(few) != 10 || !strings.HasPrefix(few[7], "2026-11-19-001") || !strings.HasPrefix(few[9], "messkit stop") {
+	few := b.lines(now, 11)
+	if len(few) != 11 || !strings.HasPrefix(few[8], "2026-11-19-001") || !strings.HasPrefix(few[10], "messkit stop") {
 		t.Errorf("%q", few)
 	}
 	snapshot{err: errors.New("no route")}.to(b)
@@ -89,7 +91,7 @@ func TestTheBoardOfTheReadme(t *testing.T) {
 	}
 	done := 61.0
 	b.hear("2026-11-22-001", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.InProgress, ProgressPct: &done, Message: "cleaning by stove"}}})
-	b.hear("2026-11-22-003", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.NeedsInput}}})
+	b.hear("2026-11-22-003", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{{Question: "which one?"}}}}})
 	if diff := cmp.Diff(strings.Join(b.lines(now, 24), "\n"), shown); diff != "" {
 		t.Error(diff)
 	}

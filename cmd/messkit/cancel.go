@@ -20,7 +20,8 @@ func (a *app) cancelCommand() *cobra.Command {
 		Use:   "cancel REF...",
 		Short: "Withdraw requests",
 		Long: `Cancel withdraws requests. What has not begun never begins; what has begun is
-stopped, and the thread says what was done until then.`,
+stopped, and the thread says what was done until then. The beginning of a ref is enough
+where no other begins so.`,
 		Example: "  messkit cancel 2026-11-21-003 --reason \"somebody is asleep\"",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -28,13 +29,18 @@ stopped, and the thread says what was done until then.`,
 			if err != nil {
 				return err
 			}
+			for i := range args { // all of them before the first is withdrawn
+				if args[i], err = wholeRef(c.Context(), x, args[i]); err != nil {
+					return k.unreachable(err)
+				}
+			}
 			for _, ref := range args {
 				m := mess.Message{Items: []mess.Item{&mess.Cancel{Re: mess.Refs{ref}, Reason: reason}}}
 				answer, err := x.Send(c.Context(), m)
 				if err != nil {
 					return k.unreachable(tooLate(c.Context(), x, err))
 				}
-				if _, err := fmt.Fprintf(a.out, "%s %s\n", ref, cancelled(answer)); err != nil {
+				if _, err := fmt.Fprintf(a.out, "%s %s\n", ref, cancelled(c.Context(), x, ref, answer)); err != nil {
 					return err
 				}
 			}
@@ -52,21 +58,34 @@ func tooLate(ctx context.Context, x *remote.Client, err error) error {
 	if !ok || !no.Status.Terminal() {
 		return err
 	}
-	how := strings.ReplaceAll(string(no.Status), "_", " ")
+	how := inWords(no.Status)
 	if t, err := x.Thread(ctx, no.Ref); err == nil {
 		if s, in := lastStatus(t.Messages); s != nil && s.Code == no.Status {
 			how = strings.TrimSuffix(how+" at "+clockOf(in.Received)+": "+cmp.Or(reasonOf(s), s.Message), ": ")
 		}
 	}
-	return fmt.Errorf("%s: it has ended: %s; there is nothing to cancel", no.Ref, how)
+	instead := ""
+	if no.Status == mess.Completed { // its time may still run
+		instead = "; what it has done stays: ask for what is to be instead, like \"turn it off\" with its name"
+	}
+	return fmt.Errorf("%s: it has ended: %s; there is nothing to cancel%s", no.Ref, how, instead)
 }
 
-// cancelled tells what the exchange has answered to a cancel.
-func cancelled(m mess.Message) string {
+// cancelled tells what the exchange has answered to a cancel, and what its thread says
+// where somebody may have begun.
+func cancelled(ctx context.Context, x *remote.Client, ref string, m mess.Message) string {
 	for _, item := range m.Items {
-		if ack, ok := item.(*mess.Ack); ok && ack.Status == mess.Cancelled {
-			return "cancelled; nothing was done"
+		if ack, ok := item.(*mess.Ack); !ok || ack.Status != mess.Cancelled {
+			continue
 		}
+		t, err := x.Thread(ctx, ref)
+		if err != nil {
+			return "cancelled; messkit show tells what was done"
+		}
+		if s, _ := lastStatus(t.Messages); s != nil && s.Code == mess.Cancelled && s.Reason != nil {
+			return "cancelled; " + reasonOf(s)
+		}
+		return "cancelled; nothing was done"
 	}
 	return "is being stopped; messkit show tells what was done"
 }

@@ -85,7 +85,10 @@ func (a *app) mayClear(ctx context.Context, dir string) error {
 		line, err := readLine(ctx, r)
 		yes, known := yesOrNo(strings.TrimSpace(line))
 		switch {
-		case err != nil || known && !yes: // who leaves has not said yes
+		case err != nil: // who leaves has not said yes
+			p.printf("\nnot cleared\n")
+			return errors.Join(p.err, errQuiet)
+		case known && !yes:
 			p.printf("not cleared\n")
 			return errors.Join(p.err, errQuiet)
 		case known:

@@ -198,7 +198,7 @@ func refs(c *cobra.Command) (list []string) {
 			if c.Name() == "reply" && !asks || c.Name() == "cancel" && t.Status.Terminal() {
 				continue
 			}
-			list = append(list, fmt.Sprintf("%s\t%s: %s", t.Ref, strings.ReplaceAll(string(t.Status), "_", " "), printable(t.Intent)))
+			list = append(list, fmt.Sprintf("%s\t%s: %s", t.Ref, inWords(t.Status), printable(t.Intent)))
 		}
 	})
 	return list

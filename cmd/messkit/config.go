@@ -256,7 +256,7 @@ func load(name string, log *slog.Logger) (*config, error) {
 	}
 	err := c.read(name, data)
 	if c.Exchange != nil && c.Exchange.Mail.Wanted() {
-		c.Exchange.Mail.Secrets = secretsIn(data)
+		c.Exchange.Mail.Secrets = secretsIn(name, data)
 	}
 	if builtIn {
 		c.find(log)
@@ -312,7 +312,7 @@ func (c *config) read(name string, data []byte) error {
 			*name = expand(*name)
 		}
 	}
-	c.Agent.Data = expand(c.Agent.Data)
+	c.Agent.Data, c.Agent.Words = expand(c.Agent.Data), beside(name, c.Agent.Words)
 	return err
 }
 

@@ -76,8 +76,7 @@ func (p *place) State() any {
 	}
 	for _, d := range p.own.agent.agent.Status().Devices {
 		one := placeDevice{Name: d.Name, Label: d.Label, Doing: d.Doing, Seen: d.Seen, Started: d.Started, Failed: d.Failed}
-		if i := slices.IndexFunc(p.cfg.home.devices, func(c device) bool { return c.name == d.Name }); i >= 0 {
-			c := p.cfg.home.devices[i]
+		if c := p.cfg.home.device(d.Name); c != nil {
 			one.Area, one.Class = c.area(), c.class()
 			one.Acts = slices.ContainsFunc(agent.Commands(c.dev), func(c capabilities.Command) bool {
 				return capabilities.Plan{Command: c, Effect: capabilities.Query}.Actuates()
@@ -112,17 +111,18 @@ func (p *place) Plan(intent string, requires []string, answers []mess.Object) an
 	for _, id := range requires {
 		req.Requires = append(req.Requires, mess.Capability{ID: id})
 	}
-	home := p.cfg.preview()
-	out := home.Resolve(req)
-	for _, given := range answers {
-		if out.Question == nil {
-			break
+	return outcomeJSON(p.cfg.foresee(req, func(home *agent.Home) capabilities.Outcome {
+		out := home.Resolve(req)
+		for _, given := range answers {
+			if out.Question == nil {
+				break
+			}
+			text, _ := given.Get(out.Question.Field)
+			said, _ := text.(string) // "": not in words
+			out = home.Answer(*out.Question, given, said, req)
 		}
-		text, _ := given.Get(out.Question.Field)
-		said, _ := text.(string) // "": not in words
-		out = home.Answer(*out.Question, given, said, req)
-	}
-	return outcomeJSON(out, p.cfg.verdict(out.Plan))
+		return out
+	}))
 }
 
 // Stop stops everything here.

@@ -190,7 +190,7 @@ func TestTheConsole(t *testing.T) {
 			p.Text("milk")
 			shows("picture")
 
-			p.Click("a", "All tasks")
+			p.Click("a", map[string]string{"phone": "All tasks", "desktop": "Tasks"}[size.name])
 			p.Fill("#intent", "turn on the light")
 			p.Click("#ask button", "Ask")
 			p.Click("#detail label", "porch light")
@@ -199,7 +199,7 @@ func TestTheConsole(t *testing.T) {
 			p.Text("The porch light is on.")
 
 			// A plan that an answer has made stands there as one that was clear at once.
-			p.Click("a", "All tasks")
+			p.Click("a", map[string]string{"phone": "All tasks", "desktop": "Tasks"}[size.name])
 			p.Fill("#intent", "vacuum the kitchen")
 			p.Click("#ask button", "Ask")
 			p.Click("#detail label", "both")
@@ -209,7 +209,7 @@ func TestTheConsole(t *testing.T) {
 			p.Until(`/declined|cancelled|failed/.test(document.querySelector("#detail .chip").textContent)`)
 
 			// What is not understood is told before it is asked.
-			p.Click("a", "All tasks")
+			p.Click("a", map[string]string{"phone": "All tasks", "desktop": "Tasks"}[size.name])
 			p.Fill("#intent", "frobnicate the lamp")
 			p.Until(`document.getElementById("preview").textContent.includes("not understood")`)
 			shows("not-understood")
@@ -252,7 +252,7 @@ func TestTheConsole(t *testing.T) {
 				}
 			}
 			p.Click("nav a", "Log")
-			p.Text("written today")
+			p.Text("written since the start")
 			p.Until(`document.getElementById("refused").textContent.includes("401")`)
 			p.Text("the key is not known here")
 			p.Until(`/ times .*and others/.test([...document.querySelectorAll("#refused > li")].find((l) => l.textContent.includes("the key is not known here")).textContent)`)
@@ -293,6 +293,7 @@ func TestAPersonWithAPhone(t *testing.T) {
 
 	ref := h.asks(`{"intent": "make me a sandwich", "response_hint": ["image", {"text": "one line"}, "confirmation", {"structured": {"slices": "number"}}]}`)
 	p.Text("make me a sandwich")
+	p.Text("offered to Ana Maria")
 	h.pictured(p, "me-offer")
 	h.usable(p, "me-offer")
 	h.fits(p, "me-offer", 360, 740)
@@ -303,6 +304,8 @@ func TestAPersonWithAPhone(t *testing.T) {
 	h.becomes(ref, "needs_input")
 	h.api(http.MethodPatch, "/requests/"+ref, `{"mess": [{"reply": {"answers": {"answer": "yes"}}}]}`)
 	p.Text("answer: yes")
+	// The answer sets it back to work, and she has begun nothing by that.
+	p.Until(`[...document.querySelectorAll("#mine summary")].some((s) => s.checkVisibility() && s.textContent === "Hand over") && [...document.querySelectorAll("#mine button")].some((b) => b.checkVisibility() && b.textContent === "I have begun")`)
 
 	p.Fill("#text-"+ref, "Here it is.")
 	p.Eval(`new Promise((done) => {
@@ -362,7 +365,7 @@ func TestAPersonWithAPhone(t *testing.T) {
 	h.usable(p, "me-stop")
 	h.fits(p, "me-stop", 360, 740)
 	p.Click("#stopped button", "I have stopped")
-	p.Until(`!document.getElementById("stopped").textContent.includes("STOP what")`)
+	p.Until(`!document.getElementById("standing").textContent.includes("STOP what")`)
 	h.messkit("cancel", other)
 	if thread := h.becomes(ref, "claimed"); !strings.Contains(thread, "Ana Maria says: I have stopped") {
 		t.Errorf("that she has stopped is not in %s", thread)
@@ -375,7 +378,7 @@ func TestAPersonWithAPhone(t *testing.T) {
 	p.Text("Waits to be sent")
 	h.usable(p, "me-offline")
 	h.fits(p, "me-offline", 360, 740)
-	p.Call("Page.reload", map[string]any{}, nil)
+	p.Reload()
 	p.Until(`document.readyState === "complete" && document.getElementById("outbox").children.length === 2`)
 	p.Text("water the plants")
 	p.Offline(false)
@@ -449,7 +452,7 @@ func TestTheKeyboardAlone(t *testing.T) {
 	p.Until(`document.getElementById("line").textContent === "live"`)
 	reached := map[string]bool{}
 	p.Go(h.url + "/#tasks") // anew: the focus is at the beginning
-	p.Call("Page.reload", map[string]any{}, nil)
+	p.Reload()
 	p.Until(`document.readyState === "complete" && document.getElementById("line").textContent === "live"`)
 	for range 40 {
 		p.Press("Tab")
@@ -497,7 +500,7 @@ func TestAHoldOnThePage(t *testing.T) {
 	p.Until(`document.getElementById("hold-who").options.length > 1`)
 	p.Fill("#hold-why", "the floor is wet <b>")
 	p.Click("#hold button", "Put on hold")
-	p.Until(`/on hold by operator since .+: the floor is wet <b>/.test(document.getElementById("onhold").textContent)`)
+	p.Until(`/on hold by operator since \d\d:\d\d: the floor is wet <b>/.test(document.getElementById("onhold").textContent)`)
 	p.Until(`/on hold/.test(document.querySelector("#executors .chip.warn")?.textContent)`)
 	h.usable(p, "hold")
 	h.fits(p, "hold", 360, 740)
@@ -541,4 +544,41 @@ func (h *householder) hasClass(p *chromium.Tab, id, class string) (has bool) {
 	h.t.Helper()
 	p.Eval(fmt.Sprintf(`document.getElementById(%q).classList.contains(%q)`, id, class), &has)
 	return has
+}
+
+// An executor that is gone for good is forgotten on the page, by a second press, and the
+// banner of its stop goes with it; when it speaks again, both are there again.
+func TestForgottenOnThePage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	config := filepath.Join(t.TempDir(), "messkit.yaml")
+	if err := os.WriteFile(config, []byte("exchange: {unreachable: 1s, quiet_lease: 1s}\ndevices:\n  porch-light: {driver: sim-lamp}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := startHouseOf(t, []string{"--config", config})
+	h.api(http.MethodPost, "/register", `{"executor_id": "old-pi", "display_name": "The old Pi", "capabilities": ["look"]}`)
+	h.api(http.MethodPost, "/stop", `{"why": "smoke", "executors": ["old-pi"]}`)
+	p := h.operator(390, 844)
+	p.Text("The old Pi: has not confirmed the stop, and was last heard")
+	p.Click("#stopped button", "Forget it")
+	p.Text("what it has may be on yet, so look first")
+	h.usable(p, "forget")
+	h.fits(p, "forget", 390, 844)
+	p.Click("#stopped button", "Keep it")
+	p.Until(`document.querySelector("#stopped .forget").textContent === "Forget it"`)
+	p.Click("#stopped button", "Forget it")
+	p.Click("#stopped button", "It is gone for good: forget it")
+	p.Until(`document.getElementById("stopped").textContent === ""`)
+	p.Click("#nav a", "Things")
+	p.Until(`document.getElementById("executors").childElementCount === 1`)
+	if list := h.api(http.MethodGet, "/executors", ""); strings.Contains(list, "old-pi") {
+		t.Errorf("on the list still: %s", list)
+	}
+	h.api(http.MethodPost, "/register", `{"executor_id": "old-pi", "display_name": "The old Pi", "capabilities": ["look"]}`)
+	p.Text("The old Pi: has not confirmed the stop")
+	p.Until(`[...document.querySelectorAll("#executors .forget")].length === 1`)
+	if faults := p.Faults(); len(faults) > 0 {
+		t.Errorf("the browser: %q", faults)
+	}
 }

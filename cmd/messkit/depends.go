@@ -51,7 +51,7 @@ func (h *home) depends(nodes map[string]strictyaml.Node) error {
 }
 
 // held tells of what a device holds that one before it holds already: it would find
-// that busy.
+// that busy. Of what is only read that is a note.
 func (h *home) held(d device, n strictyaml.Node) (wrong strictyaml.Problems) {
 	for _, one := range heldBy(d) {
 		for _, other := range h.devices {
@@ -62,11 +62,17 @@ func (h *home) held(d device, n strictyaml.Node) (wrong strictyaml.Problems) {
 			if i < 0 {
 				continue
 			}
-			what := one.What
-			if as := heldBy(other)[i].What; as != what && one.Place != nil {
+			what, theirs := one.What, heldBy(other)[i]
+			if as := theirs.What; as != what && one.Place != nil {
 				what += ", which is " + as + ","
 			}
-			wrong = append(wrong, n.Problem(one.Key, "%s is that of %s; no two devices can have one", what, other.name))
+			if one.Only != theirs.Only {
+				wrong = append(wrong, n.Problem(one.Key, "is missing here or at %s, and that one would be whichever there is; write it at both", other.name))
+			} else if one.Read && theirs.Read {
+				h.notes = append(h.notes, n.Problem(one.Key, "%s is that of %s as well; leave out one of the two, and write its names as aliases of the other", what, other.name))
+			} else {
+				wrong = append(wrong, n.Problem(one.Key, "%s is that of %s; no two devices can have one", what, other.name))
+			}
 			break // that is one with others before it, too
 		}
 	}
@@ -122,6 +128,9 @@ func (d device) sent(n strictyaml.Node) (wrong strictyaml.Problems) {
 	_, prints := d.dev.(drivers.Printer)
 	if len(d.Rooms) > 0 && d.dev != nil && !cleans && !prints {
 		return strictyaml.Problems{n.Problem("rooms", "it neither cleans nor prints; write area for where it is")}
+	}
+	if _, sent := d.dev.(drivers.Areas); len(d.Rooms) > 0 && d.dev != nil && !sent {
+		wrong = append(wrong, n.Problem("rooms", "it cannot be sent to a room; leave them out, or write segments where its driver has them"))
 	}
 	if (d.Class == "lock" || d.Class == "garage-door") && d.dev != nil && slices.Contains(agent.Commands(d.dev), capabilities.SetSwitch) {
 		wrong = append(wrong, n.Problem("class", "its driver switches, and neither locks nor opens: nothing could be asked of it; write button, with pulse: where the driver has it, for what a press opens, or switch"))

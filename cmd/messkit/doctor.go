@@ -118,6 +118,9 @@ func examine(ctx context.Context, k *client, file string) []finding {
 		found = append(found, verdict("exchange", err, "%s at the broker %s", h.Exchange, k.url))
 	} else {
 		key, x := checkKey(k.keyFile), k.checkExchange(ctx)
+		if !x.OK && (k.url == defaultURL || own) {
+			x = k.findExchange(ctx, x, data)
+		}
 		running := x.OK
 		if running && own {
 			x = k.isOurs(ctx, x, c.Exchange.Data)

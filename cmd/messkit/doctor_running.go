@@ -47,6 +47,26 @@ func (c *config) askRunning(ctx context.Context) (theirs map[string]finding, fou
 	return theirs, []finding{c.compare(a, same, others)}
 }
 
+// findExchange looks where the exchange is of the messkit that runs with a data folder,
+// when none answers at the address of this machine, and goes on with that one.
+func (k *client) findExchange(ctx context.Context, silent finding, data string) finding {
+	a, err := trial.Ask(ctx, data, trial.Question{})
+	switch {
+	case errors.Is(err, trial.ErrNobody):
+		silent.Says += fmt.Sprintf("; with the data folder %s none runs either; of one with another folder or port tell with --config, or with --url and --key-file", data)
+		return silent
+	case err != nil || a.URL == "" || a.URL == k.url:
+		return silent
+	}
+	asked := k.url
+	k.url = a.URL
+	x := k.checkExchange(ctx)
+	if x.OK {
+		x.Note, x.Says = true, fmt.Sprintf("%s; nobody is at %s, where commands look: give them --url %s, or set MESSKIT_URL", x.Says, asked, a.URL)
+	}
+	return x
+}
+
 // ofRunning is what a messkit that runs says of a device.
 func ofRunning(r trial.Result) finding {
 	return finding{What: r.Name, OK: r.OK, Note: r.Note, Says: r.Says}
@@ -129,6 +149,9 @@ func (c *config) serveTrials(ctx context.Context, o *outputs, log *slog.Logger) 
 	trials, began := agent.NewTrials(o.gate, o.devices, time.Now), time.Now()
 	return trial.Serve(ctx, c.Agent.Data, func(ctx context.Context, q trial.Question) trial.Answer {
 		a := trial.Answer{Config: c.file, Began: began, Devices: make([]trial.Result, len(o.devices))}
+		if url := o.url.Load(); url != nil {
+			a.URL = *url
+		}
 		asked := map[string]string{}
 		for _, d := range q.Devices {
 			asked[d.Name] = d.Settings

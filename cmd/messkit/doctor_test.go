@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
+	"fmt"
 	"image"
 	"image/png"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,5 +102,22 @@ func TestTheDoctorLooksAtThePicture(t *testing.T) {
 				t.Errorf("it says %+v, want %+v", got, c.want)
 			}
 		})
+	}
+}
+
+// A plug without a meter has nothing wrong where it tells whether it is on.
+func TestTheDoctorAndAPlugWithoutAMeter(t *testing.T) {
+	plug := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"POWER":"ON","StatusSNS":{"Time":"2026-11-22T20:00:00"}}`)
+	}))
+	t.Cleanup(plug.Close)
+	dev, err := found(t, "httpdevice", "plug", "here", map[string]string{"family": "tasmota", "safe": "keep", "url": plug.URL}).open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := agent.Device{Name: "plug", Driver: dev}
+	says, err := try(t.Context(), agent.NewTrials(gate.New(gate.DefaultConfig(), time.Now, quiet), []agent.Device{d}, time.Now), d)
+	if got, want := tried("plug", says, err), (finding{What: "plug", OK: true, Says: "is on"}); got != want {
+		t.Errorf("it says %+v, want %+v", got, want)
 	}
 }

@@ -70,7 +70,7 @@ func TestWhatAPersonHasAddedOutlivesThePage(t *testing.T) {
 	p.Offline(true)
 	p.Until(`document.getElementById("line").textContent !== "live"`)
 	for range 2 {
-		p.Call("Page.reload", map[string]any{}, nil)
+		p.Reload()
 		p.Until(`document.readyState === "complete" && document.getElementById("text-` + ref + `")?.value === "It drips."`)
 		p.Until(`[...document.querySelectorAll("#mine .added li")].map((l) => l.textContent.split(",")[0]).join() === "a photo,a voice note" && document.querySelector("#mine .added img")?.naturalWidth === 600`)
 		p.Text("52.50000, 13.40000")
@@ -86,7 +86,7 @@ func TestWhatAPersonHasAddedOutlivesThePage(t *testing.T) {
 
 	p.Click("#mine button[type=submit]", "Done")
 	p.Until(`document.getElementById("outbox").children.length === 2`)
-	p.Call("Page.reload", map[string]any{}, nil)
+	p.Reload()
 	p.Until(`document.readyState === "complete" && document.getElementById("outbox").children.length === 2`)
 	p.Offline(false)
 	thread := h.becomes(ref, "completed")

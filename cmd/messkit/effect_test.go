@@ -32,3 +32,42 @@ devices:
 		}
 	}
 }
+
+// What presses is confirmed, done and refused as that: it is not on for a time, and it is
+// no gate that says whether it is open.
+func TestAButtonIsPressedNotOn(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "messkit.yaml")
+	text := `
+devices:
+  garage: {driver: gpiorelay, line: GPIO17, class: switch, pulse: 500ms}
+  gate: {driver: gpiorelay, line: GPIO27, class: button, pulse: 500ms}
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := load(file, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for intent, want := range map[string]string{
+		"turn on the garage":                 "press the garage: the garage will be pressed and released, and what that sets off will be done",
+		"turn off the garage":                "turn off the garage: the garage will be off",
+		"turn on the garage for ten minutes": "press the garage for 10 minutes cannot be done: the garage is pressed and released at once, and is not on for a time; leave the time out",
+		"pulse the garage for two seconds":   "press the garage for 2 seconds cannot be done: the garage is pressed and released at once, and is not on for a time; leave the time out",
+		"press the gate":                     "activate the gate: everything that the gate stands for will be done",
+		"open the gate":                      "nobody asks a button to open a door, blind or valve; the gate can activate a scene, run a script or press a button",
+		"open the garage door":               "there is no garage door here",
+	} {
+		out := c.home.resolver().Resolve(mess.Request{Intent: intent})
+		got := ""
+		switch {
+		case out.Plan != nil:
+			got = out.Plan.Summary + ": " + out.Plan.Consequences
+		case out.Refusal != nil:
+			got = out.Refusal.Reason
+		}
+		if got != want {
+			t.Errorf("%s: %s\nwant %s", intent, got, want)
+		}
+	}
+}

@@ -72,7 +72,7 @@ func (e *errands) judge(data string) *judgement {
 			told = append(told, ackedThread{ref: one.ref, status: one.status})
 		}
 	}
-	for _, p := range settled(data, told) {
+	for _, p := range settled(data, told, patience) {
 		v.found(&v.lost, "%s", p)
 	}
 	return v

@@ -20,6 +20,7 @@ import (
 
 // onlyParsed are the examples that are not run here, and why.
 var onlyParsed = map[string]string{
+	"messkit forget old-pi": "it wants an executor that is gone; forget.txtar has it",
 	"messkit ask \"turn on the porch light\" --requires switch-on --confirm --wait":       "it waits for a yes; ask.txtar has it",
 	"messkit thread verify fridge.zip --key xc3tBbVKfzdPiwGkF3CFsw/Pgkb0G52LEjmIQyphbFA=": "the key is another executor's; receipts.txtar has it",
 	"messkit unreserve vacuum":                           "it wants agentmail; agentmail.txtar has it",
@@ -166,6 +167,9 @@ func (s shell) example(line string) {
 	}
 	if strings.HasPrefix(line, "messkit lock porch-light") {
 		s.do(ctx, "messkit unlock porch-light")
+	}
+	if strings.HasPrefix(line, "messkit disarm") {
+		s.do(ctx, "messkit arm")
 	}
 	if strings.HasPrefix(line, "messkit hold") {
 		s.do(ctx, strings.Join(append([]string{"messkit resume"}, slices.DeleteFunc(strings.Fields(line)[2:], func(w string) bool { return w != "kitchen-pi" })...), " "))

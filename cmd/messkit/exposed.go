@@ -15,8 +15,8 @@ import (
 // Keys of a configuration that name files with secrets, and those that hold
 // secrets themselves.
 var (
-	secretFiles = []string{"token_file", "password_file", "key_file", "key"}
-	secretTexts = []string{"token", "password"}
+	secretFiles = []string{"token_file", "password_file", "code_file", "key_file", "key"}
+	secretTexts = []string{"token", "password", "code"}
 )
 
 // byAll are the permissions of those who are neither the owner nor in the group:
@@ -37,7 +37,7 @@ func exposed(file string) (list []string) {
 	if err != nil {
 		return nil
 	}
-	e := exposure{file: file, open: readByAll(file)}
+	e := exposure{file: file, open: openToAll(file)}
 	for _, doc := range docs {
 		e.look(doc, "")
 	}
@@ -46,7 +46,7 @@ func exposed(file string) (list []string) {
 
 type exposure struct {
 	file  string
-	open  bool // everybody can read the configuration itself
+	open  string // what everybody can do with the configuration itself
 	found []string
 }
 
@@ -59,7 +59,7 @@ func (e *exposure) look(v *strictyaml.Value, path string) {
 		if p.Value == nil {
 			continue
 		}
-		if p.Value.Kind == strictyaml.String && p.Value.Text != "" {
+		if isText(p.Value) {
 			e.secret(p, at)
 		}
 		if p.Key != "template" { // its token is the name of a header
@@ -70,7 +70,7 @@ func (e *exposure) look(v *strictyaml.Value, path string) {
 
 // secretsIn are the secrets of a configuration, and those in the files that it names:
 // what no message may say.
-func secretsIn(data []byte) (all []secret.Text) {
+func secretsIn(file string, data []byte) (all []secret.Text) {
 	docs, err := strictyaml.Parse(data, strictyaml.Config)
 	if err != nil {
 		return nil // which load tells
@@ -84,10 +84,10 @@ func secretsIn(data []byte) (all []secret.Text) {
 			switch {
 			case p.Value == nil:
 				continue
-			case p.Value.Kind == strictyaml.String && (slices.Contains(secretTexts, p.Key) || p.Key == "accept" || p.Key == "enrol"):
+			case isText(p.Value) && (slices.Contains(secretTexts, p.Key) || p.Key == "accept" || p.Key == "enrol"):
 				all = append(all, secret.Text(p.Value.Text))
-			case p.Value.Kind == strictyaml.String && slices.Contains(secretFiles, p.Key):
-				if text, err := durable.Read(expand(p.Value.Text), maxSecretFile); err == nil {
+			case isText(p.Value) && slices.Contains(secretFiles, p.Key):
+				if text, err := durable.Read(beside(file, p.Value.Text), maxSecretFile); err == nil {
 					all = append(all, secret.Text(strings.TrimSpace(string(text))))
 				}
 			}
@@ -102,20 +102,37 @@ func secretsIn(data []byte) (all []secret.Text) {
 	return all
 }
 
+// isText reports whether there is a text, which may be nothing but digits.
+func isText(v *strictyaml.Value) bool {
+	return (v.Kind == strictyaml.String || v.Kind == strictyaml.Number) && v.Text != ""
+}
+
 // maxSecretFile is how large a file with a secret is, in bytes.
 const maxSecretFile = 64 << 10
 
 func (e *exposure) secret(p strictyaml.Pair, path string) {
 	name := expand(p.Value.Text)
+	if strings.HasPrefix(path, "devices.") {
+		name = beside(e.file, p.Value.Text)
+	}
 	switch {
-	case slices.Contains(secretFiles, p.Key) && readByAll(name):
-		e.found = append(e.found, fmt.Sprintf("%s:%d: %s: everybody on this machine can read %s; run chmod 600 %[4]s", e.file, p.Line, path, name))
-	case slices.Contains(secretTexts, p.Key) && e.open:
-		e.found = append(e.found, fmt.Sprintf("%s:%d: %s: everybody on this machine can read it here; run chmod 600 %[1]s", e.file, p.Line, path))
+	case slices.Contains(secretFiles, p.Key) && openToAll(name) != "":
+		e.found = append(e.found, fmt.Sprintf("%s:%d: %s: everybody on this machine can %s %s; run chmod 600 %[5]s", e.file, p.Line, path, openToAll(name), name))
+	case slices.Contains(secretTexts, p.Key) && e.open != "":
+		e.found = append(e.found, fmt.Sprintf("%s:%d: %s: everybody on this machine can %s it here; run chmod 600 %[1]s", e.file, p.Line, path, e.open))
 	}
 }
 
-func readByAll(name string) bool {
+// openToAll is what everybody can do with a file: read, write or both; "" for nothing.
+func openToAll(name string) string {
 	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&byAll != 0
+	switch {
+	case err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&byAll == 0:
+		return ""
+	case info.Mode().Perm()&0o002 == 0:
+		return "read"
+	case info.Mode().Perm()&0o004 == 0:
+		return "write"
+	}
+	return "read and write"
 }

@@ -38,11 +38,11 @@ func checkFolders(t *testing.T, dir string, acked []ackedThread) {
 }
 
 // settled tells what is wrong with the folders of an exchange that runs, after
-// the time that it needs to bring them after what it has told.
-func settled(dir string, acked []ackedThread) (problems []string) {
+// the time that it needs to bring them after what it has told, and within at most.
+func settled(dir string, acked []ackedThread, within time.Duration) (problems []string) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
+	for end := time.Now().Add(within); time.Now().Before(end); <-tick.C {
 		if problems = folderProblems(dir, acked); len(problems) == 0 {
 			break
 		}

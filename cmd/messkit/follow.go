@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,8 @@ type waiting struct {
 	saveDir string
 	said    bool // what has been said so far is not shown
 	asJSON  bool
+
+	look, absent time.Duration // how often it is looked, and how long an exchange may be absent; 0: as usual
 }
 
 func (w *waiting) flags(c *cobra.Command) {
@@ -46,7 +49,7 @@ func (a *app) follow(ctx context.Context, x *remote.Client, ref string, w *waiti
 	if f.live != nil {
 		err = errors.Join(err, f.live.Draw())
 	}
-	return f.end(ctx, err)
+	return f.end(ctx, errors.Join(err, f.unask()))
 }
 
 // follower follows one thread, in one goroutine.
@@ -63,6 +66,7 @@ type follower struct {
 	began  time.Time
 	asking *openQuestion // what the person at the terminal is asked now; nil: nothing
 	keys   keyboard
+	away   time.Time // since when the exchange is not reached; zero: it is
 }
 
 func (a *app) follower(x *remote.Client, ref string, w *waiting) *follower {
@@ -97,12 +101,16 @@ func (f *follower) run(ctx context.Context) error {
 func (f *follower) listen(ctx context.Context, news <-chan struct{}) error {
 	redraw, stop := f.redraws()
 	defer stop()
+	period := time.NewTicker(cmp.Or(f.w.look, lookPeriod))
+	defer period.Stop()
 	for {
 		var err error
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-news:
+			err = f.look(ctx)
+		case <-period.C:
 			err = f.look(ctx)
 		case line := <-f.keys.lines:
 			err = f.typed(ctx, line)
@@ -134,7 +142,10 @@ func messageKey(i int, m mess.Message) string {
 // look shows what is new. Its error is errEnded when the thread has ended.
 func (f *follower) look(ctx context.Context) error {
 	t, err := f.x.Thread(ctx, f.ref)
-	if err != nil {
+	if errors.Is(err, mess.Unavailable) {
+		return f.absent(ctx, err)
+	}
+	if err = errors.Join(err, f.back()); err != nil {
 		return err
 	}
 	f.thread = t

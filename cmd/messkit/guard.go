@@ -109,10 +109,10 @@ func (h *home) guarded(limits gate.Config, log *slog.Logger) []guard.Device {
 		case orders.Off != nil:
 			list = append(list, guard.Device{Name: d.name, Kind: d.Driver, Off: orders.Off, Safe: orders.Safe})
 		case switches && !itself && limits.MaxOn(d.name) > 0:
-			log.Info("its longest time on ends with this program: no guard can switch it off", "device", d.name)
+			log.Info("if messkit itself is killed while it is on, nothing switches it off at its max_on", "device", d.name)
 		}
 		if _, moves := d.dev.(drivers.Mover); moves && orders.Off == nil {
-			log.Info("only its driver keeps the lease of its motion: no guard can stop it", "device", d.name)
+			log.Info("if messkit itself is killed while it moves, nothing stops it but its own limits", "device", d.name)
 		}
 	}
 	return list

@@ -168,10 +168,16 @@ func (l *lit) interrupt() {
 // turnOn asks for light, and does not wait for it.
 func (l *lit) turnOn() {
 	l.Helper()
+	l.asks("turn on the lamp")
+}
+
+// asks asks for something, and does not wait for it.
+func (l *lit) asks(intent string) {
+	l.Helper()
 	l.asked++
-	body := fmt.Sprintf(`{"id":"r-%d-%d","intent":"turn on the lamp"}`, l.pid(), l.asked)
+	body := fmt.Sprintf(`{"id":"r-%d-%d","intent":%q}`, l.pid(), l.asked, intent)
 	if code, data, err := l.door.call(l.door.operator, http.MethodPost, "/requests", body); err != nil || code != http.StatusCreated {
-		l.Fatalf("asked to turn on the lamp: %d %s, %v", code, data, err)
+		l.Fatalf("asked to %s: %d %s, %v", intent, code, data, err)
 	}
 }
 
@@ -268,6 +274,7 @@ func TestFrozenWithTheLampOn(t *testing.T) {
 		t.Errorf("process %d has switched it off", by)
 	}
 	l.signal(syscall.SIGCONT)
+	eventually(t, "messkit knows that its time is over", func() bool { return strings.Contains(l.said(), "switched off, its time is over") })
 	l.turnOn()
 	l.wire.turns(t, true)
 	l.wire.turns(t, false)

@@ -75,17 +75,19 @@ func openHome(nodes map[string]strictyaml.Node, log *slog.Logger) (*home, error)
 		errs = append(errs, err)
 		h.devices = append(h.devices, d)
 	}
-	h.notes = h.forever(nodes)
-	return h, merge(append(errs, h.depends(nodes))...)
+	errs = append(errs, h.depends(nodes))
+	h.notes = slices.Concat(h.notes, h.forever(nodes), h.unsaid(nodes))
+	return h, merge(errs...)
 }
 
 func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Logger, name string, n strictyaml.Node) (device, error) {
 	d := device{name: name}
-	if !mess.ValidID(name) {
-		return d, strictyaml.Problems{n.Problem("", "%q cannot name a device; use letters, digits and . _ : @ -", name)}
-	}
 	common, rest := n.Split(d.deviceConfig)
+	rest = rest.Replace(func(file string) string { return beside(n.File(), file) }, deviceFiles...)
 	mistakes := common.Decode(&d.deviceConfig)
+	if !mess.ValidID(name) {
+		mistakes = merge(mistakes, strictyaml.Problems{n.Problem("", "%q cannot name a device; use letters, digits and . _ : @ -", name)})
+	}
 	if mistakes != nil && len(n.Keys()) == 0 {
 		return d, mistakes // it is no mapping
 	}
@@ -180,15 +182,18 @@ func (h *home) resolver() *agent.Home {
 	return agent.NewHome(cmp.Or(h.catalogue, capabilities.Default()), things)
 }
 
-// classes refuses devices of a class that nobody has words for: what could be asked
-// of them, and how risky it is, would be a guess.
+// classes refuses devices of a class that nobody has words for, whether they or their
+// template say it: what could be asked of them, and how risky it is, would be a guess.
 func (h *home) classes(nodes map[string]strictyaml.Node) error {
 	c := cmp.Or(h.catalogue, capabilities.Default())
 	var problems strictyaml.Problems
 	for _, d := range h.devices {
-		if d.Class != "" && !c.HasClass(d.Class) {
-			n := nodes[d.name]
-			problems = append(problems, n.Problem("class", "%q is unknown; write one of %s, or define it under classes in agent: words", d.Class, strings.Join(c.Classes(), ", ")))
+		key, says, whose := "class", d.Class, ""
+		if t, ok := d.dev.(drivers.Classed); ok && says == "" && !nodes[d.name].Under("family").IsZero() {
+			key, says, whose = "family", t.Class(), "its template's class "
+		}
+		if says != "" && !c.HasClass(says) {
+			problems = append(problems, nodes[d.name].Problem(key, "%s%q is unknown; write one of %s, or define it under classes in agent: words", whose, says, strings.Join(c.Classes(), ", ")))
 		}
 	}
 	return merge(problems)

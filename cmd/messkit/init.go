@@ -107,7 +107,9 @@ func (b *beginning) ask(ctx context.Context, a *app) error {
 		}
 		fmt.Fprintf(a.out, "%s [%s] ", text, otherwise)
 		var line string
-		line, err = readLine(ctx, r)
+		if line, err = readLine(ctx, r); err != nil {
+			fmt.Fprintln(a.out)
+		}
 		if line == "" {
 			return otherwise
 		}

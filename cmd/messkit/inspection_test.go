@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -54,9 +55,9 @@ func (i *inspection) all(stories []story, told map[string]bool) {
 	i.refs(before, stories)
 }
 
-// ends stops the exchange, when every thread is in its folder.
-func (i *inspection) ends(p *process, data string) {
-	i.problems = append(i.problems, settled(data, slices.Collect(maps.Values(i.threads)))...)
+// ends stops the exchange, when every thread is in its folder or within is over.
+func (i *inspection) ends(p *process, data string, within time.Duration) {
+	i.problems = append(i.problems, settled(data, slices.Collect(maps.Values(i.threads)), within)...)
 	i.client.CloseIdleConnections()
 	if err := p.stop(); err != nil {
 		i.found("at its end: %v %s", err, &p.stderr)

@@ -131,6 +131,18 @@ func when(t time.Time) string {
 
 // showEntry shows all records about one thread.
 func (a *app) showEntry(o *onJournal, dir string, r journal.Reading, ref string) error {
+	var refs []string
+	for _, e := range r.Entries() {
+		if !slices.Contains(refs, e.Ref) {
+			refs = append(refs, e.Ref)
+		}
+	}
+	switch found := begun(ref, refs); {
+	case len(found) == 1:
+		ref = found[0]
+	case len(found) > 1:
+		return severalBegin(ref, found, nil)
+	}
 	list := slices.DeleteFunc(r.Entries(), func(e *journal.Entry) bool { return e.Ref != ref })
 	if len(list) == 0 {
 		return hint(fmt.Errorf("%s: the journal in %s does not name it", ref, dir), "messkit journal show lists what it names; what was reported leaves it some time later")

@@ -173,7 +173,10 @@ func (a *app) keysRevokeCommand() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return k.withKeys(func(x *remote.Client) error {
-				return a.revoked(args[0], x.RevokeKey(c.Context(), args[0]))
+				if err := a.revoked(args[0], x.RevokeKey(c.Context(), args[0])); err != nil {
+					return err
+				}
+				return a.stillThere(c.Context(), x, args[0])
 			})
 		},
 	}

@@ -170,7 +170,7 @@ func (k *killed) folders() {
 		}
 		acked = append(acked, one)
 	}
-	for _, problem := range settled(k.dir, acked) {
+	for _, problem := range settled(k.dir, acked, patience) {
 		k.Error(problem)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -143,6 +144,9 @@ func (a *app) unlockCommand() *cobra.Command {
 
 // done says what was done.
 func (a *app) done(what, name string, err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) {
+		return hint(err, "nothing is changed, for the disk takes nothing; make room there. \"messkit stop\" holds without a disk")
+	}
 	if err == nil {
 		_, err = fmt.Fprintf(a.out, "%s: %s\n", what, name)
 	}

@@ -91,10 +91,10 @@ func TestSecretsOfAConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, s := range secretsIn([]byte(`
+	for _, s := range secretsIn("", []byte(`
 exchange:
   enrol: code-to-enrol
-  mesh: {token: token-of-arm, peers: {hub: {url: "http://192.0.2.1:1", accept: token-of-hub, key_file: ` + file + `}}}
+  mesh: {token: token-of-arm, peers: {hub: {url: "http://192.0.2.1:1", accept: token-of-hub, key_file: `+file+`}}}
 devices:
   cam: {driver: rtsp, password: let-me-see, name: not-this, template: {token: X-Header}, key_file: /not/there}
 `)) {

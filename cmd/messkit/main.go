@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +45,10 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	root.SetIn(in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	c, err := root.ExecuteContextC(ctx)
+	c, err := noSuch(root, args)
+	if err == nil {
+		c, err = root.ExecuteContextC(ctx)
+	}
 	switch {
 	case err == nil:
 		return exitDone
@@ -140,14 +144,26 @@ It carries an exchange of its own, so that one board is a whole system.`,
 		a.askCommand(), a.replyCommand(), a.cancelCommand(), a.lsCommand(), a.showCommand(), a.watchCommand(),
 		a.threadCommand(), a.archiveCommand(), a.journalCommand(), a.statusCommand(),
 		a.lockCommand(), a.unlockCommand(), a.unreserveCommand(), a.armCommand(), a.disarmCommand(),
-		a.stopCommand(), a.clearCommand(), a.holdCommand(), a.resumeCommand(), a.mcpCommand(), a.meshCommand(),
+		a.stopCommand(), a.clearCommand(), a.holdCommand(), a.resumeCommand(), a.forgetCommand(), a.mcpCommand(), a.meshCommand(),
 		a.consoleCommand(), a.inviteCommand(),
 		a.keysCommand(), a.webhooksCommand(), a.refusedCommand(), a.planCommand(), a.devicesCommand(), a.discoverCommand(), a.initCommand(), a.capabilitiesCommand(),
 		a.checkCommand(), a.doctorCommand(), a.versionCommand(), a.guardCommand(), a.pictureCommand(), a.completionCommand(),
 	)
 	addCompletions(root)
+	plainArgs(root)
 	a.noteRuns(root)
 	return root
+}
+
+// toEnd is how long a command has, once it was told to end.
+const toEnd = 10 * time.Second
+
+// endSoon ends the program where it does not end by itself: a terminal that nobody reads
+// any more holds what is printed for ever. A second signal ends it at once.
+func endSoon() {
+	signal.Reset(os.Interrupt, syscall.SIGTERM)
+	time.Sleep(toEnd)
+	os.Exit(exitFailed)
 }
 
 // noteRuns has every command say when it begins: until then, what is wrong is
@@ -161,6 +177,9 @@ func (a *app) noteRuns(parent *cobra.Command) {
 		}
 		c.RunE = func(c *cobra.Command, args []string) error {
 			a.ran = true
+			if c.Flags().Lookup("url") != nil && c.Name() != "doctor" { // it has no devices to make safe
+				defer context.AfterFunc(c.Context(), endSoon)()
+			}
 			return run(c, args)
 		}
 	}

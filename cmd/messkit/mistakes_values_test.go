@@ -99,7 +99,7 @@ var cannotBe = map[string]map[string]string{
 	"agent.watch.at_once":      {"0": "write 1 or more"},
 	"agent.position.lat":       {"91": "not on the earth"},
 	"agent.position.lng":       {"181": "not on the earth"},
-	"agent.stop_line.line":     {"99999": "write the number that gpioinfo shows"},
+	"agent.stop_line.line":     {"99999": "write the number that gpioinfo shows", "-3": "-1 for none"},
 	"agent.stop_line.chip":     {},
 	"agent.stop_line.stops_on": {"up": "write high or low"},
 	"agent.stop_line.bias":     {"high": "write up, down or none"},

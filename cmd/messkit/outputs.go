@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -18,6 +19,7 @@ import (
 	"github.com/messkit/messkit/agent/guard"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/stop"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // outputs are the devices in their initial state, under their gate and with
@@ -34,6 +36,7 @@ type outputs struct {
 	guard   background
 	trials  background // for doctors
 	zones   zones
+	url     atomic.Pointer[string] // of the exchange in this program; nil: there is none, or not yet
 	log     *slog.Logger
 }
 
@@ -64,7 +67,7 @@ const awaitGuard = 5 * time.Second
 // that can fail or take its time: the network, the exchange and its disk. Only
 // where another run has them, they are left to that.
 func (c *config) start(ctx context.Context, log *slog.Logger) (*outputs, error) {
-	lock, err := c.only()
+	lock, err := c.only(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +83,7 @@ func (c *config) start(ctx context.Context, log *slog.Logger) (*outputs, error) 
 		o.guard.start(ctx, client.Run)
 	}
 	o.gate = c.gate(log, known...)
+	o.gate.Owe(admin.In(c.Agent.Data).Dues(), c.home.names()) // before anything starts that may be on since then
 	o.timers.start(ctx, o.gate.Run)
 	o.stop = c.stopper(o.gate, log) // where a stop holds, nothing is started
 	o.stops.start(ctx, o.stop.Run)
@@ -98,11 +102,20 @@ func (c *config) start(ctx context.Context, log *slog.Logger) (*outputs, error) 
 	return o, nil
 }
 
+// lookTime is far longer than a doctor has the lock who looks whether one runs.
+const lookTime = 2 * time.Second
+
 // only keeps a second run out of the same folder. On a disk that takes nothing
 // there is no lock: outputs are made safe all the same.
-func (c *config) only() (io.Closer, error) {
+func (c *config) only(ctx context.Context) (io.Closer, error) {
 	_ = os.MkdirAll(c.Agent.Data, 0o700) // whoever needs it says what is wrong
-	lock, err := journal.Lock(filepath.Join(c.Agent.Data, "run.lock"))
+	name := filepath.Join(c.Agent.Data, "run.lock")
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	lock, err := journal.Lock(name)
+	for errors.Is(err, journal.ErrInUse) && wait.For(ctx, lookTime/40) {
+		lock, err = journal.Lock(name)
+	}
 	switch {
 	case errors.Is(err, journal.ErrInUse):
 		return nil, notOpened(fmt.Errorf("%s: %w", c.Agent.Data, err), c.Agent.Data)

@@ -20,14 +20,26 @@ import (
 // browser has one signed-in person for each.
 func (h *householder) comesIn(name, host, ability string) *chromium.Tab {
 	h.t.Helper()
-	link, _, _ := strings.Cut(h.messkit("invite", name), "\n")
+	return h.comesInAt(strings.Replace(h.url, "127.0.0.1", host, 1), name, ability)
+}
+
+// comesInAt is comesIn at an address of the exchange.
+func (h *householder) comesInAt(address, name, ability string) *chromium.Tab {
+	h.t.Helper()
 	p := h.b.Open(h.t, 360, 740)
-	p.Go(strings.Replace(link, "127.0.0.1", host, 1))
+	p.Go(h.invites(name, address))
 	p.Until(`document.getElementById("line").textContent === "live" && document.getElementById("abilities").children.length > 0`)
 	p.Click(`#abilities input[value="`+ability+`"]`, "")
 	p.Click("#profile button", "Save")
 	p.Text("Saved.")
 	return p
+}
+
+// invites returns the link with which a person comes in at an address.
+func (h *householder) invites(name, address string) string {
+	h.t.Helper()
+	link, _, _ := strings.Cut(h.messkit("invite", name), "\n")
+	return strings.Replace(link, h.url, address, 1)
 }
 
 // What a person records and where she is goes with the answer, also when she had
@@ -57,7 +69,7 @@ func TestAPersonSendsAVoiceNoteAndAPlaceLater(t *testing.T) {
 	p.Click("#mine button[type=submit]", "Done")
 	p.Until(`document.getElementById("outbox").children.length === 2`)
 	p.Until(`scrollY === 0 && document.activeElement.id === "main"`) // what has become of it stands first
-	p.Call("Page.reload", map[string]any{}, nil)
+	p.Reload()
 	p.Until(`document.readyState === "complete" && document.getElementById("outbox").children.length === 2`)
 	p.Offline(false)
 	var sent struct {
@@ -134,7 +146,7 @@ func TestAPersonHandsOver(t *testing.T) {
 	if all := h.api(http.MethodGet, "/executors", ""); !strings.Contains(all, `"`+hours+`"`) {
 		t.Errorf("%s is not in %s", hours, all)
 	}
-	ben.Call("Page.reload", map[string]any{}, nil)
+	ben.Reload()
 	ben.Until(`document.getElementById("limited").checked && document.querySelectorAll("#days input:checked").length === 1 && document.getElementById("from").value === "22" && document.getElementById("to").value === "6"`)
 
 	ref := h.asks(`{"intent": "carry the box upstairs"}`)
@@ -159,7 +171,9 @@ func TestAPersonHandsOver(t *testing.T) {
 	h.fits(ana, "me-hand-over", 360, 740)
 	ana.Click("#mine button", "Hand over: I have done nothing yet")
 	ana.Until(`document.getElementById("mine").textContent.includes("Nothing now")`)
+	ana.Text("carry the box upstairs: handed to Ben")
 	ben.Front()
+	ben.Text("handed over by Ana")
 	ben.Click("#offers button", "I do it")
 	ben.Until(`[...document.querySelectorAll("#mine summary")].some((s) => s.checkVisibility() && s.textContent === "Hand over")`)
 	ben.Click("#mine button", "I have begun")
@@ -200,7 +214,7 @@ func TestAPersonsHoursFromElsewhereStay(t *testing.T) {
 		{`"availability": "on_demand"`, "on demand", `"on_demand"`},
 	} {
 		set(one.profile + `, "capabilities": ["look", ` + ability + `]`)
-		p.Call("Page.reload", map[string]any{}, nil)
+		p.Reload()
 		p.Until(`document.readyState === "complete" && !document.getElementById("foreign").hidden`)
 		p.Eval(`void (document.getElementById("setup").open = true)`, nil)
 		p.Text(one.shown)
@@ -262,12 +276,12 @@ func TestAPersonsNotices(t *testing.T) {
 			t.Fatalf("the notice is never refused: %s", h.messkit("webhooks"))
 		}
 	}
-	p.Call("Page.reload", map[string]any{}, nil)
+	p.Reload()
 	p.Until(`document.getElementById("notices-told").textContent.includes("the receiver answers 404")`)
 
 	p.Eval(`void (document.getElementById("setup").open = true)`, nil)
 	p.Click("#notices button", "Remove")
 	p.Until(`document.getElementById("notices").textContent.includes("No address")`)
-	p.Call("Page.reload", map[string]any{}, nil)
+	p.Reload()
 	p.Until(`document.readyState === "complete" && document.getElementById("notices").textContent.includes("No address")`)
 }

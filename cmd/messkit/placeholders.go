@@ -20,7 +20,7 @@ func (d *device) placeholders(n strictyaml.Node) error {
 	}
 	var wrong strictyaml.Problems
 	for _, file := range d.Gone {
-		s, err := sketchOf(file)
+		s, err := sketchOf(beside(n.File(), file))
 		if err != nil {
 			wrong = append(wrong, n.Problem("placeholders", "%v", err))
 			continue

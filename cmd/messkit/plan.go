@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/admin"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/stop"
@@ -53,8 +54,7 @@ line of a file, and prints one JSON object a line.`,
 			for _, text := range beside {
 				req.Context = append(req.Context, mess.TextEntry(text))
 			}
-			out := c.preview().Resolve(req)
-			v := c.verdict(out.Plan)
+			out, v := c.foresee(req, func(h *agent.Home) capabilities.Outcome { return h.Resolve(req) })
 			v.busy = c.busy(cmd.Context(), out.Plan)
 			if asJSON {
 				return a.json(outcomeJSON(out, v))
@@ -133,6 +133,8 @@ func (a *app) explain(out capabilities.Outcome, v ruling) error {
 			line("now", "%s is at another task, %s", device, v.busy[device])
 		}
 		line("digest", "%s", plan.Digest())
+	case out.Question != nil && v.refused != "":
+		line("would refuse", "%s", v.refused)
 	case out.Question != nil:
 		line("would ask", "%s", out.Question.Text)
 		line("options", "%s", strings.Join(out.Question.Options, " | "))
@@ -144,7 +146,7 @@ func (a *app) explain(out capabilities.Outcome, v ruling) error {
 	}
 	how := out.Explain
 	if how.Evidence != "" && out.Plan != nil {
-		line("evidence", "%s, where the device can tell", strings.ReplaceAll(string(how.Evidence), "_", " "))
+		line("evidence", "%s, where the device can tell", inWords(how.Evidence))
 	}
 	if how.Template != "" {
 		line("template", "%s", how.Template)
@@ -209,16 +211,39 @@ func (c *config) busy(ctx context.Context, p *capabilities.Plan) map[string]stri
 	return at
 }
 
-// verdict asks the gate.
-func (c *config) verdict(p *capabilities.Plan) ruling {
-	if p == nil {
-		return ruling{}
+// foresee tells what a request would come to, and what the gate says of that. resolve
+// makes the outcome with the devices that it is given.
+func (c *config) foresee(req mess.Request, resolve func(*agent.Home) capabilities.Outcome) (capabilities.Outcome, ruling) {
+	home := c.preview()
+	out := resolve(home)
+	switch {
+	case out.Plan != nil:
+		v := verdictOf(c.standing(), out.Plan)
+		if err := c.Agent.unset(); err != nil && resolve(c.resolver()).Plan == nil { // a length of time needs no clock
+			v.refused = fmt.Sprintf("the clock must be set for a time of the clock: %v", err)
+			v.first = "refused: " + v.refused
+		}
+		return out, v
+	case out.Question != nil:
+		if no := agent.Barred(home, c.standing().Check, *out.Question, req); no != nil {
+			return out, ruling{refused: no.Error()}
+		}
 	}
+	return out, ruling{}
+}
+
+// standing is the gate with all that the executor's data folder tells of it.
+func (c *config) standing() *gate.Gate {
 	g := c.gate(quiet)
 	g.Remember(admin.In(c.Agent.Data).Past())
 	for _, o := range stop.Read(stopFolder(c.Agent.Data)) {
 		g.Stop(o.String())
 	}
+	return g
+}
+
+// verdictOf asks the gate.
+func verdictOf(g *gate.Gate, p *capabilities.Plan) ruling {
 	all := ruling{first: "nobody need confirm it"}
 	for _, step := range p.Each() {
 		v, err := g.Check(step)
@@ -233,9 +258,6 @@ func (c *config) verdict(p *capabilities.Plan) ruling {
 		case v.Confirm == gate.Requester && all.first == "nobody need confirm it":
 			all.first = "the requester must confirm it"
 		}
-	}
-	if err := c.Agent.unset(); err != nil && !p.NotBefore.IsZero() {
-		all.needs = append(all.needs, fmt.Sprintf("the clock to be set, for a time of the clock: %v", err))
 	}
 	return all
 }
@@ -271,7 +293,10 @@ func outcomeJSON(out capabilities.Outcome, v ruling) map[string]any {
 			"unused": append([]string{}, p.Unused...),
 		}
 	}
-	if q := out.Question; q != nil {
+	switch q := out.Question; {
+	case q != nil && v.refused != "":
+		doc["refusal"] = map[string]any{"reason": v.refused, "nearest": []string(nil)}
+	case q != nil:
 		doc["question"] = map[string]any{"field": q.Field, "question": q.Text, "options": q.Options}
 	}
 	if r := out.Refusal; r != nil {

@@ -117,7 +117,7 @@ func (c *cutting) inspect(clone string, acked []story) (problems []string) {
 		}
 		i := &inspection{door: newDoor(p.url, c.operator, c.executor)}
 		i.all(acked, c.told())
-		i.ends(p, data)
+		i.ends(p, data, patience)
 		problems = i.problems
 	})
 	return problems

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/terminal"
 	"github.com/messkit/messkit/mess"
@@ -51,13 +52,21 @@ func (p *printer) message(m mess.Message) {
 
 // status is one line, and what it asks.
 func (p *printer) status(m mess.Message, s *mess.Status) {
-	words := []string{strings.ReplaceAll(string(s.Code), "_", " ")}
+	words := []string{inWords(s.Code)}
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	switch s.Code {
 	case mess.Claimed:
 		add("by %s", cmp.Or(s.Executor, m.From))
 	case mess.NeedsConfirmation:
 		add("%s", s.Action)
+	case mess.Declined:
+		if by := cmp.Or(s.Executor, m.From); by != "" && by != exchange.Self { // which sums up, with names
+			add("by %s", by)
+		}
+	case mess.Delegated:
+		if s.DelegatedTo != "" {
+			add("to %s", s.DelegatedTo)
+		}
 	}
 	if s.ProgressPct != nil {
 		add("%.0f %%", *s.ProgressPct)
@@ -71,7 +80,7 @@ func (p *printer) status(m mess.Message, s *mess.Status) {
 		}
 	}
 	if s.Evidence != "" && (s.Reason == nil || s.Reason.Effect != mess.EffectUnknown) { // that is said already
-		add("(%s)", strings.ReplaceAll(string(s.Evidence), "_", " "))
+		add("(%s)", inWords(s.Evidence))
 	}
 	p.printf("  %s  %s\n", clockOf(m.Received), printable(strings.Join(words, "  ")))
 	p.details(s)
@@ -124,7 +133,7 @@ func reasonOf(s *mess.Status) string {
 	}
 	text := r.Detail
 	if text == "" || text == s.Message {
-		text = strings.ReplaceAll(r.Type, "_", " ")
+		text = inWords(r.Type)
 	}
 	switch r.Effect {
 	case mess.EffectNone:
@@ -150,21 +159,56 @@ func (p *printer) response(m mess.Message, r *mess.Response) {
 	if _, unset := r.Extra.Get("clock"); kerr == nil && herr == nil && !unset && heard.Sub(known) > lateAfter {
 		p.printf("as it was at %s, told late:\n", clockOf(r.CompletedAt))
 	}
+	told := slices.ContainsFunc(r.Content, func(e mess.Entry) bool { _, ok := e.Text(); return ok })
 	for _, e := range r.Content {
-		if text, ok := e.Text(); ok {
-			p.printf("%s\n", printableLines(text))
-			continue
-		}
-		if yes, ok := e.Confirmation(); ok {
-			p.printf("%s%s\n", map[bool]string{true: "confirmed", false: "not so"}[yes.Confirmed], dash(yes.Details))
-			continue
-		}
-		if l, ok := e.Location(); ok {
-			p.printf("at %s\n", printable(strings.Join(nonEmpty(l.Name, l.Address, l.Description), ", ")))
-		}
+		p.entry(e, told)
 	}
 	if r.Notes != "" {
 		p.printf("note: %s\n", printableLines(r.Notes))
+	}
+}
+
+// entry is content in words. Where the words are told beside them, the data are for
+// programs.
+func (p *printer) entry(e mess.Entry, told bool) {
+	if text, ok := e.Text(); ok {
+		p.printf("%s\n", printableLines(text))
+		return
+	}
+	if yes, ok := e.Confirmation(); ok {
+		p.printf("%s%s\n", map[bool]string{true: "confirmed", false: "not so"}[yes.Confirmed], dash(yes.Details))
+		return
+	}
+	if l, ok := e.Location(); ok {
+		p.printf("at %s\n", printable(strings.Join(nonEmpty(l.Name, l.Address, l.Description, placeOf(l)), ", ")))
+		return
+	}
+	if data, ok := e.Value.(mess.Object); ok && !told && (e.Type == "structured" || e.Type == "json") {
+		p.fields("", data)
+	}
+}
+
+// placeOf is where something is on the earth, and how exactly that is known.
+func placeOf(l mess.Location) string {
+	if l.Lat == nil || l.Lng == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%.5f, %.5f", *l.Lat, *l.Lng)
+	if l.Accuracy != nil {
+		text += fmt.Sprintf(", to %.0f m", *l.Accuracy)
+	}
+	return text
+}
+
+// fields are a line each; those of what has fields itself stand under its name.
+func (p *printer) fields(indent string, o mess.Object) {
+	for _, f := range o {
+		if deeper, ok := f.Value.(mess.Object); ok {
+			p.printf("%s%s:\n", indent, printable(f.Key))
+			p.fields(indent+"  ", deeper)
+			continue
+		}
+		p.printf("%s%s: %s\n", indent, printable(f.Key), printable(fmt.Sprint(f.Value)))
 	}
 }
 
@@ -219,3 +263,6 @@ func threadJSON(t remote.Thread) map[string]any {
 		"priority": t.Priority, "created": t.Created, "updated": t.Updated, "messages": t.Messages,
 	}
 }
+
+// inWords is a name of the protocol as people write it.
+func inWords[T ~string](name T) string { return strings.ReplaceAll(string(name), "_", " ") }

@@ -66,6 +66,7 @@ func printFound(out io.Writer, list []discovered) (int, error) {
 		fmt.Fprintf(out, "# %d more are announced, and left out: nobody has so many. Look who announces them.\n", more)
 		list = list[:mostFound]
 	}
+	labelled(list)
 	taken := map[string]bool{}
 	var held []foundHold
 	var blocks strings.Builder
@@ -111,26 +112,29 @@ func (d discovered) print(all *[]foundHold) (text string, usable bool, err error
 	if !plain(d.Config) {
 		return fmt.Sprintf("  # %s; it announces a name that no person can read or write: look who does, and give it another\n", line(d.Where)), false, nil
 	}
-	block, note := d.block(), ""
+	note := ""
 	dev, wrong := d.open()
-	var holds []drivers.Hold
+	locks := wrong != nil || acts(dev) // what nobody can tell may act
 	if wrong == nil {
-		holds = heldBy(device{dev: dev})
-	}
-	for _, one := range holds {
-		if i := slices.IndexFunc(*all, func(h foundHold) bool { return h.Is(one) }); i >= 0 {
-			wrong = fmt.Errorf("another name than %s, which is the same thing; keep one of the two", (*all)[i].by)
+		note = d.cautious(dev)
+		for _, one := range heldBy(device{dev: dev}) {
+			if i := slices.IndexFunc(*all, func(h foundHold) bool { return h.Is(one) }); i >= 0 {
+				wrong = fmt.Errorf("another name than %s, which is the same thing; keep one of the two", (*all)[i].by)
+			}
+			*all = append(*all, foundHold{one, d.Name})
 		}
-		*all = append(*all, foundHold{one, d.Name})
+	}
+	block := d.block()
+	if locks {
+		limits := &strictyaml.Value{Kind: strictyaml.Map}
+		limits.Add("locked", strictyaml.Truth(true))
+		block.Add("limits", limits)
 	}
 	switch {
 	case wrong != nil:
 		note = "; it needs more: " + line(strings.TrimPrefix(wrong.Error(), d.Name+": "))
-	case acts(dev):
-		limits := &strictyaml.Value{Kind: strictyaml.Map}
-		limits.Add("locked", strictyaml.Truth(true))
-		block.Add("limits", limits)
-		note = "; it acts: see what it does, then take limits away"
+	case locks:
+		note += "; it acts: see what it does, then take limits away"
 	}
 	device := &strictyaml.Value{Kind: strictyaml.Map}
 	device.Add(d.Name, block)
@@ -143,7 +147,15 @@ func (d discovered) print(all *[]foundHold) (text string, usable bool, err error
 		indent = "\n  # "
 	}
 	body := strings.ReplaceAll("\n"+strings.TrimSpace(string(data)), "\n", indent)
-	return fmt.Sprintf("  # %s%s%s\n", line(d.Where), note, body), wrong == nil, nil
+	return fmt.Sprintf("  # %s%s%s\n", line(d.about()), note, body), wrong == nil, nil
+}
+
+// about is where a device is, and what its maker says that it is.
+func (d discovered) about() string {
+	if d.About == "" {
+		return d.Where
+	}
+	return d.Where + " (" + d.About + ")"
 }
 
 // line is what a device says of itself, for one comment: it comes from the

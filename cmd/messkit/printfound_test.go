@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -11,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	diff "github.com/google/go-cmp/cmp"
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/all"
@@ -61,8 +62,8 @@ devices:
     limits:
       locked: true
 `
-	if diff := cmp.Diff(want, head); diff != "" {
-		t.Error(diff)
+	if d := diff.Diff(want, head); d != "" {
+		t.Error(d)
 	}
 	for i, l := range strings.Split(strings.TrimSpace(rest), "\n")[1:] {
 		if !strings.HasPrefix(l, "  # ") {
@@ -86,6 +87,107 @@ devices:
 	}
 	if empty, _, err := (&beginning{id: "b"}).text(name, nil, nil); err != nil || !strings.Contains(string(empty), "# devices:\n#   porch-light:") {
 		t.Errorf("%v\n%s", err, empty)
+	}
+}
+
+// What something may open, or pour, is printed so that a person is asked, whatever it
+// calls itself; and what its owner calls it is its label.
+func TestWhatWasFoundIsTakenWithCare(t *testing.T) {
+	mqtt := func(family, class string, with ...string) map[string]string {
+		config := map[string]string{"family": family, "broker": "mqtt://127.0.0.1:1883", "safe": "keep"}
+		for i := 0; i < len(with); i += 2 {
+			config["with."+with[i]] = with[i+1]
+		}
+		if class != "" {
+			config["class"] = class
+		}
+		return config
+	}
+	for what, one := range map[string]struct {
+		family, class, name, label, about string
+		want                              string // class and risk
+	}{
+		"told":                         {family: "esphome-cover", class: "garage-door", want: "garage-door "},
+		"a blind":                      {family: "esphome-cover", class: "blind", label: "Study", want: "blind "},
+		"a blind of a garage":          {family: "esphome-cover", class: "blind", label: "Garage Shutter", want: "garage-door "},
+		"not told":                     {family: "esphome-cover", label: "Kitchen Blind", want: "door "},
+		"by its name":                  {family: "esphome-cover", label: "Side Gate", want: "gate "},
+		"by its maker":                 {family: "esphome-cover", about: "Water valve", want: "valve "},
+		"a plug":                       {family: "esphome", label: "Desk", want: " "},
+		"a heater":                     {family: "esphome", label: "Porch Heater", want: "heater "},
+		"a heater's plug":              {family: "esphome", label: "heater plug 2", want: "heater "},
+		"a pump, by its key":           {family: "esphome", name: "pond-pump", want: "pump "},
+		"a siren":                      {family: "esphome", about: "Smart siren", want: "siren "},
+		"a tap":                        {family: "esphome", about: "Smart water valve", want: "valve "},
+		"what presses a door's button": {family: "esphome", label: "Garage Door", want: " access"},
+		"a door's strike":              {family: "esphome", label: "Front door opener", want: " access"},
+		"by its maker, that opens":     {family: "esphome", label: "Relay 1", about: "Garage door opener", want: " access"},
+		"a lamp at a door":             {family: "esphome", label: "Garage door light", want: " "},
+		"a lamp of a lamp's family":    {family: "esphome-light", label: "The Gate", want: " "},
+		"a fan in a window":            {family: "esphome", label: "window fan", want: " "},
+	} {
+		kind := map[bool]string{true: "cover", false: "switch"}[one.family == "esphome-cover"]
+		if one.family == "esphome-light" {
+			kind = "light"
+		}
+		name := cmp.Or(one.name, "box")
+		d := found(t, "mqttdevice", name, "here", mqtt(one.family, one.class, "prefix", "box", kind, "thing"))
+		d.Label, d.About = one.label, one.about
+		file := filepath.Join(t.TempDir(), "found.yaml")
+		text, n, err := (&beginning{id: "b"}).text(file, []discovered{d}, nil)
+		if err != nil || n != 1 {
+			t.Errorf("%s: %d, %v\n%s", what, n, err, text)
+			continue
+		}
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := load(file, quiet)
+		if err != nil {
+			t.Errorf("%s: %v\n%s", what, err, text)
+			continue
+		}
+		got := c.home.devices[0]
+		if is := got.Class + " " + string(got.Risk); is != one.want || !got.Limits.Locked || got.Label != one.label {
+			t.Errorf("%s: class and risk %q, want %q; label %q\n%s", what, is, one.want, got.Label, text)
+		}
+		if dangerous, note := one.want == "door " || one.want == " access", strings.Contains(string(text), "a person"); dangerous != note {
+			t.Errorf("%s: that a person is asked is told: %t\n%s", what, note, text)
+		}
+	}
+}
+
+// What two are called, neither is; and what nobody can say is no name.
+func TestLabelsOfWhatWasFound(t *testing.T) {
+	var list []discovered
+	for i, label := range []string{"Porch Heater", "Plug", "Desk plug", "desk-PLUG", "Light", "thing 6", "", "\x1b[2Jcls", strings.Repeat("long ", 20), "42", "K\u00fcche Licht", "Thing 1"} {
+		d := found(t, "mqttdevice", fmt.Sprintf("thing-%d", i), "here", map[string]string{"family": "tasmota", "broker": "mqtt://127.0.0.1:1883", "with.topic": fmt.Sprint("t", i)})
+		d.Label = label
+		list = append(list, d)
+	}
+	name := filepath.Join(t.TempDir(), "found.yaml")
+	text, n, err := (&beginning{id: "b"}).text(name, list, nil)
+	if err != nil || n != len(list) {
+		t.Fatalf("%d, %v\n%s", n, err, text)
+	}
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := load(name, quiet)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	got := map[string]string{}
+	for _, d := range c.home.devices {
+		if d.Label != "" {
+			got[d.name] = d.Label
+		}
+	}
+	if d := diff.Diff(map[string]string{"thing-0": "Porch Heater", "thing-10": "K\u00fcche Licht"}, got); d != "" {
+		t.Errorf("%s\n%s", d, text)
+	}
+	if !strings.Contains(string(text), `it calls itself "desk-PLUG", as another here does: write a label`) || strings.Contains(string(text), "\x1b") {
+		t.Errorf("%s", text)
 	}
 }
 

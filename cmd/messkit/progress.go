@@ -65,7 +65,7 @@ func (f *follower) draw() error {
 // has taken, the state, and what the executor says.
 func progressLine(code mess.Code, s *mess.Status, elapsed time.Duration, left string) string {
 	seconds := int(elapsed.Seconds())
-	words := []string{fmt.Sprintf("%d:%02d", seconds/60, seconds%60), strings.ReplaceAll(string(code), "_", " ")}
+	words := []string{fmt.Sprintf("%d:%02d", seconds/60, seconds%60), inWords(code)}
 	if s != nil && s.Code == code {
 		if s.ProgressPct != nil {
 			words = slices.Insert(words, 0, fmt.Sprintf("%s %3.0f %%", terminal.Bar(*s.ProgressPct/100, barWidth), *s.ProgressPct))

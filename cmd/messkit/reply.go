@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,8 +29,9 @@ func (a *app) replyCommand() *cobra.Command {
 		Use:   "reply REF [ANSWER]",
 		Short: "Answer a question, or confirm or refuse an action",
 		Long: `Reply answers what an executor wants to know. A confirmation is given with --yes
-or --no, and names its request: there is no "last" for it. Where an executor has
-asked more than once, it names the question.`,
+or --no, or the word alone, and names its request: there is no "last" for it. Where an executor has
+asked more than once, it names the question. The beginning of a ref is enough where no
+other begins so.`,
 		Example: `  messkit reply 2026-11-21-003 both
   messkit reply 2026-11-21-003 area=both
   messkit reply 2026-11-21-003 --yes --wait
@@ -60,6 +62,9 @@ func (a *app) reply(ctx context.Context, k *replying, ref string, answers []stri
 	if err != nil {
 		return err
 	}
+	if ref, err = wholeRef(ctx, x, ref); err != nil {
+		return err
+	}
 	r := &mess.Reply{Re: mess.Refs{ref}, Reason: k.reason}
 	var asked *openQuestion
 	switch {
@@ -69,11 +74,25 @@ func (a *app) reply(ctx context.Context, k *replying, ref string, answers []stri
 		}
 		r.Confirm = &k.yes
 	default:
-		if r.Answers, asked, err = answersTo(ctx, x, ref, answers); err != nil {
+		if asked, err = askedNow(ctx, x, ref); err != nil {
+			return err
+		}
+		if asked.status.Code == mess.NeedsConfirmation {
+			r.Confirm, err = confirmation(ref, answers)
+			if ref != "last" && !strings.Contains(ref, "/") && asked.re != "" {
+				r.Re = mess.Refs{asked.re} // what was asked when it was looked, and nothing later
+			}
+		} else {
+			r.Answers, err = answersTo(ref, asked.status, answers)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	if _, err := x.Send(ctx, mess.Message{Items: []mess.Item{r}}); err != nil {
+		if ref == mess.Last && r.Confirm != nil && errors.Is(err, mess.Invalid) {
+			return hint(err, "name it: messkit reply REF --yes, or --no; messkit show last tells its REF")
+		}
 		return err
 	}
 	ref, _, _ = strings.Cut(ref, "/") // the thread of the question
@@ -88,36 +107,51 @@ func (a *app) reply(ctx context.Context, k *replying, ref string, answers []stri
 	return err
 }
 
-// answersTo gives words to the questions that are open: field=answer for each,
-// or one answer for the only question. asked is what asks them.
-func answersTo(ctx context.Context, x *remote.Client, ref string, words []string) (_ mess.Object, asked *openQuestion, _ error) {
+// askedNow is what is asked now in the thread of ref.
+func askedNow(ctx context.Context, x *remote.Client, ref string) (*openQuestion, error) {
 	thread, _, _ := strings.Cut(ref, "/")
 	t, err := x.Thread(ctx, thread)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	s, in := lastStatus(t.Messages)
-	switch {
-	case t.Status == mess.NeedsConfirmation:
-		return nil, nil, hint(fmt.Errorf("%s: a confirmation is needed, not an answer", ref), "messkit reply %s --yes, or --no", ref)
-	case t.Status != mess.NeedsInput || s == nil:
-		return nil, nil, fmt.Errorf("%s: no question is open; it is %s", ref, t.Status)
-	case len(words) == 0:
-		return nil, nil, fmt.Errorf("%s: an answer is missing; %s", ref, questionsOf(s))
+	if s == nil || s.Code != t.Status || s.Code != mess.NeedsConfirmation && s.Code != mess.NeedsInput {
+		return nil, fmt.Errorf("%s: no question is open; it is %s", ref, inWords(t.Status))
 	}
-	var answers mess.Object
+	return &openQuestion{re: in.Ref, status: s}, nil
+}
+
+// confirmation reads words as what --yes and --no say: one word that can be nothing else.
+func confirmation(ref string, words []string) (*bool, error) {
+	if said := strings.Join(words, " "); said != "" {
+		if yes, ok := yesOrNo(said); ok {
+			return &yes, nil
+		}
+	}
+	return nil, hint(fmt.Errorf("%s: a confirmation is needed, not an answer", ref), "messkit reply %s --yes, or --no", ref)
+}
+
+// answersTo gives words to questions: field=answer for each, or one answer for the
+// only one.
+func answersTo(ref string, s *mess.Status, words []string) (answers mess.Object, err error) {
+	if strings.TrimSpace(strings.Join(words, "")) == "" {
+		return nil, fmt.Errorf("%s: an answer is missing; %s", ref, questionsOf(s))
+	}
 	for _, w := range words {
-		if field, value, ok := strings.Cut(w, "="); ok && asks(s, field) {
+		if field, value, ok := strings.Cut(w, "="); ok && hasField(s, field) {
+			if strings.TrimSpace(value) == "" {
+				return nil, fmt.Errorf("%s: the answer to %s is missing; %s", ref, field, questionsOf(s))
+			}
 			answers = answers.Set(field, value)
 		}
 	}
 	if len(answers) == len(words) {
-		return answers, &openQuestion{re: in.Ref, status: s}, nil
+		return answers, nil
 	}
 	if len(s.Questions) != 1 {
-		return nil, nil, fmt.Errorf("%s: several questions are open; write field=answer for each: %s", ref, questionsOf(s))
+		return nil, fmt.Errorf("%s: several questions are open; write field=answer for each: %s", ref, questionsOf(s))
 	}
-	return mess.Object{{Key: s.Questions[0].Key(), Value: strings.Join(words, " ")}}, &openQuestion{re: in.Ref, status: s}, nil
+	return mess.Object{{Key: s.Questions[0].Key(), Value: strings.Join(words, " ")}}, nil
 }
 
 // Who asks is waited for where an answer is none of the options: it may understand it
@@ -127,7 +161,8 @@ const (
 	lookAgain   = 100 * time.Millisecond
 )
 
-// notTaken tells that an answer was none of the options, and the same is asked again.
+// notTaken tells that an answer was none of the options, and that the same is asked
+// again, or that nothing came of the request.
 func notTaken(ctx context.Context, x *remote.Client, ref string, answers mess.Object, asked *openQuestion) error {
 	if asked == nil || !slices.ContainsFunc(asked.status.Questions, func(q mess.Question) bool { return len(q.Options) > 0 && !offered(q, answers) }) {
 		return nil
@@ -142,11 +177,9 @@ func notTaken(ctx context.Context, x *remote.Client, ref string, answers mess.Ob
 		switch s, in := lastStatus(t.Messages); {
 		case in.Ref == asked.re:
 		case s.Code == mess.NeedsInput && questionsOf(s) == questionsOf(asked.status):
-			var said []string
-			for _, a := range answers {
-				said = append(said, fmt.Sprintf("%q", a.Value))
-			}
-			return fmt.Errorf("%s: %s is none of what can be answered, and it is asked again: %s", ref, strings.Join(said, ", "), questionsOf(s))
+			return fmt.Errorf("%s: %s is none of what can be answered, and it is asked again: %s", ref, valuesOf(answers), questionsOf(s))
+		case t.Status.Terminal() && t.Status != mess.Completed:
+			return fmt.Errorf("%s: %s was none of what could be answered, and it has ended: %s: %s", ref, valuesOf(answers), t.Status, reasonOf(s))
 		default:
 			return nil
 		}
@@ -158,6 +191,15 @@ func notTaken(ctx context.Context, x *remote.Client, ref string, answers mess.Ob
 	return nil
 }
 
+// valuesOf are the answers without their fields.
+func valuesOf(answers mess.Object) string {
+	var said []string
+	for _, a := range answers {
+		said = append(said, fmt.Sprintf("%q", a.Value))
+	}
+	return strings.Join(said, ", ")
+}
+
 // offered reports whether a question offers what it is answered with.
 func offered(q mess.Question, answers mess.Object) bool {
 	v, _ := answers.Get(q.Key())
@@ -165,7 +207,7 @@ func offered(q mess.Question, answers mess.Object) bool {
 	return slices.ContainsFunc(q.Options, func(o string) bool { return strings.EqualFold(o, strings.TrimSpace(said)) })
 }
 
-func asks(s *mess.Status, field string) bool {
+func hasField(s *mess.Status, field string) bool {
 	for _, q := range s.Questions {
 		if q.Key() == field {
 			return true

@@ -278,7 +278,11 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, here *place
 		visit(&door, e.mesh)
 	}
 	e.door = httpapi.New(x, k, door, log)
-	if _, err = fmt.Fprintf(a.out, "exchange %s at %s\n", cfg.ID, at(l.Addr(), secure)); err != nil {
+	url := at(l.Addr(), secure)
+	if here != nil {
+		here.o.url.Store(&url)
+	}
+	if _, err = fmt.Fprintf(a.out, "exchange %s at %s\n", cfg.ID, url); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
 	if e.mqtt, err = a.openMQTT(ctx, cfg, x, k, secure, log); err != nil {

@@ -22,7 +22,11 @@ func (a *app) showCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			t, err := x.Thread(c.Context(), args[0])
+			ref, err := wholeRef(c.Context(), x, args[0])
+			if err != nil {
+				return k.unreachable(err)
+			}
+			t, err := x.Thread(c.Context(), ref)
 			if err != nil {
 				return k.unreachable(err)
 			}

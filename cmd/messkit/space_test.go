@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,5 +65,13 @@ func TestHintWhereTheLogIsDamaged(t *testing.T) {
 	h, ok := errors.AsType[*hinted](storeNotOpened(err, dir))
 	if !ok || !strings.Contains(h.hint, "without "+filepath.Join(dir, "log")) {
 		t.Errorf("%v: %+v", err, h)
+	}
+}
+
+// Who cannot lock a door for want of space is told that the stop needs none.
+func TestALockOnAFullDisk(t *testing.T) {
+	err := (&app{out: io.Discard}).done("locked", "front-door", &fs.PathError{Op: "write", Path: "decisions", Err: syscall.ENOSPC})
+	if h, ok := errors.AsType[*hinted](err); !ok || !strings.Contains(h.hint, `"messkit stop" holds without a disk`) {
+		t.Error(err)
 	}
 }

@@ -267,7 +267,7 @@ func upTime(seconds float64) time.Duration {
 func unfinished(threads map[mess.Code]int) string {
 	var parts []string
 	for _, code := range slices.Sorted(maps.Keys(threads)) {
-		parts = append(parts, fmt.Sprintf("%d %s", threads[code], strings.ReplaceAll(string(code), "_", " ")))
+		parts = append(parts, fmt.Sprintf("%d %s", threads[code], inWords(code)))
 	}
 	if len(parts) == 0 {
 		return "none open"
@@ -299,7 +299,11 @@ func seen(e remote.Executor) string {
 }
 
 func (w writtenJSON) String() string {
-	s := fmt.Sprintf("%s; written: %s today", size(w.Bytes), size(w.Today))
+	since := "today"
+	if w.Today == w.Written { // what was written today before is not known
+		since = "since the start"
+	}
+	s := fmt.Sprintf("%s; written: %s %s", size(w.Bytes), size(w.Today), since)
 	if w.PerDay > 0 {
 		s += fmt.Sprintf(", %s a day at this pace", size(w.PerDay))
 	}

@@ -106,10 +106,11 @@ func findThread(data, arg string) (onDisk, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return onDisk{}, err
 		}
-		for _, t := range all {
-			if t.Ref == arg {
-				return t, nil
-			}
+		switch t, err := onlyOne(arg, all); {
+		case err != nil:
+			return onDisk{}, err
+		case t != nil:
+			return *t, nil
 		}
 		if all, err := threadsIn(filepath.Join(data, filepath.FromSlash(files.ArchiveName(arg)))); err == nil && len(all) == 1 {
 			return all[0], nil
@@ -125,6 +126,22 @@ func findThread(data, arg string) (onDisk, error) {
 		return onDisk{}, hint(fmt.Errorf("%s: there are %d threads in it", arg, len(all)), "messkit thread list %s shows them", arg)
 	}
 	return all[0], nil
+}
+
+// onlyOne is the thread whose ref is arg or begins with it, nil if there is none.
+func onlyOne(arg string, all []onDisk) (*onDisk, error) {
+	refs, at := make([]string, len(all)), map[string]*onDisk{}
+	for i, t := range all {
+		refs[i], at[t.Ref] = t.Ref, &all[i]
+	}
+	switch found := begun(arg, refs); len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return at[found[0]], nil
+	default:
+		return nil, severalBegin(arg, found, nil)
+	}
 }
 
 // whereItIs has a thread read, anew where that has moved to another folder

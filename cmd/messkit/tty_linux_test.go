@@ -143,8 +143,8 @@ func TestAskAtATerminal(t *testing.T) {
 		t.Errorf("%q, %v", pictures, err)
 	}
 	// The next one is asked something, and the one after that gives up.
-	out, err = atTerminal(t, home, url, map[string]string{"device? ": "porch light\n"}, "ask", "turn on the light", "--wait")
-	if err != nil || !strings.Contains(out, "porch light is on") {
+	out, err = atTerminal(t, home, url, map[string]string{"device? ": "\nporch light\n"}, "ask", "turn on the light", "--wait")
+	if err != nil || !strings.Contains(out, "porch light is on") || !strings.Contains(out, "write an answer") || strings.Count(out, "device: ") != 1 { // Enter alone is no answer
 		t.Errorf("%v\n%q", err, out)
 	}
 	out, err = atTerminal(t, home, url, map[string]string{"do it? [y/N] ": ctrlC}, "ask", "turn off the porch light", "--confirm", "--wait")
@@ -152,8 +152,52 @@ func TestAskAtATerminal(t *testing.T) {
 		t.Errorf("%v\n%q", err, out)
 	}
 	out, err = atTerminal(t, home, url, map[string]string{"do it? [y/N] ": "\x04"}, "ask", "turn off the hall light", "--confirm", "--wait", "--needed-by", "3s")
-	if err == nil || !strings.Contains(out, "answer with: messkit reply") || !strings.Contains(out, "expired") {
+	if err == nil || !strings.Contains(out, "this waits for their answer") || !strings.Contains(out, "answer with: messkit reply") || !strings.Contains(out, "expired") {
 		t.Errorf("%v\n%q", err, out)
+	}
+}
+
+// A terminal that nobody reads any more holds what is printed for ever. The program ends
+// all the same, when it is told to again.
+func TestAskEndsAtATerminalThatIsNotRead(t *testing.T) {
+	home, url := atHome(t)
+	theirs, ours := terminalOf(t)
+	c := exec.CommandContext(t.Context(), "messkit", "ask", "turn on the porch light", "--not-before", "1h", "--wait")
+	c.Env = append(os.Environ(), "HOME="+home, "MESSKIT_URL="+url, "TERM=xterm-256color")
+	c.Stdin, c.Stdout, c.Stderr = theirs, theirs, theirs
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Pdeathsig: syscall.SIGKILL}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	theirs.Close()
+	part := make([]byte, 4096)
+	for seen := ""; !strings.Contains(seen, "pending"); {
+		n, err := ours.Read(part)
+		if err != nil {
+			t.Fatalf("%v: %q", err, seen)
+		}
+		seen += string(part[:n])
+	}
+	if _, err := ours.WriteString("\x13"); err != nil { // Ctrl-S: what is printed waits
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	end, again := time.After(patience), time.NewTicker(200*time.Millisecond)
+	defer again.Stop()
+	for {
+		_ = c.Process.Signal(syscall.SIGTERM)
+		select {
+		case err := <-ended:
+			if err == nil {
+				t.Error("it counts as done")
+			}
+			return
+		case <-end:
+			_ = c.Process.Kill()
+			t.Fatalf("it goes on: %v", <-ended)
+		case <-again.C:
+		}
 	}
 }
 

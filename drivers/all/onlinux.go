@@ -10,7 +10,7 @@ import (
 // are. Elsewhere than on Linux they are known by name, so that a configuration can
 // be told what is wrong with it.
 var wired = [][2]string{
-	{"gpiocover", "blind"},
+	{"gpiocover", "door"},
 	{"gpioinput", "contact-sensor"},
 	{"gpiorelay", "relay"},
 	{"onewire", "thermometer"},

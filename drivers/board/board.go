@@ -55,10 +55,16 @@ func (l Line) Found(k Chips) string {
 	return fmt.Sprintf("%s %d", p.Chip.Name, p.Offset)
 }
 
+// maxLine is above the number of any line: the kernel's chips have some hundreds.
+const maxLine = 4096
+
 // Validate tells what cannot be, each mistake beginning with its key.
 func (l Line) Validate() error {
 	if strings.TrimSpace(l.Line) == "" {
 		return errors.New("line: is missing; write a line's name or number, such as GPIO17; gpioinfo (package gpiod) lists them")
+	}
+	if n, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(l.Line), "GPIO")); err == nil && (n < 0 || n > maxLine) {
+		return fmt.Errorf("line: %s is on no chip; write the name or the number that gpioinfo (package gpiod) shows, such as GPIO17", l.Line)
 	}
 	return nil
 }
@@ -156,7 +162,7 @@ var header = []string{"pinctrl-rp1", "pinctrl-bcm2712", "pinctrl-bcm2711", "pinc
 func Find(k Chips, l Line) (Place, error) {
 	all, err := k.List()
 	if err != nil {
-		return Place{}, fmt.Errorf("%s: %w", l, err)
+		return Place{}, cannotBeHad(l, err)
 	}
 	chips := slices.DeleteFunc(slices.Clone(all), func(c Chip) bool { return l.Chip != "" && !c.called(l.Chip) })
 	switch {

@@ -19,12 +19,15 @@ type Kernel struct{}
 var _ Chips = Kernel{}
 
 // List returns the chips that can be opened; an error if there are some and none
-// can.
+// can. Second names of a chip, as the Pi 5's gpiochip4 is one, are left out.
 func (Kernel) List() ([]Chip, error) {
 	var list []Chip
 	var errs []error
 	for _, name := range gpiocdev.Chips() {
 		c, err := gpiocdev.NewChip(name)
+		if errors.Is(err, gpiocdev.ErrNotCharacterDevice) {
+			continue
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -35,7 +38,10 @@ func (Kernel) List() ([]Chip, error) {
 	if len(list) > 0 {
 		return list, nil
 	}
-	return nil, errors.Join(errs...)
+	if len(errs) > 0 {
+		return nil, errs[0] // the others have the same group
+	}
+	return nil, nil
 }
 
 // Info asks for a line.

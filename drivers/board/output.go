@@ -172,12 +172,17 @@ func Open(k Chips, l Line, req Request) (Held, Place, error) {
 		info, _ := k.Info(p.Chip.Name, p.Offset) // without it the holder is not known
 		return nil, p, &BusyError{p, info.Consumer}
 	}
-	return nil, p, fmt.Errorf("%s: cannot be had: %w; %s", p, err, advise(err))
+	return nil, p, cannotBeHad(p, err)
+}
+
+// cannotBeHad is a line, or where it was found, that the kernel does not give.
+func cannotBeHad(what fmt.Stringer, err error) error {
+	return fmt.Errorf("%s: cannot be had: %w; %s", what, err, advise(err))
 }
 
 func advise(err error) string {
 	if errors.Is(err, os.ErrPermission) {
-		return "let messkit's user into the group that /dev/gpiochip* has (gpio on a Pi)"
+		return "let messkit's user into the group that /dev/gpiochip* has (sudo usermod -aG gpio USER on a Pi), and log in again"
 	}
 	return "is it an input alone, or reserved?"
 }

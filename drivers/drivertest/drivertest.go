@@ -40,19 +40,10 @@ func Obey(obey func(order []byte) (changed bool, err error)) Option {
 	return func(b *bench) { b.obey = obey }
 }
 
-// Clock gives the clock that the device was opened with. The default is
-// time.Now.
-func Clock(now func() time.Time) Option { return func(b *bench) { b.now = now } }
-
-// Limit is how long a call may take before it counts as hanging. The default
-// is 10 s: a guard against a suite that never ends, not a measure of speed.
-func Limit(d time.Duration) Option { return func(b *bench) { b.limit = d } }
-
-// Leaks allows n goroutines to outlive Halt, for the reason given: Gobot's
-// event handling keeps some.
-func Leaks(n int, reason string) Option {
-	return func(b *bench) { b.leaks, b.leaksWhy = n, reason }
-}
+// limit is how long a call may take before it counts as hanging, and what it leaves
+// behind may take to end: longer than a library waits for a connection that is let
+// go. It guards against a suite that never ends, and is no measure of speed.
+const limit = time.Minute
 
 // Run holds the devices that open gives to every rule of the suite, each rule
 // with a device of its own. open returns a device that was not started yet, on
@@ -76,20 +67,17 @@ func Run(t *testing.T, open func(t *testing.T) drivers.Device, opts ...Option) {
 
 // bench is what a rule works with.
 type bench struct {
-	open     func() drivers.Device
-	safe     func() error
-	acts     func() int
-	level    func() bool
-	force    func(on bool)
-	obey     func([]byte) (bool, error)
-	now      func() time.Time
-	limit    time.Duration
-	leaks    int
-	leaksWhy string
+	open  func() drivers.Device
+	safe  func() error
+	acts  func() int
+	level func() bool
+	force func(on bool)
+	obey  func([]byte) (bool, error)
+	limit time.Duration
 }
 
 func newBench(open func() drivers.Device, opts ...Option) *bench {
-	b := &bench{open: open, now: time.Now, limit: 10 * time.Second}
+	b := &bench{open: open, limit: limit}
 	for _, o := range opts {
 		o(b)
 	}

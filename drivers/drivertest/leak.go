@@ -19,15 +19,14 @@ func leavesNoGoroutine(ctx context.Context, b *bench) error {
 		return err
 	}
 	left := b.settle(before)
-	if len(left) <= b.leaks {
+	if len(left) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d goroutines are left, %d allowed (%s):\n%s",
-		len(left), b.leaks, b.leaksWhy, strings.Join(left, "\n\n"))
+	return fmt.Errorf("%d goroutines are left:\n%s", len(left), strings.Join(left, "\n\n"))
 }
 
-// settle waits until no more goroutines than allowed are new since before, or
-// the limit is over, and returns the stacks of those that are. One that ends
+// settle waits until no goroutines are new since before, or the limit is over,
+// and returns the stacks of those that are. One that ends
 // by itself may need a moment to do so.
 func (b *bench) settle(before map[string]string) []string {
 	deadline := time.NewTimer(b.limit)
@@ -36,7 +35,7 @@ func (b *bench) settle(before map[string]string) []string {
 	defer look.Stop()
 	for {
 		left := since(before)
-		if len(left) <= b.leaks {
+		if len(left) == 0 {
 			return left
 		}
 		select {

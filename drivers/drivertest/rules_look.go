@@ -36,7 +36,7 @@ func mapIsNew(ctx context.Context, b *bench) error {
 // picture takes a picture twice and checks both.
 func (b *bench) picture(ctx context.Context, name string, take func(context.Context) (drivers.Photo, error)) error {
 	for range 2 {
-		from := b.now()
+		from := time.Now()
 		var p drivers.Photo
 		err := b.must(name, func() (err error) { p, err = take(ctx); return err })
 		if err != nil {
@@ -65,7 +65,7 @@ func (b *bench) checkTime(at, from time.Time) error {
 	if at.Before(from) {
 		return fmt.Errorf("it is of %v, before the call at %v", at, from)
 	}
-	if now := b.now(); at.After(now) {
+	if now := time.Now(); at.After(now) {
 		return fmt.Errorf("it is of %v, after the call's end at %v", at, now)
 	}
 	return nil
@@ -97,7 +97,7 @@ func readingsAreWhole(ctx context.Context, b *bench) error {
 
 func observationSays(ctx context.Context, b *bench) error {
 	return ifHas(b, func(_ drivers.Device, o drivers.Observer) error {
-		from := b.now()
+		from := time.Now()
 		var seen drivers.Observation
 		err := b.must("Observe", func() (err error) { seen, err = o.Observe(ctx); return err })
 		if err != nil {

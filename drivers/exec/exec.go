@@ -65,7 +65,7 @@ func (p *program) run(ctx context.Context, args []string, maxBytes int) (command
 		return command.Result{}, fmt.Errorf("%s: %w", p.Name(), context.Cause(ctx))
 	}
 	if err := command.Check(args); err != nil {
-		return command.Result{}, fmt.Errorf("%s: %w; %w", p.Name(), err, drivers.ErrNothingDone)
+		return command.Result{}, drivers.NotDone(fmt.Errorf("%s: %w", p.Name(), err))
 	}
 	r, err := command.Run(ctx, command.Spec{Args: args, Limit: p.limits.Timeout, MaxBytes: maxBytes, Env: p.limits.Env})
 	switch cause := context.Cause(ctx); {

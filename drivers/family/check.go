@@ -1,8 +1,11 @@
 package family
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -21,6 +24,24 @@ func CheckPlace(where, place string, with map[string]Param) error {
 		if _, known := with[g]; !known {
 			return fmt.Errorf("%s: nobody fills {%s}; write it under with", where, g)
 		}
+	}
+	return nil
+}
+
+// CheckAbout tells what is wrong with where the maker describes the messages, "" for
+// nowhere.
+func CheckAbout(docs string) error {
+	if u, err := url.Parse(docs); docs != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "") {
+		return fmt.Errorf("docs: %q is no page; write the address where the maker describes the messages, or leave it out", docs)
+	}
+	return nil
+}
+
+// CheckOff tells that a device is told the very same for on and for off: which of the
+// two it would do, nobody could say.
+func CheckOff(on, off any) error {
+	if reflect.DeepEqual(on, off) && reflect.ValueOf(on).Len() > 0 {
+		return errors.New("switch.off: is the very same as switch.on; write what switches it off. What only changes over cannot be told what to be")
 	}
 	return nil
 }

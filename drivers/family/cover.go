@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // Cover is what opens and closes.
@@ -21,15 +22,16 @@ type Cover struct {
 	// Stop has it stand, whoever has set it moving, and returns when it says that it
 	// does; nil: nothing can.
 	Stop func(context.Context) error
-	// Moves reports whether it is on its way; it comes with Stop.
-	Moves func(context.Context) (bool, error)
+	// Moves reports whether it says that it is on its way, and Stands whether it is not:
+	// some say nothing of that.
+	Moves, Stands func(context.Context) (bool, error)
 }
 
 // NewCover is one that goes to its ends by open and shut, and by to, unless that is
 // nil, to a place in percent.
 func NewCover(open, shut Travel, to func(percent float64) Travel) *Cover {
 	c := &Cover{
-		Open: open.Do, Shut: shut.Do, Stop: open.Stand,
+		Open: open.Do, Shut: shut.Do, Stop: open.Stand, Stands: open.stands,
 		Opening: func(ctx context.Context) (float64, error) {
 			p, err := open.Look(ctx)
 			if err != nil {
@@ -52,6 +54,7 @@ func NewCover(open, shut Travel, to func(percent float64) Travel) *Cover {
 type Place struct {
 	Percent float64 // open
 	Known   bool    // Percent is
+	End     bool    // a word says that it is closed, or not: Percent is 0, or 100 for wherever else
 	Moves   bool
 }
 
@@ -99,9 +102,9 @@ func (r Report) Add(p *Place, word string) {
 	}
 	switch {
 	case slices.Contains(r.Open, word):
-		p.Percent, p.Known = 100, true
+		p.Percent, p.Known, p.End = 100, true, true
 	case slices.Contains(r.Closed, word):
-		p.Percent, p.Known = 0, true
+		p.Percent, p.Known, p.End = 0, true, true
 	}
 }
 
@@ -131,7 +134,7 @@ func (t Travel) Do(ctx context.Context) error {
 		_, err = Opening(p)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		return drivers.NotDone(err)
 	}
 	err = t.Go(ctx)
 	heard := err == nil
@@ -258,6 +261,19 @@ func (t Travel) Stand(ctx context.Context) error {
 	}
 }
 
+// stands looks twice whether it is at the same place, and does not move.
+func (t Travel) stands(ctx context.Context) (bool, error) {
+	was, err := t.Look(ctx)
+	if err != nil || was.Moves {
+		return false, err
+	}
+	if !wait.For(ctx, t.Every) {
+		return false, ctx.Err()
+	}
+	is, err := t.Look(ctx)
+	return err == nil && is == was, err
+}
+
 // Opening is how far open it is; what moves has none.
 func Opening(p Place) (float64, error) {
 	switch {
@@ -269,11 +285,19 @@ func Opening(p Place) (float64, error) {
 	return p.Percent, nil
 }
 
-// Openings are a contact that is made when it is closed, and how far it is open.
-func Openings(percent float64, at time.Time) []drivers.Reading {
-	closed := 0.0
-	if percent < 1 {
-		closed = 1
+// Openings are a contact that is made when it is closed, and how far it is open, where
+// it tells that.
+func Openings(p Place, at time.Time) ([]drivers.Reading, error) {
+	percent, err := Opening(p)
+	if err != nil {
+		return nil, err
 	}
-	return []drivers.Reading{{Quantity: "contact", Value: closed, At: at}, {Quantity: "opening", Value: percent, Unit: "%", At: at}}
+	contact := drivers.Reading{Quantity: "contact", At: at}
+	if percent < 1 {
+		contact.Value = 1
+	}
+	if p.End {
+		return []drivers.Reading{contact}, nil
+	}
+	return []drivers.Reading{contact, {Quantity: "opening", Value: percent, Unit: "%", At: at}}, nil
 }

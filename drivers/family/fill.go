@@ -138,7 +138,9 @@ func (v Values) fill(s string, escape func(string) string) string {
 type Param struct {
 	About   string  `yaml:"about"`
 	Default *string `yaml:"default"` // none: it has to be said; "{name}": what name is
-	Match   string  `yaml:"match"`   // a regular expression for the whole value; "": letters, digits and . _ : -
+	// Same are values that mean what another does: {"1": ""}.
+	Same  map[string]string `yaml:"same"`
+	Match string            `yaml:"match"` // a regular expression for the whole value; "": letters, digits and . _ : -
 }
 
 // plainValue is what a value may be unless its Param says otherwise: what is no
@@ -167,6 +169,18 @@ func (p Param) fits(value string) bool {
 
 // wants says what a value may be, for a person.
 func (p Param) wants() string { return cmp.Or(p.About, "write what fits "+p.pattern()) }
+
+// Same are values with one of all that mean the same, by which two devices can be told
+// apart.
+func (v Values) Same(params map[string]Param) Values {
+	one := v.With(nil)
+	for name, p := range params {
+		if other, ok := p.Same[v[name]]; ok {
+			one[name] = other
+		}
+	}
+	return one
+}
 
 // Resolve makes the values of a device from what its configuration says. Each
 // mistake begins with its key.

@@ -9,16 +9,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/internal/ascii"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
 const maxFile = 64 << 10 // bytes of a template
-
-var fileName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
 // Own are the templates that come with a driver, in its folder families.
 func Own(files embed.FS) fs.FS {
@@ -36,7 +34,7 @@ func Load(own fs.FS, dir, name string, out any) error {
 	if name == "" {
 		return fmt.Errorf("family: is missing; known: %s", known(own, dir))
 	}
-	if !fileName.MatchString(name) {
+	if !ascii.Name(name, 64, "-") || strings.ToLower(name) != name {
 		return fmt.Errorf("family: %q cannot be one; known: %s", name, known(own, dir))
 	}
 	where, data, err := find(own, dir, name+".yaml")

@@ -18,6 +18,7 @@ var (
 		switcher
 		timer
 	}{}
+	_ drivers.TimerKeeper  = timer{}
 	_ drivers.Sensor       = sensor{}
 	_ drivers.Dimmer       = dimmer{}
 	_ drivers.LevelReader  = dimmer{}
@@ -31,6 +32,7 @@ var (
 	_ drivers.Stopper       = stopper{}
 	_ drivers.OpeningReader = cover{}
 	_ drivers.SafeReader    = cover{}
+	_ drivers.RestReader    = cover{}
 	_ drivers.Leaver        = cover{}
 	_ drivers.Thermostat    = heater{}
 	_ drivers.TargetReader  = heater{}
@@ -80,6 +82,9 @@ func (t timer) SwitchFor(ctx context.Context, on bool, limit time.Duration) erro
 	})
 }
 
+// TimerLeft says that an earlier run has set the timer.
+func (t timer) TimerLeft() { t.d.verbs.TimerLeft() }
+
 // sensor is the part of a device that measures.
 type sensor struct{ d *Device }
 
@@ -96,7 +101,7 @@ func (m dimmer) Dim(ctx context.Context, percent float64) error {
 	return does(ctx, m.d, func(ctx context.Context) error {
 		switch {
 		case !(percent >= 0 && percent <= 100):
-			return fmt.Errorf("%w: %v %% is not between 0 and 100", drivers.ErrNothingDone, percent)
+			return drivers.NotDone(fmt.Errorf("%v %% is not between 0 and 100", percent))
 		case percent == 0:
 			return m.d.verbs.Switch(ctx, false)
 		}
@@ -162,14 +167,30 @@ func (c cover) Leave() error {
 	return nil
 }
 
-// Safe reads back whether it stands.
+// Safe reads back whether it does not move.
 func (c cover) Safe(ctx context.Context) (bool, error) {
+	moves, err := c.looks(ctx, c.d.verbs.Cover.Moves)
+	return err == nil && !moves && !c.d.loose.Load(), err
+}
+
+// AtRest reads back whether it stands. One that may yet do what it was told does not
+// say so.
+func (c cover) AtRest(ctx context.Context) (bool, error) {
+	stands, err := c.looks(ctx, c.d.verbs.Cover.Stands)
+	if err == nil && c.d.loose.Load() {
+		err = c.d.Named(drivers.ErrMayAct)
+	}
+	return err == nil && stands, err
+}
+
+// looks asks it though it may be halted.
+func (c cover) looks(ctx context.Context, f func(context.Context) (bool, error)) (bool, error) {
 	if err := c.d.connect(ctx); err != nil {
 		return false, c.d.Named(err)
 	}
 	defer c.d.disconnect()
-	moves, err := c.d.verbs.Cover.Moves(ctx)
-	return err == nil && !moves && !c.d.loose.Load(), c.d.Named(err)
+	is, err := f(ctx)
+	return is, c.d.Named(err)
 }
 
 // Opening reads back how far it is open.
@@ -184,7 +205,7 @@ type positioner struct{ cover }
 func (p positioner) OpenTo(ctx context.Context, percent float64) error {
 	return p.moves(ctx, func(ctx context.Context) error {
 		if !(percent >= 0 && percent <= 100) {
-			return fmt.Errorf("%w: %v %% is not between 0 and 100", drivers.ErrNothingDone, percent)
+			return drivers.NotDone(fmt.Errorf("%v %% is not between 0 and 100", percent))
 		}
 		return p.d.verbs.Cover.To(ctx, percent)
 	})
@@ -336,7 +357,7 @@ type whitener struct{ d *Device }
 func (w whitener) Warm(ctx context.Context, kelvin float64) error {
 	return does(ctx, w.d, func(ctx context.Context) error {
 		if warmest, coldest := w.Whites(); !(kelvin >= warmest && kelvin <= coldest) {
-			return fmt.Errorf("%w: %v K is not between %v and %v", drivers.ErrNothingDone, kelvin, warmest, coldest)
+			return drivers.NotDone(fmt.Errorf("%v K is not between %v and %v", kelvin, warmest, coldest))
 		}
 		return w.d.verbs.Light.White.Warm(ctx, kelvin)
 	})

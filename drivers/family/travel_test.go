@@ -3,6 +3,8 @@ package family_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,6 +54,32 @@ func TestTravelBrokenOff(t *testing.T) {
 			})
 		})
 	}
+}
+
+// That a look has done nothing is said once before it is told to go, and never after.
+func TestALookAtACoverDoesNothing(t *testing.T) {
+	offline := drivers.NotDone(errors.New("it is offline"))
+	synctest.Test(t, func(t *testing.T) {
+		went := false
+		travel := family.Travel{
+			Go: func(context.Context) error { went = true; return nil },
+			Look: func(context.Context) (family.Place, error) {
+				if went {
+					return family.Place{}, offline
+				}
+				return family.Place{Moves: true}, nil
+			},
+			Stop: func(context.Context) error { return nil },
+			To:   100, Limit: time.Hour, Every: 100 * time.Millisecond, Timeout: time.Second,
+		}
+		if err := travel.Do(t.Context()); err == nil || errors.Is(err, drivers.ErrNothingDone) || strings.Contains(err.Error(), "nothing was done") || !strings.Contains(err.Error(), "does not say where it is: it is offline") {
+			t.Errorf("%v", err)
+		}
+		travel.Look = func(context.Context) (family.Place, error) { return family.Place{}, offline }
+		if err := travel.Do(t.Context()); err == nil || err.Error() != "it is offline" || !errors.Is(err, drivers.ErrNothingDone) {
+			t.Errorf("%v", err)
+		}
+	})
 }
 
 // halted is a cover as the code that halts devices sees it.
@@ -141,4 +169,73 @@ func TestHaltOfCovers(t *testing.T) {
 		}
 		stands("what was told to move, and left")
 	})
+}
+
+// A cover stands where it says twice that it is at one place, and not on its way: some
+// do not tell that they move. One that may yet do what it was told stands nowhere.
+func TestACoverThatStands(t *testing.T) {
+	for name, c := range map[string]struct {
+		places []family.Place
+		want   bool
+	}{
+		"stands":                     {[]family.Place{{Percent: 40, Known: true}, {Percent: 40, Known: true}}, true},
+		"is on its way, and says so": {[]family.Place{{Percent: 40, Known: true, Moves: true}}, false},
+		"is on its way":              {[]family.Place{{Percent: 40, Known: true}, {Percent: 42, Known: true}}, false},
+		"tells no place":             {[]family.Place{{}, {}}, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			looks := 0
+			travel := family.Travel{
+				Go:   func(context.Context) error { return errors.New("no answer") },
+				Stop: func(context.Context) error { return errors.New("no answer") },
+				Look: func(context.Context) (family.Place, error) {
+					looks++
+					return c.places[min(looks, len(c.places))-1], nil
+				},
+				To: 100, Limit: time.Hour, Every: time.Second, Timeout: 10 * time.Second,
+			}
+			d := family.New("blinds", "blind", family.DefaultLevels(), 20*time.Second, drivers.NewLink("test"), family.Verbs{
+				Cover: family.NewCover(travel, travel, nil),
+				Read:  func(context.Context) ([]drivers.Reading, error) { return nil, nil },
+			})
+			cover := d.(interface {
+				drivers.Opener
+				drivers.RestReader
+			})
+			if is, err := cover.AtRest(t.Context()); is != c.want || err != nil {
+				t.Errorf("%s: %t, %v; want %t, also of one that is halted", name, is, err, c.want)
+			}
+			if err := errors.Join(d.Start(), cover.Open(t.Context())); !errors.Is(err, drivers.ErrMayAct) {
+				t.Fatal(err)
+			}
+			if is, err := cover.AtRest(t.Context()); is || c.want && !errors.Is(err, drivers.ErrMayAct) {
+				t.Errorf("%s: %t, %v of one that may yet move", name, is, err)
+			}
+		})
+	}
+}
+
+// How far open a cover is that tells it in a word alone nobody knows, but whether it is
+// closed.
+func TestOpenings(t *testing.T) {
+	for want, tell := range map[string]func(*family.Place){
+		"contact 0, opening 40": func(p *family.Place) { p.Percent, p.Known = 40, true },
+		"contact 1, opening 0":  func(p *family.Place) { p.Known = true },
+		"contact 0":             func(p *family.Place) { family.Report{Open: []string{"open"}}.Add(p, "open") },
+		"contact 1":             func(p *family.Place) { family.Report{Closed: []string{"closed"}}.Add(p, "closed") },
+	} {
+		var p family.Place
+		tell(&p)
+		list, err := family.Openings(p, time.Now())
+		var said []string
+		for _, r := range list {
+			said = append(said, fmt.Sprintf("%s %g", r.Quantity, r.Value))
+		}
+		if got := strings.Join(said, ", "); err != nil || got != want {
+			t.Errorf("%q, %v; want %q", got, err, want)
+		}
+	}
+	if list, err := family.Openings(family.Place{Known: true, Moves: true}, time.Now()); err == nil {
+		t.Errorf("one that moves reads as %v", list)
+	}
 }

@@ -3,6 +3,7 @@ package gpiocover
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/messkit/messkit/drivers/board"
@@ -39,8 +40,10 @@ const (
 func (c Config) Validate() error {
 	var errs []error
 	for _, l := range [][2]string{{"up", c.Up}, {"down", c.Down}} {
-		if c.line(l[1]).Validate() != nil {
+		if strings.TrimSpace(l[1]) == "" {
 			errs = append(errs, fmt.Errorf("%s: is missing; write the name or number of the line of its relay, such as GPIO17; gpioinfo (package gpiod) lists them", l[0]))
+		} else if err := c.line(l[1]).Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %s", l[0], strings.TrimPrefix(err.Error(), "line: ")))
 		}
 	}
 	if c.Up != "" && c.line(c.Up).Same() == c.line(c.Down).Same() {

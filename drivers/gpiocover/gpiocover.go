@@ -38,7 +38,7 @@ var (
 // Kind is the kind of driver for drivers/all.
 func Kind() drivers.Kind {
 	return drivers.Kind{
-		Name: "gpiocover", Class: "blind", About: "roller shutter, blind or door with a motor on two relays of GPIO lines", Open: Open,
+		Name: "gpiocover", Class: "door", About: "roller shutter, blind or door with a motor on two relays of GPIO lines", Open: Open,
 		Obey: func(order []byte) (bool, error) { return Obey(board.Kernel{}, order) },
 	}
 }
@@ -110,7 +110,7 @@ func (c *Cover) Shut(ctx context.Context) error { return c.OpenTo(ctx, 0) }
 func (c *Cover) OpenTo(ctx context.Context, percent float64) error {
 	_, err := drivers.During(ctx, &c.Life, func(ctx context.Context) (struct{}, error) {
 		if !(percent >= 0 && percent <= 100) {
-			return struct{}{}, fmt.Errorf("%w: %v %% is not between 0 and 100", drivers.ErrNothingDone, percent)
+			return struct{}{}, drivers.NotDone(fmt.Errorf("%v %% is not between 0 and 100", percent))
 		}
 		ctx, release, err := c.errand.Take(ctx, "moving")
 		if err != nil {
@@ -133,7 +133,7 @@ func (c *Cover) to(ctx context.Context, percent float64) error {
 	}
 	at, known := c.place()
 	if !known {
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, errUnknown)
+		return drivers.NotDone(errUnknown)
 	}
 	up := percent > at
 	way := time.Duration(math.Abs(percent-at) / 100 * float64(c.cfg.travel(up)))
@@ -152,14 +152,14 @@ var errUnknown = errors.New("nobody knows where it stands until it was opened or
 // run has the motor run in one direction, for as long as is said or until ctx ends.
 func (c *Cover) run(ctx context.Context, up bool, long time.Duration) (err error) {
 	if err := c.rest(); err != nil { // of both, before one
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		return drivers.NotDone(err)
 	}
 	way := c.down
 	if up {
 		way = c.up
 	}
 	if err := c.pause(ctx, way); err != nil {
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		return drivers.NotDone(err)
 	}
 	t := time.NewTimer(long)
 	defer t.Stop()
@@ -203,7 +203,7 @@ func (c *Cover) begin(ctx context.Context, way *direction) (time.Time, error) {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()
 	if ctx.Err() != nil {
-		return time.Now(), fmt.Errorf("%w: %w", drivers.ErrNothingDone, ctx.Err())
+		return time.Now(), drivers.NotDone(ctx.Err())
 	}
 	other := c.up
 	if way == c.up {
@@ -211,9 +211,9 @@ func (c *Cover) begin(ctx context.Context, way *direction) (time.Time, error) {
 	}
 	switch on, err := other.on(); {
 	case err != nil:
-		return time.Now(), fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		return time.Now(), drivers.NotDone(err)
 	case on:
-		return time.Now(), fmt.Errorf("%w: %s reads back as on, and never are both; look at the relays", drivers.ErrNothingDone, other.name)
+		return time.Now(), drivers.NotDone(fmt.Errorf("%s reads back as on, and never are both; look at the relays", other.name))
 	}
 	c.mu.Lock()
 	c.moves, c.last = true, way

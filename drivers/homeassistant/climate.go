@@ -106,7 +106,7 @@ func (e *entity) mode(ctx context.Context, on bool) error {
 		err = fmt.Errorf("%s has no mode %s; it has: %.100s", e.cfg.Entity, want, strings.Join(s.climate.Modes, ", "))
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		return drivers.NotDone(err)
 	}
 	return e.call(ctx, "set_hvac_mode", map[string]any{"hvac_mode": want}, func(s state) bool { return s.State == want })
 }
@@ -118,7 +118,7 @@ func (e *entity) heat(ctx context.Context, celsius float64) error {
 		err = s.takes(e.cfg.Entity, celsius, unit)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		return drivers.NotDone(err)
 	}
 	return e.call(ctx, "set_temperature", map[string]any{"temperature": unit.own(celsius)}, func(s state) bool {
 		t := s.climate.Target

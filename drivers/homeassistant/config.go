@@ -117,20 +117,15 @@ func (c Config) Validate() error {
 
 // vacuum tells what cannot be of one.
 func (c Config) vacuum() error {
-	d, names := DefaultConfig(), slices.Sorted(maps.Values(c.Segments))
-	switch {
+	switch d := DefaultConfig(); {
 	case c.domain() != "vacuum" && (len(c.Segments) > 0 || c.Poll != d.Poll):
 		return errors.New("segments: is for a vacuum, as poll is")
-	case slices.Contains(names, ""):
-		return errors.New("segments: one has no name; write what people call that room")
-	case len(slices.Compact(names)) < len(c.Segments):
-		return errors.New("segments: two have one name; give each a name of its own")
 	case c.Poll < 50*time.Millisecond || c.Poll > time.Minute:
 		return fmt.Errorf("poll: %v is not between 50ms and 1m", c.Poll)
 	case c.domain() == "vacuum" && (c.Initial != "keep" || c.Safe == "on"):
 		return errors.New("safe: a vacuum is not switched; write stop or keep, and leave out initial")
 	}
-	return nil
+	return errors.Join(drivers.CheckSegments(c.Segments)...)
 }
 
 // modes are what on can be for a climate (HVACMode).

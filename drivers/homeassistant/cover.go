@@ -47,7 +47,7 @@ func (e *entity) travel(ctx context.Context, service string, data map[string]any
 		err = fmt.Errorf("%s cannot go part of the way, says Home Assistant (supported_features %d); leave out positions", e.cfg.Entity, s.Attributes.Features)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		return drivers.NotDone(err)
 	}
 	err = e.orderOf(ctx, s, service, data)
 	heard := err == nil
@@ -57,7 +57,11 @@ func (e *entity) travel(ctx context.Context, service string, data map[string]any
 	if err == nil || errors.Is(err, drivers.ErrNothingDone) {
 		return err
 	}
-	return family.Cut(err, heard, e.stopped(context.WithoutCancel(ctx)))
+	stop := e.web.Last(context.WithoutCancel(ctx), e.stopped)
+	if errors.Is(stop, drivers.ErrMayAct) { // it stands, and may set out yet
+		stop, heard = nil, false
+	}
+	return family.Cut(err, heard, stop)
 }
 
 // stand stops a cover, whoever has set it moving, and waits until it says that it
@@ -68,7 +72,7 @@ func (e *entity) stand(ctx context.Context) error {
 		err = fmt.Errorf("%s cannot be stopped on its way, says Home Assistant", e.cfg.Entity)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		return drivers.NotDone(err)
 	}
 	return e.stopped(ctx)
 }
@@ -98,6 +102,12 @@ func (e *entity) moves(ctx context.Context) (bool, error) {
 	return s.State == "opening" || s.State == "closing", err
 }
 
+// stands reports whether it says that it is not on its way.
+func (e *entity) stands(ctx context.Context) (bool, error) {
+	s, err := e.state(ctx)
+	return s.stands(), err
+}
+
 // opening is how far a cover is open; without a position it is at an end.
 func (e *entity) opening(ctx context.Context) (float64, error) {
 	s, err := e.state(ctx)
@@ -122,8 +132,8 @@ func (s state) opening() (float64, error) {
 	return 0, nil
 }
 
-// readCover gives how far it is open, and a contact that is made when it is
-// closed.
+// readCover gives a contact that is made when it is closed, and how far it is open,
+// where it tells that.
 func (e *entity) readCover(ctx context.Context) ([]drivers.Reading, error) {
 	s, err := e.state(ctx)
 	if err != nil {
@@ -133,7 +143,5 @@ func (e *entity) readCover(ctx context.Context) ([]drivers.Reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []drivers.Reading{
-		{Quantity: "contact", Value: truth(is < 1), At: e.now()}, {Quantity: "opening", Value: is, Unit: "%", At: e.now()},
-	}, nil
+	return family.Openings(family.Place{Percent: is, Known: true, End: s.Attributes.Position == nil}, e.now())
 }

@@ -41,7 +41,7 @@ func (c Config) areaIDs(rooms []string) ([]string, error) {
 			}
 		}
 		if len(ids) == n {
-			return nil, fmt.Errorf("%w: there is no room %q among its segments", drivers.ErrNothingDone, room)
+			return nil, drivers.NotDone(fmt.Errorf("there is no room %q among its segments", room))
 		}
 	}
 	return ids, nil
@@ -59,7 +59,7 @@ func (v *vacuum) Dock(ctx context.Context) error {
 		return err
 	}
 	if _, err = v.entity.state(inner); err != nil { // what it is at goes on
-		err = fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		err = drivers.NotDone(err)
 	} else {
 		err = v.errand.End(inner)
 	}
@@ -80,7 +80,7 @@ type deed struct {
 // can returns nil if a robot can do it, as Home Assistant says.
 func (d deed) can(s state) error {
 	if s.Attributes.Features&d.needs == 0 {
-		return fmt.Errorf("%w: it has no %s, says Home Assistant (supported_features %d)", drivers.ErrNothingDone, d.service, s.Attributes.Features)
+		return drivers.NotDone(fmt.Errorf("it has no %s, says Home Assistant (supported_features %d)", d.service, s.Attributes.Features))
 	}
 	return nil
 }
@@ -109,11 +109,11 @@ func (v *vacuum) run(ctx context.Context, what string, does deed, progress func(
 	s, err := v.entity.state(ctx)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		err = drivers.NotDone(err)
 	case what == homeward && s.State == isDocked:
 		return nil
 	case s.wrong() != nil:
-		err = fmt.Errorf("%w: %w", drivers.ErrNothingDone, s.wrong())
+		err = drivers.NotDone(s.wrong())
 	case what != homeward && s.State == isCleaning:
 		err = fmt.Errorf("%w: somebody else has sent it, and it is %s; stop it, or wait", drivers.ErrBusy, s.doing())
 	default:
@@ -149,6 +149,7 @@ func (v *vacuum) follow(ctx context.Context, j *journey) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
+			j.lost = true
 			if silent++; silent >= maxSilent {
 				return fmt.Errorf("it has not told its state %d times, and may still be at it: %v", silent, err) // not wrapped: it has begun
 			}
@@ -189,6 +190,7 @@ type journey struct {
 	what     string
 	began    time.Time
 	out      bool // it has set out
+	lost     bool // it told no state since it was seen at it
 	progress func(drivers.Progress)
 }
 
@@ -209,10 +211,12 @@ func (j *journey) step(s state, now time.Time, t *drivers.Trouble) (over bool, e
 	case j.what == homeward && j.out && !s.drives():
 		return false, fmt.Errorf("it stopped on the way to its dock, and is %s", s.doing())
 	case s.State == isCleaning && j.what != homeward, s.State == isReturning && j.what == homeward:
-		j.out = true
+		j.out, j.lost = true, false
 		tell(0, j.what, nil)
 	case s.State == isPaused && j.out:
 		tell(0, j.what+", paused", nil)
+	case j.out && j.lost && s.State == "idle": // as after a restart of its own
+		return false, drivers.ErrLostSight
 	case j.out: // it returns, is docked or idle: it has done
 		tell(100, j.what, nil)
 		return true, nil
@@ -294,11 +298,11 @@ func (v *vacuum) steer(ctx context.Context, d deed, want, from []string) error {
 		s, err := v.entity.state(ctx)
 		switch {
 		case err != nil:
-			return struct{}{}, fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+			return struct{}{}, drivers.NotDone(err)
 		case slices.Contains(want, s.State):
 			return struct{}{}, nil
 		case !slices.Contains(from, s.State):
-			return struct{}{}, fmt.Errorf("%w: it is %s, and cannot %s", drivers.ErrNothingDone, s.doing(), d.service)
+			return struct{}{}, drivers.NotDone(fmt.Errorf("it is %s, and cannot %s", s.doing(), d.service))
 		}
 		if err := v.do(ctx, d, s); err != nil {
 			return struct{}{}, err

@@ -25,10 +25,11 @@ type home struct {
 	sits   []*sitting // that are logged in
 	shut   bool       // there is no WebSocket
 	deaf   bool       // it hangs up in the midst of a service call, which it carries out
-	mute   string     // the service that it carries out, and never answers
-	leaves string     // the entity that is taken away while it lists its states
-	says   string     // what a service call is refused with, over REST
-	joined int        // how often somebody has subscribed
+	mute   string     // the service that it carries out, and never answers, or not before
+	held   chan struct{}
+	leaves string // the entity that is taken away while it lists its states
+	says   string // what a service call is refused with, over REST
+	joined int    // how often somebody has subscribed
 	states map[string]map[string]any
 	calls  []string
 	asked  map[string]bool // entities that anybody asked for
@@ -54,7 +55,7 @@ func (h *home) renew() {
 	defer h.mu.Unlock()
 	h.calls, h.asked, h.next, h.slow, h.dead = nil, map[string]bool{}, nil, 0, false
 	h.unit = "°C"
-	h.stays, h.shut, h.deaf, h.joined, h.mute, h.leaves, h.says, h.denies = false, false, false, 0, "", "", "", ""
+	h.stays, h.shut, h.deaf, h.joined, h.mute, h.held, h.leaves, h.says, h.denies = false, false, false, 0, "", nil, "", "", ""
 	h.states = map[string]map[string]any{
 		"light.hall":               {"state": "off", "brightness": 255.0, "rgb_color": []any{255.0, 255.0, 255.0}},
 		"light.desk":               {"state": "off", "brightness": 255.0, "color_mode": "color_temp", "color_temp_kelvin": 2702.0},
@@ -173,9 +174,15 @@ func (h *home) service(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	if h.mute == name {
+		held := h.held
 		h.mu.Unlock()
-		<-r.Context().Done()
-		h.mu.Lock()
+		defer h.mu.Lock()
+		select {
+		case <-r.Context().Done():
+			return
+		case <-held:
+		}
+		answer(w, []any{})
 		return
 	}
 	answer(w, []any{h.entity(id)})

@@ -130,6 +130,9 @@ func (h *home) command(s *sitting, in map[string]any) bool {
 			return false
 		}
 		if h.mute == domain+"/"+service {
+			if h.held != nil {
+				go func(held chan struct{}) { <-held; ok(nil) }(h.held)
+			}
 			return true
 		}
 		return ok(map[string]any{"context": map[string]any{"id": "01"}, "response": nil})

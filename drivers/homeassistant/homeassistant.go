@@ -102,7 +102,7 @@ func (e *entity) verbs() family.Verbs {
 	v.Holds = e.holds()
 	switch e.cfg.domain() {
 	case "cover":
-		v.Read, v.Cover = e.readCover, &family.Cover{Open: e.open, Shut: e.shut, Opening: e.opening, Stop: e.stand, Moves: e.moves}
+		v.Read, v.Cover = e.readCover, &family.Cover{Open: e.open, Shut: e.shut, Opening: e.opening, Stop: e.stand, Moves: e.moves, Stands: e.stands}
 		if e.cfg.Positions {
 			v.Cover.To = e.openTo
 		}
@@ -145,7 +145,7 @@ func (e *entity) turn(ctx context.Context, on bool) error {
 			err = fmt.Errorf("%s cannot be told to %s, says Home Assistant (supported_features %d)", e.cfg.Entity, strings.ReplaceAll(service, "_", " "), s.Attributes.Features)
 		}
 		if err != nil {
-			return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+			return drivers.NotDone(err)
 		}
 	}
 	return e.call(ctx, service, nil, func(s state) bool { return e.is(s, on) })
@@ -232,7 +232,7 @@ func (e *entity) warmth(ctx context.Context) (float64, error) {
 func (e *entity) call(ctx context.Context, service string, data map[string]any, is func(state) bool) error {
 	s, err := e.state(ctx)
 	if err != nil {
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		return drivers.NotDone(err)
 	}
 	if err := e.orderOf(ctx, s, service, data); err != nil {
 		return err
@@ -262,10 +262,13 @@ func (e *entity) orderOf(ctx context.Context, was state, service string, data ma
 func (e *entity) order(ctx context.Context, service string, data map[string]any) error {
 	if e.hub != nil {
 		if c := e.hub.socket(); c != nil {
-			_, err := c.ask(ctx, "call_service", map[string]any{
+			if err := e.web.InTurn(ctx); err != nil {
+				return drivers.NotDone(err)
+			}
+			err := c.order(ctx, "call_service", map[string]any{
 				"domain": e.cfg.domain(), "service": service, "service_data": data, "target": map[string]any{"entity_id": e.cfg.Entity},
-			})
-			if errors.Is(err, context.DeadlineExceeded) {
+			}, e.web.Outlive)
+			if errors.Is(err, errSilent) {
 				e.web.Unsure() // it may have heard
 			}
 			if !errors.Is(err, errGone) || !errors.Is(err, drivers.ErrNothingDone) {
@@ -290,7 +293,7 @@ func (e *entity) discreet(err error) error {
 	case err == nil || e.code == "" || !strings.Contains(err.Error(), string(e.code)):
 		return err
 	case errors.Is(err, drivers.ErrNothingDone):
-		return fmt.Errorf("%w: it says no, in words that hold the code", drivers.ErrNothingDone)
+		return drivers.NotDone(errors.New("it says no, in words that hold the code"))
 	}
 	return errors.New("it was told, and has a fault, told in words that hold the code")
 }

@@ -165,7 +165,7 @@ func TestTokenIsKept(t *testing.T) {
 	h := newHome(t)
 	d := started(t, strings.Replace(config(h, "switch.pump"), "sesame", "secret", 1))
 	_, err := d.(drivers.SwitchReader).On(t.Context())
-	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "it refuses the log-in: check username and password, or token") {
+	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "it refuses the log-in: check the token, and what it may do") {
 		t.Error(err)
 	}
 }
@@ -178,8 +178,8 @@ func TestConfigMistakes(t *testing.T) {
 		{place + "entity: light.Hall/../x", "is no entity id"},
 		{place + "entity: lawn_mower.door", "entity: a lawn_mower is not driven; known: binary_sensor, button, camera, climate, cover, fan"},
 		{place + "entity: light.a\nsegments: {a: b}", "segments: is for a vacuum"},
-		{place + "entity: vacuum.a\nsegments: {a: b, c: b}", "segments: two have one name"},
-		{place + "entity: vacuum.a\nsegments: {a: ''}", "segments: one has no name"},
+		{place + "entity: vacuum.a\nsegments: {a: b, c: b}", `segments: "a" and "c" are both called "b"`},
+		{place + "entity: vacuum.a\nsegments: {a: ''}", `segments: "a" has no name`},
 		{place + "entity: vacuum.a\npoll: 1ms", "poll: 1ms is not between 50ms and 1m"},
 		{place + "entity: vacuum.a\nsafe: 'on'", "safe: a vacuum is not switched; write stop or keep"},
 		{place + "entity: vacuum.a\ninitial: 'off'", "safe: a vacuum is not switched; write stop or keep"},

@@ -64,7 +64,7 @@ func (e *entity) press(ctx context.Context) error {
 		err = s.full(e.cfg.Entity)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		return drivers.NotDone(err)
 	}
 	service := presses[e.cfg.domain()]
 	err = e.order(ctx, service, nil)

@@ -36,7 +36,7 @@ func TestACoverStopsMidway(t *testing.T) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !slices.Equal(h.calls, []string{"cover/open_cover cover.blind", "cover/stop_cover cover.blind"}) {
+	if !slices.Equal(slices.Compact(h.calls), []string{"cover/open_cover cover.blind", "cover/stop_cover cover.blind"}) { // it is told to stop once more where it may have heard late
 		t.Errorf("%q", h.calls)
 	}
 }
@@ -58,7 +58,7 @@ func TestACoverOfWhichNothingIsHeardStops(t *testing.T) {
 			}
 			h.mu.Lock()
 			defer h.mu.Unlock()
-			if !slices.Equal(h.calls, []string{"cover/open_cover cover.blind", "cover/stop_cover cover.blind"}) {
+			if !slices.Equal(slices.Compact(h.calls), []string{"cover/open_cover cover.blind", "cover/stop_cover cover.blind"}) { // it is told to stop once more where it may have heard late
 				t.Errorf("%q", h.calls)
 			}
 		})
@@ -119,7 +119,7 @@ func TestCoverPositionsThatAreNotReached(t *testing.T) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !slices.Equal(h.calls, []string{"cover/set_cover_position cover.blind", "cover/stop_cover cover.blind"}) {
+	if !slices.Equal(slices.Compact(h.calls), []string{"cover/set_cover_position cover.blind", "cover/stop_cover cover.blind"}) {
 		t.Errorf("%q", h.calls)
 	}
 }
@@ -180,7 +180,7 @@ func TestACoverThatMayHearLate(t *testing.T) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !slices.Equal(h.calls, []string{"cover/set_cover_position cover.blind", "cover/stop_cover cover.blind"}) {
+	if !slices.Equal(slices.Compact(h.calls), []string{"cover/set_cover_position cover.blind", "cover/stop_cover cover.blind"}) {
 		t.Errorf("%q", h.calls)
 	}
 }

@@ -210,11 +210,56 @@ func (s *socket) ask(ctx context.Context, kind string, more map[string]any) (jso
 	case r := <-c:
 		return r.value, r.err
 	case <-ctx.Done():
-		s.mu.Lock()
-		delete(s.waiting, id)
-		s.mu.Unlock()
-		return nil, fmt.Errorf("no answer to %s in %v, though it may have heard: %w", kind, s.limit, ctx.Err())
+		s.forget(id)
+		return nil, s.silent(kind, ctx.Err())
 	}
+}
+
+// order sends a command that changes something, and waits for its result. One whose
+// caller goes is heard all the same: outlive waits for its answer.
+func (s *socket) order(ctx context.Context, kind string, more map[string]any, outlive func(end func() (answered bool))) error {
+	if ctx.Err() != nil {
+		return drivers.NotDone(context.Cause(ctx))
+	}
+	id, c, err := s.command(kind, more)
+	if err != nil {
+		return err
+	}
+	limit := time.NewTimer(s.limit)
+	select {
+	case r := <-c:
+		limit.Stop()
+		return r.err
+	case <-limit.C:
+		s.forget(id)
+		return s.silent(kind, errSilent)
+	case <-ctx.Done():
+		outlive(func() (answered bool) {
+			defer limit.Stop()
+			select {
+			case r := <-c:
+				return !errors.Is(r.err, errGone)
+			case <-limit.C:
+				s.forget(id)
+				return false
+			}
+		})
+		return context.Cause(ctx)
+	}
+}
+
+// errSilent is an order that was not answered in time.
+var errSilent = errors.New("its time is over")
+
+func (s *socket) silent(kind string, why error) error {
+	return fmt.Errorf("no answer to %s in %v, though it may have heard: %w", kind, s.limit, why)
+}
+
+// forget has nobody wait for an answer any more.
+func (s *socket) forget(id uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.waiting, id)
 }
 
 // command sends one, and returns where its result will come. Ids have to increase
@@ -226,7 +271,7 @@ func (s *socket) command(kind string, more map[string]any) (uint64, chan result,
 	s.mu.Lock()
 	if s.dead != nil {
 		s.mu.Unlock()
-		return 0, nil, fmt.Errorf("%w: %w", drivers.ErrNothingDone, errGone)
+		return 0, nil, drivers.NotDone(errGone)
 	}
 	s.last++
 	id := s.last

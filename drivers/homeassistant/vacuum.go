@@ -114,6 +114,9 @@ func (v *vacuum) Halt() error {
 	return errors.Join(v.Named(err), v.plain.Halt())
 }
 
+// Keeps reports whether a halt leaves it as it is.
+func (v *vacuum) Keeps() bool { return v.entity.cfg.levels().Safe == "keep" }
+
 // Safe reports whether it stands still.
 func (v *vacuum) Safe(ctx context.Context) (bool, error) {
 	s, err := v.entity.state(ctx)

@@ -3,8 +3,10 @@ package homeassistant_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/messkit/messkit/drivers"
@@ -71,6 +73,37 @@ func TestAVacuumKeepsTheRules(t *testing.T) {
 				drivertest.Acts(h.count),
 			)
 		})
+	}
+}
+
+// One of which nothing was known while it cleaned, and that stands in the room since, has
+// not done.
+func TestAVacuumOutOfSight(t *testing.T) {
+	h := newHome(t)
+	h.stay()
+	d := started(t, config(h, "vacuum.robo")+"live: false\npoll: 50ms\n")
+	out := make(chan error, 1)
+	at := make(chan struct{})
+	seen := sync.OnceFunc(func() { close(at) })
+	looks := 0
+	go func() {
+		_, err := d.(drivers.Cleaner).Clean(context.Background(), nil, func(drivers.Progress) {
+			if looks++; looks == 2 {
+				seen()
+			}
+		})
+		out <- err
+	}()
+	<-at
+	h.mu.Lock()
+	h.states["vacuum.robo"]["state"], h.asked = "unavailable", map[string]bool{}
+	h.mu.Unlock()
+	if !h.has(func(h *home) bool { return h.asked["vacuum.robo"] }) {
+		t.Fatal("nobody looks at it")
+	}
+	h.set("vacuum.robo", "idle", "error", nil)
+	if err := <-out; !errors.Is(err, drivers.ErrLostSight) {
+		t.Error(err)
 	}
 }
 
@@ -304,6 +337,49 @@ func TestWhatWasNeverAnsweredMayBeDoneYet(t *testing.T) {
 	for _, d := range []drivers.Device{lamp, lock} {
 		if err := d.Halt(); !errors.Is(err, drivers.ErrMayAct) {
 			t.Errorf("%s halted: %v", d.Name(), err)
+		}
+	}
+}
+
+// Whoever has told it may go before the answer comes: what was told is under way all the
+// same, and is waited for by what is to be the last.
+func TestWhatIsCancelledMayBeDoneYet(t *testing.T) {
+	for _, live := range []string{"", "live: false\n"} {
+		for _, answers := range []bool{false, true} {
+			t.Run(fmt.Sprint(live, answers), func(t *testing.T) {
+				t.Parallel()
+				h := newHome(t)
+				d := started(t, config(h, "light.hall")+live+"timeout: 5s\n")
+				if live == "" {
+					settled(t, h, d)
+				}
+				held := make(chan struct{})
+				h.mu.Lock()
+				h.mute, h.held = "light/turn_on", held
+				h.mu.Unlock()
+				ctx, cancel := context.WithCancel(t.Context())
+				told := make(chan error, 1)
+				go func() { told <- d.(drivers.Switch).Switch(ctx, true) }()
+				if !h.has(func(h *home) bool { return len(h.calls) > 0 }) {
+					t.Fatal("it was not told")
+				}
+				cancel()
+				if err := <-told; !errors.Is(err, context.Canceled) || errors.Is(err, drivers.ErrNothingDone) {
+					t.Errorf("on: %v", err)
+				}
+				if answers {
+					close(held)
+				}
+				if err := d.Halt(); errors.Is(err, drivers.ErrMayAct) == answers || answers && err != nil {
+					t.Errorf("halt: %v", err)
+				}
+				if got := h.log(); len(got) < 2 || got[len(got)-1] != "light/turn_off light.hall" {
+					t.Errorf("called %q", got)
+				}
+				if !answers {
+					close(held)
+				}
+			})
 		}
 	}
 }

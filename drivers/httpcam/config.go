@@ -9,6 +9,7 @@ import (
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/internal/address"
 )
 
 // Mode says what the camera's address gives.
@@ -81,6 +82,9 @@ func checkURL(key, s string) error {
 		return fmt.Errorf("%s: is no address of the form http://host/path; look into the camera's manual", key)
 	case u.User != nil:
 		return fmt.Errorf("%s: holds a user name; write it as username, and the rest as password", key)
+	}
+	if err := address.CheckURL(u); err != nil {
+		return fmt.Errorf("%s: %w", key, err)
 	}
 	return nil
 }

@@ -86,6 +86,9 @@ func checkPixels(c image.Config, limit int) error {
 	return nil
 }
 
+// slackBytes is what the buffer of a picture may have beyond it.
+const slackBytes = 256 << 10
+
 // pen copies from r what belongs to a picture.
 type pen struct {
 	r     *bufio.Reader
@@ -100,7 +103,11 @@ func (p *pen) finish(mime string, err error) (picture, error) {
 	case err != nil:
 		return picture{}, err
 	}
-	return picture{data: p.out.Bytes(), mime: mime}, nil
+	data := p.out.Bytes()
+	if cap(data)-len(data) > slackBytes { // several cameras wait for their pictures to be decoded
+		data = bytes.Clone(data)
+	}
+	return picture{data: data, mime: mime}, nil
 }
 
 func (p *pen) write(b []byte) error {

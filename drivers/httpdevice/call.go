@@ -27,7 +27,7 @@ func (d *device) holds() []drivers.Hold {
 	default:
 		return nil
 	}
-	values := d.values.With(family.Values{"username": "", "password": ""})
+	values := d.values.Same(d.template.With).With(family.Values{"username": "", "password": ""})
 	same := drivers.SameURL(d.url)
 	for _, c := range calls {
 		method, path := c.method()
@@ -35,6 +35,15 @@ func (d *device) holds() []drivers.Hold {
 		same += fmt.Sprintf("\n%s %s %s", method, values.URL(path), body)
 	}
 	return []drivers.Hold{{Key: "url", What: "what is switched or moved at " + d.web.Host(), Same: same}}
+}
+
+// act makes calls that switch it, and says so where it never answered what it was told
+// before.
+func (d *device) act(ctx context.Context, calls []Call, values family.Values) error {
+	if err := d.do(ctx, calls, values); err != nil {
+		return err
+	}
+	return d.web.Unanswered(ctx)
 }
 
 // do makes calls, one after the other, until one fails.

@@ -195,7 +195,7 @@ func TestCoversKeepTheRules(t *testing.T) {
 					t.Fatal(err)
 				}
 				return d
-			}, drivertest.Acts(l.count), drivertest.Limit(time.Minute))
+			}, drivertest.Acts(l.count))
 		})
 	}
 }

@@ -158,11 +158,11 @@ func tasmota(f *fake, w http.ResponseWriter, r *http.Request, _ map[string]any) 
 		answer(w, map[string]string{"POWER": onOff[f.on]})
 	case "PulseTime":
 		n, err := strconv.Atoi(argument)
-		if err != nil || n < 112 {
+		if err != nil || n < 112 && n != 0 {
 			answer(w, map[string]string{"Command": "Error"})
 			return
 		}
-		f.timer = time.Duration(n-100) * time.Second
+		f.timer = time.Duration(max(0, n-100)) * time.Second
 		answer(w, map[string]any{"PulseTime1": map[string]any{"Set": n, "Remaining": 0}})
 	case "Status":
 		if argument == "8" {
@@ -206,9 +206,13 @@ func (f *fake) wledSet(body map[string]any) {
 	if on, said := body["on"].(bool); said {
 		f.set(on)
 	}
-	if nl, ok := body["nl"].(map[string]any); ok && nl["on"] == true && nl["tbri"] == 0.0 && nl["mode"] == 0.0 {
+	nl, _ := body["nl"].(map[string]any)
+	switch {
+	case nl["on"] == true && nl["tbri"] == 0.0 && nl["mode"] == 0.0:
 		minutes, _ := nl["dur"].(float64)
 		f.timer = time.Duration(minutes) * time.Minute
+	case nl["on"] == false:
+		f.timer = 0
 	}
 	if bri, ok := body["bri"].(float64); ok && bri > 0 && !f.wrong {
 		f.extra["bri"] = bri

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
@@ -43,6 +44,7 @@ type device struct {
 	url      string
 	log      *slog.Logger
 	now      func() time.Time
+	timed    atomic.Bool // its own timer was set, and stays so until it is undone
 }
 
 // haltCalls is how many calls of a device's timeout Start and Halt may take.
@@ -55,6 +57,13 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 		return nil, err
 	}
 	values, errs := family.Resolve(d.template.With, cfg.With)
+	if (cfg.Token != "" || cfg.TokenFile != "") && d.template.Token == "" {
+		key := "token"
+		if cfg.TokenFile != "" {
+			key = "token_file"
+		}
+		errs = append(errs, fmt.Errorf("%s: the family %s takes no token; leave it out, or write username and password_file where the device wants a log-in", key, cfg.Family))
+	}
 	client, err := web.New(cfg.Config, d.template.Token)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
@@ -76,7 +85,7 @@ func (d *device) verbs() family.Verbs {
 	if s := d.template.Switch; s != nil {
 		v.Switch, v.On = d.turn, d.on
 		if s.OnFor != nil {
-			v.SwitchFor = d.turnFor
+			v.SwitchFor, v.TimerLeft = d.turnFor, d.isTimed
 		}
 		v.Light = d.light()
 	}
@@ -93,11 +102,29 @@ func (d *device) turn(ctx context.Context, on bool) error {
 	calls := d.template.Switch.Off
 	if on {
 		calls = d.template.Switch.On
+		if err := d.undo(ctx); err != nil {
+			return err
+		}
 	}
 	if err := d.do(ctx, calls, d.values); err != nil {
 		return err
 	}
+	if err := d.undo(ctx); err != nil { // it is off
+		d.log.Warn("its own timer stays set until it is switched on without an end", "err", err)
+	}
 	return d.web.Unanswered(ctx)
+}
+
+// undo takes away a timer that was set, and would end what has no end.
+func (d *device) undo(ctx context.Context) error {
+	if !d.timed.Load() {
+		return nil
+	}
+	err := d.do(ctx, d.template.Switch.OnFor.Undo, d.values)
+	if err == nil {
+		d.timed.Store(false)
+	}
+	return err
 }
 
 func (d *device) turnFor(ctx context.Context, limit time.Duration) error {
@@ -107,7 +134,18 @@ func (d *device) turnFor(ctx context.Context, limit time.Duration) error {
 		d.log.Debug("longer than the device's own timer can be", "limit", limit)
 		return d.turn(ctx, true)
 	}
-	return d.do(ctx, timed.Calls, d.values.With(family.Values{"for": value}))
+	err := d.act(ctx, timed.Calls, d.values.With(family.Values{"for": value}))
+	if !errors.Is(err, drivers.ErrNothingDone) {
+		d.isTimed()
+	}
+	return err
+}
+
+// isTimed notes that its own timer is set, where that stays so for what is switched later.
+func (d *device) isTimed() {
+	if len(d.template.Switch.OnFor.Undo) > 0 {
+		d.timed.Store(true)
+	}
 }
 
 func (d *device) on(ctx context.Context) (bool, error) {
@@ -150,7 +188,7 @@ func (d *device) read(ctx context.Context) ([]drivers.Reading, error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, errors.New("it measures nothing of what its family may measure")
+		return nil, drivers.ErrNoReading
 	}
 	return list, nil
 }

@@ -149,12 +149,40 @@ func TestDeviceTimer(t *testing.T) {
 		if err := d.SwitchFor(t.Context(), true, 90*time.Second); err != nil || !b.device().is() || b.device().lastTimer() != f.timer {
 			t.Errorf("%s: on=%t, timer %v, want %v: %v", name, b.device().is(), b.device().lastTimer(), f.timer, err)
 		}
+		if err := d.Switch(t.Context(), true); err != nil || !b.device().is() || b.device().lastTimer() != 0 {
+			t.Errorf("%s: without an end: on=%t, timer %v: %v", name, b.device().is(), b.device().lastTimer(), err)
+		}
+		if err := errors.Join(d.SwitchFor(t.Context(), true, 90*time.Second), d.Switch(t.Context(), false)); err != nil || b.device().is() || b.device().lastTimer() != 0 && !strings.HasPrefix(name, "shelly") {
+			t.Errorf("%s: off: on=%t, timer %v: %v", name, b.device().is(), b.device().lastTimer(), err)
+		}
 		b.renew()
 		if err := d.SwitchFor(t.Context(), true, 48*time.Hour); err != nil || !b.device().is() || b.device().lastTimer() != 0 {
 			t.Errorf("%s: longer than its timer can be: on=%t, timer %v: %v", name, b.device().is(), b.device().lastTimer(), err)
 		}
 		if err := d.SwitchFor(t.Context(), false, time.Second); err != nil || b.device().is() {
 			t.Errorf("%s: off: %v", name, err)
+		}
+	}
+}
+
+// A timer that an earlier run has set, and that stays set in the device, is taken away
+// where something is switched on without an end; one that nobody here has set is left.
+func TestTimerOfAnEarlierRun(t *testing.T) {
+	b := newBench(t, tasmota)
+	const config = "family: tasmota\nsafe: keep\ninitial: keep\nurl: "
+	if err := started(t, config+b.URL+login).(drivers.AutoOff).SwitchFor(t.Context(), true, 90*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		told bool
+		want time.Duration
+	}{{false, 90 * time.Second}, {true, 0}} {
+		next := started(t, config+b.URL+login)
+		if c.told {
+			next.(drivers.TimerKeeper).TimerLeft()
+		}
+		if err := next.(drivers.Switch).Switch(t.Context(), true); err != nil || b.device().lastTimer() != c.want {
+			t.Errorf("told %t: timer %v, want %v: %v", c.told, b.device().lastTimer(), c.want, err)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (d *device) light() *family.Light {
 
 func (d *device) warm(ctx context.Context, kelvin float64) error {
 	s := d.template.Switch.White
-	return d.do(ctx, s.Calls, d.values.With(s.Words(kelvin)))
+	return d.act(ctx, s.Calls, d.values.With(s.Words(kelvin)))
 }
 
 func (d *device) warmth(ctx context.Context) (float64, error) {
@@ -44,7 +44,7 @@ func (d *device) warmth(ctx context.Context) (float64, error) {
 func (d *device) dim(ctx context.Context, percent float64) error {
 	s := d.template.Switch.Dim
 	level := max(1, math.Round(percent*s.Full/100))
-	return d.do(ctx, s.Calls, d.values.With(family.Values{"level": strconv.FormatFloat(level, 'f', -1, 64)}))
+	return d.act(ctx, s.Calls, d.values.With(family.Values{"level": strconv.FormatFloat(level, 'f', -1, 64)}))
 }
 
 func (d *device) level(ctx context.Context) (float64, error) {
@@ -66,7 +66,7 @@ func (d *device) level(ctx context.Context) (float64, error) {
 
 func (d *device) tint(ctx context.Context, c drivers.Colour) error {
 	word := func(part uint8) string { return strconv.Itoa(int(part)) }
-	return d.do(ctx, d.template.Switch.Tint.Calls, d.values.With(family.Values{"red": word(c.R), "green": word(c.G), "blue": word(c.B)}))
+	return d.act(ctx, d.template.Switch.Tint.Calls, d.values.With(family.Values{"red": word(c.R), "green": word(c.G), "blue": word(c.B)}))
 }
 
 func (d *device) colour(ctx context.Context) (drivers.Colour, error) {

@@ -64,6 +64,7 @@ type White struct {
 type Timed struct {
 	family.Timer
 	Calls []Call `yaml:"calls"`
+	Undo  []Call `yaml:"undo"` // takes the timer away, where it stays set for what is switched later; none: it does not
 }
 
 // OnState is where the device tells whether it is on.
@@ -111,7 +112,7 @@ func Families() fs.FS { return family.Own(files) }
 
 // Validate tells all that cannot be, each mistake beginning with its key.
 func (t *Template) Validate() error {
-	var errs []error
+	errs := []error{family.CheckAbout(t.Docs)}
 	if t.Switch == nil && t.Cover == nil && len(t.Readings) == 0 {
 		errs = append(errs, errors.New("switch: is missing, and so are cover and readings; write what the device can do"))
 	}
@@ -138,9 +139,12 @@ func (t *Template) Validate() error {
 
 func (t *Template) checkSwitch() []error {
 	s := t.Switch
-	errs := slices.Concat(t.checkCalls("switch.on", s.On), t.checkCalls("switch.off", s.Off))
+	errs := slices.Concat(t.checkCalls("switch.on", s.On), t.checkCalls("switch.off", s.Off), []error{family.CheckOff(s.On, s.Off)})
 	if s.OnFor != nil {
 		errs = append(errs, t.checkCalls("switch.on_for.calls", s.OnFor.Calls, "for")...)
+		if len(s.OnFor.Undo) > 0 {
+			errs = append(errs, t.checkCalls("switch.on_for.undo", s.OnFor.Undo)...)
+		}
 	}
 	if s.State == nil {
 		return append(errs, errors.New("switch: state is missing; what cannot be read back is not known to be off"))

@@ -72,7 +72,7 @@ const samples = 128
 
 // NewADS1115 makes a sensor of one input, of a valid configuration.
 func NewADS1115(env drivers.Env, cfg ADS1115Config, buses Buses) *Sensor {
-	return newSensor(env, cfg.At, buses, func(_ context.Context, at At, b Bus) ([]drivers.Reading, error) {
+	s := newSensor(env, cfg.At, buses, func(_ context.Context, at At, b Bus) ([]drivers.Reading, error) {
 		d := i2c.NewADS1115Driver(b, at.options())
 		if err := d.Start(); err != nil {
 			return nil, err
@@ -87,6 +87,8 @@ func NewADS1115(env drivers.Env, cfg ADS1115Config, buses Buses) *Sensor {
 		value := volts*cfg.Factor + cfg.Offset
 		return []drivers.Reading{{Quantity: cfg.Quantity, Value: round(value, 6), Unit: cfg.Unit}}, nil
 	})
+	s.part = fmt.Sprintf("input %d", cfg.Input)
+	return s
 }
 
 // round leaves so many digits.

@@ -13,11 +13,13 @@ package i2cdev
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"gobot.io/x/gobot/v2"
 	"gobot.io/x/gobot/v2/drivers/i2c"
@@ -61,19 +63,43 @@ var _ Buses = System{}
 
 // Connect implements Buses.
 func (System) Connect(bus string) (Bus, error) {
-	n, err := number(bus, "/sys/class/i2c-dev")
+	n, err := number(bus, sysBuses)
 	if err != nil {
+		return nil, err
+	}
+	if err := reachable(fmt.Sprintf("/dev/i2c-%d", n), n); err != nil {
 		return nil, err
 	}
 	a := &adaptor{adaptors.NewI2cBusAdaptor(system.NewAccesser(), func(int) error { return nil }, n)}
 	return a, a.Connect()
 }
 
+// sysBuses is where the kernel names its buses.
+const sysBuses = "/sys/class/i2c-dev"
+
 // adaptor is Gobot's for a bus, with the name that it lacks.
 type adaptor struct{ *adaptors.I2cBusAdaptor }
 
 func (adaptor) Name() string   { return "i2c" }
 func (adaptor) SetName(string) {}
+
+// howToHave is how one comes by an I2C bus.
+const howToHave = "switch it on with sudo raspi-config nonint do_i2c 0 on a Pi, with sudo modprobe i2c-dev elsewhere, or plug in the bridge"
+
+// reachable tells why a bus cannot be opened, before a chip is blamed for it: Gobot
+// opens it with the first message.
+func reachable(name string, number int) error {
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no I2C bus %d (%s); %s; ls /dev/i2c-* shows which there are", number, name, howToHave)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w; let messkit's user into the group that it has (sudo usermod -aG i2c USER on a Pi), and log in again", err)
+	case err != nil:
+		return err
+	}
+	return f.Close()
+}
 
 // number is the number of a bus, from folder's names of adapters.
 func number(bus, folder string) (int, error) {
@@ -101,7 +127,7 @@ func number(bus, folder string) (int, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(list) == 0:
-		return 0, errors.New("there is no I2C bus (/dev/i2c-*); set dtparam=i2c_arm=on in a Pi's /boot/firmware/config.txt, modprobe i2c-dev, or plug in the bridge")
+		return 0, errors.New("there is no I2C bus (/dev/i2c-*); " + howToHave)
 	case len(found) == 0:
 		return 0, fmt.Errorf("no I2C bus is called %q; there are: %s", bus, strings.Join(list, ", "))
 	}
@@ -131,10 +157,21 @@ func (a *Address) UnmarshalText(text []byte) error {
 func (a Address) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%#02x", int(a)), nil }
 
 func (a At) validate(from, to Address) error {
-	if a.Address < from || a.Address > to {
-		return fmt.Errorf("address: %#x is none of the chip's; it has %#x to %#x", int(a.Address), int(from), int(to))
+	if n, err := strconv.Atoi(a.Bus); err == nil && n < 0 {
+		return errors.Join(fmt.Errorf("bus: %d is none; ls /dev/i2c-* shows which there are", n), a.checkAddress(from, to))
 	}
-	return nil
+	return a.checkAddress(from, to)
+}
+
+func (a At) checkAddress(from, to Address) error {
+	if a.Address >= from && a.Address <= to {
+		return nil
+	}
+	meant, err := strconv.ParseUint(strconv.Itoa(int(a.Address)), 16, 8) // 76, as i2cdetect shows 0x76
+	if err == nil && Address(meant) >= from && Address(meant) <= to {
+		return fmt.Errorf("address: %d is %#[1]x; write %#x as i2cdetect counts", int(a.Address), meant)
+	}
+	return fmt.Errorf("address: %#x is none of the chip's; it has %#x to %#x", int(a.Address), int(from), int(to))
 }
 
 // locks keep two devices on one chip from what takes several messages. They are by
@@ -150,7 +187,7 @@ func (a At) use(buses Buses, f func(b Bus) error) (err error) {
 	for n := range tries {
 		err = a.once(buses, f)
 		if _, shut := errors.AsType[*shutError](err); shut && n == 0 {
-			return &finalError{&unheardError{err}}
+			return &finalError{drivers.NotDone(err)}
 		}
 		if _, final := errors.AsType[*finalError](err); err == nil || final {
 			return err
@@ -170,11 +207,6 @@ type shutError struct{ error }
 
 func (e *shutError) Unwrap() error { return e.error }
 
-// unheardError is one before anything was said to a chip.
-type unheardError struct{ error }
-
-func (e *unheardError) Unwrap() []error { return []error{e.error, drivers.ErrNothingDone} }
-
 // wrong is an answer of a chip that cannot be right.
 func wrong(format string, args ...any) error { return &finalError{fmt.Errorf(format, args...)} }
 
@@ -192,7 +224,17 @@ func (a At) once(buses Buses, f func(b Bus) error) (err error) {
 	if _, final := errors.AsType[*finalError](err); err == nil || final {
 		return err
 	}
-	return fmt.Errorf("address %#x on I2C bus %d: %w; is it wired and powered, and does i2cdetect -y %d show it?", int(a.Address), b.DefaultI2cBus(), err, b.DefaultI2cBus())
+	n := b.DefaultI2cBus()
+	return fmt.Errorf("address %#x on I2C bus %d: %w; %s", int(a.Address), n, err, advice(err, n))
+}
+
+// advice is what to do about a chip that was not had, or has not answered. Gobot
+// keeps the words of the system's errors, and not the errors.
+func advice(err error, bus int) string {
+	if strings.Contains(err.Error(), syscall.EBUSY.Error()) {
+		return fmt.Sprintf("a driver of the kernel has this chip, and i2cdetect -y %d shows UU there; remove its overlay, and restart", bus)
+	}
+	return fmt.Sprintf("is it wired and powered, and does i2cdetect -y %d show it?", bus)
 }
 
 // direct is a connection to the chip itself, past Gobot's driver.

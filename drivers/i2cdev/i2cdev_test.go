@@ -308,6 +308,7 @@ func TestValidate(t *testing.T) {
 	for want, err := range map[string]error{
 		"":                                        errors.Join(mcp(func(*i2cdev.MCP23017Config) {}), pca(func(*i2cdev.PCA9685Config) {}), ads(func(*i2cdev.ADS1115Config) {}), i2cdev.DefaultBoschConfig().Validate(), i2cdev.DefaultSHT3xConfig().Validate()),
 		"address: 0x50 is none of the chip's":     i2cdev.BoschConfig{At: i2cdev.At{Address: 0x50}}.Validate(),
+		"address: 76 is 0x4c; write 0x76 as":      i2cdev.BoschConfig{At: i2cdev.At{Address: 76}}.Validate(),
 		"address: 0x51 is none of the chip's":     i2cdev.SHT3xConfig{At: i2cdev.At{Address: 0x51}}.Validate(),
 		`pin: "C1" is none`:                       mcp(func(c *i2cdev.MCP23017Config) { c.Pin = "C1" }),
 		`safe: "yes" is unknown`:                  mcp(func(c *i2cdev.MCP23017Config) { c.Safe = "yes" }),
@@ -323,6 +324,18 @@ func TestValidate(t *testing.T) {
 		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
 			t.Errorf("Validate = %v, want %q", err, want)
 		}
+	}
+}
+
+// A bus that is not there is told before a chip is blamed for it.
+func TestNoSuchBus(t *testing.T) {
+	climate := i2cdev.NewBME280(env("climate"), i2cdev.BoschConfig{At: i2cdev.At{Bus: "9999", Address: 0x76}}, i2cdev.System{})
+	if err := climate.Start(); err != nil {
+		t.Fatal(err)
+	}
+	const want = "climate: there is no I2C bus 9999 (/dev/i2c-9999); switch it on with "
+	if _, err := climate.Read(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) || !errors.Is(err, drivers.ErrNothingDone) {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 

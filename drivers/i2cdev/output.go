@@ -39,6 +39,7 @@ func (e Ends) validate() error {
 type port interface {
 	set(at At, b Bus, on bool) error
 	get(at At, b Bus) (on bool, err error)
+	part() (key, part string) // of the configuration, and of the chip
 }
 
 // Output is a port that is on or off.

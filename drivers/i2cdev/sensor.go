@@ -17,6 +17,7 @@ var _ drivers.Sensor = (*Sensor)(nil)
 type Sensor struct {
 	drivers.Life
 	at      At
+	part    string // of the chip: "input 2"; "": all of it
 	buses   Buses
 	now     func() time.Time
 	measure func(ctx context.Context, at At, b Bus) ([]drivers.Reading, error)

@@ -205,7 +205,7 @@ func (s *Servo) turn(ctx context.Context, to float64) error {
 	ch := s.channel()
 	before, err := ch.told(s.cfg.At, s.buses)
 	if err != nil {
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		return drivers.NotDone(err)
 	}
 	from, known := ch.angle(before)
 	end, way := s.angle(to), s.cfg.Settle

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/internal/order"
 )
 
 // Instance is one service that was announced.
@@ -188,7 +190,7 @@ func instances(all []record, services []string) []Instance {
 	for _, key := range slices.Sorted(maps.Keys(found)) {
 		list = append(list, *found[key])
 	}
-	slices.SortStableFunc(list, func(a, b Instance) int {
+	order.By(list, func(a, b Instance) int {
 		return cmp.Or(strings.Compare(a.Service, b.Service), strings.Compare(a.Name, b.Name))
 	})
 	return list

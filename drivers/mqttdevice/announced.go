@@ -14,6 +14,7 @@ import (
 	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/mdns"
 	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/internal/order"
 )
 
 // announcements are the topics on which devices tell that they are there; a
@@ -48,12 +49,13 @@ func Announced(ctx context.Context, cfg Config, log *slog.Logger) ([]drivers.Fou
 		all = append(all, cfg.announced(topic, payload)...)
 	}
 	all = withWills(all, wills)
+	nature(all, last)
 	for topic, payload := range last {
 		if why := cfg.passedOver(topic, payload, all); why != "" {
 			all = append(all, drivers.Found{Name: mdns.ID(topic), Where: "announced on " + topic + ": " + why})
 		}
 	}
-	slices.SortFunc(all, func(a, b drivers.Found) int { return strings.Compare(a.Name, b.Name) })
+	order.By(all, func(a, b drivers.Found) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
 }
 
@@ -62,8 +64,7 @@ func Announced(ctx context.Context, cfg Config, log *slog.Logger) ([]drivers.Fou
 func (c Config) passedOver(topic string, payload []byte, found []drivers.Found) string {
 	var d struct {
 		tasmotaTells
-		Short string `json:"cmd_t"`
-		Long  string `json:"command_topic"`
+		homeTells
 	}
 	switch err := json.Unmarshal(payload, &d); {
 	case len(payload) == 0 || !strings.HasSuffix(topic, "/config") && !strings.HasSuffix(topic, "$description") && !strings.HasSuffix(topic, "/devices"):
@@ -79,7 +80,7 @@ func (c Config) passedOver(topic string, payload []byte, found []drivers.Found) 
 	case strings.HasPrefix(topic, "tasmota/"):
 		return "it has no relay, lamp or shutter that a template here drives"
 	}
-	segments := strings.Split(cmp.Or(d.Short, d.Long), "/")
+	segments := strings.Split(d.command(), "/")
 	if slices.ContainsFunc(found, func(f drivers.Found) bool {
 		return slices.Contains(segments, cmp.Or(f.Config["with.topic"], f.Config["with.name"], f.Config["with.id"], "\x00"))
 	}) {
@@ -116,7 +117,7 @@ func (c Config) announced(topic string, payload []byte) []drivers.Found {
 	parts := strings.Split(topic, "/")
 	switch {
 	case len(parts) == 3 && parts[0] == "tele":
-		return []drivers.Found{c.found(parts[1], "tasmota", map[string]string{"topic": parts[1]})}
+		return []drivers.Found{c.found(mdns.ID(parts[1]), "tasmota", map[string]string{"topic": parts[1]})}
 	case len(parts) == 3 && parts[0] == "shellies":
 		return c.shelly(parts[1], 1)
 	case len(parts) == 2 && parts[1] == "online" && strings.HasPrefix(parts[0], "shelly"):
@@ -144,11 +145,11 @@ func (c Config) found(name, family string, with map[string]string) drivers.Found
 	for k, v := range with {
 		config["with."+k] = v
 	}
-	return drivers.Found{Name: mdns.ID(name), Where: family + " on MQTT", Config: config}
+	return drivers.Found{Name: name, Where: family + " on MQTT", Config: config}
 }
 
 func (c Config) shelly(id string, generation int) []drivers.Found {
-	f := c.found(id, family.Shelly(id, generation), map[string]string{"id": id})
+	f := c.found(mdns.ID(id), family.Shelly(id, generation), map[string]string{"id": id})
 	f.Where += family.ShellyNote(id, generation)
 	return []drivers.Found{f}
 }
@@ -159,6 +160,7 @@ func (c Config) zigbee(payload []byte) []drivers.Found {
 		Name       string `json:"friendly_name"`
 		Type       string `json:"type"`
 		Definition struct {
+			About   string `json:"description"`
 			Exposes []struct {
 				Type     string          `json:"type"`
 				Features []zigbeeFeature `json:"features"`
@@ -188,7 +190,12 @@ func (c Config) zigbee(payload []byte) []drivers.Found {
 				break
 			}
 		}
-		all = append(all, c.found(d.Name, family, with))
+		one := c.found(mdns.ID(d.Name), family, with)
+		one.About = d.Definition.About
+		if !strings.HasPrefix(d.Name, "0x") { // its address, until somebody has given it a name
+			one.Label = d.Name
+		}
+		all = append(all, one)
 	}
 	return all
 }
@@ -211,6 +218,7 @@ type tasmotaTells struct {
 	Full     string   `json:"ft"`    // how topics are made
 	Prefixes []string `json:"tp"`    // of commands, states and what it tells by itself
 	States   []string `json:"state"` // the words for off and on
+	Names    []string `json:"fn"`    // of the relays, from the first
 	Relays   []int    `json:"rl"`
 	Shutters []int    `json:"sho"`
 }
@@ -221,6 +229,14 @@ func (d tasmotaTells) usual() bool {
 	return (d.Full == "" || strings.TrimSuffix(d.Full, "/") == "%prefix%/%topic%") &&
 		(len(d.Prefixes) == 0 || slices.Equal(d.Prefixes, []string{"cmnd", "stat", "tele"})) &&
 		(len(d.States) < 2 || d.States[0] == "OFF" && d.States[1] == "ON")
+}
+
+// label is what its owner calls a relay, "" where it has its maker's name.
+func (d tasmotaTells) label(relay int) string {
+	if relay >= len(d.Names) || strings.HasPrefix(d.Names[relay], "Tasmota") {
+		return ""
+	}
+	return d.Names[relay]
 }
 
 // tasmota reads what one tells of itself: relays, a lamp, shutters.
@@ -235,101 +251,31 @@ func (c Config) tasmota(payload []byte) []drivers.Found {
 	}
 	switches := len(d.Relays) - count[0]
 	var all []drivers.Found
+	add := func(relay int, name, family string, with map[string]string) {
+		with["topic"] = d.Topic
+		one := c.found(name, family, with)
+		one.Label = d.label(relay)
+		all = append(all, one)
+	}
 	for i, r := range d.Relays {
 		switch number := strconv.Itoa(i + 1); {
 		case r == tasmotaRelay && switches == 1:
-			all = append(all, c.found(d.Topic, "tasmota", map[string]string{"topic": d.Topic}))
+			add(i, mdns.ID(d.Topic), "tasmota", map[string]string{})
 		case r == tasmotaRelay:
-			all = append(all, c.found(d.Topic+" relay "+number, "tasmota", map[string]string{"topic": d.Topic, "relay": number}))
+			add(i, joined(d.Topic, "relay "+number), "tasmota", map[string]string{"relay": number})
 		}
 	}
 	if count[tasmotaLight] == 1 && switches == 1 { // beside relays its commands have numbers, and no template
-		all = append(all, c.found(d.Topic, "tasmota-light", map[string]string{"topic": d.Topic}))
+		add(slices.Index(d.Relays, tasmotaLight), mdns.ID(d.Topic), "tasmota-light", map[string]string{})
 	}
+	first := slices.Index(d.Relays, tasmotaShutter)
 	for n := range min(count[tasmotaShutter]/2, mostShutters) {
 		number := strconv.Itoa(n + 1)
-		with := map[string]string{"topic": d.Topic, "shutter": number}
+		with := map[string]string{"shutter": number}
 		if n < len(d.Shutters) && d.Shutters[n]&tasmotaInverted != 0 {
 			with["closed"] = "100"
 		}
-		all = append(all, c.found(d.Topic+" shutter "+number, "tasmota-cover", with))
+		add(first+2*n, joined(d.Topic, "shutter "+number), "tasmota-cover", with)
 	}
 	return all
-}
-
-// homie reads a device's description for what can be switched, and for what opens
-// part of the way and takes a stop.
-func (c Config) homie(device string, payload []byte) []drivers.Found {
-	var d struct {
-		Root  string `json:"root"` // of a child
-		Nodes map[string]struct {
-			Properties map[string]homieProperty `json:"properties"`
-		} `json:"nodes"`
-	}
-	if json.Unmarshal(payload, &d) != nil {
-		return nil
-	}
-	var all []drivers.Found
-	with := func(more map[string]string) map[string]string {
-		if d.Root != "" {
-			more["root"] = d.Root
-		}
-		return more
-	}
-	for node, n := range d.Nodes {
-		at, action := n.Properties["position"], n.Properties["action"]
-		if at.percents() &&
-			action.Settable && slices.Contains(strings.Split(action.Format, ","), "stop") {
-			all = append(all, c.found(device+" "+node, "homie5-cover", with(map[string]string{"device": device, "node": node})))
-		}
-		lamp := homieLight(n.Properties)
-		if lamp != nil {
-			lamp["device"], lamp["node"] = device, node
-			all = append(all, c.found(device+" "+node, "homie5-light", with(lamp)))
-		}
-		for property, p := range n.Properties {
-			if p.Type == "boolean" && p.stays() && lamp == nil {
-				all = append(all, c.found(device+" "+node+" "+property, "homie5", with(map[string]string{"device": device, "node": node, "property": property})))
-			}
-		}
-	}
-	return all
-}
-
-// esphome reads what ESPHome announces for Home Assistant: a switch, a light with
-// colours or with warm and cold white, or a cover with positions. Others have no
-// template.
-func (c Config) esphome(payload []byte) []drivers.Found {
-	var d struct {
-		Short  string   `json:"cmd_t"`
-		Long   string   `json:"command_topic"` // without abbreviations
-		Colour []string `json:"supported_color_modes"`
-		esphomeWhite
-
-		ShortPos string `json:"pos_t"` // of a cover with positions
-		LongPos  string `json:"position_topic"`
-	}
-	if json.Unmarshal(payload, &d) != nil {
-		return nil
-	}
-	topic, ok := strings.CutSuffix(cmp.Or(d.Short, d.Long), "/command")
-	if !ok {
-		return nil
-	}
-	if prefix, object, is := strings.Cut(topic, "/switch/"); is && !strings.Contains(object, "/") {
-		return []drivers.Found{c.found(prefix+" "+object, "esphome", map[string]string{"prefix": prefix, "switch": object})}
-	}
-	if prefix, object, is := strings.Cut(topic, "/light/"); is && !strings.Contains(object, "/") {
-		with := map[string]string{"prefix": prefix, "light": object}
-		switch {
-		case slices.Contains(d.Colour, "rgb"):
-			return []drivers.Found{c.found(prefix+" "+object, "esphome-light", with)}
-		case slices.Contains(d.Colour, "color_temp") && d.limits(with):
-			return []drivers.Found{c.found(prefix+" "+object, "esphome-white", with)}
-		}
-	}
-	if prefix, object, is := strings.Cut(topic, "/cover/"); is && !strings.Contains(object, "/") && cmp.Or(d.ShortPos, d.LongPos) != "" {
-		return []drivers.Found{c.found(prefix+" "+object, "esphome-cover", map[string]string{"prefix": prefix, "cover": object})}
-	}
-	return nil
 }

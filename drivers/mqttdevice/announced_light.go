@@ -55,6 +55,7 @@ func (w esphomeWhite) limits(with map[string]string) bool {
 
 // homieProperty is one of a Homie 5 node.
 type homieProperty struct {
+	Name     string `json:"name"`
 	Type     string `json:"datatype"`
 	Settable bool   `json:"settable"`
 	Retained *bool  `json:"retained"`

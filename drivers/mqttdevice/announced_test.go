@@ -67,7 +67,7 @@ func TestAnnounced(t *testing.T) {
 	cfg.Broker = b.address
 	want := map[string]string{
 		"plug": "tasmota", "shelly1pm-b929cc": "shelly-gen1", "shellyplus1pm-a8": "shelly-gen2", "shellydimmer2-d0": "shelly-gen1-light", "shelly0110dimg3-b0": "shelly-gen2-light", "desk-lamp": "zigbee2mqtt",
-		"kitchen-blind": "zigbee2mqtt-cover", "roof-hatch": "esphome-cover", "shutter-shutter-1": "tasmota-cover", "shutter-shutter-2": "tasmota-cover", "shade-left": "homie5-cover",
+		"kitchen-blind": "zigbee2mqtt-cover", "roof-hatch": "esphome-cover", "shutter-1": "tasmota-cover", "shutter-2": "tasmota-cover", "shade-left": "homie5-cover",
 		"window": "zigbee2mqtt-sensor", "pump-main": "esphome", "fan-top": "esphome", "desk-strip": "esphome-light", "bulb": "zigbee2mqtt-light", "hall-lamp-power": "homie5",
 		"shutter-relay-5": "tasmota", "strip-relay-1": "tasmota", "strip-relay-2": "tasmota", "alone": "tasmota", "bulb9": "tasmota-light",
 		"warm-bulb": "zigbee2mqtt-white", "odd-bulb": "zigbee2mqtt-light", "lamp-bulb": "homie5-light", "lamp-twin-on": "homie5", "desk-cct": "esphome-white", "desk-long": "esphome-white",

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,16 +16,29 @@ import (
 
 // presence is whether the broker is there.
 type presence struct {
+	over chan struct{} // closed when nobody wants it any more
+
 	mu   sync.Mutex
 	lost time.Time     // since when it is away; zero: it is not
 	why  error         // of that
 	back chan struct{} // closed when it is there again
+	no   []string      // topics that it does not let us listen to
 }
 
-// here notes that it is there.
-func (p *presence) here() {
+func newPresence() *presence { return &presence{over: make(chan struct{})} }
+
+// refuses reports whether it does not let us listen to a topic.
+func (p *presence) refuses(topic string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return slices.Contains(p.no, topic)
+}
+
+// here notes that it is there, but for those topics.
+func (p *presence) here(no []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.no = no
 	if !p.lost.IsZero() {
 		p.lost, p.why = time.Time{}, nil
 		close(p.back)
@@ -42,7 +55,9 @@ func (p *presence) away(c mqtt.Client, now time.Time, why error) bool {
 	if p.lost.IsZero() {
 		p.lost, p.back = now, make(chan struct{})
 	}
-	p.why = why
+	if p.why == nil || why != errLost {
+		p.why = why
+	}
 	return true
 }
 
@@ -89,15 +104,9 @@ func (l *link) reach(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if err := l.gone(); err != nil {
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		return drivers.NotDone(err)
 	}
 	return nil
-}
-
-// bare is the text of an error without "nothing was done", where that is so of a
-// question alone.
-func bare(err error) string {
-	return strings.TrimPrefix(err.Error(), drivers.ErrNothingDone.Error()+": ")
 }
 
 // unconfirmed is a command that may be done, and of which nothing was heard.

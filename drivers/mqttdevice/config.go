@@ -10,6 +10,7 @@ import (
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/internal/address"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
@@ -73,6 +74,9 @@ func (c Config) checkBroker() error {
 		return errors.New("broker: is no address of the form mqtt://host:1883 or mqtts://host:8883")
 	case u.User != nil:
 		return errors.New("broker: holds a user name; write it as username, and the rest as password")
+	}
+	if err := address.CheckURL(u); err != nil {
+		return fmt.Errorf("broker: %w", err)
 	}
 	return nil
 }

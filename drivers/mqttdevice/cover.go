@@ -118,11 +118,7 @@ func (d *device) readCover(ctx context.Context) ([]drivers.Reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	percent, err := family.Opening(p)
-	if err != nil {
-		return nil, err
-	}
-	return family.Openings(percent, d.now()), nil
+	return family.Openings(p, d.now())
 }
 
 func (t *Template) checkCover() []error {

@@ -40,7 +40,7 @@ func TestCoversKeepTheRules(t *testing.T) {
 					t.Fatal(err)
 				}
 				return d
-			}, drivertest.Acts(f.count), drivertest.Limit(time.Minute))
+			}, drivertest.Acts(f.count))
 			if len(b.retained) != 0 {
 				t.Errorf("commands were sent to be kept, and would act again: %q", b.retained)
 			}

@@ -178,8 +178,8 @@ func tasmota(t *testing.T, f *fake) {
 	})
 	f.hear(t, "cmnd/plug/PulseTime", func(p string) {
 		n, err := strconv.Atoi(p)
-		if err == nil && n >= 112 {
-			pulse = time.Duration(n-100) * time.Second
+		if err == nil && (n >= 112 || n == 0) {
+			pulse = time.Duration(max(0, n-100)) * time.Second
 		}
 		f.say("stat/plug/RESULT", false, map[string]any{"PulseTime1": map[string]any{"Set": n, "Remaining": 0}})
 	})

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
@@ -40,6 +41,8 @@ type device struct {
 	*link
 	template Template
 	values   family.Values
+	timed    atomic.Bool // its own timer was set, and stays so until it is undone
+	unseen   unseen
 }
 
 // haltTimes is how many timeouts Start and Halt may take.
@@ -104,7 +107,7 @@ func (d *device) verbs() family.Verbs {
 	if s := d.template.Switch; s != nil {
 		v.Switch, v.On = d.turn, d.on
 		if s.OnFor != nil {
-			v.SwitchFor = d.turnFor
+			v.SwitchFor, v.TimerLeft = d.turnFor, d.isTimed
 		}
 		v.Light = d.light()
 	}
@@ -128,10 +131,19 @@ func (d *device) listens() bool {
 }
 
 func (d *device) turn(ctx context.Context, on bool) error {
-	if on {
-		return d.tell(ctx, d.template.Switch.On, d.values, true)
+	s := d.template.Switch
+	if !d.timed.Load() {
+		return d.tell(ctx, map[bool][]Message{true: s.On, false: s.Off}[on], d.values, on)
 	}
-	return d.tell(ctx, d.template.Switch.Off, d.values, false)
+	list := slices.Concat(s.OnFor.Undo, s.On)
+	if !on {
+		list = slices.Concat(s.Off, s.OnFor.Undo)
+	}
+	err := d.tell(ctx, list, d.values, on)
+	if err == nil {
+		d.timed.Store(false)
+	}
+	return err
 }
 
 func (d *device) turnFor(ctx context.Context, limit time.Duration) error {
@@ -141,7 +153,18 @@ func (d *device) turnFor(ctx context.Context, limit time.Duration) error {
 		d.log.Debug("longer than the device's own timer can be", "limit", limit)
 		return d.turn(ctx, true)
 	}
-	return d.tell(ctx, timed.Messages, d.values.With(family.Values{"for": value}), true)
+	err := d.tell(ctx, timed.Messages, d.values.With(family.Values{"for": value}), true)
+	if !errors.Is(err, drivers.ErrNothingDone) {
+		d.isTimed()
+	}
+	return err
+}
+
+// isTimed notes that its own timer is set, where that stays so for what is switched later.
+func (d *device) isTimed() {
+	if len(d.template.Switch.OnFor.Undo) > 0 {
+		d.timed.Store(true)
+	}
 }
 
 // unchanged is how long a device that is as it should be already may take to say
@@ -163,18 +186,49 @@ func (d *device) order(ctx context.Context, list []Message, values family.Values
 	if err := d.online(ctx); err != nil {
 		return err
 	}
-	limit := d.cfg.Timeout
+	limit, doubt := d.cfg.Timeout, error(nil)
 	if v.Ask == nil {
-		if h, err := d.told(ctx, v); err == nil {
-			if is, _, err := so(h.payload); err == nil && is {
-				limit = unchanged
-			}
+		if doubt = d.unseen.doubt(d.now()); doubt == nil && d.tells(ctx, v, so) {
+			limit = unchanged
 		}
 	}
 	from := d.inbox.now()
 	if err := d.send(ctx, list, values); err != nil {
+		if !errors.Is(err, drivers.ErrNothingDone) {
+			d.unseen.add(d.now())
+		}
 		return err
 	}
+	err := d.obeys(ctx, from, limit, v, so, want)
+	switch {
+	case errors.Is(err, errUntold): // what the broker keeps says so
+		if doubt != nil {
+			return doubt
+		}
+		return nil
+	case err != nil:
+		d.unseen.add(d.now())
+	default:
+		d.unseen.none()
+	}
+	return err
+}
+
+// tells reports whether the device tells already what it should.
+func (d *device) tells(ctx context.Context, v Value, so func([]byte) (bool, string, error)) bool {
+	h, err := d.told(ctx, v)
+	if err != nil {
+		return false
+	}
+	is, _, err := so(h.payload)
+	return err == nil && is
+}
+
+// errUntold is a device that is as it should be, and has not said so since it was told.
+var errUntold = errors.New("it is as it was told, and has not said so since")
+
+// obeys waits until the device says so, of what was sent when from messages were heard.
+func (d *device) obeys(ctx context.Context, from int, limit time.Duration, v Value, so func([]byte) (bool, string, error), want string) error {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for pause := askFirst; ; pause = askEvery {
@@ -190,7 +244,10 @@ func (d *device) order(ctx context.Context, list []Message, values family.Values
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case within.Err() != nil:
-			return d.judge(ctx, v, so, want)
+			if err := d.judge(ctx, v, so, want); err != nil {
+				return err
+			}
+			return errUntold
 		case v.Ask != nil: // one that is as it should be already may say nothing by itself
 			_ = d.send(ctx, []Message{*v.Ask}, d.values) // judge says what is wrong
 		}
@@ -206,7 +263,7 @@ func (d *device) judge(ctx context.Context, v Value, so func([]byte) (bool, stri
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("it was told, and does not say whether it has obeyed; look at it: %s", bare(err)) // not wrapped: something may have been done
+		return fmt.Errorf("it was told, and does not say whether it has obeyed; look at it: %v", err) // not wrapped: something may have been done
 	case !is:
 		return fmt.Errorf("it was told %s, and says %s", want, says)
 	}
@@ -239,14 +296,14 @@ func (d *device) there(ctx context.Context, a *State) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case !ok:
-		return fmt.Errorf("%w: nobody has told on %s whether it is there; is it switched on, and its name right?", drivers.ErrNothingDone, topic)
+		return drivers.NotDone(fmt.Errorf("%s", d.silent(topic, fmt.Sprintf("nobody has told on %s whether it is there; is it switched on, and its name right?", topic))))
 	}
 	is, err := a.Read(d.values, h.payload)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: %s: %w", drivers.ErrNothingDone, topic, err)
+		return drivers.NotDone(fmt.Errorf("%s: %w", topic, err))
 	case !is:
-		return fmt.Errorf("%w: it is offline, says %s; look at its power and its network", drivers.ErrNothingDone, topic)
+		return drivers.NotDone(fmt.Errorf("it is offline, says %s; look at its power and its network", topic))
 	}
 	return nil
 }
@@ -284,7 +341,7 @@ func (d *device) told(ctx context.Context, v Value) (heard, error) {
 		case ok:
 			return d.settled(ctx, topic, h), nil
 		case within.Err() != nil:
-			return heard{}, fmt.Errorf("it says nothing on %s in %v; is its name right?", topic, d.cfg.Timeout)
+			return heard{}, errors.New(d.silent(topic, fmt.Sprintf("it says nothing on %s in %v; is its name right?", topic, d.cfg.Timeout)))
 		}
 	}
 }

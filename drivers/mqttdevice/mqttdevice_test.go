@@ -3,21 +3,16 @@ package mqttdevice_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	mochi "github.com/mochi-mqtt/server/v2"
 	"github.com/mochi-mqtt/server/v2/hooks/auth"
-	"github.com/mochi-mqtt/server/v2/packets"
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/drivertest"
@@ -181,6 +176,9 @@ func TestDeviceTimer(t *testing.T) {
 		if err := a.SwitchFor(t.Context(), true, 90*time.Second); err != nil || !f.is() || f.lastTimer() != one.timer {
 			t.Errorf("%s: on=%t, timer %v, %v", name, f.is(), f.lastTimer(), err)
 		}
+		if err := a.Switch(t.Context(), true); err != nil || !f.is() || f.lastTimer() != 0 {
+			t.Errorf("%s: without an end: on=%t, timer %v, %v", name, f.is(), f.lastTimer(), err)
+		}
 	}
 }
 
@@ -252,28 +250,6 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// What is offline is told nothing: the broker or a bridge may keep it.
-func TestNothingIsSentToWhatIsOffline(t *testing.T) {
-	for name, one := range families {
-		b := newBroker(t, nil)
-		f := b.device(t, one.device)
-		d := started(t, config(b, name)+"safe: keep")
-		f.online(f, false)
-		s, ok := d.(drivers.Switch)
-		if !ok {
-			continue
-		}
-		var err error
-		for i := 0; i < 100 && err == nil; i++ { // the news takes a moment
-			f.force(false)
-			err = s.Switch(t.Context(), true)
-		}
-		if !errors.Is(err, drivers.ErrNothingDone) || f.is() || !strings.Contains(err.Error(), "it is offline") {
-			t.Errorf("%s: on=%t, %v", name, f.is(), err)
-		}
-	}
-}
-
 func TestDeviceThatDoesNotObey(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t, nil)
@@ -310,90 +286,6 @@ func TestKeptStateProvesNothing(t *testing.T) {
 	err := d.(drivers.Switch).Switch(t.Context(), true)
 	if err == nil || errors.Is(err, drivers.ErrNothingDone) || f.is() {
 		t.Errorf("on=%t, %v", f.is(), err)
-	}
-}
-
-func TestBrokerGone(t *testing.T) {
-	b := newBroker(t, nil)
-	b.device(t, tasmota)
-	d := started(t, soon(config(b, "tasmota")))
-	if err := b.end(); err != nil {
-		t.Fatal(err)
-	}
-	for _, verb := range []func() error{
-		func() error { return d.(drivers.Switch).Switch(t.Context(), true) },
-		func() error { _, err := d.(drivers.SwitchReader).On(t.Context()); return err },
-	} {
-		err := verb()
-		for deadline := time.Now().Add(time.Minute); (strings.Contains(fmt.Sprint(err), "and may have it; look at the device") || strings.Contains(fmt.Sprint(err), " has just gone;")) && time.Now().Before(deadline); {
-			err = verb() // the end was not noticed yet, and is not known to have been before, or was noticed just now
-		}
-		if !errors.Is(err, drivers.ErrNothingDone) || !strings.HasPrefix(err.Error(), "desk-lamp: ") ||
-			!strings.Contains(err.Error(), " is away since ") || !strings.Contains(err.Error(), "does it run, and is this network up? messkit connects again by itself") {
-			t.Error(err)
-		}
-	}
-	if err := d.Halt(); err == nil {
-		t.Error("it says that it is safe, and nobody could tell it")
-	}
-	d, err := open(soon(config(b, "tasmota")) + "safe: keep")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Start(); !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "does a broker run there") {
-		t.Error(err)
-	}
-}
-
-// cutter is a broker that dies when it is told to switch on, and is back at once.
-type cutter struct {
-	mochi.HookBase
-	mu   sync.Mutex
-	told int
-}
-
-func (c *cutter) ID() string           { return "cutter" }
-func (c *cutter) Provides(b byte) bool { return b == mochi.OnPublish }
-
-func (c *cutter) OnPublish(cl *mochi.Client, p packets.Packet) (packets.Packet, error) {
-	if cl.Net.Inline || string(p.Payload) != "ON" {
-		return p, nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.told++
-	cl.Stop(io.EOF)
-	return p, packets.ErrRejectPacket
-}
-
-func (c *cutter) count() int { c.mu.Lock(); defer c.mu.Unlock(); return c.told }
-
-// A command that the broker has not confirmed is not sent again when it is back, maybe
-// hours later.
-func TestNothingIsSentAgain(t *testing.T) {
-	t.Parallel()
-	b := newBroker(t, nil)
-	c := new(cutter)
-	if err := b.AddHook(c, nil); err != nil {
-		t.Fatal(err)
-	}
-	f := b.device(t, tasmota)
-	d := started(t, soon(config(b, "tasmota")))
-	err := d.(drivers.Switch).Switch(t.Context(), true)
-	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "the broker has not confirmed what was sent, and may have it; look at the device") {
-		t.Error(err)
-	}
-	deadline := time.Now().Add(time.Minute)
-	for asked := 0; asked < 3; {
-		_, err := d.(drivers.SwitchReader).On(t.Context())
-		if err == nil {
-			asked++
-		} else if time.Now().After(deadline) {
-			t.Fatalf("the broker is back, and not reached: %v", err)
-		}
-	}
-	if n := c.count(); n != 1 || f.is() {
-		t.Errorf("it was told to switch on %d times, want once; on: %t", n, f.is())
 	}
 }
 

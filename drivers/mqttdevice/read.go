@@ -42,10 +42,19 @@ func (d *device) read(ctx context.Context) ([]drivers.Reading, error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, errors.New("it has told nothing of what it measures since messkit listens; it may sleep, and speak when something changes")
+		return nil, silence{}
 	}
 	return list, nil
 }
+
+// silence is an ErrNoReading of what may tell something yet.
+type silence struct{}
+
+func (silence) Error() string {
+	return "it has told nothing of what it measures since messkit listens; it may sleep, and speak when something changes"
+}
+
+func (silence) Is(err error) bool { return err == drivers.ErrNoReading }
 
 // latest is the last message of a topic that a reading may come from.
 func (d *device) latest(ctx context.Context, r Reading, topic string) (heard, error) {
@@ -64,7 +73,7 @@ func (d *device) latest(ctx context.Context, r Reading, topic string) (heard, er
 	case ctx.Err() != nil:
 		return heard{}, ctx.Err()
 	case !ok:
-		return heard{}, fmt.Errorf("nothing was heard on %s; is its name right?", topic)
+		return heard{}, errors.New(d.silent(topic, fmt.Sprintf("nothing was heard on %s; is its name right?", topic)))
 	}
 	return h, nil
 }

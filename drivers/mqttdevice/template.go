@@ -82,6 +82,7 @@ type Value struct {
 type Timed struct {
 	family.Timer
 	Messages []Message `yaml:"messages"`
+	Undo     []Message `yaml:"undo"` // takes the timer away, where it stays set for what is switched later; none: it does not
 }
 
 // Reading is one thing that a device measures.
@@ -104,7 +105,7 @@ func Families() fs.FS { return family.Own(files) }
 
 // Validate tells all that cannot be, each mistake beginning with its key.
 func (t *Template) Validate() error {
-	var errs []error
+	errs := []error{family.CheckAbout(t.Docs)}
 	if t.Switch == nil && t.Cover == nil && len(t.Readings) == 0 {
 		errs = append(errs, errors.New("switch: is missing, and so are cover and readings; write what the device can do"))
 	}
@@ -141,9 +142,12 @@ func (t *Template) checkState(where string, s State) []error {
 
 func (t *Template) checkSwitch() []error {
 	s := t.Switch
-	errs := slices.Concat(t.checkMessages("switch.on", s.On), t.checkMessages("switch.off", s.Off))
+	errs := slices.Concat(t.checkMessages("switch.on", s.On), t.checkMessages("switch.off", s.Off), []error{family.CheckOff(s.On, s.Off)})
 	if s.OnFor != nil {
 		errs = append(errs, t.checkMessages("switch.on_for.messages", s.OnFor.Messages, "for")...)
+		if len(s.OnFor.Undo) > 0 {
+			errs = append(errs, t.checkMessages("switch.on_for.undo", s.OnFor.Undo)...)
+		}
 	}
 	if s.State == nil {
 		return append(errs, errors.New("switch: state is missing; what cannot be read back is not known to be off"))

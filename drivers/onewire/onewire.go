@@ -69,6 +69,15 @@ func New(name string, cfg Config, folder string, now func() time.Time) *Thermome
 	return t
 }
 
+// Holds is its chip, which is only read.
+func (t *Thermometer) Holds() []drivers.Hold {
+	h := drivers.Hold{Key: "id", What: "the thermometer " + t.bus.id, Kind: "DS18B20", Only: t.bus.id == "", Read: true}
+	if h.Only {
+		h.What = "the only thermometer"
+	}
+	return []drivers.Hold{h}
+}
+
 // Connection is the Gobot adaptor below.
 func (t *Thermometer) Connection() gobot.Connection { return t.bus }
 

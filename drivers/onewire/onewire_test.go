@@ -100,8 +100,11 @@ func TestFind(t *testing.T) {
 		{"one of two", id, two, ""},
 		{"which of two", "", two, "tank: on the bus there is 28-000000000001, " + id + "; write id: with one"},
 		{"another", "28-000000000002", two, "tank: 28-000000000002 is not on the bus; there is 28-000000000001, "},
-		{"none", "", t.TempDir(), "tank: on the bus there is no DS18B20; "},
+		{"none", "", folder(t, map[string]string{"w1_bus_master1": ""}), "tank: on the bus there is no DS18B20; "},
+		{"noise", "", folder(t, map[string]string{"w1_bus_master1": "", "00-400000000000": ""}), "tank: on the bus there is 00-400000000000, which is noise and no chip; is there a resistor"},
 		{"no bus", "", "/nonexistent", "tank: there is no 1-Wire bus; set dtoverlay=w1-gpio"},
+		{"no bus for one", id, "/nonexistent", "tank: there is no 1-Wire bus; set dtoverlay=w1-gpio"},
+		{"a folder without a bus", id, t.TempDir(), "tank: there is no 1-Wire bus; set dtoverlay=w1-gpio"},
 	} {
 		if _, err := read(t, onewire.Config{ID: tt.id}, tt.dir); !strings.HasPrefix(errText(err), tt.want) || tt.want == "" && err != nil {
 			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)

@@ -47,15 +47,20 @@ func (c *connection) ReadInteger(command string) (int, error) {
 // find is the folder of the chip.
 func (b *bus) find() (string, error) {
 	all, _ := filepath.Glob(filepath.Join(b.folder, "28-*"))
+	masters, _ := filepath.Glob(filepath.Join(b.folder, "w1_bus_master*")) // a kernel with 1-Wire in it has the folder without a bus
+	noise, _ := filepath.Glob(filepath.Join(b.folder, "00-*"))
+	if len(all)+len(masters) == 0 {
+		return "", errors.New("there is no 1-Wire bus; set dtoverlay=w1-gpio in a Pi's /boot/firmware/config.txt, and restart")
+	}
+	if len(all) == 0 && len(noise) > 0 { // no chip is called so: a line that nothing holds up reads as bits
+		return "", fmt.Errorf("on the bus there is %s, which is noise and no chip; is there a resistor of 4.7 kΩ from data to 3.3 V?", listed(noise))
+	}
 	if b.id != "" {
 		name := filepath.Join(b.folder, b.id)
 		if _, err := os.Stat(name); err != nil {
 			return "", fmt.Errorf("%s is not on the bus; there is %s; is it wired, with 4.7 kΩ from data to 3.3 V?", b.id, listed(all))
 		}
 		return name, nil
-	}
-	if _, err := os.Stat(b.folder); err != nil {
-		return "", errors.New("there is no 1-Wire bus; set dtoverlay=w1-gpio in a Pi's /boot/firmware/config.txt, and restart")
 	}
 	if len(all) != 1 {
 		return "", fmt.Errorf("on the bus there is %s; write id: with one, or wire it, with 4.7 kΩ from data to 3.3 V", listed(all))

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"gobot.io/x/gobot/v2"
@@ -137,10 +138,11 @@ func (c *Camera) snapshotURI(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if r.Body.Snapshot.URI == "" {
+	uri := strings.TrimSpace(r.Body.Snapshot.URI)
+	if uri == "" {
 		return "", errors.New("it gives no address of a snapshot; use httpcam with its stream")
 	}
-	return r.Body.Snapshot.URI, nil
+	return uri, nil
 }
 
 // login makes headers with the camera's own time, which it holds us to.
@@ -169,13 +171,16 @@ func (c *Camera) choose(list []profile) (token string, err error) {
 		}
 		names = append(names, p.Name)
 	}
+	if len(list) == 0 {
+		return "", errors.New("it has no profile at all; make one for its pictures in the camera, and look at the rights of the user")
+	}
 	return "", fmt.Errorf("it has no profile %q; it has: %q", c.cfg.Profile, names[:min(len(names), 20)])
 }
 
 // at is a client for an address that the camera gives, which must be of its own
 // host: nobody else gets the password.
 func (c *Camera) at(address string) (*web.Client, string, error) {
-	u, err := url.Parse(address)
+	u, err := url.Parse(strings.TrimSpace(address))
 	home, _ := url.Parse(c.cfg.URL) // it has passed Validate
 	switch {
 	case err != nil || !slices.Contains([]string{"http", "https"}, u.Scheme):

@@ -34,13 +34,14 @@ type fake struct {
 	text     string // instead of a picture
 	user     string // who may log in
 	token    string // of its first profile
+	status   int    // of a fault
 	nonces   map[string]bool
 	now      func() time.Time
 }
 
 func newFake(t *testing.T) *fake {
 	t.Helper()
-	f := &fake{user: "me & you", token: "P&1", nonces: map[string]bool{}, now: func() time.Time { return time.Now().Add(5 * time.Minute) }}
+	f := &fake{user: "me & you", token: "P&1", status: http.StatusOK, nonces: map[string]bool{}, now: func() time.Time { return time.Now().Add(5 * time.Minute) }}
 	f.mu.Lock() // it may be asked by another program
 	defer f.mu.Unlock()
 	f.Server = httptest.NewServer(f)
@@ -82,7 +83,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body(fmt.Sprintf(`<tds:GetSystemDateAndTimeResponse><tds:SystemDateAndTime><tt:DateTimeType>NTP</tt:DateTimeType><tt:UTCDateTime><tt:Time><tt:Hour>%d</tt:Hour><tt:Minute>%d</tt:Minute><tt:Second>%d</tt:Second></tt:Time><tt:Date><tt:Year>%d</tt:Year><tt:Month>%d</tt:Month><tt:Day>%d</tt:Day></tt:Date></tt:UTCDateTime></tds:SystemDateAndTime></tds:GetSystemDateAndTimeResponse>`,
 			at.Hour(), at.Minute(), at.Second(), at.Year(), at.Month(), at.Day()))
 	case !f.allowed(q, at):
-		w.WriteHeader(http.StatusOK) // some answer so, some with 400 or 401
+		w.WriteHeader(f.status)
 		body(`<SOAP-ENV:Fault><SOAP-ENV:Code><SOAP-ENV:Value>SOAP-ENV:Sender</SOAP-ENV:Value><SOAP-ENV:Subcode><SOAP-ENV:Value>ter:NotAuthorized</SOAP-ENV:Value></SOAP-ENV:Subcode></SOAP-ENV:Code><SOAP-ENV:Reason><SOAP-ENV:Text xml:lang="en">Sender not Authorized</SOAP-ENV:Text></SOAP-ENV:Reason></SOAP-ENV:Fault>`)
 	case strings.Contains(asks, "GetCapabilities"):
 		body(`<tds:GetCapabilitiesResponse><tds:Capabilities><tt:Media><tt:XAddr>` + f.URL + `/onvif/media_service</tt:XAddr></tt:Media></tds:Capabilities></tds:GetCapabilitiesResponse>`)
@@ -108,7 +109,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (f *fake) allowed(q request, at time.Time) bool {
 	nonce, err := base64.StdEncoding.DecodeString(q.Token.Nonce)
 	created, terr := time.Parse(time.RFC3339, q.Token.Created)
-	if err != nil || terr != nil || len(nonce) < 16 || f.nonces[string(nonce)] || at.Sub(created).Abs() > 5*time.Second {
+	if err != nil || terr != nil || len(nonce) < 16 || f.nonces[string(nonce)] || at.Sub(created).Abs() > time.Minute {
 		return false
 	}
 	f.nonces[string(nonce)] = true
@@ -204,10 +205,23 @@ func TestBadCameras(t *testing.T) {
 			t.Errorf("%q: %v", c.want, err)
 		}
 	}
-	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "welcome") }))
-	defer page.Close()
-	if _, err := photo(t, "url: "+page.URL+login); err == nil || !strings.Contains(err.Error(), "its answer is no SOAP") {
-		t.Error(err)
+	f.text = ""
+	for _, status := range []int{http.StatusBadRequest, http.StatusInternalServerError} { // as SOAP has it
+		f.status = status
+		if _, err := photo(t, "url: "+f.URL+strings.Replace(login, "sesame", "secret", 1)); err == nil || !strings.Contains(err.Error(), `it refuses: "Sender not Authorized ter:NotAuthorized"; check user`) {
+			t.Errorf("a fault with %d: %v", status, err)
+		}
+	}
+	f.snapshot = "\n  " + f.URL + "/snap?profile=1\n"
+	if _, err := photo(t, "url: "+f.URL+login); err != nil {
+		t.Errorf("an address in lines of its own: %v", err)
+	}
+	for _, says := range []string{"welcome", "<html><body>log in</body></html>"} {
+		page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, says) }))
+		defer page.Close()
+		if _, err := photo(t, "url: "+page.URL+login); err == nil || !strings.Contains(err.Error(), "its answer is no SOAP") {
+			t.Error(err)
+		}
 	}
 }
 

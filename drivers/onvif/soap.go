@@ -57,7 +57,8 @@ func escaped(s string) string {
 
 // reply is what is read of all answers; what does not belong to one is empty.
 type reply struct {
-	Body struct {
+	XMLName xml.Name `xml:"Envelope"`
+	Body    struct {
 		Fault *struct {
 			Reason struct {
 				Text string `xml:"Text"`
@@ -104,15 +105,30 @@ func parse(data []byte) (reply, error) {
 	if err := d.Decode(&r); err != nil {
 		return reply{}, errors.New("its answer is no SOAP; is it an ONVIF camera, and ONVIF switched on in it?")
 	}
-	if f := r.Body.Fault; f != nil {
-		return reply{}, fmt.Errorf("it refuses: %.120q; check user, password and their rights in ONVIF", strings.TrimSpace(f.Reason.Text+" "+f.Code.Sub.Value))
+	f := r.Body.Fault
+	if f == nil {
+		return r, nil
 	}
-	return r, nil
+	said := strings.TrimSpace(f.Reason.Text + " " + f.Code.Sub.Value)
+	if strings.Contains(f.Code.Sub.Value, "ActionNotSupported") {
+		return reply{}, faultError(fmt.Sprintf("it cannot do that: %.120q; without snapshots use httpcam with its stream", said))
+	}
+	return reply{}, faultError(fmt.Sprintf("it refuses: %.120q; check user, password and their rights in ONVIF", said))
 }
+
+// faultError is a SOAP fault (SOAP 1.2 part 1, §5.4).
+type faultError string
+
+func (e faultError) Error() string { return string(e) }
 
 // call asks one thing.
 func call(ctx context.Context, c *web.Client, path, head, body string) (reply, error) {
 	a, err := c.Do(ctx, web.Call{Method: "POST", Path: path, Type: "application/soap+xml; charset=utf-8", Body: fmt.Appendf(nil, envelope, head, body)})
+	if no, ok := errors.AsType[*web.StatusError](err); ok { // a fault comes with 400 or 500 (SOAP 1.2 part 2, table 20)
+		if _, fault := parse(no.Body); errors.As(fault, new(faultError)) {
+			return reply{}, fault
+		}
+	}
 	if err != nil {
 		return reply{}, err
 	}

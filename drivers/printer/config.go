@@ -33,6 +33,12 @@ func DefaultConfig() Config {
 	return Config{Config: web.DefaultConfig(), Storage: "usb", Poll: 5 * time.Second, Safe: Cancel}
 }
 
+// keyed are the servers that tell nothing without a log-in, and what to write.
+var keyed = map[string]string{
+	"octoprint": "token_file: is missing; make an application key in OctoPrint, and write it into a file of messkit's alone",
+	"prusalink": "username: is missing; write username: maker, and the password that the printer shows into password_file (an old one has a key: token_file)",
+}
+
 // What Config.Poll may be. A printer's small computer has a motor to look after.
 const (
 	minPoll = 2 * time.Second
@@ -45,6 +51,9 @@ func (c Config) Validate() error {
 	if _, known := dialects[c.Server]; !known {
 		errs = append(errs, fmt.Errorf("server: %q is unknown; write moonraker, octoprint or prusalink", c.Server))
 	}
+	if none := c.Token == "" && c.TokenFile == "" && c.Username == ""; none && keyed[c.Server] != "" {
+		errs = append(errs, errors.New(keyed[c.Server]))
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
 		if spoken(name) == "" {
 			errs = append(errs, fmt.Errorf("files: %q is no name that one can say; use letters and digits", name))
@@ -55,6 +64,9 @@ func (c Config) Validate() error {
 	}
 	if c.Storage == "" || strings.ContainsAny(c.Storage, "/\\.?#%") {
 		errs = append(errs, fmt.Errorf("storage: %q is none; write usb, local or sdcard", c.Storage))
+	}
+	if c.Server != "prusalink" && c.Storage != DefaultConfig().Storage {
+		errs = append(errs, errors.New("storage: is for a PrusaLink alone; leave it out"))
 	}
 	if c.Poll < minPoll || c.Poll > maxPoll {
 		errs = append(errs, fmt.Errorf("poll: %v is not between %v and %v", c.Poll, minPoll, maxPoll))

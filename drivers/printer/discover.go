@@ -32,16 +32,23 @@ func found(list []mdns.Instance) []drivers.Found {
 			continue
 		}
 		seen[i.Addr.String()] = true
-		where := server + " at " + i.Addr.Addr().String()
-		if server != "moonraker" {
-			where += ", which wants a key: add token_file"
-		}
 		all = append(all, drivers.Found{
-			Name: mdns.ID(i.Name), Where: where,
+			Name: mdns.ID(i.Name), Where: server + " at " + i.Addr.Addr().String(), Label: quoted(i.Name),
 			Config: map[string]string{"server": server, "url": i.URL() + below(i.Texts["path"]), "safe": Keep},
 		})
 	}
 	return all
+}
+
+// quoted is the name that its owner has given an OctoPrint, which announces itself as
+// OctoPrint instance "NAME" on HOST; "" where it has none.
+func quoted(name string) string {
+	_, rest, _ := strings.Cut(name, `"`)
+	label, _, whole := strings.Cut(rest, `"`)
+	if !whole {
+		return ""
+	}
+	return label
 }
 
 // below is the path that a server says it is at, where that is one.

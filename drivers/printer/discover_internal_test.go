@@ -2,6 +2,7 @@ package printer
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,8 +28,8 @@ func TestFound(t *testing.T) {
 	}
 	want := []drivers.Found{
 		one("mainsailos", "moonraker", "moonraker at 192.168.1.5", "http://192.168.1.5:7125"),
-		one("octoprint-instance-on-octopi", "octoprint", "octoprint at 192.168.1.6, which wants a key: add token_file", "http://192.168.1.6/octo"),
-		one("prusamk4", "prusalink", "prusalink at 192.168.1.7, which wants a key: add token_file", "http://192.168.1.7"),
+		one("octoprint-instance-on-octopi", "octoprint", "octoprint at 192.168.1.6", "http://192.168.1.6/octo"),
+		one("prusamk4", "prusalink", "prusalink at 192.168.1.7", "http://192.168.1.7"),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -36,8 +37,21 @@ func TestFound(t *testing.T) {
 	for _, f := range got {
 		cfg := DefaultConfig()
 		cfg.URL, cfg.Server, cfg.Safe = f.Config["url"], f.Config["server"], f.Config["safe"]
+		err, wants := cfg.Validate(), map[string]string{"octoprint": "token_file: is missing", "prusalink": "username: is missing"}[cfg.Server]
+		if (err != nil) != (wants != "") || err != nil && !strings.HasPrefix(err.Error(), wants) {
+			t.Errorf("%s: %v, want %q", f.Name, err, wants)
+		}
+		cfg.Username, cfg.TokenFile = "", "key" // of an old PrusaLink
 		if err := cfg.Validate(); err != nil {
 			t.Errorf("%s: %v", f.Name, err)
+		}
+	}
+}
+
+func TestTheNameOfAnOctoPrint(t *testing.T) {
+	for name, want := range map[string]string{`OctoPrint instance "Big One" on octopi`: "Big One", "OctoPrint instance on octopi": "", `a "half`: ""} {
+		if got := quoted(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
 }

@@ -34,6 +34,8 @@ type machine struct {
 	history []map[string]any // Moonraker's
 	deaf    bool             // it takes commands and does nothing
 	lost    int              // commands that are done, and whose answer is lost
+	unheard int              // commands that are lost on the way
+	ended   time.Time        // the last print
 }
 
 const layers = 10
@@ -66,13 +68,21 @@ func (m *machine) step() {
 	}
 }
 
+// elapsed is how long the print has taken.
+func (m *machine) elapsed() float64 {
+	if m.ended.After(m.began) {
+		return m.ended.Sub(m.began).Seconds()
+	}
+	return time.Since(m.began).Seconds()
+}
+
 func (m *machine) begin(file string) {
 	m.phase, m.file, m.layer, m.began, m.heats, m.bed = "printing", file, 0, time.Now(), true, 60
 	m.id++
 }
 
 func (m *machine) end(phase, status string) {
-	m.phase, m.heats = phase, false
+	m.phase, m.heats, m.ended = phase, false, time.Now()
 	m.history = append([]map[string]any{{
 		"job_id": fmt.Sprintf("%06X", m.id), "filename": m.file, "status": status, "start_time": float64(m.began.UnixNano()) / 1e9,
 		"end_time": float64(time.Now().UnixNano()) / 1e9, "print_duration": 3.0, "total_duration": 4.0,
@@ -138,6 +148,12 @@ func newBench(t *testing.T, kind string) *bench {
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		}
+		if r.Method != http.MethodGet && m.unheard > 0 {
+			m.unheard--
+			m.acts = append(m.acts, "unheard")
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
 		if !faces[kind](m, w, r, body) {
 			http.NotFound(w, r)
 		}
@@ -184,7 +200,7 @@ func moonraker(m *machine, w http.ResponseWriter, r *http.Request, _ map[string]
 		}
 		elapsed := 0.0
 		if m.phase != "idle" {
-			elapsed = time.Since(m.began).Seconds()
+			elapsed = m.elapsed()
 		}
 		state := map[string]string{"idle": "standby", "finished": "complete", "failed": "error"}[m.phase]
 		if state == "" {
@@ -271,7 +287,7 @@ func octoprint(m *machine, w http.ResponseWriter, r *http.Request, body map[stri
 		job := map[string]any{"job": map[string]any{"file": map[string]any{"name": nil, "path": nil}}, "progress": map[string]any{"completion": nil, "printTime": nil, "printTimeLeft": nil}, "state": state}
 		if m.file != "" {
 			job["job"] = map[string]any{"file": map[string]any{"name": path.Base(m.file), "path": m.file, "origin": "local"}}
-			job["progress"] = map[string]any{"completion": 100.0 * float64(m.layer) / layers, "printTime": time.Since(m.began).Seconds(), "printTimeLeft": 60 * (layers - m.layer)}
+			job["progress"] = map[string]any{"completion": 100.0 * float64(m.layer) / layers, "printTime": m.elapsed(), "printTimeLeft": 60 * (layers - m.layer)}
 		}
 		if m.phase == "failed" || m.phase == "offline" {
 			job["error"] = m.says
@@ -348,7 +364,7 @@ func prusalink(m *machine, w http.ResponseWriter, r *http.Request, _ map[string]
 			"status_printer": map[string]any{"ok": m.says == "", "message": m.says},
 		}}
 		if m.file != "" {
-			out["job"] = map[string]any{"id": m.id, "progress": 100.0 * float64(m.layer) / layers, "time_remaining": 60 * (layers - m.layer), "time_printing": int(time.Since(m.began).Seconds())}
+			out["job"] = map[string]any{"id": m.id, "progress": 100.0 * float64(m.layer) / layers, "time_remaining": 60 * (layers - m.layer), "time_printing": int(m.elapsed())}
 		}
 		answer(w, out)
 	case r.Method == "GET" && r.URL.Path == "/api/v1/job":

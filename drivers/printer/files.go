@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/order"
 )
 
 // maxFiles is how many files may be told apart by name.
@@ -46,7 +47,7 @@ func (p *Printer) files(ctx context.Context) ([]file, error) {
 // others. Slicers write the layer's height, the material and the time behind it.
 func byName(there []listed) []file {
 	there = slices.DeleteFunc(slices.Clone(there), func(f listed) bool { return !inside(f.path) || spoken(stem(f.label)) == "" })
-	slices.SortFunc(there, func(a, b listed) int { return strings.Compare(a.path, b.path) })
+	order.By(there, func(a, b listed) int { return strings.Compare(a.path, b.path) })
 	there = slices.CompactFunc(there, func(a, b listed) bool { return a.path == b.path })
 	count := map[string]int{}
 	for _, f := range there {

@@ -73,13 +73,14 @@ func (m moonraker) state(ctx context.Context) (state, error) {
 		return s, err
 	}
 	// Klipper may have shut down, and print_stats says nothing of that.
-	if now, err := m.info(ctx); err == nil && (now.Phase == failed || now.Phase == offline) {
+	if now, err := m.info(ctx); err == nil && now.Phase == failed {
 		return now, nil
 	}
 	return s, nil
 }
 
-// info is how Klipper itself is.
+// info is how Klipper itself is. While Moonraker is not connected to it, as it is
+// restarted, Klipper may print on: then nothing is known.
 func (m moonraker) info(ctx context.Context) (state, error) {
 	var answer struct {
 		Result struct {
@@ -90,7 +91,7 @@ func (m moonraker) info(ctx context.Context) (state, error) {
 	err := m.get(ctx, "/printer/info", &answer)
 	switch {
 	case answered(err, http.StatusServiceUnavailable) || answered(err, http.StatusBadGateway):
-		return state{Phase: offline, Says: "Klipper is not connected"}, nil
+		return state{}, state{Phase: offline, Says: "Klipper is not connected"}.trouble()
 	case err != nil:
 		return state{}, err
 	}

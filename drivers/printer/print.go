@@ -17,40 +17,80 @@ func (p *Printer) Print(ctx context.Context, name string) (drivers.Print, error)
 	return drivers.During(ctx, &p.Life, func(ctx context.Context) (drivers.Print, error) {
 		path, err := p.find(ctx, name)
 		if err != nil {
-			return drivers.Print{}, nothing(err)
+			return drivers.Print{}, drivers.NotDone(err)
 		}
-		if err := p.free(ctx); err != nil {
+		before, err := p.free(ctx)
+		if err != nil {
 			return drivers.Print{}, err
 		}
 		began := p.now()
+		p.told.Store(&start{path, began})
+		p.paused.Store(false)
 		told := p.is.start(ctx, path)
 		if errors.Is(told, drivers.ErrNothingDone) {
+			p.told.Store(nil)
 			return drivers.Print{}, told
 		}
-		s, err := p.until(ctx, "start", told, func(s state) bool {
-			return (s.active() && s.Phase != busy || s.Phase == finished) && s.File == path
+		s, err := p.until(ctx, told, func(s state) bool {
+			return (s.active() && s.Phase != busy || s.Phase == finished && !s.same(before)) && s.File == path
 		})
+		switch {
+		case err == nil:
+			p.told.Store(nil)
+		case errors.Is(ctx.Err(), context.Canceled): // nobody follows it
+			err = fmt.Errorf("it was told to print %s, and has not begun: %w", path, drivers.ErrMayAct)
+		}
 		return drivers.Print{File: path, Label: s.Label, ID: s.ID, Began: began}, err
 	})
 }
 
-// free returns nil if the printer can take a print.
-func (p *Printer) free(ctx context.Context) error {
+// start is a print that the printer was told to begin, and has not begun yet.
+type start struct {
+	path string
+	at   time.Time
+}
+
+// mayBegin is how long a printer may take to begin what it was told: it answers
+// first, and homes, or ends what it is at.
+const mayBegin = time.Minute
+
+// begins is why it may still begin a print, nil if it may not.
+func (p *Printer) begins() error {
+	s := p.told.Load()
+	if s == nil || p.now().Sub(s.at) > mayBegin {
+		return nil
+	}
+	return fmt.Errorf("it was told to print %s, has not begun that, and is to be stopped when it does: %w", s.path, drivers.ErrMayAct)
+}
+
+// same reports whether the last print is still the one that it was before.
+func (s state) same(before state) bool {
+	switch {
+	case before.Phase != finished || before.File != s.File:
+		return false
+	case before.ID != "" && s.ID != "":
+		return before.ID == s.ID
+	}
+	return s.Elapsed >= before.Elapsed // a new one has only begun just now
+}
+
+// free returns how the printer is, and no error if it can take a print.
+func (p *Printer) free(ctx context.Context) (state, error) {
 	s, err := p.is.state(ctx)
 	switch {
 	case err != nil:
-		return nothing(err)
+		return s, drivers.NotDone(err)
 	case s.Phase == failed || s.Phase == offline:
-		return nothing(s.trouble())
+		return s, drivers.NotDone(s.trouble())
 	case s.active():
-		return fmt.Errorf("%w: it is %s; wait for that, or cancel it", drivers.ErrBusy, s.doing())
+		return s, fmt.Errorf("%w: it is %s; wait for that, or cancel it", drivers.ErrBusy, s.doing())
 	}
-	return nil
+	return s, nil
 }
 
 // until looks at the printer until it is as wanted. told is what came of telling it:
 // a printer that is slow to answer may have heard.
-func (p *Printer) until(ctx context.Context, what string, told error, so func(state) bool) (state, error) {
+func (p *Printer) until(ctx context.Context, told error, so func(state) bool) (state, error) {
 	for {
 		s, err := p.is.state(ctx)
 		switch {
@@ -85,6 +125,9 @@ func (p *Printer) Printing(ctx context.Context, one drivers.Print) (drivers.Prin
 		}
 		if s.active() && s.is(one) {
 			out.Paused, out.Help = s.Phase == paused, s.trouble()
+			if out.Paused && out.Help == nil && !p.paused.Load() {
+				out.Help = &drivers.HelpError{Problem: "the printer has paused, and does not say why", Help: "look whether filament has run out, or somebody has paused it"}
+			}
 			return out, nil
 		}
 		out.Over = true
@@ -96,7 +139,7 @@ func (p *Printer) Printing(ctx context.Context, one drivers.Print) (drivers.Prin
 			out.Err = s.trouble()
 			return out, nil
 		case cancelled:
-			out.Err = fmt.Errorf("somebody has cancelled it at the printer")
+			out.Err = errors.New("it was cancelled, at the printer or by another request")
 			return out, nil
 		}
 		out.Percent, out.Layer, out.Layers = 0, 0, 0 // of another
@@ -185,12 +228,21 @@ func (p *Printer) Find(ctx context.Context, name string, since time.Time) (drive
 
 // Pause pauses the print.
 func (p *Printer) Pause(ctx context.Context) error {
-	return p.tell(ctx, "pause", []phase{paused, attention}, []phase{printing}, p.is.pause)
+	p.paused.Store(true) // from before: somebody may look meanwhile
+	err := p.tell(ctx, "pause", []phase{paused, attention}, []phase{printing}, p.is.pause)
+	if errors.Is(err, drivers.ErrNothingDone) {
+		p.paused.Store(false)
+	}
+	return err
 }
 
 // Resume lets it go on.
 func (p *Printer) Resume(ctx context.Context) error {
-	return p.tell(ctx, "go on", []phase{printing}, []phase{paused, attention}, p.is.resume)
+	err := p.tell(ctx, "go on", []phase{printing}, []phase{paused, attention}, p.is.resume)
+	if err == nil {
+		p.paused.Store(false)
+	}
+	return err
 }
 
 // tell tells the printer something about its print, and waits until it is so.
@@ -199,17 +251,17 @@ func (p *Printer) tell(ctx context.Context, what string, want, from []phase, do 
 		s, err := p.is.state(ctx)
 		switch {
 		case err != nil:
-			return s, nothing(err)
+			return s, drivers.NotDone(err)
 		case s.in(want):
 			return s, nil
 		case !s.in(from):
-			return s, nothing(errors.New("there is no print that could " + what))
+			return s, drivers.NotDone(errors.New("there is no print that could " + what))
 		}
 		told := do(ctx, s)
 		if errors.Is(told, drivers.ErrNothingDone) {
 			return s, told
 		}
-		return p.until(ctx, what, told, func(s state) bool { return s.in(want) })
+		return p.until(ctx, told, func(s state) bool { return s.in(want) })
 	})
 	return err
 }
@@ -232,7 +284,7 @@ func (p *Printer) Stop(ctx context.Context) (left string, err error) {
 func (p *Printer) stop(ctx context.Context) (left string, err error) {
 	s, err := p.is.state(ctx)
 	if err != nil {
-		return "", nothing(err)
+		return "", drivers.NotDone(err)
 	}
 	after := s
 	if s.active() {
@@ -240,24 +292,33 @@ func (p *Printer) stop(ctx context.Context) (left string, err error) {
 		if errors.Is(told, drivers.ErrNothingDone) && !s.in([]phase{busy}) {
 			return "", told
 		}
-		if after, err = p.until(ctx, "cancel", told, func(s state) bool { return !s.active() }); err != nil {
+		if after, err = p.until(ctx, told, func(s state) bool {
+			if told != nil && s.active() && s.Phase != busy { // it may not have heard
+				told = p.is.cancel(ctx, s)
+			}
+			return !s.active()
+		}); err != nil {
 			if _, help := errors.AsType[*drivers.HelpError](err); !help { // in trouble it prints no more
-				return "", err
+				return "", fmt.Errorf("it was told to cancel its print, and has not said that it did: %w", drivers.ErrMayAct)
 			}
 		}
+		p.told.Store(nil)
 	}
 	if after.Phase != offline && p.is.cools() {
 		if err := p.is.cool(ctx); err != nil {
 			return "", fmt.Errorf("the print is cancelled, and the heaters are not known to be off: %w", err)
 		}
 	}
+	if err := p.begins(); err != nil {
+		return "", err
+	}
 	return remains(s, after, p.is.cools()), nil
 }
 
-// remains is what is left behind by a print that was cancelled.
+// remains is what is left behind by a print that was cancelled; none may have been.
 func remains(was, now state, cooled bool) string {
 	if !was.active() || was.Phase == busy && was.Percent == 0 {
-		return ""
+		return map[bool]string{true: "nothing was being printed; the heaters are off", false: "nothing was being printed"}[cooled && now.Phase != offline]
 	}
 	text := fmt.Sprintf("a half print (%.0f %% of %s) lies on the bed", was.Percent, was.called())
 	if was.Layers > 0 {

@@ -9,11 +9,11 @@ package printer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"gobot.io/x/gobot/v2"
@@ -49,6 +49,9 @@ type Printer struct {
 	link *drivers.Link
 	log  *slog.Logger
 	now  func() time.Time
+	told atomic.Pointer[start] // nil: it has begun, or never will
+
+	paused atomic.Bool // it was told to pause, and not to go on since
 }
 
 // Open is the drivers.Factory of this package. No network is touched.
@@ -97,6 +100,9 @@ func (p *Printer) Halt() error {
 
 // Leave lets a print go on.
 func (p *Printer) Leave() error { p.Closed(); return nil }
+
+// Keeps reports whether a halt leaves it as it is.
+func (p *Printer) Keeps() bool { return p.cfg.Safe == Keep }
 
 // Safe reports whether nothing is printed, and nothing is heated.
 func (p *Printer) Safe(ctx context.Context) (bool, error) {
@@ -160,14 +166,6 @@ func (p *Printer) Observe(ctx context.Context) (drivers.Observation, error) {
 	}
 	text, facts := s.says()
 	return drivers.Observation{Text: text, Facts: facts, At: p.now()}, nil
-}
-
-// nothing says of an error that nothing was done.
-func nothing(err error) error {
-	if err == nil || errors.Is(err, drivers.ErrNothingDone) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
 }
 
 // spoken is a file's name as people say it: without its folder and its ending, and

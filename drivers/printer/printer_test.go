@@ -249,6 +249,10 @@ func TestTroubleIsForAPerson(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		b.machine().set(func(m *machine) { m.frozen, m.phase = true, "paused" }) // as Klipper's own sensor does, without a word
+		if s, err := p.Printing(t.Context(), one); err != nil || s.Over || s.Help == nil || !strings.Contains(s.Help.Problem, "does not say why") {
+			t.Errorf("paused by nobody knows whom: %+v, %v", s, err)
+		}
 		if b.kind != "octoprint" { // which does not say why it is paused
 			b.machine().set(func(m *machine) { m.frozen, m.phase, m.says = true, "paused", "Filament runout detected" })
 			s, err := p.Printing(t.Context(), one)
@@ -300,6 +304,101 @@ func TestNothingTwice(t *testing.T) {
 			t.Errorf("%q", log)
 		}
 	})
+}
+
+// soon is a context that is cancelled once the printer was told something.
+func soon(t *testing.T, b *bench, command string) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		for ctx.Err() == nil && !slices.Contains(b.machine().log(), command) {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	})
+	t.Cleanup(func() { cancel(); watch.Wait() })
+	return ctx
+}
+
+// The end of the print before is none of the new one, which may begin late: whoever
+// has that cancelled hears so, until it has begun and is ended.
+func TestTheSameFileAgain(t *testing.T) {
+	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
+		const start = "start benchy_0.2mm_PLA_1h35m.gcode"
+		one, err := p.Print(t.Context(), "benchy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		follow(t, p, one)
+		b.machine().set(func(m *machine) { m.acts, m.deaf = nil, true })
+		if again, err := p.Print(soon(t, b, start), "benchy"); !errors.Is(err, drivers.ErrMayAct) {
+			t.Fatalf("%+v, %v", again, err)
+		}
+		b.machine().set(func(m *machine) { m.deaf = false })
+		if left, err := p.Stop(t.Context()); !errors.Is(err, drivers.ErrMayAct) {
+			t.Errorf("%q, %v", left, err)
+		}
+		b.machine().set(func(m *machine) { m.frozen = true; m.begin(one.File) })
+		if left, err := p.Stop(t.Context()); err != nil || !strings.Contains(left, "lies on the bed") {
+			t.Errorf("%q, %v", left, err)
+		}
+		if phase, _ := b.machine().is(); phase != "cancelled" {
+			t.Error(phase)
+		}
+		if _, err := p.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A cancel that was lost on the way is given again while it prints.
+func TestACancelThatIsLost(t *testing.T) {
+	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
+		b.machine().set(func(m *machine) { m.frozen = true })
+		if _, err := p.Print(t.Context(), "benchy"); err != nil {
+			t.Fatal(err)
+		}
+		b.machine().set(func(m *machine) { m.unheard = 1 })
+		if left, err := p.Stop(t.Context()); err != nil || !strings.Contains(left, "lies on the bed") {
+			t.Errorf("%q, %v", left, err)
+		}
+		if phase, _ := b.machine().is(); phase != "cancelled" {
+			t.Errorf("%s, %q", phase, b.machine().log())
+		}
+		b.machine().set(func(m *machine) { m.acts = nil; m.begin(m.file); m.deaf = true })
+		if left, err := p.Stop(soon(t, b, "cancel")); !errors.Is(err, drivers.ErrMayAct) {
+			t.Errorf("%q, %v", left, err)
+		}
+	})
+}
+
+// A Moonraker that is restarted is out of reach: Klipper prints on meanwhile.
+func TestMoonrakerIsRestarted(t *testing.T) {
+	b := newBench(t, "moonraker")
+	p := quick(t, b, "")
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b.machine().set(func(m *machine) { m.frozen = true })
+	one, err := p.Print(t.Context(), "benchy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.machine().set(func(m *machine) { m.phase = "offline" })
+	if s, err := p.Printing(t.Context(), one); err == nil {
+		t.Errorf("%+v", s)
+	}
+	if left, err := p.Stop(t.Context()); err == nil {
+		t.Errorf("stopped: %q", left)
+	}
+	if safe, err := p.Safe(t.Context()); err == nil || safe {
+		t.Errorf("%t, %v", safe, err)
+	}
+	b.machine().set(func(m *machine) { m.phase = "printing" })
+	if s, err := p.Printing(t.Context(), one); err != nil || s.Over {
+		t.Errorf("%+v, %v", s, err)
+	}
 }
 
 // A print goes on when the program ends in order, and is over when everything is

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/messkit/messkit/drivers"
 )
 
 // prusalink is PrusaLink, in the printer or on a Raspberry Pi beside it
@@ -134,7 +136,7 @@ func (p prusalink) cancel(ctx context.Context, s state) error {
 
 func (p prusalink) job(ctx context.Context, method string, s state, what string) error {
 	if s.ID == "" {
-		return nothing(errors.New("it does not say which job it is at"))
+		return drivers.NotDone(errors.New("it does not say which job it is at"))
 	}
 	return p.ask(ctx, method, "/api/v1/job/"+s.ID+what, nil, nil)
 }

@@ -28,7 +28,7 @@ func (r *Robot) Clean(ctx context.Context, areas []string, progress func(drivers
 		} else {
 			done()
 		}
-		return left, r.Named(fmt.Errorf("%w: it knows no rooms, so not %s; ask it to clean everything", drivers.ErrNothingDone, strings.Join(areas, ", ")))
+		return left, r.Named(drivers.NotDone(fmt.Errorf("it knows no rooms, so not %s; ask it to clean everything", strings.Join(areas, ", "))))
 	}
 	if err := r.run(ctx, "cleaning", opClean, progress); err != nil {
 		return drivers.Outcome{Remaining: []string{"everything"}}, err
@@ -48,7 +48,7 @@ func (r *Robot) Dock(ctx context.Context) error {
 		return err
 	}
 	if _, err = r.look(inner); err != nil { // what it is at goes on
-		err = fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		err = drivers.NotDone(err)
 	} else {
 		err = r.errand.End(inner)
 	}
@@ -109,14 +109,14 @@ func (r *Robot) free(ctx context.Context, op byte) (state, error) {
 	s, moves, err := r.moves(ctx)
 	switch {
 	case err != nil:
-		return s, fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		return s, drivers.NotDone(err)
 	case s.trouble() != nil:
-		return s, fmt.Errorf("%w: %w", drivers.ErrNothingDone, s.trouble())
+		return s, drivers.NotDone(s.trouble())
 	case moves && op != opDock:
 		// Its button is a toggle: it would stop now.
 		return s, fmt.Errorf("%w: somebody else has sent it; stop it, or wait", drivers.ErrBusy)
 	case op != opDock && s.battery >= 0 && s.battery < leastCharge:
-		return s, fmt.Errorf("%w: %w", drivers.ErrNothingDone, &drivers.HelpError{
+		return s, drivers.NotDone(&drivers.HelpError{
 			Problem: fmt.Sprintf("its battery has %.0f %%", s.battery), Help: "let it charge in its dock, then ask again",
 		})
 	}
@@ -256,11 +256,11 @@ func (r *Robot) Pause(ctx context.Context) error {
 		_, moves, err := r.moves(ctx)
 		switch {
 		case err != nil:
-			return struct{}{}, fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+			return struct{}{}, drivers.NotDone(err)
 		case !moves && r.isPaused():
 			return struct{}{}, nil
 		case !moves:
-			return struct{}{}, fmt.Errorf("%w: it is at nothing that could pause", drivers.ErrNothingDone)
+			return struct{}{}, drivers.NotDone(errors.New("it is at nothing that could pause"))
 		}
 		r.setPaused(true)
 		if err := r.stop(ctx); err != nil {
@@ -281,7 +281,7 @@ func (r *Robot) Resume(ctx context.Context) error {
 		case r.isPaused():
 			again = func(ctx context.Context) error { return r.tell(ctx, opStart, opClean) }
 		default:
-			return struct{}{}, fmt.Errorf("%w: it was not paused from here", drivers.ErrNothingDone)
+			return struct{}{}, drivers.NotDone(errors.New("it was not paused from here"))
 		}
 		if s, err := r.free(ctx, opClean); err != nil {
 			return struct{}{}, fmt.Errorf("%w (battery %.0f %%)", err, s.battery)

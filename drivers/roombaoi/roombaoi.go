@@ -120,18 +120,18 @@ func (r *Robot) tell(ctx context.Context, ops ...byte) error {
 // send is tell with mu held.
 func (r *Robot) send(ctx context.Context, ops []byte) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, ctx.Err())
+		return drivers.NotDone(ctx.Err())
 	}
 	if r.line == nil {
 		f, err := openLine(r.cfg.Port, r.cfg.Baud)
 		if err != nil {
-			return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+			return drivers.NotDone(err)
 		}
 		r.line = f
 	}
 	if err := r.line.SetDeadline(time.Now().Add(answerTime)); err != nil {
 		r.drop()
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		return drivers.NotDone(err)
 	}
 	if _, err := r.line.Write(ops); err != nil {
 		r.drop()
@@ -210,6 +210,9 @@ func (r *Robot) wait(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 }
+
+// Keeps reports whether a halt leaves it as it is.
+func (r *Robot) Keeps() bool { return r.cfg.Safe == Keep }
 
 // Safe reports whether it stands still.
 func (r *Robot) Safe(ctx context.Context) (bool, error) {

@@ -33,13 +33,13 @@ func (r *Robot) Clean(ctx context.Context, areas []string, progress func(drivers
 				s = told
 			}
 			if c.Map, c.Version, err = s.version(r.cfg.Map); err != nil {
-				return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+				return drivers.NotDone(err)
 			}
 			c.Ordered = 1
 		}
 		switch m := s.Mission; {
 		case m.unready() != nil:
-			return fmt.Errorf("%w: %w", drivers.ErrNothingDone, m.unready())
+			return drivers.NotDone(m.unready())
 		case m.moves() || m.paused():
 			return fmt.Errorf("%w: somebody else has sent it, and it is %s; stop it, or wait", drivers.ErrBusy, m.doing())
 		}
@@ -69,7 +69,7 @@ func (r *Robot) Dock(ctx context.Context) error {
 	}
 	return r.run(ctx, homeward, nil, func(ctx context.Context, s report) error {
 		if h := s.Mission.trouble(); h != nil {
-			return fmt.Errorf("%w: %w", drivers.ErrNothingDone, h)
+			return drivers.NotDone(h)
 		}
 		if s.Mission.docked() {
 			return nil
@@ -290,9 +290,9 @@ func (r *Robot) tells(ctx context.Context, what string, tell func(context.Contex
 		case s.Mission.trouble() == nil && want(*s.Mission):
 			return nil
 		case !from(*s.Mission) && s.Mission.trouble() != nil:
-			return fmt.Errorf("%w: %w", drivers.ErrNothingDone, s.Mission.trouble())
+			return drivers.NotDone(s.Mission.trouble())
 		case !from(*s.Mission):
-			return fmt.Errorf("%w: it is %s, and cannot %s", drivers.ErrNothingDone, s.Mission.doing(), what)
+			return drivers.NotDone(fmt.Errorf("it is %s, and cannot %s", s.Mission.doing(), what))
 		}
 		if err := tell(ctx); err != nil {
 			return err

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/internal/address"
+	"github.com/messkit/messkit/internal/ascii"
 )
 
 // Config of one robot.
@@ -48,10 +49,8 @@ const (
 	pinPrefix  = "sha256:"
 )
 
-var (
-	hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.:-]*$`)
-	plain    = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-)
+// isID reports whether the robot can call itself, a room or a map so.
+func isID(s string) bool { return ascii.Text(s, 64, "_-") }
 
 // Validate tells all that cannot be, each mistake beginning with its key.
 func (c Config) Validate() error {
@@ -61,22 +60,21 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	wrong(!hostName.MatchString(c.Host), "host: %q is no address; write the robot's, like 192.168.1.52", c.Host)
+	wrong(!ascii.Name(c.Host, 255, ".:-"), "host: %q is no address; write the robot's, like 192.168.1.52", c.Host)
+	if err := address.CheckHost(c.Host); err != nil && c.Host != "" {
+		errs = append(errs, fmt.Errorf("host: %w", err))
+	}
 	wrong(c.Port < 1 || c.Port > 65535, "port: %d cannot be one; leave it out for 8883", c.Port)
-	wrong(!plain.MatchString(c.Blid), "blid: %q is none; docs/drivers/roombawifi.md says how to get it", c.Blid)
+	wrong(!isID(c.Blid), "blid: %q is none; docs/drivers/roombawifi.md says how to get it", c.Blid)
 	wrong(c.Password == "" && c.PasswordFile == "", "password_file: is missing; docs/drivers/roombawifi.md says how to get the robot's password")
 	wrong(c.Password != "" && c.PasswordFile != "", "password_file: stands beside password; keep one of them")
 	wrong(c.Pin != "" && !validPin(c.Pin), "pin: is no fingerprint; write sha256: and 64 digits, as the error without it tells them")
 	wrong(c.Pin != "" && c.Insecure, "insecure: there is a pin; keep one of the two")
-	seen := map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(c.Segments)) {
-		name := c.Segments[id]
-		wrong(!plain.MatchString(id), "segments: %q is no id of a room", id)
-		wrong(name == "", "segments: %s has no name; write what people call that room", id)
-		wrong(seen[name] && name != "", "segments: two rooms are called %q; give each a name of its own", name)
-		seen[name] = true
+		wrong(!isID(id), "segments: %q is no id of a room", id)
 	}
-	wrong(c.Map != "" && !plain.MatchString(c.Map), "map: %q is no id of a map", c.Map)
+	errs = append(errs, drivers.CheckSegments(c.Segments)...)
+	wrong(c.Map != "" && !isID(c.Map), "map: %q is no id of a map", c.Map)
 	wrong(c.Poll < minPoll || c.Poll > maxPoll, "poll: %v is not between %v and %v", c.Poll, minPoll, maxPoll)
 	wrong(c.Timeout <= 0 || c.Timeout > maxTimeout, "timeout: %v is not above 0 and up to %v", c.Timeout, maxTimeout)
 	wrong(c.Safe != Stop && c.Safe != Keep, "safe: %q is unknown; write stop or keep", c.Safe)

@@ -67,7 +67,7 @@ func found(data []byte, from netip.Addr) (drivers.Found, bool) {
 	if m.ID != "" {
 		blid = m.ID
 	}
-	if maker != "Roomba" && maker != "iRobot" || !plain.MatchString(blid) || m.Proto != "" && m.Proto != "mqtt" {
+	if maker != "Roomba" && maker != "iRobot" || !isID(blid) || m.Proto != "" && m.Proto != "mqtt" {
 		return drivers.Found{}, false
 	}
 	where := strings.Join(strings.Fields(m.Name+" "+m.Model+" at "+from.String()), " ")

@@ -32,6 +32,7 @@ var ciphers = []uint16{
 const (
 	keepAlive    = 60 * time.Second
 	longestPause = 30 * time.Second // between two tries to connect again
+	writeTimeout = 5 * time.Second  // for a packet to leave; paho waits as long with one when the connection is let go
 	maxPayload   = 256 << 10
 	quiesce      = 100 // milliseconds for what is under way at the end
 )
@@ -64,7 +65,7 @@ func (l *link) use(ctx context.Context) (release func(), err error) {
 	defer l.turn.Unlock()
 	if l.users == 0 {
 		if err := l.open(ctx); err != nil {
-			return nil, fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+			return nil, drivers.NotDone(err)
 		}
 	}
 	l.users++
@@ -95,7 +96,7 @@ func (l *link) open(ctx context.Context) error {
 	}}}
 	o := mqtt.NewClientOptions().AddBroker("ssl://" + where).SetClientID(l.cfg.Blid).SetCleanSession(true).
 		SetUsername(l.cfg.Blid).SetPassword(string(secret)).SetProtocolVersion(4).
-		SetConnectTimeout(l.cfg.Timeout).SetWriteTimeout(l.cfg.Timeout).SetKeepAlive(keepAlive).
+		SetConnectTimeout(l.cfg.Timeout).SetWriteTimeout(min(l.cfg.Timeout, writeTimeout)).SetKeepAlive(keepAlive).
 		SetAutoReconnect(true).SetMaxReconnectInterval(longestPause).SetOrderMatters(true).
 		SetCustomOpenConnectionFn(func(*url.URL, mqtt.ClientOptions) (net.Conn, error) { return try.dial(ctx, where) }).
 		SetConnectionLostHandler(func(c mqtt.Client, err error) {
@@ -279,7 +280,7 @@ func (l *link) tell(ctx context.Context, c command, now time.Time) error {
 		return err
 	}
 	if ctx.Err() != nil || !l.client.IsConnectionOpen() {
-		return fmt.Errorf("%w: there is no connection to it", drivers.ErrNothingDone)
+		return drivers.NotDone(errors.New("there is no connection to it"))
 	}
 	if c.Command == "start" || c.Command == "resume" || c.Command == "dock" {
 		l.mu.Lock()

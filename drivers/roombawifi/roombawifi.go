@@ -95,6 +95,9 @@ func (r *Robot) Halt() error {
 	return r.Named(r.with(ctx, func(report) error { return r.stop(ctx) }))
 }
 
+// Keeps reports whether a halt leaves it as it is.
+func (r *Robot) Keeps() bool { return r.cfg.Safe == Keep }
+
 // Safe reports whether it stands still.
 func (r *Robot) Safe(ctx context.Context) (bool, error) {
 	if r.cfg.Safe == Keep {
@@ -113,7 +116,7 @@ func (r *Robot) AtRest(ctx context.Context) (still bool, err error) {
 // with runs f with a connection, and what the robot has told by it.
 func (r *Robot) with(ctx context.Context, f func(report) error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, ctx.Err())
+		return drivers.NotDone(ctx.Err())
 	}
 	release, err := r.link.use(ctx)
 	if err != nil {
@@ -122,7 +125,7 @@ func (r *Robot) with(ctx context.Context, f func(report) error) error {
 	defer release()
 	s, err := r.link.state(ctx)
 	if err != nil {
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		return drivers.NotDone(err)
 	}
 	return f(s)
 }
@@ -190,7 +193,7 @@ func (r *Robot) regions(areas []string) ([]region, error) {
 		}
 		if !found {
 			known := slices.Sorted(maps.Values(r.cfg.Segments))
-			return nil, fmt.Errorf("%w: there is no room %q; known rooms: %s", drivers.ErrNothingDone, a, strings.Join(known, ", "))
+			return nil, drivers.NotDone(fmt.Errorf("there is no room %q; known rooms: %s", a, strings.Join(known, ", ")))
 		}
 	}
 	return list, nil

@@ -194,14 +194,16 @@ func (c *Camera) know(ctx context.Context, tool string) string {
 	return version
 }
 
-var versions = regexp.MustCompile(`(?m)^(?:rpicam|libcamera)-apps build: ([^\s]{1,40})`)
+var versions = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(?:rpicam|libcamera)-apps build: ([^\s]{1,40})`)
+})
 
 // versionOf finds the version in what the program says:
 //
 //	rpicam-apps build: v1.5.0 7c1ea54f4ac7 30-06-2024 (14:09:58)
 //	libcamera build: v0.3.0+65-6ddd79b5
 func versionOf(said string) string {
-	m := versions.FindStringSubmatch(said)
+	m := versions().FindStringSubmatch(said)
 	if m == nil {
 		return ""
 	}

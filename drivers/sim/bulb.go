@@ -95,7 +95,7 @@ func (b *Bulb) Warm(ctx context.Context, kelvin float64) error {
 	}
 	defer done()
 	if !(kelvin >= warmest && kelvin <= coldest) {
-		return fmt.Errorf("%s: %w: %v K cannot be; use %d to %d", b.Name(), drivers.ErrNothingDone, kelvin, warmest, coldest)
+		return b.Named(drivers.NotDone(fmt.Errorf("%v K cannot be; use %d to %d", kelvin, warmest, coldest)))
 	}
 	b.world.warm(b.Name(), b.cfg.Line, kelvin)
 	return b.wrote(b.write(true))

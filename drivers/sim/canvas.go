@@ -5,12 +5,7 @@ import (
 	"image/color"
 	"image/draw"
 	"math"
-	"sync"
 
-	"golang.org/x/image/font"
-	"golang.org/x/image/font/gofont/goregular"
-	"golang.org/x/image/font/opentype"
-	"golang.org/x/image/math/fixed"
 	"golang.org/x/image/vector"
 )
 
@@ -50,9 +45,21 @@ func mix(a, b colour, part float64) colour {
 	return colour{R: f(a.R, b.R), G: f(a.G, b.G), B: f(a.B, b.B), A: f(a.A, b.A)}
 }
 
-// polygon fills a shape. Only the part of the picture that it lies in is
-// touched, which is what makes a picture cheap.
+// polygon fills a shape.
 func (c *canvas) polygon(col colour, xy ...float64) {
+	c.fill(col, xy, func(ox, oy float64) {
+		c.r.MoveTo(float32(xy[0]-ox), float32(xy[1]-oy))
+		for i := 2; i+1 < len(xy); i += 2 {
+			c.r.LineTo(float32(xy[i]-ox), float32(xy[i+1]-oy))
+		}
+		c.r.ClosePath()
+	})
+}
+
+// fill fills the shape that path draws, from the corner it is given, and that
+// lies between the points xy. Only the part of the picture that it lies in is
+// touched, which is what makes a picture cheap.
+func (c *canvas) fill(col colour, xy []float64, path func(ox, oy float64)) {
 	x0, y0, x1, y1 := xy[0], xy[1], xy[0], xy[1]
 	for i := 2; i+1 < len(xy); i += 2 {
 		x0, x1 = min(x0, xy[i]), max(x1, xy[i])
@@ -63,12 +70,7 @@ func (c *canvas) polygon(col colour, xy ...float64) {
 		return
 	}
 	c.r.Reset(at.Dx(), at.Dy())
-	ox, oy := float64(at.Min.X), float64(at.Min.Y)
-	c.r.MoveTo(float32(xy[0]-ox), float32(xy[1]-oy))
-	for i := 2; i+1 < len(xy); i += 2 {
-		c.r.LineTo(float32(xy[i]-ox), float32(xy[i+1]-oy))
-	}
-	c.r.ClosePath()
+	path(float64(at.Min.X), float64(at.Min.Y))
 	c.r.Draw(c.img, at, image.NewUniform(col), image.Point{})
 }
 
@@ -182,38 +184,10 @@ func (c *canvas) glow(cx, cy, radius float64, col colour, strength float64) {
 	}
 }
 
-// face returns the font at a size; the font is read once, and is part of the
-// program.
-func face(size float64) font.Face {
-	f, err := opentype.NewFace(regular(), &opentype.FaceOptions{Size: size, DPI: 72, Hinting: font.HintingFull})
-	if err != nil {
-		panic("sim: " + err.Error()) // cannot be: a size is all that is asked for
-	}
-	return f
-}
-
-var regular = sync.OnceValue(func() *opentype.Font {
-	f, err := opentype.Parse(goregular.TTF)
-	if err != nil {
-		panic("sim: " + err.Error()) // the font is part of the program
-	}
-	return f
-})
-
-// text writes s with its baseline at y; anchor 0 begins at x, 0.5 is centred
-// there.
-func (c *canvas) text(x, y, size, anchor float64, col colour, s string) {
-	f := face(size)
-	d := font.Drawer{Dst: c.img, Src: image.NewUniform(col), Face: f}
-	x -= anchor * float64(d.MeasureString(s)) / 64
-	d.Dot = fixed.P(int(x), int(y))
-	d.DrawString(s)
-}
-
 // tag is a word on a light ground, centred on x.
 func (c *canvas) tag(x, y float64, s string) {
 	const size = 24
-	w := float64((&font.Drawer{Face: face(size)}).MeasureString(s))/64 + 24
+	w := lengthOf(s, size) + 24
 	c.round(x-w/2, y-25, w, 34, 10, alpha(rgb(0xfffdf6), 0.85))
 	c.text(x, y, size, 0.5, rgb(0x3a2c17), s)
 }

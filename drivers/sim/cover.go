@@ -18,6 +18,7 @@ var (
 	_ drivers.Positioner    = (*Cover)(nil)
 	_ drivers.Stopper       = (*Cover)(nil)
 	_ drivers.OpeningReader = (*Cover)(nil)
+	_ drivers.RestReader    = (*Cover)(nil)
 	_ drivers.Sensor        = (*Cover)(nil)
 	_ drivers.SafeReader    = (*Cover)(nil)
 	_ drivers.Notifier      = (*Cover)(nil)
@@ -163,7 +164,7 @@ func (c *Cover) OpenTo(ctx context.Context, percent float64) error {
 	}
 	defer done()
 	if !(percent >= 0 && percent <= 100) {
-		return c.Named(fmt.Errorf("%w: %v percent cannot be; use 0 to 100", drivers.ErrNothingDone, percent))
+		return c.Named(drivers.NotDone(fmt.Errorf("%v percent cannot be; use 0 to 100", percent)))
 	}
 	ctx, release, err := c.errand.Take(ctx, "moving")
 	if err != nil {
@@ -220,6 +221,15 @@ func (c *Cover) Stop(ctx context.Context) (left string, err error) {
 	return "", c.Told(ctx, c.errand.End(ctx))
 }
 
+// AtRest reports whether it stands.
+func (c *Cover) AtRest(context.Context) (bool, error) { return !c.onItsWay(), nil }
+
+func (c *Cover) onItsWay() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.moves
+}
+
 // Opening is how far open it is.
 func (c *Cover) Opening(ctx context.Context) (float64, error) {
 	_, done, err := c.Begin(ctx)
@@ -227,10 +237,7 @@ func (c *Cover) Opening(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	defer done()
-	c.mu.Lock()
-	moves := c.moves
-	c.mu.Unlock()
-	if moves {
+	if c.onItsWay() {
 		return 0, fmt.Errorf("%s: it moves", c.Name())
 	}
 	is, err := c.world.Opening(c.line)

@@ -2,7 +2,7 @@ package sim
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"sync"
 
 	"github.com/messkit/messkit/drivers"
@@ -24,7 +24,7 @@ func (v *Vacuum) Pause(ctx context.Context) error {
 	v.taskMu.Lock()
 	if v.task == "" {
 		v.taskMu.Unlock()
-		return fmt.Errorf("%s: %w: it is at nothing that could pause", v.Name(), drivers.ErrNothingDone)
+		return v.Named(drivers.NotDone(errors.New("it is at nothing that could pause")))
 	}
 	if v.pause == nil {
 		p := &pause{stood: make(chan struct{}), over: make(chan struct{})}
@@ -51,7 +51,7 @@ func (v *Vacuum) Resume(ctx context.Context) error {
 	v.taskMu.Lock()
 	defer v.taskMu.Unlock()
 	if v.pause == nil {
-		return fmt.Errorf("%s: %w: it is not paused", v.Name(), drivers.ErrNothingDone)
+		return v.Named(drivers.NotDone(errors.New("it is not paused")))
 	}
 	v.world.setOut(v.Name(), "goes on")
 	close(v.pause.over)

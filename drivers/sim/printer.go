@@ -189,7 +189,7 @@ func (p *Printer) Print(ctx context.Context, file string) (drivers.Print, error)
 
 func (p *Printer) has(file string) error {
 	if !slices.Contains(p.cfg.Files, file) {
-		return fmt.Errorf("%w: there is no %q on it; there are %s", drivers.ErrNothingDone, file, strings.Join(p.cfg.Files, ", "))
+		return drivers.NotDone(fmt.Errorf("there is no %q on it; there are %s", file, strings.Join(p.cfg.Files, ", ")))
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func (p *Printer) Printing(ctx context.Context, one drivers.Print) (drivers.Prin
 		}
 		switch {
 		case j.cancelled:
-			s.Err = errors.New("somebody has cancelled it at the printer")
+			s.Err = errors.New("it was cancelled, at the printer or by another request")
 		case s.Paused:
 			s.Doing = "paused at " + j.File
 		}
@@ -245,7 +245,7 @@ func (p *Printer) steer(ctx context.Context, what, does string, from func(*job) 
 	_, err := locked(ctx, p, func() (none struct{}, _ error) {
 		j := p.at()
 		if j == nil {
-			return none, fmt.Errorf("%w: there is no print that could %s", drivers.ErrNothingDone, what)
+			return none, drivers.NotDone(fmt.Errorf("there is no print that could %s", what))
 		}
 		if from(j) {
 			do(j)
@@ -265,7 +265,7 @@ func (p *Printer) Stop(ctx context.Context) (left string, err error) {
 func (p *Printer) cancel() (left string) {
 	j := p.at()
 	if j == nil {
-		return ""
+		return "nothing was being printed"
 	}
 	j.spent, j.since, j.cancelled = p.worked(j), time.Time{}, true
 	p.world.tell(p.Name(), "cancels "+j.File)

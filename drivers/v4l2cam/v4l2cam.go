@@ -80,7 +80,7 @@ func (c *Camera) Holds() []drivers.Hold {
 	if c.cfg.Device != "" {
 		what = "the camera " + c.cfg.Device
 	}
-	return []drivers.Hold{{Key: "device", What: what, Same: "camera " + drivers.SameFile(c.cfg.Device)}}
+	return []drivers.Hold{{Key: "device", What: what, Same: "camera " + drivers.SameFile(c.cfg.Device), Kind: "V4L2 camera", Only: c.cfg.Device == ""}}
 }
 
 // Start makes it ready. It does not ask the camera, which may be plugged in

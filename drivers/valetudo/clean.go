@@ -20,30 +20,37 @@ const setOutTime = 60 * time.Second
 // in a task that was broken off is on its map, and none of the rooms counts as
 // done.
 func (v *Vacuum) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
-	none := drivers.Outcome{Remaining: areas}
-	ctx, done, err := v.Begin(ctx)
-	if err != nil {
-		return none, err
-	}
-	defer done()
-	what := "cleaning"
+	none, what := drivers.Outcome{Remaining: areas}, "cleaning"
 	if len(areas) > 0 {
 		what += " " + strings.Join(areas, ", ")
 	} else {
 		none.Remaining = []string{"everything"}
 	}
+	if err := v.run(ctx, what, func(ctx context.Context) (errand, error) { return v.plan(ctx, areas) }, progress); err != nil {
+		return none, err
+	}
+	return drivers.Outcome{Done: areas}, nil
+}
+
+// run has the robot do one errand, from its order to its end.
+func (v *Vacuum) run(ctx context.Context, what string, plan func(context.Context) (errand, error), progress func(drivers.Progress)) error {
+	ctx, done, err := v.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	ctx, release, err := v.errand.Take(ctx, what)
 	if err != nil {
-		return none, v.Named(err)
+		return v.Named(err)
 	}
 	defer release()
-	e, err := v.plan(ctx, areas)
+	e, err := plan(ctx)
 	if err == nil && progress != nil {
-		v.trouble.Await(func(ctx context.Context) error { return v.put(ctx, e.path, e.order) }) // the same rooms, lest it is everything
+		v.trouble.Await(func(ctx context.Context) error { return v.send(ctx, e) }) // the same place, lest it is everything
 		defer v.trouble.Over()
 	}
 	if err == nil {
-		err = v.put(ctx, e.path, e.order)
+		err = v.send(ctx, e)
 		if err != nil && !errors.Is(err, drivers.ErrNothingDone) {
 			err = v.brake(ctx, err) // it may have heard
 		}
@@ -51,10 +58,7 @@ func (v *Vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 	if err == nil {
 		err = v.watch(ctx, newJourney(v.now(), what, e.floor, progress))
 	}
-	if err != nil {
-		return none, v.Told(ctx, err)
-	}
-	return drivers.Outcome{Done: areas}, nil
+	return v.Told(ctx, err)
 }
 
 // errand is what the robot is told.
@@ -62,6 +66,15 @@ type errand struct {
 	path  string
 	order map[string]any
 	floor float64 // cm² that it will go over; 0 where the map does not say
+}
+
+// send gives the robot an errand's order.
+func (v *Vacuum) send(ctx context.Context, e errand) error {
+	err := v.put(ctx, e.path, e.order)
+	if e.path == zonesPath {
+		return spotless(err)
+	}
+	return err
 }
 
 // plan is what the robot is to be told, if it can be told that now.
@@ -74,16 +87,16 @@ func (v *Vacuum) plan(ctx context.Context, areas []string) (errand, error) {
 	}
 	rooms, err := v.rooms(ctx)
 	if err != nil {
-		return errand{}, fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		return errand{}, drivers.NotDone(err)
 	}
 	ids := make([]string, len(areas))
 	for i, a := range areas {
 		at := slices.IndexFunc(rooms, func(r room) bool { return r.Name == a })
 		if at < 0 {
-			return errand{}, fmt.Errorf("%w: there is no room %q; known rooms: %s", drivers.ErrNothingDone, a, strings.Join(names(rooms), ", "))
+			return errand{}, drivers.NotDone(fmt.Errorf("there is no room %q; known rooms: %s", a, strings.Join(names(rooms), ", ")))
 		}
 		if wrong := missing(rooms[at : at+1]); wrong != nil {
-			return errand{}, fmt.Errorf("%w: %w", drivers.ErrNothingDone, wrong)
+			return errand{}, drivers.NotDone(wrong)
 		}
 		ids[i] = rooms[at].ID
 	}
@@ -96,9 +109,9 @@ func (v *Vacuum) free(ctx context.Context) error {
 	s, err := v.state(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		return drivers.NotDone(err)
 	case s.Status == isError:
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, s.trouble())
+		return drivers.NotDone(s.trouble())
 	case s.moves() && s.Status != isReturning:
 		return fmt.Errorf("%w: somebody else has sent it, and it is %s; stop it there, or wait", drivers.ErrBusy, s.doing())
 	}
@@ -132,6 +145,7 @@ func (v *Vacuum) watch(ctx context.Context, j *journey) (err error) {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
+			j.lost = true
 			if silent++; silent >= maxSilent {
 				return fmt.Errorf("it has not answered %d times, and may still be at it: %v", silent, err) // not wrapped: it has begun
 			}
@@ -211,7 +225,7 @@ func (v *Vacuum) Dock(ctx context.Context) error {
 	}
 	defer done()
 	if _, err := v.state(ctx); err != nil { // what it is at goes on
-		return v.Told(ctx, fmt.Errorf("%w: %w", drivers.ErrNothingDone, err))
+		return v.Told(ctx, drivers.NotDone(err))
 	}
 	if err := v.errand.End(ctx); err != nil {
 		return v.Told(ctx, err)
@@ -228,11 +242,11 @@ func (v *Vacuum) dock(ctx context.Context) (err error) {
 	s, err := v.state(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+		return drivers.NotDone(err)
 	case s.Status == isDocked:
 		return nil
 	case s.Status == isError:
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, s.trouble())
+		return drivers.NotDone(s.trouble())
 	}
 	if err := v.put(ctx, controlPath, map[string]any{"action": "home"}); err != nil {
 		if !errors.Is(err, drivers.ErrNothingDone) {

@@ -3,10 +3,9 @@ package valetudo
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
+	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/web"
 )
 
@@ -42,16 +41,7 @@ func (c Config) Validate() error {
 	if c.Token != "" || c.TokenFile != "" {
 		errs = append(errs, errors.New("token: Valetudo has none; write username and password"))
 	}
-	seen := map[string]string{}
-	for _, id := range slices.Sorted(maps.Keys(c.Segments)) {
-		name := c.Segments[id]
-		if name == "" {
-			errs = append(errs, fmt.Errorf("segments: %s has no name; write what people call that room", id))
-		} else if other, taken := seen[name]; taken {
-			errs = append(errs, fmt.Errorf("segments: %s and %s are both called %q; give each a name of its own", other, id, name))
-		}
-		seen[name] = id
-	}
+	errs = append(errs, drivers.CheckSegments(c.Segments)...)
 	if c.Passes < 1 || c.Passes > maxPasses {
 		errs = append(errs, fmt.Errorf("passes: %d is not between 1 and %d", c.Passes, maxPasses))
 	}

@@ -2,6 +2,8 @@ package valetudo_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -25,6 +27,8 @@ type robot struct {
 	deaf     bool // it takes commands and stays where it is
 	failures int  // answers of the next looks that are lost
 	gone     bool // it answers nobody, and hears nothing
+	zoneless bool // it cleans no zones
+	lost     bool // its map does not have it
 	cut      bool // no order of its gets an answer, and none is obeyed yet
 }
 
@@ -89,13 +93,25 @@ func (r *robot) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		r.step()
 		answer(w, r.attributes())
 	case "GET state/map":
-		answer(w, homeMap)
+		m := maps.Clone(homeMap)
+		if r.lost {
+			m["entities"] = []any{}
+		}
+		answer(w, m)
 	case "GET capabilities/MapSegmentationCapability":
 		answer(w, []any{
 			map[string]any{"__class": "ValetudoMapSegment", "metaData": map[string]any{}, "id": "16", "name": "Küche"},
 			map[string]any{"__class": "ValetudoMapSegment", "metaData": map[string]any{}, "id": "17", "name": "Wohnzimmer"},
 			map[string]any{"__class": "ValetudoMapSegment", "metaData": map[string]any{}, "id": "18"},
 		})
+	case "PUT capabilities/ZoneCleaningCapability":
+		if r.zoneless {
+			http.NotFound(w, q)
+			return
+		}
+		zones, _ := json.Marshal(body["zones"])
+		r.act(fmt.Sprint(body["action"], " ", string(zones)), "cleaning", "zone")
+		_, _ = w.Write([]byte("OK"))
 	case "GET capabilities/CurrentStatisticsCapability":
 		answer(w, []any{
 			map[string]any{"__class": "ValetudoDataPoint", "timestamp": "2026-11-21T09:44:50.000Z", "type": "time", "value": 60 * r.done},

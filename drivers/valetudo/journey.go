@@ -19,6 +19,7 @@ type journey struct {
 	what     string
 	began    time.Time
 	out      bool    // it has set out
+	lost     bool    // it was out of reach since it was seen at it
 	floor    float64 // cm² that it will go over; 0 where that is not known
 	progress func(drivers.Progress)
 	told     float64 // the percent that were told
@@ -64,9 +65,11 @@ func (j *journey) step(s state, now time.Time, area float64, t *drivers.Trouble)
 		j.tell(percent, j.what+", charging before it goes on")
 		return false, nil
 	case s.Status == isCleaning, s.Status == isMoving, j.what == homeward && s.moves():
-		j.out = true
+		j.out, j.lost = true, false
 		j.tell(percent, j.what)
 		return false, nil
+	case j.out && j.lost && s.Status == isIdle: // as after a restart of its own
+		return false, drivers.ErrLostSight
 	case j.out: // it returns, is docked or idle: the robot says that it has done
 		j.tell(100, j.what)
 		return true, nil

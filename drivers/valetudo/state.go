@@ -19,6 +19,7 @@ const (
 	mapPath        = "/api/v2/robot/state/map"
 	controlPath    = "/api/v2/robot/capabilities/BasicControlCapability"
 	segmentsPath   = "/api/v2/robot/capabilities/MapSegmentationCapability"
+	zonesPath      = "/api/v2/robot/capabilities/ZoneCleaningCapability"
 	statisticsPath = "/api/v2/robot/capabilities/CurrentStatisticsCapability"
 )
 

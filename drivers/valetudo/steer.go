@@ -32,11 +32,11 @@ func (v *Vacuum) steer(ctx context.Context, what string, tell func(context.Conte
 		s, err := v.state(ctx)
 		switch {
 		case err != nil:
-			return struct{}{}, fmt.Errorf("%w: %w", drivers.ErrNothingDone, err)
+			return struct{}{}, drivers.NotDone(err)
 		case want(s):
 			return struct{}{}, nil
 		case !from(s):
-			return struct{}{}, fmt.Errorf("%w: it is %s, and cannot %s", drivers.ErrNothingDone, s.doing(), what)
+			return struct{}{}, drivers.NotDone(fmt.Errorf("it is %s, and cannot %s", s.doing(), what))
 		}
 		if err := tell(ctx); err != nil {
 			return struct{}{}, err

@@ -1,8 +1,8 @@
 // Package valetudo drives robot vacuums that run Valetudo (valetudo.cloud), over
-// its REST API: /api/v2/robot. It cleans everything or rooms by name, sends the
-// robot home, tells its state and battery, and draws its map.
+// its REST API: /api/v2/robot. It cleans everything, rooms by name or the spot where it stands,
+// sends the robot home, tells its state and battery, and draws its map.
 //
-// Not supported: zones, virtual walls, mop settings, updates, and robots in the
+// Not supported: zones by name, virtual walls, mop settings, updates, and robots in the
 // cloud of their makers.
 package valetudo
 
@@ -25,6 +25,7 @@ import (
 
 var (
 	_ drivers.Cleaner  = (*Vacuum)(nil)
+	_ drivers.Spotter  = (*Vacuum)(nil)
 	_ drivers.Areas    = (*Vacuum)(nil)
 	_ drivers.Mapper   = (*Vacuum)(nil)
 	_ drivers.Sensor   = (*Vacuum)(nil)
@@ -40,7 +41,7 @@ var (
 
 // Kind is the kind of driver for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "valetudo", Class: "vacuum", About: "robot vacuum with Valetudo: rooms by name, state, battery, map", Open: Open, Discover: Discover}
+	return drivers.Kind{Name: "valetudo", Class: "vacuum", About: "robot vacuum with Valetudo: rooms by name, the spot, state, battery, map", Open: Open, Discover: Discover}
 }
 
 // Vacuum is one robot.
@@ -100,6 +101,9 @@ func (v *Vacuum) Halt() error {
 	defer cancel()
 	return v.Named(v.web.Last(ctx, v.stop))
 }
+
+// Keeps reports whether a halt leaves it as it is.
+func (v *Vacuum) Keeps() bool { return v.cfg.Safe == Keep }
 
 // Safe reports whether it stands still.
 func (v *Vacuum) Safe(ctx context.Context) (bool, error) {

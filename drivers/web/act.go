@@ -124,8 +124,8 @@ func (c *Client) Last(ctx context.Context, do func(context.Context) error) error
 	return c.late.doubt()
 }
 
-// inTurn waits until the device is done with what it was told before.
-func (c *Client) inTurn(ctx context.Context) error {
+// InTurn waits until the device is done with what it was told before.
+func (c *Client) InTurn(ctx context.Context) error {
 	if ctx.Value(lastWord{}) != nil {
 		return nil
 	}
@@ -175,7 +175,8 @@ func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, er
 	case <-done:
 	case <-ctx.Done():
 		if !h.spare() {
-			c.outlive(done, func() (answered bool) {
+			c.Outlive(func() (answered bool) {
+				<-done
 				if err == nil {
 					_ = resp.Body.Close() // nobody wants it
 				}
@@ -191,7 +192,7 @@ func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, er
 		end()
 		switch {
 		case !h.heard:
-			err = &unheardError{err}
+			err = drivers.NotDone(err)
 		case errors.Is(context.Cause(own), errSlow):
 			c.Unsure()
 		}
@@ -202,13 +203,13 @@ func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, er
 	return resp, nil
 }
 
-// outlive keeps a call whose caller goes.
-func (c *Client) outlive(done <-chan struct{}, then func() (answered bool)) {
+// Outlive keeps a call that the device has heard, and whose caller goes. end waits for
+// its end, within the timeout, and reports whether there was an answer.
+func (c *Client) Outlive(end func() (answered bool)) {
 	over := make(chan struct{})
 	c.late.add(over)
 	go func() {
-		<-done
-		c.late.over(over, then())
+		c.late.over(over, end())
 		close(over)
 	}()
 }

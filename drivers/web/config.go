@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/address"
 )
 
 // Config is where a device is and how one logs in there. Drivers embed it.
@@ -67,6 +68,9 @@ func CheckURL(key, s string) error {
 		return fmt.Errorf("%s: holds a user name; write it as username, and the rest as password", key)
 	case u.RawQuery != "" || u.Fragment != "":
 		return fmt.Errorf("%s: holds more than a place; leave out what begins with ? or #", key)
+	}
+	if err := address.CheckURL(u); err != nil {
+		return fmt.Errorf("%s: %w", key, err)
 	}
 	return nil
 }

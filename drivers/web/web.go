@@ -54,6 +54,7 @@ type StatusError struct {
 	Status int
 	Says   string // the first words of the answer
 	Advice string
+	Body   []byte // the answer
 }
 
 func (e *StatusError) Error() string {
@@ -113,25 +114,25 @@ var errSlow = errors.New("timeout")
 // Do asks. An error that is drivers.ErrNothingDone says that the device has not
 // heard of it, or has refused it; with any other it may have done it.
 func (c *Client) Do(ctx context.Context, call Call) (Answer, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errSlow)
-	defer cancel()
 	u, err := c.url(call.Path)
 	if err != nil {
 		return Answer{}, err
 	}
 	if call.Acts {
-		if err := c.inTurn(ctx); err != nil {
-			return Answer{}, c.explain(ctx, u, &unheardError{err})
+		if err := c.InTurn(ctx); err != nil {
+			return Answer{}, c.explain(ctx, u, call, drivers.NotDone(err))
 		}
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errSlow) // its turn has come
+	defer cancel()
 	resp, err := c.login(ctx, u, call)
 	if err != nil {
-		return Answer{}, c.explain(ctx, u, err)
+		return Answer{}, c.explain(ctx, u, call, err)
 	}
 	defer func() { _ = resp.Body.Close() }() // what was read is judged below
 	a, err := read(resp, call)
 	if err != nil {
-		return Answer{}, c.explain(ctx, u, err)
+		return Answer{}, c.explain(ctx, u, call, err)
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return Answer{}, c.refused(u, resp.StatusCode, a.Body)
@@ -208,16 +209,10 @@ func (c *Client) look(ctx context.Context, req *http.Request) (*http.Response, e
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
 	resp, err := c.rt.RoundTrip(req.WithContext(ctx))
 	if err != nil && !reached.Load() {
-		return nil, &unheardError{err}
+		return nil, drivers.NotDone(err)
 	}
 	return resp, err
 }
-
-// unheardError is a call that the device has not heard of.
-type unheardError struct{ err error }
-
-func (e *unheardError) Error() string   { return e.err.Error() }
-func (e *unheardError) Unwrap() []error { return []error{e.err, drivers.ErrNothingDone} }
 
 func read(resp *http.Response, call Call) (Answer, error) {
 	limit := call.Max
@@ -235,17 +230,19 @@ func read(resp *http.Response, call Call) (Answer, error) {
 }
 
 // explain says which device it was, and of a context that ended why it did.
-func (c *Client) explain(ctx context.Context, u *url.URL, err error) error {
+func (c *Client) explain(ctx context.Context, u *url.URL, call Call, err error) error {
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	cause := context.Cause(ctx)
 	slow := errors.Is(cause, errSlow) || cause == nil && errors.Is(err, errSlow) // the call's own end, a moment before that of ctx
 	switch {
 	case slow && errors.Is(err, drivers.ErrNothingDone):
-		return fmt.Errorf("%w: %s does not answer in %v; is it switched on, and in this network?", drivers.ErrNothingDone, shown(u), c.cfg.Timeout)
-	case slow:
+		return drivers.NotDone(fmt.Errorf("%s does not answer in %v; is it switched on, and in this network?", shown(u), c.cfg.Timeout))
+	case slow && call.Acts:
 		return fmt.Errorf("no answer from %s in %v, though it may have heard; look at the device", shown(u), c.cfg.Timeout)
+	case slow:
+		return fmt.Errorf("no answer from %s in %v; look at the device", shown(u), c.cfg.Timeout)
 	case cause != nil && errors.Is(err, drivers.ErrNothingDone):
-		return fmt.Errorf("%w: %w", drivers.ErrNothingDone, cause)
+		return drivers.NotDone(cause)
 	case cause != nil:
 		return cause
 	case untrusted:
@@ -263,15 +260,13 @@ func shown(u *url.URL) string {
 }
 
 func (c *Client) refused(u *url.URL, status int, body []byte) error {
-	return &StatusError{Where: shown(u), Status: status, Says: c.words(body), Advice: c.advice(status)}
+	return &StatusError{Where: shown(u), Status: status, Says: c.words(body), Advice: c.advice(status), Body: body}
 }
 
 func (c *Client) advice(status int) string {
 	switch {
-	case status == http.StatusUnauthorized && c.secrets.User == "" && c.secrets.Token == "":
-		return "it wants a log-in: set username and password, or token"
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return "it refuses the log-in: check username and password, or token"
+		return c.howToLogIn()
 	case status >= 300 && status < 400:
 		return "it wants to lead elsewhere, and is not followed: set url to where it leads"
 	case status == http.StatusNotFound:
@@ -282,6 +277,19 @@ func (c *Client) advice(status int) string {
 		return "the device has a fault: look at its log, restart it"
 	}
 	return "it does not take that: is it of this kind, and its firmware new enough?"
+}
+
+// howToLogIn is what to do where a log-in is wanted, by what was configured.
+func (c *Client) howToLogIn() string {
+	switch {
+	case c.secrets.User == "" && c.secrets.Token == "":
+		return "it wants a log-in: set token_file, or username and password_file"
+	case c.secrets.User == "":
+		return "it refuses the log-in: check the token, and what it may do"
+	case c.secrets.Token == "":
+		return "it refuses the log-in: check username and password"
+	}
+	return "it refuses the log-in: check username and password, and the token"
 }
 
 // words are the first words of a refusal that is no page of HTML, and holds no

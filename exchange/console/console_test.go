@@ -236,6 +236,9 @@ func TestLinks(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	h.is(http.StatusForbidden, phone, http.MethodPost, "/console/invite", `{"name":"more"}`)
+	if _, text, _ := h.call(b, http.MethodPost, "/console/invite", `{"name":"李"}`); !strings.Contains(text, "give the id as well") {
+		t.Error(text)
+	}
 	h.is(http.StatusCreated, b, http.MethodPost, "/console/invite", `{"name":"Ben Bär"}`)
 	for _, body := range []string{`{"name":""}`, `{"name":"ana"}`, `{"name":"x","actor":"a/b"}`, `{"name":"exchange"}`, `{"name":"x","at":"javascript:1"}`} {
 		if code, text, _ := h.call(b, http.MethodPost, "/console/invite", body); code != http.StatusBadRequest && code != http.StatusConflict {

@@ -20,21 +20,21 @@ import (
 
 // executor is an executor as the page shows it.
 type executor struct {
-	ID           string             `json:"id"`
-	Name         string             `json:"name"`
-	Person       bool               `json:"person"`
-	Live         bool               `json:"live"`
-	LastSeen     time.Time          `json:"last_seen"`
-	Capabilities []mess.Capability  `json:"capabilities"`
-	Availability mess.Availability  `json:"availability,omitempty"`
-	Schedule     string             `json:"schedule,omitempty"`
-	Stopped      *mess.Stopped      `json:"stopped,omitempty"`
-	Stopping     int                `json:"stopping,omitempty"`   // stops that it has not confirmed
-	StopOrder    *mess.Stop         `json:"stop_order,omitempty"` // the last of them
-	OnHold       string             `json:"on_hold,omitempty"`
-	Hold         *mess.Hold         `json:"hold,omitempty"` // the order behind on_hold, where there is one: who, when and why
-	Disarmed     any                `json:"disarmed,omitempty"`
-	Failing      []exchange.Failing `json:"failing,omitempty"` // for operators
+	ID           string            `json:"id"`
+	Name         string            `json:"name"`
+	Person       bool              `json:"person"`
+	Live         bool              `json:"live"`
+	LastSeen     time.Time         `json:"last_seen"`
+	Capabilities []mess.Capability `json:"capabilities"`
+	Availability mess.Availability `json:"availability,omitempty"`
+	Schedule     string            `json:"schedule,omitempty"`
+	Stopped      *mess.Stopped     `json:"stopped,omitempty"`
+	Stopping     int               `json:"stopping,omitempty"`   // stops that it has not confirmed
+	StopOrder    *mess.Stop        `json:"stop_order,omitempty"` // the last of them
+	OnHold       string            `json:"on_hold,omitempty"`
+	Hold         *mess.Hold        `json:"hold,omitempty"` // the order behind on_hold, where there is one: who, when and why
+	Disarmed     any               `json:"disarmed,omitempty"`
+	Failing      []mess.Failing    `json:"failing,omitempty"` // for operators
 }
 
 // state is how everything stands that is not a thread.
@@ -61,7 +61,7 @@ func (g *guest) state() state {
 			one.Disarmed = why
 		}
 		if g.who.Has(exchange.Operator) {
-			one.Failing = exchange.FailingOf(e.Executor)
+			one.Failing = e.FailingDevices()
 		}
 		s.Executors = append(s.Executors, one)
 	}
@@ -102,13 +102,16 @@ func (g *guest) events() error {
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("X-Accel-Buffering", "no")
 	s := &stream{w: g.w}
-	if err := s.send("", "hello", map[string]string{"exchange": g.x.ID()}); err != nil {
-		return nil // the browser is gone
-	}
 	group, ctx := errgroup.WithContext(g.r.Context())
-	group.Go(func() error { return g.tellStates(ctx, s) })
+	hello := func() error {
+		if err := s.send("", "hello", map[string]string{"exchange": g.x.ID()}); err != nil {
+			return err
+		}
+		group.Go(func() error { return g.tellStates(ctx, s) })
+		return nil
+	}
 	group.Go(func() error {
-		return g.x.Follow(ctx, g.who, g.r.Header.Get("Last-Event-ID"), func(e exchange.Event) error { return s.event(e) })
+		return g.x.FollowFrom(ctx, g.who, g.r.Header.Get("Last-Event-ID"), hello, s.event)
 	})
 	if err := group.Wait(); err != nil && g.r.Context().Err() == nil && !errors.Is(err, errGone) {
 		g.log.Debug("console: events ended", "actor", g.who.ID, "err", err) // the browser comes back

@@ -27,7 +27,9 @@ const (
 // away.
 func (c *Console) newInvite(actor, name string) (token string, ends time.Time, err error) {
 	if actor == "" {
-		actor = idOf(name)
+		if actor = idOf(name); actor == "" {
+			return "", ends, mess.Refuse(mess.Invalid, "name: of %.60q no id can be made; write one with letters a to z or digits, or give the id as well", name)
+		}
 	}
 	if !mess.ValidID(actor) || actor == exchange.Self {
 		return "", ends, mess.Refuse(mess.Invalid, "actor: %.60q cannot be an id; use letters, digits and . _ : @ -", actor)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -31,7 +30,8 @@ type blobs struct {
 // does may still be on its way.
 const unusedFor = 7 * 24 * time.Hour
 
-var sum256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
+// isSum reports whether s is a SHA-256 as file names have it.
+func isSum(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
 
 func openBlobs(dir string) (*blobs, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -42,7 +42,7 @@ func openBlobs(dir string) (*blobs, error) {
 
 // path is where the content with a sum is. What is no sum is nowhere.
 func (b *blobs) path(sum string) (string, error) {
-	if !sum256.MatchString(sum) {
+	if !isSum(sum) {
 		return "", fmt.Errorf("%.80q is not a SHA-256: %w", sum, os.ErrNotExist)
 	}
 	return filepath.Join(b.dir, sum), nil
@@ -138,7 +138,7 @@ func (b *blobs) clean(used map[string]bool) error {
 		if err != nil {
 			continue // gone meanwhile
 		}
-		old := time.Since(info.ModTime()) > unusedFor && sum256.MatchString(e.Name()) && !used[e.Name()]
+		old := time.Since(info.ModTime()) > unusedFor && isSum(e.Name()) && !used[e.Name()]
 		if old || strings.HasPrefix(e.Name(), temporary) {
 			errs = append(errs, os.Remove(filepath.Join(b.dir, e.Name())))
 			continue

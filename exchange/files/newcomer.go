@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/internal/wal"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -34,7 +35,7 @@ type adopted struct {
 // adoptAll takes threads in that the log does not know: somebody has put them
 // there, or the log was lost. What cannot be taken in is told.
 func (s *Store) adoptAll(ctx context.Context, places []messeaf.Place) error {
-	slices.SortFunc(places, func(a, b messeaf.Place) int { return cmp.Or(cmp.Compare(a.Ref, b.Ref), further(a, b)) })
+	order.By(places, func(a, b messeaf.Place) int { return cmp.Or(cmp.Compare(a.Ref, b.Ref), further(a, b)) })
 	if len(places) > 1000 {
 		s.cfg.Log.Info("reading threads that the log does not know", "threads", len(places))
 	}

@@ -170,7 +170,7 @@ func TestWhatWasJudgedBeforeTheLogWasLost(t *testing.T) {
 	}
 	size := 1 << 10
 	if !testing.Short() {
-		size = 650 << 10
+		size = 560 << 10
 	}
 	large := fill(t, s.store, "b", 30, size)
 	s.settle()

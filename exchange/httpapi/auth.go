@@ -113,11 +113,13 @@ const (
 )
 
 // mayRegister lets in who is on this machine, but for web pages, and who has an
-// enrolment code. failed is called if the registration comes to nothing: then a
-// code that is good once stays good.
+// enrolment code. A code that is not good is told there too: who sends one means
+// another exchange, or an earlier day. failed is called if the registration comes to
+// nothing: then a code that is good once stays good.
 func (c *call) mayRegister(id, code string) (failed func(), err error) {
 	failed = func() {}
-	if loopback(c.r.RemoteAddr) && !c.fromPage() && !c.passedOn() {
+	here := loopback(c.r.RemoteAddr) && !c.fromPage() && !c.passedOn()
+	if here && code == "" {
 		return failed, nil
 	}
 	c.guessing.Lock() // else many at once would have more guesses
@@ -132,7 +134,10 @@ func (c *call) mayRegister(id, code string) (failed func(), err error) {
 		return back, nil
 	}
 	c.guesses.Allow()
-	if code != "" {
+	switch {
+	case here:
+		return failed, mess.Refuse(mess.Forbidden, "enrol: this is not an enrolment code of the exchange, or it has been used or is over; on its own machine none is needed: leave it out, if this is the exchange that was meant")
+	case code != "":
 		return failed, mess.Refuse(mess.Forbidden, "this is not an enrolment code of the exchange, or it has been used or is over; messkit keys enrol there shows a new one")
 	}
 	return failed, mess.Refuse(mess.Forbidden, "registering from elsewhere needs an enrolment code, as enrol; messkit keys enrol at the exchange shows one")

@@ -43,7 +43,7 @@ func (c *call) executorOf(id string, body mess.Object) (*mess.Executor, error) {
 // the field.
 var meant = []string{
 	"executor_id", "id", "enrol", "display_name", "name", "capabilities", "availability", "schedule", "versions", "holding", "instance", "stopped", "held", "states",
-	"receipt_key", "disarmed", "failing", "areas", "location", "latency", "precision", "notifications", "hooks", "preferences",
+	"receipt_key", "disarmed", mess.FailingField, "areas", "location", "latency", "precision", "notifications", "hooks", "preferences",
 }
 
 // unmeant are the fields of a body that nobody here knows. They are told: one of
@@ -96,13 +96,23 @@ func (c *call) executors() error {
 	list := []map[string]any{}
 	for _, e := range c.x.Executors() {
 		v := executorJSON(e)
-		if failing := exchange.FailingOf(e.Executor); failing != nil && c.who.Has(exchange.Operator) {
-			v["failing"] = failing
+		if failing := e.FailingDevices(); failing != nil && c.who.Has(exchange.Operator) {
+			v[mess.FailingField] = failing
 		}
 		list = append(list, v)
 	}
 	c.json(http.StatusOK, map[string]any{"executors": list})
 	return nil
+}
+
+// forget takes an executor that is gone for good off the lists; stopping is how many
+// stops it has not confirmed, which reach it should it speak again.
+func (c *call) forget(id string) error {
+	stops, err := c.x.Forget(c.r.Context(), c.who, id)
+	if err == nil {
+		c.json(http.StatusOK, map[string]any{"executor_id": id, "forgotten": true, "stopping": stops})
+	}
+	return err
 }
 
 func executorJSON(e exchange.ExecutorInfo) map[string]any {

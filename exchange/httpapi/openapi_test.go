@@ -234,6 +234,9 @@ func TestTheDescriptionHolds(t *testing.T) {
 		{"profile", "executors/phone", phone, `{"display_name":"Phone 2"}`, 200, nil},
 		{"profile", "executors/tablet", phone, `{}`, 403, nil},
 		{"profile", "executors/agent", agent, `{"display_name":"A"}`, 409, nil},
+		{"forget", "executors/phone", d.op, "", 409, nil},
+		{"forget", "executors/none", d.op, "", 404, nil},
+		{"forget", "executors/phone", agent, "", 403, nil},
 		{"capabilities", "capabilities?tag=visual", agent, "", 200, nil},
 		{"capabilities", "capabilities?tag=%zz", agent, "", 400, nil},
 		{"hold", "hold", agent, `{"why":"the floor is wet","executors":["phone"]}`, 202, nil},
@@ -283,6 +286,7 @@ func TestTheDescriptionHolds(t *testing.T) {
 	d.ask(asked{"register", "register", "", `{"executor_id":"x"}`, 429, away})
 	d.everywhere(ref, agent, big)
 	d.notHere()
+	d.gone()
 	for id, o := range d.ops {
 		for code := range d.api.at(o.v, "responses").(map[string]any) {
 			if code != "default" && !d.seen[id+" "+code] {
@@ -344,4 +348,19 @@ func (d *described) notHere() {
 	for _, one := range []string{"status 404", "webhooks 404"} {
 		d.seen[one] = silent.seen[one]
 	}
+}
+
+// gone asks for what can only be done with an executor that has not been heard of for
+// a while.
+func (d *described) gone() {
+	cfg := exchange.DefaultConfig()
+	cfg.Unreachable, cfg.QuietLease = time.Second, time.Second
+	late := &described{madeOver(d.TB, httpapi.Config{}, cfg, exchange.NewMemory()).serve(), d.api, d.ops, map[string]bool{}}
+	late.register("phone", `"x"`)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end) && late.x.Executors()[0].Live; <-tick.C {
+	}
+	late.ask(asked{"forget", "executors/phone", late.op, "", 200, nil})
+	d.seen["forget 200"] = late.seen["forget 200"]
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/httpapi"
@@ -29,6 +30,26 @@ func TestEnrolmentCode(t *testing.T) {
 		}
 	}
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"e"}`), 201, "")
+}
+
+// On this machine none is needed, and one that is not good is told all the same: it
+// was meant for another exchange, or is an old one. Nobody is registered by it.
+func TestAWrongEnrolmentCodeHere(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	r := h.do("POST", root+"/register", "", `{"executor_id":"a","capabilities":["x"],"enrol":"K7QM4-T9XE2"}`)
+	if h.want(r, 403, ""); !strings.Contains(r.body, "on its own machine none is needed: leave it out") {
+		t.Errorf("it says %s", r.body)
+	}
+	if list := h.x.Executors(); len(list) != 0 {
+		t.Errorf("registered: %+v", list)
+	}
+	code, _, err := h.keys.NewCode("", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.want(h.do("POST", root+"/register", "", `{"executor_id":"a","enrol":"`+code+`"}`), 201, "")
+	h.want(h.do("POST", root+"/register", "", `{"executor_id":"b","enrol":"`+code+`"}`), 403, "")
+	h.want(h.do("POST", root+"/register", "", `{"executor_id":"b"}`), 201, "")
 }
 
 func TestWithoutAnEnrolmentCode(t *testing.T) {

@@ -46,6 +46,7 @@ var routes = []route{
 	{http.MethodGet, "events", plain((*call).events)},
 	{http.MethodGet, "executors", plain((*call).executors)},
 	{http.MethodPatch, "executors/{id}", named((*call).profile)},
+	{http.MethodDelete, "executors/{id}", named((*call).forget)},
 	{http.MethodGet, "capabilities", plain((*call).capabilities)},
 	{http.MethodPost, "stop", plain((*call).stop)},
 	{http.MethodPost, "hold", plain((*call).hold)},

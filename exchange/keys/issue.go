@@ -6,10 +6,10 @@ import (
 	"encoding/hex"
 	"maps"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -41,7 +41,7 @@ func (k *Keys) List() []Holder {
 	for i := range list {
 		list[i].OldUntil = old[list[i].Actor]
 	}
-	slices.SortFunc(list, func(a, b Holder) int { return cmp.Compare(a.Actor, b.Actor) })
+	order.By(list, func(a, b Holder) int { return cmp.Compare(a.Actor, b.Actor) })
 	return list
 }
 

@@ -163,9 +163,19 @@ func (c *call) cancel(ctx context.Context, raw json.RawMessage) (*sdk.CallToolRe
 	next := "it is being stopped, and some of it may have been done: mess_wait tells what"
 	if ack.Status == mess.Cancelled {
 		next = "it had not begun, and nothing was done"
+		if t, err := c.x.Thread(ctx, item.Re[0]); err != nil || mayHaveBegun(t) {
+			next = "it is cancelled, and somebody may have begun: mess_wait tells"
+		}
 	}
 	v.Add("next", strictyaml.Str(next))
 	return result(v), nil
+}
+
+// mayHaveBegun reports whether the exchange says of a cancelled thread that nobody knows
+// what was done.
+func mayHaveBegun(t Thread) bool {
+	s := lastStatus(t)
+	return s != nil && s.Reason != nil && s.Reason.Effect == mess.EffectUnknown
 }
 
 // capabilities tells what can be asked for, and who is there to do it.

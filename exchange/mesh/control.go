@@ -14,6 +14,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/mesh/post"
 	"github.com/messkit/messkit/exchange/mesh/state"
+	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -265,7 +266,7 @@ func (d *Door) status() *Status {
 	for _, a := range d.asks {
 		s.Asks = append(s.Asks, asksAs(a))
 	}
-	slices.SortFunc(s.Asks, func(a, b Asked) int { return strings.Compare(a.ID, b.ID) })
+	order.By(s.Asks, func(a, b Asked) int { return strings.Compare(a.ID, b.ID) })
 	return s
 }
 

@@ -104,6 +104,11 @@ func (h *home) show(ctx context.Context, p *shelf) error {
 			return err
 		}
 	}
+	for _, id := range h.d.x.Forgotten() {
+		if err := h.clear(ctx, p, id); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -211,14 +211,7 @@ type Executor struct {
 	Stopping     []mess.Stop       `json:"stopping"` // stops that it has not confirmed
 	Held         *mess.OnHold      `json:"held"`     // nil: it has not said that it takes nothing new
 	Hold         *mess.Hold        `json:"hold"`     // the hold that was given at the exchange, nil if none
-	Failing      []Failing         `json:"failing"`  // devices whose last use has failed; for operators
-}
-
-// Failing is a device whose last use has failed, by its executor's word.
-type Failing struct {
-	Device string    `json:"device"`
-	At     time.Time `json:"at"`
-	Why    string    `json:"why"`
+	Failing      []mess.Failing    `json:"failing"`  // devices whose last use has failed; for operators
 }
 
 // Executors lists who is registered.
@@ -228,6 +221,20 @@ func (c *Client) Executors(ctx context.Context) ([]Executor, error) {
 	}
 	err := c.get(ctx, &v, nil, "executors")
 	return v.Executors, err
+}
+
+// Forget takes an executor that is gone for good off the lists, and returns how many
+// stops it has not confirmed. It is for operators.
+func (c *Client) Forget(ctx context.Context, id string) (stops int, err error) {
+	u, err := c.at(ctx, nil, "executors", id)
+	if err != nil {
+		return 0, err
+	}
+	var v struct {
+		Stopping int `json:"stopping"`
+	}
+	err = c.fetch(ctx, request{method: http.MethodDelete, url: u}, &v)
+	return v.Stopping, err
 }
 
 // Status reads how the program that carries the exchange stands into v. It is for

@@ -49,7 +49,7 @@ func New(cfg Config, log *slog.Logger) (*Client, error) {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
 	t := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, IdleConnTimeout: idleTime,
-		TLSHandshakeTimeout: 10 * time.Second, TLSClientConfig: pinned(cfg.Pin), ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 4, MaxResponseHeaderBytes: 64 << 10,
+		TLSHandshakeTimeout: 10 * time.Second, TLSClientConfig: pinned(cfg.Pin), MaxIdleConnsPerHost: 4, MaxResponseHeaderBytes: 64 << 10,
 	}
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // a key goes to one host
 	return &Client{

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/internal/address"
 	"github.com/messkit/messkit/internal/secret"
 	"github.com/messkit/messkit/mess"
 )
@@ -71,6 +72,9 @@ func checkURL(text string) error {
 		return fmt.Errorf("url: %q is not the address of an exchange; %s", text, example)
 	case u.RawQuery != "" || u.Fragment != "":
 		return fmt.Errorf("url: %q has more than a path; leave out what follows ? or #", text)
+	}
+	if err := address.CheckURL(u); err != nil {
+		return fmt.Errorf("url: %w", err)
 	}
 	return nil
 }

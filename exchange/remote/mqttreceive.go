@@ -160,7 +160,7 @@ func (c *MQTT) introduce(ctx context.Context, about *mess.Executor) {
 	}
 	e := *about
 	e.Holding, e.Instance, e.Stopped, e.Held = nil, "", nil, nil
-	e.Extra = slices.DeleteFunc(slices.Clone(e.Extra), func(f mess.Field) bool { return f.Key == "failing" }) // for who runs the place, and not what it is
+	e.Extra = slices.DeleteFunc(slices.Clone(e.Extra), func(f mess.Field) bool { return f.Key == mess.FailingField }) // for who runs the place, and not what it is
 	m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}}
 	sum := sha256.Sum256(m.ListJSON())
 	hash := hex.EncodeToString(sum[:8])

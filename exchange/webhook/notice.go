@@ -86,8 +86,14 @@ func (s statuses) event(e exchange.Event) string {
 // who may see the thread is told of it.
 func (h *Hooks) happened(e exchange.Event) {
 	h.mu.Lock()
-	event := h.status.event(e)
+	event, more := h.status.event(e), e.Message.From == exchange.Self && e.Thread.Ref == h.ended
+	if h.ended = ""; e.Thread.Status.Terminal() {
+		h.ended = e.Thread.Ref
+	}
 	h.mu.Unlock()
+	if more { // the exchange adds to the end that was told just now
+		return
+	}
 	h.tellPeople(e)
 	if event == "" {
 		return

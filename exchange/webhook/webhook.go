@@ -71,6 +71,7 @@ type Hooks struct {
 	lanes  map[string]*lane // by executor
 	recent []Entry          // the log, oldest first
 	status statuses
+	ended  string               // the ref of the thread whose end was the last thing that happened
 	told   map[string][]string  // ref to the people who were told of the offer
 	tries  map[string]time.Time // when an executor has asked for a test, lately
 	used   bool                 // there is something to write down, or was once

@@ -12,6 +12,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/messkit/messkit/internal/address"
 )
 
 // Address says where a broker is, and with what one comes in.
@@ -67,6 +69,9 @@ func (a Address) checkURL() error {
 		return errors.New("url: certificates are for TLS; write mqtts://")
 	case u.Scheme == "mqtt" && a.PasswordFile != "" && !a.Insecure && !here(u.Hostname()):
 		return errors.New("url: the password would go over the network in plain text; write mqtts://, or insecure: true where a tunnel keeps it")
+	}
+	if err := address.CheckURL(u); err != nil {
+		return fmt.Errorf("url: %w", err)
 	}
 	return nil
 }

@@ -285,6 +285,14 @@ func (p *Tab) Go(url string) {
 	p.Until(`document.readyState === "complete"`)
 }
 
+// Reload loads the page anew.
+func (p *Tab) Reload() {
+	p.t.Helper()
+	p.Eval(`void (window.before = true)`, nil)
+	p.Call("Page.reload", object{}, nil)
+	p.Until(`!window.before && document.readyState === "complete"`)
+}
+
 // Eval returns the value of an expression, which may be a promise.
 func (p *Tab) Eval(expression string, result any) {
 	p.t.Helper()

@@ -1,6 +1,6 @@
-// Package collector has the garbage collector run often while little happens, so
-// that an idle program stays small, and seldom while much does, so that answers do
-// not wait for it.
+// Package collector has the garbage collector run often while little happens, and
+// gives back what is free, so that an idle program stays small; and seldom while much
+// happens, so that answers do not wait for it.
 package collector
 
 import (
@@ -18,7 +18,7 @@ type Pace struct {
 	More int // bytes at most that Busy lets the heap grow beyond what lives
 
 	Often time.Duration // collected again within this, much happens
-	Calm  time.Duration // not collected for so long, little does
+	Calm  time.Duration // not collected for so long, little does; what is free is given back
 }
 
 // DefaultPace is for a board with 512 MB.
@@ -31,7 +31,7 @@ func DefaultPace() Pace {
 func (p Pace) Keep() (stop func()) {
 	k := &keeper{pace: p, is: p.Idle}
 	debug.SetGCPercent(p.Idle)
-	k.calm = time.AfterFunc(p.Calm, func() { k.set(p.Idle) })
+	k.calm = time.AfterFunc(p.Calm, k.lull)
 	k.await()
 	return func() {
 		k.set(p.Idle)
@@ -50,6 +50,7 @@ type keeper struct {
 	mu   sync.Mutex
 	is   int // percent
 	last time.Time
+	own  bool // the next collection is that of lull
 	over bool
 }
 
@@ -61,8 +62,8 @@ func (k *keeper) await() {
 func (k *keeper) collected() {
 	now := time.Now()
 	k.mu.Lock()
-	often := !k.last.IsZero() && now.Sub(k.last) < k.pace.Often
-	k.last = now
+	often := !k.own && !k.last.IsZero() && now.Sub(k.last) < k.pace.Often
+	k.last, k.own = now, false
 	over := k.over
 	if often && !over {
 		k.calm.Reset(k.pace.Calm)
@@ -75,6 +76,19 @@ func (k *keeper) collected() {
 		k.set(k.pace.busy(live()))
 	}
 	k.await()
+}
+
+// lull collects once more, and gives the system back what is free: until then that is
+// twice what lives.
+func (k *keeper) lull() {
+	k.set(k.pace.Idle)
+	k.mu.Lock()
+	over := k.over
+	k.own = !over
+	k.mu.Unlock()
+	if !over {
+		debug.FreeOSMemory()
+	}
 }
 
 // set changes the percent, which stops the world for a moment, if it is another.

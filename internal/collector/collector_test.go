@@ -1,6 +1,7 @@
 package collector_test
 
 import (
+	"runtime"
 	"runtime/metrics"
 	"testing"
 	"time"
@@ -29,6 +30,30 @@ func TestThePaceFollowsTheWork(t *testing.T) {
 			keep[0]++
 		})
 	}
+}
+
+// In a lull the system gets back what is free.
+func TestALullGivesBack(t *testing.T) {
+	kept := make([][]byte, 64)
+	for i := range kept {
+		kept[i] = make([]byte, 1<<20)
+	}
+	full := held()
+	runtime.KeepAlive(kept)
+	stop := collector.Pace{Idle: 50, Busy: 300, More: 1 << 30, Often: time.Millisecond, Calm: 10 * time.Millisecond}.Keep()
+	defer stop()
+	for end := time.Now().Add(time.Minute); held() > full-48<<20; <-time.After(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d bytes are held, and were %d", held(), full)
+		}
+	}
+}
+
+// held is how much memory the system has given, and not got back.
+func held() uint64 {
+	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64() - s[1].Value.Uint64()
 }
 
 // When it is over, the percent stays.

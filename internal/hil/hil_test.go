@@ -34,7 +34,7 @@ var targets = []target{
 			Qemu: "qemu-system-x86_64", How: "apt-get install qemu-system-x86", Console: "ttyS0",
 			Options: []string{"-accel", "tcg", "-icount", "shift=3,sleep=off", "-cpu", "max", "-m", "768", "-nodefaults", "-serial", "stdio"},
 		},
-		modules: append(bridge, hil.Module{Name: "vivid", Parameters: "n_devs=1 node_types=0x1"}), tests: "^Test[^P]", least: 26,
+		modules: append(bridge, hil.Module{Name: "vivid", Parameters: "n_devs=1 node_types=0x1"}), tests: "^Test[^P]", least: 28,
 	},
 	{
 		name: "raspi3b", arch: "arm64",
@@ -50,7 +50,7 @@ var targets = []target{
 			Qemu: "qemu-system-aarch64", How: "apt-get install qemu-system-arm", Console: "ttyAMA0",
 			Options: []string{"-M", "virt", "-cpu", "cortex-a53", "-m", "768", "-nodefaults", "-serial", "stdio"},
 		},
-		modules: bridge, tests: "^TestBridge", least: 21,
+		modules: bridge, tests: "^TestBridge", least: 23,
 	},
 }
 
@@ -137,7 +137,7 @@ func programs(t *testing.T, arch, dir string) []hil.File {
 	build := func(name string, args ...string) hil.File {
 		file := hil.File{Name: name, From: filepath.Join(dir, filepath.Base(name)+"-"+arch)}
 		c := exec.Command("go", slices.Insert(args, 1, "-o", file.From)...)
-		c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOFLAGS=-buildvcs=false")
+		c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOFLAGS="+os.Getenv("GOFLAGS")+" -buildvcs=false")
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 		}

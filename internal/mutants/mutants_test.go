@@ -84,7 +84,7 @@ func (m mutant) run(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	c := exec.Command("go", args...)
 	c.Dir = root(t)
-	c.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false -overlay="+m.overlay(t))
+	c.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -buildvcs=false -overlay="+m.overlay(t))
 	out, err := c.CombinedOutput()
 	return string(out), err
 }

@@ -19,8 +19,18 @@ import (
 	"github.com/messkit/messkit/internal/picture"
 )
 
-// judged are pictures of every way and kind, made to fit, by name.
+// judged are pictures of every way and kind, made to fit, by name. They are made once.
 func judged(t *testing.T) map[string]picture.Picture {
+	t.Helper()
+	if allJudged == nil {
+		allJudged = judge(t)
+	}
+	return allJudged
+}
+
+var allJudged map[string]picture.Picture
+
+func judge(t *testing.T) map[string]picture.Picture {
 	t.Helper()
 	out := map[string]picture.Picture{}
 	for _, size := range []image.Point{{1, 1}, {9, 300}, {333, 251}, {640, 480}} {

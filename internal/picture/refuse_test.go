@@ -101,9 +101,9 @@ func (c *countdown) Err() error {
 
 // Fit looks at its context before each step that takes long.
 func TestFitEndsBetweenSteps(t *testing.T) {
-	data := withEXIF(jpegOf(t, scene(500, 400, 20), 95), 6, bigEndian)
+	data := withEXIF(jpegOf(t, scene(250, 200, 20), 95), 6, bigEndian)
 	for n := 0; ; n++ {
-		_, err := picture.Fit(&countdown{t.Context(), n}, data, picture.Limits{MaxBytes: 15_000})
+		_, err := picture.Fit(&countdown{t.Context(), n}, data, picture.Limits{MaxBytes: 5 << 10})
 		if err == nil {
 			if n < 10 {
 				t.Errorf("Fit looked at its context %d times only", n)

@@ -32,11 +32,20 @@ func Decode(file string, data []byte, out any) error {
 	if len(docs) == 1 {
 		root = docs[0]
 	}
-	d := &decoder{file: file}
+	d := newDecoder(file)
 	for _, p := range twice {
 		d.fail(p.Line, "", "%s", p.Text)
 	}
-	d.into(reflect.ValueOf(out).Elem(), root, "")
+	return d.root(root, out)
+}
+
+// DecodeValue is Decode of what Parse has read of the file.
+func DecodeValue(file string, root *Value, out any) error {
+	return newDecoder(file).root(root, out)
+}
+
+func (d *decoder) root(v *Value, out any) error {
+	d.into(reflect.ValueOf(out).Elem(), v, "")
 	return d.problems.Err()
 }
 
@@ -53,6 +62,11 @@ func inFile(file string, err error) error {
 type decoder struct {
 	file     string
 	problems Problems
+	known    map[reflect.Type][]field // fieldsOf what was decoded
+}
+
+func newDecoder(file string) *decoder {
+	return &decoder{file: file, known: map[reflect.Type][]field{}}
 }
 
 func (d *decoder) fail(line int, path, format string, args ...any) {
@@ -149,7 +163,11 @@ func (d *decoder) fields(out reflect.Value, v *Value, path string) {
 	if !d.want(v, Map, path) {
 		return
 	}
-	known := fieldsOf(out.Type())
+	known, ok := d.known[out.Type()]
+	if !ok {
+		known = fieldsOf(out.Type())
+		d.known[out.Type()] = known
+	}
 	for _, p := range v.Pairs {
 		i := slices.IndexFunc(known, func(f field) bool { return f.name == p.Key })
 		if i < 0 {
@@ -193,7 +211,7 @@ func (d *decoder) duration(out reflect.Value, v *Value, path string) {
 	t, err := time.ParseDuration(v.Text)
 	switch {
 	case v.Kind == Number && v.Text != "0":
-		d.fail(v.Line, path, "%s has no unit; write %ss for seconds", v.Text, v.Text)
+		d.fail(v.Line, path, "%s has no unit; write %[1]ss for seconds, %[1]sm for minutes or %[1]sms for thousandths of a second", v.Text)
 	case v.Kind == Number:
 	case err != nil || v.Kind != String:
 		d.fail(v.Line, path, "%q is not a duration; write it like 90s, 10m or 2h30m", v.Text)

@@ -111,7 +111,7 @@ c.yaml:6: camera.url: is missing; write where the camera is
 c.yaml:7: camera.skip: is more than 10; write less
 c.yaml:9: more.tiemout: unknown key (did you mean timeout?); known keys: skip, timeout, url
 c.yaml:9: more.url: is missing; write where the camera is
-c.yaml:10: more.timeout: 30 has no unit; write 30s for seconds
+c.yaml:10: more.timeout: 30 has no unit; write 30s for seconds, 30m for minutes or 30ms for thousandths of a second
 c.yaml:11: areas: is a mapping; write a list
 c.yaml:12: prot: unknown key (did you mean port?); known keys: areas, camera, devices, free, level, more, name, on, port, scale
 c.yaml:13: hidden: unknown key; known keys: areas, camera, devices, free, level, more, name, on, port, scale`
@@ -182,6 +182,35 @@ func TestASecondDocumentIsAMistake(t *testing.T) {
 		"c.yaml:3: a second document begins here; put all in one")
 	wantErr(t, strictyaml.Decode("c.yaml", []byte("port: [\n"), &config{}),
 		"c.yaml:1: not YAML: did not find expected node content")
+}
+
+// A line is told of each mistake, whatever stands in the name of a key.
+func TestAMistakeIsOneLine(t *testing.T) {
+	wantErr(t, strictyaml.Decode("c.yaml", []byte("\"on\\n\\e[2J\\t\": 1\n"), &struct {
+		Port int `yaml:"port"`
+	}{}), `c.yaml:1: on\n\x1b[2J\t: unknown key; known keys: port`)
+}
+
+// A node with other texts under some of its keys is the same beside these.
+func TestReplace(t *testing.T) {
+	var c config
+	if err := strictyaml.Decode("c.yaml", []byte("devices: {a: {name: x, url: y, skip: 3, areas: [z]}}"), &c); err != nil {
+		t.Fatal(err)
+	}
+	n := c.Devices["a"]
+	got := n.Replace(func(s string) string { return "not " + s }, "name", "skip", "areas", "none")
+	var is struct {
+		base
+		URL   string   `yaml:"url"`
+		Skip  int      `yaml:"skip"`
+		Areas []string `yaml:"areas"`
+	}
+	if err := got.Decode(&is); err != nil || is.Name != "not x" || is.URL != "y" || is.Skip != 3 || is.Areas[0] != "z" || got.File() != "c.yaml" || got.Line() != n.Line() {
+		t.Errorf("%+v, %v", is, err)
+	}
+	if n.Sum() == got.Sum() {
+		t.Error("it was not replaced, or the first as well")
+	}
 }
 
 // A key that is there twice hides nothing else.

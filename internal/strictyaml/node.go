@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/messkit/messkit/internal/order"
 )
 
 // Node is a part of a configuration that is decoded later, by the package that
@@ -52,6 +54,26 @@ func (n Node) Under(key string) Node {
 	return Node{path: join(n.path, key), file: n.file}
 }
 
+// File is the name of the file that the node is of, "" for none.
+func (n Node) File() string { return n.file }
+
+// Replace is n with other texts under some of its keys.
+func (n Node) Replace(with func(string) string, keys ...string) Node {
+	if n.value == nil || n.value.Kind != Map {
+		return n
+	}
+	v := *n.value
+	v.Pairs = slices.Clone(v.Pairs)
+	for i, p := range v.Pairs {
+		if slices.Contains(keys, p.Key) && p.Value != nil && p.Value.Kind == String {
+			one := *p.Value
+			one.Text = with(one.Text)
+			v.Pairs[i].Value = &one
+		}
+	}
+	return Node{&v, n.file, n.path}
+}
+
 // Keys lists the keys of a mapping, in the order written.
 func (n Node) Keys() []string {
 	if n.value == nil {
@@ -87,7 +109,7 @@ func (n Node) Split(as any) (theirs, rest Node) {
 // Decode reads the node into out, over what is in it, as the function Decode
 // does. A node that is not there leaves out as it is, and is validated.
 func (n Node) Decode(out any) error {
-	d := &decoder{file: n.file}
+	d := newDecoder(n.file)
 	v := n.value
 	if v == nil {
 		v = &Value{Kind: Map}
@@ -117,7 +139,9 @@ func (v *Value) sum(w io.Writer) {
 	for _, one := range v.List {
 		one.sum(w)
 	}
-	for _, p := range slices.SortedFunc(slices.Values(v.Pairs), func(a, b Pair) int { return strings.Compare(a.Key, b.Key) }) {
+	pairs := slices.Clone(v.Pairs)
+	order.By(pairs, func(a, b Pair) int { return strings.Compare(a.Key, b.Key) })
+	for _, p := range pairs {
 		fmt.Fprintf(w, "%d:%s ", len(p.Key), p.Key)
 		p.Value.sum(w)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -134,15 +135,25 @@ func TestWhatAMessageMayCost(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		start := time.Now()
+		start := worked(t)
 		_, _ = strictyaml.Parse([]byte(text), strictyaml.Message)
-		took := time.Since(start)
+		took := worked(t) - start
 		runtime.ReadMemStats(&after)
 		if used := after.TotalAlloc - before.TotalAlloc; used > 64<<20 || took > 5*time.Second {
 			t.Errorf("%s: %v and %d MB", name, took, used>>20)
 		}
 		t.Logf("%-10s %v, %d KB", name, took, (after.TotalAlloc-before.TotalAlloc)>>10)
 	}
+}
+
+// worked is how long processors have worked for this process, however busy the machine is.
+func worked(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // Whatever is parsed comes back the same through YAML and through JSON.

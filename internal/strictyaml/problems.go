@@ -3,8 +3,11 @@ package strictyaml
 import (
 	"cmp"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+
+	"github.com/messkit/messkit/internal/order"
 )
 
 // Problem is one thing that is wrong with a document.
@@ -29,6 +32,23 @@ func (p Problem) Error() string {
 		b.WriteString(p.Path + ": ")
 	}
 	b.WriteString(p.Text)
+	return oneLine(b.String())
+}
+
+// oneLine is text in which control characters are written out: a name with a line break
+// would tear what is said of it apart.
+func oneLine(text string) string {
+	if !strings.ContainsFunc(text, unicode.IsControl) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsControl(r) {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		} else {
+			b.WriteRune(r)
+		}
+	}
 	return b.String()
 }
 
@@ -56,7 +76,7 @@ func (p Problems) Err() error {
 	if len(p) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(p, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
+	order.By(p, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
 	return p
 }
 

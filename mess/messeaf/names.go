@@ -3,10 +3,10 @@ package messeaf
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/messkit/messkit/internal/ascii"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -57,13 +57,11 @@ func ParseRef(ref string) (day string, serial int, ok bool) {
 	return ref[:10], serial, err == nil && serial > 0
 }
 
-// validRef is what can be a folder and a file everywhere. Others name threads
-// in their own way, so the form is not ours.
-var validRef = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,199}$`)
-
-// ValidRef reports whether a thread can be called so on a disk.
+// ValidRef reports whether a thread can be called so on a disk: what can be a
+// folder and a file everywhere. Others name threads in their own way, so the
+// form is not ours.
 func ValidRef(ref string) bool {
-	return validRef.MatchString(ref) && !strings.Contains(ref, "..") && !strings.HasSuffix(ref, ".") &&
+	return ascii.Name(ref, 200, "._@+-") && !strings.Contains(ref, "..") && !strings.HasSuffix(ref, ".") &&
 		!strings.HasSuffix(ref, ".yaml") && !strings.HasSuffix(ref, ".messe-af") && !strings.HasSuffix(ref, ".zip")
 }
 
@@ -166,8 +164,6 @@ const (
 // FileName is the name of a thread's file number n, from 0.
 func FileName(n int, ref string) string { return fmt.Sprintf("%03d-%s%s", n, ref, Ext) }
 
-var fileNumber = regexp.MustCompile(`^([0-9]{3,6})-(.+)$`)
-
 // cutExt returns a file's name without its ending; false if it is no thread's.
 func cutExt(name string) (string, bool) {
 	if stem, ok := strings.CutSuffix(name, Ext); ok {
@@ -182,20 +178,20 @@ func ParseFileName(name string) (n int, ref string, ok bool) {
 	if !ok {
 		return 0, "", false
 	}
-	m := fileNumber.FindStringSubmatch(stem)
-	if m == nil || !ValidRef(m[2]) {
+	number, ref, _ := strings.Cut(stem, "-")
+	if !ascii.Digits(number, 3, 6) || !ValidRef(ref) {
 		return 0, "", false
 	}
-	n, err := strconv.Atoi(m[1])
-	return n, m[2], err == nil
+	n, err := strconv.Atoi(number)
+	return n, ref, err == nil
 }
-
-var validAttachment = regexp.MustCompile(`^att-[0-9]{1,9}-[A-Za-z0-9._@+-]{1,200}$`)
 
 // ValidAttachment reports whether name is that of an attachment in a thread's
 // folder. A valid name holds no path.
 func ValidAttachment(name string) bool {
-	return validAttachment.MatchString(name) && !strings.Contains(name, "..")
+	rest, ok := strings.CutPrefix(name, "att-")
+	number, own, _ := strings.Cut(rest, "-")
+	return ok && ascii.Digits(number, 1, 9) && ascii.Text(own, 200, "._@+-") && !strings.Contains(name, "..")
 }
 
 // AttachmentName is att-{serial}-{type}-{name}.{ext} (section "Attachment

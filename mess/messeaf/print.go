@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/internal/strictyaml"
 	"github.com/messkit/messkit/mess"
 )
@@ -53,7 +54,7 @@ func PrintMessage(m mess.Message) ([]byte, error) {
 			head.Pairs = append(head.Pairs, p)
 		}
 	}
-	slices.SortStableFunc(head.Pairs, func(a, b strictyaml.Pair) int { return place(a.Key) - place(b.Key) })
+	order.By(head.Pairs, func(a, b strictyaml.Pair) int { return place(a.Key) - place(b.Key) })
 	text, err := blocks(head, list)
 	return append([]byte("\n"+separator), text...), err
 }

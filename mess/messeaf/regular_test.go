@@ -69,8 +69,7 @@ func TestIgnored(t *testing.T) {
 	got, err := messeaf.Ignored(fsys, messeaf.Received)
 	want := `state=received/V.mess.yaml: is no thread, which is a folder, or a file whose name ends in .messe-af.yaml
 state=received/W x.messe-af: cannot be the name of a thread; use letters, digits, and . _ @ + - between them
-state=received/X
-y: cannot be the name of a thread; use letters, digits, and . _ @ + - between them
+state=received/X\ny: cannot be the name of a thread; use letters, digits, and . _ @ + - between them
 state=received/Y.messe-af.yaml: is a symbolic link, which is not followed; put what it leads to in its place`
 	if err != nil || got.Error() != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, got.Error(), want)

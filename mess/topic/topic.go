@@ -5,8 +5,9 @@ package topic
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/messkit/messkit/internal/ascii"
 )
 
 // first is what every topic of the binding begins with: its name and version.
@@ -25,12 +26,9 @@ const Anywhere = first + "+/x/status"
 // Wild stands for any one id in a filter.
 const Wild = "+"
 
-// validID is what names an actor or an exchange in a topic: no wildcard, no
-// slash, no second spelling in capital letters.
-var validID = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
-
-// ValidID reports whether an id can stand in a topic.
-func ValidID(id string) bool { return validID.MatchString(id) }
+// ValidID reports whether the id of an actor or an exchange can stand in a
+// topic: no wildcard, no slash, no second spelling in capital letters.
+func ValidID(id string) bool { return ascii.Name(id, 64, "._-") && strings.ToLower(id) == id }
 
 // CheckID tells why an id cannot stand in a topic.
 func CheckID(id string) error {
@@ -40,11 +38,9 @@ func CheckID(id string) error {
 	return fmt.Errorf("%.80q cannot stand in a topic of MQTT; use small letters, digits and . _ -, at most 64", id)
 }
 
-// validName is the ref of a thread, or the name of an attachment.
-var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,199}$`)
-
-// ValidName reports whether a ref or a file's name can stand in a topic.
-func ValidName(s string) bool { return validName.MatchString(s) && !strings.Contains(s, "..") }
+// ValidName reports whether the ref of a thread, or the name of an attachment,
+// can stand in a topic.
+func ValidName(s string) bool { return ascii.Name(s, 200, "._@-") && !strings.Contains(s, "..") }
 
 // Leaf is the last part of an actor's topics.
 type Leaf string

@@ -12,6 +12,7 @@ import (
 	"github.com/messkit/messkit/exchange/agentmail"
 	"github.com/messkit/messkit/exchange/agentmail/mailbox"
 	"github.com/messkit/messkit/internal/secret"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -79,7 +80,7 @@ func (d *Door) stands(err error) {
 // not often.
 func (d *Door) correspond(ctx context.Context) error {
 	defer d.box.Close()
-	wait := firstWait
+	pause := firstWait
 	var entered time.Time // the server keeps no connection: who has come in, is in
 	for ctx.Err() == nil {
 		reached, err := d.visit(ctx, &entered)
@@ -88,10 +89,10 @@ func (d *Door) correspond(ctx context.Context) error {
 		}
 		d.stands(err)
 		if reached {
-			wait = firstWait
+			pause = firstWait
 		}
 		if errors.Is(err, mailbox.ErrDenied) || errors.Is(err, mailbox.ErrToken) {
-			wait, entered = lastWait, time.Time{}
+			pause, entered = lastWait, time.Time{}
 			if errors.Is(err, mailbox.ErrToken) {
 				err = fmt.Errorf("%w; agentmail.json does not have the token for this name: choose another name: in the configuration, or have the server's admin remove the agent", err)
 				d.stands(err)
@@ -100,19 +101,10 @@ func (d *Door) correspond(ctx context.Context) error {
 		} else {
 			d.log.Warn("mail server not reached", "err", d.redacted(err.Error()))
 		}
-		sleep(ctx, wait/2+rand.N(wait/2+1))
-		wait = min(2*wait, lastWait)
+		wait.For(ctx, pause/2+rand.N(pause/2+1))
+		pause = min(2*pause, lastWait)
 	}
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }
 
 // visit is at the server until something fails. reached tells that something worked.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -109,6 +110,15 @@ func TestTheSameTaskAgainIsToldAgain(t *testing.T) {
 	}
 }
 
+// toldOfTheQuestion looks for what is told last of a question. That the task was taken
+// may have been told before, or not at all.
+func toldOfTheQuestion(all []said) bool {
+	return slices.ContainsFunc(all, func(one said) bool {
+		u, ok := one.Message.Body.(*agentmail.StatusUpdate)
+		return ok && len(u.Blockers) > 0
+	})
+}
+
 func TestAQuestionInPlainWords(t *testing.T) {
 	h := inHouse(t, server(t), "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "ask"))
@@ -116,9 +126,7 @@ func TestAQuestionInPlainWords(t *testing.T) {
 	if q.RequestType != "sync" || !strings.Contains(q.Topic, "where? (sink | stove)") {
 		t.Errorf("%+v", q)
 	}
-	all := h.heard(boss, func(all []said) bool {
-		return len(all) > 0 && all[len(all)-1].Type == agentmail.TypeStatusUpdate && strings.Contains(all[len(all)-1].Mail.Body, "blocker")
-	})
+	all := h.heard(boss, toldOfTheQuestion)
 	blocked := body[*agentmail.StatusUpdate](t, all[len(all)-1])
 	if len(blocked.Blockers) != 1 {
 		t.Errorf("%+v", blocked)
@@ -188,7 +196,7 @@ func TestAYesBeforeTheQuestion(t *testing.T) {
 		t.Errorf("%v %+v", h.deeds(), r)
 	}
 	h.until(boss, "bd-1", agentmail.TypeCoordinationRequest)
-	h.heard(boss, func(all []said) bool { return len(all) >= 3 })
+	h.heard(boss, toldOfTheQuestion)
 	h.asks("bd-1", "Yes.")
 	h.until(boss, "bd-1", agentmail.TypeTaskCompletion)
 }
@@ -207,9 +215,7 @@ func TestAYesThatComesTooLate(t *testing.T) {
 func TestWhatOnlyAnOperatorMayConfirm(t *testing.T) {
 	h := inHouse(t, server(t), "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "operator"))
-	h.until(boss, "bd-1", agentmail.TypeCoordinationRequest)
-	h.heard(boss, func(all []said) bool { return len(all) >= 3 })
-	for _, one := range h.heard(boss, func([]said) bool { return true }) {
+	for _, one := range h.heard(boss, toldOfTheQuestion) {
 		if strings.Contains(one.Mail.Body, "in this thread") {
 			t.Errorf("it is said to answer here: %s", one.Mail.Body)
 		}

@@ -12,13 +12,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/internal/secret"
 )
 
@@ -286,7 +286,7 @@ func (b *Mailbox) Fetch(ctx context.Context, since time.Time) ([]Mail, error) {
 		if len(got.Result) == limit && limit < lastPage {
 			continue
 		}
-		slices.SortFunc(got.Result, func(x, y Mail) int { return int(x.ID - y.ID) })
+		order.By(got.Result, func(x, y Mail) int { return int(x.ID - y.ID) })
 		return got.Result, nil
 	}
 }

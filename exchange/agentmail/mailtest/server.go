@@ -382,15 +382,6 @@ func (s *Server) Join(project, name string) {
 	s.agents[key(project, name)] = &agent{project: project, name: name, token: "token-of-" + name, policy: "open"}
 }
 
-// Retire retires an agent.
-func (s *Server) Retire(project, name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if one := s.agents[key(project, name)]; one != nil {
-		one.retired = true
-	}
-}
-
 // Post sends a mail of an agent that a test plays, and tells when it was made.
 func (s *Server) Post(project, from, to, subject, thread, body string) *Mail {
 	s.mu.Lock()

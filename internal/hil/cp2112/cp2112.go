@@ -30,15 +30,15 @@ type Bridge struct {
 	chips  map[byte]Chip // by their 7-bit address
 	output byte          // lines that are outputs
 	level  byte
-	writes int    // times that a level was written
-	sent   int    // messages that write more than the register's number
-	rest   []byte // of a transfer, to be read
+	writes int       // times that a level was written
+	drove  [256]bool // levels that its outputs have had, as bits
+	sent   int       // messages that write more than the register's number
+	rest   []byte    // of a transfer, to be read
 	status [7]byte
 }
 
 // Events of uhid.
 const (
-	uhidDestroy   = 1
 	uhidOutput    = 6
 	uhidGetReport = 9
 	uhidGetAnswer = 10
@@ -118,14 +118,6 @@ func Plug(chips map[byte]Chip) (*Bridge, error) {
 	return &Bridge{uhid: f, chips: chips}, nil
 }
 
-// Unplug takes it away. It returns when nobody has its bus open any more.
-func (b *Bridge) Unplug() error {
-	e := make([]byte, 4)
-	little.PutUint32(e, uhidDestroy)
-	_, err := b.uhid.Write(e)
-	return err
-}
-
 // Run answers the kernel until the file is closed.
 func (b *Bridge) Run() error {
 	e := make([]byte, 8192)
@@ -191,9 +183,11 @@ func (b *Bridge) set(report []byte) {
 	switch {
 	case len(report) >= 2 && report[0] == reportDirection:
 		b.output = report[1]
+		b.drove[b.output&b.level] = true
 	case len(report) >= 3 && report[0] == reportSetLevels:
 		b.level = b.level&^report[2] | report[1]&report[2]
 		b.writes++
+		b.drove[b.output&b.level] = true
 	}
 }
 

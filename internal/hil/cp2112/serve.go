@@ -11,6 +11,7 @@ import (
 // is a question, each line of out its answer, in numbers.
 //
 //	gpio             which lines are outputs, their levels, how often they were written
+//	drove            all levels that its outputs have had together, as bits
 //	writes           how often something was written to a chip
 //	drive LINE 0|1   the level of a line, from outside
 //	reg CHIP REG     a register of a chip that has some
@@ -48,6 +49,14 @@ func (b *Bridge) answer(line string) (string, error) {
 	switch verb {
 	case "gpio":
 		return fmt.Sprint(b.output, b.level, b.writes), nil
+	case "drove":
+		var all []int
+		for levels, were := range b.drove {
+			if were {
+				all = append(all, levels)
+			}
+		}
+		return strings.Trim(fmt.Sprint(all), "[]"), nil
 	case "writes":
 		return fmt.Sprint(b.sent), nil
 	case "drive":

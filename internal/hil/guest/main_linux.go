@@ -43,7 +43,7 @@ func run() error {
 		return err
 	}
 	load()
-	c := exec.Command("/hil.test", append([]string{"-test.v", "-test.timeout=240s"}, arguments()...)...)
+	c := exec.Command("/hil.test", append([]string{"-test.v", "-test.timeout=480s"}, arguments()...)...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stdout
 	c.Env = []string{"PATH=/", "HOME=/tmp", "TMPDIR=/tmp", "HIL_GUEST=1"}
 	err := c.Run()

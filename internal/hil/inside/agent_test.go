@@ -91,11 +91,17 @@ func (a *agent) kill() {
 // ask asks in plain words and returns what a person would read.
 func (a *agent) ask(t *testing.T, words string, flags ...string) (string, error) {
 	t.Helper()
-	url := served.FindStringSubmatch(a.log())[1]
-	c := exec.Command("/messkit", append([]string{"ask", words, "--url", url, "--wait", "--save", a.home}, flags...)...)
-	c.Env = append(os.Environ(), "HOME="+a.home)
-	out, err := c.CombinedOutput()
+	out, err := a.asking(words, append([]string{"--wait", "--save", a.home}, flags...)...).CombinedOutput()
 	return string(out), err
+}
+
+// asking is the command that asks it. Without --wait it has ended when what is asked
+// for was accepted.
+func (a *agent) asking(words string, flags ...string) *exec.Cmd {
+	url := served.FindStringSubmatch(a.log())[1]
+	c := exec.Command("/messkit", append([]string{"ask", words, "--url", url}, flags...)...)
+	c.Env = append(os.Environ(), "HOME="+a.home)
+	return c
 }
 
 // completes asks for what has to come about, with evidence read from the device.

@@ -32,7 +32,7 @@ func vivid(change func(*v4l2cam.Config)) *v4l2cam.Camera {
 }
 
 func TestCameraSuite(t *testing.T) {
-	drivertest.Run(t, func(*testing.T) drivers.Device { return vivid(nil) }, drivertest.Limit(time.Minute))
+	drivertest.Run(t, func(*testing.T) drivers.Device { return vivid(nil) })
 }
 
 // bars are the colours of the kernel's test picture, from left to right: whether

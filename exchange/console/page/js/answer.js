@@ -2,8 +2,9 @@
 
 import { exchange } from './api.js'
 import { last } from './content.js'
-import { el, randomId, words } from './dom.js'
+import { cut, el, randomId, words } from './dom.js'
 import { asking } from './plan.js'
+import { failed } from './stop.js'
 
 /** form asks a person, me, what a thread waits for; null if that is nothing. done is called afterwards. */
 export function form(thread, me, done) {
@@ -37,10 +38,17 @@ function sender(thread, box, done) {
       await exchange.post(id, thread.ref, [item])
       done()
     } catch (err) {
+      if (err.code === 409) failed(`${late(item.reply, cut(thread.intent, 100))} ${err.message}`) // the form goes
       error.textContent = err.message
       for (const b of buttons) b.disabled = false
     }
   }
+}
+
+/** late says that somebody else was faster, or that it has ended. */
+function late(reply, intent) {
+  if (reply.confirm === undefined) return `Your answer to “${intent}” was too late and does not count:`
+  return reply.confirm ? `Your yes to “${intent}” was too late and does not count:` : `YOUR NO TO “${intent}” WAS TOO LATE and does not count. “Take it back” ends what is under way; “Stop everything” stops it at once:`
 }
 
 function confirmation(thread, asked, me, done) {
@@ -63,7 +71,7 @@ function confirmation(thread, asked, me, done) {
 function questions(thread, asked, done) {
   const list = asked.questions || []
   const box = el('form', { className: 'answers' })
-  const fields = list.map((q, i) => question(q, `${thread.ref}-${i}`))
+  const fields = list.map((q, i) => question(q, `${asked.ref}-${i}`))
   box.append(...fields.map((f) => f.node), el('button', { type: 'submit' }, 'Answer'))
   const send = sender(thread, box, done)
   box.onsubmit = (e) => {

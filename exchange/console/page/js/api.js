@@ -6,11 +6,17 @@ export class Refused extends Error {
     super(body.error || `the exchange answers ${code}`)
     this.code = code
     this.why = body.why
+    this.status = body.status // of the thread, where there is one
   }
 }
 
+/** signedOut reports whether an error says that this browser is not signed in, or not any more. */
+export const signedOut = (err) => err instanceof Refused && err.code === 401
+
 /** Away says that the exchange was not reached: the same may be sent again. */
 export class Away extends Error {}
+
+const notNow = new Set([408, 429, 502, 503, 504]) // a proxy says some of them while the exchange starts
 
 let under = new AbortController() // what is on its way, but for a stop
 
@@ -42,9 +48,9 @@ async function call(method, path, body, options = {}) {
   try {
     value = JSON.parse(text || '{}')
   } catch {
-    value = { error: text.slice(0, 200) }
+    value = { error: /^\s*</.test(text) ? '' : text.slice(0, 200) } // not the page of a proxy
   }
-  if (answer.status === 503 || answer.status === 429) throw new Away(value.error || 'the exchange cannot do this now')
+  if (notNow.has(answer.status)) throw new Away(value.error || 'the exchange cannot do this now')
   if (!answer.ok) throw new Refused(answer.status, value)
   return value
 }
@@ -91,6 +97,7 @@ export const exchange = {
   capabilities: () => call('GET', `${base}capabilities`).then((v) => v.capabilities),
   executors: () => call('GET', `${base}executors`).then((v) => v.executors),
   profile: (id, what) => call('PATCH', `${base}executors/${part(id)}`, what),
+  forget: (id) => call('DELETE', `${base}executors/${part(id)}`),
   register: (who) => call('POST', `${base}register`, who),
   hold: (what) => call('POST', `${base}hold`, what),
   resume: (what) => call('POST', `${base}resume`, what),

@@ -1,7 +1,7 @@
 // What a person sends for a task: text, photos, a voice note, where she is, a yes
 // or no, and the fields that the request asks for.
 
-import { el, toTop, words } from './dom.js'
+import { el, refill, toTop, words } from './dom.js'
 import * as draft from './draft.js'
 import * as outbox from './outbox.js'
 import { fit } from './photo.js'
@@ -14,21 +14,27 @@ const called = (type) => ({ text: 'some words', image: 'a photo', audio: 'a voic
 
 const boxes = new Map() // ref to the form, which outlives the cards that show it
 
-/** box is the form for a task that one holds. others are those to whom it may be handed over, and name() is hers. What was put in stays while the task goes on. */
-export function box(thread, request, others, name) {
-  if (!boxes.has(thread.ref)) boxes.set(thread.ref, made(thread, request, others, name))
+/** box is the form for a task that one holds. name() is hers. What was put in stays while the task goes on. */
+export function box(thread, request, name) {
+  if (!boxes.has(thread.ref)) boxes.set(thread.ref, made(thread, request, name))
   const one = boxes.get(thread.ref)
   one.update(thread)
   return one.node
 }
 
+/** known tells to whom the tasks may be handed over. */
+export function known(others) {
+  for (const one of boxes.values()) one.known(others)
+}
+
 /** forget drops the forms of tasks that one does not hold any more, and what was kept for those that are over. */
 export function forget(held, over) {
   for (const ref of boxes.keys()) if (!held.has(ref)) boxes.delete(ref)
+  for (const ref of over) localStorage.removeItem(`draft-${ref}`)
   draft.drop(over, held).catch(() => {}) // the next time
 }
 
-function made(thread, request, others, name) {
+function made(thread, request, name) {
   const files = []
   const asked = hints(request)
   const wants = (type) => asked.some(([t]) => t === type)
@@ -61,20 +67,34 @@ function made(thread, request, others, name) {
     done.disabled = --busy > 0
   }
   const unkept = el('p', { className: 'meta', role: 'status' })
+  const lost = (why) => { unkept.textContent = `If this page is closed before Done, what you have added is lost: ${why}.` }
   let there = null // when what was kept is there again
-  const keep = () => there.then(() => draft.keep({ ref: thread.ref, files, at, taken, chosen: chosen() })).then(() => { unkept.textContent = '' }, (e) => { unkept.textContent = `If this page is closed before Done, what you have added is lost: ${e.message}.` })
+  const keep = () => there.then(() => draft.keep({ ref: thread.ref, files, at, taken, chosen: chosen() })).then(() => { unkept.textContent = '' }, (e) => lost(e.message))
   const text = el('textarea', { id: id('text'), rows: 3, value: localStorage.getItem(id('draft')) || '' })
-  text.oninput = () => (text.value ? localStorage.setItem(id('draft'), text.value) : localStorage.removeItem(id('draft')))
+  text.oninput = () => {
+    try {
+      if (text.value) localStorage.setItem(id('draft'), text.value)
+      else localStorage.removeItem(id('draft'))
+      unkept.textContent = ''
+    } catch {
+      lost('this phone has no room for it')
+    }
+  }
   const photo = el('input', { type: 'file', id: id('photo'), className: 'button', accept: 'image/*', capture: 'environment', multiple: '' })
   photo.onchange = () => first(photos)
   const photos = async () => {
+    const faults = []
     for (const chosen of photo.files) {
-      const data = await fit(chosen)
-      const f = { entry: 'image', name: `photo-${++taken}.jpg`, type: 'image/jpeg', data }
-      add('image', f, named(f))
+      try {
+        const f = { entry: 'image', name: `photo-${++taken}.jpg`, type: 'image/jpeg', data: await fit(chosen) }
+        add('image', f, named(f))
+      } catch (err) {
+        faults.push(err.message)
+      }
     }
     photo.value = ''
     keep()
+    if (faults.length) throw new Error(faults.join(' '))
   }
   const where = el('p', { className: 'meta', role: 'status' })
   const place = el('button', { type: 'button', className: 'plain' }, 'Add where I am')
@@ -105,12 +125,13 @@ function made(thread, request, others, name) {
     const has = { image: files.some((f) => f.entry === 'image'), audio: files.some((f) => f.entry === 'audio'), text: text.value.trim(), location: at, confirmation: yes?.value(), structured: fields.every((f) => f.value() !== '') }
     return asked.filter(([t]) => t in has && !has[t]).map(([t]) => (t === 'structured' ? fields.filter((f) => f.value() === '').map((f) => words(f.key)).join(', ') : called(t)))
   }
-  const say = (title, items, some = []) => guarded(error, () => outbox.put(thread.ref, title, items, some.map(({ name, type, data }) => ({ name, type, data }))))
+  const say = (title, ...items) => outbox.put(thread.ref, { title, items })
+  const started = { title: 'begun', items: [{ status: { code: 'in_progress' } }] }
   let begun = false
 
   const done = el('button', { type: 'submit' }, 'Done')
-  const begin = el('button', { type: 'button', className: 'plain', onclick: () => say('begun', [{ status: { code: 'in_progress' } }]) }, 'I have begun')
-  const confirm = request.confirm_before ? more('Ask for a yes', 'What you are going to do', (q) => say('a question', [{ status: { code: 'needs_confirmation', action: q } }]), id('confirm')) : null
+  const begin = el('button', { type: 'button', className: 'plain', onclick: () => outbox.put(thread.ref, started) }, 'I have begun')
+  const confirm = request.confirm_before ? more('Ask for a yes', 'What you are going to do', (q) => say('a question', { status: { code: 'needs_confirmation', action: q } }), id('confirm')) : null
   const form = el('form', { className: 'answers' },
     asked.length ? el('p', {}, 'Asked for: ', asked.map(([t, spec]) => (t === 'structured' && fields.length ? fields.map((f) => words(f.key)).join(', ') : called(t) + (spec && typeof spec === 'string' ? ` (${spec})` : ''))).join(', ')) : null,
     el('label', { htmlFor: id('text') }, 'What you found or did'), text,
@@ -149,26 +170,36 @@ function made(thread, request, others, name) {
     }
     done.disabled = true
     guarded(error, async () => {
-      if (!begun) await outbox.put(thread.ref, 'begun', [{ status: { code: 'in_progress' } }])
-      await outbox.put(thread.ref, 'the answer', [{ status: { code: 'completed', ...(files.some((f) => f.entry === 'image') ? { evidence: 'photographed' } : { message: `by ${name()}’s word` }) } }, { response: { content: list } }], files.map(({ name, type, data }) => ({ name, type, data })))
-      localStorage.removeItem(id('draft'))
-      await draft.drop([thread.ref]).catch(() => {}) // it goes when the task is over
+      const known = files.some((f) => f.entry === 'image') ? { evidence: 'photographed' } : { message: `by ${name()}’s word` }
+      const answer = { title: 'the answer', items: [{ status: { code: 'completed', ...known } }, { response: { content: list } }], files: files.map(({ name, type, data }) => ({ name, type, data })) }
+      const { kept } = await outbox.put(thread.ref, ...(begun ? [] : [started]), answer)
       toTop()
+      if (!kept) return // what is kept of it goes when the task is over
+      localStorage.removeItem(id('draft'))
+      await draft.drop([thread.ref]).catch(() => {})
     }).then(() => { if (error.textContent) done.disabled = busy > 0 })
   }
-  const hand = handOver(others, say, id('hand'))
+  const { node: hand, offer } = handOver(say, id('hand'))
   const node = el('div', {}, form, error,
-    more('Ask back', 'Your question', (q) => say('a question', [{ status: { code: 'needs_input', questions: [{ field: 'answer', question: q }] } }]), id('ask')),
+    more('Ask back', 'Your question', (q) => say('a question', { status: { code: 'needs_input', questions: [{ field: 'answer', question: q }] } }), id('ask')),
     confirm,
     hand,
-    more('I could not', 'Why', (why) => say('that it could not be done', [{ status: { code: 'failed', reason: { type: 'other', detail: why, effect: begun ? 'unknown' : 'none' } } }]), id('fail')))
+    more('I could not', 'Why', (why) => say('that it could not be done', { status: { code: 'failed', reason: { type: 'other', detail: why, effect: begun ? 'unknown' : 'none' } } }), id('fail')))
   const update = (now) => {
-    begun = now.status === 'in_progress'
+    begun = now.messages.some((m) => m.from === now.executor_id && m.mess.some((i) => i.status?.code === 'in_progress')) // an answer sets it back to work, and is no word of hers
     done.disabled = busy > 0
     begin.hidden = begun
-    for (const early of [confirm, hand]) if (early) early.hidden = begun // what has begun is not said to be untouched
+    early()
   }
-  return { node, update }
+  const early = () => { // what has begun is not said to be untouched
+    if (confirm) confirm.hidden = begun
+    hand.hidden = begun || !hand.querySelector('option')
+  }
+  const known = (others) => {
+    offer(others)
+    early()
+  }
+  return { node, update, known }
 }
 
 async function guarded(error, act) {
@@ -180,28 +211,33 @@ async function guarded(error, act) {
   }
 }
 
-/** more is something that is seldom said. */
+/** more is something that is seldom said. What say promises to be false has not been said: the words stay. */
 export function more(title, label, say, id) {
   const input = el('input', { id, required: '', maxlength: 500, autocomplete: 'off' })
   const form = el('form', {}, el('label', { htmlFor: id }, label), input, el('button', { type: 'submit', className: 'plain' }, title))
   form.onsubmit = (e) => {
     e.preventDefault()
-    if (!input.value.trim()) return
-    say(input.value.trim())
-    form.reset()
+    const said = input.value
+    if (!said.trim()) return
+    Promise.resolve(say(said.trim())).then((ok) => { if (ok !== false && input.value === said) form.reset() })
   }
   return el('details', {}, el('summary', {}, title), form)
 }
 
-function handOver(others, say, id) {
-  if (!others.length) return null
-  const to = el('select', { id }, others.map((e) => el('option', { value: e.id }, `${e.name || e.id}${e.person ? '' : ' (robot)'}`)))
+/** handOver is the form with which a task is passed on; offer tells it to whom: who comes later is a choice, too. */
+function handOver(say, id) {
+  const to = el('select', { id, required: '' })
   const form = el('form', {}, el('label', { htmlFor: id }, 'To'), to, el('button', { type: 'submit', className: 'plain' }, 'Hand over: I have done nothing yet'))
   form.onsubmit = (e) => {
     e.preventDefault()
-    say('the handing over', [{ status: { code: 'delegated', delegated_to: to.value, reason: { type: 'other', detail: 'handed over', effect: 'none' } } }])
+    say('the handing over', { status: { code: 'delegated', delegated_to: to.value, reason: { type: 'other', detail: 'handed over', effect: 'none' } } })
   }
-  return el('details', {}, el('summary', {}, 'Hand over'), form)
+  const offer = (others) => {
+    const chosen = to.value
+    refill(to, others.map((e) => el('option', { value: e.id }, `${e.name || e.id}${e.person ? '' : ' (robot)'}`)))
+    if (others.some((e) => e.id === chosen)) to.value = chosen
+  }
+  return { node: el('details', {}, el('summary', {}, 'Hand over'), form), offer }
 }
 
 function choice(label, options, name) {

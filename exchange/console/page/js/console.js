@@ -1,6 +1,6 @@
 // The page of those who run the place.
 
-import { begin, mayAsk, page, Refused } from './api.js'
+import { begin, mayAsk, page, signedOut } from './api.js'
 import * as ask from './ask.js'
 import { $ } from './dom.js'
 import { follow } from './events.js'
@@ -33,7 +33,7 @@ async function start() {
   try {
     who = await begin()
   } catch (err) {
-    if (err instanceof Refused && err.code === 401) return signIn(error)
+    if (signedOut(err)) return signIn(error)
     line(false, err.message)
     setTimeout(start, 3000)
     return
@@ -88,6 +88,15 @@ function signedIn() {
   })
 }
 
+/** part is a part of the address in plain text; '' if it cannot be read. */
+function part(text) {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
+}
+
 function line(on, text) {
   $('line').textContent = text || (on ? 'live' : 'not connected; trying again')
   $('line').classList.toggle('off', !on)
@@ -105,7 +114,7 @@ function show() {
     if (a.getAttribute('href') === `#${at}`) a.setAttribute('aria-current', 'page')
     else a.removeAttribute('aria-current')
   }
-  tasks.open(name === 'task' && ref ? decodeURIComponent(ref) : '')
+  tasks.open(name === 'task' && ref ? part(ref) : '')
   if (!stays) scrollTo({ top: 0, behavior: 'instant' })
   if (at === 'things') things.look()
   if (at === 'log') log.look(who).catch((err) => line(false, err.message))

@@ -1,7 +1,8 @@
 // Shows what is in a thread. All of it is data that somebody else has written.
 
 import { exchange } from './api.js'
-import { ago, chip, el, folded, link, size, words } from './dom.js'
+import { chip, el, folded, link, size, words } from './dom.js'
+import { ago, exact, since } from './times.js'
 
 const drawable = /^data:image\/(jpeg|png|gif|webp|avif);base64,/
 
@@ -29,7 +30,7 @@ function typed(ref, type, value) {
     case 'url':
       return linked(String(value))
   }
-  return el('p', {}, `${words(type)}: `, typeof value === 'object' ? el('code', {}, JSON.stringify(value)) : String(value))
+  return el('div', {}, `${words(type)}: `, told(value, deepest))
 }
 
 function linked(text) {
@@ -44,7 +45,7 @@ function media(ref, type, value) {
     const src = exchange.attachment(ref, m.file)
     const shows = { image: () => picture(src, m), audio: () => el('audio', { controls: '', src }), video: () => el('video', { controls: '', src }) }[type]
     return el('figure', { class: 'media' }, shows ? shows() : null,
-      el('figcaption', { className: 'meta' }, el('a', { href: src, download: m.file }, m.file), m.size ? ` · ${size(m.size)}` : '', m.captured_at ? ` · taken ${ago(m.captured_at)}` : ''))
+      el('figcaption', { className: 'meta' }, el('a', { href: src, download: m.file }, m.file), m.size ? ` · ${size(m.size)}` : '', m.captured_at ? [' · taken ', ago(m.captured_at)] : ''))
   }
   if (type === 'image' && drawable.test(m.uri || m.data || '')) return picture(m.uri || m.data, m)
   return m.uri && link(m.uri) ? linked(m.uri) : el('p', {}, `${words(type)}: ${name} (not shown)`)
@@ -62,8 +63,33 @@ function place(v) {
 }
 
 function structured(v) {
-  if (v === null || typeof v !== 'object') return el('p', {}, String(v))
-  return el('dl', {}, Object.entries(v).flatMap(([k, x]) => [el('dt', {}, words(k)), el('dd', {}, x === true ? 'yes' : x === false ? 'no' : typeof x === 'object' ? JSON.stringify(x) : String(x))]))
+  return v !== null && typeof v === 'object' ? told(v, deepest) : el('p', {}, inWords(v))
+}
+
+const deepest = 4 // levels that are told in words
+
+/** told shows a value as people read it: what it holds as a list of names, and what is alike in it as a table. */
+function told(v, levels) {
+  if (v === null || typeof v !== 'object') return inWords(v)
+  if (levels === 0) return el('code', {}, JSON.stringify(v))
+  const inner = (x) => told(x, levels - 1)
+  if (!Array.isArray(v)) return el('dl', {}, Object.entries(v).map(([k, x]) => [el('dt', {}, words(k)), el('dd', {}, inner(x))]))
+  if (!v.length) return 'none'
+  if (v.every((x) => x === null || typeof x !== 'object')) return v.map(inWords).join(', ')
+  if (v.some((x) => x === null || typeof x !== 'object' || Array.isArray(x))) return el('ul', {}, v.map((x) => el('li', {}, inner(x))))
+  const names = [...new Set(v.flatMap(Object.keys))]
+  return el('div', { className: 'scroll', tabindex: '0', role: 'region', 'aria-label': names.map(words).join(', ') },
+    el('table', {}, el('thead', {}, el('tr', {}, names.map((n) => el('th', { scope: 'col' }, words(n))))),
+      el('tbody', {}, v.map((x) => el('tr', {}, names.map((n) => el('td', {}, n in x ? inner(x[n]) : '')))))))
+}
+
+/** inWords tells one value: yes, 8 s, 2026-11-22 22:13. */
+function inWords(v) {
+  if (v === true || v === false) return v ? 'yes' : 'no'
+  if (v === null) return 'not known'
+  if (typeof v !== 'string') return String(v)
+  if (/^\d{4}-\d\d-\d\dT\d\d:\d\d(:[\d.]+)?(Z|[+-]\d\d:\d\d)$/.test(v)) return since(v) || v
+  return duration(v)
 }
 
 /** timeline shows the messages of a thread, without acks, and without one response that is shown elsewhere. */
@@ -74,7 +100,7 @@ export function timeline(thread, me, above) {
     const parts = m.mess.flatMap((item) => Object.entries(item)).filter(([kind, v]) => kind !== 'ack' && kind !== 'v' && !(above && v === above))
     if (parts.length === 0) continue
     list.push(el('li', { className: m.from === me ? 'mine' : '' },
-      el('p', { className: 'meta' }, el('strong', {}, m.from), ` · ${ago(m.ts)}`),
+      el('p', { className: 'meta' }, el('strong', {}, m.from), ' · ', ago(m.ts)),
       parts.flatMap(([kind, v]) => [kind === 'response' ? late(v || {}, m.ts) : null, said(thread.ref, kind, v || {})])))
   }
   return el('ol', { className: 'timeline' }, list)
@@ -83,13 +109,13 @@ export function timeline(thread, me, above) {
 /** late says when that was so which was told late. A clock that is not set says nothing. */
 export function late(v, heard) {
   const at = new Date(v.completed_at)
-  return !v.clock && new Date(heard) - at > 5000 ? el('p', { className: 'meta' }, `As it was at ${at.toLocaleTimeString()}, told late:`) : null
+  return !v.clock && new Date(heard) - at > 5000 ? el('p', { className: 'meta' }, `As it was at ${exact(at)}, told late:`) : null
 }
 
 /** goesOn reports whether the next message says the same, further on. */
 function goesOn(m, next) {
   const [now, then] = [m, next].map((x) => (x?.mess.length === 1 ? x.mess[0].status : null))
-  const bar = (s) => s?.code === 'in_progress' && Number.isFinite(s.progress_pct)
+  const bar = (s) => s?.code === 'in_progress'
   return bar(now) && bar(then) && m.from === next.from && now.message === then.message
 }
 
@@ -104,7 +130,7 @@ function said(ref, kind, v) {
     case 'reply':
       return reply(v)
     case 'answer':
-      return el('p', {}, `answers: ${typeof v.value === 'object' ? JSON.stringify(v.value) : v.value}`)
+      return el('div', {}, 'answers: ', told(v.value, deepest))
     case 'cancel':
       return el('p', {}, `takes it back${v.reason ? `: ${v.reason}` : ''}`)
   }
@@ -114,9 +140,9 @@ function said(ref, kind, v) {
 function reply(v) {
   const parts = []
   if (v.confirm !== undefined) parts.push(v.confirm ? 'says yes' : 'says no')
-  for (const [k, x] of Object.entries(v.answers || {})) parts.push(`${words(k)}: ${typeof x === 'object' ? JSON.stringify(x) : x}`)
+  for (const [k, x] of Object.entries(v.answers || {})) parts.push([`${words(k)}: `, told(x, deepest)])
   if (v.reason) parts.push(v.reason)
-  return el('p', {}, parts.join(' · '), (v.context || []).map((c) => entry('', c)))
+  return el('div', { className: 'said' }, parts.flatMap((p, i) => [i ? ' · ' : null, p]), (v.context || []).map((c) => entry('', c)))
 }
 
 /** why is the reason of a status in words. */
@@ -142,16 +168,16 @@ function status(v) {
 /** duration tells PT1H30M as 1 h 30 min. */
 export function duration(text) {
   const m = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?$/.exec(text)
-  if (!m) return text
-  return [[m[1], 'days'], [m[2], 'h'], [m[3], 'min'], [m[4], 's']].filter(([n]) => n).map(([n, unit]) => `${n} ${n === '1' && unit === 'days' ? 'day' : unit}`).join(' ')
+  if (!m?.slice(1).some(Boolean)) return text
+  return [[m[1], 'days'], [m[2], 'h'], [m[3], 'min'], [m[4] && String(Math.round(m[4] * 10) / 10), 's']].filter(([n]) => n).map(([n, unit]) => `${n} ${n === '1' && unit === 'days' ? 'day' : unit}`).join(' ')
 }
 
-/** left tells how long something that was said at a time (ISO) still takes. */
-export function left(eta, said) {
+/** left tells how long something still takes. */
+export function left(eta) {
   if (!eta) return ''
   if (eta.startsWith('P')) return `${duration(eta)} left`
-  const at = new Date(eta), days = (at - new Date(said)) / 864e5
-  return Number.isNaN(days) ? '' : `until ${days > 0.5 ? at.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' }) : at.toLocaleTimeString([], { timeStyle: 'short' })}`
+  const at = since(eta)
+  return at && `until ${at}`
 }
 
 /** last finds the last status of a thread with a code. */

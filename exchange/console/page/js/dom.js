@@ -7,7 +7,7 @@ const props = new Set(['className', 'htmlFor', 'textContent', 'value', 'checked'
 export const plain = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, '\ufffd')
 
 /** kept are the children that there are. */
-const kept = (children) => children.flat().filter((c) => c !== null && c !== undefined && c !== false && c !== '').map((c) => (typeof c === 'string' ? plain(c) : c))
+const kept = (children) => children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false && c !== '').map((c) => (typeof c === 'string' ? plain(c) : c))
 
 /** el makes an element: el('p', {className: 'meta'}, 'text', other). What is null or false is left out. */
 export function el(tag, attributes = {}, ...children) {
@@ -23,25 +23,51 @@ export function el(tag, attributes = {}, ...children) {
 
 /** fill replaces what is in an element. */
 export function fill(node, ...children) {
+  drawn.delete(node)
   node.replaceChildren(...kept(children))
 }
 
 const drawn = new WeakMap() // what an element was last refilled with
 
-/** refill is fill for what is drawn anew while somebody is at it: what says the same stays as it is; who has gone to a button with the keyboard stays there, and what was chosen stays chosen. */
+/** refill is fill for what is drawn anew while somebody is at it: what says the same stays as it is, and what she has begun there stays with the rest. */
 export function refill(node, ...children) {
   const next = document.createElement('div')
   fill(next, ...children)
   if (drawn.get(node)?.isEqualNode(next)) return
   drawn.set(node, next.cloneNode(true))
-  const at = node.contains(document.activeElement) ? named(document.activeElement) : ''
-  const chosen = [...node.querySelectorAll('select[id]')].map((s) => [s.id, s.value])
-  node.replaceChildren(...next.childNodes)
-  for (const [id, value] of chosen) if ($(id)) $(id).value = value
-  if (at) [...node.querySelectorAll('a, button, input, select, summary')].find((e) => named(e) === at)?.focus({ preventScroll: true })
+  swap(node, () => node.replaceChildren(...next.childNodes))
 }
 
-const named = (e) => `${e.tagName} ${e.id || e.getAttribute('aria-label') || e.getAttribute('href') || e.textContent}`
+/** swap has draw put other elements into one. Who has gone to something there with the keyboard stays there, or beside it where it has gone; what was entered, chosen and opened stays so, and what plays goes on. */
+export function swap(node, draw) {
+  const at = node.contains(document.activeElement) ? document.activeElement : null
+  const place = at && named(at)
+  const all = (what) => [...node.querySelectorAll(what)]
+  const entered = new Map(all(fields).filter((e) => e.id || e.name).map((e) => [named(e), e]))
+  const opened = new Set(all('details[open] > summary').map(named))
+  const players = new Map(all('audio, video').map((e) => [e.src, e]))
+  draw()
+  for (const e of all(fields)) {
+    const was = entered.get(named(e))
+    if (!was || was === e) continue
+    if (ticked(e)) e.checked = was.checked
+    else if (e.tagName !== 'SELECT' || [...e.options].some((o) => o.value === was.value)) e.value = was.value
+  }
+  for (const e of all('details > summary')) if (opened.has(named(e))) e.parentElement.open = true
+  for (const e of all('audio, video')) if (players.has(e.src)) e.replaceWith(players.get(e.src))
+  if (!at || document.activeElement === at) return
+  const now = at.isConnected ? at : all('a, button, input, textarea, select, summary, [tabindex]').find((e) => named(e) === place)
+  ;(now || node.closest('[tabindex]'))?.focus({ preventScroll: true })
+}
+
+const fields = 'select, textarea, input:not([type=file])'
+const ticked = (e) => e.type === 'radio' || e.type === 'checkbox'
+
+/** named is by what an element is known again. */
+const named = (e) => [e.tagName, e.closest('[data-ref]')?.dataset.ref, e.id || `${e.name || ''}=${ticked(e) ? e.value : ''}`, e.id ? '' : e.getAttribute('aria-label') || e.getAttribute('href') || e.textContent].join(' ')
+
+/** cut is the beginning of a text that is too long for its place; all of it stands elsewhere. */
+export const cut = (text, most) => (text.length > most ? `${text.slice(0, most)} …` : text)
 
 export const $ = (id) => document.getElementById(id)
 
@@ -59,23 +85,6 @@ export function randomId() {
 
 /** words makes needs_input and switch-on into words. */
 export const words = (code) => String(code).replaceAll(/[_-]/g, ' ')
-
-/** ago tells a time as people do. */
-export function ago(when) {
-  const at = new Date(when)
-  const seconds = (Date.now() - at) / 1000
-  if (Number.isNaN(seconds)) return ''
-  if (Math.abs(seconds) < 45) return 'just now'
-  if (seconds > 0 && seconds < 3600) return `${Math.round(seconds / 60)} min ago`
-  if (Math.abs(seconds) < 20 * 3600) return at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
-  return at.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' })
-}
-
-/** since tells a time as one that lies back: 10:02, or with its day. */
-export function since(when) {
-  const at = new Date(when)
-  return at.toDateString() === new Date().toDateString() ? at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }) : at.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' })
-}
 
 const readable = 180 // letters that are read at a glance
 

@@ -2,6 +2,9 @@
 // closed: a browser has few connections to one host, and the stop button needs
 // one. The page says so: what it shows is as old as the last that came.
 
+import { page, signedOut } from './api.js'
+import { exact } from './times.js'
+
 let source = null
 let handlers = null
 let heard = 0 // when something has come; 0: nothing yet
@@ -21,7 +24,7 @@ function look() {
 
 /** old tells how old the page is, and why. */
 function old(why) {
-  return heard ? `as of ${new Date(heard).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' })}: ${why}` : why
+  return heard ? `as of ${exact(heard)}: ${why}` : why
 }
 
 /** follow calls handlers by the name of the event, and handlers.line(connected, text). */
@@ -85,7 +88,7 @@ export function connect() {
     handlers.line(false, old('not connected; trying again'))
     if (s.readyState !== EventSource.CLOSED) return
     source = null
-    setTimeout(connect, 3000)
+    page.who().then(() => setTimeout(connect, 3000), (err) => (signedOut(err) ? location.reload() : setTimeout(connect, 3000)))
   }
   for (const name of ['state', 'thread', 'offer', 'withdrawn', 'reset']) {
     s.addEventListener(name, (e) => {

@@ -1,7 +1,8 @@
 // Who is on hold takes nothing new, until somebody lets him go on.
 
 import { exchange, mayAsk } from './api.js'
-import { $, el, refill, since } from './dom.js'
+import { $, el, refill } from './dom.js'
+import { since } from './times.js'
 
 const shown = 4 // orders that are told in full
 

@@ -1,8 +1,9 @@
 // What was refused, and what is written to the disk.
 
 import { page } from './api.js'
-import { $, ago, el, fill, since, size } from './dom.js'
+import { $, el, fill, size } from './dom.js'
 import { refusals } from './tasks.js'
+import { ago, since } from './times.js'
 
 const none = (text) => el('li', {}, el('p', { className: 'empty' }, text))
 const shown = 12 // lines of refusals at a glance
@@ -26,7 +27,7 @@ function bounded(node, lines, empty) {
 function refusal(r) {
   return el('li', {},
     el('p', { className: 'said' }, el('span', { className: 'chip bad' }, String(r.code)), ' ', r.count > 1 ? el('strong', {}, `${r.count} times `) : '', r.error),
-    el('p', { className: 'meta' }, `${r.method} ${r.path}${r.various ? ' and others' : ''} · ${r.actor || r.from} · ${r.count > 1 ? `${since(r.first)} to ${since(r.at)}` : ago(r.at)}`))
+    el('p', { className: 'meta' }, `${r.method} ${r.path}${r.various ? ' and others' : ''} · ${r.actor || r.from} · `, r.count > 1 ? `${since(r.first)} to ${since(r.at)}` : ago(r.at)))
 }
 
 /** changed shows the storage. */
@@ -34,6 +35,6 @@ export function changed(state) {
   const s = state.status
   if (!s) return fill($('storage'), el('dt', {}, 'Figures'), el('dd', {}, 'Only an operator sees these.'))
   const lines = [['Threads', s.log], ['Pictures and files', s.files], ['Journal', s.executor?.journal]].filter(([, w]) => w)
-    .flatMap(([name, w]) => [el('dt', {}, name), el('dd', {}, `${size(w.bytes)} · ${size(w.today)} written today${w.per_day ? ` · ${size(w.per_day)} a day at this pace` : ''}`)])
+    .flatMap(([name, w]) => [el('dt', {}, name), el('dd', {}, `${size(w.bytes)} · ${size(w.today)} written ${w.today === w.written ? 'since the start' : 'today'}${w.per_day ? ` · ${size(w.per_day)} a day at this pace` : ''}`)])
   fill($('storage'), lines, el('dt', {}, 'Version'), el('dd', {}, `${s.version}, up ${Math.round(s.uptime_s / 60)} min`))
 }

@@ -1,9 +1,9 @@
 // The page of a person who does what robots cannot.
 
-import { Away, begin, exchange, page, Refused } from './api.js'
-import { box, forget, more } from './compose.js'
+import { Away, begin, exchange, page, Refused, signedOut } from './api.js'
+import { box, forget, known, more } from './compose.js'
 import { duration, entry, last, timeline } from './content.js'
-import { $, ago, chip, el, fill, plain, toTop, words } from './dom.js'
+import { $, chip, cut, el, fill, plain, swap, toTop, words } from './dom.js'
 import { follow } from './events.js'
 import * as hold from './hold.js'
 import { register } from './keep.js'
@@ -11,6 +11,7 @@ import * as notices from './notices.js'
 import * as outbox from './outbox.js'
 import * as profile from './profile.js'
 import * as stop from './stop.js'
+import { ago, since } from './times.js'
 
 const working = ['claimed', 'in_progress', 'waiting', 'held', 'needs_input', 'needs_confirmation', 'retrying']
 const ends = ['completed', 'failed', 'delegated', 'cancelled']
@@ -24,8 +25,14 @@ let ending = new Set() // refs of those whose end waits to be sent
 
 const kept = 'messkit-tasks'
 
-/** remember keeps the tasks for when there is no network. */
-const remember = () => localStorage.setItem(kept, JSON.stringify({ who, mine: [...mine.values()] }))
+/** remember keeps the tasks for when there is no network, as far as the phone has room. */
+function remember() {
+  try {
+    localStorage.setItem(kept, JSON.stringify({ who, mine: [...mine.values()] }))
+  } catch {
+    localStorage.removeItem(kept) // what was kept is not so any more
+  }
+}
 
 function recall() {
   try {
@@ -54,8 +61,9 @@ async function start() {
   try {
     who = await begin()
   } catch (err) {
-    if (err instanceof Refused && err.code === 401) return signedOut(error)
+    if (signedOut(err)) return askIn(error)
     if (!who && recall()) {
+      outbox.belongs(who.actor)
       $('home').hidden = false
       draw()
       showOutbox()
@@ -67,14 +75,17 @@ async function start() {
   signedIn()
 }
 
-function signedOut(error) {
+async function askIn(error) {
   $('signin').hidden = false
   $('signin').querySelector('.error').textContent = error
   line(false, 'not signed in')
+  const { length } = await outbox.all()
+  if (length) $('unsent').textContent = `What was entered on this phone and is not sent yet (${length} ${length === 1 ? 'message' : 'messages'}) stays here, and is sent when you are signed in again by the same name.`
 }
 
 async function signedIn() {
   $('exchange').textContent = who.exchange
+  outbox.belongs(who.actor)
   $('home').hidden = false
   $('signout').onclick = async () => {
     await page.signOut().catch(() => {})
@@ -92,7 +103,11 @@ async function signedIn() {
     },
     thread: (t) => { if (t.executor_id === who.actor || mine.has(t.ref)) load() },
     offer: (t) => offered(t.ref),
-    withdrawn: (t) => { offers.delete(t.ref); draw() },
+    withdrawn: (t) => {
+      asked.delete(t.ref)
+      offers.delete(t.ref)
+      draw()
+    },
     state: (s) => {
       executors = s.executors
       draw()
@@ -101,8 +116,19 @@ async function signedIn() {
     },
   })
   $('offline-hint').textContent = await register()
-  await profile.ready(who).catch((err) => line(false, err.message))
-  await notices.ready().catch((err) => { $('notices-error').textContent = err.message })
+  setUp()
+}
+
+/** setUp shows what she can do and where she is told, as soon as it can be read. */
+async function setUp() {
+  try {
+    await profile.ready(who)
+    await notices.ready()
+    $('notices-error').textContent = ''
+  } catch (err) {
+    $('notices-error').textContent = err.message
+    if (err instanceof Away) setTimeout(setUp, 5000)
+  }
 }
 
 function line(on, text) {
@@ -110,9 +136,14 @@ function line(on, text) {
   $('line').classList.toggle('off', !on)
 }
 
+const asked = new Map() // ref of an offer that is being read to the last reading
+
 async function offered(ref) {
+  const turn = {}
+  asked.set(ref, turn)
   try {
     const t = await exchange.thread(ref)
+    if (asked.get(ref) !== turn) return // it was withdrawn, or is read once more
     if (t.status === 'pending') offers.set(ref, t)
     else offers.delete(ref)
   } catch (err) {
@@ -144,17 +175,39 @@ function reading() {
 }
 
 async function read() {
-  const list = await exchange.list({ executor: who.actor, limit: 50 })
-  const open = list.filter((t) => working.includes(t.status))
-  const whole = await Promise.all(open.map((t) => exchange.thread(t.ref)))
-  const over = list.filter((t) => mine.has(t.ref) && !working.includes(t.status))
-  if (over.length) $('over').textContent = over.map((t) => `${plain(t.intent)}: ${words(t.status)}`).join(' · ')
+  const [open, list] = await Promise.all([
+    exchange.list([['executor', who.actor], ['limit', 200], ...working.map((s) => ['status', s])]), // however old they are
+    exchange.list({ executor: who.actor, limit: 50 }),
+  ])
+  const read = await Promise.all(open.map((t) => exchange.thread(t.ref)))
+  const whole = read.filter((t) => working.includes(t.status) && t.executor_id === who.actor)
+  const over = [...read, ...list].filter((t) => !working.includes(t.status) && t.executor_id === who.actor)
+  const gone = [...mine.values()].filter((t) => !whole.some((w) => w.ref === t.ref))
+  if (gone.length) $('over').textContent = (await Promise.all(gone.map(async (t) => `${plain(cut(t.intent, 100))}: ${await became(t, over)}`))).join(' · ')
   mine.clear()
   for (const t of whole) mine.set(t.ref, t)
-  forget(mine, list.filter((t) => !working.includes(t.status)).map((t) => t.ref))
+  forget(mine, over.map((t) => t.ref))
   for (const ref of offers.keys()) if (mine.has(ref)) offers.delete(ref)
   remember()
   draw()
+}
+
+/** became tells what has become of a task that one does not do any more. */
+async function became(t, over) {
+  const end = over.find((o) => o.ref === t.ref)
+  if (end) return words(end.status)
+  const now = await exchange.thread(t.ref).catch(() => null)
+  const passed = now && last(now, 'delegated')
+  return passed?.from === who.actor ? `handed to ${named(passed.delegated_to)}` : 'not yours any more'
+}
+
+/** named is how an executor is called. */
+const named = (id) => plain(executors.find((e) => e.id === id)?.name || id)
+
+/** passedOn tells who has handed a task over, if anybody has. */
+function passedOn(t) {
+  const by = last(t, 'delegated')
+  return by?.delegated_to === who.actor ? ` · handed over by ${named(by.from)}` : ''
 }
 
 const requestOf = (t) => t.messages.flatMap((m) => m.mess).find((i) => i.request)?.request || {}
@@ -162,26 +215,34 @@ const requestOf = (t) => t.messages.flatMap((m) => m.mess).find((i) => i.request
 function draw() {
   cards('offers', [...offers.values()], offer, 'Nothing now. What no robot can do comes here.')
   cards('mine', [...mine.values()], task, 'Nothing now.')
+  known(executors.filter((e) => e.id !== who?.actor))
 }
 
-/** cards draws what has changed, and leaves a card alone in which somebody writes. */
+/** cards draws what has changed, and leaves alone what has not: somebody may be writing there. */
 function cards(id, threads, make, empty) {
-  const old = new Map([...$(id).children].map((c) => [c.dataset.ref, c]))
-  const active = document.activeElement
-  fill($(id), threads.length ? threads.map((t) => {
+  const node = $(id)
+  const old = new Map([...node.children].map((c) => [c.dataset.ref, c]))
+  const next = threads.map((t) => {
     const state = `${id} ${t.updated_at} ${t.status} ${ending.has(t.ref)} ${id === 'offers' ? stop.inForce(executors) : ''}`
     if (drawn.get(t.ref) === state && old.has(t.ref)) return old.get(t.ref)
     drawn.set(t.ref, state)
-    const card = make(t)
-    card.dataset.ref = t.ref
-    return card
-  }) : el('li', {}, el('p', { className: 'empty' }, empty)))
-  if (active !== document.activeElement && active?.isConnected) active.focus({ preventScroll: true }) // somebody was writing there
+    return [t, make]
+  })
+  if (!threads.length) next.push(old.get('') || el('li', { 'data-ref': '' }, el('p', { className: 'empty' }, empty)))
+  if (next.length === old.size && next.every((n, i) => n === node.children[i])) return
+  swap(node, () => fill(node, next.map((n) => (Array.isArray(n) ? card(...n) : n))))
+}
+
+function card(t, make) {
+  const node = make(t)
+  node.dataset.ref = t.ref
+  return node
 }
 
 function head(t) {
   const r = requestOf(t)
-  return [el('h3', {}, t.intent), el('p', { className: 'meta' }, t.status === 'pending' ? '' : [chip(t.status), ' '], `from ${t.requestor_id} · ${ago(t.created_at)}`, r.needed_by ? ` · needed by ${new Date(r.needed_by).toLocaleString()}` : ''),
+  const long = t.intent.length > 400
+  return [el('h3', {}, cut(t.intent, 400)), long ? el('details', {}, el('summary', {}, 'All of it'), el('p', {}, t.intent)) : null, el('p', { className: 'meta' }, t.status === 'pending' ? '' : [chip(t.status), ' '], `from ${t.requestor_id} · `, ago(t.created_at), passedOn(t), r.needed_by ? ` · needed by ${since(r.needed_by)}` : ''),
     (r.context || []).map((c) => entry(t.ref, c))]
 }
 
@@ -190,6 +251,7 @@ function offer(t) {
   const long = el('select', { id: `long-${t.ref}` }, ['PT15M', 'PT1H', 'PT4H', 'PT12H', 'P1D'].map((d) => el('option', { value: d }, duration(d))))
   long.value = 'PT1H'
   const stopped = stop.inForce(executors)
+  const robots = last(t, 'pending')?.message
   const say = async (status) => {
     error.textContent = ''
     try {
@@ -205,10 +267,12 @@ function offer(t) {
         line(true, err.message)
         draw()
       }
+      return false
     }
   }
   return el('li', { className: 'calls' }, head(t),
     stopped ? el('p', { className: 'error' }, `${stopped} This was offered to you before. Ask whoever stopped it before you do it.`) : null,
+    robots ? el('p', { className: 'meta' }, cut(robots, 400)) : null,
     el('label', { htmlFor: `long-${t.ref}` }, 'It will take you'), long,
     el('button', { type: 'button', onclick: () => say({ code: 'claimed', estimate: long.value }) }, stopped ? 'I do it all the same' : 'I do it'),
     more('Not me', 'Why not', (why) => say({ code: 'declined', reason: why }), `not-${t.ref}`), error)
@@ -217,22 +281,40 @@ function offer(t) {
 function task(t) {
   const waits = { needs_input: 'Waits for the answer to your question.', needs_confirmation: 'Waits for a yes.', held: 'The exchange has not heard of you for long; go on as you like.' }[t.status]
   const cancelled = t.messages.some((m) => m.mess.some((i) => i.cancel))
-  const others = executors.filter((e) => e.id !== who.actor)
   return el('li', {}, head(t),
-    cancelled ? el('p', { className: 'error' }, 'It was taken back: stop, and say what was done.', el('button', { type: 'button', onclick: () => outbox.put(t.ref, 'that you have stopped', [{ status: { code: 'cancelled' } }]) }, 'I have stopped')) : null,
+    cancelled ? el('p', { className: 'error' }, 'It was taken back: stop, and say what was done.', el('button', { type: 'button', onclick: () => outbox.put(t.ref, { title: 'that you have stopped', items: [{ status: { code: 'cancelled' } }] }) }, 'I have stopped')) : null,
     waits ? el('p', {}, waits) : null,
     ending.has(t.ref) ? el('p', { role: 'status' }, 'What you have said is kept on this phone, and sent as soon as the exchange is there.')
-      : t.status === 'needs_input' || t.status === 'needs_confirmation' ? null : box(t, requestOf(t), others, () => who.name || who.actor),
+      : t.status === 'needs_input' || t.status === 'needs_confirmation' ? null : box(t, requestOf(t), () => who.name || who.actor),
     last(t, 'needs_input') || last(t, 'needs_confirmation') ? el('details', { open: true }, el('summary', {}, 'What was said'), timeline(t, who.actor)) : null)
 }
 
 async function showOutbox() {
-  const waiting = await outbox.all().catch(() => [])
-  ending = new Set(waiting.filter((m) => !m.error && m.items.some((i) => ends.includes(i.status?.code))).map((m) => m.ref))
+  const waiting = await outbox.all()
+  ending = new Set(waiting.filter((m) => !m.error && !outbox.others(m) && m.items.some((i) => ends.includes(i.status?.code))).map((m) => m.ref))
   draw()
   $('outbox-box').hidden = waiting.length === 0
-  fill($('outbox'), waiting.map((m) => el('li', {}, el('p', {}, `${m.title} · ${mine.get(m.ref)?.intent || m.ref}`),
-    m.error ? [el('p', { className: 'error' }, m.error), el('button', { type: 'button', className: 'plain', onclick: () => outbox.drop(m.at) }, 'Forget it')] : el('p', { className: 'meta' }, 'kept on this phone until it is sent'))))
+  const node = $('outbox')
+  swap(node, () => fill(node, waiting.map(unsent)))
+}
+
+/** unsent is a message that has not been sent, or was refused: what it says can be had from it. */
+function unsent(m) {
+  if (outbox.others(m)) return el('li', { 'data-ref': m.id }, el('p', {}, `${m.title}, by ${m.by}`), el('p', { className: 'meta' }, `is sent when ${m.by} is signed in here again`), forgetIt(m))
+  const said = m.items.flatMap((i) => i.response?.content || [i.status?.questions?.[0]?.question, i.status?.action, i.status?.reason?.detail]).filter((c) => typeof c === 'string')
+  return el('li', { 'data-ref': m.id }, el('p', {}, `${m.title} · ${cut(mine.get(m.ref)?.intent || m.intent || m.ref, 100)}`),
+    m.error ? [el('p', { className: 'error' }, m.error), ...said.map((text) => el('p', { className: 'said' }, text)), ...m.files.map((f) => el('button', { type: 'button', className: 'plain', onclick: () => save(f) }, `Save ${f.name}`)),
+      m.over ? null : el('button', { type: 'button', className: 'plain', onclick: () => outbox.again(m) }, 'Send it again'), forgetIt(m)]
+      : el('p', { className: 'meta' }, m.unkept ? 'This phone has no room for it: leave this page open until it is sent.' : 'kept on this phone until it is sent'))
+}
+
+const forgetIt = (m) => el('button', { type: 'button', className: 'plain', onclick: () => outbox.drop(m) }, 'Forget it')
+
+/** save puts a file that could not be sent among the files of the phone. */
+function save(f) {
+  const href = URL.createObjectURL(f.data)
+  el('a', { href, download: f.name }).click()
+  setTimeout(() => URL.revokeObjectURL(href), 60000)
 }
 
 setInterval(() => { if (who && !document.hidden) exchange.profile(who.actor, {}).catch(() => {}) }, 5 * 60 * 1000)
@@ -242,5 +324,5 @@ stop.ready()
 outbox.ready(() => {
   showOutbox()
   if (exchange.known()) load() // else the page was opened without a network
-})
+}, (ref) => mine.get(ref)?.intent)
 start()

@@ -2,7 +2,8 @@
 // arrives.
 
 import { page } from './api.js'
-import { $, ago, el, fill } from './dom.js'
+import { $, el, fill } from './dom.js'
+import { ago } from './times.js'
 
 const kinds = { ntfy: 'a topic of ntfy', webhook: 'a webhook' }
 
@@ -53,10 +54,10 @@ function address(n) {
 /** told is what became of one notice. */
 function told(e, now) {
   const what = now || e.event_type === 'test' ? 'The test notice' : 'The last notice'
-  const when = now ? '' : ` (${ago(e.at)})`
-  if (e.state === 'delivered') return el('p', {}, el('span', { className: 'chip good' }, 'arrived'), ` ${what} was taken by ${e.to}${when}.`)
-  if (e.state === 'waiting') return el('p', {}, el('span', { className: 'chip warn' }, 'on its way'), ` ${what} to ${e.to}${e.error ? ` has not arrived yet: ${e.error}` : ''}${when}.`)
-  return el('p', {}, el('span', { className: 'chip bad' }, 'did not arrive'), ` ${what} to ${e.to || 'an address'}: ${e.error}${when}.`)
+  const when = now ? '.' : [' (', ago(e.at), ').']
+  if (e.state === 'delivered') return el('p', {}, el('span', { className: 'chip good' }, 'arrived'), ` ${what} was taken by ${e.to}`, when)
+  if (e.state === 'waiting') return el('p', {}, el('span', { className: 'chip warn' }, 'on its way'), ` ${what} to ${e.to}${e.error ? ` has not arrived yet: ${e.error}` : ''}`, when)
+  return el('p', {}, el('span', { className: 'chip bad' }, 'did not arrive'), ` ${what} to ${e.to || 'an address'}: ${e.error}`, when)
 }
 
 /** keptBack tells what another program has set about when notices are kept back. */

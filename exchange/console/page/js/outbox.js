@@ -1,11 +1,12 @@
 // What a person has said is kept on the phone until the exchange has taken it. It
 // has an id of its own, so that it counts once, however often it is sent.
 
-import { Away, exchange } from './api.js'
-import { randomId } from './dom.js'
+import { Away, exchange, signedOut } from './api.js'
+import { randomId, words } from './dom.js'
 
 const name = 'messkit'
 let changed = () => {}
+let about = () => ''
 
 function database() {
   return new Promise((done, fail) => {
@@ -23,65 +24,108 @@ async function store(mode, act) {
       const t = db.transaction('outbox', mode)
       const request = act(t.objectStore('outbox'))
       t.oncomplete = () => done(request?.result)
-      t.onerror = () => fail(t.error)
+      t.onerror = t.onabort = () => fail(t.error) // what is too much ends in the second
     })
   } finally {
     db.close()
   }
 }
 
-/** all is what waits, the first first: {at, id, ref, title, items, files, error}. */
-export const all = () => store('readonly', (s) => s.getAll())
+const unkept = [] // what the phone has no room for: it goes with the page
+let by = '' // whose page it is
 
-/** put keeps a message; files are put in for {file: n} in items when they are sent. */
-export async function put(ref, title, items, files = []) {
-  await store('readwrite', (s) => s.add({ id: randomId(), ref, title, items, files, error: '' }))
+/** all is what waits, the first first: {at, by, id, ref, intent, title, items, files, error, over, unkept}. */
+export const all = async () => [...await store('readonly', (s) => s.getAll()).catch(() => []), ...unkept]
+
+/** belongs says who is signed in: what somebody else has left on this phone waits for him. */
+export function belongs(actor) {
+  by = actor
+}
+
+/** others reports whether a message is of somebody who is not signed in now. */
+export const others = (m) => Boolean(m.by && m.by !== by)
+
+/** put keeps messages, {title, items, files}, all or none; files are put in for {upload: n} in items when they are sent. Where the phone cannot keep them, they are sent all the same, as {kept: false} tells. */
+export async function put(ref, ...messages) {
+  const list = messages.map((m) => ({ id: randomId(), by, ref, intent: about(ref), files: [], ...m, error: '' }))
+  const kept = unkept.length === 0 && await store('readwrite', (s) => { for (const m of list) s.add(m) }).then(() => true, () => false) // in its order
+  if (!kept) unkept.push(...list.map((m) => ({ ...m, at: m.id, unkept: true })))
   changed()
+  flush()
+  return { kept }
+}
+
+/** drop forgets a message that was sent, or refused. */
+export async function drop(m) {
+  const at = unkept.findIndex((u) => u.at === m.at)
+  if (at >= 0) unkept.splice(at, 1)
+  else if (!m.unkept) await store('readwrite', (s) => s.delete(m.at))
+  changed()
+}
+
+/** again sends a message once more that was refused. */
+export async function again(m) {
+  await note(m, '')
   flush()
 }
 
-/** drop forgets a message that was refused. */
-export async function drop(at) {
-  await store('readwrite', (s) => s.delete(at))
+/** note keeps with a message why it was refused, and whether its task is over. What was forgotten while it was on its way stays so. */
+async function note(m, error, over = false) {
+  if (m.unkept) {
+    const there = unkept.find((u) => u.at === m.at)
+    if (there) Object.assign(there, { error, over })
+  } else {
+    await store('readwrite', (s) => {
+      const there = s.getKey(m.at)
+      there.onsuccess = () => { if (there.result !== undefined) s.put({ ...m, error, over }) }
+      return there
+    })
+  }
   changed()
 }
 
-export function ready(onChange) {
+/** ready begins. intent tells what a task is about. */
+export function ready(onChange, intent) {
   changed = onChange
+  about = intent
   addEventListener('online', flush)
+  addEventListener('beforeunload', (e) => { if (unkept.length) e.preventDefault() })
   flush()
 }
 
 let going = null
-let again = false // something may have come since the one that is going has looked
+let more = false // something may have come since the one that is going has looked
 
 /** flush sends what waits, in its order; what was refused stays, and waits for a person. */
 export function flush() {
-  again = true
+  more = true
   going ??= send().finally(() => {
     going = null
-    if (again) flush()
+    if (more) flush()
   })
   return going
 }
 
+const ended = ['completed', 'partial', 'failed', 'declined', 'cancelled', 'expired', 'superseded', 'delegated']
+
 async function send() {
-  again = false
+  more = false
   if (!exchange.known()) return // the page was opened without a network
   for (const m of await all()) {
-    if (m.error) continue
+    if (m.error || others(m)) continue
     try {
       await exchange.post(m.id, m.ref, await attached(m))
     } catch (err) {
+      if (signedOut(err)) return // it waits until she is signed in again
       if (err instanceof Away) {
         setTimeout(flush, 15000)
         return
       }
-      await store('readwrite', (s) => s.put({ ...m, error: err.message }))
-      changed()
+      const over = ended.includes(err.status)
+      await note(m, over ? `It came too late: the task was ${words(err.status)} by then.` : err.message, over)
       continue
     }
-    await drop(m.at)
+    await drop(m)
   }
 }
 

@@ -1,8 +1,12 @@
 // People who do what robots cannot, and how they come in.
 
 import { page } from './api.js'
-import { $, ago, el, fill, refill, since, words } from './dom.js'
+import { $, el, fill, refill, words } from './dom.js'
 import { dots } from './dots.js'
+import * as forget from './forget.js'
+import { ago, since } from './times.js'
+
+let me = null
 
 /** changed shows who is there. */
 export function changed(state) {
@@ -14,14 +18,16 @@ function person(e) {
   const can = (e.capabilities || []).map((c) => words(typeof c === 'string' ? c : Object.keys(c)[0]))
   return el('li', {},
     el('h3', {}, e.name || e.id),
-    el('p', {}, el('span', { className: `chip ${e.live ? 'good' : ''}` }, e.live ? 'here' : `away, last heard ${ago(e.last_seen)}`), ' ',
+    el('p', {}, el('span', { className: `chip ${e.live ? 'good' : ''}` }, e.live ? 'here' : ['away, last heard ', ago(e.last_seen)]), ' ',
       e.on_hold ? el('span', { className: 'chip warn' }, 'on hold') : null),
     e.on_hold ? el('p', { className: 'meta' }, `is offered nothing: ${e.on_hold}${e.hold ? ` (since ${since(e.hold.at)})` : ''}`) : null,
-    el('p', { className: 'meta' }, [can.length ? can.join(', ') : 'anything', e.schedule ? `hours ${e.schedule}` : ''].filter(Boolean).join(' · ')))
+    el('p', { className: 'meta' }, [can.length ? can.join(', ') : 'anything', e.schedule ? `hours ${e.schedule}` : ''].filter(Boolean).join(' · ')),
+    forget.offer(e, me))
 }
 
 /** ready sets up the form that invites. */
 export function ready(who) {
+  me = who
   const f = $('invite')
   f.hidden = !who.roles.includes('operator')
   const error = f.querySelector('.error')
@@ -41,7 +47,7 @@ export function ready(who) {
 
 function invitation(found) {
   const first = found.links[0]
-  const until = new Date(found.until).toLocaleString()
+  const until = since(found.until)
   if (!first) {
     return [el('p', {}, 'This exchange listens on its own machine alone, where no phone reaches it. In a browser here:'),
       el('p', {}, el('a', { href: found.path }, location.origin + found.path)),

@@ -1,11 +1,15 @@
 // Makes a photo small enough for a message before it is sent.
 
+import { cut } from './dom.js'
+
 const budget = 500000 // bytes
 const longest = 1920 // pixels
 
 /** fit returns a JPEG of at most the budget, upright and without what the camera has written beside it. */
 export async function fit(file) {
-  const image = await createImageBitmap(file, { imageOrientation: 'from-image' })
+  const image = await createImageBitmap(file, { imageOrientation: 'from-image' }).catch(() => {
+    throw new Error(`${cut(file.name, 60)}: this browser cannot read it as a picture. Take a JPEG or PNG${/\.hei[cf]$/i.test(file.name) ? '; an iPhone makes JPEG with Settings, Camera, Formats, Most Compatible' : ''}.`)
+  })
   try {
     let scale = Math.min(1, longest / Math.max(image.width, image.height))
     for (;;) {

@@ -56,6 +56,7 @@ export async function ready(who) {
   boxesOfHours()
 
   const form = $('profile')
+  form.hidden = false
   form.onsubmit = async (e) => {
     e.preventDefault()
     form.querySelector('.error').textContent = ''

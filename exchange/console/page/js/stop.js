@@ -3,9 +3,11 @@
 // all. A browser has six connections for one host: whatever waits in them, in this
 // window and in others, is given up first.
 
-import { exchange, letGo, page, Refused } from './api.js'
-import { $, ago, el, fill, refill, since, words } from './dom.js'
+import { exchange, letGo, page, signedOut } from './api.js'
+import { $, el, fill, refill, words } from './dom.js'
 import { connect, hangUp } from './events.js'
+import { offer } from './forget.js'
+import { ago, since } from './times.js'
 
 const patience = 4000 // ms
 const named = 4 // devices that are not safe
@@ -43,9 +45,10 @@ export function ready() {
       else failed(text)
     } catch (err) {
       if (late.signal.aborted) form.submit()
-      else if (err instanceof Refused && err.code === 401) failed(`NOT STOPPED at ${since(Date.now())}: this browser is not signed in. Sign in and press it again; at the place: messkit stop.`)
+      else if (signedOut(err)) failed(`NOT STOPPED at ${since(Date.now())}: this browser is not signed in. Sign in and press it again; at the place: messkit stop.`)
       else failed(`NOT STOPPED at ${since(Date.now())}: ${err.message}. Press it again; at the place: messkit stop.`)
     }
+    scrollTo({ top: 0, behavior: 'instant' }) // what it has reached, and how it is released
     clearTimeout(timer)
     button.textContent = label
     button.disabled = false
@@ -53,29 +56,55 @@ export function ready() {
   }
 }
 
-/** failed tells that a stop has come to nothing, until it is pressed again or somebody has read it. */
-function failed(text) {
+/** failed tells that a stop, or what somebody has answered, has come to nothing, until a stop is pressed or somebody has read it. */
+export function failed(text) {
   fill($('failed'), el('p', {}, text), el('button', { type: 'button', onclick: () => fill($('failed')) }, 'I have read it'))
 }
 
 /** inForce tells what is stopped, by whom and why, beside what is offered all the same; '' where nothing is. */
-export const inForce = (executors) => executors.filter((e) => e.stopped && !e.person).map((e) => `${e.name || e.id} is stopped: ${e.stopped.why}.`).join(' ')
+export const inForce = (executors) => executors.filter((e) => e.stopped && !e.person).map((e) => `${called(e)} is stopped: ${e.stopped.why}.`).join(' ')
 
 let stood = false // that something is stopped has been told
 
-/** changed tells what is stopped, and how to release it, and that it has been released. */
+/** changed tells what is stopped, and how to release it, and that it has been released. Its first line stays in sight; the rest does not cover what somebody is at. */
 export function changed(state, who) {
-  const box = $('stopped')
   const list = state.executors.filter((e) => e.stopped || e.stopping)
-  if (stood && list.length === 0) released()
-  if (!stood && list.length) fill($('released'))
-  stood = list.length > 0
-  if (list.length === 0) return refill(box)
-  const robots = state.executors.filter((e) => !e.person && e.live)
-  const alone = robots.length > 0 && !list.some((e) => !e.person)
-  const lines = list.map((e) => (e.person && e.id === who.actor ? toldTo(e, alone) : el('p', {}, el('strong', {}, `${e.name || e.id}: `), stands(e))))
-  refill(box, lines, release(state, who, list.filter((e) => e.stopped && !e.person)))
+  const stopped = list.filter((e) => e.stopped && !e.person)
+  if (stood && !stopped.length) released(list)
+  if (!stood && stopped.length) fill($('released'))
+  stood = stopped.length > 0
+  const me = list.find((e) => e.person && e.id === who.actor)
+  const others = [...stopped, ...list.filter((e) => e !== me && !stopped.includes(e))]
+  const over = !stopped.length && !others.some((e) => !e.person && e.live) && state.executors.some((e) => !e.person && e.live)
+  refill($('standing'), list.length ? el('p', {}, headline(me, over, stopped, others)) : null)
+  refill($('stopped'), me ? toldTo(me, over) : null, folded(others.map((e) => el('div', {}, el('p', {}, el('strong', {}, `${called(e)}: `), stands(e)), offer(e, who))), counts(others, stopped)), release(state, who, stopped))
 }
+
+const called = (e) => e.name || e.id
+
+/** headline tells in a line what stands: a person's own order, what is stopped and why, or who has not confirmed. */
+function headline(me, over, stopped, others) {
+  if (me) return [el('strong', {}, over ? 'You were told to stop.' : 'STOP what you are doing.'), me.stop_order?.why ? ` ${me.stop_order.why}` : null]
+  if (!stopped.length) return [el('strong', {}, 'Stop: '), `not confirmed yet by ${several(others)}.`]
+  const not = stopped.flatMap((e) => e.stopped.devices || []).filter((d) => d.state === 'unsafe').length
+  return [el('strong', {}, 'STOPPED. '), not ? el('strong', {}, `${not} ${not === 1 ? 'device is' : 'devices are'} UNSAFE. `) : null, stopped[0].stopped.why]
+}
+
+/** several names who has to be waited for. */
+function several(list) {
+  const names = list.slice(0, named).map(called).join(', ')
+  return list.length > named ? `${names} and ${list.length - named} more` : names
+}
+
+/** counts sums up how all of them stand. */
+function counts(list, stopped) {
+  const devices = stopped.flatMap((e) => e.stopped.devices || [])
+  const silent = list.length - stopped.length
+  return [devices.length ? `${devices.filter((d) => d.state === 'safe').length} of ${devices.length} devices safe` : '', silent ? `${silent} ${silent === 1 ? 'has' : 'have'} not confirmed` : ''].filter(Boolean).join(' · ')
+}
+
+/** folded shows one line, and of several the sum. */
+const folded = (lines, sum) => (lines.length > 1 ? el('details', {}, el('summary', { id: 'stopped-each' }, sum), lines) : lines)
 
 /** release is how those that are stopped are released: the executor here by an operator's browser at the place, others at theirs. */
 function release(state, who, list) {
@@ -88,14 +117,15 @@ function release(state, who, list) {
   ]
 }
 
-/** released tells that nothing is stopped any more, and what that means. */
-function released() {
-  fill($('released'), el('p', {}, `Released at ${since(Date.now())}. Nothing is begun by that: what was under way has ended, and has to be asked for anew.`),
+/** released tells that nothing is stopped any more, what that means, and who has not confirmed the stop. */
+function released(list) {
+  const waits = list.length ? ` The stop is not confirmed yet by ${several(list)}.` : ''
+  fill($('released'), el('p', {}, `Released at ${since(Date.now())}. Nothing is begun by that: what the robots had under way has ended, and has to be asked for anew. What people do goes on.${waits}`),
     el('button', { type: 'button', onclick: () => fill($('released')) }, 'I have read it'))
 }
 
-/** toldTo tells a person that she is to stop, why and by whom, until she has said that she has; and that she is alone with that, when nothing else is stopped. */
-function toldTo(me, alone) {
+/** toldTo tells a person that she is to stop, why and by whom, until she has said that she has; and that it is over, when nothing else is stopped. */
+function toldTo(me, over) {
   const o = me.stop_order
   const order = o ? `${o.why || 'no reason given'} (by ${o.by}, ${since(o.at)})` : ''
   const said = el('button', { type: 'button' }, 'I have stopped')
@@ -109,18 +139,18 @@ function toldTo(me, alone) {
       said.disabled = false
     }
   }
-  return el('div', {}, el('p', {}, el('strong', {}, alone ? 'You were told to stop. ' : 'STOP what you are doing. '), alone ? `It was: ${order}. Nothing else here is stopped now.` : `Everything here is to stop: ${order}.`), said)
+  return el('div', {}, el('p', {}, over ? `It was: ${order}. Nothing else here is stopped now.` : `Everything here is to stop: ${order}.`), said)
 }
 
 function stands(e) {
   if (e.person && !e.stopped) return 'is told to stop, and has not said yet that it is done'
-  if (!e.stopped) return `has not confirmed the stop${e.live ? '' : `, and was last heard ${ago(e.last_seen)}`}; it stops when it hears of it`
+  if (!e.stopped) return ['has not confirmed the stop', e.live ? null : [', and was last heard ', ago(e.last_seen)], '; it stops when it hears of it']
   const devices = e.stopped.devices || []
   const safe = devices.filter((d) => d.state === 'safe').length
   const rest = devices.filter((d) => d.state !== 'safe').sort((a, b) => Number(a.state === 'pending') - Number(b.state === 'pending')) // what is not safe before what is not known yet
   const not = rest.slice(0, named).map((d) => `${words(d.device)} ${d.state}`)
   if (rest.length > named) not.push(`and ${rest.length - named} more ${rest.slice(named).every((d) => d.state === 'pending') ? 'pending' : ''}`.trim())
-  return `STOPPED. ${e.stopped.why} · ${safe} of ${devices.length} devices safe${not.length ? ` · ${not.join(', ')}` : ''}`
+  return `${e.stopped.why} · ${safe} of ${devices.length} devices safe${not.length ? ` · ${not.join(', ')}` : ''}`
 }
 
 /** free releases the stop; what is not known to be safe is named first, and has to be released knowingly. */

@@ -1,20 +1,25 @@
 // The lists of tasks, and one task with all that was said.
 
-import { exchange, mayAsk, page } from './api.js'
+import { Away, exchange, mayAsk, page } from './api.js'
 import { form } from './answer.js'
 import { entry, last, late, left, timeline, why } from './content.js'
-import { $, ago, chip, el, fill, folded, randomId } from './dom.js'
+import { $, chip, cut, el, fill, folded, randomId, refill } from './dom.js'
 import { kind, outcome } from './plan.js'
+import { ago } from './times.js'
 
 const ended = new Set(['completed', 'partial', 'failed', 'declined', 'cancelled', 'expired', 'superseded', 'delegated'])
 const calls = new Set(['needs_input', 'needs_confirmation'])
+const under = ['pending', 'claimed', 'in_progress', 'waiting', 'held', 'retrying']
 const unhappy = new Set(['partial', 'failed', 'declined', 'cancelled', 'expired'])
-const doing = { completed: 'done by', partial: 'done in part by', in_progress: 'being done by', declined: 'declined by' }
+const doing = { completed: 'done by', partial: 'done in part by', declined: 'declined by' }
 const shown = 30 // of those that have ended
 const glance = 20 // of a list; the others on demand
+const most = 200 // of each kind that are read
+const title = 200 // letters of what is wanted, in a list
 
 const threads = new Map() // ref to its summary
 const whole = new Map() // ref to the thread, for those that need more than a summary
+const meanwhile = new Set() // what has come by the stream since each reading was begun, by ref
 let me = null
 let current = '' // the ref of the open task
 
@@ -24,20 +29,25 @@ export function ready(who) {
 
 /** reset reads everything anew. */
 export async function reset() {
-  const list = await exchange.list({ limit: 200 })
+  const of = (codes) => exchange.list([['limit', most], ...codes.map((c) => ['status', c])])
+  const told = new Map()
+  meanwhile.add(told)
+  const lists = await Promise.all([of([]), of([...calls]), of(under)]).finally(() => meanwhile.delete(told)) // what waits is there however old it is
   threads.clear()
-  for (const t of list) threads.set(t.ref, t)
+  for (const t of [...lists.flat(), ...told.values()]) threads.set(t.ref, t)
+  $('too-many').hidden = lists.slice(1).every((l) => l.length < most)
   whole.clear()
   draw()
   if (current) open(current)
 }
 
-/** changed takes a summary that has come by the stream. */
+/** changed takes a summary that has come by the stream. It is newer than what is being read just now. */
 export function changed(t) {
+  for (const told of meanwhile) told.set(t.ref, t)
   threads.set(t.ref, t)
   whole.delete(t.ref)
   draw()
-  if (t.ref === current) load(t.ref)
+  if (t.ref === current) loadNext()
 }
 
 /** reread reads anew what stands in a task that was answered; how it is now comes by the stream, which may have been faster. */
@@ -62,9 +72,11 @@ function draw() {
       list(id, some.map((t) => row(t)), '')
       $(`${id}-title`).hidden = some.length === 0
     }
-    list('open', all.filter((t) => !ended.has(t.status) && !calls.has(t.status)).map((t) => row(t)), 'Nothing is under way.')
+    const going = all.filter((t) => !ended.has(t.status) && !calls.has(t.status))
+    list('open', going.map((t) => row(t)), 'Nothing is under way.')
     list('lately', all.filter((t) => ended.has(t.status)).slice(0, shown).map((t) => row(t)), mayAsk(me) ? 'Nothing yet. Ask for something above.' : 'Nothing yet.')
-    for (const t of waiting.slice(0, shown)) if (!whole.has(t.ref)) fetchWhole(t.ref)
+    const untaken = going.filter((t) => t.status === 'pending') // why, its messages say
+    for (const t of [...waiting.slice(0, shown), ...untaken.slice(0, shown)]) if (!whole.has(t.ref)) fetchWhole(t.ref)
   })
 }
 
@@ -73,8 +85,8 @@ function list(id, rows, empty) {
   const box = document.activeElement?.closest('[data-asks]')
   if (box && node.contains(box) && rows.some((r) => r.querySelector(`[data-asks="${CSS.escape(box.dataset.asks)}"]`))) return // somebody is answering
   const rest = rows.slice(glance)
-  const more = rest.length ? el('li', {}, el('details', { open: node.querySelector('details.rest')?.open, className: 'rest' }, el('summary', {}, `${rest.length} more`), el('ul', { className: 'cards' }, rest))) : null
-  fill(node, rows.length ? [...rows.slice(0, glance), more] : empty ? el('li', {}, el('p', { className: 'empty' }, empty)) : null)
+  const more = rest.length ? el('li', {}, el('details', { className: 'rest' }, el('summary', { id: `${id}-more` }, `${rest.length} more`), el('ul', { className: 'cards' }, rest))) : null
+  refill(node, rows.length ? [...rows.slice(0, glance), more] : empty ? el('li', {}, el('p', { className: 'empty' }, empty)) : null)
 }
 
 function row(t, all = [t]) {
@@ -82,11 +94,21 @@ function row(t, all = [t]) {
   const calling = calls.has(t.status)
   const mine = calling && waitsForMe(t)
   return el('li', { className: mine ? 'calls' : '' },
-    el('a', { href: `#task/${encodeURIComponent(t.ref)}`, 'aria-current': t.ref === current ? 'true' : null }, t.intent),
-    el('p', { className: 'meta' }, chip(t.status), ` ${t.executor_id || (ended.has(t.status) ? 'nobody' : 'nobody yet')} · asked by ${t.requestor_id} · ${all.length > 1 ? `${all.length} times, last ` : ''}${ago(t.updated_at)}`),
+    el('a', { href: `#task/${encodeURIComponent(t.ref)}`, 'aria-current': t.ref === current ? 'true' : null }, cut(t.intent, title)),
+    el('p', { className: 'meta' }, chip(t.status), ` ${t.executor_id || (ended.has(t.status) ? 'nobody' : 'nobody yet')} · asked by ${t.requestor_id} `, all.length > 1 ? [`· ${all.length} times, last `, ago(t.updated_at)] : [ago(t.created_at), lasts(t) ? [' · changed ', ago(t.updated_at)] : null]),
+    t.status === 'pending' && full ? unclaimed(full) : null,
     calling && !mine ? el('p', { className: 'meta' }, t.status === 'needs_confirmation' ? 'An operator must say yes: whoever runs the place.' : `${t.requestor_id} must answer.`) : null,
     mine && full && t.ref !== current ? form(full, me, () => reread(t.ref)) : null) // an open task has it
 }
+
+/** unclaimed is why nobody has taken a task, and who is asked now; null where that is not said. */
+const unclaimed = (t) => {
+  const said = last(t, 'pending')?.message
+  return said ? el('p', { className: 'meta' }, cut(said, 2 * title)) : null
+}
+
+/** lasts reports whether a task was spoken of after it was asked, long enough to be told. */
+const lasts = (t) => new Date(t.updated_at) - new Date(t.created_at) > 60000
 
 /** answered is the response with which a task has ended; null if there is none. */
 const answered = (t) => (ended.has(t.status) ? t.messages.flatMap((m) => m.mess).findLast((i) => i.response?.content?.length)?.response : null)
@@ -118,6 +140,20 @@ export function open(ref) {
 }
 
 let asked = 0 // which load is the last
+let loading = false
+let more = false
+
+/** loadNext reads the open task anew; many calls at once are one or two. */
+async function loadNext() {
+  more = true
+  if (loading) return
+  loading = true
+  while (more && current) {
+    more = false
+    await load(current)
+  }
+  loading = false
+}
 
 async function load(ref, focus) {
   const turn = ++asked
@@ -125,14 +161,23 @@ async function load(ref, focus) {
   try {
     t = await exchange.thread(ref)
   } catch (err) {
-    if (turn === asked) fill($('detail'), el('h1', { id: 'detail-title' }, ref), el('p', { className: 'error' }, err.message), el('a', { href: '#tasks' }, 'Back'))
+    if (turn !== asked) return
+    if (err instanceof Away) setTimeout(() => { if (ref === current) loadNext() }, 3000)
+    if (err instanceof Away && $('detail').dataset.ref === ref) return // what it says is as old as the page
+    $('detail').dataset.ref = ''
+    fill($('detail'), el('h1', { id: 'detail-title' }, ref), el('p', { className: 'error' }, err.message), el('a', { href: '#tasks' }, 'Back'))
     return
   }
   if (turn !== asked || ref !== current) return
   const box = document.activeElement?.closest('#detail [data-asks]')
   const next = detail(t)
   if (!focus && box && next.some((n) => n?.querySelector?.(`[data-asks="${CSS.escape(box.dataset.asks)}"]`))) return // somebody is answering
-  fill($('detail'), next)
+  if ($('detail').dataset.ref === ref) refill($('detail'), next)
+  else {
+    fill($('detail'))
+    refill($('detail'), next)
+  }
+  $('detail').dataset.ref = ref
   if (!focus) return
   $('detail').scrollTo({ top: 0, behavior: 'instant' }) // it stood where the task before was left
   $('detail').focus({ preventScroll: true }) // where the page stands is told by its address
@@ -144,9 +189,9 @@ function detail(t) {
   const planned = el('div', { className: 'preview', hidden: true })
   if (!ended.has(t.status)) showPlan(t, planned, box !== null)
   return [
-    el('p', {}, el('a', { href: '#tasks' }, '‹ All tasks')),
-    el('h1', { id: 'detail-title' }, t.intent),
-    el('p', { className: 'meta' }, chip(t.status), ` ${t.ref} · asked by ${t.requestor_id}${t.executor_id ? ` · ${doing[t.status] || 'taken by'} ${t.executor_id}` : ''}`),
+    el('p', { className: 'back' }, el('a', { href: '#tasks' }, '‹ All tasks')),
+    el('h1', { id: 'detail-title' }, cut(t.intent, 2 * title)), // all of it is below
+    el('p', { className: 'meta' }, chip(t.status), ` ${t.ref} · asked by ${t.requestor_id} `, ago(t.created_at), t.executor_id ? ` · ${doer(t)} ${t.executor_id}` : ''),
     progress(t),
     result(t),
     box ? el('div', { className: 'card' }, box) : null,
@@ -156,6 +201,9 @@ function detail(t) {
     timeline(t, me.actor, answered(t)),
   ]
 }
+
+/** doer is what its executor is to a task. An answer sets it back to work, which is no word of hers that she has begun. */
+const doer = (t) => doing[t.status] || (t.status === 'in_progress' && last(t, 'in_progress')?.from === t.executor_id ? 'being done by' : 'taken by')
 
 /** result shows first what was asked for, or why it has not come. */
 function result(t) {
@@ -173,10 +221,10 @@ function progress(t) {
   const pct = Number.isFinite(now.progress_pct)
   return el('div', {},
     el('progress', { max: 100, value: pct ? String(now.progress_pct) : null, 'aria-label': 'progress' }),
-    el('p', { className: 'meta' }, [pct ? `${Math.round(now.progress_pct)} %` : 'under way', now.message, left(now.eta, now.received)].filter(Boolean).join(' · ')))
+    el('p', { className: 'meta' }, [pct ? `${Math.round(now.progress_pct)} %` : 'under way', now.message, left(now.eta)].filter(Boolean).join(' · ')))
 }
 
-/** showPlan tells what is planned, and does not repeat what the form above it asks for. The plan that runs has a digest; whether what is shown is that plan is said. */
+/** showPlan tells what is planned, and does not repeat what the form above it asks for. The plan that runs has a digest: no other one is shown for it. */
 async function showPlan(t, node, asking) {
   if (!me.here || !mayAsk(me)) return
   try {
@@ -186,9 +234,9 @@ async function showPlan(t, node, asking) {
     const asks = last(t, 'needs_confirmation')
     const hash = last(t, 'in_progress')?.action_hash || asks?.action_hash
     if (!out.plan && (t.executor_id || last(t, 'declined'))) return // its question, or its no, stands below
-    const same = hash && out.plan?.digest === hash
+    if (hash && out.plan?.digest !== hash) return // it is not the one that runs
     node.className = `preview ${kind(out)}`
-    fill(node, el('p', { className: 'meta' }, same ? 'The plan:' : hash ? 'By its words alone (answers have changed the plan that runs):' : 'By its words:'), outcome(out, asking ? asks : null))
+    fill(node, el('p', { className: 'meta' }, hash ? 'The plan:' : 'By its words:'), outcome(out, asking ? asks : null, asks && t.status !== 'needs_confirmation' && asks.from === t.executor_id))
     node.hidden = false
   } catch {
     // there is no plan to show
@@ -199,10 +247,12 @@ async function cancel(t, button, done) {
   button.disabled = true
   try {
     await exchange.post(randomId(), t.ref, [{ cancel: {} }])
+    done()
   } catch (err) {
-    button.after(el('p', { className: 'error', role: 'alert' }, err.message))
+    button.parentElement.querySelector('.refused')?.remove()
+    button.after(el('p', { class: 'error refused', role: 'alert' }, err.message))
+    button.disabled = false
   }
-  done()
 }
 
 /** refusals are the tasks that were declined or have failed, the newest first: those that are alike are one, with their number. */

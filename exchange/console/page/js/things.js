@@ -1,8 +1,10 @@
 // Executors, devices, and what can be asked for.
 
 import { exchange, page } from './api.js'
-import { $, ago, el, fill, folded, refill, since, words } from './dom.js'
+import { $, el, fill, folded, refill, words } from './dom.js'
+import * as forget from './forget.js'
 import * as hold from './hold.js'
+import { ago, since } from './times.js'
 
 let who = null
 let pictures = []
@@ -50,7 +52,7 @@ function device(owner, d) {
       d.trouble ? el('p', { className: 'error' }, d.trouble) : d.failed ? el('div', { className: 'error' }, folded(`failed ${since(d.failed.at)}: ${d.failed.why}`)) : null,
       d.locked ? el('p', { className: 'meta' }, `kept from acting: ${d.locked}`) : null,
       p ? el('a', { href: `#task/${encodeURIComponent(p.ref)}` }, el('img', { className: 'picture', src: exchange.attachment(p.ref, p.name), alt: `the last picture of ${words(d.name)}`, })) : null,
-      p ? el('p', { className: 'meta' }, `last picture ${ago(p.at)}`) : null),
+      p ? el('p', { className: 'meta' }, 'last picture ', ago(p.at)) : null),
     operator() && (d.acts || d.locked) ? el('button', { type: 'button', className: 'plain', onclick: (e) => act(e.target, { do: d.locked ? 'unlock' : 'lock', what: d.name, why: 'on the page' }), 'aria-label': `${holdBack(d)}: ${words(d.name)}` }, holdBack(d)) : null)
 }
 
@@ -81,7 +83,7 @@ function chips(d) {
 function executor(e, above) {
   return el('li', {},
     el('h3', {}, e.name || e.id),
-    el('p', {}, el('span', { className: `chip ${e.live ? 'good' : 'bad'}` }, e.live ? 'here' : `silent, last heard ${ago(e.last_seen)}`), ' ',
+    el('p', {}, el('span', { className: `chip ${e.live ? 'good' : 'bad'}` }, e.live ? 'here' : ['silent, last heard ', ago(e.last_seen)]), ' ',
       e.stopped ? el('span', { className: 'chip bad' }, 'stopped') : null, ' ',
       e.on_hold ? el('span', { className: 'chip warn' }, 'on hold') : null, ' ',
       e.stopping ? el('span', { className: 'chip warn' }, 'has not confirmed a stop') : null),
@@ -89,7 +91,8 @@ function executor(e, above) {
     e.on_hold ? el('p', { className: 'meta' }, `takes nothing new: ${e.on_hold}${e.hold ? ` (since ${since(e.hold.at)})` : ''}`) : null,
     e.disarmed ? el('p', { className: 'meta' }, `disarmed: ${typeof e.disarmed === 'string' ? e.disarmed : JSON.stringify(e.disarmed)}`) : null,
     above ? null : (e.failing || []).map((f) => el('div', { className: 'error' }, folded(`${words(f.device)} failed ${since(f.at)}: ${f.why}`))),
-    el('p', { className: 'meta' }, `${(e.capabilities || []).length} capabilities${e.schedule ? ` · hours ${e.schedule}` : ''}`))
+    el('p', { className: 'meta' }, `${(e.capabilities || []).length} capabilities${e.schedule ? ` · hours ${e.schedule}` : ''}`),
+    forget.offer(e, who))
 }
 
 /** arming tells what does not act until somebody has looked. */
@@ -103,7 +106,7 @@ function arming(here) {
         who.at_place ? el('button', { type: 'button', className: 'plain', onclick: (e) => act(e.target, { do: 'arm', what }) }, `Arm ${words(what)}`) : null))))
     if (!who.at_place) box.append(el('p', { className: 'hint' }, 'At the place: messkit arm, or this page in a browser on that machine.'))
   } else {
-    box.append(el('p', {}, 'Everything may act within its limits.'))
+    box.append(el('p', {}, here.stopped ? 'Nothing is disarmed; nothing acts until the stop is released.' : 'Everything may act within its limits.'))
   }
   const what = el('select', { id: 'disarm-what' }, ['', 'comfort', 'appliance', 'access', 'motion', 'irreversible'].map((c) => el('option', { value: c }, c || 'everything')))
   box.append(el('label', { htmlFor: 'disarm-what' }, 'Keep from acting'), what,

@@ -1,0 +1,113 @@
+package agent_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// Where no answer could lead to anything, nobody is asked: the request is declined with
+// what keeps the device from acting.
+func TestAQuestionOfWhichNothingCanCome(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.words["vacuum somewhere"] = capabilities.Outcome{Question: &capabilities.Question{Field: "area", Text: "where?", Options: []string{"stove", "both"}}}
+		h.gateCfg.Devices = map[string]gate.Device{"vacuum": {Locked: true}}
+	}, func(h *house) {
+		ref := h.says(claude, "request: {intent: vacuum somewhere}")
+		s := h.is(ref, mess.Declined)
+		if s.Reason == nil || s.Reason.Type != "locked" || !strings.Contains(s.Reason.Detail, "vacuum: locked") {
+			t.Errorf("declined with %+v", s.Reason)
+		}
+		if codes := h.codes(ref); strings.Contains(codes, "needs_input") || strings.Contains(codes, "claimed") {
+			t.Errorf("what was said: %s", codes)
+		}
+	})
+}
+
+// The second question is not asked either, when something was locked after the first.
+func TestALaterQuestionOfWhichNothingCanCome(t *testing.T) {
+	locked := false
+	r := tree{
+		"":     {Question: &capabilities.Question{Field: "what", Options: []string{"rug"}}},
+		"rug":  {Question: &capabilities.Question{Field: "area", Options: []string{"stove", "sink"}}},
+		"sink": planOf(clean("sink")), "stove": planOf(clean("stove")),
+	}
+	check := func(capabilities.Plan) (gate.Verdict, error) {
+		if locked {
+			return gate.Verdict{}, &gate.Refusal{Device: "vacuum", Rule: "locked", Text: "wet paint"}
+		}
+		return gate.Verdict{}, nil
+	}
+	if no := agent.Barred(r, check, *r[""].Question, mess.Request{}); no != nil {
+		t.Errorf("nothing is locked, and it says %v", no)
+	}
+	locked = true
+	if no := agent.Barred(r, check, *r[""].Question, mess.Request{}); no == nil || no.Rule != "locked" {
+		t.Errorf("all is locked, and it says %v", no)
+	}
+}
+
+// What is asked all the same: where one answer can be carried out, where the bar may
+// be gone by the time of the answer, where the answers are not known, and where there
+// are too many.
+func TestAskedAllTheSame(t *testing.T) {
+	refuse := func(rule string, but ...string) func(capabilities.Plan) (gate.Verdict, error) {
+		return func(p capabilities.Plan) (gate.Verdict, error) {
+			for _, free := range but {
+				if p.Summary == "vacuum "+free {
+					return gate.Verdict{}, nil
+				}
+			}
+			return gate.Verdict{}, &gate.Refusal{Device: p.Device, Rule: rule, Retry: time.Second}
+		}
+	}
+	two := []string{"sink", "stove"}
+	r := tree{"sink": planOf(clean("sink")), "stove": planOf(clean("stove")), "no": {Refusal: &capabilities.Refusal{Reason: "nothing is done"}}}
+	many := make([]string, 65)
+	for i := range many {
+		many[i] = two[i%2]
+	}
+	for name, c := range map[string]struct {
+		options []string
+		check   func(capabilities.Plan) (gate.Verdict, error)
+		want    string
+	}{
+		"all are locked":           {two, refuse("locked"), "locked"},
+		"all are disarmed, or no":  {[]string{"no", "sink"}, refuse("disarmed"), "disarmed"},
+		"it rests":                 {two, refuse("quiet_hours"), "quiet_hours"},
+		"everything is stopped":    {two, refuse("stop"), "stop"},
+		"one is free":              {two, refuse("locked", "stove"), ""},
+		"it is busy now":           {two, refuse("busy"), ""},
+		"it acted a moment ago":    {two, refuse("min_interval"), ""},
+		"it is answered in words":  {nil, refuse("locked"), ""},
+		"only a no is left":        {[]string{"no"}, refuse("locked"), ""},
+		"there are very many":      {many, refuse("locked"), ""},
+		"the gate has other words": {two, func(capabilities.Plan) (gate.Verdict, error) { return gate.Verdict{}, errors.New("ouch") }, ""},
+	} {
+		got := ""
+		if no := agent.Barred(r, c.check, capabilities.Question{Field: "area", Options: c.options}, mess.Request{}); no != nil {
+			got = no.Rule
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func planOf(p capabilities.Plan) capabilities.Outcome { return capabilities.Outcome{Plan: &p} }
+
+// tree is what comes of answers, by their words.
+type tree map[string]capabilities.Outcome
+
+func (t tree) Resolve(mess.Request) capabilities.Outcome { return t[""] }
+func (t tree) Offers() []mess.Capability                 { return nil }
+
+func (t tree) Answer(_ capabilities.Question, _ mess.Object, text string, _ mess.Request) capabilities.Outcome {
+	return t[text]
+}

@@ -1,0 +1,246 @@
+package gate_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/drivers"
+)
+
+// dues are what stays of them when a gate is made anew.
+type dues struct {
+	mu  sync.Mutex
+	due map[string]gate.Due
+	err error
+}
+
+func (d *dues) Dues() (map[string]gate.Due, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.due), nil
+}
+
+func (d *dues) Keep(due map[string]gate.Due) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err == nil {
+		d.due = maps.Clone(due)
+	}
+	return d.err
+}
+
+func (d *dues) fail(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.err = err
+}
+
+// What is on for a time is switched off by the next run where this one has died, once
+// that time is over; no sooner, and nothing else.
+func TestATimeIsKeptOverARestart(t *testing.T) {
+	on := func(l *lamp) drivers.Device { return reader{plug{lamp: l}, true, nil} }
+	for name, c := range map[string]struct {
+		dev   gate.Device
+		lasts []time.Duration // it was switched on for
+		away  time.Duration   // from the death to the next start
+		next  func(*lamp) drivers.Device
+		wall  func() (time.Time, error)
+		want  string
+	}{
+		"later":                  {lasts: []time.Duration{time.Minute}, away: 20 * time.Second, next: on, want: "on 0s, off 1m0s"},
+		"its time is over":       {lasts: []time.Duration{time.Minute}, away: time.Hour, next: on, want: "on 0s, off 1h0m0s"},
+		"it is off":              {lasts: []time.Duration{time.Minute}, away: time.Hour, next: func(l *lamp) drivers.Device { return reader{plug{lamp: l}, false, nil} }, want: "on 0s"},
+		"nobody knows":           {lasts: []time.Duration{time.Minute}, away: time.Hour, next: func(l *lamp) drivers.Device { return plug{lamp: l} }, want: "on 0s, off 1h0m0s"},
+		"it may stay on":         {lasts: []time.Duration{time.Minute, 0}, away: time.Hour, next: on, want: "on 0s, on 0s"},
+		"longest time on":        {dev: gate.Device{MaxOn: time.Minute}, lasts: []time.Duration{0}, away: 20 * time.Second, next: on, want: "on 0s, off 1m0s"},
+		"the clock is not set":   {lasts: []time.Duration{time.Minute}, away: time.Hour, next: on, wall: func() (time.Time, error) { return time.Time{}, errors.New("it was never set") }, want: "on 0s, off 1h1m0s"},
+		"the clock was put back": {lasts: []time.Duration{time.Minute}, away: -time.Hour, next: on, want: "on 0s, off 1m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, c.dev, func(t *testing.T, _ *gate.Gate, l *lamp) {
+				kept, cfg := &dues{}, gate.DefaultConfig()
+				cfg.Devices = map[string]gate.Device{"lamp": c.dev}
+				dies := newGate(cfg)
+				dies.Owe(kept, nil)
+				for _, d := range c.lasts {
+					turn(t, dies, l, true, d)
+				}
+				shift := time.Duration(0)
+				if c.away < 0 {
+					shift = c.away
+				}
+				after(max(0, c.away))
+				var opts []gate.Option
+				if c.wall != nil {
+					opts = append(opts, gate.WithWall(c.wall))
+				}
+				next := gate.New(cfg, func() time.Time { return time.Now().Add(shift) }, slog.New(slog.DiscardHandler), opts...)
+				next.Owe(kept, []string{"lamp"})
+				go func() { _ = next.Run(t.Context()) }()
+				if err := next.Start(t.Context(), c.next(l), "lamp"); err != nil {
+					t.Fatal(err)
+				}
+				after(10 * time.Minute)
+				if l.history() != c.want {
+					t.Errorf("%q, want %q", l.history(), c.want)
+				}
+				if due, _ := kept.Dues(); len(due) != 0 {
+					t.Errorf("it goes on being due: %+v", due)
+				}
+			})
+		})
+	}
+}
+
+// A device with a timer of its own hears that an earlier run has set it, where that has.
+func TestATimerOfAnEarlierRunIsTold(t *testing.T) {
+	inHouse(t, gate.Device{MaxOn: time.Hour}, func(t *testing.T, _ *gate.Gate, l *lamp) {
+		for _, left := range []bool{true, false} {
+			now, kept := time.Now(), &dues{}
+			if left {
+				kept.due = map[string]gate.Due{"lamp": {At: now.Add(time.Minute), On: now, Within: time.Minute}}
+			}
+			g := newGate(gate.DefaultConfig())
+			g.Owe(kept, []string{"lamp"})
+			d := &keeper{plug: plug{lamp: l}}
+			if err := g.Start(t.Context(), d, "lamp"); err != nil || d.told != left {
+				t.Errorf("left %t, told %t: %v", left, d.told, err)
+			}
+		}
+	})
+}
+
+// keeper has a timer that stays set.
+type keeper struct {
+	plug
+	told bool
+}
+
+func (*keeper) SwitchFor(context.Context, bool, time.Duration) error { return nil }
+func (k *keeper) TimerLeft()                                         { k.told = true }
+
+// What an earlier run has left on is told to go off also where it cannot be started,
+// until it has heard.
+func TestWhatCannotBeStartedIsStillDue(t *testing.T) {
+	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		now, kept := time.Now(), &dues{}
+		kept.due = map[string]gate.Due{"lamp": {At: now.Add(time.Minute), On: now, Within: time.Minute}}
+		g.Owe(kept, []string{"lamp"})
+		l.fails(3)
+		_ = g.Start(t.Context(), plug{l, errors.New("out of reach")}, "lamp")
+		after(time.Hour)
+		if want := "off 1m7s"; l.history() != want {
+			t.Errorf("%q, want %q", l.history(), want)
+		}
+		if due, _ := kept.Dues(); len(due) != 0 {
+			t.Errorf("it goes on being due: %+v", due)
+		}
+	})
+}
+
+// A disk that was full for a while has what is so once it takes it: what may stay on is
+// not switched off by the next run.
+func TestADiskThatWasFullHearsOfIt(t *testing.T) {
+	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		kept := &dues{}
+		g.Owe(kept, []string{"lamp"})
+		turn(t, g, l, true, time.Minute)
+		kept.fail(errors.New("the disk is full"))
+		after(2 * time.Minute)
+		turn(t, g, l, true, 0)
+		kept.fail(nil)
+		after(time.Minute)
+		if due, _ := kept.Dues(); len(due) != 0 {
+			t.Errorf("it goes on being due: %+v", due)
+		}
+	})
+}
+
+// What is to go off again is switched on only where that is written down.
+func TestNothingIsOnForATimeThatIsNotKept(t *testing.T) {
+	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		g.Owe(&dues{err: errors.New("the disk is full")}, nil)
+		pass := enter(t, g, switchPlan(true, time.Minute))
+		refusal(t, pass.Switch(t.Context(), l, true), "max_on", "could not be written down", "the disk is full")
+		pass.Leave()
+		turn(t, g, l, true, 0)
+		if want := "on 0s"; l.history() != want {
+			t.Errorf("%q, want %q", l.history(), want)
+		}
+	})
+}
+
+// A disk that hangs keeps nothing on.
+func TestADiskThatHangsKeepsNothingOn(t *testing.T) {
+	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		disk := &hanging{}
+		g.Owe(disk, nil)
+		turn(t, g, l, true, time.Minute)
+		disk.mu.Lock() // from now on
+		after(2 * time.Minute)
+		if want := "on 0s, off 1m0s"; l.history() != want {
+			t.Errorf("%q, want %q", l.history(), want)
+		}
+		_ = g.Start(t.Context(), reader{plug{lamp: l}, true, nil}, "lamp")
+		after(time.Minute)
+		disk.mu.Unlock()
+		after(time.Second)
+	})
+}
+
+// What a disk that hangs cannot take down is not switched on, and the device is not to
+// blame for that: it goes on being used.
+func TestADiskThatHangsIsToldAsTheDisk(t *testing.T) {
+	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		disk := &hanging{}
+		g.Owe(disk, nil)
+		disk.mu.Lock()
+		pass := enter(t, g, switchPlan(true, time.Minute))
+		refusal(t, pass.Switch(t.Context(), l, true), "max_on", "could not be written down", "the disk does not answer within 5s", "look at the disk")
+		pass.Leave()
+		if hung := g.Hung(); len(hung) != 0 {
+			t.Errorf("quarantined: %v", hung)
+		}
+		turn(t, g, l, true, 0)
+		disk.mu.Unlock()
+		after(time.Minute)
+		turn(t, g, l, true, time.Minute)
+		after(time.Hour)
+		if want := "on 10s, on 1m10s, off 2m10s"; l.history() != want {
+			t.Errorf("%q, want %q", l.history(), want)
+		}
+		if due, _ := disk.Dues(); len(due) != 0 {
+			t.Errorf("it goes on being due: %+v", due)
+		}
+	})
+}
+
+// hanging are dues of which nobody hears while mu is locked.
+type hanging struct{ dues }
+
+func (h *hanging) Keep(due map[string]gate.Due) error {
+	for !h.mu.TryLock() {
+		time.Sleep(time.Second) // in the bubble a mutex would keep its time from passing
+	}
+	h.mu.Unlock()
+	return h.dues.Keep(due)
+}
+
+// What is not in the configuration any more is due no more, and switches off nothing
+// that is called so later.
+func TestWhatIsGoneIsNotDue(t *testing.T) {
+	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
+		kept := &dues{due: map[string]gate.Due{"fan": {At: time.Now(), On: time.Now()}}}
+		g.Owe(kept, []string{"lamp"})
+		turn(t, g, l, true, time.Minute)
+		if due, _ := kept.Dues(); len(due) != 1 || due["lamp"].At.IsZero() {
+			t.Errorf("%+v", due)
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package capabilities
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// toldAs is what a device tells of a quantity.
+func toldAs(quantity string) string {
+	switch quantity {
+	case "contact":
+		return "whether it is open"
+	case "lock":
+		return "whether it is locked"
+	case "motion":
+		return "whether something moves"
+	}
+	return "its " + quantity
+}
+
+// some are what devices are called, the first of many.
+func (r *Resolver) some(devices []int) string {
+	labels := r.labels(devices)
+	if more := len(labels) - 4; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(labels[:4], ", "), more)
+	}
+	return strings.Join(labels, ", ")
+}
+
+// oneThing is a class with its article: "an oven".
+func oneThing(class string) string {
+	if strings.ContainsRune("aeiou", rune(class[0])) {
+		return "an " + spaced(class)
+	}
+	return "a " + spaced(class)
+}
+
+// abilities says by examples what can be asked for in this home, and where all of it
+// stands.
+func (r *Resolver) abilities() string { return r.able }
+
+// exemplary are the capabilities that are shown by examples, the first of this home.
+var exemplary = []string{"switch-on", "look", "vacuum-floor", "read-sensor", "open", "take-photo", "print-status", "start-appliance"}
+
+// examples are orders and questions that fit this home.
+func (r *Resolver) examples() string {
+	var list []string
+	for _, id := range exemplary {
+		c := r.catalogue.find(id)
+		if c == nil || len(list) == 3 {
+			continue
+		}
+		for d, dev := range r.home.Devices {
+			if !r.can(c, "", d) || id == "switch-on" && r.class[d] != "light" {
+				continue
+			}
+			if say := r.example(c, d, dev); say != "" {
+				list = append(list, fmt.Sprintf("%q", say))
+				break
+			}
+		}
+	}
+	if len(list) == 0 {
+		return "\"messkit capabilities\" lists what can be asked for"
+	}
+	return fmt.Sprintf("ask like %s; \"messkit capabilities\" lists all that can be asked for", strings.Join(list, ", "))
+}
+
+// example is what is said for a capability of a device; "" where it looks at nothing
+// that has a name.
+func (r *Resolver) example(c *capability, d int, dev Device) string {
+	rd, areas := &reading{sentence: &sentence{capability: c}}, []string(nil)
+	if len(dev.Spots) > 0 && c.Command == Clean {
+		areas = []string{dev.Spots[0].Room}
+	}
+	switch {
+	case len(dev.Sees) > 0:
+		rd.slots = []bound{{"view", "view", 0, &match{value: dev.Sees[0]}}}
+	case c.ID == "take-photo":
+		return "take a photo with the " + r.label(d)
+	case c.ID == "look":
+		return ""
+	}
+	return strings.TrimSuffix(r.planFor(rd, d, areas).Summary, " with the "+r.label(d))
+}
+
+func (r *Resolver) abilitiesOf(d int) string {
+	can := r.whatCan(func(c *capability) bool { return r.offers(c, d) })
+	return strings.ReplaceAll(strings.ReplaceAll(can, "something", "it"), "whether it is there", "whether something is there")
+}
+
+func (r *Resolver) whatCan(can func(*capability) bool) string {
+	var list []string
+	for _, c := range r.catalogue.list {
+		if can(c) {
+			list = append(list, c.Description)
+		}
+	}
+	if len(list) == 0 {
+		return "do nothing that is known here"
+	}
+	return strings.Join(list, ", ")
+}
+
+// offered are the ids of the capabilities that this home has.
+func (r *Resolver) offered() []string { return slices.Clone(r.ids) }

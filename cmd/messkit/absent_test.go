@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// screenText is written to by the follower, and read meanwhile.
+type screenText struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *screenText) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *screenText) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// Who waits is told that the exchange is not reached, and that it is there again; and
+// where it does not come back, the waiting ends.
+func TestWaitingForAnExchangeThatIsGone(t *testing.T) {
+	var gone, streams atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case gone.Load():
+			w.WriteHeader(http.StatusBadGateway)
+		case strings.HasSuffix(r.URL.Path, "/events"):
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, ": here\n\n")
+			_ = http.NewResponseController(w).Flush()
+			streams.Store(true)
+			<-r.Context().Done()
+		default:
+			fmt.Fprint(w, `{"thread": {"ref": "2026-11-22-001", "status": "pending", "messages": []}}`)
+		}
+	}))
+	defer server.Close()
+	defer server.CloseClientConnections()
+	key := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, []byte("mess_home_secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x, err := (&client{url: server.URL, exchange: "home", keyFile: key}).open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out screenText
+	a, ended := newApp(strings.NewReader(""), &out, &out), make(chan error, 1)
+	w := &waiting{look: time.Millisecond, absent: time.Hour}
+	until := func(what string, is func() bool) {
+		t.Helper()
+		for end := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s: not yet: %q", what, out.String())
+			}
+		}
+	}
+	says := func(what string) {
+		t.Helper()
+		until(what, func() bool { return strings.Contains(out.String(), what) })
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() { ended <- a.follow(ctx, x, "2026-11-22-001", w) }()
+	until("it follows", streams.Load)
+	gone.Store(true)
+	says("the exchange is not reached: ")
+	gone.Store(false)
+	says("the exchange is there again")
+	if n := strings.Count(out.String(), "\n"); n != 2 {
+		t.Errorf("%d lines: %q", n, out.String())
+	}
+	stop()
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "it goes on without you") {
+		t.Error(err)
+	}
+
+	gone.Store(true)
+	f := a.follower(x, "2026-11-22-001", &waiting{absent: time.Nanosecond})
+	f.away = time.Now().Add(-time.Hour)
+	err = f.look(t.Context())
+	if h, ok := errors.AsType[*hinted](err); !ok || !strings.Contains(err.Error(), "was not reached for") || !strings.Contains(h.hint, "messkit show 2026-11-22-001") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,485 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/messkit/messkit/internal/freeport"
+)
+
+// follows is somebody who follows a page. What the page calls 8420 is a port of
+// their own.
+type follows struct {
+	t, whole      *testing.T // the page, and all that share what is started
+	program       string
+	home, port    string
+	broker        string // "" until a page wants one
+	exports       string // of earlier commands
+	printed       string // since the last ```text
+	pin, code     string // that were printed last
+	running, also *exec.Cmd
+	log           text
+}
+
+func newFollows(t *testing.T) *follows {
+	t.Helper()
+	g := &follows{t: t, whole: t, program: buildMesskit(t), home: t.TempDir(), port: portOf(freeport.Address(t))}
+	if err := os.Symlink(g.program, filepath.Join(g.home, "messkit")); err != nil { // for who says ./messkit
+		t.Fatal(err)
+	}
+	return g
+}
+
+func (g *follows) walk(name string, all []fence) {
+	g.t.Helper()
+	g.exports, g.printed = "", ""
+	if f := before[name]; f != nil {
+		f(g)
+		g.printed = ""
+	}
+	for i, f := range all {
+		below := ""
+		if i+1 < len(all) && all[i+1].kind == "text" {
+			below = all[i+1].body
+		}
+		g.follow(f.kind, f.body, below)
+	}
+}
+
+// here puts what is so here in place of what a page says.
+func (g *follows) here(body string) string {
+	body = today.ReplaceAllString(body, time.Now().UTC().Format(time.DateOnly)+"-$1")
+	if g.broker != "" {
+		body = strings.ReplaceAll(body, "mqtt://192.168.1.5", g.broker)
+	}
+	if g.pin != "" {
+		body = somePin.ReplaceAllString(body, g.pin)
+	}
+	if g.code != "" {
+		body = strings.ReplaceAll(body, "K7QM4-T9XE2", g.code)
+	}
+	return strings.NewReplacer("8420", g.port, "192.168.1.20", "127.0.0.1", "/etc/messkit/", g.home+"/").Replace(body)
+}
+
+func (g *follows) follow(kind, body, below string) {
+	g.t.Helper()
+	body = g.here(body)
+	words := strings.Fields(kind)
+	is := func(word string) bool { return slices.Contains(words, word) }
+	switch {
+	case kind == "yaml":
+		if name, ok := strings.CutPrefix(body, "# "); ok {
+			name, _, _ = strings.Cut(name, "\n")
+			g.put(name, body)
+		}
+		return
+	case kind == "text":
+		g.compare(body)
+		return
+	case words[0] == "json" || words[0] == "console":
+		return
+	case words[0] != "sh":
+		g.t.Errorf("```%s: nobody knows what this is", kind)
+		return
+	}
+	if is("unrun:") {
+		_, why, _ := strings.Cut(kind, "unrun: ")
+		if unrun[why] == "" {
+			g.t.Errorf("```%s: it has no reason that is known", kind)
+		}
+		g.read(body)
+		return
+	}
+	if i := slices.IndexFunc(words[1:], func(w string) bool {
+		return w != "run" && w != "elsewhere" && w != "sim" && w != "until" && w != "answers"
+	}); i > 0 && !is("answers") || i == 0 {
+		g.t.Errorf("```%s: nobody knows %s", kind, words[1+i])
+		return
+	}
+	if is("sim") {
+		g.simulate(body)
+	}
+	switch {
+	case is("run"):
+		g.start(body, is("elsewhere"))
+	case is("until"):
+		for line := range strings.Lines(body) {
+			g.until(line, below)
+		}
+	case is("answers"):
+		g.answered(body, words[slices.Index(words, "answers")+1:])
+	case is("elsewhere"):
+		before := g.exports
+		g.run(body)
+		g.exports = before
+	default:
+		g.run(body)
+	}
+}
+
+func (g *follows) put(name, body string) {
+	g.t.Helper()
+	if err := os.WriteFile(filepath.Join(g.home, name), []byte(body), 0o600); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// brokers starts a broker that knows nobody, and has mosquitto_pub speak to it.
+func (g *follows) brokers() {
+	g.t.Helper()
+	if g.broker != "" {
+		return
+	}
+	mosquitto, err := exec.LookPath("mosquitto")
+	if err != nil {
+		mosquitto = "/usr/sbin/mosquitto"
+	}
+	if _, err := os.Stat(mosquitto); err != nil {
+		g.t.Skip("mosquitto is not here; apt-get install mosquitto mosquitto-clients")
+	}
+	address := freeport.Address(g.t)
+	g.put("mosquitto.conf", "allow_anonymous true\nlistener "+portOf(address)+" 127.0.0.1\n")
+	c := exec.Command(mosquitto, "-c", filepath.Join(g.home, "mosquitto.conf"))
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := c.Start(); err != nil {
+		g.t.Fatal(err)
+	}
+	g.whole.Cleanup(func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	})
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		if conn, err := net.Dial("tcp", address); err == nil {
+			conn.Close()
+			break
+		}
+		if time.Now().After(end) {
+			g.t.Fatal("mosquitto does not answer")
+		}
+	}
+	for _, name := range []string{"mosquitto_pub", "mosquitto_sub"} {
+		if err := os.MkdirAll(filepath.Join(g.home, ".config"), 0o700); err != nil {
+			g.t.Fatal(err)
+		}
+		g.put(filepath.Join(".config", name), "-p "+portOf(address)+"\n")
+	}
+	g.broker = "mqtt://" + address
+}
+
+// asked starts messkit and asks it three things, so that there is something to
+// look at.
+func (g *follows) asked() {
+	g.t.Helper()
+	g.start("messkit run\n", false)
+	for range 3 {
+		g.run("messkit ask \"what's in the fridge?\" --wait\n")
+	}
+	g.printed = ""
+	for end := time.Now().Add(patience); strings.Count(g.printed, "  completed  ") < 3; { // the folders are a moment behind
+		if time.Now().After(end) {
+			g.t.Fatalf("three threads do not end:\n%s", g.printed)
+		}
+		g.printed = ""
+		g.run("messkit thread list\n")
+	}
+	g.printed = ""
+}
+
+func (g *follows) bash(ctx context.Context, script string) *exec.Cmd {
+	c := exec.CommandContext(ctx, "bash", "-c", script)
+	c.Dir = g.home
+	c.Env = append(os.Environ(), "HOME="+g.home, "XDG_CONFIG_HOME="+filepath.Join(g.home, ".config"), "MESSKIT_URL=http://127.0.0.1:"+g.port, "TZ=UTC", "PATH="+filepath.Dir(g.program)+":"+os.Getenv("PATH"))
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return c
+}
+
+func (g *follows) run(body string) {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(g.t.Context(), time.Duration(strings.Count(body, "\n"))*patience)
+	defer cancel()
+	for line := range strings.Lines(body) {
+		if strings.HasPrefix(line, "export ") {
+			g.exports += line
+		}
+	}
+	out, err := g.bash(ctx, "set -e\n"+g.exports+body).CombinedOutput()
+	if err != nil {
+		g.t.Fatalf("%s%v: %s\n%s", body, err, out, g.log.String())
+	}
+	g.prints(string(out))
+	if strings.Contains(body, "messkit init ") {
+		g.leave("messkit.yaml")
+	}
+}
+
+// leave takes out of a configuration what was found here: a test leaves the devices of
+// whoever runs it alone.
+func (g *follows) leave(name string) {
+	g.t.Helper()
+	data, err := os.ReadFile(filepath.Join(g.home, name))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	var all map[string]any
+	if err := yaml.Unmarshal(data, &all); err != nil {
+		g.t.Fatal(err)
+	}
+	if all["devices"] == nil {
+		return
+	}
+	delete(all, "devices")
+	if data, err = yaml.Marshal(all); err != nil {
+		g.t.Fatal(err)
+	}
+	g.put(name, string(data))
+}
+
+func (g *follows) prints(out string) {
+	g.printed += out
+	for _, pin := range somePin.FindAllString(out, -1) {
+		if len(pin) == len("sha256:")+64 {
+			g.pin = pin
+		}
+	}
+	if code := someCode.FindString(out); code != "" {
+		g.code = code
+	}
+}
+
+// until runs a command until it has printed what the page says, or anything.
+func (g *follows) until(command, below string) {
+	g.t.Helper()
+	var out text
+	c := g.bash(context.Background(), g.exports+"exec "+strings.TrimSpace(command))
+	c.Stdout, c.Stderr = &out, &out
+	if err := c.Start(); err != nil {
+		g.t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = c.Wait() }()
+	defer func() { _ = c.Process.Kill(); <-ended }()
+	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		if below == "" { // something that it can tell of
+			g.run("messkit ask \"is the porch light on?\" > /dev/null\n")
+		}
+		printed := out.String()
+		if printed != "" && len(lacking(below, printed)) == 0 {
+			break
+		}
+		if time.Now().After(end) {
+			g.t.Fatalf("%s: it never prints %q, but\n%s", command, lacking(below, printed), printed)
+		}
+	}
+	_ = c.Process.Signal(os.Interrupt)
+	<-ended
+	g.prints(out.String())
+}
+
+// answered runs commands that ask, and answers.
+func (g *follows) answered(body string, answers []string) {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(g.t.Context(), time.Duration(strings.Count(body, "\n"))*patience)
+	defer cancel()
+	done := make(chan error, 1)
+	var out []byte
+	c := g.bash(ctx, "set -e\n"+g.exports+body)
+	go func() {
+		var err error
+		out, err = c.CombinedOutput()
+		done <- err
+	}()
+	for _, answer := range answers {
+		status := "needs_input"
+		if answer == "yes" {
+			answer, status = "--yes", "needs_confirmation"
+		}
+		list := ""
+		ref := []string(nil)
+		for ; len(ref) == 0; time.Sleep(20 * time.Millisecond) {
+			data, err := g.bash(ctx, g.exports+"messkit ls --json --status "+status).CombinedOutput()
+			if list = string(data); err != nil && ctx.Err() != nil {
+				g.t.Fatalf("%snobody asks for %s: %s", body, answer, list)
+			}
+			ref = someListed.FindStringSubmatch(list)
+		}
+		if data, err := g.bash(ctx, g.exports+"messkit reply "+ref[1]+" "+answer).CombinedOutput(); err != nil {
+			g.t.Fatalf("reply %s %s: %v: %s", ref[1], answer, err, data)
+		}
+	}
+	if err := <-done; err != nil {
+		g.t.Fatalf("%s%v: %s\n%s", body, err, out, g.log.String())
+	}
+	g.prints(string(out))
+}
+
+// simulate puts simulated devices into the configurations that commands name.
+func (g *follows) simulate(body string) {
+	g.t.Helper()
+	for _, m := range someConfig.FindAllStringSubmatch(body, -1) {
+		name := filepath.Join(g.home, m[1])
+		data, err := os.ReadFile(name)
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		var all map[string]any
+		if err := yaml.Unmarshal(data, &all); err != nil {
+			g.t.Fatal(err)
+		}
+		devices, _ := all["devices"].(map[string]any)
+		for _, v := range devices {
+			d, _ := v.(map[string]any)
+			switch driver := fmt.Sprint(d["driver"]); driver {
+			case "httpcam", "rpicam", "v4l2cam":
+				d["driver"], d["room"] = "sim-camera", "porch"
+				delete(d, "url")
+			case "gpiorelay":
+				d["driver"] = "sim-lamp"
+				delete(d, "active_low")
+				delete(d, "pulse")
+			case "valetudo":
+				d["driver"], d["pace"] = "sim-vacuum", "40ms"
+				for _, key := range []string{"url", "segments", "rooms", "limits"} {
+					delete(d, key)
+				}
+			default:
+				if !strings.HasPrefix(driver, "sim-") {
+					g.t.Errorf("%s: who plays %s?", m[1], driver)
+				}
+			}
+		}
+		if all["connect"] == nil {
+			all["exchange"] = map[string]any{"listen": "127.0.0.1:" + g.port, "mqtt": map[string]any{"listen": "off"}}
+		}
+		if data, err = yaml.Marshal(all); err != nil {
+			g.t.Fatal(err)
+		}
+		g.put(m[1], string(data))
+	}
+}
+
+// start has a command go on, in place of the one before, or elsewhere beside it.
+func (g *follows) start(body string, elsewhere bool) {
+	g.t.Helper()
+	command := strings.TrimSpace(body)
+	command, _, _ = strings.Cut(command, " #")
+	if strings.Contains(command, "\n") {
+		g.t.Fatalf("%s: one command goes on", body)
+	}
+	if elsewhere {
+		g.also = g.bash(context.Background(), "exec "+command)
+		g.also.Env = append(g.also.Env, "HOME="+filepath.Join(g.home, "elsewhere"), "MESSKIT_URL=")
+		g.also.Stdout, g.also.Stderr = &g.log, &g.log
+		if err := g.also.Start(); err != nil {
+			g.t.Fatal(err)
+		}
+		return
+	}
+	g.end()
+	if strings.Contains(command, "messkit run") && !strings.Contains(command, "--listen") {
+		command += " --listen 127.0.0.1:" + g.port
+	}
+	g.running = g.bash(context.Background(), "exec "+command+" --mqtt off")
+	g.running.Stdout, g.running.Stderr = &g.log, &g.log
+	if err := g.running.Start(); err != nil {
+		g.t.Fatal(err)
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		r, err := http.Get("http://127.0.0.1:" + g.port + "/health")
+		if err == nil { // with TLS it is refused, and is there
+			r.Body.Close()
+			return
+		}
+		if time.Now().After(end) {
+			g.t.Fatalf("%s: does not answer\n%s", body, g.log.String())
+		}
+	}
+}
+
+func (g *follows) end() {
+	for _, c := range []*exec.Cmd{g.also, g.running} {
+		if c == nil {
+			continue
+		}
+		_ = c.Process.Signal(os.Interrupt)
+		if err := c.Wait(); err != nil {
+			g.t.Errorf("%v: %v\n%s", c.Args, err, g.log.String())
+		}
+	}
+	g.also, g.running = nil, nil
+}
+
+func portOf(address string) string {
+	_, port, _ := net.SplitHostPort(address)
+	return port
+}
+
+// read checks the words of commands that are not run.
+func (g *follows) read(body string) {
+	g.t.Helper()
+	for line := range strings.Lines(body) {
+		words := strings.Fields(line)
+		if len(words) < 2 || words[0] != "messkit" {
+			continue
+		}
+		root := (&app{out: &bytes.Buffer{}}).root()
+		c, rest, err := root.Find(wordsOf(line))
+		if err == nil {
+			err = c.ParseFlags(rest)
+		}
+		if err == nil {
+			err = c.ValidateArgs(c.Flags().Args())
+		}
+		if err != nil {
+			g.t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+func wordsOf(line string) []string {
+	_, line, _ = strings.Cut(strings.TrimSpace(line), " ")
+	return words(line)
+}
+
+// compare looks for each line among what was printed, whatever its numbers are.
+func (g *follows) compare(body string) {
+	g.t.Helper()
+	for _, line := range lacking(body, g.printed) {
+		g.t.Errorf("%q is not in what was printed:\n%s", line, g.printed)
+	}
+	g.printed = ""
+}
+
+// lacking are the lines that were not printed, whatever their numbers are; for … there
+// is anything within a line.
+func lacking(body, printed string) (all []string) {
+	printed = number.ReplaceAllString(printed, "0")
+	for line := range strings.Lines(body) {
+		line = number.ReplaceAllString(strings.TrimSpace(line), "0")
+		if !slices.ContainsFunc(strings.Split(printed, "\n"), func(rest string) bool {
+			for part := range strings.SplitSeq(line, "…") {
+				i := strings.Index(rest, part)
+				if i < 0 {
+					return false
+				}
+				rest = rest[i+len(part):]
+			}
+			return true
+		}) {
+			all = append(all, line)
+		}
+	}
+	return all
+}

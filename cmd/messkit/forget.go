@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/mess"
+)
+
+func (a *app) forgetCommand() *cobra.Command {
+	var k client
+	c := &cobra.Command{
+		Use:   "forget EXECUTOR",
+		Short: "Take an executor that is gone for good off the lists",
+		Long: `Forget takes an executor or a person who is gone for good off all lists; nobody
+waits any more for its word that it has stopped. It needs the operator's key. One
+that was heard of a moment ago, or is at a task, is not forgotten: it may act. The
+name that it is shown by will do where nobody else is called so.
+
+Its key stays good, until messkit keys revoke. Should it speak again, it is there
+again, and each stop that it has not confirmed reaches it, also those that were
+given meanwhile.`,
+		Example: "  messkit forget old-pi",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return k.withKeys(func(x *remote.Client) error { return a.forget(c.Context(), x, args[0]) })
+		},
+	}
+	k.flags(c)
+	return c
+}
+
+func (a *app) forget(ctx context.Context, x *remote.Client, id string) error {
+	stops, err := x.Forget(ctx, id)
+	if errors.Is(err, mess.Unknown) {
+		if by := called(ctx, x, id); by != "" {
+			id = by
+			stops, err = x.Forget(ctx, id)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	p := printer{out: a.out}
+	p.printf("forgotten: %s\n", printable(id))
+	if stops > 0 {
+		p.printf("it has not confirmed %s: what it has may be on yet; look. Should it speak again, the stop reaches it\n", count(stops, "stop"))
+	}
+	return p.err
+}
+
+// called is who is shown by a name, "" where that is nobody, or more than one.
+func called(ctx context.Context, x *remote.Client, name string) (id string) {
+	list, err := x.Executors(ctx)
+	if err != nil {
+		return ""
+	}
+	for _, e := range list {
+		if strings.EqualFold(e.Name, name) || strings.EqualFold(e.ID, name) {
+			if id != "" {
+				return ""
+			}
+			id = e.ID
+		}
+	}
+	return id
+}
+
+// stillThere says of whom it was that was revoked, where he is on the lists still.
+func (a *app) stillThere(ctx context.Context, x *remote.Client, actor string) error {
+	list, err := x.Executors(ctx)
+	if errors.Is(err, mess.Forbidden) || !slices.ContainsFunc(list, func(e remote.Executor) bool { return e.ID == actor }) {
+		return nil
+	}
+	p := printer{out: a.out}
+	p.printf("%[1]s is on the lists of executors still; if it is gone for good: messkit forget %[1]s\n", printable(actor))
+	return p.err
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// A line says who declines, unless it sums up, and to whom something was handed over.
+func TestWhoDeclinesAndToWhom(t *testing.T) {
+	for _, c := range []struct {
+		from, want string
+		status     mess.Status
+	}{
+		{"ana", "declined  by ana  my back hurts", mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: "my back hurts"}}},
+		{"exchange", "declined  ana: my back hurts", mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: "ana: my back hurts"}}},
+		{"ana", "delegated  to ben", mess.Status{Code: mess.Delegated, DelegatedTo: "ben"}},
+	} {
+		var out strings.Builder
+		p := printer{out: &out}
+		p.message(mess.Message{From: c.from, Items: []mess.Item{&c.status}})
+		if got := strings.TrimSpace(out.String()); p.err != nil || got != c.want {
+			t.Errorf("%v: %q, want %q", p.err, got, c.want)
+		}
+	}
+}
+
+// An answer is words: its data are told where nothing else tells them.
+func TestAnAnswerIsWords(t *testing.T) {
+	lat, lng, exactly := 52.5, 13.4, 5.0
+	milk := mess.ObjectEntry("structured", mess.Object{{Key: "milk", Value: true}, {Key: "eggs", Value: mess.Object{{Key: "count", Value: 6}}}})
+	for _, c := range []struct {
+		want    string
+		content []mess.Entry
+	}{
+		{"milk: true\neggs:\n  count: 6\n", []mess.Entry{milk}},
+		{"There is milk.\n", []mess.Entry{milk, mess.TextEntry("There is milk.")}},
+		{"at 52.50000, 13.40000, to 5 m\n", []mess.Entry{mess.ObjectEntry("location", mess.Location{Lat: &lat, Lng: &lng, Accuracy: &exactly})}},
+		{"at the shed, 52.50000, 13.40000\n", []mess.Entry{mess.ObjectEntry("location", mess.Location{Name: "the shed", Lat: &lat, Lng: &lng})}},
+		{"at the shed\n", []mess.Entry{mess.ObjectEntry("location", mess.Location{Name: "the shed"})}},
+	} {
+		var out strings.Builder
+		p := printer{out: &out}
+		p.message(mess.Message{From: "ana", Items: []mess.Item{&mess.Response{Content: c.content}}})
+		if got := out.String(); p.err != nil || got != c.want {
+			t.Errorf("%v: %q, want %q", p.err, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// What comes by the stream while the lists are being read is newer than they are,
+// and stays.
+func TestWhatChangesWhileThePageReads(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	h := startHouse(t)
+	ref := h.asks(`{"intent": "turn on the light"}`)
+	h.becomes(ref, "needs_input")
+	p := h.operator(1280, 900)
+	p.Until(`document.querySelector("#needs a")?.textContent === "turn on the light"`)
+	p.Eval(`{
+		const real = window.fetch
+		window.held = []
+		window.fetch = async (path, ...more) => {
+			const answer = await real(path, ...more)
+			if (!path.includes("requests?")) return answer
+			const text = await answer.text()
+			await new Promise((go) => window.held.push(go))
+			return new Response(text, {status: answer.status})
+		}
+	}`, nil)
+	p.Eval(`void dispatchEvent(new Event("offline"))`, nil) // it begins anew
+	p.Until(`window.held.length === 3`)
+	h.messkit("cancel", ref)
+	p.Until(`document.querySelector("#lately .chip")?.textContent === "cancelled"`)
+	p.Eval(`for (const go of window.held) go()`, nil)
+	p.Until(`document.getElementById("line").textContent === "live"`)
+	var chips []string // once what was read has been drawn
+	p.Eval(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => [...document.querySelectorAll("#tasks .cards .chip")].map((c) => c.textContent))`, &chips)
+	if len(chips) != 1 || chips[0] != "cancelled" {
+		t.Errorf("after it was read: %q", chips)
+	}
+
+	// A card tells when it was asked for, and the age grows while nobody touches the page.
+	var v struct {
+		Thread struct {
+			Created time.Time `json:"created_at"`
+		}
+	}
+	if err := json.Unmarshal([]byte(h.api(http.MethodGet, "/requests/"+ref, "")), &v); err != nil {
+		t.Fatal(err)
+	}
+	var at time.Time
+	p.Eval(`document.querySelector("#lately time").getAttribute("datetime")`, &at)
+	if !at.Truncate(time.Millisecond).Equal(v.Thread.Created.Truncate(time.Millisecond)) {
+		t.Errorf("asked at %v, and the card says %v", v.Thread.Created, at)
+	}
+	p.Eval(`{ const now = Date.now; Date.now = () => now() + 5 * 60 * 1000 }; document.dispatchEvent(new Event("visibilitychange"))`, nil)
+	p.Until(`/^[56] min ago$/.test(document.querySelector("#lately time").textContent)`)
+	if faults := p.Faults(); len(faults) > 0 {
+		t.Errorf("in the page: %q", faults)
+	}
+}
+
+// A stop is told in two lines that stay in sight, whoever is silent, and the page
+// below is there to be used; who has not confirmed it when it is released is named.
+func TestAStopLeavesRoomOnAPhone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	config := filepath.Join(t.TempDir(), "messkit.yaml")
+	if err := os.WriteFile(config, []byte("exchange: {unreachable: 1s, quiet_lease: 1s}\ndevices:\n  porch-light: {driver: sim-lamp}\n  hall-light: {driver: sim-lamp}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := startHouseOf(t, []string{"--config", config})
+	ana := h.comesIn("Ana", "localhost", "look")
+	ref := h.asks(`{"intent": "count the chairs of the house, and say of each whether it can be sat on"}`)
+	ana.Click("#offers button", "I do it")
+	h.becomes(ref, "claimed")
+	for _, where := range []string{"attic", "cellar", "pond"} {
+		h.api(http.MethodPost, "/register", `{"executor_id": "`+where+`", "display_name": "The pi of the `+where+`", "capabilities": ["swim"]}`)
+	}
+	ana.Click("#mine summary", "Ask back")
+	ana.Fill("#ask-"+ref, "Which floor?")
+	ana.Click("#mine details button", "Ask back")
+	h.becomes(ref, "needs_input")
+	op := h.operator(360, 740)
+	op.Fill("#needs input", "all")
+	op.Click("#needs button", "Answer")
+	h.becomes(ref, "in_progress")
+	op.Click("#open a", "count the chairs")
+	op.Until(`/· taken by ana$/.test(document.querySelector("#detail .meta")?.textContent)`) // an answer is no word of hers that she has begun
+	op.Click("#detail a", "All tasks")
+	h.asks(`{"intent": "turn on the porch light and the hall light"}`)
+	h.api(http.MethodPost, "/stop", `{"why": "second water"}`)
+	narrow := func(what string, most int) {
+		t.Helper()
+		op.Eval(`scrollTo(0, document.body.scrollHeight)`, nil)
+		op.Until(`scrollY > 0`)
+		var bottom int
+		op.Eval(`Math.round(document.querySelector(".top").getBoundingClientRect().bottom)`, &bottom)
+		if bottom > most {
+			t.Errorf("%s: %d of 740 pixels are covered", what, bottom)
+		}
+		h.pictured(op, "stop-scrolled-"+what)
+		op.Eval(`scrollTo(0, 0)`, nil)
+		h.pictured(op, "stop-"+what)
+	}
+	op.Until(`document.getElementById("standing").textContent.startsWith("STOPPED. second water") && /2 of 2 devices safe · 4 have not confirmed/.test(document.getElementById("stopped").innerText)`)
+	narrow("stopped", 150)
+	h.usable(op, "stop-room")
+	h.fits(op, "stop-room", 360, 740)
+	op.Click("#stopped summary", "")
+	op.Until(`document.querySelectorAll("#stopped .forget").length >= 3`)
+	h.pictured(op, "stop-each")
+
+	op.Click("#stopped button", "Release the stop")
+	op.Until(`/^Released at \d\d:\d\d\. .*What people do goes on\. The stop is not confirmed yet by .*Ana/.test(document.getElementById("released").textContent)`)
+	narrow("released", 150)
+	ana.Front()
+	ana.Until(`document.getElementById("standing").textContent.startsWith("You were told to stop.")`)
+	ana.Text("It was: second water (by operator, ")
+	ana.Text("Nothing else here is stopped now.")
+	h.pictured(ana, "stop-ana")
+	ana.Click("#stopped button", "I have stopped")
+	ana.Until(`document.getElementById("standing").textContent.startsWith("Stop: not confirmed yet by The pi")`)
+	h.usable(ana, "stop-ana")
+	h.fits(ana, "stop-ana", 360, 740)
+}
+
+// What is given back as data is told in words and tables, never as it is written
+// between programs.
+func TestAnswersAreToldInWords(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	h := startHouse(t)
+	p := h.operator(1280, 900)
+	ref := h.asks(`{"intent": "turn on the porch light and the hall light"}`)
+	h.becomes(ref, "completed")
+	p.Go(h.url + "/#task/" + ref)
+	p.Until(`/^device\s+on\s+hall-light\s+yes\s+porch-light\s+yes$/.test(document.querySelector("#detail .result table")?.innerText.trim())`)
+	p.Until(`!document.querySelector(".back").checkVisibility()`) // the list stands beside it
+	h.pictured(p, "told-steps")
+	h.usable(p, "told-steps")
+	ref = h.asks(`{"intent": "watch the garage door until it is closed"}`)
+	h.becomes(ref, "completed")
+	p.Go(h.url + "/#task/" + ref)
+	p.Until(`document.querySelector("#detail .result dl")`)
+	h.pictured(p, "told-watch")
+	h.usable(p, "told-watch")
+	var raw string
+	if p.Eval("document.getElementById(\"detail\").innerText.match(/.*([{]\"|\":).*/)?.[0] || \"\"", &raw); raw != "" {
+		t.Errorf("as programs write it: %s", raw)
+	}
+	h.fits(p, "told-watch", 1280, 900)
+}

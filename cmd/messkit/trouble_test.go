@@ -1,0 +1,300 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// proxied is the address of a proxy before the house, which answers 502 while away.
+func (h *householder) proxied() (address string, away *atomic.Bool) {
+	h.t.Helper()
+	to, err := url.Parse(h.url)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	proxy.FlushInterval = -1
+	away = new(atomic.Bool)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() { _ = recover() }() // the proxy ends a stream that way
+		if away.Load() {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusBadGateway)
+			_, _ = w.Write([]byte("<h1>Bad Gateway</h1>"))
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	h.t.Cleanup(func() {
+		front.CloseClientConnections()
+		front.Close()
+	})
+	return front.URL, away
+}
+
+// What a person enters on her phone is sent once, whatever becomes of the proxy, of
+// the phone's room, of her key, and of who signs in there meanwhile.
+func TestAPersonsPhoneInTrouble(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	h := startHouse(t)
+	address, away := h.proxied()
+	p := h.comesInAt(address, "Ana", "look")
+	ben := h.comesIn("Ben", "localhost", "look")
+	holds := func(intent string) (ref string) {
+		t.Helper()
+		ref = h.asks(`{"intent": "` + intent + `"}`)
+		p.Until(`[...document.querySelectorAll("#offers h3")].some((e) => e.textContent === "` + intent + `")`)
+		p.Click("#offers button", "I do it")
+		p.Until(`document.getElementById("text-` + ref + `")`)
+		return ref
+	}
+	once := func(ref, text string) {
+		t.Helper()
+		if thread := h.becomes(ref, "completed"); strings.Count(thread, text) != 1 {
+			t.Errorf("%q is %d times in %s", text, strings.Count(thread, text), thread)
+		}
+	}
+
+	// Why she does not do it stays in its field while the others answer.
+	ref := h.asks(`{"intent": "look in the cellar"}`)
+	ben.Text("look in the cellar")
+	p.Front()
+	p.Click("#offers summary", "Not me")
+	p.Fill("#not-"+ref, "I am in the bath")
+	p.Eval(`void (document.getElementById("long-`+ref+`").value = "PT4H")`, nil)
+	p.Eval(`void (document.querySelector("#offers li").old = true)`, nil)
+	ben.Front()
+	ben.Click("#offers summary", "Not me")
+	ben.Fill("#not-"+ref, "I am away")
+	ben.Press("Enter")
+	ben.Until(`document.getElementById("offers").textContent.includes("Nothing now")`)
+	p.Front()
+	p.Until(`document.querySelector("#offers button") && !document.querySelector("#offers li").old`)
+	p.Until(`document.getElementById("not-` + ref + `").value === "I am in the bath" && document.getElementById("long-` + ref + `").value === "PT4H" && document.querySelector("#offers details").open`)
+	p.Until(`document.activeElement.id === "not-` + ref + `"`)
+
+	// Of several pictures one cannot be read: the others are taken.
+	p.Click("#offers button", "I do it")
+	p.Until(`document.getElementById("text-` + ref + `")`)
+	p.Eval(`new Promise((done) => document.createElement("canvas").toBlob((b) => {
+		const files = new DataTransfer()
+		files.items.add(new File(["ftypheic"], "IMG_1.HEIC", {type: "image/heic"}))
+		files.items.add(new File([b], "x.png", {type: "image/png"}))
+		const input = document.getElementById("photo-`+ref+`"); input.files = files.files
+		input.dispatchEvent(new Event("change")); done()
+	}, "image/png"))`, nil)
+	p.Until(`/^IMG_1.HEIC: this browser cannot read it as a picture.*JPEG/.test(document.querySelector("#mine .error").textContent) && document.querySelectorAll("#mine .added li").length === 1`)
+
+	// A proxy that says 502 while the exchange is away has refused nothing, and the page is there.
+	p.Until(`navigator.serviceWorker.ready`)
+	away.Store(true)
+	p.Fill("#text-"+ref, "It is dark.")
+	p.Click("#mine button[type=submit]", "Done")
+	p.Until(`document.getElementById("outbox").children.length === 2`)
+	p.Reload()
+	p.Until(`[...document.querySelectorAll("#outbox .meta")].filter((e) => e.textContent === "kept on this phone until it is sent").length === 2`)
+	p.Until(`document.querySelectorAll("#outbox .error").length === 0`)
+	away.Store(false)
+	once(ref, "It is dark.")
+	p.Until(`document.getElementById("line").textContent === "live" && document.getElementById("outbox").children.length === 0`)
+
+	// A task whose form was made without a network can be handed over when there is one.
+	ref = holds("look in the attic")
+	away.Store(true)
+	p.Reload()
+	p.Until(`document.getElementById("text-` + ref + `")`)
+	away.Store(false)
+	p.Until(`document.getElementById("line").textContent === "live"`)
+	p.Until(`[...document.querySelectorAll("#mine summary")].some((e) => e.checkVisibility() && e.textContent === "Hand over") && [...document.getElementById("hand-` + ref + `").options].some((o) => o.value === "ben")`)
+
+	// A phone that is full sends what it cannot keep, and says so.
+	p.Eval(`void (() => {
+		const add = IDBObjectStore.prototype.add
+		window.room = () => { IDBObjectStore.prototype.add = add }
+		IDBObjectStore.prototype.add = function (v) { add.call(this, v); this.transaction.abort() } // what a full disk does
+	})()`, nil)
+	p.Offline(true)
+	p.Fill("#text-"+ref, "It is dusty.")
+	p.Click("#mine button[type=submit]", "Done")
+	p.Until(`[...document.querySelectorAll("#outbox li")].filter((e) => e.textContent.includes("This phone has no room for it: leave this page open")).length === 2`)
+	h.usable(p, "me-full")
+	p.Offline(false)
+	once(ref, "It is dusty.")
+	p.Until(`document.getElementById("outbox").children.length === 0`)
+	p.Eval(`room()`, nil)
+	full := `void (() => { for (let n = 1 << 20; n > 0; n >>= 1) { try { for (let i = 0; ; i++) localStorage.setItem("fill" + n + "-" + i, "x".repeat(n)) } catch {} } })()`
+	p.Eval(full, nil)
+	ref = holds("look under the bed")
+	p.Eval(full, nil)
+	p.Fill("#text-"+ref, "Nothing.")
+	p.Text("If this page is closed before Done, what you have added is lost: this phone has no room for it.")
+	p.Eval(`void (() => { for (const k of Object.keys(localStorage)) if (k.startsWith("fill")) localStorage.removeItem(k) })()`, nil)
+
+	// What comes too late says so, and need not be sent again.
+	late := holds("water the fern")
+	p.Offline(true)
+	p.Fill("#text-"+late, "It is wet.")
+	p.Click("#mine li:has(#text-"+late+") button[type=submit]", "Done")
+	p.Until(`document.getElementById("outbox").children.length === 2`)
+	if said := h.messkit("cancel", late); !strings.HasSuffix(strings.TrimSpace(said), "cancelled; Ana had taken it, and may have begun; it is not known what was done") {
+		t.Error(said)
+	}
+	p.Offline(false)
+	p.Until(`(() => { const e = document.querySelector("#outbox li"); return e?.textContent.includes("begun · water the fern") && e.querySelector(".error")?.textContent === "It came too late: the task was cancelled by then." &&
+		document.getElementById("outbox").children.length === 1 && [...e.querySelectorAll("button")].map((b) => b.textContent).join() === "Forget it" })()`)
+	h.pictured(p, "me-too-late")
+	p.Click("#outbox button", "Forget it")
+	p.Until(`document.getElementById("outbox").children.length === 0`)
+
+	// Her key ends while an answer waits, and somebody else signs in: it waits for her.
+	p.Offline(true)
+	p.Fill("#text-"+ref, "There is dust.")
+	p.Click("#mine button[type=submit]", "Done")
+	p.Until(`document.getElementById("outbox").children.length === 2`)
+	h.messkit("keys", "revoke", "ana")
+	p.Offline(false)
+	p.Until(`document.getElementById("line").textContent === "not signed in" && document.getElementById("unsent").textContent.includes("(2 messages) stays here")`)
+	h.usable(p, "me-signed-out")
+	h.pictured(p, "me-signed-out")
+	p.Eval(`void (location.href = "`+h.invites("Cleo", address)+`")`, nil)
+	p.Until(`document.getElementById("line").textContent === "live" && [...document.querySelectorAll("#outbox .meta")].filter((e) => e.textContent === "is sent when ana is signed in here again").length === 2`)
+	h.pictured(p, "me-left-by-ana")
+	p.Eval(`void (location.href = "`+h.invites("Ana", address)+`")`, nil)
+	once(ref, "There is dust.")
+	p.Until(`document.getElementById("outbox").children.length === 0`)
+
+	// What is refused in the end can still be had, and sent again.
+	p.Eval(`import("/console/js/outbox.js").then((o) => o.put("2026-01-01-001", {title: "the answer", items: [{status: {code: "completed"}}, {response: {content: ["It is late."]}}],
+		files: [{name: "photo-1.jpg", type: "image/jpeg", data: new Blob(["a photo"])}]}))`, nil)
+	p.Until(`(() => { const e = document.querySelector("#outbox li"); return e?.querySelector(".error")?.textContent.includes("no thread") && e.textContent.includes("It is late.") &&
+		[...e.querySelectorAll("button")].map((b) => b.textContent).join() === "Save photo-1.jpg,Send it again,Forget it" })()`)
+	h.usable(p, "me-refused")
+	h.fits(p, "me-refused", 360, 740)
+	p.Click("#outbox button", "Send it again")
+	p.Until(`document.querySelector("#outbox .error")?.textContent.includes("no thread")`)
+	p.Click("#outbox button", "Forget it")
+	p.Until(`document.getElementById("outbox").children.length === 0`)
+	if faults := p.Faults("ERR_INTERNET_DISCONNECTED", "502", "401", "404", "409"); len(faults) > 0 {
+		t.Errorf("in the page: %q", faults)
+	}
+}
+
+// Who is at something on the page stays there while the tasks go on, and is shown no
+// plan of other words.
+func TestThePageGoesOnUnderOnesHands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	h := startHouse(t)
+	old := h.asks(`{"intent": "vacuum the living room"}`)
+	h.becomes(old, "needs_confirmation")
+	p := h.operator(1280, 800)
+
+	// What was begun outlives that it is drawn anew; where it has gone, the keyboard goes on beside it.
+	var kept string
+	p.Eval(`import("/console/js/dom.js").then(({ $, el, refill }) => {
+		const box = el("div", {})
+		$("main").append(box)
+		const draw = (n, gone) => refill(box, el("p", {}, String(n)), el("input", {id: "typed"}), el("label", {}, el("input", {type: "radio", name: "one", value: "b"}), "b"),
+			el("details", {}, el("summary", {}, "more"), el("p", {}, "rest")), el("audio", {src: "/console/icon.svg"}), gone ? null : el("button", {}, "here"))
+		draw(1)
+		$("typed").value = "words"
+		box.querySelector("[type=radio]").checked = box.querySelector("details").open = true
+		const audio = box.querySelector("audio")
+		box.querySelector("button").focus()
+		draw(2)
+		const said = [$("typed").value, box.querySelector("[type=radio]").checked, box.querySelector("details").open, box.querySelector("audio") === audio, document.activeElement.textContent]
+		draw(3, true)
+		said.push(document.activeElement.id)
+		box.remove()
+		return said.join()
+	})`, &kept)
+	if kept != "words,true,true,true,here,main" {
+		t.Errorf("drawn anew: %s", kept)
+	}
+
+	h.becomes(h.asks(`{"intent": "turn on the porch light"}`), "completed")
+	p.Until(`document.querySelectorAll("#lately a").length === 1`)
+	p.Eval(`document.querySelector("#lately a").focus()`, nil)
+	h.becomes(h.asks(`{"intent": "turn off the porch light"}`), "completed")
+	p.Until(`document.querySelectorAll("#lately a").length === 2`)
+	p.Until(`document.activeElement.textContent === "turn on the porch light"`)
+
+	// The plan is that of the words above it, or it is said that there is none.
+	p.Fill("#intent", "turn on the porch light")
+	p.Until(`document.querySelector("#preview strong")?.textContent === "turn on the porch light"`)
+	p.Offline(true)
+	p.Fill("#intent", "take a photo of the fridge")
+	p.Text("What it would do is not known: the exchange does not answer.")
+	p.Until(`!document.querySelector("#preview strong")`)
+	p.Offline(false)
+	p.Until(`document.querySelector("#preview strong")`)
+	p.Until(`document.getElementById("preview").textContent.includes("fridge")`)
+	p.Eval(`(() => { const i = document.getElementById("intent"); i.value = "turn on the porch light"; i.dispatchEvent(new Event("input")) })()`, nil)
+	p.Until(`document.getElementById("preview").classList.contains("old") || document.querySelector("#preview strong")?.textContent === "turn on the porch light"`)
+	p.Until(`!document.getElementById("preview").classList.contains("old") && document.querySelector("#preview strong")?.textContent === "turn on the porch light"`)
+
+	// A task that cannot be taken back now stays as it is shown, and why is said.
+	p.Click("#needs a", "vacuum the living room")
+	p.Until(`document.querySelector("#detail .answers")`)
+	p.Offline(true)
+	p.Click("#detail button", "Take it back")
+	p.Until(`document.querySelector("#detail .refused")?.textContent === "the exchange cannot be reached" && document.getElementById("detail-title").textContent === "vacuum the living room"`)
+	p.Offline(false)
+	p.Until(`document.getElementById("line").textContent === "live"`)
+
+	// A no that comes after somebody else's yes is said to have come to nothing, until it is read.
+	other := h.operator(360, 640)
+	other.Go(h.url + "/#task/" + old)
+	other.Until(`document.querySelector("#detail .answers button")`)
+	p.Front()
+	other.Until(`document.hidden`) // it is told of nothing
+	p.Click("#detail .answers button", "Yes, do it")
+	h.becomes(old, "in_progress")
+	other.Click("#detail .answers button", "No")
+	other.Until(`/^YOUR NO TO “vacuum the living room” WAS TOO LATE and does not count.*Take it back/.test(document.getElementById("failed").textContent)`)
+	other.Front()
+	other.Until(`document.querySelector("#detail .chip").textContent === "in progress" && document.getElementById("failed").textContent`)
+	h.usable(other, "too-late")
+	h.fits(other, "too-late", 360, 640)
+	other.Click("#failed button", "I have read it")
+	p.Front()
+	old = h.asks(`{"intent": "vacuum the kitchen"}`)
+	h.becomes(old, "needs_input")
+	p.Eval(`void (location.hash = "")`, nil)
+
+	// What waits for an answer is there however much has come since; what is long is cut.
+	for i := range 202 {
+		h.asks(fmt.Sprintf(`{"intent": "%d %s", "requires": ["swim"]}`, i, strings.Repeat("far ", 500)))
+	}
+	p.Eval(`void (location.hash = "#task/%E0%A4%A")`, nil) // nor does a link that was cut keep the page from anything
+	p.Reload()
+	p.Until(`document.getElementById("line").textContent === "live"`)
+	p.Until(`document.querySelector("#needs a")?.textContent === "vacuum the kitchen" && document.querySelector("#needs .answers")`)
+	p.Text("More wait than are shown here")
+	p.Until(`[...document.querySelectorAll("#open a")].length === 200 && [...document.querySelectorAll("#open a")].every((a) => a.textContent.length < 220)`)
+	h.usable(p, "many")
+	h.fits(p, "many", 360, 640)
+
+	// Who is not signed in any more is told so.
+	key := h.messkit("keys", "issue", "visitor", "observer")
+	p.Click("nav a", "Log")
+	p.Click("#signout", "")
+	p.Until(`document.getElementById("key").checkVisibility()`)
+	p.Fill("#key", key)
+	p.Press("Enter")
+	p.Until(`document.getElementById("line").textContent === "live"`)
+	h.messkit("keys", "revoke", "visitor")
+	p.Until(`document.getElementById("line").textContent === "not signed in" && document.getElementById("key").checkVisibility() && document.getElementById("nav").hidden`)
+	if faults := p.Faults("ERR_INTERNET_DISCONNECTED", "401"); len(faults) > 0 {
+		t.Errorf("in the page: %q", faults)
+	}
+}

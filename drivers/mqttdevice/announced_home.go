@@ -1,0 +1,87 @@
+package mqttdevice
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// homeTells is what a device announces for Home Assistant, as far as it is read; every
+// key may be abbreviated (https://www.home-assistant.io/integrations/mqtt/#discovery-messages).
+type homeTells struct {
+	Name       string     `json:"name"`
+	Short      string     `json:"cmd_t"`
+	Long       string     `json:"command_topic"`
+	ShortClass string     `json:"dev_cla"`
+	LongClass  string     `json:"device_class"`
+	ShortOf    homeDevice `json:"dev"`
+	LongOf     homeDevice `json:"device"`
+	Colour     []string   `json:"supported_color_modes"`
+	esphomeWhite
+
+	ShortPos string `json:"pos_t"` // of a cover with positions
+	LongPos  string `json:"position_topic"`
+}
+
+// homeDevice is the device that something announced is a part of.
+type homeDevice struct {
+	Name string `json:"name"`
+}
+
+func (d homeTells) command() string { return cmp.Or(d.Short, d.Long) }
+
+func (d homeTells) class() string { return cmp.Or(d.ShortClass, d.LongClass) }
+
+// label is what people call it: the device's name, where it has none of its own.
+func (d homeTells) label() string { return cmp.Or(d.Name, d.ShortOf.Name, d.LongOf.Name) }
+
+// esphome reads what ESPHome announces for Home Assistant: a switch, a light with
+// colours or with warm and cold white, or a cover with positions. Others have no
+// template.
+func (c Config) esphome(payload []byte) []drivers.Found {
+	var d homeTells
+	if json.Unmarshal(payload, &d) != nil {
+		return nil
+	}
+	topic, ok := strings.CutSuffix(d.command(), "/command")
+	if !ok {
+		return nil
+	}
+	for _, kind := range []string{"switch", "light", "cover"} {
+		prefix, object, is := strings.Cut(topic, "/"+kind+"/")
+		if !is || strings.Contains(object, "/") {
+			continue
+		}
+		with := map[string]string{"prefix": prefix, kind: object}
+		family := d.esphomeFamily(kind, with)
+		if family == "" {
+			continue
+		}
+		one := c.found(joined(prefix, object), family, with)
+		one.Label = d.label()
+		if kind == "cover" {
+			classed(&one, d.class())
+		}
+		return []drivers.Found{one}
+	}
+	return nil
+}
+
+// esphomeFamily is the template for one of a kind, "" for none; a lamp's whites are put
+// into with.
+func (d homeTells) esphomeFamily(kind string, with map[string]string) string {
+	switch {
+	case kind == "switch":
+		return "esphome"
+	case kind == "light" && slices.Contains(d.Colour, "rgb"):
+		return "esphome-light"
+	case kind == "light" && slices.Contains(d.Colour, "color_temp") && d.limits(with):
+		return "esphome-white"
+	case kind == "cover" && cmp.Or(d.ShortPos, d.LongPos) != "":
+		return "esphome-cover"
+	}
+	return ""
+}

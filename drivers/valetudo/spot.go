@@ -1,0 +1,64 @@
+package valetudo
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/web"
+)
+
+// spotEdge is how many cm each side of a spot has: what the button for it has robots
+// clean.
+const spotEdge = 150
+
+// Spot cleans around the place where the robot's map has it; in its dock that is the
+// floor before it. Valetudo has no spots: it is a zone of the map.
+func (v *Vacuum) Spot(ctx context.Context, progress func(drivers.Progress)) error {
+	return v.run(ctx, "cleaning the spot", v.spot, progress)
+}
+
+// spot is the order for that, if it can be given now.
+func (v *Vacuum) spot(ctx context.Context) (errand, error) {
+	if err := v.free(ctx); err != nil {
+		return errand{}, err
+	}
+	f, err := v.readFloor(ctx)
+	var x, y float64
+	if err == nil {
+		x, y, err = f.robot()
+	}
+	if err != nil {
+		return errand{}, drivers.NotDone(err)
+	}
+	zone := map[string]any{"points": corners(x, y), "iterations": v.cfg.Passes}
+	return errand{zonesPath, map[string]any{"action": "clean", "zones": []any{zone}}, spotEdge * spotEdge}, nil
+}
+
+// robot is where the robot stands, in cm.
+func (f floor) robot() (x, y float64, err error) {
+	for _, e := range f.Entities {
+		if e.Type == "robot_position" && len(e.Points) >= 2 {
+			return e.Points[0], e.Points[1], nil
+		}
+	}
+	return 0, 0, errors.New("its map does not say where it stands; ask for a room")
+}
+
+// corners are those of the spot, clockwise from the upper left, as Valetudo wants them.
+func corners(x, y float64) map[string]any {
+	at := func(right, down float64) map[string]any {
+		return map[string]any{"x": math.Round(x + right*spotEdge/2), "y": math.Round(y + down*spotEdge/2)}
+	}
+	return map[string]any{"pA": at(-1, -1), "pB": at(1, -1), "pC": at(1, 1), "pD": at(-1, 1)}
+}
+
+// spotless words the refusal of a robot that cleans no zones.
+func spotless(err error) error {
+	if s, ok := errors.AsType[*web.StatusError](err); ok && s.Status == http.StatusNotFound {
+		return drivers.NotDone(errors.New("this robot cleans no spots: it has no ZoneCleaningCapability; ask for a room"))
+	}
+	return err
+}

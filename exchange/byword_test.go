@@ -1,0 +1,46 @@
+package exchange_test
+
+import (
+	"testing"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// What a person has done is known by her word, whatever client she uses; what she
+// says of it herself stays. Of a robot nothing is said in its place.
+func TestDoneByWord(t *testing.T) {
+	for name, c := range map[string]struct {
+		by, says, want string
+		evidence       mess.Evidence
+	}{
+		"nothing beside it":   {"ana", "status: {re: {ref}, code: completed}", "by ana’s word", ""},
+		"partly":              {"ana", "status: {re: {ref}, code: partial, remaining: [the rest]}", "by ana’s word", ""},
+		"a word of her own":   {"ana", "status: {re: {ref}, code: completed, message: gladly}", "gladly (by ana’s word)", ""},
+		"said already":        {"ana", "status: {re: {ref}, code: completed, message: by ana’s word}", "by ana’s word", ""},
+		"a response alone":    {"ana", "response: {re: {ref}, content: [done]}", "by ana’s word", ""},
+		"with a photo":        {"ana", "status: {re: {ref}, code: completed, evidence: photographed}", "", mess.Photographed},
+		"by a robot":          {"kitchen-pi", "status: {re: {ref}, code: completed}", "", ""},
+		"a robot's response":  {"kitchen-pi", "response: {re: {ref}, content: [done]}", "", ""},
+		"it has come to none": {"ana", "status: {re: {ref}, code: failed, reason: {type: other, effect: none}}", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				who := ana
+				if c.by == kitchen.ID {
+					who = kitchen
+					h.registers(kitchen, "walk")
+				} else {
+					h.comes(ana)
+				}
+				ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
+				h.says(who, "status: {re: "+ref+", code: claimed}")
+				h.says(who, "status: {re: "+ref+", code: in_progress}")
+				h.says(who, replaceRef(c.says, ref))
+				got := h.lastStatus(ref)
+				if got.Message != c.want || got.Evidence != c.evidence {
+					t.Errorf("the thread says %q, evidence %q, want %q, %q", got.Message, got.Evidence, c.want, c.evidence)
+				}
+			})
+		})
+	}
+}

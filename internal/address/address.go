@@ -1,0 +1,43 @@
+// Package address tells of hosts and ports that cannot be, before anything is sent to
+// them. It asks no network.
+package address
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// CheckURL tells why the host of a URL, or its port, can be no machine's. It repeats
+// these alone: the rest may hold a password.
+func CheckURL(u *url.URL) error {
+	if err := CheckHost(u.Hostname()); err != nil {
+		return err
+	}
+	if n, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || n == 0) {
+		return fmt.Errorf("%.20s is no port; write one of 1 to 65535, or leave it out", u.Port())
+	}
+	return nil
+}
+
+// CheckHost tells why a host can be none. What ends in a number is an IPv4 address or
+// nothing (WHATWG URL, "ends in a number"); one with fewer numbers than four, or with
+// zeros before them, is read in several ways, and is none here.
+func CheckHost(host string) error {
+	if host == "" {
+		return errors.New("has no host; write a name or an address, like 192.168.1.40")
+	}
+	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+	last := labels[len(labels)-1]
+	_, err := strconv.ParseUint(last, 0, 64)
+	if number := err == nil || strings.Trim(last, "0123456789") == ""; !number || strings.Contains(host, ":") {
+		return nil
+	}
+	if _, err := netip.ParseAddr(host); err != nil {
+		return fmt.Errorf("%.60s is no address; write four numbers of 0 to 255 without zeros before them, like 192.168.1.40", host)
+	}
+	return nil
+}

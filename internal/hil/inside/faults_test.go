@@ -1,0 +1,113 @@
+//go:build linux
+
+package inside_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/messkit/messkit/drivers/board"
+)
+
+// doctor is what the doctor says of devices, to a user of this number.
+func doctor(t *testing.T, user uint32, devices string) string {
+	t.Helper()
+	home := t.TempDir()
+	config := filepath.Join(home, "messkit.yaml")
+	if err := errors.Join(os.WriteFile(config, []byte("devices:\n"+devices), 0o644), os.Chown(home, int(user), int(user)), os.Chmod(filepath.Dir(home), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("/messkit", "doctor", "--config", config)
+	c.Env = append(os.Environ(), "HOME="+home)
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+	out, err := c.CombinedOutput()
+	if _, failed := errors.AsType[*exec.ExitError](err); !failed {
+		t.Errorf("the doctor finds nothing: %v", err)
+	}
+	t.Logf("%s", out)
+	return string(out)
+}
+
+// expects looks for what is said of each device.
+func expects(t *testing.T, says, verdict string, want map[string]string) {
+	t.Helper()
+	for device, text := range want {
+		found := false
+		for line := range strings.Lines(says) {
+			words := strings.Fields(line)
+			found = found || len(words) > 1 && words[0] == verdict && words[1] == device && strings.Contains(line, text)
+		}
+		if !found {
+			t.Errorf("%s: not said: %s", device, text)
+		}
+	}
+}
+
+// Who has wired or written something wrong is told where, what, and what to do.
+func TestBridgeFaultsAreNamed(t *testing.T) {
+	plug(t)
+	place, err := board.Find(board.Kernel{}, board.Line{Chip: label, Line: "7"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := board.Kernel{}.Request(place.Chip.Name, 7, board.Request{Label: "gpioset", Start: board.Off})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = held.Close() }()
+	n := busNumber(t)
+	dir := fmt.Sprintf("/sys/bus/i2c/devices/i2c-%d/", n)
+	if err := os.WriteFile(dir+"new_device", []byte("bmp280 0x76"), 0); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.WriteFile(dir+"delete_device", []byte("0x76"), 0) }()
+	says := doctor(t, 0, `
+  relay: {driver: gpiorelay, chip: cp2112_gpio, line: "1"}
+  contact: {driver: gpioinput, chip: cp2112_gpio, line: "2", bias: none}
+  shutter: {driver: gpiocover, chip: cp2112_gpio, up: "3", down: "4", travel_time: 5s}
+  climate: {driver: i2c-sht3x, bus: CP2112, address: 0x44}
+  no-chip: {driver: gpiorelay, chip: gpiochip9, line: "1"}
+  no-name: {driver: gpioinput, line: GPIO17}
+  no-number: {driver: gpiorelay, chip: cp2112_gpio, line: "8"}
+  in-use: {driver: gpiorelay, chip: cp2112_gpio, line: "7"}
+  no-bus: {driver: i2c-bme280, bus: 99}
+  no-adapter: {driver: i2c-bme280, bus: bcm2835}
+  nobody: {driver: i2c-sht3x, bus: CP2112, address: 0x45}
+  another-chip: {driver: i2c-bmp280, bus: CP2112, address: 0x77}
+  the-kernels: {driver: i2c-bmp280, bus: CP2112, address: 0x76}
+  no-wire: {driver: onewire}
+`)
+	expects(t, says, "ok", map[string]string{
+		"relay":   "line 1 of " + place.Chip.Name + " is there and free",
+		"contact": "reads contact ",
+		"shutter": "line 3 of " + place.Chip.Name + " is there and free, and so line 4 of " + place.Chip.Name + " is there and free",
+		"climate": "reads temperature 21.5",
+	})
+	expects(t, says, "BAD", map[string]string{
+		"no-chip":      `line 1 of gpiochip9 is not there: there is no such chip; there are: ` + place.Chip.Name + ` "cp2112_gpio"`,
+		"no-name":      `line GPIO17 is not there: no line has that name; write another, or its number and chip: (` + place.Chip.Name + ` "cp2112_gpio")`,
+		"no-number":    `line 8 of cp2112_gpio: ` + place.Chip.Name + ` has lines 0 to 7; write one of those`,
+		"in-use":       `line 7 of ` + place.Chip.Name + ` is in use by "gpioset"; end that program, or take another line`,
+		"no-bus":       `there is no I2C bus 99 (/dev/i2c-99); switch it on with sudo raspi-config nonint do_i2c 0 on a Pi`,
+		"no-adapter":   `no I2C bus is called "bcm2835"; there are: `,
+		"nobody":       fmt.Sprintf(`is it wired and powered, and does i2cdetect -y %d show it?`, n),
+		"another-chip": `is no BMP280 (its id is 0x60), but a BME280`,
+		"the-kernels":  fmt.Sprintf(`a driver of the kernel has this chip, and i2cdetect -y %d shows UU there; remove its overlay`, n),
+		"no-wire":      `there is no 1-Wire bus; set dtoverlay=w1-gpio`,
+	})
+	expects(t, doctor(t, 1000, `
+  lamp: {driver: gpiorelay, chip: cp2112_gpio, line: "1"}
+  door: {driver: gpioinput, line: GPIO17}
+  climate: {driver: i2c-bme280, bus: CP2112}
+`), "BAD", map[string]string{
+		"lamp":    "line 1 of cp2112_gpio: cannot be had: open /dev/" + place.Chip.Name + ": permission denied; let messkit's user into the group",
+		"door":    "line GPIO17: cannot be had: open /dev/" + place.Chip.Name + ": permission denied; let messkit's user into the group",
+		"climate": fmt.Sprintf("open /dev/i2c-%d: permission denied; let messkit's user into the group that it has (sudo usermod -aG i2c USER", n),
+	})
+}

@@ -1,0 +1,35 @@
+package mess_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// What an executor tells of its failing devices is read as it was told, and what is
+// of another shape does no harm.
+func TestFailingDevices(t *testing.T) {
+	at := time.Date(2026, 11, 22, 20, 0, 0, 0, time.UTC)
+	porch := mess.Failing{Device: "porch", At: at, Why: "the wire is cut"}
+	for name, c := range map[string]struct {
+		told any
+		want []mess.Failing
+	}{
+		"as it is told":   {mess.FailingItems([]mess.Failing{porch}), []mess.Failing{porch}},
+		"none":            {mess.FailingItems(nil), nil},
+		"nothing told":    {nil, nil},
+		"no list":         {"porch", nil},
+		"of other things": {[]any{"porch", 5, mess.Object{{Key: "device", Value: 5}}}, nil},
+		"without a time":  {[]any{mess.Object{{Key: "device", Value: "porch"}, {Key: "at", Value: "lately"}, {Key: "why", Value: "cut"}}}, nil},
+		"one of two":      {append([]any{nil}, mess.FailingItems([]mess.Failing{porch})...), []mess.Failing{porch}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := mess.Executor{ID: "board", Extra: mess.Object{{Key: mess.FailingField, Value: c.told}}}
+			if got := e.FailingDevices(); !slices.Equal(got, c.want) {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+		})
+	}
+}

@@ -47,3 +47,34 @@ func TestASecondRunDoesNotSpeakForTheFirst(t *testing.T) {
 		}
 	})
 }
+
+// An exchange that answers now and then has all reports within seconds: those
+// that get through show that it is there, and the next need not wait the longer.
+func TestReportsGetThroughOneByOne(t *testing.T) {
+	const tasks = 12
+	inHouseWith(t, func(h *house) {
+		h.cfg.Jitter = func(limit time.Duration) time.Duration { return limit }
+	}, func(h *house) {
+		away, tries := true, 0
+		h.line.set(func(l *line) {
+			l.before = func(m mess.Message) error {
+				if !saysCode(m, mess.Completed) {
+					return nil
+				}
+				if tries++; away || tries%2 == 1 {
+					return mess.Refuse(mess.Unavailable, "not now")
+				}
+				return nil
+			}
+		})
+		var refs []string
+		for range tasks {
+			refs = append(refs, h.says(claude, "request: {intent: ring the bell}"))
+		}
+		h.line.set(func(*line) { away = false })
+		h.after(2 * tasks * time.Second)
+		for _, ref := range refs {
+			h.is(ref, mess.Completed)
+		}
+	})
+}

@@ -65,9 +65,12 @@ func (t *task) keep(ctx context.Context, m mess.Message) {
 func (a *Agent) deliverMail(ctx context.Context) error {
 	wait := a.backoff()
 	for {
-		left := a.sendMail(ctx)
+		sent, left := a.sendMail(ctx)
 		if ctx.Err() != nil {
 			return nil
+		}
+		if sent > 0 { // the exchange is there, if only now and then
+			wait = a.backoff()
 		}
 		if left {
 			if !wait.sleep(ctx) {
@@ -89,16 +92,16 @@ func (a *Agent) deliverMail(ctx context.Context) error {
 func (a *Agent) lastMail(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lastMailTime)
 	defer cancel()
-	if a.sendMail(ctx) {
+	if _, left := a.sendMail(ctx); left {
 		a.log.Warn("reports are left for the next start")
 	}
 }
 
 const lastMailTime = 5 * time.Second
 
-// sendMail sends the reports that are complete, oldest first, and reports
-// whether any is left because the exchange is not there.
-func (a *Agent) sendMail(ctx context.Context) (left bool) {
+// sendMail sends the reports that are complete, oldest first. It tells how many
+// the exchange has answered, and whether any is left because it is not there.
+func (a *Agent) sendMail(ctx context.Context) (sent int, left bool) {
 	for _, task := range a.journal.Tasks() {
 		if task.Report == nil || a.busyWith(task.Ref) {
 			continue
@@ -112,8 +115,9 @@ func (a *Agent) sendMail(ctx context.Context) (left bool) {
 		_, err := a.send(ctx, *task.Report)
 		if unavailable(err) || errors.Is(err, mess.Unauthentic) || ctx.Err() != nil {
 			a.log.Debug("report not taken yet", "ref", task.Ref, "err", err)
-			return true
+			return sent, true
 		}
+		sent++
 		if err != nil && a.saidInWords(ctx, task, err) {
 			continue // it stands in the outbox anew
 		}
@@ -126,7 +130,7 @@ func (a *Agent) sendMail(ctx context.Context) (left bool) {
 		}
 		a.resumeOffer(task.Ref)
 	}
-	return false
+	return sent, false
 }
 
 // busyWith reports whether a thread is still worked on here: its report may

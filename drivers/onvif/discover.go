@@ -81,9 +81,14 @@ func found(data []byte, from netip.Addr) []drivers.Found {
 				continue
 			}
 			name := scope(one.Scopes, "name")
+			where := strings.TrimSpace(name+" "+scope(one.Scopes, "hardware")) + " at " + from.Unmap().String()
+			path := u.EscapedPath()
+			if path == devicePath || path == "/" {
+				path = ""
+			}
 			all = append(all, drivers.Found{
-				Name: mdns.ID(name + " " + from.Unmap().String()), Where: strings.TrimSpace(name+" "+scope(one.Scopes, "hardware")) + " at " + from.Unmap().String(),
-				Config: map[string]string{"url": u.Scheme + "://" + u.Host},
+				Name: mdns.ID(name + " " + from.Unmap().String()), Where: where + "; most want a log-in: add username and password_file",
+				Config: map[string]string{"url": u.Scheme + "://" + u.Host + path},
 			})
 			break
 		}

@@ -44,18 +44,25 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 type Camera struct {
 	drivers.Life
 	cfg  Config
-	web  *web.Client
+	web  *web.Client // of the host alone
+	path string      // of its device service
 	link *drivers.Link
 	now  func() time.Time
 }
 
 // New makes a camera of a valid configuration.
 func New(name string, cfg Config, _ *slog.Logger, now func() time.Time) (*Camera, error) {
+	path := devicePath
+	if u, err := url.Parse(cfg.URL); err == nil && strings.Trim(u.Path, "/") != "" {
+		path = u.EscapedPath()
+		u.Path, u.RawPath = "", ""
+		cfg.URL = u.String()
+	}
 	client, err := web.New(cfg.Config, "")
 	if err != nil {
 		return nil, err
 	}
-	return &Camera{Life: drivers.NewLife(name), cfg: cfg, web: client, link: drivers.NewLink(client.Host()), now: now}, nil
+	return &Camera{Life: drivers.NewLife(name), cfg: cfg, web: client, path: path, link: drivers.NewLink(client.Host()), now: now}, nil
 }
 
 // Connection is a Gobot adaptor that does nothing.
@@ -109,8 +116,8 @@ func (c *Camera) photo(ctx context.Context) (drivers.Photo, error) {
 	return drivers.Photo{Data: a.Body, MIME: mime, CapturedAt: at}, nil
 }
 
-// devicePath is where every camera's device service is (core specification,
-// §5.1.1).
+// devicePath is where a camera's device service is (core specification, §5.1.1), if
+// url has no path: some have it elsewhere, and announce that.
 const devicePath = "/onvif/device_service"
 
 func (c *Camera) snapshotURI(ctx context.Context) (string, error) {
@@ -118,7 +125,7 @@ func (c *Camera) snapshotURI(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r, err := call(ctx, c.web, devicePath, login(), `<GetCapabilities xmlns="`+deviceNS+`"><Category>Media</Category></GetCapabilities>`)
+	r, err := call(ctx, c.web, c.path, login(), `<GetCapabilities xmlns="`+deviceNS+`"><Category>Media</Category></GetCapabilities>`)
 	if err != nil {
 		return "", err
 	}
@@ -152,7 +159,7 @@ func (c *Camera) login(ctx context.Context) (func() string, error) {
 		return func() string { return "" }, nil
 	}
 	asked := c.now()
-	r, err := call(ctx, c.web, devicePath, "", `<GetSystemDateAndTime xmlns="`+deviceNS+`"/>`)
+	r, err := call(ctx, c.web, c.path, "", `<GetSystemDateAndTime xmlns="`+deviceNS+`"/>`)
 	if err != nil {
 		return nil, err
 	}

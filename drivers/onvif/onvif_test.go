@@ -34,6 +34,7 @@ type fake struct {
 	text     string // instead of a picture
 	user     string // who may log in
 	token    string // of its first profile
+	device   string // where its device service is
 	status   int    // of a fault
 	nonces   map[string]bool
 	now      func() time.Time
@@ -41,7 +42,7 @@ type fake struct {
 
 func newFake(t *testing.T) *fake {
 	t.Helper()
-	f := &fake{user: "me & you", token: "P&1", status: http.StatusOK, nonces: map[string]bool{}, now: func() time.Time { return time.Now().Add(5 * time.Minute) }}
+	f := &fake{user: "me & you", token: "P&1", device: "/onvif/device_service", status: http.StatusOK, nonces: map[string]bool{}, now: func() time.Time { return time.Now().Add(5 * time.Minute) }}
 	f.mu.Lock() // it may be asked by another program
 	defer f.mu.Unlock()
 	f.Server = httptest.NewServer(f)
@@ -79,6 +80,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	at := f.now().UTC()
 	switch asks := q.Body.Inner; {
+	case r.URL.Path != "/onvif/media_service" && r.URL.EscapedPath() != f.device:
+		w.WriteHeader(http.StatusNotFound)
 	case strings.Contains(asks, "GetSystemDateAndTime"):
 		body(fmt.Sprintf(`<tds:GetSystemDateAndTimeResponse><tds:SystemDateAndTime><tt:DateTimeType>NTP</tt:DateTimeType><tt:UTCDateTime><tt:Time><tt:Hour>%d</tt:Hour><tt:Minute>%d</tt:Minute><tt:Second>%d</tt:Second></tt:Time><tt:Date><tt:Year>%d</tt:Year><tt:Month>%d</tt:Month><tt:Day>%d</tt:Day></tt:Date></tt:UTCDateTime></tds:SystemDateAndTime></tds:GetSystemDateAndTimeResponse>`,
 			at.Hour(), at.Minute(), at.Second(), at.Year(), at.Month(), at.Day()))
@@ -186,6 +189,20 @@ func TestProfiles(t *testing.T) {
 	}
 	_, err := photo(t, "url: "+f.URL+login+"profile: large")
 	if err == nil || !strings.Contains(err.Error(), `it has no profile "large"; it has: ["main" "small"]`) {
+		t.Error(err)
+	}
+}
+
+// The device service of some cameras is elsewhere, and url says so.
+func TestDeviceServiceElsewhere(t *testing.T) {
+	f := newFake(t)
+	for _, one := range []struct{ url, device string }{{"", "/onvif/device_service"}, {"/", "/onvif/device_service"}, {"/onvif/services", "/onvif/services"}, {"/a%20b/", "/a%20b/"}} {
+		f.device = one.device
+		if _, err := photo(t, "url: "+f.URL+one.url+login); err != nil {
+			t.Errorf("%s: %v", one.url, err)
+		}
+	}
+	if _, err := photo(t, "url: "+f.URL+login); err == nil || !strings.Contains(err.Error(), "/onvif/device_service answers 404; it has nothing there") {
 		t.Error(err)
 	}
 }

@@ -52,10 +52,16 @@ func discovered(t *testing.T, answers [][]byte, enough func([]drivers.Found) boo
 	}
 }
 
-// What answers is told once, at its own address; what it says of others is not.
+// What answers is told once, at its own address, with what it needs; what it says of
+// others is not.
 func TestDiscover(t *testing.T) {
 	got := discovered(t, [][]byte{[]byte("nonsense"), []byte(match), []byte(match)}, func(list []drivers.Found) bool { return len(list) > 0 })
-	if len(got) != 1 || got[0].Name != "door-cam-127-0-0-1" || got[0].Where != "Door Cam X1 at 127.0.0.1" || got[0].Config["url"] != "http://127.0.0.1:8080" {
+	if len(got) != 1 || got[0].Name != "door-cam-127-0-0-1" || got[0].Where != "Door Cam X1 at 127.0.0.1; most want a log-in: add username and password_file" || got[0].Config["url"] != "http://127.0.0.1:8080" {
+		t.Errorf("%+v", got)
+	}
+	elsewhere := matches([2]string{"", "http://127.0.0.1:8080/onvif/services"})
+	got = discovered(t, [][]byte{elsewhere}, func(list []drivers.Found) bool { return len(list) > 0 })
+	if len(got) != 1 || got[0].Config["url"] != "http://127.0.0.1:8080/onvif/services" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -74,7 +80,7 @@ func matches(list ...[2]string) []byte {
 // Whatever answers, an address is that of who answers, a name is data, and there is an
 // end to how many are kept.
 func TestHostileMatches(t *testing.T) {
-	const here = "http://127.0.0.1:"
+	const here, evil = "http://127.0.0.1:", "http://127.0.0.1:8066/%22%27"
 	answers := [][]byte{
 		nil,
 		{0},
@@ -101,7 +107,7 @@ func TestHostileMatches(t *testing.T) {
 	}
 	got := discovered(t, answers, func(list []drivers.Found) bool {
 		m := at(list)
-		return m[here+"8066"].Name != "" && m[here+"8080"].Name != "" && len(list) == mostCameras
+		return m[evil].Name != "" && m[here+"8080"].Name != "" && len(list) == mostCameras
 	})
 	if len(got) != mostCameras {
 		t.Errorf("%d were kept", len(got))
@@ -111,8 +117,8 @@ func TestHostileMatches(t *testing.T) {
 			t.Errorf("%q at %q", f.Name, url)
 		}
 	}
-	if evil := at(got)[here+"8066"]; evil.Name != "evil-rogue-driver-exec-2j-127-0-0-1" {
-		t.Errorf("%+v", evil)
+	if f := at(got)[evil]; f.Name != "evil-rogue-driver-exec-2j-127-0-0-1" {
+		t.Errorf("%+v", f)
 	}
 }
 

@@ -43,14 +43,15 @@ func (v verbs) print(ctx context.Context) result {
 }
 
 // find looks for the print of an earlier run, as long as the printer cannot be
-// asked: after a power cut it may come back later than this machine. One that was
-// cancelled meanwhile has to be found too.
+// asked: after a power cut it may come back later than this machine. A printer begins a
+// while after it was told to. One that was cancelled meanwhile has to be found too.
 func (v verbs) find(ctx context.Context, p drivers.Printer, file string) (drivers.Print, error) {
 	for began := v.now(); ; {
 		look, cancel := aftermath(ctx)
 		one, err := v.pass.Find(look, p, file, v.began)
 		cancel()
-		if err == nil || errors.Is(err, drivers.ErrNoPrint) || v.now().Sub(began) > printSilent {
+		none := errors.Is(err, drivers.ErrNoPrint) && v.now().Sub(v.began).Abs() > printBegins
+		if err == nil || none || v.now().Sub(began) > printSilent {
 			return one, err
 		}
 		t := time.NewTimer(printEvery)
@@ -63,10 +64,11 @@ func (v verbs) find(ctx context.Context, p drivers.Printer, file string) (driver
 	}
 }
 
-// How often a print is looked at, unless its driver says otherwise, and how long
-// it may be out of reach.
+// How often a print is looked at, unless its driver says otherwise, how long it may take
+// to begin, and how long it may be out of reach.
 const (
 	printEvery  = 5 * time.Second
+	printBegins = time.Minute
 	printSilent = 30 * time.Minute
 )
 

@@ -345,6 +345,39 @@ func TestAPrintOutlivesTheProgram(t *testing.T) {
 	})
 }
 
+// A program that dies as it has told a printer to print finds the print that begins
+// after it is back, and says so where it is cancelled before, or none begins.
+func TestAPrintBeginsAfterTheProgramHasDied(t *testing.T) {
+	for _, then := range []mess.Code{mess.Completed, mess.Cancelled, mess.Failed} {
+		p := &press{slow: true}
+		inHouseWith(t, func(h *house) {
+			h.more = []agent.Device{{Name: "press", Label: "printer", Driver: p}}
+			h.words["print"] = pressed(capabilities.Print)
+		}, func(h *house) {
+			ref := h.says(claude, "request: {intent: print}")
+			h.after(2 * time.Second)
+			h.dir = copyOf(t, h.dir)
+			h.line.cutIt(true)
+			h.reboots()
+			h.after(10 * time.Second)
+			h.is(ref, mess.InProgress)
+			switch then {
+			case mess.Completed:
+				p.set(func() { p.began = time.Now() })
+				h.after(pressTime)
+			case mess.Cancelled:
+				h.says(claude, "cancel: {re: "+ref+"}")
+			}
+			h.after(2 * time.Minute)
+			s := h.is(ref, then)
+			if then != mess.Completed && (s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "is not found again")) {
+				t.Errorf("%s: %+v", then, s.Reason)
+			}
+			p.has(t, "print benchy")
+		})
+	}
+}
+
 // cooling is a printer that a stop cancels, and that stands a while after.
 type cooling struct {
 	*press

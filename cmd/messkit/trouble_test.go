@@ -81,6 +81,20 @@ func TestAPersonsPhoneInTrouble(t *testing.T) {
 	p.Until(`document.getElementById("not-` + ref + `").value === "I am in the bath" && document.getElementById("long-` + ref + `").value === "PT4H" && document.querySelector("#offers details").open`)
 	p.Until(`document.activeElement.id === "not-` + ref + `"`)
 
+	// Who was slower is told that it is not hers to do.
+	first := h.asks(`{"intent": "feed the cat"}`)
+	p.Text("feed the cat")
+	ben.Front()
+	p.Until(`document.hidden`) // it is told of nothing
+	ben.Text("feed the cat")
+	ben.Click("#offers button", "I do it")
+	h.becomes(first, "claimed")
+	p.Click("#offers li[data-ref='"+first+"'] button", "I do it")
+	p.Until(`document.querySelector("#failed p")?.textContent === "“feed the cat” is not yours to do: ben has claimed it"`)
+	p.Front()
+	p.Until(`document.getElementById("line").textContent === "live" && !document.getElementById("offers").textContent.includes("feed the cat") && document.getElementById("failed").textContent`)
+	p.Click("#failed button", "I have read it")
+
 	// Of several pictures one cannot be read: the others are taken.
 	p.Click("#offers button", "I do it")
 	p.Until(`document.getElementById("text-` + ref + `")`)
@@ -266,6 +280,26 @@ func TestThePageGoesOnUnderOnesHands(t *testing.T) {
 	h.usable(other, "too-late")
 	h.fits(other, "too-late", 360, 640)
 	other.Click("#failed button", "I have read it")
+
+	// What has ended meanwhile is not to be taken back, and says how it has ended.
+	ended := func(by func(ref string), status, button, told string) {
+		t.Helper()
+		other.Front()
+		ref := h.asks(`{"intent": "turn on the porch light", "confirm_before": true}`)
+		h.becomes(ref, "needs_confirmation")
+		other.Go(h.url + "/#task/" + ref)
+		other.Until(`document.querySelector("#detail .answers button")`)
+		p.Front()
+		other.Until(`document.hidden`)
+		by(ref)
+		h.becomes(ref, status)
+		other.Click("#detail button", button)
+		other.Until(`document.querySelector("#failed p")?.textContent === "` + told + `"`)
+	}
+	yes := func(ref string) { h.messkit("reply", ref, "--yes") }
+	ended(func(ref string) { h.messkit("cancel", ref) }, "cancelled", "No", "Your no to “turn on the porch light” was too late and does not count. It has ended: cancelled.")
+	ended(yes, "completed", "No", "YOUR NO TO “turn on the porch light” WAS TOO LATE and does not count. It has ended: completed.")
+	ended(yes, "completed", "Take it back", "“turn on the porch light” was not taken back. It has ended: completed. What it has done stays; ask for what is to be instead.")
 	p.Front()
 	old = h.asks(`{"intent": "vacuum the kitchen"}`)
 	h.becomes(old, "needs_input")

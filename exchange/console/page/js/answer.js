@@ -1,6 +1,6 @@
 // Questions and confirmations, and how a person answers them.
 
-import { exchange } from './api.js'
+import { ended, exchange } from './api.js'
 import { last } from './content.js'
 import { cut, el, randomId, words } from './dom.js'
 import { asking } from './plan.js'
@@ -38,7 +38,7 @@ function sender(thread, box, done) {
       await exchange.post(id, thread.ref, [item])
       done()
     } catch (err) {
-      if (err.code === 409) failed(`${late(item.reply, cut(thread.intent, 100))} ${err.message}`) // the form goes
+      if (err.code === 409 && err.why !== 'not_ready') failed(late(item.reply.confirm, `“${cut(thread.intent, 100)}”`, err)) // the form goes
       error.textContent = err.message
       for (const b of buttons) b.disabled = false
     }
@@ -46,9 +46,10 @@ function sender(thread, box, done) {
 }
 
 /** late says that somebody else was faster, or that it has ended. */
-function late(reply, intent) {
-  if (reply.confirm === undefined) return `Your answer to “${intent}” was too late and does not count:`
-  return reply.confirm ? `Your yes to “${intent}” was too late and does not count:` : `YOUR NO TO “${intent}” WAS TOO LATE and does not count. “Take it back” ends what is under way; “Stop everything” stops it at once:`
+function late(yes, intent, err) {
+  const why = ended.has(err.status) ? `. It has ended: ${words(err.status)}.` : `: ${err.message}`
+  if (yes === undefined || yes || err.status === 'cancelled') return `Your ${yes === undefined ? 'answer' : yes ? 'yes' : 'no'} to ${intent} was too late and does not count${why}`
+  return `YOUR NO TO ${intent} WAS TOO LATE and does not count${ended.has(err.status) ? '' : '. “Take it back” ends what is under way; “Stop everything” stops it at once'}${why}`
 }
 
 function confirmation(thread, asked, me, done) {

@@ -16,6 +16,9 @@ export const signedOut = (err) => err instanceof Refused && err.code === 401
 /** Away says that the exchange was not reached: the same may be sent again. */
 export class Away extends Error {}
 
+/** ended are the states that nothing comes after. */
+export const ended = new Set(['completed', 'partial', 'failed', 'declined', 'cancelled', 'expired', 'superseded', 'delegated'])
+
 const notNow = new Set([408, 429, 502, 503, 504]) // a proxy says some of them while the exchange starts
 
 let under = new AbortController() // what is on its way, but for a stop

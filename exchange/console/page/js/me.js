@@ -264,7 +264,7 @@ function offer(t) {
       error.textContent = err.message
       if (err instanceof Refused && (err.code === 409 || err.code === 404)) {
         offers.delete(t.ref)
-        line(true, err.message)
+        if (status.code === 'claimed') stop.failed(`“${plain(cut(t.intent, 100))}” is not yours to do: ${err.message}`) // the offer goes
         draw()
       }
       return false

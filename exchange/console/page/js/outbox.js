@@ -1,7 +1,7 @@
 // What a person has said is kept on the phone until the exchange has taken it. It
 // has an id of its own, so that it counts once, however often it is sent.
 
-import { Away, exchange, signedOut } from './api.js'
+import { Away, ended, exchange, signedOut } from './api.js'
 import { randomId, words } from './dom.js'
 
 const name = 'messkit'
@@ -106,8 +106,6 @@ export function flush() {
   return going
 }
 
-const ended = ['completed', 'partial', 'failed', 'declined', 'cancelled', 'expired', 'superseded', 'delegated']
-
 async function send() {
   more = false
   if (!exchange.known()) return // the page was opened without a network
@@ -121,7 +119,7 @@ async function send() {
         setTimeout(flush, 15000)
         return
       }
-      const over = ended.includes(err.status)
+      const over = ended.has(err.status)
       await note(m, over ? `It came too late: the task was ${words(err.status)} by then.` : err.message, over)
       continue
     }

@@ -1,13 +1,13 @@
 // The lists of tasks, and one task with all that was said.
 
-import { Away, exchange, mayAsk, page } from './api.js'
+import { Away, ended, exchange, mayAsk, page } from './api.js'
 import { form } from './answer.js'
 import { entry, last, late, left, timeline, why } from './content.js'
-import { $, chip, cut, el, fill, folded, randomId, refill } from './dom.js'
+import { $, chip, cut, el, fill, folded, randomId, refill, words } from './dom.js'
 import { kind, outcome } from './plan.js'
+import { failed } from './stop.js'
 import { ago } from './times.js'
 
-const ended = new Set(['completed', 'partial', 'failed', 'declined', 'cancelled', 'expired', 'superseded', 'delegated'])
 const calls = new Set(['needs_input', 'needs_confirmation'])
 const under = ['pending', 'claimed', 'in_progress', 'waiting', 'held', 'retrying']
 const unhappy = new Set(['partial', 'failed', 'declined', 'cancelled', 'expired'])
@@ -249,6 +249,7 @@ async function cancel(t, button, done) {
     await exchange.post(randomId(), t.ref, [{ cancel: {} }])
     done()
   } catch (err) {
+    if (ended.has(err.status)) failed(`“${cut(t.intent, 100)}” was not taken back. It has ended: ${words(err.status)}.${err.status === 'completed' ? ' What it has done stays; ask for what is to be instead.' : ''}`) // the button goes
     button.parentElement.querySelector('.refused')?.remove()
     button.after(el('p', { class: 'error refused', role: 'alert' }, err.message))
     button.disabled = false

@@ -43,36 +43,39 @@ func (b *taskBoard) forget() {
 	}
 }
 
-// lines are the board at a moment, as many as rows lines. What is open stands
-// before what has ended.
-func (b *taskBoard) lines(now time.Time, rows int) []string {
+// lines are the board at a moment, as many as rows lines of so many columns. What is
+// open stands before what has ended.
+func (b *taskBoard) lines(now time.Time, columns, rows int) []string {
 	open := 0
 	for _, t := range b.threads {
 		if !t.Status.Terminal() {
 			open++
 		}
 	}
-	list := []string{fmt.Sprintf("%s  %s  %d open  %s", now.Local().Format(time.TimeOnly), b.where, open, count(len(b.executors), "executor"))}
+	list := folded(fmt.Sprintf("%s  %s  %d open  %s", now.Local().Format(time.TimeOnly), b.where, open, count(len(b.executors), "executor")), columns)
 	if b.err != nil {
-		list = append(list, "NOT REACHED  "+b.err.Error())
+		list = append(list, folded("NOT REACHED  "+b.err.Error(), columns)...)
 	}
 	list = append(list, "")
 	for _, e := range b.executors {
-		list = append(list, fmt.Sprintf("%-20s  %s", e.ID, seen(e)))
+		list = append(list, folded(fmt.Sprintf("%-20s  %s", e.ID, seen(e)), columns)...)
 	}
 	list = append(list, "")
-	foot := []string{"", "messkit stop takes everything to its safe state; Ctrl-C leaves this page"}
+	foot := append([]string{""}, folded("messkit stop takes everything to its safe state; Ctrl-C leaves this page", columns)...)
 	threads := slices.Clone(b.threads)
 	order.By(threads, func(x, y remote.Thread) int { return cmp.Compare(ended(x), ended(y)) })
-	list = append(list, b.tasks(threads, now, rows-len(list)-len(foot))...)
+	list = append(list, b.tasks(threads, now, columns, rows-len(list)-len(foot))...)
 	if len(threads) == 0 {
 		list = append(list, `nothing has been asked yet: messkit ask "what's in the fridge?"`)
 	}
 	return append(list, foot...)
 }
 
+// mostLines is how many a thread has on the board, but for how to answer it.
+const mostLines = 3
+
 // tasks are the lines of threads, as many as rows, whose columns are in line.
-func (b *taskBoard) tasks(threads []remote.Thread, now time.Time, rows int) (list []string) {
+func (b *taskBoard) tasks(threads []remote.Thread, now time.Time, columns, rows int) (list []string) {
 	threads = threads[:max(0, min(len(threads), rows))]
 	var ref, status, executor int
 	names := shortest(b.threads)
@@ -88,9 +91,10 @@ func (b *taskBoard) tasks(threads []remote.Thread, now time.Time, rows int) (lis
 		if executor > 0 {
 			words = append(words, padded(t.Executor, executor))
 		}
-		block := []string{strings.Join(append(words, nonEmpty(append([]string{t.Intent}, lastWord(s)...)...)...), "  ")}
+		block := folded(strings.Join(append(words, nonEmpty(append([]string{t.Intent}, lastWord(s)...)...)...), "  "), columns)
+		block = block[:min(mostLines, len(block))]
 		if how := howToReply(names[t.Ref], s); how != "" {
-			block = append(block, "  "+how)
+			block = append(block, folded("  "+how, columns)...)
 		}
 		if len(list)+len(block) > rows {
 			break
@@ -116,6 +120,23 @@ func shortest(threads []remote.Thread) map[string]string {
 		}
 	}
 	return names
+}
+
+// folded are the lines of a text, each of which fits: what is left over goes on below it.
+// A terminal that does not tell its width has 0 columns.
+func folded(text string, columns int) (list []string) {
+	line := ""
+	for _, word := range strings.SplitAfter(text, " ") {
+		begun := strings.TrimSpace(line) != ""
+		if begun && columns > 0 && terminal.Width(line+strings.TrimSuffix(word, " ")) > columns {
+			list = append(list, strings.TrimRight(line, " "))
+			line, begun = "  ", false
+		}
+		if begun || len(list) == 0 || word != " " {
+			line += word
+		}
+	}
+	return append(list, line)
 }
 
 // padded is text in a column.

@@ -48,20 +48,46 @@ porch-pi              silent since 2026-11-22T09:00:00Z, STOPPED: smoke; ` + saf
 2026-11-22-004  completed      3s  kitchen-pi  is the light on?
 
 messkit stop takes everything to its safe state; Ctrl-C leaves this page`
-	if diff := cmp.Diff(want, strings.Join(b.lines(now, 24), "\n")); diff != "" {
+	if diff := cmp.Diff(want, strings.Join(b.lines(now, 120, 24), "\n")); diff != "" {
 		t.Error(diff)
 	}
 	// What does not fit is what has ended; how to stop is always there.
-	few := b.lines(now, 11)
+	few := b.lines(now, 120, 11)
 	if len(few) != 11 || !strings.HasPrefix(few[8], "2026-11-19-001") || !strings.HasPrefix(few[10], "messkit stop") {
 		t.Errorf("%q", few)
 	}
+	// On a narrow terminal nothing that counts is beyond its edge.
+	narrow := now.Local().Format(time.TimeOnly) + `  http://127.0.0.1:8420  3 open
+  2 executors
+
+kitchen-pi            here
+porch-pi              silent since
+  2026-11-22T09:00:00Z, STOPPED: smoke;
+  ` + safeDevices(mess.Stopped{}) + `
+
+2026-11-22-003  in progress    1m
+  kitchen-pi  vacuum the kitchen
+  █████░░░░░  50 %  by the stove
+2026-11-22-002  needs input    2h
+  kitchen-pi  turn on the light  which
+  one?
+  messkit reply 2026-11-22-002 ANSWER
+2026-11-19-001  pending        3d
+  paint` + "\x1b" + `[31m the fence
+2026-11-22-004  completed      3s
+  kitchen-pi  is the light on?
+
+messkit stop takes everything to its
+  safe state; Ctrl-C leaves this page`
+	if diff := cmp.Diff(narrow, strings.Join(b.lines(now, 40, 24), "\n")); diff != "" {
+		t.Error(diff)
+	}
 	snapshot{err: errors.New("no route")}.to(b)
-	if got := b.lines(now, 24); got[1] != "NOT REACHED  no route" || len(b.threads) != 4 {
+	if got := b.lines(now, 120, 24); got[1] != "NOT REACHED  no route" || len(b.threads) != 4 {
 		t.Errorf("%q", got)
 	}
 	snapshot{threads: b.threads[:1]}.to(b)
-	if got := b.lines(now, 24); strings.Contains(strings.Join(got, ""), "NOT REACHED") || len(b.said) != 1 {
+	if got := b.lines(now, 120, 24); strings.Contains(strings.Join(got, ""), "NOT REACHED") || len(b.said) != 1 {
 		t.Errorf("%q, %v", got, b.said)
 	}
 }
@@ -92,7 +118,7 @@ func TestTheBoardOfTheReadme(t *testing.T) {
 	done := 61.0
 	b.hear("2026-11-22-001", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.InProgress, ProgressPct: &done, Message: "cleaning by stove"}}})
 	b.hear("2026-11-22-003", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{{Question: "which one?"}}}}})
-	if diff := cmp.Diff(strings.Join(b.lines(now, 24), "\n"), shown); diff != "" {
+	if diff := cmp.Diff(strings.Join(b.lines(now, 120, 24), "\n"), shown); diff != "" {
 		t.Error(diff)
 	}
 }

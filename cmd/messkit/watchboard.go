@@ -56,8 +56,8 @@ func (a *app) watchBoard(ctx context.Context, x *remote.Client, where string) (e
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		for {
-			_, rows := size()
-			if err := screen.Draw(b.lines(time.Now(), rows)); err != nil {
+			columns, rows := size()
+			if err := screen.Draw(b.lines(time.Now(), columns, rows)); err != nil {
 				return err
 			}
 			select {

@@ -50,8 +50,11 @@ func (d *device) used(at time.Time, kind string, err error) {
 	}
 }
 
-// lastly is how its last use has failed.
-func (d *device) lastly() Failure {
+// lastly is how its last use has failed, or that it cannot be switched off.
+func (d *device) lastly(g *gate.Gate) Failure {
+	if since, why := g.Overdue(d.Name); why != nil {
+		return Failure{since, why.Error()}
+	}
 	d.telling.Lock()
 	defer d.telling.Unlock()
 	return d.wrong

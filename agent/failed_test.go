@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
 )
@@ -102,6 +103,41 @@ func TestTheExchangeKnowsWhichDevicesFail(t *testing.T) {
 		h.is(h.says(claude, `request: {intent: "what's in the fridge?"}`), mess.Completed)
 		if list := known(); len(list) != 0 {
 			h.t.Errorf("it works again: %q", list)
+		}
+	})
+}
+
+// What cannot be switched off as its time is over is told until it is off, and nobody
+// who looks is told that all is well.
+func TestWhatCannotBeSwitchedOffIsTold(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.gateCfg.Devices = map[string]gate.Device{"porch-lamp": {MaxOn: 10 * time.Second}}
+	}, func(h *house) {
+		looks := func() (string, error) {
+			return agent.NewTrials(h.gate, nil, time.Now).Use(t.Context(), agent.Device{Name: "porch-lamp", Driver: h.lamp})
+		}
+		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)
+		h.lamp.set(func(l *lamp) { l.broken = errors.New("the wire is cut") })
+		h.after(11 * time.Second)
+		over := time.Now().Add(-time.Second)
+		h.after(time.Minute)
+		const why = "it may be on though its time is over, and cannot be switched off; it is tried again, look at it: the wire is cut"
+		if f := h.failed("porch-lamp"); f.Why != why || !f.At.Equal(over) {
+			t.Errorf("%+v, and its time was over at %v", f, over)
+		}
+		if says, err := looks(); err == nil || err.Error() != why {
+			t.Errorf("%q, %v", says, err)
+		}
+		if list := h.x.Executors()[0].FailingDevices(); len(list) != 1 || list[0].Why != why {
+			t.Errorf("%+v", list)
+		}
+		h.lamp.set(func(l *lamp) { l.broken = nil })
+		h.after(time.Minute)
+		if f := h.failed("porch-lamp"); f != (agent.Failure{}) || h.lamp.get().on {
+			t.Errorf("it is off: %+v", f)
+		}
+		if _, err := looks(); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -21,7 +21,7 @@ const (
 func (a *Agent) failing() []any {
 	var all []mess.Failing
 	for _, name := range slices.Sorted(maps.Keys(a.devices)) {
-		f := a.devices[name].lastly()
+		f := a.devices[name].lastly(a.gate)
 		if f.Why == "" || len(all) == maxFailing {
 			continue
 		}

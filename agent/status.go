@@ -52,7 +52,7 @@ func (a *Agent) Status() Status {
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.devices)) {
 		d := a.devices[name]
-		s.Devices = append(s.Devices, DeviceStatus{name, d.Label, d.running(a.gate), at[name], d.lastly(), "", inBrief(a.gate.Seen(name))})
+		s.Devices = append(s.Devices, DeviceStatus{name, d.Label, d.running(a.gate), at[name], d.lastly(a.gate), "", inBrief(a.gate.Seen(name))})
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

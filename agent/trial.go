@@ -48,6 +48,9 @@ func NewTrials(g *gate.Gate, devices []Device, now func() time.Time) *Trials {
 // one that has not been started is told what it tells while halted. What only looks
 // is started for it, and ended if Start has not had it.
 func (t *Trials) Use(ctx context.Context, d Device) (says string, err error) {
+	if _, err := t.gate.Overdue(d.Name); err != nil {
+		return "", err
+	}
 	started := d.opened != nil && d.opened.running(t.gate)
 	why := t.gate.Stopped()
 	i, inspects := d.Driver.(drivers.Inspector)

@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -17,6 +18,8 @@ type off struct {
 	was  bool      // it has said since that it is off
 	sw   drivers.Switch
 	wait time.Duration // before the next try, after one that failed
+	why  error         // of the last that failed
+	late time.Time     // when the first has failed
 	time bool          // it was asked for that time, and not for longer
 	// stops: it is to stand still, or to be on because that is safe, and has not said
 	// that it does, or is.
@@ -163,5 +166,21 @@ func (g *Gate) switchOff(ctx context.Context, d *device, o *off) {
 		g.log.Error("told its safe state again, and not known to be in it", "device", d.name, "err", err)
 		return
 	}
+	if o.why == nil {
+		o.late = g.now()
+	}
+	o.why = err
 	g.log.Error("cannot switch off, though its time is over", "device", d.name, "err", err)
+}
+
+// Overdue is since when a device is on though it is to be off, and why it cannot be
+// switched off; nil if it is not.
+func (g *Gate) Overdue(name string) (since time.Time, why error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	d := g.devices[name]
+	if d == nil || !d.isOn() || d.off.why == nil {
+		return time.Time{}, nil
+	}
+	return d.off.late, fmt.Errorf("it may be on though its time is over, and cannot be switched off; it is tried again, look at it: %w", d.off.why)
 }

@@ -66,11 +66,12 @@ type follower struct {
 	began  time.Time
 	asking *openQuestion // what the person at the terminal is asked now; nil: nothing
 	keys   keyboard
-	away   time.Time // since when the exchange is not reached; zero: it is
+	no     map[string]string // who has declined, and why
+	away   time.Time         // since when the exchange is not reached; zero: it is
 }
 
 func (a *app) follower(x *remote.Client, ref string, w *waiting) *follower {
-	f := &follower{app: a, x: x, ref: ref, w: w, out: a.out, seen: map[string]bool{}, began: time.Now()}
+	f := &follower{app: a, x: x, ref: ref, w: w, out: a.out, seen: map[string]bool{}, no: map[string]string{}, began: time.Now()}
 	if a.screen != nil && !w.asJSON {
 		f.live = terminal.NewLive(a.screen, a.columns)
 		f.out = f.live
@@ -175,7 +176,7 @@ func (f *follower) show(ctx context.Context, m mess.Message) error {
 	if err := f.unask(); err != nil {
 		return err
 	}
-	p := printer{out: f.out}
+	p := printer{out: f.out, no: f.no}
 	p.message(m)
 	if p.err != nil {
 		return p.err

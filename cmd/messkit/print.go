@@ -17,7 +17,8 @@ import (
 // printer writes messages for people. The first error stays.
 type printer struct {
 	out io.Writer
-	all bool // requests too
+	all bool              // requests too
+	no  map[string]string // who has declined, and why, as a sum of them repeats it; nil: nobody yet
 	err error
 }
 
@@ -62,6 +63,10 @@ func (p *printer) status(m mess.Message, s *mess.Status) {
 	case mess.Declined:
 		if by := cmp.Or(s.Executor, m.From); by != "" && by != exchange.Self { // which sums up, with names
 			add("by %s", by)
+			if p.no == nil {
+				p.no = map[string]string{}
+			}
+			p.no[by] = cmp.Or(reasonOf(s), s.Message, "gave no reason")
 		}
 	case mess.Delegated:
 		if s.DelegatedTo != "" {
@@ -75,6 +80,11 @@ func (p *printer) status(m mess.Message, s *mess.Status) {
 		add("(about %s)", d.Round(time.Second))
 	}
 	for _, text := range []string{s.Message, timeLeft(s, m.Received, time.Time{}), reasonOf(s)} {
+		if m.From == exchange.Self { // what stands above is not told again
+			for by, why := range p.no {
+				text = strings.Replace(text, by+": "+why, by, 1)
+			}
+		}
 		if text != "" {
 			add("%s", text)
 		}

@@ -26,6 +26,27 @@ func TestWhoDeclinesAndToWhom(t *testing.T) {
 	}
 }
 
+// Why somebody has declined is told once, and a sum of it names him.
+func TestASumRepeatsNoReason(t *testing.T) {
+	no := func(from, detail string) mess.Message {
+		return mess.Message{From: from, Items: []mess.Item{&mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: detail}}}}
+	}
+	var out strings.Builder
+	p := printer{out: &out}
+	p.message(no("kitchen-pi", "not understood: \"fetch\""))
+	p.message(mess.Message{From: "exchange", Items: []mess.Item{&mess.Status{Code: mess.Pending, Message: "no robot here does it (kitchen-pi: not understood: \"fetch\"); offered to ana"}}})
+	p.message(no("ana", "my back hurts"))
+	p.message(no("exchange", "kitchen-pi: not understood: \"fetch\"; ana: my back hurts; ben: away"))
+	const want = `declined  by kitchen-pi  not understood: "fetch"
+pending  no robot here does it (kitchen-pi); offered to ana
+declined  by ana  my back hurts
+declined  kitchen-pi; ana; ben: away
+`
+	if got := strings.ReplaceAll(out.String(), "            ", ""); p.err != nil || got != want {
+		t.Errorf("%v: %s", p.err, got)
+	}
+}
+
 // An answer is words: its data are told where nothing else tells them.
 func TestAnAnswerIsWords(t *testing.T) {
 	lat, lng, exactly := 52.5, 13.4, 5.0

@@ -50,7 +50,7 @@ func TestABlindOnTwoRelays(t *testing.T) {
 		}
 		says("open the kitchen blind", mess.Completed, mess.Acknowledged, "The kitchen blind is open.", "it stands at about 100 % open, reckoned")
 		says("close the kitchen blind half way", mess.Completed, mess.Acknowledged, "The kitchen blind is 50 % open.", "it stands at about 50 % open, reckoned from the time that its motor ran, and not measured")
-		says("how far open is the kitchen blind", mess.Completed, mess.Acknowledged, "opening 50 % (estimated)")
+		says("how far open is the kitchen blind", mess.Completed, mess.Acknowledged, "50 % open (estimated)")
 		// Stopped on its way, it stands, which is read back; where is reckoned.
 		ref := h.says(claude, "request: {intent: close the kitchen blind}")
 		h.after(4*time.Second + 500*time.Millisecond)

@@ -43,9 +43,10 @@ func (v verbs) secure(ctx context.Context) result {
 	}
 	since := v.now()
 	v.acted(r)
+	broken := context.Cause(ctx)
 	ctx, cancel := aftermath(ctx)
 	defer cancel()
-	if v.readSecured(ctx, &r); r.err != nil {
+	if v.readSecured(ctx, broken, &r); r.err != nil {
 		r.roams = mayAct(r.err)
 		v.comeToRest(ctx, &r)
 	}
@@ -56,8 +57,9 @@ func (v verbs) secure(ctx context.Context) result {
 	return r
 }
 
-// readSecured corrects the result by what the device says of itself.
-func (v verbs) readSecured(ctx context.Context, r *result) {
+// readSecured corrects the result by what the device says of itself. broken is why the
+// act was broken off, nil if it was not.
+func (v verbs) readSecured(ctx context.Context, broken error, r *result) {
 	read := probeOf(v.dev.Driver, v.plan)
 	if read == nil {
 		return
@@ -85,7 +87,11 @@ func (v verbs) readSecured(ctx context.Context, r *result) {
 			})
 		}
 		if stands {
-			r.err, r.effect, r.evidence = fmt.Errorf("%w; it stands, and reads back as %s", r.err, now), mess.EffectPartial, mess.ReadBack
+			where := fmt.Errorf("it stands, and reads back as %s", now)
+			if broken == nil || !errors.Is(r.err, broken) && !errors.Is(r.err, context.Canceled) { // which is said anyway
+				where = fmt.Errorf("%w; %w", r.err, where)
+			}
+			r.err, r.effect, r.evidence = where, mess.EffectPartial, mess.ReadBack
 			return
 		}
 	}

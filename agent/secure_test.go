@@ -90,10 +90,24 @@ func TestAShutterIsCancelled(t *testing.T) {
 		h.says(claude, "cancel: {re: "+ref+"}")
 		h.after(time.Minute)
 		s := h.is(ref, mess.Cancelled)
-		if s.Reason.Effect != mess.EffectPartial || s.Evidence != mess.ReadBack {
+		if s.Reason.Effect != mess.EffectPartial || s.Evidence != mess.ReadBack || s.Reason.Detail != "stopped midway: it stands, and reads back as 40 % open" {
 			t.Errorf("%q by %q: %s", s.Reason.Effect, s.Evidence, s.Reason.Detail)
 		}
 	})
+}
+
+// How far something is open is no word for what it does.
+func TestHowFarItIsOpen(t *testing.T) {
+	for is, want := range map[float64]string{0: "The it: closed.", 30: "The it: 30 % open.", 100: "The it: open."} {
+		inHouseWith(t, func(h *house) {
+			m := &meter{value: drivers.Reading{Quantity: "opening", Value: is, Unit: "%"}}
+			h.with("it", m, map[string]capabilities.Plan{"how far": {Command: capabilities.ReadState, Effect: capabilities.Query, Risk: capabilities.RiskObserve, Args: mess.Object{{Key: "quantity", Value: "opening"}}}})
+		}, func(h *house) {
+			ref := h.says(claude, "request: {intent: how far}")
+			h.is(ref, mess.Completed)
+			h.answers(ref, want)
+		})
+	}
 }
 
 // late is what was told to move or turn, and does so when nobody looks any more.

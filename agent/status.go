@@ -89,12 +89,6 @@ func seenAs(r drivers.Reading) string {
 	switch {
 	case r.Quantity == "":
 		return ""
-	case r.Quantity == "opening" && r.Value <= 0:
-		return "closed"
-	case r.Quantity == "opening" && r.Value >= 100:
-		return "open"
-	case r.Quantity == "opening":
-		return "open " + amount(r)
 	case r.Quantity == "on":
 		return onOff(r.Value != 0)
 	case r.Quantity == "docked":

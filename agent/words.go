@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,6 +36,9 @@ func (v verbs) measured(readings []drivers.Reading) string {
 		if age := v.now().Sub(r.At); !r.At.IsZero() && age >= stale {
 			part += fmt.Sprintf(" (measured %v ago)", age.Round(time.Second))
 		}
+		if slices.Contains(parts, part) {
+			continue // a contact and an opening say alike that it is closed
+		}
 		parts = append(parts, part)
 	}
 	return fmt.Sprintf("The %s: %s.", v.dev.Label, strings.Join(parts, ", "))
@@ -42,6 +46,9 @@ func (v verbs) measured(readings []drivers.Reading) string {
 
 // inWords is a measurement: "temperature 4.5 °C", "open".
 func inWords(r drivers.Reading) string {
+	if r.Quantity == "opening" { // of a cover, in percent
+		return openness(r.Value)
+	}
 	if says, ok := truths[r.Quantity]; ok && r.Unit == "" {
 		return says[min(1, int(math.Abs(r.Value)))]
 	}

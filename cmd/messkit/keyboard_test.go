@@ -58,15 +58,15 @@ func TestFiveTasksByKeyboard(t *testing.T) {
 	p.Until(`document.querySelector("#detail .answers button")`)
 	goTo(p, "#detail .answers button", "Yes, do it")
 	p.Press("Enter")
-	p.Until(`/in progress|completed/.test(document.querySelector("#detail .chip").textContent)`)
+	p.Until(`/in progress|completed/.test(document.querySelector("#detail .chip").textContent) && document.activeElement.id === "detail"`)
 
 	goTo(p, "#stop button", "Stop everything")
 	p.Press("Space")
-	p.Until(`document.getElementById("stopped").textContent.includes("devices safe")`)
+	p.Until(`document.getElementById("stopped").textContent.includes("devices safe") && document.activeElement.closest("#stop")`)
 	p.Until(`/failed|partial|cancelled|completed/.test(document.querySelector("#detail .chip").textContent)`) // Tab is slower than a vacuum here and there
 	goTo(p, "#stopped button", "Release the stop")
 	p.Press("Enter")
-	p.Until(`document.getElementById("stopped").textContent === ""`)
+	p.Until(`document.getElementById("stopped").textContent === "" && document.activeElement.matches("#released button")`)
 	if faults := p.Faults(); len(faults) > 0 {
 		t.Errorf("in the page: %q", faults)
 	}

@@ -2,7 +2,7 @@
 
 import { ended, exchange } from './api.js'
 import { last } from './content.js'
-import { cut, el, randomId, words } from './dom.js'
+import { cut, el, leave, randomId, words } from './dom.js'
 import { asking } from './plan.js'
 import { failed } from './stop.js'
 
@@ -32,6 +32,7 @@ function sender(thread, box, done) {
   box.append(error)
   return async (item) => {
     const buttons = [...box.querySelectorAll('button')]
+    const back = leave(box)
     for (const b of buttons) b.disabled = true
     error.textContent = ''
     try {
@@ -41,6 +42,7 @@ function sender(thread, box, done) {
       if (err.code === 409 && err.why !== 'not_ready') failed(late(item.reply.confirm, `“${cut(thread.intent, 100)}”`, err)) // the form goes
       error.textContent = err.message
       for (const b of buttons) b.disabled = false
+      back()
     }
   }
 }

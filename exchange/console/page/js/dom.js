@@ -60,6 +60,14 @@ export function swap(node, draw) {
   ;(now || node.closest('[tabindex]'))?.focus({ preventScroll: true })
 }
 
+/** leave takes the keyboard from a button that is about to be off to what it stands in, or the browser takes it to the top of the page. What it returns brings it back, unless somebody has gone on. */
+export function leave(node) {
+  const at = node.contains(document.activeElement) ? document.activeElement : null
+  const place = at?.closest('[tabindex]')
+  place?.focus({ preventScroll: true })
+  return () => { if ([document.body, place].includes(document.activeElement)) at?.focus({ preventScroll: true }) }
+}
+
 const fields = 'select, textarea, input:not([type=file])'
 const ticked = (e) => e.type === 'radio' || e.type === 'checkbox'
 

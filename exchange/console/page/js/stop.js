@@ -4,7 +4,7 @@
 // window and in others, is given up first.
 
 import { exchange, letGo, page, signedOut } from './api.js'
-import { $, el, fill, refill, words } from './dom.js'
+import { $, el, fill, leave, refill, words } from './dom.js'
 import { connect, hangUp } from './events.js'
 import { offer } from './forget.js'
 import { ago, since } from './times.js'
@@ -32,6 +32,7 @@ export function ready() {
   form.onsubmit = async (e) => {
     e.preventDefault()
     const button = form.querySelector('button')
+    const back = leave(button)
     button.disabled = true
     button.textContent = 'Stopping …'
     for (const id of ['failed', 'released']) $(id).textContent = ''
@@ -52,6 +53,7 @@ export function ready() {
     clearTimeout(timer)
     button.textContent = label
     button.disabled = false
+    back()
     connect()
   }
 }
@@ -65,6 +67,7 @@ export function failed(text) {
 export const inForce = (executors) => executors.filter((e) => e.stopped && !e.person).map((e) => `${called(e)} is stopped: ${e.stopped.why}.`).join(' ')
 
 let stood = false // that something is stopped has been told
+let freed = null // the button with which somebody here has released it, by the keyboard
 
 /** changed tells what is stopped, and how to release it, and that it has been released. Its first line stays in sight; the rest does not cover what somebody is at. */
 export function changed(state, who) {
@@ -122,6 +125,8 @@ function released(list) {
   const waits = list.length ? ` The stop is not confirmed yet by ${several(list)}.` : ''
   fill($('released'), el('p', {}, `Released at ${since(Date.now())}. Nothing is begun by that: what the robots had under way has ended, and has to be asked for anew. What people do goes on.${waits}`),
     el('button', { type: 'button', onclick: () => fill($('released')) }, 'I have read it'))
+  if (freed && [document.body, freed].includes(document.activeElement)) $('released').querySelector('button').focus({ preventScroll: true })
+  freed = null
 }
 
 /** toldTo tells a person that she is to stop, why and by whom, until she has said that she has; and that it is over, when nothing else is stopped. */
@@ -155,6 +160,8 @@ function stands(e) {
 
 /** free releases the stop; what is not known to be safe is named first, and has to be released knowingly. */
 async function free(button, anyway = false) {
+  freed = document.activeElement === button ? button : null
+  const back = leave(button)
   button.disabled = true
   try {
     await page.release(anyway)
@@ -165,5 +172,7 @@ async function free(button, anyway = false) {
     button.parentElement.querySelector('.refused')?.remove()
     button.after(el('div', { class: 'refused', role: 'alert' }, el('p', {}, err.message), knowingly))
     button.disabled = false
+    freed = null
+    back()
   }
 }

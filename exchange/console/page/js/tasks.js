@@ -3,7 +3,7 @@
 import { Away, ended, exchange, mayAsk, page } from './api.js'
 import { form } from './answer.js'
 import { entry, last, late, left, timeline, why } from './content.js'
-import { $, chip, cut, el, fill, folded, randomId, refill, words } from './dom.js'
+import { $, chip, cut, el, fill, folded, leave, randomId, refill, words } from './dom.js'
 import { kind, outcome } from './plan.js'
 import { failed } from './stop.js'
 import { ago } from './times.js'
@@ -244,6 +244,7 @@ async function showPlan(t, node, asking) {
 }
 
 async function cancel(t, button, done) {
+  const back = leave(button)
   button.disabled = true
   try {
     await exchange.post(randomId(), t.ref, [{ cancel: {} }])
@@ -253,6 +254,7 @@ async function cancel(t, button, done) {
     button.parentElement.querySelector('.refused')?.remove()
     button.after(el('p', { class: 'error refused', role: 'alert' }, err.message))
     button.disabled = false
+    back()
   }
 }
 

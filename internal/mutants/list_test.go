@@ -26,7 +26,7 @@ var mutants = []mutant{
 		"agent/recover.go", "const maxCrashes = 2", "const maxCrashes = 1 << 20",
 	}}, "./agent TestPoison"},
 	{"report dropped before it is taken", []edit{{
-		"agent/outbox.go", "return true\n\t\t}\n\t\tif err != nil && a.saidInWords", "}\n\t\tif err != nil && a.saidInWords",
+		"agent/outbox.go", "return sent, true\n\t\t}\n", "}\n",
 	}}, "./agent TestAReportOutlivesTheProgram|TestThreeDaysWithoutAnExchange|TestTheLineIsCutWhileItRuns"},
 	{"cancel ignored after the start", []edit{
 		{"agent/hear.go", "case *mess.Cancel:\n\t\t\tif t != nil {", "case *mess.Cancel:\n\t\t\tif t != nil && t.epoch == 0 {"},

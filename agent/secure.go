@@ -76,7 +76,7 @@ func (v verbs) readSecured(ctx context.Context, broken error, r *result) {
 	if rests && errors.Is(err, drivers.ErrNotStarted) {
 		return // it was halted, and says whether it stands
 	}
-	if err == nil && !so && r.err != nil && !mayAct(r.err) {
+	if err == nil && !so && r.err != nil && !mayAct(r.err) && !errors.Is(r.err, drivers.ErrUnmoved) {
 		stands := false
 		if rests {
 			stands, _ = v.pass.AtRest(ctx, rest)

@@ -23,6 +23,7 @@ type shutter struct {
 	jams   bool
 	hangs  bool // it goes on until ctx ends, and stops at until
 	blind  error
+	stuck  error // why it stays where it is
 }
 
 func (s *shutter) Open(ctx context.Context) error { return s.to(ctx, min(100, s.until)) }
@@ -31,6 +32,9 @@ func (s *shutter) Shut(ctx context.Context) error { return s.to(ctx, 0) }
 
 func (s *shutter) to(ctx context.Context, percent float64) error {
 	s.note("moves")
+	if s.stuck != nil {
+		return s.stuck
+	}
 	s.is = percent
 	if s.hangs {
 		<-ctx.Done()
@@ -62,6 +66,7 @@ func TestOpeningAndLocking(t *testing.T) {
 		{"opens", &shutter{until: 100}, capabilities.Open, mess.Completed, mess.ReadBack, "", "The it is open."},
 		{"closes", &shutter{is: 30}, capabilities.Shut, mess.Completed, mess.ReadBack, "", "The it is closed."},
 		{"sticks", &shutter{until: 40}, capabilities.Open, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
+		{"has not moved", &shutter{is: 50, stuck: drivers.ErrUnmoved}, capabilities.Shut, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
 		{"cannot tell", &shutter{until: 100, blind: blind}, capabilities.Open, mess.Completed, mess.Acknowledged, "", "could not be read back: no answer"},
 		{"locks", &shutter{}, capabilities.Lock, mess.Completed, mess.ReadBack, "", "The it is locked."},
 		{"unlocks", &shutter{locked: true}, capabilities.Unlock, mess.Completed, mess.ReadBack, "", "The it is unlocked."},

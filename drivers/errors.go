@@ -27,6 +27,9 @@ var (
 	// ErrNoReading: it was asked what it measures, and has told nothing: others of its
 	// kind measure something.
 	ErrNoReading = errors.New("it measures nothing of what its family may measure")
+	// ErrUnmoved: it was told to go, and stands where it stood before. Whether it has heard
+	// is not known.
+	ErrUnmoved = errors.New("it has not moved")
 	// ErrNothingDone: the device has not heard of it, or has refused it. Nothing was
 	// done. NotDone wraps it.
 	ErrNothingDone = errors.New("nothing was done")

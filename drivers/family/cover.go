@@ -139,7 +139,7 @@ func (t Travel) Do(ctx context.Context) error {
 	err = t.Go(ctx)
 	heard := err == nil
 	if heard {
-		err = t.arrive(ctx)
+		err = t.arrive(ctx, p)
 	}
 	if err == nil || errors.Is(err, drivers.ErrNothingDone) || errors.Is(err, errStands) {
 		return err
@@ -162,7 +162,8 @@ func Cut(err error, heard bool, stop error) error {
 // errStands is one that stands elsewhere.
 var errStands = errors.New("it stands")
 
-func (t Travel) arrive(ctx context.Context) error {
+// arrive returns when it stands, which it did at from before.
+func (t Travel) arrive(ctx context.Context, from Place) error {
 	within, cancel := context.WithTimeout(ctx, t.Limit)
 	defer cancel()
 	tick := time.NewTicker(t.Every)
@@ -203,6 +204,9 @@ func (t Travel) arrive(ctx context.Context) error {
 		if still >= setsOut && !p.Known {
 			_, err := Opening(p)
 			return fmt.Errorf("%w, and nobody knows where: %v", errStands, err)
+		}
+		if still >= setsOut && p == from {
+			return fmt.Errorf("%w at %.0f %%; %w; is something in its way, or is it locked", errStands, p.Percent, drivers.ErrUnmoved)
 		}
 		if still >= setsOut {
 			return fmt.Errorf("%w at %.0f %%; is something in its way, or is it locked", errStands, p.Percent)

@@ -96,10 +96,15 @@ type halted interface {
 func TestHaltOfCovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stops, ignores int
-		var moves bool
+		var moves, away bool
 		travel := family.Travel{
-			Go:   func(context.Context) error { moves = true; return nil },
-			Look: func(context.Context) (family.Place, error) { return family.Place{Moves: moves}, nil },
+			Go: func(context.Context) error { moves = true; return nil },
+			Look: func(context.Context) (family.Place, error) {
+				if away {
+					return family.Place{}, errors.New("no answer")
+				}
+				return family.Place{Moves: moves}, nil
+			},
 			Stop: func(context.Context) error { stops++; moves = moves && stops <= ignores; return nil },
 			To:   100, Limit: time.Hour, Every: time.Second, Timeout: 10 * time.Second,
 		}
@@ -168,6 +173,19 @@ func TestHaltOfCovers(t *testing.T) {
 			t.Error(err)
 		}
 		stands("what was told to move, and left")
+
+		start(0)
+		moves, away = true, true // by a hand, and does not answer
+		for range 2 {            // a stop goes on as long as it is not safe
+			if err := d.Halt(); err == nil {
+				t.Error("what does not answer is halted")
+			}
+		}
+		away = false
+		if err := d.Halt(); err != nil {
+			t.Error(err)
+		}
+		stands("what answers again")
 	})
 }
 

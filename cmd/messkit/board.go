@@ -43,15 +43,11 @@ func (b *taskBoard) forget() {
 	}
 }
 
-// lines are the board at a moment, as many as rows lines of so many columns. What is
-// open stands before what has ended.
+// lines are the board at a moment, as many as rows lines of so many columns. What waits
+// for an answer comes first and what has ended last; how many open ones do not fit is
+// told.
 func (b *taskBoard) lines(now time.Time, columns, rows int) []string {
-	open := 0
-	for _, t := range b.threads {
-		if !t.Status.Terminal() {
-			open++
-		}
-	}
+	open := countOpen(b.threads)
 	list := folded(fmt.Sprintf("%s  %s  %d open  %s", now.Local().Format(time.TimeOnly), b.where, open, count(len(b.executors), "executor")), columns)
 	if b.err != nil {
 		list = append(list, folded("NOT REACHED  "+b.err.Error(), columns)...)
@@ -63,8 +59,12 @@ func (b *taskBoard) lines(now time.Time, columns, rows int) []string {
 	list = append(list, "")
 	foot := append([]string{""}, folded("messkit stop takes everything to its safe state; Ctrl-C leaves this page", columns)...)
 	threads := slices.Clone(b.threads)
-	order.By(threads, func(x, y remote.Thread) int { return cmp.Compare(ended(x), ended(y)) })
-	list = append(list, b.tasks(threads, now, columns, rows-len(list)-len(foot))...)
+	order.By(threads, func(x, y remote.Thread) int { return cmp.Compare(turn(x), turn(y)) })
+	tasks, shown := b.tasks(threads, now, columns, rows-len(list)-len(foot))
+	list = append(list, tasks...)
+	if more := open - countOpen(threads[:shown]); more > 0 {
+		foot[0] = fmt.Sprintf("%d more open: messkit ls", more)
+	}
 	if len(threads) == 0 {
 		list = append(list, `nothing has been asked yet: messkit ask "what's in the fridge?"`)
 	}
@@ -74,8 +74,9 @@ func (b *taskBoard) lines(now time.Time, columns, rows int) []string {
 // mostLines is how many a thread has on the board, but for how to answer it.
 const mostLines = 3
 
-// tasks are the lines of threads, as many as rows, whose columns are in line.
-func (b *taskBoard) tasks(threads []remote.Thread, now time.Time, columns, rows int) (list []string) {
+// tasks are the lines of threads, as many as rows, whose columns are in line, and how
+// many of the threads they show.
+func (b *taskBoard) tasks(threads []remote.Thread, now time.Time, columns, rows int) (list []string, shown int) {
 	threads = threads[:max(0, min(len(threads), rows))]
 	var ref, status, executor int
 	names := shortest(b.threads)
@@ -100,8 +101,9 @@ func (b *taskBoard) tasks(threads []remote.Thread, now time.Time, columns, rows 
 			break
 		}
 		list = append(list, block...)
+		shown++
 	}
-	return list
+	return list, shown
 }
 
 // shortest are the beginnings of refs, of a day and a whole number, that name one of
@@ -173,11 +175,24 @@ func howToReply(ref string, s *mess.Status) string {
 	return ""
 }
 
-func ended(t remote.Thread) int {
-	if t.Status.Terminal() {
+// turn is where a thread stands on the board.
+func turn(t remote.Thread) int {
+	switch {
+	case t.Status == mess.NeedsInput || t.Status == mess.NeedsConfirmation:
+		return 0
+	case !t.Status.Terminal():
 		return 1
 	}
-	return 0
+	return 2
+}
+
+func countOpen(threads []remote.Thread) (n int) {
+	for _, t := range threads {
+		if !t.Status.Terminal() {
+			n++
+		}
+	}
+	return n
 }
 
 // age is how long ago something was, in its largest unit.

@@ -41,15 +41,20 @@ func TestTheBoard(t *testing.T) {
 kitchen-pi            here
 porch-pi              silent since 2026-11-22T09:00:00Z, STOPPED: smoke; ` + safeDevices(mess.Stopped{}) + `
 
-2026-11-22-003  in progress    1m  kitchen-pi  vacuum the kitchen  █████░░░░░  50 %  by the stove
 2026-11-22-002  needs input    2h  kitchen-pi  turn on the light  which one?
   messkit reply 2026-11-22-002 ANSWER
+2026-11-22-003  in progress    1m  kitchen-pi  vacuum the kitchen  █████░░░░░  50 %  by the stove
 2026-11-19-001  pending        3d              paint` + "\x1b" + `[31m the fence
 2026-11-22-004  completed      3s  kitchen-pi  is the light on?
 
 messkit stop takes everything to its safe state; Ctrl-C leaves this page`
 	if diff := cmp.Diff(want, strings.Join(b.lines(now, 120, 24), "\n")); diff != "" {
 		t.Error(diff)
+	}
+	// What waits for an answer is there where little fits, and how much is not.
+	small := b.lines(now, 40, 17)
+	if text := strings.Join(small, "\n"); len(small) > 17 || !strings.Contains(text, "reply 2026-11-22-002") || !strings.Contains(text, "\n2 more open: messkit ls\n") {
+		t.Errorf("%s", text)
 	}
 	// What does not fit is what has ended; how to stop is always there.
 	few := b.lines(now, 120, 11)
@@ -65,13 +70,13 @@ porch-pi              silent since
   2026-11-22T09:00:00Z, STOPPED: smoke;
   ` + safeDevices(mess.Stopped{}) + `
 
-2026-11-22-003  in progress    1m
-  kitchen-pi  vacuum the kitchen
-  █████░░░░░  50 %  by the stove
 2026-11-22-002  needs input    2h
   kitchen-pi  turn on the light  which
   one?
   messkit reply 2026-11-22-002 ANSWER
+2026-11-22-003  in progress    1m
+  kitchen-pi  vacuum the kitchen
+  █████░░░░░  50 %  by the stove
 2026-11-19-001  pending        3d
   paint` + "\x1b" + `[31m the fence
 2026-11-22-004  completed      3s

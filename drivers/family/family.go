@@ -142,7 +142,6 @@ type Device struct {
 	users    chan int   // holds for how many the device is open
 	errand   drivers.Errand
 	loose    atomic.Bool // a cover that may be on its way, and could not be stopped
-	unseen   bool        // a cover that Halt could not ask whether it moves; guarded by turn
 }
 
 // New makes a device with the verbs that there are; haltTime is for taking it to
@@ -211,7 +210,7 @@ func (d *Device) Halt() error {
 	defer d.end()
 	ctx, cancel := context.WithTimeout(context.Background(), d.haltTime)
 	defer cancel()
-	if c := d.verbs.Cover; c != nil && c.Stop != nil && (d.live || d.unseen || d.loose.Load()) {
+	if c := d.verbs.Cover; c != nil && c.Stop != nil {
 		return d.Named(d.haltCover(ctx))
 	}
 	switch {
@@ -231,13 +230,12 @@ func (d *Device) Halt() error {
 // answer that is not known, whoever may have set it moving.
 func (d *Device) haltCover(ctx context.Context) error {
 	if err := d.connect(ctx); err != nil {
-		d.unseen = true
 		return fmt.Errorf("it may move, and could not be told to stop: %v", err) // not wrapped: it may have been told to go
 	}
 	defer d.disconnect()
 	if !d.loose.Load() {
 		moves, err := d.verbs.Cover.Moves(ctx)
-		if d.unseen = err != nil; d.unseen {
+		if err != nil {
 			return fmt.Errorf("it does not say whether it moves: %v", err)
 		}
 		if !moves {
@@ -249,7 +247,6 @@ func (d *Device) haltCover(ctx context.Context) error {
 		return fmt.Errorf("it may move, and could not be stopped: %v", err)
 	}
 	d.loose.Store(false)
-	d.unseen = false
 	return nil
 }
 

@@ -186,6 +186,11 @@ func TestHaltOfCovers(t *testing.T) {
 			t.Error(err)
 		}
 		stands("what answers again")
+		moves = true
+		if err := d.Halt(); err != nil {
+			t.Error(err)
+		}
+		stands("what a hand has set moving since it was halted")
 	})
 }
 

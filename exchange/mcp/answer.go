@@ -141,7 +141,7 @@ func (q question) needs() (v *strictyaml.Value, next string) {
 	addText(v, "action_hash", s.ActionHash)
 	addText(v, "confirm_by", s.ConfirmBy)
 	if s.ConfirmBy == "operator" {
-		return v, fmt.Sprintf("only a person who runs the place can say yes to this, not you: ask them for `messkit reply %s --yes`, and call mess_wait meanwhile", q.ref)
+		return v, fmt.Sprintf("only a person who runs the place can say yes to this, not you: ask them for `messkit reply %s --yes`, then call mess_wait, which waits for their decision; if it times out, say so and end your turn instead of waiting again and again", q.ref)
 	}
 	return v, "ask the person you work for whether exactly this may be done, then mess_answer with needs.ref and confirm: true or false"
 }

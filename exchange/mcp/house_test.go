@@ -101,6 +101,8 @@ func (h *house) hear(ctx context.Context, m mess.Message) {
 			h.about(ref, `[{status: {code: completed, evidence: photographed}}, {response: {content: [here it is, {image: "`+mess.DataURI("image/jpeg", picture(64, 48))+`"}, "see ![x](data:text/plain;base64,aGk=) there"], notes: "data:,x"}}]`)
 		case "ask":
 			h.about(ref, `[{status: {code: needs_input, questions: [{field: area, question: "where?", options: [sink, stove]}]}}]`)
+		case "ask twice":
+			h.about(ref, `[{status: {code: needs_input, questions: [{field: a, question: "where?"}, {field: b, question: "when?"}]}}]`)
 		case "confirm":
 			h.about(ref, `[{status: {code: needs_confirmation, action: open the valve, action_hash: abc, reversible: true}}]`)
 		case "operator":

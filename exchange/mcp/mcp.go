@@ -62,6 +62,8 @@ type Server struct {
 	news news
 	busy chan struct{} // holds one for each file that is in memory
 
+	questions seenQuestions
+
 	once  sync.Once
 	ended chan struct{} // closed when nothing is to be waited for any more
 }

@@ -40,6 +40,7 @@ func (c *call) status(ctx context.Context, raw json.RawMessage) (*sdk.CallToolRe
 	if err != nil {
 		return nil, err
 	}
+	c.questions.markSeen(c.session(), t)
 	return c.told(ctx, t, show, report(t)), nil
 }
 
@@ -59,7 +60,9 @@ func (c *call) open(ctx context.Context) (*sdk.CallToolResult, error) {
 	return result(v), nil
 }
 
-// wait waits until a thread has ended or somebody is asked something.
+// wait waits until a thread has ended or the executor asks something that this
+// session has not seen. A question that it has seen does not end a wait: a client
+// that calls again while a person decides would call without a pause.
 func (c *call) wait(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
 	a, err := parseArgs(raw)
 	if err != nil {
@@ -79,6 +82,7 @@ func (c *call) wait(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResu
 	if err != nil {
 		return nil, err
 	}
+	c.questions.markSeen(c.session(), t)
 	v := report(t)
 	if over {
 		v.Add("timed_out", strictyaml.Truth(true))
@@ -106,8 +110,7 @@ func (c *call) until(ctx context.Context, ref string, patience time.Duration) (_
 		default:
 			t = now
 			p.tell(ctx, t)
-			_, asked := openQuestion(t)
-			if done := asked || t.Status.Terminal(); done || over {
+			if done := t.Status.Terminal() || c.questions.isNew(c.session(), t); done || over {
 				return t, !done, nil
 			}
 		}

@@ -77,3 +77,57 @@ func TestAWaitOutlastsAnOutage(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 }
+
+// A question is shown once to a session; after that a wait lasts until something
+// changes or the time is over, so a model cannot call in a loop.
+func TestAWaitDoesNotRepeatAnOpenQuestion(t *testing.T) {
+	for _, c := range []struct {
+		intent string
+		status mess.Code
+	}{{"operator", mess.NeedsConfirmation}, {"confirm", mess.NeedsConfirmation}, {"ask", mess.NeedsInput}} {
+		t.Run(c.intent, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := inHouse(t)
+				g := h.overStdio(model)
+				ref := g.ask(c.intent)
+				began := time.Now()
+				if o := g.ends(ref, c.status); o.v["timed_out"] != nil || o.v["needs"] == nil || time.Since(began) > time.Second {
+					t.Errorf("the first wait does not show the question: %s", o.text)
+				}
+				for range 2 {
+					began = time.Now()
+					o := g.ok("mess_wait", map[string]any{"ref": ref, "timeout_seconds": 20})
+					if took := time.Since(began); o.v["timed_out"] != true || o.v["needs"] == nil || took < 20*time.Second {
+						t.Errorf("a wait for a question that was seen took %v: %s", took, o.text)
+					}
+				}
+				other := h.overStdio(model)
+				if o := other.ends(ref, c.status); o.v["timed_out"] != nil {
+					t.Errorf("another session does not see the question: %s", o.text)
+				}
+				done := make(chan outcome)
+				go func() { done <- g.ok("mess_wait", map[string]any{"ref": ref, "timeout_seconds": 600}) }()
+				synctest.Wait()
+				began = time.Now()
+				h.about(ref, `[{status: {code: declined, reason: {type: unsafe, detail: nobody decided}}}]`)
+				if o := <-done; o.field("status") != "declined" || time.Since(began) > time.Second {
+					t.Errorf("the end of the request did not end the wait: %s", o.text)
+				}
+			})
+		})
+	}
+}
+
+// After half an answer the other half is a question that is new.
+func TestAWaitShowsTheQuestionsThatAreLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := inHouse(t)
+		g := h.overStdio(model)
+		ref := g.ask("ask twice")
+		g.ends(ref, mess.NeedsInput)
+		g.ok("mess_answer", map[string]any{"ref": ref, "answers": map[string]any{"a": "sink"}})
+		if o := g.ends(ref, mess.NeedsInput); o.v["timed_out"] != nil {
+			t.Errorf("%s", o.text)
+		}
+	})
+}

@@ -221,6 +221,9 @@ var mutants = []mutant{
 		{"exchange/mcp/data.go", "v.Text = p.linked(v.Text)", "_ = p.linked(v.Text)"},
 		{"exchange/mcp/data.go", "return dataURI.ReplaceAllLiteralString(s, leftOut)", "return s"},
 	}, "./exchange/mcp TestInlineDataBecomeResources"},
+	{"a wait returns at once while a question is open", []edit{{
+		"exchange/mcp/seen.go", "return key != \"\" && !s.known[key]", "return key != \"\"",
+	}}, "./exchange/mcp TestAWaitDoesNotRepeatAnOpenQuestion"},
 
 	// What is said.
 	{"receipt without a hash of the report", []edit{{

@@ -60,7 +60,7 @@ func (x *request) amountMatches(kind string, i int) []match {
 		})
 	case "angle":
 		w.cardinal(x.tokens, i, func(end int, n float64) {
-			if united(l.degree, end, n); end == len(x.tokens) { // it is asked whether these are degrees
+			if united(l.degree, end, n); end == len(x.tokens) && !x.named(i) { // it is asked whether these are degrees
 				list = append(list, match{end: end, amount: n, value: decimalText(n), unit: unsaidUnit})
 			}
 		})
@@ -84,8 +84,8 @@ func (x *request) amountMatches(kind string, i int) []match {
 func (x *request) temperatures(i int) []match {
 	var list []match
 	for _, m := range x.numbers(i) {
-		if m.unit == "" && m.end < len(x.tokens) && x.words().measures[x.tokens[m.end].folded] {
-			continue // a number without its unit is another
+		if m.unit == "" && (x.named(i) || m.end < len(x.tokens) && x.words().measures[x.tokens[m.end].folded]) {
+			continue // a number without its unit is another, and one in a name is none
 		}
 		if celsius, ok := x.r.catalogue.inUnitOf("temperature", &m); ok {
 			list = append(list, match{end: m.end, amount: celsius, value: decimalText(celsius)})

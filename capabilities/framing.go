@@ -234,6 +234,8 @@ func (f *framer) value(i int, so framed) {
 		switch {
 		case so.signals.has(l.bits[level] | l.bits[differs] | l.bits[number]):
 			return
+		case !percent && f.x.named(i): // "lamp 50" is the lamp of that name
+			return
 		case percent && end+1 < len(tokens) && tokens[end].text == "of" && len(f.x.filled("device", end+1)) > 0: // "half of the lights" is no level
 			return
 		case percent && n < 100 && slices.ContainsFunc(f.x.filled("device", f.x.pass(end)), func(m match) bool { return m.all }): // nor is "half the lights"

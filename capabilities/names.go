@@ -79,6 +79,9 @@ func newNames(c *Catalogue, h Home, class []string) *names {
 	add := func(p *phrases[match], text string, m match) {
 		if t := c.words.plainTokens(text); len(t) > 0 {
 			p.add(t, m)
+			for _, typed := range c.words.otherwiseNumbered(t) {
+				p.add(typed, m)
+			}
 		}
 		for _, r := range []*strings.Replacer{spelledOut, stripped} {
 			if typed := r.Replace(text); typed != text {

@@ -53,6 +53,7 @@ type request struct {
 	taken     []string   // what was taken for each of them, where it is misspelt
 	disagrees bool       // its words say another parameter than requires
 	skips     int        // how many words may be passed over as not understood
+	unnamed   string     // a name with a number that nothing here has
 }
 
 func (x *request) words() *words { return x.r.catalogue.words }
@@ -124,6 +125,9 @@ func (r *Resolver) resolve(req mess.Request, given mess.Object) Outcome {
 func (r *Resolver) said(req mess.Request, given mess.Object) Outcome {
 	x := &request{r: r, req: req, given: given}
 	out := x.outcome()
+	if x.unnamed != "" && out.Plan != nil && out.Plan.Actuates() {
+		out = x.shallI(*out.Plan, fmt.Sprintf("nothing here has the name %q: ", x.unnamed))
+	}
 	if out.Plan != nil {
 		if no, ok := x.environment(out.Plan); !ok {
 			out = no
@@ -152,6 +156,9 @@ func (x *request) outcome() Outcome {
 		return out
 	}
 	if out, bad := x.demands(); bad {
+		return out
+	}
+	if out, bad := x.unknownNumber(); bad {
 		return out
 	}
 	if x.demand.capabilities == nil && x.stopsAll() {

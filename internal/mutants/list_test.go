@@ -235,4 +235,7 @@ var mutants = []mutant{
 	{"device of effect once counts as a lamp", []edit{{
 		"capabilities/planning.go", `own != "" && c.Effect != Query`, "false",
 	}}, "./capabilities TestConfiguredEffectWins"},
+	{"number of a name is an amount", []edit{{
+		"capabilities/numbered.go", "if end == i || x.tokens[i].pause ||", "if true || end == i || x.tokens[i].pause ||",
+	}}, "./capabilities TestNumberAfterNameBelongsToName"},
 }

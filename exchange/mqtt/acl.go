@@ -34,6 +34,7 @@ func ACL(exchangeID, user string, holders []keys.Holder, home bool) (string, err
 	for _, leaf := range []topic.Leaf{topic.Status, topic.Card, topic.Out} {
 		own("write", r.Executor("%u", leaf))
 	}
+	own("read", r.Executor("%u", topic.Status))
 	own("read", r.Executor("%u", topic.In))
 	own("read", r.Executor("%u", topic.Now))
 	own("write", r.Agent("%u", topic.Out))

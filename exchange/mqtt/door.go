@@ -5,6 +5,7 @@ package mqtt
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -41,6 +42,8 @@ type Door struct {
 	cfg  Config
 	log  *slog.Logger
 	now  func() time.Time
+
+	instance string // of this process: no other exchange publishes the same status
 
 	home *home // nil: nothing is shown to Home Assistant
 
@@ -90,7 +93,7 @@ func New(ctx context.Context, x *exchange.Exchange, cfg Config, now func() time.
 	d := &Door{
 		x: x, root: topic.Of(x.ID()), cfg: cfg, log: log, now: now,
 		stands: map[string]standing{}, feeds: map[string]*feed{}, askers: map[string]*asker{}, states: map[string]*retained{},
-		exhibits: map[string]exhibit{},
+		exhibits: map[string]exhibit{}, instance: rand.Text()[:12],
 	}
 	if cfg.HomeAssistant {
 		d.home = newHome(d)
@@ -156,6 +159,7 @@ func (d *Door) greet(ctx context.Context) (greeting, error) {
 		o := mess.Object{
 			{Key: "state", Value: state},
 			{Key: "epoch", Value: epoch},
+			{Key: "instance", Value: d.instance},
 			{Key: "v", Value: d.cfg.Version},
 			{Key: "max_attachment", Value: d.cfg.MaxAttachment},
 		}

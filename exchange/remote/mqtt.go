@@ -3,6 +3,7 @@ package remote
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -61,13 +62,14 @@ func (c MQTTConfig) Validate() error {
 // MQTT is an exchange over a broker, as one executor sees it. Make it with
 // NewMQTT and keep its Run running. It is safe for concurrent use.
 type MQTT struct {
-	cfg   MQTTConfig
-	log   *slog.Logger
-	made  chan struct{} // closed when root and link are there
-	root  topic.Root
-	link  *broker.Link
-	inbox *inbox
-	bad   atomic.Int64 // messages that were none, or retained commands
+	cfg      MQTTConfig
+	log      *slog.Logger
+	made     chan struct{} // closed when root and link are there
+	root     topic.Root
+	link     *broker.Link
+	instance string // of this client: no other one says the same
+	inbox    *inbox
+	bad      atomic.Int64 // messages that were none, or retained commands
 
 	mu                sync.Mutex
 	waits             map[string]chan mess.Message // for answers, by what they answer
@@ -94,7 +96,7 @@ func NewMQTT(cfg MQTTConfig, log *slog.Logger) (*MQTT, error) {
 	if cfg.PasswordFile != "" && cfg.User == "" {
 		cfg.User = cfg.Executor
 	}
-	c := &MQTT{cfg: cfg, log: log, made: make(chan struct{}), waits: map[string]chan mess.Message{}, inbox: newInbox()}
+	c := &MQTT{cfg: cfg, log: log, made: make(chan struct{}), waits: map[string]chan mess.Message{}, inbox: newInbox(), instance: rand.Text()[:12]}
 	c.says.State = "init"
 	if c.cfg.Epoch == nil {
 		c.cfg.Epoch = countFromNow()
@@ -257,7 +259,7 @@ type ownStatus struct {
 }
 
 func (c *MQTT) status(s ownStatus) broker.Message {
-	o := mess.Object{{Key: "state", Value: s.State}, {Key: "epoch", Value: s.Epoch}}
+	o := mess.Object{{Key: "state", Value: s.State}, {Key: "epoch", Value: s.Epoch}, {Key: "instance", Value: c.instance}}
 	if s.Since != "" {
 		o = append(o, mess.Field{Key: "since", Value: string(s.Since)})
 	}

@@ -78,6 +78,7 @@ type Link struct {
 	turn chan struct{} // closed when now or why changes
 	why  error         // there is no session; nil before the first try
 	been bool          // there has been a session
+	own  ownTopic      // watches the topic of the birth
 }
 
 // session is one connection.
@@ -151,16 +152,18 @@ func New(cfg Config, log *slog.Logger) *Link {
 
 // Times of a connection.
 const (
-	keepAlive   = 30 * time.Second
-	pingTime    = 10 * time.Second
-	writeTime   = 30 * time.Second
-	answerTime  = 10 * time.Second // for a SUBACK, and for the PUBACK of a birth
-	farewell    = time.Second      // for the last words
-	healthy     = 30 * time.Second // a session that has lived so long ends the patience
-	firstWait   = time.Second
-	lastWait    = time.Minute
-	takenWait   = time.Minute // at least, where another client has the same id
-	kicksToTell = 2           // sessions cut off by the broker, one soon after the other, until that is believed
+	keepAlive  = 30 * time.Second
+	pingTime   = 10 * time.Second
+	writeTime  = 30 * time.Second
+	answerTime = 10 * time.Second // for a SUBACK, and for the PUBACK of a birth
+	farewell   = time.Second      // for the last words
+	healthy    = 30 * time.Second // a session that has lived so long ends the patience
+	firstWait  = time.Second
+	lastWait   = time.Minute
+	aliveTries = 2           // a session whose birth the broker acknowledged leaves a wait of at most firstWait<<aliveTries
+	takenWait  = time.Minute // at least, where another client has the same id
+	kicksSeen  = 2           // sessions in a row that the broker ended and in which another client's status was seen
+	kicksBlind = 8           // the same where the broker lets this client not read its own status
 )
 
 // Run keeps the link up until ctx ends; then it returns nil.
@@ -173,7 +176,7 @@ func (l *Link) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
-		wait, taken := p.after(age, err)
+		wait, taken := p.after(age, err, l.own.ended())
 		l.tell(age, err, taken)
 		t := time.NewTimer(wait)
 		select {
@@ -194,18 +197,28 @@ type patience struct {
 }
 
 // after returns how long to wait after a session of that age, and whether another
-// client seems to have the same id.
-func (p *patience) after(age time.Duration, err error) (wait time.Duration, taken bool) {
-	if age >= healthy {
+// client uses the same id. One broker that ends its connections in order twice looks
+// like two clients that end each other's; what tells them apart is a status on this
+// client's own topic that this client has not published.
+func (p *patience) after(age time.Duration, err error, seen sight) (wait time.Duration, taken bool) {
+	switch {
+	case age >= healthy:
 		p.tries = 0
+	case age > 1: // the broker is alive: it acknowledged the birth
+		p.tries = min(p.tries, aliveTries)
 	}
 	limit := min(lastWait, firstWait<<min(p.tries, 16))
 	p.tries++
-	if age == 0 || age > 2*lastWait || !errors.Is(err, io.EOF) {
+	kicked := age > 0 && age <= 2*lastWait && errors.Is(err, io.EOF)
+	if !kicked || seen == nobodyElse {
 		p.kicks = 0
 		return p.jitter(limit), false
 	}
-	if p.kicks++; p.kicks < kicksToTell {
+	needed := kicksSeen
+	if seen == unseen {
+		needed = kicksBlind
+	}
+	if p.kicks++; p.kicks < needed {
 		return p.jitter(limit), false
 	}
 	return takenWait + p.jitter(limit), true
@@ -239,6 +252,7 @@ func (l *Link) session(ctx context.Context, work *works) (age time.Duration, err
 	}
 	sctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	l.own.begin(says)
 	client, err := l.connect(sctx, says, func(err error) { cancel(err) })
 	if err != nil {
 		return 0, err
@@ -255,7 +269,7 @@ func (l *Link) session(ctx context.Context, work *works) (age time.Duration, err
 
 // live is a session from its subscriptions to its end.
 func (l *Link) live(ctx context.Context, s *session, says Session) error {
-	if err := l.subscribe(s); err != nil {
+	if err := l.subscribe(s, says.Birth.Topic); err != nil {
 		return err
 	}
 	if err := s.publish(s.ctx, says.Birth, answerTime); err != nil {
@@ -281,8 +295,13 @@ func (l *Link) live(ctx context.Context, s *session, says Session) error {
 	return err
 }
 
-func (l *Link) subscribe(s *session) error {
+// subscribe subscribes to Config.Filters, and to the client's own status if the
+// broker allows that.
+func (l *Link) subscribe(s *session, status string) error {
 	filters := map[string]byte{}
+	if status != "" {
+		filters[status] = 0
+	}
 	for _, f := range l.cfg.Filters {
 		filters[f] = 1
 	}
@@ -294,7 +313,9 @@ func (l *Link) subscribe(s *session) error {
 		return fmt.Errorf("subscribe: %w", err)
 	}
 	for f, code := range t.(*paho.SubscribeToken).Result() {
-		if code > 2 {
+		if f == status && filters[f] == 0 {
+			l.own.readable(code <= 2)
+		} else if code > 2 {
 			return fmt.Errorf("the broker does not let this client read %s; look at its access rules", f)
 		}
 	}
@@ -318,6 +339,10 @@ func (l *Link) connect(ctx context.Context, says Session, lost func(error)) (pah
 		SetKeepAlive(keepAlive).SetPingTimeout(pingTime).SetWriteTimeout(writeTime).SetConnectTimeout(dialTime).
 		SetConnectionLostHandler(func(_ paho.Client, err error) { lost(ended(err)) }).
 		SetDefaultPublishHandler(func(_ paho.Client, m paho.Message) {
+			if l.own.heard(m.Topic(), m.Payload()) {
+				m.Ack()
+				return
+			}
 			l.cfg.Handle(Message{Topic: m.Topic(), Payload: m.Payload(), Retain: m.Retained(), QoS: m.Qos(), done: m.Ack})
 		})
 	o.Servers = []*url.URL{{Scheme: "tcp", Host: l.cfg.Host()}}
@@ -417,6 +442,7 @@ func (l *Link) Publish(ctx context.Context, m Message) error {
 	if s == nil {
 		return ErrDown
 	}
+	l.own.publishes(m)
 	return s.publish(ctx, m, 0)
 }
 

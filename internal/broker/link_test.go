@@ -144,23 +144,89 @@ func TestABrokerThatAcceptsAndKicks(t *testing.T) {
 	})
 }
 
-// Two clients with one id cut each other off. Each waits a minute, and says why.
-func TestASessionThatIsTakenOver(t *testing.T) {
-	over(t, nil, func(t *testing.T, l *line) {
-		for range 4 {
-			if _, err := l.Session(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(100 * time.Millisecond)
-			l.b.Cut() // as a broker does when the other comes
-			synctest.Wait()
+// cutOften has the broker end sessions as soon as they stand, and returns how long
+// the link waited before each new one.
+func (l *line) cutOften(t *testing.T, sessions int) []time.Duration {
+	t.Helper()
+	for range sessions {
+		if _, err := l.Session(t.Context()); err != nil {
+			t.Fatal(err)
 		}
-		d := gaps(l.b.Dials())
-		if d[1] < time.Minute || d[2] < time.Minute {
+		time.Sleep(100 * time.Millisecond)
+		l.b.Cut()
+		synctest.Wait()
+	}
+	return gaps(l.b.Dials())
+}
+
+// Two clients with one id cut each other off, and each finds the status of the other
+// where its own should be. Each waits a minute, and says why.
+func TestASessionThatIsTakenOver(t *testing.T) {
+	n := 0
+	other := func(b *brokertest.Behaviour) {
+		b.Subscribed = func(answer func(string, []byte, bool)) {
+			n++
+			answer("status", fmt.Appendf(nil, "ready other %d", n), true)
+		}
+	}
+	over(t, other, func(t *testing.T, l *line) {
+		d := l.cutOften(t, 5)
+		if d[2] < time.Minute || d[3] < time.Minute {
 			t.Errorf("it comes back after %v", d)
 		}
 		if !strings.Contains(l.said(), "another client may use the same id") {
 			t.Errorf("it does not say why:\n%s", l.said())
+		}
+	})
+}
+
+// A broker that ends its connections in order, as mosquitto does when it is restarted,
+// is no other client: the link is back within five seconds each time. It may find the
+// status of an earlier run, and its own.
+func TestABrokerThatEndsInOrder(t *testing.T) {
+	own := func(b *brokertest.Behaviour) {
+		last := "ready of an earlier run"
+		var mu sync.Mutex
+		b.Published = func(topic string, payload []byte, _ func(string, []byte, bool)) {
+			mu.Lock()
+			defer mu.Unlock()
+			if topic == "status" {
+				last = string(payload)
+			}
+		}
+		b.Subscribed = func(answer func(string, []byte, bool)) {
+			mu.Lock()
+			defer mu.Unlock()
+			answer("status", []byte(last), true)
+		}
+	}
+	over(t, own, func(t *testing.T, l *line) {
+		for i, gap := range l.cutOften(t, 20) {
+			if gap > 5*time.Second {
+				t.Errorf("after end %d it comes back after %v", i+1, gap)
+			}
+		}
+		if strings.Contains(l.said(), "another client") {
+			t.Errorf("it speaks of another client:\n%s", l.said())
+		}
+		if len(l.got) != 0 {
+			t.Errorf("its own status was handed on: %q", (<-l.got).Payload)
+		}
+	})
+}
+
+// Where the broker does not let a client read its own status, only many ends in a row
+// are a sign of another client.
+func TestASessionThatIsTakenOverUnseen(t *testing.T) {
+	over(t, func(b *brokertest.Behaviour) { b.Deny = "status" }, func(t *testing.T, l *line) {
+		d := l.cutOften(t, 10)
+		for i, gap := range d[:7] {
+			if gap > 5*time.Second {
+				t.Errorf("after end %d it comes back after %v", i+1, gap)
+			}
+		}
+		if d[8] < time.Minute || !strings.Contains(l.said(), "another client may use the same id") {
+			t.Errorf("it comes back after %v, and says:\n%s", d, l.said())
 		}
 	})
 }

@@ -180,6 +180,15 @@ var mutants = []mutant{
 	}}, "./internal/wal Test"},
 
 	// The doors.
+	{"a broker that ends twice counts as another client", []edit{{
+		"internal/broker/link.go", "if !kicked || seen == nobodyElse {", "if !kicked {",
+	}}, "./internal/broker TestABrokerThatEndsInOrder"},
+	{"another client of the same id is not noticed", []edit{{
+		"internal/broker/own.go", "		o.last = another\n", "",
+	}}, "./internal/broker TestASessionThatIsTakenOver"},
+	{"reports wait although the exchange is back", []edit{{
+		"agent/send.go", "	if yes && r.lost && r.back != nil {", "	if yes && r.lost && r.back != nil && false {",
+	}}, "./agent TestAReportFollowsTheFirstHeartbeat"},
 	{"signature of a peer not checked", []edit{{
 		"exchange/mesh/take.go", "if in.signed = p.key.Verify(in.text); !in.signed {", "if in.signed = true; !in.signed {",
 	}}, "./exchange/mesh TestSignedAndEncrypted"},

@@ -26,10 +26,11 @@ type Broker struct {
 
 // Behaviour is what a broker does.
 type Behaviour struct {
-	Gone    bool // nobody listens
-	Kick    bool // it accepts, and then cuts off
-	Refuse  byte // the return code of its CONNACK
-	Swallow bool // it takes what is published, and says and does nothing
+	Gone    bool   // nobody listens
+	Kick    bool   // it accepts, and then cuts off
+	Refuse  byte   // the return code of its CONNACK
+	Swallow bool   // it takes what is published, and says and does nothing
+	Deny    string // a topic that the client may not read
 	// Published hears what the client publishes; answer sends to it.
 	Published func(topic string, payload []byte, answer func(topic string, payload []byte, retain bool))
 	// Subscribed hears that the subscriptions stand.
@@ -134,6 +135,11 @@ func (b *Broker) take(conn net.Conn, p packets.ControlPacket) bool {
 	case *packets.SubscribePacket:
 		a := packets.NewControlPacket(packets.Suback).(*packets.SubackPacket)
 		a.MessageID, a.ReturnCodes = p.MessageID, make([]byte, len(p.Topics))
+		for i, t := range p.Topics {
+			if t == does.Deny {
+				a.ReturnCodes[i] = 0x80
+			}
+		}
 		b.write(conn, a)
 		if does.Subscribed != nil {
 			b.serving.Go(func() { does.Subscribed(b.answers(conn)) })

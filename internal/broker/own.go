@@ -1,0 +1,94 @@
+package broker
+
+import (
+	"crypto/sha256"
+	"sync"
+)
+
+// sight is whether a session has seen another client that uses the same id.
+type sight int
+
+const (
+	unseen     sight = iota // the broker lets this client not read its own status
+	nobodyElse              // all that appeared there was published by this client, or before it began
+	another                 // another client has published there
+)
+
+// ownTopic watches the topic of a client's own status. MQTT 3.1.1 has no reason code
+// for a session that another client has taken over; but a client of the same id
+// publishes its own birth and will there. It is safe for concurrent use.
+type ownTopic struct {
+	mu       sync.Mutex
+	topic    string
+	sessions int
+	known    map[[sha256.Size]byte]bool // published by this client, or there in its first session
+	before   map[[sha256.Size]byte]bool // the same, earlier
+	last     sight
+}
+
+// maxKnown bounds the memory of what was published: between one and two times as
+// many payloads are remembered.
+const maxKnown = 512
+
+// begin starts a session with its own messages.
+func (o *ownTopic) begin(says Session) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.topic, o.last = says.Birth.Topic, unseen
+	o.sessions++
+	for _, m := range []Message{says.Will, says.Birth, says.End} {
+		o.note(m)
+	}
+}
+
+// publishes notes a message before it is sent.
+func (o *ownTopic) publishes(m Message) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.note(m)
+}
+
+func (o *ownTopic) note(m Message) {
+	if m.Topic == "" || m.Topic != o.topic {
+		return
+	}
+	if o.known == nil || len(o.known) >= maxKnown {
+		o.known, o.before = map[[sha256.Size]byte]bool{}, o.known
+	}
+	o.known[sha256.Sum256(m.Payload)] = true
+}
+
+// readable notes whether the broker lets this client read its own status.
+func (o *ownTopic) readable(yes bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if yes && o.last == unseen {
+		o.last = nobodyElse
+	}
+}
+
+// heard takes a message that has arrived, and reports whether it is about the
+// client's own status and so for nobody else.
+func (o *ownTopic) heard(topic string, payload []byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if topic == "" || topic != o.topic {
+		return false
+	}
+	sum := sha256.Sum256(payload)
+	switch {
+	case len(payload) == 0 || o.known[sum] || o.before[sum]:
+	case o.sessions == 1: // of an earlier run of this client
+		o.note(Message{Topic: topic, Payload: payload})
+	default:
+		o.last = another
+	}
+	return true
+}
+
+// ended returns what the session that has ended has seen.
+func (o *ownTopic) ended() sight {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.last
+}

@@ -167,6 +167,7 @@ type Agent struct {
 	sooner   chan struct{} // the time between two heartbeats has become shorter
 	broken   chan struct{} // the journal has refused something
 	glance   chan struct{} // the devices may be otherwise than the exchange believes
+	reach    reach         // whether the exchange answers
 
 	mu     sync.Mutex
 	tasks  map[string]*task // by thread, from the offer to the report

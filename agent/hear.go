@@ -6,6 +6,7 @@ import (
 
 // deliver takes one message from the exchange. It does not wait for anything.
 func (a *Agent) deliver(m mess.Message) {
+	a.reach.heard(true)
 	a.heedAll(m)
 	a.mu.Lock()
 	defer a.mu.Unlock()

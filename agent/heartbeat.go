@@ -23,6 +23,7 @@ func (a *Agent) heartbeat(ctx context.Context, told standing) error {
 		ack, err := a.send(ctx, mess.Message{Items: []mess.Item{
 			&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Holding: a.holding(), Stopped: stands.stopped, Held: stands.held}},
 		}})
+		a.reach.heard(!unavailable(err))
 		if err != nil {
 			a.log.Debug("heartbeat not heard", "err", err)
 			continue

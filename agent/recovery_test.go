@@ -276,6 +276,22 @@ func TestThreeDaysWithoutAnExchange(t *testing.T) {
 	})
 }
 
+// A report waits for up to a minute while the exchange is away. The first heartbeat
+// that gets through ends that wait.
+func TestAReportFollowsTheFirstHeartbeat(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.cfg.Jitter = func(limit time.Duration) time.Duration { return limit }
+	}, func(h *house) {
+		ref := h.cleaning()
+		h.after(time.Second)
+		h.line.cutIt(true)
+		h.after(time.Hour)
+		h.line.cutIt(false)
+		h.after(h.cfg.Heartbeat + 2*time.Second)
+		h.is(ref, mess.Completed)
+	})
+}
+
 // What died between the start gate and the intent is given back while that may
 // be, and ends as not done where it has happened too often or was cancelled.
 func TestGivenBackAtMostSoOften(t *testing.T) {

@@ -76,6 +76,7 @@ func (a *Agent) register(ctx context.Context) (mess.Ack, error) {
 	m, acts := a.registration()
 	ack, err := a.say(ctx, m)
 	if err == nil {
+		a.reach.heard(true)
 		a.knows(acts)
 		a.wants(ack)
 		a.log.Info("registered", "executor", a.cfg.ID)
@@ -88,10 +89,15 @@ func (a *Agent) register(ctx context.Context) (mess.Ack, error) {
 func (a *Agent) receive(ctx context.Context) error {
 	wait := a.backoff()
 	for {
+		began := a.now()
 		err := a.x.Receive(ctx, a.deliver)
 		if ctx.Err() != nil {
 			return nil
 		}
+		if a.now().Sub(began) >= healthy {
+			wait = a.backoff()
+		}
+		a.reach.heard(false)
 		a.log.Warn("connection to the exchange lost", "err", err)
 		if !wait.sleep(ctx) {
 			return nil

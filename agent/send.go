@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/messkit/messkit/internal/wait"
@@ -58,24 +59,79 @@ func unavailable(err error) bool {
 	return err != nil && (!refused || r.Why == mess.Unavailable)
 }
 
+// reach knows whether the exchange answers heartbeats and registrations, and delivers.
+// An exchange that fails in some other call alone is there all the time. It is safe for
+// concurrent use.
+type reach struct {
+	mu   sync.Mutex
+	lost bool          // the last of these did not get through
+	back chan struct{} // closed when the exchange answers again
+}
+
+// heard notes whether a heartbeat, a registration or the delivery got through.
+func (r *reach) heard(yes bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if yes && r.lost && r.back != nil {
+		close(r.back)
+		r.back = nil
+	}
+	r.lost = !yes
+}
+
+// again returns a channel that closes when the exchange answers after a silence.
+func (r *reach) again() <-chan struct{} {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.back == nil {
+		r.back = make(chan struct{})
+	}
+	return r.back
+}
+
 // backoff waits longer each time, with full jitter, so that those who lost an
-// exchange together do not come back together.
+// exchange together do not come back together. A sign of life from the exchange
+// ends a wait.
 type backoff struct {
 	jitter func(limit time.Duration) time.Duration
+	reach  *reach // nil: nothing ends a wait
 	tries  int
 }
 
-func (a *Agent) backoff() backoff { return backoff{jitter: a.cfg.Jitter} }
+func (a *Agent) backoff() backoff { return backoff{jitter: a.cfg.Jitter, reach: &a.reach} }
 
-// The longest wait after the first failure, and the longest of all.
+// The longest wait after the first failure, and the longest of all. Where the
+// exchange has delivered for healthy, the next wait is a first one.
 const (
 	firstWait = time.Second
 	lastWait  = time.Minute
+	healthy   = 30 * time.Second
 )
 
-// sleep waits, and reports false if ctx has ended.
+// sleep waits, and reports false if ctx has ended. A sign of life never makes a wait
+// shorter than firstWait, in case the exchange answers one call and not the next.
 func (b *backoff) sleep(ctx context.Context) bool {
 	limit := min(lastWait, firstWait<<min(b.tries, 16))
 	b.tries++
-	return wait.For(ctx, b.jitter(limit))
+	again := b.reach.again()
+	d := b.jitter(limit)
+	if d <= firstWait {
+		return wait.For(ctx, d)
+	}
+	if !wait.For(ctx, firstWait) {
+		return false
+	}
+	t := time.NewTimer(d - firstWait)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-again:
+		b.tries = 0
+	case <-t.C:
+	}
+	return true
 }

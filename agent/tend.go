@@ -17,7 +17,7 @@ import (
 // only what looks. It tries to mend the journal meanwhile, and takes
 // everything up again when that has worked.
 func (a *Agent) tend(ctx context.Context) error {
-	wait := a.backoff()
+	wait := backoff{jitter: a.cfg.Jitter}
 	for {
 		if !a.tell(ctx) && ctx.Err() == nil {
 			a.log.Debug("the exchange does not know yet what is offered")
@@ -27,7 +27,7 @@ func (a *Agent) tend(ctx context.Context) error {
 				return nil
 			}
 		} else {
-			wait = a.backoff()
+			wait.tries = 0
 			t := time.NewTimer(a.cfg.Heartbeat)
 			select {
 			case <-ctx.Done():

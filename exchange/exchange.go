@@ -209,9 +209,12 @@ func (x *Exchange) Changed(e Envelope) {
 // any more.
 func (x *Exchange) settle(ctx context.Context, l *live) error {
 	for _, dep := range x.endedDeps(l) {
-		t, err := x.store.Thread(ctx, dep)
+		t, err := x.dep(ctx, l, dep)
 		if err != nil {
 			return fmt.Errorf("%s depends on %s: %w", l.env.Ref, dep, err)
+		}
+		if !t.Status.Terminal() { // it has not come yet, or tells of its end itself
+			continue
 		}
 		x.mu.Lock()
 		l.deps[dep] = t.Status
@@ -219,6 +222,18 @@ func (x *Exchange) settle(ctx context.Context, l *live) error {
 		x.mu.Unlock()
 	}
 	return nil
+}
+
+// dep is a thread that another depends on, an empty one if it has not come yet.
+func (x *Exchange) dep(ctx context.Context, l *live, dep string) (Thread, error) {
+	if isRef(dep) {
+		return x.store.Thread(ctx, dep)
+	}
+	t, err := x.Thread(ctx, Actor{ID: l.env.Requestor, Roles: Requester}, dep)
+	if errors.Is(err, mess.Unknown) {
+		return Thread{}, nil
+	}
+	return t, err
 }
 
 func (x *Exchange) endedDeps(l *live) (ended []string) {
@@ -262,19 +277,32 @@ func (x *Exchange) follow(l *live) {
 	l.offered, l.deps = map[string]bool{}, map[string]mess.Code{}
 	for _, dep := range l.env.DependsOn {
 		l.deps[dep] = ""
-		x.waiting[dep] = append(x.waiting[dep], l.env.Ref)
+		key := waitKey(l.env.Requestor, dep)
+		x.waiting[key] = append(x.waiting[key], l.env.Ref)
 	}
 }
 
 // release tells the threads that depend on one how it ended. x.mu is held.
 func (x *Exchange) release(e Envelope) {
-	for _, ref := range x.waiting[e.Ref] {
-		if l := x.open[ref]; l != nil {
-			l.deps[e.Ref] = e.Status
-			x.wake(l, x.now())
+	for _, dep := range []string{e.Ref, e.ClientID} {
+		key := waitKey(e.Requestor, dep)
+		for _, ref := range x.waiting[key] {
+			if l := x.open[ref]; l != nil {
+				l.deps[dep] = e.Status
+				x.wake(l, x.now())
+			}
 		}
+		delete(x.waiting, key)
 	}
-	delete(x.waiting, e.Ref)
+}
+
+// waitKey is under what threads wait for one: its ref, or the id that its requester
+// has for it, where it has not come yet.
+func waitKey(requestor, dep string) string {
+	if isRef(dep) {
+		return dep
+	}
+	return requestor + " " + dep
 }
 
 // wake has a thread looked at no later than at t. x.mu is held.

@@ -57,7 +57,10 @@ func (l *live) notYet(now time.Time) string {
 	}
 	for dep, code := range l.deps {
 		if code != mess.Completed {
-			return "depends on " + dep + ", which is not completed"
+			if isRef(dep) {
+				return "depends on " + dep + ", which is not completed"
+			}
+			return "depends on " + dep + ", which has not come or is not completed"
 		}
 	}
 	return ""

@@ -47,15 +47,20 @@ func (x *Exchange) requests(ctx context.Context, in Inbound, p parts) ([]mess.It
 // freeID refuses ids by which something else goes: with them, a request would
 // stand in the way of another.
 func freeID(id string) error {
-	day, _, ok := messeaf.ParseRef(messeaf.ThreadRef(id))
-	_, err := time.Parse(time.DateOnly, day)
 	switch {
 	case id == mess.Last:
 		return mess.Refuse(mess.Invalid, "request.id: %q means the most recent request; choose another id, or none", id)
-	case ok && err == nil:
+	case isRef(id):
 		return mess.Refuse(mess.Invalid, "request.id: %.60q looks like the ref of a thread; choose another id, or none", id)
 	}
 	return nil
+}
+
+// isRef reports whether a text looks like the ref of a thread.
+func isRef(text string) bool {
+	day, _, ok := messeaf.ParseRef(messeaf.ThreadRef(text))
+	_, err := time.Parse(time.DateOnly, day)
+	return ok && err == nil
 }
 
 // submitted is the ack of one or several requests.
@@ -175,20 +180,56 @@ func (x *Exchange) newEnvelope(ctx context.Context, s submission, now time.Time)
 	for _, dep := range dependsOn(s.req) {
 		ref, ok := s.batch[dep]
 		if !ok {
-			t, err := x.Thread(ctx, s.in.Actor, dep)
-			if errors.Is(err, mess.Unknown) {
-				err = mess.Refuse(mess.Missing, "request.constraints.depends_on: there is no request %q; send it first, or in the same message", dep)
-			}
-			if err != nil {
+			var err error
+			if ref, err = x.dependency(ctx, s.in, dep); err != nil {
 				return Envelope{}, err
 			}
-			ref = t.Ref
 		}
 		if !slices.Contains(env.DependsOn, ref) {
 			env.DependsOn = append(env.DependsOn, ref)
 		}
 	}
+	if s.in.Ahead && x.circle(env) {
+		return Envelope{}, mess.Refuse(mess.Invalid, "request %q: depends on itself through constraints.depends_on", s.req.ID)
+	}
 	return env, nil
+}
+
+// dependency is the ref of a request that another depends on. Of one that may come
+// later it is the id that the requester has for it.
+func (x *Exchange) dependency(ctx context.Context, in Inbound, dep string) (string, error) {
+	t, err := x.Thread(ctx, in.Actor, dep)
+	switch {
+	case err == nil:
+		return t.Ref, nil
+	case !errors.Is(err, mess.Unknown):
+		return "", err
+	case in.Ahead && freeID(dep) == nil:
+		return dep, nil
+	}
+	return "", mess.Refuse(mess.Missing, "request.constraints.depends_on: there is no request %q; send it first, or in the same message", dep)
+}
+
+// circle reports whether what a new request depends on waits for this very request.
+func (x *Exchange) circle(env Envelope) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	seen := map[string]bool{}
+	for todo := slices.Clone(env.DependsOn); len(todo) > 0; {
+		dep := todo[0]
+		todo = todo[1:]
+		if l := x.open[dep]; l != nil && !seen[dep] {
+			seen[dep] = true
+			if l.env.Requestor == env.Requestor && slices.Contains(l.env.DependsOn, env.ClientID) {
+				return true
+			}
+			todo = append(todo, l.env.DependsOn...)
+		}
+		if dep == env.ClientID {
+			return true
+		}
+	}
+	return false
 }
 
 // window is when a request may start and when it is too late. needed_by wins

@@ -226,6 +226,12 @@ var mutants = []mutant{
 	{"secrets go out by mail", []edit{{
 		"exchange/agentmail/door/tell.go", "return d.withoutSecrets(body), err", "return body, err",
 	}}, "./exchange/agentmail/door TestDecisions"},
+	{"one executor's no ends a task by mail", []edit{{
+		"exchange/agentmail/door/end.go", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() {", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() && false {",
+	}}, "./exchange/agentmail/door TestATaskEndsOnce"},
+	{"a dependency that has not come counts as done", []edit{{
+		"exchange/exchange.go", "\t\tkey := waitKey(l.env.Requestor, dep)\n", "\t\tkey := waitKey(l.env.Requestor, dep)\n\t\tif !isRef(dep) {\n\t\t\tl.deps[dep] = mess.Completed\n\t\t}\n",
+	}}, "./exchange TestARequestThatComesBeforeItsDependency"},
 	{"data reach the result of a tool", []edit{
 		{"exchange/mcp/data.go", "v.Text = p.linked(v.Text)", "_ = p.linked(v.Text)"},
 		{"exchange/mcp/data.go", "return dataURI.ReplaceAllLiteralString(s, leftOut)", "return s"},

@@ -158,6 +158,16 @@ func (t Told) progress(s *mess.Status, carried mess.Object) Body {
 	return u
 }
 
+// Aside tells that an executor does not go on with a task, or has ended it under an
+// earlier claim, while the task itself has not ended.
+func (t Told) Aside(from, ref string, s *mess.Status) Body {
+	summary := from + " says " + strings.ReplaceAll(string(s.Code), "_", " ")
+	if why := reason(s); why != "" {
+		summary += " (" + why + ")"
+	}
+	return t.update("progress", summary+"; the task has not ended", t.with(mess.Object{{Key: "ref", Value: ref}}, TypeTaskCompletion))
+}
+
 func (t Told) blocker(code mess.Code, why []string, carried mess.Object) Body {
 	u := t.update("blocker", strings.ReplaceAll(string(code), "_", " ")+": "+strings.Join(why, "; "), carried)
 	for _, w := range why {

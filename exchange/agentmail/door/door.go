@@ -176,7 +176,7 @@ func (d *Door) known(id string) bool {
 func (d *Door) say(ctx context.Context, who exchange.Actor, m mess.Message) (mess.Message, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sayTime)
 	defer cancel()
-	return d.x.Post(ctx, exchange.Inbound{Actor: who, Channel: channel, Message: m})
+	return d.x.Post(ctx, exchange.Inbound{Actor: who, Channel: channel, Message: m, Ahead: true})
 }
 
 // sayTime is what the exchange may take for one message.

@@ -279,7 +279,7 @@ func TestBadMessages(t *testing.T) {
 		{strings.Replace(good, boss, "Somebody-2", 1), "sender_mismatch"},
 		{strings.Replace(good, `"task_id":"bd-1"`, `"task_id":"bd-\u0001"`, 1), "invalid_format"},
 		{strings.Replace(good, `"file_patterns":[]`, `"file_patterns":[],"metadata":{"mess":{"needed_by":"soon"}}`, 1), "invalid_format"},
-		{strings.Replace(good, `"file_patterns":[]`, `"file_patterns":[],"dependencies":["bd-0"]`, 1), "missing"},
+		{strings.Replace(good, `"file_patterns":[]`, `"file_patterns":[],"dependencies":["bd-1"]`, 1), "invalid"},
 		{`{"type":`, "invalid_format"},
 		{saying("m-9", "bd-7", now(), `"reply":{"confirm":true}`), "unknown_task"},
 		{strings.NewReplacer("task_assignment", "status_update", `"description"`, `"status_summary"`, `"file_patterns":[]`, `"update_type":"progress","blockers":[]`).Replace(good), "unknown_task"},

@@ -44,6 +44,7 @@ type task struct {
 	From   string    `json:"from,omitempty"`   // the message that gave it
 	Told   int       `json:"told"`             // messages of the thread
 	At     time.Time `json:"at,omitzero"`      // something was told last
+	Waits  bool      `json:"waits,omitempty"`  // the sender was told what it waits for before it is offered
 	Asked  []asked   `json:"asked,omitempty"`
 }
 
@@ -66,6 +67,8 @@ type entry struct {
 	At     time.Time `json:"at"`
 	Task   string    `json:"task,omitempty"`
 	Thread string    `json:"thread,omitempty"`
+	Actor  string    `json:"actor,omitempty"` // who has given the task
+	Waits  bool      `json:"waits,omitempty"` // as of the task
 
 	Ref   string          `json:"ref,omitempty"`   // thread that it tells of
 	Index int             `json:"index,omitempty"` // of the message there

@@ -143,10 +143,25 @@ func (d *Door) assigned(ctx context.Context, l letter, m agentmail.Message, a *a
 	if err != nil {
 		return receipt{}, err
 	}
+	note := ""
+	if v, ok := ack.Extra.Get("note"); ok {
+		note, _ = v.(string)
+	}
+	t := task{
+		Peer: l.from.name, Actor: l.from.who.ID, HTTP: l.from.http, ID: a.TaskID, Thread: cmp.Or(l.mail.ThreadID, a.TaskID),
+		From: m.MessageID, Told: told, At: d.now(),
+	}
+	var first []entry
+	if note != "" && len(a.Dependencies) > 0 {
+		t.Waits = true
+		if first, err = d.waits(&t, ack.Ref, note); err != nil {
+			return receipt{}, err
+		}
+	}
 	err = d.change(func(s *state) {
-		s.Tasks[ack.Ref] = &task{
-			Peer: l.from.name, Actor: l.from.who.ID, HTTP: l.from.http, ID: a.TaskID, Thread: cmp.Or(l.mail.ThreadID, a.TaskID),
-			From: m.MessageID, Told: told, At: d.now(),
+		s.Tasks[ack.Ref] = &t
+		for _, e := range first {
+			s.add(e)
 		}
 	})
 	if err != nil {
@@ -155,10 +170,18 @@ func (d *Door) assigned(ctx context.Context, l letter, m agentmail.Message, a *a
 	d.look(ack.Ref)
 	d.log.Info("task by mail", "ref", ack.Ref, "by", l.from.name, "intent", req.Intent)
 	r, err := d.receipt(ctx, ack.Ref, a.TaskID)
-	if note, ok := ack.Extra.Get("note"); ok {
-		r.Note, _ = note.(string)
-	}
+	r.Note = note
 	return r, err
+}
+
+// waits tells the sender of a task that the task waits for others.
+func (d *Door) waits(t *task, ref, note string) ([]entry, error) {
+	e := entry{ID: newID(), To: t.Peer, HTTP: t.HTTP, At: d.now(), Task: t.ID, Thread: t.Thread, Kind: "blocker"}
+	body, err := d.wrap(e.ID, e.At, &agentmail.StatusUpdate{
+		TaskID: t.ID, UpdateType: "blocker", Summary: note, Blockers: []any{note}, Metadata: mess.Object{{Key: "ref", Value: ref}},
+	}).JSON()
+	e.Body = body
+	return []entry{e}, err
 }
 
 // alreadyTold is how much of a thread need not be told: of one that is not new, all
@@ -175,6 +198,9 @@ func (d *Door) alreadyTold(ctx context.Context, ref string) (int, error) {
 				told = i
 			}
 		}
+	}
+	if end := endOf(t); end >= 0 {
+		told = end
 	}
 	return told, nil
 }

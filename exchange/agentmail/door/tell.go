@@ -3,13 +3,13 @@ package door
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/agentmail"
 	"github.com/messkit/messkit/exchange/agentmail/mailbox"
 	"github.com/messkit/messkit/mess"
-	"github.com/messkit/messkit/mess/messeaf"
 )
 
 func threadID(task string) string { return mailbox.ThreadID(task) }
@@ -88,7 +88,8 @@ func (d *Door) tell(ctx context.Context, ref string) error {
 		if t == nil {
 			return
 		}
-		for i := t.Told; i < len(th.Messages); i++ {
+		end := endOf(th)
+		for i := t.Told; i < len(th.Messages) && (end < 0 || i <= end); i++ {
 			s.tellOne(th, ref, t, i, d.now())
 		}
 		t.Told = len(th.Messages)
@@ -100,12 +101,7 @@ func (d *Door) tell(ctx context.Context, ref string) error {
 
 // tellOne queues what one message says.
 func (s *state) tellOne(th exchange.Thread, ref string, t *task, i int, now time.Time) {
-	m := th.Messages[i]
-	if messeaf.IsAck(m) || messeaf.IsRequest(m) || m.From == t.Actor {
-		return
-	}
-	bodies := told(th, t, i).Bodies(m)
-	for part, b := range bodies {
+	for part, b := range bodies(th, t, i) {
 		kind := string(b.Type())
 		if u, ok := b.(*agentmail.StatusUpdate); ok {
 			kind = u.UpdateType
@@ -113,11 +109,14 @@ func (s *state) tellOne(th exchange.Thread, ref string, t *task, i int, now time
 		if kind == progress {
 			s.dropProgress(ref)
 		}
-		e := entry{ID: newID(), To: t.Peer, HTTP: t.HTTP, At: now, Task: t.ID, Thread: t.Thread, Ref: ref, Index: i, Part: part, Kind: kind}
+		e := entry{
+			ID: newID(), To: t.Peer, HTTP: t.HTTP, At: now, Task: t.ID, Thread: t.Thread, Actor: t.Actor, Waits: t.Waits,
+			Ref: ref, Index: i, Part: part, Kind: kind,
+		}
 		s.add(e)
 		t.At = now
 		if kind == string(agentmail.TypeCoordinationRequest) {
-			t.Asked = append(t.Asked, question(m, e))
+			t.Asked = append(t.Asked, question(th.Messages[i], e))
 		}
 	}
 }
@@ -157,11 +156,11 @@ func question(m mess.Message, e entry) asked {
 
 // told is what the bodies of a message have in common.
 func told(th exchange.Thread, t *task, i int) agentmail.Told {
-	out := agentmail.Told{Task: t.ID, To: t.Peer}
+	out := agentmail.Told{Task: t.ID, To: t.Peer, Blocked: t.Waits}
 	out.Now, _ = th.Messages[i].Received.Time()
 	for _, m := range th.Messages[:i] {
 		for _, item := range m.Items {
-			if s, ok := item.(*mess.Status); ok {
+			if s, ok := item.(*mess.Status); ok && !s.Code.Terminal() {
 				switch s.Code {
 				case mess.Waiting, mess.Held, mess.NeedsInput, mess.NeedsConfirmation:
 					out.Blocked = true
@@ -214,11 +213,11 @@ func (d *Door) made(ctx context.Context, e *entry) ([]byte, error) {
 	if e.Index >= len(th.Messages) {
 		return nil, mess.Refuse(mess.Unknown, "%s has no message %d", e.Ref, e.Index)
 	}
-	t := &task{ID: e.Task, Peer: e.To}
-	m := d.whole(ctx, e.Ref, th.Messages[e.Index])
-	bodies := told(th, t, e.Index).Bodies(m)
-	if e.Part >= len(bodies) {
+	th.Messages = slices.Clone(th.Messages)
+	th.Messages[e.Index] = d.whole(ctx, e.Ref, th.Messages[e.Index])
+	all := bodies(th, &task{ID: e.Task, Peer: e.To, Actor: e.Actor, Waits: e.Waits}, e.Index)
+	if e.Part >= len(all) {
 		return nil, mess.Refuse(mess.Unknown, "%s: message %d has no part %d", e.Ref, e.Index, e.Part)
 	}
-	return d.wrap(e.ID, e.At, bodies[e.Part]).JSON()
+	return d.wrap(e.ID, e.At, all[e.Part]).JSON()
 }

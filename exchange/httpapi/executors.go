@@ -95,14 +95,44 @@ func (c *call) profile(id string) error {
 func (c *call) executors() error {
 	list := []map[string]any{}
 	for _, e := range c.x.Executors() {
-		v := executorJSON(e)
-		if failing := e.FailingDevices(); failing != nil && c.who.Has(exchange.Operator) {
-			v[mess.FailingField] = failing
-		}
-		list = append(list, v)
+		list = append(list, c.entry(e))
 	}
 	c.json(http.StatusOK, map[string]any{"executors": list})
 	return nil
+}
+
+// executor is one executor: its entry, and its card.
+func (c *call) executor(id string) error {
+	list := c.x.Executors()
+	i := slices.IndexFunc(list, func(e exchange.ExecutorInfo) bool { return e.ID == id })
+	if i < 0 {
+		return mess.Refuse(mess.Unknown, "there is no executor %.60q; GET executors lists them", id)
+	}
+	v := c.entry(list[i])
+	v["card"] = card(list[i].Executor)
+	c.json(http.StatusOK, v)
+	return nil
+}
+
+// onCard are the fields of an executor beside those of MESS that its card shows. The
+// others may hold secrets, such as the addresses of its webhooks.
+var onCard = []string{"receipt_key", "disarmed", "areas", "location", "latency", "precision"}
+
+// card returns what an executor says of itself. It leaves out what the executor does
+// now.
+func card(e mess.Executor) mess.Executor {
+	e.Holding, e.Instance, e.Stopped, e.Held, e.States = nil, "", nil, nil, nil
+	e.Extra = slices.DeleteFunc(slices.Clone(e.Extra), func(f mess.Field) bool { return !slices.Contains(onCard, f.Key) })
+	return e
+}
+
+// entry is an executor as the caller may see it.
+func (c *call) entry(e exchange.ExecutorInfo) map[string]any {
+	v := executorJSON(e)
+	if failing := e.FailingDevices(); failing != nil && c.who.Has(exchange.Operator) {
+		v[mess.FailingField] = failing
+	}
+	return v
 }
 
 // forget takes an executor that is gone for good off the lists; stopping is how many

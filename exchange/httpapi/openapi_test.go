@@ -231,6 +231,8 @@ func TestTheDescriptionHolds(t *testing.T) {
 		{"events", "events?wait=0s&after=now", agent, "", 200, nil},
 		{"events", "events?wait=x", agent, "", 400, nil},
 		{"executors", "executors", agent, "", 200, nil},
+		{"executor", "executors/phone", agent, "", 200, nil},
+		{"executor", "executors/none", agent, "", 404, nil},
 		{"profile", "executors/phone", phone, `{"display_name":"Phone 2"}`, 200, nil},
 		{"profile", "executors/tablet", phone, `{}`, 403, nil},
 		{"profile", "executors/agent", agent, `{"display_name":"A"}`, 409, nil},
@@ -305,6 +307,9 @@ func (d *described) everywhere(ref, agent, big string) {
 	for _, id := range slices.Sorted(maps.Keys(d.ops)) {
 		o := d.ops[id]
 		path := names.Replace(o.path)
+		if id == "executor" { // an agent that only asks has no entry
+			path = strings.Replace(path, "/agent", "/phone", 1)
+		}
 		key := agent
 		if strings.Contains(o.path, "/keys") || strings.HasSuffix(o.path, "/codes") || id == "status" || id == "stop" || id == "hold" || id == "resume" || id == "import" {
 			key = d.op

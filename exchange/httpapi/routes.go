@@ -45,6 +45,7 @@ var routes = []route{
 	{http.MethodGet, "export/{ref}", named((*call).export)},
 	{http.MethodGet, "events", plain((*call).events)},
 	{http.MethodGet, "executors", plain((*call).executors)},
+	{http.MethodGet, "executors/{id}", named((*call).executor)},
 	{http.MethodPatch, "executors/{id}", named((*call).profile)},
 	{http.MethodDelete, "executors/{id}", named((*call).forget)},
 	{http.MethodGet, "capabilities", plain((*call).capabilities)},

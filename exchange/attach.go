@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -133,6 +134,9 @@ func (x *Exchange) Attachment(ctx context.Context, who Actor, ref, name string) 
 	}
 	i := slices.IndexFunc(t.Attachments(), func(a Attachment) bool { return a.Name == name })
 	if i < 0 {
+		if a, data, ok := t.inline(name); ok {
+			return closer{bytes.NewReader(data)}, a, nil
+		}
 		return nil, Attachment{}, mess.Refuse(mess.Unknown, "%s has no attachment %q", t.Ref, name)
 	}
 	data, err := x.store.Blob(ctx, t.Ref, name)
@@ -149,49 +153,88 @@ func (x *Exchange) Attachment(ctx context.Context, who Actor, ref, name string) 
 // them.
 func (t Thread) Attachments() []Attachment {
 	var list []Attachment
+	t.each(func(_ mess.Message, e mess.Entry) {
+		if a, ok := attached(e); ok {
+			list = append(list, a)
+		}
+	})
+	return list
+}
+
+// AllAttachments are the files, and the data that stand inside messages, by the
+// names under which Attachment opens them.
+func (t Thread) AllAttachments() []Attachment {
+	var list []Attachment
+	t.each(func(m mess.Message, e mess.Entry) {
+		if a, ok := attached(e); ok {
+			list = append(list, a)
+		} else if a, ok := messeaf.Inline(m, e); ok {
+			list = append(list, Attachment{Name: a.Name, MIME: a.MIME, Size: a.Size, SHA256: a.SHA256})
+		}
+	})
+	return list
+}
+
+// inline finds the data of a name inside the messages.
+func (t Thread) inline(name string) (found Attachment, data []byte, ok bool) {
+	t.each(func(m mess.Message, e mess.Entry) {
+		if a, is := messeaf.Inline(m, e); is && a.Name == name && !ok {
+			found, data, ok = Attachment{Name: a.Name, MIME: a.MIME, Size: a.Size, SHA256: a.SHA256}, a.Data, true
+		}
+	})
+	return found, data, ok
+}
+
+// each calls fn with each piece of content.
+func (t Thread) each(fn func(mess.Message, mess.Entry)) {
 	for _, m := range t.Messages {
 		for _, item := range m.Items {
 			for _, e := range messeaf.Content(item) {
-				if f, ok := e.Media(); ok && messeaf.ValidAttachment(f.File) && (f.SHA256 != "" || f.Size != nil) {
-					a := Attachment{Name: f.File, MIME: f.MIME, SHA256: f.SHA256}
-					if f.Size != nil {
-						a.Size = *f.Size
-					}
-					list = append(list, a)
-				}
+				fn(m, e)
 			}
 		}
 	}
-	return list
+}
+
+// attached is a piece of content that names a file of the thread.
+func attached(e mess.Entry) (Attachment, bool) {
+	f, ok := e.Media()
+	if !ok || !messeaf.ValidAttachment(f.File) || f.SHA256 == "" && f.Size == nil {
+		return Attachment{}, false
+	}
+	a := Attachment{Name: f.File, MIME: f.MIME, SHA256: f.SHA256}
+	if f.Size != nil {
+		a.Size = *f.Size
+	}
+	return a, true
 }
 
 // bindAttachments gives the staged files that a message names the names that
 // they have in the thread (MESSE-AF 2.1, "Attachment References"), and returns
 // what is to be bound.
-func bindAttachments(m *mess.Message, serial int) ([]Bind, error) {
-	var binds []Bind
-	items := slices.Clone(m.Items)
-	for i, item := range items {
-		r, ok := item.(*mess.Response)
-		if !ok {
+func bindAttachments(m *mess.Message, serial int) (binds []Bind) {
+	m.Items = slices.Clone(m.Items)
+	for i := range m.Items {
+		list := messeaf.Contents(&m.Items[i])
+		if list == nil {
 			continue
 		}
-		c := *r
-		c.Content = slices.Clone(r.Content)
-		for j, e := range c.Content {
+		for j, e := range *list {
 			f, ok := e.Media()
 			if !ok || f.File == "" || f.SHA256 == "" {
 				continue
 			}
-			name := uniqueName(messeaf.AttachmentName(serial, e.Type, f.File), binds)
-			binds = append(binds, Bind{Name: name, SHA256: f.SHA256})
-			e.Value = e.Value.(mess.Object).Clone().Set("file", name)
-			c.Content[j] = e
+			(*list)[j], binds = bound(e, f, serial, binds)
 		}
-		items[i] = &c
 	}
-	m.Items = items
-	return binds, nil
+	return binds
+}
+
+// bound gives a staged file its name in the thread, which none of the others has.
+func bound(e mess.Entry, f mess.Media, serial int, others []Bind) (mess.Entry, []Bind) {
+	name := uniqueName(messeaf.AttachmentName(serial, e.Type, f.File), others)
+	e.Value = e.Value.(mess.Object).Clone().Set("file", name)
+	return e, append(others, Bind{Name: name, SHA256: f.SHA256})
 }
 
 func uniqueName(name string, taken []Bind) string {

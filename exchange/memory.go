@@ -86,6 +86,9 @@ func (m *Memory) Create(_ context.Context, c Create) (Thread, error) {
 	m.serials[c.Day]++
 	t := c.Build(messeaf.Ref(c.Day, m.serials[c.Day], c.Token))
 	k := &kept{envelope: new(t.Envelope), messages: t.Messages, ver: t.Ver}
+	for _, f := range c.Files {
+		k.bind([]Bind{{f.Name, k.keep(f.Data).SHA256}})
+	}
 	k.place = m.changed.PushFront(k)
 	m.touch(k)
 	m.threads[t.Ref] = k
@@ -118,12 +121,7 @@ func (m *Memory) Append(_ context.Context, s Step) error {
 			return ErrNoBlob
 		}
 	}
-	for _, b := range s.Binds {
-		if k.names == nil {
-			k.names = map[string]string{}
-		}
-		k.names[b.Name] = b.SHA256
-	}
+	k.bind(s.Binds)
 	k.ver, k.envelope, k.text = s.Envelope.Ver, new(s.Envelope), nil
 	k.messages = append(k.messages, s.Messages...)
 	if k.ended = k.ended || s.Envelope.Status.Terminal(); k.ended {
@@ -131,6 +129,27 @@ func (m *Memory) Append(_ context.Context, s Step) error {
 	}
 	m.touch(k)
 	return nil
+}
+
+// keep keeps the bytes of a file.
+func (k *kept) keep(data []byte) Staged {
+	sum := sha256.Sum256(data)
+	s := Staged{SHA256: hex.EncodeToString(sum[:]), Size: int64(len(data))}
+	if k.blobs == nil {
+		k.blobs = map[string][]byte{}
+	}
+	k.blobs[s.SHA256] = data
+	return s
+}
+
+// bind gives kept files their names.
+func (k *kept) bind(binds []Bind) {
+	for _, b := range binds {
+		if k.names == nil {
+			k.names = map[string]string{}
+		}
+		k.names[b.Name] = b.SHA256
+	}
 }
 
 // end makes text of the messages of a thread that has ended, and of the envelope
@@ -317,19 +336,13 @@ func (m *Memory) Stage(_ context.Context, ref string, data io.Reader, max int64)
 	if int64(len(b)) > max {
 		return Staged{}, ErrTooLarge
 	}
-	sum := sha256.Sum256(b)
-	s := Staged{SHA256: hex.EncodeToString(sum[:]), Size: int64(len(b))}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, ok := m.threads[ref]
 	if !ok {
 		return Staged{}, ErrNoThread
 	}
-	if k.blobs == nil {
-		k.blobs = map[string][]byte{}
-	}
-	k.blobs[s.SHA256] = b
-	return s, nil
+	return k.keep(b), nil
 }
 
 // Blob opens a bound attachment.

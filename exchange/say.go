@@ -154,7 +154,7 @@ func (x *Exchange) try(ctx context.Context, l *live, t *turn) (_ mess.Ack, done 
 		t.env = before
 	}
 	t.remember(before.Status)
-	step, err := x.seal(t)
+	step, err := x.seal(ctx, t)
 	if err != nil {
 		return mess.Ack{}, true, err
 	}
@@ -176,7 +176,7 @@ func (x *Exchange) try(ctx context.Context, l *live, t *turn) (_ mess.Ack, done 
 
 // seal makes of a turn what is stored: the envelope, the message, and the ack
 // that says so.
-func (x *Exchange) seal(t *turn) (Step, error) {
+func (x *Exchange) seal(ctx context.Context, t *turn) (Step, error) {
 	t.env.Ver++
 	if messeaf.Numbered(t.message) {
 		t.env.Serial++
@@ -184,10 +184,14 @@ func (x *Exchange) seal(t *turn) (Step, error) {
 		t.message.Ref = "" // evidence of what nobody may say to a thread
 	}
 	t.env.Updated = t.now
-	binds, err := bindAttachments(&t.message, t.env.Serial)
-	if err != nil {
-		return Step{}, err
+	if t.message.Channel != "file" { // a message from the folder stands there already
+		items, files := outside(t.message.Items)
+		if err := x.stage(ctx, t.env.Ref, files); err != nil {
+			return Step{}, err
+		}
+		t.message.Items = items
 	}
+	binds := bindAttachments(&t.message, t.env.Serial)
 	if t.message.ID != "" {
 		t.env.Seen = append(t.env.Seen, Seen{From: t.who.ID, ID: t.message.ID, Ref: t.message.Ref})
 		t.env.Seen = t.env.Seen[max(0, len(t.env.Seen)-maxSeen):]

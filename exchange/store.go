@@ -63,6 +63,13 @@ type Create struct {
 	Requestor string
 	ClientID  string
 	Build     func(ref string) Thread
+	Files     []File // that the request brings
+}
+
+// File is an attachment that a new thread begins with.
+type File struct {
+	Name string
+	Data []byte
 }
 
 // Step is one change of a thread.

@@ -153,10 +153,13 @@ func (x *Exchange) submit(ctx context.Context, s submission) (Envelope, error) {
 	if err != nil {
 		return Envelope{}, err
 	}
+	var files []File
+	s.req, files = asStored(s.req)
 	dispatched := x.dispatched(env, now)
 	t, err := x.store.Create(ctx, Create{
 		Day: now.Format(time.DateOnly), Token: messeaf.Token(s.req.ID), Requestor: env.Requestor, ClientID: env.ClientID,
 		Build: func(ref string) Thread { return newThread(env, ref, s, now, dispatched) },
+		Files: files,
 	})
 	if e, ok := errors.AsType[*ExistsError](err); ok {
 		return x.again(ctx, s, e.Ref)
@@ -282,7 +285,9 @@ func (x *Exchange) again(ctx context.Context, s submission, ref string) (Envelop
 	if err != nil {
 		return Envelope{}, x.broken(err)
 	}
-	was, err1 := json.Marshal(t.Request())
+	before := t.Request()
+	stored, _ := asStored(&before) // an earlier release has kept large data in it
+	was, err1 := json.Marshal(*stored)
 	is, err2 := json.Marshal(*s.req)
 	if err := errors.Join(err1, err2); err != nil {
 		return Envelope{}, err

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -96,6 +97,18 @@ func (b *blobs) add(data io.Reader, most int64) (exchange.Staged, error) {
 		b.size += n
 	}
 	return s, nil
+}
+
+// addAll stores the files of a new thread, and returns their names and sums.
+func (b *blobs) addAll(files []exchange.File) (binds []exchange.Bind, err error) {
+	for _, f := range files {
+		s, err := b.add(bytes.NewReader(f.Data), int64(len(f.Data)))
+		if err != nil {
+			return nil, err
+		}
+		binds = append(binds, exchange.Bind{Name: f.Name, SHA256: s.SHA256})
+	}
+	return binds, nil
 }
 
 // written is how much there is, was written since the start, and of that today.

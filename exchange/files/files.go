@@ -187,12 +187,17 @@ func (s *Store) Create(ctx context.Context, c exchange.Create) (exchange.Thread,
 			return exchange.Thread{}, &exchange.ExistsError{Ref: ref}
 		}
 	}
+	binds, err := s.blobs.addAll(c.Files)
+	if err != nil {
+		return exchange.Thread{}, err
+	}
 	ref, err := s.newRef(c.Day, c.Token)
 	if err != nil {
 		return exchange.Thread{}, err
 	}
 	t := c.Build(ref)
 	r, err := threadRecord(t)
+	r.Binds = binds
 	if err != nil {
 		return exchange.Thread{}, err
 	}

@@ -257,17 +257,17 @@ func (s *Store) place(name, sum string) error {
 }
 
 // external takes what is too large to be inside a document out of a message
-// (section "Size Limits").
+// (section "Size Limits"). The exchange does so before it stores a message; this is
+// for what an earlier release has stored, or another program has written.
 func (w whole) external(m mess.Message) (mess.Message, map[string][]byte) {
 	var files map[string][]byte
-	items := append([]mess.Item(nil), m.Items...)
+	items := slices.Clone(m.Items)
 	for i := range items {
-		entries := content(&items[i])
-		if entries == nil {
+		list := messeaf.Contents(&items[i])
+		if list == nil {
 			continue
 		}
-		list := append([]mess.Entry(nil), *entries...)
-		for j, e := range list {
+		for j, e := range *list {
 			f, ok := e.Media()
 			if !ok || len(f.URI) <= messeaf.MaxInline {
 				continue
@@ -283,32 +283,11 @@ func (w whole) external(m mess.Message) (mess.Message, map[string][]byte) {
 			files[name] = data
 			size, sum := int64(len(data)), sha256.Sum256(data)
 			f.URI, f.File, f.MIME, f.Size, f.SHA256 = "", name, mimeType, &size, hex.EncodeToString(sum[:])
-			list[j] = mess.Entry{Type: e.Type, Value: mess.ObjectEntry(e.Type, f).Value, Extra: e.Extra}
+			(*list)[j] = mess.Entry{Type: e.Type, Value: mess.ObjectEntry(e.Type, f).Value, Extra: e.Extra}
 		}
-		*entries = list
 	}
 	m.Items = items
 	return m, files
-}
-
-// content is the list of content of an item, which is replaced by a copy; nil
-// if it has none.
-func content(item *mess.Item) *[]mess.Entry {
-	switch i := (*item).(type) {
-	case *mess.Response:
-		c := *i
-		*item = &c
-		return &c.Content
-	case *mess.Request:
-		c := *i
-		*item = &c
-		return &c.Context
-	case *mess.Reply:
-		c := *i
-		*item = &c
-		return &c.Context
-	}
-	return nil
 }
 
 // freeName names a file that had no name of its own in the thread.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 const (
@@ -71,12 +72,13 @@ func (f *following) outgoing(e exchange.Event) (event, bool, error) {
 		if !ok {
 			return out, false, nil
 		}
-		out.Name, v = "message", m
+		out.Name, v = "message", messeaf.Named(e.Thread.Ref, m)
 	case e.Kind == exchange.EventStop || e.Kind == exchange.EventHold: // for an executor, and this is how a person follows
 		return out, false, nil
 	default:
 		s := summaryOf(e.Thread)
-		v = happened{e.Kind, &s, &e.Message}
+		m := messeaf.Named(e.Thread.Ref, e.Message)
+		v = happened{e.Kind, &s, &m}
 	}
 	var err error
 	out.Data, err = json.Marshal(v)

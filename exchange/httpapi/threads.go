@@ -8,6 +8,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // stamp prints a time as the field does: UTC with milliseconds.
@@ -88,11 +89,11 @@ func threadJSON(t exchange.Thread) []byte {
 		}
 		p.begin(message{From: m.From, TS: stampOf(m.Received), Ref: m.Ref, Re: m.Re, Epoch: m.Epoch})
 		p.WriteString(`,"mess":`)
-		p.Write(m.ListJSON())
+		p.Write(messeaf.Named(t.Ref, m).ListJSON())
 		p.WriteByte('}')
 	}
 	p.WriteByte(']')
-	if list := t.Attachments(); len(list) > 0 {
+	if list := t.AllAttachments(); len(list) > 0 {
 		p.WriteString(`,"attachments":`)
 		p.value(attachmentsOf(list))
 	}

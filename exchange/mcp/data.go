@@ -1,9 +1,7 @@
 package mcp
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"net/url"
 	"regexp"
 	"strings"
@@ -63,8 +61,7 @@ func parseData(uri string) (blob, bool) {
 // name is that of inline data, as if they were an attachment: what it is follows
 // from the bytes alone.
 func (b blob) name(serial int) string {
-	sum := sha256.Sum256(b.data)
-	return messeaf.AttachmentName(serial, messeaf.KindOf(b.mime), hex.EncodeToString(sum[:8])+messeaf.Extension(b.mime))
+	return messeaf.InlineName(serial, b.mime, b.data)
 }
 
 // place is where a message stands: its thread, and its own name there.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // Send posts a message and returns what the exchange answers at once.
@@ -133,7 +134,7 @@ func (t threadJSON) thread() Thread {
 	for _, m := range t.Messages {
 		one := mess.Message(m.MESS)
 		one.From, one.Received, one.Ref, one.Re, one.Epoch = m.From, m.TS, m.Ref, m.Re, m.Epoch
-		out.Messages = append(out.Messages, one)
+		out.Messages = append(out.Messages, messeaf.Unnamed(t.Ref, one))
 	}
 	return out
 }

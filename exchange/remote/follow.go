@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // Event is something that happened.
@@ -36,7 +37,7 @@ func (c *Client) Follow(ctx context.Context, after string, handle func(Event) er
 			c.log.Warn("event cannot be read", "event", e.ID, "err", err)
 			return nil
 		}
-		return handle(Event{ID: e.ID, Kind: e.Name, Thread: v.Thread.thread(), Message: v.Message})
+		return handle(Event{ID: e.ID, Kind: e.Name, Thread: v.Thread.thread(), Message: messeaf.Unnamed(v.Thread.Ref, v.Message)})
 	}
 	return f.run(ctx)
 }
@@ -55,6 +56,9 @@ func (c *Client) Receive(ctx context.Context, handle func(mess.Message)) error {
 		if err := json.Unmarshal(e.Data, &m); err != nil {
 			c.log.Warn("message cannot be read", "event", e.ID, "err", err)
 			return nil
+		}
+		if len(m.Re) == 1 {
+			m = messeaf.Unnamed(messeaf.ThreadRef(m.Re[0]), m)
 		}
 		handle(m)
 		return nil

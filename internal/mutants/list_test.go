@@ -172,6 +172,12 @@ var mutants = []mutant{
 	{"duplicate client id makes a new thread", []edit{{
 		"exchange/submit.go", "Requestor: env.Requestor, ClientID: env.ClientID,\n\t\tBuild", "Requestor: env.Requestor,\n\t\tBuild",
 	}}, "./exchange TestTheSameRequestAgainIsTheSameThread"},
+	{"large data stay in a message until its folder is written", []edit{{
+		"exchange/outside.go", "if !ok || len(data) <= messeaf.MaxInline {", "if true {",
+	}}, "./exchange/httpapi TestPicturesHaveOneForm"},
+	{"an executor's card shows its webhooks", []edit{{
+		"exchange/httpapi/executors.go", "return !slices.Contains(onCard, f.Key) })", "return false })",
+	}}, "./exchange/httpapi TestOneExecutor"},
 	{"acknowledged before it is synced", []edit{{
 		"internal/wal/segment.go", "if err := s.put(body); err != nil {\n\t\treturn err\n\t}\n\treturn s.file.Sync()", "return s.put(body)",
 	}}, "./cmd/messkit TestSyncedBeforeTheAnswer"},

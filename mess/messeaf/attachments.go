@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"mime"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/messkit/messkit/mess"
@@ -65,6 +66,27 @@ func Content(item mess.Item) []mess.Entry {
 		return entries
 	}
 	return nil
+}
+
+// Contents gives an item its own copy of its list of content, and returns it; nil
+// if the item has none.
+func Contents(item *mess.Item) *[]mess.Entry {
+	var list *[]mess.Entry
+	switch i := (*item).(type) {
+	case *mess.Response:
+		c := *i
+		*item, list = &c, &c.Content
+	case *mess.Request:
+		c := *i
+		*item, list = &c, &c.Context
+	case *mess.Reply:
+		c := *i
+		*item, list = &c, &c.Context
+	default:
+		return nil
+	}
+	*list = slices.Clone(*list)
+	return list
 }
 
 func asList(v any) []any {

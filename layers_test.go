@@ -31,7 +31,7 @@ var layers = map[string]layer{
 	"cmd/messkit": {
 		below: []string{
 			"agent", "agent/*", "capabilities", "drivers", "drivers/all", "drivers/mdns", "drivers/mqttdevice", "exchange", "exchange/*", "exchange/agentmail/*", "exchange/mesh/*",
-			"internal/broker", "internal/collector", "internal/durable", "internal/order", "internal/picture", "internal/secret", "internal/strictyaml", "internal/terminal", "internal/wait", "mess", "mess/messeaf", "mess/receipt", "mess/topic",
+			"internal/broker", "internal/cleantext", "internal/collector", "internal/durable", "internal/order", "internal/picture", "internal/secret", "internal/strictyaml", "internal/terminal", "internal/wait", "mess", "mess/messeaf", "mess/receipt", "mess/topic",
 		},
 		from: []string{"github.com/spf13/cobra", "golang.org/x/sync", "golang.org/x/sys"},
 	},
@@ -54,9 +54,9 @@ var layers = map[string]layer{
 		below: []string{"exchange", "exchange/keys", "mess"},
 		from:  []string{"golang.org/x/sync", "golang.org/x/time", "rsc.io/qr"},
 	},
-	"exchange/agentmail": {pure: true, below: []string{"internal/strictyaml", "mess", "mess/messeaf"}},
+	"exchange/agentmail": {pure: true, below: []string{"internal/cleantext", "internal/strictyaml", "mess", "mess/messeaf"}},
 	"exchange/agentmail/mailbox": {
-		below: []string{"internal/order", "internal/secret"}, from: []string{"github.com/modelcontextprotocol/go-sdk"},
+		below: []string{"internal/cleantext", "internal/order", "internal/secret"}, from: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	"exchange/agentmail/mailtest": {from: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"exchange/agentmail/door": {
@@ -64,7 +64,7 @@ var layers = map[string]layer{
 		from:  []string{"golang.org/x/sync"},
 	},
 	"exchange/mcp": {
-		below: []string{"exchange", "internal/picture", "internal/strictyaml", "mess", "mess/messeaf"},
+		below: []string{"exchange", "internal/cleantext", "internal/picture", "internal/strictyaml", "mess", "mess/messeaf"},
 		from:  []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sync"},
 	},
 	"exchange/mesh": {
@@ -74,7 +74,7 @@ var layers = map[string]layer{
 	"exchange/mesh/post":  {below: []string{"exchange/mesh/state", "exchange/mesh/wire", "internal/guarded", "internal/secret", "internal/wait"}},
 	"exchange/mesh/state": {below: []string{"internal/durable"}},
 	"exchange/mesh/wire":  {pure: true, below: []string{"mess"}},
-	"exchange/webhook":    {below: []string{"exchange", "internal/durable", "internal/guarded", "internal/wait", "mess"}, from: []string{"golang.org/x/sync"}},
+	"exchange/webhook":    {below: []string{"exchange", "internal/cleantext", "internal/durable", "internal/guarded", "internal/wait", "mess"}, from: []string{"golang.org/x/sync"}},
 	"exchange/mqtt": {
 		below: []string{"exchange", "exchange/keys", "internal/broker", "internal/broker/port", "internal/wait", "mess", "mess/messeaf", "mess/topic"},
 		from:  []string{"github.com/mochi-mqtt/server/v2", "golang.org/x/sync"},
@@ -138,7 +138,7 @@ var layers = map[string]layer{
 	"internal/guarded":           {},
 	"internal/wait":              {},
 	"internal/secret":            {},
-	"internal/terminal":          {from: []string{"golang.org/x/sys", "golang.org/x/term"}},
+	"internal/terminal":          {below: []string{"internal/cleantext"}, from: []string{"golang.org/x/sys", "golang.org/x/term"}},
 	"internal/manual":            {from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
 	"internal/hil":               {},
 	"internal/hil/cp2112":        {},
@@ -155,7 +155,8 @@ var layers = map[string]layer{
 	"mess/topic":          {pure: true, below: []string{"internal/ascii"}},
 	"mess/receipt":        {pure: true, below: []string{"mess", "mess/messeaf"}},
 	"mess/messeaf":        {pure: true, below: []string{"internal/ascii", "internal/order", "internal/strictyaml", "mess"}},
-	"internal/strictyaml": {pure: true, below: []string{"internal/order"}, from: []string{"gopkg.in/yaml.v3"}},
+	"internal/cleantext":  {pure: true},
+	"internal/strictyaml": {pure: true, below: []string{"internal/cleantext", "internal/order"}, from: []string{"gopkg.in/yaml.v3"}},
 	"internal/picture": {
 		pure:  true,
 		below: []string{"internal/picture/dctjpeg"},

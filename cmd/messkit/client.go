@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cleantext"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -92,6 +94,25 @@ func readKey(name string) (remote.Secret, error) {
 	return remote.Secret(key), nil
 }
 
+// escapedJSON is a writer of whole JSON texts in which what nobody sees, and what
+// plays with a terminal, is escaped: who reads the JSON gets the same values.
+type escapedJSON struct{ to io.Writer }
+
+func (e escapedJSON) Write(p []byte) (int, error) {
+	if _, err := e.to.Write(cleantext.EscapeJSON(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// yaml prints YAML of ours in the same way.
+func (a *app) yaml(text []byte, err error) error {
+	if err == nil {
+		_, err = a.out.Write(cleantext.EscapeYAML(text))
+	}
+	return err
+}
+
 // unreachable adds what helps where an exchange cannot be reached.
 func (k *client) unreachable(err error) error {
 	switch {
@@ -107,7 +128,7 @@ func (k *client) unreachable(err error) error {
 
 // json prints a value for scripts.
 func (a *app) json(v any) error {
-	enc := json.NewEncoder(a.out)
+	enc := json.NewEncoder(escapedJSON{a.out})
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)

@@ -74,23 +74,19 @@ type app struct {
 	in  io.Reader
 	out io.Writer
 	err io.Writer
-	ran bool // the command line was right, and the command has begun
+	raw io.Writer // out for the bytes of a file
+	ran bool      // the command line was right, and the command has begun
 
 	screen *os.File          // the terminal that out is; nil: it is none
 	shows  *terminal.Display // what it can show; nil: not asked yet
 }
 
-// newApp has what is printed on a terminal cleaned, wherever it comes from.
+// newApp cleans all text that is printed, wherever it comes from and wherever it
+// goes. Only files are printed raw.
 func newApp(in io.Reader, out, errs io.Writer) *app {
-	a := &app{in: in, out: out, err: errs}
-	if f, ok := out.(*os.File); ok && terminal.IsTerminal(f) {
-		a.screen, a.out = f, terminal.Cleaner{To: f}
-		if os.Getenv("TERM") == "dumb" {
-			a.screen = nil // nothing is drawn in place
-		}
-	}
-	if f, ok := errs.(*os.File); ok && terminal.IsTerminal(f) {
-		a.err = terminal.Cleaner{To: f}
+	a := &app{in: in, out: terminal.Cleaner{To: out}, err: terminal.Cleaner{To: errs}, raw: out}
+	if f, ok := out.(*os.File); ok && terminal.IsTerminal(f) && os.Getenv("TERM") != "dumb" {
+		a.screen = f // lines are drawn in place there
 	}
 	return a
 }

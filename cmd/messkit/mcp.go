@@ -76,7 +76,7 @@ func (a *app) mcp(ctx context.Context, k *client, r *running) error {
 	if !ok {
 		in = io.NopCloser(a.in)
 	}
-	return mcp.New(d, version, log).Serve(ctx, in, noClose{a.out})
+	return mcp.New(d, version, log).Serve(ctx, in, noClose{a.raw})
 }
 
 type noClose struct{ io.Writer }

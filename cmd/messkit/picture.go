@@ -87,7 +87,7 @@ func (a *app) fitFile(ctx context.Context, in, out string, f *picture.Frame, lim
 	told := a.out
 	if out == "-" {
 		told = a.err
-		if _, err := a.out.Write(p.Data); err != nil {
+		if _, err := a.raw.Write(p.Data); err != nil {
 			return err
 		}
 	} else if err := durable.Replace(out, p.Data); err != nil {

@@ -50,18 +50,14 @@ func (a *app) planLines(config, name string) error {
 		defer f.Close()
 		in = f
 	}
-	out := bufio.NewWriter(a.out)
-	if err := planAll(c.preview().Now(), in, out); err != nil {
-		return err
-	}
-	return out.Flush()
+	return planAll(c.preview().Now(), in, a.out)
 }
 
 // maxLine bounds one line, in bytes; a request is far shorter.
 const maxLine = 1 << 20
 
 func planAll(r *capabilities.Resolver, in io.Reader, out io.Writer) error {
-	enc := json.NewEncoder(out)
+	enc := json.NewEncoder(escapedJSON{out})
 	enc.SetEscapeHTML(false)
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)

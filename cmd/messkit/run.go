@@ -62,9 +62,9 @@ func (r *running) logger(w io.Writer) *slog.Logger {
 		opts.Level = slog.LevelDebug
 	}
 	if r.jsonLog {
-		return slog.New(slog.NewJSONHandler(w, opts))
+		return slog.New(slog.NewJSONHandler(escapedJSON{w}, opts))
 	}
-	return slog.New(slog.NewTextHandler(w, opts))
+	return slog.New(slog.NewTextHandler(escapedJSON{w}, opts))
 }
 
 // load reads the configuration and puts in what the flags say.

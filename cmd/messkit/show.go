@@ -34,10 +34,7 @@ func (a *app) showCommand() *cobra.Command {
 			case asJSON:
 				err = a.json(threadJSON(t))
 			case asYAML:
-				var text []byte
-				if text, err = mess.YAMLAll(t.Messages); err == nil {
-					_, err = a.out.Write(text)
-				}
+				err = a.yaml(mess.YAMLAll(t.Messages))
 			default:
 				p := printer{out: a.out, all: true}
 				p.printf("%s  %s  %s\n", t.Ref, t.Status, printable(t.Intent))

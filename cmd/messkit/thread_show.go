@@ -123,11 +123,7 @@ func (a *app) threadShowCommand() *cobra.Command {
 
 func (a *app) showThread(t messeaf.Thread, asYAML bool) error {
 	if asYAML {
-		text, err := messeaf.Print(t)
-		if err == nil {
-			_, err = a.out.Write(text)
-		}
-		return err
+		return a.yaml(messeaf.Print(t))
 	}
 	p := printer{out: a.out, all: true}
 	p.printf("%s  %s  %s\n", printable(t.Envelope.Ref), printable(string(t.Envelope.Status)), printable(t.Envelope.Intent))

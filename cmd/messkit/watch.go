@@ -46,7 +46,7 @@ func (a *app) event(e remote.Event, asJSON bool) error {
 	if asJSON {
 		text, err := e.Message.JSON()
 		if err == nil {
-			_, err = a.out.Write(append(text, '\n'))
+			_, err = escapedJSON{a.out}.Write(append(text, '\n'))
 		}
 		return err
 	}

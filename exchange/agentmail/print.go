@@ -6,12 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/internal/cleantext"
 	"github.com/messkit/messkit/internal/strictyaml"
 	"github.com/messkit/messkit/mess"
 )
 
 // JSON prints a message. One that is not as the document says is an error: what
-// we send is strict.
+// we send is strict. Characters that nobody sees are escaped.
 func (m Message) JSON() ([]byte, error) {
 	if m.Body == nil || m.Body.Type() != m.Type {
 		return nil, fmt.Errorf("agentmail: a message of type %q has a body of another", m.Type)
@@ -26,7 +27,7 @@ func (m Message) JSON() ([]byte, error) {
 	if wrong := append(check(v, common, Strict), check(v, tables[m.Type], Strict)...); len(wrong) > 0 {
 		return nil, fmt.Errorf("agentmail: %s: %s", m.Type, strings.Join(wrong, "; "))
 	}
-	return strictyaml.JSON(v), nil
+	return cleantext.EscapeJSON(strictyaml.JSON(v)), nil
 }
 
 // hasShared reports whether a mode is the one that is only read.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/messkit/messkit/internal/cleantext"
 	"github.com/messkit/messkit/internal/strictyaml"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -29,6 +30,24 @@ func withoutData(s string) string {
 type blob struct {
 	mime string // "" if nobody said
 	data []byte
+}
+
+// line is text of others as one line for a client: without data, and without what
+// nobody sees.
+func line(s string) string { return cleantext.Line(withoutData(s)) }
+
+// cleanAll takes out of all text what nobody sees.
+func cleanAll(v *strictyaml.Value) {
+	if v.Kind == strictyaml.String {
+		v.Text = cleantext.Text(v.Text)
+	}
+	for _, one := range v.List {
+		cleanAll(one)
+	}
+	for i, one := range v.Pairs {
+		v.Pairs[i].Key = cleantext.Text(one.Key)
+		cleanAll(one.Value)
+	}
 }
 
 // parseData reads a data URI. It reports false for everything else.

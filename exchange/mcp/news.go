@@ -135,8 +135,9 @@ func (s *Server) listThread(t Thread) {
 const maxTitle = 80
 
 func title(intent string) string {
-	if r := []rune(withoutData(intent)); len(r) > maxTitle {
+	intent = line(intent)
+	if r := []rune(intent); len(r) > maxTitle {
 		return string(r[:maxTitle-1]) + "…"
 	}
-	return withoutData(intent)
+	return intent
 }

@@ -60,7 +60,7 @@ func (c *call) told(ctx context.Context, t Thread, how show, v *strictyaml.Value
 func (c *call) shown(ctx context.Context, f file, lim picture.Limits) sdk.Content {
 	p, err := c.fitted(ctx, f, lim)
 	if err != nil {
-		return &sdk.TextContent{Text: withoutData(fmt.Sprintf("%s cannot be shown: %v; read it as a resource", f.uri, err))}
+		return &sdk.TextContent{Text: line(fmt.Sprintf("%s cannot be shown: %v; read it as a resource", f.uri, err))}
 	}
 	return &sdk.ImageContent{Data: p.Data, MIMEType: p.MIME}
 }
@@ -116,10 +116,10 @@ func fileOf(at place, e mess.Entry) (file, bool) {
 	if !ok {
 		return file{}, false
 	}
-	f := file{kind: e.Type, mime: withoutData(media.MIME), taken: withoutData(string(media.CapturedAt)), size: -1}
+	f := file{kind: e.Type, mime: line(media.MIME), taken: line(string(media.CapturedAt)), size: -1}
 	if b, ok := parseData(media.URI); ok {
 		f.name, f.size = b.name(at.serial), int64(len(b.data))
-		f.uri, f.mime = at.uri(f.name), b.mime
+		f.uri, f.mime = at.uri(f.name), line(b.mime)
 		return f, true
 	}
 	if !messeaf.ValidAttachment(media.File) {
@@ -210,5 +210,5 @@ func (b blob) served() string {
 	if kind == "" || strings.Contains(kind, "html") || strings.Contains(kind, "xml") || strings.HasPrefix(kind, "multipart/") || strings.Contains(kind, "script") {
 		return unknownType
 	}
-	return withoutData(b.mime)
+	return line(b.mime)
 }

@@ -155,9 +155,9 @@ func oneLine(m mess.Message) string {
 			if i.ProgressPct != nil {
 				words = append(words, strconv.FormatFloat(*i.ProgressPct, 'f', 0, 64)+" %")
 			}
-			return withoutData(strings.Join(append(words, i.Message, i.Action), " "))
+			return line(strings.Join(append(words, i.Message, i.Action), " "))
 		case *mess.Response:
-			return "response from " + m.From
+			return line("response from " + m.From)
 		}
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/messkit/messkit/internal/cleantext"
 	"github.com/messkit/messkit/internal/strictyaml"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -45,7 +46,7 @@ func (s *Server) readHelp(_ context.Context, req *sdk.ReadResourceRequest) (*sdk
 }
 
 func text(uri, mime string, data []byte) *sdk.ReadResourceResult {
-	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mime, Text: withoutData(string(data))}}}
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mime, Text: cleantext.Text(withoutData(string(data)))}}}
 }
 
 // parts of a thread that are resources.

@@ -54,8 +54,9 @@ func (s *Server) handler(name string) sdk.ToolHandler {
 	}
 }
 
-// result is a value for the client, as text and as JSON.
+// result is a value for the client, as text and as JSON, without what nobody sees.
 func result(v *strictyaml.Value) *sdk.CallToolResult {
+	cleanAll(v)
 	text := withoutData(string(strictyaml.JSON(v)))
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: json.RawMessage(text)}
 }

@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/messkit/messkit/internal/cleantext"
 	"github.com/messkit/messkit/internal/guarded"
 	"github.com/messkit/messkit/mess"
 )
@@ -75,7 +76,7 @@ func (h *Hooks) send(ctx context.Context, n notice) result {
 		return result{err: err, final: true}
 	}
 	if a.ntfy {
-		body = []byte(n.Thread.Intent)
+		body = []byte(cleantext.Text(n.Thread.Intent))
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.Timeout)
 	defer cancel()
@@ -181,7 +182,7 @@ func (h *Hooks) body(ctx context.Context, n notice) ([]byte, error) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(v)
-	return bytes.TrimRight(b.Bytes(), "\n"), err
+	return cleantext.EscapeJSON(bytes.TrimRight(b.Bytes(), "\n")), err
 }
 
 func (h *Hooks) messages(ctx context.Context, n notice) (list []said) {

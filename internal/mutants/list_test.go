@@ -242,6 +242,15 @@ var mutants = []mutant{
 		{"exchange/mcp/data.go", "v.Text = p.linked(v.Text)", "_ = p.linked(v.Text)"},
 		{"exchange/mcp/data.go", "return dataURI.ReplaceAllLiteralString(s, leftOut)", "return s"},
 	}, "./exchange/mcp TestInlineDataBecomeResources"},
+	{"hidden characters reach a model", []edit{{
+		"exchange/mcp/tools.go", "	cleanAll(v)\n", "",
+	}}, "./exchange/mcp TestNothingHiddenReachesAModel"},
+	{"tags are not removed", []edit{{
+		"internal/cleantext/cleantext.go", "unicode.Is(unicode.Cf, r) && !unicode.Is", "unicode.Is(unicode.Cf, r) && r < 0xe0000 && !unicode.Is",
+	}}, "./internal/cleantext TestEveryHiddenCharacterIsTakenOut"},
+	{"hidden characters go out as JSON", []edit{{
+		"cmd/messkit/client.go", "e.to.Write(cleantext.EscapeJSON(p))", "e.to.Write(p)",
+	}}, "./cmd/messkit TestScripts/hidden"},
 	{"a wait returns at once while a question is open", []edit{{
 		"exchange/mcp/seen.go", "return key != \"\" && !s.known[key]", "return key != \"\"",
 	}}, "./exchange/mcp TestAWaitDoesNotRepeatAnOpenQuestion"},

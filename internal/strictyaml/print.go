@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/messkit/messkit/internal/cleantext"
 )
 
 // YAML prints documents, each with its end where there are several. Text that
@@ -78,7 +80,8 @@ func text(s string) *yaml.Node {
 }
 
 // blockSafe reports whether a block scalar gives s back exactly: no line begins
-// or ends with a space, and every character can be seen.
+// or ends with a space, and every character can be seen. An output can
+// escape a character that nobody sees in double quotes alone.
 func blockSafe(s string) bool {
 	for line := range strings.SplitSeq(s, "\n") {
 		if strings.HasPrefix(line, " ") || strings.HasSuffix(line, " ") {
@@ -88,7 +91,7 @@ func blockSafe(s string) bool {
 	if strings.HasPrefix(s, "\n") || strings.HasSuffix(s, "\n\n") {
 		return false
 	}
-	return !strings.ContainsFunc(s, func(r rune) bool {
+	return cleantext.IsClean(s) && !strings.ContainsFunc(s, func(r rune) bool {
 		return r != '\n' && (!unicode.IsPrint(r) || r == '\u0085' || r == '\u2028' || r == '\u2029' || r == '\ufeff')
 	})
 }
@@ -104,7 +107,7 @@ var version = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
 const maxLooksLike = 64
 
 func ambiguous(s string) bool {
-	return s == "" || len(s) < maxLooksLike && looksLike.MatchString(s) && !version.MatchString(s) ||
+	return s == "" || !cleantext.IsClean(s) || len(s) < maxLooksLike && looksLike.MatchString(s) && !version.MatchString(s) ||
 		strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == '\ufeff' })
 }
 

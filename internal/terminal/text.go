@@ -8,12 +8,13 @@ import (
 	"io"
 	"strings"
 	"unicode"
+
+	"github.com/messkit/messkit/internal/cleantext"
 )
 
-// Clean keeps text from elsewhere from playing with the terminal: control
-// characters, ends of lines too, and what turns the direction of writing are
-// spaces in it.
-func Clean(s string) string { return strings.Map(clean, s) }
+// Clean keeps text from elsewhere from playing with the terminal: see
+// cleantext.Line.
+func Clean(s string) string { return cleantext.Line(s) }
 
 // CleanLines is Clean for each line of s, without empty ones at the end.
 func CleanLines(s string) string {
@@ -24,30 +25,12 @@ func CleanLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-func clean(r rune) rune {
-	switch {
-	case r < ' ', r >= 0x7f && r < 0xa0: // C0, DEL and C1
-		return ' '
-	case r == 0x061c, r == 0x200e, r == 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // directions
-		return ' '
-	case r == 0x2028, r == 0x2029: // separators of lines and paragraphs
-		return ' '
-	}
-	return r
-}
-
-// Cleaner is a writer on a terminal to which no control character passes but
-// ends of lines and tabs.
+// Cleaner is a writer to which no control character passes but ends of lines and
+// tabs, and nothing that nobody sees: see cleantext.Text.
 type Cleaner struct{ To io.Writer }
 
 func (c Cleaner) Write(p []byte) (int, error) {
-	kept := strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return r
-		}
-		return clean(r)
-	}, string(p))
-	if _, err := io.WriteString(c.To, kept); err != nil {
+	if _, err := io.WriteString(c.To, cleantext.Text(string(p))); err != nil {
 		return 0, err
 	}
 	return len(p), nil

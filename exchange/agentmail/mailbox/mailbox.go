@@ -18,6 +18,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/messkit/messkit/internal/cleantext"
 	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/internal/secret"
 )
@@ -318,7 +319,7 @@ const maxSubject = 200
 
 // Subject is a text as a subject.
 func Subject(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = strings.Join(strings.Fields(cleantext.Line(text)), " ")
 	return strings.ToValidUTF8(text[:min(len(text), maxSubject)], "")
 }
 

@@ -3,8 +3,29 @@
 
 const props = new Set(['className', 'htmlFor', 'textContent', 'value', 'checked', 'disabled', 'hidden', 'type', 'name', 'src', 'href', 'onclick', 'onsubmit', 'onchange', 'oninput', 'open'])
 
-/** plain is a text in which nothing turns the order of letters round: what is read is what is meant. */
-export const plain = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, '\ufffd')
+// As package cleantext has it: control characters and characters that change the
+// direction of writing, flags that are written in tags, and invisible characters.
+const marks = /(?![\n\t])[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
+const special = /\u{1f3f4}\u{e0067}\u{e0062}(?:\u{e0065}\u{e006e}\u{e0067}|\u{e0073}\u{e0063}\u{e0074})\u{e007f}|\u{1f3f4}\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}|(?![\n\t])[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]|\p{Default_Ignorable_Code_Point}|[\ufff9-\ufffb]/gu
+const joining = /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Khmer}\p{Script=Myanmar}\u064b-\u065f\u0670]/u
+const symbol = /(?![ -~])[\p{S}\p{P}]/u
+
+/** used reports whether a script or an emoji uses the invisible character c between two others. */
+function used(before, c, next) {
+  if (/[\u200c\u200d]/.test(c)) return (joining.test(before) && (joining.test(next) || /\p{M}/u.test(before))) || (c === '\u200d' && /[\p{S}\ufe0f]/u.test(before) && symbol.test(next))
+  if (/[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/u.test(c)) return /\p{Script=Han}/u.test(before) || (c.length === 1 && (symbol.test(before) || (next === '\u20e3' && /[0-9#*]/.test(before))))
+  return false
+}
+
+/** plain is a text in which nothing is hidden and nothing changes the order of letters: what is read is what is meant. */
+export const plain = (text) => text.replace(special, (c, at) => {
+  if (c.startsWith('\u{1f3f4}')) return c
+  if (marks.test(c)) return '\ufffd'
+  const next = text.codePointAt(at + c.length)
+  return used([...text.slice(Math.max(0, at - 2), at)].pop() || '', c, next ? String.fromCodePoint(next) : '') ? c : ''
+})
+
+const shown = new Set(['textContent', 'aria-label', 'title', 'alt', 'placeholder'])
 
 /** kept are the children that there are. */
 const kept = (children) => children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false && c !== '').map((c) => (typeof c === 'string' ? plain(c) : c))
@@ -14,8 +35,9 @@ export function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag)
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue
-    if (props.has(name)) node[name] = value
-    else node.setAttribute(name, value)
+    const clean = shown.has(name) && typeof value === 'string' ? plain(value) : value
+    if (props.has(name)) node[name] = clean
+    else node.setAttribute(name, clean)
   }
   node.append(...kept(children))
   return node

@@ -51,7 +51,14 @@ func (a *Acts) open() error {
 		_ = a.log.Close() // it is of no use any more
 	}
 	a.log, a.acts, a.records = nil, nil, 0
-	log, err := wal.Options{SegmentBytes: 64 << 10, MaxBytes: 16 << 20}.Open(a.dir, a.replay)
+	o := wal.Options{SegmentBytes: 64 << 10, MaxBytes: 16 << 20}
+	o.Damaged = func(d wal.Damage) error {
+		if d.Mended {
+			return nil
+		}
+		return d // who does not know all acts allows none
+	}
+	log, err := o.Open(a.dir, a.replay)
 	if err != nil {
 		return fmt.Errorf("acts: %w", err)
 	}

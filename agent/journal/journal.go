@@ -93,6 +93,7 @@ type Journal struct {
 	fresh   bool
 	unclean []string
 	behind  bool // something is known that is not on the disk
+	damage  []wal.Damage
 }
 
 type state struct {
@@ -107,13 +108,16 @@ func Open(dir string) (*Journal, error) { return DefaultOptions().Open(dir) }
 // Open is the package's Open with options.
 func (o Options) Open(dir string) (*Journal, error) {
 	j := &Journal{dir: dir, opts: o, now: o.Now, tasks: map[string]*state{}, fresh: true}
-	log, err := j.open(j.replay)
+	log, err := j.open(j.replay, &j.damage)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	j.log, j.tries = log, openTries(dir)
-	if j.fresh {
+	switch {
+	case j.fresh:
 		err = j.append(context.Background(), record{Kind: kindBegun, At: j.stamp()})
+	case j.gaps():
+		_ = j.compact(context.Background()) // if the disk does not take it, the next start finds the same damage
 	}
 	if err != nil {
 		return nil, errors.Join(err, log.Close(), j.tries.close())
@@ -126,8 +130,14 @@ func (o Options) Open(dir string) (*Journal, error) {
 	return j, nil
 }
 
-func (j *Journal) open(replay func([]byte) error) (*wal.Log, error) {
-	return wal.Options{SegmentBytes: segmentBytes, MaxBytes: j.opts.MaxBytes, Now: j.now}.Open(j.dir, replay)
+// open opens the log. It adds what it finds damaged to damage; if that is nil, damage is
+// an error.
+func (j *Journal) open(replay func([]byte) error, damage *[]wal.Damage) (*wal.Log, error) {
+	o := wal.Options{SegmentBytes: segmentBytes, MaxBytes: j.opts.MaxBytes, Now: j.now}
+	if damage != nil {
+		o.Damaged = func(d wal.Damage) error { *damage = append(*damage, d); return nil }
+	}
+	return o.Open(j.dir, replay)
 }
 
 func (j *Journal) replay(data []byte) error {
@@ -141,8 +151,17 @@ func (j *Journal) replay(data []byte) error {
 }
 
 // Fresh reports whether nothing had ever been written to the journal before it
-// was opened: it then knows nothing of what an executor with a lost disk did.
-func (j *Journal) Fresh() bool { return j.fresh }
+// was opened, or some of what was written could not be read: it then does not know all
+// that an executor with a lost disk did.
+func (j *Journal) Fresh() bool { return j.fresh || j.gaps() }
+
+// Damage lists the damage that Open found.
+func (j *Journal) Damage() []wal.Damage { return slices.Clone(j.damage) }
+
+// gaps reports whether damage has cost records.
+func (j *Journal) gaps() bool {
+	return slices.ContainsFunc(j.damage, func(d wal.Damage) bool { return !d.Mended })
+}
 
 // Unclean lists the threads in whose midst the last run of the program has
 // died: those that had begun and not ended when the journal was opened.

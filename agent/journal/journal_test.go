@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -290,5 +291,60 @@ func TestAJournalThatIsRemoved(t *testing.T) {
 	must(t, j.Close())
 	if got := tell(open(t, dir)); got != want || !strings.Contains(got, "2026-11-21-001") || strings.Contains(got, "002") {
 		t.Errorf("on the disk is %q, want %q", got, want)
+	}
+}
+
+// damaged opens the journal in dir after bytes of its file were changed.
+func damaged(t *testing.T, dir, was, is string) *journal.Journal {
+	t.Helper()
+	name := filepath.Join(dir, "0000000000000001.wal")
+	data, err := os.ReadFile(name)
+	if err == nil {
+		err = os.WriteFile(name, bytes.Replace(data, []byte(was), []byte(is), 1), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	return j
+}
+
+// A journal in which one bit has flipped loses nothing. One that has lost a record opens,
+// and does not know all that was begun.
+func TestADamagedJournal(t *testing.T) {
+	written := func() string {
+		dir := t.TempDir()
+		j, err := journal.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ref := range []string{"2026-02-01-001", "2026-02-01-002"} {
+			if err := j.Intent(t.Context(), journal.Intent{Ref: ref, Epoch: 1, Digest: "d", Boot: "b"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	j := damaged(t, written(), "02-01-001", "02-01-000")
+	if len(j.Tasks()) != 2 || j.Fresh() || len(j.Damage()) != 1 {
+		t.Errorf("one bit: %+v, fresh %v, %v", j.Tasks(), j.Fresh(), j.Damage())
+	}
+	dir := written()
+	j = damaged(t, dir, "02-01-001", "?????????")
+	if tasks := j.Tasks(); len(tasks) != 1 || tasks[0].Ref != "2026-02-01-002" || !j.Fresh() || len(j.Damage()) != 1 {
+		t.Errorf("a lost record: %+v, fresh %v, %v", tasks, j.Fresh(), j.Damage())
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := journal.Read(dir); err != nil || len(r.Mistakes) > 0 {
+		t.Errorf("it was not written anew: %v, %v", r.Mistakes, err)
 	}
 }

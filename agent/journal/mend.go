@@ -147,7 +147,7 @@ func (j *Journal) Mend(ctx context.Context) error {
 		j.log = nil
 	}
 	// What is read is not believed: memory knows what was acknowledged.
-	log, err := j.open(func(data []byte) error { _, _, err := parse(data); return err })
+	log, err := j.open(func(data []byte) error { _, _, err := parse(data); return err }, nil)
 	if err == nil {
 		if err = log.Err(); err == nil {
 			err = j.rewrite(ctx, log)

@@ -238,11 +238,20 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 		return nil, errors.Join(err, j.Close())
 	}
 	e := &executor{id: c.Agent.ID, journal: j, outputs: o}
-	lost := j.Fresh() && durable.Used(c.Agent.Data)
+	lost := ""
+	if j.Fresh() && durable.Used(c.Agent.Data) {
+		lost = "the journal"
+	}
+	for _, d := range j.Damage() {
+		log.Error("the journal was damaged", "mended", d.Mended, "copy", d.Copy, "err", d)
+		if !d.Mended {
+			lost = "a part of the journal"
+		}
+	}
 	c.begin(e, log) // the journal keeps a second executor out
-	if lost {
-		log.Error("the journal has gone: nobody knows what was begun, and the risky classes are disarmed; look, and then: messkit arm", "err", fmt.Errorf("%s: is new, and %s is not", dir, c.Agent.Data))
-		if err := o.now.Lost("the journal"); err != nil {
+	if lost != "" {
+		log.Error(lost+" has gone: nobody knows what was begun, and the risky classes are disarmed; look, and then: messkit arm", "journal", dir, "data", c.Agent.Data)
+		if err := o.now.Lost(lost); err != nil {
 			log.Error("disarmed until the program ends, but that is not written down", "err", err)
 		}
 	}

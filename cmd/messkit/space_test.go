@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -51,14 +50,8 @@ func TestHintWhereTheLogIsDamaged(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	segments, err := filepath.Glob(filepath.Join(dir, "log", "*"))
-	for _, name := range segments {
-		if data, _ := os.ReadFile(name); bytes.Contains(data, []byte("kind")) {
-			data = bytes.Replace(data, []byte("kind"), []byte("kinn"), 1)
-			err = errors.Join(err, os.WriteFile(name, data, 0o600))
-		}
-	}
-	if err != nil {
+	log := filepath.Join(dir, "log") // a part of it is missing
+	if err := os.Rename(filepath.Join(log, "0000000000000001.wal"), filepath.Join(log, "0000000000000003.wal")); err != nil {
 		t.Fatal(err)
 	}
 	_, err = files.Open(dir)

@@ -21,37 +21,62 @@ const (
 	// keptDays is for how long the serials of a day are kept: nobody makes a
 	// thread for a day that is long gone.
 	keptDays = 40
+	// compactAgain is when it is tried again to make the log anew, after an error.
+	compactAgain = time.Minute
 )
 
 // grown makes the log anew where it has doubled since the last time.
 func (s *Store) grown(ctx context.Context) {
 	s.step.RLock()
-	due := s.log.Size() > s.next
+	due := s.log.Size() > s.next && !s.cfg.Now().Before(s.not)
 	s.step.RUnlock()
 	if !due {
 		return
 	}
-	// An error has broken the log, and every later step says so.
-	_ = s.compact(context.WithoutCancel(ctx))
+	err := s.compact(context.WithoutCancel(ctx))
+	if err == nil || s.log.Err() != nil {
+		return // what has broken the log every later step says
+	}
+	s.cfg.Log.Error("the exchange cannot make its log shorter now; it tries again", "in", compactAgain, "err", err)
+	s.step.Lock()
+	s.not = s.cfg.Now().Add(compactAgain)
+	s.step.Unlock()
 }
 
 // compact makes the log anew from what the index knows. A thread that has ended
 // and is in its folder, and on the disk, is there as a line of the index alone.
+// A thread of which a record cannot be read any more is there as far as it is known.
 func (s *Store) compact(ctx context.Context) error {
+	changed, err := s.repack(ctx)
+	s.project.mu.Lock()
+	to := s.project.to
+	s.project.mu.Unlock()
+	for _, e := range changed {
+		s.project.mark(e.Ref)
+		if to != nil {
+			to.Changed(e)
+		}
+	}
+	return err
+}
+
+// repack is compact, and returns the envelopes of threads that had lost records.
+func (s *Store) repack(ctx context.Context) (changed []exchange.Envelope, err error) {
 	s.step.Lock()
 	defer s.step.Unlock()
 	if s.log.Size() <= s.next {
-		return nil // it is short enough, or somebody was quicker
+		return nil, nil // it is short enough, or somebody was quicker
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	c := &compaction{s: s, stop: stop}
 	places, err := s.log.Repack(ctx, c.records())
-	if places != nil {
-		s.index.moved(c.refs, places)
+	if places == nil {
+		return nil, err
 	}
+	s.index.moved(c.refs, places, c.rescued)
 	s.next = 2*s.log.Size() + firstCompact
-	return err
+	return c.rescued, err
 }
 
 // shorten makes the log anew at the end, where the next start would read much
@@ -83,12 +108,13 @@ func (x *index) bytes() int64 {
 
 // compaction is one making of the log anew.
 type compaction struct {
-	s    *Store
-	refs []string // of the thread that each record is of; "" for others
-	stop context.CancelCauseFunc
+	s       *Store
+	refs    []string // of the thread that each record is of; "" for others
+	rescued []exchange.Envelope
+	stop    context.CancelCauseFunc
 }
 
-// records are all that the index knows. Where one cannot be read there are no
+// records are all that the index knows. Where one cannot be written there are no
 // more, and the log stays as it is.
 func (c *compaction) records() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
@@ -114,6 +140,9 @@ func (c *compaction) records() iter.Seq[[]byte] {
 			}
 			r, err := c.s.readRaw(k)
 			if err != nil {
+				r, err = c.rescue(k, err)
+			}
+			if err != nil {
 				c.stop(err)
 				return false
 			}
@@ -127,6 +156,26 @@ func (c *compaction) records() iter.Seq[[]byte] {
 			}
 		}
 	}
+}
+
+// rescue is a thread of which a record cannot be read: as it was read last, or from its
+// folder.
+func (c *compaction) rescue(k *kept, why error) (record, error) {
+	t, _, ok := c.s.recent.get(k.Ref, k.state())
+	how := rebuilt
+	if !ok {
+		r := rescue{k: *k, certain: true, projected: k.folder.ver == k.Ver}
+		if r.folder = c.s.inFolder(k.Ref); r.folder != nil {
+			r.folder.DependsOn = dependsOn(*r.folder, c.s.index.findHeld)
+		}
+		if t, how = c.s.rescued(r); how == "" {
+			t, how = c.s.endUnknown(exchange.Thread{Envelope: k.envelope()}), unknown
+			t.Ver = k.Ver + 1
+		}
+	}
+	c.s.cfg.Log.Error("a thread had lost records", "ref", k.Ref, "it", how, "status", t.Status, "err", why)
+	c.rescued = append(c.rescued, t.Envelope)
+	return threadRecord(t)
 }
 
 // parts is a whole thread in as many records as its messages need.
@@ -143,10 +192,16 @@ func (r record) parts(put func(record)) {
 	put(r)
 }
 
-// moved takes the places where the records of threads lie now.
-func (x *index) moved(refs []string, places []wal.Place) {
+// moved takes the places where the records of threads lie now, and the envelopes of those
+// that had lost records.
+func (x *index) moved(refs []string, places []wal.Place, rescued []exchange.Envelope) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	for _, e := range rescued {
+		if x.threads[e.Ref] != nil {
+			x.put(summaryOf(e))
+		}
+	}
 	last := ""
 	for i, ref := range refs {
 		k := x.threads[ref]

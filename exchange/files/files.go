@@ -54,13 +54,15 @@ type Store struct {
 	blobs   *blobs
 	project *projector
 	watcher *watcher
+	damage  damage
 
 	// step is held for reading while something is logged and then taken into
 	// memory, and for writing while the log is made anew from memory.
 	step sync.RWMutex
 	keys [64]sync.Mutex // one step of a thread at a time, one create of a requester's id
 	seed maphash.Seed
-	next int64 // size of the log, in bytes, at which it is made anew; guarded by step
+	next int64     // size of the log, in bytes, at which it is made anew; guarded by step
+	not  time.Time // until when it is not, after an error; guarded by step
 }
 
 var _ exchange.Store = (*Store)(nil)
@@ -81,7 +83,10 @@ func (c Config) Open(dir string) (*Store, error) {
 	}
 	s := &Store{cfg: c, dir: dir, root: root, index: newIndex(), blobs: b, seed: maphash.MakeSeed(), watcher: &watcher{}}
 	s.project = newProjector(s)
-	s.log, err = wal.DefaultOptions().OpenPlaces(filepath.Join(dir, "log"), s.replay)
+	s.damage.refs, s.damage.lost = map[string]bool{}, map[string]exchange.Thread{}
+	o := wal.DefaultOptions()
+	o.Damaged = s.damaged
+	s.log, err = o.OpenPlaces(filepath.Join(dir, "log"), s.replay)
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
@@ -91,27 +96,19 @@ func (c Config) Open(dir string) (*Store, error) {
 	return s, nil
 }
 
-// settle makes log, folders and memory agree when the log has been read.
-func (s *Store) settle() error {
-	if err := s.survey(); err != nil {
-		return err
-	}
-	if err := s.log.Err(); err != nil {
-		s.cfg.Log.Error("threads can be read only: nothing can be stored", "err", err)
-		return nil
-	}
-	s.next = 2*s.index.bytes() + firstCompact
-	if err := s.compact(context.Background()); err != nil {
-		return err
-	}
-	return s.blobs.clean(s.used())
-}
-
 // replay takes a record of the log into memory.
 func (s *Store) replay(at wal.Place, data []byte) error {
 	r, _, err := decodeHead(data)
 	if err != nil {
 		return fmt.Errorf("a record of the exchange's log cannot be read: %w", err)
+	}
+	if s.damage.gaps() {
+		r = s.afterDamage(r)
+	}
+	for _, e := range []*summary{r.Thread, r.Step} {
+		if e != nil && e.Updated.After(s.damage.last) {
+			s.damage.last = e.Updated
+		}
 	}
 	return s.take(r, at)
 }

@@ -203,6 +203,11 @@ func (x *index) thread(ref string) (kept, bool) {
 func (x *index) find(requestor, id string) (string, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
+	return x.findHeld(requestor, id)
+}
+
+// findHeld is find for those who hold x.mu.
+func (x *index) findHeld(requestor, id string) (string, bool) {
 	ref, ok := x.clients[clientID{requestor, id}]
 	return ref, ok
 }
@@ -250,6 +255,13 @@ func (x *index) page(f exchange.Filter) (refs []string, cursor string, err error
 		refs, last = append(refs, k.Ref), k.seq
 	}
 	return refs, "", nil
+}
+
+// last is the number of the last change.
+func (x *index) last() uint64 {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.seq
 }
 
 // each calls fn with every thread, oldest change first, until it returns false.

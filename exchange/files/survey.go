@@ -7,19 +7,31 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
+// settle makes log, folders and memory agree when the log has been read.
+func (s *Store) settle() error {
+	if err := s.makeFolders(); err != nil {
+		return err
+	}
+	if err := s.repair(context.Background()); err != nil {
+		return err
+	}
+	if err := s.survey(); err != nil {
+		return err
+	}
+	if err := s.log.Err(); err != nil {
+		s.cfg.Log.Error("threads can be read only: nothing can be stored", "err", err)
+		return nil
+	}
+	if s.next = 2*s.index.bytes() + firstCompact; s.damage.gaps() {
+		s.next = 0 // the log is made anew, without what is damaged
+	}
+	s.grown(context.Background())
+	return s.blobs.clean(s.used())
+}
+
 // survey makes memory and folders agree at the start: it looks at the names in
 // the folders, and reads only the threads that the log does not know.
 func (s *Store) survey() error {
-	if s.log.Err() == nil {
-		if err := s.removeTmp(); err != nil {
-			return err
-		}
-		for _, f := range messeaf.Folders {
-			if err := s.root.MkdirAll(string(f), 0o700); err != nil {
-				return err
-			}
-		}
-	}
 	there, complete := map[string]bool{}, true
 	var unknown []messeaf.Place
 	var doubtful []string
@@ -47,6 +59,22 @@ func (s *Store) survey() error {
 		return err
 	}
 	s.project.doubt(append(s.index.inLog(), doubtful...))
+	return nil
+}
+
+// makeFolders makes the folders that threads lie in, unless the disk can only be read.
+func (s *Store) makeFolders() error {
+	if s.log.Err() != nil {
+		return nil
+	}
+	if err := s.removeTmp(); err != nil {
+		return err
+	}
+	for _, f := range messeaf.Folders {
+		if err := s.root.MkdirAll(string(f), 0o700); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

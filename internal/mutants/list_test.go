@@ -181,6 +181,12 @@ var mutants = []mutant{
 	{"acknowledged before it is synced", []edit{{
 		"internal/wal/segment.go", "if err := s.put(body); err != nil {\n\t\treturn err\n\t}\n\treturn s.file.Sync()", "return s.put(body)",
 	}}, "./cmd/messkit TestSyncedBeforeTheAnswer"},
+	{"a damaged last frame counts as torn", []edit{{
+		"internal/wal/scan.go", "at < s.sealed {", "at < s.sealed && false {",
+	}}, "./internal/wal TestADamagedLastFrame"},
+	{"a thread that lost its last steps is offered again", []edit{{
+		"exchange/files/damage.go", "case how == unknown && !t.Status.Terminal():", "case how == unknown && false:",
+	}}, "./exchange/files TestADamagedLastStep"},
 	{"torn records are believed", []edit{{
 		"internal/wal/scan.go", "if checksum(salt, f.body) != binary", "if false && checksum(salt, f.body) != binary",
 	}}, "./internal/wal Test"},

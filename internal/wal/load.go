@@ -15,6 +15,7 @@ import (
 
 // load replays the segments in dir and opens the last one for appending.
 func (l *Log) load(replay func(Place, []byte) error) error {
+	seal := readSeal(l.dir) // before a damaged segment that it is of is set aside
 	seqs, err := l.tidy()
 	if err != nil {
 		return err
@@ -23,14 +24,16 @@ func (l *Log) load(replay func(Place, []byte) error) error {
 		return err
 	}
 	for i, seq := range seqs {
-		if err := l.loadSegment(seq, i == len(seqs)-1, replay); err != nil {
+		if err := l.loadSegment(seq, seal.of(seq), i == len(seqs)-1, replay); err != nil {
 			return err
 		}
 	}
 	if len(seqs) > 0 {
+		last := seqs[len(seqs)-1]
+		l.orderly = seal.seq > last || seal.seq == last && seal.end >= l.ended
 		return nil
 	}
-	if l.seg, err = createSegment(l.dir, 1, true, l.opts.SegmentBytes); err != nil {
+	if l.seg, err = createSegment(l.dir, l.first(), true, l.opts.SegmentBytes); err != nil {
 		return fmt.Errorf("wal: %s: new segment: %w", l.dir, err)
 	}
 	l.grow(headerBytes)
@@ -41,8 +44,12 @@ func (l *Log) load(replay func(Place, []byte) error) error {
 // noGap tells of a segment that is missing between others.
 func noGap(dir string, seqs []uint64) error {
 	for i, seq := range seqs {
-		if i > 0 && seq != seqs[i-1]+1 {
-			return inFile(filepath.Join(dir, segmentName(seqs[i-1]+1)), &CorruptError{Rule: RuleSequence, What: "is missing"})
+		for missing := seqs[max(0, i-1)] + 1; missing < seq; missing++ {
+			name := filepath.Join(dir, segmentName(missing))
+			if _, err := os.Stat(name + damagedExt); err == nil {
+				continue // it was set aside
+			}
+			return inFile(name, &CorruptError{Rule: RuleSequence, What: "is missing"})
 		}
 	}
 	return nil
@@ -58,6 +65,11 @@ func (l *Log) tidy() ([]uint64, error) {
 	for _, name := range left {
 		if err := os.Remove(filepath.Join(l.dir, name)); err != nil && !unwritable(err) {
 			return nil, fmt.Errorf("wal: %w", err)
+		}
+	}
+	if m := l.opts.mender(l.dir); m != nil {
+		if seqs, err = m.headers(seqs); err != nil {
+			return nil, err
 		}
 	}
 	base, err := baseOf(l.dir, seqs)
@@ -147,7 +159,7 @@ func readHeader(path string, seq uint64) (header, error) {
 }
 
 // loadSegment replays one segment, and keeps the last one open.
-func (l *Log) loadSegment(seq uint64, last bool, replay func(Place, []byte) error) error {
+func (l *Log) loadSegment(seq uint64, sealed int64, last bool, replay func(Place, []byte) error) error {
 	path := filepath.Join(l.dir, segmentName(seq))
 	f, err := durable.Open(path, os.O_RDONLY)
 	if err != nil {
@@ -157,7 +169,8 @@ func (l *Log) loadSegment(seq uint64, last bool, replay func(Place, []byte) erro
 	if err != nil {
 		return errors.Join(fmt.Errorf("wal: %w", err), f.Close())
 	}
-	h, end, err := scan(f, info.Size(), seq, func(_, at int64, record []byte) error {
+	s := scanned{ReaderAt: f, path: path, size: info.Size(), seq: seq, sealed: sealed, last: last}
+	h, end, err := scan(s, l.opts.mender(l.dir), func(_, at int64, record []byte) error {
 		return replay(placeOf(seq, at, record), record)
 	})
 	err = errors.Join(err, f.Close())
@@ -172,7 +185,13 @@ func (l *Log) loadSegment(seq uint64, last bool, replay func(Place, []byte) erro
 		l.grow(end)
 		return nil
 	}
-	err = l.resume(segment{path: path, seq: seq, salt: h.salt, end: end}, info.Size())
+	l.ended = end
+	if sealed > end { // the handler knows of what resume cuts off; the seal must not promise what follows in its place
+		err = seal{seq, end}.write(l.dir)
+	}
+	if err == nil {
+		err = l.resume(segment{path: path, seq: seq, salt: h.salt, end: end}, info.Size())
+	}
 	if unwritable(err) || errors.Is(err, syscall.EIO) { // all that is there was read
 		l.breakWith(fmt.Errorf("%w; nothing is written until the log is opened again", err))
 		err = nil
@@ -205,4 +224,17 @@ func (l *Log) resume(s segment, was int64) error {
 	}
 	l.seg = s
 	return nil
+}
+
+// first is the number of the first segment of a log that has none: behind those that
+// were set aside.
+func (l *Log) first() uint64 {
+	first := uint64(1)
+	names, _ := filepath.Glob(filepath.Join(l.dir, "*.wal"+damagedExt)) // the pattern is well formed
+	for _, name := range names {
+		if seq, err := sequence(strings.TrimSuffix(filepath.Base(name), damagedExt)); err == nil {
+			first = max(first, seq+1)
+		}
+	}
+	return first
 }

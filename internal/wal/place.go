@@ -30,7 +30,7 @@ func (p Place) Size() int { return int(p.size) }
 var ErrMoved = errors.New("the record has moved")
 
 // Record reads a record again. The error is ErrMoved, a *CorruptError where
-// what lies there is not what was written, or one of the disk.
+// what lies there, which is returned, is not what was written, or one of the disk.
 func (l *Log) Record(p Place) ([]byte, error) {
 	f, err := l.reader(p.seq)
 	if err != nil {
@@ -42,7 +42,7 @@ func (l *Log) Record(p Place) ([]byte, error) {
 		return nil, fmt.Errorf("wal: %w", err)
 	}
 	if crc32.Checksum(data, castagnoli) != p.sum {
-		return nil, inFile(f.Name(), &CorruptError{Offset: p.at, Rule: RuleChecksum, What: "the record is not what was written"})
+		return data, inFile(f.Name(), &CorruptError{Offset: p.at, Rule: RuleChecksum, What: "the record is not what was written"})
 	}
 	return data, nil
 }

@@ -40,8 +40,9 @@ func Read(dir string, visit func(Entry) error) (Tail, error) {
 		}
 	}()
 	var tail Tail
+	seal := readSeal(dir)
 	for i, f := range files {
-		if tail, err = readSegment(f, i == len(files)-1, visit); err != nil {
+		if tail, err = readSegment(f, seal, i == len(files)-1, visit); err != nil {
 			return tail, err
 		}
 	}
@@ -93,7 +94,7 @@ func openListed(dir string) ([]*os.File, error) {
 	return files, nil
 }
 
-func readSegment(f *os.File, last bool, visit func(Entry) error) (Tail, error) {
+func readSegment(f *os.File, seal seal, last bool, visit func(Entry) error) (Tail, error) {
 	tail := Tail{File: f.Name()}
 	seq, err := sequence(filepath.Base(f.Name()))
 	if err != nil {
@@ -103,7 +104,8 @@ func readSegment(f *os.File, last bool, visit func(Entry) error) (Tail, error) {
 	if err != nil {
 		return tail, fmt.Errorf("wal: %w", err)
 	}
-	_, end, err := scan(f, info.Size(), seq, func(frame, _ int64, record []byte) error {
+	s := scanned{ReaderAt: f, path: f.Name(), size: info.Size(), seq: seq, sealed: seal.of(seq), last: last}
+	_, end, err := scan(s, nil, func(frame, _ int64, record []byte) error {
 		return visit(Entry{File: f.Name(), Offset: frame, Data: bytes.Clone(record)})
 	})
 	tail.Offset = end

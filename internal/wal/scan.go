@@ -39,6 +39,7 @@ const (
 	RuleTail           = "tail"
 	RuleChecksum       = "checksum"
 	RuleRecords        = "records"
+	RuleClosed         = "closed"
 )
 
 func (e *CorruptError) Error() string {
@@ -71,26 +72,49 @@ func parseHeader(b []byte, seq uint64) (header, error) {
 // it itself begins, in bytes, and what is in it.
 type visit func(frame, at int64, record []byte) error
 
-// scan calls v with every record of a segment of size bytes, and returns where
-// the next frame goes. The error is a *TornError, a *CorruptError, v's, or one
-// of the disk.
-func scan(r io.ReaderAt, size int64, seq uint64, v visit) (header, int64, error) {
-	f := framesAt(r, 0, size)
-	h, err := f.header(seq)
+// scanned is a segment that is read.
+type scanned struct {
+	io.ReaderAt
+	path   string
+	size   int64 // in bytes
+	seq    uint64
+	salt   uint32
+	sealed int64 // up to where every frame was on the disk when the log was last closed in order, in bytes
+	last   bool  // no later segment follows
+}
+
+// scan calls v with every record of a segment, and returns where the next frame
+// goes. The error is a *TornError, a *CorruptError, v's, or one of the disk. A mender
+// has it go on behind damage.
+func scan(s scanned, m *mender, v visit) (header, int64, error) {
+	f := framesAt(s, 0, s.size)
+	h, err := f.header(s.seq)
 	if err != nil {
 		return header{}, 0, err
 	}
+	s.salt = h.salt
 	at := int64(headerBytes)
-	for at < size {
+	for at < max(s.size, s.sealed) {
 		body, err := f.next(h.salt)
 		if err != nil {
 			return h, at, err
 		}
 		if body == nil {
-			if whole, err := settled(r, at, size, h.salt); !whole {
-				return h, at, err
+			whole, err := settled(s, at, s.size, h.salt)
+			if err = s.promised(err, at); !whole && err == nil {
+				return h, at, nil
 			}
-			f = framesAt(r, at, size)
+			if !whole {
+				next, err := m.past(s, at, err)
+				if err != nil {
+					return h, at, err
+				}
+				at = next
+			}
+			if at >= s.size {
+				return h, at, nil
+			}
+			f = framesAt(s, at, s.size)
 			continue
 		}
 		if err := eachRecord(body, at+frameBytes, func(p int64, record []byte) error { return v(at, p, record) }); err != nil {
@@ -101,10 +125,19 @@ func scan(r io.ReaderAt, size int64, seq uint64, v visit) (header, int64, error)
 	return h, at, nil
 }
 
+// promised is how a segment ends at byte at: nothing whole is there, and nothing
+// behind it, but before the place where the log was closed that is damage.
+func (s scanned) promised(err error, at int64) error {
+	if _, torn := errors.AsType[*TornError](err); (torn || err == nil) && at < s.sealed {
+		return &CorruptError{Offset: at, Rule: RuleClosed, What: fmt.Sprintf("no whole frame is there, and the log was closed in order at byte %d", s.sealed)}
+	}
+	return err
+}
+
 // settled looks again at a place where no whole frame was found, in what may just be
 // written: whole says that there is one now, else err says how the segment ends.
 func settled(r io.ReaderAt, at, size int64, salt uint32) (whole bool, err error) {
-	rest := make([]byte, size-at)
+	rest := make([]byte, max(0, size-at))
 	for range 2 { // one look may find the old beginning of a frame, and the new one that follows it
 		if _, err := r.ReadAt(rest, at); err != nil && !ended(err) {
 			return false, err
@@ -251,10 +284,16 @@ func located(err error, at int64) error {
 // inFile is an error in a segment with the segment's name.
 func inFile(path string, err error) error {
 	if _, torn := errors.AsType[*TornError](err); torn {
-		err = &CorruptError{Rule: RuleTail, What: err.Error() + ", and a later segment follows"}
+		err = laterFollows(err, 0)
 	}
 	if c, ok := errors.AsType[*CorruptError](err); ok {
 		c.File = path
 	}
 	return fmt.Errorf("wal: %s: %w", path, err)
+}
+
+// laterFollows is a torn frame at byte at of a segment that is not the newest: that is
+// damage.
+func laterFollows(torn error, at int64) error {
+	return &CorruptError{Offset: at, Rule: RuleTail, What: torn.Error() + ", and a later segment follows"}
 }

@@ -32,7 +32,7 @@ func TestAFrameThatIsWrittenUnderTheEyes(t *testing.T) {
 	clear(begun[headerBytes+100 : headerBytes+len(first)])
 
 	read := func(states ...[]byte) (records int, err error) {
-		_, _, err = scan(&looks{states}, int64(len(whole)), 1, func(_, _ int64, _ []byte) error { records++; return nil })
+		_, _, err = scan(scanned{ReaderAt: &looks{states}, size: int64(len(whole)), seq: 1, last: true}, nil, func(_, _ int64, _ []byte) error { records++; return nil })
 		return records, err
 	}
 	if n, err := read(begun, whole); n != 2 || err != nil {

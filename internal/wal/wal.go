@@ -34,6 +34,10 @@ type Options struct {
 	MaxBytes int64
 	// Now tells on which day something is written; nil: time.Now.
 	Now func() time.Time
+	// Damaged is told of damage while Open goes on behind it; replay gets all the rest. The
+	// damaged bytes are copied to a file in the folder first. Its error ends Open. nil:
+	// damage ends Open.
+	Damaged func(Damage) error
 }
 
 // DefaultOptions are what Open uses.
@@ -59,6 +63,9 @@ type Log struct {
 	dir  string
 	opts Options
 	lock *os.File
+
+	ended   int64 // where the last segment ended when the log was opened, in bytes
+	orderly bool
 
 	// turn is held by whoever writes to the disk.
 	turn chan struct{}
@@ -87,8 +94,8 @@ type entry struct {
 
 // Open opens the log in dir, which is made if it is not there, and calls replay
 // with every record in the order in which they were appended. What replay gets
-// is its own to keep. A torn tail is cut off; damage anywhere else, and an
-// error by replay, end Open with an error. A log that is there and cannot be
+// is its own to keep. A torn tail is cut off; damage anywhere else, unless
+// Options.Damaged is told of it, and an error by replay, end Open with an error. A log that is there and cannot be
 // written (a full disk, one that is read-only or does not sync) is opened for
 // reading: Err says why, and so does every Append.
 func Open(dir string, replay func(record []byte) error) (*Log, error) {
@@ -138,6 +145,10 @@ func (l *Log) Room() int64 {
 	return l.room
 }
 
+// Orderly reports whether the log was closed when it was last used, and not left by a
+// program that died.
+func (l *Log) Orderly() bool { return l.orderly }
+
 // Err tells why nothing can be written any more, or nil. After an error of the
 // disk nobody knows what is on it; open the log again, which looks.
 func (l *Log) Err() error {
@@ -152,6 +163,9 @@ func (l *Log) Close() error {
 	defer func() { <-l.turn }()
 	if errors.Is(l.Err(), ErrClosed) {
 		return nil
+	}
+	if l.Err() == nil {
+		_ = seal{l.seg.seq, l.seg.end}.write(l.dir) // without it damage of the last frame looks torn, as after a power cut
 	}
 	l.breakWith(fmt.Errorf("wal: %s: %w", l.dir, ErrClosed))
 	return errors.Join(l.seg.close(), l.closeReaders(math.MaxUint64), closeLock(l.lock))

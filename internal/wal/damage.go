@@ -1,0 +1,217 @@
+package wal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"os"
+	"path/filepath"
+
+	"github.com/messkit/messkit/internal/durable"
+)
+
+// Damage is a place in a log that is not as it was written. It is an error.
+type Damage struct {
+	*CorruptError
+	// Mended: one bit had flipped, and was turned back; nothing is lost.
+	Mended bool
+	// Lost is what lies there, if it is not mended. Some of it may still be readable.
+	Lost []byte
+	// Copy is the path of a file with Lost; "" if the disk did not take it.
+	Copy string
+}
+
+// damagedExt is the extension of a file with what was damaged.
+const damagedExt = ".damaged"
+
+// mender opens a log although some of it is damaged: it turns a flipped bit back, or
+// else keeps a copy of the damaged bytes and goes on behind them. A nil mender leaves
+// the damage as it is, and the log is not opened.
+type mender struct {
+	dir  string
+	told func(Damage) error
+}
+
+func (o Options) mender(dir string) *mender {
+	if o.Damaged == nil {
+		return nil
+	}
+	return &mender{dir, o.Damaged}
+}
+
+// past says where the scan of a segment goes on behind the frame at byte at, which is not
+// whole for the reason err.
+func (m *mender) past(s scanned, at int64, err error) (next int64, _ error) {
+	if _, torn := errors.AsType[*TornError](err); torn && !s.last {
+		err = laterFollows(err, at)
+	}
+	c, damaged := errors.AsType[*CorruptError](err)
+	if m == nil || !damaged {
+		return 0, err
+	}
+	c.File = s.path
+	rest := make([]byte, max(0, s.size-at))
+	if _, err := s.ReadAt(rest, at); err != nil && !ended(err) {
+		return 0, err
+	}
+	if pos, bit, ok := flipped(rest, s.salt); ok && m.turnBack(s.path, at+pos, rest[pos]^bit) == nil {
+		c.What = fmt.Sprintf("bit %d of byte %d had flipped", bits.TrailingZeros8(bit), at+pos)
+		return at, m.told(Damage{CorruptError: c, Mended: true})
+	}
+	i, more := 0, false
+	if len(rest) > 0 {
+		i, more = wholeFrame(rest[1:], s.salt)
+	}
+	if more {
+		rest = rest[:i+1]
+	}
+	if err := m.lose(c, rest, fmt.Sprintf("%016x-%08x", s.seq, at)); err != nil {
+		return 0, err
+	}
+	switch {
+	case more:
+		return at + int64(i) + 1, nil
+	case s.last:
+		return 0, &TornError{Offset: at}
+	}
+	return s.size, nil
+}
+
+// turnBack writes one byte of a segment.
+func (m *mender) turnBack(path string, at int64, is byte) error {
+	f, err := durable.Open(path, os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt([]byte{is}, at)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// lose keeps a copy of what is damaged, and tells of it.
+func (m *mender) lose(c *CorruptError, lost []byte, name string) error {
+	lost = bytes.TrimRight(lost, "\x00")
+	d := Damage{CorruptError: c, Lost: lost, Copy: filepath.Join(m.dir, name+damagedExt)}
+	if len(lost) == 0 || durable.Replace(d.Copy, lost) != nil { // a disk that can only be read keeps the segment itself
+		d.Copy = ""
+	}
+	return m.told(d)
+}
+
+// headers mends the headers of segments. It moves a segment whose header cannot be mended
+// out of the way, because no frame of it can be told from anything else.
+func (m *mender) headers(seqs []uint64) (good []uint64, _ error) {
+	for _, seq := range seqs {
+		path := filepath.Join(m.dir, segmentName(seq))
+		_, err := readHeader(path, seq)
+		c, damaged := errors.AsType[*CorruptError](err)
+		if !damaged || c.Rule != RuleHeader && c.Rule != RuleHeaderChecksum {
+			good = append(good, seq) // it is whole, or baseOf tells why it is refused
+			continue
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("wal: %w", err)
+		}
+		if pos, bit, ok := flippedHeader(data, seq); ok && m.turnBack(path, pos, data[pos]^bit) == nil {
+			c.What = fmt.Sprintf("bit %d of byte %d of the header had flipped", bits.TrailingZeros8(bit), pos)
+			if err := m.told(Damage{CorruptError: c, Mended: true}); err != nil {
+				return nil, err
+			}
+			good = append(good, seq)
+			continue
+		}
+		if err := m.told(Damage{CorruptError: c, Lost: bytes.TrimRight(data, "\x00"), Copy: path + damagedExt}); err != nil {
+			return nil, err
+		}
+		if err := os.Rename(path, path+damagedExt); err != nil {
+			return nil, fmt.Errorf("wal: %s cannot be set aside: %w", path, err)
+		}
+		if err := os.Remove(filepath.Join(m.dir, sealName)); err != nil && !os.IsNotExist(err) { // a later segment may get its number
+			return nil, fmt.Errorf("wal: %w", err)
+		}
+	}
+	return good, nil
+}
+
+// flippedHeader finds the one bit of a header without which it is whole.
+func flippedHeader(data []byte, seq uint64) (pos int64, bit byte, ok bool) {
+	if len(data) < headerBytes {
+		return 0, 0, false
+	}
+	b := bytes.Clone(data[:headerBytes])
+	for i := range b {
+		for bit := byte(1); bit != 0; bit <<= 1 {
+			b[i] ^= bit
+			_, err := parseHeader(b, seq)
+			b[i] ^= bit
+			if err == nil {
+				return int64(i), bit, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// flipped finds the one bit of the frame at the start of b without which it is whole.
+func flipped(b []byte, salt uint32) (pos int64, bit byte, ok bool) {
+	if len(b) < frameBytes {
+		return 0, 0, false
+	}
+	whole := func(pos int64, bit byte) bool {
+		b[pos] ^= bit
+		defer func() { b[pos] ^= bit }()
+		body, ok := frame(b, salt)
+		return ok && eachRecord(body, 0, func(int64, []byte) error { return nil }) == nil
+	}
+	if n := binary.LittleEndian.Uint32(b); n > 0 && n <= maxFrame && int64(n) <= int64(len(b)-frameBytes) {
+		body := b[frameBytes : frameBytes+int(n)]
+		pos, bit := syndrome(checksum(salt, body)^binary.LittleEndian.Uint32(b[4:]), len(body))
+		if pos += frameBytes; bit != 0 && whole(pos, bit) {
+			return pos, bit, true
+		}
+	}
+	for i := range frameBytes * 8 { // the length, or the checksum
+		if pos, bit := int64(i/8), byte(1)<<(i%8); whole(pos, bit) {
+			return pos, bit, true
+		}
+	}
+	return 0, 0, false
+}
+
+// syndrome finds which one bit of n bytes changes their checksum by diff; 0 if none does.
+// A checksum is linear: what a bit changes depends only on how many bytes follow it.
+func syndrome(diff uint32, n int) (pos int64, bit byte) {
+	var changes [8]uint32
+	for b := range changes {
+		changes[b] = castagnoli[1<<b]
+	}
+	for i := n - 1; i >= 0; i-- {
+		for b, c := range changes {
+			if c == diff {
+				return int64(i), 1 << b
+			}
+			changes[b] = castagnoli[byte(c)] ^ c>>8
+		}
+	}
+	return 0, 0
+}
+
+// Records are the records in what is lost of a frame: they begin behind its header. ok
+// reports whether they fill a frame, so that each of them is there, though some may be
+// changed.
+func (d Damage) Records() (records [][]byte, ok bool) {
+	if len(d.Lost) < frameBytes {
+		return nil, false
+	}
+	n := binary.LittleEndian.Uint32(d.Lost)
+	if int64(n) > int64(len(d.Lost)-frameBytes) {
+		return nil, false
+	}
+	err := eachRecord(d.Lost[frameBytes:frameBytes+int(n)], 0, func(_ int64, r []byte) error {
+		records = append(records, r)
+		return nil
+	})
+	return records, err == nil && int(n)+frameBytes == len(d.Lost)
+}

@@ -58,6 +58,8 @@ type Door struct {
 	news   chan struct{}   // closed when a letter for HTTP is there
 	rests  map[string]rest // recipients that take nothing now
 	health Health
+
+	pixels sync.Mutex // held while a picture is scaled
 }
 
 // Open reads what an earlier run has left, and registers the agents that are

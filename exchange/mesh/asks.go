@@ -181,7 +181,7 @@ func (d *Door) heard(ctx context.Context, in *incoming) (string, error) {
 // finish gets the files of a response, and then says what it is.
 func (d *Door) finish(ctx context.Context, a *ask) {
 	p := d.peers[a.To]
-	e, err := wire.Parse(a.Text)
+	e, err := wire.Stored(a.Text)
 	in := &incoming{Envelope: e, text: a.Text, peer: p}
 	if p == nil || err != nil || in.open() != nil {
 		d.giveUp(ctx, a, "the response cannot be read")

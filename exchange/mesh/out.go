@@ -171,7 +171,7 @@ func (d *Door) relayed(ctx context.Context, o outgoing, was post.Outcome) post.O
 	if via == nil || to == nil || via.name == o.To || o.Through || o.Once {
 		return was
 	}
-	e, err := wire.Parse(o.Text)
+	e, err := wire.Stored(o.Text)
 	if err != nil {
 		return was
 	}
@@ -190,7 +190,7 @@ func (d *Door) relayed(ctx context.Context, o outgoing, was post.Outcome) post.O
 }
 
 func (d *Door) auditOut(o outgoing, out post.Outcome) {
-	e, err := wire.Parse(o.Text)
+	e, err := wire.Stored(o.Text)
 	if err != nil {
 		return
 	}
@@ -217,7 +217,7 @@ func (d *Door) bury(o outgoing, out post.Outcome) error {
 }
 
 func (d *Door) auditLetter(l state.Letter, status string) {
-	e, err := wire.Parse(l.Text)
+	e, err := wire.Stored(l.Text)
 	if err != nil {
 		e = wire.Envelope{ID: l.ID, From: d.cfg.Agent, To: l.To}
 	}
@@ -299,7 +299,7 @@ func (d *Door) replayOne(ctx context.Context, l state.Letter, o outgoing, over b
 // letterOut is a dead letter as a message.
 func (d *Door) letterOut(l state.Letter) (outgoing, error) {
 	text := cmp.Or(l.Text, string(l.Envelope))
-	e, err := wire.Parse(text)
+	e, err := wire.Stored(text)
 	if err != nil {
 		return outgoing{}, err
 	}

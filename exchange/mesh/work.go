@@ -153,7 +153,7 @@ const tryAgain = 5 * time.Second
 
 // convert makes a task of a request, and reports whether it is done with.
 func (d *Door) convert(ctx context.Context, p *peer, w *work) bool {
-	e, err := wire.Parse(w.Text)
+	e, err := wire.Stored(w.Text)
 	in := &incoming{Envelope: e, text: w.Text, peer: p, line: lineOf(e)}
 	if err == nil {
 		err = in.open()

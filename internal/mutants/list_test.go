@@ -207,6 +207,9 @@ var mutants = []mutant{
 	{"a peer speaks for another", []edit{{
 		"exchange/mesh/take.go", `if sender != "agent" && sender != e.From {`, `if false {`,
 	}}, "./exchange/mesh TestRefusals"},
+	{"a priority that MESH does not know", []edit{{
+		"exchange/mesh/wire/parse.go", "case e.Priority != High && e.Priority != Normal && e.Priority != Low:", "case false:",
+	}}, "./exchange/mesh TestRefusals"},
 	{"a message of a peer again is not known", []edit{
 		{"exchange/mesh/seen.go", "\t\t\treturn s.Of, true\n", "\t\t\tbreak\n"},
 		{"exchange/mesh/seen.go", `if key := idKey(in.From, in.ID); in.Type == "request" &&`, `if key := idKey(in.From, in.ID); in.Type == "requests" &&`},

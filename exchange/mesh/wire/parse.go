@@ -48,7 +48,13 @@ func Detect(text string) bool {
 
 // Parse reads an envelope. The error is of type *Error, and then there is no
 // envelope.
-func Parse(text string) (Envelope, error) {
+func Parse(text string) (Envelope, error) { return parse(text, true) }
+
+// Stored reads an envelope that has been taken, perhaps by an earlier version, which
+// did not look at all members: what was taken is not lost.
+func Stored(text string) (Envelope, error) { return parse(text, false) }
+
+func parse(text string, strict bool) (Envelope, error) {
 	o, err := object([]byte(text))
 	if err != nil {
 		return Envelope{}, invalid("the message is no envelope: %v", err)
@@ -74,6 +80,9 @@ func Parse(text string) (Envelope, error) {
 	e.ReplyTo, e.Relay = r.replyTo(o.Raw("replyTo")), r.relay(o.Raw("relay"))
 	e.Payload = r.payload(o.Raw("payload"))
 	r.check(e)
+	if strict {
+		r.lacks(e, o)
+	}
 	if r.err != nil {
 		return Envelope{}, r.err
 	}
@@ -106,6 +115,20 @@ func (r *reader) check(e Envelope) {
 		r.fail("correlationId, conversationId and nonce have at most 128 bytes, idempotencyKey 256")
 	case e.Type == Request && strings.TrimSpace(e.Payload.Body) == "" && strings.TrimSpace(e.Payload.Subject) == "":
 		r.fail("payload.body: is empty; say what is to be done")
+	}
+}
+
+// lacks tells what is missing or not known in members that other versions did not
+// look at (section 5, "Field Definitions").
+func (r *reader) lacks(e Envelope, o Object) {
+	payload, _ := object(o.Raw("payload")) // whose error is told
+	switch {
+	case e.Priority != High && e.Priority != Normal && e.Priority != Low:
+		r.fail("priority: %q is not known; use high, normal or low", clip(e.Priority))
+	case absent(payload.Raw("subject")):
+		r.fail("payload.subject: is missing; say in one line what this is about")
+	case e.ReplyTo != nil && e.ReplyTo.URL == "":
+		r.fail("replyTo.url: is missing; say where the answer goes, or leave out replyTo")
 	}
 }
 

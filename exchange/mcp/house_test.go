@@ -112,7 +112,7 @@ func (h *house) hear(ctx context.Context, m mess.Message) {
 			h.about(ref, `[{status: {code: failed, reason: {type: interrupted, effect: unknown, detail: power cut}}}]`)
 		}
 	case *mess.Reply:
-		if i.Accept != nil {
+		if _, half := i.Answers.Get("a"); half || i.Accept != nil {
 			return
 		}
 		if i.Confirm != nil && !*i.Confirm {

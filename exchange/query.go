@@ -85,6 +85,9 @@ func (e Envelope) summary() mess.Object {
 		o = append(o, mess.Field{Key: "id", Value: e.ClientID})
 	}
 	o = append(o, mess.Field{Key: "status", Value: string(e.Status)}, mess.Field{Key: "intent", Value: e.Intent})
+	if e.Requestor != "" {
+		o = append(o, mess.Field{Key: "requestor", Value: e.Requestor})
+	}
 	if e.Executor != "" {
 		o = append(o, mess.Field{Key: "executor", Value: e.Executor})
 	}

@@ -127,6 +127,7 @@ func (s *Server) listThread(t Thread) {
 	if fresh {
 		s.mcp.AddResource(&sdk.Resource{
 			URI: threadURI(t.Ref), Name: t.Ref, Title: title(t.Intent), MIMEType: yamlType,
+			Description: "The title is the request, " + originOf(t.Requestor, ""),
 		}, s.readThread)
 	}
 }

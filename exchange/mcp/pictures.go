@@ -201,6 +201,22 @@ func (s *Server) attachment(ctx context.Context, ref, name string) (b blob, err 
 	return blob{mime, all}, nil
 }
 
+// withoutMetadata is a picture without EXIF, comments and all else that a viewer
+// does not show, and every other file as it is. What the bytes are counts, and not
+// what the sender says of them.
+func (b blob) withoutMetadata(ctx context.Context) (blob, error) {
+	p, err := picture.Fit(ctx, b.data, picture.Limits{MaxBytes: picture.MaxBytes})
+	switch {
+	case ctx.Err() != nil:
+		return blob{}, ctx.Err()
+	case err == nil:
+		return blob{p.MIME, p.Data}, nil
+	case strings.HasPrefix(b.served(), "image/"):
+		return blob{}, mess.Refuse(mess.Invalid, "the picture cannot be read, so its metadata cannot be removed: %v; fetch it over HTTP", err)
+	}
+	return b, nil
+}
+
 // unknownType is the media type of bytes of which nothing is known.
 const unknownType = "application/octet-stream"
 

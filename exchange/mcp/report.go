@@ -21,6 +21,7 @@ func report(t Thread) *strictyaml.Value {
 	if q, ok := openQuestion(t); ok {
 		var needs *strictyaml.Value
 		needs, next = q.needs()
+		addText(needs, originKey, questionOrigin(t, q))
 		v.Add("needs", needs)
 	} else if t.Status.Terminal() {
 		next = ended(t)
@@ -45,6 +46,7 @@ func summary(t Thread) *strictyaml.Value {
 	v.Add("ref", strictyaml.Str(t.Ref))
 	v.Add("status", strictyaml.Str(string(t.Status)))
 	addText(v, "intent", t.Intent)
+	addText(v, "intent_origin", intentOrigin(t))
 	addText(v, "executor", t.Executor)
 	addText(v, "updated", string(mess.TimeOf(t.Updated)))
 	return v
@@ -87,6 +89,7 @@ func brief(thread string, m mess.Message) *strictyaml.Value {
 	}
 	items := doc.Get("MESS")
 	without(items, forProof)
+	addText(v, originKey, messageOrigin(m))
 	v.Add("mess", items)
 	return v
 }
@@ -155,7 +158,10 @@ func oneLine(m mess.Message) string {
 			if i.ProgressPct != nil {
 				words = append(words, strconv.FormatFloat(*i.ProgressPct, 'f', 0, 64)+" %")
 			}
-			return line(strings.Join(append(words, i.Message, i.Action), " "))
+			if i.Message+i.Action != "" {
+				words = append(words, "("+m.From+" says:", strings.TrimSpace(i.Message+" "+i.Action)+")")
+			}
+			return line(strings.Join(words, " "))
 		case *mess.Response:
 			return line("response from " + m.From)
 		}

@@ -77,7 +77,7 @@ func (s *Server) readThread(ctx context.Context, req *sdk.ReadResourceRequest) (
 	if err != nil {
 		return nil, err
 	}
-	return text(uri, yamlType, data), nil
+	return text(uri, yamlType, append([]byte(documentOrigin(t)), data...)), nil
 }
 
 // printed is a thread or a part of it as MESSE-AF has it.
@@ -129,6 +129,9 @@ func (s *Server) readContent(ctx context.Context, req *sdk.ReadResourceRequest) 
 		return nil, notFound(uri, err)
 	}
 	defer done()
+	if b, err = b.withoutMetadata(ctx); err != nil {
+		return nil, err
+	}
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: b.served(), Blob: b.data}}}, nil
 }
 

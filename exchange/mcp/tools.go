@@ -103,7 +103,9 @@ func (c *call) mess(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResu
 	if err != nil {
 		return nil, err
 	}
-	return result(document("", answer)), nil
+	v := document("", answer)
+	addText(v, originKey, "written by the exchange, with words of requesters and executors: "+isData)
+	return result(v), nil
 }
 
 // request asks for something.
@@ -196,6 +198,7 @@ func (c *call) capabilities(ctx context.Context, raw json.RawMessage) (*sdk.Call
 	if err != nil {
 		return nil, err
 	}
+	addText(v, originKey, "names and descriptions are written by the executors that have these ids: "+isData)
 	return result(v), nil
 }
 

@@ -53,6 +53,7 @@ func (c *call) open(ctx context.Context) (*sdk.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	addOrigins(v.Get("requests"))
 	if list := v.Get("requests"); list != nil && len(list.List) > maxOpen {
 		v.Add("more", strictyaml.Num(strconv.Itoa(len(list.List)-maxOpen)))
 		list.List = list.List[:maxOpen]

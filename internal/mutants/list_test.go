@@ -251,6 +251,12 @@ var mutants = []mutant{
 		{"exchange/mcp/data.go", "v.Text = p.linked(v.Text)", "_ = p.linked(v.Text)"},
 		{"exchange/mcp/data.go", "return dataURI.ReplaceAllLiteralString(s, leftOut)", "return s"},
 	}, "./exchange/mcp TestInlineDataBecomeResources"},
+	{"a question stands without its origin", []edit{{
+		"exchange/mcp/report.go", "addText(needs, originKey, questionOrigin(t, q))", "_ = questionOrigin",
+	}}, "./exchange/mcp TestTextOfOthersIsData"},
+	{"the metadata of a picture reach a model", []edit{{
+		"exchange/mcp/resources.go", "if b, err = b.withoutMetadata(ctx); err != nil {", "if _, err = b.withoutMetadata(ctx); err != nil {",
+	}}, "./exchange/mcp TestResourcesHaveNoMetadata"},
 	{"hidden characters reach a model", []edit{{
 		"exchange/mcp/tools.go", "	cleanAll(v)\n", "",
 	}}, "./exchange/mcp TestNothingHiddenReachesAModel"},

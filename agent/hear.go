@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"slices"
+
 	"github.com/messkit/messkit/mess"
 )
 
@@ -69,11 +71,25 @@ func (a *Agent) resumeOffer(ref string) {
 	}
 }
 
-// enqueue has a thread worked on. mu is held.
+// enqueue has a thread worked on: what has begun first, then by priority, then in the
+// order in which it came. mu is held.
 func (a *Agent) enqueue(t *task) {
 	a.tasks[t.ref] = t
-	a.queue = append(a.queue, t)
+	i := len(a.queue)
+	for i > 0 && a.queue[i-1].fresh() && (!t.fresh() || a.queue[i-1].rank() < t.rank()) {
+		i--
+	}
+	a.queue = slices.Insert(a.queue, i, t)
 	ring(a.work)
+}
+
+// rank is the place of a request among those that wait.
+func (t *task) rank() int {
+	var urgency mess.Urgency
+	if c := t.req.Constraints; c != nil && c.Timing != nil {
+		urgency = c.Timing.Urgency
+	}
+	return mess.Rank(t.req.Priority, urgency)
 }
 
 // told takes what the exchange says about how the thread stands. Agent.mu is

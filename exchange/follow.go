@@ -198,12 +198,13 @@ func (x *Exchange) standingOf(id string) (offers []Event, holds []Envelope) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now := x.now()
-	for _, ref := range slices.Sorted(maps.Keys(x.open)) {
-		l := x.open[ref]
-		switch {
-		case l.offered[id]:
+	for _, l := range x.pendingInOrder() {
+		if l.offered[id] {
 			offers = append(offers, x.offer(l, now))
-		case l.env.holder() == id:
+		}
+	}
+	for _, ref := range slices.Sorted(maps.Keys(x.open)) {
+		if l := x.open[ref]; l.env.holder() == id && !l.offered[id] {
 			holds = append(holds, l.env)
 		}
 	}
@@ -301,6 +302,7 @@ func (x *Exchange) List(ctx context.Context, who Actor, f Filter) (Page, error) 
 	if who.Roles&(Observer|Operator) == 0 {
 		f.Party = who.ID
 	}
+	f.Status = asKept(f.Status)
 	for {
 		got, err := x.store.List(ctx, f)
 		if r, ok := errors.AsType[*mess.Refusal](err); ok {
@@ -320,6 +322,18 @@ func (x *Exchange) List(ctx context.Context, who Actor, f Filter) (Page, error) 
 		}
 		f.Cursor, f.Limit = got.Cursor, want-len(page.Threads)
 	}
+}
+
+// asKept are the statuses of a filter as threads have them: received, which is what
+// MESS calls a thread that nobody has claimed, is pending.
+func asKept(codes []mess.Code) []mess.Code {
+	codes = slices.Clone(codes)
+	for i, c := range codes {
+		if c == mess.Received {
+			codes[i] = mess.Pending
+		}
+	}
+	return codes
 }
 
 // As returns the exchange as one actor in this process sees it.

@@ -35,13 +35,12 @@ func (x *Exchange) reoffer(l *live, now time.Time) {
 	}
 }
 
-// reofferAll does so for every thread that waits for a claim. x.mu is held.
+// reofferAll does so for every thread that waits for a claim, in their order. x.mu is
+// held.
 func (x *Exchange) reofferAll(now time.Time) {
-	for _, l := range x.open {
-		if l.env.Status == mess.Pending {
-			x.reoffer(l, now)
-			x.wake(l, x.dueTime(l))
-		}
+	for _, l := range x.pendingInOrder() {
+		x.reoffer(l, now)
+		x.wake(l, x.dueTime(l))
 	}
 }
 

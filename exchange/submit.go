@@ -66,15 +66,25 @@ func isRef(text string) bool {
 // submitted is the ack of one or several requests.
 func (x *Exchange) submitted(in Inbound, reqs []*mess.Request, entries []mess.AckEntry) *mess.Ack {
 	ack := &mess.Ack{ReceivedAt: mess.TimeOf(x.now())}
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	if len(entries) > 1 {
+		for i, e := range entries {
+			if l := x.open[e.Ref]; l != nil {
+				if n := x.queuePosition(l, x.now()); n > 0 {
+					entries[i].QueuePosition = &n
+				}
+			}
+		}
 		ack.Requests = entries
 		return ack
 	}
 	ack.Re, ack.Ref, ack.Status = mess.Refs{requestName(reqs[0])}, entries[0].Ref, mess.Pending
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	if l := x.open[ack.Ref]; l != nil {
 		ack.Status = l.env.Status
+		if n := x.queuePosition(l, x.now()); n > 0 {
+			ack.QueuePosition = &n
+		}
 		if note := x.outlook(l); note != "" {
 			ack.Extra = ack.Extra.Set("note", note)
 		}

@@ -70,9 +70,10 @@ type Ack struct {
 
 // AckEntry maps one of several requests to its thread.
 type AckEntry struct {
-	ID    string `mess:"id"`
-	Ref   string `mess:"ref"`
-	Extra Object `mess:"*"`
+	ID            string `mess:"id"`
+	Ref           string `mess:"ref"`
+	QueuePosition *int64 `mess:"queue_position"` // ours; MESS has it in an ack of one request
+	Extra         Object `mess:"*"`
 }
 
 // HeldThread is one thread in a heartbeat and in its answer (ours).

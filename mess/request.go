@@ -1,5 +1,7 @@
 package mess
 
+import "slices"
+
 // Request asks for something in the physical world (MESS 1.0 section 3.2, 1.1
 // section 4). Only Intent is required.
 type Request struct {
@@ -95,4 +97,14 @@ type Compensation struct {
 	Shells *int64 `mess:"shells"`
 	Note   string `mess:"note"`
 	Extra  Object `mess:"*"`
+}
+
+// Rank orders requests that wait: by priority, and within one by urgency. The higher
+// one comes first.
+func Rank(p Priority, u Urgency) int {
+	if p == "" {
+		p = Normal
+	}
+	by := slices.Index([]Priority{Background, Normal, Elevated, Urgent}, p)
+	return 3*by + max(0, slices.Index([]Urgency{Whenever, Soon, Now}, u))
 }

@@ -98,6 +98,9 @@ func (c *call) create() error {
 	}
 	ack := firstAck(answer)
 	v := map[string]any{"ref": ack.Ref, "status": ack.Status}
+	if ack.QueuePosition != nil {
+		v["queue_position"] = *ack.QueuePosition
+	}
 	if list := unheeded(m.Items[0]); list != nil {
 		v["unknown"] = list
 	}

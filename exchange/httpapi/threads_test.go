@@ -140,7 +140,7 @@ func TestLists(t *testing.T) {
 func TestUnknownFieldsAreTold(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	h.want(h.do("POST", root+"/requests", h.op, `{"intent":"look","requres":["x"],"attachments":[],"constraints":{"whre":"x","timing":{"not_befor":"2030-01-01T00:00:00Z"}}}`), 201,
-		`{"ref":"DAY-001","status":"pending","unknown":["requres","constraints.whre","constraints.timing.not_befor"]}`)
+		`{"queue_position":1,"ref":"DAY-001","status":"pending","unknown":["requres","constraints.whre","constraints.timing.not_befor"]}`)
 	h.want(h.do("PATCH", root+"/requests/last", h.op, `{"mess":[{"repyl":{"confirm":true}}]}`), 200, `{"ref":"DAY-001","status":"pending","unknown":["mess.repyl"]}`)
 }
 

@@ -172,6 +172,12 @@ var mutants = []mutant{
 	{"duplicate client id makes a new thread", []edit{{
 		"exchange/submit.go", "Requestor: env.Requestor, ClientID: env.ClientID,\n\t\tBuild", "Requestor: env.Requestor,\n\t\tBuild",
 	}}, "./exchange TestTheSameRequestAgainIsTheSameThread"},
+	{"offers come by age alone", []edit{{
+		"exchange/order.go", "mess.Rank(b.Priority, b.Needs.Urgency)-mess.Rank(a.Priority, a.Needs.Urgency),", "0,",
+	}}, "./exchange TestOffersComeInOrder"},
+	{"a filter does not know received", []edit{{
+		"exchange/follow.go", "if c == mess.Received {", "if c == mess.Received && false {",
+	}}, "./exchange TestReceivedIsPending"},
 	{"large data stay in a message until its folder is written", []edit{{
 		"exchange/outside.go", "if !ok || len(data) <= messeaf.MaxInline {", "if true {",
 	}}, "./exchange/httpapi TestPicturesHaveOneForm"},

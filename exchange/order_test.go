@@ -1,0 +1,130 @@
+package exchange_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// queued are requests in the order of their age, with the place in which each comes to
+// an executor.
+var queued = []struct {
+	priority, urgency string
+	place             int
+}{
+	{"background", "now", 7}, {"", "", 6}, {"urgent", "", 1}, {"normal", "soon", 4}, {"urgent", "now", 0}, {"elevated", "whenever", 3}, {"normal", "soon", 5}, {"elevated", "now", 2},
+}
+
+// waitInLine makes the requests, and returns their refs by place, and the places in the queue
+// that the acks tell.
+func (h *house) waitInLine() (refs []string, positions []int64) {
+	h.t.Helper()
+	refs = make([]string, len(queued))
+	for i, q := range queued {
+		text := fmt.Sprintf("request: {id: r%d, intent: look, requires: [x]", i)
+		if q.priority != "" {
+			text += ", priority: " + q.priority
+		}
+		if q.urgency != "" {
+			text += ", constraints: {timing: {urgency: " + q.urgency + "}}"
+		}
+		ack := h.says(agent, text+"}")
+		if ack.QueuePosition == nil {
+			h.t.Fatalf("r%d waits, and its ack has no queue_position", i)
+		}
+		refs[q.place] = ack.Ref
+		positions = append(positions, *ack.QueuePosition)
+		h.after(time.Second)
+	}
+	return refs, positions
+}
+
+// offered are the refs of the offers that were heard.
+func offered(lines []string) (refs []string) {
+	for _, l := range lines {
+		if ref, ok := strings.CutPrefix(l, "offer "); ok {
+			refs = append(refs, strings.TrimSuffix(ref, " request"))
+		}
+	}
+	return refs
+}
+
+// Offers come by priority, then by urgency, then by age: when an executor appears, when
+// it comes back, and when a hold ends.
+func TestOffersComeInOrder(t *testing.T) {
+	inHouse(t, func(h *house) {
+		want, positions := h.waitInLine()
+		if !slices.Equal(positions, []int64{1, 1, 1, 2, 1, 3, 5, 3}) {
+			t.Errorf("places in the queue: %v", positions)
+		}
+		watching := h.listens(kitchen, "")
+		h.registers(kitchen, "x")
+		if got := offered(watching.heard()); !slices.Equal(got, want) {
+			t.Errorf("registered: %v\nwant %v", got, want)
+		}
+		if got := offered(h.listens(kitchen, "").heard()); !slices.Equal(got, want) {
+			t.Errorf("come anew: %v\nwant %v", got, want)
+		}
+		h.says(person, "config: {hold: {why: the floor is wet}}")
+		watching.heard()
+		h.says(person, "config: {resume: {}}")
+		if got := offered(watching.heard()); !slices.Equal(got, want) {
+			t.Errorf("after a hold: %v\nwant %v", got, want)
+		}
+	})
+}
+
+// A request that waits for nobody else, and is on offer to one who is there, has no place
+// in a queue.
+func TestWhoHasAPlaceInTheQueue(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "x")
+		h.registers(garage, "y")
+		h.listens(kitchen, "")
+		place := func(ack mess.Ack) int64 {
+			if ack.QueuePosition == nil {
+				return 0
+			}
+			return *ack.QueuePosition
+		}
+		first := h.says(agent, "request: {intent: look, requires: [x]}")
+		second := h.says(agent, "request: {intent: look, requires: [x]}")
+		elsewhere := h.says(agent, "request: {intent: look, requires: [y]}")
+		if place(first) != 0 || place(second) != 2 || place(elsewhere) != 0 {
+			t.Errorf("places: %d, %d, %d", place(first), place(second), place(elsewhere))
+		}
+		h.says(kitchen, replaceRef("status: {re: {ref}, code: claimed}", first.Ref))
+		h.says(kitchen, replaceRef("status: {re: {ref}, code: claimed}", second.Ref))
+		if third := h.says(agent, "request: {intent: look, requires: [x]}"); place(third) != 0 {
+			t.Errorf("nobody waits beside it: %d", place(third))
+		}
+		two := h.says(agent, "[{request: {id: a, intent: look, requires: [z]}}, {request: {id: b, intent: look, requires: [z]}}]")
+		for i, e := range two.Requests {
+			if e.QueuePosition == nil || *e.QueuePosition != int64(i+1) {
+				t.Errorf("%s: %v", e.ID, e.QueuePosition)
+			}
+		}
+	})
+}
+
+// A filter takes MESS's word for a thread that nobody has claimed, and MESSE-AF's.
+func TestReceivedIsPending(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
+		for _, code := range []mess.Code{mess.Received, mess.Pending} {
+			page, err := h.x.List(t.Context(), agent, exchange.Filter{Status: []mess.Code{code}})
+			if err != nil || len(page.Threads) != 1 || page.Threads[0].Ref != ref {
+				t.Errorf("%s: %v, %v", code, page.Threads, err)
+			}
+			m, err := h.try(agent, "query: {type: status, filter: {status: ["+string(code)+"]}}")
+			if err != nil || !strings.Contains(fmt.Sprint(m.Items[0].(*mess.Response).Content), ref) {
+				t.Errorf("query %s: %v, %v", code, m.Items, err)
+			}
+		}
+	})
+}

@@ -171,12 +171,18 @@ var builtIn = sync.OnceValue(func() *Catalogue {
 func English() fs.FS { return english }
 
 // Load makes a catalogue from all *.yaml files at the top of the trees, and in the
-// folders sentences/en and custom_sentences/en of Home Assistant. A
+// folders sentences/en, custom_sentences/en, rules/en and lists of Home Assistant. A
 // capability, rule, class or list of words of a later file replaces that of an
 // earlier one. All mistakes are told at once.
-func Load(trees ...fs.FS) (*Catalogue, error) {
-	b := &builder{words: &words{}, rules: map[string]string{}, classes: map[string][]string{}, quantities: map[string]quantity{}, measures: map[string][]string{}, hassIntents: map[string]string{}, hassDomains: map[string][]string{}, hassSlots: map[string]string{}, hassRules: map[string]string{}, hassLists: map[string]hassList{}}
-	for _, tree := range trees {
+func Load(trees ...fs.FS) (*Catalogue, error) { return newBuilder().load(trees...) }
+
+func newBuilder() *builder {
+	return &builder{words: &words{}, rules: map[string]string{}, classes: map[string][]string{}, quantities: map[string]quantity{}, measures: map[string][]string{}, hassIntents: map[string]string{}, hassDomains: map[string][]string{}, hassSlots: map[string]string{}, hassRules: map[string]string{}, hassLists: map[string]hassList{}, own: map[string]bool{}}
+}
+
+func (b *builder) load(trees ...fs.FS) (*Catalogue, error) {
+	for i, tree := range trees {
+		b.first = i == 0
 		b.read(tree)
 	}
 	if b.unread {
@@ -299,11 +305,16 @@ type builder struct {
 	hassLists   map[string]hassList // the same
 	others      hassFiles
 	skipped     []Skipped
+
+	first   bool               // the tree that is read is the first
+	own     map[string]bool    // files of the other trees
+	leave   map[string]LeftOut // of these, those that are not to be read
+	lenient bool               // what a sentence lacks is no mistake
 }
 
 // layouts are where files may lie: at the top, and as Home Assistant keeps them for
 // a language: %s.
-var layouts = []string{"*.yaml", "Hass*/*.yaml", "sentences/%s/*.yaml", "sentences/%s/*/*.yaml", "custom_sentences/%s/*.yaml", "custom_sentences/%s/*/*.yaml"}
+var layouts = []string{"*.yaml", "Hass*/*.yaml", "lists/*.yaml", "lists/%s/*.yaml", "rules/%s/*.yaml", "sentences/%s/*.yaml", "sentences/%s/*/*.yaml", "custom_sentences/%s/*.yaml", "custom_sentences/%s/*/*.yaml"}
 
 func (b *builder) read(tree fs.FS) {
 	for _, layout := range layouts {
@@ -317,9 +328,13 @@ func (b *builder) read(tree fs.FS) {
 
 func (b *builder) readAll(tree fs.FS, names []string) {
 	for _, name := range names {
+		if _, leave := b.leave[told(tree, name)]; leave {
+			continue
+		}
+		b.own[told(tree, name)] = !b.first
 		data, err := fs.ReadFile(tree, name)
 		if err != nil {
-			b.problems = append(b.problems, err)
+			b.mistakes = append(b.mistakes, strictyaml.Problem{File: told(tree, name), Text: err.Error()})
 			continue
 		}
 		docs, err := strictyaml.Parse(data, strictyaml.Config)

@@ -1,6 +1,7 @@
 package capabilities
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,13 +47,15 @@ type hassReader struct {
 	scope hassScope
 	e     expander
 	gaps  []part // of the sentence and its rules
+
+	missing string // the first rule or list that is not there, where that is no mistake
 }
 
 // read adds the forms that have a meaning here. Where there are none it says why.
 func (h *hassReader) read() (why string) {
 	parts := h.words.hassParts(h.s.text)
 	if !h.defined(parts, map[string]bool{}) {
-		return "a rule or list is not there"
+		return cmp.Or(h.missing, "a rule or list is not there")
 	}
 	if h.s.unknown != "" {
 		return fmt.Sprintf("no words here for their context (%s)", h.s.unknown)
@@ -301,19 +304,28 @@ func (h *hassReader) defined(parts []part, seen map[string]bool) bool {
 		}
 		switch rule, known := h.e.rules[p.text]; {
 		case p.kind == rulePart && !known:
-			h.wrong("%s:%d: %s: sentence %q: rule <%s> is not there; define it under expansion_rules", h.s.file, h.s.line, h.s.intent, h.s.text, p.text)
+			h.lacking("rule <%s> is not there; define it under expansion_rules", p.text)
 			ok = false
 		case p.kind == rulePart && !seen[p.text]:
 			seen[p.text] = true
 			ok = h.defined(rule.parts, seen) && ok
 		case p.kind == slotPart && p.text != unmeant && p.text != "name" && p.text != "area" && p.text != "floor":
 			if _, known := h.scope.lists[p.text]; !known {
-				h.wrong("%s:%d: %s: sentence %q: list {%s} is not there; define it under lists", h.s.file, h.s.line, h.s.intent, h.s.text, p.text)
+				h.lacking("list {%s} is not there; define it under lists", p.text)
 				ok = false
 			}
 		}
 	}
 	return ok
+}
+
+// lacking notes what a sentence uses and is nowhere.
+func (h *hassReader) lacking(format, name string) {
+	if h.lenient {
+		h.missing = cmp.Or(h.missing, fmt.Sprintf(format, name))
+		return
+	}
+	h.wrong("%s:%d: %s: sentence %q: "+format, h.s.file, h.s.line, h.s.intent, h.s.text, name)
 }
 
 // mergeSkips adds words that say nothing to the fillers.
@@ -344,6 +356,8 @@ func (b *builder) mergeSkips() {
 		text := strings.ToLower(strings.TrimSpace(s.text))
 		switch {
 		case slices.Contains(own, text):
+		case (said[text] || len(b.words.tokens(text)) == 0) && b.lenient:
+			b.skipped = append(b.skipped, Skipped{fmt.Sprintf("%s:%d: skip_words: %q", s.file, s.line, s.text), "they say something here, and are never passed over"})
 		case said[text] || len(b.words.tokens(text)) == 0:
 			b.wrong("%s:%d: skip_words: %q says something here, and is never left out; take it from the list", s.file, s.line, s.text)
 		case wishes[text]: // it says that something is wished, and is read as that

@@ -148,18 +148,20 @@ func (p position) Validate() error {
 	return nil
 }
 
-// catalogue is what can be asked for here, with the words of one's own.
-func (c agentConfig) catalogue() (*capabilities.Catalogue, error) {
+// catalogue is what can be asked for here, with the words of one's own, and which of
+// their files cannot be used.
+func (c agentConfig) catalogue() (*capabilities.Catalogue, []capabilities.LeftOut, error) {
 	if c.Words == "" {
-		return capabilities.Default(), nil
+		return capabilities.Default(), nil, nil
 	}
 	dir := c.Words
 	if entries, err := os.ReadDir(dir); err != nil {
-		return nil, fmt.Errorf("%w; write the folder with your words, or leave it out", err)
+		return nil, nil, fmt.Errorf("%w; write the folder with your words, or leave it out", err)
 	} else if len(entries) == 0 {
-		return nil, fmt.Errorf("%s is empty; put YAML files there, or leave it out", dir)
+		return nil, nil, fmt.Errorf("%s is empty; put YAML files there, or leave it out", dir)
 	}
-	return capabilities.Load(capabilities.English(), capabilities.Named(os.DirFS(dir), filepath.ToSlash(dir)))
+	words, left := capabilities.LoadWords(capabilities.Named(os.DirFS(dir), filepath.ToSlash(dir)))
+	return words, left, nil
 }
 
 // resolver turns requests into plans for the devices of this configuration.
@@ -197,6 +199,7 @@ type executor struct {
 	journal *journal.Journal
 	acts    *admin.Acts
 	outputs *outputs
+	words   []capabilities.LeftOut      // files of words that cannot be used
 	link    func(context.Context) error // keeps the connection to the exchange; nil: it keeps itself
 }
 
@@ -237,7 +240,7 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 	if settings.Signer, err = signer(c.Agent.Data, log); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
-	e := &executor{id: c.Agent.ID, journal: j, outputs: o}
+	e := &executor{id: c.Agent.ID, journal: j, outputs: o, words: c.home.leftOut}
 	lost := ""
 	if j.Fresh() && durable.Used(c.Agent.Data) {
 		lost = "the journal"

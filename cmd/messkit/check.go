@@ -46,6 +46,9 @@ func (a *app) check(file string) error {
 		c.toldOfWords(file, a.out)
 	}
 	if c != nil {
+		for _, one := range c.home.leftOut {
+			note(one.String())
+		}
 		notes := slices.Concat(c.home.notes, c.home.senses(c.Devices))
 		_ = notes.Err() // in the order of their lines
 		for _, one := range notes {

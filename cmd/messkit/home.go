@@ -62,6 +62,7 @@ type device struct {
 type home struct {
 	devices   []device
 	catalogue *capabilities.Catalogue // what can be asked for; nil: what comes with the program
+	leftOut   []capabilities.LeftOut  // files of words that cannot be used
 	notes     strictyaml.Problems     // what is no mistake and should be known
 }
 
@@ -183,16 +184,23 @@ func (h *home) resolver() *agent.Home {
 }
 
 // classes refuses devices of a class that nobody has words for, whether they or their
-// template say it: what could be asked of them, and how risky it is, would be a guess.
+// template say it: what could be asked of them, and how risky it is, would be a guess. Where
+// a file of words is left out that may define the class, the device is there, and each plan
+// for it needs a confirmation.
 func (h *home) classes(nodes map[string]strictyaml.Node) error {
 	c := cmp.Or(h.catalogue, capabilities.Default())
 	var problems strictyaml.Problems
-	for _, d := range h.devices {
+	for i, d := range h.devices {
 		key, says, whose := "class", d.Class, ""
 		if t, ok := d.dev.(drivers.Classed); ok && says == "" && !nodes[d.name].Under("family").IsZero() {
 			key, says, whose = "family", t.Class(), "its template's class "
 		}
-		if says != "" && !c.HasClass(says) {
+		switch {
+		case says == "" || c.HasClass(says):
+		case len(h.leftOut) > 0:
+			h.devices[i].Risk = capabilities.RiskIrreversible
+			h.notes = append(h.notes, nodes[d.name].Problem(key, "%s%q is unknown, because words are left out; until you mend them, each plan for it needs a confirmation", whose, says))
+		default:
 			problems = append(problems, nodes[d.name].Problem(key, "%s%q is unknown; write one of %s, or define it under classes in agent: words", whose, says, strings.Join(c.Classes(), ", ")))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/capabilities"
 	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
 	"github.com/messkit/messkit/exchange/mqtt"
 	"github.com/messkit/messkit/exchange/remote"
@@ -54,6 +55,7 @@ type executorStatus struct {
 	Working  int           `json:"working"` // threads that it works on
 	Waiting  int           `json:"waiting"` // reports that wait for the exchange
 	Journal  writtenJSON   `json:"journal"`
+	LeftOut  []string      `json:"left_out,omitempty"` // files of words that cannot be used, and why
 }
 
 // keptJSON is a risk class or a device that does not act until a person at the
@@ -145,6 +147,7 @@ func (e *executor) status(up time.Duration) *executorStatus {
 		ID: e.id, Stopped: now.Stopped, Working: now.Working, Waiting: now.Waiting, Devices: []deviceState{},
 		Journal: written(e.journal.Size(), total, today, up),
 	}
+	s.LeftOut = unusedWords(e.words)
 	local := e.outputs.now.Local()
 	s.Disarmed, s.Waits = unknownLocal(local), keeps(local)
 	if now.Disarmed != nil {
@@ -247,6 +250,7 @@ func (p *printer) executor(s *executorStatus) {
 	}
 	p.keeps(s.Waits)
 	p.printf("journal   %s; %s under way, %s to send\n", s.Journal, count(s.Working, "thread"), count(s.Waiting, "report"))
+	p.leftOut(s.LeftOut)
 	for _, d := range s.Devices {
 		state := map[bool]string{true: "ready", false: "not started"}[d.Started]
 		if d.Task != "" {
@@ -256,6 +260,20 @@ func (p *printer) executor(s *executorStatus) {
 			state += fmt.Sprintf(", failed %s: %s", d.Failed.At.Local().Format(time.DateTime), d.Failed.Why)
 		}
 		p.printf("device    %s  %s\n", printable(d.Name), printable(state))
+	}
+}
+
+func unusedWords(words []capabilities.LeftOut) (list []string) {
+	for _, one := range words {
+		list = append(list, one.String())
+	}
+	return list
+}
+
+// leftOut prints one line for all files of words that cannot be used.
+func (p *printer) leftOut(list []string) {
+	if len(list) > 0 {
+		p.printf("words     %s left out (messkit check lists each); %s\n", count(len(list), "file"), printable(list[0]))
 	}
 }
 
@@ -328,12 +346,13 @@ type boardJSON struct {
 	Reached  bool           `json:"reached"`
 	Journal  map[string]int `json:"journal"` // threads by state
 	Mistakes int            `json:"mistakes"`
+	LeftOut  []string       `json:"left_out,omitempty"` // files of words that cannot be used, and why
 }
 
 // boardStatus shows a board whose exchange is elsewhere.
 func (a *app) boardStatus(ctx context.Context, c *config, asJSON bool) error {
 	_, unreached := c.Connect.reach(ctx, c.Agent.ID)
-	b := boardJSON{Executor: c.Agent.ID, Exchange: c.Connect.URL, Reached: unreached == nil, Journal: map[string]int{}}
+	b := boardJSON{Executor: c.Agent.ID, Exchange: c.Connect.URL, Reached: unreached == nil, Journal: map[string]int{}, LeftOut: unusedWords(c.home.leftOut)}
 	o := onJournal{data: c.Agent.Data}
 	_, r, err := o.read()
 	if err != nil {
@@ -350,5 +369,6 @@ func (a *app) boardStatus(ctx context.Context, c *config, asJSON bool) error {
 	p.printf("executor  %s for the exchange at %s, which is %s\n", b.Executor, b.Exchange, map[bool]string{true: "there", false: "not reached"}[b.Reached])
 	p.printf("journal   %d to be settled, %d to be reported, %d reported; %s\n",
 		b.Journal[journal.StateIntent], b.Journal[journal.StateDone], b.Journal[journal.StateReported], count(b.Mistakes, "mistake"))
+	p.leftOut(b.LeftOut)
 	return p.err
 }

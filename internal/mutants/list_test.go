@@ -286,6 +286,9 @@ var mutants = []mutant{
 	{"device of effect once counts as a lamp", []edit{{
 		"capabilities/planning.go", `own != "" && c.Effect != Query`, "false",
 	}}, "./capabilities TestConfiguredEffectWins"},
+	{"left out words loosen a capability", []edit{{
+		"capabilities/ownwords.go", "one.Risk, one.Risks = RiskIrreversible, nil", "_ = one.Risk",
+	}}, "./capabilities TestLoadWordsLeavesOutFiles"},
 	{"number of a name is an amount", []edit{{
 		"capabilities/numbered.go", "if end == i || x.tokens[i].pause ||", "if true || end == i || x.tokens[i].pause ||",
 	}}, "./capabilities TestNumberAfterNameBelongsToName"},

@@ -37,6 +37,7 @@ type Exchange struct {
 	// Never held over the store: who orders a stop does not wait for a disk.
 	mu        sync.Mutex
 	open      map[string]*live              // threads without a terminal status
+	coming    map[string]*coming            // threads that are being stored or read, by ref
 	executors map[string]*executor          // registered
 	routing   mess.Routing                  // rules set at run time, before those of the configuration
 	latest    map[string]string             // requestor to the ref of its most recent request
@@ -162,7 +163,7 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	}
 	x := &Exchange{
 		cfg: cfg, store: store, now: now, log: log, hub: newHub(), due: newAlarm(), opened: now(), paper: make(chan struct{}, 1),
-		open: map[string]*live{}, executors: map[string]*executor{},
+		open: map[string]*live{}, coming: map[string]*coming{}, executors: map[string]*executor{},
 		latest: map[string]string{}, waiting: map[string][]string{}, room: map[string]*room{},
 		stops: map[string][]mess.Stop{}, stopped: map[string]*mess.Stopped{},
 		holds: map[string]holdOrder{}, onHold: map[string]*mess.OnHold{},
@@ -174,7 +175,7 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	if err := errors.Join(x.readRouting(ctx), x.readStops(ctx), x.readHolds(ctx)); err != nil {
 		return nil, err
 	}
-	if err := store.Open(ctx, func(e Envelope) error { x.Changed(e); return nil }); err != nil {
+	if err := store.Open(ctx, func(e Envelope) error { x.opens(e); return nil }); err != nil {
 		return nil, err
 	}
 	x.mu.Lock()
@@ -190,20 +191,6 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 
 // ID is the name of the exchange.
 func (x *Exchange) ID() string { return x.cfg.ID }
-
-// Changed takes a thread into the index, as new or as another process has
-// changed it.
-func (x *Exchange) Changed(e Envelope) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	l := x.open[e.Ref]
-	if l == nil {
-		l = &live{}
-	}
-	if l.env.Ver < e.Ver {
-		x.index(l, e)
-	}
-}
 
 // settle finds out how the dependencies of a thread ended that are not open
 // any more.
@@ -248,8 +235,12 @@ func (x *Exchange) endedDeps(l *live) (ended []string) {
 }
 
 // index sets the envelope of a thread, and what follows from it: its offers,
-// when it is next due, and who has waited for its end. x.mu is held.
+// when it is next due, and who has waited for its end. An envelope that is not newer
+// than the one in the index changes nothing. x.mu is held.
 func (x *Exchange) index(l *live, e Envelope) {
+	if e.Ver <= l.env.Ver {
+		return
+	}
 	was, now := l.env, x.now()
 	l.env = e
 	if was.Ref == "" {

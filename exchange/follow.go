@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -164,7 +165,7 @@ func (x *Exchange) giveAll(ctx context.Context, events []*Event, handle func(Eve
 // not before, so that what waits costs no memory.
 func (x *Exchange) give(ctx context.Context, e Event, handle func(Event) error) error {
 	if e.Kind != EventOffer {
-		return handle(e)
+		return x.hand(e, handle)
 	}
 	t, err := x.store.Thread(ctx, e.Thread.Ref)
 	if errors.Is(err, ErrNoThread) {
@@ -174,6 +175,13 @@ func (x *Exchange) give(ctx context.Context, e Event, handle func(Event) error) 
 		return x.broken(err)
 	}
 	e.Message.Items = []mess.Item{new(t.Request())}
+	return x.hand(e, handle)
+}
+
+// hand calls handle with an event. What others have said in it must not end who
+// follows: an event that crashes handle is left out.
+func (x *Exchange) hand(e Event, handle func(Event) error) error {
+	defer mistake.Caught(x.log, "ref", e.Thread.Ref, "event", e.Kind)
 	return handle(e)
 }
 

@@ -235,25 +235,6 @@ func (x *Exchange) ack(t *turn, ref string) mess.Ack {
 	return a
 }
 
-// load returns the thread from the index, or, for one that has ended, as the
-// store has it.
-func (x *Exchange) load(ctx context.Context, ref string) (*live, error) {
-	x.mu.Lock()
-	l := x.open[ref]
-	x.mu.Unlock()
-	if l != nil {
-		return l, nil
-	}
-	t, err := x.store.Thread(ctx, ref)
-	if errors.Is(err, ErrNoThread) {
-		return nil, mess.Refuse(mess.Unknown, "there is no thread %q", ref)
-	}
-	if err != nil {
-		return nil, x.broken(err)
-	}
-	return &live{env: t.Envelope}, nil
-}
-
 func (x *Exchange) envelope(l *live) Envelope {
 	x.mu.Lock()
 	defer x.mu.Unlock()

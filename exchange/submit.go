@@ -166,18 +166,34 @@ func (x *Exchange) submit(ctx context.Context, s submission) (Envelope, error) {
 	var files []File
 	s.req, files = asStored(s.req)
 	dispatched := x.dispatched(env, now)
-	t, err := x.store.Create(ctx, Create{
+	var c *coming // from when it has a ref until it is in the index
+	var t Thread
+	err = errNotRead
+	defer func() {
+		if err != nil && c != nil { // it may be stored all the same: whoever names it reads it
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.arrive(c, nil, err)
+		}
+	}()
+	t, err = x.store.Create(ctx, Create{
 		Day: now.Format(time.DateOnly), Token: messeaf.Token(s.req.ID), Requestor: env.Requestor, ClientID: env.ClientID,
-		Build: func(ref string) Thread { return newThread(env, ref, s, now, dispatched) },
+		Build: func(ref string) Thread {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			c = x.announce(ref)
+			return newThread(env, ref, s, now, dispatched)
+		},
 		Files: files,
 	})
 	if e, ok := errors.AsType[*ExistsError](err); ok {
 		return x.again(ctx, s, e.Ref)
 	}
 	if err != nil {
-		return Envelope{}, x.broken(err)
+		err = x.broken(err)
+		return Envelope{}, err
 	}
-	return t.Envelope, x.created(ctx, t)
+	return t.Envelope, x.settle(ctx, x.created(t, c))
 }
 
 // newEnvelope is a thread's envelope but for its ref.
@@ -278,14 +294,15 @@ func newThread(env Envelope, ref string, s submission, now time.Time, dispatched
 }
 
 // created takes a new thread into the index and tells those whom it concerns.
-func (x *Exchange) created(ctx context.Context, t Thread) error {
+func (x *Exchange) created(t Thread, c *coming) *live {
 	l := &live{}
 	x.mu.Lock()
+	defer x.mu.Unlock()
 	x.latest[t.Requestor] = t.Ref
 	x.index(l, t.Envelope)
 	x.tell(Step{Envelope: t.Envelope, Messages: t.Messages})
-	x.mu.Unlock()
-	return x.settle(ctx, l)
+	x.arrive(c, l, nil)
+	return l
 }
 
 // again answers a request whose id its sender has used before: the same

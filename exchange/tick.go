@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 	"golang.org/x/sync/errgroup"
@@ -45,20 +46,9 @@ func (x *Exchange) watchTime(ctx context.Context) {
 
 // ring looks at one thread whose time has come.
 func (x *Exchange) ring(ctx context.Context, ref string) {
-	x.mu.Lock()
-	l := x.open[ref]
-	if l == nil {
-		x.mu.Unlock()
-		return
-	}
-	l.alarm = time.Time{}
-	say := x.overdue(l, x.now())
-	if say == nil {
-		x.reoffer(l, x.now())
-		x.wake(l, x.dueTime(l))
-	}
-	x.mu.Unlock()
-	if say == nil {
+	defer mistake.Caught(x.log, "ref", ref)
+	l, due := x.look(ref)
+	if !due {
 		return
 	}
 	if _, err := x.step(ctx, ref, func(env Envelope) *turn { return x.ownTurn(l, env) }); err != nil {
@@ -67,6 +57,23 @@ func (x *Exchange) ring(ctx context.Context, ref string) {
 		x.wake(l, x.now().Add(time.Second))
 		x.mu.Unlock()
 	}
+}
+
+// look brings the offers of a thread up to date whose time has come, and reports
+// whether it is to be changed.
+func (x *Exchange) look(ref string) (l *live, due bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if l = x.open[ref]; l == nil {
+		return nil, false
+	}
+	l.alarm = time.Time{}
+	if x.overdue(l, x.now()) != nil {
+		return l, true
+	}
+	x.reoffer(l, x.now())
+	x.wake(l, x.dueTime(l))
+	return l, false
 }
 
 // dueTime is when a thread must be looked at next; zero for never. x.mu is

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -245,8 +246,10 @@ func (p *projector) run(ctx context.Context) error {
 	return nil
 }
 
-// one looks at one thread.
+// one looks at one thread. What other programs have put into its folder must not end
+// the store.
 func (p *projector) one(ctx context.Context, ref string) {
+	defer mistake.Caught(p.s.cfg.Log, "ref", ref)
 	known, inLog := p.s.index.has(ref)
 	var err error
 	switch {

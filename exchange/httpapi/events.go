@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -106,6 +107,7 @@ func (c *call) events() error {
 		go func() {
 			defer f.streams.Done()
 			defer cancel()
+			defer mistake.Caught(f.log, "request", f.id)
 			f.carry(ctx, cancel, conn)
 		}()
 		return nil

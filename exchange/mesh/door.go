@@ -26,6 +26,7 @@ import (
 	"github.com/messkit/messkit/exchange/mesh/state"
 	"github.com/messkit/messkit/exchange/mesh/wire"
 	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/internal/secret"
 )
 
@@ -177,7 +178,7 @@ func (d *Door) Run(ctx context.Context) error {
 	g.Go(func() error { return d.sweep(ctx) })
 	for {
 		for _, job := range d.takeJobs() {
-			g.Go(func() error { job(ctx); return nil })
+			g.Go(func() error { d.work(ctx, job); return nil })
 		}
 		select {
 		case <-ctx.Done():
@@ -196,6 +197,12 @@ func (d *Door) spawn(job func(context.Context)) {
 	case d.wake <- struct{}{}:
 	default:
 	}
+}
+
+// work does one thing in the background. What a peer has sent must not end the others.
+func (d *Door) work(ctx context.Context, job func(context.Context)) {
+	defer mistake.Caught(d.log, "channel", channel)
+	job(ctx)
 }
 
 func (d *Door) takeJobs() []func(context.Context) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/topic"
@@ -221,6 +222,7 @@ func (d *Door) leafOf(id string, e exchange.Event) string {
 
 // deliver publishes a message, and returns when the broker has it.
 func (d *Door) deliver(ctx context.Context, to publisher, where string, m mess.Message) error {
+	defer mistake.Caught(d.log, "topic", where)
 	text, err := m.JSON()
 	if err != nil {
 		d.log.Error("a message cannot be written", "topic", where, "err", err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/internal/broker/port"
+	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/mess/topic"
 )
 
@@ -285,7 +286,13 @@ func (h *hook) OnPacketEncode(cl *broker.Client, pk packets.Packet) packets.Pack
 }
 
 // OnPublish takes what is for the exchange. Nobody else gets it.
-func (h *hook) OnPublish(cl *broker.Client, pk packets.Packet) (packets.Packet, error) {
+func (h *hook) OnPublish(cl *broker.Client, pk packets.Packet) (_ packets.Packet, err error) {
+	err = packets.CodeSuccessIgnore // of a message that is dropped
+	defer mistake.Caught(h.e.log, "client", printable(cl.ID), "topic", printable(pk.TopicName))
+	return h.published(cl, pk)
+}
+
+func (h *hook) published(cl *broker.Client, pk packets.Packet) (packets.Packet, error) {
 	e := h.e
 	if cl.Net.Inline {
 		return pk, nil

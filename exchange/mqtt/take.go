@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/topic"
 )
@@ -33,6 +34,7 @@ const maxMessage = 10 << 20
 
 // take takes one message. It returns when the exchange has it, or has refused it.
 func (d *Door) take(ctx context.Context, in incoming) {
+	defer mistake.Caught(d.log, "topic", in.topic, "bytes", len(in.payload))
 	t, ok := d.root.Parse(in.topic)
 	switch {
 	case in.topic == haBirth && d.home != nil:

@@ -19,6 +19,8 @@ import (
 	paho "github.com/eclipse/paho.mqtt.golang"
 	"github.com/eclipse/paho.mqtt.golang/packets"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/internal/mistake"
 )
 
 // Message is something that is published.
@@ -343,7 +345,7 @@ func (l *Link) connect(ctx context.Context, says Session, lost func(error)) (pah
 				m.Ack()
 				return
 			}
-			l.cfg.Handle(Message{Topic: m.Topic(), Payload: m.Payload(), Retain: m.Retained(), QoS: m.Qos(), done: m.Ack})
+			l.hand(Message{Topic: m.Topic(), Payload: m.Payload(), Retain: m.Retained(), QoS: m.Qos(), done: m.Ack})
 		})
 	o.Servers = []*url.URL{{Scheme: "tcp", Host: l.cfg.Host()}}
 	o.SetCustomOpenConnectionFn(func(*url.URL, paho.ClientOptions) (net.Conn, error) {
@@ -362,6 +364,20 @@ func (l *Link) connect(ctx context.Context, says Session, lost func(error)) (pah
 		return nil, refused(err)
 	}
 	return client, nil
+}
+
+// hand hands on a message that has arrived. One that crashes the program would crash it
+// again: it counts as taken.
+func (l *Link) hand(m Message) {
+	taken := false
+	defer func() {
+		if !taken {
+			m.Done()
+		}
+	}()
+	defer mistake.Caught(l.log, "topic", m.Topic, "bytes", len(m.Payload))
+	l.cfg.Handle(m)
+	taken = true
 }
 
 // ended is why a connection has ended; a broker that closes it in order says no

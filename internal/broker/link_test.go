@@ -311,3 +311,42 @@ func TestAddress(t *testing.T) {
 		}
 	}
 }
+
+// A message that crashes who takes it is dropped, and the next one is taken.
+func TestAMessageThatCrashesIsDropped(t *testing.T) {
+	b := &brokertest.Broker{}
+	synctest.Test(t, func(t *testing.T) {
+		got := make(chan string, 4)
+		var log strings.Builder
+		l := broker.New(broker.Config{
+			Address: broker.Address{URL: "mqtt://broker"}, ID: "me", Filters: []string{"to/me"}, Dial: b.Dial, Manual: true,
+			Begin: func() (broker.Session, error) { return broker.Session{}, nil },
+			Handle: func(m broker.Message) {
+				if string(m.Payload) == "bad" {
+					panic("a mistake")
+				}
+				got <- string(m.Payload)
+				m.Done()
+			},
+		}, slog.New(slog.NewTextHandler(&log, nil)))
+		b.Set(func(b *brokertest.Behaviour) {
+			b.Subscribed = func(send func(string, []byte, bool)) {
+				send("to/me", []byte("bad"), false)
+				send("to/me", []byte("good"), false)
+			}
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { _ = l.Run(ctx) })
+		if next := <-got; next != "good" {
+			t.Errorf("got %s", next)
+		}
+		cancel()
+		wg.Wait()
+		b.Cut()
+		b.Wait()
+		if !strings.Contains(log.String(), "mistake in the program") {
+			t.Errorf("the log says: %s", log.String())
+		}
+	})
+}

@@ -120,6 +120,12 @@ var mutants = []mutant{
 	{"two processes of one executor", []edit{{
 		"exchange/turn.go", "if t.env.Instance == \"\" || !bound || s.Instance == t.env.Instance {", "if true || bound {",
 	}}, "./exchange TestAClaimBelongsToOneProcess"},
+	{"a thread is found before it is indexed", []edit{{
+		"exchange/coming.go", "\tx.coming[ref] = c\n", "",
+	}}, "./exchange TestAMessageToAThreadThatIsBeingStored"},
+	{"one message ends the MQTT door", []edit{{
+		"exchange/mqtt/take.go", "\tdefer mistake.Caught(d.log, \"topic\", in.topic, \"bytes\", len(in.payload))\n", "\t_ = mistake.Caught\n",
+	}}, "./exchange/mqtt TestAMessageThatCrashesIsDropped"},
 	{"confirmation not bound to its plan", []edit{{
 		"exchange/turn.go", `case c == nil || c.ActionHash == "" || c.ActionHash == hash:`, `case true || c == nil:`,
 	}}, "./exchange TestAConfirmationIsBoundToItsPlanAndClaim|TestTheGateWantsThePlanThatWasConfirmed"},

@@ -12,6 +12,8 @@ import (
 	broker "github.com/mochi-mqtt/server/v2"
 	"github.com/mochi-mqtt/server/v2/listeners"
 	"github.com/mochi-mqtt/server/v2/packets"
+
+	"github.com/messkit/messkit/internal/mistake"
 )
 
 // Port is a listener of a broker. It gives connections a time for their first
@@ -81,12 +83,18 @@ func (p *Port) enter(conn net.Conn, establish listeners.EstablishFn) bool {
 	v := &visit{conn: conn}
 	p.conns[conn] = v
 	p.group.Go(func() {
-		_ = establish(p.ID(), conn) // how it ended, the hooks have heard
+		p.serve(conn, establish)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.goes(v)
 	})
 	return true
+}
+
+// serve serves one client. Whatever it sends, the others are served on.
+func (p *Port) serve(conn net.Conn, establish listeners.EstablishFn) {
+	defer mistake.Caught(p.server.Log, "remote", conn.RemoteAddr())
+	_ = establish(p.ID(), conn) // how it ended, the hooks have heard
 }
 
 // Close ends all connections, and returns when nobody is there any more. The

@@ -1,0 +1,108 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// coming is a thread that is being stored for the first time, or that is read from the
+// store because the index does not have it. Whoever names it meanwhile waits until the
+// index has it, so that nobody finds a thread that is stored and not indexed.
+type coming struct {
+	ref  string
+	done chan struct{} // closed when live and err are set
+	live *live
+	err  error
+}
+
+// announce notes that a thread is coming. x.mu is held.
+func (x *Exchange) announce(ref string) *coming {
+	c := &coming{ref: ref, done: make(chan struct{})}
+	x.coming[ref] = c
+	return c
+}
+
+// arrive ends the wait for a thread. x.mu is held.
+func (x *Exchange) arrive(c *coming, l *live, err error) {
+	c.live, c.err = l, err
+	delete(x.coming, c.ref)
+	close(c.done)
+}
+
+// opens takes a thread into the index that the store had open when the exchange was
+// opened.
+func (x *Exchange) opens(e Envelope) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.index(&live{}, e)
+}
+
+// Changed takes a thread into the index that another process has made or changed. A
+// thread that the index does not have is read again: e may be older than its end.
+func (x *Exchange) Changed(e Envelope) {
+	x.mu.Lock()
+	l := x.open[e.Ref]
+	if l != nil {
+		x.index(l, e)
+	}
+	x.mu.Unlock()
+	if l != nil || e.Status.Terminal() {
+		return
+	}
+	if _, err := x.load(context.Background(), e.Ref); err != nil {
+		x.log.Error("a thread that another process has made cannot be read; it waits for the next start", "ref", e.Ref, "err", err)
+	}
+}
+
+// load returns the thread from the index, or, for one that has ended, as the
+// store has it.
+func (x *Exchange) load(ctx context.Context, ref string) (*live, error) {
+	x.mu.Lock()
+	l, c := x.open[ref], x.coming[ref]
+	mine := l == nil && c == nil
+	if mine {
+		c = x.announce(ref)
+	}
+	x.mu.Unlock()
+	switch {
+	case l != nil:
+		return l, nil
+	case mine:
+		return x.fetch(ctx, c)
+	}
+	select {
+	case <-c.done:
+		return c.live, c.err
+	case <-ctx.Done():
+		return nil, x.broken(ctx.Err())
+	}
+}
+
+// fetch reads a thread that was announced from the store. One that has not ended goes
+// into the index. Nobody has changed it since it was announced: whoever wants to, waits.
+func (x *Exchange) fetch(ctx context.Context, c *coming) (l *live, err error) {
+	err = errNotRead
+	defer func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if l != nil && !l.env.Status.Terminal() {
+			e := l.env
+			l.env = Envelope{}
+			x.index(l, e)
+		}
+		x.arrive(c, l, err)
+	}()
+	t, err := x.store.Thread(ctx, c.ref)
+	if errors.Is(err, ErrNoThread) {
+		return nil, mess.Refuse(mess.Unknown, "there is no thread %q", c.ref)
+	}
+	if err != nil {
+		return nil, x.broken(err)
+	}
+	return &live{env: t.Envelope}, nil
+}
+
+// errNotRead is what others hear of a read that has crashed.
+var errNotRead = mess.Refuse(mess.Unavailable, "the exchange cannot read this now; try again")

@@ -1,0 +1,96 @@
+package exchange_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// slowCreate is a store that has stored a new thread and does not come back yet.
+type slowCreate struct {
+	exchange.Store
+	stored, back chan struct{}
+}
+
+func (s *slowCreate) Create(ctx context.Context, c exchange.Create) (exchange.Thread, error) {
+	t, err := s.Store.Create(ctx, c)
+	s.stored <- struct{}{}
+	<-s.back
+	return t, err
+}
+
+// A thread can be found by its client id as soon as the store has it. What is said to
+// it then, before its sender has an acknowledgement, is neither a crash nor lost.
+func TestAMessageToAThreadThatIsBeingStored(t *testing.T) {
+	for name, c := range map[string]struct {
+		says string
+		want mess.Code
+	}{
+		"a note":   {"re: early\nMESS: [{note: {text: hurry}}]", mess.Pending},
+		"a cancel": {"cancel: {re: early}", mess.Cancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := &slowCreate{Store: exchange.NewMemory()}
+			inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
+				store.stored, store.back = make(chan struct{}), make(chan struct{})
+				h.registers(kitchen, "take-photo")
+				cam := h.listens(kitchen, "")
+				made, said := make(chan error, 1), make(chan error, 1)
+				go func() { _, err := h.try(agent, "request: {id: early, intent: look}"); made <- err }()
+				<-store.stored
+				go func() { _, err := h.try(agent, c.says); said <- err }()
+				synctest.Wait()
+				close(store.back)
+				if err := <-made; err != nil {
+					t.Errorf("the request: %v", err)
+				}
+				if err := <-said; err != nil {
+					t.Errorf("what was said to it: %v", err)
+				}
+				synctest.Wait()
+				ref := time.Now().Format(time.DateOnly) + "-001-early"
+				h.is(ref, c.want)
+				page, err := h.x.List(h.t.Context(), agent, exchange.Filter{Status: []mess.Code{c.want}})
+				if err != nil || len(page.Threads) != 1 {
+					t.Errorf("listed as %s: %d, %v", c.want, len(page.Threads), err)
+				}
+				if c.want == mess.Cancelled {
+					for _, line := range cam.heard()[1:] {
+						if line != "withdrawn "+ref+" status:cancelled" {
+							t.Errorf("the executor hears of a thread that is cancelled: %s", line)
+						}
+					}
+					h.refuses(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed}}]", mess.Illegal)
+				}
+			})
+		})
+	}
+}
+
+// Who follows is not ended by an event that he cannot bear.
+func TestAnEventThatCrashesWhoFollows(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ctx, cancel := context.WithCancel(h.t.Context())
+		done := make(chan error, 1)
+		var heard int
+		go func() {
+			done <- h.x.Follow(ctx, agent, "", func(exchange.Event) error {
+				if heard++; heard == 1 {
+					panic("a mistake")
+				}
+				return nil
+			})
+		}()
+		synctest.Wait()
+		h.says(agent, "request: {intent: one}")
+		h.says(agent, "request: {intent: two}")
+		cancel()
+		if err := <-done; err != nil || heard != 2 {
+			t.Errorf("heard %d events, %v", heard, err)
+		}
+	})
+}

@@ -1,0 +1,42 @@
+package mqtt_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/broker"
+)
+
+// crashes is a store with a mistake in it.
+type crashes struct{ exchange.Store }
+
+func (s crashes) Create(ctx context.Context, c exchange.Create) (exchange.Thread, error) {
+	if c.ClientID == "bad" {
+		panic("a mistake in the store")
+	}
+	return s.Store.Create(ctx, c)
+}
+
+// One message that the program cannot bear is dropped and logged, and the next of the
+// same requester is taken.
+func TestAMessageThatCrashesIsDropped(t *testing.T) {
+	for name, outside := range map[string]bool{"embedded": false, "elsewhere": true} {
+		t.Run(name, func(t *testing.T) {
+			h := madeOver(t, crashes{exchange.NewMemory()})
+			if outside {
+				m := h.elsewhere("allow_anonymous true\n")
+				m.enter(broker.Address{})
+			} else {
+				h.serve()
+			}
+			a := h.connect(as{id: "asker"}).hears(root + "a/asker/in")
+			for _, qos := range []byte{0, 1} {
+				a.publishes(root+"a/asker/out", "id: bad\nMESS: [{request: {id: bad, intent: look}}]", qos, false)
+			}
+			a.says(root+"a/asker/out", "id: good\nMESS: [{request: {id: good, intent: look}}]")
+			a.has("good")
+			h.eventually("the log says so", func() bool { return h.log.has("mistake in the program") })
+		})
+	}
+}

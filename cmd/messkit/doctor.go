@@ -130,6 +130,9 @@ func examine(ctx context.Context, k *client, file string) []finding {
 			x = finding{What: "exchange", OK: true, Note: true, Says: "not running; start it with: messkit run" + named(file)}
 		}
 		found = append(found, key, x)
+		if running {
+			found = append(found, k.refusedModels(ctx)...)
+		}
 		if err == nil && c.Exchange != nil {
 			found = append(found, checkPorts(c.Exchange, running)...)
 		}

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,6 +67,27 @@ func (k *client) findExchange(ctx context.Context, silent finding, data string) 
 		x.Note, x.Says = true, fmt.Sprintf("%s; nobody is at %s, where commands look: give them --url %s, or set MESSKIT_URL", x.Says, asked, a.URL)
 	}
 	return x
+}
+
+// refusedModels tells of MCP clients that the exchange refused since it began
+// because of their revision. Without an operator's key there is nothing to read.
+func (k *client) refusedModels(ctx context.Context) (found []finding) {
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	x, err := k.open()
+	if err != nil {
+		return nil // checkKey has said it
+	}
+	list, err := x.Refused(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, r := range list {
+		if r.Code == http.StatusBadRequest {
+			found = append(found, finding{What: "mcp", OK: true, Note: true, Says: fmt.Sprintf("%s was refused %s, last at %s: %s", cmp.Or(r.Actor, r.From), count(r.Count, "time"), r.At.Local().Format(time.DateTime), r.Error)})
+		}
+	}
+	return found
 }
 
 // ofRunning is what a messkit that runs says of a device.

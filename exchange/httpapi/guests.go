@@ -17,6 +17,12 @@ type Guest interface {
 	Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request)
 }
 
+// Explainer is a Guest that says why it has refused a request with this code,
+// where the people who run the place should know of it; "" where they need not.
+type Explainer interface {
+	Refusal(r *http.Request, code int) string
+}
+
 // pass lets a guest answer. What it does ends when the key does, or when this
 // door closes; how long it takes is its own affair.
 func (c *call) pass(g Guest) error {
@@ -43,6 +49,11 @@ func (c *call) pass(g Guest) error {
 	w := &worded{unhurried: unhurried{c.w, rc}}
 	g.Serve(c.who, w, r)
 	w.finish(c)
+	if e, ok := g.(Explainer); ok && w.status >= http.StatusBadRequest {
+		if why := e.Refusal(r, w.status); why != "" {
+			c.remember(w.status, why)
+		}
+	}
 	return nil
 }
 
@@ -50,8 +61,9 @@ func (c *call) pass(g Guest) error {
 // plain text.
 type worded struct {
 	unhurried
-	code int    // of the error, 0 for none
-	text []byte // of it
+	status int    // of the answer, 0 until it begins
+	code   int    // of an error in plain text, 0 for none
+	text   []byte // of it
 }
 
 // maxWorded is how much of a guest's error is repeated, in bytes.
@@ -59,6 +71,9 @@ const maxWorded = 1000
 
 // WriteHeader keeps an error that is plain text, or nothing.
 func (w *worded) WriteHeader(code int) {
+	if w.status == 0 {
+		w.status = code
+	}
 	kind := w.Header().Get("Content-Type")
 	if code >= http.StatusBadRequest && (kind == "" || strings.HasPrefix(kind, "text/plain")) && w.code == 0 {
 		w.code = code

@@ -40,9 +40,13 @@ const (
 var told = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests}
 
 func (c *call) note(code int, text string) {
-	if !slices.Contains(told, code) {
-		return
+	if slices.Contains(told, code) {
+		c.remember(code, text)
 	}
+}
+
+// remember notes a refusal for the people who run the place.
+func (c *call) remember(code int, text string) {
 	from, _, err := net.SplitHostPort(c.r.RemoteAddr)
 	if err != nil {
 		from = ""

@@ -171,6 +171,25 @@ func (d *Door) guest(who exchange.Actor) *guest {
 	return one
 }
 
+// NewestOverHTTP is the newest MCP revision that the door serves over HTTP, where
+// a conversation is a session. Later revisions have no sessions.
+const NewestOverHTTP = "2025-11-25"
+
+// NewestOverStdio returns the newest MCP revision that Serve speaks.
+func NewestOverStdio() string { return sdk.SupportedProtocolVersions()[0] }
+
+// revisionHeader names the MCP revision of a request.
+const revisionHeader = "Mcp-Protocol-Version"
+
+// Refusal says why a client of a newer revision was refused.
+func (d *Door) Refusal(r *http.Request, code int) string {
+	asked, err := time.Parse(time.DateOnly, r.Header.Get(revisionHeader))
+	if revision := asked.Format(time.DateOnly); code == http.StatusBadRequest && err == nil && revision > NewestOverHTTP {
+		return fmt.Sprintf("MCP revision %s is not served over HTTP; have the client use %s or older, or start messkit mcp, which serves %s over stdio", revision, NewestOverHTTP, NewestOverStdio())
+	}
+	return ""
+}
+
 // refuse answers as the HTTP door does.
 func refuse(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")

@@ -269,6 +269,9 @@ var mutants = []mutant{
 	{"the metadata of a picture reach a model", []edit{{
 		"exchange/mcp/resources.go", "if b, err = b.withoutMetadata(ctx); err != nil {", "if _, err = b.withoutMetadata(ctx); err != nil {",
 	}}, "./exchange/mcp TestResourcesHaveNoMetadata"},
+	{"a refused revision is not remembered", []edit{{
+		"exchange/httpapi/guests.go", "c.remember(w.status, why)", "_ = why",
+	}}, "./exchange/mcp TestARefusedRevisionIsSeen"},
 	{"hidden characters reach a model", []edit{{
 		"exchange/mcp/tools.go", "	cleanAll(v)\n", "",
 	}}, "./exchange/mcp TestNothingHiddenReachesAModel"},

@@ -41,9 +41,9 @@ var layers = map[string]layer{
 		below: []string{"agent/camera", "agent/gate", "agent/journal", "agent/stop", "capabilities", "drivers", "internal/picture", "internal/wait", "internal/wal", "mess", "mess/receipt"},
 		from:  []string{"gobot.io/x/gobot/v2", "golang.org/x/sync"},
 	},
-	"agent/gate":       {below: []string{"capabilities", "drivers", "internal/order", "mess"}, from: []string{"golang.org/x/sync"}},
+	"agent/gate":       {below: []string{"capabilities", "drivers", "internal/order", "internal/suspend", "mess"}, from: []string{"golang.org/x/sync"}},
 	"agent/camera":     {below: []string{"drivers", "internal/picture", "internal/wait"}, from: []string{"golang.org/x/sync"}},
-	"agent/guard":      {from: []string{"golang.org/x/sync"}},
+	"agent/guard":      {below: []string{"internal/suspend"}, from: []string{"golang.org/x/sync"}},
 	"agent/admin":      {below: []string{"agent/gate", "capabilities", "internal/durable", "internal/wal", "mess"}},
 	"agent/clock":      {from: []string{"golang.org/x/sys"}},
 	"agent/stop":       {below: []string{"drivers/board", "internal/atplace", "internal/durable"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync"}},
@@ -82,7 +82,7 @@ var layers = map[string]layer{
 	"exchange/remote": {below: []string{"internal/address", "internal/broker", "internal/secret", "internal/wait", "mess", "mess/messeaf", "mess/topic"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 
 	// 1 things.
-	"exchange":           {below: []string{"internal/mistake", "internal/order", "mess", "mess/messeaf", "mess/receipt"}, from: []string{"github.com/robfig/cron/v3", "golang.org/x/sync"}},
+	"exchange":           {below: []string{"internal/mistake", "internal/order", "internal/suspend", "mess", "mess/messeaf", "mess/receipt"}, from: []string{"github.com/robfig/cron/v3", "golang.org/x/sync"}},
 	"exchange/files":     {below: []string{"exchange", "internal/durable", "internal/mistake", "internal/order", "internal/wait", "internal/wal", "mess", "mess/messeaf"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys"}},
 	"exchange/keys":      {below: []string{"exchange", "internal/durable", "internal/order", "mess", "mess/receipt"}},
 	"exchange/fieldtest": {},
@@ -135,6 +135,7 @@ var layers = map[string]layer{
 	"internal/collector":         {},
 	"internal/durable":           {},
 	"internal/freeport":          {},
+	"internal/suspend":           {from: []string{"golang.org/x/sys"}},
 	"internal/guarded":           {},
 	"internal/mistake":           {},
 	"internal/wait":              {},

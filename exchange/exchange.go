@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/messkit/messkit/internal/suspend"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -30,7 +31,8 @@ type Exchange struct {
 	hub   *hub
 	due   *alarm
 
-	opened time.Time // nobody has been silent for longer
+	opened time.Time      // nobody has been silent for longer
+	sleeps *suspend.Watch // guarded by mu
 
 	paper chan struct{} // has room for who writes a document; taken before mu
 
@@ -98,6 +100,8 @@ type Config struct {
 	// Pin returns the receipt key that an executor is held to: the first with
 	// which it came. nil believes each.
 	Pin func(executor, key string) (first string, err error) `yaml:"-"`
+	// Slept is how long the machine was suspended since boot; nil: as the kernel says.
+	Slept func() time.Duration `yaml:"-"`
 }
 
 // Definition describes a capability for those who look for one (MESS 1.0
@@ -162,7 +166,7 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 		return nil, err
 	}
 	x := &Exchange{
-		cfg: cfg, store: store, now: now, log: log, hub: newHub(), due: newAlarm(), opened: now(), paper: make(chan struct{}, 1),
+		cfg: cfg, store: store, now: now, log: log, hub: newHub(), due: newAlarm(), opened: now(), sleeps: suspend.NewWatch(cfg.Slept), paper: make(chan struct{}, 1),
 		open: map[string]*live{}, coming: map[string]*coming{}, executors: map[string]*executor{},
 		latest: map[string]string{}, waiting: map[string][]string{}, room: map[string]*room{},
 		stops: map[string][]mess.Stop{}, stopped: map[string]*mess.Stopped{},

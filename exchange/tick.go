@@ -23,14 +23,17 @@ func (x *Exchange) Run(ctx context.Context) error {
 // watchTime rings each thread when it is due, and looks at executors' hours
 // once a minute.
 func (x *Exchange) watchTime(ctx context.Context) {
-	minute := time.NewTicker(time.Minute)
+	minute, look := time.NewTicker(time.Minute), time.NewTicker(glance)
 	defer minute.Stop()
+	defer look.Stop()
 	for {
 		ring := x.due.timer(x.now())
 		select {
 		case <-ctx.Done():
 			return
 		case <-x.due.early:
+		case <-look.C: // the ring stands still while the machine is suspended, and is made anew
+			x.wakeUp()
 		case <-minute.C:
 			x.mu.Lock()
 			x.reofferAll(x.now())
@@ -41,6 +44,28 @@ func (x *Exchange) watchTime(ctx context.Context) {
 			}
 		}
 		ring.Stop()
+	}
+}
+
+// glance is how often the exchange looks whether the machine was suspended.
+const glance = 5 * time.Second
+
+// wakeUp counts what the machine has slept as time without a sign of life, so that each
+// lease is over that would be. It counts no more than that, so that an executor that has
+// begun, and has slept too, can say what came of it.
+func (x *Exchange) wakeUp() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	d := x.sleeps.Woke()
+	if d == 0 {
+		return
+	}
+	x.log.Warn("the machine was suspended; claims without a sign of life since are over", "for", d.Round(time.Millisecond))
+	for _, l := range x.open {
+		if l.env.holder() != "" && !l.env.unreachable() {
+			l.heard = l.heard.Add(-min(d, x.lease(l.env)))
+		}
+		x.wake(l, x.now())
 	}
 }
 

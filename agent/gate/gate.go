@@ -14,6 +14,7 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/suspend"
 )
 
 // Gate is the one gate of an agent. It is safe for concurrent use.
@@ -21,7 +22,10 @@ type Gate struct {
 	cfg  Config
 	now  func() time.Time
 	log  *slog.Logger
-	wake chan struct{} // a timer of Run has changed
+	stir chan struct{} // a timer of Run has changed
+
+	slept  func() time.Duration // how long the machine was suspended since boot
+	sleeps *suspend.Watch       // guarded by mu
 
 	wall   func() (time.Time, error)
 	local  func() Local
@@ -77,7 +81,7 @@ type device struct {
 // New makes a gate. now must carry monotonic time, as time.Now does.
 func New(cfg Config, now func() time.Time, log *slog.Logger, opts ...Option) *Gate {
 	g := &Gate{
-		cfg: cfg, now: now, log: log, wake: make(chan struct{}, 1), settled: make(chan struct{}, 1), keeping: make(chan struct{}, 1), changed: make(chan struct{}),
+		cfg: cfg, now: now, log: log, stir: make(chan struct{}, 1), slept: suspend.Slept, settled: make(chan struct{}, 1), keeping: make(chan struct{}, 1), changed: make(chan struct{}),
 		devices: map[string]*device{}, running: map[*call]context.CancelCauseFunc{},
 	}
 	g.prepare(opts)
@@ -160,7 +164,7 @@ func (g *Gate) Judge(ctx context.Context, o Order) (Verdict, error) {
 }
 
 // ring makes Run look at its timers again.
-func (g *Gate) ring() { ring(g.wake) }
+func (g *Gate) ring() { ring(g.stir) }
 
 // ring wakes whoever waits on c, now or when he next does.
 func ring(c chan struct{}) {

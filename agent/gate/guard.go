@@ -59,7 +59,7 @@ func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.C
 	case !due.IsZero() && left <= 0:
 		undo()
 		return &Refusal{Device: p.dev.name, Rule: "max_on", Text: "its time was over before it could be switched on; ask again"}
-	case p.again != nil && p.g.now().Sub(p.asked) > Fresh:
+	case p.again != nil && p.g.since(p.asked) > Fresh:
 		undo()
 		return errOld
 	case timed && (was || !due.IsZero()):
@@ -86,6 +86,7 @@ func (p *Pass) arm(ctx context.Context, s drivers.Switch) (due time.Time, undo f
 	g, d := p.g, p.dev
 	in := offIn(d.limits, p.order.Plan)
 	g.mu.Lock()
+	g.wake()
 	now := g.now()
 	on := d.onSince(now)
 	if b := p.order.Began; b.Before(on) && b.Add(d.limits.MaxOn).After(now) { // else it is over, and this is another time

@@ -62,22 +62,22 @@ func (p *Pass) Move(ctx context.Context, m drivers.Mover, motion drivers.Motion)
 
 // drive is the act: a lease after the other.
 func (p *Pass) drive(ctx context.Context, m drivers.Mover, motion drivers.Motion) (moved time.Duration, err error) {
-	began := p.g.now()
+	began, last := p.g.now(), p.g.moment()
 	until := began.Add(p.order.For)
 	o := p.g.armMotion(p.dev, still{m}, until.Add(lease))
 	defer func() { err = errors.Join(err, p.standStill(ctx, m, o)) }()
 	t := time.NewTicker(renew)
 	defer t.Stop()
-	for last := began; ; {
+	for {
 		now := p.g.now()
 		left := until.Sub(now)
 		if left <= 0 {
 			return now.Sub(began), nil
 		}
-		if moved > 0 && now.Sub(last) > lease {
-			return moved, p.silent(now.Sub(last))
+		if late := p.g.since(last); moved > 0 && late > lease {
+			return moved, p.silent(late)
 		}
-		last = now
+		last = p.g.moment()
 		this := min(lease, left)
 		if err := noGuard(p.dev, p.g.guard.On(p.dev.name, this)); err != nil {
 			return moved, err
@@ -105,21 +105,20 @@ func (p *Pass) silent(d time.Duration) error {
 
 // mayGoOn asks before a renewal what is asked before an act.
 func (p *Pass) mayGoOn(ctx context.Context) error {
-	if p.again != nil && p.g.now().Sub(p.asked) > Fresh/2 {
+	if p.again != nil && p.g.since(p.asked) > Fresh/2 {
 		soon, cancel := context.WithTimeout(ctx, renew) // the lease goes on meanwhile
-		asked, err := p.again(soon)
+		err := p.askAgain(soon)
 		said := soon.Err() == nil
 		cancel()
 		switch {
 		case err == nil:
-			p.asked = asked
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case said || p.g.now().Sub(p.asked) > Fresh:
+		case said || p.g.since(p.asked) > Fresh:
 			return &Refusal{Device: p.dev.name, Rule: "permission", Text: fmt.Sprintf("the exchange does not say any more that it may: %v", err)}
 		}
 	}
-	looked := p.g.now()
+	looked := p.g.moment()
 	if err := p.g.look(ctx, p.dev, p.order.Plan); err != nil {
 		return err
 	}

@@ -94,17 +94,20 @@ func (g *Gate) runTimers(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				return nil
-			case <-g.wake:
+			case <-g.stir:
 			}
 			continue
 		}
-		t := time.NewTimer(in)
+		t := time.NewTimer(min(in, glance))
 		select {
 		case <-ctx.Done():
 			t.Stop()
 			return nil
-		case <-g.wake:
+		case <-g.stir:
 		case <-t.C:
+			if in > glance {
+				break
+			}
 			g.ending(d, true)
 			offs.Go(func() error {
 				defer g.ending(d, false)
@@ -128,6 +131,7 @@ func (g *Gate) ending(d *device, now bool) {
 func (g *Gate) next() (d *device, o *off, in time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.wake()
 	for _, c := range g.devices {
 		if c.off != nil && !c.ending && !c.off.at.IsZero() && (d == nil || c.off.at.Before(o.at)) {
 			d, o = c, c.off

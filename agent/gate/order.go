@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/suspend"
 )
 
 // Order is a plan on its way through the gate.
@@ -35,6 +36,7 @@ func (g *Gate) prepare(opts []Option) {
 	for _, o := range opts {
 		o(g)
 	}
+	g.sleeps = suspend.NewWatch(g.slept)
 	if g.wall == nil {
 		g.wall = func() (time.Time, error) { return g.now(), nil }
 	}

@@ -18,7 +18,7 @@ type Pass struct {
 	order Order
 	held  bool // it has the device for itself
 
-	asked time.Time // when the permission was asked for
+	asked moment // when the permission was asked for
 	again func(context.Context) (time.Time, error)
 
 	left sync.Once
@@ -193,7 +193,7 @@ func (g *Gate) setHolder(d *device, what string) {
 
 // pass asks every rule once more, now that the device is held.
 func (g *Gate) pass(d *device, o Order, held bool) (*Pass, error) {
-	pass := &Pass{g: g, dev: d, order: o, held: held}
+	pass := &Pass{g: g, dev: d, order: o, held: held, asked: g.moment()}
 	g.ask()
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // for a new one and returns when it did so. The process may have been stopped
 // for hours between any two acts.
 func (p *Pass) Permit(asked time.Time, again func(context.Context) (time.Time, error)) {
-	p.asked, p.again = asked, again
+	p.asked.at, p.again = asked, again // the machine may have slept since the pass began
 }
 
 // errOld is a look at the world, or a permission, that took too long to count.
@@ -64,7 +64,7 @@ func step[T any](ctx context.Context, p *Pass, name string, limit time.Duration,
 	if err := p.permitted(ctx); err != nil {
 		return v, err
 	}
-	looked := p.g.now()
+	looked := p.g.moment()
 	if err := p.g.look(ctx, p.dev, p.order.Plan); err != nil {
 		return v, err
 	}
@@ -104,13 +104,12 @@ func (p *Pass) midway(ctx context.Context, name string, err error) error {
 
 // permitted asks for a new permission where the last one is too old.
 func (p *Pass) permitted(ctx context.Context) error {
-	if p.again == nil || p.g.now().Sub(p.asked) <= Fresh {
+	if p.again == nil || p.g.since(p.asked) <= Fresh {
 		return nil
 	}
-	asked, err := p.again(ctx)
+	err := p.askAgain(ctx)
 	switch {
 	case err == nil:
-		p.asked = asked
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -120,7 +119,7 @@ func (p *Pass) permitted(ctx context.Context) error {
 
 // mayAct is the last look before the world is touched. The driver is held, so
 // nothing is waited for between this and the act.
-func (p *Pass) mayAct(ctx context.Context, looked time.Time) error {
+func (p *Pass) mayAct(ctx context.Context, looked moment) error {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
 	if err := first(append(p.g.always(), p.g.notDry), p.dev, p.order.Plan); err != nil {
@@ -129,10 +128,9 @@ func (p *Pass) mayAct(ctx context.Context, looked time.Time) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	now := p.g.now()
-	if now.Sub(looked) > Fresh || p.again != nil && now.Sub(p.asked) > Fresh {
+	if p.g.since(looked) > Fresh || p.again != nil && p.g.since(p.asked) > Fresh {
 		return errOld
 	}
-	p.dev.used = now
+	p.dev.used = p.g.now()
 	return nil
 }

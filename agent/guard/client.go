@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/internal/suspend"
 )
 
 // Process is a guard that runs. Read and Write are its answers and words.
@@ -38,6 +40,7 @@ var ErrAbsent = errors.New("the guard is not there")
 type Client struct {
 	start func() (Process, error)
 	log   *slog.Logger
+	slept func() time.Duration
 	news  chan struct{} // there is something to tell
 	there chan struct{} // closed when there has been a guard
 
@@ -52,16 +55,17 @@ type Client struct {
 type held struct {
 	on     bool
 	epoch  uint64
-	until  time.Time // zero: it may stay on
-	maybe  bool      // it was not switched on, but may have been on
-	untold bool      // the guard does not know this yet
+	until  time.Time     // zero: it may stay on
+	slept  time.Duration // of the machine, when until was set
+	maybe  bool          // it was not switched on, but may have been on
+	untold bool          // the guard does not know this yet
 }
 
 // NewClient makes a client for the devices that a guard can watch; start starts
 // a guard.
 func NewClient(devices []Device, start func() (Process, error), log *slog.Logger) *Client {
 	c := &Client{
-		start: start, log: log, devices: devices, held: map[string]*held{},
+		start: start, log: log, slept: suspend.Slept, devices: devices, held: map[string]*held{},
 		news: make(chan struct{}, 1), there: make(chan struct{}),
 	}
 	for _, d := range devices {
@@ -101,10 +105,12 @@ func (c *Client) session(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l := &link{Process: p, waiting: map[uint64]chan Answer{}, dead: make(chan struct{})}
+	l := &link{Process: p, waiting: map[uint64]chan Answer{}, words: make(chan []byte), dead: make(chan struct{}), over: make(chan struct{})}
 	var g errgroup.Group
 	g.Go(l.listen)
+	g.Go(l.speak)
 	err = c.talk(ctx, l)
+	close(l.over)
 	c.mu.Lock()
 	c.link = nil
 	c.mu.Unlock()
@@ -157,7 +163,7 @@ func (c *Client) word(first bool) Word {
 		case !h.untold && !first:
 			continue
 		case h.on:
-			w.On = append(w.On, h.announce(name))
+			w.On = append(w.On, c.announce(name, *h))
 		case h.epoch > 0:
 			w.Off = append(w.Off, Off{name, h.epoch})
 		}
@@ -176,10 +182,10 @@ func (c *Client) untell() {
 }
 
 // announce is how a guard is told that a device may be on.
-func (h *held) announce(device string) On {
+func (c *Client) announce(device string, h held) On {
 	o := On{Device: device, Epoch: h.epoch, Maybe: h.maybe}
 	if !h.until.IsZero() {
-		o.Left = max(1, time.Until(h.until))
+		o.Left = max(1, time.Until(h.until)-max(0, c.slept()-h.slept))
 	}
 	return o
 }
@@ -242,7 +248,7 @@ func (c *Client) On(device string, left time.Duration) error {
 	c.set(h, left, false)
 	now := *h
 	c.mu.Unlock()
-	err := l.ask(Word{On: []On{now.announce(device)}})
+	err := l.ask(Word{On: []On{c.announce(device, now)}})
 	if err == nil {
 		return nil
 	}
@@ -250,7 +256,7 @@ func (c *Client) On(device string, left time.Duration) error {
 	defer c.mu.Unlock()
 	if h.epoch == now.epoch {
 		// It is as before, whether or not the guard has heard of this.
-		h.on, h.until, h.maybe, h.untold = before.on, before.until, before.maybe, true
+		h.on, h.until, h.slept, h.maybe, h.untold = before.on, before.until, before.slept, before.maybe, true
 		ring(c.news)
 	}
 	return err
@@ -272,7 +278,7 @@ func (c *Client) set(h *held, left time.Duration, maybe bool) {
 	c.epoch++
 	h.on, h.epoch, h.until, h.maybe = true, c.epoch, time.Time{}, maybe
 	if left > 0 {
-		h.until = time.Now().Add(left)
+		h.until, h.slept = time.Now().Add(left), c.slept()
 	}
 }
 
@@ -297,7 +303,9 @@ func ring(c chan struct{}) {
 // link is a guard that is spoken to.
 type link struct {
 	Process
-	dead chan struct{} // closed when it answers no more
+	words chan []byte   // on their way to the guard
+	dead  chan struct{} // closed when it answers no more
+	over  chan struct{} // closed when nothing more is said to it
 
 	mu      sync.Mutex
 	seq     uint64
@@ -322,14 +330,39 @@ func (l *link) listen() error {
 	})
 }
 
+// speak writes what is said. A guard that is frozen reads nothing, and writing to it then
+// waits: that keeps nobody but this from going on.
+func (l *link) speak() error {
+	for {
+		select {
+		case line := <-l.words:
+			if _, err := l.Write(line); err != nil {
+				return err
+			}
+		case <-l.over:
+			return nil
+		}
+	}
+}
+
 // ask says something and waits for the answer.
 func (l *link) ask(w Word) error {
-	answer := make(chan Answer, 1)
-	if err := l.say(w, answer); err != nil {
+	line, answer, err := l.word(w)
+	if err != nil {
 		return err
 	}
 	t := time.NewTimer(answerTime)
 	defer t.Stop()
+	late := fmt.Errorf("no answer within %v: %w", answerTime, ErrAbsent)
+	select {
+	case l.words <- line:
+	case <-l.over:
+		return ErrAbsent
+	case <-l.dead:
+		return ErrAbsent
+	case <-t.C:
+		return late
+	}
 	select {
 	case a := <-answer:
 		if a.No != "" {
@@ -339,22 +372,22 @@ func (l *link) ask(w Word) error {
 	case <-l.dead:
 		return ErrAbsent
 	case <-t.C:
-		return fmt.Errorf("no answer within %v: %w", answerTime, ErrAbsent)
+		return late
 	}
 }
 
-func (l *link) say(w Word, answer chan Answer) error {
+// word is a word as it is written, and where its answer comes.
+func (l *link) word(w Word) (line []byte, answer chan Answer, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seq++
 	w.Seq = l.seq
-	line, err := print(w)
-	if err != nil {
-		return err
+	if line, err = print(w); err != nil {
+		return nil, nil, err
 	}
+	answer = make(chan Answer, 1)
 	l.waiting[w.Seq] = answer
-	_, err = l.Write(line)
-	return err
+	return line, answer, nil
 }
 
 // No is what the guard will not do.

@@ -21,8 +21,9 @@ type guards struct {
 
 	mu      sync.Mutex
 	started int
-	broken  int  // how many starts fail
-	mute    bool // those that start now do not answer
+	broken  int          // how many starts fail
+	mute    bool         // those that start now do not answer
+	slept   atomic.Int64 // of the machine
 	last    *running
 }
 
@@ -32,9 +33,24 @@ type running struct {
 	io.Writer
 	words   *io.PipeReader
 	answers *io.PipeWriter
+	thawed  chan struct{} // closed when it is killed
 	ended   chan struct{}
 	dead    atomic.Bool
+	frozen  atomic.Bool // it reads nothing more
 }
+
+// hear reads the words for a guard, unless it is frozen.
+func (r *running) hear(p []byte) (int, error) {
+	if n, err := r.words.Read(p); !r.frozen.Load() {
+		return n, err
+	}
+	<-r.thawed
+	return 0, io.EOF
+}
+
+type reader func(p []byte) (int, error)
+
+func (r reader) Read(p []byte) (int, error) { return r(p) }
 
 func (g *guards) start() (guard.Process, error) {
 	g.mu.Lock()
@@ -46,7 +62,7 @@ func (g *guards) start() (guard.Process, error) {
 	}
 	in, to := io.Pipe()
 	from, out := io.Pipe()
-	r := &running{Reader: from, Writer: to, words: in, answers: out, ended: make(chan struct{})}
+	r := &running{Reader: from, Writer: to, words: in, answers: out, thawed: make(chan struct{}), ended: make(chan struct{})}
 	g.last = r
 	mute := g.mute
 	go func() {
@@ -55,7 +71,9 @@ func (g *guards) start() (guard.Process, error) {
 			_, _ = io.Copy(io.Discard, in)
 			return
 		}
-		_ = guard.New(r.obeying(g.w), slog.New(slog.DiscardHandler)).Run(in, out)
+		one := guard.New(r.obeying(g.w), slog.New(slog.DiscardHandler))
+		one.Sleep(g.sleep)
+		_ = one.Run(reader(r.hear), out)
 		_ = out.Close()
 	}()
 	return r, nil
@@ -66,7 +84,9 @@ func (r *running) Close() error { return r.Writer.(*io.PipeWriter).Close() }
 
 // Kill ends it: nothing comes in or out any more, and it does nothing.
 func (r *running) Kill() error {
-	r.dead.Store(true)
+	if !r.dead.Swap(true) {
+		close(r.thawed)
+	}
 	_ = r.answers.Close()
 	_ = r.words.CloseWithError(errors.New("killed"))
 	return r.Close()
@@ -81,6 +101,8 @@ func (r *running) obeying(w *world) guard.Obey {
 		return w.obey(kind, order)
 	}
 }
+
+func (g *guards) sleep() time.Duration { return time.Duration(g.slept.Load()) }
 
 func (g *guards) set(f func()) {
 	g.mu.Lock()
@@ -100,6 +122,7 @@ func client(t *testing.T, story func(t *testing.T, c *guard.Client, g *guards, w
 		w := newWorld()
 		g := &guards{w: w}
 		c := guard.NewClient([]guard.Device{lamp("hall", "keep"), lamp("stairs", "keep")}, g.start, slog.New(slog.DiscardHandler))
+		c.Sleep(g.sleep)
 		ctx, cancel := context.WithCancel(t.Context())
 		end := make(chan error, 1)
 		go func() { end <- c.Run(ctx) }()
@@ -240,6 +263,44 @@ func TestClientIsRefused(t *testing.T) {
 		}
 		if err := c.On("hall", time.Minute); err != nil {
 			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
+
+// A guard that is frozen while it is spoken to keeps nobody waiting for longer than an
+// answer may take, and another one takes its place.
+func TestAFrozenGuardThatReadsNothing(t *testing.T) {
+	client(t, func(t *testing.T, c *guard.Client, g *guards, _ *world) {
+		g.set(func() { g.last.frozen.Store(true) })
+		began := time.Now()
+		for range 3 { // the first of them is read still
+			if err := c.On("hall", time.Minute); !errors.Is(err, guard.ErrAbsent) {
+				t.Errorf("On = %v, want that the guard is not there", err)
+			}
+		}
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		wait(10 * time.Second)
+		if err := c.On("hall", time.Minute); err != nil || g.started < 2 {
+			t.Errorf("the next guard, of %d: %v", g.started, err)
+		}
+	})
+}
+
+// A guard that starts after the machine was suspended hears how long a device may be on
+// still, the sleep counted.
+func TestTheNextGuardHearsOfASleep(t *testing.T) {
+	client(t, func(t *testing.T, c *guard.Client, g *guards, w *world) {
+		if err := c.On("hall", time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		w.turn("hall", true)
+		g.slept.Store(int64(2 * time.Hour))
+		g.kill()
+		wait(time.Second)
+		if got := w.history(); !strings.HasPrefix(got, "hall off") {
+			t.Errorf("history %q, want the hall off at once", got)
 		}
 	})
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/internal/suspend"
 )
 
 const (
@@ -30,6 +32,9 @@ const (
 	again = 100 * time.Millisecond
 	// maxRetry is the longest wait between two tries of an order that fails.
 	maxRetry = 5 * time.Second
+	// glance is how long the guard waits at most until it looks whether the machine was
+	// suspended, while something is on.
+	glance = 500 * time.Millisecond
 	// patience is how long a device that cannot be reached, and was not announced to be
 	// on, is tried once its agent is gone: it may not be there at all.
 	patience = time.Minute
@@ -50,6 +55,7 @@ type Guard struct {
 	left    bool      // and another guard goes on
 	heir    bool      // Adopt is still to be called
 	done    chan outcome
+	slept   *suspend.Watch
 	yield   chan struct{} // another guard is there
 	adopted chan []Left   // what it gets from one before
 }
@@ -78,7 +84,7 @@ type outcome struct {
 
 // New makes a guard that has heard nothing yet.
 func New(obey Obey, log *slog.Logger) *Guard {
-	return &Guard{obey: obey, log: log, things: map[string]*thing{}, done: make(chan outcome), yield: make(chan struct{}, 1), adopted: make(chan []Left)}
+	return &Guard{slept: suspend.NewWatch(nil), obey: obey, log: log, things: map[string]*thing{}, done: make(chan outcome), yield: make(chan struct{}, 1), adopted: make(chan []Left)}
 }
 
 // Run listens to the agent on in and answers on out. It returns when the agent
@@ -99,6 +105,7 @@ func (g *Guard) Run(in io.Reader, out io.Writer) error {
 	})
 	group.Go(func() error { write(out, answers); return nil })
 	for !g.finished() {
+		g.wake()
 		g.act(&group)
 		t := time.NewTimer(g.sleep())
 		select {
@@ -290,6 +297,9 @@ func (g *Guard) sleep() time.Duration {
 			at = t.next
 		case order == nil && t.on && !t.due.IsZero() && g.dueAt(t).Before(at):
 			at = g.dueAt(t)
+		}
+		if t.on && !t.due.IsZero() && at.Sub(now) > glance { // a timer stands still while the machine sleeps
+			at = now.Add(glance)
 		}
 	}
 	return max(0, at.Sub(now))

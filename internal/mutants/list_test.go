@@ -83,8 +83,8 @@ var mutants = []mutant{
 		"agent/gate/conditions.go", "case err != nil:\n\t\treturn no(", "case err != nil:\n\t\treturn nil\n\tcase false:\n\t\treturn no(",
 	}}, "./agent/gate TestRequires"},
 	{"old permission used", []edit{
-		{"agent/gate/step.go", "p.again == nil || p.g.now().Sub(p.asked) <= Fresh", "true"},
-		{"agent/gate/step.go", "now.Sub(looked) > Fresh || p.again != nil && now.Sub(p.asked) > Fresh", "now.Sub(looked) > Fresh"},
+		{"agent/gate/step.go", "p.again == nil || p.g.since(p.asked) <= Fresh", "true"},
+		{"agent/gate/step.go", "p.g.since(looked) > Fresh || p.again != nil && p.g.since(p.asked) > Fresh", "p.g.since(looked) > Fresh"},
 	}, "./agent/gate TestAPermission"},
 	{"a hanging driver goes on being used", []edit{{
 		"agent/gate/call.go", "c.dev.hung[c] = true\n", "",
@@ -193,6 +193,18 @@ var mutants = []mutant{
 	{"acknowledged before it is synced", []edit{{
 		"internal/wal/segment.go", "if err := s.put(body); err != nil {\n\t\treturn err\n\t}\n\treturn s.file.Sync()", "return s.put(body)",
 	}}, "./cmd/messkit TestSyncedBeforeTheAnswer"},
+	{"a permission outlives a suspend", []edit{{
+		"agent/gate/sleep.go", "return g.now().Sub(m.at) + max(0, g.slept()-m.slept)", "return g.now().Sub(m.at)",
+	}}, "./agent/gate TestAPermissionDoesNotOutlive"},
+	{"max_on stands still while the machine sleeps", []edit{{
+		"agent/gate/sleep.go", "o.at, o.on = o.at.Add(-d), o.on.Add(-d)", "_ = o",
+	}}, "./agent/gate TestMaxOnGoesOn"},
+	{"the watchdog stands still while the machine sleeps", []edit{{
+		"agent/guard/sleep.go", "t.due = t.due.Add(-d)", "t.due = t.due.Add(0)",
+	}}, "./agent/guard TestASuspendedMachine"},
+	{"a lease stands still while the machine sleeps", []edit{{
+		"exchange/tick.go", "l.heard = l.heard.Add(-min(d, x.lease(l.env)))", "_ = l",
+	}}, "./exchange TestLeasesGoOn"},
 	{"a damaged last frame counts as torn", []edit{{
 		"internal/wal/scan.go", "at < s.sealed {", "at < s.sealed && false {",
 	}}, "./internal/wal TestADamagedLastFrame"},

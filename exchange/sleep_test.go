@@ -1,0 +1,33 @@
+package exchange_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// While the machine is suspended leases go on: a claim is over, and what has begun waits for
+// its executor, which is not given up before it could say anything.
+func TestLeasesGoOnWhileTheMachineIsSuspended(t *testing.T) {
+	var slept atomic.Int64
+	cfg := exchange.DefaultConfig()
+	cfg.Slept = func() time.Duration { return time.Duration(slept.Load()) }
+	inHouseOver(t, exchange.NewMemory(), cfg, func(h *house) {
+		begun := h.begun("")
+		claimed := h.says(agent, "request: {intent: look}").Ref
+		h.says(kitchen, "status: {re: "+claimed+", code: claimed}")
+		h.beats(kitchen, claimed, "1", time.Second)
+		slept.Store(int64(8 * time.Hour))
+		h.after(6 * time.Second)
+		h.is(claimed, mess.Pending)
+		h.is(begun, mess.Held)
+		h.says(kitchen, "config: {executor: {id: kitchen-pi, holding: [{ref: "+begun+", epoch: 1}]}}")
+		h.after(time.Second)
+		h.is(begun, mess.InProgress)
+		h.after(6 * time.Second)
+		h.is(begun, mess.InProgress) // it is counted once
+	})
+}

@@ -1,0 +1,34 @@
+// Package suspend tells how long this machine was asleep. Times that people or devices
+// depend on go on meanwhile.
+package suspend
+
+import "time"
+
+// Least is the shortest sleep that counts: what is shorter may be the time between two
+// looks at a clock.
+const Least = 50 * time.Millisecond
+
+// Watch notices each sleep of the machine once.
+type Watch struct {
+	Slept func() time.Duration // since boot, as Slept says
+	seen  time.Duration
+}
+
+// NewWatch makes a watch that counts from now on; slept nil is Slept.
+func NewWatch(slept func() time.Duration) *Watch {
+	if slept == nil {
+		slept = Slept
+	}
+	return &Watch{slept, slept()}
+}
+
+// Woke is how long the machine has slept since the last call; 0 if it has not.
+func (w *Watch) Woke() time.Duration {
+	slept := w.Slept()
+	d := slept - w.seen
+	if d < Least {
+		return 0
+	}
+	w.seen = slept
+	return d
+}

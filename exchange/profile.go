@@ -41,6 +41,11 @@ func CheckProfile(c mess.Executor) error {
 			p.fail(fmt.Sprintf("versions[%d]", i), "%.20q is no version of MESS; write it like 1.1.0", v)
 		}
 	}
+	for i, one := range c.Capabilities {
+		if d := described(one); len(d.Description) > maxExecutorName || strings.ContainsFunc(d.Description, unicode.IsControl) {
+			p.fail(fmt.Sprintf("capabilities[%d].description", i), "write one line of at most %d bytes", maxExecutorName)
+		}
+	}
 	p.hours(c)
 	for _, f := range c.Extra {
 		if check := checks[f.Key]; check != nil && f.Value != nil {

@@ -94,8 +94,26 @@ func (e Envelope) summary() mess.Object {
 	return append(o, mess.Field{Key: "updated", Value: string(mess.TimeOf(e.Updated))})
 }
 
-// Capabilities lists what the executors can do, with what the catalogue says
-// of it; with tags, only what bears all of them.
+// described is what an executor says of a capability that it registers, by description
+// and tags in its metadata.
+func described(c mess.Capability) Definition {
+	meta, _ := c.Meta.(mess.Object)
+	d := Definition{ID: c.ID, Description: textIn(meta, "description")}
+	tags, _ := meta.Get("tags")
+	list, _ := tags.([]any)
+	for _, one := range list {
+		if tag, ok := one.(string); ok && mess.ValidRef(tag) && len(d.Tags) < maxTags {
+			d.Tags = append(d.Tags, tag)
+		}
+	}
+	return d
+}
+
+// maxTags bounds the tags of a capability that an executor gives.
+const maxTags = 16
+
+// Capabilities lists what the executors can do, with what the catalogue says of it, or
+// else the first executor that says something; with tags, only what bears all of them.
 func (x *Exchange) Capabilities(tags []string) []Definition {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -105,8 +123,8 @@ func (x *Exchange) Capabilities(tags []string) []Definition {
 	}
 	for _, e := range x.listed() {
 		for _, c := range e.Capabilities {
-			if _, ok := known[c.ID]; !ok {
-				known[c.ID] = Definition{ID: c.ID}
+			if d := known[c.ID]; d.Description == "" && d.Tags == nil {
+				known[c.ID] = described(c)
 			}
 		}
 	}

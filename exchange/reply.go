@@ -26,6 +26,11 @@ func (t *turn) reply(r *mess.Reply) error {
 			return err
 		}
 	}
+	if r.Accept != nil {
+		if err := t.accept(*r.Accept, t.message.Re); err != nil {
+			return err
+		}
+	}
 	if len(r.Answers) == 0 {
 		return nil
 	}
@@ -203,7 +208,7 @@ func (t *turn) cancel() error {
 func (t *turn) mayHaveBegun() {
 	if name := t.person(t.env.Executor); name != "" {
 		t.also = &mess.Message{From: Self, Received: t.message.Received, Re: mess.Refs{t.env.Ref}, Items: []mess.Item{
-			&mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "interrupted", Effect: mess.EffectUnknown, Detail: name + " had taken it, and may have begun"}},
+			&mess.Status{Code: t.env.Status, Reason: &mess.Reason{Type: "interrupted", Effect: mess.EffectUnknown, Detail: name + " had taken it, and may have begun"}},
 		}}
 	}
 }

@@ -42,6 +42,7 @@ type Envelope struct {
 	Stopped   bool          `json:",omitzero"` // everything was stopped while it waited: it is left to people
 	Declined  []Declined    `json:",omitzero"` // who was offered it and declined
 	Seen      []Seen        `json:",omitzero"` // messages that bore an id of their sender\'s, the last of them
+	Proposals []Proposal    `json:",omitzero"` // what was suggested and not answered
 	DependsOn []string      `json:",omitzero"` // refs of the threads that must be completed first; of one that has not come yet, its requester's id
 	Needs     Needs         `json:",omitzero"` // what decides who may take it; the request itself is in the first message
 }

@@ -24,16 +24,17 @@ type turn struct {
 	also     *mess.Message // what the exchange adds, in the same step
 	unseen   bool          // the sender may not know of the thread
 	mayClaim func(Envelope) error
-	mayTake  func(Envelope) bool     // the sender is an executor that is able to take it
-	gone     func(Envelope) bool     // the holder has hung up
-	people   func(Envelope) bool     // somebody who is no robot might do it
-	leftTo   func(Envelope) []string // the people who alone might
-	person   func(string) string     // the name of an id that is a person, "" for a robot
-	implies  bool                    // a response has ended the thread, without a status beside it
-	stopping func() bool             // the sender was told to stop, and has not said that it has
-	attempts int                     // claims that may be given back after the start
-	refused  func(Envelope) bool     // everybody who could take the thread has declined
-	noted    string                  // stored as evidence only, because of this; "" for what is judged
+	able     func(string, Envelope) bool // an executor is able to take it
+	mayTake  func(Envelope) bool         // the sender is an executor that is able to take it
+	gone     func(Envelope) bool         // the holder has hung up
+	people   func(Envelope) bool         // somebody who is no robot might do it
+	leftTo   func(Envelope) []string     // the people who alone might
+	person   func(string) string         // the name of an id that is a person, "" for a robot
+	implies  bool                        // a response has ended the thread, without a status beside it
+	stopping func() bool                 // the sender was told to stop, and has not said that it has
+	attempts int                         // claims that may be given back after the start
+	refused  func(Envelope) bool         // everybody who could take the thread has declined
+	noted    string                      // stored as evidence only, because of this; "" for what is judged
 }
 
 // take works through the items of the message in order.
@@ -79,7 +80,9 @@ func (t *turn) item(item mess.Item) error {
 		return t.answer(i)
 	case *mess.Cancel:
 		return t.cancel()
-	case *mess.Suggestion, *mess.Other:
+	case *mess.Suggestion:
+		return t.suggest(i)
+	case *mess.Other:
 		return t.partyOnly()
 	}
 	return mess.Refuse(mess.Invalid, "%s: cannot be said to a thread", item.Kind())
@@ -95,6 +98,10 @@ func (t *turn) status(s *mess.Status) error {
 	case mess.Declined:
 		if t.env.Status == mess.Pending {
 			return t.decline(s)
+		}
+	case mess.Superseded:
+		if t.env.holder() != t.who.ID {
+			return t.supersede(s)
 		}
 	}
 	if ok, err := t.holds(s); !ok {
@@ -141,7 +148,7 @@ func (t *turn) claim(s *mess.Status) error {
 	}
 	t.env.Executor, t.env.Instance, t.env.HandedTo = t.who.ID, s.Instance, ""
 	t.env.Epoch++
-	t.env.Phase, t.env.Effect, t.env.Confirm, t.env.Questions = Before, "", nil, nil
+	t.env.Phase, t.env.Effect, t.env.Confirm, t.env.Questions, t.env.Proposals = Before, "", nil, nil, nil
 	t.env.Estimate, _ = s.Estimate.Duration()
 	t.move(mess.Claimed)
 	return nil
@@ -488,7 +495,7 @@ func (t *turn) move(to mess.Code) {
 	}
 	t.env.Status = to
 	if to.Terminal() {
-		t.env.Phase, t.env.Questions, t.env.HeldFrom = After, nil, ""
+		t.env.Phase, t.env.Questions, t.env.Proposals, t.env.HeldFrom = After, nil, nil, ""
 	}
 }
 

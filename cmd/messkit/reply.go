@@ -20,6 +20,8 @@ type replying struct {
 	wait    waiting
 	doWait  bool
 	yes, no bool
+	accept  bool
+	reject  bool
 	reason  string
 }
 
@@ -30,12 +32,14 @@ func (a *app) replyCommand() *cobra.Command {
 		Short: "Answer a question, or confirm or refuse an action",
 		Long: `Reply answers what an executor wants to know. A confirmation is given with --yes
 or --no, or the word alone, and names its request: there is no "last" for it. Where an executor has
-asked more than once, it names the question. The beginning of a ref is enough where no
+asked more than once, it names the question. --accept and --reject answer what an executor
+has suggested, such as to pass the request on. The beginning of a ref is enough where no
 other begins so.`,
 		Example: `  messkit reply 2026-11-21-003 both
   messkit reply 2026-11-21-003 area=both
   messkit reply 2026-11-21-003 --yes --wait
-  messkit reply 2026-11-21-003/question-005 --yes`,
+  messkit reply 2026-11-21-003/question-005 --yes
+  messkit reply 2026-11-21-003 --accept`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if k.doWait {
@@ -52,8 +56,10 @@ other begins so.`,
 	f.BoolVarP(&k.doWait, "wait", "w", false, "show progress until the end")
 	f.BoolVar(&k.yes, "yes", false, "confirm the action")
 	f.BoolVar(&k.no, "no", false, "refuse the action")
+	f.BoolVar(&k.accept, "accept", false, "accept what was suggested")
+	f.BoolVar(&k.reject, "reject", false, "do not accept what was suggested")
 	f.StringVar(&k.reason, "reason", "", "why")
-	c.MarkFlagsMutuallyExclusive("yes", "no")
+	c.MarkFlagsMutuallyExclusive("yes", "no", "accept", "reject")
 	return c
 }
 
@@ -68,6 +74,11 @@ func (a *app) reply(ctx context.Context, k *replying, ref string, answers []stri
 	r := &mess.Reply{Re: mess.Refs{ref}, Reason: k.reason}
 	var asked *openQuestion
 	switch {
+	case k.accept || k.reject:
+		if len(answers) > 0 {
+			return fmt.Errorf("%s: give an answer, or --accept or --reject, not both", ref)
+		}
+		r.Accept = &k.accept
 	case k.yes || k.no:
 		if len(answers) > 0 {
 			return fmt.Errorf("%s: give an answer, or --yes or --no, not both", ref)

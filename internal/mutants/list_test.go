@@ -131,7 +131,7 @@ var mutants = []mutant{
 	}}, "./exchange TestAConfirmationIsBoundToItsPlanAndClaim|TestTheGateWantsThePlanThatWasConfirmed"},
 	{"confirmation not bound to its claim", []edit{
 		{"exchange/turn.go", "case c.Epoch != t.env.Epoch || c.Given == nil:", "case c.Given == nil:"},
-		{"exchange/turn.go", `t.env.Phase, t.env.Effect, t.env.Confirm, t.env.Questions = Before, "", nil, nil`, `t.env.Phase, t.env.Effect, t.env.Questions = Before, "", nil`},
+		{"exchange/turn.go", `t.env.Phase, t.env.Effect, t.env.Confirm, t.env.Questions, t.env.Proposals = Before, "", nil, nil, nil`, `t.env.Phase, t.env.Effect, t.env.Questions, t.env.Proposals = Before, "", nil, nil`},
 		{"exchange/tick.go", `e.Executor, e.Instance, e.Confirm, e.Questions = "", "", nil, nil`, `e.Executor, e.Instance, e.Questions = "", "", nil`},
 	}, "./exchange TestAConfirmation"},
 	{"confirmation not needed", []edit{{
@@ -178,6 +178,12 @@ var mutants = []mutant{
 	{"duplicate client id makes a new thread", []edit{{
 		"exchange/submit.go", "Requestor: env.Requestor, ClientID: env.ClientID,\n\t\tBuild", "Requestor: env.Requestor,\n\t\tBuild",
 	}}, "./exchange TestTheSameRequestAgainIsTheSameThread"},
+	{"what has begun is handed on", []edit{{
+		"exchange/suggest.go", "if t.env.Phase != Before {\n\t\treturn mess.Refuse(mess.Illegal, \"it has begun, so a", "if false {\n\t\treturn mess.Refuse(mess.Illegal, \"it has begun, so a",
+	}}, "./exchange TestSuggestionsThatAreNotCarriedOut"},
+	{"who gives up a request by a suggestion may still begin it", []edit{{
+		"exchange/suggest.go", "\tt.release(why)\n", "",
+	}}, "./exchange TestAnAcceptedDelegation"},
 	{"offers come by age alone", []edit{{
 		"exchange/order.go", "mess.Rank(b.Priority, b.Needs.Urgency)-mess.Rank(a.Priority, a.Needs.Urgency),", "0,",
 	}}, "./exchange TestOffersComeInOrder"},

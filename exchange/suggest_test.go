@@ -1,0 +1,147 @@
+package exchange_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// claimed is a thread that the kitchen has claimed and both could do.
+func (h *house) claimed() string {
+	h.t.Helper()
+	h.registers(kitchen, "x")
+	h.registers(garage, "x")
+	ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
+	h.says(kitchen, replaceRef("status: {re: {ref}, code: claimed}", ref))
+	return ref
+}
+
+// A request that its requester has accepted to pass on goes to that executor, and the one
+// that has suggested it may not begin any more.
+func TestAnAcceptedDelegation(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.claimed()
+		theirs, others := h.listens(garage, "now"), h.listens(kitchen, "now")
+		said := h.says(kitchen, replaceRef("suggestion: {id: sug, re: [{ref}], type: delegate, proposed: {executor: garage-pi}, reason: it is nearer}", ref))
+		h.is(ref, mess.Claimed)
+		theirs.heard()
+		h.refuses(other, replaceRef("reply: {re: {ref}, accept: true}", ref), mess.Unknown)
+		h.says(agent, "reply: {re: "+said.Ref+", accept: true}")
+		h.is(ref, mess.Pending)
+		if got := theirs.heard(); !slices.Contains(got, "offer "+ref+" request") {
+			t.Errorf("it was offered: %v", got)
+		}
+		if got := others.heard(); !slices.Contains(got, "message "+ref+" status:pending") {
+			t.Errorf("the one that had it was told: %v", got)
+		}
+		h.refuses(kitchen, replaceRef("status: {re: {ref}, code: in_progress, epoch: 1}", ref), mess.Stale)
+		h.refuses(agent, "reply: {re: "+said.Ref+", accept: true}", mess.Illegal)
+		h.says(garage, replaceRef("status: {re: {ref}, code: claimed}", ref))
+		h.says(garage, replaceRef("status: {re: {ref}, code: in_progress}", ref))
+	})
+}
+
+// A request that is put off is on offer again when its time has come.
+func TestAnAcceptedDelay(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.claimed()
+		h.says(kitchen, replaceRef("suggestion: {re: [{ref}], type: defer, proposed: {not_before: 2h}}", ref))
+		h.says(agent, replaceRef("reply: {re: {ref}, accept: true}", ref))
+		h.is(ref, mess.Pending)
+		h.refuses(kitchen, replaceRef("status: {re: {ref}, code: claimed}", ref), mess.NotReady)
+		ear := h.listens(kitchen, "now")
+		ear.heard()
+		h.after(2*time.Hour + time.Second)
+		if got := ear.heard(); !slices.Contains(got, "offer "+ref+" request") {
+			t.Errorf("after that time: %v", got)
+		}
+		h.says(kitchen, replaceRef("status: {re: {ref}, code: claimed}", ref))
+	})
+}
+
+// What is not accepted, cannot be carried out or comes too late changes nothing.
+func TestSuggestionsThatAreNotCarriedOut(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.claimed()
+		say := func(text string) string { return replaceRef(text, ref) }
+		for _, kind := range []string{"merge", "split"} {
+			h.refuses(kitchen, say("suggestion: {re: [{ref}], type: "+kind+", proposed: {combined_intent: both}}"), mess.Invalid, "does not carry out")
+		}
+		h.refuses(kitchen, say("suggestion: {re: [{ref}], type: delegate, proposed: 3}"), mess.Invalid, "executor")
+		h.refuses(kitchen, say("suggestion: {re: [{ref}], type: defer, proposed: tomorrow}"), mess.Invalid, "not_before")
+		h.refuses(agent, say("reply: {re: {ref}, accept: true}"), mess.Illegal, "no such suggestion")
+		one := h.says(kitchen, say("suggestion: {re: [{ref}], type: delegate, proposed: nobody}")).Ref
+		h.says(kitchen, say("suggestion: {re: [{ref}], type: defer, proposed: 1h}"))
+		h.refuses(agent, say("reply: {re: {ref}, accept: true}"), mess.Conflict, "more than one")
+		h.refuses(agent, "reply: {re: "+one+", accept: true}", mess.NotReady, "nobody")
+		h.says(agent, "reply: {re: "+one+", accept: false}")
+		h.is(ref, mess.Claimed)
+		h.says(kitchen, say("status: {re: {ref}, code: in_progress}"))
+		h.refuses(agent, say("reply: {re: {ref}, accept: true}"), mess.Illegal, "begun")
+		h.is(ref, mess.InProgress)
+		h.says(kitchen, say("suggestion: {re: [{ref}], type: alternative, proposed: look closer}"))
+		h.says(kitchen, say("status: {re: {ref}, code: completed}"))
+		h.refuses(agent, say("reply: {re: {ref}, accept: true}"), mess.Illegal)
+	})
+}
+
+// A requester may say that another request takes the place of one, wherever legal says
+// so. What has begun is cancelled first.
+func TestARequesterSupersedes(t *testing.T) {
+	inHouse(t, func(h *house) {
+		text := "status: {re: {ref}, code: superseded, superseded_by: other, reason: replace}"
+		for _, steps := range [][]string{nil, {"claimed"}} {
+			h.registers(kitchen, "x")
+			ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
+			for _, code := range steps {
+				h.says(kitchen, replaceRef("status: {re: {ref}, code: "+code+"}", ref))
+			}
+			h.refuses(garage, replaceRef("status: {re: {ref}, code: superseded, superseded_by: x}", ref), mess.Unknown)
+			h.says(agent, replaceRef(text, ref))
+			h.is(ref, mess.Superseded)
+			h.says(agent, replaceRef(text, ref))
+			if len(steps) > 0 {
+				h.refuses(kitchen, replaceRef("status: {re: {ref}, code: in_progress}", ref), mess.Illegal)
+			}
+		}
+		ref := h.claimed()
+		h.says(kitchen, replaceRef("status: {re: {ref}, code: in_progress}", ref))
+		h.refuses(garage, replaceRef(text, ref), mess.Unknown)
+		ear := h.listens(kitchen, "now")
+		h.says(agent, replaceRef(text, ref))
+		h.is(ref, mess.InProgress)
+		if got := ear.heard(); !slices.Contains(got, "message "+ref+" cancel") {
+			t.Errorf("its executor was told: %v", got)
+		}
+		h.says(kitchen, replaceRef("status: {re: {ref}, code: cancelled}", ref))
+		h.is(ref, mess.Cancelled)
+		r := h.refuses(agent, replaceRef(text, ref), mess.Illegal)
+		if slices.Contains(r.Legal, mess.Superseded) {
+			t.Errorf("legal: %v", r.Legal)
+		}
+	})
+}
+
+// Who registers a capability may describe it; the catalogue has the last word.
+func TestARegisteredCapabilityIsDescribed(t *testing.T) {
+	cfg := exchange.DefaultConfig()
+	cfg.Catalogue = []exchange.Definition{{ID: "take-photo", Description: "Take a photo", Tags: []string{"visual"}}}
+	inHouseOver(t, exchange.NewMemory(), cfg, func(h *house) {
+		h.registers(kitchen, "water-plants: {description: Water the plants, tags: [garden, physical]}, take-photo: {description: mine, tags: [odd]}")
+		h.registers(garage, "water-plants")
+		if got := h.x.Capabilities([]string{"garden"}); len(got) != 1 || got[0].ID != "water-plants" || got[0].Description != "Water the plants" {
+			t.Errorf("%+v", got)
+		}
+		if got := h.x.Capabilities([]string{"visual"}); len(got) != 1 || got[0].Description != "Take a photo" {
+			t.Errorf("%+v", got)
+		}
+		if got := h.x.Capabilities([]string{"odd"}); len(got) != 0 {
+			t.Errorf("%+v", got)
+		}
+		h.refuses(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [{x: {description: "+strings.Repeat("x", 300)+"}}]}}", mess.Invalid, "description")
+	})
+}

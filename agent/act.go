@@ -119,6 +119,7 @@ func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Tim
 		_, err := t.a.send(ctx, t.message(&mess.Status{
 			Code: mess.InProgress, Instance: t.boot, ActionHash: plan.Digest(),
 			Estimate: mess.DurationOf(t.a.estimate(plan)), Extra: mess.Object{{Key: "effect", Value: string(plan.Effect)}},
+			Completed: anyList(t.steps.done), Remaining: anyList(t.steps.left),
 		}))
 		if unheard && errors.Is(err, mess.NotReady) {
 			err = fmt.Errorf("%w: %w", errTooLate, err)

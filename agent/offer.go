@@ -33,6 +33,7 @@ type task struct {
 	ended     time.Time              // when what came of it was known; zero before
 	past      *past                  // what is done, where only a watch is left; nil else
 	before    time.Time              // when an earlier run has begun what goes on by itself; zero for nothing
+	steps     steps                  // how far a plan with steps is
 	began     time.Time              // when the world was first touched or looked at; zero before, and after a restart
 
 	// Guarded by Agent.mu.

@@ -39,6 +39,7 @@ func (t *task) judgeAll(ctx context.Context, plan capabilities.Plan) (gate.Verdi
 // performSteps carries out a plan with steps: the exchange is asked and the intent
 // written for all of it, and each step passes the gate by itself.
 func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
+	t.steps = steps{left: summaries(plan.Steps)}
 	asked, err := t.start(ctx, plan)
 	if err != nil {
 		return err
@@ -68,6 +69,9 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 		if r.err == nil {
 			did = append(did, step)
 		}
+		if !apart {
+			t.tellSteps(ctx, all.done, plan.Steps[i+1:])
+		}
 		if r.err != nil && !apart && (ctx.Err() != nil || plan.Capability == capabilities.Several) {
 			for _, rest := range plan.Steps[i+1:] { // what comes behind may depend on it
 				all.left = append(all.left, rest.Summary)
@@ -86,6 +90,39 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 	}
 	t.finish(ctx, func() {}, plan, all)
 	return nil
+}
+
+// steps are those of a plan, in words, as its requester is told of them.
+type steps struct {
+	done, left []string
+	told       time.Time // when they were told last
+}
+
+func summaries(plans []capabilities.Plan) (list []string) {
+	for _, p := range plans {
+		list = append(list, p.Summary)
+	}
+	return list
+}
+
+// tellSteps says which steps are done and which are left, where another one comes. It
+// keeps no step waiting for long, and is not said again if it does not get through.
+func (t *task) tellSteps(ctx context.Context, done []string, left []capabilities.Plan) {
+	t.steps.done, t.steps.left = done, summaries(left)
+	now := t.a.now()
+	if len(left) == 0 || left[0].After == 0 && now.Sub(t.began) < progressEvery {
+		return
+	}
+	if now.Sub(t.steps.told) < progressEvery {
+		return
+	}
+	t.steps.told = now
+	ctx, cancel := context.WithTimeout(ctx, progressEvery)
+	defer cancel()
+	s := &mess.Status{Code: mess.InProgress, Message: left[0].Summary, Completed: anyList(t.steps.done), Remaining: anyList(t.steps.left)}
+	if _, err := t.a.send(ctx, t.message(s)); err != nil {
+		t.a.log.Debug("steps not told", "ref", t.ref, "err", err)
+	}
 }
 
 // step carries out one step.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -307,4 +308,31 @@ func TestOneOrderForManyDevices(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A plan with steps tells how far it is: which steps are done, and which are left.
+func TestStepsAreTold(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.with("second", &lamp{}, nil)
+		h.with("third", &lamp{}, nil)
+		later, last := step("second", true), step("third", true)
+		later.After, last.After = 2*time.Second, 2*time.Second
+		plan := several(capabilities.Several, step("porch-lamp", true), later, last)
+		h.words["all on"] = capabilities.Outcome{Plan: &plan}
+	}, func(h *house) {
+		ref := h.says(claude, `request: {intent: "all on"}`)
+		time.Sleep(10 * time.Second) // fake time
+		h.is(ref, mess.Completed)
+		var told []string
+		for _, m := range h.thread(ref).Messages {
+			for _, item := range m.Items {
+				if s, ok := item.(*mess.Status); ok && s.Code == mess.InProgress {
+					told = append(told, fmt.Sprint(len(s.Completed), "+", len(s.Remaining)))
+				}
+			}
+		}
+		if got := strings.Join(slices.Compact(told), " "); got != "0+3 1+2 2+1" {
+			t.Errorf("told %q, want all left first, and the last one at last", got)
+		}
+	})
 }

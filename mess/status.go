@@ -33,8 +33,8 @@ type Status struct {
 	Consequences string `mess:"consequences"` // needs_confirmation
 	Reversible   *bool  `mess:"reversible"`   // needs_confirmation
 
-	Completed []any `mess:"completed"` // partial
-	Remaining []any `mess:"remaining"` // partial
+	Completed []any `mess:"completed"` // partial, and steps of a plan that runs
+	Remaining []any `mess:"remaining"` // partial, and steps of a plan that runs
 
 	Recoverable *bool  `mess:"recoverable"` // failed
 	Suggestion  string `mess:"suggestion"`  // failed

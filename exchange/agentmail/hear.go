@@ -136,6 +136,10 @@ func (u *StatusUpdate) status(now time.Time) *mess.Status {
 	if p := u.Progress; p != nil {
 		s.ProgressPct = p.Percentage
 		s.Message = cmp.Or(s.Message, p.CurrentStep)
+		s.Completed, s.Remaining = listOf(p.CompletedSteps), listOf(p.RemainingSteps)
+		if p.CurrentStep != "" && len(s.Remaining) > 0 {
+			s.Remaining = append([]any{p.CurrentStep}, s.Remaining...)
+		}
 		if at, err := p.EstimatedCompletion.Time(); err == nil && at.After(now) {
 			s.Estimate = mess.DurationOf(at.Sub(now).Round(time.Second))
 		}
@@ -144,6 +148,13 @@ func (u *StatusUpdate) status(now time.Time) *mess.Status {
 		s.Partial = u.Metrics
 	}
 	return s
+}
+
+func listOf(words []string) (list []any) {
+	for _, w := range words {
+		list = append(list, w)
+	}
+	return list
 }
 
 // joined is a list of anything as text.

@@ -145,7 +145,11 @@ func (t Told) progress(s *mess.Status, carried mess.Object) Body {
 		kind = "unblocker"
 	}
 	u := t.update(kind, summary, carried)
-	u.Progress = &Progress{CurrentStep: s.Message, Percentage: s.ProgressPct}
+	u.Progress = &Progress{CurrentStep: s.Message, Percentage: s.ProgressPct, CompletedSteps: lines(s.Completed)}
+	if left := lines(s.Remaining); len(left) > 0 {
+		u.Progress.CurrentStep = cmp.Or(s.Message, left[0])
+		u.Progress.RemainingSteps, u.NextMilestone = left[1:], left[min(1, len(left)-1)]
+	}
 	if s.Code == mess.Claimed && s.ProgressPct == nil {
 		u.Progress.Percentage = new(0.0)
 	}
@@ -166,6 +170,14 @@ func (t Told) Aside(from, ref string, s *mess.Status) Body {
 		summary += " (" + why + ")"
 	}
 	return t.update("progress", summary+"; the task has not ended", t.with(mess.Object{{Key: "ref", Value: ref}}, TypeTaskCompletion))
+}
+
+// lines are things of a list in words.
+func lines(list []any) (words []string) {
+	for _, one := range list {
+		words = append(words, joined([]any{one}))
+	}
+	return words
 }
 
 func (t Told) blocker(code mess.Code, why []string, carried mess.Object) Body {

@@ -186,6 +186,9 @@ func (c *TaskCompletion) items() []mess.Item {
 	if len(c.TestResults) > 0 {
 		facts = append(facts, mess.Field{Key: "test_results", Value: c.TestResults})
 	}
+	if v, ok := c.Metadata.Get(criteriaKey); ok {
+		r.Extra = r.Extra.Set(criteriaKey, v)
+	}
 	if len(facts) > 0 {
 		r.Content = append(r.Content, mess.Entry{Type: "structured", Value: facts})
 	}

@@ -59,6 +59,9 @@ func (t *TaskAssignment) Request(known func(string) bool) (mess.Request, error) 
 				r.Context = append(r.Context, mess.TextEntry(text))
 			}
 		}
+		if list := t.Specification.AcceptanceCriteria; len(list) > 0 {
+			own = append(own, mess.Field{Key: criteriaKey, Value: list})
+		}
 	}
 	own = append(own, t.needs(&r, known)...)
 	if len(t.FilePatterns) > 0 {

@@ -15,6 +15,9 @@ type Told struct {
 	To      string    // who has given it
 	Now     time.Time // from which a length of time counts
 	Blocked bool      // what was said before it waits for something
+
+	Criteria []string // acceptance criteria of the task
+	Unused   []string // members of the assignment that the exchange does not use
 }
 
 // companion marks a message that goes with another one, which says all.
@@ -126,7 +129,7 @@ func (t Told) with(carried mess.Object, of Type) mess.Object {
 func metadata(carried mess.Object) mess.Object { return mess.Object{{Key: messKey, Value: carried}} }
 
 func (t Told) update(kind, summary string, carried mess.Object) *StatusUpdate {
-	return &StatusUpdate{TaskID: t.Task, UpdateType: kind, Summary: summary, Blockers: []any{}, Metadata: metadata(carried)}
+	return &StatusUpdate{TaskID: t.Task, UpdateType: kind, Summary: summary, Blockers: []any{}, Metadata: t.unused(metadata(carried))}
 }
 
 func (t Told) progress(s *mess.Status, carried mess.Object) Body {
@@ -211,10 +214,12 @@ func (t Told) done(s *mess.Status, r *mess.Response, carried mess.Object) Body {
 }
 
 func (t Told) end(status string, s *mess.Status, r *mess.Response, carried mess.Object) *TaskCompletion {
-	return &TaskCompletion{
+	c := &TaskCompletion{
 		TaskID: t.Task, Status: status, Summary: summary(s, r), FilesModified: []string{}, TestResults: mess.Object{}, Errors: []any{},
-		Metadata: metadata(carried),
+		Metadata: t.unused(metadata(carried)),
 	}
+	t.judge(c, r)
+	return c
 }
 
 // blockedEnd is an end with nothing, or nobody knows what, done.

@@ -112,7 +112,7 @@ func (d *Door) message(ctx context.Context, l letter, m agentmail.Message) (rece
 	case *agentmail.CoordinationRequest:
 		return d.coordinate(ctx, l, m, b)
 	case *agentmail.FileReservation:
-		return d.reserve(l.from, m, b)
+		return d.reserve(ctx, l.from, m, b)
 	case *agentmail.TaskCompletion:
 		return d.completed(l.from, b)
 	case *agentmail.ErrorReport:
@@ -167,10 +167,14 @@ func (d *Door) assigned(ctx context.Context, l letter, m agentmail.Message, a *a
 	if err != nil {
 		return receipt{}, err
 	}
+	d.noteReservations(ctx, l.from, a.TaskID)
 	d.look(ack.Ref)
 	d.log.Info("task by mail", "ref", ack.Ref, "by", l.from.name, "intent", req.Intent)
 	r, err := d.receipt(ctx, ack.Ref, a.TaskID)
 	r.Note = note
+	if _, unused := agentmail.Kept(req); len(unused) > 0 {
+		r.Note = strings.TrimPrefix(r.Note+"; not used: "+strings.Join(unused, ", "), "; ")
+	}
 	return r, err
 }
 
@@ -253,18 +257,26 @@ func (d *Door) coordinate(ctx context.Context, l letter, m agentmail.Message, c 
 		return d.speak(ctx, l, m, ref, *t, items)
 	case agentmail.InReplyTo(c) != "": // which is never answered, or there would be no end
 		d.log.Info("coordination answered", "by", l.from.name, "topic", short(c.Topic))
+		if t != nil {
+			d.noteIn(ctx, l.from, ref, m.MessageID, "coordination", mess.Object{{Key: "in_reply_to", Value: agentmail.InReplyTo(c)}, {Key: "topic", Value: c.Topic}})
+		}
 		return receipt{Note: "noted"}, nil
 	case c.RequestType == "handoff":
 		return receipt{}, no(codeUnsupported, "work is taken over as a task_assignment; send one")
 	case len(c.SharedResources) > 0:
-		return d.share(l.from, m, c)
+		return d.share(ctx, l.from, m, c)
 	case t != nil:
+		d.noteIn(ctx, l.from, ref, m.MessageID, "coordination", mess.Object{{Key: "request_type", Value: c.RequestType}, {Key: "topic", Value: c.Topic}})
 		d.again(ref)
-		return d.receipt(ctx, ref, t.ID)
+		r, err := d.receipt(ctx, ref, t.ID)
+		if r.Note = strings.TrimPrefix(notUsed(c), "; "); err == nil && r.Note != "" {
+			err = d.answer(l.from, m, r.Note)
+		}
+		return r, err
 	case id != "":
 		return receipt{}, no(codeUnknownTask, "there is no task %q of %s that runs here", id, l.from.name)
 	}
-	return receipt{}, d.answer(l.from, m, d.overview(ctx, l.from))
+	return receipt{}, d.answer(l.from, m, d.overview(ctx, l.from)+notUsed(c))
 }
 
 // again has told once more how a task stands.

@@ -157,6 +157,7 @@ func question(m mess.Message, e entry) asked {
 // told is what the bodies of a message have in common.
 func told(th exchange.Thread, t *task, i int) agentmail.Told {
 	out := agentmail.Told{Task: t.ID, To: t.Peer, Blocked: t.Waits}
+	out.Criteria, out.Unused = agentmail.Kept(th.Request())
 	out.Now, _ = th.Messages[i].Received.Time()
 	for _, m := range th.Messages[:i] {
 		for _, item := range m.Items {

@@ -19,7 +19,9 @@ func TestAcceptanceCriteriaAndUnusedFields(t *testing.T) {
 	if code != 202 || !strings.Contains(text, "not used: estimated_duration_minutes") {
 		t.Fatal(code, text)
 	}
-	h.fetches(orchestrator, func(all []agentmail.Message) bool { return len(all) > 0 && strings.Contains(asText(t, all[len(all)-1]), "begun") })
+	h.fetches(orchestrator, func(all []agentmail.Message) bool {
+		return len(all) > 0 && strings.Contains(asText(t, all[len(all)-1]), "begun")
+	})
 	h.about(refIn(text), `[{status: {code: completed}}, {response: {content: [done], acceptance_criteria: [{criterion: it is clean, met: true}]}}]`)
 	all := h.fetches(orchestrator, ends)
 	c := all[len(all)-1].Body.(*agentmail.TaskCompletion)

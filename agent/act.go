@@ -212,6 +212,9 @@ func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan,
 		pass.Cut()
 	}
 	idle(r.err)
+	if plan.Actuates() && (pass.Unanswered() || mayAct(r.err)) {
+		t.mayActLate(plan, &r)
+	}
 	done()
 	_ = g.Wait() // it returns nil, and nothing is said after the end
 	kind, _ := t.blame(context.Cause(ctx), r)

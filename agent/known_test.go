@@ -173,6 +173,21 @@ func TestADeviceOverHTTPThatActsLate(t *testing.T) {
 	if on, orders := p.seen(); !on || orders != 1 || x.Offered(ref, "ana") {
 		t.Errorf("on=%t after %d orders, offered to a person: %t", on, orders, x.Offered(ref, "ana"))
 	}
+	seen := false
+	for deadline := time.Now().Add(time.Minute); !seen && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if now, err = x.Thread(t.Context(), person, ref); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range now.Messages {
+			for _, item := range m.Items {
+				s, ok := item.(*mess.Status)
+				seen = seen || ok && s.Reason != nil && s.Reason.Type == "late_act" && strings.Contains(s.Reason.Detail, "desk-lamp reads back as on")
+			}
+		}
+	}
+	if !seen || now.Status != mess.Failed {
+		t.Errorf("%s; the late act is in the thread: %t", now.Status, seen)
+	}
 }
 
 // What is told to be on again is switched off when its first time is over, and that is

@@ -1,9 +1,13 @@
 package agent_test
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
 )
@@ -75,6 +79,121 @@ func TestReportsGetThroughOneByOne(t *testing.T) {
 		h.after(2 * tasks * time.Second)
 		for _, ref := range refs {
 			h.is(ref, mess.Completed)
+		}
+	})
+}
+
+// mute is a lamp that never answers the first command.
+type mute struct {
+	desk
+	told bool
+}
+
+func (m *mute) Switch(ctx context.Context, on bool) error {
+	if m.told {
+		return m.desk.Switch(ctx, on)
+	}
+	m.told = true
+	m.note("on")
+	<-ctx.Done()
+	return drivers.Unanswered(context.Cause(ctx))
+}
+
+// lateActs are the reports of late acts in a thread.
+func (h *house) lateActs(ref string) (list []mess.Status) {
+	for _, m := range h.thread(ref).Messages {
+		for _, item := range m.Items {
+			if s, ok := item.(*mess.Status); ok && s.Reason != nil && s.Reason.Type == "late_act" {
+				list = append(list, *s)
+			}
+		}
+	}
+	return list
+}
+
+// The end of a command that the device has not answered says that it may still act, and
+// how to check that. What the device does in the minute after that is added to the thread,
+// and nothing that this program has told it, or that comes later.
+func TestAnUnansweredCommand(t *testing.T) {
+	for name, c := range map[string]struct {
+		after time.Duration // when it acts
+		ours  bool          // since another request wants it
+		away  bool          // the exchange is, meanwhile
+		want  int
+	}{
+		"at once":               {after: 200 * time.Millisecond, want: 1},
+		"a moment later":        {after: 4300 * time.Millisecond, want: 1},
+		"never":                 {after: 0},
+		"much later":            {after: 2 * time.Minute},
+		"another request":       {after: 4300 * time.Millisecond, ours: true},
+		"the exchange was away": {after: 200 * time.Millisecond, away: true, want: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &mute{desk: desk{safe: "keep"}}
+			inHouseWith(t, func(h *house) {
+				h.withDesk(&d.desk, true)
+				h.more[0] = agent.Device{Name: "desk-lamp", Label: "desk lamp", Driver: d}
+				h.cfg.Jitter = func(time.Duration) time.Duration { return 500 * time.Millisecond }
+			}, func(h *house) {
+				ref := h.says(claude, "request: {intent: the desk lamp}")
+				h.after(2 * time.Second)
+				h.says(claude, "cancel: {re: "+ref+"}")
+				s := h.is(ref, mess.Cancelled)
+				if want := "cancelled midway; it read back as off just now, and may still act"; s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, want) {
+					t.Errorf("%+v, want %q", s.Reason, want)
+				}
+				if want := `in 1m0s ask "is the desk lamp on?"; a late act that is seen until then is added here`; !strings.Contains(s.Suggestion, want) {
+					t.Errorf("suggestion %q, want %q", s.Suggestion, want)
+				}
+				if c.away {
+					h.line.cutIt(true)
+				}
+				h.after(c.after)
+				switch {
+				case c.ours:
+					h.is(h.says(claude, "request: {intent: the desk lamp}"), mess.Completed)
+				case c.after > 0:
+					d.set(func(l *lamp) { l.on = true })
+				}
+				h.after(10 * time.Second)
+				if c.away {
+					h.line.cutIt(false)
+					h.after(10 * time.Second)
+				}
+				h.after(time.Minute)
+				h.is(ref, mess.Cancelled)
+				list := h.lateActs(ref)
+				if len(list) != c.want {
+					t.Fatalf("%d late acts in the thread, want %d: %+v", len(list), c.want, list)
+				}
+				if c.want > 0 && (list[0].Evidence != mess.ReadBack || list[0].Reason.Effect != mess.EffectPartial ||
+					!strings.Contains(list[0].Reason.Detail, "desk-lamp reads back as on 1s after the end") && !strings.Contains(list[0].Reason.Detail, "desk-lamp reads back as on 5s after the end")) {
+					t.Errorf("%+v %+v", list[0], list[0].Reason)
+				}
+			})
+		})
+	}
+}
+
+// A command that the device has not answered, and that reads back as done, is completed
+// with a note.
+func TestAnUnansweredCommandThatIsSeen(t *testing.T) {
+	d := &desk{safe: "keep"}
+	d.broken = drivers.Unanswered(errors.New("no answer"))
+	d.on = true
+	inHouseWith(t, func(h *house) { h.withDesk(d, true) }, func(h *house) {
+		ref := h.says(claude, "request: {intent: the desk lamp}")
+		h.after(time.Second)
+		if s := h.is(ref, mess.Completed); s.Evidence != mess.ReadBack {
+			t.Errorf("evidence %s", s.Evidence)
+		}
+		h.answers(ref, "the device has not answered the command, which may still arrive")
+		d.set(func(l *lamp) { l.on = false }) // a hand
+		h.after(3 * time.Second)
+		d.set(func(l *lamp) { l.on = true })
+		h.after(3 * time.Second)
+		if s := h.is(ref, mess.Completed); !strings.Contains(s.Message, "desk-lamp reads back as on ") {
+			t.Errorf("the late act is not in the thread: %+v", s)
 		}
 	})
 }

@@ -43,6 +43,8 @@ type task struct {
 	early   error                   // why following ends that has not begun yet; nil: it does not
 	offered *mess.Request           // it was offered again meanwhile
 	dropped bool                    // it was given up without a word
+	lates   []late                  // commands that may still arrive when it has ended
+	code    mess.Code               // in which it has ended
 }
 
 // maxInbox is how many messages may wait for a thread that does not listen.

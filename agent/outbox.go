@@ -20,6 +20,7 @@ func (t *task) report(ctx context.Context, s *mess.Status, r *mess.Response) {
 	}
 	t.remember(s)
 	t.doubt(s)
+	t.code = s.Code
 	t.keep(ctx, t.message(items...))
 	if s.Code == mess.Failed {
 		t.a.log.Warn("failed", "ref", t.ref, "err", s.Reason.Detail)

@@ -43,8 +43,18 @@ func (t *task) finish(ctx context.Context, leave func(), plan capabilities.Plan,
 	t.report(ctx, s, t.response(plan, r, images, trouble))
 }
 
-// judge is the status in which a plan ends.
+// judge is the status in which a plan ends. Where a command may still arrive, it says how
+// to check that.
 func (t *task) judge(ctx context.Context, plan capabilities.Plan, r result) *mess.Status {
+	s := t.statusOf(ctx, plan, r)
+	if r.late && s.Code != mess.Completed {
+		s.Suggestion = t.howToCheck()
+	}
+	return helped(r, s)
+}
+
+// statusOf is how a plan ends.
+func (t *task) statusOf(ctx context.Context, plan capabilities.Plan, r result) *mess.Status {
 	cause := context.Cause(ctx)
 	kind, detail := t.blame(cause, r)
 	effect := r.effect
@@ -67,19 +77,19 @@ func (t *task) judge(ctx context.Context, plan capabilities.Plan, r result) *mes
 		s.Completed, s.Remaining = anyList(r.done), anyList(r.left)
 		return s
 	case len(r.done) > 0:
-		return helped(r, &mess.Status{
+		return &mess.Status{
 			Code: mess.Partial, Evidence: evidenceOf(effect, r.evidence), Completed: anyList(r.done), Remaining: anyList(r.left),
 			Reason: &mess.Reason{Type: kind, Detail: detail, Effect: effect},
-		})
+		}
 	}
 	s := failed(kind, detail, effect, plan)
 	s.Evidence = evidenceOf(effect, r.evidence)
-	return helped(r, s)
+	return s
 }
 
 // helped adds what a person should do.
 func helped(r result, s *mess.Status) *mess.Status {
-	if help, ok := errors.AsType[*drivers.HelpError](r.err); ok {
+	if help, ok := errors.AsType[*drivers.HelpError](r.err); ok && (s.Code == mess.Partial || s.Code == mess.Failed) {
 		s.Suggestion = help.Help
 	}
 	return s
@@ -103,11 +113,11 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 	if r.err != nil {
 		detail = r.err.Error()
 	}
-	midway := "" // what is added to the name of a stop from outside
-	if r.err != nil && !errors.Is(r.err, cause) && !errors.Is(r.err, context.Canceled) {
-		midway = ": " + detail
-	}
+	midway := beside(r.err, cause) // what is added to the name of a stop from outside
 	rest := tally(r)
+	if r.late && !strings.Contains(detail+rest, "may still") {
+		rest += "; it may still act"
+	}
 	midway, detail = midway+rest, detail+rest
 	no, refused := errors.AsType[*gate.Refusal](r.err)
 	_, late := errors.AsType[*gate.TimeoutError](r.err)
@@ -151,6 +161,21 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 	return "device", detail
 }
 
+// beside is what an error says beside its cause.
+func beside(err, cause error) string {
+	if !errors.Is(err, cause) {
+		cause = context.Canceled
+	}
+	switch {
+	case err == nil:
+		return ""
+	case !errors.Is(err, cause):
+		return ": " + err.Error()
+	}
+	_, more, _ := strings.Cut(err.Error(), cause.Error())
+	return more
+}
+
 // tally is what was done and what was not, of a task that can end half done. What
 // was begun is not among what was not done.
 func tally(r result) string {
@@ -174,7 +199,7 @@ func tally(r result) string {
 
 // failed is the end of what was not done, or not known to be.
 func failed(kind, detail string, effect mess.Effect, plan capabilities.Plan) *mess.Status {
-	again := effect == mess.EffectNone || plan.Effect == capabilities.Idempotent || plan.Effect == capabilities.Query
+	again := effect == mess.EffectNone || plan.Repeatable()
 	s := &mess.Status{
 		Code: mess.Failed, Reason: &mess.Reason{Type: kind, Detail: detail, Effect: effect}, Recoverable: recoverable(mess.Failed, again),
 		Evidence: evidenceOf(effect, ""),

@@ -125,8 +125,9 @@ func (a *Agent) dispatch(ctx context.Context) error {
 			}
 			running++
 			g.Go(func() error {
-				defer func() { ends <- struct{}{} }()
 				a.workOn(ctx, t)
+				ends <- struct{}{}
+				a.watchLate(ctx, t)
 				return nil
 			})
 		}

@@ -173,6 +173,7 @@ func (r *result) add(step capabilities.Plan, one result) {
 		r.facts = r.facts.Set("steps", append(steps, one.facts))
 	}
 	r.images = append(r.images, one.images...)
+	r.late = r.late || one.late
 	if failed, _ := r.err.(stepErrors); one.notes != "" && (one.err == nil || len(failed) <= maxTold) {
 		r.note("%s", one.notes)
 	}

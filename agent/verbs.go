@@ -29,6 +29,8 @@ type result struct {
 	goesOn   bool          // the program ends, and the device goes on by itself: the next run follows it
 	rests    bool          // it was broken off, and the device says that it stands still
 	roams    bool          // it was broken off, and nobody knows whether the device still moves
+	late     bool          // the device has not answered the command, which may still arrive
+	sight    sight         // how the device was at the last look
 	notes    string        // what else the requester should know
 	yes      *bool         // the answer where yes or no was asked for
 }

@@ -49,6 +49,17 @@ type Plan struct {
 // itself.
 func (p Plan) Actuates() bool { return p.Effect != Query || p.Command.acts() }
 
+// Repeatable reports whether carrying out the plan twice changes no more than once does.
+// A repetition of what acts for a time begins that time anew.
+func (p Plan) Repeatable() bool {
+	for _, step := range p.Each() {
+		if step.Actuates() && (step.Effect != Idempotent || step.For > 0) {
+			return false
+		}
+	}
+	return true
+}
+
 // Command is what an executor does with a device; each stands for one verb of
 // package drivers.
 type Command string

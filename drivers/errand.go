@@ -141,10 +141,14 @@ func Brake(ctx context.Context, log *slog.Logger, end func(context.Context) erro
 }
 
 // Braked is err of a robot that was stopped for it by Brake, which has ended with stop:
-// where it may set out all the same, with that.
+// where it may set out all the same, with that. One that has stopped has answered all that
+// it was told before.
 func Braked(err, stop error) error {
-	if errors.Is(stop, ErrMayAct) {
+	switch {
+	case errors.Is(stop, ErrMayAct):
 		return fmt.Errorf("%w; %w", err, stop)
+	case stop == nil && errors.Is(err, ErrMayAct):
+		return errors.New(err.Error())
 	}
 	return err
 }

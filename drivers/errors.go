@@ -1,6 +1,9 @@
 package drivers
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // Errors that every driver words for itself and wraps, so that a caller can
 // tell them apart with errors.Is.
@@ -48,6 +51,24 @@ func NotDone(err error) error {
 type notDone struct{ error }
 
 func (e *notDone) Unwrap() []error { return []error{e.error, ErrNothingDone} }
+
+// LateTime is how long a command may still take effect that the device has not answered:
+// a hub waits so long for a device on its radio network.
+const LateTime = time.Minute
+
+// Unanswered is err of a command that the device may have received and has not answered:
+// it is ErrMayAct too. Its text does not say so, as that of NotDone does not. nil stays
+// nil, and so does an error that says that nothing was done.
+func Unanswered(err error) error {
+	if err == nil || errors.Is(err, ErrMayAct) || errors.Is(err, ErrNothingDone) {
+		return err
+	}
+	return &unanswered{err}
+}
+
+type unanswered struct{ error }
+
+func (e *unanswered) Unwrap() []error { return []error{e.error, ErrMayAct} }
 
 // HelpError is a device that does not go on until a person has been there.
 type HelpError struct {

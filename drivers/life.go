@@ -103,6 +103,8 @@ func (l *Life) Told(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() == nil:
 		return l.Named(err)
+	case errors.Is(err, ErrMayAct) && err.Error() == context.Cause(ctx).Error():
+		return Unanswered(l.Ended(ctx))
 	case errors.Is(err, ErrMayAct):
 		return fmt.Errorf("%w; %w", l.Ended(ctx), err)
 	case Stopped(ctx):

@@ -37,9 +37,20 @@ func tracked[T any](ctx context.Context, p *Pass, f func(context.Context) (T, er
 	case refused, untouched(err):
 		p.dev.left = p.dev.left && before
 	case errors.Is(err, drivers.ErrMayAct):
-		p.g.stopAgain(p.dev)
+		p.unanswered = true
+		if c := p.order.Command; c != capabilities.Pause && c != capabilities.Resume { // a stop would end what they leave
+			p.g.stopAgain(p.dev)
+		}
 	}
 	return v, err
+}
+
+// Unanswered reports whether the device has not answered a command of this pass, and may
+// carry it out yet.
+func (p *Pass) Unanswered() bool {
+	p.g.mu.Lock()
+	defer p.g.mu.Unlock()
+	return p.unanswered
 }
 
 // stopAgain has what may still be moving be told to stop until it says that it stands,

@@ -21,6 +21,8 @@ type Pass struct {
 	asked moment // when the permission was asked for
 	again func(context.Context) (time.Time, error)
 
+	unanswered bool // the device has not answered a command; guarded by Gate.mu
+
 	left sync.Once
 }
 

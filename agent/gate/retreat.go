@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
@@ -21,7 +22,13 @@ func (p *Pass) Retreat(ctx context.Context, s drivers.Switch, on bool) error {
 		if no != nil {
 			return struct{}{}, no
 		}
-		return struct{}{}, s.Switch(ctx, on)
+		err := s.Switch(ctx, on)
+		if err == nil || errors.Is(err, drivers.ErrMayAct) { // it has answered all, or says that it has not
+			p.g.mu.Lock()
+			p.unanswered = err != nil
+			p.g.mu.Unlock()
+		}
+		return struct{}{}, err
 	})
 	if err == nil && !on {
 		p.g.disarm(p.dev)

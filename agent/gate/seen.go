@@ -26,6 +26,13 @@ func (g *Gate) Seen(name string) []Seen {
 	return nil
 }
 
+// Acts is how often this program has begun or ended to make a device act.
+func (g *Gate) Acts(name string) uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.device(name).acts
+}
+
 // saw notes readings of a device, in the place of what it said of the same before. acts
 // is how often it had been made to act when it was asked: what was read meanwhile is
 // over. mu is held.

@@ -57,8 +57,9 @@ func (e *entity) travel(ctx context.Context, service string, data map[string]any
 	if err == nil || errors.Is(err, drivers.ErrNothingDone) {
 		return err
 	}
-	stop := e.web.Last(context.WithoutCancel(ctx), e.stopped)
-	if errors.Is(stop, drivers.ErrMayAct) { // it stands, and may set out yet
+	var told error
+	stop := e.web.Last(context.WithoutCancel(ctx), func(ctx context.Context) error { told = e.stopped(ctx); return told })
+	if told == nil && errors.Is(stop, drivers.ErrMayAct) { // it stands, and may set out yet
 		stop, heard = nil, false
 	}
 	return family.Cut(err, heard, stop)

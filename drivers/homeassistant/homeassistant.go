@@ -238,7 +238,7 @@ func (e *entity) call(ctx context.Context, service string, data map[string]any, 
 		return err
 	}
 	if err := e.obeyed(ctx, e.cfg.Timeout, service, is); err != nil {
-		return err
+		return drivers.Unanswered(err)
 	}
 	return e.web.Unanswered(ctx)
 }
@@ -294,6 +294,8 @@ func (e *entity) discreet(err error) error {
 		return err
 	case errors.Is(err, drivers.ErrNothingDone):
 		return drivers.NotDone(errors.New("it says no, in words that hold the code"))
+	case errors.Is(err, drivers.ErrMayAct):
+		return drivers.Unanswered(errors.New("it was told, and has not answered, in words that hold the code"))
 	}
 	return errors.New("it was told, and has a fault, told in words that hold the code")
 }

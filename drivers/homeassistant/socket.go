@@ -216,23 +216,24 @@ func (s *socket) ask(ctx context.Context, kind string, more map[string]any) (jso
 }
 
 // order sends a command that changes something, and waits for its result. One whose
-// caller goes is heard all the same: outlive waits for its answer.
+// caller goes is heard all the same: outlive waits for its answer. The error of one that
+// has no answer is drivers.ErrMayAct.
 func (s *socket) order(ctx context.Context, kind string, more map[string]any, outlive func(end func() (answered bool))) error {
 	if ctx.Err() != nil {
 		return drivers.NotDone(context.Cause(ctx))
 	}
 	id, c, err := s.command(kind, more)
 	if err != nil {
-		return err
+		return unanswered(err)
 	}
 	limit := time.NewTimer(s.limit)
 	select {
 	case r := <-c:
 		limit.Stop()
-		return r.err
+		return unanswered(r.err)
 	case <-limit.C:
 		s.forget(id)
-		return s.silent(kind, errSilent)
+		return drivers.Unanswered(s.silent(kind, errSilent))
 	case <-ctx.Done():
 		outlive(func() (answered bool) {
 			defer limit.Stop()
@@ -244,8 +245,16 @@ func (s *socket) order(ctx context.Context, kind string, more map[string]any, ou
 				return false
 			}
 		})
-		return context.Cause(ctx)
+		return drivers.Unanswered(context.Cause(ctx))
 	}
+}
+
+// unanswered marks the error of an order whose connection has ended.
+func unanswered(err error) error {
+	if errors.Is(err, errGone) {
+		return drivers.Unanswered(err)
+	}
+	return err
 }
 
 // errSilent is an order that was not answered in time.

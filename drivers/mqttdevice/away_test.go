@@ -14,6 +14,7 @@ import (
 	"github.com/mochi-mqtt/server/v2/packets"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/drivertest"
 )
 
 // What is offline is told nothing: the broker or a bridge may keep it.
@@ -199,5 +200,60 @@ func TestTheBrokerRefusesATopic(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal(err)
 		}
+	}
+}
+
+// counter counts how often a broker is told to switch something on.
+type counter struct{ cutter }
+
+func (c *counter) ID() string { return "counter" }
+
+func (c *counter) OnPublish(cl *mochi.Client, p packets.Packet) (packets.Packet, error) {
+	if !cl.Net.Inline && string(p.Payload) == "ON" {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.told++
+	}
+	return p, nil
+}
+
+// A command that the broker does not confirm on a stalled link closes its connection, so
+// the broker does not get it when the link goes on. Its error says that it may act, and so
+// does the next order, once: it came by another connection.
+func TestAStalledPublishIsDropped(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t, nil)
+	c := new(counter)
+	if err := b.AddHook(c, nil); err != nil {
+		t.Fatal(err)
+	}
+	b.device(t, tasmota)
+	link := drivertest.NewLink(t, strings.TrimPrefix(b.address, "mqtt://"))
+	d := started(t, strings.Replace(at("mqtt://"+link.Addr().String(), "tasmota"), "timeout: 1m", "timeout: 1s", 1))
+	if on, err := d.(drivers.SwitchReader).On(t.Context()); on || err != nil {
+		t.Fatal(on, err)
+	}
+	on := make(chan error, 1)
+	s := d.(drivers.Switch)
+	goOn := link.Stall()
+	go func() { on <- s.Switch(t.Context(), true) }()
+	if err := <-on; !errors.Is(err, drivers.ErrMayAct) || errors.Is(err, drivers.ErrNothingDone) {
+		t.Errorf("a command without an answer ends with %v", err)
+	}
+	goOn()
+	err := s.Switch(t.Context(), false)
+	for deadline := time.Now().Add(30 * time.Second); errors.Is(err, drivers.ErrNothingDone) && time.Now().Before(deadline); {
+		err = s.Switch(t.Context(), false) // it connects again
+	}
+	if !errors.Is(err, drivers.ErrMayAct) {
+		t.Errorf("the next order, over another connection: %v", err)
+	}
+	if err := s.Switch(t.Context(), false); err != nil {
+		t.Error(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.told > 0 {
+		t.Error("the stalled command arrived")
 	}
 }

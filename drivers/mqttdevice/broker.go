@@ -2,8 +2,11 @@ package mqttdevice
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -52,13 +55,28 @@ func (p *presence) away(c mqtt.Client, now time.Time, why error) bool {
 	if c.IsConnectionOpen() {
 		return false
 	}
-	if p.lost.IsZero() {
-		p.lost, p.back = now, make(chan struct{})
-	}
+	p.note(now)
 	if p.why == nil || why != errLost {
 		p.why = why
 	}
 	return true
+}
+
+// lose notes that its connection is being closed.
+func (p *presence) lose(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.note(now)
+	if p.why == nil {
+		p.why = errLost
+	}
+}
+
+// note notes since when it is away. mu is held.
+func (p *presence) note(now time.Time) {
+	if p.lost.IsZero() {
+		p.lost, p.back = now, make(chan struct{})
+	}
 }
 
 // is returns what is closed when the broker is back, and nil if it is not away.
@@ -115,6 +133,55 @@ func (l *link) unconfirmed(err error) error {
 		err = gone
 	}
 	return fmt.Errorf("the broker has not confirmed what was sent, and may have it; look at the device: %w", err)
+}
+
+// opened is the connection that was opened last.
+func (l *link) opened() net.Conn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.conn
+}
+
+// giveUp closes the connection of a publish that the broker has not confirmed, with what
+// the kernel has not sent of it: else the broker may get it minutes later. The client
+// connects again by itself.
+func (l *link) giveUp(conn net.Conn) {
+	l.unseen.giveUp(l.now())
+	if conn == nil {
+		return
+	}
+	if conn == l.opened() {
+		l.presence.lose(l.now())
+	}
+	drivers.DropUnsent(conn, true)
+	_ = conn.SetDeadline(time.Unix(1, 0)) // the client closes what fails, and does not notice what others close
+}
+
+// outlive gives a publish whose caller has gone the rest of the timeout to be confirmed.
+// What is sent next over the connection arrives after it.
+func (l *link) outlive(conn net.Conn, t mqtt.Token) {
+	go func() {
+		if !t.WaitTimeout(l.cfg.Timeout) {
+			l.giveUp(conn)
+		}
+	}()
+}
+
+// dial opens a connection for the client's library, and keeps it for reset.
+func (l *link) dial(broker *url.URL, o mqtt.ClientOptions) (conn net.Conn, err error) {
+	d := &net.Dialer{Timeout: l.cfg.Timeout}
+	if broker.Scheme == "tls" {
+		conn, err = tls.DialWithDialer(d, "tcp", broker.Host, o.TLSConfig)
+	} else {
+		conn, err = d.Dial("tcp", broker.Host)
+	}
+	if err != nil {
+		return nil, err // and no *tls.Conn that is nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conn = conn
+	return conn, nil
 }
 
 // forgetful is a store that keeps nothing: a command that was not confirmed is not

@@ -63,10 +63,10 @@ func (d *device) travel(list []Message, position string, to float64) family.Trav
 			if err := d.online(ctx); err != nil {
 				return err
 			}
-			return d.send(ctx, list, values)
+			return d.command(ctx, list, values)
 		},
 		Look: d.place, To: to, Limit: d.template.Cover.limit(), Every: lookEvery, Timeout: 2 * d.cfg.Timeout,
-		Stop: func(ctx context.Context) error { return d.send(ctx, d.template.Cover.Stop, d.values) },
+		Stop: func(ctx context.Context) error { return d.command(ctx, d.template.Cover.Stop, d.values) },
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +31,10 @@ type link struct {
 	inbox    *inbox
 	client   mqtt.Client // since open
 	presence *presence   // since open
+	unseen   unseen
+
+	mu   sync.Mutex
+	conn net.Conn // the last that was opened
 }
 
 const (
@@ -48,6 +54,7 @@ func (l *link) open(ctx context.Context) error {
 		SetUsername(l.cfg.Username).SetPassword(string(l.secret)).SetProtocolVersion(4).
 		SetConnectTimeout(l.cfg.Timeout).SetWriteTimeout(l.cfg.Timeout).SetKeepAlive(keepAlive).
 		SetAutoReconnect(true).SetMaxReconnectInterval(longestPause).SetStore(forgetful{}).
+		SetCustomOpenConnectionFn(l.dial).
 		SetReconnectingHandler(func(c mqtt.Client, o *mqtt.ClientOptions) {
 			there.away(c, l.now(), errLost) // until it listens again
 			o.SetClientID(l.id())           // a broker may yet be clearing away what the last one had
@@ -195,13 +202,22 @@ func (l *link) wait(ctx context.Context, t mqtt.Token) error {
 	}
 }
 
-// send publishes messages, one after the other, none of them retained.
+// send publishes messages, one after the other, none of them retained. It closes the
+// connection of one that the broker does not confirm in time.
 func (l *link) send(ctx context.Context, list []Message, values family.Values) error {
 	for i, m := range list {
 		if gone := l.gone(); gone != nil && i == 0 {
 			return drivers.NotDone(gone)
 		}
-		if err := l.wait(ctx, l.client.Publish(values.Text(m.Topic), atLeastOnce, false, m.payload(values))); err != nil {
+		conn := l.opened()
+		t := l.client.Publish(values.Text(m.Topic), atLeastOnce, false, m.payload(values))
+		switch err := l.wait(ctx, t); {
+		case err == nil:
+		case ctx.Err() != nil:
+			l.outlive(conn, t)
+			return l.unconfirmed(err)
+		default:
+			l.giveUp(conn)
 			return l.unconfirmed(err)
 		}
 	}

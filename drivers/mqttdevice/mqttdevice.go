@@ -42,7 +42,6 @@ type device struct {
 	template Template
 	values   family.Values
 	timed    atomic.Bool // its own timer was set, and stays so until it is undone
-	unseen   unseen
 }
 
 // haltTimes is how many timeouts Start and Halt may take.
@@ -193,25 +192,28 @@ func (d *device) order(ctx context.Context, list []Message, values family.Values
 		}
 	}
 	from := d.inbox.now()
-	if err := d.send(ctx, list, values); err != nil {
-		if !errors.Is(err, drivers.ErrNothingDone) {
-			d.unseen.add(d.now())
-		}
+	if err := d.command(ctx, list, values); err != nil {
 		return err
 	}
 	err := d.obeys(ctx, from, limit, v, so, want)
 	switch {
 	case errors.Is(err, errUntold): // what the broker keeps says so
-		if doubt != nil {
-			return doubt
-		}
-		return nil
+		return doubt
 	case err != nil:
 		d.unseen.add(d.now())
-	default:
-		d.unseen.none()
+		return drivers.Unanswered(err)
 	}
-	return err
+	return d.unseen.none(d.now())
+}
+
+// command sends messages that change the device.
+func (d *device) command(ctx context.Context, list []Message, values family.Values) error {
+	err := d.send(ctx, list, values)
+	if err == nil || errors.Is(err, drivers.ErrNothingDone) {
+		return err
+	}
+	d.unseen.add(d.now())
+	return drivers.Unanswered(err)
 }
 
 // tells reports whether the device tells already what it should.

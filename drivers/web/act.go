@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"sync"
@@ -20,10 +21,6 @@ type late struct {
 	silent bool                     // one has ended without an answer since the last act, and may be done yet
 	ended  time.Time                // when the last one has ended so
 }
-
-// doubtTime is how long what was never answered may be done yet: so long does a hub
-// wait for a device by radio.
-const doubtTime = time.Minute
 
 func (l *late) add(call <-chan struct{}) {
 	l.mu.Lock()
@@ -50,7 +47,7 @@ func (l *late) unsure() { l.silent, l.ended = true, time.Now() }
 func (l *late) doubt() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ended.IsZero() || time.Since(l.ended) > doubtTime {
+	if l.ended.IsZero() || time.Since(l.ended) > drivers.LateTime {
 		return nil
 	}
 	return fmt.Errorf("it has never answered what it was told before: %w", drivers.ErrMayAct)
@@ -136,6 +133,7 @@ func (c *Client) InTurn(ctx context.Context) error {
 type hearing struct {
 	mu         sync.Mutex
 	heard, cut bool
+	conn       net.Conn // set before heard or cut is
 }
 
 func (h *hearing) hear() bool {
@@ -155,11 +153,15 @@ func (h *hearing) spare() bool {
 // act makes a request that changes the device. Before the device can have heard
 // it, the end of ctx is its end. From then on it is only the end of the wait: a
 // device may do what it was told long after who told it has hung up, and after
-// what it is told next, so the call goes on to its answer or the timeout.
+// what it is told next, so the call goes on to its answer or the timeout. An error
+// of a call that was sent and not answered is drivers.ErrMayAct. act resets the
+// connection of such a call, so that the kernel does not go on sending it.
 func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, error) {
 	var h hearing
 	own, end := context.WithTimeoutCause(context.WithoutCancel(ctx), c.cfg.Timeout, errSlow)
 	own = httptrace.WithClientTrace(own, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+		h.conn = got.Conn
+		drivers.DropUnsent(got.Conn, true)
 		if ctx.Err() != nil || !h.hear() {
 			_ = got.Conn.Close() // so nothing is written
 		}
@@ -183,7 +185,7 @@ func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, er
 				end()
 				return err == nil
 			})
-			return nil, context.Cause(ctx)
+			return nil, drivers.Unanswered(context.Cause(ctx))
 		}
 		end()
 		<-done
@@ -192,12 +194,13 @@ func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, er
 		end()
 		switch {
 		case !h.heard:
-			err = drivers.NotDone(err)
+			return nil, drivers.NotDone(err)
 		case errors.Is(context.Cause(own), errSlow):
 			c.Unsure()
 		}
-		return nil, err
+		return nil, drivers.Unanswered(err)
 	}
+	drivers.DropUnsent(h.conn, false)
 	stop := context.AfterFunc(ctx, end)
 	resp.Body = &body{resp.Body, func() { stop(); end() }}
 	return resp, nil

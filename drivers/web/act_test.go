@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/drivertest"
 	"github.com/messkit/messkit/drivers/web"
 )
 
@@ -190,4 +191,34 @@ func TestADoubtThatEnds(t *testing.T) {
 			t.Errorf("after a minute: %v", err)
 		}
 	})
+}
+
+// A command that its caller gives up on a stalled link is not delivered when the link goes
+// on: its connection was reset. Its error says that it may act.
+func TestAStalledCommandIsDropped(t *testing.T) {
+	var did sync.Map
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { did.Store(r.URL.Path, true) }))
+	t.Cleanup(s.Close)
+	link := drivertest.NewLink(t, s.Listener.Addr().String())
+	cfg := web.DefaultConfig()
+	cfg.URL, cfg.Timeout = "http://"+link.Addr().String(), 200*time.Millisecond
+	c, err := web.New(cfg, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	goOn := link.Stall()
+	if _, err := c.Do(t.Context(), web.Call{Method: "PUT", Path: "/stalled", Acts: true}); !errors.Is(err, drivers.ErrMayAct) || errors.Is(err, drivers.ErrNothingDone) {
+		t.Errorf("a command without an answer ends with %v", err)
+	}
+	if _, err := c.Do(t.Context(), web.Call{Path: "/look"}); err == nil || errors.Is(err, drivers.ErrMayAct) {
+		t.Errorf("a question without an answer ends with %v", err)
+	}
+	goOn()
+	deadline := time.Now().Add(30 * time.Second)
+	for _, err = c.Do(t.Context(), web.Call{Method: "PUT", Path: "/next", Acts: true}); err != nil && time.Now().Before(deadline); {
+		_, err = c.Do(t.Context(), web.Call{Method: "PUT", Path: "/next", Acts: true})
+	}
+	if _, late := did.Load("/stalled"); late || err != nil {
+		t.Errorf("the stalled command arrived: %t; the next ends with %v", late, err)
+	}
 }

@@ -112,7 +112,8 @@ func (c *Client) Secrets() Secrets { return c.secrets }
 var errSlow = errors.New("timeout")
 
 // Do asks. An error that is drivers.ErrNothingDone says that the device has not
-// heard of it, or has refused it; with any other it may have done it.
+// heard of it, or has refused it; with any other it may have done it. That of a call
+// which acts and was not answered is drivers.ErrMayAct.
 func (c *Client) Do(ctx context.Context, call Call) (Answer, error) {
 	u, err := c.url(call.Path)
 	if err != nil {
@@ -133,6 +134,9 @@ func (c *Client) Do(ctx context.Context, call Call) (Answer, error) {
 	a, err := read(resp, call)
 	if err != nil {
 		return Answer{}, c.explain(ctx, u, call, err)
+	}
+	if resp.StatusCode == http.StatusGatewayTimeout && call.Acts { // a proxy has passed it on
+		return Answer{}, drivers.Unanswered(c.refused(u, resp.StatusCode, a.Body))
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return Answer{}, c.refused(u, resp.StatusCode, a.Body)
@@ -220,6 +224,9 @@ func read(resp *http.Response, call Call) (Answer, error) {
 		limit = AnswerBytes
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
+	if err != nil && call.Acts {
+		err = drivers.Unanswered(err)
+	}
 	if err != nil {
 		return Answer{}, err
 	}
@@ -231,6 +238,14 @@ func read(resp *http.Response, call Call) (Answer, error) {
 
 // explain says which device it was, and of a context that ended why it did.
 func (c *Client) explain(ctx context.Context, u *url.URL, call Call, err error) error {
+	why := c.reason(ctx, u, call, err)
+	if errors.Is(err, drivers.ErrMayAct) {
+		return drivers.Unanswered(why)
+	}
+	return why
+}
+
+func (c *Client) reason(ctx context.Context, u *url.URL, call Call, err error) error {
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	cause := context.Cause(ctx)
 	slow := errors.Is(cause, errSlow) || cause == nil && errors.Is(err, errSlow) // the call's own end, a moment before that of ctx

@@ -316,6 +316,24 @@ var mutants = []mutant{
 	{"left out words loosen a capability", []edit{{
 		"capabilities/ownwords.go", "one.Risk, one.Risks = RiskIrreversible, nil", "_ = one.Risk",
 	}}, "./capabilities TestLoadWordsLeavesOutFiles"},
+	{"a command without an answer ends as if it had one", []edit{{
+		"drivers/web/act.go", "return nil, drivers.Unanswered(err)", "return nil, err",
+	}}, "./drivers/web TestAStalledCommand"},
+	{"a command that was given up goes on in the kernel", []edit{{
+		"drivers/web/act.go", "drivers.DropUnsent(got.Conn, true)", "drivers.DropUnsent(got.Conn, false)",
+	}}, "./drivers/web TestAStalledCommand"},
+	{"a publish that was given up keeps its connection", []edit{{
+		"drivers/mqttdevice/broker.go", "_ = conn.SetDeadline(time.Unix(1, 0))", "_ = time.Unix",
+	}}, "./drivers/mqttdevice TestAStalledPublish"},
+	{"the end does not say that a command may still arrive", []edit{{
+		"agent/act.go", "(pass.Unanswered() || mayAct(r.err))", "false",
+	}}, "./agent TestAnUnanswered"},
+	{"an act after the end is not reported", []edit{{
+		"agent/run.go", "a.watchLate(ctx, t)", "_ = a.watchLate",
+	}}, "./agent TestAnUnanswered"},
+	{"an act of another request counts as a late one", []edit{{
+		"agent/late.go", "is.acts == was.acts && ", "",
+	}}, "./agent TestAnUnanswered"},
 	{"number of a name is an amount", []edit{{
 		"capabilities/numbered.go", "if end == i || x.tokens[i].pause ||", "if true || end == i || x.tokens[i].pause ||",
 	}}, "./capabilities TestNumberAfterNameBelongsToName"},

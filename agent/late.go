@@ -1,0 +1,173 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+)
+
+// late is a command that its device has not answered: it may still arrive when its thread
+// has ended.
+type late struct {
+	plan capabilities.Plan // one step
+	sight
+}
+
+// sight is how a device was when somebody looked.
+type sight struct {
+	known bool   // somebody could look
+	so    bool   // it was as the plan wants it
+	now   string // how it was, in words
+	acts  uint64 // how often this program had made it act (gate.Acts)
+}
+
+// mayActLate notes that a device has not answered the command of a step.
+func (t *task) mayActLate(plan capabilities.Plan, r *result) {
+	if on, known := r.facts.Get("on"); known && plan.Command == capabilities.Toggle { // it toggles to one of both
+		plan.Command, plan.Args = capabilities.SetSwitch, mess.Object{{Key: "on", Value: on}}
+	}
+	r.late, r.sight.acts = true, t.a.gate.Acts(plan.Device)
+	if r.err == nil {
+		r.note("the device has not answered the command, which may still arrive")
+	}
+	t.a.mu.Lock()
+	defer t.a.mu.Unlock()
+	t.lates = append(t.lates, late{plan, r.sight})
+}
+
+// howToCheck says how a requester finds out what has become of commands that were not
+// answered.
+func (t *task) howToCheck() string {
+	t.a.mu.Lock()
+	defer t.a.mu.Unlock()
+	var ask []string
+	for _, l := range t.lates {
+		d := t.a.devices[l.plan.Device]
+		if how := checking(d); !slices.Contains(ask, how) {
+			ask = append(ask, how)
+		}
+	}
+	return fmt.Sprintf("look before retrying: in %v %s; a late act that is seen until then is added here", drivers.LateTime, strings.Join(ask, ", and "))
+}
+
+// checking is how one device is checked.
+func checking(d *device) string {
+	state := ""
+	switch d.Driver.(type) {
+	case drivers.SwitchReader:
+		state = "on"
+	case drivers.OpeningReader:
+		state = "open"
+	case drivers.LockReader:
+		state = "locked"
+	case drivers.DockReader:
+		state = "in its dock"
+	}
+	if state == "" {
+		return fmt.Sprintf("go and look at the %s", d.Label)
+	}
+	return fmt.Sprintf("ask \"is the %s %s?\"", d.Label, state)
+}
+
+// lookLate is the time between two looks for a late act.
+const lookLate = time.Second
+
+// watchLate watches the devices of commands that were not answered for as long as these
+// may still arrive, and adds what it sees to the thread.
+func (a *Agent) watchLate(ctx context.Context, t *task) {
+	a.mu.Lock()
+	lates := t.lates
+	a.mu.Unlock()
+	if len(lates) == 0 || ctx.Err() != nil {
+		return
+	}
+	ended := a.now()
+	var g errgroup.Group
+	for _, l := range lates {
+		g.Go(func() error {
+			if seen := a.seeLate(ctx, l, ended); seen != "" {
+				a.addSeen(ctx, t, l.plan, seen)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // each has added its own
+}
+
+// seeLate watches a device until it acts without a command of this program, and returns
+// what it saw, "" for nothing.
+func (a *Agent) seeLate(ctx context.Context, l late, ended time.Time) string {
+	ctx, cancel := context.WithTimeout(ctx, drivers.LateTime)
+	defer cancel()
+	was := l.sight
+	for wait.For(ctx, lookLate) {
+		is := a.sightOf(ctx, l.plan)
+		if !is.known {
+			continue
+		}
+		if is.acts == was.acts && is.so && !was.so {
+			before := "; it read back as " + was.now + " before"
+			if !was.known {
+				before = ""
+			}
+			return fmt.Sprintf("%s reads back as %s %v after the end%s: the command that it had not answered may have arrived, or a person has acted",
+				l.plan.Device, is.now, a.now().Sub(ended).Round(100*time.Millisecond), before)
+		}
+		was = is
+	}
+	return ""
+}
+
+// sightOf looks whether a device is as the plan wants it.
+func (a *Agent) sightOf(ctx context.Context, plan capabilities.Plan) sight {
+	d := a.devices[plan.Device]
+	acts := a.gate.Acts(plan.Device)
+	read := probeOf(d.Driver, plan)
+	if read == nil {
+		return sight{}
+	}
+	var s sight
+	_, s.known = glanced(ctx, a, d, func(ctx context.Context, p *gate.Pass) (_ struct{}, err error) {
+		s.so, s.now, err = read(ctx, p)
+		return struct{}{}, err
+	})
+	s.acts = acts
+	if acts != a.gate.Acts(plan.Device) { // it acted meanwhile
+		s.known = false
+	}
+	return s
+}
+
+// addSeen adds a late act to a thread that has ended. The report of its end goes first.
+func (a *Agent) addSeen(ctx context.Context, t *task, plan capabilities.Plan, seen string) {
+	a.log.Warn("acted after its thread had ended", "ref", t.ref, "device", plan.Device, "seen", seen)
+	for task, known := a.journal.Task(t.ref); known && task.Report != nil; task, known = a.journal.Task(t.ref) {
+		if !wait.For(ctx, lookLate) {
+			a.log.Warn("nobody reports a late act: the program ends", "ref", t.ref)
+			return
+		}
+	}
+	s := &mess.Status{Code: t.code, Evidence: mess.ReadBack, Message: seen}
+	if s.Code != mess.Completed {
+		s.Reason = &mess.Reason{Type: "late_act", Detail: seen, Effect: mess.EffectPartial}
+		s.Recoverable = recoverable(s.Code, false)
+	}
+	m := t.signed(t.message(s))
+	kctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.cfg.EndTime)
+	defer cancel()
+	if err := a.journal.Done(kctx, t.ref, m.Epoch, m); err != nil {
+		ring(a.broken)
+		a.log.Error("the journal does not take a late act; it is lost if the program ends before it is sent", "ref", t.ref, "err", err)
+	}
+	ring(a.mail)
+}

@@ -1,0 +1,102 @@
+package drivertest
+
+import (
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Link is a network between a client and a server that a test can stall, as one that loses
+// packets: the client's kernel repeats what was lost when the link goes on, unless the
+// client has reset the connection.
+type Link struct {
+	net.Listener
+
+	mu    sync.Mutex
+	goes  chan struct{} // closed while it goes
+	conns []net.Conn    // of clients
+}
+
+// NewLink makes a link to the server at an address.
+func NewLink(t *testing.T, server string) *Link {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &Link{Listener: l, goes: make(chan struct{})}
+	close(k.goes)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s, err := net.Dial("tcp", server)
+			if err != nil {
+				_ = c.Close()
+				continue
+			}
+			k.mu.Lock()
+			k.conns = append(k.conns, c)
+			k.mu.Unlock()
+			go func() { _, _ = io.Copy(c, s); _ = c.Close() }()
+			go func() { k.carry(s, c); _ = s.Close() }()
+		}
+	}()
+	return k
+}
+
+// carry carries bytes from a client to the server while the link goes.
+func (k *Link) carry(s, c net.Conn) {
+	b := make([]byte, 4096)
+	for {
+		n, err := c.Read(b)
+		k.mu.Lock()
+		goes := k.goes
+		k.mu.Unlock()
+		select {
+		case <-goes:
+		default:
+			<-goes
+			_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+			more, rerr := io.ReadAll(c)
+			if rerr != nil && !timedOut(rerr) {
+				return // the client has reset it, and nothing is repeated
+			}
+			_, err = s.Write(slices.Concat(b[:n], more))
+			n = 0
+			if rerr == nil {
+				return // the client has ended it
+			}
+			_ = c.SetReadDeadline(time.Time{})
+		}
+		if err == nil {
+			_, err = s.Write(b[:n])
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func timedOut(err error) bool {
+	late, ok := err.(net.Error)
+	return ok && late.Timeout()
+}
+
+// Stall stops the client's bytes until the returned function is called.
+func (k *Link) Stall() (goOn func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	stalled := make(chan struct{})
+	k.goes = stalled
+	for _, c := range k.conns {
+		_ = c.SetReadDeadline(time.Unix(1, 0)) // one that reads just now stops
+	}
+	return func() { close(stalled) }
+}

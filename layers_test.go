@@ -49,7 +49,7 @@ var layers = map[string]layer{
 	"agent/stop":       {below: []string{"drivers/board", "internal/atplace", "internal/durable"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync"}},
 	"agent/trial":      {below: []string{"internal/atplace"}, from: []string{"golang.org/x/sync"}},
 	"agent/journal":    {below: []string{"internal/durable", "internal/wal", "mess"}, from: []string{"golang.org/x/sync"}},
-	"exchange/httpapi": {below: []string{"exchange", "exchange/keys", "internal/mistake", "mess", "mess/messeaf"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
+	"exchange/httpapi": {below: []string{"exchange", "exchange/keys", "internal/mistake", "internal/peer", "mess", "mess/messeaf"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 	"exchange/console": {
 		below: []string{"exchange", "exchange/keys", "mess"},
 		from:  []string{"golang.org/x/sync", "golang.org/x/time", "rsc.io/qr"},
@@ -139,6 +139,8 @@ var layers = map[string]layer{
 	"internal/guarded":           {},
 	"internal/mistake":           {},
 	"internal/wait":              {},
+	"internal/peer":              {},
+	"internal/peer/peertest":     {},
 	"internal/secret":            {},
 	"internal/terminal":          {below: []string{"internal/cleantext"}, from: []string{"golang.org/x/sys", "golang.org/x/term"}},
 	"internal/manual":            {from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},

@@ -97,6 +97,7 @@ func inHouseWith(t *testing.T, set, story func(*house)) {
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func (h *house) openExchange(cfg exchange.Config) {
+	cfg.Confirm = exchange.ConfirmScript // the test is the person
 	x, err := exchange.Open(h.t.Context(), cfg, exchange.NewMemory(), time.Now, quiet())
 	if err != nil {
 		h.t.Fatal(err)

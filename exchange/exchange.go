@@ -33,6 +33,7 @@ type Exchange struct {
 
 	opened time.Time      // nobody has been silent for longer
 	sleeps *suspend.Watch // guarded by mu
+	codes  codes          // with which plans are confirmed
 
 	paper chan struct{} // has room for who writes a document; taken before mu
 
@@ -97,6 +98,9 @@ type Config struct {
 	Catalogue []Definition `yaml:"-"`
 	// States asks executors to tell how their devices are.
 	States bool `yaml:"-"`
+	// Confirm is how a person proves a confirmation of a plan with risk; "":
+	// ConfirmTerminal.
+	Confirm ConfirmBy `yaml:"confirm"`
 	// Pin returns the receipt key that an executor is held to: the first with
 	// which it came. nil believes each.
 	Pin func(executor, key string) (first string, err error) `yaml:"-"`
@@ -118,7 +122,7 @@ func DefaultConfig() Config {
 	return Config{
 		ID: "home", Lease: 30 * time.Second, QuietLease: time.Hour, Unreachable: 30 * time.Second,
 		LostAfter: time.Hour, OfferTime: time.Minute, MaxAttempts: 3, MaxAttachment: 10 << 20,
-		MaxThreadAttachments: 64 << 20,
+		MaxThreadAttachments: 64 << 20, Confirm: ConfirmTerminal,
 	}
 }
 
@@ -130,6 +134,9 @@ func (c Config) Validate() error {
 	var errs []error
 	if !mess.ValidID(c.ID) {
 		errs = append(errs, fmt.Errorf("id: %q cannot name an exchange; use letters, digits, - and _", c.ID))
+	}
+	if !c.Confirm.known() {
+		errs = append(errs, fmt.Errorf("confirm: %q is unknown; write terminal, page, code or script", c.Confirm))
 	}
 	for _, d := range []struct {
 		name  string

@@ -1,6 +1,7 @@
 package exchange_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -22,6 +23,9 @@ type house struct {
 	store exchange.Store
 	stop  func()
 	ears  []*ear
+
+	confirm exchange.ConfirmBy // how a person confirms; "": by a script
+	proof   exchange.Proof     // that goes with what is said
 }
 
 var (
@@ -54,8 +58,10 @@ func inHouseOver(t *testing.T, store exchange.Store, cfg exchange.Config, story 
 }
 
 // open starts an exchange over the house's store.
+// Who is a person confirms there by his key alone, unless h.confirm says otherwise.
 func (h *house) open(cfg exchange.Config) {
 	h.t.Helper()
+	cfg.Confirm = cmp.Or(h.confirm, exchange.ConfirmScript)
 	x, err := exchange.Open(h.t.Context(), cfg, h.store, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		h.t.Fatalf("Open: %v", err)
@@ -84,7 +90,7 @@ func (h *house) try(who exchange.Actor, text string) (mess.Message, error) {
 	if err != nil {
 		h.t.Fatalf("%s says what is no message: %v\n%s", who.ID, err, text)
 	}
-	return h.x.Post(h.t.Context(), exchange.Inbound{Actor: who, Channel: "test", Message: m})
+	return h.x.Post(h.t.Context(), exchange.Inbound{Actor: who, Channel: "test", Proof: h.proof, Message: m})
 }
 
 // says posts a message that must be taken, and returns its first ack.

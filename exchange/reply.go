@@ -116,7 +116,7 @@ func (t *turn) confirm(yes bool, of mess.Refs, hash string) error {
 	switch {
 	case t.byLast:
 		return mess.Refuse(mess.Invalid, "re: a confirmation must name its thread (%s); %q will not do", t.env.Ref, mess.Last)
-	case c != nil && c.By == "operator" && !t.who.Has(Operator):
+	case c != nil && c.By == "operator" && !yes && !t.who.Has(Operator):
 		return mess.Refuse(mess.Forbidden, "this needs the word of a person who runs the place (role operator), not of %s", t.who.ID)
 	}
 	again, err := t.meant(yes, of, hash)
@@ -126,6 +126,11 @@ func (t *turn) confirm(yes bool, of mess.Refs, hash string) error {
 	if again {
 		t.repeat = len(t.message.Items) == 1
 		return nil
+	}
+	if yes && c.By == "operator" {
+		if err := t.proven(*c); err != nil {
+			return err
+		}
 	}
 	if yes && t.gone(t.env) {
 		return mess.Refuse(mess.NotReady, "%s, which asks, is not there now; say it again when it is back, or when another asks", t.env.Executor)

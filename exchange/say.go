@@ -16,17 +16,22 @@ func (x *Exchange) say(ctx context.Context, in Inbound, s saying) (mess.Ack, err
 	if err != nil {
 		return mess.Ack{}, err
 	}
-	m := in.Message
-	m.Items = s.items
+	m, code := in.Message, ""
+	m.Items, code = takeCode(s.items)
 	m.Re = mess.Refs{ref}
 	if strings.HasPrefix(s.ref, ref+"/") {
 		m.Re = mess.Refs{s.ref}
 	}
+	proven, spend := x.proven(in, code)
 	ack, err := x.step(ctx, ref, func(env Envelope) *turn {
 		t := x.turn(in.Actor, in.Channel, env, m, s.ref == mess.Last)
 		t.unseen = !x.mayHear(in.Actor, env, m.Items)
+		t.proven = proven
 		return t
 	})
+	if err == nil {
+		spend()
+	}
 	if errors.Is(err, errUnseen) {
 		return mess.Ack{}, noThread(s.ref)
 	}

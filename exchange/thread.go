@@ -245,6 +245,7 @@ func (a Actor) Has(r Role) bool { return a.Roles&r == r }
 type Inbound struct {
 	Actor   Actor
 	Channel string // the door: http, mqtt, mcp, cli, local
+	Proof   Proof  // that a person stands behind it; ByKey: nothing proves that
 	Message mess.Message
 	Ahead   bool // its requests may depend on some of the same requester that come later
 }

@@ -35,6 +35,7 @@ type turn struct {
 	attempts int                         // claims that may be given back after the start
 	refused  func(Envelope) bool         // everybody who could take the thread has declined
 	noted    string                      // stored as evidence only, because of this; "" for what is judged
+	proven   func(Confirm) error         // nil if a person has confirmed this question with what came along
 }
 
 // take works through the items of the message in order.

@@ -15,6 +15,10 @@ type Reply struct {
 	// may name the question by its ref instead.
 	ActionHash string `mess:"action_hash"`
 
+	// Ours: the code that the page of the exchange shows, where it asks for one.
+	// The exchange takes it out and stores it nowhere.
+	Code string `mess:"code"`
+
 	Extra Object `mess:"*"`
 }
 

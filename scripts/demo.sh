@@ -46,7 +46,8 @@ until_status() {
 }
 
 say "A whole system on this machine: an exchange, an executor, a simulated home."
-"$binary" run --listen 127.0.0.1:0 >"$home/log" 2>&1 &
+# This script is the person who confirms; without --confirm script one does so at a terminal or on the page.
+"$binary" run --listen 127.0.0.1:0 --confirm script >"$home/log" 2>&1 &
 pid=$!
 url=
 for _ in $(seq 300); do

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/terminal"
 	"github.com/messkit/messkit/mess"
 )
@@ -123,7 +124,10 @@ func (f *follower) typed(ctx context.Context, line typedLine) error {
 		r.Confirm = &yes
 	}
 	f.asking = nil
-	_, err := f.x.Send(ctx, mess.Message{Items: []mess.Item{r}})
+	_, err := f.x.Send(remote.Typed(ctx), mess.Message{Items: []mess.Item{r}})
+	if errors.Is(err, mess.Forbidden) && r.Confirm != nil { // it is confirmed elsewhere, and waited for here
+		_, err = fmt.Fprintf(f.out, "  %v\n", printable(err.Error()))
+	}
 	return err
 }
 

@@ -199,7 +199,8 @@ func (a *app) consoleCommand() *cobra.Command {
 		Short: "Show a link that signs a browser in",
 		Long: `Console shows a link to the page of the running exchange. A browser that opens it
 within ten minutes is signed in, as whoever has the key (the operator, unless
---key-file says otherwise). The link is good once.`,
+--key-file says otherwise). The link is good once. In a browser that opened a link which
+was made at a terminal of the exchange's machine, an operator can confirm plans with risk.`,
 		Example: "  messkit console\n  messkit console --at https://192.168.1.7:8420",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -211,7 +212,11 @@ within ten minutes is signed in, as whoever has the key (the operator, unless
 			if err != nil {
 				return err
 			}
-			l, err := x.ConsoleLink(c.Context(), key, at)
+			ctx := c.Context()
+			if a.hasTerminal() {
+				ctx = remote.Typed(ctx)
+			}
+			l, err := x.ConsoleLink(ctx, key, at)
 			if err != nil {
 				return k.unreachable(err)
 			}

@@ -35,7 +35,7 @@ func startHouseOf(t *testing.T, args []string, flags ...string) *householder {
 	b := chromium.Start(t, flags...)
 	home := t.TempDir()
 	bin := buildMesskit(t)
-	p, err := start(home, append([]string{bin, "run", "--listen", "127.0.0.1:0", "--mqtt", "off", "--data", filepath.Join(home, "data")}, args...)...)
+	p, err := start(home, append([]string{bin, "run", "--listen", "127.0.0.1:0", "--mqtt", "off", "--confirm", "script", "--data", filepath.Join(home, "data")}, args...)...)
 	if err != nil || p.url == "" {
 		t.Fatalf("%v\n%s", err, &p.stderr)
 	}

@@ -132,6 +132,7 @@ func examine(ctx context.Context, k *client, file string) []finding {
 		found = append(found, key, x)
 		if running {
 			found = append(found, k.refusedModels(ctx)...)
+			found = append(found, k.checkConfirm(ctx)...)
 		}
 		if err == nil && c.Exchange != nil {
 			found = append(found, checkPorts(c.Exchange, running)...)

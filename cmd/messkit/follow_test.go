@@ -388,8 +388,11 @@ func (g *follows) start(body string, elsewhere bool) {
 		return
 	}
 	g.end()
-	if strings.Contains(command, "messkit run") && !strings.Contains(command, "--listen") {
-		command += " --listen 127.0.0.1:" + g.port
+	if strings.Contains(command, "messkit run") {
+		if !strings.Contains(command, "--listen") {
+			command += " --listen 127.0.0.1:" + g.port
+		}
+		command += " --confirm script" // the test is the person, and has no terminal
 	}
 	g.running = g.bash(context.Background(), "exec "+command+" --mqtt off")
 	g.running.Stdout, g.running.Stderr = &g.log, &g.log

@@ -112,8 +112,10 @@ func (a *app) keysIssueCommand() *cobra.Command {
 	var k client
 	var n newKey
 	c := &cobra.Command{
-		Use:     "issue ACTOR ROLE...",
-		Short:   "Make a key for somebody who has none",
+		Use:   "issue ACTOR ROLE...",
+		Short: "Make a key for somebody who has none",
+		Long: `Issue makes a key. One with the role operator is made at a terminal of the exchange's
+own machine alone, after a question that a person answers there.`,
 		Example: "  messkit keys issue dashboard observer --save dashboard.key",
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -121,7 +123,11 @@ func (a *app) keysIssueCommand() *cobra.Command {
 				return usage(c, "%v", err)
 			}
 			return k.withKeys(func(x *remote.Client) error {
-				key, err := x.IssueKey(c.Context(), args[0], args[1:])
+				ctx, err := a.forOperator(c.Context(), args[0], args[1:])
+				if err != nil {
+					return err
+				}
+				key, err := x.IssueKey(ctx, args[0], args[1:])
 				if err != nil {
 					return err
 				}
@@ -150,7 +156,11 @@ The operator's own new key is also in operator.key of the exchange's data folder
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return k.withKeys(func(x *remote.Client) error {
-				key, err := x.RotateKey(c.Context(), args[0], overlap)
+				ctx, err := a.forHolder(c.Context(), x, args[0])
+				if err != nil {
+					return err
+				}
+				key, err := x.RotateKey(ctx, args[0], overlap)
 				if err != nil {
 					return err
 				}
@@ -196,7 +206,11 @@ func (a *app) keysRolesCommand() *cobra.Command {
 				return usage(c, "%v", err)
 			}
 			return k.withKeys(func(x *remote.Client) error {
-				return a.done(args[0]+" is now", strings.Join(args[1:], ", "), x.SetRoles(c.Context(), args[0], args[1:]))
+				ctx, err := a.forOperator(c.Context(), args[0], args[1:])
+				if err != nil {
+					return err
+				}
+				return a.done(args[0]+" is now", strings.Join(args[1:], ", "), x.SetRoles(ctx, args[0], args[1:]))
 			})
 		},
 	}

@@ -94,7 +94,7 @@ func (k *client) openModel(log *slog.Logger) (*remote.Client, *ownKey, error) {
 		return x, own, err
 	}
 	cfg := k.config(key)
-	cfg.Reread = own.read
+	cfg.Reread, cfg.Model = own.read, true
 	x, err := remote.New(cfg, log)
 	return x, own, err
 }

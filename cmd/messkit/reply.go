@@ -22,6 +22,7 @@ type replying struct {
 	yes, no bool
 	accept  bool
 	reject  bool
+	code    string
 	reason  string
 }
 
@@ -30,11 +31,13 @@ func (a *app) replyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reply REF [ANSWER]",
 		Short: "Answer a question, or confirm or refuse an action",
-		Long: `Reply answers what an executor wants to know. A confirmation is given with --yes
-or --no, or the word alone, and names its request: there is no "last" for it. Where an executor has
-asked more than once, it names the question. --accept and --reject answer what an executor
-has suggested, such as to pass the request on. The beginning of a ref is enough where no
-other begins so.`,
+		Long: `Reply answers what an executor wants to know. At a terminal it shows what is to be
+confirmed, and asks. --no refuses it from anywhere, and so does --yes confirm what needs
+no person; a plan with risk it confirms only where the exchange has confirm: script, and
+--code where it has confirm: code (docs/safety.md). A confirmation names its request:
+there is no "last" for it. Where an executor has asked more than once, it names the
+question. --accept and --reject answer what an executor has suggested, such as to pass
+the request on. The beginning of a ref is enough where no other begins so.`,
 		Example: `  messkit reply 2026-11-21-003 both
   messkit reply 2026-11-21-003 area=both
   messkit reply 2026-11-21-003 --yes --wait
@@ -59,7 +62,9 @@ other begins so.`,
 	f.BoolVar(&k.accept, "accept", false, "accept what was suggested")
 	f.BoolVar(&k.reject, "reject", false, "do not accept what was suggested")
 	f.StringVar(&k.reason, "reason", "", "why")
+	f.StringVar(&k.code, "code", "", "confirm the action with the code that the page shows")
 	c.MarkFlagsMutuallyExclusive("yes", "no", "accept", "reject")
+	c.MarkFlagsMutuallyExclusive("code", "no", "accept", "reject")
 	return c
 }
 
@@ -71,7 +76,7 @@ func (a *app) reply(ctx context.Context, k *replying, ref string, answers []stri
 	if ref, err = wholeRef(ctx, x, ref); err != nil {
 		return err
 	}
-	r := &mess.Reply{Re: mess.Refs{ref}, Reason: k.reason}
+	r := &mess.Reply{Re: mess.Refs{ref}, Reason: k.reason, Code: k.code}
 	var asked *openQuestion
 	switch {
 	case k.accept || k.reject:
@@ -79,17 +84,22 @@ func (a *app) reply(ctx context.Context, k *replying, ref string, answers []stri
 			return fmt.Errorf("%s: give an answer, or --accept or --reject, not both", ref)
 		}
 		r.Accept = &k.accept
-	case k.yes || k.no:
+	case k.yes || k.no || k.code != "":
 		if len(answers) > 0 {
 			return fmt.Errorf("%s: give an answer, or --yes or --no, not both", ref)
 		}
-		r.Confirm = &k.yes
+		r.Confirm = new(!k.no)
 	default:
 		if asked, err = askedNow(ctx, x, ref); err != nil {
 			return err
 		}
 		if asked.status.Code == mess.NeedsConfirmation {
-			r.Confirm, err = confirmation(ref, answers)
+			if len(answers) == 0 && a.hasTerminal() {
+				ctx = remote.Typed(ctx)
+				r.Confirm, err = a.askYes(asked.status)
+			} else {
+				r.Confirm, err = confirmation(ref, answers)
+			}
 			if ref != "last" && !strings.Contains(ref, "/") && asked.re != "" {
 				r.Re = mess.Refs{asked.re} // what was asked when it was looked, and nothing later
 			}
@@ -102,9 +112,9 @@ func (a *app) reply(ctx context.Context, k *replying, ref string, answers []stri
 	}
 	if _, err := x.Send(ctx, mess.Message{Items: []mess.Item{r}}); err != nil {
 		if ref == mess.Last && r.Confirm != nil && errors.Is(err, mess.Invalid) {
-			return hint(err, "name it: messkit reply REF --yes, or --no; messkit show last tells its REF")
+			return hint(err, "name it: messkit reply REF; messkit show last tells its REF")
 		}
-		return err
+		return a.unconfirmed(err, r, ref)
 	}
 	ref, _, _ = strings.Cut(ref, "/") // the thread of the question
 	if k.doWait {
@@ -139,7 +149,7 @@ func confirmation(ref string, words []string) (*bool, error) {
 			return &yes, nil
 		}
 	}
-	return nil, hint(fmt.Errorf("%s: a confirmation is needed, not an answer", ref), "messkit reply %s --yes, or --no", ref)
+	return nil, hint(fmt.Errorf("%s: a confirmation is needed, not an answer", ref), "messkit reply %s asks you at a terminal; --no refuses it from anywhere", ref)
 }
 
 // answersTo gives words to questions: field=answer for each, or one answer for the

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,6 +35,7 @@ type running struct {
 	mqtt    string
 	data    string
 	tls     string
+	confirm string
 	plain   bool
 	verbose bool
 	jsonLog bool
@@ -46,6 +48,7 @@ func (r *running) flags(c *cobra.Command) {
 	f.StringVar(&r.mqtt, "mqtt", "", "address of the exchange's own MQTT broker (127.0.0.1:1883), or off")
 	f.StringVar(&r.data, "data", "", "folder for keys and journals (~/.mess)")
 	f.StringVar(&r.tls, "tls", "", "self: the door has a certificate that the exchange makes (see messkit keys fingerprint)")
+	f.StringVar(&r.confirm, "confirm", "", "how a person confirms a plan with risk: terminal (unless configured), page, code or script")
 	f.BoolVar(&r.plain, "insecure", false, "the door may be in plain text beyond this machine")
 	f.BoolVarP(&r.verbose, "verbose", "v", false, "log what only developers want to know")
 	f.BoolVar(&r.jsonLog, "log-json", false, "log in JSON")
@@ -87,13 +90,16 @@ func (r *running) load(log *slog.Logger) (*config, error) {
 		if r.tls != "" && r.tls != selfMade {
 			return nil, fmt.Errorf("--tls: %q is unknown; write self, or the files of a certificate into the configuration", r.tls)
 		}
+		if r.confirm != "" {
+			c.Exchange.Confirm = exchange.ConfirmBy(r.confirm)
+		}
 		c.Exchange.tlsSelf = c.Exchange.tlsSelf || r.tls != ""
 		c.Exchange.Insecure = c.Exchange.Insecure || r.plain
 		if err := c.Exchange.Validate(); err != nil {
 			return nil, err
 		}
-	} else if r.listen != "" || r.mqtt != "" {
-		return nil, errors.New("--listen, --mqtt: this configuration connects to an exchange elsewhere; leave them out")
+	} else if r.listen != "" || r.mqtt != "" || r.confirm != "" {
+		return nil, errors.New("--listen, --mqtt, --confirm: this configuration connects to an exchange elsewhere; leave them out")
 	}
 	if r.data != "" {
 		c.Agent.Data = r.data
@@ -219,6 +225,8 @@ type ownExchange struct {
 	data  string // folder
 	began time.Time
 	agent *executor // in the same process; nil: there is none
+
+	model atomic.Int64 // when a model of this user was last there, in seconds since 1970
 }
 
 // openExchange opens the store, the keys and the port, and says where it is. here
@@ -267,7 +275,7 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, here *place
 		guests[path] = pages
 	}
 	door := httpapi.Config{
-		Pages: pages.Pages(), Session: pages.Key, Uncounted: []string{console.StopPath},
+		Pages: pages.Pages(), Session: pages.Key, Person: pages.Person, Models: []string{mcpPath}, Model: e.modelSeen, Uncounted: []string{console.StopPath},
 		Enrol: cfg.Enrol, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: version, Status: e.status, Guests: guests,
 		Webhooks: func(who exchange.Actor) any { return hooks.Log(who) }, Import: importer(cfg.Data), Health: e.health,
 	}

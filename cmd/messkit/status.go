@@ -31,6 +31,7 @@ type statusJSON struct {
 	Log       writtenJSON       `json:"log"`       // of the exchange
 	Files     writtenJSON       `json:"files"`     // pictures and files of threads
 	DiskFree  int64             `json:"disk_free"` // bytes that are left for its data
+	Confirm   confirmJSON       `json:"confirm"`
 	Executor  *executorStatus   `json:"executor,omitempty"`
 	MQTT      *mqtt.Counts      `json:"mqtt,omitempty"`      // of the MQTT door
 	Mail      *maildoor.Report  `json:"agentmail,omitempty"` // of the Agent Mail door
@@ -122,6 +123,7 @@ func (e *ownExchange) status() any {
 	now, total, today := e.store.Written()
 	s := statusJSON{
 		Version: version, Began: e.began, UptimeS: up.Seconds(), Exchange: e.id, Threads: e.x.Unfinished(), Log: written(now, total, today, up),
+		Confirm: e.confirm(),
 	}
 	now, total, today = e.store.WrittenFiles()
 	s.Files = written(now, total, today, up)
@@ -223,6 +225,9 @@ func (a *app) status(ctx context.Context, k *client, asJSON bool) error {
 	p.printf("threads   %s\n", unfinished(s.Threads))
 	p.printf("log       %s; %s free\n", s.Log, size(s.DiskFree))
 	p.printf("files     %s\n", s.Files)
+	if says := s.Confirm.warning(); says != "" {
+		p.printf("WARNING   %s\n", says)
+	}
 	for _, e := range s.Executors {
 		p.printf("executor  %s  %s\n", printable(e.ID), seen(e))
 		if s.Executor != nil && e.ID == s.Executor.ID { // its devices are below

@@ -117,11 +117,12 @@ const (
 	pathInvite   = "/console/invite"
 	pathNotices  = "/console/notices"
 	pathLink     = "/console/link"
+	pathCode     = "/console/code"
 )
 
 // Guests are the paths that need a key, for the HTTP door.
 func (c *Console) Guests() []string {
-	return []string{pathWho, pathEvents, pathPlan, pathStop, pathRelease, pathArm, pathRefused, pathPictures, pathInvite, pathNotices, pathLink}
+	return []string{pathWho, pathEvents, pathPlan, pathStop, pathRelease, pathArm, pathRefused, pathPictures, pathInvite, pathNotices, pathLink, pathCode}
 }
 
 // StopPath is the path that is never counted against a limit.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net"
+
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -55,6 +56,8 @@ func (g *guest) serve() error {
 		return g.do(reads || posts, exchange.ExecutorRole, g.notices)
 	case pathLink:
 		return g.do(posts, 0, g.link)
+	case pathCode:
+		return g.do(posts, exchange.Operator, g.code)
 	}
 	return mess.Refuse(mess.Unknown, "there is nothing at this path")
 }
@@ -77,6 +80,8 @@ type who struct {
 	Exchange string   `json:"exchange"`
 	Here     bool     `json:"here"`     // an executor runs in this program
 	AtPlace  bool     `json:"at_place"` // the browser is on the exchange's own machine
+	Confirm  string   `json:"confirm"`  // how a plan with risk is confirmed
+	Person   bool     `json:"person"`   // a person signed this browser in
 }
 
 func whoOf(exchangeID string, a exchange.Actor) who {
@@ -86,6 +91,7 @@ func whoOf(exchangeID string, a exchange.Actor) who {
 func (g *guest) whoAmI() error {
 	w := whoOf(g.x.ID(), g.who)
 	w.Here, w.AtPlace = g.cfg.Here != nil, atPlace(g.r)
+	w.Confirm, w.Person = string(g.x.ConfirmBy()), g.byPerson()
 	answer(g.w, http.StatusOK, w)
 	return nil
 }
@@ -346,7 +352,7 @@ func (g *guest) link() error {
 	if who, err := g.keys.Authenticate(key); err != nil || who.ID != g.who.ID {
 		return mess.Refuse(mess.Forbidden, "a link is made for whoever is signed in; send your own key, as key")
 	}
-	token, ends, err := g.newLink(linkTime, func(secret [32]byte) link { return link{by: g.who.ID, sealed: seal(secret, key)} })
+	token, ends, err := g.newLink(linkTime, func(secret [32]byte) link { return link{by: g.who.ID, sealed: seal(secret, key), person: g.byPerson()} })
 	if err != nil {
 		return err
 	}
@@ -378,32 +384,4 @@ func (g *guest) linked(path, at string, ends time.Time) error {
 	}
 	answer(g.w, http.StatusCreated, v)
 	return nil
-}
-
-// Addresses are those of this machine under which an address that listens is
-// reached from elsewhere: http://192.168.1.7:8420.
-func Addresses(l net.Addr, secure bool) []string {
-	scheme := "http://"
-	if secure {
-		scheme = "https://"
-	}
-	a, err := netip.ParseAddrPort(l.String())
-	if err != nil {
-		return nil
-	}
-	if !a.Addr().IsUnspecified() {
-		if a.Addr().IsLoopback() {
-			return nil
-		}
-		return []string{scheme + a.String()}
-	}
-	var list []string
-	all, _ := net.InterfaceAddrs() // without them there is nothing to show
-	for _, one := range all {
-		p, err := netip.ParsePrefix(one.String())
-		if err == nil && !p.Addr().IsLoopback() && !p.Addr().IsLinkLocalUnicast() && p.Addr().Unmap().Is4() {
-			list = append(list, scheme+netip.AddrPortFrom(p.Addr().Unmap(), a.Port()).String())
-		}
-	}
-	return list
 }

@@ -28,6 +28,7 @@ type session struct {
 	Actor   string    `json:"actor"`
 	Sealed  []byte    `json:"sealed"`
 	Created time.Time `json:"created"`
+	Person  bool      `json:"person,omitempty"` // a person signed it in: from a terminal, or from such a page
 }
 
 const (
@@ -79,19 +80,33 @@ func (c *Console) readSessions(ctx context.Context) error {
 
 // Key is the key with which a browser has signed in, "" if it has not.
 func (c *Console) Key(r *http.Request) string {
-	cookie, err := r.Cookie(cookieName(r))
-	if err != nil || len(cookie.Value) > 64 {
-		return ""
-	}
-	name, secret := opened(cookie.Value)
-	c.mu.Lock()
-	s, ok := c.sessions[name]
-	c.mu.Unlock()
-	if !ok || time.Since(s.Created) > sessionTime {
+	s, secret, ok := c.of(r)
+	if !ok {
 		return ""
 	}
 	key, _ := unseal(secret, s.Sealed)
 	return key
+}
+
+// Person reports whether a person signed a browser in: with a link that was made at
+// a terminal, or on the page of one who was. A program that holds a key alone has
+// no such link.
+func (c *Console) Person(r *http.Request) bool {
+	s, _, ok := c.of(r)
+	return ok && s.Person
+}
+
+// of is the session of a browser, with what unseals its key.
+func (c *Console) of(r *http.Request) (s session, secret [32]byte, ok bool) {
+	cookie, err := r.Cookie(cookieName(r))
+	if err != nil || len(cookie.Value) > 64 {
+		return s, secret, false
+	}
+	name, secret := opened(cookie.Value)
+	c.mu.Lock()
+	s, ok = c.sessions[name]
+	c.mu.Unlock()
+	return s, secret, ok && time.Since(s.Created) <= sessionTime
 }
 
 // cookieName has the port in it: browsers send the cookies of a host to all of
@@ -153,10 +168,10 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || (in.Key == "") == (in.Link == "") {
 		return mess.Refuse(mess.Invalid, "sign in with {\"key\": …} or {\"link\": …}")
 	}
-	key := in.Key
+	key, person := in.Key, false
 	if in.Link != "" {
 		var err error
-		if key, err = c.take(r.Context(), in.Link); err != nil {
+		if key, person, err = c.take(r.Context(), in.Link); err != nil {
 			return c.wrong(w, err)
 		}
 	}
@@ -166,7 +181,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
 	}
 	id := rand.Text()
 	name, secret := opened(id)
-	if err := c.keep(r.Context(), name, session{who.ID, seal(secret, key), time.Now().UTC()}); err != nil {
+	if err := c.keep(r.Context(), name, session{who.ID, seal(secret, key), time.Now().UTC(), person}); err != nil {
 		return err
 	}
 	http.SetCookie(w, &http.Cookie{
@@ -247,6 +262,7 @@ type link struct {
 	ends   time.Time
 	by     string  // whose sign-in it is; "" for an invitation
 	sealed []byte  // the key of whoever is signed in; nil for an invitation
+	person bool    // a person made it: at a terminal, or on the page
 	invite *invite // nil for a sign-in
 }
 
@@ -289,24 +305,25 @@ func (c *Console) endOldest(by string) {
 	}
 }
 
-// take uses up a link and returns the key of whom it is for.
-func (c *Console) take(ctx context.Context, token string) (key string, err error) {
+// take uses up a link and returns the key of whom it is for, and whether a person
+// made the link.
+func (c *Console) take(ctx context.Context, token string) (key string, person bool, err error) {
 	name, secret := opened(token)
 	c.mu.Lock()
 	l, ok := c.links[name]
 	delete(c.links, name)
 	c.mu.Unlock()
 	if !ok || time.Now().After(l.ends) {
-		return "", mess.Refuse(mess.Unauthentic, "this link has been used, or its time is over; ask for a new one")
+		return "", false, mess.Refuse(mess.Unauthentic, "this link has been used, or its time is over; ask for a new one")
 	}
 	if l.invite == nil {
 		key, _ = unseal(secret, l.sealed)
-		return cmp.Or(key, "-"), nil
+		return cmp.Or(key, "-"), l.person, nil
 	}
 	if key, err = c.accept(ctx, *l.invite); err != nil {
 		c.mu.Lock()
 		c.links[name] = l // it has not been of use yet
 		c.mu.Unlock()
 	}
-	return key, err
+	return key, l.person, err
 }

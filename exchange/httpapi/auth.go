@@ -25,6 +25,7 @@ func (c *call) authenticate(exchangeID string) error {
 		return mess.Refuse(mess.Forbidden, "this key is not for the exchange %q", exchangeID)
 	}
 	c.who, c.key = who, key
+	c.noteModel()
 	return c.spend(who)
 }
 
@@ -36,6 +37,7 @@ func (c *call) caller() (exchange.Actor, string, error) {
 				return exchange.Actor{}, "", err
 			}
 			who, err := c.keys.Authenticate(key)
+			c.session = err == nil
 			return who, key, err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -42,6 +43,13 @@ type Config struct {
 	// Session is the key with which a browser has signed in, "" if it has not; nil:
 	// none does.
 	Session func(*http.Request) string
+	// Person reports whether it was a person who signed that browser in, and not a
+	// program that holds the key; nil: it is not known.
+	Person func(*http.Request) bool
+	// Models are paths of guests that models use, and Model is called, once a minute
+	// at most, when a process of the exchange's own user uses one; nil: nothing is.
+	Models []string
+	Model  func()
 	// Uncounted are paths of guests that no limit keeps anybody from: a stop.
 	Uncounted []string
 	// Visitors are other doors on the same port that let in whom they know
@@ -80,6 +88,7 @@ type Door struct {
 	limits   *limits
 	streams  sync.WaitGroup // on connections that were taken over
 	refused  refusals
+	noted    atomic.Int64 // when a model of this user was noted last, in ns
 }
 
 // New makes a door.
@@ -144,6 +153,8 @@ type call struct {
 	id  string // that the answer and the log have
 	who exchange.Actor
 	key string // that they came with
+
+	session bool // they came with a signed-in browser, not with a key
 
 	large bool // the body is more than is read of it
 	yaml  bool // the body says that it is YAML

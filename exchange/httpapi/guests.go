@@ -46,6 +46,7 @@ func (c *call) pass(g Guest) error {
 	r := c.r.Clone(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(data))
 	r.Header.Del("Authorization")
+	r = r.WithContext(exchange.WithProof(r.Context(), c.proof()))
 	w := &worded{unhurried: unhurried{c.w, rc}}
 	g.Serve(c.who, w, r)
 	w.finish(c)

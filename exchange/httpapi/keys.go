@@ -57,6 +57,11 @@ func (c *call) issueKey() error {
 	if err != nil {
 		return err
 	}
+	if roles&exchange.Operator != 0 {
+		if err := c.atTerminal(); err != nil {
+			return err
+		}
+	}
 	key, err := c.keys.Issue(actor, roles)
 	if err != nil {
 		return err
@@ -76,6 +81,11 @@ func (c *call) rotateKey(actor string) error {
 	if err != nil {
 		return err
 	}
+	if c.isOperator(actor) {
+		if err := c.atTerminal(); err != nil {
+			return err
+		}
+	}
 	key, err := c.keys.Renew(actor, overlap)
 	if err != nil {
 		return err
@@ -94,6 +104,11 @@ func (c *call) setRoles(actor string) error {
 	roles, err := rolesOf(body)
 	if err != nil {
 		return err
+	}
+	if roles&exchange.Operator != 0 && !c.isOperator(actor) {
+		if err := c.atTerminal(); err != nil {
+			return err
+		}
 	}
 	if err := c.keys.SetRoles(actor, roles); err != nil {
 		return err

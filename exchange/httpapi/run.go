@@ -88,5 +88,5 @@ func (c *call) until(ctx context.Context) (context.Context, context.CancelFunc) 
 func (c *call) post(m mess.Message) (mess.Message, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), workTime)
 	defer cancel()
-	return c.x.Post(ctx, exchange.Inbound{Actor: c.who, Channel: channel, Message: m})
+	return c.x.Post(ctx, exchange.Inbound{Actor: c.who, Channel: channel, Proof: c.proof(), Message: m})
 }

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -43,7 +42,10 @@ func (c *call) answer(ctx context.Context, raw json.RawMessage) (*sdk.CallToolRe
 func replyOf(a *args) (r *mess.Reply, word string) {
 	r = &mess.Reply{
 		Re: mess.Refs{a.ref()}, Answers: a.object("answers"), Confirm: a.yes("confirm"), Accept: a.yes("accept"),
-		Reason: a.text("reason"), ActionHash: a.text("action_hash"),
+		Reason: a.text("reason"), ActionHash: a.text("action_hash"), Code: a.text("code"),
+	}
+	if r.Code != "" && r.Confirm == nil {
+		r.Confirm = new(true)
 	}
 	word = a.text("answer")
 	said := 0
@@ -141,7 +143,7 @@ func (q question) needs() (v *strictyaml.Value, next string) {
 	addText(v, "action_hash", s.ActionHash)
 	addText(v, "confirm_by", s.ConfirmBy)
 	if s.ConfirmBy == "operator" {
-		return v, fmt.Sprintf("only a person who runs the place can say yes to this, not you: ask them for `messkit reply %s --yes`, then call mess_wait, which waits for their decision; if it times out, say so and end your turn instead of waiting again and again", q.ref)
+		return v, "only a person who runs the place can confirm this, not you, and not with your tools: tell the person you work for that it waits on the exchange's page (a code that they give you goes to mess_answer as code), then call mess_wait, which waits for their decision; if it times out, say so and end your turn instead of waiting again and again"
 	}
 	return v, "ask the person you work for whether exactly this may be done, then mess_answer with needs.ref and confirm: true or false"
 }

@@ -54,6 +54,7 @@ func inHouse(t testing.TB) *house {
 func alone(t testing.TB) *house {
 	t.Helper()
 	cfg := exchange.DefaultConfig()
+	cfg.Confirm = exchange.ConfirmScript // the test is the person
 	cfg.Catalogue = []exchange.Definition{{ID: "take-photo", Description: "Take a photo", Tags: []string{"visual"}}}
 	x, err := exchange.Open(t.Context(), cfg, exchange.NewMemory(), time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -84,6 +84,7 @@ func made(t *testing.T, set ...func(*exchange.Config)) *house {
 func madeOver(t *testing.T, store exchange.Store, set ...func(*exchange.Config)) *house {
 	t.Helper()
 	cfg := exchange.DefaultConfig()
+	cfg.Confirm = exchange.ConfirmScript // the test is the person
 	for _, f := range set {
 		f(&cfg)
 	}

@@ -23,6 +23,7 @@ type Client struct {
 	name    string                 // of the server, for people
 	reread  func() (Secret, error) // the key, where it is kept; nil: nowhere
 	timeout time.Duration
+	model   bool // it acts for a model
 	http    *http.Client
 	log     *slog.Logger
 
@@ -53,7 +54,7 @@ func New(cfg Config, log *slog.Logger) (*Client, error) {
 	}
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // a key goes to one host
 	return &Client{
-		base: strings.TrimRight(cfg.URL, "/"), name: u.Host, reread: cfg.Reread, timeout: cmp.Or(cfg.Timeout, defaultTimeout),
+		base: strings.TrimRight(cfg.URL, "/"), name: u.Host, reread: cfg.Reread, timeout: cmp.Or(cfg.Timeout, defaultTimeout), model: cfg.Model,
 		http: &http.Client{Transport: t, CheckRedirect: noRedirect}, log: log, id: cfg.Exchange, by: newCredentials(cfg.Key),
 	}, nil
 }

@@ -26,6 +26,8 @@ type Config struct {
 	Reread func() (Secret, error) `yaml:"-" json:"-"`
 	// Timeout is how long nothing may move before a call counts as lost; 0: 30 s.
 	Timeout time.Duration `yaml:"timeout"`
+	// Model says that this client acts for a model.
+	Model bool `yaml:"-"`
 }
 
 // defaultTimeout is as long as an agent waits for one message.

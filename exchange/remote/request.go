@@ -99,6 +99,12 @@ func (c *Client) do(ctx context.Context, by *credentials, r request, m *moving) 
 		req.Header[k] = v
 	}
 	req.Header.Set("User-Agent", "messkit")
+	if pid := person(ctx); pid != "" {
+		req.Header.Set(terminalHeader, pid)
+	}
+	if c.model {
+		req.Header.Set(modelHeader, "1")
+	}
 	by.sign(req.Header)
 	if r.body != nil {
 		req.Header.Set("Content-Type", r.mime)

@@ -147,6 +147,25 @@ var mutants = []mutant{
 		{"exchange/reply.go", "case bare && yes && open && last > 0:", "case false:"},
 		{"exchange/reply.go", "case i != last:", "case false:"},
 	}, "./exchange TestAYesIsForOneQuestion"},
+	{"a key alone confirms", []edit{{
+		"exchange/reply.go", "if yes && c.By == \"operator\" {", "if false {",
+	}}, "./exchange TestAPersonConfirmsAsTheSettingSays"},
+	{"a code confirms again", []edit{{
+		"exchange/confirm.go", "delete(x.codes.of, used)", "_ = used",
+	}}, "./exchange TestACodeConfirmsOneQuestionOnce"},
+	{"the thread keeps the code", []edit{{
+		"exchange/confirm.go", "code, c.Code = c.Code, \"\"", "code = c.Code",
+	}}, "./exchange TestACodeConfirmsOneQuestionOnce"},
+	{"a page that a program signed in confirms", []edit{{
+		"exchange/console/sessions.go", "return ok && s.Person", "return ok || s.Person",
+	}}, "./cmd/messkit TestAModelWithAShellConfirmsNothing"},
+	{"an operator's key is made without a terminal", []edit{{
+		"exchange/httpapi/proof.go", "if p := c.proof(); p == exchange.AtTerminal {", "if true {",
+	}}, "./cmd/messkit TestAModelWithAShellConfirmsNothing"},
+	{"a closed connection is root's", []edit{
+		{"internal/peer/peer_linux.go", "|| fields[fieldState] != established {", "|| established == \"\" {"},
+		{"internal/peer/peer_linux.go", "|| inode == 0 {", "|| inode == 1<<63 {"},
+	}, "./internal/peer TestTheOtherEndIsRead"},
 	{"lease ignored", []edit{{
 		"exchange/tick.go", "at(l.heard.Add(x.lease(e)))", "at(l.heard.Add(x.lease(e) + 1000*time.Hour))",
 	}}, "./exchange TestALeaseThatEndsBeforeTheStart"},

@@ -1,6 +1,6 @@
 // Questions and confirmations, and how a person answers them.
 
-import { ended, exchange } from './api.js'
+import { ended, exchange, page } from './api.js'
 import { last } from './content.js'
 import { cut, el, leave, randomId, words } from './dom.js'
 import { asking } from './plan.js'
@@ -25,21 +25,23 @@ function boxOf(thread, me, done) {
   return null
 }
 
-// send says something once, however often the button is pressed.
+// sender says something once, however often the button is pressed. make makes what is said.
 function sender(thread, box, done) {
   const id = randomId()
   const error = el('p', { className: 'error', role: 'alert' })
   box.append(error)
-  return async (item) => {
+  return async (make) => {
+    let item = {}
     const buttons = [...box.querySelectorAll('button')]
     const back = leave(box)
     for (const b of buttons) b.disabled = true
     error.textContent = ''
     try {
+      item = await make()
       await exchange.post(id, thread.ref, [item])
       done()
     } catch (err) {
-      if (err.code === 409 && err.why !== 'not_ready') failed(late(item.reply.confirm, `“${cut(thread.intent, 100)}”`, err)) // the form goes
+      if (err.code === 409 && err.why !== 'not_ready') failed(late(item.reply?.confirm, `“${cut(thread.intent, 100)}”`, err)) // the form goes
       error.textContent = err.message
       for (const b of buttons) b.disabled = false
       back()
@@ -63,12 +65,37 @@ function confirmation(thread, asked, me, done) {
     asked.confirm_by === 'operator' && !operator ? el('p', { className: 'meta' }, 'A person who runs the place must say yes: it waits for an operator.') : null)
   const say = (confirm) => ({ reply: { re: asked.ref, confirm, ...(asked.action_hash ? { action_hash: asked.action_hash } : {}) } })
   if (asked.confirm_by === 'operator' && !operator) return box // it is not hers to say
+  const risky = asked.confirm_by === 'operator'
+  const may = !risky || me.person || me.confirm === 'script'
+  const coded = risky && me.confirm === 'code'
+  if (!may) box.append(el('p', { className: 'meta' }, 'This browser was signed in with a key, which a program may hold as well. To say yes here, run messkit console at a terminal of the exchange’s machine and open its link.'))
+  const shown = el('p', { className: 'meta', role: 'status' })
   let send = null
-  box.append(
-    el('button', { type: 'button', onclick: () => send(say(true)) }, 'Yes, do it'),
-    el('button', { type: 'button', className: 'plain', onclick: () => send(say(false)) }, 'No'))
+  box.append(...[
+    may ? el('button', { type: 'button', onclick: () => send(() => yes(thread, say, coded)) }, 'Yes, do it') : null,
+    el('button', { type: 'button', className: 'plain', onclick: () => send(() => say(false)) }, 'No'),
+    may && coded ? el('button', { type: 'button', className: 'plain', onclick: () => show(thread, shown) }, 'Show the code') : null,
+    shown,
+  ].filter(Boolean))
   send = sender(thread, box, done)
   return box
+}
+
+// yes is the confirmation, with the code where the exchange asks for one.
+async function yes(thread, say, coded) {
+  const item = say(true)
+  if (coded) item.reply.code = (await page.code(thread.ref)).code
+  return item
+}
+
+// show tells the code, for whoever confirms elsewhere.
+async function show(thread, shown) {
+  try {
+    const { code, until } = await page.code(thread.ref)
+    shown.textContent = `The code is ${code}. It confirms exactly this, once, until ${new Date(until).toLocaleTimeString()}. Tell it to nobody who should not do this.`
+  } catch (err) {
+    shown.textContent = err.message
+  }
 }
 
 function questions(thread, asked, done) {
@@ -85,7 +112,7 @@ function questions(thread, asked, done) {
       box.querySelector('.error').textContent = 'Answer each question.'
       return
     }
-    send({ reply: { answers } })
+    send(() => ({ reply: { answers } }))
   }
   return box
 }

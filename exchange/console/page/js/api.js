@@ -73,10 +73,12 @@ export const page = {
   refused: () => call('GET', '/console/refused'),
   pictures: () => call('GET', '/console/pictures'),
   notices: (what) => (what ? call('POST', '/console/notices', what) : call('GET', '/console/notices')),
+  /** code is the code that confirms the question of a thread: {code, until}. */
+  code: (ref) => call('POST', '/console/code', { ref }),
   invite: (who) => call('POST', '/console/invite', who),
 }
 
-/** begin finds out who is signed in: {actor, roles, exchange, here, at_place}. */
+/** begin finds out who is signed in: {actor, roles, exchange, here, at_place, confirm, person}. */
 export async function begin() {
   const who = await page.who()
   base = `/api/v1/exchanges/${encodeURIComponent(who.exchange)}/`

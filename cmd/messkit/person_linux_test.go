@@ -1,0 +1,294 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// shellOf is a model with a shell of the same user, without a terminal.
+type shellOf struct {
+	t    *testing.T
+	home string
+	url  string
+	key  string
+	ref  string // of what waits for a person
+}
+
+// waits starts messkit and brings a plan with risk to the question that a person
+// must answer.
+func waits(t *testing.T, args ...string) *shellOf {
+	t.Helper()
+	home := t.TempDir()
+	p, err := start(home, append([]string{"messkit", "run", "--listen", "127.0.0.1:0", "--mqtt", "off"}, args...)...)
+	if err != nil || p.url == "" {
+		t.Fatalf("%v\n%s", err, &p.stderr)
+	}
+	t.Cleanup(func() {
+		if err := p.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	key, err := os.ReadFile(filepath.Join(home, ".mess", "operator.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &shellOf{t: t, home: home, url: strings.TrimSuffix(p.url, "/api/v1/exchanges/home"), key: strings.TrimSpace(string(key))}
+	s.asks("unlock the front door")
+	return s
+}
+
+// asks asks for something with risk, until a person must confirm it.
+func (s *shellOf) asks(intent string) {
+	s.t.Helper()
+	out, err := s.run("", "ask", intent, "--json")
+	var made struct{ Ref string }
+	if json.Unmarshal([]byte(out), &made); made.Ref == "" {
+		s.t.Fatalf("%v %s", err, out)
+	}
+	s.ref = made.Ref
+	s.becomes("needs_confirmation")
+}
+
+// run runs messkit with an input that is no terminal.
+func (s *shellOf) run(input string, args ...string) (string, error) {
+	c := exec.CommandContext(s.t.Context(), "messkit", args...)
+	c.Dir = s.home
+	c.Env = append(os.Environ(), "HOME="+s.home, "MESSKIT_URL="+s.url)
+	c.Stdin = strings.NewReader(input)
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+// call calls the exchange, by key or by a browser's cookies, and returns the code of
+// the answer and its text.
+func (s *shellOf) call(b *http.Client, method, path, body string, heads ...string) (int, string) {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if b == nil {
+		b = http.DefaultClient
+		r.Header.Set("Authorization", "Bearer "+s.key)
+	} else {
+		r.Header.Set("Origin", s.url)
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+	}
+	for i := 0; i < len(heads); i += 2 {
+		r.Header.Set(heads[i], heads[i+1])
+	}
+	res, err := b.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var text bytes.Buffer
+	if _, err := io.Copy(&text, res.Body); err != nil {
+		s.t.Fatal(err)
+	}
+	return res.StatusCode, text.String()
+}
+
+func (s *shellOf) at() string { return "/api/v1/exchanges/home/requests/" + s.ref }
+
+func (s *shellOf) becomes(status string) {
+	s.t.Helper()
+	text := ""
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if _, text = s.call(nil, http.MethodGet, s.at(), ""); strings.Contains(text, `"status":"`+status+`"`) {
+			return
+		}
+	}
+	s.t.Fatalf("it does not become %s: %s", status, text)
+}
+
+func browserOf(t *testing.T) *http.Client {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &http.Client{Jar: jar}
+}
+
+const yesItem = `{"mess": [{"reply": {"confirm": true}}]}`
+
+// tries has the model try every way to confirm, and to be an operator. None may work.
+func (s *shellOf) tries() {
+	s.t.Helper()
+	no := func(what string, right bool, said string) {
+		s.t.Helper()
+		if right {
+			s.t.Errorf("%s: is let through: %s", what, said)
+		}
+	}
+	for _, c := range []struct {
+		input string
+		args  []string
+	}{
+		{"", []string{"reply", s.ref, "--yes"}},
+		{"", []string{"reply", s.ref, "yes"}},
+		{"y\n", []string{"reply", s.ref}},
+		{"", []string{"reply", s.ref, "--code", "000000"}},
+		{"y\n", []string{"keys", "issue", "mine", "operator"}},
+		{"y\n", []string{"keys", "rotate", "operator"}},
+	} {
+		out, err := s.run(c.input, c.args...)
+		no("messkit "+strings.Join(c.args, " "), err == nil || strings.Contains(out, "mess_home_"), out)
+	}
+	for _, pid := range []int{os.Getpid(), os.Getppid(), 1, -1} {
+		code, said := s.call(nil, http.MethodPatch, s.at(), yesItem, "Messkit-Terminal", fmt.Sprint(pid))
+		no(fmt.Sprintf("the header with process %d", pid), code == http.StatusOK, said)
+	}
+	code, said := s.call(nil, http.MethodPatch, s.at(), `{"mess": [{"answer": {"value": true}}]}`)
+	no("an answer", code == http.StatusOK, said)
+
+	// A page that a program has signed in is none of a person.
+	byKey, byLink := browserOf(s.t), browserOf(s.t)
+	if code, said := s.call(byKey, http.MethodPost, "/console/session", `{"key": "`+s.key+`"}`); code != http.StatusOK {
+		s.t.Fatal(said)
+	}
+	out, err := s.run("", "console")
+	_, token, ok := strings.Cut(strings.TrimSpace(out), "#")
+	if err != nil || !ok {
+		s.t.Fatalf("%v %s", err, out)
+	}
+	if code, said := s.call(byLink, http.MethodPost, "/console/session", `{"link": "`+token+`"}`); code != http.StatusOK {
+		s.t.Fatal(said)
+	}
+	for name, b := range map[string]*http.Client{"by its key": byKey, "by a link": byLink} {
+		code, said := s.call(b, http.MethodPatch, s.at(), yesItem)
+		no("a page signed in "+name, code == http.StatusOK, said)
+		code, said = s.call(b, http.MethodPost, "/console/code", `{"ref": "`+s.ref+`"}`)
+		no("the code for a page signed in "+name, code < 300, said)
+	}
+	for _, c := range [][3]string{
+		{http.MethodPost, "/api/v1/exchanges/home/keys", `{"actor": "mine", "roles": ["operator"]}`},
+		{http.MethodPost, "/api/v1/exchanges/home/keys/operator/rotate", `{}`},
+	} {
+		code, said := s.call(nil, c[0], c[1], c[2])
+		no(c[1], code < 300, said)
+	}
+	if code, said := s.call(nil, http.MethodPost, "/api/v1/exchanges/home/keys", `{"actor": "mine", "roles": ["requester"]}`); code != http.StatusCreated {
+		s.t.Fatal(said)
+	}
+	code, said = s.call(nil, http.MethodPatch, "/api/v1/exchanges/home/keys/mine", `{"roles": ["operator", "requester"]}`)
+	no("the role operator", code < 300, said)
+	s.becomes("needs_confirmation")
+}
+
+// page signs a browser in by a link that messkit console shows at a terminal.
+func (s *shellOf) page() *http.Client {
+	s.t.Helper()
+	out, err := atTerminal(s.t, s.home, s.url, nil, "console")
+	_, token, ok := strings.Cut(strings.TrimSpace(out), "#")
+	if err != nil || !ok {
+		s.t.Fatalf("%v %s", err, out)
+	}
+	b := browserOf(s.t)
+	if code, said := s.call(b, http.MethodPost, "/console/session", `{"link": "`+token+`"}`); code != http.StatusOK {
+		s.t.Fatal(said)
+	}
+	return b
+}
+
+// What runs without a terminal confirms nothing with risk, whatever it holds; who
+// types at one does, and so does who presses the button on the page.
+func TestAModelWithAShellConfirmsNothing(t *testing.T) {
+	s := waits(t)
+	s.tries()
+	out, err := atTerminal(t, s.home, s.url, map[string]string{"do it? [y/N] ": "y\n"}, "reply", s.ref)
+	if err != nil || !strings.Contains(out, "front door") {
+		t.Errorf("at a terminal: %v %s", err, out)
+	}
+	s.becomes("completed")
+
+	s.asks("open the garage door")
+	if out, err := atTerminal(t, s.home, s.url, nil, "reply", s.ref, "--yes"); err == nil {
+		t.Errorf("--yes at a terminal: %s", out)
+	}
+	if code, said := s.call(s.page(), http.MethodPatch, s.at(), yesItem); code != http.StatusOK {
+		t.Errorf("on the page: %s", said)
+	}
+	s.becomes("completed")
+
+	if out, err := atTerminal(t, s.home, s.url, map[string]string{"meant? [y/N] ": "n\n"}, "keys", "issue", "ana", "operator"); err == nil || strings.Contains(out, "mess_home_") {
+		t.Errorf("a no to an operator's key: %s", out)
+	}
+	if out, err := atTerminal(t, s.home, s.url, map[string]string{"meant? [y/N] ": "y\n"}, "keys", "issue", "ana", "operator"); err != nil || !strings.Contains(out, "mess_home_") {
+		t.Errorf("an operator's key at a terminal: %v %s", err, out)
+	}
+}
+
+// Under page the terminal is not enough, and under code the page gives a code that
+// confirms one question from anywhere.
+func TestThePageOrACodeConfirms(t *testing.T) {
+	s := waits(t, "--confirm", "page")
+	s.tries()
+	if out, err := atTerminal(t, s.home, s.url, map[string]string{"do it? [y/N] ": "y\n"}, "reply", s.ref); err == nil {
+		t.Errorf("a terminal under page: %s", out)
+	}
+	first := s.page()
+	_, said := s.call(first, http.MethodPost, "/console/link", `{}`)
+	var l struct{ Path string }
+	if err := json.Unmarshal([]byte(said), &l); err != nil {
+		t.Fatal(err)
+	}
+	phone := browserOf(t) // signed in from the page
+	if code, said := s.call(phone, http.MethodPost, "/console/session", `{"link": "`+strings.TrimPrefix(l.Path, "/#")+`"}`); code != http.StatusOK {
+		t.Fatal(said)
+	}
+	if code, said := s.call(phone, http.MethodPatch, s.at(), yesItem); code != http.StatusOK {
+		t.Errorf("on the phone: %s", said)
+	}
+	s.becomes("completed")
+
+	s = waits(t, "--confirm", "code")
+	s.tries()
+	b := s.page()
+	if code, said := s.call(b, http.MethodPatch, s.at(), yesItem); code == http.StatusOK {
+		t.Errorf("the page without a code: %s", said)
+	}
+	_, said = s.call(b, http.MethodPost, "/console/code", `{"ref": "`+s.ref+`"}`)
+	var shown struct{ Code string }
+	if err := json.Unmarshal([]byte(said), &shown); err != nil || len(shown.Code) != 6 {
+		t.Fatalf("%v %s", err, said)
+	}
+	if out, err := s.run("", "reply", s.ref, "--code", shown.Code); err != nil {
+		t.Errorf("with the code: %v %s", err, out)
+	}
+	s.becomes("completed")
+}
+
+// A model of the same user is warned of, unless the page confirms.
+func TestAModelOfTheSameUserIsWarnedOf(t *testing.T) {
+	for by, warns := range map[string]bool{"terminal": true, "script": true, "page": false, "code": false} {
+		s := waits(t, "--confirm", by)
+		if out, err := s.run("", "status"); err != nil || strings.Contains(out, "WARNING") {
+			t.Errorf("%s: before: %v %s", by, err, out)
+		}
+		in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"mess_status","arguments":{}}}
+`
+		if out, err := s.run(in, "mcp"); err != nil || !strings.Contains(out, `"id":2`) {
+			t.Fatalf("%v %s", err, out)
+		}
+		for _, command := range []string{"status", "doctor"} {
+			out, _ := s.run("", command) // the doctor finds more
+			if strings.Contains(out, "a model's interface runs as the user of the exchange") != warns {
+				t.Errorf("%s under %s: %s", command, by, out)
+			}
+		}
+	}
+}

@@ -1,0 +1,26 @@
+package console
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+)
+
+// code shows the code that confirms the question of a thread: {ref}.
+func (g *guest) code() error {
+	var in struct{ Ref string }
+	if err := g.body(&in); err != nil {
+		return err
+	}
+	text, ends, err := g.x.ConfirmCode(g.who, exchange.ProofIn(g.r.Context()), in.Ref)
+	if err != nil {
+		return err
+	}
+	g.log.Info("confirmation code shown", "actor", g.who.ID, "ref", in.Ref)
+	answer(g.w, http.StatusCreated, map[string]string{"code": text, "until": ends.UTC().Format(time.RFC3339)})
+	return nil
+}
+
+// byPerson reports whether a person calls: at a terminal, or on the page.
+func (g *guest) byPerson() bool { return exchange.ProofIn(g.r.Context()) != exchange.ByKey }

@@ -1,0 +1,79 @@
+package httpapi
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/peer"
+	"github.com/messkit/messkit/mess"
+)
+
+// terminalHeader is the header with which a client on this machine says that a
+// person has typed this at its terminal: the id of its process, which is looked at.
+const terminalHeader = "Messkit-Terminal"
+
+// modelHeader is the header with which a client says that it acts for a model.
+const modelHeader = "Messkit-Model"
+
+// proof is what is known of who stands behind a call, beyond the key.
+func (c *call) proof() exchange.Proof {
+	switch {
+	case c.session:
+		if c.cfg.Person != nil && c.cfg.Person(c.r) {
+			return exchange.OnPage
+		}
+	case c.r.Header.Get(terminalHeader) != "":
+		err := c.terminal()
+		if err == nil {
+			return exchange.AtTerminal
+		}
+		c.log().Warn("a client says that a person has typed this at a terminal, and it is not so", "actor", c.who.ID, "remote", c.r.RemoteAddr, "err", err)
+	}
+	return exchange.ByKey
+}
+
+// terminal looks at the terminal of a client.
+func (c *call) terminal() error {
+	pid, err := strconv.Atoi(c.r.Header.Get(terminalHeader))
+	if err != nil || pid <= 0 || c.passedOn() || c.fromPage() {
+		return peer.ErrUnknown
+	}
+	return peer.Terminal(pid, c.localAddr(), c.r.RemoteAddr)
+}
+
+// fromHere reports whether a process of the exchange's own user, or of root, calls:
+// no other user of this machine, no proxy and no page of somebody else.
+func (c *call) fromHere() bool {
+	return !c.fromPage() && !c.passedOn() && peer.Same(c.localAddr(), c.r.RemoteAddr)
+}
+
+// atTerminal refuses a new key with the role operator to whoever is at no terminal.
+func (c *call) atTerminal() error {
+	if p := c.proof(); p == exchange.AtTerminal {
+		return nil
+	}
+	return mess.Refuse(mess.Forbidden, "operator: a key with this role is made at a terminal of the exchange's own machine alone; run the command there, and type the answer that it asks for")
+}
+
+// isOperator reports whether an actor has the role operator.
+func (c *call) isOperator(actor string) bool {
+	who, _, ok := c.keys.Shared(actor)
+	return ok && who.Has(exchange.Operator)
+}
+
+// noteEvery is how often a model of this user is noted.
+const noteEvery = time.Minute
+
+// noteModel tells the program that a process of the exchange's own user serves a
+// model: what runs there can read the operator's key.
+func (c *call) noteModel() {
+	if c.cfg.Model == nil || c.r.Header.Get(modelHeader) == "" && !slices.Contains(c.cfg.Models, c.r.URL.EscapedPath()) {
+		return
+	}
+	if now := time.Now().UnixNano(); now-c.noted.Load() >= int64(noteEvery) && c.fromHere() {
+		c.noted.Store(now)
+		c.cfg.Model()
+	}
+}

@@ -1,0 +1,141 @@
+package exchange_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// byPerson brings a thread to a question that an operator must answer.
+func (h *house) byPerson() (ref string) {
+	h.t.Helper()
+	return h.asks("request: {intent: turn off the main water valve}", ", confirm_by: operator")
+}
+
+// The key of an operator is no person: each setting says which proof it wants.
+func TestAPersonConfirmsAsTheSettingSays(t *testing.T) {
+	for by, enough := range map[exchange.ConfirmBy][]exchange.Proof{
+		exchange.ConfirmTerminal: {exchange.AtTerminal, exchange.OnPage},
+		exchange.ConfirmPage:     {exchange.OnPage},
+		exchange.ConfirmCode:     {},
+		exchange.ConfirmScript:   {exchange.ByKey, exchange.AtTerminal, exchange.OnPage},
+	} {
+		for proof := exchange.ByKey; proof <= exchange.OnPage; proof++ {
+			right := false
+			for _, one := range enough {
+				right = right || one == proof
+			}
+			inHouse(t, func(h *house) {
+				h.stop()
+				h.confirm = by
+				h.open(exchange.DefaultConfig())
+				ref := h.byPerson()
+				for _, yes := range []string{"reply: {re: " + ref + ", confirm: true}", "re: " + ref + "\nMESS: [{answer: {value: true}}]"} {
+					h.proof = proof
+					if right {
+						h.says(person, yes)
+						h.is(ref, mess.Claimed)
+						return
+					}
+					if r := h.refuses(person, yes, mess.Forbidden, "nothing was confirmed"); strings.Contains(r.Text, "messkit") {
+						t.Errorf("%s: the refusal names a command: %s", by, r.Text)
+					}
+					h.refuses(agent, yes, mess.Forbidden, "role operator")
+					h.is(ref, mess.NeedsConfirmation)
+				}
+				h.proof = exchange.ByKey
+				h.says(person, "reply: {re: "+ref+", confirm: false}") // a no needs no proof
+				h.proof = proof
+				h.refuses(person, "reply: {re: "+ref+", confirm: true}", mess.Illegal)
+			})
+		}
+	}
+}
+
+// What the requester alone decides is no plan with risk.
+func TestTheRequestersOwnWordNeedsNoProof(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.stop()
+		h.confirm = exchange.ConfirmPage
+		h.open(exchange.DefaultConfig())
+		ref := h.asks(valve, "")
+		h.says(agent, "reply: {re: "+ref+", confirm: true}")
+		h.is(ref, mess.Claimed)
+	})
+}
+
+func TestACodeConfirmsOneQuestionOnce(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.stop()
+		h.confirm = exchange.ConfirmCode
+		cfg := exchange.DefaultConfig()
+		cfg.Lease, cfg.QuietLease = time.Hour, time.Hour
+		h.open(cfg)
+		ref := h.byPerson()
+		for _, c := range []struct {
+			who   exchange.Actor
+			proof exchange.Proof
+		}{{person, exchange.ByKey}, {person, exchange.AtTerminal}, {agent, exchange.OnPage}} {
+			if _, _, err := h.x.ConfirmCode(c.who, c.proof, ref); !errors.Is(err, mess.Forbidden) {
+				t.Errorf("%s with proof %d is shown the code: %v", c.who.ID, c.proof, err)
+			}
+		}
+		shown := func() string {
+			text, _, err := h.x.ConfirmCode(person, exchange.OnPage, ref)
+			if err != nil || len(text) != 6 {
+				t.Fatalf("%q %v", text, err)
+			}
+			return text
+		}
+		yes := func(code string) string { return "reply: {re: " + ref + ", confirm: true, code: \"" + code + "\"}" }
+		wrong := func(code string) string { return string('0'+(code[0]-'0'+1)%10) + code[1:] }
+
+		code := shown()
+		for range 5 {
+			h.refuses(agent, yes(wrong(code)), mess.Forbidden, "not the code")
+		}
+		h.refuses(agent, yes(code), mess.Forbidden, "not the code") // it ended with the guesses
+		code = shown()
+		h.after(11 * time.Minute)
+		h.refuses(agent, yes(code), mess.Forbidden, "its time is over")
+	})
+	inHouse(t, func(h *house) {
+		h.stop()
+		h.confirm = exchange.ConfirmCode
+		h.open(exchange.DefaultConfig())
+		ref := h.byPerson()
+		code, _, err := h.x.ConfirmCode(person, exchange.OnPage, ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.refuses(other, "reply: {re: "+ref+", confirm: true, code: \""+code+"\"}", mess.Unknown) // it is not its thread
+		h.says(agent, "reply: {re: "+ref+", confirm: true, code: \""+code+"\"}")
+		h.is(ref, mess.Claimed)
+		th, err := h.x.Thread(t.Context(), agent, ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range th.Messages {
+			if text, _ := m.YAML(); strings.Contains(string(text), code) {
+				t.Errorf("the thread keeps the code:\n%s", text)
+			}
+		}
+		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_confirmation, action: open the valve, action_hash: d2, confirm_by: operator}}]")
+		h.refuses(agent, "re: "+ref+"/question-004\nMESS: [{reply: {confirm: true, code: \""+code+"\"}}]", mess.Forbidden, "not the code")
+	})
+}
+
+func TestTheSettingIsChecked(t *testing.T) {
+	cfg := exchange.DefaultConfig()
+	if cfg.Confirm != exchange.ConfirmTerminal {
+		t.Errorf("unless said otherwise: %q", cfg.Confirm)
+	}
+	cfg.Confirm = "phone"
+	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "terminal, page, code or script") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,67 @@
+// Package peer finds out which local process is at the other end of a connection
+// over loopback: its user, and whether a terminal controls it.
+package peer
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+)
+
+// ErrUnknown is the error where the system does not tell whose a connection is.
+var ErrUnknown = errors.New("the system does not tell whose connection it is")
+
+// UID returns the user of the process at the other end of a TCP connection over
+// loopback. local and remote are the addresses of this end. Where the connection
+// does not come from a process of this machine, the error is ErrUnknown.
+func UID(local, remote string) (int, error) {
+	l, r, err := loopback(local, remote)
+	if err != nil {
+		return 0, err
+	}
+	s, err := find(r, l) // the other end has the addresses the other way round
+	return s.uid, err
+}
+
+// Same reports whether the process at the other end runs as the user of this one,
+// or as root, who may do everything anyway. What is not known is not the same.
+func Same(local, remote string) bool {
+	uid, err := UID(local, remote)
+	return err == nil && (uid == os.Geteuid() || uid == 0)
+}
+
+// Terminal returns nil if the process pid holds the other end of a connection over
+// loopback, is of the user of this process, and reads from the terminal that
+// controls it, in the foreground. A process of root is not looked into.
+//
+// It proves no person: a process of the same user can open a pseudo-terminal.
+// Where the system has no /proc, it takes the word of the process.
+func Terminal(pid int, local, remote string) error {
+	l, r, err := loopback(local, remote)
+	if err != nil {
+		return err
+	}
+	return terminal(pid, r, l)
+}
+
+// socket is one end of a connection, as the kernel lists it.
+type socket struct {
+	uid   int
+	inode uint64
+}
+
+func loopback(local, remote string) (l, r netip.AddrPort, err error) {
+	l, err = netip.ParseAddrPort(local)
+	if err == nil {
+		r, err = netip.ParseAddrPort(remote)
+	}
+	if err != nil || !r.Addr().Unmap().IsLoopback() {
+		return l, r, ErrUnknown
+	}
+	return plain(l), plain(r), nil
+}
+
+// plain writes an address of IPv4 within IPv6 as what it is.
+func plain(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
+}

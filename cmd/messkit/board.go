@@ -167,6 +167,8 @@ func lastWord(s *mess.Status) (words []string) {
 func howToReply(ref string, s *mess.Status) string {
 	switch {
 	case s == nil:
+	case s.Code == mess.NeedsConfirmation && s.ConfirmBy != "":
+		return "messkit reply " + ref + "   (a person at a terminal; or on the page)"
 	case s.Code == mess.NeedsConfirmation:
 		return "messkit reply " + ref + " --yes   (or --no)"
 	case s.Code == mess.NeedsInput:

@@ -222,6 +222,12 @@ func TestAModelWithAShellConfirmsNothing(t *testing.T) {
 	}
 	s.becomes("completed")
 
+	if out, err := atTerminal(t, s.home, s.url, map[string]string{"meant? [y/N] ": "y\n"}, "keys", "rotate", "operator", "--save", filepath.Join(s.home, "new.key")); err != nil {
+		t.Errorf("a new key of the operator at a terminal: %v %s", err, out)
+	}
+	if key, err := os.ReadFile(filepath.Join(s.home, "new.key")); err != nil || strings.TrimSpace(string(key)) == s.key {
+		t.Errorf("no new key: %v", err)
+	}
 	if out, err := atTerminal(t, s.home, s.url, map[string]string{"meant? [y/N] ": "n\n"}, "keys", "issue", "ana", "operator"); err == nil || strings.Contains(out, "mess_home_") {
 		t.Errorf("a no to an operator's key: %s", out)
 	}

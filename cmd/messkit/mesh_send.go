@@ -65,7 +65,7 @@ files; it fails where the peer says that it was not done.`,
 	f.StringVar(&s.Conversation, "conversation", "", "id of a conversation that it belongs to")
 	f.StringVar(&s.SessionKey, "session-key", "", "session of this side that the answer is for")
 	f.StringArrayVar(&s.links, "attachment", nil, "address of a file, or ADDRESS|TYPE|DESCRIPTION")
-	f.StringArrayVar(&s.files, "file", nil, "file that goes with it")
+	f.StringArrayVar(&s.files, "file", nil, "file that goes with it, or FILE|DESCRIPTION")
 	f.StringVar(&s.metadata, "metadata", "", "further fields, as JSON")
 	f.StringVar(&s.native, "mess", "", "file with a MESS message that goes with it whole")
 	f.BoolVar(&s.NoRetry, "no-retry", false, "try once")
@@ -104,7 +104,8 @@ func (s *meshSending) read(c *cobra.Command) (time.Duration, error) {
 		parts := append(strings.SplitN(link, "|", 3), "", "")
 		s.URLs = append(s.URLs, meshwire.Attachment{Type: "url", URL: parts[0], MIME: parts[1], Description: parts[2], Size: -1})
 	}
-	for _, name := range s.files {
+	for _, file := range s.files {
+		name, about, _ := strings.Cut(file, "|")
 		data, err := os.ReadFile(name)
 		if err != nil {
 			return 0, err
@@ -113,7 +114,7 @@ func (s *meshSending) read(c *cobra.Command) (time.Duration, error) {
 		if kind == "" {
 			kind = http.DetectContentType(data)
 		}
-		s.Files = append(s.Files, mesh.Attached{Name: filepath.Base(name), MIME: kind, Data: data})
+		s.Files = append(s.Files, mesh.Attached{Name: filepath.Base(name), MIME: kind, Data: data, About: about})
 	}
 	return patience, nil
 }
@@ -245,7 +246,11 @@ func (a *app) meshResult(ctx context.Context, x meshAgent, s *meshSending, one *
 			return err
 		}
 		if !s.asJSON {
-			fmt.Fprintf(a.out, "saved %s (%d bytes)\n", printable(to), len(got.Data))
+			about := ""
+			if text := r.Descriptions[name]; text != "" {
+				about = ": " + printable(text)
+			}
+			fmt.Fprintf(a.out, "saved %s (%d bytes)%s\n", printable(to), len(got.Data), about)
 		}
 	}
 	for _, note := range r.Notes {

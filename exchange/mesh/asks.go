@@ -52,6 +52,9 @@ type Result struct {
 	MESS    string   `json:"mess,omitempty"`   // the message of MESS that it bears
 	Files   []string `json:"files,omitempty"`  // names
 	Notes   []string `json:"notes,omitempty"`  // what could not be had
+
+	Metadata     json.RawMessage   `json:"metadata,omitempty"`     // payload.metadata, but for the message of MESS
+	Descriptions map[string]string `json:"descriptions,omitempty"` // of files, by their names
 }
 
 // over reports whether nothing more will come of it.
@@ -187,7 +190,10 @@ func (d *Door) finish(ctx context.Context, a *ask) {
 		d.giveUp(ctx, a, "the response cannot be read")
 		return
 	}
-	r := &Result{ID: in.ID, From: in.From, Subject: in.Payload.Subject, Body: in.Payload.Body, Status: in.Payload.Metadata.Get("status"), MESS: in.Payload.Metadata.Get(messKey)}
+	r := &Result{
+		ID: in.ID, From: in.From, Subject: in.Payload.Subject, Body: in.Payload.Body, Status: in.Payload.Metadata.Get("status"), MESS: in.Payload.Metadata.Get(messKey),
+		Metadata: in.Payload.Metadata.Without(messKey), Descriptions: map[string]string{},
+	}
 	for _, at := range in.Payload.Attachments {
 		f, err := d.fetchUpTo(ctx, p, at, maxSent)
 		if ctx.Err() != nil {
@@ -207,6 +213,9 @@ func (d *Door) finish(ctx context.Context, a *ask) {
 			continue
 		}
 		r.Files = append(r.Files, f.Name)
+		if at.Description != "" {
+			r.Descriptions[f.Name] = at.Description
+		}
 	}
 	if r.MESS != "" {
 		if m, err := parseMess(r.MESS); err == nil {

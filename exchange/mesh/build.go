@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -37,7 +38,7 @@ func (p *peer) messAsFile(text []byte, seal bool) (file, error) {
 		}
 		text = []byte(sealed)
 	}
-	return file{messFile, "application/json", text}, nil
+	return file{Name: messFile, MIME: "application/json", Data: text}, nil
 }
 
 // unsealed is a message of MESS that came as a file.
@@ -69,6 +70,9 @@ func (d *Door) build(ctx context.Context, in *incoming) (*mess.Request, []string
 	if req.NeededBy == "" && (req.Constraints == nil || req.Constraints.Timing == nil || req.Constraints.Timing.Expires == "") {
 		req.NeededBy = mess.TimeOf(in.Expires().Add(skew)) // after that it is not to be begun (section 5, ttl)
 	}
+	if meta, ok := metadataOf(in.Payload.Metadata); ok {
+		req.Extra = req.Extra.Set(channel, mess.Object{{Key: "metadata", Value: meta}})
+	}
 	var notes []string
 	for _, a := range in.Payload.Attachments {
 		if nameOf(a) == messFile {
@@ -82,6 +86,14 @@ func (d *Door) build(ctx context.Context, in *incoming) (*mess.Request, []string
 		req.Context = append(req.Context, f.entry())
 	}
 	return req, notes, nil
+}
+
+// metadataOf are the metadata of a message for the thread, where there are any beside
+// the message of MESS.
+func metadataOf(o wire.Object) (mess.Object, bool) {
+	var meta mess.Object
+	text := o.Without(messKey)
+	return meta, text != nil && json.Unmarshal(text, &meta) == nil
 }
 
 // nativeText is the message of MESS that a message bears, "" for none. One that is
@@ -155,6 +167,7 @@ func priorityOf(p string) mess.Priority {
 type file struct {
 	Name, MIME string
 	Data       []byte
+	About      string // description, "" for none
 }
 
 const (
@@ -168,7 +181,7 @@ func (d *Door) fetch(ctx context.Context, p *peer, a wire.Attachment) (file, err
 }
 
 func (d *Door) fetchUpTo(ctx context.Context, p *peer, a wire.Attachment, most int64) (file, error) {
-	f := file{Name: nameOf(a), MIME: a.MIME}
+	f := file{Name: nameOf(a), MIME: a.MIME, About: a.Description}
 	var err error
 	switch a.Type {
 	case "inline":
@@ -273,11 +286,18 @@ func nameOf(a wire.Attachment) string {
 	}, name[:min(len(name), 120)])
 }
 
+// descriptionKey is the member of a file of MESS that says what is in it.
+const descriptionKey = "description"
+
 // entry is a file as content of a message.
 func (f file) entry() mess.Entry {
 	kind, _, _ := strings.Cut(f.MIME, "/")
 	if kind != "image" && kind != "audio" && kind != "video" {
 		kind = "file"
 	}
-	return mess.ObjectEntry(kind, mess.Media{URI: mess.DataURI(f.MIME, f.Data), Name: f.Name, MIME: f.MIME})
+	media := mess.Media{URI: mess.DataURI(f.MIME, f.Data), Name: f.Name, MIME: f.MIME}
+	if f.About != "" {
+		media.Extra = mess.Object{{Key: descriptionKey, Value: f.About}}
+	}
+	return mess.ObjectEntry(kind, media)
 }

@@ -45,6 +45,9 @@ type Config struct {
 	TextURL string `yaml:"text_url"`
 	// RetryAfter sends again what a peer has answered with 429, when it says.
 	RetryAfter bool `yaml:"retry_after"`
+	// AllowSessionKey lets a message name the session that it is for (section 5.1,
+	// allowRequestSessionKey).
+	AllowSessionKey bool `yaml:"allow_session_key"`
 	// SessionPrefixes are how session keys of peers may begin; none: all.
 	SessionPrefixes []string `yaml:"session_prefixes"`
 
@@ -77,7 +80,7 @@ type Outage struct {
 // DefaultConfig returns the settings that the door has unless told otherwise.
 func DefaultConfig() Config {
 	p := state.DefaultPolicy()
-	return Config{Rate: 10, Burst: 20, Outage: Outage{p.OutageHosts, p.OutageTime}}
+	return Config{AllowSessionKey: true, Rate: 10, Burst: 20, Outage: Outage{p.OutageHosts, p.OutageTime}}
 }
 
 // policy is when people are told of incidents.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -103,26 +104,40 @@ func (d *Door) hook(r *http.Request, line *state.Line) (map[string]any, error) {
 	if err != nil {
 		return nil, refuse(http.StatusBadRequest, "invalid", err.Error())
 	}
-	if h.SessionKey != "" && !d.sessionAllowed(h.SessionKey) {
-		return nil, refuse(http.StatusBadRequest, "session_key", "sessionKey: does not begin as it must here")
-	}
 	if !wire.Detect(h.Message) {
+		if _, err := d.sessionOf(h.SessionKey, ""); err != nil {
+			return nil, err
+		}
 		return d.legacy(r, sender, h, may, line)
 	}
 	return d.envelope(r, sender, h, may, line)
 }
 
+// sessionAllowed reports whether a peer may name a session: its key begins as the
+// configuration says.
 func (d *Door) sessionAllowed(key string) bool {
-	if len(d.cfg.SessionPrefixes) == 0 {
-		return len(key) <= maxSessionKey
+	if !d.cfg.AllowSessionKey || len(key) > maxSessionKey {
+		return false
 	}
-	for _, prefix := range d.cfg.SessionPrefixes {
-		// Some peers take agent:{id}: off before they send it.
-		if strings.HasPrefix(key, prefix) || strings.HasPrefix("agent:main:"+key, prefix) && strings.HasPrefix(prefix, "agent:") {
-			return len(key) <= maxSessionKey
+	return len(d.cfg.SessionPrefixes) == 0 || slices.ContainsFunc(d.cfg.SessionPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+}
+
+// sessionOf is the session that a message is for. Some peers take agent:{id}: off the
+// key beside the message; the whole key in its reply context counts then.
+func (d *Door) sessionOf(beside, within string) (string, error) {
+	if !d.cfg.AllowSessionKey {
+		within = "" // it is only echoed
+	}
+	keys := []string{beside, within}
+	if beside == "" || within != "" && beside == bare(within) {
+		keys = []string{within}
+	}
+	for _, key := range keys {
+		if key != "" && !d.sessionAllowed(key) {
+			return "", refuse(http.StatusBadRequest, "session_key", "sessionKey: does not begin as it must here, or keys are not allowed here")
 		}
 	}
-	return false
+	return keys[0], nil
 }
 
 const maxSessionKey = 512

@@ -302,6 +302,50 @@ func TestSessions(t *testing.T) {
 	}
 }
 
+// A session counts if its whole key begins as the configuration says, wherever the key
+// stands; no keys count where they are not allowed.
+func TestWhichSessionsPeersMayName(t *testing.T) {
+	documented := []string{"hook:", "agent:main:"} // as in the document's example
+	for _, one := range []struct {
+		prefixes       []string
+		off            bool
+		beside, within string
+		code           int
+		session        string // the one that the message is in
+	}{
+		{prefixes: documented, beside: "slack:C1", code: 400},
+		{prefixes: documented, within: "slack:C1", code: 400},
+		{prefixes: documented, beside: "hook:a", within: "slack:C1", code: 400},
+		{prefixes: documented, beside: "slack:C1", within: "agent:other:slack:C1", code: 400},
+		{prefixes: documented, beside: "slack:C2", within: "agent:main:slack:C1", code: 400},
+		{prefixes: documented, beside: "slack:C1", within: "agent:main:slack:C1", code: 202, session: "agent:main:slack:C1"},
+		{prefixes: documented, beside: "agent:main:x", code: 202, session: "agent:main:x"},
+		{prefixes: documented, beside: "hook:a", code: 202, session: "hook:a"},
+		{prefixes: documented, code: 202},
+		{beside: "anything", code: 202, session: "anything"},
+		{off: true, beside: "hook:a", code: 400},
+		{off: true, within: "hook:a", code: 202},
+	} {
+		h := inHouse(t, func(c *mesh.Config) { c.SessionPrefixes, c.AllowSessionKey = one.prefixes, !one.off })
+		e := envelope(wire.Notification, "msg_1", "hello")
+		if one.within != "" {
+			e.ReplyContext = json.RawMessage(`{"sessionKey":"` + one.within + `"}`)
+		}
+		if code, v := h.raw("/hooks/agent", tokenHere, string(wire.Hook{Message: e.Text(), SessionKey: one.beside}.Text())); code != one.code {
+			t.Errorf("%+v: %d %v", one, code, v)
+		}
+		files, _ := filepath.Glob(filepath.Join(h.dir, "sessions", "*.json"))
+		text := ""
+		for _, f := range files {
+			data, _ := os.ReadFile(f)
+			text += string(data)
+		}
+		if (one.session == "") != (len(files) == 0) || !strings.Contains(text, `"`+one.session+`"`) && one.session != "" {
+			t.Errorf("%+v: %s", one, text)
+		}
+	}
+}
+
 // A picture that fits is in the answer; another one is fetched.
 func TestPictures(t *testing.T) {
 	h := inHouse(t, nil)

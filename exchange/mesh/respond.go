@@ -103,7 +103,9 @@ func (d *Door) sentFiles(ctx context.Context, p *peer, th exchange.Thread) (file
 					notes = append(notes, fmt.Sprintf("%s cannot be sent: %v", media.File, err))
 					continue
 				}
-				files = append(files, file{media.File, media.MIME, data})
+				about, _ := media.Extra.Get(descriptionKey)
+				text, _ := about.(string)
+				files = append(files, file{media.File, media.MIME, data, text})
 			}
 		}
 	}
@@ -136,8 +138,8 @@ func (d *Door) withFiles(ctx context.Context, p *peer, e wire.Envelope, a asked,
 	e.Payload.Body = clipped(e.Payload.Body)
 	room := wire.MaxText - len(d.ready(p, e, a.Sealed).Text) - margin
 	for _, f := range files {
-		at := wire.Attachment{Type: "inline", Encoding: "base64", Filename: f.Name, MIME: f.MIME, Size: int64(len(f.Data))}
-		cost := base64.StdEncoding.EncodedLen(len(f.Data)) + len(f.Name) + len(f.MIME) + 200
+		at := wire.Attachment{Type: "inline", Encoding: "base64", Filename: f.Name, MIME: f.MIME, Size: int64(len(f.Data)), Description: f.About}
+		cost := base64.StdEncoding.EncodedLen(len(f.Data)) + len(f.Name) + len(f.MIME) + 2*len(f.About) + 200
 		if cost <= room {
 			at.Data = base64.StdEncoding.EncodeToString(f.Data)
 		} else {
@@ -146,7 +148,7 @@ func (d *Door) withFiles(ctx context.Context, p *peer, e wire.Envelope, a asked,
 				return outgoing{}, err
 			}
 			at.Type, at.Encoding, at.URL = "url", "", address
-			cost = len(address) + len(f.Name) + len(f.MIME) + 200
+			cost = len(address) + len(f.Name) + len(f.MIME) + 2*len(f.About) + 200
 		}
 		room -= cost
 		e.Payload.Attachments = append(e.Payload.Attachments, at)

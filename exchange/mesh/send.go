@@ -42,6 +42,8 @@ type Attached struct {
 	Name string `json:"name"`
 	MIME string `json:"mime"`
 	Data []byte `json:"data"`
+
+	About string `json:"description,omitempty"`
 }
 
 // Taken is a message that is on its way.
@@ -250,8 +252,8 @@ func (d *Door) attached(ctx context.Context, p *peer, e wire.Envelope, s Sending
 	all := slices.Clone(e.Payload.Attachments)
 	room := wire.MaxText - len(d.ready(p, e, s.Encrypt).Text) - margin
 	for _, f := range s.Files {
-		at := wire.Attachment{Type: "inline", Encoding: "base64", Filename: f.Name, MIME: f.MIME, Size: int64(len(f.Data)), Data: base64.StdEncoding.EncodeToString(f.Data)}
-		if cost := len(at.Data) + len(f.Name) + 200; cost <= room {
+		at := wire.Attachment{Type: "inline", Encoding: "base64", Filename: f.Name, MIME: f.MIME, Size: int64(len(f.Data)), Description: f.About, Data: base64.StdEncoding.EncodeToString(f.Data)}
+		if cost := len(at.Data) + len(f.Name) + 2*len(f.About) + 200; cost <= room {
 			room -= cost
 		} else {
 			address, err := d.serve(ctx, file(f))

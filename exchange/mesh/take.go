@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -23,6 +24,7 @@ type incoming struct {
 	text    string // as it came
 	peer    *peer
 	session string // its key, "" for none
+	back    string // the key that goes back with an answer, "" for none
 	signed  bool
 	line    state.Line
 }
@@ -39,6 +41,7 @@ func lineOf(e wire.Envelope) state.Line {
 	return state.Line{
 		From: e.From, To: e.To, Type: string(e.Type), ID: e.ID, Subject: e.Payload.Subject, Body: e.Payload.Body, CorrelationID: e.CorrelationID,
 		ConversationID: e.ConversationID, ReplyContext: string(e.ReplyContext), Signed: e.Signature != "", Session: e.Session,
+		Metadata: e.Payload.Metadata.Without(messKey),
 	}
 }
 
@@ -59,9 +62,9 @@ func (d *Door) envelope(r *http.Request, sender string, h wire.Hook, may func(*p
 	if err := spend(p.rate); err != nil {
 		return nil, err
 	}
-	in := &incoming{Envelope: e, text: h.Message, peer: p, session: h.SessionKey}
-	if in.session == "" {
-		in.session = e.SessionKey()
+	in := &incoming{Envelope: e, text: h.Message, peer: p, back: cmp.Or(h.SessionKey, e.SessionKey())}
+	if in.session, err = d.sessionOf(h.SessionKey, e.SessionKey()); err != nil {
+		return nil, err
 	}
 	if err := d.checked(in); err != nil {
 		return nil, err
@@ -233,7 +236,7 @@ func (d *Door) forward(ctx context.Context, in *incoming) (map[string]any, error
 		return answer, nil
 	}
 	o := outgoing{
-		ID: in.ID, To: in.To, Text: in.text, Signature: in.Signature, Path: HooksPath + in.From, SessionKey: in.session, Priority: in.Priority,
+		ID: in.ID, To: in.To, Text: in.text, Signature: in.Signature, Path: HooksPath + in.From, SessionKey: in.back, Priority: in.Priority,
 		Alert: in.Type == wire.Alert, Expires: in.Expires(), Through: true,
 	}
 	if err := d.enqueue(ctx, o); err != nil {

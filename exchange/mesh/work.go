@@ -45,7 +45,7 @@ func (w *work) name() string { return keptWork + digest(w.key()) }
 // peer's own is not used.
 func (d *Door) askedBy(in *incoming) asked {
 	a := asked{
-		ID: in.ID, Context: in.ReplyContext, Conversation: in.ConversationID, Session: in.Session, SessionKey: in.session, Sealed: in.Payload.Encrypted,
+		ID: in.ID, Context: in.ReplyContext, Conversation: in.ConversationID, Session: in.Session, SessionKey: in.back, Sealed: in.Payload.Encrypted,
 		Subject: in.Payload.Subject,
 	}
 	if in.ReplyTo == nil || in.Relay != nil {

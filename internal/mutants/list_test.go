@@ -256,6 +256,9 @@ var mutants = []mutant{
 	{"a peer speaks for another", []edit{{
 		"exchange/mesh/take.go", `if sender != "agent" && sender != e.From {`, `if false {`,
 	}}, "./exchange/mesh TestRefusals"},
+	{"any session in a reply context", []edit{{
+		"exchange/mesh/hooks.go", `if key != "" && !d.sessionAllowed(key) {`, `if key != "" && key == beside && !d.sessionAllowed(key) {`,
+	}}, "./exchange/mesh TestWhichSessionsPeersMayName"},
 	{"a priority that MESH does not know", []edit{{
 		"exchange/mesh/wire/parse.go", "case e.Priority != High && e.Priority != Normal && e.Priority != Low:", "case false:",
 	}}, "./exchange/mesh TestRefusals"},

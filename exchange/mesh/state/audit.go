@@ -30,6 +30,7 @@ type Line struct {
 	Session        json.RawMessage `json:"session,omitempty"`
 	Ref            string          `json:"ref,omitempty"`    // the thread, where there is one
 	Detail         string          `json:"detail,omitempty"` // why
+	Metadata       json.RawMessage `json:"metadata,omitempty"`
 }
 
 type auditLog struct {

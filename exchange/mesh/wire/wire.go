@@ -143,6 +143,22 @@ func (o Object) With(key, text string) Object {
 	return append(o[:len(o):len(o)], Member{key, appendString(nil, text)})
 }
 
+// Without is o as JSON, without a member; nil if nothing else is in it.
+func (o Object) Without(key string) json.RawMessage {
+	b := printer{}
+	b.open()
+	for _, m := range o {
+		if m.Key != key {
+			b.raw(m.Key, m.Value)
+		}
+	}
+	b.close()
+	if len(b.out) == len("{}") {
+		return nil
+	}
+	return b.out
+}
+
 // Expires is when a message is over.
 func (e Envelope) Expires() time.Time { return e.Time.Add(e.TTL) }
 

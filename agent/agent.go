@@ -176,6 +176,7 @@ type Agent struct {
 	beat   time.Duration    // between two heartbeats
 	serial uint64           // of the last message
 	seen   recent           // refs of delivered messages
+	astray map[string]stray // threads that the exchange lists and nobody here knows
 	took   map[string]time.Duration
 	hold   onHold
 	acting map[string]capabilities.Command // what a device does just now, by its name
@@ -195,7 +196,7 @@ func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *
 		cfg: cfg.filled(), x: x, resolver: r, devices: map[string]*device{}, gate: g, journal: j, now: now, log: log,
 		boot: strings.ToLower(rand.Text()[:10]), work: make(chan struct{}, 1), mail: make(chan struct{}, 1), sooner: make(chan struct{}, 1), wrong: make(chan struct{}, 1), broken: make(chan struct{}, 1),
 		glance: make(chan struct{}, 1), acting: map[string]capabilities.Command{}, paused: map[string]bool{},
-		tasks: map[string]*task{}, later: map[string]*task{}, took: map[string]time.Duration{},
+		tasks: map[string]*task{}, later: map[string]*task{}, took: map[string]time.Duration{}, astray: map[string]stray{},
 	}
 	a.cameras = camera.NewRoom(a.cfg.Fit, now)
 	a.beat, a.hold.changed = a.cfg.Heartbeat, make(chan struct{})

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/messkit/messkit/mess"
 )
 
@@ -14,14 +16,16 @@ import (
 // stop, a hold or their end is news, and hears how it sees that. told is what it knows by
 // the registration.
 func (a *Agent) heartbeat(ctx context.Context, told standing) error {
+	var back errgroup.Group
 	for {
 		if !a.untilBeat(ctx, told) {
-			return nil
+			return back.Wait()
 		}
 		stands, _ := a.position()
 		told = stands // what does not arrive now, the next one says
+		asked := a.now()
 		ack, err := a.send(ctx, mess.Message{Items: []mess.Item{
-			&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Holding: a.holding(), Stopped: stands.stopped, Held: stands.held}},
+			&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Holding: a.holding(), Instance: a.boot, Stopped: stands.stopped, Held: stands.held}},
 		}})
 		a.reach.heard(!unavailable(err))
 		if err != nil {
@@ -29,6 +33,7 @@ func (a *Agent) heartbeat(ctx context.Context, told standing) error {
 			continue
 		}
 		a.agree(ack.Threads)
+		a.findStrays(ctx, &back, asked, ack.Threads)
 		a.heed(ack.Stops)
 		a.heedHold(ack.Hold, ack.Resume, "")
 		a.wants(ack)

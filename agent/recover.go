@@ -49,6 +49,9 @@ func (a *Agent) recover(ctx context.Context, held []mess.HeldThread) (unbegun []
 	for _, h := range held {
 		if h.Yours != nil && *h.Yours && !known[h.Ref] && a.orphan(ctx, h) {
 			unbegun = append(unbegun, h)
+			a.mu.Lock()
+			a.astray[h.Ref] = stray{epoch: h.Epoch, since: a.now(), told: true}
+			a.mu.Unlock()
 		}
 	}
 	return unbegun
@@ -186,14 +189,23 @@ func (a *Agent) stray(ctx context.Context, plan capabilities.Plan) string {
 
 // orphan sees to a claim that only the exchange knows of. One that has not begun
 // is left to its lease, so that it is offered again; of one that may have begun
-// before the journal was lost nobody knows. It reports whether nothing was done.
+// before the journal was lost nobody knows. What a process has claimed that did not
+// write this journal is left alone: that process may be at it. It reports whether
+// nothing was done.
 func (a *Agent) orphan(ctx context.Context, h mess.HeldThread) (unbegun bool) {
 	switch h.Status {
 	case mess.Claimed, mess.NeedsInput, mess.NeedsConfirmation, mess.Waiting:
 		return false
 	}
-	if a.journal.Fresh() {
+	switch {
+	case h.Instance == a.boot: // what this process has begun it knows, whatever its journal has lost
+		return true
+	case a.journal.Fresh():
 		a.orphaned(h).report(ctx, failed("interrupted", "the executor has lost its journal and does not know what was done", mess.EffectUnknown, capabilities.Plan{}), nil)
+		ring(a.mail)
+		return false
+	case h.Instance != "" && !a.journal.RunBy(h.Instance):
+		a.log.Warn("another process has begun a thread under this executor's id; give each process an id of its own", "ref", h.Ref)
 		return false
 	}
 	return true

@@ -21,6 +21,9 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	}()
 	defer a.runTimers(ctx)()
 	defer a.runStops(ctx)()
+	if err := a.journal.Run(a.boot); err != nil {
+		a.log.Error("the name of this process is not written down; if it dies at a start, nobody gives that thread back", "err", err)
+	}
 	startAll(ctx, a.gate, maps.Values(a.devices), a.log)
 	a.look(ctx)
 	ack, err := a.register(ctx)
@@ -87,6 +90,8 @@ func (a *Agent) register(ctx context.Context) (mess.Ack, error) {
 // receive takes what the exchange delivers. A lost connection is made again,
 // and the registration with it.
 func (a *Agent) receive(ctx context.Context) error {
+	var back errgroup.Group
+	defer func() { _ = back.Wait() }() // nobody returns an error
 	wait := a.backoff()
 	for {
 		began := a.now()
@@ -102,12 +107,15 @@ func (a *Agent) receive(ctx context.Context) error {
 		if !wait.sleep(ctx) {
 			return nil
 		}
+		asked := a.now()
 		ack, err := a.register(ctx)
 		if err != nil {
 			return ended(ctx, err)
 		}
 		a.heed(ack.Stops)
 		a.heedHold(ack.Hold, ack.Resume, "")
+		a.agree(ack.Threads)
+		a.findStrays(ctx, &back, asked, ack.Threads)
 	}
 }
 

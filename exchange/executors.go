@@ -109,8 +109,8 @@ func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (me
 }
 
 // letGo offers again what an earlier process of an executor has claimed and not
-// begun: the new one does not know of it. While somebody of its name follows
-// still, the earlier one may be alive, and its leases tell.
+// begun: the new one does not know of it. While the earlier one may be alive, its
+// leases tell.
 func (x *Exchange) letGo(ctx context.Context, c mess.Executor) {
 	for _, ref := range x.unknownTo(c) {
 		_, err := x.step(ctx, ref, func(env Envelope) *turn {
@@ -133,7 +133,7 @@ func (x *Exchange) unknownTo(c mess.Executor) []string {
 	var refs []string
 	for ref, l := range x.open {
 		knows := slices.ContainsFunc(c.Holding, func(h mess.HeldThread) bool { return h.Ref == ref && h.Epoch == l.env.Epoch })
-		if l.env.holder() == c.ID && l.env.Phase == Before && l.env.ofAnother(c.Instance) && !knows && !x.hub.present(c.ID) {
+		if l.env.holder() == c.ID && l.env.Phase == Before && l.env.ofAnother(c.Instance) && !knows && !x.twin(l, c, x.now()) {
 			refs = append(refs, ref)
 		}
 	}
@@ -238,12 +238,19 @@ func (x *Exchange) holdings(c mess.Executor) []mess.HeldThread {
 	}
 	for _, ref := range slices.Sorted(maps.Keys(x.open)) {
 		l := x.open[ref]
-		twins := c.Instance != "" && l.env.ofAnother(c.Instance) && x.hub.present(c.ID)
-		if l.env.holder() == c.ID && !said[ref] && !twins {
+		if l.env.holder() == c.ID && !said[ref] && !x.twin(l, c, now) {
 			threads = append(threads, heldThread(l.env, true, 0))
 		}
 	}
 	return threads
+}
+
+// twin reports whether another process than the one that speaks has claimed a thread
+// and is still there: somebody follows under its name, and a heartbeat that names the
+// claim is not overdue. Who follows may be the process that speaks, so a follower alone
+// proves nothing. x.mu is held.
+func (x *Exchange) twin(l *live, c mess.Executor, now time.Time) bool {
+	return c.Instance != "" && l.env.ofAnother(c.Instance) && x.hub.present(c.ID) && now.Sub(l.heard) <= x.lease(l.env)/2
 }
 
 // holding answers for one thread that an executor says it holds.
@@ -264,7 +271,7 @@ func (x *Exchange) holding(id string, h mess.HeldThread, now time.Time) mess.Hel
 }
 
 func heldThread(e Envelope, yours bool, lease time.Duration) mess.HeldThread {
-	h := mess.HeldThread{Ref: e.Ref, Epoch: e.Epoch, Status: e.Status, Yours: &yours}
+	h := mess.HeldThread{Ref: e.Ref, Epoch: e.Epoch, Status: e.Status, Yours: &yours, Instance: e.Instance}
 	if e.CancelBy != "" {
 		h.Stop = new(true)
 	}

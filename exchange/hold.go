@@ -205,7 +205,7 @@ func (x *Exchange) hears(c mess.Executor) (changed bool) {
 		delete(x.holds, c.ID)
 	case c.Held.Why != "" && (!ok || !o.On && o.Elsewhere && len(c.Held.Orders) == 0):
 		x.holds[c.ID] = x.givenElsewhere(c)
-	case c.Held.Why == "" && o.On && o.Elsewhere && !confirmed && c.Instance == "":
+	case c.Held.Why == "" && o.On && o.Elsewhere && !confirmed && (c.Instance == "" || isHeartbeat(c)):
 		// It was ended there before the executor, which has not begun anew, knew it as
 		// an order of ours. That may be on its way still, and so is the end.
 		x.holds[c.ID] = holdOrder{Elsewhere: true, Hold: mess.Hold{ID: rand.Text(), By: o.Hold.By, At: mess.TimeOf(x.now())}}

@@ -152,12 +152,13 @@ func (x *Exchange) mayClaim(who Actor, env Envelope) error {
 }
 
 // refusedByAll reports whether everybody who could take a thread has declined
-// it. Executors that have been silent for long do not count.
+// it. Executors that have been silent for long do not count, but for one that has held
+// it: then its silence ends the thread.
 func (x *Exchange) refusedByAll(env Envelope) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now := x.now()
-	return !now.Before(x.allGone(env, now))
+	return !now.Before(x.allGone(env, now)) && len(x.leftBy(env, now)) == 0
 }
 
 // allGone is when the last of those who have not declined a thread counts no
@@ -185,8 +186,31 @@ func (x *Exchange) refused(e Envelope, now time.Time) func(*Envelope) *mess.Stat
 	if len(e.Declined) == 0 || now.Before(x.allGone(e, now)) {
 		return nil
 	}
+	if left := x.leftBy(e, now); len(left) > 0 {
+		return unreachable(left)
+	}
 	return func(e *Envelope) *mess.Status {
 		return &mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: e.reasons()}}
+	}
+}
+
+// leftBy says of each executor that has held a thread, and has not declined it, for how
+// long it is away. x.mu is held.
+func (x *Exchange) leftBy(env Envelope, now time.Time) (left []string) {
+	for _, e := range x.candidates(env, now) {
+		if env.held(e.ID) {
+			left = append(left, fmt.Sprintf("%s had it, and has given no sign of life for %v", e.ID, now.Sub(e.seen).Round(time.Second)))
+		}
+	}
+	return left
+}
+
+// unreachable ends a thread whose executor is away, where the others have declined it.
+func unreachable(left []string) func(*Envelope) *mess.Status {
+	return func(e *Envelope) *mess.Status {
+		return &mess.Status{Code: mess.Failed, Reason: &mess.Reason{
+			Type: "executor_unreachable", Effect: mess.EffectNone, Detail: strings.Join(left, "; ") + "; " + e.reasons(),
+		}, Recoverable: new(true)}
 	}
 }
 

@@ -176,7 +176,7 @@ func (x *Exchange) overdue(l *live, now time.Time) func(*Envelope) *mess.Status 
 	case e.unreachable() && silent < x.lease(e):
 		return comeBack
 	case e.unreachable() && silent >= x.lostAfter(e):
-		return lost
+		return x.lost(e, now)
 	case e.unreachable() || silent < x.lease(e):
 		return nil
 	case e.Phase == Before:
@@ -238,9 +238,29 @@ func comeBack(e *Envelope) *mess.Status {
 }
 
 // lost ends the wait for an executor that does not come back (T11): what may
-// be done twice is offered again, unless its requester has taken it back, and
-// what may not has an unknown outcome.
-func lost(e *Envelope) *mess.Status {
+// be done twice is offered again, unless its requester has taken it back or nobody is
+// left to ask, and what may not has an unknown outcome. x.mu is held.
+func (x *Exchange) lost(e Envelope, now time.Time) func(*Envelope) *mess.Status {
+	e.Status = mess.Pending // as it would be offered again
+	if ends := x.refused(e, now); ends != nil && e.CancelBy == "" && (e.Effect == "query" || e.Effect == "idempotent") {
+		return func(e *Envelope) *mess.Status {
+			e.HeldFrom = ""
+			s := ends(e)
+			switch {
+			case e.Effect == "query":
+			case s.Code == mess.Failed:
+				s.Reason.Effect, s.Suggestion = mess.EffectUnknown, "look before retrying"
+			default:
+				e.BegunBy = e.Executor
+			}
+			return s
+		}
+	}
+	return notBack
+}
+
+// notBack is lost where that does not depend on who is there.
+func notBack(e *Envelope) *mess.Status {
 	who := e.Executor
 	e.HeldFrom = ""
 	switch {

@@ -88,7 +88,9 @@ type HeldThread struct {
 	Yours  *bool    `mess:"yours"`  // in the answer: the claim of that epoch is held by the asker
 	Stop   *bool    `mess:"stop"`   // in the answer: a cancel waits for the executor's word
 	Lease  Duration `mess:"lease"`  // in the answer
-	Extra  Object   `mess:"*"`
+	// Instance is, in the answer, the process that has claimed it, where that has named itself.
+	Instance string `mess:"instance"`
+	Extra    Object `mess:"*"`
 }
 
 // Query asks about threads, capabilities or executors (MESS 1.0 section 7.3).
@@ -186,8 +188,8 @@ type Executor struct {
 	// Ours.
 	Versions []string     `mess:"versions"` // MESS versions it speaks; confirm_before needs 1.1.0
 	Holding  []HeldThread `mess:"holding"`  // the claims it believes it holds
-	// Instance names the process when it registers. What another process of the
-	// same executor has claimed and not begun is then offered again.
+	// Instance names the process. What another process of the same executor has
+	// claimed and not begun is offered again once that process is gone.
 	Instance string `mess:"instance"`
 	// Stopped is absent where it has not changed.
 	Stopped *Stopped `mess:"stopped"`

@@ -94,6 +94,8 @@ type Journal struct {
 	unclean []string
 	behind  bool // something is known that is not on the disk
 	damage  []wal.Damage
+	runs    []string // the processes that have written it, the last ones
+	anyRun  bool     // no names were written before this run
 }
 
 type state struct {

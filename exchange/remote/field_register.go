@@ -46,7 +46,7 @@ func (f *Field) register(ctx context.Context, e mess.Executor) (mess.Ack, error)
 		}
 		ack.Threads = append(ack.Threads, stands)
 	}
-	if e.Instance == "" { // a heartbeat
+	if e.Instance == "" || e.Capabilities == nil { // a heartbeat
 		return ack, nil
 	}
 	others, err := f.leftovers(ctx, e, known)

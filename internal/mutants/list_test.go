@@ -120,6 +120,21 @@ var mutants = []mutant{
 	{"two processes of one executor", []edit{{
 		"exchange/turn.go", "if t.env.Instance == \"\" || !bound || s.Instance == t.env.Instance {", "if true || bound {",
 	}}, "./exchange TestAClaimBelongsToOneProcess"},
+	{"a new process is its own twin", []edit{{
+		"exchange/executors.go", " && now.Sub(l.heard) <= x.lease(l.env)/2\n", "\n",
+	}}, "./exchange TestAProcessIsThereByItsOwnHeartbeats"},
+	{"a copy is told what the living process holds", []edit{{
+		"exchange/executors.go", "!said[ref] && !x.twin(l, c, now) {", "!said[ref] {",
+	}}, "./exchange TestAProcessIsThereByItsOwnHeartbeats|TestARestartedExecutorLetsGo"},
+	{"what another journal has begun is given back", []edit{{
+		"agent/recover.go", `case h.Instance != "" && !a.journal.RunBy(h.Instance):`, "case false:",
+	}}, "./agent TestAStartGrantedToAProcessThatDies"},
+	{"a begun thread that nobody knows is kept", []edit{{
+		"agent/stray.go", "case !s.told && asked.After(s.since):", "case false:",
+	}}, "./agent TestAStartGrantedToAProcessThatDies"},
+	{"who is away is forgotten over who declined", []edit{{
+		"exchange/offers.go", "if left := x.leftBy(e, now); len(left) > 0 {", "if left := x.leftBy(e, now); len(left) > 0 && false {",
+	}}, "./exchange TestTheAbsenceOfItsExecutorEndsAThread"},
 	{"a thread is found before it is indexed", []edit{{
 		"exchange/coming.go", "\tx.coming[ref] = c\n", "",
 	}}, "./exchange TestAMessageToAThreadThatIsBeingStored"},

@@ -1,0 +1,29 @@
+package journal
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// What is read and written again says the same, and an error goes with nothing.
+func FuzzParseRuns(f *testing.F) {
+	f.Add([]byte(`["a","b"]`))
+	f.Add([]byte(`[1]`))
+	f.Add([]byte(`{`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		runs, err := parseRuns(data)
+		if err != nil {
+			if runs != nil {
+				t.Errorf("%v and %q", err, runs)
+			}
+			return
+		}
+		text, err := json.Marshal(runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := parseRuns(text); err != nil || len(again) != len(runs) {
+			t.Errorf("%s is read as %q, %v", text, again, err)
+		}
+	})
+}

@@ -1,0 +1,61 @@
+package agent
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// stray is a thread that the exchange lists as begun by this executor and that nobody
+// here knows: the program died between the start permission and the intent, or the
+// permission did not arrive.
+type stray struct {
+	epoch uint64
+	since time.Time // when an acknowledgement listed it first
+	told  bool      // it is given back, or left alone
+}
+
+// findStrays gives back the threads that two acknowledgements have listed as this
+// executor's own and begun, and that neither the tasks nor the journal know. One
+// acknowledgement is not enough: the exchange may have written it before it took the
+// last report. asked is when this one was asked for.
+func (a *Agent) findStrays(ctx context.Context, back *errgroup.Group, asked time.Time, threads []mess.HeldThread) {
+	list := a.twice(asked, threads)
+	if len(list) == 0 {
+		return
+	}
+	back.Go(func() error {
+		a.giveBack(ctx, slices.DeleteFunc(list, func(h mess.HeldThread) bool { return !a.orphan(ctx, h) }))
+		return nil
+	})
+}
+
+// twice lists the strays of which an earlier acknowledgement has told as well.
+func (a *Agent) twice(asked time.Time, threads []mess.HeldThread) (list []mess.HeldThread) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	known := a.astray
+	a.astray = map[string]stray{}
+	for _, h := range threads {
+		if h.Yours == nil || !*h.Yours || a.tasks[h.Ref] != nil {
+			continue
+		}
+		if _, known := a.journal.Task(h.Ref); known {
+			continue
+		}
+		s, listed := known[h.Ref]
+		switch {
+		case !listed || s.epoch != h.Epoch:
+			s = stray{epoch: h.Epoch, since: a.now()}
+		case !s.told && asked.After(s.since):
+			s.told = true
+			list = append(list, h)
+		}
+		a.astray[h.Ref] = s
+	}
+	return list
+}

@@ -1,0 +1,59 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// The exchange has granted a start, and the process died before it wrote its intent.
+// Somebody follows under the executor's name, as over a broker its next process does
+// before it registers. That process gives the thread back if its journal says whose it
+// was, and leaves alone what a process with another journal has begun.
+func TestAStartGrantedToAProcessThatDies(t *testing.T) {
+	for name, c := range map[string]struct {
+		process string
+		did     string
+		code    mess.Code
+	}{
+		"of the same journal":    {"before", "on", mess.Completed},
+		"of another journal":     {"stranger", "", mess.Held},
+		"of one without a name ": {"", "on", mess.Completed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				h.stopAgent()
+				j, err := journal.Open(h.dir)
+				if err := errors.Join(err, j.Run("before"), j.Close()); err != nil {
+					t.Fatal(err)
+				}
+				instance := ""
+				if c.process != "" {
+					instance = ", instance: " + c.process
+				}
+				pi := h.pi()
+				ref := h.says(claude, "request: {intent: ring the bell}")
+				h.says(pi, "re: "+ref+"\nMESS: [{status: {code: claimed"+instance+"}}]")
+				h.says(pi, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, effect: once"+instance+"}}]")
+				ctx, cancel := context.WithCancel(h.t.Context())
+				gone := make(chan error, 1)
+				go func() { gone <- h.x.Follow(ctx, pi, "", func(exchange.Event) error { return nil }) }()
+				h.startAgent()
+				h.after(59 * time.Second)
+				h.is(ref, c.code)
+				if did := h.lamp.did(); did != c.did {
+					t.Errorf("the lamp did %q, want %q", did, c.did)
+				}
+				cancel()
+				if err := <-gone; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}

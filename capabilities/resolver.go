@@ -100,6 +100,7 @@ func (rd *reading) value(kind string) string {
 func (r *Resolver) resolve(req mess.Request, given mess.Object) Outcome {
 	plain, left := r.letter(req.Intent)
 	req.Intent = plain
+	req = r.referred(req)
 	more, remarks, parted := r.parted(req)
 	if parted {
 		req = more

@@ -115,13 +115,13 @@ func sortRequests(reqs []*mess.Request) ([]int, error) {
 	var place func(i int) error
 	place = func(i int) error {
 		if state[i] == 1 {
-			return mess.Refuse(mess.Invalid, "request %q: depends on itself through constraints.depends_on", reqs[i].ID)
+			return mess.Refuse(mess.Invalid, "request %q: depends on itself through constraints.depends_on or context: ref", reqs[i].ID)
 		}
 		if state[i] == 2 {
 			return nil
 		}
 		state[i] = 1
-		for _, dep := range dependsOn(reqs[i]) {
+		for _, dep := range slices.Concat(dependsOn(reqs[i]), mentioned(reqs[i])) {
 			if j, ok := index[dep]; ok {
 				if err := place(j); err != nil {
 					return err
@@ -161,6 +161,9 @@ func (x *Exchange) submit(ctx context.Context, s submission) (Envelope, error) {
 	now := x.now()
 	env, err := x.newEnvelope(ctx, s, now)
 	if err != nil {
+		return Envelope{}, err
+	}
+	if s.req, err = x.withMentions(ctx, s); err != nil {
 		return Envelope{}, err
 	}
 	var files []File
@@ -314,8 +317,8 @@ func (x *Exchange) again(ctx context.Context, s submission, ref string) (Envelop
 	}
 	before := t.Request()
 	stored, _ := asStored(&before) // an earlier release has kept large data in it
-	was, err1 := json.Marshal(*stored)
-	is, err2 := json.Marshal(*s.req)
+	was, err1 := json.Marshal(withoutMentions(stored))
+	is, err2 := json.Marshal(withoutMentions(s.req))
 	if err := errors.Join(err1, err2); err != nil {
 		return Envelope{}, err
 	}

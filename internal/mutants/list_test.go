@@ -350,9 +350,6 @@ var mutants = []mutant{
 	{"device of effect once counts as a lamp", []edit{{
 		"capabilities/planning.go", `own != "" && c.Effect != Query`, "false",
 	}}, "./capabilities TestConfiguredEffectWins"},
-	{"left out words loosen a capability", []edit{{
-		"capabilities/ownwords.go", "one.Risk, one.Risks = RiskIrreversible, nil", "_ = one.Risk",
-	}}, "./capabilities TestLoadWordsLeavesOutFiles"},
 	{"a command without an answer ends as if it had one", []edit{{
 		"drivers/web/act.go", "return nil, drivers.Unanswered(err)", "return nil, err",
 	}}, "./drivers/web TestAStalledCommand"},
@@ -371,6 +368,12 @@ var mutants = []mutant{
 	{"an act of another request counts as a late one", []edit{{
 		"agent/late.go", "is.acts == was.acts && ", "",
 	}}, "./agent TestAnUnanswered"},
+	{"context names a request that is not there", []edit{{
+		"exchange/mention.go", "case errors.Is(err, mess.Unknown):", "case errors.Is(err, mess.Unknown):\n\t\t\treturn s.req, nil\n\t\tcase false:",
+	}}, "./exchange TestMentions"},
+	{"left out words loosen a capability", []edit{{
+		"capabilities/ownwords.go", "one.Risk, one.Risks = RiskIrreversible, nil", "_ = one.Risk",
+	}}, "./capabilities TestLoadWordsLeavesOutFiles"},
 	{"number of a name is an amount", []edit{{
 		"capabilities/numbered.go", "if end == i || x.tokens[i].pause ||", "if true || end == i || x.tokens[i].pause ||",
 	}}, "./capabilities TestNumberAfterNameBelongsToName"},

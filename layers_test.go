@@ -166,7 +166,8 @@ var layers = map[string]layer{
 		below: []string{"internal/picture/dctjpeg"},
 		from:  []string{"github.com/disintegration/imaging", "golang.org/x/image"},
 	},
-	"internal/picture/dctjpeg": {pure: true},
+	"internal/picture/dctjpeg":     {pure: true},
+	"internal/picture/picturetest": {pure: true, from: []string{"golang.org/x/image"}},
 }
 
 // impure is what a pure package may not import, with all below it.

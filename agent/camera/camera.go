@@ -8,7 +8,9 @@
 package camera
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -50,12 +52,17 @@ type Room struct {
 	known  map[string][]picture.Sketch // placeholders, by camera
 
 	mu   sync.Mutex
-	eyes map[string]*eye // of those that somebody waits for
+	eyes map[string]*eye   // of those that somebody waits for
+	last map[string]digest // of the last picture of each camera
 }
+
+// digest tells two pictures of a camera apart. A sensor has noise: two pictures that it
+// took are never the same to the last bit.
+type digest [sha256.Size]byte
 
 // NewRoom makes one.
 func NewRoom(fit Fit, now func() time.Time) *Room {
-	return &Room{fit: fit, now: now, pixels: semaphore.NewWeighted(Pixels), known: map[string][]picture.Sketch{}, eyes: map[string]*eye{}}
+	return &Room{fit: fit, now: now, pixels: semaphore.NewWeighted(Pixels), known: map[string][]picture.Sketch{}, eyes: map[string]*eye{}, last: map[string]digest{}}
 }
 
 // Know tells what the camera called name, or its server, sends instead of a picture.
@@ -67,6 +74,7 @@ type Shot struct {
 	drivers.Photo        // as the camera gave it
 	Unseen        string // why nothing can be seen on it, in words; "" where something can
 	gone          bool   // it is the placeholder that comes while there is no camera
+	smooth        bool   // it may be drawn: only another picture tells
 	fits          *fits
 }
 
@@ -134,14 +142,14 @@ func (r *Room) leave(name string, e *eye) {
 // seen takes a picture until something can be seen on it, Takes times at most.
 // The last stands where nothing can; a placeholder is no picture.
 func (r *Room) seen(ctx context.Context, name string, lim picture.Limits, take Take) (Shot, error) {
-	last, err := r.last(ctx, name, lim, take)
+	last, err := r.best(ctx, name, lim, take)
 	if err == nil && last.gone {
 		return Shot{}, fmt.Errorf("%s: the camera is gone: all that comes is the placeholder for that; is it plugged in, and in reach?", name)
 	}
 	return last, err
 }
 
-func (r *Room) last(ctx context.Context, name string, lim picture.Limits, take Take) (Shot, error) {
+func (r *Room) best(ctx context.Context, name string, lim picture.Limits, take Take) (Shot, error) {
 	var last Shot
 	for n := range Takes {
 		if n > 0 && !wait.For(ctx, warmUp<<(n-1)) {
@@ -154,11 +162,26 @@ func (r *Room) last(ctx context.Context, name string, lim picture.Limits, take T
 		case err != nil:
 			return Shot{}, err
 		}
-		if last = s; s.Unseen == "" && !s.gone {
+		same, known := r.again(name, s.Data)
+		if s.smooth && same {
+			s.Unseen = cmp.Or(s.Unseen, "it is the same as the last one to the last bit; does the camera hang, or does its server send a page?")
+		}
+		if last = s; s.Unseen == "" && !s.gone && (!s.smooth || known) {
 			return s, nil
 		}
 	}
 	return last, nil
+}
+
+// again reports whether a camera's picture is the same as its last one, and whether
+// there was one. It remembers the picture.
+func (r *Room) again(name string, data []byte) (same, known bool) {
+	sum := digest(sha256.Sum256(data))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was, known := r.last[name]
+	r.last[name] = sum
+	return known && was == sum, known
 }
 
 // one takes one picture and looks at it.
@@ -175,7 +198,7 @@ func (r *Room) one(ctx context.Context, name string, lim picture.Limits, take Ta
 	f, err := r.Fit(ctx, s, lim)
 	small := s
 	if err == nil { // else it is told where it is sent: that may want it smaller, or find time
-		s.Unseen, small = unseen(f.Look), r.Of(drivers.Photo{Data: f.Data, MIME: f.MIME})
+		s.Unseen, s.smooth, small = unseen(f.Look), f.Look.Smooth, r.Of(drivers.Photo{Data: f.Data, MIME: f.MIME})
 	}
 	s.gone = r.placeholder(ctx, name, small)
 	return s, nil
@@ -215,6 +238,8 @@ func unseen(l picture.Look) string {
 		return "it is black; is the lens covered, or is there no light?"
 	case l.Flat:
 		return "it is all of one brightness; is the lens covered, or does the camera send a placeholder?"
+	case l.Page:
+		return "it shows words or signs on a plain ground; has the camera's server lost the camera, and sends a page?"
 	}
 	return ""
 }

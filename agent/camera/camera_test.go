@@ -7,6 +7,7 @@ import (
 	"image"
 	"image/color"
 	"image/jpeg"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,14 +21,17 @@ import (
 )
 
 // scene is a JPEG of so many pixels a side; of one brightness where it has no
-// stripes.
+// stripes. Stripes have noise, as all that a sensor sees.
 func scene(t *testing.T, side int, grey byte, stripes bool) []byte {
 	t.Helper()
-	img := image.NewGray(image.Rect(0, 0, side, side))
+	img, noise := image.NewGray(image.Rect(0, 0, side, side)), rand.New(rand.NewPCG(uint64(side), uint64(grey)))
 	for i := range img.Pix {
 		img.Pix[i] = grey
 		if stripes && i/side%32 < 16 {
 			img.Pix[i] = 255 - grey
+		}
+		if stripes {
+			img.Pix[i] = uint8(max(0, min(255, int(img.Pix[i])+noise.IntN(25)-12)))
 		}
 	}
 	var b bytes.Buffer

@@ -114,6 +114,8 @@ func shows(l picture.Look) string {
 		return "it is black: a covered lens, or no light"
 	case l.Flat:
 		return "it is all of one brightness: a placeholder, or a fault"
+	case l.Page:
+		return "it looks like a page that a camera server has drawn: words or signs on a plain ground"
 	}
 	return ""
 }

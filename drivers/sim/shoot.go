@@ -21,6 +21,7 @@ func shoot(ctx context.Context, l *drivers.Life, w *World, draw func(*canvas, sc
 	defer done()
 	s, c := w.scene(), newCanvas()
 	draw(c, s)
+	c.grain(s.now)
 	if ctx.Err() != nil {
 		return drivers.Photo{}, l.Ended(ctx)
 	}

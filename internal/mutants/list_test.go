@@ -255,6 +255,12 @@ var mutants = []mutant{
 		"internal/wal/scan.go", "if checksum(salt, f.body) != binary", "if false && checksum(salt, f.body) != binary",
 	}}, "./internal/wal Test"},
 
+	{"a page of a camera's server counts as a picture", []edit{{
+		"agent/camera/camera.go", "	case l.Page:\n", "	case l.Page && false:\n",
+	}}, "./agent/camera TestPages"},
+	{"a picture that never changes counts as a new one", []edit{{
+		"agent/camera/camera.go", "if s.smooth && same {", "if s.smooth && same && false {",
+	}}, "./agent/camera TestPages|TestACameraThatHangs"},
 	// The doors.
 	{"a broker that ends twice counts as another client", []edit{{
 		"internal/broker/link.go", "if !kicked || seen == nobodyElse {", "if !kicked {",

@@ -1,5 +1,7 @@
 package dctjpeg
 
+import "math"
+
 // Look is what is seen of a picture while it is decoded: of 64 x 64 blocks, or
 // of all where there are fewer. The mean of a block and the energy of its other
 // coefficients tell mean and variance of its samples (Parseval).
@@ -8,7 +10,40 @@ type Look struct {
 	Variance float64 // of the brightness
 	Hash     uint64  // of their means
 	Drawn    float64 // the part of the blocks that are of one colour
+	Levels   float64 // the part of the blocks that are of one colour at the most common levels
+	Edges    float64 // the part of the other blocks that have hard edges
+	Smooth   float64 // the part of the blocks that have no fine detail, and so no noise
 	Colour   float64 // energy of the fine half of colour, of a sample
+}
+
+// hardEdge is the standard deviation, of 255, of a block that a line of text or a
+// drawn border crosses.
+const hardEdge = 24
+
+// common is how many levels of brightness a drawn background has.
+const common = 3
+
+// Common counts what is at the most common levels of brightness, each taken with its
+// two neighbors.
+func Common(levels *[256]int) (n int) {
+	left := *levels
+	for range common {
+		best, at := 0, 0
+		for i := range left {
+			around := 0
+			for j := max(0, i-1); j <= min(255, i+1); j++ {
+				around += left[j]
+			}
+			if around > best {
+				best, at = around, i
+			}
+		}
+		n += best
+		for j := max(0, at-1); j <= min(255, at+1); j++ {
+			left[j] = 0
+		}
+	}
+	return n
 }
 
 // eyes is how many blocks are looked at, along each side.
@@ -17,6 +52,8 @@ const eyes = 64
 type eye struct {
 	src                   *Source
 	blocks, flat, colours int
+	edges, smooth         int
+	levels                [256]int // blocks of one colour, by their brightness
 	sum, squares, chromas float64
 	hash                  uint64
 	acrossStep, downStep  int
@@ -66,18 +103,41 @@ func (e *eye) block(comp int, b *block, last int) {
 		return
 	}
 	e.blocks++
-	if energy == 0 {
-		e.flat++
+	if !detailed(b, last) {
+		e.smooth++
 	}
 	mean := float64(b[0])/8 + 128
+	switch {
+	case energy == 0:
+		e.flat++
+		e.levels[max(0, min(255, int(math.Round(mean))))]++
+	case energy > 64*hardEdge*hardEdge:
+		e.edges++
+	}
 	e.sum += mean
 	e.squares += mean*mean + float64(energy)/64
+}
+
+// detailed reports whether a block has more than a slope: a coefficient beyond the
+// first five of zigzag order.
+func detailed(b *block, last int) bool {
+	for k := 6; k <= last; k++ {
+		if b[zigzag[k&63]&63] != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (e *eye) look() Look {
 	n := float64(e.blocks)
 	l := Look{Mean: e.sum / n, Hash: e.hash, Drawn: float64(e.flat) / n}
 	l.Variance = max(0, e.squares/n-l.Mean*l.Mean)
+	l.Smooth = float64(e.smooth) / n
+	l.Levels = float64(Common(&e.levels)) / n
+	if others := e.blocks - e.flat; others > 0 {
+		l.Edges = float64(e.edges) / float64(others)
+	}
 	if e.colours > 0 {
 		l.Colour = e.chromas / float64(e.colours)
 	}

@@ -1,0 +1,85 @@
+package camera_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/agent/camera"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/picture"
+	"github.com/messkit/messkit/internal/picture/picturetest"
+)
+
+// looks shoots one picture with a camera whose server answers with what next returns.
+func looks(t *testing.T, next func() []byte) (unseen string, takes int) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := camera.NewRoom(picture.Fit, time.Now)
+		s, err := r.Shoot(t.Context(), "cam", picture.Limits{}, func(context.Context) (drivers.Photo, error) {
+			takes++
+			return drivers.Photo{Data: next(), MIME: "image/jpeg", CapturedAt: time.Now()}, nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		unseen = s.Unseen
+	})
+	return unseen, takes
+}
+
+// A page that a server sends while it has no camera is no evidence of what was done,
+// whatever it looks like and though nobody has named it.
+func TestPages(t *testing.T) {
+	pages := picturetest.Pages()
+	if len(pages) != 30 {
+		t.Fatalf("there are %d pages, want 30", len(pages))
+	}
+	for _, p := range pages {
+		data := p.JPEG()
+		if unseen, _ := looks(t, func() []byte { return data }); unseen == "" {
+			t.Errorf("%s counts as a picture", p.Name)
+		}
+	}
+}
+
+// Scenes are pictures, by night and in fog, also where the camera compresses them so
+// much that they are smooth: two in two hundred may be refused.
+func TestScenes(t *testing.T) {
+	refused, more := 0, 0
+	for n := range 200 {
+		p, r := picturetest.Scene(n), rand.New(rand.NewPCG(uint64(n), 1))
+		unseen, takes := looks(t, func() []byte { return p.Again(r).JPEG() })
+		if unseen != "" {
+			refused++
+			t.Logf("%s, quality %d: %s", p.Name, p.Quality, unseen)
+		}
+		if takes > 1 {
+			more++
+		}
+	}
+	t.Logf("%d refused, %d looked at twice", refused, more)
+	if refused > 2 {
+		t.Errorf("%d of 200 scenes do not count as pictures", refused)
+	}
+}
+
+// A camera that hangs sends its last picture for ever: that is not taken after the act.
+func TestACameraThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := picturetest.Pages()[23] // smooth, and no words on a plain ground
+		data := p.JPEG()
+		r := camera.NewRoom(picture.Fit, time.Now)
+		for range 2 {
+			s, err := r.Shoot(t.Context(), "cam", picture.Limits{}, func(context.Context) (drivers.Photo, error) {
+				return drivers.Photo{Data: data, MIME: "image/jpeg", CapturedAt: time.Now()}, nil
+			})
+			if err != nil || s.Unseen == "" {
+				t.Errorf("%q, %v: it counts as a new picture", s.Unseen, err)
+			}
+			time.Sleep(time.Hour)
+		}
+	})
+}

@@ -1,0 +1,25 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// grain makes some places of a picture brighter by one step of 255, others at each
+// moment: no two pictures of a camera are the same to the last bit, as with the noise
+// of a sensor. Nobody can see it.
+func (c *canvas) grain(at time.Time) {
+	const side, places = 8, 64
+	r := rand.New(rand.NewPCG(uint64(at.UnixNano()), 1))
+	for range places {
+		x0, y0 := side*r.IntN(width/side), side*r.IntN(height/side)
+		for y := y0; y < y0+side; y++ {
+			for x := x0; x < x0+side; x++ {
+				p := c.img.Pix[c.img.PixOffset(x, y):]
+				for i := range 3 {
+					p[i] = max(p[i], p[i]+1) // 255 stays
+				}
+			}
+		}
+	}
+}

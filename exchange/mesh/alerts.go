@@ -10,6 +10,7 @@ import (
 	"github.com/messkit/messkit/exchange/mesh/state"
 	"github.com/messkit/messkit/exchange/mesh/wire"
 	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
 )
 
 // alert takes an alert, and tells people where it is new (section 9).
@@ -109,6 +110,7 @@ func withoutWord(text string) string {
 // are to know. d.telling is held.
 func (d *Door) tellOf(ctx context.Context, i state.Incident, text string) {
 	what := string(i.Untold)
+	d.notice(mess.Elevated, fmt.Sprintf("[%s] %s", what, i.Scope), notice(what, i, text))
 	d.log.Warn("mesh: alert", "what", what, "incident", i.ID, "scope", i.Scope, "alerts", i.AlertCount, "text", clipLog(text))
 	for _, name := range d.cfg.Notify {
 		p := d.peers[name]
@@ -127,6 +129,34 @@ func (d *Door) tellOf(ctx context.Context, i state.Incident, text string) {
 	if err := d.store.Told(i.ID); err != nil {
 		d.log.Warn("mesh: people may be told of an incident twice", "incident", i.ID, "err", err)
 	}
+}
+
+// notice tells people by the notices of the exchange (ntfy, webhook).
+func (d *Door) notice(p mess.Priority, subject, body string) {
+	if d.opts.Notice == nil {
+		return
+	}
+	text := subject
+	if body = strings.TrimSpace(body); body != "" && !strings.HasSuffix(subject, body) {
+		text += "\n" + clipNotice(body)
+	}
+	d.opts.Notice(p, text)
+}
+
+// maxNotice is how much of a text goes into a notice, in bytes.
+const maxNotice = 1000
+
+func clipNotice(s string) string {
+	if len(s) <= maxNotice {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxNotice], "") + "..."
+}
+
+// escalate tells people of a dead letter that nobody sends again by itself.
+func (d *Door) escalate(l state.Letter, why string) {
+	d.log.Warn("mesh: a message was not delivered, and is not sent again", "to", l.To, "id", l.ID, "why", why)
+	d.notice(mess.Elevated, "A message to "+l.To+" was not delivered: "+why, "messkit mesh dead-letters shows it; id "+l.ID)
 }
 
 func clipLog(s string) string { return strings.ToValidUTF8(s[:min(len(s), 200)], "") }

@@ -28,6 +28,7 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/internal/secret"
+	"github.com/messkit/messkit/mess"
 )
 
 // channel is the name of this door in threads.
@@ -43,6 +44,8 @@ type Options struct {
 	// Storage tells why nothing can be stored; nil: it is not known before
 	// something is.
 	Storage func() error
+	// Notice tells people by the notices of the exchange; nil: nobody is told.
+	Notice func(p mess.Priority, text string)
 	// Through makes the client for a peer; nil: the post's own.
 	Through func(p post.Peer, total time.Duration) *http.Client
 }

@@ -143,7 +143,15 @@ type house struct {
 	storage error // what the program says of its disk
 	stop    context.CancelFunc
 	did     []string // what was done
+	told    []string // what people were told
 	doing   sync.Mutex
+}
+
+// noticed is what people were told by the notices of the exchange.
+func (h *house) noticed() []string {
+	h.doing.Lock()
+	defer h.doing.Unlock()
+	return slices.Clone(h.told)
 }
 
 // disk is a store that may be full, or whose power may go.
@@ -226,6 +234,11 @@ func (h *house) open() {
 	}
 	d, err := mesh.Open(context.Background(), h.x, h.cfg, mesh.Options{
 		Dir: h.dir, Base: h.server.URL, Version: "test", YesNo: capabilities.MatchYesNo, Storage: func() error { return h.storage },
+		Notice: func(p mess.Priority, text string) {
+			h.doing.Lock()
+			defer h.doing.Unlock()
+			h.told = append(h.told, string(p)+" "+text)
+		},
 	}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		h.Fatal(err)

@@ -212,6 +212,10 @@ func (d *Door) bury(o outgoing, out post.Outcome) error {
 	})
 	for _, l := range dropped {
 		d.auditLetter(l, "dropped_full")
+		d.escalate(l, "too many messages wait")
+	}
+	if l := (state.Letter{ID: o.ID, To: o.To, FailReason: out.Status}); err == nil && l.Final() {
+		d.escalate(l, "the peer refuses it ("+out.Status+")")
 	}
 	return err
 }
@@ -274,7 +278,10 @@ func (d *Door) replayAll(ctx context.Context, which func(state.Letter) bool) (se
 func (d *Door) replayOne(ctx context.Context, l state.Letter, o outgoing, over bool) (string, error) {
 	if over {
 		d.auditLetter(l, "purged_expired")
-		_, _, err := d.store.Unbury(l.ID, l.To)
+		_, there, err := d.store.Unbury(l.ID, l.To)
+		if err == nil && there {
+			d.escalate(l, "its time was over before the peer took it ("+l.FailReason+")")
+		}
 		return post.Expired, err
 	}
 	out := d.post.Send(ctx, o.message())

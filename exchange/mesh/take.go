@@ -210,6 +210,7 @@ func (d *Door) notified(ctx context.Context, in *incoming) (string, error) {
 		}
 	}
 	d.log.Info("mesh: notification", "from", in.From, "subject", in.Payload.Subject)
+	d.notice(priorityOf(in.Priority), in.From+": "+in.Payload.Subject, in.Payload.Body)
 	return received, nil
 }
 

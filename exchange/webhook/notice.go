@@ -17,7 +17,7 @@ type notice struct {
 	ID       string    `json:"id"`
 	Executor string    `json:"executor"`
 	URL      string    `json:"url"`
-	Event    string    `json:"event"` // thread_created, status_changed or test
+	Event    string    `json:"event"` // thread_created, status_changed, news or test
 	Thread   summary   `json:"thread"`
 	Made     time.Time `json:"made"`
 	Due      time.Time `json:"due"` // not before then

@@ -93,7 +93,7 @@ func (h *Hooks) send(ctx context.Context, n notice) result {
 	}
 	if a.ntfy { // it shows the body; https://docs.ntfy.sh/publish/
 		req.Header.Set("Content-Type", "text/plain; charset=utf-8")
-		req.Header.Set("Title", map[string]string{created: "messkit: a task for you", changed: "messkit: news of your task", tried: tryTitle}[n.Event])
+		req.Header.Set("Title", map[string]string{created: "messkit: a task for you", changed: "messkit: news of your task", tried: tryTitle, news: newsTitle}[n.Event])
 	}
 	res, err := h.client.Do(req)
 	if err != nil {
@@ -174,6 +174,8 @@ func (h *Hooks) body(ctx context.Context, n notice) ([]byte, error) {
 	switch n.Event {
 	case tried:
 		v.Title, v.Body = tryTitle, n.Thread.Intent
+	case news:
+		v.Title, v.Body = newsTitle, n.Thread.Intent
 	case changed:
 		v.Title = "📬 MESS Update: " + string(n.Thread.Status)
 		v.Thread.Messages = h.messages(ctx, n)

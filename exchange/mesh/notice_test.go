@@ -1,0 +1,40 @@
+package mesh_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/exchange/mesh"
+	"github.com/messkit/messkit/exchange/mesh/wire"
+)
+
+// A notification, an incident and a message that nobody sends again reach the notices of
+// the exchange; an alert that is one of many does not.
+func TestPeopleAreToldOfTheMesh(t *testing.T) {
+	h := inHouse(t, nil)
+	h.takes(envelope(wire.Notification, "msg_n", "the schema has changed"))
+	for _, id := range []string{"msg_a", "msg_b"} {
+		e := envelope(wire.Alert, id, "disk is full")
+		e.IdempotencyKey = "disk"
+		h.takes(e)
+	}
+	h.hub.mu.Lock()
+	h.hub.code = http.StatusForbidden
+	h.hub.mu.Unlock()
+	id := h.send(mesh.Sending{To: "hub", Type: wire.Notification, Body: "hello"})
+	h.delivery(id, "hub")
+	var told []string
+	h.until("all notices", func() bool {
+		told = h.noticed()
+		return len(told) >= 3
+	})
+	for i, want := range []string{"normal hub: the schema has changed", "elevated [new] ", "elevated A message to hub was not delivered"} {
+		if !strings.HasPrefix(told[i], want) {
+			t.Errorf("%q, want %s", told[i], want)
+		}
+	}
+	if len(told) != 3 || !strings.Contains(told[2], id) || !strings.Contains(told[1], "disk is full") {
+		t.Errorf("%q", told)
+	}
+}

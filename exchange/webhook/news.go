@@ -1,0 +1,38 @@
+package webhook
+
+import (
+	"crypto/rand"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// news is the event of a notice that is about no thread.
+const news = "news"
+
+// newsTitle stands above news where the receiver shows a title.
+const newsTitle = "messkit: news of the place"
+
+// News tells something that is about no thread: an incident, say. It goes to people, and
+// to others who may see everything, if they want to be told of that priority.
+func (h *Hooks) News(p mess.Priority, text string) {
+	now := time.Now()
+	for _, ex := range h.x.Executors() {
+		addresses := addressesOf(ex.Extra)
+		if len(addresses) == 0 || !wants(ex.Extra, p, now) {
+			continue
+		}
+		who, _, ok := h.keys.Shared(ex.ID)
+		if !ok || !exchange.IsPerson(ex.Executor) && !who.Has(exchange.Observer) && !who.Has(exchange.Operator) {
+			continue
+		}
+		for _, a := range addresses {
+			h.enqueue(notice{
+				ID: strings.ToLower(rand.Text()), Executor: ex.ID, URL: a.url, Event: news, Made: now, Due: now,
+				Thread: summary{Intent: text, Priority: p, Created: stamp(now), Updated: stamp(now)},
+			})
+		}
+	}
+}

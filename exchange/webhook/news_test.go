@@ -1,0 +1,35 @@
+package webhook_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// News that is about no thread reaches people at their addresses, by the priority that
+// they want, and nobody who may not see everything.
+func TestNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t)
+		defer h.stop()
+		h.post("pi", `{"config":{"executor":{"id":"pi","capabilities":["look"],"notifications":[{"type":"webhook","url":"https://pi.example/hook"}]}}}`)
+		h.post("own", `{"config":{"executor":{"id":"own","kind":"person","capabilities":["look"],"notifications":[{"type":"ntfy","url":"https://ntfy.example/topic"},{"type":"webhook","url":"https://own.example/hook"}]}}}`)
+		h.hooks.News(mess.Elevated, "[new] lan\nhub-3 is down")
+		h.hooks.News(mess.Background, "nothing that matters")
+		h.settle(time.Second)
+		told := h.all("ntfy.example")
+		if len(told) != 1 || string(told[0].body) != "[new] lan\nhub-3 is down" || told[0].head.Get("Title") != "messkit: news of the place" {
+			t.Errorf("ntfy: %+v", told)
+		}
+		hook := h.all("own.example")
+		if len(hook) != 1 || !strings.Contains(string(hook[0].body), `"event_type":"news"`) || !strings.Contains(string(hook[0].body), "hub-3 is down") {
+			t.Errorf("webhook: %+v", hook)
+		}
+		if n := len(h.all("pi.example")); n != 0 {
+			t.Errorf("an executor was told %d times", n)
+		}
+	})
+}

@@ -118,7 +118,7 @@ func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Tim
 		asked := t.a.now()
 		_, err := t.a.send(ctx, t.message(&mess.Status{
 			Code: mess.InProgress, Instance: t.boot, ActionHash: plan.Digest(),
-			Estimate: mess.DurationOf(t.a.estimate(plan)), Extra: mess.Object{{Key: "effect", Value: string(plan.Effect)}},
+			Estimate: mess.DurationOf(t.a.estimate(plan)), Extra: mess.Object{{Key: "effect", Value: string(effectTwice(plan))}},
 			Completed: anyList(t.steps.done), Remaining: anyList(t.steps.left),
 		}))
 		if unheard && errors.Is(err, mess.NotReady) {
@@ -129,6 +129,15 @@ func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Tim
 		}
 		unheard = true
 	}
+}
+
+// effectTwice is what the exchange hears of a plan's effect: whether it may offer the plan
+// to another executor when it has lost this one.
+func effectTwice(plan capabilities.Plan) capabilities.Effect {
+	if !plan.Repeatable() {
+		return capabilities.Once
+	}
+	return plan.Effect
 }
 
 // errTooLate is the exchange's no to a start when it may have said yes before,
@@ -212,6 +221,9 @@ func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan,
 		pass.Cut()
 	}
 	idle(r.err)
+	if t.resumed && plan.Actuates() && r.effect != mess.EffectNone {
+		r.note("the program died after it had begun, and has begun it again: the command may have been sent twice")
+	}
 	if plan.Actuates() && (pass.Unanswered() || mayAct(r.err)) {
 		t.mayActLate(plan, &r)
 	}
@@ -226,7 +238,7 @@ func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan,
 // acted writes down what the device has answered (T7), before it is looked at
 // again: a crash meanwhile leaves no doubt about what must not be done twice.
 func (t *task) acted(ctx context.Context, plan capabilities.Plan, r result) {
-	if plan.Effect == capabilities.Once && r.err == nil {
+	if !plan.Repeatable() && r.err == nil {
 		t.keep(ctx, t.message(t.judge(ctx, plan, r), t.response(plan, r, nil, []string{"it was not looked at again"})))
 	}
 }

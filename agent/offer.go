@@ -201,8 +201,14 @@ func (t *task) try(ctx context.Context, look func() error) error {
 func (t *task) resume(ctx context.Context) error {
 	v, err := t.judgeAll(ctx, *t.plan)
 	t.verdict = v
-	if err == nil || ctx.Err() != nil {
+	if ctx.Err() != nil {
 		return err
+	}
+	if err == nil && t.plan.Actuates() {
+		return t.lookFirst(ctx)
+	}
+	if err == nil {
+		return nil
 	}
 	s := t.a.afterCrash(ctx, 0, *t.plan)
 	if s.Reason != nil {

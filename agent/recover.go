@@ -117,7 +117,7 @@ func (a *Agent) settle(ctx context.Context, task journal.Task, held []mess.HeldT
 		a.enqueue(t)
 		return
 	}
-	harmless := m.Plan.Effect == capabilities.Query || m.Plan.Effect == capabilities.Idempotent
+	harmless := m.Plan.Repeatable()
 	if harmless && isOurs(held, task) && crashes(task) < maxCrashes && a.devices[m.Plan.Device] != nil {
 		a.log.Info("goes on after a restart", "ref", t.ref)
 		a.mu.Lock()
@@ -158,6 +158,32 @@ func (a *Agent) afterCrash(ctx context.Context, times int, plan capabilities.Pla
 		s.Suggestion = do + "; then " + s.Suggestion
 	}
 	return s
+}
+
+// lookFirst reads back the devices of a plan that an earlier run may have carried out, and
+// that may be carried out again. The error is the end of its thread where nothing is left
+// to do, or where a device does not answer: the command may still be on its way to it.
+func (t *task) lookFirst(ctx context.Context) error {
+	const detail = "the program died after it had begun"
+	done, how := true, []string(nil)
+	for _, step := range t.plan.Each() {
+		if !step.Actuates() {
+			continue
+		}
+		so, now, err := t.a.looks(ctx, step)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil && !errors.Is(err, errLeavesNothing) {
+			return &ending{failed("interrupted", fmt.Sprintf("%s; %s does not say how it is, so it is not begun again: %v", detail, step.Device, err), mess.EffectUnknown, *t.plan)}
+		}
+		done = done && err == nil && so
+		how = append(how, fmt.Sprintf("%s reads back as %s", step.Device, now))
+	}
+	if !done {
+		return nil
+	}
+	return &ending{&mess.Status{Code: mess.Completed, Evidence: mess.ReadBack, Message: detail + ", and " + strings.Join(how, ", ")}}
 }
 
 // stray notes which devices of a plan go on by themselves though the program that has

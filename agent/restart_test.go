@@ -1,12 +1,15 @@
 package agent_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
 )
@@ -59,11 +62,19 @@ func TestCrash(t *testing.T) {
 		{name: "once, reads back as not done", intent: "ring the bell", begun: 1, code: mess.Failed, effect: mess.EffectUnknown, evident: mess.EvidenceUnknown},
 		{name: "once, cannot be read", intent: "ring the bell", begun: 1, blind: true, code: mess.Failed, effect: mess.EffectUnknown, evident: mess.EvidenceUnknown},
 		{name: "idempotent", intent: "turn on the porch light", begun: 1, code: mess.Completed, did: "on", evident: mess.ReadBack},
+		{name: "idempotent, reads back as done", intent: "turn on the porch light", begun: 1, on: true, code: mess.Completed, evident: mess.ReadBack},
+		{name: "idempotent, cannot be read", intent: "turn on the porch light", begun: 1, blind: true, code: mess.Failed, effect: mess.EffectUnknown, evident: mess.EvidenceUnknown, again: true},
+		{name: "for a time, reads back as done", intent: "turn on the porch light for six seconds", begun: 1, on: true, code: mess.Completed, evident: mess.ReadBack},
+		{name: "for a time, reads back as not done", intent: "turn on the porch light for six seconds", begun: 1, code: mess.Failed, effect: mess.EffectUnknown, evident: mess.EvidenceUnknown},
 		{name: "idempotent, the second time", intent: "turn on the porch light", begun: 2, code: mess.Failed, effect: mess.EffectUnknown, evident: mess.EvidenceUnknown, again: true},
 		{name: "a question", intent: "what's in the fridge?", begun: 1, code: mess.Completed, evident: mess.Photographed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inHouse(t, func(h *house) {
+			inHouseWith(t, func(h *house) {
+				timed := *h.words["turn on the porch light"].Plan
+				timed.For = 6 * time.Second
+				h.words["turn on the porch light for six seconds"] = capabilities.Outcome{Plan: &timed}
+			}, func(h *house) {
 				ref := h.crashed(`"`+c.intent+`"`, c.intent, c.begun)
 				h.lamp.set(func(l *lamp) { l.on, l.blind = c.on, c.blind })
 				h.startAgent()
@@ -75,12 +86,70 @@ func TestCrash(t *testing.T) {
 				if s.Evidence != c.evident {
 					t.Errorf("evidence %q, want %q", s.Evidence, c.evident)
 				}
+				if twice := c.intent == "turn on the porch light" && c.did == "on"; twice {
+					h.answers(ref, "the command may have been sent twice")
+				}
 				if c.code == mess.Failed && (s.Reason.Type != "interrupted" || s.Reason.Effect != c.effect || *s.Recoverable != c.again) {
 					t.Errorf("%+v, recoverable %v", s.Reason, *s.Recoverable)
 				}
 			})
 		})
 	}
+}
+
+// blunt is a lamp that cannot be read.
+type blunt struct{ part }
+
+func (b *blunt) Switch(context.Context, bool) error { b.note("switched"); return nil }
+
+// A command to what cannot be read is sent again after a crash where that does no harm,
+// and the answer says so. One that is for a time is not sent again.
+func TestCrashWithADeviceThatCannotBeRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		lasts time.Duration
+		code  mess.Code
+		did   string
+	}{
+		"idempotent": {0, mess.Completed, "switched"},
+		"for a time": {6 * time.Second, mess.Failed, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &blunt{}
+			inHouseWith(t, func(h *house) {
+				h.more = []agent.Device{{Name: "fan", Driver: b}}
+				plan := step("fan", true)
+				plan.For = c.lasts
+				h.words["fan on"] = capabilities.Outcome{Plan: &plan}
+			}, func(h *house) {
+				ref := h.crashed("fan on", "fan on", 1)
+				h.startAgent()
+				h.after(2 * time.Second)
+				s := h.is(ref, c.code)
+				if did := b.did(); did != c.did {
+					t.Errorf("it did %q, want %q", did, c.did)
+				}
+				if c.code == mess.Completed {
+					h.answers(ref, "the program died after it had begun, and has begun it again: the command may have been sent twice")
+				} else if s.Reason.Effect != mess.EffectUnknown || *s.Recoverable {
+					t.Errorf("%+v, recoverable %t", s.Reason, *s.Recoverable)
+				}
+			})
+		})
+	}
+}
+
+// The exchange hears that what acts for a time must not be offered to another executor.
+func TestWhatActsForATimeIsDoneOnce(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		plan := *h.words["turn on the porch light"].Plan
+		plan.For = 6 * time.Second
+		h.words["turn on the porch light for six seconds"] = capabilities.Outcome{Plan: &plan}
+	}, func(h *house) {
+		ref := h.says(claude, "request: {intent: turn on the porch light for six seconds}")
+		if effect := h.thread(ref).Effect; effect != string(capabilities.Once) {
+			t.Errorf("the exchange knows of effect %q", effect)
+		}
+	})
 }
 
 // A program that dies before the start has nothing to tell. When it is back, the

@@ -14,7 +14,13 @@ var mutants = []mutant{
 		{"agent/act.go", "r := t.act(ctx, pass, plan, t.verdict, func(r result) { t.acted(ctx, plan, r) })\n", "r := t.act(ctx, pass, plan, t.verdict, func(r result) { t.acted(ctx, plan, r) })\n\t_ = t.intend(ctx, plan)\n"},
 	}, "./agent TestCrash|TestDyingEverywhere"},
 	{"started work is begun again", []edit{{
-		"agent/recover.go", "harmless := m.Plan.Effect == capabilities.Query || m.Plan.Effect == capabilities.Idempotent", "harmless := true",
+		"agent/recover.go", "harmless := m.Plan.Repeatable()", "harmless := true",
+	}}, "./agent TestCrash"},
+	{"a command is repeated unseen after a crash", []edit{{
+		"agent/offer.go", "return t.lookFirst(ctx)", "return nil",
+	}}, "./agent TestCrash"},
+	{"what acts for a time is repeated after a crash", []edit{{
+		"capabilities/plan.go", "if step.Actuates() && (step.Effect != Idempotent || step.For > 0) {", "if step.Actuates() && step.Effect != Idempotent {",
 	}}, "./agent TestCrash"},
 	{"unknown outcome told as completed", []edit{{
 		"agent/recover.go", "if is == probedDone {", "if is != probedNotDone || true {",

@@ -167,7 +167,7 @@ var layers = map[string]layer{
 		from:  []string{"github.com/disintegration/imaging", "golang.org/x/image"},
 	},
 	"internal/picture/dctjpeg":     {pure: true},
-	"internal/picture/picturetest": {pure: true, from: []string{"golang.org/x/image"}},
+	"internal/picture/picturetest": {from: []string{"golang.org/x/image"}},
 }
 
 // impure is what a pure package may not import, with all below it.

@@ -28,6 +28,7 @@ type DeviceStatus struct {
 	Task    string // the thread for which it acts or looks; "" for none
 	Failed  Failure
 	Doing   string // cleaning, opening, paused, ...; "" for nothing that lasts
+	Reads   bool   // it tells its state when it is asked
 	Seen    []Seen // what it said last, as far as that is known
 }
 
@@ -52,7 +53,7 @@ func (a *Agent) Status() Status {
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.devices)) {
 		d := a.devices[name]
-		s.Devices = append(s.Devices, DeviceStatus{name, d.Label, d.running(a.gate), at[name], d.lastly(a.gate), "", inBrief(a.gate.Seen(name))})
+		s.Devices = append(s.Devices, DeviceStatus{name, d.Label, d.running(a.gate), at[name], d.lastly(a.gate), "", canBeRead(d.Driver), inBrief(a.gate.Seen(name))})
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -273,7 +273,7 @@ func (e *executor) run(ctx context.Context) error {
 // heard.
 func (e *executor) work(ctx context.Context) error {
 	if e.link == nil {
-		return e.agent.Run(ctx)
+		return e.act(ctx)
 	}
 	still, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer hangUp()
@@ -282,13 +282,26 @@ func (e *executor) work(ctx context.Context) error {
 	g.Go(func() error { return e.link(still) })
 	g.Go(func() error {
 		defer hangUp()
-		ran = e.agent.Run(ctx)
+		ran = e.act(ctx)
 		return ran
 	})
 	if err := g.Wait(); err != ran {
 		return errors.Join(err, ran)
 	}
 	return ran
+}
+
+// act runs the agent, which first reads the devices.
+func (e *executor) act(ctx context.Context) error {
+	first, end := context.WithCancel(ctx)
+	var g errgroup.Group
+	g.Go(func() error {
+		e.agent.ReadFirst(first)
+		return nil
+	})
+	err := e.agent.Run(ctx)
+	end()
+	return errors.Join(err, g.Wait())
 }
 
 // runRemote runs the agent for an exchange elsewhere.

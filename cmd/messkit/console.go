@@ -47,7 +47,8 @@ type placeDevice struct {
 	Class      string        `json:"class,omitempty"`
 	Acts       bool          `json:"acts,omitempty"` // there is something that it could be kept from
 	Doing      string        `json:"doing,omitempty"`
-	Seen       []agent.Seen  `json:"seen,omitempty"` // nothing: it was not read
+	Reads      bool          `json:"reads,omitempty"` // it tells its state when it is asked
+	Seen       []agent.Seen  `json:"seen,omitempty"`  // nothing: it was not read
 	Started    bool          `json:"started"`
 	Failed     agent.Failure `json:"failed,omitzero"` // its last use, until it works again
 	Quarantine bool          `json:"quarantine,omitempty"`
@@ -75,7 +76,7 @@ func (p *place) State() any {
 		return s
 	}
 	for _, d := range p.own.agent.agent.Status().Devices {
-		one := placeDevice{Name: d.Name, Label: d.Label, Doing: d.Doing, Seen: d.Seen, Started: d.Started, Failed: d.Failed}
+		one := placeDevice{Name: d.Name, Label: d.Label, Doing: d.Doing, Reads: d.Reads, Seen: d.Seen, Started: d.Started, Failed: d.Failed}
 		if c := p.cfg.home.device(d.Name); c != nil {
 			one.Area, one.Class = c.area(), c.class()
 			one.Acts = slices.ContainsFunc(agent.Commands(c.dev), func(c capabilities.Command) bool {

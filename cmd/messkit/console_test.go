@@ -32,10 +32,21 @@ func startHouse(t *testing.T, flags ...string) *householder {
 // startHouseOf starts it with more on its command line, and a browser with flags.
 func startHouseOf(t *testing.T, args []string, flags ...string) *householder {
 	t.Helper()
+	return startHouseBy(t, "run", args, flags...)
+}
+
+// startHouseBy starts what serves the pages by another command: exchange has no
+// devices.
+func startHouseBy(t *testing.T, command string, args []string, flags ...string) *householder {
+	t.Helper()
 	b := chromium.Start(t, flags...)
 	home := t.TempDir()
 	bin := buildMesskit(t)
-	p, err := start(home, append([]string{bin, "run", "--listen", "127.0.0.1:0", "--mqtt", "off", "--confirm", "script", "--data", filepath.Join(home, "data")}, args...)...)
+	line := []string{bin, command, "--listen", "127.0.0.1:0", "--mqtt", "off", "--data", filepath.Join(home, "data")}
+	if command == "run" {
+		line = append(line, "--confirm", "script")
+	}
+	p, err := start(home, append(line, args...)...)
 	if err != nil || p.url == "" {
 		t.Fatalf("%v\n%s", err, &p.stderr)
 	}

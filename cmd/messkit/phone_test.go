@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -112,7 +113,8 @@ func TestADeviceThatFailsIsSeen(t *testing.T) {
 	h := startHouseOf(t, []string{"--config", config})
 	p := h.operator(360, 640)
 	p.Click("nav a", "Things")
-	p.Until(`[...document.querySelectorAll("#devices li")].filter((d) => d.textContent.includes("not read yet")).length === 2`)
+	p.Until(`/^porch light\s+off/.test([...document.querySelectorAll("#devices li")].find((d) => d.textContent.startsWith("porch light")).textContent)`) // it was read at the start
+	p.Until(`[...document.querySelectorAll("#devices li")].filter((d) => d.textContent.includes("not read yet")).length === 1`)
 	h.becomes(h.asks(`{"intent": "turn on the fan"}`), "failed")
 	p.Until(`/^fan.*failed last time.*failed .*\d\d:\d\d.*127\.0\.0\.1:1/s.test([...document.querySelectorAll("#devices li")].find((d) => d.textContent.startsWith("fan")).textContent)`)
 	p.Until(`[...document.querySelectorAll("#devices li")].filter((d) => d.textContent.includes("failed last time")).length === 1`)
@@ -120,6 +122,26 @@ func TestADeviceThatFailsIsSeen(t *testing.T) {
 	p.Until(`/^porch light\s+on\s+porch · light · as of .*\d\d:\d\d.*Keep from acting$/s.test([...document.querySelectorAll("#devices li")].find((d) => d.textContent.startsWith("porch light")).textContent)`)
 	h.usable(p, "failed")
 	h.fits(p, "failed", 360, 640)
+	if faults := p.Faults(); len(faults) > 0 {
+		t.Errorf("in the page: %q", faults)
+	}
+}
+
+// An exchange without devices does not say that no executor runs, while one does.
+func TestAnExchangeAloneNamesItsExecutors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a browser and the built program")
+	}
+	h := startHouseBy(t, "exchange", nil)
+	p := h.operator(1280, 800)
+	p.Click("nav a", "Things")
+	p.Until(`document.getElementById("devices").textContent.includes("no executor has registered")`)
+	key := strings.TrimSpace(h.messkit("keys", "issue", "kitchen-pi", "executor"))
+	door := newDoor(h.url+"/api/v1/exchanges/home", key, key)
+	if code, data, err := door.call(key, http.MethodPost, "/mess", `{"MESS": [{"config": {"executor": {"id": "kitchen-pi", "capabilities": ["swim"]}}}]}`); err != nil || code/100 != 2 {
+		t.Fatalf("%d %s %v", code, data, err)
+	}
+	p.Until(`document.getElementById("executors").textContent.includes("kitchen-pi") && document.getElementById("devices").textContent.includes("the executors below have theirs")`)
 	if faults := p.Faults(); len(faults) > 0 {
 		t.Errorf("in the page: %q", faults)
 	}

@@ -36,9 +36,17 @@ function draw() {
   refill($('arming'), here ? arming(here) : null)
   const devices = here?.devices || []
   refill($('devices'), devices.length ? devices.map((d) => device(here.executor, d))
-    : el('li', {}, el('p', { className: 'empty' }, operator() ? 'No executor runs in this program; its executors are below.' : 'Only an operator sees how devices stand.')))
+    : el('li', {}, el('p', { className: 'empty' }, none(here))))
   refill($('executors'), state.executors.filter((e) => !e.person).map((e) => executor(e, e.id === here?.executor)))
   hold.choices(state.executors)
+}
+
+/** none tells why no device is listed. */
+function none(here) {
+  const machines = state.executors.filter((e) => !e.person)
+  if (!operator()) return 'Only an operator sees how devices stand.'
+  if (here) return machines.some((e) => e.id === here.executor && e.live) ? `${here.executor} runs here and has no devices.` : `${here.executor} is starting here.`
+  return machines.length ? 'The exchange has no devices of its own; the executors below have theirs.' : 'The exchange has no devices of its own, and no executor has registered.'
 }
 
 const shotOf = (executor, device) => pictures.find((p) => p.executor === executor && p.device === device)
@@ -63,7 +71,7 @@ const holdBack = (d) => (d.locked ? 'Let it act again' : 'Keep from acting')
 function stands(d) {
   if (d.doing) return [d.doing]
   const known = (d.seen || []).filter((s) => s.text).map((s) => (s.told ? `told: ${s.text}` : s.text))
-  return known.length ? known : [d.seen ? 'has acted, not read since' : d.class === 'camera' ? '' : 'not read yet']
+  return known.length ? known : [d.seen ? 'has acted, not read since' : d.reads ? 'not read yet' : '']
 }
 
 /** asOf is since when nobody has asked it anew. */

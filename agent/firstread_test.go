@@ -1,0 +1,61 @@
+package agent_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/drivers"
+)
+
+// sleeper is a sensor that has nothing to tell until it has woken.
+type sleeper struct {
+	part
+	wakes time.Time
+	reads int
+}
+
+func (m *sleeper) Read(context.Context) ([]drivers.Reading, error) {
+	if m.reads++; time.Now().Before(m.wakes) {
+		return nil, drivers.ErrNoReading
+	}
+	return []drivers.Reading{{Quantity: "temperature", Value: 21.5, Unit: "°C"}}, nil
+}
+
+// After the start everybody sees how the devices are, though nobody has asked.
+func TestDevicesAreReadAtTheStart(t *testing.T) {
+	awake, asleep := &sleeper{}, &sleeper{}
+	inHouseWith(t, func(h *house) {
+		asleep.wakes = time.Now().Add(30 * time.Second)
+		h.more = append(h.more, agent.Device{Name: "awake", Driver: awake}, agent.Device{Name: "asleep", Driver: asleep})
+	}, func(h *house) {
+		defer running(h.t, func(ctx context.Context) error { h.agent.ReadFirst(ctx); return nil })()
+		want := func(when, device, text string) {
+			t.Helper()
+			list := h.agent.Status().Devices
+			d := list[slices.IndexFunc(list, func(d agent.DeviceStatus) bool { return d.Name == device })]
+			got := ""
+			if len(d.Seen) > 0 {
+				got = d.Seen[0].Text
+			}
+			if got != text || d.Failed.Why != "" {
+				t.Errorf("%s: %s is %q (failed: %q), want %q", when, device, got, d.Failed.Why, text)
+			}
+			if reads := device != "fridge-cam"; d.Reads != reads {
+				t.Errorf("%s can be read: %v", device, d.Reads)
+			}
+		}
+		h.after(time.Second)
+		want("at the start", "porch-lamp", "off")
+		want("at the start", "awake", "temperature 21.5 °C")
+		want("at the start", "asleep", "")
+		want("at the start", "fridge-cam", "")
+		h.after(2 * time.Minute)
+		want("later", "asleep", "temperature 21.5 °C")
+		if awake.reads != 1 {
+			t.Errorf("a device that has told its state was read %d times", awake.reads)
+		}
+	})
+}

@@ -68,7 +68,7 @@ func (sc *scenario) unheard(b *board) (bad []string) {
 func (b *board) checkStops(acts []act) (bad []string) {
 	for _, a := range acts {
 		for _, s := range b.stops {
-			if strings.HasPrefix(a.robot, b.id+"/") && a.at.After(s.from) && a.at.Before(s.to) {
+			if !a.late && strings.HasPrefix(a.robot, b.id+"/") && a.at.After(s.from) && a.at.Before(s.to) {
 				bad = append(bad, fmt.Sprintf("I11 %s began %s in an emergency stop", a.robot, a.token))
 			}
 		}
@@ -104,6 +104,7 @@ func (j *judge) all() {
 	j.order()
 	j.count()
 	j.honest()
+	j.late()
 	j.times()
 	j.asked()
 }
@@ -196,11 +197,37 @@ func (j *judge) honest() {
 	}
 }
 
+// late: the end of what arrives after it says that it may still act (I3). Of what a
+// program has died in the midst of, the next one says only that it does not know.
+func (j *judge) late() {
+	var end *mess.Status
+	var at time.Time
+	for i, s := range j.seen {
+		if !over(s.env.Status) || i > 0 && over(j.seen[i-1].env.Status) {
+			continue
+		}
+		at = s.at
+		for _, item := range s.said.Items {
+			if st, ok := item.(*mess.Status); ok {
+				end = st
+			}
+		}
+	}
+	for _, a := range j.acts {
+		if !a.late || end == nil || end.Reason == nil || end.Reason.Type == "interrupted" || !a.at.After(at) {
+			continue
+		}
+		if !strings.Contains(end.Reason.Detail, "may still act") || end.Suggestion == "" {
+			j.wrong("I3 %s was done after its end, which says %q, suggestion %q", j.w.token, end.Reason.Detail, end.Suggestion)
+		}
+	}
+}
+
 // times: nothing begins later than two seconds after needed_by, by the clock of
 // the exchange (I8), nor before what it depends on is completed (I14).
 func (j *judge) times() {
 	for _, a := range j.acts {
-		if !j.w.neededBy.IsZero() && !slices.ContainsFunc(j.sc.server.clocks(a.at), func(at time.Time) bool {
+		if !a.late && !j.w.neededBy.IsZero() && !slices.ContainsFunc(j.sc.server.clocks(a.at), func(at time.Time) bool {
 			return !at.After(j.w.neededBy.Add(2 * time.Second))
 		}) {
 			j.wrong("I8 %s began at %s, and was needed by %s", j.w.token, a.at, j.w.neededBy)

@@ -37,6 +37,7 @@ type faults struct {
 	unlimited        bool // lamps may be on for ever
 	unstopped        bool // the emergency stop is not connected
 	shared           bool // there is one robot, and every executor has it
+	plain            bool // a driver says of a command without an answer that nothing was done
 }
 
 // scenario is some days in the life of a house, and then a day for all to end.
@@ -56,7 +57,7 @@ type scenario struct {
 type tally struct {
 	took                                                 time.Duration
 	requests, acts, boots, cuts, restarts, lost, doubled int
-	steps, hangs, completed, unknown, onFiles            int
+	steps, hangs, completed, unknown, onFiles, lates     int
 	transitions                                          map[string]int
 }
 
@@ -85,6 +86,7 @@ func (t *tally) add(sc *scenario) {
 	t.doubled += sc.server.doubled
 	t.steps += len(sc.server.steps)
 	t.hangs += sc.world.hangs
+	t.lates += sc.world.lates
 	for _, list := range sc.server.seen {
 		switch list[len(list)-1].env.Status {
 		case "completed":
@@ -105,10 +107,10 @@ func (t *tally) String() string {
 	return fmt.Sprintf(`%.1f simulated days, %.2f years
 %d requests: %d completed, %d failed; %d acts
 %d boots of executors, %d of them after power cuts; %d boots of the exchange, %d scenarios with files
-%d messages lost, %d doubled; %d clock steps; %d times a device failed or hung
+%d messages lost, %d doubled; %d clock steps; %d times a device failed or hung, %d commands arrived late
 %s`,
 		t.took.Hours()/24, t.took.Hours()/24/365, t.requests, t.completed, t.unknown, t.acts,
-		t.boots, t.cuts, t.restarts, t.onFiles, t.lost, t.doubled, t.steps, t.hangs, strings.Join(steps, ", "))
+		t.boots, t.cuts, t.restarts, t.onFiles, t.lost, t.doubled, t.steps, t.hangs, t.lates, strings.Join(steps, ", "))
 }
 
 // step is the name of the last step that a thread has taken, "" for one that has
@@ -149,6 +151,7 @@ func play(t *testing.T, seed uint64, trouble time.Duration, f faults) *scenario 
 	synctest.Test(t, func(t *testing.T) {
 		sc.chance = &chance{seed: seed}
 		sc.world = newWorld(sc.chance)
+		sc.world.plain = f.plain
 		sc.server = &server{t: t, chance: sc.chance, cfg: exchange.DefaultConfig(), faulty: f, store: exchange.NewMemory(), seen: map[string][]seen{}}
 		r := sc.chance.of("scenario")
 		sc.server.beat = 10 * time.Second
@@ -336,6 +339,7 @@ func TestPlantedFaultsAreSeen(t *testing.T) {
 		{"no yes is asked for", faults{unhurried: true}, "I9 "},
 		{"a lamp without a limit", faults{unlimited: true}, "I10 "},
 		{"a stop that does not stop", faults{unstopped: true}, "I11 "},
+		{"an unanswered command counts as not done", faults{plain: true}, "I3 "},
 		{"two executors with one robot", faults{shared: true}, "I12 "},
 		{"what it depends on is not heeded", faults{unhurried: true}, "I14 "},
 	} {

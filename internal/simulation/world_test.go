@@ -25,12 +25,15 @@ type world struct {
 	breach []string          // what must never be, as a device has seen it
 	on     map[string]*light
 	hangs  int
+	lates  int  // commands that arrived after their caller had given up
+	plain  bool // drivers do not mark a command that has no answer
 }
 
 // act is one time that a robot began to move.
 type act struct {
 	token, robot string
 	at           time.Time
+	late         bool // its command arrived after its caller had given up
 }
 
 // light is a lamp that is on.
@@ -58,7 +61,18 @@ func (w *world) begins(robot, token string) {
 		w.wrong("I12 %s begins %s in the midst of %s", robot, token, other)
 	}
 	w.busy[robot] = token
-	w.acts = append(w.acts, act{token, robot, time.Now()})
+	w.acts = append(w.acts, act{token: token, robot: robot, at: time.Now()})
+}
+
+// arrives is a command that arrives after its caller has given up. A robot that is at
+// something else does not take it.
+func (w *world) arrives(robot, token string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.busy[robot] == "" {
+		w.acts = append(w.acts, act{token, robot, time.Now(), true})
+		w.lates++
+	}
 }
 
 func (w *world) ends(robot, token string) {
@@ -186,6 +200,14 @@ func (r *robot) Clean(ctx context.Context, areas []string, progress func(drivers
 	}
 	if r.life.ended() {
 		return left, errLine
+	}
+	if late := r.w.chance.at(r.name, "unanswered "+token); r.w.chance.bad(late, 0.03) {
+		time.AfterFunc(between(late, 100*time.Millisecond, 30*time.Second), func() { r.w.arrives(r.name, token) })
+		r.life.wait(ctx, between(late, 0, 5*time.Second))
+		if r.w.plain {
+			return left, drivers.NotDone(errLine)
+		}
+		return left, drivers.Unanswered(errLine)
 	}
 	r.w.begins(r.name, token)
 	defer r.w.ends(r.name, token)

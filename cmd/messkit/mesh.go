@@ -24,7 +24,7 @@ its peers, asks several of them at once, and shows what was sent and what was no
 delivered. It needs the operator's key. docs/mesh.md tells more.`,
 		Example: "  messkit mesh send hub notification \"The fridge is full\"",
 	}
-	c.AddCommand(a.meshSendCommand(), a.meshRallyCommand(), a.meshStatusCommand(), a.meshLettersCommand(), a.meshAuditCommand())
+	c.AddCommand(a.meshSendCommand(), a.meshRallyCommand(), a.meshStatusCommand(), a.meshRotateCommand(), a.meshLettersCommand(), a.meshAuditCommand())
 	return c
 }
 
@@ -92,6 +92,37 @@ func (a *app) meshStatusCommand() *cobra.Command {
 	}
 	k.flags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) meshRotateCommand() *cobra.Command {
+	var k client
+	var alone bool
+	c := &cobra.Command{
+		Use:   "rotate",
+		Short: "Make a new token that peers show to this agent",
+		Long: `Rotate makes a new token, which stands first in the token file. The one before counts
+beside it, so that peers can change one after the other. When all have changed, rotate
+--drop-old ends the old one. Nothing has to be started anew.`,
+		Example: "  messkit mesh rotate",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return k.withAgent(func(x meshAgent) error {
+				r, err := x.do(c.Context(), mesh.Order{Do: "rotate", Final: alone})
+				if err != nil {
+					return err
+				}
+				text := "a new token stands first in " + printable(r.Status.TokenFile) + "; the old one counts too, until messkit mesh rotate --drop-old"
+				if alone {
+					text = "only the newest token counts, the first in " + printable(r.Status.TokenFile)
+				}
+				_, err = fmt.Fprintln(a.out, text)
+				return err
+			})
+		},
+	}
+	k.flags(c)
+	c.Flags().BoolVar(&alone, "drop-old", false, "the token of before counts no more")
 	return c
 }
 

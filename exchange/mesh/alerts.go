@@ -113,7 +113,7 @@ func (d *Door) tellOf(ctx context.Context, i state.Incident, text string) {
 	d.notice(mess.Elevated, fmt.Sprintf("[%s] %s", what, i.Scope), notice(what, i, text))
 	d.log.Warn("mesh: alert", "what", what, "incident", i.ID, "scope", i.Scope, "alerts", i.AlertCount, "text", clipLog(text))
 	for _, name := range d.cfg.Notify {
-		p := d.peers[name]
+		p := d.peer(name)
 		e := wire.Envelope{
 			ID: newID(), Time: time.Now(), From: d.cfg.Agent, To: name, Type: wire.Notification, Priority: wire.High, TTL: wire.DefaultTTL, Nonce: newNonce(),
 			Payload: wire.Payload{

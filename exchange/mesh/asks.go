@@ -183,7 +183,7 @@ func (d *Door) heard(ctx context.Context, in *incoming) (string, error) {
 
 // finish gets the files of a response, and then says what it is.
 func (d *Door) finish(ctx context.Context, a *ask) {
-	p := d.peers[a.To]
+	p := d.peer(a.To)
 	e, err := wire.Stored(a.Text)
 	in := &incoming{Envelope: e, text: a.Text, peer: p}
 	if p == nil || err != nil || in.open() != nil {
@@ -250,7 +250,7 @@ func (d *Door) askedBack(ctx context.Context, in *incoming) (bool, error) {
 		return in.Payload.Metadata.Get("status") == "needs_answer", nil // of one that is over since
 	}
 	q := backward{ID: in.ID, Text: in.Payload.Body, Context: in.ReplyContext}
-	if in.ReplyTo != nil && in.peer.where.Owns(in.ReplyTo.URL) {
+	if in.ReplyTo != nil && in.peer.now().where.Owns(in.ReplyTo.URL) {
 		q.URL, q.Token = in.ReplyTo.URL, in.ReplyTo.Token
 	}
 	return true, d.change(ctx, a, func() { a.Questions = append(slices.Clone(a.Questions), q) })

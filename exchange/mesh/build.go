@@ -31,7 +31,7 @@ const messFile = "message.mess.json"
 
 // messAsFile is a message of MESS as a file, encrypted where the text is.
 func (p *peer) messAsFile(text []byte, seal bool) (file, error) {
-	if seal || p.cfg.Encrypt {
+	if seal || p.now().cfg.Encrypt {
 		sealed, err := p.sealed(string(text))
 		if err != nil {
 			return file{}, err
@@ -46,7 +46,7 @@ func (p *peer) unsealed(data []byte) ([]byte, error) {
 	if !bytes.HasPrefix(data, []byte(`{"enc":`)) {
 		return data, nil
 	}
-	text, err := p.seal.Open(string(data))
+	text, err := p.now().seal.Open(string(data))
 	return []byte(text), err
 }
 
@@ -202,7 +202,7 @@ func (d *Door) fetchUpTo(ctx context.Context, p *peer, a wire.Attachment, most i
 
 // fetchURL gets a file that a peer serves, from nowhere but the peer.
 func (d *Door) fetchURL(ctx context.Context, p *peer, address string, most int64, f *file) (err error) {
-	if !p.where.Near(address) {
+	if !p.now().where.Near(address) {
 		return errors.New("it is not at the address of " + p.name + ", and is not fetched")
 	}
 	client := d.clientFor(p)

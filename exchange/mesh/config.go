@@ -51,16 +51,41 @@ type Config struct {
 	// SessionPrefixes are how session keys of peers may begin; none: all.
 	SessionPrefixes []string `yaml:"session_prefixes"`
 
-	keys  map[string]wire.Key // that sign; read by Load
-	seals map[string]wire.Key // and those that encrypt
+	keys   map[string]wire.Key // that sign; read by Load
+	seals  map[string]wire.Key // and those that encrypt
+	source source
+}
+
+// source is what Load has made peers of.
+type source struct {
+	peers  map[string]Peer
+	self   string
+	expand func(string) string
+}
+
+// registryFile is the file of the registry, "" for none.
+func (c Config) registryFile() string {
+	if c.Registry == "" || c.source.expand == nil {
+		return ""
+	}
+	return c.source.expand(c.Registry)
+}
+
+// reread is the configuration with the registry as it is now.
+func (c Config) reread() (Config, error) {
+	c.Peers, c.Paths = c.source.peers, slices.Clone(c.Paths)
+	err := c.Load(c.source.self, c.source.expand)
+	return c, err
 }
 
 // Peer is another agent.
 type Peer struct {
-	URL     string      `yaml:"url"`      // http://192.168.1.10:18789
-	Token   secret.Text `yaml:"token"`    // that it wants to see
-	Accept  secret.Text `yaml:"accept"`   // that it shows here; "": the one that all show
-	KeyFile string      `yaml:"key_file"` // secret that both have, for signatures and encryption
+	URL    string      `yaml:"url"`    // http://192.168.1.10:18789
+	Token  secret.Text `yaml:"token"`  // that it wants to see
+	Accept secret.Text `yaml:"accept"` // that it shows here; "": the one that all show
+	// AcceptBefore counts beside accept, while the peer changes to that.
+	AcceptBefore secret.Text `yaml:"accept_before"`
+	KeyFile      string      `yaml:"key_file"` // secret that both have, for signatures and encryption
 	// SealKeyFile is the secret for encryption where it is another one.
 	SealKeyFile string `yaml:"seal_key_file"`
 	Sign        bool   `yaml:"sign"`    // what goes to it is signed
@@ -168,6 +193,10 @@ type registered struct {
 	Token   string      `json:"token"`
 	Role    string      `json:"role"`
 	Signing bool        `json:"signing"`
+
+	// Ours: what the agent shows here.
+	Accept       string `json:"accept"`
+	AcceptBefore string `json:"accept_before"`
 }
 
 const maxSmallFile = 1 << 20
@@ -185,6 +214,7 @@ func (c *Config) Load(self string, expand func(string) string) error {
 			fail("mesh: agent: %q cannot name an agent; write another name", self)
 		}
 	}
+	c.source = source{maps.Clone(c.Peers), self, expand}
 	c.Peers = maps.Clone(c.Peers)
 	if c.Peers == nil {
 		c.Peers = map[string]Peer{}
@@ -275,6 +305,9 @@ func (c *Config) readRegistry(name string) error {
 		}
 		if p.Token == "" {
 			p.Token = secret.Text(r.Token)
+		}
+		if p.Accept == "" {
+			p.Accept, p.AcceptBefore = secret.Text(r.Accept), secret.Text(r.AcceptBefore)
 		}
 		if p.Role == "" {
 			p.Role = r.Role

@@ -23,12 +23,12 @@ const ControlPath = "/mesh"
 
 // Order is what an operator wants of the agent.
 type Order struct {
-	Do    string   `json:"do"` // send, rally, await, delivered, conversation, timeout, status, letters, replay, drop, audit, file
+	Do    string   `json:"do"` // send, rally, await, delivered, conversation, timeout, status, rotate, letters, replay, drop, audit, file
 	Send  *Sending `json:"send,omitempty"`
 	ID    string   `json:"id,omitempty"`
 	Name  string   `json:"name,omitempty"`
 	Seen  int      `json:"seen,omitempty"`  // questions that are known already
-	Final bool     `json:"final,omitempty"` // replay what was refused as well
+	Final bool     `json:"final,omitempty"` // replay what was refused as well; rotate: the newest token counts alone
 	Peer  string   `json:"peer,omitempty"`
 	Lines int      `json:"lines,omitempty"`
 }
@@ -164,6 +164,8 @@ func (d *Door) do(ctx context.Context, o Order) (rep Report, err error) {
 	case "status":
 		rep.Status = d.status()
 		return rep, nil
+	case "rotate":
+		return Report{Status: d.status()}, d.rotate(o.Final)
 	case "letters":
 		rep.Letters = d.letters()
 		return rep, nil
@@ -246,8 +248,10 @@ func (d *Door) status() *Status {
 	for _, l := range d.store.Letters() {
 		letters[l.To]++
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.peers)) {
-		p := PeerStatus{Name: name, URL: d.peers[name].cfg.URL, Role: d.peers[name].cfg.Role, Breaker: breakers[name].State, Letters: letters[name]}
+	peers := d.allPeers()
+	for _, name := range slices.Sorted(maps.Keys(peers)) {
+		c := peers[name].now().cfg
+		p := PeerStatus{Name: name, URL: c.URL, Role: c.Role, Breaker: breakers[name].State, Letters: letters[name]}
 		if p.Breaker == "" {
 			p.Breaker = state.Closed
 		}

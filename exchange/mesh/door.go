@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -24,8 +23,6 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/mesh/post"
 	"github.com/messkit/messkit/exchange/mesh/state"
-	"github.com/messkit/messkit/exchange/mesh/wire"
-	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/internal/secret"
 	"github.com/messkit/messkit/mess"
@@ -44,6 +41,8 @@ type Options struct {
 	// Storage tells why nothing can be stored; nil: it is not known before
 	// something is.
 	Storage func() error
+	// Watch is how soon a change of the registry or of the token counts; 0: 2 s.
+	Watch time.Duration
 	// Notice tells people by the notices of the exchange; nil: nobody is told.
 	Notice func(p mess.Priority, text string)
 	// Through makes the client for a peer; nil: the post's own.
@@ -56,11 +55,14 @@ type Door struct {
 	cfg   Config
 	opts  Options
 	base  string // http://192.168.1.20:8420
-	token secret.Text
 	log   *slog.Logger
 	store *state.Store
 	post  *post.Post
-	peers map[string]*peer
+
+	// These change while the door runs, and are replaced whole.
+	tokens atomic.Pointer[[]secret.Text] // that peers show here: the one that they are told, then earlier ones
+	peers  atomic.Pointer[map[string]*peer]
+
 	wrong wrong         // tokens, by address
 	texts *rate.Limiter // that name no sender
 	began time.Time
@@ -86,12 +88,9 @@ type Door struct {
 
 // peer is another agent while the door runs.
 type peer struct {
-	name  string
-	cfg   Peer
-	key   wire.Key // that signs
-	seal  wire.Key // that encrypts
-	where post.Peer
-	rate  *rate.Limiter
+	name string
+	is   atomic.Pointer[settings]
+	rate *rate.Limiter
 
 	// turn is held while one of its messages is taken: never over the network.
 	turn sync.Mutex
@@ -136,40 +135,18 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, opts Options, l
 		return nil, err
 	}
 	d := &Door{
-		x: x, cfg: cfg, opts: opts, base: u.String(), log: log, store: store, peers: map[string]*peer{}, began: time.Now(),
+		x: x, cfg: cfg, opts: opts, base: u.String(), log: log, store: store, began: time.Now(),
 		wake: make(chan struct{}, 1), seen: map[string]seen{}, inbox: map[string]*work{}, tasks: map[string]*task{}, byAsked: map[string]string{},
 		questions: map[string]string{}, asks: map[string]*ask{}, files: map[string]served{}, deliveries: map[string]*delivery{},
 		texts: rate.NewLimiter(rate.Limit(cfg.Rate/60), cfg.Burst),
 	}
-	var addresses []post.Peer
-	for name, p := range cfg.Peers {
-		where := post.Peer{Name: name, URL: p.URL, Token: p.Token, Pin: p.Pin, Allow: cfg.Allow}
-		addresses = append(addresses, where)
-		d.peers[name] = &peer{name: name, cfg: p, key: cfg.keys[name], seal: cfg.seals[name], where: where, rate: rate.NewLimiter(rate.Limit(cfg.Rate/60), cfg.Burst)}
-	}
-	d.post = post.New(addresses, post.Config{Version: opts.Version, RetryAfter: cfg.RetryAfter, Client: d.through()}, store, log)
-	if d.token, err = ownToken(cfg.Token, filepath.Join(opts.Dir, tokenFile)); err != nil {
+	d.post = post.New(d.takePeers(cfg), post.Config{Version: opts.Version, RetryAfter: cfg.RetryAfter, Client: d.through()}, store, log)
+	tokens, err := ownTokens(cfg.Token, filepath.Join(opts.Dir, tokenFile))
+	if err != nil {
 		return nil, err
 	}
+	d.tokens.Store(&tokens)
 	return d, d.restore(ctx)
-}
-
-const tokenFile = "token"
-
-// ownToken is what peers show here: as configured, or made once.
-func ownToken(configured secret.Text, name string) (secret.Text, error) {
-	if configured != "" {
-		return configured, nil
-	}
-	data, err := durable.Read(name, maxSmallFile)
-	if err == nil && len(strings.TrimSpace(string(data))) > 0 {
-		return secret.Text(strings.TrimSpace(string(data))), nil
-	}
-	if err != nil && !os.IsNotExist(err) {
-		return "", err
-	}
-	token := strings.ToLower(rand.Text())
-	return secret.Text(token), durable.Replace(name, []byte(token+"\n"))
 }
 
 // Run serves until ctx ends. What is under way then goes on when it runs again.
@@ -179,6 +156,7 @@ func (d *Door) Run(ctx context.Context) error {
 	g.Go(func() error { return d.replay(ctx) })
 	g.Go(func() error { return d.sumUp(ctx) })
 	g.Go(func() error { return d.sweep(ctx) })
+	g.Go(func() error { return d.watchFiles(ctx) })
 	for {
 		for _, job := range d.takeJobs() {
 			g.Go(func() error { d.work(ctx, job); return nil })
@@ -259,7 +237,7 @@ func (d *Door) restore(ctx context.Context) error {
 			d.log.Error("mesh: something that was kept cannot be read", "name", name, "err", err)
 		}
 	}
-	for _, p := range d.peers {
+	for _, p := range d.allPeers() {
 		d.begin(p)
 	}
 	return nil
@@ -279,7 +257,7 @@ func (d *Door) restoreOne(name string, doc []byte) error {
 		if err := json.Unmarshal(doc, w); err != nil {
 			return err
 		}
-		if p := d.peers[w.Peer]; p != nil {
+		if p := d.peer(w.Peer); p != nil {
 			d.inbox[w.key()] = w
 			l := p.lane(w)
 			l.queue = append(l.queue, w)

@@ -149,14 +149,18 @@ func (d *Door) authenticate(r *http.Request) (may func(p *peer) bool, _ error) {
 	if scheme, rest, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
 		shown = strings.TrimSpace(rest)
 	}
-	common, own := same(shown, d.token), map[string]bool{}
-	for name, p := range d.peers {
-		if same(shown, p.cfg.Accept) {
+	common, own := false, map[string]bool{}
+	for _, one := range *d.tokens.Load() {
+		common = same(shown, one) || common
+	}
+	for name, p := range d.allPeers() {
+		c := p.now().cfg
+		if same(shown, c.Accept) || c.Accept != "" && same(shown, c.AcceptBefore) {
 			own[name] = true
 		}
 	}
 	if common || len(own) > 0 {
-		return func(p *peer) bool { return own[p.name] || common && p.cfg.Accept == "" }, nil
+		return func(p *peer) bool { return own[p.name] || common && p.now().cfg.Accept == "" }, nil
 	}
 	if wait := d.wrong.count(host(r), time.Now()); wait > 0 {
 		no := refuse(http.StatusTooManyRequests, "locked_out", "too many wrong tokens from this address; wait")
@@ -214,7 +218,7 @@ func (w *wrong) count(from string, now time.Time) time.Duration {
 
 // sender finds the peer that a message is from, if it may come here now.
 func (d *Door) sender(name string, may func(*peer) bool) (*peer, error) {
-	p := d.peers[name]
+	p := d.peer(name)
 	if p == nil {
 		return nil, refuse(http.StatusForbidden, "unknown_sender", "from: "+strconv.Quote(name)+" is not known here")
 	}

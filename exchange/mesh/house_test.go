@@ -234,6 +234,7 @@ func (h *house) open() {
 	}
 	d, err := mesh.Open(context.Background(), h.x, h.cfg, mesh.Options{
 		Dir: h.dir, Base: h.server.URL, Version: "test", YesNo: capabilities.MatchYesNo, Storage: func() error { return h.storage },
+		Watch: 10 * time.Millisecond,
 		Notice: func(p mess.Priority, text string) {
 			h.doing.Lock()
 			defer h.doing.Unlock()

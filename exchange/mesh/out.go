@@ -57,13 +57,13 @@ func bare(key string) string {
 
 // ready encrypts and signs a message for a peer.
 func (d *Door) ready(p *peer, e wire.Envelope, seal bool) outgoing {
-	if (seal || p.cfg.Encrypt) && p.seal != "" {
+	if (seal || p.now().cfg.Encrypt) && p.now().seal != "" {
 		e = d.seal(p, e)
 	}
 	text := e.Text()
 	o := outgoing{ID: e.ID, To: p.name, Path: HooksPath + d.cfg.Agent, Priority: e.Priority, Alert: e.Type == wire.Alert, Expires: e.Expires(), Text: text}
-	if p.key != "" {
-		o.Text, o.Signature = p.key.Sign(text)
+	if p.now().key != "" {
+		o.Text, o.Signature = p.now().key.Sign(text)
 	}
 	if key := e.SessionKey(); key != "" {
 		o.Path, o.SessionKey = HooksPath+"agent", bare(key)
@@ -99,12 +99,12 @@ func (d *Door) seal(p *peer, e wire.Envelope) wire.Envelope {
 func (p *peer) sealed(text string) (string, error) {
 	var iv [aes.BlockSize]byte
 	_, _ = rand.Read(iv[:]) // never fails
-	return p.seal.Seal(text, iv)
+	return p.now().seal.Seal(text, iv)
 }
 
 // replyTo is where a peer's answers come to.
 func (d *Door) replyTo(p *peer) *wire.ReplyTo {
-	return &wire.ReplyTo{URL: d.base + HooksPath + p.name, Token: string(cmp.Or(p.cfg.Accept, d.token))}
+	return &wire.ReplyTo{URL: d.base + HooksPath + p.name, Token: string(cmp.Or(p.now().cfg.Accept, d.token()))}
 }
 
 // enqueue writes a message down and sends it.
@@ -167,7 +167,7 @@ const relayedVia = "relayed_via_"
 
 // relayed sends through the relay what its peer does not take, once.
 func (d *Door) relayed(ctx context.Context, o outgoing, was post.Outcome) post.Outcome {
-	via, to := d.peers[d.cfg.Relay], d.peers[o.To]
+	via, to := d.peer(d.cfg.Relay), d.peer(o.To)
 	if via == nil || to == nil || via.name == o.To || o.Through || o.Once {
 		return was
 	}
@@ -178,8 +178,8 @@ func (d *Door) relayed(ctx context.Context, o outgoing, was post.Outcome) post.O
 	e.Relay = &wire.Relay{From: d.cfg.Agent, Via: via.name, OriginalTo: o.To}
 	text := e.Text()
 	r := o
-	if r.Text, r.Signature = text, ""; to.key != "" {
-		r.Text, r.Signature = to.key.Sign(text)
+	if r.Text, r.Signature = text, ""; to.now().key != "" {
+		r.Text, r.Signature = to.now().key.Sign(text)
 	}
 	r.To, r.Path, r.URL, r.Token, r.NoRetry = via.name, HooksPath+d.cfg.Agent, "", "", true
 	if out := d.post.Send(ctx, r.message()); out.Status == post.Sent {
@@ -310,7 +310,7 @@ func (d *Door) letterOut(l state.Letter) (outgoing, error) {
 	if err != nil {
 		return outgoing{}, err
 	}
-	if d.peers[l.To] == nil {
+	if d.peer(l.To) == nil {
 		return outgoing{}, errors.New("the peer is not known any more")
 	}
 	o := outgoing{
@@ -328,7 +328,7 @@ func (d *Door) through() func(post.Peer, time.Duration) *http.Client { return d.
 
 func (d *Door) clientFor(p *peer) *http.Client {
 	if d.opts.Through != nil {
-		return d.opts.Through(p.where, fetchTime)
+		return d.opts.Through(p.now().where, fetchTime)
 	}
-	return p.where.Client(fetchTime)
+	return p.now().where.Client(fetchTime)
 }

@@ -127,7 +127,7 @@ func (d *Door) attachment(ctx context.Context, p *peer, ref, name string) ([]byt
 func (d *Door) withFiles(ctx context.Context, p *peer, e wire.Envelope, a asked, files []file, m mess.Message) (outgoing, error) {
 	native := jsonOf(m)
 	if len(native) > maxNative {
-		f, err := p.messAsFile(native, a.Sealed && p.seal != "")
+		f, err := p.messAsFile(native, a.Sealed && p.now().seal != "")
 		if err != nil {
 			return outgoing{}, err
 		}

@@ -61,7 +61,7 @@ func (d *Door) targets(to string) ([]string, error) {
 		names := []string{one}
 		switch {
 		case one == "all":
-			names = slices.Sorted(maps.Keys(d.peers))
+			names = slices.Sorted(maps.Keys(d.allPeers()))
 		case isGroup && d.cfg.Groups[group] == nil:
 			return nil, mess.Refuse(mess.Unknown, "there is no group %q", group)
 		case isGroup:
@@ -71,8 +71,8 @@ func (d *Door) targets(to string) ([]string, error) {
 			if name == d.cfg.Agent {
 				continue
 			}
-			if d.peers[name] == nil {
-				return nil, mess.Refuse(mess.Unknown, "there is no peer %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(d.peers)), ", "))
+			if d.peer(name) == nil {
+				return nil, mess.Refuse(mess.Unknown, "there is no peer %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(d.allPeers())), ", "))
 			}
 			if !slices.Contains(all, name) {
 				all = append(all, name)
@@ -123,7 +123,7 @@ func (d *Door) Send(ctx context.Context, s Sending) ([]Taken, error) {
 	}
 	var taken []Taken
 	for _, name := range names {
-		t, err := d.sendOne(ctx, d.peers[name], s)
+		t, err := d.sendOne(ctx, d.peer(name), s)
 		if err != nil {
 			return taken, err
 		}
@@ -132,8 +132,14 @@ func (d *Door) Send(ctx context.Context, s Sending) ([]Taken, error) {
 	return taken, nil
 }
 
+// errLeft says that a peer went out of the registry just now.
+var errLeft = mess.Refuse(mess.Unknown, "the peer is not in the registry any more")
+
 // sendOne sends a message to one peer.
 func (d *Door) sendOne(ctx context.Context, p *peer, s Sending) (Taken, error) {
+	if p == nil {
+		return Taken{}, errLeft
+	}
 	e := wire.Envelope{
 		ID: newID(), Time: time.Now(), From: d.cfg.Agent, To: p.name, Type: s.Type, CorrelationID: s.Correlation, ConversationID: s.Conversation,
 		Priority: s.Priority, TTL: time.Duration(s.TTL) * time.Second, IdempotencyKey: s.Key, Nonce: newNonce(),
@@ -146,7 +152,7 @@ func (d *Door) sendOne(ctx context.Context, p *peer, s Sending) (Taken, error) {
 	if err != nil {
 		return Taken{}, err
 	}
-	if s.Encrypt && p.seal == "" {
+	if s.Encrypt && p.now().seal == "" {
 		return Taken{}, mess.Refuse(mess.Invalid, "encrypt: there is no key_file for %s", p.name)
 	}
 	switch e.Payload.Metadata = meta; {
@@ -321,7 +327,7 @@ func (d *Door) Rally(ctx context.Context, s Sending) (string, []Taken, error) {
 	s.Subject = "[" + c.ID + "] " + firstLine(s.Body)
 	var taken []Taken
 	for _, name := range names {
-		t, err := d.rallyOne(ctx, d.peers[name], s, c)
+		t, err := d.rallyOne(ctx, d.peer(name), s, c)
 		if err != nil {
 			return c.ID, taken, err
 		}
@@ -332,6 +338,9 @@ func (d *Door) Rally(ctx context.Context, s Sending) (string, []Taken, error) {
 }
 
 func (d *Door) rallyOne(ctx context.Context, p *peer, s Sending, c state.Conversation) (Taken, error) {
+	if p == nil {
+		return Taken{}, errLeft
+	}
 	e := wire.Envelope{
 		ID: newID(), Time: time.Now(), From: d.cfg.Agent, To: p.name, Type: wire.Request, ConversationID: c.ID, Priority: s.Priority,
 		TTL: time.Duration(s.TTL) * time.Second, Nonce: newNonce(), ReplyTo: d.replyTo(p),

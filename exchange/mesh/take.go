@@ -98,7 +98,7 @@ func (d *Door) orRelayed(e wire.Envelope, may func(*peer) bool) func(*peer) bool
 		if e.Relay == nil || e.Relay.From != e.From || e.Relay.Via != d.cfg.Relay {
 			return false
 		}
-		via := d.peers[e.Relay.Via]
+		via := d.peer(e.Relay.Via)
 		return via != nil && may(via)
 	}
 }
@@ -125,13 +125,13 @@ func (d *Door) checked(in *incoming) error {
 	if in.Time.After(time.Now().Add(tooEarly)) {
 		return refuse(http.StatusBadRequest, "clock", "timestamp: is more than a day ahead; look at the clock")
 	}
-	p := in.peer
-	if in.Signature != "" && p.key != "" {
-		if in.signed = p.key.Verify(in.text); !in.signed {
+	p, key := in.peer, in.peer.now().key
+	if in.Signature != "" && key != "" {
+		if in.signed = key.Verify(in.text); !in.signed {
 			return refuse(http.StatusForbidden, "bad_signature", "signature: does not fit the message and the key that is shared")
 		}
 	}
-	if p.cfg.Signed && !in.signed {
+	if p.now().cfg.Signed && !in.signed {
 		return refuse(http.StatusForbidden, "unsigned", "signature: is missing; messages of "+p.name+" must be signed")
 	}
 	return in.open()
@@ -142,12 +142,12 @@ func (in *incoming) open() error {
 	if !in.Payload.Encrypted {
 		return nil
 	}
-	body, err := in.peer.seal.Open(in.Payload.Body)
+	body, err := in.peer.now().seal.Open(in.Payload.Body)
 	if err != nil {
 		return refuse(http.StatusBadRequest, "sealed", "payload.body: "+err.Error())
 	}
 	if inner := in.Payload.Metadata.Get(messKey); strings.HasPrefix(inner, `{"enc":`) {
-		if inner, err = in.peer.seal.Open(inner); err != nil {
+		if inner, err = in.peer.now().seal.Open(inner); err != nil {
 			return refuse(http.StatusBadRequest, "sealed", "payload.metadata.mess: "+err.Error())
 		}
 		in.Payload.Metadata = in.Payload.Metadata.With(messKey, inner)
@@ -216,7 +216,7 @@ func (d *Door) notified(ctx context.Context, in *incoming) (string, error) {
 
 // forward passes a message on that is for somebody else.
 func (d *Door) forward(ctx context.Context, in *incoming) (map[string]any, error) {
-	to := d.peers[in.To]
+	to := d.peer(in.To)
 	switch {
 	case in.Relay == nil || in.Relay.OriginalTo != in.To || in.Relay.Via != d.cfg.Agent:
 		return nil, refuse(http.StatusBadRequest, "wrong_recipient", "to: this agent is "+d.cfg.Agent)

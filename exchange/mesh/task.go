@@ -193,7 +193,7 @@ const (
 
 // tell tells a peer how its task stands, as far as it does not know.
 func (d *Door) tell(ctx context.Context, t *task) error {
-	p := d.peers[t.Peer]
+	p := d.peer(t.Peer)
 	if p == nil {
 		return nil // it is not in the configuration any more
 	}

@@ -51,7 +51,7 @@ func (d *Door) askedBy(in *incoming) asked {
 	if in.ReplyTo == nil || in.Relay != nil {
 		return a
 	}
-	if in.peer.where.Owns(in.ReplyTo.URL) {
+	if in.peer.now().where.Owns(in.ReplyTo.URL) {
 		a.URL, a.Token = in.ReplyTo.URL, in.ReplyTo.Token
 		return a
 	}

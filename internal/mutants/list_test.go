@@ -278,7 +278,7 @@ var mutants = []mutant{
 		"agent/send.go", "	if yes && r.lost && r.back != nil {", "	if yes && r.lost && r.back != nil && false {",
 	}}, "./agent TestAReportFollowsTheFirstHeartbeat"},
 	{"signature of a peer not checked", []edit{{
-		"exchange/mesh/take.go", "if in.signed = p.key.Verify(in.text); !in.signed {", "if in.signed = true; !in.signed {",
+		"exchange/mesh/take.go", "if in.signed = key.Verify(in.text); !in.signed {", "if in.signed = true; !in.signed {",
 	}}, "./exchange/mesh TestSignedAndEncrypted"},
 	{"a peer speaks for another", []edit{{
 		"exchange/mesh/take.go", `if sender != "agent" && sender != e.From {`, `if false {`,

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 	"sync"
 	"time"
@@ -67,6 +68,8 @@ type Post struct {
 	cfg   Config
 	store *state.Store
 	log   *slog.Logger
+
+	mu    sync.Mutex
 	lines map[string]*line
 }
 
@@ -98,15 +101,34 @@ func New(peers []Peer, cfg Config, store *state.Store, log *slog.Logger) *Post {
 		cfg.Client = Peer.Client
 	}
 	p := &Post{cfg: cfg, store: store, log: log, lines: map[string]*line{}}
-	for _, one := range peers {
-		p.lines[one.Name] = &line{peer: one, client: cfg.Client(one, totalTime), normal: make(chan struct{}, atOnce), low: make(chan struct{}, 1)}
-	}
+	p.Peers(peers)
 	return p
+}
+
+// Peers replaces the peers. What is on its way to one goes on as it began.
+func (p *Post) Peers(peers []Peer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := p.lines
+	p.lines = map[string]*line{}
+	for _, one := range peers {
+		l := was[one.Name]
+		if l == nil || !reflect.DeepEqual(l.peer, one) {
+			l = &line{peer: one, client: p.cfg.Client(one, totalTime), normal: make(chan struct{}, atOnce), low: make(chan struct{}, 1)}
+		}
+		p.lines[one.Name] = l
+	}
+}
+
+func (p *Post) line(to string) *line {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lines[to]
 }
 
 // Send sends a message, and returns when it is delivered or given up.
 func (p *Post) Send(ctx context.Context, m Message) Outcome {
-	l := p.lines[m.To]
+	l := p.line(m.To)
 	if l == nil {
 		return Outcome{Status: Exhausted, Err: "there is no agent " + strconv.Quote(m.To)}
 	}
@@ -137,6 +159,9 @@ func (p *Post) Send(ctx context.Context, m Message) Outcome {
 		}
 		if !wait.For(ctx, max(gap, pause)) {
 			return Outcome{Status: Interrupted, Attempts: out.Attempts}
+		}
+		if is := p.line(m.To); is != nil {
+			l = is // its token may have changed
 		}
 		out.Attempts++
 		var code int
@@ -269,7 +294,10 @@ func (p *Post) healthy(ctx context.Context, l *line) bool {
 
 // Look asks a peer how it is.
 func (p *Post) Look(ctx context.Context, peer string) bool {
-	l := p.lines[peer]
+	l := p.line(peer)
+	if l == nil {
+		return false
+	}
 	base, err := Base(l.peer.URL)
 	if err != nil {
 		return false

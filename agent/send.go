@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,7 @@ func (a *Agent) send(ctx context.Context, m mess.Message) (mess.Ack, error) {
 	}
 	sctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
+	m.Version = cmp.Or(m.Version, mess.Current)
 	answer, err := a.x.Send(sctx, m)
 	if err != nil && ctx.Err() != nil {
 		return mess.Ack{}, context.Cause(ctx)

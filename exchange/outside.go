@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"strings"
 
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -36,11 +37,15 @@ func outside(items []mess.Item) (_ []mess.Item, files [][]byte) {
 // message.
 func beside(e mess.Entry) (_ mess.Entry, data []byte, ok bool) {
 	f, ok := e.Media()
-	if !ok || len(f.URI) <= messeaf.MaxInline {
+	most := messeaf.MaxInline
+	if e.Type == "file" && strings.HasPrefix(f.URI, "data:text/") {
+		most = mess.LongText
+	}
+	if !ok || len(f.URI) <= most {
 		return e, nil, false
 	}
 	mimeType, data, ok := mess.ParseDataURI(f.URI)
-	if !ok || len(data) <= messeaf.MaxInline {
+	if !ok || len(data) <= most {
 		return e, nil, false
 	}
 	size, sum := int64(len(data)), sha256.Sum256(data)

@@ -16,6 +16,7 @@ import (
 // Bounds of what an executor says about itself.
 const (
 	maxExecutorName = 256  // bytes of its name
+	maxDescription  = 1024 // bytes that describe a capability
 	maxSchedule     = 256  // bytes of a line
 	maxAddress      = 2048 // bytes of where it is told
 	maxAddresses    = 4    // of webhooks and topics of ntfy
@@ -42,8 +43,8 @@ func CheckProfile(c mess.Executor) error {
 		}
 	}
 	for i, one := range c.Capabilities {
-		if d := described(one); len(d.Description) > maxExecutorName || strings.ContainsFunc(d.Description, unicode.IsControl) {
-			p.fail(fmt.Sprintf("capabilities[%d].description", i), "write one line of at most %d bytes", maxExecutorName)
+		if n := len(described(one).Description); n > maxDescription {
+			p.fail(fmt.Sprintf("capabilities[%d].description", i), "%d bytes are too long; write at most %d", n, maxDescription)
 		}
 	}
 	p.hours(c)
@@ -71,6 +72,7 @@ var checks = map[string]func(p *profile, path string, v any){
 	"hooks":         (*profile).hooks,
 	"preferences":   (*profile).preferences,
 	"areas":         (*profile).names,
+	"access":        (*profile).names,
 	"location":      (*profile).place,
 	"latency":       (*profile).number,
 	"precision":     (*profile).number,

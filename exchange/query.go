@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -171,8 +172,11 @@ func (x *Exchange) executorList(id string) []any {
 		if e.Name != "" {
 			o = append(o, mess.Field{Key: "name", Value: e.Name})
 		}
+		o = append(o, mess.Field{Key: "capabilities", Value: caps}, mess.Field{Key: "availability", Value: string(cmp.Or(e.Availability, mess.Always))})
+		if e.Schedule != "" {
+			o = append(o, mess.Field{Key: "schedule", Value: e.Schedule})
+		}
 		list = append(list, append(o,
-			mess.Field{Key: "capabilities", Value: caps},
 			mess.Field{Key: "live", Value: e.Live},
 			mess.Field{Key: "last_seen", Value: string(mess.TimeOf(e.LastSeen))}))
 	}

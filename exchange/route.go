@@ -131,26 +131,33 @@ func (x *Exchange) reaches(e *executor, a *mess.Area) bool {
 		at, ok := position(e.Extra)
 		return !ok || within(at, *a)
 	}
-	if slices.Contains(areas(e.Extra), strings.ToLower(a.Name)) {
+	if serves(e.Extra, a.Name) {
 		return true
 	}
 	for _, other := range x.executors {
-		if !other.forgotten && slices.Contains(areas(other.Extra), strings.ToLower(a.Name)) {
+		if !other.forgotten && serves(other.Extra, a.Name) {
 			return false
 		}
 	}
 	return true
 }
 
-// areas reads the names of the places that an executor says it serves.
-func areas(extra mess.Object) []string {
-	v, _ := extra.Get("areas")
-	list, _ := v.([]any)
-	var names []string
-	for _, a := range list {
-		names = append(names, strings.ToLower(fmt.Sprint(a)))
+// serves reports whether an executor says that it serves a place: in areas, or in access
+// (MESSE-AF 2.1, "Simple Router"), where home has home/kitchen in it, and home/kitchen is
+// called kitchen, too.
+func serves(extra mess.Object, place string) bool {
+	place = strings.ToLower(place)
+	for _, key := range []string{"areas", "access"} {
+		v, _ := extra.Get(key)
+		list, _ := v.([]any)
+		for _, a := range list {
+			name := strings.ToLower(fmt.Sprint(a))
+			if name == place || key == "access" && (strings.HasPrefix(place, name+"/") || strings.HasSuffix(name, "/"+place)) {
+				return true
+			}
+		}
 	}
-	return names
+	return false
 }
 
 type point struct{ lat, lng float64 } // degrees
@@ -203,7 +210,14 @@ func (x *Exchange) preference(env Envelope) func(*executor) int {
 
 // ruled is preference but for what was handed over. x.mu is held.
 func (x *Exchange) ruled(env Envelope) func(*executor) int {
-	for _, r := range slices.Concat(x.routing.Rules, x.cfg.Routing.Rules) {
+	rules := slices.Concat(x.routing.Rules, x.cfg.Routing.Rules)
+	byDefault := func(r mess.Rule) bool { return r.Default != nil }
+	for _, r := range rules[:len(rules):len(rules)] {
+		if byDefault(r) { // after all others
+			rules = append(rules, mess.Rule{Prefer: r.Default.Prefer})
+		}
+	}
+	for _, r := range slices.DeleteFunc(rules, byDefault) {
 		if !matches(r.Match, env.Needs) {
 			continue
 		}

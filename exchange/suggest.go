@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -66,6 +67,9 @@ func proposed(v any, keys ...string) string {
 // accept takes the answer to a suggestion, and does what was accepted.
 func (t *turn) accept(yes bool, of mess.Refs) error {
 	i, err := t.proposal(of)
+	if !yes && errors.Is(err, mess.Illegal) {
+		return nil // there is nothing to be left undone
+	}
 	if err != nil {
 		return err
 	}

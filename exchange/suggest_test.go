@@ -74,6 +74,7 @@ func TestSuggestionsThatAreNotCarriedOut(t *testing.T) {
 		h.refuses(kitchen, say("suggestion: {re: [{ref}], type: delegate, proposed: 3}"), mess.Invalid, "executor")
 		h.refuses(kitchen, say("suggestion: {re: [{ref}], type: defer, proposed: tomorrow}"), mess.Invalid, "not_before")
 		h.refuses(agent, say("reply: {re: {ref}, accept: true}"), mess.Illegal, "no such suggestion")
+		h.says(agent, say("reply: {re: {ref}, accept: false}"))
 		one := h.says(kitchen, say("suggestion: {re: [{ref}], type: delegate, proposed: nobody}")).Ref
 		h.says(kitchen, say("suggestion: {re: [{ref}], type: defer, proposed: 1h}"))
 		h.refuses(agent, say("reply: {re: {ref}, accept: true}"), mess.Conflict, "more than one")
@@ -142,6 +143,6 @@ func TestARegisteredCapabilityIsDescribed(t *testing.T) {
 		if got := h.x.Capabilities([]string{"odd"}); len(got) != 0 {
 			t.Errorf("%+v", got)
 		}
-		h.refuses(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [{x: {description: "+strings.Repeat("x", 300)+"}}]}}", mess.Invalid, "description")
+		h.refuses(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [{x: {description: "+strings.Repeat("x", 1025)+"}}]}}", mess.Invalid, "description")
 	})
 }

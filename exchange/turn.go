@@ -435,7 +435,23 @@ func (t *turn) report(s *mess.Status) error {
 		t.env.Estimate = d
 	}
 	t.move(s.Code)
+	t.explain(s)
 	return nil
+}
+
+// explain notes in the history what is asked (MESSE-AF 2.1, "Example: Needs Input
+// Flow").
+func (t *turn) explain(s *mess.Status) {
+	last := &t.env.History[len(t.env.History)-1]
+	if last.Ref != t.message.Ref || last.Action != string(s.Code) {
+		return
+	}
+	switch {
+	case s.Code == mess.NeedsInput && len(s.Questions) > 0:
+		last.Note = cmp.Or(s.Message, s.Questions[0].Question)
+	case s.Code == mess.NeedsConfirmation:
+		last.Note = cmp.Or(s.Message, s.Action)
+	}
 }
 
 // response takes a result. Without a status beside it, it completes the thread

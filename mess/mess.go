@@ -26,6 +26,9 @@ type Message struct {
 	Extra   Object `mess:"*"`
 }
 
+// Current is the version of MESS that this package writes.
+const Current = "1.1.0"
+
 // Kind is the name of a message type (MESS 1.0 section 1.2).
 type Kind string
 

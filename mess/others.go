@@ -229,7 +229,15 @@ type Routing struct {
 // Rule prefers executors for the requests that it matches. Prefer is a list of
 // executor ids, or the single word lower_latency or higher_precision.
 type Rule struct {
-	Match  Match  `mess:"match"`
+	Match  Match `mess:"match"`
+	Prefer Refs  `mess:"prefer,list"`
+	// Default is a rule for what no other matches (MESSE-AF 2.1, "Simple Router").
+	Default *Preferred `mess:"default"`
+	Extra   Object     `mess:"*"`
+}
+
+// Preferred are the executors of a default rule.
+type Preferred struct {
 	Prefer Refs   `mess:"prefer,list"`
 	Extra  Object `mess:"*"`
 }

@@ -61,11 +61,6 @@ func ParseValidJSON(data []byte) (Message, error) {
 	return all[0], nil
 }
 
-func oneJSON(data []byte) ([]*node, error) {
-	v, err := strictyaml.ParseJSON(data, strictyaml.Message)
-	return []*node{v}, err
-}
-
 func read(docs []*node, err error, d decoder, validate bool) ([]Message, error) {
 	if err != nil {
 		return nil, err

@@ -140,7 +140,14 @@ func (c *checker) config(path string, k *Config) {
 	}
 	for i, r := range k.Routing.Rules {
 		at := fmt.Sprintf("%s.routing.rules[%d]", path, i)
-		c.needs(at, len(r.Prefer) > 0, "prefer")
+		if r.Default == nil {
+			c.needs(at, len(r.Prefer) > 0, "prefer")
+		} else {
+			c.needs(at+".default", len(r.Default.Prefer) > 0, "prefer")
+			if len(r.Prefer) > 0 || r.Match.Capability != "" || r.Match.Urgency != "" || r.Match.Precision != "" {
+				c.fail(at+".default", "stands beside match or prefer; make it a rule of its own")
+			}
+		}
 		oneOf(c, at+".match.urgency", r.Match.Urgency, Whenever, Soon, Now)
 		oneOf(c, at+".match.precision", r.Match.Precision, Loose, Guided, Exact)
 	}

@@ -73,7 +73,10 @@ type rule struct {
 		Urgency    mess.Urgency   `yaml:"urgency"`
 		Precision  mess.Precision `yaml:"precision"`
 	} `yaml:"match"`
-	Prefer []string `yaml:"prefer"`
+	Prefer  []string `yaml:"prefer"`
+	Default *struct {
+		Prefer []string `yaml:"prefer"`
+	} `yaml:"default"` // for what no other rule matches
 }
 
 // connectConfig is an exchange elsewhere, over HTTP or over a broker.
@@ -148,10 +151,16 @@ func listenable(text string) bool {
 // Validate tells what cannot be, as what nobody asks for would never match.
 func (r rule) Validate() error {
 	var errs []error
-	if len(r.Prefer) == 0 {
+	prefer := r.Prefer
+	if r.Default != nil {
+		if prefer = r.Default.Prefer; len(r.Prefer) > 0 || r.Match.Capability != "" || r.Match.Urgency != "" || r.Match.Precision != "" {
+			errs = append(errs, errors.New("default: stands beside match or prefer; make it a rule of its own"))
+		}
+	}
+	if len(prefer) == 0 {
 		errs = append(errs, errors.New("prefer: is missing, and the rule prefers nobody; write prefer: [executor]"))
 	}
-	for _, id := range r.Prefer {
+	for _, id := range prefer {
 		if !mess.ValidID(id) {
 			errs = append(errs, fmt.Errorf("prefer: %q cannot name an executor; use letters, digits and . _ : @ -", id))
 		}
@@ -180,6 +189,10 @@ func (c exchangeConfig) settings() exchange.Config {
 	s := c.Config
 	s.States = c.MQTT.HomeAssistant
 	for _, r := range c.Rules {
+		if r.Default != nil {
+			s.Routing.Rules = append(s.Routing.Rules, mess.Rule{Default: &mess.Preferred{Prefer: r.Default.Prefer}})
+			continue
+		}
 		s.Routing.Rules = append(s.Routing.Rules, mess.Rule{
 			Match:  mess.Match{Capability: r.Match.Capability, Urgency: r.Match.Urgency, Precision: r.Match.Precision},
 			Prefer: r.Prefer,

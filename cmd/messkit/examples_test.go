@@ -58,6 +58,8 @@ var toBegin = map[string]string{
 	"messkit reply 2026-11-21-003 area=both":                        `asked needs_input`,
 	"messkit reply 2026-11-21-003 --yes --wait":                     `asked needs_confirmation`,
 	"messkit reply 2026-11-21-003/question-005 --yes":               `asked needs_confirmation`,
+	"messkit reply 2026-11-21-003 --accept": `messkit ask "vacuum the kitchen" >&2; curl -sf -X PATCH "$MESSKIT_URL/api/v1/exchanges/home/requests/last" -H "Authorization: Bearer $(cat .mess/operator.key)" ` +
+		`-d '{"mess": [{"suggestion": {"type": "alternative", "proposed": "half of it"}}]}' >&2; messkit ls --json | ref needs_input`,
 }
 
 // done asks something, and has the ref of what was done; exported has a file of it.

@@ -43,7 +43,7 @@ func (c *call) executorOf(id string, body mess.Object) (*mess.Executor, error) {
 // the field.
 var meant = []string{
 	"executor_id", "id", "enrol", "display_name", "name", "capabilities", "availability", "schedule", "versions", "holding", "instance", "stopped", "held", "states",
-	"receipt_key", "disarmed", mess.FailingField, "areas", "location", "latency", "precision", "notifications", "hooks", "preferences",
+	"receipt_key", "disarmed", mess.FailingField, "areas", "access", "location", "latency", "precision", "notifications", "hooks", "preferences",
 }
 
 // unmeant are the fields of a body that nobody here knows. They are told: one of
@@ -116,7 +116,7 @@ func (c *call) executor(id string) error {
 
 // onCard are the fields of an executor beside those of MESS that its card shows. The
 // others may hold secrets, such as the addresses of its webhooks.
-var onCard = []string{"receipt_key", "disarmed", "areas", "location", "latency", "precision"}
+var onCard = []string{"receipt_key", "disarmed", "areas", "access", "location", "latency", "precision"}
 
 // card returns what an executor says of itself. It leaves out what the executor does
 // now.

@@ -110,3 +110,19 @@ func wantNamed(h *house, one, ref string, large, small []byte) {
 		h.Errorf("names (-want +got):\n%s", diff)
 	}
 }
+
+// A text that is too long for a message becomes an attachment by itself.
+func TestALongTextIsAnAttachment(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	long := strings.Repeat("a long story. ", 20_000)
+	ref := h.create(h.op, fmt.Sprintf(`{"intent":"read this","context":["short",%q]}`, long))
+	one := root + "/requests/" + ref
+	name := newest(h, one, h.op)
+	if r := h.do("GET", one+"/attachments/"+name, h.op, ""); r.code != 200 || r.body != strings.TrimSpace(long) || r.head.Get("Content-Type") != "text/plain; charset=utf-8" {
+		t.Errorf("%s: %d, %d bytes, %v", name, r.code, len(r.body), r.head)
+	}
+	if r := h.do("GET", one, h.op, ""); len(r.body) > 4096 || !strings.Contains(r.body, `"short"`) {
+		t.Errorf("it stands in the message as well: %d bytes", len(r.body))
+	}
+	h.clear("a long intent", h.do("POST", root+"/requests", h.op, fmt.Sprintf(`{"intent":%q}`, long)), 400)
+}

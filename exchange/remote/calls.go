@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 // Send posts a message and returns what the exchange answers at once.
 func (c *Client) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
 	var answer mess.Message
+	m.Version = cmp.Or(m.Version, mess.Current)
 	err := c.post(ctx, m, &answer, "mess")
 	return answer, err
 }

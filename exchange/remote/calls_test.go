@@ -29,7 +29,7 @@ func TestSend(t *testing.T) {
 			t.Error(err)
 		}
 		got := fmt.Sprint(r.Method, " ", r.URL.Path, " ", r.Header.Get("Content-Type"), " ", r.Header.Get("Authorization"), " ", string(body))
-		want := `POST /api/v1/exchanges/home/mess application/json Bearer mess_home_secret {"id":"m1","re":"a","epoch":3,"MESS":[{"status":{"code":"claimed"}}]}`
+		want := `POST /api/v1/exchanges/home/mess application/json Bearer mess_home_secret {"id":"m1","re":"a","epoch":3,"MESS":[{"v":"1.1.0"},{"status":{"code":"claimed"}}]}`
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}

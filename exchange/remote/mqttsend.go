@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -40,6 +41,7 @@ func (c *MQTT) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
 	if m.ID == "" {
 		m.ID = "m-" + rand.Text()
 	}
+	m.Version = cmp.Or(m.Version, mess.Current)
 	text, err := m.JSON()
 	if err != nil {
 		return mess.Message{}, err

@@ -224,6 +224,12 @@ var mutants = []mutant{
 	{"who gives up a request by a suggestion may still begin it", []edit{{
 		"exchange/suggest.go", "\tt.release(why)\n", "",
 	}}, "./exchange TestAnAcceptedDelegation"},
+	{"a long text that is no content is let in", []edit{{
+		"mess/long.go", "if strictyaml.Apart([]byte(n.Text)) > LongText {\n\t\t\td.fail", "if false {\n\t\t\td.fail",
+	}}, "./mess TestLongTexts"},
+	{"a default rule comes before the others", []edit{{
+		"exchange/route.go", "for _, r := range slices.DeleteFunc(rules, byDefault) {", "slices.Reverse(rules)\n\tfor _, r := range slices.DeleteFunc(rules, byDefault) {",
+	}}, "./exchange TestRoutingAsMESSEAFWritesIt"},
 	{"offers come by age alone", []edit{{
 		"exchange/order.go", "mess.Rank(b.Priority, b.Needs.Urgency)-mess.Rank(a.Priority, a.Needs.Urgency),", "0,",
 	}}, "./exchange TestOffersComeInOrder"},
@@ -231,7 +237,7 @@ var mutants = []mutant{
 		"exchange/follow.go", "if c == mess.Received {", "if c == mess.Received && false {",
 	}}, "./exchange TestReceivedIsPending"},
 	{"large data stay in a message until its folder is written", []edit{{
-		"exchange/outside.go", "if !ok || len(data) <= messeaf.MaxInline {", "if true {",
+		"exchange/outside.go", "if !ok || len(data) <= most {", "if true {",
 	}}, "./exchange/httpapi TestPicturesHaveOneForm"},
 	{"an executor's card shows its webhooks", []edit{{
 		"exchange/httpapi/executors.go", "return !slices.Contains(onCard, f.Key) })", "return false })",

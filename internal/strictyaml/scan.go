@@ -11,6 +11,7 @@ type Limits struct {
 	Apart int // bytes of the whole without its data URIs
 	Depth int // levels of lists and mappings in each other
 	Keys  int // keys of one mapping
+	Text  int // bytes from which on a string of a JSON text does not count in Apart; 0: all count
 	// Lone takes half a character in JSON (\ud800 alone), which becomes U+FFFD; what
 	// is read from others who let it in stays readable.
 	Lone bool
@@ -39,10 +40,40 @@ func (l Limits) check(data []byte) ([]byte, error) {
 	if !utf8.Valid(data) {
 		return nil, problem(lineAt(data, invalidAt(data)), "not UTF-8; save it as UTF-8")
 	}
-	if n := len(data) - inDataURIs(data); n > l.Apart {
+	if n := l.apart(data); n > l.Apart {
 		return nil, problem(0, "%d bytes apart from data URIs are too many; the limit is %d: attach files instead", n, l.Apart)
 	}
 	return data, nil
+}
+
+// Apart counts the bytes of a text without its data URIs.
+func Apart(data []byte) int { return len(data) - inDataURIs(data) }
+
+// apart counts the bytes of a document that count for Limits.Apart.
+func (l Limits) apart(data []byte) int {
+	if l.Text == 0 || len(data) <= l.Apart {
+		return Apart(data)
+	}
+	n := 0
+	for {
+		from := bytes.IndexByte(data, '"') + 1
+		if from == 0 {
+			return n + Apart(data)
+		}
+		to := from
+		for to < len(data) && data[to] != '"' {
+			if data[to] == '\\' {
+				to++
+			}
+			to++
+		}
+		to = min(to+1, len(data))
+		n += from
+		if to-from <= l.Text {
+			n += Apart(data[from:to])
+		}
+		data = data[to:]
+	}
 }
 
 func lineAt(data []byte, i int) int { return bytes.Count(data[:i], []byte("\n")) + 1 }

@@ -35,7 +35,12 @@ func PrintEnvelope(e Envelope) ([]byte, error) {
 		history.Add("history", mess.WriteValue(append([]Entry{}, e.History...)))
 	}
 	e.History = nil
-	return blocks(mess.WriteValue(e), history)
+	head := mess.WriteValue(e)
+	if _, other := e.Extra.Get("executor"); e.Executor == "" && !other { // "null if unclaimed"
+		i := 1 + slices.IndexFunc(head.Pairs, func(p strictyaml.Pair) bool { return p.Key == "requestor" })
+		head.Pairs = slices.Insert(head.Pairs, i, strictyaml.Pair{Key: "executor", Value: &strictyaml.Value{Kind: strictyaml.Null}})
+	}
+	return blocks(head, history)
 }
 
 // leading is the order in which a message's fields stand before the rest.

@@ -1,0 +1,91 @@
+package exchange_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// The history says what is asked, as MESSE-AF writes it.
+func TestTheHistoryNotesWhatIsAsked(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "x")
+		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
+		for _, text := range []string{
+			"status: {re: {ref}, code: claimed}",
+			"status: {re: {ref}, code: needs_input, message: multiple spills detected, questions: [{field: a, question: 'Which area?'}]}",
+			"status: {re: {ref}, code: needs_confirmation, action: vacuum both}",
+		} {
+			h.says(kitchen, replaceRef(text, ref))
+		}
+		notes := map[string]string{}
+		for _, e := range h.thread(ref).History {
+			notes[e.Action] = e.Note
+		}
+		if notes["needs_input"] != "multiple spills detected" || notes["needs_confirmation"] != "vacuum both" || notes["claimed"] != "" {
+			t.Errorf("%v", notes)
+		}
+	})
+}
+
+// A query tells when executors can be asked.
+func TestAQueryTellsAvailability(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], availability: schedule, schedule: 0 8-22 * * *}}")
+		h.registers(garage, "x")
+		m, err := h.try(agent, "query: {type: executors}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(m.ListJSON())
+		for _, want := range []string{`"availability":"schedule","schedule":"0 8-22 * * *"`, `"availability":"always"`} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %s", text, want)
+			}
+		}
+		if m.Version != mess.Current || !strings.Contains(text, `{"v":"1.1.0"}`) {
+			t.Errorf("the answer bears no version: %s", text)
+		}
+	})
+}
+
+// A default rule is for what no other rule matches, wherever it stands; access tells
+// where an executor gets.
+func TestRoutingAsMESSEAFWritesIt(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x, y], access: [home/kitchen]}}")
+		h.says(garage, "config: {executor: {id: garage-pi, capabilities: [x, y], access: [garage]}}")
+		h.says(person, "config: {routing: {rules: [{default: {prefer: [garage-pi]}}, {match: {capability: x}, prefer: [kitchen-pi]}]}}")
+		kitchens, garages := h.listens(kitchen, ""), h.listens(garage, "")
+		asked := func(request string) string {
+			kitchens.heard()
+			garages.heard()
+			ref := h.says(agent, "request: {intent: look, "+request+"}").Ref
+			who := ""
+			if slices.Contains(kitchens.heard(), "offer "+ref+" request") {
+				who += "kitchen"
+			}
+			if slices.Contains(garages.heard(), "offer "+ref+" request") {
+				who += "garage"
+			}
+			h.says(agent, "cancel: {re: "+ref+"}")
+			return who
+		}
+		for request, want := range map[string]string{
+			"requires: [x]": "kitchen", "requires: [y]": "garage",
+			"requires: [y], constraints: {location: kitchen}": "kitchen", "requires: [y], constraints: {location: home/kitchen}": "kitchen",
+			"requires: [y], constraints: {location: home/kitchen/sink}": "kitchen", "requires: [x], constraints: {location: Garage}": "garage",
+			"requires: [x], constraints: {location: attic}": "kitchen",
+		} {
+			if got := asked(request); got != want {
+				t.Errorf("%s: %q was asked first, want %q", request, got, want)
+			}
+		}
+		h.refuses(person, "config: {routing: {rules: [{default: {}}]}}", mess.Invalid, "default")
+		h.refuses(person, "config: {routing: {rules: [{match: {capability: x}, default: {prefer: [a]}}]}}", mess.Invalid, "default")
+		h.after(time.Second)
+	})
+}

@@ -69,7 +69,7 @@ type Config struct {
 	Availability  mess.Availability // "" is always
 	Schedule      string            // cron, where Availability is schedule
 	Heartbeat     time.Duration     // between two signs of life; a third of the shortest lease is taken where that is less
-	MaxThreads    int               // threads that are worked on at the same time, those that wait for an answer included
+	MaxThreads    int               // threads that are worked on at the same time, and beside them as many that wait for an answer
 	ConfirmWithin time.Duration     // how long a yes is waited for; then nothing is done
 	EndTime       time.Duration     // what a task may still take when the program ends
 	Watch         Watches           // what waits for something to happen
@@ -172,6 +172,7 @@ type Agent struct {
 	mu     sync.Mutex
 	tasks  map[string]*task // by thread, from the offer to the report
 	queue  []*task          // offers that nobody has looked at
+	shares shares
 	later  map[string]*task // offers that wait until what an earlier run did is told
 	beat   time.Duration    // between two heartbeats
 	serial uint64           // of the last message
@@ -196,7 +197,7 @@ func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *
 		cfg: cfg.filled(), x: x, resolver: r, devices: map[string]*device{}, gate: g, journal: j, now: now, log: log,
 		boot: strings.ToLower(rand.Text()[:10]), work: make(chan struct{}, 1), mail: make(chan struct{}, 1), sooner: make(chan struct{}, 1), wrong: make(chan struct{}, 1), broken: make(chan struct{}, 1),
 		glance: make(chan struct{}, 1), acting: map[string]capabilities.Command{}, paused: map[string]bool{},
-		tasks: map[string]*task{}, later: map[string]*task{}, took: map[string]time.Duration{}, astray: map[string]stray{},
+		tasks: map[string]*task{}, shares: shares{working: map[string]int{}}, later: map[string]*task{}, took: map[string]time.Duration{}, astray: map[string]stray{},
 	}
 	a.cameras = camera.NewRoom(a.cfg.Fit, now)
 	a.beat, a.hold.changed = a.cfg.Heartbeat, make(chan struct{})

@@ -45,6 +45,9 @@ type task struct {
 	dropped bool                    // it was given up without a word
 	lates   []late                  // commands that may still arrive when it has ended
 	code    mess.Code               // in which it has ended
+	placed  bool                    // it has a place among those that are worked on
+	idle    bool                    // it waits for an answer, and has not begun
+	until   time.Time               // when a question ends without an answer; zero: it does not
 }
 
 // maxInbox is how many messages may wait for a thread that does not listen.
@@ -147,6 +150,8 @@ func (t *task) prepare(ctx context.Context) error {
 	case t.resumed:
 		return t.resume(ctx)
 	case t.question != nil:
+		t.waits()
+		defer t.waitsNoMore()
 		return t.agree(ctx, capabilities.Outcome{Question: t.question})
 	}
 	if no := t.a.gate.Refused(); no != nil { // whatever it asks for
@@ -168,6 +173,12 @@ func (t *task) prepare(ctx context.Context) error {
 	}
 	if err := t.a.unheld(ctx); err != nil { // a hold may have come meanwhile
 		return err
+	}
+	if t.asksFirst(out) {
+		if why := t.mayWait(); why.Detail != "" {
+			return t.declineFor(ctx, why)
+		}
+		defer t.waitsNoMore()
 	}
 	if err := t.claim(ctx, out.Plan); err != nil {
 		return err

@@ -123,18 +123,10 @@ func (a *Agent) receive(ctx context.Context) error {
 // of it to end.
 func (a *Agent) dispatch(ctx context.Context) error {
 	var g errgroup.Group
-	running := 0
-	ends := make(chan struct{}, a.cfg.MaxThreads)
 	for ctx.Err() == nil {
-		for running < a.cfg.MaxThreads {
-			t := a.next()
-			if t == nil {
-				break
-			}
-			running++
+		for t := a.next(); t != nil; t = a.next() {
 			g.Go(func() error {
 				a.workOn(ctx, t)
-				ends <- struct{}{}
 				a.watchLate(ctx, t)
 				return nil
 			})
@@ -142,27 +134,28 @@ func (a *Agent) dispatch(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-a.work:
-		case <-ends:
-			running--
 		}
 	}
 	return g.Wait()
 }
 
-// next takes a thread out of the queue. On hold, what would have to be claimed
-// stays there, unless everything is stopped: then it is declined.
+// next takes a thread out of the queue and gives it a place, nil where there is none. On
+// hold, what would have to be claimed stays there, unless everything is stopped: then it
+// is declined. What an earlier run has begun waits for no place.
 func (a *Agent) next() *task {
 	stopped := a.gate.Refused() != nil
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i := 0; i < len(a.queue); {
 		t := a.queue[i]
-		if !t.over && !stopped && a.hold.why != "" && t.fresh() {
+		held := !stopped && a.hold.why != ""
+		if !t.over && t.fresh() && (held || !a.shares.mayWork(t.by, a.cfg.MaxThreads)) {
 			i++
 			continue
 		}
 		a.queue = slices.Delete(a.queue, i, i+1)
 		if !t.over {
+			a.enters(t)
 			return t
 		}
 		a.forget(t)
@@ -180,6 +173,7 @@ func (a *Agent) workOn(ctx context.Context, t *task) {
 	t.run(ctx)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.leaves(t)
 	a.forget(t)
 	ring(a.mail)
 }
@@ -189,6 +183,7 @@ func (a *Agent) begins(t *task, cancel context.CancelCauseFunc) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if t.over {
+		a.leaves(t)
 		a.forget(t)
 		return false
 	}

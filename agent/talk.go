@@ -42,7 +42,7 @@ func (t *task) ask(ctx context.Context, out capabilities.Outcome) (*capabilities
 			}
 		}
 		t.question = nil
-		said, err := hear(ctx, t, answerTo(q.Field))
+		said, err := hearIdle(ctx, t, answerTo(q.Field))
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +155,10 @@ func (t *task) confirm(ctx context.Context) error {
 	asked := t.a.now()
 	waits, done := context.WithTimeoutCause(ctx, within, errUnanswered)
 	defer done()
-	said, err := hear(waits, t, yesOrNo(s.ActionHash))
+	t.a.mu.Lock()
+	t.until = asked.Add(within)
+	t.a.mu.Unlock()
+	said, err := hearIdle(waits, t, yesOrNo(s.ActionHash))
 	switch {
 	case errors.Is(err, errUnanswered), t.a.now().Sub(asked) > within: // whoever was stopped in between is late as well
 		return notDone("not_confirmed", fmt.Sprintf("nobody has confirmed it within %v, so nothing was done; ask again if it is still wanted", within))

@@ -22,6 +22,15 @@ var mutants = []mutant{
 	{"what acts for a time is repeated after a crash", []edit{{
 		"capabilities/plan.go", "if step.Actuates() && (step.Effect != Idempotent || step.For > 0) {", "if step.Actuates() && step.Effect != Idempotent {",
 	}}, "./agent TestCrash"},
+	{"one requester takes every place", []edit{{
+		"agent/share.go", "(s.working[by] < free || s.working[by] == 0)", "true",
+	}}, "./agent TestAFairShare"},
+	{"the open questions of one requester take every place", []edit{{
+		"agent/share.go", "if count[most] <= count[t.by]+1 || oldest < 0 {", "if true || oldest < 0 {",
+	}}, "./agent TestOpenQuestions"},
+	{"what waits for an answer holds a place", []edit{{
+		"agent/talk.go", "said, err := hearIdle(ctx, t, answerTo(q.Field))", "said, err := hear(ctx, t, answerTo(q.Field))",
+	}}, "./agent TestOpenQuestions"},
 	{"unknown outcome told as completed", []edit{{
 		"agent/recover.go", "if is == probedDone {", "if is != probedNotDone || true {",
 	}}, "./agent TestCrash"},

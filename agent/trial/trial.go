@@ -28,9 +28,23 @@ type Device struct {
 	Settings string `json:"settings"` // a sum of them: two devices with the same are set alike
 }
 
-// Question is the devices that are to be used.
+// Question is the devices that are to be used, and what is to be planned.
 type Question struct {
 	Devices []Device `json:"devices"`
+	Plan    *Request `json:"plan,omitempty"`
+}
+
+// Request is a request that is planned and not done.
+type Request struct {
+	Intent   string   `json:"intent"`
+	Requires []string `json:"requires,omitempty"`
+	Context  []string `json:"context,omitempty"`
+}
+
+// Plan is what a request would do, in words and for programs.
+type Plan struct {
+	Text string          `json:"text"`
+	JSON json.RawMessage `json:"json"`
 }
 
 // Answer is what the messkit that runs says.
@@ -40,6 +54,9 @@ type Answer struct {
 	URL     string    `json:"url,omitempty"`     // of its exchange; "" where that is elsewhere, or not there yet
 	Began   time.Time `json:"began"`
 	Devices []Result  `json:"devices"` // all that it has
+	// Executor and Plan answer a Question with a Plan.
+	Executor string `json:"executor,omitempty"`
+	Plan     *Plan  `json:"plan,omitempty"`
 }
 
 // Result is one device that it has.

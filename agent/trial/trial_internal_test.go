@@ -10,6 +10,7 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{`{"devices":[{"name":"cam","settings":"ab"}]}`, `{"devices":null}`, `{}`, `{"devices":[{"name":"cam"}]}`, `[`, `{"devices":[],"x":1}`, `null`} {
 		f.Add([]byte(s))
 	}
+	f.Add([]byte(`{"devices": [], "plan": {"intent": "turn on the lamp", "requires": ["a"], "context": ["b"]}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		q, err := parse(data)
 		if err != nil {

@@ -175,6 +175,11 @@ func (c *config) serveTrials(ctx context.Context, o *outputs, log *slog.Logger) 
 		if url := o.url.Load(); url != nil {
 			a.URL = *url
 		}
+		if q.Plan != nil {
+			if plan, err := c.planned(ctx, *q.Plan); err == nil {
+				a.Executor, a.Plan = c.Agent.ID, &plan
+			}
+		}
 		asked := map[string]string{}
 		for _, d := range q.Devices {
 			asked[d.Name] = d.Settings

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -28,7 +31,9 @@ func (a *app) planCommand() *cobra.Command {
 		Use:   `plan "REQUEST"`,
 		Short: "Show what a request would do, and do nothing",
 		Long: `Plan resolves a request with the devices of a configuration and explains how. It
-starts no device and sends nothing. What is locked, disarmed and stopped, and how
+starts no device and sends nothing. Without a configuration it asks the messkit that
+runs here, with its devices, and where none runs it takes the simulated home; the
+line "home" says which has answered. What is locked, disarmed and stopped, and how
 often was acted lately, is read in the executor's data folder, whether or not it
 runs; one that runs is asked whether the device is busy. Sensors are not asked. With --json and --file it does so for each
 line of a file, and prints one JSON object a line.`,
@@ -47,26 +52,11 @@ line of a file, and prints one JSON object a line.`,
 			if err != nil {
 				return err
 			}
-			req := mess.Request{Intent: strings.Join(args, " ")}
-			for _, id := range requires {
-				req.Requires = append(req.Requires, mess.Capability{ID: id})
-			}
-			for _, text := range beside {
-				req.Context = append(req.Context, mess.TextEntry(text))
-			}
-			out, v := c.foresee(req, func(h *agent.Home) capabilities.Outcome { return h.Resolve(req) })
-			v.busy = c.busy(cmd.Context(), out.Plan)
-			if asJSON {
-				return a.json(outcomeJSON(out, v))
-			}
-			if file == "" {
-				a.otherHome(cmd.Context(), c)
-			}
-			return a.explain(out, v)
+			return a.plan(cmd.Context(), c, trial.Request{Intent: strings.Join(args, " "), Requires: requires, Context: beside}, asJSON)
 		},
 	}
 	f := c.Flags()
-	f.StringVarP(&file, "config", "c", "", "configuration file; without one: the simulated home")
+	f.StringVarP(&file, "config", "c", "", "configuration file; without one: that of the messkit that runs here, or the simulated home")
 	f.StringSliceVar(&requires, "requires", nil, "capabilities that the request names")
 	f.StringArrayVar(&beside, "context", nil, "what is said beside the request; may be given more than once")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
@@ -74,19 +64,87 @@ line of a file, and prints one JSON object a line.`,
 	return c
 }
 
-// otherHome says that the messkit that runs here has other devices than the
-// simulated ones, with which a plan is made without a configuration.
-func (a *app) otherHome(ctx context.Context, c *config) {
-	runs, err := trial.Ask(ctx, c.Agent.Data, trial.Question{})
-	if err == nil && runs.Config != "" {
-		fmt.Fprintf(a.err, "with the simulated home; messkit runs here with others: --config %s plans with those\n", printable(runs.Config))
+// plan prints what a request would do, and whose devices have answered: those of
+// the configuration, or where none was named those of the messkit that runs here.
+func (a *app) plan(ctx context.Context, c *config, r trial.Request, asJSON bool) error {
+	home, runs := planHome{Config: c.file, Executor: c.Agent.ID}, trial.Answer{}
+	if c.file == "" {
+		var err error
+		runs, err = trial.Ask(ctx, c.Agent.Data, trial.Question{Plan: &r})
+		switch {
+		case err == nil && runs.Plan != nil:
+			home = planHome{Running: true, Config: runs.Config, Executor: runs.Executor}
+		case !errors.Is(err, trial.ErrNobody):
+			home.Note = "the messkit that runs here did not answer: " + unasked(err, c.Agent.Data)
+		default:
+			home.Note = "no messkit runs here with the usual data folder"
+		}
 	}
+	if !home.Running {
+		plan, err := c.planned(ctx, r)
+		if err != nil {
+			return err
+		}
+		runs.Plan = &plan
+	}
+	if asJSON {
+		var doc map[string]any
+		if err := json.Unmarshal(runs.Plan.JSON, &doc); err != nil {
+			return err
+		}
+		doc["home"] = home
+		return a.json(doc)
+	}
+	p := printer{out: a.out}
+	p.printf("%s%-13s %s\n", printableLines(runs.Plan.Text)+"\n", "home", printable(home.String()))
+	return p.err
+}
+
+// planHome says whose devices a plan has.
+type planHome struct {
+	Running  bool   `json:"running"` // the messkit that runs here has planned
+	Config   string `json:"config"`  // its file; "" for the simulated home
+	Executor string `json:"executor"`
+	Note     string `json:"note,omitempty"` // why the messkit that runs here has not
+}
+
+func (h planHome) String() string {
+	devices := "the simulated home"
+	if h.Config != "" {
+		devices = h.Config
+	}
+	switch {
+	case h.Running:
+		return fmt.Sprintf("the messkit that runs here as %s, with %s", h.Executor, devices)
+	case h.Note != "":
+		return devices + "; " + h.Note
+	}
+	return devices
+}
+
+// planned is what a request would do with the devices of this configuration.
+func (c *config) planned(ctx context.Context, r trial.Request) (trial.Plan, error) {
+	req := mess.Request{Intent: r.Intent}
+	for _, id := range r.Requires {
+		req.Requires = append(req.Requires, mess.Capability{ID: id})
+	}
+	for _, text := range r.Context {
+		req.Context = append(req.Context, mess.TextEntry(text))
+	}
+	out, v := c.foresee(req, func(h *agent.Home) capabilities.Outcome { return h.Resolve(req) })
+	v.busy = c.busy(ctx, out.Plan)
+	var text strings.Builder
+	if err := explain(&text, out, v); err != nil {
+		return trial.Plan{}, err
+	}
+	doc, err := json.Marshal(outcomeJSON(out, v))
+	return trial.Plan{Text: text.String(), JSON: doc}, err
 }
 
 // explain prints an outcome. A request that has no plan is not a failure of
 // the command: it has said why.
-func (a *app) explain(out capabilities.Outcome, v ruling) error {
-	p := printer{out: a.out}
+func explain(to io.Writer, out capabilities.Outcome, v ruling) error {
+	p := printer{out: to}
 	line := func(name, format string, args ...any) {
 		p.printf("%-13s %s\n", name, printable(fmt.Sprintf(format, args...)))
 	}

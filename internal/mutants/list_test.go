@@ -354,6 +354,12 @@ var mutants = []mutant{
 	{"a refused revision is not remembered", []edit{{
 		"exchange/httpapi/guests.go", "c.remember(w.status, why)", "_ = why",
 	}}, "./exchange/mcp TestARefusedRevisionIsSeen"},
+	{"a plan is of the simulated home while another one runs", []edit{{
+		"cmd/messkit/plan.go", "case err == nil && runs.Plan != nil:", "case err != nil && runs.Plan != nil:",
+	}}, "./cmd/messkit TestScripts/arm"},
+	{"the devices are not read at the start", []edit{{
+		"agent/firstread.go", "a.readOnce(ctx, d)", "_ = d",
+	}}, "./agent TestDevicesAreReadAtTheStart"},
 	{"hidden characters reach a model", []edit{{
 		"exchange/mcp/tools.go", "	cleanAll(v)\n", "",
 	}}, "./exchange/mcp TestNothingHiddenReachesAModel"},

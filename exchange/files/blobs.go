@@ -21,9 +21,10 @@ type blobs struct {
 	dir string
 
 	mu    sync.Mutex
-	size  int64     // of all, in bytes
-	total int64     // written since the start
-	day   time.Time // whose bytes today counts
+	begun map[string]bool // names of the files that are being uploaded
+	size  int64           // of all, in bytes
+	total int64           // written since the start
+	day   time.Time       // whose bytes today counts
 	today int64
 }
 
@@ -38,7 +39,7 @@ func openBlobs(dir string) (*blobs, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("attachments: %w", err)
 	}
-	return &blobs{dir: dir}, nil
+	return &blobs{dir: dir, begun: map[string]bool{}}, nil
 }
 
 // path is where the content with a sum is. What is no sum is nowhere.
@@ -70,11 +71,11 @@ const temporary = "staged-"
 
 // add stores at most that many bytes; they are on the disk when it returns.
 func (b *blobs) add(data io.Reader, most int64) (exchange.Staged, error) {
-	f, err := os.CreateTemp(b.dir, temporary+"*")
+	f, err := b.begin()
 	if err != nil {
 		return exchange.Staged{}, err
 	}
-	defer os.Remove(f.Name()) // is gone where all went well
+	defer b.end(f.Name())
 	h := sha256.New()
 	n, err := io.Copy(io.MultiWriter(f, h), io.LimitReader(data, most+1))
 	if err == nil && n > most {
@@ -111,6 +112,32 @@ func (b *blobs) addAll(files []exchange.File) (binds []exchange.Bind, err error)
 	return binds, nil
 }
 
+// begin makes a file for an upload, which clean leaves alone until end.
+func (b *blobs) begin() (*os.File, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f, err := os.CreateTemp(b.dir, temporary+"*")
+	if err == nil {
+		b.begun[filepath.Base(f.Name())] = true
+	}
+	return f, err
+}
+
+// end removes the file of an upload, unless it was kept.
+func (b *blobs) end(name string) {
+	_ = os.Remove(name) // clean tries again
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.begun, filepath.Base(name))
+}
+
+// abandoned reports whether a file is of an upload that nobody is at.
+func (b *blobs) abandoned(name string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.HasPrefix(name, temporary) && !b.begun[name]
+}
+
 // written is how much there is, was written since the start, and of that today.
 func (b *blobs) written() (size, total, today int64) {
 	b.mu.Lock()
@@ -138,7 +165,7 @@ func (b *blobs) keep(temp, sum string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// clean removes what was never whole, and what nobody has named for long.
+// clean removes what will never be whole, and what nobody has named for long.
 func (b *blobs) clean(used map[string]bool) error {
 	entries, err := os.ReadDir(b.dir)
 	if err != nil {
@@ -152,11 +179,15 @@ func (b *blobs) clean(used map[string]bool) error {
 			continue // gone meanwhile
 		}
 		old := time.Since(info.ModTime()) > unusedFor && isSum(e.Name()) && !used[e.Name()]
-		if old || strings.HasPrefix(e.Name(), temporary) {
-			errs = append(errs, os.Remove(filepath.Join(b.dir, e.Name())))
+		if old || b.abandoned(e.Name()) {
+			if err := os.Remove(filepath.Join(b.dir, e.Name())); !errors.Is(err, os.ErrNotExist) { // an upload has just ended
+				errs = append(errs, err)
+			}
 			continue
 		}
-		kept += info.Size()
+		if !strings.HasPrefix(e.Name(), temporary) {
+			kept += info.Size()
+		}
 	}
 	b.mu.Lock()
 	b.size = kept // what comes meanwhile is counted the next time

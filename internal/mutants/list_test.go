@@ -266,6 +266,9 @@ var mutants = []mutant{
 	{"a lease stands still while the machine sleeps", []edit{{
 		"exchange/tick.go", "l.heard = l.heard.Add(-min(d, x.lease(l.env)))", "_ = l",
 	}}, "./exchange TestLeasesGoOn"},
+	{"clean-up deletes an upload under way", []edit{{
+		"exchange/files/blobs.go", "strings.HasPrefix(name, temporary) && !b.begun[name]", "strings.HasPrefix(name, temporary)",
+	}}, "./exchange/files TestCleanUpLeaves"},
 	{"a damaged last frame counts as torn", []edit{{
 		"internal/wal/scan.go", "at < s.sealed {", "at < s.sealed && false {",
 	}}, "./internal/wal TestADamagedLastFrame"},

@@ -1,0 +1,57 @@
+package files
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// An upload that takes longer than it is until the next clean-up arrives; one that nobody is
+// at goes.
+func TestCleanUpLeavesUploadsUnderWay(t *testing.T) {
+	dir := t.TempDir()
+	b, err := openBlobs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := io.Pipe()
+	sum, failed := make(chan string, 1), make(chan error, 1)
+	go func() {
+		s, err := b.add(from, 100)
+		sum <- s.SHA256
+		failed <- err
+	}()
+	if _, err := to.Write([]byte("half of ")); err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(dir, temporary+"left")
+	if err := errors.Join(os.WriteFile(left, nil, 0o600), b.clean(nil)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what nobody is at: %v", err)
+	}
+	if _, err := to.Write([]byte("a picture")); err != nil {
+		t.Fatal(err)
+	}
+	if err := to.Close(); err != nil {
+		t.Fatal(err)
+	}
+	name, err := <-sum, <-failed
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := b.open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if data, err := io.ReadAll(f); err != nil || string(data) != "half of a picture" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if err := b.clean(nil); err != nil || len(b.begun) > 0 {
+		t.Errorf("afterwards: %v, %v", err, b.begun)
+	}
+}

@@ -2,7 +2,6 @@ package mqtt
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -17,12 +16,12 @@ import (
 // asker is a requester that has spoken here, and how far it has been told what
 // became of its requests.
 type asker struct {
-	at     time.Time // of the last message that the broker has for it
-	spoke  time.Time // it was last heard of
-	stale  bool      // at is not kept yet
-	runs   bool      // in this session
-	after  string    // the event to go on after
-	serial map[string]int
+	at    time.Time // of the last message that the broker has for it
+	spoke time.Time // it was last heard of
+	stale bool      // at is not kept yet
+	runs  bool      // in this session
+	after string    // the event to go on after
+	told  []told    // of the threads in which it was told something last, the last at the end
 }
 
 // forgetAfter is how long a requester is told nothing, and says nothing, until it
@@ -37,12 +36,11 @@ func (d *Door) rememberAsker(name string, doc []byte) error {
 	if !ok || !topic.ValidID(id) {
 		return nil
 	}
-	var at time.Time
-	if err := json.Unmarshal(doc, &at); err != nil {
-		return err
+	a, err := parseAsker(doc)
+	if err == nil {
+		d.askers[id] = a
 	}
-	d.askers[id] = &asker{at: at, spoke: at, serial: map[string]int{}}
-	return nil
+	return err
 }
 
 // asked notes that a requester has spoken about threads; from then on it is told
@@ -58,7 +56,7 @@ func (d *Door) asked(id string, begun time.Time) {
 		d.counts.dropped.Add(1)
 		return
 	}
-	d.askers[id] = &asker{at: begun, spoke: begun, stale: true, serial: map[string]int{}}
+	d.askers[id] = &asker{at: begun, spoke: begun, stale: true}
 	d.attend(id)
 }
 
@@ -111,50 +109,11 @@ func (d *Door) tellAsker(ctx context.Context, to publisher, id string, a *asker)
 	}
 }
 
-// catchUp tells what was said since the last message that the requester was
-// told: while there was no broker, or no exchange.
-func (d *Door) catchUp(ctx context.Context, to publisher, who exchange.Actor, a *asker) error {
-	d.mu.Lock()
-	since := a.at
-	d.mu.Unlock()
-	f := exchange.Filter{Requestor: who.ID, Since: since, Limit: 1000}
-	var threads []exchange.Envelope
-	for {
-		page, err := d.x.List(ctx, who, f)
-		if err != nil {
-			return err
-		}
-		threads = append(threads, page.Threads...)
-		if page.Cursor == "" {
-			break
-		}
-		f.Cursor = page.Cursor
-	}
-	for i := len(threads) - 1; i >= 0; i-- { // the oldest change first
-		t, err := d.x.Thread(ctx, who, threads[i].Ref)
-		if errors.Is(err, mess.Unknown) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		for _, m := range t.Messages {
-			if at, err := m.Received.Time(); err != nil || at.Before(since.Truncate(time.Millisecond)) || messeaf.IsAck(m) {
-				continue
-			}
-			if err := d.tellOne(ctx, to, who, a, t.Envelope, m); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // tellOne tells a requester one message of somebody else in its thread, unless it
 // has been told. What is told carries how the thread stands.
 func (d *Door) tellOne(ctx context.Context, to publisher, who exchange.Actor, a *asker, e exchange.Envelope, m mess.Message) error {
 	serial := messeaf.Serial(m.Ref)
-	if m.From == who.ID || serial > 0 && serial <= a.serial[e.Ref] {
+	if m.From == who.ID || serial > 0 && serial <= a.toldOf(e.Ref) {
 		return nil
 	}
 	m.Re = mess.Refs{e.Ref}
@@ -168,18 +127,9 @@ func (d *Door) tellOne(ctx context.Context, to publisher, who exchange.Actor, a 
 	}
 	if serial > 0 {
 		a.remember(e.Ref, serial)
+		a.stale = true
 	}
 	return nil
-}
-
-// maxSerials is of how many threads is known up to where they have been told.
-const maxSerials = 4096
-
-func (a *asker) remember(ref string, serial int) {
-	if len(a.serial) >= maxSerials {
-		clear(a.serial) // what is told twice bears the same ref
-	}
-	a.serial[ref] = serial
 }
 
 // keepAskers keeps how far requesters have been told, and forgets those of whom
@@ -191,7 +141,7 @@ func (d *Door) keepAskers(ctx context.Context) {
 		switch {
 		case a.stale:
 			a.stale = false
-			docs[id], _ = json.Marshal(a.at) // cannot fail: a time of our own
+			docs[id] = a.document()
 		case !a.runs && d.now().Sub(a.spoke) > forgetAfter && d.now().Sub(a.at) > forgetAfter:
 			docs[id] = nil
 			delete(d.askers, id)

@@ -266,6 +266,9 @@ var mutants = []mutant{
 	{"a lease stands still while the machine sleeps", []edit{{
 		"exchange/tick.go", "l.heard = l.heard.Add(-min(d, x.lease(l.env)))", "_ = l",
 	}}, "./exchange TestLeasesGoOn"},
+	{"MQTT results are lost when the clock is set back", []edit{{
+		"exchange/mqtt/resume.go", "if d.toldLast(ctx, who, a, e.Ref) {", "if false {",
+	}}, "./exchange/mqtt TestAResultAfterTheClock"},
 	{"clean-up deletes an upload under way", []edit{{
 		"exchange/files/blobs.go", "strings.HasPrefix(name, temporary) && !b.begun[name]", "strings.HasPrefix(name, temporary)",
 	}}, "./exchange/files TestCleanUpLeaves"},

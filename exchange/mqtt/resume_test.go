@@ -1,0 +1,77 @@
+package mqtt_test
+
+import (
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/mess"
+)
+
+// What becomes of a request while the door is shut is told when it opens again, also if the
+// clock was set back meanwhile, and what was told before is not told again.
+func TestAResultAfterTheClockWasSetBack(t *testing.T) {
+	var back atomic.Int64
+	h := &house{T: t, dir: t.TempDir(), log: &log{}}
+	var err error
+	if h.keys, err = keys.Open(h.dir, "home"); err != nil {
+		t.Fatal(err)
+	}
+	now := func() time.Time { return time.Now().Add(-time.Duration(back.Load())).Round(0) }
+	if h.x, err = exchange.Open(t.Context(), exchange.DefaultConfig(), exchange.NewMemory(), now, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	runs(t, h.x.Run)
+	h.serve()
+	key := h.key("me", exchange.Requester)
+	me := h.connect(as{id: "me", user: "me", key: key}).hears(root + "a/me/in")
+	says := func(text string) {
+		t.Helper()
+		m, err := mess.Parse([]byte(text))
+		if err == nil {
+			_, err = h.x.Post(t.Context(), exchange.Inbound{Actor: exchange.Actor{ID: "pi", Roles: exchange.ExecutorRole}, Channel: "test", Message: m})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	says("config: {executor: {id: pi, capabilities: [take-photo]}}")
+	ends := func(ref, text string) {
+		t.Helper()
+		says("status: {re: " + ref + ", code: claimed}")
+		says("re: " + ref + "\nMESS: [{status: {code: in_progress}}]")
+		says("re: " + ref + "\nMESS: [{status: {code: completed, message: " + text + "}}]")
+	}
+	asks := func(id string) string {
+		t.Helper()
+		me.says(root+"a/me/out", fmt.Sprintf(photo, id))
+		me.has(`"re":"` + id + `"`)
+		ref, err := h.x.Thread(t.Context(), exchange.Actor{ID: "me", Roles: exchange.Requester}, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ref.Ref
+	}
+	first, second, third := asks("first"), asks("second"), asks("third")
+	ends(first, "one")
+	me.has("one")
+	says("status: {re: " + third + ", code: claimed, message: soon}")
+	me.has("soon")
+
+	h.close() // which keeps how far it has told
+	back.Store(int64(2 * time.Hour))
+	says("re: " + third + "\nMESS: [{status: {code: in_progress}}]")
+	says("re: " + third + "\nMESS: [{status: {code: completed, message: three}}]")
+	ends(second, "two")
+	h.serve()
+	me = h.connect(as{id: "me", user: "me", key: key}).hears(root + "a/me/in")
+	me.has("two")
+	me.has("three")
+	if me.count("one") > 0 || me.count("two") != 1 { // what was told last may come again
+		t.Errorf("told again: %v", me.all())
+	}
+}

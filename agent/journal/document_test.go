@@ -211,7 +211,7 @@ func TestTheDocumentHasTheRules(t *testing.T) {
 		said = append(said, row[0])
 	}
 	want := []string{
-		wal.RuleName, wal.RuleSequence, wal.RuleHeader, wal.RuleHeaderChecksum, wal.RuleFlags, wal.RuleTail, wal.RuleChecksum, wal.RuleRecords,
+		wal.RuleName, wal.RuleSequence, wal.RuleHeader, wal.RuleHeaderChecksum, wal.RuleFlags, wal.RuleTail, wal.RuleChecksum, wal.RuleRecords, wal.RuleClosed,
 		journal.RuleJSON, journal.RuleKind, journal.RuleThread, journal.RuleReport, journal.RuleFirst, journal.RuleOrder, journal.RuleEpoch,
 	}
 	if diff := cmp.Diff(want, said); diff != "" {

@@ -218,7 +218,7 @@ func (c *config) gate(log *slog.Logger, known ...gate.Option) *gate.Gate {
 // agent makes the executor for an exchange, of outputs that have started.
 func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executor, error) {
 	dir := journalDir(c.Agent.Data)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data: %w; choose a folder with --data", err)
 	}
 	j, err := journal.Open(dir)

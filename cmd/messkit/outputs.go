@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/messkit/messkit/agent/guard"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/stop"
+	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/wait"
 )
 
@@ -108,7 +108,7 @@ const lookTime = 2 * time.Second
 // only keeps a second run out of the same folder. On a disk that takes nothing
 // there is no lock: outputs are made safe all the same.
 func (c *config) only(ctx context.Context) (io.Closer, error) {
-	_ = os.MkdirAll(c.Agent.Data, 0o700) // whoever needs it says what is wrong
+	_ = durable.MkdirAll(c.Agent.Data, 0o700) // whoever needs it says what is wrong
 	name := filepath.Join(c.Agent.Data, "run.lock")
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -25,6 +24,7 @@ import (
 	"github.com/messkit/messkit/exchange/mesh"
 	"github.com/messkit/messkit/exchange/webhook"
 	"github.com/messkit/messkit/internal/collector"
+	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -232,7 +232,7 @@ type ownExchange struct {
 // openExchange opens the store, the keys and the port, and says where it is. here
 // is the executor in this program, nil if there is none.
 func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, here *place, log *slog.Logger) (*ownExchange, error) {
-	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
+	if err := durable.MkdirAll(cfg.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("data: %w; choose a folder with --data", err)
 	}
 	k, err := keys.Open(cfg.Data, cfg.ID)

@@ -74,7 +74,7 @@ func ArchiveName(ref string) string { return path.Join(archiveFolder(ref), ref+m
 // Archive makes an archive of a thread in an exchange's folder, and removes the
 // thread when the archive is on the disk.
 func Archive(root *os.Root, p messeaf.Place) error {
-	if err := errors.Join(root.MkdirAll(archiveFolder(p.Ref), 0o700), root.MkdirAll("tmp", 0o700)); err != nil {
+	if err := errors.Join(makeDir(root, archiveFolder(p.Ref)), root.MkdirAll("tmp", 0o700)); err != nil {
 		return err
 	}
 	tmp := path.Join("tmp", p.Ref+messeaf.ZipExt)
@@ -96,6 +96,24 @@ func Archive(root *os.Root, p messeaf.Place) error {
 		return err
 	}
 	return root.RemoveAll(p.Path)
+}
+
+// makeDir makes a folder, with those that it lies in, whose names are on the disk when it
+// returns.
+func makeDir(root *os.Root, name string) error {
+	if _, err := root.Lstat(name); err == nil {
+		return nil
+	}
+	if err := root.MkdirAll(name, 0o700); err != nil {
+		return err
+	}
+	for name != "." {
+		name = path.Dir(name)
+		if err := syncDir(root, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readsAs reports whether what was written can be read again.

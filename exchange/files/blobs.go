@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/durable"
 )
 
 // blobs is a folder of files that are named by their content.
@@ -36,7 +37,7 @@ const unusedFor = 7 * 24 * time.Hour
 func isSum(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
 
 func openBlobs(dir string) (*blobs, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("attachments: %w", err)
 	}
 	return &blobs{dir: dir, begun: map[string]bool{}}, nil

@@ -307,7 +307,7 @@ func (s *Store) quarantine(ref string, n int, p wal.Place) {
 		return
 	}
 	name := path.Join("set-aside", fmt.Sprintf("%s-%s-%d.record", s.cfg.Now().UTC().Format("20060102T150405.000000000"), ref, n))
-	if mk := s.root.MkdirAll("set-aside", 0o700); mk == nil {
+	if mk := makeDir(s.root, "set-aside"); mk == nil {
 		mk = s.root.WriteFile(name, data, fs.FileMode(0o600))
 		s.cfg.Log.Error("a record of a thread cannot be read", "ref", ref, "copy", filepath.Join(s.dir, name), "err", cmp.Or(err, mk))
 	}

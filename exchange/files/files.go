@@ -48,6 +48,7 @@ type Store struct {
 	cfg     Config
 	dir     string
 	root    *os.Root // dir
+	disk    disk     // dir
 	index   *index
 	recent  recent
 	log     *wal.Log
@@ -81,17 +82,21 @@ func (c Config) Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: c, dir: dir, root: root, index: newIndex(), blobs: b, seed: maphash.MakeSeed(), watcher: &watcher{}}
+	disk, err := openDisk(dir)
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	s := &Store{cfg: c, dir: dir, root: root, disk: disk, index: newIndex(), blobs: b, seed: maphash.MakeSeed(), watcher: &watcher{}}
 	s.project = newProjector(s)
 	s.damage.refs, s.damage.lost = map[string]bool{}, map[string]exchange.Thread{}
 	o := wal.DefaultOptions()
 	o.Damaged = s.damaged
 	s.log, err = o.OpenPlaces(filepath.Join(dir, "log"), s.replay)
 	if err != nil {
-		return nil, errors.Join(err, root.Close())
+		return nil, errors.Join(err, disk.Close(), root.Close())
 	}
 	if err := s.settle(); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), s.log.Close(), root.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), s.log.Close(), disk.Close(), root.Close())
 	}
 	return s, nil
 }
@@ -370,7 +375,7 @@ func (s *Store) Blob(_ context.Context, ref, name string) (io.ReadSeekCloser, er
 
 // Close waits for what is being written, and brings the folders up to date.
 func (s *Store) Close() error {
-	return errors.Join(s.project.finish(), s.log.Close(), s.root.Close())
+	return errors.Join(s.project.finish(), s.log.Close(), s.disk.Close(), s.root.Close())
 }
 
 // Err tells why nothing can be stored any more, or nil.

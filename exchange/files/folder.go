@@ -20,6 +20,7 @@ type folder struct {
 	at       messeaf.Folder // "" if there is none yet
 	flat     bool           // it is a v1 file of another program's
 	fresh    bool           // the thread was made now, and nobody has one of that name
+	rewrite  bool           // the disk may lack what was written to it
 	ver      uint64         // of the envelope in it, 0 if it is not known
 	messages int            // how many of the thread's are in it
 	files    []signature    // of the thread's own files, in order
@@ -160,7 +161,7 @@ func (s *Store) newRef(day, token string) (string, error) {
 
 // setAside moves away what is in the way and is not ours to mend.
 func (s *Store) setAside(p messeaf.Place, why error) error {
-	if err := s.root.MkdirAll("set-aside", 0o700); err != nil {
+	if err := makeDir(s.root, "set-aside"); err != nil {
 		return err
 	}
 	to := path.Join("set-aside", s.cfg.Now().UTC().Format("20060102T150405.000000000")+"-"+path.Base(p.Path))

@@ -46,7 +46,7 @@ func Import(root *os.Root, fsys fs.FS, p messeaf.Place) (messeaf.Folder, error) 
 	if p.Flat {
 		from, to = path.Join(tmp, path.Base(p.Path)), to+messeaf.Ext
 	}
-	return at, errors.Join(root.MkdirAll(string(at), 0o700), syncDir(root, tmp), root.Rename(from, to), syncDir(root, string(at)), root.RemoveAll(tmp))
+	return at, errors.Join(makeDir(root, string(at)), syncDir(root, tmp), root.Rename(from, to), syncDir(root, string(at)), root.RemoveAll(tmp))
 }
 
 // mayBegin refuses what an exchange would not take in: nobody would hear of it but

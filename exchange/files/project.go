@@ -305,7 +305,7 @@ func (p *projector) bring(ctx context.Context, ref string) error {
 		return err
 	}
 	f := w.folder
-	if !f.fresh && !p.s.unchanged(ref, f) || f.flat && f.ver != w.env.Ver || f.ver == w.env.Ver && len(p.s.places(ref)) > 1 {
+	if f.rewrite || !f.fresh && !p.s.unchanged(ref, f) || f.flat && f.ver != w.env.Ver || f.ver == w.env.Ver && len(p.s.places(ref)) > 1 {
 		var said []mess.Message
 		f, said, err = p.s.reconcile(w)
 		switch {
@@ -363,11 +363,9 @@ func (p *projector) rest(ctx context.Context) {
 	resting := p.resting
 	p.resting = map[string]uint64{}
 	p.mu.Unlock()
-	if err := p.s.syncFolders(); err != nil {
-		p.complain("all", fmt.Errorf("sync: %w", err))
-		p.mu.Lock()
-		p.resting, p.since = resting, time.Now()
-		p.mu.Unlock()
+	if err := p.s.disk.sync(); err != nil {
+		p.complain("all", fmt.Errorf("sync: %w; the folders of all threads in the log are written anew", err))
+		p.s.distrust(ctx)
 		return
 	}
 	for ref, ver := range resting {
@@ -378,6 +376,7 @@ func (p *projector) rest(ctx context.Context) {
 			p.mu.Unlock()
 		}
 	}
+	p.s.trust(ctx)
 	p.s.grown(ctx)
 }
 

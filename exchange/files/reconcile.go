@@ -143,7 +143,7 @@ func (s *Store) same(w whole, p messeaf.Place, t messeaf.Thread) (folder, []mess
 	switch {
 	case len(said) > 0:
 		return folder{}, said, nil
-	case !inOrder, p.Flat && (len(left) > 0 || f.ver == 0 || f.at != messeaf.FolderOf(w.env.Status)):
+	case !inOrder, w.folder.rewrite, p.Flat && (len(left) > 0 || f.ver == 0 || f.at != messeaf.FolderOf(w.env.Status)):
 		f, err := s.remake(w, p)
 		return f, nil, err
 	}

@@ -58,6 +58,9 @@ func (s *Store) survey() error {
 	if err := s.adoptAll(context.Background(), unknown); err != nil {
 		return err
 	}
+	if len(s.index.docsOf(diskKind)) > 0 {
+		s.index.distrust()
+	}
 	s.project.doubt(append(s.index.inLog(), doubtful...))
 	return nil
 }
@@ -71,7 +74,7 @@ func (s *Store) makeFolders() error {
 		return err
 	}
 	for _, f := range messeaf.Folders {
-		if err := s.root.MkdirAll(string(f), 0o700); err != nil {
+		if err := makeDir(s.root, string(f)); err != nil {
 			return err
 		}
 	}

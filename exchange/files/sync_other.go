@@ -11,11 +11,17 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// syncFolders puts all that was written to the folders on the disk.
-func (s *Store) syncFolders() error {
+// disk puts on the disk what was written to the folders.
+type disk struct{ dir string }
+
+func openDisk(dir string) (disk, error) { return disk{dir}, nil }
+
+func (disk) Close() error { return nil }
+
+func (d disk) sync() error {
 	var errs []error
 	for _, f := range messeaf.Folders {
-		errs = append(errs, filepath.WalkDir(filepath.Join(s.dir, string(f)), func(path string, _ fs.DirEntry, err error) error {
+		errs = append(errs, filepath.WalkDir(filepath.Join(d.dir, string(f)), func(path string, _ fs.DirEntry, err error) error {
 			if err != nil {
 				return nil //nolint:nilerr // it was moved meanwhile
 			}

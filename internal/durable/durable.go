@@ -5,8 +5,10 @@ package durable
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Replace writes a file, readable by its owner alone, whole or not at all, and
@@ -33,4 +35,22 @@ func SyncDir(dir string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// MkdirAll makes a folder and those that it lies in, so that their names survive a power
+// cut: the name of a folder is on the disk when the folder that it lies in is synced.
+func MkdirAll(dir string, perm os.FileMode) error {
+	var made []string
+	for d := filepath.Clean(dir); !There(d) && d != filepath.Dir(d); d = filepath.Dir(d) {
+		made = append(made, d)
+	}
+	if err := os.MkdirAll(dir, perm); err != nil {
+		return err
+	}
+	for _, d := range slices.Backward(made) {
+		if err := SyncDir(filepath.Dir(d)); err != nil && !errors.Is(err, fs.ErrPermission) { // who may write there need not be allowed to read
+			return err
+		}
+	}
+	return nil
 }

@@ -269,6 +269,12 @@ var mutants = []mutant{
 	{"MQTT results are lost when the clock is set back", []edit{{
 		"exchange/mqtt/resume.go", "if d.toldLast(ctx, who, a, e.Ref) {", "if false {",
 	}}, "./exchange/mqtt TestAResultAfterTheClock"},
+	{"a folder that was not synced is trusted", []edit{{
+		"exchange/files/distrust.go", "k.folder.rewrite = k.inLog()", "k.folder.rewrite = false",
+	}}, "./exchange/files TestAFolderThatWasNotSynced"},
+	{"the name of a new folder is not synced", []edit{{
+		"internal/durable/durable.go", "for _, d := range slices.Backward(made) {", "for _, d := range slices.Backward(made[:0]) {",
+	}}, "./internal/durable TestMkdirAll"},
 	{"clean-up deletes an upload under way", []edit{{
 		"exchange/files/blobs.go", "strings.HasPrefix(name, temporary) && !b.begun[name]", "strings.HasPrefix(name, temporary)",
 	}}, "./exchange/files TestCleanUpLeaves"},

@@ -21,6 +21,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/messkit/messkit/internal/durable"
 )
 
 // Options of a log.
@@ -113,7 +115,7 @@ func (o Options) OpenPlaces(dir string, replay func(at Place, record []byte) err
 	if o.SegmentBytes < headerBytes {
 		return nil, fmt.Errorf("wal: segments of %d bytes hold nothing; use %d or more", o.SegmentBytes, 4096)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("wal: %w", err)
 	}
 	lock, err := lockDir(filepath.Join(dir, "lock"))

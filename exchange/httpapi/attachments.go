@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // unknownType is the media type of bytes of which nothing is known.
@@ -30,6 +32,18 @@ func (c *call) download(ref, name string) error {
 		return err
 	}
 	defer data.Close()
+	q, err := c.query()
+	if err != nil {
+		return err
+	}
+	if size := q.Get("fit"); size != "" {
+		f := fitted{c: c, from: data, size: size}
+		small, err := io.ReadAll(&f)
+		if err == nil {
+			c.body(http.StatusOK, f.mime, small)
+		}
+		return err
+	}
 	h := c.w.Header()
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("ETag", `"`+a.SHA256+`"`)
@@ -95,8 +109,20 @@ func (c *call) upload(ref, name string) error {
 	if err := errors.Join(c.plain(), c.fits(c.cfg.MaxBody)); err != nil {
 		return err
 	}
+	q, err := c.query()
+	if err != nil {
+		return err
+	}
 	body := &body{r: c.r.Body}
-	media, err := c.x.Attach(c.r.Context(), c.who, ref, name, kind, body)
+	f := fitted{c: c, from: body, size: q.Get("fit")}
+	var data io.Reader = body
+	if f.size != "" {
+		data = &f
+	}
+	media, err := c.x.Attach(c.r.Context(), c.who, ref, name, kind, data)
+	if f.mime != "" && f.mime != media.MIME {
+		media.MIME, media.File = f.mime, strings.TrimSuffix(media.File, path.Ext(media.File))+messeaf.Extension(f.mime)
+	}
 	if body.err != nil && (err != nil || errors.As(body.err, new(*http.MaxBytesError))) {
 		return c.unread(body.err)
 	}
@@ -105,6 +131,34 @@ func (c *call) upload(ref, name string) error {
 	}
 	c.json(http.StatusOK, media)
 	return nil
+}
+
+// fitted makes a picture smaller when somebody reads it. So a caller who may not have
+// it costs nothing.
+type fitted struct {
+	c    *call
+	from io.Reader
+	size string        // as the query says it
+	mime string        // "" before the first Read
+	data *bytes.Reader // nil before the first Read
+}
+
+func (f *fitted) Read(p []byte) (int, error) {
+	if f.data == nil {
+		if f.c.cfg.Fit == nil {
+			return 0, mess.Refuse(mess.Invalid, "fit: this exchange does not make pictures smaller; leave it out")
+		}
+		all, err := io.ReadAll(f.from)
+		if err != nil {
+			return 0, err
+		}
+		small, mimeType, err := f.c.cfg.Fit(f.c.r.Context(), all, f.size)
+		if err != nil {
+			return 0, mess.Refuse(mess.Invalid, "fit: %v", err)
+		}
+		f.data, f.mime = bytes.NewReader(small), mimeType
+	}
+	return f.data.Read(p)
 }
 
 // sent is the media type of a file that comes in; "" leaves it to its name.

@@ -4,6 +4,7 @@
 package httpapi
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"encoding/hex"
@@ -68,6 +69,9 @@ type Config struct {
 	// those of a folder, or {ref}.messe-af.yaml alone. nil: there is nowhere to put
 	// it.
 	Import func(ref string, files map[string][]byte) error
+	// Fit makes a picture as small as a size such as 500KB says, and tells its media
+	// type; nil: pictures stay as they are.
+	Fit func(ctx context.Context, picture []byte, size string) (data []byte, mimeType string, err error)
 }
 
 // channel is the name of this door in threads.

@@ -239,6 +239,9 @@ var mutants = []mutant{
 	{"a default rule comes before the others", []edit{{
 		"exchange/route.go", "for _, r := range slices.DeleteFunc(rules, byDefault) {", "slices.Reverse(rules)\n\tfor _, r := range slices.DeleteFunc(rules, byDefault) {",
 	}}, "./exchange TestRoutingAsMESSEAFWritesIt"},
+	{"an upload is not made smaller", []edit{{
+		"exchange/httpapi/attachments.go", "if f.size != \"\" {", "if false {",
+	}}, "./exchange/httpapi TestPicturesFitOnRequest"},
 	{"offers come by age alone", []edit{{
 		"exchange/order.go", "mess.Rank(b.Priority, b.Needs.Urgency)-mess.Rank(a.Priority, a.Needs.Urgency),", "0,",
 	}}, "./exchange TestOffersComeInOrder"},

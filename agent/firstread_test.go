@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"testing"
@@ -15,11 +16,12 @@ type sleeper struct {
 	part
 	wakes time.Time
 	reads int
+	err   error // nil: it is silent
 }
 
 func (m *sleeper) Read(context.Context) ([]drivers.Reading, error) {
 	if m.reads++; time.Now().Before(m.wakes) {
-		return nil, drivers.ErrNoReading
+		return nil, cmp.Or(m.err, drivers.ErrSilent)
 	}
 	return []drivers.Reading{{Quantity: "temperature", Value: 21.5, Unit: "°C"}}, nil
 }

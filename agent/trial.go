@@ -111,6 +111,9 @@ func (t *Trials) use(ctx context.Context, d Device) (string, error) {
 		if errors.Is(err, drivers.ErrNoReading) && len(said) > 0 {
 			continue // it has told how it is, and has no meter
 		}
+		if errors.Is(err, drivers.ErrSilent) {
+			return "", Doubt(strings.TrimPrefix(err.Error(), d.Name+": "))
+		}
 		if err != nil {
 			return "", err
 		}

@@ -2,6 +2,7 @@ package drivers
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -30,6 +31,9 @@ var (
 	// ErrNoReading: it was asked what it measures, and has told nothing: others of its
 	// kind measure something.
 	ErrNoReading = errors.New("it measures nothing of what its family may measure")
+	// ErrSilent: it tells what it measures by itself, and has not done so yet. A sensor
+	// with a battery may sleep for hours. It is ErrNoReading too.
+	ErrSilent = fmt.Errorf("it has told nothing yet: %w", ErrNoReading)
 	// ErrUnmoved: it was told to go, and stands where it stood before. Whether it has heard
 	// is not known.
 	ErrUnmoved = errors.New("it has not moved")

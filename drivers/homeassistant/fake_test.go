@@ -63,6 +63,7 @@ func (h *home) renew() {
 		"fan.bath":                 {"state": "off"},
 		"sensor.balcony":           {"state": "21.5", "unit_of_measurement": "°C", "device_class": "temperature"},
 		"sensor.visits":            {"state": "7"},
+		"sensor.asleep":            {"state": "unknown", "device_class": "temperature"},
 		"sensor.words":             {"state": "fine"},
 		"binary_sensor.front_door": {"state": "on", "device_class": "door"},
 		"binary_sensor.hall":       {"state": "on", "device_class": "motion"},

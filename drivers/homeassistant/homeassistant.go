@@ -386,10 +386,23 @@ func misspelt(id string) string {
 	return fmt.Sprintf("there is no %s in Home Assistant; is it spelled as in its settings?", id)
 }
 
+// untold is the entity of a sensor that has told nothing since Home Assistant
+// started. It is drivers.ErrSilent.
+type untold string
+
+func (u untold) Error() string {
+	return fmt.Sprintf("%s is \"unknown\" in Home Assistant: it has told nothing yet, and may sleep", string(u))
+}
+
+func (untold) Is(err error) bool { return err == drivers.ErrSilent || err == drivers.ErrNoReading }
+
 func parseState(data []byte, id string) (state, error) {
 	var s state
 	if err := json.Unmarshal(data, &s); err != nil || s.ID != id {
 		return state{}, errors.New("its state cannot be read; is it Home Assistant?")
+	}
+	if s.State == "unknown" && (strings.HasPrefix(id, "sensor.") || strings.HasPrefix(id, "binary_sensor.")) {
+		return state{}, untold(id)
 	}
 	if s.State == "unavailable" || s.State == "unknown" && !stateless(id) || s.State == "" {
 		return state{}, fmt.Errorf("%s is %q in Home Assistant; look at it there", id, s.State)

@@ -139,6 +139,9 @@ func TestReadings(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `sensor.words says "fine", which is no number`) {
 		t.Error(err)
 	}
+	if _, err = started(t, config(h, "sensor.asleep")).(drivers.Sensor).Read(t.Context()); !errors.Is(err, drivers.ErrSilent) {
+		t.Errorf("a sensor that has told nothing yet: %v", err)
+	}
 }
 
 // What is unavailable has no state, takes no command, and its last picture is

@@ -154,17 +154,26 @@ func (c Config) shelly(id string, generation int) []drivers.Found {
 	return []drivers.Found{f}
 }
 
+// zigbeeExpose is one thing that Zigbee2MQTT says a device does
+// (https://www.zigbee2mqtt.io/guide/usage/exposes.html).
+type zigbeeExpose struct {
+	Type     string          `json:"type"`
+	Features []zigbeeFeature `json:"features"`
+}
+
+// withoutTemplate are the types of exposes that act and have no template here. A
+// device with one of them is no sensor, and its switches (child lock, open window)
+// are not what it is for.
+var withoutTemplate = map[string]string{"lock": "lock", "climate": "thermostat", "fan": "fan"}
+
 // zigbee reads the list of devices of Zigbee2MQTT's bridge.
 func (c Config) zigbee(payload []byte) []drivers.Found {
 	var list []struct {
 		Name       string `json:"friendly_name"`
 		Type       string `json:"type"`
 		Definition struct {
-			About   string `json:"description"`
-			Exposes []struct {
-				Type     string          `json:"type"`
-				Features []zigbeeFeature `json:"features"`
-			} `json:"exposes"`
+			About   string         `json:"description"`
+			Exposes []zigbeeExpose `json:"exposes"`
 		} `json:"definition"`
 	}
 	if json.Unmarshal(payload, &list) != nil {
@@ -173,6 +182,11 @@ func (c Config) zigbee(payload []byte) []drivers.Found {
 	var all []drivers.Found
 	for _, d := range list {
 		if d.Name == "" || d.Type == "Coordinator" {
+			continue
+		}
+		if i := slices.IndexFunc(d.Definition.Exposes, func(e zigbeeExpose) bool { return withoutTemplate[e.Type] != "" }); i >= 0 {
+			all = append(all, drivers.Found{Name: mdns.ID(d.Name), Where: "announced on zigbee2mqtt/" + d.Name + ": it is a " + withoutTemplate[d.Definition.Exposes[i].Type] +
+				", and no template here drives one; use it by the driver homeassistant, or write a template"})
 			continue
 		}
 		family, with := "zigbee2mqtt-sensor", map[string]string{"name": d.Name}

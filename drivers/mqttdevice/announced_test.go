@@ -23,6 +23,9 @@ func TestAnnounced(t *testing.T) {
 			{"friendly_name":"warm bulb","type":"Router","definition":{"exposes":[{"type":"light","features":[{"name":"state"},{"name":"brightness","value_min":0,"value_max":254},{"name":"color_temp","value_min":250,"value_max":454}]}]}},
 			{"friendly_name":"odd bulb","type":"Router","definition":{"exposes":[{"type":"light","features":[{"name":"color_temp","value_min":0,"value_max":0},{"name":"brightness"}]}]}},
 			{"friendly_name":"kitchen blind","type":"Router","definition":{"exposes":[{"type":"cover","features":[{"name":"state"},{"name":"position"}]},{"type":"numeric","name":"linkquality"}]}},
+			{"friendly_name":"hall lock","type":"EndDevice","definition":{"exposes":[{"type":"numeric","name":"battery"},{"type":"lock","features":[{"name":"state"}]}]}},
+			{"friendly_name":"radiator","type":"EndDevice","definition":{"exposes":[{"type":"switch","features":[{"name":"child_lock"}]},{"type":"climate","features":[{"name":"current_heating_setpoint"}]}]}},
+			{"friendly_name":"ceiling fan","type":"Router","definition":{"exposes":[{"type":"fan","features":[{"name":"state"}]}]}},
 			{"friendly_name":"window","type":"EndDevice","definition":{"exposes":[{"type":"binary","name":"contact"}]}}]`,
 		"homeassistant/switch/pump/main/config": `{"name":"main","stat_t":"pump/switch/main/state","cmd_t":"pump/switch/main/command","avty_t":"pump/status"}`,
 		"homie/5/hall/$description": `{"homie":"5.0","version":1,"nodes":{"lamp":{"properties":{"power":{"datatype":"boolean","settable":true},
@@ -74,6 +77,7 @@ func TestAnnounced(t *testing.T) {
 	}
 	whites := map[string][2]string{"warm-bulb": {"2203", "4000"}, "desk-cct": {"2703", "6536"}, "desk-long": {"2000", "5000"}}
 	why := map[string]string{
+		"zigbee2mqtt/hall lock": "it is a lock, and no template", "zigbee2mqtt/radiator": "it is a thermostat, and no template", "zigbee2mqtt/ceiling fan": "it is a fan, and no template",
 		"homeassistant/cover/roof/ends/config": "no template", "tasmota/discovery/AABBCCDDEE05/config": "topics or words", "tasmota/discovery/AABBCCDDEE06/config": "topics or words",
 		"tasmota/discovery/AABBCCDDEE01/config": "not as its kind", "tasmota/discovery/AABBCCDDEE07/config": "no relay", "tasmota/discovery/AABBCCDDEE08/config": "no JSON",
 		"homeassistant/switch/cut/off/config": "no JSON", "homeassistant/switch/x/y/config": "no template", "homeassistant/switch/x/gone/config": "no template",

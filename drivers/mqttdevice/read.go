@@ -47,14 +47,14 @@ func (d *device) read(ctx context.Context) ([]drivers.Reading, error) {
 	return list, nil
 }
 
-// silence is an ErrNoReading of what may tell something yet.
+// silence is an ErrSilent.
 type silence struct{}
 
 func (silence) Error() string {
-	return "it has told nothing of what it measures since messkit listens; it may sleep, and speak when something changes"
+	return "it has told nothing of what it measures since messkit listens; it may sleep, and speak when something changes; if it never does, look at its name and its battery"
 }
 
-func (silence) Is(err error) bool { return err == drivers.ErrNoReading }
+func (silence) Is(err error) bool { return err == drivers.ErrSilent || err == drivers.ErrNoReading }
 
 // latest is the last message of a topic that a reading may come from.
 func (d *device) latest(ctx context.Context, r Reading, topic string) (heard, error) {

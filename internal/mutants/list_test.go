@@ -375,6 +375,12 @@ var mutants = []mutant{
 	{"the devices are not read at the start", []edit{{
 		"agent/firstread.go", "a.readOnce(ctx, d)", "_ = d",
 	}}, "./agent TestDevicesAreReadAtTheStart"},
+	{"a sensor that sleeps is called broken", []edit{{
+		"agent/trial.go", "if errors.Is(err, drivers.ErrSilent) {", "if false {",
+	}}, "./agent TestASensorThatSleepsIsNotBroken"},
+	{"a lock on Zigbee is offered as a sensor", []edit{{
+		"drivers/mqttdevice/announced.go", "return withoutTemplate[e.Type] != \"\"", "return false",
+	}}, "./drivers/mqttdevice TestAnnounced"},
 	{"hidden characters reach a model", []edit{{
 		"exchange/mcp/tools.go", "	cleanAll(v)\n", "",
 	}}, "./exchange/mcp TestNothingHiddenReachesAModel"},

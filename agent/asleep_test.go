@@ -1,0 +1,32 @@
+package agent_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/drivers"
+)
+
+// A sensor with a battery that has not spoken yet is in order; one whose broker is
+// away is not.
+func TestASensorThatSleepsIsNotBroken(t *testing.T) {
+	for _, c := range []struct {
+		err   error
+		doubt bool
+	}{
+		{fmt.Errorf("hall: %w", drivers.ErrSilent), true},
+		{fmt.Errorf("hall: %w", drivers.ErrNoReading), false},
+		{errors.New("hall: the broker is away"), false},
+	} {
+		g := gate.New(gate.DefaultConfig(), time.Now, quiet())
+		d := agent.Device{Name: "hall", Driver: &sleeper{err: c.err, wakes: time.Now().Add(time.Hour)}}
+		_, err := agent.NewTrials(g, []agent.Device{d}, time.Now).Use(t.Context(), d)
+		if _, doubt := errors.AsType[agent.Doubt](err); err == nil || doubt != c.doubt {
+			t.Errorf("%v: %v (a doubt: %v)", c.err, err, doubt)
+		}
+	}
+}

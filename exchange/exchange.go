@@ -47,6 +47,7 @@ type Exchange struct {
 	room      map[string]*room              // thread to what was uploaded for it
 	stops     map[string][]mess.Stop        // executor to the stops that it has not confirmed
 	stopped   map[string]*mess.Stopped      // executor to how it said last that it stands
+	all       everything                    // the last stop of everything
 	holds     map[string]holdOrder          // executor to its last hold, or the end of it that it has not confirmed
 	onHold    map[string]*mess.OnHold       // executor to what it said last of holds
 	waiting   map[string][]string           // open thread to the threads that depend on it
@@ -183,7 +184,7 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	if err := x.readExecutors(ctx); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(x.readRouting(ctx), x.readStops(ctx), x.readHolds(ctx)); err != nil {
+	if err := errors.Join(x.readRouting(ctx), x.readStops(ctx), x.readEverything(ctx), x.readHolds(ctx)); err != nil {
 		return nil, err
 	}
 	if err := store.Open(ctx, func(e Envelope) error { x.opens(e); return nil }); err != nil {

@@ -58,7 +58,7 @@ func (x *Exchange) able(e *executor, env Envelope, now time.Time) error {
 		}
 	}
 	switch {
-	case env.Stopped && !IsPerson(e.Executor):
+	case (env.Stopped || x.all.covers(env)) && !IsPerson(e.Executor):
 		return fmt.Errorf("everything was stopped while it waited, and what waited begins by itself no more; ask anew")
 	case env.Needs.ConfirmBefore && !confirms(e.Versions):
 		return fmt.Errorf("it does not speak MESS 1.1, which confirm_before needs")

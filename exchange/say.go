@@ -53,6 +53,8 @@ func (x *Exchange) turn(who Actor, channel string, env Envelope, m mess.Message,
 		leftTo:   x.leftTo,
 		person:   x.personName,
 		stopping: func() bool { return len(x.unconfirmed(who.ID)) > 0 },
+		stops:    x.everythingStopped,
+		stopped:  x.stoppedBy,
 		attempts: x.cfg.MaxAttempts,
 	}
 }

@@ -62,52 +62,26 @@ func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop,
 	}
 	everybody := len(s.Executors) == 0
 	s.Why = cutReason(s.Why) // a stop is not refused for its words
-	s.ID, s.By, s.At = rand.Text(), who.ID, mess.TimeOf(x.now())
+	s.ID, s.By, s.At, s.Ending = rand.Text(), who.ID, mess.TimeOf(x.now()), 0
 	ids, err := x.passAll(s)
 	if err != nil {
 		return mess.Stop{}, err
 	}
+	if everybody {
+		err = x.keepEverything(ctx)
+	}
 	for _, id := range ids {
 		err = errors.Join(err, x.keepStops(ctx, id))
-	}
-	if everybody {
-		x.endWaiting(ctx, s)
 	}
 	if err != nil {
 		return mess.Stop{}, err
 	}
+	if everybody {
+		s.Ending = x.endWaiting(ctx)
+	}
 	s.Executors = x.notForgotten(ids)
 	x.log.Warn("stop", "actor", who.ID, "executors", len(ids), "err", s.Why)
 	return s, nil
-}
-
-// endWaiting keeps what nobody has claimed when everything was stopped from beginning by
-// itself later, with a clear or an executor that is new: what people may do stays
-// offered to them alone, and the rest ends.
-func (x *Exchange) endWaiting(ctx context.Context, s mess.Stop) {
-	x.mu.Lock()
-	var refs []string
-	for ref, l := range x.open {
-		if l.env.Status == mess.Pending {
-			refs = append(refs, ref)
-		}
-	}
-	x.mu.Unlock()
-	slices.Sort(refs)
-	for _, ref := range refs {
-		_, err := x.step(ctx, ref, func(env Envelope) *turn {
-			switch {
-			case env.Status != mess.Pending || env.Stopped:
-				return x.ownStep(env, nil)
-			case x.couldBeDoneByPeople(env, ""):
-				return x.ownStep(env, leftToPeople(s))
-			}
-			return x.ownStep(env, stoppedBefore(s))
-		})
-		if err != nil {
-			x.log.Error("it waits on though everything was stopped", "ref", ref, "err", err)
-		}
-	}
 }
 
 // whatStopped is who has stopped everything, and why.
@@ -153,8 +127,14 @@ func (x *Exchange) passAll(s mess.Stop) (ids []string, _ error) {
 		}
 		ids = s.Executors
 	}
+	if len(s.Executors) == 0 {
+		x.all = everything{Count: x.all.Count + 1, Stop: s}
+	}
 	for _, id := range ids {
 		x.pass(id, s)
+	}
+	if len(s.Executors) == 0 {
+		x.reofferAll(x.now())
 	}
 	x.turned()
 	return ids, nil

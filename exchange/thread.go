@@ -40,6 +40,7 @@ type Envelope struct {
 	HeldFrom  mess.Code     `json:",omitzero"` // the status before the exchange held the thread for its silent executor; "" if it did not
 	HandedTo  string        `json:",omitzero"` // whom the last holder has passed it on to; "" if to nobody
 	Stopped   bool          `json:",omitzero"` // everything was stopped while it waited: it is left to people
+	Stops     uint64        `json:",omitzero"` // one more than how often everything had been stopped when it was asked; 0 if that is not known
 	Declined  []Declined    `json:",omitzero"` // who was offered it and declined
 	Seen      []Seen        `json:",omitzero"` // messages that bore an id of their sender\'s, the last of them
 	Proposals []Proposal    `json:",omitzero"` // what was suggested and not answered

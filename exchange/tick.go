@@ -39,9 +39,7 @@ func (x *Exchange) watchTime(ctx context.Context) {
 			x.reofferAll(x.now())
 			x.mu.Unlock()
 		case <-ring.C:
-			for _, ref := range x.due.rung(x.now()) {
-				x.ring(ctx, ref)
-			}
+			x.ringAll(ctx, x.due.rung(x.now()))
 		}
 		ring.Stop()
 	}
@@ -67,6 +65,20 @@ func (x *Exchange) wakeUp() {
 		}
 		x.wake(l, x.now())
 	}
+}
+
+// fewRings are so many threads as are looked at one after the other.
+const fewRings = 8
+
+// ringAll looks at the threads whose time has come; many beside each other, so that one
+// sync of the disk serves several.
+func (x *Exchange) ringAll(ctx context.Context, refs []string) {
+	var g errgroup.Group
+	g.SetLimit(min(1+len(refs)/fewRings, 64))
+	for _, ref := range refs {
+		g.Go(func() error { x.ring(ctx, ref); return nil })
+	}
+	_ = g.Wait() // nobody returns an error
 }
 
 // ring looks at one thread whose time has come.
@@ -115,6 +127,8 @@ func (x *Exchange) dueTime(l *live) time.Time {
 		at(e.Expires.Add(time.Nanosecond))
 	}
 	switch {
+	case x.stopEnds(e):
+		at(x.now())
 	case e.Status == mess.Pending:
 		if now := x.now(); now.Before(e.NotBefore) {
 			at(e.NotBefore)
@@ -169,6 +183,9 @@ func (x *Exchange) overdue(l *live, now time.Time) func(*Envelope) *mess.Status 
 	case e.Phase == Before && l.late(now):
 		return expire(now)
 	case e.Status == mess.Pending:
+		if x.stopEnds(e) {
+			return x.stopEnd(e, now)
+		}
 		if ends := l.depended(); ends != nil {
 			return ends
 		}

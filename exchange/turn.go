@@ -32,6 +32,8 @@ type turn struct {
 	person   func(string) string         // the name of an id that is a person, "" for a robot
 	implies  bool                        // a response has ended the thread, without a status beside it
 	stopping func() bool                 // the sender was told to stop, and has not said that it has
+	stops    func() uint64               // how often everything was stopped
+	stopped  func(Envelope) string       // who has stopped everything since it was asked, "" if nobody
 	attempts int                         // claims that may be given back after the start
 	refused  func(Envelope) bool         // everybody who could take the thread has declined
 	noted    string                      // stored as evidence only, because of this; "" for what is judged
@@ -305,7 +307,7 @@ func (t *turn) handBack(s *mess.Status) error {
 	}
 	t.note(mess.Delegated, s.DelegatedTo)
 	if t.env.HandedTo = s.DelegatedTo; t.byPerson() {
-		t.env.Stopped = false // she knows of the stop
+		t.env.Stopped, t.env.Stops = false, 1+t.stops() // she knows of the stop
 		t.env.Declined = slices.DeleteFunc(t.env.Declined, func(d Declined) bool { return d.Executor == s.DelegatedTo && d.Executor != t.who.ID })
 	}
 	t.env.Executor, t.env.Instance, t.env.Confirm, t.env.Questions = "", "", nil, nil
@@ -355,6 +357,9 @@ func (t *turn) gate(s *mess.Status) error {
 	// One who names his process asks whether he may start; one who tells of
 	// progress does not.
 	asks := t.env.Phase == Before || s.Instance != ""
+	if why := t.stopped(t.env); asks && why != "" && !t.byPerson() {
+		return mess.Refuse(mess.NotReady, "%s; do not start", why)
+	}
 	if asks && !t.env.Expires.IsZero() && t.now.After(t.env.Expires) {
 		return mess.Refuse(mess.NotReady, "needed by %s, which has passed; do not start", t.env.Expires.Format(time.RFC3339))
 	}

@@ -131,7 +131,10 @@ type Stop struct {
 	By        string `mess:"by"`             // set by the exchange, never believed from outside
 	At        Time   `mess:"at"`             // as By
 	Executors Refs   `mess:"executors,list"` // whom it is for; none: all that are registered
-	Extra     Object `mess:"*"`
+	// Ending is how many threads that waited have not ended yet, in the answer to a stop
+	// of all. None of them can begin.
+	Ending uint64 `mess:"ending"`
+	Extra  Object `mess:"*"`
 }
 
 // Hold is the order to take nothing new, or, as Config.Resume, to take it again

@@ -78,6 +78,9 @@ func halts(e remote.Executor) bool {
 func (a *app) printStopped(who []remote.Executor, s mess.Stop) error {
 	p := printer{out: a.out}
 	var failed bool
+	if s.Ending > 0 {
+		p.printf("%s that waited: still ending; none of them can begin\n", count(int(s.Ending), "request"))
+	}
 	for _, e := range who {
 		switch {
 		case !slices.Contains(s.Executors, e.ID):

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net"
@@ -201,6 +202,9 @@ func (g *guest) stop() error {
 		t.err = errors.New("the exchange does not answer")
 	}
 	text := "Stopped. Every executor has been told."
+	if n := t.stop.Ending; n > 0 {
+		text += fmt.Sprintf(" %d of the requests that waited are still ending; none of them can begin.", n)
+	}
 	if t.err != nil {
 		if g.cfg.Here != nil { // before anything is written: what takes the log may hang as well
 			g.cfg.Here.Stop(g.who.ID, why)

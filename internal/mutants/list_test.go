@@ -150,6 +150,15 @@ var mutants = []mutant{
 	{"who is away is forgotten over who declined", []edit{{
 		"exchange/offers.go", "if left := x.leftBy(e, now); len(left) > 0 {", "if left := x.leftBy(e, now); len(left) > 0 && false {",
 	}}, "./exchange TestTheAbsenceOfItsExecutorEndsAThread"},
+	{"a start after everything was stopped", []edit{{
+		"exchange/turn.go", `asks && why != "" && !t.byPerson() {`, `asks && why != "" && false {`,
+	}}, "./exchange TestNoStartAfterAStopOfEverything"},
+	{"what waits outlives a stop of everything", []edit{{
+		"exchange/route.go", "case (env.Stopped || x.all.covers(env)) && !IsPerson(e.Executor):", "case env.Stopped && !IsPerson(e.Executor):",
+	}}, "./exchange TestAStopOfEverythingIsObeyedBeforeAllHasEnded"},
+	{"a stop of everything is forgotten by a restart", []edit{{
+		"exchange/stop.go", "\t\terr = x.keepEverything(ctx)\n", "",
+	}}, "./exchange TestAStopOfEverythingIsObeyedBeforeAllHasEnded"},
 	{"a thread is found before it is indexed", []edit{{
 		"exchange/coming.go", "\tx.coming[ref] = c\n", "",
 	}}, "./exchange TestAMessageToAThreadThatIsBeingStored"},

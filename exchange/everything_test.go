@@ -1,0 +1,115 @@
+package exchange_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+)
+
+// slowDisk takes a second for each step of a thread, one after the other.
+type slowDisk struct {
+	exchange.Store
+	turn chan struct{} // nil: it is quick
+}
+
+func (s *slowDisk) Append(ctx context.Context, step exchange.Step) error {
+	if s.turn != nil {
+		select {
+		case s.turn <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		time.Sleep(time.Second) // fake time
+		defer func() { <-s.turn }()
+	}
+	return s.Store.Append(ctx, step)
+}
+
+// A stop of everything is obeyed at once, however long it takes to write the end of what
+// waits, and the answer counts what has not ended.
+func TestAStopOfEverythingIsObeyedBeforeAllHasEnded(t *testing.T) {
+	for name, restarts := range map[string]bool{"at once": false, "over a restart": true} {
+		t.Run(name, func(t *testing.T) {
+			disk := &slowDisk{Store: exchange.NewMemory()}
+			inHouseOver(t, disk, exchange.DefaultConfig(), func(h *house) {
+				const n = 40
+				var refs []string
+				for range n {
+					refs = append(refs, h.says(agent, "request: {intent: swim, requires: [swim]}").Ref)
+				}
+				disk.turn = make(chan struct{}, 1)
+				ctx, cancel := context.WithTimeout(h.t.Context(), 5*time.Second)
+				defer cancel()
+				s, err := h.x.Stop(ctx, person, mess.Stop{Why: "smoke"})
+				if err != nil || s.Ending == 0 || s.Ending > n {
+					t.Fatalf("%d still end, %v", s.Ending, err)
+				}
+				if restarts {
+					h.after(3 * time.Second)
+					h.stop()
+					h.open(exchange.DefaultConfig())
+				}
+				h.registers(garage, "swim")
+				ear := h.listens(garage, "")
+				if _, err := h.x.Thread(h.t.Context(), garage, refs[n-1]); !errors.Is(err, mess.Unknown) {
+					t.Errorf("a new executor may read what was stopped: %v", err)
+				}
+				fresh := h.says(agent, "request: {intent: swim later, requires: [swim]}").Ref
+				h.after(2 * time.Minute)
+				for _, ref := range refs {
+					h.is(ref, mess.Failed)
+					if s := h.lastStatus(ref); s.Reason.Type != "stop" || s.Reason.Effect != mess.EffectNone || !strings.Contains(s.Reason.Detail, "smoke") {
+						t.Fatalf("%s ended for %+v", ref, s.Reason)
+					}
+				}
+				if got := ear.heard(); len(got) != 1 || got[0] != "offer "+fresh+" request" {
+					t.Errorf("a new executor hears %q, want the new request alone", got)
+				}
+			})
+		})
+	}
+}
+
+// What was claimed before everything was stopped does not start after it, whether or not
+// its executor has heard of the stop. What is asked afterwards does.
+func TestNoStartAfterAStopOfEverything(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "look")
+		claim := func() string {
+			ref := h.says(agent, "request: {intent: look}").Ref
+			h.says(kitchen, "status: {re: "+ref+", code: claimed, instance: a}")
+			return ref
+		}
+		ref := claim()
+		if _, err := h.x.Stop(h.t.Context(), person, mess.Stop{}); err != nil {
+			t.Fatal(err)
+		}
+		h.refuses(kitchen, "status: {re: "+ref+", code: in_progress, instance: a}", mess.NotReady, "has stopped everything")
+		h.after(2 * time.Minute) // nobody keeps the claim
+		h.is(ref, mess.Failed)
+		ref = claim()
+		h.says(kitchen, "status: {re: "+ref+", code: in_progress, instance: a}")
+	})
+}
+
+// A record that cannot be read counts as a stop of what waits.
+func TestARecordOfAStopThatCannotBeRead(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.says(agent, "request: {intent: look}").Ref
+		if err := h.store.Put(h.t.Context(), "stopped", "all", []byte("{")); err != nil {
+			t.Fatal(err)
+		}
+		h.stop()
+		h.open(exchange.DefaultConfig())
+		h.after(time.Second)
+		h.is(ref, mess.Failed)
+		h.registers(kitchen, "look")
+		ref = h.says(agent, "request: {intent: look}").Ref
+		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+	})
+}

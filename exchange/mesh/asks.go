@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -36,6 +37,7 @@ type ask struct {
 type backward struct {
 	ID       string          `json:"id"`
 	Text     string          `json:"text"`
+	MESS     string          `json:"mess,omitempty"` // the message of MESS that it bears
 	URL      string          `json:"url,omitempty"`
 	Token    string          `json:"token,omitempty"`
 	Context  json.RawMessage `json:"context,omitempty"`
@@ -57,16 +59,23 @@ type Result struct {
 	Descriptions map[string]string `json:"descriptions,omitempty"` // of files, by their names
 }
 
+// unreadable is the status of a response whose message of MESS cannot be read: what was
+// done, nobody here knows.
+const unreadable = "unreadable"
+
 // over reports whether nothing more will come of it.
 func (a *ask) over() bool { return a.Result != nil || a.Failed != "" }
 
 const ackWarning = 30 * time.Second // section 8, "Timeout Handling"
 
 // newAsk notes a request before it is sent: its answer may be here before ours is
-// taken.
-func (d *Door) newAsk(ctx context.Context, e wire.Envelope) error {
+// taken. until is when it is over; zero: when the message is.
+func (d *Door) newAsk(ctx context.Context, e wire.Envelope, until time.Time) error {
+	if until.IsZero() {
+		until = e.Expires()
+	}
 	a := &ask{
-		ID: e.ID, To: e.To, Subject: e.Payload.Subject, Conversation: e.ConversationID, Made: e.Time, Expires: e.Expires(), changed: make(chan struct{}),
+		ID: e.ID, To: e.To, Subject: e.Payload.Subject, Conversation: e.ConversationID, Made: e.Time, Expires: until, changed: make(chan struct{}),
 	}
 	if err := d.keep(ctx, keptAsk+a.ID, a); err != nil {
 		return err
@@ -225,7 +234,7 @@ func (d *Door) finish(ctx context.Context, a *ask) {
 				}
 			}
 		} else {
-			r.Notes, r.MESS = append(r.Notes, err.Error()), ""
+			r.Notes, r.MESS, r.Status = append(r.Notes, err.Error()), "", cmp.Or(r.Status, unreadable)
 		}
 	}
 	if err := d.change(ctx, a, func() { a.Result = r }); err != nil {
@@ -249,7 +258,7 @@ func (d *Door) askedBack(ctx context.Context, in *incoming) (bool, error) {
 	if a == nil {
 		return in.Payload.Metadata.Get("status") == "needs_answer", nil // of one that is over since
 	}
-	q := backward{ID: in.ID, Text: in.Payload.Body, Context: in.ReplyContext}
+	q := backward{ID: in.ID, Text: in.Payload.Body, MESS: in.Payload.Metadata.Get(messKey), Context: in.ReplyContext}
 	if in.ReplyTo != nil && in.peer.now().where.Owns(in.ReplyTo.URL) {
 		q.URL, q.Token = in.ReplyTo.URL, in.ReplyTo.Token
 	}

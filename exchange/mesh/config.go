@@ -19,6 +19,7 @@ import (
 	"github.com/messkit/messkit/exchange/mesh/wire"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/secret"
+	"github.com/messkit/messkit/mess"
 )
 
 // Config of the door.
@@ -93,6 +94,12 @@ type Peer struct {
 	Encrypt     bool   `yaml:"encrypt"` // what goes to it is encrypted
 	Pin         string `yaml:"pin"`     // fingerprint of a certificate that it has made itself
 	Role        string `yaml:"role"`
+
+	// Capabilities make the peer an executor of the exchange: requests that require one
+	// of them are offered to it. None: it is none.
+	Capabilities []string `yaml:"capabilities"`
+	Areas        []string `yaml:"areas"`    // places that it serves
+	Executor     string   `yaml:"executor"` // its id as an executor; "": its name
 }
 
 // Outage says when alerts of several hosts of one scope are one incident (section
@@ -172,6 +179,9 @@ func (p Peer) check(name string, registered bool) (errs []error) {
 		if _, err := post.Base(p.URL); err != nil {
 			fail("url: %w", err)
 		}
+	}
+	if p.Executor != "" && !mess.ValidID(p.Executor) {
+		fail("executor: %q cannot name an executor; use letters, digits and . _ : @ -", p.Executor)
 	}
 	if p.Pin != "" {
 		if err := post.CheckPin(p.Pin); err != nil {

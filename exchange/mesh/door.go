@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -81,6 +82,7 @@ type Door struct {
 	byAsked   map[string]string
 	questions map[string]string // ids of questions to peers, to the refs of their tasks
 	asks      map[string]*ask   // requests of ours, by id
+	given     map[string]given  // tasks that peers carry out for us, by ref
 	// deliveries are of messages that operators have sent since the door runs.
 	deliveries map[string]*delivery
 	files      map[string]served // what peers may fetch, by its secret name
@@ -137,7 +139,7 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, opts Options, l
 	d := &Door{
 		x: x, cfg: cfg, opts: opts, base: u.String(), log: log, store: store, began: time.Now(),
 		wake: make(chan struct{}, 1), seen: map[string]seen{}, inbox: map[string]*work{}, tasks: map[string]*task{}, byAsked: map[string]string{},
-		questions: map[string]string{}, asks: map[string]*ask{}, files: map[string]served{}, deliveries: map[string]*delivery{},
+		questions: map[string]string{}, asks: map[string]*ask{}, given: map[string]given{}, files: map[string]served{}, deliveries: map[string]*delivery{},
 		texts: rate.NewLimiter(rate.Limit(cfg.Rate/60), cfg.Burst),
 	}
 	d.post = post.New(d.takePeers(cfg), post.Config{Version: opts.Version, RetryAfter: cfg.RetryAfter, Client: d.through()}, store, log)
@@ -146,7 +148,7 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, opts Options, l
 		return nil, err
 	}
 	d.tokens.Store(&tokens)
-	return d, d.restore(ctx)
+	return d, errors.Join(d.restore(ctx), d.register(ctx))
 }
 
 // Run serves until ctx ends. What is under way then goes on when it runs again.
@@ -157,6 +159,11 @@ func (d *Door) Run(ctx context.Context) error {
 	g.Go(func() error { return d.sumUp(ctx) })
 	g.Go(func() error { return d.sweep(ctx) })
 	g.Go(func() error { return d.watchFiles(ctx) })
+	for _, p := range d.allPeers() {
+		if p.works() {
+			g.Go(func() error { return d.employ(ctx, p) })
+		}
+	}
 	for {
 		for _, job := range d.takeJobs() {
 			g.Go(func() error { d.work(ctx, job); return nil })
@@ -268,6 +275,12 @@ func (d *Door) restoreOne(name string, doc []byte) error {
 			return err
 		}
 		d.index(t)
+	case keptGiven:
+		var g given
+		if err := json.Unmarshal(doc, &g); err != nil {
+			return err
+		}
+		d.given[g.Ref] = g
 	case keptOut:
 		o := outgoing{}
 		if err := json.Unmarshal(doc, &o); err != nil {

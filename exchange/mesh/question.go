@@ -121,7 +121,7 @@ func (d *Door) pose(ctx context.Context, p *peer, t *task, q question, text stri
 	e.ReplyTo = d.replyTo(p)
 	e.Payload.Metadata = wire.Object{}.With("status", "needs_answer").With("ref", t.Ref)
 	if s != nil {
-		e.Payload.Metadata = e.Payload.Metadata.With(messKey, string(jsonOf(mess.Message{Ref: q.Ref, Items: []mess.Item{s}})))
+		e.Payload.Metadata = e.Payload.Metadata.With(messKey, string(jsonOf(mess.Message{Ref: q.Ref, Re: mess.Refs{t.Ref}, Items: []mess.Item{s}})))
 	}
 	return d.enqueue(ctx, d.sealed(p, e, a))
 }

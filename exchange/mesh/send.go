@@ -35,6 +35,9 @@ type Sending struct {
 	URLs         []wire.Attachment `json:"urls,omitempty"`
 	NoRetry      bool              `json:"noRetry,omitempty"`
 	Encrypt      bool              `json:"encrypt,omitempty"`
+
+	id    string    // of the message; "": a new one
+	until time.Time // when an answer is waited for no more; zero: as long as it counts
 }
 
 // Attached is a file that goes with a message.
@@ -141,7 +144,7 @@ func (d *Door) sendOne(ctx context.Context, p *peer, s Sending) (Taken, error) {
 		return Taken{}, errLeft
 	}
 	e := wire.Envelope{
-		ID: newID(), Time: time.Now(), From: d.cfg.Agent, To: p.name, Type: s.Type, CorrelationID: s.Correlation, ConversationID: s.Conversation,
+		ID: cmp.Or(s.id, newID()), Time: time.Now(), From: d.cfg.Agent, To: p.name, Type: s.Type, CorrelationID: s.Correlation, ConversationID: s.Conversation,
 		Priority: s.Priority, TTL: time.Duration(s.TTL) * time.Second, IdempotencyKey: s.Key, Nonce: newNonce(),
 		Payload: wire.Payload{Subject: cmp.Or(s.Subject, firstLine(s.Body)), Body: s.Body, Attachments: s.URLs},
 	}
@@ -195,7 +198,7 @@ func (d *Door) sendOne(ctx context.Context, p *peer, s Sending) (Taken, error) {
 		}
 	}
 	if s.Type == wire.Request {
-		if err := d.newAsk(ctx, e); err != nil {
+		if err := d.newAsk(ctx, e, s.until); err != nil {
 			return Taken{}, err
 		}
 	}
@@ -347,7 +350,7 @@ func (d *Door) rallyOne(ctx context.Context, p *peer, s Sending, c state.Convers
 		ReplyContext: jsonText(map[string]any{"conversationId": c.ID, "participants": c.Participants, "round": c.CurrentRound}),
 		Payload:      wire.Payload{Subject: s.Subject, Body: s.Body},
 	}
-	if err := d.newAsk(ctx, e); err != nil {
+	if err := d.newAsk(ctx, e, time.Time{}); err != nil {
 		return Taken{}, err
 	}
 	o := d.ready(p, e, s.Encrypt)

@@ -84,7 +84,9 @@ func (f *far) all() (came, log []string) {
 }
 
 // inTime runs a test with a house whose hub is far, in a bubble of time.
-func inTime(t *testing.T, test func(h *house, hub *far)) {
+func inTime(t *testing.T, test func(h *house, hub *far)) { inTimeWith(t, nil, test) }
+
+func inTimeWith(t *testing.T, capabilitiesOfHub []string, test func(h *house, hub *far)) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &far{began: time.Now()}
 		x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), exchange.NewMemory(), time.Now, slog.New(slog.DiscardHandler))
@@ -93,7 +95,7 @@ func inTime(t *testing.T, test func(h *house, hub *far)) {
 		}
 		h := &house{TB: t, x: x, hands: x.As(kitchen, "local"), offered: map[string]bool{}, dir: t.TempDir(), cfg: mesh.DefaultConfig()}
 		h.cfg.On, h.cfg.Token, h.cfg.Notify = true, tokenHere, []string{"hub"}
-		h.cfg.Peers = map[string]mesh.Peer{"hub": {URL: "http://192.0.2.1:18789", Token: tokenHub}}
+		h.cfg.Peers = map[string]mesh.Peer{"hub": {URL: "http://192.0.2.1:18789", Token: tokenHub, Capabilities: capabilitiesOfHub}}
 		if err := h.cfg.Load("arm_01", func(s string) string { return s }); err != nil {
 			t.Fatal(err)
 		}

@@ -322,6 +322,12 @@ var mutants = []mutant{
 	{"a peer speaks for another", []edit{{
 		"exchange/mesh/take.go", `if sender != "agent" && sender != e.From {`, `if false {`,
 	}}, "./exchange/mesh TestRefusals"},
+	{"a peer gets a task before the yes", []edit{{
+		"exchange/mesh/executor.go", "if th.Needs.ConfirmBefore && !g.Begun {", "if th.Needs.ConfirmBefore && g.Begun {",
+	}}, "./exchange/mesh TestHowAPeersTaskEnds"},
+	{"a dead letter of a task outlives it", []edit{{
+		"exchange/mesh/relay.go", "if l, ok, err := d.store.Unbury(g.Ask, p.name); err != nil {\n\t\treturn false, err", "if l, ok, err := d.store.Unbury(g.Ask, \"\"); err != nil {\n\t\treturn false, err",
+	}}, "./exchange/mesh TestHowAPeersTaskEnds"},
 	{"any session in a reply context", []edit{{
 		"exchange/mesh/hooks.go", `if key != "" && !d.sessionAllowed(key) {`, `if key != "" && key == beside && !d.sessionAllowed(key) {`,
 	}}, "./exchange/mesh TestWhichSessionsPeersMayName"},

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -157,4 +158,65 @@ func TestTheEndTakesBackStepsThatWereDone(t *testing.T) {
 		h.is(ref, mess.Partial)
 		h.answers(ref, "the desk lamp is switched off as the program ends")
 	})
+}
+
+// pulsed is a lamp with a timer of its own, which counts in steps.
+type pulsed struct {
+	desk
+	step, most time.Duration
+}
+
+func (p *pulsed) SwitchFor(ctx context.Context, on bool, _ time.Duration) error {
+	return p.Switch(ctx, on)
+}
+
+func (p *pulsed) TimerFor(limit time.Duration) time.Duration {
+	if limit > p.most {
+		return 0
+	}
+	return (limit + p.step - 1) / p.step * p.step
+}
+
+// watchdog watches everything.
+type watchdog struct{}
+
+func (watchdog) Ready(string) error             { return nil }
+func (watchdog) On(string, time.Duration) error { return nil }
+func (watchdog) Note(string, time.Duration)     {}
+func (watchdog) Off(string)                     {}
+func (watchdog) Watches(string) bool            { return true }
+
+// The answer to what is on for a time says who switches it off, and who does where the
+// agent has stopped.
+func TestTheAnswerSaysWhoSwitchesOff(t *testing.T) {
+	for name, c := range map[string]struct {
+		driver drivers.Device
+		want   string
+	}{
+		"nothing else":       {&desk{safe: "off"}, "by this agent; if the agent is killed or stands still, nobody does until it runs again"},
+		"it is kept on":      {&desk{safe: "keep"}, "by this agent; if the agent stops, nobody does until it runs again"},
+		"its own timer":      {&pulsed{desk: desk{safe: "off"}, step: time.Second, most: time.Hour}, "by its own timer, whatever becomes of this agent"},
+		"a timer in minutes": {&pulsed{desk: desk{safe: "off"}, step: time.Minute, most: time.Hour}, "by this agent; if the agent stops, its own timer does in 1m0s"},
+		"a short timer":      {&pulsed{desk: desk{safe: "off"}, step: time.Second, most: 3 * time.Second}, "by this agent; if the agent is killed or stands still, nobody does until it runs again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouseWith(t, func(h *house) {
+				h.withDesk(&desk{}, true)
+				h.more[0].Driver = c.driver
+				h.words["the desk lamp"].Plan.For = 5 * time.Second
+			}, func(h *house) {
+				ref := h.says(claude, "request: {intent: the desk lamp}")
+				h.after(time.Second)
+				h.is(ref, mess.Completed)
+				h.answers(ref, "it is switched off again in 5s, at ", c.want)
+				if name != "nothing else" {
+					return
+				}
+				gate.WithGuard(watchdog{})(h.gate)
+				ref = h.says(claude, "request: {intent: the desk lamp}")
+				h.after(time.Second)
+				h.answers(ref, "by this agent; if the agent stops, the watchdog does at that time")
+			})
+		})
+	}
 }

@@ -228,14 +228,33 @@ func (v verbs) turnTo(ctx context.Context, on bool) result {
 	return r
 }
 
-// noteOff says when what is on is switched off again, if it is.
+// noteOff says when what is on is switched off again, if it is, and who does that.
 func (v verbs) noteOff(r *result) {
-	switch in := v.pass.OffIn(); {
-	case in > 0 && v.clock == "":
-		r.note("it is switched off again in %v, at %s", in, v.now().Add(in).Format(time.TimeOnly)) // this may be read late
-	case in > 0:
-		r.note("it is switched off again in %v", in)
+	ends := v.pass.Ends()
+	if ends.In == 0 {
+		return
 	}
+	at := ""
+	if v.clock == "" {
+		at = ", at " + v.now().Add(ends.In).Format(time.TimeOnly) // this may be read late
+	}
+	r.note("it is switched off again in %v%s, by %s", ends.In, at, whoEnds(ends))
+}
+
+// whoEnds says who switches a device off, and who does where this program has stopped.
+func whoEnds(e gate.Ends) string {
+	switch {
+	case e.Own > 0 && e.Own <= e.In+time.Second:
+		return "its own timer, whatever becomes of this agent"
+	case e.Own > 0:
+		return fmt.Sprintf("this agent; if the agent stops, its own timer does in %v", e.Own)
+	case e.Watchdog:
+		return "this agent; if the agent stops, the watchdog does at that time"
+	}
+	if e.Kept {
+		return "this agent; if the agent stops, nobody does until it runs again"
+	}
+	return "this agent; if the agent is killed or stands still, nobody does until it runs again"
 }
 
 // readBack corrects the result by what the device says of itself.

@@ -30,6 +30,13 @@ type AutoOff interface {
 	SwitchFor(ctx context.Context, on bool, limit time.Duration) error
 }
 
+// TimerLength is an AutoOff whose timer cannot take every time.
+type TimerLength interface {
+	// TimerFor is how long the timer lets the device be on where that is to be limit; 0 where
+	// the timer cannot be set for it.
+	TimerFor(limit time.Duration) time.Duration
+}
+
 // TimerKeeper is an AutoOff whose timer stays set in the device for whatever switches it
 // on later, until it is taken away (Tasmota PulseTime).
 type TimerKeeper interface {

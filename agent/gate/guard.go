@@ -23,6 +23,9 @@ type Guard interface {
 	Off(device string)
 }
 
+// guards reports whether a Guard watches a device, where it tells that.
+type guards interface{ Watches(device string) bool }
+
 // unguarded watches nothing.
 type unguarded struct{}
 
@@ -67,7 +70,10 @@ func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.C
 		if due.IsZero() { // or its own timer would end what has no end
 			err = a.Switch(ctx, true)
 		} else {
-			err = a.SwitchFor(ctx, true, left)
+			began := p.g.now()
+			if err = a.SwitchFor(ctx, true, left); err == nil {
+				p.g.timed(p.dev, began, a, left)
+			}
 		}
 		if err == nil && p.order.Command != capabilities.SetSwitch && p.order.Command != capabilities.Toggle {
 			if err = do(ctx); err != nil {
@@ -77,6 +83,18 @@ func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.C
 		return err
 	}
 	return do(ctx)
+}
+
+// timed notes when the own timer of a device switches it off, which was set at began.
+func (g *Gate) timed(d *device, began time.Time, a drivers.AutoOff, left time.Duration) {
+	if l, ok := a.(drivers.TimerLength); ok {
+		left = l.TimerFor(left)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d.off != nil && left > 0 {
+		d.off.own = began.Add(left)
+	}
 }
 
 // arm notes when a device that is being switched on is to go off, here and with

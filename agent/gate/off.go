@@ -21,6 +21,7 @@ type off struct {
 	why  error         // of the last that failed
 	late time.Time     // when the first has failed
 	time bool          // it was asked for that time, and not for longer
+	own  time.Time     // when its own timer switches it off; zero: it has none, or that is not set
 	// stops: it is to stand still, or to be on because that is safe, and has not said
 	// that it does, or is.
 	stops bool

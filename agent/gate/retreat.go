@@ -60,6 +60,32 @@ type switched = drivers.Switch
 
 func (s back) Switch(ctx context.Context, _ bool) error { return s.switched.Switch(ctx, true) }
 
+// Ends says who switches a device off.
+type Ends struct {
+	In       time.Duration // until this program does; 0: it does not
+	Own      time.Duration // until the device's own timer does, whatever becomes of this program; 0: it does not
+	Watchdog bool          // a process of its own does where this program cannot
+	Kept     bool          // it stays on where this program ends
+}
+
+// Ends says who switches the device off that this pass is about.
+func (p *Pass) Ends() Ends {
+	e := Ends{In: p.OffIn()}
+	g, d := p.g, p.dev
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if e.In == 0 || d.off == nil {
+		return e
+	}
+	if !d.off.own.IsZero() {
+		e.Own = max(time.Second, d.off.own.Sub(g.now()).Round(time.Second))
+	}
+	w, tells := g.guard.(guards)
+	e.Kept = safeAs(d.driver) != "off"
+	e.Watchdog = tells && w.Watches(d.name)
+	return e
+}
+
 // OffIn is how long it is until the device is switched off by itself; 0 where nothing
 // does that.
 func (p *Pass) OffIn() time.Duration {

@@ -230,6 +230,13 @@ func (c *Client) Ready(device string) error {
 	return ErrAbsent
 }
 
+// Watches reports whether the guard switches a device off.
+func (c *Client) Watches(device string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.held[device] != nil
+}
+
 // On announces that a device is going to be on, for at most left; 0 is without
 // a limit. When it returns nil the guard has taken it, and the device may be
 // switched on at once.

@@ -58,6 +58,7 @@ type Verbs struct {
 	Switch    func(ctx context.Context, on bool) error
 	SwitchFor func(ctx context.Context, limit time.Duration) error // on, with the device's own timer
 	TimerLeft func()                                               // an earlier run has set that; there with SwitchFor
+	TimerFor  func(limit time.Duration) time.Duration              // as drivers.TimerLength has it; there with SwitchFor
 	On        func(context.Context) (bool, error)
 	Read      func(context.Context) ([]drivers.Reading, error)
 

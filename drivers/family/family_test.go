@@ -110,3 +110,25 @@ func TestTimer(t *testing.T) {
 		}
 	}
 }
+
+// A timer that counts short times otherwise is set to these, too.
+func TestFineTimer(t *testing.T) {
+	pulse := family.Timer{Unit: time.Second, Min: 12 * time.Second, Max: time.Hour, Plus: 100}
+	pulse.Fine.Unit, pulse.Fine.Max = 100*time.Millisecond, 11*time.Second
+	for in, want := range map[time.Duration]struct {
+		value string
+		lasts time.Duration
+	}{
+		0: {"1", 100 * time.Millisecond}, 4950 * time.Millisecond: {"50", 5 * time.Second}, 11 * time.Second: {"110", 11 * time.Second},
+		11*time.Second + 1: {"112", 12 * time.Second}, time.Hour: {"3700", time.Hour}, time.Hour + 1: {"", 0},
+	} {
+		if got, _ := pulse.For(in); got != want.value || pulse.Lasts(in) != want.lasts {
+			t.Errorf("%v = %q, lasts %v; want %q, %v", in, got, pulse.Lasts(in), want.value, want.lasts)
+		}
+	}
+	for _, wrong := range []time.Duration{-1, 20 * time.Second} {
+		if pulse.Fine.Unit = wrong; pulse.Validate() == nil {
+			t.Errorf("a fine unit of %v is taken", wrong)
+		}
+	}
+}

@@ -139,6 +139,10 @@ type Timer struct {
 	Min  time.Duration `yaml:"min"`  // the shortest; for less it is set to that
 	Max  time.Duration `yaml:"max"`  // the longest; for more it is not set
 	Plus int           `yaml:"plus"` // added to {for}, as Tasmota wants it
+	Fine struct {
+		Unit time.Duration `yaml:"unit"` // of {for}, without plus, up to max; 0: there is none
+		Max  time.Duration `yaml:"max"`
+	} `yaml:"fine"` // for short times, where these count otherwise
 }
 
 // Validate tells what cannot be.
@@ -153,6 +157,9 @@ func (t Timer) Validate() error {
 	if t.Max <= 0 || t.Max < t.Min {
 		errs = append(errs, errors.New("max: is missing or less than min; write the longest time that the device takes"))
 	}
+	if f := t.Fine; f.Unit < 0 || f.Max < f.Unit || f.Unit == 0 && f.Max > 0 {
+		errs = append(errs, errors.New("fine: needs unit and max: what {for} counts for short times, and the longest of them"))
+	}
 	return errors.Join(errs...)
 }
 
@@ -160,9 +167,27 @@ func (t Timer) Validate() error {
 // long. It is rounded up: the device's own timer is for when nobody else
 // switches off.
 func (t Timer) For(limit time.Duration) (value string, ok bool) {
-	if limit > t.Max {
+	n, _, plus := t.count(limit)
+	if n == 0 {
 		return "", false
 	}
-	n := (max(limit, t.Min) + t.Unit - 1) / t.Unit
-	return strconv.FormatInt(int64(n)+int64(t.Plus), 10), true
+	return strconv.FormatInt(n+int64(plus), 10), true
+}
+
+// Lasts is how long the timer runs for a time, 0 where it cannot be so long.
+func (t Timer) Lasts(limit time.Duration) time.Duration {
+	n, unit, _ := t.count(limit)
+	return time.Duration(n) * unit
+}
+
+// count is how many units the timer counts for a time, 0 where it cannot be so long.
+func (t Timer) count(limit time.Duration) (n int64, unit time.Duration, plus int) {
+	up := func(d, unit time.Duration) int64 { return int64(max(1, (d+unit-1)/unit)) }
+	switch {
+	case limit > t.Max:
+		return 0, t.Unit, 0
+	case t.Fine.Unit > 0 && limit <= t.Fine.Max:
+		return up(limit, t.Fine.Unit), t.Fine.Unit, 0
+	}
+	return up(max(limit, t.Min), t.Unit), t.Unit, t.Plus
 }

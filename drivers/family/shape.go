@@ -19,6 +19,7 @@ var (
 		timer
 	}{}
 	_ drivers.TimerKeeper  = timer{}
+	_ drivers.TimerLength  = timer{}
 	_ drivers.Sensor       = sensor{}
 	_ drivers.Dimmer       = dimmer{}
 	_ drivers.LevelReader  = dimmer{}
@@ -84,6 +85,9 @@ func (t timer) SwitchFor(ctx context.Context, on bool, limit time.Duration) erro
 
 // TimerLeft says that an earlier run has set the timer.
 func (t timer) TimerLeft() { t.d.verbs.TimerLeft() }
+
+// TimerFor is how long its timer runs for a time.
+func (t timer) TimerFor(limit time.Duration) time.Duration { return t.d.verbs.TimerFor(limit) }
 
 // sensor is the part of a device that measures.
 type sensor struct{ d *Device }

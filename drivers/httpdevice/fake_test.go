@@ -158,11 +158,11 @@ func tasmota(f *fake, w http.ResponseWriter, r *http.Request, _ map[string]any) 
 		answer(w, map[string]string{"POWER": onOff[f.on]})
 	case "PulseTime":
 		n, err := strconv.Atoi(argument)
-		if err != nil || n < 112 && n != 0 {
+		if err != nil || n < 0 {
 			answer(w, map[string]string{"Command": "Error"})
 			return
 		}
-		f.timer = time.Duration(max(0, n-100)) * time.Second
+		f.timer = pulse(n)
 		answer(w, map[string]any{"PulseTime1": map[string]any{"Set": n, "Remaining": 0}})
 	case "Status":
 		if argument == "8" {
@@ -220,4 +220,12 @@ func (f *fake) wledSet(body map[string]any) {
 	if segs, ok := body["seg"].([]any); ok && !f.wrong {
 		f.extra["col"] = segs[0].(map[string]any)["col"].([]any)[0]
 	}
+}
+
+// pulse is how long a PulseTime of Tasmota is.
+func pulse(n int) time.Duration {
+	if n < 112 {
+		return time.Duration(n) * 100 * time.Millisecond
+	}
+	return time.Duration(n-100) * time.Second
 }

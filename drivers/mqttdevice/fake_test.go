@@ -178,8 +178,8 @@ func tasmota(t *testing.T, f *fake) {
 	})
 	f.hear(t, "cmnd/plug/PulseTime", func(p string) {
 		n, err := strconv.Atoi(p)
-		if err == nil && (n >= 112 || n == 0) {
-			pulse = time.Duration(max(0, n-100)) * time.Second
+		if err == nil && n >= 0 {
+			pulse = pulseTime(n)
 		}
 		f.say("stat/plug/RESULT", false, map[string]any{"PulseTime1": map[string]any{"Set": n, "Remaining": 0}})
 	})
@@ -295,4 +295,12 @@ func device(t *testing.T, b wire, m maker) *fake {
 	f.online(f, true)
 	f.says()
 	return f
+}
+
+// pulseTime is how long a PulseTime of Tasmota is.
+func pulseTime(n int) time.Duration {
+	if n < 112 {
+		return time.Duration(n) * 100 * time.Millisecond
+	}
+	return time.Duration(n-100) * time.Second
 }

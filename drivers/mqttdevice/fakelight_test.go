@@ -49,8 +49,8 @@ func tasmotaLight(t *testing.T, f *fake) {
 		f.set(p == "ON", pulse)
 	})
 	f.hear(t, "cmnd/lamp/PulseTime", func(p string) {
-		if n, err := strconv.Atoi(p); err == nil && (n >= 112 || n == 0) {
-			pulse = time.Duration(max(0, n-100)) * time.Second
+		if n, err := strconv.Atoi(p); err == nil && n >= 0 {
+			pulse = pulseTime(n)
 		}
 	})
 	f.hear(t, "cmnd/lamp/Dimmer", func(p string) {

@@ -106,7 +106,7 @@ func (d *device) verbs() family.Verbs {
 	if s := d.template.Switch; s != nil {
 		v.Switch, v.On = d.turn, d.on
 		if s.OnFor != nil {
-			v.SwitchFor, v.TimerLeft = d.turnFor, d.isTimed
+			v.SwitchFor, v.TimerLeft, v.TimerFor = d.turnFor, d.isTimed, s.OnFor.Lasts
 		}
 		v.Light = d.light()
 	}

@@ -22,6 +22,12 @@ var mutants = []mutant{
 	{"what acts for a time is repeated after a crash", []edit{{
 		"capabilities/plan.go", "if step.Actuates() && (step.Effect != Idempotent || step.For > 0) {", "if step.Actuates() && step.Effect != Idempotent {",
 	}}, "./agent TestCrash"},
+	{"a short time is not set at the device", []edit{{
+		"drivers/family/pick.go", "case t.Fine.Unit > 0 && limit <= t.Fine.Max:", "case false:",
+	}}, "./drivers/family TestFineTimer"},
+	{"the answer counts on a timer that the device does not have", []edit{{
+		"agent/gate/guard.go", "if d.off != nil && left > 0 {", "if left = max(1, left); d.off != nil {",
+	}}, "./agent TestTheAnswerSays"},
 	{"one requester takes every place", []edit{{
 		"agent/share.go", "(s.working[by] < free || s.working[by] == 0)", "true",
 	}}, "./agent TestAFairShare"},

@@ -102,6 +102,9 @@ type Config struct {
 	// Confirm is how a person proves a confirmation of a plan with risk; "":
 	// ConfirmTerminal.
 	Confirm ConfirmBy `yaml:"confirm"`
+	// Granted are the capabilities that an executor may register; nil: all. nil as a
+	// function lets each register all.
+	Granted func(executor string) []string `yaml:"-"`
 	// Pin returns the receipt key that an executor is held to: the first with
 	// which it came. nil believes each.
 	Pin func(executor, key string) (first string, err error) `yaml:"-"`

@@ -81,6 +81,9 @@ func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (me
 	if err := CheckProfile(c); err != nil {
 		return mess.Ack{}, err
 	}
+	if err := x.granted(c); err != nil {
+		return mess.Ack{}, err
+	}
 	ack := mess.Ack{Re: mess.Refs{c.ID}, ReceivedAt: mess.TimeOf(x.now())}
 	if c.Instance != "" {
 		x.letGo(ctx, c)

@@ -2,10 +2,29 @@ package exchange
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/receipt"
 )
+
+// granted refuses capabilities beyond those that the code of an executor granted: with
+// others it would be offered what is none of its business.
+func (x *Exchange) granted(c mess.Executor) error {
+	if x.cfg.Granted == nil {
+		return nil
+	}
+	all := x.cfg.Granted(c.ID)
+	if all == nil {
+		return nil
+	}
+	for _, one := range c.Capabilities {
+		if !slices.Contains(all, one.ID) {
+			return mess.Refuse(mess.Forbidden, "capabilities: the code of %s granted %s, and not %.60q; an operator revokes its key and makes a code that grants it", c.ID, strings.Join(all, ", "), one.ID)
+		}
+	}
+	return nil
+}
 
 // pin holds an executor to the receipt key that it first registered with. With
 // another it may work still, since it has proven who it is, but its receipts do

@@ -45,6 +45,8 @@ type exchangeConfig struct {
 	Data   string `yaml:"data"`   // folder
 	Enrol  string `yaml:"enrol"`  // code with which executors elsewhere register; "" for none
 
+	EnrolCapabilities []string `yaml:"enrol_capabilities"` // that executors may register with that code; none: all
+
 	ArchiveAfter time.Duration `yaml:"archive_after"` // since a thread ended; 0: never
 
 	Hosts    []string        `yaml:"hosts"`    // names by which a proxy calls it, beside addresses and localhost

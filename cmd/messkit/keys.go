@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -221,30 +222,51 @@ func (a *app) keysRolesCommand() *cobra.Command {
 func (a *app) keysEnrolCommand() *cobra.Command {
 	var k client
 	var within time.Duration
+	var roles, capabilities []string
 	c := &cobra.Command{
 		Use:   "enrol [ACTOR]",
 		Short: "Show a code with which somebody on another machine registers, once",
-		Long: `Enrol shows a code. Whoever registers with it from another machine gets a key of
-their own; then the code is used up. With ACTOR it is good for that name alone. It
-ends by itself, and when the exchange does.`,
-		Example: "  messkit keys enrol garage-pi    # there: connect: enrol: CODE",
+		Long: `Enrol shows a code. Whoever registers with it, from another machine or as another user
+of this one, gets a key of their own; then the code is used up. It ends by itself, and
+when the exchange does.
+
+With ACTOR it is good for that name alone, which may ask, and be an executor with all
+capabilities. --capability limits these: an executor is offered what needs them. Without
+ACTOR the code grants the role requester: who has it asks, and is offered nothing that
+others have asked for.`,
+		Example: "  messkit keys enrol garage-pi    # there: connect: enrol: CODE\n  messkit keys enrol garage-pi --capability open-door",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			actor := strings.Join(args, "")
 			return k.withKeys(func(x *remote.Client) error {
-				code, until, err := x.NewCode(c.Context(), actor, within)
+				code, err := x.NewCode(c.Context(), actor, within, roles, capabilities)
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(a.err, "good once, until %s:\n", until)
-				_, err = fmt.Fprintln(a.out, string(code))
+				fmt.Fprintf(a.err, "good once, until %s, for: %s\n", code.Until, granted(code))
+				_, err = fmt.Fprintln(a.out, string(code.Code))
 				return err
 			})
 		},
 	}
 	k.flags(c)
-	c.Flags().DurationVar(&within, "within", 15*time.Minute, "how long it is good; a day at most")
+	f := c.Flags()
+	f.DurationVar(&within, "within", 15*time.Minute, "how long it is good; a day at most")
+	f.StringSliceVar(&roles, "role", nil, "what the code grants: requester, executor")
+	f.StringSliceVar(&capabilities, "capability", nil, "what an executor may register; all")
 	return c
+}
+
+// granted says what a code grants.
+func granted(c remote.Code) string {
+	text := printable(strings.Join(c.Roles, ", "))
+	switch {
+	case c.Capabilities != nil:
+		text += " with " + printable(strings.Join(c.Capabilities, ", "))
+	case slices.Contains(c.Roles, "executor"):
+		text += " with all capabilities"
+	}
+	return text
 }
 
 // revoked says what was revoked, and of the model's key how it is given back, or why

@@ -38,7 +38,7 @@ func (c *exchangeConfig) openPort(secure *tls.Config) (net.Listener, error) {
 // openThreads opens the store, and the exchange over it.
 func (c *exchangeConfig) openThreads(ctx context.Context, k *keys.Keys, log *slog.Logger) (*files.Store, *exchange.Exchange, error) {
 	settings := c.settings()
-	settings.Pin = k.Pin
+	settings.Pin, settings.Granted = k.Pin, k.Granted
 	for _, d := range capabilities.Default().Definitions() {
 		settings.Catalogue = append(settings.Catalogue, exchange.Definition{ID: d.ID, Description: d.Description, Tags: d.Tags})
 	}

@@ -276,7 +276,7 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, here *place
 	}
 	door := httpapi.Config{
 		Pages: pages.Pages(), Session: pages.Key, Person: pages.Person, Models: []string{mcpPath}, Model: e.modelSeen, Uncounted: []string{console.StopPath},
-		Enrol: cfg.Enrol, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: version, Status: e.status, Guests: guests,
+		Enrol: cfg.Enrol, EnrolCapabilities: cfg.EnrolCapabilities, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: version, Status: e.status, Guests: guests,
 		Webhooks: func(who exchange.Actor) any { return hooks.Log(who) }, Import: importer(cfg.Data), Health: e.health, Fit: fitting(),
 	}
 	if cfg.MESH.On {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -114,35 +115,40 @@ const (
 	guessBurst = 5
 )
 
-// mayRegister lets in who is on this machine, but for web pages, and who has an
-// enrolment code. A code that is not good is told there too: who sends one means
+// mayRegister lets in a process of the exchange's own user on this machine and root,
+// but no web page, whoever has an operator's key, and who has an enrollment code, with
+// what the code grants. A code that is not good is told there too: who sends one means
 // another exchange, or an earlier day. failed is called if the registration comes to
 // nothing: then a code that is good once stays good.
-func (c *call) mayRegister(id, code string) (failed func(), err error) {
+func (c *call) mayRegister(id, code string) (g keys.Grant, failed func(), err error) {
 	failed = func() {}
-	here := loopback(c.r.RemoteAddr) && !c.fromPage() && !c.passedOn()
-	if here && code == "" {
-		return failed, nil
+	all := keys.Grant{Roles: exchange.Requester | exchange.ExecutorRole}
+	here := c.fromHere()
+	if code == "" && (here || c.byOperator()) {
+		return all, failed, nil
+	}
+	if code == "" {
+		return g, failed, mess.Refuse(mess.Forbidden, "registering from elsewhere, or as another user of this machine, needs an enrolment code, as enrol; messkit keys enrol at the exchange shows one")
 	}
 	c.guessing.Lock() // else many at once would have more guesses
 	defer c.guessing.Unlock()
 	if c.guesses.Tokens() < 1 {
-		return failed, c.tooMany(guessEvery, "too many wrong enrolment codes")
+		return g, failed, c.tooMany(guessEvery, "too many wrong enrolment codes")
 	}
 	if c.cfg.Enrol != "" && subtle.ConstantTimeCompare([]byte(code), []byte(c.cfg.Enrol)) == 1 {
-		return failed, nil
+		if len(c.cfg.EnrolCapabilities) > 0 {
+			all.Capabilities = c.cfg.EnrolCapabilities
+		}
+		return all, failed, nil
 	}
-	if back, ok := c.keys.Redeem(code, id); ok {
-		return back, nil
+	if g, back, ok := c.keys.Redeem(code, id); ok {
+		return g, back, nil
 	}
 	c.guesses.Allow()
-	switch {
-	case here:
-		return failed, mess.Refuse(mess.Forbidden, "enrol: this is not an enrolment code of the exchange, or it has been used or is over; on its own machine none is needed: leave it out, if this is the exchange that was meant")
-	case code != "":
-		return failed, mess.Refuse(mess.Forbidden, "this is not an enrolment code of the exchange, or it has been used or is over; messkit keys enrol there shows a new one")
+	if here {
+		return g, failed, mess.Refuse(mess.Forbidden, "enrol: this is not an enrolment code of the exchange, or it has been used or is over; on its own machine none is needed: leave it out, if this is the exchange that was meant")
 	}
-	return failed, mess.Refuse(mess.Forbidden, "registering from elsewhere needs an enrolment code, as enrol; messkit keys enrol at the exchange shows one")
+	return g, failed, mess.Refuse(mess.Forbidden, "this is not an enrolment code of the exchange, or it has been used or is over; messkit keys enrol there shows a new one")
 }
 
 // passedOn reports whether a proxy on this machine sends this for somebody

@@ -25,12 +25,15 @@ import (
 
 // Config of a door.
 type Config struct {
-	Enrol   string   // code with which others register; "": only from this machine
+	Enrol   string   // code with which others register; "": only this user of this machine
 	Hosts   []string // names by which the door may be called, beside addresses and localhost
 	Origins []string // of pages elsewhere that may read the answers (CORS); "*": all
-	MaxBody int64    // bytes of one request's body; 0: 10 MB
-	Rate    Rate     // what one client may; zero: DefaultRate
-	Version string   // of the program, for /health
+	// EnrolCapabilities are those that executors may register with that code; none: all.
+	EnrolCapabilities []string
+
+	MaxBody int64  // bytes of one request's body; 0: 10 MB
+	Rate    Rate   // what one client may; zero: DefaultRate
+	Version string // of the program, for /health
 
 	// TLS is how connections are secured; nil: in plain text. Its certificates are
 	// there.

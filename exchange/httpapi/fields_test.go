@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -198,8 +197,7 @@ func message(name string, kinds int) field {
 // ours.
 func TestEveryField(t *testing.T) {
 	h := made(t, httpapi.Config{Rate: unlimited, Import: func(string, map[string][]byte) error { return nil }})
-	h.line, h.url = direct{h.door.Handler()}, "http://127.0.0.1"
-	keys := map[string]string{"op": h.op, "phone": h.register("phone", `"x"`)}
+	keys := map[string]string{"op": h.op, "phone": h.serve().register("phone", `"x"`)}
 	if _, err := h.keys.Issue("dash", exchange.Observer); err != nil {
 		t.Fatal(err)
 	}
@@ -244,16 +242,6 @@ func TestEveryField(t *testing.T) {
 	if refused < 2000 || taken < 300 {
 		t.Errorf("%d were refused and %d taken", refused, taken)
 	}
-}
-
-// direct is a line without a network.
-type direct struct{ http.Handler }
-
-func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
-	r.RemoteAddr = "127.0.0.1:4711"
-	d.ServeHTTP(w, r)
-	return w.Result(), nil
 }
 
 // seen is what can be seen from outside, but for when somebody was heard of.

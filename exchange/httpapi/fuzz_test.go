@@ -42,7 +42,7 @@ func FuzzBodies(f *testing.F) {
 	var key struct {
 		Key string `json:"api_key"`
 	}
-	if err := json.Unmarshal(do("POST", "/register", "", `{"executor_id":"phone","capabilities":["x"]}`, "").Body.Bytes(), &key); err != nil {
+	if err := json.Unmarshal(do("POST", "/register", h.op, `{"executor_id":"phone","capabilities":["x"]}`, "").Body.Bytes(), &key); err != nil {
 		f.Fatal(err)
 	}
 	if _, err := h.keys.Issue("fuzzed", exchange.Observer); err != nil {

@@ -25,6 +25,7 @@ import (
 
 // house is a real exchange behind a real door on this machine.
 type house struct {
+	dir string // of the keys
 	testing.TB
 	door *httpapi.Door
 	x    *exchange.Exchange
@@ -62,6 +63,7 @@ func madeOver(t testing.TB, cfg httpapi.Config, ec exchange.Config, store exchan
 		t.Fatal(err)
 	}
 	ec.Catalogue = []exchange.Definition{{ID: "take-photo", Description: "Take a photo", Tags: []string{"visual"}}}
+	ec.Granted = k.Granted
 	x, err := exchange.Open(t.Context(), ec, store, time.Now, log)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +81,7 @@ func madeOver(t testing.TB, cfg httpapi.Config, ec exchange.Config, store exchan
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &house{TB: t, door: httpapi.New(x, k, cfg, log), x: x, keys: k, line: http.DefaultTransport, op: strings.TrimSpace(string(key))}
+	return &house{TB: t, door: httpapi.New(x, k, cfg, log), x: x, keys: k, line: http.DefaultTransport, dir: dir, op: strings.TrimSpace(string(key))}
 }
 
 const root = "/api/v1/exchanges/home"

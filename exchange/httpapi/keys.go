@@ -134,10 +134,10 @@ func (c *call) revokeKey(actor string) error {
 	return nil
 }
 
-// newCode makes an enrolment code: {actor, within}, both of which may be left
-// out.
+// newCode makes an enrolment code: {actor, within, roles, capabilities}, all of which
+// may be left out. The answer states what it grants.
 func (c *call) newCode() error {
-	body, err := c.order("actor", "within")
+	body, err := c.order("actor", "within", "roles", "capabilities")
 	if err != nil {
 		return err
 	}
@@ -153,13 +153,45 @@ func (c *call) newCode() error {
 		}
 		actor = text
 	}
-	code, ends, err := c.keys.NewCode(actor, within)
+	g, err := grantOf(body)
 	if err != nil {
 		return err
 	}
-	c.log().Info("enrolment code made", "actor", actor, "by", c.who.ID, "until", ends)
-	c.json(http.StatusCreated, map[string]any{"enrol": code, "until": stamp(ends)})
+	code, g, ends, err := c.keys.NewCodeFor(actor, g, within)
+	if err != nil {
+		return err
+	}
+	c.log().Info("enrolment code made", "actor", actor, "by", c.who.ID, "until", ends, "roles", keys.Names(g.Roles), "capabilities", g.Capabilities)
+	v := map[string]any{"enrol": code, "until": stamp(ends), "roles": keys.Names(g.Roles)}
+	if g.Capabilities != nil {
+		v["capabilities"] = g.Capabilities
+	}
+	c.json(http.StatusCreated, v)
 	return nil
+}
+
+// grantOf reads what a code is to grant.
+func grantOf(body mess.Object) (g keys.Grant, err error) {
+	if _, said := body.Get("roles"); said {
+		if g.Roles, err = rolesOf(body); err != nil {
+			return g, err
+		}
+	}
+	v, said := body.Get("capabilities")
+	if !said {
+		return g, nil
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return g, mess.Refuse(mess.Invalid, "capabilities: is not a list; write the names of capabilities, or leave it out for all")
+	}
+	g.Capabilities = make([]string, len(list))
+	for i, one := range list {
+		if g.Capabilities[i], ok = one.(string); !ok {
+			return g, mess.Refuse(mess.Invalid, "capabilities: an entry is not text; write the names of capabilities, or leave it out for all")
+		}
+	}
+	return g, nil
 }
 
 // rolesOf reads the roles in a body.

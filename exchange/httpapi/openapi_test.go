@@ -285,7 +285,7 @@ func TestTheDescriptionHolds(t *testing.T) {
 	for range 5 {
 		d.do("POST", root+"/register", "", `{"executor_id":"x","enrol":"wrong"}`, away...)
 	}
-	d.ask(asked{"register", "register", "", `{"executor_id":"x"}`, 429, away})
+	d.ask(asked{"register", "register", "", `{"executor_id":"x","enrol":"wrong"}`, 429, away})
 	d.everywhere(ref, agent, big)
 	d.notHere()
 	d.gone()

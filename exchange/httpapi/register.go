@@ -37,19 +37,19 @@ func (c *call) register() error {
 	if err != nil {
 		return err
 	}
-	failed, err := c.mayRegister(id, code)
+	g, failed, err := c.mayRegister(id, code)
 	if err != nil {
 		return err
 	}
-	if err := c.admit(id, body); err != nil {
+	if err := c.admit(id, g, body); err != nil {
 		failed()
 		return err
 	}
 	return nil
 }
 
-// admit registers who may.
-func (c *call) admit(id string, body mess.Object) error {
+// admit registers who may, with what is granted.
+func (c *call) admit(id string, g keys.Grant, body mess.Object) error {
 	e, err := c.executorOf(id, body)
 	if err != nil {
 		return err
@@ -59,16 +59,18 @@ func (c *call) admit(id string, body mess.Object) error {
 	if !c.byOperator() && slices.ContainsFunc(c.x.Executors(), func(e exchange.ExecutorInfo) bool { return e.ID == id }) {
 		return mess.Refuse(mess.Conflict, "executor %s is registered already; if its key is lost, an operator can register it again", id)
 	}
-	const roles = exchange.Requester | exchange.ExecutorRole
-	issue := c.keys.Issue
-	if c.byOperator() && id != keys.OperatorID {
-		issue = c.keys.Rotate // the old key, lost or not, ends
+	if len(e.Capabilities) > 0 && g.Roles&exchange.ExecutorRole == 0 {
+		return mess.Refuse(mess.Forbidden, "capabilities: this code lets %s ask, and be no executor; an operator makes a code for its name, or with the role executor", id)
 	}
-	key, err := issue(id, roles)
+	enroll := c.keys.Enroll
+	if c.byOperator() && id != keys.OperatorID {
+		enroll = func(id string, g keys.Grant) (string, error) { return c.keys.Rotate(id, g.Roles) } // the old key, lost or not, ends
+	}
+	key, err := enroll(id, g)
 	if err != nil {
 		return err
 	}
-	c.who = exchange.Actor{ID: id, Roles: roles}
+	c.who = exchange.Actor{ID: id, Roles: g.Roles}
 	if len(e.Capabilities) > 0 { // who can do nothing only asks
 		if _, err := c.post(mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}}); err != nil {
 			_, revoked := c.keys.Revoke(id)

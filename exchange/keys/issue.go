@@ -22,6 +22,8 @@ type Holder struct {
 	Roles    []string   `json:"roles"`
 	Created  time.Time  `json:"created"`
 	OldUntil *time.Time `json:"old_until,omitempty"` // until then the key before is good as well
+
+	Capabilities []string `json:"capabilities,omitempty"` // that an executor may register; nil: all
 }
 
 // List tells who holds a key, by name.
@@ -33,7 +35,7 @@ func (k *Keys) List() []Holder {
 	for _, h := range k.holders {
 		switch {
 		case h.Ends == nil:
-			list = append(list, Holder{Actor: h.Actor, Roles: h.Roles, Created: h.Created})
+			list = append(list, Holder{Actor: h.Actor, Roles: h.Roles, Created: h.Created, Capabilities: h.Capabilities})
 		case !h.ended():
 			old[h.Actor] = h.Ends
 		}
@@ -61,7 +63,29 @@ func (k *Keys) Issue(actor string, roles exchange.Role) (string, error) {
 	if _, ok := k.current(actor); ok {
 		return "", mess.Refuse(mess.Conflict, "%s has a key already; use it, or have it revoked", actor)
 	}
-	return k.issue(actor, roles, without(k.holders, actor))
+	return k.issue(actor, Grant{Roles: roles}, without(k.holders, actor))
+}
+
+// Enroll makes a key with what a code grants, for an actor that has none.
+func (k *Keys) Enroll(actor string, g Grant) (string, error) {
+	k.change.Lock()
+	defer k.change.Unlock()
+	if _, ok := k.current(actor); ok {
+		return "", mess.Refuse(mess.Conflict, "%s has a key already; use it, or have it revoked", actor)
+	}
+	return k.issue(actor, g, without(k.holders, actor))
+}
+
+// Granted are the capabilities that an actor may register, by the code with which it
+// came; nil: all.
+func (k *Keys) Granted(actor string) []string {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	sum, ok := k.current(actor)
+	if !ok {
+		return nil
+	}
+	return k.holders[sum].Capabilities
 }
 
 // Rotate makes a new key for an actor, whether or not it has one; the old one
@@ -69,7 +93,7 @@ func (k *Keys) Issue(actor string, roles exchange.Role) (string, error) {
 func (k *Keys) Rotate(actor string, roles exchange.Role) (string, error) {
 	k.change.Lock()
 	defer k.change.Unlock()
-	return k.issue(actor, roles, without(k.holders, actor))
+	return k.issue(actor, Grant{Roles: roles}, without(k.holders, actor))
 }
 
 // Renew makes a new key with the same roles for an actor that has one. The old
@@ -95,7 +119,7 @@ func (k *Keys) Renew(actor string, overlap time.Duration) (string, error) {
 		old.Ends = &ends
 		next[sum] = old
 	}
-	key, err := k.issue(actor, roles, next)
+	key, err := k.issue(actor, Grant{roles, old.Capabilities}, next)
 	if err == nil && actor == OperatorID {
 		err = replace(filepath.Join(k.dir, operatorFile), []byte(key+"\n"))
 	}
@@ -166,20 +190,20 @@ func without(holders map[string]holder, actor string) map[string]holder {
 }
 
 // issue makes a key of an actor beside the others. k.change is held.
-func (k *Keys) issue(actor string, roles exchange.Role, others map[string]holder) (string, error) {
+func (k *Keys) issue(actor string, g Grant, others map[string]holder) (string, error) {
 	if !mess.ValidID(actor) {
 		return "", mess.Refuse(mess.Invalid, "%.60q cannot be an actor; use letters, digits and . _ : @ -, at most 128", actor)
 	}
 	if actor == exchange.Self {
 		return "", mess.Refuse(mess.Conflict, "%q is the exchange itself; choose another name", actor)
 	}
-	if roles == 0 {
+	if g.Roles == 0 {
 		return "", noRoles()
 	}
 	var secret [16]byte
 	_, _ = rand.Read(secret[:]) // never fails
 	key := k.prefix() + hex.EncodeToString(secret[:])
-	others[hash(key)] = holder{Actor: actor, Roles: Names(roles), Created: time.Now().UTC().Truncate(time.Second)}
+	others[hash(key)] = holder{Actor: actor, Roles: Names(g.Roles), Created: time.Now().UTC().Truncate(time.Second), Capabilities: g.Capabilities}
 	if err := k.save(others); err != nil {
 		return "", err
 	}

@@ -49,6 +49,9 @@ type holder struct {
 	Roles   []string   `json:"roles"`
 	Created time.Time  `json:"created"`
 	Ends    *time.Time `json:"ends,omitempty"` // a newer key has taken its place; nil: it has no end
+
+	// Capabilities are those that its code granted to an executor; nil: all.
+	Capabilities []string `json:"capabilities,omitempty"`
 }
 
 func (h holder) ended() bool { return h.Ends != nil && !time.Now().Before(*h.Ends) }

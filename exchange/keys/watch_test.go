@@ -184,7 +184,7 @@ func TestEnrolmentCodes(t *testing.T) {
 		}
 		redeem := func(code, actor string, want bool) func() {
 			t.Helper()
-			back, ok := k.Redeem(code, actor)
+			_, back, ok := k.Redeem(code, actor)
 			if ok != want {
 				t.Errorf("%q for %s: %v", code, actor, ok)
 			}

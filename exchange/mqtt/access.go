@@ -63,7 +63,7 @@ func (r rules) mayRead(s subject, filter string) bool {
 	case topic.ExchangeStatus, topic.StopLatch:
 		return true
 	case topic.ExecutorStatus, topic.ExecutorCard:
-		return sees || s.anonymous || r.isHome(s) || r.is(s, t.ID, exchange.ExecutorRole)
+		return sees || r.isHome(s) || r.is(s, t.ID, exchange.ExecutorRole)
 	case topic.HomeState:
 		return r.isHome(s) || r.home && sees
 	case topic.ExecutorIn, topic.ExecutorNow:

@@ -2,7 +2,6 @@ package mqtt
 
 import (
 	"math"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/internal/broker/port"
 	"github.com/messkit/messkit/internal/mistake"
+	"github.com/messkit/messkit/internal/peer"
 	"github.com/messkit/messkit/mess/topic"
 )
 
@@ -58,8 +58,8 @@ func (h *hook) OnConnectAuthenticate(cl *broker.Client, pk packets.Packet) bool 
 	switch {
 	case user == "" && key == "":
 		c.anonymous = true
-		if !loopback(cl) || e.owned(actorOf(cl.ID)) {
-			e.refuse(cl, "no key")
+		if !fromHere(cl) || e.owned(actorOf(cl.ID)) {
+			e.refuse(cl, "no key; without one only the exchange's own user on this machine may come in")
 			return false
 		}
 	default:
@@ -85,9 +85,10 @@ func (r rules) mayWill(s subject, name string) bool {
 	return (ok && t.Kind == topic.ExecutorStatus || name == haBirth) && r.mayWrite(s, name)
 }
 
-func loopback(cl *broker.Client) bool {
-	a, err := netip.ParseAddrPort(cl.Net.Remote)
-	return err == nil && a.Addr().Unmap().IsLoopback()
+// fromHere reports whether a client is a process of the exchange's own user on this
+// machine, or of root.
+func fromHere(cl *broker.Client) bool {
+	return cl.Net.Conn != nil && peer.Same(cl.Net.Conn.LocalAddr().String(), cl.Net.Conn.RemoteAddr().String())
 }
 
 func (e *Embedded) refuse(cl *broker.Client, why string) {

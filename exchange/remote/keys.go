@@ -72,16 +72,37 @@ func (c *Client) change(ctx context.Context, method string, in any, path ...stri
 	return c.fetch(ctx, r, &struct{}{})
 }
 
-// NewCode makes a code with which somebody elsewhere may register, once and
-// within that time; actor, if not "", is the name that they must have.
-func (c *Client) NewCode(ctx context.Context, actor string, within time.Duration) (code Secret, until mess.Time, err error) {
-	var v struct {
-		Code  string    `json:"enrol"`
-		Until mess.Time `json:"until"`
+// Code is a code with which somebody elsewhere may register, once, and what it grants.
+type Code struct {
+	Code         Secret
+	Until        mess.Time
+	Roles        []string
+	Capabilities []string // that an executor may register; nil: all
+}
+
+// NewCode makes a code that is good within that time; actor, if not "", is the name
+// that they must have. Without roles and capabilities the exchange grants what is
+// usual.
+func (c *Client) NewCode(ctx context.Context, actor string, within time.Duration, roles, capabilities []string) (Code, error) {
+	in := map[string]any{"within": within.String()}
+	if actor != "" {
+		in["actor"] = actor
 	}
-	err = c.post(ctx, map[string]any{"actor": actor, "within": within.String()}, &v, "codes")
+	if roles != nil {
+		in["roles"] = roles
+	}
+	if capabilities != nil {
+		in["capabilities"] = capabilities
+	}
+	var v struct {
+		Code         string    `json:"enrol"`
+		Until        mess.Time `json:"until"`
+		Roles        []string  `json:"roles"`
+		Capabilities []string  `json:"capabilities"`
+	}
+	err := c.post(ctx, in, &v, "codes")
 	if err == nil && v.Code == "" {
 		err = mess.Refuse(mess.Unavailable, "the exchange gave no code")
 	}
-	return Secret(v.Code), v.Until, err
+	return Code{Secret(v.Code), v.Until, v.Roles, v.Capabilities}, err
 }

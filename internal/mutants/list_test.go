@@ -211,6 +211,15 @@ var mutants = []mutant{
 		{"internal/peer/peer_linux.go", "|| fields[fieldState] != established {", "|| established == \"\" {"},
 		{"internal/peer/peer_linux.go", "|| inode == 0 {", "|| inode == 1<<63 {"},
 	}, "./internal/peer TestTheOtherEndIsRead"},
+	{"another user of the machine registers", []edit{{
+		"exchange/httpapi/proof.go", "return !c.fromPage() && !c.passedOn() && peer.Same(c.localAddr(), c.r.RemoteAddr)", "return !c.fromPage() && !c.passedOn() && (loopback(c.r.RemoteAddr) || peer.Same(c.localAddr(), c.r.RemoteAddr))",
+	}}, "./exchange/httpapi TestAnotherUserOfThisMachineIsAStranger"},
+	{"another user of the machine at the broker", []edit{{
+		"exchange/mqtt/hooks.go", "return cl.Net.Conn != nil && peer.Same(", "return cl.Net.Conn != nil || peer.Same(",
+	}}, "./exchange/mqtt TestAnotherUserOfThisMachineNeedsAKeyAtTheBroker"},
+	{"an executor registers more than its code grants", []edit{{
+		"exchange/pin.go", "if !slices.Contains(all, one.ID) {", "if !slices.Contains(all, one.ID) && false {",
+	}}, "./exchange/httpapi TestACodeStatesWhatItGrants"},
 	{"lease ignored", []edit{{
 		"exchange/tick.go", "at(l.heard.Add(x.lease(e)))", "at(l.heard.Add(x.lease(e) + 1000*time.Hour))",
 	}}, "./exchange TestALeaseThatEndsBeforeTheStart"},

@@ -1,0 +1,54 @@
+package mqtt_test
+
+import (
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/peer/peertest"
+)
+
+// connect is an MQTT 3.1.1 CONNECT of an id, with a user and a password if there is one.
+func connect(id, user, password string) string {
+	text := func(s string) string { return string([]byte{0, byte(len(s))}) + s }
+	flags, more := byte(2), text(id)
+	if password != "" {
+		flags, more = flags|0xc0, more+text(user)+text(password)
+	}
+	body := text("MQTT") + string([]byte{4, flags, 0, 60}) + more
+	return "\x10" + string([]byte{byte(len(body))}) + body
+}
+
+// accepted is the beginning of a CONNACK that lets a client in.
+const accepted = "\x20\x02\x00\x00"
+
+// Without a key only the exchange's own user uses the embedded broker: another user
+// of this machine would act in anybody's name.
+func TestAnotherUserOfThisMachineNeedsAKeyAtTheBroker(t *testing.T) {
+	h := embedded(t)
+	c, err := net.Dial("tcp", h.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, connect("helper", "", "")); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, len(accepted))
+	if _, err := io.ReadFull(c, got); err != nil || string(got) != accepted {
+		t.Errorf("this user: %q %v", got, err)
+	}
+	if got := peertest.Speak(t, peertest.Nobody, h.addr, connect("helper-2", "", ""), time.Second); strings.HasPrefix(got, accepted) {
+		t.Errorf("another user is let in without a key: %q", got)
+	}
+	key, err := h.keys.Issue("dash", exchange.Requester)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := peertest.Speak(t, peertest.Nobody, h.addr, connect("dash", "dash", key), time.Second); !strings.HasPrefix(got, accepted) {
+		t.Errorf("another user with a key: %q", got)
+	}
+}

@@ -128,14 +128,14 @@ func Serve(ctx context.Context, folder string, use func(context.Context, Questio
 func answer(ctx context.Context, conn net.Conn, use func(context.Context, Question) Answer) (err error) {
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	if err := atplace.Allowed(conn); err != nil { // nothing of a stranger is read
+		return errors.Join(err, conn.SetDeadline(time.Now().Add(time.Second)), json.NewEncoder(conn).Encode(Answer{Refused: err.Error()}))
+	}
 	raw, err := atplace.Asked(conn, askTime, maxAsk)
 	if err != nil {
 		return err
 	}
 	q, err := parse(raw)
-	if err == nil {
-		err = atplace.Allowed(conn)
-	}
 	if err != nil {
 		return errors.Join(err, json.NewEncoder(conn).Encode(Answer{Refused: err.Error()}))
 	}

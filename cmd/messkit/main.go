@@ -34,6 +34,7 @@ const (
 
 // run does what a command line says, until it is done or a signal comes.
 func run(args []string, in io.Reader, out, errs io.Writer) int {
+	withoutCore()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	a := newApp(in, out, errs)

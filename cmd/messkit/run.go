@@ -305,6 +305,7 @@ func (e *ownExchange) console(ctx context.Context, k *keys.Keys, here *place, se
 		Status: e.status, Refused: func() any { return e.door.Refused() },
 		Addresses: func() []string { return console.Addresses(e.listener.Addr(), secure) },
 		Notices:   notices{e.hooks},
+		Secure:    secure,
 	}
 	if here != nil {
 		here.own = e

@@ -34,6 +34,8 @@ type Config struct {
 	// Addresses are the addresses under which phones may reach the door, the best
 	// first: https://192.168.1.7:8420.
 	Addresses func() []string
+	// Secure says that the door speaks TLS.
+	Secure bool
 	// Notices tell people what is theirs while no page is open; nil: nothing does.
 	Notices Notices
 	// Rate is how often somebody may try to sign in; 0: one in two seconds.

@@ -54,6 +54,7 @@ type house struct {
 	c     *console.Console
 	s     *httptest.Server
 	here  here
+	tls   bool // the door speaks TLS
 	store *exchange.Memory
 }
 
@@ -88,7 +89,7 @@ func open(t *testing.T) *house {
 func (h *house) start() {
 	h.Helper()
 	var err error
-	if h.c, err = console.Open(h.Context(), h.x, h.k, console.Config{Here: &h.here, Rate: 1000}, slog.New(slog.DiscardHandler)); err != nil {
+	if h.c, err = console.Open(h.Context(), h.x, h.k, console.Config{Here: &h.here, Rate: 1000, Secure: h.tls}, slog.New(slog.DiscardHandler)); err != nil {
 		h.Fatal(err)
 	}
 }
@@ -421,4 +422,28 @@ func TestLinksOfOne(t *testing.T) {
 	h.is(http.StatusCreated, op, http.MethodPost, "/console/invite", `{"name":"Ana"}`)
 	h.is(http.StatusUnauthorized, h.browser(), http.MethodPost, "/console/session", `{"link":"`+first+`"}`)
 	h.is(http.StatusOK, h.browser(), http.MethodPost, "/console/session", `{"link":"`+last+`"}`)
+}
+
+// A cookie that was set over TLS does not go over a network in plain text.
+func TestTheCookieIsSecureWhereTheDoorIs(t *testing.T) {
+	h := open(t)
+	key, err := h.k.Issue("ana", exchange.Operator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := func(heads ...string) string {
+		_, _, head := h.call(h.browser(), http.MethodPost, "/console/session", `{"key": "`+key+`"}`, heads...)
+		return head.Get("Set-Cookie")
+	}
+	if got := set(); got == "" || strings.Contains(got, "Secure") {
+		t.Errorf("in plain text: %q", got)
+	}
+	if got := set("Sec-Fetch-Site", "same-origin", "Origin", "https://home.example"); !strings.Contains(got, "; Secure") {
+		t.Errorf("behind a proxy with TLS: %q", got)
+	}
+	h.tls = true
+	h.start()
+	if got := set(); !strings.Contains(got, "; Secure") {
+		t.Errorf("over TLS: %q", got)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/messkit/messkit/mess"
@@ -186,11 +187,17 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
 	}
 	http.SetCookie(w, &http.Cookie{
 		Name: cookieName(r), Value: id, Path: "/", MaxAge: int(sessionTime.Seconds()), HttpOnly: true,
-		SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+		SameSite: http.SameSiteStrictMode, Secure: c.secure(r),
 	})
 	c.log.Info("browser signed in", "actor", who.ID)
 	answer(w, http.StatusOK, whoOf(c.x.ID(), who))
 	return nil
+}
+
+// secure reports whether the browser speaks TLS, with the exchange or with a proxy
+// before it: then its cookie must not go over a network in plain text.
+func (c *Console) secure(r *http.Request) bool {
+	return c.cfg.Secure || r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://")
 }
 
 // wrong counts who could not sign in. Whoever is right gets in meanwhile: keys and
@@ -251,7 +258,7 @@ func (c *Console) signOut(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.secure(r)})
 	answer(w, http.StatusOK, map[string]bool{"signed_out": true})
 	return nil
 }

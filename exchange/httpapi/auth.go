@@ -5,8 +5,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -78,16 +78,32 @@ func (c *call) byOperator() bool {
 // checkHost keeps a web page from reaching a door on this machine under a name
 // of its own (DNS rebinding).
 func (c *call) checkHost() error {
-	host := c.r.Host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
+	host, ok := hostOf(c.r.Host)
+	if !ok {
+		return &httpError{http.StatusBadRequest, "Host: " + shorten(c.r.Host) + " is not a name and a port"}
 	}
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	named := func(name string) bool { return strings.EqualFold(name, host) }
 	if known(host) || slices.ContainsFunc(c.cfg.Hosts, named) || !loopback(c.localAddr()) {
 		return nil
 	}
 	return &httpError{http.StatusForbidden, "the name " + host + " is not known here; use the address, or configure the name"}
+}
+
+// hostOf is the name or address in a Host header, in small letters. It reports false
+// for one whose port is no number: another server may take that for a part of the name.
+func hostOf(header string) (host string, ok bool) {
+	host = header
+	if h, port, err := net.SplitHostPort(header); err == nil {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil && port != "" {
+			return "", false
+		}
+		host = h
+	} else if strings.Contains(header, ":") && !strings.HasSuffix(header, "]") {
+		if _, err := netip.ParseAddr(header); err != nil {
+			return "", false
+		}
+	}
+	return strings.ToLower(strings.TrimSuffix(host, ".")), true
 }
 
 // known reports whether a host is an address or localhost.
@@ -128,7 +144,7 @@ func (c *call) mayRegister(id, code string) (g keys.Grant, failed func(), err er
 		return all, failed, nil
 	}
 	if code == "" {
-		return g, failed, mess.Refuse(mess.Forbidden, "registering from elsewhere, or as another user of this machine, needs an enrolment code, as enrol; messkit keys enrol at the exchange shows one")
+		return g, failed, mess.Refuse(mess.Forbidden, "registering from elsewhere needs an enrolment code, as enrol, and so does another user of this machine; messkit keys enrol at the exchange shows one")
 	}
 	c.guessing.Lock() // else many at once would have more guesses
 	defer c.guessing.Unlock()
@@ -162,12 +178,14 @@ func (c *call) passedOn() bool {
 	return false
 }
 
-// fromPage reports whether a browser sends this for a page of somebody else.
+// fromPage reports whether a browser sends this for a page of somebody else: it says
+// so, or the origin is not exactly one of this door.
 func (c *call) fromPage() bool {
-	origin := c.r.Header.Get("Origin")
-	if origin == "" {
-		return false
+	switch c.r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+	default:
+		return true
 	}
-	u, err := url.Parse(origin)
-	return err != nil || u.Host != c.r.Host
+	origin := c.r.Header.Get("Origin")
+	return origin != "" && origin != "http://"+c.r.Host && origin != "https://"+c.r.Host
 }

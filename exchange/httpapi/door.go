@@ -127,6 +127,11 @@ func (d *Door) Handler() http.Handler {
 			r.Body = http.MaxBytesReader(w, &steady{r.Body, rc, end}, d.cfg.MaxBody)
 		}
 		_ = errors.Join(rc.SetReadDeadline(first), rc.SetWriteDeadline(end.Add(refusalTime))) // a test's writer has none
+		if len(r.TransferEncoding) > 0 {
+			// The server does not say whether a Content-Length came along, which another
+			// one before it may have gone by (RFC 9112 section 6.1).
+			w.Header().Set("Connection", "close")
+		}
 		c := d.call(w, r)
 		defer c.recovered()
 		c.head()

@@ -52,3 +52,27 @@ func TestAnotherUserOfThisMachineNeedsAKeyAtTheBroker(t *testing.T) {
 		t.Errorf("another user with a key: %q", got)
 	}
 }
+
+// Without a key one reads what is for everybody and what is one's own: no status and no
+// card of an executor.
+func TestWithoutAKeyNothingOfExecutorsIsRead(t *testing.T) {
+	h := embedded(t)
+	pi := h.connect(as{id: "pi"})
+	pi.subscribes(root + "e/pi/in")
+	pi.publishes(root+"e/pi/status", `{"state":"ready","epoch":1}`, 1, true)
+	pi.publishes(root+"e/pi/card", `{"id":"pi","capabilities":["take-photo"]}`, 1, true)
+	spy := h.connect(as{id: "spy"})
+	for _, f := range []string{"e/+/status", "e/+/card", "e/#", "e/pi/in", "#"} {
+		spy.subscribes(root + f)
+	}
+	if spy.hears(root+"x/status") == nil {
+		t.Fatal("it cannot read what is for everybody")
+	}
+	pi.publishes(root+"e/pi/status", `{"state":"busy","epoch":1}`, 1, true)
+	spy.has(`"ready"`)
+	for _, m := range spy.all() {
+		if strings.Contains(m.topic, "/e/") {
+			t.Errorf("it reads %s: %s", m.topic, m.text)
+		}
+	}
+}

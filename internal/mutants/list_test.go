@@ -220,6 +220,15 @@ var mutants = []mutant{
 	{"an executor registers more than its code grants", []edit{{
 		"exchange/pin.go", "if !slices.Contains(all, one.ID) {", "if !slices.Contains(all, one.ID) && false {",
 	}}, "./exchange/httpapi TestACodeStatesWhatItGrants"},
+	{"a stranger's question is read", []edit{{
+		"agent/trial/trial.go", "if err := atplace.Allowed(conn); err != nil { // nothing of a stranger is read", "if err := atplace.Allowed(conn); err != nil && false {",
+	}}, "./agent/trial TestAStrangerIsNotRead"},
+	{"what is behind chunks is a request", []edit{{
+		"exchange/httpapi/door.go", "if len(r.TransferEncoding) > 0 {", "if len(r.TransferEncoding) > 9 {",
+	}}, "./exchange/httpapi TestALengthAndChunksEndTheConnection"},
+	{"a page of somebody else registers", []edit{{
+		"exchange/httpapi/auth.go", "return origin != \"\" && origin != \"http://\"+c.r.Host && origin != \"https://\"+c.r.Host", "return false && origin != \"\"",
+	}}, "./exchange/httpapi TestPagesOfOthersDoNotRegister"},
 	{"lease ignored", []edit{{
 		"exchange/tick.go", "at(l.heard.Add(x.lease(e)))", "at(l.heard.Add(x.lease(e) + 1000*time.Hour))",
 	}}, "./exchange TestALeaseThatEndsBeforeTheStart"},

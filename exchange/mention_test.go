@@ -50,3 +50,19 @@ func TestMentions(t *testing.T) {
 		h.refuses(agent, "request: {id: l, intent: look, context: [{ref: dinner}]}", mess.Conflict)
 	})
 }
+
+// An executor may claim by its requester's id what was offered to it (MESS 1.0 section 4.4),
+// as long as only one waiting request that it may take is called so.
+func TestClaimByClientID(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "take-photo")
+		first := h.says(agent, "request: {id: get-onions, intent: buy onions}").Ref
+		h.says(kitchen, "status: {re: get-onions, code: claimed}")
+		h.is(first, mess.Claimed)
+		h.says(agent, "request: {id: dice, intent: dice onions}")
+		h.says(other, "request: {id: dice, intent: dice garlic}")
+		h.refuses(kitchen, "status: {re: dice, code: claimed}", mess.Unknown)
+		h.says(agent, "request: {id: print, intent: print clips, requires: [3d-print]}")
+		h.refuses(kitchen, "status: {re: print, code: claimed}", mess.Unknown)
+	})
+}

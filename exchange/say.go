@@ -83,7 +83,34 @@ func (x *Exchange) resolve(ctx context.Context, who Actor, name string) (string,
 	if held, ok := x.heldAs(who.ID, name); ok {
 		return held, nil
 	}
+	if offered := x.offeredAs(who, name); offered != "" {
+		return offered, nil
+	}
 	return "", noThread(name)
+}
+
+// offeredAs finds the one waiting thread that its requester calls so and that an executor
+// may take (MESS 1.0 section 4.4: "re: get-onions, code: claimed"); "" if there is none, or
+// more than one.
+func (x *Exchange) offeredAs(who Actor, clientID string) (ref string) {
+	var named []Envelope
+	x.mu.Lock()
+	for _, l := range x.open {
+		if l.env.ClientID == clientID && clientID != "" && l.env.Status == mess.Pending {
+			named = append(named, l.env)
+		}
+	}
+	x.mu.Unlock()
+	for _, e := range named {
+		switch {
+		case !x.couldTake(who, e):
+		case ref != "":
+			return ""
+		default:
+			ref = e.Ref
+		}
+	}
+	return ref
 }
 
 // heldAs finds a thread by its requester's id among those that an executor

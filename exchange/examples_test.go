@@ -1,0 +1,214 @@
+package exchange_test
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	diff "github.com/google/go-cmp/cmp"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+var update = flag.Bool("update", false, "write testdata/examples.txt anew")
+
+// All example messages of MESS 1.0 and 1.1 and the threads of MESSE-AF 2.1 are said to one
+// exchange, in the order of the documents (see ../mess/testdata and
+// ../mess/messeaf/testdata for their source). testdata/examples.txt has what each came to.
+func TestExamplesInTheirOrder(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(legend)
+	inHouse(t, func(in *house) {
+		h := &players{house: in, called: map[string]string{}}
+		for _, id := range performers {
+			h.registers(exchange.Actor{ID: id, Roles: exchange.ExecutorRole}, "take-photo, check-visual, vacuum-floor, home-kitchen-access, 3d-print-fdm, assembly, precision-knife-work, operate-appliance, fabricator, precision-manipulation")
+		}
+		for _, version := range []string{"1.0", "1.1"} {
+			for _, name := range inOrder(t, filepath.Join("..", "mess", "testdata", "vectors", version)) {
+				text, err := os.ReadFile(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(string(text), "# wrap:") || strings.Contains(string(text), "# schema") || !strings.Contains(string(text), "MESS:") {
+					continue // no message, or one without its values
+				}
+				for i, doc := range strings.Split(string(text), "\n---\n") {
+					m, err := mess.Parse([]byte(doc))
+					if err != nil {
+						t.Errorf("%s: %v", name, err)
+						continue
+					}
+					fmt.Fprintf(&b, "%s/%s.%d %s\n", version, strings.TrimSuffix(filepath.Base(name), ".yaml"), i+1, h.plays(m))
+				}
+			}
+		}
+		h.says(exchange.Actor{ID: "teague-phone", Roles: exchange.ExecutorRole}, "config: {executor: {id: teague-phone, capabilities: [take-photo], availability: always}}") // at any hour: section 8.3 says from 8 to 22
+		for _, name := range []string{"complete", "needs-input"} {
+			text, err := os.ReadFile(filepath.Join("..", "mess", "messeaf", "testdata", name+".messe-af.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			thread, err := messeaf.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, m := range thread.Messages {
+				for k := range m.Re { // the documents' own ref
+					m.Re[k] = cmp.Or(h.called[m.Re[k]], h.called[thread.Envelope.Ref], m.Re[k])
+				}
+				h.names = thread.Envelope.Ref
+				fmt.Fprintf(&b, "2.1/%s.%d %s\n", name, i+1, h.plays(m))
+			}
+		}
+	})
+	golden := filepath.Join("testdata", "examples.txt")
+	if *update {
+		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(golden, []byte(b.String()), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := diff.Diff(string(want), b.String()); d != "" {
+		t.Errorf("what the examples come to (-%s +now); look, and then: go test ./exchange -run TestExamplesInTheirOrder -update\n%s", golden, d)
+	}
+}
+
+// legend explains the refusals.
+const legend = `# What each example message of MESS 1.0, MESS 1.1 and MESSE-AF 2.1 comes to, in the order of the documents.
+# unknown: no request of the document has that id, or "last" is of an actor who has made none.
+# invalid: the data of an image are left out ("/9j/4AAQ..."), a yes is for "last", or the exchange does not carry a merge out.
+# illegal: what the message answers has ended or was not asked, or a request that depends on others reports before them.
+`
+
+// players say the messages of the documents.
+type players struct {
+	*house
+	called map[string]string // refs here, by those of a document
+	names  string            // the ref that a document has for the thread
+}
+
+// performers are the executors of the examples.
+var performers = []string{
+	"instacart-proxy", "kitchen-robot", "patio-camera", "roomba", "cleanup-bot", "prusa-mk4", "indoor-robot", "household:teague-phone",
+	"household:kitchen-helper", "home-assistant", "teague-phone", "roomba-kitchen",
+}
+
+// inOrder are the files of a folder by section and place: 4.4-2 before 10-1.
+func inOrder(t *testing.T, dir string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%s: nothing there (%v)", dir, err)
+	}
+	place := func(name string) (n []int) {
+		for part := range strings.FieldsFuncSeq(strings.TrimSuffix(filepath.Base(name), ".yaml"), func(r rune) bool { return r == '.' || r == '-' }) {
+			k, err := strconv.Atoi(strings.TrimRight(part, "abcdefghijklmnopqrstuvwxyz"))
+			if err != nil && part != "" && len(n) == 0 {
+				k = 1000 // the appendix
+			}
+			n = append(n, k)
+		}
+		return n
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(slices.Compare(place(a), place(b)), strings.Compare(a, b)) })
+	return names
+}
+
+// plays says a message as whom it is from, and returns what came of it. Before a report it
+// makes the request that the document only names, and takes it for the executor.
+func (h *players) plays(m mess.Message) string {
+	who, does := agent, ""
+	for _, item := range m.Items {
+		does = cmp.Or(does, strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", item), "*mess.")))
+		switch i := item.(type) {
+		case *mess.Ack:
+			return "ack: the exchange says it"
+		case *mess.Config:
+			if i.Executor != nil && len(m.Items) == 1 {
+				who = exchange.Actor{ID: i.Executor.ID, Roles: exchange.ExecutorRole}
+			} else {
+				who = person
+			}
+		case *mess.Status:
+			who = h.holder(cmp.Or(i.Executor, m.From), refOf(m, i.Re), i.Code)
+		case *mess.Response:
+			if who.ID == agent.ID {
+				who = h.holder(cmp.Or(i.Executor, m.From), refOf(m, i.Re), mess.Completed)
+			}
+		case *mess.Suggestion:
+			who = h.holder("instacart-proxy", refOf(m, i.Re), mess.InProgress)
+		}
+	}
+	if m.From == "exchange" {
+		return does + ": the exchange says it"
+	}
+	m.From, m.Received, m.Channel, m.Ref = "", "", "", ""
+	answer, err := h.x.Post(h.t.Context(), exchange.Inbound{Actor: who, Channel: "test", Message: m})
+	if r, ok := errors.AsType[*mess.Refusal](err); ok {
+		if r.Why == mess.Unavailable {
+			h.t.Errorf("%s: %v", does, r)
+		}
+		return fmt.Sprintf("%s: refused, %s", does, r.Why)
+	}
+	if err != nil {
+		h.t.Errorf("%s: %v", does, err)
+	}
+	came := ""
+	for _, item := range answer.Items {
+		if a, ok := item.(*mess.Ack); ok && a.Status != "" {
+			came = ", " + string(a.Status)
+			if does == "request" {
+				h.called[h.names] = a.Ref
+			}
+		}
+	}
+	return does + ": taken" + came
+}
+
+// refOf is the first request that a message names.
+func refOf(m mess.Message, re mess.Refs) string {
+	for _, name := range slices.Concat(re, m.Re) {
+		return name
+	}
+	return ""
+}
+
+// holder is an executor that holds a request, so that it may report the code.
+func (h *players) holder(id, name string, code mess.Code) exchange.Actor {
+	who := exchange.Actor{ID: cmp.Or(id, "kitchen-robot"), Roles: exchange.ExecutorRole}
+	if name == "" || name == mess.Last {
+		return who
+	}
+	t, err := h.x.Thread(h.t.Context(), agent, name)
+	if err != nil || t.Status.Terminal() {
+		h.try(agent, "request: {id: \""+name+"\", intent: an example}")
+		if t, err = h.x.Thread(h.t.Context(), agent, name); err != nil {
+			return who
+		}
+	}
+	say := func(code mess.Code) {
+		h.try(who, "status: {re: "+t.Ref+", code: "+string(code)+"}")
+	}
+	if t.Executor == "" && code != mess.Claimed && code != mess.Declined {
+		say(mess.Claimed)
+	}
+	if t.Executor != "" {
+		who.ID = t.Executor
+	}
+	if slices.Contains([]mess.Code{mess.Completed, mess.Partial, mess.Failed}, code) && t.Phase != exchange.Acting {
+		say(mess.InProgress)
+	}
+	return who
+}

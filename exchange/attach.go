@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -19,6 +21,7 @@ import (
 // has requested; after its end, for one who has held it, as late evidence. It
 // becomes part of the thread when a message names it.
 func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType string, data io.Reader) (mess.Media, error) {
+	x.Seen(who)
 	t, err := x.Thread(ctx, who, ref)
 	if err != nil {
 		return mess.Media{}, err
@@ -69,6 +72,17 @@ func mayAttach(who Actor, e Envelope) error {
 type room struct {
 	files    map[string]int64 // bytes by SHA-256
 	reserved int64            // by uploads under way
+	used     time.Time        // last
+}
+
+// lateRoomTime is how long what was uploaded for a thread that has ended counts.
+const lateRoomTime = time.Hour
+
+// tidyRooms forgets what was uploaded long ago for threads that have ended. x.mu is held.
+func (x *Exchange) tidyRooms(now time.Time) {
+	maps.DeleteFunc(x.room, func(ref string, r *room) bool {
+		return x.open[ref] == nil && r.reserved == 0 && now.Sub(r.used) > lateRoomTime
+	})
 }
 
 // fileCost is what a file counts at least: a block of the disk.
@@ -89,6 +103,7 @@ func (x *Exchange) reserve(t Thread) (_ *room, most int64) {
 	}
 	most = min(x.cfg.MaxAttachment, max(0, x.left(r)))
 	r.reserved += most
+	r.used = x.now()
 	return r, most
 }
 

@@ -50,7 +50,7 @@ type Exchange struct {
 	all       everything                    // the last stop of everything
 	holds     map[string]holdOrder          // executor to its last hold, or the end of it that it has not confirmed
 	onHold    map[string]*mess.OnHold       // executor to what it said last of holds
-	waiting   map[string][]string           // open thread to the threads that depend on it
+	waiting   map[string]map[string]bool    // open thread to the open threads that depend on it
 	states    map[string][]mess.DeviceState // executor to how its devices are, by its last word
 	changed   chan struct{}                 // closed when something of an executor has changed
 }
@@ -179,7 +179,7 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	x := &Exchange{
 		cfg: cfg, store: store, now: now, log: log, hub: newHub(), due: newAlarm(), opened: now(), sleeps: suspend.NewWatch(cfg.Slept), paper: make(chan struct{}, 1),
 		open: map[string]*live{}, coming: map[string]*coming{}, executors: map[string]*executor{},
-		latest: map[string]string{}, waiting: map[string][]string{}, room: map[string]*room{},
+		latest: map[string]string{}, waiting: map[string]map[string]bool{}, room: map[string]*room{},
 		stops: map[string][]mess.Stop{}, stopped: map[string]*mess.Stopped{},
 		holds: map[string]holdOrder{}, onHold: map[string]*mess.OnHold{},
 		states: map[string][]mess.DeviceState{}, changed: make(chan struct{}),
@@ -219,6 +219,7 @@ func (x *Exchange) settle(ctx context.Context, l *live) error {
 			continue
 		}
 		x.mu.Lock()
+		x.unfollow(l.env, dep)
 		l.deps[dep] = t.Status
 		x.wake(l, x.now())
 		x.mu.Unlock()
@@ -271,6 +272,10 @@ func (x *Exchange) index(l *live, e Envelope) {
 	if e.Status.Terminal() {
 		delete(x.open, e.Ref)
 		delete(x.room, e.Ref)
+		x.due.drop(e.Ref)
+		for _, dep := range e.DependsOn {
+			x.unfollow(e, dep)
+		}
 		x.release(e)
 		return
 	}
@@ -284,7 +289,19 @@ func (x *Exchange) follow(l *live) {
 	for _, dep := range l.env.DependsOn {
 		l.deps[dep] = ""
 		key := waitKey(l.env.Requestor, dep)
-		x.waiting[key] = append(x.waiting[key], l.env.Ref)
+		if x.waiting[key] == nil {
+			x.waiting[key] = map[string]bool{}
+		}
+		x.waiting[key][l.env.Ref] = true
+	}
+}
+
+// unfollow has a thread wait no more for one that it depends on. x.mu is held.
+func (x *Exchange) unfollow(e Envelope, dep string) {
+	key := waitKey(e.Requestor, dep)
+	delete(x.waiting[key], e.Ref)
+	if len(x.waiting[key]) == 0 {
+		delete(x.waiting, key)
 	}
 }
 
@@ -292,7 +309,7 @@ func (x *Exchange) follow(l *live) {
 func (x *Exchange) release(e Envelope) {
 	for _, dep := range []string{e.Ref, e.ClientID} {
 		key := waitKey(e.Requestor, dep)
-		for _, ref := range x.waiting[key] {
+		for _, ref := range slices.Sorted(maps.Keys(x.waiting[key])) {
 			if l := x.open[ref]; l != nil {
 				l.deps[dep] = e.Status
 				x.wake(l, x.now())

@@ -157,12 +157,27 @@ func (x *Exchange) heard(c mess.Executor) bool {
 	if e == nil || e.forgotten || c.Holding != nil && !e.beats {
 		return false
 	}
+	x.see(e)
+	return true
+}
+
+// Seen notes that an executor is there. Every authenticated call says so, whatever it
+// asks for: an executor that polls or reports is alive without heartbeats.
+func (x *Exchange) Seen(who Actor) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if e := x.executors[who.ID]; e != nil && !e.forgotten && who.Has(ExecutorRole) {
+		x.see(e)
+	}
+}
+
+// see notes a sign of life. x.mu is held.
+func (x *Exchange) see(e *executor) {
 	was := e.seen
 	e.seen = x.now()
-	if e.seen.Sub(was) > x.cfg.Unreachable {
+	if e.seen.Sub(was) > x.patience(e, x.cfg.Unreachable) {
 		x.reofferAll(e.seen)
 	}
-	return true
 }
 
 // enter stores a registration or an update of one.

@@ -104,6 +104,7 @@ func (x *Exchange) keepExecutor(ctx context.Context, id string) error {
 // recall puts an executor on the lists again that was forgotten and speaks. That it is
 // there counts at once, whether or not the disk takes it.
 func (x *Exchange) recall(ctx context.Context, who Actor) {
+	x.Seen(who)
 	x.mu.Lock()
 	e := x.executors[who.ID]
 	if e == nil || !e.forgotten || !who.Has(ExecutorRole) {

@@ -37,6 +37,7 @@ func (x *Exchange) watchTime(ctx context.Context) {
 		case <-minute.C:
 			x.mu.Lock()
 			x.reofferAll(x.now())
+			x.tidyRooms(x.now())
 			x.mu.Unlock()
 		case <-ring.C:
 			x.ringAll(ctx, x.due.rung(x.now()))

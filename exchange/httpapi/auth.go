@@ -26,6 +26,7 @@ func (c *call) authenticate(exchangeID string) error {
 		return mess.Refuse(mess.Forbidden, "this key is not for the exchange %q", exchangeID)
 	}
 	c.who, c.key = who, key
+	c.x.Seen(who)
 	c.noteModel()
 	return c.spend(who)
 }

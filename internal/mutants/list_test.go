@@ -165,6 +165,12 @@ var mutants = []mutant{
 	{"a stop of everything is forgotten by a restart", []edit{{
 		"exchange/stop.go", "\t\terr = x.keepEverything(ctx)\n", "",
 	}}, "./exchange TestAStopOfEverythingIsObeyedBeforeAllHasEnded"},
+	{"who polls counts as dead", []edit{{
+		"exchange/forget.go", "\tx.Seen(who)\n", "",
+	}}, "./exchange TestWhoPollsIsAlive"},
+	{"an ended thread keeps its alarm", []edit{{
+		"exchange/exchange.go", "\t\tx.due.drop(e.Ref)\n", "",
+	}}, "./exchange TestNothingIsKeptOfThreadsThatHaveEnded"},
 	{"a thread is found before it is indexed", []edit{{
 		"exchange/coming.go", "\tx.coming[ref] = c\n", "",
 	}}, "./exchange TestAMessageToAThreadThatIsBeingStored"},

@@ -1,0 +1,87 @@
+package exchange
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// What an exchange keeps for open threads only does not grow with those that have ended.
+func TestNothingIsKeptOfThreadsThatHaveEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, err := Open(t.Context(), DefaultConfig(), NewMemory(), time.Now, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- x.Run(ctx) }()
+		asker, pi := Actor{ID: "asker", Roles: Requester}, Actor{ID: "pi", Roles: ExecutorRole}
+		says := func(who Actor, text string) string {
+			t.Helper()
+			m, err := mess.Parse([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer, err := x.Post(t.Context(), Inbound{Actor: who, Message: m})
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			return answer.Items[0].(*mess.Ack).Ref
+		}
+		says(pi, "config: {executor: {id: pi, capabilities: [x]}}")
+		open := says(asker, "request: {id: open, intent: wait, requires: [nothing]}")
+		ended := says(asker, "request: {id: ended, intent: ring}")
+		says(pi, "status: {re: "+ended+", code: claimed}")
+		says(pi, "status: {re: "+ended+", code: completed}")
+		for i := range 100 {
+			id := fmt.Sprintf("n%d", i)
+			ref := says(asker, "request: {id: "+id+", intent: ring, needed_by: \"2099-01-01T00:00:00Z\", constraints: {depends_on: [open, ended]}}")
+			says(asker, "cancel: {re: "+ref+"}")
+			if _, err := x.Attach(t.Context(), pi, ended, "late.txt", "", strings.NewReader(id)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		x.mu.Lock()
+		if n := len(x.due.rings); n > 1 || n != len(x.due.byRef) {
+			t.Errorf("%d alarms, %d by ref, for one open thread", n, len(x.due.byRef))
+		}
+		if len(x.waiting) != 0 || len(x.room) != 0 || len(x.coming) != 0 || len(x.open) != 1 {
+			t.Errorf("%d are waited for, %d have rooms, %d are coming, %d are open", len(x.waiting), len(x.room), len(x.coming), len(x.open))
+		}
+		x.mu.Unlock()
+		says(asker, "cancel: {re: "+open+"}")
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The earliest thread rings first, each once, however often it was set.
+func TestAlarm(t *testing.T) {
+	a, now := newAlarm(), time.Unix(0, 0)
+	at := func(s int) time.Time { return now.Add(time.Duration(s) * time.Second) }
+	for i, ref := range []string{"c", "a", "b", "d", "e"} {
+		a.set(ref, at(100-i))
+	}
+	a.set("c", at(3))
+	a.set("a", at(1))
+	a.set("b", at(2))
+	a.drop("d")
+	a.drop("d")
+	if got := strings.Join(a.rung(at(50)), ""); got != "abc" {
+		t.Errorf("rang %s, want abc", got)
+	}
+	if got := strings.Join(a.rung(at(200)), ""); got != "e" || len(a.byRef) != 0 {
+		t.Errorf("rang %s, want e; %d are left", got, len(a.byRef))
+	}
+}

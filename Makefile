@@ -89,6 +89,11 @@ powercut-exec: ## cut the power N (200) times while devices act, which remember 
 races: ## have three executors, killed and frozen at any moment, race for N (200) requests
 	MESSKIT_RACES=$(N) go test ./cmd/messkit -run TestRaces -count=1 -v -timeout 3h
 
+.PHONY: rig
+rig: ## send N (200) requests while processes die and freeze, and links stall, go one way alone and break
+	@scripts/need.sh mosquitto:mosquitto
+	MESSKIT_RIG=$(N) go test ./cmd/messkit -run 'TestRig$$' -count=1 -v -timeout 3h
+
 .PHONY: kills-exec
 kills-exec: ## kill an exchange and its executors N (200) times while devices act
 	MESSKIT_KILLS_EXEC=$(N) go test ./cmd/messkit -run TestKilledInTheAct -count=1 -v -timeout 3h

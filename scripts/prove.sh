@@ -2,7 +2,7 @@
 # prove.sh runs all that shows that nothing is done twice, nothing accepted is
 # lost and what is told is true, one after the other, and prints one table.
 # docs/proofs.md says what each of them shows and does not show. How much of each
-# is in the table of runs below: under 20 minutes on two cores together. Logs lie
+# is in the table of runs below: under 30 minutes on two cores together. Logs lie
 # in the folder that it names. Needs root for the power cuts.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -26,6 +26,7 @@ prove threads scripts/powercut.sh "${THREADS:-50}" cuts
 prove cuts make --no-print-directory powercut-exec N="${CUTS:-200}"
 prove kills make --no-print-directory kills-exec N="${KILLS:-100}"
 prove races make --no-print-directory races N="${RACES:-1500}"
+prove rig make --no-print-directory rig N="${RIG:-2000}"
 prove mutants make --no-print-directory mutants
 prove stop make --no-print-directory stop N="${STOPS:-50}"
 prove guard make --no-print-directory guard N="${GUARDS:-50}"
@@ -55,6 +56,7 @@ broken=$(grep -c 'seed [0-9]*:' "$logs/sim")
 printf "$line" "simulated time" "$(say sim '([0-9.]+) simulated days') days" "$(say sim '([0-9]+) requests')" "$(say sim '; ([0-9]+) acts')" - "$broken in" "all" ""
 row cuts "power cuts" "$(say cuts '([0-9]+) simulated power cuts in ')"
 row kills "kills" "$(say kills 'killed ([0-9]+) times and')+$(say kills 'executors ([0-9]+) times in')"
+row rig "rig" "$(say rig '([0-9]+) faults in ')"
 row races "races" "$(say races '([0-9]+) executors killed')+$(say races 'and ([0-9]+) frozen') faults"
 echo
 echo "model: $(grep -c 'states, ' "$logs/model") checks, of these $(grep -cE ' I[0-9]+ ' "$logs/model") with a piece left out, which is missed"

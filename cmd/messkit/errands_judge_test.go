@@ -15,6 +15,7 @@ import (
 // code with what it judges.
 type judgement struct {
 	asked, acts, unknown     int // requests; switchings; ends that say that nobody knows
+	late                     int // acts after the end, of which the thread says that they may come
 	lost, doubled, dishonest int
 	problems                 []string
 }

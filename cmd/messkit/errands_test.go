@@ -47,6 +47,7 @@ type errands struct {
 	door   atomic.Pointer[door] // nil while the exchange is away
 	most   int64                // how many in all
 	left   atomic.Int64
+	rest   time.Duration // at most so long between two requests for one valve; 0: none
 
 	// pen is held for reading while a log is read, and for writing while logs are
 	// made what they were at the moment of a cut.
@@ -138,6 +139,7 @@ func (e *errands) ask(ctx context.Context) error {
 	for v := range e.valves {
 		g.Go(func() error {
 			for ctx.Err() == nil && e.left.Add(-1) >= 0 {
+				e.pause()
 				if err := e.one(v); err != nil {
 					return err
 				}
@@ -146,6 +148,13 @@ func (e *errands) ask(ctx context.Context) error {
 		})
 	}
 	return g.Wait()
+}
+
+// pause is the time between two requests for one valve.
+func (e *errands) pause() {
+	if e.rest > 0 {
+		<-time.After(rand.N(e.rest))
+	}
 }
 
 // one is one request from its beginning to its end.

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// dimming is one request to set a lamp to a level that no other request of the last
+// ninety-nine for that lamp names: whatever the lamp does for it, and whenever, is
+// known from the level.
+type dimming struct {
+	id     string
+	lamp   int
+	level  int
+	asked  time.Time
+	cancel bool
+
+	ref    string
+	status string // "" until it has ended
+	effect string
+	began  bool
+	text   string    // the whole thread, as it was read last
+	ended  time.Time // when the end was known
+}
+
+// dimmings are the requests for all lamps, one after the other for each lamp.
+type dimmings struct {
+	*errands // how to call the exchange
+	t        *testing.T
+	lamps    []*rigLamp
+	left     atomic.Int64
+
+	mu   sync.Mutex
+	list []*dimming
+}
+
+func newDimmings(t *testing.T, e *errands, most int) *dimmings {
+	d := &dimmings{errands: e, t: t}
+	for range rigLamps {
+		d.lamps = append(d.lamps, newRigLamp(t, 2))
+	}
+	d.left.Store(int64(most))
+	return d
+}
+
+// ask has every lamp asked for one level after the other until there were enough or
+// ctx ends.
+func (d *dimmings) ask(ctx context.Context) error {
+	var g errgroup.Group
+	for n := range d.lamps {
+		g.Go(func() error {
+			for i := 0; ctx.Err() == nil && d.left.Add(-1) >= 0; i++ {
+				d.pause()
+				d.one(n, 1+i%99)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+func (d *dimmings) one(lamp, level int) {
+	one := &dimming{lamp: lamp, level: level, asked: time.Now(), cancel: rand.IntN(6) == 0}
+	d.mu.Lock()
+	one.id = fmt.Sprintf("d%d", len(d.list))
+	d.list = append(d.list, one)
+	d.mu.Unlock()
+	body := fmt.Sprintf(`{"id":%q,"intent":"set dimmer %d to %d percent"}`, one.id, lamp, level)
+	end := time.Now().Add(patience)
+	for time.Now().Before(end) && one.ref == "" {
+		var answer struct{ Ref string }
+		if d.call(http.MethodPost, "/requests", body, &answer) == http.StatusCreated {
+			one.ref = answer.Ref
+		}
+	}
+	if one.ref != "" && one.cancel {
+		pause(40 * time.Millisecond)
+		d.call(http.MethodPatch, "/requests/"+one.ref, `{"status":"cancelled"}`, nil)
+	}
+	for one.ref != "" && !d.ended(one) && time.Now().Before(end) {
+		<-time.After(15 * time.Millisecond)
+	}
+}
+
+// ended reads a thread, and reports whether it has ended.
+func (d *dimmings) ended(one *dimming) bool {
+	var raw json.RawMessage
+	if d.call(http.MethodGet, "/requests/"+one.ref, "", &raw) != http.StatusOK {
+		return false
+	}
+	var t threadNow
+	if json.Unmarshal(raw, &t) != nil || !slices.Contains(append(states["state=finished"], states["state=canceled"]...), t.Thread.Status) {
+		return false
+	}
+	if one.status == "" {
+		one.ended = time.Now()
+	}
+	one.status, one.effect, one.began, one.text = t.Thread.Status, t.end().Reason.Effect, t.began(), string(raw)
+	return true
+}
+
+// settle waits until all that was asked for has ended, and for reports of what a lamp
+// did after that.
+func (d *dimmings) settle() {
+	end := time.Now().Add(patience)
+	for _, one := range d.list {
+		for one.ref != "" && one.status == "" && !d.ended(one) && time.Now().Before(end) {
+			<-time.After(50 * time.Millisecond)
+		}
+	}
+	<-time.After(2 * time.Second) // a command that was under way
+	for _, one := range d.list {
+		for one.ref != "" && one.status != "" && !d.ended(one) && time.Now().Before(end) {
+			<-time.After(50 * time.Millisecond)
+		}
+	}
+}
+
+// slack is how much later than the act its end may be known without the act being
+// late: a lamp's clock and the reader's are one, and a look takes this long.
+const slack = 50 * time.Millisecond
+
+// judge holds every thread against the log of its lamp.
+func (d *dimmings) judge(v *judgement) {
+	for i, one := range d.list {
+		until := time.Now()
+		for _, other := range d.list[i+1:] {
+			if other.lamp == one.lamp && other.level == one.level {
+				until = other.asked
+				break
+			}
+		}
+		d.oneJudged(v, one, d.lamps[one.lamp].took(one.level, one.asked, until))
+	}
+}
+
+func (d *dimmings) oneJudged(v *judgement, one *dimming, acts []time.Time) {
+	v.asked++
+	v.acts += len(acts)
+	name := fmt.Sprintf("%s (%s, dimmer %d to %d)", one.ref, one.id, one.lamp, one.level)
+	if one.ref == "" || one.status == "" {
+		v.found(&v.lost, "%s: has not ended within %v", name, patience)
+		return
+	}
+	nothing := one.effect == "none" || slices.Contains([]string{"declined", "expired", "delegated"}, one.status) || one.status == "cancelled" && !one.began
+	late := slices.ContainsFunc(acts, func(at time.Time) bool { return at.After(one.ended.Add(slack)) })
+	if one.effect == "unknown" {
+		v.unknown++
+	}
+	if late {
+		v.late++
+	}
+	switch {
+	case one.status == "completed" && len(acts) == 0:
+		v.found(&v.dishonest, "%s: completed, and it was not done", name)
+	case nothing && len(acts) > 0:
+		v.found(&v.dishonest, "%s: %s, effect %q, and it was done at %v, ended %v", name, one.status, one.effect, acts, one.ended)
+	case len(acts) > 1 && !strings.Contains(one.text, "twice"):
+		v.found(&v.doubled, "%s: %s, it was done at %v, and the thread does not say that the command may have been sent twice", name, one.status, acts)
+	case late && !strings.Contains(one.text, "may still act") && !strings.Contains(one.text, "twice"):
+		v.found(&v.dishonest, "%s: %s, it was done at %v after its end at %v, and the thread does not say that it may still act", name, one.status, acts, one.ended)
+	case one.status != "completed" && !nothing && one.effect != "unknown" && one.effect != "partial":
+		v.found(&v.dishonest, "%s: %s, effect %q: that does not say what was done", name, one.status, one.effect)
+	}
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// dimmed is one command that a lamp has carried out.
+type dimmed struct {
+	at    time.Time
+	level int
+}
+
+// rigLamp is a dimmable Tasmota lamp that keeps its own log of what it was told
+// (https://tasmota.github.io/docs/Lights/). Each executor reaches it over a link of
+// its own.
+type rigLamp struct {
+	server *httptest.Server
+	links  []*link
+
+	mu    sync.Mutex
+	level int
+	log   []dimmed
+}
+
+func newRigLamp(t *testing.T, executors int) *rigLamp {
+	t.Helper()
+	p := &rigLamp{}
+	p.server = httptest.NewServer(p)
+	t.Cleanup(func() {
+		p.server.CloseClientConnections()
+		p.server.Close()
+	})
+	for range executors {
+		p.links = append(p.links, newLink(t, p.server.Listener.Addr().String()))
+	}
+	return p
+}
+
+func (p *rigLamp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	command, argument, _ := strings.Cut(r.URL.Query().Get("cmnd"), " ")
+	switch level, err := strconv.Atoi(argument); {
+	case command == "Dimmer" && err == nil:
+		p.level = level
+		p.log = append(p.log, dimmed{time.Now(), level})
+	case command == "Power" && argument != "":
+		p.level = map[string]int{"On": max(p.level, 1), "Off": 0}[argument]
+		p.log = append(p.log, dimmed{time.Now(), p.level})
+	}
+	state := map[string]any{"POWER": map[bool]string{true: "ON", false: "OFF"}[p.level > 0], "Dimmer": p.level}
+	w.Header().Set("Content-Type", "application/json")
+	if command == "Status" {
+		_ = json.NewEncoder(w).Encode(map[string]any{"StatusSTS": map[string]any{"POWER": state["POWER"], "Dimmer": p.level, "Wifi": map[string]any{"Signal": -63}}})
+		return
+	}
+	_ = json.NewEncoder(w).Encode(state)
+}
+
+// took returns when the lamp was set to a level since a moment.
+func (p *rigLamp) took(level int, since, until time.Time) (list []time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, d := range p.log {
+		if d.level == level && !d.at.Before(since) && d.at.Before(until) {
+			list = append(list, d.at)
+		}
+	}
+	return list
+}
+
+// acts counts all commands.
+func (p *rigLamp) acts() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.log)
+}
+
+// lampConfig is the entry of a lamp in an executor's configuration.
+func lampConfig(n int, l *link) string {
+	return fmt.Sprintf("  dimmer-%d: {driver: httpdevice, family: tasmota-light, url: 'http://%s', timeout: 1s, initial: keep, safe: keep}\n", n, l.address())
+}

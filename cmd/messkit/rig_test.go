@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/internal/freeport"
+)
+
+// rig is an exchange, an executor that reaches it over HTTP, one that reaches it
+// over MQTT by a broker elsewhere, and devices. Any process can be killed, frozen or
+// restarted, and any link can stall, go one way alone, or be cut.
+type rig struct {
+	*field
+	dimmings *dimmings
+	broker   *exec.Cmd
+	port     string
+	ways     []*link // links between the programs
+	faults   atomic.Int64
+}
+
+// rigValves and rigLamps are how many devices there are of each kind. Valves act
+// once and are wired to the executor; lamps are idempotent and in the network.
+const rigValves, rigLamps = 6, 6
+
+func newRig(t *testing.T, requests int) *rig {
+	t.Helper()
+	name, err := exec.LookPath("mosquitto")
+	if err != nil {
+		if name, err = exec.LookPath("/usr/sbin/mosquitto"); err != nil {
+			t.Skip("mosquitto is missing; apt-get install mosquitto")
+		}
+	}
+	r := &rig{field: &field{T: t, binary: buildMesskit(t), home: t.TempDir(), agents: make([]*process, 2)}}
+	r.errands = newErrands(t.TempDir(), rigValves, requests/2)
+	r.rest = 3 * time.Second // so that there is a fault for every three requests
+	r.dimmings = newDimmings(t, r.errands, requests-requests/2)
+	broker := freeport.Address(t)
+	_, r.port, _ = net.SplitHostPort(broker)
+	text := fmt.Sprintf("listener %s 127.0.0.1\nallow_anonymous true\nlog_dest none\nuser root\nmax_queued_messages 0\nset_tcp_nodelay true\npersistence true\npersistence_location %s/\n", r.port, r.home)
+	if err := os.WriteFile(r.data("mosquitto.conf"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.startBroker(name)
+	t.Cleanup(func() { r.endBroker(syscall.SIGKILL) })
+
+	r.address = freeport.Address(t)
+	byHTTP, byMQTT, ofExchange := newLink(t, r.address), newLink(t, broker), newLink(t, broker)
+	r.ways = []*link{byHTTP, byMQTT, ofExchange}
+	r.write("exchange", fmt.Sprintf("exchange: {data: %s, listen: '%s', lease: 2s, unreachable: 2s, lost_after: 5s, mqtt: {url: 'mqtt://%s'}}\n", r.data("exchange"), r.address, ofExchange.address()))
+	r.startExchange()
+	for n, connect := range []string{
+		fmt.Sprintf("connect: {url: 'http://%s', key_file: %s.key}\n", byHTTP.address(), r.data("pi-0")),
+		fmt.Sprintf("connect: {url: 'mqtt://%s', exchange: home}\n", byMQTT.address()),
+	} {
+		id := fmt.Sprint("pi-", n)
+		devices := r.devices()
+		for i, lamp := range r.dimmings.lamps {
+			devices += lampConfig(i, lamp.links[n])
+		}
+		r.write(id, connect+r.agent(id, r.data(id))+devices)
+		r.startAgent(n)
+	}
+	return r
+}
+
+func (r *rig) startBroker(name string) {
+	r.Helper()
+	r.broker = exec.Command(name, "-c", r.data("mosquitto.conf"))
+	r.broker.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := r.broker.Start(); err != nil {
+		r.Fatal(err)
+	}
+}
+
+func (r *rig) endBroker(how syscall.Signal) {
+	_ = r.broker.Process.Signal(how)
+	_ = r.broker.Wait()
+}
+
+// pause waits for a random time, at most so long.
+func pause(most time.Duration) { <-time.After(rand.N(most)) }
+
+// harm does one fault, from its beginning to its end.
+func (r *rig) harm() {
+	r.faults.Add(1)
+	switch k := rand.IntN(20); {
+	case k < 5:
+		r.killAgent()
+	case k < 6:
+		r.killExchange()
+	case k < 8:
+		r.freeze()
+	case k < 9:
+		p := r.exchange.cmd.Process
+		_ = p.Signal(syscall.SIGSTOP)
+		pause(3 * time.Second)
+		_ = p.Signal(syscall.SIGCONT)
+	case k < 11:
+		name := r.broker.Path
+		r.endBroker([]syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}[rand.IntN(2)])
+		pause(500 * time.Millisecond)
+		r.startBroker(name)
+	case k < 15:
+		r.disturb(r.ways[rand.IntN(len(r.ways))])
+	default:
+		lamp := r.dimmings.lamps[rand.IntN(rigLamps)]
+		r.disturb(lamp.links[rand.IntN(len(lamp.links))])
+	}
+}
+
+// disturb disturbs a link for some time, mostly shorter than anybody waits for an
+// answer, and at times longer.
+func (r *rig) disturb(l *link) {
+	switch rand.IntN(4) {
+	case 0:
+		l.hold(forth)
+	case 1:
+		l.hold(back)
+	case 2:
+		l.hold(forth, back)
+	default:
+		l.sever()
+	}
+	pause(1500 * time.Millisecond)
+	if rand.IntN(4) == 0 {
+		pause(3 * time.Second)
+	}
+	l.heal()
+}
+
+// wholeTrouble asks for things while faults go on, at most one of each kind at a time,
+// and then waits until all that was asked for has ended.
+func (r *rig) wholeTrouble(faults int) {
+	r.Helper()
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	ended := make(chan struct{})
+	var g errgroup.Group
+	g.Go(func() error {
+		defer close(ended)
+		var both errgroup.Group
+		both.Go(func() error { return r.ask(ctx) })
+		both.Go(func() error { return r.dimmings.ask(ctx) })
+		return both.Wait()
+	})
+	var links sync.WaitGroup
+	links.Go(func() { // links of devices and programs, beside what becomes of the processes
+		for r.faults.Load() < int64(faults) && ctx.Err() == nil {
+			l := r.ways[rand.IntN(len(r.ways))]
+			if lamp := r.dimmings.lamps[rand.IntN(rigLamps)]; rand.IntN(3) > 0 {
+				l = lamp.links[rand.IntN(len(lamp.links))]
+			}
+			r.faults.Add(1)
+			r.disturb(l)
+			select {
+			case <-ended:
+				return
+			default:
+			}
+		}
+	})
+	for r.faults.Load() < int64(faults) {
+		select {
+		case <-ended:
+			stop()
+			links.Wait()
+			_ = g.Wait()
+			return
+		case <-time.After(time.Duration(50+rand.IntN(200)) * time.Millisecond):
+			r.harm()
+		}
+	}
+	links.Wait()
+	for _, l := range r.ways {
+		l.heal()
+	}
+	stop()
+	if err := g.Wait(); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// Requests go on while processes die, freeze and restart, and while links stall, go
+// one way alone and break. Nothing is lost, nothing is done twice or late without a
+// word of it, and every answer agrees with the devices' own logs. MESSKIT_RIG is how
+// many requests there are.
+func TestRig(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts, kills and cuts off processes for most of a minute")
+	}
+	n := wanted(t, "MESSKIT_RIG", 120)
+	r, begin := newRig(t, n), time.Now()
+	r.wholeTrouble(max(30, n*2/5))
+	took := time.Since(begin)
+	r.dimmings.settle()
+	v := r.judge(r.data("exchange"))
+	r.dimmings.judge(v)
+	for i, p := range r.agents {
+		if err := p.stop(); err != nil && !strings.Contains(err.Error(), "exit status 1") { // a lamp that does not answer at the end is an error
+			t.Errorf("pi-%d at its end: %v\n%s", i, err, &p.stderr)
+		}
+		v.journal(r.binary, r.data(fmt.Sprint("pi-", i)))
+	}
+	if err := r.exchange.stop(); err != nil {
+		t.Errorf("the exchange at its end: %v\n%s", err, &r.exchange.stderr)
+	}
+	if os.Getenv("MESSKIT_RIG_KEEP") != "" || t.Failed() || len(v.problems) > 0 {
+		r.report()
+	}
+	v.tell(t)
+	t.Logf("%d faults in %v: %s; late %d", r.faults.Load(), took.Round(time.Second), v, v.late)
+}
+
+// report keeps the programs' logs where MESSKIT_RIG_KEEP says.
+func (r *rig) report() {
+	dir := os.Getenv("MESSKIT_RIG_KEEP")
+	if dir == "" {
+		return
+	}
+	_ = os.MkdirAll(dir, 0o700)
+	for name, p := range map[string]*process{"exchange": r.exchange, "pi-0": r.agents[0], "pi-1": r.agents[1]} {
+		_ = os.WriteFile(filepath.Join(dir, name+".log"), []byte(p.stderr.String()), 0o600)
+	}
+	for _, one := range r.dimmings.list {
+		_ = os.WriteFile(filepath.Join(dir, one.id+".json"), []byte(one.text), 0o600)
+	}
+}

@@ -86,6 +86,11 @@ func (a *Agent) looks(ctx context.Context, plan capabilities.Plan) (so bool, now
 	return read(ctx, pass)
 }
 
+// levelWithin is how far, in percent, a level may be from the one that was asked for.
+// Devices count in 100, 254 or 255 steps, which are never further off; one percent more
+// or less is another level, that somebody else has set.
+const levelWithin = 0.5
+
 // probing reads back, by a pass that only looks.
 type probing func(ctx context.Context, p *gate.Pass) (so bool, now string, err error)
 
@@ -101,7 +106,7 @@ func probeOf(d drivers.Device, plan capabilities.Plan) probing {
 		if !absolute {
 			return nil // so much more than nobody knows what
 		}
-		return probeWith(d, (*gate.Pass).Level, func(is float64) (bool, string) { return math.Abs(is-want) <= 1, rounded(is) + " %" }) // many round
+		return probeWith(d, (*gate.Pass).Level, func(is float64) (bool, string) { return math.Abs(is-want) <= levelWithin, rounded(is) + " %" })
 	case capabilities.Tint:
 		value, _ := plan.Args.Get("colour")
 		text, _ := value.(string)

@@ -45,6 +45,7 @@ func TestReadBackAfterACrash(t *testing.T) {
 	}{
 		"dimmed":             {capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}, &bulb{level: 40.4}, mess.Completed, "reads back as 40.4 %"},
 		"dimmed otherwise":   {capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}, &bulb{level: 80}, mess.Failed, "now reads back as 80 %"},
+		"dimmed nearly":      {capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}, &bulb{level: 39}, mess.Failed, "now reads back as 39 %"},
 		"so much brighter":   {capabilities.Dim, mess.Object{{Key: "change", Value: 10.0}}, &bulb{level: 80}, mess.Failed, "bulb is off now, which does not tell whether it was done"},
 		"tinted":             {capabilities.Tint, mess.Object{{Key: "colour", Value: "#ff0000"}}, &bulb{colour: red}, mess.Completed, "reads back as #ff0000"},
 		"tinted otherwise":   {capabilities.Tint, mess.Object{{Key: "colour", Value: "#00ff00"}}, &bulb{colour: red}, mess.Failed, "now reads back as #ff0000"},

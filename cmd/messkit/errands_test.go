@@ -220,7 +220,7 @@ func (e *errands) ended(one *errand) bool {
 		if !one.no && one.said.IsZero() {
 			one.said = time.Now()
 		}
-		e.call(http.MethodPatch, "/requests/"+one.ref, fmt.Sprintf(`{"mess":[{"reply":{"re":%q,"confirm":%v,"action_hash":%q}}]}`, one.ref, !one.no, t.last().ActionHash), nil)
+		e.call(http.MethodPatch, "/requests/"+one.ref, fmt.Sprintf(`{"mess":[{"reply":{"re":%q,"confirm":%v,"action_hash":%q}}]}`, one.ref, !one.no, t.end().ActionHash), nil)
 		return false
 	}
 	if !slices.Contains(append(states["state=finished"], states["state=canceled"]...), t.Thread.Status) {

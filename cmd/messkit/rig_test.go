@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,7 +62,7 @@ func newRig(t *testing.T, requests int) *rig {
 	r.address = freeport.Address(t)
 	byHTTP, byMQTT, ofExchange := newLink(t, r.address), newLink(t, broker), newLink(t, broker)
 	r.ways = []*link{byHTTP, byMQTT, ofExchange}
-	r.write("exchange", fmt.Sprintf("exchange: {data: %s, listen: '%s', lease: 2s, unreachable: 2s, lost_after: 5s, mqtt: {url: 'mqtt://%s'}}\n", r.data("exchange"), r.address, ofExchange.address()))
+	r.write("exchange", fmt.Sprintf("exchange: {data: %s, listen: '%s', lease: 2s, unreachable: 2s, lost_after: 5s, confirm: script, mqtt: {url: 'mqtt://%s'}}\n", r.data("exchange"), r.address, ofExchange.address()))
 	r.startExchange()
 	for n, connect := range []string{
 		fmt.Sprintf("connect: {url: 'http://%s', key_file: %s.key}\n", byHTTP.address(), r.data("pi-0")),
@@ -207,6 +209,7 @@ func TestRig(t *testing.T) {
 	r.wholeTrouble(max(30, n*2/5))
 	took := time.Since(begin)
 	r.dimmings.settle()
+	r.open()
 	v := r.judge(r.data("exchange"))
 	r.dimmings.judge(v)
 	for i, p := range r.agents {
@@ -223,6 +226,16 @@ func TestRig(t *testing.T) {
 	}
 	v.tell(t)
 	t.Logf("%d faults in %v: %s; late %d", r.faults.Load(), took.Round(time.Second), v, v.late)
+}
+
+// open logs the threads of valves that have not ended.
+func (r *rig) open() {
+	for _, one := range r.errands.list {
+		var raw json.RawMessage
+		if one.ref != "" && one.status == "" && r.call(http.MethodGet, "/requests/"+one.ref, "", &raw) == http.StatusOK {
+			r.Logf("%s is open: %s", one.ref, raw)
+		}
+	}
 }
 
 // report keeps the programs' logs where MESSKIT_RIG_KEEP says.

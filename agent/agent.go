@@ -173,6 +173,7 @@ type Agent struct {
 	tasks  map[string]*task // by thread, from the offer to the report
 	queue  []*task          // offers that nobody has looked at
 	shares shares
+	lately []*task          // that ended at the start, and whose commands may still arrive
 	later  map[string]*task // offers that wait until what an earlier run did is told
 	beat   time.Duration    // between two heartbeats
 	serial uint64           // of the last message

@@ -45,6 +45,20 @@ func (t *task) mayActLate(plan capabilities.Plan, r *result) {
 	t.lates = append(t.lates, late{plan, r.sight})
 }
 
+// sentBefore notes that an earlier run may have sent the commands of the plan: they may
+// still arrive when the thread has ended.
+func (t *task) sentBefore(ctx context.Context) {
+	var lates []late
+	for _, step := range t.plan.Each() {
+		if step.Actuates() && t.a.devices[step.Device] != nil {
+			lates = append(lates, late{step, t.a.sightOf(ctx, step)})
+		}
+	}
+	t.a.mu.Lock()
+	defer t.a.mu.Unlock()
+	t.lates = append(t.lates, lates...)
+}
+
 // howToCheck says how a requester finds out what has become of commands that were not
 // answered.
 func (t *task) howToCheck() string {

@@ -129,19 +129,30 @@ func (a *Agent) settle(ctx context.Context, task journal.Task, held []mess.HeldT
 		t.report(ctx, t.watchedNoMore(ctx, errors.New("the program died while it watched")), nil)
 		return
 	}
-	t.report(ctx, a.afterCrash(ctx, crashes(task), m.Plan), nil)
+	s := a.afterCrash(ctx, crashes(task), m.Plan)
+	if s.Reason != nil && s.Reason.Effect == mess.EffectUnknown && crashes(task) < maxCrashes {
+		t.sentBefore(ctx)
+		a.mu.Lock()
+		a.lately = append(a.lately, t)
+		a.mu.Unlock()
+	}
+	t.report(ctx, s, nil)
 }
+
+// mayBeUnderWay is what an end says after a crash: the program that has died may have
+// sent a command that the network still holds.
+const mayBeUnderWay = "a command that was sent before may still act"
 
 // afterCrash is the truth about a thread in whose midst the program has died so
 // many times.
 func (a *Agent) afterCrash(ctx context.Context, times int, plan capabilities.Plan) *mess.Status {
 	if times >= maxCrashes {
 		a.log.Error("quarantined: the program has died of it more than once", "device", plan.Device, "times", times)
-		effect := mess.EffectUnknown
+		effect, under := mess.EffectUnknown, "; "+mayBeUnderWay
 		if !plan.Actuates() {
-			effect = mess.EffectNone
+			effect, under = mess.EffectNone, ""
 		}
-		return failed("interrupted", fmt.Sprintf("the program died %d times in its midst; it is quarantined: left alone, and its device not looked at", times), effect, plan)
+		return failed("interrupted", fmt.Sprintf("the program died %d times in its midst; it is quarantined: left alone, and its device not looked at", times)+under, effect, plan)
 	}
 	const detail = "the program died after it had begun"
 	if !plan.Actuates() {
@@ -153,7 +164,7 @@ func (a *Agent) afterCrash(ctx context.Context, times int, plan capabilities.Pla
 	}
 	// That it is not as it was to be does not say that nothing was done: every
 	// output was taken to its initial state since.
-	s := failed("interrupted", detail+"; "+how, mess.EffectUnknown, plan)
+	s := failed("interrupted", detail+"; "+how+"; "+mayBeUnderWay, mess.EffectUnknown, plan)
 	if do := a.stray(ctx, plan); do != "" {
 		s.Suggestion = do + "; then " + s.Suggestion
 	}
@@ -175,7 +186,8 @@ func (t *task) lookFirst(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		if err != nil && !errors.Is(err, errLeavesNothing) {
-			return &ending{failed("interrupted", fmt.Sprintf("%s; %s does not say how it is, so it is not begun again: %v", detail, step.Device, err), mess.EffectUnknown, *t.plan)}
+			t.sentBefore(ctx)
+			return &ending{failed("interrupted", fmt.Sprintf("%s; %s does not say how it is, so it is not begun again: %v; %s", detail, step.Device, err, mayBeUnderWay), mess.EffectUnknown, *t.plan)}
 		}
 		done = done && err == nil && so
 		how = append(how, fmt.Sprintf("%s reads back as %s", step.Device, now))

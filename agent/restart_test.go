@@ -312,3 +312,34 @@ func TestAnAnswerThatIsWaitedForInVain(t *testing.T) {
 		}
 	})
 }
+
+// A process that dies may leave a command on its way. The end says so, and an act that
+// the next process sees is added to the thread.
+func TestACommandOfAProcessThatHasDied(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.crashed("ring the bell", "ring the bell", 1)
+		h.startAgent()
+		h.after(2 * time.Second)
+		s := h.is(ref, mess.Failed)
+		if s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "may still act") {
+			t.Errorf("it ends with %+v, and does not say that it may still act", s.Reason)
+		}
+		h.lamp.set(func(l *lamp) { l.on = true })
+		h.after(5 * time.Second)
+		if n := len(h.lateActs(ref)); n != 1 {
+			t.Errorf("%d late acts are reported, want 1", n)
+		}
+	})
+}
+
+// What is quarantined is not looked at, and its end says that it may still act.
+func TestAQuarantinedCommandMayStillAct(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.crashed("turn on the porch light", "turn on the porch light", 2)
+		h.startAgent()
+		h.after(2 * time.Second)
+		if s := h.is(ref, mess.Failed); !strings.Contains(s.Reason.Detail, "quarantined") || !strings.Contains(s.Reason.Detail, "may still act") {
+			t.Errorf("it ends with %+v", s.Reason)
+		}
+	})
+}

@@ -45,6 +45,9 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	g.Go(func() error { return a.watchStates(gctx) })
 	g.Go(func() error { return a.tellFailing(gctx, failing) })
 	g.Go(func() error { a.giveBack(gctx, unbegun); return nil })
+	for _, t := range a.lately {
+		g.Go(func() error { a.watchLate(gctx, t); return nil })
+	}
 	err = g.Wait()
 	a.lastMail(context.WithoutCancel(ctx))
 	a.look(context.WithoutCancel(ctx)) // what the disk has not taken, it may take now

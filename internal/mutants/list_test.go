@@ -60,6 +60,10 @@ var mutants = []mutant{
 		"agent/offer.go", "if err := a.journal.Ready(ctx); err != nil {", "if err := a.journal.Ready(ctx); err != nil && false {",
 	}}, "./agent TestAJournalThatCannotBeWritten|TestDisarmedIsWithdrawn"},
 
+	{"a command of a dead process is forgotten", []edit{{
+		"agent/recover.go", "		t.sentBefore(ctx)\n		a.mu.Lock()\n", "		a.mu.Lock()\n",
+	}}, "./agent TestACommandOfAProcessThatHasDied"},
+
 	// The gate at the device.
 	{"guard off", []edit{{
 		"agent/gate/guard.go", "return noGuard(d, g.guard.Ready(d.name))", "return nil",

@@ -41,7 +41,7 @@ var mutants = []mutant{
 		"agent/recover.go", "if is == probedDone {", "if is != probedNotDone || true {",
 	}}, "./agent TestCrash"},
 	{"unknown outcome told as nothing done", []edit{{
-		"agent/recover.go", `s := failed("interrupted", detail+"; "+how, mess.EffectUnknown, plan)`, `s := failed("interrupted", detail+"; "+how, mess.EffectNone, plan)`,
+		"agent/recover.go", `s := failed("interrupted", detail+"; "+how+"; "+mayBeUnderWay, mess.EffectUnknown, plan)`, `s := failed("interrupted", detail+"; "+how+"; "+mayBeUnderWay, mess.EffectNone, plan)`,
 	}}, "./agent TestCrash"},
 	{"poison is taken again and again", []edit{{
 		"agent/recover.go", "const maxCrashes = 2", "const maxCrashes = 1 << 20",

@@ -262,7 +262,9 @@ func (d *Door) relayResult(ctx context.Context, p *peer, g given, a ask) error {
 		for _, item := range m.Items {
 			switch one := item.(type) {
 			case *mess.Status:
-				status = new(*one)
+				if one.Code.Terminal() || !status.Code.Terminal() {
+					status = new(*one)
+				}
 			case *mess.Response:
 				content = append(content, one.Content...)
 			}

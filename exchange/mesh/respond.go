@@ -71,10 +71,18 @@ func (d *Door) respond(ctx context.Context, p *peer, t *task, th exchange.Thread
 // status, and all content.
 func whole(th exchange.Thread) mess.Message {
 	m, s := lastStatus(th)
-	out := mess.Message{Version: "1.1.0", Ref: m.Ref, From: m.From, Received: m.Received, Re: mess.Refs{cmp.Or(th.ClientID, th.Ref)}}
-	if s != nil {
-		out.Items = append(out.Items, s)
+	if s == nil || s.Code != th.Status { // a cancel has ended it, or something was said behind the end
+		s = &mess.Status{Code: th.Status}
+		for _, one := range th.Messages {
+			for _, item := range one.Items {
+				if is, ok := item.(*mess.Status); ok && is.Code == th.Status {
+					m, s = one, is
+				}
+			}
+		}
 	}
+	out := mess.Message{Version: "1.1.0", Ref: m.Ref, From: m.From, Received: m.Received, Re: mess.Refs{cmp.Or(th.ClientID, th.Ref)}}
+	out.Items = append(out.Items, s)
 	for _, one := range th.Messages {
 		for _, item := range one.Items {
 			if r, ok := item.(*mess.Response); ok {

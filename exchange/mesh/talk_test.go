@@ -14,6 +14,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/mesh"
 	"github.com/messkit/messkit/exchange/mesh/wire"
+	"github.com/messkit/messkit/mess"
 )
 
 // answer is what the hub says to a question.
@@ -367,5 +368,24 @@ func TestForwarding(t *testing.T) {
 		if path, _ := h.hub.place(0); got.Text() != e.Text() || path != "/hooks/beta" {
 			t.Errorf("%s\n%s", got.Text(), e.Text())
 		}
+	}
+}
+
+// A cancel while a question is open ends the task for the peer as cancelled, also in the
+// message of MESS, whose last status was the question.
+func TestACancelWhileAQuestionIsOpen(t *testing.T) {
+	h := inHouse(t, nil)
+	h.takes(h.request("msg_1", "ask"))
+	h.hub.wait(t, questionOf)
+	n := envelope(wire.Notification, "msg_2", "cancel")
+	n.CorrelationID = "msg_1"
+	h.takes(n)
+	r, _ := h.hub.wait(t, responseTo("msg_1"))
+	m, err := mess.Parse([]byte(r.Payload.Metadata.Get("mess")))
+	if err != nil || len(m.Items) == 0 {
+		t.Fatal(m, err)
+	}
+	if s, ok := m.Items[0].(*mess.Status); !ok || s.Code != mess.Cancelled || r.Payload.Metadata.Get("status") != "cancelled" {
+		t.Errorf("%s", r.Payload.Metadata.Get("mess"))
 	}
 }

@@ -41,7 +41,7 @@ func (d *decoder) long(n *node, path string) {
 				d.fail(n, path, "%d bytes are too many for a key; the limit is %d", len(p.Key), LongText)
 				continue
 			}
-			if p.Key == "context" || p.Key == "content" {
+			if p.Key == "context" || p.Key == "content" && strings.HasSuffix(path, string(KindResponse)) {
 				filed(p.Value)
 			}
 			d.long(p.Value, strings.TrimPrefix(path+"."+p.Key, "."))

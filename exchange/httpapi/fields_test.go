@@ -85,7 +85,7 @@ func bodies() []body {
 		{name: "intent", kinds: text, in: `{"intent":VALUE}`},
 		{name: "x_own", kinds: anything, in: `{"intent":"look","x_own":VALUE}`},
 		request("id", text), request("precision", text), request("priority", text), request("needed_by", text), request("confirm_before", truth),
-		request("context", text|list|mapping), request("requires", text|list|mapping), request("response_hint", text|list|mapping), request("response_hints", text|list|mapping),
+		request("context", text|list|mapping|excess), request("requires", text|list|mapping), request("response_hint", text|list|mapping), request("response_hints", text|list|mapping),
 		request("constraints", mapping), request("constraints.location", text|mapping), request("constraints.location.lat", number), request("constraints.location.radius_km", number),
 		request("constraints.timing", mapping), request("constraints.timing.not_before", text), request("constraints.timing.expires", text), request("constraints.timing.urgency", text),
 		request("constraints.environment", text|list), request("constraints.depends_on", text|list),
@@ -113,7 +113,7 @@ func bodies() []body {
 			claimed("instance", text), claimed("action_hash", text), claimed("evidence", text), claimed("re", text|list), claimed("partial", anything),
 			questioned("questions", list|mapping), questioned("questions.field", text), questioned("questions.question", text), questioned("questions.options", text|list),
 			wanted("action", text), wanted("consequences", text), wanted("reversible", truth), wanted("confirm_by", text),
-			said("response", mapping, ``), said("response.content", text|list|mapping, ``), said("response.notes", text, ``), said("response.completed_at", text, ``),
+			said("response", mapping, ``), said("response.content", text|list|mapping|excess, ``), said("response.notes", text, ``), said("response.completed_at", text, ``),
 		}},
 		{"PATCH", "/requests/MINE", "op", []field{
 			said("cancel", mapping, ``), said("cancel.reason", text, ``), said("reply", mapping, ``), said("reply.confirm", truth, ``), said("reply.answers", mapping, ``), said("reply.context", text|list|mapping, ``),

@@ -239,6 +239,9 @@ func (t Thread) since(id string) []mess.Message {
 // in a thread that it holds or has held.
 func (e Event) Delivery(executor string) (mess.Message, bool) {
 	m := e.Message
+	if m.Version == "" && (m.From == Self || e.Kind != EventMessage) { // it is ours
+		m.Version = mess.Current
+	}
 	switch e.Kind {
 	case EventOffer, EventWithdrawn, EventStop, EventHold:
 		return m, true

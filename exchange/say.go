@@ -25,6 +25,9 @@ func (x *Exchange) say(ctx context.Context, in Inbound, s saying) (mess.Ack, err
 	proven, spend := x.proven(in, code)
 	ack, err := x.step(ctx, ref, func(env Envelope) *turn {
 		t := x.turn(in.Actor, in.Channel, env, m, s.ref == mess.Last)
+		if suggestion := env.Suggestion(s.ref); suggestion != "" {
+			t.message.Re = mess.Refs{suggestion}
+		}
 		t.unseen = !x.mayHear(in.Actor, env, m.Items)
 		t.proven = proven
 		return t
@@ -85,6 +88,9 @@ func (x *Exchange) resolve(ctx context.Context, who Actor, name string) (string,
 	}
 	if offered := x.offeredAs(who, name); offered != "" {
 		return offered, nil
+	}
+	if suggested, ok := x.suggestedAs(who, name); ok {
+		return suggested, nil
 	}
 	return "", noThread(name)
 }
@@ -231,11 +237,15 @@ func (x *Exchange) seal(ctx context.Context, t *turn) (Step, error) {
 		t.env.Seen = append(t.env.Seen, Seen{From: t.who.ID, ID: t.message.ID, Ref: t.message.Ref})
 		t.env.Seen = t.env.Seen[max(0, len(t.env.Seen)-maxSeen):]
 	}
+	if t.message.From == Self {
+		t.message.Version = mess.Current
+	}
 	messages := []mess.Message{t.message}
 	if t.who.ID != Self || t.noted != "" {
 		messages = append(messages, ackDocument(t, messeaf.ItemID(t.message)))
 	}
 	if t.also != nil {
+		t.also.Version = mess.Current
 		t.env.Serial++
 		t.also.Ref = messeaf.MessageRef(t.env.Ref, t.env.Serial, *t.also)
 		messages = append(messages, *t.also)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -87,5 +88,32 @@ func TestRoutingAsMESSEAFWritesIt(t *testing.T) {
 		h.refuses(person, "config: {routing: {rules: [{default: {}}]}}", mess.Invalid, "default")
 		h.refuses(person, "config: {routing: {rules: [{match: {capability: x}, default: {prefer: [a]}}]}}", mess.Invalid, "default")
 		h.after(time.Second)
+	})
+}
+
+// What the exchange itself says bears the version of MESS: offers, and its own words in
+// a thread.
+func TestOwnWordsBearTheVersion(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "x")
+		ear := h.listens(kitchen, "")
+		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
+		h.says(kitchen, replaceRef("status: {re: {ref}, code: claimed}", ref))
+		h.after(exchange.DefaultConfig().Lease + time.Second) // the claim is lost, and it is offered again
+		h.is(ref, mess.Pending)
+		ear.mu.Lock()
+		defer ear.mu.Unlock()
+		for _, e := range ear.events {
+			m, ok := e.Delivery(kitchen.ID)
+			if ok && m.Version != mess.Current {
+				t.Errorf("%s: %s", e.Kind, m.ListJSON())
+			}
+		}
+		for _, m := range h.thread(ref).Messages {
+			own := m.From == exchange.Self && m.Ref != ""
+			if own != (m.Version == mess.Current) {
+				t.Errorf("%s: %s", m.From, m.ListJSON())
+			}
+		}
 	})
 }

@@ -19,6 +19,33 @@ type Proposal struct {
 	Until   time.Time `json:",omitzero"` // defer: when the request may start
 }
 
+// Suggestion is the ref of the message with a suggestion that waits for an answer, by its
+// sender's id for it; "" if there is none.
+func (e Envelope) Suggestion(id string) string {
+	for _, p := range e.Proposals {
+		if p.ID == id && id != "" {
+			return p.Message
+		}
+	}
+	return ""
+}
+
+// suggestedAs finds a thread by the id of a suggestion, for those who may answer it.
+func (x *Exchange) suggestedAs(who Actor, id string) (string, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	found := ""
+	for ref, l := range x.open {
+		if (l.env.Requestor == who.ID || who.Has(Operator)) && l.env.Suggestion(id) != "" {
+			if found != "" {
+				return "", false // two have the same
+			}
+			found = ref
+		}
+	}
+	return found, found != ""
+}
+
 // maxProposals bounds the suggestions of one thread that wait for an answer.
 const maxProposals = 16
 

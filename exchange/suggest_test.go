@@ -45,6 +45,22 @@ func TestAnAcceptedDelegation(t *testing.T) {
 	})
 }
 
+// A reply may name a suggestion by its sender's id for it.
+func TestASuggestionByItsID(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ref := h.claimed()
+		h.says(kitchen, replaceRef("suggestion: {id: 'sug:wait', re: [{ref}], type: defer, proposed: 1h}", ref))
+		h.says(kitchen, replaceRef("suggestion: {id: 'sug:pass', re: [{ref}], type: delegate, proposed: garage-pi}", ref))
+		h.refuses(other, "reply: {re: 'sug:pass', accept: true}", mess.Unknown)
+		h.refuses(agent, "reply: {re: 'sug:none', accept: true}", mess.Unknown)
+		h.says(agent, "reply: {re: 'sug:pass', accept: true}")
+		e := h.thread(ref).Envelope
+		if e.Status != mess.Pending || e.HandedTo != "garage-pi" || !e.NotBefore.IsZero() {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
 // A request that is put off is on offer again when its time has come.
 func TestAnAcceptedDelay(t *testing.T) {
 	inHouse(t, func(h *house) {

@@ -128,6 +128,8 @@ func aim(item mess.Item, t exchange.Envelope) error {
 		switch {
 		case strings.HasPrefix(r, t.Ref+"/"):
 			kept = append(kept, r)
+		case t.Suggestion(r) != "":
+			kept = append(kept, t.Suggestion(r))
 		case r != t.Ref && r != mess.Last && (r != t.ClientID || r == ""):
 			return mess.Refuse(mess.Invalid, "mess: %s.re: names %.60q, but the path names %s; leave re out", item.Kind(), r, t.Ref)
 		}

@@ -386,16 +386,6 @@ func misspelt(id string) string {
 	return fmt.Sprintf("there is no %s in Home Assistant; is it spelled as in its settings?", id)
 }
 
-// untold is the entity of a sensor that has told nothing since Home Assistant
-// started. It is drivers.ErrSilent.
-type untold string
-
-func (u untold) Error() string {
-	return fmt.Sprintf("%s is \"unknown\" in Home Assistant: it has told nothing yet, and may sleep", string(u))
-}
-
-func (untold) Is(err error) bool { return err == drivers.ErrSilent || err == drivers.ErrNoReading }
-
 func parseState(data []byte, id string) (state, error) {
 	var s state
 	if err := json.Unmarshal(data, &s); err != nil || s.ID != id {

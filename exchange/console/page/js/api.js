@@ -1,9 +1,11 @@
 // How the pages speak to the exchange. The browser is signed in by a cookie that
 // scripts cannot read.
 
+import { plain } from './dom.js'
+
 export class Refused extends Error {
   constructor(code, body) {
-    super(body.error || `the exchange answers ${code}`)
+    super(plain(body.error || `the exchange answers ${code}`))
     this.code = code
     this.why = body.why
     this.status = body.status // of the thread, where there is one

@@ -184,6 +184,9 @@ func (x *request) outcome() Outcome {
 	if out, ok := x.corrected(); ok {
 		return out
 	}
+	if out, ok := x.littering(); ok {
+		return out
+	}
 	if x.demand.capabilities == nil && x.req.Precision != mess.Loose && x.strange() {
 		if out, ok := x.leaves(); ok {
 			return out

@@ -51,9 +51,21 @@ func (x *request) score() (Outcome, bool) {
 		x.explain.RunnerUp = fmt.Sprintf("%s (%.2f)", list[1].capability.ID, list[1].score)
 	}
 	if x.req.Precision == mess.Loose && best.capability.Effect == Query {
-		return x.settle(&best.reading), true
+		return x.settle(&best.reading).asNearest(best.leftover), true
 	}
 	return x.guess(list[:min(len(list), maxGuesses)]), true
+}
+
+// asNearest is the outcome of a request that was taken loosely, whose plan says so where
+// words of it were passed over.
+func (o Outcome) asNearest(leftover []string) Outcome {
+	if o.Plan == nil || len(leftover) == 0 {
+		return o
+	}
+	p := *o.Plan
+	p.Unused = append(slices.Clip(p.Unused), quoted(leftover)+" (this is the nearest thing that only looks)")
+	o.Plan = &p
+	return o
 }
 
 // guess asks whether one of the readings is meant.

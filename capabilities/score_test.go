@@ -69,3 +69,14 @@ func TestLooseOnlyLooks(t *testing.T) {
 		}
 	}
 }
+
+// What is done as the nearest thing says so.
+func TestLooseSaysWhatItPassedOver(t *testing.T) {
+	o := resolver().Resolve(mess.Request{Intent: "what does the weather look like in the fridge", Precision: mess.Loose})
+	if o.Plan == nil || o.Plan.Actuates() || len(o.Plan.Unused) != 1 || !strings.Contains(o.Plan.Unused[0], `"weather"`) || !strings.Contains(o.Plan.Unused[0], "nearest") {
+		t.Errorf("%s, not used: %v", got(o), o.Plan)
+	}
+	if o := resolver().Resolve(mess.Request{Intent: "look at the fridge", Precision: mess.Loose}); o.Plan == nil || len(o.Plan.Unused) > 0 {
+		t.Errorf("what is understood whole: %s", got(o))
+	}
+}

@@ -41,7 +41,7 @@ func TestExample(t *testing.T) {
 func TestTheSimulatedHomeIsBuiltIn(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	c, err := load("", quiet)
-	if err != nil || len(c.home.devices) != 42 || c.Exchange.Listen != "127.0.0.1:8420" {
+	if err != nil || len(c.home.devices) != 43 || c.Exchange.Listen != "127.0.0.1:8420" {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

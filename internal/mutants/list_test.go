@@ -477,6 +477,9 @@ var mutants = []mutant{
 	{"left out words loosen a capability", []edit{{
 		"capabilities/ownwords.go", "one.Risk, one.Risks = RiskIrreversible, nil", "_ = one.Risk",
 	}}, "./capabilities TestLoadWordsLeavesOutFiles"},
+	{"litter is passed over without a question", []edit{{
+		"capabilities/litter.go", `return x.shallI(*out.Plan, fmt.Sprintf("only rooms are known here, and not where %q is: ", joined(said))), true`, "return out, true",
+	}}, "./capabilities TestExamplesOfSpecifications"},
 	{"number of a name is an amount", []edit{{
 		"capabilities/numbered.go", "if end == i || x.tokens[i].pause ||", "if true || end == i || x.tokens[i].pause ||",
 	}}, "./capabilities TestNumberAfterNameBelongsToName"},

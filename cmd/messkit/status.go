@@ -27,10 +27,12 @@ type statusJSON struct {
 	Began     time.Time         `json:"began"`
 	UptimeS   float64           `json:"uptime_s"`
 	Exchange  string            `json:"exchange"`
-	Threads   map[mess.Code]int `json:"threads"`   // that have not ended
-	Log       writtenJSON       `json:"log"`       // of the exchange
-	Files     writtenJSON       `json:"files"`     // pictures and files of threads
-	DiskFree  int64             `json:"disk_free"` // bytes that are left for its data
+	Threads   map[mess.Code]int `json:"threads"`           // that have not ended
+	Log       writtenJSON       `json:"log"`               // of the exchange
+	Files     writtenJSON       `json:"files"`             // pictures and files of threads
+	Folders   foldersJSON       `json:"folders"`           // of threads, which follow the log
+	Damaged   []string          `json:"damaged,omitempty"` // what the start has found damaged in the log
+	DiskFree  int64             `json:"disk_free"`         // bytes that are left for its data
 	Confirm   confirmJSON       `json:"confirm"`
 	Executor  *executorStatus   `json:"executor,omitempty"`
 	MQTT      *mqtt.Counts      `json:"mqtt,omitempty"`      // of the MQTT door
@@ -127,6 +129,11 @@ func (e *ownExchange) status() any {
 	}
 	now, total, today = e.store.WrittenFiles()
 	s.Files = written(now, total, today, up)
+	behind, lag := e.store.Lag()
+	s.Folders = foldersJSON{behind, lag.Seconds()}
+	for _, d := range e.store.Damage() {
+		s.Damaged = append(s.Damaged, d.Error())
+	}
 	if free, _, told := freeSpace(e.data); told {
 		s.DiskFree = int64(min(free, math.MaxInt64))
 	}
@@ -225,6 +232,10 @@ func (a *app) status(ctx context.Context, k *client, asJSON bool) error {
 	p.printf("threads   %s\n", unfinished(s.Threads))
 	p.printf("log       %s; %s free\n", s.Log, size(s.DiskFree))
 	p.printf("files     %s\n", s.Files)
+	p.printf("folders   %s\n", s.Folders)
+	for _, d := range s.Damaged {
+		p.printf("DAMAGED   %s\n", printable(d))
+	}
 	if says := s.Confirm.warning(); says != "" {
 		p.printf("WARNING   %s\n", says)
 	}

@@ -79,6 +79,9 @@ func (d *damage) note(data []byte, cfg Config) bool {
 	return true
 }
 
+// Damage is what Open has found damaged in the log.
+func (s *Store) Damage() []wal.Damage { return slices.Clone(s.damage.found) }
+
 // gaps reports whether records were lost.
 func (d *damage) gaps() bool {
 	return slices.ContainsFunc(d.found, func(one wal.Damage) bool { return !one.Mended })

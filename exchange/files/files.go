@@ -178,6 +178,7 @@ func (s *Store) lock(key string) *sync.Mutex {
 
 // Create stores a new thread.
 func (s *Store) Create(ctx context.Context, c exchange.Create) (exchange.Thread, error) {
+	defer s.project.keepUp(ctx)
 	defer s.grown(ctx)
 	s.project.steps.Add(1)
 	defer s.project.steps.Add(-1)
@@ -217,6 +218,7 @@ func (s *Store) Create(ctx context.Context, c exchange.Create) (exchange.Thread,
 
 // Append stores one step.
 func (s *Store) Append(ctx context.Context, step exchange.Step) error {
+	defer s.project.keepUp(ctx)
 	defer s.grown(ctx)
 	s.project.steps.Add(1)
 	defer s.project.steps.Add(-1)

@@ -2,8 +2,13 @@ package files_test
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
@@ -55,4 +60,42 @@ func TestWithoutALull(t *testing.T) {
 		_, err := os.Stat(s.path("state=executing", ref))
 		return err == nil
 	})
+}
+
+// Folders follow the log within five seconds, also while 500 steps come in a second without a
+// pause and the processor is busy, and the store says how far they are behind.
+func TestFoldersFollowUnderLoad(t *testing.T) {
+	s := share(t, t.TempDir())
+	var spin atomic.Bool
+	spin.Store(true)
+	defer spin.Store(false)
+	for range runtime.GOMAXPROCS(0) {
+		go func() {
+			for spin.Load() {
+			}
+		}()
+	}
+	pace := time.NewTicker(2 * time.Millisecond * 3) // each makes a thread, with three steps
+	defer pace.Stop()
+	var made sync.WaitGroup
+	var behind int
+	for i := range 120 {
+		<-pace.C
+		made.Go(func() { fill(t, s.store, fmt.Sprint("t", i), 2, 10) })
+		threads, oldest := s.store.Lag()
+		if behind = max(behind, threads); oldest > 5*time.Second {
+			t.Fatalf("the folders are %v behind the log", oldest)
+		}
+	}
+	made.Wait()
+	ref := fill(t, s.store, "last", 1, 10)
+	began := time.Now()
+	s.until("the last folder is there", func() bool {
+		_, err := os.Stat(s.path("state=executing", ref))
+		return err == nil
+	})
+	if took := time.Since(began); took > 5*time.Second || behind == 0 {
+		t.Errorf("the folder of the last thread came after %v; %d threads were behind", took, behind)
+	}
+	s.until("no thread is behind", func() bool { threads, _ := s.store.Lag(); return threads == 0 })
 }

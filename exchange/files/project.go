@@ -3,7 +3,6 @@ package files
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +38,8 @@ type projector struct {
 	queue   []marked             // refs to be looked at, those that soon had meanwhile among them
 	unsure  []string             // refs to be looked at when there is nothing else to do
 	queued  map[string]bool      // what is in soon or in queue
+	behind  map[string]time.Time // since when a thread has steps that its folder does not show
+	level   chan struct{}        // closed when the folders are not late any more; nil while they are not
 	due     map[string]time.Time // refs to be looked at, not before
 	scanned time.Time            // when due was looked through
 	resting map[string]uint64    // ended and in their folders, by version
@@ -66,12 +67,12 @@ type marked struct {
 const (
 	gather   = 250 * time.Millisecond
 	lull     = 25 * time.Millisecond
-	patience = 3 * time.Second
+	patience = time.Second
 )
 
 func newProjector(s *Store) *projector {
 	p := &projector{
-		s: s, queued: map[string]bool{}, due: map[string]time.Time{}, resting: map[string]uint64{},
+		s: s, queued: map[string]bool{}, behind: map[string]time.Time{}, due: map[string]time.Time{}, resting: map[string]uint64{},
 		handed: map[string]map[string]bool{}, left: map[string]left{}, refused: map[string]string{}, wake: make(chan struct{}, 1),
 	}
 	p.idle = sync.NewCond(&p.mu)
@@ -82,6 +83,9 @@ func newProjector(s *Store) *projector {
 func (p *projector) mark(ref string) {
 	p.mu.Lock()
 	p.last = time.Now()
+	if _, is := p.behind[ref]; !is {
+		p.behind[ref] = p.last
+	}
 	if !p.queued[ref] {
 		p.queued[ref] = true
 		p.queue = append(p.queue, marked{ref, p.last})
@@ -175,11 +179,8 @@ func (p *projector) courtesy(took time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if now := time.Now(); len(p.queue) > 0 && !p.hurries() && p.loud(now) > 0 {
-		switch late := now.Sub(p.queue[0].at); {
-		case late < 2*patience:
+		if now.Sub(p.queue[0].at) < 2*patience {
 			return min(4*took, mostCourtesy)
-		case late < 4*patience:
-			return min(took, mostCourtesy)
 		}
 	}
 	return 0
@@ -224,6 +225,7 @@ func (p *projector) doubt(refs []string) {
 func (p *projector) run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		ref, rest := p.next()
+		p.pressed()
 		if ref != "" {
 			began := time.Now()
 			p.one(ctx, ref)
@@ -250,6 +252,7 @@ func (p *projector) run(ctx context.Context) error {
 // the store.
 func (p *projector) one(ctx context.Context, ref string) {
 	defer mistake.Caught(p.s.cfg.Log, "ref", ref)
+	since := p.begin(ref)
 	known, inLog := p.s.index.has(ref)
 	var err error
 	switch {
@@ -259,6 +262,9 @@ func (p *projector) one(ctx context.Context, ref string) {
 		err = p.s.settled(ref)
 	default:
 		err = p.s.newcomer(ctx, ref)
+	}
+	if err != nil {
+		p.undo(ref, since)
 	}
 	switch {
 	case errors.Is(err, errBusy):
@@ -326,66 +332,6 @@ func (p *projector) bring(ctx context.Context, ref string) error {
 	}
 	p.settled(w)
 	return nil
-}
-
-// settled notes a thread that has ended and is in its folder.
-func (p *projector) settled(w whole) {
-	if !w.env.Status.Terminal() {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.resting) == 0 {
-		p.since = time.Now()
-	}
-	p.resting[w.env.Ref] = w.env.Ver
-}
-
-func (p *projector) restDue() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.resting) > 0 && p.restIn(time.Now()) <= 0
-}
-
-// restIn is in how long the threads that have ended are let go. p.mu is held.
-func (p *projector) restIn(now time.Time) time.Duration {
-	if len(p.resting) >= restMany {
-		return 0
-	}
-	waited := now.Sub(p.since)
-	return min(restLate-waited, max(restAfter-waited, p.loud(now)))
-}
-
-// rest lets go of the threads that have ended, when their folders are on the
-// disk: from then on the log need not know them.
-func (p *projector) rest(ctx context.Context) {
-	p.mu.Lock()
-	resting := p.resting
-	p.resting = map[string]uint64{}
-	p.mu.Unlock()
-	if err := p.s.disk.sync(); err != nil {
-		p.complain("all", fmt.Errorf("sync: %w; the folders of all threads in the log are written anew", err))
-		p.s.distrust(ctx)
-		return
-	}
-	for ref, ver := range resting {
-		if p.s.letGo(ref, ver) {
-			p.s.recent.forget(ref)
-			p.mu.Lock()
-			delete(p.handed, ref)
-			p.mu.Unlock()
-		}
-	}
-	p.s.trust(ctx)
-	p.s.grown(ctx)
-}
-
-// letGo leaves so much of a thread in memory that it is found.
-func (s *Store) letGo(ref string, ver uint64) bool {
-	s.step.RLock()
-	defer s.step.RUnlock()
-	defer s.lock(ref).Unlock()
-	return s.index.done(ref, ver)
 }
 
 // handOver reports whether what others have said is to be judged: once.

@@ -163,3 +163,64 @@ func TestATaskBeforeItsDependencies(t *testing.T) {
 		t.Errorf("%+v %v", c, h.deeds())
 	}
 }
+
+// example is the task_assignment of the document, as it stands there.
+const example = `{
+  "version": "1.0.0",
+  "timestamp": "2025-12-25T12:00:00Z",
+  "sender_id": "orchestrator",
+  "message_id": "msg-123e4567-e89b-12d3-a456-426614174000",
+  "type": "task_assignment",
+  "task_id": "bd-42",
+  "description": "Implement user authentication UI with login form",
+  "specification": {
+    "acceptance_criteria": [
+      "Login form displays correctly",
+      "Password validation (min 8 chars)",
+      "Error messages for failed login",
+      "OAuth integration for Google/GitHub"
+    ],
+    "technical_requirements": [
+      "Use React Hook Form",
+      "Integrate with backend API /api/auth/login",
+      "Store JWT token in secure cookie"
+    ]
+  },
+  "file_patterns": [
+    "src/frontend/auth/**/*.ts",
+    "src/frontend/components/auth/**/*.tsx",
+    "src/frontend/services/auth.ts"
+  ],
+  "priority": "high",
+  "priority_value": 1,
+  "dependencies": [
+    "bd-41",
+    "bd-40"
+  ],
+  "estimated_duration_minutes": 120,
+  "deadline": "2025-12-31T23:59:59Z",
+  "metadata": {
+    "labels": ["frontend", "authentication"],
+    "component": "auth-system",
+    "epic": "user-onboarding"
+  }
+}`
+
+// The document's own example is taken, and waits for its dependencies; with the deadline
+// that stands there, which has passed, it ends as expired.
+func TestTheDocumentsExample(t *testing.T) {
+	h := overHTTP(t)
+	who := exchange.Actor{ID: "orchestrator", Roles: exchange.Requester}
+	later := strings.NewReplacer("2025-12-31T23:59:59Z", time.Now().Add(time.Hour).UTC().Format(time.RFC3339), "bd-42", "bd-1042", "msg-123e", "msg-223e").Replace(example)
+	if code, text := h.calls(who, "POST", "", later); code != 202 || !strings.Contains(text, "it waits: depends on bd-4") || !strings.Contains(text, `"status":"pending"`) {
+		t.Errorf("%d %s", code, text)
+	}
+	if code, text := h.calls(who, "POST", "", example); code != 202 {
+		t.Errorf("%d %s", code, text)
+	}
+	all := h.fetches(who, ends)
+	r, ok := all[len(all)-2].Body.(*agentmail.ErrorReport)
+	if !ok || r.TaskID != "bd-42" || r.Error.Code != "expired" {
+		t.Errorf("%+v", all[len(all)-2])
+	}
+}

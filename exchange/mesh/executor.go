@@ -79,7 +79,7 @@ func (d *Door) employ(ctx context.Context, p *peer) error {
 	return d.x.As(p.executor(), channel).Receive(ctx, func(m mess.Message) {
 		for _, item := range m.Items {
 			if err := d.hearAs(ctx, p, m, item); err != nil && ctx.Err() == nil {
-				d.log.Warn("mesh: a peer was not told what concerns its task", "peer", p.name, "err", err)
+				d.log.Warn("mesh: a word about a task did not go on to its peer", "peer", p.name, "err", err)
 			}
 		}
 	})

@@ -359,9 +359,9 @@ var mutants = []mutant{
 	{"a peer speaks for another", []edit{{
 		"exchange/mesh/take.go", `if sender != "agent" && sender != e.From {`, `if false {`,
 	}}, "./exchange/mesh TestRefusals"},
-	{"a peer gets a task before the yes", []edit{{
-		"exchange/mesh/executor.go", "if th.Needs.ConfirmBefore && !g.Begun {", "if th.Needs.ConfirmBefore && g.Begun {",
-	}}, "./exchange/mesh TestHowAPeersTaskEnds"},
+	{"a peer gets its task again after a restart", []edit{{
+		"exchange/mesh/executor.go", `if !g.Over.IsZero() || g.Ask != "" && d.asked(g.Ask) {`, `if !g.Over.IsZero() {`,
+	}}, "./exchange/mesh TestAPeersTaskOverARestart"},
 	{"a dead letter of a task outlives it", []edit{{
 		"exchange/mesh/relay.go", "if l, ok, err := d.store.Unbury(g.Ask, p.name); err != nil {\n\t\treturn false, err", "if l, ok, err := d.store.Unbury(g.Ask, \"\"); err != nil {\n\t\treturn false, err",
 	}}, "./exchange/mesh TestHowAPeersTaskEnds"},

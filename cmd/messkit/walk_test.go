@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -354,17 +355,23 @@ func TestTheUnitIsSound(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		t.Skip("systemd-analyze is not here; apt-get install systemd")
 	}
-	out, err := exec.Command("systemd-analyze", "security", "--offline=true", "--threshold=30", "--no-pager", "../../systemd/messkit.service").CombinedOutput()
-	if err != nil || !bytes.Contains(out, []byte("Overall exposure level for messkit.service: ")) {
-		t.Errorf("%v: %s", err, out)
-	}
-	unit, err := os.ReadFile("../../systemd/messkit.service")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"ExecStart=/usr/local/bin/messkit run --config /etc/messkit/messkit.yaml --data /var/lib/messkit/.mess\n", "User=messkit\n", "StateDirectory=messkit\n"} {
-		if !bytes.Contains(unit, []byte(want)) {
-			t.Errorf("%q is missing", want)
+	for _, u := range []struct {
+		name, command string
+		most          int // exposure, in tenths
+	}{{"messkit", "run", 18}, {"messkit-exchange", "exchange", 15}} {
+		file := "../../systemd/" + u.name + ".service"
+		out, err := exec.Command("systemd-analyze", "security", "--offline=true", fmt.Sprintf("--threshold=%d", u.most), "--no-pager", file).CombinedOutput()
+		if err != nil || !bytes.Contains(out, []byte("Overall exposure level for "+u.name+".service: ")) {
+			t.Errorf("%v: %s", err, out)
+		}
+		unit, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"ExecStart=/usr/local/bin/messkit " + u.command + " --config /etc/messkit/messkit.yaml --data /var/lib/messkit/.mess\n", "User=messkit\n", "StateDirectory=messkit\n", "LimitCORE=0\n"} {
+			if !bytes.Contains(unit, []byte(want)) {
+				t.Errorf("%s: %q is missing", u.name, want)
+			}
 		}
 	}
 }

@@ -33,6 +33,7 @@ type board struct {
 
 	mu    sync.Mutex
 	now   *program
+	twin  int // times that a second process with the same id has run
 	step  time.Duration
 	stops []span   // of the emergency stop
 	left  []string // threads in the journal at the end
@@ -108,6 +109,15 @@ func (b *board) boot() {
 		b.step = -time.Duration(r.IntN(20*365*24)) * time.Hour // no clock of its own
 	}
 	b.mu.Unlock()
+	p := b.start(j, "", b.dies)
+	b.mu.Lock()
+	b.now = p
+	b.boots++
+	b.mu.Unlock()
+}
+
+// start starts the executor with a journal, and devices whose names begin with prefix.
+func (b *board) start(j *journal.Journal, prefix string, mayDie func(*program, string, float64) bool) *program {
 	cfg := agent.DefaultConfig()
 	cfg.ID, cfg.Fit, cfg.Heartbeat = b.id, nil, b.s.beat
 	cfg.Jitter = func(limit time.Duration) time.Duration { return between(b.s.chance.at(b.id, "wait"), 0, limit) }
@@ -116,8 +126,8 @@ func (b *board) boot() {
 		limits.Devices = map[string]gate.Device{"lamp": {MaxOn: lampMax}}
 	}
 	p := &program{life: newLife(), gate: gate.New(limits, b.clock, quiet()), j: j, done: make(chan error, 1)}
-	dies := func(place string, prob float64) bool { return b.dies(p, place, prob) }
-	device := func(name string) part { return part{b.w, p.life, b.id + "/" + name, dies} }
+	dies := func(place string, prob float64) bool { return mayDie(p, place, prob) }
+	device := func(name string) part { return part{b.w, p.life, b.id + "/" + prefix + name, dies} }
 	bot := drivers.Device(&robot{device("robot")})
 	if b.s.faulty.shared {
 		bot = &robot{part{b.w, p.life, "the/robot", dies}}
@@ -138,10 +148,47 @@ func (b *board) boot() {
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
 	go func() { p.done <- a.Run(ctx) }()
-	b.mu.Lock()
-	b.now = p
-	b.boots++
-	b.mu.Unlock()
+	return p
+}
+
+// twinned begins the names of the devices of a second process.
+const twinned = "twin-"
+
+// twins runs a second process with the same id for a while now and then: a board on
+// which somebody has put the same configuration. Its journal goes with it.
+func (b *board) twins(ctx context.Context) {
+	for n := 0; ; n++ {
+		r := b.s.chance.of(b.id, "twin", n)
+		if !sleep(ctx, between(r, 2*time.Hour, 30*time.Hour)) {
+			return
+		}
+		j, err := journal.Open(fmt.Sprintf("%s/%s-%s%d", b.dir, b.id, twinned, n))
+		if err != nil {
+			b.s.t.Fatal(err)
+		}
+		off := func() { b.w.switched(b.id+"/"+twinned+"lamp", false) }
+		p := b.start(j, twinned, func(p *program, place string, prob float64) bool {
+			if !p.life.ended() && b.s.chance.bad(b.s.chance.at(b.id, "twin dies", place), prob) {
+				p.life.end()
+				off()
+			}
+			return p.life.ended()
+		})
+		b.mu.Lock()
+		b.twin++
+		b.mu.Unlock()
+		sleep(ctx, between(r, time.Minute, 30*time.Minute))
+		if r.IntN(2) == 0 { // its power goes
+			p.life.end()
+		}
+		p.cancel()
+		<-p.done
+		p.life.end()
+		if err := j.Close(); err != nil {
+			b.s.t.Error(err)
+		}
+		off()
+	}
 }
 
 // dies cuts the power with probability prob at a place that a program has come

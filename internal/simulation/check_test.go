@@ -68,7 +68,7 @@ func (sc *scenario) unheard(b *board) (bad []string) {
 func (b *board) checkStops(acts []act) (bad []string) {
 	for _, a := range acts {
 		for _, s := range b.stops {
-			if !a.late && strings.HasPrefix(a.robot, b.id+"/") && a.at.After(s.from) && a.at.Before(s.to) {
+			if !a.late && strings.HasPrefix(a.robot, b.id+"/") && !strings.HasPrefix(a.robot, b.id+"/"+twinned) && a.at.After(s.from) && a.at.Before(s.to) {
 				bad = append(bad, fmt.Sprintf("I11 %s began %s in an emergency stop", a.robot, a.token))
 			}
 		}

@@ -81,11 +81,28 @@ func (l *link) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
 	answer, err := call(ctx, l, key(m), func(x *exchange.Exchange) (mess.Message, error) {
 		return x.As(l.who, "sim").Send(context.Background(), m)
 	}, func() { l.lasting().note(m) })
-	if l.dies != nil && l.dies("after sending "+key(m), 0.002) {
+	prob := 0.002
+	if err == nil && asksToStart(m) {
+		prob = 0.02
+	}
+	if l.dies != nil && l.dies("after sending "+key(m), prob) {
+		if prob > 0.01 {
+			l.s.count(&l.s.granted)
+		}
 		<-ctx.Done()
 		return mess.Message{}, ctx.Err()
 	}
 	return answer, err
+}
+
+// asksToStart reports whether a message asks for the permission to start.
+func asksToStart(m mess.Message) bool {
+	for _, i := range m.Items {
+		if s, ok := i.(*mess.Status); ok && s.Code == mess.InProgress && s.Instance != "" {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *link) note(m mess.Message) {

@@ -38,6 +38,7 @@ type server struct {
 	boots   int
 	lost    int
 	doubled int
+	granted int // starts granted to a process that died of it
 }
 
 type clockStep struct {

@@ -58,6 +58,7 @@ type tally struct {
 	took                                                 time.Duration
 	requests, acts, boots, cuts, restarts, lost, doubled int
 	steps, hangs, completed, unknown, onFiles, lates     int
+	twins, granted                                       int
 	transitions                                          map[string]int
 }
 
@@ -80,7 +81,9 @@ func (t *tally) add(sc *scenario) {
 	for _, b := range sc.boards {
 		t.boots += b.boots - 1
 		t.cuts += b.cuts
+		t.twins += b.twin
 	}
+	t.granted += sc.server.granted
 	t.restarts += sc.server.boots - 1
 	t.lost += sc.server.lost
 	t.doubled += sc.server.doubled
@@ -107,10 +110,11 @@ func (t *tally) String() string {
 	return fmt.Sprintf(`%.1f simulated days, %.2f years
 %d requests: %d completed, %d failed; %d acts
 %d boots of executors, %d of them after power cuts; %d boots of the exchange, %d scenarios with files
+%d times a second process of an id; %d starts granted to a process that died
 %d messages lost, %d doubled; %d clock steps; %d times a device failed or hung, %d commands arrived late
 %s`,
 		t.took.Hours()/24, t.took.Hours()/24/365, t.requests, t.completed, t.unknown, t.acts,
-		t.boots, t.cuts, t.restarts, t.onFiles, t.lost, t.doubled, t.steps, t.hangs, t.lates, strings.Join(steps, ", "))
+		t.boots, t.cuts, t.restarts, t.onFiles, t.twins, t.granted, t.lost, t.doubled, t.steps, t.hangs, t.lates, strings.Join(steps, ", "))
 }
 
 // step is the name of the last step that a thread has taken, "" for one that has
@@ -183,6 +187,7 @@ func (sc *scenario) run(t *testing.T, boards int, wrong time.Duration) {
 		b.boot()
 		troubles.Go(func() { b.live(trouble) })
 		troubles.Go(func() { b.drill(trouble) })
+		troubles.Go(func() { b.twins(trouble) })
 		troubles.Go(func() { b.link.flap(trouble) })
 	}
 	over, giveUp := context.WithCancel(context.Background())

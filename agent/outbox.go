@@ -122,7 +122,13 @@ func (a *Agent) sendMail(ctx context.Context) (sent int, left bool) {
 		if err != nil && a.saidInWords(ctx, task, err) {
 			continue // it stands in the outbox anew
 		}
+		if err != nil && a.saidPlainly(ctx, task, err) {
+			continue
+		}
 		if err != nil {
+			a.mu.Lock()
+			a.untold[task.Ref] = task.Epoch
+			a.mu.Unlock()
 			a.log.Error("report refused; it is dropped", "ref", task.Ref, "err", err)
 		}
 		if err := a.journal.Sent(ctx, task.Ref); err != nil {
@@ -161,6 +167,35 @@ func (a *Agent) saidInWords(ctx context.Context, task journal.Task, refusal erro
 	}
 	ring(a.mail)
 	return true
+}
+
+// saidPlainly replaces a report that the exchange has refused, of a thread that it still
+// sees as begun here, by the plainest there is: what was done is not known there. Dropped,
+// it would look like a start that was granted and never used.
+func (a *Agent) saidPlainly(ctx context.Context, task journal.Task, refusal error) bool {
+	r, ok := errors.AsType[*mess.Refusal](refusal)
+	if !ok || r.Holder != a.cfg.ID || r.Status.Terminal() || isPlain(*task.Report) {
+		return false
+	}
+	t := a.orphaned(mess.HeldThread{Ref: task.Ref, Epoch: task.Epoch})
+	s := failed(unreported, "the exchange has refused the report: "+r.Text, mess.EffectUnknown, capabilities.Plan{})
+	if err := a.journal.Done(ctx, task.Ref, task.Epoch, t.signed(t.message(s))); err != nil {
+		a.log.Error("journal cannot be written", "err", err)
+		return false
+	}
+	a.log.Error("report refused; the outcome is told as unknown", "ref", task.Ref, "err", refusal)
+	ring(a.mail)
+	return true
+}
+
+// unreported is the type of the reason of such a report.
+const unreported = "unreported"
+
+func isPlain(m mess.Message) bool {
+	return slices.ContainsFunc(m.Items, func(i mess.Item) bool {
+		s, ok := i.(*mess.Status)
+		return ok && s.Reason != nil && s.Reason.Type == unreported
+	})
 }
 
 // withoutFiles takes the attachments out of a message, and says so in it.

@@ -57,3 +57,30 @@ func TestAStartGrantedToAProcessThatDies(t *testing.T) {
 		})
 	}
 }
+
+// A report that the exchange refuses, of a thread that it still sees as begun here, is not
+// taken for a start that was never used: the outcome is told as unknown, and nothing is
+// done twice.
+func TestARefusedReportIsNoUnusedStart(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.line.set(func(l *line) {
+			l.before = func(m mess.Message) error {
+				for _, i := range m.Items {
+					if s, ok := i.(*mess.Status); ok && s.Code == mess.Completed {
+						return &mess.Refusal{Why: mess.Invalid, Text: "too many words", Holder: h.pi().ID, Status: mess.InProgress}
+					}
+				}
+				return nil
+			}
+		})
+		ref := h.says(claude, "request: {intent: ring the bell}")
+		h.after(2 * time.Minute)
+		s := h.is(ref, mess.Failed)
+		if s.Reason == nil || s.Reason.Effect != mess.EffectUnknown {
+			t.Errorf("it ended for %+v", s.Reason)
+		}
+		if did := h.lamp.did(); did != "on" {
+			t.Errorf("the lamp did %q, want it on once", did)
+		}
+	})
+}

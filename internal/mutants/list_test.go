@@ -175,6 +175,9 @@ var mutants = []mutant{
 	{"an ended thread keeps its alarm", []edit{{
 		"exchange/exchange.go", "\t\tx.due.drop(e.Ref)\n", "",
 	}}, "./exchange TestNothingIsKeptOfThreadsThatHaveEnded"},
+	{"a refused report is given up", []edit{{
+		"agent/outbox.go", "if err != nil && a.saidPlainly(ctx, task, err) {", "if err != nil && false && a.saidPlainly(ctx, task, err) {",
+	}}, "./agent TestARefusedReportIsNoUnusedStart"},
 	{"a thread is found before it is indexed", []edit{{
 		"exchange/coming.go", "\tx.coming[ref] = c\n", "",
 	}}, "./exchange TestAMessageToAThreadThatIsBeingStored"},

@@ -50,8 +50,8 @@ func (x *Exchange) watchTime(ctx context.Context) {
 const glance = 5 * time.Second
 
 // wakeUp counts what the machine has slept as time without a sign of life, so that each
-// lease is over that would be. It counts no more than that, so that an executor that has
-// begun, and has slept too, can say what came of it.
+// lease is over that would be. It counts one lease at most: an executor that has begun,
+// and has slept too, needs time to report.
 func (x *Exchange) wakeUp() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

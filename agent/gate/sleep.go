@@ -23,12 +23,13 @@ type moment struct {
 
 func (g *Gate) moment() moment { return moment{g.now(), g.slept()} }
 
-// since is how long ago a moment was, with what the machine has slept.
+// since returns the time since a moment; it includes the time that the machine has slept.
 func (g *Gate) since(m moment) time.Duration {
 	return g.now().Sub(m.at) + max(0, g.slept()-m.slept)
 }
 
-// wake has each device go off earlier by what the machine has slept. mu is held.
+// wake subtracts the time that the machine has slept from the times at which devices go
+// off. mu is held.
 func (g *Gate) wake() {
 	d := g.sleeps.Woke()
 	if d == 0 {

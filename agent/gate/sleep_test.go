@@ -71,8 +71,8 @@ func TestAPermissionDoesNotOutliveASleep(t *testing.T) {
 	})
 }
 
-// What was on for its longest time while the machine slept goes off at once, and the guard
-// hears how long the rest may be on still.
+// The gate switches a device off at once if its max_on has passed while the machine slept, and
+// tells the guard how long the others may still be on.
 func TestMaxOnGoesOnWhileTheMachineSleeps(t *testing.T) {
 	inBedroom(t, gate.Device{MaxOn: time.Hour}, func(t *testing.T, g *gate.Gate, l *lamp, s *sleeper, w *watch) {
 		turn(t, g, l, true, 0)

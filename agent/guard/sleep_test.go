@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/agent/guard"
 )
 
-// What the machine sleeps counts as time that a device was on.
+// The guard counts the time that the machine has slept as time that a device was on.
 func TestASuspendedMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

@@ -98,8 +98,7 @@ func Archive(root *os.Root, p messeaf.Place) error {
 	return root.RemoveAll(p.Path)
 }
 
-// makeDir makes a folder, with those that it lies in, whose names are on the disk when it
-// returns.
+// makeDir makes a folder and its parents. Their names are on the disk when it returns.
 func makeDir(root *os.Root, name string) error {
 	if _, err := root.Lstat(name); err == nil {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// damage is what was damaged in the log when it was opened, and which threads it is of.
+// damage lists the damage that Open has found in the log, and the threads that it affects.
 type damage struct {
 	found []wal.Damage
 	refs  map[string]bool            // threads that have lost records
@@ -79,7 +79,7 @@ func (d *damage) note(data []byte, cfg Config) bool {
 	return true
 }
 
-// Damage is what Open has found damaged in the log.
+// Damage lists the damage that Open has found in the log.
 func (s *Store) Damage() []wal.Damage { return slices.Clone(s.damage.found) }
 
 // gaps reports whether records were lost.
@@ -237,14 +237,14 @@ func (s *Store) wholeRecords(t exchange.Thread, binds []exchange.Bind) ([]record
 	return records, nil
 }
 
-// What became of a thread that had lost records.
+// The ways in which the store treats a thread that had lost records.
 const (
 	rebuilt = "was rebuilt"
 	unknown = "was ended with an unknown outcome"
 )
 
-// rescued is a thread as far as it is known, and what became of it; "" if nothing of it
-// was lost, or nothing is known.
+// rescued returns a thread as far as the store knows it, and how it was treated; "" means
+// that it has lost nothing, or that the store knows nothing of it.
 func (s *Store) rescued(r rescue) (exchange.Thread, string) {
 	log, all := s.readable(r.k)
 	t, how := exchange.Thread{}, rebuilt
@@ -279,8 +279,8 @@ func (s *Store) rescued(r rescue) (exchange.Thread, string) {
 	return t, how
 }
 
-// readable is what of a thread can be read in the log, and whether that is all of it. It
-// has no ref if its envelope cannot be read.
+// readable returns the part of a thread that the store can read in the log, and whether that
+// is all of it. The ref is empty if the envelope cannot be read.
 func (s *Store) readable(k kept) (t exchange.Thread, all bool) {
 	w := whole{}
 	all = true

@@ -2,10 +2,9 @@ package files
 
 import "context"
 
-// After an error of the disk nobody knows what is on it: the kernel drops what it could not
-// write, shows it until then, and reports the error once. So the folders of all threads that
-// the log has are written anew before a thread is let go. A document in the log says so over
-// restarts.
+// The kernel reports an error of the disk once, and it may go on showing data that it failed
+// to write. So the store then writes the folders of all threads in its log anew before it
+// lets go of one. A document in the log remembers that over a restart.
 const (
 	diskKind   = "disk"
 	diskUnsure = "unsure"

@@ -14,8 +14,8 @@ const (
 	// mostBehind is how many threads may be behind the log before steps wait for them.
 	mostBehind = 8192
 	// lateWait is how long one step waits while the folders are late, so that they get their
-	// share of the processor and of the disk, and fullWait while there are too many. Who has
-	// asked for a permission to act must hear of it while it is fresh.
+	// share of the processor and of the disk, and fullWait while there are too many. An
+	// executor that asks for permission to act must get the answer while it is fresh.
 	lateWait = 20 * time.Millisecond
 	fullWait = 250 * time.Millisecond
 )

@@ -38,8 +38,8 @@ var (
 	syncsIt = regexp.MustCompile(`fsync\(\d+<([^>]*)>`)
 )
 
-// The name of each folder that a new store makes is on the disk before the store is used: a
-// power cut would take all that is in it.
+// A new store puts the name of each folder that it makes on the disk. Without the name a power
+// cut would lose all files in the folder.
 func TestNewFoldersAreOnTheDisk(t *testing.T) {
 	if dir := os.Getenv("MAKE_FOLDERS"); dir != "" {
 		makesFolders(t, dir)
@@ -97,8 +97,8 @@ func endsBadly(t *testing.T, dir string) {
 	}
 }
 
-// What the disk has failed to sync is not trusted, though the kernel shows it: the folder is
-// written anew before the log lets go of its thread.
+// After a failed sync the store does not trust a folder, though the kernel shows its content.
+// It writes the folder anew before its log lets go of the thread.
 func TestAFolderThatWasNotSyncedIsWrittenAnew(t *testing.T) {
 	if dir := os.Getenv("ENDS_BADLY"); dir != "" {
 		endsBadly(t, dir)

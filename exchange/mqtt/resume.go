@@ -60,8 +60,7 @@ func parseAsker(doc []byte) (*asker, error) {
 	return &asker{at: k.At, spoke: k.At, told: k.Told[max(0, len(k.Told)-maxTold):]}, nil
 }
 
-// catchUp tells what was said since the last message that the requester was told: while
-// there was no broker, or no exchange.
+// catchUp tells a requester the messages that came while there was no broker, or no exchange.
 func (d *Door) catchUp(ctx context.Context, to publisher, who exchange.Actor, a *asker) error {
 	refs, all, err := d.untold(ctx, who, a)
 	if err != nil {
@@ -97,8 +96,8 @@ func before(m mess.Message, since time.Time) bool {
 
 // untold lists the requester's threads that have changed since it was told something last,
 // newest change first. Threads are listed in the order of their changes, and told in it: so
-// all behind one whose last change was told have been told too. Where there is no such thread
-// all is false, and time must say what is new.
+// the requester knows all threads that come after one whose last change it knows. all is false
+// if there is no such thread: then the times of messages must tell which are new.
 func (d *Door) untold(ctx context.Context, who exchange.Actor, a *asker) (refs []string, all bool, err error) {
 	f := exchange.Filter{Requestor: who.ID, Limit: 1000}
 	d.mu.Lock()

@@ -12,8 +12,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What becomes of a request while the door is shut is told when it opens again, also if the
-// clock was set back meanwhile, and what was told before is not told again.
+// A requester hears the results that came while the door was shut when it opens again, also if
+// the clock was set back meanwhile. It does not hear older results again.
 func TestAResultAfterTheClockWasSetBack(t *testing.T) {
 	var back atomic.Int64
 	h := &house{T: t, dir: t.TempDir(), log: &log{}}

@@ -37,8 +37,8 @@ func SyncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// MkdirAll makes a folder and those that it lies in, so that their names survive a power
-// cut: the name of a folder is on the disk when the folder that it lies in is synced.
+// MkdirAll makes a folder and its parents, and syncs the parent of each new one. Without that
+// a power cut can lose the name of a new folder.
 func MkdirAll(dir string, perm os.FileMode) error {
 	var made []string
 	for d := filepath.Clean(dir); !There(d) && d != filepath.Dir(d); d = filepath.Dir(d) {
@@ -48,7 +48,7 @@ func MkdirAll(dir string, perm os.FileMode) error {
 		return err
 	}
 	for _, d := range slices.Backward(made) {
-		if err := SyncDir(filepath.Dir(d)); err != nil && !errors.Is(err, fs.ErrPermission) { // who may write there need not be allowed to read
+		if err := SyncDir(filepath.Dir(d)); err != nil && !errors.Is(err, fs.ErrPermission) { // some users may write to a folder that they may not read
 			return err
 		}
 	}

@@ -4,8 +4,8 @@ package suspend
 
 import "time"
 
-// Least is the shortest sleep that counts: what is shorter may be the time between two
-// looks at a clock.
+// Least is the shortest sleep that counts. A shorter difference may be the time between two
+// readings of the clocks.
 const Least = 50 * time.Millisecond
 
 // Watch notices each sleep of the machine once.

@@ -17,13 +17,13 @@ type Damage struct {
 	*CorruptError
 	// Mended: one bit had flipped, and was turned back; nothing is lost.
 	Mended bool
-	// Lost is what lies there, if it is not mended. Some of it may still be readable.
+	// Lost has the damaged bytes, if they are not mended. Some of them may still be readable.
 	Lost []byte
 	// Copy is the path of a file with Lost; "" if the disk did not take it.
 	Copy string
 }
 
-// damagedExt is the extension of a file with what was damaged.
+// damagedExt is the extension of a file with damaged bytes.
 const damagedExt = ".damaged"
 
 // mender opens a log although some of it is damaged: it turns a flipped bit back, or
@@ -89,7 +89,7 @@ func (m *mender) turnBack(path string, at int64, is byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// lose keeps a copy of what is damaged, and tells of it.
+// lose keeps a copy of damaged bytes, and tells of it.
 func (m *mender) lose(c *CorruptError, lost []byte, name string) error {
 	lost = bytes.TrimRight(lost, "\x00")
 	d := Damage{CorruptError: c, Lost: lost, Copy: filepath.Join(m.dir, name+damagedExt)}
@@ -198,9 +198,8 @@ func syndrome(diff uint32, n int) (pos int64, bit byte) {
 	return 0, 0
 }
 
-// Records are the records in what is lost of a frame: they begin behind its header. ok
-// reports whether they fill a frame, so that each of them is there, though some may be
-// changed.
+// Records returns the records of a damaged frame. ok reports whether they fill the frame: then
+// all of them are there, but the content of some has changed.
 func (d Damage) Records() (records [][]byte, ok bool) {
 	if len(d.Lost) < frameBytes {
 		return nil, false

@@ -113,7 +113,7 @@ func TestASegmentWithoutAHeader(t *testing.T) {
 	}
 }
 
-// What was on the disk when the log was closed in order cannot be torn.
+// After an orderly end no frame can be torn, so an incomplete one is damage.
 func TestADamagedLastFrameAfterAnOrderlyEnd(t *testing.T) {
 	want := lines(6)
 	for name, damage := range map[string]func(file string, at int64) error{

@@ -460,7 +460,7 @@ var mutants = []mutant{
 		"capabilities/planning.go", `own != "" && c.Effect != Query`, "false",
 	}}, "./capabilities TestConfiguredEffectWins"},
 	{"a command without an answer ends as if it had one", []edit{{
-		"drivers/web/act.go", "return nil, drivers.Unanswered(err)", "return nil, err",
+		"drivers/web/web.go", "return drivers.Unanswered(why)", "return why",
 	}}, "./drivers/web TestAStalledCommand"},
 	{"a command that was given up goes on in the kernel", []edit{{
 		"drivers/web/act.go", "drivers.DropUnsent(got.Conn, true)", "drivers.DropUnsent(got.Conn, false)",

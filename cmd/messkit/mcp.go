@@ -7,8 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -223,6 +225,11 @@ func (d *distant) told(err error) error {
 func (d *distant) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
 	answer, err := d.Client.Send(ctx, m)
 	return answer, d.told(err)
+}
+
+// Page is the address at which the page of the exchange shows a thread.
+func (d *distant) Page(ref string) string {
+	return strings.TrimSuffix(d.k.url, "/") + "/#task/" + url.PathEscape(ref)
 }
 
 // Thread reads a thread.

@@ -111,7 +111,11 @@ func (c *call) until(ctx context.Context, ref string, patience time.Duration) (_
 		default:
 			t = now
 			p.tell(ctx, t)
-			if done := t.Status.Terminal() || c.questions.isNew(c.session(), t); done || over {
+			asked := !t.Status.Terminal() && c.questions.isNew(c.session(), t)
+			if asked {
+				c.showPage(t)
+			}
+			if done := t.Status.Terminal() || asked; done || over {
 				return t, !done, nil
 			}
 		}

@@ -1,0 +1,54 @@
+package mcp
+
+import (
+	"context"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// paged is an exchange whose page a person can open.
+type paged interface {
+	// Page is the address at which its page shows a thread.
+	Page(ref string) string
+}
+
+// elicitTime is how long a client may take to show an address.
+const elicitTime = 10 * time.Minute
+
+// showPage has the client show the person where a plan with risk is confirmed: by URL
+// elicitation, in the browser of the person. The answer of the client is no
+// confirmation, whatever it is. A form is never sent: the client or the model could
+// fill it in.
+func (c *call) showPage(t Thread) {
+	q, asks := openQuestion(t)
+	x, has := c.x.(paged)
+	if !asks || q.status.ConfirmBy == "" || !has || c.req == nil || c.req.Session == nil {
+		return
+	}
+	in := c.req.Session.InitializeParams()
+	if in == nil || in.Capabilities == nil || in.Capabilities.Elicitation == nil || in.Capabilities.Elicitation.URL == nil {
+		return
+	}
+	session := c.req.Session
+	go func() { // the wait does not wait for it
+		ctx, cancel := context.WithTimeout(context.Background(), elicitTime)
+		defer cancel()
+		stop := make(chan struct{})
+		defer close(stop)
+		go func() {
+			select {
+			case <-c.ended:
+				cancel()
+			case <-stop:
+			}
+		}()
+		_, err := session.Elicit(ctx, &sdk.ElicitParams{
+			Mode: "url", URL: x.Page(t.Ref), ElicitationID: q.ref,
+			Message: "A plan with risk waits for a person. Look at it on the page of the exchange, and confirm or refuse it there.",
+		})
+		if err != nil {
+			c.log.Debug("the client does not show the page", "ref", t.Ref, "err", err)
+		}
+	}()
+}

@@ -35,14 +35,6 @@ func (r *reasonNow) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// last is the last status that was said in it.
-func (t threadNow) last() (last statusNow) {
-	for s := range t.statuses {
-		last = s
-	}
-	return last
-}
-
 // end is the last status that says how it stands. What another executor tells
 // later of a claim that was over is kept in the thread, and is about that claim.
 func (t threadNow) end() (end statusNow) {

@@ -77,13 +77,6 @@ func (p *rigLamp) took(level int, since, until time.Time) (list []time.Time) {
 	return list
 }
 
-// acts counts all commands.
-func (p *rigLamp) acts() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.log)
-}
-
 // lampConfig is the entry of a lamp in an executor's configuration.
 func lampConfig(n int, l *link) string {
 	return fmt.Sprintf("  dimmer-%d: {driver: httpdevice, family: tasmota-light, url: 'http://%s', timeout: 1s, initial: keep, safe: keep}\n", n, l.address())

@@ -19,7 +19,9 @@ func TestStepsInAStatusUpdate(t *testing.T) {
 	}{
 		{
 			mess.Status{Code: mess.InProgress, Completed: []any{"look"}, Remaining: []any{"clean", "dock", "report"}},
-			[]string{"look"}, []string{"dock", "report"}, "clean", "dock", "[look] [clean dock report]",
+			[]string{"look"},
+			[]string{"dock", "report"},
+			"clean", "dock", "[look] [clean dock report]",
 		},
 		{mess.Status{Code: mess.InProgress, Completed: []any{"look"}, Remaining: []any{"dock"}}, []string{"look"}, []string{}, "dock", "dock", "[look] []"},
 		{mess.Status{Code: mess.InProgress, Message: "busy"}, nil, nil, "busy", "", "[] []"},

@@ -9,7 +9,6 @@ import (
 	"io"
 	"mime"
 	"net"
-
 	"net/http"
 	"net/netip"
 	"net/url"

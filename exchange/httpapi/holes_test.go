@@ -31,8 +31,13 @@ func TestPagesOfOthersDoNotRegister(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	host := strings.TrimPrefix(h.url, "http://")
 	for i, heads := range [][]string{
-		{"Origin", "http://evil.example@" + host}, {"Origin", "http://" + host + "/x"}, {"Origin", "ftp://" + host}, {"Origin", "http://" + host + "?"},
-		{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Sec-Fetch-Site", "other"},
+		{"Origin", "http://evil.example@" + host},
+		{"Origin", "http://" + host + "/x"},
+		{"Origin", "ftp://" + host},
+		{"Origin", "http://" + host + "?"},
+		{"Sec-Fetch-Site", "cross-site"},
+		{"Sec-Fetch-Site", "same-site"},
+		{"Sec-Fetch-Site", "other"},
 		{"Sec-Fetch-Site", "cross-site", "Origin", h.url},
 	} {
 		if r := h.do("POST", root+"/register", "", fmt.Sprintf(`{"executor_id":"a-%d"}`, i), heads...); r.code != 403 {

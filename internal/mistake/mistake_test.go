@@ -14,7 +14,7 @@ func TestCaught(t *testing.T) {
 	work := func(crash bool) (taken bool) {
 		defer mistake.Caught(log, "topic", "a/b")
 		if crash {
-			var none map[string]bool
+			none := map[bool]map[string]bool{}[crash]
 			none["x"] = true
 		}
 		return true

@@ -60,19 +60,23 @@ func TestATaskEndsOnce(t *testing.T) {
 	}{
 		"one declines before the other begins": {
 			[]string{"kitchen status: {code: declined, reason: {detail: no camera}}", "garage status: {code: claimed}", "garage status: {code: in_progress}", "garage response: {content: [here it is]}"},
-			[]agentmail.Type{agentmail.TypeTaskCompletion}, []string{`"status":"complete"`, "here it is"},
+			[]agentmail.Type{agentmail.TypeTaskCompletion},
+			[]string{`"status":"complete"`, "here it is"},
 		},
 		"one declines its claim": {
 			[]string{"kitchen status: {code: claimed}", "kitchen status: {code: delegated}", "garage status: {code: claimed}", "garage response: {content: [done]}"},
-			[]agentmail.Type{agentmail.TypeTaskCompletion}, []string{`"status":"complete"`},
+			[]agentmail.Type{agentmail.TypeTaskCompletion},
+			[]string{`"status":"complete"`},
 		},
 		"both decline": {
 			[]string{"kitchen status: {code: declined, reason: {detail: no camera}}", "garage status: {code: declined, reason: {detail: no light}}"},
-			[]agentmail.Type{agentmail.TypeErrorReport, agentmail.TypeTaskCompletion}, []string{`"status":"blocked"`, "no camera", "no light", `"declined"`},
+			[]agentmail.Type{agentmail.TypeErrorReport, agentmail.TypeTaskCompletion},
+			[]string{`"status":"blocked"`, "no camera", "no light", `"declined"`},
 		},
 		"it fails": {
 			[]string{"kitchen status: {code: declined, reason: busy}", "garage status: {code: claimed}", "garage status: {code: failed, reason: {detail: stuck, effect: none}}", "garage status: {code: completed}"},
-			[]agentmail.Type{agentmail.TypeErrorReport, agentmail.TypeTaskCompletion}, []string{`"status":"blocked"`, "stuck"},
+			[]agentmail.Type{agentmail.TypeErrorReport, agentmail.TypeTaskCompletion},
+			[]string{`"status":"blocked"`, "stuck"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -191,8 +191,12 @@ func (d *Door) noteReservations(ctx context.Context, from peer, task string) {
 	d.mu.Unlock()
 	for i, r := range rows {
 		d.noteIn(ctx, from, ref, fmt.Sprintf("%s-%d", r.Message, i), "reservation", mess.Object{
-			{Key: "mode", Value: r.mode()}, {Key: "patterns", Value: r.Patterns}, {Key: "devices", Value: r.Devices},
-			{Key: "from", Value: string(mess.TimeOf(r.From.UTC()))}, {Key: "until", Value: string(mess.TimeOf(r.Until.UTC()))}, {Key: "reason", Value: r.Reason},
+			{Key: "mode", Value: r.mode()},
+			{Key: "patterns", Value: r.Patterns},
+			{Key: "devices", Value: r.Devices},
+			{Key: "from", Value: string(mess.TimeOf(r.From.UTC()))},
+			{Key: "until", Value: string(mess.TimeOf(r.Until.UTC()))},
+			{Key: "reason", Value: r.Reason},
 		})
 	}
 }

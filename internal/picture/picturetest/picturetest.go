@@ -83,13 +83,23 @@ func Pages() (list []Shot) {
 	add := func(name string, img *image.RGBA, quality int) { list = append(list, Shot{name, img, quality}) }
 	sizes := [][2]int{{640, 480}, {1280, 720}, {352, 288}, {800, 600}, {960, 540}}
 	texts := [][]string{
-		{"CONNECTION TO CAMERA LOST", "SINCE 2026-11-23 10:00:01"}, {"NO SIGNAL"}, {"UNABLE TO OPEN VIDEO DEVICE", "IS THE CAMERA PLUGGED IN?"},
-		{"Camera offline", "Retrying ..."}, {"No frames have been received", "check the error logs"},
+		{"CONNECTION TO CAMERA LOST", "SINCE 2026-11-23 10:00:01"},
+		{"NO SIGNAL"},
+		{"UNABLE TO OPEN VIDEO DEVICE", "IS THE CAMERA PLUGGED IN?"},
+		{"Camera offline", "Retrying ..."},
+		{"No frames have been received", "check the error logs"},
 	}
 	grounds := []struct{ paper, ink color.RGBA }{
-		{rgb(128, 128, 128), rgb(255, 255, 255)}, {rgb(0, 0, 0), rgb(255, 255, 255)}, {rgb(255, 255, 255), rgb(0, 0, 0)}, {rgb(0, 0, 170), rgb(255, 255, 255)},
-		{rgb(24, 26, 32), rgb(160, 160, 170)}, {rgb(0, 70, 0), rgb(0, 255, 0)}, {rgb(200, 30, 30), rgb(255, 255, 0)}, {rgb(40, 40, 40), rgb(255, 60, 60)},
-		{rgb(230, 230, 225), rgb(60, 60, 60)}, {rgb(16, 16, 16), rgb(90, 90, 90)},
+		{rgb(128, 128, 128), rgb(255, 255, 255)},
+		{rgb(0, 0, 0), rgb(255, 255, 255)},
+		{rgb(255, 255, 255), rgb(0, 0, 0)},
+		{rgb(0, 0, 170), rgb(255, 255, 255)},
+		{rgb(24, 26, 32), rgb(160, 160, 170)},
+		{rgb(0, 70, 0), rgb(0, 255, 0)},
+		{rgb(200, 30, 30), rgb(255, 255, 0)},
+		{rgb(40, 40, 40), rgb(255, 60, 60)},
+		{rgb(230, 230, 225), rgb(60, 60, 60)},
+		{rgb(16, 16, 16), rgb(90, 90, 90)},
 	}
 	for i, g := range grounds {
 		size := sizes[i%len(sizes)]

@@ -211,7 +211,7 @@ var kinds = []string{"room", "street", "night", "fog", "infrared", "wall", "wind
 func Scene(n int) Shot {
 	r := rand.New(rand.NewPCG(uint64(n), 77))
 	kind := kinds[n%len(kinds)]
-	size := [][2]int{{640, 480}, {480, 360}, {352, 288}}[r.IntN(3)]
+	size := [][2]int{{400, 300}, {352, 288}, {320, 240}}[r.IntN(3)]
 	w, h := size[0], size[1]
 	base, contrast, noise, things := 110.0, 60.0, 1.5+4*r.Float64(), 12
 	switch kind {

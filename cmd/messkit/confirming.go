@@ -78,8 +78,16 @@ func (a *app) forHolder(ctx context.Context, x *remote.Client, actor string) (co
 
 // unconfirmed adds what helps a person whose yes was refused.
 func (a *app) unconfirmed(err error, r *mess.Reply, ref string) error {
-	if r.Confirm == nil || !*r.Confirm || !errors.Is(err, mess.Forbidden) || !strings.HasPrefix(err.Error(), "confirm: ") {
+	refused, ok := errors.AsType[*mess.Refusal](err)
+	if r.Confirm == nil || !*r.Confirm || !ok || refused.Why != mess.Forbidden || !strings.HasPrefix(refused.Text, "confirm: ") {
 		return err
 	}
-	return hint(err, "at a terminal of the exchange's machine: messkit reply %s; or on the page, which messkit console opens there", ref)
+	const link = "messkit console at a terminal of the exchange's machine shows a link to the page"
+	switch {
+	case strings.HasSuffix(refused.Text, "(exchange: confirm: terminal)"):
+		return hint(err, "messkit reply %s without --yes asks you at a terminal of the exchange's machine; %s", ref, link)
+	case strings.HasSuffix(refused.Text, "(exchange: confirm: code)"):
+		return hint(err, "messkit reply %s --code CODE sends the code that the page shows; %s", ref, link)
+	}
+	return hint(err, link)
 }

@@ -214,8 +214,8 @@ func TestAModelWithAShellConfirmsNothing(t *testing.T) {
 	s.becomes("completed")
 
 	s.asks("open the garage door")
-	if out, err := atTerminal(t, s.home, s.url, nil, "reply", s.ref, "--yes"); err == nil {
-		t.Errorf("--yes at a terminal: %s", out)
+	if out, err := atTerminal(t, s.home, s.url, nil, "reply", s.ref, "--yes"); err == nil || !strings.Contains(out, "hint: messkit reply "+s.ref+" without --yes asks you") {
+		t.Errorf("--yes at a terminal: %v %s", err, out)
 	}
 	if code, said := s.call(s.page(), http.MethodPatch, s.at(), yesItem); code != http.StatusOK {
 		t.Errorf("on the page: %s", said)
@@ -241,8 +241,8 @@ func TestAModelWithAShellConfirmsNothing(t *testing.T) {
 func TestThePageOrACodeConfirms(t *testing.T) {
 	s := waits(t, "--confirm", "page")
 	s.tries()
-	if out, err := atTerminal(t, s.home, s.url, map[string]string{"do it? [y/N] ": "y\n"}, "reply", s.ref); err == nil {
-		t.Errorf("a terminal under page: %s", out)
+	if out, err := atTerminal(t, s.home, s.url, map[string]string{"do it? [y/N] ": "y\n"}, "reply", s.ref); err == nil || !strings.Contains(out, "hint: messkit console") || strings.Contains(out, "--yes") {
+		t.Errorf("a terminal under page: %v %s", err, out)
 	}
 	first := s.page()
 	_, said := s.call(first, http.MethodPost, "/console/link", `{}`)
@@ -264,6 +264,9 @@ func TestThePageOrACodeConfirms(t *testing.T) {
 	b := s.page()
 	if code, said := s.call(b, http.MethodPatch, s.at(), yesItem); code == http.StatusOK {
 		t.Errorf("the page without a code: %s", said)
+	}
+	if out, err := s.run("", "reply", s.ref, "--yes"); err == nil || !strings.Contains(out, "--code CODE") {
+		t.Errorf("without the code: %v %s", err, out)
 	}
 	_, said = s.call(b, http.MethodPost, "/console/code", `{"ref": "`+s.ref+`"}`)
 	var shown struct{ Code string }

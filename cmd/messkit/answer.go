@@ -126,7 +126,12 @@ func (f *follower) typed(ctx context.Context, line typedLine) error {
 	f.asking = nil
 	_, err := f.x.Send(remote.Typed(ctx), mess.Message{Items: []mess.Item{r}})
 	if errors.Is(err, mess.Forbidden) && r.Confirm != nil { // it is confirmed elsewhere, and waited for here
-		_, err = fmt.Fprintf(f.out, "  %v\n", printable(err.Error()))
+		ref, _, _ := strings.Cut(q.re, "/")
+		how := ""
+		if h, ok := errors.AsType[*hinted](f.app.unconfirmed(err, r, ref)); ok {
+			how = fmt.Sprintf("  %s\n", h.hint)
+		}
+		_, err = fmt.Fprintf(f.out, "  %s\n%s", printable(err.Error()), how)
 	}
 	return err
 }

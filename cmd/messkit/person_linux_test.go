@@ -244,6 +244,10 @@ func TestThePageOrACodeConfirms(t *testing.T) {
 	if out, err := atTerminal(t, s.home, s.url, map[string]string{"do it? [y/N] ": "y\n"}, "reply", s.ref); err == nil || !strings.Contains(out, "hint: messkit console") || strings.Contains(out, "--yes") {
 		t.Errorf("a terminal under page: %v %s", err, out)
 	}
+	out, _ := atTerminal(t, s.home, s.url, map[string]string{"do it? [y/N] ": "y\n", "shows a link to the page": ctrlC}, "ask", "open the garage door", "--wait")
+	if !strings.Contains(out, "(exchange: confirm: page)") || !strings.Contains(out, "  messkit console at a terminal") {
+		t.Errorf("ask --wait under page: %s", out)
+	}
 	first := s.page()
 	_, said := s.call(first, http.MethodPost, "/console/link", `{}`)
 	var l struct{ Path string }

@@ -198,6 +198,8 @@ func TestBadMessages(t *testing.T) {
 		{task(`"priority":"high","priority_value":1,"deadline":"2025-12-25T12:00:00"`), "deadline", "deadline"},
 		{task(`"priority":"high","priority_value":1,"dependencies":[1]`), "dependencies: is not an array of strings", "dependencies"},
 		{task(`"priority":"high","priority_value":1,"metadata":{"labels":"x"}`), "metadata.labels", "metadata.labels"},
+		{task(`"priority":"high","priority_value":1,"metadata":{"mess":"{\"confirm_before\":true}"}`), "metadata.mess: is not an object", "metadata.mess"},
+		{task(`"priority":"high","priority_value":1,"metadata":{"mess":[{"confirm_before":true}]}`), "metadata.mess: is not an object", "metadata.mess"},
 		{task(`"priority":"high","priority_value":1,"unknown":{"kept":true}`), "", ""},
 		{`{"type":"task_assignment","task_id":"t","description":"d","priority":"low"}`, "Missing required field: version", "sender_id"},
 		{`{` + head + `"type":"file_reservation","task_id":"t","reservation_request":{"mode":"shared","file_patterns":["a"],"duration_minutes":1}}`, "", ""},
@@ -303,7 +305,7 @@ func TestJSONIsStrict(t *testing.T) {
 			t.Errorf("%s", text)
 		}
 	}
-	m.Body = &agentmail.TaskAssignment{TaskID: "t", Description: "d", Priority: agentmail.Urgent, Metadata: mess.Object{{Key: "mess", Value: true}}}
+	m.Body = &agentmail.TaskAssignment{TaskID: "t", Description: "d", Priority: agentmail.Urgent, Metadata: mess.Object{{Key: "mess", Value: mess.Object{{Key: "confirm_before", Value: true}}}}}
 	if text, err := m.JSON(); err != nil || !strings.Contains(string(text), `"file_patterns":[]`) || !strings.Contains(string(text), `"priority_value":0`) {
 		t.Errorf("%s, %v", text, err)
 	}

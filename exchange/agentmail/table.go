@@ -63,6 +63,7 @@ var tables = map[Type][]field{
 		{path: "estimated_duration_minutes", kind: number},
 		{path: "deadline", kind: date},
 		{path: "metadata", kind: object},
+		{path: "metadata.mess", kind: object},
 		{path: "metadata.labels", kind: texts},
 		{path: "metadata.component", kind: words},
 		{path: "metadata.epic", kind: words},
@@ -80,6 +81,7 @@ var tables = map[Type][]field{
 		{path: "time_spent_minutes", kind: number},
 		{path: "next_tasks", kind: objects},
 		{path: "metadata", kind: object},
+		{path: "metadata.mess", kind: object},
 	},
 	TypeErrorReport: {
 		{path: "task_id", need: decisive, kind: text},
@@ -110,6 +112,7 @@ var tables = map[Type][]field{
 		{path: "blockers", need: required, kind: list},
 		{path: "next_milestone", kind: words},
 		{path: "metadata", kind: object},
+		{path: "metadata.mess", kind: object},
 	},
 	TypeCoordinationRequest: {
 		{path: "request_type", need: decisive, kind: text, of: []string{"parallel_execution", "handoff", "review", "sync"}},
@@ -121,6 +124,7 @@ var tables = map[Type][]field{
 		{path: "communication_protocol", kind: object},
 		{path: "success_criteria", kind: list},
 		{path: "metadata", kind: object},
+		{path: "metadata.mess", kind: object},
 	},
 	TypeFileReservation: {
 		{path: "task_id", need: decisive, kind: text},

@@ -24,7 +24,7 @@ import (
 
 // messKey is the member of the metadata in which a message of MESS goes whole, as
 // text: peers print numbers anew.
-const messKey = "mess"
+const messKey = wire.MessKey
 
 // messFile is the attachment that has it where it is too large for that.
 const messFile = "message.mess.json"

@@ -139,6 +139,8 @@ func TestRefusals(t *testing.T) {
 		"no subject":           {"/hooks/hub", tokenHere, hook(strings.Replace(good, `"subject":"photo",`, "", 1)), 400, "invalid"},
 		"subject is null":      {"/hooks/hub", tokenHere, hook(strings.Replace(good, `"subject":"photo"`, `"subject":null`, 1)), 400, "invalid"},
 		"replyTo without url":  {"/hooks/hub", tokenHere, hook(strings.Replace(good, `"replyTo":null`, `"replyTo":{"token":"t"}`, 1)), 400, "invalid"},
+		"replyTo is empty":     {"/hooks/hub", tokenHere, hook(strings.Replace(good, `"replyTo":null`, `"replyTo":{}`, 1)), 400, "invalid"},
+		"MESS that is no text": {"/hooks/hub", tokenHere, hook(strings.Replace(good, `"metadata":{}`, `"metadata":{"mess":{"request":{"intent":"photo","confirm_before":true}}}`, 1)), 400, "invalid"},
 		"too large":            {"/hooks/hub", tokenHere, hook(strings.Replace(good, `"body":"photo"`, `"body":"`+big+`"`, 1)), 413, "too_large"},
 		"far too large":        {"/hooks/hub", tokenHere, hook(strings.Repeat(big, 4)), 413, "too_large"},
 		"large file":           {"/hooks/hub", tokenHere, hook(strings.Replace(good, `"attachments":[]`, `"attachments":[{"type":"inline","data":"`+base64.StdEncoding.EncodeToString([]byte(big))+`"}]`, 1)), 413, "too_large"},

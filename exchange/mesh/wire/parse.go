@@ -127,9 +127,17 @@ func (r *reader) lacks(e Envelope, o Object) {
 		r.fail("priority: %q is not known; use high, normal or low", clip(e.Priority))
 	case absent(payload.Raw("subject")):
 		r.fail("payload.subject: is missing; say in one line what this is about")
-	case e.ReplyTo != nil && e.ReplyTo.URL == "":
+	case !absent(o.Raw("replyTo")) && (e.ReplyTo == nil || e.ReplyTo.URL == ""):
 		r.fail("replyTo.url: is missing; say where the answer goes, or leave out replyTo")
+	case !isText(e.Payload.Metadata.Raw(MessKey)):
+		r.fail("payload.metadata.%s: is no text; write the message of MESS as text, or leave it out", MessKey)
 	}
+}
+
+// isText reports whether a member is text, or absent.
+func isText(raw json.RawMessage) bool {
+	var s string
+	return absent(raw) || json.Unmarshal(raw, &s) == nil
 }
 
 // ValidName reports whether s can name an agent: it is part of paths and files.

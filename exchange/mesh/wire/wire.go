@@ -75,6 +75,10 @@ type Envelope struct {
 	Relay          *Relay
 }
 
+// MessKey is the member of the metadata in which a message of MESS goes whole, as
+// text. What is no text there may be a limit that somebody meant, so it is refused.
+const MessKey = "mess"
+
 // ReplyTo is where the answer to a request goes.
 type ReplyTo struct {
 	URL   string

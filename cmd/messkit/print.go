@@ -46,7 +46,7 @@ func (p *printer) message(m mess.Message) {
 		case *mess.Cancel:
 			p.printf("  %s  %s cancels%s\n", clockOf(m.Received), printable(m.From), dash(i.Reason))
 		case *mess.Suggestion:
-			p.printf("  %s  %s suggests to %s%s\n", clockOf(m.Received), printable(m.From), printable(string(i.Type)), dash(i.Reason))
+			p.printf("  %s  %s suggests: %s%s%s\n", clockOf(m.Received), printable(m.From), printable(i.Type), proposal(i.Proposed), dash(i.Reason))
 		}
 	}
 }
@@ -240,6 +240,23 @@ func dash(text string) string {
 		return ""
 	}
 	return ": " + printable(text)
+}
+
+// proposal is what a suggestion proposes, in brackets.
+func proposal(proposed any) string {
+	var parts []string
+	switch v := proposed.(type) {
+	case string:
+		parts = nonEmpty(v)
+	case mess.Object:
+		for _, f := range v {
+			parts = append(parts, fmt.Sprintf("%s %v", f.Key, f.Value))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + printable(strings.Join(parts, ", ")) + ")"
 }
 
 func nonEmpty(list ...string) []string {

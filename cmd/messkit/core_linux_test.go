@@ -9,7 +9,7 @@ import (
 
 // A crash leaves no file with the keys that were in memory.
 func TestNoCoreDump(t *testing.T) {
-	p, err := start(t.TempDir(), "messkit", "run", "--listen", "127.0.0.1:0", "--mqtt", "off")
+	p, err := start(t.TempDir(), buildMesskit(t), "run", "--listen", "127.0.0.1:0", "--mqtt", "off")
 	if err != nil || p.url == "" {
 		t.Fatalf("%v\n%s", err, &p.stderr)
 	}
@@ -18,6 +18,6 @@ func TestNoCoreDump(t *testing.T) {
 		t.Errorf("%v\n%s", err, limits)
 	}
 	if err := p.stop(); err != nil {
-		t.Error(err)
+		t.Errorf("%v\n%s", err, &p.stderr)
 	}
 }

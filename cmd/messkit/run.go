@@ -174,6 +174,9 @@ func (a *app) runAll(ctx context.Context, cfg *config, log *slog.Logger) error {
 		return err
 	}
 	e, ag, err := a.openAll(ctx, cfg, o, log)
+	if err != nil && ctx.Err() != nil { // it is ended while it starts, which is no failure
+		return o.halt(ctx)
+	}
 	if err != nil {
 		return errors.Join(err, o.halt(ctx))
 	}

@@ -172,8 +172,9 @@ func (a *Agent) addSeen(ctx context.Context, t *task, plan capabilities.Plan, se
 		}
 	}
 	s := &mess.Status{Code: t.code, Evidence: mess.ReadBack, Message: seen}
-	if s.Code != mess.Completed {
-		s.Reason = &mess.Reason{Type: "late_act", Detail: seen, Effect: mess.EffectPartial}
+	if s.Code != mess.Completed { // whether it was that command or somebody else, nobody knows
+		s.Evidence = mess.EvidenceUnknown
+		s.Reason = &mess.Reason{Type: "late_act", Detail: seen, Effect: mess.EffectUnknown}
 		s.Recoverable = recoverable(s.Code, false)
 	}
 	m := t.signed(t.message(s))

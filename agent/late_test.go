@@ -166,7 +166,7 @@ func TestAnUnansweredCommand(t *testing.T) {
 				if len(list) != c.want {
 					t.Fatalf("%d late acts in the thread, want %d: %+v", len(list), c.want, list)
 				}
-				if c.want > 0 && (list[0].Evidence != mess.ReadBack || list[0].Reason.Effect != mess.EffectPartial ||
+				if c.want > 0 && (list[0].Evidence != mess.EvidenceUnknown || list[0].Reason.Effect != mess.EffectUnknown ||
 					!strings.Contains(list[0].Reason.Detail, "desk-lamp reads back as on 1s after the end") && !strings.Contains(list[0].Reason.Detail, "desk-lamp reads back as on 5s after the end")) {
 					t.Errorf("%+v %+v", list[0], list[0].Reason)
 				}

@@ -120,7 +120,7 @@ func (b *board) boot() {
 func (b *board) start(j *journal.Journal, prefix string, mayDie func(*program, string, float64) bool) *program {
 	cfg := agent.DefaultConfig()
 	cfg.ID, cfg.Fit, cfg.Heartbeat = b.id, nil, b.s.beat
-	cfg.Jitter = func(limit time.Duration) time.Duration { return between(b.s.chance.at(b.id, "wait"), 0, limit) }
+	cfg.Jitter = func(limit time.Duration) time.Duration { return between(b.s.chance.at(b.id+prefix, "wait"), 0, limit) }
 	limits := gate.DefaultConfig()
 	if !b.s.faulty.unlimited {
 		limits.Devices = map[string]gate.Device{"lamp": {MaxOn: lampMax}}
@@ -135,7 +135,7 @@ func (b *board) start(j *journal.Journal, prefix string, mayDie func(*program, s
 	if b.s.faulty.twice {
 		bot = &eager{robot{device("robot")}}
 	}
-	way := &link{s: b.s, who: b.link.who, dies: dies, base: b.link}
+	way := &link{s: b.s, who: b.link.who, process: prefix, dies: dies, base: b.link}
 	var x agent.Exchange = way
 	if b.s.faulty.noFence {
 		x = &unfenced{way}

@@ -17,8 +17,9 @@ import (
 // link is one party's way to the exchange: slow, and it loses, doubles, reorders
 // and stalls.
 type link struct {
-	s   *server
-	who exchange.Actor
+	process string // of a second process of this party: its luck is its own
+	s       *server
+	who     exchange.Actor
 
 	dies func(place string, prob float64) bool // of the sender's machine; nil for people
 	base *link                                 // keeps what outlives a reboot; nil for itself
@@ -119,7 +120,7 @@ func call[T any](ctx context.Context, l *link, what string, f func(*exchange.Exc
 		v   T
 		err error
 	}
-	c, r := l.s.chance, l.s.chance.at(l.who.ID, what)
+	c, r := l.s.chance, l.s.chance.at(l.who.ID+l.process, what)
 	back := make(chan answer, 1)
 	go func() {
 		time.Sleep(latency(c, r))
@@ -167,7 +168,7 @@ func call[T any](ctx context.Context, l *link, what string, f func(*exchange.Exc
 // while.
 func (l *link) Receive(ctx context.Context, handle func(mess.Message)) error {
 	c := l.s.chance
-	r := c.at(l.who.ID, "receive")
+	r := c.at(l.who.ID+l.process, "receive")
 	if !sleep(ctx, latency(c, r)) {
 		return ctx.Err()
 	}
@@ -199,7 +200,7 @@ func (l *link) Receive(ctx context.Context, handle func(mess.Message)) error {
 		}
 	}
 	err := x.As(l.who, "sim").Receive(lctx, func(m mess.Message) {
-		r := c.at(l.who.ID, "to", m.Ref, key(m))
+		r := c.at(l.who.ID+l.process, "to", m.Ref, key(m))
 		if c.bad(r, 0.01) {
 			l.s.count(&l.s.lost)
 			once.Do(func() { close(broken) })

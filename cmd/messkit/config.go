@@ -133,6 +133,11 @@ func (c exchangeConfig) Validate() error {
 	if c.Enrol != "" && len(c.Enrol) < minEnrol {
 		errs = append(errs, fmt.Errorf("enrol: %d characters can be guessed; write %d or more, or leave it out and use messkit keys enrol", len(c.Enrol), minEnrol))
 	}
+	for _, id := range c.EnrolCapabilities {
+		if !mess.ValidID(id) {
+			errs = append(errs, fmt.Errorf("enrol_capabilities: %q cannot name a capability; use letters, digits and . _ : @ -", id))
+		}
+	}
 	for _, origin := range c.CORS {
 		if err := httpapi.CheckOrigin(origin); err != nil {
 			errs = append(errs, fmt.Errorf("cors: %w", err))

@@ -37,7 +37,7 @@ func newField(t *testing.T, binary string, agents, valves, most int) *field {
 	f := &field{T: t, binary: binary, home: t.TempDir(), agents: make([]*process, agents)}
 	f.errands = newErrands(t.TempDir(), valves, most)
 	f.address = freeport.Address(t) // stays the same over restarts
-	f.write("exchange", fmt.Sprintf("exchange: {data: %s, listen: '%s', lease: 2s, unreachable: 2s, lost_after: 5s}\n", f.data("exchange"), f.address))
+	f.write("exchange", fmt.Sprintf("exchange: {data: %s, listen: '%s', lease: 2s, unreachable: 2s, lost_after: 5s, confirm: script}\n", f.data("exchange"), f.address))
 	f.startExchange()
 	for n := range agents {
 		id := fmt.Sprint("pi-", n)

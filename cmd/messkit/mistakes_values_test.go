@@ -67,6 +67,12 @@ var cannotBe = map[string]map[string]string{
 	"exchange.routing[].match.urgency":         {"often": "write whenever, soon or now"},
 	"exchange.routing[].match.precision":       {"vague": "write loose, guided or exact"},
 	"exchange.routing[].prefer":                {"[a b]": "cannot name an executor", "[]": "write prefer"},
+	"exchange.confirm":                         {"maybe": "terminal"},
+	"exchange.enrol_capabilities":              {"[a b]": "cannot name a capability"},
+	"exchange.mesh.peers.{}.accept_before":     {"soon": "write"},
+	"exchange.mesh.peers.{}.capabilities":      {"[a b]": "cannot name a capability"},
+	"exchange.mesh.peers.{}.executor":          {"a b": "cannot name an executor"},
+	"exchange.routing[].default.prefer":        {"[a b]": "cannot name an executor"},
 
 	"connect.url":       {"ftp://x": "write it like http://", `""`: "write where the exchange is", "http://a:b@x": "holds a password"},
 	"connect.exchange":  {"a b": "exchange"},
@@ -150,7 +156,7 @@ var deviceLimitsCannotBe = map[string]map[string]string{
 var anything = []string{
 	"exchange.mqtt.ca", "exchange.mqtt.cert", "exchange.mqtt.key", "exchange.mesh.registry", "agent.name", "agent.schedule", "devices.{}.area", "exchange.mesh.token", "exchange.mesh.groups", "exchange.mesh.relay", "exchange.mesh.notify",
 	"exchange.mesh.session_prefixes", "exchange.mesh.peers.{}.token", "exchange.mesh.peers.{}.accept", "exchange.mesh.peers.{}.key_file",
-	"exchange.mesh.peers.{}.seal_key_file", "exchange.mesh.peers.{}.role", "exchange.agentmail.agents[].areas", "connect.enrol",
+	"exchange.mesh.peers.{}.seal_key_file", "exchange.mesh.peers.{}.role", "exchange.mesh.peers.{}.areas", "exchange.agentmail.agents[].areas", "connect.enrol",
 }
 
 // What a key cannot have is told at its line, with what it can have; and every key of

@@ -183,6 +183,11 @@ func (p Peer) check(name string, registered bool) (errs []error) {
 	if p.Executor != "" && !mess.ValidID(p.Executor) {
 		fail("executor: %q cannot name an executor; use letters, digits and . _ : @ -", p.Executor)
 	}
+	for _, id := range p.Capabilities {
+		if !mess.ValidID(id) {
+			fail("capabilities: %q cannot name a capability; use letters, digits and . _ : @ -", id)
+		}
+	}
 	if p.Pin != "" {
 		if err := post.CheckPin(p.Pin); err != nil {
 			fail("pin: %w", err)

@@ -31,6 +31,10 @@ func TestAMessageThatCrashesIsDropped(t *testing.T) {
 				h.serve()
 			}
 			a := h.connect(as{id: "asker"}).hears(root + "a/asker/in")
+			h.eventually("the exchange listens", func() bool {
+				a.says(root+"a/asker/out", "MESS: [{query: {id: there, type: executors}}]")
+				return a.count("there") > 0
+			})
 			for _, qos := range []byte{0, 1} {
 				a.publishes(root+"a/asker/out", "id: bad\nMESS: [{request: {id: bad, intent: look}}]", qos, false)
 			}

@@ -157,6 +157,12 @@ func (h *house) key(id string, roles exchange.Role) string {
 	return key
 }
 
+// sees is an observer, who may read the statuses of all.
+func (h *house) sees(id string) as {
+	h.Helper()
+	return as{id: id, user: id, key: h.key(id, exchange.Observer)}
+}
+
 // peer is a client of the broker that is no part of messkit.
 type peer struct {
 	paho.Client

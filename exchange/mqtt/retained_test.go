@@ -15,7 +15,7 @@ func TestSubscriptionsWhileMessagesAreRetained(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range 4 {
 		id := "w" + strconv.Itoa(i)
-		writer, reader := h.connect(as{id: id}), h.connect(as{id: "r" + strconv.Itoa(i)})
+		writer, reader := h.connect(as{id: id}), h.connect(h.sees("r"+strconv.Itoa(i)))
 		done := make(chan struct{})
 		group.Go(func() {
 			defer close(done)
@@ -50,7 +50,7 @@ func TestSubscriptionsWhileMessagesAreRetained(t *testing.T) {
 		})
 	}
 	group.Wait()
-	last := h.connect(as{id: "last"}).hears(root + "e/+/status")
+	last := h.connect(h.sees("last")).hears(root + "e/+/status")
 	for i := range 4 {
 		name := root + "e/w" + strconv.Itoa(i) + "/status"
 		last.waits(name, func(r received) bool {

@@ -28,7 +28,7 @@ func (x *Exchange) Post(ctx context.Context, in Inbound) (mess.Message, error) {
 		return mess.Message{}, err
 	}
 	x.recall(ctx, in.Actor)
-	answer := mess.Message{Version: mess.Current, From: Self, Received: mess.TimeOf(x.now())}
+	answer := mess.Message{From: Self, Received: mess.TimeOf(x.now())}
 	for _, take := range []func(context.Context, Inbound, parts) ([]mess.Item, error){x.configs, x.requests, x.sayings, x.queries} {
 		items, err := take(ctx, in, p)
 		if err != nil {

@@ -156,8 +156,9 @@ def take(message):
     if not verb:
         return decline(ref, "not understood; say one of: " + "; ".join(CONFIG["sentences"]))
     code, answer = post({"re": ref, "MESS": [{"status": {"code": "claimed"}}]})
-    if code == 200:
-        act(ref, answer["MESS"][0]["ack"]["epoch"], verb)
+    for item in answer["MESS"] if code == 200 else []:
+        if "ack" in item:  # the list may begin with the version
+            return act(ref, item["ack"]["epoch"], verb)
 
 
 def decline(ref, why):

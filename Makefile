@@ -6,6 +6,7 @@ GO_FILES = $(shell find . -name "*.go" -not -path "./tools/*")
 FUZZTIME ?= 10s
 N ?= 200
 SEED ?= 1
+HOURS ?= 96
 
 # Versions come from git describe above, not from the toolchain, so that a copy
 # without .git builds as well. HTTP/2 stays out of net/http (decision 0121), in
@@ -108,8 +109,8 @@ model: ## check the model of a physical action with spin, and that no piece of i
 	@scripts/model.sh
 
 .PHONY: sim
-sim: ## simulate N (200) scenarios of five days from number SEED (1) on: what was done, against what was said
-	MESSKIT_SIMULATE=$(N) MESSKIT_SEED=$(SEED) go test ./internal/simulation -run TestYearsOfTrouble -v -timeout 3h
+sim: ## simulate N (200) scenarios with HOURS (96) of faults each, from seed SEED (1) on, and compare what the devices did with the answers
+	MESSKIT_SIMULATE=$(N) MESSKIT_SEED=$(SEED) MESSKIT_SIMULATE_HOURS=$(HOURS) go test ./internal/simulation -run TestYearsOfTrouble -v -timeout 3h
 
 .PHONY: halfyear
 halfyear:

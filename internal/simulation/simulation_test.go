@@ -266,12 +266,14 @@ func number(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// MESSKIT_SIMULATE long scenarios from number MESSKIT_SEED on, or two short ones.
+// TestYearsOfTrouble plays MESSKIT_SIMULATE scenarios with four days of faults each, or
+// with MESSKIT_SIMULATE_HOURS of them, from seed MESSKIT_SEED on. Without the first
+// variable it plays two scenarios of one day.
 func TestYearsOfTrouble(t *testing.T) {
 	n := number(t, "MESSKIT_SIMULATE", 2)
 	trouble := aDay
 	if os.Getenv("MESSKIT_SIMULATE") != "" {
-		trouble = long
+		trouble = time.Duration(number(t, "MESSKIT_SIMULATE_HOURS", int(long/time.Hour))) * time.Hour
 	}
 	first := number(t, "MESSKIT_SEED", 1)
 	var mu sync.Mutex

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -90,6 +92,37 @@ func TestSaidWhileTheBrokerIsGone(t *testing.T) {
 		}
 		if took := time.Since(began); took < time.Hour || took > time.Hour+2*time.Minute {
 			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// The topic now carries orders alone: what stands beside a stop does not overtake what waits.
+func TestOnlyOrdersOvertake(t *testing.T) {
+	beside := func(b *brokertest.Behaviour) {
+		taken(b)
+		b.Subscribed = func(send func(string, []byte, bool)) {
+			send(top+"e/pi/in", []byte(`{"re":"r1","MESS":[{"request":{"intent":"look"}}]}`), false)
+			send(top+"e/pi/now", []byte(`{"re":"r1","MESS":[{"cancel":{}}]}`), false)
+			send(top+"e/pi/now", []byte(`{"MESS":[{"request":{"intent":"turn on the lamp"}},{"config":{"stop":{"id":"s","why":"smoke"},"executor":{"id":"pi"}}},{"reply":{"confirm":true}}]}`), false)
+		}
+	}
+	overPipe(t, beside, func(t *testing.T, c *remote.MQTT, _ *brokertest.Broker) {
+		if _, err := c.Send(t.Context(), mess.Message{Items: []mess.Item{&mess.Query{Type: "status"}}}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		var got []mess.Message
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := c.Receive(ctx, func(m mess.Message) { got = append(got, m) }); err != nil {
+			t.Fatal(err)
+		}
+		want := []mess.Item{&mess.Config{Stop: &mess.Stop{ID: "s", Why: "smoke"}}}
+		if len(got) != 2 || !reflect.DeepEqual(got[0].Items, want) || !slices.Equal(got[1].Re, mess.Refs{"r1"}) {
+			t.Errorf("%+v", got)
+		}
+		if n := c.Discarded(); n != 3 {
+			t.Errorf("%d discarded", n)
 		}
 	})
 }

@@ -46,7 +46,7 @@ func (c *MQTT) handle(m broker.Message) {
 			return
 		}
 		if t.Kind == topic.ExecutorNow {
-			c.urgent(one)
+			c.urgent(one, m.Topic)
 		} else if !c.answered(one) {
 			c.inbox.put(one, false)
 		}
@@ -118,13 +118,15 @@ func (c *MQTT) latch(m broker.Message) {
 	c.inbox.put(mess.Message{From: exchangeActor, Items: []mess.Item{&mess.Config{Stop: s}}}, true)
 }
 
-// urgent takes what comes on the channel that is never behind anything: a stop, a
-// hold and the end of one.
-func (c *MQTT) urgent(m mess.Message) {
-	orders := false
+// urgent takes the orders of a message on the channel that is never behind anything:
+// a stop, a hold and the end of one. It discards the rest of the message, as nothing
+// else may overtake what comes in order.
+func (c *MQTT) urgent(m mess.Message, where string) {
+	var orders []mess.Item
 	for _, item := range m.Items {
 		cfg, ok := item.(*mess.Config)
-		if !ok {
+		if !ok || cfg.Stop == nil && cfg.Hold == nil && cfg.Resume == nil {
+			c.count("an item is no stop and no hold, and is discarded; publish it on the topic in", where, nil)
 			continue
 		}
 		if cfg.Stop != nil {
@@ -135,9 +137,10 @@ func (c *MQTT) urgent(m mess.Message) {
 				h.ID = cmp.Or(h.ID, m.ID)
 			}
 		}
-		orders = orders || cfg.Stop != nil || cfg.Hold != nil || cfg.Resume != nil
+		orders = append(orders, &mess.Config{ID: cfg.ID, Stop: cfg.Stop, Hold: cfg.Hold, Resume: cfg.Resume})
 	}
-	if orders {
+	if len(orders) > 0 {
+		m.Items = orders
 		c.inbox.put(m, true)
 	}
 }

@@ -132,6 +132,10 @@ var mutants = []mutant{
 		"agent/gate/stop.go", "func (g *Gate) notStopped(*device, capabilities.Plan) error {\n\tif g.stopped != \"\" {", "func (g *Gate) notStopped(*device, capabilities.Plan) error {\n\tif false {",
 	}}, "./agent/gate TestMetWhileStopped|TestAStop"},
 
+	{"a request beside a stop overtakes what waits", []edit{{
+		"exchange/remote/mqttreceive.go", "\t\tm.Items = orders\n", "",
+	}}, "./exchange/remote TestOnlyOrdersOvertake"},
+
 	// The exchange.
 	{"no fence", []edit{{
 		"exchange/turn.go", "t.env.holder() == t.who.ID && (epoch == 0 || epoch == t.env.Epoch)", "t.env.holder() == t.who.ID || epoch == 1<<63",

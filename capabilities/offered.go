@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/messkit/messkit/mess"
 )
 
 // toldAs is what a device tells of a quantity.
@@ -83,6 +85,21 @@ func (r *Resolver) example(c *capability, d int, dev Device) string {
 		return ""
 	}
 	return strings.TrimSuffix(r.planFor(rd, d, areas).Summary, " with the "+r.label(d))
+}
+
+// sayable are the orders that a device takes by its name alone, or with asks the questions.
+// The resolver understands each of them as one for just this device.
+func (r *Resolver) sayable(d int, asks bool) (list []string) {
+	for _, c := range r.catalogue.list {
+		if asks && c.Effect != Query || c.Effect == Once || !r.offers(c, d) {
+			continue // what is done once more with every order is not offered
+		}
+		say := r.example(c, d, r.home.Devices[d])
+		if o := r.Resolve(mess.Request{Intent: say}); o.Plan != nil && o.Plan.Device == r.home.Devices[d].Name && o.Plan.Capability == c.ID {
+			list = append(list, say)
+		}
+	}
+	return distinct(list)
 }
 
 func (r *Resolver) abilitiesOf(d int) string {

@@ -114,6 +114,11 @@ func (r *Resolver) resolve(req mess.Request, given mess.Object) Outcome {
 		out = r.inContext(req, given)
 	} else {
 		out = r.said(req, given)
+		if out.Refusal != nil {
+			if asked, ok := r.bareDevice(req, given); ok {
+				out = asked
+			}
+		}
 	}
 	if out.Plan != nil && len(left) > 0 {
 		p := *out.Plan

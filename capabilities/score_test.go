@@ -12,7 +12,6 @@ import (
 func TestScoredReadingsAsk(t *testing.T) {
 	tests := []struct{ intent, want string }{
 		{"turn off the heater turn off", "? meaning: turn off the heater, none of these"},
-		{"the light on the porch", `no: "light on the porch" is a name`},
 		{"turn down the lights", `no: porch light, reading lamp, ceiling light cannot do that (make a light darker) here`},
 		{"turn off the heater turn off if it rains", `no: "if it rains" is a condition`},
 		{"turn off the heater turn off quickly", `no: not understood: "quickly"`},
@@ -30,6 +29,32 @@ func TestScoredReadingsAsk(t *testing.T) {
 		exact := mess.Request{Intent: tt.intent, Precision: mess.Exact}
 		if o := r.Resolve(exact); o.Refusal == nil {
 			t.Errorf("Resolve(%q) exactly = %q, want a refusal", tt.intent, got(o))
+		}
+	}
+}
+
+// A name alone is no order: it is asked what is to be done with that device, and the answer
+// is an order like any other.
+func TestANameAloneIsAskedAbout(t *testing.T) {
+	r := resolver()
+	const orders = "? order: turn on the porch light, turn off the porch light, look whether the porch light is on, none of these"
+	for said, want := range map[string]string{
+		"porch light": orders, "the light on the porch": orders, "the porch light, please": orders,
+		"porch light?": "? order: look whether the porch light is on, none of these",
+		"porch":        `no: "porch" is a name`, "lights": `no: "lights" is a name`,
+	} {
+		if o := r.Resolve(ask(said)); got(o) != want && (want[0] == '?' || !strings.HasPrefix(got(o), want)) {
+			t.Errorf("Resolve(%q) = %q, want %q", said, got(o), want)
+		}
+	}
+	if o := r.Resolve(mess.Request{Intent: "porch light", Precision: mess.Exact}); o.Refusal == nil {
+		t.Errorf("exactly: %q, want a refusal", got(o))
+	}
+	req := ask("porch light")
+	q := question(t, r, req)
+	for answer, want := range map[string]string{"turn off the porch light": "switch-off porch-lamp", "look whether the porch light is on": "read-switch porch-lamp", "none of these": "no: none of what was offered is meant", "2": "switch-off porch-lamp"} {
+		if o := r.Answer(q, nil, answer, req); !strings.HasPrefix(got(o), want) {
+			t.Errorf("the answer %q comes to %q, want %q", answer, got(o), want)
 		}
 	}
 }

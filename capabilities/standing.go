@@ -1,5 +1,12 @@
 package capabilities
 
+import (
+	"fmt"
+	"slices"
+
+	"github.com/messkit/messkit/mess"
+)
+
 // cover marks the words that are part of a name.
 func (x *request) cover() []bool {
 	cover := make([]bool, len(x.tokens))
@@ -19,15 +26,50 @@ func (x *request) cover() []bool {
 
 // bareName is the text, if it is nothing but the name of a device or place.
 func (x *request) bareName() string {
-	start := x.pass(0)
 	for _, kind := range []string{"device", "area", "view", "spot"} {
-		for _, m := range x.filled(kind, start) {
-			if x.pass(m.end) == len(x.tokens) {
-				return joined(x.tokens[start:m.end])
-			}
+		if m := x.bare(kind); m != nil {
+			return joined(x.tokens[x.pass(0):m.end])
 		}
 	}
 	return ""
+}
+
+// bare is what the text names, if it is nothing but a name of this kind.
+func (x *request) bare(kind string) *match {
+	list := x.filled(kind, x.pass(0))
+	if i := slices.IndexFunc(list, func(m match) bool { return x.pass(m.end) == len(x.tokens) }); i >= 0 {
+		return &list[i]
+	}
+	return nil
+}
+
+// bareDevice asks what is to be done with a device that is named without an order.
+func (r *Resolver) bareDevice(req mess.Request, given mess.Object) (Outcome, bool) {
+	x := &request{r: r, req: req, given: given}
+	if req.Precision == mess.Exact || len(req.Requires) > 0 || len(req.Intent) > maxText {
+		return Outcome{}, false
+	}
+	x.tokens = x.unnumbered(x.words().tokens(req.Intent))
+	x.asks = x.words().asks(req.Intent, x.tokens)
+	m := x.bare("device")
+	if m == nil || len(m.devices) != 1 || len(x.tokens) > maxTokens {
+		return Outcome{}, false
+	}
+	options := r.sayable(m.devices[0], x.asks)
+	if len(options) == 0 {
+		return Outcome{}, false
+	}
+	options = append(options[:min(len(options), maxGuesses)], noneOf)
+	text := fmt.Sprintf("%q is a name and says not what to do: %s?", joined(x.tokens[x.pass(0):m.end]), oneOf(options))
+	picked, out, ok := x.ask(Question{Field: "order", Text: text, Options: options})
+	switch {
+	case !ok:
+		return out, true
+	case len(picked) != 1 || picked[0] == noneOf:
+		return x.refuse("none of what was offered is meant; say it in other words", nil), true
+	}
+	req.Intent = picked[0]
+	return r.said(req, given), true
 }
 
 // partOfAName reports whether a word for a time stands at i, and a word behind it that is

@@ -30,7 +30,7 @@ var layers = map[string]layer{
 	// 3 roof: one binary that knows all and rules nothing.
 	"cmd/messkit": {
 		below: []string{
-			"agent", "agent/*", "capabilities", "drivers", "drivers/all", "drivers/mdns", "drivers/mqttdevice", "exchange", "exchange/*", "exchange/agentmail/*", "exchange/mesh/*",
+			"agent", "agent/*", "capabilities", "drivers", "drivers/all", "drivers/mdns", "drivers/mqttdevice", "exchange", "exchange/*", "exchange/store/*", "exchange/agentmail/*", "exchange/mesh/*",
 			"internal/broker", "internal/cleantext", "internal/collector", "internal/durable", "internal/order", "internal/picture", "internal/secret", "internal/strictyaml", "internal/terminal", "internal/wait", "mess", "mess/messeaf", "mess/receipt", "mess/topic",
 		},
 		from: []string{"github.com/spf13/cobra", "golang.org/x/sync", "golang.org/x/sys"},
@@ -82,16 +82,18 @@ var layers = map[string]layer{
 	"exchange/remote": {below: []string{"internal/address", "internal/broker", "internal/secret", "internal/wait", "mess", "mess/messeaf", "mess/topic"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 
 	// 1 things.
-	"exchange":           {below: []string{"internal/mistake", "internal/order", "internal/suspend", "mess", "mess/messeaf", "mess/receipt"}, from: []string{"github.com/robfig/cron/v3", "golang.org/x/sync"}},
-	"exchange/files":     {below: []string{"exchange", "internal/durable", "internal/mistake", "internal/order", "internal/wait", "internal/wal", "mess", "mess/messeaf"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys"}},
-	"exchange/keys":      {below: []string{"exchange", "internal/durable", "internal/order", "mess", "mess/receipt"}},
-	"exchange/fieldtest": {},
-	"exchange/storetest": {below: []string{"exchange", "mess", "mess/messeaf"}, from: []string{"github.com/google/go-cmp", "golang.org/x/sync"}},
-	"drivers":            {below: []string{"internal/order", "internal/secret"}, from: []string{"gobot.io/x/gobot/v2"}},
-	"docs/gobot":         {below: []string{"drivers"}, from: []string{"gobot.io/x/gobot/v2"}},
-	"drivers/all":        {below: []string{"drivers", "drivers/*"}},
-	"drivers/drivertest": {below: []string{"drivers"}, from: []string{"github.com/google/go-cmp"}},
-	"drivers/mdns":       {below: []string{"internal/order"}, from: []string{"golang.org/x/sync"}},
+	"exchange":                 {below: []string{"exchange/thread", "internal/mistake", "internal/order", "internal/suspend", "mess", "mess/messeaf", "mess/receipt"}, from: []string{"github.com/robfig/cron/v3", "golang.org/x/sync"}},
+	"exchange/thread":          {below: []string{"mess", "mess/messeaf"}},
+	"exchange/store/memory":    {below: []string{"exchange/thread", "mess", "mess/messeaf"}},
+	"exchange/store/files":     {below: []string{"exchange/thread", "internal/durable", "internal/mistake", "internal/order", "internal/wait", "internal/wal", "mess", "mess/messeaf"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys"}},
+	"exchange/store/storetest": {below: []string{"exchange/thread", "mess", "mess/messeaf"}, from: []string{"github.com/google/go-cmp", "golang.org/x/sync"}},
+	"exchange/keys":            {below: []string{"exchange", "internal/durable", "internal/order", "mess", "mess/receipt"}},
+	"exchange/fieldtest":       {},
+	"drivers":                  {below: []string{"internal/order", "internal/secret"}, from: []string{"gobot.io/x/gobot/v2"}},
+	"docs/gobot":               {below: []string{"drivers"}, from: []string{"gobot.io/x/gobot/v2"}},
+	"drivers/all":              {below: []string{"drivers", "drivers/*"}},
+	"drivers/drivertest":       {below: []string{"drivers"}, from: []string{"github.com/google/go-cmp"}},
+	"drivers/mdns":             {below: []string{"internal/order"}, from: []string{"golang.org/x/sync"}},
 	"drivers/homeassistant": {
 		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web"},
 		from:  []string{"github.com/gorilla/websocket", "gobot.io/x/gobot/v2", "golang.org/x/sync"},

@@ -16,6 +16,7 @@ import (
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -98,7 +99,7 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func (h *house) openExchange(cfg exchange.Config) {
 	cfg.Confirm = exchange.ConfirmScript // the test is the person
-	x, err := exchange.Open(h.t.Context(), cfg, exchange.NewMemory(), time.Now, quiet())
+	x, err := exchange.Open(h.t.Context(), cfg, memory.New(), time.Now, quiet())
 	if err != nil {
 		h.t.Fatal(err)
 	}

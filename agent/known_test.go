@@ -17,6 +17,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/httpdevice"
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/internal/strictyaml"
 	"github.com/messkit/messkit/mess"
 )
@@ -115,7 +116,7 @@ func TestADeviceOverHTTPThatActsLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), exchange.NewMemory(), time.Now, quiet())
+	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), time.Now, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}

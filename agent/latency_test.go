@@ -24,6 +24,7 @@ import (
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -133,7 +134,7 @@ func (w *works) run(said words, devices []agent.Device, cfg gate.Config) {
 		}
 	}
 	xcfg := exchange.DefaultConfig()
-	x, err := exchange.Open(w.Context(), xcfg, exchange.NewMemory(), time.Now, quiet())
+	x, err := exchange.Open(w.Context(), xcfg, memory.New(), time.Now, quiet())
 	must(err)
 	w.x = x
 	k, err := keys.Open(w.TempDir(), xcfg.ID)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -35,7 +36,7 @@ func (h *house) mustAhead(text string) string {
 // A request may come before the one that it depends on: it waits for it, also over a
 // restart, and a dependency that fails ends it.
 func TestARequestThatComesBeforeItsDependency(t *testing.T) {
-	store := exchange.NewMemory()
+	store := memory.New()
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
 		h.registers(kitchen, "cook")
 		second := h.mustAhead("request: {id: second, intent: cook, constraints: {depends_on: [first]}}")
@@ -74,7 +75,7 @@ func TestARequestThatComesBeforeItsDependency(t *testing.T) {
 // What ended while the exchange was away is found by the id that its requester has
 // for it.
 func TestADependencyThatEndsBeforeARestart(t *testing.T) {
-	store := exchange.NewMemory()
+	store := memory.New()
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
 		h.registers(kitchen, "cook")
 		second := h.mustAhead("request: {id: second, intent: cook, constraints: {depends_on: [first]}}")

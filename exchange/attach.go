@@ -56,7 +56,7 @@ func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType st
 
 func mayAttach(who Actor, e Envelope) error {
 	switch {
-	case e.Status.Terminal() && e.held(who.ID):
+	case e.Status.Terminal() && e.HasHeld(who.ID):
 		return nil
 	case e.Status.Terminal():
 		r := mess.Refuse(mess.Illegal, "it has ended, and takes no more files")
@@ -149,7 +149,7 @@ func (x *Exchange) Attachment(ctx context.Context, who Actor, ref, name string) 
 	}
 	i := slices.IndexFunc(t.Attachments(), func(a Attachment) bool { return a.Name == name })
 	if i < 0 {
-		if a, data, ok := t.inline(name); ok {
+		if a, data, ok := t.Inline(name); ok {
 			return closer{bytes.NewReader(data)}, a, nil
 		}
 		return nil, Attachment{}, mess.Refuse(mess.Unknown, "%s has no attachment %q", t.Ref, name)
@@ -162,66 +162,6 @@ func (x *Exchange) Attachment(ctx context.Context, who Actor, ref, name string) 
 		return nil, Attachment{}, x.broken(err)
 	}
 	return data, t.Attachments()[i], nil
-}
-
-// Attachments lists the files of a thread in the order in which messages name
-// them.
-func (t Thread) Attachments() []Attachment {
-	var list []Attachment
-	t.each(func(_ mess.Message, e mess.Entry) {
-		if a, ok := attached(e); ok {
-			list = append(list, a)
-		}
-	})
-	return list
-}
-
-// AllAttachments are the files, and the data that stand inside messages, by the
-// names under which Attachment opens them.
-func (t Thread) AllAttachments() []Attachment {
-	var list []Attachment
-	t.each(func(m mess.Message, e mess.Entry) {
-		if a, ok := attached(e); ok {
-			list = append(list, a)
-		} else if a, ok := messeaf.Inline(m, e); ok {
-			list = append(list, Attachment{Name: a.Name, MIME: a.MIME, Size: a.Size, SHA256: a.SHA256})
-		}
-	})
-	return list
-}
-
-// inline finds the data of a name inside the messages.
-func (t Thread) inline(name string) (found Attachment, data []byte, ok bool) {
-	t.each(func(m mess.Message, e mess.Entry) {
-		if a, is := messeaf.Inline(m, e); is && a.Name == name && !ok {
-			found, data, ok = Attachment{Name: a.Name, MIME: a.MIME, Size: a.Size, SHA256: a.SHA256}, a.Data, true
-		}
-	})
-	return found, data, ok
-}
-
-// each calls fn with each piece of content.
-func (t Thread) each(fn func(mess.Message, mess.Entry)) {
-	for _, m := range t.Messages {
-		for _, item := range m.Items {
-			for _, e := range messeaf.Content(item) {
-				fn(m, e)
-			}
-		}
-	}
-}
-
-// attached is a piece of content that names a file of the thread.
-func attached(e mess.Entry) (Attachment, bool) {
-	f, ok := e.Media()
-	if !ok || !messeaf.ValidAttachment(f.File) || f.SHA256 == "" && f.Size == nil {
-		return Attachment{}, false
-	}
-	a := Attachment{Name: f.File, MIME: f.MIME, SHA256: f.SHA256}
-	if f.Size != nil {
-		a.Size = *f.Size
-	}
-	return a, true
 }
 
 // bindAttachments gives the staged files that a message names the names that
@@ -260,3 +200,8 @@ func uniqueName(name string, taken []Bind) string {
 	}
 	return name
 }
+
+// closer is bytes that are closed like a file.
+type closer struct{ *bytes.Reader }
+
+func (closer) Close() error { return nil }

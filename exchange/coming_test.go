@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -34,7 +35,7 @@ func TestAMessageToAThreadThatIsBeingStored(t *testing.T) {
 		"a cancel": {"cancel: {re: early}", mess.Cancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := &slowCreate{Store: exchange.NewMemory()}
+			store := &slowCreate{Store: memory.New()}
 			inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
 				store.stored, store.back = make(chan struct{}), make(chan struct{})
 				h.registers(kitchen, "take-photo")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -24,7 +25,7 @@ func (s *readsCounted) Thread(ctx context.Context, ref string) (exchange.Thread,
 // How an open thread stands is told without its store, and only to those who may
 // see it.
 func TestHowAThreadStands(t *testing.T) {
-	store := &readsCounted{Store: exchange.NewMemory()}
+	store := &readsCounted{Store: memory.New()}
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
 		h.registers(kitchen, "take-photo")
 		h.registers(garage, "open-door")

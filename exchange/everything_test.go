@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -35,7 +36,7 @@ func (s *slowDisk) Append(ctx context.Context, step exchange.Step) error {
 func TestAStopOfEverythingIsObeyedBeforeAllHasEnded(t *testing.T) {
 	for name, restarts := range map[string]bool{"at once": false, "over a restart": true} {
 		t.Run(name, func(t *testing.T) {
-			disk := &slowDisk{Store: exchange.NewMemory()}
+			disk := &slowDisk{Store: memory.New()}
 			inHouseOver(t, disk, exchange.DefaultConfig(), func(h *house) {
 				const n = 40
 				var refs []string

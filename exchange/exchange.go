@@ -18,10 +18,6 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Self is the actor id under which an exchange speaks (MESSE-AF 2.1, "Actor
-// Types").
-const Self = "exchange"
-
 // Exchange is one exchange. Make it with Open, and keep its Run running.
 type Exchange struct {
 	cfg   Config

@@ -117,7 +117,7 @@ func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (me
 func (x *Exchange) letGo(ctx context.Context, c mess.Executor) {
 	for _, ref := range x.unknownTo(c) {
 		_, err := x.step(ctx, ref, func(env Envelope) *turn {
-			if env.holder() != c.ID || env.Phase != Before || env.Instance == c.Instance {
+			if env.Holder() != c.ID || env.Phase != Before || env.Instance == c.Instance {
 				return x.ownStep(env, nil)
 			}
 			return x.ownStep(env, x.offerAgain(c.ID+" was started anew before it began"))
@@ -136,7 +136,7 @@ func (x *Exchange) unknownTo(c mess.Executor) []string {
 	var refs []string
 	for ref, l := range x.open {
 		knows := slices.ContainsFunc(c.Holding, func(h mess.HeldThread) bool { return h.Ref == ref && h.Epoch == l.env.Epoch })
-		if l.env.holder() == c.ID && l.env.Phase == Before && l.env.ofAnother(c.Instance) && !knows && !x.twin(l, c, x.now()) {
+		if l.env.Holder() == c.ID && l.env.Phase == Before && l.env.HasOtherInstance(c.Instance) && !knows && !x.twin(l, c, x.now()) {
 			refs = append(refs, ref)
 		}
 	}
@@ -256,7 +256,7 @@ func (x *Exchange) holdings(c mess.Executor) []mess.HeldThread {
 	}
 	for _, ref := range slices.Sorted(maps.Keys(x.open)) {
 		l := x.open[ref]
-		if l.env.holder() == c.ID && !said[ref] && !x.twin(l, c, now) {
+		if l.env.Holder() == c.ID && !said[ref] && !x.twin(l, c, now) {
 			threads = append(threads, heldThread(l.env, true, 0))
 		}
 	}
@@ -268,13 +268,13 @@ func (x *Exchange) holdings(c mess.Executor) []mess.HeldThread {
 // claim is not overdue. Who follows may be the process that speaks, so a follower alone
 // proves nothing. x.mu is held.
 func (x *Exchange) twin(l *live, c mess.Executor, now time.Time) bool {
-	return c.Instance != "" && l.env.ofAnother(c.Instance) && x.hub.present(c.ID) && now.Sub(l.heard) <= x.lease(l.env)/2
+	return c.Instance != "" && l.env.HasOtherInstance(c.Instance) && x.hub.present(c.ID) && now.Sub(l.heard) <= x.lease(l.env)/2
 }
 
 // holding answers for one thread that an executor says it holds.
 func (x *Exchange) holding(id string, h mess.HeldThread, now time.Time) mess.HeldThread {
 	l := x.open[h.Ref]
-	if l == nil || l.env.holder() != id || l.env.Epoch != h.Epoch {
+	if l == nil || l.env.Holder() != id || l.env.Epoch != h.Epoch {
 		no := mess.HeldThread{Ref: h.Ref, Epoch: h.Epoch, Yours: new(false)}
 		if l != nil {
 			no.Status = l.env.Status
@@ -282,7 +282,7 @@ func (x *Exchange) holding(id string, h mess.HeldThread, now time.Time) mess.Hel
 		return no
 	}
 	l.heard = now
-	if l.env.unreachable() {
+	if l.env.IsUnreachable() {
 		x.wake(l, now)
 	}
 	return heldThread(l.env, true, x.lease(l.env))
@@ -306,7 +306,7 @@ func (x *Exchange) Executors() []ExecutorInfo {
 	now := x.now()
 	holds := map[string]int{}
 	for _, l := range x.open {
-		holds[l.env.holder()]++
+		holds[l.env.Holder()]++
 	}
 	var list []ExecutorInfo
 	for _, e := range x.listed() {
@@ -332,7 +332,7 @@ func (x *Exchange) live(e *executor, now time.Time) bool {
 func (x *Exchange) gone(env Envelope) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	e, l, now := x.executors[env.holder()], x.open[env.Ref], x.now()
+	e, l, now := x.executors[env.Holder()], x.open[env.Ref], x.now()
 	late := func(t time.Time) bool { return now.Sub(t) > x.cfg.Lease/2 }
 	return e != nil && l != nil && e.beats && late(e.seen) && late(l.heard) && !x.hub.present(e.ID)
 }

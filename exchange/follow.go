@@ -24,16 +24,10 @@ func (x *Exchange) tell(s Step) {
 	}
 }
 
-// sees reports whether an actor is a party of the thread, or one of those who see
-// all.
-func (e *Envelope) sees(a Actor) bool {
-	return a.ID == e.Requestor || a.ID == e.Executor || a.Roles&(Observer|Operator) != 0 || e.held(a.ID)
-}
-
 // maySee reports whether an actor may read a thread: its parties, those who
 // see all, and, while it waits for a claim, the executors that could take it.
 func (x *Exchange) maySee(who Actor, e Envelope) bool {
-	if e.sees(who) {
+	if e.IsVisibleTo(who) {
 		return true
 	}
 	return e.Status == mess.Pending && x.couldTake(who, e)
@@ -195,7 +189,7 @@ func (x *Exchange) standing(ctx context.Context, who Actor) ([]Event, error) {
 		if err != nil {
 			return nil, x.broken(err)
 		}
-		for _, m := range t.since(who.ID) {
+		for _, m := range t.MessagesSince(who.ID) {
 			offers = append(offers, Event{Kind: EventMessage, Thread: t.Envelope, Message: m})
 		}
 	}
@@ -212,63 +206,11 @@ func (x *Exchange) standingOf(id string) (offers []Event, holds []Envelope) {
 		}
 	}
 	for _, ref := range slices.Sorted(maps.Keys(x.open)) {
-		if l := x.open[ref]; l.env.holder() == id && !l.offered[id] {
+		if l := x.open[ref]; l.env.Holder() == id && !l.offered[id] {
 			holds = append(holds, l.env)
 		}
 	}
 	return offers, holds
-}
-
-// since returns what others have said since id last spoke.
-func (t Thread) since(id string) []mess.Message {
-	var said []mess.Message
-	for _, m := range slices.Backward(t.Messages) {
-		if m.From == id {
-			break
-		}
-		if !messeaf.IsAck(m) {
-			said = append(said, m)
-		}
-	}
-	slices.Reverse(said)
-	return said
-}
-
-// Delivery is the event as the message that an executor is to get, and false
-// if it is none of its business: an offer, the end of one, or what others say
-// in a thread that it holds or has held.
-func (e Event) Delivery(executor string) (mess.Message, bool) {
-	m := e.Message
-	if m.Version == "" && (m.From == Self || e.Kind != EventMessage) { // it is ours
-		m.Version = mess.Current
-	}
-	switch e.Kind {
-	case EventOffer, EventWithdrawn, EventStop, EventHold:
-		return m, true
-	case EventMessage:
-		theirs := e.Thread.Executor == executor || m.From == Self && e.Thread.held(executor)
-		if m.From == executor || !theirs {
-			return m, false
-		}
-		m.Items = withQuestion(m)
-		m.Re, m.Epoch = mess.Refs{e.Thread.Ref}, e.Thread.Epoch
-		return m, true
-	}
-	return m, false
-}
-
-// withQuestion keeps in an answer which question it is for, since the message
-// itself names the thread.
-func withQuestion(m mess.Message) []mess.Item {
-	items := slices.Clone(m.Items)
-	for i, item := range items {
-		if a, ok := item.(*mess.Answer); ok && len(a.Re) == 0 {
-			c := *a
-			c.Re = m.Re
-			items[i] = &c
-		}
-	}
-	return items
 }
 
 // Thread returns a thread that who may see.

@@ -66,7 +66,7 @@ func (x *Exchange) mayForget(e *executor, id string) error {
 	}
 	var refs []string
 	for _, ref := range slices.Sorted(maps.Keys(x.open)) {
-		if x.open[ref].env.holder() == id {
+		if x.open[ref].env.Holder() == id {
 			refs = append(refs, ref)
 		}
 	}

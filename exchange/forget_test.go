@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -197,7 +198,7 @@ func TestNobodyIsForgottenAtOnce(t *testing.T) {
 
 // What could not be written down is not forgotten.
 func TestNotForgottenOnAFullDisk(t *testing.T) {
-	disk := &fills{Store: exchange.NewMemory()}
+	disk := &fills{Store: memory.New()}
 	inHouseOver(t, disk, exchange.DefaultConfig(), func(h *house) {
 		h.heard(kitchen, beating)
 		h.after(time.Hour)

@@ -9,13 +9,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
 // What an exchange keeps for open threads only does not grow with those that have ended.
 func TestNothingIsKeptOfThreadsThatHaveEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x, err := Open(t.Context(), DefaultConfig(), NewMemory(), time.Now, slog.New(slog.DiscardHandler))
+		x, err := Open(t.Context(), DefaultConfig(), memory.New(), time.Now, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -256,7 +257,7 @@ func (s noHolds) Put(_ context.Context, kind, _ string, _ []byte) error {
 
 // What cannot be kept holds for now, and is refused to who has asked.
 func TestAHoldOnAFullDisk(t *testing.T) {
-	inHouseOver(t, noHolds{exchange.NewMemory()}, exchange.DefaultConfig(), func(h *house) {
+	inHouseOver(t, noHolds{memory.New()}, exchange.DefaultConfig(), func(h *house) {
 		h.heard(kitchen, looks)
 		h.refuses(agent, "config: {hold: {why: wet}}", mess.Unavailable)
 		if ack := h.heard(kitchen, mess.Executor{}); ack.Hold == nil || ack.Hold.Why != "wet" {
@@ -267,7 +268,7 @@ func TestAHoldOnAFullDisk(t *testing.T) {
 
 // A record that cannot be read is a hold, and ends as one.
 func TestAHoldThatCannotBeRead(t *testing.T) {
-	store := exchange.NewMemory()
+	store := memory.New()
 	if err := store.Put(t.Context(), "hold", kitchen.ID, []byte("{")); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -41,7 +42,7 @@ var (
 // inHouse runs a story in an exchange over an empty memory store.
 func inHouse(t *testing.T, story func(*house)) {
 	t.Helper()
-	inHouseOver(t, exchange.NewMemory(), exchange.DefaultConfig(), story)
+	inHouseOver(t, memory.New(), exchange.DefaultConfig(), story)
 }
 
 func inHouseOver(t *testing.T, store exchange.Store, cfg exchange.Config, story func(*house)) {

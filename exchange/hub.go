@@ -46,7 +46,7 @@ func (a addressed) isFor(who Actor) bool {
 	if a.to != "" {
 		return who.ID == a.to
 	}
-	return a.Thread.sees(who)
+	return a.Thread.IsVisibleTo(who)
 }
 
 // follower is one who is told. What waits for it takes no memory while nothing

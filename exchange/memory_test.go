@@ -7,17 +7,18 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/exchange/storetest"
+	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/store/storetest"
 	"github.com/messkit/messkit/mess"
 )
 
 func TestMemory(t *testing.T) {
-	storetest.Run(t, func(*testing.T) exchange.Store { return exchange.NewMemory() })
+	storetest.Run(t, func(*testing.T) exchange.Store { return memory.New() })
 }
 
 // What has ended long ago is kept in another form, and is the same.
 func TestMemoryOfWhatHasEnded(t *testing.T) {
-	store := exchange.NewMemory()
+	store := memory.New()
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
 		h.registers(kitchen, "take-photo")
 		h.registers(garage, "take-photo")

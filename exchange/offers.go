@@ -22,7 +22,7 @@ func (x *Exchange) reoffer(l *live, now time.Time) {
 	for _, id := range slices.Sorted(maps.Keys(l.offered)) {
 		if !want[id] {
 			delete(l.offered, id)
-			if id != l.env.holder() {
+			if id != l.env.Holder() {
 				x.hub.publish(Event{Kind: EventWithdrawn, Thread: l.env, Message: withdrawal(l.env)}, id)
 			}
 		}
@@ -74,7 +74,7 @@ func (l *live) late(now time.Time) bool {
 func (x *Exchange) candidates(env Envelope, now time.Time) []*executor {
 	var list []*executor
 	for _, e := range x.listed() {
-		if !env.declined(e.ID) && !(env.barred() && IsPerson(e.Executor)) && x.able(e, env, now) == nil {
+		if !env.HasDeclined(e.ID) && !(env.IsBarred() && IsPerson(e.Executor)) && x.able(e, env, now) == nil {
 			list = append(list, e)
 		}
 	}
@@ -119,7 +119,7 @@ func (x *Exchange) offer(l *live, now time.Time) Event {
 // withdrawal says how a thread stands that is not on offer any more.
 func withdrawal(e Envelope) mess.Message {
 	return mess.Message{From: Self, Re: mess.Refs{e.Ref}, Items: []mess.Item{
-		&mess.Status{Code: e.Status, Executor: e.holder()},
+		&mess.Status{Code: e.Status, Executor: e.Holder()},
 	}}
 }
 
@@ -190,7 +190,7 @@ func (x *Exchange) refused(e Envelope, now time.Time) func(*Envelope) *mess.Stat
 		return unreachable(left)
 	}
 	return func(e *Envelope) *mess.Status {
-		return &mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: e.reasons()}}
+		return &mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: e.DeclineReasons()}}
 	}
 }
 
@@ -198,7 +198,7 @@ func (x *Exchange) refused(e Envelope, now time.Time) func(*Envelope) *mess.Stat
 // long it is away. x.mu is held.
 func (x *Exchange) leftBy(env Envelope, now time.Time) (left []string) {
 	for _, e := range x.candidates(env, now) {
-		if env.held(e.ID) {
+		if env.HasHeld(e.ID) {
 			left = append(left, fmt.Sprintf("%s had it, and has given no sign of life for %v", e.ID, now.Sub(e.seen).Round(time.Second)))
 		}
 	}
@@ -209,7 +209,7 @@ func (x *Exchange) leftBy(env Envelope, now time.Time) (left []string) {
 func unreachable(left []string) func(*Envelope) *mess.Status {
 	return func(e *Envelope) *mess.Status {
 		return &mess.Status{Code: mess.Failed, Reason: &mess.Reason{
-			Type: "executor_unreachable", Effect: mess.EffectNone, Detail: strings.Join(left, "; ") + "; " + e.reasons(),
+			Type: "executor_unreachable", Effect: mess.EffectNone, Detail: strings.Join(left, "; ") + "; " + e.DeclineReasons(),
 		}, Recoverable: new(true)}
 	}
 }

@@ -82,7 +82,7 @@ func asStored(r *mess.Request) (_ *mess.Request, files []File) {
 			continue // a file of another thread
 		}
 		c.Context[i], taken = bound(e, f, 0, taken)
-		files = append(files, File{taken[len(taken)-1].Name, data[n]})
+		files = append(files, File{Name: taken[len(taken)-1].Name, Data: data[n]})
 	}
 	return c, files
 }

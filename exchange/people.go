@@ -95,11 +95,6 @@ var bars = []string{stopKind, "locked", "disarmed", "interlock", "quiet_hours"}
 // isBarred reports whether a status says that something is kept from acting.
 func isBarred(s *mess.Status) bool { return s.Reason != nil && slices.Contains(bars, s.Reason.Type) }
 
-// barred reports whether a robot has declined because it is kept from acting.
-func (e *Envelope) barred() bool {
-	return slices.ContainsFunc(e.Declined, func(d Declined) bool { return d.Barred })
-}
-
 // again are the types of the reasons that tell the requester to ask anew: what he
 // meant, or whether he means it, nobody else knows either.
 var again = []string{"not_understood", "not_confirmed"}
@@ -130,7 +125,7 @@ func (t *turn) toPeople() {
 	robots.Declined = slices.DeleteFunc(slices.Clone(robots.Declined), func(d Declined) bool { return t.person(d.Executor) != "" })
 	if names := t.leftTo(t.env); len(names) > 0 {
 		t.also = &mess.Message{From: Self, Received: t.message.Received, Re: mess.Refs{t.env.Ref}, Items: []mess.Item{
-			&mess.Status{Code: mess.Pending, Message: fmt.Sprintf("no robot here does it (%s); offered to %s", robots.reasons(), strings.Join(names, ", "))},
+			&mess.Status{Code: mess.Pending, Message: fmt.Sprintf("no robot here does it (%s); offered to %s", robots.DeclineReasons(), strings.Join(names, ", "))},
 		}}
 	}
 }

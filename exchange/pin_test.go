@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/receipt"
 )
@@ -24,7 +25,7 @@ func TestReceiptKeysArePinned(t *testing.T) {
 		return first[executor], nil
 	}
 	var log strings.Builder
-	x, err := exchange.Open(t.Context(), cfg, exchange.NewMemory(), time.Now, slog.New(slog.NewTextHandler(&log, nil)))
+	x, err := exchange.Open(t.Context(), cfg, memory.New(), time.Now, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

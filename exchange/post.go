@@ -9,6 +9,15 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
+// Inbound is what a door hands to the exchange.
+type Inbound struct {
+	Actor   Actor
+	Channel string // the door: http, mqtt, mcp, cli, local
+	Proof   Proof  // that a person stands behind it; ByKey: nothing proves that
+	Message mess.Message
+	Ahead   bool // its requests may depend on some of the same requester that come later
+}
+
 // Post takes a message and returns what the exchange answers at once: acks,
 // and responses to queries. What it refuses is a *mess.Refusal and has changed
 // nothing; of a message that speaks of several threads, each is taken or

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -54,7 +55,7 @@ func TestProfiles(t *testing.T) {
 func TestARefusedProfileChangesNothing(t *testing.T) {
 	cfg, pinned := exchange.DefaultConfig(), 0
 	cfg.Pin = func(_, key string) (string, error) { pinned++; return key, nil }
-	inHouseOver(t, exchange.NewMemory(), cfg, func(h *house) {
+	inHouseOver(t, memory.New(), cfg, func(h *house) {
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [look], instance: one}}")
 		ref := h.says(agent, "request: {intent: look, requires: [look]}").Ref
 		h.says(kitchen, "status: {re: "+ref+", code: claimed, instance: one}")

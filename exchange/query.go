@@ -53,7 +53,7 @@ func (x *Exchange) statusOf(ctx context.Context, who Actor, f mess.Filter) (mess
 			if err != nil {
 				return nil, err
 			}
-			threads = append(threads, t.summary())
+			threads = append(threads, t.Summary())
 		}
 		return mess.Object{{Key: "requests", Value: threads}}, nil
 	}
@@ -69,7 +69,7 @@ func (x *Exchange) statusOf(ctx context.Context, who Actor, f mess.Filter) (mess
 		return nil, err
 	}
 	for _, e := range page.Threads {
-		threads = append(threads, e.summary())
+		threads = append(threads, e.Summary())
 	}
 	return mess.Object{{Key: "requests", Value: threads}}, nil
 }
@@ -77,22 +77,6 @@ func (x *Exchange) statusOf(ctx context.Context, who Actor, f mess.Filter) (mess
 // openCodes are the statuses of threads that have not ended.
 var openCodes = []mess.Code{
 	mess.Pending, mess.Claimed, mess.InProgress, mess.Waiting, mess.Held, mess.Retrying, mess.NeedsInput, mess.NeedsConfirmation,
-}
-
-// summary is a thread in the answer to a query.
-func (e Envelope) summary() mess.Object {
-	o := mess.Object{{Key: "ref", Value: e.Ref}}
-	if e.ClientID != "" {
-		o = append(o, mess.Field{Key: "id", Value: e.ClientID})
-	}
-	o = append(o, mess.Field{Key: "status", Value: string(e.Status)}, mess.Field{Key: "intent", Value: e.Intent})
-	if e.Requestor != "" {
-		o = append(o, mess.Field{Key: "requestor", Value: e.Requestor})
-	}
-	if e.Executor != "" {
-		o = append(o, mess.Field{Key: "executor", Value: e.Executor})
-	}
-	return append(o, mess.Field{Key: "updated", Value: string(mess.TimeOf(e.Updated))})
 }
 
 // described is what an executor says of a capability that it registers, by description

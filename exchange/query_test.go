@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -42,7 +44,7 @@ func TestQueries(t *testing.T) {
 		{ID: "check-visual", Description: "Look at something", Tags: []string{"visual"}},
 		{ID: "vacuum-floor", Description: "Vacuum floors", Tags: []string{"cleaning"}},
 	}
-	inHouseOver(t, exchange.NewMemory(), cfg, func(h *house) {
+	inHouseOver(t, memory.New(), cfg, func(h *house) {
 		h.registers(kitchen, "take-photo, juggle")
 		a := h.says(agent, "request: {id: a, intent: look}").Ref
 		b := h.says(agent, "request: {id: b, intent: look again}").Ref
@@ -111,7 +113,7 @@ func TestAttachments(t *testing.T) {
 func TestAnAttachmentThatIsTooLarge(t *testing.T) {
 	cfg := exchange.DefaultConfig()
 	cfg.MaxAttachment = 10
-	inHouseOver(t, exchange.NewMemory(), cfg, func(h *house) {
+	inHouseOver(t, memory.New(), cfg, func(h *house) {
 		ref := h.says(agent, "request: {intent: look}").Ref
 		_, err := h.x.Attach(h.t.Context(), agent, ref, "x.txt", "", strings.NewReader("12345678901"))
 		if r, ok := err.(*mess.Refusal); !ok || r.Why != mess.TooLarge {
@@ -129,7 +131,7 @@ func (h *house) attaches(who exchange.Actor, ref, c string, size int) error {
 func TestTheAttachmentsOfAThreadHaveALimit(t *testing.T) {
 	cfg := exchange.DefaultConfig()
 	cfg.MaxAttachment, cfg.MaxThreadAttachments = 50_000, 100_000
-	inHouseOver(t, exchange.NewMemory(), cfg, func(h *house) {
+	inHouseOver(t, memory.New(), cfg, func(h *house) {
 		h.registers(kitchen, "take-photo")
 		ref := h.says(agent, "request: {intent: look}").Ref
 		h.says(kitchen, "status: {re: "+ref+", code: claimed}")

@@ -153,7 +153,7 @@ func (t *turn) confirm(yes bool, of mess.Refs, hash string) error {
 // question of a claim; after a second one a yes to the first, sent again, would
 // be a yes to what nobody has looked at.
 func (t *turn) meant(yes bool, of mess.Refs, hash string) (again bool, _ error) {
-	asked := t.env.Confirm.asked(t.env.Epoch)
+	asked := t.env.Confirm.All(t.env.Epoch)
 	last := len(asked) - 1
 	if last < 0 {
 		return false, t.notAsked()
@@ -163,7 +163,7 @@ func (t *turn) meant(yes bool, of mess.Refs, hash string) (again bool, _ error) 
 	bare := len(names) == 0 && hash == ""
 	i := last
 	if !bare {
-		for i >= 0 && !asked[i].named(names, hash) {
+		for i >= 0 && !asked[i].IsNamed(names, hash) {
 			i--
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -46,7 +47,7 @@ func (x *Exchange) turn(who Actor, channel string, env Envelope, m mess.Message,
 	now := x.now()
 	m.From, m.Received, m.Channel, m.ExpiresIn, m.Ref = who.ID, mess.TimeOf(now), channel, "", ""
 	return &turn{
-		who: who, now: now, env: env.clone(), message: m, byLast: byLast,
+		who: who, now: now, env: env.Clone(), message: m, byLast: byLast,
 		mayClaim: func(e Envelope) error { return x.mayClaim(who, e) },
 		mayTake:  func(e Envelope) bool { return x.couldTake(who, e) },
 		able:     func(id string, e Envelope) bool { return x.couldTake(Actor{ID: id, Roles: ExecutorRole}, e) },
@@ -125,7 +126,7 @@ func (x *Exchange) heldAs(executor, clientID string) (string, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for ref, l := range x.open {
-		if l.env.ClientID == clientID && clientID != "" && l.env.holder() == executor {
+		if l.env.ClientID == clientID && clientID != "" && l.env.Holder() == executor {
 			return ref, true
 		}
 	}
@@ -181,10 +182,10 @@ func (x *Exchange) step(ctx context.Context, ref string, make func(Envelope) *tu
 
 // try takes one turn. It is not done if the thread has changed meanwhile.
 func (x *Exchange) try(ctx context.Context, l *live, t *turn) (_ mess.Ack, done bool, _ error) {
-	if ref, ok := t.env.seen(t.who.ID, t.message.ID); ok {
+	if ref, ok := t.env.Processed(t.who.ID, t.message.ID); ok {
 		return x.ack(t, ref), true, nil
 	}
-	before := t.env.clone()
+	before := t.env.Clone()
 	if err := t.take(); err != nil {
 		return mess.Ack{}, true, err
 	}
@@ -235,7 +236,7 @@ func (x *Exchange) seal(ctx context.Context, t *turn) (Step, error) {
 	binds := bindAttachments(&t.message, t.env.Serial)
 	if t.message.ID != "" {
 		t.env.Seen = append(t.env.Seen, Seen{From: t.who.ID, ID: t.message.ID, Ref: t.message.Ref})
-		t.env.Seen = t.env.Seen[max(0, len(t.env.Seen)-maxSeen):]
+		t.env.Seen = t.env.Seen[max(0, len(t.env.Seen)-thread.MaxSeen):]
 	}
 	if t.message.From == Self {
 		t.message.Version = mess.Current
@@ -271,7 +272,7 @@ func (x *Exchange) ack(t *turn, ref string) mess.Ack {
 	if id := messeaf.ItemID(t.message); id != "" {
 		a.Re = mess.Refs{id}
 	}
-	if t.env.holder() == t.who.ID {
+	if t.env.Holder() == t.who.ID {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		a.Epoch = t.env.Epoch
@@ -323,6 +324,6 @@ func explain(err error, env Envelope) error {
 	if !ok {
 		return err
 	}
-	r.Ref, r.Status, r.Holder = env.Ref, env.Status, env.holder()
+	r.Ref, r.Status, r.Holder = env.Ref, env.Status, env.Holder()
 	return r
 }

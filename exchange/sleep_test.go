@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -15,7 +16,7 @@ func TestLeasesGoOnWhileTheMachineIsSuspended(t *testing.T) {
 	var slept atomic.Int64
 	cfg := exchange.DefaultConfig()
 	cfg.Slept = func() time.Duration { return time.Duration(slept.Load()) }
-	inHouseOver(t, exchange.NewMemory(), cfg, func(h *house) {
+	inHouseOver(t, memory.New(), cfg, func(h *house) {
 		begun := h.begun("")
 		claimed := h.says(agent, "request: {intent: look}").Ref
 		h.says(kitchen, "status: {re: "+claimed+", code: claimed}")

@@ -147,7 +147,7 @@ func (x *Exchange) idlePerson(id string) bool {
 		return false
 	}
 	for _, l := range x.open {
-		if l.env.holder() == id {
+		if l.env.Holder() == id {
 			return false
 		}
 	}
@@ -253,7 +253,7 @@ func (x *Exchange) hasStopped(ctx context.Context, id string) error {
 	if e != nil && IsPerson(e.Executor) {
 		name = cmp.Or(e.Name, id)
 		for ref, l := range x.open {
-			if l.env.holder() == id {
+			if l.env.Holder() == id {
 				refs = append(refs, ref)
 			}
 		}
@@ -261,7 +261,7 @@ func (x *Exchange) hasStopped(ctx context.Context, id string) error {
 	x.mu.Unlock()
 	for _, ref := range refs {
 		_, err := x.step(ctx, ref, func(env Envelope) *turn {
-			if env.holder() != id || !slices.Contains(atWork, env.Status) {
+			if env.Holder() != id || !slices.Contains(atWork, env.Status) {
 				return x.ownStep(env, nil)
 			}
 			return x.ownStep(env, func(*Envelope) *mess.Status {

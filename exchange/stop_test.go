@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -57,7 +58,7 @@ func (s *sticks) Put(ctx context.Context, kind, id string, doc []byte) error {
 // kept: a stop goes out beside one that is not on the disk yet, and so does a hold,
 // and threads go on.
 func TestNobodyWaitsForADiskThatHangs(t *testing.T) {
-	store := &sticks{Store: exchange.NewMemory()}
+	store := &sticks{Store: memory.New()}
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
 		store.stuck, store.free = make(chan struct{}), make(chan struct{})
 		h.registers(kitchen, "look")
@@ -275,7 +276,7 @@ func (full) Put(_ context.Context, kind, _ string, _ []byte) error {
 // What cannot be kept is passed on all the same, and refused to who has asked,
 // so that he asks again.
 func TestAStopOnAFullDisk(t *testing.T) {
-	inHouseOver(t, full{exchange.NewMemory()}, exchange.DefaultConfig(), func(h *house) {
+	inHouseOver(t, full{memory.New()}, exchange.DefaultConfig(), func(h *house) {
 		h.heard(kitchen, looks)
 		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Why: "smoke"}); !errors.Is(err, mess.Unavailable) || !strings.Contains(err.Error(), "the exchange has no space left on its disk for this; make room there, and try again") {
 			t.Errorf("%v", err)
@@ -288,7 +289,7 @@ func TestAStopOnAFullDisk(t *testing.T) {
 
 // A record that cannot be read is a stop.
 func TestAStopThatCannotBeRead(t *testing.T) {
-	store := exchange.NewMemory()
+	store := memory.New()
 	if err := store.Put(t.Context(), "stop", kitchen.ID, []byte("{")); err != nil {
 		t.Fatal(err)
 	}

@@ -10,26 +10,6 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// Proposal is a suggestion that waits for an answer.
-type Proposal struct {
-	ID      string    `json:",omitzero"` // its sender's
-	Message string    // ref of the message that has made it
-	Type    string    // delegate, defer or alternative
-	To      string    `json:",omitzero"` // delegate: the executor
-	Until   time.Time `json:",omitzero"` // defer: when the request may start
-}
-
-// Suggestion is the ref of the message with a suggestion that waits for an answer, by its
-// sender's id for it; "" if there is none.
-func (e Envelope) Suggestion(id string) string {
-	for _, p := range e.Proposals {
-		if p.ID == id && id != "" {
-			return p.Message
-		}
-	}
-	return ""
-}
-
 // suggestedAs finds a thread by the id of a suggestion, for those who may answer it.
 func (x *Exchange) suggestedAs(who Actor, id string) (string, bool) {
 	x.mu.Lock()

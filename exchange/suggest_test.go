@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -147,7 +148,7 @@ func TestARequesterSupersedes(t *testing.T) {
 func TestARegisteredCapabilityIsDescribed(t *testing.T) {
 	cfg := exchange.DefaultConfig()
 	cfg.Catalogue = []exchange.Definition{{ID: "take-photo", Description: "Take a photo", Tags: []string{"visual"}}}
-	inHouseOver(t, exchange.NewMemory(), cfg, func(h *house) {
+	inHouseOver(t, memory.New(), cfg, func(h *house) {
 		h.registers(kitchen, "water-plants: {description: Water the plants, tags: [garden, physical]}, take-photo: {description: mine, tags: [odd]}")
 		h.registers(garage, "water-plants")
 		if got := h.x.Capabilities([]string{"garden"}); len(got) != 1 || got[0].ID != "water-plants" || got[0].Description != "Water the plants" {

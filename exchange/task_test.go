@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
 )

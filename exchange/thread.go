@@ -1,298 +1,75 @@
 package exchange
 
 import (
-	"slices"
-	"time"
-
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
-	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// Envelope is an exchange's record of a thread (MESSE-AF 2.1, "Envelope
-// Fields"), with what the exchange needs to guard its steps. Together with
-// the messages of the same step it is stored as one.
-type Envelope struct {
-	Ref       string         `json:",omitzero"` // {date}-{serial}-{tokenized-id}
-	ClientID  string         `json:",omitzero"` // the requester's own id, "" if none was given
-	Requestor string         `json:",omitzero"`
-	Executor  string         `json:",omitzero"` // who holds the claim, or held it last; "" before the first
-	Status    mess.Code      `json:",omitzero"`
-	Created   time.Time      `json:",omitzero"`
-	Updated   time.Time      `json:",omitzero"`
-	NotBefore time.Time      `json:",omitzero"` // zero if it may start at once
-	Expires   time.Time      `json:",omitzero"` // needed_by, else timing.expires; zero if never
-	Intent    string         `json:",omitzero"`
-	Priority  mess.Priority  `json:",omitzero"`
-	History   []HistoryEntry `json:",omitzero"`
-
-	Ver       uint64        `json:",omitzero"` // +1 with every stored step; the compare-and-swap is on it
-	Epoch     uint64        `json:",omitzero"` // +1 with every claim: the fence
-	Instance  string        `json:",omitzero"` // the process of the executor that has claimed it, as it names itself; "" if it does not
-	Attempts  int           `json:",omitzero"` // claims that were lost before the start
-	Phase     Phase         `json:",omitzero"` // what may have happened to the world
-	Effect    string        `json:",omitzero"` // of the plan that passed the start gate: query, idempotent or once; "" is once
-	Estimate  time.Duration `json:",omitzero"` // by the holder, 0 if unknown
-	Serial    int           `json:",omitzero"` // of the last message that got a ref
-	Questions []OpenItem    `json:",omitzero"` // what has been asked and not answered
-	Confirm   *Confirm      `json:",omitzero"` // the confirmation that was asked for last, nil if none
-	BegunBy   string        `json:",omitzero"` // who began under an earlier claim and was lost; "" if nobody
-	CancelBy  string        `json:",omitzero"` // who asked to cancel a task that had begun; "" if nobody
-	HeldFrom  mess.Code     `json:",omitzero"` // the status before the exchange held the thread for its silent executor; "" if it did not
-	HandedTo  string        `json:",omitzero"` // whom the last holder has passed it on to; "" if to nobody
-	Stopped   bool          `json:",omitzero"` // everything was stopped while it waited: it is left to people
-	Stops     uint64        `json:",omitzero"` // one more than how often everything had been stopped when it was asked; 0 if that is not known
-	Declined  []Declined    `json:",omitzero"` // who was offered it and declined
-	Seen      []Seen        `json:",omitzero"` // messages that bore an id of their sender\'s, the last of them
-	Proposals []Proposal    `json:",omitzero"` // what was suggested and not answered
-	DependsOn []string      `json:",omitzero"` // refs of the threads that must be completed first; of one that has not come yet, its requester's id
-	Needs     Needs         `json:",omitzero"` // what decides who may take it; the request itself is in the first message
-}
-
-// Phase tells what may have happened to the world.
-type Phase string
-
-// The phases of a thread. The start gate takes it from before to acting.
-const (
-	Before Phase = ""       // nothing physical has begun
-	Acting Phase = "acting" // the gate was passed
-	After  Phase = "after"  // a terminal status was accepted
+// The types of threads under the names that channels use.
+type (
+	Actor        = thread.Actor
+	Attachment   = thread.Attachment
+	Asked        = thread.Asked
+	Bind         = thread.Bind
+	Confirm      = thread.Confirm
+	Create       = thread.Create
+	Declined     = thread.Declined
+	Envelope     = thread.Envelope
+	Event        = thread.Event
+	EventKind    = thread.EventKind
+	ExistsError  = thread.ExistsError
+	File         = thread.File
+	Filter       = thread.Filter
+	HistoryEntry = thread.HistoryEntry
+	Listener     = thread.Listener
+	Needs        = thread.Needs
+	OpenItem     = thread.OpenItem
+	Page         = thread.Page
+	Phase        = thread.Phase
+	Proposal     = thread.Proposal
+	Role         = thread.Role
+	Seen         = thread.Seen
+	Staged       = thread.Staged
+	Step         = thread.Step
+	Store        = thread.Store
+	Thread       = thread.Thread
 )
 
-// holder is the executor that holds the claim, or "".
-func (e Envelope) holder() string {
-	if e.Status == mess.Pending || e.Status.Terminal() {
-		return ""
-	}
-	return e.Executor
-}
-
-// ofAnother reports whether a process that names itself, and not instance, has
-// claimed the thread.
-func (e Envelope) ofAnother(instance string) bool { return e.Instance != "" && e.Instance != instance }
-
-// unreachable reports whether the exchange holds the thread because its
-// executor is silent.
-func (e Envelope) unreachable() bool { return e.HeldFrom != "" }
-
-// declined reports whether an executor has said "not me".
-func (e Envelope) declined(id string) bool {
-	return slices.ContainsFunc(e.Declined, func(d Declined) bool { return d.Executor == id })
-}
-
-// held reports whether id has ever held the claim. An answer to a question, or a yes,
-// leads back to claimed too, in the name of who says it, and is no claim of his.
-func (e Envelope) held(id string) bool {
-	var before mess.Code
-	for _, h := range e.History {
-		switch at := mess.Code(h.Action); at {
-		case "replied":
-			continue
-		case mess.Claimed:
-			if h.By == id && before != mess.NeedsConfirmation && before != mess.NeedsInput {
-				return true
-			}
-			before = at
-		default:
-			before = at
-		}
-	}
-	return false
-}
-
-// Party reports whether id has requested the thread, holds it or has held it, or
-// might be offered it still.
-func (e Envelope) Party(id string) bool {
-	return e.Requestor == id || e.Executor == id || e.Status == mess.Pending || e.held(id)
-}
-
-// Outward is the envelope as MESSE-AF has it. What only guards steps is left
-// out: of a thread that has ended none of it is needed any more.
-func (e Envelope) Outward() messeaf.Envelope {
-	m := messeaf.Envelope{
-		Ref: e.Ref, ClientID: e.ClientID, Requestor: e.Requestor, Executor: e.Executor, Status: e.Status,
-		Created: mess.TimeOf(e.Created), Updated: mess.TimeOf(e.Updated), Expires: mess.TimeOf(e.Expires),
-		Intent: e.Intent, Priority: e.Priority,
-	}
-	for _, h := range e.History {
-		m.History = append(m.History, messeaf.Entry{Action: h.Action, At: mess.TimeOf(h.At), By: h.By, Ref: h.Ref, Note: h.Note})
-	}
-	return m
-}
-
-// clone returns e with lists of its own.
-func (e Envelope) clone() Envelope {
-	e.History, e.Questions = slices.Clone(e.History), slices.Clone(e.Questions)
-	e.Declined, e.Seen = slices.Clone(e.Declined), slices.Clone(e.Seen)
-	if e.Confirm != nil {
-		e.Confirm = new(*e.Confirm)
-	}
-	return e
-}
-
-// HistoryEntry is one change of state (MESSE-AF 2.1, "History Log").
-type HistoryEntry struct {
-	Action string // created, dispatched, replied, or a status code
-	At     time.Time
-	By     string
-	Ref    string // the message that caused it, "" for acks and the exchange's own steps
-	Note   string
-}
-
-// OpenItem is a question that waits for its answer.
-type OpenItem struct {
-	Key     string // the field or id that an answer names
-	Message string // ref of the message that asked
-}
-
-// Confirm is a confirmation, asked for and perhaps given, bound to one claim
-// and one plan.
-type Confirm struct {
-	Message    string // ref of the needs_confirmation message
-	Epoch      uint64 // of the claim that asked
-	ActionHash string // digest of the plan
-	By         string // "operator" where the requester's own word is not enough
-	Given      *bool  // nil while it is open
-	GivenBy    string
-	Earlier    []Asked // what the same claim has asked before, the first first
-}
-
-// Asked is a confirmation that was asked for before the present one.
-type Asked struct {
-	Message    string // ref of the needs_confirmation message
-	ActionHash string
-	Given      *bool // nil if there was no answer until the next question
-}
-
-// named reports whether refs and a digest, as far as there are any, mean a.
-func (a Asked) named(refs []string, hash string) bool {
-	return (hash == "" || hash == a.ActionHash) && !slices.ContainsFunc(refs, func(r string) bool { return r != a.Message })
-}
-
-// maxAsked bounds the questions that a claim remembers.
-const maxAsked = 64
-
-// asks returns q as the confirmation that is asked for now, after c, which may
-// be nil.
-func (c *Confirm) asks(q Confirm) *Confirm {
-	if c != nil && c.Epoch == q.Epoch {
-		q.Earlier = append(slices.Clone(c.Earlier), Asked{c.Message, c.ActionHash, c.Given})
-		q.Earlier = q.Earlier[max(0, len(q.Earlier)-maxAsked):]
-	}
-	return &q
-}
-
-// asked lists what the claim has asked, the present question last.
-func (c *Confirm) asked(epoch uint64) []Asked {
-	if c == nil || c.Epoch != epoch {
-		return nil
-	}
-	return append(slices.Clone(c.Earlier), Asked{c.Message, c.ActionHash, c.Given})
-}
-
-// Declined is one executor's "not me".
-type Declined struct {
-	Executor string
-	Reason   string
-	Barred   bool `json:",omitempty"` // because something keeps it from acting
-}
-
-// Seen is a message that bore an id of its sender's: the same one again gets
-// the same answer and changes nothing.
-type Seen struct {
-	From, ID string
-	Ref      string // the message's ref
-}
-
-// maxSeen bounds the ids that a thread remembers.
-const maxSeen = 64
-
-// seen returns the ref of the message that from has sent as id before.
-func (e Envelope) seen(from, id string) (string, bool) {
-	for _, s := range e.Seen {
-		if s.From == from && s.ID == id && id != "" {
-			return s.Ref, true
-		}
-	}
-	return "", false
-}
-
-// Thread is an envelope with its messages in order.
-type Thread struct {
-	Envelope
-	Messages []mess.Message
-}
-
-// Actor is who speaks to the exchange, as a door has authenticated it.
-type Actor struct {
-	ID    string
-	Roles Role
-}
-
-// Role is a set of what an actor may do.
-type Role uint8
+// Self is the actor id under which an exchange speaks.
+const Self = thread.Self
 
 // The roles.
 const (
-	Requester    Role = 1 << iota // makes requests; answers and cancels its own
-	ExecutorRole                  // claims and reports
-	Observer                      // sees every thread
-	Operator                      // a person who runs the place: answers and cancels any thread, sets routing
+	Requester    = thread.Requester
+	ExecutorRole = thread.ExecutorRole
+	Observer     = thread.Observer
+	Operator     = thread.Operator
 )
 
-// Has reports whether a has every role of r.
-func (a Actor) Has(r Role) bool { return a.Roles&r == r }
-
-// Inbound is what a door hands to the exchange.
-type Inbound struct {
-	Actor   Actor
-	Channel string // the door: http, mqtt, mcp, cli, local
-	Proof   Proof  // that a person stands behind it; ByKey: nothing proves that
-	Message mess.Message
-	Ahead   bool // its requests may depend on some of the same requester that come later
-}
-
-// Event is something that happened, for one who follows the exchange.
-type Event struct {
-	ID      string // where to resume
-	Kind    EventKind
-	Thread  Envelope     // after what happened; zero for a reset
-	Message mess.Message // offer: the request, put in when it is handed over; message: what was said
-}
-
-// EventKind is the kind of an Event.
-type EventKind string
+// The phases of a thread.
+const (
+	Before = thread.Before
+	Acting = thread.Acting
+	After  = thread.After
+)
 
 // The kinds of event.
 const (
-	EventOffer     EventKind = "offer"     // to an executor: you may claim this
-	EventWithdrawn EventKind = "withdrawn" // to an executor: not any more
-	EventMessage   EventKind = "message"   // a message was stored; the thread is as shown
-	EventStop      EventKind = "stop"      // to an executor: stop everything
-	EventHold      EventKind = "hold"      // to an executor: take nothing new, or take it again
-	EventReset     EventKind = "reset"     // what lies between the resume point and now is gone: read afresh
+	EventOffer     = thread.EventOffer
+	EventWithdrawn = thread.EventWithdrawn
+	EventMessage   = thread.EventMessage
+	EventStop      = thread.EventStop
+	EventHold      = thread.EventHold
+	EventReset     = thread.EventReset
 )
 
-// Filter selects threads.
-type Filter struct {
-	Status    []mess.Code // any of these; none: all
-	Executor  string
-	Requestor string
-	Party     string    // requested or ever held by this actor, or waiting for a claim
-	Since     time.Time // updated at or after
-	Limit     int       // 0: 50; at most 1000
-	Cursor    string    // from the page before
-}
+// What a store answers.
+var (
+	ErrStale    = thread.ErrStale
+	ErrNoThread = thread.ErrNoThread
+	ErrNoBlob   = thread.ErrNoBlob
+	ErrTooLarge = thread.ErrTooLarge
+)
 
-// Page is one page of a list, newest change first.
-type Page struct {
-	Threads []Envelope
-	Cursor  string // "" on the last page
-}
-
-// Attachment is a file that belongs to a thread.
-type Attachment struct {
-	Name   string // att-{serial}-{type}-{name}.{ext}
-	MIME   string
-	Size   int64  // bytes
-	SHA256 string // hex
-}
+// NeedsOf are the needs of a request.
+func NeedsOf(r mess.Request) Needs { return thread.NeedsOf(r) }

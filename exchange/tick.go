@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
-	"golang.org/x/sync/errgroup"
 )
 
 // Run watches time: leases, expiry, silent executors, and what becomes due. It
@@ -61,7 +62,7 @@ func (x *Exchange) wakeUp() {
 	}
 	x.log.Warn("the machine was suspended; claims without a sign of life since are over", "for", d.Round(time.Millisecond))
 	for _, l := range x.open {
-		if l.env.holder() != "" && !l.env.unreachable() {
+		if l.env.Holder() != "" && !l.env.IsUnreachable() {
 			l.heard = l.heard.Add(-min(d, x.lease(l.env)))
 		}
 		x.wake(l, x.now())
@@ -139,7 +140,7 @@ func (x *Exchange) dueTime(l *live) time.Time {
 		if len(e.Declined) > 0 {
 			at(x.allGone(e, x.now()))
 		}
-	case e.unreachable():
+	case e.IsUnreachable():
 		at(l.heard.Add(x.lostAfter(e)))
 	default:
 		at(l.heard.Add(x.lease(e)))
@@ -191,11 +192,11 @@ func (x *Exchange) overdue(l *live, now time.Time) func(*Envelope) *mess.Status 
 			return ends
 		}
 		return x.refused(e, now)
-	case e.unreachable() && silent < x.lease(e):
+	case e.IsUnreachable() && silent < x.lease(e):
 		return comeBack
-	case e.unreachable() && silent >= x.lostAfter(e):
+	case e.IsUnreachable() && silent >= x.lostAfter(e):
 		return x.lost(e, now)
-	case e.unreachable() || silent < x.lease(e):
+	case e.IsUnreachable() || silent < x.lease(e):
 		return nil
 	case e.Phase == Before:
 		return x.offerAgain("no sign of life from " + e.Executor + " before it began")

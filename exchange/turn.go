@@ -103,7 +103,7 @@ func (t *turn) status(s *mess.Status) error {
 			return t.decline(s)
 		}
 	case mess.Superseded:
-		if t.env.holder() != t.who.ID {
+		if t.env.Holder() != t.who.ID {
 			return t.supersede(s)
 		}
 	}
@@ -113,7 +113,7 @@ func (t *turn) status(s *mess.Status) error {
 	if err := t.sameProcess(s); err != nil {
 		return err
 	}
-	if t.env.unreachable() {
+	if t.env.IsUnreachable() {
 		t.back()
 	}
 	if t.late(s) {
@@ -159,7 +159,7 @@ func (t *turn) claim(s *mess.Status) error {
 
 // decline takes an executor's "not me" to an offer.
 func (t *turn) decline(s *mess.Status) error {
-	if t.env.declined(t.who.ID) {
+	if t.env.HasDeclined(t.who.ID) {
 		t.repeat = true
 		return nil
 	}
@@ -191,7 +191,7 @@ func (t *turn) sumUp() {
 		return
 	}
 	t.also = &mess.Message{From: Self, Received: t.message.Received, Re: mess.Refs{t.env.Ref}, Items: []mess.Item{
-		&mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: t.env.reasons()}},
+		&mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: t.env.DeclineReasons()}},
 	}}
 }
 
@@ -223,15 +223,6 @@ func (t *turn) untouched() bool {
 	return effect == mess.EffectNone && t.env.Status != mess.Completed && t.env.Status != mess.Partial
 }
 
-// reasons are those of all who have declined.
-func (e Envelope) reasons() string {
-	var reasons []string
-	for _, d := range e.Declined {
-		reasons = append(reasons, d.Executor+": "+cmp.Or(d.Reason, "gave no reason"))
-	}
-	return strings.Join(reasons, "; ")
-}
-
 func reasonText(s *mess.Status) string {
 	if s.Reason != nil && s.Reason.Detail != "" {
 		return s.Reason.Detail
@@ -244,16 +235,16 @@ func reasonText(s *mess.Status) string {
 // evidence if it comes from one who did hold it (T14).
 func (t *turn) holds(s *mess.Status) (bool, error) {
 	epoch := max(s.Epoch, t.message.Epoch)
-	current := t.env.holder() == t.who.ID && (epoch == 0 || epoch == t.env.Epoch)
+	current := t.env.Holder() == t.who.ID && (epoch == 0 || epoch == t.env.Epoch)
 	switch {
 	case current:
 		return true, nil
-	case t.env.held(t.who.ID) && s.Code.Terminal():
+	case t.env.HasHeld(t.who.ID) && s.Code.Terminal():
 		t.evidence = true
 		return false, nil
-	case t.env.Status.Terminal(), t.env.Status == mess.Pending && !t.env.held(t.who.ID):
+	case t.env.Status.Terminal(), t.env.Status == mess.Pending && !t.env.HasHeld(t.who.ID):
 		return false, refusedStep(mess.Step(t.env.Status, s.Code, mess.ByExecutor))
-	case t.env.held(t.who.ID):
+	case t.env.HasHeld(t.who.ID):
 		return false, mess.Refuse(mess.Stale, "the claim with epoch %d is over; do not act on it", epoch)
 	case s.Code == mess.Claimed:
 		return false, mess.Refuse(mess.Taken, "%s has claimed it", t.env.Executor)
@@ -432,7 +423,7 @@ func (t *turn) report(s *mess.Status) error {
 			t.env.Questions = append(t.env.Questions, OpenItem{Key: q.Key(), Message: t.message.Ref})
 		}
 	case mess.NeedsConfirmation:
-		t.env.Confirm = t.env.Confirm.asks(Confirm{Message: t.message.Ref, Epoch: t.env.Epoch, ActionHash: s.ActionHash, By: s.ConfirmBy})
+		t.env.Confirm = t.env.Confirm.Next(Confirm{Message: t.message.Ref, Epoch: t.env.Epoch, ActionHash: s.ActionHash, By: s.ConfirmBy})
 	case mess.Declined:
 		t.notMe(s)
 	}
@@ -462,10 +453,10 @@ func (t *turn) explain(s *mess.Status) {
 // response takes a result. Without a status beside it, it completes the thread
 // (MESS 1.0, "Appendix: Example Conversation"); implied does that.
 func (t *turn) response() error {
-	if t.env.holder() == t.who.ID && (t.message.Epoch == 0 || t.message.Epoch == t.env.Epoch) {
+	if t.env.Holder() == t.who.ID && (t.message.Epoch == 0 || t.message.Epoch == t.env.Epoch) {
 		return nil
 	}
-	if t.env.held(t.who.ID) {
+	if t.env.HasHeld(t.who.ID) {
 		t.evidence = t.evidence || !t.ended()
 		return nil
 	}
@@ -491,7 +482,7 @@ func (t *turn) implied() error {
 			responded = true
 		}
 	}
-	if !responded || t.env.holder() != t.who.ID || t.evidence {
+	if !responded || t.env.Holder() != t.who.ID || t.evidence {
 		return nil
 	}
 	s := &mess.Status{Code: mess.Completed}
@@ -504,7 +495,7 @@ func (t *turn) implied() error {
 
 // partyOnly lets the two parties of a thread, and operators, say other things.
 func (t *turn) partyOnly() error {
-	if t.who.ID == t.env.Requestor || t.env.held(t.who.ID) || t.who.Has(Operator) {
+	if t.who.ID == t.env.Requestor || t.env.HasHeld(t.who.ID) || t.who.Has(Operator) {
 		return nil
 	}
 	return mess.Refuse(mess.Forbidden, "only the requester and the executor of a thread may speak in it")

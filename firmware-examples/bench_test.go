@@ -22,6 +22,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -74,7 +75,7 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.x, err = exchange.Open(t.Context(), exchange.DefaultConfig(), exchange.NewMemory(), time.Now, log); err != nil {
+	if b.x, err = exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), time.Now, log); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -12,7 +12,7 @@ figures=${1:-dist/bench-store.txt}
 if [ $# -eq 0 ]; then
 	mkdir -p "$(dirname "$figures")"
 	echo "== measuring in $TMPDIR ($(stat -f -c %T "$TMPDIR")), for some minutes; the figures go to $figures"
-	go test -run '^$' -bench . -benchtime "${BENCHTIME:-1s}" -timeout 2h ./exchange/files | tee "$figures"
+	go test -run '^$' -bench . -benchtime "${BENCHTIME:-1s}" -timeout 2h ./exchange/store/files | tee "$figures"
 fi
 
 awk -f scripts/bench.awk -f <(cat <<'AWK'

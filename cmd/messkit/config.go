@@ -1,7 +1,7 @@
 package main
 
 import (
-	_ "embed" // the simulated home
+	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,11 +14,11 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
-	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/mcp"
 	"github.com/messkit/messkit/exchange/mesh"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/exchange/webhook"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/strictyaml"

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path"
 
-	"github.com/messkit/messkit/exchange/files"
+	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )

@@ -16,8 +16,8 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/store/files"
 )
 
 // openPort opens the port of the HTTP door. In plain text it is this machine's

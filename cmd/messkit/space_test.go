@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/messkit/messkit/exchange/files"
+	"github.com/messkit/messkit/exchange/store/files"
 )
 
 // Only another messkit is another messkit.

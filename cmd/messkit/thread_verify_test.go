@@ -19,7 +19,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/exchange/files"
+	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 	"github.com/messkit/messkit/mess/receipt"

@@ -17,6 +17,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/console"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -55,12 +56,12 @@ type house struct {
 	s     *httptest.Server
 	here  here
 	tls   bool // the door speaks TLS
-	store *exchange.Memory
+	store *memory.Store
 }
 
 func open(t *testing.T) *house {
 	t.Helper()
-	h := &house{T: t, store: exchange.NewMemory()}
+	h := &house{T: t, store: memory.New()}
 	var err error
 	if h.x, err = exchange.Open(t.Context(), exchange.DefaultConfig(), h.store, time.Now, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)

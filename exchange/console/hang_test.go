@@ -13,6 +13,7 @@ import (
 	"github.com/messkit/messkit/exchange/console"
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/internal/chromium"
 	"github.com/messkit/messkit/mess"
 )
@@ -77,7 +78,7 @@ func TestTheStopWhereEverythingHangs(t *testing.T) {
 		t.Skip("it needs a browser")
 	}
 	b := chromium.Start(t)
-	store := &stuck{Store: exchange.NewMemory()}
+	store := &stuck{Store: memory.New()}
 	log := slog.New(slog.DiscardHandler)
 	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), store, time.Now, log)
 	if err != nil {

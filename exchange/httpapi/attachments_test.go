@@ -11,6 +11,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/httpapi"
+	"github.com/messkit/messkit/exchange/store/memory"
 )
 
 const holding = `{"status":"claimed"}`
@@ -121,7 +122,7 @@ func TestUploadsThatAreTooLarge(t *testing.T) {
 	for _, c := range []struct{ body, attachment int64 }{{1 << 10, 1 << 20}, {1 << 20, 1 << 10}, {1 << 10, 1 << 10}} {
 		ec := exchange.DefaultConfig()
 		ec.MaxAttachment = c.attachment
-		h := madeOver(t, httpapi.Config{MaxBody: c.body}, ec, exchange.NewMemory()).serve()
+		h := madeOver(t, httpapi.Config{MaxBody: c.body}, ec, memory.New()).serve()
 		phone := h.register("phone", `"x"`)
 		path := root + "/requests/" + h.create(phone, `{"intent":"look"}`) + "/attachments/a.bin"
 		for _, size := range []int{1<<10 + 1, 4 << 10} {
@@ -161,7 +162,7 @@ func (h *house) doUnsized(method, path, key, body string) reply {
 func TestUploadsThatAreTooMuchOrTooLate(t *testing.T) {
 	ec := exchange.DefaultConfig()
 	ec.MaxAttachment, ec.MaxThreadAttachments = 20_000, 30_000
-	h := madeOver(t, httpapi.Config{}, ec, exchange.NewMemory()).serve()
+	h := madeOver(t, httpapi.Config{}, ec, memory.New()).serve()
 	phone, agent := h.register("phone", `"x"`), h.register("agent", "")
 	one := root + "/requests/" + h.create(agent, looking)
 	h.want(h.do("PATCH", one, phone, holding), 200, "")

@@ -20,9 +20,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/httpapi"
-	"github.com/messkit/messkit/exchange/storetest"
+	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/store/storetest"
 	"github.com/messkit/messkit/internal/collector"
 )
 
@@ -218,7 +219,7 @@ func TestServedApart(t *testing.T) {
 		t.Skip("is run by the benchmarks")
 	}
 	t.Cleanup(collector.DefaultPace().Keep()) // as messkit run does
-	var store exchange.Store = exchange.NewMemory()
+	var store exchange.Store = memory.New()
 	if where == "disk" {
 		var err error
 		if store, err = files.Open(t.TempDir()); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/store/memory"
 )
 
 // house is a real exchange behind a real door on this machine.
@@ -51,7 +52,7 @@ func (h *house) serve() *house {
 // made is a house whose door is not open yet.
 func made(t testing.TB, cfg httpapi.Config) *house {
 	t.Helper()
-	return madeOver(t, cfg, exchange.DefaultConfig(), exchange.NewMemory())
+	return madeOver(t, cfg, exchange.DefaultConfig(), memory.New())
 }
 
 func madeOver(t testing.TB, cfg httpapi.Config, ec exchange.Config, store exchange.Store) *house {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/httpapi"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -360,7 +361,7 @@ func (d *described) notHere() {
 func (d *described) gone() {
 	cfg := exchange.DefaultConfig()
 	cfg.Unreachable, cfg.QuietLease = time.Second, time.Second
-	late := &described{madeOver(d.TB, httpapi.Config{}, cfg, exchange.NewMemory()).serve(), d.api, d.ops, map[string]bool{}}
+	late := &described{madeOver(d.TB, httpapi.Config{}, cfg, memory.New()).serve(), d.api, d.ops, map[string]bool{}}
 	late.register("phone", `"x"`)
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

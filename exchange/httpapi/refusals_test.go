@@ -10,6 +10,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/httpapi"
+	"github.com/messkit/messkit/exchange/store/memory"
 )
 
 func TestRefusals(t *testing.T) {
@@ -125,7 +126,7 @@ func TestRefusalsOfClaims(t *testing.T) {
 }
 
 // full is a store on a disk that is full.
-type full struct{ *exchange.Memory }
+type full struct{ *memory.Store }
 
 func (full) Create(context.Context, exchange.Create) (exchange.Thread, error) {
 	return exchange.Thread{}, errors.New("/var/secret/path: no space left on device")
@@ -133,7 +134,7 @@ func (full) Create(context.Context, exchange.Create) (exchange.Thread, error) {
 
 // What is ours to mend is 503, and the client may try again.
 func TestAFullDisk(t *testing.T) {
-	h := madeOver(t, httpapi.Config{}, exchange.DefaultConfig(), full{exchange.NewMemory()}).serve()
+	h := madeOver(t, httpapi.Config{}, exchange.DefaultConfig(), full{memory.New()}).serve()
 	r := h.do("POST", root+"/requests", h.op, `{"intent":"look"}`)
 	if r.code != 503 || r.field("why") != "unavailable" || strings.Contains(r.body, "secret") {
 		t.Errorf("%d %s", r.code, r.body)

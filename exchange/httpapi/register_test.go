@@ -8,6 +8,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/httpapi"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -99,7 +100,7 @@ func TestNamesThatAreTaken(t *testing.T) {
 func TestAnExchangeWithAnUnderscore(t *testing.T) {
 	ec := exchange.DefaultConfig()
 	ec.ID = "my_summer_home"
-	h := madeOver(t, httpapi.Config{}, ec, exchange.NewMemory()).serve()
+	h := madeOver(t, httpapi.Config{}, ec, memory.New()).serve()
 	const root = "/api/v1/exchanges/my_summer_home"
 	r := h.do("POST", root+"/register", "", `{"executor_id":"phone"}`)
 	key := r.field("api_key")

@@ -13,12 +13,13 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/store/memory"
 )
 
 // A browser that is signed in acts for its own pages alone: not for those of
 // others, nor for those of another port of the same host.
 func TestOnlyOwnPagesUseASession(t *testing.T) {
-	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), exchange.NewMemory(), time.Now, slog.New(slog.DiscardHandler))
+	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/httpapi"
+	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/store/memory"
 )
 
 // BenchmarkHandler measures what one request costs the exchange without a
 // network: that does not depend on what else the machine does.
 func BenchmarkHandler(b *testing.B) {
-	b.Run("store=memory", func(b *testing.B) { handle(b, exchange.NewMemory()) })
+	b.Run("store=memory", func(b *testing.B) { handle(b, memory.New()) })
 	b.Run("store=disk", func(b *testing.B) {
 		store, err := files.Open(b.TempDir())
 		if err != nil {

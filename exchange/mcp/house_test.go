@@ -22,6 +22,7 @@ import (
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/mcp"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -56,7 +57,7 @@ func alone(t testing.TB) *house {
 	cfg := exchange.DefaultConfig()
 	cfg.Confirm = exchange.ConfirmScript // the test is the person
 	cfg.Catalogue = []exchange.Definition{{ID: "take-photo", Description: "Take a photo", Tags: []string{"visual"}}}
-	x, err := exchange.Open(t.Context(), cfg, exchange.NewMemory(), time.Now, slog.New(slog.DiscardHandler))
+	x, err := exchange.Open(t.Context(), cfg, memory.New(), time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

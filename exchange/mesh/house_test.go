@@ -23,6 +23,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/mesh"
 	"github.com/messkit/messkit/exchange/mesh/wire"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -190,7 +191,7 @@ func (d *disk) Create(ctx context.Context, c exchange.Create) (th exchange.Threa
 // inHouse opens a house; change may change the door's configuration.
 func inHouse(t testing.TB, change func(*mesh.Config)) *house {
 	t.Helper()
-	on := &disk{Store: exchange.NewMemory()}
+	on := &disk{Store: memory.New()}
 	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), on, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"github.com/messkit/messkit/exchange/mesh"
 	"github.com/messkit/messkit/exchange/mesh/post"
 	"github.com/messkit/messkit/exchange/mesh/wire"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -89,7 +90,7 @@ func inTime(t *testing.T, test func(h *house, hub *far)) { inTimeWith(t, nil, te
 func inTimeWith(t *testing.T, capabilitiesOfHub []string, test func(h *house, hub *far)) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &far{began: time.Now()}
-		x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), exchange.NewMemory(), time.Now, slog.New(slog.DiscardHandler))
+		x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), time.Now, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

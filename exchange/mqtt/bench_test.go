@@ -19,8 +19,8 @@ import (
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/exchange/files"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/broker"
 )
 

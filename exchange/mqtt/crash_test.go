@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/internal/broker"
 )
 
@@ -23,7 +24,7 @@ func (s crashes) Create(ctx context.Context, c exchange.Create) (exchange.Thread
 func TestAMessageThatCrashesIsDropped(t *testing.T) {
 	for name, outside := range map[string]bool{"embedded": false, "elsewhere": true} {
 		t.Run(name, func(t *testing.T) {
-			h := madeOver(t, crashes{exchange.NewMemory()})
+			h := madeOver(t, crashes{memory.New()})
 			if outside {
 				m := h.elsewhere("allow_anonymous true\n")
 				m.enter(broker.Address{})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/mess"
 )
@@ -104,7 +105,7 @@ func (s hung) Create(ctx context.Context, c exchange.Create) (exchange.Thread, e
 func TestAStopWaitsForNoTap(t *testing.T) {
 	for name, outside := range map[string]bool{"embedded": false, "elsewhere": true} {
 		t.Run(name, func(t *testing.T) {
-			store := hung{exchange.NewMemory(), make(chan struct{})}
+			store := hung{memory.New(), make(chan struct{})}
 			h := madeOver(t, store, func(c *exchange.Config) { c.States = true }).withHome()
 			if outside {
 				m := h.elsewhere("allow_anonymous true\n")

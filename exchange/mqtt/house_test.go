@@ -18,6 +18,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/mqtt"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/freeport"
 	"github.com/messkit/messkit/mess"
@@ -78,7 +79,7 @@ func runs(t *testing.T, f func(context.Context) error) (stop func()) {
 // made is a house without a door.
 func made(t *testing.T, set ...func(*exchange.Config)) *house {
 	t.Helper()
-	return madeOver(t, exchange.NewMemory(), set...)
+	return madeOver(t, memory.New(), set...)
 }
 
 func madeOver(t *testing.T, store exchange.Store, set ...func(*exchange.Config)) *house {

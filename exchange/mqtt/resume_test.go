@@ -9,6 +9,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -22,7 +23,7 @@ func TestAResultAfterTheClockWasSetBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := func() time.Time { return time.Now().Add(-time.Duration(back.Load())).Round(0) }
-	if h.x, err = exchange.Open(t.Context(), exchange.DefaultConfig(), exchange.NewMemory(), now, slog.New(slog.DiscardHandler)); err != nil {
+	if h.x, err = exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), now, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	runs(t, h.x.Run)

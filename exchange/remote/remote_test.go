@@ -20,6 +20,7 @@ import (
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -34,7 +35,7 @@ func open(t *testing.T) (*httptest.Server, *remote.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), exchange.NewMemory(), time.Now, quiet)
+	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), time.Now, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

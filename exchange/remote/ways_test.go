@@ -17,6 +17,7 @@ import (
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/mqtt"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/freeport"
 )
@@ -39,7 +40,7 @@ func runs(t *testing.T, f func(context.Context) error) (stop func()) {
 
 func newExchange(t *testing.T) *exchange.Exchange {
 	t.Helper()
-	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), exchange.NewMemory(), time.Now, quiet)
+	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), time.Now, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/exchange/webhook"
 	"github.com/messkit/messkit/mess"
 )
@@ -58,7 +59,7 @@ func (k keyring) Shared(actor string) (exchange.Actor, []byte, bool) {
 func open(t *testing.T) *house {
 	t.Helper()
 	h := &house{T: t, dir: t.TempDir(), keys: keyring{}, got: map[string][]received{}, receiver: map[string]func(context.Context, int) (*http.Response, error){}}
-	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), exchange.NewMemory(), time.Now, slog.New(slog.DiscardHandler))
+	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +336,7 @@ func TestNoWayToThisMachine(t *testing.T) {
 	defer s.Close()
 	_, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "http://"), ":")
 	t.Setenv("HTTP_PROXY", s.URL)
-	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), exchange.NewMemory(), time.Now, slog.New(slog.DiscardHandler))
+	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

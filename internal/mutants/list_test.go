@@ -138,7 +138,7 @@ var mutants = []mutant{
 
 	// The exchange.
 	{"no fence", []edit{{
-		"exchange/turn.go", "t.env.holder() == t.who.ID && (epoch == 0 || epoch == t.env.Epoch)", "t.env.holder() == t.who.ID || epoch == 1<<63",
+		"exchange/turn.go", "t.env.Holder() == t.who.ID && (epoch == 0 || epoch == t.env.Epoch)", "t.env.Holder() == t.who.ID || epoch == 1<<63",
 	}}, "./exchange TestAnOldHolderOfTheSameExecutorIsFenced"},
 	{"epoch not raised", []edit{{
 		"exchange/turn.go", "\tt.env.Epoch++\n", "\tt.env.Epoch = max(1, t.env.Epoch)\n",
@@ -269,10 +269,10 @@ var mutants = []mutant{
 		"exchange/reply.go", "if t.env.Phase == Acting {", "if false {",
 	}}, "./exchange TestCancelBeforeAndAfterTheStart"},
 	{"late report wins", []edit{{
-		"exchange/turn.go", "case t.env.held(t.who.ID) && s.Code.Terminal():\n\t\tt.evidence = true\n\t\treturn false, nil", "case t.env.held(t.who.ID) && s.Code.Terminal():\n\t\treturn true, nil",
+		"exchange/turn.go", "case t.env.HasHeld(t.who.ID) && s.Code.Terminal():\n\t\tt.evidence = true\n\t\treturn false, nil", "case t.env.HasHeld(t.who.ID) && s.Code.Terminal():\n\t\treturn true, nil",
 	}}, "./exchange Test"},
 	{"the same message taken twice", []edit{{
-		"exchange/say.go", "if ref, ok := t.env.seen(t.who.ID, t.message.ID); ok {", "if ref, ok := t.env.seen(t.who.ID, t.message.ID); ok && false {",
+		"exchange/say.go", "if ref, ok := t.env.Processed(t.who.ID, t.message.ID); ok {", "if ref, ok := t.env.Processed(t.who.ID, t.message.ID); ok && false {",
 	}}, "./exchange TestTheSameMessageAgainIsTakenOnce"},
 	{"duplicate client id makes a new thread", []edit{{
 		"exchange/submit.go", "Requestor: env.Requestor, ClientID: env.ClientID,\n\t\tBuild", "Requestor: env.Requestor,\n\t\tBuild",
@@ -323,23 +323,23 @@ var mutants = []mutant{
 		"exchange/mqtt/resume.go", "if d.toldLast(ctx, who, a, e.Ref) {", "if false {",
 	}}, "./exchange/mqtt TestAResultAfterTheClock"},
 	{"a folder that was not synced is trusted", []edit{{
-		"exchange/files/distrust.go", "k.folder.rewrite = k.inLog()", "k.folder.rewrite = false",
-	}}, "./exchange/files TestAFolderThatWasNotSynced"},
+		"exchange/store/files/distrust.go", "k.folder.rewrite = k.inLog()", "k.folder.rewrite = false",
+	}}, "./exchange/store/files TestAFolderThatWasNotSynced"},
 	{"the name of a new folder is not synced", []edit{{
 		"internal/durable/durable.go", "for _, d := range slices.Backward(made) {", "for _, d := range slices.Backward(made[:0]) {",
 	}}, "./internal/durable TestMkdirAll"},
 	{"steps leave the folders behind", []edit{{
-		"exchange/files/lag.go", "now.Sub(p.queue[0].at) > mostLag || len(p.queue) > mostBehind", "false",
-	}}, "./exchange/files TestStepsWait"},
+		"exchange/store/files/lag.go", "now.Sub(p.queue[0].at) > mostLag || len(p.queue) > mostBehind", "false",
+	}}, "./exchange/store/files TestStepsWait"},
 	{"clean-up deletes an upload under way", []edit{{
-		"exchange/files/blobs.go", "strings.HasPrefix(name, temporary) && !b.begun[name]", "strings.HasPrefix(name, temporary)",
-	}}, "./exchange/files TestCleanUpLeaves"},
+		"exchange/store/files/blobs.go", "strings.HasPrefix(name, temporary) && !b.begun[name]", "strings.HasPrefix(name, temporary)",
+	}}, "./exchange/store/files TestCleanUpLeaves"},
 	{"a damaged last frame counts as torn", []edit{{
 		"internal/wal/scan.go", "at < s.sealed {", "at < s.sealed && false {",
 	}}, "./internal/wal TestADamagedLastFrame"},
 	{"a thread that lost its last steps is offered again", []edit{{
-		"exchange/files/damage.go", "case how == unknown && !t.Status.Terminal():", "case how == unknown && false:",
-	}}, "./exchange/files TestADamagedLastStep"},
+		"exchange/store/files/damage.go", "case how == unknown && !t.Status.Terminal():", "case how == unknown && false:",
+	}}, "./exchange/store/files TestADamagedLastStep"},
 	{"torn records are believed", []edit{{
 		"internal/wal/scan.go", "if checksum(salt, f.body) != binary", "if false && checksum(salt, f.body) != binary",
 	}}, "./internal/wal Test"},

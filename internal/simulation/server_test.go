@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/exchange/files"
+	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -148,7 +149,7 @@ func (s *server) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ops = s.ops[:max(0, len(s.ops)-10)]
-	s.store = exchange.NewMemory()
+	s.store = memory.New()
 	for _, op := range s.ops {
 		op(s.store)
 	}

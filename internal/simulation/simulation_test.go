@@ -24,6 +24,7 @@ import (
 
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -156,7 +157,7 @@ func play(t *testing.T, seed uint64, trouble time.Duration, f faults) *scenario 
 		sc.chance = &chance{seed: seed}
 		sc.world = newWorld(sc.chance)
 		sc.world.plain = f.plain
-		sc.server = &server{t: t, chance: sc.chance, cfg: exchange.DefaultConfig(), faulty: f, store: exchange.NewMemory(), seen: map[string][]seen{}}
+		sc.server = &server{t: t, chance: sc.chance, cfg: exchange.DefaultConfig(), faulty: f, store: memory.New(), seen: map[string][]seen{}}
 		r := sc.chance.of("scenario")
 		sc.server.beat = 10 * time.Second
 		if r.IntN(4) > 0 { // slow executors, with long leases

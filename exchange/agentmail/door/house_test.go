@@ -18,6 +18,7 @@ import (
 	"github.com/messkit/messkit/exchange/agentmail/door"
 	"github.com/messkit/messkit/exchange/agentmail/mailbox"
 	"github.com/messkit/messkit/exchange/agentmail/mailtest"
+	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -65,7 +66,7 @@ func (h *house) lived() *house {
 // bare is a house without an executor, whose door is closed.
 func bare(t testing.TB, mail *mailtest.Server, name string, cfg door.Config) *house {
 	t.Helper()
-	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), exchange.NewMemory(), time.Now, slog.New(slog.DiscardHandler))
+	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

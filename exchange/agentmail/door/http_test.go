@@ -13,6 +13,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/agentmail"
 	"github.com/messkit/messkit/exchange/agentmail/door"
+	"github.com/messkit/messkit/exchange/store/memory"
 )
 
 var orchestrator = exchange.Actor{ID: boss, Roles: exchange.Requester}
@@ -299,7 +300,7 @@ func FuzzTake(f *testing.F) {
 	f.Add(saying("m-1", "bd-1", "2026-01-01T00:00:00Z", `"reply":{"confirm":true,"re":["x/y"]}`))
 	f.Add(reservation(boss, "r", "exclusive", "zone/kitchen/[", 1, ""))
 	f.Add("yes")
-	x, err := exchange.Open(f.Context(), exchange.DefaultConfig(), exchange.NewMemory(), time.Now, slog.New(slog.DiscardHandler))
+	x, err := exchange.Open(f.Context(), exchange.DefaultConfig(), memory.New(), time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		f.Fatal(err)
 	}

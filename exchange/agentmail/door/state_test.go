@@ -12,6 +12,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/agentmail/door"
+	"github.com/messkit/messkit/exchange/store/memory"
 )
 
 // FuzzState holds what stands in the door's file: it opens and works, or says which
@@ -24,7 +25,7 @@ func FuzzState(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	x, err := exchange.Open(f.Context(), exchange.DefaultConfig(), exchange.NewMemory(), time.Now, slog.New(slog.DiscardHandler))
+	x, err := exchange.Open(f.Context(), exchange.DefaultConfig(), memory.New(), time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -1,0 +1,454 @@
+package files_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/store/storetest"
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+)
+
+// What is measured here is what anybody sees of the store: scripts/bench-store.sh
+// runs it and shows the results beside what they are meant to be.
+
+var everyone = []int{1, 16, 64, 256} // writers at once
+
+func BenchmarkCreate(b *testing.B) {
+	work{ready: (*ground).nothing, step: (*ground).create}.run(b, everyone...)
+}
+
+func BenchmarkClaim(b *testing.B) {
+	work{ready: (*ground).create, step: (*ground).claim}.run(b, everyone...)
+}
+
+func BenchmarkAppend(b *testing.B) {
+	work{ready: (*ground).claimed, step: (*ground).progress}.run(b, 1, 16)
+}
+
+func BenchmarkImage(b *testing.B) {
+	work{ready: (*ground).claimed, step: (*ground).picture}.run(b, 1, 16)
+}
+
+// BenchmarkList reads the newest page of 50 pending threads.
+func BenchmarkList(b *testing.B) {
+	for _, open := range sizes() {
+		b.Run(fmt.Sprintf("open=%d", open), func(b *testing.B) {
+			g := newGround(b, b.TempDir())
+			defer g.close(b)
+			g.fill(b, max(open, 50), (*ground).create)
+			for b.Loop() {
+				page, err := g.List(b.Context(), thread.Filter{Status: []mess.Code{mess.Pending}, Limit: 50})
+				if err != nil || len(page.Threads) != 50 {
+					b.Fatalf("List: %d threads, %v", len(page.Threads), err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkOpen starts a process that opens a folder and does nothing else. The
+// folder is in the kernel's cache: what a slow disk adds is not in the figures.
+func BenchmarkOpen(b *testing.B) {
+	for _, threads := range sizes() {
+		b.Run(fmt.Sprintf("state=pending/threads=%d", threads), func(b *testing.B) {
+			coldStart(b, threads, threads, (*ground).create)
+		})
+		b.Run(fmt.Sprintf("state=finished/threads=%d", threads), func(b *testing.B) {
+			coldStart(b, threads, 0, (*ground).finished)
+		})
+	}
+}
+
+// sizes are how many threads there are beforehand.
+func sizes() []int {
+	switch {
+	case testing.Short():
+		return []int{0, 100}
+	case os.Getenv("MESSKIT_BENCH_LARGE") != "":
+		return []int{0, 1_000, 10_000, 100_000}
+	}
+	return []int{0, 1_000, 10_000}
+}
+
+// advance takes a thread one step further, in the store.
+type advance func(*ground, context.Context, thread.Envelope) (thread.Envelope, error)
+
+// work is a step that is measured, after one that makes it possible and is not.
+type work struct{ ready, step advance }
+
+// run measures with more and more open threads in the store, and with none also
+// where a sync costs nothing: the difference is the disk's.
+func (w work) run(b *testing.B, writers ...int) {
+	for _, open := range sizes() {
+		for _, n := range writers {
+			b.Run(fmt.Sprintf("open=%d/writers=%d", open, n), func(b *testing.B) {
+				w.on(b, "disk", b.TempDir(), open, n)
+				if dir := tmpfs(b); open == 0 && dir != "" {
+					w.on(b, "tmpfs", dir, open, n)
+				}
+			})
+		}
+	}
+}
+
+// on gives a measurement a store of its own. Only the innermost function is run
+// more than once.
+func (w work) on(b *testing.B, where, dir string, open, writers int) {
+	g := newGround(b, dir)
+	defer g.close(b)
+	g.fill(b, open, (*ground).create)
+	b.Run("on="+where, func(b *testing.B) { w.measure(b, g, writers) })
+}
+
+// tmpfs makes a folder in memory, or returns "" where there is no place for it.
+func tmpfs(b *testing.B) string {
+	dir, err := os.MkdirTemp("/dev/shm", "bench-*")
+	if err != nil {
+		return ""
+	}
+	b.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			b.Error(err)
+		}
+	})
+	return dir
+}
+
+// measure goes in rounds, so that what is made for the measurement never adds
+// much to the open threads.
+func (w work) measure(b *testing.B, g *ground, writers int) {
+	took := make([]time.Duration, b.N)
+	var out written
+	b.StopTimer()
+	b.ResetTimer()
+	for rest := took; len(rest) > 0; {
+		round := rest[:min(len(rest), max(1024, 32*writers))]
+		rest = rest[len(round):]
+		out = out.plus(w.round(b, g, writers, round))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
+	for name, percent := range map[string]int{"p50-ms": 50, "p99-ms": 99, "max-ms": 100} {
+		b.ReportMetric(took[(len(took)-1)*percent/100].Seconds()*1000, name)
+	}
+	b.ReportMetric(float64(out.chars)/float64(b.N), "written-B/op")
+	b.ReportMetric(float64(out.disk)/float64(b.N), "disk-B/op")
+}
+
+// round makes threads ready, measures one step of each, and ends them.
+func (w work) round(b *testing.B, g *ground, writers int, took []time.Duration) written {
+	threads := make([]thread.Envelope, len(took))
+	all := func(writers int, step advance) {
+		if err := storetest.Each(len(threads), writers, func(i int) (err error) {
+			begun := time.Now()
+			threads[i], err = step(g, b.Context(), threads[i])
+			took[i] = time.Since(begun)
+			return err
+		}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	all(quick, w.ready)
+	g.settle(b)
+	before := writtenSoFar(b)
+	b.StartTimer()
+	all(writers, w.step)
+	b.StopTimer()
+	measured := slices.Clone(took)
+	g.settle(b)
+	after := writtenSoFar(b)
+	all(quick, (*ground).finish)
+	copy(took, measured)
+	return after.minus(before)
+}
+
+// quick is how many writers make what is not measured: they share syncs.
+const quick = 256
+
+// ground is a store in a folder, with what it does by itself running.
+type ground struct {
+	thread.Store
+	stop func()
+	made atomic.Int64 // threads and pictures, so that no two are the same
+}
+
+func newGround(b *testing.B, dir string) *ground {
+	b.Helper()
+	s, err := files.Open(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return &ground{Store: s, stop: start(b, s)}
+}
+
+func (g *ground) close(b *testing.B) {
+	g.stop()
+	if err := g.Close(); err != nil {
+		b.Errorf("Close: %v", err)
+	}
+}
+
+// start runs what the store does beside answering.
+func start(b *testing.B, s thread.Store) (stop func()) {
+	ctx, cancel := context.WithCancel(b.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx, deaf{}) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			b.Errorf("Run: %v", err)
+		}
+	}
+}
+
+// deaf listens to nothing: nobody else writes to these folders.
+type deaf struct{}
+
+func (deaf) Changed(thread.Envelope)                          {}
+func (deaf) Said(context.Context, string, mess.Message) error { return nil }
+
+// settle waits for what the store writes after it has answered.
+func (g *ground) settle(b *testing.B) {
+	if s, ok := g.Store.(interface{ Settle(context.Context) error }); ok {
+		if err := s.Settle(b.Context()); err != nil {
+			b.Fatalf("Settle: %v", err)
+		}
+	}
+}
+
+// fill makes threads, and waits until all is on the disk.
+func (g *ground) fill(b *testing.B, threads int, step advance) {
+	b.Helper()
+	err := storetest.Each(threads, quick, func(int) error {
+		_, err := step(g, b.Context(), thread.Envelope{})
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	g.settle(b)
+}
+
+func (g *ground) nothing(_ context.Context, e thread.Envelope) (thread.Envelope, error) {
+	return e, nil
+}
+
+// create stores a thread as an exchange makes it: a request and its ack.
+func (g *ground) create(ctx context.Context, _ thread.Envelope) (thread.Envelope, error) {
+	id, now := fmt.Sprint("fridge-", g.made.Add(1)), time.Now()
+	t, err := g.Create(ctx, thread.Create{
+		Day: now.Format(time.DateOnly), Token: id, Requestor: "agent", ClientID: id,
+		Build: func(ref string) thread.Thread { return requested(ref, id, now) },
+	})
+	return t.Envelope, err
+}
+
+func requested(ref, id string, now time.Time) thread.Thread {
+	req := &mess.Request{
+		ID: id, Intent: "What's in the fridge? Tell me what is missing for breakfast.",
+		Requires:     []mess.Capability{{ID: "take-photo"}},
+		Context:      []mess.Entry{mess.TextEntry("There should be milk in the door, and eggs on the second shelf.")},
+		ResponseHint: []mess.Hint{{Type: "image"}, {Type: "text"}},
+	}
+	return thread.Thread{
+		Envelope: thread.Envelope{
+			Ref: ref, ClientID: id, Requestor: "agent", Status: mess.Pending, Created: now, Updated: now,
+			Intent: req.Intent, Priority: mess.Normal, Ver: 1, Needs: thread.NeedsOf(*req),
+			History: []thread.HistoryEntry{
+				{Action: "created", At: now, By: "agent"},
+				{Action: "dispatched", At: now, By: thread.Self, Note: "offered to kitchen-pi"},
+			},
+		},
+		Messages: []mess.Message{
+			{From: "agent", Received: mess.TimeOf(now), Channel: "http", Items: []mess.Item{req}},
+			{From: thread.Self, Received: mess.TimeOf(now), Items: []mess.Item{&mess.Ack{Re: mess.Refs{id}, Ref: ref}}},
+		},
+	}
+}
+
+func (g *ground) claim(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
+	e.Executor = "kitchen-pi"
+	e.Epoch++
+	return g.say(ctx, e, "claim", mess.Claimed, nil, &mess.Status{Code: mess.Claimed, Estimate: "2m"})
+}
+
+func (g *ground) progress(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
+	e.Phase = thread.Acting
+	return g.say(ctx, e, "status", mess.InProgress, nil, &mess.Status{Code: mess.InProgress, Message: strings.Repeat("on it. ", 1024/7)})
+}
+
+func (g *ground) finish(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
+	e.Phase = thread.After
+	return g.say(ctx, e, "response", mess.Completed, nil, &mess.Response{
+		Content: []mess.Entry{mess.TextEntry("There is milk, and there are four eggs. No butter.")},
+	}, &mess.Status{Code: mess.Completed})
+}
+
+// claimed is a thread that is made and claimed.
+func (g *ground) claimed(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
+	e, err := g.create(ctx, e)
+	if err != nil {
+		return e, err
+	}
+	return g.claim(ctx, e)
+}
+
+// finished is a thread that is made, claimed and completed.
+func (g *ground) finished(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
+	e, err := g.claimed(ctx, e)
+	if err != nil {
+		return e, err
+	}
+	return g.finish(ctx, e)
+}
+
+// pixels stand for a picture of 300 KB.
+var pixels = bytes.Repeat([]byte{0xd7, 0x1e, 0x80}, 100<<10)
+
+// picture stages a picture of its own and binds it in the same step that shows it.
+func (g *ground) picture(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
+	head := binary.BigEndian.AppendUint64(nil, uint64(g.made.Add(1)))
+	staged, err := g.Stage(ctx, e.Ref, io.MultiReader(bytes.NewReader(head), bytes.NewReader(pixels)), 1<<20)
+	if err != nil {
+		return e, err
+	}
+	e.Phase = thread.Acting
+	name := fmt.Sprintf("att-%03d-image-fridge.jpg", e.Serial+1)
+	media := mess.Media{File: name, MIME: "image/jpeg", Size: &staged.Size, SHA256: staged.SHA256}
+	return g.say(ctx, e, "status", mess.InProgress, []thread.Bind{{Name: name, SHA256: staged.SHA256}},
+		&mess.Status{Code: mess.InProgress, Partial: []mess.Entry{mess.MediaEntry("image", media)}})
+}
+
+// say stores a step as an exchange does: what the executor said, and the ack.
+func (g *ground) say(ctx context.Context, e thread.Envelope, kind string, to mess.Code, binds []thread.Bind, items ...mess.Item) (thread.Envelope, error) {
+	now := time.Now()
+	e.Ver++
+	e.Serial++
+	ref := fmt.Sprintf("%s/%s-%03d", e.Ref, kind, e.Serial)
+	e.Status, e.Updated = to, now
+	e.History = append(slices.Clip(e.History), thread.HistoryEntry{Action: string(to), At: now, By: e.Executor, Ref: ref})
+	return e, g.Append(ctx, thread.Step{Envelope: e, Binds: binds, Messages: []mess.Message{
+		{From: e.Executor, Received: mess.TimeOf(now), Channel: "http", Re: mess.Refs{e.Ref}, Ref: ref, Epoch: e.Epoch, Items: items},
+		{From: thread.Self, Received: mess.TimeOf(now), Items: []mess.Item{&mess.Ack{Ref: ref}}},
+	}})
+}
+
+// written is what a process has written, in bytes.
+type written struct {
+	chars int64 // given to the kernel
+	disk  int64 // of it, what the kernel takes to a disk, by pages
+}
+
+func (w written) plus(v written) written  { return written{w.chars + v.chars, w.disk + v.disk} }
+func (w written) minus(v written) written { return written{w.chars - v.chars, w.disk - v.disk} }
+
+// writtenSoFar is nothing where the kernel does not count.
+func writtenSoFar(b *testing.B) written {
+	if _, err := os.Stat("/proc/self/io"); err != nil {
+		return written{}
+	}
+	return written{chars: proc(b, "io", "wchar:"), disk: proc(b, "io", "write_bytes:")}
+}
+
+// proc reads a figure that the kernel has of this process.
+func proc(tb testing.TB, file, key string) int64 {
+	tb.Helper()
+	text, err := os.ReadFile("/proc/self/" + file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var n int64
+	_, rest, _ := strings.Cut("\n"+string(text), "\n"+key)
+	if _, err := fmt.Sscan(rest, &n); err != nil {
+		tb.Fatalf("%s in /proc/self/%s: %v", key, file, err)
+	}
+	return n
+}
+
+// opening is what a process tells that has opened a folder.
+type opening struct {
+	Took    time.Duration // until the open threads were read
+	Open    int           // how many these were
+	RSS     int64         // KiB resident at that point
+	Settled int64         // KiB resident after what was needed only for opening was given back
+}
+
+const openingDir = "MESSKIT_BENCH_OPEN"
+
+// coldStart measures how a process opens a folder with so many threads, of which
+// open have not ended.
+func coldStart(b *testing.B, threads, open int, step advance) {
+	if _, err := os.Stat("/proc/self/status"); err != nil {
+		b.Skip(err)
+	}
+	dir := b.TempDir()
+	g := newGround(b, dir)
+	g.fill(b, threads, step)
+	g.close(b)
+	var sum opening
+	n := 0
+	for b.Loop() {
+		o := inProcess(b, dir)
+		if o.Open != open {
+			b.Fatalf("%d threads are open, want %d", o.Open, open)
+		}
+		sum = opening{Took: sum.Took + o.Took, RSS: max(sum.RSS, o.RSS), Settled: max(sum.Settled, o.Settled)}
+		n++
+	}
+	b.ReportMetric(float64(sum.Took)/float64(n), "ns/op")
+	b.ReportMetric(float64(sum.RSS)/1024, "rss-MB")
+	b.ReportMetric(float64(sum.Settled)/1024, "settled-MB")
+}
+
+func inProcess(b *testing.B, dir string) (o opening) {
+	b.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestOpeningProcess$")
+	cmd.Env = append(os.Environ(), openingDir+"="+dir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err == nil {
+		err = json.NewDecoder(bytes.NewReader(out)).Decode(&o) // the rest is the test's own
+	}
+	if err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	return o
+}
+
+// TestOpeningProcess is no test but what inProcess runs.
+func TestOpeningProcess(t *testing.T) {
+	dir := os.Getenv(openingDir)
+	if dir == "" {
+		t.Skip("is run by BenchmarkOpen")
+	}
+	debug.SetGCPercent(50) // as messkit run does
+	begun := time.Now()
+	s := open(t, dir)
+	var o opening
+	if err := s.Open(t.Context(), func(thread.Envelope) error { o.Open++; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	o.Took, o.RSS = time.Since(begun), proc(t, "status", "VmRSS:")
+	debug.FreeOSMemory()
+	o.Settled = proc(t, "status", "VmRSS:")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(o); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,197 @@
+package files
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/durable"
+)
+
+// blobs is a folder of files that are named by their content.
+type blobs struct {
+	dir string
+
+	mu    sync.Mutex
+	begun map[string]bool // names of the files that are being uploaded
+	size  int64           // of all, in bytes
+	total int64           // written since the start
+	day   time.Time       // whose bytes today counts
+	today int64
+}
+
+// unusedFor is how long a file is kept that no thread names: the message that
+// does may still be on its way.
+const unusedFor = 7 * 24 * time.Hour
+
+// isSum reports whether s is a SHA-256 as file names have it.
+func isSum(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
+
+func openBlobs(dir string) (*blobs, error) {
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("attachments: %w", err)
+	}
+	return &blobs{dir: dir, begun: map[string]bool{}}, nil
+}
+
+// path is where the content with a sum is. What is no sum is nowhere.
+func (b *blobs) path(sum string) (string, error) {
+	if !isSum(sum) {
+		return "", fmt.Errorf("%.80q is not a SHA-256: %w", sum, os.ErrNotExist)
+	}
+	return filepath.Join(b.dir, sum), nil
+}
+
+func (b *blobs) has(sum string) bool {
+	name, err := b.path(sum)
+	if err == nil {
+		_, err = os.Stat(name)
+	}
+	return err == nil
+}
+
+func (b *blobs) open(sum string) (*os.File, error) {
+	name, err := b.path(sum)
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(name)
+}
+
+// temporary is what files are called until they are whole.
+const temporary = "staged-"
+
+// add stores at most that many bytes; they are on the disk when it returns.
+func (b *blobs) add(data io.Reader, most int64) (thread.Staged, error) {
+	f, err := b.begin()
+	if err != nil {
+		return thread.Staged{}, err
+	}
+	defer b.end(f.Name())
+	h := sha256.New()
+	n, err := io.Copy(io.MultiWriter(f, h), io.LimitReader(data, most+1))
+	if err == nil && n > most {
+		err = thread.ErrTooLarge
+	}
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return thread.Staged{}, err
+	}
+	s := thread.Staged{SHA256: hex.EncodeToString(h.Sum(nil)), Size: n}
+	known := b.has(s.SHA256)
+	if err := b.keep(f.Name(), s.SHA256); err != nil {
+		return s, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.turn(time.Now())
+	b.total += n
+	b.today += n
+	if !known {
+		b.size += n
+	}
+	return s, nil
+}
+
+// addAll stores the files of a new thread, and returns their names and sums.
+func (b *blobs) addAll(files []thread.File) (binds []thread.Bind, err error) {
+	for _, f := range files {
+		s, err := b.add(bytes.NewReader(f.Data), int64(len(f.Data)))
+		if err != nil {
+			return nil, err
+		}
+		binds = append(binds, thread.Bind{Name: f.Name, SHA256: s.SHA256})
+	}
+	return binds, nil
+}
+
+// begin makes a file for an upload, which clean leaves alone until end.
+func (b *blobs) begin() (*os.File, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f, err := os.CreateTemp(b.dir, temporary+"*")
+	if err == nil {
+		b.begun[filepath.Base(f.Name())] = true
+	}
+	return f, err
+}
+
+// end removes the file of an upload, unless it was kept.
+func (b *blobs) end(name string) {
+	_ = os.Remove(name) // clean tries again
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.begun, filepath.Base(name))
+}
+
+// abandoned reports whether a file is of an upload that nobody is at.
+func (b *blobs) abandoned(name string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.HasPrefix(name, temporary) && !b.begun[name]
+}
+
+// written is how much there is, was written since the start, and of that today.
+func (b *blobs) written() (size, total, today int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.turn(time.Now())
+	return b.size, b.total, b.today
+}
+
+// turn begins to count anew when the day is another.
+func (b *blobs) turn(now time.Time) {
+	y, m, d := now.Date()
+	if day := time.Date(y, m, d, 0, 0, 0, 0, now.Location()); !day.Equal(b.day) {
+		b.day, b.today = day, 0
+	}
+}
+
+func (b *blobs) keep(temp, sum string) error {
+	if err := os.Rename(temp, filepath.Join(b.dir, sum)); err != nil {
+		return err
+	}
+	dir, err := os.Open(b.dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// clean removes what will never be whole, and what nobody has named for long.
+func (b *blobs) clean(used map[string]bool) error {
+	entries, err := os.ReadDir(b.dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	var kept int64
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			continue // gone meanwhile
+		}
+		old := time.Since(info.ModTime()) > unusedFor && isSum(e.Name()) && !used[e.Name()]
+		if old || b.abandoned(e.Name()) {
+			if err := os.Remove(filepath.Join(b.dir, e.Name())); !errors.Is(err, os.ErrNotExist) { // an upload has just ended
+				errs = append(errs, err)
+			}
+			continue
+		}
+		if !strings.HasPrefix(e.Name(), temporary) {
+			kept += info.Size()
+		}
+	}
+	b.mu.Lock()
+	b.size = kept // what comes meanwhile is counted the next time
+	b.mu.Unlock()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,78 @@
+package files
+
+import (
+	"time"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// inward is a thread as it lies in its folder, for the exchange. Where a file
+// does not say what may have happened, what is safe is taken: work that is not
+// waiting for a claim has begun.
+func inward(t messeaf.Thread) thread.Thread {
+	e := envelope(t.Envelope)
+	e.Ver = uint64(max(1, len(t.Messages)))
+	for _, m := range t.Messages {
+		if m.Ref != "" {
+			e.Serial++
+		}
+		if m.ID != "" {
+			e.Seen = append(e.Seen, thread.Seen{From: m.From, ID: m.ID, Ref: m.Ref})
+		}
+	}
+	req := thread.Thread{Envelope: e, Messages: t.Messages}.Request()
+	e.Needs = thread.NeedsOf(req)
+	if e.Intent == "" {
+		e.Intent = req.Intent
+	}
+	if c := req.Constraints; c != nil && c.Timing != nil {
+		e.NotBefore = at(c.Timing.NotBefore)
+	}
+	if e.Expires.IsZero() {
+		e.Expires = at(req.NeededBy)
+	}
+	return thread.Thread{Envelope: e, Messages: t.Messages}
+}
+
+// envelope is what an envelope alone tells.
+func envelope(m messeaf.Envelope) thread.Envelope {
+	e := thread.Envelope{
+		Ref: m.Ref, ClientID: m.ClientID, Requestor: m.Requestor, Executor: m.Executor, Status: status(m.Status),
+		Created: at(m.Created), Updated: at(m.Updated), Expires: at(m.Expires), Intent: m.Intent, Priority: m.Priority, Ver: 1,
+	}
+	if e.Priority == "" {
+		e.Priority = mess.Normal
+	}
+	for _, h := range m.History {
+		e.History = append(e.History, thread.HistoryEntry{Action: h.Action, At: at(h.At), By: h.By, Ref: h.Ref, Note: h.Note})
+		if h.Action == string(mess.Claimed) {
+			e.Epoch++
+		}
+	}
+	switch {
+	case e.Status.Terminal():
+		e.Phase = thread.After
+	case e.Status != mess.Pending:
+		e.Phase = thread.Acting
+		e.Epoch = max(e.Epoch, 1)
+	}
+	return e
+}
+
+// status is a status as ours are called; what nobody knows is being worked on.
+func status(c mess.Code) mess.Code {
+	switch {
+	case c == mess.Received || c == mess.Pending:
+		return mess.Pending
+	case c.Known():
+		return c
+	}
+	return mess.InProgress
+}
+
+func at(t mess.Time) time.Time {
+	when, _ := messeaf.Time(t)
+	return when
+}

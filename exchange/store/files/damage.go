@@ -1,0 +1,336 @@
+package files
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wal"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// damage lists the damage that Open has found in the log, and the threads that it affects.
+type damage struct {
+	found []wal.Damage
+	refs  map[string]bool          // threads that have lost records
+	lost  map[string]thread.Thread // the same, as the damaged records have them
+	any   bool                     // it cannot be told whose records were lost
+	seq   uint64                   // of the last change before the damage
+	at    time.Time                // of that change
+	last  time.Time                // of the last change in the log
+}
+
+// written is how long after a step its thread's folder is certainly on the disk: the
+// folder follows within seconds, and the kernel writes it within half a minute.
+const written = 2 * time.Minute
+
+// damaged notes what is damaged in the log, while it is read.
+func (s *Store) damaged(found wal.Damage) error {
+	s.damage.found = append(s.damage.found, found)
+	if found.Mended {
+		s.cfg.Log.Error("the exchange's log was damaged by one bit, which was turned back; nothing is lost, but look after the disk", "err", found)
+		return nil
+	}
+	s.cfg.Log.Error("the exchange's log was damaged; its threads are rebuilt from their folders, and look after the disk", "copy", found.Copy, "err", found)
+	d := &s.damage
+	d.seq, d.at = s.index.last(), d.last
+	records, readable := found.Records()
+	for _, data := range records {
+		readable = d.note(data, s.cfg) && readable
+	}
+	d.any = d.any || !readable
+	return nil
+}
+
+// note notes whose a damaged record is, and reports whether that can be told.
+func (d *damage) note(data []byte, cfg Config) bool {
+	r, err := decode(data)
+	switch ref := r.ref(); {
+	case err != nil:
+		return false
+	case r.hasEnvelope():
+		w := whole{messages: r.messages}
+		if json.Unmarshal(r.envelope, &w.env) != nil || w.env.Ref != ref || !messeaf.ValidRef(ref) {
+			return false
+		}
+		t, err := w.decode()
+		if err != nil {
+			t = thread.Thread{Envelope: w.env}
+		}
+		if was, ok := d.lost[ref]; ok {
+			t.Messages = append(was.Messages, t.Messages...)
+		}
+		d.lost[ref] = t
+		d.lack(ref)
+	case ref != "":
+		d.lack(ref)
+	case r.Kind != "":
+		cfg.Log.Error("a document of the exchange may be older than it was", "kind", r.Kind, "id", r.ID)
+	}
+	return true
+}
+
+// Damage lists the damage that Open has found in the log.
+func (s *Store) Damage() []wal.Damage { return slices.Clone(s.damage.found) }
+
+// gaps reports whether records were lost.
+func (d *damage) gaps() bool {
+	return slices.ContainsFunc(d.found, func(one wal.Damage) bool { return !one.Mended })
+}
+
+func (d *damage) lack(ref string) { d.refs[ref] = true }
+
+// ref is the thread that a record is of; "" for others.
+func (r record) ref() string {
+	switch {
+	case r.Thread != nil:
+		return r.Thread.Ref
+	case r.Step != nil:
+		return r.Step.Ref
+	}
+	return r.Ref
+}
+
+// afterDamage has a record fit what is known of its thread, where records before it were
+// lost.
+func (s *Store) afterDamage(r record) record {
+	d, ref := &s.damage, r.ref()
+	k, known := s.index.thread(ref)
+	switch {
+	case ref == "" || r.Thread != nil:
+	case !known || !k.inLog():
+		d.lack(ref)
+		r.Thread, r.Step = r.Step, nil // a thread without its first messages
+		if r.Thread == nil {
+			return record{Days: map[string]int{}} // more messages of nothing
+		}
+	case r.Step != nil && k.Ver+1 != r.Step.Ver:
+		d.lack(ref)
+	}
+	return r
+}
+
+// repair rebuilds the threads that have lost records. The newest change of some of them may
+// be among those: if the folder cannot tell either, such a thread ends, and its end says
+// that its outcome is unknown.
+func (s *Store) repair(ctx context.Context) error {
+	d := &s.damage
+	if !d.gaps() || s.log.Err() != nil {
+		return nil
+	}
+	if d.any {
+		s.lackAny()
+	}
+	// Else the last steps before the program died may be in no folder.
+	projected := s.log.Orderly() || d.last.Sub(d.at) > written
+	for _, ref := range slices.Sorted(maps.Keys(d.refs)) {
+		k, known := s.index.thread(ref)
+		if known && !k.inLog() {
+			continue // it has ended, and lies in its folder
+		}
+		r := rescue{k: k, certain: known && k.seq > d.seq, projected: projected, folder: s.inFolder(ref)}
+		if lost, ok := d.lost[ref]; ok {
+			r.lost = &lost
+		}
+		if r.folder != nil {
+			r.folder.DependsOn = dependsOn(*r.folder, s.index.find)
+		}
+		if err := s.restore(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lackAny counts every open thread that has not changed since among those that have lost
+// records.
+func (s *Store) lackAny() {
+	for _, ref := range s.index.open() {
+		if k, _ := s.index.thread(ref); k.seq <= s.damage.seq {
+			s.damage.lack(ref)
+		}
+	}
+	for _, f := range messeaf.Folders {
+		places, _ := messeaf.ListFolder(s.tree(), f) // survey says that it cannot be read
+		for _, p := range places {
+			if known, _ := s.index.has(p.Ref); !known && !ending(f) && !s.archived(p.Ref) {
+				s.damage.lack(p.Ref)
+			}
+		}
+	}
+	s.cfg.Log.Error("it cannot be told whose records in the exchange's log are lost; documents of the exchange may be older than they were")
+}
+
+// inFolder is a thread as its folder has it; nil if it has none that can be read.
+func (s *Store) inFolder(ref string) *thread.Thread {
+	places := s.places(ref)
+	slices.SortFunc(places, further)
+	for _, p := range places {
+		if t, err := p.Read(s.tree()); err == nil && t.Envelope.Ref == ref {
+			in := inward(t)
+			return &in
+		}
+	}
+	return nil
+}
+
+// dependsOn are the refs that a request depends on; find finds one by the requester's id.
+func dependsOn(t thread.Thread, find func(requestor, id string) (string, bool)) []string {
+	c := t.Request().Constraints
+	if c == nil {
+		return nil
+	}
+	refs := slices.Clone(c.DependsOn)
+	for i, name := range refs {
+		if ref, ok := find(t.Requestor, name); ok {
+			refs[i] = ref
+		}
+	}
+	return refs
+}
+
+// rescue is a thread of which some records cannot be read.
+type rescue struct {
+	k         kept
+	certain   bool // the newest record of it in the log is the last that there was
+	projected bool // its folder shows all that there was
+	folder    *thread.Thread
+	lost      *thread.Thread // as the damaged records have it
+}
+
+// restore puts a thread that has lost records into the log again, as far as it is known.
+func (s *Store) restore(ctx context.Context, r rescue) error {
+	t, how := s.rescued(r)
+	if how == "" {
+		if r.k.Ref != "" {
+			return nil // its folder shows that nothing is lost
+		}
+		s.cfg.Log.Error("a thread of the exchange's log is lost, and it has no folder")
+		return nil
+	}
+	s.cfg.Log.Error("a thread had lost records", "ref", t.Ref, "it", how, "status", t.Status)
+	records, err := s.wholeRecords(t, r.k.bound())
+	if err != nil {
+		return err
+	}
+	return s.store(ctx, records)
+}
+
+// wholeRecords are a thread as records of the log.
+func (s *Store) wholeRecords(t thread.Thread, binds []thread.Bind) ([]record, error) {
+	one, err := threadRecord(t)
+	if err != nil {
+		return nil, err
+	}
+	one.Binds = binds
+	var records []record
+	one.parts(func(r record) { records = append(records, r) })
+	return records, nil
+}
+
+// The ways in which the store treats a thread that had lost records.
+const (
+	rebuilt = "was rebuilt"
+	unknown = "was ended with an unknown outcome"
+)
+
+// rescued returns a thread as far as the store knows it, and how it was treated; "" means
+// that it has lost nothing, or that the store knows nothing of it.
+func (s *Store) rescued(r rescue) (thread.Thread, string) {
+	log, all := s.readable(r.k)
+	t, how := thread.Thread{}, rebuilt
+	switch {
+	case r.certain && log.Ref != "":
+		t = log
+	case r.folder != nil && r.projected:
+		if t = *r.folder; all && sameEnvelope(log.Outward(), t.Outward()) {
+			t.Envelope, how = log.Envelope, ""
+		}
+	case r.folder != nil && (log.Ref == "" || log.Updated.Before(r.folder.Updated)):
+		t, how = *r.folder, unknown
+	case log.Ref != "":
+		t, how = log, unknown
+	case r.lost != nil:
+		t, how = *r.lost, unknown
+	default:
+		return thread.Thread{}, ""
+	}
+	if r.folder != nil && len(t.Messages) < len(r.folder.Messages) {
+		t.Messages, how = r.folder.Messages, cmp.Or(how, rebuilt)
+	}
+	switch {
+	case how == "":
+		return t, ""
+	case how == unknown && !t.Status.Terminal():
+		t = s.endUnknown(t)
+	case how == unknown:
+		how = rebuilt
+	}
+	t.Ver = max(t.Ver, r.k.Ver) + 1
+	return t, how
+}
+
+// readable returns the part of a thread that the store can read in the log, and whether that
+// is all of it. The ref is empty if the envelope cannot be read.
+func (s *Store) readable(k kept) (t thread.Thread, all bool) {
+	w := whole{}
+	all = true
+	for i, p := range k.records {
+		r, err := s.readRecord(k.Ref, p)
+		if err == nil && i == k.newest {
+			err = json.Unmarshal(r.envelope, &w.env)
+		}
+		if err != nil {
+			s.quarantine(k.Ref, i, p)
+			all = false
+			continue
+		}
+		w.messages = append(w.messages, r.messages...)
+	}
+	t, err := w.decode()
+	if err != nil {
+		return thread.Thread{Envelope: w.env}, false
+	}
+	return t, all
+}
+
+// quarantine keeps a copy of a record that cannot be read.
+func (s *Store) quarantine(ref string, n int, p wal.Place) {
+	data, err := s.log.Record(p)
+	if len(data) == 0 {
+		return
+	}
+	name := path.Join("set-aside", fmt.Sprintf("%s-%s-%d.record", s.cfg.Now().UTC().Format("20060102T150405.000000000"), ref, n))
+	if mk := makeDir(s.root, "set-aside"); mk == nil {
+		mk = s.root.WriteFile(name, data, fs.FileMode(0o600))
+		s.cfg.Log.Error("a record of a thread cannot be read", "ref", ref, "copy", filepath.Join(s.dir, name), "err", cmp.Or(err, mk))
+	}
+}
+
+// endUnknown ends a thread whose last steps are lost: it may have been begun.
+func (s *Store) endUnknown(t thread.Thread) thread.Thread {
+	now := s.cfg.Now()
+	t.Serial++
+	m := mess.Message{
+		From: thread.Self, Received: mess.TimeOf(now), Re: mess.Refs{t.Ref},
+		Items: []mess.Item{&mess.Status{
+			Code:        mess.Failed,
+			Reason:      &mess.Reason{Type: "interrupted", Effect: mess.EffectUnknown, Detail: "the exchange's disk was damaged, and its last steps are lost"},
+			Recoverable: new(false), Suggestion: "look before retrying",
+		}},
+	}
+	m.Ref = messeaf.MessageRef(t.Ref, t.Serial, m)
+	t.Status, t.Phase, t.Updated = mess.Failed, thread.After, now
+	t.Messages = append(slices.Clip(t.Messages), m)
+	t.History = append(slices.Clip(t.History), thread.HistoryEntry{Action: string(mess.Failed), At: now, By: thread.Self, Ref: m.Ref})
+	return t
+}

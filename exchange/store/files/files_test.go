@@ -1,0 +1,247 @@
+package files_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/store/storetest"
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+)
+
+func open(t *testing.T, dir string) *files.Store {
+	t.Helper()
+	s, err := files.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestConformance(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) thread.Store { return open(t, t.TempDir()) })
+}
+
+// make stores a thread with n steps, each with a message of so many bytes.
+func fill(t *testing.T, s *files.Store, id string, n, size int) string {
+	t.Helper()
+	now := time.Date(2026, 2, 1, 17, 0, 0, 0, time.FixedZone("", -8*3600))
+	th, err := s.Create(t.Context(), thread.Create{
+		Day: "2026-02-01", Token: id, Requestor: "agent", ClientID: id,
+		Build: func(ref string) thread.Thread {
+			req := mess.Request{ID: id, Intent: "look", Context: []mess.Entry{mess.ObjectEntry("x", map[string]any{"kept": []any{1, "é"}})}}
+			return thread.Thread{
+				Envelope: thread.Envelope{Ref: ref, ClientID: id, Requestor: "agent", Status: mess.Pending, Created: now, Updated: now, Ver: 1, Intent: "look", Needs: thread.NeedsOf(req)},
+				Messages: []mess.Message{{From: "agent", Ref: ref, Items: []mess.Item{&req}}},
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		e := th.Envelope
+		e.Ver = uint64(i + 2)
+		e.Status, e.Executor, e.Epoch = mess.InProgress, "pi", 1
+		e.History = append(e.History, thread.HistoryEntry{Action: "claimed", At: now, By: "pi"})
+		m := mess.Message{From: "pi", Re: mess.Refs{e.Ref}, Epoch: 1, Items: []mess.Item{&mess.Status{Code: mess.InProgress, Message: strings.Repeat("x", size)}}}
+		if err := s.Append(t.Context(), thread.Step{Envelope: e, Messages: []mess.Message{m}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return th.Ref
+}
+
+func all(t *testing.T, s *files.Store) []thread.Thread {
+	t.Helper()
+	page, err := s.List(t.Context(), thread.Filter{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []thread.Thread
+	for _, e := range page.Threads {
+		th, err := s.Thread(t.Context(), e.Ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, th)
+	}
+	return list
+}
+
+// What was stored is there after the program was started again, in the same
+// order, and days go on after their last serial.
+func TestReopening(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	a := fill(t, s, "a", 3, 10)
+	b := fill(t, s, "b", 0, 0)
+	staged, err := s.Stage(t.Context(), a, strings.NewReader("a picture"), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	th, err := s.Thread(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	th.Ver++
+	step := thread.Step{Envelope: th.Envelope, Binds: []thread.Bind{{Name: "att-005-image-x.jpg", SHA256: staged.SHA256}}}
+	if err := errors.Join(s.Append(t.Context(), step), s.Put(t.Context(), "executor", "pi", []byte("{}")), s.Put(t.Context(), "executor", "gone", []byte("{}")), s.Put(t.Context(), "executor", "gone", nil)); err != nil {
+		t.Fatal(err)
+	}
+	want := all(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s = open(t, dir)
+		if diff := cmp.Diff(want, all(t, s)); diff != "" {
+			t.Error(diff)
+		}
+		f, err := s.Blob(t.Context(), a, "att-005-image-x.jpg")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data, err := io.ReadAll(f); err != nil || string(data) != "a picture" {
+			t.Errorf("%q, %v", data, err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		docs, err := s.Docs(t.Context(), "executor")
+		if err != nil || len(docs) != 1 || string(docs["pi"]) != "{}" {
+			t.Errorf("%v, %v", docs, err)
+		}
+		if ref, err := s.Find(t.Context(), "agent", "b"); err != nil || ref != b {
+			t.Errorf("%s, %v", ref, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = open(t, dir)
+	defer s.Close()
+	if c := fill(t, s, "c", 0, 0); c != "2026-02-01-003-c" {
+		t.Errorf("the next ref is %s", c)
+	}
+}
+
+// A log that grows is made anew, and nothing is lost by that.
+func TestCompaction(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	for i := range 4 {
+		fill(t, s, fmt.Sprint("t", i), 7, 650<<10) // few and large: each waits for the disk
+	}
+	want := all(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s = open(t, dir)
+		if diff := cmp.Diff(want, all(t, s)); diff != "" {
+			t.Fatal(diff)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Two programs on one folder: the second is refused.
+func TestOneAtATime(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	defer s.Close()
+	if _, err := files.Open(dir); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("another program (process %d) has it open", os.Getpid())) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A request that is given up either is stored or is not.
+func TestGivenUp(t *testing.T) {
+	s := open(t, t.TempDir())
+	defer s.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.Create(ctx, thread.Create{Day: "2026-02-01", Requestor: "agent", ClientID: "x", Build: func(ref string) thread.Thread {
+		return thread.Thread{Envelope: thread.Envelope{Ref: ref, ClientID: "x", Requestor: "agent", Status: mess.Pending, Ver: 1}}
+	}})
+	ref, find := s.Find(t.Context(), "agent", "x")
+	if (err == nil) != (find == nil) {
+		t.Errorf("Create: %v; Find: %s, %v", err, ref, find)
+	}
+}
+
+// What lies about and was never whole is removed; what may still be named stays.
+func TestLeftovers(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	ref := fill(t, s, "a", 0, 0)
+	if _, err := s.Stage(t.Context(), ref, strings.NewReader("on its way"), 100); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(dir, "attachments")
+	old := strings.Repeat("0", 64)
+	for _, name := range []string{"staged-123", old, "notes.txt"} {
+		if err := os.WriteFile(filepath.Join(at, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := time.Now().Add(-30 * 24 * time.Hour)
+	if err := errors.Join(os.Chtimes(filepath.Join(at, old), long, long), os.Chtimes(filepath.Join(at, "notes.txt"), long, long)); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir)
+	defer s.Close()
+	entries, err := os.ReadDir(at)
+	if err != nil || len(entries) != 2 || !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "notes.txt" }) {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// Pictures and files are counted, each once, over restarts too.
+func TestFilesAreCounted(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	ref := fill(t, s, "counted", 1, 10)
+	want := func(size, total, today int64) {
+		t.Helper()
+		if a, b, c := s.WrittenFiles(); a != size || b != total || c != today && c != 0 { // it may be past midnight
+			t.Errorf("%d bytes, %d written, %d today; want %d, %d, %d", a, b, c, size, total, today)
+		}
+	}
+	want(0, 0, 0)
+	for _, data := range []string{"a picture", "a picture", "another"} {
+		if _, err := s.Stage(t.Context(), ref, strings.NewReader(data), 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(16, 25, 25)
+	if _, err := s.Stage(t.Context(), ref, strings.NewReader("too large"), 3); err == nil {
+		t.Error("it was taken")
+	}
+	want(16, 25, 25)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir)
+	want(16, 0, 0)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

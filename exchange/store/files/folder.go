@@ -1,0 +1,181 @@
+package files
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// folder is how a thread's folder was left by us. What is different when we
+// look again, another program has made so.
+type folder struct {
+	at       messeaf.Folder // "" if there is none yet
+	flat     bool           // it is a v1 file of another program's
+	fresh    bool           // the thread was made now, and nobody has one of that name
+	rewrite  bool           // the disk may lack what was written to it
+	ver      uint64         // of the envelope in it, 0 if it is not known
+	messages int            // how many of the thread's are in it
+	files    []signature    // of the thread's own files, in order
+}
+
+// signature tells a file from what it was.
+type signature struct {
+	name string
+	size int64
+	mod  time.Time
+}
+
+// path is where the thread is.
+func (f folder) path(ref string) string {
+	if f.flat {
+		return threadDir(f.at, ref) + messeaf.Ext
+	}
+	return threadDir(f.at, ref)
+}
+
+// threadDir is where a thread's folder is.
+func threadDir(f messeaf.Folder, ref string) string { return path.Join(string(f), ref) }
+
+// signatures looks at the files of a thread's folder, or at the one file.
+func (s *Store) signatures(dir string) ([]signature, error) {
+	if info, err := s.root.Lstat(dir); err == nil && !info.IsDir() {
+		return []signature{{info.Name(), info.Size(), info.ModTime()}}, nil
+	}
+	entries, err := fs.ReadDir(s.tree(), dir)
+	if err != nil {
+		return nil, err
+	}
+	var list []signature
+	for _, e := range entries { // sorted by name, which is by number up to 999
+		if _, _, ok := messeaf.ParseFileName(e.Name()); !ok || !e.Type().IsRegular() {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, signature{e.Name(), info.Size(), info.ModTime()})
+	}
+	return list, nil
+}
+
+// unchanged reports whether the folder is as we left it.
+func (s *Store) unchanged(ref string, f folder) bool {
+	if f.at == "" {
+		return false
+	}
+	now, err := s.signatures(f.path(ref))
+	return err == nil && slices.Equal(now, f.files)
+}
+
+// places lists where a thread lies: normally one.
+func (s *Store) places(ref string) []messeaf.Place {
+	if !messeaf.ValidRef(ref) {
+		return nil
+	}
+	var all []messeaf.Place
+	for _, f := range messeaf.Folders {
+		dir := threadDir(f, ref)
+		if info, err := os.Lstat(filepath.Join(s.dir, dir)); err == nil && info.IsDir() {
+			all = append(all, messeaf.Place{Ref: ref, Path: dir, Folder: f})
+		}
+		for _, ext := range []string{messeaf.Ext, messeaf.ShortExt} {
+			if info, err := os.Lstat(filepath.Join(s.dir, dir+ext)); err == nil && info.Mode().IsRegular() {
+				all = append(all, messeaf.Place{Ref: ref, Path: dir + ext, Folder: f, Flat: true})
+			}
+		}
+	}
+	return all
+}
+
+// readEnded reads a thread from its folder, or from the archive.
+func (s *Store) readEnded(ref string) (thread.Thread, error) {
+	k, _ := s.index.thread(ref) // what is not known can be in the archive
+	for _, p := range s.endedPlaces(k.summary) {
+		t, err := p.Read(s.tree())
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // moved meanwhile
+		}
+		if err != nil {
+			return thread.Thread{}, err
+		}
+		return inward(t), nil
+	}
+	return s.readArchived(ref)
+}
+
+// endedEnvelope is the envelope of a thread that has ended, or as much of it as
+// is known without its folder.
+func (s *Store) endedEnvelope(e summary) thread.Envelope {
+	for _, p := range s.endedPlaces(e) {
+		if m, err := p.ReadEnvelope(s.tree()); err == nil {
+			return envelope(m)
+		}
+	}
+	return e.envelope()
+}
+
+// beside opens a file that lies beside a thread's documents.
+func (s *Store) beside(ref, name string, k kept, known bool) (io.ReadSeekCloser, error) {
+	if messeaf.ValidAttachment(name) {
+		places := s.endedPlaces(k.summary)
+		if k.inLog() {
+			places = s.places(ref)
+		}
+		for _, p := range places {
+			if f, err := s.tree().regular(path.Join(p.Dir(), name)); err == nil {
+				return f, nil
+			}
+		}
+		if f, err := s.archivedBlob(ref, name); err == nil {
+			return f, nil
+		}
+	}
+	if !known && !s.archived(ref) {
+		return nil, thread.ErrNoThread
+	}
+	return nil, thread.ErrNoBlob
+}
+
+// newRef gives a thread its ref, which nobody has: not in the log, not in any
+// folder, not in the archive.
+func (s *Store) newRef(day, token string) (string, error) {
+	if !s.index.known(day) {
+		s.index.atLeast(day, s.archivedSerial(day))
+	}
+	for {
+		ref := s.index.reserve(day, token)
+		if len(s.places(ref)) == 0 {
+			return ref, nil
+		}
+	}
+}
+
+// setAside moves away what is in the way and is not ours to mend.
+func (s *Store) setAside(p messeaf.Place, why error) error {
+	if err := makeDir(s.root, "set-aside"); err != nil {
+		return err
+	}
+	to := path.Join("set-aside", s.cfg.Now().UTC().Format("20060102T150405.000000000")+"-"+path.Base(p.Path))
+	if err := s.root.Rename(p.Path, to); err != nil {
+		return err
+	}
+	s.cfg.Log.Warn("a thread's files were set aside", "ref", p.Ref, "from", filepath.Join(s.dir, p.Path), "to", filepath.Join(s.dir, to), "err", why)
+	return nil
+}
+
+// removeTmp empties the folder of what is not whole yet.
+func (s *Store) removeTmp() error {
+	if err := os.RemoveAll(filepath.Join(s.dir, "tmp")); err != nil {
+		return err
+	}
+	return s.root.Mkdir("tmp", 0o700)
+}

@@ -1,0 +1,483 @@
+package files_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// shared is a store whose folders other programs use too.
+type shared struct {
+	*testing.T
+	dir     string
+	store   *files.Store
+	log     *lines
+	changed chan thread.Envelope
+	said    chan mess.Message
+	stop    func()
+}
+
+// lines is a log that can be read.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func share(t *testing.T, dir string) *shared {
+	s := &shared{T: t, dir: dir, log: &lines{}, changed: make(chan thread.Envelope, 99), said: make(chan mess.Message, 99)}
+	s.open()
+	t.Cleanup(func() { s.close() })
+	return s
+}
+
+func (s *shared) open() {
+	s.Helper()
+	cfg := files.DefaultConfig()
+	cfg.ArchiveAfter = 0
+	cfg.Log = slog.New(slog.NewTextHandler(s.log, nil))
+	var err error
+	if s.store, err = cfg.Open(s.dir); err != nil {
+		s.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(s.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.store.Run(ctx, s) }()
+	s.stop = func() {
+		cancel()
+		if err := errors.Join(<-done, s.store.Close()); err != nil {
+			s.Error(err)
+		}
+	}
+}
+
+func (s *shared) loseLog() {
+	s.Helper()
+	if err := os.RemoveAll(s.path("log")); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *shared) close() {
+	if s.stop != nil {
+		s.stop()
+	}
+	s.stop = nil
+}
+
+func (s *shared) Changed(e thread.Envelope) { s.changed <- e }
+
+// Said stores what was said as a step, as an exchange does.
+func (s *shared) Said(ctx context.Context, ref string, m mess.Message) error {
+	th, err := s.store.Thread(ctx, ref)
+	if err != nil {
+		return err
+	}
+	th.Ver++
+	th.Serial++
+	th.Updated = time.Now()
+	m.Re, m.Received, m.Channel = mess.Refs{ref}, mess.TimeOf(th.Updated), "file"
+	m.Ref = messeaf.MessageRef(ref, th.Serial, m)
+	ack := mess.Message{From: "exchange", Received: m.Received, Items: []mess.Item{&mess.Ack{Ref: m.Ref}}}
+	if err := s.store.Append(ctx, thread.Step{Envelope: th.Envelope, Messages: []mess.Message{m, ack}}); err != nil {
+		return err
+	}
+	s.said <- m
+	return nil
+}
+
+func (s *shared) settle() {
+	s.Helper()
+	if err := s.store.Settle(s.Context()); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// end is the step that ends a thread.
+func (s *shared) end(ref string, content ...mess.Entry) {
+	s.Helper()
+	th, err := s.store.Thread(s.Context(), ref)
+	if err != nil {
+		s.Fatal(err)
+	}
+	th.Ver++
+	th.Serial++
+	th.Status, th.Executor, th.Phase = mess.Completed, "pi", thread.After
+	m := mess.Message{From: "pi", Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: mess.Completed}, &mess.Response{Content: content}}}
+	m.Ref = messeaf.MessageRef(ref, th.Serial, m)
+	th.History = append(th.History, thread.HistoryEntry{Action: "completed", At: th.Updated, By: "pi", Ref: m.Ref})
+	if err := s.store.Append(s.Context(), thread.Step{Envelope: th.Envelope, Messages: []mess.Message{m}}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// threads lists where threads lie, and holds every one to the specification.
+func (s *shared) threads() []string {
+	s.Helper()
+	fsys := os.DirFS(s.dir)
+	places, err := messeaf.List(fsys)
+	if err != nil {
+		s.Fatal(err)
+	}
+	var list []string
+	for _, p := range places {
+		list = append(list, p.Path)
+		if wrong, _ := p.Check(fsys); len(wrong) > 0 {
+			s.Errorf("%s: %v", p.Path, wrong)
+		}
+	}
+	return list
+}
+
+func (s *shared) wantThreads(want ...string) {
+	s.Helper()
+	if diff := cmp.Diff(want, s.threads()); diff != "" {
+		s.Errorf("threads (-want +got):\n%s", diff)
+	}
+}
+
+func (s *shared) path(parts ...string) string {
+	return filepath.Join(append([]string{s.dir}, parts...)...)
+}
+
+func (s *shared) write(text string, parts ...string) {
+	s.Helper()
+	name := s.path(parts...)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *shared) append(text string, parts ...string) {
+	s.Helper()
+	f, err := os.OpenFile(s.path(parts...), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		s.Fatal(err)
+	}
+	_, err = f.WriteString(text)
+	if err := errors.Join(err, f.Close()); err != nil {
+		s.Fatal(err)
+	}
+}
+
+const theirs = `ref: 2026-02-01-NX8J
+requestor: someone
+status: pending
+created: 2026-02-01T10:00:00.000Z
+updated: 2026-02-01T10:00:00.000Z
+intent: water the plants
+priority: normal
+history: []
+confirm_before: true
+---
+from: someone
+received: 2026-02-01T10:00:00.000Z
+channel: mcp
+MESS:
+  - v: 1.0.0
+  - request:
+      id: plants
+      intent: water the plants
+`
+
+// A thread goes through the folders with its status, and every step of it is
+// one that others can read.
+func TestAThreadGoesThroughTheFolders(t *testing.T) {
+	s := share(t, t.TempDir())
+	ref := fill(t, s.store, "a", 0, 0)
+	s.settle()
+	s.wantThreads("state=received/2026-02-01-001-a")
+	fill(t, s.store, "b", 3, 10)
+	s.settle()
+	s.wantThreads("state=received/2026-02-01-001-a", "state=executing/2026-02-01-002-b")
+	s.end(ref, mess.TextEntry("done"))
+	s.settle()
+	s.wantThreads("state=executing/2026-02-01-002-b", "state=finished/2026-02-01-001-a")
+	for range 2 { // the second time it is read from its folder alone
+		th, err := s.store.Thread(t.Context(), ref)
+		if err != nil || th.Status != mess.Completed || len(th.Messages) != 2 || th.Phase != thread.After || th.Messages[1].Ref != ref+"/response-001" {
+			t.Errorf("%+v, %v", th, err)
+		}
+		if page, err := s.store.List(t.Context(), thread.Filter{}); err != nil || len(page.Threads) != 2 || page.Threads[0].Intent != "look" {
+			t.Errorf("%v, %v", page, err)
+		}
+		s.close()
+		s.loseLog()
+		s.open()
+	}
+	s.settle()
+	s.wantThreads("state=executing/2026-02-01-002-b", "state=finished/2026-02-01-001-a")
+	if got := s.log.String(); got != "" {
+		t.Errorf("it had something to say: %s", got)
+	}
+}
+
+// A late word in a thread that has ended goes where the thread is.
+func TestALateWord(t *testing.T) {
+	s := share(t, t.TempDir())
+	ref := fill(t, s.store, "a", 0, 0)
+	s.end(ref)
+	s.close()
+	s.open()
+	if err := s.Said(t.Context(), ref, mess.Message{From: "pi", Items: []mess.Item{&mess.Status{Code: mess.InProgress, Message: "late"}}}); err != nil {
+		t.Fatal(err)
+	}
+	s.settle()
+	s.wantThreads("state=finished/2026-02-01-001-a")
+	s.close()
+	s.open()
+	if th, err := s.store.Thread(t.Context(), ref); err != nil || len(th.Messages) != 4 || th.Messages[2].Ref != ref+"/status-002" {
+		t.Errorf("%+v, %v", th, err)
+	}
+}
+
+// Long threads go on in further files, and what is large lies beside them.
+func TestLargeThreads(t *testing.T) {
+	s := share(t, t.TempDir())
+	ref := fill(t, s.store, "a", 5, 400<<10)
+	picture := bytes.Repeat([]byte("picture!"), 100<<10)
+	small := mess.DataURI("image/png", picture[:1000])
+	s.end(ref, mess.MediaEntry("image", mess.Media{URI: mess.DataURI("image/jpeg", picture)}), mess.MediaEntry("image", mess.Media{URI: small}))
+	s.settle()
+	s.wantThreads("state=finished/2026-02-01-001-a")
+	names, err := filepath.Glob(s.path("state=finished", ref, "0*"))
+	if err != nil || len(names) != 3 {
+		t.Errorf("%v, %v", names, err)
+	}
+	s.close()
+	s.loseLog()
+	s.open()
+	th, err := s.store.Thread(t.Context(), ref)
+	if err != nil || len(th.Messages) != 7 {
+		t.Fatalf("%d messages, %v", len(th.Messages), err)
+	}
+	if a := th.Attachments(); len(a) != 1 || a[0].Name != "att-001-image-image.jpg" || a[0].Size != int64(len(picture)) {
+		t.Errorf("%+v", a)
+	}
+	f, err := s.store.Blob(t.Context(), ref, "att-001-image-image.jpg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err := io.ReadAll(f); err != nil || !bytes.Equal(data, picture) {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := th.Messages[6].JSON(); err != nil || !strings.Contains(string(text), base64.StdEncoding.EncodeToString(picture[:1000])) {
+		t.Error("the small picture is not inside any more")
+	}
+}
+
+// What others append is taken in as a message, once, whichever way they write.
+func TestOthersAppend(t *testing.T) {
+	s := share(t, t.TempDir())
+	ref := fill(t, s.store, "a", 1, 10)
+	s.settle()
+	file := []string{"state=executing", ref, "000-" + ref + ".messe-af.yaml"}
+	s.append("---\nfrom: agent\nMESS:\n  - answer:\n      re: "+ref+"\n      value: both\n", file...)
+	m := <-s.said
+	if a, ok := m.Items[0].(*mess.Answer); !ok || a.Value != "both" || m.From != "agent" {
+		t.Errorf("got %+v", m)
+	}
+	s.settle()
+	s.wantThreads("state=executing/" + ref)
+	// Another program prints the whole thread in its own way and appends to it.
+	data, err := os.ReadFile(s.path(file...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	anew := strings.ReplaceAll(strings.ReplaceAll(string(data), "\n\n", "\n"), `"2026-02-01T`, `'2026-02-01T`)
+	anew = strings.ReplaceAll(anew, `-08:00"`, `-08:00'`) + "---\nfrom: agent\nreceived: 2026-02-01T18:00:00Z\nMESS:\n  - cancel: {re: last, reason: enough}\n"
+	s.write(anew, file...)
+	if m := <-s.said; m.Items[0].Kind() != mess.KindCancel {
+		t.Errorf("got %+v", m)
+	}
+	s.settle()
+	s.close()
+	s.open()
+	s.settle()
+	if len(s.said) > 0 {
+		t.Errorf("said again: %+v", <-s.said)
+	}
+	th, err := s.store.Thread(t.Context(), ref)
+	if err != nil || len(th.Messages) != 6 {
+		t.Errorf("%d messages, %v", len(th.Messages), err)
+	}
+	s.wantThreads("state=executing/" + ref)
+}
+
+// What others drop in is offered like any other request, and what they know of
+// it stays.
+func TestOthersMakeThreads(t *testing.T) {
+	for _, file := range []string{"state=received/2026-02-01-NX8J.messe-af.yaml", "state=received/2026-02-01-NX8J/000-2026-02-01-NX8J.messe-af.yaml"} {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			s := share(t, t.TempDir())
+			s.write(theirs, filepath.FromSlash(file))
+			e := <-s.changed
+			if e.Ref != "2026-02-01-NX8J" || e.Intent != "water the plants" || e.Status != mess.Pending {
+				t.Errorf("%+v", e)
+			}
+			s.settle()
+			s.wantThreads(strings.TrimSuffix(file, "/000-2026-02-01-NX8J.messe-af.yaml"))
+			s.end(e.Ref)
+			s.settle()
+			s.wantThreads("state=finished/2026-02-01-NX8J")
+			if data, err := os.ReadFile(s.path("state=finished", e.Ref, "000-"+e.Ref+".messe-af.yaml")); err != nil || !strings.Contains(string(data), "from: someone") {
+				t.Errorf("%v: %s", err, data)
+			}
+		})
+	}
+}
+
+// Folders without their log are enough to go on.
+func TestTheLogIsLost(t *testing.T) {
+	dir := t.TempDir()
+	s := share(t, dir)
+	open, ended := fill(t, s.store, "a", 2, 10), fill(t, s.store, "b", 0, 0)
+	s.end(ended, mess.TextEntry("done"))
+	s.close()
+	s.loseLog()
+	s.write(theirs, "state=received", "2026-02-01-NX8J.messe-af.yaml")
+	s.open()
+	for ref, want := range map[string]mess.Code{open: mess.InProgress, ended: mess.Completed, "2026-02-01-NX8J": mess.Pending} {
+		th, err := s.store.Thread(t.Context(), ref)
+		if err != nil || th.Status != want {
+			t.Errorf("%s: %s, %v", ref, th.Status, err)
+		}
+	}
+	if ref, err := s.store.Find(t.Context(), "agent", "b"); err != nil || ref != ended {
+		t.Errorf("%s, %v", ref, err)
+	}
+	if ref := fill(t, s.store, "c", 0, 0); ref != "2026-02-01-003-c" {
+		t.Errorf("the next ref is %s", ref)
+	}
+	s.settle()
+	s.wantThreads("state=received/2026-02-01-003-c", "state=received/2026-02-01-NX8J.messe-af.yaml", "state=executing/"+open, "state=finished/"+ended)
+}
+
+// What cannot be read is told with its file and left alone; the rest is served.
+func TestBadThreads(t *testing.T) {
+	dir := t.TempDir()
+	s := share(t, dir)
+	good := fill(t, s.store, "a", 1, 10)
+	s.settle()
+	s.close()
+	s.write("\x00\x01garbage", "state=received", "2026-02-01-008", "000-2026-02-01-008.messe-af.yaml")
+	s.write(theirs[:len(theirs)-40]+"\n      x: [", "state=received", "2026-02-01-NX8J.messe-af.yaml")
+	s.write(strings.NewReplacer("NX8J", "ZERO", "      intent: water the plants\n", "      intent: water\n      needed_by: 0001-01-01T00:00:00Z\n").Replace(theirs), "state=received", "2026-02-01-ZERO.messe-af.yaml")
+	s.write("from: a\nMESS: [{request: {intent: x}}]", "state=finished", "2026-02-01-009", "000-2026-02-01-009.messe-af.yaml")
+	if err := os.MkdirAll(s.path("state=canceled", "2026-02-01-010"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	// The good one is there twice, and what is in the one we left is torn.
+	data, err := os.ReadFile(s.path("state=executing", good, "000-"+good+".messe-af.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(string(data), "state=finished", good, "000-"+good+".messe-af.yaml")
+	s.write(string(data[:len(data)-30]), "state=executing", good, "000-"+good+".messe-af.yaml")
+	past := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(s.path("state=executing", good, "000-"+good+".messe-af.yaml"), past, past); err != nil {
+		t.Fatal(err)
+	}
+	s.open()
+	s.settle()
+	if th, err := s.store.Thread(t.Context(), good); err != nil || len(th.Messages) != 2 {
+		t.Errorf("%v, %v", th, err)
+	}
+	told := s.log.String()
+	for _, want := range []string{"2026-02-01-008.messe-af.yaml:1: a NUL byte", "2026-02-01-NX8J.messe-af.yaml:", "000-2026-02-01-009.messe-af.yaml:1: ref: is missing", "2026-02-01-010: has no file", "2026-02-01-ZERO.messe-af.yaml: cannot be offered: ", "set aside"} {
+		if !strings.Contains(told, want) {
+			t.Errorf("%q was not told:\n%s", want, told)
+		}
+	}
+	if ref := fill(t, s.store, "c", 0, 0); ref == good {
+		t.Errorf("%s was given twice", ref)
+	}
+	got, err := os.ReadFile(s.path("state=executing", good, "000-"+good+".messe-af.yaml"))
+	if err != nil || !bytes.Equal(got, data) {
+		t.Errorf("%v\n%s", err, cmp.Diff(string(data), string(got)))
+	}
+}
+
+// What ended long ago is in an archive, and can still be read.
+func TestArchives(t *testing.T) {
+	s := share(t, t.TempDir())
+	ref := fill(t, s.store, "a", 0, 0)
+	picture := bytes.Repeat([]byte("picture!"), 100<<10)
+	s.end(ref, mess.MediaEntry("image", mess.Media{URI: mess.DataURI("image/jpeg", picture)}))
+	open := fill(t, s.store, "b", 0, 0)
+	s.close()
+	s.loseLog()
+	cfg := files.DefaultConfig()
+	cfg.ArchiveAfter = time.Hour
+	store, err := cfg.Open(s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.store = store
+	ctx, cancel := context.WithCancel(t.Context())
+	var g sync.WaitGroup
+	g.Go(func() { _ = store.Run(ctx, s) })
+	archive := s.path("archive", "2026-02", ref+".messe-af.zip")
+	for {
+		if _, err := os.Stat(s.path("state=finished", ref)); errors.Is(err, os.ErrNotExist) {
+			break
+		}
+	}
+	cancel()
+	g.Wait()
+	if _, err := os.Stat(archive); err != nil {
+		t.Fatal(err)
+	}
+	th, err := store.Thread(t.Context(), ref)
+	if err != nil || th.Status != mess.Completed || len(th.Messages) != 2 {
+		t.Errorf("%+v, %v", th, err)
+	}
+	f, err := store.Blob(t.Context(), ref, "att-001-image-image.jpg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err := io.ReadAll(f); err != nil || !bytes.Equal(data, picture) {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+	if th, err := store.Thread(t.Context(), open); err != nil || th.Status != mess.Pending {
+		t.Errorf("%+v, %v", th, err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.loseLog()
+	s.open()
+	if next := fill(t, s.store, "", 0, 0); next != "2026-02-01-003" {
+		t.Errorf("the next ref is %s", next)
+	}
+}

@@ -1,0 +1,56 @@
+package files
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/exchange/thread"
+)
+
+// Steps wait a moment while the folders are late, and longer while too many are behind; not
+// once the folders have come after them, nor while nobody brings them after.
+func TestStepsWaitForFoldersThatAreLate(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		behind int
+		age    time.Duration
+		alone  bool // the projector does not run
+		wait   time.Duration
+	}{
+		{"nothing", 0, 0, false, 0},
+		{"few", 10, mostLag, false, 0},
+		{"late", 10, mostLag + 1, false, lateWait},
+		{"many", mostBehind, 0, false, 0},
+		{"too many", mostBehind + 1, 0, false, fullWait},
+		{"late, and the program ends", 10, time.Hour, true, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newProjector(nil)
+				if !tt.alone {
+					p.to = thread.Listener(nobody{})
+				}
+				for range tt.behind {
+					p.queue = append(p.queue, marked{at: time.Now()})
+				}
+				time.Sleep(tt.age) // of the bubble
+				p.pressed()
+				began := time.Now()
+				p.keepUp(t.Context())
+				if took := time.Since(began); took != tt.wait {
+					t.Errorf("a step waited %v, want %v", took, tt.wait)
+				}
+				p.queue = nil
+				p.pressed()
+				began = time.Now()
+				p.keepUp(t.Context())
+				if took := time.Since(began); took != 0 {
+					t.Errorf("a step waited %v for nothing", took)
+				}
+			})
+		})
+	}
+}
+
+type nobody struct{ thread.Listener }

@@ -1,0 +1,455 @@
+package files_test
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// dropped is a thread as another program drops it, with something of it
+// replaced, and more behind it.
+func dropped(ref, was, is, more string) string {
+	return strings.ReplaceAll(strings.Replace(theirs, was, is, 1), "2026-02-01-NX8J", ref) + more
+}
+
+const named = `
+      context:
+        - image: {file: att-001-image-a.jpg, mime: image/jpeg, size: 10}
+`
+
+// incomplete are threads that may not be whole yet, or that nobody may make;
+// want is what is told, after the thread's path.
+var incomplete = []struct{ ref, was, is, more, want string }{
+	{"half-request", "  - request:\n      id: plants\n      intent: water the plants\n", "  - request:\n      int", "", ": has no request that can be read; the thread may not be whole yet"},
+	{"no-request", "  - request:\n      id: plants\n      intent: water the plants\n", "  - status: {code: claimed}\n", "", ": has no request that can be read; the thread may not be whole yet"},
+	{"half-status", theirs, "ref: 2026-02-01-NX8J\nrequestor: someone\nstatus: re", "", `: status: "re" is not in the specification, and nobody is named who works on it`},
+	{"half-envelope", theirs, "ref: 2026-02-01-NX8J\nrequestor: someone\nstatus: in_progress\nexecutor: pi\n", "", ": has no request that can be read; the thread may not be whole yet"},
+	{"no-requestor", "requestor: someone\n", "", "", ": requestor: is missing; the thread may not be whole yet"},
+	{"by-exchange", "requestor: someone", "requestor: exchange", "", `: requestor: nobody but the exchange itself is called "exchange"`},
+	{"from-exchange", "from: someone", "from: exchange", "", `: requestor: nobody but the exchange itself is called "exchange"`},
+	{"picture-missing", "", "", named, "/att-001-image-a.jpg: is not there, and the request names it"},
+	{"many-documents", "", "", strings.Repeat("---\nfrom: someone\nMESS:\n- v: 1\n", 20_000), ": has 20002 documents; 20000 are the most that an exchange takes in"},
+}
+
+// longMessage fits into no record of the log: each \e takes six bytes there. It is
+// short where it is read, which takes its time with the race detector.
+var longMessage = `"` + strings.Repeat(`\e`, 17<<20/6) + `"`
+
+// What is not whole yet, or is nobody's to make, is told with its file and left
+// alone, when the exchange runs and when it starts; it holds nothing up.
+func TestIncompleteThreads(t *testing.T) {
+	s, incomplete := share(t, t.TempDir()), incomplete
+	if !testing.Short() {
+		one := incomplete[0]
+		one.ref, one.was, one.is, one.want = "long-message", "", "", ": a message has 178"
+		one.more = "      context:\n        - text: " + longMessage + "\n"
+		incomplete = append(slices.Clone(incomplete), one)
+	}
+	for _, one := range incomplete {
+		s.write(dropped(one.ref, one.was, one.is, one.more), "state=received", one.ref, "000-"+one.ref+".messe-af.yaml")
+	}
+	for range 2 {
+		s.until("all are told", func() bool { return strings.Count(s.log.String(), "WARN") == len(incomplete) })
+		s.settle()
+		told := s.log.String()
+		for _, one := range incomplete {
+			if n := strings.Count(told, strings.ReplaceAll("state=received/"+one.ref+one.want, `"`, `\"`)); n != 1 {
+				t.Errorf("%s was told %d times; %q:\n%.3000s", one.ref, n, one.want, told)
+			}
+			if th, err := s.store.Thread(t.Context(), one.ref); !errors.Is(err, thread.ErrNoThread) {
+				t.Errorf("%s: %v, %v", one.ref, th.Envelope, err)
+			}
+		}
+		if page, err := s.store.List(t.Context(), thread.Filter{}); err != nil || len(page.Threads) > 0 {
+			t.Errorf("%v, %v", page, err)
+		}
+		if len(s.changed) > 0 {
+			t.Errorf("offered: %+v", <-s.changed)
+		}
+		s.close()
+		s.log = &lines{}
+		s.open()
+	}
+}
+
+// What was not whole is taken in when it is.
+func TestThreadsThatBecomeWhole(t *testing.T) {
+	s := share(t, t.TempDir())
+	for _, one := range incomplete[:4] {
+		s.write(dropped(one.ref, one.was, one.is, one.more), "state=received", one.ref, "000-"+one.ref+".messe-af.yaml")
+	}
+	s.write(dropped("picture", "", "", named), "state=received", "picture", "000-picture.messe-af.yaml")
+	s.write("123", "state=received", "picture", "att-001-image-a.jpg")
+	s.until("the size is told", func() bool {
+		return strings.Contains(s.log.String(), "state=received/picture/att-001-image-a.jpg: has 3 bytes, and the request says 10")
+	})
+	s.append("4567890", "state=received", "picture", "att-001-image-a.jpg")
+	for _, one := range incomplete[:4] {
+		s.write(dropped(one.ref, "", "", ""), "state=received", one.ref, "000-"+one.ref+".messe-af.yaml")
+	}
+	offered := map[string]bool{}
+	for range 5 {
+		offered[(<-s.changed).Ref] = true
+	}
+	if len(offered) != 5 {
+		t.Errorf("offered: %v", offered)
+	}
+}
+
+// What a requester has cancelled in the file itself is not offered; what else
+// was said there is judged in order.
+func TestWhatWasSaidInADroppedThread(t *testing.T) {
+	const cancel = "---\nfrom: someone\nMESS:\n  - cancel: {re: last, reason: no}\n"
+	for _, running := range []bool{true, false} {
+		s := share(t, t.TempDir())
+		if !running {
+			s.close()
+		}
+		s.write(dropped("cancelled", "", "", "---\nfrom: someone\nMESS:\n  - answer: {value: hm}\n"+cancel), "state=received", "cancelled", "000-cancelled.messe-af.yaml")
+		s.write(dropped("at-once", "  - v: 1.0.0\n", "  - cancel: {reason: no}\n", ""), "state=received", "at-once.messe-af.yaml")
+		s.write(dropped("others", "", "", "---\nfrom: exchange\nMESS:\n  - ack: {re: last, ref: others}\n---\nfrom: somebody-else\nMESS:\n  - cancel: {re: last}\n---\nfrom: someone\nMESS:\n  - answer: {value: soon}\n"),
+			"state=received", "others", "000-others.messe-af.yaml")
+		if !running {
+			s.open()
+		}
+		first, second := <-s.said, <-s.said
+		if first.From != "somebody-else" || second.From != "someone" {
+			t.Errorf("said: %+v, then %+v", first, second)
+		}
+		s.settle()
+		for _, ref := range []string{"cancelled", "at-once"} {
+			th, err := s.store.Thread(t.Context(), ref)
+			if err != nil || th.Status != mess.Cancelled || th.Phase != thread.After {
+				t.Errorf("%s: %+v, %v", ref, th.Envelope, err)
+			}
+		}
+		if len(s.said) > 0 {
+			t.Errorf("said: %+v", <-s.said)
+		}
+		s.wantThreads("state=received/others", "state=canceled/at-once", "state=canceled/cancelled")
+		err := s.store.Open(t.Context(), func(e thread.Envelope) error {
+			if e.Ref != "others" {
+				t.Errorf("%s is open", e.Ref)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		for running && len(s.changed) > 0 {
+			if e := <-s.changed; e.Ref != "others" && !e.Status.Terminal() {
+				t.Errorf("offered: %+v", e)
+			}
+		}
+	}
+}
+
+// Without its log an exchange knows by its acks what it has judged; a thread
+// that fits into no record of the log is taken in whole.
+func TestWhatWasJudgedBeforeTheLogWasLost(t *testing.T) {
+	s := share(t, t.TempDir())
+	pending := fill(t, s.store, "a", 0, 0)
+	for range 2 {
+		if err := s.Said(t.Context(), pending, mess.Message{From: "agent", Items: []mess.Item{&mess.Answer{Value: "soon"}}}); err != nil {
+			t.Fatal(err)
+		}
+		<-s.said
+	}
+	size := 1 << 10
+	if !testing.Short() {
+		size = 560 << 10
+	}
+	large := fill(t, s.store, "b", 30, size)
+	s.settle()
+	s.close()
+	s.loseLog()
+	s.open()
+	s.settle()
+	for ref, want := range map[string]int{pending: 5, large: 31} {
+		if th, err := s.store.Thread(t.Context(), ref); err != nil || len(th.Messages) != want {
+			t.Errorf("%s: %d messages, %v", ref, len(th.Messages), err)
+		}
+	}
+	if len(s.said) > 0 {
+		t.Errorf("said again: %+v", <-s.said)
+	}
+	s.wantThreads("state=received/"+pending, "state=executing/"+large)
+}
+
+// A copy of a thread that has ended does not hide how it ended, and is set
+// aside, with a line in the log; whether the log has the thread or not.
+func TestStaleCopies(t *testing.T) {
+	s := share(t, t.TempDir())
+	ended, archived := fill(t, s.store, "a", 0, 0), fill(t, s.store, "b", 0, 0)
+	s.settle()
+	for _, ref := range []string{ended, archived} {
+		s.copy("state=received", "copy", ref)
+		s.end(ref)
+	}
+	s.settle()
+	s.close()
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := files.Archive(root, messeaf.Place{Ref: archived, Path: "state=finished/" + archived, Folder: messeaf.Finished}); err != nil {
+		t.Fatal(err)
+	}
+	s.open()
+	s.settle()
+	s.wantThreads("state=finished/" + ended)
+	for _, lost := range []bool{false, true} {
+		s.close()
+		if lost {
+			s.loseLog()
+		}
+		s.log = &lines{}
+		for range 2 { // before it runs, and while it runs
+			for _, ref := range []string{ended, archived} {
+				s.copy("copy", "state=received", ref)
+			}
+			if s.stop == nil {
+				s.open()
+			}
+			for _, ref := range []string{ended, archived} {
+				if th, err := s.store.Thread(t.Context(), ref); err != nil || th.Status != mess.Completed {
+					t.Errorf("%s: %s, %v", ref, th.Status, err)
+				}
+			}
+			page, err := s.store.List(t.Context(), thread.Filter{})
+			if err != nil || len(page.Threads) != 1 || page.Threads[0].Status != mess.Completed || page.Threads[0].Ref != ended {
+				t.Errorf("%+v, %v", page.Threads, err)
+			}
+			for _, ref := range []string{ended, archived} {
+				s.until("the copy is set aside", func() bool {
+					_, err := os.Stat(s.path("state=received", ref))
+					return errors.Is(err, fs.ErrNotExist)
+				})
+			}
+		}
+		s.settle()
+		s.wantThreads("state=finished/" + ended)
+		for _, ref := range []string{ended, archived} {
+			if n := strings.Count(s.log.String(), "set aside\" ref="+ref); n != 2 {
+				t.Errorf("%s was set aside %d times:\n%s", ref, n, s.log)
+			}
+		}
+		if len(s.changed) > 0 {
+			t.Errorf("offered: %+v", <-s.changed)
+		}
+	}
+}
+
+func (s *shared) copy(from, to, ref string) {
+	s.Helper()
+	if err := os.CopyFS(s.path(to, ref), os.DirFS(s.path(from, ref))); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *shared) until(what string, done func() bool) {
+	s.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(3 * time.Minute); !done(); <-tick.C { // a long message is 178 MB
+		if time.Now().After(end) {
+			s.Fatalf("%s: not yet\n%s", what, s.log)
+		}
+	}
+}
+
+// A document that is no message of the specification does not make the thread
+// unreadable.
+func TestWhatNobodyUnderstands(t *testing.T) {
+	s := share(t, t.TempDir())
+	ref := fill(t, s.store, "a", 1, 10)
+	s.settle()
+	s.append("---\nfrom: agent\nMESS:\n  - status: [1]\n  - request:\n", "state=executing", ref, "000-"+ref+".messe-af.yaml")
+	<-s.said
+	s.settle()
+	for range 2 {
+		if th, err := s.store.Thread(t.Context(), ref); err != nil || len(th.Messages) != 4 {
+			t.Errorf("%d messages, %v", len(th.Messages), err)
+		}
+		s.close()
+		s.open()
+	}
+	s.end(ref)
+	s.settle()
+	if _, err := os.Stat(s.path("state=finished", ref)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Of a thread that lies in two folders the one counts where it has come
+// furthest: another program may be moving it.
+func TestAThreadInTwoFolders(t *testing.T) {
+	s := share(t, t.TempDir())
+	done := dropped("moved", "status: pending", "status: completed", "")
+	s.write(done, "state=finished", "moved", "000-moved.messe-af.yaml")
+	s.write(dropped("moved", "", "", ""), "state=received", "moved", "000-moved.messe-af.yaml")
+	begun := dropped("begun", "status: pending", "status: in_progress\nexecutor: pi", "")
+	s.write(begun, "state=executing", "begun", "000-begun.messe-af.yaml")
+	s.write(dropped("begun", "", "", ""), "state=received", "begun", "000-begun.messe-af.yaml")
+	s.until("both are known", func() bool {
+		page, err := s.store.List(t.Context(), thread.Filter{})
+		return err != nil || len(page.Threads) == 2
+	})
+	for range 2 {
+		s.settle()
+		for ref, want := range map[string]mess.Code{"moved": mess.Completed, "begun": mess.InProgress} {
+			if th, err := s.store.Thread(t.Context(), ref); err != nil || th.Status != want {
+				t.Errorf("%s: %s, %v", ref, th.Status, err)
+			}
+		}
+		s.close()
+		s.loseLog()
+		s.open()
+	}
+	s.settle()
+	for len(s.changed) > 0 {
+		if e := <-s.changed; e.Status == mess.Pending {
+			t.Errorf("offered: %+v", e)
+		}
+	}
+	s.wantThreads("state=executing/begun", "state=finished/moved")
+}
+
+// Not every writer keeps to the folders: what says that it has ended has ended,
+// wherever it lies.
+func TestEndedInAnotherFolder(t *testing.T) {
+	s := share(t, t.TempDir())
+	for _, folder := range []string{"state=received", "state=executing", "state=canceled"} {
+		ref := strings.TrimPrefix(folder, "state=")
+		s.write(dropped(ref, "status: pending", "status: completed", ""), folder, ref, "000-"+ref+".messe-af.yaml")
+	}
+	s.until("all are known", func() bool {
+		page, err := s.store.List(t.Context(), thread.Filter{})
+		return err != nil || len(page.Threads) == 3
+	})
+	for range 2 {
+		s.settle()
+		for _, ref := range []string{"received", "executing", "canceled"} {
+			if th, err := s.store.Thread(t.Context(), ref); err != nil || th.Status != mess.Completed {
+				t.Errorf("%s: %s, %v", ref, th.Status, err)
+			}
+			if _, err := os.Stat(s.path("state="+ref, ref)); err != nil {
+				t.Error(err)
+			}
+		}
+		s.close()
+		s.open()
+	}
+	if s.log.String() != "" {
+		t.Errorf("it had something to say: %s", s.log)
+	}
+}
+
+// Names that are no threads' are told once.
+func TestIgnoredNames(t *testing.T) {
+	s := share(t, t.TempDir())
+	s.write(theirs, "state=received", "2026-02-01 NX8J.messe-af.yaml")
+	s.write(theirs, "state=received", "2026-02-01-NX8J.mess.yaml")
+	s.write("", "state=received", ".swap")
+	s.until("both are told", func() bool {
+		return strings.Contains(s.log.String(), "NX8J.mess.yaml") && strings.Contains(s.log.String(), "2026-02-01 NX8J")
+	})
+	s.write(theirs, "state=received", "2026-02-01-NX8J.mess.yaml")
+	s.settle()
+	s.close()
+	s.open()
+	s.settle()
+	told := s.log.String()
+	for _, once := range []string{"2026-02-01-NX8J.mess.yaml: is no thread", "2026-02-01 NX8J.messe-af.yaml: cannot be the name of a thread"} {
+		if n := strings.Count(told, once); n != 2 { // once a start
+			t.Errorf("%q was told %d times:\n%s", once, n, told)
+		}
+	}
+	if strings.Contains(told, "swap") {
+		t.Errorf("what is hidden was told:\n%s", told)
+	}
+}
+
+// At the end nothing is said of what cannot be watched any more.
+func TestNothingIsSaidAtTheEnd(t *testing.T) {
+	s := &shared{T: t, dir: t.TempDir(), log: &lines{}, changed: make(chan thread.Envelope, 9)}
+	cfg := files.DefaultConfig()
+	cfg.Log = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	store, err := cfg.Open(s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- store.Run(ctx, s) }()
+	s.write(theirs, "state=received", "2026-02-01-NX8J.messe-af.yaml")
+	<-s.changed // it is watched
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	ref := fill(t, store, "a", 1, 10)
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(s.path("state=executing", ref)); err != nil || s.log.String() != "" {
+		t.Errorf("%v; it had something to say: %s", err, s.log)
+	}
+}
+
+// An import that was killed leaves nothing that is taken for a thread, and can
+// be repeated.
+func TestAnImportThatWasKilled(t *testing.T) {
+	s := share(t, t.TempDir())
+	s.write("half of it", "tmp", "import-2026-02-01-NX8J", "000-2026-02-01-NX8J.messe-af.yaml")
+	archive := filepath.Join(t.TempDir(), "a.zip")
+	f, err := os.Create(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := zip.NewWriter(f)
+	w, err := z.Create("2026-02-01-NX8J/000-2026-02-01-NX8J.messe-af.yaml")
+	if err == nil {
+		_, err = w.Write([]byte(theirs))
+	}
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys, err := messeaf.OpenArchive(f, info.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	p := messeaf.Place{Ref: "2026-02-01-NX8J", Path: "2026-02-01-NX8J"}
+	if at, err := files.Import(root, fsys, p); err != nil || at != messeaf.Received {
+		t.Fatal(at, err)
+	}
+	if e := <-s.changed; e.Intent != "water the plants" {
+		t.Errorf("%+v", e)
+	}
+	if left, err := filepath.Glob(s.path("tmp", "*")); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}

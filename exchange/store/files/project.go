@@ -1,0 +1,401 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/mistake"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+const (
+	// again is when something is tried again that another program has hindered,
+	// or the disk.
+	again = 300 * time.Millisecond
+	// later is when something is tried again that the disk has refused.
+	later = 5 * time.Second
+	// restAfter is how long threads that have ended are kept in the log before
+	// their folders are synced and they are let go. Under load it is restLate, or
+	// until there are restMany: what waits for the log's sync waits for this one too.
+	restAfter = 3 * time.Second
+	restLate  = 30 * time.Second
+	restMany  = 8192
+)
+
+// projector brings the folders after the log.
+type projector struct {
+	s *Store
+
+	steps   atomic.Int32 // that are being stored: the folders give way to them
+	mu      sync.Mutex
+	soon    []string             // refs to be looked at before the queue
+	queue   []marked             // refs to be looked at, those that soon had meanwhile among them
+	unsure  []string             // refs to be looked at when there is nothing else to do
+	queued  map[string]bool      // what is in soon or in queue
+	behind  map[string]time.Time // since when a thread has steps that its folder does not show
+	level   chan struct{}        // closed when the folders are not late any more; nil while they are not
+	due     map[string]time.Time // refs to be looked at, not before
+	scanned time.Time            // when due was looked through
+	resting map[string]uint64    // ended and in their folders, by version
+	since   time.Time            // of the oldest of them
+	busy    bool                 // one is being worked on
+	last    time.Time            // when a thread was marked last
+	hurried int                  // how many wait until the folders show everything
+	handed  map[string]map[string]bool
+	left    map[string]left   // by ref, the threads that are left alone
+	refused map[string]string // ref, or file, to what was said about it
+	wake    chan struct{}
+	idle    *sync.Cond
+	to      thread.Listener // nil until Run
+}
+
+// marked is a thread whose folder is to be brought after the log.
+type marked struct {
+	ref string
+	at  time.Time
+}
+
+// A thread waits a while after a step: most take their next steps soon, which are
+// then written with this one. After that it waits for a lull, so that requests
+// share neither the disk nor the processor with the folders, but not for ever.
+const (
+	gather   = 250 * time.Millisecond
+	lull     = 25 * time.Millisecond
+	patience = time.Second
+)
+
+func newProjector(s *Store) *projector {
+	p := &projector{
+		s: s, queued: map[string]bool{}, behind: map[string]time.Time{}, due: map[string]time.Time{}, resting: map[string]uint64{},
+		handed: map[string]map[string]bool{}, left: map[string]left{}, refused: map[string]string{}, wake: make(chan struct{}, 1),
+	}
+	p.idle = sync.NewCond(&p.mu)
+	return p
+}
+
+// mark has a thread's folder brought after the log.
+func (p *projector) mark(ref string) {
+	p.mu.Lock()
+	p.last = time.Now()
+	if _, is := p.behind[ref]; !is {
+		p.behind[ref] = p.last
+	}
+	if !p.queued[ref] {
+		p.queued[ref] = true
+		p.queue = append(p.queue, marked{ref, p.last})
+	}
+	first := len(p.queue) == 1
+	p.mu.Unlock()
+	if first { // else it is known when to look
+		p.stir()
+	}
+}
+
+// look has a thread's folder looked at after d.
+func (p *projector) look(ref string, d time.Duration) {
+	p.mu.Lock()
+	p.due[ref] = time.Now().Add(d)
+	p.mu.Unlock()
+	p.stir()
+}
+
+// enqueue has a thread's folder looked at next. p.mu is held.
+func (p *projector) enqueue(ref string) {
+	p.queued[ref] = true
+	p.soon = append(p.soon, ref)
+}
+
+func (p *projector) stir() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next is the next thread to be looked at, or how long there is none.
+func (p *projector) next() (ref string, wait time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	wait = p.ripe(now)
+	for len(p.queue) > 0 && !p.queued[p.queue[0].ref] {
+		p.queue = p.queue[1:] // it was looked at meanwhile
+	}
+	if len(p.soon)+len(p.queue) == 0 && len(p.unsure) > 0 {
+		p.enqueue(p.unsure[0])
+		p.unsure = p.unsure[1:]
+	}
+	if len(p.resting) > 0 {
+		wait = min(wait, max(time.Millisecond, p.restIn(now)))
+	}
+	switch p.busy = true; {
+	case len(p.soon) > 0:
+		ref, p.soon = p.soon[0], p.soon[1:]
+	case len(p.queue) > 0:
+		if more := p.waits(now); more > 0 {
+			return "", min(wait, more)
+		}
+		ref, p.queue = p.queue[0].ref, p.queue[1:]
+	default:
+		p.busy = false
+		p.idle.Broadcast()
+		return "", wait
+	}
+	delete(p.queued, ref)
+	return ref, 0
+}
+
+// waits is how long the first of the queue waits still. p.mu is held.
+func (p *projector) waits(now time.Time) time.Duration {
+	if p.hurries() {
+		return 0
+	}
+	waited := now.Sub(p.queue[0].at)
+	return min(patience-waited, max(gather-waited, p.loud(now)))
+}
+
+// hurries reports whether the folders are to show everything at once. p.mu is
+// held.
+func (p *projector) hurries() bool { return p.to == nil || p.hurried > 0 }
+
+// loud is how long it takes at least until there is a lull; 0 if there is one.
+// p.mu is held.
+func (p *projector) loud(now time.Time) time.Duration {
+	if p.steps.Load() > 0 {
+		return lull
+	}
+	return max(0, lull-now.Sub(p.last))
+}
+
+// courtesy is how long to let others work who take steps meanwhile: some times as
+// long as the last folder took, and the less the further the folders are behind.
+func (p *projector) courtesy(took time.Duration) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now := time.Now(); len(p.queue) > 0 && !p.hurries() && p.loud(now) > 0 {
+		if now.Sub(p.queue[0].at) < 2*patience {
+			return min(4*took, mostCourtesy)
+		}
+	}
+	return 0
+}
+
+// mostCourtesy keeps one slow write from being followed by a long wait.
+const mostCourtesy = 10 * time.Millisecond
+
+// scanEvery is how often it is looked which threads are due.
+const scanEvery = 20 * time.Millisecond
+
+// ripe puts what is due into the queue, and says when the next one is. p.mu is
+// held.
+func (p *projector) ripe(now time.Time) time.Duration {
+	wait := time.Hour
+	if len(p.due) == 0 {
+		return wait
+	}
+	if since := now.Sub(p.scanned); since >= 0 && since < scanEvery {
+		return scanEvery - since
+	}
+	p.scanned = now
+	for ref, t := range p.due {
+		if d := t.Sub(now); d > 0 {
+			wait = min(wait, d)
+			continue
+		}
+		delete(p.due, ref)
+		p.enqueue(ref)
+	}
+	return wait
+}
+
+// doubt has threads looked at when there is nothing else to do.
+func (p *projector) doubt(refs []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unsure = append(p.unsure, refs...)
+}
+
+// run brings folders after the log until ctx ends.
+func (p *projector) run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		ref, rest := p.next()
+		p.pressed()
+		if ref != "" {
+			began := time.Now()
+			p.one(ctx, ref)
+			wait.For(ctx, p.courtesy(time.Since(began)))
+		}
+		if p.restDue() {
+			p.rest(ctx)
+		}
+		if ref != "" {
+			continue
+		}
+		t := time.NewTimer(rest)
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		case <-p.wake:
+		}
+		t.Stop()
+	}
+	return nil
+}
+
+// one looks at one thread. What other programs have put into its folder must not end
+// the store.
+func (p *projector) one(ctx context.Context, ref string) {
+	defer mistake.Caught(p.s.cfg.Log, "ref", ref)
+	since := p.begin(ref)
+	known, inLog := p.s.index.has(ref)
+	var err error
+	switch {
+	case inLog:
+		err = p.bring(ctx, ref)
+	case known:
+		err = p.s.settled(ref)
+	default:
+		err = p.s.newcomer(ctx, ref)
+	}
+	if err != nil {
+		p.undo(ref, since)
+	}
+	switch {
+	case errors.Is(err, errBusy):
+		p.look(ref, again)
+	case isLeftAlone(err):
+		p.complain(ref, err) // it is looked at when it changes
+	case err != nil:
+		p.complain(ref, err)
+		p.look(ref, later)
+	default:
+		p.mu.Lock()
+		delete(p.refused, ref)
+		p.mu.Unlock()
+	}
+}
+
+// complain says what is wrong, once.
+func (p *projector) complain(what string, err error) {
+	p.mu.Lock()
+	told := p.refused[what] == err.Error()
+	p.refused[what] = err.Error()
+	p.mu.Unlock()
+	if !told {
+		p.s.cfg.Log.Warn("a thread's folder cannot be written or read now", "ref", what, "err", err)
+	}
+}
+
+// ignored says what lies among the threads and is none, once.
+func (p *projector) ignored(what messeaf.Problem) {
+	p.mu.Lock()
+	told := p.refused[what.File] == what.Text
+	p.refused[what.File] = what.Text
+	p.mu.Unlock()
+	if !told {
+		p.s.cfg.Log.Warn("this is not taken for a thread", "err", what)
+	}
+}
+
+// bring brings one thread's folder after the log, and takes what others have
+// said there.
+func (p *projector) bring(ctx context.Context, ref string) error {
+	w, ok, err := p.s.read(ref)
+	if !ok || err != nil {
+		return err
+	}
+	f := w.folder
+	if f.rewrite || !f.fresh && !p.s.unchanged(ref, f) || f.flat && f.ver != w.env.Ver || f.ver == w.env.Ver && len(p.s.places(ref)) > 1 {
+		var said []mess.Message
+		f, said, err = p.s.reconcile(w)
+		switch {
+		case errors.Is(err, errGone):
+			return p.s.store(ctx, []record{{Gone: ref}})
+		case err != nil:
+			return err
+		}
+		if len(said) > 0 {
+			return p.take(ctx, ref, said)
+		}
+	}
+	f, err = p.s.bring(w, f)
+	p.s.index.left(ref, f) // also after an error: what is not known is looked at anew
+	p.s.watcher.thread(p.s, ref, f)
+	if err != nil {
+		return err
+	}
+	p.settled(w)
+	return nil
+}
+
+// handOver reports whether what others have said is to be judged: once.
+func (p *projector) handOver(ref string, m mess.Message) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.to != nil && !p.handed[ref][messeaf.Fingerprint(m)]
+}
+
+// take hands over what others have said.
+func (p *projector) take(ctx context.Context, ref string, said []mess.Message) error {
+	for _, m := range said {
+		p.s.cfg.Log.Info("another program has put a message into a thread", "ref", ref, "from", m.From)
+		if err := p.to.Said(ctx, ref, m); err != nil {
+			return err
+		}
+		p.mu.Lock()
+		if p.handed[ref] == nil {
+			p.handed[ref] = map[string]bool{}
+		}
+		p.handed[ref][messeaf.Fingerprint(m)] = true
+		p.mu.Unlock()
+	}
+	p.mark(ref)
+	return nil
+}
+
+// Settle waits until the folders show what is in the log. Run must be running.
+func (s *Store) Settle(ctx context.Context) error {
+	p := s.project
+	stop := context.AfterFunc(ctx, func() { p.mu.Lock(); defer p.mu.Unlock(); p.idle.Broadcast() })
+	defer stop()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hurried++
+	defer func() { p.hurried-- }()
+	p.stir()
+	for (len(p.soon)+len(p.queue) > 0 || len(p.unsure) > 0 || p.busy || len(p.due) > 0) && ctx.Err() == nil {
+		p.idle.Wait()
+	}
+	return ctx.Err()
+}
+
+// finish brings the folders after the log for the last time.
+func (p *projector) finish() error {
+	if p.s.log.Err() != nil {
+		return nil
+	}
+	ctx := context.Background()
+	p.mu.Lock()
+	p.to, p.due, p.unsure = nil, map[string]time.Time{}, nil
+	p.mu.Unlock()
+	for {
+		ref, _ := p.next()
+		if ref == "" {
+			break
+		}
+		if _, inLog := p.s.index.has(ref); !inLog {
+			continue
+		}
+		if err := p.bring(ctx, ref); err != nil && !errors.Is(err, errBusy) {
+			p.complain(ref, err)
+		}
+	}
+	p.rest(ctx)
+	return p.s.shorten(ctx)
+}

@@ -1,0 +1,127 @@
+package files
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wal"
+)
+
+// read reads a thread from the log; false if it is not there whole.
+func (s *Store) read(ref string) (w whole, ok bool, err error) {
+	err = s.steady(func() error {
+		k, known := s.index.thread(ref)
+		if ok = known && k.inLog(); !ok {
+			return nil
+		}
+		w, err = s.readWhole(k)
+		return err
+	})
+	return w, ok, err
+}
+
+// steady calls fn, and again, with the log kept from being compacted, where that
+// has just moved what fn reads.
+func (s *Store) steady(fn func() error) error {
+	err := fn()
+	if !errors.Is(err, wal.ErrMoved) {
+		return err
+	}
+	s.step.RLock()
+	defer s.step.RUnlock()
+	return fn()
+}
+
+// readWhole reads all records of a thread.
+func (s *Store) readWhole(k kept) (whole, error) {
+	raw, err := s.readRaw(&k)
+	if err != nil {
+		return whole{}, err
+	}
+	w := whole{messages: raw.messages, binds: k.binds, folder: k.folder, as: k.state()}
+	for _, p := range k.records {
+		w.bytes += p.Size()
+	}
+	if err := json.Unmarshal(raw.envelope, &w.env); err != nil {
+		return whole{}, fmt.Errorf("%s: envelope: %w", k.Ref, err)
+	}
+	return w, nil
+}
+
+// readRaw reads all records of a thread, as one.
+func (s *Store) readRaw(k *kept) (record, error) {
+	all := record{Thread: &k.summary}
+	for i, p := range k.records {
+		r, err := s.readRecord(k.Ref, p)
+		if err != nil {
+			return record{}, err
+		}
+		if i == k.newest {
+			all.envelope = r.envelope
+		}
+		all.messages = append(all.messages, r.messages...)
+	}
+	return all, nil
+}
+
+func (s *Store) readRecord(ref string, p wal.Place) (record, error) {
+	data, err := s.log.Record(p)
+	if err != nil {
+		return record{}, err
+	}
+	r, err := decode(data)
+	if err != nil {
+		return record{}, fmt.Errorf("%s: a record of it in the log: %w", ref, err)
+	}
+	return r, nil
+}
+
+// envelope is the envelope of a thread; zero if it is gone.
+func (s *Store) envelope(ref string) (e thread.Envelope, err error) {
+	if t, _, ok := s.recent.get(ref, s.index.state(ref)); ok {
+		return t.Envelope, nil
+	}
+	var k kept
+	err = s.steady(func() error {
+		if k, _ = s.index.thread(ref); !k.inLog() {
+			return nil
+		}
+		data, err := s.log.Record(k.records[k.newest])
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(envelopeIn(data), &e); err != nil {
+			return fmt.Errorf("%s: envelope: %w", ref, err)
+		}
+		return nil
+	})
+	if err == nil && k.Ref != "" && !k.inLog() {
+		e = s.endedEnvelope(k.summary)
+	}
+	return e, err
+}
+
+// envelopes are the envelopes of threads, in their order; one that is gone is
+// zero.
+func (s *Store) envelopes(refs []string) ([]thread.Envelope, error) {
+	all := make([]thread.Envelope, len(refs))
+	var g errgroup.Group
+	workers := runtime.GOMAXPROCS(0)
+	for w := range workers {
+		g.Go(func() error {
+			for i := w; i < len(refs); i += workers {
+				var err error
+				if all[i], err = s.envelope(refs[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return all, g.Wait()
+}

@@ -1,0 +1,251 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// errBusy: another program is writing there now.
+var errBusy = errors.New("another program is writing")
+
+// errGone: somebody has archived the thread.
+var errGone = errors.New("archived")
+
+// quiet is for how long a file must not have changed before it is read: others
+// write without a lock.
+const quiet = 200 * time.Millisecond
+
+// reconcile looks at a thread's folder when it is not as we left it, or when we
+// do not know. It returns how the folder is and what others have said there.
+// The zero folder means that it is to be made anew.
+func (s *Store) reconcile(w whole) (folder, []mess.Message, error) {
+	places := s.places(w.env.Ref)
+	if len(places) == 0 {
+		if w.env.Status.Terminal() && s.archived(w.env.Ref) {
+			return folder{}, nil, errGone
+		}
+		if w.folder.at != "" {
+			s.cfg.Log.Warn("another program has removed a thread that is open; it is written again, cancel it to end it", "ref", w.env.Ref)
+		}
+		return folder{}, nil, nil
+	}
+	keep := s.choose(w, places)
+	for _, p := range places {
+		if p != keep {
+			if err := s.setAside(p, errors.New("the thread is also in "+keep.Path)); err != nil {
+				return folder{}, nil, err
+			}
+		}
+	}
+	if s.written(keep, quiet) {
+		return folder{}, nil, errBusy
+	}
+	return s.compare(w, keep)
+}
+
+// choose is the place that counts of several: where we left the thread, else
+// where it belongs, else a folder rather than a file.
+func (s *Store) choose(w whole, places []messeaf.Place) messeaf.Place {
+	for _, at := range []messeaf.Folder{w.folder.at, messeaf.FolderOf(w.env.Status)} {
+		for _, p := range places {
+			if p.Folder == at && !p.Flat {
+				return p
+			}
+		}
+	}
+	for _, p := range places {
+		if !p.Flat {
+			return p
+		}
+	}
+	return places[0]
+}
+
+// written reports whether a thread's files have changed within d.
+func (s *Store) written(p messeaf.Place, d time.Duration) bool {
+	own, _, err := p.Files(s.tree())
+	if err != nil {
+		return false
+	}
+	for _, name := range own {
+		info, err := s.root.Lstat(path.Join(p.Dir(), name))
+		if err != nil {
+			continue // it was moved meanwhile
+		}
+		if age := time.Since(info.ModTime()); age >= 0 && age < d {
+			return true
+		}
+	}
+	return false
+}
+
+// compare holds what lies there against the log.
+func (s *Store) compare(w whole, p messeaf.Place) (folder, []mess.Message, error) {
+	files, err := p.ReadFiles(s.tree())
+	var t messeaf.Thread
+	if err == nil {
+		t, err = p.Parse(files)
+	}
+	if err == nil && t.Envelope.Ref != w.env.Ref {
+		err = messeaf.Problems{{File: p.Path, Text: "is of the thread " + t.Envelope.Ref}}
+	}
+	torn := w.torn(files)
+	switch {
+	case err == nil && !torn:
+		return s.same(w, p, t)
+	case errors.Is(err, fs.ErrNotExist), s.written(p, 10*quiet):
+		return folder{}, nil, errBusy // it is being moved or written
+	case torn:
+		f, err := s.remake(w, p)
+		return f, nil, err
+	}
+	return folder{}, nil, s.setAside(p, err)
+}
+
+// same counts which of the thread's messages are there, and finds what others
+// have said. That must be taken first; then the folder is looked at again.
+func (s *Store) same(w whole, p messeaf.Place, t messeaf.Thread) (folder, []mess.Message, error) {
+	docs, err := w.documents(0)
+	if err != nil {
+		return folder{}, nil, err
+	}
+	left := make([]printed, len(docs))
+	for i, d := range docs {
+		left[i] = printed{d.message, messeaf.Fingerprint(d.message)}
+	}
+	var said []mess.Message
+	inOrder := true
+	for _, m := range t.Messages {
+		found := printed{m, messeaf.Fingerprint(m)}
+		i := slices.IndexFunc(left, found.same)
+		switch {
+		case i >= 0:
+			inOrder = inOrder && i == 0
+			left = slices.Delete(left, i, i+1)
+		case len(said) > 0 && m.From == thread.Self:
+			return folder{}, said, nil // the exchange may have said this to what comes before: that is judged first
+		case s.project.handOver(w.env.Ref, m):
+			said = append(said, m)
+		}
+	}
+	f := folder{at: p.Folder, flat: p.Flat, messages: len(docs) - len(left)}
+	if sameEnvelope(w.env.Outward(), t.Envelope) {
+		f.ver = w.env.Ver
+	}
+	switch {
+	case len(said) > 0:
+		return folder{}, said, nil
+	case !inOrder, w.folder.rewrite, p.Flat && (len(left) > 0 || f.ver == 0 || f.at != messeaf.FolderOf(w.env.Status)):
+		f, err := s.remake(w, p)
+		return f, nil, err
+	}
+	f.files, err = s.signatures(f.path(w.env.Ref))
+	return f, nil, err
+}
+
+// remake writes a thread's documents anew, where another program has left them
+// in an order that is not the log's, as a v1 file that is now to change, or
+// where the power failed. Attachments stay.
+func (s *Store) remake(w whole, p messeaf.Place) (folder, error) {
+	if p.Flat {
+		f, err := s.create(w)
+		return f, errors.Join(err, s.root.Remove(p.Path))
+	}
+	own, _, err := p.Files(s.tree())
+	if err != nil {
+		return folder{}, err
+	}
+	// The last ones first: what is missing at the end is appended again, and
+	// nothing is there twice.
+	for _, name := range slices.Backward(own) {
+		if name != messeaf.FileName(0, w.env.Ref) {
+			if err := s.root.Remove(path.Join(p.Path, name)); err != nil {
+				return folder{}, err
+			}
+		}
+	}
+	return s.refill(w, p)
+}
+
+// refill replaces the first file of a thread's folder, and writes the further
+// ones.
+func (s *Store) refill(w whole, p messeaf.Place) (folder, error) {
+	env, docs, err := w.print()
+	if err != nil {
+		return folder{}, err
+	}
+	name := messeaf.FileName(0, w.env.Ref)
+	tmp := path.Join("tmp", w.env.Ref+messeaf.Ext)
+	begun := folder{at: p.Folder, files: []signature{{name: name, size: int64(len(env))}}}
+	err = s.replace(tmp, path.Join(p.Path, name), env)
+	if err == nil {
+		err = errors.Join(s.attach(p.Path, w, docs), s.appendTo(p.Path, w.env.Ref, &begun, docs))
+	}
+	if err != nil {
+		return folder{}, err
+	}
+	return s.leave(w, begun)
+}
+
+// printed is a message as it stands in a folder.
+type printed struct {
+	mess.Message
+	fingerprint string
+}
+
+// same reports whether two messages are one: by what they say, or by who said
+// something when.
+func (a printed) same(b printed) bool {
+	return a.fingerprint == b.fingerprint ||
+		a.From == b.From && a.Received != "" && sameTime(a.Received, b.Received) && !messeaf.IsAck(a.Message) && !messeaf.IsAck(b.Message)
+}
+
+func sameTime(a, b mess.Time) bool {
+	at, ok1 := messeaf.Time(a)
+	bt, ok2 := messeaf.Time(b)
+	return ok1 && ok2 && at.Equal(bt)
+}
+
+// sameEnvelope compares what changes in an envelope.
+func sameEnvelope(a, b messeaf.Envelope) bool {
+	return a.Status == b.Status && a.Executor == b.Executor && sameTime(a.Updated, b.Updated) && len(a.History) == len(b.History)
+}
+
+// torn reports whether the last document is one that we write, cut off: the
+// power failed while it was written, and the log has it all.
+func (w whole) torn(files []messeaf.File) bool {
+	var docs []messeaf.Document
+	for _, f := range files {
+		docs = append(docs, f.Documents...)
+	}
+	n := len(docs) - 2 // the first is the envelope
+	if n < 0 {
+		return len(files) > 0 // of the envelope at most, which is always written whole
+	}
+	ours, err := w.documents(0)
+	if err != nil || n >= len(ours) {
+		return false
+	}
+	found, whole := plain(docs[n+1].Text), plain(ours[n].text)
+	return len(found) < len(whole) && bytes.HasPrefix(whole, found)
+}
+
+// plain is text without blank lines, and without what a file system leaves
+// where nothing was written.
+func plain(text []byte) []byte {
+	var b []byte
+	for line := range bytes.SplitSeq(bytes.TrimRight(text, "\x00"), []byte("\n")) {
+		if len(line) > 0 {
+			b = append(append(b, line...), '\n')
+		}
+	}
+	return bytes.TrimSuffix(b, []byte("\n"))
+}

@@ -1,0 +1,141 @@
+package files
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+)
+
+// record is one record of the log: a whole thread, a step of one, more messages
+// of one, the end of one, or a document. On the disk it is a line of JSON that
+// says what it is about, so that at the start nothing else need be read; then,
+// of a thread or a step, a line with the envelope; then a line for each message.
+type record struct {
+	Thread *summary       `json:"thread,omitempty"` // of a whole thread
+	Step   *summary       `json:"step,omitempty"`   // of a thread after a step
+	Ref    string         `json:"ref,omitempty"`    // of the thread that has more messages
+	Binds  []thread.Bind  `json:"binds,omitempty"`
+	Ended  *summary       `json:"ended,omitempty"` // it lies in its folder
+	Gone   string         `json:"gone,omitempty"`  // ref of a thread that is not here any more
+	Kind   string         `json:"kind,omitempty"`  // of a document
+	ID     string         `json:"id,omitempty"`
+	Doc    []byte         `json:"doc,omitempty"`  // nil removes it
+	Days   map[string]int `json:"days,omitempty"` // the highest serials
+
+	envelope json.RawMessage
+	messages []json.RawMessage
+}
+
+// hasEnvelope reports whether a line with the envelope follows.
+func (r record) hasEnvelope() bool { return r.Thread != nil || r.Step != nil }
+
+// encode is the record as it stands in the log.
+func (r record) encode() ([]byte, error) {
+	head, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	b := bytes.NewBuffer(head)
+	for _, line := range r.lines() {
+		b.WriteByte('\n')
+		if bytes.IndexByte(line, '\n') < 0 {
+			b.Write(line)
+		} else if err := json.Compact(b, line); err != nil {
+			return nil, err
+		}
+	}
+	return b.Bytes(), nil
+}
+
+func (r record) lines() []json.RawMessage {
+	if !r.hasEnvelope() {
+		return r.messages
+	}
+	return append([]json.RawMessage{r.envelope}, r.messages...)
+}
+
+// decodeHead reads what a record is about.
+func decodeHead(data []byte) (r record, rest []byte, err error) {
+	line, rest, _ := bytes.Cut(data, []byte("\n"))
+	err = json.Unmarshal(line, &r)
+	return r, rest, err
+}
+
+// decode reads a whole record. Its envelope and messages are parts of data.
+func decode(data []byte) (record, error) {
+	r, rest, err := decodeHead(data)
+	if err != nil {
+		return r, err
+	}
+	if r.hasEnvelope() {
+		r.envelope, rest, _ = bytes.Cut(rest, []byte("\n"))
+		if len(r.envelope) == 0 {
+			return r, errors.New("it has no envelope")
+		}
+	}
+	for len(rest) > 0 {
+		var line []byte
+		line, rest, _ = bytes.Cut(rest, []byte("\n"))
+		r.messages = append(r.messages, line)
+	}
+	return r, nil
+}
+
+// envelopeIn is the line with the envelope of a record that has one.
+func envelopeIn(data []byte) []byte {
+	_, rest, _ := bytes.Cut(data, []byte("\n"))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	return line
+}
+
+// threadRecord is a whole thread as a record.
+func threadRecord(t thread.Thread) (record, error) {
+	sum := summaryOf(t.Envelope)
+	r := record{Thread: &sum}
+	return r, r.put(t.Envelope, t.Messages)
+}
+
+// stepRecord is a step as a record.
+func stepRecord(s thread.Step) (record, error) {
+	sum := summaryOf(s.Envelope)
+	r := record{Step: &sum, Binds: s.Binds}
+	return r, r.put(s.Envelope, s.Messages)
+}
+
+func (r *record) put(e thread.Envelope, messages []mess.Message) (err error) {
+	if r.envelope, err = json.Marshal(e); err != nil {
+		return err
+	}
+	r.messages = make([]json.RawMessage, len(messages))
+	for i, m := range messages {
+		if r.messages[i], err = m.JSON(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whole is a thread with all that belongs to it.
+type whole struct {
+	env      thread.Envelope
+	messages []json.RawMessage
+	binds    map[string]string // bound name to SHA-256
+	folder   folder            // as it was left
+	as       state
+	bytes    int // of it in the log
+}
+
+// decode is the thread with its messages.
+func (w whole) decode() (thread.Thread, error) {
+	t := thread.Thread{Envelope: w.env, Messages: make([]mess.Message, len(w.messages))}
+	for i, m := range w.messages {
+		if err := json.Unmarshal(m, &t.Messages[i]); err != nil {
+			return thread.Thread{}, fmt.Errorf("%s: message %d: %w", w.env.Ref, i, err)
+		}
+	}
+	return t, nil
+}

@@ -162,7 +162,7 @@ func (x *request) valued(i int) bool {
 // nobody knows then whether it counts that.
 func (x *request) numbered(i int) bool {
 	for from := max(0, i-3); from < i; from++ {
-		if x.words().cardinalEnd(x.tokens, from) == i && !x.tokens[i].pause {
+		if x.words().cardinalEnd(x.tokens, from) == i && (i == len(x.tokens) || !x.tokens[i].pause) {
 			return true
 		}
 	}

@@ -34,6 +34,14 @@ func TestAlmostAnOrder(t *testing.T) {
 	}
 }
 
+// An order that ends in a number has no word behind it that the number could count.
+func TestAlmostAnOrderThatEndsInANumber(t *testing.T) {
+	const intent = "turn on the hall light (the big one)"
+	if o := resolver().Resolve(ask(intent)); o.Plan != nil {
+		t.Errorf("Resolve(%q) = %q, want no plan: there is no such light", intent, got(o))
+	}
+}
+
 // What forbids, tells, asks how, limits, or names a place is not asked about as if
 // it were an order with a word too many.
 func TestAlmostNoOrder(t *testing.T) {

@@ -14,18 +14,19 @@ import (
 	"sync"
 	"time"
 
+	"github.com/messkit/messkit/exchange/eventbus"
 	"github.com/messkit/messkit/internal/suspend"
 	"github.com/messkit/messkit/mess"
 )
 
 // Exchange is one exchange. Make it with Open, and keep its Run running.
 type Exchange struct {
-	cfg   Config
-	store Store
-	now   func() time.Time
-	log   *slog.Logger
-	hub   *hub
-	due   *alarm
+	cfg    Config
+	store  Store
+	now    func() time.Time
+	log    *slog.Logger
+	events *eventbus.Bus[Event]
+	due    *eventbus.Deadlines
 
 	opened time.Time      // nobody has been silent for longer
 	sleeps *suspend.Watch // guarded by mu
@@ -173,7 +174,7 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 		return nil, err
 	}
 	x := &Exchange{
-		cfg: cfg, store: store, now: now, log: log, hub: newHub(), due: newAlarm(), opened: now(), sleeps: suspend.NewWatch(cfg.Slept), paper: make(chan struct{}, 1),
+		cfg: cfg, store: store, now: now, log: log, events: eventbus.New[Event](), due: eventbus.NewDeadlines(), opened: now(), sleeps: suspend.NewWatch(cfg.Slept), paper: make(chan struct{}, 1),
 		open: map[string]*live{}, coming: map[string]*coming{}, executors: map[string]*executor{},
 		latest: map[string]string{}, waiting: map[string]map[string]bool{}, room: map[string]*room{},
 		stops: map[string][]mess.Stop{}, stopped: map[string]*mess.Stopped{},
@@ -268,7 +269,7 @@ func (x *Exchange) index(l *live, e Envelope) {
 	if e.Status.Terminal() {
 		delete(x.open, e.Ref)
 		delete(x.room, e.Ref)
-		x.due.drop(e.Ref)
+		x.due.Drop(e.Ref)
 		for _, dep := range e.DependsOn {
 			x.unfollow(e, dep)
 		}
@@ -330,5 +331,5 @@ func (x *Exchange) wake(l *live, t time.Time) {
 		return
 	}
 	l.alarm = t
-	x.due.set(l.env.Ref, t)
+	x.due.Set(l.env.Ref, t)
 }

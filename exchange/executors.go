@@ -268,7 +268,7 @@ func (x *Exchange) holdings(c mess.Executor) []mess.HeldThread {
 // claim is not overdue. Who follows may be the process that speaks, so a follower alone
 // proves nothing. x.mu is held.
 func (x *Exchange) twin(l *live, c mess.Executor, now time.Time) bool {
-	return c.Instance != "" && l.env.HasOtherInstance(c.Instance) && x.hub.present(c.ID) && now.Sub(l.heard) <= x.lease(l.env)/2
+	return c.Instance != "" && l.env.HasOtherInstance(c.Instance) && x.events.Present(c.ID) && now.Sub(l.heard) <= x.lease(l.env)/2
 }
 
 // holding answers for one thread that an executor says it holds.
@@ -324,7 +324,7 @@ func (x *Exchange) Executors() []ExecutorInfo {
 
 // live reports whether an executor has been heard of lately, or follows now.
 func (x *Exchange) live(e *executor, now time.Time) bool {
-	return now.Sub(e.seen) <= x.patience(e, x.cfg.Unreachable) || x.hub.present(e.ID)
+	return now.Sub(e.seen) <= x.patience(e, x.cfg.Unreachable) || x.events.Present(e.ID)
 }
 
 // gone reports whether the holder of a thread has hung up and left out a
@@ -334,7 +334,7 @@ func (x *Exchange) gone(env Envelope) bool {
 	defer x.mu.Unlock()
 	e, l, now := x.executors[env.Holder()], x.open[env.Ref], x.now()
 	late := func(t time.Time) bool { return now.Sub(t) > x.cfg.Lease/2 }
-	return e != nil && l != nil && e.beats && late(e.seen) && late(l.heard) && !x.hub.present(e.ID)
+	return e != nil && l != nil && e.beats && late(e.seen) && late(l.heard) && !x.events.Present(e.ID)
 }
 
 // patience is how long to wait for a sign of life: d for an executor that

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/exchange/eventbus"
 	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -20,7 +21,7 @@ func (x *Exchange) tell(s Step) {
 		if messeaf.IsAck(m) {
 			continue
 		}
-		x.hub.publish(Event{Kind: EventMessage, Thread: s.Envelope, Message: m}, "")
+		x.publishToAll(Event{Kind: EventMessage, Thread: s.Envelope, Message: m})
 	}
 }
 
@@ -87,36 +88,44 @@ func (x *Exchange) Follow(ctx context.Context, who Actor, after string, handle f
 // FollowFrom is Follow that calls joined as soon as nothing that changes is missed any
 // more: what is read from then on is not older than the first event.
 func (x *Exchange) FollowFrom(ctx context.Context, who Actor, after string, joined func() error, handle func(Event) error) error {
-	f, missed, resumed := x.hub.join(who, after)
-	defer x.hub.leave(f)
+	f, missed, resumed := x.events.Subscribe(eventbus.Options{
+		Actor: who.ID, SeesAll: who.SeesAll(), Works: who.Has(ExecutorRole), After: after,
+	})
+	defer x.events.Leave(f)
 	if err := joined(); err != nil {
 		return err
 	}
 	x.recall(ctx, who)
-	if err := x.catchUp(ctx, f, after, missed, resumed, handle); err != nil {
+	if err := x.catchUp(ctx, who, f, after, missed, resumed, handle); err != nil {
 		return err
 	}
 	return x.forward(ctx, f, handle)
 }
 
+type (
+	subscriber = eventbus.Subscriber[Event]
+	entry      = eventbus.Entry[Event]
+)
+
 // catchUp hands over what a follower must know before what comes. It is a
 // function of its own so that its large frame is not kept while nothing comes.
-func (x *Exchange) catchUp(ctx context.Context, f *follower, after string, missed []Event, resumed bool, handle func(Event) error) error {
-	if !resumed {
-		var err error
-		if missed, err = x.standing(ctx, f.who); err != nil {
-			return err
-		}
-		if after != "" {
-			missed = slices.Insert(missed, 0, Event{Kind: EventReset})
-		}
-		// Who is cut off among them must get them all again: only the last is a
-		// place to resume from.
-		if n := len(missed); n > 0 {
-			missed[n-1].ID = f.from
-		}
+func (x *Exchange) catchUp(ctx context.Context, who Actor, f *subscriber, after string, missed []entry, resumed bool, handle func(Event) error) error {
+	if resumed {
+		return x.giveAll(ctx, missed, handle)
 	}
-	for _, e := range missed {
+	events, err := x.standing(ctx, who)
+	if err != nil {
+		return err
+	}
+	if after != "" {
+		events = slices.Insert(events, 0, Event{Kind: EventReset})
+	}
+	// Who is cut off among them must get them all again: only the last is a
+	// place to resume from.
+	if n := len(events); n > 0 {
+		events[n-1].ID = x.events.ID(f.Joined())
+	}
+	for _, e := range events {
 		if err := x.give(ctx, e, handle); err != nil {
 			return err
 		}
@@ -125,14 +134,14 @@ func (x *Exchange) catchUp(ctx context.Context, f *follower, after string, misse
 }
 
 // forward hands events over until ctx ends, handle fails or f is cut off.
-func (x *Exchange) forward(ctx context.Context, f *follower, handle func(Event) error) error {
+func (x *Exchange) forward(ctx context.Context, f *subscriber, handle func(Event) error) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-f.news:
+		case <-f.Ready():
 		}
-		events, last := x.hub.take(f)
+		events, last := x.events.Take(f)
 		if err := x.giveAll(ctx, events, handle); err != nil {
 			return err
 		}
@@ -143,12 +152,14 @@ func (x *Exchange) forward(ctx context.Context, f *follower, handle func(Event) 
 }
 
 // giveAll is a function of its own for the same reason as catchUp.
-func (x *Exchange) giveAll(ctx context.Context, events []*Event, handle func(Event) error) error {
-	for _, e := range events {
+func (x *Exchange) giveAll(ctx context.Context, events []entry, handle func(Event) error) error {
+	for _, one := range events {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err := x.give(ctx, *e, handle); err != nil {
+		e := *one.Event
+		e.ID = x.events.ID(one.Number)
+		if err := x.give(ctx, e, handle); err != nil {
 			return err
 		}
 	}

@@ -54,7 +54,7 @@ func (x *Exchange) mayForget(e *executor, id string) error {
 	}
 	now := x.now()
 	switch {
-	case x.hub.present(id):
+	case x.events.Present(id):
 		return mess.Refuse(mess.NotReady, "%s is connected, and may act; end it, or its key with messkit keys revoke %[1]s, and then forget it", id)
 	case x.live(e, now):
 		ago := now.Sub(e.seen)

@@ -52,8 +52,8 @@ func TestNothingIsKeptOfThreadsThatHaveEnded(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 		x.mu.Lock()
-		if n := len(x.due.rings); n > 1 || n != len(x.due.byRef) {
-			t.Errorf("%d alarms, %d by ref, for one open thread", n, len(x.due.byRef))
+		if n := x.due.Len(); n > 1 {
+			t.Errorf("%d deadlines for one open thread", n)
 		}
 		if len(x.waiting) != 0 || len(x.room) != 0 || len(x.coming) != 0 || len(x.open) != 1 {
 			t.Errorf("%d are waited for, %d have rooms, %d are coming, %d are open", len(x.waiting), len(x.room), len(x.coming), len(x.open))
@@ -65,24 +65,4 @@ func TestNothingIsKeptOfThreadsThatHaveEnded(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// The earliest thread rings first, each once, however often it was set.
-func TestAlarm(t *testing.T) {
-	a, now := newAlarm(), time.Unix(0, 0)
-	at := func(s int) time.Time { return now.Add(time.Duration(s) * time.Second) }
-	for i, ref := range []string{"c", "a", "b", "d", "e"} {
-		a.set(ref, at(100-i))
-	}
-	a.set("c", at(3))
-	a.set("a", at(1))
-	a.set("b", at(2))
-	a.drop("d")
-	a.drop("d")
-	if got := strings.Join(a.rung(at(50)), ""); got != "abc" {
-		t.Errorf("rang %s, want abc", got)
-	}
-	if got := strings.Join(a.rung(at(200)), ""); got != "e" || len(a.byRef) != 0 {
-		t.Errorf("rang %s, want e; %d are left", got, len(a.byRef))
-	}
 }

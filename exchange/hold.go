@@ -133,7 +133,7 @@ func (x *Exchange) heldBy(who Actor, names mess.Refs, on bool) (given, orders []
 func (x *Exchange) passHold(id string, o holdOrder) {
 	o.Hold.Executors = nil
 	x.holds[id] = o
-	x.hub.publish(holdEvent(o), id)
+	x.publish(holdEvent(o), id)
 }
 
 func holdEvent(o holdOrder) Event {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/exchange/eventbus"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -23,14 +24,14 @@ func (x *Exchange) reoffer(l *live, now time.Time) {
 		if !want[id] {
 			delete(l.offered, id)
 			if id != l.env.Holder() {
-				x.hub.publish(Event{Kind: EventWithdrawn, Thread: l.env, Message: withdrawal(l.env)}, id)
+				x.publish(Event{Kind: EventWithdrawn, Thread: l.env, Message: withdrawal(l.env)}, id)
 			}
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(want)) {
 		if !l.offered[id] {
 			l.offered[id] = true
-			x.hub.publish(x.offer(l, now), id)
+			x.publish(x.offer(l, now), id)
 		}
 	}
 }
@@ -166,8 +167,8 @@ func (x *Exchange) refusedByAll(env Envelope) bool {
 func (x *Exchange) allGone(env Envelope, now time.Time) time.Time {
 	gone := now
 	for _, e := range x.candidates(env, now) {
-		if x.hub.present(e.ID) {
-			return now.Add(never)
+		if x.events.Present(e.ID) {
+			return now.Add(eventbus.Never)
 		}
 		seen := e.seen
 		if seen.Before(x.opened) {

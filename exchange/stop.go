@@ -168,7 +168,7 @@ func (x *Exchange) pass(id string, s mess.Stop) {
 	if len(x.stops[id]) < maxStops {
 		x.stops[id] = append(slices.Clone(x.stops[id]), s)
 	}
-	x.hub.publish(stopEvent(s), id)
+	x.publish(stopEvent(s), id)
 }
 
 func stopEvent(s mess.Stop) Event {

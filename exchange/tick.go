@@ -28,11 +28,11 @@ func (x *Exchange) watchTime(ctx context.Context) {
 	defer minute.Stop()
 	defer look.Stop()
 	for {
-		ring := x.due.timer(x.now())
+		ring := x.due.Timer(x.now())
 		select {
 		case <-ctx.Done():
 			return
-		case <-x.due.early:
+		case <-x.due.Sooner():
 		case <-look.C: // the ring stands still while the machine is suspended, and is made anew
 			x.wakeUp()
 		case <-minute.C:
@@ -41,7 +41,7 @@ func (x *Exchange) watchTime(ctx context.Context) {
 			x.tidyRooms(x.now())
 			x.mu.Unlock()
 		case <-ring.C:
-			x.ringAll(ctx, x.due.rung(x.now()))
+			x.ringAll(ctx, x.due.Due(x.now()))
 		}
 		ring.Stop()
 	}

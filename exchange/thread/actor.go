@@ -23,3 +23,6 @@ const (
 
 // Has reports whether a has every role of r.
 func (a Actor) Has(r Role) bool { return a.Roles&r == r }
+
+// SeesAll reports whether an actor is one of those who see every thread.
+func (a Actor) SeesAll() bool { return a.Roles&(Observer|Operator) != 0 }

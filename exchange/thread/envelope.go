@@ -5,6 +5,7 @@ package thread
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -86,24 +87,50 @@ func (e Envelope) HasDeclined(id string) bool {
 	return slices.ContainsFunc(e.Declined, func(d Declined) bool { return d.Executor == id })
 }
 
-// HasHeld reports whether id has ever held the claim. An answer to a question, or a yes,
-// leads back to claimed too, in the name of who says it, and is no claim of his.
+// HasHeld reports whether id has ever held the claim.
 func (e Envelope) HasHeld(id string) bool {
-	var before mess.Code
-	for _, h := range e.History {
-		switch at := mess.Code(h.Action); at {
-		case "replied":
-			continue
-		case mess.Claimed:
-			if h.By == id && before != mess.NeedsConfirmation && before != mess.NeedsInput {
-				return true
-			}
-			before = at
-		default:
-			before = at
+	for holder := range e.holders() {
+		if holder == id {
+			return true
 		}
 	}
 	return false
+}
+
+// holders are those who have ever held the claim, some of them more than once. An
+// answer to a question, or a yes, leads back to claimed too, in the name of who says it,
+// and is no claim of his.
+func (e *Envelope) holders() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		var before mess.Code
+		for _, h := range e.History {
+			switch at := mess.Code(h.Action); at {
+			case "replied":
+				continue
+			case mess.Claimed:
+				if before != mess.NeedsConfirmation && before != mess.NeedsInput && !yield(h.By) {
+					return
+				}
+				before = at
+			default:
+				before = at
+			}
+		}
+	}
+}
+
+// Parties are the ids of those who have requested a thread, hold it or have held it.
+func (e *Envelope) Parties() []string {
+	ids := []string{e.Requestor}
+	if e.Executor != "" && e.Executor != e.Requestor {
+		ids = append(ids, e.Executor)
+	}
+	for id := range e.holders() {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // Party reports whether id has requested the thread, holds it or has held it, or
@@ -246,7 +273,7 @@ func (e Envelope) Suggestion(id string) string {
 // IsVisibleTo reports whether an actor is a party of the thread, or one of those who see
 // all.
 func (e *Envelope) IsVisibleTo(a Actor) bool {
-	return a.ID == e.Requestor || a.ID == e.Executor || a.Roles&(Observer|Operator) != 0 || e.HasHeld(a.ID)
+	return a.ID == e.Requestor || a.ID == e.Executor || a.SeesAll() || e.HasHeld(a.ID)
 }
 
 // IsBarred reports whether a robot has declined because it is kept from acting.

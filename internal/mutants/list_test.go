@@ -176,8 +176,11 @@ var mutants = []mutant{
 	{"who polls counts as dead", []edit{{
 		"exchange/forget.go", "\tx.Seen(who)\n", "",
 	}}, "./exchange TestWhoPollsIsAlive"},
+	{"who resumes gets the events of others", []edit{{
+		"exchange/eventbus/bus.go", "if k.to.All && o.SeesAll || slices.Contains(k.to.Actors, o.Actor) {", "if k.to.All || slices.Contains(k.to.Actors, o.Actor) {",
+	}}, "./exchange/eventbus TestResume"},
 	{"an ended thread keeps its alarm", []edit{{
-		"exchange/exchange.go", "\t\tx.due.drop(e.Ref)\n", "",
+		"exchange/exchange.go", "\t\tx.due.Drop(e.Ref)\n", "",
 	}}, "./exchange TestNothingIsKeptOfThreadsThatHaveEnded"},
 	{"a refused report is given up", []edit{{
 		"agent/outbox.go", "if err != nil && a.saidPlainly(ctx, task, err) {", "if err != nil && false && a.saidPlainly(ctx, task, err) {",

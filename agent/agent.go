@@ -169,21 +169,22 @@ type Agent struct {
 	glance   chan struct{} // the devices may be otherwise than the exchange believes
 	reach    reach         // whether the exchange answers
 
-	mu     sync.Mutex
-	tasks  map[string]*task // by thread, from the offer to the report
-	queue  []*task          // offers that nobody has looked at
-	shares shares
-	lately []*task           // that ended at the start, and whose commands may still arrive
-	later  map[string]*task  // offers that wait until what an earlier run did is told
-	beat   time.Duration     // between two heartbeats
-	serial uint64            // of the last message
-	seen   recent            // refs of delivered messages
-	astray map[string]stray  // threads that the exchange lists and nobody here knows
-	untold map[string]uint64 // threads whose report was refused for good, and the epochs of their claims
-	took   map[string]time.Duration
-	hold   onHold
-	acting map[string]capabilities.Command // what a device does just now, by its name
-	paused map[string]bool                 // it stands meanwhile
+	mu      sync.Mutex
+	tasks   map[string]*task // by thread, from the first look to the report
+	offers  offers           // that nobody has looked at
+	claimed []*task          // by an earlier run; nobody has looked at them yet
+	shares  shares
+	lately  []*task           // that ended at the start, and whose commands may still arrive
+	later   map[string]*offer // that wait until what an earlier run did is told
+	beat    time.Duration     // between two heartbeats
+	serial  uint64            // of the last message
+	seen    recent            // refs of delivered messages
+	astray  map[string]stray  // threads that the exchange lists and nobody here knows
+	untold  map[string]uint64 // threads whose report was refused for good, and the epochs of their claims
+	took    map[string]time.Duration
+	hold    onHold
+	acting  map[string]capabilities.Command // what a device does just now, by its name
+	paused  map[string]bool                 // it stands meanwhile
 
 	watching int // watches that run
 
@@ -199,7 +200,7 @@ func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *
 		cfg: cfg.filled(), x: x, resolver: r, devices: map[string]*device{}, gate: g, journal: j, now: now, log: log,
 		boot: strings.ToLower(rand.Text()[:10]), work: make(chan struct{}, 1), mail: make(chan struct{}, 1), sooner: make(chan struct{}, 1), wrong: make(chan struct{}, 1), broken: make(chan struct{}, 1),
 		glance: make(chan struct{}, 1), acting: map[string]capabilities.Command{}, paused: map[string]bool{},
-		tasks: map[string]*task{}, shares: shares{working: map[string]int{}}, later: map[string]*task{}, took: map[string]time.Duration{}, astray: map[string]stray{}, untold: map[string]uint64{},
+		tasks: map[string]*task{}, shares: shares{working: map[string]int{}}, later: map[string]*offer{}, took: map[string]time.Duration{}, astray: map[string]stray{}, untold: map[string]uint64{},
 	}
 	a.cameras = camera.NewRoom(a.cfg.Fit, now)
 	a.beat, a.hold.changed = a.cfg.Heartbeat, make(chan struct{})

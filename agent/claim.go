@@ -46,7 +46,7 @@ func (t *task) claim(ctx context.Context, p *capabilities.Plan) error {
 		return errLost
 	}
 	t.a.mu.Lock()
-	t.epoch = ack.Epoch
+	t.holds(ack.Epoch)
 	t.a.keep(ack.Lease)
 	t.a.mu.Unlock()
 	t.a.log.Info("claimed", "ref", t.ref, "intent", t.req.Intent)

@@ -1,10 +1,6 @@
 package agent
 
-import (
-	"slices"
-
-	"github.com/messkit/messkit/mess"
-)
+import "github.com/messkit/messkit/mess"
 
 // deliver takes one message from the exchange. It does not wait for anything.
 func (a *Agent) deliver(m mess.Message) {
@@ -24,11 +20,14 @@ func (a *Agent) deliver(m mess.Message) {
 		case *mess.Status:
 			if t != nil {
 				t.told(m, i)
+			} else if a.taken(i) {
+				a.offers.drop(ref)
 			}
 		case *mess.Cancel:
 			if t != nil {
 				t.end(errCancelled)
 			}
+			a.offers.drop(ref)
 		case *mess.Reply, *mess.Answer:
 			if t != nil {
 				a.put(t, m)
@@ -37,8 +36,13 @@ func (a *Agent) deliver(m mess.Message) {
 	}
 }
 
-// put hands a message to the thread that it is for.
+// put hands a message to the thread that it is for. Before the claim the thread has asked
+// nothing. a.mu is held.
 func (a *Agent) put(t *task, m mess.Message) {
+	if t.inbox == nil {
+		a.log.Debug("said before the claim; nothing was asked", "ref", t.ref, "message", m.Ref)
+		return
+	}
 	select {
 	case t.inbox <- m:
 	default:
@@ -46,58 +50,58 @@ func (a *Agent) put(t *task, m mess.Message) {
 	}
 }
 
-// offer puts a thread in the queue. An offer that comes twice is the same
+// offer has a thread wait for a place. An offer that comes twice is the same
 // offer, unless the thread is being given up. mu is held.
 func (a *Agent) offer(ref, by string, req *mess.Request) {
 	if t := a.tasks[ref]; t != nil {
 		t.offered = req
 		return
 	}
+	o := newOffer(ref, by, *req)
 	if _, known := a.journal.Task(ref); known {
-		a.later[ref] = newTask(a, ref, by, *req)
+		a.later[ref] = o
 		return
 	}
-	a.enqueue(newTask(a, ref, by, *req))
+	a.await(o)
+}
+
+// await has an offer wait for a place. mu is held.
+func (a *Agent) await(o *offer) {
+	a.offers.add(o)
+	ring(a.work)
 }
 
 // resumeOffer takes up an offer that had to wait.
 func (a *Agent) resumeOffer(ref string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	t := a.later[ref]
+	o := a.later[ref]
 	delete(a.later, ref)
-	if t != nil && a.tasks[ref] == nil {
-		a.enqueue(t)
+	if o != nil && a.tasks[ref] == nil {
+		a.await(o)
 	}
 }
 
-// enqueue has a thread worked on: what has begun first, then by priority, then in the
-// order in which it came. mu is held.
+// enqueue has a thread worked on that an earlier run has claimed: before all offers.
+// mu is held.
 func (a *Agent) enqueue(t *task) {
 	a.tasks[t.ref] = t
-	i := len(a.queue)
-	for i > 0 && a.queue[i-1].fresh() && (!t.fresh() || a.queue[i-1].rank() < t.rank()) {
-		i--
-	}
-	a.queue = slices.Insert(a.queue, i, t)
+	a.claimed = append(a.claimed, t)
 	ring(a.work)
 }
 
-// rank is the place of a request among those that wait.
-func (t *task) rank() int {
-	var urgency mess.Urgency
-	if c := t.req.Constraints; c != nil && c.Timing != nil {
-		urgency = c.Timing.Urgency
-	}
-	return mess.Rank(t.req.Priority, urgency)
+// taken reports whether a status ends an offer: another has the thread, or nobody may
+// take it.
+func (a *Agent) taken(s *mess.Status) bool {
+	return s.Code.Terminal() || s.Executor != "" && s.Executor != a.cfg.ID
 }
 
 // told takes what the exchange says about how the thread stands. Agent.mu is
 // held.
 func (t *task) told(m mess.Message, s *mess.Status) {
 	switch {
-	case t.epoch == 0: // an offer; withdrawn if another has it, or nobody may
-		if s.Code.Terminal() || s.Executor != "" && s.Executor != t.a.cfg.ID {
+	case t.epoch == 0:
+		if t.a.taken(s) {
 			t.end(errLost)
 		}
 	case m.Epoch == 0:

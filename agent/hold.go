@@ -73,6 +73,3 @@ func (a *Agent) unheld(ctx context.Context) error {
 		}
 	}
 }
-
-// fresh reports whether a thread would still have to be claimed.
-func (t *task) fresh() bool { return !t.resumed && t.before.IsZero() && t.question == nil }

@@ -16,12 +16,11 @@ import (
 
 // task is one thread from its offer to the report on it.
 type task struct {
-	a     *Agent
-	ref   string
-	by    string // the requester
-	req   mess.Request
-	inbox chan mess.Message // what is said to the thread
-	boot  string            // the run of the program that has claimed it: this one, unless an earlier one has begun it
+	a    *Agent
+	ref  string
+	by   string // the requester
+	req  mess.Request
+	boot string // the run of the program that has claimed it: this one, unless an earlier one has begun it
 
 	verdict   gate.Verdict // of the plan
 	plan      *capabilities.Plan
@@ -38,6 +37,7 @@ type task struct {
 
 	// Guarded by Agent.mu.
 	epoch   uint64                  // of the claim; 0 before it
+	inbox   chan mess.Message       // what is said to the thread; nil before the claim
 	cancel  context.CancelCauseFunc // nil before work begins
 	over    bool                    // it was withdrawn before work began
 	early   error                   // why following ends that has not begun yet; nil: it does not
@@ -54,7 +54,13 @@ type task struct {
 const maxInbox = 32
 
 func newTask(a *Agent, ref, by string, req mess.Request) *task {
-	return &task{a: a, ref: ref, by: by, req: req, boot: a.boot, inbox: make(chan mess.Message, maxInbox)}
+	return &task{a: a, ref: ref, by: by, req: req, boot: a.boot}
+}
+
+// holds notes the claim of the thread. What is said to the thread is kept from then on.
+// Agent.mu is held, unless nobody else knows the thread yet.
+func (t *task) holds(epoch uint64) {
+	t.epoch, t.inbox = epoch, make(chan mess.Message, maxInbox)
 }
 
 // Why the work on a thread is ended from outside.

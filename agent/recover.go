@@ -68,7 +68,8 @@ func (a *Agent) waitOn(ctx context.Context, task journal.Task, ours bool) {
 		t.answered(ctx)
 		return
 	}
-	t.epoch, t.boot, t.question, t.tried = task.Epoch, task.Asked.Boot, &w.Question, true
+	t.holds(task.Epoch)
+	t.boot, t.question, t.tried = task.Asked.Boot, &w.Question, true
 	a.log.Info("goes on waiting for an answer after a restart", "ref", t.ref)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -108,7 +109,8 @@ func (a *Agent) settle(ctx context.Context, task journal.Task, held []mess.HeldT
 	}
 	t := newTask(a, task.Ref, m.By, m.Request)
 	t.confirmed = task.Intent.Digest // an intent is written after the yes
-	t.epoch, t.plan, t.resumed, t.first, t.boot = task.Epoch, &m.Plan, true, m.At, task.Intent.Boot
+	t.holds(task.Epoch)
+	t.plan, t.resumed, t.first, t.boot = &m.Plan, true, m.At, task.Intent.Boot
 	if ours := holds(held, task); ours && t.follows(m, crashes(task)) {
 		a.log.Info("follows after a restart what goes on by itself", "ref", t.ref)
 		t.before, t.past = m.At, m.Past

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -142,28 +141,39 @@ func (a *Agent) dispatch(ctx context.Context) error {
 	return g.Wait()
 }
 
-// next takes a thread out of the queue and gives it a place, nil where there is none. On
-// hold, what would have to be claimed stays there, unless everything is stopped: then it
-// is declined. What an earlier run has begun waits for no place.
+// next takes a thread that waits and gives it a place, nil where there is none: first
+// what an earlier run has claimed, which waits for no place, then the offers. On hold,
+// offers stay where they are, unless everything is stopped: then they are declined.
 func (a *Agent) next() *task {
 	stopped := a.gate.Refused() != nil
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for i := 0; i < len(a.queue); {
-		t := a.queue[i]
-		held := !stopped && a.hold.why != ""
-		if !t.over && t.fresh() && (held || !a.shares.mayWork(t.by, a.cfg.MaxThreads)) {
-			i++
-			continue
-		}
-		a.queue = slices.Delete(a.queue, i, i+1)
+	for len(a.claimed) > 0 {
+		t := a.claimed[0]
+		a.claimed = a.claimed[1:]
 		if !t.over {
 			a.enters(t)
 			return t
 		}
 		a.forget(t)
 	}
-	return nil
+	if a.hold.why != "" && !stopped {
+		return nil
+	}
+	for {
+		o := a.offers.next(func(by string) bool { return a.shares.mayWork(by, a.cfg.MaxThreads) })
+		if o == nil {
+			return nil
+		}
+		t, err := o.task(a)
+		if err != nil {
+			a.log.Error("an offer is left to others", "ref", o.ref, "err", err)
+			continue
+		}
+		a.tasks[t.ref] = t
+		a.enters(t)
+		return t
+	}
 }
 
 // workOn works on one thread until it has nothing more to say.
@@ -202,6 +212,6 @@ func (a *Agent) begins(t *task, cancel context.CancelCauseFunc) bool {
 func (a *Agent) forget(t *task) {
 	delete(a.tasks, t.ref)
 	if t.offered != nil && t.dropped {
-		a.enqueue(newTask(a, t.ref, t.by, *t.offered))
+		a.await(newOffer(t.ref, t.by, *t.offered))
 	}
 }

@@ -41,7 +41,7 @@ func (a *Agent) twice(asked time.Time, threads []mess.HeldThread) (list []mess.H
 	known := a.astray
 	a.astray = map[string]stray{}
 	for _, h := range threads {
-		if h.Yours == nil || !*h.Yours || a.tasks[h.Ref] != nil || a.untold[h.Ref] == h.Epoch && h.Epoch != 0 {
+		if h.Yours == nil || !*h.Yours || a.tasks[h.Ref] != nil || a.offers.refs[h.Ref] != nil || a.untold[h.Ref] == h.Epoch && h.Epoch != 0 {
 			continue
 		}
 		if _, known := a.journal.Task(h.Ref); known {

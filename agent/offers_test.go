@@ -1,0 +1,59 @@
+package agent_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// Thousands of offers may wait. One takes some hundred bytes.
+func TestAWaitingOfferIsSmall(t *testing.T) {
+	const offers, most = 10_000, 300 // bytes
+	inHouse(t, func(h *house) {
+		h.line.deliver(orders(t, "config: {hold: true}"))
+		heap := func() int64 {
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return int64(m.HeapAlloc)
+		}
+		before := heap()
+		for i := range offers {
+			h.line.deliver(mess.Message{From: "claude-agent", Re: mess.Refs{fmt.Sprintf("2026-11-21-%05d", i)}, Items: []mess.Item{
+				&mess.Request{ID: fmt.Sprintf("r%05d", i), Intent: "turn on the porch light in a moment"},
+			}})
+		}
+		took := (heap() - before) / offers
+		t.Logf("%d bytes for an offer", took)
+		if took > most {
+			t.Errorf("an offer takes %d bytes, want %d at most", took, most)
+		}
+		for i := range offers {
+			h.line.deliver(mess.Message{Re: mess.Refs{fmt.Sprintf("2026-11-21-%05d", i)}, Items: []mess.Item{&mess.Status{Code: mess.Cancelled}}})
+		}
+		if left := (heap() - before) / offers; left > most/4 {
+			t.Errorf("%d bytes are left of each offer that was withdrawn", left)
+		}
+	})
+}
+
+// A confirmation counts for a plan that its requester was shown. One that comes before
+// the plan is none.
+func TestAConfirmationBeforeTheClaim(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.line.deliver(orders(t, "config: {hold: true}"))
+		ref := h.says(claude, "request: {intent: vacuum both}")
+		h.line.deliver(orders(t, "{from: claude-agent, re: "+ref+", MESS: [{request: {intent: vacuum both}}]}"))
+		h.line.deliver(orders(t, "{from: claude-agent, re: "+ref+", MESS: [{reply: {re: "+ref+", confirm: true}}]}"))
+		h.line.deliver(orders(t, "config: {resume: true}"))
+		synctest.Wait()
+		h.is(ref, mess.NeedsConfirmation)
+		h.says(person, "reply: {re: "+ref+", confirm: true}")
+		h.after(time.Hour)
+		h.is(ref, mess.Completed)
+	})
+}

@@ -28,7 +28,7 @@ func TestExamplesInTheirOrder(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(legend)
 	inHouse(t, func(in *house) {
-		h := &players{house: in, called: map[string]string{}}
+		h := &players{house: in, called: map[string]string{}, agent: agent}
 		for _, id := range performers {
 			h.registers(exchange.Actor{ID: id, Roles: exchange.ExecutorRole}, "take-photo, check-visual, vacuum-floor, home-kitchen-access, 3d-print-fdm, assembly, precision-knife-work, operate-appliance, fabricator, precision-manipulation")
 		}
@@ -52,7 +52,19 @@ func TestExamplesInTheirOrder(t *testing.T) {
 			}
 		}
 		h.says(exchange.Actor{ID: "teague-phone", Roles: exchange.ExecutorRole}, "config: {executor: {id: teague-phone, capabilities: [take-photo], availability: always}}") // at any hour: section 8.3 says from 8 to 22
-		for _, name := range []string{"complete", "needs-input"} {
+		fragments, err := os.ReadFile(filepath.Join("..", "mess", "messeaf", "testdata", "fragments.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, doc := range strings.Split(string(fragments), "\n---\n") {
+			m, err := mess.Parse([]byte(doc))
+			if err != nil {
+				t.Errorf("fragment %d: %v", i+1, err)
+				continue
+			}
+			fmt.Fprintf(&b, "2.1/fragments.%d %s\n", i+1, h.playsIn(m, "2026-02-01-003-check-fridge"))
+		}
+		for _, name := range []string{"structure", "complete", "needs-input"} {
 			text, err := os.ReadFile(filepath.Join("..", "mess", "messeaf", "testdata", name+".messe-af.yaml"))
 			if err != nil {
 				t.Fatal(err)
@@ -61,12 +73,10 @@ func TestExamplesInTheirOrder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			h.agent = exchange.Actor{ID: "agent-of-" + name, Roles: exchange.Requester} // two of them have one id
+			delete(h.called, thread.Envelope.Ref)
 			for i, m := range thread.Messages {
-				for k := range m.Re { // the documents' own ref
-					m.Re[k] = cmp.Or(h.called[m.Re[k]], h.called[thread.Envelope.Ref], m.Re[k])
-				}
-				h.names = thread.Envelope.Ref
-				fmt.Fprintf(&b, "2.1/%s.%d %s\n", name, i+1, h.plays(m))
+				fmt.Fprintf(&b, "2.1/%s.%d %s\n", name, i+1, h.playsIn(m, thread.Envelope.Ref))
 			}
 		}
 	})
@@ -97,6 +107,7 @@ type players struct {
 	*house
 	called map[string]string // refs here, by those of a document
 	names  string            // the ref that a document has for the thread
+	agent  exchange.Actor    // who asks
 }
 
 // performers are the executors of the examples.
@@ -126,10 +137,19 @@ func inOrder(t *testing.T, dir string) []string {
 	return names
 }
 
+// playsIn says a message of a thread, for whose ref in the document it has the one here.
+func (h *players) playsIn(m mess.Message, ref string) string {
+	for k := range m.Re {
+		m.Re[k] = cmp.Or(h.called[m.Re[k]], h.called[ref], m.Re[k])
+	}
+	h.names = ref
+	return h.plays(m)
+}
+
 // plays says a message as whom it is from, and returns what came of it. Before a report it
 // makes the request that the document only names, and takes it for the executor.
 func (h *players) plays(m mess.Message) string {
-	who, does := agent, ""
+	who, does := h.agent, ""
 	for _, item := range m.Items {
 		does = cmp.Or(does, strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", item), "*mess.")))
 		switch i := item.(type) {
@@ -144,7 +164,7 @@ func (h *players) plays(m mess.Message) string {
 		case *mess.Status:
 			who = h.holder(cmp.Or(i.Executor, m.From), refOf(m, i.Re), i.Code)
 		case *mess.Response:
-			if who.ID == agent.ID {
+			if who.ID == h.agent.ID {
 				who = h.holder(cmp.Or(i.Executor, m.From), refOf(m, i.Re), mess.Completed)
 			}
 		case *mess.Suggestion:
@@ -191,10 +211,10 @@ func (h *players) holder(id, name string, code mess.Code) exchange.Actor {
 	if name == "" || name == mess.Last {
 		return who
 	}
-	t, err := h.x.Thread(h.t.Context(), agent, name)
+	t, err := h.x.Thread(h.t.Context(), h.agent, name)
 	if err != nil || t.Status.Terminal() {
-		h.try(agent, "request: {id: \""+name+"\", intent: an example}")
-		if t, err = h.x.Thread(h.t.Context(), agent, name); err != nil {
+		h.try(h.agent, "request: {id: \""+name+"\", intent: an example}")
+		if t, err = h.x.Thread(h.t.Context(), h.agent, name); err != nil {
 			return who
 		}
 	}

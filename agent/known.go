@@ -68,7 +68,7 @@ func settled[T any](ctx context.Context, r *result, so func(T) bool, look func()
 // a device may hear late, and act after its time. Only what never reached it was not
 // done (effectOf).
 func (r *result) readsBack(name string, so bool, now string, err error) {
-	r.sight = sight{known: err == nil, so: so, now: now}
+	r.sight = sight{Known: err == nil, So: so, Now: now}
 	switch {
 	case err != nil:
 		r.unread(err)

@@ -19,15 +19,16 @@ import (
 // late is a command that its device has not answered: it may still arrive when its thread
 // has ended.
 type late struct {
-	plan capabilities.Plan // one step
+	Plan capabilities.Plan `json:"plan"` // one step
 	sight
+	Seen string `json:"seen,omitempty"` // the late act that is still to be reported
 }
 
 // sight is how a device was when somebody looked.
 type sight struct {
-	known bool   // somebody could look
-	so    bool   // it was as the plan wants it
-	now   string // how it was, in words
+	Known bool   `json:"known,omitempty"` // somebody could look
+	So    bool   `json:"so,omitempty"`    // it was as the plan wants it
+	Now   string `json:"now,omitempty"`   // how it was, in words
 	acts  uint64 // how often this program had made it act (gate.Acts)
 }
 
@@ -42,7 +43,7 @@ func (t *task) mayActLate(plan capabilities.Plan, r *result) {
 	}
 	t.a.mu.Lock()
 	defer t.a.mu.Unlock()
-	t.lates = append(t.lates, late{plan, r.sight})
+	t.lates = append(t.lates, late{Plan: plan, sight: r.sight})
 }
 
 // sentBefore notes that an earlier run may have sent the commands of the plan: they may
@@ -51,7 +52,7 @@ func (t *task) sentBefore(ctx context.Context) {
 	var lates []late
 	for _, step := range t.plan.Each() {
 		if step.Actuates() && t.a.devices[step.Device] != nil {
-			lates = append(lates, late{step, t.a.sightOf(ctx, step)})
+			lates = append(lates, late{Plan: step, sight: t.a.sightOf(ctx, step)})
 		}
 	}
 	t.a.mu.Lock()
@@ -66,7 +67,7 @@ func (t *task) howToCheck() string {
 	defer t.a.mu.Unlock()
 	var ask []string
 	for _, l := range t.lates {
-		d := t.a.devices[l.plan.Device]
+		d := t.a.devices[l.Plan.Device]
 		if how := checking(d); !slices.Contains(ask, how) {
 			ask = append(ask, how)
 		}
@@ -100,46 +101,62 @@ const lookLate = time.Second
 // may still arrive, and adds what it sees to the thread.
 func (a *Agent) watchLate(ctx context.Context, t *task) {
 	a.mu.Lock()
-	lates := t.lates
+	lates := slices.Clone(t.lates)
 	a.mu.Unlock()
 	if len(lates) == 0 || ctx.Err() != nil {
 		return
 	}
-	ended := a.now()
+	end, cancel := context.WithTimeout(ctx, drivers.LateTime-a.now().Sub(t.watched).Abs())
+	defer cancel()
 	var g errgroup.Group
-	for _, l := range lates {
+	for i, l := range lates {
 		g.Go(func() error {
-			if seen := a.seeLate(ctx, l, ended); seen != "" {
-				a.addSeen(ctx, t, l.plan, seen)
+			if l.Seen == "" {
+				l.Seen = a.seeLate(end, t, i, l)
+				t.sees(ctx, i, l)
+			}
+			if l.Seen != "" && a.addSeen(ctx, t, l.Plan, l.Seen) {
+				l.Seen = ""
+				t.sees(ctx, i, l)
 			}
 			return nil
 		})
 	}
 	_ = g.Wait() // each has added its own
+	if ctx.Err() == nil {
+		t.noteLates(ctx, nil)
+	}
 }
 
 // seeLate watches a device until it acts without a command of this program, and returns
 // what it saw, "" for nothing.
-func (a *Agent) seeLate(ctx context.Context, l late, ended time.Time) string {
-	ctx, cancel := context.WithTimeout(ctx, drivers.LateTime)
-	defer cancel()
-	was := l.sight
+func (a *Agent) seeLate(ctx context.Context, t *task, i int, l late) string {
 	for wait.For(ctx, lookLate) {
-		is := a.sightOf(ctx, l.plan)
-		if !is.known {
+		is, was := a.sightOf(ctx, l.Plan), l.sight
+		if !is.Known {
 			continue
 		}
-		if is.acts == was.acts && is.so && !was.so {
-			before := "; it read back as " + was.now + " before"
-			if !was.known {
+		if l.sight = is; is.acts == was.acts && is.So && !was.So {
+			before := "; it read back as " + was.Now + " before"
+			if !was.Known {
 				before = ""
 			}
 			return fmt.Sprintf("%s reads back as %s %v after the end%s: the command that it had not answered may have arrived, or a person has acted",
-				l.plan.Device, is.now, a.now().Sub(ended).Round(100*time.Millisecond), before)
+				l.Plan.Device, is.Now, a.now().Sub(t.watched).Round(100*time.Millisecond), before)
 		}
-		was = is
+		if is.So != was.So || is.Known != was.Known {
+			t.sees(ctx, i, l)
+		}
 	}
 	return ""
+}
+
+// sees notes how a device that is watched was seen last, also for the next run.
+func (t *task) sees(ctx context.Context, i int, l late) {
+	t.a.mu.Lock()
+	t.lates[i] = l
+	t.a.mu.Unlock()
+	t.keepLates(ctx)
 }
 
 // sightOf looks whether a device is as the plan wants it.
@@ -151,24 +168,25 @@ func (a *Agent) sightOf(ctx context.Context, plan capabilities.Plan) sight {
 		return sight{}
 	}
 	var s sight
-	_, s.known = glanced(ctx, a, d, func(ctx context.Context, p *gate.Pass) (_ struct{}, err error) {
-		s.so, s.now, err = read(ctx, p)
+	_, s.Known = glanced(ctx, a, d, func(ctx context.Context, p *gate.Pass) (_ struct{}, err error) {
+		s.So, s.Now, err = read(ctx, p)
 		return struct{}{}, err
 	})
 	s.acts = acts
 	if acts != a.gate.Acts(plan.Device) { // it acted meanwhile
-		s.known = false
+		s.Known = false
 	}
 	return s
 }
 
-// addSeen adds a late act to a thread that has ended. The report of its end goes first.
-func (a *Agent) addSeen(ctx context.Context, t *task, plan capabilities.Plan, seen string) {
+// addSeen adds a late act to a thread that has ended. The report of its end goes first. It
+// reports whether it has added it.
+func (a *Agent) addSeen(ctx context.Context, t *task, plan capabilities.Plan, seen string) bool {
 	a.log.Warn("acted after its thread had ended", "ref", t.ref, "device", plan.Device, "seen", seen)
 	for task, known := a.journal.Task(t.ref); known && task.Report != nil; task, known = a.journal.Task(t.ref) {
 		if !wait.For(ctx, lookLate) {
-			a.log.Warn("nobody reports a late act: the program ends", "ref", t.ref)
-			return
+			a.log.Warn("the next run reports a late act: the program ends", "ref", t.ref)
+			return false
 		}
 	}
 	s := &mess.Status{Code: t.code, Evidence: mess.ReadBack, Message: seen}
@@ -185,4 +203,5 @@ func (a *Agent) addSeen(ctx context.Context, t *task, plan capabilities.Plan, se
 		a.log.Error("the journal does not take a late act; it is lost if the program ends before it is sent", "ref", t.ref, "err", err)
 	}
 	ring(a.mail)
+	return true
 }

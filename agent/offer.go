@@ -44,6 +44,7 @@ type task struct {
 	offered *mess.Request           // it was offered again meanwhile
 	dropped bool                    // it was given up without a word
 	lates   []late                  // commands that may still arrive when it has ended
+	watched time.Time               // from when on their devices are watched
 	code    mess.Code               // in which it has ended
 	placed  bool                    // it has a place among those that are worked on
 	idle    bool                    // it waits for an answer, and has not begun

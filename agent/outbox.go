@@ -20,7 +20,6 @@ func (t *task) report(ctx context.Context, s *mess.Status, r *mess.Response) {
 	}
 	t.remember(s)
 	t.doubt(s)
-	t.code = s.Code
 	t.keep(ctx, t.message(items...))
 	if s.Code == mess.Failed {
 		t.a.log.Warn("failed", "ref", t.ref, "err", s.Reason.Detail)
@@ -55,6 +54,15 @@ func (t *task) doubt(s *mess.Status) {
 func (t *task) keep(ctx context.Context, m mess.Message) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.a.cfg.EndTime)
 	defer cancel()
+	t.a.mu.Lock()
+	t.watched = t.a.now()
+	for _, item := range m.Items {
+		if s, ok := item.(*mess.Status); ok {
+			t.code = s.Code
+		}
+	}
+	t.a.mu.Unlock()
+	t.keepLates(ctx) // before the report: once that is sent the thread is forgotten
 	m = t.signed(m)
 	if err := t.a.journal.Done(ctx, t.ref, m.Epoch, m); err != nil {
 		ring(t.a.broken)

@@ -46,6 +46,11 @@ func (a *Agent) recover(ctx context.Context, held []mess.HeldThread) (unbegun []
 			a.settle(ctx, a.found(ctx, task), held)
 		}
 	}
+	for _, late := range a.journal.Lates() {
+		if task, known := a.journal.Task(late.Ref); !known || !task.Open() {
+			a.watchOn(ctx, late)
+		}
+	}
 	for _, h := range held {
 		if h.Yours != nil && *h.Yours && !known[h.Ref] && a.orphan(ctx, h) {
 			unbegun = append(unbegun, h)

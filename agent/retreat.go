@@ -78,7 +78,7 @@ func (v verbs) retreated(ctx context.Context, on, safe bool, err error, r *resul
 	if reads {
 		is, unread = settled(ctx, &told, func(is bool) bool { return is == safe }, func() (bool, error) { return v.pass.On(ctx, reader) })
 	}
-	r.sight = sight{known: reads && unread == nil, so: is == on, now: onOff(is)}
+	r.sight = sight{Known: reads && unread == nil, So: is == on, Now: onOff(is)}
 	to := "switched " + onOff(safe)
 	switch {
 	case errors.Is(err, drivers.ErrMayAct) && reads && unread == nil && is == safe:

@@ -156,10 +156,11 @@ func TestTheDocumentIsEnough(t *testing.T) {
 	must(t, j.Done(t.Context(), "b", 7, report("b", long)))
 	must(t, j.Intent(t.Context(), intent("c", 1)))
 	must(t, j.Done(t.Context(), "c", 1, report("c", "cc")))
+	must(t, j.Late(t.Context(), "c", 1, json.RawMessage(`{"lates":[]}`)))
 	must(t, j.Sent(t.Context(), "c"))
-	d.says(dir, "begun, asked a 1, intent a 1, intent a 2, found a, done b 7, intent c 1, done c 1, sent c")
+	d.says(dir, "begun, asked a 1, intent a 1, intent a 2, found a, done b 7, intent c 1, done c 1, late c 1, sent c")
 	must(t, j.Close())
-	d.says(dir, "begun, asked a 1, intent a 1, intent a 2, found a, done b 7, intent c 1, done c 1, sent c")
+	d.says(dir, "begun, asked a 1, intent a 1, intent a 2, found a, done b 7, intent c 1, done c 1, late c 1, sent c")
 
 	j = open(t, dir)
 	for range 20 { // until it is compacted

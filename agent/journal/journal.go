@@ -89,7 +89,8 @@ type Journal struct {
 
 	mu      sync.Mutex
 	tasks   map[string]*state
-	next    uint64 // number of the next report
+	lates   map[string]record // the watches for late acts, by thread
+	next    uint64            // number of the next report
 	fresh   bool
 	unclean []string
 	behind  bool // something is known that is not on the disk
@@ -109,7 +110,7 @@ func Open(dir string) (*Journal, error) { return DefaultOptions().Open(dir) }
 
 // Open is the package's Open with options.
 func (o Options) Open(dir string) (*Journal, error) {
-	j := &Journal{dir: dir, opts: o, now: o.Now, tasks: map[string]*state{}, fresh: true}
+	j := &Journal{dir: dir, opts: o, now: o.Now, tasks: map[string]*state{}, lates: map[string]record{}, fresh: true}
 	log, err := j.open(j.replay, &j.damage)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
@@ -234,6 +235,32 @@ func (j *Journal) Sent(ctx context.Context, ref string) error {
 		return err
 	}
 	return j.tidy(ctx)
+}
+
+// Late is a watch for late acts of the commands of a thread.
+type Late struct {
+	Ref   string
+	Epoch uint64
+	At    time.Time       // when it was written
+	Memo  json.RawMessage // what is needed to go on watching
+}
+
+// Late writes that the devices of a thread's commands are watched for late acts: memo is
+// what a later run needs to go on with that; nil: the watch is over. The watch outlives
+// the thread, and takes the place of the one before.
+func (j *Journal) Late(ctx context.Context, ref string, epoch uint64, memo json.RawMessage) error {
+	return j.tell(ctx, record{Kind: kindLate, Ref: ref, Epoch: epoch, Late: memo}, nil)
+}
+
+// Lates returns the watches that are not over, by thread.
+func (j *Journal) Lates() (list []Late) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, ref := range slices.Sorted(maps.Keys(j.lates)) {
+		r := j.lates[ref]
+		list = append(list, Late{Ref: ref, Epoch: r.Epoch, At: r.At, Memo: r.Late})
+	}
+	return list
 }
 
 // Task returns what is known of one thread.

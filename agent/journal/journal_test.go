@@ -111,6 +111,48 @@ func TestEveryWordIsThereAfterReopening(t *testing.T) {
 	}
 }
 
+// A watch outlives its thread and a compaction, until it is over.
+func TestLate(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	j := open(t, dir)
+	memo := json.RawMessage(`{"lates":[1]}`)
+	must(t, j.Intent(ctx, intent("a", 3)))
+	must(t, j.Late(ctx, "a", 3, json.RawMessage(`{}`)))
+	must(t, j.Late(ctx, "a", 3, memo))
+	must(t, j.Late(ctx, "b", 1, memo))
+	must(t, j.Late(ctx, "b", 1, nil))
+	must(t, j.Done(ctx, "a", 3, report("a", "aa")))
+	must(t, j.Sent(ctx, "a"))
+	kept := func(want int) {
+		t.Helper()
+		list := j.Lates()
+		if len(list) != want || want > 0 && (list[0].Ref != "a" || list[0].Epoch != 3 || string(list[0].Memo) != string(memo)) {
+			t.Fatalf("%+v, want %d", list, want)
+		}
+	}
+	kept(1)
+	for range 20 { // until it is compacted
+		must(t, j.Done(ctx, "c", 1, report("c", strings.Repeat("x", 60<<10))))
+		must(t, j.Sent(ctx, "c"))
+	}
+	kept(1)
+	must(t, j.Close())
+	r, err := journal.Read(dir)
+	must(t, err)
+	if list := r.Entries(); len(r.Mistakes) > 0 || len(list) == 0 || list[0].Ref != "a" || list[0].State != journal.StateReported {
+		t.Errorf("%+v, wrong: %v", list, r.Mistakes)
+	}
+	j = open(t, dir)
+	kept(1)
+	if tell(j) != "" {
+		t.Errorf("threads: %s", tell(j))
+	}
+	must(t, j.Late(ctx, "a", 3, nil))
+	must(t, j.Close())
+	j = open(t, dir)
+	kept(0)
+}
+
 func TestFresh(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir)

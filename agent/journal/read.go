@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -115,6 +116,8 @@ func (c *checker) follows(r record) error {
 			delete(c.epoch, ref)
 		}
 		return nil
+	case kindLate: // the watch outlives the thread
+		return nil
 	}
 	c.epoch[ref] = r.epoch()
 	if r.epoch() < was {
@@ -155,7 +158,7 @@ func (r Reading) Entries() []*Entry {
 			continue
 		}
 		e := current[l.Ref]
-		if e == nil || e.State == StateReported {
+		if e == nil || e.State == StateReported && l.Kind != kindLate {
 			e = &Entry{Ref: l.Ref}
 			current[l.Ref] = e
 			list = append(list, e)
@@ -172,6 +175,8 @@ func (e *Entry) add(l Line) {
 		e.At = l.At
 	}
 	switch l.Kind {
+	case kindLate: // a compacted journal has the watch alone of what was reported
+		e.State, e.Epoch = cmp.Or(e.State, StateReported), l.Epoch
 	case kindAsked:
 		e.State, e.Epoch, e.Boot = StateAsked, l.Epoch, l.Boot
 	case kindIntent:

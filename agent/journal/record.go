@@ -3,6 +3,8 @@ package journal
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/messkit/messkit/mess"
@@ -21,6 +23,7 @@ type record struct {
 	Epoch  uint64          `json:"epoch,omitempty"`
 	Boot   string          `json:"boot,omitempty"` // found: the run that has found it
 	Report json.RawMessage `json:"report,omitempty"`
+	Late   json.RawMessage `json:"late,omitempty"` // what is needed to go on watching; none: the watch is over
 }
 
 // The kinds of record.
@@ -31,6 +34,7 @@ const (
 	kindFound  = "found"  // a later run has found the thread open, and is about to see to it
 	kindDone   = "done"   // what is to be said about it
 	kindSent   = "sent"   // the exchange has it
+	kindLate   = "late"   // the devices of its commands are watched, or not any more
 )
 
 // thread is the ref of the thread that a record is about.
@@ -83,7 +87,7 @@ func parse(data []byte) (record, *mess.Message, error) {
 	switch r.Kind {
 	case kindBegun:
 		return r, nil, nil
-	case kindAsked, kindIntent, kindFound, kindDone, kindSent:
+	case kindAsked, kindIntent, kindFound, kindDone, kindSent, kindLate:
 	default:
 		return record{}, nil, &ruleError{RuleKind, fmt.Sprintf("unknown kind of record %q; a newer program has written it", r.Kind)}
 	}
@@ -133,6 +137,12 @@ func (j *Journal) apply(r record, report *mess.Message) {
 		s.Asked, s.asked = nil, nil
 	case kindSent:
 		delete(j.tasks, r.Ref)
+	case kindLate:
+		if len(r.Late) == 0 {
+			delete(j.lates, r.Ref)
+			return
+		}
+		j.lates[r.Ref] = r
 	}
 }
 
@@ -162,6 +172,9 @@ func (j *Journal) records() ([][]byte, error) {
 		if s.done != nil {
 			list = append(list, *s.done)
 		}
+	}
+	for _, ref := range slices.Sorted(maps.Keys(j.lates)) {
+		list = append(list, j.lates[ref])
 	}
 	lines := make([][]byte, len(list))
 	for i, r := range list {

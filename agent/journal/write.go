@@ -107,6 +107,9 @@ func (j *Journal) live() (bytes int64, behind bool) {
 			n += len(s.Asked.Memo)
 		}
 	}
+	for _, r := range j.lates {
+		n += len(r.Late)
+	}
 	return int64(n), j.behind
 }
 

@@ -60,6 +60,12 @@ var mutants = []mutant{
 		"agent/offer.go", "if err := a.journal.Ready(ctx); err != nil {", "if err := a.journal.Ready(ctx); err != nil && false {",
 	}}, "./agent TestAJournalThatCannotBeWritten|TestDisarmedIsWithdrawn"},
 
+	{"a restart ends the watch for a late act", []edit{{
+		"agent/recover.go", "\t\t\ta.watchOn(ctx, late)\n", "",
+	}}, "./agent TestALateActAfterKills"},
+	{"the watch for a late act is not written before the report", []edit{{
+		"agent/outbox.go", "\tt.keepLates(ctx) ", "\t",
+	}}, "./agent TestALateActAfterKills"},
 	{"a command of a dead process is forgotten", []edit{{
 		"agent/recover.go", "		t.sentBefore(ctx)\n		a.mu.Lock()\n", "		a.mu.Lock()\n",
 	}}, "./agent TestACommandOfAProcessThatHasDied"},

@@ -1,0 +1,121 @@
+package agent_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/mess"
+)
+
+// kills ends the program as a power cut does, and starts it anew. Meanwhile something
+// happens.
+func (h *house) kills(meanwhile func()) {
+	h.t.Helper()
+	copied := copyOf(h.t, h.dir)
+	h.line.cutIt(true)
+	h.stopAgent() // it cannot reach anything any more
+	meanwhile()
+	h.dir = copied
+	h.line = &line{to: h.x.As(h.pi(), "test")}
+	h.startAgent()
+}
+
+// The watch for a late act outlives the program, however often it is killed, for the minute
+// in which the command could be under way: each late act is reported once.
+func TestALateActAfterKills(t *testing.T) {
+	for name, c := range map[string]struct {
+		kills  int
+		every  time.Duration
+		acts   int  // after so many kills; 0: never
+		down   bool // while the program is down
+		person bool // another request has it switched on and off meanwhile
+		want   int
+	}{
+		"one":                  {kills: 1, every: 5 * time.Second, acts: 1, want: 1},
+		"seven":                {kills: 7, every: 5 * time.Second, acts: 7, want: 1},
+		"killed after it":      {kills: 5, every: 5 * time.Second, acts: 2, want: 1},
+		"while it was down":    {kills: 3, every: 5 * time.Second, acts: 2, down: true, want: 1},
+		"never":                {kills: 3, every: 5 * time.Second},
+		"when it cannot be it": {kills: 7, every: 11 * time.Second, acts: 7},
+		"another request":      {kills: 3, every: 5 * time.Second, person: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &mute{desk: desk{safe: "keep"}}
+			inHouseWith(t, func(h *house) {
+				h.withDesk(&d.desk, true)
+				h.more[0] = agent.Device{Name: "desk-lamp", Label: "desk lamp", Driver: d}
+				h.cfg.Jitter = func(time.Duration) time.Duration { return 500 * time.Millisecond }
+			}, func(h *house) {
+				ref := h.says(claude, "request: {intent: the desk lamp}")
+				h.after(2 * time.Second)
+				h.says(claude, "cancel: {re: "+ref+"}")
+				h.is(ref, mess.Cancelled)
+				if c.person {
+					h.is(h.says(claude, "request: {intent: the desk lamp}"), mess.Completed)
+					h.after(2 * time.Second)
+				}
+				for k := 1; k <= c.kills; k++ {
+					h.after(c.every)
+					on := func() { d.set(func(l *lamp) { l.on = true }) }
+					h.kills(func() {
+						if k == c.acts && c.down || c.person {
+							on() // it stays on, or comes on
+						}
+					})
+					if k == c.acts && !c.down {
+						h.after(2 * time.Second)
+						on()
+					}
+				}
+				h.after(2 * time.Minute)
+				h.is(ref, mess.Cancelled)
+				list := h.lateActs(ref)
+				if len(list) != c.want {
+					t.Fatalf("%d late acts in the thread, want %d: %+v", len(list), c.want, list)
+				}
+				if c.want > 0 && !strings.Contains(list[0].Reason.Detail, "after the end; it read back as off before") {
+					t.Errorf("%+v", list[0].Reason)
+				}
+				if left := h.journal.Lates(); len(left) > 0 {
+					t.Errorf("the journal still has %+v", left)
+				}
+			})
+		})
+	}
+}
+
+// What a run has seen and could not report, since the exchange was away, the next one
+// reports, also when no command can be under way any more.
+func TestALateActThatWasSeenIsNotLost(t *testing.T) {
+	d := &mute{desk: desk{safe: "keep"}}
+	inHouseWith(t, func(h *house) {
+		h.withDesk(&d.desk, true)
+		h.more[0] = agent.Device{Name: "desk-lamp", Label: "desk lamp", Driver: d}
+	}, func(h *house) {
+		ref := h.says(claude, "request: {intent: the desk lamp}")
+		h.after(2 * time.Second)
+		h.line.set(func(l *line) {
+			l.before = func(m mess.Message) error {
+				if saysCode(m, mess.Cancelled) || saysCode(m, mess.Failed) {
+					return mess.Refuse(mess.Unavailable, "not now")
+				}
+				return nil
+			}
+		})
+		h.says(claude, "cancel: {re: "+ref+"}")
+		h.after(5 * time.Second)
+		d.set(func(l *lamp) { l.on = true })
+		h.after(10 * time.Second)
+		h.dir = copyOf(t, h.dir)
+		h.line.cutIt(true)
+		h.after(2 * time.Minute)
+		h.reboots()
+		h.after(time.Minute)
+		h.is(ref, mess.Cancelled)
+		if n := len(h.lateActs(ref)); n != 1 {
+			t.Errorf("%d late acts are reported, want 1", n)
+		}
+	})
+}

@@ -138,6 +138,10 @@ var mutants = []mutant{
 		"agent/gate/stop.go", "func (g *Gate) notStopped(*device, capabilities.Plan) error {\n\tif g.stopped != \"\" {", "func (g *Gate) notStopped(*device, capabilities.Plan) error {\n\tif false {",
 	}}, "./agent/gate TestMetWhileStopped|TestAStop"},
 
+	{"the mail door misses what is said before it follows", []edit{{
+		"exchange/agentmail/door/door.go", `err := from(ctx, self, "", d.lookAtAll, func`, `_ = d.lookAtAll()
+		err := from(ctx, self, "", func() error { return nil }, func`,
+	}}, "./exchange/agentmail/door TestTheDoorLooksOnceItFollows"},
 	{"a request beside a stop overtakes what waits", []edit{{
 		"exchange/remote/mqttreceive.go", "\t\tm.Items = orders\n", "",
 	}}, "./exchange/remote TestOnlyOrdersOvertake"},

@@ -90,7 +90,7 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, box Mailbox, di
 // Run serves until ctx ends.
 func (d *Door) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return d.follow(ctx) })
+	g.Go(func() error { return d.follow(ctx, d.x.FollowFrom) })
 	g.Go(func() error { return d.tellAll(ctx) })
 	for _, a := range d.cfg.Agents {
 		g.Go(func() error { return d.serve(ctx, a) })
@@ -101,11 +101,14 @@ func (d *Door) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// follow notes which threads have changed.
-func (d *Door) follow(ctx context.Context) error {
+// follower is exchange.FollowFrom.
+type follower func(ctx context.Context, who exchange.Actor, after string, joined func() error, handle func(exchange.Event) error) error
+
+// follow notes which threads have changed. It looks at all of them once it misses nothing
+// any more: what was said before that comes with no event.
+func (d *Door) follow(ctx context.Context, from follower) error {
 	for {
-		d.lookAtAll()
-		err := d.x.Follow(ctx, self, "", func(e exchange.Event) error {
+		err := from(ctx, self, "", d.lookAtAll, func(e exchange.Event) error {
 			if e.Thread.Ref != "" {
 				d.look(e.Thread.Ref)
 			}
@@ -126,13 +129,14 @@ func (d *Door) look(ref string) {
 	}
 }
 
-func (d *Door) lookAtAll() {
+func (d *Door) lookAtAll() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for ref := range d.s.Tasks {
 		d.looks[ref] = true
 	}
 	ring(d.dirty)
+	return nil
 }
 
 // ring wakes whoever waits on c, now or when he next does.

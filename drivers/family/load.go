@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/messkit/messkit/internal/ascii"
 	"github.com/messkit/messkit/internal/strictyaml"
@@ -31,20 +32,57 @@ func Own(files embed.FS) fs.FS {
 // folder dir, where it is there, else that of the program. Mistakes in a file
 // are told with its lines; others begin with the key family or families.
 func Load(own fs.FS, dir, name string, out any) error {
-	if name == "" {
-		return fmt.Errorf("family: is missing; known: %s", known(own, dir))
-	}
-	if !ascii.Name(name, 64, "-") || strings.ToLower(name) != name {
-		return fmt.Errorf("family: %q cannot be one; known: %s", name, known(own, dir))
-	}
-	where, data, err := find(own, dir, name+".yaml")
+	where, data, err := text(own, dir, name)
 	if err != nil {
 		return err
 	}
-	if data == nil {
-		return fmt.Errorf("family: %q is unknown; known: %s; put %s.yaml into a folder, and say the folder as families", name, known(own, dir), name)
-	}
 	return strictyaml.Decode(where, data, out)
+}
+
+// text reads the file of a family.
+func text(own fs.FS, dir, name string) (where string, data []byte, err error) {
+	switch {
+	case name == "":
+		return "", nil, fmt.Errorf("family: is missing; known: %s", known(own, dir))
+	case !ascii.Name(name, 64, "-") || strings.ToLower(name) != name:
+		return "", nil, fmt.Errorf("family: %q cannot be one; known: %s", name, known(own, dir))
+	}
+	where, data, err = find(own, dir, name+".yaml")
+	if err == nil && data == nil {
+		err = fmt.Errorf("family: %q is unknown; known: %s; put %s.yaml into a folder, and say the folder as families", name, known(own, dir), name)
+	}
+	return where, data, err
+}
+
+// Templates holds the templates that a driver has read. Devices of a family share its
+// template, and do not change it. The zero value is ready for use.
+type Templates[T any] struct {
+	mu   sync.Mutex
+	read map[string]*T // by the file's name and text
+}
+
+// Load reads a template as the function Load does. It decodes a file once while its text
+// stays the same.
+func (t *Templates[T]) Load(own fs.FS, dir, name string) (*T, error) {
+	where, data, err := text(own, dir, name)
+	if err != nil {
+		return nil, err
+	}
+	key := where + "\n" + string(data)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one := t.read[key]; one != nil {
+		return one, nil
+	}
+	one := new(T)
+	if err := strictyaml.Decode(where, data, one); err != nil {
+		return nil, err
+	}
+	if t.read == nil {
+		t.read = map[string]*T{}
+	}
+	t.read[key] = one
+	return one, nil
 }
 
 // Besides adds the mistakes in the template of a configuration to those in the

@@ -23,8 +23,7 @@ func DefaultConfig() Config {
 // is wrong with a template of the user's own comes with New.
 func (c Config) Validate() error {
 	errs := []error{c.Config.Validate(), c.Settings.Validate()}
-	var t Template
-	err := family.Load(Families(), c.Families, c.Family, &t)
+	t, err := templates.Load(Families(), c.Families, c.Family)
 	if _, own := errors.AsType[strictyaml.Problems](err); err == nil {
 		_, more := family.Resolve(t.With, c.With)
 		errs = append(errs, more...)

@@ -38,7 +38,7 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 
 // device is how one device is asked.
 type device struct {
-	template Template
+	template *Template
 	values   family.Values
 	web      *web.Client
 	url      string
@@ -52,10 +52,11 @@ const haltCalls = 3
 
 // New makes a device of a valid configuration.
 func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drivers.Device, error) {
-	d := &device{url: cfg.URL, log: log, now: now}
-	if err := family.Load(Families(), cfg.Families, cfg.Family, &d.template); err != nil {
+	t, err := templates.Load(Families(), cfg.Families, cfg.Family)
+	if err != nil {
 		return nil, err
 	}
+	d := &device{template: t, url: cfg.URL, log: log, now: now}
 	values, errs := family.Resolve(d.template.With, cfg.With)
 	if (cfg.Token != "" || cfg.TokenFile != "") && d.template.Token == "" {
 		key := "token"

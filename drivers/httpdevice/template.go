@@ -107,6 +107,8 @@ func (c Call) method() (method, path string) {
 //go:embed families/*.yaml
 var files embed.FS
 
+var templates family.Templates[Template]
+
 // Families are the templates that come with the program.
 func Families() fs.FS { return family.Own(files) }
 

@@ -100,6 +100,8 @@ type Reading struct {
 //go:embed families/*.yaml
 var files embed.FS
 
+var templates family.Templates[Template]
+
 // Families are the templates that come with the program.
 func Families() fs.FS { return family.Own(files) }
 

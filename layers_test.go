@@ -111,9 +111,9 @@ var layers = map[string]layer{
 	"drivers/roombawifi": {
 		below: []string{"drivers", "drivers/mdns", "drivers/web", "internal/address", "internal/ascii"}, from: []string{"github.com/eclipse/paho.mqtt.golang", "gobot.io/x/gobot/v2"},
 	},
+	"drivers/mqttclient": {below: []string{"drivers"}, from: []string{"github.com/eclipse/paho.mqtt.golang"}},
 	"drivers/mqttdevice": {
-		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web", "internal/address", "internal/order", "internal/strictyaml"},
-		from:  []string{"github.com/eclipse/paho.mqtt.golang"},
+		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/mqttclient", "drivers/web", "internal/address", "internal/order", "internal/strictyaml"},
 	},
 	"drivers/httpdevice": {
 		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web", "internal/strictyaml"},

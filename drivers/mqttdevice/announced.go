@@ -13,15 +13,16 @@ import (
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/mdns"
+	"github.com/messkit/messkit/drivers/mqttclient"
 	"github.com/messkit/messkit/drivers/web"
 	"github.com/messkit/messkit/internal/order"
 )
 
 // announcements are the topics on which devices tell that they are there; a
 // broker keeps what is told on them.
-var announcements = map[string]byte{
-	"tele/+/LWT": atLeastOnce, "shellies/+/online": atLeastOnce, "+/online": atLeastOnce, "zigbee2mqtt/bridge/devices": atLeastOnce,
-	"homeassistant/switch/+/+/config": atLeastOnce, "homeassistant/light/+/+/config": atLeastOnce, "homeassistant/cover/+/+/config": atLeastOnce, "tasmota/discovery/+/config": atLeastOnce, "homie/5/+/$description": atLeastOnce,
+var announcements = []string{
+	"tele/+/LWT", "shellies/+/online", "+/online", "zigbee2mqtt/bridge/devices", "homeassistant/switch/+/+/config", "homeassistant/light/+/+/config",
+	"homeassistant/cover/+/+/config", "tasmota/discovery/+/config", "homie/5/+/$description",
 }
 
 // Announced listens at a broker until ctx ends, and tells nobody anything. Of cfg
@@ -30,17 +31,18 @@ func Announced(ctx context.Context, cfg Config, log *slog.Logger) ([]drivers.Fou
 	if err := cfg.checkBroker(); err != nil {
 		return nil, err
 	}
-	l := &link{cfg: cfg, name: "discover", secret: cfg.Password, topics: announcements, log: log, now: time.Now, inbox: newInbox()}
-	if err := web.ReadSecret("password_file", cfg.PasswordFile, &l.secret); err != nil {
+	password := cfg.Password
+	if err := web.ReadSecret("password_file", cfg.PasswordFile, &password); err != nil {
 		return nil, err
 	}
-	if err := l.open(ctx); err != nil {
-		return nil, err
+	client, m := mqttclient.New(cfg.options(password), log, time.Now), mqttclient.NewMember(announcements)
+	if err := client.Join(ctx, m); err != nil {
+		return nil, drivers.NotDone(err)
 	}
-	defer l.close()
+	defer client.Leave(m)
 	<-ctx.Done()
 	var all, wills []drivers.Found
-	last := l.inbox.all()
+	last := m.All()
 	for topic, payload := range last {
 		if strings.HasPrefix(topic, "tele/") {
 			wills = append(wills, cfg.announced(topic, payload)...)
@@ -99,17 +101,6 @@ func withWills(all, wills []drivers.Found) []drivers.Found {
 		}
 	}
 	return append(all, slices.DeleteFunc(wills, func(f drivers.Found) bool { return told[f.Config["with.topic"]] })...)
-}
-
-// all is the last message of every topic.
-func (i *inbox) all() map[string][]byte {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	m := make(map[string][]byte, len(i.last))
-	for topic, h := range i.last {
-		m[topic] = h.payload
-	}
-	return m
 }
 
 // announced are the devices of one message.

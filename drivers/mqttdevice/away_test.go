@@ -257,3 +257,54 @@ func TestAStalledPublishIsDropped(t *testing.T) {
 		t.Error("the stalled command arrived")
 	}
 }
+
+// A device that gives up a command closes the connection of all devices of the broker.
+// The command of another device may be done, and its error says so. A device without a
+// command has no such error, though somebody asked it something. Nothing arrives later.
+func TestAStalledPublishOfAnother(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t, nil)
+	c := new(counter)
+	if err := b.AddHook(c, nil); err != nil {
+		t.Fatal(err)
+	}
+	link := drivertest.NewLink(t, strings.TrimPrefix(b.address, "mqtt://"))
+	var others drivers.Shared
+	device := func(name string, m maker) drivers.Device {
+		b.device(t, m)
+		yaml := strings.Replace(at("mqtt://"+link.Addr().String(), name), "timeout: 1m", "timeout: 1s", 1)
+		return startedBeside(t, &others, yaml+"safe: keep\n")
+	}
+	plug, pump, lamp := device("tasmota", tasmota), device("shelly-gen2", shelly2), device("zigbee2mqtt", zigbee)
+	if n := len(b.Clients.GetAll()); n != 2 { // with that of the fakes
+		t.Errorf("%d clients of the broker, want 2", n)
+	}
+	goOn := link.Stall()
+	errs := make(chan error, 2)
+	for _, d := range []drivers.Device{plug, pump} {
+		go func() { errs <- d.(drivers.Switch).Switch(t.Context(), true) }()
+	}
+	asked := make(chan error, 1)
+	go func() { _, err := lamp.(drivers.SwitchReader).On(t.Context()); asked <- err }()
+	for range cap(errs) {
+		if err := <-errs; !errors.Is(err, drivers.ErrMayAct) || errors.Is(err, drivers.ErrNothingDone) {
+			t.Errorf("a command that is under way: %v", err)
+		}
+	}
+	if err := <-asked; err == nil || errors.Is(err, drivers.ErrMayAct) {
+		t.Errorf("a question that is under way: %v", err)
+	}
+	goOn()
+	for d, want := range map[drivers.Device]bool{plug: true, pump: true, lamp: false} {
+		err := d.(drivers.Switch).Switch(t.Context(), false)
+		for deadline := time.Now().Add(30 * time.Second); errors.Is(err, drivers.ErrNothingDone) && time.Now().Before(deadline); {
+			err = d.(drivers.Switch).Switch(t.Context(), false) // it connects again
+		}
+		if errors.Is(err, drivers.ErrMayAct) != want || !want && err != nil {
+			t.Errorf("the next order: %v", err)
+		}
+	}
+	if n := c.count(); n > 0 {
+		t.Errorf("%d stalled commands arrived", n)
+	}
+}

@@ -53,8 +53,7 @@ func (c Config) Validate() error {
 	if c.Timeout < minTimeout || c.Timeout > maxTimeout {
 		errs = append(errs, fmt.Errorf("timeout: %v is not between %v and %v", c.Timeout, minTimeout, maxTimeout))
 	}
-	var t Template
-	err := family.Load(Families(), c.Families, c.Family, &t)
+	t, err := templates.Load(Families(), c.Families, c.Family)
 	if _, own := errors.AsType[strictyaml.Problems](err); err == nil { // those of an own template come with New
 		_, more := family.Resolve(t.With, c.With)
 		errs = append(errs, more...)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/mqttclient"
 )
 
 // Cover is how a blind, a shutter or a door is moved, and tells where it is.
@@ -65,7 +66,7 @@ func (d *device) travel(list []Message, position string, to float64) family.Trav
 			}
 			return d.command(ctx, list, values)
 		},
-		Look: d.place, To: to, Limit: d.template.Cover.limit(), Every: lookEvery, Timeout: 2 * d.cfg.Timeout,
+		Look: d.place, To: to, Limit: d.template.Cover.limit(), Every: lookEvery, Timeout: 2 * d.timeout,
 		Stop: func(ctx context.Context) error { return d.command(ctx, d.template.Cover.Stop, d.values) },
 	}
 }
@@ -80,12 +81,12 @@ func (c *Cover) limit() time.Duration {
 // place is where it is, told anew.
 func (d *device) place(ctx context.Context) (p family.Place, err error) {
 	c := d.template.Cover
-	var h heard
+	var h mqttclient.Heard
 	if v := c.Position; v != nil {
 		if h, err = d.told(ctx, *v); err != nil {
 			return p, err
 		}
-		found, err := v.in(d.values, h.payload)
+		found, err := v.in(d.values, h.Payload)
 		if err != nil && c.State == nil {
 			return p, err
 		}
@@ -99,7 +100,7 @@ func (d *device) place(ctx context.Context) (p family.Place, err error) {
 			return p, err
 		}
 	}
-	found, err := c.State.from().in(d.values, h.payload)
+	found, err := c.State.from().in(d.values, h.Payload)
 	word, ok := family.Word(found)
 	switch {
 	case err == nil && ok:

@@ -38,7 +38,7 @@ func (d *device) warmth(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return s.read(d.values, h.payload)
+	return s.read(d.values, h.Payload)
 }
 
 // read is the white in a payload, in kelvin.
@@ -78,7 +78,7 @@ func (d *device) level(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	is, err := s.read(d.values, h.payload)
+	is, err := s.read(d.values, h.Payload)
 	return math.Round(100 * is / s.Full), err
 }
 
@@ -111,7 +111,7 @@ func (d *device) colour(ctx context.Context) (drivers.Colour, error) {
 	if err != nil {
 		return drivers.Colour{}, err
 	}
-	return s.read(d.values, h.payload)
+	return s.read(d.values, h.Payload)
 }
 
 // read is the colour in a payload.

@@ -11,13 +11,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/mqttclient"
 	"github.com/messkit/messkit/drivers/web"
 )
 
@@ -33,13 +33,13 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	if err := decode(&cfg); err != nil {
 		return nil, cfg.Besides(err, Families(), new(Template))
 	}
-	return New(env.Name, cfg, env.Log, env.Now)
+	return New(env.Name, cfg, env)
 }
 
 // device is how one device is told things.
 type device struct {
-	*link
-	template Template
+	link
+	template *Template
 	values   family.Values
 	timed    atomic.Bool // its own timer was set, and stays so until it is undone
 }
@@ -48,13 +48,15 @@ type device struct {
 const haltTimes = 3
 
 // New makes a device of a valid configuration.
-func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drivers.Device, error) {
-	d := &device{link: &link{cfg: cfg, name: name, secret: cfg.Password, log: log, now: now, inbox: newInbox(), topics: map[string]byte{}}}
-	if err := family.Load(Families(), cfg.Families, cfg.Family, &d.template); err != nil {
+func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
+	t, err := templates.Load(Families(), cfg.Families, cfg.Family)
+	if err != nil {
 		return nil, err
 	}
+	d := &device{link: link{broker: cfg.Broker, address: cfg.address(), timeout: cfg.Timeout, log: env.Log, now: env.Now}, template: t}
 	values, errs := family.Resolve(d.template.With, cfg.With)
-	if err := errors.Join(append(errs, web.ReadSecret("password_file", cfg.PasswordFile, &d.secret))...); err != nil {
+	password := cfg.Password
+	if err := errors.Join(append(errs, web.ReadSecret("password_file", cfg.PasswordFile, &password))...); err != nil {
 		return nil, err
 	}
 	d.values = values
@@ -63,41 +65,52 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 			return nil, err
 		}
 	}
-	d.listen()
-	return family.New(name, d.template.Class, cfg.Levels, haltTimes*cfg.Timeout, drivers.NewLink(cfg.address()), d.verbs()), nil
+	client, err := mqttclient.Shared(env, cfg.options(password))
+	if err != nil {
+		return nil, err
+	}
+	d.client, d.member = client, mqttclient.NewMember(d.topics())
+	return family.New(name, d.template.Class, cfg.Levels, haltTimes*cfg.Timeout, drivers.NewLink(d.address), d.verbs()), nil
 }
 
-// listen notes all topics on which the device tells something.
-func (d *device) listen() {
+// topics are those on which the device tells something, each once.
+func (d *device) topics() []string {
+	var all []string
+	add := func(topic string) {
+		if topic = d.values.Text(topic); !slices.Contains(all, topic) {
+			all = append(all, topic)
+		}
+	}
 	t := d.template
 	for _, a := range []*State{t.Availability, t.Through} {
 		if a != nil {
-			d.topics[d.values.Text(a.Topic)] = atLeastOnce
+			add(a.Topic)
 		}
 	}
-	if t.Switch != nil {
-		d.topics[d.values.Text(t.Switch.State.Topic)] = atLeastOnce
-		if l := t.Switch.Dim; l != nil {
-			d.topics[d.values.Text(l.State.Topic)] = atLeastOnce
+	if s := t.Switch; s != nil {
+		add(s.State.Topic)
+		if s.Dim != nil {
+			add(s.Dim.State.Topic)
 		}
-		if w := t.Switch.White; w != nil {
-			d.topics[d.values.Text(w.State.Topic)] = atLeastOnce
+		if s.White != nil {
+			add(s.White.State.Topic)
 		}
-		if c := t.Switch.Tint; c != nil {
-			d.topics[d.values.Text(c.State.Topic)] = atLeastOnce
+		if s.Tint != nil {
+			add(s.Tint.State.Topic)
 		}
 	}
 	if c := t.Cover; c != nil {
 		if c.Position != nil {
-			d.topics[d.values.Text(c.Position.Topic)] = atLeastOnce
+			add(c.Position.Topic)
 		}
 		if c.State != nil {
-			d.topics[d.values.Text(c.State.Topic)] = atLeastOnce
+			add(c.State.Topic)
 		}
 	}
 	for _, r := range t.Readings {
-		d.topics[d.values.Text(r.Topic)] = atLeastOnce
+		add(r.Topic)
 	}
+	return all
 }
 
 // verbs are those of the template.
@@ -117,7 +130,7 @@ func (d *device) verbs() family.Verbs {
 		v.Read = d.read
 	}
 	if d.listens() {
-		v.Changes = func() <-chan struct{} { _, _, news := d.inbox.get(""); return news }
+		v.Changes = d.member.Changes
 	}
 	return v
 }
@@ -185,13 +198,13 @@ func (d *device) order(ctx context.Context, list []Message, values family.Values
 	if err := d.online(ctx); err != nil {
 		return err
 	}
-	limit, doubt := d.cfg.Timeout, error(nil)
+	limit, doubt := d.timeout, error(nil)
 	if v.Ask == nil {
 		if doubt = d.unseen.doubt(d.now()); doubt == nil && d.tells(ctx, v, so) {
 			limit = unchanged
 		}
 	}
-	from := d.inbox.now()
+	from := d.member.Now()
 	if err := d.command(ctx, list, values); err != nil {
 		return err
 	}
@@ -206,23 +219,13 @@ func (d *device) order(ctx context.Context, list []Message, values family.Values
 	return d.unseen.none(d.now())
 }
 
-// command sends messages that change the device.
-func (d *device) command(ctx context.Context, list []Message, values family.Values) error {
-	err := d.send(ctx, list, values)
-	if err == nil || errors.Is(err, drivers.ErrNothingDone) {
-		return err
-	}
-	d.unseen.add(d.now())
-	return drivers.Unanswered(err)
-}
-
 // tells reports whether the device tells already what it should.
 func (d *device) tells(ctx context.Context, v Value, so func([]byte) (bool, string, error)) bool {
 	h, err := d.told(ctx, v)
 	if err != nil {
 		return false
 	}
-	is, _, err := so(h.payload)
+	is, _, err := so(h.Payload)
 	return err == nil && is
 }
 
@@ -235,9 +238,9 @@ func (d *device) obeys(ctx context.Context, from int, limit time.Duration, v Val
 	defer cancel()
 	for pause := askFirst; ; pause = askEvery {
 		turn, cancel := context.WithTimeout(within, pause)
-		_, obeyed := d.inbox.await(turn, d.values.Text(v.Topic), func(h heard) bool {
-			is, _, err := so(h.payload)
-			return h.number > from && !h.retained && err == nil && is
+		_, obeyed := d.member.Await(turn, d.values.Text(v.Topic), func(h mqttclient.Heard) bool {
+			is, _, err := so(h.Payload)
+			return h.Number > from && !h.Retained && err == nil && is
 		})
 		cancel()
 		switch {
@@ -251,7 +254,7 @@ func (d *device) obeys(ctx context.Context, from int, limit time.Duration, v Val
 			}
 			return errUntold
 		case v.Ask != nil: // one that is as it should be already may say nothing by itself
-			_ = d.send(ctx, []Message{*v.Ask}, d.values) // judge says what is wrong
+			_ = d.ask(ctx, v.Ask, d.values) // judge says what is wrong
 		}
 	}
 }
@@ -261,7 +264,7 @@ func (d *device) judge(ctx context.Context, v Value, so func([]byte) (bool, stri
 	h, err := d.told(ctx, v)
 	is, says := false, ""
 	if err == nil {
-		is, says, err = so(h.payload)
+		is, says, err = so(h.Payload)
 	}
 	switch {
 	case err != nil:
@@ -291,16 +294,16 @@ func (d *device) online(ctx context.Context) error {
 // there refuses where a topic says offline, or says nothing.
 func (d *device) there(ctx context.Context, a *State) error {
 	topic := d.values.Text(a.Topic)
-	within, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
+	within, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
-	h, ok := d.inbox.await(within, topic, func(heard) bool { return true })
+	h, ok := d.member.Await(within, topic, func(mqttclient.Heard) bool { return true })
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case !ok:
 		return drivers.NotDone(fmt.Errorf("%s", d.silent(topic, fmt.Sprintf("nobody has told on %s whether it is there; is it switched on, and its name right?", topic))))
 	}
-	is, err := a.Read(d.values, h.payload)
+	is, err := a.Read(d.values, h.Payload)
 	switch {
 	case err != nil:
 		return drivers.NotDone(fmt.Errorf("%s: %w", topic, err))
@@ -317,33 +320,33 @@ func (d *device) on(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return s.Read(d.values, h.payload)
+	return s.Read(d.values, h.Payload)
 }
 
 // told is what the device tells anew: from itself where it can be asked, else what
 // the broker keeps of what it has told.
-func (d *device) told(ctx context.Context, v Value) (heard, error) {
+func (d *device) told(ctx context.Context, v Value) (mqttclient.Heard, error) {
 	if err := d.online(ctx); err != nil {
-		return heard{}, err
+		return mqttclient.Heard{}, err
 	}
 	topic := d.values.Text(v.Topic)
-	from := d.inbox.now()
-	within, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
+	from := d.member.Now()
+	within, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
 	for {
 		if err := d.askAgain(ctx, v, topic); err != nil {
-			return heard{}, err
+			return mqttclient.Heard{}, err
 		}
 		turn, cancel := context.WithTimeout(within, askEvery)
-		h, ok := d.inbox.await(turn, topic, func(h heard) bool { return h.number > from && (v.Ask == nil || !h.retained) })
+		h, ok := d.member.Await(turn, topic, func(h mqttclient.Heard) bool { return h.Number > from && (v.Ask == nil || !h.Retained) })
 		cancel()
 		switch {
 		case ctx.Err() != nil:
-			return heard{}, ctx.Err()
+			return mqttclient.Heard{}, ctx.Err()
 		case ok:
 			return d.settled(ctx, topic, h), nil
 		case within.Err() != nil:
-			return heard{}, errors.New(d.silent(topic, fmt.Sprintf("it says nothing on %s in %v; is its name right?", topic, d.cfg.Timeout)))
+			return mqttclient.Heard{}, errors.New(d.silent(topic, fmt.Sprintf("it says nothing on %s in %v; is its name right?", topic, d.timeout)))
 		}
 	}
 }
@@ -360,11 +363,11 @@ const askFirst = 100 * time.Millisecond
 const settle = 50 * time.Millisecond
 
 // settled is the last message of a topic when no more come.
-func (d *device) settled(ctx context.Context, topic string, h heard) heard {
+func (d *device) settled(ctx context.Context, topic string, h mqttclient.Heard) mqttclient.Heard {
 	turn, cancel := context.WithTimeout(ctx, settle)
 	defer cancel()
 	for {
-		next, newer := d.inbox.await(turn, topic, func(n heard) bool { return n.number > h.number })
+		next, newer := d.member.Await(turn, topic, func(n mqttclient.Heard) bool { return n.Number > h.Number })
 		if !newer {
 			return h
 		}
@@ -375,7 +378,7 @@ func (d *device) settled(ctx context.Context, topic string, h heard) heard {
 // askAgain has the device tell how it is, or the broker what it keeps of that.
 func (d *device) askAgain(ctx context.Context, v Value, topic string) error {
 	if v.Ask != nil {
-		return d.send(ctx, []Message{*v.Ask}, d.values)
+		return d.ask(ctx, v.Ask, d.values)
 	}
 	return d.again(ctx, topic)
 }

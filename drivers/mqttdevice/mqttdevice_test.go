@@ -21,14 +21,22 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-func open(yaml string) (drivers.Device, error) {
-	env := drivers.Env{Name: "desk-lamp", Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: &drivers.Shared{}}
+func open(yaml string) (drivers.Device, error) { return openBeside(&drivers.Shared{}, yaml) }
+
+// openBeside opens a device of a program that has others.
+func openBeside(others *drivers.Shared, yaml string) (drivers.Device, error) {
+	env := drivers.Env{Name: "desk-lamp", Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: others}
 	return mqttdevice.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(yaml), out) })
 }
 
 func started(t *testing.T, yaml string) drivers.Device {
 	t.Helper()
-	d, err := open(yaml)
+	return startedBeside(t, &drivers.Shared{}, yaml)
+}
+
+func startedBeside(t *testing.T, others *drivers.Shared, yaml string) drivers.Device {
+	t.Helper()
+	d, err := openBeside(others, yaml)
 	if err == nil {
 		err = d.Start()
 	}

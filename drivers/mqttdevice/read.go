@@ -10,6 +10,7 @@ import (
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/mqttclient"
 )
 
 // read gives what the device measures: asked for where it can be asked, else
@@ -18,7 +19,7 @@ func (d *device) read(ctx context.Context) ([]drivers.Reading, error) {
 	if err := d.online(ctx); err != nil {
 		return nil, err
 	}
-	fresh := map[string]heard{}
+	fresh := map[string]mqttclient.Heard{}
 	var list []drivers.Reading
 	for _, r := range d.template.Readings {
 		topic := d.values.Text(r.Topic)
@@ -30,7 +31,7 @@ func (d *device) read(ctx context.Context) ([]drivers.Reading, error) {
 			}
 			fresh[topic] = h
 		}
-		if h.number == 0 {
+		if h.Number == 0 {
 			continue
 		}
 		one, err := r.in(h, d.values)
@@ -57,23 +58,23 @@ func (silence) Error() string {
 func (silence) Is(err error) bool { return err == drivers.ErrSilent || err == drivers.ErrNoReading }
 
 // latest is the last message of a topic that a reading may come from.
-func (d *device) latest(ctx context.Context, r Reading, topic string) (heard, error) {
-	from := d.inbox.now()
+func (d *device) latest(ctx context.Context, r Reading, topic string) (mqttclient.Heard, error) {
+	from := d.member.Now()
 	if r.Ask != nil {
-		if err := d.send(ctx, []Message{*r.Ask}, d.values); err != nil {
-			return heard{}, err
+		if err := d.ask(ctx, r.Ask, d.values); err != nil {
+			return mqttclient.Heard{}, err
 		}
 	} else {
 		from = 0
 	}
 	within, cancel := context.WithTimeout(ctx, d.patience(r))
 	defer cancel()
-	h, ok := d.inbox.await(within, topic, func(h heard) bool { return h.number > from && (r.Retained || !h.retained) })
+	h, ok := d.member.Await(within, topic, func(h mqttclient.Heard) bool { return h.Number > from && (r.Retained || !h.Retained) })
 	switch {
 	case ctx.Err() != nil:
-		return heard{}, ctx.Err()
+		return mqttclient.Heard{}, ctx.Err()
 	case !ok:
-		return heard{}, errors.New(d.silent(topic, fmt.Sprintf("nothing was heard on %s; is its name right?", topic)))
+		return mqttclient.Heard{}, errors.New(d.silent(topic, fmt.Sprintf("nothing was heard on %s; is its name right?", topic)))
 	}
 	return h, nil
 }
@@ -82,17 +83,17 @@ func (d *device) latest(ctx context.Context, r Reading, topic string) (heard, er
 // come because somebody waits.
 func (d *device) patience(r Reading) (limit time.Duration) {
 	if r.Ask != nil {
-		return d.cfg.Timeout
+		return d.timeout
 	}
-	return min(d.cfg.Timeout, unchanged)
+	return min(d.timeout, unchanged)
 }
 
 // in finds a reading in a message, nil where the device does not have it.
-func (r Reading) in(h heard, values family.Values) (*drivers.Reading, error) {
+func (r Reading) in(h mqttclient.Heard, values family.Values) (*drivers.Reading, error) {
 	where := values.Text(r.Value)
-	var found any = strings.TrimSpace(string(h.payload))
+	var found any = strings.TrimSpace(string(h.Payload))
 	if where != "" {
-		answer, err := family.Parse(bytes.TrimSpace(h.payload))
+		answer, err := family.Parse(bytes.TrimSpace(h.Payload))
 		if err != nil {
 			return nil, err
 		}
@@ -112,5 +113,5 @@ func (r Reading) in(h heard, values family.Values) (*drivers.Reading, error) {
 	if r.Times != 0 {
 		f *= r.Times
 	}
-	return &drivers.Reading{Quantity: r.Quantity, Value: f, Unit: r.Unit, At: h.at}, nil
+	return &drivers.Reading{Quantity: r.Quantity, Value: f, Unit: r.Unit, At: h.At}, nil
 }

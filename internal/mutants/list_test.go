@@ -483,8 +483,17 @@ var mutants = []mutant{
 		"drivers/web/act.go", "drivers.DropUnsent(got.Conn, true)", "drivers.DropUnsent(got.Conn, false)",
 	}}, "./drivers/web TestAStalledCommand"},
 	{"a publish that was given up keeps its connection", []edit{{
-		"drivers/mqttdevice/broker.go", "_ = conn.SetDeadline(time.Unix(1, 0))", "_ = time.Unix",
-	}}, "./drivers/mqttdevice TestAStalledPublish"},
+		"drivers/mqttclient/session.go", "closeNow(s.conn)\n", "_ = closeNow\n",
+	}}, "./drivers/mqttclient TestAGivenUpMessageNeverArrives"},
+	{"the kernel sends what was given up over MQTT", []edit{{
+		"drivers/mqttclient/wire.go", "drivers.DropUnsent(conn, true)", "drivers.DropUnsent(conn, false)",
+	}}, "./drivers/mqttclient TestAGivenUpMessageNeverArrives"},
+	{"a command that ended with the connection of another counts as not sent", []edit{{
+		"drivers/mqttdevice/link.go", "return drivers.Unanswered(err)", "return err",
+	}}, "./drivers/mqttdevice TestAStalledPublishOfAnother"},
+	{"what a broker retains for who comes late replaces what others heard", []edit{{
+		"drivers/mqttclient/client.go", "if exact && p.Retain && !s.awaits {", "if false {",
+	}}, "./drivers/mqttclient TestRetainedMessagesReachWhoComesLate"},
 	{"the end does not say that a command may still arrive", []edit{{
 		"agent/act.go", "(pass.Unanswered() || mayAct(r.err))", "false",
 	}}, "./agent TestAnUnanswered"},

@@ -1,0 +1,169 @@
+package mqttclient
+
+import (
+	"slices"
+	"strings"
+)
+
+// index finds the members that listen to a topic (MQTT 3.1.1 §4.7). A map holds the filters
+// without wildcards, and a tree of levels holds the others: the time for a topic does not
+// grow with the number of filters.
+type index struct {
+	exact map[string]*entry
+	wild  node
+}
+
+// entry holds a filter, and who listens by it.
+type entry struct {
+	filter  string
+	subs    []sub
+	refused bool // the broker does not grant it
+	cuts    int  // how often the broker has ended the connection for this filter alone
+}
+
+// sub is one member of a filter.
+type sub struct {
+	m *Member
+	// awaits is so until the first message of the topic since the member came, or asked for
+	// it again. The broker sends what it retains once more for each subscription, and for
+	// members that did not ask it would replace a newer message by an older one.
+	awaits bool
+}
+
+// node is a level of the filters with wildcards.
+type node struct {
+	next map[string]*node
+	here *entry
+}
+
+func isWild(filter string) bool { return strings.ContainsAny(filter, "+#") }
+
+// find returns the entry of a filter, nil if there is none.
+func (x *index) find(filter string) *entry {
+	if !isWild(filter) {
+		return x.exact[filter]
+	}
+	n := &x.wild
+	for level := range strings.SplitSeq(filter, "/") {
+		if n = n.next[level]; n == nil {
+			return nil
+		}
+	}
+	return n.here
+}
+
+// add lets a member listen by a filter.
+func (x *index) add(filter string, m *Member) {
+	e := x.find(filter)
+	if e == nil {
+		e = &entry{filter: filter}
+		x.put(e)
+	}
+	e.subs = append(e.subs, sub{m, true})
+}
+
+func (x *index) put(e *entry) {
+	if !isWild(e.filter) {
+		if x.exact == nil {
+			x.exact = map[string]*entry{}
+		}
+		x.exact[e.filter] = e
+		return
+	}
+	n := &x.wild
+	for level := range strings.SplitSeq(e.filter, "/") {
+		if n.next == nil {
+			n.next = map[string]*node{}
+		}
+		if n.next[level] == nil {
+			n.next[level] = &node{}
+		}
+		n = n.next[level]
+	}
+	n.here = e
+}
+
+// remove ends that a member listens by a filter. It reports whether nobody does now.
+func (x *index) remove(filter string, m *Member) (last bool) {
+	e := x.find(filter)
+	if e == nil {
+		return false
+	}
+	e.subs = slices.DeleteFunc(e.subs, func(s sub) bool { return s.m == m })
+	if len(e.subs) > 0 {
+		return false
+	}
+	if isWild(filter) {
+		x.wild.drop(strings.Split(filter, "/"))
+	} else {
+		delete(x.exact, filter)
+	}
+	return true
+}
+
+// drop removes a filter, and the levels that nothing else needs.
+func (n *node) drop(levels []string) {
+	if len(levels) == 0 {
+		n.here = nil
+		return
+	}
+	next := n.next[levels[0]]
+	next.drop(levels[1:])
+	if next.here == nil && len(next.next) == 0 {
+		delete(n.next, levels[0])
+	}
+}
+
+// match calls each for every filter that a topic matches.
+func (x *index) match(topic string, each func(*entry)) {
+	if e := x.exact[topic]; e != nil {
+		each(e)
+	}
+	if len(x.wild.next) > 0 {
+		x.wild.match(topic, true, each)
+	}
+}
+
+func (n *node) match(rest string, first bool, each func(*entry)) {
+	level, rest, more := strings.Cut(rest, "/")
+	tell := func(n *node) {
+		if n == nil {
+			return
+		}
+		if more {
+			n.match(rest, false, each)
+			return
+		}
+		if n.here != nil {
+			each(n.here)
+		}
+		if all := n.next["#"]; all != nil && all.here != nil { // "a/#" matches "a", too
+			each(all.here)
+		}
+	}
+	tell(n.next[level])
+	if first && strings.HasPrefix(level, "$") { // §4.7.2: no wildcard matches it
+		return
+	}
+	tell(n.next["+"])
+	if all := n.next["#"]; all != nil && all.here != nil {
+		each(all.here)
+	}
+}
+
+// all calls each for every filter.
+func (x *index) all(each func(*entry)) {
+	for _, e := range x.exact {
+		each(e)
+	}
+	x.wild.all(each)
+}
+
+func (n *node) all(each func(*entry)) {
+	if n.here != nil {
+		each(n.here)
+	}
+	for _, next := range n.next {
+		next.all(each)
+	}
+}

@@ -1,0 +1,370 @@
+package mqttclient
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/eclipse/paho.mqtt.golang/packets"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+const atLeastOnce = 1 // quality of service of all messages
+
+var (
+	errSlow = errors.New("no answer")
+	errLost = errors.New("the connection was lost")
+	errOver = errors.New("nobody needs the connection")
+)
+
+// session is one connection to the broker. A message belongs to the session that it was
+// written to, and never to another one: when the session ends, nothing of it is sent
+// later.
+type session struct {
+	conn  net.Conn
+	in    *bufio.Reader
+	limit time.Duration // of each answer
+	hear  func(*packets.PublishPacket)
+	ended func(error) // called once, when it ends
+
+	write chan struct{} // full while a packet is written
+	dead  chan struct{} // closed when it ends
+	last  atomic.Int64  // when the last packet was received, in Unix nanoseconds
+	pulse *time.Timer
+
+	mu    sync.Mutex
+	why   error // it ended; nil while it lives
+	id    uint16
+	waits map[uint16]*wait
+	acks  []byte // for messages that were received, to be written
+}
+
+// wait is a packet that the broker has not answered yet.
+type wait struct {
+	done  chan struct{} // closed by the answer
+	lost  func()        // called once if the session ends before the answer; nil: nobody cares
+	limit *time.Timer   // ends the session
+	codes []byte        // of a SUBACK; set before done is closed
+}
+
+// firstID is that of the first packet. Some brokers refuse a subscription whose number they
+// use for a message of their own just then; they count from 1.
+const firstID = 1 << 15
+
+func newSession(conn net.Conn, in *bufio.Reader, limit time.Duration, hear func(*packets.PublishPacket), ended func(error)) *session {
+	s := &session{
+		conn: conn, in: in, limit: limit, hear: hear, ended: ended, id: firstID,
+		write: make(chan struct{}, 1), dead: make(chan struct{}), waits: map[uint16]*wait{},
+	}
+	s.last.Store(time.Now().UnixNano())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pulse = time.AfterFunc(pulse, s.beat)
+	return s
+}
+
+// kill ends the session. What the kernel has not sent of it is dropped.
+func (s *session) kill(why error) {
+	s.mu.Lock()
+	if s.why != nil {
+		s.mu.Unlock()
+		return
+	}
+	s.why = why
+	waits := s.waits
+	s.waits = nil
+	s.pulse.Stop()
+	s.mu.Unlock()
+	closeNow(s.conn)
+	s.ended(why)
+	for _, w := range waits {
+		w.limit.Stop()
+		if w.lost != nil {
+			w.lost()
+		}
+	}
+	close(s.dead)
+}
+
+// close ends the session in order, where nothing is under way.
+func (s *session) close() {
+	s.mu.Lock()
+	idle := len(s.waits) == 0 && s.why == nil
+	s.mu.Unlock()
+	select {
+	case s.write <- struct{}{}:
+		if idle {
+			_ = s.conn.SetWriteDeadline(time.Now().Add(farewell))
+			if packets.NewControlPacket(packets.Disconnect).Write(s.conn) == nil {
+				drivers.DropUnsent(s.conn, false)
+			}
+		}
+		<-s.write
+	default: // it is stalled
+	}
+	s.kill(errOver)
+}
+
+// closeNow closes a connection without a word: that of TLS may wait for a stalled network.
+func closeNow(conn net.Conn) {
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	_ = conn.Close() // it has ended already, or is reset
+}
+
+const farewell = 250 * time.Millisecond // for the last words
+
+// lock waits until nobody writes. An error says that nothing was written.
+func (s *session) lock(ctx context.Context) error {
+	limit := time.NewTimer(s.limit)
+	defer limit.Stop()
+	select {
+	case s.write <- struct{}{}:
+	case <-s.dead:
+		return s.err()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-limit.C:
+		return errSlow
+	}
+	if err := s.err(); err != nil {
+		<-s.write
+		return err
+	}
+	return nil
+}
+
+func (s *session) err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.why
+}
+
+// unlock lets others write, and writes what acknowledges messages.
+func (s *session) unlock() {
+	s.flush()
+	<-s.write
+	s.acknowledge()
+}
+
+// flush writes the acknowledgments that wait. write is held.
+func (s *session) flush() {
+	s.mu.Lock()
+	acks := s.acks
+	s.acks = nil
+	s.mu.Unlock()
+	if len(acks) == 0 {
+		return
+	}
+	_ = s.conn.SetWriteDeadline(time.Now().Add(s.limit))
+	if _, err := s.conn.Write(acks); err != nil {
+		s.kill(errLost)
+	}
+}
+
+// acknowledge writes the acknowledgments that wait, unless somebody writes, who writes
+// them too.
+func (s *session) acknowledge() {
+	for {
+		s.mu.Lock()
+		none := len(s.acks) == 0 || s.why != nil
+		s.mu.Unlock()
+		if none {
+			return
+		}
+		select {
+		case s.write <- struct{}{}:
+			s.flush()
+			<-s.write
+		default:
+			return
+		}
+	}
+}
+
+// put writes a packet. write is held. A session that has not taken it whole ends.
+func (s *session) put(p packets.ControlPacket) {
+	_ = s.conn.SetWriteDeadline(time.Now().Add(s.limit))
+	if err := p.Write(s.conn); err != nil {
+		s.kill(errLost)
+	}
+}
+
+// expect begins to wait for the answer to a packet with the number that it returns. The
+// session ends where none comes in time.
+func (s *session) expect(lost func()) (id uint16, w *wait, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.why != nil {
+		return 0, nil, s.why
+	}
+	for s.id == 0 || s.waits[s.id] != nil {
+		s.id++
+	}
+	id = s.id
+	s.id++
+	w = &wait{done: make(chan struct{}), lost: lost, limit: time.AfterFunc(s.limit, func() { s.kill(errSlow) })}
+	s.waits[id] = w
+	return id, w, nil
+}
+
+// answered is the answer to a packet.
+func (s *session) answered(id uint16, codes []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.waits[id]
+	if w == nil {
+		return
+	}
+	delete(s.waits, id)
+	w.limit.Stop()
+	w.codes = codes
+	close(w.done)
+}
+
+// await waits for the answer, the end of the session, or that of ctx; the answer is waited
+// for in the background then.
+func (s *session) await(ctx context.Context, w *wait) error {
+	select {
+	case <-w.done:
+		return nil
+	case <-s.dead:
+	case <-ctx.Done():
+	}
+	select {
+	case <-w.done:
+		return nil
+	default:
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return s.err()
+}
+
+// publish sends a message that the broker does not retain, and waits until the broker has
+// acknowledged it. Without that the broker may have it, unless the error is
+// drivers.ErrNothingDone. A message that is not acknowledged in time ends the session,
+// also where ctx has ended meanwhile.
+func (s *session) publish(ctx context.Context, topic string, payload []byte, lost func()) error {
+	if err := s.lock(ctx); err != nil {
+		return drivers.NotDone(err)
+	}
+	p := packets.NewControlPacket(packets.Publish).(*packets.PublishPacket)
+	p.Qos, p.TopicName, p.Payload = atLeastOnce, topic, payload
+	id, w, err := s.expect(lost)
+	if err == nil {
+		p.MessageID = id
+		s.put(p)
+	}
+	s.unlock()
+	if err != nil {
+		return drivers.NotDone(err)
+	}
+	return s.await(ctx, w)
+}
+
+// subscribe makes subscriptions, and returns a code for each.
+func (s *session) subscribe(ctx context.Context, filters []string) ([]byte, error) {
+	p := packets.NewControlPacket(packets.Subscribe).(*packets.SubscribePacket)
+	p.Topics = filters
+	for range filters {
+		p.Qoss = append(p.Qoss, atLeastOnce)
+	}
+	codes, err := s.ask(ctx, p, func(id uint16) { p.MessageID = id })
+	if err == nil && len(codes) != len(filters) {
+		s.kill(errPacket)
+		return nil, errPacket
+	}
+	return codes, err
+}
+
+func (s *session) unsubscribe(ctx context.Context, filters []string) error {
+	p := packets.NewControlPacket(packets.Unsubscribe).(*packets.UnsubscribePacket)
+	p.Topics = filters
+	_, err := s.ask(ctx, p, func(id uint16) { p.MessageID = id })
+	return err
+}
+
+func (s *session) ask(ctx context.Context, p packets.ControlPacket, number func(uint16)) ([]byte, error) {
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	id, w, err := s.expect(nil)
+	if err == nil {
+		number(id)
+		s.put(p)
+	}
+	s.unlock()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.await(ctx, w); err != nil {
+		return nil, err
+	}
+	return w.codes, nil
+}
+
+// beat gives a sign of life, and ends a session in which the broker gives none.
+func (s *session) beat() {
+	if time.Since(time.Unix(0, s.last.Load())) > silence {
+		s.kill(errLost)
+		return
+	}
+	select {
+	case s.write <- struct{}{}:
+		s.put(packets.NewControlPacket(packets.Pingreq))
+		s.unlock()
+	default: // what is written now is a sign of life
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.why == nil {
+		s.pulse.Reset(pulse)
+	}
+}
+
+// read takes what the broker sends, until the session ends.
+func (s *session) read() {
+	for {
+		p, err := read(s.in)
+		if err != nil {
+			s.kill(errLost)
+			return
+		}
+		s.last.Store(time.Now().UnixNano())
+		switch p := p.(type) {
+		case *packets.PublishPacket:
+			s.take(p)
+		case *packets.PubackPacket:
+			s.answered(p.MessageID, nil)
+		case *packets.SubackPacket:
+			s.answered(p.MessageID, p.ReturnCodes)
+		case *packets.UnsubackPacket:
+			s.answered(p.MessageID, nil)
+		}
+		if s.in.Buffered() == 0 {
+			s.acknowledge()
+		}
+	}
+}
+
+// take hears a message, and notes that it is to be acknowledged.
+func (s *session) take(p *packets.PublishPacket) {
+	if p.TopicName != "" {
+		s.hear(p)
+	}
+	if p.Qos == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.acks = append(s.acks, packets.Puback<<4, 2, byte(p.MessageID>>8), byte(p.MessageID))
+}

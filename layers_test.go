@@ -31,7 +31,7 @@ var layers = map[string]layer{
 	"cmd/messkit": {
 		below: []string{
 			"agent", "agent/*", "capabilities", "drivers", "drivers/all", "drivers/mdns", "drivers/mqttdevice", "exchange", "exchange/*", "exchange/store/*", "exchange/agentmail/*", "exchange/mesh/*",
-			"internal/broker", "internal/cleantext", "internal/collector", "internal/durable", "internal/order", "internal/picture", "internal/secret", "internal/strictyaml", "internal/terminal", "internal/wait", "mess", "mess/messeaf", "mess/receipt", "mess/topic",
+			"internal/broker", "internal/cleantext", "internal/collector", "internal/durable", "internal/order", "internal/picture", "internal/resources", "internal/secret", "internal/strictyaml", "internal/terminal", "internal/wait", "mess", "mess/messeaf", "mess/receipt", "mess/topic",
 		},
 		from: []string{"github.com/spf13/cobra", "golang.org/x/sync", "golang.org/x/sys"},
 	},
@@ -49,7 +49,7 @@ var layers = map[string]layer{
 	"agent/stop":       {below: []string{"drivers/board", "internal/atplace", "internal/durable"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync"}},
 	"agent/trial":      {below: []string{"internal/atplace"}, from: []string{"golang.org/x/sync"}},
 	"agent/journal":    {below: []string{"internal/durable", "internal/wal", "mess"}, from: []string{"golang.org/x/sync"}},
-	"exchange/httpapi": {below: []string{"exchange", "exchange/keys", "internal/mistake", "internal/peer", "mess", "mess/messeaf"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
+	"exchange/httpapi": {below: []string{"exchange", "exchange/keys", "internal/mistake", "internal/peer", "internal/resources", "mess", "mess/messeaf"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 	"exchange/console": {
 		below: []string{"exchange", "exchange/keys", "mess"},
 		from:  []string{"golang.org/x/sync", "golang.org/x/time", "rsc.io/qr"},
@@ -76,7 +76,7 @@ var layers = map[string]layer{
 	"exchange/mesh/wire":  {pure: true, below: []string{"mess"}},
 	"exchange/webhook":    {below: []string{"exchange", "internal/cleantext", "internal/durable", "internal/guarded", "internal/wait", "mess"}, from: []string{"golang.org/x/sync"}},
 	"exchange/mqtt": {
-		below: []string{"exchange", "exchange/keys", "internal/broker", "internal/broker/port", "internal/mistake", "internal/peer", "internal/wait", "mess", "mess/messeaf", "mess/topic"},
+		below: []string{"exchange", "exchange/keys", "internal/broker", "internal/broker/port", "internal/mistake", "internal/peer", "internal/resources", "internal/wait", "mess", "mess/messeaf", "mess/topic"},
 		from:  []string{"github.com/mochi-mqtt/server/v2", "golang.org/x/sync"},
 	},
 	"exchange/remote": {below: []string{"internal/address", "internal/broker", "internal/secret", "internal/wait", "mess", "mess/messeaf", "mess/topic"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
@@ -130,7 +130,7 @@ var layers = map[string]layer{
 	"drivers/family":             {below: []string{"drivers", "internal/ascii", "internal/strictyaml", "internal/wait"}, from: []string{"gobot.io/x/gobot/v2"}},
 	"drivers/*":                  {below: []string{"drivers", "drivers/board", "drivers/command", "drivers/family", "drivers/web", "internal/address", "internal/picture"}, from: []string{"gobot.io/x/gobot/v2", "golang.org/x/sync", "golang.org/x/sys"}},
 	"internal/broker/brokertest": {from: []string{"github.com/eclipse/paho.mqtt.golang"}},
-	"internal/broker/port":       {below: []string{"internal/mistake"}, from: []string{"github.com/mochi-mqtt/server/v2"}},
+	"internal/broker/port":       {below: []string{"internal/mistake", "internal/resources"}, from: []string{"github.com/mochi-mqtt/server/v2"}},
 	"internal/broker":            {below: []string{"internal/address", "internal/mistake"}, from: []string{"github.com/eclipse/paho.mqtt.golang", "golang.org/x/sync"}},
 	"drivers/i2cdev/i2ctest":     {below: []string{"drivers/i2cdev"}, from: []string{"gobot.io/x/gobot/v2"}},
 	"internal/address":           {},
@@ -144,6 +144,7 @@ var layers = map[string]layer{
 	"internal/wait":              {},
 	"internal/peer":              {},
 	"internal/peer/peertest":     {},
+	"internal/resources":         {from: []string{"golang.org/x/sys"}},
 	"internal/secret":            {},
 	"internal/terminal":          {below: []string{"internal/cleantext"}, from: []string{"golang.org/x/sys", "golang.org/x/term"}},
 	"internal/manual":            {from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},

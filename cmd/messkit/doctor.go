@@ -133,6 +133,7 @@ func examine(ctx context.Context, k *client, file string) []finding {
 		if running {
 			found = append(found, k.refusedModels(ctx)...)
 			found = append(found, k.checkConfirm(ctx)...)
+			found = append(found, k.checkLimits(ctx)...)
 		}
 		if err == nil && c.Exchange != nil {
 			found = append(found, checkPorts(c.Exchange, running)...)

@@ -30,6 +30,7 @@ type mqttConfig struct {
 	Listen string `yaml:"listen"` // host:port of the broker of our own; off: none
 	// HomeAssistant shows the executors to Home Assistant.
 	HomeAssistant bool `yaml:"homeassistant"`
+	Clients       int  `yaml:"clients"` // limit of our own broker; 0: derived from memory and open files
 	broker.Address
 }
 
@@ -45,6 +46,9 @@ func (c mqttConfig) elsewhere() bool { return c.Address != broker.Address{} }
 
 // Validate tells every setting that cannot be.
 func (c mqttConfig) Validate() error {
+	if c.Clients < 0 {
+		return fmt.Errorf("clients: %d is too few; write 1 or more, or 0 to derive it from memory and open files", c.Clients)
+	}
 	if c.elsewhere() {
 		return c.expanded().Validate()
 	}
@@ -82,6 +86,7 @@ func (c exchangeConfig) checkMQTT() error {
 // mqttDoor is the MQTT door of an exchange, ready to run.
 type mqttDoor struct {
 	door  *mqtt.Door
+	own   *mqtt.Embedded // nil: the broker is elsewhere
 	run   func(context.Context) error
 	close func() error
 }
@@ -112,9 +117,9 @@ func (a *app) openMQTT(ctx context.Context, cfg *exchangeConfig, x *exchange.Exc
 	if secure == nil && !cfg.Insecure && !own(l.Addr()) {
 		return nil, errors.Join(fmt.Errorf("mqtt: listen: %s is %s, which is beyond this machine; write 127.0.0.1 or tls: self", cfg.MQTT.Listen, l.Addr()), l.Close())
 	}
-	e := mqtt.NewEmbedded(d, k, mqtt.EmbeddedConfig{TLS: secure, Reserved: cfg.reserved}, log)
+	e := mqtt.NewEmbedded(d, k, mqtt.EmbeddedConfig{TLS: secure, Reserved: cfg.reserved, Clients: cfg.MQTT.Clients}, log)
 	_, err = fmt.Fprintf(a.out, "mqtt at %s%s\n", map[bool]string{false: "mqtt://", true: "mqtts://"}[secure != nil]+reachable(l.Addr()), taken)
-	return &mqttDoor{door: d, run: func(ctx context.Context) error { return e.Run(ctx, l) }, close: l.Close}, err
+	return &mqttDoor{door: d, own: e, run: func(ctx context.Context) error { return e.Run(ctx, l) }, close: l.Close}, err
 }
 
 // listenMQTT opens the port. Where the usual one is taken it opens another, and

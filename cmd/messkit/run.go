@@ -82,7 +82,7 @@ func (r *running) load(log *slog.Logger) (*config, error) {
 			c.Exchange.Listen = r.listen
 		}
 		if r.mqtt != "" {
-			c.Exchange.MQTT = mqttConfig{Listen: r.mqtt, HomeAssistant: c.Exchange.MQTT.HomeAssistant}
+			c.Exchange.MQTT = mqttConfig{Listen: r.mqtt, HomeAssistant: c.Exchange.MQTT.HomeAssistant, Clients: c.Exchange.MQTT.Clients}
 		}
 		if r.data != "" {
 			c.Exchange.Data = r.data

@@ -18,6 +18,7 @@ import (
 	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
 	"github.com/messkit/messkit/exchange/mqtt"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/resources"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -34,6 +35,8 @@ type statusJSON struct {
 	Damaged   []string          `json:"damaged,omitempty"` // what the start has found damaged in the log
 	DiskFree  int64             `json:"disk_free"`         // bytes that are left for its data
 	Confirm   confirmJSON       `json:"confirm"`
+	Limits    []resources.Use   `json:"limits"` // of connections and files
+	Process   resources.Process `json:"process"`
 	Executor  *executorStatus   `json:"executor,omitempty"`
 	MQTT      *mqtt.Counts      `json:"mqtt,omitempty"`      // of the MQTT door
 	Mail      *maildoor.Report  `json:"agentmail,omitempty"` // of the Agent Mail door
@@ -125,7 +128,7 @@ func (e *ownExchange) status() any {
 	now, total, today := e.store.Written()
 	s := statusJSON{
 		Version: version, Began: e.began, UptimeS: up.Seconds(), Exchange: e.id, Threads: e.x.Unfinished(), Log: written(now, total, today, up),
-		Confirm: e.confirm(),
+		Confirm: e.confirm(), Limits: e.limits(), Process: resources.Spent(),
 	}
 	now, total, today = e.store.WrittenFiles()
 	s.Files = written(now, total, today, up)
@@ -238,6 +241,11 @@ func (a *app) status(ctx context.Context, k *client, asJSON bool) error {
 	}
 	if says := s.Confirm.warning(); says != "" {
 		p.printf("WARNING   %s\n", says)
+	}
+	for _, u := range s.Limits {
+		if f, quiet := checkLimit(u, time.Now()); !quiet {
+			p.printf("LIMIT     %s\n", printable(f.Says))
+		}
 	}
 	for _, e := range s.Executors {
 		p.printf("executor  %s  %s\n", printable(e.ID), seen(e))

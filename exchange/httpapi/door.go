@@ -20,6 +20,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/internal/resources"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -93,6 +94,7 @@ type Door struct {
 	guessing sync.Mutex    // of the enrolment code, by one at a time
 	guesses  *rate.Limiter // that were wrong
 	limits   *limits
+	conns    *connections
 	streams  sync.WaitGroup // on connections that were taken over
 	refused  refusals
 	noted    atomic.Int64 // when a model of this user was noted last, in ns
@@ -106,9 +108,10 @@ func New(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Door
 	if cfg.Rate == (Rate{}) {
 		cfg.Rate = DefaultRate()
 	}
+	cfg.Rate = cfg.Rate.Filled(resources.Of())
 	return &Door{
 		x: x, keys: k, cfg: cfg, log: log, guesses: rate.NewLimiter(rate.Every(guessEvery), guessBurst),
-		limits: &limits{rate: cfg.Rate, of: map[string]*rate.Limiter{}},
+		limits: &limits{rate: cfg.Rate, of: map[string]*rate.Limiter{}}, conns: newConnections(cfg.Rate),
 	}
 }
 
@@ -135,7 +138,11 @@ func (d *Door) Handler() http.Handler {
 		c := d.call(w, r)
 		defer c.recovered()
 		c.head()
-		if err := c.serve(); err != nil {
+		err := c.enters()
+		if err == nil {
+			err = c.serve()
+		}
+		if err != nil {
 			c.fail(err)
 		}
 		if c.large && r.Header.Get("Expect") == "" { // else it waits to hear whether it may send

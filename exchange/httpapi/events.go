@@ -96,6 +96,9 @@ func (c *call) events() error {
 	if err != nil {
 		return err
 	}
+	if err := c.becomes(true); err != nil {
+		return err
+	}
 	if q.Has("wait") {
 		return c.poll(f)
 	}

@@ -32,6 +32,11 @@ func (c *call) pass(g Guest) error {
 	if err := c.authenticate(c.x.ID()); err != nil {
 		return err
 	}
+	if c.r.Method == http.MethodGet && strings.Contains(c.r.Header.Get("Accept"), "text/event-stream") {
+		if err := c.becomes(true); err != nil {
+			return err
+		}
+	}
 	if c.r.ContentLength > c.cfg.MaxBody {
 		return c.tooLarge(c.cfg.MaxBody)
 	}

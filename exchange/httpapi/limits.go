@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strconv"
 	"sync"
@@ -20,14 +18,20 @@ import (
 
 // Rate is what one client may ask for.
 type Rate struct {
-	Requests    float64 `yaml:"requests"`    // of one key, a second, in the long run
-	Burst       int     `yaml:"burst"`       // of one key, at once
-	Connections int     `yaml:"connections"` // of one address elsewhere, at a time
+	Requests float64 `yaml:"requests"` // of one key, a second, in the long run
+	Burst    int     `yaml:"burst"`    // of one key, at once
+
+	// Limits of connections from other machines. 0 means what this machine can carry.
+	// The exchange counts long polls and event streams apart from all others.
+	Connections    int `yaml:"connections"`     // busy ones of one address
+	AllConnections int `yaml:"all_connections"` // busy ones of all addresses
+	Waiting        int `yaml:"waiting"`         // polls and streams of one address
+	AllWaiting     int `yaml:"all_waiting"`     // polls and streams of all addresses
 }
 
 // DefaultRate is far above what an executor or a busy agent needs, and below
 // what keeps a small board from its other work.
-func DefaultRate() Rate { return Rate{Requests: 200, Burst: 1000, Connections: 64} }
+func DefaultRate() Rate { return Rate{Requests: 200, Burst: 1000} }
 
 // Validate tells every setting that cannot be.
 func (r Rate) Validate() error {
@@ -38,8 +42,13 @@ func (r Rate) Validate() error {
 	if r.Burst < 1 {
 		errs = append(errs, fmt.Errorf("burst: %d is too few; write 1 or more", r.Burst))
 	}
-	if r.Connections < 4 { // an executor needs two, and as many while it comes back
-		errs = append(errs, fmt.Errorf("connections: %d is too few; write 4 or more", r.Connections))
+	for _, limit := range []struct {
+		name string
+		n    int
+	}{{"connections", r.Connections}, {"all_connections", r.AllConnections}, {"waiting", r.Waiting}, {"all_waiting", r.AllWaiting}} {
+		if limit.n < 4 && limit.n != 0 { // an executor needs two, and as many while it comes back
+			errs = append(errs, fmt.Errorf("%s: %d is too few; write 4 or more, or 0 to derive it from memory and open files", limit.name, limit.n))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -122,88 +131,4 @@ func linger(rc *http.ResponseController, body io.Reader) {
 	if errors.Join(rc.Flush(), rc.SetReadDeadline(time.Now().Add(lingerTime))) == nil {
 		_, _ = io.CopyN(io.Discard, body, lingerBytes)
 	}
-}
-
-// elsewhereTimes is how many addresses elsewhere may use all their connections
-// before nobody else from elsewhere gets one.
-const elsewhereTimes = 16
-
-// gate is a listener that closes connections beyond what one address, and all
-// addresses elsewhere together, may have. This machine has no limit.
-type gate struct {
-	net.Listener
-	each int
-
-	mu  sync.Mutex
-	of  map[netip.Prefix]int
-	all int
-}
-
-func newGate(l net.Listener, each int) *gate {
-	return &gate{Listener: l, each: each, of: map[netip.Prefix]int{}}
-}
-
-// Accept waits for a connection that may be.
-func (g *gate) Accept() (net.Conn, error) {
-	for {
-		conn, err := g.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		from, ok := origin(conn.RemoteAddr())
-		if !ok {
-			return &translated{Conn: conn}, nil
-		}
-		if g.enter(from) {
-			return &counted{translated: translated{Conn: conn}, leave: sync.OnceFunc(func() { g.leave(from) })}, nil
-		}
-		_ = conn.Close() // it has been told nothing yet
-	}
-}
-
-func (g *gate) enter(from netip.Prefix) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.of[from] >= g.each || g.all >= elsewhereTimes*g.each {
-		return false
-	}
-	g.of[from]++
-	g.all++
-	return true
-}
-
-func (g *gate) leave(from netip.Prefix) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.all--
-	if g.of[from]--; g.of[from] == 0 {
-		delete(g.of, from)
-	}
-}
-
-// origin is where a connection comes from: an address, or of IPv6 the network
-// that one house has. ok is false for this machine.
-func origin(addr net.Addr) (from netip.Prefix, ok bool) {
-	a, err := netip.ParseAddrPort(addr.String())
-	if err != nil || a.Addr().Unmap().IsLoopback() {
-		return from, false
-	}
-	ip, bits := a.Addr().Unmap().WithZone(""), 32
-	if ip.Is6() {
-		bits = 64
-	}
-	from, err = ip.Prefix(bits)
-	return from, err == nil
-}
-
-// counted is a connection that is counted until it is closed.
-type counted struct {
-	translated
-	leave func()
-}
-
-// Close ends the connection.
-func (c *counted) Close() error {
-	defer c.leave()
-	return c.Conn.Close()
 }

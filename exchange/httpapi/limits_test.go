@@ -107,7 +107,7 @@ func TestTheOperatorHereHasNoLimit(t *testing.T) {
 // One address has so many connections, all of them together have a limit too,
 // and this machine has none.
 func TestConnectionsOfOneAddress(t *testing.T) {
-	inProgramWith(t, httpapi.Config{Rate: httpapi.Rate{Requests: 1, Burst: 1, Connections: 4}}, func(t *testing.T, h *running) {
+	inProgramWith(t, httpapi.Config{Rate: httpapi.Rate{Requests: 1, Burst: 1, Connections: 4, AllConnections: 64}}, func(t *testing.T, h *running) {
 		var mine []net.Conn
 		kept := func(addr string, n int) (all int) {
 			for range n {
@@ -303,8 +303,8 @@ func TestRateSettings(t *testing.T) {
 	if err := httpapi.DefaultRate().Validate(); err != nil {
 		t.Error(err)
 	}
-	err := httpapi.Rate{}.Validate()
-	for _, want := range []string{"requests: 0 is not from", "burst: 0 is too few", "connections: 0 is too few"} {
+	err := httpapi.Rate{Connections: 3, AllConnections: 2, Waiting: 1, AllWaiting: -1}.Validate()
+	for _, want := range []string{"requests: 0 is not from", "burst: 0 is too few", "\nconnections: 3 is too few", "all_connections: 2 is too few", "\nwaiting: 1 is too few", "all_waiting: -1 is too few"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -44,7 +44,7 @@ func (d *Door) Run(ctx context.Context, l net.Listener) error {
 		Protocols:   new(http.Protocols),
 	}
 	s.Protocols.SetHTTP1(true) // its limits are by connection; of HTTP/2 one has many streams
-	var port net.Listener = newGate(l, d.cfg.Rate.Connections)
+	var port net.Listener = &gate{l, d.conns}
 	if d.cfg.TLS != nil {
 		port = &sealed{port, d.cfg.TLS}
 	}

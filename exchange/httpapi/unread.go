@@ -73,10 +73,13 @@ func (s *sealed) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sealedConn{translated{Conn: tls.Server(conn, s.cfg)}}, nil
+	return &sealedConn{translated{Conn: tls.Server(conn, s.cfg)}, conn}, nil
 }
 
-type sealedConn struct{ translated }
+type sealedConn struct {
+	translated
+	under net.Conn // below TLS
+}
 
 // Read answers who speaks plain text.
 func (s *sealedConn) Read(p []byte) (int, error) {

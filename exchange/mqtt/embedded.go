@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	broker "github.com/mochi-mqtt/server/v2"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/internal/broker/port"
+	"github.com/messkit/messkit/internal/resources"
 	"github.com/messkit/messkit/mess/topic"
 )
 
@@ -22,6 +24,7 @@ import (
 type EmbeddedConfig struct {
 	TLS      *tls.Config // nil: in plain text
 	Reserved []string    // actors that speak in this process, and over no broker
+	Clients  int         // limit of connected clients; 0: derived from memory and open files
 }
 
 // Embedded is a broker in this process, with the rules of who may read and write
@@ -45,12 +48,13 @@ type Embedded struct {
 	publishing sync.Mutex // one message of the door at a time
 
 	lanes *lanes // of what requesters send once
+
+	port atomic.Pointer[port.Port] // nil: Run has not begun
 }
 
 // Limits of the broker.
 const (
-	sessionTime = time.Hour // a session outlives its connection so long
-	maxClients  = 4096
+	sessionTime = time.Hour        // a session outlives its connection so long
 	maxWrites   = 1024             // messages that wait for one client
 	ackTime     = 30 * time.Second // for a PUBACK; a client that gives none is no longer believed to be there
 	lookTime    = time.Second      // until it is looked again for a reader who has just gone
@@ -58,15 +62,35 @@ const (
 	sysEvery    = 24 * 60 * 60     // seconds between the broker's words about itself, which nobody reads
 )
 
+// Bytes of memory that NewEmbedded counts for one client, and the part of the open
+// files that clients may take.
+const (
+	clientCost = 32 << 10
+	clientPart = 4
+)
+
+// Use returns how many clients are connected, and their limit.
+func (e *Embedded) Use() resources.Use {
+	u := resources.Use{What: "MQTT clients", Limit: e.cfg.Clients}
+	if p := e.port.Load(); p != nil {
+		u = p.Use()
+	}
+	u.Setting = "exchange: mqtt: clients"
+	return u
+}
+
 // NewEmbedded makes a broker for a door.
 func NewEmbedded(d *Door, k *keys.Keys, cfg EmbeddedConfig, log *slog.Logger) *Embedded {
+	if cfg.Clients == 0 {
+		cfg.Clients = resources.Of().Share(clientCost, clientPart, 64, 131072)
+	}
 	e := &Embedded{
 		door: d, keys: k, cfg: cfg, log: log, clients: map[string]*client{},
 		pending: map[receipt]chan bool{}, waiting: map[string]chan struct{}{}, lanes: newLanes(),
 	}
 	e.rules = rules{root: d.root, owned: e.owned, asked: d.requestor, home: d.home != nil}
 	c := broker.NewDefaultServerCapabilities()
-	c.MaximumClients, c.MaximumClientWritesPending = maxClients, maxWrites
+	c.MaximumClientWritesPending = maxWrites
 	c.MaximumMessageExpiryInterval = 0 // a status holds until the next one
 	c.MaximumSessionExpiryInterval = uint32(sessionTime.Seconds())
 	c.MaximumPacketSize = uint32(max(d.cfg.MaxAttachment, maxMessage) + packetMore)
@@ -89,8 +113,11 @@ func (e *Embedded) Run(ctx context.Context, l net.Listener) error {
 	e.ctx = ctx
 	e.lanes.opened(true)
 	defer e.lanes.group.Wait()
+	p := port.New(e.server, l, e.cfg.TLS)
+	p.Limit(e.cfg.Clients)
+	e.port.Store(p)
 	if err := errors.Join(
-		e.server.AddListener(port.New(e.server, l, e.cfg.TLS)),
+		e.server.AddListener(p),
 		e.server.AddHook(&hook{e: e}, nil), e.server.AddHook(port.NewRetained(e.server), nil),
 	); err != nil {
 		return err

@@ -515,4 +515,10 @@ var mutants = []mutant{
 	{"number of a name is an amount", []edit{{
 		"capabilities/numbered.go", "if end == i || x.tokens[i].pause ||", "if true || end == i || x.tokens[i].pause ||",
 	}}, "./capabilities TestNumberAfterNameBelongsToName"},
+	{"what waits for events takes the places of requests", []edit{{
+		"exchange/httpapi/connections.go", "to = &c.all.wait", "_ = c.all.wait",
+	}}, "./exchange/httpapi TestWhatWaitsKeepsNoRequestOut"},
+	{"one address takes all connections", []edit{{
+		"exchange/httpapi/connections.go", "case p.of[from] >= p.each:", "case false:",
+	}}, "./exchange/httpapi TestSlowClientsKeepNobodyOut"},
 }

@@ -4,6 +4,7 @@ package port
 
 import (
 	"crypto/tls"
+	"errors"
 	"log/slog"
 	"net"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/mochi-mqtt/server/v2/packets"
 
 	"github.com/messkit/messkit/internal/mistake"
+	"github.com/messkit/messkit/internal/resources"
 )
 
 // Port is a listener of a broker. It gives connections a time for their first
@@ -28,6 +30,10 @@ type Port struct {
 	last   map[string]*visit // by client's id: the latest
 	closed bool
 	group  sync.WaitGroup
+
+	most    int       // limit of clients; 0: none
+	refused int64     // connections that the limit has refused
+	at      time.Time // when it refused the last one
 }
 
 var _ listeners.Listener = (*Port)(nil)
@@ -38,6 +44,25 @@ var _ listeners.Listener = (*Port)(nil)
 func New(s *broker.Server, l net.Listener, secure *tls.Config) *Port {
 	return &Port{Listener: l, tls: secure, server: s, conns: map[net.Conn]*visit{}, last: map[string]*visit{}}
 }
+
+// Limit sets how many clients may be connected. Call it before the server serves.
+// The broker tells one client more that it is busy. The port itself closes
+// connections beyond nine eighths of the limit, since slow ones may never say who
+// they are.
+func (p *Port) Limit(clients int) {
+	p.most = clients
+	p.server.Options.Capabilities.MaximumClients = int64(clients)
+}
+
+// Use returns how many connections are open, and the limit of clients.
+func (p *Port) Use() resources.Use {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return resources.Use{What: "MQTT clients", Now: len(p.conns), Limit: p.most, Refused: p.refused, Last: p.at}
+}
+
+// full notes that the limit has refused a connection.
+func (p *Port) full() { p.refused, p.at = p.refused+1, time.Now() }
 
 const (
 	helloTime    = 10 * time.Second // for a connection's first words
@@ -80,6 +105,11 @@ func (p *Port) enter(conn net.Conn, establish listeners.EstablishFn) bool {
 	if p.closed {
 		return false
 	}
+	if p.most > 0 && len(p.conns) >= p.most+p.most/8+1 {
+		p.full()
+		_ = conn.Close() // nothing was written
+		return true
+	}
 	v := &visit{conn: conn}
 	p.conns[conn] = v
 	p.group.Go(func() {
@@ -94,7 +124,11 @@ func (p *Port) enter(conn net.Conn, establish listeners.EstablishFn) bool {
 // serve serves one client. Whatever it sends, the others are served on.
 func (p *Port) serve(conn net.Conn, establish listeners.EstablishFn) {
 	defer mistake.Caught(p.server.Log, "remote", conn.RemoteAddr())
-	_ = establish(p.ID(), conn) // how it ended, the hooks have heard
+	if err := establish(p.ID(), conn); errors.Is(err, packets.ErrServerBusy) { // the hooks have heard of any other end
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.full()
+	}
 }
 
 // Close ends all connections, and returns when nobody is there any more. The

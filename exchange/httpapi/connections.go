@@ -1,0 +1,221 @@
+package httpapi
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/messkit/messkit/internal/resources"
+)
+
+// Bytes of memory that Filled counts for one connection. A busy one has buffers
+// and a request under way. A waiting one has the buffers of TLS.
+const (
+	busyCost = 64 << 10
+	waitCost = 32 << 10
+)
+
+// Busy connections take an eighth of the open files at most, waiting ones a half.
+// The MQTT broker takes a quarter, and the store has the last eighth.
+const (
+	busyPart = 8
+	waitPart = 2
+)
+
+// Filled replaces each limit of connections that is 0 by what a machine with the
+// given memory and files can carry.
+func (r Rate) Filled(of resources.Limits) Rate {
+	fill := func(n *int, otherwise int) {
+		if *n == 0 {
+			*n = otherwise
+		}
+	}
+	fill(&r.AllConnections, of.Share(busyCost, busyPart, 64, 16384))
+	fill(&r.Connections, min(r.AllConnections, max(16, r.AllConnections/16)))
+	fill(&r.AllWaiting, of.Share(waitCost, waitPart, 64, 131072))
+	fill(&r.Waiting, min(r.AllWaiting, max(16, r.AllWaiting/4)))
+	return r
+}
+
+// pool counts connections of one kind from elsewhere.
+type pool struct {
+	each, all int // limits
+
+	of             map[netip.Prefix]int
+	now            int
+	ofOne, ofAll   int64 // connections that a limit of one address, or of all, has refused
+	oneAt, ofAllAt time.Time
+}
+
+// enter counts a connection, or reports false where a limit binds.
+func (p *pool) enter(from netip.Prefix) bool {
+	switch {
+	case p.of[from] >= p.each:
+		p.ofOne, p.oneAt = p.ofOne+1, time.Now()
+		return false
+	case p.now >= p.all:
+		p.ofAll, p.ofAllAt = p.ofAll+1, time.Now()
+		return false
+	}
+	p.of[from]++
+	p.now++
+	return true
+}
+
+func (p *pool) leave(from netip.Prefix) {
+	p.now--
+	if p.of[from]--; p.of[from] == 0 {
+		delete(p.of, from)
+	}
+}
+
+func (p *pool) use(what, setting string) []resources.Use {
+	fullest := 0
+	for _, n := range p.of {
+		fullest = max(fullest, n)
+	}
+	return []resources.Use{
+		{What: what, Setting: "exchange: rate: all_" + setting, Now: p.now, Limit: p.all, Refused: p.ofAll, Last: p.ofAllAt},
+		{What: what + " of one address", Setting: "exchange: rate: " + setting, Now: fullest, Limit: p.each, Refused: p.ofOne, Last: p.oneAt},
+	}
+}
+
+// connections count the connections from other machines in two pools: those that
+// wait for events, and all others. Neither pool takes places of the other. Clients
+// on this machine have no limit.
+type connections struct {
+	mu         sync.Mutex
+	busy, wait pool
+}
+
+func newConnections(r Rate) *connections {
+	return &connections{
+		busy: pool{each: r.Connections, all: r.AllConnections, of: map[netip.Prefix]int{}},
+		wait: pool{each: r.Waiting, all: r.AllWaiting, of: map[netip.Prefix]int{}},
+	}
+}
+
+// Connections returns the use of each limit of connections from other machines.
+func (d *Door) Connections() []resources.Use {
+	d.conns.mu.Lock()
+	defer d.conns.mu.Unlock()
+	return append(d.conns.busy.use("connections", "connections"), d.conns.wait.use("connections that wait for events", "waiting")...)
+}
+
+// gate is a listener that closes a connection beyond the limit of its address, or
+// of all addresses.
+type gate struct {
+	net.Listener
+	*connections
+}
+
+// Accept waits for a connection within the limits.
+func (g *gate) Accept() (net.Conn, error) {
+	for {
+		conn, err := g.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		from, ok := origin(conn.RemoteAddr())
+		if !ok {
+			return &translated{Conn: conn}, nil
+		}
+		g.mu.Lock()
+		ok = g.busy.enter(from)
+		g.mu.Unlock()
+		if ok {
+			return &counted{translated: translated{Conn: conn}, all: g.connections, from: from, in: &g.busy}, nil
+		}
+		_ = conn.Close() // nothing was written
+	}
+}
+
+// origin returns the address of a client, or for IPv6 its /64 network: one
+// household has a whole network. ok is false for a client on this machine.
+func origin(addr net.Addr) (from netip.Prefix, ok bool) {
+	a, err := netip.ParseAddrPort(addr.String())
+	if err != nil || a.Addr().Unmap().IsLoopback() {
+		return from, false
+	}
+	ip, bits := a.Addr().Unmap().WithZone(""), 32
+	if ip.Is6() {
+		bits = 64
+	}
+	from, err = ip.Prefix(bits)
+	return from, err == nil
+}
+
+// counted is a connection that a pool counts until it closes.
+type counted struct {
+	translated
+	all  *connections
+	from netip.Prefix
+	in   *pool // nil: it is closed
+}
+
+// Close closes the connection and frees its place.
+func (c *counted) Close() error {
+	c.all.mu.Lock()
+	if c.in != nil {
+		c.in.leave(c.from)
+		c.in = nil
+	}
+	c.all.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// becomes moves the connection to the pool of those that wait, or of the others.
+// It reports false, and changes nothing, if a limit of that pool binds.
+func (c *counted) becomes(waiting bool) bool {
+	c.all.mu.Lock()
+	defer c.all.mu.Unlock()
+	to := &c.all.busy
+	if waiting {
+		to = &c.all.wait
+	}
+	if c.in == nil || c.in == to {
+		return true
+	}
+	if !to.enter(c.from) {
+		return false
+	}
+	c.in.leave(c.from)
+	c.in = to
+	return true
+}
+
+// becomes moves the connection below TLS.
+func (s *sealedConn) becomes(waiting bool) bool {
+	below, ok := s.under.(interface{ becomes(bool) bool })
+	return !ok || below.becomes(waiting)
+}
+
+// retryConnection is the Retry-After of a refusal by these limits, in seconds.
+const retryConnection = "5"
+
+// becomes moves the connection of this request to another pool. Between two polls
+// a connection stays in the pool of those that wait.
+func (c *call) becomes(waiting bool) error {
+	conn, ok := c.r.Context().Value(line{}).(interface{ becomes(bool) bool })
+	if !ok || conn.becomes(waiting) { // no pool counts connections of this machine
+		return nil
+	}
+	c.w.Header().Set("Retry-After", retryConnection)
+	if waiting {
+		return &httpError{http.StatusServiceUnavailable, "too many connections wait for events; try again in " + retryConnection + " s, or look with GET requests"}
+	}
+	return &httpError{http.StatusServiceUnavailable, "too many requests are under way; try again in " + retryConnection + " s"}
+}
+
+// enters moves the connection back from the pool of those that wait, unless the
+// request asks for events again. These limits never refuse a stop.
+func (c *call) enters() error {
+	path := c.r.URL.Path
+	if strings.HasSuffix(path, "/events") || strings.HasSuffix(path, "/stop") {
+		return nil
+	}
+	return c.becomes(false)
+}

@@ -1,0 +1,92 @@
+// Package resources reads the limits that the machine sets for this process, and
+// what the process uses. It sets no limit itself.
+package resources
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Limits are the limits that the machine sets for this process.
+type Limits struct {
+	Memory int64 // bytes of the machine, or of the control group if that has fewer
+	Files  int   // open files and connections
+}
+
+// A small board is the assumption if the system does not tell.
+const (
+	unknownMemory = 512 << 20
+	unknownFiles  = 1024
+)
+
+// Of returns the limits of this process.
+func Of() Limits {
+	l := Limits{Memory: memory(), Files: files()}
+	if l.Memory <= 0 {
+		l.Memory = unknownMemory
+	}
+	if l.Files <= 0 {
+		l.Files = unknownFiles
+	}
+	return l
+}
+
+// memoryShare is the part of the memory that one kind of connection may take.
+// There are three kinds, so that five eighths are left to everything else.
+const memoryShare = 8
+
+// Share returns how many connections of size bytes fit into an eighth of the
+// memory. It returns at most one for each part files, and a number from least to
+// most.
+func (l Limits) Share(size int64, part, least, most int) int {
+	return max(least, min(most, l.Files/part, int(min(l.Memory/memoryShare/size, int64(most)))))
+}
+
+// OpenFiles returns how many files and connections this process has open; ok is
+// false where the system does not tell.
+func OpenFiles() (n int, ok bool) {
+	dir, err := os.Open("/proc/self/fd")
+	if err != nil {
+		return 0, false
+	}
+	names, err := dir.Readdirnames(-1)
+	_ = dir.Close() // nothing was written
+	return len(names) - 1, err == nil
+}
+
+// Use says how much of a limit is in use.
+type Use struct {
+	What    string    `json:"what"`              // the limited thing, in words
+	Setting string    `json:"setting,omitempty"` // the setting that raises the limit
+	Now     int       `json:"now"`
+	Limit   int       `json:"limit"`
+	Refused int64     `json:"refused"`       // refusals since the start
+	Last    time.Time `json:"last,omitzero"` // time of the last refusal
+}
+
+// Process is what this process has used.
+type Process struct {
+	CPU        float64 `json:"cpu_s"` // seconds of a processor since the start
+	Memory     int64   `json:"rss"`   // bytes in memory now; 0: not known
+	Goroutines int     `json:"goroutines"`
+}
+
+// Spent returns what this process has used.
+func Spent() Process {
+	return Process{CPU: cpu(), Memory: resident(), Goroutines: runtime.NumGoroutine()}
+}
+
+// resident returns the bytes of the process in memory, or 0 if the system does not
+// tell.
+func resident() int64 {
+	text, _ := os.ReadFile("/proc/self/statm") // without it, it is not known
+	fields := strings.Fields(string(text))
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseInt(fields[1], 10, 64)
+	return pages * int64(os.Getpagesize())
+}

@@ -298,7 +298,7 @@ func (a *Agent) check(ctx context.Context, p gate.Order) (gate.Verdict, error) {
 		}
 	}
 	v, err := a.gate.Judge(ctx, p)
-	if err != nil {
+	if err != nil || p.Command == capabilities.Earlier { // the device is not asked
 		return v, err
 	}
 	return v, d.open(ctx, a.gate)

@@ -225,7 +225,7 @@ func (t *task) response(plan capabilities.Plan, r result, images []mess.Entry, t
 	if r.text != "" && (r.err == nil || len(r.done) > 0) {
 		content = append(content, mess.TextEntry(r.text))
 	}
-	content = append(content, images...)
+	content = append(append(content, images...), r.earlier...)
 	if r.err == nil {
 		content = append(content, t.extras(plan, r)...)
 		if why := ungiven(plan, content, r.notes); why != "" {

@@ -23,6 +23,7 @@ type result struct {
 	text     string        // a sentence for the requester
 	facts    mess.Object   // the same for machines
 	images   []shot        // pictures taken
+	earlier  []mess.Entry  // pictures that an earlier thread has
 	unseen   mess.Evidence // evidence without the pictures, where it is less
 	done     []string      // of a task that can end half done
 	left     []string      // what remains of it
@@ -115,6 +116,7 @@ func able(d drivers.Device, c capabilities.Command) bool {
 		capabilities.Shut:           opener,
 		capabilities.Lock:           locker,
 		capabilities.Unlock:         locker,
+		capabilities.Earlier:        true,
 		capabilities.Watch:          watchable(d),
 		capabilities.Await:          tellsEnd(d),
 	}[c]
@@ -180,6 +182,8 @@ func (v verbs) do(ctx context.Context) result {
 		return v.print(ctx)
 	case capabilities.Watch, capabilities.Await:
 		return v.watch(ctx)
+	case capabilities.Earlier:
+		return v.earlier()
 	}
 	return result{err: fmt.Errorf("%s: nobody knows how to do %q", v.dev.Name, v.plan.Command), effect: mess.EffectNone}
 }

@@ -260,7 +260,7 @@ func (b *builder) check(c *capability) {
 
 // acts reports whether the command changes the world.
 func (c Command) acts() bool {
-	return c != "" && c != TakePhoto && c != Observe && c != ReadState && !c.Watches() && c != "wait"
+	return c != "" && c != TakePhoto && c != Observe && c != ReadState && c != Earlier && !c.Watches() && c != "wait"
 }
 
 // undriven are commands of the catalogue that no driver has a verb for yet: a

@@ -91,6 +91,7 @@ const (
 	SetTemperature Command = "set-temperature" // drivers.Thermostat; args: temperature (°C)
 	Watch          Command = "watch"           // drivers.Sensor, SwitchReader, OpeningReader, LockReader; args: until, value, quantity; lasts For at most
 	Await          Command = "await"           // drivers.Worker, Sensor (power), RestReader: until it is done; lasts For at most
+	Earlier        Command = "earlier"         // no verb: sends pictures of an earlier thread; args: thread, pictures
 	Move           Command = "move"            // drivers.Mover; args: forward (m/s), turn (rad/s, to the left); lasts For
 )
 

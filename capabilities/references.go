@@ -26,6 +26,9 @@ func (r *Resolver) referred(req mess.Request) mess.Request {
 	if at < 0 || len(req.Intent) > maxText {
 		return req
 	}
+	if r.earlierPicture(req) {
+		return req
+	}
 	before, _ := req.Context[at].Extra.Get("intent")
 	said, _ := before.(string)
 	if said == "" || len(said) > maxText {
@@ -67,7 +70,32 @@ func (r *Resolver) inPlaceOf(intent, before string) string {
 		}
 		return intent
 	}
-	return replaceWord(intent, tokens[points].text, "the "+r.label(d))
+	return replaceWord(w.onceMore(intent, tokens), tokens[points].text, "the "+r.lookedAt(p, d, before))
+}
+
+// lookedAt is what a plan was about: what the camera saw, else the device.
+func (r *Resolver) lookedAt(p *Plan, d int, before string) string {
+	sees := r.home.Devices[d].Sees
+	if p.Effect != Query || len(sees) == 0 {
+		return r.label(d)
+	}
+	for _, view := range sees {
+		if strings.Contains(strings.ToLower(before), strings.ToLower(view)) {
+			return view
+		}
+	}
+	return sees[0]
+}
+
+// onceMore is an order without the word that says that it is done once more: the request
+// that it points to says what that was.
+func (w *words) onceMore(intent string, tokens []token) string {
+	for k := 1; k < len(tokens); k++ {
+		if n := w.again.longest(tokens, k); n > 0 && k+n == len(tokens) {
+			return joined(tokens[:k])
+		}
+	}
+	return intent
 }
 
 // placeOf is where a plan is carried out, "" where that is not one place.

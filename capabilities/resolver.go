@@ -100,6 +100,9 @@ func (rd *reading) value(kind string) string {
 func (r *Resolver) resolve(req mess.Request, given mess.Object) Outcome {
 	plain, left := r.letter(req.Intent)
 	req.Intent = plain
+	if out, ok := r.earlier(req); ok {
+		return out
+	}
 	req = r.referred(req)
 	more, remarks, parted := r.parted(req)
 	if parted {

@@ -52,6 +52,8 @@ type words struct {
 	Referring    []string                 `yaml:"referring"`
 	Withdrawing  []string                 `yaml:"withdrawing"`
 	Pictures     []string                 `yaml:"pictures"`
+	Fetching     []string                 `yaml:"fetching"`
+	Earlier      []string                 `yaml:"earlier"`
 	Leading      []string                 `yaml:"leading"`
 	Spanning     []string                 `yaml:"spanning"`
 	SpanTo       []string                 `yaml:"span_to"`
@@ -133,7 +135,7 @@ type words struct {
 	delaying, fromNow, ending, at, oclock, day, tomorrow            *set
 	evening, telling, toSpeaker                                     *set
 	repeating, reported, pausing, referring, spanning, spanTo       *set
-	withdrawing, pictures                                           *set
+	withdrawing, pictures, fetching, earlier                        *set
 	anyOne, halting, halted, article, excepting, timesOver          *set
 	half, fixed, sun                                                *set
 	affirming, agreeing, denying, indifferent, endingTalk, praising *set
@@ -153,7 +155,7 @@ func (w *words) lists() []*[]string {
 		&w.Fillers, &w.Asking, &w.Negations, &w.Conditionals, &w.Times, &w.Clock, &w.Joining, &w.All,
 		&w.Yes, &w.No, &w.Stop, &w.Ordinals, &w.Picking, &w.Every, &w.Near, &w.Lasting, &w.Home, &w.Facts, &w.Show,
 		&w.Affirming, &w.Agreeing, &w.Praising, &w.Denying, &w.Indifferent, &w.EndingTalk,
-		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow, &w.Repeating, &w.Reported, &w.Pausing, &w.Referring, &w.Withdrawing, &w.Pictures, &w.Leading, &w.Spanning, &w.SpanTo, &w.AnyOne,
+		&w.Delaying, &w.FromNow, &w.Ending, &w.At, &w.OClock, &w.Days, &w.Tomorrow, &w.Repeating, &w.Reported, &w.Pausing, &w.Referring, &w.Withdrawing, &w.Pictures, &w.Fetching, &w.Earlier, &w.Leading, &w.Spanning, &w.SpanTo, &w.AnyOne,
 		&w.Halting, &w.Halted, &w.Articles, &w.Excepting, &w.TimesOver, &w.Point, &w.Measures, &w.Toward, &w.Per, &w.Other, &w.Again, &w.OnDay, &w.Hours, &w.PastIs, &w.PlainPast, &w.HalfOf, &w.Ahead, &w.Afterwards, &w.Causing, &w.Openly, &w.Recalling, &w.Lacking, &w.History, &w.Ensuring, &w.Minding,
 		&w.NoneOf, &w.RuledOut, &w.Rest, &w.Last, &w.Awhile, &w.LeavingOut, &w.Listing, &w.Numbering, &w.Amounting, &w.Undecided, &w.Recounting, &w.Telling, &w.ToSpeaker, &w.Evenings,
 		&w.TakingBack, &w.Solely, &w.Exactly, &w.Roughly, &w.Attached, &w.Placing, &w.DayLong,
@@ -214,6 +216,7 @@ func (w *words) compile() {
 	w.telling, w.toSpeaker = w.set(w.Telling), w.set(w.ToSpeaker)
 	w.pausing, w.referring = w.set(w.Pausing), w.set(w.Referring)
 	w.withdrawing, w.pictures = w.set(w.Withdrawing), w.set(w.Pictures)
+	w.fetching, w.earlier = w.set(w.Fetching), w.set(w.Earlier)
 	w.spanning, w.spanTo = w.set(w.Spanning), w.set(w.SpanTo)
 	w.article, w.excepting, w.timesOver = w.set(w.Articles), w.set(w.Excepting), w.set(w.TimesOver)
 	w.anyOne, w.halting, w.halted = w.set(w.AnyOne), w.set(w.Halting), w.set(w.Halted)

@@ -23,20 +23,20 @@ func mentioned(r *mess.Request) (names []string) {
 }
 
 // withMentions is the request with what the exchange knows of the requests in its context:
-// each entry of type ref gets the thread and its intent, because an executor does not know
+// each entry of type ref gets the thread, its intent and its pictures, because an executor does not know
 // the requester's ids and may not read every thread. It refuses a name of no request.
 func (x *Exchange) withMentions(ctx context.Context, s submission) (*mess.Request, error) {
 	names := mentioned(s.req)
 	if len(names) == 0 {
 		return s.req, nil
 	}
-	known := map[string]Envelope{}
+	known := map[string]Thread{}
 	for _, name := range names {
 		at := name
 		if ref, ok := s.batch[name]; ok {
 			at = ref
 		}
-		t, err := x.Envelope(ctx, s.in.Actor, at)
+		t, err := x.Thread(ctx, s.in.Actor, at)
 		switch {
 		case errors.Is(err, mess.Unknown):
 			return nil, mess.Refuse(mess.Missing, "request.context: ref: there is no request %.60q; send it first, or leave the entry out", name)
@@ -53,6 +53,9 @@ func (x *Exchange) withMentions(ctx context.Context, s submission) (*mess.Reques
 			continue
 		}
 		req.Context[i].Extra = slices.Clone(e.Extra).Set("thread", known[name].Ref).Set("intent", known[name].Intent)
+		if list := picturesOf(known[name]); len(list) > 0 {
+			req.Context[i].Extra = req.Context[i].Extra.Set("pictures", list)
+		}
 	}
 	return &req, nil
 }
@@ -64,7 +67,7 @@ func withoutMentions(r *mess.Request) mess.Request {
 	req.Context = slices.Clone(req.Context)
 	for i, e := range req.Context {
 		if e.Type == "ref" {
-			req.Context[i].Extra = slices.DeleteFunc(slices.Clone(e.Extra), func(f mess.Field) bool { return f.Key == "thread" || f.Key == "intent" })
+			req.Context[i].Extra = slices.DeleteFunc(slices.Clone(e.Extra), func(f mess.Field) bool { return f.Key == "thread" || f.Key == "intent" || f.Key == "pictures" })
 		}
 	}
 	return req

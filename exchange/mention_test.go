@@ -1,6 +1,9 @@
 package exchange_test
 
 import (
+	"bytes"
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/messkit/messkit/exchange"
@@ -64,5 +67,58 @@ func TestClaimByClientID(t *testing.T) {
 		h.refuses(kitchen, "status: {re: dice, code: claimed}", mess.Unknown)
 		h.says(agent, "request: {id: print, intent: print clips, requires: [3d-print]}")
 		h.refuses(kitchen, "status: {re: print, code: claimed}", mess.Unknown)
+	})
+}
+
+// A request that mentions another one carries its pictures to the executor, who may give
+// them again: with their own time and the ref of the thread that they are from. What is no
+// picture of a thread that the request mentions is refused.
+func TestAnEarlierPicture(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "x")
+		first := h.says(agent, "request: {id: look, intent: look}").Ref
+		h.says(kitchen, replaceRef("status: {re: {ref}, code: claimed}", first))
+		data := bytes.Repeat([]byte{0xff, 0xd8}, 1000)
+		m, err := h.x.Attach(h.t.Context(), kitchen, first, "fridge.jpg", "image/jpeg", bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		picture := "file: " + m.File + ", mime: image/jpeg, size: 2000, sha256: " + m.SHA256 + ", captured_at: '2026-11-21T09:44:50Z'"
+		h.says(kitchen, "re: "+first+"\nMESS: [{status: {code: completed}}, {response: {content: [{image: {"+picture+"}}]}}]")
+
+		again := h.says(agent, "request: {intent: send me that picture again, context: [{ref: look}]}").Ref
+		extra := h.thread(again).Request().Context[0].Extra
+		list, _ := extra.Get("pictures")
+		pictures, _ := list.([]any)
+		if len(pictures) != 1 {
+			t.Fatalf("the request carries %v", list)
+		}
+		given, _ := mess.Entry{Type: "image", Value: pictures[0]}.Media()
+		if earlier, _ := given.Extra.Get("earlier"); earlier != first || given.CapturedAt != "2026-11-21T09:44:50Z" || given.SHA256 != m.SHA256 {
+			t.Errorf("it carries %+v", given)
+		}
+		unmentioned := h.says(agent, "request: {intent: send me a picture}").Ref
+		for _, ref := range []string{again, unmentioned} {
+			h.says(kitchen, replaceRef("status: {re: {ref}, code: claimed}", ref))
+		}
+		says := func(ref, entry string) string {
+			return "re: " + ref + "\nMESS: [{status: {code: completed}}, {response: {content: [{image: {" + entry + ", earlier: " + first + "}}]}}]"
+		}
+		h.refuses(kitchen, says(unmentioned, picture), mess.Missing, "does not mention it")
+		h.refuses(kitchen, says(again, strings.Replace(picture, "09:44:50", "10:44:50", 1)), mess.Missing, "has no such picture")
+		h.refuses(kitchen, says(again, strings.Replace(picture, m.SHA256, strings.Repeat("a", 64), 1)), mess.Missing, "has no such picture")
+		h.says(kitchen, says(again, picture))
+		all := h.thread(again).Attachments()
+		if len(all) != 1 {
+			t.Fatalf("%+v", all)
+		}
+		r, a, err := h.x.Attachment(h.t.Context(), agent, again, all[0].Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, data) || a.MIME != "image/jpeg" {
+			t.Errorf("%+v, %d bytes, %v", a, len(got), err)
+		}
 	})
 }

@@ -232,6 +232,9 @@ func (x *Exchange) seal(ctx context.Context, t *turn) (Step, error) {
 			return Step{}, err
 		}
 		t.message.Items = items
+		if err := x.bringEarlier(ctx, t); err != nil {
+			return Step{}, err
+		}
 	}
 	binds := bindAttachments(&t.message, t.env.Serial)
 	if t.message.ID != "" {

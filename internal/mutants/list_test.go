@@ -138,6 +138,14 @@ var mutants = []mutant{
 		"agent/gate/stop.go", "func (g *Gate) notStopped(*device, capabilities.Plan) error {\n\tif g.stopped != \"\" {", "func (g *Gate) notStopped(*device, capabilities.Plan) error {\n\tif false {",
 	}}, "./agent/gate TestMetWhileStopped|TestAStop"},
 
+	{"an earlier picture counts as a new one", []edit{{
+		"agent/earlier.go", "evidence: mess.EvidenceUnknown", "evidence: mess.Photographed",
+	}}, "./agent TestAnEarlierPictureIsNoNewOne"},
+	{"a picture of any thread is given again", []edit{{
+		"exchange/earlier.go", `return e.Type == "ref" && textIn(e.Extra, "thread") == ref`, `return e.Type != "" || ref != ""`,
+	}, {
+		"exchange/earlier.go", "if !slices.ContainsFunc(own", "if len(own.Request().Context) > 0 && !slices.ContainsFunc(own",
+	}}, "./exchange TestAnEarlierPicture"},
 	{"the mail door misses what is said before it follows", []edit{{
 		"exchange/agentmail/door/door.go", `err := from(ctx, self, "", d.lookAtAll, func`, `_ = d.lookAtAll()
 		err := from(ctx, self, "", func() error { return nil }, func`,

@@ -1,0 +1,57 @@
+package agent_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// again resolves "that picture again" by the context, as the resolver does.
+type again struct{ words }
+
+func (a again) Resolve(req mess.Request) capabilities.Outcome {
+	if req.Intent != "that picture again" {
+		return a.words.Resolve(req)
+	}
+	thread, _ := req.Context[0].Extra.Get("thread")
+	pictures, _ := req.Context[0].Extra.Get("pictures")
+	return capabilities.Outcome{Plan: &capabilities.Plan{
+		Device: "fridge-cam", Capability: "take-photo", Command: capabilities.Earlier, Effect: capabilities.Query, Risk: capabilities.RiskObserve, Reversible: true,
+		Args: mess.Object{{Key: "thread", Value: thread}, {Key: "pictures", Value: pictures}},
+	}}
+}
+
+// An earlier picture is given again with its own time and the ref of its thread. It counts as
+// no photograph, and the camera takes none.
+func TestAnEarlierPictureIsNoNewOne(t *testing.T) {
+	inHouseWith(t, func(h *house) { h.reads = again{h.words} }, func(h *house) {
+		first := h.says(claude, `request: {id: look, intent: "what's in the fridge?"}`)
+		h.after(time.Minute)
+		if s := h.is(first, mess.Completed); s.Evidence != mess.Photographed {
+			t.Fatalf("%+v", s)
+		}
+		was := h.thread(first).Attachments()
+		h.after(time.Hour)
+		h.fridge.broken = mess.Refuse(mess.Unavailable, "the camera is gone")
+		ref := h.says(claude, "request: {intent: that picture again, context: [{ref: look}]}")
+		h.after(time.Minute)
+		if s := h.is(ref, mess.Completed); s.Evidence != mess.EvidenceUnknown {
+			t.Errorf("evidence %s, though nothing was photographed", s.Evidence)
+		}
+		is := h.thread(ref).Attachments()
+		if len(was) != 1 || len(is) != 1 || is[0].SHA256 != was[0].SHA256 {
+			t.Fatalf("%+v, want the picture of %+v", is, was)
+		}
+		for _, m := range h.thread(ref).Messages {
+			text := string(m.ListJSON())
+			if strings.Contains(text, `"image"`) && m.From != claude.ID {
+				if !strings.Contains(text, `"captured_at":"2000-01-01T00:00:00Z"`) || !strings.Contains(text, `"earlier":"`+first+`"`) || !strings.Contains(text, "The picture of "+first+" again, taken at 2000-01-01T00:00:00Z. It is not new") {
+					t.Errorf("%s", text)
+				}
+			}
+		}
+	})
+}

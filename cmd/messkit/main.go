@@ -144,7 +144,7 @@ It carries an exchange of its own, so that one board is a whole system.`,
 		a.stopCommand(), a.clearCommand(), a.holdCommand(), a.resumeCommand(), a.forgetCommand(), a.mcpCommand(), a.meshCommand(),
 		a.consoleCommand(), a.inviteCommand(),
 		a.keysCommand(), a.webhooksCommand(), a.refusedCommand(), a.planCommand(), a.devicesCommand(), a.discoverCommand(), a.initCommand(), a.capabilitiesCommand(),
-		a.checkCommand(), a.doctorCommand(), a.versionCommand(), a.guardCommand(), a.pictureCommand(), a.completionCommand(),
+		a.checkCommand(), a.doctorCommand(), a.simulateFleetCommand(), a.versionCommand(), a.guardCommand(), a.pictureCommand(), a.completionCommand(),
 	)
 	addCompletions(root)
 	plainArgs(root)

@@ -66,6 +66,28 @@ func (k *Keys) Issue(actor string, roles exchange.Role) (string, error) {
 	return k.issue(actor, Grant{Roles: roles}, without(k.holders, actor))
 }
 
+// IssueAll makes keys for many actors with one write to the disk. An actor that has a
+// key is a refusal, and nobody has one then.
+func (k *Keys) IssueAll(actors map[string]exchange.Role) (map[string]string, error) {
+	k.change.Lock()
+	defer k.change.Unlock()
+	next := maps.Clone(k.holders)
+	for _, h := range next {
+		if _, ok := actors[h.Actor]; ok {
+			return nil, mess.Refuse(mess.Conflict, "%s has a key already; use it, or have it revoked", h.Actor)
+		}
+	}
+	all := make(map[string]string, len(actors))
+	for actor, roles := range actors {
+		key, err := k.add(actor, Grant{Roles: roles}, next)
+		if err != nil {
+			return nil, err
+		}
+		all[actor] = key
+	}
+	return all, k.save(next)
+}
+
 // Enroll makes a key with what a code grants, for an actor that has none.
 func (k *Keys) Enroll(actor string, g Grant) (string, error) {
 	k.change.Lock()
@@ -191,6 +213,18 @@ func without(holders map[string]holder, actor string) map[string]holder {
 
 // issue makes a key of an actor beside the others. k.change is held.
 func (k *Keys) issue(actor string, g Grant, others map[string]holder) (string, error) {
+	key, err := k.add(actor, g, others)
+	if err != nil {
+		return "", err
+	}
+	if err := k.save(others); err != nil {
+		return "", err
+	}
+	return key, nil
+}
+
+// add puts a new key of an actor beside the others. It writes nothing.
+func (k *Keys) add(actor string, g Grant, others map[string]holder) (string, error) {
 	if !mess.ValidID(actor) {
 		return "", mess.Refuse(mess.Invalid, "%.60q cannot be an actor; use letters, digits and . _ : @ -, at most 128", actor)
 	}
@@ -204,8 +238,5 @@ func (k *Keys) issue(actor string, g Grant, others map[string]holder) (string, e
 	_, _ = rand.Read(secret[:]) // never fails
 	key := k.prefix() + hex.EncodeToString(secret[:])
 	others[hash(key)] = holder{Actor: actor, Roles: Names(g.Roles), Created: time.Now().UTC().Truncate(time.Second), Capabilities: g.Capabilities}
-	if err := k.save(others); err != nil {
-		return "", err
-	}
 	return key, nil
 }

@@ -1,0 +1,116 @@
+package fleet
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/internal/resources"
+	"github.com/messkit/messkit/internal/wait"
+)
+
+// stored reads the status of every thread of a requester from the exchange.
+func (w *web) stored(ctx context.Context, key, requester string, into map[string]string) error {
+	for cursor := ""; ; {
+		q := url.Values{"requestor": {requester}, "limit": {"1000"}}
+		if cursor != "" {
+			q.Set("cursor", cursor)
+		}
+		var page struct {
+			Threads []struct {
+				Ref    string `json:"ref"`
+				Status string `json:"status"`
+			} `json:"threads"`
+			Cursor string `json:"cursor"`
+		}
+		if err := w.do(ctx, http.MethodGet, w.base+"/requests?"+q.Encode(), key, nil, &page); err != nil {
+			return err
+		}
+		for _, t := range page.Threads {
+			into[t.Ref] = t.Status
+		}
+		if cursor = page.Cursor; cursor == "" || len(page.Threads) == 0 {
+			return nil
+		}
+	}
+}
+
+// judge compares the ledger with the threads of the exchange. A request is lost if the
+// exchange acknowledged it and does not have it, or has not ended it as it said. If the
+// run ended idle, an open request is lost as well.
+func (l *ledger) judge(stored map[string]string, idle bool, r *Report) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r.Created, r.Claimed, r.Completed, r.Races, r.NotSent = l.created, l.claims, l.completed, l.races, l.late
+	for ref, j := range l.jobs {
+		status, there := stored[ref]
+		switch {
+		case there && status == "completed":
+		case !j.acked && !there && j.done == 0: // no acknowledgement arrived
+		case !there, j.done > 0, idle, status != "pending" && status != "claimed" && status != "in_progress":
+			r.Lost = append(r.Lost, ref)
+		default:
+			r.Unfinished++
+		}
+	}
+	slices.Sort(r.Lost)
+	r.Doubled = append(r.Doubled, l.doubled()...)
+	r.ToClaimed = l.times(func(j *job) time.Time { return j.claimed })
+	r.ToCompleted = l.times(func(j *job) time.Time { return j.completed })
+	r.Errors = l.errors
+}
+
+// usage samples what the exchange uses.
+type usage struct {
+	web *web
+	key string
+
+	began, ended resources.Process
+	at, until    time.Time
+	memory       int64
+	goroutines   int
+}
+
+// sample asks the exchange once.
+func (u *usage) sample(ctx context.Context) {
+	var s struct {
+		Process resources.Process `json:"process"`
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if u.web.do(ctx, http.MethodGet, u.web.base+"/status", u.key, nil, &s) != nil {
+		return // the next sample counts
+	}
+	if u.at.IsZero() {
+		u.at, u.began = time.Now(), s.Process
+	}
+	u.until, u.ended = time.Now(), s.Process
+	u.memory, u.goroutines = max(u.memory, s.Process.Memory), max(u.goroutines, s.Process.Goroutines)
+}
+
+// sampleEvery is the time between two samples.
+const sampleEvery = 5 * time.Second
+
+// watch samples until ctx ends.
+func (u *usage) watch(ctx context.Context) {
+	for u.sample(ctx); wait.For(ctx, sampleEvery); u.sample(ctx) {
+	}
+	u.sample(context.WithoutCancel(ctx))
+}
+
+func (u *usage) report(r *Report) {
+	if d := u.until.Sub(u.at); d > 0 {
+		r.CPU = 100 * (u.ended.CPU - u.began.CPU) / d.Seconds()
+	}
+	r.Memory, r.Goroutines = u.memory, u.goroutines
+}
+
+// load is how busy the machine was: the averages of 1, 5 and 15 minutes.
+func load() string {
+	text, _ := os.ReadFile("/proc/loadavg") // without it the report leaves it out
+	return strings.Join(strings.Fields(string(text))[:min(3, len(strings.Fields(string(text))))], " ")
+}

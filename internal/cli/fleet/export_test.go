@@ -1,0 +1,30 @@
+package fleet
+
+import "time"
+
+// Ledger is a ledger for tests of another package.
+type Ledger = ledger
+
+// NewLedger makes one.
+func NewLedger() *Ledger { return newLedger() }
+
+// Asked, Granted and Heard note what executors and requesters hear.
+func (l *ledger) Asked(ref string, due time.Time)        { l.asked(ref, due) }
+func (l *ledger) Granted(ref, executor, step string)     { l.granted(ref, executor, step) }
+func (l *ledger) Heard(ref, status string, at time.Time) { l.heard(ref, status, at) }
+func (l *ledger) Judge(stored map[string]string, idle bool) (r Report) {
+	l.judge(stored, idle, &r)
+	return r
+}
+
+// Parse, ParseEvent and ReadEvent read what an exchange sends.
+var (
+	Parse      = parse
+	ParseEvent = eventOf
+	ReadEvent  = readEvent
+)
+
+// Name, ID and Data are those of an event.
+func (e event) Name() string { return e.name }
+func (e event) ID() string   { return e.id }
+func (e event) Data() []byte { return e.data }

@@ -1,0 +1,212 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/wait"
+)
+
+// Run simulates the fleet and returns the report. self is the file of the messkit
+// program. Run calls progress with a line of text now and then, and writes the log of
+// an exchange that it starts to errs.
+func Run(ctx context.Context, c Config, self string, progress func(string), errs io.Writer) (r Report, err error) {
+	run := newRun()
+	actors := map[string]exchange.Role{}
+	for i := range c.Executors {
+		actors[executorID(run, i)] = exchange.ExecutorRole | exchange.Requester
+	}
+	for _, p := range c.protocols() {
+		for i := range c.requesters() {
+			actors[requesterID(run, p, i)] = exchange.Requester
+		}
+	}
+	progress(fmt.Sprintf("making keys for %d actors", len(actors)))
+	t, err := open(ctx, c, self, actors, errs)
+	if err != nil {
+		return r, err
+	}
+	defer func() {
+		if wrong := t.end(); err == nil {
+			err = wrong
+		}
+	}()
+	f := &flight{Config: c, target: t, run: run, ledger: newLedger(), progress: progress}
+	return f.fly(ctx)
+}
+
+func open(ctx context.Context, c Config, self string, actors map[string]exchange.Role, errs io.Writer) (*target, error) {
+	if c.URL == "" {
+		return start(ctx, c, self, actors, errs)
+	}
+	return join(ctx, c, actors)
+}
+
+// flight is one run.
+type flight struct {
+	Config
+	*target
+	run      string
+	ledger   *ledger
+	progress func(string)
+
+	workers []*worker
+	askers  []*asker
+	up      atomic.Int64 // actors that the exchange hears
+}
+
+// lineOf is the connection of an actor.
+func (f *flight) lineOf(protocol, id string, executor bool) line {
+	if protocol == MQTT {
+		return newMQTT(f.target.broker, f.id, id, f.keys[id], executor)
+	}
+	query := "after=now"
+	if executor {
+		query = "as=executor"
+	}
+	return &httpLine{web: f.web, key: f.keys[id], query: query}
+}
+
+// fly connects everybody, sends the requests, waits for their ends, and judges.
+func (f *flight) fly(ctx context.Context) (r Report, err error) {
+	r = Report{Executors: f.Executors, Rate: f.Rate, Seconds: f.For.Seconds(), Protocol: f.Protocol, Lost: []string{}, Doubled: []string{}}
+	live, land := context.WithCancel(ctx)
+	var g errgroup.Group
+	defer g.Wait()
+	defer land()
+	began := time.Now()
+	f.connect(live, &g)
+	if err := f.ready(ctx); err != nil {
+		return r, err
+	}
+	r.ReadyIn = time.Since(began).Seconds()
+	u := &usage{web: f.web, key: f.operator}
+	watching, watched := context.WithCancel(live)
+	defer watched()
+	var w errgroup.Group
+	w.Go(func() error { u.watch(watching); return nil })
+	g.Go(func() error { beat(live, f.workers, f.Heartbeat, f.ledger); return nil })
+	g.Go(func() error { f.tell(live); return nil })
+	send(ctx, f.askers, f.Config, f.run, f.ledger)
+	watched()
+	_ = w.Wait() // watch returns nil
+	if spent := time.Since(began).Seconds() - r.ReadyIn; ctx.Err() != nil {
+		r.Seconds = spent
+	}
+	idle := f.drain(ctx)
+	r.Load = load()
+	land()
+	_ = g.Wait() // every goroutine ends with live
+	stored, err := f.all(context.WithoutCancel(ctx))
+	if err != nil {
+		return r, fmt.Errorf("the threads at the end: %w", err)
+	}
+	f.ledger.judge(stored, idle, &r)
+	u.report(&r)
+	return r, nil
+}
+
+// connect starts all executors and requesters, a few at a time.
+func (f *flight) connect(ctx context.Context, g *errgroup.Group) {
+	for _, p := range f.protocols() {
+		for i := range f.requesters() {
+			id := requesterID(f.run, p, i)
+			a := &asker{id: id, line: f.lineOf(p, id, false), ledger: f.ledger}
+			f.askers = append(f.askers, a)
+			g.Go(func() error { return a.follow(ctx, func() { f.up.Add(1) }) })
+		}
+	}
+	for i := range f.Executors {
+		id := executorID(f.run, i)
+		f.workers = append(f.workers, &worker{id: id, capability: f.capability(i), line: f.lineOf(f.protocolOf(i), id, true), ledger: f.ledger, beats: f.Heartbeat > 0})
+	}
+	places := make(chan struct{}, atOnce)
+	g.Go(func() error {
+		for _, w := range f.workers {
+			select {
+			case places <- struct{}{}:
+			case <-ctx.Done():
+				return nil
+			}
+			g.Go(func() error { return w.run(ctx, func() { f.up.Add(1); <-places }) })
+		}
+		return nil
+	})
+}
+
+// atOnce is how many executors connect at the same time.
+const atOnce = 64
+
+// readyTime is how long nobody may become ready before the run ends.
+const readyTime = 2 * time.Minute
+
+// ready waits until all have registered.
+func (f *flight) ready(ctx context.Context) error {
+	all, last, moved := int64(len(f.workers)+len(f.askers)), int64(0), time.Now()
+	for n := f.up.Load(); n < all; n = f.up.Load() {
+		if n != last {
+			last, moved = n, time.Now()
+		}
+		if time.Since(moved) > readyTime {
+			return fmt.Errorf("%d of %d executors and requesters are ready, and no more in %v; errors: %v", n, all, readyTime, f.ledger.kinds())
+		}
+		f.progress(fmt.Sprintf("%d of %d executors and requesters are ready", n, all))
+		if !wait.For(ctx, 200*time.Millisecond) {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// tell says once a second how far the run is.
+func (f *flight) tell(ctx context.Context) {
+	began := time.Now()
+	for wait.For(ctx, time.Second) {
+		f.ledger.mu.Lock()
+		text := fmt.Sprintf("%s of %s  %d created, %d claimed, %d completed, %d errors",
+			min(f.For, time.Since(began)).Round(time.Second), f.For, f.ledger.created, f.ledger.claims, f.ledger.completed, sum(f.ledger.errors))
+		f.ledger.mu.Unlock()
+		f.progress(text)
+	}
+}
+
+// How long a run waits for the ends of its requests: as long as any of them moves,
+// and not for ever.
+const (
+	idleTime  = 30 * time.Second
+	drainTime = 10 * time.Minute
+)
+
+// drain waits until all requests have ended. It reports true if nothing moved any
+// more.
+func (f *flight) drain(ctx context.Context) (idle bool) {
+	for end := time.Now().Add(drainTime); time.Now().Before(end); {
+		n, since := f.ledger.open()
+		if n <= 0 || since > idleTime {
+			return true
+		}
+		if !wait.For(ctx, 50*time.Millisecond) {
+			return false
+		}
+	}
+	return false
+}
+
+// all reads the threads of all requesters.
+func (f *flight) all(ctx context.Context) (map[string]string, error) {
+	stored := map[string]string{}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	for _, a := range f.askers {
+		if err := f.stored(ctx, f.operator, a.id, stored); err != nil {
+			return nil, err
+		}
+	}
+	return stored, nil
+}

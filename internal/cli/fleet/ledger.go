@@ -1,0 +1,169 @@
+package fleet
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// job is one request, as the fleet has seen it.
+type job struct {
+	due       time.Time // when its requester was to send it; zero: not known yet
+	acked     bool      // the exchange has acknowledged it
+	claims    []string  // executors whose claim the exchange has granted
+	starts    []string  // ... whose start
+	done      int       // how often the exchange has acknowledged its completion
+	claimed   time.Time // when its requester heard it, as is
+	completed time.Time
+}
+
+// ledger notes what executors and requesters hear. It is safe for concurrent use.
+type ledger struct {
+	mu     sync.Mutex
+	jobs   map[string]*job // by ref
+	errors map[string]int  // by step and kind
+	late   int             // requests that no requester sent, since too many were unanswered
+	moved  time.Time       // time of the last acknowledgement
+	races  int             // claims that another executor had won
+
+	created, claims, completed int
+}
+
+func newLedger() *ledger {
+	return &ledger{jobs: map[string]*job{}, errors: map[string]int{}, moved: time.Now()}
+}
+
+// job finds or makes a job. The caller holds l.mu.
+func (l *ledger) job(ref string) *job {
+	j := l.jobs[ref]
+	if j == nil {
+		j = &job{}
+		l.jobs[ref] = j
+	}
+	return j
+}
+
+func (l *ledger) failed(step string) func(kind string) {
+	return func(kind string) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.errors[step+": "+kind]++
+	}
+}
+
+// dropped notes a request that nobody sent.
+func (l *ledger) dropped() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.late++
+}
+
+// asked notes a request that the exchange has acknowledged.
+func (l *ledger) asked(ref string, due time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	j := l.job(ref)
+	j.due, j.acked = due, true
+	l.created++
+	l.moved = time.Now()
+}
+
+// granted notes that the exchange has acknowledged a step of an executor.
+func (l *ledger) granted(ref, executor, step string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	j := l.job(ref)
+	switch step {
+	case "claimed":
+		j.claims = append(j.claims, executor)
+		l.claims++
+	case "in_progress":
+		j.starts = append(j.starts, executor)
+	case "completed":
+		j.done++
+		l.completed++
+	}
+	l.moved = time.Now()
+}
+
+// lostRace notes a claim that came too late.
+func (l *ledger) lostRace() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.races++
+}
+
+// heard notes a status that reached a requester.
+func (l *ledger) heard(ref, status string, at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	j := l.job(ref)
+	switch {
+	case status == "claimed" && j.claimed.IsZero():
+		j.claimed = at
+	case status == "completed" && j.completed.IsZero():
+		j.completed = at
+	}
+}
+
+// open is how many acknowledged requests nobody has completed, and since when
+// nothing has happened.
+func (l *ledger) open() (n int, idle time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.created - l.completed, time.Since(l.moved)
+}
+
+// doubled returns the requests that the exchange granted to more than one executor, or
+// ended more than once.
+func (l *ledger) doubled() (refs []string) {
+	for ref, j := range l.jobs {
+		if len(j.claims) > 1 || len(j.starts) > 1 || j.done > 1 {
+			refs = append(refs, ref)
+		}
+	}
+	slices.Sort(refs)
+	return refs
+}
+
+// Quantiles of a time, in milliseconds.
+type Quantiles struct {
+	Count int     `json:"count"`
+	P50   float64 `json:"p50_ms"`
+	P99   float64 `json:"p99_ms"`
+	Max   float64 `json:"max_ms"`
+}
+
+// times are the times from when a request was due until its requester heard what to
+// returns.
+func (l *ledger) times(to func(*job) time.Time) Quantiles {
+	var all []time.Duration
+	for _, j := range l.jobs {
+		if end := to(j); !end.IsZero() && !j.due.IsZero() {
+			all = append(all, end.Sub(j.due))
+		}
+	}
+	if len(all) == 0 {
+		return Quantiles{}
+	}
+	slices.Sort(all)
+	at := func(part int) float64 { return ms(all[(len(all)-1)*part/100]) }
+	return Quantiles{Count: len(all), P50: at(50), P99: at(99), Max: at(100)}
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// kinds are the errors so far.
+func (l *ledger) kinds() map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.errors)
+}
+
+func sum(counts map[string]int) (n int) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}

@@ -1,0 +1,84 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"time"
+
+	"github.com/messkit/messkit/internal/wait"
+)
+
+// line is the connection of one executor or requester.
+type line interface {
+	// say sends a message and returns the answer of the exchange. The error is a *trouble
+	// if there is no answer, or one that may be another on the next try.
+	say(ctx context.Context, name string, text []byte) (answer, error)
+	// listen passes each message to heard until ctx ends, and connects again after a
+	// failure. It calls ready at the start of each connection.
+	listen(ctx context.Context, ready func(context.Context) error, heard func(said), broken func(error)) error
+}
+
+// trouble is a failure of a kind that the report counts.
+type trouble struct {
+	kind string
+	error
+}
+
+// kindOf names the kind of a failure for the report.
+func kindOf(err error) string {
+	if t, ok := errors.AsType[*trouble](err); ok {
+		return t.kind
+	}
+	if n, ok := errors.AsType[net.Error](err); ok && n.Timeout() || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return "no answer in time"
+	}
+	return "connection"
+}
+
+// answerTime is how long one try waits for an answer.
+const answerTime = 20 * time.Second
+
+// tries of one message, as real executors make them. The id of the message makes the
+// exchange do it once.
+const tries = 6
+
+// persist says a message until there is an answer, or tries are used up. failed hears
+// of each try without one.
+func persist(ctx context.Context, l line, name string, text []byte, failed func(kind string)) (answer, error) {
+	pause := 100 * time.Millisecond
+	for try := 1; ; try++ {
+		one, cancel := context.WithTimeout(ctx, answerTime)
+		a, err := l.say(one, name, text)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return a, err
+		}
+		failed(kindOf(err))
+		if try == tries || !wait.For(ctx, pause) {
+			return a, err
+		}
+		pause *= 2
+	}
+}
+
+// reconnect calls session until ctx ends, with growing pauses between failures.
+func reconnect(ctx context.Context, session func(context.Context) error, broken func(error)) {
+	pause := 250 * time.Millisecond
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := session(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		broken(err)
+		if time.Since(began) > 30*time.Second {
+			pause = 250 * time.Millisecond
+		}
+		if !wait.For(ctx, pause) {
+			return
+		}
+		pause = min(2*pause, 10*time.Second)
+	}
+}

@@ -1,0 +1,108 @@
+package fleet
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// said has the parts of a message that the fleet reads.
+type said struct {
+	Re    mess.Refs `json:"re"`
+	Items []struct {
+		Request *struct{} `json:"request"`
+		Status  *struct {
+			Code string `json:"code"`
+		} `json:"status"`
+		Ack *answer `json:"ack"`
+	} `json:"MESS"`
+}
+
+// answer is how the exchange acknowledges or refuses a message.
+type answer struct {
+	Ref    string `json:"ref"`
+	Status string `json:"status"`
+	Why    string `json:"why"` // "": it is no refusal
+	Error  string `json:"error"`
+}
+
+// parse reads a message, and reports false if it is none.
+func parse(data []byte) (s said, ok bool) {
+	if json.Unmarshal(data, &s) != nil {
+		return said{}, false
+	}
+	return s, true
+}
+
+// thread is the ref of the thread that the message is about, or "".
+func (s said) thread() string {
+	if len(s.Re) != 1 {
+		return ""
+	}
+	ref, _, _ := strings.Cut(s.Re[0], "/")
+	return ref
+}
+
+// offers reports whether the message offers a request.
+func (s said) offers() bool {
+	for _, i := range s.Items {
+		if i.Request != nil {
+			return s.thread() != ""
+		}
+	}
+	return false
+}
+
+// ack returns the acknowledgement in the message, nil if there is none.
+func (s said) ack() *answer {
+	for _, i := range s.Items {
+		if i.Ack != nil {
+			return i.Ack
+		}
+	}
+	return nil
+}
+
+// status is the last status in the message, "" if there is none.
+func (s said) status() (code string) {
+	for _, i := range s.Items {
+		if i.Status != nil {
+			code = i.Status.Code
+		}
+	}
+	return code
+}
+
+// profile registers an executor. holding are the threads that it works on; nil: it
+// sends no heartbeats.
+func profile(name, id, capability string, holding []string) []byte {
+	more := ""
+	if holding != nil {
+		more = `,"holding":` + list(holding)
+	}
+	return fmt.Appendf(nil, `{"id":%q,"MESS":[{"config":{"executor":{"id":%q,"name":"Simulated %s","capabilities":[%q],"versions":["1.1.0"]%s}}}]}`, name, id, id, capability, more)
+}
+
+func heartbeat(name, id string, holding []string) []byte {
+	return fmt.Appendf(nil, `{"id":%q,"MESS":[{"config":{"executor":{"id":%q,"holding":%s}}}]}`, name, id, list(holding))
+}
+
+func list(refs []string) string {
+	text, _ := json.Marshal(refs) // cannot fail: text
+	return string(text)
+}
+
+func request(name, capability string) []byte {
+	return fmt.Appendf(nil, `{"id":%q,"MESS":[{"request":{"intent":"simulated request %s","requires":[%q]}}]}`, name, name, capability)
+}
+
+// update says a status in a thread.
+func update(name, ref, code string) []byte {
+	more := ""
+	if code == "completed" {
+		more = `,{"response":{"content":["simulated"]}}`
+	}
+	return fmt.Appendf(nil, `{"id":%q,"re":%q,"MESS":[{"status":{"code":%q}}%s]}`, name, ref, code, more)
+}

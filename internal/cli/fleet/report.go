@@ -1,0 +1,91 @@
+package fleet
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Report has the results of a run.
+type Report struct {
+	Executors int     `json:"executors"`
+	Rate      float64 `json:"rate"`
+	Seconds   float64 `json:"seconds"` // in which requests were sent
+	Protocol  string  `json:"protocol"`
+	ReadyIn   float64 `json:"ready_in_s"` // until all executors were registered
+
+	Created   int `json:"created"`   // requests that the exchange acknowledged
+	Claimed   int `json:"claimed"`   // claims that it granted
+	Completed int `json:"completed"` // completions that it acknowledged
+	Races     int `json:"races"`     // claims that another executor had won
+	NotSent   int `json:"not_sent"`  // requests that were due while too many were unanswered
+
+	Lost       []string `json:"lost"`       // acknowledged, and not completed in the exchange
+	Doubled    []string `json:"doubled"`    // granted to two executors, or ended twice
+	Unfinished int      `json:"unfinished"` // still under way when the run ended
+
+	ToClaimed   Quantiles `json:"create_to_claimed"`
+	ToCompleted Quantiles `json:"create_to_completed"`
+
+	Errors map[string]int `json:"errors"`
+
+	CPU        float64 `json:"exchange_cpu_percent"` // of one processor, while requests were sent
+	Memory     int64   `json:"exchange_rss"`         // bytes, the most that was seen
+	Goroutines int     `json:"exchange_goroutines"`  // the most that was seen
+	Load       string  `json:"load"`                 // of the machine at the end, as in /proc/loadavg
+}
+
+// OK reports whether nothing was lost or doubled.
+func (r Report) OK() bool { return len(r.Lost) == 0 && len(r.Doubled) == 0 }
+
+// mostShown is how many refs one line of the table shows.
+const mostShown = 3
+
+// Write prints the report as a table.
+func (r Report) Write(w io.Writer) error {
+	var b strings.Builder
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-20s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	row("fleet", "%d executors over %s, ready in %.1f s; %g requests/s for %.0f s", r.Executors, r.Protocol, r.ReadyIn, r.Rate, r.Seconds)
+	row("created", "%d%s", r.Created, more(r.NotSent, "not sent, since %d had no answer yet", underWay))
+	row("claimed", "%d%s", r.Claimed, more(r.Races, "claims came second"))
+	row("completed", "%d%s", r.Completed, more(r.Unfinished, "unfinished at the end"))
+	row("lost", "%s", some(r.Lost))
+	row("doubled", "%s", some(r.Doubled))
+	row("create to claimed", "%s", r.ToClaimed)
+	row("create to completed", "%s", r.ToCompleted)
+	row("exchange", "%.0f %% of one processor, %d MB in memory, %d goroutines", r.CPU, r.Memory>>20, r.Goroutines)
+	if r.Load != "" {
+		row("load of the machine", "%s", r.Load)
+	}
+	for _, kind := range slices.Sorted(maps.Keys(r.Errors)) {
+		row("error", "%d  %s", r.Errors[kind], kind)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func more(n int, what string, args ...any) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d %s", n, fmt.Sprintf(what, args...))
+}
+
+func some(refs []string) string {
+	if len(refs) == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%d: %s", len(refs), strings.Join(refs[:min(len(refs), mostShown)], ", "))
+}
+
+// String is the line of a table.
+func (q Quantiles) String() string {
+	if q.Count == 0 {
+		return "nothing was heard"
+	}
+	return fmt.Sprintf("p50 %.1f ms, p99 %.1f ms, at most %.1f ms", q.P50, q.P99, q.Max)
+}

@@ -1,0 +1,141 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// worker is one executor.
+type worker struct {
+	id         string
+	capability string
+	line       line
+	ledger     *ledger
+	beats      bool // it sends heartbeats
+
+	work sync.WaitGroup // of what it was offered
+
+	mu    sync.Mutex
+	holds map[string]bool // threads that it works on
+}
+
+// holding lists the threads that the executor works on, nil if it sends no heartbeats.
+func (w *worker) holding() []string {
+	if !w.beats {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.AppendSeq([]string{}, maps.Keys(w.holds))
+}
+
+// hold notes that the executor works on a thread from before its claim until its end:
+// a heartbeat gives back what it does not name.
+func (w *worker) hold(ref string, is bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !is {
+		delete(w.holds, ref)
+		return
+	}
+	if w.holds == nil {
+		w.holds = map[string]bool{}
+	}
+	w.holds[ref] = true
+}
+
+// run registers the executor and works on what it is offered, until ctx ends. up
+// hears that it has registered for the first time.
+func (w *worker) run(ctx context.Context, up func()) error {
+	defer w.work.Wait()
+	up = sync.OnceFunc(up)
+	var ups atomic.Int64
+	ready := func(ctx context.Context) error {
+		name := fmt.Sprintf("up-%d-%s", ups.Add(1), w.id)
+		a, err := persist(ctx, w.line, name, profile(name, w.id, w.capability, w.holding()), w.ledger.failed("register"))
+		if err == nil && a.Why != "" {
+			w.ledger.failed("register")(a.Why)
+			err = errors.New(a.Error)
+		}
+		if err == nil {
+			up()
+		}
+		return err
+	}
+	return w.line.listen(ctx, ready, func(s said) {
+		if s.offers() {
+			w.work.Go(func() { w.take(ctx, s.thread()) })
+		}
+	}, func(err error) { w.ledger.failed("listen")(kindOf(err)) })
+}
+
+// take claims, starts and completes one request. It gives up where the exchange
+// refuses, as an executor must.
+func (w *worker) take(ctx context.Context, ref string) {
+	w.hold(ref, true)
+	defer w.hold(ref, false)
+	for _, code := range []string{"claimed", "in_progress", "completed"} {
+		name := code[:2] + "-" + w.id + "-" + ref
+		a, err := persist(ctx, w.line, name, update(name, ref, code), w.ledger.failed(code))
+		switch {
+		case err != nil:
+			return // counted
+		case a.Why == "taken" || code == "claimed" && a.Why == "illegal": // it has ended already
+			w.ledger.lostRace()
+			return
+		case a.Why != "":
+			w.ledger.failed(code)(a.Why)
+			return
+		}
+		w.ledger.granted(ref, w.id, code)
+	}
+}
+
+// beat sends the heartbeats of all executors, one after the other, until ctx ends.
+func beat(ctx context.Context, workers []*worker, every time.Duration, l *ledger) {
+	if every == 0 || len(workers) == 0 {
+		return
+	}
+	t := time.NewTicker(max(every/time.Duration(len(workers)), time.Microsecond))
+	defer t.Stop()
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	places := make(chan struct{}, beatsAtOnce)
+	for i := 0; ; i++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		select {
+		case places <- struct{}{}:
+		default:
+			l.failed("heartbeat")("not sent, since too many were under way")
+			continue
+		}
+		w := workers[i%len(workers)]
+		sending.Go(func() {
+			defer func() { <-places }()
+			name := fmt.Sprintf("beat-%d-%s", i, w.id)
+			one, cancel := context.WithTimeout(ctx, answerTime)
+			defer cancel()
+			a, err := w.line.say(one, name, heartbeat(name, w.id, w.holding()))
+			switch {
+			case ctx.Err() != nil:
+			case err != nil:
+				l.failed("heartbeat")(kindOf(err))
+			case a.Why != "":
+				l.failed("heartbeat")(a.Why)
+			}
+		})
+	}
+}
+
+// beatsAtOnce is how many heartbeats may be under way.
+const beatsAtOnce = 256

@@ -95,7 +95,7 @@ func (t *turn) asked() error {
 	if t.env.Status == mess.NeedsInput {
 		return nil
 	}
-	return refusedStep(&mess.TransitionError{From: t.env.Status, To: mess.InProgress, By: mess.ByRequester, Legal: t.env.Status.Next(mess.ByRequester)})
+	return t.refusedStep(&mess.TransitionError{From: t.env.Status, To: mess.InProgress, By: mess.ByRequester})
 }
 
 // answered takes questions off the list, and sets the thread back to work when
@@ -182,7 +182,7 @@ func (t *turn) meant(yes bool, of mess.Refs, hash string) (again bool, _ error) 
 
 func (t *turn) notAsked() error {
 	r := mess.Refuse(mess.Illegal, "no confirmation is asked for")
-	r.Legal = t.env.Status.Next(mess.ByRequester)
+	r.Legal = t.legal(mess.ByRequester)
 	return r
 }
 
@@ -197,7 +197,7 @@ func (t *turn) cancel() error {
 		return nil
 	}
 	if err := mess.Step(t.env.Status, mess.Cancelled, mess.ByRequester); err != nil {
-		return refusedStep(err)
+		return t.refusedStep(err)
 	}
 	if t.env.Phase == Acting {
 		t.env.CancelBy = t.who.ID

@@ -102,7 +102,7 @@ func (t *turn) proposal(of mess.Refs) (int, error) {
 		return named, nil
 	case len(open) == 0 || len(t.messagesIn(of)) > 0:
 		r := mess.Refuse(mess.Illegal, "no such suggestion is open")
-		r.Legal = t.env.Status.Next(mess.ByRequester)
+		r.Legal = t.legal(mess.ByRequester)
 		return 0, r
 	case len(open) > 1:
 		return 0, mess.Refuse(mess.Conflict, "there is more than one suggestion; name the one that you mean: re: %s", open[len(open)-1].Message)
@@ -164,7 +164,7 @@ func (t *turn) supersede(s *mess.Status) error {
 		return nil
 	}
 	if err := mess.Step(t.env.Status, mess.Superseded, mess.ByRequester); err != nil {
-		return refusedStep(err)
+		return t.refusedStep(err)
 	}
 	if t.env.Phase == Before {
 		t.move(mess.Superseded)

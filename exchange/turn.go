@@ -243,7 +243,7 @@ func (t *turn) holds(s *mess.Status) (bool, error) {
 		t.evidence = true
 		return false, nil
 	case t.env.Status.Terminal(), t.env.Status == mess.Pending && !t.env.HasHeld(t.who.ID):
-		return false, refusedStep(mess.Step(t.env.Status, s.Code, mess.ByExecutor))
+		return false, t.refusedStep(mess.Step(t.env.Status, s.Code, mess.ByExecutor))
 	case t.env.HasHeld(t.who.ID):
 		return false, mess.Refuse(mess.Stale, "the claim with epoch %d is over; do not act on it", epoch)
 	case s.Code == mess.Claimed:
@@ -265,13 +265,39 @@ func (t *turn) sameProcess(s *mess.Status) error {
 
 // refusedStep turns a step that the state machine does not have into a
 // refusal.
-func refusedStep(err error) error {
+func (t *turn) refusedStep(err error) error {
 	if e, ok := err.(*mess.TransitionError); ok {
-		r := mess.Refuse(mess.Illegal, "%v", e)
-		r.Legal = e.Legal
+		open := *e
+		open.Legal = t.legal(e.By)
+		r := mess.Refuse(mess.Illegal, "%v", &open)
+		r.Legal = open.Legal
 		return r
 	}
 	return err
+}
+
+// legal lists the steps that a party may take now: those of the state machine that the
+// exchange would not refuse.
+func (t *turn) legal(by mess.Party) []mess.Code {
+	return slices.DeleteFunc(t.env.Status.Next(by), func(c mess.Code) bool {
+		switch c {
+		case mess.Claimed:
+			return t.env.Phase != Before || t.env.Status == mess.Pending && t.mayClaim(t.env) != nil
+		case mess.Declined:
+			return t.env.Status == mess.Pending && !t.mayTake(t.env)
+		case mess.InProgress, mess.Completed, mess.Partial:
+			return t.confirmed() != nil
+		case mess.Cancelled:
+			return by == mess.ByExecutor && !t.mayEndCancelled()
+		}
+		return false
+	})
+}
+
+// mayEndCancelled reports whether the executor may say that it was cancelled: somebody has
+// cancelled it, or has not confirmed it.
+func (t *turn) mayEndCancelled() bool {
+	return t.env.CancelBy != "" || t.env.Confirm != nil && t.env.Confirm.Given != nil && !*t.env.Confirm.Given
 }
 
 // back takes a thread out of the hold that the exchange put on it while its
@@ -318,7 +344,7 @@ func (t *turn) handBack(s *mess.Status) error {
 // allowed checks what a report by the holder must keep to, beyond who he is.
 func (t *turn) allowed(s *mess.Status) error {
 	if err := mess.Step(t.env.Status, s.Code, mess.ByExecutor); err != nil {
-		return refusedStep(err)
+		return t.refusedStep(err)
 	}
 	switch s.Code {
 	case mess.InProgress:
@@ -330,9 +356,9 @@ func (t *turn) allowed(s *mess.Status) error {
 	case mess.Completed, mess.Partial:
 		return t.confirmed()
 	case mess.Cancelled:
-		if t.env.CancelBy == "" && (t.env.Confirm == nil || t.env.Confirm.Given == nil || *t.env.Confirm.Given) {
+		if !t.mayEndCancelled() {
 			r := mess.Refuse(mess.Illegal, "nobody has cancelled it; an executor that will not go on says failed or delegated")
-			r.Legal = slices.DeleteFunc(t.env.Status.Next(mess.ByExecutor), func(c mess.Code) bool { return c == mess.Cancelled })
+			r.Legal = t.legal(mess.ByExecutor)
 			return r
 		}
 	}

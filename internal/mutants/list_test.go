@@ -141,6 +141,9 @@ var mutants = []mutant{
 	{"an earlier picture counts as a new one", []edit{{
 		"agent/earlier.go", "evidence: mess.EvidenceUnknown", "evidence: mess.Photographed",
 	}}, "./agent TestAnEarlierPictureIsNoNewOne"},
+	{"a refusal calls legal what is refused", []edit{{
+		"exchange/turn.go", "\t\t\treturn t.confirmed() != nil\n", "\t\t\treturn false\n",
+	}}, "./exchange TestWhatIsLegalIsTaken"},
 	{"a picture of any thread is given again", []edit{{
 		"exchange/earlier.go", `return e.Type == "ref" && textIn(e.Extra, "thread") == ref`, `return e.Type != "" || ref != ""`,
 	}, {

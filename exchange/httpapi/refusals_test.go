@@ -117,6 +117,8 @@ func TestRefusalsOfClaims(t *testing.T) {
 		{"an old fence", mess(7, first, "in_progress"), 409, "stale"},
 		{"another request by the same id", h.do("POST", root+"/requests", agent, `{"id":"a","intent":"look away"}`), 409, "conflict"},
 		{"a dependency that is not there", h.do("POST", root+"/requests", agent, `{"intent":"x","constraints":{"depends_on":["b"]}}`), 422, "missing"},
+		{"a reference that is not there", h.do("POST", root+"/requests", agent, `{"intent":"the same again","context":[{"ref":"nothing"}]}`), 422, "missing"},
+		{"a ref that is not there", h.do("POST", root+"/requests", agent, `{"intent":"the same again","ref":"nothing"}`), 422, "missing"},
 		{"rules without being the operator", h.do("POST", root+"/mess", agent, `{"MESS":[{"config":{"routing":{"rules":[]}}}]}`), 403, "forbidden"},
 	} {
 		if c.r.code != c.code || c.r.field("why") != c.why {

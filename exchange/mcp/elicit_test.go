@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"strings"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -49,7 +50,7 @@ func TestAConfirmationIsShownOnThePageAlone(t *testing.T) {
 
 		g.ok("mess_wait", map[string]any{"ref": g.ask("confirm")}) // the requester's own word
 		ref := g.ask("operator")
-		g.ok("mess_wait", map[string]any{"ref": ref})
+		waited := g.ok("mess_wait", map[string]any{"ref": ref}).text
 		if name == "url" {
 			p := <-shown
 			if p.Mode != "url" || p.URL != (paged{}).Page(ref) || p.RequestedSchema != nil {
@@ -58,6 +59,14 @@ func TestAConfirmationIsShownOnThePageAlone(t *testing.T) {
 		}
 		if status := g.ok("mess_status", map[string]any{"ref": ref}).field("status"); status != string(mess.NeedsConfirmation) {
 			t.Errorf("%s: it is %s after the client has accepted", name, status)
+		}
+		for _, said := range []string{
+			waited, g.ok("mess_status", map[string]any{"ref": ref}).text,
+			g.call("mess_answer", map[string]any{"ref": ref, "confirm": true}).text,
+		} {
+			if strings.Contains(said, "messkit ") || strings.Contains(said, "--yes") { // a model may have a shell
+				t.Errorf("%s: a result names a command: %s", name, said)
+			}
 		}
 		if len(shown) > 0 {
 			t.Errorf("%s: it is shown %+v", name, <-shown)

@@ -76,7 +76,9 @@ func (l *Life) Begin(ctx context.Context) (_ context.Context, done func(), err e
 func (l *Life) end(cancel *context.CancelCauseFunc) {
 	(*cancel)(nil)
 	l.mu.Lock()
-	delete(l.ends, cancel)
+	if delete(l.ends, cancel); len(l.ends) == 0 {
+		l.ends = nil // most devices rest most of the time
+	}
 	l.mu.Unlock()
 	l.under.Done()
 }

@@ -115,6 +115,9 @@ func (g *Gate) hangs(c *call) bool {
 	if c.back {
 		return false
 	}
+	if c.dev.hung == nil {
+		c.dev.hung = map[*call]bool{}
+	}
 	c.dev.hung[c] = true
 	g.log.Error("driver hangs", "device", c.dev.name, "call", c.name)
 	return true

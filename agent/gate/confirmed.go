@@ -5,7 +5,7 @@ import "fmt"
 // confirmed refuses a plan that needs a yes and has none, or one that was given
 // to another plan. Whose yes it was is for the exchange to see to.
 func (g *Gate) confirmed(d *device, o Order) error {
-	who := g.cfg.confirm(d.limits, o.Plan)
+	who := g.cfg.confirm(*d.limits, o.Plan)
 	if who == Nobody || o.Confirmed == o.Digest() {
 		return nil
 	}

@@ -35,6 +35,7 @@ type Gate struct {
 	reserved Reserved
 
 	mu      sync.Mutex
+	common  *Device // limits of devices that have none of their own; nil until there is one
 	devices map[string]*device
 	stopped string        // why; "" while it is not
 	rounds  uint64        // how often it was stopped
@@ -54,7 +55,7 @@ type Gate struct {
 // device is what the gate remembers of one device.
 type device struct {
 	name   string
-	limits Device
+	limits *Device       // shared by the devices that have none of their own
 	hold   chan struct{} // held by the one task that may act on it
 	acting chan struct{} // held during a call that acts
 	steer  chan struct{} // held during a call that steers what another is at
@@ -93,13 +94,24 @@ func (g *Gate) device(name string) *device {
 	d := g.devices[name]
 	if d == nil {
 		d = &device{
-			name: name, limits: g.cfg.device(name), hung: map[*call]bool{},
+			name: name, limits: g.limits(name),
 			hold: make(chan struct{}, 1), acting: make(chan struct{}, 1), steer: make(chan struct{}, 1), look: make(chan struct{}, 1),
 			again: make(chan struct{}, 1),
 		}
 		g.devices[name] = d
 	}
 	return d
+}
+
+// limits returns those of a device. mu is held.
+func (g *Gate) limits(name string) *Device {
+	if _, own := g.cfg.Devices[name]; own {
+		return new(g.cfg.device(name))
+	}
+	if g.common == nil {
+		g.common = new(g.cfg.device(""))
+	}
+	return g.common
 }
 
 // Refusal is the gate's "no": which rule says it, and with which value.
@@ -147,7 +159,7 @@ func (g *Gate) check(o Order) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, err
 	}
-	return Verdict{Confirm: g.cfg.confirm(d.limits, p), OffIn: offIn(d.limits, p), Needs: needs(d.limits, p)}, nil
+	return Verdict{Confirm: g.cfg.confirm(*d.limits, p), OffIn: offIn(*d.limits, p), Needs: needs(*d.limits, p)}, nil
 }
 
 // Judge is Check, and looks at the sensors and devices that the plan depends

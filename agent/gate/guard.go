@@ -102,7 +102,7 @@ func (g *Gate) timed(d *device, began time.Time, a drivers.AutoOff, left time.Du
 // was done.
 func (p *Pass) arm(ctx context.Context, s drivers.Switch) (due time.Time, undo func(), err error) {
 	g, d := p.g, p.dev
-	in := offIn(d.limits, p.order.Plan)
+	in := offIn(*d.limits, p.order.Plan)
 	g.mu.Lock()
 	g.wake()
 	now := g.now()

@@ -60,7 +60,7 @@ func (g *Gate) withinRange(d *device, p capabilities.Plan) error {
 	}
 	for _, name := range sortedKeys(d.limits.Range[p.Command]) {
 		b := d.limits.Range[p.Command][name]
-		value, given := parameter(d.limits, p, name)
+		value, given := parameter(*d.limits, p, name)
 		if !given && turnsOff(p) {
 			continue
 		}

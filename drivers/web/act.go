@@ -158,7 +158,7 @@ func (h *hearing) spare() bool {
 // connection of such a call, so that the kernel does not go on sending it.
 func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, error) {
 	var h hearing
-	own, end := context.WithTimeoutCause(context.WithoutCancel(ctx), c.cfg.Timeout, errSlow)
+	own, end := context.WithTimeoutCause(context.WithoutCancel(ctx), c.timeout, errSlow)
 	own = httptrace.WithClientTrace(own, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
 		h.conn = got.Conn
 		drivers.DropUnsent(got.Conn, true)
@@ -171,7 +171,7 @@ func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, er
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		resp, err = c.rt.RoundTrip(req.WithContext(own))
+		resp, err = transport.RoundTrip(req.WithContext(own))
 	}()
 	select {
 	case <-done:

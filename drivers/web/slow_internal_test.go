@@ -14,7 +14,7 @@ import (
 // A call has a timeout of its own beside that of who waits for it: whichever ends
 // first, what is said is the same.
 func TestATimeoutIsSaidAlikeWhoeverNoticesIt(t *testing.T) {
-	c := &Client{cfg: Config{Timeout: 3 * time.Second}}
+	c := &Client{timeout: 3 * time.Second}
 	u := &url.URL{Scheme: "http", Host: "lamp", Path: "/on"}
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(errSlow)

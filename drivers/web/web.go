@@ -20,6 +20,7 @@ import (
 	"net/url"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/messkit/messkit/drivers"
 )
@@ -74,12 +75,20 @@ func (e *StatusError) Is(target error) bool {
 // Client asks one device. It keeps no connection open, and may be used by
 // several at the same time.
 type Client struct {
-	cfg     Config
+	timeout time.Duration // of one call
 	base    *url.URL
 	header  string // that carries the token: X-Api-Key, Authorization; "" for none
 	secrets Secrets
-	rt      *http.Transport
 	late    late
+}
+
+// transport is that of all devices: it keeps no connection, and so nothing of a device.
+var transport = &http.Transport{
+	DialContext:            (&net.Dialer{}).DialContext,
+	TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+	MaxResponseHeaderBytes: headerBytes,
+	DisableCompression:     true,
+	DisableKeepAlives:      true, // a connection that died unnoticed would leave open whether a call was heard
 }
 
 // New makes a client of a valid configuration. The token, where there is one,
@@ -93,13 +102,7 @@ func New(cfg Config, header string) (*Client, error) {
 	if err != nil {
 		return nil, errors.New("url: cannot be read") // err holds the whole address
 	}
-	return &Client{cfg: cfg, base: base, header: header, secrets: s, rt: &http.Transport{
-		DialContext:            (&net.Dialer{}).DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		MaxResponseHeaderBytes: headerBytes,
-		DisableCompression:     true,
-		DisableKeepAlives:      true, // a connection that died unnoticed would leave open whether a call was heard
-	}}, nil
+	return &Client{timeout: cfg.Timeout, base: base, header: header, secrets: s}, nil
 }
 
 // Host is the device's host and port.
@@ -124,7 +127,7 @@ func (c *Client) Do(ctx context.Context, call Call) (Answer, error) {
 			return Answer{}, c.explain(ctx, u, call, drivers.NotDone(err))
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errSlow) // its turn has come
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errSlow) // its turn has come
 	defer cancel()
 	resp, err := c.login(ctx, u, call)
 	if err != nil {
@@ -211,7 +214,7 @@ func (c *Client) ask(ctx context.Context, u *url.URL, call Call, authorization s
 func (c *Client) look(ctx context.Context, req *http.Request) (*http.Response, error) {
 	var reached atomic.Bool // a connection: from then on it may have heard
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
-	resp, err := c.rt.RoundTrip(req.WithContext(ctx))
+	resp, err := transport.RoundTrip(req.WithContext(ctx))
 	if err != nil && !reached.Load() {
 		return nil, drivers.NotDone(err)
 	}
@@ -251,11 +254,11 @@ func (c *Client) reason(ctx context.Context, u *url.URL, call Call, err error) e
 	slow := errors.Is(cause, errSlow) || cause == nil && errors.Is(err, errSlow) // the call's own end, a moment before that of ctx
 	switch {
 	case slow && errors.Is(err, drivers.ErrNothingDone):
-		return drivers.NotDone(fmt.Errorf("%s does not answer in %v; is it switched on, and in this network?", shown(u), c.cfg.Timeout))
+		return drivers.NotDone(fmt.Errorf("%s does not answer in %v; is it switched on, and in this network?", shown(u), c.timeout))
 	case slow && call.Acts:
-		return fmt.Errorf("no answer from %s in %v, though it may have heard; look at the device", shown(u), c.cfg.Timeout)
+		return fmt.Errorf("no answer from %s in %v, though it may have heard; look at the device", shown(u), c.timeout)
 	case slow:
-		return fmt.Errorf("no answer from %s in %v; look at the device", shown(u), c.cfg.Timeout)
+		return fmt.Errorf("no answer from %s in %v; look at the device", shown(u), c.timeout)
 	case cause != nil && errors.Is(err, drivers.ErrNothingDone):
 		return drivers.NotDone(cause)
 	case cause != nil:

@@ -44,10 +44,11 @@ var layers = map[string]layer{
 
 	// 2 actors: they do not know each other.
 	"agent": {
-		below: []string{"agent/camera", "agent/gate", "agent/journal", "agent/stop", "capabilities", "drivers", "internal/picture", "internal/wait", "internal/wal", "mess", "mess/receipt"},
+		below: []string{"agent/camera", "agent/gate", "agent/journal", "agent/poll", "agent/stop", "capabilities", "drivers", "internal/picture", "internal/wait", "internal/wal", "mess", "mess/receipt"},
 		from:  []string{"gobot.io/x/gobot/v2", "golang.org/x/sync"},
 	},
 	"agent/gate":       {below: []string{"capabilities", "drivers", "internal/order", "internal/suspend", "mess"}, from: []string{"golang.org/x/sync"}},
+	"agent/poll":       {},
 	"agent/camera":     {below: []string{"drivers", "internal/picture", "internal/wait"}, from: []string{"golang.org/x/sync"}},
 	"agent/guard":      {below: []string{"internal/suspend"}, from: []string{"golang.org/x/sync"}},
 	"agent/admin":      {below: []string{"agent/gate", "capabilities", "internal/durable", "internal/wal", "mess"}},

@@ -188,7 +188,8 @@ type Agent struct {
 
 	watching int // watches that run
 
-	watched bool // the exchange wants to know how the devices are
+	watched bool   // the exchange wants to know how the devices are
+	board   *board // nil until then
 
 	disarmed error // why nothing may act, nil if it may
 	known    bool  // whether the exchange has been told that something may

@@ -2,11 +2,11 @@ package agent
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/poll"
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -28,18 +28,36 @@ func (a *Agent) ReadFirst(ctx context.Context) {
 			return
 		case <-time.After(wait):
 		}
-		var g errgroup.Group
-		g.SetLimit(readsAtOnce)
-		for _, d := range a.devices {
-			if canBeRead(d.Driver) && len(a.gate.Seen(d.Name)) == 0 {
-				g.Go(func() error {
-					a.readOnce(ctx, d)
-					return nil
-				})
-			}
-		}
-		_ = g.Wait() // it has no error
+		a.readAll(ctx)
 	}
+}
+
+// readAll reads each of them once. Those that do not answer hold up no others.
+func (a *Agent) readAll(ctx context.Context) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	s := poll.New(readsAtOnce)
+	var left atomic.Int64
+	left.Store(1) // until all are added
+	read := func() {
+		if left.Add(-1) == 0 {
+			end()
+		}
+	}
+	for _, d := range a.devices {
+		if canBeRead(d.Driver) && len(a.gate.Seen(d.Name)) == 0 {
+			left.Add(1)
+			host, atOnce := hostOf(d)
+			s.Add(poll.Job{Host: host, AtOnce: atOnce, Every: time.Hour, Do: func(ctx context.Context) {
+				a.readOnce(ctx, d)
+				if ctx.Err() == nil { // else it comes again
+					read()
+				}
+			}})
+		}
+	}
+	read()
+	_ = s.Run(ctx) // it returns nil
 }
 
 // readOnce reads a device in all the ways in which it tells its state. The gate

@@ -5,32 +5,142 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/poll"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
 )
 
-// statesAgain is how often the exchange is told how the devices are though
-// nothing has changed: it may have forgotten.
-const statesAgain = time.Minute
+const (
+	statesAgain = time.Minute            // between two reports of the same: the exchange may have forgotten
+	statesGap   = 500 * time.Millisecond // between two reports
+	statesOld   = 2 * time.Minute        // after which a state counts as unknown, or after three heartbeats
+	readers     = 16                     // devices that are read at the same time
+	hostReads   = 2                      // of them on one host
+)
 
-// watchStates tells the exchange how the devices are until ctx ends, where it has
-// asked for that: after each task, and as often as there is a heartbeat.
+// board is how the devices are, as they said last.
+type board struct {
+	polls *poll.Scheduler
+
+	mu   sync.Mutex
+	seen map[string]*stateSeen // by device; the keys never change
+	left int                   // devices that nobody has read yet
+}
+
+// stateSeen is the state of one device.
+type stateSeen struct {
+	task  *poll.Task
+	state string
+	at    time.Time // zero: never
+}
+
+// watchStates tells the exchange how the devices are until ctx ends, where it has asked
+// for that. It reads each device as often as there is a heartbeat, and after each task.
 func (a *Agent) watchStates(ctx context.Context) error {
+	for !a.reports() {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-a.glance:
+		}
+	}
+	b := a.newBoard()
+	a.mu.Lock()
+	a.board = b
+	a.mu.Unlock()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return b.polls.Run(ctx) })
+	g.Go(func() error { a.tellStates(ctx, b); return nil })
+	return g.Wait()
+}
+
+func (a *Agent) newBoard() *board {
+	b := &board{polls: poll.New(readers), seen: map[string]*stateSeen{}}
+	for name, d := range a.devices {
+		if hasState(d.Driver) {
+			b.seen[name] = &stateSeen{state: mess.StateUnknown}
+		}
+	}
+	b.left = len(b.seen)
+	for name, s := range b.seen {
+		d := a.devices[name]
+		host, atOnce := hostOf(d)
+		s.task = b.polls.Add(poll.Job{Host: host, AtOnce: atOnce, Every: a.cfg.Heartbeat, Do: func(ctx context.Context) {
+			state := cmp.Or(a.doing(ctx, d), a.stateOf(ctx, d), mess.StateUnknown)
+			if ctx.Err() == nil && b.set(name, state, a.now()) {
+				ring(a.glance)
+			}
+		}})
+	}
+	return b
+}
+
+// hostOf returns what answers for a device, and how many devices may ask it at the same
+// time.
+func hostOf(d *device) (host string, atOnce int) {
+	c := d.Driver.Connection()
+	if c == nil || c.Name() == "" {
+		return d.Name, 1
+	}
+	if h, ok := c.(interface{ Hub() bool }); ok && h.Hub() {
+		return c.Name(), readers / 2
+	}
+	return c.Name(), hostReads
+}
+
+// set notes the state of a device. It reports whether there is something to tell.
+func (b *board) set(name, state string, at time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.seen[name]
+	fresh := s.at.IsZero()
+	if fresh {
+		b.left--
+	}
+	changed := s.state != state
+	s.state, s.at = state, at
+	return changed || fresh && b.left == 0
+}
+
+// soon has a device read at once: it may be otherwise than the exchange believes.
+func (b *board) soon(name string) {
+	if b == nil {
+		return
+	}
+	if s := b.seen[name]; s != nil {
+		b.polls.Soon(s.task)
+	}
+}
+
+// lookAgain has all devices read as soon as possible.
+func (a *Agent) lookAgain() {
+	a.mu.Lock()
+	b := a.board
+	a.mu.Unlock()
+	if b == nil {
+		return
+	}
+	for name := range b.seen {
+		b.soon(name)
+	}
+}
+
+// tellStates sends what is on the board when that changes, and from time to time.
+func (a *Agent) tellStates(ctx context.Context, b *board) {
 	var told []mess.DeviceState
 	var at time.Time
-	for a.untilGlance(ctx) {
-		if !a.reports() {
-			continue
-		}
-		states := a.states(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if slices.EqualFunc(states, told, sameState) && a.now().Sub(at) < statesAgain {
+	began := a.now()
+	for pauses(ctx, a.cfg.Heartbeat, a.glance) {
+		states, whole := b.states(a.now(), max(statesOld, 3*a.cfg.Heartbeat))
+		now := a.now()
+		if !whole && now.Sub(began) < a.cfg.Heartbeat || slices.EqualFunc(states, told, sameState) && now.Sub(at) < statesAgain {
 			continue
 		}
 		_, err := a.send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, States: states}}}})
@@ -38,30 +148,43 @@ func (a *Agent) watchStates(ctx context.Context) error {
 			a.log.Debug("how the devices are is not told", "err", err)
 			continue
 		}
-		told, at = states, a.now()
+		told, at = states, now
+		if !pauses(ctx, statesGap, nil) {
+			return
+		}
 	}
-	return nil
 }
 
-func sameState(a, b mess.DeviceState) bool { return a.Device == b.Device && a.State == b.State }
-
-// untilGlance waits until the devices are to be looked at; false when ctx has
-// ended. Nobody looks before the exchange has asked for it.
-func (a *Agent) untilGlance(ctx context.Context) bool {
-	var tick <-chan time.Time
-	if a.reports() {
-		t := time.NewTimer(a.cfg.Heartbeat)
-		defer t.Stop()
-		tick = t.C
-	}
+// pauses waits for a time, or until somebody rings; false when ctx has ended.
+func pauses(ctx context.Context, d time.Duration, rung <-chan struct{}) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
 	select {
 	case <-ctx.Done():
-		return false
-	case <-a.glance:
-	case <-tick:
+	case <-rung:
+	case <-t.C:
 	}
 	return ctx.Err() == nil
 }
+
+// states lists how the devices are. What a device does not tell is unknown, also where it
+// is known what it was told last. whole reports whether every device was read.
+func (b *board) states(now time.Time, old time.Duration) (list []mess.DeviceState, whole bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list = make([]mess.DeviceState, 0, len(b.seen))
+	for _, name := range slices.Sorted(maps.Keys(b.seen)) {
+		s := b.seen[name]
+		state := s.state
+		if now.Sub(s.at) > old {
+			state = mess.StateUnknown
+		}
+		list = append(list, mess.DeviceState{Device: name, State: state})
+	}
+	return list, b.left == 0
+}
+
+func sameState(a, b mess.DeviceState) bool { return a.Device == b.Device && a.State == b.State }
 
 // wants notes that the exchange wants to know how the devices are.
 func (a *Agent) wants(ack mess.Ack) {
@@ -77,19 +200,6 @@ func (a *Agent) reports() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.watched
-}
-
-// states reads how the devices are. What a device does not tell is unknown, also
-// where it is known what it was told last.
-func (a *Agent) states(ctx context.Context) []mess.DeviceState {
-	list := []mess.DeviceState{}
-	for _, name := range slices.Sorted(maps.Keys(a.devices)) {
-		d := a.devices[name]
-		if hasState(d.Driver) {
-			list = append(list, mess.DeviceState{Device: name, State: cmp.Or(a.doing(ctx, d), a.stateOf(ctx, d), mess.StateUnknown)})
-		}
-	}
-	return list
 }
 
 // hasState reports whether a device is one way or another, which somebody changes.
@@ -133,8 +243,8 @@ func (a *Agent) acts(p capabilities.Plan) (done func(error)) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		change()
-		if a.watched && p.Actuates() {
-			ring(a.glance)
+		if p.Actuates() {
+			a.board.soon(p.Device)
 		}
 	}
 	set(func() {

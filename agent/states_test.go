@@ -2,7 +2,9 @@ package agent_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,6 +61,77 @@ func TestStatesAreNotToldUnasked(t *testing.T) {
 		h.after(2 * time.Minute)
 		if got := h.standing().States; got != nil {
 			t.Errorf("told: %v", got)
+		}
+	})
+}
+
+// deadPlug is a plug that does not answer while its house says so.
+type deadPlug struct {
+	part
+	dead *atomic.Bool
+}
+
+func (p *deadPlug) Switch(context.Context, bool) error { return nil }
+
+func (p *deadPlug) On(ctx context.Context) (bool, error) {
+	if p.dead.Load() {
+		<-ctx.Done()
+	}
+	return false, ctx.Err()
+}
+
+// inHouseOfDead is a house with many plugs that do not answer from the start, or later.
+func inHouseOfDead(t *testing.T, n int, dead *atomic.Bool, story func(*house)) {
+	t.Helper()
+	inHouseWith(t, func(h *house) {
+		h.close()
+		cfg := exchange.DefaultConfig()
+		cfg.States = true
+		h.openExchange(cfg)
+		for i := range n {
+			h.with(fmt.Sprint("plug-", i), &deadPlug{dead: dead}, nil)
+		}
+	}, story)
+}
+
+// Devices that do not answer, however many, do not keep the states of others from the
+// exchange.
+func TestStatesDoNotWaitForWhatIsDead(t *testing.T) {
+	var dead atomic.Bool
+	dead.Store(true)
+	inHouseOfDead(t, 100, &dead, func(h *house) {
+		h.after(20 * time.Second) // now the agent knows which are slow
+		for _, on := range []bool{true, false} {
+			h.lamp.set(func(l *lamp) { l.on = on })
+			h.after(11 * time.Second)
+			if got, want := h.states()["porch-lamp"], map[bool]string{true: "on", false: "off"}[on]; got != want {
+				t.Errorf("the lamp is %s, want %s", got, want)
+			}
+		}
+	})
+}
+
+// A state that nobody could read again for long counts as unknown, though its turn has not
+// come since.
+func TestOldStatesAreUnknown(t *testing.T) {
+	var dead atomic.Bool
+	inHouseOfDead(t, 600, &dead, func(h *house) {
+		h.after(time.Second)
+		count := func() (off int) {
+			for _, state := range h.states() {
+				if state == "off" {
+					off++
+				}
+			}
+			return off
+		}
+		if n := count(); n != 601 {
+			t.Errorf("%d devices are off, want 601", n)
+		}
+		dead.Store(true)
+		h.after(4 * time.Minute)
+		if n := count(); n != 1 {
+			t.Errorf("%d devices are off, want the lamp", n)
 		}
 	})
 }

@@ -86,7 +86,7 @@ func (a *Agent) runStops(ctx context.Context) (end func()) {
 				startAll(ctx, a.gate, maps.Values(a.devices), a.log)
 			}
 			was = why
-			ring(a.glance)
+			a.lookAgain()
 			select {
 			case <-ctx.Done():
 			case <-changed:

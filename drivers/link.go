@@ -14,10 +14,18 @@ var _ gobot.Connection = (*Link)(nil)
 type Link struct {
 	mu   sync.Mutex
 	name string
+	hub  bool
 }
 
 // NewLink makes one, with the name of where the device is.
 func NewLink(name string) *Link { return &Link{name: name} }
+
+// NewHub makes one with the name of a program that speaks for many devices, as a broker
+// does.
+func NewHub(name string) *Link { return &Link{name: name, hub: true} }
+
+// Hub reports whether it answers for many devices, and so may be asked much at a time.
+func (l *Link) Hub() bool { return l.hub }
 
 // Name is what it is called.
 func (l *Link) Name() string {

@@ -73,7 +73,7 @@ func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
 	case "vacuum":
 		return newVacuum(name, e, env.Log), nil
 	}
-	return family.New(name, domains[cfg.domain()], cfg.levels(), haltTimes*cfg.Timeout, drivers.NewLink(client.Host()), e.verbs()), nil
+	return family.New(name, domains[cfg.domain()], cfg.levels(), haltTimes*cfg.Timeout, drivers.NewHub(client.Host()), e.verbs()), nil
 }
 
 // hubOf is the hub that all entities of one Home Assistant share.

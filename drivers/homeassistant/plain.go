@@ -19,7 +19,7 @@ type plain struct {
 }
 
 func newPlain(name string, e *entity) plain {
-	return plain{Life: drivers.NewLife(name), entity: e, link: drivers.NewLink(e.web.Host())}
+	return plain{Life: drivers.NewLife(name), entity: e, link: drivers.NewHub(e.web.Host())}
 }
 
 // Connection is a Gobot adaptor that does nothing.

@@ -70,7 +70,7 @@ func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
 		return nil, err
 	}
 	d.client, d.member = client, mqttclient.NewMember(d.topics())
-	return family.New(name, d.template.Class, cfg.Levels, haltTimes*cfg.Timeout, drivers.NewLink(d.address), d.verbs()), nil
+	return family.New(name, d.template.Class, cfg.Levels, haltTimes*cfg.Timeout, drivers.NewHub(d.address), d.verbs()), nil
 }
 
 // topics are those on which the device tells something, each once.

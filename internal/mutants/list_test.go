@@ -496,6 +496,15 @@ var mutants = []mutant{
 	{"a publish that was given up keeps its connection", []edit{{
 		"drivers/mqttclient/session.go", "closeNow(s.conn)\n", "_ = closeNow\n",
 	}}, "./drivers/mqttclient TestAGivenUpMessageNeverArrives"},
+	{"slow hosts take every worker", []edit{{
+		"agent/poll/poll.go", "(!slow || s.slow < max(1, s.workers/2))", "true",
+	}}, "./agent/poll TestSlowHosts"},
+	{"a job of a host that does not answer is not broken off", []edit{{
+		"agent/poll/poll.go", "		if !t.slow {\n", "		if false {\n",
+	}}, "./agent/poll TestSlowHosts"},
+	{"a state that nobody could read again counts for ever", []edit{{
+		"agent/states.go", "if now.Sub(s.at) > old {", "if false {",
+	}}, "./agent TestOldStates"},
 	{"the kernel sends what was given up over MQTT", []edit{{
 		"drivers/mqttclient/wire.go", "drivers.DropUnsent(conn, true)", "drivers.DropUnsent(conn, false)",
 	}}, "./drivers/mqttclient TestAGivenUpMessageNeverArrives"},

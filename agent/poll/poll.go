@@ -1,0 +1,274 @@
+// Package poll does jobs again and again with few goroutines: one heap has the times of all
+// jobs, and a bounded number of workers does what is due.
+//
+// Jobs of one host wait for each other, so that nobody overloads a small device. Hosts take
+// turns. A job that takes long is broken off once, and done again with all the time that it
+// wants, by the half of the workers that slow hosts may have. So hosts that do not answer
+// hold up nobody else.
+package poll
+
+import (
+	"container/heap"
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// Job is something to do again and again.
+type Job struct {
+	Host   string                // what it asks
+	AtOnce int                   // how many jobs of that host may run at the same time
+	Every  time.Duration         // from one beginning to the next one, less up to a tenth of it
+	Do     func(context.Context) // it ends with its context, and comes again if that was broken off
+}
+
+// slowAfter is how long a job may take whose host does not count as slow. A small device in
+// a good network answers in less.
+const slowAfter = 500 * time.Millisecond
+
+// Scheduler runs jobs. Make it with New, and keep its Run running.
+type Scheduler struct {
+	workers int
+	wake    chan struct{}
+
+	mu     sync.Mutex
+	timers timers
+	hosts  map[string]*host // that have work, or are slow
+	turns  [2][]*host       // with work that may run: quick ones and slow ones
+	slow   int              // jobs of slow hosts that run
+	busy   int              // workers
+	flip   bool             // slow hosts are next
+}
+
+// Task is a job of a Scheduler.
+type Task struct {
+	Job
+	due   time.Time
+	at    int  // in timers; -1: it waits for a worker, or runs
+	runs  bool // it runs
+	again bool // it is to run once more at once
+	slow  bool // it counts in Scheduler.slow
+}
+
+// host is what several jobs ask.
+type host struct {
+	name    string
+	waiting []*Task
+	running int
+	queued  bool // it is in Scheduler.turns
+	slow    bool
+}
+
+// New makes a scheduler that does at most so many jobs at the same time.
+func New(workers int) *Scheduler {
+	return &Scheduler{workers: workers, wake: make(chan struct{}, 1), hosts: map[string]*host{}}
+}
+
+// Add adds a job, which is due at once.
+func (s *Scheduler) Add(j Job) *Task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := &Task{Job: j, due: time.Now()}
+	heap.Push(&s.timers, t)
+	s.ring()
+	return t
+}
+
+// Soon has a job run as soon as a worker is free; once more, if it runs just now.
+func (s *Scheduler) Soon(t *Task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case t.runs:
+		t.again = true
+	case t.at >= 0:
+		t.due = time.Now()
+		heap.Fix(&s.timers, t.at)
+		s.ring()
+	}
+}
+
+func (s *Scheduler) ring() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run does the jobs until ctx ends, and waits for those that run.
+func (s *Scheduler) Run(ctx context.Context) error {
+	var g sync.WaitGroup
+	defer g.Wait()
+	t := time.NewTimer(0)
+	defer t.Stop()
+	for ctx.Err() == nil {
+		next, some := s.start(ctx, &g)
+		t.Stop()
+		if some {
+			t.Reset(time.Until(next))
+		}
+		select {
+		case <-ctx.Done():
+		case <-s.wake:
+		case <-t.C:
+		}
+	}
+	return nil
+}
+
+// start starts workers for the jobs that are due. It returns when the next one is.
+func (s *Scheduler) start(ctx context.Context, g *sync.WaitGroup) (next time.Time, some bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for len(s.timers) > 0 && !s.timers[0].due.After(now) {
+		s.ready(heap.Pop(&s.timers).(*Task))
+	}
+	for s.busy < s.workers {
+		t := s.take()
+		if t == nil {
+			break
+		}
+		s.busy++
+		g.Go(func() { s.work(ctx, t) })
+	}
+	if len(s.timers) == 0 {
+		return next, false
+	}
+	return s.timers[0].due, true
+}
+
+// work does a job, and then others that are due.
+func (s *Scheduler) work(ctx context.Context, t *Task) {
+	for t != nil {
+		begun := time.Now()
+		within, cancel := ctx, context.CancelFunc(func() {})
+		if !t.slow {
+			within, cancel = context.WithTimeout(ctx, slowAfter)
+		}
+		t.Do(within)
+		cancel()
+		t = s.done(t, time.Since(begun), ctx.Err() == nil)
+	}
+}
+
+// done plans a job anew, and returns the next one for its worker.
+func (s *Scheduler) done(t *Task, took time.Duration, more bool) *Task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.hosts[t.Host]
+	h.running--
+	if t.slow {
+		s.slow--
+	} else if took >= slowAfter {
+		t.again = true
+	}
+	h.slow = took >= slowAfter
+	s.queue(h)
+	if h.running == 0 && len(h.waiting) == 0 && !h.slow {
+		delete(s.hosts, h.name)
+	}
+	now := time.Now()
+	t.due = t.due.Add(t.Every - rand.N(t.Every/10+1))
+	if t.again || t.due.Before(now) {
+		t.due = now
+	}
+	t.runs, t.again = false, false
+	heap.Push(&s.timers, t)
+	s.ring()
+	next := (*Task)(nil)
+	if more {
+		next = s.take()
+	}
+	if next == nil {
+		s.busy--
+	}
+	return next
+}
+
+// ready has a job wait for a worker. mu is held, as in all below.
+func (s *Scheduler) ready(t *Task) {
+	h := s.hosts[t.Host]
+	if h == nil {
+		h = &host{name: t.Host}
+		s.hosts[t.Host] = h
+	}
+	h.waiting = append(h.waiting, t)
+	s.queue(h)
+}
+
+// queue lets a host take its turn, where one of its jobs may run.
+func (s *Scheduler) queue(h *host) {
+	if h.queued || len(h.waiting) == 0 || h.running >= max(1, h.waiting[0].AtOnce) {
+		return
+	}
+	h.queued = true
+	s.turns[class(h)] = append(s.turns[class(h)], h)
+}
+
+func class(h *host) int {
+	if h.slow {
+		return 1
+	}
+	return 0
+}
+
+// take returns a job that may run now, nil if there is none. Slow hosts and quick ones take
+// turns while there are both.
+func (s *Scheduler) take() *Task {
+	s.flip = !s.flip
+	for _, slow := range []bool{s.flip, !s.flip} {
+		n := 0
+		if slow {
+			n = 1
+		}
+		for len(s.turns[n]) > 0 && (!slow || s.slow < max(1, s.workers/2)) {
+			h := s.turns[n][0]
+			s.turns[n] = s.turns[n][1:]
+			h.queued = false
+			if h.slow != slow { // it has become so meanwhile
+				s.queue(h)
+				continue
+			}
+			t := h.waiting[0]
+			h.waiting = h.waiting[1:]
+			h.running++
+			t.runs, t.slow = true, slow
+			if slow {
+				s.slow++
+			}
+			s.queue(h)
+			return t
+		}
+	}
+	return nil
+}
+
+// timers are the jobs that wait for their time, the next one first.
+type timers []*Task
+
+func (t timers) Len() int           { return len(t) }
+func (t timers) Less(i, j int) bool { return t[i].due.Before(t[j].due) }
+
+func (t timers) Swap(i, j int) {
+	t[i], t[j] = t[j], t[i]
+	t[i].at, t[j].at = i, j
+}
+
+// Push implements heap.Interface.
+func (t *timers) Push(x any) {
+	one := x.(*Task)
+	one.at = len(*t)
+	*t = append(*t, one)
+}
+
+// Pop implements heap.Interface.
+func (t *timers) Pop() any {
+	last := len(*t) - 1
+	one := (*t)[last]
+	one.at = -1
+	(*t)[last] = nil
+	*t = (*t)[:last]
+	return one
+}

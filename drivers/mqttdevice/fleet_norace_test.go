@@ -1,0 +1,5 @@
+//go:build !race
+
+package mqttdevice_test
+
+const underRace = false

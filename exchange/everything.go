@@ -79,10 +79,8 @@ func (x *Exchange) stopEnds(e Envelope) bool {
 // stopEnd is how it does so: what people may do stays offered to them alone, and the
 // rest ends. x.mu is held.
 func (x *Exchange) stopEnd(e Envelope, now time.Time) func(*Envelope) *mess.Status {
-	for _, one := range x.candidates(e, now) {
-		if IsPerson(one.Executor) {
-			return leftToPeople(x.all.Stop)
-		}
+	for range x.request(&e, now).People() {
+		return leftToPeople(x.all.Stop)
 	}
 	return stoppedBefore(x.all.Stop)
 }

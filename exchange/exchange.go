@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/eventbus"
+	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/internal/suspend"
 	"github.com/messkit/messkit/mess"
 )
@@ -38,8 +39,11 @@ type Exchange struct {
 	mu        sync.Mutex
 	open      map[string]*live              // threads without a terminal status
 	coming    map[string]*coming            // threads that are being stored or read, by ref
+	by        openIndex                     // finds open threads
 	executors map[string]*executor          // registered
-	routing   mess.Routing                  // rules set at run time, before those of the configuration
+	table     *routing.Table                // the executors on the lists, and the rules
+	stale     changes                       // changes of executors that renew has to work on
+	sated     map[string]bool               // executors that had enough offers to get more
 	latest    map[string]string             // requestor to the ref of its most recent request
 	room      map[string]*room              // thread to what was uploaded for it
 	stops     map[string][]mess.Stop        // executor to the stops that it has not confirmed
@@ -60,7 +64,9 @@ type live struct {
 	env     Envelope
 	heard   time.Time            // last sign of life from the holder
 	pending time.Time            // since when it waits for a claim
-	offered map[string]bool      // executors that have an offer
+	offered []string             // executors that have an offer, in order
+	choice  routing.Choice       // the choice that led to these offers
+	chosen  time.Time            // the time of that choice
 	deps    map[string]mess.Code // what it depends on, and how that ended; "" while open
 	alarm   time.Time            // when it is looked at next
 }
@@ -175,7 +181,8 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	}
 	x := &Exchange{
 		cfg: cfg, store: store, now: now, log: log, events: eventbus.New[Event](), due: eventbus.NewDeadlines(), opened: now(), sleeps: suspend.NewWatch(cfg.Slept), paper: make(chan struct{}, 1),
-		open: map[string]*live{}, coming: map[string]*coming{}, executors: map[string]*executor{},
+		open: map[string]*live{}, by: newOpenIndex(), coming: map[string]*coming{}, executors: map[string]*executor{},
+		table: routing.NewTable().WithRules(cfg.Routing.Rules...), sated: map[string]bool{},
 		latest: map[string]string{}, waiting: map[string]map[string]bool{}, room: map[string]*room{},
 		stops: map[string][]mess.Stop{}, stopped: map[string]*mess.Stopped{},
 		holds: map[string]holdOrder{}, onHold: map[string]*mess.OnHold{},
@@ -265,6 +272,7 @@ func (x *Exchange) index(l *live, e Envelope) {
 	if e.Status == mess.Pending && was.Status != mess.Pending {
 		l.pending = now
 	}
+	x.by.turns(l, was)
 	x.reoffer(l, now)
 	if e.Status.Terminal() {
 		delete(x.open, e.Ref)
@@ -282,7 +290,7 @@ func (x *Exchange) index(l *live, e Envelope) {
 
 // follow makes a new thread wait for what it depends on.
 func (x *Exchange) follow(l *live) {
-	l.offered, l.deps = map[string]bool{}, map[string]mess.Code{}
+	l.deps = map[string]mess.Code{}
 	for _, dep := range l.env.DependsOn {
 		l.deps[dep] = ""
 		key := waitKey(l.env.Requestor, dep)

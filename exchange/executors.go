@@ -1,13 +1,14 @@
 package exchange
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -26,15 +27,14 @@ type ExecutorInfo struct {
 	Holds        int    // threads that it has claimed
 }
 
-// executor is a registered executor. It is guarded by Exchange.mu; its mess
-// part is replaced, never changed.
+// executor is a registered executor. Exchange.mu guards it. A new registration replaces
+// the part that routing reads.
 type executor struct {
-	mess.Executor
+	*routing.Executor
 	created, seen time.Time
 	beats         bool // has sent heartbeats that name what it holds
 	forgotten     bool // is on no list until it speaks again
 	returns       bool // it was forgotten until it spoke: of what it was then only what it says again counts
-	hours         *hours
 }
 
 // executorDoc is an executor as it is stored.
@@ -53,17 +53,21 @@ func (x *Exchange) readExecutors(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var table []*routing.Executor
 	for id, doc := range docs {
 		var d executorDoc
 		if err := json.Unmarshal(doc, &d); err != nil {
 			return fmt.Errorf("registered executor %q: %w; remove its record and register it again", id, err)
 		}
-		e := &executor{Executor: d.Executor, created: d.Created, seen: d.Seen, beats: d.Beats, forgotten: d.Forgotten}
-		if e.hours, err = hoursOf(e.Executor); err != nil {
+		e := &executor{created: d.Created, seen: d.Seen, beats: d.Beats, forgotten: d.Forgotten}
+		if e.Executor, err = routing.NewExecutor(d.Executor); err != nil {
 			return fmt.Errorf("registered executor %q: %w", id, err)
 		}
-		x.executors[id] = e
+		if x.executors[id] = e; !e.forgotten {
+			table = append(table, e.Executor)
+		}
 	}
+	x.table = routing.NewTable(table...).WithRules(x.cfg.Routing.Rules...)
 	return nil
 }
 
@@ -134,9 +138,9 @@ func (x *Exchange) unknownTo(c mess.Executor) []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var refs []string
-	for ref, l := range x.open {
+	for ref, l := range x.by.held[c.ID] {
 		knows := slices.ContainsFunc(c.Holding, func(h mess.HeldThread) bool { return h.Ref == ref && h.Epoch == l.env.Epoch })
-		if l.env.Holder() == c.ID && l.env.Phase == Before && l.env.HasOtherInstance(c.Instance) && !knows && !x.twin(l, c, x.now()) {
+		if l.env.Phase == Before && l.env.HasOtherInstance(c.Instance) && !knows && !x.twin(l, c, x.now()) {
 			refs = append(refs, ref)
 		}
 	}
@@ -152,12 +156,12 @@ func isHeartbeat(c mess.Executor) bool {
 // registered, and for the first heartbeat of one, which is stored.
 func (x *Exchange) heard(c mess.Executor) bool {
 	x.mu.Lock()
-	defer x.mu.Unlock()
 	e := x.executors[c.ID]
 	if e == nil || e.forgotten || c.Holding != nil && !e.beats {
+		x.mu.Unlock()
 		return false
 	}
-	x.see(e)
+	x.seeAndUnlock(e)
 	return true
 }
 
@@ -165,22 +169,29 @@ func (x *Exchange) heard(c mess.Executor) bool {
 // asks for: an executor that polls or reports is alive without heartbeats.
 func (x *Exchange) Seen(who Actor) {
 	x.mu.Lock()
-	defer x.mu.Unlock()
 	if e := x.executors[who.ID]; e != nil && !e.forgotten && who.Has(ExecutorRole) {
-		x.see(e)
+		x.seeAndUnlock(e)
+		return
 	}
+	x.mu.Unlock()
 }
 
-// see notes a sign of life. x.mu is held.
-func (x *Exchange) see(e *executor) {
+// seeAndUnlock notes a sign of life. The caller holds x.mu, and seeAndUnlock frees it.
+func (x *Exchange) seeAndUnlock(e *executor) {
 	was := e.seen
 	e.seen = x.now()
-	if e.seen.Sub(was) > x.patience(e, x.cfg.Unreachable) {
-		x.reofferAll(e.seen)
+	back := e.seen.Sub(was) > x.patience(e, x.cfg.Unreachable)
+	if back {
+		x.changedExecutor(e.ID)
+	}
+	x.mu.Unlock()
+	if back {
+		x.renew()
 	}
 }
 
-// enter stores a registration or an update of one.
+// enter stores a registration or an update of one. One that says nothing new is a sign
+// of life.
 func (x *Exchange) enter(ctx context.Context, c mess.Executor) error {
 	done, err := x.writing(ctx)
 	if err != nil {
@@ -190,18 +201,25 @@ func (x *Exchange) enter(ctx context.Context, c mess.Executor) error {
 	now := x.now()
 	e := &executor{created: now, seen: now, beats: c.Holding != nil}
 	x.mu.Lock()
-	if old := x.executors[c.ID]; old != nil {
+	old := x.executors[c.ID]
+	if old != nil {
 		e.created, e.beats, e.returns = old.created, e.beats || old.beats, old.returns
 		if e.returns = e.returns || old.forgotten; e.returns && c.Capabilities != nil {
 			e.returns = false
 		} else {
-			c = merge(old.Executor, c)
+			c = merge(old.Executor.Executor, c)
 		}
 	}
 	x.mu.Unlock()
 	c.Holding, c.Instance, c.Stopped, c.Held, c.States = nil, "", nil, nil, nil
-	e.Executor = c
-	if e.hours, err = hoursOf(c); err != nil {
+	if old != nil && !old.forgotten && old.returns == e.returns && old.beats == e.beats && sameProfile(old.Executor.Executor, c) {
+		x.Seen(Actor{ID: c.ID, Roles: ExecutorRole})
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.turned()
+		return nil
+	}
+	if e.Executor, err = routing.NewExecutor(c); err != nil {
 		return mess.Refuse(mess.Invalid, "config.executor.schedule: %v", err)
 	}
 	doc, err := json.Marshal(executorDoc{Executor: c, Created: e.created, Seen: now, Beats: e.beats})
@@ -212,11 +230,31 @@ func (x *Exchange) enter(ctx context.Context, c mess.Executor) error {
 		return x.broken(err)
 	}
 	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.executors[c.ID] = e
-	x.reofferAll(now)
-	x.turned()
+	x.list(e)
+	x.mu.Unlock()
+	x.renew()
 	return nil
+}
+
+// sameProfile reports whether an executor says the same of itself.
+func sameProfile(a, b mess.Executor) bool {
+	was, err1 := json.Marshal(a)
+	is, err2 := json.Marshal(b)
+	return err1 == nil && err2 == nil && bytes.Equal(was, is)
+}
+
+// list replaces an executor, on the lists or off them. The caller holds x.mu, and calls
+// renew when it has freed it.
+func (x *Exchange) list(e *executor) {
+	was := x.table
+	if x.executors[e.ID] = e; e.forgotten {
+		x.table = was.Without(e.ID)
+	} else {
+		x.table = was.With(e.Executor)
+	}
+	x.stale.places = x.stale.places || !was.SamePlaces(x.table)
+	x.changedExecutor(e.ID)
+	x.turned()
 }
 
 // merge is old with all that c says.
@@ -254,9 +292,8 @@ func (x *Exchange) holdings(c mess.Executor) []mess.HeldThread {
 		said[h.Ref] = true
 		threads = append(threads, x.holding(c.ID, h, now))
 	}
-	for _, ref := range slices.Sorted(maps.Keys(x.open)) {
-		l := x.open[ref]
-		if l.env.Holder() == c.ID && !said[ref] && !x.twin(l, c, now) {
+	for _, l := range x.by.held[c.ID].inOrder() {
+		if !said[l.env.Ref] && !x.twin(l, c, now) {
 			threads = append(threads, heldThread(l.env, true, 0))
 		}
 	}
@@ -304,14 +341,10 @@ func (x *Exchange) Executors() []ExecutorInfo {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now := x.now()
-	holds := map[string]int{}
-	for _, l := range x.open {
-		holds[l.env.Holder()]++
-	}
 	var list []ExecutorInfo
-	for _, e := range x.listed() {
-		id := e.ID
-		info := ExecutorInfo{Executor: e.Executor, Created: e.created, LastSeen: e.seen, Live: x.live(e, now), Stopping: x.stops[id], Holds: holds[id]}
+	for _, one := range x.table.All() {
+		e, id := x.executors[one.ID], one.ID
+		info := ExecutorInfo{Executor: one.Executor, Created: e.created, LastSeen: e.seen, Live: x.live(e, now), Stopping: x.stops[id], Holds: len(x.by.held[id])}
 		info.OnHold = x.held(id)
 		info.Stopped, info.Held, info.States = x.stopped[id], x.onHold[id], x.states[id]
 		if o, ok := x.holds[id]; ok {
@@ -353,7 +386,7 @@ func (x *Exchange) lease(e Envelope) time.Duration {
 		d = x.cfg.Lease
 	}
 	by := x.executors[e.Executor]
-	if d = x.patience(by, d); by != nil && IsPerson(by.Executor) {
+	if d = x.patience(by, d); by != nil && by.Person {
 		d = max(d, 2*e.Estimate) // she has said how long she needs, and may be without a network
 	}
 	return d

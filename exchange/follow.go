@@ -43,7 +43,7 @@ func (x *Exchange) couldTake(who Actor, e Envelope) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	ex := x.executors[who.ID]
-	return ex != nil && !ex.forgotten && who.Has(ExecutorRole) && x.able(ex, e, x.now()) == nil
+	return ex != nil && !ex.forgotten && who.Has(ExecutorRole) && x.request(&e, x.now()).Unable(ex.Executor) == nil
 }
 
 // mayHear reports whether one who speaks to a thread may learn that there is
@@ -210,16 +210,13 @@ func (x *Exchange) standing(ctx context.Context, who Actor) ([]Event, error) {
 func (x *Exchange) standingOf(id string) (offers []Event, holds []Envelope) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	now := x.now()
-	for _, l := range x.pendingInOrder() {
-		if l.offered[id] {
-			offers = append(offers, x.offer(l, now))
-		}
+	now, list := x.now(), slices.Collect(maps.Values(x.by.offered[id]))
+	slices.SortFunc(list, func(a, b *live) int { return placeOf(a.env).compare(placeOf(b.env)) })
+	for _, l := range list {
+		offers = append(offers, x.offer(l, now))
 	}
-	for _, ref := range slices.Sorted(maps.Keys(x.open)) {
-		if l := x.open[ref]; l.env.Holder() == id && !l.offered[id] {
-			holds = append(holds, l.env)
-		}
+	for _, l := range x.by.held[id].inOrder() {
+		holds = append(holds, l.env)
 	}
 	return offers, holds
 }

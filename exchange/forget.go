@@ -36,10 +36,12 @@ func (x *Exchange) Forget(ctx context.Context, who Actor, id string) (stops int,
 	if err != nil {
 		return 0, err
 	}
+	x.renew()
 	if err := x.keepExecutor(ctx, id); err != nil {
 		x.mu.Lock()
 		x.show(x.executors[id], false)
 		x.mu.Unlock()
+		x.renew()
 		return 0, err
 	}
 	x.log.Warn("executor forgotten", "executor", id, "actor", who.ID, "stops", stops)
@@ -64,33 +66,26 @@ func (x *Exchange) mayForget(e *executor, id string) error {
 		return mess.Refuse(mess.NotReady, "the exchange was started %v ago, and %s may not have spoken yet; if it is gone, forget it in %v",
 			now.Sub(x.opened).Round(time.Second), id, (x.cfg.Unreachable - now.Sub(x.opened) + time.Second).Round(time.Second))
 	}
-	var refs []string
-	for _, ref := range slices.Sorted(maps.Keys(x.open)) {
-		if x.open[ref].env.Holder() == id {
-			refs = append(refs, ref)
-		}
-	}
-	if len(refs) > 0 {
+	if refs := slices.Sorted(maps.Keys(x.by.held[id])); len(refs) > 0 {
 		return mess.Refuse(mess.NotReady, "%s has tasks that have not ended (%s), and may be at them; each ends by itself when it is not heard of for long, and then forget it", id, strings.Join(refs, ", "))
 	}
 	return nil
 }
 
-// show puts an executor on the lists again, or takes it off them. x.mu is held.
+// show puts an executor on the lists again, or takes it off them. Renew follows when
+// x.mu is free. x.mu is held.
 func (x *Exchange) show(e *executor, forgotten bool) {
 	c := *e
 	c.forgotten = forgotten
-	x.executors[e.ID] = &c
 	delete(x.states, e.ID) // whoever is here says it again
-	x.reofferAll(x.now())
-	x.turned()
+	x.list(&c)
 }
 
 // keepExecutor writes down an executor as it stands. x.paper is held.
 func (x *Exchange) keepExecutor(ctx context.Context, id string) error {
 	x.mu.Lock()
 	e := x.executors[id]
-	doc, err := json.Marshal(executorDoc{Executor: e.Executor, Created: e.created, Seen: e.seen, Beats: e.beats, Forgotten: e.forgotten})
+	doc, err := json.Marshal(executorDoc{Executor: e.Executor.Executor, Created: e.created, Seen: e.seen, Beats: e.beats, Forgotten: e.forgotten})
 	x.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("executor %s: %w", id, err)
@@ -115,6 +110,7 @@ func (x *Exchange) recall(ctx context.Context, who Actor) {
 	c.seen, c.returns = x.now(), true
 	x.show(&c, false)
 	x.mu.Unlock()
+	x.renew()
 	x.log.Warn("an executor that was forgotten speaks, and is there again", "executor", who.ID)
 	done, err := x.writing(ctx)
 	if err != nil {
@@ -122,17 +118,6 @@ func (x *Exchange) recall(ctx context.Context, who Actor) {
 	}
 	defer done()
 	_ = x.keepExecutor(ctx, who.ID) // that it failed is logged; so it is with this
-}
-
-// listed are the executors that are not forgotten, by id. x.mu is held.
-func (x *Exchange) listed() []*executor {
-	var list []*executor
-	for _, id := range slices.Sorted(maps.Keys(x.executors)) {
-		if e := x.executors[id]; !e.forgotten {
-			list = append(list, e)
-		}
-	}
-	return list
 }
 
 // Forgotten lists the executors that were forgotten and have not spoken since, by id.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -71,6 +72,7 @@ func (x *Exchange) order(ctx context.Context, who Actor, h mess.Hold, on bool) (
 	if err != nil {
 		return mess.Hold{}, err
 	}
+	x.renew()
 	for _, id := range orders {
 		if err := x.keepHold(ctx, id); err != nil {
 			return mess.Hold{}, err
@@ -94,8 +96,8 @@ func (x *Exchange) passHolds(who Actor, o holdOrder) (given, orders []string, _ 
 	}
 	for _, id := range orders {
 		x.passHold(id, o)
+		x.changedExecutor(id)
 	}
-	x.reofferAll(x.now())
 	x.turned()
 	return given, orders, nil
 }
@@ -105,7 +107,7 @@ func (x *Exchange) passHolds(who Actor, o holdOrder) (given, orders []string, _ 
 func (x *Exchange) heldBy(who Actor, names mess.Refs, on bool) (given, orders []string, err error) {
 	ids := []string(names)
 	if len(ids) == 0 {
-		for _, e := range x.listed() {
+		for _, e := range x.table.All() {
 			ids = append(ids, e.ID)
 		}
 	}
@@ -185,7 +187,11 @@ func because(why string) string {
 // its broker is an order of ours from then on, so that its next process hears of it
 // as well.
 func (x *Exchange) standsHeld(ctx context.Context, c mess.Executor) error {
-	if c.Held == nil || !x.hears(c) {
+	if c.Held == nil {
+		return nil
+	}
+	changed := x.hears(c)
+	if x.renew(); !changed {
 		return nil
 	}
 	return x.keepHold(ctx, c.ID)
@@ -213,7 +219,7 @@ func (x *Exchange) hears(c mess.Executor) (changed bool) {
 		changed = false
 	}
 	if x.held(c.ID) != was {
-		x.reofferAll(x.now())
+		x.changedExecutor(c.ID)
 		x.turned()
 	}
 	return changed
@@ -259,8 +265,10 @@ func (x *Exchange) standingHold(id string) []Event {
 // heldOf tells of one that could take a thread and is on hold, the one that would
 // be asked first; "" if none is. x.mu is held.
 func (x *Exchange) heldOf(env Envelope) string {
-	rank := x.preference(env)
-	for _, e := range slices.SortedStableFunc(slices.Values(x.candidates(env, x.now())), func(a, b *executor) int { return rank(a) - rank(b) }) {
+	r := x.request(&env, x.now())
+	rank := r.Rank()
+	byRank := func(a, b *routing.Executor) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a.ID, b.ID)) }
+	for _, e := range slices.SortedFunc(r.Candidates(), byRank) {
 		if why := x.held(e.ID); why != "" {
 			return cmp.Or(e.Name, e.ID) + " is " + why
 		}

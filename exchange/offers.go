@@ -2,48 +2,87 @@ package exchange
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/messkit/messkit/exchange/eventbus"
+	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/mess"
 )
+
+// request prepares to route a thread. The caller holds x.mu.
+func (x *Exchange) request(e *Envelope, now time.Time) routing.Request {
+	return x.table.Request(e, x.all.covers(*e), now)
+}
+
+// presence answers what routing asks about executors. The caller of routing holds x.mu.
+type presence struct {
+	x   *Exchange
+	now time.Time
+}
+
+func (p presence) IsLive(e *routing.Executor) bool {
+	one := p.x.executors[e.ID]
+	return one != nil && p.x.live(one, p.now)
+}
+
+func (p presence) IsDrained(id string) bool { return p.x.held(id) != "" }
+func (p presence) Load(id string) int       { return len(p.x.by.held[id]) + len(p.x.by.offered[id]) }
+
+// choose returns the executors to offer a thread to now. The caller holds x.mu.
+func (x *Exchange) choose(l *live, now time.Time) routing.Choice {
+	if !l.claimable(now) {
+		return routing.Choice{}
+	}
+	w := routing.Waiting{Offered: l.offered, For: now.Sub(l.pending), OfferTime: x.cfg.OfferTime}
+	return x.request(&l.env, now).Choose(presence{x, now}, w)
+}
 
 // reoffer brings the offers of a thread up to date and tells the executors
 // whose offers come or go. x.mu is held.
 func (x *Exchange) reoffer(l *live, now time.Time) {
-	want := map[string]bool{}
-	if l.claimable(now) {
-		for _, e := range x.askedNow(l, now) {
-			want[e.ID] = true
+	had := l.offered
+	l.choice, l.chosen = x.choose(l, now), now
+	l.offered, l.choice.IDs = l.choice.IDs, nil
+	slices.Sort(l.offered)
+	for _, id := range had {
+		if _, keeps := slices.BinarySearch(l.offered, id); keeps {
+			continue
+		}
+		x.by.offered.drop(id, l.env.Ref)
+		x.refill(id, now)
+		if id != l.env.Holder() {
+			x.publish(Event{Kind: EventWithdrawn, Thread: l.env, Message: withdrawal(l.env)}, id)
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(l.offered)) {
-		if !want[id] {
-			delete(l.offered, id)
-			if id != l.env.Holder() {
-				x.publish(Event{Kind: EventWithdrawn, Thread: l.env, Message: withdrawal(l.env)}, id)
-			}
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(want)) {
-		if !l.offered[id] {
-			l.offered[id] = true
+	for _, id := range l.offered {
+		if _, has := slices.BinarySearch(had, id); !has {
+			x.by.offered.add(id, l)
 			x.publish(x.offer(l, now), id)
 		}
 	}
+	for _, id := range l.choice.Sated {
+		x.sated[id] = true
+	}
+	l.choice.Sated = nil
 }
 
-// reofferAll does so for every thread that waits for a claim, in their order. x.mu is
-// held.
-func (x *Exchange) reofferAll(now time.Time) {
-	for _, l := range x.pendingInOrder() {
-		x.reoffer(l, now)
-		x.wake(l, x.dueTime(l))
+// refillAt is how few offers an executor has that gets more again.
+const refillAt = 16
+
+// refill schedules renew for an executor that had enough offers, once it has few. The
+// caller holds x.mu.
+func (x *Exchange) refill(id string, now time.Time) {
+	if x.sated[id] && len(x.by.offered[id]) < refillAt {
+		delete(x.sated, id)
+		x.due.Set(refillKey+id, now)
 	}
 }
+
+// refillKey stands before the id of an executor among the deadlines. The others are refs,
+// which have no space.
+const refillKey = "executor "
 
 // claimable reports whether a thread may be claimed by time and dependencies.
 func (l *live) claimable(now time.Time) bool {
@@ -68,43 +107,6 @@ func (l *live) notYet(now time.Time) string {
 
 func (l *live) late(now time.Time) bool {
 	return !l.env.Expires.IsZero() && now.After(l.env.Expires)
-}
-
-// candidates are the executors that may take a thread and have not declined.
-// x.mu is held.
-func (x *Exchange) candidates(env Envelope, now time.Time) []*executor {
-	var list []*executor
-	for _, e := range x.listed() {
-		if !env.HasDeclined(e.ID) && !(env.IsBarred() && IsPerson(e.Executor)) && x.able(e, env, now) == nil {
-			list = append(list, e)
-		}
-	}
-	return list
-}
-
-// askedNow are the candidates whose turn it is: the preferred ones first, and
-// the next rank when the one before has had its time and somebody in it was
-// there to take it. Who is on hold is passed over. x.mu is held.
-func (x *Exchange) askedNow(l *live, now time.Time) []*executor {
-	candidates := slices.DeleteFunc(x.candidates(l.env, now), func(e *executor) bool { return x.held(e.ID) != "" })
-	rank := x.preference(l.env)
-	slices.SortStableFunc(candidates, func(a, b *executor) int { return rank(a) - rank(b) })
-	open := 1 + int(now.Sub(l.pending)/x.cfg.OfferTime)
-	var asked []*executor
-	for i, e := range candidates {
-		if i > 0 && rank(e) != rank(candidates[i-1]) && x.anyLive(asked, rank, rank(candidates[i-1]), now) {
-			open--
-		}
-		if open <= 0 {
-			break
-		}
-		asked = append(asked, e)
-	}
-	return asked
-}
-
-func (x *Exchange) anyLive(list []*executor, rank func(*executor) int, of int, now time.Time) bool {
-	return slices.ContainsFunc(list, func(e *executor) bool { return rank(e) == of && x.live(e, now) })
 }
 
 // offer is the event that offers a thread, without the request, and how long
@@ -133,7 +135,7 @@ func (x *Exchange) mayClaim(who Actor, env Envelope) error {
 	if e == nil || !who.Has(ExecutorRole) {
 		return mess.Refuse(mess.Forbidden, "%q is not registered as an executor; send config.executor first", who.ID)
 	}
-	if err := x.able(e, env, now); err != nil {
+	if err := x.request(&env, now).Unable(e.Executor); err != nil {
 		return mess.Refuse(mess.Forbidden, "%q may not claim this: %v", who.ID, err)
 	}
 	if o := x.holds[who.ID]; o.On {
@@ -166,7 +168,8 @@ func (x *Exchange) refusedByAll(env Envelope) bool {
 // more, unless he is heard of; never for one who follows now. x.mu is held.
 func (x *Exchange) allGone(env Envelope, now time.Time) time.Time {
 	gone := now
-	for _, e := range x.candidates(env, now) {
+	for c := range x.request(&env, now).Candidates() {
+		e := x.executors[c.ID]
 		if x.events.Present(e.ID) {
 			return now.Add(eventbus.Never)
 		}
@@ -198,9 +201,9 @@ func (x *Exchange) refused(e Envelope, now time.Time) func(*Envelope) *mess.Stat
 // leftBy says of each executor that has held a thread, and has not declined it, for how
 // long it is away. x.mu is held.
 func (x *Exchange) leftBy(env Envelope, now time.Time) (left []string) {
-	for _, e := range x.candidates(env, now) {
+	for e := range x.request(&env, now).Candidates() {
 		if env.HasHeld(e.ID) {
-			left = append(left, fmt.Sprintf("%s had it, and has given no sign of life for %v", e.ID, now.Sub(e.seen).Round(time.Second)))
+			left = append(left, fmt.Sprintf("%s had it, and has given no sign of life for %v", e.ID, now.Sub(x.executors[e.ID].seen).Round(time.Second)))
 		}
 	}
 	return left
@@ -224,13 +227,7 @@ func (x *Exchange) dispatched(env Envelope, now time.Time) string {
 	for _, dep := range env.DependsOn {
 		l.deps[dep] = ""
 	}
-	if !l.claimable(now) {
-		return ""
-	}
-	var names []string
-	for _, e := range x.askedNow(l, now) {
-		names = append(names, e.ID)
-	}
+	names := x.choose(l, now).IDs
 	if len(names) == 0 {
 		return ""
 	}
@@ -249,7 +246,7 @@ func (x *Exchange) outlook(l *live) string {
 	}
 	var lacks []string
 	for _, c := range l.env.Needs.Requires {
-		if !slices.ContainsFunc(x.listed(), func(e *executor) bool { return has(e.Capabilities, c) }) {
+		if !x.table.Has(c) {
 			lacks = append(lacks, c.ID)
 		}
 	}

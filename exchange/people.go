@@ -7,22 +7,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/mess"
 )
 
 // KindKey is the field of config.executor that says what an executor is, and
 // Person its value for people. Others say nothing, and are robots.
 const (
-	KindKey = "kind"
-	Person  = "person"
+	KindKey = routing.KindKey
+	Person  = routing.Person
 )
 
 // IsPerson reports whether an executor is a person, who is offered what robots
 // do not take, and does it at a person's pace.
-func IsPerson(e mess.Executor) bool {
-	kind, _ := e.Extra.Get(KindKey)
-	return kind == Person
-}
+func IsPerson(e mess.Executor) bool { return routing.IsPerson(e) }
 
 // personAway is how long a person counts as one who may still take a request,
 // without having been heard of: a phone sleeps.
@@ -30,29 +28,21 @@ const personAway = 24 * time.Hour
 
 // away is how long an executor counts as one who may come back.
 func (x *Exchange) away(e *executor) time.Duration {
-	if IsPerson(e.Executor) {
+	if e.Person {
 		return max(personAway, x.cfg.LostAfter)
 	}
 	return x.cfg.LostAfter
-}
-
-// last ranks people after robots, where no rule names them: 0 or 1.
-func (e *executor) last() int {
-	if IsPerson(e.Executor) {
-		return 1
-	}
-	return 0
 }
 
 // couldBeDoneByPeople reports whether a person who is not by might take a thread.
 func (x *Exchange) couldBeDoneByPeople(env Envelope, by string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if e := x.executors[by]; e != nil && IsPerson(e.Executor) {
+	if e := x.executors[by]; e != nil && e.Person {
 		return false // what a person has ended, stays so; she can hand it over
 	}
-	for _, e := range x.candidates(env, x.now()) {
-		if IsPerson(e.Executor) && e.ID != by {
+	for e := range x.request(&env, x.now()).People() {
+		if e.ID != by {
 			return true
 		}
 	}
@@ -65,11 +55,11 @@ func (x *Exchange) leftTo(env Envelope) (names []string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now := x.now()
-	for _, e := range x.candidates(env, now) {
+	for e := range x.request(&env, now).Candidates() {
 		switch {
-		case IsPerson(e.Executor):
+		case e.Person:
 			names = append(names, cmp.Or(e.Name, e.ID))
-		case x.live(e, now):
+		case x.live(x.executors[e.ID], now):
 			return nil
 		}
 	}
@@ -81,7 +71,7 @@ func (x *Exchange) leftTo(env Envelope) (names []string) {
 func (x *Exchange) personName(id string) string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if e := x.executors[id]; e != nil && IsPerson(e.Executor) {
+	if e := x.executors[id]; e != nil && e.Person {
 		return cmp.Or(e.Name, id)
 	}
 	return ""
@@ -134,6 +124,5 @@ func (t *turn) toPeople() {
 func (x *Exchange) Offered(ref, id string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	l := x.open[ref]
-	return l != nil && l.offered[id]
+	return x.by.offered[id][ref] != nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/receipt"
 )
@@ -102,9 +103,9 @@ func (p *profile) hours(c mess.Executor) {
 		p.fail("schedule", "%d bytes are too long; write at most %d", len(c.Schedule), maxSchedule)
 		return
 	}
-	_, err := hoursOf(c)
+	err := routing.CheckHours(c)
 	if err == nil && c.Schedule != "" {
-		err = CheckSchedule(c.Schedule)
+		err = routing.CheckSchedule(c.Schedule)
 	}
 	if err == nil && c.Schedule != "" && c.Availability == "" {
 		err = fmt.Errorf("counts only beside availability: %s; write both", mess.Schedule)
@@ -163,7 +164,7 @@ func (p *profile) place(path string, v any) {
 			continue
 		}
 		p.number(path+"."+axis.key, at)
-		if f, ok := number(o, axis.key); ok && (f < -axis.most || f > axis.most) {
+		if f, ok := routing.Number(o, axis.key); ok && (f < -axis.most || f > axis.most) {
 			p.fail(path+"."+axis.key, "%v is out of range; write %v to %v", f, -axis.most, axis.most)
 		}
 	}

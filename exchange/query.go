@@ -3,6 +3,7 @@ package exchange
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -106,7 +107,7 @@ func (x *Exchange) Capabilities(tags []string) []Definition {
 	for _, d := range x.cfg.Catalogue {
 		known[d.ID] = d
 	}
-	for _, e := range x.listed() {
+	for _, e := range x.table.All() {
 		for _, c := range e.Capabilities {
 			if d := known[c.ID]; d.Description == "" && d.Tags == nil {
 				known[c.ID] = described(c)
@@ -171,11 +172,5 @@ func (x *Exchange) executorList(id string) []any {
 func (x *Exchange) Unfinished() map[mess.Code]int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	count := map[mess.Code]int{}
-	for _, l := range x.open {
-		if !l.env.Status.Terminal() {
-			count[l.env.Status]++
-		}
-	}
-	return count
+	return maps.Clone(x.by.count)
 }

@@ -102,8 +102,8 @@ func (x *Exchange) resolve(ctx context.Context, who Actor, name string) (string,
 func (x *Exchange) offeredAs(who Actor, clientID string) (ref string) {
 	var named []Envelope
 	x.mu.Lock()
-	for _, l := range x.open {
-		if l.env.ClientID == clientID && clientID != "" && l.env.Status == mess.Pending {
+	for _, l := range x.by.named[clientID] {
+		if l.env.Status == mess.Pending {
 			named = append(named, l.env)
 		}
 	}
@@ -125,8 +125,8 @@ func (x *Exchange) offeredAs(who Actor, clientID string) (ref string) {
 func (x *Exchange) heldAs(executor, clientID string) (string, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for ref, l := range x.open {
-		if l.env.ClientID == clientID && clientID != "" && l.env.Holder() == executor {
+	for ref, l := range x.by.named[clientID] {
+		if l.env.Holder() == executor {
 			return ref, true
 		}
 	}

@@ -67,6 +67,7 @@ func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop,
 	if err != nil {
 		return mess.Stop{}, err
 	}
+	x.renew()
 	if everybody {
 		err = x.keepEverything(ctx)
 	}
@@ -133,9 +134,7 @@ func (x *Exchange) passAll(s mess.Stop) (ids []string, _ error) {
 	for _, id := range ids {
 		x.pass(id, s)
 	}
-	if len(s.Executors) == 0 {
-		x.reofferAll(x.now())
-	}
+	x.stale.all = x.stale.all || len(s.Executors) == 0
 	x.turned()
 	return ids, nil
 }
@@ -143,15 +142,7 @@ func (x *Exchange) passAll(s mess.Stop) (ids []string, _ error) {
 // idlePerson reports whether id is a person who holds no task, and so has nothing
 // to stop. x.mu is held.
 func (x *Exchange) idlePerson(id string) bool {
-	if !IsPerson(x.executors[id].Executor) {
-		return false
-	}
-	for _, l := range x.open {
-		if l.env.Holder() == id {
-			return false
-		}
-	}
-	return true
+	return x.executors[id].Person && len(x.by.held[id]) == 0
 }
 
 // notForgotten are those of the executors that are on the lists.
@@ -250,13 +241,9 @@ func (x *Exchange) hasStopped(ctx context.Context, id string) error {
 	e := x.executors[id]
 	var refs []string
 	name := id
-	if e != nil && IsPerson(e.Executor) {
+	if e != nil && e.Person {
 		name = cmp.Or(e.Name, id)
-		for ref, l := range x.open {
-			if l.env.Holder() == id {
-				refs = append(refs, ref)
-			}
-		}
+		refs = slices.Sorted(maps.Keys(x.by.held[id]))
 	}
 	x.mu.Unlock()
 	for _, ref := range refs {

@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -36,10 +37,7 @@ func (x *Exchange) watchTime(ctx context.Context) {
 		case <-look.C: // the ring stands still while the machine is suspended, and is made anew
 			x.wakeUp()
 		case <-minute.C:
-			x.mu.Lock()
-			x.reofferAll(x.now())
-			x.tidyRooms(x.now())
-			x.mu.Unlock()
+			x.everyMinute()
 		case <-ring.C:
 			x.ringAll(ctx, x.due.Due(x.now()))
 		}
@@ -78,9 +76,16 @@ func (x *Exchange) ringAll(ctx context.Context, refs []string) {
 	var g errgroup.Group
 	g.SetLimit(min(1+len(refs)/fewRings, 64))
 	for _, ref := range refs {
+		if id, ok := strings.CutPrefix(ref, refillKey); ok {
+			x.mu.Lock()
+			x.changedExecutor(id)
+			x.mu.Unlock()
+			continue
+		}
 		g.Go(func() error { x.ring(ctx, ref); return nil })
 	}
 	_ = g.Wait() // nobody returns an error
+	x.renew()
 }
 
 // ring looks at one thread whose time has come.
@@ -134,8 +139,11 @@ func (x *Exchange) dueTime(l *live) time.Time {
 	case e.Status == mess.Pending:
 		if now := x.now(); now.Before(e.NotBefore) {
 			at(e.NotBefore)
-		} else if len(l.offered) < len(x.candidates(e, now)) {
+		} else if l.choice.MoreRanks {
 			at(l.pending.Add((now.Sub(l.pending)/x.cfg.OfferTime + 1) * x.cfg.OfferTime))
+		}
+		if l.choice.Wider > 0 {
+			at(l.chosen.Add(l.choice.Wider))
 		}
 		if len(e.Declined) > 0 {
 			at(x.allGone(e, x.now()))

@@ -23,6 +23,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/durable"
@@ -89,7 +90,7 @@ func (c agentConfig) Validate() error {
 	case mess.Schedule:
 		if c.Schedule == "" {
 			errs = append(errs, errors.New("schedule: is missing; write a cron expression such as 0 8-22 * * *"))
-		} else if err := exchange.CheckSchedule(c.Schedule); err != nil {
+		} else if err := routing.CheckSchedule(c.Schedule); err != nil {
 			errs = append(errs, fmt.Errorf("schedule: %w", err))
 		}
 	default:

@@ -174,7 +174,7 @@ var mutants = []mutant{
 		"exchange/executors.go", " && now.Sub(l.heard) <= x.lease(l.env)/2\n", "\n",
 	}}, "./exchange TestAProcessIsThereByItsOwnHeartbeats"},
 	{"a copy is told what the living process holds", []edit{{
-		"exchange/executors.go", "!said[ref] && !x.twin(l, c, now) {", "!said[ref] {",
+		"exchange/executors.go", "!said[l.env.Ref] && !x.twin(l, c, now) {", "!said[l.env.Ref] {",
 	}}, "./exchange TestAProcessIsThereByItsOwnHeartbeats|TestARestartedExecutorLetsGo"},
 	{"what another journal has begun is given back", []edit{{
 		"agent/recover.go", `case h.Instance != "" && !a.journal.RunBy(h.Instance):`, "case false:",
@@ -189,11 +189,22 @@ var mutants = []mutant{
 		"exchange/turn.go", `asks && why != "" && !t.byPerson() {`, `asks && why != "" && false {`,
 	}}, "./exchange TestNoStartAfterAStopOfEverything"},
 	{"what waits outlives a stop of everything", []edit{{
-		"exchange/route.go", "case (env.Stopped || x.all.covers(env)) && !IsPerson(e.Executor):", "case env.Stopped && !IsPerson(e.Executor):",
+		"exchange/routing/request.go", "stopped: stopped || env.Stopped,", "stopped: env.Stopped,",
 	}}, "./exchange TestAStopOfEverythingIsObeyedBeforeAllHasEnded"},
 	{"a stop of everything is forgotten by a restart", []edit{{
 		"exchange/stop.go", "\t\terr = x.keepEverything(ctx)\n", "",
 	}}, "./exchange TestAStopOfEverythingIsObeyedBeforeAllHasEnded"},
+	{"a few executors alone are ever offered a request", []edit{{
+		"exchange/routing/choose.go", "if c.For >= wideAfter {", "if false {",
+	}, {
+		"exchange/routing/choose.go", "for range steps {", "for range steps * 0 {",
+	}}, "./exchange TestAFewAreOfferedARequestFirst"},
+	{"who has had enough offers gets none again", []edit{{
+		"exchange/offers.go", "x.due.Set(refillKey+id, now)", "_ = now",
+	}}, "./exchange TestOffersAreRefilled"},
+	{"who comes back is offered nothing of what waits", []edit{{
+		"exchange/renew.go", "case joins && l.claimable(now):", "case false:",
+	}}, "./exchange TestOffersGoToThoseWhoAreThere"},
 	{"who polls counts as dead", []edit{{
 		"exchange/forget.go", "\tx.Seen(who)\n", "",
 	}}, "./exchange TestWhoPollsIsAlive"},
@@ -311,13 +322,13 @@ var mutants = []mutant{
 		"mess/long.go", "if strictyaml.Apart([]byte(n.Text)) > LongText {\n\t\t\td.fail", "if false {\n\t\t\td.fail",
 	}}, "./mess TestLongTexts"},
 	{"a default rule comes before the others", []edit{{
-		"exchange/route.go", "for _, r := range slices.DeleteFunc(rules, byDefault) {", "slices.Reverse(rules)\n\tfor _, r := range slices.DeleteFunc(rules, byDefault) {",
+		"exchange/routing/table.go", "n.rules = append(n.rules, mess.Rule{Prefer: r.Default.Prefer})", "n.rules = append([]mess.Rule{{Prefer: r.Default.Prefer}}, n.rules...)",
 	}}, "./exchange TestRoutingAsMESSEAFWritesIt"},
 	{"an upload is not made smaller", []edit{{
 		"exchange/httpapi/attachments.go", "if f.size != \"\" {", "if false {",
 	}}, "./exchange/httpapi TestPicturesFitOnRequest"},
 	{"offers come by age alone", []edit{{
-		"exchange/order.go", "mess.Rank(b.Priority, b.Needs.Urgency)-mess.Rank(a.Priority, a.Needs.Urgency),", "0,",
+		"exchange/renew.go", "q.rank-p.rank,", "0,",
 	}}, "./exchange TestOffersComeInOrder"},
 	{"a filter does not know received", []edit{{
 		"exchange/follow.go", "if c == mess.Received {", "if c == mess.Received && false {",

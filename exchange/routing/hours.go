@@ -1,12 +1,11 @@
-package exchange
+package routing
 
 import (
 	"fmt"
 	"time"
 
-	"github.com/robfig/cron/v3"
-
 	"github.com/messkit/messkit/mess"
+	"github.com/robfig/cron/v3"
 )
 
 // hours says when an executor with availability "schedule" is to be had. A
@@ -28,6 +27,12 @@ func hoursOf(e mess.Executor) (*hours, error) {
 		return nil, err
 	}
 	return &hours{s}, nil
+}
+
+// CheckHours tells why the hours of an executor cannot be read.
+func CheckHours(e mess.Executor) error {
+	_, err := hoursOf(e)
+	return err
 }
 
 // CheckSchedule tells why a line is no schedule of an executor.

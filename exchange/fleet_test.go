@@ -1,0 +1,180 @@
+package exchange_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/mess"
+)
+
+// worker is the i-th of many executors.
+func worker(i int) exchange.Actor {
+	return exchange.Actor{ID: fmt.Sprintf("pi-%05d", i), Roles: exchange.ExecutorRole}
+}
+
+// offersOf counts who of n workers has an offer of a thread.
+func (h *house) offersOf(ref string, n int) (offered []int) {
+	for i := range n {
+		if h.x.Offered(ref, worker(i).ID) {
+			offered = append(offered, i)
+		}
+	}
+	return offered
+}
+
+// Of many executors a few are offered a request at first, and soon all; any of them may
+// see it and claim it at once.
+func TestAFewAreOfferedARequestFirst(t *testing.T) {
+	inHouse(t, func(h *house) {
+		for i := range 40 {
+			h.registers(worker(i), "clean")
+		}
+		ref := h.says(agent, "request: {intent: clean, requires: [clean]}").Ref
+		first := h.offersOf(ref, 40)
+		if len(first) != 16 {
+			t.Fatalf("%d have an offer at first", len(first))
+		}
+		e := h.thread(ref).Envelope
+		for i := range 40 {
+			if !h.x.Sees(worker(i), e) {
+				t.Errorf("%s does not see it", worker(i).ID)
+			}
+		}
+		h.says(worker(first[0]), "status: {re: "+ref+", code: declined, reason: busy}")
+		if n := len(h.offersOf(ref, 40)); n < 31 {
+			t.Errorf("%d have an offer after one has declined", n)
+		}
+		h.after(3 * time.Second)
+		if n := len(h.offersOf(ref, 40)); n != 39 {
+			t.Errorf("%d have an offer after three seconds, want all but who has declined", n)
+		}
+
+		// Who was not among the first claims it nevertheless.
+		ref = h.says(agent, "request: {intent: clean, requires: [clean]}").Ref
+		for i := range 40 {
+			if !h.x.Offered(ref, worker(i).ID) {
+				h.says(worker(i), "status: {re: "+ref+", code: claimed}")
+				break
+			}
+		}
+		h.is(ref, mess.Claimed)
+		if n := len(h.offersOf(ref, 40)); n != 0 {
+			t.Errorf("%d have an offer of what is claimed", n)
+		}
+	})
+}
+
+// Who is on hold or silent takes no place of those who could begin. Who comes back gets
+// the offers of what waits.
+func TestOffersGoToThoseWhoAreThere(t *testing.T) {
+	inHouse(t, func(h *house) {
+		for i := range 60 {
+			h.registers(worker(i), "clean")
+		}
+		h.after(2 * time.Minute) // all are silent
+		for i := range 20 {
+			h.says(worker(i), "config: {executor: {id: "+worker(i).ID+", holding: []}}")
+		}
+		h.says(person, "config: {hold: {executors: ["+worker(0).ID+", "+worker(1).ID+"]}}")
+		ref := h.says(agent, "request: {intent: clean, requires: [clean]}").Ref
+		offered := h.offersOf(ref, 60)
+		if len(offered) != 16 {
+			t.Errorf("%v have an offer", offered)
+		}
+		for _, i := range offered {
+			if i < 2 || i >= 20 {
+				t.Errorf("%d has an offer: it is on hold, or silent", i)
+			}
+		}
+		h.after(4 * time.Second)
+		if n := len(h.offersOf(ref, 20)); n != 18 {
+			t.Errorf("%d of those who are there have an offer after a while", n)
+		}
+		h.says(worker(30), "config: {executor: {id: "+worker(30).ID+", holding: []}}")
+		h.says(person, "config: {resume: {executors: ["+worker(0).ID+"]}}")
+		h.registers(worker(70), "clean")
+		for _, i := range []int{0, 30, 70} {
+			if !h.x.Offered(ref, worker(i).ID) {
+				t.Errorf("%d is there now, and has no offer", i)
+			}
+		}
+	})
+}
+
+// Where more waits than executors can take, each has enough offers, and gets more when
+// they become few; nothing is left over.
+func TestOffersAreRefilled(t *testing.T) {
+	inHouse(t, func(h *house) {
+		const workers, requests = 20, 120
+		var refs []string
+		for i := range workers {
+			h.registers(worker(i), "clean")
+		}
+		for range requests {
+			refs = append(refs, h.says(agent, "request: {intent: clean, requires: [clean]}").Ref)
+		}
+		h.after(5 * time.Second)
+		has := func(i int) (n int) {
+			for _, ref := range refs {
+				if h.x.Offered(ref, worker(i).ID) {
+					n++
+				}
+			}
+			return n
+		}
+		for i := range workers {
+			if n := has(i); n < 64 || n == requests {
+				t.Errorf("%d has %d offers, want 64 or some more", i, n)
+			}
+		}
+		for len(refs) > 10 {
+			h.says(agent, "cancel: {re: "+refs[0]+"}")
+			refs = refs[1:]
+		}
+		h.after(time.Second)
+		for i := range workers {
+			if n := has(i); n != 10 {
+				t.Errorf("%d has %d offers of the 10 requests that are left", i, n)
+			}
+		}
+	})
+}
+
+// counting counts the documents that an exchange writes.
+type counting struct {
+	exchange.Store
+	puts int
+}
+
+func (c *counting) Put(ctx context.Context, kind, id string, doc []byte) error {
+	c.puts++
+	return c.Store.Put(ctx, kind, id, doc)
+}
+
+// A registration that says nothing new is not written, and is a sign of life.
+func TestARegistrationWithoutAChangeIsNotWritten(t *testing.T) {
+	store := &counting{Store: memory.New()}
+	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
+		register := "config: {executor: {id: kitchen-pi, capabilities: [{x: {floor: 1}}], areas: [kitchen], latency: 30, holding: []}}"
+		h.says(kitchen, register)
+		was := store.puts
+		h.stop()
+		h.open(exchange.DefaultConfig())
+		h.after(time.Minute)
+		h.says(kitchen, register)
+		if store.puts != was {
+			t.Errorf("%d documents are written by a registration that says nothing new", store.puts-was)
+		}
+		if e := h.x.Executors()[0]; !e.Live || !e.LastSeen.Equal(time.Now()) {
+			t.Errorf("it is no sign of life: live %v, seen %v", e.Live, e.LastSeen)
+		}
+		h.says(kitchen, "config: {executor: {id: kitchen-pi, latency: 31, holding: []}}")
+		if store.puts != was+1 {
+			t.Error("a change is not written")
+		}
+	})
+}

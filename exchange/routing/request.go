@@ -1,0 +1,179 @@
+package routing
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+)
+
+// Request is a thread that waits for an executor, seen beside a table.
+type Request struct {
+	table    *Table
+	env      *thread.Envelope
+	stopped  bool // what waited was stopped: no robot may begin it
+	now      time.Time
+	place    string // its named location, in lower case
+	served   bool   // some executor serves that place
+	serving  *group // those who do, if they are one group
+	declined map[string]bool
+}
+
+// manyDeclined is from how many on a list of those who have declined becomes a map.
+const manyDeclined = 8
+
+// Request prepares to route a thread. Stopped says that everything was stopped while it
+// waited, so that no robot may begin it.
+func (t *Table) Request(env *thread.Envelope, stopped bool, now time.Time) Request {
+	r := Request{table: t, env: env, stopped: stopped || env.Stopped, now: now}
+	if a := env.Needs.Location; a != nil && a.Name != "" {
+		r.place = strings.ToLower(a.Name)
+		r.serving, r.served = t.serving(r.place)
+	}
+	if len(env.Declined) > manyDeclined {
+		r.declined = map[string]bool{}
+		for _, d := range env.Declined {
+			r.declined[d.Executor] = true
+		}
+	}
+	return r
+}
+
+// obstacle is why an executor may not take a request.
+type obstacle int
+
+const (
+	none obstacle = iota
+	noCapability
+	notMeant
+	wasStopped
+	cannotConfirm
+	notNow
+	notThere
+)
+
+// Unable is why an executor may not take a request, nil if it may. It says nothing about
+// whether it has declined.
+func (r Request) Unable(e *Executor) error {
+	switch o, c := r.obstacle(e); o {
+	case noCapability:
+		return fmt.Errorf("it has no capability %s", c)
+	case notMeant:
+		return fmt.Errorf("another executor is asked for %s", c)
+	case wasStopped:
+		return fmt.Errorf("everything was stopped while it waited, and what waited begins by itself no more; ask anew")
+	case cannotConfirm:
+		return fmt.Errorf("it does not speak MESS 1.1, which confirm_before needs")
+	case notNow:
+		return fmt.Errorf("it is not available at this time")
+	case notThere:
+		return fmt.Errorf("the location is out of its reach")
+	}
+	return nil
+}
+
+// obstacle is that, without a text, with the capability that it is about.
+func (r Request) obstacle(e *Executor) (obstacle, string) {
+	for _, c := range r.env.Needs.Requires {
+		if !e.has(c) {
+			return noCapability, c.ID
+		}
+		if !e.isMeant(c) {
+			return notMeant, c.ID
+		}
+	}
+	switch {
+	case r.stopped && !e.Person:
+		return wasStopped, ""
+	case r.env.Needs.ConfirmBefore && !e.confirms():
+		return cannotConfirm, ""
+	case !e.hours.open(r.now):
+		return notNow, ""
+	case !r.reaches(e):
+		return notThere, ""
+	}
+	return none, ""
+}
+
+// reaches reports whether a constraint on the location leaves an executor in.
+// A circle leaves out those who say that they are outside it. A name leaves
+// out those who list areas without it, if some executor lists it; free text
+// that nobody lists cannot be judged here.
+func (r Request) reaches(e *Executor) bool {
+	a := r.env.Needs.Location
+	switch {
+	case a == nil:
+		return true
+	case a.Name == "":
+		return e.at == nil || within(*e.at, *a)
+	}
+	return !r.served || e.serves(r.place)
+}
+
+// isCandidate reports whether an executor may take a request and has not declined it.
+func (r Request) isCandidate(e *Executor) bool {
+	o, _ := r.obstacle(e)
+	return o == none && !r.hasDeclined(e.ID) && !(e.Person && r.env.IsBarred())
+}
+
+func (r Request) hasDeclined(id string) bool {
+	if r.declined != nil {
+		return r.declined[id]
+	}
+	return r.env.HasDeclined(id)
+}
+
+// able are those among whom the candidates are: the fewest that have one of the
+// capabilities that are required, or that serve its place.
+func (r Request) able() *group {
+	g := r.table.all
+	fewer := func(one *group) {
+		if one.size() < g.size() {
+			g = one
+		}
+	}
+	if r.serving != nil {
+		fewer(r.serving)
+	}
+	for _, c := range r.env.Needs.Requires {
+		fewer(r.table.byCapability.group(c.ID))
+	}
+	return g
+}
+
+// Candidates are the executors that may take a request and have not declined it: robots
+// first, then people.
+func (r Request) Candidates() iter.Seq[*Executor] {
+	return func(yield func(*Executor) bool) {
+		g := r.able()
+		for _, list := range [][]*Executor{g.robots, g.people} {
+			for _, e := range list {
+				if r.isCandidate(e) && !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// People are those of the candidates that are no robots.
+func (r Request) People() iter.Seq[*Executor] {
+	return func(yield func(*Executor) bool) {
+		for _, e := range r.able().people {
+			if r.isCandidate(e) && !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// matches reports whether a rule is about a request.
+func matches(m mess.Match, n thread.Needs) bool {
+	return (m.Capability == "" || slices.ContainsFunc(n.Requires, func(c mess.Capability) bool { return c.ID == m.Capability })) &&
+		(m.Urgency == "" || m.Urgency == n.Urgency) &&
+		(m.Precision == "" || m.Precision == n.Precision)
+}

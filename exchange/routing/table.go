@@ -1,0 +1,246 @@
+package routing
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// Table holds the executors on the lists at one moment, and the rules. It is immutable: a
+// change makes a new one, which shares its unchanged parts with the old one.
+type Table struct {
+	all          *group
+	byCapability index
+	byPlace      index // by each name of a place that they serve
+	byAccess     index // by the names in their access, which have other places in them
+	rules        []mess.Rule
+}
+
+// group is the executors that have something in common, by id.
+type group struct{ robots, people []*Executor }
+
+func (g *group) size() int { return len(g.robots) + len(g.people) }
+
+// NewTable makes a table of executors.
+func NewTable(list ...*Executor) *Table {
+	list = slices.SortedFunc(slices.Values(list), func(a, b *Executor) int { return strings.Compare(a.ID, b.ID) })
+	return &Table{
+		all:          groupOf(list),
+		byCapability: indexOf(list, (*Executor).abilities),
+		byPlace:      indexOf(list, (*Executor).places),
+		byAccess:     indexOf(list, func(e *Executor) []string { return once(e.access) }),
+	}
+}
+
+func groupOf(list []*Executor) *group {
+	g := &group{}
+	for _, e := range list {
+		of := g.list(e.Person)
+		*of = append(*of, e)
+	}
+	return g
+}
+
+func indexOf(list []*Executor, keys func(*Executor) []string) (x index) {
+	by := map[string][]*Executor{}
+	for _, e := range list {
+		for _, key := range keys(e) {
+			by[key] = append(by[key], e)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(by)) {
+		x = append(x, keyed{key, groupOf(by[key])})
+	}
+	return x
+}
+
+// WithRules returns the table with other rules, the first first.
+func (t *Table) WithRules(rules ...mess.Rule) *Table {
+	n := *t
+	n.rules = nil
+	byDefault := func(r mess.Rule) bool { return r.Default != nil }
+	for _, r := range rules {
+		if !byDefault(r) {
+			n.rules = append(n.rules, r)
+		}
+	}
+	for _, r := range rules {
+		if byDefault(r) { // after all others
+			n.rules = append(n.rules, mess.Rule{Prefer: r.Default.Prefer})
+		}
+	}
+	return &n
+}
+
+// With returns the table with an executor, in the place of the one of its id.
+func (t *Table) With(e *Executor) *Table {
+	n := t.Without(e.ID)
+	n.edit(e, (*group).with)
+	return n
+}
+
+// Without returns the table without the executor of an id.
+func (t *Table) Without(id string) *Table {
+	n := *t
+	if e := t.Executor(id); e != nil {
+		n.edit(e, (*group).without)
+	}
+	return &n
+}
+
+// edit changes the groups that an executor belongs to.
+func (t *Table) edit(e *Executor, change func(*group, *Executor) *group) {
+	t.all = change(t.all, e)
+	t.byCapability = t.byCapability.edit(e.abilities(), e, change)
+	t.byPlace = t.byPlace.edit(e.places(), e, change)
+	t.byAccess = t.byAccess.edit(once(e.access), e, change)
+}
+
+// abilities are the ids of its capabilities, each once.
+func (e *Executor) abilities() []string {
+	var list []string
+	for _, c := range e.Capabilities {
+		list = append(list, c.ID)
+	}
+	return once(list)
+}
+
+// places are the names of what it serves, each once, but for what is in its access.
+func (e *Executor) places() []string {
+	list := slices.Concat(e.areas, e.access)
+	for _, name := range e.access {
+		for _, end, ok := strings.Cut(name, "/"); ok; _, end, ok = strings.Cut(end, "/") {
+			list = append(list, end)
+		}
+	}
+	return once(list)
+}
+
+func once(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func byID(e *Executor, id string) int { return strings.Compare(e.ID, id) }
+
+// list is where a group keeps an executor.
+func (g *group) list(person bool) *[]*Executor {
+	if person {
+		return &g.people
+	}
+	return &g.robots
+}
+
+func (g *group) with(e *Executor) *group {
+	n := *g
+	list := n.list(e.Person)
+	i, _ := slices.BinarySearchFunc(*list, e.ID, byID)
+	*list = slices.Concat((*list)[:i], []*Executor{e}, (*list)[i:])
+	return &n
+}
+
+func (g *group) without(e *Executor) *group {
+	n := *g
+	list := n.list(e.Person)
+	if i, ok := slices.BinarySearchFunc(*list, e.ID, byID); ok {
+		*list = slices.Concat((*list)[:i], (*list)[i+1:])
+	}
+	return &n
+}
+
+// Executor returns the executor of an id, or nil.
+func (t *Table) Executor(id string) *Executor {
+	for _, list := range [][]*Executor{t.all.robots, t.all.people} {
+		if i, ok := slices.BinarySearchFunc(list, id, byID); ok {
+			return list[i]
+		}
+	}
+	return nil
+}
+
+// All are the executors, by id.
+func (t *Table) All() []*Executor {
+	list := slices.Concat(t.all.robots, t.all.people)
+	slices.SortFunc(list, func(a, b *Executor) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// Has reports whether some executor has a capability.
+func (t *Table) Has(c mess.Capability) bool {
+	g := t.byCapability.group(c.ID)
+	able := func(e *Executor) bool { return e.has(c) }
+	return slices.ContainsFunc(g.robots, able) || slices.ContainsFunc(g.people, able)
+}
+
+// SamePlaces reports whether executors serve the same places in both tables.
+func (t *Table) SamePlaces(other *Table) bool {
+	same := func(a, b keyed) bool { return a.key == b.key }
+	return slices.EqualFunc(t.byPlace, other.byPlace, same) && slices.EqualFunc(t.byAccess, other.byAccess, same)
+}
+
+// serving are the executors that serve a place; served reports whether there are any.
+// With several groups of them the group is nil.
+func (t *Table) serving(place string) (g *group, served bool) {
+	var found []*group
+	if one := t.byPlace.group(place); one.size() > 0 {
+		found = append(found, one)
+	}
+	for i, c := range place {
+		if c != '/' {
+			continue
+		}
+		if one := t.byAccess.group(place[:i]); one.size() > 0 {
+			found = append(found, one)
+		}
+	}
+	if len(found) == 1 {
+		return found[0], true
+	}
+	return nil, len(found) > 0
+}
+
+// index are groups by a key, in order. It is never changed.
+type index []keyed
+
+type keyed struct {
+	key string
+	*group
+}
+
+func (x index) find(key string) (int, bool) {
+	return slices.BinarySearchFunc(x, key, func(a keyed, b string) int { return strings.Compare(a.key, b) })
+}
+
+// nobody is the group of a key that is not there.
+var nobody = &group{}
+
+func (x index) group(key string) *group {
+	if i, ok := x.find(key); ok {
+		return x[i].group
+	}
+	return nobody
+}
+
+// edit returns the index with other groups of some keys.
+func (x index) edit(keys []string, e *Executor, change func(*group, *Executor) *group) index {
+	if len(keys) == 0 {
+		return x
+	}
+	x = slices.Clone(x)
+	for _, key := range keys {
+		i, ok := x.find(key)
+		switch g := change(x.group(key), e); {
+		case !ok:
+			x = slices.Insert(x, i, keyed{key, g})
+		case g.size() == 0:
+			x = slices.Delete(x, i, i+1)
+		default:
+			x[i].group = g
+		}
+	}
+	return x
+}

@@ -33,7 +33,7 @@ type Exchange struct {
 	sleeps *suspend.Watch // guarded by mu
 	codes  codes          // with which plans are confirmed
 
-	paper chan struct{} // has room for who writes a document; taken before mu
+	documents documents // taken before mu
 
 	// Never held over the store: who orders a stop does not wait for a disk.
 	mu        sync.Mutex
@@ -180,7 +180,7 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 		return nil, err
 	}
 	x := &Exchange{
-		cfg: cfg, store: store, now: now, log: log, events: eventbus.New[Event](), due: eventbus.NewDeadlines(), opened: now(), sleeps: suspend.NewWatch(cfg.Slept), paper: make(chan struct{}, 1),
+		cfg: cfg, store: store, now: now, log: log, events: eventbus.New[Event](), due: eventbus.NewDeadlines(), opened: now(), sleeps: suspend.NewWatch(cfg.Slept),
 		open: map[string]*live{}, by: newOpenIndex(), coming: map[string]*coming{}, executors: map[string]*executor{},
 		table: routing.NewTable().WithRules(cfg.Routing.Rules...), sated: map[string]bool{},
 		latest: map[string]string{}, waiting: map[string]map[string]bool{}, room: map[string]*room{},

@@ -193,7 +193,7 @@ func (x *Exchange) seeAndUnlock(e *executor) {
 // enter stores a registration or an update of one. One that says nothing new is a sign
 // of life.
 func (x *Exchange) enter(ctx context.Context, c mess.Executor) error {
-	done, err := x.writing(ctx)
+	done, err := x.writing(ctx, executorKind, c.ID)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package exchange_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -175,6 +176,54 @@ func TestARegistrationWithoutAChangeIsNotWritten(t *testing.T) {
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, latency: 31, holding: []}}")
 		if store.puts != was+1 {
 			t.Error("a change is not written")
+		}
+	})
+}
+
+// meeting is a store in which documents are written only when several are at once.
+type meeting struct {
+	exchange.Store
+	mu      sync.Mutex
+	at      map[string]int // how many write one document
+	n, most int
+	met     chan struct{}
+}
+
+func (m *meeting) Put(ctx context.Context, kind, id string, doc []byte) error {
+	m.mu.Lock()
+	m.at[id]++
+	m.most = max(m.most, m.at[id])
+	if m.n++; m.n == 3 {
+		close(m.met)
+	}
+	m.mu.Unlock()
+	<-m.met
+	m.mu.Lock()
+	m.at[id]--
+	m.mu.Unlock()
+	return m.Store.Put(ctx, kind, id, doc)
+}
+
+func registration(who exchange.Actor, capability string) string {
+	return "config: {executor: {id: " + who.ID + ", capabilities: [" + capability + "]}}"
+}
+
+// Documents that come together are written together, so that they share a sync of the
+// disk; but one document by one at a time, so that the newest is what stays.
+func TestDocumentsThatComeTogether(t *testing.T) {
+	store := &meeting{Store: memory.New(), at: map[string]int{}, met: make(chan struct{})}
+	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
+		var g sync.WaitGroup
+		for i := range 3 {
+			g.Go(func() { h.try(worker(i), registration(worker(i), "x")) })
+		}
+		g.Wait()
+		for i := range 10 {
+			g.Go(func() { h.try(worker(0), registration(worker(0), fmt.Sprintf("x%d", i))) })
+		}
+		g.Wait()
+		if store.most != 1 {
+			t.Errorf("%d write one document at the same time", store.most)
 		}
 	})
 }

@@ -99,7 +99,7 @@ func (x *Exchange) FollowFrom(ctx context.Context, who Actor, after string, join
 	if err := x.catchUp(ctx, who, f, after, missed, resumed, handle); err != nil {
 		return err
 	}
-	return x.forward(ctx, f, handle)
+	return x.forward(ctx, who, f, handle)
 }
 
 type (
@@ -111,7 +111,7 @@ type (
 // function of its own so that its large frame is not kept while nothing comes.
 func (x *Exchange) catchUp(ctx context.Context, who Actor, f *subscriber, after string, missed []entry, resumed bool, handle func(Event) error) error {
 	if resumed {
-		return x.giveAll(ctx, missed, handle)
+		return x.giveAll(ctx, who, missed, handle)
 	}
 	events, err := x.standing(ctx, who)
 	if err != nil {
@@ -126,7 +126,7 @@ func (x *Exchange) catchUp(ctx context.Context, who Actor, f *subscriber, after 
 		events[n-1].ID = x.events.ID(f.Joined())
 	}
 	for _, e := range events {
-		if err := x.give(ctx, e, handle); err != nil {
+		if err := x.give(ctx, who, e, handle); err != nil {
 			return err
 		}
 	}
@@ -134,7 +134,7 @@ func (x *Exchange) catchUp(ctx context.Context, who Actor, f *subscriber, after 
 }
 
 // forward hands events over until ctx ends, handle fails or f is cut off.
-func (x *Exchange) forward(ctx context.Context, f *subscriber, handle func(Event) error) error {
+func (x *Exchange) forward(ctx context.Context, who Actor, f *subscriber, handle func(Event) error) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -142,7 +142,7 @@ func (x *Exchange) forward(ctx context.Context, f *subscriber, handle func(Event
 		case <-f.Ready():
 		}
 		events, last := x.events.Take(f)
-		if err := x.giveAll(ctx, events, handle); err != nil {
+		if err := x.giveAll(ctx, who, events, handle); err != nil {
 			return err
 		}
 		if last {
@@ -152,25 +152,28 @@ func (x *Exchange) forward(ctx context.Context, f *subscriber, handle func(Event
 }
 
 // giveAll is a function of its own for the same reason as catchUp.
-func (x *Exchange) giveAll(ctx context.Context, events []entry, handle func(Event) error) error {
+func (x *Exchange) giveAll(ctx context.Context, who Actor, events []entry, handle func(Event) error) error {
 	for _, one := range events {
 		if ctx.Err() != nil {
 			return nil
 		}
 		e := *one.Event
 		e.ID = x.events.ID(one.Number)
-		if err := x.give(ctx, e, handle); err != nil {
+		if err := x.give(ctx, who, e, handle); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// give hands an event over, and with an offer the request. It is read now and
-// not before, so that what waits costs no memory.
-func (x *Exchange) give(ctx context.Context, e Event, handle func(Event) error) error {
+// give hands an event over, and with an offer the request. It reads the request now and
+// not before, so that what waits costs no memory. It leaves out an offer that is over.
+func (x *Exchange) give(ctx context.Context, who Actor, e Event, handle func(Event) error) error {
 	if e.Kind != EventOffer {
 		return x.hand(e, handle)
+	}
+	if !x.Offered(e.Thread.Ref, who.ID) {
+		return nil
 	}
 	t, err := x.store.Thread(ctx, e.Thread.Ref)
 	if errors.Is(err, ErrNoThread) {

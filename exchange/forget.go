@@ -21,7 +21,7 @@ func (x *Exchange) Forget(ctx context.Context, who Actor, id string) (stops int,
 	if !who.Has(Operator) {
 		return 0, mess.Refuse(mess.Forbidden, "%q is not an operator, and only operators forget executors", who.ID)
 	}
-	done, err := x.writing(ctx)
+	done, err := x.writing(ctx, executorKind, id)
 	if err != nil {
 		return 0, err
 	}
@@ -81,7 +81,7 @@ func (x *Exchange) show(e *executor, forgotten bool) {
 	x.list(&c)
 }
 
-// keepExecutor writes down an executor as it stands. x.paper is held.
+// keepExecutor writes down an executor as it stands. The caller holds its slot.
 func (x *Exchange) keepExecutor(ctx context.Context, id string) error {
 	x.mu.Lock()
 	e := x.executors[id]
@@ -112,7 +112,7 @@ func (x *Exchange) recall(ctx context.Context, who Actor) {
 	x.mu.Unlock()
 	x.renew()
 	x.log.Warn("an executor that was forgotten speaks, and is there again", "executor", who.ID)
-	done, err := x.writing(ctx)
+	done, err := x.writing(ctx, executorKind, who.ID)
 	if err != nil {
 		return // it speaks again, and after a restart it is recalled anew
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/mess"
+	"golang.org/x/sync/errgroup"
 )
 
 const holdKind = "hold"
@@ -73,10 +74,13 @@ func (x *Exchange) order(ctx context.Context, who Actor, h mess.Hold, on bool) (
 		return mess.Hold{}, err
 	}
 	x.renew()
+	var g errgroup.Group
+	g.SetLimit(manyWrites)
 	for _, id := range orders {
-		if err := x.keepHold(ctx, id); err != nil {
-			return mess.Hold{}, err
-		}
+		g.Go(func() error { return x.keepHold(ctx, id) })
+	}
+	if err := g.Wait(); err != nil {
+		return mess.Hold{}, err
 	}
 	h.Executors = given
 	if len(given) == 0 {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/mess"
+	"golang.org/x/sync/errgroup"
 )
 
 const stopKind = "stop"
@@ -68,13 +69,7 @@ func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop,
 		return mess.Stop{}, err
 	}
 	x.renew()
-	if everybody {
-		err = x.keepEverything(ctx)
-	}
-	for _, id := range ids {
-		err = errors.Join(err, x.keepStops(ctx, id))
-	}
-	if err != nil {
+	if err := x.keepAll(ctx, ids, everybody); err != nil {
 		return mess.Stop{}, err
 	}
 	if everybody {
@@ -166,6 +161,22 @@ func stopEvent(s mess.Stop) Event {
 	return Event{Kind: EventStop, Message: mess.Message{From: Self, Received: s.At, Items: []mess.Item{&mess.Config{Stop: &s}}}}
 }
 
+// keepAll writes down what executors have not confirmed, and that everything was stopped.
+// What is written at the same time shares syncs of the disk.
+func (x *Exchange) keepAll(ctx context.Context, ids []string, everybody bool) error {
+	var g errgroup.Group
+	g.SetLimit(manyWrites)
+	errs := make([]error, len(ids)+1)
+	if everybody {
+		g.Go(func() error { errs[len(ids)] = x.keepEverything(ctx); return nil })
+	}
+	for i, id := range ids {
+		g.Go(func() error { errs[i] = x.keepStops(ctx, id); return nil })
+	}
+	_ = g.Wait() // the errors are in errs
+	return errors.Join(errs...)
+}
+
 // keepStops writes down what one executor has not confirmed.
 func (x *Exchange) keepStops(ctx context.Context, id string) error {
 	return x.keep(ctx, stopKind, id, func() any {
@@ -176,27 +187,10 @@ func (x *Exchange) keepStops(ctx context.Context, id string) error {
 	})
 }
 
-// writing waits until nobody else writes a document. Who says what stands only
-// then writes the newest, in whatever order they come.
-func (x *Exchange) writing(ctx context.Context) (done func(), err error) {
-	done = func() { <-x.paper }
-	select {
-	case x.paper <- struct{}{}:
-		return done, nil
-	default:
-	}
-	select {
-	case x.paper <- struct{}{}:
-		return done, nil
-	case <-ctx.Done():
-		return nil, x.broken(ctx.Err())
-	}
-}
-
 // keep writes down what an executor was ordered, as it stands when it is written;
 // nil forgets it. orders is called with x.mu held.
 func (x *Exchange) keep(ctx context.Context, kind, id string, orders func() any) error {
-	done, err := x.writing(ctx)
+	done, err := x.writing(ctx, kind, id)
 	if err != nil {
 		return err
 	}

@@ -192,7 +192,7 @@ var mutants = []mutant{
 		"exchange/routing/request.go", "stopped: stopped || env.Stopped,", "stopped: env.Stopped,",
 	}}, "./exchange TestAStopOfEverythingIsObeyedBeforeAllHasEnded"},
 	{"a stop of everything is forgotten by a restart", []edit{{
-		"exchange/stop.go", "\t\terr = x.keepEverything(ctx)\n", "",
+		"exchange/stop.go", "\tif everybody {\n\t\tg.Go", "\tif false {\n\t\tg.Go",
 	}}, "./exchange TestAStopOfEverythingIsObeyedBeforeAllHasEnded"},
 	{"a few executors alone are ever offered a request", []edit{{
 		"exchange/routing/choose.go", "if c.For >= wideAfter {", "if false {",
@@ -203,8 +203,14 @@ var mutants = []mutant{
 		"exchange/offers.go", "x.due.Set(refillKey+id, now)", "_ = now",
 	}}, "./exchange TestOffersAreRefilled"},
 	{"who comes back is offered nothing of what waits", []edit{{
-		"exchange/renew.go", "case joins && l.claimable(now):", "case false:",
+		"exchange/renew.go", "case joins && l.claimable(now):", "case joins && false:",
 	}}, "./exchange TestOffersGoToThoseWhoAreThere"},
+	{"one document at a time is written", []edit{{
+		"exchange/documents.go", "x.documents, document{kind, id}", "x.documents, document{}",
+	}}, "./exchange TestDocumentsThatComeTogether"},
+	{"two write the same document", []edit{{
+		"exchange/documents.go", "s.wants++\n", "s.wants++\n\ts = &slot{busy: make(chan struct{}, 1), wants: 1}\n",
+	}}, "./exchange TestDocumentsThatComeTogether"},
 	{"who polls counts as dead", []edit{{
 		"exchange/forget.go", "\tx.Seen(who)\n", "",
 	}}, "./exchange TestWhoPollsIsAlive"},

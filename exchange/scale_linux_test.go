@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -59,6 +60,20 @@ func (f *fleet) registers(i int, more string) {
 	f.says(worker(i), "config: {executor: {id: "+worker(i).ID+", capabilities: [clean], versions: [1.1.0], holding: []"+more+"}}")
 }
 
+// cpu has the benchmark tell how much time of processors an operation takes, in us: on a
+// busy machine that says more than the time that passes.
+func cpu(b *testing.B) {
+	used := func() time.Duration {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+			b.Fatal(err)
+		}
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	was := used()
+	b.Cleanup(func() { b.ReportMetric(float64((used()-was).Microseconds())/float64(b.N), "cpu-us/op") })
+}
+
 // asks makes n requests that wait.
 func (f *fleet) asks(n int, what string) {
 	for range n {
@@ -97,7 +112,7 @@ func BenchmarkHeartbeat(b *testing.B) {
 			f := newFleet(b, memory.New())
 			f.registers(0, "")
 			f.asks(open, ", requires: [something else]")
-			for b.Loop() {
+			for cpu(b); b.Loop(); {
 				f.says(worker(0), "config: {executor: {id: "+worker(0).ID+", holding: []}}")
 			}
 		})
@@ -114,7 +129,7 @@ func BenchmarkTask(b *testing.B) {
 				f.registers(i, "")
 			}
 			offers := f.follow(executors)
-			for b.Loop() {
+			for cpu(b); b.Loop(); {
 				ref := f.says(agent, "request: {intent: clean, requires: [clean]}").Ref
 				offer := <-offers
 				for offer[0] != ref {
@@ -138,7 +153,7 @@ func BenchmarkLocation(b *testing.B) {
 			for i := range executors {
 				f.registers(i, fmt.Sprintf(", areas: [room-%d, floor-%d]", i, i/10))
 			}
-			for b.Loop() {
+			for cpu(b); b.Loop(); {
 				ref := f.says(agent, "request: {intent: clean, requires: [clean], constraints: {location: {name: room-0}}}").Ref
 				f.says(agent, "cancel: {re: "+ref+"}")
 			}
@@ -184,7 +199,7 @@ func BenchmarkRegister(b *testing.B) {
 		b.Run(fmt.Sprintf("pending=%d/executors=1000", pending), func(b *testing.B) {
 			f := newFleet(b, crowded(b, pending, 1000))
 			n, most := 1000, 0.0
-			for b.Loop() {
+			for cpu(b); b.Loop(); {
 				most = max(most, f.longest(func() { f.registers(n, "") }))
 				n++
 			}
@@ -196,7 +211,7 @@ func BenchmarkRegister(b *testing.B) {
 // BenchmarkRestart is that all executors register again and follow after a restart.
 func BenchmarkRestart(b *testing.B) {
 	store := crowded(b, 1000, 1000)
-	for b.Loop() {
+	for cpu(b); b.Loop(); {
 		f := newFleet(b, store)
 		for i := range 1000 {
 			f.registers(i, "")

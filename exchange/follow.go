@@ -88,9 +88,14 @@ func (x *Exchange) Follow(ctx context.Context, who Actor, after string, handle f
 // FollowFrom is Follow that calls joined as soon as nothing that changes is missed any
 // more: what is read from then on is not older than the first event.
 func (x *Exchange) FollowFrom(ctx context.Context, who Actor, after string, joined func() error, handle func(Event) error) error {
-	f, missed, resumed := x.events.Subscribe(eventbus.Options{
-		Actor: who.ID, SeesAll: who.SeesAll(), Works: who.Has(ExecutorRole), After: after,
-	})
+	news := make(chan struct{}, 1)
+	wake := func() {
+		select {
+		case news <- struct{}{}:
+		default:
+		}
+	}
+	f, missed, resumed := x.subscribe(who, after, wake)
 	defer x.events.Leave(f)
 	if err := joined(); err != nil {
 		return err
@@ -99,7 +104,22 @@ func (x *Exchange) FollowFrom(ctx context.Context, who Actor, after string, join
 	if err := x.catchUp(ctx, who, f, after, missed, resumed, handle); err != nil {
 		return err
 	}
-	return x.forward(ctx, who, f, handle)
+	for {
+		if err := x.forward(ctx, who, f, handle); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-news:
+		}
+	}
+}
+
+func (x *Exchange) subscribe(who Actor, after string, wake func()) (f *subscriber, missed []entry, resumed bool) {
+	return x.events.Subscribe(eventbus.Options{
+		Actor: who.ID, SeesAll: who.SeesAll(), Works: who.Has(ExecutorRole), After: after, Wake: wake,
+	})
 }
 
 type (
@@ -133,20 +153,18 @@ func (x *Exchange) catchUp(ctx context.Context, who Actor, f *subscriber, after 
 	return nil
 }
 
-// forward hands events over until ctx ends, handle fails or f is cut off.
+// forward hands over the events that wait for f. The error is ErrSlow once f was cut off.
 func (x *Exchange) forward(ctx context.Context, who Actor, f *subscriber, handle func(Event) error) error {
 	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-f.Ready():
-		}
 		events, last := x.events.Take(f)
 		if err := x.giveAll(ctx, who, events, handle); err != nil {
 			return err
 		}
 		if last {
 			return ErrSlow
+		}
+		if len(events) == 0 {
+			return nil
 		}
 	}
 }

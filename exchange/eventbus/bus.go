@@ -28,11 +28,12 @@ type Audience struct {
 type Subscriber[E any] struct {
 	actor   string
 	seesAll bool
-	works   bool          // its actor is present while it subscribes
-	joined  uint64        // number of the last event before it joined
-	ready   chan struct{} // holds one entry while there is something to take
+	works   bool   // its actor is present while it subscribes
+	joined  uint64 // number of the last event before it joined
+	wake    func()
 
 	queue []Entry[E] // Bus.mu
+	awake bool       // wake was called, and Take has found something since; Bus.mu
 	cut   bool       // too many events waited for it; Bus.mu
 }
 
@@ -42,6 +43,9 @@ type Options struct {
 	SeesAll bool // it gets the events of an Audience with All, too
 	Works   bool // its actor counts as present
 	After   string
+	// Wake is called when there is something to take, and then not again until Take has
+	// found nothing. It must not block, and not call the bus.
+	Wake func()
 }
 
 // Entry is an event with its number.
@@ -128,9 +132,9 @@ func (b *Bus[E]) pass(s *Subscriber[E], e Entry[E]) {
 		b.remove(s)
 		s.cut = true
 	}
-	select {
-	case s.ready <- struct{}{}:
-	default:
+	if !s.awake {
+		s.awake = true
+		s.wake()
 	}
 }
 
@@ -139,7 +143,7 @@ func (b *Bus[E]) pass(s *Subscriber[E], e Entry[E]) {
 func (b *Bus[E]) Subscribe(o Options) (s *Subscriber[E], missed []Entry[E], resumed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s = &Subscriber[E]{actor: o.Actor, seesAll: o.SeesAll, works: o.Works, joined: b.last, ready: make(chan struct{}, 1)}
+	s = &Subscriber[E]{actor: o.Actor, seesAll: o.SeesAll, works: o.Works, joined: b.last, wake: o.Wake}
 	b.byActor[o.Actor] = append(b.byActor[o.Actor], s)
 	if o.SeesAll {
 		b.seeAll[s] = true
@@ -207,11 +211,9 @@ func (b *Bus[E]) Take(s *Subscriber[E]) (events []Entry[E], last bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	events, s.queue = s.queue, nil
+	s.awake = len(events) > 0
 	return events, s.cut
 }
-
-// Ready has an entry while there is something to take.
-func (s *Subscriber[E]) Ready() <-chan struct{} { return s.ready }
 
 // Joined is the number of the last event before s subscribed.
 func (s *Subscriber[E]) Joined() uint64 { return s.joined }

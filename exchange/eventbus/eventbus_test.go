@@ -16,6 +16,34 @@ func taken(b *eventbus.Bus[string], s *eventbus.Subscriber[string]) string {
 	return texts(events)
 }
 
+func subscribe(b *eventbus.Bus[string], o eventbus.Options) (*eventbus.Subscriber[string], []eventbus.Entry[string], bool) {
+	if o.Wake == nil {
+		o.Wake = func() {}
+	}
+	return b.Subscribe(o)
+}
+
+// The bus wakes a subscriber once for all that waits, and again when that was taken.
+func TestWake(t *testing.T) {
+	b, woken := eventbus.New[string](), 0
+	s, _, _ := b.Subscribe(eventbus.Options{Actor: "ann", Wake: func() { woken++ }})
+	publish(b, "one", false, "ann")
+	publish(b, "two", false, "ann")
+	if got := taken(b, s); got != "one two" || woken != 1 {
+		t.Errorf("got %q, woken %d times", got, woken)
+	}
+	publish(b, "three", false, "ann")
+	if got := taken(b, s); got != "three" || woken != 1 {
+		t.Errorf("got %q, woken %d times while it takes", got, woken)
+	}
+	if got := taken(b, s); got != "" {
+		t.Errorf("got %q", got)
+	}
+	if publish(b, "four", false, "ann"); woken != 2 {
+		t.Errorf("woken %d times", woken)
+	}
+}
+
 func texts(events []eventbus.Entry[string]) string {
 	var list []string
 	for _, e := range events {
@@ -31,10 +59,10 @@ func publish(b *eventbus.Bus[string], text string, all bool, to ...string) {
 // An event reaches its audience, each subscriber once, and nobody else.
 func TestAudience(t *testing.T) {
 	b := eventbus.New[string]()
-	ann, _, _ := b.Subscribe(eventbus.Options{Actor: "ann"})
-	twin, _, _ := b.Subscribe(eventbus.Options{Actor: "ann"})
-	bob, _, _ := b.Subscribe(eventbus.Options{Actor: "bob"})
-	all, _, _ := b.Subscribe(eventbus.Options{Actor: "ann", SeesAll: true})
+	ann, _, _ := subscribe(b, eventbus.Options{Actor: "ann"})
+	twin, _, _ := subscribe(b, eventbus.Options{Actor: "ann"})
+	bob, _, _ := subscribe(b, eventbus.Options{Actor: "bob"})
+	all, _, _ := subscribe(b, eventbus.Options{Actor: "ann", SeesAll: true})
 	publish(b, "offer", false, "ann")
 	publish(b, "message", true, "bob", "bob", "ann")
 	publish(b, "other", true, "eve")
@@ -59,7 +87,7 @@ func TestResume(t *testing.T) {
 	publish(b, "two", false, "bob")
 	publish(b, "three", true, "bob")
 	after := func(id string, all bool) (string, bool) {
-		s, missed, ok := b.Subscribe(eventbus.Options{Actor: "ann", SeesAll: all, After: id})
+		s, missed, ok := subscribe(b, eventbus.Options{Actor: "ann", SeesAll: all, After: id})
 		b.Leave(s)
 		return texts(missed), ok
 	}
@@ -92,8 +120,8 @@ func TestResume(t *testing.T) {
 // publishes; it takes what waited for it first.
 func TestSlow(t *testing.T) {
 	b := eventbus.New[string]()
-	slow, _, _ := b.Subscribe(eventbus.Options{Actor: "ann", Works: true})
-	fast, _, _ := b.Subscribe(eventbus.Options{Actor: "ann"})
+	slow, _, _ := subscribe(b, eventbus.Options{Actor: "ann", Works: true})
+	fast, _, _ := subscribe(b, eventbus.Options{Actor: "ann"})
 	for i := range 1000 {
 		publish(b, fmt.Sprint(i), false, "ann")
 		if got := taken(b, fast); got != fmt.Sprint(i) {
@@ -112,12 +140,12 @@ func TestSlow(t *testing.T) {
 // An actor is present while a subscriber of it works.
 func TestPresent(t *testing.T) {
 	b := eventbus.New[string]()
-	looks, _, _ := b.Subscribe(eventbus.Options{Actor: "pi"})
+	looks, _, _ := subscribe(b, eventbus.Options{Actor: "pi"})
 	if b.Present("pi") {
 		t.Error("who only looks counts as present")
 	}
-	one, _, _ := b.Subscribe(eventbus.Options{Actor: "pi", Works: true})
-	two, _, _ := b.Subscribe(eventbus.Options{Actor: "pi", Works: true})
+	one, _, _ := subscribe(b, eventbus.Options{Actor: "pi", Works: true})
+	two, _, _ := subscribe(b, eventbus.Options{Actor: "pi", Works: true})
 	b.Leave(one)
 	b.Leave(looks)
 	if !b.Present("pi") {
@@ -134,9 +162,9 @@ func BenchmarkPublish(b *testing.B) {
 		b.Run(fmt.Sprintf("subscribers=%d", n), func(b *testing.B) {
 			bus := eventbus.New[string]()
 			for i := range n {
-				bus.Subscribe(eventbus.Options{Actor: fmt.Sprint(i)})
+				subscribe(bus, eventbus.Options{Actor: fmt.Sprint(i)})
 			}
-			to, _, _ := bus.Subscribe(eventbus.Options{Actor: "to"})
+			to, _, _ := subscribe(bus, eventbus.Options{Actor: "to"})
 			for b.Loop() {
 				publish(bus, "x", true, "to")
 				bus.Take(to)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/messkit/messkit/exchange"
 )
 
 // stream writes events, and comments in between, one at a time. It has no
@@ -125,14 +127,33 @@ func (c *call) takeOver() (taken, bool) {
 const last = "0\r\n\r\n"
 
 // carry follows on a connection that was taken over until that, the key or the
-// door ends.
+// door ends. The goroutine that calls it is the only one of an idle stream.
 func (f *following) carry(ctx context.Context, cancel context.CancelFunc, conn taken) {
-	var heard sync.WaitGroup
-	heard.Go(func() { conn.listen(); cancel() })
-	if err := f.run(ctx, cancel, conn); err == nil {
-		_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // nobody waits for who does not read
-		_, _ = conn.Write([]byte(last))
+	defer conn.Close()
+	if err := f.attend(ctx, cancel, conn); err != nil {
+		f.log.Debug("event stream ended", "request", f.id, "actor", f.who.ID, "err", err)
+		return
 	}
-	_ = conn.Close()
-	heard.Wait()
+	_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // nobody waits for who does not read
+	_, _ = conn.Write([]byte(last))
+}
+
+// attend streams until ctx or the connection ends. The error is why it has ended before:
+// then the client comes back with Last-Event-ID.
+func (f *following) attend(ctx context.Context, cancel context.CancelFunc, conn taken) error {
+	s := &stream{out: conn}
+	if err := s.write([]byte(": hello\n\n")); err != nil {
+		return err // the client is gone
+	}
+	s.begin(cancel)
+	defer s.end()
+	a, err := f.x.Attend(ctx, f.who, f.after, func(e exchange.Event) error { return f.send(s, e) }, cancel)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) }) // then listen returns
+	conn.listen()
+	stop()
+	cancel()
+	return a.Close()
 }

@@ -2,10 +2,12 @@ package httpapi_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -130,4 +132,43 @@ func TestAStreamOverAnOldProtocol(t *testing.T) {
 			t.Errorf("%s %s", name, data)
 		}
 	})
+}
+
+// A stream to which nothing is told takes one goroutine of the server, and ends with its
+// client.
+func TestAnIdleStreamHasOneGoroutine(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	const streams = 50
+	before := runtime.NumGoroutine()
+	var wires []*wire
+	for range streams {
+		w, err := dial(strings.TrimPrefix(h.url, "http://"), fewLines)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wires = append(wires, w)
+		if err := errors.Join(w.begin("GET", root+"/events", h.op, "", nil), w.hear(": hello\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	becomes(t, func() bool { return runtime.NumGoroutine() <= before+streams+5 })
+	if n := runtime.NumGoroutine(); n < before+streams {
+		t.Errorf("%d goroutines for %d streams: this test counts wrongly", n-before, streams)
+	}
+	for _, w := range wires {
+		_ = w.conn.Close()
+	}
+	h.door.NoStreams()
+}
+
+// becomes waits for what is true soon.
+func becomes(t *testing.T, is func() bool) {
+	t.Helper()
+	for range 1000 {
+		if is() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("this does not come: %d goroutines", runtime.NumGoroutine())
 }

@@ -21,7 +21,7 @@ type watchMemo struct {
 	Lates []late            `json:"lates"`
 }
 
-// keepLates writes to the journal what is to be watched after the end of the thread.
+// keepLates writes to the journal which devices the agent watches after the thread has ended.
 func (t *task) keepLates(ctx context.Context) {
 	t.a.mu.Lock()
 	m := watchMemo{By: t.by, Code: t.code, From: t.watched.Round(0), Lates: t.lates}
@@ -34,7 +34,7 @@ func (t *task) keepLates(ctx context.Context) {
 		return
 	}
 	if err != nil {
-		t.a.log.Error("a watch for a late act cannot be written down", "ref", t.ref, "err", err)
+		t.a.log.Error("the journal cannot keep a watch for a late act", "ref", t.ref, "err", err)
 		return
 	}
 	t.noteLates(ctx, data)
@@ -49,7 +49,7 @@ func (t *task) noteLates(ctx context.Context, memo json.RawMessage) {
 	t.a.mu.Unlock()
 	if err := t.a.journal.Late(ctx, t.ref, epoch, memo); err != nil {
 		ring(t.a.broken)
-		t.a.log.Error("a watch for a late act is not written down; it ends if the program ends", "ref", t.ref, "err", err)
+		t.a.log.Error("the journal does not keep a watch for a late act; the watch ends with the program", "ref", t.ref, "err", err)
 	}
 }
 
@@ -72,7 +72,7 @@ func (a *Agent) watchOn(ctx context.Context, kept journal.Late) {
 		t.lates = append(t.lates, l)
 	}
 	if len(t.lates) == 0 {
-		a.log.Info("a late act is not watched for any more", "ref", t.ref, "err", err)
+		a.log.Info("watches no longer for a late act", "ref", t.ref, "err", err)
 		t.noteLates(ctx, nil)
 		return
 	}

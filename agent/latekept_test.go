@@ -22,8 +22,8 @@ func (h *house) kills(meanwhile func()) {
 	h.startAgent()
 }
 
-// The watch for a late act outlives the program, however often it is killed, for the minute
-// in which the command could be under way: each late act is reported once.
+// The watch for a late act outlives any number of kills, for the minute in which the command
+// could be under way. The agent reports each late act once.
 func TestALateActAfterKills(t *testing.T) {
 	for name, c := range map[string]struct {
 		kills  int

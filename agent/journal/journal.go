@@ -242,12 +242,12 @@ type Late struct {
 	Ref   string
 	Epoch uint64
 	At    time.Time       // when it was written
-	Memo  json.RawMessage // what is needed to go on watching
+	Memo  json.RawMessage // with it a later run goes on watching
 }
 
-// Late writes that the devices of a thread's commands are watched for late acts: memo is
-// what a later run needs to go on with that; nil: the watch is over. The watch outlives
-// the thread, and takes the place of the one before.
+// Late writes that the agent watches the devices of a thread's commands for late acts. With
+// memo a later run goes on with the watch; nil ends it. The watch outlives the thread, and
+// replaces the one before.
 func (j *Journal) Late(ctx context.Context, ref string, epoch uint64, memo json.RawMessage) error {
 	return j.tell(ctx, record{Kind: kindLate, Ref: ref, Epoch: epoch, Late: memo}, nil)
 }

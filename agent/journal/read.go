@@ -175,7 +175,7 @@ func (e *Entry) add(l Line) {
 		e.At = l.At
 	}
 	switch l.Kind {
-	case kindLate: // a compacted journal has the watch alone of what was reported
+	case kindLate: // a compacted journal keeps only the watch of a reported thread
 		e.State, e.Epoch = cmp.Or(e.State, StateReported), l.Epoch
 	case kindAsked:
 		e.State, e.Epoch, e.Boot = StateAsked, l.Epoch, l.Boot

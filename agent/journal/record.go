@@ -23,7 +23,7 @@ type record struct {
 	Epoch  uint64          `json:"epoch,omitempty"`
 	Boot   string          `json:"boot,omitempty"` // found: the run that has found it
 	Report json.RawMessage `json:"report,omitempty"`
-	Late   json.RawMessage `json:"late,omitempty"` // what is needed to go on watching; none: the watch is over
+	Late   json.RawMessage `json:"late,omitempty"` // with it a later run goes on watching; none: the watch is over
 }
 
 // The kinds of record.

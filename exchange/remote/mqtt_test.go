@@ -96,7 +96,7 @@ func TestSaidWhileTheBrokerIsGone(t *testing.T) {
 	})
 }
 
-// The topic now carries orders alone: what stands beside a stop does not overtake what waits.
+// The topic "now" carries orders alone: an item beside a stop overtakes no other message.
 func TestOnlyOrdersOvertake(t *testing.T) {
 	beside := func(b *brokertest.Behaviour) {
 		taken(b)

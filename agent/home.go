@@ -14,15 +14,27 @@ import (
 type Home struct {
 	catalogue *capabilities.Catalogue
 	things    []Thing
-	places    []*places                 // of each thing; nil for one that knows none
+	placed    []placed                  // the things that tell their own area
+	places    []*places                 // of the things that know places
 	setting   capabilities.Home         // all but the devices and the time
 	clock     func() (time.Time, error) // the error is why it is not known to be set; nil: there is none
+
+	resolver remembered[*capabilities.Resolver] // its time is that of nobody
+	offers   remembered[[]mess.Capability]      // without the places that the devices told
+}
+
+// placed is a thing whose driver says in which area it is.
+type placed struct {
+	thing  int
+	driver drivers.Placed
 }
 
 // In sets what is known of the home beside its devices: setting, and the clock,
 // with why it is not known to be set.
 func (h *Home) In(setting capabilities.Home, clock func() (time.Time, error)) *Home {
 	h.setting, h.clock = setting, clock
+	h.resolver.forget()
+	h.offers.forget()
 	return h
 }
 
@@ -39,17 +51,19 @@ var _ Resolver = (*Home)(nil)
 // NewHome makes a home.
 func NewHome(c *capabilities.Catalogue, things []Thing) *Home {
 	h := &Home{catalogue: c}
-	for _, t := range things {
+	for i, t := range things {
 		t.Commands = Commands(t.Driver)
 		_, t.Maps = t.Driver.(drivers.Mapper)
 		t.Within, t.Positions = within(t.Driver)
 		t.Quantities = tells(t.Driver)
-		var p *places
 		if a, ok := t.Driver.(drivers.Areas); ok {
-			t.Places, p = true, &places{of: a}
+			t.Places = true
+			h.places = append(h.places, &places{index: len(h.places), thing: i, name: t.Name, of: a})
+		}
+		if p, ok := t.Driver.(drivers.Placed); ok && t.Area == "" {
+			h.placed = append(h.placed, placed{i, p})
 		}
 		h.things = append(h.things, t)
-		h.places = append(h.places, p)
 	}
 	return h
 }
@@ -155,45 +169,8 @@ func (h *Home) Answer(q capabilities.Question, reply mess.Object, text string, r
 	return h.settled(func(r *capabilities.Resolver) capabilities.Outcome { return r.Answer(q, reply, text, req) })
 }
 
-// Offers implements Resolver. They do not depend on what lies about.
-func (h *Home) Offers() []mess.Capability {
-	for _, p := range h.places {
-		if p != nil {
-			p.refresh()
-		}
-	}
-	return h.resolver(false).Offers()
-}
-
 // Now is the resolver of this moment, for many requests.
 func (h *Home) Now() *capabilities.Resolver {
 	h.waits(capabilities.Outcome{})
 	return h.now()
-}
-
-// now is the resolver with what is known.
-func (h *Home) now() *capabilities.Resolver { return h.resolver(true) }
-
-// resolver is that of this moment, with the places that the devices told or without.
-func (h *Home) resolver(told bool) *capabilities.Resolver {
-	home := h.setting
-	home.Devices = make([]capabilities.Device, len(h.things))
-	if h.clock != nil {
-		var unset error
-		if home.Now, unset = h.clock(); unset != nil {
-			home.Unset = unset.Error()
-		}
-	}
-	for i, t := range h.things {
-		home.Devices[i] = t.Device
-		if p, ok := t.Driver.(drivers.Placed); ok && t.Area == "" {
-			home.Devices[i].Area = p.Area()
-		}
-		if p := h.places[i]; p != nil && told {
-			if list, known, _ := p.now(); known {
-				home.Devices[i].Spots = list
-			}
-		}
-	}
-	return capabilities.NewResolver(h.catalogue, home)
 }

@@ -14,7 +14,10 @@ import (
 // spills, files. They are remembered, so that a request for something else never
 // waits for a device that is slow to answer.
 type places struct {
-	of drivers.Areas
+	index int    // in Home.places
+	thing int    // in Home.things: whose they are
+	name  string // of the thing
+	of    drivers.Areas
 
 	mu     sync.Mutex
 	list   []capabilities.Spot
@@ -132,12 +135,9 @@ func (h *Home) settled(resolve func(*capabilities.Resolver) capabilities.Outcome
 
 // turns tells whether places have changed between two calls.
 func (h *Home) turns() []int {
-	var list []int
-	for _, p := range h.places {
-		if p != nil {
-			_, _, turn := p.now()
-			list = append(list, turn)
-		}
+	list := make([]int, len(h.places))
+	for i, p := range h.places {
+		_, _, list[i] = p.now()
 	}
 	return list
 }
@@ -147,19 +147,14 @@ func (h *Home) turns() []int {
 // is known; but one that was slow the last time is waited for if it is meant alone.
 func (h *Home) waits(out capabilities.Outcome) bool {
 	meant := devicesOf(out.Plan)
-	any := out.Plan == nil || slices.ContainsFunc(h.things, func(t Thing) bool {
-		_, knows := t.Driver.(drivers.Areas)
-		return knows && meant[t.Name]
-	})
+	any := out.Plan == nil || slices.ContainsFunc(h.places, func(p *places) bool { return meant[p.name] })
 	var all sync.WaitGroup
 	waited := false
-	for i, p := range h.places {
-		switch {
-		case p == nil:
-		case any && (meant[h.things[i].Name] || !p.isSlow()):
+	for _, p := range h.places {
+		if any && (meant[p.name] || !p.isSlow()) {
 			waited = true
 			all.Go(p.wait)
-		default:
+		} else {
 			p.refresh()
 		}
 	}

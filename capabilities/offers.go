@@ -8,6 +8,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
+// Offers lists what a resolver for the home offers, without the work of making one.
+func Offers(c *Catalogue, home Home) []mess.Capability { return classed(c, home).Offers() }
+
 // Offers lists the capabilities that the devices of this home have, with the
 // devices and areas as metadata, as an executor registers them (MESS 1.0
 // section 8.3). Where the risk depends on what a device is, that is told, too.

@@ -5,17 +5,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/messkit/messkit/mess"
 )
 
-// NewResolver makes a resolver for a home. It is cheap: the sentences are
-// compiled once for a catalogue.
+// NewResolver makes a resolver for a home. It indexes all names of the devices, so that
+// a caller with many requests makes it once and takes At for each moment.
 func NewResolver(c *Catalogue, home Home) *Resolver {
-	r := &Resolver{catalogue: c, home: home, class: make([]string, len(home.Devices))}
-	for i, d := range home.Devices {
-		r.class[i] = c.class(d.Class)
-	}
+	r := classed(c, home)
 	r.names = newNames(c, home, r.class)
 	r.all, r.named = r.spell(), mistakable(r.names.words)
 	r.able = r.examples()
@@ -23,6 +21,23 @@ func NewResolver(c *Catalogue, home Home) *Resolver {
 		r.ids = append(r.ids, c.ID)
 	}
 	return r
+}
+
+// classed makes a resolver that knows what each device is, and no names.
+func classed(c *Catalogue, home Home) *Resolver {
+	r := &Resolver{catalogue: c, home: home, class: make([]string, len(home.Devices))}
+	for i, d := range home.Devices {
+		r.class[i] = c.class(d.Class)
+	}
+	return r
+}
+
+// At returns the resolver for another moment, which shares everything else with r. The
+// arguments are as in Home.
+func (r *Resolver) At(now time.Time, unset string) *Resolver {
+	at := *r
+	at.home.Now, at.home.Unset = now, unset
+	return &at
 }
 
 // Resolve turns a request into a plan, a question or a refusal.

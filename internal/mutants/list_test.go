@@ -13,6 +13,12 @@ var mutants = []mutant{
 		{"agent/act.go", "if err := t.intend(ctx, plan); err != nil && plan.Actuates() {", "if err := error(nil); err != nil && plan.Actuates() {"},
 		{"agent/act.go", "r := t.act(ctx, pass, plan, t.verdict, func(r result) { t.acted(ctx, plan, r) })\n", "r := t.act(ctx, pass, plan, t.verdict, func(r result) { t.acted(ctx, plan, r) })\n\t_ = t.intend(ctx, plan)\n"},
 	}, "./agent TestCrash|TestDyingEverywhere"},
+	{"a home forgets that a device has moved", []edit{{
+		"agent/remembered.go", "if p.driver.Area() != m.areas[i] {", "if p.driver.Area() != m.areas[i] && i < 0 {",
+	}}, "./agent TestUnderstandAsAfresh|TestUnderstandWhileDevicesMove"},
+	{"a home forgets that a vacuum knows other rooms", []edit{{
+		"agent/remembered.go", "return turn != m.turns[p.index]", "return turn < m.turns[p.index]",
+	}}, "./agent TestUnderstandAsAfresh|TestPlacesAreRemembered"},
 	{"started work is begun again", []edit{{
 		"agent/recover.go", "harmless := m.Plan.Repeatable()", "harmless := true",
 	}}, "./agent TestCrash"},

@@ -1,0 +1,223 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// probe is a sensor that is never asked.
+type probe struct{ part }
+
+func (p *probe) Read(context.Context) ([]drivers.Reading, error) { return nil, nil }
+
+// movable is a lamp that tells in which area it is.
+type movable struct {
+	lamp
+
+	area string
+}
+
+func (m *movable) Area() string     { m.mu.Lock(); defer m.mu.Unlock(); return m.area }
+func (m *movable) move(area string) { m.mu.Lock(); defer m.mu.Unlock(); m.area = area }
+
+// estate lists n devices in rooms of eight, as a large home or a block of offices has
+// them. Each room has three lamps, two plugs, two sensors, and a camera or a vacuum.
+func estate(n int) []agent.Thing {
+	things := make([]agent.Thing, n)
+	for i := range things {
+		room := roomOf(i)
+		kind, class, area := "ceiling light", "light", room
+		var driver drivers.Device = &lamp{}
+		switch i % 8 {
+		case 1:
+			kind = "desk lamp"
+		case 2:
+			kind, area, driver = "reading lamp", "", &movable{area: room}
+		case 3, 4:
+			kind, class = fmt.Sprintf("plug %d", i%2+1), "plug"
+		case 5:
+			kind, class, driver = "thermometer", "thermometer", &probe{}
+		case 6:
+			kind, class, driver = "window", "contact-sensor", &probe{}
+		case 7:
+			kind, class, driver = "camera", "camera", &fridge{}
+			if i%64 == 7 {
+				kind, class, driver = "vacuum", "vacuum", newRoomy(room, roomOf(i+8), roomOf(i+16))
+			}
+		}
+		label := room + " " + kind
+		things[i] = agent.Thing{Driver: driver, Device: capabilities.Device{Name: strings.ReplaceAll(label, " ", "-"), Label: label, Class: class, Area: area}}
+	}
+	return things
+}
+
+// roomOf names the room of device i: the first ones as in a house, the others as in an
+// office block.
+func roomOf(i int) string {
+	first := []string{"kitchen", "living room", "bedroom", "hall", "bathroom"}
+	if room := i / 8; room >= len(first) {
+		return fmt.Sprintf("%s office %d", []string{"north", "south", "east", "west"}[room%4], room)
+	}
+	return first[i/8]
+}
+
+// estateRequests lists what people ask for in an estate, about devices throughout.
+func estateRequests(things []agent.Thing) []mess.Request {
+	var list []mess.Request
+	for k := range 20 {
+		i := k * (len(things) - 1) / 19
+		d, room := things[i], roomOf(i)
+		for _, form := range []string{
+			"turn on the " + d.Label, "is the " + d.Label + " on?", "turn off the lights in the " + room,
+			"how warm is it in the " + room + "?", "turn on the " + d.Label + " in ten minutes", "order a pizza for tonight",
+		} {
+			list = append(list, mess.Request{Intent: form})
+		}
+	}
+	return list
+}
+
+var homeClock = func() (time.Time, error) { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), nil }
+
+// A home that has answered before answers as a new one does, also after a device has moved,
+// or knows other rooms; and so does a home whose devices were added, removed and renamed.
+func TestUnderstandAsAfresh(t *testing.T) {
+	for _, n := range []int{10, 300, 3000} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			if n > 300 && testing.Short() {
+				t.Skip("a large home takes seconds")
+			}
+			things := estate(n)
+			home := func(things []agent.Thing) *agent.Home {
+				return agent.NewHome(capabilities.Default(), things).In(capabilities.Home{}, homeClock)
+			}
+			lamp, cleaner := things[2].Driver.(*movable), newRoomy("attic")
+			things[9] = agent.Thing{Driver: cleaner, Device: capabilities.Device{Name: "robot", Label: "robot", Class: "vacuum", Area: "hall"}}
+			h := home(things)
+			requests := estateRequests(things)[:30]
+			for _, text := range []string{
+				"turn off the lights in the attic", "turn on the kitchen reading lamp", "turn on the lamp in the kitchen", "vacuum the attic with the robot",
+				"vacuum the cellar with the robot", "vacuum the attic", "clean the cellar", "turn on the spare light", "turn on the light in the cellar",
+			} {
+				requests = append(requests, mess.Request{Intent: text})
+			}
+			changed := map[string]bool{}
+			for _, change := range []struct {
+				name string
+				make func()
+			}{
+				{"nothing", func() {}},
+				{"a lamp moves", func() { lamp.move("attic") }},
+				{"a vacuum knows another room", func() { cleaner.set(func(m *roomy) { m.rooms = []string{"attic", "cellar"} }) }},
+				{"a vacuum knows one room less", func() { cleaner.set(func(m *roomy) { m.rooms = []string{"cellar"} }) }},
+				{"a device is added", func() {
+					things = append(things, agent.Thing{Driver: &movable{area: "cellar"}, Device: capabilities.Device{Name: "spare", Label: "spare light", Class: "light"}})
+					h = home(things)
+				}},
+				{"a device is renamed", func() {
+					things = slices.Clone(things)
+					things[len(things)-1].Label = "other light"
+					h = home(things)
+				}},
+				{"devices are removed", func() { things = things[3:]; h = home(things) }},
+			} {
+				change.make()
+				fresh := home(things)
+				said := ""
+				for _, req := range requests {
+					got, want := h.Resolve(req), fresh.Resolve(req)
+					if !reflect.DeepEqual(got, want) {
+						t.Fatalf("%s: Resolve(%q) = %s, want that of a new home: %s", change.name, req.Intent, inJSON(t, got), inJSON(t, want))
+					}
+					said += inJSON(t, got)
+				}
+				if !reflect.DeepEqual(h.Offers(), fresh.Offers()) {
+					t.Errorf("%s: the offers differ from those of a new home", change.name)
+				}
+				if changed[said] {
+					t.Errorf("%s: no answer has changed; ask for something that does", change.name)
+				}
+				changed[said] = true
+			}
+		})
+	}
+}
+
+// Devices that change while others ask leave no answer behind that is older than a change.
+func TestUnderstandWhileDevicesMove(t *testing.T) {
+	things := estate(40)
+	lamp := things[2].Driver.(*movable)
+	h := agent.NewHome(capabilities.Default(), things)
+	lights := func() string {
+		q := h.Resolve(mess.Request{Intent: "turn on the light in the attic"})
+		if q.Plan == nil {
+			return ""
+		}
+		return q.Plan.Device
+	}
+	var others sync.WaitGroup
+	stop := make(chan struct{})
+	for range 3 {
+		others.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					lights()
+				}
+			}
+		})
+	}
+	for i := range 50 {
+		area, want := "hall", ""
+		if i%2 == 0 {
+			area, want = "attic", "kitchen-reading-lamp"
+		}
+		lamp.move(area)
+		if got := lights(); got != want {
+			t.Errorf("with the lamp in the %s, %q is meant, want %q", area, got, want)
+			break
+		}
+	}
+	close(stop)
+	others.Wait()
+}
+
+func inJSON(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// BenchmarkUnderstand measures one request of a mix, by the number of devices.
+func BenchmarkUnderstand(b *testing.B) {
+	for _, n := range []int{10, 1000, 10000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			things := estate(n)
+			requests := estateRequests(things)
+			h := agent.NewHome(capabilities.Default(), things).In(capabilities.Home{}, homeClock)
+			h.Now() // builds the resolver, and asks each vacuum for its rooms
+			i := 0
+			for b.Loop() {
+				h.Resolve(requests[i%len(requests)])
+				i++
+			}
+		})
+	}
+}

@@ -35,13 +35,25 @@ func (x *request) measuring(rd *reading) []int {
 	if !c.senses() || rd.slot("device") == nil || rd.value("quantity") != "" || !x.demand.measures(rd) {
 		return nil
 	}
+	return x.those(rd, func(d int) bool {
+		dev := &x.r.home.Devices[d]
+		return dev.Quantities == nil && slices.Contains(dev.Commands, ReadState) && rd.sentence.suits(x.r.class[d])
+	})
+}
+
+// those lists the devices that fit, of those that the words of a reading and the demands
+// of the request allow. fits is asked of one device of each kind.
+func (x *request) those(rd *reading, fits func(d int) bool) []int {
 	var list []int
-	for d, dev := range x.r.home.Devices {
-		if dev.Quantities == nil && slices.Contains(dev.Commands, ReadState) && rd.sentence.suits(x.r.class[d]) && x.meant(rd, d) && x.demand.allows(x.r, c, dev) {
-			list = append(list, d)
-		}
+	if meant, named := x.meantBy(rd); named {
+		list = x.r.index.among(meant, fits)
+	} else {
+		list = x.r.index.those(fits)
 	}
-	return list
+	if x.demand.location == "" && x.demand.capabilities == nil {
+		return list
+	}
+	return slices.DeleteFunc(list, func(d int) bool { return !x.demand.allows(x.r, rd.capability, x.r.home.Devices[d]) })
 }
 
 // senses reports whether a capability is to tell what is measured.
@@ -51,19 +63,17 @@ func (c *capability) senses() bool {
 
 // candidates are the devices that can do what the reading says.
 func (x *request) candidates(rd *reading) []int {
-	var list []int
-	for d, dev := range x.r.home.Devices {
-		if x.r.can(rd.capability, rd.value("quantity"), d) && rd.sentence.suits(x.r.class[d]) && x.meant(rd, d) && x.demand.allows(x.r, rd.capability, dev) {
-			list = append(list, d)
-		}
-	}
-	full := slices.DeleteFunc(slices.Clone(list), func(d int) bool {
-		return !slices.Contains(x.r.home.Devices[d].Commands, rd.capability.Command)
+	quantity := rd.value("quantity")
+	list := x.those(rd, func(d int) bool {
+		return x.r.can(rd.capability, quantity, d) && rd.sentence.suits(x.r.class[d])
+	})
+	full := x.r.index.among(list, func(d int) bool {
+		return slices.Contains(x.r.home.Devices[d].Commands, rd.capability.Command)
 	})
 	if len(full) > 0 {
 		list = full
 	}
-	if q := x.r.catalogue.quantities[rd.value("quantity")]; len(list) > 1 && rd.slot("device") == nil {
+	if q := x.r.catalogue.quantities[quantity]; len(list) > 1 && rd.slot("device") == nil {
 		list = x.r.firstClass(list, q.Classes)
 	}
 	if thing := rd.value("thing"); len(list) > 1 && thing != "" && rd.slot("view") == nil && rd.slot("device") == nil {
@@ -100,7 +110,7 @@ func (r *Resolver) firstClass(list []int, classes []string) []int {
 
 // can reports whether device d has the verb for a capability, and the class.
 func (r *Resolver) can(c *capability, quantity string, d int) bool {
-	if c.command(r.home.Devices[d]) == "" || quantity != "" && !r.home.Devices[d].tells(quantity) {
+	if c.command(&r.home.Devices[d]) == "" || quantity != "" && !r.home.Devices[d].tells(quantity) {
 		return false
 	}
 	if q, ok := r.catalogue.quantities[quantity]; ok && len(q.Classes) > 0 {
@@ -110,8 +120,36 @@ func (r *Resolver) can(c *capability, quantity string, d int) bool {
 }
 
 // tells reports whether a device may be asked for a quantity.
-func (d Device) tells(quantity string) bool {
+func (d *Device) tells(quantity string) bool {
 	return d.Quantities == nil || slices.Contains(d.Quantities, quantity)
+}
+
+// meantBy lists the devices that the words of the reading allow, in order. named is false
+// where its words name neither a device nor a place: then it may be any.
+func (x *request) meantBy(rd *reading) (list []int, named bool) {
+	var lists [][]int
+	for _, b := range rd.slots {
+		switch b.kind {
+		case "device", "view", "spot":
+			lists = append(lists, b.match.devices)
+		case "area":
+			lists = append(lists, x.r.index.in(b.match.value))
+		}
+	}
+	if len(lists) == 0 {
+		return nil, false
+	}
+	least := slices.MinFunc(lists, func(a, b []int) int { return len(a) - len(b) })
+	if list = least; !slices.IsSorted(list) {
+		list = slices.Sorted(slices.Values(list))
+	}
+	for _, other := range lists {
+		if len(list) > 0 && (len(other) != len(least) || &other[0] != &least[0]) {
+			is := memberOf(other)
+			list = slices.DeleteFunc(slices.Clone(list), func(d int) bool { return !is(d) })
+		}
+	}
+	return list, true
 }
 
 // meant reports whether the words of the reading allow device d.

@@ -261,7 +261,7 @@ func (c *capability) suits(class string) bool {
 }
 
 // command is what a device with these commands would do, "" if it cannot.
-func (c *capability) command(d Device) Command {
+func (c *capability) command(d *Device) Command {
 	for _, one := range []Command{c.Command, c.Instead} {
 		if one != "" && slices.Contains(d.Commands, one) {
 			return one

@@ -98,7 +98,7 @@ func (rd *reading) same(o *reading) bool {
 }
 
 func subtract(list, without []int) []int {
-	return slices.DeleteFunc(slices.Clone(list), func(d int) bool { return slices.Contains(without, d) })
+	return slices.DeleteFunc(slices.Clone(list), memberOf(without))
 }
 
 // whichMeaning asks which of several things is meant.

@@ -44,7 +44,7 @@ func (x *request) corrects(p *Plan, lines []string) *Plan {
 		return nil
 	}
 	if last := len(tokens) - 1; w.picking.longest(tokens, last) > 0 { // "the kitchen one"
-		d := slices.IndexFunc(x.r.home.Devices, func(d Device) bool { return d.Name == p.Device })
+		d := x.r.index.device(p.Device)
 		tokens = append(tokens[:last], w.tokens(spaced(x.r.class[d]))...)
 	}
 	req := x.req

@@ -21,7 +21,7 @@ func (x *request) evenly() *Plan {
 // classOf is the class of all devices of steps, "" where they are of several.
 func (r *Resolver) classOf(steps []Plan) (class string) {
 	for _, s := range steps {
-		d := slices.IndexFunc(r.home.Devices, func(d Device) bool { return d.Name == s.Device })
+		d := r.index.device(s.Device)
 		if d < 0 || class != "" && r.class[d] != class {
 			return ""
 		}

@@ -173,11 +173,9 @@ func (x *request) placeAlone(rd *reading, f *frame, so framed) bool {
 		return false
 	}
 	m := match{how: byPlace, value: so.places[0].match.value, class: f.Class}
-	for d := range x.r.home.Devices {
-		if x.r.in(d, m.value) && (f.Class == "" || f.of.Command == SetSwitch || x.r.class[d] == f.Class) && x.r.offers(f.of, d) {
-			m.devices = append(m.devices, d)
-		}
-	}
+	m.devices = x.r.index.among(x.r.index.in(m.value), func(d int) bool {
+		return (f.Class == "" || f.of.Command == SetSwitch || x.r.class[d] == f.Class) && x.r.offers(f.of, d)
+	})
 	rd.slots = append(rd.slots, bound{"device", "device", 0, &m})
 	rd.how = byPlace
 	if len(m.devices) == 1 { // else it is asked which
@@ -197,12 +195,7 @@ func (x *request) alongside(rd *reading, places []bound) bool {
 	m.parts = []share{{m.devices, all}}
 	m.devices = slices.Clone(m.devices)
 	for _, b := range places {
-		var there []int
-		for d := range x.r.home.Devices {
-			if x.r.class[d] == class && x.r.in(d, b.match.value) {
-				there = append(there, d)
-			}
-		}
+		there := x.r.ofClass(class, b.match.value)
 		if len(subtract(there, m.devices)) == 0 {
 			return false // there is none
 		}
@@ -229,7 +222,7 @@ func (x *request) anywhere(rd *reading, places []bound) {
 	of, all := m.devices, m.all || x.plural(rd.slots[0])
 	m.devices, m.parts = nil, nil
 	for _, b := range places {
-		there := slices.DeleteFunc(slices.Clone(of), func(d int) bool { return !x.r.in(d, b.match.value) })
+		there := slices.DeleteFunc(slices.Clone(of), x.r.outside(b.match.value))
 		m.parts = append(m.parts, share{there, all})
 		m.devices = append(m.devices, subtract(there, m.devices)...)
 	}
@@ -241,11 +234,5 @@ func (x *request) anywhere(rd *reading, places []bound) {
 
 // everyOf is a match for all devices of a class.
 func (x *request) everyOf(class string) match {
-	m := match{how: byClass, class: class}
-	for d := range x.r.home.Devices {
-		if x.r.class[d] == class {
-			m.devices = append(m.devices, d)
-		}
-	}
-	return m
+	return match{how: byClass, class: class, devices: x.r.ofClass(class, "")}
 }

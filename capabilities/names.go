@@ -51,14 +51,7 @@ type names struct {
 }
 
 // hasPlace reports whether a place of the home is called so.
-func (h Home) hasPlace(name string) bool {
-	for _, d := range h.Devices {
-		if strings.EqualFold(d.Area, name) || slices.ContainsFunc(d.Spots, func(s Spot) bool { return strings.EqualFold(s.Room, name) }) {
-			return true
-		}
-	}
-	return false
-}
+func (r *Resolver) hasPlace(name string) bool { return r.index.rooms[sameFold(name)] }
 
 // knows reports whether a word is in a name of this home, or in anything that a
 // frame may have.
@@ -72,9 +65,9 @@ var (
 	stripped   = strings.NewReplacer("ä", "a", "ö", "o", "ü", "u", "Ä", "A", "Ö", "O", "Ü", "U", "å", "a", "Å", "A", "ø", "o", "Ø", "O", "é", "e", "è", "e", "ê", "e", "É", "E", "à", "a", "â", "a", "ç", "c", "ñ", "n", "ó", "o", "í", "i", "á", "a", "ú", "u")
 )
 
-// newNames indexes a home. class is each device's class in the catalogue's
-// words.
-func newNames(c *Catalogue, h Home, class []string) *names {
+// newNames indexes the names of a home.
+func newNames(r *Resolver) *names {
+	c := r.catalogue
 	n := &names{devices: &phrases[match]{}, areas: &phrases[match]{}, views: &phrases[match]{}, spots: &phrases[match]{}, positions: &phrases[match]{}}
 	add := func(p *phrases[match], text string, m match) {
 		if t := c.words.plainTokens(text); len(t) > 0 {
@@ -83,13 +76,13 @@ func newNames(c *Catalogue, h Home, class []string) *names {
 				p.add(typed, m)
 			}
 		}
-		for _, r := range []*strings.Replacer{spelledOut, stripped} {
-			if typed := r.Replace(text); typed != text {
+		for _, keyboard := range []*strings.Replacer{spelledOut, stripped} {
+			if typed := keyboard.Replace(text); typed != text {
 				p.add(c.words.plainTokens(typed), m)
 			}
 		}
 	}
-	for i, d := range h.Devices {
+	for i, d := range r.home.Devices {
 		n.signed = append(n.signed, d.signed()...)
 		for _, name := range distinct(append([]string{d.Name, d.Label}, d.Aliases...)) {
 			add(n.devices, name, match{how: byName, devices: []int{i}})
@@ -100,7 +93,7 @@ func newNames(c *Catalogue, h Home, class []string) *names {
 		for _, area := range distinct(append([]string{d.Area}, rooms(d.Spots)...)) {
 			add(n.areas, area, match{value: area})
 			for _, other := range c.lexicon.Places[strings.ToLower(area)] {
-				if !h.hasPlace(other) {
+				if !r.hasPlace(other) {
 					add(n.areas, other, match{value: area})
 				}
 			}
@@ -159,6 +152,15 @@ func (w *words) plainTokens(name string) []token {
 
 func distinct(list []string) []string {
 	var kept []string
+	if len(list) > fewNames {
+		seen := map[string]bool{"": true}
+		for _, s := range list {
+			if !seen[s] {
+				seen[s], kept = true, append(kept, s)
+			}
+		}
+		return kept
+	}
 	for _, s := range list {
 		if s != "" && !slices.Contains(kept, s) {
 			kept = append(kept, s)
@@ -166,6 +168,9 @@ func distinct(list []string) []string {
 	}
 	return kept
 }
+
+// fewNames is how many are compared one by one.
+const fewNames = 16
 
 func rooms(spots []Spot) []string {
 	var list []string
@@ -204,12 +209,7 @@ func spotPhrases(w *words, s Spot) [][]token {
 
 // with is either of two matches.
 func (m match) with(o match) match {
-	m.devices = slices.Clone(m.devices)
-	for _, d := range o.devices {
-		if !slices.Contains(m.devices, d) {
-			m.devices = append(m.devices, d)
-		}
-	}
+	m.devices = slices.Concat(m.devices, subtract(o.devices, m.devices))
 	m.spots = slices.Clone(m.spots)
 	for _, s := range o.spots {
 		if !slices.Contains(m.spots, s) {
@@ -315,11 +315,7 @@ func (x *request) pass(i int) int {
 }
 
 func (x *request) everything() []int {
-	all := make([]int, len(x.r.home.Devices))
-	for i := range all {
-		all[i] = i
-	}
-	return all
+	return x.r.index.every
 }
 
 // classMatches are the devices of the class named at i, in the area if it is
@@ -332,16 +328,27 @@ func (x *request) classMatches(i int, area string) []match {
 		if area != "" {
 			m.how, m.value = byPlace, area
 		}
-		for d := range x.r.home.Devices {
-			if x.r.class[d] == m.class && (area == "" || x.r.in(d, area)) {
-				m.devices = append(m.devices, d)
-			}
-		}
+		m.devices = x.r.ofClass(m.class, area)
 		if last := x.tokens[m.end-1]; len(m.devices) > 1 && last.text != last.folded { // "the lights"
 			m.all = true
 		}
 	}
 	return list
+}
+
+// ofClass lists the devices of a class, in the area if it is not "".
+func (r *Resolver) ofClass(class, area string) []int {
+	list := slices.Clip(r.index.byClass[class])
+	if area == "" || len(list) == 0 {
+		return list
+	}
+	return r.index.among(r.index.in(area), func(d int) bool { return r.class[d] == class })
+}
+
+// outside returns a test of whether a device is not in the area, for many devices.
+func (r *Resolver) outside(area string) func(d int) bool {
+	in := memberOf(r.index.in(area))
+	return func(d int) bool { return !in(d) }
 }
 
 // in reports whether device d is in the area.

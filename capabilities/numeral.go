@@ -138,8 +138,7 @@ func (r *Resolver) ranges() string {
 	var list []string
 	for _, c := range r.catalogue.list {
 		for _, p := range c.Parameters {
-			devices, _ := r.offer(c)
-			if _, fixed := c.args().Get(p.Name); !fixed && p.Type == "number" && p.Min != nil && p.Max != nil && len(devices) > 0 {
+			if _, fixed := c.args().Get(p.Name); !fixed && p.Type == "number" && p.Min != nil && p.Max != nil && r.reach(c) > 0 {
 				list = append(list, fmt.Sprintf("%s: %s %v to %v %s", c.ID, p.Name, *p.Min, *p.Max, p.Unit))
 			}
 		}

@@ -53,11 +53,8 @@ func (r *Resolver) examples() string {
 		if c == nil || len(list) == 3 {
 			continue
 		}
-		for d, dev := range r.home.Devices {
-			if !r.can(c, "", d) || id == "switch-on" && r.class[d] != "light" {
-				continue
-			}
-			if say := r.example(c, d, dev); say != "" {
+		for _, d := range r.index.those(func(d int) bool { return r.can(c, "", d) && (id != "switch-on" || r.class[d] == "light") }) {
+			if say := r.example(c, d, r.home.Devices[d]); say != "" {
 				list = append(list, fmt.Sprintf("%q", say))
 				break
 			}

@@ -17,13 +17,14 @@ func Offers(c *Catalogue, home Home) []mess.Capability { return classed(c, home)
 func (r *Resolver) Offers() []mess.Capability {
 	var list []mess.Capability
 	for _, c := range r.catalogue.list {
-		if devices, areas := r.offer(c); len(devices) > 0 {
+		if can := r.index.those(func(d int) bool { return r.offers(c, d) }); len(can) > 0 {
+			devices, areas := r.offer(can)
 			meta := mess.Object{{Key: "devices", Value: devices}}
 			if len(areas) > 0 {
 				meta = append(meta, mess.Field{Key: "areas", Value: areas})
 			}
 			if len(c.Risks) > 0 {
-				meta = append(meta, mess.Field{Key: "classes", Value: r.classes(devices)})
+				meta = append(meta, mess.Field{Key: "classes", Value: r.classes(can)})
 			}
 			meta = append(meta, mess.Field{Key: "effect", Value: string(c.Effect)})
 			list = append(list, mess.Capability{ID: c.ID, Meta: meta})
@@ -36,23 +37,19 @@ func (r *Resolver) Offers() []mess.Capability {
 }
 
 // classes are what devices are, by their names.
-func (r *Resolver) classes(devices []any) mess.Object {
-	o := mess.Object{}
-	for _, d := range r.home.Devices {
-		if slices.Contains(devices, any(d.Name)) {
-			o = append(o, mess.Field{Key: d.Name, Value: d.Class})
-		}
+func (r *Resolver) classes(devices []int) mess.Object {
+	o := make(mess.Object, len(devices))
+	for i, d := range devices {
+		o[i] = mess.Field{Key: r.home.Devices[d].Name, Value: r.home.Devices[d].Class}
 	}
 	return o
 }
 
-// offer are the devices that have a capability, and where they work.
-func (r *Resolver) offer(c *capability) (devices, areas []any) {
+// offer names the devices that have a capability, and where they work.
+func (r *Resolver) offer(can []int) (devices, areas []any) {
 	places := map[string]bool{}
-	for d, dev := range r.home.Devices {
-		if !r.offers(c, d) {
-			continue
-		}
+	for _, d := range can {
+		dev := &r.home.Devices[d]
 		devices = append(devices, dev.Name)
 		for _, place := range distinct(slices.Concat([]string{dev.Area}, rooms(dev.Spots), dev.Sees)) {
 			places[strings.ToLower(place)] = true

@@ -316,7 +316,12 @@ func (p picker) knownAll(option string, tokens []token) bool {
 // device, the note and room of a spot.
 func (r *Resolver) about(option string) string {
 	var more []string
-	for d, dev := range r.home.Devices {
+	lists := [][]int{r.index.spots[option]}
+	for end := range len(option) + 1 {
+		lists = append(lists, r.index.labels[option[:end]])
+	}
+	for _, d := range union(len(r.index.every), lists) {
+		dev := &r.home.Devices[d]
 		if strings.HasPrefix(option, r.label(d)) {
 			more = append(append(more, dev.Name, dev.Area), dev.Aliases...)
 			more = append(more, r.catalogue.classes[r.class[d]]...)

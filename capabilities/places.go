@@ -78,7 +78,8 @@ func (x *request) inEach(m match, areas []string) (match, bool) {
 	of := m.devices
 	m.devices = nil
 	for _, area := range areas {
-		there := slices.DeleteFunc(slices.Clone(of), func(d int) bool { return !x.r.in(d, area) || len(x.r.home.Devices[d].Spots) > 0 })
+		outside := x.r.outside(area)
+		there := slices.DeleteFunc(slices.Clone(of), func(d int) bool { return outside(d) || len(x.r.home.Devices[d].Spots) > 0 })
 		if len(there) == 0 {
 			return m, false
 		}

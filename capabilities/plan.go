@@ -270,6 +270,7 @@ type Resolver struct {
 	catalogue *Catalogue
 	home      Home
 	class     []string // of each device, in the catalogue's words
+	index     *index
 	names     *names
 	all       spelled
 	named     []spelling // the words of names that may be misspelt

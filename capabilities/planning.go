@@ -13,7 +13,7 @@ import (
 func (r *Resolver) planFor(rd *reading, d int, areas []string) Plan {
 	c, dev := rd.capability, r.home.Devices[d]
 	p := Plan{
-		Capability: c.ID, Device: dev.Name, Command: c.command(dev), Args: c.args(),
+		Capability: c.ID, Device: dev.Name, Command: c.command(&dev), Args: c.args(),
 		Risk: r.risk(c, d), Effect: r.effect(c, d), Reversible: c.Reversible,
 	}
 	for _, a := range rd.args {

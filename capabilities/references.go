@@ -60,7 +60,7 @@ func (r *Resolver) inPlaceOf(intent, before string) string {
 	if p == nil || len(p.Steps) > 0 {
 		return intent
 	}
-	d := slices.IndexFunc(r.home.Devices, func(d Device) bool { return d.Name == p.Device })
+	d := r.index.device(p.Device)
 	if d < 0 {
 		return intent
 	}

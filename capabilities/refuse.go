@@ -170,7 +170,7 @@ func (x *request) cannot() Outcome {
 	if dev := x.r.home.Devices[m.devices[0]]; halts(rd) && slices.Contains(dev.Commands, Move) && !slices.Contains(dev.Commands, Stop) {
 		return x.refuse(fmt.Sprintf("the %s stops by itself when its time is over, and no request stops it before, for one waits for its turn: \"messkit stop\" at the place and the stop button of the console do at once", x.r.label(m.devices[0])), nil)
 	}
-	if q := rd.value("quantity"); q != "" && rd.capability.command(x.r.home.Devices[m.devices[0]]) != "" {
+	if q := rd.value("quantity"); q != "" && rd.capability.command(&x.r.home.Devices[m.devices[0]]) != "" {
 		return x.refuse(fmt.Sprintf("the %s does not tell %s; it can %s", x.r.label(m.devices[0]), toldAs(q), x.r.abilitiesOf(m.devices[0])), doing)
 	}
 	if set := x.r.settable(m.devices); set >= 0 && rd.capability.Command != SetTemperature {
@@ -185,10 +185,8 @@ func (x *request) cannot() Outcome {
 // called is the device that is called so, -1 if none is: the button of a gate may be
 // called gate.
 func (r *Resolver) called(name string) int {
-	for d := range r.home.Devices {
-		if strings.EqualFold(r.label(d), name) {
-			return d
-		}
+	if list := r.index.called[sameFold(name)]; len(list) > 0 {
+		return list[0]
 	}
 	return -1
 }
@@ -210,7 +208,7 @@ func halts(rd reading) bool {
 
 // has reports whether a device is of one of the classes.
 func (r *Resolver) has(classes []string) bool {
-	return slices.ContainsFunc(r.class, func(class string) bool { return slices.Contains(classes, class) })
+	return slices.ContainsFunc(classes, func(class string) bool { return len(r.index.byClass[class]) > 0 })
 }
 
 // suits is 1 if the capability is for the class of device that was named, or
@@ -240,10 +238,8 @@ func spaced(s string) string { return strings.ReplaceAll(s, "-", " ") }
 // doing lists the devices that can do what was asked for.
 func (r *Resolver) doing(c *capability, quantity string) []string {
 	var list []string
-	for d := range r.home.Devices {
-		if r.can(c, quantity, d) {
-			list = append(list, r.label(d))
-		}
+	for _, d := range r.index.those(func(d int) bool { return r.can(c, quantity, d) }) {
+		list = append(list, r.label(d))
 	}
 	return list
 }

@@ -282,10 +282,19 @@ func (x *request) kin() (Outcome, bool) {
 		return Outcome{}, false
 	}
 	rd := reading{sentence: &sentence{capability: w.capability, text: "requires"}, how: byName}
-	for d, dev := range x.r.home.Devices {
-		meant := o.Plan != nil && len(o.Plan.Steps) == 0 && o.Plan.Device == dev.Name && o.Plan.For == 0 && o.Plan.NotBefore.IsZero() ||
-			o.Question != nil && o.Question.Field == "device" && slices.Contains(o.Question.Options, x.r.label(d))
-		if meant && x.r.can(w.capability, "", d) && x.demand.allows(x.r, w.capability, dev) {
+	var meant [][]int
+	if o.Plan != nil && len(o.Plan.Steps) == 0 && o.Plan.For == 0 && o.Plan.NotBefore.IsZero() {
+		if d := x.r.index.device(o.Plan.Device); d >= 0 {
+			meant = append(meant, []int{d})
+		}
+	}
+	if o.Question != nil && o.Question.Field == "device" {
+		for _, label := range o.Question.Options {
+			meant = append(meant, x.r.index.labels[label])
+		}
+	}
+	for _, d := range union(len(x.r.index.every), meant) {
+		if x.r.can(w.capability, "", d) && x.demand.allows(x.r, w.capability, x.r.home.Devices[d]) {
 			rd.devices = append(rd.devices, d)
 		}
 	}

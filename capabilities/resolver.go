@@ -14,12 +14,15 @@ import (
 // a caller with many requests makes it once and takes At for each moment.
 func NewResolver(c *Catalogue, home Home) *Resolver {
 	r := classed(c, home)
-	r.names = newNames(c, home, r.class)
+	r.names = newNames(r)
 	r.all, r.named = r.spell(), mistakable(r.names.words)
 	r.able = r.examples()
-	for _, c := range r.Offers() {
-		r.ids = append(r.ids, c.ID)
+	for _, one := range c.list {
+		if r.reach(one) > 0 {
+			r.ids = append(r.ids, one.ID)
+		}
 	}
+	r.ids = append(r.ids, home.Facts...)
 	return r
 }
 
@@ -29,6 +32,7 @@ func classed(c *Catalogue, home Home) *Resolver {
 	for i, d := range home.Devices {
 		r.class[i] = c.class(d.Class)
 	}
+	r.index = newIndex(r)
 	return r
 }
 

@@ -76,9 +76,7 @@ func (x *request) workplace(i int) (best match, ok bool) {
 
 // cleaners are the devices that know places to work on, and print nothing there.
 func (x *request) cleaners() []int {
-	return slices.DeleteFunc(x.everything(), func(d int) bool {
-		return len(x.r.home.Devices[d].Spots) == 0 || x.r.home.Devices[d].prints()
-	})
+	return slices.DeleteFunc(slices.Clone(x.r.index.reaching), func(d int) bool { return x.r.home.Devices[d].prints() })
 }
 
 // joint is what stands behind what joins two names at word i.
@@ -110,9 +108,8 @@ func (m match) beside(o match) match {
 	m.rooms = distinct(slices.Concat(m.rooms, o.rooms))
 	m.value, m.end, m.spots = strings.Join(m.rooms, " and "), o.end, nil
 	either := m.with(o).devices
-	m.devices = slices.DeleteFunc(slices.Clone(either), func(d int) bool {
-		return !slices.Contains(m.devices, d) || !slices.Contains(o.devices, d)
-	})
+	inOne, inOther := memberOf(m.devices), memberOf(o.devices)
+	m.devices = slices.DeleteFunc(slices.Clone(either), func(d int) bool { return !inOne(d) || !inOther(d) })
 	if len(m.devices) == 0 {
 		m.devices = either
 	}
@@ -168,7 +165,7 @@ func (x *request) sweeping() int {
 		if x.asks && !politely {
 			return -1
 		}
-		return slices.IndexFunc(x.r.home.Devices, func(d Device) bool { return slices.Contains(d.Commands, Clean) })
+		return x.r.index.first(func(d int) bool { return slices.Contains(x.r.home.Devices[d].Commands, Clean) })
 	}
 	return -1
 }

@@ -110,8 +110,7 @@ func (x *request) guesses() []scored {
 
 // reach is how many devices here a capability is for.
 func (r *Resolver) reach(c *capability) int {
-	devices, _ := r.offer(c)
-	return len(devices)
+	return r.index.count(func(d int) bool { return r.offers(c, d) })
 }
 
 // scoreOf reads the text as words of one capability and names. Words of

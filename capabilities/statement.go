@@ -81,20 +81,20 @@ func (x *request) elsewhereNamed(i int, plan *Plan) bool {
 		}
 	}
 	for _, m := range x.filled("area", i) {
-		near := func(d Device) bool { return reaches(d, m.value) }
-		if !slices.ContainsFunc(home.Devices, func(d Device) bool {
-			return near(d) && slices.ContainsFunc(plan.Each(), func(s Plan) bool { return s.Device == d.Name && s.Command != Clean })
-		}) && !cleans(plan, m.value, home) {
+		if !slices.ContainsFunc(plan.Each(), func(s Plan) bool {
+			d := x.r.index.device(s.Device)
+			return d >= 0 && s.Command != Clean && reaches(home.Devices[d], m.value)
+		}) && !x.r.cleans(plan, m.value) {
 			return true
 		}
 	}
 	for _, m := range x.filled("view", i) {
-		if !home.hasPlace(m.value) && !slices.ContainsFunc(m.devices, func(d int) bool { return !other(d) }) {
+		if !x.r.hasPlace(m.value) && !slices.ContainsFunc(m.devices, func(d int) bool { return !other(d) }) {
 			return true
 		}
 	}
 	for _, m := range x.filled("spot", i) {
-		if !home.hasPlace(m.value) && !cleans(plan, m.value, home) {
+		if !x.r.hasPlace(m.value) && !x.r.cleans(plan, m.value) {
 			return true
 		}
 	}
@@ -102,7 +102,7 @@ func (x *request) elsewhereNamed(i int, plan *Plan) bool {
 }
 
 // cleans reports whether a plan is to clean a place, or all of them.
-func cleans(plan *Plan, place string, home Home) bool {
+func (r *Resolver) cleans(plan *Plan, place string) bool {
 	for _, s := range plan.Each() {
 		if s.Command != Clean {
 			continue
@@ -114,8 +114,8 @@ func cleans(plan *Plan, place string, home Home) bool {
 		}
 		for _, area := range areas {
 			in := strings.EqualFold(area, place)
-			for _, d := range home.Devices {
-				in = in || d.Name == s.Device && slices.ContainsFunc(d.Spots, func(sp Spot) bool {
+			if d := r.index.device(s.Device); d >= 0 {
+				in = in || slices.ContainsFunc(r.home.Devices[d].Spots, func(sp Spot) bool {
 					return strings.EqualFold(sp.Room, place) && (sp.Name == area) || strings.EqualFold(sp.Name, place) && sp.Room == area
 				})
 			}

@@ -321,7 +321,7 @@ func (w *words) pause(tokens []token) (d time.Duration) {
 // place of "it", and before an "off" that names nothing.
 func (x *request) referring(tokens []token, device string) []token {
 	at := slices.IndexFunc(tokens, func(t token) bool { return x.words().referring.longest([]token{t}, 0) > 0 })
-	d := slices.IndexFunc(x.r.home.Devices, func(d Device) bool { return d.Name == device })
+	d := x.r.index.device(device)
 	switch {
 	case d < 0:
 		return tokens

@@ -64,27 +64,25 @@ func (r *Resolver) labels(devices []int) []string {
 	for i, d := range devices {
 		list[i] = r.label(d)
 	}
+	if len(list) < 2 {
+		return list
+	}
+	named := make(map[string]int, len(list))
+	for _, label := range list {
+		named[sameFold(label)]++
+	}
 	for i, d := range devices {
-		dev := r.home.Devices[d]
-		if twins := count(list, r.label(d)); twins > 1 {
-			list[i] = fmt.Sprintf("%s (%s)", r.label(d), dev.Name)
+		if label := r.label(d); named[sameFold(label)] > 1 {
+			list[i] = fmt.Sprintf("%s (%s)", label, r.home.Devices[d].Name)
+			named[sameFold(label)]--
+			named[sameFold(list[i])]++
 		}
 	}
 	return list
 }
 
-func count(list []string, s string) int {
-	n := 0
-	for _, one := range list {
-		if strings.EqualFold(one, s) {
-			n++
-		}
-	}
-	return n
-}
-
 func (r *Resolver) label(d int) string {
-	dev := r.home.Devices[d]
+	dev := &r.home.Devices[d]
 	if dev.Label != "" {
 		return dev.Label
 	}
@@ -177,7 +175,7 @@ func (x *request) whichRoom(d int) ([]string, Outcome, bool) {
 }
 
 // prints reports whether the spots of a device are files.
-func (d Device) prints() bool { return slices.Contains(d.Commands, Print) }
+func (d *Device) prints() bool { return slices.Contains(d.Commands, Print) }
 
 // maxFiles is how many files a question names.
 const maxFiles = 12
@@ -208,7 +206,7 @@ func (x *request) printing() int {
 	if !slices.ContainsFunc(x.tokens, func(t token) bool { return t.folded == "print" || t.folded == "printing" }) {
 		return -1
 	}
-	return slices.IndexFunc(x.r.home.Devices, Device.prints)
+	return x.r.index.first(func(d int) bool { return x.r.home.Devices[d].prints() })
 }
 
 // unknownFile refuses a file that is not known.

@@ -96,7 +96,7 @@ func (x *request) temperatures(i int) []match {
 
 // positionMatches are the angles with a name at word i, and sides that may have none.
 func (x *request) positionMatches(i int) []match {
-	list := merge(nil, x.r.names.positions, x.tokens, i, x.words())
+	list := x.called(x.r.names.positions, i)
 	x.r.catalogue.lexicon.side.each(x.tokens, i, func(end int, side string) {
 		if !slices.ContainsFunc(list, func(m match) bool { return m.end >= end }) {
 			list = append(list, match{end: end, value: side})

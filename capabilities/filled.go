@@ -15,11 +15,11 @@ func (x *request) filled(kind string, i int) []match {
 	case "device":
 		list = x.deviceMatches(i)
 	case "area":
-		list = merge(list, n.areas, x.tokens, i, w)
+		list = x.called(n.areas, i)
 	case "view":
-		list = merge(list, n.views, x.tokens, i, w)
+		list = x.called(n.views, i)
 	case "spot":
-		list = merge(list, n.spots, x.tokens, i, w)
+		list = x.called(n.spots, i)
 	case "quantity":
 		if i > 0 && i < len(x.tokens) && x.tokens[i].text == possessive { // "the vacuum's battery"
 			i++
@@ -86,21 +86,35 @@ func (f *fillings) put(kind string, i int, list []match) {
 func merge(list []match, p *phrases[match], tokens []token, i int, w *words) []match {
 	within(p, w, tokens, i, func(end int, m match) {
 		m.end = end
-		j := slices.IndexFunc(list, func(o match) bool { return o.end == end && o.class == m.class })
-		switch {
-		case j < 0:
-			list = append(list, m)
-		case m.how > list[j].how:
-			list[j] = m
-		case m.how == list[j].how:
-			list[j] = list[j].with(m)
-		}
+		list = m.into(list)
+	})
+	return list
+}
+
+// into adds a match to others, as merge does.
+func (m match) into(list []match) []match {
+	j := slices.IndexFunc(list, func(o match) bool { return o.end == m.end && o.class == m.class })
+	switch {
+	case j < 0:
+		list = append(list, m)
+	case m.how > list[j].how:
+		list[j] = m
+	case m.how == list[j].how:
+		list[j] = list[j].with(m)
+	}
+	return list
+}
+
+// called are the matches of names that begin at word i.
+func (x *request) called(names *phrases[meaning], i int) (list []match) {
+	within(names, x.words(), x.tokens, i, func(end int, m meaning) {
+		list = match{end: end, value: m.value, how: m.how, devices: slices.Clip(m.devices), spots: slices.Clip(m.spots)}.into(list)
 	})
 	return list
 }
 
 // within is phrases.each with articles passed over inside: "near the sink".
-func within(p *phrases[match], w *words, tokens []token, i int, yield func(end int, m match)) {
+func within[T any](p *phrases[T], w *words, tokens []token, i int, yield func(end int, m T)) {
 	for _, m := range p.here {
 		yield(i, m)
 	}

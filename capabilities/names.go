@@ -44,10 +44,48 @@ type share struct {
 
 // names are the words for what is in one home.
 type names struct {
-	devices, areas, views, spots *phrases[match]
-	positions                    *phrases[match]
+	devices, areas, views, spots *phrases[meaning]
+	positions                    *phrases[meaning]
 	signed                       []string        // names with signs in them, in lower case
 	words                        map[string]bool // all folded words
+}
+
+// meaning is what one name stands for: all devices, places or spots that have it.
+type meaning struct {
+	value   string // as the first of them writes it
+	last    string // as the last of them writes it
+	how     how
+	devices []int
+	spots   []Spot
+}
+
+// mean adds what a name means to what it means already. What is more exact stands alone.
+func mean(p *phrases[meaning], name []token, m meaning) {
+	m.last = m.value
+	p = p.node(name)
+	switch {
+	case len(p.here) == 0:
+		p.here = []meaning{m}
+		return
+	case m.how > p.here[0].how:
+		p.here[0] = m
+		return
+	}
+	is := &p.here[0]
+	is.last = m.value
+	if m.how < is.how {
+		return
+	}
+	for _, d := range m.devices {
+		if is.devices[len(is.devices)-1] != d { // they come in order
+			is.devices = append(is.devices, d)
+		}
+	}
+	for _, s := range m.spots {
+		if !slices.Contains(is.spots, s) {
+			is.spots = append(is.spots, s)
+		}
+	}
 }
 
 // hasPlace reports whether a place of the home is called so.
@@ -68,53 +106,53 @@ var (
 // newNames indexes the names of a home.
 func newNames(r *Resolver) *names {
 	c := r.catalogue
-	n := &names{devices: &phrases[match]{}, areas: &phrases[match]{}, views: &phrases[match]{}, spots: &phrases[match]{}, positions: &phrases[match]{}}
-	add := func(p *phrases[match], text string, m match) {
+	n := &names{devices: &phrases[meaning]{}, areas: &phrases[meaning]{}, views: &phrases[meaning]{}, spots: &phrases[meaning]{}, positions: &phrases[meaning]{}}
+	add := func(p *phrases[meaning], text string, m meaning) {
 		if t := c.words.plainTokens(text); len(t) > 0 {
-			p.add(t, m)
+			mean(p, t, m)
 			for _, typed := range c.words.otherwiseNumbered(t) {
-				p.add(typed, m)
+				mean(p, typed, m)
 			}
 		}
 		for _, keyboard := range []*strings.Replacer{spelledOut, stripped} {
 			if typed := keyboard.Replace(text); typed != text {
-				p.add(c.words.plainTokens(typed), m)
+				mean(p, c.words.plainTokens(typed), m)
 			}
 		}
 	}
 	for i, d := range r.home.Devices {
 		n.signed = append(n.signed, d.signed()...)
 		for _, name := range distinct(append([]string{d.Name, d.Label}, d.Aliases...)) {
-			add(n.devices, name, match{how: byName, devices: []int{i}})
+			add(n.devices, name, meaning{how: byName, devices: []int{i}})
 		}
 		for _, p := range d.Positions {
-			add(n.positions, p.Name, match{value: p.Name, how: byName, devices: []int{i}})
+			add(n.positions, p.Name, meaning{value: p.Name, how: byName, devices: []int{i}})
 		}
 		for _, area := range distinct(append([]string{d.Area}, rooms(d.Spots)...)) {
-			add(n.areas, area, match{value: area})
+			add(n.areas, area, meaning{value: area})
 			for _, other := range c.lexicon.Places[strings.ToLower(area)] {
 				if !r.hasPlace(other) {
-					add(n.areas, other, match{value: area})
+					add(n.areas, other, meaning{value: area})
 				}
 			}
-			add(n.views, area, match{value: area, how: byPlace, devices: []int{i}})
+			add(n.views, area, meaning{value: area, how: byPlace, devices: []int{i}})
 		}
 		for _, view := range d.Sees {
 			for _, text := range distinct(append([]string{view}, c.classes[c.class(view)]...)) {
-				add(n.views, text, match{value: view, how: byName, devices: []int{i}})
+				add(n.views, text, meaning{value: view, how: byName, devices: []int{i}})
 			}
 		}
 		for _, s := range d.Spots {
 			for _, t := range spotPhrases(c.words, s) {
-				n.spots.add(t, match{value: s.Name, how: byName, devices: []int{i}, spots: []Spot{s}})
+				mean(n.spots, t, meaning{value: s.Name, how: byName, devices: []int{i}, spots: []Spot{s}})
 			}
 		}
 		for _, room := range rooms(d.Spots) {
-			add(n.spots, room, match{value: room, how: byName, devices: []int{i}, spots: []Spot{{Name: room, Room: room}}})
+			add(n.spots, room, meaning{value: room, how: byName, devices: []int{i}, spots: []Spot{{Name: room, Room: room}}})
 		}
 	}
 	n.words = map[string]bool{}
-	for _, p := range []*phrases[match]{n.devices, n.areas, n.views, n.spots, n.positions} {
+	for _, p := range []*phrases[meaning]{n.devices, n.areas, n.views, n.spots, n.positions} {
 		p.words(n.words)
 	}
 	delete(n.words, possessive) // "the kid's room": it is a sign of any name
@@ -266,7 +304,7 @@ func (w *words) counts(tokens []token, i int, yield func(end, n int)) {
 
 // someDevice are the devices named at i: by name, by class, by place and class.
 func (x *request) someDevice(i int) []match {
-	list := merge(nil, x.r.names.devices, x.tokens, i, x.words())
+	list := x.called(x.r.names.devices, i)
 	for _, m := range list {
 		list = append(list, x.withClass(m)...)
 	}

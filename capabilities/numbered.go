@@ -2,7 +2,6 @@ package capabilities
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -131,10 +130,8 @@ func (w *words) otherwiseNumbered(name []token) [][]token {
 		return nil
 	}
 	var list [][]token
-	for _, text := range slices.Sorted(maps.Keys(w.Numbers)) {
-		if t := w.tokens(text); w.Numbers[text] == float64(n) && len(t) == 1 && w.filler.longest(t, 0) == 0 {
-			list = append(list, with(text))
-		}
+	for _, text := range w.spelled[float64(n)] {
+		list = append(list, with(text))
 	}
 	return list
 }

@@ -19,6 +19,12 @@ type branch[T any] struct {
 }
 
 func (p *phrases[T]) add(tokens []token, value T) {
+	p = p.node(tokens)
+	p.here = append(p.here, value)
+}
+
+// node is where a phrase ends. It makes what is missing on the way.
+func (p *phrases[T]) node(tokens []token) *phrases[T] {
 	for _, t := range tokens {
 		i := p.at(t.folded)
 		if i == len(p.next) || p.next[i].word != t.folded {
@@ -26,7 +32,7 @@ func (p *phrases[T]) add(tokens []token, value T) {
 		}
 		p = p.next[i].next
 	}
-	p.here = append(p.here, value)
+	return p
 }
 
 // at is where a word is in next, or belongs.

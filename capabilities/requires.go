@@ -50,10 +50,10 @@ func (x *request) demands() (Outcome, bool) {
 func (x *request) area(name string) string {
 	tokens := x.words().plainTokens(name)
 	found := ""
-	for _, places := range []*phrases[match]{x.r.names.spots, x.r.names.views, x.r.names.areas} {
-		places.each(tokens, 0, func(end int, m match) {
+	for _, places := range []*phrases[meaning]{x.r.names.spots, x.r.names.views, x.r.names.areas} {
+		places.each(tokens, 0, func(end int, m meaning) {
 			if end == len(tokens) && end > 0 {
-				found = m.value
+				found = m.last
 			}
 		})
 	}

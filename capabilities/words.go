@@ -141,6 +141,7 @@ type words struct {
 	affirming, agreeing, denying, indifferent, endingTalk, praising *set
 	past, repeat                                                    *phrases[int]
 	number                                                          *phrases[float64]
+	spelled                                                         map[float64][]string // numbers in one word
 	unit                                                            map[string]time.Duration
 }
 
@@ -247,9 +248,13 @@ func (w *words) compile() {
 	for _, text := range keys(w.Repeats) {
 		w.repeat.add(w.tokens(text), w.Repeats[text])
 	}
-	w.number = &phrases[float64]{}
+	w.number, w.spelled = &phrases[float64]{}, map[float64][]string{}
 	for _, text := range slices.Sorted(maps.Keys(w.Numbers)) {
-		w.number.add(w.tokens(text), w.Numbers[text])
+		t := w.tokens(text)
+		w.number.add(t, w.Numbers[text])
+		if len(t) == 1 && w.filler.longest(t, 0) == 0 {
+			w.spelled[w.Numbers[text]] = append(w.spelled[w.Numbers[text]], text)
+		}
 	}
 	w.unit = map[string]time.Duration{}
 	for text, d := range w.Units {

@@ -69,34 +69,65 @@ func (x *request) closest(names []string) []string {
 			words = append(words, spellingOf(t.folded))
 		}
 	}
-	type share struct {
-		name string
-		of   float64
-	}
-	shares := make([]share, len(names))
-	for i, name := range names {
-		own, does := x.r.catalogue.ids[name], x.r.catalogue.does[name]
-		if own == nil {
-			own = spellings(split(name))
+	var list []string
+	var shares []float64 // of each in list
+	known := x.r.all.likeness(words)
+	for _, name := range names {
+		share := known(name)
+		if own := x.r.catalogue.ids[name]; own != nil {
+			share = shared(words, own, x.r.catalogue.does[name])
 		}
-		shares[i].name = name
-		for _, w := range words {
-			best := 0.0
-			for _, n := range own {
-				best = max(best, alike(w, n))
-			}
-			if best < 0.5 && slices.Contains(does, w.word) {
-				best = 0.5
-			}
-			shares[i].of += best
+		at := len(list)
+		for at > 0 && shares[at-1] < share {
+			at--
 		}
-	}
-	order.By(shares, func(a, b share) int { return cmp.Compare(b.of, a.of) })
-	list := make([]string, min(len(shares), maxNearest))
-	for i := range list {
-		list[i] = shares[i].name
+		if at < maxNearest {
+			list, shares = slices.Insert(list, at, name), slices.Insert(shares, at, share)
+			list, shares = list[:min(len(list), maxNearest)], shares[:min(len(list), maxNearest)]
+		}
 	}
 	return list
+}
+
+// shared is how much words have in common with those of a name, and with what it does.
+func shared(words, own []spelling, does []string) (sum float64) {
+	for _, w := range words {
+		best := 0.0
+		for _, n := range own {
+			best = max(best, alike(w, n))
+		}
+		if best < 0.5 && slices.Contains(does, w.word) {
+			best = 0.5
+		}
+		sum += best
+	}
+	return sum
+}
+
+// likeness returns shared for names, with the words that were asked. It compares each word
+// of the home once, however many names have it.
+func (s *spelled) likeness(asked []spelling) func(name string) float64 {
+	like := make([][]float64, len(s.words)) // of a word with each that was asked; nil: not compared yet
+	return func(name string) (sum float64) {
+		i, known := s.index[name]
+		if !known {
+			return shared(asked, spellings(split(name)), nil)
+		}
+		for k := range asked {
+			best := 0.0
+			for _, word := range s.has[i] {
+				if like[word] == nil {
+					like[word] = make([]float64, len(asked))
+					for j, a := range asked {
+						like[word][j] = alike(a, s.words[word])
+					}
+				}
+				best = max(best, like[word][k])
+			}
+			sum += best
+		}
+		return sum
+	}
 }
 
 // related are the capabilities that share a word with what was asked: the others are
@@ -172,27 +203,28 @@ const tooFar = 3
 // spelled are names, and the words in them: each once, with the names that have it.
 type spelled struct {
 	names  []string
-	device []bool // whether a name is that of a device
+	device []bool         // whether a name is that of a device
+	index  map[string]int // of the names
+	has    [][]int32      // the words of each name
 	words  []spelling
-	of     [][]int
+	of     [][]int32
 	at     map[string]int // of the words
 }
 
 func (r *Resolver) spell() (s spelled) {
 	s.names, s.at = r.allNames(), map[string]int{}
-	labels := map[string]bool{}
-	for d := range r.home.Devices {
-		labels[r.label(d)] = true
-	}
+	s.index, s.has = make(map[string]int, len(s.names)), make([][]int32, len(s.names))
 	for i, name := range s.names {
-		s.device = append(s.device, labels[name])
+		s.index[name] = i
+		s.device = append(s.device, len(r.index.labels[name]) > 0)
 		for _, word := range distinct(split(name)) {
 			n, known := s.at[word]
 			if !known {
 				n = len(s.words)
 				s.at[word], s.words, s.of = n, append(s.words, spellingOf(word)), append(s.of, nil)
 			}
-			s.of[n] = append(s.of[n], i)
+			s.of[n] = append(s.of[n], int32(i))
+			s.has[i] = append(s.has[i], int32(n))
 		}
 	}
 	return s
@@ -200,7 +232,7 @@ func (r *Resolver) spell() (s spelled) {
 
 // sharing are the devices whose name has one of the words.
 func (r *Resolver) sharing(tokens []token) (list []string) {
-	var found []int
+	var found []int32
 	for _, t := range tokens {
 		if n, known := r.all.at[t.folded]; known && len(t.folded) > 3 {
 			found = append(found, r.all.of[n]...)

@@ -4,8 +4,43 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 )
+
+// NewResolver makes a resolver for a home. It indexes all names of the devices, so that
+// a caller with many requests makes it once and takes At for each moment.
+func NewResolver(c *Catalogue, home Home) *Resolver {
+	r := classed(c, home)
+	r.names = newNames(r)
+	r.all, r.named = r.spell(), mistakable(r.names.words)
+	r.able = r.examples()
+	for _, one := range c.list {
+		if r.reach(one) > 0 {
+			r.ids = append(r.ids, one.ID)
+		}
+	}
+	r.ids = append(r.ids, home.Facts...)
+	return r
+}
+
+// classed makes a resolver that knows what each device is, and no names.
+func classed(c *Catalogue, home Home) *Resolver {
+	r := &Resolver{catalogue: c, home: home, class: make([]string, len(home.Devices))}
+	for i, d := range home.Devices {
+		r.class[i] = c.class(d.Class)
+	}
+	r.index = newIndex(r)
+	return r
+}
+
+// At returns the resolver for another moment, which shares everything else with r. The
+// arguments are as in Home.
+func (r *Resolver) At(now time.Time, unset string) *Resolver {
+	at := *r
+	at.home.Now, at.home.Unset = now, unset
+	return &at
+}
 
 // index finds the devices of a home, so that a request does not walk over all of them.
 // It never changes, and nor do its lists, which requests share.

@@ -58,7 +58,7 @@ func NewHome(c *capabilities.Catalogue, things []Thing) *Home {
 		t.Quantities = tells(t.Driver)
 		if a, ok := t.Driver.(drivers.Areas); ok {
 			t.Places = true
-			h.places = append(h.places, &places{index: len(h.places), thing: i, name: t.Name, of: a})
+			h.places = append(h.places, &places{index: len(h.places), thing: i, name: t.Name, of: a, moved: func() { h.now() }})
 		}
 		if p, ok := t.Driver.(drivers.Placed); ok && t.Area == "" {
 			h.placed = append(h.placed, placed{i, p})

@@ -18,6 +18,7 @@ type places struct {
 	thing int    // in Home.things: whose they are
 	name  string // of the thing
 	of    drivers.Areas
+	moved func() // called in the background when they have changed
 
 	mu     sync.Mutex
 	list   []capabilities.Spot
@@ -69,17 +70,25 @@ func (p *places) answer(over chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), areasWithin)
 	defer cancel()
 	list, err := spots(ctx, p.of)
+	if p.take(list, err, ctx.Err() != nil, over) {
+		p.moved()
+	}
+}
+
+// take ends a question with its answer, and reports whether the places have changed.
+func (p *places) take(list []capabilities.Spot, err error, slow bool, over chan struct{}) (changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.slow = ctx.Err() != nil
+	p.slow = slow
 	if err == nil {
-		if !p.known || !slices.Equal(p.list, list) {
+		if changed = !p.known || !slices.Equal(p.list, list); changed {
 			p.turn++
 		}
 		p.list, p.known = list, true
 	}
 	p.asking = nil
 	close(over)
+	return changed
 }
 
 // wait waits for an answer that was asked for after it was called, and no longer than

@@ -84,11 +84,14 @@ func (h *Home) now() *capabilities.Resolver {
 	}).At(now, unset)
 }
 
-// Offers implements Resolver. They do not depend on what lies about.
+// Offers implements Resolver. They do not depend on what lies about. An agent asks for them
+// when it starts and with its heartbeats, so that Offers also builds the resolver: no request
+// waits for that then.
 func (h *Home) Offers() []mess.Capability {
 	for _, p := range h.places {
 		p.refresh()
 	}
+	h.now()
 	return slices.Clone(h.offers.of(h, false, func(devices []capabilities.Device) []mess.Capability {
 		home := h.setting
 		home.Devices = devices

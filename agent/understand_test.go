@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/messkit/messkit/agent"
@@ -194,6 +196,39 @@ func TestUnderstandWhileDevicesMove(t *testing.T) {
 	}
 	close(stop)
 	others.Wait()
+}
+
+// A request does not wait until the names of a large home are indexed: Offers has done that,
+// or the answer of a device that told other places.
+func TestUnderstandFindsTheIndex(t *testing.T) {
+	cheap := func(t *testing.T, h *agent.Home) {
+		t.Helper()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if out := h.Resolve(mess.Request{Intent: "turn on the kitchen ceiling light"}); out.Plan == nil {
+			t.Fatalf("%+v, want a plan", out)
+		}
+		runtime.ReadMemStats(&after)
+		if n := after.Mallocs - before.Mallocs; n > 5000 { // the index of 1,000 devices takes 70,000
+			t.Errorf("a request made %d objects, want some hundred: the index was built for it", n)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		things := estate(1000)
+		h, cleaner := agent.NewHome(capabilities.Default(), things), things[7].Driver.(*roomy)
+		h.Offers()
+		for _, rooms := range [][]string{{"hall"}, {"attic"}, {"attic", "hall"}} {
+			synctest.Wait()
+			cheap(t, h)
+			cleaner.set(func(m *roomy) { m.rooms = rooms })
+			time.Sleep(time.Minute)
+			h.Offers() // asks in the background
+		}
+	})
+	quiet := slices.DeleteFunc(estate(1000), func(t agent.Thing) bool { _, knows := t.Driver.(drivers.Areas); return knows })
+	h := agent.NewHome(capabilities.Default(), quiet)
+	h.Offers()
+	cheap(t, h)
 }
 
 func inJSON(t *testing.T, v any) string {

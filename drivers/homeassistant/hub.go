@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -38,13 +39,17 @@ type hub struct {
 	mu      sync.Mutex
 	watched map[string]int    // entities, and by how many devices
 	areas   map[string]string // of entities; it keeps what was known
-	states  map[string]state  // while live
+	states  map[string]state  // from the beginning of a connection
+	fresh   map[string]uint64 // entities that came since then, and whose state is not known yet, by number
+	came    uint64            // how many have come
 	bell    chan struct{}     // closed when a state changes, or live does
 	live    *socket           // nil while there is none that is set up
+
+	more chan struct{} // there are fresh ones
 }
 
 func newHub(url string, token drivers.Secret, limit time.Duration, log *slog.Logger) *hub {
-	return &hub{url: url, token: token, limit: limit, log: log, watched: map[string]int{}, areas: map[string]string{}, bell: make(chan struct{})}
+	return &hub{url: url, token: token, limit: limit, log: log, watched: map[string]int{}, areas: map[string]string{}, fresh: map[string]uint64{}, bell: make(chan struct{}), more: make(chan struct{}, 1)}
 }
 
 // open has the hub connect, in its own time, and keep the state of an entity.
@@ -53,20 +58,22 @@ func (h *hub) open(entity string) {
 	defer h.turn.Unlock()
 	h.mu.Lock()
 	h.watched[entity]++
-	fresh := h.watched[entity] == 1
-	old := h.live
+	if h.watched[entity] == 1 && h.states != nil {
+		h.came++
+		h.fresh[entity] = h.came
+		select {
+		case h.more <- struct{}{}:
+		default: // somebody has said so
+		}
+	}
 	h.mu.Unlock()
 	h.users++
 	if h.users == 1 {
 		ctx, cancel := context.WithCancel(context.Background())
 		h.end, h.work = cancel, &errgroup.Group{}
 		h.work.Go(func() error { h.run(ctx); return nil })
-	} else if fresh && old != nil {
-		old.end(errNewcomer) // it begins again, with one more
 	}
 }
-
-var errNewcomer = errors.New("there is one more entity")
 
 // close ends the connection with the last entity.
 func (h *hub) close(entity string) {
@@ -75,6 +82,8 @@ func (h *hub) close(entity string) {
 	h.mu.Lock()
 	if h.watched[entity]--; h.watched[entity] == 0 {
 		delete(h.watched, entity)
+		delete(h.states, entity) // nobody keeps it up to date
+		delete(h.fresh, entity)
 	}
 	h.mu.Unlock()
 	if h.users--; h.users == 0 {
@@ -92,9 +101,6 @@ func (h *hub) run(ctx context.Context) {
 			return
 		}
 		switch {
-		case errors.Is(err, errNewcomer):
-			pause, told = firstPause, false
-			continue
 		case worked:
 			pause, told = firstPause, false
 		case errors.Is(err, errRefused):
@@ -138,21 +144,19 @@ func (h *hub) session(ctx context.Context) (worked bool, err error) {
 		h.mu.Lock()
 		worked = true
 		h.mu.Unlock()
-		return s.live(ctx)
+		return h.tend(ctx, s)
 	})
 	err = g.Wait()
 	h.mu.Lock()
 	h.live, h.states = nil, nil
 	h.ring()
 	h.mu.Unlock()
-	if errors.Is(s.dead, errNewcomer) {
-		err = errNewcomer
-	}
 	return worked, err
 }
 
-// live tells and asks for a sign of life, until there is none.
-func (s *socket) live(ctx context.Context) error {
+// tend learns the states of entities that come, and asks for a sign of life, until there
+// is none.
+func (h *hub) tend(ctx context.Context, s *socket) error {
 	t := time.NewTicker(pulse)
 	defer t.Stop()
 	for {
@@ -160,9 +164,13 @@ func (s *socket) live(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-t.C:
-		}
-		if _, err := s.ask(ctx, "ping", nil); err != nil {
-			return err
+			if _, err := s.ask(ctx, "ping", nil); err != nil {
+				return err
+			}
+		case <-h.more:
+			if err := h.learn(ctx, s); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -171,19 +179,14 @@ func (s *socket) live(ctx context.Context) error {
 // between comes twice, and nothing is lost.
 func (h *hub) settle(ctx context.Context, s *socket) error {
 	h.mu.Lock()
-	h.states = map[string]state{}
+	h.states, h.fresh = map[string]state{}, map[string]uint64{}
 	h.mu.Unlock()
 	if _, err := s.ask(ctx, "subscribe_events", map[string]any{"event_type": "state_changed"}); err != nil {
 		return err
 	}
-	data, err := s.ask(ctx, "get_states", nil)
-	if err != nil {
+	if err := h.learn(ctx, s); err != nil {
 		return err
 	}
-	if err := h.all(data); err != nil {
-		return err
-	}
-	h.findAreas(ctx, s)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.live = s
@@ -192,8 +195,34 @@ func (h *hub) settle(ctx context.Context, s *socket) error {
 	return nil
 }
 
-// all takes the states of the entities that are watched out of a list of all.
-func (h *hub) all(data json.RawMessage) error {
+// learn asks for the states and the areas of all entities. One list serves all that have
+// come until it was asked for.
+func (h *hub) learn(ctx context.Context, s *socket) error {
+	h.mu.Lock()
+	fresh := maps.Clone(h.fresh)
+	h.mu.Unlock()
+	data, err := s.ask(ctx, "get_states", nil)
+	if err != nil {
+		return err
+	}
+	if err := h.all(data, fresh); err != nil {
+		return err
+	}
+	h.findAreas(ctx, s)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for id, n := range fresh {
+		if h.fresh[id] == n {
+			delete(h.fresh, id)
+		}
+	}
+	h.ring()
+	return nil
+}
+
+// all takes the states of the entities that are watched out of a list of all. Of those
+// that have come since the list was asked for, it may be older than the last event.
+func (h *hub) all(data json.RawMessage, fresh map[string]uint64) error {
 	var list []json.RawMessage
 	if err := json.Unmarshal(data, &list); err != nil {
 		return errors.New("its states are no list")
@@ -202,7 +231,10 @@ func (h *hub) all(data json.RawMessage) error {
 		var id struct {
 			ID string `json:"entity_id"`
 		}
-		if json.Unmarshal(one, &id) == nil {
+		h.mu.Lock()
+		late := json.Unmarshal(one, &id) != nil || h.fresh[id.ID] != fresh[id.ID]
+		h.mu.Unlock()
+		if !late {
 			h.take(id.ID, one, false)
 		}
 	}
@@ -272,7 +304,7 @@ func (h *hub) state(ctx context.Context, id string) (s state, live bool, err err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.live != c {
+	if h.live != c || h.fresh[id] > 0 {
 		return state{}, false, nil
 	}
 	s, known := h.states[id]

@@ -79,6 +79,39 @@ func TestLiveStates(t *testing.T) {
 	}
 }
 
+// An entity that comes late is learned by the connection that there is: it does not end,
+// and nor do the orders on it.
+func TestALateEntityKeepsTheConnection(t *testing.T) {
+	h, shared := newHome(t), &drivers.Shared{}
+	live(t, h, shared, config(h, "switch.pump")+"safe: keep")
+	for _, entity := range []string{"light.hall", "fan.bath"} {
+		d := live(t, h, shared, config(h, entity)+"safe: keep")
+		h.force(entity, true)
+		if is, err := d.(drivers.SwitchReader).On(t.Context()); err != nil || !is {
+			t.Errorf("%s is on: %t, %v", entity, is, err)
+		}
+		if err := d.Halt(); err != nil {
+			t.Error(err)
+		}
+		h.force(entity, false) // nobody watches it
+		if err := d.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if is, err := d.(drivers.SwitchReader).On(t.Context()); err != nil || is {
+			t.Errorf("%s is on when it is opened again: %t, %v", entity, is, err)
+		}
+		settled(t, h, d)
+		if is, err := d.(drivers.SwitchReader).On(t.Context()); err != nil || is {
+			t.Errorf("%s is on by the connection: %t, %v", entity, is, err)
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.joined != 1 {
+		t.Errorf("%d connections, want 1", h.joined)
+	}
+}
+
 // Whoever waits for a change need not ask again and again.
 func TestChangesAreNoticed(t *testing.T) {
 	h := newHome(t)

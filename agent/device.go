@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/drivers"
 )
 
 // device is a device and whether it is open.
@@ -120,10 +121,22 @@ func (d *device) why() error {
 	return d.failed
 }
 
-// startAll starts every device that is not started.
+// startsAtOnce is how many devices are started at the same time. The goroutines of more
+// would take more memory than the devices.
+const startsAtOnce = 1024
+
+// startAll starts every device that is not started. What is wired to this machine goes
+// first: devices in the network may keep others waiting.
 func startAll(ctx context.Context, gt *gate.Gate, devices iter.Seq[*device], log *slog.Logger) {
 	var g errgroup.Group
-	for d := range devices {
+	g.SetLimit(startsAtOnce)
+	far := func(d *device) int {
+		if _, wired := d.Driver.(drivers.Guarded); wired {
+			return 0
+		}
+		return 1
+	}
+	for _, d := range slices.SortedFunc(devices, func(a, b *device) int { return far(a) - far(b) }) {
 		g.Go(func() error {
 			if err := d.open(ctx, gt); err != nil && gt.Stopped() == "" {
 				log.Warn("device not started", "device", d.Name, "err", err)

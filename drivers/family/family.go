@@ -72,8 +72,8 @@ type Verbs struct {
 	// Area is where the device is, "" where it does not know; nil: it never does.
 	Area func() string
 
-	// Holds is what no other device can have: how it is told to do something.
-	Holds []drivers.Hold
+	// Holds is what no other device can have: how it is told to do something. nil: nothing.
+	Holds func() []drivers.Hold
 
 	// Cover and Lock are for what neither switches nor shines; each comes with Read.
 	Cover *Cover
@@ -168,7 +168,12 @@ func (d *Device) Changes() <-chan struct{} {
 func (d *Device) Connection() gobot.Connection { return d.link }
 
 // Holds is what no other device can have.
-func (d *Device) Holds() []drivers.Hold { return d.verbs.Holds }
+func (d *Device) Holds() []drivers.Hold {
+	if d.verbs.Holds == nil {
+		return nil
+	}
+	return d.verbs.Holds()
+}
 
 // Class is what the device is to a person.
 func (d *Device) Class() string { return d.class }

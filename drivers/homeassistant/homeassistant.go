@@ -99,7 +99,7 @@ func (e *entity) verbs() family.Verbs {
 		v.Read = e.read
 		return v
 	}
-	v.Holds = e.holds()
+	v.Holds = e.holds
 	switch e.cfg.domain() {
 	case "cover":
 		v.Read, v.Cover = e.readCover, &family.Cover{Open: e.open, Shut: e.shut, Opening: e.opening, Stop: e.stand, Moves: e.moves, Stands: e.stands}

@@ -82,7 +82,7 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 
 // verbs are those of the template.
 func (d *device) verbs() family.Verbs {
-	v := family.Verbs{Last: d.web.Last, Holds: d.holds()}
+	v := family.Verbs{Last: d.web.Last, Holds: d.holds}
 	if s := d.template.Switch; s != nil {
 		v.Switch, v.On = d.turn, d.on
 		if s.OnFor != nil {

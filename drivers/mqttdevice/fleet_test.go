@@ -139,7 +139,8 @@ func TestTenThousandDevices(t *testing.T) {
 	}
 	opened := time.Since(begun)
 	var g errgroup.Group
-	for _, d := range devices { // all at once, as the agent does
+	g.SetLimit(1024) // as the agent does
+	for _, d := range devices {
 		g.Go(d.Start)
 	}
 	if err := g.Wait(); err != nil {

@@ -115,7 +115,7 @@ func (d *device) topics() []string {
 
 // verbs are those of the template.
 func (d *device) verbs() family.Verbs {
-	v := family.Verbs{Open: d.open, Close: d.close, Holds: d.holds()}
+	v := family.Verbs{Open: d.open, Close: d.close, Holds: d.holds}
 	if s := d.template.Switch; s != nil {
 		v.Switch, v.On = d.turn, d.on
 		if s.OnFor != nil {

@@ -1,0 +1,66 @@
+package agent_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/drivers"
+)
+
+// farPlug takes a second to start, as what is asked in the network.
+type farPlug struct {
+	part
+	now, most *atomic.Int64
+}
+
+func (r *farPlug) Start() error {
+	n := r.now.Add(1)
+	defer r.now.Add(-1)
+	for most := r.most.Load(); n > most && !r.most.CompareAndSwap(most, n); most = r.most.Load() {
+		continue
+	}
+	time.Sleep(time.Second) // fake time
+	return nil
+}
+
+// wired is a device of this machine.
+type wired struct {
+	part
+	began time.Time
+}
+
+func (w *wired) Orders() drivers.Orders { return drivers.Orders{} }
+
+func (w *wired) Start() error { w.began = time.Now(); return nil }
+
+// However many devices of the network are slow to start, those of this machine do not wait,
+// and there are never too many at the same time.
+func TestWiredDevicesStartFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 3000
+		var now, most atomic.Int64
+		devices := make([]agent.Device, n)
+		var lines []*wired
+		for i := range devices {
+			devices[i] = agent.Device{Name: string(rune('a'+i%26)) + time.Duration(i).String(), Driver: &farPlug{now: &now, most: &most}}
+			if i%100 == 99 {
+				lines = append(lines, &wired{})
+				devices[i].Driver = lines[len(lines)-1]
+			}
+		}
+		began := time.Now()
+		agent.Start(t.Context(), gate.New(gate.DefaultConfig(), time.Now, quiet()), devices, quiet())
+		for i, l := range lines {
+			if !l.began.Equal(began) {
+				t.Errorf("line %d has started after %v", i, l.began.Sub(began))
+			}
+		}
+		if took := time.Since(began); took > 3*time.Second || most.Load() > 1024 {
+			t.Errorf("all have started after %v, %d at the same time", took, most.Load())
+		}
+	})
+}

@@ -89,12 +89,15 @@ var layers = map[string]layer{
 	"exchange/remote": {below: []string{"internal/address", "internal/broker", "internal/secret", "internal/wait", "mess", "mess/messeaf", "mess/topic"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 
 	// 1 things.
-	"exchange":                 {below: []string{"exchange/eventbus", "exchange/routing", "exchange/thread", "internal/mistake", "internal/order", "internal/suspend", "mess", "mess/messeaf", "mess/receipt"}, from: []string{"golang.org/x/sync"}},
+	"exchange":                 {below: []string{"exchange/eventbus", "exchange/index", "exchange/routing", "exchange/thread", "internal/keyed", "internal/mistake", "internal/order", "internal/suspend", "mess", "mess/messeaf", "mess/receipt"}, from: []string{"golang.org/x/sync"}},
 	"exchange/eventbus":        {},
 	"exchange/routing":         {below: []string{"exchange/thread", "mess"}, from: []string{"github.com/robfig/cron/v3"}},
 	"exchange/thread":          {below: []string{"mess", "mess/messeaf"}},
-	"exchange/store/memory":    {below: []string{"exchange/thread", "mess", "mess/messeaf"}},
-	"exchange/store/files":     {below: []string{"exchange/thread", "internal/durable", "internal/mistake", "internal/order", "internal/wait", "internal/wal", "mess", "mess/messeaf"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys"}},
+	"exchange/store/memory":    {below: []string{"exchange/store/tail", "exchange/thread", "mess", "mess/messeaf"}},
+	"exchange/store/files":     {below: []string{"exchange/store/tail", "exchange/thread", "internal/durable", "internal/keyed", "internal/mistake", "internal/order", "internal/wait", "internal/wal", "mess", "mess/messeaf"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys"}},
+	"exchange/store/tail":      {below: []string{"exchange/thread", "mess"}},
+	"exchange/index":           {below: []string{"exchange/thread", "mess", "mess/messeaf"}},
+	"internal/keyed":           {},
 	"exchange/store/storetest": {below: []string{"exchange/thread", "mess", "mess/messeaf"}, from: []string{"github.com/google/go-cmp", "golang.org/x/sync"}},
 	"exchange/keys":            {below: []string{"exchange", "internal/durable", "internal/order", "mess", "mess/receipt"}},
 	"exchange/fieldtest":       {},

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -37,7 +38,7 @@ func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType st
 	}
 	room, most := x.reserve(t)
 	source := &source{Reader: data}
-	s, err := x.store.Stage(ctx, t.Ref, source, most)
+	s, err := x.store.Stage(ctx, source, most)
 	left := x.staged(room, most, s)
 	switch {
 	case source.err != nil: // the sender's fault, not the store's
@@ -154,14 +155,24 @@ func (x *Exchange) Attachment(ctx context.Context, who Actor, ref, name string) 
 		}
 		return nil, Attachment{}, mess.Refuse(mess.Unknown, "%s has no attachment %q", t.Ref, name)
 	}
-	data, err := x.store.Blob(ctx, t.Ref, name)
+	a := t.Attachments()[i]
+	data, err := x.openFile(ctx, t.Ref, a.Name, a.SHA256)
 	if errors.Is(err, ErrNoBlob) {
 		return nil, Attachment{}, mess.Refuse(mess.Unknown, "%s has no attachment %q", t.Ref, name)
 	}
 	if err != nil {
 		return nil, Attachment{}, x.broken(err)
 	}
-	return data, t.Attachments()[i], nil
+	return data, a, nil
+}
+
+// openFile opens a file of a thread, which the store has by its content, or in a folder.
+func (x *Exchange) openFile(ctx context.Context, ref, name, sum string) (io.ReadSeekCloser, error) {
+	data, err := x.store.Blob(ctx, sum)
+	if folders, ok := x.store.(thread.Folders); ok && errors.Is(err, ErrNoBlob) {
+		return folders.Attachment(ctx, ref, name)
+	}
+	return data, err
 }
 
 // bindAttachments gives the staged files that a message names the names that

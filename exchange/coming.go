@@ -39,23 +39,6 @@ func (x *Exchange) opens(e Envelope) {
 	x.index(&live{}, e)
 }
 
-// Changed takes a thread into the index that another process has made or changed. A
-// thread that the index does not have is read again: e may be older than its end.
-func (x *Exchange) Changed(e Envelope) {
-	x.mu.Lock()
-	l := x.open[e.Ref]
-	if l != nil {
-		x.index(l, e)
-	}
-	x.mu.Unlock()
-	if l != nil || e.Status.Terminal() {
-		return
-	}
-	if _, err := x.load(context.Background(), e.Ref); err != nil {
-		x.log.Error("a thread that another process has made cannot be read; it waits for the next start", "ref", e.Ref, "err", err)
-	}
-}
-
 // load returns the thread from the index, or, for one that has ended, as the
 // store has it.
 func (x *Exchange) load(ctx context.Context, ref string) (*live, error) {
@@ -94,7 +77,7 @@ func (x *Exchange) fetch(ctx context.Context, c *coming) (l *live, err error) {
 		}
 		x.arrive(c, l, err)
 	}()
-	t, err := x.store.Thread(ctx, c.ref)
+	t, err := x.read(ctx, c.ref)
 	if errors.Is(err, ErrNoThread) {
 		return nil, mess.Refuse(mess.Unknown, "there is no thread %q", c.ref)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -17,11 +18,14 @@ type slowCreate struct {
 	stored, back chan struct{}
 }
 
-func (s *slowCreate) Create(ctx context.Context, c exchange.Create) (exchange.Thread, error) {
-	t, err := s.Store.Create(ctx, c)
+func (s *slowCreate) Append(ctx context.Context, step exchange.Step) (thread.Rev, error) {
+	rev, err := s.Store.Append(ctx, step)
+	if step.After != "" {
+		return rev, err
+	}
 	s.stored <- struct{}{}
 	<-s.back
-	return t, err
+	return rev, err
 }
 
 // A thread can be found by its client id as soon as the store has it. What is said to

@@ -8,7 +8,7 @@ func doorKind(door string) string { return "door-" + door }
 // Keep stores something small that a door must know when the exchange runs
 // again: a name and what goes with it; nil removes it.
 func (x *Exchange) Keep(ctx context.Context, door, name string, doc []byte) error {
-	if err := x.store.Put(ctx, doorKind(door), name, doc); err != nil {
+	if err := x.docs.Put(ctx, doorKind(door), name, doc); err != nil {
 		return x.broken(err)
 	}
 	return nil
@@ -16,7 +16,7 @@ func (x *Exchange) Keep(ctx context.Context, door, name string, doc []byte) erro
 
 // Kept reads what a door has kept, by name.
 func (x *Exchange) Kept(ctx context.Context, door string) (map[string][]byte, error) {
-	docs, err := x.store.Docs(ctx, doorKind(door))
+	docs, err := x.docs.Docs(ctx, doorKind(door))
 	if err != nil {
 		return nil, x.broken(err)
 	}

@@ -51,7 +51,7 @@ func (x *Exchange) bringEarlier(ctx context.Context, t *turn) error {
 }
 
 func (x *Exchange) bringOne(ctx context.Context, t *turn, ref string, f mess.Media) error {
-	own, err := x.store.Thread(ctx, t.env.Ref)
+	own, err := x.read(ctx, t.env.Ref)
 	if err != nil {
 		return x.broken(err)
 	}
@@ -59,7 +59,7 @@ func (x *Exchange) bringOne(ctx context.Context, t *turn, ref string, f mess.Med
 	if !slices.ContainsFunc(own.Request().Context, func(e mess.Entry) bool { return e.Type == "ref" && textIn(e.Extra, "thread") == ref }) {
 		return none
 	}
-	was, err := x.store.Thread(ctx, ref)
+	was, err := x.read(ctx, ref)
 	if err != nil {
 		return none
 	}
@@ -72,12 +72,12 @@ func (x *Exchange) bringOne(ctx context.Context, t *turn, ref string, f mess.Med
 		return none
 	}
 	m, _ := mess.Entry{Type: "image", Value: list[i]}.Media()
-	data, err := x.store.Blob(ctx, ref, m.File)
+	data, err := x.openFile(ctx, ref, m.File, m.SHA256)
 	if err != nil {
 		return none
 	}
 	defer data.Close() //nolint:errcheck // it was only read
-	if _, err := x.store.Stage(ctx, t.env.Ref, data, x.cfg.MaxAttachment); err != nil {
+	if _, err := x.store.Stage(ctx, data, x.cfg.MaxAttachment); err != nil {
 		return x.broken(err)
 	}
 	return nil

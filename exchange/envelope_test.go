@@ -8,6 +8,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -17,9 +18,9 @@ type readsCounted struct {
 	reads atomic.Int32
 }
 
-func (s *readsCounted) Thread(ctx context.Context, ref string) (exchange.Thread, error) {
+func (s *readsCounted) Read(ctx context.Context, ref string) (exchange.Thread, thread.Rev, error) {
 	s.reads.Add(1)
-	return s.Store.Thread(ctx, ref)
+	return s.Store.Read(ctx, ref)
 }
 
 // How an open thread stands is told without its store, and only to those who may

@@ -37,7 +37,7 @@ func (a everything) covers(e Envelope) bool {
 // readEverything reads the record. One that cannot be read counts as a stop of all that
 // waits: that there is one is all it has to say.
 func (x *Exchange) readEverything(ctx context.Context) error {
-	docs, err := x.store.Docs(ctx, everythingKind)
+	docs, err := x.docs.Docs(ctx, everythingKind)
 	if err != nil || docs[everythingID] == nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -18,12 +19,15 @@ type slowDisk struct {
 	turn chan struct{} // nil: it is quick
 }
 
-func (s *slowDisk) Append(ctx context.Context, step exchange.Step) error {
+func (s *slowDisk) Append(ctx context.Context, step exchange.Step) (thread.Rev, error) {
+	if step.After == "" {
+		return s.Store.Append(ctx, step)
+	}
 	if s.turn != nil {
 		select {
 		case s.turn <- struct{}{}:
 		case <-ctx.Done():
-			return ctx.Err()
+			return "", ctx.Err()
 		}
 		time.Sleep(time.Second) // fake time
 		defer func() { <-s.turn }()
@@ -102,9 +106,7 @@ func TestNoStartAfterAStopOfEverything(t *testing.T) {
 func TestARecordOfAStopThatCannotBeRead(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(agent, "request: {intent: look}").Ref
-		if err := h.store.Put(h.t.Context(), "stopped", "all", []byte("{")); err != nil {
-			t.Fatal(err)
-		}
+		overwrite(t, h.store, "stopped", "all", "{")
 		h.stop()
 		h.open(exchange.DefaultConfig())
 		h.after(time.Second)
@@ -113,4 +115,32 @@ func TestARecordOfAStopThatCannotBeRead(t *testing.T) {
 		ref = h.says(agent, "request: {intent: look}").Ref
 		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
 	})
+}
+
+// stored are the documents of a kind.
+func stored(t *testing.T, s exchange.Store, kind string) map[string]thread.Change {
+	t.Helper()
+	docs := map[string]thread.Change{}
+	level := errors.New("level")
+	err := s.Feed(t.Context(), "", func(c thread.Change) error {
+		switch {
+		case c.Level:
+			return level
+		case c.Kind == kind:
+			docs[c.ID] = c
+		}
+		return nil
+	})
+	if !errors.Is(err, level) {
+		t.Fatal(err)
+	}
+	return docs
+}
+
+// overwrite puts a document in the place of whatever is there.
+func overwrite(t *testing.T, s exchange.Store, kind, id, doc string) {
+	t.Helper()
+	if _, err := s.Put(t.Context(), kind, id, []byte(doc), stored(t, s, kind)[id].Rev); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -15,19 +15,24 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/eventbus"
+	"github.com/messkit/messkit/exchange/index"
 	"github.com/messkit/messkit/exchange/routing"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/suspend"
 	"github.com/messkit/messkit/mess"
 )
 
 // Exchange is one exchange. Make it with Open, and keep its Run running.
 type Exchange struct {
-	cfg    Config
-	store  Store
-	now    func() time.Time
-	log    *slog.Logger
-	events *eventbus.Bus[Event]
-	due    *eventbus.Deadlines
+	cfg     Config
+	store   Store
+	docs    storedDocs
+	threads index.Index // of all threads
+	pos     thread.Pos  // of the feed, when the exchange was opened
+	now     func() time.Time
+	log     *slog.Logger
+	events  *eventbus.Bus[Event]
+	due     *eventbus.Deadlines
 
 	opened time.Time      // nobody has been silent for longer
 	sleeps *suspend.Watch // guarded by mu
@@ -44,6 +49,7 @@ type Exchange struct {
 	table     *routing.Table                // the executors on the lists, and the rules
 	stale     changes                       // changes of executors that renew has to work on
 	sated     map[string]bool               // executors that had enough offers to get more
+	serials   map[string]int                // day to the highest serial that was given
 	latest    map[string]string             // requestor to the ref of its most recent request
 	room      map[string]*room              // thread to what was uploaded for it
 	stops     map[string][]mess.Stop        // executor to the stops that it has not confirmed
@@ -182,11 +188,16 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	x := &Exchange{
 		cfg: cfg, store: store, now: now, log: log, events: eventbus.New[Event](), due: eventbus.NewDeadlines(), opened: now(), sleeps: suspend.NewWatch(cfg.Slept),
 		open: map[string]*live{}, by: newOpenIndex(), coming: map[string]*coming{}, executors: map[string]*executor{},
-		table: routing.NewTable().WithRules(cfg.Routing.Rules...), sated: map[string]bool{},
+		table: routing.NewTable().WithRules(cfg.Routing.Rules...), sated: map[string]bool{}, serials: map[string]int{},
 		latest: map[string]string{}, waiting: map[string]map[string]bool{}, room: map[string]*room{},
 		stops: map[string][]mess.Stop{}, stopped: map[string]*mess.Stopped{},
 		holds: map[string]holdOrder{}, onHold: map[string]*mess.OnHold{},
 		states: map[string][]mess.DeviceState{}, changed: make(chan struct{}),
+	}
+	x.docs.store = store
+	stored, err := x.readAll(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if err := x.readExecutors(ctx); err != nil {
 		return nil, err
@@ -194,8 +205,8 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	if err := errors.Join(x.readRouting(ctx), x.readStops(ctx), x.readEverything(ctx), x.readHolds(ctx)); err != nil {
 		return nil, err
 	}
-	if err := store.Open(ctx, func(e Envelope) error { x.opens(e); return nil }); err != nil {
-		return nil, err
+	for _, e := range stored {
+		x.opens(e)
 	}
 	x.mu.Lock()
 	open := slices.Collect(maps.Values(x.open))
@@ -234,7 +245,7 @@ func (x *Exchange) settle(ctx context.Context, l *live) error {
 // dep is a thread that another depends on, an empty one if it has not come yet.
 func (x *Exchange) dep(ctx context.Context, l *live, dep string) (Thread, error) {
 	if isRef(dep) {
-		return x.store.Thread(ctx, dep)
+		return x.read(ctx, dep)
 	}
 	t, err := x.Thread(ctx, Actor{ID: l.env.Requestor, Roles: Requester}, dep)
 	if errors.Is(err, mess.Unknown) {
@@ -261,6 +272,7 @@ func (x *Exchange) index(l *live, e Envelope) {
 	if e.Ver <= l.env.Ver {
 		return
 	}
+	x.threads.Set(e)
 	was, now := l.env, x.now()
 	l.env = e
 	if was.Ref == "" {

@@ -49,7 +49,7 @@ type executorDoc struct {
 const executorKind = "executor"
 
 func (x *Exchange) readExecutors(ctx context.Context) error {
-	docs, err := x.store.Docs(ctx, executorKind)
+	docs, err := x.docs.Docs(ctx, executorKind)
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (x *Exchange) enter(ctx context.Context, c mess.Executor) error {
 	if err != nil {
 		return err
 	}
-	if err := x.store.Put(ctx, executorKind, c.ID, doc); err != nil {
+	if err := x.docs.Put(ctx, executorKind, c.ID, doc); err != nil {
 		return x.broken(err)
 	}
 	x.mu.Lock()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -151,9 +152,9 @@ type counting struct {
 	puts int
 }
 
-func (c *counting) Put(ctx context.Context, kind, id string, doc []byte) error {
+func (c *counting) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
 	c.puts++
-	return c.Store.Put(ctx, kind, id, doc)
+	return c.Store.Put(ctx, kind, id, doc, after)
 }
 
 // A registration that says nothing new is not written, and is a sign of life.
@@ -189,7 +190,7 @@ type meeting struct {
 	met     chan struct{}
 }
 
-func (m *meeting) Put(ctx context.Context, kind, id string, doc []byte) error {
+func (m *meeting) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
 	m.mu.Lock()
 	m.at[id]++
 	m.most = max(m.most, m.at[id])
@@ -201,7 +202,7 @@ func (m *meeting) Put(ctx context.Context, kind, id string, doc []byte) error {
 	m.mu.Lock()
 	m.at[id]--
 	m.mu.Unlock()
-	return m.Store.Put(ctx, kind, id, doc)
+	return m.Store.Put(ctx, kind, id, doc, after)
 }
 
 func registration(who exchange.Actor, capability string) string {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/eventbus"
+	"github.com/messkit/messkit/exchange/index"
 	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -193,7 +194,7 @@ func (x *Exchange) give(ctx context.Context, who Actor, e Event, handle func(Eve
 	if !x.Offered(e.Thread.Ref, who.ID) {
 		return nil
 	}
-	t, err := x.store.Thread(ctx, e.Thread.Ref)
+	t, err := x.read(ctx, e.Thread.Ref)
 	if errors.Is(err, ErrNoThread) {
 		return nil // somebody has removed it meanwhile
 	}
@@ -217,7 +218,7 @@ func (x *Exchange) standing(ctx context.Context, who Actor) ([]Event, error) {
 	offers, holds := x.standingOf(who.ID)
 	offers = slices.Concat(x.standingStops(who.ID), x.standingHold(who.ID), offers)
 	for _, e := range holds {
-		t, err := x.store.Thread(ctx, e.Ref)
+		t, err := x.read(ctx, e.Ref)
 		if err != nil {
 			return nil, x.broken(err)
 		}
@@ -248,7 +249,7 @@ func (x *Exchange) Thread(ctx context.Context, who Actor, name string) (Thread, 
 	if err != nil {
 		return Thread{}, err
 	}
-	t, err := x.store.Thread(ctx, ref)
+	t, err := x.read(ctx, ref)
 	if errors.Is(err, ErrNoThread) || err == nil && !x.maySee(who, t.Envelope) {
 		return Thread{}, noThread(name)
 	}
@@ -279,30 +280,49 @@ func (x *Exchange) Envelope(ctx context.Context, who Actor, name string) (Envelo
 
 // List returns the threads that who may see, newest change first.
 func (x *Exchange) List(ctx context.Context, who Actor, f Filter) (Page, error) {
-	var page Page
-	want := f.Max()
-	if who.Roles&(Observer|Operator) == 0 {
-		f.Party = who.ID
-	}
 	f.Status = asKept(f.Status)
-	for {
-		got, err := x.store.List(ctx, f)
-		if r, ok := errors.AsType[*mess.Refusal](err); ok {
-			return Page{}, r
+	q := index.Query{Filter: f}
+	if who.Roles&(Observer|Operator) == 0 {
+		q.Party = who.ID
+		q.Capabilities, q.Offers = x.offersOf(who)
+	}
+	refs, cursor, err := x.threads.Page(q)
+	if err != nil {
+		return Page{}, err
+	}
+	page := Page{Cursor: cursor}
+	for _, ref := range refs {
+		e, err := x.readEnvelope(ctx, ref)
+		if errors.Is(err, ErrNoThread) {
+			continue // somebody has removed it meanwhile
 		}
 		if err != nil {
 			return Page{}, x.broken(err)
 		}
-		for _, e := range got.Threads {
-			if x.maySee(who, e) {
-				page.Threads = append(page.Threads, e)
-			}
+		page.Threads = append(page.Threads, e)
+	}
+	return page, nil
+}
+
+// offersOf are the capabilities of an executor, and whether it may take a thread that waits;
+// nothing for another actor.
+func (x *Exchange) offersOf(who Actor) (capabilities []string, may func(ref string) bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	ex := x.executors[who.ID]
+	if ex == nil || ex.forgotten || !who.Has(ExecutorRole) {
+		return nil, nil
+	}
+	for _, c := range ex.Capabilities {
+		if !slices.Contains(capabilities, c.ID) {
+			capabilities = append(capabilities, c.ID)
 		}
-		page.Cursor = got.Cursor
-		if got.Cursor == "" || len(page.Threads) >= want {
-			return page, nil
-		}
-		f.Cursor, f.Limit = got.Cursor, want-len(page.Threads)
+	}
+	return capabilities, func(ref string) bool {
+		x.mu.Lock()
+		l := x.open[ref]
+		x.mu.Unlock()
+		return l != nil && x.couldTake(who, x.envelope(l))
 	}
 }
 

@@ -90,7 +90,7 @@ func (x *Exchange) keepExecutor(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("executor %s: %w", id, err)
 	}
-	if err := x.store.Put(ctx, executorKind, id, doc); err != nil {
+	if err := x.docs.Put(ctx, executorKind, id, doc); err != nil {
 		return x.broken(err)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -225,9 +226,9 @@ type fills struct {
 	is bool
 }
 
-func (f *fills) Put(ctx context.Context, kind, id string, doc []byte) error {
+func (f *fills) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
 	if f.is {
-		return fmt.Errorf("write %s: %w", kind, syscall.ENOSPC)
+		return "", fmt.Errorf("write %s: %w", kind, syscall.ENOSPC)
 	}
-	return f.Store.Put(ctx, kind, id, doc)
+	return f.Store.Put(ctx, kind, id, doc, after)
 }

@@ -8,9 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/mess"
-	"golang.org/x/sync/errgroup"
 )
 
 const holdKind = "hold"
@@ -26,7 +27,7 @@ type holdOrder struct {
 }
 
 func (x *Exchange) readHolds(ctx context.Context) error {
-	docs, err := x.store.Docs(ctx, holdKind)
+	docs, err := x.docs.Docs(ctx, holdKind)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -248,11 +249,11 @@ func TestWhoMayHold(t *testing.T) {
 // noHolds is a store that takes no holds.
 type noHolds struct{ exchange.Store }
 
-func (s noHolds) Put(_ context.Context, kind, _ string, _ []byte) error {
+func (s noHolds) Put(_ context.Context, kind, _ string, _ []byte, _ thread.Rev) (thread.Rev, error) {
 	if kind == "hold" {
-		return errors.New("no space")
+		return "", errors.New("no space")
 	}
-	return nil
+	return "", nil
 }
 
 // What cannot be kept holds for now, and is refused to who has asked.
@@ -269,9 +270,7 @@ func TestAHoldOnAFullDisk(t *testing.T) {
 // A record that cannot be read is a hold, and ends as one.
 func TestAHoldThatCannotBeRead(t *testing.T) {
 	store := memory.New()
-	if err := store.Put(t.Context(), "hold", kitchen.ID, []byte("{")); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, store, "hold", kitchen.ID, "{")
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
 		if ack := h.heard(kitchen, looks); ack.Hold == nil || !strings.Contains(ack.Hold.Why, "cannot be read") {
 			t.Errorf("%+v", ack)

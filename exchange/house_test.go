@@ -25,6 +25,7 @@ type house struct {
 	stop  func()
 	ears  []*ear
 
+	clock   func() time.Time   // nil: time.Now
 	confirm exchange.ConfirmBy // how a person confirms; "": by a script
 	proof   exchange.Proof     // that goes with what is said
 }
@@ -63,7 +64,11 @@ func inHouseOver(t *testing.T, store exchange.Store, cfg exchange.Config, story 
 func (h *house) open(cfg exchange.Config) {
 	h.t.Helper()
 	cfg.Confirm = cmp.Or(h.confirm, exchange.ConfirmScript)
-	x, err := exchange.Open(h.t.Context(), cfg, h.store, time.Now, slog.New(slog.DiscardHandler))
+	clock := h.clock
+	if clock == nil {
+		clock = time.Now
+	}
+	x, err := exchange.Open(h.t.Context(), cfg, h.store, clock, slog.New(slog.DiscardHandler))
 	if err != nil {
 		h.t.Fatalf("Open: %v", err)
 	}

@@ -8,13 +8,8 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/memory"
-	"github.com/messkit/messkit/exchange/store/storetest"
 	"github.com/messkit/messkit/mess"
 )
-
-func TestMemory(t *testing.T) {
-	storetest.Run(t, func(*testing.T) exchange.Store { return memory.New() })
-}
 
 // What has ended long ago is kept in another form, and is the same.
 func TestMemoryOfWhatHasEnded(t *testing.T) {
@@ -37,11 +32,11 @@ func TestMemoryOfWhatHasEnded(t *testing.T) {
 			}
 			first = ref
 			var err error
-			if was, err = store.Thread(t.Context(), first); err != nil {
+			if was, err = h.x.Thread(t.Context(), watcher, first); err != nil {
 				t.Fatal(err)
 			}
 		}
-		is, err := store.Thread(t.Context(), first)
+		is, err := h.x.Thread(t.Context(), watcher, first)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +45,7 @@ func TestMemoryOfWhatHasEnded(t *testing.T) {
 		}
 		count := func(f exchange.Filter) (n int) {
 			f.Limit = 1000
-			page, err := store.List(t.Context(), f)
+			page, err := h.x.List(t.Context(), watcher, f)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,12 +70,12 @@ func TestMemoryOfWhatHasEnded(t *testing.T) {
 				t.Errorf("%+v: %d threads, want %d", one.filter, n, one.want)
 			}
 		}
-		if page, err := store.List(t.Context(), exchange.Filter{Party: stranger.ID}); err != nil || len(page.Threads) > 0 {
+		if page, err := h.x.List(t.Context(), stranger, exchange.Filter{}); err != nil || len(page.Threads) > 0 {
 			t.Errorf("a stranger is a party of %v, %v", page.Threads, err)
 		}
 		h.says(garage, "status: {re: "+first+", code: failed, reason: {detail: late}}") // what comes late is kept as evidence
 		h.refuses(other, "status: {re: "+first+", code: failed, reason: {detail: no}}", mess.Unknown)
-		if is, err = store.Thread(t.Context(), first); err != nil || is.Status != mess.Completed || len(is.Messages) != len(was.Messages)+2 {
+		if is, err = h.x.Thread(t.Context(), watcher, first); err != nil || is.Status != mess.Completed || len(is.Messages) != len(was.Messages)+2 {
 			t.Errorf("%v: %s with %d messages, want completed with %d", err, is.Status, len(is.Messages), len(was.Messages)+2)
 		}
 	})

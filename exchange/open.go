@@ -9,11 +9,12 @@ import (
 
 // openIndex finds open threads without a walk over all of them. Exchange.mu guards it.
 type openIndex struct {
-	held    refs              // by who holds them
-	pending refs              // by each capability that they require; by "" if by none
-	named   refs              // by the ids that their requesters have for them
-	count   map[mess.Code]int // by status
-	offered refs              // by the executors that have an offer of them
+	held      refs              // by who holds them
+	pending   refs              // by each capability that they require; by "" if by none
+	named     refs              // by the ids that their requesters have for them
+	suggested refs              // by the ids of suggestions that wait for an answer
+	count     map[mess.Code]int // by status
+	offered   refs              // by the executors that have an offer of them
 }
 
 type (
@@ -22,7 +23,7 @@ type (
 )
 
 func newOpenIndex() openIndex {
-	return openIndex{held: refs{}, pending: refs{}, named: refs{}, count: map[mess.Code]int{}, offered: refs{}}
+	return openIndex{held: refs{}, pending: refs{}, named: refs{}, suggested: refs{}, count: map[mess.Code]int{}, offered: refs{}}
 }
 
 func (r refs) add(key string, l *live) {
@@ -71,6 +72,9 @@ func (o *openIndex) take(l *live, e Envelope, by int) {
 	}
 	if e.ClientID != "" {
 		change(o.named, e.ClientID)
+	}
+	for _, p := range e.Proposals {
+		change(o.suggested, p.ID)
 	}
 	if id := e.Holder(); id != "" {
 		change(o.held, id)

@@ -55,9 +55,9 @@ func beside(e mess.Entry) (_ mess.Entry, data []byte, ok bool) {
 }
 
 // stage keeps the files of a message that is about to be stored.
-func (x *Exchange) stage(ctx context.Context, ref string, files [][]byte) error {
+func (x *Exchange) stage(ctx context.Context, files [][]byte) error {
 	for _, data := range files {
-		if _, err := x.store.Stage(ctx, ref, bytes.NewReader(data), int64(len(data))); err != nil {
+		if _, err := x.store.Stage(ctx, bytes.NewReader(data), int64(len(data))); err != nil {
 			return x.broken(err)
 		}
 	}
@@ -65,13 +65,12 @@ func (x *Exchange) stage(ctx context.Context, ref string, files [][]byte) error 
 }
 
 // asStored is a request as its thread has it, with the files that it brings.
-func asStored(r *mess.Request) (_ *mess.Request, files []File) {
+func asStored(r *mess.Request) (_ *mess.Request, files [][]byte, binds []Bind) {
 	items, data := outside([]mess.Item{r})
 	if len(data) == 0 {
-		return r, nil
+		return r, nil, nil
 	}
 	c := items[0].(*mess.Request)
-	var taken []Bind
 	for i, e := range c.Context {
 		f, ok := e.Media()
 		if !ok || f.File == "" || f.SHA256 == "" {
@@ -81,8 +80,8 @@ func asStored(r *mess.Request) (_ *mess.Request, files []File) {
 		if n < 0 {
 			continue // a file of another thread
 		}
-		c.Context[i], taken = bound(e, f, 0, taken)
-		files = append(files, File{Name: taken[len(taken)-1].Name, Data: data[n]})
+		c.Context[i], binds = bound(e, f, 0, binds)
+		files = append(files, data[n])
 	}
-	return c, files
+	return c, files, binds
 }

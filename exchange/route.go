@@ -12,7 +12,7 @@ import (
 const routingKind = "routing"
 
 func (x *Exchange) readRouting(ctx context.Context) error {
-	docs, err := x.store.Docs(ctx, routingKind)
+	docs, err := x.docs.Docs(ctx, routingKind)
 	if err != nil || docs["rules"] == nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (x *Exchange) setRouting(ctx context.Context, who Actor, r mess.Routing) er
 	if err != nil {
 		return err
 	}
-	if err := x.store.Put(ctx, routingKind, "rules", doc); err != nil {
+	if err := x.docs.Put(ctx, routingKind, "rules", doc); err != nil {
 		return x.broken(err)
 	}
 	x.mu.Lock()

@@ -34,7 +34,7 @@ func (x *Exchange) Said(ctx context.Context, ref string, m mess.Message) error {
 	}
 	if r, ok := errors.AsType[*mess.Refusal](err); ok && !errors.Is(r, mess.Unavailable) {
 		x.log.Warn("a message that another program has put into a thread is refused", "ref", ref, "from", m.From, "err", err)
-		err = x.note(ctx, in, s, r.Error())
+		err = x.noteRefused(ctx, in, s, r.Error())
 	}
 	return err
 }
@@ -50,8 +50,8 @@ func (x *Exchange) mayBeSaid(m mess.Message) error {
 	return nil
 }
 
-// note keeps what was refused.
-func (x *Exchange) note(ctx context.Context, in Inbound, s saying, why string) error {
+// noteRefused keeps what was refused.
+func (x *Exchange) noteRefused(ctx context.Context, in Inbound, s saying, why string) error {
 	_, err := x.step(ctx, messeaf.ThreadRef(s.ref), func(env Envelope) *turn {
 		t := x.turn(in.Actor, in.Channel, env, in.Message, false)
 		t.noted = why

@@ -67,7 +67,7 @@ func (x *Exchange) turn(who Actor, channel string, env Envelope, m mess.Message,
 // its messages, the sender's own id, or "last" (MESS 1.0 section 1.3).
 func (x *Exchange) resolve(ctx context.Context, who Actor, name string) (string, error) {
 	if name == mess.Last {
-		return x.last(ctx, who)
+		return x.last(who)
 	}
 	ref := messeaf.ThreadRef(name)
 	x.mu.Lock()
@@ -76,10 +76,15 @@ func (x *Exchange) resolve(ctx context.Context, who Actor, name string) (string,
 	if open {
 		return ref, nil
 	}
-	if own, err := x.store.Find(ctx, who.ID, name); err == nil {
+	if own, err := x.store.Lookup(ctx, thread.Key{Owner: who.ID, Name: name}); err == nil {
 		return own, nil
+	} else if !errors.Is(err, ErrNoThread) {
+		return "", x.broken(err)
 	}
-	if _, err := x.store.Thread(ctx, ref); err == nil {
+	if x.threads.Has(ref) {
+		return ref, nil
+	}
+	if _, err := x.read(ctx, ref); err == nil { // it is not listed any more, or not yet
 		return ref, nil
 	} else if !errors.Is(err, ErrNoThread) {
 		return "", x.broken(err)
@@ -134,27 +139,14 @@ func (x *Exchange) heldAs(executor, clientID string) (string, bool) {
 }
 
 // last is the most recent request of who.
-func (x *Exchange) last(ctx context.Context, who Actor) (string, error) {
+func (x *Exchange) last(who Actor) (string, error) {
 	x.mu.Lock()
 	ref := x.latest[who.ID]
 	x.mu.Unlock()
-	if ref != "" {
-		return ref, nil
-	}
-	page, err := x.store.List(ctx, Filter{Requestor: who.ID, Limit: 1000})
-	if err != nil {
-		return "", x.broken(err)
-	}
-	var newest Envelope
-	for _, e := range page.Threads {
-		if newest.Ref == "" || e.Created.After(newest.Created) {
-			newest = e
-		}
-	}
-	if newest.Ref == "" {
+	if ref = cmp.Or(ref, x.threads.Last(who.ID)); ref == "" {
 		return "", mess.Refuse(mess.Unknown, "re: %q has made no request, so there is no %q", who.ID, mess.Last)
 	}
-	return newest.Ref, nil
+	return ref, nil
 }
 
 // attempts bounds how often a step is worked out again because another writer
@@ -200,7 +192,7 @@ func (x *Exchange) try(ctx context.Context, l *live, t *turn) (_ mess.Ack, done 
 	if err != nil {
 		return mess.Ack{}, true, err
 	}
-	switch err := x.store.Append(ctx, step); {
+	switch err := x.append(ctx, &step); {
 	case errors.Is(err, ErrStale):
 		return mess.Ack{}, false, x.reread(ctx, l)
 	case errors.Is(err, ErrNoBlob):
@@ -228,7 +220,7 @@ func (x *Exchange) seal(ctx context.Context, t *turn) (Step, error) {
 	t.env.Updated = t.now
 	if t.message.Channel != "file" { // a message from the folder stands there already
 		items, files := outside(t.message.Items)
-		if err := x.stage(ctx, t.env.Ref, files); err != nil {
+		if err := x.stage(ctx, files); err != nil {
 			return Step{}, err
 		}
 		t.message.Items = items
@@ -254,7 +246,7 @@ func (x *Exchange) seal(ctx context.Context, t *turn) (Step, error) {
 		t.also.Ref = messeaf.MessageRef(t.env.Ref, t.env.Serial, *t.also)
 		messages = append(messages, *t.also)
 	}
-	return Step{Envelope: t.env, Messages: messages, Binds: binds}, nil
+	return Step{After: t.env.Rev, Envelope: t.env, Messages: messages, Binds: binds}, nil
 }
 
 // ackDocument is the ack as it stands in the thread.
@@ -292,7 +284,7 @@ func (x *Exchange) envelope(l *live) Envelope {
 
 // reread takes over what another process has made of a thread.
 func (x *Exchange) reread(ctx context.Context, l *live) error {
-	t, err := x.store.Thread(ctx, l.env.Ref)
+	t, err := x.read(ctx, l.env.Ref)
 	if err != nil {
 		return x.broken(err)
 	}

@@ -11,8 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/messkit/messkit/mess"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/mess"
 )
 
 const stopKind = "stop"
@@ -37,7 +38,7 @@ func mayOrder(who Actor, item string) error {
 }
 
 func (x *Exchange) readStops(ctx context.Context) error {
-	docs, err := x.store.Docs(ctx, stopKind)
+	docs, err := x.docs.Docs(ctx, stopKind)
 	if err != nil {
 		return err
 	}
@@ -204,7 +205,7 @@ func (x *Exchange) keep(ctx context.Context, kind, id string, orders func() any)
 			return fmt.Errorf("%s for %s: %w", kind, id, err)
 		}
 	}
-	if err := x.store.Put(ctx, kind, id, doc); err != nil {
+	if err := x.docs.Put(ctx, kind, id, doc); err != nil {
 		return x.broken(err)
 	}
 	return nil

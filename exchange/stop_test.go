@@ -13,6 +13,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -45,13 +46,13 @@ type sticks struct {
 	stuck, free chan struct{}
 }
 
-func (s *sticks) Put(ctx context.Context, kind, id string, doc []byte) error {
+func (s *sticks) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
 	select {
 	case <-s.stuck:
 		<-s.free
 	default:
 	}
-	return s.Store.Put(ctx, kind, id, doc)
+	return s.Store.Put(ctx, kind, id, doc, after)
 }
 
 // Where the disk hangs, nobody waits for it but who wants to know that something is
@@ -98,9 +99,8 @@ func TestNobodyWaitsForADiskThatHangs(t *testing.T) {
 		}
 		close(store.free)
 		wg.Wait()
-		docs, err := store.Docs(h.t.Context(), "stop")
-		if err != nil || strings.Count(string(docs[kitchen.ID]), `"id"`) != 3 {
-			t.Errorf("on the disk: %s, %v", docs[kitchen.ID], err)
+		if doc := stored(t, store, "stop")[kitchen.ID].Doc; strings.Count(string(doc), `"id"`) != 3 {
+			t.Errorf("on the disk: %s", doc)
 		}
 	})
 }
@@ -266,11 +266,11 @@ func TestAfterAStopWhatWaitsIsForPeople(t *testing.T) {
 // full is a store that takes no more documents.
 type full struct{ exchange.Store }
 
-func (full) Put(_ context.Context, kind, _ string, _ []byte) error {
+func (full) Put(_ context.Context, kind, _ string, _ []byte, _ thread.Rev) (thread.Rev, error) {
 	if kind == "stop" {
-		return fmt.Errorf("write stops: %w", syscall.ENOSPC)
+		return "", fmt.Errorf("write stops: %w", syscall.ENOSPC)
 	}
-	return nil
+	return "", nil
 }
 
 // What cannot be kept is passed on all the same, and refused to who has asked,
@@ -290,9 +290,7 @@ func TestAStopOnAFullDisk(t *testing.T) {
 // A record that cannot be read is a stop.
 func TestAStopThatCannotBeRead(t *testing.T) {
 	store := memory.New()
-	if err := store.Put(t.Context(), "stop", kitchen.ID, []byte("{")); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, store, "stop", kitchen.ID, "{")
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
 		if s := h.heard(kitchen, looks).Stops; len(s) != 1 || !strings.Contains(s[0].Why, "cannot be read") {
 			t.Errorf("the kitchen hears %s", whys(s))

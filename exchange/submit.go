@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -166,37 +167,64 @@ func (x *Exchange) submit(ctx context.Context, s submission) (Envelope, error) {
 	if s.req, err = x.withMentions(ctx, s); err != nil {
 		return Envelope{}, err
 	}
-	var files []File
-	s.req, files = asStored(s.req)
-	dispatched := x.dispatched(env, now)
-	var c *coming // from when it has a ref until it is in the index
-	var t Thread
-	err = errNotRead
-	defer func() {
-		if err != nil && c != nil { // it may be stored all the same: whoever names it reads it
-			x.mu.Lock()
-			defer x.mu.Unlock()
-			x.arrive(c, nil, err)
-		}
-	}()
-	t, err = x.store.Create(ctx, Create{
-		Day: now.Format(time.DateOnly), Token: messeaf.Token(s.req.ID), Requestor: env.Requestor, ClientID: env.ClientID,
-		Build: func(ref string) Thread {
-			x.mu.Lock()
-			defer x.mu.Unlock()
-			c = x.announce(ref)
-			return newThread(env, ref, s, now, dispatched)
-		},
-		Files: files,
-	})
-	if e, ok := errors.AsType[*ExistsError](err); ok {
-		return x.again(ctx, s, e.Ref)
-	}
-	if err != nil {
-		err = x.broken(err)
+	var files [][]byte
+	var binds []Bind
+	s.req, files, binds = asStored(s.req)
+	if err := x.stage(ctx, files); err != nil {
 		return Envelope{}, err
 	}
-	return t.Envelope, x.settle(ctx, x.created(t, c))
+	dispatched := x.dispatched(env, now)
+	for n := 0; ; n++ {
+		t := newThread(env, x.newRef(s, now, n), s, now, dispatched)
+		l, err := x.create(ctx, t, binds)
+		taken, isTaken := errors.AsType[*thread.TakenError](err)
+		switch {
+		case isTaken:
+			return x.again(ctx, s, taken.Ref)
+		case errors.Is(err, ErrStale) && n < maxRefs:
+			continue // the ref is in use; nobody has heard of ours
+		case err != nil:
+			return Envelope{}, x.broken(err)
+		}
+		return l.env, x.settle(ctx, l)
+	}
+}
+
+// maxRefs bounds how many refs are tried for one thread.
+const maxRefs = 40
+
+// newRef is a ref that this exchange has not given before. Where others have given the next
+// ones, more and more of them are left out.
+func (x *Exchange) newRef(s submission, now time.Time, refused int) string {
+	day := now.Format(time.DateOnly)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.serials[day] += 1 << min(max(0, refused-1), 16)
+	return messeaf.Ref(day, x.serials[day], messeaf.Token(s.req.ID))
+}
+
+// create stores a new thread. Whoever names it meanwhile waits until the index has it.
+func (x *Exchange) create(ctx context.Context, t Thread, binds []Bind) (*live, error) {
+	x.mu.Lock()
+	c := x.announce(t.Ref)
+	x.mu.Unlock()
+	var err error = errNotRead
+	defer func() {
+		if err != nil { // it may be stored all the same: whoever names it reads it
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.arrive(c, nil, errNotRead)
+		}
+	}()
+	step := Step{Envelope: t.Envelope, Messages: t.Messages, Binds: binds}
+	if t.ClientID != "" {
+		step.Keys = []thread.Key{{Owner: t.Requestor, Name: t.ClientID}}
+	}
+	if err = x.append(ctx, &step); err != nil {
+		return nil, err
+	}
+	t.Envelope = step.Envelope
+	return x.created(t, c), nil
 }
 
 // newEnvelope is a thread's envelope but for its ref.
@@ -312,12 +340,12 @@ func (x *Exchange) created(t Thread, c *coming) *live {
 // again answers a request whose id its sender has used before: the same
 // request is the same thread, another one needs another id.
 func (x *Exchange) again(ctx context.Context, s submission, ref string) (Envelope, error) {
-	t, err := x.store.Thread(ctx, ref)
+	t, err := x.read(ctx, ref)
 	if err != nil {
 		return Envelope{}, x.broken(err)
 	}
 	before := t.Request()
-	stored, _ := asStored(&before) // an earlier release has kept large data in it
+	stored, _, _ := asStored(&before) // an earlier release has kept large data in it
 	was, err1 := json.Marshal(withoutMentions(stored))
 	is, err2 := json.Marshal(withoutMentions(s.req))
 	if err := errors.Join(err1, err2); err != nil {

@@ -15,7 +15,7 @@ func (x *Exchange) suggestedAs(who Actor, id string) (string, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	found := ""
-	for ref, l := range x.open {
+	for ref, l := range x.by.suggested[id] {
 		if (l.env.Requestor == who.ID || who.Has(Operator)) && l.env.Suggestion(id) != "" {
 			if found != "" {
 				return "", false // two have the same

@@ -5,23 +5,19 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// The types of threads under the names that channels use.
+// The types of threads, under the names that channels use.
 type (
 	Actor        = thread.Actor
 	Attachment   = thread.Attachment
 	Asked        = thread.Asked
 	Bind         = thread.Bind
 	Confirm      = thread.Confirm
-	Create       = thread.Create
 	Declined     = thread.Declined
 	Envelope     = thread.Envelope
 	Event        = thread.Event
 	EventKind    = thread.EventKind
-	ExistsError  = thread.ExistsError
-	File         = thread.File
 	Filter       = thread.Filter
 	HistoryEntry = thread.HistoryEntry
-	Listener     = thread.Listener
 	Needs        = thread.Needs
 	OpenItem     = thread.OpenItem
 	Page         = thread.Page

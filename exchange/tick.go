@@ -17,7 +17,7 @@ import (
 // returns when ctx ends.
 func (x *Exchange) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return x.store.Run(ctx, x) })
+	g.Go(func() error { return x.followStore(ctx) })
 	g.Go(func() error { x.watchTime(ctx); return nil })
 	return g.Wait()
 }

@@ -329,6 +329,7 @@ func (e *ownExchange) run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	defer collector.DefaultPace().Keep()()
 	g.Go(func() error { return e.x.Run(ctx) })
+	g.Go(func() error { return e.store.Run(ctx, e.x) })
 	g.Go(func() error { return e.hooks.Run(ctx) })
 	g.Go(func() error { return e.door.Run(ctx, e.listener) })
 	if e.mcp != nil {

@@ -42,8 +42,8 @@ func TestHintWhereTheLogIsDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 3 {
-		if err := s.Put(t.Context(), "kind", "id", []byte("value")); err != nil {
+	for id := range 3 {
+		if _, err := s.Put(t.Context(), "kind", fmt.Sprint(id), []byte("value"), ""); err != nil {
 			t.Fatal(err)
 		}
 	}

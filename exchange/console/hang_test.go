@@ -14,6 +14,7 @@ import (
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/chromium"
 	"github.com/messkit/messkit/mess"
 )
@@ -43,24 +44,24 @@ func (s *stuck) wait() {
 	}
 }
 
-func (s *stuck) Create(ctx context.Context, c exchange.Create) (exchange.Thread, error) {
+func (s *stuck) Append(ctx context.Context, step exchange.Step) (thread.Rev, error) {
 	s.wait()
-	return s.Store.Create(ctx, c)
+	return s.Store.Append(ctx, step)
 }
 
-func (s *stuck) Thread(ctx context.Context, ref string) (exchange.Thread, error) {
+func (s *stuck) Read(ctx context.Context, ref string) (exchange.Thread, thread.Rev, error) {
 	s.wait()
-	return s.Store.Thread(ctx, ref)
+	return s.Store.Read(ctx, ref)
 }
 
-func (s *stuck) List(ctx context.Context, f exchange.Filter) (exchange.Page, error) {
+func (s *stuck) Lookup(ctx context.Context, k thread.Key) (string, error) {
 	s.wait()
-	return s.Store.List(ctx, f)
+	return s.Store.Lookup(ctx, k)
 }
 
-func (s *stuck) Put(ctx context.Context, kind, id string, doc []byte) error {
+func (s *stuck) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
 	s.wait()
-	return s.Store.Put(ctx, kind, id, doc)
+	return s.Store.Put(ctx, kind, id, doc, after)
 }
 
 // stops takes the stops of the executor here.

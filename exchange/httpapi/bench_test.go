@@ -221,10 +221,11 @@ func TestServedApart(t *testing.T) {
 	t.Cleanup(collector.DefaultPace().Keep()) // as messkit run does
 	var store exchange.Store = memory.New()
 	if where == "disk" {
-		var err error
-		if store, err = files.Open(t.TempDir()); err != nil {
+		s, err := files.Open(t.TempDir())
+		if err != nil {
 			t.Fatal(err)
 		}
+		store = s
 	}
 	most := httpapi.Rate{Requests: 1e6, Burst: 1e6, Connections: 1e6}
 	h := madeOver(t, httpapi.Config{Rate: most}, exchange.DefaultConfig(), store)
@@ -233,6 +234,9 @@ func TestServedApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	var g errgroup.Group
+	if s, ok := store.(*files.Store); ok {
+		g.Go(func() error { return s.Run(t.Context(), h.x) })
+	}
 	g.Go(func() error { return h.door.Run(t.Context(), l) })
 	t.Cleanup(func() {
 		if err := g.Wait(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/thread"
 )
 
 func TestRefusals(t *testing.T) {
@@ -130,8 +131,8 @@ func TestRefusalsOfClaims(t *testing.T) {
 // full is a store on a disk that is full.
 type full struct{ *memory.Store }
 
-func (full) Create(context.Context, exchange.Create) (exchange.Thread, error) {
-	return exchange.Thread{}, errors.New("/var/secret/path: no space left on device")
+func (full) Append(context.Context, exchange.Step) (thread.Rev, error) {
+	return "", errors.New("/var/secret/path: no space left on device")
 }
 
 // What is ours to mend is 503, and the client may try again.

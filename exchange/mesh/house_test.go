@@ -24,6 +24,7 @@ import (
 	"github.com/messkit/messkit/exchange/mesh"
 	"github.com/messkit/messkit/exchange/mesh/wire"
 	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -176,16 +177,23 @@ func (d *disk) write(heard bool, do func() error) error {
 
 var errFull = errors.New("no space left on device")
 
-func (d *disk) Put(ctx context.Context, kind, name string, doc []byte) error {
-	return d.write(false, func() error { return d.Store.Put(ctx, kind, name, doc) })
-}
-
-func (d *disk) Create(ctx context.Context, c exchange.Create) (th exchange.Thread, err error) {
-	err = d.write(true, func() error { // the exchange goes on here
-		th, err = d.Store.Create(ctx, c)
+func (d *disk) Put(ctx context.Context, kind, name string, doc []byte, after thread.Rev) (rev thread.Rev, err error) {
+	err = d.write(false, func() error {
+		rev, err = d.Store.Put(ctx, kind, name, doc, after)
 		return err
 	})
-	return th, err
+	return rev, err
+}
+
+func (d *disk) Append(ctx context.Context, step thread.Step) (rev thread.Rev, err error) {
+	if step.After != "" {
+		return d.Store.Append(ctx, step)
+	}
+	err = d.write(true, func() error { // the exchange goes on here
+		rev, err = d.Store.Append(ctx, step)
+		return err
+	})
+	return rev, err
 }
 
 // inHouse opens a house; change may change the door's configuration.

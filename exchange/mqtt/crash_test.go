@@ -6,17 +6,18 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/broker"
 )
 
 // crashes is a store with a mistake in it.
 type crashes struct{ exchange.Store }
 
-func (s crashes) Create(ctx context.Context, c exchange.Create) (exchange.Thread, error) {
-	if c.ClientID == "bad" {
+func (s crashes) Append(ctx context.Context, step exchange.Step) (thread.Rev, error) {
+	if step.Envelope.ClientID == "bad" {
 		panic("a mistake in the store")
 	}
-	return s.Store.Create(ctx, c)
+	return s.Store.Append(ctx, step)
 }
 
 // One message that the program cannot bear is dropped and logged, and the next of the

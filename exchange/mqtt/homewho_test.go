@@ -7,6 +7,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/mess"
 )
@@ -92,13 +93,16 @@ type hung struct {
 	hangs chan struct{}
 }
 
-func (s hung) Create(ctx context.Context, c exchange.Create) (exchange.Thread, error) {
+func (s hung) Append(ctx context.Context, step exchange.Step) (thread.Rev, error) {
+	if step.After != "" {
+		return s.Store.Append(ctx, step)
+	}
 	select {
 	case <-s.hangs:
 	case <-ctx.Done():
-		return exchange.Thread{}, ctx.Err()
+		return "", ctx.Err()
 	}
-	return s.Store.Create(ctx, c)
+	return s.Store.Append(ctx, step)
 }
 
 // A stop does not wait behind the taps before it, whatever the store does.

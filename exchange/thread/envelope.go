@@ -31,7 +31,9 @@ type Envelope struct {
 	Priority  mess.Priority  `json:",omitzero"`
 	History   []HistoryEntry `json:",omitzero"`
 
-	Ver       uint64        `json:",omitzero"` // +1 with every stored step; the compare-and-swap is on it
+	Rev       Rev           `json:"-"`         // of the store, as far as it is known; a store neither reads nor sets it
+	Op        string        `json:",omitzero"` // identifies the step that has stored the envelope
+	Ver       uint64        `json:",omitzero"` // +1 with every stored step
 	Epoch     uint64        `json:",omitzero"` // +1 with every claim: the fence
 	Instance  string        `json:",omitzero"` // the process of the executor that has claimed it, as it names itself; "" if it does not
 	Attempts  int           `json:",omitzero"` // claims that were lost before the start
@@ -89,7 +91,7 @@ func (e Envelope) HasDeclined(id string) bool {
 
 // HasHeld reports whether id has ever held the claim.
 func (e Envelope) HasHeld(id string) bool {
-	for holder := range e.holders() {
+	for holder := range e.Holders() {
 		if holder == id {
 			return true
 		}
@@ -97,10 +99,10 @@ func (e Envelope) HasHeld(id string) bool {
 	return false
 }
 
-// holders are those who have ever held the claim, some of them more than once. An
+// Holders are those who have ever held the claim, some of them more than once. An
 // answer to a question, or a yes, leads back to claimed too, in the name of who says it,
 // and is no claim of his.
-func (e *Envelope) holders() iter.Seq[string] {
+func (e *Envelope) Holders() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		var before mess.Code
 		for _, h := range e.History {
@@ -125,7 +127,7 @@ func (e *Envelope) Parties() []string {
 	if e.Executor != "" && e.Executor != e.Requestor {
 		ids = append(ids, e.Executor)
 	}
-	for id := range e.holders() {
+	for id := range e.Holders() {
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}

@@ -8,75 +8,89 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Store keeps threads. Every method is durable when it returns. A store never
-// judges a step; it compares and swaps.
+// Store keeps the threads and documents of an exchange. What a method has stored is
+// durable when it returns. A store never judges a step; it compares and swaps. It
+// promises no more than a stream of messages can keep: each Append and each Put is
+// atomic for itself.
 type Store interface {
-	// Create stores a new thread. Its ref is {day}-{serial}-{token} with the
-	// next serial of that day, never given before; build makes the thread for
-	// that ref, with Ver 1. If the requestor has used the client id before,
-	// nothing is stored and the error is an *ExistsError.
-	Create(ctx context.Context, c Create) (Thread, error)
-	// Append stores one step: the new envelope, whose Ver is one more than the
-	// stored one's, and the messages that belong to it, or returns ErrStale.
-	Append(ctx context.Context, s Step) error
-	// Thread reads a thread, or returns ErrNoThread.
-	Thread(ctx context.Context, ref string) (Thread, error)
-	// Find returns the ref of the thread that requestor made with the client id,
-	// or ErrNoThread.
-	Find(ctx context.Context, requestor, clientID string) (string, error)
-	// List reads envelopes, newest change first.
-	List(ctx context.Context, f Filter) (Page, error)
-	// Open calls fn with each thread's envelope that has no terminal status.
-	Open(ctx context.Context, fn func(Envelope) error) error
-	// Run does what the store has to do beside its calls, and tells what other
-	// processes have put into it, until ctx ends.
-	Run(ctx context.Context, to Listener) error
-
-	// Stage stores bytes that a later Step binds to a name. It reads at most
-	// max bytes and returns ErrTooLarge beyond.
-	Stage(ctx context.Context, ref string, data io.Reader, max int64) (Staged, error)
-	// Blob opens a bound attachment, or returns ErrNoBlob.
-	Blob(ctx context.Context, ref, name string) (io.ReadSeekCloser, error)
-
-	// Put stores a small document by kind and id (executors, keys, routing); nil
-	// removes it.
-	Put(ctx context.Context, kind, id string, doc []byte) error
-	// Docs reads all documents of a kind.
-	Docs(ctx context.Context, kind string) (map[string][]byte, error)
+	// Append adds one step to the log of a thread if After is its last revision, and
+	// claims keys that no other thread has. The error is ErrStale, a *TakenError,
+	// ErrNoBlob, or ErrNoThread for a step of a thread that is not there; then nothing is
+	// stored. ErrUnknown says that the step may have been stored, or may still be: read
+	// the thread, and compare Envelope.Op.
+	Append(ctx context.Context, s Step) (Rev, error)
+	// Read reads a thread, or returns ErrNoThread.
+	Read(ctx context.Context, ref string) (Thread, Rev, error)
+	// Lookup returns the ref of the thread that has claimed a key, or ErrNoThread.
+	Lookup(ctx context.Context, k Key) (ref string, err error)
+	// Feed calls fn with the steps and documents of all nodes, in the store's order, from
+	// after a position on, until ctx ends, which is no error, or fn returns an error,
+	// which Feed returns. Of a thread whose steps it has no more, it gives the thread as
+	// it is. Once, when fn has had all that was there, it gives a Change with Level.
+	Feed(ctx context.Context, after Pos, fn func(Change) error) error
+	// Put stores a small document if after is its last revision, or returns ErrStale; nil
+	// removes the document, and its revision is "" again. ErrUnknown is as with Append.
+	Put(ctx context.Context, kind, id string, doc []byte, after Rev) (Rev, error)
+	// Stage stores bytes that a later Step binds to a name. It reads at most max bytes
+	// and returns ErrTooLarge beyond.
+	Stage(ctx context.Context, data io.Reader, max int64) (Staged, error)
+	// Blob opens staged bytes by their SHA-256 in hex, or returns ErrNoBlob.
+	Blob(ctx context.Context, sum string) (io.ReadSeekCloser, error)
 
 	Close() error
 }
 
-// Listener takes what other processes have put into a store.
-type Listener interface {
-	// Changed tells of a thread that is new, or that another process has changed.
-	Changed(e Envelope)
-	// Said hands over a message that somebody has put into a thread, and that
-	// nobody has judged.
-	Said(ctx context.Context, ref string, m mess.Message) error
+// Folders is a store whose threads also lie in folders, where other programs put files
+// beside them. Its attachments can be there alone.
+type Folders interface {
+	// Attachment opens a file of a thread by its name, or returns ErrNoBlob or
+	// ErrNoThread.
+	Attachment(ctx context.Context, ref, name string) (io.ReadSeekCloser, error)
 }
 
-// Create is a thread to be made.
-type Create struct {
-	Day       string // 2006-01-02
-	Token     string // from the client id; "" for none
-	Requestor string
-	ClientID  string
-	Build     func(ref string) Thread
-	Files     []File // that the request brings
+// EnvelopeReader is a store that reads an envelope faster than a whole thread.
+type EnvelopeReader interface {
+	// Envelope reads the envelope of a thread, or returns ErrNoThread.
+	Envelope(ctx context.Context, ref string) (Envelope, error)
 }
 
-// File is an attachment that a new thread begins with.
-type File struct {
-	Name string
-	Data []byte
-}
+// Rev is the revision of a thread or a document; "" is none yet. Revisions are compared
+// for equality only.
+type Rev string
 
-// Step is one change of a thread.
+// Pos is a position in the feed; "" is its beginning. Positions have gaps. They stay good
+// when the store is opened again.
+type Pos string
+
+// Key is a name that its owner gives to one thread only: the id that a requester has for
+// its request.
+type Key struct{ Owner, Name string }
+
+// Step is one change of a thread. Envelope.Op identifies it.
 type Step struct {
-	Envelope Envelope // as it is after the step
+	After    Rev      // the thread's revision before; "" for a new thread
+	Keys     []Key    // that the thread claims
+	Envelope Envelope // as it is after the step, with Ver one more than before
 	Messages []mess.Message
 	Binds    []Bind
+}
+
+// Change is one entry of the feed: of a thread, of a document, or the report that fn is
+// level with the store.
+type Change struct {
+	Pos Pos
+
+	Envelope Envelope       // after the step; Ref is "" if the change is none of a thread
+	Rev      Rev            // of the thread or document
+	Messages []mess.Message // of the step; nil if the change is the thread as it is
+	Outline  bool           // the envelope has only ref, client id, parties, status, times and Ver
+	Removed  bool           // the thread is not in the store any more
+
+	Kind, ID string // of a document
+	Doc      []byte // nil if it was removed
+
+	Level   bool
+	Serials map[string]int // with Level: the highest serials by day, also of threads that were removed
 }
 
 // Bind gives staged bytes their name in the thread.
@@ -93,13 +107,17 @@ type Staged struct {
 
 // What a store answers.
 var (
-	ErrStale    = errors.New("the thread has changed since it was read")
+	ErrStale    = errors.New("it has changed since it was read")
+	ErrUnknown  = errors.New("it is not known whether it was stored")
 	ErrNoThread = errors.New("no such thread")
 	ErrNoBlob   = errors.New("no such attachment")
 	ErrTooLarge = errors.New("too large")
 )
 
-// ExistsError says that a requestor has used a client id before.
-type ExistsError struct{ Ref string }
+// TakenError says which thread has a key.
+type TakenError struct {
+	Key Key
+	Ref string
+}
 
-func (e *ExistsError) Error() string { return "the client id is taken by " + e.Ref }
+func (e *TakenError) Error() string { return "the id is taken by " + e.Ref }

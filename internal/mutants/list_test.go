@@ -322,8 +322,20 @@ var mutants = []mutant{
 		"exchange/say.go", "if ref, ok := t.env.Processed(t.who.ID, t.message.ID); ok {", "if ref, ok := t.env.Processed(t.who.ID, t.message.ID); ok && false {",
 	}}, "./exchange TestTheSameMessageAgainIsTakenOnce"},
 	{"duplicate client id makes a new thread", []edit{{
-		"exchange/submit.go", "Requestor: env.Requestor, ClientID: env.ClientID,\n\t\tBuild", "Requestor: env.Requestor,\n\t\tBuild",
+		"exchange/submit.go", "if t.ClientID != \"\" {", "if false {",
 	}}, "./exchange TestTheSameRequestAgainIsTheSameThread"},
+	{"a step with an unknown outcome counts as another's", []edit{{
+		"exchange/append.go", "case readErr == nil && t.Op == s.Envelope.Op:", "case false:",
+	}}, "./exchange TestAnUnknownOutcome"},
+	{"a ref is given twice", []edit{{
+		"exchange/store/files/files.go", `case step.After == "" && (ok || !s.isFree(ref)):`, "case false:",
+	}}, "./exchange/store/files TestConformance"},
+	{"the numbers of changes begin anew with each log", []edit{{
+		"exchange/store/files/compact.go", "c.s.index.last()})", "0})",
+	}}, "./exchange/store/files TestPositionsStayGood"},
+	{"a log of a later format is opened", []edit{{
+		"exchange/store/files/format.go", "if n <= format {", "if n > 0 {",
+	}}, "./exchange/store/files TestADowngrade"},
 	{"what has begun is handed on", []edit{{
 		"exchange/suggest.go", "if t.env.Phase != Before {\n\t\treturn mess.Refuse(mess.Illegal, \"it has begun, so a", "if false {\n\t\treturn mess.Refuse(mess.Illegal, \"it has begun, so a",
 	}}, "./exchange TestSuggestionsThatAreNotCarriedOut"},

@@ -15,6 +15,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -202,12 +203,6 @@ type disk struct {
 
 var errPower = errors.New("the power is gone")
 
-// Run waits: what the folders show besides the log is not looked at here.
-func (d *disk) Run(ctx context.Context, _ exchange.Listener) error {
-	<-ctx.Done()
-	return nil
-}
-
 // write does op on the disk, unless the power goes. written is called when it is
 // there, whether or not anybody hears of it.
 func (d *disk) write(op func(exchange.Store) error, written func()) error {
@@ -238,16 +233,12 @@ func (d *disk) write(op func(exchange.Store) error, written func()) error {
 	return err
 }
 
-func (d *disk) Create(ctx context.Context, c exchange.Create) (t exchange.Thread, err error) {
+func (d *disk) Append(ctx context.Context, step exchange.Step) (rev thread.Rev, err error) {
 	err = d.write(func(s exchange.Store) (err error) {
-		t, err = s.Create(ctx, c)
+		rev, err = s.Append(ctx, step)
 		return err
-	}, func() { d.s.sees(t.Envelope, t.Messages) })
-	return t, err
-}
-
-func (d *disk) Append(ctx context.Context, step exchange.Step) error {
-	return d.write(func(s exchange.Store) error { return s.Append(ctx, step) }, func() { d.s.sees(step.Envelope, step.Messages) })
+	}, func() { d.s.sees(step.Envelope, step.Messages) })
+	return rev, err
 }
 
 // sees notes what is written. mu is held.
@@ -255,13 +246,17 @@ func (s *server) sees(e exchange.Envelope, m []mess.Message) {
 	s.seen[e.Ref] = append(s.seen[e.Ref], seen{time.Now(), e, m[0].From, m[0], m[1:]})
 }
 
-func (d *disk) Put(ctx context.Context, kind, id string, doc []byte) error {
-	return d.write(func(s exchange.Store) error { return s.Put(ctx, kind, id, doc) }, func() {})
+func (d *disk) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (rev thread.Rev, err error) {
+	err = d.write(func(s exchange.Store) (err error) {
+		rev, err = s.Put(ctx, kind, id, doc, after)
+		return err
+	}, func() {})
+	return rev, err
 }
 
-func (d *disk) Stage(ctx context.Context, ref string, data io.Reader, most int64) (st exchange.Staged, err error) {
+func (d *disk) Stage(ctx context.Context, data io.Reader, most int64) (st exchange.Staged, err error) {
 	err = d.write(func(s exchange.Store) (err error) {
-		st, err = s.Stage(ctx, ref, data, most)
+		st, err = s.Stage(ctx, data, most)
 		return err
 	}, func() {})
 	return st, err

@@ -214,7 +214,7 @@ func (sc *scenario) read(t *testing.T) {
 	sc.server.mount()
 	sc.threads = map[string]exchange.Thread{}
 	for _, w := range sc.people.wishes {
-		th, err := sc.server.store.Thread(context.Background(), w.ref)
+		th, _, err := sc.server.store.Read(context.Background(), w.ref)
 		if err == nil {
 			sc.threads[w.ref] = th
 		} else if !errors.Is(err, exchange.ErrNoThread) {

@@ -22,10 +22,18 @@ func (l *Log) Append(ctx context.Context, records ...[]byte) error {
 
 // Put is Append, and tells where the records lie.
 func (l *Log) Put(ctx context.Context, records ...[]byte) ([]Place, error) {
+	return l.PutThen(ctx, nil, records...)
+}
+
+// PutThen is Put that calls then with the places when the records are on the disk, before
+// it returns. The calls of all appenders come one after the other, in the order in which
+// Open replays the records. then must not append.
+func (l *Log) PutThen(ctx context.Context, then func([]Place), records ...[]byte) ([]Place, error) {
 	e, err := newEntry(records)
 	if err != nil {
 		return nil, err
 	}
+	e.then = then
 	l.mu.Lock()
 	l.waiting = append(l.waiting, e)
 	l.mu.Unlock()
@@ -93,6 +101,9 @@ func (l *Log) commit() {
 		}
 		move(e.places, l.seg.seq, at)
 		at += int64(len(e.body))
+		if err == nil && e.then != nil {
+			e.then(e.places)
+		}
 		close(e.done)
 	}
 }

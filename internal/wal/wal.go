@@ -88,8 +88,9 @@ type Log struct {
 
 // entry is the records of one Append on their way to the disk.
 type entry struct {
-	body   []byte  // encoded
-	places []Place // of the records; until they are written, within body
+	body   []byte        // encoded
+	places []Place       // of the records; until they are written, within body
+	then   func([]Place) // called when the records are on the disk; nil: nothing
 	done   chan struct{}
 	err    error
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/messkit/messkit/exchange/store/storetest"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // What is measured here is what anybody sees of the store: scripts/bench-store.sh
@@ -41,23 +42,6 @@ func BenchmarkAppend(b *testing.B) {
 
 func BenchmarkImage(b *testing.B) {
 	work{ready: (*ground).claimed, step: (*ground).picture}.run(b, 1, 16)
-}
-
-// BenchmarkList reads the newest page of 50 pending threads.
-func BenchmarkList(b *testing.B) {
-	for _, open := range sizes() {
-		b.Run(fmt.Sprintf("open=%d", open), func(b *testing.B) {
-			g := newGround(b, b.TempDir())
-			defer g.close(b)
-			g.fill(b, max(open, 50), (*ground).create)
-			for b.Loop() {
-				page, err := g.List(b.Context(), thread.Filter{Status: []mess.Code{mess.Pending}, Limit: 50})
-				if err != nil || len(page.Threads) != 50 {
-					b.Fatalf("List: %d threads, %v", len(page.Threads), err)
-				}
-			}
-		})
-	}
 }
 
 // BenchmarkOpen starts a process that opens a folder and does nothing else. The
@@ -203,7 +187,7 @@ func (g *ground) close(b *testing.B) {
 }
 
 // start runs what the store does beside answering.
-func start(b *testing.B, s thread.Store) (stop func()) {
+func start(b *testing.B, s *files.Store) (stop func()) {
 	ctx, cancel := context.WithCancel(b.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx, deaf{}) }()
@@ -218,7 +202,6 @@ func start(b *testing.B, s thread.Store) (stop func()) {
 // deaf listens to nothing: nobody else writes to these folders.
 type deaf struct{}
 
-func (deaf) Changed(thread.Envelope)                          {}
 func (deaf) Said(context.Context, string, mess.Message) error { return nil }
 
 // settle waits for what the store writes after it has answered.
@@ -249,11 +232,10 @@ func (g *ground) nothing(_ context.Context, e thread.Envelope) (thread.Envelope,
 
 // create stores a thread as an exchange makes it: a request and its ack.
 func (g *ground) create(ctx context.Context, _ thread.Envelope) (thread.Envelope, error) {
-	id, now := fmt.Sprint("fridge-", g.made.Add(1)), time.Now()
-	t, err := g.Create(ctx, thread.Create{
-		Day: now.Format(time.DateOnly), Token: id, Requestor: "agent", ClientID: id,
-		Build: func(ref string) thread.Thread { return requested(ref, id, now) },
-	})
+	n, now := g.made.Add(1), time.Now()
+	id := fmt.Sprint("fridge-", n)
+	t := requested(messeaf.Ref(now.Format(time.DateOnly), int(n), id), id, now)
+	_, err := g.Append(ctx, thread.Step{Keys: []thread.Key{{Owner: "agent", Name: id}}, Envelope: t.Envelope, Messages: t.Messages})
 	return t.Envelope, err
 }
 
@@ -322,7 +304,7 @@ var pixels = bytes.Repeat([]byte{0xd7, 0x1e, 0x80}, 100<<10)
 // picture stages a picture of its own and binds it in the same step that shows it.
 func (g *ground) picture(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
 	head := binary.BigEndian.AppendUint64(nil, uint64(g.made.Add(1)))
-	staged, err := g.Stage(ctx, e.Ref, io.MultiReader(bytes.NewReader(head), bytes.NewReader(pixels)), 1<<20)
+	staged, err := g.Stage(ctx, io.MultiReader(bytes.NewReader(head), bytes.NewReader(pixels)), 1<<20)
 	if err != nil {
 		return e, err
 	}
@@ -341,10 +323,11 @@ func (g *ground) say(ctx context.Context, e thread.Envelope, kind string, to mes
 	ref := fmt.Sprintf("%s/%s-%03d", e.Ref, kind, e.Serial)
 	e.Status, e.Updated = to, now
 	e.History = append(slices.Clip(e.History), thread.HistoryEntry{Action: string(to), At: now, By: e.Executor, Ref: ref})
-	return e, g.Append(ctx, thread.Step{Envelope: e, Binds: binds, Messages: []mess.Message{
+	_, err := g.Append(ctx, thread.Step{After: revOf(e.Ver - 1), Envelope: e, Binds: binds, Messages: []mess.Message{
 		{From: e.Executor, Received: mess.TimeOf(now), Channel: "http", Re: mess.Refs{e.Ref}, Ref: ref, Epoch: e.Epoch, Items: items},
 		{From: thread.Self, Received: mess.TimeOf(now), Items: []mess.Item{&mess.Ack{Ref: ref}}},
 	}})
+	return e, err
 }
 
 // written is what a process has written, in bytes.
@@ -439,9 +422,7 @@ func TestOpeningProcess(t *testing.T) {
 	begun := time.Now()
 	s := open(t, dir)
 	var o opening
-	if err := s.Open(t.Context(), func(thread.Envelope) error { o.Open++; return nil }); err != nil {
-		t.Fatal(err)
-	}
+	o.Open = len(list(t, s))
 	o.Took, o.RSS = time.Since(begun), proc(t, "status", "VmRSS:")
 	debug.FreeOSMemory()
 	o.Settled = proc(t, "status", "VmRSS:")

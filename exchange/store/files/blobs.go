@@ -1,7 +1,6 @@
 package files
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -99,18 +98,6 @@ func (b *blobs) add(data io.Reader, most int64) (thread.Staged, error) {
 		b.size += n
 	}
 	return s, nil
-}
-
-// addAll stores the files of a new thread, and returns their names and sums.
-func (b *blobs) addAll(files []thread.File) (binds []thread.Bind, err error) {
-	for _, f := range files {
-		s, err := b.add(bytes.NewReader(f.Data), int64(len(f.Data)))
-		if err != nil {
-			return nil, err
-		}
-		binds = append(binds, thread.Bind{Name: f.Name, SHA256: s.SHA256})
-	}
-	return binds, nil
 }
 
 // begin makes a file for an upload, which clean leaves alone until end.

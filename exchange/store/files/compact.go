@@ -48,14 +48,8 @@ func (s *Store) grown(ctx context.Context) {
 // A thread of which a record cannot be read any more is there as far as it is known.
 func (s *Store) compact(ctx context.Context) error {
 	changed, err := s.repack(ctx)
-	s.project.mu.Lock()
-	to := s.project.to
-	s.project.mu.Unlock()
 	for _, e := range changed {
 		s.project.mark(e.Ref)
-		if to != nil {
-			to.Changed(e)
-		}
 	}
 	return err
 }
@@ -74,7 +68,7 @@ func (s *Store) repack(ctx context.Context) (changed []thread.Envelope, err erro
 	if places == nil {
 		return nil, err
 	}
-	s.index.moved(c.refs, places, c.rescued)
+	s.moved(c, places)
 	s.next = 2*s.log.Size() + firstCompact
 	return c.rescued, err
 }
@@ -111,6 +105,7 @@ type compaction struct {
 	s       *Store
 	refs    []string // of the thread that each record is of; "" for others
 	rescued []thread.Envelope
+	late    []record // of those that had lost records: their newest change is this one
 	stop    context.CancelCauseFunc
 }
 
@@ -132,13 +127,14 @@ func (c *compaction) records() iter.Seq[[]byte] {
 			c.refs = append(c.refs, ref)
 			going = yield(data)
 		}
-		put("", record{Days: c.s.index.recentDays(c.s.cfg.Now())})
+		put("", formatRecord())
 		c.s.index.each(func(k *kept) bool {
 			if !k.inLog() {
-				put("", record{Ended: &k.summary})
+				put("", record{Ended: &k.summary, Seq: k.seq})
 				return going
 			}
 			r, err := c.s.readRaw(k)
+			r.Seq = k.seq
 			if err != nil {
 				r, err = c.rescue(k, err)
 			}
@@ -146,14 +142,21 @@ func (c *compaction) records() iter.Seq[[]byte] {
 				c.stop(err)
 				return false
 			}
-			r.Binds = k.bound()
+			if r.Binds = k.bound(); r.Seq == 0 {
+				c.late = append(c.late, r)
+				return true
+			}
 			r.parts(func(r record) { put(k.Ref, r) })
 			return going
 		})
 		for _, kind := range c.s.index.kinds() {
 			for id, doc := range c.s.index.docsOf(kind) {
-				put("", record{Kind: kind, ID: id, Doc: doc})
+				put("", record{Kind: kind, ID: id, Doc: doc.data, Seq: doc.seq})
 			}
+		}
+		put("", record{Days: c.s.index.recentDays(c.s.cfg.Now()), Seq: c.s.index.last()})
+		for _, r := range c.late {
+			r.parts(func(one record) { put(r.Thread.Ref, one) })
 		}
 	}
 }
@@ -194,14 +197,23 @@ func (r record) parts(put func(record)) {
 
 // moved takes the places where the records of threads lie now, and the envelopes of those
 // that had lost records.
-func (x *index) moved(refs []string, places []wal.Place, rescued []thread.Envelope) {
+func (s *Store) moved(c *compaction, places []wal.Place) {
+	for _, e := range c.rescued {
+		s.index.rescued(summaryOf(e))
+		s.tail.Add(s.index.last(), thread.Change{Envelope: e, Rev: revOf(e.Ver)})
+	}
+	s.index.moved(c.refs, places)
+}
+
+func (x *index) rescued(e summary) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, e := range rescued {
-		if x.threads[e.Ref] != nil {
-			x.put(summaryOf(e))
-		}
-	}
+	x.put(e, 0)
+}
+
+func (x *index) moved(refs []string, places []wal.Place) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	last := ""
 	for i, ref := range refs {
 		k := x.threads[ref]

@@ -184,14 +184,14 @@ func (s *Store) inFolder(ref string) *thread.Thread {
 }
 
 // dependsOn are the refs that a request depends on; find finds one by the requester's id.
-func dependsOn(t thread.Thread, find func(requestor, id string) (string, bool)) []string {
+func dependsOn(t thread.Thread, find func(thread.Key) (string, bool)) []string {
 	c := t.Request().Constraints
 	if c == nil {
 		return nil
 	}
 	refs := slices.Clone(c.DependsOn)
 	for i, name := range refs {
-		if ref, ok := find(t.Requestor, name); ok {
+		if ref, ok := find(thread.Key{Owner: t.Requestor, Name: name}); ok {
 			refs[i] = ref
 		}
 	}

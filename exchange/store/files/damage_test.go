@@ -120,7 +120,7 @@ func TestADamagedThreadIsRebuilt(t *testing.T) {
 		if !strings.Contains(log.String(), "was damaged") {
 			t.Errorf("%d: it was not told", n)
 		}
-		if ref, err := s.Find(t.Context(), "agent", "b"); err != nil || ref != "2026-02-01-002-b" {
+		if ref, err := s.Lookup(t.Context(), thread.Key{Owner: "agent", Name: "b"}); err != nil || ref != "2026-02-01-002-b" {
 			t.Errorf("%d: %s, %v", n, ref, err)
 		}
 		fill(t, s, "d", 1, 0)
@@ -187,7 +187,7 @@ func TestCompactionGoesOnBehindDamage(t *testing.T) {
 		fill(t, s, fmt.Sprint("large", i), 1, 650<<10)
 	}
 	for _, ref := range []string{ref, whole} {
-		if th, err := s.Thread(t.Context(), ref); err != nil || th.Status.Terminal() || len(th.Messages) == 0 {
+		if th, _, err := s.Read(t.Context(), ref); err != nil || th.Status.Terminal() || len(th.Messages) == 0 {
 			t.Errorf("%s: %s, %d messages, %v", ref, th.Status, len(th.Messages), err)
 		}
 	}
@@ -211,5 +211,4 @@ func TestCompactionGoesOnBehindDamage(t *testing.T) {
 
 type nobody struct{}
 
-func (nobody) Changed(thread.Envelope)                          {}
 func (nobody) Said(context.Context, string, mess.Message) error { return nil }

@@ -12,7 +12,7 @@ const (
 
 // distrust has the folders of all threads in the log written anew.
 func (s *Store) distrust(ctx context.Context) {
-	if err := s.Put(ctx, diskKind, diskUnsure, []byte("{}")); err != nil {
+	if err := s.keep(ctx, diskKind, diskUnsure, []byte("{}")); err != nil {
 		return // nothing can be stored, so nothing is let go
 	}
 	s.index.distrust()
@@ -25,7 +25,7 @@ func (s *Store) trust(ctx context.Context) {
 	if len(s.index.docsOf(diskKind)) == 0 || s.index.distrusts() {
 		return
 	}
-	if err := s.Put(ctx, diskKind, diskUnsure, nil); err != nil {
+	if err := s.keep(ctx, diskKind, diskUnsure, nil); err != nil {
 		s.project.complain("all", err)
 	}
 }

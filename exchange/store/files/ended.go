@@ -1,6 +1,7 @@
 package files
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -36,8 +37,7 @@ func (s *Store) endedPlaces(e summary) []messeaf.Place {
 func (s *Store) settled(ref string) error {
 	places := s.places(ref)
 	if len(places) == 0 {
-		s.index.forget(ref)
-		return nil
+		return s.store(context.Background(), []record{{Gone: ref}})
 	}
 	k, known := s.index.thread(ref)
 	if !known || k.inLog() {

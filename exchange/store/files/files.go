@@ -16,16 +16,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
+	"strconv"
 	"sync"
 	"time"
 
+	"github.com/messkit/messkit/exchange/store/tail"
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/keyed"
 	"github.com/messkit/messkit/internal/wal"
 )
 
@@ -56,17 +57,23 @@ type Store struct {
 	project *projector
 	watcher *watcher
 	damage  damage
+	tail    tail.Tail
+	format  int // of the log; 0: it has none yet
 
 	// step is held for reading while something is logged and then taken into
 	// memory, and for writing while the log is made anew from memory.
-	step sync.RWMutex
-	keys [64]sync.Mutex // one step of a thread at a time, one create of a requester's id
-	seed maphash.Seed
-	next int64     // size of the log, in bytes, at which it is made anew; guarded by step
-	not  time.Time // until when it is not, after an error; guarded by step
+	step  sync.RWMutex
+	locks keyed.Locks // one step of a thread at a time, one claim of a key, one change of a document
+	next  int64       // size of the log, in bytes, at which it is made anew; guarded by step
+	not   time.Time   // until when it is not, after an error; guarded by step
 }
 
-var _ thread.Store = (*Store)(nil)
+var (
+	_ thread.Store          = (*Store)(nil)
+	_ thread.Folders        = (*Store)(nil)
+	_ thread.EnvelopeReader = (*Store)(nil)
+	_ tail.Source           = (*Store)(nil)
+)
 
 // Open opens the store in a folder, which is made if it is not there. A folder
 // that another program has open is refused.
@@ -86,7 +93,7 @@ func (c Config) Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	s := &Store{cfg: c, dir: dir, root: root, disk: disk, index: newIndex(), blobs: b, seed: maphash.MakeSeed(), watcher: &watcher{}}
+	s := &Store{cfg: c, dir: dir, root: root, disk: disk, index: newIndex(), blobs: b, watcher: &watcher{}}
 	s.project = newProjector(s)
 	s.damage.refs, s.damage.lost = map[string]bool{}, map[string]thread.Thread{}
 	o := wal.DefaultOptions()
@@ -95,14 +102,26 @@ func (c Config) Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, disk.Close(), root.Close())
 	}
-	if err := s.settle(); err != nil {
+	if s.damage.gaps() {
+		s.index.skip(lostChanges)
+	}
+	if err := errors.Join(s.mark(), s.settle()); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), s.log.Close(), disk.Close(), root.Close())
 	}
+	s.tail.Begin(s.index.last())
 	return s, nil
 }
 
+// lostChanges is how many changes are counted for damage in the log, so that the feed gives
+// no number twice.
+const lostChanges = 1 << 20
+
 // replay takes a record of the log into memory.
 func (s *Store) replay(at wal.Place, data []byte) error {
+	if format, ok := formatOf(data); ok {
+		s.format = max(s.format, format)
+		return tooNew(format)
+	}
 	r, _, err := decodeHead(data)
 	if err != nil {
 		return fmt.Errorf("a record of the exchange's log cannot be read: %w", err)
@@ -122,21 +141,19 @@ func (s *Store) replay(at wal.Place, data []byte) error {
 func (s *Store) take(r record, at wal.Place) error {
 	switch {
 	case r.Thread != nil:
-		s.index.setWhole(*r.Thread, at, r.Binds)
+		s.index.setWhole(*r.Thread, r.Seq, at, r.Binds)
 	case r.Step != nil:
-		return s.index.step(*r.Step, at, r.Binds)
+		return s.index.step(*r.Step, r.Seq, at, r.Binds)
 	case r.Ref != "":
 		return s.index.more(r.Ref, at)
 	case r.Ended != nil:
-		s.index.setEnded(*r.Ended)
+		s.index.setEnded(*r.Ended, r.Seq)
 	case r.Gone != "":
-		s.index.forget(r.Gone)
+		s.index.forget(r.Gone, r.Seq)
 	case r.Days != nil:
-		for day, serial := range r.Days {
-			s.index.atLeast(day, serial)
-		}
+		s.index.setDays(r.Days, r.Seq)
 	default:
-		s.index.putDoc(r.Kind, r.ID, r.Doc)
+		s.index.putDoc(r.Kind, r.ID, r.Doc, r.Seq)
 	}
 	return nil
 }
@@ -154,70 +171,31 @@ func (s *Store) write(ctx context.Context, all ...record) (bytes int, err error)
 	return bytes, s.put(ctx, all, data)
 }
 
-// put logs records as they are encoded, at once, and then takes them into
-// memory.
+// put logs records as they are encoded, at once, and then takes them into memory and tells
+// those who follow the feed: in the order of the log, so that a change has the same number
+// when the log is read again.
 func (s *Store) put(ctx context.Context, all []record, data [][]byte) error {
-	places, err := s.log.Put(ctx, data...)
-	if err != nil {
+	if err := s.log.Err(); err != nil {
 		return err
 	}
-	for i, r := range all {
-		if err := s.take(r, places[i]); err != nil {
-			return err
+	var failed error
+	_, err := s.log.PutThen(ctx, func(places []wal.Place) {
+		for i, r := range all {
+			if err := s.take(r, places[i]); err != nil {
+				failed = errors.Join(failed, err)
+				continue
+			}
+			s.publish(r)
 		}
+	}, data...)
+	if err != nil && s.log.Err() != nil {
+		err = fmt.Errorf("%w: %w", thread.ErrUnknown, err)
 	}
-	return nil
+	return errors.Join(err, failed)
 }
 
-// lock keeps others from the same key.
-func (s *Store) lock(key string) *sync.Mutex {
-	m := &s.keys[maphash.String(s.seed, key)%uint64(len(s.keys))]
-	m.Lock()
-	return m
-}
-
-// Create stores a new thread.
-func (s *Store) Create(ctx context.Context, c thread.Create) (thread.Thread, error) {
-	defer s.project.keepUp(ctx)
-	defer s.grown(ctx)
-	s.project.steps.Add(1)
-	defer s.project.steps.Add(-1)
-	s.step.RLock()
-	defer s.step.RUnlock()
-	if c.ClientID != "" {
-		defer s.lock(c.Requestor + "\x00" + c.ClientID).Unlock()
-		if ref, ok := s.index.find(c.Requestor, c.ClientID); ok {
-			return thread.Thread{}, &thread.ExistsError{Ref: ref}
-		}
-	}
-	binds, err := s.blobs.addAll(c.Files)
-	if err != nil {
-		return thread.Thread{}, err
-	}
-	ref, err := s.newRef(c.Day, c.Token)
-	if err != nil {
-		return thread.Thread{}, err
-	}
-	t := c.Build(ref)
-	r, err := threadRecord(t)
-	r.Binds = binds
-	if err != nil {
-		return thread.Thread{}, err
-	}
-	bytes, err := s.write(ctx, r)
-	if err != nil {
-		return thread.Thread{}, err
-	}
-	if is := s.index.state(ref); is.ver == t.Ver && is.records == 1 {
-		s.recent.put(t, is, bytes)
-	}
-	s.index.left(ref, folder{fresh: true})
-	s.project.mark(ref)
-	return t, nil
-}
-
-// Append stores one step.
-func (s *Store) Append(ctx context.Context, step thread.Step) error {
+// Append adds one step to a thread.
+func (s *Store) Append(ctx context.Context, step thread.Step) (thread.Rev, error) {
 	defer s.project.keepUp(ctx)
 	defer s.grown(ctx)
 	s.project.steps.Add(1)
@@ -225,33 +203,57 @@ func (s *Store) Append(ctx context.Context, step thread.Step) error {
 	s.step.RLock()
 	defer s.step.RUnlock()
 	ref := step.Envelope.Ref
-	defer s.lock(ref).Unlock()
+	names := []string{ref}
+	for _, k := range step.Keys {
+		names = append(names, k.Owner+"\x00"+k.Name)
+	}
+	defer s.locks.Lock(names...)()
+	r, err := s.stepRecord(ref, step)
+	if err != nil {
+		return "", err
+	}
+	was := s.index.state(ref)
+	bytes, err := s.write(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	if is := s.index.state(ref); step.After != "" {
+		s.recent.step(step, was, is, bytes)
+	} else {
+		if is.ver == step.Envelope.Ver && is.records == 1 {
+			s.recent.put(thread.Thread{Envelope: step.Envelope, Messages: step.Messages}, is, bytes)
+		}
+		s.index.left(ref, folder{fresh: true})
+	}
+	s.project.mark(ref)
+	return revOf(step.Envelope.Ver), nil
+}
+
+// stepRecord is a step as a record, if it may be stored.
+func (s *Store) stepRecord(ref string, step thread.Step) (record, error) {
 	k, ok := s.index.thread(ref)
 	switch {
-	case !ok:
-		return thread.ErrNoThread
-	case k.Ver+1 != step.Envelope.Ver && k.inLog():
-		return thread.ErrStale
+	case !ok && step.After != "":
+		return record{}, thread.ErrNoThread
+	case step.After == "" && (ok || !s.isFree(ref)):
+		return record{}, thread.ErrStale
+	case step.After != "" && k.inLog() && (step.After != revOf(k.Ver) || step.Envelope.Ver != k.Ver+1):
+		return record{}, thread.ErrStale
+	}
+	for _, key := range step.Keys {
+		if taken, ok := s.index.find(key); ok && taken != ref {
+			return record{}, &thread.TakenError{Key: key, Ref: taken}
+		}
 	}
 	for _, b := range step.Binds {
 		if !s.blobs.has(b.SHA256) {
-			return thread.ErrNoBlob
+			return record{}, thread.ErrNoBlob
 		}
 	}
-	r, err := stepRecord(step)
-	if err == nil && !k.inLog() {
-		r, err = s.back(ref, step)
+	if step.After != "" && !k.inLog() {
+		return s.back(ref, step)
 	}
-	if err != nil {
-		return err
-	}
-	bytes, err := s.write(ctx, r)
-	if err != nil {
-		return err
-	}
-	s.recent.step(step, k.state(), s.index.state(ref), bytes)
-	s.project.mark(ref)
-	return nil
+	return stepRecord(step)
 }
 
 // back is a step of a thread that lies in its folder, as a record of the whole
@@ -261,26 +263,51 @@ func (s *Store) back(ref string, step thread.Step) (record, error) {
 	switch {
 	case err != nil:
 		return record{}, err
-	case t.Ver+1 != step.Envelope.Ver:
+	case step.After != revOf(t.Ver) || step.Envelope.Ver != t.Ver+1:
 		return record{}, thread.ErrStale
 	}
 	r, err := threadRecord(thread.Thread{Envelope: step.Envelope, Messages: append(t.Messages, step.Messages...)})
-	r.Binds = step.Binds
+	r.Thread.Keys = moreKeys(step)
+	r.Binds, r.step = step.Binds, &step
 	return r, err
 }
 
+// revOf is the revision of a thread by its version.
+func revOf(ver uint64) thread.Rev { return thread.Rev(strconv.FormatUint(ver, 10)) }
+
 // Put stores or removes a small document.
-func (s *Store) Put(ctx context.Context, kind, id string, doc []byte) error {
+func (s *Store) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
 	defer s.grown(ctx)
 	s.step.RLock()
 	defer s.step.RUnlock()
-	defer s.lock(kind + "\x00" + id).Unlock()
-	_, err := s.write(ctx, record{Kind: kind, ID: id, Doc: doc})
+	defer s.locks.Lock(kind + "\x00\x00" + id)()
+	if s.index.docRev(kind, id) != after {
+		return "", thread.ErrStale
+	}
+	return s.putDoc(ctx, kind, id, doc)
+}
+
+// keep is Put for whatever revision.
+func (s *Store) keep(ctx context.Context, kind, id string, doc []byte) error {
+	s.step.RLock()
+	defer s.step.RUnlock()
+	defer s.locks.Lock(kind + "\x00\x00" + id)()
+	_, err := s.putDoc(ctx, kind, id, doc)
 	return err
 }
 
-// Thread reads a thread.
-func (s *Store) Thread(_ context.Context, ref string) (thread.Thread, error) {
+func (s *Store) putDoc(ctx context.Context, kind, id string, doc []byte) (thread.Rev, error) {
+	_, err := s.write(ctx, record{Kind: kind, ID: id, Doc: doc})
+	return s.index.docRev(kind, id), err
+}
+
+// Read reads a thread.
+func (s *Store) Read(_ context.Context, ref string) (thread.Thread, thread.Rev, error) {
+	t, err := s.thread(ref)
+	return t, revOf(t.Ver), err
+}
+
+func (s *Store) thread(ref string) (thread.Thread, error) {
 	if t, _, ok := s.recent.get(ref, s.index.state(ref)); ok {
 		return t, nil
 	}
@@ -298,74 +325,43 @@ func (s *Store) Thread(_ context.Context, ref string) (thread.Thread, error) {
 	return t, err
 }
 
-// Find returns the thread that requestor made with the client id.
-func (s *Store) Find(_ context.Context, requestor, clientID string) (string, error) {
-	if ref, ok := s.index.find(requestor, clientID); ok && clientID != "" {
+// Envelope reads the envelope of a thread.
+func (s *Store) Envelope(_ context.Context, ref string) (thread.Envelope, error) {
+	e, err := s.envelope(ref)
+	if err == nil && e.Ref == "" {
+		err = thread.ErrNoThread
+	}
+	return e, err
+}
+
+// Lookup returns the thread that has claimed a key.
+func (s *Store) Lookup(_ context.Context, k thread.Key) (string, error) {
+	if ref, ok := s.index.find(k); ok {
 		return ref, nil
 	}
 	return "", thread.ErrNoThread
 }
 
-// List reads envelopes, newest change first.
-func (s *Store) List(_ context.Context, f thread.Filter) (thread.Page, error) {
-	refs, cursor, err := s.index.page(f)
-	if err != nil {
-		return thread.Page{}, err
-	}
-	page := thread.Page{Cursor: cursor}
-	for _, ref := range refs {
-		e, err := s.envelope(ref)
-		if err != nil {
-			return thread.Page{}, err
-		}
-		if e.Ref != "" { // else somebody has removed it meanwhile
-			page.Threads = append(page.Threads, e)
-		}
-	}
-	return page, nil
-}
-
-// openAtOnce is how many envelopes are read at the same time.
-const openAtOnce = 1024
-
-// Open calls fn with each thread's envelope that has no terminal status.
-func (s *Store) Open(_ context.Context, fn func(thread.Envelope) error) error {
-	for refs := range slices.Chunk(s.index.open(), openAtOnce) {
-		envs, err := s.envelopes(refs)
-		if err != nil {
-			return err
-		}
-		for _, e := range envs {
-			if e.Ref == "" || e.Status.Terminal() {
-				continue // it has ended meanwhile
-			}
-			if err := fn(e); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// Docs reads all documents of a kind.
-func (s *Store) Docs(_ context.Context, kind string) (map[string][]byte, error) {
-	return s.index.docsOf(kind), nil
-}
-
 // Stage keeps bytes for a later step.
-func (s *Store) Stage(_ context.Context, ref string, data io.Reader, most int64) (thread.Staged, error) {
-	if known, _ := s.index.has(ref); !known {
-		return thread.Staged{}, thread.ErrNoThread
-	}
+func (s *Store) Stage(_ context.Context, data io.Reader, most int64) (thread.Staged, error) {
 	if err := s.log.Err(); err != nil {
 		return thread.Staged{}, err
 	}
 	return s.blobs.add(data, most)
 }
 
-// Blob opens a bound attachment, or a file that another program has put beside
-// the thread.
-func (s *Store) Blob(_ context.Context, ref, name string) (io.ReadSeekCloser, error) {
+// Blob opens staged bytes.
+func (s *Store) Blob(_ context.Context, sum string) (io.ReadSeekCloser, error) {
+	f, err := s.blobs.open(sum)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, thread.ErrNoBlob
+	}
+	return f, err
+}
+
+// Attachment opens a file that is bound to a thread, or that another program has put beside
+// it.
+func (s *Store) Attachment(_ context.Context, ref, name string) (io.ReadSeekCloser, error) {
 	k, known := s.index.thread(ref)
 	if sum, ok := k.binds[name]; ok {
 		if f, err := s.blobs.open(sum); err == nil {

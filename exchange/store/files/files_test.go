@@ -18,6 +18,7 @@ import (
 	"github.com/messkit/messkit/exchange/store/storetest"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 func open(t *testing.T, dir string) *files.Store {
@@ -37,47 +38,96 @@ func TestConformance(t *testing.T) {
 func fill(t *testing.T, s *files.Store, id string, n, size int) string {
 	t.Helper()
 	now := time.Date(2026, 2, 1, 17, 0, 0, 0, time.FixedZone("", -8*3600))
-	th, err := s.Create(t.Context(), thread.Create{
-		Day: "2026-02-01", Token: id, Requestor: "agent", ClientID: id,
-		Build: func(ref string) thread.Thread {
-			req := mess.Request{ID: id, Intent: "look", Context: []mess.Entry{mess.ObjectEntry("x", map[string]any{"kept": []any{1, "é"}})}}
-			return thread.Thread{
-				Envelope: thread.Envelope{Ref: ref, ClientID: id, Requestor: "agent", Status: mess.Pending, Created: now, Updated: now, Ver: 1, Intent: "look", Needs: thread.NeedsOf(req)},
-				Messages: []mess.Message{{From: "agent", Ref: ref, Items: []mess.Item{&req}}},
-			}
-		},
-	})
+	ref := newRef(t, s, id)
+	req := mess.Request{ID: id, Intent: "look", Context: []mess.Entry{mess.ObjectEntry("x", map[string]any{"kept": []any{1, "é"}})}}
+	step := thread.Step{
+		Keys:     []thread.Key{{Owner: "agent", Name: id}},
+		Envelope: thread.Envelope{Ref: ref, ClientID: id, Requestor: "agent", Status: mess.Pending, Created: now, Updated: now, Ver: 1, Intent: "look", Needs: thread.NeedsOf(req)},
+		Messages: []mess.Message{{From: "agent", Ref: ref, Items: []mess.Item{&req}}},
+	}
+	rev, err := s.Append(t.Context(), step)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range n {
-		e := th.Envelope
+		e := step.Envelope
 		e.Ver = uint64(i + 2)
 		e.Status, e.Executor, e.Epoch = mess.InProgress, "pi", 1
 		e.History = append(e.History, thread.HistoryEntry{Action: "claimed", At: now, By: "pi"})
 		m := mess.Message{From: "pi", Re: mess.Refs{e.Ref}, Epoch: 1, Items: []mess.Item{&mess.Status{Code: mess.InProgress, Message: strings.Repeat("x", size)}}}
-		if err := s.Append(t.Context(), thread.Step{Envelope: e, Messages: []mess.Message{m}}); err != nil {
+		if rev, err = s.Append(t.Context(), thread.Step{After: rev, Envelope: e, Messages: []mess.Message{m}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return th.Ref
+	return ref
 }
+
+// newRef is the next ref of a day.
+func newRef(t *testing.T, s *files.Store, id string) string {
+	return messeaf.Ref("2026-02-01", s.Serials()["2026-02-01"]+1, id)
+}
+
+// documents are all documents, by kind and id.
+func documents(t *testing.T, s *files.Store) map[string]string {
+	t.Helper()
+	docs := map[string]string{}
+	err := s.Feed(t.Context(), "", func(c thread.Change) error {
+		if c.Level {
+			return errLevel
+		}
+		if c.Kind != "" {
+			docs[c.Kind+" "+c.ID] = string(c.Doc)
+		}
+		return nil
+	})
+	if !errors.Is(err, errLevel) {
+		t.Fatal(err)
+	}
+	return docs
+}
+
+// list lists envelopes, newest change first.
+func list(t *testing.T, s *files.Store) (all []thread.Envelope) {
+	t.Helper()
+	err := s.Feed(t.Context(), "", func(c thread.Change) error {
+		if c.Level {
+			return errLevel
+		}
+		e := c.Envelope
+		if c.Outline {
+			var err error
+			if e, err = s.Envelope(t.Context(), e.Ref); err != nil {
+				return err
+			}
+		}
+		if c.Kind == "" {
+			all = slices.DeleteFunc(all, func(o thread.Envelope) bool { return o.Ref == e.Ref })
+		}
+		if c.Kind == "" && !c.Removed {
+			all = append(all, e)
+		}
+		return nil
+	})
+	if !errors.Is(err, errLevel) {
+		t.Fatal(err)
+	}
+	slices.Reverse(all)
+	return all
+}
+
+var errLevel = errors.New("level")
 
 func all(t *testing.T, s *files.Store) []thread.Thread {
 	t.Helper()
-	page, err := s.List(t.Context(), thread.Filter{Limit: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []thread.Thread
-	for _, e := range page.Threads {
-		th, err := s.Thread(t.Context(), e.Ref)
+	var threads []thread.Thread
+	for _, e := range list(t, s) {
+		th, _, err := s.Read(t.Context(), e.Ref)
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, th)
+		threads = append(threads, th)
 	}
-	return list
+	return threads
 }
 
 // What was stored is there after the program was started again, in the same
@@ -87,17 +137,21 @@ func TestReopening(t *testing.T) {
 	s := open(t, dir)
 	a := fill(t, s, "a", 3, 10)
 	b := fill(t, s, "b", 0, 0)
-	staged, err := s.Stage(t.Context(), a, strings.NewReader("a picture"), 100)
+	staged, err := s.Stage(t.Context(), strings.NewReader("a picture"), 100)
 	if err != nil {
 		t.Fatal(err)
 	}
-	th, err := s.Thread(t.Context(), a)
+	th, _, err := s.Read(t.Context(), a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	th.Ver++
-	step := thread.Step{Envelope: th.Envelope, Binds: []thread.Bind{{Name: "att-005-image-x.jpg", SHA256: staged.SHA256}}}
-	if err := errors.Join(s.Append(t.Context(), step), s.Put(t.Context(), "executor", "pi", []byte("{}")), s.Put(t.Context(), "executor", "gone", []byte("{}")), s.Put(t.Context(), "executor", "gone", nil)); err != nil {
+	step := thread.Step{After: revOf(th.Ver - 1), Envelope: th.Envelope, Binds: []thread.Bind{{Name: "att-005-image-x.jpg", SHA256: staged.SHA256}}}
+	_, err = s.Append(t.Context(), step)
+	_, err2 := s.Put(t.Context(), "executor", "pi", []byte("{}"), "")
+	rev, err3 := s.Put(t.Context(), "executor", "gone", []byte("{}"), "")
+	_, err4 := s.Put(t.Context(), "executor", "gone", nil, rev)
+	if err := errors.Join(err, err2, err3, err4); err != nil {
 		t.Fatal(err)
 	}
 	want := all(t, s)
@@ -109,7 +163,7 @@ func TestReopening(t *testing.T) {
 		if diff := cmp.Diff(want, all(t, s)); diff != "" {
 			t.Error(diff)
 		}
-		f, err := s.Blob(t.Context(), a, "att-005-image-x.jpg")
+		f, err := s.Attachment(t.Context(), a, "att-005-image-x.jpg")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,11 +173,10 @@ func TestReopening(t *testing.T) {
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}
-		docs, err := s.Docs(t.Context(), "executor")
-		if err != nil || len(docs) != 1 || string(docs["pi"]) != "{}" {
-			t.Errorf("%v, %v", docs, err)
+		if docs := documents(t, s); len(docs) != 1 || docs["executor pi"] != "{}" {
+			t.Errorf("%v", docs)
 		}
-		if ref, err := s.Find(t.Context(), "agent", "b"); err != nil || ref != b {
+		if ref, err := s.Lookup(t.Context(), thread.Key{Owner: "agent", Name: "b"}); err != nil || ref != b {
 			t.Errorf("%s, %v", ref, err)
 		}
 		if err := s.Close(); err != nil {
@@ -175,12 +228,10 @@ func TestGivenUp(t *testing.T) {
 	defer s.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := s.Create(ctx, thread.Create{Day: "2026-02-01", Requestor: "agent", ClientID: "x", Build: func(ref string) thread.Thread {
-		return thread.Thread{Envelope: thread.Envelope{Ref: ref, ClientID: "x", Requestor: "agent", Status: mess.Pending, Ver: 1}}
-	}})
-	ref, find := s.Find(t.Context(), "agent", "x")
+	_, err := s.Append(ctx, storetest.Step("2026-02-01-001", "agent", "x", time.Now()))
+	ref, find := s.Lookup(t.Context(), thread.Key{Owner: "agent", Name: "x"})
 	if (err == nil) != (find == nil) {
-		t.Errorf("Create: %v; Find: %s, %v", err, ref, find)
+		t.Errorf("Append: %v; Lookup: %s, %v", err, ref, find)
 	}
 }
 
@@ -188,8 +239,8 @@ func TestGivenUp(t *testing.T) {
 func TestLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	ref := fill(t, s, "a", 0, 0)
-	if _, err := s.Stage(t.Context(), ref, strings.NewReader("on its way"), 100); err != nil {
+	fill(t, s, "a", 0, 0)
+	if _, err := s.Stage(t.Context(), strings.NewReader("on its way"), 100); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -218,7 +269,7 @@ func TestLeftovers(t *testing.T) {
 func TestFilesAreCounted(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	ref := fill(t, s, "counted", 1, 10)
+	fill(t, s, "counted", 1, 10)
 	want := func(size, total, today int64) {
 		t.Helper()
 		if a, b, c := s.WrittenFiles(); a != size || b != total || c != today && c != 0 { // it may be past midnight
@@ -227,12 +278,12 @@ func TestFilesAreCounted(t *testing.T) {
 	}
 	want(0, 0, 0)
 	for _, data := range []string{"a picture", "a picture", "another"} {
-		if _, err := s.Stage(t.Context(), ref, strings.NewReader(data), 100); err != nil {
+		if _, err := s.Stage(t.Context(), strings.NewReader(data), 100); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want(16, 25, 25)
-	if _, err := s.Stage(t.Context(), ref, strings.NewReader("too large"), 3); err == nil {
+	if _, err := s.Stage(t.Context(), strings.NewReader("too large"), 3); err == nil {
 		t.Error("it was taken")
 	}
 	want(16, 25, 25)
@@ -245,3 +296,6 @@ func TestFilesAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// revOf is the revision of a thread by its version.
+func revOf(ver uint64) thread.Rev { return thread.Rev(fmt.Sprint(ver)) }

@@ -107,7 +107,9 @@ func (s *Store) readEnded(ref string) (thread.Thread, error) {
 		if err != nil {
 			return thread.Thread{}, err
 		}
-		return inward(t), nil
+		in := inward(t)
+		in.Ver = max(in.Ver, k.Ver) // a step can have had no message, or several
+		return in, nil
 	}
 	return s.readArchived(ref)
 }
@@ -145,18 +147,11 @@ func (s *Store) beside(ref, name string, k kept, known bool) (io.ReadSeekCloser,
 	return nil, thread.ErrNoBlob
 }
 
-// newRef gives a thread its ref, which nobody has: not in the log, not in any
-// folder, not in the archive.
-func (s *Store) newRef(day, token string) (string, error) {
-	if !s.index.known(day) {
-		s.index.atLeast(day, s.archivedSerial(day))
-	}
-	for {
-		ref := s.index.reserve(day, token)
-		if len(s.places(ref)) == 0 {
-			return ref, nil
-		}
-	}
+// isFree reports whether nobody has a ref: it is not in the log, not in any folder and not
+// in the archive.
+func (s *Store) isFree(ref string) bool {
+	known, _ := s.index.has(ref)
+	return !known && len(s.places(ref)) == 0 && !s.archived(ref)
 }
 
 // setAside moves away what is in the way and is not ours to mend.

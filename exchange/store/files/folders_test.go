@@ -70,9 +70,10 @@ func (s *shared) open() {
 	ctx, cancel := context.WithCancel(s.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.store.Run(ctx, s) }()
+	stop := s.follow(s.store)
 	s.stop = func() {
 		cancel()
-		if err := errors.Join(<-done, s.store.Close()); err != nil {
+		if err := errors.Join(<-done, stop(), s.store.Close()); err != nil {
 			s.Error(err)
 		}
 	}
@@ -92,11 +93,30 @@ func (s *shared) close() {
 	s.stop = nil
 }
 
-func (s *shared) Changed(e thread.Envelope) { s.changed <- e }
+// follow puts the threads that others have made or changed into s.changed.
+func (s *shared) follow(store *files.Store) (stop func() error) {
+	ctx, cancel := context.WithCancel(s.Context())
+	begun, done := make(chan bool), make(chan error, 1)
+	go func() {
+		level := false
+		done <- store.Feed(ctx, "", func(c thread.Change) error {
+			if c.Level {
+				level = true
+				close(begun)
+			}
+			if level && c.Envelope.Ref != "" && c.Messages == nil && !c.Outline && !c.Removed {
+				s.changed <- c.Envelope
+			}
+			return nil
+		})
+	}()
+	<-begun
+	return func() error { cancel(); return <-done }
+}
 
 // Said stores what was said as a step, as an exchange does.
 func (s *shared) Said(ctx context.Context, ref string, m mess.Message) error {
-	th, err := s.store.Thread(ctx, ref)
+	th, _, err := s.store.Read(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -106,7 +126,7 @@ func (s *shared) Said(ctx context.Context, ref string, m mess.Message) error {
 	m.Re, m.Received, m.Channel = mess.Refs{ref}, mess.TimeOf(th.Updated), "file"
 	m.Ref = messeaf.MessageRef(ref, th.Serial, m)
 	ack := mess.Message{From: "exchange", Received: m.Received, Items: []mess.Item{&mess.Ack{Ref: m.Ref}}}
-	if err := s.store.Append(ctx, thread.Step{Envelope: th.Envelope, Messages: []mess.Message{m, ack}}); err != nil {
+	if _, err := s.store.Append(ctx, thread.Step{After: revOf(th.Ver - 1), Envelope: th.Envelope, Messages: []mess.Message{m, ack}}); err != nil {
 		return err
 	}
 	s.said <- m
@@ -123,7 +143,7 @@ func (s *shared) settle() {
 // end is the step that ends a thread.
 func (s *shared) end(ref string, content ...mess.Entry) {
 	s.Helper()
-	th, err := s.store.Thread(s.Context(), ref)
+	th, _, err := s.store.Read(s.Context(), ref)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -133,7 +153,7 @@ func (s *shared) end(ref string, content ...mess.Entry) {
 	m := mess.Message{From: "pi", Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: mess.Completed}, &mess.Response{Content: content}}}
 	m.Ref = messeaf.MessageRef(ref, th.Serial, m)
 	th.History = append(th.History, thread.HistoryEntry{Action: "completed", At: th.Updated, By: "pi", Ref: m.Ref})
-	if err := s.store.Append(s.Context(), thread.Step{Envelope: th.Envelope, Messages: []mess.Message{m}}); err != nil {
+	if _, err := s.store.Append(s.Context(), thread.Step{After: revOf(th.Ver - 1), Envelope: th.Envelope, Messages: []mess.Message{m}}); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -221,12 +241,12 @@ func TestAThreadGoesThroughTheFolders(t *testing.T) {
 	s.settle()
 	s.wantThreads("state=executing/2026-02-01-002-b", "state=finished/2026-02-01-001-a")
 	for range 2 { // the second time it is read from its folder alone
-		th, err := s.store.Thread(t.Context(), ref)
+		th, _, err := s.store.Read(t.Context(), ref)
 		if err != nil || th.Status != mess.Completed || len(th.Messages) != 2 || th.Phase != thread.After || th.Messages[1].Ref != ref+"/response-001" {
 			t.Errorf("%+v, %v", th, err)
 		}
-		if page, err := s.store.List(t.Context(), thread.Filter{}); err != nil || len(page.Threads) != 2 || page.Threads[0].Intent != "look" {
-			t.Errorf("%v, %v", page, err)
+		if all := list(t, s.store); len(all) != 2 || all[0].Intent != "look" {
+			t.Errorf("%v", all)
 		}
 		s.close()
 		s.loseLog()
@@ -253,7 +273,7 @@ func TestALateWord(t *testing.T) {
 	s.wantThreads("state=finished/2026-02-01-001-a")
 	s.close()
 	s.open()
-	if th, err := s.store.Thread(t.Context(), ref); err != nil || len(th.Messages) != 4 || th.Messages[2].Ref != ref+"/status-002" {
+	if th, _, err := s.store.Read(t.Context(), ref); err != nil || len(th.Messages) != 4 || th.Messages[2].Ref != ref+"/status-002" {
 		t.Errorf("%+v, %v", th, err)
 	}
 }
@@ -274,14 +294,14 @@ func TestLargeThreads(t *testing.T) {
 	s.close()
 	s.loseLog()
 	s.open()
-	th, err := s.store.Thread(t.Context(), ref)
+	th, _, err := s.store.Read(t.Context(), ref)
 	if err != nil || len(th.Messages) != 7 {
 		t.Fatalf("%d messages, %v", len(th.Messages), err)
 	}
 	if a := th.Attachments(); len(a) != 1 || a[0].Name != "att-001-image-image.jpg" || a[0].Size != int64(len(picture)) {
 		t.Errorf("%+v", a)
 	}
-	f, err := s.store.Blob(t.Context(), ref, "att-001-image-image.jpg")
+	f, err := s.store.Attachment(t.Context(), ref, "att-001-image-image.jpg")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +347,7 @@ func TestOthersAppend(t *testing.T) {
 	if len(s.said) > 0 {
 		t.Errorf("said again: %+v", <-s.said)
 	}
-	th, err := s.store.Thread(t.Context(), ref)
+	th, _, err := s.store.Read(t.Context(), ref)
 	if err != nil || len(th.Messages) != 6 {
 		t.Errorf("%d messages, %v", len(th.Messages), err)
 	}
@@ -368,12 +388,12 @@ func TestTheLogIsLost(t *testing.T) {
 	s.write(theirs, "state=received", "2026-02-01-NX8J.messe-af.yaml")
 	s.open()
 	for ref, want := range map[string]mess.Code{open: mess.InProgress, ended: mess.Completed, "2026-02-01-NX8J": mess.Pending} {
-		th, err := s.store.Thread(t.Context(), ref)
+		th, _, err := s.store.Read(t.Context(), ref)
 		if err != nil || th.Status != want {
 			t.Errorf("%s: %s, %v", ref, th.Status, err)
 		}
 	}
-	if ref, err := s.store.Find(t.Context(), "agent", "b"); err != nil || ref != ended {
+	if ref, err := s.store.Lookup(t.Context(), thread.Key{Owner: "agent", Name: "b"}); err != nil || ref != ended {
 		t.Errorf("%s, %v", ref, err)
 	}
 	if ref := fill(t, s.store, "c", 0, 0); ref != "2026-02-01-003-c" {
@@ -410,7 +430,7 @@ func TestBadThreads(t *testing.T) {
 	}
 	s.open()
 	s.settle()
-	if th, err := s.store.Thread(t.Context(), good); err != nil || len(th.Messages) != 2 {
+	if th, _, err := s.store.Read(t.Context(), good); err != nil || len(th.Messages) != 2 {
 		t.Errorf("%v, %v", th, err)
 	}
 	told := s.log.String()
@@ -458,18 +478,18 @@ func TestArchives(t *testing.T) {
 	if _, err := os.Stat(archive); err != nil {
 		t.Fatal(err)
 	}
-	th, err := store.Thread(t.Context(), ref)
+	th, _, err := store.Read(t.Context(), ref)
 	if err != nil || th.Status != mess.Completed || len(th.Messages) != 2 {
 		t.Errorf("%+v, %v", th, err)
 	}
-	f, err := store.Blob(t.Context(), ref, "att-001-image-image.jpg")
+	f, err := store.Attachment(t.Context(), ref, "att-001-image-image.jpg")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if data, err := io.ReadAll(f); err != nil || !bytes.Equal(data, picture) {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
-	if th, err := store.Thread(t.Context(), open); err != nil || th.Status != mess.Pending {
+	if th, _, err := store.Read(t.Context(), open); err != nil || th.Status != mess.Pending {
 		t.Errorf("%+v, %v", th, err)
 	}
 	if err := store.Close(); err != nil {

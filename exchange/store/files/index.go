@@ -21,15 +21,19 @@ import (
 type index struct {
 	mu      sync.RWMutex
 	threads map[string]*kept
-	clients map[clientID]string // to ref
-	serials map[string]int      // by day, the highest that was given
-	changed *list.List          // of *kept, newest change first
-	seq     uint64              // of the last change
-	docs    map[string]map[string][]byte
+	keys    map[thread.Key]string // to ref
+	serials map[string]int        // by day, the highest that was given
+	changed *list.List            // of *kept, newest change first
+	seq     uint64                // of the last change
+	docs    map[string]map[string]smallDoc
 	names   map[string]string // each actor's id once, however many threads bear it
 }
 
-type clientID struct{ requestor, id string }
+// smallDoc is a small document, and the number of its last change.
+type smallDoc struct {
+	data []byte
+	seq  uint64
+}
 
 // kept is a thread.
 type kept struct {
@@ -55,16 +59,32 @@ type summary struct {
 	Status    mess.Code `json:"status"`
 	Updated   time.Time `json:"updated"`
 	Ver       uint64    `json:"ver,omitempty"`
+
+	Keys []thread.Key `json:"keys,omitempty"` // that it has claimed beside the requester's id for it
 }
 
 func summaryOf(e thread.Envelope) summary {
 	s := summary{Ref: e.Ref, ClientID: e.ClientID, Requestor: e.Requestor, Executor: e.Executor, Status: e.Status, Updated: e.Updated, Ver: e.Ver}
-	for _, h := range e.History {
-		if h.Action == string(mess.Claimed) && h.By != e.Executor && !slices.Contains(s.Held, h.By) {
-			s.Held = append(s.Held, h.By)
+	for id := range e.Holders() {
+		if id != e.Executor && !slices.Contains(s.Held, id) {
+			s.Held = append(s.Held, id)
 		}
 	}
 	return s
+}
+
+// keys are all keys of a thread.
+func (e summary) keys() []thread.Key {
+	if e.ClientID == "" {
+		return e.Keys
+	}
+	return append([]thread.Key{{Owner: e.Requestor, Name: e.ClientID}}, e.Keys...)
+}
+
+// moreKeys are the keys of a step that its summary does not imply.
+func moreKeys(s thread.Step) []thread.Key {
+	implied := thread.Key{Owner: s.Envelope.Requestor, Name: s.Envelope.ClientID}
+	return slices.DeleteFunc(slices.Clone(s.Keys), func(k thread.Key) bool { return k == implied && k.Name != "" })
 }
 
 // envelope is as much of the thread's envelope as a filter looks at.
@@ -81,8 +101,8 @@ func (e summary) envelope() thread.Envelope {
 
 func newIndex() *index {
 	return &index{
-		threads: map[string]*kept{}, clients: map[clientID]string{}, serials: map[string]int{},
-		changed: list.New(), docs: map[string]map[string][]byte{}, names: map[string]string{},
+		threads: map[string]*kept{}, keys: map[thread.Key]string{}, serials: map[string]int{},
+		changed: list.New(), docs: map[string]map[string]smallDoc{}, names: map[string]string{},
 	}
 }
 
@@ -95,8 +115,18 @@ func (x *index) name(s string) string {
 	return s
 }
 
+// next is the number of a change; seq is 0, or the number that a log made anew has for it.
+// x.mu is held.
+func (x *index) next(seq uint64) uint64 {
+	if seq == 0 {
+		seq = x.seq + 1
+	}
+	x.seq = max(x.seq, seq)
+	return seq
+}
+
 // put makes a thread, as it is now, the newest change. x.mu is held.
-func (x *index) put(e summary) *kept {
+func (x *index) put(e summary, seq uint64) *kept {
 	ref := e.Ref
 	k := x.threads[ref]
 	if k == nil {
@@ -104,13 +134,13 @@ func (x *index) put(e summary) *kept {
 		k.place = x.changed.PushFront(k)
 		x.threads[ref] = k
 	}
-	x.seq++
-	k.seq = x.seq
+	k.seq = x.next(seq)
 	x.changed.MoveToFront(k.place)
 	e.Requestor, e.Executor = x.name(e.Requestor), x.name(e.Executor)
+	e.Keys = append(k.Keys, e.Keys...)
 	k.summary = e
-	if e.ClientID != "" {
-		x.clients[clientID{e.Requestor, e.ClientID}] = ref
+	for _, key := range e.keys() {
+		x.keys[key] = ref
 	}
 	if day, serial, ok := messeaf.ParseRef(ref); ok {
 		x.serials[day] = max(x.serials[day], serial)
@@ -119,43 +149,46 @@ func (x *index) put(e summary) *kept {
 }
 
 // setWhole puts a thread that is in the log in the place of what was there.
-func (x *index) setWhole(e summary, at wal.Place, binds []thread.Bind) {
+func (x *index) setWhole(e summary, seq uint64, at wal.Place, binds []thread.Bind) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	k := x.put(e)
+	k := x.put(e, seq)
 	k.records, k.newest, k.binds, k.folder = []wal.Place{at}, 0, nil, folder{}
 	k.bind(binds)
 }
 
 // setEnded puts a thread that lies in its folder in the place of what was there.
-func (x *index) setEnded(e summary) {
+func (x *index) setEnded(e summary, seq uint64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.put(e).leaveLog()
+	x.put(e, seq).leaveLog()
 }
 
 // leaveLog lets go of all but what is needed to find the thread.
 func (k *kept) leaveLog() { k.records, k.newest, k.binds, k.folder = nil, 0, nil, folder{} }
 
 // forget removes a thread.
-func (x *index) forget(ref string) {
+func (x *index) forget(ref string, seq uint64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.next(seq)
 	k := x.threads[ref]
 	if k == nil {
 		return
 	}
 	x.changed.Remove(k.place)
 	delete(x.threads, ref)
-	if id := (clientID{k.Requestor, k.ClientID}); x.clients[id] == ref {
-		delete(x.clients, id)
+	for _, key := range k.keys() {
+		if x.keys[key] == ref {
+			delete(x.keys, key)
+		}
 	}
 }
 
 // step puts a step to a thread of the log.
-func (x *index) step(e summary, at wal.Place, binds []thread.Bind) error {
+func (x *index) step(e summary, seq uint64, at wal.Place, binds []thread.Bind) error {
 	return x.grow(e.Ref, at, func(k *kept) {
-		x.put(e)
+		x.put(e, seq)
 		k.newest = len(k.records) - 1
 		k.bind(binds)
 	})
@@ -200,24 +233,17 @@ func (x *index) thread(ref string) (kept, bool) {
 	return one, true
 }
 
-func (x *index) find(requestor, id string) (string, bool) {
+// find returns the thread that has a key.
+func (x *index) find(k thread.Key) (string, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return x.findHeld(requestor, id)
+	return x.findHeld(k)
 }
 
 // findHeld is find for those who hold x.mu.
-func (x *index) findHeld(requestor, id string) (string, bool) {
-	ref, ok := x.clients[clientID{requestor, id}]
+func (x *index) findHeld(k thread.Key) (string, bool) {
+	ref, ok := x.keys[k]
 	return ref, ok
-}
-
-// reserve gives the next ref of a day, which is not given again.
-func (x *index) reserve(day, token string) string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.serials[day]++
-	return messeaf.Ref(day, x.serials[day], token)
 }
 
 // atLeast has the serials of a day go on after one that was seen elsewhere.
@@ -227,34 +253,29 @@ func (x *index) atLeast(day string, serial int) {
 	x.serials[day] = max(x.serials[day], serial)
 }
 
+// setDays has the serials of days, and the changes, go on after those that were given.
+func (x *index) setDays(days map[string]int, seq uint64) {
+	for day, serial := range days {
+		x.atLeast(day, serial)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.seq = max(x.seq, seq)
+}
+
+// skip leaves out numbers of changes.
+func (x *index) skip(n uint64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.seq += n
+}
+
 // known reports whether a day has had a ref.
 func (x *index) known(day string) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	_, ok := x.serials[day]
 	return ok
-}
-
-// page selects threads, newest change first.
-func (x *index) page(f thread.Filter) (refs []string, cursor string, err error) {
-	from, err := f.From()
-	if err != nil {
-		return nil, "", err
-	}
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	var last uint64
-	for e := x.changed.Front(); e != nil; e = e.Next() {
-		k := e.Value.(*kept)
-		if k.seq >= from || !f.Match(k.envelope()) {
-			continue
-		}
-		if len(refs) == f.Max() {
-			return refs, strconv.FormatUint(last, 10), nil
-		}
-		refs, last = append(refs, k.Ref), k.seq
-	}
-	return refs, "", nil
 }
 
 // last is the number of the last change.
@@ -294,23 +315,39 @@ func (x *index) refs(fn func(*kept) bool) []string {
 	return refs
 }
 
-func (x *index) putDoc(kind, id string, doc []byte) {
+// putDoc stores or removes a document, and returns the number of the change.
+func (x *index) putDoc(kind, id string, doc []byte, seq uint64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	seq = x.next(seq)
 	if doc == nil {
 		delete(x.docs[kind], id)
 		return
 	}
 	if x.docs[kind] == nil {
-		x.docs[kind] = map[string][]byte{}
+		x.docs[kind] = map[string]smallDoc{}
 	}
-	x.docs[kind][id] = bytes.Clone(doc)
+	x.docs[kind][id] = smallDoc{bytes.Clone(doc), seq}
 }
 
-func (x *index) docsOf(kind string) map[string][]byte {
+func (x *index) docsOf(kind string) map[string]smallDoc {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return maps.Clone(x.docs[kind])
+}
+
+// docRev is the revision of a document; "" if there is none.
+func (x *index) docRev(kind, id string) thread.Rev {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.docs[kind][id].rev()
+}
+
+func (d smallDoc) rev() thread.Rev {
+	if d.seq == 0 {
+		return ""
+	}
+	return thread.Rev(strconv.FormatUint(d.seq, 10))
 }
 
 // left notes how a thread's folder was left.

@@ -52,7 +52,7 @@ func TestPipesHoldNobodyUp(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	s.settle()
-	if _, err := s.store.Blob(t.Context(), mine, "att-009-image-x.jpg"); !errors.Is(err, thread.ErrNoBlob) {
+	if _, err := s.store.Attachment(t.Context(), mine, "att-009-image-x.jpg"); !errors.Is(err, thread.ErrNoBlob) {
 		t.Errorf("%v", err)
 	}
 	s.end(mine)
@@ -78,7 +78,7 @@ func TestLinksLeadNowhere(t *testing.T) {
 	const picture = "att-001-image-image.jpg"
 	s.link("../../operator.key", "state=received", ref, picture)
 	s.link("../../operator.key", "state=received", ref, "001-"+ref+".messe-af.yaml")
-	if f, err := s.store.Blob(t.Context(), ref, picture); !errors.Is(err, thread.ErrNoBlob) {
+	if f, err := s.store.Attachment(t.Context(), ref, picture); !errors.Is(err, thread.ErrNoBlob) {
 		data, _ := io.ReadAll(f)
 		t.Errorf("%v: %s", err, data)
 	}
@@ -89,7 +89,7 @@ func TestLinksLeadNowhere(t *testing.T) {
 	if data, err := os.ReadFile(s.path("operator.key")); err != nil || string(data) != secret {
 		t.Errorf("the key was overwritten: %v, %.50q", err, data)
 	}
-	if f, err := s.store.Blob(t.Context(), ref, picture); err != nil {
+	if f, err := s.store.Attachment(t.Context(), ref, picture); err != nil {
 		t.Error(err)
 	} else if data, err := io.ReadAll(f); err != nil || string(data) != large {
 		t.Errorf("%d bytes, %v", len(data), err)
@@ -103,7 +103,7 @@ func TestLinksLeadNowhere(t *testing.T) {
 	s.loseLog()
 	s.open()
 	for _, ref := range []string{"2026-02-01-NX8J", "2026-02-01-009"} {
-		if th, err := s.store.Thread(t.Context(), ref); !errors.Is(err, thread.ErrNoThread) {
+		if th, _, err := s.store.Read(t.Context(), ref); !errors.Is(err, thread.ErrNoThread) {
 			t.Errorf("%s: %+v, %v", ref, th, err)
 		}
 	}

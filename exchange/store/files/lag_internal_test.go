@@ -4,8 +4,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/messkit/messkit/exchange/thread"
 )
 
 // Steps wait a moment while the folders are late, and longer while too many are behind; not
@@ -29,7 +27,7 @@ func TestStepsWaitForFoldersThatAreLate(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newProjector(nil)
 				if !tt.alone {
-					p.to = thread.Listener(nobody{})
+					p.to = Listener(nobody{})
 				}
 				for range tt.behind {
 					p.queue = append(p.queue, marked{at: time.Now()})
@@ -53,4 +51,4 @@ func TestStepsWaitForFoldersThatAreLate(t *testing.T) {
 	}
 }
 
-type nobody struct{ thread.Listener }
+type nobody struct{ Listener }

@@ -19,7 +19,7 @@ import (
 // ends.
 func (s *shared) keepsOn(ref string) {
 	s.Helper()
-	th, err := s.store.Thread(s.Context(), ref)
+	th, _, err := s.store.Read(s.Context(), ref)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func (s *shared) keepsOn(ref string) {
 			th.Serial++
 			m := mess.Message{From: "pi", Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: mess.InProgress}}}
 			m.Ref = messeaf.MessageRef(ref, th.Serial, m)
-			if err := s.store.Append(context.WithoutCancel(ctx), thread.Step{Envelope: th.Envelope, Messages: []mess.Message{m}}); err != nil {
+			if _, err := s.store.Append(context.WithoutCancel(ctx), thread.Step{After: revOf(th.Ver - 1), Envelope: th.Envelope, Messages: []mess.Message{m}}); err != nil {
 				done <- err
 				return
 			}

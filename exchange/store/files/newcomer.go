@@ -201,11 +201,5 @@ func (s *Store) newcomer(ctx context.Context, ref string) error {
 	}
 	s.cfg.Log.Info("another program has made a thread", "ref", ref, "intent", e.Intent)
 	s.project.mark(ref)
-	s.project.mu.Lock()
-	to := s.project.to
-	s.project.mu.Unlock()
-	if to != nil {
-		to.Changed(e)
-	}
 	return nil
 }

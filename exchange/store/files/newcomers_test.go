@@ -69,12 +69,12 @@ func TestIncompleteThreads(t *testing.T) {
 			if n := strings.Count(told, strings.ReplaceAll("state=received/"+one.ref+one.want, `"`, `\"`)); n != 1 {
 				t.Errorf("%s was told %d times; %q:\n%.3000s", one.ref, n, one.want, told)
 			}
-			if th, err := s.store.Thread(t.Context(), one.ref); !errors.Is(err, thread.ErrNoThread) {
+			if th, _, err := s.store.Read(t.Context(), one.ref); !errors.Is(err, thread.ErrNoThread) {
 				t.Errorf("%s: %v, %v", one.ref, th.Envelope, err)
 			}
 		}
-		if page, err := s.store.List(t.Context(), thread.Filter{}); err != nil || len(page.Threads) > 0 {
-			t.Errorf("%v, %v", page, err)
+		if all := list(t, s.store); len(all) > 0 {
+			t.Errorf("%v", all)
 		}
 		if len(s.changed) > 0 {
 			t.Errorf("offered: %+v", <-s.changed)
@@ -131,7 +131,7 @@ func TestWhatWasSaidInADroppedThread(t *testing.T) {
 		}
 		s.settle()
 		for _, ref := range []string{"cancelled", "at-once"} {
-			th, err := s.store.Thread(t.Context(), ref)
+			th, _, err := s.store.Read(t.Context(), ref)
 			if err != nil || th.Status != mess.Cancelled || th.Phase != thread.After {
 				t.Errorf("%s: %+v, %v", ref, th.Envelope, err)
 			}
@@ -140,14 +140,10 @@ func TestWhatWasSaidInADroppedThread(t *testing.T) {
 			t.Errorf("said: %+v", <-s.said)
 		}
 		s.wantThreads("state=received/others", "state=canceled/at-once", "state=canceled/cancelled")
-		err := s.store.Open(t.Context(), func(e thread.Envelope) error {
-			if e.Ref != "others" {
+		for _, e := range list(t, s.store) {
+			if e.Ref != "others" && !e.Status.Terminal() {
 				t.Errorf("%s is open", e.Ref)
 			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
 		}
 		for running && len(s.changed) > 0 {
 			if e := <-s.changed; e.Ref != "others" && !e.Status.Terminal() {
@@ -179,7 +175,7 @@ func TestWhatWasJudgedBeforeTheLogWasLost(t *testing.T) {
 	s.open()
 	s.settle()
 	for ref, want := range map[string]int{pending: 5, large: 31} {
-		if th, err := s.store.Thread(t.Context(), ref); err != nil || len(th.Messages) != want {
+		if th, _, err := s.store.Read(t.Context(), ref); err != nil || len(th.Messages) != want {
 			t.Errorf("%s: %d messages, %v", ref, len(th.Messages), err)
 		}
 	}
@@ -226,13 +222,13 @@ func TestStaleCopies(t *testing.T) {
 				s.open()
 			}
 			for _, ref := range []string{ended, archived} {
-				if th, err := s.store.Thread(t.Context(), ref); err != nil || th.Status != mess.Completed {
+				if th, _, err := s.store.Read(t.Context(), ref); err != nil || th.Status != mess.Completed {
 					t.Errorf("%s: %s, %v", ref, th.Status, err)
 				}
 			}
-			page, err := s.store.List(t.Context(), thread.Filter{})
-			if err != nil || len(page.Threads) != 1 || page.Threads[0].Status != mess.Completed || page.Threads[0].Ref != ended {
-				t.Errorf("%+v, %v", page.Threads, err)
+			all := list(t, s.store)
+			if len(all) != 1 || all[0].Status != mess.Completed || all[0].Ref != ended {
+				t.Errorf("%+v", all)
 			}
 			for _, ref := range []string{ended, archived} {
 				s.until("the copy is set aside", func() bool {
@@ -282,7 +278,7 @@ func TestWhatNobodyUnderstands(t *testing.T) {
 	<-s.said
 	s.settle()
 	for range 2 {
-		if th, err := s.store.Thread(t.Context(), ref); err != nil || len(th.Messages) != 4 {
+		if th, _, err := s.store.Read(t.Context(), ref); err != nil || len(th.Messages) != 4 {
 			t.Errorf("%d messages, %v", len(th.Messages), err)
 		}
 		s.close()
@@ -306,13 +302,12 @@ func TestAThreadInTwoFolders(t *testing.T) {
 	s.write(begun, "state=executing", "begun", "000-begun.messe-af.yaml")
 	s.write(dropped("begun", "", "", ""), "state=received", "begun", "000-begun.messe-af.yaml")
 	s.until("both are known", func() bool {
-		page, err := s.store.List(t.Context(), thread.Filter{})
-		return err != nil || len(page.Threads) == 2
+		return len(list(t, s.store)) == 2
 	})
 	for range 2 {
 		s.settle()
 		for ref, want := range map[string]mess.Code{"moved": mess.Completed, "begun": mess.InProgress} {
-			if th, err := s.store.Thread(t.Context(), ref); err != nil || th.Status != want {
+			if th, _, err := s.store.Read(t.Context(), ref); err != nil || th.Status != want {
 				t.Errorf("%s: %s, %v", ref, th.Status, err)
 			}
 		}
@@ -338,13 +333,12 @@ func TestEndedInAnotherFolder(t *testing.T) {
 		s.write(dropped(ref, "status: pending", "status: completed", ""), folder, ref, "000-"+ref+".messe-af.yaml")
 	}
 	s.until("all are known", func() bool {
-		page, err := s.store.List(t.Context(), thread.Filter{})
-		return err != nil || len(page.Threads) == 3
+		return len(list(t, s.store)) == 3
 	})
 	for range 2 {
 		s.settle()
 		for _, ref := range []string{"received", "executing", "canceled"} {
-			if th, err := s.store.Thread(t.Context(), ref); err != nil || th.Status != mess.Completed {
+			if th, _, err := s.store.Read(t.Context(), ref); err != nil || th.Status != mess.Completed {
 				t.Errorf("%s: %s, %v", ref, th.Status, err)
 			}
 			if _, err := os.Stat(s.path("state="+ref, ref)); err != nil {
@@ -396,9 +390,13 @@ func TestNothingIsSaidAtTheEnd(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- store.Run(ctx, s) }()
+	unfollow := s.follow(store)
 	s.write(theirs, "state=received", "2026-02-01-NX8J.messe-af.yaml")
 	<-s.changed // it is watched
 	stop()
+	if err := unfollow(); err != nil {
+		t.Error(err)
+	}
 	if err := <-done; err != nil {
 		t.Error(err)
 	}

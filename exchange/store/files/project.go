@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
@@ -52,7 +51,7 @@ type projector struct {
 	refused map[string]string // ref, or file, to what was said about it
 	wake    chan struct{}
 	idle    *sync.Cond
-	to      thread.Listener // nil until Run
+	to      Listener // nil until Run
 }
 
 // marked is a thread whose folder is to be brought after the log.

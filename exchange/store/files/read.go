@@ -4,9 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/wal"
@@ -104,24 +101,4 @@ func (s *Store) envelope(ref string) (e thread.Envelope, err error) {
 		e = s.endedEnvelope(k.summary)
 	}
 	return e, err
-}
-
-// envelopes are the envelopes of threads, in their order; one that is gone is
-// zero.
-func (s *Store) envelopes(refs []string) ([]thread.Envelope, error) {
-	all := make([]thread.Envelope, len(refs))
-	var g errgroup.Group
-	workers := runtime.GOMAXPROCS(0)
-	for w := range workers {
-		g.Go(func() error {
-			for i := w; i < len(refs); i += workers {
-				var err error
-				if all[i], err = s.envelope(refs[i]); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return all, g.Wait()
 }

@@ -39,16 +39,11 @@ func TestWhatIsRememberedIsWhatIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Date(2026, 2, 1, 17, 0, 0, 5e6, time.UTC)
-	th, err := s.Create(t.Context(), thread.Create{
-		Day: "2026-02-01", Requestor: "agent",
-		Build: func(ref string) thread.Thread {
-			return thread.Thread{
-				Envelope: thread.Envelope{Ref: ref, Requestor: "agent", Status: mess.Pending, Created: now, Updated: now, Ver: 1, Intent: "look"},
-				Messages: []mess.Message{first},
-			}
-		},
-	})
-	if err != nil {
+	th := thread.Thread{
+		Envelope: thread.Envelope{Ref: "2026-02-01-001", Requestor: "agent", Status: mess.Pending, Created: now, Updated: now, Ver: 1, Intent: "look"},
+		Messages: []mess.Message{first},
+	}
+	if _, err := s.Append(t.Context(), thread.Step{Envelope: th.Envelope, Messages: th.Messages}); err != nil {
 		t.Fatal(err)
 	}
 	other := fill(t, s, "other", 1, 10)
@@ -62,7 +57,7 @@ func TestWhatIsRememberedIsWhatIsRead(t *testing.T) {
 	}
 	read := func() thread.Thread {
 		t.Helper()
-		got, err := s.Thread(t.Context(), th.Ref)
+		got, _, err := s.Read(t.Context(), th.Ref)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +72,7 @@ func TestWhatIsRememberedIsWhatIsRead(t *testing.T) {
 		th.Ver++
 		th.Updated = now.Add(time.Duration(th.Ver) * time.Second)
 		th.History = append(th.History, thread.HistoryEntry{Action: "replied", At: th.Updated, By: m.From})
-		if err := s.Append(t.Context(), thread.Step{Envelope: th.Envelope, Messages: []mess.Message{m}}); err != nil {
+		if _, err := s.Append(t.Context(), thread.Step{After: revOf(th.Ver - 1), Envelope: th.Envelope, Messages: []mess.Message{m}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -95,12 +90,9 @@ func TestWhatIsRememberedIsWhatIsRead(t *testing.T) {
 				t.Errorf("-remembered +%s:\n%s", what, diff)
 			}
 		}
-		page, err := s.List(t.Context(), thread.Filter{Limit: 1000})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if i := slices.IndexFunc(page.Threads, func(e thread.Envelope) bool { return e.Ref == th.Ref }); i < 0 || !cmp.Equal(page.Threads[i], remembered.Envelope, cmpopts.EquateEmpty()) {
-			t.Errorf("it is not listed as it is: %+v", page.Threads)
+		all := list(t, s)
+		if i := slices.IndexFunc(all, func(e thread.Envelope) bool { return e.Ref == th.Ref }); i < 0 || !cmp.Equal(all[i], remembered.Envelope, cmpopts.EquateEmpty()) {
+			t.Errorf("it is not listed as it is: %+v", all)
 		}
 		for i, m := range read().Messages {
 			was, _ := remembered.Messages[i].JSON()
@@ -120,7 +112,7 @@ func TestWhatIsRememberedIsWhatIsRead(t *testing.T) {
 		t.Errorf("what was read before has %d messages now", len(before.Messages))
 	}
 	same(4, true)
-	if err := s.Append(t.Context(), thread.Step{Envelope: before.Envelope}); err != thread.ErrStale {
+	if _, err := s.Append(t.Context(), thread.Step{Envelope: before.Envelope}); err != thread.ErrStale {
 		t.Errorf("a step that is late: %v", err)
 	}
 	same(4, false)
@@ -132,7 +124,7 @@ func TestWhatIsRememberedIsWhatIsRead(t *testing.T) {
 	if diff := cmp.Diff(last, read(), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("-before +after it was opened again:\n%s", diff)
 	}
-	if th, err := s.Thread(t.Context(), other); err != nil || len(th.Messages) != 2 || !strings.HasSuffix(th.Ref, "other") {
+	if th, _, err := s.Read(t.Context(), other); err != nil || len(th.Messages) != 2 || !strings.HasSuffix(th.Ref, "other") {
 		t.Errorf("%+v, %v", th, err)
 	}
 	if err := s.Close(); err != nil {

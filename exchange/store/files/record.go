@@ -25,9 +25,12 @@ type record struct {
 	ID     string         `json:"id,omitempty"`
 	Doc    []byte         `json:"doc,omitempty"`  // nil removes it
 	Days   map[string]int `json:"days,omitempty"` // the highest serials
+	Seq    uint64         `json:"n,omitempty"`    // of the change, in a log made anew; else each record is the next change
 
+	Format   int `json:"-"` // of the log; then there is nothing else
 	envelope json.RawMessage
 	messages []json.RawMessage
+	step     *thread.Step // that the record is of, if it is stored now
 }
 
 // hasEnvelope reports whether a line with the envelope follows.
@@ -35,6 +38,9 @@ func (r record) hasEnvelope() bool { return r.Thread != nil || r.Step != nil }
 
 // encode is the record as it stands in the log.
 func (r record) encode() ([]byte, error) {
+	if r.Format != 0 {
+		return encodeFormat(r.Format), nil
+	}
 	head, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
@@ -102,7 +108,13 @@ func threadRecord(t thread.Thread) (record, error) {
 // stepRecord is a step as a record.
 func stepRecord(s thread.Step) (record, error) {
 	sum := summaryOf(s.Envelope)
-	r := record{Step: &sum, Binds: s.Binds}
+	sum.Keys = moreKeys(s)
+	r := record{Binds: s.Binds, step: &s}
+	if s.After == "" {
+		r.Thread = &sum
+	} else {
+		r.Step = &sum
+	}
 	return r, r.put(s.Envelope, s.Messages)
 }
 

@@ -62,6 +62,6 @@ func (p *projector) rest(ctx context.Context) {
 func (s *Store) letGo(ref string, ver uint64) bool {
 	s.step.RLock()
 	defer s.step.RUnlock()
-	defer s.lock(ref).Unlock()
+	defer s.locks.Lock(ref)()
 	return s.index.done(ref, ver)
 }

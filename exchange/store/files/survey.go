@@ -53,7 +53,9 @@ func (s *Store) survey() error {
 		s.tellIgnored(f)
 	}
 	if complete {
-		s.forgetMissing(there)
+		if err := s.forgetMissing(there); err != nil {
+			return err
+		}
 	}
 	if err := s.adoptAll(context.Background(), unknown); err != nil {
 		return err
@@ -94,15 +96,13 @@ func (s *Store) tellIgnored(f messeaf.Folder) {
 
 // forgetMissing forgets the threads that have ended and that a person has
 // removed or archived.
-func (s *Store) forgetMissing(there map[string]bool) {
-	var gone []string
+func (s *Store) forgetMissing(there map[string]bool) error {
+	var gone []record
 	s.index.each(func(k *kept) bool {
 		if !k.inLog() && !there[k.Ref] {
-			gone = append(gone, k.Ref)
+			gone = append(gone, record{Gone: k.Ref})
 		}
 		return true
 	})
-	for _, ref := range gone {
-		s.index.forget(ref)
-	}
+	return s.store(context.Background(), gone)
 }

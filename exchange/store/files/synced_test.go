@@ -86,13 +86,14 @@ func endsBadly(t *testing.T, dir string) {
 	t.Helper()
 	s := open(t, dir)
 	ref := fill(t, s, "a", 2, 10)
-	th, err := s.Thread(t.Context(), ref)
+	th, _, err := s.Read(t.Context(), ref)
 	if err != nil {
 		t.Fatal(err)
 	}
 	th.Ver++
 	th.Status, th.Phase = mess.Completed, thread.After
-	if err := errors.Join(s.Append(t.Context(), thread.Step{Envelope: th.Envelope}), s.Close()); err != nil {
+	_, err = s.Append(t.Context(), thread.Step{After: revOf(th.Ver - 1), Envelope: th.Envelope})
+	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -11,13 +11,20 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
+// Listener takes what other programs have put into the folders.
+type Listener interface {
+	// Said hands over a message that another program has put into a thread, and that
+	// nobody has judged.
+	Said(ctx context.Context, ref string, m mess.Message) error
+}
+
 // Run brings the folders after the log, hands over what other programs have put
 // into them, and archives what has ended long ago.
-func (s *Store) Run(ctx context.Context, to thread.Listener) error {
+func (s *Store) Run(ctx context.Context, to Listener) error {
 	s.project.mu.Lock()
 	s.project.to = to
 	s.project.mu.Unlock()

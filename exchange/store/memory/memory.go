@@ -14,292 +14,290 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
+	"github.com/messkit/messkit/exchange/store/tail"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// Store is a thread.Store that lives as long as its process.
+// Store is a thread.Store in memory.
 type Store struct {
+	tail tail.Tail
+
 	mu      sync.RWMutex
 	threads map[string]*kept
-	clients map[clientID]string // to ref
-	serials map[string]int      // by day
-	changed *list.List          // of *kept, newest change first
-	seq     uint64              // of the last change
-	newest  []*kept             // that have ended last; some may stand there twice
-	docs    map[string]map[string][]byte
+	keys    map[thread.Key]string // to ref
+	docs    map[docID]*document
+	blobs   map[string][]byte // by SHA-256
+	serials map[string]int    // by day
+	changed *list.List        // of *kept and *document, oldest change first
+	seq     uint64            // of the last change
 }
 
-// kept is a thread. Once it has ended its messages are kept as text, and some
-// time later its envelope too. Most threads have ended, few of them are read
-// again, and the garbage collector need not look at text: else each round of it
-// takes the longer the more has ever been done.
+// kept is a thread. A thread that has ended is kept as text: most threads have ended, few
+// of them are read again, and the garbage collector need not look at text.
 type kept struct {
-	envelope *thread.Envelope // nil once it is text
+	changed
+	rev      thread.Rev
+	envelope thread.Envelope
 	messages []mess.Message
-	ver      uint64
 
-	ended   bool
-	lines   []byte // the messages of one that has ended, as lines of JSON
-	text    []byte // its envelope, as JSON; then outline is what a filter looks at
-	outline outline
+	ended bool
+	text  []byte // its envelope and its messages, as lines of JSON
+}
 
+type docID struct{ kind, id string }
+
+type document struct {
+	changed
+	docID
+	doc []byte
+}
+
+// changed is when something has changed last.
+type changed struct {
+	seq   uint64
 	place *list.Element
-	seq   uint64            // of its last change
-	blobs map[string][]byte // staged, by SHA-256
-	names map[string]string // bound, name to SHA-256
 }
 
-// outline is of an envelope what a filter looks at.
-type outline struct {
-	requestor, executor string
-	status              mess.Code
-	updated             time.Time
-	held                []string // who has held it, but for the executor
-}
-
-// newestEnded is how many of the threads that have ended last have envelopes that
-// are not text yet: those are on the first pages of a list.
-const newestEnded = 256
-
-type clientID struct{ requestor, id string }
-
-var _ thread.Store = (*Store)(nil)
+var (
+	_ thread.Store          = (*Store)(nil)
+	_ thread.EnvelopeReader = (*Store)(nil)
+)
 
 // New makes an empty store.
 func New() *Store {
 	return &Store{
-		threads: map[string]*kept{}, clients: map[clientID]string{}, serials: map[string]int{},
-		changed: list.New(), docs: map[string]map[string][]byte{},
+		threads: map[string]*kept{}, keys: map[thread.Key]string{}, docs: map[docID]*document{},
+		blobs: map[string][]byte{}, serials: map[string]int{}, changed: list.New(),
 	}
 }
 
-// Create stores a new thread.
-func (m *Store) Create(_ context.Context, c thread.Create) (thread.Thread, error) {
+// Append adds one step to a thread.
+func (m *Store) Append(_ context.Context, s thread.Step) (thread.Rev, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	id := clientID{c.Requestor, c.ClientID}
-	if ref, ok := m.clients[id]; ok && c.ClientID != "" {
-		return thread.Thread{}, &thread.ExistsError{Ref: ref}
+	ref := s.Envelope.Ref
+	k := m.threads[ref]
+	switch {
+	case k == nil && s.After != "":
+		return "", thread.ErrNoThread
+	case k != nil && k.rev != s.After:
+		return "", thread.ErrStale
 	}
-	m.serials[c.Day]++
-	t := c.Build(messeaf.Ref(c.Day, m.serials[c.Day], c.Token))
-	k := &kept{envelope: new(t.Envelope), messages: t.Messages, ver: t.Ver}
-	for _, f := range c.Files {
-		k.bind([]thread.Bind{{Name: f.Name, SHA256: k.keep(f.Data).SHA256}})
-	}
-	k.place = m.changed.PushFront(k)
-	m.touch(k)
-	m.threads[t.Ref] = k
-	if c.ClientID != "" {
-		m.clients[id] = t.Ref
-	}
-	return t, nil
-}
-
-// touch moves k to the front of what has changed.
-func (m *Store) touch(k *kept) {
-	m.seq++
-	k.seq = m.seq
-	m.changed.MoveToFront(k.place)
-}
-
-// Append stores one step.
-func (m *Store) Append(_ context.Context, s thread.Step) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	k, ok := m.threads[s.Envelope.Ref]
-	if !ok {
-		return thread.ErrNoThread
-	}
-	if k.ver+1 != s.Envelope.Ver {
-		return thread.ErrStale
-	}
-	for _, b := range s.Binds {
-		if _, ok := k.blobs[b.SHA256]; !ok {
-			return thread.ErrNoBlob
+	for _, key := range s.Keys {
+		if taken, ok := m.keys[key]; ok && taken != ref {
+			return "", &thread.TakenError{Key: key, Ref: taken}
 		}
 	}
-	k.bind(s.Binds)
-	k.ver, k.envelope, k.text = s.Envelope.Ver, new(s.Envelope), nil
-	k.messages = append(k.messages, s.Messages...)
-	if k.ended = k.ended || s.Envelope.Status.Terminal(); k.ended {
-		m.end(k)
+	for _, b := range s.Binds {
+		if _, ok := m.blobs[b.SHA256]; !ok {
+			return "", thread.ErrNoBlob
+		}
 	}
-	m.touch(k)
+	if k == nil {
+		k = &kept{}
+		k.place = m.changed.PushBack(k)
+		m.threads[ref] = k
+	}
+	for _, key := range s.Keys {
+		m.keys[key] = ref
+	}
+	if day, serial, ok := messeaf.ParseRef(ref); ok {
+		m.serials[day] = max(m.serials[day], serial)
+	}
+	return m.store(k, s)
+}
+
+// store stores a step that may be stored. m.mu is held.
+func (m *Store) store(k *kept, s thread.Step) (thread.Rev, error) {
+	k.envelope, k.messages = s.Envelope, append(slices.Clip(k.messages), s.Messages...)
+	if k.ended = k.ended || s.Envelope.Status.Terminal(); k.ended {
+		if err := k.pack(s.Messages); err != nil {
+			return "", err
+		}
+	}
+	m.touch(&k.changed)
+	k.rev = thread.Rev(strconv.FormatUint(k.seq, 10))
+	m.tail.Add(k.seq, thread.Change{Envelope: s.Envelope, Rev: k.rev, Messages: s.Messages})
+	return k.rev, nil
+}
+
+// touch makes something the newest change. m.mu is held.
+func (m *Store) touch(c *changed) {
+	m.seq++
+	c.seq = m.seq
+	m.changed.MoveToBack(c.place)
+}
+
+// pack makes text of a thread that has ended. more are its newest messages.
+func (k *kept) pack(more []mess.Message) error {
+	head, err := json.Marshal(k.envelope)
+	if err != nil {
+		return err
+	}
+	if _, old, ok := bytes.Cut(k.text, []byte("\n")); ok { // its messages are text already
+		head = append(append(head, '\n'), old...)
+	} else {
+		head, more = append(head, '\n'), k.messages
+	}
+	for _, one := range more {
+		line, _ := one.JSON() // never fails
+		head = append(append(head, line...), '\n')
+	}
+	k.text, k.envelope, k.messages = slices.Clip(head), thread.Envelope{}, nil
 	return nil
 }
 
-// keep keeps the bytes of a file.
-func (k *kept) keep(data []byte) thread.Staged {
-	sum := sha256.Sum256(data)
-	s := thread.Staged{SHA256: hex.EncodeToString(sum[:]), Size: int64(len(data))}
-	if k.blobs == nil {
-		k.blobs = map[string][]byte{}
+// read is the thread. Messages are read if they are wanted.
+func (k *kept) read(messages bool) (t thread.Thread, err error) {
+	if !k.ended {
+		return thread.Thread{Envelope: k.envelope, Messages: slices.Clip(k.messages)}, nil
 	}
-	k.blobs[s.SHA256] = data
-	return s
-}
-
-// bind gives kept files their names.
-func (k *kept) bind(binds []thread.Bind) {
-	for _, b := range binds {
-		if k.names == nil {
-			k.names = map[string]string{}
-		}
-		k.names[b.Name] = b.SHA256
+	head, rest, _ := bytes.Cut(k.text, []byte("\n"))
+	if err := json.Unmarshal(head, &t.Envelope); err != nil || !messages {
+		return t, err
 	}
-}
-
-// end makes text of the messages of a thread that has ended, and of the envelope
-// of one that has ended earlier.
-func (m *Store) end(k *kept) {
-	lines := [][]byte{k.lines}
-	for _, one := range k.messages {
-		line, _ := one.JSON() // never fails
-		lines = append(lines, line, []byte("\n"))
-	}
-	k.lines, k.messages = slices.Concat(lines...), nil
-	if m.newest = append(m.newest, k); len(m.newest) > newestEnded {
-		m.newest[0].pack()
-		m.newest[0] = nil
-		m.newest = m.newest[1:]
-	}
-}
-
-// pack makes text of the envelope.
-func (k *kept) pack() {
-	e := k.envelope
-	if e == nil || !e.Status.Terminal() {
-		return
-	}
-	text, err := json.Marshal(e)
-	if err != nil {
-		return // it stays as it is
-	}
-	k.outline = outline{requestor: e.Requestor, executor: e.Executor, status: e.Status, updated: e.Updated}
-	for _, h := range e.History {
-		if id := h.By; id != e.Executor && e.HasHeld(id) && !slices.Contains(k.outline.held, id) {
-			k.outline.held = append(k.outline.held, id)
-		}
-	}
-	k.text, k.envelope = text, nil
-}
-
-// match reports whether a filter selects the thread.
-func (k *kept) match(f thread.Filter) bool {
-	if k.envelope != nil {
-		return f.Match(*k.envelope)
-	}
-	o := k.outline
-	e := thread.Envelope{Requestor: o.requestor, Executor: o.executor, Status: o.status, Updated: o.updated}
-	return f.Match(e) || slices.ContainsFunc(o.held, func(id string) bool {
-		e.History = []thread.HistoryEntry{{Action: string(mess.Claimed), By: id}}
-		return f.Match(e)
-	})
-}
-
-// read is the envelope.
-func (k *kept) read() (e thread.Envelope, err error) {
-	if k.envelope != nil {
-		return *k.envelope, nil
-	}
-	err = json.Unmarshal(k.text, &e)
-	return e, err
-}
-
-// Thread reads a thread.
-func (m *Store) Thread(_ context.Context, ref string) (thread.Thread, error) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	k, ok := m.threads[ref]
-	if !ok {
-		return thread.Thread{}, thread.ErrNoThread
-	}
-	e, err := k.read()
-	if err != nil {
-		return thread.Thread{}, fmt.Errorf("%s: envelope: %w", ref, err)
-	}
-	t := thread.Thread{Envelope: e, Messages: slices.Clip(k.messages)}
-	for line := range bytes.Lines(k.lines) {
+	for line := range bytes.Lines(rest) {
 		var one mess.Message
 		if err := json.Unmarshal(line, &one); err != nil {
-			return thread.Thread{}, fmt.Errorf("%s: message %d: %w", ref, len(t.Messages), err)
+			return t, fmt.Errorf("%s: message %d: %w", t.Ref, len(t.Messages), err)
 		}
 		t.Messages = append(t.Messages, one)
 	}
 	return t, nil
 }
 
-// Find returns the thread that requestor made with the client id.
-func (m *Store) Find(_ context.Context, requestor, id string) (string, error) {
+// find returns a thread as it is now.
+func (m *Store) find(ref string) (kept, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	ref, ok := m.clients[clientID{requestor, id}]
+	k := m.threads[ref]
+	if k == nil {
+		return kept{}, thread.ErrNoThread
+	}
+	return *k, nil
+}
+
+// Read reads a thread.
+func (m *Store) Read(_ context.Context, ref string) (thread.Thread, thread.Rev, error) {
+	k, err := m.find(ref)
+	if err != nil {
+		return thread.Thread{}, "", err
+	}
+	t, err := k.read(true)
+	return t, k.rev, err
+}
+
+// Envelope reads the envelope of a thread.
+func (m *Store) Envelope(_ context.Context, ref string) (thread.Envelope, error) {
+	k, err := m.find(ref)
+	if err != nil {
+		return thread.Envelope{}, err
+	}
+	t, err := k.read(false)
+	return t.Envelope, err
+}
+
+// Lookup returns the thread that has claimed a key.
+func (m *Store) Lookup(_ context.Context, k thread.Key) (string, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	ref, ok := m.keys[k]
 	if !ok {
 		return "", thread.ErrNoThread
 	}
 	return ref, nil
 }
 
-// List reads envelopes, newest change first.
-func (m *Store) List(_ context.Context, f thread.Filter) (thread.Page, error) {
-	from, err := f.From()
-	if err != nil {
-		return thread.Page{}, err
+// Feed calls fn with what changes.
+func (m *Store) Feed(ctx context.Context, after thread.Pos, fn func(thread.Change) error) error {
+	return m.tail.Follow(ctx, m, after, fn)
+}
+
+// Since calls fn with what has changed after a number.
+func (m *Store) Since(seq uint64, fn func(tail.Change) error) (upTo uint64, err error) {
+	m.mu.RLock()
+	var all []any
+	for e := m.changed.Back(); e != nil && seqOf(e.Value) > seq; e = e.Prev() {
+		switch one := e.Value.(type) {
+		case *kept:
+			all = append(all, *one)
+		case *document:
+			all = append(all, *one)
+		}
 	}
+	upTo = m.seq
+	m.mu.RUnlock()
+	for _, one := range slices.Backward(all) {
+		var c tail.Change
+		switch one := one.(type) {
+		case kept:
+			t, err := one.read(false)
+			if err != nil {
+				return 0, err
+			}
+			c = tail.Change{Seq: one.seq, Change: thread.Change{Envelope: t.Envelope, Rev: one.rev}}
+		case document:
+			c = one.change()
+		}
+		if err := fn(c); err != nil {
+			return 0, err
+		}
+	}
+	return upTo, nil
+}
+
+func seqOf(one any) uint64 {
+	if k, ok := one.(*kept); ok {
+		return k.seq
+	}
+	return one.(*document).seq
+}
+
+func (d document) change() tail.Change {
+	c := thread.Change{Kind: d.kind, ID: d.id, Doc: d.doc}
+	if d.doc != nil {
+		c.Rev = thread.Rev(strconv.FormatUint(d.seq, 10))
+	}
+	return tail.Change{Seq: d.seq, Change: c}
+}
+
+// Serials are the highest serials by day.
+func (m *Store) Serials() map[string]int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	var page thread.Page
-	var last uint64
-	for e := m.changed.Front(); e != nil; e = e.Next() {
-		k := e.Value.(*kept)
-		if k.seq >= from || !k.match(f) {
-			continue
-		}
-		if len(page.Threads) == f.Max() {
-			page.Cursor = strconv.FormatUint(last, 10)
-			break
-		}
-		one, err := k.read()
-		if err != nil {
-			return thread.Page{}, err
-		}
-		page.Threads = append(page.Threads, one)
-		last = k.seq
-	}
-	return page, nil
+	return maps.Clone(m.serials)
 }
 
-// Open calls fn with each thread's envelope that has no terminal status.
-func (m *Store) Open(_ context.Context, fn func(thread.Envelope) error) error {
-	m.mu.RLock()
-	var open []thread.Envelope
-	for _, k := range m.threads {
-		if k.envelope != nil && !k.envelope.Status.Terminal() {
-			open = append(open, *k.envelope)
-		}
+// Put stores or removes a small document.
+func (m *Store) Put(_ context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name := docID{kind, id}
+	d := m.docs[name]
+	switch {
+	case d == nil && after != "", d != nil && d.change().Rev != after:
+		return "", thread.ErrStale
+	case d == nil:
+		d = &document{docID: name}
+		d.place = m.changed.PushBack(d)
+		m.docs[name] = d
 	}
-	m.mu.RUnlock()
-	for _, e := range open {
-		if err := fn(e); err != nil {
-			return err
-		}
+	d.doc = bytes.Clone(doc)
+	m.touch(&d.changed)
+	if doc == nil {
+		delete(m.docs, name)
+		m.changed.Remove(d.place)
 	}
-	return nil
-}
-
-// Run has nothing to tell: nobody else can change what is in this memory.
-func (m *Store) Run(ctx context.Context, _ thread.Listener) error {
-	<-ctx.Done()
-	return nil
+	c := d.change()
+	m.tail.Add(c.Seq, c.Change)
+	return c.Rev, nil
 }
 
 // Stage keeps bytes for a later step.
-func (m *Store) Stage(_ context.Context, ref string, data io.Reader, max int64) (thread.Staged, error) {
+func (m *Store) Stage(_ context.Context, data io.Reader, max int64) (thread.Staged, error) {
 	b, err := io.ReadAll(io.LimitReader(data, max+1))
 	if err != nil {
 		return thread.Staged{}, err
@@ -307,55 +305,28 @@ func (m *Store) Stage(_ context.Context, ref string, data io.Reader, max int64) 
 	if int64(len(b)) > max {
 		return thread.Staged{}, thread.ErrTooLarge
 	}
+	sum := sha256.Sum256(b)
+	s := thread.Staged{SHA256: hex.EncodeToString(sum[:]), Size: int64(len(b))}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k, ok := m.threads[ref]
-	if !ok {
-		return thread.Staged{}, thread.ErrNoThread
-	}
-	return k.keep(b), nil
+	m.blobs[s.SHA256] = b
+	return s, nil
 }
 
-// Blob opens a bound attachment.
-func (m *Store) Blob(_ context.Context, ref, name string) (io.ReadSeekCloser, error) {
+// Blob opens staged bytes.
+func (m *Store) Blob(_ context.Context, sum string) (io.ReadSeekCloser, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	k, ok := m.threads[ref]
-	if !ok {
-		return nil, thread.ErrNoThread
-	}
-	sum, ok := k.names[name]
+	b, ok := m.blobs[sum]
 	if !ok {
 		return nil, thread.ErrNoBlob
 	}
-	return closer{bytes.NewReader(k.blobs[sum])}, nil
+	return closer{bytes.NewReader(b)}, nil
 }
 
 type closer struct{ *bytes.Reader }
 
 func (closer) Close() error { return nil }
-
-// Put stores or removes a small document.
-func (m *Store) Put(_ context.Context, kind, id string, doc []byte) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if doc == nil {
-		delete(m.docs[kind], id)
-		return nil
-	}
-	if m.docs[kind] == nil {
-		m.docs[kind] = map[string][]byte{}
-	}
-	m.docs[kind][id] = bytes.Clone(doc)
-	return nil
-}
-
-// Docs reads all documents of a kind.
-func (m *Store) Docs(_ context.Context, kind string) (map[string][]byte, error) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return maps.Clone(m.docs[kind]), nil
-}
 
 // Close does nothing.
 func (m *Store) Close() error { return nil }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,21 +29,23 @@ func Run(t *testing.T, open func(t *testing.T) thread.Store) {
 		name string
 		run  func(*testing.T, thread.Store)
 	}{
-		{"refs go on within a day", refsGoOn},
-		{"a client id makes one thread", clientIDs},
+		{"a key has one thread", keys},
+		{"of many claims of a key one is taken", oneKeyOfMany},
+		{"a ref is given once", refOnce},
 		{"what was created reads the same", readsTheSame},
 		{"a thread that has ended reads the same", endedReadsTheSame},
-		{"a step is taken on its version only", compareAndSwap},
+		{"a step is taken on its revision only", compareAndSwap},
 		{"of many steps at once one is taken", oneOfMany},
-		{"many threads at once get refs of their own", manyRefs},
-		{"lists show the newest change first", lists},
-		{"pages hold all and nothing twice", pages},
-		{"a cursor of nobody's is refused", badCursor},
-		{"open threads are those without an end", openThreads},
+		{"the feed gives all steps in order", feedInOrder},
+		{"the feed goes on from any position", feedFromAnyPosition},
+		{"two followers get the same", twoFollowers},
+		{"the feed is whole while others write", feedWhileWriting},
+		{"a position of nobody's is refused", badPosition},
 		{"attachments are staged, bound and read", attachments},
 		{"an attachment over the limit is refused", tooLarge},
 		{"a step that binds what was not staged changes nothing", unstaged},
-		{"documents are kept by kind", documents},
+		{"documents are put on their revision only", documents},
+		{"of many documents at once one is taken", oneDocumentOfMany},
 		{"what is missing is said to be", missing},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -60,32 +63,33 @@ func Run(t *testing.T, open func(t *testing.T) thread.Store) {
 // Start is when the first thread of each test is made.
 var Start = time.Date(2026, 2, 1, 17, 0, 0, 0, time.FixedZone("", -8*3600))
 
-// make stores a thread by requestor with a client id.
-func create(t *testing.T, s thread.Store, requestor, id string, at time.Time) (thread.Thread, error) {
-	t.Helper()
-	return s.Create(t.Context(), thread.Create{
-		Day: at.Format(time.DateOnly), Token: messeaf.Token(id), Requestor: requestor, ClientID: id,
-		Build: func(ref string) thread.Thread {
-			req := &mess.Request{ID: id, Intent: "look", Requires: []mess.Capability{{ID: "take-photo"}}}
-			return thread.Thread{
-				Envelope: thread.Envelope{
-					Ref: ref, ClientID: id, Requestor: requestor, Status: mess.Pending, Created: at, Updated: at,
-					Intent: "look", Priority: mess.Normal, Ver: 1, Needs: thread.NeedsOf(*req),
-					History: []thread.HistoryEntry{{Action: "created", At: at, By: requestor}},
-				},
-				Messages: []mess.Message{{From: requestor, Received: mess.TimeOf(at), Channel: "test", Items: []mess.Item{req}}},
-			}
+// Step is the first step of a thread that a requester makes with a client id.
+func Step(ref, requestor, id string, at time.Time) thread.Step {
+	req := &mess.Request{ID: id, Intent: "look", Requires: []mess.Capability{{ID: "take-photo"}}}
+	s := thread.Step{
+		Envelope: thread.Envelope{
+			Ref: ref, ClientID: id, Requestor: requestor, Status: mess.Pending, Created: at, Updated: at,
+			Intent: "look", Priority: mess.Normal, Ver: 1, Needs: thread.NeedsOf(*req),
+			History: []thread.HistoryEntry{{Action: "created", At: at, By: requestor}},
 		},
-	})
+		Messages: []mess.Message{{From: requestor, Received: mess.TimeOf(at), Channel: "test", Items: []mess.Item{req}}},
+	}
+	if id != "" {
+		s.Keys = []thread.Key{{Owner: requestor, Name: id}}
+	}
+	return s
 }
 
+var serial atomic.Int64
+
+// newRef is a ref that no test of this process has used.
+func newRef() string { return messeaf.Ref("2026-02-01", int(serial.Add(1)), "") }
+
+// mustCreate stores a new thread, and returns it with its revision.
 func mustCreate(t *testing.T, s thread.Store, requestor, id string, at time.Time) thread.Thread {
 	t.Helper()
-	th, err := create(t, s, requestor, id, at)
-	if err != nil {
-		t.Fatalf("Create(%s, %q): %v", requestor, id, err)
-	}
-	return th
+	step := Step(newRef(), requestor, id, at)
+	return thread.Thread{Envelope: mustAppend(t, s, step), Messages: step.Messages}
 }
 
 // next is the step that gives a thread a new status.
@@ -96,61 +100,97 @@ func next(e thread.Envelope, status mess.Code, at time.Time) thread.Step {
 	e.History = append(slices.Clip(e.History), thread.HistoryEntry{
 		Action: string(status), At: at, By: "phone", Ref: fmt.Sprintf("%s/status-%03d", e.Ref, e.Serial),
 	})
-	return thread.Step{Envelope: e, Messages: []mess.Message{{
+	return thread.Step{After: e.Rev, Envelope: e, Messages: []mess.Message{{
 		From: "phone", Received: mess.TimeOf(at), Re: mess.Refs{e.Ref}, Ref: fmt.Sprintf("%s/status-%03d", e.Ref, e.Serial),
 		Items: []mess.Item{&mess.Status{Code: status}},
 	}}}
 }
 
-func mustAppend(t *testing.T, s thread.Store, step thread.Step) {
+// mustAppend stores a step, and returns its envelope with its revision.
+func mustAppend(t *testing.T, s thread.Store, step thread.Step) thread.Envelope {
 	t.Helper()
-	if err := s.Append(t.Context(), step); err != nil {
-		t.Fatalf("Append(%s, ver %d): %v", step.Envelope.Ref, step.Envelope.Ver, err)
+	rev, err := s.Append(t.Context(), step)
+	if err != nil || rev == "" || rev == step.After {
+		t.Fatalf("Append(%s, after %q): revision %q, %v", step.Envelope.Ref, step.After, rev, err)
 	}
+	step.Envelope.Rev = rev
+	return step.Envelope
 }
 
 func mustRead(t *testing.T, s thread.Store, ref string) thread.Thread {
 	t.Helper()
-	th, err := s.Thread(t.Context(), ref)
+	th, rev, err := s.Read(t.Context(), ref)
 	if err != nil {
-		t.Fatalf("Thread(%s): %v", ref, err)
+		t.Fatalf("Read(%s): %v", ref, err)
 	}
+	th.Rev = rev
 	return th
 }
 
-func refsGoOn(t *testing.T, s thread.Store) {
-	tomorrow := Start.Add(24 * time.Hour)
-	var got []string
-	for _, c := range []struct {
-		id string
-		at time.Time
-	}{{"fridge-check", Start}, {"", Start}, {"Fridge Check!", tomorrow}, {"last one", Start}} {
-		got = append(got, mustCreate(t, s, "agent", c.id, c.at).Ref)
+func keys(t *testing.T, s thread.Store) {
+	first := mustCreate(t, s, "agent", "a", Start)
+	_, err := s.Append(t.Context(), Step(newRef(), "agent", "a", Start.Add(time.Hour)))
+	if e, ok := errors.AsType[*thread.TakenError](err); !ok || e.Ref != first.Ref {
+		t.Errorf("the same key again: %v, want a TakenError for %s", err, first.Ref)
 	}
-	want := []string{"2026-02-01-001-fridge-check", "2026-02-01-002", "2026-02-02-001-fridge-check", "2026-02-01-003-last-one"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("refs (-want +got):\n%s", diff)
+	mustCreate(t, s, "other", "a", Start)
+	mustCreate(t, s, "agent", "", Start)
+	mustCreate(t, s, "agent", "", Start)
+	look := func(k thread.Key, want string) {
+		t.Helper()
+		ref, err := s.Lookup(t.Context(), k)
+		if ref != want || (want == "") != errors.Is(err, thread.ErrNoThread) {
+			t.Errorf("Lookup(%v) = %q, %v; want %q", k, ref, err, want)
+		}
+	}
+	look(thread.Key{Owner: "agent", Name: "a"}, first.Ref)
+	look(thread.Key{Owner: "third", Name: "a"}, "")
+	more := thread.Key{Owner: "phone", Name: "mine"}
+	step := next(first.Envelope, mess.Claimed, Start)
+	step.Keys = []thread.Key{more, {Owner: "other", Name: "a"}}
+	if _, err := s.Append(t.Context(), step); err == nil {
+		t.Error("a step has taken another thread's key")
+	}
+	look(more, "") // all of a step or nothing
+	step.Keys = []thread.Key{more}
+	mustAppend(t, s, step)
+	look(more, first.Ref)
+	look(thread.Key{Owner: "agent", Name: "a"}, first.Ref)
+}
+
+func oneKeyOfMany(t *testing.T, s thread.Store) {
+	var won, lost atomic.Int32
+	var g sync.WaitGroup
+	for range 32 {
+		g.Go(func() {
+			_, err := s.Append(t.Context(), Step(newRef(), "agent", "a", Start))
+			_, taken := errors.AsType[*thread.TakenError](err)
+			switch {
+			case err == nil:
+				won.Add(1)
+			case taken:
+				lost.Add(1)
+			default:
+				t.Errorf("Append: %v", err)
+			}
+		})
+	}
+	g.Wait()
+	if won.Load() != 1 || lost.Load() != 31 {
+		t.Errorf("%d threads have taken one key, and %d have not", won.Load(), lost.Load())
 	}
 }
 
-func clientIDs(t *testing.T, s thread.Store) {
-	first := mustCreate(t, s, "agent", "a", Start)
-	_, err := create(t, s, "agent", "a", Start.Add(time.Hour))
-	if e, ok := errors.AsType[*thread.ExistsError](err); !ok || e.Ref != first.Ref {
-		t.Errorf("the same id again: %v, want an ExistsError for %s", err, first.Ref)
+func refOnce(t *testing.T, s thread.Store) {
+	made := mustCreate(t, s, "agent", "a", Start)
+	again := Step(made.Ref, "agent", "b", Start)
+	if _, err := s.Append(t.Context(), again); !errors.Is(err, thread.ErrStale) {
+		t.Errorf("a new thread with a ref that is in use: %v, want ErrStale", err)
 	}
-	if other := mustCreate(t, s, "other", "a", Start); other.Ref == first.Ref {
-		t.Errorf("another requestor got %s too", other.Ref)
+	if _, err := s.Lookup(t.Context(), again.Keys[0]); !errors.Is(err, thread.ErrNoThread) {
+		t.Errorf("its key: %v, want ErrNoThread", err)
 	}
-	mustCreate(t, s, "agent", "", Start)
-	mustCreate(t, s, "agent", "", Start)
-	ref, err := s.Find(t.Context(), "agent", "a")
-	if err != nil || ref != first.Ref {
-		t.Errorf("Find(agent, a) = %q, %v; want %s", ref, err, first.Ref)
-	}
-	if _, err := s.Find(t.Context(), "third", "a"); !errors.Is(err, thread.ErrNoThread) {
-		t.Errorf("Find(third, a): %v, want ErrNoThread", err)
-	}
+	same(t, made, mustRead(t, s, made.Ref))
 }
 
 // same compares threads as a store must keep them. Times are equal as points
@@ -166,21 +206,22 @@ func readsTheSame(t *testing.T, s thread.Store) {
 	made := mustCreate(t, s, "agent", "a", Start)
 	same(t, made, mustRead(t, s, made.Ref))
 	step := next(made.Envelope, mess.Claimed, Start.Add(time.Second))
-	mustAppend(t, s, step)
-	same(t, thread.Thread{Envelope: step.Envelope, Messages: append(slices.Clip(made.Messages), step.Messages...)}, mustRead(t, s, made.Ref))
+	step.Envelope.Op = "op"
+	e := mustAppend(t, s, step)
+	same(t, thread.Thread{Envelope: e, Messages: append(slices.Clip(made.Messages), step.Messages...)}, mustRead(t, s, made.Ref))
 }
 
 func compareAndSwap(t *testing.T, s thread.Store) {
 	made := mustCreate(t, s, "agent", "a", Start)
 	step := next(made.Envelope, mess.Claimed, Start)
 	mustAppend(t, s, step)
-	if err := s.Append(t.Context(), step); !errors.Is(err, thread.ErrStale) {
+	if _, err := s.Append(t.Context(), step); !errors.Is(err, thread.ErrStale) {
 		t.Errorf("the same step again: %v, want ErrStale", err)
 	}
-	skipped := next(step.Envelope, mess.InProgress, Start)
-	skipped.Envelope.Ver++
-	if err := s.Append(t.Context(), skipped); !errors.Is(err, thread.ErrStale) {
-		t.Errorf("a step that skips a version: %v, want ErrStale", err)
+	unknown := next(made.Envelope, mess.InProgress, Start)
+	unknown.After = "999999999"
+	if _, err := s.Append(t.Context(), unknown); !errors.Is(err, thread.ErrStale) {
+		t.Errorf("a step after a revision that never was: %v, want ErrStale", err)
 	}
 	if got := mustRead(t, s, made.Ref); got.Status != mess.Claimed || len(got.Messages) != 2 {
 		t.Errorf("after refused steps: status %s with %d messages, want claimed with 2", got.Status, len(got.Messages))
@@ -194,113 +235,25 @@ func oneOfMany(t *testing.T, s thread.Store) {
 	var g sync.WaitGroup
 	for i := range writers {
 		g.Go(func() {
-			errs[i] = s.Append(context.WithoutCancel(t.Context()), next(made.Envelope, mess.Claimed, Start))
+			_, errs[i] = s.Append(context.WithoutCancel(t.Context()), next(made.Envelope, mess.Claimed, Start))
 		})
 	}
 	g.Wait()
+	oneWins(t, errs)
+}
+
+func oneWins(t *testing.T, errs []error) {
+	t.Helper()
 	won := 0
 	for _, err := range errs {
 		if err == nil {
 			won++
 		} else if !errors.Is(err, thread.ErrStale) {
-			t.Errorf("Append: %v, want ErrStale", err)
+			t.Errorf("%v, want ErrStale", err)
 		}
 	}
 	if won != 1 {
-		t.Errorf("%d of %d writers took the same step", won, writers)
-	}
-}
-
-func manyRefs(t *testing.T, s thread.Store) {
-	const n = 64
-	refs := make([]string, n)
-	var g sync.WaitGroup
-	for i := range n {
-		g.Go(func() {
-			th, err := create(t, s, "agent", fmt.Sprint("x", i), Start)
-			if err != nil {
-				t.Errorf("Create: %v", err)
-			}
-			refs[i] = th.Ref
-		})
-	}
-	g.Wait()
-	slices.Sort(refs)
-	if got := len(slices.Compact(refs)); got != n {
-		t.Errorf("%d threads got %d refs", n, got)
-	}
-}
-
-func refsOf(p thread.Page) []string {
-	var refs []string
-	for _, e := range p.Threads {
-		refs = append(refs, e.Ref[len("2026-02-01-"):])
-	}
-	return refs
-}
-
-func lists(t *testing.T, s thread.Store) {
-	var made []thread.Thread
-	for i, who := range []string{"agent", "other", "agent"} {
-		made = append(made, mustCreate(t, s, who, "", Start.Add(time.Duration(i)*time.Second)))
-	}
-	mustAppend(t, s, next(made[0].Envelope, mess.Claimed, Start.Add(time.Minute)))
-	for _, c := range []struct {
-		name string
-		f    thread.Filter
-		want []string
-	}{
-		{"all", thread.Filter{}, []string{"001", "003", "002"}},
-		{"by status", thread.Filter{Status: []mess.Code{mess.Pending}}, []string{"003", "002"}},
-		{"by statuses", thread.Filter{Status: []mess.Code{mess.Pending, mess.Claimed}}, []string{"001", "003", "002"}},
-		{"by executor", thread.Filter{Executor: "phone"}, []string{"001"}},
-		{"by requestor", thread.Filter{Requestor: "agent"}, []string{"001", "003"}},
-		{"since", thread.Filter{Since: Start.Add(2 * time.Second)}, []string{"001", "003"}},
-		{"none", thread.Filter{Status: []mess.Code{mess.Failed}}, nil},
-	} {
-		got, err := s.List(t.Context(), c.f)
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-		}
-		if diff := cmp.Diff(c.want, refsOf(got)); diff != "" || got.Cursor != "" {
-			t.Errorf("%s (-want +got), cursor %q:\n%s", c.name, got.Cursor, diff)
-		}
-	}
-}
-
-func pages(t *testing.T, s thread.Store) {
-	var want, got []string
-	for i := range 23 {
-		th := mustCreate(t, s, "agent", "", Start.Add(time.Duration(i)*time.Second))
-		want = append([]string{th.Ref}, want...)
-	}
-	f := thread.Filter{Limit: 5}
-	for {
-		p, err := s.List(t.Context(), f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(p.Threads) > f.Limit {
-			t.Errorf("a page of %d, want at most %d", len(p.Threads), f.Limit)
-		}
-		for _, e := range p.Threads {
-			got = append(got, e.Ref)
-		}
-		if f.Cursor = p.Cursor; f.Cursor == "" {
-			break
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("all pages (-want +got):\n%s", diff)
-	}
-}
-
-func badCursor(t *testing.T, s thread.Store) {
-	for _, cursor := range []string{"x", "-1", "../..", strings.Repeat("9", 100)} {
-		_, err := s.List(t.Context(), thread.Filter{Cursor: cursor})
-		if !errors.Is(err, mess.Invalid) {
-			t.Errorf("List with cursor %.20q: %v, want a refusal as invalid", cursor, err)
-		}
+		t.Errorf("%d of %d writers have won", won, len(errs))
 	}
 }
 
@@ -318,8 +271,7 @@ func endedReadsTheSame(t *testing.T, s thread.Store) {
 			mess.TextEntry("two\nlines, \"quoted\" \u2028 and <b>\\</b> \u00e9"),
 			{Type: "structured", Value: mess.Object{{Key: "celsius", Value: mess.Number("21.50")}, {Key: "of", Value: []any{"a", nil, true}}}},
 		}})
-		mustAppend(t, s, step)
-		th.Envelope, want = step.Envelope, append(want, step.Messages...)
+		th.Envelope, want = mustAppend(t, s, step), append(want, step.Messages...)
 		got := mustRead(t, s, th.Ref)
 		if diff := cmp.Diff(want, got.Messages); diff != "" {
 			t.Errorf("after %s (-want +got):\n%s", code, diff)
@@ -330,46 +282,24 @@ func endedReadsTheSame(t *testing.T, s thread.Store) {
 	}
 }
 
-func openThreads(t *testing.T, s thread.Store) {
-	var want, got []string
-	for i, end := range []mess.Code{"", mess.Completed, mess.Claimed, mess.Failed, mess.Cancelled, mess.Held} {
-		th := mustCreate(t, s, "agent", "", Start.Add(time.Duration(i)*time.Second))
-		if end != "" {
-			mustAppend(t, s, next(th.Envelope, end, Start))
-		}
-		if !end.Terminal() {
-			want = append(want, th.Ref)
-		}
-	}
-	if err := s.Open(t.Context(), func(e thread.Envelope) error { got = append(got, e.Ref); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("open threads (-want +got):\n%s", diff)
-	}
-	stop := errors.New("stop")
-	if err := s.Open(t.Context(), func(thread.Envelope) error { return stop }); !errors.Is(err, stop) {
-		t.Errorf("Open with a function that fails: %v, want its error", err)
-	}
-}
-
 func attachments(t *testing.T, s thread.Store) {
 	th := mustCreate(t, s, "agent", "", Start)
 	picture := bytes.Repeat([]byte("picture "), 40_000)
-	staged, err := s.Stage(t.Context(), th.Ref, bytes.NewReader(picture), 1<<20)
+	staged, err := s.Stage(t.Context(), bytes.NewReader(picture), 1<<20)
 	sum := sha256.Sum256(picture)
 	if err != nil || staged.SHA256 != hex.EncodeToString(sum[:]) || staged.Size != int64(len(picture)) {
 		t.Fatalf("Stage = %+v, %v", staged, err)
 	}
-	const name = "att-001-image-fridge.jpg"
-	if _, err := s.Blob(t.Context(), th.Ref, name); !errors.Is(err, thread.ErrNoBlob) {
-		t.Errorf("before it is bound: %v, want ErrNoBlob", err)
-	}
 	step := next(th.Envelope, mess.Claimed, Start)
-	step.Binds = []thread.Bind{{Name: name, SHA256: staged.SHA256}}
+	step.Binds = []thread.Bind{{Name: "att-001-image-fridge.jpg", SHA256: staged.SHA256}}
 	mustAppend(t, s, step)
-	r, err := s.Blob(t.Context(), th.Ref, name)
+	if _, err := s.Blob(t.Context(), strings.Repeat("0", 64)); !errors.Is(err, thread.ErrNoBlob) {
+		t.Errorf("what was not staged: %v, want ErrNoBlob", err)
+	}
+	if _, err := s.Blob(t.Context(), "../"+staged.SHA256); !errors.Is(err, thread.ErrNoBlob) {
+		t.Errorf("what is no sum: %v, want ErrNoBlob", err)
+	}
+	r, err := s.Blob(t.Context(), staged.SHA256)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -383,11 +313,10 @@ func attachments(t *testing.T, s thread.Store) {
 }
 
 func tooLarge(t *testing.T, s thread.Store) {
-	th := mustCreate(t, s, "agent", "", Start)
-	if _, err := s.Stage(t.Context(), th.Ref, strings.NewReader("12345"), 5); err != nil {
+	if _, err := s.Stage(t.Context(), strings.NewReader("12345"), 5); err != nil {
 		t.Errorf("5 bytes of 5: %v", err)
 	}
-	if _, err := s.Stage(t.Context(), th.Ref, strings.NewReader("123456"), 5); !errors.Is(err, thread.ErrTooLarge) {
+	if _, err := s.Stage(t.Context(), strings.NewReader("123456"), 5); !errors.Is(err, thread.ErrTooLarge) {
 		t.Errorf("6 bytes of 5: %v, want ErrTooLarge", err)
 	}
 }
@@ -396,56 +325,74 @@ func unstaged(t *testing.T, s thread.Store) {
 	th := mustCreate(t, s, "agent", "", Start)
 	step := next(th.Envelope, mess.Claimed, Start)
 	step.Binds = []thread.Bind{{Name: "att-001-image-x.jpg", SHA256: strings.Repeat("0", 64)}}
-	if err := s.Append(t.Context(), step); !errors.Is(err, thread.ErrNoBlob) {
+	if _, err := s.Append(t.Context(), step); !errors.Is(err, thread.ErrNoBlob) {
 		t.Errorf("Append: %v, want ErrNoBlob", err)
 	}
 	same(t, th, mustRead(t, s, th.Ref))
 }
 
 func documents(t *testing.T, s thread.Store) {
-	put := func(kind, id, doc string) {
+	revs := map[string]thread.Rev{}
+	put := func(kind, id, doc string, after thread.Rev, want error) {
 		t.Helper()
 		var b []byte
 		if doc != "" {
 			b = []byte(doc)
 		}
-		if err := s.Put(t.Context(), kind, id, b); err != nil {
-			t.Fatalf("Put(%s, %s): %v", kind, id, err)
+		rev, err := s.Put(t.Context(), kind, id, b, after)
+		if !errors.Is(err, want) || err == nil && (rev == "") != (doc == "") {
+			t.Fatalf("Put(%s, %s) after %q = %q, %v; want %v", kind, id, after, rev, err, want)
+		}
+		if err == nil {
+			revs[kind+id] = rev
 		}
 	}
-	put("executor", "a", "1")
-	put("executor", "a", "2")
-	put("executor", "b", "3")
-	put("key", "a", "4")
-	put("executor", "b", "")
-	put("executor", "gone", "")
-	for kind, want := range map[string]map[string]string{"executor": {"a": "2"}, "key": {"a": "4"}, "none": {}} {
-		docs, err := s.Docs(t.Context(), kind)
-		if err != nil {
-			t.Fatal(err)
+	put("executor", "a", "1", "", nil)
+	put("executor", "a", "2", "", thread.ErrStale)
+	put("executor", "a", "2", revs["executora"]+"0", thread.ErrStale)
+	put("executor", "a", "2", revs["executora"], nil)
+	put("executor", "b", "3", "", nil)
+	put("key", "a", "4", "", nil)
+	first := revs["executorb"]
+	put("executor", "b", "", first, nil)
+	put("executor", "b", "5", first, thread.ErrStale)
+	put("executor", "b", "5", "", nil)
+	put("executor", "b", "", revs["executorb"], nil)
+	put("executor", "gone", "", "", nil)
+	got := map[string]string{}
+	for _, c := range feed(t, s, "", 0) {
+		switch name := c.Kind + c.ID; {
+		case c.Doc == nil:
+			delete(got, name)
+		case c.Rev != revs[name]:
+			t.Logf("%s had revision %q", name, c.Rev) // a step on the way
+			fallthrough
+		default:
+			got[name] = string(c.Doc)
 		}
-		got := map[string]string{}
-		for id, doc := range docs {
-			got[id] = string(doc)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("documents of kind %s (-want +got):\n%s", kind, diff)
-		}
+	}
+	if diff := cmp.Diff(map[string]string{"executora": "2", "keya": "4"}, got); diff != "" {
+		t.Errorf("documents (-want +got):\n%s", diff)
 	}
 }
 
+func oneDocumentOfMany(t *testing.T, s thread.Store) {
+	errs := make([]error, 16)
+	var g sync.WaitGroup
+	for i := range errs {
+		g.Go(func() { _, errs[i] = s.Put(t.Context(), "routing", "rules", []byte("{}"), "") })
+	}
+	g.Wait()
+	oneWins(t, errs)
+}
+
 func missing(t *testing.T, s thread.Store) {
-	const ref = "2026-02-01-001"
-	if _, err := s.Thread(t.Context(), ref); !errors.Is(err, thread.ErrNoThread) {
-		t.Errorf("Thread: %v, want ErrNoThread", err)
+	ref := newRef()
+	if _, _, err := s.Read(t.Context(), ref); !errors.Is(err, thread.ErrNoThread) {
+		t.Errorf("Read: %v, want ErrNoThread", err)
 	}
-	if err := s.Append(t.Context(), next(thread.Envelope{Ref: ref}, mess.Claimed, Start)); !errors.Is(err, thread.ErrNoThread) {
+	step := next(thread.Envelope{Ref: ref, Rev: "1", Ver: 1}, mess.Claimed, Start)
+	if _, err := s.Append(t.Context(), step); !errors.Is(err, thread.ErrNoThread) {
 		t.Errorf("Append: %v, want ErrNoThread", err)
-	}
-	if _, err := s.Stage(t.Context(), ref, strings.NewReader("x"), 9); !errors.Is(err, thread.ErrNoThread) {
-		t.Errorf("Stage: %v, want ErrNoThread", err)
-	}
-	if _, err := s.Blob(t.Context(), ref, "att-001-file-x"); !errors.Is(err, thread.ErrNoThread) {
-		t.Errorf("Blob: %v, want ErrNoThread", err)
 	}
 }

@@ -1,0 +1,121 @@
+package exchange
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// errLevel ends a feed that is read up to the present.
+var errLevel = errors.New("level with the store")
+
+// readAll reads all that the store has, and returns the envelopes of the threads that are
+// open.
+func (x *Exchange) readAll(ctx context.Context) ([]Envelope, error) {
+	open := map[string]Envelope{}
+	err := x.store.Feed(ctx, "", func(c thread.Change) error {
+		x.docs.take(c)
+		switch e := c.Envelope; {
+		case c.Level:
+			x.pos = c.Pos
+			maps.Copy(x.serials, c.Serials)
+			return errLevel
+		case e.Ref == "":
+		case c.Removed:
+			delete(open, e.Ref)
+			x.threads.Remove(e.Ref)
+		case c.Outline || e.Status.Terminal():
+			delete(open, e.Ref)
+			x.threads.Set(e)
+		default:
+			e.Rev = c.Rev
+			open[e.Ref] = e
+		}
+		return nil
+	})
+	if !errors.Is(err, errLevel) {
+		return nil, errors.Join(err, ctx.Err())
+	}
+	inOrder := slices.Collect(maps.Values(open))
+	slices.SortFunc(inOrder, func(a, b Envelope) int { return cmp.Or(a.Updated.Compare(b.Updated), strings.Compare(a.Ref, b.Ref)) })
+	return inOrder, nil
+}
+
+// followStore takes what changes in the store until ctx ends. The exchange knows its own
+// steps already; what is new was done by another process.
+func (x *Exchange) followStore(ctx context.Context) error {
+	return x.store.Feed(ctx, x.pos, func(c thread.Change) error {
+		x.docs.take(c)
+		e := c.Envelope
+		switch {
+		case e.Ref == "":
+		case c.Removed:
+			x.threads.Remove(e.Ref)
+		case c.Outline:
+			x.threads.Set(e)
+		default:
+			e.Rev = c.Rev
+			x.note(e)
+		}
+		return nil
+	})
+}
+
+// note takes a thread into the index that another process has made or changed. A thread
+// that the index does not have is read again: e may be older than its end.
+func (x *Exchange) note(e Envelope) {
+	if x.threads.Knows(e.Ref, e.Ver) {
+		return // it was done here
+	}
+	x.mu.Lock()
+	x.used(e.Ref)
+	l := x.open[e.Ref]
+	if l != nil {
+		x.index(l, e)
+	}
+	x.mu.Unlock()
+	switch {
+	case l != nil:
+	case e.Status.Terminal():
+		x.threads.Set(e)
+	default:
+		if _, err := x.load(context.Background(), e.Ref); err != nil {
+			x.log.Error("a thread that another process has made cannot be read; it waits for the next start", "ref", e.Ref, "err", err)
+		}
+	}
+}
+
+// used has the serials of a day go on after a ref. x.mu is held.
+func (x *Exchange) used(ref string) {
+	if day, serial, ok := messeaf.ParseRef(ref); ok {
+		x.serials[day] = max(x.serials[day], serial)
+	}
+}
+
+// read reads a thread from the store.
+func (x *Exchange) read(ctx context.Context, ref string) (Thread, error) {
+	t, rev, err := x.store.Read(ctx, ref)
+	t.Rev = rev
+	return t, err
+}
+
+// readEnvelope reads the envelope of a thread: of one that is open, what is in memory.
+func (x *Exchange) readEnvelope(ctx context.Context, ref string) (Envelope, error) {
+	x.mu.Lock()
+	l := x.open[ref]
+	x.mu.Unlock()
+	if l != nil {
+		return x.envelope(l), nil
+	}
+	if r, ok := x.store.(thread.EnvelopeReader); ok {
+		return r.Envelope(ctx, ref)
+	}
+	t, err := x.read(ctx, ref)
+	return t.Envelope, err
+}

@@ -1,0 +1,318 @@
+package index
+
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// table has the slots, and lists of them in ascending order.
+type table struct {
+	slots []slot
+	newer []int64 // of each block of slots: the newest time in it and in all before
+	refs  []byte  // the refs of all slots, one after the other
+	dead  int     // slots
+
+	names []string          // of actors, by number
+	ids   map[string]uint32 // the numbers
+	codes []mess.Code       // statuses, by number
+	byRef []uint32          // hash table of slots plus 1; its size is a power of two
+	used  int               // of byRef
+	seed  maphash.Seed
+
+	requested, executes, held [][]uint32          // by the number of an actor: what it requested, holds or held last, and held before
+	status                    [][]uint32          // by the number of a status
+	waiting                   map[string][]uint32 // for a claim, by the first capability that is needed
+	last                      map[uint32]string   // ref of the newest request, by the number of the requester
+	before                    map[uint32][]uint32 // of the few slots that others have held before: their numbers
+}
+
+// slot is a thread after one of its changes.
+type slot struct {
+	seq       uint64 // of the change
+	updated   int64
+	ref       uint32 // where it begins in table.refs
+	requestor uint32
+	executor  uint32
+	ver       uint32
+	size      uint8 // of the ref, in bytes
+	status    uint8
+	dead      bool
+}
+
+// block is how many slots share one entry of newer.
+const block = 1024
+
+// grow makes room for n slots.
+func (t *table) grow(n int) {
+	t.slots, t.newer, t.refs = slices.Grow(t.slots, n), slices.Grow(t.newer, n/block+1), slices.Grow(t.refs, 24*n)
+	t.rehash(tableSize(n))
+}
+
+// tableSize is the size of byRef for so many threads: it has room for half as many again.
+func tableSize(n int) int {
+	size := 64
+	for size < 2*n {
+		size *= 2
+	}
+	return size
+}
+
+// refOf is the ref of a slot. It is good while the index is locked.
+func (t *table) refOf(at uint32) []byte {
+	s := &t.slots[at]
+	return t.refs[s.ref : int(s.ref)+int(s.size)]
+}
+
+// find is the slot of a thread; false if there is none.
+func (t *table) find(ref string) (uint32, bool) {
+	if len(t.byRef) == 0 {
+		return 0, false
+	}
+	at := t.byRef[t.hole(ref)]
+	if at == 0 || t.slots[at-1].dead {
+		return 0, false
+	}
+	return at - 1, true
+}
+
+// hole is where a ref is in byRef, or would be.
+func (t *table) hole(ref string) int {
+	mask := len(t.byRef) - 1
+	for i := int(maphash.String(t.seed, ref)) & mask; ; i = (i + 1) & mask {
+		if at := t.byRef[i]; at == 0 || string(t.refOf(at-1)) == ref {
+			return i
+		}
+	}
+}
+
+// rehash makes byRef anew with a size, without what is dead.
+func (t *table) rehash(size int) {
+	t.byRef, t.used, t.seed = make([]uint32, size), 0, maphash.MakeSeed()
+	for i := range t.slots {
+		if !t.slots[i].dead {
+			t.file(string(t.refOf(uint32(i))), uint32(i))
+		}
+	}
+}
+
+// file puts a slot into byRef.
+func (t *table) file(ref string, at uint32) {
+	i := t.hole(ref)
+	if t.byRef[i] == 0 {
+		t.used++
+	}
+	t.byRef[i] = at + 1
+}
+
+// name is the number of an actor.
+func (t *table) name(id string) uint32 {
+	if n, ok := t.ids[id]; ok {
+		return n
+	}
+	if t.ids == nil {
+		t.ids = map[string]uint32{}
+	}
+	n := uint32(len(t.names))
+	id = strings.Clone(id)
+	t.ids[id] = n
+	t.names = append(t.names, id)
+	t.requested, t.executes, t.held = append(t.requested, nil), append(t.executes, nil), append(t.held, nil)
+	return n
+}
+
+// code is the number of a status.
+func (t *table) code(c mess.Code) uint8 {
+	if i := slices.Index(t.codes, c); i >= 0 {
+		return uint8(i)
+	}
+	t.codes, t.status = append(t.codes, c), append(t.status, nil)
+	return uint8(len(t.codes) - 1)
+}
+
+// apply makes a change.
+func (t *table) apply(c change) {
+	t.kill(c.ref)
+	if c.env == nil {
+		t.forget(c.ref)
+	}
+	if c.env == nil || c.ref == "" || len(c.ref) > 255 {
+		return
+	}
+	e := c.env
+	var before []uint32
+	for id := range e.Holders() {
+		if n := t.name(id); id != e.Executor && !slices.Contains(before, n) {
+			before = append(before, n)
+		}
+	}
+	need := ""
+	if len(e.Needs.Requires) > 0 {
+		need = e.Needs.Requires[0].ID
+	}
+	t.add(slot{
+		seq: c.seq, updated: nanos(e.Updated), ver: uint32(e.Ver),
+		requestor: t.name(e.Requestor), executor: t.name(e.Executor), status: t.code(e.Status),
+	}, c.ref, before, need)
+}
+
+// kill marks the slot of a thread dead.
+func (t *table) kill(ref string) {
+	at, ok := t.find(ref)
+	if !ok {
+		return
+	}
+	s := &t.slots[at]
+	s.dead = true
+	t.dead++
+	delete(t.before, at)
+}
+
+// forget has a thread that is removed be nobody's newest request.
+func (t *table) forget(ref string) {
+	for requestor, last := range t.last {
+		if last == ref {
+			delete(t.last, requestor)
+			for _, at := range t.requested[requestor] {
+				if !t.slots[at].dead {
+					t.requests(requestor, string(t.refOf(at)))
+				}
+			}
+		}
+	}
+}
+
+// add adds a slot.
+func (t *table) add(s slot, ref string, before []uint32, need string) {
+	if live := len(t.slots) - t.dead + 1; 4*(t.used+1) > 3*len(t.byRef) {
+		t.rehash(tableSize(live))
+	}
+	at := uint32(len(t.slots))
+	s.ref, s.size = uint32(len(t.refs)), uint8(len(ref))
+	t.refs = append(t.refs, ref...)
+	t.slots = append(t.slots, s)
+	t.file(ref, at)
+	if n := len(t.newer) - 1; int(at)/block > n {
+		newest := s.updated
+		if n >= 0 {
+			newest = max(newest, t.newer[n])
+		}
+		t.newer = append(t.newer, newest)
+	} else {
+		t.newer[n] = max(t.newer[n], s.updated)
+	}
+	t.requested[s.requestor] = append(t.requested[s.requestor], at)
+	t.executes[s.executor] = append(t.executes[s.executor], at)
+	t.status[s.status] = append(t.status[s.status], at)
+	if t.codes[s.status] == mess.Pending {
+		if t.waiting == nil {
+			t.waiting = map[string][]uint32{}
+		}
+		t.waiting[need] = append(t.waiting[need], at)
+	}
+	for _, n := range before {
+		t.held[n] = append(t.held[n], at)
+	}
+	if len(before) > 0 {
+		if t.before == nil {
+			t.before = map[uint32][]uint32{}
+		}
+		t.before[at] = before
+	}
+	t.requests(s.requestor, ref)
+}
+
+// requests notes a request of a requester, if it is its newest.
+func (t *table) requests(requestor uint32, ref string) {
+	if t.last == nil {
+		t.last = map[uint32]string{}
+	}
+	if was, ok := t.last[requestor]; !ok || later(ref, was) {
+		t.last[requestor] = strings.Clone(ref)
+	}
+}
+
+// later reports whether a ref was given after another.
+func later(ref, other string) bool {
+	day, serial, _ := messeaf.ParseRef(ref)
+	otherDay, otherSerial, _ := messeaf.ParseRef(other)
+	return day > otherDay || day == otherDay && serial > otherSerial
+}
+
+// newest is the newest request of a requester.
+func (t *table) newest(requestor string) string {
+	n, ok := t.ids[requestor]
+	if !ok {
+		return ""
+	}
+	return t.last[n]
+}
+
+// copy adds slots of another table that are not dead.
+func (t *table) copy(from *table, first, end int) {
+	for at := first; at < end; at++ {
+		s := from.slots[at]
+		if s.dead {
+			continue
+		}
+		var before []uint32
+		for _, n := range from.before[uint32(at)] {
+			before = append(before, t.name(from.names[n]))
+		}
+		s.requestor, s.executor, s.status = t.name(from.names[s.requestor]), t.name(from.names[s.executor]), t.code(from.codes[s.status])
+		need := ""
+		if from.waits(uint32(at)) {
+			need = from.need(uint32(at))
+		}
+		t.add(s, string(from.refOf(uint32(at))), before, need)
+	}
+}
+
+// need is the capability under which a slot waits for a claim.
+func (t *table) need(at uint32) string {
+	for need, list := range t.waiting {
+		if _, ok := slices.BinarySearch(list, at); ok {
+			return need
+		}
+	}
+	return ""
+}
+
+// names of statuses that an envelope can have are few; a filter with others finds nothing.
+func (t *table) statusList(c mess.Code) []uint32 {
+	if i := slices.Index(t.codes, c); i >= 0 {
+		return t.status[i]
+	}
+	return nil
+}
+
+// list is what an actor has in one of the lists.
+func (t *table) list(of [][]uint32, id string) []uint32 {
+	if n, ok := t.ids[id]; ok {
+		return of[n]
+	}
+	return nil
+}
+
+// matches reports whether a filter selects a slot, but for the party.
+func (t *table) matches(at uint32, f *thread.Filter) bool {
+	s := &t.slots[at]
+	return !s.dead && (f.Requestor == "" || t.names[s.requestor] == f.Requestor) &&
+		(f.Executor == "" || t.names[s.executor] == f.Executor) &&
+		(len(f.Status) == 0 || slices.Contains(f.Status, t.codes[s.status])) &&
+		(f.Since.IsZero() || s.updated >= nanos(f.Since))
+}
+
+// party reports whether an actor has requested a thread, holds it or has held it.
+func (t *table) party(at uint32, id string) bool {
+	s := &t.slots[at]
+	n, ok := t.ids[id]
+	return ok && (s.requestor == n || s.executor == n || slices.Contains(t.before[at], n))
+}
+
+// waits reports whether a thread waits for a claim.
+func (t *table) waits(at uint32) bool { return t.codes[t.slots[at].status] == mess.Pending }

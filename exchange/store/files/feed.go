@@ -1,0 +1,155 @@
+package files
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"runtime"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/exchange/store/tail"
+	"github.com/messkit/messkit/exchange/thread"
+)
+
+// Feed calls fn with what changes.
+func (s *Store) Feed(ctx context.Context, after thread.Pos, fn func(thread.Change) error) error {
+	return s.tail.Follow(ctx, s, after, fn)
+}
+
+// publish tells those who follow the feed of a record that was just taken into memory.
+func (s *Store) publish(r record) {
+	c := thread.Change{}
+	switch {
+	case r.step != nil:
+		c.Envelope, c.Messages, c.Rev = r.step.Envelope, r.step.Messages, revOf(r.step.Envelope.Ver)
+	case r.Thread != nil:
+		if json.Unmarshal(r.envelope, &c.Envelope) != nil { // it was made by Marshal
+			return
+		}
+		c.Rev = revOf(c.Envelope.Ver)
+	case r.Ended != nil:
+		c.Envelope, c.Outline, c.Rev = r.Ended.envelope(), true, revOf(r.Ended.Ver)
+	case r.Gone != "":
+		c.Envelope.Ref, c.Removed = r.Gone, true
+	case r.Kind != "":
+		c.Kind, c.ID, c.Doc, c.Rev = r.Kind, r.ID, r.Doc, s.index.docRev(r.Kind, r.ID)
+	default:
+		return
+	}
+	s.tail.Add(s.index.last(), c)
+}
+
+// feedAtOnce is how many envelopes are read at the same time.
+const feedAtOnce = 1024
+
+// outline is a change of which only so much is known as is in memory.
+type outline struct {
+	seq uint64
+	ref string // "": it is of a document
+	tail.Change
+}
+
+// Since calls fn with what has changed after a number, as it is now.
+func (s *Store) Since(seq uint64, fn func(tail.Change) error) (upTo uint64, err error) {
+	all, upTo := s.index.since(seq)
+	for some := range slices.Chunk(all, feedAtOnce) {
+		if err := s.fill(some); err != nil {
+			return 0, err
+		}
+		for _, o := range some {
+			if o.Seq == 0 {
+				continue // it has changed again, or is gone
+			}
+			if err := fn(o.Change); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return upTo, nil
+}
+
+// fill reads what is only outlined.
+func (s *Store) fill(all []outline) error {
+	var g errgroup.Group
+	workers := runtime.GOMAXPROCS(0)
+	for w := range workers {
+		g.Go(func() error {
+			for i := w; i < len(all); i += workers {
+				if err := s.fillOne(&all[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+func (s *Store) fillOne(o *outline) (err error) {
+	if o.ref == "" {
+		return nil
+	}
+	e, seq, inLog := s.index.outline(o.ref)
+	if seq != o.seq {
+		return nil
+	}
+	o.Change = tail.Change{Seq: seq, Change: thread.Change{Outline: !inLog, Rev: revOf(e.Ver)}}
+	if !inLog {
+		o.Envelope = e.envelope()
+		return nil
+	}
+	o.Envelope, err = s.envelope(o.ref)
+	if o.Rev = revOf(o.Envelope.Ver); o.Envelope.Ref == "" {
+		o.Seq = 0
+	}
+	return err
+}
+
+// since lists what has changed after a number, in order.
+func (x *index) since(seq uint64) (all []outline, last uint64) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for e := x.changed.Front(); e != nil; e = e.Next() {
+		k := e.Value.(*kept)
+		if k.seq <= seq {
+			break
+		}
+		all = append(all, outline{seq: k.seq, ref: k.Ref})
+	}
+	for kind, docs := range x.docs {
+		for id, d := range docs {
+			if d.seq > seq {
+				c := thread.Change{Kind: kind, ID: id, Doc: d.data, Rev: d.rev()}
+				all = append(all, outline{seq: d.seq, Change: tail.Change{Seq: d.seq, Change: c}})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b outline) int { return cmp.Compare(a.seq, b.seq) })
+	return all, x.seq
+}
+
+// outline is what is in memory of a thread.
+func (x *index) outline(ref string) (e summary, seq uint64, inLog bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	k := x.threads[ref]
+	if k == nil {
+		return summary{}, 0, false
+	}
+	return k.summary, k.seq, k.inLog()
+}
+
+// Serials are the highest serials by day. Those of today, which are looked for in the
+// archive too, are there in any case.
+func (s *Store) Serials() map[string]int {
+	if day := s.cfg.Now().Format(time.DateOnly); !s.index.known(day) {
+		s.index.atLeast(day, s.archivedSerial(day))
+	}
+	s.index.mu.RLock()
+	defer s.index.mu.RUnlock()
+	return maps.Clone(s.index.serials)
+}

@@ -1,0 +1,58 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// format is the format of the log. A release writes its number into each log, so that an
+// earlier one does not change what it does not know:
+//
+//	1, or none: the first format
+//	2: changes have numbers, and threads can have keys of their own
+const format = 2
+
+// formatRecord says which format the log has. A release that knows the first format alone
+// ends with an error that quotes the text: for it, the text stands where a time should.
+func formatRecord() record { return record{Format: format} }
+
+// formatText is what such a release says.
+const formatText = "this folder was last used by a newer messkit; install that one again, or give this one another folder"
+
+// encodeFormat is the record with the format as it stands in the log.
+func encodeFormat(n int) []byte {
+	return fmt.Appendf(nil, `{"format":%d,"thread":{"updated":%s}}`, n, strconv.Quote(formatText))
+}
+
+// formatOf reads a record with the format; false if it is another.
+func formatOf(data []byte) (int, bool) {
+	var r struct {
+		Format int `json:"format"`
+	}
+	if len(data) < 10 || string(data[:10]) != `{"format":` || json.Unmarshal(data, &r) != nil {
+		return 0, false
+	}
+	return r.Format, true
+}
+
+// tooNew refuses a log of a later format.
+func tooNew(n int) error {
+	if n <= format {
+		return nil
+	}
+	return fmt.Errorf("the exchange's log has format %d, and this messkit knows %d; install the newer messkit that has written it, or use another folder", n, format)
+}
+
+// mark writes the format into a log that does not have it, where the log can be written.
+func (s *Store) mark() error {
+	if s.format >= format || s.log.Err() != nil {
+		return nil
+	}
+	if _, err := s.log.Put(context.Background(), encodeFormat(format)); err != nil && s.log.Err() == nil {
+		return err
+	}
+	s.format = format
+	return nil
+}

@@ -1,0 +1,104 @@
+package exchange_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+)
+
+// unsure does not tell whether it has stored something: each write is stored, or not, or
+// only when it comes again.
+type unsure struct {
+	exchange.Store
+	chance *rand.Rand
+}
+
+func (u *unsure) unknown(stores func() error) error {
+	var err error
+	luck := u.chance.IntN(5)
+	if luck > 0 {
+		err = stores()
+	}
+	if luck > 1 {
+		return err
+	}
+	return fmt.Errorf("the connection is lost: %w", thread.ErrUnknown)
+}
+
+func (u *unsure) Append(ctx context.Context, s exchange.Step) (rev thread.Rev, err error) {
+	err = u.unknown(func() (err error) { rev, err = u.Store.Append(ctx, s); return err })
+	return rev, err
+}
+
+func (u *unsure) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (rev thread.Rev, err error) {
+	err = u.unknown(func() (err error) { rev, err = u.Store.Put(ctx, kind, id, doc, after); return err })
+	return rev, err
+}
+
+// Where a store does not tell whether it has stored a step, the exchange finds out: each
+// step is stored once, and each answer is true.
+func TestAnUnknownOutcome(t *testing.T) {
+	inHouseOver(t, &unsure{memory.New(), rand.New(rand.NewPCG(1, 2))}, exchange.DefaultConfig(), func(h *house) {
+		h.registers(kitchen, "take-photo")
+		h.registers(garage, "take-photo")
+		for i := range 12 {
+			ref := h.says(agent, fmt.Sprintf("request: {id: r%d, intent: look, requires: [take-photo]}", i)).Ref
+			h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+			h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.Taken)
+			h.says(kitchen, "response: {re: "+ref+", content: [ok]}")
+			h.is(ref, mess.Completed)
+			if again := h.says(agent, fmt.Sprintf("request: {id: r%d, intent: look, requires: [take-photo]}", i)).Ref; again != ref {
+				t.Errorf("the same request again is %s, want %s", again, ref)
+			}
+			if th := h.thread(ref); len(th.Messages) != 6 { // each of the three with its ack
+				t.Errorf("%s has %d messages, want 6", ref, len(th.Messages))
+			}
+		}
+		if n := len(h.x.Executors()); n != 2 {
+			t.Errorf("%d executors, want 2", n)
+		}
+	})
+}
+
+// A ref is given once, also when the exchange starts again, when the clock is set back, and
+// when others have taken the next ones.
+func TestNoRefTwice(t *testing.T) {
+	store := memory.New()
+	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
+		given := map[string]bool{}
+		ask := func() string {
+			ref := h.says(agent, "request: {intent: look}").Ref
+			if given[ref] {
+				t.Errorf("%s was given twice", ref)
+			}
+			given[ref] = true
+			return ref
+		}
+		first := ask()
+		h.after(24 * time.Hour)
+		ask()
+		h.stop()
+		h.clock = func() time.Time { return time.Now().Add(-24 * time.Hour) }
+		h.open(exchange.DefaultConfig())
+		if ref := ask(); ref[:10] != first[:10] || !strings.HasSuffix(ref, "-002") {
+			t.Errorf("after the clock was set back comes %s, want the next of the day of %s", ref, first)
+		}
+		for i := range 100 { // by another exchange on the same store
+			e := exchange.Envelope{Ref: fmt.Sprintf("%s-%03d", first[:10], 3+i), Requestor: "x", Status: mess.Completed, Ver: 1}
+			if _, err := store.Append(t.Context(), exchange.Step{Envelope: e}); err != nil {
+				t.Fatal(err)
+			}
+			given[e.Ref] = true
+		}
+		ask()
+		ask()
+	})
+}

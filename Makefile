@@ -150,6 +150,10 @@ bench-http: ## measure the exchange over HTTP, some minutes
 bench-store: ## measure the exchange's store on this disk, some minutes; MESSKIT_BENCH_LARGE=1 adds 100,000 threads
 	@scripts/bench-store.sh
 
+.PHONY: bench-scale
+bench-scale: ## measure what grows with the size of an exchange, beside an earlier commit and the goals, some minutes; LARGE=1 has a million threads
+	@scripts/bench-scale.sh
+
 .PHONY: bench-intents
 bench-intents: ## measure what is understood of 591 sentences about a home, and what of 4,936 others would be acted on
 	@MESSKIT_INTENTS=$(or $(SHOW),table) go test ./cmd/messkit -run '^TestIntents$$' -count=1 -v | grep -v '^=== \|^--- PASS\|^PASS\|^ok'

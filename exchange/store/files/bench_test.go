@@ -26,7 +26,7 @@ import (
 // What is measured here is what anybody sees of the store: scripts/bench-store.sh
 // runs it and shows the results beside what they are meant to be.
 
-var everyone = []int{1, 16, 64, 256} // writers at once
+var everyone = []int{1, 16, 64, 256, 512} // writers at once
 
 func BenchmarkCreate(b *testing.B) {
 	work{ready: (*ground).nothing, step: (*ground).create}.run(b, everyone...)

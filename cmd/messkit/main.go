@@ -174,7 +174,8 @@ func (a *app) noteRuns(parent *cobra.Command) {
 		}
 		c.RunE = func(c *cobra.Command, args []string) error {
 			a.ran = true
-			if c.Flags().Lookup("url") != nil && c.Name() != "doctor" { // it has no devices to make safe
+			slow := c.Name() == "doctor" || c.Name() == "simulate-fleet" // what they have begun takes longer to end
+			if c.Flags().Lookup("url") != nil && !slow {                 // it has no devices to make safe
 				defer context.AfterFunc(c.Context(), endSoon)()
 			}
 			return run(c, args)

@@ -29,8 +29,9 @@ func (a *asker) follow(ctx context.Context, up func()) error {
 const underWay = 4096
 
 // send sends requests at a fixed rate. It does not wait for earlier answers, and takes
-// the time of each request from the moment when the request was due.
-func send(ctx context.Context, askers []*asker, c Config, run string, l *ledger) {
+// the time of each request from the moment when the request was due. After the end of
+// ctx it sends no new request; those under way have until the end of live.
+func send(ctx, live context.Context, askers []*asker, c Config, run string, l *ledger) {
 	begun := time.Now()
 	var sending sync.WaitGroup
 	defer sending.Wait()
@@ -62,7 +63,7 @@ func send(ctx context.Context, askers []*asker, c Config, run string, l *ledger)
 		a, name := askers[i%len(askers)], fmt.Sprintf("%s-%d", run, i)
 		sending.Go(func() {
 			defer func() { <-places }()
-			got, err := persist(ctx, a.line, name, request(name, c.capability(i)), l.failed("create"))
+			got, err := persist(live, a.line, name, request(name, c.capability(i)), l.failed("create"))
 			switch {
 			case err != nil: // counted
 			case got.Why != "":

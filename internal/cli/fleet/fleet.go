@@ -76,7 +76,8 @@ func (f *flight) lineOf(protocol, id string, executor bool) line {
 // fly connects everybody, sends the requests, waits for their ends, and judges.
 func (f *flight) fly(ctx context.Context) (r Report, err error) {
 	r = Report{Executors: f.Executors, Rate: f.Rate, Seconds: f.For.Seconds(), Protocol: f.Protocol, Lost: []string{}, Doubled: []string{}}
-	live, land := context.WithCancel(ctx)
+	live, land := context.WithCancel(context.WithoutCancel(ctx))
+	defer context.AfterFunc(ctx, func() { wait.For(live, grace); land() })() // the exchange forgets no executor that holds a claim
 	var g errgroup.Group
 	defer g.Wait()
 	defer land()
@@ -93,21 +94,21 @@ func (f *flight) fly(ctx context.Context) (r Report, err error) {
 	w.Go(func() error { u.watch(watching); return nil })
 	g.Go(func() error { beat(live, f.workers, f.Heartbeat, f.ledger); return nil })
 	g.Go(func() error { f.tell(live); return nil })
-	send(ctx, f.askers, f.Config, f.run, f.ledger)
+	send(ctx, live, f.askers, f.Config, f.run, f.ledger)
 	watched()
 	_ = w.Wait() // watch returns nil
 	if spent := time.Since(began).Seconds() - r.ReadyIn; ctx.Err() != nil {
 		r.Seconds = spent
 	}
-	idle := f.drain(ctx)
+	idle := f.drain(live)
 	r.Load = load()
 	land()
 	_ = g.Wait() // every goroutine ends with live
 	stored, err := f.all(context.WithoutCancel(ctx))
-	if err != nil {
-		return r, fmt.Errorf("the threads at the end: %w", err)
-	}
 	f.ledger.judge(stored, idle, &r)
+	if err != nil {
+		r.Lost, r.Unfinished, r.Unread = nil, 0, err.Error()
+	}
 	u.report(&r)
 	return r, nil
 }
@@ -139,6 +140,9 @@ func (f *flight) connect(ctx context.Context, g *errgroup.Group) {
 		return nil
 	})
 }
+
+// grace is how long an interrupted run goes on with the requests that it has sent.
+const grace = 15 * time.Second
 
 // atOnce is how many executors connect at the same time.
 const atOnce = 64
@@ -201,7 +205,7 @@ func (f *flight) drain(ctx context.Context) (idle bool) {
 // all reads the threads of all requesters.
 func (f *flight) all(ctx context.Context) (map[string]string, error) {
 	stored := map[string]string{}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	for _, a := range f.askers {
 		if err := f.stored(ctx, f.operator, a.id, stored); err != nil {

@@ -24,6 +24,7 @@ type said struct {
 type answer struct {
 	Ref    string `json:"ref"`
 	Status string `json:"status"`
+	Epoch  uint64 `json:"epoch"`
 	Why    string `json:"why"` // "": it is no refusal
 	Error  string `json:"error"`
 }
@@ -75,9 +76,8 @@ func (s said) status() (code string) {
 	return code
 }
 
-// profile registers an executor. holding are the threads that it works on; nil: it
-// sends no heartbeats.
-func profile(name, id, capability string, holding []string) []byte {
+// profile registers an executor. holding are its claims; nil: it sends no heartbeats.
+func profile(name, id, capability string, holding []claim) []byte {
 	more := ""
 	if holding != nil {
 		more = `,"holding":` + list(holding)
@@ -85,12 +85,18 @@ func profile(name, id, capability string, holding []string) []byte {
 	return fmt.Appendf(nil, `{"id":%q,"MESS":[{"config":{"executor":{"id":%q,"name":"Simulated %s","capabilities":[%q],"versions":["1.1.0"]%s}}}]}`, name, id, id, capability, more)
 }
 
-func heartbeat(name, id string, holding []string) []byte {
+func heartbeat(name, id string, holding []claim) []byte {
 	return fmt.Appendf(nil, `{"id":%q,"MESS":[{"config":{"executor":{"id":%q,"holding":%s}}}]}`, name, id, list(holding))
 }
 
-func list(refs []string) string {
-	text, _ := json.Marshal(refs) // cannot fail: text
+// claim is a claim of an executor, as its heartbeats name it.
+type claim struct {
+	Ref   string `json:"ref"`
+	Epoch uint64 `json:"epoch"`
+}
+
+func list(claims []claim) string {
+	text, _ := json.Marshal(claims) // cannot fail: plain values
 	return string(text)
 }
 

@@ -25,6 +25,9 @@ type Report struct {
 	Lost       []string `json:"lost"`       // acknowledged, and not completed in the exchange
 	Doubled    []string `json:"doubled"`    // granted to two executors, or ended twice
 	Unfinished int      `json:"unfinished"` // still under way when the run ended
+	// Unread says why the exchange did not list its threads at the end. What it lost is
+	// not known then.
+	Unread string `json:"unread,omitempty"`
 
 	ToClaimed   Quantiles `json:"create_to_claimed"`
 	ToCompleted Quantiles `json:"create_to_completed"`
@@ -37,8 +40,8 @@ type Report struct {
 	Load       string  `json:"load"`                 // of the machine at the end, as in /proc/loadavg
 }
 
-// OK reports whether nothing was lost or doubled.
-func (r Report) OK() bool { return len(r.Lost) == 0 && len(r.Doubled) == 0 }
+// OK reports whether the exchange is known to have lost and doubled nothing.
+func (r Report) OK() bool { return r.Unread == "" && len(r.Lost) == 0 && len(r.Doubled) == 0 }
 
 // mostShown is how many refs one line of the table shows.
 const mostShown = 3
@@ -53,7 +56,11 @@ func (r Report) Write(w io.Writer) error {
 	row("created", "%d%s", r.Created, more(r.NotSent, "not sent, since %d had no answer yet", underWay))
 	row("claimed", "%d%s", r.Claimed, more(r.Races, "claims came second"))
 	row("completed", "%d%s", r.Completed, more(r.Unfinished, "unfinished at the end"))
-	row("lost", "%s", some(r.Lost))
+	if r.Unread == "" {
+		row("lost", "%s", some(r.Lost))
+	} else {
+		row("lost", "not known, since the exchange does not list its threads: %s", r.Unread)
+	}
 	row("doubled", "%s", some(r.Doubled))
 	row("create to claimed", "%s", r.ToClaimed)
 	row("create to completed", "%s", r.ToCompleted)

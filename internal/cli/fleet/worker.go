@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,32 +20,37 @@ type worker struct {
 	work sync.WaitGroup // of what it was offered
 
 	mu    sync.Mutex
-	holds map[string]bool // threads that it works on
+	holds map[string]uint64 // epochs of the claims that it holds, by thread
 }
 
-// holding lists the threads that the executor works on, nil if it sends no heartbeats.
-func (w *worker) holding() []string {
+// holding lists the claims of the executor, nil if it sends no heartbeats.
+func (w *worker) holding() []claim {
 	if !w.beats {
 		return nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.AppendSeq([]string{}, maps.Keys(w.holds))
+	list := []claim{}
+	for ref, epoch := range w.holds {
+		list = append(list, claim{ref, epoch})
+	}
+	return list
 }
 
-// hold notes that the executor works on a thread from before its claim until its end:
-// a heartbeat gives back what it does not name.
-func (w *worker) hold(ref string, is bool) {
+// hold notes a claim, whose lease the heartbeats renew.
+func (w *worker) hold(ref string, epoch uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !is {
-		delete(w.holds, ref)
-		return
-	}
 	if w.holds == nil {
-		w.holds = map[string]bool{}
+		w.holds = map[string]uint64{}
 	}
-	w.holds[ref] = true
+	w.holds[ref] = epoch
+}
+
+func (w *worker) letGo(ref string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.holds, ref)
 }
 
 // run registers the executor and works on what it is offered, until ctx ends. up
@@ -78,8 +81,7 @@ func (w *worker) run(ctx context.Context, up func()) error {
 // take claims, starts and completes one request. It gives up where the exchange
 // refuses, as an executor must.
 func (w *worker) take(ctx context.Context, ref string) {
-	w.hold(ref, true)
-	defer w.hold(ref, false)
+	defer w.letGo(ref)
 	for _, code := range []string{"claimed", "in_progress", "completed"} {
 		name := code[:2] + "-" + w.id + "-" + ref
 		a, err := persist(ctx, w.line, name, update(name, ref, code), w.ledger.failed(code))
@@ -92,6 +94,9 @@ func (w *worker) take(ctx context.Context, ref string) {
 		case a.Why != "":
 			w.ledger.failed(code)(a.Why)
 			return
+		}
+		if code == "claimed" {
+			w.hold(ref, a.Epoch)
 		}
 		w.ledger.granted(ref, w.id, code)
 	}

@@ -37,6 +37,18 @@ func SyncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
+// SetAside renames a file or a folder to NAME.old, which takes the place of an earlier one. The
+// name is on the disk when it returns nil. Where there is none it does nothing.
+func SetAside(name string) error {
+	if !There(name) {
+		return nil
+	}
+	if err := errors.Join(os.RemoveAll(name+".old"), os.Rename(name, name+".old")); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(name))
+}
+
 // MkdirAll makes a folder and its parents, and syncs the parent of each new one. Without that
 // a power cut can lose the name of a new folder.
 func MkdirAll(dir string, perm os.FileMode) error {

@@ -20,7 +20,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	}()
 	defer a.runTimers(ctx)()
 	defer a.runStops(ctx)()
-	if err := a.journal.Run(a.boot); err != nil {
+	if err := a.journal.Run(ctx, a.boot); err != nil {
 		a.log.Error("the name of this process is not written down; if it dies at a start, nobody gives that thread back", "err", err)
 	}
 	startAll(ctx, a.gate, maps.Values(a.devices), a.log)

@@ -29,7 +29,7 @@ func TestAStartGrantedToAProcessThatDies(t *testing.T) {
 			inHouse(t, func(h *house) {
 				h.stopAgent()
 				j, err := journal.Open(h.dir)
-				if err := errors.Join(err, j.Run("before"), j.Close()); err != nil {
+				if err := errors.Join(err, j.Run(h.t.Context(), "before"), j.Close()); err != nil {
 					t.Fatal(err)
 				}
 				instance := ""

@@ -149,25 +149,27 @@ func TestTheDocumentIsEnough(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir)
 	long := strings.Repeat("long ", 100) // a varint of two bytes
+	must(t, j.Run(t.Context(), "b1"))
+	must(t, j.BeginBook(t.Context(), journal.Book{}))
 	must(t, j.Asked(t.Context(), journal.Asked{Ref: "a", Epoch: 1, Boot: "b1", Memo: json.RawMessage(`{"question":{}}`)}))
 	must(t, j.Intent(t.Context(), intent("a", 1)))
-	must(t, j.Intent(t.Context(), intent("a", 2)))
+	must(t, j.Intent(t.Context(), intent("a", 2), act("lamp", noon), due("lamp", 1, noon)))
 	must(t, j.Found(t.Context(), "a", "b2"))
 	must(t, j.Done(t.Context(), "b", 7, report("b", long)))
 	must(t, j.Intent(t.Context(), intent("c", 1)))
 	must(t, j.Done(t.Context(), "c", 1, report("c", "cc")))
 	must(t, j.Late(t.Context(), "c", 1, json.RawMessage(`{"lates":[]}`)))
 	must(t, j.Sent(t.Context(), "c"))
-	d.says(dir, "begun, asked a 1, intent a 1, intent a 2, found a, done b 7, intent c 1, done c 1, late c 1, sent c")
+	d.says(dir, "begun, run, book, asked a 1, intent a 1, intent a 2, act, due, found a, done b 7, intent c 1, done c 1, late c 1, sent c")
 	must(t, j.Close())
-	d.says(dir, "begun, asked a 1, intent a 1, intent a 2, found a, done b 7, intent c 1, done c 1, late c 1, sent c")
+	d.says(dir, "begun, run, book, asked a 1, intent a 1, intent a 2, act, due, found a, done b 7, intent c 1, done c 1, late c 1, sent c")
 
 	j = open(t, dir)
 	for range 20 { // until it is compacted
 		must(t, j.Done(t.Context(), "c", 1, report("c", strings.Repeat("x", 60<<10))))
 		must(t, j.Sent(t.Context(), "c"))
 	}
-	if records := d.decode(dir); len(records) > 15 || records[1]["begun"] != 2.0 || records[1]["found"] != 1.0 {
+	if records := d.decode(dir); len(records) > 15 || records[3]["begun"] != 2.0 || records[3]["found"] != 1.0 || records[2]["book"] == nil {
 		t.Errorf("it was not compacted as the document says: %v", records)
 	}
 }
@@ -181,7 +183,7 @@ func (d document) says(dir, want string) {
 		kind, _ := r["kind"].(string)
 		words := []string{kind}
 		about := r
-		for _, inside := range []string{"intent", "asked"} {
+		for _, inside := range []string{"intent", "asked", "act", "due", "book"} {
 			if inner, ok := r[inside].(map[string]any); ok {
 				about = inner
 			}
@@ -213,7 +215,7 @@ func TestTheDocumentHasTheRules(t *testing.T) {
 	}
 	want := []string{
 		wal.RuleName, wal.RuleSequence, wal.RuleHeader, wal.RuleHeaderChecksum, wal.RuleFlags, wal.RuleTail, wal.RuleChecksum, wal.RuleRecords, wal.RuleClosed,
-		journal.RuleJSON, journal.RuleKind, journal.RuleThread, journal.RuleReport, journal.RuleFirst, journal.RuleOrder, journal.RuleEpoch,
+		journal.RuleJSON, journal.RuleKind, journal.RuleThread, journal.RuleReport, journal.RuleFirst, journal.RuleOrder, journal.RuleEpoch, journal.RuleNote,
 	}
 	if diff := cmp.Diff(want, said); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

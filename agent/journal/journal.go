@@ -97,6 +97,8 @@ type Journal struct {
 	damage  []wal.Damage
 	runs    []string // the processes that have written it, the last ones
 	anyRun  bool     // no names were written before this run
+	book    Book
+	kept    bool // the book was begun
 }
 
 type state struct {
@@ -116,6 +118,9 @@ func (o Options) Open(dir string) (*Journal, error) {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	j.log, j.tries = log, openTries(dir)
+	if j.gaps() {
+		j.book.Gap = j.stamp()
+	}
 	switch {
 	case j.fresh:
 		err = j.append(context.Background(), record{Kind: kindBegun, At: j.stamp()})
@@ -193,10 +198,14 @@ func (j *Journal) Close() error {
 	return errors.Join(err, j.log.Close())
 }
 
-// Intent writes that the world is about to be touched. Once it has returned
-// nil, and not before, it may be.
-func (j *Journal) Intent(ctx context.Context, i Intent) error {
-	return j.permit(ctx, record{Kind: kindIntent, Intent: &i})
+// Intent writes that the world is about to be touched, with notes in the same sync. Once
+// it has returned nil, and not before, it may be.
+func (j *Journal) Intent(ctx context.Context, i Intent, notes ...Note) error {
+	records, err := j.noted([]record{{Kind: kindIntent, Intent: &i}}, notes)
+	if err != nil {
+		return err
+	}
+	return j.note(ctx, nil, false, records...) // what is not on the disk permits nothing
 }
 
 // Asked writes that a requester was asked something. Until an Intent, a Done or

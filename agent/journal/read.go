@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/messkit/messkit/internal/wal"
@@ -43,9 +44,13 @@ func (m *Mistake) Error() string {
 // Reading is what a journal on the disk says.
 type Reading struct {
 	Lines    []Line
+	Book     Book
 	Mistakes []*Mistake // what breaks a rule; what follows damage of a file is not read
 	Tail     wal.Tail
 }
+
+// isMissing reports whether there is no journal to read.
+func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // Read reads the journal in dir. It changes nothing on the disk, so it may be
 // used beside a program that has the journal open. The error tells that it
@@ -54,7 +59,7 @@ func Read(dir string) (Reading, error) {
 	var r Reading
 	var c checker
 	tail, err := wal.Read(dir, func(e wal.Entry) error {
-		line, err := c.line(e)
+		line, err := c.line(e, &r.Book)
 		r.Lines = append(r.Lines, line)
 		if broken, ok := errors.AsType[*ruleError](err); ok {
 			r.Mistakes = append(r.Mistakes, &Mistake{e.File, e.Offset, broken.rule, broken.what})
@@ -78,12 +83,13 @@ type checker struct {
 	epoch map[string]uint64 // of the threads that are known
 }
 
-func (c *checker) line(e wal.Entry) (Line, error) {
+func (c *checker) line(e wal.Entry, b *Book) (Line, error) {
 	l := Line{File: e.File, Offset: e.Offset, Bytes: len(e.Data)}
 	r, report, err := parse(e.Data)
 	if err != nil {
 		return l, err
 	}
+	b.take(r)
 	l.Kind, l.At, l.Ref, l.Epoch, l.Boot, l.Report = r.Kind, r.At, r.thread(), r.epoch(), r.Boot, report
 	if r.Asked != nil {
 		l.Boot = r.Asked.Boot
@@ -106,7 +112,7 @@ func (c *checker) follows(r record) error {
 	ref := r.thread()
 	was, known := c.epoch[ref]
 	switch r.Kind {
-	case kindBegun:
+	case kindBegun, kindRun, kindAct, kindDue, kindBook:
 		return nil
 	case kindFound, kindSent:
 		if !known {

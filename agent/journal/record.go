@@ -24,6 +24,11 @@ type record struct {
 	Boot   string          `json:"boot,omitempty"` // found: the run that has found it
 	Report json.RawMessage `json:"report,omitempty"`
 	Late   json.RawMessage `json:"late,omitempty"` // with it a later run goes on watching; none: the watch is over
+	Act    *Act            `json:"act,omitempty"`
+	Device string          `json:"device,omitempty"` // due
+	Due    *Due            `json:"due,omitempty"`    // due; without it nothing is due any more
+	Serial uint64          `json:"serial,omitempty"` // due
+	Book   *bookRecord     `json:"book,omitempty"`
 }
 
 // The kinds of record.
@@ -35,6 +40,10 @@ const (
 	kindDone   = "done"   // what is to be said about it
 	kindSent   = "sent"   // the exchange has it
 	kindLate   = "late"   // the devices of its commands are watched, or not any more
+	kindRun    = "run"    // a process begins to write the journal
+	kindAct    = "act"    // a device is made to act
+	kindDue    = "due"    // when a device is to be switched off
+	kindBook   = "book"   // all acts and all that is due
 )
 
 // thread is the ref of the thread that a record is about.
@@ -68,6 +77,7 @@ const (
 	RuleFirst  = "first"  // the first record is begun, and there is no other
 	RuleOrder  = "order"  // found and sent follow what they are about
 	RuleEpoch  = "epoch"  // the epochs of a thread do not fall
+	RuleNote   = "note"   // a run names its process; an act and what is due name a device
 )
 
 // ruleError is a record that breaks a rule.
@@ -86,6 +96,12 @@ func parse(data []byte) (record, *mess.Message, error) {
 	}
 	switch r.Kind {
 	case kindBegun:
+		return r, nil, nil
+	case kindRun, kindAct, kindDue, kindBook:
+		if r.Kind == kindRun && r.Boot == "" || r.Kind == kindAct && (r.Act == nil || r.Act.Device == "") ||
+			r.Kind == kindDue && r.Device == "" || r.Kind == kindBook && r.Book == nil {
+			return record{}, nil, &ruleError{RuleNote, fmt.Sprintf("a record of kind %s does not say what it is about", r.Kind)}
+		}
 		return r, nil, nil
 	case kindAsked, kindIntent, kindFound, kindDone, kindSent, kindLate:
 	default:
@@ -116,6 +132,12 @@ func (r record) message() (*mess.Message, error) {
 // matters, except that an intent counts, and that it was found open. mu is held.
 func (j *Journal) apply(r record, report *mess.Message) {
 	switch r.Kind {
+	case kindRun:
+		j.runs = append(j.runs, r.Boot)
+		j.runs = j.runs[max(0, len(j.runs)-maxRuns):]
+	case kindAct, kindDue, kindBook:
+		j.book.take(r)
+		j.kept = j.kept || r.Kind == kindBook
 	case kindAsked:
 		s := j.state(r.Asked.Ref)
 		s.Asked, s.Epoch, s.asked = r.Asked, r.Asked.Epoch, &r
@@ -160,6 +182,13 @@ func (j *Journal) records() ([][]byte, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	list := []record{{Kind: kindBegun, At: j.stamp()}}
+	for _, process := range j.runs {
+		list = append(list, record{Kind: kindRun, Boot: process})
+	}
+	if j.kept {
+		j.book.forgetActs(j.now())
+		list = append(list, record{Kind: kindBook, At: j.stamp(), Book: &bookRecord{j.book.Acts, j.book.Dues, j.book.Gap}})
+	}
 	for _, s := range j.sorted() {
 		if s.asked != nil {
 			list = append(list, *s.asked)

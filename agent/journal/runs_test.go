@@ -16,7 +16,7 @@ func TestRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Run("first"); err != nil || !j.RunBy("first") || !j.RunBy("of an earlier version") {
+	if err := j.Run(t.Context(), "first"); err != nil || !j.RunBy("first") || !j.RunBy("of an earlier version") {
 		t.Errorf("the first run: %v", err)
 	}
 	again := func() {
@@ -29,23 +29,42 @@ func TestRuns(t *testing.T) {
 		}
 	}
 	again()
-	if err := j.Run("second"); err != nil || !j.RunBy("first") || !j.RunBy("second") || j.RunBy("stranger") {
+	if err := j.Run(t.Context(), "second"); err != nil || !j.RunBy("first") || !j.RunBy("second") || j.RunBy("stranger") {
 		t.Errorf("the second run: %v", err)
 	}
 	for i := range 100 { // it does not grow
-		err = errors.Join(err, j.Run(strconv.Itoa(i)))
+		err = errors.Join(err, j.Run(t.Context(), strconv.Itoa(i)))
 	}
 	if err != nil || j.RunBy("first") || !j.RunBy("99") {
 		t.Errorf("after many runs: %v", err)
 	}
 	again()
-	if err := os.WriteFile(filepath.Join(dir, "runs"), []byte("{torn"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Run("last"); err != nil || j.RunBy("99") || !j.RunBy("last") {
-		t.Errorf("after damage: %v", err)
+	if err := j.Run(t.Context(), "last"); err != nil || !j.RunBy("99") || !j.RunBy("last") {
+		t.Errorf("after all: %v", err)
 	}
 	if err := j.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// The names that an older version has kept in a file count, once, and the file is set
+// aside. One that cannot be read names nobody.
+func TestRunsOfAnOlderVersion(t *testing.T) {
+	for text, want := range map[string]bool{`["old","older"]`: true, "{torn": false} {
+		dir := t.TempDir()
+		j := open(t, dir)
+		file := filepath.Join(dir, "runs")
+		must(t, os.WriteFile(file, []byte(text), 0o600))
+		must(t, j.Run(t.Context(), "new"))
+		if j.RunBy("old") != want || !j.RunBy("new") || j.RunBy("stranger") {
+			t.Errorf("%s: old %t, new %t, stranger %t", text, j.RunBy("old"), j.RunBy("new"), j.RunBy("stranger"))
+		}
+		must(t, j.Close())
+		must(t, os.WriteFile(file, []byte(`["stranger"]`), 0o600)) // from a backup
+		j = open(t, dir)
+		must(t, j.Run(t.Context(), "newer"))
+		if j.RunBy("old") != want || j.RunBy("stranger") {
+			t.Errorf("%s, again: old %t, stranger %t", text, j.RunBy("old"), j.RunBy("stranger"))
+		}
 	}
 }

@@ -15,27 +15,24 @@ import (
 // stamp is the time that a record bears.
 func (j *Journal) stamp() time.Time { return j.now().UTC().Truncate(time.Millisecond) }
 
-// permit writes a record and believes it then: without it on the disk, nothing
-// may be done.
-func (j *Journal) permit(ctx context.Context, r record) error {
-	return j.note(ctx, r, nil, false)
-}
-
 // tell writes a record and believes it in any case: what was done is true
 // whether or not the disk takes it. What the disk has not taken is written when
 // it can be written again, and is lost if the program ends before.
 func (j *Journal) tell(ctx context.Context, r record, report *mess.Message) error {
-	return j.note(ctx, r, report, true)
+	return j.note(ctx, report, true, r)
 }
 
-// note writes a record, and takes it into memory if it was written, or anyway.
-// A full journal is compacted first.
-func (j *Journal) note(ctx context.Context, r record, report *mess.Message, anyway bool) error {
-	r.At = j.stamp()
-	err := j.noteOnce(ctx, r, report)
-	if errors.Is(err, wal.ErrFull) && r.Kind != kindSent {
+// note writes records, all of them or none, in one sync. It takes them into memory if they
+// were written, or anyway. A full journal is compacted first. report is that of the only
+// record.
+func (j *Journal) note(ctx context.Context, report *mess.Message, anyway bool, records ...record) error {
+	for i := range records {
+		records[i].At = j.stamp()
+	}
+	err := j.noteOnce(ctx, report, records)
+	if errors.Is(err, wal.ErrFull) && records[0].Kind != kindSent {
 		if err = j.compact(ctx); err == nil {
-			err = j.noteOnce(ctx, r, report)
+			err = j.noteOnce(ctx, report, records)
 		}
 	}
 	if err == nil || !anyway {
@@ -43,38 +40,43 @@ func (j *Journal) note(ctx context.Context, r record, report *mess.Message, anyw
 	}
 	j.write.RLock()
 	defer j.write.RUnlock()
-	j.believe(r, report, true)
+	j.believe(report, true, records)
 	return err
 }
 
-func (j *Journal) noteOnce(ctx context.Context, r record, report *mess.Message) error {
+func (j *Journal) noteOnce(ctx context.Context, report *mess.Message, records []record) error {
 	j.write.RLock()
 	defer j.write.RUnlock()
-	if err := j.append(ctx, r); err != nil {
+	if err := j.append(ctx, records...); err != nil {
 		return err
 	}
-	j.believe(r, report, false)
+	j.believe(report, false, records)
 	return nil
 }
 
-// believe takes a record into memory. write is held.
-func (j *Journal) believe(r record, report *mess.Message, unwritten bool) {
+// believe takes records into memory. write is held.
+func (j *Journal) believe(report *mess.Message, unwritten bool, records []record) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.apply(r, report)
+	for _, r := range records {
+		j.apply(r, report)
+	}
 	j.behind = j.behind || unwritten
 }
 
-// append writes a record to the log. write is held.
-func (j *Journal) append(ctx context.Context, r record) error {
-	data, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Errorf("journal: %w", err)
+// append writes records to the log. write is held.
+func (j *Journal) append(ctx context.Context, records ...record) error {
+	lines := make([][]byte, len(records))
+	for i, r := range records {
+		var err error
+		if lines[i], err = json.Marshal(r); err != nil {
+			return fmt.Errorf("journal: %w", err)
+		}
 	}
 	if j.log == nil {
 		return j.lost
 	}
-	if err := j.log.Append(ctx, data); err != nil {
+	if err := j.log.Append(ctx, lines...); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
 	return nil
@@ -95,7 +97,7 @@ func (j *Journal) tidy(ctx context.Context) error {
 func (j *Journal) live() (bytes int64, behind bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	n := 0
+	n := int(j.book.bytes())
 	for _, s := range j.tasks {
 		if s.done != nil {
 			n += len(s.done.Report)

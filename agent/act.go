@@ -37,7 +37,7 @@ func (t *task) perform(ctx context.Context) error {
 		return err
 	}
 	defer pass.Leave()
-	asked, err := t.start(ctx, plan)
+	asked, err := t.start(ctx, plan, pass.Begin)
 	if err != nil {
 		return err
 	}
@@ -73,10 +73,10 @@ func (t *task) waiting(ctx context.Context, why string) {
 	}
 }
 
-// start passes the start gate (T4) and writes the intent (T5). When it returns
-// without an error the world may be touched at once; asked is when the exchange
-// was asked.
-func (t *task) start(ctx context.Context, plan capabilities.Plan) (asked time.Time, err error) {
+// start passes the start gate (T4) and writes the intent (T5), in one sync with what the
+// safety policy has to write by begin. When it returns without an error the world may be
+// touched at once; asked is when the exchange was asked.
+func (t *task) start(ctx context.Context, plan capabilities.Plan, begin func(context.Context, noting) error) (asked time.Time, err error) {
 	written := false
 	if ctx.Err() != nil {
 		return asked, context.Cause(ctx) // the exchange was not asked
@@ -95,8 +95,12 @@ func (t *task) start(ctx context.Context, plan capabilities.Plan) (asked time.Ti
 		}
 		if !written {
 			// What only looks may go on without a journal.
-			if err := t.intend(ctx, plan); err != nil && plan.Actuates() {
-				return asked, t.unstarted(ctx, false, "journal", err)
+			if err := t.intend(ctx, plan, begin); err != nil && plan.Actuates() {
+				kind := "journal"
+				if no, ok := errors.AsType[*gate.Refusal](err); ok {
+					kind = no.Rule
+				}
+				return asked, t.unstarted(ctx, false, kind, err)
 			}
 			written = true
 		}
@@ -144,17 +148,26 @@ func effectTwice(plan capabilities.Plan) capabilities.Effect {
 // and was not heard: it waits for a word then.
 var errTooLate = errors.New("the permission came too late")
 
+// noting writes notes of the safety policy.
+type noting = func(context.Context, ...journal.Note) error
+
+// unnoted begins a plan whose steps the safety policy notes one by one.
+func unnoted(ctx context.Context, write noting) error { return write(ctx) }
+
 // intend writes the intent.
-func (t *task) intend(ctx context.Context, plan capabilities.Plan) error {
+func (t *task) intend(ctx context.Context, plan capabilities.Plan, begin func(context.Context, noting) error) error {
 	memo, err := json.Marshal(memo{Plan: plan, Request: t.req, By: t.by, At: t.a.now().Round(0), Past: t.past})
 	if err != nil {
 		return err
 	}
-	err = t.a.journal.Intent(ctx, journal.Intent{Ref: t.ref, Epoch: t.claimed(), Digest: plan.Digest(), Boot: t.boot, Plan: memo})
-	if err != nil {
-		ring(t.a.broken)
-	}
-	return err
+	return begin(ctx, func(ctx context.Context, notes ...journal.Note) error {
+		i := journal.Intent{Ref: t.ref, Epoch: t.claimed(), Digest: plan.Digest(), Boot: t.boot, Plan: memo}
+		err := t.a.journal.Intent(ctx, i, notes...)
+		if err != nil {
+			ring(t.a.broken)
+		}
+		return err
+	})
 }
 
 // unstarted ends a thread at the start gate: the exchange may believe that it

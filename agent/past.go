@@ -24,7 +24,7 @@ type past struct {
 // Without that the next run knows only that the plan was begun.
 func (t *task) watchNext(ctx context.Context, plan capabilities.Plan, all result) {
 	t.past = &past{Done: all.done, Text: all.text, Notes: all.notes, Evidence: all.unseen, Facts: all.facts}
-	if err := t.intend(ctx, plan); err != nil {
+	if err := t.intend(ctx, plan, unnoted); err != nil {
 		t.past = nil
 		t.a.log.Warn("the steps before a watch are not written down; what was done is not known after a crash", "ref", t.ref, "err", err)
 	}

@@ -40,7 +40,7 @@ func (t *task) judgeAll(ctx context.Context, plan capabilities.Plan) (gate.Verdi
 // written for all of it, and each step passes the gate by itself.
 func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 	t.steps = steps{left: summaries(plan.Steps)}
-	asked, err := t.start(ctx, plan)
+	asked, err := t.start(ctx, plan, unnoted)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/admin"
-	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
 )
 
@@ -122,15 +121,10 @@ func TestADiskThatTakesNothing(t *testing.T) {
 	if l := r.Local(); !strings.Contains(l.Nothing, "it cannot be written down that messkit runs") {
 		t.Errorf("%+v", l)
 	}
-	acts := f.Acts(now)
-	if _, err := acts.Acts(); err == nil {
-		t.Error("acts were read from nowhere")
-	}
 	must(t, os.Remove(folder))
 	if l := r.Local(); l.Nothing != "" {
 		t.Errorf("%+v", l)
 	}
-	must(t, acts.Note(t.Context(), gate.Act{Device: "lamp", At: noon}), acts.Close())
 
 	// What could not be written holds on, and over the next start.
 	must(t, os.RemoveAll(folder), os.WriteFile(folder, nil, 0o600))
@@ -191,39 +185,4 @@ func TestManyWritersLoseNothing(t *testing.T) {
 	if l := f.Local(); len(l.Locked) != 20 {
 		t.Errorf("%d locks, want 20", len(l.Locked))
 	}
-}
-
-func TestActsAreKept(t *testing.T) {
-	f, at := admin.In(t.TempDir()), noon
-	clock := func() time.Time { return at }
-	open := func() *admin.Acts {
-		a := f.Acts(clock)
-		_, err := a.Acts()
-		must(t, err)
-		return a
-	}
-	a := open()
-	const n = 300
-	by := strings.Repeat("x", 250) // so that these fill the log
-	for range n {
-		must(t, a.Note(t.Context(), gate.Act{Device: "lamp", By: by, At: at}))
-	}
-	must(t, a.Close())
-	a = open()
-	if got, err := a.Acts(); err != nil || len(got) != n {
-		t.Fatalf("%d acts, want %d; %v", len(got), n, err)
-	}
-	if got, err := f.Past().Acts(); err != nil || len(got) != n { // beside who has it open
-		t.Errorf("who only looks sees %d acts, want %d; %v", len(got), n, err)
-	}
-	if got, err := admin.In(t.TempDir()).Past().Acts(); err != nil || len(got) > 0 {
-		t.Errorf("where nothing was done: %v, %v", got, err)
-	}
-	at = at.Add(25 * time.Hour)
-	must(t, a.Note(t.Context(), gate.Act{Device: "lamp", At: at}), a.Close())
-	a = open()
-	if got, err := a.Acts(); err != nil || len(got) != 1 || !got[0].At.Equal(at) {
-		t.Errorf("after a day: %d acts, want 1", len(got))
-	}
-	must(t, a.Close())
 }

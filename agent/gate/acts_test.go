@@ -3,35 +3,73 @@ package gate_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
 )
 
-// ledger is what stays of acts when a gate is made anew.
-type ledger struct {
-	acts   []gate.Act
+// book is what stays when a gate is made anew.
+type book struct {
+	mu     sync.Mutex
+	kept   journal.Book
+	synced int // how often something was written
 	err    error
-	unread error // what Acts returns
+	unread error // what Book returns
 }
 
-func (l *ledger) Acts() ([]gate.Act, error) { return slices.Clone(l.acts), l.unread }
+func (b *book) Book() (journal.Book, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return journal.Book{Acts: slices.Clone(b.kept.Acts), Dues: maps.Clone(b.kept.Dues), Gap: b.kept.Gap}, b.unread
+}
 
-func (l *ledger) Note(_ context.Context, a gate.Act) error {
-	if l.err == nil {
-		a.At = a.At.Round(0) // a disk keeps no monotonic time
-		l.acts = append(l.acts, a)
+func (b *book) Note(_ context.Context, notes ...journal.Note) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		b.synced++
+		for _, n := range notes {
+			b.kept.Apply(n)
+		}
 	}
-	return l.err
+	return b.err
 }
 
-func remembering(l *ledger, cfg gate.Config, opts ...gate.Option) *gate.Gate {
+// dues is what is due, by device.
+func (b *book) dues() map[string]gate.Due {
+	kept, _ := b.Book()
+	due := map[string]gate.Due{}
+	for device, o := range kept.Dues {
+		if o.Due != nil {
+			due[device] = *o.Due
+		}
+	}
+	return due
+}
+
+// written is how much was written: how often, and how many acts.
+func (b *book) written() (syncs, acts int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.synced, len(b.kept.Acts)
+}
+
+func (b *book) fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.err = err
+}
+
+func remembering(b *book, cfg gate.Config, opts ...gate.Option) *gate.Gate {
 	g := newGate(cfg, opts...)
-	g.Remember(l)
+	g.Keep(b, []string{"lamp"})
 	return g
 }
 
@@ -106,7 +144,7 @@ func TestMaxActsOverARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := gate.DefaultConfig()
 		cfg.Defaults.MaxActs = gate.Rate{N: 1, Per: time.Hour}
-		kept := &ledger{}
+		kept := &book{}
 		if err := does(t, remembering(kept, cfg), "lamp", ""); err != nil {
 			t.Fatal(err)
 		}
@@ -116,15 +154,15 @@ func TestMaxActsOverARestart(t *testing.T) {
 		unset := gate.WithWall(func() (time.Time, error) { return time.Unix(0, 0), errors.New("it was never set") })
 		refusal(t, does(t, remembering(kept, cfg, unset), "lamp", ""), "max_acts", "in 1h0m0s")
 		// Nor does one whose clock was put back.
-		kept.acts[0].At = time.Now().Add(100 * time.Hour)
+		kept.kept.Acts[0].At = time.Now().Add(100 * time.Hour)
 		refusal(t, does(t, remembering(kept, cfg), "lamp", ""), "max_acts", "in 1h0m0s")
 		// As long as nobody can read what was done, nothing is done.
-		kept.acts[0].At, kept.unread = time.Now().Add(-50*time.Minute), errors.New("no such disk")
+		kept.kept.Acts[0].At, kept.unread = time.Now().Add(-50*time.Minute), errors.New("no such disk")
 		g := remembering(kept, cfg)
 		refusal(t, does(t, g, "lamp", ""), "max_acts", "no such disk")
 		kept.unread = nil
 		refusal(t, does(t, g, "lamp", ""), "max_acts", "in 10m0s")
-		kept.acts, kept.err = nil, errors.New("the disk is full")
+		kept.kept.Acts, kept.err = nil, errors.New("the disk is full")
 		refusal(t, does(t, remembering(kept, cfg), "lamp", ""), "max_acts", "the disk is full")
 	})
 }
@@ -152,7 +190,7 @@ func FuzzParseRate(f *testing.F) {
 // A device rests after a restart as well.
 func TestRestIsRemembered(t *testing.T) {
 	inHouse(t, gate.Device{MinInterval: time.Minute, Busy: gate.Refuse}, func(t *testing.T, g *gate.Gate, _ *lamp) {
-		g.Remember(&ledger{acts: []gate.Act{{Device: "lamp", At: time.Now().Add(-20 * time.Second)}}})
+		g.Keep(&book{kept: journal.Book{Acts: []gate.Act{{Device: "lamp", At: time.Now().Add(-20 * time.Second)}}}}, nil)
 		_, err := g.Check(switchPlan(true, 0))
 		refusal(t, err, "min_interval", "ask again in 40s")
 		after(41 * time.Second)

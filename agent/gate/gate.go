@@ -27,10 +27,9 @@ type Gate struct {
 	slept  func() time.Duration // how long the machine was suspended since boot
 	sleeps *suspend.Watch       // guarded by mu
 
-	wall   func() (time.Time, error)
-	local  func() Local
-	ledger Ledger // nil: acts are remembered in memory alone
-	guard  Guard
+	wall  func() (time.Time, error)
+	local func() Local
+	guard Guard
 
 	reserved Reserved
 
@@ -41,15 +40,17 @@ type Gate struct {
 	rounds  uint64        // how often it was stopped
 	changed chan struct{} // closed when any of the above, or what devices there are, changes
 	running map[*call]context.CancelCauseFunc
-	people  Local // as it was when last asked for
-	acts    []Act // that count, oldest first
-	unread  bool  // what the ledger holds is not among them yet
+	people  Local                   // as it was when last asked for
+	spent   map[spender][]time.Time // the last acts of each budget, oldest first
+	sweep   int                     // how many there may be before they are swept
+	gap     time.Time               // acts from before it may be missing; zero: none are
 
-	keeping chan struct{}  // full while kept is written
-	kept    Dues           // nil: due is remembered in memory alone
-	due     map[string]Due // what is on and is to be switched off, by device
-	stale   bool           // what is written down is not what is due
-	settled chan struct{}  // that is so
+	book      Book              // nil: acts and dues are remembered in memory alone
+	unread    bool              // the acts in the book are not among spent yet
+	due       map[string]Due    // what is on and is to be switched off, by device
+	serial    uint64            // of the last note on that
+	unwritten map[string]uint64 // devices of which the disk has not the newest note, with its serial number
+	settled   chan struct{}     // some are unwritten
 }
 
 // device is what the gate remembers of one device.
@@ -82,7 +83,8 @@ type device struct {
 // New makes a gate. now must carry monotonic time, as time.Now does.
 func New(cfg Config, now func() time.Time, log *slog.Logger, opts ...Option) *Gate {
 	g := &Gate{
-		cfg: cfg, now: now, log: log, stir: make(chan struct{}, 1), slept: suspend.Slept, settled: make(chan struct{}, 1), keeping: make(chan struct{}, 1), changed: make(chan struct{}),
+		cfg: cfg, now: now, log: log, stir: make(chan struct{}, 1), slept: suspend.Slept, settled: make(chan struct{}, 1), changed: make(chan struct{}),
+		spent: map[spender][]time.Time{}, sweep: minSweep, due: map[string]Due{}, unwritten: map[string]uint64{},
 		devices: map[string]*device{}, running: map[*call]context.CancelCauseFunc{},
 	}
 	g.prepare(opts)

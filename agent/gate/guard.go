@@ -102,21 +102,10 @@ func (g *Gate) timed(d *device, began time.Time, a drivers.AutoOff, left time.Du
 // was done.
 func (p *Pass) arm(ctx context.Context, s drivers.Switch) (due time.Time, undo func(), err error) {
 	g, d := p.g, p.dev
-	in := offIn(*d.limits, p.order.Plan)
 	g.mu.Lock()
 	g.wake()
-	now := g.now()
-	on := d.onSince(now)
-	if b := p.order.Began; b.Before(on) && b.Add(d.limits.MaxOn).After(now) { // else it is over, and this is another time
-		on = b
-	}
-	if in > 0 {
-		due = now.Add(in)
-	}
-	if limit := d.limits.MaxOn; limit > 0 && on.Add(limit).Before(due) { // asking again makes it no longer
-		due = on.Add(limit)
-		in = max(1, due.Sub(now))
-	}
+	p.foreseen = false
+	on, due, in := p.goesOff(g.now())
 	before, level, o := d.off, d.level, &off{at: due, on: on, sw: s, time: p.order.For > 0}
 	d.off, d.level = o, isOn
 	g.ring()
@@ -142,6 +131,24 @@ func (p *Pass) arm(ctx context.Context, s drivers.Switch) (due time.Time, undo f
 		return due, nil, &Refusal{Device: d.name, Rule: "max_on", Text: fmt.Sprintf("it could not be written down when it is to be switched off (%v); look at the disk", err)}
 	}
 	return due, undo, nil
+}
+
+// goesOff returns when the device goes off if the plan switches it on now, and in how long.
+// Zero means that it may stay on. on is since when it is on then. Gate.mu is held.
+func (p *Pass) goesOff(now time.Time) (on, due time.Time, in time.Duration) {
+	limits := *p.dev.limits
+	on, in = p.dev.onSince(now), offIn(limits, p.order.Plan)
+	if b := p.order.Began; b.Before(on) && b.Add(limits.MaxOn).After(now) { // else it is over, and this is another time
+		on = b
+	}
+	if in > 0 {
+		due = now.Add(in)
+	}
+	if limit := limits.MaxOn; limit > 0 && on.Add(limit).Before(due) { // asking again makes it no longer
+		due = on.Add(limit)
+		in = max(1, due.Sub(now))
+	}
+	return on, due, in
 }
 
 // tellGuard tells the guard how a device stands. mu is held.

@@ -4,41 +4,20 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/drivers"
 )
 
-// dues are what stays of them when a gate is made anew.
-type dues struct {
-	mu  sync.Mutex
-	due map[string]gate.Due
-	err error
-}
-
-func (d *dues) Dues() (map[string]gate.Due, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return maps.Clone(d.due), nil
-}
-
-func (d *dues) Keep(due map[string]gate.Due) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.err == nil {
-		d.due = maps.Clone(due)
-	}
-	return d.err
-}
-
-func (d *dues) fail(err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.err = err
+// owing is a book in which something is due.
+func owing(device string, d gate.Due) *book {
+	b := &book{}
+	b.kept.Apply(journal.Note{Device: device, Due: &d})
+	return b
 }
 
 // What is on for a time is switched off by the next run where this one has died, once
@@ -64,10 +43,10 @@ func TestATimeIsKeptOverARestart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inHouse(t, c.dev, func(t *testing.T, _ *gate.Gate, l *lamp) {
-				kept, cfg := &dues{}, gate.DefaultConfig()
+				kept, cfg := &book{}, gate.DefaultConfig()
 				cfg.Devices = map[string]gate.Device{"lamp": c.dev}
 				dies := newGate(cfg)
-				dies.Owe(kept, nil)
+				dies.Keep(kept, nil)
 				for _, d := range c.lasts {
 					turn(t, dies, l, true, d)
 				}
@@ -81,7 +60,7 @@ func TestATimeIsKeptOverARestart(t *testing.T) {
 					opts = append(opts, gate.WithWall(c.wall))
 				}
 				next := gate.New(cfg, func() time.Time { return time.Now().Add(shift) }, slog.New(slog.DiscardHandler), opts...)
-				next.Owe(kept, []string{"lamp"})
+				next.Keep(kept, []string{"lamp"})
 				go func() { _ = next.Run(t.Context()) }()
 				if err := next.Start(t.Context(), c.next(l), "lamp"); err != nil {
 					t.Fatal(err)
@@ -90,7 +69,7 @@ func TestATimeIsKeptOverARestart(t *testing.T) {
 				if l.history() != c.want {
 					t.Errorf("%q, want %q", l.history(), c.want)
 				}
-				if due, _ := kept.Dues(); len(due) != 0 {
+				if due := kept.dues(); len(due) != 0 {
 					t.Errorf("it goes on being due: %+v", due)
 				}
 			})
@@ -102,12 +81,12 @@ func TestATimeIsKeptOverARestart(t *testing.T) {
 func TestATimerOfAnEarlierRunIsTold(t *testing.T) {
 	inHouse(t, gate.Device{MaxOn: time.Hour}, func(t *testing.T, _ *gate.Gate, l *lamp) {
 		for _, left := range []bool{true, false} {
-			now, kept := time.Now(), &dues{}
+			now, kept := time.Now(), &book{}
 			if left {
-				kept.due = map[string]gate.Due{"lamp": {At: now.Add(time.Minute), On: now, Within: time.Minute}}
+				kept = owing("lamp", gate.Due{At: now.Add(time.Minute), On: now, Within: time.Minute})
 			}
 			g := newGate(gate.DefaultConfig())
-			g.Owe(kept, []string{"lamp"})
+			g.Keep(kept, []string{"lamp"})
 			d := &keeper{plug: plug{lamp: l}}
 			if err := g.Start(t.Context(), d, "lamp"); err != nil || d.told != left {
 				t.Errorf("left %t, told %t: %v", left, d.told, err)
@@ -129,16 +108,16 @@ func (k *keeper) TimerLeft()                                         { k.told = 
 // until it has heard.
 func TestWhatCannotBeStartedIsStillDue(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
-		now, kept := time.Now(), &dues{}
-		kept.due = map[string]gate.Due{"lamp": {At: now.Add(time.Minute), On: now, Within: time.Minute}}
-		g.Owe(kept, []string{"lamp"})
+		now := time.Now()
+		kept := owing("lamp", gate.Due{At: now.Add(time.Minute), On: now, Within: time.Minute})
+		g.Keep(kept, []string{"lamp"})
 		l.fails(3)
 		_ = g.Start(t.Context(), plug{l, errors.New("out of reach")}, "lamp")
 		after(time.Hour)
 		if want := "off 1m7s"; l.history() != want {
 			t.Errorf("%q, want %q", l.history(), want)
 		}
-		if due, _ := kept.Dues(); len(due) != 0 {
+		if due := kept.dues(); len(due) != 0 {
 			t.Errorf("it goes on being due: %+v", due)
 		}
 	})
@@ -148,15 +127,15 @@ func TestWhatCannotBeStartedIsStillDue(t *testing.T) {
 // not switched off by the next run.
 func TestADiskThatWasFullHearsOfIt(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
-		kept := &dues{}
-		g.Owe(kept, []string{"lamp"})
+		kept := &book{}
+		g.Keep(kept, []string{"lamp"})
 		turn(t, g, l, true, time.Minute)
 		kept.fail(errors.New("the disk is full"))
 		after(2 * time.Minute)
 		turn(t, g, l, true, 0)
 		kept.fail(nil)
 		after(time.Minute)
-		if due, _ := kept.Dues(); len(due) != 0 {
+		if due := kept.dues(); len(due) != 0 {
 			t.Errorf("it goes on being due: %+v", due)
 		}
 	})
@@ -165,7 +144,7 @@ func TestADiskThatWasFullHearsOfIt(t *testing.T) {
 // What is to go off again is switched on only where that is written down.
 func TestNothingIsOnForATimeThatIsNotKept(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
-		g.Owe(&dues{err: errors.New("the disk is full")}, nil)
+		g.Keep(&book{err: errors.New("the disk is full")}, nil)
 		pass := enter(t, g, switchPlan(true, time.Minute))
 		refusal(t, pass.Switch(t.Context(), l, true), "max_on", "could not be written down", "the disk is full")
 		pass.Leave()
@@ -180,16 +159,16 @@ func TestNothingIsOnForATimeThatIsNotKept(t *testing.T) {
 func TestADiskThatHangsKeepsNothingOn(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		disk := &hanging{}
-		g.Owe(disk, nil)
+		g.Keep(disk, nil)
 		turn(t, g, l, true, time.Minute)
-		disk.mu.Lock() // from now on
+		disk.hung.Lock() // from now on
 		after(2 * time.Minute)
 		if want := "on 0s, off 1m0s"; l.history() != want {
 			t.Errorf("%q, want %q", l.history(), want)
 		}
 		_ = g.Start(t.Context(), reader{plug{lamp: l}, true, nil}, "lamp")
 		after(time.Minute)
-		disk.mu.Unlock()
+		disk.hung.Unlock()
 		after(time.Second)
 	})
 }
@@ -199,8 +178,8 @@ func TestADiskThatHangsKeepsNothingOn(t *testing.T) {
 func TestADiskThatHangsIsToldAsTheDisk(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		disk := &hanging{}
-		g.Owe(disk, nil)
-		disk.mu.Lock()
+		g.Keep(disk, nil)
+		disk.hung.Lock()
 		pass := enter(t, g, switchPlan(true, time.Minute))
 		refusal(t, pass.Switch(t.Context(), l, true), "max_on", "could not be written down", "the disk does not answer within 5s", "look at the disk")
 		pass.Leave()
@@ -208,38 +187,41 @@ func TestADiskThatHangsIsToldAsTheDisk(t *testing.T) {
 			t.Errorf("quarantined: %v", hung)
 		}
 		turn(t, g, l, true, 0)
-		disk.mu.Unlock()
+		disk.hung.Unlock()
 		after(time.Minute)
 		turn(t, g, l, true, time.Minute)
 		after(time.Hour)
 		if want := "on 10s, on 1m10s, off 2m10s"; l.history() != want {
 			t.Errorf("%q, want %q", l.history(), want)
 		}
-		if due, _ := disk.Dues(); len(due) != 0 {
+		if due := disk.dues(); len(due) != 0 {
 			t.Errorf("it goes on being due: %+v", due)
 		}
 	})
 }
 
-// hanging are dues of which nobody hears while mu is locked.
-type hanging struct{ dues }
+// hanging is a book of which nobody hears while hung is locked.
+type hanging struct {
+	book
+	hung sync.Mutex
+}
 
-func (h *hanging) Keep(due map[string]gate.Due) error {
-	for !h.mu.TryLock() {
+func (h *hanging) Note(ctx context.Context, notes ...journal.Note) error {
+	for !h.hung.TryLock() {
 		time.Sleep(time.Second) // in the bubble a mutex would keep its time from passing
 	}
-	h.mu.Unlock()
-	return h.dues.Keep(due)
+	h.hung.Unlock()
+	return h.book.Note(ctx, notes...)
 }
 
 // What is not in the configuration any more is due no more, and switches off nothing
 // that is called so later.
 func TestWhatIsGoneIsNotDue(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
-		kept := &dues{due: map[string]gate.Due{"fan": {At: time.Now(), On: time.Now()}}}
-		g.Owe(kept, []string{"lamp"})
+		kept := owing("fan", gate.Due{At: time.Now(), On: time.Now()})
+		g.Keep(kept, []string{"lamp"})
 		turn(t, g, l, true, time.Minute)
-		if due, _ := kept.Dues(); len(due) != 1 || due["lamp"].At.IsZero() {
+		if due := kept.dues(); len(due) != 1 || due["lamp"].At.IsZero() {
 			t.Errorf("%+v", due)
 		}
 	})

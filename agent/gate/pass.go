@@ -21,7 +21,10 @@ type Pass struct {
 	asked moment // when the permission was asked for
 	again func(context.Context) (time.Time, error)
 
-	unanswered bool // the device has not answered a command; guarded by Gate.mu
+	// Guarded by Gate.mu.
+	begun      bool // Begin has written what the next act needs
+	foreseen   bool // it is due that the device goes off, and nothing has switched it on yet
+	unanswered bool // the device has not answered a command
 
 	left sync.Once
 }
@@ -229,6 +232,7 @@ func (p *Pass) Leave() {
 // leave is Leave with Gate.mu held.
 func (p *Pass) leave() {
 	p.left.Do(func() {
+		p.unforesee()
 		if p.held {
 			p.dev.holder, p.dev.active, p.dev.resting = "", false, nil
 			<-p.dev.hold // it is this pass's, so this does not wait

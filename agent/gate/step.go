@@ -26,7 +26,7 @@ const maxLooks = 3
 // act calls a verb that changes the world: it looks around, and touches the
 // world if what it has seen is still fresh.
 func act[T any](ctx context.Context, p *Pass, name string, limit time.Duration, f func(context.Context) (T, error)) (v T, err error) {
-	if err := p.g.count(ctx, p.dev, p.order); err != nil {
+	if err := p.begin(ctx); err != nil {
 		return v, err
 	}
 	for range maxLooks {

@@ -17,14 +17,12 @@ import (
 	"github.com/messkit/messkit/agent/admin"
 	"github.com/messkit/messkit/agent/clock"
 	"github.com/messkit/messkit/agent/gate"
-	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/exchange/routing"
-	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/mess"
@@ -197,8 +195,6 @@ func (c agentConfig) unset() error {
 type executor struct {
 	id      string
 	agent   *agent.Agent
-	journal *journal.Journal
-	acts    *admin.Acts
 	outputs *outputs
 	words   []capabilities.LeftOut      // files of words that cannot be used
 	link    func(context.Context) error // keeps the connection to the exchange; nil: it keeps itself
@@ -218,16 +214,9 @@ func (c *config) gate(log *slog.Logger, known ...gate.Option) *gate.Gate {
 
 // agent makes the executor for an exchange, of outputs that have started.
 func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executor, error) {
-	dir := journalDir(c.Agent.Data)
-	if err := durable.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("data: %w; choose a folder with --data", err)
-	}
-	j, err := journal.Open(dir)
-	switch {
-	case files.Damaged(err):
-		return nil, hint(err, "messkit journal check --data %s tells what is wrong with it", c.Agent.Data)
-	case err != nil:
-		return nil, notOpened(err, dir)
+	j := o.journal
+	if j == nil {
+		return nil, o.unread
 	}
 	if refs := j.Unclean(); len(refs) > 0 {
 		log.Warn("the last run has died in the midst of these", "ref", refs)
@@ -238,10 +227,11 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 	settings.Stop = o.stop
 	settings.ConfirmWithin = c.Agent.ConfirmWithin
 	settings.Watch = c.Agent.Watch
+	var err error
 	if settings.Signer, err = signer(c.Agent.Data, log); err != nil {
-		return nil, errors.Join(err, j.Close())
+		return nil, err
 	}
-	e := &executor{id: c.Agent.ID, journal: j, outputs: o, words: c.home.leftOut}
+	e := &executor{id: c.Agent.ID, outputs: o, words: c.home.leftOut}
 	lost := ""
 	if j.Fresh() && durable.Used(c.Agent.Data) {
 		lost = "the journal"
@@ -252,9 +242,9 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 			lost = "a part of the journal"
 		}
 	}
-	c.begin(e, log) // the journal keeps a second executor out
+	c.begin(e, log)
 	if lost != "" {
-		log.Error(lost+" has gone: nobody knows what was begun, and the risky classes are disarmed; look, and then: messkit arm", "journal", dir, "data", c.Agent.Data)
+		log.Error(lost+" has gone: nobody knows what was begun, and the risky classes are disarmed; look, and then: messkit arm", "journal", journalDir(c.Agent.Data), "data", c.Agent.Data)
 		if err := o.now.Lost(lost); err != nil {
 			log.Error("disarmed until the program ends, but that is not written down", "err", err)
 		}
@@ -266,8 +256,7 @@ func (c *config) agent(x agent.Exchange, o *outputs, log *slog.Logger) (*executo
 
 func (e *executor) run(ctx context.Context) error {
 	err := errors.Join(e.outputs.handOver(), e.work(ctx), e.outputs.end())
-	err = errors.Join(err, e.outputs.now.End(agent.Unsafe(err)...))
-	return errors.Join(err, e.acts.Close(), e.journal.Close())
+	return errors.Join(err, e.outputs.now.End(agent.Unsafe(err)...))
 }
 
 // work runs the agent. Its connection ends after it, so that its last words are

@@ -11,15 +11,13 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// begin notes that the executor runs, and takes over what was done lately. Where
-// the disk does not take it nothing acts until it does.
+// begin notes that the executor runs. Where the disk does not take it nothing acts until
+// it does.
 func (c *config) begin(e *executor, log *slog.Logger) {
 	if err := e.outputs.now.Begin(); err != nil {
 		log.Error("nothing acts: it cannot be written down that messkit runs", "err", err)
 	}
 	tellLocal(e.outputs.now.Local(), log)
-	e.acts = admin.In(c.Agent.Data).Acts(time.Now)
-	e.outputs.gate.Remember(e.acts)
 	e.outputs.people.start(context.Background(), func(ctx context.Context) error { return followLocal(ctx, e.outputs.now, log) })
 }
 

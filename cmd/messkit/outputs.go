@@ -18,6 +18,7 @@ import (
 	"github.com/messkit/messkit/agent/guard"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/stop"
+	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/wait"
 )
@@ -36,6 +37,8 @@ type outputs struct {
 	guard   background
 	trials  background // for doctors
 	zones   zones
+	journal *journal.Journal       // nil where it could not be opened
+	unread  error                  // why not
 	url     atomic.Pointer[string] // of the exchange in this program; nil: there is none, or not yet
 	log     *slog.Logger
 }
@@ -83,7 +86,7 @@ func (c *config) start(ctx context.Context, log *slog.Logger) (*outputs, error) 
 		o.guard.start(ctx, client.Run)
 	}
 	o.gate = c.gate(log, known...)
-	o.gate.Owe(admin.In(c.Agent.Data).Dues(), c.home.names()) // before anything starts that may be on since then
+	o.openJournal(ctx, c) // before anything starts that may be on since an earlier run
 	o.timers.start(ctx, o.gate.Run)
 	o.stop = c.stopper(o.gate, log) // where a stop holds, nothing is started
 	o.stops.start(ctx, o.stop.Run)
@@ -130,7 +133,32 @@ func (o *outputs) handOver() error { return o.timers.end() }
 
 // end lets go of the guard, which ends when everything is safe.
 func (o *outputs) end() error {
-	return errors.Join(o.trials.end(), o.people.end(), o.stops.end(), o.timers.end(), o.guard.end(), o.lock.Close())
+	err := errors.Join(o.trials.end(), o.people.end(), o.stops.end(), o.timers.end(), o.guard.end())
+	if o.journal != nil {
+		err = errors.Join(err, o.journal.Close())
+	}
+	return errors.Join(err, o.lock.Close())
+}
+
+// openJournal opens the journal, and has the safety policy keep its book there. Where it
+// cannot be opened, outputs are made safe all the same, and then the start ends.
+func (o *outputs) openJournal(ctx context.Context, c *config) {
+	dir := journalDir(c.Agent.Data)
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
+		o.unread = fmt.Errorf("data: %w; choose a folder with --data", err)
+		return
+	}
+	j, err := journal.Open(dir)
+	switch {
+	case files.Damaged(err):
+		o.unread = hint(err, "messkit journal check --data %s tells what is wrong with it", c.Agent.Data)
+	case err != nil:
+		o.unread = notOpened(err, dir)
+	default:
+		o.journal = j
+		admin.In(c.Agent.Data).Adopt(ctx, j, time.Now(), o.log)
+		o.gate.Keep(j, c.home.names())
+	}
 }
 
 // halt takes the devices to their safe state, where no agent has come of it.

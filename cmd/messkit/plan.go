@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/admin"
 	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/agent/trial"
 	"github.com/messkit/messkit/capabilities"
@@ -293,7 +293,7 @@ func (c *config) foresee(req mess.Request, resolve func(*agent.Home) capabilitie
 // standing is the gate with all that the executor's data folder tells of it.
 func (c *config) standing() *gate.Gate {
 	g := c.gate(quiet)
-	g.Remember(admin.In(c.Agent.Data).Past())
+	g.Keep(journal.Past(journalDir(c.Agent.Data)), c.home.names())
 	for _, o := range stop.Read(stopFolder(c.Agent.Data)) {
 		g.Stop(o.String())
 	}

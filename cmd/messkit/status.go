@@ -154,10 +154,10 @@ func (e *ownExchange) status() any {
 
 func (e *executor) status(up time.Duration) *executorStatus {
 	now := e.agent.Status()
-	total, today := e.journal.Written()
+	total, today := e.outputs.journal.Written()
 	s := &executorStatus{
 		ID: e.id, Stopped: now.Stopped, Working: now.Working, Waiting: now.Waiting, Devices: []deviceState{},
-		Journal: written(e.journal.Size(), total, today, up),
+		Journal: written(e.outputs.journal.Size(), total, today, up),
 	}
 	s.LeftOut = unusedWords(e.words)
 	local := e.outputs.now.Local()

@@ -7,11 +7,11 @@ var mutants = []mutant{
 		"agent/act.go", "asked, err = t.permission(ctx, plan)\n", "asked, err = t.a.now(), error(nil)\n",
 	}}, "./agent TestCancelBeforeTheStart|TestAnotherHasTakenIt|TestALeaseLostBeforeTheStart|TestDyingEverywhere|TestTheLineIsCutAtTheGate"},
 	{"no journal", []edit{{
-		"agent/act.go", "err = t.a.journal.Intent(ctx, journal.Intent{", "err = error(nil); _, _ = memo, (journal.Intent{",
+		"agent/act.go", "err := t.a.journal.Intent(ctx, i, notes...)", "err := error(nil); _, _ = i, notes",
 	}}, "./agent TestCrash"},
 	{"journal after acting", []edit{
-		{"agent/act.go", "if err := t.intend(ctx, plan); err != nil && plan.Actuates() {", "if err := error(nil); err != nil && plan.Actuates() {"},
-		{"agent/act.go", "r := t.act(ctx, pass, plan, t.verdict, func(r result) { t.acted(ctx, plan, r) })\n", "r := t.act(ctx, pass, plan, t.verdict, func(r result) { t.acted(ctx, plan, r) })\n\t_ = t.intend(ctx, plan)\n"},
+		{"agent/act.go", "if err := t.intend(ctx, plan, begin); err != nil && plan.Actuates() {", "if err := error(nil); err != nil && plan.Actuates() {"},
+		{"agent/act.go", "r := t.act(ctx, pass, plan, t.verdict, func(r result) { t.acted(ctx, plan, r) })\n", "r := t.act(ctx, pass, plan, t.verdict, func(r result) { t.acted(ctx, plan, r) })\n\t_ = t.intend(ctx, plan, unnoted)\n"},
 	}, "./agent TestCrash|TestDyingEverywhere"},
 	{"a home forgets that a device has moved", []edit{{
 		"agent/remembered.go", "if p.driver.Area() != m.areas[i] {", "if p.driver.Area() != m.areas[i] && i < 0 {",
@@ -19,6 +19,21 @@ var mutants = []mutant{
 	{"a home forgets that a vacuum knows other rooms", []edit{{
 		"agent/remembered.go", "return turn != m.turns[p.index]", "return turn < m.turns[p.index]",
 	}}, "./agent TestUnderstandAsAfresh|TestPlacesAreRemembered"},
+	{"the intent goes without what the policy has to write", []edit{{
+		"agent/gate/book.go", "if err := write(ctx, notes...); err != nil {", "if err := write(ctx); err != nil {",
+	}}, "./agent/gate TestOneSyncForAnAct"},
+	{"a lost part of the journal frees the budgets", []edit{{
+		"agent/gate/acts.go", "if !g.gap.IsZero() && ", "if false && ",
+	}}, "./agent/gate TestActsThatAreLost"},
+	{"what was begun and not done stays due", []edit{{
+		"agent/gate/pass.go", "p.unforesee()\n", "",
+	}}, "./agent/gate TestWhatIsBegunAndNotDone"},
+	{"an older note on what is due wins", []edit{{
+		"agent/journal/book.go", "if n.Serial < b.Dues[n.Device].Serial {", "if false {",
+	}}, "./agent/journal TestTheBookIsKept"},
+	{"files of an older version count again", []edit{{
+		"agent/admin/adopt.go", "; !begun {", "; !begun || begun {",
+	}}, "./agent/admin TestAdoptOnce"},
 	{"started work is begun again", []edit{{
 		"agent/recover.go", "harmless := m.Plan.Repeatable()", "harmless := true",
 	}}, "./agent TestCrash"},
@@ -130,7 +145,7 @@ var mutants = []mutant{
 		"agent/gate/gate.go", "hold: make(chan struct{}, 1), acting", "hold: make(chan struct{}, 2), acting",
 	}}, "./agent/gate TestOneTaskAtATime"},
 	{"budget of acts ignored", []edit{{
-		"agent/gate/step.go", "p.g.count(ctx, p.dev, p.order); err != nil {", "p.g.count(ctx, p.dev, p.order); err != nil && false {",
+		"agent/gate/step.go", "p.begin(ctx); err != nil {", "p.begin(ctx); err != nil && false {",
 	}}, "./agent/gate TestMaxActs"},
 	{"latch not kept", []edit{{
 		"agent/stop/latch.go", "\t\terr := Latch(s.cfg.Dir, o)\n", "\t\tvar err error\n",

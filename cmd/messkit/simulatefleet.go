@@ -31,7 +31,8 @@ executors, which takes half a minute. The threads of its requests stay. It goes 
 
 No real device acts: the requests need capabilities that only simulated executors have.
 
-Exit code: 0 the exchange has lost and doubled nothing, 1 it has, or the run failed.`,
+Exit code: 0 the exchange ended each request once, 1 it lost, doubled or did not finish
+one, or the run failed.`,
 		Example: "  messkit simulate-fleet --executors 1000 --rate 50 --for 1m\n  messkit simulate-fleet --executors 100 --rate 10 --protocol both --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -40,9 +40,9 @@ func (w *web) stored(ctx context.Context, key, requester string, into map[string
 }
 
 // judge compares the ledger with the threads of the exchange. A request is lost if the
-// exchange acknowledged it and does not have it, or has not ended it as it said. If the
-// run ended idle, an open request is lost as well.
-func (l *ledger) judge(stored map[string]string, idle bool, r *Report) {
+// exchange acknowledged it and does not have it, or has not ended it as it said. A
+// request that is still open in the exchange is unfinished.
+func (l *ledger) judge(stored map[string]string, r *Report) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r.Created, r.Claimed, r.Completed, r.Races, r.NotSent = l.created, l.claims, l.completed, l.races, l.late
@@ -51,7 +51,7 @@ func (l *ledger) judge(stored map[string]string, idle bool, r *Report) {
 		switch {
 		case there && status == "completed":
 		case !j.acked && !there && j.done == 0: // no acknowledgement arrived
-		case !there, j.done > 0, idle, status != "pending" && status != "claimed" && status != "in_progress":
+		case !there, j.done > 0, status != "pending" && status != "claimed" && status != "in_progress":
 			r.Lost = append(r.Lost, ref)
 		default:
 			r.Unfinished++

@@ -12,8 +12,8 @@ func NewLedger() *Ledger { return newLedger() }
 func (l *ledger) Asked(ref string, due time.Time)        { l.asked(ref, due) }
 func (l *ledger) Granted(ref, executor, step string)     { l.granted(ref, executor, step) }
 func (l *ledger) Heard(ref, status string, at time.Time) { l.heard(ref, status, at) }
-func (l *ledger) Judge(stored map[string]string, idle bool) (r Report) {
-	l.judge(stored, idle, &r)
+func (l *ledger) Judge(stored map[string]string) (r Report) {
+	l.judge(stored, &r)
 	return r
 }
 

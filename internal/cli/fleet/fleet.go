@@ -100,12 +100,12 @@ func (f *flight) fly(ctx context.Context) (r Report, err error) {
 	if spent := time.Since(began).Seconds() - r.ReadyIn; ctx.Err() != nil {
 		r.Seconds = spent
 	}
-	idle := f.drain(live)
+	f.drain(live)
 	r.Load = load()
 	land()
 	_ = g.Wait() // every goroutine ends with live
 	stored, err := f.all(context.WithoutCancel(ctx))
-	f.ledger.judge(stored, idle, &r)
+	f.ledger.judge(stored, &r)
 	if err != nil {
 		r.Lost, r.Unfinished, r.Unread = nil, 0, err.Error()
 	}
@@ -187,19 +187,14 @@ const (
 	drainTime = 10 * time.Minute
 )
 
-// drain waits until all requests have ended. It reports true if nothing moved any
-// more.
-func (f *flight) drain(ctx context.Context) (idle bool) {
+// drain waits until all requests have ended, or none of them moves any more.
+func (f *flight) drain(ctx context.Context) {
 	for end := time.Now().Add(drainTime); time.Now().Before(end); {
 		n, since := f.ledger.open()
-		if n <= 0 || since > idleTime {
-			return true
-		}
-		if !wait.For(ctx, 50*time.Millisecond) {
-			return false
+		if n <= 0 || since > idleTime || !wait.For(ctx, 50*time.Millisecond) {
+			return
 		}
 	}
-	return false
 }
 
 // all reads the threads of all requesters.

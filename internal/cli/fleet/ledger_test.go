@@ -15,14 +15,13 @@ func TestWhatTheReportFinds(t *testing.T) {
 		asked          bool
 		claims, starts []string
 		done           int
-		idle           bool
 		lost, doubled  bool
 		unfinished     int
 	}{
 		"it went well":                               {stored: "completed", asked: true, claims: []string{"a"}, starts: []string{"a"}, done: 1},
 		"it is not in the exchange":                  {asked: true, lost: true},
 		"its end is not in the exchange":             {stored: "in_progress", asked: true, claims: []string{"a"}, starts: []string{"a"}, done: 1, lost: true},
-		"nobody was offered it":                      {stored: "pending", asked: true, idle: true, lost: true},
+		"nobody was offered it":                      {stored: "pending", asked: true, unfinished: 1},
 		"it is under way":                            {stored: "claimed", asked: true, claims: []string{"a"}, unfinished: 1},
 		"it failed by itself":                        {stored: "failed", asked: true, lost: true},
 		"two executors claimed it":                   {stored: "completed", asked: true, claims: []string{"a", "b"}, starts: []string{"a"}, done: 1, doubled: true},
@@ -48,8 +47,8 @@ func TestWhatTheReportFinds(t *testing.T) {
 		if c.stored != "" {
 			stored["x"] = c.stored
 		}
-		r := l.Judge(stored, c.idle)
-		if slices.Contains(r.Lost, "x") != c.lost || slices.Contains(r.Doubled, "x") != c.doubled || r.Unfinished != c.unfinished || r.OK() != (!c.lost && !c.doubled) {
+		r := l.Judge(stored)
+		if slices.Contains(r.Lost, "x") != c.lost || slices.Contains(r.Doubled, "x") != c.doubled || r.Unfinished != c.unfinished || r.OK() != (!c.lost && !c.doubled && c.unfinished == 0) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -66,7 +65,7 @@ func TestTimesOfTheReport(t *testing.T) {
 		l.Heard(ref, "completed", began.Add(time.Duration(2*i+2)*time.Millisecond))
 		stored[ref] = "completed"
 	}
-	r := l.Judge(stored, true)
+	r := l.Judge(stored)
 	if q := r.ToClaimed; q.Count != 100 || q.P50 != 50 || q.P99 != 99 || q.Max != 100 {
 		t.Errorf("%+v", q)
 	}

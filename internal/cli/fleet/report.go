@@ -22,7 +22,7 @@ type Report struct {
 	Races     int `json:"races"`     // claims that another executor had won
 	NotSent   int `json:"not_sent"`  // requests that were due while too many were unanswered
 
-	Lost       []string `json:"lost"`       // acknowledged, and not completed in the exchange
+	Lost       []string `json:"lost"`       // acknowledged, and not in the exchange, or ended there in another way
 	Doubled    []string `json:"doubled"`    // granted to two executors, or ended twice
 	Unfinished int      `json:"unfinished"` // still under way when the run ended
 	// Unread says why the exchange did not list its threads at the end. What it lost is
@@ -40,8 +40,10 @@ type Report struct {
 	Load       string  `json:"load"`                 // of the machine at the end, as in /proc/loadavg
 }
 
-// OK reports whether the exchange is known to have lost and doubled nothing.
-func (r Report) OK() bool { return r.Unread == "" && len(r.Lost) == 0 && len(r.Doubled) == 0 }
+// OK reports whether the exchange is known to have ended each request once.
+func (r Report) OK() bool {
+	return r.Unread == "" && len(r.Lost) == 0 && len(r.Doubled) == 0 && r.Unfinished == 0
+}
 
 // mostShown is how many refs one line of the table shows.
 const mostShown = 3

@@ -89,8 +89,9 @@ var layers = map[string]layer{
 	"exchange/remote": {below: []string{"internal/address", "internal/broker", "internal/secret", "internal/wait", "mess", "mess/messeaf", "mess/topic"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 
 	// 1 things.
-	"exchange":                 {below: []string{"exchange/eventbus", "exchange/index", "exchange/routing", "exchange/thread", "internal/keyed", "internal/mistake", "internal/order", "internal/suspend", "mess", "mess/messeaf", "mess/receipt"}, from: []string{"golang.org/x/sync"}},
+	"exchange":                 {below: []string{"exchange/eventbus", "exchange/index", "exchange/routing", "exchange/thread", "exchange/transition", "internal/keyed", "internal/mistake", "internal/order", "internal/suspend", "mess", "mess/messeaf", "mess/receipt"}, from: []string{"golang.org/x/sync"}},
 	"exchange/eventbus":        {},
+	"exchange/transition":      {pure: true, below: []string{"exchange/thread", "mess", "mess/messeaf"}},
 	"exchange/routing":         {below: []string{"exchange/thread", "mess"}, from: []string{"github.com/robfig/cron/v3"}},
 	"exchange/thread":          {below: []string{"mess", "mess/messeaf"}},
 	"exchange/store/memory":    {below: []string{"exchange/store/tail", "exchange/thread", "mess", "mess/messeaf"}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/messkit/messkit/exchange/transition"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -36,11 +37,11 @@ func picturesOf(t Thread) (list []any) {
 // bringEarlier has the bytes of the earlier pictures that a message names beside the thread.
 // It refuses what claims to be one and is none: such a picture was taken for another request,
 // and its time and ref are the earlier thread's.
-func (x *Exchange) bringEarlier(ctx context.Context, t *turn) error {
-	for _, item := range t.message.Items {
+func (x *Exchange) bringEarlier(ctx context.Context, t *transition.Effect) error {
+	for _, item := range t.Message.Items {
 		for _, e := range messeaf.Content(item) {
 			f, ok := e.Media()
-			if ref := textIn(f.Extra, EarlierKey); ok && ref != "" {
+			if ref := f.Extra.Text(EarlierKey); ok && ref != "" {
 				if err := x.bringOne(ctx, t, ref, f); err != nil {
 					return err
 				}
@@ -50,13 +51,13 @@ func (x *Exchange) bringEarlier(ctx context.Context, t *turn) error {
 	return nil
 }
 
-func (x *Exchange) bringOne(ctx context.Context, t *turn, ref string, f mess.Media) error {
-	own, err := x.read(ctx, t.env.Ref)
+func (x *Exchange) bringOne(ctx context.Context, t *transition.Effect, ref string, f mess.Media) error {
+	own, err := x.read(ctx, t.Env.Ref)
 	if err != nil {
 		return x.broken(err)
 	}
 	none := mess.Refuse(mess.Missing, "image: earlier: %.60q has no such picture, or the request does not mention it", ref)
-	if !slices.ContainsFunc(own.Request().Context, func(e mess.Entry) bool { return e.Type == "ref" && textIn(e.Extra, "thread") == ref }) {
+	if !slices.ContainsFunc(own.Request().Context, func(e mess.Entry) bool { return e.Type == "ref" && e.Extra.Text("thread") == ref }) {
 		return none
 	}
 	was, err := x.read(ctx, ref)

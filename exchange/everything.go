@@ -60,16 +60,6 @@ func (x *Exchange) everythingStopped() uint64 {
 	return x.all.Count
 }
 
-// stoppedBy says who has stopped everything since a thread was asked, "" if nobody has.
-func (x *Exchange) stoppedBy(e Envelope) string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if !x.all.covers(e) {
-		return ""
-	}
-	return whatStopped(x.all.Stop)
-}
-
 // stopEnds reports whether a stop of everything ends a thread that waits, or leaves it
 // to people. x.mu is held.
 func (x *Exchange) stopEnds(e Envelope) bool {

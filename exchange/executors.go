@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/routing"
+	"github.com/messkit/messkit/exchange/transition"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -120,7 +121,7 @@ func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (me
 // leases tell.
 func (x *Exchange) letGo(ctx context.Context, c mess.Executor) {
 	for _, ref := range x.unknownTo(c) {
-		_, err := x.step(ctx, ref, func(env Envelope) *turn {
+		_, err := x.step(ctx, ref, func(env Envelope) transition.Input {
 			if env.Holder() != c.ID || env.Phase != Before || env.Instance == c.Instance {
 				return x.ownStep(env, nil)
 			}
@@ -358,16 +359,6 @@ func (x *Exchange) Executors() []ExecutorInfo {
 // live reports whether an executor has been heard of lately, or follows now.
 func (x *Exchange) live(e *executor, now time.Time) bool {
 	return now.Sub(e.seen) <= x.patience(e, x.cfg.Unreachable) || x.events.Present(e.ID)
-}
-
-// gone reports whether the holder of a thread has hung up and left out a
-// heartbeat: what is said to it now it may never hear.
-func (x *Exchange) gone(env Envelope) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	e, l, now := x.executors[env.Holder()], x.open[env.Ref], x.now()
-	late := func(t time.Time) bool { return now.Sub(t) > x.cfg.Lease/2 }
-	return e != nil && l != nil && e.beats && late(e.seen) && late(l.heard) && !x.events.Present(e.ID)
 }
 
 // patience is how long to wait for a sign of life: d for an executor that

@@ -43,8 +43,7 @@ func (x *Exchange) Sees(who Actor, e Envelope) bool { return x.maySee(who, e) }
 func (x *Exchange) couldTake(who Actor, e Envelope) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ex := x.executors[who.ID]
-	return ex != nil && !ex.forgotten && who.Has(ExecutorRole) && x.request(&e, x.now()).Unable(ex.Executor) == nil
+	return who.Has(ExecutorRole) && world{x}.IsAble(who.ID, e)
 }
 
 // mayHear reports whether one who speaks to a thread may learn that there is
@@ -64,9 +63,6 @@ func (x *Exchange) mayHear(who Actor, e Envelope, items []mess.Item) bool {
 // lateClaim is how long after its end a thread is one that an executor may have
 // been offered a moment ago.
 const lateClaim = time.Minute
-
-// errUnseen is the refusal of a thread that the sender may not know of.
-var errUnseen = errors.New("not for the sender to know of")
 
 // noThread is what one who names a thread is told if there is none, and if it
 // is not for him: the two cannot be told apart.

@@ -38,7 +38,7 @@ func fits(kind string, f mess.Media) error {
 	if !isKind(kind, f.MIME) {
 		return fmt.Errorf("mime: %.60q is not %s", f.MIME, kind)
 	}
-	for _, uri := range []string{f.URI, textIn(f.Extra, "data"), textIn(f.Extra, "url")} {
+	for _, uri := range []string{f.URI, f.Extra.Text("data"), f.Extra.Text("url")} {
 		if rest, inline := strings.CutPrefix(uri, "data:"); inline {
 			return fitsInline(kind, rest)
 		}

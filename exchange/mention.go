@@ -16,7 +16,7 @@ func mentioned(r *mess.Request) (names []string) {
 			names = append(names, name)
 		}
 	}
-	if name := textIn(r.Extra, "ref"); name != "" {
+	if name := r.Extra.Text("ref"); name != "" {
 		names = append(names, name)
 	}
 	return names

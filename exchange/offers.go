@@ -126,44 +126,6 @@ func withdrawal(e Envelope) mess.Message {
 	}}
 }
 
-// mayClaim returns nil if who may claim a thread now (T2).
-func (x *Exchange) mayClaim(who Actor, env Envelope) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	now := x.now()
-	e := x.executors[who.ID]
-	if e == nil || !who.Has(ExecutorRole) {
-		return mess.Refuse(mess.Forbidden, "%q is not registered as an executor; send config.executor first", who.ID)
-	}
-	if err := x.request(&env, now).Unable(e.Executor); err != nil {
-		return mess.Refuse(mess.Forbidden, "%q may not claim this: %v", who.ID, err)
-	}
-	if o := x.holds[who.ID]; o.On {
-		return mess.Refuse(mess.NotReady, "%q may not claim this: it is %s", who.ID, x.held(who.ID))
-	}
-	l := x.open[env.Ref]
-	if l == nil {
-		return mess.Refuse(mess.Illegal, "it has ended")
-	}
-	if wait := l.notYet(now); wait != "" {
-		return mess.Refuse(mess.NotReady, "it may not be claimed yet: %s", wait)
-	}
-	if l.late(now) {
-		return mess.Refuse(mess.NotReady, "needed by %s, which has passed", env.Expires.Format(time.RFC3339))
-	}
-	return nil
-}
-
-// refusedByAll reports whether everybody who could take a thread has declined
-// it. Executors that have been silent for long do not count, but for one that has held
-// it: then its silence ends the thread.
-func (x *Exchange) refusedByAll(env Envelope) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	now := x.now()
-	return !now.Before(x.allGone(env, now)) && len(x.leftBy(env, now)) == 0
-}
-
 // allGone is when the last of those who have not declined a thread counts no
 // more, unless he is heard of; never for one who follows now. x.mu is held.
 func (x *Exchange) allGone(env Envelope, now time.Time) time.Time {

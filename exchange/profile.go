@@ -185,7 +185,7 @@ func (p *profile) notifications(path string, v any) {
 				p.text(at+"."+key, v)
 			}
 		}
-		kind, address := textIn(o, "type"), textIn(o, "url")
+		kind, address := o.Text("type"), o.Text("url")
 		switch {
 		case kind == "":
 			p.fail(at+".type", "is missing; write webhook, or ntfy")
@@ -202,12 +202,6 @@ func (p *profile) notifications(path string, v any) {
 			p.fail(path, "has more than %d addresses; leave some out", maxAddresses)
 		}
 	}
-}
-
-func textIn(o mess.Object, key string) string {
-	v, _ := o.Get(key)
-	s, _ := v.(string)
-	return s
 }
 
 func webAddress(s string) bool {

@@ -84,7 +84,7 @@ var openCodes = []mess.Code{
 // and tags in its metadata.
 func described(c mess.Capability) Definition {
 	meta, _ := c.Meta.(mess.Object)
-	d := Definition{ID: c.ID, Description: textIn(meta, "description")}
+	d := Definition{ID: c.ID, Description: meta.Text("description")}
 	tags, _ := meta.Get("tags")
 	list, _ := tags.([]any)
 	for _, one := range list {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/messkit/messkit/exchange/transition"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -52,10 +53,10 @@ func (x *Exchange) mayBeSaid(m mess.Message) error {
 
 // noteRefused keeps what was refused.
 func (x *Exchange) noteRefused(ctx context.Context, in Inbound, s saying, why string) error {
-	_, err := x.step(ctx, messeaf.ThreadRef(s.ref), func(env Envelope) *turn {
-		t := x.turn(in.Actor, in.Channel, env, in.Message, false)
-		t.noted = why
-		return t
+	_, err := x.step(ctx, messeaf.ThreadRef(s.ref), func(Envelope) transition.Input {
+		i := x.input(in.Actor, in.Channel, in.Message)
+		i.Noted = why
+		return i
 	})
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/exchange/transition"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -24,43 +25,28 @@ func (x *Exchange) say(ctx context.Context, in Inbound, s saying) (mess.Ack, err
 		m.Re = mess.Refs{s.ref}
 	}
 	proven, spend := x.proven(in, code)
-	ack, err := x.step(ctx, ref, func(env Envelope) *turn {
-		t := x.turn(in.Actor, in.Channel, env, m, s.ref == mess.Last)
+	ack, err := x.step(ctx, ref, func(env Envelope) transition.Input {
+		i := x.input(in.Actor, in.Channel, m)
+		i.ByLast, i.Proven, i.Unseen = s.ref == mess.Last, proven, !x.mayHear(in.Actor, env, m.Items)
 		if suggestion := env.Suggestion(s.ref); suggestion != "" {
-			t.message.Re = mess.Refs{suggestion}
+			i.Message.Re = mess.Refs{suggestion}
 		}
-		t.unseen = !x.mayHear(in.Actor, env, m.Items)
-		t.proven = proven
-		return t
+		return i
 	})
 	if err == nil {
 		spend()
 	}
-	if errors.Is(err, errUnseen) {
+	if errors.Is(err, transition.ErrUnseen) {
 		return mess.Ack{}, noThread(s.ref)
 	}
 	return ack, err
 }
 
-// turn prepares a step.
-func (x *Exchange) turn(who Actor, channel string, env Envelope, m mess.Message, byLast bool) *turn {
+// input is what somebody says to a thread.
+func (x *Exchange) input(who Actor, channel string, m mess.Message) transition.Input {
 	now := x.now()
 	m.From, m.Received, m.Channel, m.ExpiresIn, m.Ref = who.ID, mess.TimeOf(now), channel, "", ""
-	return &turn{
-		who: who, now: now, env: env.Clone(), message: m, byLast: byLast,
-		mayClaim: func(e Envelope) error { return x.mayClaim(who, e) },
-		mayTake:  func(e Envelope) bool { return x.couldTake(who, e) },
-		able:     func(id string, e Envelope) bool { return x.couldTake(Actor{ID: id, Roles: ExecutorRole}, e) },
-		refused:  x.refusedByAll,
-		gone:     x.gone,
-		people:   func(e Envelope) bool { return x.couldBeDoneByPeople(e, who.ID) },
-		leftTo:   x.leftTo,
-		person:   x.personName,
-		stopping: func() bool { return len(x.unconfirmed(who.ID)) > 0 },
-		stops:    x.everythingStopped,
-		stopped:  x.stoppedBy,
-		attempts: x.cfg.MaxAttempts,
-	}
+	return transition.Input{Who: who, Now: now, Message: m, Attempts: x.cfg.MaxAttempts}
 }
 
 // resolve finds the thread that a sender means: a ref of a thread or of one of
@@ -155,7 +141,7 @@ const attempts = 8
 
 // step makes one step of a thread: it works it out on the newest envelope,
 // stores it, and tells those whom it concerns.
-func (x *Exchange) step(ctx context.Context, ref string, make func(Envelope) *turn) (mess.Ack, error) {
+func (x *Exchange) step(ctx context.Context, ref string, say func(Envelope) transition.Input) (mess.Ack, error) {
 	l, err := x.load(ctx, ref)
 	if err != nil {
 		return mess.Ack{}, err
@@ -163,8 +149,8 @@ func (x *Exchange) step(ctx context.Context, ref string, make func(Envelope) *tu
 	l.step.Lock()
 	defer l.step.Unlock()
 	for range attempts {
-		t := make(x.envelope(l))
-		ack, done, err := x.try(ctx, l, t)
+		env := x.envelope(l)
+		ack, done, err := x.try(ctx, l, env, say(env))
 		if done {
 			return ack, explain(err, x.envelope(l))
 		}
@@ -172,23 +158,16 @@ func (x *Exchange) step(ctx context.Context, ref string, make func(Envelope) *tu
 	return mess.Ack{}, mess.Refuse(mess.Unavailable, "%s: others write to this thread all the time; try again", ref)
 }
 
-// try takes one turn. It is not done if the thread has changed meanwhile.
-func (x *Exchange) try(ctx context.Context, l *live, t *turn) (_ mess.Ack, done bool, _ error) {
-	if ref, ok := t.env.Processed(t.who.ID, t.message.ID); ok {
-		return x.ack(t, ref), true, nil
-	}
-	before := t.env.Clone()
-	if err := t.take(); err != nil {
+// try makes one step. It is not done if the thread has changed meanwhile.
+func (x *Exchange) try(ctx context.Context, l *live, env Envelope, in transition.Input) (_ mess.Ack, done bool, _ error) {
+	t, err := x.apply(in, env)
+	if err != nil {
 		return mess.Ack{}, true, err
 	}
-	if t.repeat {
-		return x.ack(t, t.message.Ref), true, nil
+	if t.Repeat {
+		return x.ack(&t), true, nil
 	}
-	if t.evidence {
-		t.env = before
-	}
-	t.remember(before.Status)
-	step, err := x.seal(ctx, t)
+	step, err := x.seal(ctx, &t)
 	if err != nil {
 		return mess.Ack{}, true, err
 	}
@@ -200,78 +179,86 @@ func (x *Exchange) try(ctx context.Context, l *live, t *turn) (_ mess.Ack, done 
 	case err != nil:
 		return mess.Ack{}, true, x.broken(err)
 	}
-	if t.noted != "" {
+	if t.Noted != "" {
 		x.noted(l, step)
 	} else {
 		x.stored(l, step)
 	}
-	return x.ack(t, t.message.Ref), true, nil
+	return x.ack(&t), true, nil
 }
 
-// seal makes of a turn what is stored: the envelope, the message, and the ack
+// apply judges what is said to a thread, with executors and orders as they stand at one
+// moment.
+func (x *Exchange) apply(in transition.Input, env Envelope) (transition.Effect, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return transition.Apply(world{x}, in, env)
+}
+
+// seal makes of a step what is stored: the envelope, the message, and the ack
 // that says so.
-func (x *Exchange) seal(ctx context.Context, t *turn) (Step, error) {
-	t.env.Ver++
-	if messeaf.Numbered(t.message) {
-		t.env.Serial++
+func (x *Exchange) seal(ctx context.Context, t *transition.Effect) (Step, error) {
+	t.Env.Ver++
+	if messeaf.Numbered(t.Message) {
+		t.Env.Serial++
 	} else {
-		t.message.Ref = "" // evidence of what nobody may say to a thread
+		t.Message.Ref = "" // evidence of what nobody may say to a thread
 	}
-	t.env.Updated = t.now
-	if t.message.Channel != "file" { // a message from the folder stands there already
-		items, files := outside(t.message.Items)
+	t.Env.Updated = t.Now
+	if t.Message.Channel != "file" { // a message from the folder stands there already
+		items, files := outside(t.Message.Items)
 		if err := x.stage(ctx, files); err != nil {
 			return Step{}, err
 		}
-		t.message.Items = items
+		t.Message.Items = items
 		if err := x.bringEarlier(ctx, t); err != nil {
 			return Step{}, err
 		}
 	}
-	binds := bindAttachments(&t.message, t.env.Serial)
-	if t.message.ID != "" {
-		t.env.Seen = append(t.env.Seen, Seen{From: t.who.ID, ID: t.message.ID, Ref: t.message.Ref})
-		t.env.Seen = t.env.Seen[max(0, len(t.env.Seen)-thread.MaxSeen):]
+	binds := bindAttachments(&t.Message, t.Env.Serial)
+	if t.Message.ID != "" {
+		t.Env.Seen = append(t.Env.Seen, Seen{From: t.Who.ID, ID: t.Message.ID, Ref: t.Message.Ref})
+		t.Env.Seen = t.Env.Seen[max(0, len(t.Env.Seen)-thread.MaxSeen):]
 	}
-	if t.message.From == Self {
-		t.message.Version = mess.Current
+	if t.Message.From == Self {
+		t.Message.Version = mess.Current
 	}
-	messages := []mess.Message{t.message}
-	if t.who.ID != Self || t.noted != "" {
-		messages = append(messages, ackDocument(t, messeaf.ItemID(t.message)))
+	messages := []mess.Message{t.Message}
+	if t.Who.ID != Self || t.Noted != "" {
+		messages = append(messages, ackDocument(t, messeaf.ItemID(t.Message)))
 	}
-	if t.also != nil {
-		t.also.Version = mess.Current
-		t.env.Serial++
-		t.also.Ref = messeaf.MessageRef(t.env.Ref, t.env.Serial, *t.also)
-		messages = append(messages, *t.also)
+	if t.Also != nil {
+		t.Also.Version = mess.Current
+		t.Env.Serial++
+		t.Also.Ref = messeaf.MessageRef(t.Env.Ref, t.Env.Serial, *t.Also)
+		messages = append(messages, *t.Also)
 	}
-	return Step{After: t.env.Rev, Envelope: t.env, Messages: messages, Binds: binds}, nil
+	return Step{After: t.Env.Rev, Envelope: t.Env, Messages: messages, Binds: binds}, nil
 }
 
 // ackDocument is the ack as it stands in the thread.
-func ackDocument(t *turn, re string) mess.Message {
-	ack := &mess.Ack{Ref: cmp.Or(t.message.Ref, t.env.Ref)}
+func ackDocument(t *transition.Effect, re string) mess.Message {
+	ack := &mess.Ack{Ref: cmp.Or(t.Message.Ref, t.Env.Ref)}
 	if re != "" {
 		ack.Re = mess.Refs{re}
 	}
-	if t.noted != "" {
-		ack.Extra = mess.Object{{Key: "error", Value: t.noted}}
+	if t.Noted != "" {
+		ack.Extra = mess.Object{{Key: "error", Value: t.Noted}}
 	}
-	return mess.Message{From: Self, Received: mess.TimeOf(t.now), Items: []mess.Item{ack}}
+	return mess.Message{From: Self, Received: mess.TimeOf(t.Now), Items: []mess.Item{ack}}
 }
 
 // ack is the ack as the sender gets it.
-func (x *Exchange) ack(t *turn, ref string) mess.Ack {
-	a := mess.Ack{Ref: ref, ReceivedAt: mess.TimeOf(t.now), Status: t.env.Status}
-	if id := messeaf.ItemID(t.message); id != "" {
+func (x *Exchange) ack(t *transition.Effect) mess.Ack {
+	a := mess.Ack{Ref: t.Message.Ref, ReceivedAt: mess.TimeOf(t.Now), Status: t.Env.Status}
+	if id := messeaf.ItemID(t.Message); id != "" {
 		a.Re = mess.Refs{id}
 	}
-	if t.env.Holder() == t.who.ID {
+	if t.Env.Holder() == t.Who.ID {
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		a.Epoch = t.env.Epoch
-		a.Lease = mess.Duration(x.lease(t.env).String())
+		a.Epoch = t.Env.Epoch
+		a.Lease = mess.Duration(x.lease(t.Env).String())
 	}
 	return a
 }

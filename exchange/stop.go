@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/messkit/messkit/exchange/transition"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -242,7 +243,7 @@ func (x *Exchange) hasStopped(ctx context.Context, id string) error {
 	}
 	x.mu.Unlock()
 	for _, ref := range refs {
-		_, err := x.step(ctx, ref, func(env Envelope) *turn {
+		_, err := x.step(ctx, ref, func(env Envelope) transition.Input {
 			if env.Holder() != id || !slices.Contains(atWork, env.Status) {
 				return x.ownStep(env, nil)
 			}

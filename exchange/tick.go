@@ -8,9 +8,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/messkit/messkit/exchange/transition"
 	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/mess"
-	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // Run watches time: leases, expiry, silent executors, and what becomes due. It
@@ -95,7 +95,7 @@ func (x *Exchange) ring(ctx context.Context, ref string) {
 	if !due {
 		return
 	}
-	if _, err := x.step(ctx, ref, func(env Envelope) *turn { return x.ownTurn(l, env) }); err != nil {
+	if _, err := x.step(ctx, ref, func(env Envelope) transition.Input { return x.ownTurn(l, env) }); err != nil {
 		x.log.Warn("step by the exchange failed", "ref", ref, "err", err)
 		x.mu.Lock()
 		x.wake(l, x.now().Add(time.Second))
@@ -161,25 +161,18 @@ func (x *Exchange) lostAfter(e Envelope) time.Duration {
 	return x.lease(e) + max(x.cfg.LostAfter, 2*e.Estimate)
 }
 
-// ownTurn is a turn of the exchange's own.
-func (x *Exchange) ownTurn(l *live, env Envelope) *turn {
+// ownTurn is what time makes of a thread.
+func (x *Exchange) ownTurn(l *live, env Envelope) transition.Input {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.ownStep(env, x.overdue(l, x.now()))
 }
 
-// ownStep is the turn that makes a change of the exchange's own; nil is none.
-func (x *Exchange) ownStep(env Envelope, change func(*Envelope) *mess.Status) *turn {
-	t := x.turn(Actor{ID: Self}, "", env, mess.Message{Re: mess.Refs{env.Ref}}, false)
-	if change == nil {
-		t.repeat = true
-		return t
-	}
-	s := change(&t.env)
-	t.message.Items = []mess.Item{s}
-	t.message.Ref = messeaf.MessageRef(env.Ref, env.Serial+1, t.message)
-	t.own = s.Code
-	return t
+// ownStep is a change of the exchange's own; nil is none.
+func (x *Exchange) ownStep(env Envelope, change func(*Envelope) *mess.Status) transition.Input {
+	in := x.input(Actor{ID: Self}, "", mess.Message{Re: mess.Refs{env.Ref}})
+	in.Change = change
+	return in
 }
 
 // overdue returns what time has made of a thread: a change of its envelope and

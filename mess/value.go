@@ -33,6 +33,13 @@ func (o Object) Get(key string) (any, bool) {
 	return nil, false
 }
 
+// Text returns the value of a field, "" if it has no text.
+func (o Object) Text(key string) string {
+	v, _ := o.Get(key)
+	s, _ := v.(string)
+	return s
+}
+
 // Set returns o with key set to value, in place if it was there.
 func (o Object) Set(key string, value any) Object {
 	for i := range o {

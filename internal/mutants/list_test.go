@@ -163,10 +163,10 @@ var mutants = []mutant{
 		"agent/earlier.go", "evidence: mess.EvidenceUnknown", "evidence: mess.Photographed",
 	}}, "./agent TestAnEarlierPictureIsNoNewOne"},
 	{"a refusal calls legal what is refused", []edit{{
-		"exchange/turn.go", "\t\t\treturn t.confirmed() != nil\n", "\t\t\treturn false\n",
+		"exchange/transition/claim.go", "\t\t\treturn t.confirmed() != nil\n", "\t\t\treturn false\n",
 	}}, "./exchange TestWhatIsLegalIsTaken"},
 	{"a picture of any thread is given again", []edit{{
-		"exchange/earlier.go", `return e.Type == "ref" && textIn(e.Extra, "thread") == ref`, `return e.Type != "" || ref != ""`,
+		"exchange/earlier.go", `return e.Type == "ref" && e.Extra.Text("thread") == ref`, `return e.Type != "" || ref != ""`,
 	}, {
 		"exchange/earlier.go", "if !slices.ContainsFunc(own", "if len(own.Request().Context) > 0 && !slices.ContainsFunc(own",
 	}}, "./exchange TestAnEarlierPicture"},
@@ -180,16 +180,16 @@ var mutants = []mutant{
 
 	// The exchange.
 	{"no fence", []edit{{
-		"exchange/turn.go", "t.env.Holder() == t.who.ID && (epoch == 0 || epoch == t.env.Epoch)", "t.env.Holder() == t.who.ID || epoch == 1<<63",
+		"exchange/transition/claim.go", "t.Env.Holder() == t.Who.ID && (epoch == 0 || epoch == t.Env.Epoch)", "t.Env.Holder() == t.Who.ID || epoch == 1<<63",
 	}}, "./exchange TestAnOldHolderOfTheSameExecutorIsFenced"},
 	{"epoch not raised", []edit{{
-		"exchange/turn.go", "\tt.env.Epoch++\n", "\tt.env.Epoch = max(1, t.env.Epoch)\n",
+		"exchange/transition/claim.go", "\tt.Env.Epoch++\n", "\tt.Env.Epoch = max(1, t.Env.Epoch)\n",
 	}}, "./exchange TestAnOldHolderOfTheSameExecutorIsFenced"},
 	{"claim of what is claimed", []edit{{
-		"exchange/turn.go", "if t.env.Status == mess.Pending {\n\t\t\treturn t.claim(s)", "if t.env.Status == mess.Pending || t.env.Status == mess.Claimed {\n\t\t\treturn t.claim(s)",
+		"exchange/transition/transition.go", "if t.Env.Status == mess.Pending {\n\t\t\treturn t.claim(s)", "if t.Env.Status == mess.Pending || t.Env.Status == mess.Claimed {\n\t\t\treturn t.claim(s)",
 	}}, "./exchange TestOneOfManyClaimsWins"},
 	{"two processes of one executor", []edit{{
-		"exchange/turn.go", "if t.env.Instance == \"\" || !bound || s.Instance == t.env.Instance {", "if true || bound {",
+		"exchange/transition/claim.go", `if t.Env.Instance == "" || !bound || s.Instance == t.Env.Instance {`, "if true || bound {",
 	}}, "./exchange TestAClaimBelongsToOneProcess"},
 	{"a new process is its own twin", []edit{{
 		"exchange/executors.go", " && now.Sub(l.heard) <= x.lease(l.env)/2\n", "\n",
@@ -207,7 +207,7 @@ var mutants = []mutant{
 		"exchange/offers.go", "if left := x.leftBy(e, now); len(left) > 0 {", "if left := x.leftBy(e, now); len(left) > 0 && false {",
 	}}, "./exchange TestTheAbsenceOfItsExecutorEndsAThread"},
 	{"a start after everything was stopped", []edit{{
-		"exchange/turn.go", `asks && why != "" && !t.byPerson() {`, `asks && why != "" && false {`,
+		"exchange/transition/start.go", `asks && why != "" && !t.byPerson() {`, `asks && why != "" && false {`,
 	}}, "./exchange TestNoStartAfterAStopOfEverything"},
 	{"what waits outlives a stop of everything", []edit{{
 		"exchange/routing/request.go", "stopped: stopped || env.Stopped,", "stopped: env.Stopped,",
@@ -251,28 +251,28 @@ var mutants = []mutant{
 		"exchange/mqtt/take.go", "\tdefer mistake.Caught(d.log, \"topic\", in.topic, \"bytes\", len(in.payload))\n", "\t_ = mistake.Caught\n",
 	}}, "./exchange/mqtt TestAMessageThatCrashesIsDropped"},
 	{"confirmation not bound to its plan", []edit{{
-		"exchange/turn.go", `case c == nil || c.ActionHash == "" || c.ActionHash == hash:`, `case true || c == nil:`,
+		"exchange/transition/start.go", `case c == nil || c.ActionHash == "" || c.ActionHash == hash:`, "case true || c == nil:",
 	}}, "./exchange TestAConfirmationIsBoundToItsPlanAndClaim|TestTheGateWantsThePlanThatWasConfirmed"},
 	{"confirmation not bound to its claim", []edit{
-		{"exchange/turn.go", "case c.Epoch != t.env.Epoch || c.Given == nil:", "case c.Given == nil:"},
-		{"exchange/turn.go", `t.env.Phase, t.env.Effect, t.env.Confirm, t.env.Questions, t.env.Proposals = Before, "", nil, nil, nil`, `t.env.Phase, t.env.Effect, t.env.Questions, t.env.Proposals = Before, "", nil, nil`},
+		{"exchange/transition/start.go", "case c.Epoch != t.Env.Epoch || c.Given == nil:", "case c.Given == nil:"},
+		{"exchange/transition/claim.go", `t.Env.Phase, t.Env.Effect, t.Env.Confirm, t.Env.Questions, t.Env.Proposals = thread.Before, "", nil, nil, nil`, `t.Env.Phase, t.Env.Effect, t.Env.Questions, t.Env.Proposals = thread.Before, "", nil, nil`},
 		{"exchange/tick.go", `e.Executor, e.Instance, e.Confirm, e.Questions = "", "", nil, nil`, `e.Executor, e.Instance, e.Questions = "", "", nil`},
 	}, "./exchange TestAConfirmation"},
 	{"confirmation not needed", []edit{{
-		"exchange/turn.go", "\tmust := t.env.Needs.ConfirmBefore\n", "\tmust := false\n",
+		"exchange/transition/start.go", "\tmust := t.Env.Needs.ConfirmBefore\n", "\tmust := false\n",
 	}}, "./exchange TestAConfirmationIsNeeded"},
 	{"no is taken for yes", []edit{{
-		"exchange/turn.go", "case !*c.Given:\n", "case false:\n",
+		"exchange/transition/start.go", "case !*c.Given:\n", "case false:\n",
 	}}, "./exchange TestNoMeansNo"},
 	{"answer judged twice", []edit{{
-		"exchange/reply.go", "case i >= 0 && asked[i].Given != nil && *asked[i].Given == yes:", "case false:",
+		"exchange/transition/reply.go", "case i >= 0 && asked[i].Given != nil && *asked[i].Given == yes:", "case false:",
 	}}, "./exchange TestTheSameYesAgainIsNoMistake"},
 	{"yes for a question that nobody has looked at", []edit{
-		{"exchange/reply.go", "case bare && yes && open && last > 0:", "case false:"},
-		{"exchange/reply.go", "case i != last:", "case false:"},
+		{"exchange/transition/reply.go", "case bare && yes && open && last > 0:", "case false:"},
+		{"exchange/transition/reply.go", "case i != last:", "case false:"},
 	}, "./exchange TestAYesIsForOneQuestion"},
 	{"a key alone confirms", []edit{{
-		"exchange/reply.go", "if yes && c.By == \"operator\" {", "if false {",
+		"exchange/transition/reply.go", `if yes && c.By == "operator" {`, "if false {",
 	}}, "./exchange TestAPersonConfirmsAsTheSettingSays"},
 	{"a code confirms again", []edit{{
 		"exchange/confirm.go", "delete(x.codes.of, used)", "_ = used",
@@ -318,23 +318,23 @@ var mutants = []mutant{
 		"exchange/tick.go", "case e.Phase == Before:\n\t\treturn x.offerAgain", "case e.Phase != After:\n\t\treturn x.offerAgain",
 	}}, "./exchange TestASilentExecutorAfterTheStart"},
 	{"needed_by ignored at the start", []edit{{
-		"exchange/turn.go", "if asks && !t.env.Expires.IsZero()", "if asks && t.env.Expires.Year() == 1",
+		"exchange/transition/start.go", "if asks && !t.Env.Expires.IsZero()", "if asks && t.Env.Expires.Year() == 1",
 	}}, "./exchange TestTheStartGateAfterNeededBy"},
 	{"expired request claimed", []edit{
-		{"exchange/offers.go", "\tif l.late(now) {\n", "\tif false {\n"},
+		{"exchange/world.go", "\tif l.late(now) {\n", "\tif false {\n"},
 		{"exchange/tick.go", "case e.Phase == Before && l.late(now):\n\t\treturn expire(now)", "case false:\n\t\treturn expire(now)"},
 	}, "./exchange TestTimesOfARequest|TestALateClaimLeavesTheQuestion"},
 	{"what it depends on is not waited for", []edit{{
 		"exchange/offers.go", "if code != mess.Completed {", "if code == mess.Failed {",
 	}}, "./exchange TestSeveralRequestsInOneMessage|TestADependency"},
 	{"cancel of begun work told at once", []edit{{
-		"exchange/reply.go", "if t.env.Phase == Acting {", "if false {",
+		"exchange/transition/reply.go", "if t.Env.Phase == thread.Acting {", "if false {",
 	}}, "./exchange TestCancelBeforeAndAfterTheStart"},
 	{"late report wins", []edit{{
-		"exchange/turn.go", "case t.env.HasHeld(t.who.ID) && s.Code.Terminal():\n\t\tt.evidence = true\n\t\treturn false, nil", "case t.env.HasHeld(t.who.ID) && s.Code.Terminal():\n\t\treturn true, nil",
+		"exchange/transition/claim.go", "case t.Env.HasHeld(t.Who.ID) && s.Code.Terminal():\n\t\tt.Evidence = true\n\t\treturn false, nil", "case t.Env.HasHeld(t.Who.ID) && s.Code.Terminal():\n\t\treturn true, nil",
 	}}, "./exchange Test"},
 	{"the same message taken twice", []edit{{
-		"exchange/say.go", "if ref, ok := t.env.Processed(t.who.ID, t.message.ID); ok {", "if ref, ok := t.env.Processed(t.who.ID, t.message.ID); ok && false {",
+		"exchange/transition/transition.go", "if ref, ok := e.Processed(in.Who.ID, in.Message.ID); ok {", "if ref, ok := e.Processed(in.Who.ID, in.Message.ID); ok && false {",
 	}}, "./exchange TestTheSameMessageAgainIsTakenOnce"},
 	{"duplicate client id makes a new thread", []edit{{
 		"exchange/submit.go", "if t.ClientID != \"\" {", "if false {",
@@ -352,10 +352,10 @@ var mutants = []mutant{
 		"exchange/store/files/format.go", "if n <= format {", "if n > 0 {",
 	}}, "./exchange/store/files TestADowngrade"},
 	{"what has begun is handed on", []edit{{
-		"exchange/suggest.go", "if t.env.Phase != Before {\n\t\treturn mess.Refuse(mess.Illegal, \"it has begun, so a", "if false {\n\t\treturn mess.Refuse(mess.Illegal, \"it has begun, so a",
+		"exchange/transition/suggestion.go", "if t.Env.Phase != thread.Before {\n\t\treturn mess.Refuse(mess.Illegal, \"it has begun, so a", "if false {\n\t\treturn mess.Refuse(mess.Illegal, \"it has begun, so a",
 	}}, "./exchange TestSuggestionsThatAreNotCarriedOut"},
 	{"who gives up a request by a suggestion may still begin it", []edit{{
-		"exchange/suggest.go", "\tt.release(why)\n", "",
+		"exchange/transition/suggestion.go", "\tt.release(why)\n", "",
 	}}, "./exchange TestAnAcceptedDelegation"},
 	{"a long text that is no content is let in", []edit{{
 		"mess/long.go", "if strictyaml.Apart([]byte(n.Text)) > LongText {\n\t\t\td.fail", "if false {\n\t\t\td.fail",

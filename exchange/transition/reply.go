@@ -1,19 +1,20 @@
-package exchange
+package transition
 
 import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // mayAnswer lets the requester and operators answer and cancel.
 func (t *turn) mayAnswer() error {
-	if t.who.ID == t.env.Requestor && t.who.Has(Requester) || t.who.Has(Operator) {
+	if t.Who.ID == t.Env.Requestor && t.Who.Has(thread.Requester) || t.Who.Has(thread.Operator) {
 		return nil
 	}
-	return mess.Refuse(mess.Forbidden, "only %s, who made the request, and operators may answer or cancel it", t.env.Requestor)
+	return mess.Refuse(mess.Forbidden, "only %s, who made the request, and operators may answer or cancel it", t.Env.Requestor)
 }
 
 // reply takes a reply of MESS 1.0 section 6.
@@ -22,23 +23,23 @@ func (t *turn) reply(r *mess.Reply) error {
 		return err
 	}
 	if r.Confirm != nil {
-		if err := t.confirm(*r.Confirm, t.message.Re, r.ActionHash); err != nil {
+		if err := t.confirm(*r.Confirm, t.Message.Re, r.ActionHash); err != nil {
 			return err
 		}
 	}
 	if r.Accept != nil {
-		if err := t.accept(*r.Accept, t.message.Re); err != nil {
+		if err := t.accept(*r.Accept, t.Message.Re); err != nil {
 			return err
 		}
 	}
 	if len(r.Answers) == 0 {
 		return nil
 	}
-	meant, err := t.questions(t.message.Re)
+	meant, err := t.questions(t.Message.Re)
 	if err != nil {
 		return err
 	}
-	t.answered(slices.DeleteFunc(meant, func(q OpenItem) bool {
+	t.answered(slices.DeleteFunc(meant, func(q thread.OpenItem) bool {
 		return !slices.ContainsFunc(r.Answers, func(a mess.Field) bool { return a.Key == q.Key })
 	}))
 	return nil
@@ -49,15 +50,15 @@ func (t *turn) answer(a *mess.Answer) error {
 	if err := t.mayAnswer(); err != nil {
 		return err
 	}
-	of := slices.Concat(t.message.Re, a.Re)
-	if v, ok := a.Value.(bool); ok && t.env.Status == mess.NeedsConfirmation {
+	of := slices.Concat(t.Message.Re, a.Re)
+	if v, ok := a.Value.(bool); ok && t.Env.Status == mess.NeedsConfirmation {
 		return t.confirm(v, of, "")
 	}
 	meant, err := t.questions(of)
 	if err != nil {
 		return err
 	}
-	if named := slices.DeleteFunc(slices.Clone(meant), func(q OpenItem) bool { return !slices.Contains(of, q.Key) }); len(named) > 0 {
+	if named := slices.DeleteFunc(slices.Clone(meant), func(q thread.OpenItem) bool { return !slices.Contains(of, q.Key) }); len(named) > 0 {
 		meant = named
 	}
 	t.answered(meant)
@@ -67,16 +68,16 @@ func (t *turn) answer(a *mess.Answer) error {
 // questions are the open ones that an answer may be for: those of the messages
 // that it names, or all where it names the thread alone. An answer to what was
 // asked earlier is none to what is asked now, though the field be called the same.
-func (t *turn) questions(of mess.Refs) ([]OpenItem, error) {
+func (t *turn) questions(of mess.Refs) ([]thread.OpenItem, error) {
 	if err := t.asked(); err != nil {
 		return nil, err
 	}
-	all := t.env.Questions
+	all := t.Env.Questions
 	names := t.messagesIn(of)
 	if len(names) == 0 || len(all) == 0 {
 		return slices.Clone(all), nil
 	}
-	meant := slices.DeleteFunc(slices.Clone(all), func(q OpenItem) bool {
+	meant := slices.DeleteFunc(slices.Clone(all), func(q thread.OpenItem) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return messeaf.Serial(name) == messeaf.Serial(q.Message) })
 	})
 	if len(meant) == 0 {
@@ -87,23 +88,23 @@ func (t *turn) questions(of mess.Refs) ([]OpenItem, error) {
 
 // messagesIn are those of the names that are messages of the thread.
 func (t *turn) messagesIn(names mess.Refs) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(r string) bool { return !strings.HasPrefix(r, t.env.Ref+"/") })
+	return slices.DeleteFunc(slices.Clone(names), func(r string) bool { return !strings.HasPrefix(r, t.Env.Ref+"/") })
 }
 
 // asked returns nil if an answer is waited for.
 func (t *turn) asked() error {
-	if t.env.Status == mess.NeedsInput {
+	if t.Env.Status == mess.NeedsInput {
 		return nil
 	}
-	return t.refusedStep(&mess.TransitionError{From: t.env.Status, To: mess.InProgress, By: mess.ByRequester})
+	return t.refusedStep(&mess.TransitionError{From: t.Env.Status, To: mess.InProgress, By: mess.ByRequester})
 }
 
 // answered takes questions off the list, and sets the thread back to work when
 // nothing is left to answer. The start gate is not passed by that: the phase stays
 // what it was.
-func (t *turn) answered(these []OpenItem) {
-	t.env.Questions = slices.DeleteFunc(t.env.Questions, func(q OpenItem) bool { return slices.Contains(these, q) })
-	if len(t.env.Questions) == 0 {
+func (t *turn) answered(these []thread.OpenItem) {
+	t.Env.Questions = slices.DeleteFunc(t.Env.Questions, func(q thread.OpenItem) bool { return slices.Contains(these, q) })
+	if len(t.Env.Questions) == 0 {
 		t.note("replied", "")
 		t.move(mess.InProgress)
 	}
@@ -112,34 +113,34 @@ func (t *turn) answered(these []OpenItem) {
 // confirm takes the yes or no to a needs_confirmation (T3). It is bound to one
 // question, and never given to "last".
 func (t *turn) confirm(yes bool, of mess.Refs, hash string) error {
-	c := t.env.Confirm
+	c := t.Env.Confirm
 	switch {
-	case t.byLast:
-		return mess.Refuse(mess.Invalid, "re: a confirmation must name its thread (%s); %q will not do", t.env.Ref, mess.Last)
-	case c != nil && c.By == "operator" && !yes && !t.who.Has(Operator):
-		return mess.Refuse(mess.Forbidden, "this needs the word of a person who runs the place (role operator), not of %s", t.who.ID)
+	case t.ByLast:
+		return mess.Refuse(mess.Invalid, "re: a confirmation must name its thread (%s); %q will not do", t.Env.Ref, mess.Last)
+	case c != nil && c.By == "operator" && !yes && !t.Who.Has(thread.Operator):
+		return mess.Refuse(mess.Forbidden, "this needs the word of a person who runs the place (role operator), not of %s", t.Who.ID)
 	}
 	again, err := t.meant(yes, of, hash)
 	if err != nil {
 		return err
 	}
 	if again {
-		t.repeat = len(t.message.Items) == 1
+		t.Repeat = len(t.Message.Items) == 1
 		return nil
 	}
 	if yes && c.By == "operator" {
-		if err := t.proven(*c); err != nil {
+		if err := t.Proven(*c); err != nil {
 			return err
 		}
 	}
-	if yes && t.gone(t.env) {
-		return mess.Refuse(mess.NotReady, "%s, which asks, is not there now; say it again when it is back, or when another asks", t.env.Executor)
+	if yes && t.IsGone(t.Env) {
+		return mess.Refuse(mess.NotReady, "%s, which asks, is not there now; say it again when it is back, or when another asks", t.Env.Executor)
 	}
-	c.Given, c.GivenBy = &yes, t.who.ID
+	c.Given, c.GivenBy = &yes, t.Who.ID
 	t.note("replied", "")
 	switch {
 	case !yes: // the executor says cancelled or held (MESS 1.1 section 1.2)
-	case t.env.Phase == Before:
+	case t.Env.Phase == thread.Before:
 		t.move(mess.Claimed)
 	default:
 		t.move(mess.InProgress)
@@ -153,13 +154,13 @@ func (t *turn) confirm(yes bool, of mess.Refs, hash string) error {
 // question of a claim; after a second one a yes to the first, sent again, would
 // be a yes to what nobody has looked at.
 func (t *turn) meant(yes bool, of mess.Refs, hash string) (again bool, _ error) {
-	asked := t.env.Confirm.All(t.env.Epoch)
+	asked := t.Env.Confirm.All(t.Env.Epoch)
 	last := len(asked) - 1
 	if last < 0 {
 		return false, t.notAsked()
 	}
 	names := t.messagesIn(of)
-	open := t.env.Status == mess.NeedsConfirmation && asked[last].Given == nil
+	open := t.Env.Status == mess.NeedsConfirmation && asked[last].Given == nil
 	bare := len(names) == 0 && hash == ""
 	i := last
 	if !bare {
@@ -192,15 +193,15 @@ func (t *turn) cancel() error {
 	if err := t.mayAnswer(); err != nil {
 		return err
 	}
-	if t.env.Status == mess.Cancelled || t.env.CancelBy != "" {
-		t.repeat = true
+	if t.Env.Status == mess.Cancelled || t.Env.CancelBy != "" {
+		t.Repeat = true
 		return nil
 	}
-	if err := mess.Step(t.env.Status, mess.Cancelled, mess.ByRequester); err != nil {
+	if err := mess.Step(t.Env.Status, mess.Cancelled, mess.ByRequester); err != nil {
 		return t.refusedStep(err)
 	}
-	if t.env.Phase == Acting {
-		t.env.CancelBy = t.who.ID
+	if t.Env.Phase == thread.Acting {
+		t.Env.CancelBy = t.Who.ID
 		return nil
 	}
 	t.move(mess.Cancelled)
@@ -211,9 +212,9 @@ func (t *turn) cancel() error {
 // mayHaveBegun says of what a person had taken that nobody knows what she has done: she
 // says that she begins where she has the time, and the network.
 func (t *turn) mayHaveBegun() {
-	if name := t.person(t.env.Executor); name != "" {
-		t.also = &mess.Message{From: Self, Received: t.message.Received, Re: mess.Refs{t.env.Ref}, Items: []mess.Item{
-			&mess.Status{Code: t.env.Status, Reason: &mess.Reason{Type: "interrupted", Effect: mess.EffectUnknown, Detail: name + " had taken it, and may have begun"}},
+	if name := t.PersonName(t.Env.Executor); name != "" {
+		t.Also = &mess.Message{From: thread.Self, Received: t.Message.Received, Re: mess.Refs{t.Env.Ref}, Items: []mess.Item{
+			&mess.Status{Code: t.Env.Status, Reason: &mess.Reason{Type: "interrupted", Effect: mess.EffectUnknown, Detail: name + " had taken it, and may have begun"}},
 		}}
 	}
 }

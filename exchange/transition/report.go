@@ -1,0 +1,120 @@
+package transition
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+)
+
+// report writes a legal report into the envelope.
+func (t *turn) report(s *mess.Status) error {
+	switch s.Code {
+	case mess.InProgress:
+		if t.Env.Phase == thread.Before {
+			t.Env.Phase = thread.Acting
+			effect, _ := s.Extra.Get("effect")
+			t.Env.Effect, _ = effect.(string)
+		}
+		t.Env.Questions = nil
+	case mess.NeedsInput:
+		for _, q := range s.Questions {
+			t.Env.Questions = append(t.Env.Questions, thread.OpenItem{Key: q.Key(), Message: t.Message.Ref})
+		}
+	case mess.NeedsConfirmation:
+		t.Env.Confirm = t.Env.Confirm.Next(thread.Confirm{Message: t.Message.Ref, Epoch: t.Env.Epoch, ActionHash: s.ActionHash, By: s.ConfirmBy})
+	case mess.Declined:
+		t.notMe(s)
+	}
+	if d, err := s.Estimate.Duration(); err == nil && d > 0 {
+		t.Env.Estimate = d
+	}
+	t.move(s.Code)
+	t.explain(s)
+	return nil
+}
+
+// explain notes in the history what is asked (MESSE-AF 2.1, "Example: Needs Input
+// Flow").
+func (t *turn) explain(s *mess.Status) {
+	last := &t.Env.History[len(t.Env.History)-1]
+	if last.Ref != t.Message.Ref || last.Action != string(s.Code) {
+		return
+	}
+	switch {
+	case s.Code == mess.NeedsInput && len(s.Questions) > 0:
+		last.Note = cmp.Or(s.Message, s.Questions[0].Question)
+	case s.Code == mess.NeedsConfirmation:
+		last.Note = cmp.Or(s.Message, s.Action)
+	}
+}
+
+// response takes a result. Without a status beside it, it completes the thread
+// (MESS 1.0, "Appendix: Example Conversation"); implied does that.
+func (t *turn) response() error {
+	if t.Env.Holder() == t.Who.ID && (t.Message.Epoch == 0 || t.Message.Epoch == t.Env.Epoch) {
+		return nil
+	}
+	if t.Env.HasHeld(t.Who.ID) {
+		t.Evidence = t.Evidence || !t.ended()
+		return nil
+	}
+	return mess.Refuse(mess.Forbidden, "only the executor that holds the claim may respond")
+}
+
+// ended reports whether this very message has ended the thread.
+func (t *turn) ended() bool {
+	return slices.ContainsFunc(t.Message.Items, func(i mess.Item) bool {
+		s, ok := i.(*mess.Status)
+		return ok && s.Code == t.Env.Status
+	})
+}
+
+// implied completes a thread whose holder has sent a response and no status.
+func (t *turn) implied() error {
+	responded := false
+	for _, item := range t.Message.Items {
+		switch item.(type) {
+		case *mess.Status:
+			return nil
+		case *mess.Response:
+			responded = true
+		}
+	}
+	if !responded || t.Env.Holder() != t.Who.ID || t.Evidence {
+		return nil
+	}
+	s := &mess.Status{Code: mess.Completed}
+	if err := t.allowed(s); err != nil {
+		return err
+	}
+	t.implies = true
+	return t.report(s)
+}
+
+// partyOnly lets the two parties of a thread, and operators, say other things.
+func (t *turn) partyOnly() error {
+	if t.Who.ID == t.Env.Requestor || t.Env.HasHeld(t.Who.ID) || t.Who.Has(thread.Operator) {
+		return nil
+	}
+	return mess.Refuse(mess.Forbidden, "only the requester and the executor of a thread may speak in it")
+}
+
+// move sets the status and writes history.
+func (t *turn) move(to mess.Code) {
+	if to != t.Env.Status {
+		t.note(to, "")
+	}
+	t.Env.Status = to
+	if to.Terminal() {
+		t.Env.Phase, t.Env.Questions, t.Env.Proposals, t.Env.HeldFrom = thread.After, nil, nil, ""
+	}
+}
+
+// note writes one line of history.
+func (t *turn) note(action mess.Code, note string) {
+	t.Env.History = append(t.Env.History, thread.HistoryEntry{
+		Action: string(action), At: t.Now, By: t.Who.ID, Ref: t.Message.Ref, Note: note,
+	})
+}

@@ -1,0 +1,164 @@
+package transition
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// maxProposals bounds the suggestions of one thread that wait for an answer.
+const maxProposals = 16
+
+// suggest takes a suggestion (MESS 1.0 section 7.5). The exchange takes none that it
+// would not carry out: an accepted one must not be left undone.
+func (t *turn) suggest(s *mess.Suggestion) error {
+	if err := t.partyOnly(); err != nil {
+		return err
+	}
+	p := thread.Proposal{ID: s.ID, Message: t.Message.Ref, Type: s.Type}
+	switch s.Type {
+	case "merge", "split":
+		return mess.Refuse(mess.Invalid, "suggestion.type: this exchange does not carry out a %s; the requester cancels, and asks anew", s.Type)
+	case "delegate":
+		p.To = proposed(s.Proposed, "executor", "to")
+		if p.To == "" {
+			return mess.Refuse(mess.Invalid, "suggestion.proposed: names no executor; write {executor: id}")
+		}
+	case "defer":
+		until, err := mess.When(proposed(s.Proposed, "not_before", "until", "after")).Time(t.Now)
+		if err != nil || !until.After(t.Now) {
+			return mess.Refuse(mess.Invalid, "suggestion.proposed: names no time to come; write {not_before: a time, or a duration such as 2h}")
+		}
+		p.Until = until
+	}
+	if !t.Env.Status.Terminal() {
+		t.Env.Proposals = append(t.Env.Proposals, p)
+		t.Env.Proposals = t.Env.Proposals[max(0, len(t.Env.Proposals)-maxProposals):]
+	}
+	return nil
+}
+
+// proposed is what a suggestion proposes: a text, or the first of these fields.
+func proposed(v any, keys ...string) string {
+	if o, ok := v.(mess.Object); ok {
+		for _, k := range keys {
+			if s := o.Text(k); s != "" {
+				return s
+			}
+		}
+	}
+	s, _ := v.(string)
+	return s
+}
+
+// accept takes the answer to a suggestion, and does what was accepted.
+func (t *turn) accept(yes bool, of mess.Refs) error {
+	i, err := t.proposal(of)
+	if !yes && errors.Is(err, mess.Illegal) {
+		return nil // there is nothing to be left undone
+	}
+	if err != nil {
+		return err
+	}
+	p := t.Env.Proposals[i]
+	if yes {
+		if err := t.carryOut(p); err != nil {
+			return err
+		}
+	}
+	t.Env.Proposals = slices.Delete(slices.Clone(t.Env.Proposals), i, i+1)
+	return nil
+}
+
+// proposal finds the suggestion that an answer is for: the one that it names, or the
+// only one that is open.
+func (t *turn) proposal(of mess.Refs) (int, error) {
+	open := t.Env.Proposals
+	named := slices.IndexFunc(open, func(p thread.Proposal) bool {
+		return slices.Contains(of, p.Message) || p.ID != "" && slices.Contains(of, p.ID)
+	})
+	switch {
+	case named >= 0:
+		return named, nil
+	case len(open) == 0 || len(t.messagesIn(of)) > 0:
+		r := mess.Refuse(mess.Illegal, "no such suggestion is open")
+		r.Legal = t.legal(mess.ByRequester)
+		return 0, r
+	case len(open) > 1:
+		return 0, mess.Refuse(mess.Conflict, "there is more than one suggestion; name the one that you mean: re: %s", open[len(open)-1].Message)
+	}
+	return 0, nil
+}
+
+// carryOut does what was suggested. What has begun goes on where it is: the world has
+// been touched, and only its executor knows how far.
+func (t *turn) carryOut(p thread.Proposal) error {
+	if p.Type == "alternative" {
+		return nil // the executor hears of the answer, and asks for what it needs
+	}
+	if t.Env.Phase != thread.Before {
+		return mess.Refuse(mess.Illegal, "it has begun, so a %s comes too late; cancel it, or let it end", p.Type)
+	}
+	why := ""
+	switch p.Type {
+	case "delegate":
+		if !t.IsAble(p.To, t.Env) {
+			return mess.Refuse(mess.NotReady, "%q is no executor that can take this now", p.To)
+		}
+		t.Env.Declined = slices.DeleteFunc(slices.Clone(t.Env.Declined), func(d thread.Declined) bool { return d.Executor == p.To })
+		t.Env.HandedTo, why = p.To, "handed to "+p.To
+		t.note(mess.Delegated, p.To)
+	case "defer":
+		if !t.Env.Expires.IsZero() && p.Until.After(t.Env.Expires) {
+			return mess.Refuse(mess.NotReady, "needed by %s, which is before that", t.Env.Expires.Format(time.RFC3339))
+		}
+		why = "not before " + p.Until.Format(time.RFC3339)
+		t.Env.NotBefore = p.Until
+		t.note("replied", why)
+	}
+	t.release(why)
+	return nil
+}
+
+// release takes a thread that has not begun from its holder, who is told.
+func (t *turn) release(why string) {
+	if t.Env.Status == mess.Pending {
+		return
+	}
+	t.Env.Executor, t.Env.Instance, t.Env.Confirm, t.Env.Questions = "", "", nil, nil
+	t.Env.HeldFrom = ""
+	t.move(mess.Pending)
+	t.Also = &mess.Message{From: thread.Self, Received: t.Message.Received, Re: mess.Refs{t.Env.Ref}, Items: []mess.Item{
+		&mess.Status{Code: mess.Pending, Message: why},
+	}}
+}
+
+// supersede takes the requester's word that another request has taken the place of this
+// one. Of what has begun it is a cancel: its executor ends it, and has the last word.
+func (t *turn) supersede(s *mess.Status) error {
+	if err := t.mayAnswer(); err != nil {
+		return err
+	}
+	if t.Env.Status == mess.Superseded {
+		t.Repeat = true
+		return nil
+	}
+	if err := mess.Step(t.Env.Status, mess.Superseded, mess.ByRequester); err != nil {
+		return t.refusedStep(err)
+	}
+	if t.Env.Phase == thread.Before {
+		t.move(mess.Superseded)
+		t.mayHaveBegun()
+		return nil
+	}
+	t.Message.Items = slices.Clone(t.Message.Items)
+	i := slices.Index(t.Message.Items, mess.Item(s))
+	t.Message.Items[i] = &mess.Cancel{Reason: "superseded by " + strings.Join(s.SupersededBy, ", ")}
+	t.Message.Ref = messeaf.MessageRef(t.Env.Ref, t.Env.Serial+1, t.Message)
+	return t.cancel()
+}

@@ -1,0 +1,181 @@
+package transition_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/exchange/transition"
+	"github.com/messkit/messkit/mess"
+)
+
+// world is a World in which pi and pa may take what waits, and ann is a person.
+type world struct {
+	people, declined bool
+	stopped, gone    bool
+}
+
+func (w world) MayClaim(who thread.Actor, _ thread.Envelope) error {
+	if !w.IsAble(who.ID, thread.Envelope{}) {
+		return mess.Refuse(mess.Forbidden, "%q is not registered", who.ID)
+	}
+	return nil
+}
+
+func (world) IsAble(id string, _ thread.Envelope) bool {
+	return id == "pi" || id == "pa" || id == "ann"
+}
+func (w world) IsGone(thread.Envelope) bool                   { return w.gone }
+func (w world) MayPeopleDo(_ thread.Envelope, by string) bool { return w.people && by != "ann" }
+func (w world) AllDeclined(thread.Envelope) bool              { return w.declined }
+func (w world) IsStopping(string) bool                        { return w.stopped }
+func (world) Stops() uint64                                   { return 0 }
+
+func (w world) PeopleLeft(thread.Envelope) []string {
+	if w.people {
+		return []string{"Ann"}
+	}
+	return nil
+}
+
+func (world) PersonName(id string) string {
+	if id == "ann" {
+		return "Ann"
+	}
+	return ""
+}
+
+func (w world) StoppedBy(thread.Envelope) string {
+	if w.stopped {
+		return "somebody has stopped everything"
+	}
+	return ""
+}
+
+var (
+	now   = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
+	roles = map[string]thread.Role{
+		"asker": thread.Requester, "other": thread.Requester, "boss": thread.Requester | thread.Operator,
+		"pi": thread.ExecutorRole, "pa": thread.ExecutorRole, "ann": thread.ExecutorRole, "eve": thread.ExecutorRole,
+	}
+)
+
+// saying is one who says something to a thread.
+type saying struct{ who, text string }
+
+func input(t *testing.T, s saying) transition.Input {
+	t.Helper()
+	m, err := mess.Parse([]byte(s.text))
+	if err != nil {
+		t.Fatalf("%s: %v", s.text, err)
+	}
+	m.From = s.who
+	return transition.Input{
+		Who: thread.Actor{ID: s.who, Roles: roles[s.who]}, Now: now, Message: m, Attempts: 3,
+		Proven: func(thread.Confirm) error { return nil },
+	}
+}
+
+func waiting() thread.Envelope {
+	return thread.Envelope{Ref: "2026-01-05-0001", Requestor: "asker", Status: mess.Pending, Created: now, Updated: now, Ver: 1}
+}
+
+// Each row is a story of one thread: the last thing said leads to a status, or is refused.
+func TestTransitions(t *testing.T) {
+	claim := saying{"pi", "status: {re: x, code: claimed}"}
+	start := saying{"pi", "status: {re: x, code: in_progress}"}
+	confirm := saying{"pi", "status: {re: x, code: needs_confirmation, action: open it, action_hash: h}"}
+	for _, c := range []struct {
+		name  string
+		world world
+		said  []saying
+		want  mess.Code
+		why   mess.Why // of the refusal of the last; then want is the status before
+	}{
+		{"T2 claim", world{}, []saying{claim}, mess.Claimed, ""},
+		{"T2 by one who is not registered", world{}, []saying{{"eve", "status: {re: x, code: claimed}"}}, mess.Pending, mess.Forbidden},
+		{"T2 of what is claimed", world{}, []saying{claim, {"pa", "status: {re: x, code: claimed}"}}, mess.Claimed, mess.Taken},
+		{"start before a claim", world{}, []saying{start}, mess.Pending, mess.Illegal},
+		{"T4 start", world{}, []saying{claim, start}, mess.InProgress, ""},
+		{"T4 by another", world{}, []saying{claim, {"pa", "status: {re: x, code: in_progress}"}}, mess.Claimed, mess.Forbidden},
+		{"T4 with an old epoch", world{}, []saying{claim, {"pi", "status: {re: x, code: in_progress, epoch: 7}"}}, mess.Claimed, mess.Stale},
+		{"T4 after a stop of everything", world{stopped: true}, []saying{claim, start}, mess.Claimed, mess.NotReady},
+		{"T3 start without the confirmation", world{}, []saying{claim, confirm, start}, mess.NeedsConfirmation, mess.Unconfirmed},
+		{"T3 confirmation", world{}, []saying{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}}, mess.Claimed, ""},
+		{"T3 by another requester", world{}, []saying{claim, confirm, {"other", "reply: {re: x, confirm: true}"}}, mess.NeedsConfirmation, mess.Forbidden},
+		{"T3 while the executor is gone", world{gone: true}, []saying{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}}, mess.NeedsConfirmation, mess.NotReady},
+		{"T3 start of the confirmed plan", world{}, []saying{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}, {"pi", "status: {re: x, code: in_progress, action_hash: h}"}}, mess.InProgress, ""},
+		{"T3 start of another plan", world{}, []saying{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}, {"pi", "status: {re: x, code: in_progress, action_hash: i}"}}, mess.Claimed, mess.Unconfirmed},
+		{"T3 start of what was refused", world{}, []saying{claim, confirm, {"asker", "reply: {re: x, confirm: false}"}, {"pi", "status: {re: x, code: in_progress, action_hash: h}"}}, mess.NeedsConfirmation, mess.Unconfirmed},
+		{"question and answer", world{}, []saying{claim, {"pi", "status: {re: x, code: needs_input, questions: [{id: q, question: which}]}"}, {"asker", "reply: {re: x, answers: {q: left}}"}}, mess.InProgress, ""},
+		{"T5 end", world{}, []saying{claim, start, {"pi", "status: {re: x, code: completed}"}}, mess.Completed, ""},
+		{"a response ends", world{}, []saying{claim, start, {"pi", "response: {re: x, content: [text: done]}"}}, mess.Completed, ""},
+		{"an end after the end", world{}, []saying{claim, start, {"pi", "status: {re: x, code: completed}"}, {"pi", "status: {re: x, code: failed}"}}, mess.Completed, ""},
+		{"T8 declined by one of several", world{}, []saying{{"pi", "status: {re: x, code: declined, reason: busy}"}}, mess.Pending, ""},
+		{"T8 declined by all", world{declined: true}, []saying{{"pi", "status: {re: x, code: declined, reason: busy}"}}, mess.Declined, ""},
+		{"T8 by one who is not registered", world{}, []saying{{"eve", "status: {re: x, code: declined}"}}, mess.Pending, mess.Forbidden},
+		{"failed without an effect goes to people", world{people: true}, []saying{claim, {"pi", "status: {re: x, code: failed, reason: {type: broken, effect: none}}"}}, mess.Pending, ""},
+		{"failed with an effect stays so", world{people: true}, []saying{claim, start, {"pi", "status: {re: x, code: failed, reason: {type: broken, effect: partial}}"}}, mess.Failed, ""},
+		{"handed over before the start", world{}, []saying{claim, {"pi", "status: {re: x, code: delegated, delegated_to: pa}"}}, mess.Pending, ""},
+		{"handed over after the start", world{}, []saying{claim, start, {"pi", "status: {re: x, code: delegated, delegated_to: pa}"}}, mess.InProgress, mess.Illegal},
+		{"T12 cancel before the start", world{}, []saying{claim, {"asker", "cancel: {re: x}"}}, mess.Cancelled, ""},
+		{"T12 by another requester", world{}, []saying{{"other", "cancel: {re: x}"}}, mess.Pending, mess.Forbidden},
+		{"T12 by an operator", world{}, []saying{{"boss", "cancel: {re: x}"}}, mess.Cancelled, ""},
+		{"T13 cancel after the start", world{}, []saying{claim, start, {"asker", "cancel: {re: x}"}}, mess.InProgress, ""},
+		{"T13 its executor ends it", world{}, []saying{claim, start, {"asker", "cancel: {re: x}"}, {"pi", "status: {re: x, code: cancelled}"}}, mess.Cancelled, ""},
+		{"cancelled by nobody", world{}, []saying{claim, start, {"pi", "status: {re: x, code: cancelled}"}}, mess.InProgress, mess.Illegal},
+	} {
+		env := waiting()
+		for i, s := range c.said {
+			before, _ := json.Marshal(env)
+			e, err := transition.Apply(c.world, input(t, s), env)
+			if after, _ := json.Marshal(env); string(after) != string(before) {
+				t.Errorf("%s: %s changes what it was given", c.name, s.text)
+			}
+			r, _ := errors.AsType[*mess.Refusal](err)
+			switch last := i == len(c.said)-1; {
+			case err != nil && (!last || r == nil || c.why == "" || !errors.Is(r, c.why)):
+				t.Errorf("%s: %s says %s: %v, want %q", c.name, s.who, s.text, err, c.why)
+			case err == nil && last && c.why != "":
+				t.Errorf("%s: %s says %s: it is taken, want %q", c.name, s.who, s.text, c.why)
+			case err == nil:
+				env = e.Env
+				env.Serial++
+			}
+		}
+		if env.Status != c.want {
+			t.Errorf("%s: %s, want %s", c.name, env.Status, c.want)
+		}
+	}
+}
+
+// What the exchange does itself, what it notes, and what was said before.
+func TestOwnAndRepeatedSteps(t *testing.T) {
+	own := transition.Input{Who: thread.Actor{ID: thread.Self}, Now: now}
+	if e, err := transition.Apply(world{}, own, waiting()); err != nil || !e.Repeat {
+		t.Errorf("no change: %+v, %v", e, err)
+	}
+	own.Change = func(*thread.Envelope) *mess.Status { return &mess.Status{Code: mess.Expired} }
+	if e, err := transition.Apply(world{}, own, waiting()); err != nil || e.Env.Status != mess.Expired || len(e.Message.Items) != 1 {
+		t.Errorf("a change: %+v, %v", e, err)
+	}
+	noted := input(t, saying{"eve", "status: {re: x, code: completed}"})
+	noted.Noted = "it is not hers"
+	if e, err := transition.Apply(world{}, noted, waiting()); err != nil || !e.Evidence || e.Env.Status != mess.Pending {
+		t.Errorf("noted: %+v, %v", e, err)
+	}
+	unseen := input(t, saying{"eve", "cancel: {re: x}"})
+	unseen.Unseen = true
+	if _, err := transition.Apply(world{}, unseen, waiting()); !errors.Is(err, transition.ErrUnseen) {
+		t.Errorf("unseen: %v", err)
+	}
+	again := input(t, saying{"asker", "cancel: {re: x}"})
+	again.Message.ID = "m1"
+	env := waiting()
+	env.Seen = []thread.Seen{{From: "asker", ID: "m1", Ref: env.Ref + "/1"}}
+	if e, err := transition.Apply(world{}, again, env); err != nil || !e.Repeat || e.Env.Status != mess.Pending || e.Message.Ref != env.Ref+"/1" {
+		t.Errorf("again: %+v, %v", e, err)
+	}
+}

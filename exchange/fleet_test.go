@@ -107,6 +107,35 @@ func TestOffersGoToThoseWhoAreThere(t *testing.T) {
 	})
 }
 
+// A person who registers while all robots of a large fleet have an offer of what waits has
+// her turn after their time.
+func TestWhoComesLateHasATurn(t *testing.T) {
+	inHouse(t, func(h *house) {
+		const robots = 300
+		beat := func() {
+			for i := range robots {
+				h.says(worker(i), "config: {executor: {id: "+worker(i).ID+", holding: []}}")
+			}
+		}
+		for i := range robots {
+			h.registers(worker(i), "clean")
+		}
+		ref := h.says(agent, "request: {intent: clean, requires: [clean]}").Ref
+		h.after(5 * time.Second)
+		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [clean], kind: person}}")
+		if h.x.Offered(ref, kitchen.ID) {
+			t.Error("she has an offer in the time of the robots")
+		}
+		for range 3 {
+			h.after(25 * time.Second)
+			beat()
+		}
+		if n := len(h.offersOf(ref, robots)); n != robots || !h.x.Offered(ref, kitchen.ID) {
+			t.Errorf("%d robots have an offer, and she has one: %v", n, h.x.Offered(ref, kitchen.ID))
+		}
+	})
+}
+
 // Where more waits than executors can take, each has enough offers, and gets more when
 // they become few; nothing is left over.
 func TestOffersAreRefilled(t *testing.T) {

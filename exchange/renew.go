@@ -95,10 +95,16 @@ func (x *Exchange) renewOne(l *live, c changes, now time.Time) bool {
 	rank := r.Rank()
 	for id := range c.executors {
 		e := x.table.Executor(id)
-		if _, has := slices.BinarySearch(l.offered, id); has || e != nil && rank(e) < l.choice.Last {
+		if _, has := slices.BinarySearch(l.offered, id); has {
 			return true
 		}
-		if e != nil && l.choice.Wide {
+		if e == nil {
+			continue
+		}
+		if at := rank(e); at < l.choice.Last || at > l.choice.Last && l.choice.Wide && !l.choice.MoreRanks {
+			return true
+		}
+		if l.choice.Wide {
 			x.join(l, e, r, now)
 		}
 	}

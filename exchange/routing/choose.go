@@ -68,8 +68,10 @@ func (r Request) Choose(p Presence, w Waiting) Choice {
 			}
 			continue
 		}
+		full, wide := c.Full, c.Wide
 		asked, live := c.ofRank(rank, list)
 		if len(asked) == 0 {
+			c.Full, c.Wide = full, wide
 			continue
 		}
 		if !first && liveBefore {

@@ -1,0 +1,180 @@
+package files_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/messkit/messkit/exchange/store/storetest"
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+)
+
+// linearDir says to TestWritersForLinear where it works.
+const linearDir = "MESSKIT_TEST_LINEAR"
+
+const (
+	linearWriters = 64
+	linearThreads = 16
+	linearKills   = 4
+)
+
+// call is what a writer does: it claims a thread after a revision, or reads its revision. It
+// writes the call before and after.
+type call struct {
+	Writer int
+	At     int64 // by the clock, in nanoseconds
+	Ref    string
+	After  thread.Rev // "": it reads
+	Back   bool       // the call has returned
+	Rev    thread.Rev // that was read
+	OK     bool       // the claim was stored
+}
+
+// TestWritersForLinear is no test but the process that TestClaimsAreLinear kills.
+func TestWritersForLinear(t *testing.T) {
+	dir := os.Getenv(linearDir)
+	if dir == "" {
+		t.Skip("is run by TestClaimsAreLinear")
+	}
+	s := open(t, dir)
+	for i := range linearThreads {
+		ref := fmt.Sprintf("2026-02-01-%03d", i+1)
+		if _, err := s.Append(t.Context(), storetest.Step(ref, "agent", "", storetest.Start)); err != nil && !errors.Is(err, thread.ErrStale) {
+			t.Fatal(err)
+		}
+	}
+	var mu sync.Mutex
+	out := json.NewEncoder(os.Stdout)
+	say := func(c call) {
+		mu.Lock()
+		defer mu.Unlock()
+		c.At = time.Now().UnixNano()
+		_ = out.Encode(c) // the reader is gone
+	}
+	var g sync.WaitGroup
+	for w := range linearWriters {
+		g.Go(func() {
+			for {
+				c := call{Writer: w, Ref: fmt.Sprintf("2026-02-01-%03d", 1+rand.IntN(linearThreads))}
+				say(c)
+				th, rev, err := s.Read(t.Context(), c.Ref)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				c.Back, c.Rev = true, rev
+				say(c)
+				c = call{Writer: w, Ref: c.Ref, After: rev}
+				say(c)
+				th.Ver++
+				th.Status, th.Executor = mess.Claimed, fmt.Sprint("pi-", w)
+				_, err = s.Append(t.Context(), thread.Step{After: rev, Envelope: th.Envelope})
+				if err != nil && !errors.Is(err, thread.ErrStale) {
+					t.Error(err)
+					return
+				}
+				c.Back, c.OK = true, err == nil
+				say(c)
+			}
+		})
+	}
+	g.Wait()
+}
+
+// Claims of 64 writers are linear, also over kills of the process: each claim that was
+// acknowledged is there, each that was refused is not, and one whose outcome nobody heard
+// counts once or not at all.
+func TestClaimsAreLinear(t *testing.T) {
+	dir := t.TempDir()
+	history := map[string][]porcupine.Operation{}
+	calls := 0
+	for kill := range linearKills {
+		begun := map[int]call{}
+		for _, c := range killedAfter(t, dir, 500*time.Millisecond) {
+			if !c.Back {
+				begun[c.Writer] = c
+				continue
+			}
+			b := begun[c.Writer]
+			delete(begun, c.Writer)
+			history[c.Ref] = append(history[c.Ref], porcupine.Operation{ClientId: kill*linearWriters + c.Writer, Input: b, Call: b.At, Output: c, Return: c.At})
+			calls++
+		}
+		for _, b := range begun { // nobody has heard what became of it
+			if b.After != "" {
+				history[b.Ref] = append(history[b.Ref], porcupine.Operation{ClientId: kill*linearWriters + b.Writer, Input: b, Call: b.At, Output: b, Return: math.MaxInt64})
+			}
+		}
+	}
+	t.Logf("%d calls that have returned", calls)
+	if calls < 1000 {
+		t.Fatal("too few to tell")
+	}
+	model := porcupine.Model{
+		Init: func() any { return thread.Rev("1") },
+		Step: func(state, input, output any) (bool, any) {
+			rev, in, out := state.(thread.Rev), input.(call), output.(call)
+			next := thread.Rev(fmt.Sprint(number(in.After) + 1))
+			switch {
+			case in.After == "":
+				return out.Rev == rev, rev
+			case !out.Back && in.After == rev: // or it takes place at the end, after all others
+				return true, next
+			case !out.Back:
+				return true, rev
+			case out.OK:
+				return in.After == rev, next
+			}
+			return in.After != rev, rev
+		},
+	}
+	for ref, one := range history {
+		if result := porcupine.CheckOperationsTimeout(model, one, time.Minute); result != porcupine.Ok {
+			t.Errorf("%s: the history of %d calls is %s", ref, len(one), result)
+		}
+	}
+}
+
+func number(rev thread.Rev) (n int) {
+	_, _ = fmt.Sscan(string(rev), &n)
+	return n
+}
+
+// killedAfter runs the writers, kills them after a time, and returns what they have told.
+func killedAfter(t *testing.T, dir string, d time.Duration) (calls []call) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestWritersForLinear$")
+	cmd.Env = append(slices.Clone(os.Environ()), linearDir+"="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	var kill *time.Timer
+	for lines.Scan() {
+		if kill == nil { // it works now
+			kill = time.AfterFunc(d, func() { _ = cmd.Process.Kill() })
+		}
+		var c call
+		if json.Unmarshal(lines.Bytes(), &c) == nil { // the last line may be cut off
+			calls = append(calls, c)
+		}
+	}
+	_ = cmd.Wait() // it was killed
+	return calls
+}

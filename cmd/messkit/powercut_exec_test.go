@@ -38,7 +38,7 @@ func newHouse(t *testing.T, binary string) *house {
 func (h *house) start() (*process, error) {
 	data := filepath.Join(h.live, "data")
 	config := filepath.Join(h.world, "messkit.yaml")
-	text := fmt.Sprintf("exchange: {listen: '127.0.0.1:0', data: %s}\n", data) + h.agent("pi", data) + h.devices()
+	text := fmt.Sprintf("exchange: {listen: '127.0.0.1:0', data: %s, confirm: script}\n", data) + h.agent("pi", data) + h.devices()
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
@@ -232,11 +232,11 @@ func TestCutInTheActWithoutAPiece(t *testing.T) {
 		seen                      func(*judgement) int
 	}{
 		{
-			"what was begun is done again", "agent/recover.go", "m.Plan.Effect == capabilities.Query || m.Plan.Effect == capabilities.Idempotent", "true",
+			"what was begun is done again", "agent/recover.go", "harmless := m.Plan.Repeatable()", "harmless := true",
 			func(v *judgement) int { return v.doubled },
 		},
 		{
-			"no intent is written", "agent/act.go", "err = t.a.journal.Intent(ctx, journal.Intent{", "err = error(nil); _, _ = memo, (journal.Intent{",
+			"no intent is written", "agent/act.go", "err := t.a.journal.Intent(ctx, i, notes...)", "err := error(nil); _, _ = i, notes",
 			func(v *judgement) int { return v.doubled + v.dishonest }, // given back, and done again
 		},
 	} {

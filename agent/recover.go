@@ -37,6 +37,7 @@ const maxCrashes = 2
 // start gate and never begun.
 func (a *Agent) recover(ctx context.Context, held []mess.HeldThread) (unbegun []mess.HeldThread) {
 	known := map[string]bool{}
+	watches := a.watchesLeft() // settle adds watches of its own
 	for _, task := range a.journal.Tasks() {
 		known[task.Ref] = true
 		if task.Asked != nil {
@@ -46,10 +47,8 @@ func (a *Agent) recover(ctx context.Context, held []mess.HeldThread) (unbegun []
 			a.settle(ctx, a.found(ctx, task), held)
 		}
 	}
-	for _, late := range a.journal.Lates() {
-		if task, known := a.journal.Task(late.Ref); !known || !task.Open() {
-			a.watchOn(ctx, late)
-		}
+	for _, late := range watches {
+		a.watchOn(ctx, late)
 	}
 	for _, h := range held {
 		if h.Yours != nil && *h.Yours && !known[h.Ref] && a.orphan(ctx, h) {
@@ -60,6 +59,15 @@ func (a *Agent) recover(ctx context.Context, held []mess.HeldThread) (unbegun []
 		}
 	}
 	return unbegun
+}
+
+// watchesLeft lists the watches for late acts that an earlier run has left. A thread that
+// is still open gets a new watch when it ends.
+func (a *Agent) watchesLeft() []journal.Late {
+	return slices.DeleteFunc(a.journal.Lates(), func(l journal.Late) bool {
+		task, known := a.journal.Task(l.Ref)
+		return known && task.Open()
+	})
 }
 
 // waitOn goes on waiting for the answer to a question that an earlier run has

@@ -28,7 +28,7 @@ func (v verbs) dim(ctx context.Context) result {
 			return "", false, nil
 		}
 		is, err := v.pass.Level(ctx, reader)
-		if err == nil && math.Abs(is-percent) > 1 { // many round
+		if err == nil && math.Abs(is-percent) > levelWithin {
 			return rounded(is) + " %", true, nil
 		}
 		return "", true, err

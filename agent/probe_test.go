@@ -32,6 +32,23 @@ func (b *bulb) Clean(context.Context, []string, func(drivers.Progress)) (drivers
 	return drivers.Outcome{}, nil
 }
 
+// A light that stays one percent beside the level it was told has not been dimmed.
+func TestALevelBesideTheWantedOne(t *testing.T) {
+	inHouseWith(t, func(h *house) {
+		h.more = []agent.Device{{Name: "bulb", Driver: &bulb{lamp: lamp{on: true}, level: 39}}}
+		h.words["do it"] = capabilities.Outcome{Plan: &capabilities.Plan{
+			Capability: "x", Device: "bulb", Command: capabilities.Dim, Args: mess.Object{{Key: "level", Value: 40.0}},
+			Risk: capabilities.RiskComfort, Effect: capabilities.Idempotent, Summary: "do it",
+		}}
+	}, func(h *house) {
+		ref := h.says(claude, "request: {intent: do it}")
+		h.after(time.Minute)
+		if s := h.is(ref, mess.Failed); s.Reason == nil || !strings.Contains(s.Reason.Detail, "39 %") {
+			t.Errorf("it ends with %+v and does not say that the light reads back as 39 %%", s.Reason)
+		}
+	})
+}
+
 // What must not be done twice is read back after a crash, whatever it was, where
 // the device can tell.
 func TestReadBackAfterACrash(t *testing.T) {

@@ -48,7 +48,7 @@ func newRig(t *testing.T, requests int) *rig {
 	}
 	r := &rig{field: &field{T: t, binary: buildMesskit(t), home: t.TempDir(), agents: make([]*process, 2)}}
 	r.errands = newErrands(t.TempDir(), rigValves, requests/2)
-	r.rest = 3 * time.Second // so that there is a fault for every three requests
+	r.rest = 4 * time.Second // so that there is a fault for every three requests
 	r.dimmings = newDimmings(t, r.errands, requests-requests/2)
 	broker := freeport.Address(t)
 	_, r.port, _ = net.SplitHostPort(broker)

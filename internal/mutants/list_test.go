@@ -82,7 +82,7 @@ var mutants = []mutant{
 	}}, "./agent TestAJournalThatCannotBeWritten|TestDisarmedIsWithdrawn"},
 
 	{"a restart ends the watch for a late act", []edit{{
-		"agent/recover.go", "\t\t\ta.watchOn(ctx, late)\n", "",
+		"agent/recover.go", "\t\ta.watchOn(ctx, late)\n", "\t\t_ = late\n",
 	}}, "./agent TestALateActAfterKills"},
 	{"the watch for a late act is not written before the report", []edit{{
 		"agent/outbox.go", "\tt.keepLates(ctx) ", "\t",

@@ -30,6 +30,7 @@ var layers = map[string]layer{
 	// 3 roof: one binary that knows all and rules nothing.
 	"cmd/messkit": {
 		below: []string{
+			"internal/peer",
 			"agent", "agent/*", "capabilities", "drivers", "drivers/all", "drivers/mdns", "drivers/mqttdevice", "exchange", "exchange/*", "exchange/store/*", "exchange/agentmail/*", "exchange/mesh/*",
 			"internal/broker", "internal/cleantext", "internal/collector", "internal/durable", "internal/order", "internal/picture", "internal/resources", "internal/secret", "internal/strictyaml", "internal/terminal", "internal/wait", "mess", "mess/messeaf", "mess/receipt", "mess/topic",
 			"internal/cli/fleet",

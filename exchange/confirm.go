@@ -72,16 +72,54 @@ func (c ConfirmBy) enough(p Proof) bool {
 	return p == AtTerminal || p == OnPage
 }
 
-// needs says what a confirmation lacks. The text may reach a model, so it names
-// no command.
-func (c ConfirmBy) needs() error {
+// refusal is how it is said that a person has not proved to be one: what she does,
+// what she must do, and what has not happened.
+type refusal struct{ does, must, not string }
+
+var (
+	ofPlan  = refusal{"this plan is confirmed", "a person must confirm this plan", "nothing was confirmed"}
+	ofPlace = refusal{"a stop is released, and what is locked or disarmed may act again,", "a person must release a stop, arm and unlock", "nothing was changed"}
+)
+
+// needs says what is missing. The text may reach a model, so it names no command.
+func (c ConfirmBy) needs(r refusal) error {
 	switch c {
 	case ConfirmPage:
-		return mess.Refuse(mess.Forbidden, "confirm: this plan is confirmed on the page of the exchange alone, in a browser that an operator signed in from a terminal or from such a page; nothing was confirmed (exchange: confirm: page)")
+		return mess.Refuse(mess.Forbidden, "confirm: %s on the page of the exchange alone, in a browser that an operator signed in from a terminal or from such a page; %s (exchange: confirm: page)", r.does, r.not)
 	case ConfirmCode:
-		return mess.Refuse(mess.Forbidden, "confirm: this plan is confirmed with a code alone, which the page of the exchange shows to an operator; send it as code; nothing was confirmed (exchange: confirm: code)")
+		return mess.Refuse(mess.Forbidden, "confirm: %s with a code alone, which the page of the exchange shows to an operator; send it as code; %s (exchange: confirm: code)", r.does, r.not)
 	}
-	return mess.Refuse(mess.Forbidden, "confirm: a person must confirm this plan, at a terminal of the exchange's own machine or on its page; a program that holds the key is refused; nothing was confirmed (exchange: confirm: terminal)")
+	return mess.Refuse(mess.Forbidden, "confirm: %s, at a terminal of the exchange's own machine or on its page; a program that holds the key is refused; %s (exchange: confirm: terminal)", r.must, r.not)
+}
+
+// LetsActAgain refuses, without a proof that is enough, to release a stop, to arm and
+// to unlock: that takes the same person as a confirmation of a plan with risk. What
+// needs a code is done with ActAgain alone.
+func (c ConfirmBy) LetsActAgain(p Proof) error {
+	if c.enough(p) {
+		return nil
+	}
+	return c.needs(ofPlace)
+}
+
+// ActAgain does act, which releases a stop, arms or unlocks, where a person has proved
+// it or sends a code. A code is good for one act that succeeds.
+func (x *Exchange) ActAgain(p Proof, code string, act func() error) error {
+	by := x.ConfirmBy()
+	if by != ConfirmCode || code == "" {
+		if err := by.LetsActAgain(p); err != nil {
+			return err
+		}
+		return act()
+	}
+	if !x.codes.guess(placeCode, code, x.now()) {
+		return errNotTheCode
+	}
+	err := act()
+	if err == nil {
+		x.codes.end(placeCode)
+	}
+	return err
 }
 
 // ConfirmBy is the setting of this exchange.
@@ -99,6 +137,12 @@ const (
 	codeEnd   = 1_000_000
 )
 
+// placeCode is in the place of a message for the code that releases a stop, arms or
+// unlocks.
+const placeCode = "the place"
+
+var errNotTheCode = mess.Refuse(mess.Forbidden, "code: this is not the code of this question, or its time is over; the page of the exchange shows a new one")
+
 // codes are the confirmation codes that operators have been shown, by the message
 // that asks. They are in memory alone.
 type codes struct {
@@ -112,7 +156,8 @@ type code struct {
 	tries int // that are left
 }
 
-// ConfirmCode makes the code that confirms the open question of a thread, once.
+// ConfirmCode makes the code that confirms the open question of a thread, once; ref
+// "" is for the code that ActAgain takes.
 // An operator gets it, on the page alone: a program that holds the key must not
 // show itself the code.
 func (x *Exchange) ConfirmCode(who Actor, proof Proof, ref string) (text string, ends time.Time, err error) {
@@ -122,15 +167,11 @@ func (x *Exchange) ConfirmCode(who Actor, proof Proof, ref string) (text string,
 	case !who.Has(Operator) || proof != OnPage:
 		return "", ends, mess.Refuse(mess.Forbidden, "confirm: the page shows the code to an operator alone, in a browser that was signed in from a terminal or from such a page")
 	}
-	x.mu.Lock()
-	l := x.open[ref]
-	var asked *Confirm
-	if l != nil {
-		asked = l.env.Confirm
-	}
-	x.mu.Unlock()
-	if asked == nil || asked.Given != nil {
-		return "", ends, mess.Refuse(mess.Illegal, "%.60s: no confirmation is asked for", ref)
+	question := placeCode
+	if ref != "" {
+		if question, err = x.asksToConfirm(ref); err != nil {
+			return "", ends, err
+		}
 	}
 	n, err := rand.Int(rand.Reader, big.NewInt(codeEnd))
 	if err != nil {
@@ -147,8 +188,18 @@ func (x *Exchange) ConfirmCode(who Actor, proof Proof, ref string) (text string,
 	if x.codes.of == nil {
 		x.codes.of = map[string]*code{}
 	}
-	x.codes.of[asked.Message] = c
+	x.codes.of[question] = c
 	return c.text, c.ends, nil
+}
+
+// asksToConfirm is the message of a thread that asks for a confirmation.
+func (x *Exchange) asksToConfirm(ref string) (message string, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if l := x.open[ref]; l != nil && l.env.Confirm != nil && l.env.Confirm.Given == nil {
+		return l.env.Confirm.Message, nil
+	}
+	return "", mess.Refuse(mess.Illegal, "%.60s: no confirmation is asked for", ref)
 }
 
 // guess takes a code for the question of a message. Each wrong one counts.
@@ -168,6 +219,13 @@ func (c *codes) guess(question, text string, now time.Time) bool {
 	return false
 }
 
+// end ends the code of a question.
+func (c *codes) end(question string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.of, question)
+}
+
 // proven judges the yes to a question that needs an operator, with what came along.
 // spend ends the code that it used, after the step was stored.
 func (x *Exchange) proven(in Inbound, code string) (proven func(Confirm) error, spend func()) {
@@ -176,7 +234,7 @@ func (x *Exchange) proven(in Inbound, code string) (proven func(Confirm) error, 
 		by := x.ConfirmBy()
 		if by == ConfirmCode && code != "" {
 			if !x.codes.guess(c.Message, code, x.now()) {
-				return mess.Refuse(mess.Forbidden, "code: this is not the code of this question, or its time is over; the page of the exchange shows a new one")
+				return errNotTheCode
 			}
 			used = c.Message
 			return nil
@@ -185,15 +243,11 @@ func (x *Exchange) proven(in Inbound, code string) (proven func(Confirm) error, 
 			return mess.Refuse(mess.Forbidden, "this needs the word of a person who runs the place (role operator), not of %s", in.Actor.ID)
 		}
 		if !by.enough(in.Proof) {
-			return by.needs()
+			return by.needs(ofPlan)
 		}
 		return nil
 	}
-	return proven, func() {
-		x.codes.mu.Lock()
-		defer x.codes.mu.Unlock()
-		delete(x.codes.of, used)
-	}
+	return proven, func() { x.codes.end(used) }
 }
 
 // takeCode takes the confirmation code out of what is said to a thread: a thread

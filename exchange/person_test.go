@@ -139,3 +139,54 @@ func TestTheSettingIsChecked(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// To release a stop, to arm and to unlock take the proof of a confirmation.
+func TestAPersonLetsThingsActAgain(t *testing.T) {
+	for by, enough := range map[exchange.ConfirmBy][3]bool{
+		exchange.ConfirmTerminal: {false, true, true},
+		exchange.ConfirmPage:     {false, false, true},
+		exchange.ConfirmCode:     {},
+		exchange.ConfirmScript:   {true, true, true},
+	} {
+		inHouse(t, func(h *house) {
+			h.stop()
+			h.confirm = by
+			h.open(exchange.DefaultConfig())
+			for proof := exchange.ByKey; proof <= exchange.OnPage; proof++ {
+				did := false
+				err := h.x.ActAgain(proof, "000000", func() error { did = true; return nil })
+				if did != enough[proof] || did != (err == nil) || err != nil && !errors.Is(err, mess.Forbidden) {
+					t.Errorf("%s, proof %d: did it: %t, %v", by, proof, did, err)
+				}
+			}
+		})
+	}
+}
+
+// A code is shown to an operator on the page, and is good for one act that succeeds.
+func TestACodeLetsOneThingActAgain(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.stop()
+		h.confirm = exchange.ConfirmCode
+		h.open(exchange.DefaultConfig())
+		if _, _, err := h.x.ConfirmCode(person, exchange.AtTerminal, ""); !errors.Is(err, mess.Forbidden) {
+			t.Errorf("the code at a terminal: %v", err)
+		}
+		code, _, err := h.x.ConfirmCode(person, exchange.OnPage, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		did, unsafe := 0, errors.New("a device is not safe")
+		act := func() error { did++; return unsafe }
+		if err := h.x.ActAgain(exchange.ByKey, code, act); !errors.Is(err, unsafe) || did != 1 {
+			t.Errorf("with the code: %v", err)
+		}
+		unsafe = nil
+		if err := h.x.ActAgain(exchange.ByKey, code, act); err != nil || did != 2 {
+			t.Errorf("with the code again, after nothing was done: %v", err)
+		}
+		if err := h.x.ActAgain(exchange.ByKey, code, act); !errors.Is(err, mess.Forbidden) || did != 2 {
+			t.Errorf("with a code that is spent: %v", err)
+		}
+	})
+}

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/messkit/messkit/agent/gate"
@@ -98,6 +99,29 @@ func (f Folder) Reset() error {
 func (f Folder) Devices() ([]string, error) {
 	d, err := f.read()
 	return d.Devices, err
+}
+
+func (f Folder) confirm() string { return filepath.Join(f.dir, "confirm") }
+
+// Confirm returns what Confirmed has noted: how a person proves to be one before she
+// lets something act again. It returns "" if it cannot read that.
+func (f Folder) Confirm() string {
+	data, err := durable.Read(f.confirm(), maxFile)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// Confirmed notes that for the commands of people at the place.
+func (f Folder) Confirmed(by string) error {
+	if f.Confirm() == by {
+		return nil
+	}
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		return err
+	}
+	return durable.Replace(f.confirm(), []byte(by+"\n"))
 }
 
 // Lock keeps a device from acting until it is unlocked, over restarts too.

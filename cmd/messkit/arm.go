@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -11,10 +12,11 @@ import (
 
 	"github.com/messkit/messkit/agent/admin"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/exchange"
 )
 
 func (a *app) armCommand() *cobra.Command {
-	var o atPlace
+	var o again
 	var reset bool
 	c := &cobra.Command{
 		Use:   "arm [CLASS|DEVICE]",
@@ -24,29 +26,20 @@ all. After a crash, and where nobody knows what came of something risky, the
 classes of agent: disarm: are disarmed until a person has looked and says this.
 
 It works where the executor's data folder can be written, whether or not the
-executor runs, and holds for the next plan. --reset is for a file of decisions
-that is damaged: it forgets them all, locks too.`,
+executor runs, and holds for the next plan. It asks you at a terminal, and a pipe is
+refused, unless the exchange has another confirm: (docs/safety.md). --reset is for a
+file of decisions that is damaged: it forgets them all, locks too.`,
 		Example: "  messkit arm motion\n  messkit arm vacuum",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if reset {
-				return a.reset(cmd, o, args)
+				return a.reset(cmd, &o, args)
 			}
-			f, devices, err := o.open(cmd)
+			f, devices, err := o.atPlace.open(cmd)
 			if err != nil {
 				return err
 			}
-			if len(args) == 0 {
-				return a.done("armed", "everything", f.Arm())
-			}
-			class, err := classOrDevice(args[0], devices)
-			switch {
-			case err != nil:
-				return err
-			case class != "":
-				return a.done("armed", args[0], f.Arm(class))
-			}
-			return a.done("armed", args[0], f.ArmDevice(args[0]))
+			return a.arm(cmd.Context(), &o, f, devices, strings.Join(args, ""))
 		},
 	}
 	o.flags(c)
@@ -54,18 +47,58 @@ that is damaged: it forgets them all, locks too.`,
 	return c
 }
 
-// reset forgets everything, whatever state it is in.
-func (a *app) reset(cmd *cobra.Command, o atPlace, args []string) error {
-	if len(args) > 0 {
-		return usage(cmd, "--reset is for everything; leave %s out", args[0])
-	}
-	data := cmp.Or(o.data, dataDir())
-	if o.file != "" && o.data == "" {
-		c, err := load(o.file, quiet)
+// arm lets a class or a device act again; "" is everything.
+func (a *app) arm(ctx context.Context, o *again, f admin.Folder, devices []string, what string) error {
+	act := func() error { return f.Arm() }
+	if what != "" {
+		class, err := classOrDevice(what, devices)
 		if err != nil {
 			return err
 		}
-		data = c.Agent.Data
+		if act = func() error { return f.ArmDevice(what) }; class != "" {
+			act = func() error { return f.Arm(class) }
+		}
+	}
+	name := cmp.Or(what, "everything")
+	return a.actsAgain(ctx, o, "arm", what, "have you looked, and may it act again: "+name+"?", func() error { return a.done("armed", name, act()) })
+}
+
+// actsAgain arms or unlocks (do), where a person stands behind it.
+func (a *app) actsAgain(ctx context.Context, o *again, do, what, question string, act func() error) error {
+	data, err := o.dataOf()
+	if err != nil {
+		return err
+	}
+	return a.byPerson(ctx, o, data, question, act, func() error {
+		x, err := o.client.open()
+		if err != nil {
+			return err
+		}
+		return a.done(do+"ed", cmp.Or(what, "everything"), x.ActAgain(ctx, o.code, do, what))
+	})
+}
+
+// reset forgets everything, whatever state it is in. The page has no way to it, so a
+// terminal proves the person where the page would.
+func (a *app) reset(cmd *cobra.Command, o *again, args []string) error {
+	if len(args) > 0 {
+		return usage(cmd, "--reset is for everything; leave %s out", args[0])
+	}
+	data, err := o.dataOf()
+	if err != nil {
+		return err
+	}
+	by, err := o.confirmBy(data)
+	if err != nil {
+		return err
+	}
+	if by != exchange.ConfirmScript {
+		if err := exchange.ConfirmTerminal.LetsActAgain(a.typed()); err != nil {
+			return hint(err, atATerminal)
+		}
+		if err := a.sure(cmd.Context(), "have you looked, and is everything that was locked and disarmed forgotten?"); err != nil {
+			return err
+		}
 	}
 	return a.done("armed, and nothing locked", data, admin.In(data).Reset())
 }

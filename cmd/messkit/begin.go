@@ -9,6 +9,7 @@ import (
 	"github.com/messkit/messkit/agent/admin"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/exchange"
 )
 
 // begin notes that the executor runs. Where the disk does not take it nothing acts until
@@ -18,7 +19,19 @@ func (c *config) begin(e *executor, log *slog.Logger) {
 		log.Error("nothing acts: it cannot be written down that messkit runs", "err", err)
 	}
 	tellLocal(e.outputs.now.Local(), log)
+	if err := admin.In(c.Agent.Data).Confirmed(string(c.confirmBy())); err != nil {
+		log.Error("messkit clear, arm and unlock may ask for another proof of a person than exchange: confirm: says", "err", err)
+	}
 	e.outputs.people.start(context.Background(), func(ctx context.Context) error { return followLocal(ctx, e.outputs.now, log) })
+}
+
+// confirmBy is how a person proves to be one here. An executor of an exchange elsewhere
+// has a terminal, and no page.
+func (c *config) confirmBy() exchange.ConfirmBy {
+	if c.Exchange == nil {
+		return exchange.ConfirmTerminal
+	}
+	return cmp.Or(c.Exchange.Confirm, exchange.ConfirmTerminal)
 }
 
 // lookAtLocal is how often it is looked whether it is known what people have

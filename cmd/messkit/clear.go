@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -14,44 +12,73 @@ import (
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/stop"
-	"github.com/messkit/messkit/internal/terminal"
 )
 
 func (a *app) clearCommand() *cobra.Command {
-	var o atPlace
+	var o again
 	var anyway bool
 	c := &cobra.Command{
 		Use:   "clear",
 		Short: "End a stop, at the place, after you have looked",
-		Long: `Clear lets an executor act again after a stop. It works through the executor's
-data folder alone: whoever clears is at the place. Nothing that was stopped goes
-on by itself; the devices start as at the start of the program.
+		Long: `Clear lets an executor act again after a stop. Nothing that was stopped goes on by
+itself; the devices start as at the start of the program.
+
+It works through the executor's data folder, at a terminal of its machine, where it
+asks you. A pipe or a script ends no stop, unless the exchange has confirm: script;
+under confirm: page the page does it, in a browser on that machine, and under
+confirm: code this command with --code (docs/safety.md).
 
 A device that is not known to be safe is named, and nothing is cleared unless you
 say yes, or --anyway: after a clear it is not halted any more.`,
 		Example: "  messkit clear",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := o.stopDir()
-			if err != nil {
-				return err
-			}
-			if !anyway {
-				if err := a.mayClear(cmd.Context(), dir); err != nil {
-					return err
-				}
-			}
-			orders, err := clearStop(dir, whoHere())
-			p := printer{out: a.out}
-			for _, one := range orders {
-				p.printf("cleared: %s\n", printable(one.String()))
-			}
-			return errors.Join(err, p.err)
+			return a.clear(cmd.Context(), &o, anyway)
 		},
 	}
 	o.flags(c)
 	c.Flags().BoolVar(&anyway, "anyway", false, "clear though devices are not known to be safe")
 	return c
+}
+
+func (a *app) clear(ctx context.Context, o *again, anyway bool) error {
+	data, err := o.dataOf()
+	if err != nil {
+		return err
+	}
+	dir, p := stopFolder(data), printer{out: a.out}
+	if h, err := stop.Ask(dir); len(stop.Read(dir)) == 0 && (err != nil || len(h.Orders) == 0) {
+		return stop.ErrNotStopped
+	}
+	ask, coded, err := a.person(o, data)
+	switch {
+	case err != nil:
+		return err
+	case coded:
+		return o.unreachable(a.clearByCode(ctx, o, anyway))
+	}
+	if err := a.mayClear(ctx, dir, ask, anyway); err != nil {
+		return err
+	}
+	orders, err := clearStop(dir, whoHere())
+	for _, one := range orders {
+		p.printf("cleared: %s\n", printable(one.String()))
+	}
+	return errors.Join(err, p.err)
+}
+
+// clearByCode has the exchange end the stop of the executor in its program.
+func (a *app) clearByCode(ctx context.Context, o *again, anyway bool) error {
+	x, err := o.client.open()
+	if err != nil {
+		return err
+	}
+	cleared, err := x.Release(ctx, o.code, anyway)
+	p := printer{out: a.out}
+	for _, one := range cleared {
+		p.printf("cleared: %s\n", printable(one))
+	}
+	return errors.Join(err, p.err)
 }
 
 // clearStop ends the stop of a folder, and what the program that runs there holds in
@@ -67,35 +94,28 @@ func clearStop(dir, by string) ([]stop.Order, error) {
 	return orders, err
 }
 
-// mayClear names what a stop has not made safe, and asks whoever sits at the terminal.
-func (a *app) mayClear(ctx context.Context, dir string) error {
-	unsafe := awaitSafe(ctx, dir, clearWithin)
-	if len(unsafe) == 0 {
-		return nil
-	}
-	in, ok := a.in.(*os.File)
-	if !ok || !terminal.IsTerminal(in) {
-		return hint(notSafe(unsafe), "look at them, switch them off by hand, and then: messkit clear --anyway")
-	}
-	p := printer{out: a.out}
-	p.printf("%s\n", notSafe(unsafe))
-	r := bufio.NewReader(in)
-	for p.err == nil {
-		p.printf("clear all the same? [y/N] ")
-		line, err := readLine(ctx, r)
-		yes, known := yesOrNo(strings.TrimSpace(line))
-		switch {
-		case err != nil: // who leaves has not said yes
-			p.printf("\nnot cleared\n")
-			return errors.Join(p.err, errQuiet)
-		case known && !yes:
-			p.printf("not cleared\n")
-			return errors.Join(p.err, errQuiet)
-		case known:
-			return p.err
+// mayClear names what a stop has not made safe, unless that does not matter, and asks
+// the person at the terminal.
+func (a *app) mayClear(ctx context.Context, dir string, ask, anyway bool) error {
+	question := "have you looked, and is the stop over?"
+	if !anyway {
+		unsafe := awaitSafe(ctx, dir, clearWithin)
+		if len(unsafe) > 0 && !a.hasTerminal() {
+			return hint(notSafe(unsafe), "look at them, switch them off by hand, and then: messkit clear --anyway")
+		}
+		if len(unsafe) > 0 {
+			p := printer{out: a.out}
+			p.printf("%s\n", notSafe(unsafe))
+			if p.err != nil {
+				return p.err
+			}
+			ask, question = true, "clear all the same?"
 		}
 	}
-	return p.err
+	if !ask {
+		return nil
+	}
+	return a.sure(ctx, question)
 }
 
 // notSafe names devices that are not known to be safe, and why.

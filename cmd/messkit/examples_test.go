@@ -85,7 +85,7 @@ func TestExamplesAreRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p, err := start(home, binary, "run", "--config", filepath.Join(home, "messkit.yaml"), "--listen", freeport.Address(t), "--mqtt", "off")
+	p, err := start(home, binary, "run", "--config", filepath.Join(home, "messkit.yaml"), "--listen", freeport.Address(t), "--mqtt", "off", "--confirm", "script")
 	if err != nil || p.url == "" {
 		t.Fatalf("%v\n%s", err, &p.stderr)
 	}

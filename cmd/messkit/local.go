@@ -117,25 +117,29 @@ Without a device it shows what is locked and disarmed.`,
 }
 
 func (a *app) unlockCommand() *cobra.Command {
-	var o atPlace
+	var o again
 	c := &cobra.Command{
-		Use:     "unlock DEVICE",
-		Short:   "Let a device act again that was locked with messkit lock",
+		Use:   "unlock DEVICE",
+		Short: "Let a device act again that was locked with messkit lock",
+		Long: `Unlock lets a device act again that was locked with messkit lock. It asks you at a
+terminal, and a pipe is refused, unless the exchange has another confirm:
+(docs/safety.md).`,
 		Example: "  messkit unlock porch-light",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, devices, err := o.open(cmd)
+			f, devices, err := o.atPlace.open(cmd)
 			if err != nil {
 				return err
 			}
-			err = f.Unlock(args[0]) // its device may be gone
-			if errors.Is(err, admin.ErrNot) {
+			if _, locked := f.Local().Locked[args[0]]; !locked { // its device may be gone
 				if err := isDevice(args[0], devices); err != nil {
 					return err
 				}
 				return fmt.Errorf("%s is not locked here; what its configuration locks, that unlocks", args[0])
 			}
-			return a.done("unlocked", args[0], err)
+			return a.actsAgain(cmd.Context(), &o, "unlock", args[0], "may it act again: "+printable(args[0])+"?", func() error {
+				return a.done("unlocked", args[0], f.Unlock(args[0]))
+			})
 		},
 	}
 	o.flags(c)

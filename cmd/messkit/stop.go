@@ -40,17 +40,8 @@ func stopReport(g *gate.Gate) []stop.Device {
 
 // stopDir is the folder of the stop that the flags mean.
 func (o *atPlace) stopDir() (string, error) {
-	switch {
-	case o.data != "":
-		return stopFolder(o.data), nil
-	case o.file == "":
-		return stopFolder(dataDir()), nil
-	}
-	c, err := load(o.file, quiet)
-	if err != nil {
-		return "", hint(err, "name the executor's data folder instead: --data FOLDER")
-	}
-	return stopFolder(c.Agent.Data), nil
+	data, err := o.dataOf()
+	return stopFolder(data), err
 }
 
 // reportWithin is how long a stop is waited for before it is said how far it has

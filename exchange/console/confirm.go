@@ -7,7 +7,8 @@ import (
 	"github.com/messkit/messkit/exchange"
 )
 
-// code shows the code that confirms the question of a thread: {ref}.
+// code shows the code that confirms the question of a thread: {ref}. Without ref it is
+// the one that releases a stop, arms or unlocks.
 func (g *guest) code() error {
 	var in struct{ Ref string }
 	if err := g.body(&in); err != nil {

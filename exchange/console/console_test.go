@@ -56,6 +56,7 @@ type house struct {
 	s     *httptest.Server
 	here  here
 	tls   bool // the door speaks TLS
+	proof exchange.Proof
 	store *memory.Store
 }
 
@@ -80,7 +81,7 @@ func open(t *testing.T) *house {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		h.c.Serve(who, w, r)
+		h.c.Serve(who, w, r.WithContext(exchange.WithProof(r.Context(), h.proof)))
 	}))
 	t.Cleanup(h.s.Close)
 	return h
@@ -264,6 +265,12 @@ func TestWhoMayDoWhat(t *testing.T) {
 	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "X-Forwarded-Host", "robots.example")
 	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "Origin", h.called("robots.example"), "Host", h.called("robots.example"))
 	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "Origin", h.called("192.0.2.7"), "Host", h.called("192.0.2.7"))
+	for _, c := range [][2]string{{release, `{"anyway": true}`}, {arm, `{"do":"arm","what":"motion"}`}, {arm, `{"do":"unlock","what":"lamp"}`}} {
+		if refused := h.is(http.StatusForbidden, op, http.MethodPost, c[0], c[1]); !strings.Contains(refused, "a person must release a stop, arm and unlock") {
+			t.Errorf("by the key alone: %s", refused)
+		}
+	}
+	h.proof = exchange.OnPage
 	h.here.unsafe = true
 	if refused := h.is(http.StatusConflict, op, http.MethodPost, release, `{}`); !strings.Contains(refused, "not known to be safe: lamp (no answer)") {
 		t.Errorf("a release with a device that is not safe: %s", refused)
@@ -279,7 +286,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	h.is(http.StatusBadRequest, ask, http.MethodPost, "/console/plan", `{"intent":" "}`)
 	h.is(http.StatusForbidden, ask, http.MethodGet, "/console/refused", "")
 	h.is(http.StatusOK, op, http.MethodGet, "/console/refused", "")
-	want := []string{"release by op in a browser at the place", "lock lamp", "arm motion"}
+	want := []string{"release by op at the place", "lock lamp", "arm motion"}
 	if !slices.Equal(h.here.did, want) {
 		t.Errorf("done: %q, want %q", h.here.did, want)
 	}

@@ -261,29 +261,47 @@ func (g *guest) notAtPlace(command string) error {
 	return nil
 }
 
-// release ends a stop, at the place: {anyway: true} where devices are not known to be
-// safe, which are named otherwise.
+// release ends a stop, at the place, for a person: {code, anyway}. Without anyway it
+// names devices that are not known to be safe, and ends nothing.
 func (g *guest) release() error {
 	if err := g.notAtPlace("messkit clear"); err != nil {
 		return err
 	}
-	var in struct{ Anyway bool }
+	var in struct {
+		Code   string
+		Anyway bool
+	}
 	if err := g.body(&in); err != nil {
 		return err
 	}
-	cleared, err := g.cfg.Here.Release(g.who.ID+" in a browser at the place", in.Anyway)
-	if err != nil {
-		return mess.Refuse(mess.Conflict, "%v", err)
+	var cleared []string
+	if err := g.actAgain(in.Code, func() (err error) {
+		cleared, err = g.cfg.Here.Release(g.who.ID+" at the place", in.Anyway)
+		return err
+	}); err != nil {
+		return err
 	}
 	g.log.Warn("stop released", "actor", g.who.ID)
 	answer(g.w, http.StatusOK, map[string]any{"cleared": cleared})
 	return nil
 }
 
-// arm takes {do: arm, disarm, lock or unlock, what, why}. What lets something
-// act needs somebody at the place.
+// actAgain lets something act, where a person stands behind it.
+func (g *guest) actAgain(code string, act func() error) error {
+	return g.x.ActAgain(exchange.ProofIn(g.r.Context()), code, func() error { return inConflict(act()) })
+}
+
+func inConflict(err error) error {
+	if err != nil {
+		return mess.Refuse(mess.Conflict, "%v", err)
+	}
+	return nil
+}
+
+// arm takes {do: arm, disarm, lock or unlock, what, why, code}. What lets something
+// act needs a person at the place.
 func (g *guest) arm() error {
-	var in struct{ Do, What, Why string }
+	var in struct{ Do, What, Why, Code string }
 	if err := g.body(&in); err != nil {
 		return err
 	}
@@ -301,18 +319,18 @@ func (g *guest) arm() error {
 	var err error
 	switch in.Do {
 	case "arm":
-		err = g.cfg.Here.Arm(in.What)
+		err = g.actAgain(in.Code, func() error { return g.cfg.Here.Arm(in.What) })
 	case "disarm":
-		err = g.cfg.Here.Disarm(in.What, in.Why)
+		err = inConflict(g.cfg.Here.Disarm(in.What, in.Why))
 	case "lock":
-		err = g.cfg.Here.Lock(in.What, in.Why)
+		err = inConflict(g.cfg.Here.Lock(in.What, in.Why))
 	case "unlock":
-		err = g.cfg.Here.Unlock(in.What)
+		err = g.actAgain(in.Code, func() error { return g.cfg.Here.Unlock(in.What) })
 	default:
 		return mess.Refuse(mess.Invalid, "do: %.20q is not known; write arm, disarm, lock or unlock", in.Do)
 	}
 	if err != nil {
-		return mess.Refuse(mess.Conflict, "%v", err)
+		return err
 	}
 	g.log.Warn(in.Do, "actor", g.who.ID, "device", in.What)
 	answer(g.w, http.StatusOK, map[string]bool{"done": true})

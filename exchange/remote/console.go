@@ -29,14 +29,32 @@ func (c *Client) ConsoleLink(ctx context.Context, key Secret, at string) (Link, 
 	return c.link(ctx, "/console/link", map[string]string{"at": at, "key": string(key)})
 }
 
+// Release ends the stop of the executor in the exchange's program, with the code that
+// its page has shown. anyway is for devices that are not known to be safe.
+func (c *Client) Release(ctx context.Context, code string, anyway bool) (cleared []string, err error) {
+	var out struct{ Cleared []string }
+	err = c.postJSON(ctx, "/console/release", map[string]any{"code": code, "anyway": anyway}, &out)
+	return out.Cleared, err
+}
+
+// ActAgain arms or unlocks (do) a device or a class there, with such a code.
+func (c *Client) ActAgain(ctx context.Context, code, do, what string) error {
+	var out struct{ Done bool }
+	return c.postJSON(ctx, "/console/arm", map[string]string{"code": code, "do": do, "what": what}, &out)
+}
+
 func (c *Client) link(ctx context.Context, path string, in any) (Link, error) {
+	var l Link
+	err := c.postJSON(ctx, path, in, &l)
+	return l, err
+}
+
+func (c *Client) postJSON(ctx context.Context, path string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
-		return Link{}, err
+		return err
 	}
-	var l Link
-	err = c.fetch(ctx, request{method: http.MethodPost, url: c.base + path, mime: "application/json", body: body}, &l)
-	return l, err
+	return c.fetch(ctx, request{method: http.MethodPost, url: c.base + path, mime: "application/json", body: body}, out)
 }
 
 // Refusal is what the door of the exchange has refused, as often as it was alike.

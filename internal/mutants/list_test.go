@@ -275,8 +275,14 @@ var mutants = []mutant{
 		"exchange/transition/reply.go", `if yes && c.By == "operator" {`, "if false {",
 	}}, "./exchange TestAPersonConfirmsAsTheSettingSays"},
 	{"a code confirms again", []edit{{
-		"exchange/confirm.go", "delete(x.codes.of, used)", "_ = used",
-	}}, "./exchange TestACodeConfirmsOneQuestionOnce"},
+		"exchange/confirm.go", "\tdefer c.mu.Unlock()\n\tdelete(c.of, question)", "\tdefer c.mu.Unlock()\n\t_ = question",
+	}}, "./exchange TestACodeLetsOneThingActAgain"},
+	{"a pipe releases a stop", []edit{{
+		"cmd/messkit/again.go", "if a.hasTerminal() && peer.Typed() == nil {", "if true || a.hasTerminal() && peer.Typed() == nil {",
+	}}, "./cmd/messkit TestAModelWithAShellReleasesNothing"},
+	{"a key alone releases a stop", []edit{{
+		"exchange/confirm.go", "if err := by.LetsActAgain(p); err != nil {", "if err := by.LetsActAgain(p); err != nil && false {",
+	}}, "./exchange TestAPersonLetsThingsActAgain"},
 	{"the thread keeps the code", []edit{{
 		"exchange/confirm.go", "code, c.Code = c.Code, \"\"", "code = c.Code",
 	}}, "./exchange TestACodeConfirmsOneQuestionOnce"},

@@ -44,6 +44,10 @@ func Terminal(pid int, local, remote string) error {
 	return terminal(pid, r, l)
 }
 
+// Typed returns nil if this process itself reads from the terminal that controls it, in
+// the foreground, as Terminal wants it of another one.
+func Typed() error { return typed() }
+
 // socket is one end of a connection, as the kernel lists it.
 type socket struct {
 	uid   int

@@ -108,6 +108,15 @@ func terminal(pid int, local, remote netip.AddrPort) error {
 	if err := holds(dir, s.inode); err != nil {
 		return err
 	}
+	return reads(dir)
+}
+
+// typed checks that this process reads from its terminal.
+func typed() error { return reads("/proc/self") }
+
+// reads checks that a process reads from the terminal that controls it, in the
+// foreground.
+func reads(dir string) error {
 	data, err := os.ReadFile(filepath.Join(dir, "stat"))
 	if err != nil {
 		return err

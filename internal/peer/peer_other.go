@@ -8,3 +8,5 @@ import "net/netip"
 func find(_, _ netip.AddrPort) (socket, error) { return socket{}, ErrUnknown }
 
 func terminal(int, netip.AddrPort, netip.AddrPort) error { return nil }
+
+func typed() error { return nil }

@@ -70,19 +70,35 @@ export const page = {
   /** planned is the plan of a request after what was answered to its questions. */
   planned: (request, answers) => call('POST', '/console/plan', { intent: request.intent, requires: (request.requires || []).map((c) => (typeof c === 'string' ? c : Object.keys(c)[0])), answers }),
   stop: (why, signal) => call('POST', '/console/stop', { why }, { keepalive: true, signal, alone: true }),
-  release: (anyway) => call('POST', '/console/release', { anyway }),
-  arm: (what) => call('POST', '/console/arm', what),
+  /** release and arm take the code that the exchange asks for under confirm: code. */
+  release: async (anyway) => call('POST', '/console/release', { anyway, ...(await again()) }),
+  arm: async (what) => call('POST', '/console/arm', { ...what, ...(['arm', 'unlock'].includes(what.do) ? await again() : {}) }),
   refused: () => call('GET', '/console/refused'),
   pictures: () => call('GET', '/console/pictures'),
   notices: (what) => (what ? call('POST', '/console/notices', what) : call('GET', '/console/notices')),
-  /** code is the code that confirms the question of a thread: {code, until}. */
+  /** code is the code that confirms the question of a thread, or without one that lets something act again: {code, until}. */
   code: (ref) => call('POST', '/console/code', { ref }),
   invite: (who) => call('POST', '/console/invite', who),
 }
 
+let who = {}
+
+/** again is the code that lets something act again, where the exchange asks for one. */
+const again = async () => (who.confirm === 'code' ? { code: (await page.code('')).code } : {})
+
+/** frees reports whether this browser may release a stop, arm and unlock: a person signed it in, at the place. */
+export const frees = (me) => me.at_place && (me.person || me.confirm === 'script')
+
+/** freeing tells where a stop is released, or what was disarmed is armed, if not in this browser. */
+export function freeing(me, command) {
+  if (me.at_place) return 'This browser was signed in with a key, which a program may hold as well. Run messkit console at a terminal of this machine and open its link.'
+  const here = 'this page in a browser on that machine'
+  return `At the place, after somebody has looked: ${{ page: here, code: `${command} --code CODE there, or ${here}` }[me.confirm] || `${command} there, or ${here}`}.`
+}
+
 /** begin finds out who is signed in: {actor, roles, exchange, here, at_place, confirm, person}. */
 export async function begin() {
-  const who = await page.who()
+  who = await page.who()
   base = `/api/v1/exchanges/${encodeURIComponent(who.exchange)}/`
   return who
 }

@@ -3,7 +3,7 @@
 // all. A browser has six connections for one host: whatever waits in them, in this
 // window and in others, is given up first.
 
-import { exchange, letGo, page, signedOut } from './api.js'
+import { exchange, freeing, frees, letGo, page, signedOut } from './api.js'
 import { $, el, fill, leave, refill, words } from './dom.js'
 import { connect, hangUp } from './events.js'
 import { offer } from './forget.js'
@@ -114,10 +114,26 @@ function release(state, who, list) {
   const mine = state.here?.stopped && who.roles.includes('operator')
   const others = list.some((e) => !mine || e.id !== state.here.executor)
   return [
-    mine ? who.at_place ? el('button', { type: 'button', onclick: (e) => free(e.target) }, 'Release the stop (look first)')
-      : el('p', {}, 'It is released at the place, after somebody has looked: messkit clear there, or this page in a browser on that machine.') : null,
+    mine ? frees(who) ? el('button', { type: 'button', onclick: (e) => free(e.target) }, 'Release the stop (look first)')
+      : el('p', {}, 'It is released by a person. ', freeing(who, 'messkit clear')) : null,
+    mine ? coded(who, 'messkit clear') : null,
     others ? el('p', {}, `${mine ? 'The others are' : 'It is'} released at the place, after somebody has looked: messkit clear on the executor’s own machine.`) : null,
   ]
+}
+
+/** coded is a button that shows the code for a command at the place, where the exchange has codes and a person signed this browser in. */
+export function coded(who, command) {
+  if (who.confirm !== 'code' || !who.person || !who.roles.includes('operator')) return null
+  const shown = el('p', { className: 'meta', role: 'status' })
+  const show = async () => {
+    try {
+      const { code, until } = await page.code('')
+      shown.textContent = `The code is ${code}: ${command} --code ${code}, once, until ${new Date(until).toLocaleTimeString()}.`
+    } catch (err) {
+      shown.textContent = err.message
+    }
+  }
+  return el('div', {}, el('button', { type: 'button', className: 'plain', onclick: show }, `Show a code for ${command}`), shown)
 }
 
 /** released tells that nothing is stopped any more, what that means, and who has not confirmed the stop. */

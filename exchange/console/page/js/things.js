@@ -1,9 +1,10 @@
 // Executors, devices, and what can be asked for.
 
-import { exchange, page } from './api.js'
+import { exchange, freeing, frees, page } from './api.js'
 import { $, el, fill, folded, refill, words } from './dom.js'
 import * as forget from './forget.js'
 import * as hold from './hold.js'
+import { coded } from './stop.js'
 import { ago, since } from './times.js'
 
 let who = null
@@ -61,7 +62,7 @@ function device(owner, d) {
       d.locked ? el('p', { className: 'meta' }, `kept from acting: ${d.locked}`) : null,
       p ? el('a', { href: `#task/${encodeURIComponent(p.ref)}` }, el('img', { className: 'picture', src: exchange.attachment(p.ref, p.name), alt: `the last picture of ${words(d.name)}`, })) : null,
       p ? el('p', { className: 'meta' }, 'last picture ', ago(p.at)) : null),
-    operator() && (d.acts || d.locked) ? el('button', { type: 'button', className: 'plain', onclick: (e) => act(e.target, { do: d.locked ? 'unlock' : 'lock', what: d.name, why: 'on the page' }), 'aria-label': `${holdBack(d)}: ${words(d.name)}` }, holdBack(d)) : null)
+    operator() && (d.locked ? frees(who) : d.acts) ? el('button', { type: 'button', className: 'plain', onclick: (e) => act(e.target, { do: d.locked ? 'unlock' : 'lock', what: d.name, why: 'on the page' }), 'aria-label': `${holdBack(d)}: ${words(d.name)}` }, holdBack(d)) : null)
 }
 
 /** holdBack names the button: "Lock" beside a door would say that it locks the door. */
@@ -111,8 +112,9 @@ function arming(here) {
   if (list.length) {
     box.append(el('p', {}, 'These do not act until somebody has looked at the place and arms them:'),
       el('ul', {}, list.map(([what, why]) => el('li', {}, `${words(what)}: ${why || 'by hand'} `,
-        who.at_place ? el('button', { type: 'button', className: 'plain', onclick: (e) => act(e.target, { do: 'arm', what }) }, `Arm ${words(what)}`) : null))))
-    if (!who.at_place) box.append(el('p', { className: 'hint' }, 'At the place: messkit arm, or this page in a browser on that machine.'))
+        frees(who) ? el('button', { type: 'button', className: 'plain', onclick: (e) => act(e.target, { do: 'arm', what }) }, `Arm ${words(what)}`) : null))))
+    if (!frees(who)) box.append(el('p', { className: 'hint' }, freeing(who, 'messkit arm')))
+    box.append(coded(who, 'messkit arm') || '')
   } else {
     box.append(el('p', {}, here.stopped ? 'Nothing is disarmed; nothing acts until the stop is released.' : 'Everything may act within its limits.'))
   }

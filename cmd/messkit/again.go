@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/peer"
+)
+
+// again are the flags of the commands that let something act again: they want the
+// same person as a confirmation of a plan with risk.
+type again struct {
+	atPlace
+	client
+	code string
+}
+
+func (o *again) flags(c *cobra.Command) {
+	o.atPlace.flags(c)
+	o.client.flags(c)
+	c.Flags().StringVar(&o.code, "code", "", "the code that the page shows, where the exchange has confirm: code")
+}
+
+// confirmBy is how a person proves to be one, as the last run with this data folder
+// has noted, or as the configuration says.
+func (o *again) confirmBy(data string) (exchange.ConfirmBy, error) {
+	if by := exchange.ConfirmBy(admin.In(data).Confirm()); by != "" {
+		return by, nil
+	}
+	if o.file == "" {
+		return exchange.ConfirmTerminal, nil
+	}
+	c, err := load(o.file, quiet)
+	if err != nil {
+		return "", err
+	}
+	return c.confirmBy(), nil
+}
+
+// person finds out whether a person stands behind a command, as the executor of a
+// data folder wants it. With ask the command asks her. With coded the exchange decides,
+// by her code.
+func (a *app) person(o *again, data string) (ask, coded bool, err error) {
+	by, err := o.confirmBy(data)
+	if err != nil {
+		return false, false, err
+	}
+	if by == exchange.ConfirmCode && o.code != "" {
+		return false, true, nil
+	}
+	err = by.LetsActAgain(a.typed())
+	const link = "messkit console at a terminal of the exchange's machine shows a link to the page, for a browser on that machine"
+	switch {
+	case err == nil:
+		return by != exchange.ConfirmScript, false, nil
+	case by == exchange.ConfirmPage:
+		return false, false, hint(err, link)
+	case by == exchange.ConfirmCode:
+		return false, false, hint(err, "--code CODE sends it; %s", link)
+	}
+	return false, false, hint(err, atATerminal+"; %s", link)
+}
+
+const atATerminal = "type the command at a terminal of this machine, without a pipe"
+
+// typed returns what proves that a person types this command at a terminal.
+func (a *app) typed() exchange.Proof {
+	if a.hasTerminal() && peer.Typed() == nil {
+		return exchange.AtTerminal
+	}
+	return exchange.ByKey
+}
+
+// byPerson lets something act, where a person stands behind it: with act, or with
+// coded where she has a code.
+func (a *app) byPerson(ctx context.Context, o *again, data, question string, act, coded func() error) error {
+	ask, byCode, err := a.person(o, data)
+	switch {
+	case err != nil:
+		return err
+	case byCode:
+		return o.unreachable(coded())
+	case ask:
+		if err := a.sure(ctx, question); err != nil {
+			return err
+		}
+	}
+	return act()
+}
+
+// sure asks the person at the terminal; everything but a yes is errQuiet.
+func (a *app) sure(ctx context.Context, question string) error {
+	p, r := printer{out: a.out}, bufio.NewReader(a.in)
+	for p.err == nil {
+		p.printf("%s [y/N] ", question)
+		line, err := readLine(ctx, r)
+		yes, known := yesOrNo(strings.TrimSpace(line))
+		switch {
+		case err != nil: // who leaves has not said yes
+			p.printf("\nnothing was changed\n")
+			return errors.Join(p.err, errQuiet)
+		case known && !yes:
+			p.printf("nothing was changed\n")
+			return errors.Join(p.err, errQuiet)
+		case known:
+			return p.err
+		}
+	}
+	return p.err
+}
+
+// dataOf is the data folder that the flags of such a command mean.
+func (o *atPlace) dataOf() (string, error) {
+	if o.data != "" || o.file == "" {
+		return cmp.Or(o.data, dataDir()), nil
+	}
+	c, err := load(o.file, quiet)
+	if err != nil {
+		return "", hint(err, "name the executor's data folder instead: --data FOLDER")
+	}
+	return c.Agent.Data, nil
+}

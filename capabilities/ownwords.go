@@ -18,6 +18,7 @@ type LeftOut struct {
 	Why    error    // its first mistake, with its line
 	More   int      // how many more mistakes it has
 	Asking []string // the capabilities that it defines; each now needs a confirmation
+	All    bool     // nothing is known of what it defines; Asking has all that act
 }
 
 // String says it in one line.
@@ -26,10 +27,24 @@ func (l LeftOut) String() string {
 	if l.More > 0 {
 		text += fmt.Sprintf(" (and %d more)", l.More)
 	}
-	if len(l.Asking) > 0 {
+	switch {
+	case l.All:
+		text += "; until you mend it, each plan that acts needs a confirmation"
+	case len(l.Asking) > 0:
 		text += "; until you mend it, these need a confirmation: " + strings.Join(l.Asking, ", ")
 	}
 	return text
+}
+
+// WithoutWords makes a catalogue of the built-in files alone, for a folder of which nothing
+// can be read, and says why. It may have made any capability stricter: each plan that acts
+// needs a confirmation.
+func WithoutWords(folder string, why error) (*Catalogue, []LeftOut) {
+	c, err := newBuilder().load(English())
+	if err != nil {
+		panic(err) // the files are part of the program
+	}
+	return c, []LeftOut{{File: folder, Why: why, All: true, Asking: c.strict(func(string) bool { return true })}}
 }
 
 // maxTries bounds how often LoadWords builds the catalogue anew.
@@ -119,8 +134,13 @@ func (c *Catalogue) asking(tree fs.FS, file string) (list []string) {
 		name = strings.TrimPrefix(strings.TrimPrefix(file, path.Clean(n.path)), "/")
 	}
 	data, err := fs.ReadFile(tree, name)
+	return c.strict(func(id string) bool { return err != nil || defines(string(data), id) })
+}
+
+// strict makes capabilities that act ones that need a confirmation, and lists them.
+func (c *Catalogue) strict(which func(id string) bool) (list []string) {
 	for _, one := range c.list {
-		if one.Effect != Query && (err != nil || defines(string(data), one.ID)) {
+		if one.Effect != Query && which(one.ID) {
 			one.Risk, one.Risks = RiskIrreversible, nil
 			list = append(list, one.ID)
 		}

@@ -148,19 +148,20 @@ func (p position) Validate() error {
 }
 
 // catalogue is what can be asked for here, with the words of one's own, and which of
-// their files cannot be used.
-func (c agentConfig) catalogue() (*capabilities.Catalogue, []capabilities.LeftOut, error) {
+// their files cannot be used, or the whole folder.
+func (c agentConfig) catalogue() (*capabilities.Catalogue, []capabilities.LeftOut) {
 	if c.Words == "" {
-		return capabilities.Default(), nil, nil
+		return capabilities.Default(), nil
 	}
 	dir := c.Words
-	if entries, err := os.ReadDir(dir); err != nil {
-		return nil, nil, fmt.Errorf("%w; write the folder with your words, or leave it out", err)
-	} else if len(entries) == 0 {
-		return nil, nil, fmt.Errorf("%s is empty; put YAML files there, or leave it out", dir)
+	entries, err := os.ReadDir(dir)
+	if err == nil && len(entries) == 0 {
+		err = errors.New("it is empty; put YAML files there, or take agent: words: away")
 	}
-	words, left := capabilities.LoadWords(capabilities.Named(os.DirFS(dir), filepath.ToSlash(dir)))
-	return words, left, nil
+	if err != nil { // what a person has put there may not be mounted yet
+		return capabilities.WithoutWords(dir, err)
+	}
+	return capabilities.LoadWords(capabilities.Named(os.DirFS(dir), filepath.ToSlash(dir)))
 }
 
 // resolver turns requests into plans for the devices of this configuration.

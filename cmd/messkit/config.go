@@ -283,15 +283,11 @@ func load(name string, log *slog.Logger) (*config, error) {
 	}
 	home, more := openHome(c.Devices, log) // its mistakes belong to the same list
 	c.home = home
-	words, left, wrong := c.Agent.catalogue()
-	if _, ok := errors.AsType[strictyaml.Problems](wrong); !ok && wrong != nil {
-		wrong = strictyaml.Problems{c.at.Problem("agent.words", "%v", wrong)}
-	}
-	c.home.catalogue, c.home.leftOut = words, left
-	for _, one := range left {
+	c.home.catalogue, c.home.leftOut = c.Agent.catalogue()
+	for _, one := range c.home.leftOut {
 		log.Warn("words left out", "file", one.File, "err", one.Why)
 	}
-	return c, merge(err, more, wrong, c.checkZones(), noTimes(c.at.Under("agent").Under("limits")), home.named(c.Devices), home.classes(c.Devices))
+	return c, merge(err, more, c.checkZones(), noTimes(c.at.Under("agent").Under("limits")), home.named(c.Devices), home.classes(c.Devices))
 }
 
 // checkZones tells zones of devices that are not here.

@@ -100,7 +100,6 @@ var cannotBe = map[string]map[string]string{
 	"agent.max_acts.all":       {"often": "write it like 5/m"},
 	"agent.disarm":             {"[all]": "write observe, comfort"},
 	"agent.clock":              {"quartz": "write auto or trusted"},
-	"agent.words":              {"/nope": "write the folder with your words"},
 	"agent.facts":              {"[a b]": "cannot name a capability"},
 	"agent.max_steps":          {"0": "write 1 or more", "100000": "write 1000 or less"},
 	"agent.watch.default":      {"1ms": "not between 1s"},
@@ -158,7 +157,7 @@ var deviceLimitsCannotBe = map[string]map[string]string{
 // anything are keys that can have any text, number or value of their kind, or whose
 // mistakes need others beside them, for which there are scripts.
 var anything = []string{
-	"exchange.mqtt.ca", "exchange.mqtt.cert", "exchange.mqtt.key", "exchange.mesh.registry", "agent.name", "agent.schedule", "devices.{}.area", "exchange.mesh.token", "exchange.mesh.groups", "exchange.mesh.relay", "exchange.mesh.notify",
+	"exchange.mqtt.ca", "exchange.mqtt.cert", "exchange.mqtt.key", "exchange.mesh.registry", "agent.name", "agent.words", "agent.schedule", "devices.{}.area", "exchange.mesh.token", "exchange.mesh.groups", "exchange.mesh.relay", "exchange.mesh.notify",
 	"exchange.mesh.session_prefixes", "exchange.mesh.peers.{}.token", "exchange.mesh.peers.{}.accept", "exchange.mesh.peers.{}.key_file",
 	"exchange.mesh.peers.{}.seal_key_file", "exchange.mesh.peers.{}.role", "exchange.mesh.peers.{}.areas", "exchange.agentmail.agents[].areas", "connect.enrol",
 }

@@ -294,10 +294,10 @@ func unusedWords(words []capabilities.LeftOut) (list []string) {
 	return list
 }
 
-// leftOut prints one line for all files of words that cannot be used.
+// leftOut prints one line for all files of words, or their folder, that cannot be used.
 func (p *printer) leftOut(list []string) {
 	if len(list) > 0 {
-		p.printf("words     %s left out (messkit check lists each); %s\n", count(len(list), "file"), printable(list[0]))
+		p.printf("words     %d left out (messkit check lists each); %s\n", len(list), printable(list[0]))
 	}
 }
 

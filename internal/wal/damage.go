@@ -23,6 +23,18 @@ type Damage struct {
 	Copy string
 }
 
+// Error says what was damaged and what was done about it.
+func (d Damage) Error() string {
+	where := fmt.Sprintf("%s: byte %d: %s", filepath.Base(d.File), d.Offset, d.What)
+	switch {
+	case d.Mended:
+		return where + "; it was turned back, nothing is lost, and nothing has to be restored; if it happens again, replace the disk"
+	case d.Copy == "":
+		return where + "; what could be read around it was kept"
+	}
+	return fmt.Sprintf("%s; what could be read around it was kept, and a copy of the damaged bytes is %s", where, d.Copy)
+}
+
 // damagedExt is the extension of a file with damaged bytes.
 const damagedExt = ".damaged"
 

@@ -50,6 +50,9 @@ func TestOneFlippedBitIsTurnedBack(t *testing.T) {
 		change(t, filepath.Join(dir, name), func(data []byte) { data[n] ^= 1 << (n % 8) })
 		var found []wal.Damage
 		got := mustRead(t, mending(wal.DefaultOptions(), &found), dir)
+		if len(found) == 1 && (strings.Contains(found[0].Error(), "backup") || !strings.Contains(found[0].Error(), "had flipped; it was turned back, nothing is lost")) {
+			t.Errorf("it says of the flipped bit: %v", found[0])
+		}
 		if !slices.Equal(got, want) || len(found) != 1 || !found[0].Mended || filepath.Base(found[0].File) != name {
 			t.Fatalf("byte %d: %q, %v", n, got, found)
 		}
@@ -75,6 +78,9 @@ func TestADamagedFrameIsLeftOut(t *testing.T) {
 		}
 		var found []wal.Damage
 		write(t, mending(wal.DefaultOptions(), &found), dir, "after")
+		if len(found) == 1 && (strings.Contains(found[0].Error(), "backup") || !strings.Contains(found[0].Error(), found[0].Copy)) {
+			t.Errorf("it says of the damage: %v", found[0])
+		}
 		if len(found) != 1 || found[0].Mended || !strings.Contains(string(found[0].Lost), want[gone][3:]) {
 			t.Fatalf("%d: %+v", n, found)
 		}

@@ -37,7 +37,7 @@ const written = 2 * time.Minute
 func (s *Store) damaged(found wal.Damage) error {
 	s.damage.found = append(s.damage.found, found)
 	if found.Mended {
-		s.cfg.Log.Error("the exchange's log was damaged by one bit, which was turned back; nothing is lost, but look after the disk", "err", found)
+		s.cfg.Log.Error("one bit of the exchange's log had flipped, and messkit has turned it back", "err", found)
 		return nil
 	}
 	s.cfg.Log.Error("the exchange's log was damaged; its threads are rebuilt from their folders, and look after the disk", "copy", found.Copy, "err", found)

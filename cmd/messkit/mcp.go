@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/mcp"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/durable"
@@ -230,6 +231,16 @@ func (d *distant) Send(ctx context.Context, m mess.Message) (mess.Message, error
 // Page is the address at which the page of the exchange shows a thread.
 func (d *distant) Page(ref string) string {
 	return strings.TrimSuffix(d.k.url, "/") + "/#task/" + url.PathEscape(ref)
+}
+
+// ConfirmBy asks the exchange how a person confirms a plan with risk. One that is away, or
+// is none of ours, does not say.
+func (d *distant) ConfirmBy(ctx context.Context) exchange.ConfirmBy {
+	by, err := d.Client.ConfirmBy(ctx)
+	if err != nil {
+		return ""
+	}
+	return exchange.ConfirmBy(by)
 }
 
 // Thread reads a thread.

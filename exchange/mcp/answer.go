@@ -126,8 +126,9 @@ func (q *question) answered(r *mess.Reply) {
 	}
 }
 
-// needs tells a model what is asked, and how it is answered.
-func (q question) needs() (v *strictyaml.Value, next string) {
+// needs tells a model what is asked, and how it is answered. confirmed is where a person
+// confirms a plan with risk.
+func (q question) needs(confirmed string) (v *strictyaml.Value, next string) {
 	s := q.status
 	v = object()
 	addText(v, "ref", q.ref)
@@ -143,7 +144,7 @@ func (q question) needs() (v *strictyaml.Value, next string) {
 	addText(v, "action_hash", s.ActionHash)
 	addText(v, "confirm_by", s.ConfirmBy)
 	if s.ConfirmBy == "operator" {
-		return v, "only a person who runs the place can confirm this, not you, and not with your tools: tell the person you work for that it waits on the exchange's page (a code that they give you goes to mess_answer as code), then call mess_wait, which waits for their decision; if it times out, say so and end your turn instead of waiting again and again"
+		return v, "only a person who runs the place can confirm this, not you, and not with your tools: tell the person you work for that " + confirmed + ", then call mess_wait, which waits for their decision; if it times out, say so and end your turn instead of waiting again and again"
 	}
 	return v, "ask the person you work for whether exactly this may be done, then mess_answer with needs.ref and confirm: true or false"
 }

@@ -5,12 +5,38 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/messkit/messkit/exchange"
 )
 
 // paged is an exchange whose page a person can open.
 type paged interface {
 	// Page is the address at which its page shows a thread.
 	Page(ref string) string
+}
+
+// confirms is an exchange that says how a person confirms a plan with risk.
+type confirms interface {
+	// ConfirmBy is its setting; "" while it is not known.
+	ConfirmBy(ctx context.Context) exchange.ConfirmBy
+}
+
+// confirmed is where a person confirms a plan with risk, in words for a model; they say
+// only what holds under the setting of the exchange.
+func (s *Server) confirmed(ctx context.Context) string {
+	by := exchange.ConfirmBy("")
+	if x, says := s.x.(confirms); says {
+		by = x.ConfirmBy(ctx)
+	}
+	switch by {
+	case exchange.ConfirmTerminal:
+		return "it waits for them at a terminal of the exchange's machine and on its page"
+	case exchange.ConfirmPage:
+		return "it waits for them on the exchange's page"
+	case exchange.ConfirmCode:
+		return "the exchange's page shows them a code for it (if they give it to you, send it with mess_answer as code)"
+	}
+	return "it waits for an operator of the exchange"
 }
 
 // elicitTime is how long a client may take to show an address.

@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/mcp"
 	"github.com/messkit/messkit/mess"
 )
@@ -70,6 +71,33 @@ func TestAConfirmationIsShownOnThePageAlone(t *testing.T) {
 		}
 		if len(shown) > 0 {
 			t.Errorf("%s: it is shown %+v", name, <-shown)
+		}
+	}
+}
+
+// setting is an exchange that confirms in one way.
+type setting struct {
+	mcp.Exchange
+	by exchange.ConfirmBy
+}
+
+func (s setting) ConfirmBy(context.Context) exchange.ConfirmBy { return s.by }
+
+// A model reads where its exchange has a confirmation done; it reads of a code only where
+// there are codes.
+func TestAModelReadsHowItIsConfirmed(t *testing.T) {
+	for by, want := range map[exchange.ConfirmBy]string{
+		exchange.ConfirmTerminal: "at a terminal of the exchange's machine and on its page",
+		exchange.ConfirmPage:     "waits for them on the exchange's page",
+		exchange.ConfirmCode:     "send it with mess_answer as code",
+		exchange.ConfirmScript:   "waits for an operator",
+		"":                       "waits for an operator",
+	} {
+		h := inHouse(t)
+		g := h.over(setting{mcp.Local(h.x, model), by})
+		next := g.ok("mess_wait", map[string]any{"ref": g.ask("operator")}).field("next")
+		if !strings.Contains(next, want) || strings.Contains(next, "code") != (by == exchange.ConfirmCode) {
+			t.Errorf("%q: %s", by, next)
 		}
 	}
 }

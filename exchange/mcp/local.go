@@ -32,6 +32,8 @@ func (l *local) Send(ctx context.Context, m mess.Message) (mess.Message, error) 
 	return l.x.Post(ctx, exchange.Inbound{Actor: l.who, Channel: channel, Message: m})
 }
 
+func (l *local) ConfirmBy(context.Context) exchange.ConfirmBy { return l.x.ConfirmBy() }
+
 func (l *local) Thread(ctx context.Context, ref string) (Thread, error) {
 	t, err := l.x.Thread(ctx, l.who, ref)
 	if err != nil {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,12 +16,12 @@ import (
 const maxMessages = 12
 
 // report is a thread for a model: how it stands, what was said, what comes next.
-func report(t Thread) *strictyaml.Value {
+func (s *Server) report(ctx context.Context, t Thread) *strictyaml.Value {
 	v := summary(t)
 	next := "not done yet: call mess_wait with this ref"
 	if q, ok := openQuestion(t); ok {
 		var needs *strictyaml.Value
-		needs, next = q.needs()
+		needs, next = q.needs(s.confirmed(ctx))
 		addText(needs, originKey, questionOrigin(t, q))
 		v.Add("needs", needs)
 	} else if t.Status.Terminal() {

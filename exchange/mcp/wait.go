@@ -41,7 +41,7 @@ func (c *call) status(ctx context.Context, raw json.RawMessage) (*sdk.CallToolRe
 		return nil, err
 	}
 	c.questions.markSeen(c.session(), t)
-	return c.told(ctx, t, show, report(t)), nil
+	return c.told(ctx, t, show, c.report(ctx, t)), nil
 }
 
 // maxOpen is how many open requests a result has: more would bury a model.
@@ -84,7 +84,7 @@ func (c *call) wait(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResu
 		return nil, err
 	}
 	c.questions.markSeen(c.session(), t)
-	v := report(t)
+	v := c.report(ctx, t)
 	if over {
 		v.Add("timed_out", strictyaml.Truth(true))
 	}

@@ -29,6 +29,13 @@ func (c *Client) ConsoleLink(ctx context.Context, key Secret, at string) (Link, 
 	return c.link(ctx, "/console/link", map[string]string{"at": at, "key": string(key)})
 }
 
+// ConfirmBy is how a person confirms a plan with risk there (exchange: confirm:).
+func (c *Client) ConfirmBy(ctx context.Context) (string, error) {
+	var who struct{ Confirm string }
+	err := c.fetch(ctx, request{method: http.MethodGet, url: c.base + "/console/who"}, &who)
+	return who.Confirm, err
+}
+
 // Release ends the stop of the executor in the exchange's program, with the code that
 // its page has shown. anyway is for devices that are not known to be safe.
 func (c *Client) Release(ctx context.Context, code string, anyway bool) (cleared []string, err error) {

@@ -91,7 +91,7 @@ func TestSuggestionsThatAreNotCarriedOut(t *testing.T) {
 		h.refuses(kitchen, say("suggestion: {re: [{ref}], type: delegate, proposed: 3}"), mess.Invalid, "executor")
 		h.refuses(kitchen, say("suggestion: {re: [{ref}], type: defer, proposed: tomorrow}"), mess.Invalid, "not_before")
 		h.refuses(agent, say("reply: {re: {ref}, accept: true}"), mess.Illegal, "no such suggestion")
-		h.says(agent, say("reply: {re: {ref}, accept: false}"))
+		h.refuses(agent, say("reply: {re: {ref}, accept: false}"), mess.Illegal, "no such suggestion is open")
 		one := h.says(kitchen, say("suggestion: {re: [{ref}], type: delegate, proposed: nobody}")).Ref
 		h.says(kitchen, say("suggestion: {re: [{ref}], type: defer, proposed: 1h}"))
 		h.refuses(agent, say("reply: {re: {ref}, accept: true}"), mess.Conflict, "more than one")

@@ -32,9 +32,9 @@ func (a *app) replyCommand() *cobra.Command {
 		Use:   "reply REF [ANSWER]",
 		Short: "Answer a question, or confirm or refuse an action",
 		Long: `Reply answers what an executor wants to know. At a terminal it shows what is to be
-confirmed, and asks. --no refuses it from anywhere, and so does --yes confirm what needs
-no person; a plan with risk it confirms only where the exchange has confirm: script, and
---code where it has confirm: code (docs/safety.md). A confirmation names its request:
+confirmed, and asks. --no refuses it from anywhere. --yes confirms what needs no person,
+and a plan with risk only where the exchange has confirm: script; elsewhere it is
+refused. --code confirms one where the exchange has confirm: code (docs/safety.md). A confirmation names its request:
 there is no "last" for it. Where an executor has asked more than once, it names the
 question. --accept and --reject answer what an executor has suggested, such as to pass
 the request on. The beginning of a ref is enough where no other begins so.`,
@@ -57,12 +57,12 @@ the request on. The beginning of a ref is enough where no other begins so.`,
 	k.wait.flags(c)
 	f := c.Flags()
 	f.BoolVarP(&k.doWait, "wait", "w", false, "show progress until the end")
-	f.BoolVar(&k.yes, "yes", false, "confirm the action")
+	f.BoolVar(&k.yes, "yes", false, "confirm the action; a plan with risk only where the exchange has confirm: script")
 	f.BoolVar(&k.no, "no", false, "refuse the action")
-	f.BoolVar(&k.accept, "accept", false, "accept what was suggested")
-	f.BoolVar(&k.reject, "reject", false, "do not accept what was suggested")
+	f.BoolVar(&k.accept, "accept", false, "accept the suggestion that is open")
+	f.BoolVar(&k.reject, "reject", false, "reject the suggestion that is open")
 	f.StringVar(&k.reason, "reason", "", "why")
-	f.StringVar(&k.code, "code", "", "confirm the action with the code that the page shows")
+	f.StringVar(&k.code, "code", "", "confirm the action with the code that the page shows, where the exchange has confirm: code")
 	c.MarkFlagsMutuallyExclusive("yes", "no", "accept", "reject")
 	c.MarkFlagsMutuallyExclusive("code", "no", "accept", "reject")
 	return c

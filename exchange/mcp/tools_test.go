@@ -137,7 +137,7 @@ func TestQuestionsAndConfirmations(t *testing.T) {
 	if next := g.ok("mess_status", map[string]any{"ref": ref}).field("next"); !strings.Contains(next, "not you") || strings.Contains(next, "messkit") || strings.Contains(next, "--") {
 		t.Errorf("it does not say who confirms, or names a command that does: %s", next)
 	}
-	g.ok("mess_answer", map[string]any{"ref": ref, "accept": false, "reason": "no"})
+	g.fails("mess_answer", map[string]any{"ref": ref, "accept": false, "reason": "no"}, "no such suggestion is open")
 	g.ok("mess_cancel", map[string]any{"ref": ref})
 	if next := g.ends(g.ask("unknown"), mess.Failed).field("next"); !strings.Contains(next, "nobody knows what was done") {
 		t.Errorf("%s", next)

@@ -1,7 +1,6 @@
 package transition
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -59,9 +58,6 @@ func proposed(v any, keys ...string) string {
 // accept takes the answer to a suggestion, and does what was accepted.
 func (t *turn) accept(yes bool, of mess.Refs) error {
 	i, err := t.proposal(of)
-	if !yes && errors.Is(err, mess.Illegal) {
-		return nil // there is nothing to be left undone
-	}
 	if err != nil {
 		return err
 	}
@@ -86,7 +82,7 @@ func (t *turn) proposal(of mess.Refs) (int, error) {
 	case named >= 0:
 		return named, nil
 	case len(open) == 0 || len(t.messagesIn(of)) > 0:
-		r := mess.Refuse(mess.Illegal, "no such suggestion is open")
+		r := mess.Refuse(mess.Illegal, "no such suggestion is open, so none can be accepted or rejected")
 		r.Legal = t.legal(mess.ByRequester)
 		return 0, r
 	case len(open) > 1:

@@ -186,6 +186,16 @@ func (watchdog) Note(string, time.Duration)     {}
 func (watchdog) Off(string)                     {}
 func (watchdog) Watches(string) bool            { return true }
 
+// asks looks whether the person who confirms reads who switches the desk lamp off.
+func asks(h *house, want string) {
+	h.t.Helper()
+	ref := h.says(claude, "request: {intent: the desk lamp, confirm_before: true}")
+	if s := h.is(ref, mess.NeedsConfirmation); !strings.HasSuffix(s.Consequences, "it is switched off again within 5s, "+want) {
+		h.t.Errorf("the person reads %q, want %q", s.Consequences, want)
+	}
+	h.says(claude, "reply: {re: "+ref+", confirm: false}")
+}
+
 // The answer to what is on for a time says who switches it off, and who does where the
 // agent has stopped.
 func TestTheAnswerSaysWhoSwitchesOff(t *testing.T) {
@@ -209,6 +219,7 @@ func TestTheAnswerSaysWhoSwitchesOff(t *testing.T) {
 				h.after(time.Second)
 				h.is(ref, mess.Completed)
 				h.answers(ref, "it is switched off again in 5s, at ", c.want)
+				asks(h, c.want)
 				if name != "nothing else" {
 					return
 				}
@@ -216,6 +227,7 @@ func TestTheAnswerSaysWhoSwitchesOff(t *testing.T) {
 				ref = h.says(claude, "request: {intent: the desk lamp}")
 				h.after(time.Second)
 				h.answers(ref, "by this agent; if the agent stops, the watchdog does at that time")
+				asks(h, "by this agent; if the agent stops, the watchdog does at that time")
 			})
 		})
 	}

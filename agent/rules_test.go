@@ -156,16 +156,19 @@ func TestTheGateHearsOfRequestersAndOutcomes(t *testing.T) {
 	})
 }
 
-// Who is asked for a yes reads that it goes off again by itself.
+// byAgent is who switches off what has no timer and no watchdog.
+const byAgent = "by this agent; if the agent stops, nobody does until it runs again"
+
+// Who is asked for a yes reads that it goes off again by itself, and who sees to that.
 func TestTheQuestionTellsWhenItGoesOff(t *testing.T) {
 	for want, c := range map[string]struct {
 		maxOn, lasts time.Duration
 		words        string
 	}{
-		"":                                       {},
-		"the light will be on":                   {words: "the light will be on"},
-		"it is switched off again within 1h0m0s": {maxOn: time.Hour},
-		"the light will be on; it is switched off again within 10m0s": {maxOn: time.Hour, lasts: 10 * time.Minute, words: "the light will be on"},
+		"":                     {},
+		"the light will be on": {words: "the light will be on"},
+		"it is switched off again within 1h0m0s, " + byAgent:                      {maxOn: time.Hour},
+		"the light will be on; it is switched off again within 10m0s, " + byAgent: {maxOn: time.Hour, lasts: 10 * time.Minute, words: "the light will be on"},
 	} {
 		inHouseWith(t, func(h *house) {
 			h.gateCfg.Devices = map[string]gate.Device{"porch-lamp": {MaxOn: c.maxOn}}

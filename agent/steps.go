@@ -18,7 +18,7 @@ func strongest(a, b gate.Verdict) gate.Verdict {
 		a.Confirm = b.Confirm
 	}
 	a.Confirm = cmp.Or(a.Confirm, gate.Nobody)
-	a.OffIn = max(a.OffIn, b.OffIn)
+	a.Ends = append(a.Ends, b.Ends...)
 	a.Needs = append(a.Needs, b.Needs...)
 	return a
 }

@@ -175,16 +175,21 @@ func (t *task) confirm(ctx context.Context) error {
 	return nil
 }
 
-// consequences are all that a person must read before a yes.
+// consequences are all that a person must read before a yes: also who switches off again
+// what is on for a time.
 func (t *task) consequences() string {
-	if t.verdict.OffIn == 0 {
-		return t.plan.Consequences
+	var all []string
+	if t.plan.Consequences != "" {
+		all = append(all, t.plan.Consequences)
 	}
-	off := fmt.Sprintf("it is switched off again within %v", t.verdict.OffIn)
-	if t.plan.Consequences == "" {
-		return off
+	for _, e := range t.verdict.Ends {
+		it := "it"
+		if len(t.verdict.Ends) > 1 {
+			it = t.a.devices[e.Device].Label
+		}
+		all = append(all, fmt.Sprintf("%s is switched off again within %v, by %s", it, e.In, whoEnds(e)))
 	}
-	return t.plan.Consequences + "; " + off
+	return strings.Join(all, "; ")
 }
 
 var errUnanswered = errors.New("there was no answer in time")

@@ -133,9 +133,17 @@ func (r *Refusal) Error() string {
 
 // Verdict is what the gate says of a plan that it would let through.
 type Verdict struct {
-	Confirm Confirm       // who must say yes first
-	OffIn   time.Duration // how long after it is on it is switched off again; 0: it is not
-	Needs   []string      // what must hold of other devices when it acts, in words
+	Confirm Confirm  // who must say yes first
+	Ends    []Ends   // who switches off again what is switched on for a time
+	Needs   []string // what must hold of other devices when it acts, in words
+}
+
+// OffIn is how long what is switched on for a time is on at most; 0: for no time.
+func (v Verdict) OffIn() (in time.Duration) {
+	for _, e := range v.Ends {
+		in = max(in, e.In)
+	}
+	return in
 }
 
 // Check tells whether a plan could pass now, and what it needs for that, as far
@@ -161,7 +169,7 @@ func (g *Gate) check(o Order) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, err
 	}
-	return Verdict{Confirm: g.cfg.confirm(*d.limits, p), OffIn: offIn(*d.limits, p), Needs: needs(*d.limits, p)}, nil
+	return Verdict{Confirm: g.cfg.confirm(*d.limits, p), Ends: g.ends(d, p), Needs: needs(*d.limits, p)}, nil
 }
 
 // Judge is Check, and looks at the sensors and devices that the plan depends

@@ -87,9 +87,7 @@ func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.C
 
 // timed notes when the own timer of a device switches it off, which was set at began.
 func (g *Gate) timed(d *device, began time.Time, a drivers.AutoOff, left time.Duration) {
-	if l, ok := a.(drivers.TimerLength); ok {
-		left = l.TimerFor(left)
-	}
+	left = timerFor(a, left)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if d.off != nil && left > 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -62,6 +63,7 @@ func (s back) Switch(ctx context.Context, _ bool) error { return s.switched.Swit
 
 // Ends says who switches a device off.
 type Ends struct {
+	Device   string
 	In       time.Duration // until this program does; 0: it does not
 	Own      time.Duration // until the device's own timer does, whatever becomes of this program; 0: it does not
 	Watchdog bool          // a process of its own does where this program cannot
@@ -70,7 +72,7 @@ type Ends struct {
 
 // Ends says who switches the device off that this pass is about.
 func (p *Pass) Ends() Ends {
-	e := Ends{In: p.OffIn()}
+	e := Ends{Device: p.dev.name, In: p.OffIn()}
 	g, d := p.g, p.dev
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -84,6 +86,28 @@ func (p *Pass) Ends() Ends {
 	e.Kept = safeAs(d.driver) != "off"
 	e.Watchdog = tells && w.Watches(d.name)
 	return e
+}
+
+// ends says who will switch a device off that a plan switches on for a time. mu is held.
+func (g *Gate) ends(d *device, p capabilities.Plan) []Ends {
+	e := Ends{Device: d.name, In: offIn(*d.limits, p)}
+	if e.In == 0 {
+		return nil
+	}
+	if a, timed := d.driver.(drivers.AutoOff); timed {
+		e.Own = timerFor(a, e.In)
+	}
+	w, tells := g.guard.(guards)
+	e.Kept, e.Watchdog = safeAs(d.driver) != "off", tells && w.Watches(d.name)
+	return []Ends{e}
+}
+
+// timerFor is how long the own timer of a device lets it be on; 0: it cannot be set for it.
+func timerFor(a drivers.AutoOff, limit time.Duration) time.Duration {
+	if l, ok := a.(drivers.TimerLength); ok {
+		return l.TimerFor(limit)
+	}
+	return limit
 }
 
 // OffIn is how long it is until the device is switched off by itself; 0 where nothing

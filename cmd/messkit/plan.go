@@ -305,7 +305,7 @@ func verdictOf(g *gate.Gate, p *capabilities.Plan) ruling {
 	all := ruling{first: "nobody need confirm it"}
 	for _, step := range p.Each() {
 		v, err := g.Check(step)
-		all.needs, all.off = append(all.needs, v.Needs...), max(all.off, v.OffIn)
+		all.needs, all.off = append(all.needs, v.Needs...), max(all.off, v.OffIn())
 		switch {
 		case err != nil:
 			all.refused = err.Error()

@@ -283,6 +283,15 @@ var mutants = []mutant{
 	{"a key alone releases a stop", []edit{{
 		"exchange/confirm.go", "if err := by.LetsActAgain(p); err != nil {", "if err := by.LetsActAgain(p); err != nil && false {",
 	}}, "./exchange TestAPersonLetsThingsActAgain"},
+	{"a second system shares the executor's folder", []edit{{
+		"cmd/messkit/folders.go", `if was == "" || was == at {`, `if was == "" || was != "" {`,
+	}}, "./cmd/messkit TestScripts/second"},
+	{"without its folder of words an act needs no confirmation", []edit{{
+		"capabilities/ownwords.go", "Asking: c.strict(func(string) bool { return true })", "Asking: c.strict(func(string) bool { return false })",
+	}}, "./cmd/messkit TestScripts/words"},
+	{"who confirms does not read who switches off", []edit{{
+		"agent/talk.go", "for _, e := range t.verdict.Ends {", "for _, e := range t.verdict.Ends[:0] {",
+	}}, "./agent TestTheAnswerSaysWhoSwitchesOff"},
 	{"the thread keeps the code", []edit{{
 		"exchange/confirm.go", "code, c.Code = c.Code, \"\"", "code = c.Code",
 	}}, "./exchange TestACodeConfirmsOneQuestionOnce"},

@@ -101,27 +101,33 @@ func (f Folder) Devices() ([]string, error) {
 	return d.Devices, err
 }
 
-func (f Folder) confirm() string { return filepath.Join(f.dir, "confirm") }
+// Note names something that a run notes about itself in the folder.
+type Note string
 
-// Confirm returns what Confirmed has noted: how a person proves to be one before she
-// lets something act again. It returns "" if it cannot read that.
-func (f Folder) Confirm() string {
-	data, err := durable.Read(f.confirm(), maxFile)
+// Notes of a run.
+const (
+	Confirm  Note = "confirm"  // how a person proves to be one before she lets something act again
+	Exchange Note = "exchange" // the data folder of the exchange that is in the same program
+)
+
+// Noted returns what the last run has noted, or "" if it cannot read that.
+func (f Folder) Noted(n Note) string {
+	data, err := durable.Read(filepath.Join(f.dir, string(n)), maxFile)
 	if err != nil {
 		return ""
 	}
 	return strings.TrimSpace(string(data))
 }
 
-// Confirmed notes that for the commands of people at the place.
-func (f Folder) Confirmed(by string) error {
-	if f.Confirm() == by {
+// Note notes something for the commands of people at the place, and for the next run.
+func (f Folder) Note(n Note, is string) error {
+	if f.Noted(n) == is {
 		return nil
 	}
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return err
 	}
-	return durable.Replace(f.confirm(), []byte(by+"\n"))
+	return durable.Replace(filepath.Join(f.dir, string(n)), []byte(is+"\n"))
 }
 
 // Lock keeps a device from acting until it is unlocked, over restarts too.

@@ -31,7 +31,7 @@ func (o *again) flags(c *cobra.Command) {
 // confirmBy is how a person proves to be one, as the last run with this data folder
 // has noted, or as the configuration says.
 func (o *again) confirmBy(data string) (exchange.ConfirmBy, error) {
-	if by := exchange.ConfirmBy(admin.In(data).Confirm()); by != "" {
+	if by := exchange.ConfirmBy(admin.In(data).Noted(admin.Confirm)); by != "" {
 		return by, nil
 	}
 	if o.file == "" {

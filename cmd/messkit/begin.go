@@ -19,8 +19,13 @@ func (c *config) begin(e *executor, log *slog.Logger) {
 		log.Error("nothing acts: it cannot be written down that messkit runs", "err", err)
 	}
 	tellLocal(e.outputs.now.Local(), log)
-	if err := admin.In(c.Agent.Data).Confirmed(string(c.confirmBy())); err != nil {
+	if err := admin.In(c.Agent.Data).Note(admin.Confirm, string(c.confirmBy())); err != nil {
 		log.Error("messkit clear, arm and unlock may ask for another proof of a person than exchange: confirm: says", "err", err)
+	}
+	if at := c.exchangeAt(); at != "" {
+		if err := admin.In(c.Agent.Data).Note(admin.Exchange, at); err != nil {
+			log.Warn("messkit cannot refuse a second system that shares the data folder", "err", err)
+		}
 	}
 	e.outputs.people.start(context.Background(), func(ctx context.Context) error { return followLocal(ctx, e.outputs.now, log) })
 }

@@ -42,6 +42,9 @@ func (a *app) check(file string) error {
 		says = "nothing else wrong"
 		fmt.Fprintln(a.out, printable(text))
 	}
+	if c != nil {
+		wrong = merge(wrong, c.apart())
+	}
 	if wrong = merge(wrong, c.folders(note)); wrong == nil {
 		c.toldOfWords(file, a.out)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/messkit/messkit/agent/admin"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
@@ -58,4 +59,30 @@ func writable(dir string) error {
 		return fmt.Errorf("%s cannot be written: %w; write a folder on a disk of this machine", dir, err)
 	}
 	return os.Remove(made)
+}
+
+// exchangeAt is the folder of the exchange in this program, "" for none.
+func (c *config) exchangeAt() string {
+	if c.Exchange == nil {
+		return ""
+	}
+	at, err := filepath.Abs(c.Exchange.Data)
+	if err != nil {
+		return ""
+	}
+	return at
+}
+
+// apart refuses a second system that names a folder for its exchange alone: its executor
+// would have the journal, the stop, the locks and the watchdog of the first one.
+func (c *config) apart() error {
+	at, own := c.exchangeAt(), !c.at.Under("agent").Under("data").IsZero()
+	if at == "" || own || c.at.Under("exchange").Under("data").IsZero() || c.Agent.Data != dataDir() {
+		return nil
+	}
+	was := admin.In(c.Agent.Data).Noted(admin.Exchange)
+	if was == "" || was == at {
+		return nil
+	}
+	return strictyaml.Problems{c.at.Problem("exchange.data", "is %s, and the executor in %s belongs to the exchange in %s; write agent: data: too: another folder for a second system, or %[2]s if the exchange's folder has moved", at, c.Agent.Data, was)}
 }

@@ -60,7 +60,7 @@ func notOpened(err error, dir string) error {
 	case errors.Is(err, syscall.ENOSPC):
 		return hint(err, "there is no space left for %s; make some, or choose a folder on another disk with --data", dir)
 	case errors.Is(err, files.ErrInUse):
-		return hint(err, "another messkit uses %s; give this one a folder of its own with --data", dir)
+		return hint(err, "another messkit uses %s; give this one folders of its own with --data, or with agent: data: and exchange: data:", dir)
 	case errors.Is(err, fs.ErrPermission):
 		return hint(err, "this user must be able to read and write all of %s; mend that, or choose another folder with --data", dir)
 	}

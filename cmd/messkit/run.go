@@ -169,6 +169,9 @@ func (a *app) runAll(ctx context.Context, cfg *config, log *slog.Logger) error {
 	if cfg.Exchange == nil {
 		return a.runRemote(ctx, cfg, log)
 	}
+	if err := cfg.apart(); err != nil {
+		return err
+	}
 	o, err := cfg.start(ctx, log)
 	if err != nil {
 		return err

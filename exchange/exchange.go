@@ -225,10 +225,11 @@ func (x *Exchange) ID() string { return x.cfg.ID }
 // settle finds out how the dependencies of a thread ended that are not open
 // any more.
 func (x *Exchange) settle(ctx context.Context, l *live) error {
+	env := x.envelope(l)
 	for _, dep := range x.endedDeps(l) {
-		t, err := x.dep(ctx, l, dep)
+		t, err := x.dep(ctx, env.Requestor, dep)
 		if err != nil {
-			return fmt.Errorf("%s depends on %s: %w", l.env.Ref, dep, err)
+			return fmt.Errorf("%s depends on %s: %w", env.Ref, dep, err)
 		}
 		if !t.Status.Terminal() { // it has not come yet, or tells of its end itself
 			continue
@@ -243,11 +244,11 @@ func (x *Exchange) settle(ctx context.Context, l *live) error {
 }
 
 // dep is a thread that another depends on, an empty one if it has not come yet.
-func (x *Exchange) dep(ctx context.Context, l *live, dep string) (Thread, error) {
+func (x *Exchange) dep(ctx context.Context, requestor, dep string) (Thread, error) {
 	if isRef(dep) {
 		return x.read(ctx, dep)
 	}
-	t, err := x.Thread(ctx, Actor{ID: l.env.Requestor, Roles: Requester}, dep)
+	t, err := x.Thread(ctx, Actor{ID: requestor, Roles: Requester}, dep)
 	if errors.Is(err, mess.Unknown) {
 		return Thread{}, nil
 	}

@@ -186,7 +186,8 @@ func (x *Exchange) submit(ctx context.Context, s submission) (Envelope, error) {
 		case err != nil:
 			return Envelope{}, x.broken(err)
 		}
-		return l.env, x.settle(ctx, l)
+		err = x.settle(ctx, l)
+		return x.envelope(l), err // an executor may have claimed it
 	}
 }
 

@@ -228,20 +228,23 @@ func TestCutInTheActWithoutAPiece(t *testing.T) {
 		return
 	}
 	for _, fault := range []struct {
-		name, file, find, replace string
-		seen                      func(*judgement) int
+		name, file string
+		replace    []string // pairs of a text and what stands in its place
+		seen       func(*judgement) int
 	}{
 		{
-			"what was begun is done again", "agent/recover.go", "harmless := m.Plan.Repeatable()", "harmless := true",
+			"what was begun is done again, and nobody looks first", "agent/recover.go",
+			[]string{"harmless := m.Plan.Repeatable()", "harmless := true", "\tdone, how := true, []string(nil)\n", "\tdone, how := false, []string(nil)\n"},
 			func(v *judgement) int { return v.doubled },
 		},
 		{
-			"no intent is written", "agent/act.go", "err := t.a.journal.Intent(ctx, i, notes...)", "err := error(nil); _, _ = i, notes",
+			"no intent is written", "agent/act.go",
+			[]string{"err := t.a.journal.Intent(ctx, i, notes...)", "err := error(nil); _, _ = i, notes"},
 			func(v *judgement) int { return v.doubled + v.dishonest }, // given back, and done again
 		},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
-			binary := buildMesskit(t, "-overlay", instead(t, fault.file, fault.find, fault.replace))
+			binary := buildMesskit(t, "-overlay", instead(t, fault.file, fault.replace...))
 			for cuts := 0; cuts < mostDisasters; cuts += perDisk {
 				if v := disasters(t, binary, perDisk); fault.seen(v) > 0 {
 					t.Logf("seen after %d cuts: %s", cuts+perDisk, v.problems[0])
@@ -253,16 +256,19 @@ func TestCutInTheActWithoutAPiece(t *testing.T) {
 	}
 }
 
-// instead is an overlay for go build in which a piece of a file is another.
-func instead(t *testing.T, file, find, replace string) string {
+// instead is an overlay for go build in which pieces of a file are others.
+func instead(t *testing.T, file string, pairs ...string) string {
 	t.Helper()
 	file, err := filepath.Abs(filepath.Join("..", "..", file))
 	if err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
-	if err != nil || bytes.Count(text, []byte(find)) != 1 {
-		t.Fatalf("%s: %v; must be there once: %s", file, err, find)
+	for i := 0; i < len(pairs); i += 2 {
+		if find := []byte(pairs[i]); err != nil || bytes.Count(text, find) != 1 {
+			t.Fatalf("%s: %v; must be there once: %s", file, err, find)
+		}
+		text = bytes.Replace(text, []byte(pairs[i]), []byte(pairs[i+1]), 1)
 	}
-	return overlayOf(t, file, bytes.Replace(text, []byte(find), []byte(replace), 1))
+	return overlayOf(t, file, text)
 }

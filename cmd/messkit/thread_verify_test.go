@@ -16,6 +16,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"gopkg.in/yaml.v3"
 
 	"github.com/messkit/messkit/exchange"
@@ -41,8 +42,9 @@ func signedThread(t *testing.T) (folder fstest.MapFS, ref, key string) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- x.Run(ctx) }()
+	var g errgroup.Group
+	g.Go(func() error { return x.Run(ctx) })
+	g.Go(func() error { return store.Run(ctx, x) })
 	s, err := receipt.NewSigner([]byte(strings.Repeat("porch-pi", 4)))
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +60,7 @@ func signedThread(t *testing.T) (folder fstest.MapFS, ref, key string) {
 		}
 	}
 	cancel()
-	if err := errors.Join(<-done, store.Close()); err != nil {
+	if err := errors.Join(g.Wait(), store.Close()); err != nil {
 		t.Fatal(err)
 	}
 	folder = fstest.MapFS{}

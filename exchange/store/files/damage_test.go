@@ -98,7 +98,7 @@ func TestOneFlippedBitInTheLog(t *testing.T) {
 		if diff := cmp.Diff(want, all(t, s)); diff != "" {
 			t.Error(diff)
 		}
-		if !strings.Contains(log.String(), "damaged by one bit") {
+		if !strings.Contains(log.String(), "one bit of the exchange's log had flipped") {
 			t.Errorf("it was not told: %s", log)
 		}
 		if err := s.Close(); err != nil {

@@ -233,7 +233,7 @@ func TestCutInTheActWithoutAPiece(t *testing.T) {
 		seen       func(*judgement) int
 	}{
 		{
-			"what was begun is done again, and nobody looks first", "agent/recover.go",
+			"what was begun is done again without a look", "agent/recover.go",
 			[]string{"harmless := m.Plan.Repeatable()", "harmless := true", "\tdone, how := true, []string(nil)\n", "\tdone, how := false, []string(nil)\n"},
 			func(v *judgement) int { return v.doubled },
 		},

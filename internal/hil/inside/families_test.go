@@ -9,6 +9,7 @@ import (
 	"image"
 	"image/color"
 	"image/jpeg"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -22,13 +23,17 @@ import (
 // write.
 const programs = "/programs"
 
-// striped is a picture on which something can be seen.
+// striped is a picture on which something can be seen. No two of them are equal, as those
+// of a real camera.
 func striped() []byte {
 	img := image.NewGray(image.Rect(0, 0, 320, 240))
 	for y := range 240 {
 		for x := range 320 {
 			img.SetGray(x, y, color.Gray{byte(x / 40 * 30)})
 		}
+	}
+	for i := range img.Pix[:320*8] { // the upper row of blocks
+		img.Pix[i] = byte(rand.Uint32())
 	}
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, img, nil); err != nil {

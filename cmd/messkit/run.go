@@ -150,7 +150,10 @@ func (a *app) exchangeCommand() *cobra.Command {
 				return errors.New("this configuration connects to an exchange elsewhere; messkit run uses it")
 			}
 			e, err := a.openExchange(c.Context(), cfg.Exchange, nil, log)
-			if err != nil {
+			switch {
+			case errors.Is(err, context.Canceled) && c.Context().Err() != nil: // it is ended while it starts, which is no failure
+				return nil
+			case err != nil:
 				return err
 			}
 			return e.run(c.Context())

@@ -9,7 +9,7 @@ SEED ?= 1
 HOURS ?= 96
 
 # Versions come from git describe above, not from the toolchain, so that a copy
-# without .git builds as well. HTTP/2 stays out of net/http (decision 0121), in
+# without .git builds as well. HTTP/2 stays out of net/http (decision 01), in
 # the tests as in the binaries.
 export GOFLAGS = -buildvcs=false -tags=nethttpomithttp2
 

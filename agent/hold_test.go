@@ -125,7 +125,7 @@ func TestOffersUnderAHold(t *testing.T) {
 }
 
 // A stop is stronger: what waits under a hold ends. Who is quicker says so, the
-// exchange that ends what waits (decision 0123) or the executor that declines it.
+// exchange that ends what waits (decision 14) or the executor that declines it.
 func TestAStopUnderAHold(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.deliver(orders(t, "config: {hold: true}"))

@@ -21,7 +21,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// OperatorID is the actor whose key lies in the data folder (decision 0004).
+// OperatorID is the actor whose key lies in the data folder (decision 07).
 const OperatorID = "operator"
 
 // Names of the files in the data folder.

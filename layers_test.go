@@ -31,7 +31,7 @@ var layers = map[string]layer{
 	"cmd/messkit": {
 		below: []string{
 			"internal/peer",
-			"agent", "agent/*", "capabilities", "drivers", "drivers/all", "drivers/mdns", "drivers/mqttdevice", "exchange", "exchange/*", "exchange/store/*", "exchange/agentmail/*", "exchange/mesh/*",
+			"agent", "agent/*", "capabilities", "capabilities/*", "drivers", "drivers/all", "drivers/mdns", "drivers/mqttdevice", "exchange", "exchange/*", "exchange/store/*", "exchange/agentmail/*", "exchange/mesh/*",
 			"internal/broker", "internal/cleantext", "internal/collector", "internal/durable", "internal/order", "internal/picture", "internal/resources", "internal/secret", "internal/strictyaml", "internal/terminal", "internal/wait", "mess", "mess/messeaf", "mess/receipt", "mess/topic",
 			"internal/cli/fleet",
 		},
@@ -45,7 +45,7 @@ var layers = map[string]layer{
 
 	// 2 actors: they do not know each other.
 	"agent": {
-		below: []string{"agent/camera", "agent/gate", "agent/journal", "agent/poll", "agent/stop", "capabilities", "drivers", "internal/picture", "internal/wait", "internal/wal", "mess", "mess/receipt"},
+		below: []string{"agent/camera", "agent/gate", "agent/journal", "agent/poll", "agent/stop", "capabilities", "capabilities/*", "drivers", "internal/picture", "internal/wait", "internal/wal", "mess", "mess/receipt"},
 		from:  []string{"gobot.io/x/gobot/v2", "golang.org/x/sync"},
 	},
 	"agent/gate":       {below: []string{"agent/journal", "capabilities", "drivers", "internal/order", "internal/suspend", "mess"}, from: []string{"golang.org/x/sync"}},
@@ -169,15 +169,16 @@ var layers = map[string]layer{
 	"internal/wal":               {below: []string{"internal/durable"}, from: []string{"golang.org/x/sync"}},
 
 	// 0 words: pure.
-	"capabilities":        {pure: true, below: []string{"internal/order", "internal/strictyaml", "mess"}},
-	"internal/ascii":      {pure: true},
-	"internal/order":      {pure: true},
-	"mess":                {pure: true, below: []string{"internal/ascii", "internal/strictyaml"}},
-	"mess/topic":          {pure: true, below: []string{"internal/ascii"}},
-	"mess/receipt":        {pure: true, below: []string{"mess", "mess/messeaf"}},
-	"mess/messeaf":        {pure: true, below: []string{"internal/ascii", "internal/order", "internal/strictyaml", "mess"}},
-	"internal/cleantext":  {pure: true},
-	"internal/strictyaml": {pure: true, below: []string{"internal/cleantext", "internal/order"}, from: []string{"gopkg.in/yaml.v3"}},
+	"capabilities":           {pure: true, below: []string{"mess"}},
+	"capabilities/interpret": {pure: true, below: []string{"capabilities", "internal/order", "internal/strictyaml", "mess"}},
+	"internal/ascii":         {pure: true},
+	"internal/order":         {pure: true},
+	"mess":                   {pure: true, below: []string{"internal/ascii", "internal/strictyaml"}},
+	"mess/topic":             {pure: true, below: []string{"internal/ascii"}},
+	"mess/receipt":           {pure: true, below: []string{"mess", "mess/messeaf"}},
+	"mess/messeaf":           {pure: true, below: []string{"internal/ascii", "internal/order", "internal/strictyaml", "mess"}},
+	"internal/cleantext":     {pure: true},
+	"internal/strictyaml":    {pure: true, below: []string{"internal/cleantext", "internal/order"}, from: []string{"gopkg.in/yaml.v3"}},
 	"internal/picture": {
 		pure:  true,
 		below: []string{"internal/picture/dctjpeg"},

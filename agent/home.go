@@ -5,6 +5,7 @@ import (
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
 )
@@ -12,15 +13,15 @@ import (
 // Home resolves requests with the devices as they are now: those that know places
 // (spills, rooms) are asked what is there, where a request may hang on that.
 type Home struct {
-	catalogue *capabilities.Catalogue
+	catalogue *interpret.Catalogue
 	things    []Thing
 	placed    []placed                  // the things that tell their own area
 	places    []*places                 // of the things that know places
 	setting   capabilities.Home         // all but the devices and the time
 	clock     func() (time.Time, error) // the error is why it is not known to be set; nil: there is none
 
-	resolver remembered[*capabilities.Resolver] // its time is that of nobody
-	offers   remembered[[]mess.Capability]      // without the places that the devices told
+	resolver remembered[*interpret.Resolver] // its time is that of nobody
+	offers   remembered[[]mess.Capability]   // without the places that the devices told
 }
 
 // placed is a thing whose driver says in which area it is.
@@ -49,7 +50,7 @@ type Thing struct {
 var _ Resolver = (*Home)(nil)
 
 // NewHome makes a home.
-func NewHome(c *capabilities.Catalogue, things []Thing) *Home {
+func NewHome(c *interpret.Catalogue, things []Thing) *Home {
 	h := &Home{catalogue: c}
 	for i, t := range things {
 		t.Commands = Commands(t.Driver)
@@ -161,16 +162,16 @@ func within(d drivers.Device) (map[string]capabilities.Range, []capabilities.Pos
 
 // Resolve implements Resolver.
 func (h *Home) Resolve(req mess.Request) capabilities.Outcome {
-	return h.settled(func(r *capabilities.Resolver) capabilities.Outcome { return r.Resolve(req) })
+	return h.settled(func(r *interpret.Resolver) capabilities.Outcome { return r.Resolve(req) })
 }
 
 // Answer implements Resolver.
 func (h *Home) Answer(q capabilities.Question, reply mess.Object, text string, req mess.Request) capabilities.Outcome {
-	return h.settled(func(r *capabilities.Resolver) capabilities.Outcome { return r.Answer(q, reply, text, req) })
+	return h.settled(func(r *interpret.Resolver) capabilities.Outcome { return r.Answer(q, reply, text, req) })
 }
 
 // Now is the resolver of this moment, for many requests.
-func (h *Home) Now() *capabilities.Resolver {
+func (h *Home) Now() *interpret.Resolver {
 	h.waits(capabilities.Outcome{})
 	return h.now()
 }

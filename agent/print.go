@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
@@ -141,10 +142,10 @@ func heed(said string) string {
 	if said == yes || said == no {
 		return said
 	}
-	switch agrees, _, ends := capabilities.MatchYesNo(said); {
+	switch agrees, _, ends := interpret.MatchYesNo(said); {
 	case ends:
 		return no
-	case agrees && !capabilities.Limits(said):
+	case agrees && !interpret.Limits(said):
 		return yes
 	}
 	return ""

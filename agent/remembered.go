@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -68,7 +69,7 @@ func (m *remembered[T]) forget() {
 }
 
 // now returns the resolver of this moment, with what is known.
-func (h *Home) now() *capabilities.Resolver {
+func (h *Home) now() *interpret.Resolver {
 	var now time.Time
 	unset := ""
 	if h.clock != nil {
@@ -77,10 +78,10 @@ func (h *Home) now() *capabilities.Resolver {
 			unset = err.Error()
 		}
 	}
-	return h.resolver.of(h, true, func(devices []capabilities.Device) *capabilities.Resolver {
+	return h.resolver.of(h, true, func(devices []capabilities.Device) *interpret.Resolver {
 		home := h.setting
 		home.Devices = devices
-		return capabilities.NewResolver(h.catalogue, home)
+		return interpret.NewResolver(h.catalogue, home)
 	}).At(now, unset)
 }
 
@@ -95,6 +96,6 @@ func (h *Home) Offers() []mess.Capability {
 	return slices.Clone(h.offers.of(h, false, func(devices []capabilities.Device) []mess.Capability {
 		home := h.setting
 		home.Devices = devices
-		return capabilities.Offers(h.catalogue, home)
+		return interpret.Offers(h.catalogue, home)
 	}))
 }

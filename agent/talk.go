@@ -12,6 +12,7 @@ import (
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -273,7 +274,7 @@ func yesOrNo(digest string) func(mess.Item) (verdict, bool) {
 			if i.Confirm == nil || i.ActionHash != "" && i.ActionHash != digest {
 				return verdict{}, false
 			}
-			if more := words(nil, i.Context); *i.Confirm && capabilities.Limits(more) {
+			if more := words(nil, i.Context); *i.Confirm && interpret.Limits(more) {
 				return verdict{but: more}, true
 			}
 			return verdict{yes: *i.Confirm}, true

@@ -1,15 +1,35 @@
-// Package capabilities holds what can be asked for, and turns the words of a
-// request into exactly one plan, a question, or a refusal with a reason. It is
-// pure: a resolver is made from data and answers from its arguments alone.
+// Package capabilities holds the types that the agent, the safety policy and the command
+// line share with the interpreter of sentences: plans, commands, risks, homes, devices and
+// outcomes. It does not know how a sentence is understood; see package interpret.
 package capabilities
 
 import (
-	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/messkit/messkit/mess"
 )
+
+// DurationText says a length of time in words.
+func DurationText(d time.Duration) string {
+	var parts []string
+	add := func(n float64, unit string) {
+		if n != 1 {
+			unit += "s"
+		}
+		if n > 0 {
+			parts = append(parts, strconv.FormatFloat(n, 'f', -1, 64)+" "+unit)
+		}
+	}
+	add(float64(d/time.Hour), "hour")
+	add(float64(d%time.Hour/time.Minute), "minute")
+	add((d % time.Minute).Seconds(), "second")
+	return strings.Join(parts, " ")
+}
+
+// YesOrNo are the options of "shall I?".
+var YesOrNo = []string{"yes", "no"}
 
 // Plan is a request resolved to one device, one command and its parameters.
 type Plan struct {
@@ -47,7 +67,7 @@ type Plan struct {
 
 // Actuates reports whether the plan would change the world, whatever it says of
 // itself.
-func (p Plan) Actuates() bool { return p.Effect != Query || p.Command.acts() }
+func (p Plan) Actuates() bool { return p.Effect != Query || p.Command.Acts() }
 
 // Repeatable reports whether carrying out the plan twice changes no more than once does.
 // A repetition of what acts for a time begins that time anew.
@@ -58,175 +78,6 @@ func (p Plan) Repeatable() bool {
 		}
 	}
 	return true
-}
-
-// Command is what an executor does with a device; each stands for one verb of
-// package drivers.
-type Command string
-
-// The commands.
-const (
-	TakePhoto      Command = "take-photo"      // drivers.Photographer
-	Observe        Command = "observe"         // drivers.Observer, with a photo where the device is a Photographer
-	SetSwitch      Command = "switch"          // drivers.Switch; args: on (bool)
-	Toggle         Command = "toggle"          // drivers.SwitchReader and drivers.Switch: off if it is on, on if it is off
-	Dim            Command = "dim"             // drivers.Dimmer; args: level (percent), or change (percent more or, below 0, less)
-	Tint           Command = "tint"            // drivers.Tinter; args: colour (#rrggbb)
-	Warm           Command = "warm"            // drivers.Warmer; args: kelvin, or change (kelvin more or, below 0, less)
-	ReadState      Command = "read-state"      // drivers.SwitchReader, drivers.Sensor
-	Clean          Command = "clean"           // drivers.Cleaner; args: areas ([]string)
-	Dock           Command = "dock"            // drivers.Cleaner
-	CleanSpot      Command = "spot"            // drivers.Spotter
-	Pause          Command = "pause"           // drivers.Pauser
-	Resume         Command = "resume"          // drivers.Pauser
-	Stop           Command = "stop"            // drivers.Stopper
-	Print          Command = "print"           // drivers.Printer; args: file (its name among the device's spots)
-	Open           Command = "open"            // drivers.Opener
-	Shut           Command = "close"           // drivers.Opener
-	OpenTo         Command = "open-to"         // drivers.Positioner; args: opening (percent)
-	Lock           Command = "lock"            // drivers.Locker
-	Unlock         Command = "unlock"          // drivers.Locker
-	TurnTo         Command = "turn-to"         // drivers.Turner; args: angle (degrees)
-	Press          Command = "press"           // drivers.Presser
-	SetTemperature Command = "set-temperature" // drivers.Thermostat; args: temperature (°C)
-	Watch          Command = "watch"           // drivers.Sensor, SwitchReader, OpeningReader, LockReader; args: until, value, quantity; lasts For at most
-	Await          Command = "await"           // drivers.Worker, Sensor (power), RestReader: until it is done; lasts For at most
-	Earlier        Command = "earlier"         // no verb: sends pictures of an earlier thread; args: thread, pictures
-	Move           Command = "move"            // drivers.Mover; args: forward (m/s), turn (rad/s, to the left); lasts For
-)
-
-// Known reports whether c is one of the commands.
-func (c Command) Known() bool { return slices.Contains(commands, string(c)) }
-
-// Parameters are what a plan with this command may bear: its arguments, and for
-// how long a state is to last.
-func (c Command) Parameters() []string {
-	switch c {
-	case SetSwitch:
-		return []string{"on", "for"}
-	case Dim:
-		return []string{"level", "change"}
-	case Tint:
-		return []string{"colour"}
-	case Warm:
-		return []string{"kelvin", "change"}
-	case OpenTo:
-		return []string{"opening"}
-	case TurnTo:
-		return []string{"angle"}
-	case SetTemperature:
-		return []string{"temperature"}
-	case Clean:
-		return []string{"areas"}
-	case Print:
-		return []string{"file"}
-	case Watch, Await:
-		return []string{"for"}
-	case Move:
-		return []string{"forward", "turn", "for"}
-	}
-	return nil
-}
-
-// KnownCommands lists the commands for people.
-func KnownCommands() string { return strings.Join(commands, ", ") }
-
-// Risk is the effect of being wrong, mildest first.
-type Risk string
-
-// The risk classes of a plan.
-const (
-	RiskObserve      Risk = "observe"      // camera, sensor
-	RiskComfort      Risk = "comfort"      // lamp
-	RiskAppliance    Risk = "appliance"    // heat, motor, pump
-	RiskAccess       Risk = "access"       // lock, garage, valve
-	RiskMotion       Risk = "motion"       // something that moves about
-	RiskIrreversible Risk = "irreversible" // cannot be undone
-)
-
-// Known reports whether r is one of the classes.
-func (r Risk) Known() bool {
-	switch r {
-	case RiskObserve, RiskComfort, RiskAppliance, RiskAccess, RiskMotion, RiskIrreversible:
-		return true
-	}
-	return false
-}
-
-// Effect says what doing a thing twice means.
-type Effect string
-
-// Values of Effect.
-const (
-	Query      Effect = "query"      // reads; changes nothing
-	Idempotent Effect = "idempotent" // twice is as once
-	Once       Effect = "once"       // must not happen twice
-)
-
-// Home is what a resolver may choose from.
-type Home struct {
-	Devices []Device
-	// Now is when the request is read, in the zone of the home; zero where nobody
-	// knows: times of the clock cannot be kept then.
-	Now time.Time
-	// Unset is why the clock is not known to be set, "" if it is: a length of time
-	// can be kept then, and no time of the clock.
-	Unset string
-	// Where the home is, for daylight; nil where nobody knows.
-	Where *Position
-	// Facts are capabilities that are so of the place, like home-kitchen-access:
-	// nobody does anything for them.
-	Facts []string
-	// MaxSteps is how many things one request may do without a question; 0 is 12.
-	MaxSteps int
-	// WatchFor is how long a watch lasts where the request does not say it, and
-	// WatchLongest how long it may at most; 0 is WatchFor and WatchLongest.
-	WatchFor, WatchLongest time.Duration
-}
-
-// Device is a configured device as the resolver sees it.
-type Device struct {
-	Name    string   // unique: "porch-lamp"
-	Label   string   // what people call it: "porch light"
-	Aliases []string // other names: "front door light"
-	Class   string   // light, plug, camera, vacuum, lock, garage-door, fan, heater, ...
-	Area    string   // "porch"
-	Sees    []string // what a camera looks at: "fridge", "front door"
-	SeenBy  string   // the camera that takes a picture of it after an act; "" for none
-	Maps    bool     // it draws a map of what it has cleaned
-	Places  bool     // it can tell Spots of its own, though maybe not now
-	// Commands that the device's verbs allow.
-	Commands []Command
-	// Quantities are what it can tell; nil where that is not known before it is asked.
-	Quantities []string
-	// Within are the device's own limits for parameters of plans: "angle" in degrees,
-	// "kelvin", "temperature" in °C.
-	Within map[string]Range
-	// Positions are the angles that have a name here.
-	Positions []Pose
-	// Spots are places within reach of the device that have a name of their
-	// own: rooms and spills for a vacuum.
-	Spots []Spot
-	// Risk, where configured, replaces the catalogue's class for this device.
-	Risk Risk
-	// Effect, where configured, is what doing a thing twice means for this device.
-	Effect Effect
-}
-
-// Range is what a parameter may be, both ends included.
-type Range struct{ Min, Max float64 }
-
-// Pose is an angle with a name.
-type Pose struct {
-	Name  string  // "left"
-	Angle float64 // degrees
-}
-
-// Spot is a place that a device can work on.
-type Spot struct {
-	Name string // "near sink"
-	Room string // "kitchen"; Name == Room for the room as a whole
-	Note string // "rice spill"
 }
 
 // Outcome is what a request was resolved to: exactly one of the three is set.
@@ -264,16 +115,27 @@ type Explanation struct {
 	Leftover   []string          // words that nothing consumed
 }
 
-// Resolver turns requests into outcomes for one home. It is immutable and safe
-// for concurrent use.
-type Resolver struct {
-	catalogue *Catalogue
-	home      Home
-	class     []string // of each device, in the catalogue's words
-	index     *index
-	names     *names
-	all       spelled
-	named     []spelling // the words of names that may be misspelt
-	able      string     // what this home can do, shortly
-	ids       []string   // of the capabilities that it has
+// NoneOfThese is the option that takes no guess.
+const NoneOfThese = "none of these"
+
+// Image is the type of content that a request for a picture wants.
+const Image = "image"
+
+// Begins is when a plan begins that is made now.
+func (p *Plan) Begins(now time.Time) time.Time {
+	if p.NotBefore.IsZero() {
+		return now
+	}
+	return p.NotBefore
 }
+
+// Seen is the state that a plan asks for which looks for a thing: whether it is there.
+const Seen = "there"
+
+// AnyOf stands before the state that a plan asks for where one of several things is
+// enough for a yes.
+const AnyOf = "any "
+
+// AsksFor is the state that a plan asks for, and whether one of several things in it is
+// enough for a yes.
+func (p Plan) AsksFor() (state string, any bool) { return strings.CutPrefix(p.Asks, AnyOf) }

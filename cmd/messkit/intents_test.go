@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -48,7 +49,7 @@ func saidIn(t testing.TB, name string) []utterance {
 
 // simulated is the resolver of the home that there is without a configuration, with
 // more devices where they are given.
-func simulated(t testing.TB, more ...string) *capabilities.Resolver {
+func simulated(t testing.TB, more ...string) *interpret.Resolver {
 	t.Helper()
 	c := &config{Agent: defaultAgent()}
 	if err := c.read("(built in)", slices.Concat(simulatedHome, []byte(strings.Join(more, "")))); err != nil {
@@ -190,7 +191,7 @@ type figures struct {
 	notTaken []string // what was refused, for whoever writes words
 }
 
-func measure(t testing.TB, r *capabilities.Resolver) figures {
+func measure(t testing.TB, r *interpret.Resolver) figures {
 	f := figures{intents: map[string]tally{}, all: tally{}}
 	for _, s := range saidIn(t, "dev-iot.jsonl") {
 		p := plannedOf(s.Text, r.Resolve(mess.Request{Intent: s.Text}))
@@ -232,7 +233,7 @@ func measure(t testing.TB, r *capabilities.Resolver) figures {
 func replies(t testing.TB) (table string, falseYes []string) {
 	count := map[string]map[string]int{}
 	for _, s := range saidIn(t, "dev-other.jsonl") {
-		yes, no, stop := capabilities.MatchYesNo(s.Text)
+		yes, no, stop := interpret.MatchYesNo(s.Text)
 		is := "neither"
 		switch {
 		case yes:

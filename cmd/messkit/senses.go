@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
 // senses tells names of devices that are heard as something else in a sentence, or
 // cannot be said at all. That is no mistake: check tells it, and goes on.
 func (h *home) senses(nodes map[string]strictyaml.Node) (notes strictyaml.Problems) {
-	c := cmp.Or(h.catalogue, capabilities.Default())
+	c := cmp.Or(h.catalogue, interpret.Default())
 	for _, d := range h.devices {
 		tell := func(key, name string) {
 			if sense := c.Sense(name); sense != "" && spoken(name) != "" {

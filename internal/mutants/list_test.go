@@ -287,7 +287,7 @@ var mutants = []mutant{
 		"cmd/messkit/folders.go", `if was == "" || was == at {`, `if was == "" || was != "" {`,
 	}}, "./cmd/messkit TestScripts/second"},
 	{"without its folder of words an act needs no confirmation", []edit{{
-		"capabilities/ownwords.go", "Asking: c.strict(func(string) bool { return true })", "Asking: c.strict(func(string) bool { return false })",
+		"capabilities/interpret/ownwords.go", "Asking: c.strict(func(string) bool { return true })", "Asking: c.strict(func(string) bool { return false })",
 	}}, "./cmd/messkit TestScripts/words"},
 	{"who confirms does not read who switches off", []edit{{
 		"agent/talk.go", "for _, e := range t.verdict.Ends {", "for _, e := range t.verdict.Ends[:0] {",
@@ -550,8 +550,8 @@ var mutants = []mutant{
 		"mess/receipt/check.go", "if !r.Authentic() {", "if false {",
 	}}, "./mess/receipt Test"},
 	{"device of effect once counts as a lamp", []edit{{
-		"capabilities/planning.go", `own != "" && c.Effect != Query`, "false",
-	}}, "./capabilities TestConfiguredEffectWins"},
+		"capabilities/interpret/planning.go", `own != "" && c.Effect != capabilities.Query`, "false",
+	}}, "./capabilities/interpret TestConfiguredEffectWins"},
 	{"a command without an answer ends as if it had one", []edit{{
 		"drivers/web/web.go", "return drivers.Unanswered(why)", "return why",
 	}}, "./drivers/web TestAStalledCommand"},
@@ -592,14 +592,14 @@ var mutants = []mutant{
 		"exchange/mention.go", "case errors.Is(err, mess.Unknown):", "case errors.Is(err, mess.Unknown):\n\t\t\treturn s.req, nil\n\t\tcase false:",
 	}}, "./exchange TestMentions"},
 	{"left out words loosen a capability", []edit{{
-		"capabilities/ownwords.go", "one.Risk, one.Risks = RiskIrreversible, nil", "_ = one.Risk",
-	}}, "./capabilities TestLoadWordsLeavesOutFiles"},
+		"capabilities/interpret/ownwords.go", "one.Risk, one.Risks = capabilities.RiskIrreversible, nil", "_ = one.Risk",
+	}}, "./capabilities/interpret TestLoadWordsLeavesOutFiles"},
 	{"litter is passed over without a question", []edit{{
-		"capabilities/litter.go", `return x.shallI(*out.Plan, fmt.Sprintf("only rooms are known here, and not where %q is: ", joined(said))), true`, "return out, true",
-	}}, "./capabilities TestExamplesOfSpecifications"},
+		"capabilities/interpret/litter.go", `return x.shallI(*out.Plan, fmt.Sprintf("only rooms are known here, and not where %q is: ", joined(said))), true`, "return out, true",
+	}}, "./capabilities/interpret TestExamplesOfSpecifications"},
 	{"number of a name is an amount", []edit{{
-		"capabilities/numbered.go", "if end == i || x.tokens[i].pause ||", "if true || end == i || x.tokens[i].pause ||",
-	}}, "./capabilities TestNumberAfterNameBelongsToName"},
+		"capabilities/interpret/numbered.go", "if end == i || x.tokens[i].pause ||", "if true || end == i || x.tokens[i].pause ||",
+	}}, "./capabilities/interpret TestNumberAfterNameBelongsToName"},
 	{"what waits for events takes the places of requests", []edit{{
 		"exchange/httpapi/connections.go", "to = &c.all.wait", "_ = c.all.wait",
 	}}, "./exchange/httpapi TestWhatWaitsKeepsNoRequestOut"},

@@ -1,0 +1,94 @@
+package capabilities
+
+import (
+	"slices"
+	"strings"
+)
+
+// Command is what an executor does with a device; each stands for one verb of
+// package drivers.
+type Command string
+
+// The commands.
+const (
+	TakePhoto      Command = "take-photo"      // drivers.Photographer
+	Observe        Command = "observe"         // drivers.Observer, with a photo where the device is a Photographer
+	SetSwitch      Command = "switch"          // drivers.Switch; args: on (bool)
+	Toggle         Command = "toggle"          // drivers.SwitchReader and drivers.Switch: off if it is on, on if it is off
+	Dim            Command = "dim"             // drivers.Dimmer; args: level (percent), or change (percent more or, below 0, less)
+	Tint           Command = "tint"            // drivers.Tinter; args: colour (#rrggbb)
+	Warm           Command = "warm"            // drivers.Warmer; args: kelvin, or change (kelvin more or, below 0, less)
+	ReadState      Command = "read-state"      // drivers.SwitchReader, drivers.Sensor
+	Clean          Command = "clean"           // drivers.Cleaner; args: areas ([]string)
+	Dock           Command = "dock"            // drivers.Cleaner
+	CleanSpot      Command = "spot"            // drivers.Spotter
+	Pause          Command = "pause"           // drivers.Pauser
+	Resume         Command = "resume"          // drivers.Pauser
+	Stop           Command = "stop"            // drivers.Stopper
+	Print          Command = "print"           // drivers.Printer; args: file (its name among the device's spots)
+	Open           Command = "open"            // drivers.Opener
+	Shut           Command = "close"           // drivers.Opener
+	OpenTo         Command = "open-to"         // drivers.Positioner; args: opening (percent)
+	Lock           Command = "lock"            // drivers.Locker
+	Unlock         Command = "unlock"          // drivers.Locker
+	TurnTo         Command = "turn-to"         // drivers.Turner; args: angle (degrees)
+	Press          Command = "press"           // drivers.Presser
+	SetTemperature Command = "set-temperature" // drivers.Thermostat; args: temperature (°C)
+	Watch          Command = "watch"           // drivers.Sensor, SwitchReader, OpeningReader, LockReader; args: until, value, quantity; lasts For at most
+	Await          Command = "await"           // drivers.Worker, Sensor (power), RestReader: until it is done; lasts For at most
+	Earlier        Command = "earlier"         // no verb: sends pictures of an earlier thread; args: thread, pictures
+	Move           Command = "move"            // drivers.Mover; args: forward (m/s), turn (rad/s, to the left); lasts For
+)
+
+// Known reports whether c is one of the commands.
+func (c Command) Known() bool { return slices.Contains(AllCommands, string(c)) }
+
+// Parameters are what a plan with this command may bear: its arguments, and for
+// how long a state is to last.
+func (c Command) Parameters() []string {
+	switch c {
+	case SetSwitch:
+		return []string{"on", "for"}
+	case Dim:
+		return []string{"level", "change"}
+	case Tint:
+		return []string{"colour"}
+	case Warm:
+		return []string{"kelvin", "change"}
+	case OpenTo:
+		return []string{"opening"}
+	case TurnTo:
+		return []string{"angle"}
+	case SetTemperature:
+		return []string{"temperature"}
+	case Clean:
+		return []string{"areas"}
+	case Print:
+		return []string{"file"}
+	case Watch, Await:
+		return []string{"for"}
+	case Move:
+		return []string{"forward", "turn", "for"}
+	}
+	return nil
+}
+
+// KnownCommands lists the commands for people.
+func KnownCommands() string { return strings.Join(AllCommands, ", ") }
+
+// Watches reports whether a command waits for something to happen, and only looks.
+func (c Command) Watches() bool { return c == Watch || c == Await }
+
+// Acts reports whether the command changes the physical state of a device.
+func (c Command) Acts() bool {
+	return c != "" && c != TakePhoto && c != Observe && c != ReadState && c != Earlier && !c.Watches() && c != "wait"
+}
+
+// AllCommands lists the commands that some driver carries out. A catalog file may name
+// these.
+var AllCommands = []string{
+	string(TakePhoto), string(Observe), string(SetSwitch), string(Toggle), string(Dim), string(Tint), string(Warm),
+	string(ReadState), string(Clean), string(Dock), string(CleanSpot), string(Pause), string(Resume), string(Stop),
+	string(Print), string(Open), string(Shut), string(OpenTo), string(Lock), string(Unlock), string(Move), string(TurnTo),
+	string(SetTemperature), string(Press), string(Watch), string(Await),
+}

@@ -1,0 +1,166 @@
+package interpret
+
+import (
+	"slices"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/order"
+)
+
+// able are the readings that some device can do, the most exact first.
+func (x *request) able(readings []reading) []reading {
+	var list []reading
+	for _, rd := range readings {
+		if !x.demand.measures(&rd) {
+			continue
+		}
+		if rd.devices = x.candidates(&rd); len(rd.devices) > 0 && !rd.partly() {
+			list = append(list, rd)
+		}
+	}
+	if len(list) == 0 {
+		for _, rd := range readings {
+			if rd.devices = x.measuring(&rd); len(rd.devices) > 0 && !rd.partly() {
+				list = append(list, rd)
+			}
+		}
+	}
+	order.By(list, func(a, b reading) int { return int(b.how - a.how) })
+	return list
+}
+
+// measuring are the devices that are named and asked for all that they measure, though
+// they are no sensors by their class: a plug that knows its power, a vacuum its battery.
+func (x *request) measuring(rd *reading) []int {
+	c := rd.capability
+	if !c.senses() || rd.slot("device") == nil || rd.value("quantity") != "" || !x.demand.measures(rd) {
+		return nil
+	}
+	return x.those(rd, func(d int) bool {
+		dev := &x.r.home.Devices[d]
+		return dev.Quantities == nil && slices.Contains(dev.Commands, capabilities.ReadState) && rd.sentence.suits(x.r.class[d])
+	})
+}
+
+// those lists the devices that fit, of those that the words of a reading and the demands
+// of the request allow. fits is asked of one device of each kind.
+func (x *request) those(rd *reading, fits func(d int) bool) []int {
+	var list []int
+	if meant, named := x.meantBy(rd); named {
+		list = x.r.index.among(meant, fits)
+	} else {
+		list = x.r.index.those(fits)
+	}
+	if x.demand.location == "" && x.demand.capabilities == nil {
+		return list
+	}
+	return slices.DeleteFunc(list, func(d int) bool { return !x.demand.allows(x.r, rd.capability, x.r.home.Devices[d]) })
+}
+
+// senses reports whether a capability is to tell what is measured.
+func (c *capability) senses() bool {
+	return c.Command == capabilities.ReadState && slices.ContainsFunc(c.Also, func(a fixed) bool { return a.Quantity != "" })
+}
+
+// candidates are the devices that can do what the reading says.
+func (x *request) candidates(rd *reading) []int {
+	quantity := rd.value("quantity")
+	list := x.those(rd, func(d int) bool {
+		return x.r.can(rd.capability, quantity, d) && rd.sentence.suits(x.r.class[d])
+	})
+	full := x.r.index.among(list, func(d int) bool {
+		return slices.Contains(x.r.home.Devices[d].Commands, rd.capability.Command)
+	})
+	if len(full) > 0 {
+		list = full
+	}
+	if q := x.r.catalogue.quantities[quantity]; len(list) > 1 && rd.slot("device") == nil {
+		list = x.r.firstClass(list, q.Classes)
+	}
+	if thing := rd.value("thing"); len(list) > 1 && thing != "" && rd.slot("view") == nil && rd.slot("device") == nil {
+		list = x.r.whereKept(list, thing)
+	}
+	return list
+}
+
+// whereKept keeps the devices that see the place where a thing is looked for.
+func (r *Resolver) whereKept(list []int, thing string) []int {
+	for place, things := range r.catalogue.lexicon.Kept {
+		if !slices.Contains(things, thing) {
+			continue
+		}
+		kept := slices.DeleteFunc(slices.Clone(list), func(d int) bool { return !slices.Contains(r.home.Devices[d].Sees, place) })
+		if len(kept) > 0 {
+			return kept
+		}
+	}
+	return list
+}
+
+// firstClass keeps the devices of the class that stands first: a thermometer
+// knows the temperature of a room better than its heater.
+func (r *Resolver) firstClass(list []int, classes []string) []int {
+	for _, class := range classes {
+		kept := slices.DeleteFunc(slices.Clone(list), func(d int) bool { return r.class[d] != class })
+		if len(kept) > 0 {
+			return kept
+		}
+	}
+	return list
+}
+
+// can reports whether device d has the verb for a capability, and the class.
+func (r *Resolver) can(c *capability, quantity string, d int) bool {
+	if c.command(&r.home.Devices[d]) == "" || quantity != "" && !r.home.Devices[d].Reports(quantity) {
+		return false
+	}
+	if q, ok := r.catalogue.quantities[quantity]; ok && len(q.Classes) > 0 {
+		return slices.Contains(q.Classes, r.class[d])
+	}
+	return c.suits(r.class[d])
+}
+
+// meantBy lists the devices that the words of the reading allow, in order. named is false
+// where its words name neither a device nor a place: then it may be any.
+func (x *request) meantBy(rd *reading) (list []int, named bool) {
+	var lists [][]int
+	for _, b := range rd.slots {
+		switch b.kind {
+		case "device", "view", "spot":
+			lists = append(lists, b.match.devices)
+		case "area":
+			lists = append(lists, x.r.index.in(b.match.value))
+		}
+	}
+	if len(lists) == 0 {
+		return nil, false
+	}
+	least := slices.MinFunc(lists, func(a, b []int) int { return len(a) - len(b) })
+	if list = least; !slices.IsSorted(list) {
+		list = slices.Sorted(slices.Values(list))
+	}
+	for _, other := range lists {
+		if len(list) > 0 && (len(other) != len(least) || &other[0] != &least[0]) {
+			is := memberOf(other)
+			list = slices.DeleteFunc(slices.Clone(list), func(d int) bool { return !is(d) })
+		}
+	}
+	return list, true
+}
+
+// meant reports whether the words of the reading allow device d.
+func (x *request) meant(rd *reading, d int) bool {
+	for _, b := range rd.slots {
+		switch b.kind {
+		case "device", "view", "spot":
+			if !slices.Contains(b.match.devices, d) {
+				return false
+			}
+		case "area":
+			if !x.r.in(d, b.match.value) {
+				return false
+			}
+		}
+	}
+	return true
+}

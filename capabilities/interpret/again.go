@@ -1,0 +1,84 @@
+package interpret
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// maxTimes is how often one request may have a thing done.
+const maxTimes = 20
+
+// often is a number of times at word i: "twice", "three times". end is i if there is
+// none.
+func (x *request) often(i int) (end, n int) {
+	w := x.words()
+	end = i
+	w.repeat.each(x.tokens, i, func(to, times int) { end, n = to, times })
+	w.counts(x.tokens, i, func(to, count int) {
+		if k := w.timesOver.longest(x.tokens, to); k > 0 {
+			end, n = to+k, count
+		}
+	})
+	return end, n
+}
+
+// howOften reports whether a number of times begins at word i.
+func (x *request) howOften(i int) bool {
+	end, _ := x.often(i)
+	return end > i
+}
+
+// repeated reads an order that is to be done a number of times, as a plan of as many
+// steps. What twice is as once, or cannot follow itself, is refused.
+func (x *request) repeated() (capabilities.Outcome, bool) {
+	for i := 1; i < len(x.tokens); i++ {
+		end, n := x.often(i)
+		if end == i || x.named(i) {
+			continue
+		}
+		said := joined(x.tokens[i:end])
+		out, ok := x.leaving(i, end)
+		if !ok || out.Plan == nil {
+			return noting(out, said), ok
+		}
+		p := *out.Plan
+		switch {
+		case n > maxTimes:
+			return x.refuse(fmt.Sprintf("%q: a thing is done %d times in one request at most", said, maxTimes), nil), true
+		case p.IsIdempotent():
+			return x.refuse(fmt.Sprintf("%q: to %s twice is as once; leave that out", said, p.Summary), nil), true
+		case p.NeedsRefill():
+			return x.shallI(p, fmt.Sprintf("%q: when that is done somebody must see to the %s before it can be done again; ", said, spaced(p.Device))), true
+		case !p.MayFollowItself():
+			return x.refuse(fmt.Sprintf("%q: to %s cannot be done again while it is so; make a request for each", said, p.Summary), nil), true
+		}
+		return x.over(p, n), true
+	}
+	return capabilities.Outcome{}, false
+}
+
+// over is a plan n times. What is switched on for a time is as long off between two.
+func (x *request) over(p capabilities.Plan, n int) capabilities.Outcome {
+	begin := p.NotBefore
+	p.NotBefore = time.Time{}
+	var steps []capabilities.Plan
+	var total time.Duration
+	for k := range n {
+		for i, step := range p.Each() {
+			if k > 0 && i == 0 && step.Command == capabilities.SetSwitch {
+				step.After += 2 * step.For
+				total += step.After
+				step.Summary = fmt.Sprintf("wait for %s and %s", capabilities.DurationText(step.After), step.Summary)
+			}
+			steps = append(steps, step)
+		}
+	}
+	if total > maxPause {
+		return x.refuse(fmt.Sprintf("%d times would take %s, and that is longer than one request may wait; make a request for each", n, capabilities.DurationText(total)), nil)
+	}
+	all := capabilities.Sequence(steps)
+	all.NotBefore, all.Capability = begin, capabilities.Several // where one fails, the next is not begun
+	return x.several(all, false, "")
+}

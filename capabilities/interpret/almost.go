@@ -1,0 +1,388 @@
+package interpret
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// maxLost is how many words a text may have that are not understood and still
+// be asked about: one with more is about something else.
+const maxLost = 4
+
+// almost reads an order in which something is not understood, or has no meaning
+// here: a word that nobody knows ("the security light"), and what is said behind
+// the order ("when I get home", "to charge my phone"). It never acts on that: it
+// asks whether what is left is meant, and names what it would leave out. What
+// forbids, reports or asks how is no such order.
+func (x *request) almost() (capabilities.Outcome, bool) {
+	if out, ok := x.misspelt(); ok {
+		return out, true
+	}
+	if !x.hasOrder() {
+		return capabilities.Outcome{}, false
+	}
+	all, readings, explain := x.tokens, x.readings, x.explain
+	again := func(tokens []token, lost []string, skips int) (capabilities.Outcome, bool) {
+		x.tokens, x.readings, x.matches, x.names = tokens, nil, nil, nil
+		x.lost, x.skips = lost, skips
+		if skips == 0 && x.bareName() != "" { // "vacuum" of "vacuum the garden"
+			return capabilities.Outcome{}, false
+		}
+		if out, ok := x.without(); ok && len(x.lost) > 0 && out.Refusal == nil {
+			x.explain.Leftover = x.lost
+			return out, true
+		}
+		x.explain = explain
+		return capabilities.Outcome{}, false
+	}
+	for i := range all { // a number without its unit is another, and so is half of a range
+		if !x.named(i) && (x.span(i) > i || x.strangeUnit(i) != "") {
+			return capabilities.Outcome{}, false
+		}
+	}
+	if order, remark := x.remark(); order != nil {
+		if out, ok := x.remarked(order, remark); ok {
+			return out, true
+		}
+		if out, ok := again(order, []string{remark}, 0); ok {
+			return out, true
+		}
+		x.tokens, x.readings, x.matches, x.names, x.lost, x.skips = all, readings, nil, nil, nil, 0
+	}
+	from, kept := x.strangeFrom()
+	if !kept || slices.ContainsFunc(readings, x.fits) { // what is understood whole, and cannot be done, is nothing less
+		return capabilities.Outcome{}, false
+	}
+	if !x.anyForeign() {
+		if out, ok := again(all, nil, maxLost); ok {
+			return out, true
+		}
+	}
+	if x.words().conditional.longest(all, 0) > 0 { // "when I get home, turn on the light"
+		for i := 2; i < len(all); i++ {
+			if !x.r.catalogue.lexicon.orders[all[i].folded] {
+				continue
+			}
+			if out, ok := again(all[i:], []string{joined(all[:i])}, 0); ok {
+				return out, true
+			}
+		}
+	}
+	for end := from; end >= 2 && !x.valued(end); end-- {
+		if x.numbered(end) {
+			break
+		}
+		if out, ok := again(all[:end:end], []string{joined(all[end:])}, 0); ok {
+			return out, true
+		}
+		if !x.r.catalogue.lexicon.loose[all[end-1].folded] {
+			break
+		}
+	}
+	x.tokens, x.readings, x.matches, x.names = all, readings, nil, nil
+	x.lost, x.skips = nil, 0
+	return capabilities.Outcome{}, false
+}
+
+// without reads what is left as a sentence, else by its words.
+func (x *request) without() (capabilities.Outcome, bool) {
+	if x.skips == 0 {
+		x.read()
+		acts := slices.DeleteFunc(x.able(x.readings), func(rd reading) bool { return rd.capability.Effect == capabilities.Query })
+		if len(acts) > 0 {
+			return x.choose(acts), true
+		}
+		x.readings = nil
+	}
+	return x.frames()
+}
+
+// hasOrder reports whether the text has a word that orders something and one that
+// names or stands for something here, and nothing that makes it no order.
+func (x *request) hasOrder() bool {
+	w, c := x.words(), x.r.catalogue
+	waits := w.conditional.longest(x.tokens, 0) > 0 && !strings.Contains(x.req.Intent, "?") // "when I get home, turn on the light"
+	if x.part || x.asks && !waits || x.demand.capabilities != nil || x.req.Precision != "" && x.req.Precision != "guided" || len(x.tokens) > maxAlmost {
+		return false
+	}
+	order, thing := false, false
+	for i, t := range x.tokens {
+		if x.opposed(i) {
+			return false
+		}
+		if w.negation.longest(x.tokens, i) > 0 || w.reported.longest(x.tokens, i) > 0 || x.repeats(i) {
+			return false
+		}
+		order = order || c.lexicon.orders[t.folded] || c.lexicon.acting[t.folded]
+		thing = thing || x.r.names.words[t.folded] || c.lexicon.naming[t.folded]
+	}
+	return order && thing
+}
+
+// opposed reports whether word i says two things of which only one can be: "on and
+// off", "up or down".
+func (x *request) opposed(i int) bool {
+	l := &x.r.catalogue.lexicon
+	either := i + 2
+	if either >= len(x.tokens) || x.words().joining.longest(x.tokens, i+1) == 0 && x.tokens[i+1].text != "or" {
+		return false
+	}
+	says := func(i int) (all signal) {
+		l.says.each(x.tokens, i, func(end int, s signal) {
+			if end == i+1 {
+				all |= s
+			}
+		})
+		return all
+	}
+	a, b := says(i), says(either)
+	for _, pair := range [][2]string{{"on", "off"}, {"up", "down"}} {
+		one, other := l.bits[pair[0]], l.bits[pair[1]]
+		if a.has(one) && b.has(other) || a.has(other) && b.has(one) {
+			return true
+		}
+	}
+	return false
+}
+
+// valued reports whether a colour or a level stands at word i or behind it: that is
+// another than what was read, and not beside it.
+func (x *request) valued(i int) bool {
+	l := &x.r.catalogue.lexicon
+	for ; i < len(x.tokens); i++ {
+		if l.colour.longest(x.tokens, i) > 0 || l.level.longest(x.tokens, i) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// numbered reports whether the words before word i are a number: of what stands behind it
+// nobody knows then whether it counts that.
+func (x *request) numbered(i int) bool {
+	for from := max(0, i-3); from < i; from++ {
+		if x.words().cardinalEnd(x.tokens, from) == i && (i == len(x.tokens) || !x.tokens[i].pause) {
+			return true
+		}
+	}
+	return false
+}
+
+// remark parts an order from what is said beside it, behind a comma or a full stop, and
+// orders nothing: "I'm in the driveway, open the garage door". order is nil if there is no
+// such thing.
+func (x *request) remark() (order []token, said string) {
+	for i := 2; i+1 < len(x.tokens); i++ {
+		if !x.tokens[i].pause {
+			continue
+		}
+		before, behind := x.tokens[:i:i], x.tokens[i:]
+		tells := func(tokens []token) bool {
+			return !x.commands(tokens) || x.r.describes(joined(tokens), &capabilities.Plan{Risk: capabilities.RiskComfort})
+		}
+		switch {
+		case x.opens(i) && tells(before):
+			return behind, joined(before)
+		case x.commands(before) && tells(behind):
+			return before, joined(behind)
+		}
+	}
+	return nil, ""
+}
+
+// remarked carries out an order beside which a remark stands that only tells how things
+// are, as beside a request: "it's dark, turn on the porch light". What is refused for the
+// order alone is so with it.
+func (x *request) remarked(order []token, remark string) (capabilities.Outcome, bool) {
+	req := x.req
+	req.Intent = withPauses(order)
+	o := x.r.said(req, x.given)
+	if o.Plan == nil && o.Refusal == nil || len(o.Explain.Leftover) > 0 {
+		return capabilities.Outcome{}, false
+	}
+	if o.Refusal != nil {
+		if !x.r.describes(remark, &capabilities.Plan{Risk: capabilities.RiskComfort}) {
+			return capabilities.Outcome{}, false
+		}
+		x.explain = o.Explain
+		return o, true
+	}
+	if len(o.Plan.Steps) > 0 || x.r.limits(remark) || !x.r.describes(remark, o.Plan) {
+		return capabilities.Outcome{}, false
+	}
+	p := *o.Plan
+	p.Unused = append(p.Unused, remark)
+	x.explain = o.Explain
+	return capabilities.Outcome{Plan: &p}, true
+}
+
+// commands reports whether the words order something, limit what is done, or say
+// when.
+func (x *request) commands(tokens []token) bool {
+	y := &request{r: x.r, tokens: tokens}
+	l, w := &x.r.catalogue.lexicon, x.words()
+	for i, t := range tokens {
+		if l.orders[t.folded] || l.acting[t.folded] && x.r.catalogue.context.being.longest(tokens, i) == 0 || w.conditional.longest(tokens, i) > 0 || w.excepting.longest(tokens, i) > 0 || y.dated(i) || y.howOften(i) ||
+			w.cardinalEnd(tokens, i) > i || l.colour.longest(tokens, i) > 0 || l.level.longest(tokens, i) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// maxMisspelt is how many words of a text may be misspelt, and maxSpellings how many
+// ways to mend them are tried.
+const maxMisspelt, maxSpellings = 3, 8
+
+// misspelt reads an order in which words are one letter away from words for something
+// here. It asks whether those are meant. Where they may be several, and more than one
+// way makes an order, it is none.
+func (x *request) misspelt() (capabilities.Outcome, bool) {
+	if x.asks || x.part || len(x.tokens) > maxAlmost {
+		return capabilities.Outcome{}, false
+	}
+	c, l := x.r.catalogue, &x.r.catalogue.lexicon
+	var wrong []int
+	likely := false
+	for i, t := range x.tokens {
+		if x.r.knows(t) || c.vocabulary[t.folded] || c.timely[t.folded] {
+			likely = likely || l.orders[t.folded] || l.acting[t.folded] || x.r.names.words[t.folded] || l.naming[t.folded]
+		} else if wrong = append(wrong, i); len(wrong) > maxMisspelt || x.words().reported.longest(x.tokens, i) > 0 {
+			return capabilities.Outcome{}, false
+		}
+	}
+	if len(wrong) == 0 || !likely && len(wrong) == len(x.tokens) {
+		return capabilities.Outcome{}, false
+	}
+	all, readings, explain := x.tokens, x.readings, x.explain
+	ways := [][]token{slices.Clone(all)}
+	for _, i := range wrong {
+		var next [][]token
+		for _, way := range ways {
+			for _, word := range x.r.meantBy(all[i].folded) {
+				fixed := slices.Clone(way)
+				fixed[i].text, fixed[i].folded = word, word
+				next = append(next, fixed)
+			}
+		}
+		if ways = next; len(ways) == 0 || len(ways) > maxSpellings {
+			return capabilities.Outcome{}, false
+		}
+	}
+	var found capabilities.Outcome
+	var mended request
+	for _, way := range ways {
+		out, ok := x.mended(way, wrong)
+		if ok && mended.tokens != nil {
+			ok, mended.tokens = false, nil
+			found = capabilities.Outcome{}
+			break
+		}
+		if ok {
+			found, mended = out, *x
+		}
+		x.tokens, x.readings, x.matches, x.names, x.explain = all, readings, nil, nil, explain
+		x.lost, x.taken = nil, nil
+	}
+	if mended.tokens == nil {
+		x.tokens, x.readings, x.matches, x.names, x.explain = all, readings, nil, nil, explain
+		x.lost, x.taken = nil, nil
+		return capabilities.Outcome{}, false
+	}
+	*x = mended
+	return found, true
+}
+
+// actsBy reports whether a capability changes the world.
+func (x *request) actsBy(id string) bool {
+	c := x.r.catalogue.find(id)
+	return c != nil && c.Effect != capabilities.Query
+}
+
+// mended reads the order with other words in the place of those that are misspelt.
+func (x *request) mended(tokens []token, wrong []int) (capabilities.Outcome, bool) {
+	was, is := make([]string, len(wrong)), make([]string, len(wrong))
+	for n, i := range wrong {
+		was[n], is[n] = x.tokens[i].text, tokens[i].text
+	}
+	x.tokens, x.readings, x.matches, x.names = tokens, nil, nil, nil
+	if !x.hasOrder() || x.anyForeign() {
+		return capabilities.Outcome{}, false
+	}
+	x.lost, x.taken = was, is
+	out, ok := x.without()
+	if !ok {
+		if out, ok = x.score(); ok && !x.actsBy(x.explain.Capability) { // what only looks is told with what is nearest
+			return capabilities.Outcome{}, false
+		}
+	}
+	if !ok || out.Refusal != nil || out.Plan != nil && len(x.given) == 0 && out.Plan.Actuates() {
+		return capabilities.Outcome{}, false
+	}
+	x.explain.Leftover = was
+	return out, true
+}
+
+// maxAlmost is how many words a text may have to be read so: longer ones tell a
+// story.
+const maxAlmost = 20
+
+// anyForeign reports whether there is a condition or a time in the text.
+func (x *request) anyForeign() bool {
+	for i := range x.tokens {
+		if x.foreign(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// foreign reports whether a condition or a time begins at word i, which nobody
+// here can keep.
+func (x *request) foreign(i int) bool {
+	return !x.named(i) && (x.words().conditional.longest(x.tokens, i) > 0 || x.dated(i))
+}
+
+// dated reports whether a time begins at word i. What cannot be kept of those is
+// told better than asked.
+func (x *request) dated(i int) bool {
+	return x.timed(i) || x.timed(i+1) && x.words().clock.longest(x.tokens, i) > 0 || x.lasting(i).end > 0
+}
+
+// strangeFrom is the first word that is not understood, or cannot be kept; 0 if
+// there is none behind an order. kept is false where a time stands before it.
+func (x *request) strangeFrom() (i int, kept bool) {
+	for i, t := range x.tokens {
+		switch {
+		case x.named(i):
+		case x.dated(i):
+			return 0, false
+		case x.words().conditional.longest(x.tokens, i) > 0, !x.r.knows(t):
+			if i >= 2 {
+				return i, true
+			}
+		}
+	}
+	return 0, true
+}
+
+// losing is what is said before a question about what is left.
+func (x *request) losing() string {
+	if len(x.lost) == 0 {
+		return ""
+	}
+	if len(x.taken) > 0 {
+		return fmt.Sprintf("not understood: %s; with %s instead, ", quoted(x.lost), quoted(x.taken))
+	}
+	w := x.words()
+	if from, _ := w.conditional.find(w.tokens(x.lost[0])); from >= 0 {
+		return fmt.Sprintf("nothing here waits for %q; without that, ", x.lost[0])
+	}
+	if d := x.sweeping(); d >= 0 {
+		return "not understood: " + quoted(x.lost) + "; " + x.knowsRooms(d) + "; without what was not understood, "
+	}
+	return "not understood: " + quoted(x.lost) + "; without that, "
+}

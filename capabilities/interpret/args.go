@@ -1,0 +1,125 @@
+package interpret
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// doubtful reports whether a reading that acts must be asked about.
+func (x *request) doubtful(rd *reading) bool {
+	return x.asks || x.quotes || rd.doubt != "" || len(x.lost) > 0 || x.reports()
+}
+
+// unmeasured is the doubt of an order for so many of what a machine makes: nobody can
+// tell it that.
+func unmeasured(n float64) string {
+	return fmt.Sprintf("how much it makes is what it was filled with, and not %s", decimalText(n))
+}
+
+// argsOf are the parameters that a frame and the words give.
+func (x *request) argsOf(f *frame, so framed) mess.Object {
+	l := &x.r.catalogue.lexicon
+	var o mess.Object
+	if by := f.Change; by != 0 {
+		switch {
+		case so.signals.has(l.bits[differs]) && by < 0:
+			by = -so.level
+		case so.signals.has(l.bits[differs]):
+			by = so.level
+		case so.signals.has(l.bits["bit"]):
+			by /= 2
+		case so.signals.has(l.bits["lots"]):
+			by *= 2
+		}
+		o = o.Set("change", by)
+	}
+	switch {
+	case f.Level != 0:
+		o = o.Set("level", f.Level)
+	case so.signals.has(l.bits[level]) && f.of.Command == capabilities.Dim:
+		o = o.Set("level", so.level)
+	}
+	if so.colour != "" && f.of.Command == capabilities.Tint {
+		o = o.Set("colour", so.colour)
+	}
+	return o
+}
+
+// amountField is the field of a question whether an amount is how much, or by how much.
+const amountField = "amount"
+
+// differing is the frame of what frame f would be with a difference in place of a level,
+// nil if there is none.
+func (l *lexicon) differing(f *frame, s signal) *frame {
+	s = s&^l.bits[level] | l.bits[differs]
+	if i := slices.IndexFunc(l.Frames, func(o *frame) bool { return o.Change != 0 && o.of.Command == f.of.Command && o.fits(s) }); i >= 0 {
+		return l.Frames[i]
+	}
+	return nil
+}
+
+// byOrTo asks whether an amount is how much, or by how much, and puts it in.
+func (x *request) byOrTo(rd *reading) (capabilities.Outcome, bool) {
+	percent := decimalText(math.Abs(rd.number)) + " percent"
+	options := []string{"to " + percent, "by " + percent}
+	q := capabilities.Question{Field: amountField, Text: fmt.Sprintf("%s: %s?", rd.doubt, oneOf(options)), Options: options}
+	picked, out, ok := x.ask(q)
+	switch {
+	case !ok:
+		return out, false
+	case len(picked) != 1:
+		q.Text, q.Given = "it is one of the two; "+q.Text, without(x.given, q.Field)
+		return capabilities.Outcome{Question: &q}, false
+	case picked[0] == options[1]:
+		rd.sentence, rd.args = rd.other, mess.Object{{Key: "change", Value: rd.number}}
+	}
+	rd.doubt = ""
+	return capabilities.Outcome{}, true
+}
+
+// param asks for a parameter that a frame leaves open, and puts it in.
+func (x *request) param(rd *reading) (capabilities.Outcome, bool) {
+	l := &x.r.catalogue.lexicon
+	var q capabilities.Question
+	values := map[string]any{}
+	switch rd.asks {
+	case "":
+		return capabilities.Outcome{}, true
+	case amountField:
+		return x.byOrTo(rd)
+	case "colour":
+		q = capabilities.Question{Field: "colour", Text: "which colour?"}
+		for _, name := range l.Offered {
+			if hex, ok := l.Colours[name]; ok {
+				q.Options, values[name] = append(q.Options, name), hex
+			}
+		}
+	case "level":
+		q = capabilities.Question{Field: "level", Options: []string{decimalText(rd.number) + " percent"}}
+		values[q.Options[0]] = rd.number
+		if tenth := rd.number * 10; rd.number <= 10 && tenth > 0 {
+			q.Options = append(q.Options, decimalText(tenth)+" percent")
+			values[q.Options[1]] = tenth
+		} else {
+			q.Options = append(q.Options, capabilities.NoneOfThese)
+		}
+		q.Text = fmt.Sprintf("how bright: %s?", oneOf(q.Options))
+	}
+	picked, out, ok := x.ask(q)
+	if !ok {
+		return out, false
+	}
+	value, known := values[picked[0]]
+	if len(picked) != 1 || !known {
+		return x.refuse("that is none of what can be done; say it in other words", nil), false
+	}
+	rd.args = rd.args.Set(rd.asks, value)
+	return capabilities.Outcome{}, true
+}
+
+func decimalText(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

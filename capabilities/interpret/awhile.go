@@ -1,0 +1,127 @@
+package interpret
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// untilTold is the option of a question for how long that sets no end.
+const untilTold = "until told otherwise"
+
+// awhile reads an order that is to last, and does not say how long: "for a moment". Of
+// what is switched on it is asked for how long. Of all else nobody ends it then, and that is
+// said.
+func (x *request) awhile() (capabilities.Outcome, bool) {
+	for i := 0; i < len(x.tokens); i++ {
+		long := x.words().dayLong.longest(x.tokens, i)
+		n := max(long, x.words().indefinite.longest(x.tokens, i))
+		if n == 0 || x.named(i) {
+			continue
+		}
+		said := joined(x.tokens[i : i+n])
+		out, ok := x.leaving(i, i+n)
+		if !ok || out.Plan == nil || !out.Plan.Actuates() {
+			return noting(out, said), ok
+		}
+		return x.howLong(*out.Plan, said, long > 0), true
+	}
+	return capabilities.Outcome{}, false
+}
+
+// noting puts what was said beside an order into the question of which a yes is for both.
+func noting(o capabilities.Outcome, said string) capabilities.Outcome {
+	if q := o.Question; q != nil && slices.Equal(q.Options, []string{"yes", "no"}) {
+		q.Text = fmt.Sprintf("%s, %q?", strings.TrimSuffix(q.Text, "?"), said)
+	}
+	return o
+}
+
+// howLong asks how long a plan is to last; long: some hours.
+func (x *request) howLong(p capabilities.Plan, said string, long bool) capabilities.Outcome {
+	if slices.ContainsFunc(p.Each(), func(step capabilities.Plan) bool { return !switches(step, true) || step.For > 0 }) {
+		q := capabilities.Question{Field: "stays", Text: fmt.Sprintf("%q cannot be kept, for nothing here ends it then: shall I %s?", said, p.Summary), Options: []string{"yes", "no"}}
+		switch picked, out, ok := x.ask(q); {
+		case !ok:
+			return out
+		case picked[0] != "yes":
+			return x.refuse("the answer was no; nothing is done", nil)
+		}
+		return capabilities.Outcome{Plan: &p}
+	}
+	q := capabilities.Question{Field: forField, Text: fmt.Sprintf("%q: for how long shall I %s?", said, p.Summary), Options: []string{"5 minutes", "15 minutes", "1 hour", untilTold}}
+	if long {
+		q.Options = []string{"4 hours", "8 hours", "12 hours", untilTold}
+	}
+	picked, out, ok := x.ask(q)
+	switch {
+	case !ok:
+		return out
+	case len(picked) > 1:
+		q.Given = without(x.given, q.Field)
+		return capabilities.Outcome{Question: &q}
+	case picked[0] == untilTold:
+		return capabilities.Outcome{Plan: &p}
+	}
+	lasts := x.words().length(x.words().tokens(picked[0]))
+	steps := slices.Clone(p.Each())
+	for i := range steps {
+		steps[i].For = lasts
+		steps[i].Summary += " for " + capabilities.DurationText(lasts)
+	}
+	if len(p.Steps) == 0 {
+		return capabilities.Outcome{Plan: &steps[0]}
+	}
+	all := capabilities.Sequence(steps)
+	all.Capability = p.Capability
+	return capabilities.Outcome{Plan: &all}
+}
+
+// forField is the field of a question for how long.
+const forField = "for"
+
+// length is the length of time that words are, 0 if they are none.
+func (w *words) length(tokens []token) (d time.Duration) {
+	at := w.lasting.longest(tokens, 0)
+	w.durations(tokens, at, func(end int, one time.Duration) {
+		if len(w.bare(tokens[end:])) == 0 {
+			d = one
+		}
+	})
+	return d
+}
+
+// howLongAtTheEnd reads an order that ends with a length of time of which it was not said
+// what it is: "pump on 10s", "rover forward 2 seconds". It is asked whether it is to last so
+// long.
+func (x *request) howLongAtTheEnd() (capabilities.Outcome, bool) {
+	all, before := x.tokens, x.readings
+	for i := range all {
+		if x.asks || x.repeats(i) {
+			return capabilities.Outcome{}, false
+		}
+	}
+	for i := 2; i < len(x.tokens); i++ {
+		end, d := x.length(i)
+		if d == 0 || end != len(x.tokens) || x.named(i) || x.words().filler.longest(x.tokens, i) > 0 { // "twice a day"
+			continue
+		}
+		if w := x.words(); w.clock.longest(x.tokens, i-1)+w.lasting.longest(x.tokens, i-1)+w.delaying.longest(x.tokens, i-1)+w.ending.longest(x.tokens, i-1) > 0 {
+			return capabilities.Outcome{}, false
+		}
+		said := joined(x.tokens[i:end])
+		out, ok := x.leaving(i, end)
+		if p := out.Plan; !ok || p == nil || len(p.Steps) > 0 || p.For > 0 || !p.NotBefore.IsZero() || p.Command != capabilities.Move && !switches(*p, true) {
+			x.tokens, x.readings, x.matches, x.names = all, before, nil, nil
+			return capabilities.Outcome{}, false
+		}
+		p := *out.Plan
+		p.For = d
+		p.Summary += " for " + capabilities.DurationText(d)
+		return x.shallI(p, fmt.Sprintf("%q may be for how long, or when: ", said)), true
+	}
+	return capabilities.Outcome{}, false
+}

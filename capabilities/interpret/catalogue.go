@@ -1,0 +1,368 @@
+package interpret
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/strictyaml"
+	"github.com/messkit/messkit/mess"
+)
+
+// Catalogue is what can be asked for, with the words for it. It is immutable
+// and safe for concurrent use.
+type Catalogue struct {
+	list       []*capability
+	classes    map[string][]string
+	quantities map[string]quantity
+	words      *words
+	lexicon    lexicon
+	grammar    *grammar
+	watching   watching
+	context    besides
+	letter     courtesies
+	events     *grammar         // what is waited for, behind "when"
+	objects    *grammar         // what is watched, behind "watch"
+	measure    *phrases[string] // units of measures, by their words
+
+	// Made from the above, for all homes.
+	classPhrase *phrases[match]
+	quantity    *phrases[match]
+	vocabulary  map[string]bool            // folded words of all sentences
+	wordsOf     map[string]map[string]bool // the same, by capability
+	ordering    map[string]bool            // the same, of those that act
+	said        map[string]bool            // folded words that a frame may have, but for names of a home
+	timely      map[string]bool            // folded words of times and of what asks for a picture
+	ids         map[string][]spelling      // words of each capability's id
+	does        map[string][]string        // words of each capability's id, and of its description
+	skipped     []Skipped                  // sentences of others that were left out
+	show        *set                       // ends of a text that ask for a picture after the act
+}
+
+// capability is one entry of the catalogue, as its file has it.
+type capability struct {
+	ID           string                       `yaml:"id"`
+	Description  string                       `yaml:"description"`
+	Tags         []string                     `yaml:"tags"`
+	Command      capabilities.Command         `yaml:"command"`
+	Instead      capabilities.Command         `yaml:"instead"` // where a device lacks Command
+	Covers       string                       `yaml:"covers"`  // the capability that it stands for with devices of its classes
+	Args         map[string]any               `yaml:"args"`
+	Risk         capabilities.Risk            `yaml:"risk"`
+	Risks        map[string]capabilities.Risk `yaml:"risks"` // by class of device
+	Effect       capabilities.Effect          `yaml:"effect"`
+	Reversible   bool                         `yaml:"reversible"`
+	Classes      []string                     `yaml:"classes"`     // none: every class
+	NotClasses   []string                     `yaml:"not_classes"` // but these
+	Answer       string                       `yaml:"answer"`      // query or command
+	Evidence     mess.Evidence                `yaml:"evidence"`    // by which it is known that it was done, where the device can
+	Parameters   []parameter                  `yaml:"parameters"`  // that a plan may have beside args
+	Summary      string                       `yaml:"summary"`
+	Consequences string                       `yaml:"consequences"`
+	Sentences    []string                     `yaml:"sentences"`
+	Also         []fixed                      `yaml:"also"`
+	Events       []fixed                      `yaml:"events"`  // what is waited for, where the command waits
+	Objects      []fixed                      `yaml:"objects"` // what is watched
+
+	hass []hassForms // of Home Assistant's files
+}
+
+// parameter is one that a plan may have, and what it may be.
+type parameter struct {
+	Name string   `yaml:"name"`
+	Type string   `yaml:"type"` // number or text
+	Unit string   `yaml:"unit"`
+	Min  *float64 `yaml:"min"`
+	Max  *float64 `yaml:"max"`
+}
+
+// outside is why a value cannot be, "" if it can.
+func (p parameter) outside(value any) string {
+	n, number := value.(float64)
+	_, text := value.(string)
+	switch {
+	case p.Type == "text" && text || p.Type == "number" && number && (p.Min == nil || n >= *p.Min) && (p.Max == nil || n <= *p.Max):
+		return ""
+	case p.Min != nil && p.Max != nil:
+		return fmt.Sprintf("%s is %v, and may be %v to %v %s", p.Name, value, *p.Min, *p.Max, p.Unit)
+	}
+	return fmt.Sprintf("%s is %v, which is no %s", p.Name, value, p.Type)
+}
+
+// fixed is a list of sentences that name a quantity, parameters or classes by how they
+// ask, or leave a doubt.
+type fixed struct {
+	Quantity  string         `yaml:"quantity"`
+	Args      map[string]any `yaml:"args"`
+	Classes   []string       `yaml:"classes"`
+	Asked     bool           `yaml:"asked"` // only where the text is a question
+	All       bool           `yaml:"all"`   // of all that can be meant
+	Doubt     string         `yaml:"doubt"` // why it is asked first
+	Sentences []string       `yaml:"sentences"`
+}
+
+// quantity is something that sensors measure.
+type quantity struct {
+	Words   []string `yaml:"words"`
+	Classes []string `yaml:"classes"`
+	Unit    string   `yaml:"unit"` // "" for a truth value
+}
+
+// file is one file of a catalogue; files add up.
+type file struct {
+	words
+	lexicon
+	Rules        map[string]string   `yaml:"rules"`
+	Classes      map[string][]string `yaml:"classes"`
+	Quantities   map[string]quantity `yaml:"quantities"`
+	Capabilities []*capability       `yaml:"capabilities"`
+	Hass         map[string]string   `yaml:"hass"`         // Home Assistant's intents, and capabilities
+	HassDomains  map[string][]string `yaml:"hass_domains"` // its domains, and classes
+	HassSlots    map[string]string   `yaml:"hass_slots"`   // its slots, and gaps
+	HassRules    map[string]string   `yaml:"hass_rules"`   // rules that its sentences may always use
+	HassLists    map[string]hassBase `yaml:"hass_lists"`   // lists that they may always use
+	Watching     watching            `yaml:"watching"`
+	Context      besides             `yaml:"context"`
+	Letter       courtesies          `yaml:"letter"`
+	CountedIn    map[string][]string `yaml:"counted_in"` // units, and their words
+}
+
+//go:embed *.yaml
+var english embed.FS
+
+// Default is the catalogue that comes with the program, in English.
+func Default() *Catalogue { return builtIn() }
+
+var builtIn = sync.OnceValue(func() *Catalogue {
+	c, err := Load(english)
+	if err != nil {
+		panic(err) // the files are part of the program
+	}
+	return c
+})
+
+// English is the tree of files that Default is made of, to be given to Load
+// with more.
+func English() fs.FS { return english }
+
+// Load makes a catalogue from all *.yaml files at the top of the trees, and in the
+// folders sentences/en, custom_sentences/en, rules/en and lists of Home Assistant. A
+// capability, rule, class or list of words of a later file replaces that of an
+// earlier one. All mistakes are told at once.
+func Load(trees ...fs.FS) (*Catalogue, error) { return newBuilder().load(trees...) }
+
+func newBuilder() *builder {
+	return &builder{words: &words{}, rules: map[string]string{}, classes: map[string][]string{}, quantities: map[string]quantity{}, measures: map[string][]string{}, hassIntents: map[string]string{}, hassDomains: map[string][]string{}, hassSlots: map[string]string{}, hassRules: map[string]string{}, hassLists: map[string]hassList{}, own: map[string]bool{}}
+}
+
+func (b *builder) load(trees ...fs.FS) (*Catalogue, error) {
+	for i, tree := range trees {
+		b.first = i == 0
+		b.read(tree)
+	}
+	if b.unread {
+		return nil, b.err() // of what could not be read nobody knows what others lack
+	}
+	b.mergeHass()
+	c := b.build()
+	c.skipped = b.skipped
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Skipped is a sentence of Home Assistant's files that has no meaning here.
+type Skipped struct {
+	Sentence string // with its file, line and intent
+	Why      string // what is in the way; many sentences share one
+}
+
+// Skipped are the sentences of Home Assistant's files that have no meaning here.
+func (c *Catalogue) Skipped() []Skipped { return slices.Clone(c.skipped) }
+
+// Definitions lists the capabilities in the catalogue's order.
+func (c *Catalogue) Definitions() []capabilities.Definition {
+	list := make([]capabilities.Definition, len(c.list))
+	for i, one := range c.list {
+		list[i] = capabilities.Definition{
+			ID: one.ID, Description: one.Description, Tags: slices.Clone(one.Tags), Command: one.Command, Classes: slices.Clone(one.Classes),
+			Risk: one.Risk, Risks: maps.Clone(one.Risks), Effect: one.Effect, Evidence: one.Evidence,
+		}
+		for _, p := range one.Parameters {
+			list[i].Parameters = append(list[i].Parameters, capabilities.Parameter(p))
+		}
+	}
+	return list
+}
+
+func (c *Catalogue) find(id string) *capability {
+	for _, one := range c.list {
+		if one.ID == id {
+			return one
+		}
+	}
+	return nil
+}
+
+// class is the catalogue's name for a class as configured: a lamp is a light.
+func (c *Catalogue) class(name string) string {
+	if _, ok := c.classes[name]; ok {
+		return name
+	}
+	for _, class := range slices.Sorted(maps.Keys(c.classes)) {
+		if slices.Contains(c.classes[class], strings.ReplaceAll(name, "-", " ")) {
+			return class
+		}
+	}
+	return name
+}
+
+// Classes lists the classes of devices that there are words for.
+func (c *Catalogue) Classes() []string { return slices.Sorted(maps.Keys(c.classes)) }
+
+// Class is the class that a word is for: a lamp is a light.
+func (c *Catalogue) Class(name string) string { return c.class(name) }
+
+// HasClass reports whether name is a class, or one of the words for it.
+func (c *Catalogue) HasClass(name string) bool {
+	_, known := c.classes[c.class(name)]
+	return known
+}
+
+// suits reports whether the capability is for devices of the class.
+func (c *capability) suits(class string) bool {
+	return !slices.Contains(c.NotClasses, class) && (len(c.Classes) == 0 || slices.Contains(c.Classes, class))
+}
+
+// command is what a device with these commands would do, "" if it cannot.
+func (c *capability) command(d *capabilities.Device) capabilities.Command {
+	for _, one := range []capabilities.Command{c.Command, c.Instead} {
+		if one != "" && slices.Contains(d.Commands, one) {
+			return one
+		}
+	}
+	return ""
+}
+
+// args are the fixed parameters in the order of their names.
+func (c *capability) args() mess.Object { return inOrder(c.Args) }
+
+func inOrder(args map[string]any) mess.Object {
+	var o mess.Object
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		o = append(o, mess.Field{Key: name, Value: args[name]})
+	}
+	return o
+}
+
+// builder gathers files, and what is wrong with them.
+type builder struct {
+	words      *words // alone is kept
+	lexicon    lexicon
+	rules      map[string]string
+	classes    map[string][]string
+	quantities map[string]quantity
+	list       []*capability
+	problems   []error             // of reading
+	mistakes   strictyaml.Problems // of what was read
+	sources    []source
+	unread     bool // a file is no YAML
+	watching   watching
+	context    besides
+	letter     courtesies
+	measures   map[string][]string
+
+	hassIntents map[string]string   // capabilities by intent
+	hassDomains map[string][]string // classes by domain
+	hassSlots   map[string]string   // gaps by slot
+	hassRules   map[string]string   // that its sentences may always use
+	hassLists   map[string]hassList // the same
+	others      hassFiles
+	skipped     []Skipped
+
+	first   bool               // the tree that is read is the first
+	own     map[string]bool    // files of the other trees
+	leave   map[string]LeftOut // of these, those that are not to be read
+	lenient bool               // what a sentence lacks is no mistake
+}
+
+// layouts are where files may lie: at the top, and as Home Assistant keeps them for
+// a language: %s.
+var layouts = []string{"*.yaml", "Hass*/*.yaml", "lists/*.yaml", "lists/%s/*.yaml", "rules/%s/*.yaml", "sentences/%s/*.yaml", "sentences/%s/*/*.yaml", "custom_sentences/%s/*.yaml", "custom_sentences/%s/*/*.yaml"}
+
+func (b *builder) read(tree fs.FS) {
+	for _, layout := range layouts {
+		names, err := fs.Glob(tree, strings.ReplaceAll(layout, "%s", b.words.Language))
+		if err != nil {
+			b.problems = append(b.problems, err)
+		}
+		b.readAll(tree, names)
+	}
+}
+
+func (b *builder) readAll(tree fs.FS, names []string) {
+	for _, name := range names {
+		if _, leave := b.leave[told(tree, name)]; leave {
+			continue
+		}
+		b.own[told(tree, name)] = !b.first
+		data, err := fs.ReadFile(tree, name)
+		if err != nil {
+			b.mistakes = append(b.mistakes, strictyaml.Problem{File: told(tree, name), Text: err.Error()})
+			continue
+		}
+		docs, err := strictyaml.Parse(data, strictyaml.Config)
+		if err == nil && len(docs) == 1 && isHass(docs[0]) {
+			b.hass(name, told(tree, name), docs[0])
+			continue
+		}
+		var f file
+		if err != nil || len(docs) > 1 {
+			b.problems = append(b.problems, strictyaml.Decode(told(tree, name), data, &f)) // which tells all of it
+			b.unread = true
+			continue
+		}
+		for _, root := range docs { // one, or none
+			b.sources = append(b.sources, source{told(tree, name), root})
+			if err := strictyaml.DecodeValue(told(tree, name), root, &f); err != nil {
+				b.problems = append(b.problems, err)
+			}
+		}
+		b.merge(f)
+	}
+}
+
+func (b *builder) merge(f file) {
+	b.words.merge(f.words)
+	b.lexicon.merge(f.lexicon)
+	maps.Copy(b.rules, f.Rules)
+	maps.Copy(b.hassIntents, f.Hass)
+	maps.Copy(b.hassDomains, f.HassDomains)
+	maps.Copy(b.hassSlots, f.HassSlots)
+	maps.Copy(b.hassRules, f.HassRules)
+	for name, list := range f.HassLists {
+		b.hassLists[name] = list.list()
+	}
+	maps.Copy(b.classes, f.Classes)
+	maps.Copy(b.quantities, f.Quantities)
+	maps.Copy(b.measures, f.CountedIn)
+	b.watching.merge(f.Watching)
+	b.context.merge(f.Context)
+	b.letter.merge(f.Letter)
+	for _, c := range f.Capabilities {
+		if c == nil {
+			continue // an empty item
+		}
+		if i := slices.IndexFunc(b.list, func(old *capability) bool { return old.ID == c.ID }); i >= 0 {
+			b.list[i] = c
+			continue
+		}
+		b.list = append(b.list, c)
+	}
+}

@@ -1,0 +1,145 @@
+package interpret
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// choose makes one outcome of the readings that can be done.
+func (x *request) choose(able []reading) capabilities.Outcome {
+	if x.asks { // "garage door open?" asks how it is
+		looks := slices.DeleteFunc(slices.Clone(able), func(rd reading) bool { return rd.capability.Effect != capabilities.Query })
+		if len(looks) > 0 {
+			able = looks
+		}
+	}
+	everything := func(rd reading) bool { return rd.ofWhat() && rd.capability.Command == capabilities.SetSwitch }
+	if slices.ContainsFunc(able, everything) { // "start everything in the kitchen" is not to vacuum it
+		able = slices.DeleteFunc(slices.Clone(able), func(rd reading) bool { return rd.ofWhat() && !everything(rd) })
+	}
+	able = ofItsKind(able)
+	best := able[0]
+	if best.capability.Effect == capabilities.Query && len(best.devices) > 1 { // where one answers, nobody is asked which
+		for _, rd := range able[1:] {
+			if rd.how == best.how && rd.capability.Effect == capabilities.Query && len(rd.devices) == 1 {
+				best = rd
+				break
+			}
+		}
+	}
+	x.explainReading(&best, able)
+	if best.capability.Effect != capabilities.Query {
+		for _, rd := range able[1:] {
+			if rd.how == best.how && rd.ofWhat() && len(rd.capability.Classes) != 1 {
+				if rd.capability.Command == capabilities.SetSwitch { // more things are switched than cleaned with
+					x.explain.Capability = rd.capability.ID
+				}
+				return x.settle(&rd)
+			}
+			if rd.how == best.how && !best.same(&rd) {
+				return x.whichMeaning(able)
+			}
+		}
+	}
+	for _, rd := range able[1:] {
+		if rd.how == best.how && best.same(&rd) {
+			best.devices = append(best.devices, subtract(rd.devices, best.devices)...)
+		}
+	}
+	slices.Sort(best.devices)
+	return x.settle(&best)
+}
+
+// ofItsKind leaves out what does the same with the same devices as a capability that
+// is made for their classes: "start the kettle" is more than to switch something on.
+func ofItsKind(able []reading) []reading {
+	return slices.DeleteFunc(slices.Clone(able), func(rd reading) bool {
+		c := rd.capability
+		return len(c.Classes) == 0 && slices.ContainsFunc(able, func(o reading) bool {
+			return len(o.capability.Classes) > 0 && o.capability.Command == c.Command && o.how >= rd.how && slices.Equal(o.devices, rd.devices) &&
+				slices.Equal(o.capability.args(), c.args()) && slices.Equal(o.args, rd.args)
+		})
+	})
+}
+
+// made is the capability that stands for c with the class of device d, else c: to
+// switch a kettle on is to start it, however it is said.
+func (r *Resolver) made(c *capability, d int) *capability {
+	for _, one := range r.catalogue.list {
+		if one.Covers == c.ID && slices.Contains(one.Classes, r.class[d]) {
+			return one
+		}
+	}
+	return c
+}
+
+// ofWhat reports whether it is for all of it was not said what: "turn on everything".
+func (rd *reading) ofWhat() bool {
+	m := rd.slot("device")
+	return m != nil && m.all && m.class == "" && m.how == byNothing
+}
+
+// sweeps reports whether it is to turn off everything of one place.
+func (rd *reading) sweeps() bool {
+	return rd.ofWhat() && rd.value("area") != "" && rd.capability.Command == capabilities.SetSwitch && halts(*rd)
+}
+
+// same reports whether two readings would do the same.
+func (rd *reading) same(o *reading) bool {
+	if rd.capability != o.capability || rd.all != o.all {
+		return false
+	}
+	for _, kind := range []string{"quantity", "thing", "view", "spot", "duration", "position"} {
+		if rd.value(kind) != o.value(kind) {
+			return false
+		}
+	}
+	return rd.asks == o.asks && slices.Equal(rd.args, o.args)
+}
+
+func subtract(list, without []int) []int {
+	return slices.DeleteFunc(slices.Clone(list), memberOf(without))
+}
+
+// whichMeaning asks which of several things is meant.
+func (x *request) whichMeaning(able []reading) capabilities.Outcome {
+	var options []string
+	var of []*reading
+	for i := range able {
+		rd := &able[i]
+		if rd.how != able[0].how {
+			break
+		}
+		text := x.summary(rd)
+		if !slices.Contains(options, text) {
+			options, of = append(options, text), append(of, rd)
+		}
+	}
+	if len(of) == 1 {
+		return x.settle(of[0])
+	}
+	q := capabilities.Question{Field: "meaning", Text: "which is meant: " + oneOf(options) + "?", Options: options}
+	picked, out, ok := x.ask(q)
+	if !ok {
+		return out
+	}
+	if len(picked) > 1 {
+		q.Text, q.Given = "only one can be meant; "+q.Text, without(x.given, q.Field)
+		return capabilities.Outcome{Question: &q}
+	}
+	return x.settle(of[slices.Index(options, picked[0])])
+}
+
+// summary says what a reading would do. Where there is not yet one device for
+// it, it says what the text says.
+func (x *request) summary(rd *reading) string {
+	s := x.r.planFor(rd, rd.devices[0], x.areas(rd)).Summary
+	for _, b := range rd.slots {
+		if b.kind == "device" && len(rd.devices) > 1 && b.match.end > b.from {
+			s = strings.Replace(s, x.r.label(rd.devices[0]), joined(x.words().plainTokens(joined(x.tokens[b.from:b.match.end]))), 1)
+		}
+	}
+	return s
+}

@@ -1,0 +1,119 @@
+package interpret
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// clockSpan reads a span of the clock at word i: "from 7 to 9 pm", "tomorrow from 7 to 9 pm".
+// What begins then lasts until its end. end is i if there is none.
+func (x *request) clockSpan(i int, t *timing) (end int, out capabilities.Outcome, ok bool) {
+	w := x.words()
+	d := date{weekday: -1, half: -1}
+	from := i + w.someDay(x.tokens, i, &d)
+	n := w.spanning.longest(x.tokens, from)
+	if n == 0 {
+		return i, capabilities.Outcome{}, true
+	}
+	first := x.clockEnd(from + n)
+	if first == 0 || first >= len(x.tokens) {
+		return i, capabilities.Outcome{}, true
+	}
+	to := w.spanTo.longest(x.tokens, first)
+	last := x.clockEnd(first + to)
+	if to == 0 || last == 0 {
+		return i, capabilities.Outcome{}, true
+	}
+	end = last + w.someDay(x.tokens, last, &d)
+	said := joined(x.tokens[i:end])
+	x.explain.Leftover = texts(x.tokens[i:end])
+	_, _, _, sure1 := w.hour(x.tokens, from+n)
+	_, _, _, sure2 := w.hour(x.tokens, first+to)
+	bare := sure1 && sure2 && first == from+n+1 && last == first+to+1 && !x.plainClock(i, end) && x.tokens[from+n].text[0] != '0' // "from 19 to 21" may be degrees
+	lasts := !bare && w.delayingFrom(x.tokens[from:from+n]) && w.ending.longest(x.tokens, first)+w.toward.longest(x.tokens, first) > 0
+	switch {
+	case !lasts: // "between 7 and 9": some time then, or all of it
+		return i, x.refuse(fmt.Sprintf("%q is a span of time; say when it begins and when it ends, like \"from 7 pm to 9 pm\"", said), nil), false
+	case !t.begin.IsZero() || t.lasts > 0 || t.ends:
+		return i, x.refuse(fmt.Sprintf("%q: more than one time is said; say one", said), nil), false
+	case x.r.home.Unset != "":
+		return i, x.refuse(fmt.Sprintf("%q: nobody knows how late it is: %s; say a length of time, or set the clock", said, x.r.home.Unset), nil), false
+	}
+	begin, begins, out, ok := x.spanEnds(from+n, first+to, d, said)
+	x.explain.Leftover = nil
+	if !ok {
+		return i, out, false
+	}
+	t.begin, t.ends, t.end = begin, true, begins
+	return end, capabilities.Outcome{}, true
+}
+
+// spanEnds are the begin and end of a span of the clock whose hours stand at words i and k.
+// An hour that may be before or after noon is that which makes it shorter than half a day.
+func (x *request) spanEnds(i, k int, d date, said string) (begin, end time.Time, out capabilities.Outcome, ok bool) {
+	w, now := x.words(), x.r.home.Now
+	if w.sun.longest(x.tokens, i)+w.sun.longest(x.tokens, k) > 0 {
+		if d.named {
+			return begin, end, x.refuse(fmt.Sprintf("%q: say the times, and not the sun, of another day", said), nil), false
+		}
+		if _, begin, out, ok = x.clock(i, now); !ok {
+			return begin, end, out, false
+		}
+		_, end, out, ok = x.clock(k, begin)
+		return begin, end, out, ok
+	}
+	_, h1, m1, sure1 := w.hour(x.tokens, i)
+	_, h2, m2, sure2 := w.hour(x.tokens, k)
+	if !sure1 && !sure2 && d.half < 0 {
+		clock := func(add int) string { return fmt.Sprintf("%02d:%02d to %02d:%02d", h1%12+add, m1, (h2%12+add)%24, m2) }
+		options := []string{clock(0), clock(12)}
+		picked, out, ok := x.ask(capabilities.Question{Field: "time", Text: fmt.Sprintf("%q: %s?", said, oneOf(options)), Options: options})
+		if !ok {
+			return begin, end, out, false
+		}
+		d.half = 12 * slices.Index(options, picked[0])
+	}
+	if !sure1 && d.half >= 0 {
+		h1, sure1 = h1%12+d.half, true
+	}
+	if !sure1 { // the last before the end
+		if h1 %= 12; (h2*60+m2-(h1+12)*60-m1+24*60)%(24*60) < (h2*60+m2-h1*60-m1+24*60)%(24*60) && (h1+12)*60+m1 != h2*60+m2 {
+			h1 += 12
+		}
+	}
+	length := (h2*60 + m2 - h1*60 - m1 + 48*60) % (24 * 60)
+	if !sure2 { // the first behind the begin
+		length %= 12 * 60
+	}
+	if length == 0 {
+		return begin, end, x.refuse(fmt.Sprintf("%q ends when it begins; say another time", said), nil), false
+	}
+	begin = d.at(now, h1, m1)
+	if today := begin.AddDate(0, 0, -1); !d.named && today.Add(time.Duration(length)*time.Minute).After(now) { // it is that time
+		return time.Time{}, today.Add(time.Duration(length) * time.Minute), capabilities.Outcome{}, true
+	}
+	if !begin.After(now) {
+		return begin, end, x.refuse(fmt.Sprintf("%q is over; it is %s now", said, now.Format("15:04")), nil), false
+	}
+	if begin, out, ok = x.changed(begin, h1, m1); !ok {
+		return begin, end, out, false
+	}
+	return begin, begin.Add(time.Duration(length) * time.Minute), capabilities.Outcome{}, true
+}
+
+// delayingFrom reports whether the word before a span says from when, as "from" does and
+// "between" does not.
+func (w *words) delayingFrom(tokens []token) bool { return w.at.longest(tokens, 0) == len(tokens) }
+
+// clockEnd is the end of an hour or a word for the sun at word i, 0 if there is none.
+func (x *request) clockEnd(i int) int {
+	w := x.words()
+	if n := w.sun.longest(x.tokens, i); n > 0 {
+		return i + n
+	}
+	end, _, _, _ := w.hour(x.tokens, i)
+	return end
+}

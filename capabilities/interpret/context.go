@@ -1,0 +1,431 @@
+package interpret
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// hint is one line of a request's context, or one value of it.
+type hint struct {
+	said  string // as it was written
+	text  string // words that may be read; "" for none
+	data  bool   // a value by a key that has no meaning here: it picks nothing
+	media bool   // an address, or what stands in a file: it is no words, and nothing is taken from it
+	used  bool
+	// remark: it stands in the request itself, beside the order
+	remark bool
+}
+
+// maxQuote is how much of a line of context a person reads, in bytes.
+const maxQuote = 160
+
+// wordless are the types of context whose text is no words: addresses and names.
+var wordless = []string{"image", "audio", "video", "file", "url", "ref", "embedding"}
+
+// maxHints is how many lines of a context are read. Of more it is asked.
+const maxHints = 24
+
+// hints are the lines and values of a context, in its order.
+func (r *Resolver) hints(context []mess.Entry) (list []*hint) {
+	defer func() {
+		if more := len(list) - maxHints; more > 0 {
+			list = append(list[:maxHints], &hint{said: fmt.Sprintf("(%d more lines)", more)})
+		}
+		for _, h := range list {
+			if h.said = strings.ToValidUTF8(h.said, "\uFFFD"); len(h.said) > maxQuote {
+				h.said = strings.ToValidUTF8(h.said[:maxQuote], "") + "..."
+			}
+			if len(h.text) > maxText {
+				h.text = ""
+			}
+		}
+	}()
+	for _, e := range context {
+		if slices.Contains(wordless, e.Type) {
+			list = append(list, &hint{said: e.Type, media: true})
+			continue
+		}
+		said := r.hintsOf(e.Type, e.Value, e.Type == "location")
+		for _, h := range said {
+			h.remark = e.Type == remarked
+		}
+		list = append(list, said...)
+		list = append(list, r.fieldsOf(e.Extra, false)...)
+	}
+	return list
+}
+
+// hintsOf reads one value of a context by its key.
+func (r *Resolver) hintsOf(key string, value any, place bool) []*hint {
+	switch v := value.(type) {
+	case string:
+		if place || phrasing[key] != "" {
+			return []*hint{{said: key + ": " + v, text: r.phrase(key, v)}}
+		}
+		var list []*hint
+		for line := range strings.Lines(v) {
+			if line = strings.TrimSpace(line); line != "" {
+				list = append(list, &hint{said: line, text: line})
+			}
+		}
+		return list
+	case mess.Object:
+		return r.fieldsOf(v, place)
+	case []any:
+		var list []*hint
+		for _, one := range v {
+			list = append(list, r.hintsOf(key, one, place)...)
+		}
+		return list
+	case nil:
+		return nil
+	}
+	return []*hint{{said: fmt.Sprintf("%s: %v", key, value), text: r.phrase(key, value)}}
+}
+
+// fieldsOf reads the values of a mapping. Where something is on a map is no word, and
+// nobody here knows it.
+func (r *Resolver) fieldsOf(o mess.Object, place bool) []*hint {
+	var list []*hint
+	for _, f := range o {
+		_, nested := f.Value.(mess.Object)
+		switch {
+		case place && (f.Key == "lat" || f.Key == "lng" || f.Key == "accuracy" || f.Key == "altitude" || f.Key == "address"):
+			list = append(list, &hint{said: fmt.Sprintf("%s: %v", f.Key, f.Value), media: true})
+		case place && f.Key == "name":
+			list = append(list, r.hintsOf("location", f.Value, true)...)
+		case nested:
+			h := r.hintsOf(f.Key, f.Value, f.Key == "location")
+			for _, one := range h {
+				one.data = one.data || f.Key != "location"
+			}
+			list = append(list, h...)
+		default:
+			h := r.hintsOf(f.Key, f.Value, false)
+			for _, one := range h {
+				if !strings.HasPrefix(one.said, f.Key+": ") {
+					one.said, one.data = f.Key+": "+one.said, true
+				}
+			}
+			list = append(list, h...)
+		}
+	}
+	return list
+}
+
+// phrasing is how a value is said in words, by its key: %s stands for it.
+var phrasing = map[string]string{
+	"device": "the %s", "area": "in the %s", "room": "in the %s", "place": "in the %s", "location": "in the %s",
+	"level": "to %s percent", "brightness": "to %s percent", "opening": "to %s percent", "colour": "to %s", "color": "to %s",
+	"temperature": "to %s degrees", "angle": "to %s degrees", "kelvin": "to %s kelvin", "for": "for %s", "duration": "for %s",
+}
+
+// phrase says a value in words, as they would stand behind an order; "" where nobody
+// here has words for it.
+func (r *Resolver) phrase(key string, value any) string {
+	said := fmt.Sprint(value)
+	if key == "for" || key == "duration" {
+		d, err := mess.Duration(said).Duration()
+		if err != nil {
+			return ""
+		}
+		said = capabilities.DurationText(d)
+	}
+	if share, ok := r.catalogue.lexicon.Shares[strings.ToLower(said)]; ok {
+		said = decimalText(share)
+	}
+	if n, err := strconv.ParseFloat(said, 64); key == "level" || key == "brightness" || key == "opening" {
+		switch {
+		case err != nil:
+			return "to " + said
+		case n < 1: // 0.5 may be a half, and 0 is off
+			return ""
+		}
+	}
+	if how := phrasing[key]; how != "" {
+		return fmt.Sprintf(how, strings.TrimPrefix(said, "the "))
+	}
+	return ""
+}
+
+// inContext resolves a request with what is said beside it. A hint that answers what
+// would have to be asked does so; one that could stand behind the words is read there.
+// What is left changes nothing: before something acts, it is asked about, unless it
+// only tells how things are.
+func (r *Resolver) inContext(req mess.Request, given mess.Object) capabilities.Outcome {
+	hints := r.hints(req.Context)
+	bare, known := req, given
+	bare.Context = nil
+	out := r.said(bare, known)
+	var doubts, fields []string
+	for i := 0; i < len(hints); i++ {
+		h := hints[i]
+		if h.used || h.text == "" || h.media || h.data || r.beside(h.text, out) {
+			continue
+		}
+		text := r.littered(h.text, out)
+		if field, picked := r.answers(out, r.placed(h, out), req); h.remark && picked != "" { // it says which, and more than that
+			known, fields = append(without(known, field), mess.Field{Key: field, Value: []string{picked}}), append(fields, field)
+			out = r.said(bare, known)
+			continue
+		}
+		if field, picked := r.answers(out, text, req); field != "" {
+			known, fields = append(without(known, field), mess.Field{Key: field, Value: []string{picked}}), append(fields, field)
+			out = r.said(bare, known)
+		} else if more, o, ok := r.reads(bare, known, out, text); ok {
+			if out.Refusal != nil {
+				doubts = append(doubts, h.said)
+			}
+			bare, out = more, o
+		} else if field, picked := r.answers(out, r.placed(h, out), req); picked != "" { // "it is dark in the hall"
+			known, fields, doubts = append(without(known, field), mess.Field{Key: field, Value: []string{picked}}), append(fields, field), append(doubts, h.said)
+			out = r.said(bare, known)
+		} else {
+			continue
+		}
+		h.used, i = true, -1 // what was of no use before may be now
+	}
+	out = r.heed(req, given, out, hints, doubts)
+	if out.Question != nil {
+		for _, f := range fields {
+			out.Question.Given = without(out.Question.Given, f)
+		}
+	}
+	return out
+}
+
+// beside reports whether a hint says that something is near a place, and so not which
+// place: "it is next to the hall". What is to be cleaned may be near something.
+func (r *Resolver) beside(text string, out capabilities.Outcome) bool {
+	w := r.catalogue.words
+	if c := r.catalogue.find(out.Explain.Capability); c != nil && c.Command == capabilities.Clean {
+		return false
+	}
+	tokens := w.tokens(text)
+	for i, t := range tokens {
+		if w.near.longest(tokens, i) > 0 && t.text != "at" {
+			return true
+		}
+	}
+	return false
+}
+
+// littered is a hint about what is to be cleaned, without what lies there: "rice spill
+// near the sink" is where.
+func (r *Resolver) littered(text string, out capabilities.Outcome) string {
+	c, w := r.catalogue.find(out.Explain.Capability), r.catalogue.words
+	if c == nil || c.Command != capabilities.Clean {
+		return text
+	}
+	tokens := w.tokens(text)
+	rest := slices.DeleteFunc(slices.Clone(tokens), func(t token) bool { return r.catalogue.context.litter.longest([]token{t}, 0) > 0 })
+	if len(rest) == len(tokens) || len(rest) == 0 {
+		return text
+	}
+	return joined(rest)
+}
+
+// placed is the thing or place that a remark is about; of a line of context it is so where
+// it tells how things are, beside an order for a light.
+func (r *Resolver) placed(h *hint, out capabilities.Outcome) string {
+	c := r.catalogue.find(out.Explain.Capability)
+	if out.Question == nil || !h.remark && (c == nil || !c.sets() || !r.tellsOnly(h.text) || r.limits(h.text)) {
+		return ""
+	}
+	return r.thingOf(r.catalogue.words.tokens(h.text))
+}
+
+// answers is the option of a question that a hint picks. Nothing but a person says yes.
+func (r *Resolver) answers(out capabilities.Outcome, text string, req mess.Request) (field, picked string) {
+	q := out.Question
+	if q == nil || strings.HasPrefix(q.Field, "meaning") || slices.Equal(q.Options, []string{"yes", "no"}) {
+		return "", ""
+	}
+	p := r.picker(*q, req)
+	list := p.pick(text)
+	if len(list) != 1 || !slices.Contains(p.single(), list[0]) {
+		return "", ""
+	}
+	return q.Field, list[0]
+}
+
+// reads reads a hint as the last words of the request. It is so meant where the order
+// stays what it is, and only says more: which thing, where, how much, how long.
+func (r *Resolver) reads(req mess.Request, given mess.Object, before capabilities.Outcome, text string) (more mess.Request, out capabilities.Outcome, ok bool) {
+	if text = r.fragment(text); text == "" {
+		return req, out, false
+	}
+	more = req
+	more.Intent = strings.TrimRight(req.Intent, " .!,;:") + " " + text
+	out = r.said(more, given)
+	return more, out, out.Refusal == nil && len(out.Explain.Leftover) == 0 && r.refines(before, out)
+}
+
+// fragment is what of a hint may stand behind an order, "" if nothing can: it orders,
+// forbids and states nothing, and every word of it is known here.
+func (r *Resolver) fragment(text string) string {
+	w, c := r.catalogue.words, &r.catalogue.context
+	tokens := w.tokens(text)
+	if char, _ := r.sign(text); char != "" || len(tokens) > maxAlmost || w.asks(text, tokens) || w.joining.longest(tokens, 0) > 0 {
+		return ""
+	}
+	for n := 1; n > 0 && len(tokens) > 0; tokens = tokens[n:] { // "it is in the hall", "I meant the lamp"
+		n = 0
+		if !w.place(tokens) {
+			n = w.picking.longest(tokens, 0)
+		}
+	}
+	x := &request{r: r, tokens: tokens}
+	for i, t := range tokens {
+		switch {
+		case !r.knows(t) && !r.catalogue.vocabulary[t.folded] && !r.catalogue.timely[t.folded],
+			c.binding.longest(tokens, i) > 0, c.being.longest(tokens, i) > 0, w.negation.longest(tokens, i) > 0,
+			x.ordered(i) && !x.named(i), tokens[i].pause && i > 0:
+			return ""
+		}
+	}
+	return joined(tokens)
+}
+
+// place reports whether the words begin with what stands before a place.
+func (w *words) place(tokens []token) bool {
+	first := tokens[:1]
+	return w.near.longest(first, 0) > 0 || w.clock.longest(first, 0) > 0 || w.toward.longest(first, 0) > 0 || first[0].text == "on" || first[0].text == "of"
+}
+
+// refines reports whether an outcome is of what the one before was, and says more of it.
+func (r *Resolver) refines(before, out capabilities.Outcome) bool {
+	switch {
+	case before.Refusal != nil:
+		return out.Plan != nil
+	case !r.alike(before.Explain.Capability, out.Explain.Capability):
+		return false
+	case before.Plan == nil:
+		return true
+	case out.Plan == nil:
+		return out.Question.Field != "go_ahead" && !strings.HasPrefix(out.Question.Field, "meaning")
+	}
+	return before.Plan.Device == out.Plan.Device
+}
+
+// alike reports whether two capabilities are one, or set the same kind of thing: who
+// turns on a lamp may say how bright.
+func (r *Resolver) alike(one, other string) bool {
+	a, b := r.catalogue.find(one), r.catalogue.find(other)
+	return one == other || a != nil && b != nil && a.sets() && b.sets()
+}
+
+// sets reports whether the capability makes something of a light that is on.
+func (c *capability) sets() bool {
+	switch c.Command {
+	case capabilities.SetSwitch:
+		return c.Args["on"] == true
+	case capabilities.Dim, capabilities.Tint, capabilities.Warm:
+		return true
+	}
+	return false
+}
+
+// heed is the outcome with the hints that were of no use: what limits is refused, what
+// is not understood is asked about, and of the rest it is said that it was not used.
+func (r *Resolver) heed(req mess.Request, given mess.Object, out capabilities.Outcome, hints []*hint, doubts []string) capabilities.Outcome {
+	acts := out.Plan != nil && out.Plan.Actuates()
+	if out.Question != nil {
+		c := r.catalogue.find(out.Explain.Capability)
+		acts = c == nil || c.Effect != capabilities.Query
+	}
+	var unused []string
+	for _, h := range hints {
+		if h.used {
+			continue
+		}
+		unused = append(unused, h.said)
+		if h.media || !acts {
+			continue
+		}
+		if h.remark {
+			if out.Plan != nil && (r.limits(h.text) || !r.describes(h.text, out.Plan)) {
+				doubts = append(doubts, h.said)
+			}
+			continue
+		}
+		same, other := r.orders(h.text, out)
+		if r.limits(h.text) || other {
+			explain := out.Explain
+			x := &request{r: r, req: req}
+			out = x.refuse(fmt.Sprintf("the context says %q; say in the request what is to be done, and leave this out of the context", h.said), nil)
+			out.Explain = explain
+			return out
+		}
+		if out.Plan != nil && !same && (h.data || !r.describes(h.text, out.Plan)) {
+			doubts = append(doubts, h.said)
+		}
+	}
+	if out.Plan == nil {
+		return out
+	}
+	plan := *out.Plan
+	plan.Unused, out.Plan = unused, &plan
+	if acts && len(doubts) > 0 {
+		explain := out.Explain
+		x := &request{r: r, req: req, given: given}
+		out = x.allTheSame(plan, doubts, slices.ContainsFunc(hints, func(h *hint) bool { return !h.remark }))
+		out.Explain = explain
+	}
+	return out
+}
+
+// allTheSame asks whether a plan is meant with what the context says.
+func (x *request) allTheSame(p capabilities.Plan, doubts []string, context bool) capabilities.Outcome {
+	says := "beside that it says"
+	if context {
+		says = "the context says"
+	}
+	q := capabilities.Question{Field: "context", Text: fmt.Sprintf("%s %s: shall I %s?", says, quoted(doubts), p.Summary), Options: []string{"yes", "no"}}
+	other := x.corrects(&p, doubts)
+	if other != nil {
+		q.Options = []string{p.Summary, other.Summary}
+		q.Text = fmt.Sprintf("%s %s: shall I %s?", says, quoted(doubts), oneOf(q.Options))
+	}
+	picked, out, ok := x.ask(q)
+	switch {
+	case !ok:
+		return out
+	case len(picked) > 1:
+		q.Text, q.Given = "one of the two is to be done; "+q.Text, without(x.given, q.Field)
+		return capabilities.Outcome{Question: &q}
+	case other != nil && picked[0] == other.Summary:
+		return capabilities.Outcome{Plan: other}
+	case other != nil:
+	case picked[0] != "yes":
+		return x.refuse("the answer was no; nothing is done", nil)
+	}
+	return capabilities.Outcome{Plan: &p}
+}
+
+// orders reports whether a line of context orders something: what is done anyway
+// (same), or another thing.
+func (r *Resolver) orders(line string, out capabilities.Outcome) (same, other bool) {
+	w := r.catalogue.words
+	if tokens := w.tokens(line); len(tokens) > 0 && w.joining.longest(tokens, 0) > 0 { // "and then turn on the heater"
+		for n := 1; n > 0; tokens = tokens[n:] {
+			n = w.joining.longest(tokens, 0)
+		}
+		line = joined(tokens)
+	}
+	o := r.said(mess.Request{Intent: line}, nil)
+	switch {
+	case o.Plan != nil && o.Plan.Actuates():
+		same = out.Plan != nil && slices.ContainsFunc(out.Plan.Each(), func(step capabilities.Plan) bool { return step.Digest() == o.Plan.Digest() })
+		return same, !same
+	case o.Question != nil && len(o.Explain.Leftover) == 0:
+		c := r.catalogue.find(o.Explain.Capability)
+		return false, (c == nil || c.Effect != capabilities.Query) && (out.Plan == nil || c == nil || c.ID != out.Plan.Capability)
+	}
+	return false, false
+}

@@ -1,0 +1,102 @@
+package interpret
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// corrected reads an order that takes back a part of itself: "turn off the kitchen light,
+// sorry, the hall light". It asks which of the two is meant, and never does both.
+func (x *request) corrected() (capabilities.Outcome, bool) {
+	if x.asks || x.part || x.demand.capabilities != nil {
+		return capabilities.Outcome{}, false
+	}
+	for i := 2; i+1 < len(x.tokens); i++ {
+		n := x.words().takingBack.longest(x.tokens, i)
+		if n == 0 || x.named(i) || !x.orders(x.tokens[:i]) || !x.stands(i+n) {
+			continue
+		}
+		all := x.tokens
+		x.tokens = slices.Concat(all[:i], []token{{text: "or", folded: "or"}}, all[i+n:])
+		x.matches, x.names = nil, nil
+		out, ok := x.either()
+		if x.tokens, x.matches, x.names = all, nil, nil; ok && out.Refusal == nil {
+			return out, true
+		}
+		x.explain.Leftover = texts(all[i:])
+		return x.refuse(fmt.Sprintf("%q takes back what stands before it; say the order once, as it is meant", joined(all[i:])), nil), true
+	}
+	return capabilities.Outcome{}, false
+}
+
+// corrects is the plan in the place of p that a line of context names outright: "I meant
+// the kitchen light", "actually the kitchen one". nil if none does.
+func (x *request) corrects(p *capabilities.Plan, lines []string) *capabilities.Plan {
+	w := x.words()
+	tokens := w.tokens(lines[0])
+	for n := 1; n > 0 && len(tokens) > 0; tokens = tokens[n:] {
+		n = max(w.picking.longest(tokens, 0), w.filler.longest(tokens, 0), w.takingBack.longest(tokens, 0), x.r.catalogue.context.correcting.longest(tokens, 0))
+	}
+	if len(lines) > 1 || len(p.Steps) > 0 || len(tokens) == 0 || len(tokens) > maxThing {
+		return nil
+	}
+	if last := len(tokens) - 1; w.picking.longest(tokens, last) > 0 { // "the kitchen one"
+		d := x.r.index.device(p.Device)
+		tokens = append(tokens[:last], w.tokens(spaced(x.r.class[d]))...)
+	}
+	req := x.req
+	req.Context, req.Intent = nil, strings.TrimRight(req.Intent, " .!,;:")+" or the "+joined(tokens)
+	o := x.r.said(req, x.given)
+	if o.Question == nil || o.Question.Field != "meaning" || o.Question.Options[0] != p.Summary {
+		return nil
+	}
+	o = x.r.said(req, append(without(x.given, "meaning"), mess.Field{Key: "meaning", Value: o.Question.Options[1:]}))
+	if o.Plan == nil || o.Plan.Capability != p.Capability || len(o.Plan.Steps) > 0 {
+		return nil
+	}
+	return o.Plan
+}
+
+// orders reports whether an order is among the words.
+func (x *request) orders(tokens []token) bool {
+	return slices.ContainsFunc(tokens, func(t token) bool { return x.r.catalogue.lexicon.orders[t.folded] || x.switching(t) })
+}
+
+// stands reports whether what may stand in the place of a part of an order begins at word
+// i, or behind a comma and fillers there: a thing, a value, "on" or "off", or an order.
+func (x *request) stands(i int) bool {
+	i = x.pass(i)
+	if i >= len(x.tokens) {
+		return false
+	}
+	f := framer{x: x}
+	return f.place(i) || f.setting(i, i+1) || x.ordered(i) || x.switching(x.tokens[i]) || x.words().cardinalEnd(x.tokens, i) > i
+}
+
+// urged takes the "do" off that stands before an order: "do turn on the fan". Of "do lights
+// turn on at eight?" it takes nothing.
+func (x *request) urged(tokens []token) []token {
+	y := &request{r: x.r, tokens: tokens}
+	i := y.pass(0)
+	if i+2 >= len(tokens) || tokens[i].text != "do" || tokens[i+1].text != tokens[i+1].folded || !y.ordered(i+1) || !y.switching(tokens[i+2]) && x.words().article.longest(tokens, i+2) == 0 {
+		return tokens
+	}
+	return slices.Concat(tokens[:i], tokens[i+1:])
+}
+
+// unnumbered takes the number off that a list gives to an order: "1. turn on the light".
+func (x *request) unnumbered(tokens []token) []token {
+	if len(tokens) < 3 || len(tokens[0].text) > 2 || tokens[0].text[0] < '0' || tokens[0].text[0] > '9' || !tokens[1].pause {
+		return tokens
+	}
+	rest := slices.Clone(tokens[1:])
+	rest[0].pause = false
+	if y := (&request{r: x.r, tokens: rest}); !y.opens(0) {
+		return tokens
+	}
+	return rest
+}

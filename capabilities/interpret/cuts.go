@@ -1,0 +1,149 @@
+package interpret
+
+import (
+	"slices"
+	"strings"
+)
+
+// cuts are the ends of the parts of a text of several orders: where it is joined, or
+// there is a comma behind an order, and an order begins.
+func (x *request) cuts() []int {
+	var list []int
+	from := 0
+	for i := 1; i < len(x.tokens); i++ {
+		n := x.words().joining.longest(x.tokens, i)
+		if n == 0 && !x.tokens[i].pause || x.named(i) && !x.tokens[i].pause {
+			continue
+		}
+		at := i + n
+		for k := 1; k > 0 && at < len(x.tokens); at += k {
+			if k = x.words().joining.longest(x.tokens, at); k == 0 {
+				k = x.words().filler.longest(x.tokens, at)
+			}
+		}
+		order := x.pass(x.delayed(at))
+		whole := order < len(x.tokens) && (x.ordered(order) && (n > 0 || x.opens(from)) || x.opens(from) && x.turns(order))
+		whole = whole || x.turnsOther(from, i, order)
+		if !whole && order < len(x.tokens) && x.bothWhole(from, i, order) {
+			whole = true
+			x.uneven = x.uneven || x.isUneven(from, i, order)
+		}
+		if whole {
+			list = append(list, i)
+			from = at
+		}
+		i = max(i, at-1)
+	}
+	return list
+}
+
+// delayed is the end of "after ten minutes" at word i, i if it is not there.
+func (x *request) delayed(i int) int {
+	n := x.words().delaying.longest(x.tokens, i)
+	if n == 0 {
+		return i
+	}
+	if end, _ := x.length(i + n); end > 0 {
+		return end
+	}
+	return i
+}
+
+// opens reports whether an order begins at word i, or behind fillers.
+func (x *request) opens(i int) bool {
+	for n := 1; n > 0 && i < len(x.tokens); i += n {
+		if x.ordered(i) {
+			return true
+		}
+		n = x.words().filler.longest(x.tokens, i)
+	}
+	return false
+}
+
+// turns reports whether "on" or "off" stands at word i with a time behind it: "turn it on
+// at 7 pm and off at 11 pm".
+func (x *request) turns(i int) bool {
+	return x.switching(x.tokens[i]) && i+1 < len(x.tokens) && x.dated(i+1)
+}
+
+// turnsOther reports whether "on" or "off" stands at word i with another thing behind it,
+// and the other of the two in words from on: "lights off in the hall, on in the bedroom".
+func (x *request) turnsOther(from, before, i int) bool {
+	if i+1 >= len(x.tokens) || !x.switching(x.tokens[i]) {
+		return false
+	}
+	other := slices.ContainsFunc(x.tokens[from:before], func(t token) bool { return x.switching(t) && t.folded != x.tokens[i].folded })
+	f, at := framer{x: x}, x.pass(i+1)
+	if at < len(x.tokens) && x.r.catalogue.lexicon.loose[x.tokens[at].folded] {
+		at = x.pass(at + 1)
+	}
+	return other && f.place(at)
+}
+
+// switching reports whether a word is "on" or "off".
+func (x *request) switching(t token) (is bool) {
+	l := &x.r.catalogue.lexicon
+	l.says.each([]token{t}, 0, func(end int, s signal) { is = is || end == 1 && s.has(l.bits["on"]|l.bits["off"]) })
+	return is && !l.orders[t.folded]
+}
+
+// bothWhole reports whether the words up to i say what is to be done, and those behind
+// it, from word at on, say it of another thing: "hall light off, blind down" needs no
+// verbs. Of a question nothing is cut off so.
+func (x *request) bothWhole(from, i, at int) bool {
+	f, to := framer{x: x}, x.partEnd(at)
+	first := x.pass(from)
+	if x.asks || !f.place(at) || !x.opens(from) && !f.place(first) {
+		return false
+	}
+	if !x.opens(from) {
+		from = f.nameEnd(first)
+	}
+	at = f.nameEnd(at)
+	if end := x.partEnd(at); end > to && !f.anyPlace(at, end) { // "hall light: on"
+		to = end
+	}
+	return (f.acting(from, i) || f.setting(from, i)) && (f.acting(at, to) || f.setting(at, to))
+}
+
+// anyPlace reports whether a name begins among the words.
+func (f *framer) anyPlace(from, to int) bool {
+	for ; from < to; from++ {
+		if f.place(from) {
+			return true
+		}
+	}
+	return false
+}
+
+// isUneven reports whether of two things behind one verb, named in words from to i and
+// from word at on, only the later has how much or which colour, which may have been said
+// of both: "dim the hall light and the kitchen light to 30 percent".
+func (x *request) isUneven(from, i, at int) bool {
+	f, to := framer{x: x}, x.partEnd(at)
+	off := slices.ContainsFunc(x.tokens[from:i], func(t token) bool { return t.folded == "off" })
+	return !off && x.opens(from) && !f.setting(from, i) && f.setting(f.nameEnd(at), to) && !f.acting(f.nameEnd(at), to)
+}
+
+// partEnd is where the next word stands before which a text may be cut.
+func (x *request) partEnd(i int) int {
+	for i++; i < len(x.tokens) && !x.tokens[i].pause && x.words().joining.longest(x.tokens, i) == 0; {
+		i++
+	}
+	return i
+}
+
+// withPauses is a part of a text with its commas.
+func withPauses(tokens []token) string {
+	var b strings.Builder
+	for i, t := range tokens {
+		switch {
+		case i > 0 && t.pause:
+			b.WriteString(", ")
+		case i > 0 && t.text != possessive:
+			b.WriteByte(' ')
+		}
+		b.WriteString(t.text)
+	}
+	return b.String()
+}

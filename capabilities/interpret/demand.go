@@ -1,0 +1,114 @@
+package interpret
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// demand is what a request asks for outside its text: requires, and the
+// location of its constraints. It beats the text.
+type demand struct {
+	capabilities []wanted // none: any
+	location     string   // an area of this home; "" for anywhere
+	duration     time.Duration
+}
+
+// wanted is a capability of requires with its metadata. Empty is any.
+type wanted struct {
+	*capability
+	devices  []string
+	areas    []string
+	quantity string
+	args     mess.Object // parameters
+}
+
+// known are the keys that the metadata of a capability may have.
+func (w *wanted) known() string {
+	list := []string{"areas", "devices", "executor", "for", "quantity"}
+	if w.Effect != capabilities.Query {
+		for _, p := range w.Parameters {
+			list = append(list, p.Name)
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+func (c *capability) takes(names ...string) (name string, is bool) {
+	i := slices.IndexFunc(c.Parameters, func(p parameter) bool { return slices.Contains(names, p.Name) })
+	if i < 0 || c.Effect == capabilities.Query {
+		return "", false
+	}
+	return c.Parameters[i].Name, true
+}
+
+// of is what is wanted of the capability, nil if it is not wanted.
+func (d *demand) of(c *capability) *wanted {
+	for i := range d.capabilities {
+		if d.capabilities[i].capability == c {
+			return &d.capabilities[i]
+		}
+	}
+	return nil
+}
+
+// allows reports whether a device may be used for a capability.
+func (d *demand) allows(r *Resolver, c *capability, dev capabilities.Device) bool {
+	if d.location != "" && !reaches(dev, d.location) {
+		return false
+	}
+	if d.capabilities == nil {
+		return true
+	}
+	w := d.of(c)
+	if w == nil {
+		return false
+	}
+	named := len(w.devices) == 0 || slices.ContainsFunc(w.devices, func(name string) bool { return dev.HasName(name) })
+	return named && !slices.ContainsFunc(w.areas, func(area string) bool { return !reaches(dev, area) })
+}
+
+// measures reports whether a reading asks for the quantity that is wanted of its
+// capability, and has it ask for that where the text names none.
+func (d *demand) measures(rd *reading) bool {
+	w := d.of(rd.capability)
+	if w == nil || w.quantity == "" || rd.value("quantity") == w.quantity {
+		return true
+	}
+	if rd.value("quantity") != "" {
+		return false
+	}
+	one := *rd.sentence
+	one.quantity, rd.sentence = w.quantity, &one
+	return true
+}
+
+// reaches reports whether a device stands in a place, sees it or works on it.
+func reaches(d capabilities.Device, place string) bool {
+	same := func(s string) bool { return strings.EqualFold(s, place) }
+	return same(d.Area) || slices.ContainsFunc(d.Sees, same) ||
+		slices.ContainsFunc(d.Spots, func(s capabilities.Spot) bool { return same(s.Name) || same(s.Room) })
+}
+
+func (d *demand) ids() []string {
+	var list []string
+	for _, w := range d.capabilities {
+		list = append(list, w.ID)
+	}
+	return list
+}
+
+// takes reports whether a name of the kind means something to the capability.
+func (x *request) takes(rd *reading, kind string) bool {
+	switch kind {
+	case "spot":
+		return rd.capability.Command == capabilities.Clean
+	case "view":
+		return rd.capability.Command == capabilities.TakePhoto || rd.capability.Command == capabilities.Observe
+	}
+	return true
+}

@@ -1,0 +1,90 @@
+package interpret
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// partly reports whether one of several things that were named cannot do what the
+// reading says, or is one of several that can: it is none then, for it would leave that
+// one out, or do it with others.
+func (rd *reading) partly() bool {
+	m := rd.slot("device")
+	return m != nil && slices.ContainsFunc(m.parts, func(p share) bool {
+		can := len(p.devices) - len(subtract(p.devices, rd.devices))
+		return can == 0 || can > 1 && !p.all
+	})
+}
+
+// leavesOut reports whether a reading could be done, but for one of the things named.
+func (x *request) leavesOut(rd reading) bool {
+	m := rd.slot("device")
+	if len(rd.names) == 0 || m == nil || slices.ContainsFunc(m.parts, func(p share) bool { return len(p.devices) == 0 }) { // "the garage" and "door"
+		return false
+	}
+	rd.devices = x.candidates(&rd)
+	return len(rd.devices) > 0 && rd.partly()
+}
+
+// eachOf reads an order for several things that no capability does with all of them as
+// the same order for each: "turn on the vacuum and the light" starts the one.
+func (x *request) eachOf(list []reading) (capabilities.Outcome, bool) {
+	i := slices.IndexFunc(list, func(rd reading) bool { return len(rd.names) > 1 })
+	if i < 0 || len(x.lost) > 0 { // "turn on the lamp and vacuum the attic": what was cut off is not to be forgotten
+		return capabilities.Outcome{}, false
+	}
+	tokens, names := x.tokens, list[i].names
+	var steps []capabilities.Plan
+	for n, name := range names {
+		part := withPauses(x.only(tokens, names, name))
+		out, y := x.clause(part, n+1)
+		if out.Plan == nil {
+			x.explain = y.explain
+			return x.ofSeveral(part, out), true
+		}
+		for _, step := range out.Plan.Each() {
+			steps = withStep(steps, len(steps), step)
+		}
+	}
+	if out, ok := x.together(steps); !ok {
+		return out, true
+	}
+	x.explain = capabilities.Explanation{Template: "one order for each of several things", Score: 1, Capability: capabilities.Sequence(steps).Capability}
+	return x.inOrder(steps), true
+}
+
+// only are the words with one of the names, and without the others and what joins them.
+func (x *request) only(tokens []token, names []bound, name bound) []token {
+	var kept []token
+	first, last := names[0].from, names[len(names)-1].match.end
+	for i := 0; i < len(tokens); {
+		at := slices.IndexFunc(names, func(b bound) bool { return b.from == i })
+		switch {
+		case at >= 0 && i != name.from:
+			i = names[at].match.end
+			continue
+		case at >= 0:
+			kept = append(kept, tokens[i:name.match.end]...)
+			i = name.match.end
+			continue
+		}
+		if n := x.words().joining.longest(tokens, i); n > 0 && i > first && i < last {
+			i += n
+			continue
+		}
+		kept = append(kept, tokens[i])
+		i++
+	}
+	return kept
+}
+
+// ofSeveral is the outcome of one part of a request that leads to no plan.
+func (x *request) ofSeveral(part string, out capabilities.Outcome) capabilities.Outcome {
+	if out.Question != nil {
+		out.Question.Text = fmt.Sprintf("of several things, %q: %s", part, out.Question.Text)
+		return out
+	}
+	return x.refuse(fmt.Sprintf("of several things, %q cannot be done: %s", part, out.Refusal.Reason), out.Refusal.Nearest)
+}

@@ -1,0 +1,80 @@
+package interpret
+
+import (
+	"fmt"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// earlierPicture reports whether a request asks for the picture of the one request that its
+// context names, and for no new one: "send me the picture of that again".
+func (r *Resolver) earlierPicture(req mess.Request) bool {
+	w := r.catalogue.words
+	if len(req.Intent) > maxText || len(req.Requires) > 0 {
+		return false
+	}
+	tokens := w.tokens(req.Intent)
+	picture, earlier := false, false
+	for i := 0; i < len(tokens); {
+		n := w.pictures.longest(tokens, i)
+		picture = picture || n > 0
+		if n == 0 {
+			n = w.earlier.longest(tokens, i)
+			earlier = earlier || n > 0
+		}
+		n = max(n, w.fetching.longest(tokens, i), w.article.longest(tokens, i), w.filler.longest(tokens, i))
+		if n == 0 {
+			return false
+		}
+		i += n
+	}
+	return picture && earlier
+}
+
+// earlier is the plan to send the pictures of an earlier request again, which the exchange
+// lists beside its ref. A device here must have taken them.
+func (r *Resolver) earlier(req mess.Request) (out capabilities.Outcome, ok bool) {
+	var at *mess.Entry
+	for i, e := range req.Context {
+		if e.Type != "ref" {
+			continue
+		}
+		if at != nil {
+			return capabilities.Outcome{}, false
+		}
+		at = &req.Context[i]
+	}
+	if at == nil || !r.earlierPicture(req) {
+		return capabilities.Outcome{}, false
+	}
+	thread, before := textOf(at.Extra, "thread"), textOf(at.Extra, "intent")
+	if thread == "" || before == "" || len(before) > maxText {
+		return capabilities.Outcome{}, false
+	}
+	p := r.Resolve(mess.Request{Intent: before}).Plan
+	if p == nil {
+		return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: fmt.Sprintf("%s was not done by a device here", thread)}}, true
+	}
+	pictures, _ := at.Extra.Get("pictures")
+	if list, _ := pictures.([]any); len(list) == 0 {
+		return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: thread + " has no picture; for a new one say \"take a photo\" and of what"}}, true
+	}
+	return capabilities.Outcome{Plan: &capabilities.Plan{
+		Capability: lastOf(p).Capability, Device: lastOf(p).Device, Command: capabilities.Earlier, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Reversible: true,
+		Args:    mess.Object{{Key: "thread", Value: thread}, {Key: "pictures", Value: pictures}},
+		Summary: "send the picture of " + thread + " again",
+	}, Explain: capabilities.Explanation{Capability: lastOf(p).Capability, Score: 1}}, true
+}
+
+// lastOf is the last step of a plan, the plan itself if it has none.
+func lastOf(p *capabilities.Plan) capabilities.Plan {
+	each := p.Each()
+	return each[len(each)-1]
+}
+
+func textOf(o mess.Object, key string) string {
+	v, _ := o.Get(key)
+	s, _ := v.(string)
+	return s
+}

@@ -1,0 +1,101 @@
+package interpret
+
+import (
+	"slices"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// either asks which of two orders is meant: "turn on the lamp or the heater", "dim or
+// turn off the hall light". What one of the two does not say, the other does.
+func (x *request) either() (capabilities.Outcome, bool) {
+	at := slices.IndexFunc(x.tokens, func(t token) bool { return t.text == "or" })
+	if x.asks || x.part || at < 1 || at+1 >= len(x.tokens) || slices.ContainsFunc(x.tokens[at+1:], func(t token) bool { return t.text == "or" }) {
+		return capabilities.Outcome{}, false
+	}
+	if out, ok := x.ofTwo(at); ok {
+		return out, true
+	}
+	one, other := x.alternatives(x.tokens[:at:at], x.tokens[at+1:])
+	if one == nil {
+		return capabilities.Outcome{}, false
+	}
+	explain := x.explain
+	unanswered := &request{r: x.r, req: x.req} // so that the options are the same when more is asked
+	orders := []string{withPauses(one), withPauses(other)}
+	var options []string
+	for i, order := range orders {
+		out, y := unanswered.clause(order, i+1)
+		x.explain = y.explain
+		switch {
+		case out.Plan != nil && !out.Plan.Actuates(), out.Refusal != nil, len(y.explain.Leftover) > 0:
+			x.explain = explain
+			return capabilities.Outcome{}, false
+		case out.Plan != nil:
+			options = append(options, out.Plan.Summary)
+		default:
+			options = append(options, order)
+		}
+	}
+	at = 0
+	if options[0] != options[1] {
+		picked, out, ok := x.whichOfTwo(options)
+		if !ok {
+			return out, true
+		}
+		at = picked
+	}
+	out, y := x.clause(orders[at], at+1)
+	x.explain = y.explain
+	return out, true
+}
+
+// whichOfTwo is the place of the option that was picked, else the question.
+func (x *request) whichOfTwo(options []string) (at int, out capabilities.Outcome, ok bool) {
+	q := capabilities.Question{Field: "meaning", Text: "which of the two: " + oneOf(options) + "?", Options: options}
+	picked, out, ok := x.ask(q)
+	switch {
+	case !ok:
+		return 0, out, false
+	case len(picked) > 1:
+		q.Text, q.Given = "one of them is to be done; "+q.Text, without(x.given, q.Field)
+		return 0, capabilities.Outcome{Question: &q}, false
+	}
+	return slices.Index(options, picked[0]), capabilities.Outcome{}, true
+}
+
+// alternatives are the two orders that "or" stands between, nil where they are none. A
+// verb that stands before the first holds for the second, and a name behind the second
+// for the first.
+func (x *request) alternatives(left, right []token) (one, other []token) {
+	l, r := &request{r: x.r, tokens: left}, &request{r: x.r, tokens: right}
+	lf, rf := framer{x: l}, framer{x: r}
+	start := -1 // of the name that the first ends with
+	for i := range left {
+		if lf.nameEnd(i) == len(left) {
+			start = i
+			break
+		}
+	}
+	first := r.pass(0)
+	if first >= len(right) {
+		return nil, nil
+	}
+	switch {
+	case start >= 0 && rf.place(first) && start > 0: // "turn on A or B"
+		return slices.Concat(left, right[rf.nameEnd(first):]), slices.Concat(left[:start:start], right)
+	case r.opens(0) && start > 0: // "turn on A or dim B"
+		return left, right
+	case r.opens(0) && start < 0 && l.opens(0): // "dim or turn off A"
+		for i := range right {
+			if rf.place(i) && rf.nameEnd(i) == len(right) {
+				from := i
+				if i > 0 && x.words().article.longest(right, i-1) > 0 {
+					from--
+				}
+				return slices.Concat(left, right[from:]), right
+			}
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,74 @@
+package interpret
+
+import (
+	"slices"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// evenly is the plan of several orders of which the last alone has how much, or which colour,
+// read as one order for all of them; nil if that is none: "dim the hall and the kitchen
+// light to 30 percent".
+func (x *request) evenly() *capabilities.Plan {
+	if !x.uneven {
+		return nil
+	}
+	y := &request{r: x.r, req: x.req, tokens: slices.Clone(x.tokens), demand: x.demand, quotes: x.quotes, part: true}
+	out, _ := y.plainly()
+	if out.Plan == nil || !out.Plan.Actuates() {
+		return nil
+	}
+	x.explain = y.explain
+	return out.Plan
+}
+
+// classOf is the class of all devices of steps, "" where they are of several.
+func (r *Resolver) classOf(steps []capabilities.Plan) (class string) {
+	for _, s := range steps {
+		d := r.index.device(s.Device)
+		if d < 0 || class != "" && r.class[d] != class {
+			return ""
+		}
+		class = r.class[d]
+	}
+	return class
+}
+
+// ofClass puts what the order before was about where an order names a place alone: "set
+// the hall light to 30 percent, the kitchen to 70 percent", "lights off in the hall, on in the
+// bedroom".
+func (x *request) ofClass(tokens []token, class string) []token {
+	y := &request{r: x.r, tokens: tokens}
+	if class == "" || y.opens(0) || y.namesDevice(tokens) {
+		return tokens
+	}
+	thing := x.words().tokens(x.r.catalogue.classes[class][0])
+	for i := range tokens {
+		end := y.longest("area", i)
+		switch {
+		case end == i:
+			continue
+		case x.switching(tokens[0]):
+			return slices.Concat(thing, tokens)
+		}
+		return slices.Concat(tokens[:end], thing, tokens[end:])
+	}
+	return tokens
+}
+
+// namesThing reports whether a device or a place is among the words.
+func (x *request) namesThing(tokens []token) bool {
+	f := framer{x: &request{r: x.r, tokens: tokens}}
+	return f.anyPlace(0, len(tokens))
+}
+
+// namesDevice reports whether a device is among the words.
+func (x *request) namesDevice(tokens []token) bool {
+	y := &request{r: x.r, tokens: tokens}
+	for i := range tokens {
+		if len(y.filled("device", i)) > 0 {
+			return true
+		}
+	}
+	return false
+}

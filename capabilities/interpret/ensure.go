@@ -1,0 +1,58 @@
+package interpret
+
+import (
+	"fmt"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// ensured reads how a thing is to be as the order for that: "make sure the stove is off"
+// is "turn off the stove".
+func (x *request) ensured() (capabilities.Outcome, bool) {
+	w, start, last := x.words(), x.pass(0), len(x.tokens)-1
+	n := w.ensuring.longest(x.tokens, start)
+	from := x.pass(start + n)
+	if n == 0 || x.part || from >= last || x.named(last) {
+		return capabilities.Outcome{}, false
+	}
+	verb, end := turning[w.states[x.tokens[last].text]], x.longest("device", from)
+	if verb == "" || end <= from || x.pass(end+1) != last || x.tokens[end].text != "is" && x.tokens[end].text != "are" {
+		return capabilities.Outcome{}, false
+	}
+	return x.instead(verb + " " + joined(x.tokens[from:end]))
+}
+
+// turning are the orders for states.
+var turning = map[string]string{"on": "turn on", "off": "turn off", "open": "open", "closed": "close", "locked": "lock", "unlocked": "unlock"}
+
+// minded asks whether an order is meant behind words that may be for somebody else, or
+// ask for leave: "don't forget to lock the door", "shall we open the blind?".
+func (x *request) minded() (capabilities.Outcome, bool) {
+	start := x.pass(0)
+	n := x.words().minding.longest(x.tokens, start)
+	if n == 0 || x.part || start+n >= len(x.tokens) {
+		return capabilities.Outcome{}, false
+	}
+	said := joined(x.tokens[start : start+n])
+	out, ok := x.instead(withPauses(x.tokens[start+n:]))
+	if !ok || out.Plan == nil || !out.Plan.Actuates() {
+		return out, ok && out.Refusal == nil && out.Plan == nil
+	}
+	return x.shallI(*out.Plan, fmt.Sprintf("%q may be meant for somebody: ", said)), true
+}
+
+// instead reads other words in the place of the request's. It is ok if they are an order.
+func (x *request) instead(text string) (capabilities.Outcome, bool) {
+	req := x.req
+	req.Intent = text
+	y := &request{r: x.r, req: req, given: x.given, part: true}
+	out := y.outcome()
+	if out.Refusal != nil && len(y.explain.Leftover) > 0 {
+		return capabilities.Outcome{}, false
+	}
+	x.explain = y.explain
+	if out.Question != nil {
+		out.Question.Given = x.given
+	}
+	return out, true
+}

@@ -1,0 +1,40 @@
+package interpret_test
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/interpret"
+)
+
+// What a refusal says to ask like can be asked for in that home.
+func TestWhatARefusalSaysToAskLikeIsUnderstood(t *testing.T) {
+	robot := []capabilities.Command{capabilities.Clean, capabilities.Dock, capabilities.Observe, capabilities.ReadState, capabilities.Pause, capabilities.Stop}
+	camera := []capabilities.Command{capabilities.TakePhoto}
+	for name, devices := range map[string][]capabilities.Device{
+		"a robot alone":              {{Name: "vacuum", Class: "vacuum", Commands: robot}},
+		"a robot with rooms":         {{Name: "vacuum", Class: "vacuum", Places: true, Spots: []capabilities.Spot{{Name: "hall", Room: "hall"}}, Commands: robot}},
+		"a camera without a view":    {{Name: "yard-cam", Class: "camera", Commands: camera}},
+		"a camera with one":          {{Name: "yard-cam", Class: "camera", Sees: []string{"front door"}, Commands: camera}},
+		"a lamp and a camera":        {{Name: "lamp", Class: "light", Commands: []capabilities.Command{capabilities.SetSwitch}}, {Name: "cam", Class: "camera", Commands: camera}},
+		"a robot and a blind camera": {{Name: "vacuum", Class: "vacuum", Commands: robot}, {Name: "cam", Class: "camera", Commands: camera}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := interpret.NewResolver(interpret.Default(), capabilities.Home{Devices: devices})
+			o := r.Resolve(ask("order a pizza"))
+			if o.Refusal == nil {
+				t.Fatalf("Resolve(order a pizza) = %q", got(o))
+			}
+			examples := regexp.MustCompile(`ask like ("[^;]*");`).FindStringSubmatch(o.Refusal.Reason)
+			if examples == nil {
+				t.Fatalf("no examples in %q", o.Refusal.Reason)
+			}
+			for _, say := range regexp.MustCompile(`"([^"]*)"`).FindAllStringSubmatch(examples[1], -1) {
+				if o := r.Resolve(ask(say[1])); o.Plan == nil {
+					t.Errorf("it says to ask like %q, and says to that: %s", say[1], got(o))
+				}
+			}
+		})
+	}
+}

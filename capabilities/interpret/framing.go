@@ -1,0 +1,314 @@
+package interpret
+
+import (
+	"slices"
+
+	"github.com/messkit/messkit/internal/order"
+)
+
+// framed is one way to read all words of a request as signals and names.
+type framed struct {
+	signals signal
+	devices []bound
+	places  []bound // areas, and spots to work on
+	colour  string
+	level   float64  // percent, or a number that may be
+	pieces  int      // that the text was cut into: fewer are a closer reading
+	listed  bool     // "and" stands between names
+	ahead   bool     // a place stands before the device
+	verb    signal   // what the piece before says
+	object  bool     // the device is what is to be cleaned
+	twice   bool     // something is said twice
+	first   bool     // the colour stands before the name
+	valued  bool     // a colour or level stands behind a name
+	spread  bool     // and another name behind that: "the hall to 20 percent and the porch"
+	named   bool     // the level was said by name: "half"
+	bare    bool     // no "to" stands before the level: "up 10 percent"
+	vague   bool     // "at" stands before it, and no unit behind: it may be a time
+	lost    []string // words that were passed over
+}
+
+// framer finds the readings of a text as signals and names.
+type framer struct {
+	x     *request
+	found []framed
+	steps int
+}
+
+// maxFraming bounds the work on one request. Real sentences need fewer than 300
+// steps.
+const maxFraming = 3000
+
+// readings are the ways to read the text, those of the fewest pieces first.
+func (f *framer) readings() []framed {
+	f.from(0, framed{})
+	order.By(f.found, func(a, b framed) int { return a.pieces - b.pieces })
+	return f.found
+}
+
+// from reads on at word i.
+func (f *framer) from(i int, so framed) {
+	tokens := f.x.tokens
+	if f.steps++; f.steps > maxFraming {
+		f.found = nil // what was not looked at to its end is not understood
+		return
+	}
+	if i == len(tokens) {
+		f.found = append(f.found, so)
+		return
+	}
+	so.pieces++
+	f.signal(i, so)
+	f.name(i, so)
+	lost := so
+	lost.object = so.object || so.verb.has(f.x.r.catalogue.lexicon.bits["clean"]) // "vacuum the garden" is not all floors
+	so.verb, lost.verb = 0, 0
+	f.value(i, so)
+	f.skip(i, lost)
+}
+
+// skip passes over a word that says nothing here, where that is allowed. One that
+// is known says something elsewhere, and so counts for more.
+func (f *framer) skip(i int, so framed) {
+	t, l := f.x.tokens[i], &f.x.r.catalogue.lexicon
+	if l.colour.longest(f.x.tokens, i) > 0 || l.level.longest(f.x.tokens, i) > 0 { // "red and blue", "half the lights"
+		return
+	}
+	if f.x.words().asking.longest(f.x.tokens, i) > 0 && !f.x.opens(0) { // "the garage is open" orders nothing, but "make sure it is" does
+		return
+	}
+	if len(so.lost) >= f.x.skips || f.speaks(i) || f.x.ordered(i) && f.x.r.catalogue.ordering[t.folded] || f.x.r.names.words[t.folded] {
+		return
+	}
+	if t.text == possessive && (len(so.lost) == 0 || so.lost[len(so.lost)-1] != f.x.tokens[i-1].text) {
+		return // "the light's on" tells, but "my son's light" is one
+	}
+	if f.at(i, l.by) > i || f.at(i, l.from) > i {
+		if f.x.words().cardinalEnd(f.x.tokens, i+1) > i+1 || l.level.longest(f.x.tokens, i+1) > 0 {
+			return // "by 20 percent" is not "20 percent"
+		}
+	}
+	if i > 0 && f.x.words().cardinalEnd(f.x.tokens, i-1) == i && !t.pause && (!f.x.r.knows(t) || f.x.words().measures[t.folded] || l.percentOf.longest(f.x.tokens, i) > 0) {
+		return // a number without its unit is another
+	}
+	if end := f.x.words().cardinalEnd(f.x.tokens, i); end > i && !f.one(i, end) && !f.ofPlace(i, end) {
+		return // "30 and 70" is not "30"
+	}
+	so.pieces += skipped
+	if f.x.r.knows(t) {
+		so.pieces += skipped
+	}
+	so.lost = append(slices.Clip(so.lost), t.text)
+	f.from(i+1, so)
+}
+
+// skipped is how many pieces a word that is passed over counts for: more than a
+// text has.
+const skipped = 100
+
+// speaks reports whether a word that says what is to be done begins at i.
+func (f *framer) speaks(i int) bool {
+	says := false
+	f.x.r.catalogue.lexicon.says.each(f.x.tokens, i, func(end int, s signal) { says = says || end > i && s != 0 })
+	return says
+}
+
+// nameEnd is where the longest name at word i ends, i if there is none.
+func (f *framer) nameEnd(i int) int {
+	return max(f.x.longest("area", i), f.x.longest("device", i), f.x.longest("spot", i))
+}
+
+// acting reports whether the words say what is to be done with a thing: not "turn" or
+// "make" alone, and not by the "on" of "the light on the porch".
+func (f *framer) acting(from, to int) (is bool) {
+	l := &f.x.r.catalogue.lexicon
+	verb := false // before this word
+	for i := from; i < to; i++ {
+		turns := false
+		l.says.each(f.x.tokens, i, func(end int, s signal) {
+			turns = turns || s.has(l.bits["turn"])
+			is = is || end > i && end <= to && s.has(l.telling) && (verb || !s.has(l.bits["on"]) || end == to || !f.noun(end))
+		})
+		verb = turns
+	}
+	return is
+}
+
+// setting reports whether the words have a colour or a level.
+func (f *framer) setting(from, to int) bool {
+	l, tokens := &f.x.r.catalogue.lexicon, f.x.tokens
+	for i := from; i < to; i++ {
+		w := f.x.words()
+		to := i > from && w.toward.longest(tokens, i-1) == 1 && w.clock.longest(tokens, i-1) == 0 // "at 7" may be a time
+		if l.colour.longest(tokens, i) > 0 || l.level.longest(tokens, i) > 0 || f.x.percents(i) || to && w.cardinalEnd(tokens, i) > i {
+			return true
+		}
+	}
+	return false
+}
+
+// signal reads a word or phrase that says something.
+func (f *framer) signal(i int, so framed) {
+	l := &f.x.r.catalogue.lexicon
+	l.says.each(f.x.tokens, i, func(end int, s signal) {
+		next := so
+		next.twice = so.twice || so.signals.has(s&^l.often)
+		next.signals |= s &^ l.bits["joint"]
+		next.verb = s
+		switch t := f.x.tokens[i]; {
+		case t.text != t.folded && f.x.r.catalogue.classPhrase.longest(f.x.tokens, i) > 0: // "turn the lights up" lights up nothing
+			return
+		case t.noun && f.x.r.catalogue.classPhrase.longest(f.x.tokens, i) >= end-i: // "park the vacuum" is no order to vacuum
+			return
+		case s == l.bits["joint"] && !f.noun(end) && f.x.skips > 0 && end < len(f.x.tokens) && !f.x.r.knows(f.x.tokens[end]): // "on the left"
+			if next.pieces += 2 * skipped; len(so.lost) == f.x.skips {
+				return
+			}
+			next.lost = append(slices.Clip(so.lost), f.x.tokens[i].text)
+		case s == l.bits["joint"] && !f.noun(end): // "on" joins it to a name, or switches something on
+			return
+		case s == l.bits["ready"] && so.pieces == 1: // "going to make coffee" tells
+			return
+		case s == l.bits["joint"] && so.verb.has(l.bits["off"]|l.bits["on"]): // "turn off on the light" says both
+			return
+		case s == l.bits["joint"] && so.verb.has(l.bits["turn"]): // "turn on the light" joins nothing
+			return
+		case s == l.bits["on"] && len(so.devices) > 0 && f.place(end): // "the light on the porch" is a light
+			return
+		}
+		f.from(end, next)
+	})
+	n := f.x.words().joining.longest(f.x.tokens, i)
+	if n > 0 && (so.signals.has(l.bits[level]) && l.colour.longest(f.x.tokens, i+n) > 0 || so.signals.has(l.bits[tone]) && f.x.percents(i+n)) { // "red and 30 percent"
+		f.from(i+n, so)
+	}
+	if n > 0 && len(so.devices)+len(so.places) > 0 && f.place(i+n) {
+		so.listed = true
+		f.from(i+n, so)
+	}
+}
+
+// place reports whether a name begins at word i.
+func (f *framer) place(i int) bool {
+	x := f.x
+	return i < len(x.tokens) && (len(x.filled("area", i)) > 0 || len(x.filled("device", i)) > 0 || len(x.filled("spot", i)) > 0)
+}
+
+// noun reports whether something that a word may be joined to begins at word i.
+func (f *framer) noun(i int) bool {
+	l, tokens := &f.x.r.catalogue.lexicon, f.x.tokens
+	if f.place(i) || l.colour.longest(tokens, i) > 0 || l.level.longest(tokens, i) > 0 {
+		return true
+	}
+	is := false
+	f.x.words().cardinal(tokens, i, func(int, float64) { is = true })
+	l.says.each(tokens, i, func(_ int, s signal) { is = is || s.has(l.nouns) })
+	return is
+}
+
+// value reads a colour, a level, or a number that may be one.
+func (f *framer) value(i int, so framed) {
+	l, tokens := &f.x.r.catalogue.lexicon, f.x.tokens
+	from := f.at(i, l.from)
+	l.colour.each(tokens, from, func(end int, hex string) {
+		next := so
+		if from > i {
+			next.signals |= l.bits[was]
+		} else if next.colour != "" && next.colour != hex {
+			return
+		} else {
+			next.signals |= l.bits[tone]
+			next.first = len(so.devices) == 0
+			next.colour = hex
+			next.valued = len(so.devices)+len(so.places) > 0
+		}
+		f.from(end, next)
+		if n := l.shade.longest(tokens, end); n > 0 { // "a blue hue", but "blue lights"
+			f.from(end+n, next)
+		}
+	})
+	by := f.at(i, l.by)
+	toward := i > 0 && f.x.words().toward.longest(tokens, i-1) == 1
+	yield := func(end int, n float64, percent bool) {
+		next := so
+		switch {
+		case so.signals.has(l.bits[level] | l.bits[differs] | l.bits[number]):
+			return
+		case !percent && f.x.named(i): // "lamp 50" is the lamp of that name
+			return
+		case percent && end+1 < len(tokens) && tokens[end].text == "of" && len(f.x.filled("device", end+1)) > 0: // "half of the lights" is no level
+			return
+		case percent && n < 100 && slices.ContainsFunc(f.x.filled("device", f.x.pass(end)), func(m match) bool { return m.all }): // nor is "half the lights"
+			return
+		case percent && !toward && f.compares(end): // "50 percent brighter"
+			next.signals |= l.bits[differs]
+		case by > i && percent:
+			next.signals |= l.bits[differs]
+		case percent:
+			next.signals |= l.bits[level]
+		case n > 10: // no scale but percent goes so far
+			next.signals |= l.bits[level]
+		default:
+			next.signals |= l.bits[number]
+		}
+		next.level, next.bare = n, !toward
+		next.vague = !percent && toward && f.x.words().clock.longest(tokens, i-1) == 1
+		next.valued = len(so.devices)+len(so.places) > 0
+		f.from(end, next)
+	}
+	if by == i {
+		l.level.each(tokens, i, func(end int, n float64) {
+			so.named = true
+			yield(end, n, true)
+			so.named = false
+		})
+	} else {
+		l.share.each(tokens, by, func(end int, n float64) { yield(end, n, true) }) // "by half"
+	}
+	f.x.words().cardinal(tokens, by, func(end int, n float64) {
+		if k := l.percentOf.longest(tokens, end); k > 0 {
+			yield(end+k, n, true)
+		} else if by == i && (n == 0 || n >= 1) && !f.counts(i, end) { // "half" is a level by name
+			yield(end, n, false)
+		}
+	})
+}
+
+// at is behind the word of the set at i if there is one, else i.
+func (f *framer) at(i int, s *set) int {
+	if n := s.longest(f.x.tokens, i); i+n < len(f.x.tokens) {
+		return i + n
+	}
+	return i
+}
+
+// name reads the name of a device or place.
+func (f *framer) name(i int, so framed) {
+	for _, kind := range []string{"device", "area", "spot"} {
+		list := f.x.placed(kind, i)
+		for m := range list {
+			if kind == "device" && list[m].all && list[m].class == "" && list[m].how == byNothing {
+				continue // "all" of what?
+			}
+			next, b := so, bound{kind, kind, i, &list[m]}
+			next.verb = 0
+			next.pieces += 2 * max(len(list[m].rooms)-1, 0) // as the names and what joins them
+			next.listed = so.listed || f.x.tokens[i].pause && len(so.devices)+len(so.places) > 0
+			next.spread = so.spread || so.valued && next.listed
+			if kind == "device" {
+				if len(so.devices) > 0 && !next.listed {
+					continue
+				}
+				next.object = next.object || so.verb.has(f.x.r.catalogue.lexicon.bits["clean"])
+				next.devices = append(slices.Clip(so.devices), b)
+			} else {
+				if len(so.places) > 0 && !next.listed {
+					continue
+				}
+				next.ahead = next.ahead || len(so.devices) == 0
+				next.places = append(slices.Clip(so.places), b)
+			}
+			f.from(list[m].end, next)
+		}
+	}
+}

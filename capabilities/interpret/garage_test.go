@@ -1,0 +1,37 @@
+package interpret_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/mess"
+)
+
+// A garage is its door where one stands there; that is asked before it moves. What a
+// thing of the home is called by is that thing, also where the word is one for stops.
+func TestTheGarageAndTheRobot(t *testing.T) {
+	cover := []capabilities.Command{capabilities.Open, capabilities.Shut, capabilities.OpenTo, capabilities.Stop, capabilities.ReadState}
+	r := interpret.NewResolver(interpret.Default(), capabilities.Home{Devices: []capabilities.Device{
+		{Name: "garage-door", Label: "garage door", Class: "garage-door", Area: "garage", Commands: cover},
+		{Name: "vacuum", Label: "vacuum", Class: "vacuum", Aliases: []string{"robot"}, Area: "hall", Commands: []capabilities.Command{capabilities.Clean, capabilities.Stop, capabilities.Dock}},
+	}})
+	for intent, want := range map[string]string{
+		"open the garage":                "? a place was said, and not what is meant there: shall I open the garage door",
+		"close the garage":               "? a place was said, and not what is meant there: shall I close the garage door",
+		"is the garage open?":            "read the contact from the garage door",
+		"did I leave the garage open?":   "read the contact from the garage door",
+		"did I close the garage?":        "read the contact from the garage door",
+		"lower the garage door a little": "it may be more open or less now",
+		"open the hall":                  "no: nothing in the hall can open",
+		"stop the robot":                 "stop the vacuum",
+		"robot stop":                     "stop the vacuum",
+		"stop":                           " is no request",
+		"stop everything now":            " is no request",
+	} {
+		if got := told(r.Resolve(mess.Request{Intent: intent})); !strings.Contains(got, want) {
+			t.Errorf("%q: %s, want %s", intent, got, want)
+		}
+	}
+}

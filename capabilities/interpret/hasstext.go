@@ -1,0 +1,169 @@
+package interpret
+
+import (
+	"slices"
+	"strings"
+)
+
+// hassil reads the sentences of Home Assistant, whose spaces count: "light[s]" is
+// one word or the other, and "{brightness}[ ]%" has a space or none. What touches is
+// put together where it is words, and is parted where it is a gap.
+type hassil struct {
+	words *words
+	in    string
+	at    int
+}
+
+// atom is a part of a sentence with the spaces beside it.
+type atom struct {
+	part
+	texts []string // it is one of these texts, with their spaces; nil for what has gaps
+}
+
+// hassParts are the parts of a sentence, whose brackets are closed.
+func (w *words) hassParts(text string) []part {
+	h := hassil{words: w, in: "(" + lower(text) + ")"} // it may be alternatives
+	return h.parts(h.atoms())
+}
+
+// atoms reads up to the end or what closes it, and puts together what touches.
+func (h *hassil) atoms() []atom {
+	var list []atom
+	for h.at < len(h.in) && strings.IndexByte("|;)]", h.in[h.at]) < 0 {
+		one := h.atom()
+		n := len(list) - 1
+		if n >= 0 && one.texts != nil && list[n].texts != nil && len(one.texts)*len(list[n].texts) <= maxTouching && touches(list[n].texts, one.texts) {
+			list[n] = atom{texts: product(list[n].texts, one.texts)}
+			continue
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// maxTouching bounds the words that touching brackets make.
+const maxTouching = 64
+
+// touches reports whether a text of a ends in a letter where one of b begins with one.
+func touches(a, b []string) bool {
+	ends := slices.ContainsFunc(a, func(s string) bool { return s != "" && !strings.HasSuffix(s, " ") })
+	return ends && slices.ContainsFunc(b, func(s string) bool { return s != "" && !strings.HasPrefix(s, " ") })
+}
+
+func product(a, b []string) (list []string) {
+	for _, head := range a {
+		for _, tail := range b {
+			list = append(list, head+tail)
+		}
+	}
+	return list
+}
+
+func (h *hassil) atom() atom {
+	switch open := h.in[h.at]; open {
+	case '{', '<':
+		end := strings.IndexByte(h.in[h.at:], map[byte]byte{'{': '}', '<': '>'}[open])
+		text := h.in[h.at+1 : h.at+end]
+		h.at += end + 1
+		if open == '<' {
+			return atom{part: part{kind: rulePart, text: text}}
+		}
+		list, slot, named := strings.Cut(text, ":")
+		if !named {
+			slot = list
+		}
+		return atom{part: part{kind: slotPart, text: list, name: slot}}
+	case '(', '[':
+		return h.group(open)
+	}
+	n := strings.IndexAny(h.in[h.at+1:], "()[]{}<>|;") + 1
+	if n == 0 {
+		n = len(h.in) - h.at
+	}
+	text := h.in[h.at : h.at+n]
+	h.at += n
+	return atom{texts: []string{text}}
+}
+
+// group reads a bracket. One that has only words is texts; empty ones make it one that
+// may be left out.
+func (h *hassil) group(open byte) atom {
+	one := atom{part: part{kind: groupPart}}
+	maybe, plain := open == '[', true
+	var texts []string
+	for {
+		h.at++ // the bracket or the bar
+		alt := h.atoms()
+		if len(alt) == 1 && alt[0].texts != nil {
+			texts = append(texts, alt[0].texts...)
+		} else {
+			plain = plain && len(alt) == 0
+		}
+		if parts := h.parts(alt); len(parts) > 0 {
+			one.alts = append(one.alts, parts)
+		} else {
+			maybe = true
+		}
+		if h.at >= len(h.in) || h.in[h.at] != '|' && h.in[h.at] != ';' {
+			break
+		}
+		if h.in[h.at] == ';' {
+			one.kind, plain = orderPart, false
+		}
+	}
+	h.at++
+	if one.kind == orderPart && len(one.alts) > maxOrder {
+		one.alts = [][]part{{{kind: slotPart, text: unmeant}}}
+	}
+	if maybe && one.kind == orderPart {
+		one.part = part{kind: maybePart, alts: [][]part{{one.part}}}
+	} else if maybe {
+		one.kind = maybePart
+	}
+	if plain && len(texts) <= maxTouching {
+		if maybe && !slices.Contains(texts, "") {
+			texts = append(texts, "")
+		}
+		one.texts = texts
+	}
+	return one
+}
+
+// parts are what the atoms are, with their words as requests have them.
+func (h *hassil) parts(atoms []atom) (list []part) {
+	for _, a := range atoms {
+		switch {
+		case a.texts == nil && (a.kind == slotPart || a.kind == rulePart || len(a.alts) > 0):
+			list = append(list, a.part)
+		case len(a.texts) == 1:
+			list = append(list, h.said(a.texts[0])...)
+		case len(a.texts) > 1:
+			one := part{kind: groupPart}
+			for _, text := range a.texts {
+				if said := h.said(text); len(said) > 0 {
+					one.alts = append(one.alts, said)
+				} else {
+					one.kind = maybePart
+				}
+			}
+			if len(one.alts) > 0 {
+				list = append(list, one)
+			}
+		}
+	}
+	return list
+}
+
+// said are the words of a text. The 's behind a name is one of its own.
+func (h *hassil) said(text string) (list []part) {
+	if rest, ok := strings.CutPrefix(text, possessive); ok { // behind a gap
+		list, text = append(list, part{kind: wordPart, text: possessive}), rest
+	}
+	tokens := h.words.tokens(text)
+	for i, t := range tokens {
+		if h.words.article.longest(tokens, i) == 0 || h.words.filler.longest(tokens, i) == 0 { // "the" may stand anywhere
+			list = append(list, part{kind: wordPart, text: t.folded})
+		}
+	}
+	return list
+}

@@ -1,0 +1,223 @@
+package interpret
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// courtesies are the words of a letter around what it asks for.
+type courtesies struct {
+	Greetings []string `yaml:"greetings"` // before a name: "dear house"
+	Closings  []string `yaml:"closings"`  // before a name, at the end: "best regards, Anna"
+	Wishes    []string `yaml:"wishes"`    // whole parts that ask for nothing: "how are you"
+	Haste     []string `yaml:"haste"`     // whole parts that say that it is urgent
+	Ranks     []string `yaml:"ranks"`     // before one of several orders: "first", "then"
+	Reasons   []string `yaml:"reasons"`   // before why it is asked: "as it is dark"
+	Causes    []string `yaml:"causes"`    // those of them that stand within a sentence: "because"
+	Hence     []string `yaml:"hence"`     // before what is asked for, behind a reason: "so"
+	Quoting   []string `yaml:"quoting"`   // how a line ends above what is quoted: "wrote"
+	Heads     []string `yaml:"heads"`     // what a line of a mail's head begins with: "subject"
+	Reporting []string `yaml:"reporting"` // of what somebody has said, which is never obeyed: "told"
+	Tellers   []string `yaml:"tellers"`   // who tells something: "I just came home"
+
+	greeting, closing, wish, haste, rank, reason, hence, quotes, head, teller, report *set
+}
+
+func (c *courtesies) lists() []*[]string {
+	return []*[]string{&c.Greetings, &c.Closings, &c.Wishes, &c.Haste, &c.Ranks, &c.Reasons, &c.Hence, &c.Quoting, &c.Heads, &c.Tellers, &c.Reporting, &c.Causes}
+}
+
+func (c *courtesies) merge(later courtesies) {
+	mine, theirs := c.lists(), later.lists()
+	for i := range mine {
+		if *theirs[i] != nil {
+			*mine[i] = *theirs[i]
+		}
+	}
+}
+
+func (c *courtesies) compile(w *words) {
+	for i, s := range []**set{&c.greeting, &c.closing, &c.wish, &c.haste, &c.rank, &c.reason, &c.hence, &c.quotes, &c.head, &c.teller, &c.report} {
+		*s = w.set(*c.lists()[i])
+	}
+}
+
+// letter is a text without what stands around a letter: greetings, wishes, a signature.
+// What others wrote, and its head, are never obeyed: they are told as left out. A text
+// that is nothing but that stays as it is.
+func (r *Resolver) letter(text string) (plain string, left []string) {
+	if len(text) > maxLetter || !strings.ContainsAny(text, "\n,;.!?:") {
+		return text, nil
+	}
+	plain, left = r.unquoted(text)
+	if plain == "" {
+		return text, nil
+	}
+	parts := clausesOf(plain)
+	from, to := 0, len(parts)
+	for ; from < to && r.courteous(parts[from].text, true); from++ {
+	}
+	for ; to > from; to-- {
+		if r.courteous(parts[to-1].text, false) {
+			continue
+		}
+		if to-2 < from || !r.signed(parts[to-2].text) || !r.nameless(parts[to-1].text) {
+			break
+		}
+		to--
+	}
+	if from == to {
+		return text, nil
+	}
+	if from > 0 || to < len(parts) {
+		plain = strings.TrimSpace(plain[parts[from].from:parts[to-1].end])
+	}
+	return r.unranked(plain), left
+}
+
+// maxLetter bounds the letters that are read, in bytes.
+const maxLetter = 8000
+
+// unquoted is a letter without what others wrote in it, and its head.
+func (r *Resolver) unquoted(text string) (plain string, left []string) {
+	w, c := r.catalogue.words, &r.catalogue.letter
+	if !strings.Contains(text, "\n") { // "Subject: lights. Turn on the hall light"
+		head, body, parts := strings.Cut(text, ". ")
+		if key, of, headed := strings.Cut(head, ": "); parts && headed && len(c.Heads) > 0 && strings.EqualFold(key, c.Heads[0]) && !r.limits(of) {
+			return strings.TrimSpace(body), []string{head}
+		}
+		return text, nil
+	}
+	var kept []string
+	body := false // a line of the letter itself was seen
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		line = strings.TrimSpace(line)
+		next := ""
+		if i+1 < len(lines) {
+			next = strings.TrimSpace(lines[i+1])
+		}
+		tokens := w.tokens(line)
+		last := tokens[max(0, len(tokens)-1):]
+		key, _, headed := strings.Cut(line, ":")
+		switch {
+		case strings.HasPrefix(line, ">"), strings.HasPrefix(next, ">") && strings.HasSuffix(line, ":") && w.whole(c.quotes, last),
+			!body && headed && w.whole(c.head, w.tokens(key)):
+			left = append(left, line)
+			continue
+		case line == "--":
+			return strings.Join(kept, "\n"), left
+		}
+		body = body || line != ""
+		kept = append(kept, line)
+	}
+	return strings.TrimSpace(strings.Join(kept, "\n")), left
+}
+
+// clause is a part of a text between commas, full stops and ends of lines.
+type clause struct {
+	text      string
+	from, end int  // with the sign behind it
+	stop      rune // that sign, 0 at the end of the text
+}
+
+// clausesOf parts a text.
+func clausesOf(text string) (list []clause) {
+	from := 0
+	add := func(at, end int, stop rune) {
+		if said := strings.TrimSpace(text[from:at]); strings.ContainsFunc(said, isWord) {
+			list = append(list, clause{said, from, end, stop})
+		} else if n := len(list); n > 0 {
+			list[n-1].end = end
+		}
+		from = end
+	}
+	for i, c := range text {
+		_, width := utf8.DecodeRuneInString(text[i:]) // of what is no letter one
+		end := i + width
+		next, _ := utf8.DecodeRuneInString(text[end:])
+		if c == '\n' || strings.ContainsRune(",;.!?:", c) && (end == len(text) || unicode.IsSpace(next) || strings.ContainsRune("!?.", next)) {
+			add(i, end, c)
+		}
+	}
+	add(len(text), len(text), 0)
+	return list
+}
+
+// courteous reports whether a part of a letter asks for nothing, at its beginning or at
+// its end.
+func (r *Resolver) courteous(text string, ahead bool) bool {
+	w, c := r.catalogue.words, &r.catalogue.letter
+	tokens := w.tokens(text)
+	n := c.greeting.longest(tokens, 0)
+	switch {
+	case len(tokens) == 0, w.whole(c.wish, tokens), w.whole(c.haste, tokens), len(w.bare(tokens)) == 0 && len(tokens) > 1:
+		return true
+	case ahead:
+		return n > 0 && r.nameless(joined(tokens[n:]))
+	}
+	return w.whole(c.closing, tokens) || c.closing.longest(tokens, 0) > 0 && r.nameless(joined(tokens[c.closing.longest(tokens, 0):]))
+}
+
+// signed reports whether a part of a letter is what stands before the writer's name.
+func (r *Resolver) signed(text string) bool {
+	w := r.catalogue.words
+	return w.whole(r.catalogue.letter.closing, w.tokens(text))
+}
+
+// longestName is how many words somebody's name has at most.
+const longestName = 3
+
+// nameless reports whether words may be somebody's name: nothing here is called so, and
+// they say nothing.
+func (r *Resolver) nameless(text string) bool {
+	tokens := r.catalogue.words.tokens(text)
+	x := &request{r: r, tokens: tokens}
+	for i, t := range tokens {
+		if r.knows(t) && !slices.Contains(r.catalogue.words.Home, t.text) && r.catalogue.words.filler.longest(tokens, i) == 0 || x.dated(i) || r.catalogue.words.conditional.longest(tokens, i) > 0 || r.catalogue.words.negation.longest(tokens, i) > 0 {
+			return false
+		}
+	}
+	return len(tokens) <= longestName
+}
+
+// unranked is a text whose orders are not numbered: "first, ... second, ..." is "... then
+// ...".
+func (r *Resolver) unranked(text string) string {
+	w, c := r.catalogue.words, &r.catalogue.letter
+	parts := clausesOf(text)
+	var b strings.Builder
+	ranked, then := false, false
+	for i, p := range parts {
+		tokens := w.tokens(p.text)
+		n := c.rank.longest(tokens, 0)
+		x := &request{r: r, tokens: tokens}
+		alone := n > 0 && n == len(tokens) && i+1 < len(parts)
+		switch {
+		case alone:
+			ranked, then = true, b.Len() > 0
+			continue
+		case n > 0 && n < len(tokens) && x.opens(n):
+			ranked, then = true, b.Len() > 0
+			tokens = tokens[n:]
+		}
+		said := text[p.from:p.end]
+		if len(tokens) < len(w.tokens(p.text)) {
+			said = withPauses(tokens)
+			if p.stop != 0 {
+				said += string(p.stop)
+			}
+		}
+		if then {
+			b.WriteString(" then ")
+		}
+		then = false
+		b.WriteString(said)
+	}
+	if !ranked {
+		return text
+	}
+	return strings.TrimSpace(b.String())
+}

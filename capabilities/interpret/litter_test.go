@@ -1,0 +1,66 @@
+package interpret_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/mess"
+)
+
+// kitchenOf is a home with the things of the specifications' examples; its vacuum knows
+// rooms alone.
+func kitchenOf() *interpret.Resolver {
+	cover := []capabilities.Command{capabilities.Open, capabilities.Shut}
+	return interpret.NewResolver(interpret.Default(), capabilities.Home{Now: sunday, Devices: []capabilities.Device{
+		{Name: "cooker", Label: "rice cooker", Class: "rice-cooker", Area: "kitchen", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}},
+		{Name: "main-water-valve", Class: "valve", Commands: cover},
+		{Name: "fridge-camera", Class: "camera", Area: "kitchen", Sees: []string{"fridge"}, Commands: []capabilities.Command{capabilities.TakePhoto, capabilities.Observe}},
+		{Name: "vacuum", Class: "vacuum", Commands: []capabilities.Command{capabilities.Clean}, Spots: []capabilities.Spot{{Name: "kitchen", Room: "kitchen"}, {Name: "living room", Room: "living room"}}},
+	}})
+}
+
+// The examples of the specifications are understood or asked about.
+func TestExamplesOfSpecifications(t *testing.T) {
+	r := kitchenOf()
+	say(t, r, [][2]string{
+		{"check what ingredients we have", "check-visual"},
+		{"check what ingredients we have for dinner", "check-visual"},
+		{"start rice cooker with 2 cups rice", "asks: how much it makes is what it was filled with, and not 2: shall I turn on the rice cooker?"},
+		{"Turn off the main water valve", "close"},
+		{"turn on the main water valve", "open"},
+		{"vacuum the rice spill in front of the kitchen sink", `asks: only rooms are known here, and not where "rice spill in front of sink" is: shall I vacuum the kitchen?`},
+		{"vacuum the rice spill in the kitchen", `asks: only rooms are known here, and not where "rice spill" is: shall I vacuum the kitchen?`},
+		{"vacuum the rice spill in the garage", "no: "},
+		{"is the rice spill in the kitchen?", "no: "},
+	})
+	exact := mess.Request{Intent: "vacuum the rice spill in front of the kitchen sink", Precision: mess.Exact, Requires: []mess.Capability{{ID: "vacuum-floor"}}}
+	if o := r.Resolve(exact); o.Question == nil || !strings.Contains(o.Question.Text, "rice spill in front of sink") {
+		t.Errorf("exactly: %s", got(o))
+	}
+	if o := interpret.NewResolver(interpret.Default(), house()).Resolve(exact); o.Plan == nil || got(o) != "vacuum-floor vacuum" && o.Plan.Capability != "vacuum-floor" {
+		t.Errorf("a vacuum that knows the spill: %s", got(o))
+	}
+}
+
+// The tags of MESS 1.0 section 8.6 find the capabilities.
+func TestTagsOfSpecification(t *testing.T) {
+	tags := map[string][]string{}
+	for _, d := range interpret.Default().Definitions() {
+		for _, tag := range d.Tags {
+			tags[tag] = append(tags[tag], d.ID)
+		}
+	}
+	for tag, want := range map[string][]string{
+		"visual": {"take-photo", "check-visual"}, "attachments": {"take-photo"}, "inspection": {"check-visual"},
+		"cleaning": {"vacuum-floor"}, "maintenance": {"vacuum-floor"}, "access": {"open", "unlock"},
+	} {
+		for _, id := range want {
+			if !slices.Contains(tags[tag], id) {
+				t.Errorf("tag %s finds %v, want %s in it", tag, tags[tag], id)
+			}
+		}
+	}
+}

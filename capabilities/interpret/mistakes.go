@@ -1,0 +1,175 @@
+package interpret
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// named is a tree whose mistakes are told with its own path.
+type named struct {
+	fs.FS
+	path string
+}
+
+// Named is a tree that is called path where its mistakes are told.
+func Named(tree fs.FS, path string) fs.FS { return named{tree, path} }
+
+// told is what a file of a tree is called where its mistakes are told.
+func told(tree fs.FS, name string) string {
+	if n, ok := tree.(named); ok {
+		return path.Join(n.path, name)
+	}
+	return path.Join("capabilities", name)
+}
+
+// source is a file that was read.
+type source struct {
+	file string
+	root *strictyaml.Value
+}
+
+// wrong notes a mistake, with the line of what it is about.
+func (b *builder) wrong(format string, args ...any) {
+	p := strictyaml.Problem{Text: fmt.Errorf(format, args...).Error()}
+	if rest, ok := strings.CutPrefix(format, "%s:%d: "); ok { // it says where
+		p.File, p.Line = args[0].(string), args[1].(int)
+		p.Text = fmt.Errorf(rest, args[2:]...).Error()
+	} else {
+		p.File, p.Line = b.place(format, args)
+	}
+	for _, old := range b.problems { // what could not be read is told once
+		if ps, ok := errors.AsType[strictyaml.Problems](old); ok && p.Line > 0 {
+			for _, one := range ps {
+				if one.File == p.File && one.Line == p.Line {
+					return
+				}
+			}
+		}
+	}
+	b.mistakes = append(b.mistakes, p)
+}
+
+// place is where the words of a mistake stand: in the entry that it is of, else
+// anywhere, in the file that was read last.
+func (b *builder) place(format string, args []any) (file string, line int) {
+	what, _, _ := strings.Cut(format, " ")
+	for i := len(b.sources) - 1; i >= 0; i-- {
+		s, v, rest := b.sources[i], b.sources[i].root, args
+		switch what {
+		case "capability":
+			v, rest = entryOf(v.Get("capabilities"), fmt.Sprint(args[0])), args[1:]
+		case "rule":
+			if v = v.Get("rules"); v != nil {
+				v, rest = v.Get(fmt.Sprint(args[0])), nil
+			}
+		case "frames:":
+			v, rest = b.frameOf(i, args[0].(int)), args[1:]
+		}
+		if v == nil {
+			continue
+		}
+		for _, key := range keysOf(format) {
+			if at := v.Get(key); at != nil {
+				return s.file, at.Line
+			}
+		}
+		for _, arg := range rest {
+			says := func(text string) bool { return text == fmt.Sprint(arg) }
+			if err, ok := arg.(error); ok { // it quotes what it is about
+				says = func(text string) bool { return strings.Contains(err.Error(), strconv.Quote(text)) }
+			}
+			if line := lineOf(v, says); line > 0 {
+				return s.file, line
+			}
+		}
+		if what == "capability" || what == "rule" || what == "frames:" {
+			return s.file, v.Line
+		}
+	}
+	return "", 0
+}
+
+// keysOf are the words of a format before its gaps: "effect %s" is about the effect.
+func keysOf(format string) []string {
+	var keys []string
+	words := strings.Fields(format)
+	for i, w := range words[:max(0, len(words)-1)] {
+		if strings.HasPrefix(words[i+1], "%") {
+			keys = append(keys, w)
+		}
+		if key, _, ok := strings.Cut(w, "."); ok { // "args.on is %v"
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// entryOf is the last entry of a list of capabilities with the id.
+func entryOf(list *strictyaml.Value, id string) (found *strictyaml.Value) {
+	if list == nil {
+		return nil
+	}
+	for _, v := range list.List {
+		if is := v.Get("id"); is != nil && is.Text == id || is == nil && id == "" {
+			found = v
+		}
+	}
+	return found
+}
+
+// frameOf is the nth frame of all, from 1, if it stands in source i.
+func (b *builder) frameOf(i, n int) *strictyaml.Value {
+	for k, s := range b.sources[:i+1] {
+		list := s.root.Get("frames")
+		switch {
+		case list == nil:
+		case n > len(list.List):
+			n -= len(list.List)
+		case k == i:
+			return list.List[n-1]
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// lineOf is where a text stands below v, as a value or a key; 0 if nowhere.
+func lineOf(v *strictyaml.Value, says func(string) bool) int {
+	if v.Text != "" && says(v.Text) {
+		return v.Line
+	}
+	for _, one := range v.List {
+		if line := lineOf(one, says); line > 0 {
+			return line
+		}
+	}
+	for _, p := range v.Pairs {
+		if says(p.Key) {
+			return p.Line
+		}
+		if line := lineOf(p.Value, says); line > 0 {
+			return line
+		}
+	}
+	return 0
+}
+
+// err is all that is wrong, file by file.
+func (b *builder) err() error {
+	all := b.mistakes
+	for _, err := range b.problems {
+		if ps, ok := errors.AsType[strictyaml.Problems](err); ok {
+			all = append(all, ps...)
+		} else {
+			all = append(all, strictyaml.Problem{Text: err.Error()})
+		}
+	}
+	return all.Err()
+}

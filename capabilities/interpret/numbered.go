@@ -1,0 +1,139 @@
+package interpret
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// numberedName is the first number that belongs to a name, where no thing or place here has
+// that name: "lamp 50" in a home with one "lamp". Another executor may have such a thing,
+// so the number is never taken for an amount. The words of the name go from from to end, and
+// the number begins at at; end is 0 if there is no such name.
+func (x *request) numberedName() (from, at, end int) {
+	for i := 1; i < len(x.tokens); i++ {
+		to := x.nameNumber(i)
+		if to == i || x.named(i) || x.inPlace(i) {
+			continue
+		}
+		before := i
+		if x.words().numbering.longest(x.tokens, i-1) == 1 { // "lamp number 4"
+			before--
+		}
+		for from := range before {
+			ends := func(m match) bool { return m.end == before }
+			if slices.ContainsFunc(x.filled("device", from), func(m match) bool { return ends(m) && m.how != byNothing }) || slices.ContainsFunc(x.filled("area", from), ends) {
+				return x.pass(from), before, to
+			}
+		}
+	}
+	return 0, 0, 0
+}
+
+// unknownNumber refuses an order that is complete without such a number: "turn on lamp 50".
+// Where the number may say how much ("hall light 50"), it notes the name, and what would
+// be done is asked about.
+func (x *request) unknownNumber() (capabilities.Outcome, bool) {
+	from, at, end := x.numberedName()
+	if end == 0 {
+		return capabilities.Outcome{}, false
+	}
+	name := joined(x.tokens[from:end])
+	if x.unnamed = name; x.endsPlace(at) { // "the lights in bedroom two": where it is may be said in another way here
+		return capabilities.Outcome{}, false
+	}
+	rest := &request{r: x.r, req: x.req, given: x.given}
+	rest.req.Intent = joined(slices.Concat(x.tokens[:at], x.tokens[end:]))
+	if x.asks {
+		rest.req.Intent += "?"
+	}
+	if out := rest.outcome(); out.Plan == nil && (out.Question == nil || out.Question.Field == amountField) {
+		return capabilities.Outcome{}, false
+	}
+	x.explain.Leftover = []string{name}
+	return x.refuse(fmt.Sprintf("nothing here has the name %q; say the name of the thing, and an amount with its unit, like \"to 50 percent\"", name), x.r.near(texts(x.tokens[from:at]))), true
+}
+
+// nameNumber is the end of a number at word i that may belong to the name before it, i if
+// there is none. A number with a unit, a time and a number that counts do not belong to a name.
+func (x *request) nameNumber(i int) int {
+	w, l := x.words(), &x.r.catalogue.lexicon
+	end := i
+	w.cardinal(x.tokens, i, func(to int, n float64) {
+		if n == math.Trunc(n) && n >= 0 {
+			end = max(end, to)
+		}
+	})
+	if end == i || x.tokens[i].pause || x.tokens[i].colon || w.picking.longest(x.tokens, i) > 0 || w.decimalAt(x.tokens[i]) {
+		return i
+	}
+	if to, _ := x.length(i); to > 0 || x.percents(i) || x.howOften(i) || x.plainClock(i, min(end+1, len(x.tokens))) {
+		return i
+	}
+	if end < len(x.tokens) && !x.tokens[end].pause {
+		next := x.tokens[end]
+		for _, set := range []*set{l.percentOf, l.degree, l.kelvin, w.oclock, w.hours, w.pastIs, w.fromNow} {
+			if set.longest(x.tokens, end) > 0 {
+				return i
+			}
+		}
+		switch {
+		case next.colon, w.measures[next.folded], w.unit[next.folded] > 0:
+			return i
+		case next.text != next.folded: // "vacuum 2 rooms"
+			return i
+		}
+	}
+	return end
+}
+
+// decimalAt reports whether a word is a number with a point in it.
+func (w *words) decimalAt(t token) bool {
+	n, err := strconv.ParseFloat(t.text, 64)
+	return err == nil && n != math.Trunc(n)
+}
+
+// inPlace reports whether word i is in the name of a place.
+func (x *request) inPlace(i int) bool { return x.placeBefore(i, func(end int) bool { return end > i }) }
+
+// endsPlace reports whether the name of a place ends before word i.
+func (x *request) endsPlace(i int) bool {
+	return x.placeBefore(i, func(end int) bool { return end == i })
+}
+
+// placeBefore reports whether the name of a place begins before word i and has such an end.
+func (x *request) placeBefore(i int, such func(end int) bool) bool {
+	for from := range i {
+		if slices.ContainsFunc(x.filled("area", from), func(m match) bool { return such(m.end) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// otherwiseNumbered are the ways to write the number at the end of a name: "lamp two" for
+// "lamp 2", and "lamp 2" for "lamp two".
+func (w *words) otherwiseNumbered(name []token) [][]token {
+	last := len(name) - 1
+	if last < 1 {
+		return nil
+	}
+	with := func(text string) []token {
+		return append(slices.Clone(name[:last]), token{text: text, folded: w.fold(text)})
+	}
+	n, err := strconv.Atoi(name[last].text)
+	if err != nil {
+		if said, ok := w.Numbers[name[last].text]; ok && said == math.Trunc(said) && w.filler.longest(name, last) == 0 {
+			return [][]token{with(decimalText(said))}
+		}
+		return nil
+	}
+	var list [][]token
+	for _, text := range w.spelled[float64(n)] {
+		list = append(list, with(text))
+	}
+	return list
+}

@@ -1,0 +1,122 @@
+package interpret
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// toldAs is what a device tells of a quantity.
+func toldAs(quantity string) string {
+	switch quantity {
+	case "contact":
+		return "whether it is open"
+	case "lock":
+		return "whether it is locked"
+	case "motion":
+		return "whether something moves"
+	}
+	return "its " + quantity
+}
+
+// some are what devices are called, the first of many.
+func (r *Resolver) some(devices []int) string {
+	labels := r.labels(devices)
+	if more := len(labels) - 4; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(labels[:4], ", "), more)
+	}
+	return strings.Join(labels, ", ")
+}
+
+// oneThing is a class with its article: "an oven".
+func oneThing(class string) string {
+	if strings.ContainsRune("aeiou", rune(class[0])) {
+		return "an " + spaced(class)
+	}
+	return "a " + spaced(class)
+}
+
+// abilities says by examples what can be asked for in this home, and where all of it
+// stands.
+func (r *Resolver) abilities() string { return r.able }
+
+// exemplary are the capabilities that are shown by examples, the first of this home.
+var exemplary = []string{"switch-on", "look", "vacuum-floor", "read-sensor", "open", "take-photo", "print-status", "start-appliance"}
+
+// examples are orders and questions that fit this home.
+func (r *Resolver) examples() string {
+	var list []string
+	for _, id := range exemplary {
+		c := r.catalogue.find(id)
+		if c == nil || len(list) == 3 {
+			continue
+		}
+		for _, d := range r.index.those(func(d int) bool { return r.can(c, "", d) && (id != "switch-on" || r.class[d] == "light") }) {
+			if say := r.example(c, d, r.home.Devices[d]); say != "" {
+				list = append(list, fmt.Sprintf("%q", say))
+				break
+			}
+		}
+	}
+	if len(list) == 0 {
+		return "\"messkit capabilities\" lists what can be asked for"
+	}
+	return fmt.Sprintf("ask like %s; \"messkit capabilities\" lists all that can be asked for", strings.Join(list, ", "))
+}
+
+// example is what is said for a capability of a device; "" where it looks at nothing
+// that has a name.
+func (r *Resolver) example(c *capability, d int, dev capabilities.Device) string {
+	rd, areas := &reading{sentence: &sentence{capability: c}}, []string(nil)
+	if len(dev.Spots) > 0 && c.Command == capabilities.Clean {
+		areas = []string{dev.Spots[0].Room}
+	}
+	switch {
+	case len(dev.Sees) > 0:
+		rd.slots = []bound{{"view", "view", 0, &match{value: dev.Sees[0]}}}
+	case c.ID == "take-photo":
+		return "take a photo with the " + r.label(d)
+	case c.ID == "look":
+		return ""
+	}
+	return strings.TrimSuffix(r.planFor(rd, d, areas).Summary, " with the "+r.label(d))
+}
+
+// sayable are the orders that a device takes by its name alone, or with asks the questions.
+// The resolver understands each of them as one for just this device.
+func (r *Resolver) sayable(d int, asks bool) (list []string) {
+	for _, c := range r.catalogue.list {
+		if asks && c.Effect != capabilities.Query || c.Effect == capabilities.Once || !r.offers(c, d) {
+			continue // what is done once more with every order is not offered
+		}
+		say := r.example(c, d, r.home.Devices[d])
+		if o := r.Resolve(mess.Request{Intent: say}); o.Plan != nil && o.Plan.Device == r.home.Devices[d].Name && o.Plan.Capability == c.ID {
+			list = append(list, say)
+		}
+	}
+	return distinct(list)
+}
+
+func (r *Resolver) abilitiesOf(d int) string {
+	can := r.whatCan(func(c *capability) bool { return r.offers(c, d) })
+	return strings.ReplaceAll(strings.ReplaceAll(can, "something", "it"), "whether it is there", "whether something is there")
+}
+
+func (r *Resolver) whatCan(can func(*capability) bool) string {
+	var list []string
+	for _, c := range r.catalogue.list {
+		if can(c) {
+			list = append(list, c.Description)
+		}
+	}
+	if len(list) == 0 {
+		return "do nothing that is known here"
+	}
+	return strings.Join(list, ", ")
+}
+
+// offered are the ids of the capabilities that this home has.
+func (r *Resolver) offered() []string { return slices.Clone(r.ids) }

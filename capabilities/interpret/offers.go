@@ -1,0 +1,76 @@
+package interpret
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// Offers lists what a resolver for the home offers, without the work of making one.
+func Offers(c *Catalogue, home capabilities.Home) []mess.Capability { return classed(c, home).Offers() }
+
+// Offers lists the capabilities that the devices of this home have, with the
+// devices and areas as metadata, as an executor registers them (MESS 1.0
+// section 8.3). Where the risk depends on what a device is, that is told, too.
+func (r *Resolver) Offers() []mess.Capability {
+	var list []mess.Capability
+	for _, c := range r.catalogue.list {
+		if can := r.index.those(func(d int) bool { return r.offers(c, d) }); len(can) > 0 {
+			devices, areas := r.offer(can)
+			meta := mess.Object{{Key: "devices", Value: devices}}
+			if len(areas) > 0 {
+				meta = append(meta, mess.Field{Key: "areas", Value: areas})
+			}
+			if len(c.Risks) > 0 {
+				meta = append(meta, mess.Field{Key: "classes", Value: r.classes(can)})
+			}
+			meta = append(meta, mess.Field{Key: "effect", Value: string(c.Effect)})
+			list = append(list, mess.Capability{ID: c.ID, Meta: meta})
+		}
+	}
+	for _, id := range r.home.Facts {
+		list = append(list, mess.Capability{ID: id, Meta: mess.Object{{Key: "effect", Value: string(capabilities.Query)}}})
+	}
+	return list
+}
+
+// classes are what devices are, by their names.
+func (r *Resolver) classes(devices []int) mess.Object {
+	o := make(mess.Object, len(devices))
+	for i, d := range devices {
+		o[i] = mess.Field{Key: r.home.Devices[d].Name, Value: r.home.Devices[d].Class}
+	}
+	return o
+}
+
+// offer names the devices that have a capability, and where they work.
+func (r *Resolver) offer(can []int) (devices, areas []any) {
+	places := map[string]bool{}
+	for _, d := range can {
+		dev := &r.home.Devices[d]
+		devices = append(devices, dev.Name)
+		for _, place := range distinct(slices.Concat([]string{dev.Area}, rooms(dev.Spots), dev.Sees)) {
+			places[strings.ToLower(place)] = true
+		}
+	}
+	for _, place := range slices.Sorted(maps.Keys(places)) {
+		areas = append(areas, place)
+	}
+	return devices, areas
+}
+
+// offers reports whether device d has the capability, for any quantity.
+func (r *Resolver) offers(c *capability, d int) bool {
+	if r.can(c, "", d) {
+		return true
+	}
+	for _, also := range c.Also {
+		if r.can(c, also.Quantity, d) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,172 @@
+package interpret
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// LeftOut is a file of words that cannot be used.
+type LeftOut struct {
+	File   string   // or the folder, where nothing of it can be used
+	Why    error    // its first mistake, with its line
+	More   int      // how many more mistakes it has
+	Asking []string // the capabilities that it defines; each now needs a confirmation
+	All    bool     // nothing is known of what it defines; Asking has all that act
+}
+
+// String says it in one line.
+func (l LeftOut) String() string {
+	text := fmt.Sprintf("%s: left out: %v", l.File, l.Why)
+	if l.More > 0 {
+		text += fmt.Sprintf(" (and %d more)", l.More)
+	}
+	switch {
+	case l.All:
+		text += "; until you mend it, each plan that acts needs a confirmation"
+	case len(l.Asking) > 0:
+		text += "; until you mend it, these need a confirmation: " + strings.Join(l.Asking, ", ")
+	}
+	return text
+}
+
+// WithoutWords makes a catalogue of the built-in files alone, for a folder of which nothing
+// can be read, and says why. It may have made any capability stricter: each plan that acts
+// needs a confirmation.
+func WithoutWords(folder string, why error) (*Catalogue, []LeftOut) {
+	c, err := newBuilder().load(English())
+	if err != nil {
+		panic(err) // the files are part of the program
+	}
+	return c, []LeftOut{{File: folder, Why: why, All: true, Asking: c.strict(func(string) bool { return true })}}
+}
+
+// maxTries bounds how often LoadWords builds the catalogue anew.
+const maxTries = 8
+
+// LoadWords makes a catalogue of the built-in files and the files of tree. It leaves out
+// each file of tree that has a mistake, so that the catalogue is there in any case. A
+// capability that such a file defines may have been made stricter there: each plan of it
+// needs a confirmation.
+func LoadWords(tree fs.FS) (*Catalogue, []LeftOut) {
+	leave := map[string]LeftOut{}
+	for range maxTries {
+		b := newBuilder()
+		b.lenient, b.leave = true, leave
+		c, err := b.load(English(), tree)
+		if err == nil {
+			left := slices.SortedFunc(maps.Values(leave), func(a, b LeftOut) int { return strings.Compare(a.File, b.File) })
+			for i := range left {
+				left[i].Asking = c.asking(tree, left[i].File)
+			}
+			return c, left
+		}
+		if !b.blame(err) {
+			break
+		}
+	}
+	return withoutFolder(tree)
+}
+
+// withoutFolder is the catalogue of the built-in files alone.
+func withoutFolder(tree fs.FS) (*Catalogue, []LeftOut) {
+	b := newBuilder()
+	b.lenient = true
+	_, err := b.load(English(), tree)
+	c, wrong := newBuilder().load(English())
+	if wrong != nil {
+		panic(wrong) // the files are part of the program
+	}
+	all := LeftOut{File: told(tree, "."), Why: errors.New(firstOf(err))}
+	for _, file := range slices.Sorted(maps.Keys(b.own)) {
+		if b.own[file] {
+			all.Asking = append(all.Asking, c.asking(tree, file)...)
+		}
+	}
+	slices.Sort(all.Asking)
+	all.Asking = slices.Compact(all.Asking)
+	return c, []LeftOut{all}
+}
+
+// blame notes the files of one's own in which mistakes are. It reports whether there are
+// any that were not known before.
+func (b *builder) blame(err error) (found bool) {
+	problems, _ := errors.AsType[strictyaml.Problems](err)
+	before := maps.Clone(b.leave)
+	for _, p := range problems {
+		if !b.own[p.File] {
+			continue
+		}
+		if _, known := before[p.File]; known {
+			continue
+		}
+		l, again := b.leave[p.File]
+		if again {
+			l.More++
+		} else {
+			l = LeftOut{File: p.File, Why: errors.New(p.Text)}
+			if p.Line > 0 {
+				l.Why = fmt.Errorf("line %d: %s", p.Line, p.Text)
+			}
+		}
+		b.leave[p.File], found = l, true
+	}
+	return found
+}
+
+// firstOf is the first line of an error.
+func firstOf(err error) string {
+	text, _, _ := strings.Cut(fmt.Sprint(err), "\n")
+	return text
+}
+
+// asking makes the capabilities that a left out file defines ones that need a confirmation,
+// and lists them. Of a file that cannot be read it takes them all.
+func (c *Catalogue) asking(tree fs.FS, file string) (list []string) {
+	name := file
+	if n, ok := tree.(named); ok {
+		name = strings.TrimPrefix(strings.TrimPrefix(file, path.Clean(n.path)), "/")
+	}
+	data, err := fs.ReadFile(tree, name)
+	return c.strict(func(id string) bool { return err != nil || defines(string(data), id) })
+}
+
+// strict makes capabilities that act ones that need a confirmation, and lists them.
+func (c *Catalogue) strict(which func(id string) bool) (list []string) {
+	for _, one := range c.list {
+		if one.Effect != capabilities.Query && which(one.ID) {
+			one.Risk, one.Risks = capabilities.RiskIrreversible, nil
+			list = append(list, one.ID)
+		}
+	}
+	return list
+}
+
+// defines reports whether a file that may be no YAML has an entry with the id.
+func defines(text, id string) bool {
+	for line := range strings.Lines(text) {
+		for {
+			_, rest, ok := strings.Cut(line, "id:")
+			if !ok {
+				break
+			}
+			value := strings.TrimLeft(rest, " \t\"'")
+			if rest, is := strings.CutPrefix(value, id); is && (rest == "" || !isIDByte(rest[0])) {
+				return true
+			}
+			line = rest
+		}
+	}
+	return false
+}
+
+func isIDByte(c byte) bool {
+	return c == '-' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
+}

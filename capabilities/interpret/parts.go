@@ -1,0 +1,118 @@
+package interpret
+
+import (
+	"slices"
+	"strings"
+)
+
+// parts is an answer that is read part by part.
+type parts struct {
+	picker
+	picked, denied []string
+	named          int  // how many parts have named an option
+	others         bool // "the other one" is meant
+	whole          bool // a part has taken all of them
+	instead        bool // one was named behind what is ruled out
+	leaving        bool // what comes is left out: "all but the hall and the kitchen"
+}
+
+// parts reads an answer part by part: what it names is picked, and what stands behind
+// "not" is not: "not the kitchen one, the other one". What only says which is not meant
+// picks nothing, and neither does what takes back its own words: "hall, no, kitchen".
+func (p picker) parts(text string, tokens []token) []string {
+	w, l := p.catalogue.words, parts{picker: p}
+	joined := false
+	for i := 0; i < len(tokens); {
+		from := i + w.ruledOut.longest(tokens, i)
+		end := from
+		for end < len(tokens) && (end == i || !tokens[end].pause) && w.joining.longest(tokens, end) == 0 && w.ruledOut.longest(tokens, end) == 0 {
+			end++
+		}
+		if !l.take(tokens[i:from], tokens[from:end], joined) {
+			return nil
+		}
+		i, joined = end, false
+		for n := 1; n > 0 && i < len(tokens); i += n {
+			n = w.joining.longest(tokens, i)
+			joined = joined || n > 0
+		}
+	}
+	if some := len(distinct(l.picked)); l.whole && (len(l.picked) > len(p.every()) || l.others) || some > 1 && broken(text) {
+		return nil
+	}
+	return p.less(l.picked, l.denied, l.others)
+}
+
+// take reads a part behind not, which may be empty. It is not ok if nobody knows what
+// is meant then.
+func (l *parts) take(not, part []token, joined bool) (ok bool) {
+	w, which := l.catalogue.words, l.part(part)
+	leaves := len(not) > 0 && w.leavingOut.longest(not, 0) == len(not)
+	switch {
+	case len(not) == 0 && len(w.bare(part)) == 0: // "please"
+		return true
+	case len(not) > 0 && w.whole(w.no, not): // "no, the hall", but not "the hall, no"
+		return len(part) == 0 && l.named == 0
+	case len(not) > 0 && len(part) > 0 && w.whole(w.referring, w.unpicking(part)): // "not that one, the hall"
+		return l.named == 0
+	case leaves && !l.whole: // "the hall except the kitchen"
+		return false
+	case len(not) > 0 || l.leaving:
+		l.denied, l.leaving = append(l.denied, which...), l.leaving || leaves
+	case l.named > 0 && l.catalogue.context.correcting.longest(part, 0) > 0, l.named > 0 && len(l.denied) == 0 && !w.enumerates(part): // "hall, I mean kitchen"
+		return false
+	case joined && len(l.denied) > 0, l.instead: // "not the hall and the kitchen"
+		return false
+	case w.whole(w.rest, w.unpicking(part)):
+		ok, l.others = l.named == len(l.denied) || joined, true
+		l.named++
+		return ok && l.named > 1
+	case l.others && !joined: // "the other one, the hall"
+		return false
+	default:
+		l.picked = append(l.picked, which...)
+		l.whole = l.whole || slices.Equal(which, l.every())
+	}
+	l.named++
+	l.instead = len(not) == 0 && len(l.denied) > 0
+	return len(which) > 0
+}
+
+// enumerates reports whether a part may be one of a list: it has no words of somebody who
+// begins anew, as "I mean the hall" and "it is the hall" do.
+func (w *words) enumerates(part []token) bool {
+	for i := range part {
+		if (w.filler.longest(part, i) > 0 || w.picking.longest(part, i) > 0) && w.listing.longest(part, i) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// broken reports whether a text breaks off within: "kitchen... hall" may take back the
+// first.
+func broken(text string) bool {
+	text = strings.TrimRight(text, " \t\r\n.!…")
+	return strings.ContainsAny(text, ".!;:…–—") || strings.Contains(text, " -") || strings.Contains(text, "- ")
+}
+
+// less are the options that were picked, without those that were ruled out. "The other
+// one" is the one that is left then.
+func (p picker) less(picked, denied []string, others bool) []string {
+	every := slices.Equal(picked, p.every())
+	if every && len(denied) > 0 {
+		picked = p.single()
+	}
+	if others {
+		left := slices.DeleteFunc(p.single(), func(o string) bool { return slices.Contains(denied, o) || slices.Contains(picked, o) })
+		if len(denied)+len(picked) == 0 || len(left) != 1 {
+			return nil
+		}
+		picked = append(picked, left...)
+	}
+	kept := slices.DeleteFunc(slices.Clone(picked), func(o string) bool { return slices.Contains(denied, o) })
+	if !every && len(kept) < len(picked) { // it says both of one
+		return nil
+	}
+	return distinct(kept)
+}

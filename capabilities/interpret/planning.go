@@ -1,0 +1,179 @@
+package interpret
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// planFor is the plan for a reading with one device and the places to work on.
+func (r *Resolver) planFor(rd *reading, d int, areas []string) capabilities.Plan {
+	c, dev := rd.capability, r.home.Devices[d]
+	p := capabilities.Plan{
+		Capability: c.ID, Device: dev.Name, Command: c.command(&dev), Args: c.args(),
+		Risk: r.risk(c, d), Effect: r.effect(c, d), Reversible: c.Reversible,
+	}
+	for _, a := range rd.args {
+		p.Args = p.Args.Set(a.Key, a.Value)
+	}
+	if t := rd.value("thing"); t != "" {
+		p.Args = p.Args.Set("thing", t)
+	}
+	if q := rd.value("quantity"); q != "" && p.Command != capabilities.Await {
+		p.Args = append(p.Args, mess.Field{Key: "quantity", Value: q})
+	}
+	if p.Command == capabilities.Clean {
+		if areas == nil {
+			areas = []string{}
+		}
+		p.Args = append(p.Args, mess.Field{Key: "areas", Value: areas})
+	}
+	if p.Command == capabilities.Print && len(areas) == 1 {
+		p.Args = append(p.Args, mess.Field{Key: "file", Value: areas[0]})
+	}
+	if m := rd.slot("duration"); m != nil {
+		p.For = m.duration
+	}
+	summary, consequences := c.Summary, c.Consequences
+	if switches(p, true) && slices.Contains(dev.Commands, capabilities.Press) { // it is on for as long as it is pressed
+		p.Command, p.Args = capabilities.Press, nil
+		summary, consequences = "press the {device}", "the {device} will be pressed and released, and what that sets off will be done"
+	}
+	p.Summary, p.Consequences = r.fill(summary, rd, d, areas), r.fill(consequences, rd, d, areas)
+	if p.For > 0 {
+		p.Summary += " for " + capabilities.DurationText(p.For)
+	}
+	return p
+}
+
+// risk is the device's own, else the catalogue's for its class. No
+// configuration makes something that moves or looks less than it is when it
+// says nothing.
+func (r *Resolver) risk(c *capability, d int) capabilities.Risk {
+	if c.Effect == capabilities.Query {
+		return c.Risk
+	}
+	if own := r.home.Devices[d].Risk; own != "" {
+		return own
+	}
+	if risk, ok := c.Risks[r.class[d]]; ok {
+		return risk
+	}
+	return c.Risk
+}
+
+// effect is the device's own, else the catalogue's: to switch a feeder on a plug
+// twice is to feed twice. What looks changes nothing on any device.
+func (r *Resolver) effect(c *capability, d int) capabilities.Effect {
+	if own := r.home.Devices[d].Effect; own != "" && c.Effect != capabilities.Query {
+		return own
+	}
+	return c.Effect
+}
+
+// fill puts names into a text of a capability.
+func (r *Resolver) fill(text string, rd *reading, d int, areas []string) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "{")
+		b.WriteString(before)
+		name, after, whole := strings.Cut(rest, "}")
+		if !found || !whole {
+			return tidy(b.String())
+		}
+		b.WriteString(r.word(name, rd, d, areas))
+		text = after
+	}
+}
+
+// word is what stands for a gap in a text of a capability.
+func (r *Resolver) word(name string, rd *reading, d int, areas []string) string {
+	switch name {
+	case "device":
+		return r.label(d)
+	case "areas":
+		return r.places(d, areas)
+	case "rooms":
+		return r.places(d, r.roomsOf(d, areas))
+	case "view":
+		if sees := r.home.Devices[d].Sees; rd.value("view") == "" && rd.value("thing") != "" && len(sees) == 1 {
+			return sees[0]
+		}
+		return cmp.Or(rd.value("view"), "view")
+	case "quantity":
+		return cmp.Or(rd.value("quantity"), "values")
+	case "thing":
+		return rd.value("thing")
+	case "angle":
+		return rd.angleText()
+	case "until":
+		return awaited(rd.awaits())
+	case "colour":
+		return r.catalogue.lexicon.called(argText(rd.args, name))
+	}
+	if said := argText(rd.args, name); said != "" || rd.asks != name {
+		return said
+	}
+	return "some" // it is asked for
+}
+
+// argText is a parameter in words; numbers without their sign, which the words
+// around say.
+func argText(args mess.Object, key string) string {
+	switch v, _ := args.Get(key); v := v.(type) {
+	case float64:
+		return decimalText(math.Abs(v))
+	case string:
+		return v
+	}
+	return ""
+}
+
+// called is a colour by its name.
+func (l *lexicon) called(hex string) string { return cmp.Or(l.colourNames[hex], hex) }
+
+// places says where: a room takes an article, a spot has its own word.
+func (r *Resolver) places(d int, areas []string) string {
+	if len(areas) == 0 && r.home.Devices[d].Prints() {
+		return "a file"
+	}
+	if len(areas) == 0 {
+		return "all floors"
+	}
+	said := make([]string, len(areas))
+	for i, area := range areas {
+		said[i] = "the " + area
+		for _, s := range r.home.Devices[d].Spots {
+			if s.Name == area && s.Name != s.Room {
+				said[i] = area
+			}
+		}
+	}
+	return strings.Join(said, " and ")
+}
+
+// roomsOf are the rooms that the places are in.
+func (r *Resolver) roomsOf(d int, areas []string) []string {
+	list := make([]string, len(areas))
+	for i, area := range areas {
+		list[i] = area
+		for _, s := range r.home.Devices[d].Spots {
+			if s.Name == area && s.Room != "" {
+				list[i] = s.Room
+			}
+		}
+	}
+	return distinct(list)
+}
+
+// tidy takes out what names that bring their own article double.
+func tidy(s string) string {
+	for _, article := range []string{"the", "my", "our", "a"} {
+		s = strings.ReplaceAll(s, "the "+article+" ", article+" ")
+	}
+	return s
+}

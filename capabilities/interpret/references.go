@@ -1,0 +1,121 @@
+package interpret
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// referred is the request with what another request says that its context names: "the same
+// again" is the other request, "there" is its place, and "it" is its device. The exchange
+// writes the other request's intent beside its ref. Of two such requests nobody knows which
+// is meant, and a name that the words have themselves wins.
+func (r *Resolver) referred(req mess.Request) mess.Request {
+	at := -1
+	for i, e := range req.Context {
+		if e.Type != "ref" {
+			continue
+		}
+		if at >= 0 {
+			return req
+		}
+		at = i
+	}
+	if at < 0 || len(req.Intent) > maxText {
+		return req
+	}
+	if r.earlierPicture(req) {
+		return req
+	}
+	before, _ := req.Context[at].Extra.Get("intent")
+	said, _ := before.(string)
+	if said == "" || len(said) > maxText {
+		return req
+	}
+	intent := r.inPlaceOf(req.Intent, said)
+	if intent == req.Intent {
+		return req
+	}
+	req.Intent = intent
+	req.Context = slices.Delete(slices.Clone(req.Context), at, at+1)
+	return req
+}
+
+// inPlaceOf is an intent with the words of an earlier one for those that point to it.
+func (r *Resolver) inPlaceOf(intent, before string) string {
+	w := r.catalogue.words
+	tokens := w.tokens(intent)
+	if w.whole(w.again, tokens) {
+		return before
+	}
+	there := slices.IndexFunc(tokens, func(t token) bool { return t.text == "there" })
+	exists := there > 0 && slices.Contains([]string{"is", "are", "was", "were"}, tokens[there-1].text) && len(tokens) > there+1 // "is there milk"
+	points := slices.IndexFunc(tokens, func(t token) bool { return w.referring.longest([]token{t}, 0) > 0 })
+	if (there < 0 || exists) && (points < 0 || r.thingOf(tokens) != "") {
+		return intent
+	}
+	p := r.said(mess.Request{Intent: before}, nil).Plan
+	if p == nil || len(p.Steps) > 0 {
+		return intent
+	}
+	d := r.index.device(p.Device)
+	if d < 0 {
+		return intent
+	}
+	if there >= 0 && !exists {
+		if place := r.placeOf(p, d); place != "" {
+			return replaceWord(intent, "there", "in the "+place)
+		}
+		return intent
+	}
+	return replaceWord(w.onceMore(intent, tokens), tokens[points].text, "the "+r.lookedAt(p, d, before))
+}
+
+// lookedAt is what a plan was about: what the camera saw, else the device.
+func (r *Resolver) lookedAt(p *capabilities.Plan, d int, before string) string {
+	sees := r.home.Devices[d].Sees
+	if p.Effect != capabilities.Query || len(sees) == 0 {
+		return r.label(d)
+	}
+	for _, view := range sees {
+		if strings.Contains(strings.ToLower(before), strings.ToLower(view)) {
+			return view
+		}
+	}
+	return sees[0]
+}
+
+// onceMore is an order without the word that says that it is done once more: the request
+// that it points to says what that was.
+func (w *words) onceMore(intent string, tokens []token) string {
+	for k := 1; k < len(tokens); k++ {
+		if n := w.again.longest(tokens, k); n > 0 && k+n == len(tokens) {
+			return joined(tokens[:k])
+		}
+	}
+	return intent
+}
+
+// placeOf is where a plan is carried out, "" where that is not one place.
+func (r *Resolver) placeOf(p *capabilities.Plan, d int) string {
+	areas, _ := p.Args.Get("areas")
+	switch list, _ := textsOf(areas); len(list) {
+	case 0:
+		return r.home.Devices[d].Area
+	case 1:
+		return list[0]
+	}
+	return ""
+}
+
+// replaceWord puts other words in the place of the first of one word.
+func replaceWord(text, word, with string) string {
+	found := regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(word) + `\b`).FindStringIndex(text)
+	if found == nil {
+		return text
+	}
+	return strings.TrimSpace(text[:found[0]] + with + text[found[1]:])
+}

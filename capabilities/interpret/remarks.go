@@ -1,0 +1,146 @@
+package interpret
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// parted reads a text that is none by itself as an order with remarks beside it, which
+// tell how things are or why it is asked. They are read as what stands beside a request
+// is, and "it" is what the last of them is about. Where nothing is to be parted, or the
+// text is understood as it is, ok is false.
+func (r *Resolver) parted(req mess.Request) (more mess.Request, remarks []string, ok bool) {
+	text := strings.ReplaceAll(strings.ReplaceAll(req.Intent, "\n\n", ". "), "\n", " ")
+	parts := r.reasoned(clausesOf(text), text)
+	if len(parts) < 2 || len(parts) > maxClauses || strings.ContainsRune(text, '?') {
+		return req, nil, false
+	}
+	from, to := 0, len(parts)
+	for ; from < to && r.tellsOnly(parts[from].text); from++ {
+	}
+	for ; to > from && r.tellsOnly(parts[to-1].text); to-- {
+	}
+	if from == to || from == 0 && to == len(parts) {
+		return req, nil, false
+	}
+	bare := req
+	bare.Context = nil
+	if out := r.said(bare, nil); out.Refusal == nil && len(out.Explain.Leftover) == 0 && (out.Question == nil || !strings.HasPrefix(out.Question.Field, "meaning")) {
+		return req, nil, false
+	}
+	w := r.catalogue.words
+	order := w.tokens(text[parts[from].from:parts[to-1].end])
+	order = order[r.catalogue.letter.hence.longest(order, 0):]
+	x := &request{r: r, tokens: order}
+	if !x.opens(0) {
+		return req, nil, false
+	}
+	for _, p := range slices.Concat(parts[:from], parts[to:]) {
+		said := w.tokens(p.text)
+		if reports, _ := r.catalogue.letter.report.find(said); reports >= 0 {
+			return req, nil, false
+		}
+		said = said[r.catalogue.letter.reason.longest(said, 0):]
+		if put := x.putFor(r.thingOf(said)); put != nil && p.from < parts[from].from {
+			y := &request{r: r, req: bare, tokens: said, whole: said}
+			order = put
+			if _, told := y.told(); told { // it said what is meant, and how that is
+				continue
+			}
+		}
+		remarks = append(remarks, joined(said))
+	}
+	more = req
+	more.Intent = withPauses(order)
+	return more, remarks, true
+}
+
+// remarked is the type of a remark among the entries of a context.
+const remarked = "remark"
+
+// maxClauses bounds how many parts a text may have that is parted.
+const maxClauses = 12
+
+// reasoned parts clauses again before words that a reason stands behind: "turn on the
+// light because it is dark".
+func (r *Resolver) reasoned(parts []clause, text string) (list []clause) {
+	for _, p := range parts {
+		at := -1
+		for _, word := range r.catalogue.letter.Causes {
+			if i := strings.Index(text[p.from:p.end], " "+word+" "); i > 0 && strings.ContainsFunc(text[p.from:p.from+i], isWord) {
+				at = p.from + i
+			}
+		}
+		if at < 0 {
+			list = append(list, p)
+			continue
+		}
+		list = append(list, clause{strings.TrimSpace(text[p.from:at]), p.from, at, 0}, clause{strings.TrimSpace(text[at:p.end]), at, p.end, p.stop})
+	}
+	return list
+}
+
+// tellsOnly reports whether a part of a text tells something and orders nothing: it
+// begins with who or what it is about, and says what that is or does.
+func (r *Resolver) tellsOnly(text string) bool {
+	w := r.catalogue.words
+	tokens := w.tokens(text)
+	tokens = tokens[r.catalogue.letter.reason.longest(tokens, 0):]
+	x := &request{r: r, tokens: tokens, whole: tokens}
+	if len(tokens) < 2 || x.opens(0) || w.conditional.longest(tokens, 0) > 0 || w.negation.longest(tokens, 0)+w.takingBack.longest(tokens, 0) > 0 { // "I mean the hall light"
+		return false
+	}
+	if from, _ := w.negation.find(tokens); from < 0 && x.hopes() {
+		return false
+	}
+	return x.be() > 0 || r.catalogue.letter.teller.longest(tokens, 0) > 0
+}
+
+// hopes reports whether a word says what is wanted, or how it should be.
+func (x *request) hopes() (is bool) {
+	l := &x.r.catalogue.lexicon
+	for i := range x.tokens {
+		l.says.each(x.tokens, i, func(end int, s signal) { is = is || end > i && s.has(l.bits["want"]|l.bits["should"]) })
+	}
+	return is
+}
+
+// be is where a word stands that says that something is so, 0 if none of the first does.
+func (x *request) be() int {
+	for i := 1; i < min(len(x.tokens), longestSubject+1); i++ {
+		if x.r.catalogue.context.being.longest(x.tokens, i) > 0 {
+			return i
+		}
+	}
+	return 0
+}
+
+// thingOf is the one thing or place that words are about, "" if there is none, or more.
+func (r *Resolver) thingOf(tokens []token) (name string) {
+	x := &request{r: r, tokens: tokens}
+	for i := 0; i < len(tokens); i++ {
+		end := max(x.longest("device", i), x.longest("area", i), x.longest("spot", i))
+		if end <= i || r.catalogue.words.all.longest(tokens, i) > 0 {
+			continue
+		}
+		if name != "" {
+			return ""
+		}
+		name = joined(tokens[i:end])
+		i = end - 1
+	}
+	return name
+}
+
+// putFor is an order with a name in the place of "it", nil if there is none, or if it
+// names something itself.
+func (x *request) putFor(name string) []token {
+	at := slices.IndexFunc(x.tokens, func(t token) bool { return x.words().referring.longest([]token{t}, 0) > 0 })
+	verb := slices.IndexFunc(x.tokens, func(t token) bool { return x.r.catalogue.lexicon.orders[t.folded] })
+	if at < 0 || name == "" || x.r.thingOf(x.tokens[verb+1:]) != "" { // "lock" and "vacuum" are things, too
+		return nil
+	}
+	return slices.Concat(x.tokens[:at], x.words().tokens(name), x.tokens[at+1:])
+}

@@ -1,0 +1,83 @@
+package interpret
+
+import (
+	"strings"
+)
+
+// reporting reports whether the text may tell what is or happens, and order nothing: a
+// verb has the ending of the third person ("the heater turns off"), or of what goes on
+// behind a thing ("pump running"), or stands as a noun or before one ("the start of the
+// vacuum", "the open door").
+func (x *request) reporting() bool {
+	c, w := x.r.catalogue, x.words()
+	first := x.pass(0)
+	for i, t := range x.tokens {
+		verb := c.lexicon.orders[t.folded]
+		switch {
+		case i == 0 && t.text == "to" && x.ordered(1), i == first && t.text == "let" && x.tokens[len(x.tokens)-1].text == "open":
+			return true
+		case i > 0 && t.text == "switches" && i+1 < len(x.tokens) && x.r.tells(x.tokens, i+1):
+			return true
+		case i > 0 && t.text == "switch" && (x.tokens[i-1].text == "on" || x.tokens[i-1].text == "off"): // "the off switch"
+			return true
+		case verb && t.text != t.folded && x.thirdPerson(i):
+			return true
+		case verb && i == 1 && w.article.longest(x.tokens, 0) == 1 && c.classPhrase.longest(x.tokens, 1) == 0 && !x.named(i):
+			return true
+		case verb && i == first && i+1 < len(x.tokens) && x.tokens[i+1].text == "of" && !x.named(i):
+			return true
+		case i > 0 && strings.HasSuffix(t.text, "ing") && x.goesOn(i) && !x.begins() && !x.wishes() && !x.named(i):
+			return true
+		}
+	}
+	return false
+}
+
+// reports reports whether the whole text may be such.
+func (x *request) reports() bool {
+	y := &request{r: x.r, req: x.req, tokens: x.whole}
+	return y.reporting()
+}
+
+// thirdPerson reports whether the word at i, which has an ending, is a verb: no name, and
+// none of the sun ("when the sun sets").
+func (x *request) thirdPerson(i int) bool {
+	if x.r.catalogue.classPhrase.longest(x.tokens, i) > 0 && (i == 0 || i+1 == len(x.tokens) || !x.r.tells(x.tokens, i+1) || !x.named(i-1)) {
+		return false
+	}
+	sun, end := x.words().sun.find(x.tokens)
+	return (i < sun || i >= end) && !x.named(i)
+}
+
+// begins reports whether the text begins with an order, and not with a thing that is
+// called as one: "vacuum still vacuuming".
+func (x *request) begins() bool {
+	return x.opens(0) && x.longest("device", x.pass(0)) <= x.pass(0)
+}
+
+// wishes reports whether a word of the text wishes for something: "the hall needs vacuuming".
+func (x *request) wishes() (is bool) {
+	l := &x.r.catalogue.lexicon
+	for i := range x.tokens {
+		l.says.each(x.tokens, i, func(end int, s signal) { is = is || end > i && s.has(l.bits["want"]|l.bits["should"]|l.bits["could"]) })
+	}
+	return is
+}
+
+// goesOn reports whether the word at i says what a thing is at: "running".
+func (x *request) goesOn(i int) (is bool) {
+	l := &x.r.catalogue.lexicon
+	l.says.each(x.tokens, i, func(end int, s signal) { is = is || s.has(l.bits[ing]|l.bits["go"]|l.bits["process"]) })
+	return is
+}
+
+// stillSo reports whether the text has a thing and how it still is, and no order before
+// that: "stove still on" asks, or tells.
+func (x *request) stillSo() bool {
+	for i, t := range x.tokens {
+		if i > 0 && (t.text == "still" || t.text == "now" && i+1 < len(x.tokens) && x.named(i-1) && x.r.catalogue.lexicon.says.longest(x.tokens, i+1) > 0) {
+			return !x.begins()
+		}
+	}
+	return false
+}

@@ -1,0 +1,395 @@
+package interpret
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// Resolver turns requests into outcomes for one home. It is immutable and safe
+// for concurrent use.
+type Resolver struct {
+	catalogue *Catalogue
+	home      capabilities.Home
+	class     []string // of each device, in the catalogue's words
+	index     *index
+	names     *names
+	all       spelled
+	named     []spelling // the words of names that may be misspelt
+	able      string     // what this home can do, shortly
+	ids       []string   // of the capabilities that it has
+}
+
+// Resolve turns a request into a plan, a question or a refusal.
+func (r *Resolver) Resolve(req mess.Request) capabilities.Outcome {
+	return r.resolve(req, nil)
+}
+
+// request is one request on its way through the resolver.
+type request struct {
+	r         *Resolver
+	req       mess.Request
+	tokens    []token
+	asks      bool        // the text is a question
+	whole     []token     // the text, of which others take parts away
+	quotes    bool        // what it orders stands in quotation marks
+	given     mess.Object // answers to earlier questions, by field
+	demand    demand      // what requires and constraints ask for
+	matches   fillings
+	readings  []reading
+	explain   capabilities.Explanation
+	wait      *waitFor   // what it waits for; nil for nothing
+	show      string     // the words that ask for a picture after the act, "" for none
+	names     []bool     // which words are in names of things; nil if not asked yet
+	uneven    bool       // of several things only the last has how much
+	part      bool       // it is one of several orders
+	spare     *exemption // what is left out of it; nil for nothing
+	lost      []string   // what was said and is not understood: without it nothing is done but with a yes
+	taken     []string   // what was taken for each of them, where it is misspelt
+	disagrees bool       // its words say another parameter than requires
+	skips     int        // how many words may be passed over as not understood
+	unnamed   string     // a name with a number that nothing here has
+}
+
+func (x *request) words() *words { return x.r.catalogue.words }
+
+// reading is one way to understand the text.
+type reading struct {
+	*sentence
+	slots   []bound
+	args    mess.Object // that the words give, beside the capability's own
+	asks    string      // the parameter that must be asked for
+	number  float64     // that may be its value
+	other   *sentence   // of the reading in which it is a difference
+	doubt   string      // why a yes is needed
+	lost    []string    // words that were passed over
+	pieces  int         // that it was cut into
+	nowhere bool        // it was said that it is for one place, and not which
+	beyond  string      // a place that was named and is out of reach
+	sole    bool        // it is one of a group
+	how     how         // the most exact word for a device
+	devices []int       // that can do it
+	names   []bound     // of several things or places that were named one by one
+	all     bool
+}
+
+func (rd *reading) slot(kind string) *match {
+	for _, b := range rd.slots {
+		if b.kind == kind {
+			return b.match
+		}
+	}
+	return nil
+}
+
+func (rd *reading) value(kind string) string {
+	if kind == "quantity" && rd.quantity != "" {
+		return rd.quantity
+	}
+	if m := rd.slot(kind); m != nil {
+		return m.value
+	}
+	return ""
+}
+
+func (r *Resolver) resolve(req mess.Request, given mess.Object) capabilities.Outcome {
+	plain, left := r.letter(req.Intent)
+	req.Intent = plain
+	if out, ok := r.earlier(req); ok {
+		return out
+	}
+	req = r.referred(req)
+	more, remarks, parted := r.parted(req)
+	if parted {
+		req = more
+		req.Context = slices.Clip(req.Context)
+		for _, one := range remarks {
+			req.Context = append(req.Context, mess.Entry{Type: remarked, Value: one})
+		}
+	}
+	var out capabilities.Outcome
+	if len(req.Context) > 0 {
+		out = r.inContext(req, given)
+	} else {
+		out = r.said(req, given)
+		if out.Refusal != nil {
+			if asked, ok := r.bareDevice(req, given); ok {
+				out = asked
+			}
+		}
+	}
+	if out.Plan != nil && len(left) > 0 {
+		p := *out.Plan
+		p.Unused, out.Plan = append(slices.Clip(p.Unused), left...), &p
+	}
+	return out
+}
+
+// said resolves a request by its words, without its context.
+func (r *Resolver) said(req mess.Request, given mess.Object) capabilities.Outcome {
+	x := &request{r: r, req: req, given: given}
+	out := x.outcome()
+	if x.unnamed != "" && out.Plan != nil && out.Plan.Actuates() {
+		out = x.shallI(*out.Plan, fmt.Sprintf("nothing here has the name %q: ", x.unnamed))
+	}
+	if out.Plan != nil {
+		if no, ok := x.environment(out.Plan); !ok {
+			out = no
+		} else if no, bad := x.tooLate(out.Plan); bad {
+			out = no
+		}
+	}
+	out.Explain = x.explain
+	return out
+}
+
+func (x *request) outcome() capabilities.Outcome {
+	w := x.words()
+	if len(x.req.Intent) <= maxText {
+		x.tokens = w.tokens(unsmiling(x.req.Intent))
+	}
+	if len(x.req.Intent) > maxText || len(x.tokens) > maxTokens {
+		return x.refuse("the request has more than 60 words; say in one sentence what is to be done", nil)
+	}
+	x.tokens = x.urged(x.unnumbered(x.tokens))
+	x.asks = w.asks(x.req.Intent, x.tokens)
+	x.asks = x.asks || x.stillSo()
+	x.agreeing()
+	x.quotes, x.whole = x.quoting(), x.tokens
+	if out, bad := x.signs(); bad {
+		return out
+	}
+	if out, bad := x.demands(); bad {
+		return out
+	}
+	if out, bad := x.unknownNumber(); bad {
+		return out
+	}
+	if x.demand.capabilities == nil && x.stopsAll() {
+		return x.refuse(fmt.Sprintf("%q is no request, for one waits for its turn: \"messkit stop\" at the place, the stop button of the console, or \"messkit stop --all\" stops everything at once; to stop one thing, name it", joined(x.tokens)), nil)
+	}
+	if x.demand.capabilities == nil && !x.part {
+		if out, bad := x.alone(); bad {
+			return out
+		}
+	}
+	if x.demand.capabilities == nil {
+		if out, ok := x.ensured(); ok {
+			return out
+		}
+		if out, ok := x.minded(); ok {
+			return out
+		}
+	}
+	if out, ok := x.watched(); ok {
+		return out
+	}
+	if out, ok := x.corrected(); ok {
+		return out
+	}
+	if out, ok := x.littering(); ok {
+		return out
+	}
+	if x.demand.capabilities == nil && x.req.Precision != mess.Loose && x.strange() {
+		if out, ok := x.leaves(); ok {
+			return out
+		}
+		if out, ok := x.looks(); ok {
+			return out
+		}
+		if out, ok := x.either(); ok {
+			return out
+		}
+		if out, ok := x.almost(); ok {
+			return out
+		}
+		return x.notUnderstood() // most texts that are for others end here
+	}
+	x.read()
+	if x.demand.capabilities != nil {
+		return x.demanded()
+	}
+	able := x.able(x.readings)
+	if len(able) > 0 {
+		return x.choose(able)
+	}
+	if acts := x.shown(); len(acts) > 0 {
+		return x.choose(acts)
+	}
+	if out, ok := x.leaves(); ok {
+		return out
+	}
+	if out, ok := x.otherwise(); ok {
+		return out
+	}
+	if out, ok := x.score(); ok {
+		return out
+	}
+	if out, ok := x.almost(); ok {
+		return out
+	}
+	return x.notUnderstood()
+}
+
+// read finds the readings of the text in all sentences.
+func (x *request) read() {
+	walk := walker{words: x.words(), tokens: x.tokens, fill: x.placed}
+	walk.found = func(s *sentence, slots []bound) {
+		if s.asked && !x.asks {
+			return
+		}
+		rd := reading{sentence: s, slots: slots, doubt: s.doubt, args: slices.Clone(s.args), all: s.all}
+		if m := rd.slot("spot"); m != nil && len(m.rooms) > 1 && s.capability.Command != capabilities.Clean { // two files are two prints
+			return
+		}
+		for _, b := range slots {
+			if slices.Contains(amountKinds, b.kind) || b.kind == "amount" && b.name != b.kind {
+				rd.args = rd.args.Set(b.name, b.match.amount)
+				if r, bounded := s.within[b.name]; bounded && (b.match.amount < r.Min || b.match.amount > r.Max) {
+					return
+				}
+			}
+			if b.kind == "angle" && b.match.unit == unsaidUnit {
+				rd.doubt = "degrees were not said"
+			}
+			if b.kind == "amount" && b.name == b.kind { // of no parameter: "two cups"
+				rd.doubt = unmeasured(b.match.amount)
+			}
+			if b.kind == "device" || b.kind == "view" || b.kind == "spot" {
+				rd.how = max(rd.how, b.match.how)
+				rd.all = rd.all || b.match.all
+			}
+		}
+		x.readings = append(x.readings, rd)
+	}
+	if len(x.tokens) > 0 {
+		walk.from(x.r.catalogue.grammar, 0)
+	}
+}
+
+// settle takes a reading to one device, and that to a plan.
+func (x *request) settle(rd *reading) capabilities.Outcome {
+	sweeps := rd.sweeps()
+	if sweeps {
+		rd.doubt = cmp.Or(rd.doubt, "no kind of device was named")
+	}
+	if rd.capability.Command.Watches() && rd.all && len(rd.devices) > 1 {
+		return x.refuse(fmt.Sprintf("one request watches one thing; make a request for each of %s", strings.Join(x.r.labels(rd.devices), ", ")), x.r.labels(rd.devices))
+	}
+	if m := rd.slot("device"); rd.all && !rd.sole && len(rd.devices) > 1 && (sweeps || m == nil || rd.capability.Effect == capabilities.Query || len(rd.capability.Classes) == 1 || m.how != byNothing && (m.count == 0 || m.count == len(rd.devices))) {
+		return x.group(rd)
+	}
+	if x.spare != nil && !rd.sole && rd.capability.Command != capabilities.Clean {
+		return x.refuse(fmt.Sprintf("%q rules something out, and only of several things can one be left out; name those that are meant", x.spare.said), nil)
+	}
+	if rd.capability.Effect != capabilities.Query {
+		if out, bad := x.limited(rd); bad {
+			return out
+		}
+	}
+	if out, ok := x.fromMetadata(rd); !ok {
+		return out
+	}
+	devices, out, ok := x.someDevices(rd)
+	if !ok {
+		return out
+	}
+	if len(devices) > 1 {
+		return x.eachDevice(rd, devices)
+	}
+	d := devices[0]
+	areas, out, ok := x.oneArea(rd, d)
+	if !ok {
+		return out
+	}
+	if out, ok := x.param(rd); !ok {
+		return out
+	}
+	if out, ok := x.measure(rd, d); !ok {
+		return out
+	}
+	if out, bad := x.elsewhere(d, areas); bad {
+		return out
+	}
+	if made := x.r.made(rd.capability, d); made != rd.capability && x.demand.capabilities == nil {
+		one := *rd.sentence
+		one.capability = made
+		if x.explain.Capability == rd.capability.ID {
+			x.explain.Capability = made.ID
+		}
+		rd.sentence = &one
+	}
+	plan := x.r.planFor(rd, d, areas)
+	if plan.Command.Watches() {
+		if out, ok := x.watchable(&plan); !ok {
+			return out
+		}
+	}
+	for _, p := range rd.capability.Parameters {
+		if value, given := plan.Args.Get(p.Name); given && p.outside(value) != "" {
+			return x.refuse(fmt.Sprintf("%s: %s; ask for that", plan.Capability, p.outside(value)), nil)
+		}
+	}
+	plan.Want, plan.Asks = x.wants(), x.asksFor(&plan)
+	if slices.Contains(plan.Want, "location") {
+		if plan.Command == capabilities.Clean {
+			plan.Place = strings.Join(x.r.roomsOf(d, areas), ", ")
+		}
+		plan.Place = cmp.Or(plan.Place, x.r.home.Devices[d].Area)
+	}
+	switch d := x.demand.duration; {
+	case d == 0 || d == plan.For:
+	case plan.For != 0:
+		return x.refuse(fmt.Sprintf("the text says %s, but requires says %s; make them agree", capabilities.DurationText(plan.For), capabilities.DurationText(d)), nil)
+	case plan.Command != capabilities.SetSwitch && plan.Command != capabilities.Move && !plan.Command.Watches():
+		return x.refuse(fmt.Sprintf("requires: for: %s cannot be done for a time; leave it out", plan.Capability), nil)
+	default:
+		plan.For = d
+		plan.Summary += " for " + capabilities.DurationText(d)
+	}
+	if plan.For > 0 && plan.Command == capabilities.Press {
+		return x.refuse(fmt.Sprintf("%s cannot be done: the %s is pressed and released at once, and is not on for a time; leave the time out", plan.Summary, x.r.label(d)), nil)
+	}
+	if on, _ := plan.Args.Get("on"); plan.For > 0 && on != true && plan.Command != capabilities.Move && !plan.Command.Watches() {
+		return x.refuse(fmt.Sprintf("%s cannot be done: only what is switched on can be for a time, and the %s stays off until told otherwise; leave the time out",
+			plan.Summary, x.r.label(d)), nil)
+	}
+	if out, bad := x.picture(&plan, d); bad {
+		return out
+	}
+	if m := rd.slot("device"); m != nil && m.count > 1 && !rd.sole { // of several it is not one plan
+		return x.shallI(plan, fmt.Sprintf("%q is %d, and there is only the %s: ", m.number, m.count, x.r.label(d)))
+	}
+	if x.doubtful(rd) && !rd.sole && plan.Actuates() {
+		return x.shallI(plan, x.losing()+x.because(rd))
+	}
+	return capabilities.Outcome{Plan: &plan}
+}
+
+func (x *request) wants() []string {
+	var list []string
+	for _, h := range x.req.ResponseHint {
+		list = append(list, h.Type)
+	}
+	return list
+}
+
+// explainReading notes how the text was understood.
+func (x *request) explainReading(rd *reading, able []reading) {
+	x.explain.Template, x.explain.Score, x.explain.Capability = rd.text, 1, rd.capability.ID
+	x.explain.Evidence = rd.capability.Evidence
+	x.explain.Slots = map[string]string{}
+	for _, b := range rd.slots {
+		x.explain.Slots[b.name] = joined(x.tokens[b.from:b.match.end])
+	}
+	for _, o := range able {
+		if !rd.same(&o) {
+			x.explain.RunnerUp = o.capability.ID + ": " + o.text + " (1.00)"
+			return
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package interpret
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// shown takes "and show me" from the end of a text that orders an act, and
+// returns the readings of what stands before it: the act, and then a picture of
+// what it acted on. Of anything else it takes nothing.
+func (x *request) shown() []reading {
+	all := x.tokens
+	for i := 1; i < len(all); i++ {
+		tail := x.words().bare(all[i:])
+		if n := x.r.catalogue.show.longest(tail, 0); n == 0 || n < len(tail) {
+			continue
+		}
+		x.cut(all[:i])
+		acts := slices.DeleteFunc(x.able(x.readings), func(rd reading) bool { return rd.capability.Effect == capabilities.Query })
+		if len(acts) > 0 {
+			x.show = joined(all[i:])
+			return acts
+		}
+	}
+	x.cut(all)
+	return nil
+}
+
+// cut reads the text anew, as if it were these words alone.
+func (x *request) cut(tokens []token) {
+	x.tokens, x.readings, x.matches, x.names = tokens, nil, nil, nil
+	x.read()
+}
+
+// bare is tokens without fillers.
+func (w *words) bare(tokens []token) []token {
+	var list []token
+	pause := false
+	for i := 0; i < len(tokens); i++ {
+		pause = pause || tokens[i].pause
+		if n := w.filler.longest(tokens, i); n > 0 {
+			i += n - 1
+			continue
+		}
+		one := tokens[i]
+		one.pause, pause = pause, false
+		one.noun = i > 0 && w.article.longest(tokens, i-1) > 0
+		list = append(list, one)
+	}
+	return list
+}
+
+// picture adds a picture after the act to a plan where the words ask for one, and
+// refuses where nothing here could take it: the words were "and show me". Of what
+// was cleaned the map is one, which comes in any case.
+func (x *request) picture(p *capabilities.Plan, d int) (capabilities.Outcome, bool) {
+	if x.show == "" {
+		return capabilities.Outcome{}, false
+	}
+	if x.r.eye(d) == "" && p.Command == capabilities.Clean && x.r.home.Devices[d].Maps {
+		p.Summary += ", and show its map"
+		return capabilities.Outcome{}, false
+	}
+	if x.r.eye(d) == "" {
+		return x.refuse(fmt.Sprintf("%q cannot be done: no camera sees the %s; leave it out, or name a camera for it (seen_by)", x.show, x.r.label(d)), nil), true
+	}
+	if !slices.Contains(p.Want, capabilities.Image) {
+		p.Want = append(p.Want, capabilities.Image)
+	}
+	p.Summary += ", and take a photo of it"
+	return capabilities.Outcome{}, false
+}
+
+// eye is the camera that takes pictures of a device, "" if there is none: the
+// one that is said to see it, or itself.
+func (r *Resolver) eye(d int) string {
+	dev := r.home.Devices[d]
+	if dev.SeenBy == "" && slices.Contains(dev.Commands, capabilities.TakePhoto) {
+		return dev.Name
+	}
+	return dev.SeenBy
+}
+
+// showing indexes the ends of a text that ask for a picture.
+func (b *builder) showing(c *Catalogue, e expander) {
+	c.show = &set{}
+	for _, text := range b.words.Show {
+		t, err := ParseTemplate(text)
+		var forms [][]term
+		if err == nil {
+			forms, err = e.all(t)
+		}
+		if err != nil {
+			b.wrong("words: show: %q: %v", text, err)
+		}
+		for _, form := range forms {
+			tokens := make([]token, len(form))
+			for i, one := range form {
+				if one.word == "" {
+					b.wrong("words: show: %q: there can be no gap in it", strings.TrimSpace(text))
+				}
+				tokens[i] = token{text: one.word, folded: one.word}
+			}
+			c.show.add(tokens, struct{}{})
+		}
+	}
+}

@@ -1,0 +1,26 @@
+package interpret
+
+import (
+	"fmt"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// solely reads an order for one thing alone: "turn on only the hall light". Whether all
+// else is to be otherwise was not said, and so it is asked whether what is left is meant.
+func (x *request) solely() (capabilities.Outcome, bool) {
+	f := framer{x: x}
+	for i := 1; i < len(x.tokens); i++ {
+		n := x.words().solely.longest(x.tokens, i)
+		if n == 0 || x.named(i) || x.pass(i+n) < len(x.tokens) && !f.place(x.pass(i+n)) {
+			continue
+		}
+		said := joined(x.tokens[i : i+n])
+		out, ok := x.leaving(i, i+n)
+		if !ok || out.Plan == nil || !out.Plan.Actuates() {
+			return out, ok
+		}
+		return x.shallI(*out.Plan, fmt.Sprintf("%q: nothing else is changed with it; ", said)), true
+	}
+	return capabilities.Outcome{}, false
+}

@@ -1,0 +1,217 @@
+package interpret
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// cover marks the words that are part of a name.
+func (x *request) cover() []bool {
+	cover := make([]bool, len(x.tokens))
+	for i := range x.tokens {
+		end := i + x.words().filler.longest(x.tokens, i)
+		for _, kind := range []string{"device", "area", "view", "spot", "quantity"} {
+			for _, m := range x.filled(kind, i) {
+				end = max(end, m.end)
+			}
+		}
+		for k := i; k < end; k++ {
+			cover[k] = true
+		}
+	}
+	return cover
+}
+
+// bareName is the text, if it is nothing but the name of a device or place.
+func (x *request) bareName() string {
+	for _, kind := range []string{"device", "area", "view", "spot"} {
+		if m := x.bare(kind); m != nil {
+			return joined(x.tokens[x.pass(0):m.end])
+		}
+	}
+	return ""
+}
+
+// bare is what the text names, if it is nothing but a name of this kind.
+func (x *request) bare(kind string) *match {
+	list := x.filled(kind, x.pass(0))
+	if i := slices.IndexFunc(list, func(m match) bool { return x.pass(m.end) == len(x.tokens) }); i >= 0 {
+		return &list[i]
+	}
+	return nil
+}
+
+// bareDevice asks what is to be done with a device that is named without an order.
+func (r *Resolver) bareDevice(req mess.Request, given mess.Object) (capabilities.Outcome, bool) {
+	x := &request{r: r, req: req, given: given}
+	if req.Precision == mess.Exact || len(req.Requires) > 0 || len(req.Intent) > maxText {
+		return capabilities.Outcome{}, false
+	}
+	x.tokens = x.unnumbered(x.words().tokens(req.Intent))
+	x.asks = x.words().asks(req.Intent, x.tokens)
+	m := x.bare("device")
+	if m == nil || len(m.devices) != 1 || len(x.tokens) > maxTokens {
+		return capabilities.Outcome{}, false
+	}
+	options := r.sayable(m.devices[0], x.asks)
+	if len(options) == 0 {
+		return capabilities.Outcome{}, false
+	}
+	options = append(options[:min(len(options), maxGuesses)], capabilities.NoneOfThese)
+	text := fmt.Sprintf("%q is a name and says not what to do: %s?", joined(x.tokens[x.pass(0):m.end]), oneOf(options))
+	picked, out, ok := x.ask(capabilities.Question{Field: "order", Text: text, Options: options})
+	switch {
+	case !ok:
+		return out, true
+	case len(picked) != 1 || picked[0] == capabilities.NoneOfThese:
+		return x.refuse("none of what was offered is meant; say it in other words", nil), true
+	}
+	req.Intent = picked[0]
+	return r.said(req, given), true
+}
+
+// partOfAName reports whether a word for a time stands at i, and a word behind it that is
+// none: "night mode", "second thought".
+func (x *request) partOfAName(i int) bool {
+	w, next := x.words(), i+1
+	strong := func(k int) bool {
+		return k >= 0 && (w.numeral(x.tokens, k) > 0 || w.times.longest(x.tokens, k) > 0 || w.clock.longest(x.tokens, k) > 0)
+	}
+	return w.times.longest(x.tokens, i) > 0 && next < len(x.tokens) && !x.tokens[next].pause && !strong(i-1) && !strong(next) && !x.ordered(next) && !x.r.knows(x.tokens[next]) &&
+		w.joining.longest(x.tokens, next) == 0 && w.filler.longest(x.tokens, next) == 0
+}
+
+// timeLike reports whether word i may be part of a time.
+func (x *request) timeLike(i int) bool {
+	t := x.tokens[i]
+	return x.words().numeral(x.tokens, i) > 0 || x.r.catalogue.timely[t.folded] && !x.r.catalogue.lexicon.orders[t.folded] && !x.r.names.words[t.folded]
+}
+
+// span is some words of a request; known where they are a length of time.
+type span struct {
+	from, end int
+	known     bool
+}
+
+// lasting is the length of time that is said from word i on, with its "for";
+// one without meaning too, like "for 0 seconds".
+func (x *request) lasting(i int) span {
+	w := x.words()
+	n := w.lasting.longest(x.tokens, i)
+	from := i + n
+	if n == 0 || from >= len(x.tokens) {
+		return span{}
+	}
+	if len(x.filled("duration", from)) > 0 {
+		return span{i, x.longest("duration", from), true}
+	}
+	end := from
+	for n := w.numeral(x.tokens, end); n > 0; n = w.numeral(x.tokens, end) {
+		end += n
+	}
+	if end == from {
+		return span{}
+	}
+	end = min(end+1, len(x.tokens)) // with the unit
+	if end < len(x.tokens) && w.unit[x.tokens[end].folded] > 0 && w.unit[x.tokens[end-1].folded] == 0 {
+		end++ // "two hundred minutes"
+	}
+	return span{i, end, false}
+}
+
+// numeral is how many words from i on are a number, 0 if none are.
+func (w *words) numeral(tokens []token, i int) int {
+	switch {
+	case i >= len(tokens) || w.filler.longest(tokens, i) > 0:
+		return 0
+	case tokens[i].text[0] >= '0' && tokens[i].text[0] <= '9':
+		return 1
+	}
+	return w.number.longest(tokens, i)
+}
+
+// longest is where the longest match for a gap at word i ends.
+func (x *request) longest(kind string, i int) int {
+	end := i
+	for _, m := range x.filled(kind, i) {
+		end = max(end, m.end)
+	}
+	return end
+}
+
+// timed reports whether a time begins at word i.
+func (x *request) timed(i int) bool {
+	w := x.words()
+	if i >= len(x.tokens) {
+		return false
+	}
+	if w.half.longest(x.tokens, i) > 0 && i > 0 && x.tokens[i-1].text == "i" {
+		return false // "I am"
+	}
+	if w.times.longest(x.tokens, i) > 0 || len(x.filled("duration", i)) > 0 {
+		return true
+	}
+	if i == 0 || w.clock.longest(x.tokens, i-1) == 0 {
+		return false
+	}
+	if x.percents(i) {
+		return false // "at seventy percent"
+	}
+	if x.r.catalogue.lexicon.share.longest(x.tokens, i) > 0 && w.past.longest(x.tokens, i) == 0 && x.halfHour(i) == i {
+		return false // "by half"
+	}
+	if end, _, _, _ := w.hour(x.tokens, i); end == 0 || end < len(x.tokens) && w.measures[x.tokens[end].folded] {
+		return false // "at 50", "by 20 degrees"
+	}
+	c := x.tokens[i].text[0]
+	return c >= '0' && c <= '9' || w.number.longest(x.tokens, i) > 0 && w.filler.longest(x.tokens, i) == 0
+}
+
+// percents reports whether a number of percent begins at word i.
+func (x *request) percents(i int) (is bool) {
+	x.words().cardinal(x.tokens, i, func(end int, _ float64) {
+		is = is || x.r.catalogue.lexicon.percentOf.longest(x.tokens, end) > 0
+	})
+	return is
+}
+
+// named reports whether word i is in the name of a thing of this home.
+func (x *request) named(i int) bool {
+	if x.names == nil {
+		x.names = make([]bool, len(x.tokens))
+		for from := range x.tokens {
+			for _, kind := range nameKinds {
+				for _, m := range x.filled(kind, from) {
+					for k := from; k < m.end && !m.all; k++ {
+						x.names[k] = true
+					}
+				}
+			}
+			if n := x.r.catalogue.lexicon.says.longest(x.tokens, from); n > 1 && !x.ordered(from) { // "morning coffee"
+				for k := from; k < from+n; k++ {
+					x.names[k] = true
+				}
+			}
+		}
+	}
+	return x.names[i]
+}
+
+// ordered reports whether a word that an order begins with stands at i.
+func (x *request) ordered(i int) bool {
+	c := x.r.catalogue
+	return c.lexicon.orders[x.tokens[i].folded] && (c.classPhrase.longest(x.tokens, i) == 0 || c.lexicon.says.longest(x.tokens, i) > 0) // "light up" begins one, and "the light" does not
+}
+
+var nameKinds = []string{"device", "view", "spot"}
+
+func texts(tokens []token) []string {
+	list := make([]string, len(tokens))
+	for i, t := range tokens {
+		list[i] = t.text
+	}
+	return list
+}

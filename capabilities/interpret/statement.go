@@ -1,0 +1,207 @@
+package interpret
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// besides are the words by which it is known what a line of a context says.
+type besides struct {
+	Binding  []string `yaml:"binding"`
+	Warning  []string `yaml:"warning"`
+	Being    []string `yaml:"being"`
+	Subjects []string `yaml:"subjects"`
+	Litter   []string `yaml:"litter"`
+	Leaving  []string `yaml:"leaving"`
+	AtOnce   []string `yaml:"at_once"`
+	Corrects []string `yaml:"corrects"`
+
+	binding, warning, being, subject, litter, leaving, atOnce, correcting *set
+}
+
+func (c *besides) merge(later besides) {
+	mine := []*[]string{&c.Binding, &c.Warning, &c.Being, &c.Subjects, &c.Litter, &c.Leaving, &c.AtOnce, &c.Corrects}
+	for i, list := range []*[]string{&later.Binding, &later.Warning, &later.Being, &later.Subjects, &later.Litter, &later.Leaving, &later.AtOnce, &later.Corrects} {
+		if *list != nil {
+			*mine[i] = *list
+		}
+	}
+}
+
+func (c *besides) compile(w *words) {
+	c.binding, c.warning, c.being = w.set(c.Binding), w.set(c.Warning), w.set(c.Being)
+	c.subject, c.litter, c.leaving = w.set(c.Subjects), w.set(c.Litter), w.set(c.Leaving)
+	c.atOnce, c.correcting = w.set(c.AtOnce), w.set(c.Corrects)
+}
+
+// describes reports whether a line of context only tells how things are, so that it
+// need not be asked about before the plan is carried out. It is known by its grammar:
+// a statement has something that it is about, and what that is. What must, may or
+// should be is none, nor what warns, counts, or speaks of another thing or room. Of
+// what has words that nobody here knows, only a statement beside an act that hurts
+// nobody is let pass.
+func (r *Resolver) describes(line string, plan *capabilities.Plan) bool {
+	w, c := r.catalogue.words, &r.catalogue.context
+	tokens := w.tokens(line)
+	x := &request{r: r, tokens: tokens}
+	if len(tokens) == 0 || len(tokens) > maxTokens || len(line) > maxText || w.asks(line, tokens) {
+		return false
+	}
+	for i := range tokens {
+		if c.binding.longest(tokens, i) > 0 || c.warning.longest(tokens, i) > 0 || w.cardinalEnd(tokens, i) > i && w.filler.longest(tokens, i) == 0 || x.dated(i) && !x.named(i) || x.howOften(i) || x.elsewhereNamed(i, plan) {
+			return false
+		}
+	}
+	for from := 0; from < len(tokens); {
+		end := from + 1
+		for end < len(tokens) && !tokens[end].pause && w.joining.longest(tokens, end) == 0 {
+			end++
+		}
+		if !r.states(tokens[from:end], plan.Risk == capabilities.RiskComfort) {
+			return false
+		}
+		for n := 1; n > 0 && end < len(tokens); end += n {
+			n = w.joining.longest(tokens, end)
+		}
+		from = end
+	}
+	return true
+}
+
+// elsewhereNamed reports whether a thing or place is named at word i that the plan has
+// nothing to do with.
+func (x *request) elsewhereNamed(i int, plan *capabilities.Plan) bool {
+	home := x.r.home
+	other := func(d int) bool {
+		return !slices.ContainsFunc(plan.Each(), func(s capabilities.Plan) bool { return s.Device == home.Devices[d].Name })
+	}
+	for _, m := range x.filled("device", i) {
+		if m.end > i && !(m.all && m.class == "") && !slices.ContainsFunc(m.devices, func(d int) bool { return !other(d) }) {
+			return true
+		}
+	}
+	for _, m := range x.filled("area", i) {
+		if !slices.ContainsFunc(plan.Each(), func(s capabilities.Plan) bool {
+			d := x.r.index.device(s.Device)
+			return d >= 0 && s.Command != capabilities.Clean && reaches(home.Devices[d], m.value)
+		}) && !x.r.cleans(plan, m.value) {
+			return true
+		}
+	}
+	for _, m := range x.filled("view", i) {
+		if !x.r.hasPlace(m.value) && !slices.ContainsFunc(m.devices, func(d int) bool { return !other(d) }) {
+			return true
+		}
+	}
+	for _, m := range x.filled("spot", i) {
+		if !x.r.hasPlace(m.value) && !x.r.cleans(plan, m.value) {
+			return true
+		}
+	}
+	return false
+}
+
+// cleans reports whether a plan is to clean a place, or all of them.
+func (r *Resolver) cleans(plan *capabilities.Plan, place string) bool {
+	for _, s := range plan.Each() {
+		if s.Command != capabilities.Clean {
+			continue
+		}
+		v, _ := s.Args.Get("areas")
+		areas, _ := textsOf(v)
+		if len(areas) == 0 {
+			return true
+		}
+		for _, area := range areas {
+			in := strings.EqualFold(area, place)
+			if d := r.index.device(s.Device); d >= 0 {
+				in = in || slices.ContainsFunc(r.home.Devices[d].Spots, func(sp capabilities.Spot) bool {
+					return strings.EqualFold(sp.Room, place) && (sp.Name == area) || strings.EqualFold(sp.Name, place) && sp.Room == area
+				})
+			}
+			if in {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// longestSubject is how many words what a statement is about may have.
+const longestSubject = 4
+
+// states reports whether a clause only says how something is. mild: what is done hurts
+// nobody, and words may be in it that nobody here knows.
+func (r *Resolver) states(tokens []token, mild bool) bool {
+	w, c := r.catalogue.words, &r.catalogue.context
+	x := &request{r: r, tokens: tokens}
+	known, names, acts, home, be := true, true, false, false, 0
+	for i, t := range tokens {
+		is := c.being.longest(tokens, i) > 0
+		says := !is && (x.ordered(i) || r.tells(tokens, i))
+		acts = acts || says
+		home = home || says || r.names.words[t.folded]
+		known = known && (is || r.knows(t) || mild && r.catalogue.vocabulary[t.folded] || w.clock.longest(tokens, i) > 0 || w.near.longest(tokens, i) > 0 || c.subject.longest(tokens, i) > 0 || w.picking.longest(tokens, i) > 0)
+		names = names && (r.names.words[t.folded] || r.catalogue.lexicon.naming[t.folded] || r.catalogue.lexicon.colour.longest(tokens, i) > 0 ||
+			w.filler.longest(tokens, i) > 0 || w.clock.longest(tokens, i) > 0 || w.near.longest(tokens, i) > 0 || w.picking.longest(tokens, i) > 0 || c.subject.longest(tokens, i) > 0)
+		if is && be == 0 {
+			be = i
+		}
+	}
+	first := tokens[0]
+	subject := c.subject.longest(tokens, 0) > 0
+	if len(w.bare(tokens)) == 0 || w.whole(w.yes, tokens) || w.affirms(tokens) { // "thanks"
+		return true
+	}
+	switch {
+	case be > 0 && be <= longestSubject && (subject || be == 1 || x.longest("device", 0) == be || x.longest("area", 0) == be): // "the floor is dirty"
+		return mild && (known || !acts && !x.refers(be))
+	case r.catalogue.lexicon.orders[first.folded] && !subject && x.longest("device", 0) == 0:
+		return false
+	case x.longest("device", 0) == len(tokens): // its name alone
+		return true
+	case names && !acts && mild && !x.valued(0): // "the kitchen", "the blue one", but "near the sink" only where there is one
+		return !x.placing() || slices.ContainsFunc(tokens, func(t token) bool { return r.names.words[t.folded] })
+	case subject || be == 0 && strings.HasSuffix(first.text, "ing"): // "we work from home", "planning dinner"
+		return mild && !home && len(tokens) > 1 && !x.refers(0)
+	}
+	return false
+}
+
+// placing reports whether a word stands in the text that a place stands behind.
+func (x *request) placing() bool {
+	w := x.words()
+	for i := range x.tokens {
+		if w.near.longest(x.tokens, i) > 0 || w.clock.longest(x.tokens, i) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// tells reports whether a word at i says how something is switched.
+func (r *Resolver) tells(tokens []token, i int) (is bool) {
+	l := &r.catalogue.lexicon
+	l.says.each(tokens, i, func(end int, s signal) {
+		is = is || s.has(l.bits["on"]|l.bits["off"]|l.bits["up"]|l.bits["down"]|l.bits["brighter"]|l.bits["darker"])
+	})
+	return is
+}
+
+// refers reports whether a word stands for the order itself, or for what it is about:
+// "the owner is against it", "that is a bad idea".
+func (x *request) refers(be int) bool {
+	for i, t := range x.tokens {
+		switch t.text {
+		case "it":
+			if i > be && be > 0 || be == 0 {
+				return true
+			}
+		case "this", "that", "so":
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,22 @@
+package interpret
+
+// stopsAll reports whether the text is nothing but a stop, of everything or of
+// nothing in particular: "stop", "stop everything now", "emergency stop". That is no
+// request, which would wait for its turn. What a thing of this home is called by is
+// that thing.
+func (x *request) stopsAll() bool {
+	w, stops := x.words(), false
+	for i := 0; i < len(x.tokens); {
+		stop := w.halting.longest(x.tokens, i)
+		if x.named(i) {
+			return false
+		}
+		n := max(stop, w.halted.longest(x.tokens, i), w.all.longest(x.tokens, i), w.filler.longest(x.tokens, i))
+		if n == 0 {
+			return false
+		}
+		stops = stops || stop > 0
+		i += n
+	}
+	return stops
+}

@@ -1,0 +1,39 @@
+package interpret_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/capabilities/interpret"
+)
+
+// What cannot be done is told in the words of the one who asked, and why.
+func TestWhatIsNoRequestIsToldWhy(t *testing.T) {
+	r := interpret.NewResolver(interpret.Default(), house())
+	for intent, want := range map[string]string{
+		"undo":                       `"undo": a request knows of none before it; what is open is taken back with "messkit cancel REF"`,
+		"Cancel that, please":        `"Take it back" on its page`,
+		"never mind":                 `what was done is not undone by itself`,
+		"turn that off again":        `"that": nothing said before tells what that is; say its name`,
+		"take two photos of the sky": `"two photos": a request takes one picture`,
+		"do it at 8:30 and 9:45":     `"at 8:30`,
+		"das Licht im Bad":           `"im"`,
+	} {
+		o := r.Resolve(ask(intent))
+		if o.Refusal == nil || !strings.Contains(o.Refusal.Reason, want) {
+			t.Errorf("%q: %s, want %q", intent, got(o), want)
+		}
+	}
+}
+
+// What is nearest shares a word with what was asked, but for a letter.
+func TestWhatIsNearestSharesAWord(t *testing.T) {
+	r := interpret.NewResolver(interpret.Default(), house())
+	o := r.Resolve(ask("water the plants on the balcony"))
+	if o.Refusal == nil || len(o.Refusal.Nearest) > 0 {
+		t.Errorf("nearest to what nothing here does: %s, %+v", got(o), o.Refusal)
+	}
+	if o := r.Resolve(ask("im cold")); strings.Contains(got(o), `"im"`) {
+		t.Errorf("a contraction where something begins: %s", got(o))
+	}
+}

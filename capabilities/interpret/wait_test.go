@@ -1,0 +1,91 @@
+package interpret_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/mess"
+)
+
+func atNoon() *interpret.Resolver {
+	h := house()
+	h.Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	return interpret.NewResolver(interpret.Default(), h)
+}
+
+func TestStepsThatWait(t *testing.T) {
+	for _, c := range []struct{ intent, want string }{
+		{"turn on the porch light, wait ten minutes, turn it off", "turn on the porch light for 10 minutes"},
+		{"turn on the porch light, then wait for 10 minutes and then turn it off again please", ""},
+		{"turn on the porch light, wait a minute, then turn on the heater", "turn on the porch light, wait for 1 minute and turn on the heater"},
+		{"wait ten minutes and turn on the porch light", "turn on the porch light"},
+		{"turn on the porch light. Turn off the heater.", "turn on the porch light, turn off the heater"},
+		{"turn on the porch light, wait ten minutes", "no: nothing is to be done after waiting for 10 minutes"},
+		{"turn on the porch light, wait ten minutes, turn it off, turn it on", "turn on the porch light, wait for 10 minutes and turn off the porch light, turn on the porch light"},
+		{"turn on the heater, wait ten minutes, turn it off, then turn on the porch light", "turn on the heater for 10 minutes, wait for 10 minutes and turn on the porch light"},
+		{"turn on the porch light, wait two hours, turn it off", "no: to wait for 2 hours is longer than one request may"},
+		{"turn on the porch light, turn it off after two hours", "turn on the porch light for 2 hours"}, // the device keeps it, not the program
+		{"turn on the porch light, wait two hours and turn on the heater", "no: to wait for 2 hours is longer than one request may"},
+		{"turn on the porch light, wait two hours, turn it off and turn on the heater", "no: to wait for 2 hours is longer than one request may"},
+		{"turn on the porch light, wait until dark, turn it off", `no: of several things, "wait until dark" cannot be done`},
+		{"turn on the porch light twice", `no: "twice": to turn on the porch light twice is as once`},
+		{"pulse the heater twice", "no: "},
+		{"turn on the porch light from 7 to 9 pm", "turn on the porch light for 2 hours, on "},
+		{"turn on the porch light between 7 and 8", `no: "between 7 and 8" is a span of time`},
+	} {
+		o, said := atNoon().Resolve(ask(c.intent)), ""
+		switch {
+		case o.Plan != nil:
+			said = o.Plan.Summary
+		case o.Question != nil:
+			said = "? " + o.Question.Text
+		default:
+			said = "no: " + o.Refusal.Reason
+		}
+		if c.want == "" && o.Plan == nil { // "again" is a word too many, and so nothing acts
+			continue
+		}
+		if c.want == "" || !strings.HasPrefix(said, c.want) {
+			t.Errorf("Resolve(%q): %s, want %s", c.intent, said, c.want)
+		}
+	}
+}
+
+// What is switched on, and off after a wait, is one plan that lasts: it goes off
+// whatever becomes of the program. A wait before all is a time to begin.
+func TestWaitingPlans(t *testing.T) {
+	p := atNoon().Resolve(ask("turn on the porch light, wait ten minutes, turn it off")).Plan
+	if p == nil || p.For != 10*time.Minute || len(p.Steps) != 0 {
+		t.Fatalf("%+v, want one step that lasts ten minutes", p)
+	}
+	p = atNoon().Resolve(ask("wait ten minutes and turn on the porch light")).Plan
+	if want := time.Date(2026, 11, 21, 12, 10, 0, 0, time.UTC); p == nil || !p.NotBefore.Equal(want) {
+		t.Fatalf("%+v, want it to begin at %v", p, want)
+	}
+	p = atNoon().Resolve(ask("turn on the porch light, wait a minute, turn on the heater")).Plan
+	if p == nil || len(p.Steps) != 2 || p.Steps[1].After != time.Minute || p.Steps[0].After != 0 {
+		t.Fatalf("%+v, want two steps with a minute between", p)
+	}
+	without := *p
+	without.Steps = append([]capabilities.Plan(nil), p.Steps...)
+	without.Steps[1].After = 0
+	if p.Digest() == without.Digest() {
+		t.Error("a yes to steps with a wait is one to those without it")
+	}
+}
+
+// A question about one of several orders is answered for that one.
+func TestQuestionOfSeveral(t *testing.T) {
+	req := ask("turn off the heater and turn on the light and turn off the lamp on the porch")
+	q := atNoon().Resolve(req).Question
+	if q == nil || q.Field != "device_2" || !strings.Contains(q.Text, `"turn on the light"`) {
+		t.Fatalf("asks %+v, want which light is meant by the second order", q)
+	}
+	o := atNoon().Answer(*q, mess.Object{{Key: "device_2", Value: "reading lamp"}}, "", req)
+	if got(o) != "several heater,reading-lamp,porch-lamp" {
+		t.Errorf("answered: %q", got(o))
+	}
+}

@@ -1,0 +1,377 @@
+package interpret
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// watching is how people say that they want to be told of something when it
+// happens.
+type watching struct {
+	Tell     []string `yaml:"tell"`
+	Photo    []string `yaml:"photo"`    // the same, with a picture
+	Of       []string `yaml:"of"`       // behind those, and says no more
+	When     []string `yaml:"when"`     // before an event
+	Wait     []string `yaml:"wait"`     // tell and when in one
+	Watch    []string `yaml:"watch"`    // before a thing
+	Until    []string `yaml:"until"`    // behind the thing, and before an event
+	Within   []string `yaml:"within"`   // before a length of time
+	Anything []string `yaml:"anything"` // behind tell, where the thing is said already
+
+	Words map[string][]string `yaml:"words"` // gaps that are some words
+
+	words                                                       map[string]*set
+	tell, photo, of, when, wait, watch, until, within, anything *set
+}
+
+func (w *watching) lists() []*[]string {
+	return []*[]string{&w.Tell, &w.Photo, &w.Of, &w.When, &w.Wait, &w.Watch, &w.Until, &w.Within, &w.Anything}
+}
+
+func (w *watching) merge(later watching) {
+	mine, theirs := w.lists(), later.lists()
+	for i := range mine {
+		if *theirs[i] != nil {
+			*mine[i] = *theirs[i]
+		}
+	}
+	w.Words = merged(w.Words, later.Words)
+}
+
+func (w *watching) compile(words *words) {
+	w.words = map[string]*set{}
+	for name, list := range w.Words {
+		w.words[name] = words.set(list)
+	}
+	w.tell, w.photo, w.of, w.when = words.set(w.Tell), words.set(w.Photo), words.set(w.Of), words.set(w.When)
+	w.wait, w.watch, w.until, w.within, w.anything = words.set(w.Wait), words.set(w.Watch), words.set(w.Until), words.set(w.Within), words.set(w.Anything)
+}
+
+// known adds all words to a list.
+func (w *watching) known(into map[string]bool) {
+	for _, s := range []*set{w.tell, w.photo, w.of, w.when, w.wait, w.watch, w.until, w.within, w.anything} {
+		s.words(into)
+	}
+	for _, s := range w.words {
+		s.words(into)
+	}
+}
+
+// waitFor is what a text says to wait for: an event, or a thing of which anything is
+// one, and how it is told.
+type waitFor struct {
+	event  []token
+	object bool   // the words are a thing, and no event
+	photo  string // the words that ask for a picture, "" for none
+	lasts  time.Duration
+}
+
+// at is the end of a phrase at word i, or behind fillers there; 0 if there is none.
+func (x *request) at(s *set, i int) int {
+	for i < len(x.tokens) {
+		if n := s.longest(x.tokens, i); n > 0 {
+			return i + n
+		}
+		n := x.words().filler.longest(x.tokens, i)
+		if n == 0 {
+			return 0
+		}
+		i += n
+	}
+	return 0
+}
+
+// toTell is the end of what asks to be told, at word i, with the words for a picture.
+func (x *request) toTell(i int) (end int, photo string) {
+	w := &x.r.catalogue.watching
+	if end := x.at(w.photo, i); end > 0 {
+		photo := joined(x.tokens[i:end])
+		if of := x.at(w.of, end); of > 0 {
+			end = of
+		}
+		return end, photo
+	}
+	return x.at(w.tell, i), ""
+}
+
+// waitsFor is what a text says to wait for; false for any other text.
+func (x *request) waitsFor() (f waitFor, ok bool) {
+	w, all := &x.r.catalogue.watching, x.tokens
+	defer func() { x.tokens = all }()
+	x.tokens, f.lasts = x.within()
+	switch end, photo := x.toTell(0); {
+	case end > 0:
+		if when := x.at(w.when, end); when > 0 { // "tell me when the door opens"
+			f.event, f.photo = x.tokens[when:], photo
+			x.andShow(&f)
+			return f, len(f.event) > 0
+		}
+	case x.at(w.when, 0) > 0: // "when the door opens, tell me"
+		from := x.at(w.when, 0)
+		for i := from + 1; i < len(x.tokens); i++ {
+			if end, photo := x.toTell(i); end > 0 && x.pass(end) == len(x.tokens) {
+				f.event, f.photo = x.tokens[from:i], photo
+				return f, true
+			}
+		}
+	case x.at(w.wait, 0) > 0: // "wait until the door opens"
+		f.event = x.tokens[x.at(w.wait, 0):]
+		return f, len(f.event) > 0
+	case x.at(w.watch, 0) > 0:
+		return x.watchFor(x.at(w.watch, 0), f)
+	}
+	return f, false
+}
+
+// andShow takes "and send me a photo" from the end of an event.
+func (x *request) andShow(f *waitFor) {
+	all := x.tokens
+	defer func() { x.tokens = all }()
+	x.tokens = f.event
+	for i := 1; i < len(x.tokens); i++ {
+		and := i + x.words().joining.longest(x.tokens, i)
+		if and == i {
+			continue
+		}
+		if end, photo := x.toTell(and); photo != "" && x.pass(end) == len(x.tokens) {
+			f.event, f.photo = f.event[:i], photo
+			return
+		}
+	}
+}
+
+// watchFor reads what stands behind "watch": a thing, "until" and an event, or "and
+// tell me when" and an event.
+func (x *request) watchFor(from int, f waitFor) (waitFor, bool) {
+	w := &x.r.catalogue.watching
+	f.event, f.object = x.tokens[from:], true
+	for i := from + 1; i < len(x.tokens); i++ {
+		if end := i + w.until.longest(x.tokens, i); end > i {
+			f.event, f.object = x.ofIt(x.tokens[from:i], x.tokens[end:]), false
+			return f, end < len(x.tokens)
+		}
+		and := i + x.words().joining.longest(x.tokens, i)
+		if and == i && !x.tokens[i].pause {
+			continue
+		}
+		end, photo := x.toTell(and)
+		if end == 0 {
+			continue
+		}
+		f.photo = photo
+		if any := x.at(w.anything, end); x.pass(end) == len(x.tokens) || any > 0 && x.pass(any) == len(x.tokens) {
+			f.event = x.tokens[from:i]
+			return f, true
+		}
+		when := x.at(w.when, end)
+		f.event, f.object = x.ofIt(x.tokens[from:i], x.tokens[max(when, 0):]), false
+		return f, when > 0 && when < len(x.tokens)
+	}
+	return f, len(f.event) > 0
+}
+
+// ofIt is an event with the thing in the place of "it".
+func (x *request) ofIt(thing, event []token) []token {
+	i := slices.IndexFunc(event, func(t token) bool { return x.words().referring.longest([]token{t}, 0) > 0 })
+	if i < 0 {
+		return event
+	}
+	return slices.Concat(event[:i], thing, event[i+1:])
+}
+
+// within takes the length of time out that a watch is to last: "for ten minutes",
+// "in the next hour".
+func (x *request) within() (rest []token, lasts time.Duration) {
+	w := &x.r.catalogue.watching
+	for i := range x.tokens {
+		n := max(x.words().lasting.longest(x.tokens, i), w.within.longest(x.tokens, i))
+		if n == 0 {
+			continue
+		}
+		if end, d := x.length(i + n); end > 0 {
+			return slices.Concat(x.tokens[:i], x.tokens[end:]), d
+		}
+	}
+	return x.tokens, 0
+}
+
+// watched reads a text that waits for something. It is a plan that only looks: what is
+// to be done when it happens is none of it.
+func (x *request) watched() (capabilities.Outcome, bool) {
+	if x.req.Precision == mess.Loose {
+		return capabilities.Outcome{}, false
+	}
+	f, ok := x.waitsFor()
+	if !ok {
+		return capabilities.Outcome{}, false
+	}
+	all := x.tokens
+	x.read()
+	if able := x.able(x.readings); len(able) > 0 { // "let me know if the door is open" asks how it is now
+		return x.choose(able), true
+	}
+	x.tokens, x.readings, x.matches, x.names = f.event, nil, nil, nil
+	x.wait = &f
+	x.readWaits(f.object)
+	able := x.able(x.readings)
+	switch {
+	case len(able) > 0:
+		x.show = f.photo
+		return x.choose(able), true
+	case len(x.readings) > 0:
+		return x.cannot(), true
+	case x.joins():
+		x.explain.Leftover = texts(x.tokens)
+		return x.refuse(fmt.Sprintf("%q: one request waits for one thing, and nothing is done by itself when it happens; make a request for each", joined(x.tokens)), nil), true
+	}
+	x.tokens, x.readings, x.matches, x.names, x.wait = all, nil, nil, nil, nil
+	return capabilities.Outcome{}, false
+}
+
+// readWaits finds the readings of an event, or of a thing to watch.
+func (x *request) readWaits(object bool) {
+	g := x.r.catalogue.events
+	if object {
+		g = x.r.catalogue.objects
+	}
+	walk := walker{words: x.words(), tokens: x.tokens, fill: x.filled}
+	walk.found = func(s *sentence, slots []bound) {
+		rd := reading{sentence: s, slots: slots, args: slices.Clone(s.args)}
+		for _, b := range slots {
+			if b.kind == "device" {
+				rd.how = max(rd.how, b.match.how)
+				rd.all = rd.all || b.match.all
+			}
+			if b.kind == "number" {
+				n, ok := x.r.catalogue.inUnitOf(rd.value("quantity"), b.match)
+				if !ok {
+					return
+				}
+				rd.args = rd.args.Set("value", n)
+			}
+		}
+		x.readings = append(x.readings, rd)
+	}
+	walk.from(g, 0)
+	if object && len(x.readings) == 0 { // "watch for somebody at the door"
+		x.readWaits(false)
+	}
+}
+
+// inUnitOf is a number in the unit of a quantity; false if it is of something else.
+func (c *Catalogue) inUnitOf(quantity string, m *match) (float64, bool) {
+	n, unit := m.amount, c.quantities[quantity].Unit
+	switch {
+	case m.unit == "" || m.unit == unit:
+		return n, true
+	case m.unit == "°F" && unit == "°C":
+		return math.Round((n-32)/1.8*10) / 10, true
+	case m.unit == "kW" && unit == "W":
+		return n * 1000, true
+	}
+	return 0, false
+}
+
+// numbers are the readings of the words from i on as a number, with its unit.
+func (x *request) numbers(i int) []match {
+	var list []match
+	add := func(end int, n float64, unit string) {
+		list = append(list, match{end: end, amount: n, unit: unit, value: strconv.FormatFloat(n, 'f', -1, 64)})
+	}
+	more := func(end int, n float64) {
+		add(end, n, "")
+		x.r.catalogue.measure.each(x.tokens, end, func(to int, unit string) { add(to, n, unit) })
+	}
+	if i >= len(x.tokens) {
+		return nil
+	}
+	digits, letters := cutNumber(x.tokens[i].text)
+	if n, err := strconv.ParseFloat(digits, 64); err == nil {
+		if letters == "" {
+			more(i+1, n)
+		} else {
+			x.r.catalogue.measure.each(x.words().tokens(letters), 0, func(to int, unit string) { add(i+1, n, unit) })
+		}
+		return list
+	}
+	x.words().number.each(x.tokens, i, func(end int, n float64) {
+		if x.words().filler.longest(x.tokens, i) > 0 {
+			return // "a"
+		}
+		more(end, n)
+		if end < len(x.tokens) && n >= 20 && n < 100 && math.Mod(n, 10) == 0 { // "twenty five"
+			if ones := x.words().Numbers[x.tokens[end].text]; ones >= 1 && ones < 10 {
+				more(end+1, n+ones)
+			}
+		}
+	})
+	return list
+}
+
+// watchable settles what a plan that waits may be: one thing, for no longer than a
+// watch may last.
+func (x *request) watchable(p *capabilities.Plan) (capabilities.Outcome, bool) {
+	switch longest := x.r.home.MaxWatchDuration(); {
+	case x.wait != nil && x.wait.lasts > 0:
+		p.For = x.wait.lasts
+	case p.For == 0 && x.demand.duration > 0:
+		p.For = x.demand.duration
+	case p.For == 0:
+		p.For = x.r.home.WatchDuration()
+		p.Args = p.Args.Set("limit", "default")
+		p.Summary += fmt.Sprintf(", for %s at most", capabilities.DurationText(p.For))
+		return capabilities.Outcome{}, true
+	case p.For > longest:
+		return x.tooLong(p.For), false
+	}
+	return x.lastingFor(p, p.For)
+}
+
+// lastingFor has a watch last as long as was said.
+func (x *request) lastingFor(p *capabilities.Plan, d time.Duration) (capabilities.Outcome, bool) {
+	if d > x.r.home.MaxWatchDuration() {
+		return x.tooLong(d), false
+	}
+	p.For = d
+	p.Args = p.Args.Set("limit", "asked")
+	p.Summary += fmt.Sprintf(", for %s at most", capabilities.DurationText(d))
+	return capabilities.Outcome{}, true
+}
+
+func (x *request) tooLong(d time.Duration) capabilities.Outcome {
+	return x.refuse(fmt.Sprintf("%s is longer than a watch may last here, which is %s (agent: watch: longest); ask for less", capabilities.DurationText(d), capabilities.DurationText(x.r.home.MaxWatchDuration())), nil)
+}
+
+// awaits are the parameters of what is waited for.
+func (rd *reading) awaits() mess.Object {
+	args := rd.capability.args()
+	for _, a := range rd.args {
+		args = args.Set(a.Key, a.Value)
+	}
+	return args.Set("quantity", rd.value("quantity"))
+}
+
+// awaited is what a watch waits for, in words.
+func awaited(args mess.Object) string {
+	until, value := argText(args, "until"), argText(args, "value")
+	quantity := argText(args, "quantity")
+	switch until {
+	case "above", "below":
+		return fmt.Sprintf("its %s is %s %s", quantity, until, value)
+	case "reaches":
+		return fmt.Sprintf("its %s is %s", quantity, value)
+	case "change":
+		return "something changes"
+	case "motion":
+		return "something moves"
+	case "done":
+		return "it is done"
+	}
+	return "it is " + until
+}

@@ -1,0 +1,328 @@
+package interpret
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// maxAhead is how far ahead a plan may begin: what is later is for
+// constraints.timing.not_before, which the exchange keeps over restarts.
+const maxAhead = 24 * time.Hour
+
+// timing is what the words say of time, and the words.
+type timing struct {
+	begin time.Time     // zero: at once
+	lasts time.Duration // 0: until told otherwise
+	ends  bool          // it lasts until end
+	end   time.Time
+	said  []string
+	amid  string // what was said so with "and" beside it and more behind: "for ten minutes and the heater"
+}
+
+// times takes what is said of time out of the text. The refusal or question is
+// of a time that cannot be kept or is not clear.
+func (x *request) times() (rest []token, t timing, out capabilities.Outcome, ok bool) {
+	for i := 0; i < len(x.tokens); {
+		if x.named(i) {
+			rest = append(rest, x.tokens[i])
+			i++
+			continue
+		}
+		if x.repeats(i) {
+			return rest, t, x.refuse(x.recurring(i), nil), false
+		}
+		if end := x.span(i); end > i {
+			x.explain.Leftover = texts(x.tokens[i:end])
+			return rest, t, x.refuse(fmt.Sprintf("%q is a range; say one number of it", joined(x.tokens[i:end])), nil), false
+		}
+		end, out, ok := x.clockSpan(i, &t)
+		if ok && end == i {
+			end, out, ok = x.time(i, &t)
+		}
+		if !ok {
+			return rest, t, out, false
+		}
+		if end == i {
+			rest = append(rest, x.tokens[i])
+			i++
+			continue
+		}
+		if more := x.bareNumber(end); more > end {
+			return rest, t, x.refuse(fmt.Sprintf("%q is not clear; say it with its unit, like \"2 hours 30 minutes\"", joined(x.tokens[i:more])), nil), false
+		}
+		t.said = append(t.said, joined(x.tokens[i:end]))
+		if x.between(i, end) || x.apart(i) {
+			t.amid = joined(x.tokens[i:end])
+		}
+		i = end
+	}
+	return rest, t, capabilities.Outcome{}, true
+}
+
+// bareNumber is the end of a number at word i that counts nothing and has no unit; i if
+// there is none.
+func (x *request) bareNumber(i int) int {
+	end := x.words().cardinalEnd(x.tokens, i)
+	if to, _ := x.length(i); end == i || to > 0 || x.percents(i) || x.howOften(i) || len(x.filled("device", i)) > 0 {
+		return i
+	}
+	return end
+}
+
+// between reports whether what stands from word i to end parts a list: there is an
+// "and" or a comma beside it, and words before and behind.
+func (x *request) between(i, end int) bool {
+	if x.pass(0) >= i || end >= len(x.tokens) {
+		return false
+	}
+	return x.words().joining.longest(x.tokens, end) > 0 || x.words().joining.longest(x.tokens, i-1) > 0 || x.tokens[end].pause || x.tokens[i].pause
+}
+
+// apart reports whether a pause stands between what is named before word i: "turn off the
+// stove, the fan at 9 pm".
+func (x *request) apart(i int) bool {
+	p := i - 1
+	for p > 0 && !x.tokens[p].pause {
+		p--
+	}
+	names := func(from, to int) bool {
+		for k := from; k < to; k++ {
+			if x.named(k) {
+				return true
+			}
+		}
+		return false
+	}
+	return p > 0 && names(0, p) && names(p, i)
+}
+
+// immediate is a word of the text that says at once, "" if there is none.
+func (x *request) immediate(tokens []token) string {
+	for i := range tokens {
+		if n := x.r.catalogue.context.atOnce.longest(tokens, i); n > 0 {
+			return joined(tokens[i : i+n])
+		}
+	}
+	return ""
+}
+
+// repeats reports whether word i says that something comes again and again: "every
+// morning", "daily", "every two hours", "twice a day", "mondays".
+func (x *request) repeats(i int) bool {
+	w := x.words()
+	if w.repeating.longest(x.tokens, i) > 0 {
+		return true
+	}
+	if t := x.tokens[i]; t.text != t.folded && x.weekday(t) {
+		return true
+	}
+	if n := w.all.longest(x.tokens, i); n > 0 && w.anyOne.longest(x.tokens, i) == 0 {
+		end := i + n
+		end += w.other.longest(x.tokens, end)
+		return x.period(max(end, w.cardinalEnd(x.tokens, end)))
+	}
+	end, n := x.often(i)
+	if n == 0 && x.tokens[i].text == "once" {
+		end, n = i+1, 1
+	}
+	per := 0
+	if n > 0 {
+		per = w.per.longest(x.tokens, end)
+	}
+	return per > 0 && x.period(end+per)
+}
+
+// period reports whether a word for a part of the calendar or a unit of time stands at
+// i.
+func (x *request) period(i int) bool {
+	w := x.words()
+	return i < len(x.tokens) && (w.times.longest(x.tokens, i) > 0 || w.unit[x.tokens[i].folded] > 0)
+}
+
+// weekday reports whether a word is the name of a day of the week.
+func (x *request) weekday(t token) bool {
+	_, is := x.words().weekday[t.folded]
+	return is
+}
+
+// recurring is why that is not done.
+func (x *request) recurring(i int) string {
+	x.explain.Leftover = texts(x.tokens[i:])
+	return fmt.Sprintf("%q: a request is done once; what comes again and again needs schedules, and none are configured here", joined(x.tokens[i:]))
+}
+
+// time reads what is said of time from word i on, and returns its end, i if
+// nothing is.
+func (x *request) time(i int, t *timing) (int, capabilities.Outcome, bool) {
+	w := x.words()
+	twice := func() (int, capabilities.Outcome, bool) {
+		return i, x.refuse(fmt.Sprintf("%q: more than one time is said; say one", strings.Join(append(t.said, x.tokens[i].text), " ... ")), nil), false
+	}
+	if n := w.delaying.longest(x.tokens, i); n > 0 {
+		if end, d := x.some(i + n); end > 0 {
+			if !t.begin.IsZero() {
+				return twice()
+			}
+			t.begin = x.r.home.Now.Add(d)
+			return end, capabilities.Outcome{}, true
+		}
+	}
+	if end, d := x.length(i); end > 0 {
+		if n := w.fromNow.longest(x.tokens, end); n > 0 {
+			if !t.begin.IsZero() {
+				return twice()
+			}
+			t.begin = x.r.home.Now.Add(d)
+			return end + n, capabilities.Outcome{}, true
+		}
+	}
+	if n := w.lasting.longest(x.tokens, i); n > 0 {
+		if end, d := x.some(i + n); end > 0 {
+			if t.lasts > 0 || t.ends {
+				return twice()
+			}
+			t.lasts = d
+			return end, capabilities.Outcome{}, true
+		}
+	}
+	if n := w.ending.longest(x.tokens, i); n > 0 {
+		end, at, out, ok := x.moment(i + n)
+		if !ok || end == 0 {
+			return i, out, end == 0
+		}
+		if t.lasts > 0 || t.ends {
+			return twice()
+		}
+		t.ends, t.end = true, at
+		return end, capabilities.Outcome{}, true
+	}
+	at := i + w.exactly.longest(x.tokens, i)
+	at += w.at.longest(x.tokens, at)
+	at += w.exactly.longest(x.tokens, at)
+	if at == i && !x.plainMoment(i, min(len(x.tokens), i+maxClock)) {
+		return i, capabilities.Outcome{}, true
+	}
+	end, begin, out, ok := x.moment(at)
+	switch {
+	case !ok:
+		return i, out, false
+	case end == 0 || at == i && !x.plainMoment(at, end):
+		return i, capabilities.Outcome{}, true
+	case !t.begin.IsZero():
+		return twice()
+	}
+	t.begin = begin
+	return end, capabilities.Outcome{}, true
+}
+
+// moment reads a time of the clock at word i, or one before or after it: "ten minutes
+// before sunset". end is 0 if there is none.
+func (x *request) moment(i int) (end int, at time.Time, out capabilities.Outcome, ok bool) {
+	now := x.r.home.Now
+	behind, d := x.beside(i)
+	if behind == i {
+		return x.clock(i, now)
+	}
+	// The one that is meant is the next of which d before, or after, is to come.
+	if end, at, out, ok = x.clock(behind, now.Add(-d)); !ok || end == 0 {
+		return end, at, out, ok
+	}
+	return end, at.Add(d), capabilities.Outcome{}, true
+}
+
+// beside reads how long before or after a time of the clock at word i, and returns
+// where that begins, i if there is no such thing, and how long after.
+func (x *request) beside(i int) (int, time.Duration) {
+	w := x.words()
+	end, d := x.length(i)
+	if end == 0 {
+		return i, 0
+	}
+	if n := w.ahead.longest(x.tokens, end); n > 0 {
+		return end + n, -d
+	}
+	if n := w.afterwards.longest(x.tokens, end); n > 0 {
+		return end + n, d
+	}
+	return i, 0
+}
+
+// plainMoment reports whether words are a time without "at" before them.
+func (x *request) plainMoment(i, end int) bool {
+	behind, _ := x.beside(i)
+	return behind > i || x.plainClock(i, end)
+}
+
+// length is the longest length of time at word i.
+func (x *request) length(i int) (end int, d time.Duration) {
+	x.words().durations(x.tokens, i, func(to int, one time.Duration) {
+		if to > end {
+			end, d = to, one
+		}
+	})
+	return end, d
+}
+
+// some is a length of time at word i that is not meant to the second: "about five minutes",
+// "five minutes or so".
+func (x *request) some(i int) (end int, d time.Duration) {
+	if end, d = x.length(i + x.words().roughly.longest(x.tokens, i)); end > 0 {
+		end += x.words().exactly.longest(x.tokens, end)
+	}
+	return end, d
+}
+
+// nearlyADay is from how long on until a time of the clock somebody may have meant the
+// time that is over.
+const nearlyADay = 18 * time.Hour
+
+// later puts what was said of time into a plan.
+func (x *request) later(p *capabilities.Plan, t timing) (capabilities.Outcome, bool) {
+	now := x.r.home.Now
+	if !t.begin.IsZero() && t.begin.Sub(now) > maxAhead {
+		return x.refuse(fmt.Sprintf("%q is more than a day ahead; put it into constraints.timing.not_before, which is kept whatever happens here, and leave the words out", strings.Join(t.said, " ")), nil), false
+	}
+	begin := t.begin
+	if begin.IsZero() {
+		begin = now
+	}
+	lasts := t.lasts
+	if t.ends {
+		if !t.end.After(begin) {
+			t.end = t.end.AddDate(0, 0, 1)
+		}
+		lasts = t.end.Sub(begin).Round(time.Second)
+	}
+	if lasts > 0 {
+		for i := range p.Each() {
+			one := p
+			if len(p.Steps) > 0 {
+				one = &p.Steps[i]
+			}
+			if limit, _ := one.Args.Get("limit"); one.Command.Watches() && limit == "default" {
+				one.Summary = strings.TrimSuffix(one.Summary, fmt.Sprintf(", for %s at most", capabilities.DurationText(one.For)))
+				if out, ok := x.lastingFor(one, lasts); !ok {
+					return out, false
+				}
+				continue
+			}
+			on, _ := one.Args.Get("on")
+			if one.Command != capabilities.SetSwitch || on != true || one.For > 0 && one.For != lasts {
+				return x.refuse(fmt.Sprintf("%q is a length of time, and that cannot be kept here; only what is switched on can be for a time", strings.Join(t.said, " ")), nil), false
+			}
+			one.For = lasts
+			one.Summary += " for " + capabilities.DurationText(lasts)
+		}
+		if len(p.Steps) > 0 {
+			*p = capabilities.Sequence(p.Steps)
+		}
+	}
+	if !t.begin.IsZero() {
+		p.NotBefore = t.begin
+		p.Summary += fmt.Sprintf(", on %s", t.begin.Format("Monday 2 January at 15:04:05"))
+	}
+	return capabilities.Outcome{}, true
+}

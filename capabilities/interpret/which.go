@@ -1,0 +1,272 @@
+package interpret
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// ask returns the answer to a question if it was given before, else the
+// question as the outcome.
+func (x *request) ask(q capabilities.Question) (picked []string, out capabilities.Outcome, ok bool) {
+	q.Given = x.given
+	if lost := x.losing(); !strings.HasPrefix(q.Text, lost) {
+		q.Text = lost + q.Text
+	}
+	raw, answered := x.given.Get(q.Field)
+	if !answered {
+		return nil, capabilities.Outcome{Question: &q}, false
+	}
+	if picked = x.r.picker(q, x.req).pick(raw); len(picked) == 0 {
+		return nil, capabilities.Outcome{Question: &q}, false
+	}
+	return picked, capabilities.Outcome{}, true
+}
+
+// someDevices settles which device is meant, or which of several.
+func (x *request) someDevices(rd *reading) ([]int, capabilities.Outcome, bool) {
+	if rd.ofWhat() && !rd.sweeps() && rd.capability.Effect != capabilities.Query && len(rd.capability.Classes) != 1 {
+		return nil, x.refuse("\"all\" of what? name a kind of device, like lights", nil), false
+	}
+	if len(rd.devices) == 1 {
+		return rd.devices, capabilities.Outcome{}, true
+	}
+	options := x.r.labels(rd.devices)
+	if rd.all {
+		reason := fmt.Sprintf("that is %d devices: %s; make a request for each", len(options), strings.Join(options, ", "))
+		return nil, x.refuse(reason, options), false
+	}
+	text := "which one: " + oneOf(options) + "?"
+	picked, out, ok := x.ask(capabilities.Question{Field: "device", Text: text, Options: options})
+	if !ok {
+		return nil, out, false
+	}
+	if len(picked) > 1 && rd.capability.Command.Watches() {
+		text := "one request watches one thing; which one: " + oneOf(options) + "?"
+		return nil, capabilities.Outcome{Question: &capabilities.Question{Field: "device", Text: text, Options: options, Given: without(x.given, "device")}}, false
+	}
+	devices := make([]int, len(picked))
+	for i, one := range picked {
+		devices[i] = rd.devices[slices.Index(options, one)]
+	}
+	return devices, capabilities.Outcome{}, true
+}
+
+// oneOf lists options for a person.
+func oneOf(options []string) string {
+	last := len(options) - 1
+	return strings.Join(options[:last], ", ") + " or " + options[last]
+}
+
+// labels are what the devices are called, made distinct by area or name.
+func (r *Resolver) labels(devices []int) []string {
+	list := make([]string, len(devices))
+	for i, d := range devices {
+		list[i] = r.label(d)
+	}
+	if len(list) < 2 {
+		return list
+	}
+	named := make(map[string]int, len(list))
+	for _, label := range list {
+		named[sameFold(label)]++
+	}
+	for i, d := range devices {
+		if label := r.label(d); named[sameFold(label)] > 1 {
+			list[i] = fmt.Sprintf("%s (%s)", label, r.home.Devices[d].Name)
+			named[sameFold(label)]--
+			named[sameFold(list[i])]++
+		}
+	}
+	return list
+}
+
+func (r *Resolver) label(d int) string {
+	dev := &r.home.Devices[d]
+	if dev.Label != "" {
+		return dev.Label
+	}
+	return spaced(dev.Name)
+}
+
+// both is the option of a question about spots that takes them all.
+func both(n int) string {
+	if n == 2 {
+		return "both"
+	}
+	return "all"
+}
+
+// areas are the places that a reading names outright; nil for all.
+func (x *request) areas(rd *reading) []string {
+	if rd.capability.Command == capabilities.Print {
+		if m := rd.slot("spot"); m != nil {
+			return []string{m.value}
+		}
+	}
+	if rd.capability.Command != capabilities.Clean {
+		return nil
+	}
+	if w := x.demand.of(rd.capability); w != nil && len(w.areas) > 0 {
+		return w.areas
+	}
+	if m := rd.slot("spot"); m != nil {
+		if len(m.rooms) > 0 {
+			return m.rooms
+		}
+		return []string{m.value}
+	}
+	if m := rd.slot("area"); m != nil {
+		return []string{m.value}
+	}
+	if x.demand.location != "" {
+		return []string{x.demand.location}
+	}
+	return nil
+}
+
+// oneArea settles where device d is to work. A room in which more than one
+// thing waits is asked about; what requires names is taken as it stands.
+func (x *request) oneArea(rd *reading, d int) ([]string, capabilities.Outcome, bool) {
+	areas := x.areas(rd)
+	if x.spare != nil && rd.capability.Command == capabilities.Clean {
+		if len(areas) > 0 || rd.beyond != "" {
+			return nil, x.refuse(fmt.Sprintf("%q rules something out of one place; name the places that are meant", x.spare.said), nil), false
+		}
+		return x.otherRooms(d)
+	}
+	if rd.beyond != "" && !slices.Contains(areas, rd.beyond) {
+		return nil, x.unreachable(d, rd.beyond), false
+	}
+	if rd.capability.Command == capabilities.Print && len(areas) == 0 {
+		return x.whichFile(d)
+	}
+	if rd.nowhere && len(areas) == 0 {
+		return x.whichRoom(d)
+	}
+	m := rd.slot("spot")
+	if m != nil && len(m.rooms) > 1 && !x.pinned(rd) {
+		return x.severalRooms(m, d)
+	}
+	if m == nil || len(areas) != 1 || x.pinned(rd) {
+		return areas, capabilities.Outcome{}, true
+	}
+	var spots []capabilities.Spot
+	for _, s := range x.r.home.Devices[d].Spots {
+		room := slices.Contains(m.spots, capabilities.Spot{Name: s.Room, Room: s.Room})
+		if s.Name != s.Room && (room || slices.Contains(m.spots, s)) {
+			spots = append(spots, s)
+		}
+	}
+	if len(spots) < 2 {
+		return areas, capabilities.Outcome{}, true
+	}
+	return x.whichSpots(spots)
+}
+
+// whichRoom asks for the room, where "the room" was said.
+func (x *request) whichRoom(d int) ([]string, capabilities.Outcome, bool) {
+	options := rooms(x.r.home.Devices[d].Spots)
+	if len(options) < 2 {
+		return options, capabilities.Outcome{}, true
+	}
+	picked, out, ok := x.ask(capabilities.Question{Field: "area", Text: "which room: " + oneOf(options) + "?", Options: options})
+	return picked, out, ok
+}
+
+// maxFiles is how many files a question names.
+const maxFiles = 12
+
+// whichFile asks for the file, where none was named.
+func (x *request) whichFile(d int) ([]string, capabilities.Outcome, bool) {
+	var options []string
+	for _, s := range x.r.home.Devices[d].Spots {
+		options = append(options, s.Name)
+	}
+	switch {
+	case len(options) == 0:
+		return nil, x.refuse(fmt.Sprintf("no file is known to lie on the %s; put one on it, and look whether it answers", x.r.label(d)), nil), false
+	case len(options) > maxFiles:
+		return nil, x.refuse(fmt.Sprintf("there are %d files on the %s; say which to print", len(options), x.r.label(d)), options[:maxFiles]), false
+	}
+	picked, out, ok := x.ask(capabilities.Question{Field: "file", Text: "which file: " + oneOf(options) + "?", Options: options})
+	if ok && len(picked) > 1 {
+		text := "one request prints one file; which one: " + oneOf(options) + "?"
+		return nil, capabilities.Outcome{Question: &capabilities.Question{Field: "file", Text: text, Options: options, Given: without(x.given, "file")}}, false
+	}
+	return picked, out, ok
+}
+
+// printing is the printer that is told to print something; -1 where nothing is
+// told so. A vacuum of the same home is no reason to speak of vacuums then.
+func (x *request) printing() int {
+	if !slices.ContainsFunc(x.tokens, func(t token) bool { return t.folded == "print" || t.folded == "printing" }) {
+		return -1
+	}
+	return x.r.index.first(func(d int) bool { return x.r.home.Devices[d].Prints() })
+}
+
+// unknownFile refuses a file that is not known.
+func (x *request) unknownFile(d int, leftover []string) capabilities.Outcome {
+	var names []string
+	for _, s := range x.r.home.Devices[d].Spots {
+		names = append(names, s.Name)
+	}
+	names = names[:min(len(names), maxFiles)]
+	lies := "no file is known to lie on the " + x.r.label(d) + "; put one on it, and look whether it answers"
+	if len(names) > 0 {
+		lies = "on the " + x.r.label(d) + " lie " + strings.Join(names, ", ")
+	}
+	return x.refuse("not understood: "+quoted(leftover)+"; "+lies, names)
+}
+
+func (x *request) pinned(rd *reading) bool {
+	w := x.demand.of(rd.capability)
+	return w != nil && len(w.areas) > 0
+}
+
+func (x *request) whichSpots(spots []capabilities.Spot) ([]string, capabilities.Outcome, bool) {
+	var options, said []string
+	for _, s := range spots {
+		if slices.Contains(options, s.Name) {
+			continue
+		}
+		options = append(options, s.Name)
+		said = append(said, strings.TrimSpace(s.Note+" "+s.Name))
+	}
+	if len(options) == 1 {
+		return options, capabilities.Outcome{}, true
+	}
+	text := upper(strings.Join(said, " and ")) + ": which?"
+	picked, out, ok := x.ask(capabilities.Question{Field: "area", Text: text, Options: append(slices.Clone(options), both(len(options)))})
+	if !ok {
+		return nil, out, false
+	}
+	if slices.Contains(picked, both(len(options))) {
+		return options, capabilities.Outcome{}, true
+	}
+	return picked, capabilities.Outcome{}, true
+}
+
+func upper(s string) string {
+	if s == "" || s[0] < 'a' || s[0] > 'z' {
+		return s
+	}
+	return string(s[0]-'a'+'A') + s[1:]
+}
+
+// shallI turns a plan into a question: "can you turn on the light?" may be a
+// wish or ask what can be done. because is what else is to be said first.
+func (x *request) shallI(p capabilities.Plan, because string) capabilities.Outcome {
+	q := capabilities.Question{Field: "go_ahead", Text: because + "shall I " + p.Summary + "?", Options: []string{"yes", "no"}}
+	picked, out, ok := x.ask(q)
+	if !ok {
+		return out
+	}
+	if picked[0] != "yes" {
+		return x.refuse("the answer was no; nothing is done", nil)
+	}
+	return capabilities.Outcome{Plan: &p}
+}

@@ -1,0 +1,50 @@
+package interpret
+
+import (
+	"github.com/messkit/messkit/capabilities"
+)
+
+// asksFor is the state that a question asks for, to be answered with yes or no: "on",
+// "closed", Seen. It is "" where nothing such is asked, or more than one.
+func (x *request) asksFor(p *capabilities.Plan) string {
+	w := x.words()
+	y := &request{r: x.r, req: x.req, tokens: x.whole}
+	if p.Effect != capabilities.Query || p.Command.Watches() {
+		return ""
+	}
+	if from, _ := w.openly.find(y.tokens); from >= 0 { // "what", "how"
+		return ""
+	}
+	if from, to := w.lacking.find(y.tokens); from >= 0 {
+		return joined(y.tokens[from:to])
+	}
+	if _, looks := p.Args.Get("thing"); looks {
+		return capabilities.Seen
+	}
+	state, any := "", ""
+	for i, t := range y.tokens {
+		if y.named(i) {
+			continue
+		}
+		if w.anyOne.longest(y.tokens, i) > 0 {
+			any = capabilities.AnyOf
+		}
+		is := w.states[t.text]
+		if is != "" && state != "" && is != state {
+			return ""
+		}
+		if is != "" {
+			state = is
+		}
+	}
+	if state == "" {
+		return ""
+	}
+	return any + state
+}
+
+// SameWord reports whether two words are the same but for the ending of a plural.
+func SameWord(a, b string) bool {
+	w := nowhere().catalogue.words
+	return w.fold(lower(a)) == w.fold(lower(b))
+}

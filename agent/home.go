@@ -20,8 +20,8 @@ type Home struct {
 	setting   capabilities.Home         // all but the devices and the time
 	clock     func() (time.Time, error) // the error is why it is not known to be set; nil: there is none
 
-	resolver remembered[*interpret.Resolver] // its time is that of nobody
-	offers   remembered[[]mess.Capability]   // without the places that the devices told
+	resolver remembered[*interpret.Interpreter] // its time is that of nobody
+	offers   remembered[[]mess.Capability]      // without the places that the devices told
 }
 
 // placed is a thing whose driver says in which area it is.
@@ -162,16 +162,16 @@ func within(d drivers.Device) (map[string]capabilities.Range, []capabilities.Pos
 
 // Resolve implements Resolver.
 func (h *Home) Resolve(req mess.Request) capabilities.Outcome {
-	return h.settled(func(r *interpret.Resolver) capabilities.Outcome { return r.Resolve(req) })
+	return h.settled(func(r *interpret.Interpreter) capabilities.Outcome { return r.Resolve(req) })
 }
 
 // Answer implements Resolver.
 func (h *Home) Answer(q capabilities.Question, reply mess.Object, text string, req mess.Request) capabilities.Outcome {
-	return h.settled(func(r *interpret.Resolver) capabilities.Outcome { return r.Answer(q, reply, text, req) })
+	return h.settled(func(r *interpret.Interpreter) capabilities.Outcome { return r.Answer(q, reply, text, req) })
 }
 
 // Now is the resolver of this moment, for many requests.
-func (h *Home) Now() *interpret.Resolver {
+func (h *Home) Now() *interpret.Interpreter {
 	h.waits(capabilities.Outcome{})
 	return h.now()
 }

@@ -134,7 +134,7 @@ func spots(ctx context.Context, a drivers.Areas) ([]capabilities.Spot, error) {
 
 // settled resolves with the places that are remembered, and then, where the outcome
 // may hang on places, once more with those that are so now.
-func (h *Home) settled(resolve func(*interpret.Resolver) capabilities.Outcome) capabilities.Outcome {
+func (h *Home) settled(resolve func(*interpret.Interpreter) capabilities.Outcome) capabilities.Outcome {
 	before := h.turns()
 	out := resolve(h.now())
 	if !h.waits(out) || slices.Equal(before, h.turns()) {

@@ -69,7 +69,7 @@ func (m *remembered[T]) forget() {
 }
 
 // now returns the resolver of this moment, with what is known.
-func (h *Home) now() *interpret.Resolver {
+func (h *Home) now() *interpret.Interpreter {
 	var now time.Time
 	unset := ""
 	if h.clock != nil {
@@ -78,10 +78,10 @@ func (h *Home) now() *interpret.Resolver {
 			unset = err.Error()
 		}
 	}
-	return h.resolver.of(h, true, func(devices []capabilities.Device) *interpret.Resolver {
+	return h.resolver.of(h, true, func(devices []capabilities.Device) *interpret.Interpreter {
 		home := h.setting
 		home.Devices = devices
-		return interpret.NewResolver(h.catalogue, home)
+		return interpret.New(h.catalogue, home)
 	}).At(now, unset)
 }
 

@@ -84,7 +84,7 @@ func (x *request) candidates(rd *reading) []int {
 }
 
 // whereKept keeps the devices that see the place where a thing is looked for.
-func (r *Resolver) whereKept(list []int, thing string) []int {
+func (r *Interpreter) whereKept(list []int, thing string) []int {
 	for place, things := range r.catalogue.lexicon.Kept {
 		if !slices.Contains(things, thing) {
 			continue
@@ -99,7 +99,7 @@ func (r *Resolver) whereKept(list []int, thing string) []int {
 
 // firstClass keeps the devices of the class that stands first: a thermometer
 // knows the temperature of a room better than its heater.
-func (r *Resolver) firstClass(list []int, classes []string) []int {
+func (r *Interpreter) firstClass(list []int, classes []string) []int {
 	for _, class := range classes {
 		kept := slices.DeleteFunc(slices.Clone(list), func(d int) bool { return r.class[d] != class })
 		if len(kept) > 0 {
@@ -110,7 +110,7 @@ func (r *Resolver) firstClass(list []int, classes []string) []int {
 }
 
 // can reports whether device d has the verb for a capability, and the class.
-func (r *Resolver) can(c *capability, quantity string, d int) bool {
+func (r *Interpreter) can(c *capability, quantity string, d int) bool {
 	if c.command(&r.home.Devices[d]) == "" || quantity != "" && !r.home.Devices[d].Reports(quantity) {
 		return false
 	}

@@ -22,7 +22,7 @@ func stage() capabilities.Home {
 
 // What is set off is once, and a matter of access unless its device says less.
 func TestActivate(t *testing.T) {
-	r := interpret.NewResolver(interpret.Default(), stage())
+	r := interpret.New(interpret.Default(), stage())
 	for text, want := range map[string]string{
 		"activate movie night":                   "activate movie",
 		"activate the movie night scene":         "activate movie",

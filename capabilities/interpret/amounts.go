@@ -157,7 +157,7 @@ func unitOf(c *capability, key string) string {
 }
 
 // bounds says what a device can be set to.
-func (r *Resolver) bounds(d int, key string, limits capabilities.Range) string {
+func (r *Interpreter) bounds(d int, key string, limits capabilities.Range) string {
 	if key == "angle" {
 		return r.turnable(d)
 	}
@@ -165,7 +165,7 @@ func (r *Resolver) bounds(d int, key string, limits capabilities.Range) string {
 }
 
 // turnable says to where a device can be turned.
-func (r *Resolver) turnable(d int) string {
+func (r *Interpreter) turnable(d int) string {
 	limits, names := r.home.Devices[d].Within["angle"], positionNames(r.home.Devices[d].Positions)
 	s := fmt.Sprintf("it turns from %s to %s degrees", decimalText(limits.Min), decimalText(limits.Max))
 	if len(names) > 0 {

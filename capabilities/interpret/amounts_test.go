@@ -10,8 +10,8 @@ import (
 )
 
 // measured is a home with things that take amounts.
-func measured() *interpret.Resolver {
-	return interpret.NewResolver(interpret.Default(), capabilities.Home{Devices: []capabilities.Device{
+func measured() *interpret.Interpreter {
+	return interpret.New(interpret.Default(), capabilities.Home{Devices: []capabilities.Device{
 		{Name: "blind", Label: "bedroom blind", Aliases: []string{"blinds"}, Class: "blind", Area: "bedroom", Commands: []capabilities.Command{
 			capabilities.Open, capabilities.Shut, capabilities.OpenTo, capabilities.Stop, capabilities.ReadState,
 		}},

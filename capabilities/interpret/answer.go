@@ -12,7 +12,7 @@ import (
 // the question's field, and else what is said beside it. An answer that fits
 // nothing, or is limited by what is said beside it, repeats the question; one
 // that says stop withdraws the request.
-func (r *Resolver) Answer(q capabilities.Question, reply mess.Object, text string, req mess.Request) capabilities.Outcome {
+func (r *Interpreter) Answer(q capabilities.Question, reply mess.Object, text string, req mess.Request) capabilities.Outcome {
 	var raw any = text
 	if v, ok := reply.Get(q.Field); ok {
 		raw = v

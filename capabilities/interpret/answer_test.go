@@ -11,7 +11,7 @@ import (
 )
 
 // question is what the resolver asks about a request.
-func question(t *testing.T, r *interpret.Resolver, req mess.Request) capabilities.Question {
+func question(t *testing.T, r *interpret.Interpreter, req mess.Request) capabilities.Question {
 	t.Helper()
 	o := r.Resolve(req)
 	if o.Question == nil {
@@ -106,7 +106,7 @@ func TestAnswerGoesOn(t *testing.T) {
 	second := h.Devices[6]
 	second.Name, second.Label = "hoover", "old hoover"
 	h.Devices = append(h.Devices, second)
-	r := interpret.NewResolver(interpret.Default(), h)
+	r := interpret.New(interpret.Default(), h)
 	req := ask("could you vacuum the kitchen?")
 
 	q := question(t, r, req)
@@ -136,7 +136,7 @@ func TestAnswerToWhatIsGone(t *testing.T) {
 	q := question(t, resolver(), req)
 	h := house()
 	h.Devices[0].Commands = nil // the porch light
-	r := interpret.NewResolver(interpret.Default(), h)
+	r := interpret.New(interpret.Default(), h)
 	want := "? device: reading lamp, ceiling light"
 	if o := r.Answer(q, nil, "porch light", req); got(o) != want {
 		t.Errorf("Answer = %q, want %q", got(o), want)

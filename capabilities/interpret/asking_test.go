@@ -11,7 +11,7 @@ import (
 )
 
 // rich is the house with a fan, a pump, and a door that tells how it stands.
-func rich() *interpret.Resolver {
+func rich() *interpret.Interpreter {
 	h := house()
 	on := []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}
 	h.Devices = append(h.Devices,
@@ -24,7 +24,7 @@ func rich() *interpret.Resolver {
 		})
 	h.Now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	h.Facts = []string{"home-kitchen-access"}
-	return interpret.NewResolver(interpret.Default(), h)
+	return interpret.New(interpret.Default(), h)
 }
 
 // Whoever asks is answered, and nothing acts, however it is asked.

@@ -55,7 +55,7 @@ func (x *request) tooLate(p *capabilities.Plan) (capabilities.Outcome, bool) {
 func onDay(t time.Time) string { return t.Format("Monday 2 January at 15:04:05") }
 
 // placeNames are the places of this home that have a name.
-func (r *Resolver) placeNames() []string {
+func (r *Interpreter) placeNames() []string {
 	var list []string
 	for _, d := range r.home.Devices {
 		list = append(append(append(list, d.Area), rooms(d.Spots)...), d.Sees...)
@@ -134,7 +134,7 @@ func (x *request) limited(rd *reading) (capabilities.Outcome, bool) {
 
 // limits reports whether a line of context is more than a fact: it forbids, sets
 // a condition or a time, calls off, or has signs.
-func (r *Resolver) limits(line string) bool {
+func (r *Interpreter) limits(line string) bool {
 	w := r.catalogue.words
 	y := &request{r: r, req: mess.Request{Intent: line}, tokens: w.tokens(line)}
 	if char, _ := r.sign(line); char != "" {
@@ -160,9 +160,9 @@ func (r *Resolver) limits(line string) bool {
 // context of a request.
 func Limits(text string) bool { return nowhere().limitsAny(text) }
 
-var nowhere = sync.OnceValue(func() *Resolver { return NewResolver(Default(), capabilities.Home{}) })
+var nowhere = sync.OnceValue(func() *Interpreter { return New(Default(), capabilities.Home{}) })
 
-func (r *Resolver) limitsAny(text string) bool {
+func (r *Interpreter) limitsAny(text string) bool {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line == "" {
 			continue

@@ -138,7 +138,7 @@ func TestContextComesBeforeQuestions(t *testing.T) {
 	}
 	req := mess.Request{Intent: "make it cosy", Requires: []mess.Capability{needs("switch-on", "devices", []any{"ceiling"})}}
 	req.Context = []mess.Entry{mess.TextEntry("not yet")}
-	if o := interpret.NewResolver(interpret.Default(), house()).Resolve(req); o.Refusal == nil {
+	if o := interpret.New(interpret.Default(), house()).Resolve(req); o.Refusal == nil {
 		t.Errorf("Resolve = %q, want a refusal", got(o))
 	}
 }

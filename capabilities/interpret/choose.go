@@ -66,7 +66,7 @@ func ofItsKind(able []reading) []reading {
 
 // made is the capability that stands for c with the class of device d, else c: to
 // switch a kettle on is to start it, however it is said.
-func (r *Resolver) made(c *capability, d int) *capability {
+func (r *Interpreter) made(c *capability, d int) *capability {
 	for _, one := range r.catalogue.list {
 		if one.Covers == c.ID && slices.Contains(one.Classes, r.class[d]) {
 			return one

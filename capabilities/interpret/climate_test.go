@@ -11,10 +11,10 @@ import (
 )
 
 // heated is a home with two thermostats, and things beside them that are none.
-func heated() *interpret.Resolver {
+func heated() *interpret.Interpreter {
 	thermostat := []capabilities.Command{capabilities.SetSwitch, capabilities.Toggle, capabilities.ReadState, capabilities.SetTemperature}
 	within := map[string]capabilities.Range{"temperature": {Min: 5, Max: 30}}
-	return interpret.NewResolver(interpret.Default(), capabilities.Home{Devices: []capabilities.Device{
+	return interpret.New(interpret.Default(), capabilities.Home{Devices: []capabilities.Device{
 		{Name: "living", Label: "living room thermostat", Class: "heater", Area: "living room", Commands: thermostat, Within: within},
 		{Name: "bath", Label: "bathroom heating", Class: "heater", Area: "bathroom", Commands: thermostat, Within: within},
 		{Name: "ac", Label: "bedroom air conditioner", Aliases: []string{"ac"}, Class: "air-conditioner", Area: "bedroom", Commands: thermostat, Within: map[string]capabilities.Range{"temperature": {Min: 16, Max: 30}}},

@@ -11,7 +11,7 @@ import (
 )
 
 // clocked is the house in Berlin with a light that dims, at a time of its clocks.
-func clocked(t *testing.T, at string) *interpret.Resolver {
+func clocked(t *testing.T, at string) *interpret.Interpreter {
 	t.Helper()
 	zone, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
@@ -22,7 +22,7 @@ func clocked(t *testing.T, at string) *interpret.Resolver {
 	if h.Now, err = time.ParseInLocation("2006-01-02 15:04", at, zone); err != nil {
 		t.Fatal(err)
 	}
-	return interpret.NewResolver(interpret.Default(), h)
+	return interpret.New(interpret.Default(), h)
 }
 
 // when says from when to when a plan is, else the question or refusal.

@@ -31,7 +31,7 @@ var wordless = []string{"image", "audio", "video", "file", "url", "ref", "embedd
 const maxHints = 24
 
 // hints are the lines and values of a context, in its order.
-func (r *Resolver) hints(context []mess.Entry) (list []*hint) {
+func (r *Interpreter) hints(context []mess.Entry) (list []*hint) {
 	defer func() {
 		if more := len(list) - maxHints; more > 0 {
 			list = append(list[:maxHints], &hint{said: fmt.Sprintf("(%d more lines)", more)})
@@ -61,7 +61,7 @@ func (r *Resolver) hints(context []mess.Entry) (list []*hint) {
 }
 
 // hintsOf reads one value of a context by its key.
-func (r *Resolver) hintsOf(key string, value any, place bool) []*hint {
+func (r *Interpreter) hintsOf(key string, value any, place bool) []*hint {
 	switch v := value.(type) {
 	case string:
 		if place || phrasing[key] != "" {
@@ -90,7 +90,7 @@ func (r *Resolver) hintsOf(key string, value any, place bool) []*hint {
 
 // fieldsOf reads the values of a mapping. Where something is on a map is no word, and
 // nobody here knows it.
-func (r *Resolver) fieldsOf(o mess.Object, place bool) []*hint {
+func (r *Interpreter) fieldsOf(o mess.Object, place bool) []*hint {
 	var list []*hint
 	for _, f := range o {
 		_, nested := f.Value.(mess.Object)
@@ -127,7 +127,7 @@ var phrasing = map[string]string{
 
 // phrase says a value in words, as they would stand behind an order; "" where nobody
 // here has words for it.
-func (r *Resolver) phrase(key string, value any) string {
+func (r *Interpreter) phrase(key string, value any) string {
 	said := fmt.Sprint(value)
 	if key == "for" || key == "duration" {
 		d, err := mess.Duration(said).Duration()
@@ -157,7 +157,7 @@ func (r *Resolver) phrase(key string, value any) string {
 // would have to be asked does so; one that could stand behind the words is read there.
 // What is left changes nothing: before something acts, it is asked about, unless it
 // only tells how things are.
-func (r *Resolver) inContext(req mess.Request, given mess.Object) capabilities.Outcome {
+func (r *Interpreter) inContext(req mess.Request, given mess.Object) capabilities.Outcome {
 	hints := r.hints(req.Context)
 	bare, known := req, given
 	bare.Context = nil
@@ -201,7 +201,7 @@ func (r *Resolver) inContext(req mess.Request, given mess.Object) capabilities.O
 
 // beside reports whether a hint says that something is near a place, and so not which
 // place: "it is next to the hall". What is to be cleaned may be near something.
-func (r *Resolver) beside(text string, out capabilities.Outcome) bool {
+func (r *Interpreter) beside(text string, out capabilities.Outcome) bool {
 	w := r.catalogue.words
 	if c := r.catalogue.find(out.Explain.Capability); c != nil && c.Command == capabilities.Clean {
 		return false
@@ -217,7 +217,7 @@ func (r *Resolver) beside(text string, out capabilities.Outcome) bool {
 
 // littered is a hint about what is to be cleaned, without what lies there: "rice spill
 // near the sink" is where.
-func (r *Resolver) littered(text string, out capabilities.Outcome) string {
+func (r *Interpreter) littered(text string, out capabilities.Outcome) string {
 	c, w := r.catalogue.find(out.Explain.Capability), r.catalogue.words
 	if c == nil || c.Command != capabilities.Clean {
 		return text
@@ -232,7 +232,7 @@ func (r *Resolver) littered(text string, out capabilities.Outcome) string {
 
 // placed is the thing or place that a remark is about; of a line of context it is so where
 // it tells how things are, beside an order for a light.
-func (r *Resolver) placed(h *hint, out capabilities.Outcome) string {
+func (r *Interpreter) placed(h *hint, out capabilities.Outcome) string {
 	c := r.catalogue.find(out.Explain.Capability)
 	if out.Question == nil || !h.remark && (c == nil || !c.sets() || !r.tellsOnly(h.text) || r.limits(h.text)) {
 		return ""
@@ -241,7 +241,7 @@ func (r *Resolver) placed(h *hint, out capabilities.Outcome) string {
 }
 
 // answers is the option of a question that a hint picks. Nothing but a person says yes.
-func (r *Resolver) answers(out capabilities.Outcome, text string, req mess.Request) (field, picked string) {
+func (r *Interpreter) answers(out capabilities.Outcome, text string, req mess.Request) (field, picked string) {
 	q := out.Question
 	if q == nil || strings.HasPrefix(q.Field, "meaning") || slices.Equal(q.Options, []string{"yes", "no"}) {
 		return "", ""
@@ -256,7 +256,7 @@ func (r *Resolver) answers(out capabilities.Outcome, text string, req mess.Reque
 
 // reads reads a hint as the last words of the request. It is so meant where the order
 // stays what it is, and only says more: which thing, where, how much, how long.
-func (r *Resolver) reads(req mess.Request, given mess.Object, before capabilities.Outcome, text string) (more mess.Request, out capabilities.Outcome, ok bool) {
+func (r *Interpreter) reads(req mess.Request, given mess.Object, before capabilities.Outcome, text string) (more mess.Request, out capabilities.Outcome, ok bool) {
 	if text = r.fragment(text); text == "" {
 		return req, out, false
 	}
@@ -268,7 +268,7 @@ func (r *Resolver) reads(req mess.Request, given mess.Object, before capabilitie
 
 // fragment is what of a hint may stand behind an order, "" if nothing can: it orders,
 // forbids and states nothing, and every word of it is known here.
-func (r *Resolver) fragment(text string) string {
+func (r *Interpreter) fragment(text string) string {
 	w, c := r.catalogue.words, &r.catalogue.context
 	tokens := w.tokens(text)
 	if char, _ := r.sign(text); char != "" || len(tokens) > maxAlmost || w.asks(text, tokens) || w.joining.longest(tokens, 0) > 0 {
@@ -299,7 +299,7 @@ func (w *words) place(tokens []token) bool {
 }
 
 // refines reports whether an outcome is of what the one before was, and says more of it.
-func (r *Resolver) refines(before, out capabilities.Outcome) bool {
+func (r *Interpreter) refines(before, out capabilities.Outcome) bool {
 	switch {
 	case before.Refusal != nil:
 		return out.Plan != nil
@@ -315,7 +315,7 @@ func (r *Resolver) refines(before, out capabilities.Outcome) bool {
 
 // alike reports whether two capabilities are one, or set the same kind of thing: who
 // turns on a lamp may say how bright.
-func (r *Resolver) alike(one, other string) bool {
+func (r *Interpreter) alike(one, other string) bool {
 	a, b := r.catalogue.find(one), r.catalogue.find(other)
 	return one == other || a != nil && b != nil && a.sets() && b.sets()
 }
@@ -333,7 +333,7 @@ func (c *capability) sets() bool {
 
 // heed is the outcome with the hints that were of no use: what limits is refused, what
 // is not understood is asked about, and of the rest it is said that it was not used.
-func (r *Resolver) heed(req mess.Request, given mess.Object, out capabilities.Outcome, hints []*hint, doubts []string) capabilities.Outcome {
+func (r *Interpreter) heed(req mess.Request, given mess.Object, out capabilities.Outcome, hints []*hint, doubts []string) capabilities.Outcome {
 	acts := out.Plan != nil && out.Plan.Actuates()
 	if out.Question != nil {
 		c := r.catalogue.find(out.Explain.Capability)
@@ -410,7 +410,7 @@ func (x *request) allTheSame(p capabilities.Plan, doubts []string, context bool)
 
 // orders reports whether a line of context orders something: what is done anyway
 // (same), or another thing.
-func (r *Resolver) orders(line string, out capabilities.Outcome) (same, other bool) {
+func (r *Interpreter) orders(line string, out capabilities.Outcome) (same, other bool) {
 	w := r.catalogue.words
 	if tokens := w.tokens(line); len(tokens) > 0 && w.joining.longest(tokens, 0) > 0 { // "and then turn on the heater"
 		for n := 1; n > 0; tokens = tokens[n:] {

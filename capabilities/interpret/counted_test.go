@@ -36,7 +36,7 @@ func TestCountedDevices(t *testing.T) {
 	}
 	h := house()
 	h.Devices = h.Devices[:1]
-	one := interpret.NewResolver(interpret.Default(), h)
+	one := interpret.New(interpret.Default(), h)
 	for _, intent := range []string{"turn on both lights", "turn on two lights", "switch both of the lamps on"} {
 		if o := one.Resolve(ask(intent)); o.Question == nil {
 			t.Errorf("Resolve(%q) = %q, want a question", intent, got(o))

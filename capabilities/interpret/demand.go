@@ -57,7 +57,7 @@ func (d *demand) of(c *capability) *wanted {
 }
 
 // allows reports whether a device may be used for a capability.
-func (d *demand) allows(r *Resolver, c *capability, dev capabilities.Device) bool {
+func (d *demand) allows(r *Interpreter, c *capability, dev capabilities.Device) bool {
 	if d.location != "" && !reaches(dev, d.location) {
 		return false
 	}

@@ -9,7 +9,7 @@ import (
 
 // earlierPicture reports whether a request asks for the picture of the one request that its
 // context names, and for no new one: "send me the picture of that again".
-func (r *Resolver) earlierPicture(req mess.Request) bool {
+func (r *Interpreter) earlierPicture(req mess.Request) bool {
 	w := r.catalogue.words
 	if len(req.Intent) > maxText || len(req.Requires) > 0 {
 		return false
@@ -34,7 +34,7 @@ func (r *Resolver) earlierPicture(req mess.Request) bool {
 
 // earlier is the plan to send the pictures of an earlier request again, which the exchange
 // lists beside its ref. A device here must have taken them.
-func (r *Resolver) earlier(req mess.Request) (out capabilities.Outcome, ok bool) {
+func (r *Interpreter) earlier(req mess.Request) (out capabilities.Outcome, ok bool) {
 	var at *mess.Entry
 	for i, e := range req.Context {
 		if e.Type != "ref" {

@@ -23,7 +23,7 @@ func (x *request) evenly() *capabilities.Plan {
 }
 
 // classOf is the class of all devices of steps, "" where they are of several.
-func (r *Resolver) classOf(steps []capabilities.Plan) (class string) {
+func (r *Interpreter) classOf(steps []capabilities.Plan) (class string) {
 	for _, s := range steps {
 		d := r.index.device(s.Device)
 		if d < 0 || class != "" && r.class[d] != class {

@@ -21,7 +21,7 @@ func TestWhatARefusalSaysToAskLikeIsUnderstood(t *testing.T) {
 		"a robot and a blind camera": {{Name: "vacuum", Class: "vacuum", Commands: robot}, {Name: "cam", Class: "camera", Commands: camera}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := interpret.NewResolver(interpret.Default(), capabilities.Home{Devices: devices})
+			r := interpret.New(interpret.Default(), capabilities.Home{Devices: devices})
 			o := r.Resolve(ask("order a pizza"))
 			if o.Refusal == nil {
 				t.Fatalf("Resolve(order a pizza) = %q", got(o))

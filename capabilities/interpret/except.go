@@ -23,7 +23,7 @@ type exempted struct {
 }
 
 // has reports whether device d is left out by it.
-func (e exempted) has(r *Resolver, d int) bool {
+func (e exempted) has(r *Interpreter, d int) bool {
 	return slices.Contains(e.devices, d) || slices.ContainsFunc(e.areas, func(area string) bool { return r.in(d, area) })
 }
 

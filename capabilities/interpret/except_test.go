@@ -12,7 +12,7 @@ import (
 )
 
 // lamps is a home with a lamp in each of four rooms, a pump, a camera and a vacuum.
-func lamps() *interpret.Resolver {
+func lamps() *interpret.Interpreter {
 	home := capabilities.Home{Now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	for _, area := range []string{"kitchen", "hall", "bedroom", "porch"} {
 		home.Devices = append(home.Devices, capabilities.Device{
@@ -28,7 +28,7 @@ func lamps() *interpret.Resolver {
 			Spots: []capabilities.Spot{{Name: "kitchen", Room: "kitchen"}, {Name: "hall", Room: "hall"}, {Name: "bedroom", Room: "bedroom"}},
 		},
 	)
-	return interpret.NewResolver(interpret.Default(), home)
+	return interpret.New(interpret.Default(), home)
 }
 
 // devicesOf are the devices of a plan, in its order.

@@ -39,7 +39,7 @@ func TestHomeAssistantSentences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := interpret.NewResolver(c, house())
+	r := interpret.New(c, house())
 	for intent, want := range map[string]string{
 		"give juice to the porch light":     "switch-on porch-lamp",
 		"feed juice the heater":             "switch-on heater",

@@ -46,7 +46,7 @@ func TestHomeAssistantFolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := interpret.NewResolver(c, house())
+		r := interpret.New(c, house())
 		for intent, want := range map[string]string{
 			"feed juice to the porch light":                      "switch-on porch-lamp",
 			"would you kindly feed juice to the porch light":     "switch-on porch-lamp",
@@ -96,7 +96,7 @@ expansion_rules:
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := interpret.NewResolver(c, house())
+	r := interpret.New(c, house())
 	for intent, want := range map[string]string{
 		"rouse the heater": "switch-on heater", "stir the heater": "switch-on heater", "awaken up the heater": "switch-on heater",
 		"rouse up the heater": "? ", "awaken the heater": "? ", "awaken the heater gently": "no: ", "hush the heater": "no: ", "the heater softly on": "? ",
@@ -216,7 +216,7 @@ intents:
 	if left := c.Skipped(); len(left) != 1 || !strings.Contains(left[0].Sentence, "{brightness} and {color}") {
 		t.Errorf("left out: %q, want the one with two parameters", left)
 	}
-	r := interpret.NewResolver(c, capabilities.Home{Devices: []capabilities.Device{
+	r := interpret.New(c, capabilities.Home{Devices: []capabilities.Device{
 		{Name: "lamp", Label: "lamp", Class: "light", Area: "attic", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.Dim, capabilities.Tint}},
 		{Name: "spot", Label: "spot", Class: "light", Area: "attic", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.Dim}},
 		{Name: "stove", Label: "stove", Class: "heater", Area: "attic", Commands: []capabilities.Command{capabilities.SetTemperature}},
@@ -268,7 +268,7 @@ func TestHomeAssistantFolderOfAnIntent(t *testing.T) {
 	}
 	home := house()
 	home.Devices = append(home.Devices, capabilities.Device{Name: "bolt", Label: "cellar bolt", Class: "lock", Commands: []capabilities.Command{capabilities.Lock, capabilities.Unlock}})
-	r := interpret.NewResolver(c, home)
+	r := interpret.New(c, home)
 	for intent, want := range map[string]string{
 		"zip the heater":             "switch-on heater",
 		"snib the cellar bolt":       "lock bolt",
@@ -309,7 +309,7 @@ intents:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := interpret.NewResolver(c, house()).Resolve(ask("kindle lights on the porch level")); got(o) != "switch-on porch-lamp" {
+	if o := interpret.New(c, house()).Resolve(ask("kindle lights on the porch level")); got(o) != "switch-on porch-lamp" {
 		t.Errorf("a floor that is a place: %s", got(o))
 	}
 	want := map[string]string{

@@ -47,8 +47,8 @@ func house() capabilities.Home {
 	}}
 }
 
-func resolver() *interpret.Resolver {
-	return interpret.NewResolver(interpret.Default(), house())
+func resolver() *interpret.Interpreter {
+	return interpret.New(interpret.Default(), house())
 }
 
 func ask(intent string) mess.Request { return mess.Request{Intent: intent} }

@@ -10,9 +10,9 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// NewResolver makes a resolver for a home. It indexes all names of the devices, so that
+// New makes a resolver for a home. It indexes all names of the devices, so that
 // a caller with many requests makes it once and takes At for each moment.
-func NewResolver(c *Catalogue, home capabilities.Home) *Resolver {
+func New(c *Catalogue, home capabilities.Home) *Interpreter {
 	r := classed(c, home)
 	r.names = newNames(r)
 	r.all, r.named = r.spell(), mistakable(r.names.words)
@@ -27,8 +27,8 @@ func NewResolver(c *Catalogue, home capabilities.Home) *Resolver {
 }
 
 // classed makes a resolver that knows what each device is, and no names.
-func classed(c *Catalogue, home capabilities.Home) *Resolver {
-	r := &Resolver{catalogue: c, home: home, class: make([]string, len(home.Devices))}
+func classed(c *Catalogue, home capabilities.Home) *Interpreter {
+	r := &Interpreter{catalogue: c, home: home, class: make([]string, len(home.Devices))}
 	for i, d := range home.Devices {
 		r.class[i] = c.class(d.Class)
 	}
@@ -38,7 +38,7 @@ func classed(c *Catalogue, home capabilities.Home) *Resolver {
 
 // At returns the resolver for another moment, which shares everything else with r. The
 // arguments are as in Home.
-func (r *Resolver) At(now time.Time, unset string) *Resolver {
+func (r *Interpreter) At(now time.Time, unset string) *Interpreter {
 	at := *r
 	at.home.Now, at.home.Unset = now, unset
 	return &at
@@ -64,7 +64,7 @@ type index struct {
 // whatever of these a capability needs, either all of them have or none has.
 type kind struct{ devices []int }
 
-func newIndex(r *Resolver) *index {
+func newIndex(r *Interpreter) *index {
 	n := len(r.home.Devices)
 	x := &index{
 		every: make([]int, n), kindOf: make([]int32, n), byClass: map[string][]int{}, byName: make(map[string]int, n),
@@ -97,7 +97,7 @@ func newIndex(r *Resolver) *index {
 }
 
 // sort parts the devices into kinds.
-func (x *index) sort(r *Resolver) {
+func (x *index) sort(r *Interpreter) {
 	known := map[string]int32{}
 	var key []byte
 	for d := range r.home.Devices {

@@ -47,7 +47,7 @@ func (c *courtesies) compile(w *words) {
 // letter is a text without what stands around a letter: greetings, wishes, a signature.
 // What others wrote, and its head, are never obeyed: they are told as left out. A text
 // that is nothing but that stays as it is.
-func (r *Resolver) letter(text string) (plain string, left []string) {
+func (r *Interpreter) letter(text string) (plain string, left []string) {
 	if len(text) > maxLetter || !strings.ContainsAny(text, "\n,;.!?:") {
 		return text, nil
 	}
@@ -81,7 +81,7 @@ func (r *Resolver) letter(text string) (plain string, left []string) {
 const maxLetter = 8000
 
 // unquoted is a letter without what others wrote in it, and its head.
-func (r *Resolver) unquoted(text string) (plain string, left []string) {
+func (r *Interpreter) unquoted(text string) (plain string, left []string) {
 	w, c := r.catalogue.words, &r.catalogue.letter
 	if !strings.Contains(text, "\n") { // "Subject: lights. Turn on the hall light"
 		head, body, parts := strings.Cut(text, ". ")
@@ -148,7 +148,7 @@ func clausesOf(text string) (list []clause) {
 
 // courteous reports whether a part of a letter asks for nothing, at its beginning or at
 // its end.
-func (r *Resolver) courteous(text string, ahead bool) bool {
+func (r *Interpreter) courteous(text string, ahead bool) bool {
 	w, c := r.catalogue.words, &r.catalogue.letter
 	tokens := w.tokens(text)
 	n := c.greeting.longest(tokens, 0)
@@ -162,7 +162,7 @@ func (r *Resolver) courteous(text string, ahead bool) bool {
 }
 
 // signed reports whether a part of a letter is what stands before the writer's name.
-func (r *Resolver) signed(text string) bool {
+func (r *Interpreter) signed(text string) bool {
 	w := r.catalogue.words
 	return w.whole(r.catalogue.letter.closing, w.tokens(text))
 }
@@ -172,7 +172,7 @@ const longestName = 3
 
 // nameless reports whether words may be somebody's name: nothing here is called so, and
 // they say nothing.
-func (r *Resolver) nameless(text string) bool {
+func (r *Interpreter) nameless(text string) bool {
 	tokens := r.catalogue.words.tokens(text)
 	x := &request{r: r, tokens: tokens}
 	for i, t := range tokens {
@@ -185,7 +185,7 @@ func (r *Resolver) nameless(text string) bool {
 
 // unranked is a text whose orders are not numbered: "first, ... second, ..." is "... then
 // ...".
-func (r *Resolver) unranked(text string) string {
+func (r *Interpreter) unranked(text string) string {
 	w, c := r.catalogue.words, &r.catalogue.letter
 	parts := clausesOf(text)
 	var b strings.Builder

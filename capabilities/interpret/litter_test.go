@@ -12,9 +12,9 @@ import (
 
 // kitchenOf is a home with the things of the specifications' examples; its vacuum knows
 // rooms alone.
-func kitchenOf() *interpret.Resolver {
+func kitchenOf() *interpret.Interpreter {
 	cover := []capabilities.Command{capabilities.Open, capabilities.Shut}
-	return interpret.NewResolver(interpret.Default(), capabilities.Home{Now: sunday, Devices: []capabilities.Device{
+	return interpret.New(interpret.Default(), capabilities.Home{Now: sunday, Devices: []capabilities.Device{
 		{Name: "cooker", Label: "rice cooker", Class: "rice-cooker", Area: "kitchen", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}},
 		{Name: "main-water-valve", Class: "valve", Commands: cover},
 		{Name: "fridge-camera", Class: "camera", Area: "kitchen", Sees: []string{"fridge"}, Commands: []capabilities.Command{capabilities.TakePhoto, capabilities.Observe}},
@@ -40,7 +40,7 @@ func TestExamplesOfSpecifications(t *testing.T) {
 	if o := r.Resolve(exact); o.Question == nil || !strings.Contains(o.Question.Text, "rice spill in front of sink") {
 		t.Errorf("exactly: %s", got(o))
 	}
-	if o := interpret.NewResolver(interpret.Default(), house()).Resolve(exact); o.Plan == nil || got(o) != "vacuum-floor vacuum" && o.Plan.Capability != "vacuum-floor" {
+	if o := interpret.New(interpret.Default(), house()).Resolve(exact); o.Plan == nil || got(o) != "vacuum-floor vacuum" && o.Plan.Capability != "vacuum-floor" {
 		t.Errorf("a vacuum that knows the spill: %s", got(o))
 	}
 }

@@ -13,7 +13,7 @@ import (
 // class; what measures nothing says so.
 func TestWhatDoesItMeasure(t *testing.T) {
 	on := []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}
-	r := interpret.NewResolver(interpret.Default(), capabilities.Home{Devices: []capabilities.Device{
+	r := interpret.New(interpret.Default(), capabilities.Home{Devices: []capabilities.Device{
 		{Name: "pump", Label: "pump", Class: "pump", Area: "garden", Commands: on},
 		{Name: "fan", Label: "fan", Class: "fan", Area: "hall", Commands: on, Quantities: []string{}},
 		{Name: "camera", Label: "camera", Class: "camera", Area: "hall", Commands: []capabilities.Command{capabilities.TakePhoto}, Quantities: []string{}},
@@ -41,7 +41,7 @@ func TestWhatIsMeasuredIsAskedFor(t *testing.T) {
 	device := func(name, class string, quantities ...string) capabilities.Device {
 		return capabilities.Device{Name: name, Label: name, Class: class, Area: "study", Commands: []capabilities.Command{capabilities.ReadState}, Quantities: quantities}
 	}
-	r := interpret.NewResolver(interpret.Default(), capabilities.Home{Devices: []capabilities.Device{
+	r := interpret.New(interpret.Default(), capabilities.Home{Devices: []capabilities.Device{
 		device("climate", "sensor", "temperature", "humidity", "pressure", "illuminance", "water leak"),
 		device("desk plug", "plug", "power", "energy", "voltage"),
 		device("printer", "printer", "nozzle temperature", "bed temperature"),

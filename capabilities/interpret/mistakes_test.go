@@ -125,7 +125,7 @@ capabilities:
 			home.Devices[i].Commands = append(home.Devices[i].Commands, capabilities.Unlock)
 		}
 	}
-	r := interpret.NewResolver(c, home)
+	r := interpret.New(c, home)
 	if p := r.Resolve(ask("mach das porch light an")).Plan; p == nil || p.Capability != "licht-an" || p.Device != "porch-lamp" {
 		t.Errorf("the German sentence is %+v", p)
 	}

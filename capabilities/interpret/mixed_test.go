@@ -10,11 +10,11 @@ import (
 )
 
 // crowd is a home of which many kinds of people ask many kinds of things.
-func crowd() *interpret.Resolver {
+func crowd() *interpret.Interpreter {
 	on := []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}
 	light := append([]capabilities.Command{capabilities.Dim, capabilities.Tint}, on...)
 	door := []capabilities.Command{capabilities.Open, capabilities.Shut, capabilities.ReadState}
-	return interpret.NewResolver(interpret.Default(), capabilities.Home{Now: sunday, Devices: []capabilities.Device{
+	return interpret.New(interpret.Default(), capabilities.Home{Now: sunday, Devices: []capabilities.Device{
 		{Name: "kitchen-light", Label: "kitchen light", Class: "light", Area: "kitchen", Commands: light},
 		{Name: "hall-light", Label: "hall light", Class: "light", Area: "hall", Commands: light},
 		{Name: "heater", Label: "bathroom heater", Class: "heater", Area: "bathroom", Commands: on},

@@ -91,11 +91,11 @@ func mean(p *phrases[meaning], name []token, m meaning) {
 }
 
 // hasPlace reports whether a place of the home is called so.
-func (r *Resolver) hasPlace(name string) bool { return r.index.rooms[sameFold(name)] }
+func (r *Interpreter) hasPlace(name string) bool { return r.index.rooms[sameFold(name)] }
 
 // knows reports whether a word is in a name of this home, or in anything that a
 // frame may have.
-func (r *Resolver) knows(t token) bool {
+func (r *Interpreter) knows(t token) bool {
 	return r.catalogue.said[t.folded] || r.names.words[t.folded] || t.text[0] >= '0' && t.text[0] <= '9'
 }
 
@@ -106,7 +106,7 @@ var (
 )
 
 // newNames indexes the names of a home.
-func newNames(r *Resolver) *names {
+func newNames(r *Interpreter) *names {
 	c := r.catalogue
 	n := &names{devices: &phrases[meaning]{}, areas: &phrases[meaning]{}, views: &phrases[meaning]{}, spots: &phrases[meaning]{}, positions: &phrases[meaning]{}}
 	add := func(p *phrases[meaning], text string, m meaning) {
@@ -377,7 +377,7 @@ func (x *request) classMatches(i int, area string) []match {
 }
 
 // ofClass lists the devices of a class, in the area if it is not "".
-func (r *Resolver) ofClass(class, area string) []int {
+func (r *Interpreter) ofClass(class, area string) []int {
 	list := slices.Clip(r.index.byClass[class])
 	if area == "" || len(list) == 0 {
 		return list
@@ -386,12 +386,12 @@ func (r *Resolver) ofClass(class, area string) []int {
 }
 
 // outside returns a test of whether a device is not in the area, for many devices.
-func (r *Resolver) outside(area string) func(d int) bool {
+func (r *Interpreter) outside(area string) func(d int) bool {
 	in := memberOf(r.index.in(area))
 	return func(d int) bool { return !in(d) }
 }
 
 // in reports whether device d is in the area.
-func (r *Resolver) in(d int, area string) bool {
+func (r *Interpreter) in(d int, area string) bool {
 	return strings.EqualFold(r.home.Devices[d].Area, area)
 }

@@ -13,7 +13,7 @@ import (
 const maxNearest = 5
 
 // nearest are the names that come near the words, else what this home can do.
-func (r *Resolver) nearest(words []string) []string {
+func (r *Interpreter) nearest(words []string) []string {
 	if list := r.near(words); len(list) > 0 {
 		return list
 	}
@@ -21,7 +21,7 @@ func (r *Resolver) nearest(words []string) []string {
 }
 
 // near are the names of this home that come nearest to the words.
-func (r *Resolver) near(words []string) []string {
+func (r *Interpreter) near(words []string) []string {
 	type near struct {
 		name string
 		far  int
@@ -211,7 +211,7 @@ type spelled struct {
 	at     map[string]int // of the words
 }
 
-func (r *Resolver) spell() (s spelled) {
+func (r *Interpreter) spell() (s spelled) {
 	s.names, s.at = r.allNames(), map[string]int{}
 	s.index, s.has = make(map[string]int, len(s.names)), make([][]int32, len(s.names))
 	for i, name := range s.names {
@@ -231,7 +231,7 @@ func (r *Resolver) spell() (s spelled) {
 }
 
 // sharing are the devices whose name has one of the words.
-func (r *Resolver) sharing(tokens []token) (list []string) {
+func (r *Interpreter) sharing(tokens []token) (list []string) {
 	var found []int32
 	for _, t := range tokens {
 		if n, known := r.all.at[t.folded]; known && len(t.folded) > 3 {
@@ -247,7 +247,7 @@ func (r *Resolver) sharing(tokens []token) (list []string) {
 	return list
 }
 
-func (r *Resolver) allNames() []string {
+func (r *Interpreter) allNames() []string {
 	var list []string
 	for d, dev := range r.home.Devices {
 		list = append(list, r.label(d), dev.Area)
@@ -294,7 +294,7 @@ func distance(a, b string) int {
 
 // meantBy are the words of names here, or of orders, that a misspelt word is a letter away
 // from.
-func (r *Resolver) meantBy(word string) (list []string) {
+func (r *Interpreter) meantBy(word string) (list []string) {
 	if len(word) < 4 {
 		return nil
 	}

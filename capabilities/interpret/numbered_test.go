@@ -8,8 +8,8 @@ import (
 )
 
 // numberedHome has things and places whose names end in numbers, as they are given.
-func numberedHome(devices ...capabilities.Device) *interpret.Resolver {
-	return interpret.NewResolver(interpret.Default(), capabilities.Home{Now: sunday, Devices: devices})
+func numberedHome(devices ...capabilities.Device) *interpret.Interpreter {
+	return interpret.New(interpret.Default(), capabilities.Home{Now: sunday, Devices: devices})
 }
 
 func bulb(name, area string) capabilities.Device {

@@ -134,7 +134,7 @@ func (x *request) strangeUnit(i int) string {
 }
 
 // ranges says what can be set here to a number, and how far it goes.
-func (r *Resolver) ranges() string {
+func (r *Interpreter) ranges() string {
 	var list []string
 	for _, c := range r.catalogue.list {
 		for _, p := range c.Parameters {

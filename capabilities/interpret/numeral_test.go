@@ -14,9 +14,9 @@ import (
 var sunday = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 // dimming is a home with a light that dims, a fan and a heater, on a Sunday at noon.
-func dimming() *interpret.Resolver {
+func dimming() *interpret.Interpreter {
 	on := []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}
-	return interpret.NewResolver(interpret.Default(), capabilities.Home{Now: sunday, Devices: []capabilities.Device{
+	return interpret.New(interpret.Default(), capabilities.Home{Now: sunday, Devices: []capabilities.Device{
 		{Name: "lamp", Label: "kitchen light", Class: "light", Area: "kitchen", Commands: append([]capabilities.Command{capabilities.Dim, capabilities.Tint}, on...)},
 		{Name: "fan", Label: "bedroom fan", Class: "fan", Area: "bedroom", Commands: on},
 		{Name: "heater", Label: "bathroom heater", Class: "heater", Area: "bathroom", Commands: on},
@@ -49,7 +49,7 @@ func cut(o capabilities.Outcome) string {
 
 // say checks what becomes of sentences: the plan as it is, or words of the question or
 // refusal.
-func say(t *testing.T, r *interpret.Resolver, cases [][2]string) {
+func say(t *testing.T, r *interpret.Interpreter, cases [][2]string) {
 	t.Helper()
 	for _, c := range cases {
 		got := cut(r.Resolve(ask(c[0])))

@@ -23,7 +23,7 @@ func toldAs(quantity string) string {
 }
 
 // some are what devices are called, the first of many.
-func (r *Resolver) some(devices []int) string {
+func (r *Interpreter) some(devices []int) string {
 	labels := r.labels(devices)
 	if more := len(labels) - 4; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(labels[:4], ", "), more)
@@ -41,13 +41,13 @@ func oneThing(class string) string {
 
 // abilities says by examples what can be asked for in this home, and where all of it
 // stands.
-func (r *Resolver) abilities() string { return r.able }
+func (r *Interpreter) abilities() string { return r.able }
 
 // exemplary are the capabilities that are shown by examples, the first of this home.
 var exemplary = []string{"switch-on", "look", "vacuum-floor", "read-sensor", "open", "take-photo", "print-status", "start-appliance"}
 
 // examples are orders and questions that fit this home.
-func (r *Resolver) examples() string {
+func (r *Interpreter) examples() string {
 	var list []string
 	for _, id := range exemplary {
 		c := r.catalogue.find(id)
@@ -69,7 +69,7 @@ func (r *Resolver) examples() string {
 
 // example is what is said for a capability of a device; "" where it looks at nothing
 // that has a name.
-func (r *Resolver) example(c *capability, d int, dev capabilities.Device) string {
+func (r *Interpreter) example(c *capability, d int, dev capabilities.Device) string {
 	rd, areas := &reading{sentence: &sentence{capability: c}}, []string(nil)
 	if len(dev.Spots) > 0 && c.Command == capabilities.Clean {
 		areas = []string{dev.Spots[0].Room}
@@ -87,7 +87,7 @@ func (r *Resolver) example(c *capability, d int, dev capabilities.Device) string
 
 // sayable are the orders that a device takes by its name alone, or with asks the questions.
 // The resolver understands each of them as one for just this device.
-func (r *Resolver) sayable(d int, asks bool) (list []string) {
+func (r *Interpreter) sayable(d int, asks bool) (list []string) {
 	for _, c := range r.catalogue.list {
 		if asks && c.Effect != capabilities.Query || c.Effect == capabilities.Once || !r.offers(c, d) {
 			continue // what is done once more with every order is not offered
@@ -100,12 +100,12 @@ func (r *Resolver) sayable(d int, asks bool) (list []string) {
 	return distinct(list)
 }
 
-func (r *Resolver) abilitiesOf(d int) string {
+func (r *Interpreter) abilitiesOf(d int) string {
 	can := r.whatCan(func(c *capability) bool { return r.offers(c, d) })
 	return strings.ReplaceAll(strings.ReplaceAll(can, "something", "it"), "whether it is there", "whether something is there")
 }
 
-func (r *Resolver) whatCan(can func(*capability) bool) string {
+func (r *Interpreter) whatCan(can func(*capability) bool) string {
 	var list []string
 	for _, c := range r.catalogue.list {
 		if can(c) {
@@ -119,4 +119,4 @@ func (r *Resolver) whatCan(can func(*capability) bool) string {
 }
 
 // offered are the ids of the capabilities that this home has.
-func (r *Resolver) offered() []string { return slices.Clone(r.ids) }
+func (r *Interpreter) offered() []string { return slices.Clone(r.ids) }

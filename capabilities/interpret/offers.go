@@ -15,7 +15,7 @@ func Offers(c *Catalogue, home capabilities.Home) []mess.Capability { return cla
 // Offers lists the capabilities that the devices of this home have, with the
 // devices and areas as metadata, as an executor registers them (MESS 1.0
 // section 8.3). Where the risk depends on what a device is, that is told, too.
-func (r *Resolver) Offers() []mess.Capability {
+func (r *Interpreter) Offers() []mess.Capability {
 	var list []mess.Capability
 	for _, c := range r.catalogue.list {
 		if can := r.index.those(func(d int) bool { return r.offers(c, d) }); len(can) > 0 {
@@ -38,7 +38,7 @@ func (r *Resolver) Offers() []mess.Capability {
 }
 
 // classes are what devices are, by their names.
-func (r *Resolver) classes(devices []int) mess.Object {
+func (r *Interpreter) classes(devices []int) mess.Object {
 	o := make(mess.Object, len(devices))
 	for i, d := range devices {
 		o[i] = mess.Field{Key: r.home.Devices[d].Name, Value: r.home.Devices[d].Class}
@@ -47,7 +47,7 @@ func (r *Resolver) classes(devices []int) mess.Object {
 }
 
 // offer names the devices that have a capability, and where they work.
-func (r *Resolver) offer(can []int) (devices, areas []any) {
+func (r *Interpreter) offer(can []int) (devices, areas []any) {
 	places := map[string]bool{}
 	for _, d := range can {
 		dev := &r.home.Devices[d]
@@ -63,7 +63,7 @@ func (r *Resolver) offer(can []int) (devices, areas []any) {
 }
 
 // offers reports whether device d has the capability, for any quantity.
-func (r *Resolver) offers(c *capability, d int) bool {
+func (r *Interpreter) offers(c *capability, d int) bool {
 	if r.can(c, "", d) {
 		return true
 	}

@@ -12,12 +12,12 @@ import (
 
 // picker reads the answer to one question.
 type picker struct {
-	*Resolver
+	*Interpreter
 	q    capabilities.Question
 	said map[string]bool // folded words of the request, which an answer may say again
 }
 
-func (r *Resolver) picker(q capabilities.Question, req mess.Request) picker {
+func (r *Interpreter) picker(q capabilities.Question, req mess.Request) picker {
 	p := picker{r, q, map[string]bool{}}
 	if len(req.Intent) <= maxText {
 		w := r.catalogue.words
@@ -312,7 +312,7 @@ func (p picker) knownAll(option string, tokens []token) bool {
 
 // about are more words for what an option names: the area and aliases of a
 // device, the note and room of a spot.
-func (r *Resolver) about(option string) string {
+func (r *Interpreter) about(option string) string {
 	var more []string
 	lists := [][]int{r.index.spots[option]}
 	for end := range len(option) + 1 {

@@ -11,7 +11,7 @@ import (
 )
 
 // planFor is the plan for a reading with one device and the places to work on.
-func (r *Resolver) planFor(rd *reading, d int, areas []string) capabilities.Plan {
+func (r *Interpreter) planFor(rd *reading, d int, areas []string) capabilities.Plan {
 	c, dev := rd.capability, r.home.Devices[d]
 	p := capabilities.Plan{
 		Capability: c.ID, Device: dev.Name, Command: c.command(&dev), Args: c.args(),
@@ -53,7 +53,7 @@ func (r *Resolver) planFor(rd *reading, d int, areas []string) capabilities.Plan
 // risk is the device's own, else the catalogue's for its class. No
 // configuration makes something that moves or looks less than it is when it
 // says nothing.
-func (r *Resolver) risk(c *capability, d int) capabilities.Risk {
+func (r *Interpreter) risk(c *capability, d int) capabilities.Risk {
 	if c.Effect == capabilities.Query {
 		return c.Risk
 	}
@@ -68,7 +68,7 @@ func (r *Resolver) risk(c *capability, d int) capabilities.Risk {
 
 // effect is the device's own, else the catalogue's: to switch a feeder on a plug
 // twice is to feed twice. What looks changes nothing on any device.
-func (r *Resolver) effect(c *capability, d int) capabilities.Effect {
+func (r *Interpreter) effect(c *capability, d int) capabilities.Effect {
 	if own := r.home.Devices[d].Effect; own != "" && c.Effect != capabilities.Query {
 		return own
 	}
@@ -76,7 +76,7 @@ func (r *Resolver) effect(c *capability, d int) capabilities.Effect {
 }
 
 // fill puts names into a text of a capability.
-func (r *Resolver) fill(text string, rd *reading, d int, areas []string) string {
+func (r *Interpreter) fill(text string, rd *reading, d int, areas []string) string {
 	var b strings.Builder
 	for {
 		before, rest, found := strings.Cut(text, "{")
@@ -91,7 +91,7 @@ func (r *Resolver) fill(text string, rd *reading, d int, areas []string) string 
 }
 
 // word is what stands for a gap in a text of a capability.
-func (r *Resolver) word(name string, rd *reading, d int, areas []string) string {
+func (r *Interpreter) word(name string, rd *reading, d int, areas []string) string {
 	switch name {
 	case "device":
 		return r.label(d)
@@ -137,7 +137,7 @@ func argText(args mess.Object, key string) string {
 func (l *lexicon) called(hex string) string { return cmp.Or(l.colourNames[hex], hex) }
 
 // places says where: a room takes an article, a spot has its own word.
-func (r *Resolver) places(d int, areas []string) string {
+func (r *Interpreter) places(d int, areas []string) string {
 	if len(areas) == 0 && r.home.Devices[d].Prints() {
 		return "a file"
 	}
@@ -157,7 +157,7 @@ func (r *Resolver) places(d int, areas []string) string {
 }
 
 // roomsOf are the rooms that the places are in.
-func (r *Resolver) roomsOf(d int, areas []string) []string {
+func (r *Interpreter) roomsOf(d int, areas []string) []string {
 	list := make([]string, len(areas))
 	for i, area := range areas {
 		list[i] = area

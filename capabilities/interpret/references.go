@@ -13,7 +13,7 @@ import (
 // again" is the other request, "there" is its place, and "it" is its device. The exchange
 // writes the other request's intent beside its ref. Of two such requests nobody knows which
 // is meant, and a name that the words have themselves wins.
-func (r *Resolver) referred(req mess.Request) mess.Request {
+func (r *Interpreter) referred(req mess.Request) mess.Request {
 	at := -1
 	for i, e := range req.Context {
 		if e.Type != "ref" {
@@ -45,7 +45,7 @@ func (r *Resolver) referred(req mess.Request) mess.Request {
 }
 
 // inPlaceOf is an intent with the words of an earlier one for those that point to it.
-func (r *Resolver) inPlaceOf(intent, before string) string {
+func (r *Interpreter) inPlaceOf(intent, before string) string {
 	w := r.catalogue.words
 	tokens := w.tokens(intent)
 	if w.whole(w.again, tokens) {
@@ -75,7 +75,7 @@ func (r *Resolver) inPlaceOf(intent, before string) string {
 }
 
 // lookedAt is what a plan was about: what the camera saw, else the device.
-func (r *Resolver) lookedAt(p *capabilities.Plan, d int, before string) string {
+func (r *Interpreter) lookedAt(p *capabilities.Plan, d int, before string) string {
 	sees := r.home.Devices[d].Sees
 	if p.Effect != capabilities.Query || len(sees) == 0 {
 		return r.label(d)
@@ -100,7 +100,7 @@ func (w *words) onceMore(intent string, tokens []token) string {
 }
 
 // placeOf is where a plan is carried out, "" where that is not one place.
-func (r *Resolver) placeOf(p *capabilities.Plan, d int) string {
+func (r *Interpreter) placeOf(p *capabilities.Plan, d int) string {
 	areas, _ := p.Args.Get("areas")
 	switch list, _ := textsOf(areas); len(list) {
 	case 0:

@@ -186,7 +186,7 @@ func (x *request) cannot() capabilities.Outcome {
 
 // called is the device that is called so, -1 if none is: the button of a gate may be
 // called gate.
-func (r *Resolver) called(name string) int {
+func (r *Interpreter) called(name string) int {
 	if list := r.index.called[sameFold(name)]; len(list) > 0 {
 		return list[0]
 	}
@@ -194,7 +194,7 @@ func (r *Resolver) called(name string) int {
 }
 
 // settable is the first of the devices that is set to a temperature, -1 if none is.
-func (r *Resolver) settable(devices []int) int {
+func (r *Interpreter) settable(devices []int) int {
 	i := slices.IndexFunc(devices, func(d int) bool { return slices.Contains(r.home.Devices[d].Commands, capabilities.SetTemperature) })
 	if i < 0 {
 		return -1
@@ -209,7 +209,7 @@ func halts(rd reading) bool {
 }
 
 // has reports whether a device is of one of the classes.
-func (r *Resolver) has(classes []string) bool {
+func (r *Interpreter) has(classes []string) bool {
 	return slices.ContainsFunc(classes, func(class string) bool { return len(r.index.byClass[class]) > 0 })
 }
 
@@ -238,7 +238,7 @@ func (x *request) fits(rd reading) bool {
 func spaced(s string) string { return strings.ReplaceAll(s, "-", " ") }
 
 // doing lists the devices that can do what was asked for.
-func (r *Resolver) doing(c *capability, quantity string) []string {
+func (r *Interpreter) doing(c *capability, quantity string) []string {
 	var list []string
 	for _, d := range r.index.those(func(d int) bool { return r.can(c, quantity, d) }) {
 		list = append(list, r.label(d))

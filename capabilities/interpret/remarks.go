@@ -11,7 +11,7 @@ import (
 // tell how things are or why it is asked. They are read as what stands beside a request
 // is, and "it" is what the last of them is about. Where nothing is to be parted, or the
 // text is understood as it is, ok is false.
-func (r *Resolver) parted(req mess.Request) (more mess.Request, remarks []string, ok bool) {
+func (r *Interpreter) parted(req mess.Request) (more mess.Request, remarks []string, ok bool) {
 	text := strings.ReplaceAll(strings.ReplaceAll(req.Intent, "\n\n", ". "), "\n", " ")
 	parts := r.reasoned(clausesOf(text), text)
 	if len(parts) < 2 || len(parts) > maxClauses || strings.ContainsRune(text, '?') {
@@ -65,7 +65,7 @@ const maxClauses = 12
 
 // reasoned parts clauses again before words that a reason stands behind: "turn on the
 // light because it is dark".
-func (r *Resolver) reasoned(parts []clause, text string) (list []clause) {
+func (r *Interpreter) reasoned(parts []clause, text string) (list []clause) {
 	for _, p := range parts {
 		at := -1
 		for _, word := range r.catalogue.letter.Causes {
@@ -84,7 +84,7 @@ func (r *Resolver) reasoned(parts []clause, text string) (list []clause) {
 
 // tellsOnly reports whether a part of a text tells something and orders nothing: it
 // begins with who or what it is about, and says what that is or does.
-func (r *Resolver) tellsOnly(text string) bool {
+func (r *Interpreter) tellsOnly(text string) bool {
 	w := r.catalogue.words
 	tokens := w.tokens(text)
 	tokens = tokens[r.catalogue.letter.reason.longest(tokens, 0):]
@@ -118,7 +118,7 @@ func (x *request) be() int {
 }
 
 // thingOf is the one thing or place that words are about, "" if there is none, or more.
-func (r *Resolver) thingOf(tokens []token) (name string) {
+func (r *Interpreter) thingOf(tokens []token) (name string) {
 	x := &request{r: r, tokens: tokens}
 	for i := 0; i < len(tokens); i++ {
 		end := max(x.longest("device", i), x.longest("area", i), x.longest("spot", i))

@@ -14,7 +14,7 @@ import (
 var answers string
 
 // several is a home where most orders for one thing must be asked about.
-func several() *interpret.Resolver {
+func several() *interpret.Interpreter {
 	of := func(name, class, area string, commands ...capabilities.Command) capabilities.Device {
 		return capabilities.Device{
 			Name: strings.ReplaceAll(name, " ", "-"), Label: name, Class: class, Area: area,
@@ -31,7 +31,7 @@ func several() *interpret.Resolver {
 		of("bedroom blind", "blind", "bedroom", blind...), of("kids room blind", "blind", "kids room", blind...),
 		of("fan", "fan", "bedroom", capabilities.SetSwitch),
 	)
-	return interpret.NewResolver(interpret.Default(), h)
+	return interpret.New(interpret.Default(), h)
 }
 
 // Answers as people give them: each picks what it says, ends the request, or is asked

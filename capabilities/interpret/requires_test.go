@@ -152,7 +152,7 @@ func TestOffers(t *testing.T) {
 		needs("switch-off", "devices", list("porch-lamp", "reading-lamp", "ceiling"), "areas", list("living room", "porch"), "classes", lights, "effect", "idempotent"),
 		needs("read-switch", "devices", list("porch-lamp", "reading-lamp", "ceiling"), "areas", list("living room", "porch"), "effect", "query"),
 	}
-	offers := interpret.NewResolver(interpret.Default(), h).Offers()
+	offers := interpret.New(interpret.Default(), h).Offers()
 	if diff := cmp.Diff(want, offers); diff != "" {
 		t.Errorf("Offers() (-want +got)\n%s", diff)
 	}

@@ -210,7 +210,7 @@ func TestCleanFloorAsksNothing(t *testing.T) {
 	h := house()
 	i := slices.IndexFunc(h.Devices, func(d capabilities.Device) bool { return d.Name == "robot" })
 	h.Devices[i].Spots = h.Devices[i].Spots[:2] // the rooms alone
-	o := interpret.NewResolver(interpret.Default(), h).Resolve(ask("vacuum the kitchen"))
+	o := interpret.New(interpret.Default(), h).Resolve(ask("vacuum the kitchen"))
 	if o.Plan == nil {
 		t.Fatalf("Resolve = %q, want a plan", got(o))
 	}
@@ -240,7 +240,7 @@ func TestExplanation(t *testing.T) {
 func TestConfiguredRiskWins(t *testing.T) {
 	h := house()
 	h.Devices[0].Risk = capabilities.RiskAccess
-	o := interpret.NewResolver(interpret.Default(), h).Resolve(ask("turn on the porch light"))
+	o := interpret.New(interpret.Default(), h).Resolve(ask("turn on the porch light"))
 	if o.Plan == nil || o.Plan.Risk != capabilities.RiskAccess {
 		t.Errorf("Resolve = %q %+v, want risk access", got(o), o.Plan)
 	}
@@ -254,7 +254,7 @@ func TestConfiguredEffectWins(t *testing.T) {
 	for intent, want := range map[string]capabilities.Effect{
 		"turn on the porch light": capabilities.Once, "is the porch light on?": capabilities.Query,
 	} {
-		o := interpret.NewResolver(interpret.Default(), h).Resolve(ask(intent))
+		o := interpret.New(interpret.Default(), h).Resolve(ask(intent))
 		if o.Plan == nil || o.Plan.Effect != want {
 			t.Errorf("Resolve(%s) = %q %+v, want effect %s", intent, got(o), o.Plan, want)
 		}
@@ -262,7 +262,7 @@ func TestConfiguredEffectWins(t *testing.T) {
 }
 
 func TestEmptyHome(t *testing.T) {
-	r := interpret.NewResolver(interpret.Default(), capabilities.Home{})
+	r := interpret.New(interpret.Default(), capabilities.Home{})
 	for _, intent := range []string{"turn on the light", "what's in the fridge?", "vacuum", "turn everything on"} {
 		if o := r.Resolve(ask(intent)); o.Refusal == nil {
 			t.Errorf("Resolve(%q) = %q, want a refusal", intent, got(o))
@@ -318,6 +318,6 @@ func BenchmarkNewResolver(b *testing.B) {
 	c, h := interpret.Default(), house()
 	b.ReportAllocs()
 	for b.Loop() {
-		interpret.NewResolver(c, h)
+		interpret.New(c, h)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Resolver turns requests into outcomes for one home. It is immutable and safe
+// Interpreter turns requests into outcomes for one home. It is immutable and safe
 // for concurrent use.
-type Resolver struct {
+type Interpreter struct {
 	catalogue *Catalogue
 	home      capabilities.Home
 	class     []string // of each device, in the catalogue's words
@@ -25,13 +25,13 @@ type Resolver struct {
 }
 
 // Resolve turns a request into a plan, a question or a refusal.
-func (r *Resolver) Resolve(req mess.Request) capabilities.Outcome {
+func (r *Interpreter) Resolve(req mess.Request) capabilities.Outcome {
 	return r.resolve(req, nil)
 }
 
 // request is one request on its way through the resolver.
 type request struct {
-	r         *Resolver
+	r         *Interpreter
 	req       mess.Request
 	tokens    []token
 	asks      bool        // the text is a question
@@ -96,7 +96,7 @@ func (rd *reading) value(kind string) string {
 	return ""
 }
 
-func (r *Resolver) resolve(req mess.Request, given mess.Object) capabilities.Outcome {
+func (r *Interpreter) resolve(req mess.Request, given mess.Object) capabilities.Outcome {
 	plain, left := r.letter(req.Intent)
 	req.Intent = plain
 	if out, ok := r.earlier(req); ok {
@@ -130,7 +130,7 @@ func (r *Resolver) resolve(req mess.Request, given mess.Object) capabilities.Out
 }
 
 // said resolves a request by its words, without its context.
-func (r *Resolver) said(req mess.Request, given mess.Object) capabilities.Outcome {
+func (r *Interpreter) said(req mess.Request, given mess.Object) capabilities.Outcome {
 	x := &request{r: r, req: req, given: given}
 	out := x.outcome()
 	if x.unnamed != "" && out.Plan != nil && out.Plan.Actuates() {

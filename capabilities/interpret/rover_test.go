@@ -11,7 +11,7 @@ import (
 
 // A rover drives for a time that is said, at a pace that is not.
 func TestDriving(t *testing.T) {
-	r := interpret.NewResolver(interpret.Default(), capabilities.Home{Devices: []capabilities.Device{
+	r := interpret.New(interpret.Default(), capabilities.Home{Devices: []capabilities.Device{
 		{Name: "rover", Label: "rover", Class: "rover", Commands: []capabilities.Command{capabilities.Move}},
 	}})
 	for text, want := range map[string]struct {

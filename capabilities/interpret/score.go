@@ -107,7 +107,7 @@ func (x *request) guesses() []scored {
 }
 
 // reach is how many devices here a capability is for.
-func (r *Resolver) reach(c *capability) int {
+func (r *Interpreter) reach(c *capability) int {
 	return r.index.count(func(d int) bool { return r.offers(c, d) })
 }
 

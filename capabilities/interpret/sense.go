@@ -98,7 +98,7 @@ func (c *Catalogue) orders(t []token) bool {
 	}
 	for class, can := range map[string][]capabilities.Command{"switch": {capabilities.SetSwitch, capabilities.Toggle}, "door": {capabilities.Open, capabilities.Shut}, "lock": {capabilities.Lock, capabilities.Unlock}, "vacuum": {capabilities.Pause, capabilities.Resume, capabilities.Stop}} {
 		home := capabilities.Home{Devices: []capabilities.Device{{Name: other, Class: class, Commands: can}}}
-		plan := NewResolver(c, home).Resolve(mess.Request{Intent: order}).Plan
+		plan := New(c, home).Resolve(mess.Request{Intent: order}).Plan
 		if plan != nil && len(plan.Unused) == 0 {
 			return true
 		}

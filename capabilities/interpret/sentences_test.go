@@ -69,7 +69,7 @@ func mansion() capabilities.Home {
 }
 
 func TestOtherSentencesMoveNothing(t *testing.T) {
-	r := interpret.NewResolver(interpret.Default(), mansion())
+	r := interpret.New(interpret.Default(), mansion())
 	all, asked, read := sentences(t, "dev-other.jsonl"), 0, 0
 	for _, s := range all {
 		switch o := r.Resolve(ask(s.Text)); {
@@ -91,7 +91,7 @@ func TestRecall(t *testing.T) {
 		"iot_cleaning": "vacuum-floor", "iot_hue_lighton": "switch-on", "iot_hue_lightoff": "switch-off",
 		"iot_wemo_on": "switch-on", "iot_wemo_off": "switch-off",
 	}
-	r := interpret.NewResolver(interpret.Default(), mansion())
+	r := interpret.New(interpret.Default(), mansion())
 	count := map[string]int{}
 	for _, s := range sentences(t, "dev-iot.jsonl") {
 		o, verdict := r.Resolve(ask(s.Text)), "refused"

@@ -76,7 +76,7 @@ func (x *request) picture(p *capabilities.Plan, d int) (capabilities.Outcome, bo
 
 // eye is the camera that takes pictures of a device, "" if there is none: the
 // one that is said to see it, or itself.
-func (r *Resolver) eye(d int) string {
+func (r *Interpreter) eye(d int) string {
 	dev := r.home.Devices[d]
 	if dev.SeenBy == "" && slices.Contains(dev.Commands, capabilities.TakePhoto) {
 		return dev.Name

@@ -100,7 +100,7 @@ func around(text string, i int) string {
 }
 
 // sign is the first sign of text that is in no name of this home.
-func (r *Resolver) sign(text string) (char, word string) {
+func (r *Interpreter) sign(text string) (char, word string) {
 	if char, _ = sign(text); char == "" {
 		return "", ""
 	}

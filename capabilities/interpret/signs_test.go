@@ -70,7 +70,7 @@ func TestPlainSignsPartWords(t *testing.T) {
 func TestSignsInNames(t *testing.T) {
 	h := house()
 	h.Devices[0].Label = "Tom & Ann's lamp #1"
-	r := interpret.NewResolver(interpret.Default(), h)
+	r := interpret.New(interpret.Default(), h)
 	if o := r.Resolve(ask("turn on tom & ann's Lamp #1")); got(o) != "switch-on porch-lamp" {
 		t.Errorf("Resolve = %q, want switch-on porch-lamp", got(o))
 	}

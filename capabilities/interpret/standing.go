@@ -45,7 +45,7 @@ func (x *request) bare(kind string) *match {
 }
 
 // bareDevice asks what is to be done with a device that is named without an order.
-func (r *Resolver) bareDevice(req mess.Request, given mess.Object) (capabilities.Outcome, bool) {
+func (r *Interpreter) bareDevice(req mess.Request, given mess.Object) (capabilities.Outcome, bool) {
 	x := &request{r: r, req: req, given: given}
 	if req.Precision == mess.Exact || len(req.Requires) > 0 || len(req.Intent) > maxText {
 		return capabilities.Outcome{}, false

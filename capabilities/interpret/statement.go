@@ -42,7 +42,7 @@ func (c *besides) compile(w *words) {
 // should be is none, nor what warns, counts, or speaks of another thing or room. Of
 // what has words that nobody here knows, only a statement beside an act that hurts
 // nobody is let pass.
-func (r *Resolver) describes(line string, plan *capabilities.Plan) bool {
+func (r *Interpreter) describes(line string, plan *capabilities.Plan) bool {
 	w, c := r.catalogue.words, &r.catalogue.context
 	tokens := w.tokens(line)
 	x := &request{r: r, tokens: tokens}
@@ -104,7 +104,7 @@ func (x *request) elsewhereNamed(i int, plan *capabilities.Plan) bool {
 }
 
 // cleans reports whether a plan is to clean a place, or all of them.
-func (r *Resolver) cleans(plan *capabilities.Plan, place string) bool {
+func (r *Interpreter) cleans(plan *capabilities.Plan, place string) bool {
 	for _, s := range plan.Each() {
 		if s.Command != capabilities.Clean {
 			continue
@@ -134,7 +134,7 @@ const longestSubject = 4
 
 // states reports whether a clause only says how something is. mild: what is done hurts
 // nobody, and words may be in it that nobody here knows.
-func (r *Resolver) states(tokens []token, mild bool) bool {
+func (r *Interpreter) states(tokens []token, mild bool) bool {
 	w, c := r.catalogue.words, &r.catalogue.context
 	x := &request{r: r, tokens: tokens}
 	known, names, acts, home, be := true, true, false, false, 0
@@ -182,7 +182,7 @@ func (x *request) placing() bool {
 }
 
 // tells reports whether a word at i says how something is switched.
-func (r *Resolver) tells(tokens []token, i int) (is bool) {
+func (r *Interpreter) tells(tokens []token, i int) (is bool) {
 	l := &r.catalogue.lexicon
 	l.says.each(tokens, i, func(end int, s signal) {
 		is = is || s.has(l.bits["on"]|l.bits["off"]|l.bits["up"]|l.bits["down"]|l.bits["brighter"]|l.bits["darker"])

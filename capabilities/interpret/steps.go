@@ -15,7 +15,7 @@ import (
 // the home says otherwise.
 const maxPlanSteps = 12
 
-func (r *Resolver) maxSteps() int {
+func (r *Interpreter) maxSteps() int {
 	if r.home.MaxSteps > 0 {
 		return r.home.MaxSteps
 	}

@@ -21,7 +21,7 @@ func (w *words) sunAt(tokens []token, i int) (n int, which string) {
 
 // sun is the next rise or set of the sun after a time, or dawn or dusk; why says what is
 // missing for that.
-func (r *Resolver) sun(which string, from time.Time, tomorrow bool) (at time.Time, why string) {
+func (r *Interpreter) sun(which string, from time.Time, tomorrow bool) (at time.Time, why string) {
 	if why := r.home.Unset; why != "" {
 		return at, "nobody knows how late it is: " + why + "; say a length of time, or set the clock"
 	}

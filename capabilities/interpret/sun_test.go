@@ -35,7 +35,7 @@ func TestElevation(t *testing.T) {
 }
 
 // berlin is the house in Berlin, at a time.
-func berlin(t *testing.T, at string) *interpret.Resolver {
+func berlin(t *testing.T, at string) *interpret.Interpreter {
 	t.Helper()
 	h := house()
 	h.Where = &capabilities.Position{Lat: 52.52, Lng: 13.405}
@@ -43,7 +43,7 @@ func berlin(t *testing.T, at string) *interpret.Resolver {
 	if h.Now, err = time.Parse(time.RFC3339, at); err != nil {
 		t.Fatal(err)
 	}
-	return interpret.NewResolver(interpret.Default(), h)
+	return interpret.New(interpret.Default(), h)
 }
 
 // Sunset in Berlin on 21 November 2026 is at 16:04 (15:04 UTC), within two minutes.

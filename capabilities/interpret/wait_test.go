@@ -10,10 +10,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-func atNoon() *interpret.Resolver {
+func atNoon() *interpret.Interpreter {
 	h := house()
 	h.Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	return interpret.NewResolver(interpret.Default(), h)
+	return interpret.New(interpret.Default(), h)
 }
 
 func TestStepsThatWait(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 )
 
 // watchHouse is a house in which something can be watched.
-func watchHouse() *interpret.Resolver {
+func watchHouse() *interpret.Interpreter {
 	h := house()
 	h.Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	sensor := func(name, label, class, area string, aliases ...string) capabilities.Device {
@@ -32,7 +32,7 @@ func watchHouse() *interpret.Resolver {
 			h.Devices[i].Commands = append(slices.Clone(d.Commands), capabilities.Watch)
 		}
 	}
-	return interpret.NewResolver(interpret.Default(), h)
+	return interpret.New(interpret.Default(), h)
 }
 
 // told is an outcome in a few words.
@@ -134,7 +134,7 @@ func TestHowLongAWatchMayLast(t *testing.T) {
 	h := house()
 	h.WatchFor, h.WatchLongest = 2*time.Minute, 10*time.Minute
 	h.Devices = append(h.Devices, capabilities.Device{Name: "gate", Class: "gate", Commands: []capabilities.Command{capabilities.Watch}})
-	r := interpret.NewResolver(interpret.Default(), h)
+	r := interpret.New(interpret.Default(), h)
 	for intent, want := range map[string]string{
 		"tell me when the gate opens":     "watch the gate until it is open, for 2 minutes at most",
 		"watch the gate for ten minutes":  "watch the gate until something changes, for 10 minutes at most",

@@ -61,7 +61,7 @@ func oneOf(options []string) string {
 }
 
 // labels are what the devices are called, made distinct by area or name.
-func (r *Resolver) labels(devices []int) []string {
+func (r *Interpreter) labels(devices []int) []string {
 	list := make([]string, len(devices))
 	for i, d := range devices {
 		list[i] = r.label(d)
@@ -83,7 +83,7 @@ func (r *Resolver) labels(devices []int) []string {
 	return list
 }
 
-func (r *Resolver) label(d int) string {
+func (r *Interpreter) label(d int) string {
 	dev := &r.home.Devices[d]
 	if dev.Label != "" {
 		return dev.Label

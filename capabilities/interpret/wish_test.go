@@ -11,7 +11,7 @@ import (
 )
 
 // appliances is a home with two things on plugs and two lamps, at noon.
-func appliances() *interpret.Resolver {
+func appliances() *interpret.Interpreter {
 	plug := func(name, class, area string) capabilities.Device {
 		return capabilities.Device{Name: name, Class: class, Area: area, Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState, capabilities.Toggle}}
 	}
@@ -20,7 +20,7 @@ func appliances() *interpret.Resolver {
 		d.Commands = append(d.Commands, capabilities.Dim, capabilities.Tint)
 		return d
 	}
-	return interpret.NewResolver(interpret.Default(), capabilities.Home{
+	return interpret.New(interpret.Default(), capabilities.Home{
 		Now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
 		Devices: []capabilities.Device{
 			plug("heater", "heater", "bathroom"), plug("tv", "tv", "living room"), lamp("kitchen-light", "kitchen"), lamp("hall-light", "hall"),

@@ -49,7 +49,7 @@ func saidIn(t testing.TB, name string) []utterance {
 
 // simulated is the resolver of the home that there is without a configuration, with
 // more devices where they are given.
-func simulated(t testing.TB, more ...string) *interpret.Resolver {
+func simulated(t testing.TB, more ...string) *interpret.Interpreter {
 	t.Helper()
 	c := &config{Agent: defaultAgent()}
 	if err := c.read("(built in)", slices.Concat(simulatedHome, []byte(strings.Join(more, "")))); err != nil {
@@ -191,7 +191,7 @@ type figures struct {
 	notTaken []string // what was refused, for whoever writes words
 }
 
-func measure(t testing.TB, r *interpret.Resolver) figures {
+func measure(t testing.TB, r *interpret.Interpreter) figures {
 	f := figures{intents: map[string]tally{}, all: tally{}}
 	for _, s := range saidIn(t, "dev-iot.jsonl") {
 		p := plannedOf(s.Text, r.Resolve(mess.Request{Intent: s.Text}))

@@ -57,7 +57,7 @@ func (a *app) planLines(config, name string) error {
 // maxLine bounds one line, in bytes; a request is far shorter.
 const maxLine = 1 << 20
 
-func planAll(r *interpret.Resolver, in io.Reader, out io.Writer) error {
+func planAll(r *interpret.Interpreter, in io.Reader, out io.Writer) error {
 	enc := json.NewEncoder(escapedJSON{out})
 	enc.SetEscapeHTML(false)
 	lines := bufio.NewScanner(in)

@@ -90,7 +90,9 @@ var layers = map[string]layer{
 	"exchange/remote": {below: []string{"internal/address", "internal/broker", "internal/secret", "internal/wait", "mess", "mess/messeaf", "mess/topic"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 
 	// 1 things.
-	"exchange":                 {below: []string{"exchange/eventbus", "exchange/index", "exchange/routing", "exchange/thread", "exchange/transition", "internal/keyed", "internal/mistake", "internal/order", "internal/suspend", "mess", "mess/messeaf", "mess/receipt"}, from: []string{"golang.org/x/sync"}},
+	"exchange":                 {below: []string{"exchange/documents", "exchange/eventbus", "exchange/index", "exchange/registry", "exchange/routing", "exchange/thread", "exchange/transition", "internal/mistake", "internal/order", "internal/suspend", "mess", "mess/messeaf", "mess/receipt"}, from: []string{"golang.org/x/sync"}},
+	"exchange/registry":        {below: []string{"exchange/documents", "exchange/routing", "exchange/thread", "mess"}},
+	"exchange/documents":       {below: []string{"exchange/thread"}, from: []string{"golang.org/x/sync"}},
 	"exchange/eventbus":        {},
 	"exchange/transition":      {pure: true, below: []string{"exchange/thread", "mess", "mess/messeaf"}},
 	"exchange/routing":         {below: []string{"exchange/thread", "mess"}, from: []string{"github.com/robfig/cron/v3"}},

@@ -28,7 +28,7 @@ func (x *Exchange) Attend(ctx context.Context, who Actor, after string, handle f
 	defer a.mu.Unlock()
 	f, missed, resumed := x.subscribe(who, after, func() { go a.forward() })
 	a.f = f
-	x.recall(ctx, who)
+	x.seen(ctx, who)
 	if err := x.catchUp(ctx, who, f, after, missed, resumed, handle); err != nil {
 		x.events.Leave(f)
 		a.err = err

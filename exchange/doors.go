@@ -1,6 +1,10 @@
 package exchange
 
-import "context"
+import (
+	"context"
+
+	"github.com/messkit/messkit/exchange/documents"
+)
 
 // doorKind is what the documents of a door are stored under.
 func doorKind(door string) string { return "door-" + door }
@@ -8,24 +12,23 @@ func doorKind(door string) string { return "door-" + door }
 // Keep stores something small that a door must know when the exchange runs
 // again: a name and what goes with it; nil removes it.
 func (x *Exchange) Keep(ctx context.Context, door, name string, doc []byte) error {
-	if err := x.docs.Put(ctx, doorKind(door), name, doc); err != nil {
+	if err := x.docs.Put(ctx, documents.Key{Kind: doorKind(door), ID: name}, doc); err != nil {
 		return x.broken(err)
 	}
 	return nil
 }
 
 // Kept reads what a door has kept, by name.
-func (x *Exchange) Kept(ctx context.Context, door string) (map[string][]byte, error) {
-	docs, err := x.docs.Docs(ctx, doorKind(door))
-	if err != nil {
-		return nil, x.broken(err)
-	}
-	return docs, nil
+func (x *Exchange) Kept(_ context.Context, door string) (map[string][]byte, error) {
+	return x.docs.Read(doorKind(door)), nil
 }
 
 // Registered reports whether an executor is registered, forgotten or not.
 func (x *Exchange) Registered(id string) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.executors[id] != nil
+	return x.registry.Snapshot().Executor(id) != nil
 }
+
+// ExecutorNews is closed when an executor has registered, has told what it does about an order
+// or how its devices are, or is to be stopped. Ask for it before Executors. Silence closes
+// nothing.
+func (x *Exchange) ExecutorNews() <-chan struct{} { return x.registry.News() }

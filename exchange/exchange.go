@@ -14,8 +14,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/messkit/messkit/exchange/documents"
 	"github.com/messkit/messkit/exchange/eventbus"
 	"github.com/messkit/messkit/exchange/index"
+	"github.com/messkit/messkit/exchange/registry"
 	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/suspend"
@@ -23,10 +25,15 @@ import (
 )
 
 // Exchange is one exchange. Make it with Open, and keep its Run running.
+//
+// The locks are taken in this order, and only the first two are held while the store works:
+// the right to write a document, the step of one thread (live.step), the registry, the open
+// threads (Exchange.mu), and the locks of the event bus, the deadlines and the index. Whoever
+// reads the registry takes its snapshot, and no lock.
 type Exchange struct {
 	cfg     Config
 	store   Store
-	docs    storedDocs
+	docs    *documents.Documents
 	threads index.Index // of all threads
 	pos     thread.Pos  // of the feed, when the exchange was opened
 	now     func() time.Time
@@ -35,31 +42,20 @@ type Exchange struct {
 	due     *eventbus.Deadlines
 
 	opened time.Time      // nobody has been silent for longer
-	sleeps *suspend.Watch // guarded by mu
+	sleeps *suspend.Watch // of the goroutine that watches time
 	codes  codes          // with which plans are confirmed
 
-	documents documents // taken before mu
+	registry *registry.Registry // the executors
 
-	// Never held over the store: who orders a stop does not wait for a disk.
-	mu        sync.Mutex
-	open      map[string]*live              // threads without a terminal status
-	coming    map[string]*coming            // threads that are being stored or read, by ref
-	by        openIndex                     // finds open threads
-	executors map[string]*executor          // registered
-	table     *routing.Table                // the executors on the lists, and the rules
-	stale     changes                       // changes of executors that renew has to work on
-	sated     map[string]bool               // executors that had enough offers to get more
-	serials   map[string]int                // day to the highest serial that was given
-	latest    map[string]string             // requestor to the ref of its most recent request
-	room      map[string]*room              // thread to what was uploaded for it
-	stops     map[string][]mess.Stop        // executor to the stops that it has not confirmed
-	stopped   map[string]*mess.Stopped      // executor to how it said last that it stands
-	all       everything                    // the last stop of everything
-	holds     map[string]holdOrder          // executor to its last hold, or the end of it that it has not confirmed
-	onHold    map[string]*mess.OnHold       // executor to what it said last of holds
-	waiting   map[string]map[string]bool    // open thread to the open threads that depend on it
-	states    map[string][]mess.DeviceState // executor to how its devices are, by its last word
-	changed   chan struct{}                 // closed when something of an executor has changed
+	mu      sync.Mutex
+	open    map[string]*live           // threads without a terminal status
+	coming  map[string]*coming         // threads that are being stored or read, by ref
+	by      openIndex                  // finds open threads
+	sated   map[string]bool            // executors that had enough offers to get more
+	serials map[string]int             // day to the highest serial that was given
+	latest  map[string]string          // requestor to the ref of its most recent request
+	room    map[string]*room           // thread to what was uploaded for it
+	waiting map[string]map[string]bool // open thread to the open threads that depend on it
 }
 
 // live is an open thread and what the exchange knows of it only while it runs.
@@ -187,22 +183,19 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	}
 	x := &Exchange{
 		cfg: cfg, store: store, now: now, log: log, events: eventbus.New[Event](), due: eventbus.NewDeadlines(), opened: now(), sleeps: suspend.NewWatch(cfg.Slept),
-		open: map[string]*live{}, by: newOpenIndex(), coming: map[string]*coming{}, executors: map[string]*executor{},
-		table: routing.NewTable().WithRules(cfg.Routing.Rules...), sated: map[string]bool{}, serials: map[string]int{},
-		latest: map[string]string{}, waiting: map[string]map[string]bool{}, room: map[string]*room{},
-		stops: map[string][]mess.Stop{}, stopped: map[string]*mess.Stopped{},
-		holds: map[string]holdOrder{}, onHold: map[string]*mess.OnHold{},
-		states: map[string][]mess.DeviceState{}, changed: make(chan struct{}),
+		docs: documents.New(store), open: map[string]*live{}, by: newOpenIndex(), coming: map[string]*coming{},
+		sated: map[string]bool{}, serials: map[string]int{}, latest: map[string]string{},
+		waiting: map[string]map[string]bool{}, room: map[string]*room{},
 	}
-	x.docs.store = store
 	stored, err := x.readAll(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := x.readExecutors(ctx); err != nil {
-		return nil, err
-	}
-	if err := errors.Join(x.readRouting(ctx), x.readStops(ctx), x.readEverything(ctx), x.readHolds(ctx)); err != nil {
+	x.registry, err = registry.Open(registry.Config{
+		Unreachable: cfg.Unreachable, LeaseWithoutHeartbeat: cfg.QuietLease, Rules: cfg.Routing.Rules, Now: now, Log: log,
+		Publish: x.publish, IsPresent: x.events.Present, Held: x.heldRefs, Changed: x.renew,
+	}, x.docs)
+	if err != nil {
 		return nil, err
 	}
 	for _, e := range stored {

@@ -20,7 +20,7 @@ var errLevel = errors.New("level with the store")
 func (x *Exchange) readAll(ctx context.Context) ([]Envelope, error) {
 	open := map[string]Envelope{}
 	err := x.store.Feed(ctx, "", func(c thread.Change) error {
-		x.docs.take(c)
+		x.docs.Note(c)
 		switch e := c.Envelope; {
 		case c.Level:
 			x.pos = c.Pos
@@ -51,7 +51,7 @@ func (x *Exchange) readAll(ctx context.Context) ([]Envelope, error) {
 // steps already; what is new was done by another process.
 func (x *Exchange) followStore(ctx context.Context) error {
 	return x.store.Feed(ctx, x.pos, func(c thread.Change) error {
-		x.docs.take(c)
+		x.docs.Note(c)
 		e := c.Envelope
 		switch {
 		case e.Ref == "":

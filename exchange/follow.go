@@ -43,7 +43,7 @@ func (x *Exchange) Sees(who Actor, e Envelope) bool { return x.maySee(who, e) }
 func (x *Exchange) couldTake(who Actor, e Envelope) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return who.Has(ExecutorRole) && world{x}.IsAble(who.ID, e)
+	return who.Has(ExecutorRole) && x.world(x.now()).IsAble(who.ID, e)
 }
 
 // mayHear reports whether one who speaks to a thread may learn that there is
@@ -97,7 +97,7 @@ func (x *Exchange) FollowFrom(ctx context.Context, who Actor, after string, join
 	if err := joined(); err != nil {
 		return err
 	}
-	x.recall(ctx, who)
+	x.seen(ctx, who)
 	if err := x.catchUp(ctx, who, f, after, missed, resumed, handle); err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (x *Exchange) hand(e Event, handle func(Event) error) error {
 // its hold, its offers, and what was said in the threads it holds since it last spoke.
 func (x *Exchange) standing(ctx context.Context, who Actor) ([]Event, error) {
 	offers, holds := x.standingOf(who.ID)
-	offers = slices.Concat(x.standingStops(who.ID), x.standingHold(who.ID), offers)
+	offers = slices.Concat(x.registry.Snapshot().Orders(who.ID).Events(), offers)
 	for _, e := range holds {
 		t, err := x.read(ctx, e.Ref)
 		if err != nil {
@@ -303,10 +303,8 @@ func (x *Exchange) List(ctx context.Context, who Actor, f Filter) (Page, error) 
 // offersOf are the capabilities of an executor, and whether it may take a thread that waits;
 // nothing for another actor.
 func (x *Exchange) offersOf(who Actor) (capabilities []string, may func(ref string) bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	ex := x.executors[who.ID]
-	if ex == nil || ex.forgotten || !who.Has(ExecutorRole) {
+	ex := x.registry.Snapshot().Executor(who.ID)
+	if ex == nil || ex.Deregistered || !who.Has(ExecutorRole) {
 		return nil, nil
 	}
 	for _, c := range ex.Capabilities {

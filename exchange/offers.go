@@ -6,37 +6,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/exchange/eventbus"
 	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/mess"
 )
-
-// request prepares to route a thread. The caller holds x.mu.
-func (x *Exchange) request(e *Envelope, now time.Time) routing.Request {
-	return x.table.Request(e, x.all.covers(*e), now)
-}
-
-// presence answers what routing asks about executors. The caller of routing holds x.mu.
-type presence struct {
-	x   *Exchange
-	now time.Time
-}
-
-func (p presence) IsLive(e *routing.Executor) bool {
-	one := p.x.executors[e.ID]
-	return one != nil && p.x.live(one, p.now)
-}
-
-func (p presence) IsDrained(id string) bool { return p.x.held(id) != "" }
-func (p presence) Load(id string) int       { return len(p.x.by.held[id]) + len(p.x.by.offered[id]) }
 
 // choose returns the executors to offer a thread to now. The caller holds x.mu.
 func (x *Exchange) choose(l *live, now time.Time) routing.Choice {
 	if !l.claimable(now) {
 		return routing.Choice{}
 	}
-	w := routing.Waiting{Offered: l.offered, For: now.Sub(l.pending), OfferTime: x.cfg.OfferTime}
-	return x.request(&l.env, now).Choose(presence{x, now}, w)
+	w := x.world(now)
+	waits := routing.Waiting{Offered: l.offered, For: now.Sub(l.pending), OfferTime: x.cfg.OfferTime}
+	return w.request(&l.env).Choose(w, waits)
 }
 
 // reoffer brings the offers of a thread up to date and tells the executors
@@ -126,51 +107,6 @@ func withdrawal(e Envelope) mess.Message {
 	}}
 }
 
-// allGone is when the last of those who have not declined a thread counts no
-// more, unless he is heard of; never for one who follows now. x.mu is held.
-func (x *Exchange) allGone(env Envelope, now time.Time) time.Time {
-	gone := now
-	for c := range x.request(&env, now).Candidates() {
-		e := x.executors[c.ID]
-		if x.events.Present(e.ID) {
-			return now.Add(eventbus.Never)
-		}
-		seen := e.seen
-		if seen.Before(x.opened) {
-			seen = x.opened
-		}
-		if at := seen.Add(x.away(e) + 1); at.After(gone) {
-			gone = at
-		}
-	}
-	return gone
-}
-
-// refused ends a thread that was declined, if nobody is left to ask. x.mu is
-// held.
-func (x *Exchange) refused(e Envelope, now time.Time) func(*Envelope) *mess.Status {
-	if len(e.Declined) == 0 || now.Before(x.allGone(e, now)) {
-		return nil
-	}
-	if left := x.leftBy(e, now); len(left) > 0 {
-		return unreachable(left)
-	}
-	return func(e *Envelope) *mess.Status {
-		return &mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: e.DeclineReasons()}}
-	}
-}
-
-// leftBy says of each executor that has held a thread, and has not declined it, for how
-// long it is away. x.mu is held.
-func (x *Exchange) leftBy(env Envelope, now time.Time) (left []string) {
-	for e := range x.request(&env, now).Candidates() {
-		if env.HasHeld(e.ID) {
-			left = append(left, fmt.Sprintf("%s had it, and has given no sign of life for %v", e.ID, now.Sub(x.executors[e.ID].seen).Round(time.Second)))
-		}
-	}
-	return left
-}
-
 // unreachable ends a thread whose executor is away, where the others have declined it.
 func unreachable(left []string) func(*Envelope) *mess.Status {
 	return func(e *Envelope) *mess.Status {
@@ -199,8 +135,8 @@ func (x *Exchange) dispatched(env Envelope, now time.Time) string {
 // outlook tells a requester what to expect of a new thread that nobody has an
 // offer of; "" if somebody has. x.mu is held.
 func (x *Exchange) outlook(l *live) string {
-	now := x.now()
-	if wait := l.notYet(now); wait != "" {
+	w := x.world(x.now())
+	if wait := l.notYet(w.now); wait != "" {
 		return "it waits: " + wait
 	}
 	if len(l.offered) > 0 || l.env.Status != mess.Pending {
@@ -208,14 +144,14 @@ func (x *Exchange) outlook(l *live) string {
 	}
 	var lacks []string
 	for _, c := range l.env.Needs.Requires {
-		if !x.table.Has(c) {
+		if !w.s.Table.Has(c) {
 			lacks = append(lacks, c.ID)
 		}
 	}
 	if len(lacks) > 0 {
 		return fmt.Sprintf("it waits: no executor has %s", strings.Join(lacks, ", "))
 	}
-	if held := x.heldOf(l.env); held != "" {
+	if held := w.drainedOf(l.env); held != "" {
 		return "it waits: " + held
 	}
 	return "it waits: no executor that could take it is there"

@@ -25,7 +25,8 @@ func (x *Exchange) queuePosition(l *live, now time.Time) int64 {
 			before++
 		}
 	}
-	isThere := func(id string) bool { return x.live(x.executors[id], now) }
+	w := x.world(now)
+	isThere := func(id string) bool { return x.registry.IsLive(w.s.Executor(id), now) }
 	if len(queue) == 0 && slices.ContainsFunc(l.offered, isThere) {
 		return 0
 	}

@@ -23,7 +23,7 @@ func IsPerson(e mess.Executor) bool { return routing.IsPerson(e) }
 const personAway = 24 * time.Hour
 
 // away is how long an executor counts as one who may come back.
-func (x *Exchange) away(e *executor) time.Duration {
+func (x *Exchange) away(e *routing.Executor) time.Duration {
 	if e.Person {
 		return max(personAway, x.cfg.LostAfter)
 	}

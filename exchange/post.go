@@ -36,7 +36,7 @@ func (x *Exchange) Post(ctx context.Context, in Inbound) (mess.Message, error) {
 	if err != nil {
 		return mess.Message{}, err
 	}
-	x.recall(ctx, in.Actor)
+	x.seen(ctx, in.Actor)
 	answer := mess.Message{From: Self, Received: mess.TimeOf(x.now())}
 	for _, take := range []func(context.Context, Inbound, parts) ([]mess.Item, error){x.configs, x.requests, x.sayings, x.queries} {
 		items, err := take(ctx, in, p)
@@ -163,8 +163,11 @@ func (x *Exchange) configs(ctx context.Context, in Inbound, p parts) ([]mess.Ite
 			}
 		}
 		if c.Routing != nil {
-			if err := x.setRouting(ctx, in.Actor, *c.Routing); err != nil {
-				return nil, err
+			if !in.Actor.Has(Operator) {
+				return nil, mess.Refuse(mess.Forbidden, "config.routing: %q is not an operator, and only operators set routing rules", in.Actor.ID)
+			}
+			if err := x.registry.SetRules(ctx, *c.Routing); err != nil {
+				return nil, x.broken(err)
 			}
 		}
 		if c.Stop != nil {
@@ -218,8 +221,11 @@ func (x *Exchange) sayings(ctx context.Context, in Inbound, p parts) ([]mess.Ite
 	return acks, nil
 }
 
-// broken is what a store that fails means to whoever has asked.
+// broken is what a store that fails means to whoever has asked. A refusal stays as it is.
 func (x *Exchange) broken(err error) error {
+	if r, ok := errors.AsType[*mess.Refusal](err); ok {
+		return r
+	}
 	x.log.Error("store failed", "err", err)
 	if errors.Is(err, syscall.ENOSPC) {
 		return mess.Refuse(mess.Unavailable, "the exchange has no space left on its disk for this; make room there, and try again")

@@ -101,13 +101,11 @@ const maxTags = 16
 // Capabilities lists what the executors can do, with what the catalogue says of it, or
 // else the first executor that says something; with tags, only what bears all of them.
 func (x *Exchange) Capabilities(tags []string) []Definition {
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	known := map[string]Definition{}
 	for _, d := range x.cfg.Catalogue {
 		known[d.ID] = d
 	}
-	for _, e := range x.table.All() {
+	for _, e := range x.registry.Snapshot().Table.All() {
 		for _, c := range e.Capabilities {
 			if d := known[c.ID]; d.Description == "" && d.Tags == nil {
 				known[c.ID] = described(c)

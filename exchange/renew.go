@@ -7,35 +7,22 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/exchange/registry"
 	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/mess"
 )
-
-// changes collects the changes of executors for renew. Exchange.mu guards it.
-type changes struct {
-	executors map[string]bool // ids
-	places    bool            // other places are served
-	all       bool            // rules or orders that concern every thread
-}
-
-// changedExecutor notes a change that decides what an executor is offered. The caller
-// holds x.mu, and calls renew when it has freed it.
-func (x *Exchange) changedExecutor(id string) {
-	if x.stale.executors == nil {
-		x.stale.executors = map[string]bool{}
-	}
-	x.stale.executors[id] = true
-}
 
 // fewThreads is how many threads renew works on before it lets others have x.mu.
 const fewThreads = 16
 
 // renew updates the offers of the threads that changes of executors concern, the first in
-// order first. It lets others have x.mu in between. The caller does not hold x.mu.
+// order first. It lets others have x.mu in between.
 func (x *Exchange) renew() {
+	c := x.registry.TakeChanges()
+	if c.IsEmpty() {
+		return
+	}
 	x.mu.Lock()
-	c := x.stale
-	x.stale = changes{}
 	list := x.concerned(c)
 	x.mu.Unlock()
 	slices.SortFunc(list, func(a, b waiting) int { return a.at.compare(b.at) })
@@ -44,7 +31,7 @@ func (x *Exchange) renew() {
 	}
 }
 
-func (x *Exchange) renewFew(few []waiting, c changes) {
+func (x *Exchange) renewFew(few []waiting, c registry.Changes) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now := x.now()
@@ -57,21 +44,22 @@ func (x *Exchange) renewFew(few []waiting, c changes) {
 }
 
 // concerned returns the threads whose offers may change. The caller holds x.mu.
-func (x *Exchange) concerned(c changes) (list []waiting) {
+func (x *Exchange) concerned(c registry.Changes) (list []waiting) {
 	found := liveSet{}
-	if c.all || c.places {
+	if c.All || c.Places {
 		for _, set := range x.by.pending {
 			for ref, l := range set {
-				if a := l.env.Needs.Location; c.all || a != nil && a.Name != "" {
+				if a := l.env.Needs.Location; c.All || a != nil && a.Name != "" {
 					found[ref] = l
 				}
 			}
 		}
 	}
-	for id := range c.executors {
+	table := x.registry.Snapshot().Table
+	for id := range c.Executors {
 		maps.Copy(found, x.by.offered[id])
-		e := x.table.Executor(id)
-		if e == nil || c.all {
+		e := table.Executor(id)
+		if e == nil || c.All {
 			continue
 		}
 		maps.Copy(found, x.by.pending[""])
@@ -87,14 +75,15 @@ func (x *Exchange) concerned(c changes) (list []waiting) {
 
 // renewOne reports whether routing must choose again for a thread. A thread that all who
 // are there have an offer of needs no new choice for one more. The caller holds x.mu.
-func (x *Exchange) renewOne(l *live, c changes, now time.Time) bool {
-	if c.all || c.places || !(l.choice.Full || l.choice.Wide) {
+func (x *Exchange) renewOne(l *live, c registry.Changes, now time.Time) bool {
+	if c.All || c.Places || !(l.choice.Full || l.choice.Wide) {
 		return true
 	}
-	r := x.request(&l.env, now)
+	w := x.world(now)
+	r := w.request(&l.env)
 	rank := r.Rank()
-	for id := range c.executors {
-		e := x.table.Executor(id)
+	for id := range c.Executors {
+		e := w.s.Table.Executor(id)
 		if _, has := slices.BinarySearch(l.offered, id); has {
 			return true
 		}
@@ -105,7 +94,7 @@ func (x *Exchange) renewOne(l *live, c changes, now time.Time) bool {
 			return true
 		}
 		if l.choice.Wide {
-			x.join(l, e, r, now)
+			w.join(l, e, r)
 		}
 	}
 	return false
@@ -113,8 +102,9 @@ func (x *Exchange) renewOne(l *live, c changes, now time.Time) bool {
 
 // join offers a wide thread to one executor more, or notes that it has enough offers. The
 // caller holds x.mu.
-func (x *Exchange) join(l *live, e *routing.Executor, r routing.Request, now time.Time) {
-	joins, could := r.Joins(e, l.choice.Last, presence{x, now})
+func (w world) join(l *live, e *routing.Executor, r routing.Request) {
+	x, now := w.x, w.now
+	joins, could := r.Joins(e, l.choice.Last, w)
 	switch {
 	case joins && l.claimable(now):
 		i, _ := slices.BinarySearch(l.offered, e.ID)
@@ -129,12 +119,12 @@ func (x *Exchange) join(l *live, e *routing.Executor, r routing.Request, now tim
 // everyMinute updates the offers that time changes. A wide thread changes only with the
 // hours of executors.
 func (x *Exchange) everyMinute() {
-	x.mu.Lock()
-	for _, e := range x.table.All() {
+	for _, e := range x.registry.Snapshot().Table.All() {
 		if e.HasHours() {
-			x.changedExecutor(e.ID)
+			x.registry.MarkChanged(e.ID)
 		}
 	}
+	x.mu.Lock()
 	var list []waiting
 	for _, set := range x.by.pending {
 		for _, l := range set {
@@ -147,7 +137,7 @@ func (x *Exchange) everyMinute() {
 	x.mu.Unlock()
 	slices.SortFunc(list, func(a, b waiting) int { return a.at.compare(b.at) })
 	for few := range slices.Chunk(list, fewThreads) {
-		x.renewFew(few, changes{all: true})
+		x.renewFew(few, registry.Changes{All: true})
 	}
 	x.renew()
 }

@@ -30,7 +30,7 @@ func (x *Exchange) Said(ctx context.Context, ref string, m mess.Message) error {
 	in := Inbound{Actor: Actor{ID: m.From, Roles: Requester | ExecutorRole}, Channel: "file", Message: m}
 	err := x.mayBeSaid(m)
 	if err == nil {
-		x.recall(ctx, in.Actor)
+		x.seen(ctx, in.Actor)
 		_, err = x.say(ctx, in, s)
 	}
 	if r, ok := errors.AsType[*mess.Refusal](err); ok && !errors.Is(r, mess.Unavailable) {

@@ -192,7 +192,7 @@ func (x *Exchange) try(ctx context.Context, l *live, env Envelope, in transition
 func (x *Exchange) apply(in transition.Input, env Envelope) (transition.Effect, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return transition.Apply(world{x}, in, env)
+	return transition.Apply(x.world(x.now()), in, env)
 }
 
 // seal makes of a step what is stored: the envelope, the message, and the ack

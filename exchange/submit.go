@@ -237,7 +237,7 @@ func (x *Exchange) newEnvelope(ctx context.Context, s submission, now time.Time)
 	if env.Priority == "" {
 		env.Priority = mess.Normal
 	}
-	env.Stops = 1 + x.everythingStopped()
+	env.Stops = 1 + x.registry.Snapshot().StopAll.Count
 	env.NotBefore, env.Expires = window(s.req, now)
 	for _, dep := range dependsOn(s.req) {
 		ref, ok := s.batch[dep]

@@ -52,13 +52,13 @@ const glance = 5 * time.Second
 // lease is over that would be. It counts one lease at most: an executor that has begun,
 // and has slept too, needs time to report.
 func (x *Exchange) wakeUp() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	d := x.sleeps.Woke()
 	if d == 0 {
 		return
 	}
 	x.log.Warn("the machine was suspended; claims without a sign of life since are over", "for", d.Round(time.Millisecond))
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	for _, l := range x.open {
 		if l.env.Holder() != "" && !l.env.IsUnreachable() {
 			l.heard = l.heard.Add(-min(d, x.lease(l.env)))
@@ -77,9 +77,7 @@ func (x *Exchange) ringAll(ctx context.Context, refs []string) {
 	g.SetLimit(min(1+len(refs)/fewRings, 64))
 	for _, ref := range refs {
 		if id, ok := strings.CutPrefix(ref, refillKey); ok {
-			x.mu.Lock()
-			x.changedExecutor(id)
-			x.mu.Unlock()
+			x.registry.MarkChanged(id)
 			continue
 		}
 		g.Go(func() error { x.ring(ctx, ref); return nil })
@@ -129,24 +127,24 @@ func (x *Exchange) dueTime(l *live) time.Time {
 			due = t
 		}
 	}
-	e := l.env
+	e, w := l.env, x.world(x.now())
 	if e.Phase == Before && !e.Expires.IsZero() {
 		at(e.Expires.Add(time.Nanosecond))
 	}
 	switch {
-	case x.stopEnds(e):
-		at(x.now())
+	case w.stopEnds(&e):
+		at(w.now)
 	case e.Status == mess.Pending:
-		if now := x.now(); now.Before(e.NotBefore) {
+		if w.now.Before(e.NotBefore) {
 			at(e.NotBefore)
 		} else if l.choice.MoreRanks {
-			at(l.pending.Add((now.Sub(l.pending)/x.cfg.OfferTime + 1) * x.cfg.OfferTime))
+			at(l.pending.Add((w.now.Sub(l.pending)/x.cfg.OfferTime + 1) * x.cfg.OfferTime))
 		}
 		if l.choice.Wider > 0 {
 			at(l.chosen.Add(l.choice.Wider))
 		}
 		if len(e.Declined) > 0 {
-			at(x.allGone(e, x.now()))
+			at(w.allGone(e))
 		}
 	case e.IsUnreachable():
 		at(l.heard.Add(x.lostAfter(e)))
@@ -178,7 +176,7 @@ func (x *Exchange) ownStep(env Envelope, change func(*Envelope) *mess.Status) tr
 // overdue returns what time has made of a thread: a change of its envelope and
 // the status that says so; nil if nothing. x.mu is held.
 func (x *Exchange) overdue(l *live, now time.Time) func(*Envelope) *mess.Status {
-	e := l.env
+	e, w := l.env, x.world(now)
 	silent := now.Sub(l.heard)
 	switch {
 	case e.Status.Terminal():
@@ -186,17 +184,17 @@ func (x *Exchange) overdue(l *live, now time.Time) func(*Envelope) *mess.Status 
 	case e.Phase == Before && l.late(now):
 		return expire(now)
 	case e.Status == mess.Pending:
-		if x.stopEnds(e) {
-			return x.stopEnd(e, now)
+		if w.stopEnds(&e) {
+			return w.stopEnd(e)
 		}
 		if ends := l.depended(); ends != nil {
 			return ends
 		}
-		return x.refused(e, now)
+		return w.refused(e)
 	case e.IsUnreachable() && silent < x.lease(e):
 		return comeBack
 	case e.IsUnreachable() && silent >= x.lostAfter(e):
-		return x.lost(e, now)
+		return w.lost(e)
 	case e.IsUnreachable() || silent < x.lease(e):
 		return nil
 	case e.Phase == Before:
@@ -259,10 +257,10 @@ func comeBack(e *Envelope) *mess.Status {
 
 // lost ends the wait for an executor that does not come back (T11): what may
 // be done twice is offered again, unless its requester has taken it back or nobody is
-// left to ask, and what may not has an unknown outcome. x.mu is held.
-func (x *Exchange) lost(e Envelope, now time.Time) func(*Envelope) *mess.Status {
+// left to ask, and what may not has an unknown outcome.
+func (w world) lost(e Envelope) func(*Envelope) *mess.Status {
 	e.Status = mess.Pending // as it would be offered again
-	if ends := x.refused(e, now); ends != nil && e.CancelBy == "" && (e.Effect == "query" || e.Effect == "idempotent") {
+	if ends := w.refused(e); ends != nil && e.CancelBy == "" && (e.Effect == "query" || e.Effect == "idempotent") {
 		return func(e *Envelope) *mess.Status {
 			e.HeldFrom = ""
 			s := ends(e)

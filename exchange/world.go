@@ -2,37 +2,64 @@ package exchange
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/exchange/eventbus"
+	"github.com/messkit/messkit/exchange/registry"
+	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/mess"
 )
 
-// world is the exchange as the rules of threads see it. Who uses it holds x.mu: the rules
-// see one moment.
-type world struct{ x *Exchange }
+// world is the exchange at one moment, as routing and the rules of threads see it. Its user
+// holds x.mu.
+type world struct {
+	x   *Exchange
+	s   *registry.Snapshot
+	now time.Time
+}
+
+// world returns the exchange as it is now. The caller holds x.mu.
+func (x *Exchange) world(now time.Time) world { return world{x, x.registry.Snapshot(), now} }
+
+// request prepares to route a thread.
+func (w world) request(e *Envelope) routing.Request {
+	return w.s.Table.Request(e, w.s.StopAll.Covers(e), w.now)
+}
+
+// IsLive reports whether an executor has been heard of lately, or follows now.
+func (w world) IsLive(e *routing.Executor) bool {
+	one := w.s.Executor(e.ID)
+	return one != nil && w.x.registry.IsLive(one, w.now)
+}
+
+// IsDrained reports whether an executor takes nothing new.
+func (w world) IsDrained(id string) bool { return w.s.Orders(id).IsDrained() }
+
+// Load is how many threads an executor holds, or has an offer of.
+func (w world) Load(id string) int { return len(w.x.by.held[id]) + len(w.x.by.offered[id]) }
 
 // MayClaim returns nil if who may claim a thread now (T2).
 func (w world) MayClaim(who Actor, env Envelope) error {
-	x, now := w.x, w.x.now()
-	e := x.executors[who.ID]
+	e := w.s.Executor(who.ID)
 	if e == nil || !who.Has(ExecutorRole) {
 		return mess.Refuse(mess.Forbidden, "%q is not registered as an executor; send config.executor first", who.ID)
 	}
-	if err := x.request(&env, now).Unable(e.Executor); err != nil {
+	if err := w.request(&env).Unable(e.Executor); err != nil {
 		return mess.Refuse(mess.Forbidden, "%q may not claim this: %v", who.ID, err)
 	}
-	if o := x.holds[who.ID]; o.On {
-		return mess.Refuse(mess.NotReady, "%q may not claim this: it is %s", who.ID, x.held(who.ID))
+	if o := w.s.Orders(who.ID); o.Drain != nil && o.Drain.On {
+		return mess.Refuse(mess.NotReady, "%q may not claim this: it is %s", who.ID, o.WhyDrained())
 	}
-	l := x.open[env.Ref]
+	l := w.x.open[env.Ref]
 	if l == nil {
 		return mess.Refuse(mess.Illegal, "it has ended")
 	}
-	if wait := l.notYet(now); wait != "" {
+	if wait := l.notYet(w.now); wait != "" {
 		return mess.Refuse(mess.NotReady, "it may not be claimed yet: %s", wait)
 	}
-	if l.late(now) {
+	if l.late(w.now) {
 		return mess.Refuse(mess.NotReady, "needed by %s, which has passed", env.Expires.Format(time.RFC3339))
 	}
 	return nil
@@ -40,17 +67,16 @@ func (w world) MayClaim(who Actor, env Envelope) error {
 
 // IsAble reports whether an executor is able to do what a thread asks for.
 func (w world) IsAble(id string, e Envelope) bool {
-	one := w.x.table.Executor(id)
-	return one != nil && w.x.request(&e, w.x.now()).Unable(one) == nil
+	one := w.s.Table.Executor(id)
+	return one != nil && w.request(&e).Unable(one) == nil
 }
 
 // IsGone reports whether the holder of a thread has hung up and left out a
 // heartbeat: what is said to it now it may never hear.
 func (w world) IsGone(env Envelope) bool {
-	x := w.x
-	e, l, now := x.executors[env.Holder()], x.open[env.Ref], x.now()
-	late := func(t time.Time) bool { return now.Sub(t) > x.cfg.Lease/2 }
-	return e != nil && l != nil && e.beats && late(e.seen) && late(l.heard) && !x.events.Present(e.ID)
+	e, l := w.s.Executor(env.Holder()), w.x.open[env.Ref]
+	late := func(t time.Time) bool { return w.now.Sub(t) > w.x.cfg.Lease/2 }
+	return e != nil && l != nil && e.Beats && late(e.Seen()) && late(l.heard) && !w.x.events.Present(e.ID)
 }
 
 // MayPeopleDo reports whether a person who is not by might take a thread.
@@ -58,7 +84,7 @@ func (w world) MayPeopleDo(env Envelope, by string) bool {
 	if w.PersonName(by) != "" {
 		return false // what a person has ended, stays so; she can hand it over
 	}
-	for e := range w.x.request(&env, w.x.now()).People() {
+	for e := range w.request(&env).People() {
 		if e.ID != by {
 			return true
 		}
@@ -69,12 +95,11 @@ func (w world) MayPeopleDo(env Envelope, by string) bool {
 // PeopleLeft are the names of the people who alone may still take a thread; none while a
 // robot may.
 func (w world) PeopleLeft(env Envelope) (names []string) {
-	now := w.x.now()
-	for e := range w.x.request(&env, now).Candidates() {
+	for e := range w.request(&env).Candidates() {
 		switch {
 		case e.Person:
 			names = append(names, cmp.Or(e.Name, e.ID))
-		case w.x.live(w.x.executors[e.ID], now):
+		case w.IsLive(e):
 			return nil
 		}
 	}
@@ -84,30 +109,72 @@ func (w world) PeopleLeft(env Envelope) (names []string) {
 
 // PersonName is how a person is called who is registered as id, "" for a robot.
 func (w world) PersonName(id string) string {
-	if e := w.x.executors[id]; e != nil && e.Person {
+	if e := w.s.Executor(id); e != nil && e.Person {
 		return cmp.Or(e.Name, id)
 	}
 	return ""
 }
 
 // IsStopping reports whether an executor has not confirmed a stop.
-func (w world) IsStopping(id string) bool { return len(w.x.stops[id]) > 0 }
+func (w world) IsStopping(id string) bool { return len(w.s.Orders(id).Stops) > 0 }
 
 // Stops is how often everything was stopped.
-func (w world) Stops() uint64 { return w.x.all.Count }
+func (w world) Stops() uint64 { return w.s.StopAll.Count }
 
 // StoppedBy says who has stopped everything since a thread was asked, "" if nobody has.
 func (w world) StoppedBy(e Envelope) string {
-	if !w.x.all.covers(e) {
+	if !w.s.StopAll.Covers(&e) {
 		return ""
 	}
-	return whatStopped(w.x.all.Stop)
+	return whatStopped(w.s.StopAll.Stop)
 }
 
 // AllDeclined reports whether everybody who could take a thread has declined
 // it. Executors that have been silent for long do not count, but for one that has held
 // it: then its silence ends the thread.
 func (w world) AllDeclined(env Envelope) bool {
-	now := w.x.now()
-	return !now.Before(w.x.allGone(env, now)) && len(w.x.leftBy(env, now)) == 0
+	return !w.now.Before(w.allGone(env)) && len(w.leftBy(env)) == 0
+}
+
+// allGone is when the last of those who have not declined a thread counts no
+// more, unless he is heard of; never for one who follows now.
+func (w world) allGone(env Envelope) time.Time {
+	gone := w.now
+	for c := range w.request(&env).Candidates() {
+		if w.x.events.Present(c.ID) {
+			return w.now.Add(eventbus.Never)
+		}
+		seen := w.s.Executor(c.ID).Seen()
+		if seen.Before(w.x.opened) {
+			seen = w.x.opened
+		}
+		if at := seen.Add(w.x.away(c) + 1); at.After(gone) {
+			gone = at
+		}
+	}
+	return gone
+}
+
+// refused ends a thread that was declined, if nobody is left to ask.
+func (w world) refused(e Envelope) func(*Envelope) *mess.Status {
+	if len(e.Declined) == 0 || w.now.Before(w.allGone(e)) {
+		return nil
+	}
+	if left := w.leftBy(e); len(left) > 0 {
+		return unreachable(left)
+	}
+	return func(e *Envelope) *mess.Status {
+		return &mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: e.DeclineReasons()}}
+	}
+}
+
+// leftBy says of each executor that has held a thread, and has not declined it, for how
+// long it is away.
+func (w world) leftBy(env Envelope) (left []string) {
+	for e := range w.request(&env).Candidates() {
+		if env.HasHeld(e.ID) {
+			left = append(left, fmt.Sprintf("%s had it, and has given no sign of life for %v", e.ID, w.now.Sub(w.s.Executor(e.ID).Seen()).Round(time.Second)))
+		}
+	}
+	return left
 }

@@ -1,7 +1,6 @@
 package routing
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -29,9 +28,9 @@ func NewTable(list ...*Executor) *Table {
 	list = slices.SortedFunc(slices.Values(list), func(a, b *Executor) int { return strings.Compare(a.ID, b.ID) })
 	return &Table{
 		all:          groupOf(list),
-		byCapability: indexOf(list, (*Executor).abilities),
-		byPlace:      indexOf(list, (*Executor).places),
-		byAccess:     indexOf(list, func(e *Executor) []string { return once(e.access) }),
+		byCapability: indexOf(list, abilities),
+		byPlace:      indexOf(list, places),
+		byAccess:     indexOf(list, accesses),
 	}
 }
 
@@ -77,30 +76,34 @@ func (t *Table) WithRules(rules ...mess.Rule) *Table {
 
 // With returns the table with an executor, in the place of the one of its id.
 func (t *Table) With(e *Executor) *Table {
-	n := t.Without(e.ID)
-	n.edit(e, (*group).with)
-	return n
+	n, was := *t, t.Executor(e.ID)
+	edit := func(x index, keys func(*Executor) []string) index {
+		is := keys(e)
+		if was != nil {
+			left := slices.DeleteFunc(keys(was), func(key string) bool { return slices.Contains(is, key) })
+			x = x.edit(left, was, (*group).without)
+		}
+		return x.edit(is, e, (*group).with)
+	}
+	n.all = t.all.with(e)
+	n.byCapability, n.byPlace, n.byAccess = edit(t.byCapability, abilities), edit(t.byPlace, places), edit(t.byAccess, accesses)
+	return &n
 }
 
 // Without returns the table without the executor of an id.
 func (t *Table) Without(id string) *Table {
-	n := *t
-	if e := t.Executor(id); e != nil {
-		n.edit(e, (*group).without)
+	n, e := *t, t.Executor(id)
+	if e == nil {
+		return t
 	}
+	edit := func(x index, keys func(*Executor) []string) index { return x.edit(keys(e), e, (*group).without) }
+	n.all = t.all.without(e)
+	n.byCapability, n.byPlace, n.byAccess = edit(t.byCapability, abilities), edit(t.byPlace, places), edit(t.byAccess, accesses)
 	return &n
 }
 
-// edit changes the groups that an executor belongs to.
-func (t *Table) edit(e *Executor, change func(*group, *Executor) *group) {
-	t.all = change(t.all, e)
-	t.byCapability = t.byCapability.edit(e.abilities(), e, change)
-	t.byPlace = t.byPlace.edit(e.places(), e, change)
-	t.byAccess = t.byAccess.edit(once(e.access), e, change)
-}
-
 // abilities are the ids of its capabilities, each once.
-func (e *Executor) abilities() []string {
+func abilities(e *Executor) []string {
 	var list []string
 	for _, c := range e.Capabilities {
 		list = append(list, c.ID)
@@ -109,7 +112,7 @@ func (e *Executor) abilities() []string {
 }
 
 // places are the names of what it serves, each once, but for what is in its access.
-func (e *Executor) places() []string {
+func places(e *Executor) []string {
 	list := slices.Concat(e.areas, e.access)
 	for _, name := range e.access {
 		for _, end, ok := strings.Cut(name, "/"); ok; _, end, ok = strings.Cut(end, "/") {
@@ -118,6 +121,9 @@ func (e *Executor) places() []string {
 	}
 	return once(list)
 }
+
+// accesses are the names in its access, each once.
+func accesses(e *Executor) []string { return once(e.access) }
 
 func once(list []string) []string {
 	list = slices.Clone(list)
@@ -135,21 +141,30 @@ func (g *group) list(person bool) *[]*Executor {
 	return &g.robots
 }
 
+// with returns the group with an executor, in the place of the one of its id.
 func (g *group) with(e *Executor) *group {
 	n := *g
-	list := n.list(e.Person)
-	i, _ := slices.BinarySearchFunc(*list, e.ID, byID)
-	*list = slices.Concat((*list)[:i], []*Executor{e}, (*list)[i:])
+	list, other := n.list(e.Person), n.list(!e.Person)
+	*other = leftOut(*other, e.ID)
+	i, there := slices.BinarySearchFunc(*list, e.ID, byID)
+	rest := (*list)[i:]
+	if there {
+		rest = rest[1:]
+	}
+	*list = slices.Concat((*list)[:i], []*Executor{e}, rest)
 	return &n
 }
 
 func (g *group) without(e *Executor) *group {
-	n := *g
-	list := n.list(e.Person)
-	if i, ok := slices.BinarySearchFunc(*list, e.ID, byID); ok {
-		*list = slices.Concat((*list)[:i], (*list)[i+1:])
+	return &group{leftOut(g.robots, e.ID), leftOut(g.people, e.ID)}
+}
+
+// leftOut is a list without the executor of an id.
+func leftOut(list []*Executor, id string) []*Executor {
+	if i, there := slices.BinarySearchFunc(list, id, byID); there {
+		return slices.Concat(list[:i], list[i+1:])
 	}
-	return &n
+	return list
 }
 
 // Executor returns the executor of an id, or nil.
@@ -162,11 +177,19 @@ func (t *Table) Executor(id string) *Executor {
 	return nil
 }
 
+// Len is the number of executors.
+func (t *Table) Len() int { return t.all.size() }
+
 // All are the executors, by id.
 func (t *Table) All() []*Executor {
-	list := slices.Concat(t.all.robots, t.all.people)
-	slices.SortFunc(list, func(a, b *Executor) int { return cmp.Compare(a.ID, b.ID) })
-	return list
+	list, people := make([]*Executor, 0, t.Len()), t.all.people
+	for _, e := range t.all.robots {
+		for len(people) > 0 && people[0].ID < e.ID {
+			list, people = append(list, people[0]), people[1:]
+		}
+		list = append(list, e)
+	}
+	return append(list, people...)
 }
 
 // Has reports whether some executor has a capability.

@@ -204,7 +204,7 @@ var mutants = []mutant{
 		"agent/stray.go", "case !s.told && asked.After(s.since):", "case false:",
 	}}, "./agent TestAStartGrantedToAProcessThatDies"},
 	{"who is away is forgotten over who declined", []edit{{
-		"exchange/offers.go", "if left := x.leftBy(e, now); len(left) > 0 {", "if left := x.leftBy(e, now); len(left) > 0 && false {",
+		"exchange/world.go", "if left := w.leftBy(e); len(left) > 0 {", "if left := w.leftBy(e); len(left) > 0 && false {",
 	}}, "./exchange TestTheAbsenceOfItsExecutorEndsAThread"},
 	{"a start after everything was stopped", []edit{{
 		"exchange/transition/start.go", `asks && why != "" && !t.byPerson() {`, `asks && why != "" && false {`,
@@ -213,7 +213,7 @@ var mutants = []mutant{
 		"exchange/routing/request.go", "stopped: stopped || env.Stopped,", "stopped: env.Stopped,",
 	}}, "./exchange TestAStopOfEverythingIsObeyedBeforeAllHasEnded"},
 	{"a stop of everything is forgotten by a restart", []edit{{
-		"exchange/stop.go", "\tif everybody {\n\t\tg.Go", "\tif false {\n\t\tg.Go",
+		"exchange/registry/stop.go", "\tif all {\n\t\tkeys", "\tif false {\n\t\tkeys",
 	}}, "./exchange TestAStopOfEverythingIsObeyedBeforeAllHasEnded"},
 	{"a few executors alone are ever offered a request", []edit{{
 		"exchange/routing/choose.go", "if c.For >= wideAfter {", "if false {",
@@ -227,14 +227,23 @@ var mutants = []mutant{
 		"exchange/renew.go", "case joins && l.claimable(now):", "case joins && false:",
 	}}, "./exchange TestOffersGoToThoseWhoAreThere"},
 	{"one document at a time is written", []edit{{
-		"exchange/documents.go", "x.documents, document{kind, id}", "x.documents, document{}",
+		"exchange/documents/documents.go", "\tone := d.document(k)\n\tif one.users++", "\tone := d.document(Key{})\n\tif one.users++",
 	}}, "./exchange TestDocumentsThatComeTogether"},
 	{"two write the same document", []edit{{
-		"exchange/documents.go", "s.wants++\n", "s.wants++\n\ts = &slot{busy: make(chan struct{}, 1), wants: 1}\n",
+		"exchange/documents/documents.go", "if one.users++; one.busy == nil {", "if one.users++; true {",
 	}}, "./exchange TestDocumentsThatComeTogether"},
 	{"who polls counts as dead", []edit{{
-		"exchange/forget.go", "\tx.Seen(who)\n", "",
+		"exchange/registry/executor.go", "was := e.seen.Swap(&now)", "was := e.seen.Load()",
 	}}, "./exchange TestWhoPollsIsAlive"},
+	{"a snapshot of the executors changes", []edit{{
+		"exchange/registry/dict.go", "e.parts[at] = maps.Clone(e.parts[at]); e.parts[at] == nil", "_ = maps.Clone(e.parts[at]); e.parts[at] == nil",
+	}}, "./exchange/registry TestSnapshot"},
+	{"an executor that may act is deregistered", []edit{{
+		"exchange/registry/deregister.go", "case r.IsLive(e, now):", "case false:",
+	}}, "./exchange/registry TestDeregister"},
+	{"the holder of a thread is deregistered", []edit{{
+		"exchange/registry/deregister.go", "len(refs) > 0 {", "len(refs) > 99 {",
+	}}, "./exchange/registry TestDeregister"},
 	{"who resumes gets the events of others", []edit{{
 		"exchange/eventbus/bus.go", "if k.to.All && o.SeesAll || slices.Contains(k.to.Actors, o.Actor) {", "if k.to.All || slices.Contains(k.to.Actors, o.Actor) {",
 	}}, "./exchange/eventbus TestResume"},
@@ -336,7 +345,7 @@ var mutants = []mutant{
 		"exchange/transition/start.go", "if asks && !t.Env.Expires.IsZero()", "if asks && t.Env.Expires.Year() == 1",
 	}}, "./exchange TestTheStartGateAfterNeededBy"},
 	{"expired request claimed", []edit{
-		{"exchange/world.go", "\tif l.late(now) {\n", "\tif false {\n"},
+		{"exchange/world.go", "\tif l.late(w.now) {\n", "\tif false {\n"},
 		{"exchange/tick.go", "case e.Phase == Before && l.late(now):\n\t\treturn expire(now)", "case false:\n\t\treturn expire(now)"},
 	}, "./exchange TestTimesOfARequest|TestALateClaimLeavesTheQuestion"},
 	{"what it depends on is not waited for", []edit{{

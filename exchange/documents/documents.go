@@ -1,0 +1,272 @@
+// Package documents stores small documents beside the threads of a store: a kind, an id and
+// bytes. It knows nothing of what a document contains.
+package documents
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/exchange/thread"
+)
+
+// Key names a document.
+type Key struct{ Kind, ID string }
+
+// Documents are the documents of one store. They are safe for concurrent use.
+type Documents struct {
+	store thread.Store
+
+	mu    sync.Mutex
+	pos   thread.Pos // the feed is read up to here
+	kinds map[string]map[string]*document
+	taken map[string]bool // kinds whose bytes their owner has taken
+}
+
+// document is one that is stored, or that a goroutine writes.
+type document struct {
+	rev  thread.Rev // "": it is not stored
+	data []byte     // nil for a kind that was taken
+	// busy has room for one, the goroutine that writes the document. It is nil while none does.
+	busy  chan struct{}
+	users int // goroutines that write the document, or wait for that
+}
+
+// New returns the documents of a store. The caller passes each change of the feed to Note.
+func New(store thread.Store) *Documents {
+	return &Documents{store: store, kinds: map[string]map[string]*document{}, taken: map[string]bool{}}
+}
+
+// Note takes a change of the feed.
+func (d *Documents) Note(c thread.Change) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.pos = c.Pos
+	if c.Kind != "" {
+		d.set(Key{c.Kind, c.ID}, c.Doc, c.Rev)
+	}
+}
+
+// set notes what is stored. The caller holds d.mu.
+func (d *Documents) set(k Key, data []byte, rev thread.Rev) {
+	one := d.document(k)
+	one.rev, one.data = rev, data
+	if data == nil {
+		one.rev = ""
+	}
+	if d.taken[k.Kind] {
+		one.data = nil
+	}
+	d.tidy(k, one)
+}
+
+// document returns the entry of a document, a new one if there is none. The caller holds d.mu.
+func (d *Documents) document(k Key) *document {
+	if d.kinds[k.Kind] == nil {
+		d.kinds[k.Kind] = map[string]*document{}
+	}
+	one := d.kinds[k.Kind][k.ID]
+	if one == nil {
+		one = &document{}
+		d.kinds[k.Kind][k.ID] = one
+	}
+	return one
+}
+
+// tidy drops an entry of which nothing is known. The caller holds d.mu.
+func (d *Documents) tidy(k Key, one *document) {
+	if one.rev == "" && one.users == 0 {
+		delete(d.kinds[k.Kind], k.ID)
+	}
+}
+
+// Read returns the documents of a kind, by id.
+func (d *Documents) Read(kind string) map[string][]byte {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := map[string][]byte{}
+	for id, one := range d.kinds[kind] {
+		if one.rev != "" {
+			all[id] = one.data
+		}
+	}
+	return all
+}
+
+// Take is Read for a caller that keeps what the documents say: their bytes are then in
+// memory no more.
+func (d *Documents) Take(kind string) map[string][]byte {
+	all := d.Read(kind)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.taken[kind] = true
+	for _, one := range d.kinds[kind] {
+		one.data = nil
+	}
+	return all
+}
+
+// Writer is the right to write a document.
+type Writer struct {
+	d    *Documents
+	key  Key
+	one  *document
+	busy chan struct{}
+}
+
+// Write waits until no other goroutine writes a document. The caller then finds out what the
+// document has to say, so that it writes the newest, and closes the writer. Those who write
+// different documents do not wait for each other.
+func (d *Documents) Write(ctx context.Context, k Key) (*Writer, error) {
+	w := d.enter(k)
+	select {
+	case w.busy <- struct{}{}:
+		return w, nil
+	default:
+	}
+	select {
+	case w.busy <- struct{}{}:
+		return w, nil
+	case <-ctx.Done():
+		w.leave()
+		return nil, ctx.Err()
+	}
+}
+
+func (d *Documents) enter(k Key) *Writer {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	one := d.document(k)
+	if one.users++; one.busy == nil {
+		one.busy = make(chan struct{}, 1)
+	}
+	return &Writer{d, k, one, one.busy}
+}
+
+func (w *Writer) leave() {
+	w.d.mu.Lock()
+	defer w.d.mu.Unlock()
+	if w.one.users--; w.one.users == 0 {
+		w.one.busy = nil
+		w.d.tidy(w.key, w.one)
+	}
+}
+
+// Close lets others write the document.
+func (w *Writer) Close() {
+	<-w.busy
+	w.leave()
+}
+
+// attempts bounds how often a document is written again because the store does not tell
+// whether it has it, or because another process was first.
+const attempts = 8
+
+// Put stores the document, or removes it if doc is nil. To store the same bytes again does no
+// harm, so Put does that where the outcome is unknown.
+func (w *Writer) Put(ctx context.Context, doc []byte) error {
+	for n := range attempts {
+		after := w.rev()
+		if doc == nil && after == "" {
+			return nil
+		}
+		rev, err := w.d.store.Put(ctx, w.key.Kind, w.key.ID, doc, after)
+		if err == nil {
+			w.d.mu.Lock()
+			defer w.d.mu.Unlock()
+			w.d.set(w.key, bytes.Clone(doc), rev)
+			return nil
+		}
+		if !errors.Is(err, thread.ErrUnknown) && !errors.Is(err, thread.ErrStale) {
+			return err
+		}
+		if readErr := w.d.refresh(ctx); readErr != nil {
+			return errors.Join(err, readErr)
+		}
+		if err := pause(ctx, n); err != nil {
+			return err
+		}
+	}
+	return thread.ErrUnknown
+}
+
+func (w *Writer) rev() thread.Rev {
+	w.d.mu.Lock()
+	defer w.d.mu.Unlock()
+	return w.one.rev
+}
+
+// errLevel ends a feed that is read up to the present.
+var errLevel = errors.New("level with the store")
+
+// refresh reads what has changed in the store.
+func (d *Documents) refresh(ctx context.Context) error {
+	d.mu.Lock()
+	pos := d.pos
+	d.mu.Unlock()
+	err := d.store.Feed(ctx, pos, func(c thread.Change) error {
+		d.Note(c)
+		if c.Level {
+			return errLevel
+		}
+		return nil
+	})
+	if errors.Is(err, errLevel) {
+		return nil
+	}
+	return errors.Join(err, ctx.Err())
+}
+
+// pause waits before the attempt after the nth, the longer the more there were.
+func pause(ctx context.Context, n int) error {
+	t := time.NewTimer(time.Millisecond << n)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Put stores one document, or removes it if doc is nil.
+func (d *Documents) Put(ctx context.Context, k Key, doc []byte) error {
+	return d.Save(ctx, func(Key) ([]byte, error) { return doc, nil }, k)
+}
+
+// together is how many documents Save writes at the same time. The store has one sync for
+// all of them.
+const together = 512
+
+// Save stores documents as render returns them: nil removes one. It calls render when it may
+// write, so that of two that save the same document the later writes the newest state.
+// Documents that are saved at the same time share syncs of the disk.
+func (d *Documents) Save(ctx context.Context, render func(Key) ([]byte, error), keys ...Key) error {
+	one := func(k Key) error {
+		w, err := d.Write(ctx, k)
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		doc, err := render(k)
+		if err != nil {
+			return err
+		}
+		return w.Put(ctx, doc)
+	}
+	if len(keys) == 1 {
+		return one(keys[0])
+	}
+	var g errgroup.Group
+	g.SetLimit(together)
+	errs := make([]error, len(keys))
+	for i, k := range keys {
+		g.Go(func() error { errs[i] = one(k); return nil })
+	}
+	_ = g.Wait() // the errors are in errs
+	return errors.Join(errs...)
+}

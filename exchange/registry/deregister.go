@@ -1,0 +1,102 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange/documents"
+	"github.com/messkit/messkit/mess"
+)
+
+// Deregister takes an executor that is gone for good off all lists. One that was heard of
+// lately, or holds a thread, may still act, and Deregister refuses it. What it was ordered
+// stays: should it speak again, it is listed again and gets the stops that it has not
+// confirmed. Deregister returns their number.
+func (r *Registry) Deregister(ctx context.Context, id string) (stops int, err error) {
+	w, err := r.docs.Write(ctx, documents.Key{Kind: executorKind, ID: id})
+	if err != nil {
+		return 0, err
+	}
+	defer w.Close()
+	err = r.change(func(d *draft) error {
+		e := d.Executor(id)
+		if err := r.mayDeregister(e, id); err != nil {
+			return err
+		}
+		stops = len(d.Orders(id).Stops)
+		d.list(e, false)
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	doc, err := r.Snapshot().Executor(id).document()
+	if err == nil {
+		err = w.Put(ctx, doc)
+	}
+	if err != nil {
+		back := r.change(func(d *draft) error { d.list(d.Executor(id), true); return nil })
+		return 0, errors.Join(err, back)
+	}
+	return stops, nil
+}
+
+// list puts an executor on the lists again, or takes it off them.
+func (d *draft) list(e *Executor, on bool) *Executor {
+	c := *e
+	c.Deregistered = !on
+	c.states.Store(nil) // it reports them again
+	d.put(&c)
+	return &c
+}
+
+// mayDeregister is why an executor has to stay on the lists, nil if it need not. The caller
+// holds r.mu.
+func (r *Registry) mayDeregister(e *Executor, id string) error {
+	if e == nil || e.Deregistered {
+		return mess.Refuse(mess.Unknown, "%.60q is no executor here; messkit status tells who is", id)
+	}
+	now := r.cfg.Now()
+	switch {
+	case r.cfg.IsPresent(id):
+		return mess.Refuse(mess.NotReady, "%s is connected, and may act; end it, or its key with messkit keys revoke %[1]s, and then forget it", id)
+	case r.IsLive(e, now):
+		ago := now.Sub(e.Seen())
+		left := r.Patience(e, r.cfg.Unreachable) - ago + time.Second
+		return mess.Refuse(mess.NotReady, "%s was heard of %v ago, and may act; if it is gone, forget it in %v", id, ago.Round(time.Second), left.Round(time.Second))
+	case now.Sub(r.opened) <= r.cfg.Unreachable: // one that is there has not had the time to say so
+		return mess.Refuse(mess.NotReady, "the exchange was started %v ago, and %s may not have spoken yet; if it is gone, forget it in %v",
+			now.Sub(r.opened).Round(time.Second), id, (r.cfg.Unreachable - now.Sub(r.opened) + time.Second).Round(time.Second))
+	}
+	if refs := r.cfg.Held(id); len(refs) > 0 {
+		return mess.Refuse(mess.NotReady, "%s has tasks that have not ended (%s), and may be at them; each ends by itself when it is not heard of for long, and then forget it", id, strings.Join(refs, ", "))
+	}
+	return nil
+}
+
+// errListed says that an executor is on the lists.
+var errListed = errors.New("is on the lists")
+
+// Recall puts an executor on the lists again that was deregistered and speaks. That it is
+// there counts at once, whether or not the disk takes it.
+func (r *Registry) Recall(ctx context.Context, id string) {
+	err := r.change(func(d *draft) error {
+		e := d.Executor(id)
+		if e == nil || !e.Deregistered {
+			return errListed
+		}
+		now := r.cfg.Now()
+		e.seen.Store(&now)
+		d.list(e, true).returns = true
+		return nil
+	})
+	if err != nil {
+		return
+	}
+	r.cfg.Log.Warn("an executor that was forgotten speaks, and is there again", "executor", id)
+	if err := r.save(ctx, documents.Key{Kind: executorKind, ID: id}); err != nil { // after a restart it is recalled anew
+		r.cfg.Log.Error("that an executor is there again is not stored", "executor", id, "err", err)
+	}
+}

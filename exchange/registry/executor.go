@@ -1,0 +1,222 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/messkit/messkit/exchange/documents"
+	"github.com/messkit/messkit/exchange/routing"
+	"github.com/messkit/messkit/mess"
+)
+
+// Executor is a registered executor. It is immutable, but for its vitals: a new registration
+// replaces it.
+type Executor struct {
+	*routing.Executor
+	Created      time.Time
+	Beats        bool // it has sent heartbeats that name what it holds
+	Deregistered bool // it is on no list until it speaks again
+	// returns says that it was deregistered until it spoke: of what it was then, only what
+	// it says again counts.
+	returns bool
+	*vitals
+}
+
+// vitals is what changes with a sign of life. All versions of an executor share it.
+type vitals struct {
+	seen   atomic.Pointer[time.Time]
+	states atomic.Pointer[[]mess.DeviceState]
+}
+
+func vitalsAt(seen time.Time) *vitals {
+	v := &vitals{}
+	v.seen.Store(&seen)
+	return v
+}
+
+// Seen is when the exchange last heard of the executor.
+func (v *vitals) Seen() time.Time { return *v.seen.Load() }
+
+// States is how its devices are, as it last reported.
+func (v *vitals) States() []mess.DeviceState {
+	if list := v.states.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// executorDoc is an executor as it is stored.
+type executorDoc struct {
+	Executor  mess.Executor `json:"executor"`
+	Created   time.Time     `json:"created"`
+	Seen      time.Time     `json:"seen"`
+	Beats     bool          `json:"beats"`
+	Forgotten bool          `json:"forgotten,omitempty"`
+}
+
+func (r *Registry) readExecutors(d *draft) error {
+	var table []*routing.Executor
+	for id, doc := range r.docs.Take(executorKind) {
+		var stored executorDoc
+		if err := json.Unmarshal(doc, &stored); err != nil {
+			return fmt.Errorf("registered executor %q: %w; remove its record and register it again", id, err)
+		}
+		one, err := routing.NewExecutor(stored.Executor)
+		if err != nil {
+			return fmt.Errorf("registered executor %q: %w", id, err)
+		}
+		e := &Executor{Executor: one, Created: stored.Created, Beats: stored.Beats, Deregistered: stored.Forgotten, vitals: vitalsAt(stored.Seen)}
+		if d.setExecutor(e); !e.Deregistered {
+			table = append(table, one)
+		}
+	}
+	d.Table = routing.NewTable(table...)
+	return nil
+}
+
+// render returns a document as the registry stands; nil removes it.
+func (r *Registry) render(k documents.Key) ([]byte, error) {
+	s := r.Snapshot()
+	o := s.Orders(k.ID)
+	switch {
+	case k.Kind == executorKind:
+		return s.Executor(k.ID).document()
+	case k.Kind == stopAllKind:
+		return json.Marshal(s.StopAll)
+	case k.Kind == stopKind && len(o.Stops) > 0:
+		return json.Marshal(o.Stops)
+	case k.Kind == drainKind && o.Drain != nil:
+		return json.Marshal(o.Drain)
+	}
+	return nil, nil
+}
+
+func (e *Executor) document() ([]byte, error) {
+	return json.Marshal(executorDoc{Executor: e.Executor.Executor, Created: e.Created, Seen: e.Seen(), Beats: e.Beats, Forgotten: e.Deregistered})
+}
+
+// Register stores a registration or an update of one. One that says nothing new is a sign of
+// life, and nothing is written.
+func (r *Registry) Register(ctx context.Context, c mess.Executor) error {
+	w, err := r.docs.Write(ctx, documents.Key{Kind: executorKind, ID: c.ID})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	now := r.cfg.Now()
+	e := &Executor{Created: now, Beats: c.Holding != nil, vitals: vitalsAt(now)}
+	old := r.Snapshot().Executor(c.ID)
+	if old != nil {
+		e.Created, e.Beats, e.returns, e.vitals = old.Created, e.Beats || old.Beats, old.returns, old.vitals
+		if e.returns = e.returns || old.Deregistered; e.returns && c.Capabilities != nil {
+			e.returns = false
+		} else {
+			c = merge(old.Executor.Executor, c)
+		}
+	}
+	c.Holding, c.Instance, c.Stopped, c.Held, c.States = nil, "", nil, nil, nil
+	if old != nil && !old.Deregistered && old.returns == e.returns && old.Beats == e.Beats && sameProfile(old.Executor.Executor, c) {
+		r.Seen(c.ID)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.turn()
+		return nil
+	}
+	if e.Executor, err = routing.NewExecutor(c); err != nil {
+		return mess.Refuse(mess.Invalid, "config.executor.schedule: %v", err)
+	}
+	e.seen.Store(&now)
+	doc, err := e.document()
+	if err != nil {
+		return fmt.Errorf("executor %s: %w", c.ID, err)
+	}
+	if err := w.Put(ctx, doc); err != nil {
+		return err
+	}
+	return r.change(func(d *draft) error { d.put(e); return nil })
+}
+
+// sameProfile reports whether an executor says the same of itself.
+func sameProfile(a, b mess.Executor) bool {
+	was, err1 := json.Marshal(a)
+	is, err2 := json.Marshal(b)
+	return err1 == nil && err2 == nil && bytes.Equal(was, is)
+}
+
+// merge is old with all that c says.
+func merge(old, c mess.Executor) mess.Executor {
+	m := old
+	if c.Name != "" {
+		m.Name = c.Name
+	}
+	if c.Capabilities != nil {
+		m.Capabilities = c.Capabilities
+	}
+	if c.Availability != "" {
+		m.Availability, m.Schedule = c.Availability, c.Schedule
+	}
+	if c.Versions != nil {
+		m.Versions = c.Versions
+	}
+	m.Extra = slices.Clone(old.Extra)
+	for _, f := range c.Extra {
+		m.Extra = m.Extra.Set(f.Key, f.Value)
+	}
+	return m
+}
+
+// Seen notes a sign of life. It returns the executor, or nil for one that is not registered
+// or was deregistered.
+func (r *Registry) Seen(id string) *Executor {
+	r.mu.Lock()
+	e := r.Snapshot().Executor(id)
+	if e == nil || e.Deregistered {
+		r.mu.Unlock()
+		return nil
+	}
+	now := r.cfg.Now()
+	was := e.seen.Swap(&now)
+	back := now.Sub(*was) > r.Patience(e, r.cfg.Unreachable)
+	if back {
+		r.changes.add(id)
+	}
+	r.mu.Unlock()
+	if back {
+		r.cfg.Changed()
+	}
+	return e
+}
+
+// maxStates is of how many devices one executor may report how they are.
+const maxStates = 1024
+
+// SetStates takes what an executor reports of its devices. It is not stored: an executor
+// reports it again.
+func (r *Registry) SetStates(id string, states []mess.DeviceState) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.Snapshot().Executor(id); e != nil {
+		states = states[:min(len(states), maxStates)]
+		e.states.Store(&states)
+		r.turn()
+	}
+}
+
+// IsLive reports whether an executor has been heard of lately, or follows now.
+func (r *Registry) IsLive(e *Executor, now time.Time) bool {
+	return now.Sub(e.Seen()) <= r.Patience(e, r.cfg.Unreachable) || r.cfg.IsPresent(e.ID)
+}
+
+// Patience is how long to wait for a sign of life: d for an executor that sends heartbeats,
+// and longer for one that does not, or that is not registered.
+func (r *Registry) Patience(e *Executor, d time.Duration) time.Duration {
+	if e != nil && e.Beats {
+		return d
+	}
+	return max(d, r.cfg.LeaseWithoutHeartbeat)
+}

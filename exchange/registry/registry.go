@@ -1,0 +1,302 @@
+// Package registry holds the executors of an exchange: what each says of itself, when it was
+// last heard of, and what it was ordered. Readers get an immutable snapshot and wait for
+// nobody. The package knows nothing of how a thread changes.
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/messkit/messkit/exchange/documents"
+	"github.com/messkit/messkit/exchange/routing"
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+)
+
+// Config of a registry. The registry calls the functions while it is locked, so they must not
+// call it; Changed is the exception.
+type Config struct {
+	// Unreachable is how long an executor with heartbeats may be silent, and
+	// LeaseWithoutHeartbeat how long one without.
+	Unreachable, LeaseWithoutHeartbeat time.Duration
+	Rules                              []mess.Rule // that hold after those set at run time
+
+	Now       func() time.Time
+	Log       *slog.Logger
+	Publish   func(e thread.Event, executor string)
+	IsPresent func(executor string) bool     // it follows now
+	Held      func(executor string) []string // the refs of the open threads that it holds
+	Changed   func()                         // the registry has changed; Changes says what
+}
+
+// Registry is the executors of one exchange. It is safe for concurrent use.
+type Registry struct {
+	cfg    Config
+	docs   *documents.Documents
+	opened time.Time // no executor counts as silent since before
+
+	// mu is held while a new snapshot is made, and never while the store works: an order to
+	// stop does not wait for a disk.
+	mu      sync.Mutex
+	present atomic.Pointer[Snapshot]
+	changes Changes
+	news    chan struct{} // closed when a reader should look again
+}
+
+// Snapshot is what the registry knows at one moment. It is immutable, but for the last signs
+// of life and device states of its executors.
+type Snapshot struct {
+	Table     *routing.Table // the executors that are not deregistered, and the rules
+	StopAll   StopAll        // the last stop of everything
+	executors dict[*Executor]
+	orders    dict[Orders]
+}
+
+// Changes is what has changed for the offers of threads.
+type Changes struct {
+	Executors map[string]bool // ids
+	Places    bool            // executors serve other places
+	All       bool            // rules or orders that concern every thread
+}
+
+// IsEmpty reports whether nothing has changed.
+func (c Changes) IsEmpty() bool { return len(c.Executors) == 0 && !c.Places && !c.All }
+
+func (c *Changes) add(id string) {
+	if c.Executors == nil {
+		c.Executors = map[string]bool{}
+	}
+	c.Executors[id] = true
+}
+
+// The kinds of document, and the ids of those that are alone.
+const (
+	executorKind = "executor"
+	stopKind     = "stop"
+	drainKind    = "hold"
+	stopAllKind  = "stopped"
+	stopAllID    = "all"
+	rulesKind    = "routing"
+	rulesID      = "rules"
+)
+
+// Open reads the registry from its documents.
+func Open(cfg Config, docs *documents.Documents) (*Registry, error) {
+	r := &Registry{cfg: cfg, docs: docs, opened: cfg.Now(), news: make(chan struct{})}
+	r.present.Store(&Snapshot{Table: routing.NewTable(), executors: newDict[*Executor](), orders: newDict[Orders]()})
+	d := r.draft()
+	for _, read := range []func(*draft) error{r.readExecutors, r.readStops, r.readStopAll, r.readDrains, r.readRules} {
+		if err := read(d); err != nil {
+			return nil, err
+		}
+	}
+	r.present.Store(&d.Snapshot)
+	return r, nil
+}
+
+// Snapshot returns what the registry knows now.
+func (r *Registry) Snapshot() *Snapshot { return r.present.Load() }
+
+// Executor returns a registered executor, deregistered or not, or nil.
+func (s *Snapshot) Executor(id string) *Executor { return s.executors.get(id) }
+
+// All returns the executors that are not deregistered, by id.
+func (s *Snapshot) All() iter.Seq[*Executor] {
+	return func(yield func(*Executor) bool) {
+		for _, e := range s.Table.All() {
+			if !yield(s.Executor(e.ID)) {
+				return
+			}
+		}
+	}
+}
+
+// Deregistered lists the executors that were deregistered and have not spoken since, by id.
+func (s *Snapshot) Deregistered() []string {
+	var ids []string
+	for id, e := range s.executors.all() {
+		if e.Deregistered {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// ids lists all executors, by id.
+func (s *Snapshot) ids() []string {
+	var ids []string
+	for id := range s.executors.all() {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// draft is a snapshot while it is made.
+type draft struct {
+	Snapshot
+	executorEdit edit[*Executor]
+	ordersEdit   edit[Orders]
+	changes      Changes
+	events       []addressed
+	news         bool // wake those who wait for news
+}
+
+// addressed is an event for one executor.
+type addressed struct {
+	to    string
+	event thread.Event
+}
+
+func (r *Registry) draft() *draft {
+	s := *r.Snapshot()
+	return &draft{Snapshot: s, executorEdit: edit[*Executor]{dict: s.executors}, ordersEdit: edit[Orders]{dict: s.orders}}
+}
+
+func (d *draft) tell(id string, e thread.Event) { d.events = append(d.events, addressed{id, e}) }
+
+// setExecutor replaces an executor, but not in the table.
+func (d *draft) setExecutor(e *Executor) {
+	d.executorEdit.set(e.ID, e)
+	d.executors = d.executorEdit.dict
+}
+
+// setOrders replaces what an executor was ordered.
+func (d *draft) setOrders(id string, o Orders) {
+	d.ordersEdit.set(id, o)
+	d.orders = d.ordersEdit.dict
+}
+
+// put replaces an executor, in the table or out of it.
+func (d *draft) put(e *Executor) {
+	was := d.Table
+	if d.setExecutor(e); e.Deregistered {
+		d.Table = was.Without(e.ID)
+	} else {
+		d.Table = was.With(e.Executor)
+	}
+	d.changes.Places = d.changes.Places || !was.SamePlaces(d.Table)
+	d.changes.add(e.ID)
+	d.news = true
+}
+
+// change makes a new snapshot. If do returns an error, nothing changes. An event is published
+// after the snapshot holds: who joins later finds what it says in the snapshot.
+func (r *Registry) change(do func(d *draft) error) error {
+	if err := r.lockedChange(do); err != nil {
+		return err
+	}
+	r.cfg.Changed()
+	return nil
+}
+
+func (r *Registry) lockedChange(do func(d *draft) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d := r.draft()
+	if err := do(d); err != nil {
+		return err
+	}
+	r.present.Store(&d.Snapshot)
+	for id := range d.changes.Executors {
+		r.changes.add(id)
+	}
+	r.changes.Places = r.changes.Places || d.changes.Places
+	r.changes.All = r.changes.All || d.changes.All
+	for _, e := range d.events {
+		r.cfg.Publish(e.event, e.to)
+	}
+	if d.news {
+		r.turn()
+	}
+	return nil
+}
+
+// TakeChanges returns what has changed since the last call.
+func (r *Registry) TakeChanges() Changes {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.changes
+	r.changes = Changes{}
+	return c
+}
+
+// MarkChanged has TakeChanges return executors.
+func (r *Registry) MarkChanged(ids ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, id := range ids {
+		r.changes.add(id)
+	}
+}
+
+// turn wakes those who wait for news. The caller holds r.mu.
+func (r *Registry) turn() {
+	close(r.news)
+	r.news = make(chan struct{})
+}
+
+// News is closed when an executor has registered, has told what it does about an order or how
+// its devices are, or is to be stopped. Silence closes nothing.
+func (r *Registry) News() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.news
+}
+
+// save stores documents as the registry stands when each is written.
+func (r *Registry) save(ctx context.Context, keys ...documents.Key) error {
+	return r.docs.Save(ctx, r.render, keys...)
+}
+
+func keysOf(kind string, ids []string) (keys []documents.Key) {
+	for _, id := range ids {
+		keys = append(keys, documents.Key{Kind: kind, ID: id})
+	}
+	return keys
+}
+
+// SetRules replaces the rules that were set at run time (MESS 1.0 section 7.4).
+func (r *Registry) SetRules(ctx context.Context, rules mess.Routing) error {
+	w, err := r.docs.Write(ctx, documents.Key{Kind: rulesKind, ID: rulesID})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	doc, err := json.Marshal(rules)
+	if err != nil {
+		return err
+	}
+	if err := w.Put(ctx, doc); err != nil {
+		return err
+	}
+	return r.change(func(d *draft) error {
+		r.rule(d, rules)
+		d.changes.All = true
+		return nil
+	})
+}
+
+// rule puts rules that were set at run time before those of the configuration.
+func (r *Registry) rule(d *draft, rules mess.Routing) {
+	d.Table = d.Table.WithRules(slices.Concat(rules.Rules, r.cfg.Rules)...)
+}
+
+func (r *Registry) readRules(d *draft) error {
+	var rules mess.Routing
+	if doc := r.docs.Take(rulesKind)[rulesID]; doc != nil {
+		if err := json.Unmarshal(doc, &rules); err != nil {
+			return fmt.Errorf("stored routing rules: %w; set them again", err)
+		}
+	}
+	r.rule(d, rules)
+	return nil
+}

@@ -1,0 +1,132 @@
+package registry
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"slices"
+
+	"github.com/messkit/messkit/exchange/documents"
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+)
+
+// maxStops is how many stops wait for one executor; more say the same.
+const maxStops = 16
+
+// StopAll is the last stop of everything, and how many there were. Start permission obeys it
+// from the moment it is given: what was asked before it begins no more. The threads that
+// waited end afterwards, one by one, over a restart if need be.
+type StopAll struct {
+	Count uint64    `json:"count"`
+	Stop  mess.Stop `json:"stop"`
+}
+
+// Covers reports whether a thread was asked before everything was stopped. One that another
+// program has made does not count the stops, and goes by its time.
+func (a StopAll) Covers(e *thread.Envelope) bool {
+	if a.Count == 0 {
+		return false
+	}
+	if e.Stops > 0 {
+		return e.Stops <= a.Count
+	}
+	at, err := a.Stop.At.Time()
+	return err != nil || !e.Created.After(at)
+}
+
+// readStopAll reads the record. One that cannot be read counts as a stop of all that waits:
+// that there is one is all it has to say.
+func (r *Registry) readStopAll(d *draft) error {
+	doc := r.docs.Take(stopAllKind)[stopAllID]
+	if doc == nil {
+		return nil
+	}
+	if err := json.Unmarshal(doc, &d.StopAll); err != nil {
+		r.cfg.Log.Error("the record of the last stop of everything cannot be read; what waits counts as stopped", "err", err)
+		d.StopAll = StopAll{Count: 1 << 62, Stop: mess.Stop{By: thread.Self, Why: "a stop that cannot be read", At: mess.TimeOf(r.cfg.Now())}}
+	}
+	return nil
+}
+
+func (r *Registry) readStops(d *draft) error {
+	for id, doc := range r.docs.Take(stopKind) {
+		var list []mess.Stop
+		if err := json.Unmarshal(doc, &list); err != nil { // that there is one is all it has to say
+			r.cfg.Log.Error("a stop cannot be read, and is passed on as one", "executor", id, "err", err)
+			list = []mess.Stop{{ID: "unreadable-" + rand.Text(), By: thread.Self, Why: "a stop whose reason cannot be read", At: mess.TimeOf(r.cfg.Now())}}
+		}
+		o := d.Orders(id)
+		o.Stops = list
+		d.setOrders(id, o)
+	}
+	return nil
+}
+
+// Stop orders executors to stop: those that it names, or all but people who hold no thread.
+// An executor that follows gets it at once, before it is stored, and another when it comes
+// back. Stop returns all that got it, also those that were deregistered.
+func (r *Registry) Stop(ctx context.Context, s mess.Stop) (ids []string, err error) {
+	all := len(s.Executors) == 0
+	err = r.change(func(d *draft) error {
+		if ids, err = r.toStop(&d.Snapshot, s.Executors); err != nil {
+			return err
+		}
+		if all {
+			d.StopAll = StopAll{Count: d.StopAll.Count + 1, Stop: s}
+			d.changes.All = true
+		}
+		for _, id := range ids {
+			d.stop(id, s)
+		}
+		d.news = true
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	keys := keysOf(stopKind, ids)
+	if all {
+		keys = append(keys, documents.Key{Kind: stopAllKind, ID: stopAllID})
+	}
+	return ids, r.save(ctx, keys...)
+}
+
+// toStop lists the executors that a stop is for.
+func (r *Registry) toStop(s *Snapshot, names mess.Refs) ([]string, error) {
+	for _, id := range names {
+		if s.Executor(id) == nil {
+			return nil, mess.Refuse(mess.Missing, "config.stop.executors: %q is not registered; leave the list out to stop all", id)
+		}
+	}
+	if len(names) > 0 {
+		return names, nil
+	}
+	isIdlePerson := func(id string) bool { return s.Executor(id).Person && len(r.cfg.Held(id)) == 0 }
+	return slices.DeleteFunc(s.ids(), isIdlePerson), nil
+}
+
+// stop gives one executor a stop; who else gets it is none of its business.
+func (d *draft) stop(id string, s mess.Stop) {
+	s.Executors = nil
+	if o := d.Orders(id); len(o.Stops) < maxStops {
+		o.Stops = append(slices.Clone(o.Stops), s)
+		d.setOrders(id, o)
+	}
+	d.tell(id, stopEvent(s))
+}
+
+func stopEvent(s mess.Stop) thread.Event {
+	return thread.Event{Kind: thread.EventStop, Message: mess.Message{From: thread.Self, Received: s.At, Items: []mess.Item{&mess.Config{Stop: &s}}}}
+}
+
+// Events returns the orders that an executor has not confirmed, stops first.
+func (o Orders) Events() (events []thread.Event) {
+	for _, s := range o.Stops {
+		events = append(events, stopEvent(s))
+	}
+	if o.Drain != nil {
+		events = append(events, o.Drain.event())
+	}
+	return events
+}

@@ -20,8 +20,8 @@ import (
 	"github.com/messkit/messkit/internal/terminal"
 )
 
-// version is set when it is built (make build).
-var version = "dev"
+// version is the newest release in CHANGELOG.md. `make build VERSION=...` sets another.
+var version = "0.9.0"
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestVersion checks that the program prints the newest release of the changelog.
+func TestVersion(t *testing.T) {
+	text, err := os.ReadFile("../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest := regexp.MustCompile(`(?m)^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$`).FindSubmatch(text)
+	if newest == nil {
+		t.Fatal("CHANGELOG.md has no release with a version and a date")
+	}
+	var out, errs bytes.Buffer
+	if code := run([]string{"version"}, strings.NewReader(""), &out, &errs); code != exitDone {
+		t.Fatalf("messkit version: exit code %d: %s", code, errs.String())
+	}
+	if want := "messkit " + string(newest[1]) + " ("; !strings.HasPrefix(out.String(), want) {
+		t.Errorf("messkit version prints %q; want %q at the beginning", out.String(), want)
+	}
+}

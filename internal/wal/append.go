@@ -180,35 +180,24 @@ func (l *Log) rotate() error {
 // Reserve makes sure that n more bytes have room on the disk, if need be in a new
 // segment, which is at most as large as a segment.
 func (l *Log) Reserve(ctx context.Context, n int64) error {
-	select {
-	case l.turn <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-l.turn }()
-	if err := l.Err(); err != nil || l.Room() >= n {
-		return err
-	}
-	return l.rotate()
+	return l.inTurn(ctx, func() error {
+		if l.Room() >= n {
+			return nil
+		}
+		return l.rotate()
+	})
 }
 
 // Check tells whether the log is still where it will be looked for, as every
 // Append does. One whose files were removed or moved away is broken, as after an
 // error of the disk.
 func (l *Log) Check(ctx context.Context) error {
-	select {
-	case l.turn <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-l.turn }()
-	if err := l.Err(); err != nil {
-		return err
-	}
-	if err := l.seg.there(); err != nil {
-		l.breakWith(fmt.Errorf("wal: %w", err))
-	}
-	return l.Err()
+	return l.inTurn(ctx, func() error {
+		if err := l.seg.there(); err != nil {
+			l.breakWith(fmt.Errorf("wal: %w", err))
+		}
+		return l.Err()
+	})
 }
 
 // doubt breaks the log if err leaves open which segment counts.

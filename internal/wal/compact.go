@@ -17,46 +17,103 @@ import (
 // No Append runs meanwhile, so records may be read from what the appenders
 // guard only if they do not hold that guard while they append.
 func (l *Log) Compact(ctx context.Context, records iter.Seq[[]byte]) error {
-	_, err := l.Repack(ctx, records)
-	return err
+	return l.inTurn(ctx, func() error {
+		next, err := createSegment(l.dir, l.seg.seq+1, true, l.opts.SegmentBytes, fillWith(ctx, records, &[]Place{}, false))
+		if err != nil {
+			return l.doubt(fmt.Errorf("wal: %s: compact: %w", l.dir, err))
+		}
+		old := l.seg
+		l.seg = next
+		l.grow(next.end - l.Size())
+		l.wrote(next.end)
+		if err := old.close(); err != nil {
+			return fmt.Errorf("wal: %s: %w", old.path, err)
+		}
+		return errors.Join(l.removeBefore(next.seq), l.closeReaders(next.seq))
+	})
 }
 
-// Repack is Compact, and tells where the records lie now; all other places are
-// gone. That is so with an error as well, unless the places are nil: then those
-// from before hold.
-func (l *Log) Repack(ctx context.Context, records iter.Seq[[]byte]) ([]Place, error) {
+// Repack replaces all that is in the log now with other records, while Append goes on. It
+// is as crash-safe as Compact.
+//
+// cut runs between two appends, and must not append. What the log has before is replaced
+// with the records that cut returns; Repack asks for these while others append. moved gets
+// the places of the records, before the places from before stop being good. With an error
+// before that, the log and its places stay as they are.
+func (l *Log) Repack(ctx context.Context, cut func() iter.Seq[[]byte], moved func([]Place)) error {
+	l.packing.Lock()
+	defer l.packing.Unlock()
+	var records iter.Seq[[]byte]
+	var seq uint64 // of the segment that is to take the place of all before it
+	var was int64
+	err := l.inTurn(ctx, func() error {
+		if l.seg.end > headerBytes {
+			if err := l.rotate(); err != nil {
+				return err
+			}
+		}
+		// From here on the segment is empty, and none is missing after a crash.
+		if err := l.rotate(); err != nil {
+			return err
+		}
+		seq, was, records = l.seg.seq-1, l.Size()-headerBytes, cut()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var places []Place
+	base, err := newSegment(l.dir, seq, true, 0, fillWith(ctx, records, &places, true))
+	if err != nil {
+		return fmt.Errorf("wal: %s: compact: %w", l.dir, err)
+	}
+	// Nothing is renamed in a folder that is given free.
+	err = l.inTurn(context.WithoutCancel(ctx), func() error {
+		if err := os.Rename(base.tmp(), base.path); err != nil {
+			return fmt.Errorf("wal: %w", err)
+		}
+		l.grow(base.end - was)
+		l.wrote(base.end)
+		return nil
+	})
+	if err != nil {
+		return errors.Join(err, base.file.Close(), os.Remove(base.tmp()))
+	}
+	moved(places)
+	err = errors.Join(base.file.Close(), durable.SyncDir(l.dir))
+	if err != nil {
+		return fmt.Errorf("wal: %s: %w", base.path, err)
+	}
+	return errors.Join(l.removeBefore(seq), l.closeReaders(seq))
+}
+
+// inTurn calls fn while nobody writes to the log.
+func (l *Log) inTurn(ctx context.Context, fn func() error) error {
 	select {
 	case l.turn <- struct{}{}:
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 	defer func() { <-l.turn }()
 	if err := l.Err(); err != nil {
-		return nil, err
+		return err
 	}
-	places := []Place{}
-	next, err := createSegment(l.dir, l.seg.seq+1, true, l.opts.SegmentBytes, fillWith(ctx, records, &places))
-	if err != nil {
-		return nil, l.doubt(fmt.Errorf("wal: %s: compact: %w", l.dir, err))
-	}
-	old := l.seg
-	l.seg = next
-	l.grow(next.end - l.Size())
-	l.wrote(next.end)
-	if err := old.close(); err != nil {
-		return places, fmt.Errorf("wal: %s: %w", old.path, err)
-	}
-	return places, errors.Join(l.removeBefore(next.seq), l.closeReaders(next.seq))
+	return fn()
 }
 
 // fillFrame is the size from which the records of a compacted log share a
 // frame, in bytes.
 const fillFrame = 256 << 10
 
-func fillWith(ctx context.Context, records iter.Seq[[]byte], places *[]Place) func(*segment) error {
+// syncBytes is after how many bytes a segment is synced that is written while others
+// append. The disk takes what an append writes together with what is not synced.
+const syncBytes = 1 << 20
+
+func fillWith(ctx context.Context, records iter.Seq[[]byte], places *[]Place, often bool) func(*segment) error {
 	return func(s *segment) error {
 		var body []byte
 		done := 0 // places that are where they are to be
+		synced := int64(0)
 		flush := func() error {
 			if len(body) == 0 {
 				return nil
@@ -65,6 +122,10 @@ func fillWith(ctx context.Context, records iter.Seq[[]byte], places *[]Place) fu
 			done = len(*places)
 			err := s.put(body)
 			body = body[:0]
+			if err == nil && often && s.end-synced > syncBytes {
+				synced = s.end
+				err = s.file.Sync()
+			}
 			return err
 		}
 		for r := range records {

@@ -1,9 +1,12 @@
 package wal_test
 
 import (
+	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,6 +58,69 @@ func TestCrashInCompact(t *testing.T) {
 			t.Errorf("segments: %v, want one", got)
 		}
 	})
+}
+
+// Records that are appended while Repack works are behind the new ones, and a crash at any
+// moment leaves the old records or the new ones before them.
+func TestCrashInRepack(t *testing.T) {
+	dir := t.TempDir()
+	write(t, small, dir, lines(30)...)
+	l := open(t, small, dir)
+	had, appended := lines(30), []string(nil)
+	// crash appends a record, and looks at what would be there after a crash now.
+	crash := func(when string) {
+		t.Helper()
+		one := fmt.Sprint(when, len(appended))
+		if err := l.Append(t.Context(), []byte(one)); err != nil {
+			t.Fatal(err)
+		}
+		appended = append(appended, one)
+		copied := t.TempDir()
+		if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(slices.Concat(had, appended), mustRead(t, small, copied)); diff != "" {
+			t.Fatalf("%s (-want +got):\n%s", when, diff)
+		}
+	}
+	for range 2 {
+		was := had
+		had, appended = slices.Concat(had, appended), nil
+		fresh := []string{"a", strings.Repeat("b", 300<<10), "c"} // more than one frame
+		records := func() iter.Seq[[]byte] {
+			return func(yield func([]byte) bool) {
+				for _, r := range fresh {
+					for range 30 { // more than one segment
+						crash("meanwhile")
+					}
+					if !yield([]byte(r)) {
+						return
+					}
+				}
+				crash("at the end")
+			}
+		}
+		if err := l.Repack(t.Context(), records, func([]wal.Place) { had = fresh; crash("renamed") }); err != nil {
+			t.Fatal(err)
+		}
+		crash("after")
+		if len(was) == 0 {
+			t.Fatal("nothing was replaced")
+		}
+	}
+	size := l.Size()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(slices.Concat(had, appended), mustRead(t, small, dir)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if l = open(t, small, dir); l.Size() != size {
+		t.Errorf("opened again it has %d bytes, and had %d", l.Size(), size)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // FuzzOpen opens a log of any bytes. What it takes, it must take again, and it

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,12 +73,18 @@ func TestRecordsAreReadFromTheirPlaces(t *testing.T) {
 	}
 	reads(t, l, places)
 
-	now, err := l.Repack(t.Context(), func(yield func([]byte) bool) {
-		for n := range places {
-			if !yield(record(n)) {
-				return
+	var now []wal.Place
+	err = l.Repack(t.Context(), func() iter.Seq[[]byte] {
+		return func(yield func([]byte) bool) {
+			for n := range places {
+				if !yield(record(n)) {
+					return
+				}
 			}
 		}
+	}, func(at []wal.Place) {
+		reads(t, l, places)
+		now = at
 	})
 	if err != nil || len(now) != len(places) {
 		t.Fatal(len(now), err)
@@ -131,8 +138,9 @@ func TestPlacesHoldWhenCompactionFails(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if now, err := l.Repack(ctx, slices.Values([][]byte{record(0)})); err == nil || now != nil {
-		t.Errorf("%v, %v", now, err)
+	err = l.Repack(ctx, func() iter.Seq[[]byte] { return slices.Values([][]byte{record(0)}) }, func(now []wal.Place) { t.Errorf("%v", now) })
+	if err == nil {
+		t.Error("it is done")
 	}
 	reads(t, l, places)
 }

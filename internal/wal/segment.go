@@ -71,36 +71,49 @@ func checksum(salt uint32, body []byte) uint32 {
 // createSegment makes a segment that is there whole or not at all: it gets its
 // name when it is on the disk. fill writes what it holds from the start.
 func createSegment(dir string, seq uint64, base bool, reserve int64, fill ...func(*segment) error) (segment, error) {
+	s, err := newSegment(dir, seq, base, reserve, fill...)
+	if err != nil {
+		return segment{}, err
+	}
+	if err := os.Rename(s.tmp(), s.path); err != nil {
+		return segment{}, errors.Join(errUncertain, err, s.file.Close())
+	}
+	if err := durable.SyncDir(dir); err != nil {
+		return segment{}, errors.Join(errUncertain, err, s.file.Close())
+	}
+	return s, nil
+}
+
+// newSegment makes a segment that does not have its name yet.
+func newSegment(dir string, seq uint64, base bool, reserve int64, fill ...func(*segment) error) (segment, error) {
 	var salt [4]byte
 	if _, err := rand.Read(salt[:]); err != nil {
 		return segment{}, err
 	}
 	s := segment{path: filepath.Join(dir, segmentName(seq)), seq: seq, salt: binary.LittleEndian.Uint32(salt[:])}
-	tmp := s.path + ".tmp"
-	f, err := os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(s.tmp(), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return segment{}, err
 	}
 	s.file = f
 	if err := s.build(base, reserve, fill); err != nil {
-		return segment{}, errors.Join(err, f.Close(), os.Remove(tmp))
-	}
-	if err := os.Rename(tmp, s.path); err != nil {
-		return segment{}, errors.Join(errUncertain, err, f.Close())
-	}
-	if err := durable.SyncDir(dir); err != nil {
-		return segment{}, errors.Join(errUncertain, err, f.Close())
+		return segment{}, errors.Join(err, f.Close(), os.Remove(s.tmp()))
 	}
 	return s, nil
 }
+
+// tmp is the path of the segment until it is on the disk.
+func (s *segment) tmp() string { return s.path + ".tmp" }
 
 // errUncertain: a new segment may or may not be there after a crash, so what is
 // written to the old one may or may not count.
 var errUncertain = errors.New("nothing more is written until the log is opened again")
 
 func (s *segment) build(base bool, size int64, fill []func(*segment) error) error {
-	if err := reserve(s.file, size); err != nil {
-		return fmt.Errorf("reserve %d bytes: %w", size, err)
+	if size > 0 {
+		if err := reserve(s.file, size); err != nil {
+			return fmt.Errorf("reserve %d bytes: %w", size, err)
+		}
 	}
 	if _, err := s.file.WriteAt(appendHeader(nil, s.seq, s.salt, base), 0); err != nil {
 		return err

@@ -69,8 +69,10 @@ type Log struct {
 	ended   int64 // where the last segment ended when the log was opened, in bytes
 	orderly bool
 
-	// turn is held by whoever writes to the disk.
+	// turn is held by whoever writes to the newest segment or gives segments their names.
 	turn chan struct{}
+
+	packing sync.Mutex // held by Repack
 
 	// Guarded by turn.
 	seg segment // the one that is written to

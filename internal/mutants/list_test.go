@@ -370,8 +370,11 @@ var mutants = []mutant{
 		"exchange/store/files/files.go", `case step.After == "" && (ok || !s.isFree(ref)):`, "case false:",
 	}}, "./exchange/store/files TestConformance"},
 	{"the numbers of changes begin anew with each log", []edit{{
-		"exchange/store/files/compact.go", "c.s.index.last()})", "0})",
+		"exchange/store/files/compact.go", "Seq: x.last()})", "Seq: 0})",
 	}}, "./exchange/store/files TestPositionsStayGood"},
+	{"what is stored while the log is made anew is not found", []edit{{
+		"exchange/store/files/compact.go", "k.records = slices.Concat(now, k.records[len(was):])", "k.records = slices.Clone(now)",
+	}}, "./exchange/store/files TestACutWhile"},
 	{"a log of a later format is opened", []edit{{
 		"exchange/store/files/format.go", "if n <= format {", "if n > 0 {",
 	}}, "./exchange/store/files TestADowngrade"},

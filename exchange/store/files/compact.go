@@ -2,12 +2,14 @@ package files
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/internal/wal"
 )
 
@@ -25,60 +27,69 @@ const (
 	compactAgain = time.Minute
 )
 
-// grown makes the log anew where it has doubled since the last time.
-func (s *Store) grown(ctx context.Context) {
-	s.step.RLock()
-	due := s.log.Size() > s.next && !s.cfg.Now().Before(s.not)
-	s.step.RUnlock()
-	if !due {
-		return
+// grown has the log made anew where it has doubled since the last time. Nobody waits for
+// that.
+func (s *Store) grown() {
+	if s.log.Size() > s.next.Load() {
+		select {
+		case s.due <- struct{}{}:
+		default:
+		}
 	}
-	err := s.compact(context.WithoutCancel(ctx))
-	if err == nil || s.log.Err() != nil {
-		return // what has broken the log every later step says
-	}
-	s.cfg.Log.Error("the exchange cannot make its log shorter now; it tries again", "in", compactAgain, "err", err)
-	s.step.Lock()
-	s.not = s.cfg.Now().Add(compactAgain)
-	s.step.Unlock()
 }
 
-// compact makes the log anew from what the index knows. A thread that has ended
-// and is in its folder, and on the disk, is there as a line of the index alone.
-// A thread of which a record cannot be read any more is there as far as it is known.
-func (s *Store) compact(ctx context.Context) error {
-	changed, err := s.repack(ctx)
-	for _, e := range changed {
-		s.project.mark(e.Ref)
+// compactor makes the log anew whenever it is due, until ctx ends.
+func (s *Store) compactor(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.due:
+		}
+		if err := s.compact(ctx); err != nil && ctx.Err() == nil && s.log.Err() == nil { // what has broken the log every later step says
+			s.cfg.Log.Error("the exchange cannot make its log shorter now; it tries again", "in", compactAgain, "err", err)
+			wait.For(ctx, compactAgain)
+			s.grown()
+		}
+	}
+}
+
+// compactTries is how often the log is made anew where threads have lost records.
+const compactTries = 3
+
+// compact makes the log anew from what the index knows, while others go on. A thread
+// that has ended and is in its folder, and on the disk, is there as a line of the index
+// alone. A thread of which a record cannot be read any more is stored anew first, as far
+// as it is known.
+func (s *Store) compact(ctx context.Context) (err error) {
+	for range compactTries {
+		if s.log.Size() <= s.next.Load() {
+			return nil // it is short enough
+		}
+		ctx, stop := context.WithCancelCause(ctx)
+		c := &compaction{s: s, stop: stop, lost: map[string]error{}}
+		err = s.log.Repack(ctx, c.cut, c.moved)
+		stop(nil)
+		if err == nil {
+			s.next.Store(2*s.log.Size() + firstCompact)
+			return nil
+		}
+		if len(c.lost) == 0 {
+			return err
+		}
+		for ref, why := range c.lost {
+			if err := s.mend(context.WithoutCancel(ctx), ref, why); err != nil {
+				return err
+			}
+		}
 	}
 	return err
-}
-
-// repack is compact, and returns the envelopes of threads that had lost records.
-func (s *Store) repack(ctx context.Context) (changed []thread.Envelope, err error) {
-	s.step.Lock()
-	defer s.step.Unlock()
-	if s.log.Size() <= s.next {
-		return nil, nil // it is short enough, or somebody was quicker
-	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	c := &compaction{s: s, stop: stop}
-	places, err := s.log.Repack(ctx, c.records())
-	if places == nil {
-		return nil, err
-	}
-	s.moved(c, places)
-	s.next = 2*s.log.Size() + firstCompact
-	return c.rescued, err
 }
 
 // shorten makes the log anew at the end, where the next start would read much
 // that is in its folder meanwhile.
 func (s *Store) shorten(ctx context.Context) error {
-	s.step.Lock()
-	s.next = s.index.bytes() + firstCompact/4
-	s.step.Unlock()
+	s.next.Store(s.index.bytes() + firstCompact/4)
 	return s.compact(ctx)
 }
 
@@ -103,82 +114,100 @@ func (x *index) bytes() int64 {
 // compaction is one making of the log anew.
 type compaction struct {
 	s       *Store
-	refs    []string // of the thread that each record is of; "" for others
-	rescued []thread.Envelope
-	late    []record // of those that had lost records: their newest change is this one
+	threads []*kept // at the cut, oldest change first; nobody changes them
+	rest    []record
+	n       int // records
+	moves   []move
+	lost    map[string]error // threads of which a record cannot be read
 	stop    context.CancelCauseFunc
 }
 
-// records are all that the index knows. Where one cannot be written there are no
-// more, and the log stays as it is.
-func (c *compaction) records() iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		going := true
-		put := func(ref string, r record) {
-			if !going {
-				return
-			}
-			data, err := r.encode()
-			if err != nil {
-				c.stop(err)
-				going = false
-				return
-			}
-			c.refs = append(c.refs, ref)
-			going = yield(data)
+// move is a thread whose records lie elsewhere in a log made anew.
+type move struct {
+	was      *kept
+	from, to int // its records
+}
+
+// cut notes all that the index knows when the old log ends, and returns it as records.
+// Where one cannot be made there are no more, and the log stays as it is.
+func (c *compaction) cut() iter.Seq[[]byte] {
+	x := c.s.index
+	c.threads = x.snapshot()
+	for _, kind := range x.kinds() {
+		for id, doc := range x.docsOf(kind) {
+			c.rest = append(c.rest, record{Kind: kind, ID: id, Doc: doc.data, Seq: doc.seq})
 		}
-		put("", formatRecord())
-		c.s.index.each(func(k *kept) bool {
-			if !k.inLog() {
-				put("", record{Ended: &k.summary, Seq: k.seq})
-				return going
-			}
-			r, err := c.s.readRaw(k)
-			r.Seq = k.seq
-			if err != nil {
-				r, err = c.rescue(k, err)
-			}
-			if err != nil {
-				c.stop(err)
-				return false
-			}
-			if r.Binds = k.bound(); r.Seq == 0 {
-				c.late = append(c.late, r)
-				return true
-			}
-			r.parts(func(r record) { put(k.Ref, r) })
-			return going
-		})
-		for _, kind := range c.s.index.kinds() {
-			for id, doc := range c.s.index.docsOf(kind) {
-				put("", record{Kind: kind, ID: id, Doc: doc.data, Seq: doc.seq})
-			}
+	}
+	c.rest = append(c.rest, record{Days: x.recentDays(c.s.cfg.Now()), Seq: x.last()})
+	return c.records
+}
+
+func (c *compaction) records(yield func([]byte) bool) {
+	going := yield(encodeFormat(format))
+	put := func(r record) {
+		data, err := r.encode()
+		if err != nil {
+			c.stop(err)
 		}
-		put("", record{Days: c.s.index.recentDays(c.s.cfg.Now()), Seq: c.s.index.last()})
-		for _, r := range c.late {
-			r.parts(func(one record) { put(r.Thread.Ref, one) })
+		going = going && err == nil && yield(data)
+		c.n++
+	}
+	c.n = 1
+	for _, k := range c.threads {
+		if !k.inLog() {
+			put(record{Ended: &k.summary, Seq: k.seq})
+		} else if r, err := c.s.readRaw(k); err != nil {
+			c.lost[k.Ref] = err
+		} else {
+			from := c.n
+			r.Binds, r.Seq = k.bound(), k.seq
+			r.parts(put)
+			c.moves = append(c.moves, move{k, from, c.n})
 		}
+		if !going {
+			return
+		}
+	}
+	for _, r := range c.rest {
+		put(r)
+	}
+	if len(c.lost) > 0 {
+		c.stop(errLost)
 	}
 }
 
-// rescue is a thread of which a record cannot be read: as it was read last, or from its
-// folder.
-func (c *compaction) rescue(k *kept, why error) (record, error) {
-	t, _, ok := c.s.recent.get(k.Ref, k.state())
+var errLost = errors.New("threads have lost records")
+
+// mend stores a thread anew of which a record cannot be read: as it was read last, or
+// from its folder.
+func (s *Store) mend(ctx context.Context, ref string, why error) error {
+	defer s.locks.Lock(ref)()
+	k, ok := s.index.thread(ref)
+	if _, err := s.readRaw(&k); !ok || !k.inLog() || err == nil {
+		return nil // it has changed since
+	}
+	t, _, ok := s.recent.get(ref, k.state())
 	how := rebuilt
 	if !ok {
-		r := rescue{k: *k, certain: true, projected: k.folder.ver == k.Ver}
-		if r.folder = c.s.inFolder(k.Ref); r.folder != nil {
-			r.folder.DependsOn = dependsOn(*r.folder, c.s.index.findHeld)
+		r := rescue{k: k, certain: true, projected: k.folder.ver == k.Ver}
+		if r.folder = s.inFolder(ref); r.folder != nil {
+			r.folder.DependsOn = dependsOn(*r.folder, s.index.find)
 		}
-		if t, how = c.s.rescued(r); how == "" {
-			t, how = c.s.endUnknown(thread.Thread{Envelope: k.envelope()}), unknown
+		if t, how = s.rescued(r); how == "" {
+			t, how = s.endUnknown(thread.Thread{Envelope: k.envelope()}), unknown
 			t.Ver = k.Ver + 1
 		}
 	}
-	c.s.cfg.Log.Error("a thread had lost records", "ref", k.Ref, "it", how, "status", t.Status, "err", why)
-	c.rescued = append(c.rescued, t.Envelope)
-	return threadRecord(t)
+	s.cfg.Log.Error("a thread had lost records", "ref", ref, "it", how, "status", t.Status, "err", why)
+	records, err := s.wholeRecords(t, k.bound())
+	if err != nil {
+		return err
+	}
+	if err := s.store(ctx, records); err != nil {
+		return err
+	}
+	s.project.mark(ref)
+	return nil
 }
 
 // parts is a whole thread in as many records as its messages need.
@@ -195,37 +224,46 @@ func (r record) parts(put func(record)) {
 	put(r)
 }
 
-// moved takes the places where the records of threads lie now, and the envelopes of those
-// that had lost records.
-func (s *Store) moved(c *compaction, places []wal.Place) {
-	for _, e := range c.rescued {
-		s.index.rescued(summaryOf(e))
-		s.tail.Add(s.index.last(), thread.Change{Envelope: e, Rev: revOf(e.Ver)})
+// moveAtOnce is how many threads get new places while nobody can use the index.
+const moveAtOnce = 1024
+
+// moved takes the places where the records of threads lie now.
+func (c *compaction) moved(places []wal.Place) {
+	for some := range slices.Chunk(c.moves, moveAtOnce) {
+		c.s.index.moved(some, places)
 	}
-	s.index.moved(c.refs, places)
 }
 
-func (x *index) rescued(e summary) {
+func (x *index) moved(moves []move, places []wal.Place) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.put(e, 0)
+	for _, m := range moves {
+		k, was := x.threads[m.was.Ref], m.was.records
+		if k == nil || !k.inLog() || k.records[0] != was[0] {
+			continue // it is in the log anew, or not any more
+		}
+		now := places[m.from:m.to]
+		k.records = slices.Concat(now, k.records[len(was):])
+		if k.newest -= len(was); k.newest < 0 {
+			k.newest = 0
+		} else {
+			k.newest += len(now)
+		}
+	}
 }
 
-func (x *index) moved(refs []string, places []wal.Place) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	last := ""
-	for i, ref := range refs {
-		k := x.threads[ref]
-		if k == nil {
-			continue // no thread, or forgotten meanwhile
+// snapshot is all threads as they are, oldest change first.
+func (x *index) snapshot() []*kept {
+	var all []*kept
+	x.each(func(k *kept) bool {
+		if k.inLog() {
+			one := *k
+			k = &one
 		}
-		if ref != last {
-			k.records, k.newest = nil, 0
-		}
-		k.records = append(k.records, places[i])
-		last = ref
-	}
+		all = append(all, k)
+		return true
+	})
+	return all
 }
 
 func (k *kept) bound() []thread.Bind {

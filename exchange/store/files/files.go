@@ -21,7 +21,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/messkit/messkit/exchange/store/tail"
@@ -60,12 +60,9 @@ type Store struct {
 	tail    tail.Tail
 	format  int // of the log; 0: it has none yet
 
-	// step is held for reading while something is logged and then taken into
-	// memory, and for writing while the log is made anew from memory.
-	step  sync.RWMutex
-	locks keyed.Locks // one step of a thread at a time, one claim of a key, one change of a document
-	next  int64       // size of the log, in bytes, at which it is made anew; guarded by step
-	not   time.Time   // until when it is not, after an error; guarded by step
+	locks keyed.Locks   // one step of a thread at a time, one claim of a key, one change of a document
+	next  atomic.Int64  // size of the log, in bytes, at which it is made anew
+	due   chan struct{} // has it made anew
 }
 
 var (
@@ -93,7 +90,7 @@ func (c Config) Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	s := &Store{cfg: c, dir: dir, root: root, disk: disk, index: newIndex(), blobs: b, watcher: &watcher{}}
+	s := &Store{cfg: c, dir: dir, root: root, disk: disk, index: newIndex(), blobs: b, watcher: &watcher{}, due: make(chan struct{}, 1)}
 	s.project = newProjector(s)
 	s.damage.refs, s.damage.lost = map[string]bool{}, map[string]thread.Thread{}
 	o := wal.DefaultOptions()
@@ -197,11 +194,9 @@ func (s *Store) put(ctx context.Context, all []record, data [][]byte) error {
 // Append adds one step to a thread.
 func (s *Store) Append(ctx context.Context, step thread.Step) (thread.Rev, error) {
 	defer s.project.keepUp(ctx)
-	defer s.grown(ctx)
+	defer s.grown()
 	s.project.steps.Add(1)
 	defer s.project.steps.Add(-1)
-	s.step.RLock()
-	defer s.step.RUnlock()
 	ref := step.Envelope.Ref
 	names := []string{ref}
 	for _, k := range step.Keys {
@@ -277,9 +272,7 @@ func revOf(ver uint64) thread.Rev { return thread.Rev(strconv.FormatUint(ver, 10
 
 // Put stores or removes a small document.
 func (s *Store) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
-	defer s.grown(ctx)
-	s.step.RLock()
-	defer s.step.RUnlock()
+	defer s.grown()
 	defer s.locks.Lock(kind + "\x00\x00" + id)()
 	if s.index.docRev(kind, id) != after {
 		return "", thread.ErrStale
@@ -289,8 +282,6 @@ func (s *Store) Put(ctx context.Context, kind, id string, doc []byte, after thre
 
 // keep is Put for whatever revision.
 func (s *Store) keep(ctx context.Context, kind, id string, doc []byte) error {
-	s.step.RLock()
-	defer s.step.RUnlock()
 	defer s.locks.Lock(kind + "\x00\x00" + id)()
 	_, err := s.putDoc(ctx, kind, id, doc)
 	return err

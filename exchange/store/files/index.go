@@ -132,12 +132,16 @@ func (x *index) put(e summary, seq uint64) *kept {
 	if k == nil {
 		k = &kept{}
 		k.place = x.changed.PushFront(k)
-		x.threads[ref] = k
+	} else if !k.inLog() {
+		one := *k // who has it as it had ended keeps that
+		k = &one
+		k.place.Value = k
 	}
+	x.threads[ref] = k
 	k.seq = x.next(seq)
 	x.changed.MoveToFront(k.place)
 	e.Requestor, e.Executor = x.name(e.Requestor), x.name(e.Executor)
-	e.Keys = append(k.Keys, e.Keys...)
+	e.Keys = slices.Concat(k.Keys, e.Keys)
 	k.summary = e
 	for _, key := range e.keys() {
 		x.keys[key] = ref
@@ -209,13 +213,17 @@ func (x *index) grow(ref string, at wal.Place, change func(*kept)) error {
 	return nil
 }
 
+// bind adds names of attachments. Who has the earlier ones keeps those.
 func (k *kept) bind(binds []thread.Bind) {
-	for _, b := range binds {
-		if k.binds == nil {
-			k.binds = map[string]string{}
-		}
-		k.binds[b.Name] = b.SHA256
+	if len(binds) == 0 {
+		return
 	}
+	all := map[string]string{}
+	maps.Copy(all, k.binds)
+	for _, b := range binds {
+		all[b.Name] = b.SHA256
+	}
+	k.binds = all
 }
 
 // thread is what is kept of a thread, as it may be handed out; false if there is
@@ -229,7 +237,6 @@ func (x *index) thread(ref string) (kept, bool) {
 	}
 	one := *k
 	one.records = slices.Clip(k.records)
-	one.binds = maps.Clone(k.binds)
 	return one, true
 }
 

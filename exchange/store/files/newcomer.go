@@ -154,8 +154,6 @@ func (s *Store) storeSome(ctx context.Context, records []record) (int, error) {
 		}
 		data = append(data, one)
 	}
-	s.step.RLock()
-	defer s.step.RUnlock()
 	if err := s.put(ctx, records[:len(data)], data); err != nil {
 		return 0, err
 	}

@@ -22,16 +22,14 @@ func (s *Store) read(ref string) (w whole, ok bool, err error) {
 	return w, ok, err
 }
 
-// steady calls fn, and again, with the log kept from being compacted, where that
-// has just moved what fn reads.
-func (s *Store) steady(fn func() error) error {
-	err := fn()
-	if !errors.Is(err, wal.ErrMoved) {
-		return err
+// steady calls fn, and again where what it reads has just moved.
+func (s *Store) steady(fn func() error) (err error) {
+	for range 3 {
+		if err = fn(); !errors.Is(err, wal.ErrMoved) {
+			break
+		}
 	}
-	s.step.RLock()
-	defer s.step.RUnlock()
-	return fn()
+	return err
 }
 
 // readWhole reads all records of a thread.

@@ -55,13 +55,11 @@ func (p *projector) rest(ctx context.Context) {
 		}
 	}
 	p.s.trust(ctx)
-	p.s.grown(ctx)
+	p.s.grown()
 }
 
 // letGo leaves so much of a thread in memory that it is found.
 func (s *Store) letGo(ref string, ver uint64) bool {
-	s.step.RLock()
-	defer s.step.RUnlock()
 	defer s.locks.Lock(ref)()
 	return s.index.done(ref, ver)
 }

@@ -22,10 +22,12 @@ func (s *Store) settle() error {
 		s.cfg.Log.Error("threads can be read only: nothing can be stored", "err", err)
 		return nil
 	}
-	if s.next = 2*s.index.bytes() + firstCompact; s.damage.gaps() {
-		s.next = 0 // the log is made anew, without what is damaged
+	if s.next.Store(2*s.index.bytes() + firstCompact); s.damage.gaps() {
+		s.next.Store(0) // the log is made anew, without what is damaged
 	}
-	s.grown(context.Background())
+	if err := s.compact(context.Background()); err != nil && s.log.Err() == nil {
+		s.cfg.Log.Error("the exchange cannot make its log shorter now; it tries again later", "err", err)
+	}
 	return s.blobs.clean(s.used())
 }
 

@@ -23,7 +23,7 @@ type Listener interface {
 }
 
 // Run brings the folders after the log, hands over what other programs have put
-// into them, and archives what has ended long ago.
+// into them, archives what has ended long ago, and makes the log shorter.
 func (s *Store) Run(ctx context.Context, to Listener) error {
 	s.project.mu.Lock()
 	s.project.to = to
@@ -32,6 +32,7 @@ func (s *Store) Run(ctx context.Context, to Listener) error {
 	g.Go(func() error { return s.watch(ctx) })
 	g.Go(func() error { return s.project.run(ctx) })
 	g.Go(func() error { return s.retain(ctx) })
+	g.Go(func() error { return s.compactor(ctx) })
 	return g.Wait()
 }
 

@@ -1,0 +1,268 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wal"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// ground is a store, and what it has acknowledged.
+type ground struct {
+	t    testing.TB
+	s    *Store
+	dir  string
+	n    int
+	want map[string]thread.Envelope
+	docs map[string]string
+}
+
+func newGround(t testing.TB) *ground {
+	dir := t.TempDir()
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &ground{t: t, s: s, dir: dir, want: map[string]thread.Envelope{}, docs: map[string]string{}}
+}
+
+// create makes a thread.
+func (g *ground) create() string {
+	g.t.Helper()
+	g.n++
+	id := fmt.Sprint("x", g.n)
+	e := thread.Envelope{
+		Ref: messeaf.Ref("2026-02-01", g.n, id), ClientID: id, Requestor: "agent", Status: mess.Pending, Ver: 1,
+		Created: time.Now(), Updated: time.Now(), Intent: "look",
+	}
+	m := mess.Message{From: "agent", Ref: e.Ref, Items: []mess.Item{&mess.Request{ID: id, Intent: "look"}}}
+	g.append(thread.Step{Keys: []thread.Key{{Owner: "agent", Name: id}}, Envelope: e, Messages: []mess.Message{m}})
+	return e.Ref
+}
+
+// step takes a thread further.
+func (g *ground) step(ref string, status mess.Code) {
+	g.t.Helper()
+	e := g.want[ref]
+	e.Ver++
+	e.Status, e.Executor, e.Updated = status, "pi", time.Now()
+	m := mess.Message{From: "pi", Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: status, Message: fmt.Sprint("step ", e.Ver)}}}
+	g.append(thread.Step{After: revOf(e.Ver - 1), Envelope: e, Messages: []mess.Message{m}})
+}
+
+func (g *ground) append(step thread.Step) {
+	g.t.Helper()
+	if _, err := g.s.Append(g.t.Context(), step); err != nil {
+		g.t.Fatal(err)
+	}
+	g.want[step.Envelope.Ref] = step.Envelope
+}
+
+func (g *ground) put(id, doc string) {
+	g.t.Helper()
+	if _, err := g.s.Put(g.t.Context(), "executor", id, []byte(doc), g.s.index.docRev("executor", id)); err != nil {
+		g.t.Fatal(err)
+	}
+	g.docs[id] = doc
+}
+
+// end ends threads, brings their folders after the log, and lets them go.
+func (g *ground) end(refs ...string) {
+	g.t.Helper()
+	for _, ref := range refs {
+		g.step(ref, mess.Completed)
+		if err := g.s.project.bring(g.t.Context(), ref); err != nil && !errors.Is(err, errBusy) {
+			g.t.Fatal(err)
+		}
+	}
+	g.s.project.rest(g.t.Context())
+}
+
+// holds fails where a store does not have exactly what was acknowledged, with the same
+// numbers of changes.
+func (g *ground) holds(when, dir string) {
+	g.t.Helper()
+	s, err := Open(dir)
+	if err != nil {
+		g.t.Fatalf("%s: %v", when, err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			g.t.Errorf("%s: %v", when, err)
+		}
+	}()
+	if got, want := s.index.last(), g.s.index.last(); got != want {
+		g.t.Errorf("%s: %d changes, want %d", when, got, want)
+	}
+	got := map[string]string{}
+	for ref, e := range g.want {
+		th, rev, err := s.Read(g.t.Context(), ref)
+		if err != nil {
+			g.t.Fatalf("%s: %s: %v", when, ref, err)
+		}
+		if rev != revOf(e.Ver) || th.Status != e.Status || len(th.Messages) != int(e.Ver) {
+			g.t.Errorf("%s: %s: revision %s, %s, %d messages; want %d, %s", when, ref, rev, th.Status, len(th.Messages), e.Ver, e.Status)
+		}
+		if found, err := s.Lookup(g.t.Context(), thread.Key{Owner: "agent", Name: e.ClientID}); found != ref {
+			g.t.Errorf("%s: Lookup of %s: %s, %v", when, ref, found, err)
+		}
+	}
+	for id, doc := range s.index.docsOf("executor") {
+		got[id] = string(doc.data)
+	}
+	if diff := cmp.Diff(g.docs, got); diff != "" {
+		g.t.Errorf("%s: documents (-want +got):\n%s", when, diff)
+	}
+}
+
+// cut looks at what would be there if the power failed now.
+func (g *ground) cut(when string) {
+	g.t.Helper()
+	copied := filepath.Join(g.t.TempDir(), "copy")
+	if err := os.CopyFS(copied, os.DirFS(g.dir)); err != nil {
+		g.t.Fatal(err)
+	}
+	g.holds(when, copied)
+}
+
+// While the log is made anew, steps are stored, and a power cut at any moment of it loses
+// none of them and none from before.
+func TestACutWhileTheLogIsMadeAnew(t *testing.T) {
+	g := newGround(t)
+	var open []string
+	for range 6 {
+		open = append(open, g.create())
+	}
+	g.end(g.create(), g.create())
+	g.put("pi", "{}")
+	for range 2 {
+		// meanwhile is all kinds of changes, to threads that the log made anew has
+		// already and to those that it has not.
+		meanwhile := func() {
+			fresh := g.create()
+			g.step(fresh, mess.Claimed)
+			g.step(open[g.n%len(open)], mess.InProgress)
+			g.end(fresh)
+			g.put(fmt.Sprint("executor", g.n%3), fmt.Sprint("{\"n\":", g.n, "}"))
+			g.cut("while records are written")
+		}
+		c := &compaction{s: g.s, stop: func(err error) { t.Error(err) }, lost: map[string]error{}}
+		records := func() iter.Seq[[]byte] {
+			records := c.cut()
+			return func(yield func([]byte) bool) {
+				n := 0
+				for r := range records {
+					if n++; n%4 == 1 {
+						meanwhile()
+					}
+					if !yield(r) {
+						return
+					}
+				}
+				meanwhile()
+			}
+		}
+		moved := func(p []wal.Place) {
+			g.cut("before the places are known")
+			c.moved(p)
+			g.cut("when the places are known")
+		}
+		if err := g.s.log.Repack(t.Context(), records, moved); err != nil {
+			t.Fatal(err)
+		}
+		g.cut("when it is done")
+		meanwhile()
+	}
+	if err := g.s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	g.holds("at the end", g.dir)
+}
+
+// BenchmarkCompaction makes the log anew with so many ended threads while 16 writers take
+// steps, and tells the longest step.
+func BenchmarkCompaction(b *testing.B) {
+	sizes := []int{0, 10_000, 100_000}
+	if os.Getenv("MESSKIT_BENCH_LARGE") != "" {
+		sizes = append(sizes, 1_000_000)
+	}
+	for _, n := range sizes {
+		b.Run(fmt.Sprintf("ended=%d", n), func(b *testing.B) { benchmarkCompaction(b, n) })
+	}
+}
+
+func benchmarkCompaction(b *testing.B, n int) {
+	g := newGround(b)
+	manyEnded(b, g.s, n)
+	open := make([]string, 64)
+	for i := range open {
+		open[i] = g.create()
+	}
+	var alone, beside, took time.Duration
+	for b.Loop() {
+		alone = max(alone, steps(g, open, func(ctx context.Context) error { <-ctx.Done(); return nil }))
+		beside = max(beside, steps(g, open, func(context.Context) error {
+			g.s.next.Store(0)
+			begun := time.Now()
+			defer func() { took = max(took, time.Since(begun)) }()
+			return g.s.compact(b.Context())
+		}))
+	}
+	b.ReportMetric(took.Seconds()*1000, "compaction-ms")
+	b.ReportMetric(beside.Seconds()*1000, "longest-step-ms")
+	b.ReportMetric(alone.Seconds()*1000, "longest-without-ms")
+	if err := g.s.Close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// steps takes steps until fn returns, or for a second, and returns how long the longest took.
+func steps(g *ground, open []string, fn func(context.Context) error) (longest time.Duration) {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(g.t.Context(), time.Second)
+	done := make(chan error, 1)
+	go func() {
+		defer cancel()
+		done <- fn(ctx)
+	}()
+	for n := 0; len(done) == 0; n++ {
+		begun := time.Now()
+		g.step(open[n%len(open)], mess.InProgress)
+		longest = max(longest, time.Since(begun))
+	}
+	if err := <-done; err != nil {
+		g.t.Fatal(err)
+	}
+	return longest
+}
+
+// manyEnded has a store know n threads that have ended. Their folders are empty.
+func manyEnded(tb testing.TB, s *Store, n int) {
+	tb.Helper()
+	var some []record
+	for i := range n {
+		day := fmt.Sprintf("2026-01-%02d", 1+i/50_000)
+		e := summary{
+			Ref: messeaf.Ref(day, i%50_000, ""), ClientID: fmt.Sprint("fridge-", i), Requestor: fmt.Sprint("agent-", i%100), Executor: fmt.Sprint("pi-", i%1000),
+			Status: mess.Completed, Updated: time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC), Ver: 4,
+		}
+		some = append(some, record{Ended: &e})
+		if len(some) == 4096 || i == n-1 {
+			if err := s.store(tb.Context(), some); err != nil {
+				tb.Fatal(err)
+			}
+			some = nil
+		}
+	}
+}

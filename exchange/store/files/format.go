@@ -14,11 +14,8 @@ import (
 //	2: changes have numbers, and threads can have keys of their own
 const format = 2
 
-// formatRecord says which format the log has. A release that knows the first format alone
-// ends with an error that quotes the text: for it, the text stands where a time should.
-func formatRecord() record { return record{Format: format} }
-
-// formatText is what such a release says.
+// formatText is what a release says that knows the first format alone: for it, the text
+// stands where a time should.
 const formatText = "this folder was last used by a newer messkit; install that one again, or give this one another folder"
 
 // encodeFormat is the record with the format as it stands in the log.

@@ -27,7 +27,6 @@ type record struct {
 	Days   map[string]int `json:"days,omitempty"` // the highest serials
 	Seq    uint64         `json:"n,omitempty"`    // of the change, in a log made anew; else each record is the next change
 
-	Format   int `json:"-"` // of the log; then there is nothing else
 	envelope json.RawMessage
 	messages []json.RawMessage
 	step     *thread.Step // that the record is of, if it is stored now
@@ -38,9 +37,6 @@ func (r record) hasEnvelope() bool { return r.Thread != nil || r.Step != nil }
 
 // encode is the record as it stands in the log.
 func (r record) encode() ([]byte, error) {
-	if r.Format != 0 {
-		return encodeFormat(r.Format), nil
-	}
 	head, err := json.Marshal(r)
 	if err != nil {
 		return nil, err

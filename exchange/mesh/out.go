@@ -102,9 +102,14 @@ func (p *peer) sealed(text string) (string, error) {
 	return p.now().seal.Seal(text, iv)
 }
 
-// replyTo is where a peer's answers come to.
-func (d *Door) replyTo(p *peer) *wire.ReplyTo {
-	return &wire.ReplyTo{URL: d.base + HooksPath + p.name, Token: string(cmp.Or(p.now().cfg.Accept, d.token()))}
+// replyTo returns the address and the token for the answers of a peer. Answers for a
+// session go to /hooks/agent, the path that reads session keys (section 5.1).
+func (d *Door) replyTo(p *peer, sessionKey string) *wire.ReplyTo {
+	path := p.name
+	if sessionKey != "" {
+		path = "agent"
+	}
+	return &wire.ReplyTo{URL: d.base + HooksPath + path, Token: string(cmp.Or(p.now().cfg.Accept, d.token()))}
 }
 
 // enqueue writes a message down and sends it.

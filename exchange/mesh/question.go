@@ -118,7 +118,7 @@ func (d *Door) pose(ctx context.Context, p *peer, t *task, q question, text stri
 	e.ID = q.ID
 	e.Payload.Subject = "Question about: " + a.Subject
 	e.Payload.Body = text
-	e.ReplyTo = d.replyTo(p)
+	e.ReplyTo = d.replyTo(p, "") // the session in the context is the peer's own
 	e.Payload.Metadata = wire.Object{}.With("status", "needs_answer").With("ref", t.Ref)
 	if s != nil {
 		e.Payload.Metadata = e.Payload.Metadata.With(messKey, string(jsonOf(mess.Message{Ref: q.Ref, Re: mess.Refs{t.Ref}, Items: []mess.Item{s}})))

@@ -174,7 +174,7 @@ func (d *Door) sendOne(ctx context.Context, p *peer, s Sending) (Taken, error) {
 		e.ReplyContext = jsonText(map[string]string{"sessionKey": s.SessionKey})
 	}
 	if s.Type == wire.Request {
-		e.ReplyTo = d.replyTo(p)
+		e.ReplyTo = d.replyTo(p, s.SessionKey)
 	}
 	if e.Payload.Attachments, err = d.attached(ctx, p, e, s); err != nil {
 		return Taken{}, err
@@ -346,7 +346,7 @@ func (d *Door) rallyOne(ctx context.Context, p *peer, s Sending, c state.Convers
 	}
 	e := wire.Envelope{
 		ID: newID(), Time: time.Now(), From: d.cfg.Agent, To: p.name, Type: wire.Request, ConversationID: c.ID, Priority: s.Priority,
-		TTL: time.Duration(s.TTL) * time.Second, Nonce: newNonce(), ReplyTo: d.replyTo(p),
+		TTL: time.Duration(s.TTL) * time.Second, Nonce: newNonce(), ReplyTo: d.replyTo(p, ""),
 		ReplyContext: jsonText(map[string]any{"conversationId": c.ID, "participants": c.Participants, "round": c.CurrentRound}),
 		Payload:      wire.Payload{Subject: s.Subject, Body: s.Body},
 	}

@@ -156,7 +156,7 @@ func clipNotice(s string) string {
 // escalate tells people of a dead letter that nobody sends again by itself.
 func (d *Door) escalate(l state.Letter, why string) {
 	d.log.Warn("mesh: a message was not delivered, and is not sent again", "to", l.To, "id", l.ID, "why", why)
-	d.notice(mess.Elevated, "A message to "+l.To+" was not delivered: "+why, "messkit mesh dead-letters shows it; id "+l.ID)
+	d.notice(mess.Elevated, "A message to "+l.To+" was not delivered: "+why, "messkit mesh audit --id "+l.ID+" shows it")
 }
 
 func clipLog(s string) string { return strings.ToValidUTF8(s[:min(len(s), 200)], "") }

@@ -38,3 +38,18 @@ func TestPeopleAreToldOfTheMesh(t *testing.T) {
 		t.Errorf("%q", told)
 	}
 }
+
+// A message whose time is over before the peer takes it reaches the notices, also where
+// that is before the last attempt.
+func TestPeopleAreToldOfAMessageThatIsOver(t *testing.T) {
+	t.Parallel() // it waits
+	h := inHouse(t, nil)
+	h.hub.code = http.StatusInternalServerError
+	id := h.send(mesh.Sending{To: "hub", Type: wire.Notification, Body: "hello", TTL: 1})
+	if a := h.delivery(id, "hub"); a.Delivery != "expired" {
+		t.Errorf("%+v", a)
+	}
+	if told := h.noticed(); len(told) != 1 || !strings.Contains(told[0], "A message to hub was not delivered: its time was over") || !strings.Contains(told[0], "messkit mesh audit --id "+id) {
+		t.Errorf("%q", told)
+	}
+}

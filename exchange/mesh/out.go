@@ -161,6 +161,9 @@ func (d *Door) deliver(ctx context.Context, o outgoing) {
 	d.delivered(ctx, o, out)
 }
 
+	if out.Status == post.Expired && !o.Once {
+		d.escalate(state.Letter{ID: o.ID, To: o.To}, "its time was over before the peer took it")
+	}
 func (o outgoing) message() post.Message {
 	return post.Message{
 		ID: o.ID, To: o.To, Path: o.Path, URL: o.URL, Token: secret.Text(o.Token), Body: o.body(), Signature: o.Signature, Priority: o.Priority,

@@ -81,6 +81,7 @@ func (d *Door) build(ctx context.Context, in *incoming) (*mess.Request, []string
 		f, err := d.fetch(ctx, in.peer, a)
 		if err != nil {
 			notes = append(notes, fmt.Sprintf("attachment %s: %v", nameOf(a), err))
+			d.audit(in, "attachment_missing", notes[len(notes)-1])
 			continue
 		}
 		req.Context = append(req.Context, f.entry())

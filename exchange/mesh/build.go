@@ -97,6 +97,28 @@ func metadataOf(o wire.Object) (mess.Object, bool) {
 	return meta, text != nil && json.Unmarshal(text, &meta) == nil
 }
 
+// relayedMetadata returns the metadata that a relayed message of a peer had, to go on
+// beside the members that messkit writes itself. Metadata of more than 16 KiB stay in
+// the message of MESS.
+func relayedMetadata(extra mess.Object) wire.Object {
+	v, _ := extra.Get(channel)
+	in, _ := v.(mess.Object)
+	v, _ = in.Get("metadata")
+	fields, _ := v.(mess.Object)
+	var out wire.Object
+	size := 0
+	for _, f := range fields {
+		value, err := json.Marshal(f.Value)
+		if size += len(f.Key) + len(value); err != nil || size > maxNative {
+			return nil
+		}
+		if f.Key != messKey && f.Key != "status" && f.Key != "ref" {
+			out = append(out, wire.Member{Key: f.Key, Value: value})
+		}
+	}
+	return out
+}
+
 // nativeText is the message of MESS that a message bears, "" for none. One that is
 // too large for the metadata is a file; without it nothing is done, since the text
 // may be the beginning of it alone.

@@ -219,3 +219,27 @@ func TestAPeerThatDoesNotAnswer(t *testing.T) {
 		})
 	}
 }
+
+// In a relay chain the metadata of the request reach the peer that carries it out, and
+// those of its response come back to the first requester.
+func TestMetadataThroughARelayChain(t *testing.T) {
+	first := newHub(t)
+	h := inHouse(t, func(c *mesh.Config) {
+		p := c.Peers["hub"]
+		p.Capabilities = []string{"pick-and-place"}
+		c.Peers["hub"], c.Peers["beta"] = p, mesh.Peer{URL: first.URL, Token: "x"}
+	})
+	e := envelope(wire.Request, "msg_1", "pick")
+	e.From = "beta"
+	e.Payload.Metadata = wire.Object{{Key: "team", Value: json.RawMessage(`"red"`)}}.With("mess", `{"MESS":[{"request":{"intent":"pick","requires":["pick-and-place"]}}]}`)
+	h.takes(e)
+	got, says := h.task()
+	if got.Payload.Metadata.Get("team") != "red" {
+		t.Errorf("the peer gets %v", got.Payload.Metadata)
+	}
+	says(wire.Response, "msg_r", "done", wire.Object{{Key: "changesFound", Value: json.RawMessage(`true`)}, {Key: "ref", Value: json.RawMessage(`"theirs"`)}})
+	r, _ := first.wait(t, responseTo("msg_1"))
+	if m := r.Payload.Metadata; string(m.Raw("changesFound")) != "true" || m.Get("status") != "completed" || m.Get("ref") == "theirs" {
+		t.Errorf("the requester gets %v", m)
+	}
+}

@@ -57,7 +57,7 @@ func bare(key string) string {
 
 // ready encrypts and signs a message for a peer.
 func (d *Door) ready(p *peer, e wire.Envelope, seal bool) outgoing {
-	if (seal || p.now().cfg.Encrypt) && p.now().seal != "" {
+	if p.encrypts(seal) {
 		e = d.seal(p, e)
 	}
 	text := e.Text()
@@ -93,6 +93,12 @@ func (d *Door) seal(p *peer, e wire.Envelope) wire.Envelope {
 	}
 	e.Payload.Metadata = rest
 	return e
+}
+
+// encrypts reports whether messkit encrypts a message for the peer. asked says that the
+// message or the peer asks for it.
+func (p *peer) encrypts(asked bool) bool {
+	return (asked || p.now().cfg.Encrypt) && p.now().seal != ""
 }
 
 // sealed is a text as the peer alone can read it.
@@ -155,15 +161,15 @@ func (d *Door) deliver(ctx context.Context, o outgoing) {
 			d.log.Warn("mesh: a message may be sent twice", "id", o.ID, "err", err)
 		}
 	}
+	if out.Status == post.Expired && !o.Once {
+		d.escalate(state.Letter{ID: o.ID, To: o.To}, "its time was over before the peer took it")
+	}
 	if o.done != nil {
 		o.done(out)
 	}
 	d.delivered(ctx, o, out)
 }
 
-	if out.Status == post.Expired && !o.Once {
-		d.escalate(state.Letter{ID: o.ID, To: o.To}, "its time was over before the peer took it")
-	}
 func (o outgoing) message() post.Message {
 	return post.Message{
 		ID: o.ID, To: o.To, Path: o.Path, URL: o.URL, Token: secret.Text(o.Token), Body: o.body(), Signature: o.Signature, Priority: o.Priority,

@@ -56,6 +56,9 @@ func (d *Door) handOver(ctx context.Context, p *peer, g given, th exchange.Threa
 		text, _ := about.(string)
 		s.Files = append(s.Files, Attached{Name: media.File, MIME: media.MIME, Data: data, About: text})
 	}
+	if !p.encrypts(false) { // metadata go in clear
+		s.Metadata = relayedMetadata(req.Extra).Without(messKey)
+	}
 	s.MESS = string(jsonOf(mess.Message{Items: []mess.Item{&req}}))
 	_, err := d.sendOne(ctx, p, s)
 	return err

@@ -46,6 +46,9 @@ func (d *Door) respond(ctx context.Context, p *peer, t *task, th exchange.Thread
 		e.ID = a.Answer
 		e.Payload.Body = resultText(th, notes)
 		e.Payload.Metadata = wire.Object{}.With("status", string(th.Status)).With("ref", t.Ref)
+		if !p.encrypts(a.Sealed) { // metadata go in clear
+			e.Payload.Metadata = append(e.Payload.Metadata, responseMetadata(th)...)
+		}
 		o, err := d.withFiles(ctx, p, e, a, files, whole(th))
 		if err == nil {
 			err = d.enqueue(ctx, o)
@@ -65,6 +68,19 @@ func (d *Door) respond(ctx context.Context, p *peer, t *task, th exchange.Thread
 	}
 	d.mu.Unlock()
 	return d.saveTask(ctx, t)
+}
+
+// responseMetadata returns the metadata of the last response that a peer has sent for a
+// thread (section 6, pattern 6).
+func responseMetadata(th exchange.Thread) (meta wire.Object) {
+	for _, m := range th.Messages {
+		for _, item := range m.Items {
+			if r, ok := item.(*mess.Response); ok {
+				meta = relayedMetadata(r.Extra)
+			}
+		}
+	}
+	return meta
 }
 
 // whole is what the executors have answered, as one message of MESS: the last

@@ -157,6 +157,7 @@ var layers = map[string]layer{
 	"internal/guarded":           {},
 	"internal/mistake":           {},
 	"internal/wait":              {},
+	"internal/pagetest":          {},
 	"internal/peer":              {},
 	"internal/peer/peertest":     {},
 	"internal/resources":         {from: []string{"golang.org/x/sys"}},

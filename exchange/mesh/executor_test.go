@@ -221,25 +221,29 @@ func TestAPeerThatDoesNotAnswer(t *testing.T) {
 }
 
 // In a relay chain the metadata of the request reach the peer that carries it out, and
-// those of its response come back to the first requester.
+// those of its response come back to the first requester. Encrypted messages have none.
 func TestMetadataThroughARelayChain(t *testing.T) {
-	first := newHub(t)
-	h := inHouse(t, func(c *mesh.Config) {
-		p := c.Peers["hub"]
-		p.Capabilities = []string{"pick-and-place"}
-		c.Peers["hub"], c.Peers["beta"] = p, mesh.Peer{URL: first.URL, Token: "x"}
-	})
-	e := envelope(wire.Request, "msg_1", "pick")
-	e.From = "beta"
-	e.Payload.Metadata = wire.Object{{Key: "team", Value: json.RawMessage(`"red"`)}}.With("mess", `{"MESS":[{"request":{"intent":"pick","requires":["pick-and-place"]}}]}`)
-	h.takes(e)
-	got, says := h.task()
-	if got.Payload.Metadata.Get("team") != "red" {
-		t.Errorf("the peer gets %v", got.Payload.Metadata)
-	}
-	says(wire.Response, "msg_r", "done", wire.Object{{Key: "changesFound", Value: json.RawMessage(`true`)}, {Key: "ref", Value: json.RawMessage(`"theirs"`)}})
-	r, _ := first.wait(t, responseTo("msg_1"))
-	if m := r.Payload.Metadata; string(m.Raw("changesFound")) != "true" || m.Get("status") != "completed" || m.Get("ref") == "theirs" {
-		t.Errorf("the requester gets %v", m)
+	for _, encrypt := range []bool{false, true} {
+		first := newHub(t)
+		h := inHouse(t, func(c *mesh.Config) {
+			p := mesh.Peer{Token: tokenHub, Encrypt: encrypt, KeyFile: keyFile(t, shared)}
+			p.URL = first.URL
+			c.Peers["beta"] = p
+			p.URL, p.Capabilities = c.Peers["hub"].URL, []string{"pick-and-place"}
+			c.Peers["hub"] = p
+		})
+		e := envelope(wire.Request, "msg_1", "pick")
+		e.From = "beta"
+		e.Payload.Metadata = wire.Object{{Key: "team", Value: json.RawMessage(`"red"`)}}.With("mess", `{"MESS":[{"request":{"intent":"pick","requires":["pick-and-place"]}}]}`)
+		h.takes(e)
+		got, says := h.task()
+		if team := got.Payload.Metadata.Get("team"); team != "" == encrypt {
+			t.Errorf("encrypt %t: the peer gets team %q", encrypt, team)
+		}
+		says(wire.Response, "msg_r", "done", wire.Object{{Key: "changesFound", Value: json.RawMessage(`true`)}, {Key: "ref", Value: json.RawMessage(`"theirs"`)}})
+		r, _ := first.wait(t, responseTo("msg_1"))
+		if m := r.Payload.Metadata; (m.Raw("changesFound") != nil) == encrypt || m.Get("status") != "completed" || m.Get("ref") == "theirs" {
+			t.Errorf("encrypt %t: the requester gets %v", encrypt, m)
+		}
 	}
 }

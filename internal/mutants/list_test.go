@@ -473,6 +473,15 @@ var mutants = []mutant{
 	{"a dead letter of a task outlives it", []edit{{
 		"exchange/mesh/relay.go", "if l, ok, err := d.store.Unbury(g.Ask, p.name); err != nil {\n\t\treturn false, err", "if l, ok, err := d.store.Unbury(g.Ask, \"\"); err != nil {\n\t\treturn false, err",
 	}}, "./exchange/mesh TestHowAPeersTaskEnds"},
+	{"a message that expires between attempts is not reported", []edit{{
+		"exchange/mesh/out.go", "if out.Status == post.Expired && !o.Once {", "if out.Status == post.Expired && !o.Once && false {",
+	}}, "./exchange/mesh TestPeopleAreToldOfAMessageThatIsOver"},
+	{"metadata of an encrypted response in clear", []edit{{
+		"exchange/mesh/respond.go", "if !p.encrypts(a.Sealed) {", "if a.ID != \"\" {",
+	}}, "./exchange/mesh TestMetadataThroughARelayChain"},
+	{"a difference from a document without a test", []edit{{
+		"internal/pagetest/pagetest.go", "case !slices.Contains(tests, name):", "case false:",
+	}}, "./internal/pagetest TestCompare"},
 	{"any session in a reply context", []edit{{
 		"exchange/mesh/hooks.go", `if key != "" && !d.sessionAllowed(key) {`, `if key != "" && key == beside && !d.sessionAllowed(key) {`,
 	}}, "./exchange/mesh TestWhichSessionsPeersMayName"},

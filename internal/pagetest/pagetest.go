@@ -3,6 +3,7 @@
 package pagetest
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,46 +19,47 @@ const section = "## Differences from the document that stay"
 // fails for a difference without a test and for a test without a difference.
 func Differences(t *testing.T, page string, tests map[string]func(*testing.T)) {
 	t.Helper()
-	names := listed(t, page)
-	for _, name := range names {
-		if tests[name] == nil {
-			t.Errorf("%s: %q has no test", page, name)
-			continue
-		}
-		t.Run(name, tests[name])
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, name := range slices.Sorted(maps.Keys(tests)) {
-		if !slices.Contains(names, name) {
-			t.Errorf("%s: %q has a test, but is not on the page", page, name)
+	names, problems := Compare(string(text), slices.Sorted(maps.Keys(tests)))
+	for _, problem := range problems {
+		t.Errorf("%s: %s", page, problem)
+	}
+	for _, name := range names {
+		if tests[name] != nil {
+			t.Run(name, tests[name])
 		}
 	}
 }
 
-// listed returns the names of the differences: the bold beginnings of the list items.
-func listed(t *testing.T, page string) (names []string) {
-	t.Helper()
-	data, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, _ := strings.Cut(string(data), section+"\n")
+// Compare returns the differences in the text of a page, which are the bold beginnings of
+// the list items below the heading, and how they differ from the names of the tests.
+func Compare(text string, tests []string) (names, problems []string) {
+	_, text, _ = strings.Cut(text, section+"\n")
 	text, _, _ = strings.Cut(text, "\n## ")
 	for line := range strings.Lines(text) {
 		item, ok := strings.CutPrefix(strings.TrimSpace(line), "- ")
 		if !ok {
 			continue
 		}
-		name, _, bold := strings.Cut(strings.TrimPrefix(item, "**"), ".** ")
-		if !bold || slices.Contains(names, name) {
-			t.Errorf("%s: %q does not begin with a bold name of its own", page, item)
+		name, _, named := strings.Cut(strings.TrimPrefix(item, "**"), ".** ")
+		switch {
+		case !named || slices.Contains(names, name):
+			problems = append(problems, fmt.Sprintf("%q does not begin with a bold name of its own", item))
 			continue
+		case !slices.Contains(tests, name):
+			problems = append(problems, fmt.Sprintf("%q has no test", name))
 		}
 		names = append(names, name)
 	}
-	if len(names) == 0 {
-		t.Fatalf("%s has no list below %q", page, section)
+	for _, name := range tests {
+		if !slices.Contains(names, name) {
+			problems = append(problems, fmt.Sprintf("%q has a test, but is not on the page", name))
+		}
 	}
-	return names
+	return names, problems
 }
 
 // Elsewhere returns a test that fails unless the package in a folder has all tests that

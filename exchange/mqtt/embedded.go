@@ -47,7 +47,7 @@ type Embedded struct {
 
 	publishing sync.Mutex // one message of the door at a time
 
-	lanes *lanes // of what requesters send once
+	incomings *incomings // that requesters send once
 
 	port atomic.Pointer[port.Port] // nil: Run has not begun
 }
@@ -86,7 +86,7 @@ func NewEmbedded(d *Door, k *keys.Keys, cfg EmbeddedConfig, log *slog.Logger) *E
 	}
 	e := &Embedded{
 		door: d, keys: k, cfg: cfg, log: log, clients: map[string]*client{},
-		pending: map[receipt]chan bool{}, waiting: map[string]chan struct{}{}, lanes: newLanes(),
+		pending: map[receipt]chan bool{}, waiting: map[string]chan struct{}{}, incomings: newIncomings(),
 	}
 	e.rules = rules{root: d.root, owned: e.owned, asked: d.requestor, home: d.home != nil}
 	c := broker.NewDefaultServerCapabilities()
@@ -111,8 +111,8 @@ func (e *Embedded) owned(id string) bool {
 func (e *Embedded) Run(ctx context.Context, l net.Listener) error {
 	g, ctx := errgroup.WithContext(ctx)
 	e.ctx = ctx
-	e.lanes.opened(true)
-	defer e.lanes.group.Wait()
+	e.incomings.open()
+	defer e.incomings.runner.Wait()
 	p := port.New(e.server, l, e.cfg.TLS)
 	p.Limit(e.cfg.Clients)
 	e.port.Store(p)

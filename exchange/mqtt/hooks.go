@@ -338,10 +338,10 @@ func (h *hook) published(cl *broker.Client, pk packets.Packet) (packets.Packet, 
 // that the next packet is read meanwhile; a stop is, so that it waits for nothing.
 func (e *Embedded) ask(t topic.Topic, in incoming) {
 	take := func() { e.door.take(e.ctx, in) }
-	lane := laneOf(t, in.payload)
+	sender := senderOf(t, in.payload)
 	if in.again {
-		e.lanes.after(lane, take)
-	} else if !e.lanes.put(lane, false, take) {
+		e.incomings.after(sender, take)
+	} else if !e.incomings.put(sender, false, take) {
 		if n := e.door.counts.dropped.Add(1); report(n) {
 			e.log.Warn("too much at once with QoS 0; messages are dropped", "count", n)
 		}

@@ -27,12 +27,12 @@ type Outside struct {
 	link *broker.Link
 	log  *slog.Logger
 
-	lanes *lanes // opened while there is a session in which can be answered
+	incomings *incomings // open during a session, in which they can be answered
 }
 
 // NewOutside makes the connection of a door to a broker elsewhere.
 func NewOutside(d *Door, cfg OutsideConfig, log *slog.Logger) *Outside {
-	o := &Outside{door: d, log: log, lanes: newLanes()}
+	o := &Outside{door: d, log: log, incomings: newIncomings()}
 	if cfg.Client == "" {
 		cfg.Client = "messkit-" + d.x.ID()
 	}
@@ -56,7 +56,7 @@ func NewOutside(d *Door, cfg OutsideConfig, log *slog.Logger) *Outside {
 
 // Run serves until ctx ends.
 func (o *Outside) Run(ctx context.Context) error {
-	defer o.lanes.group.Wait()
+	defer o.incomings.runner.Wait()
 	return o.link.Run(ctx)
 }
 
@@ -70,8 +70,8 @@ func (o *Outside) greet() (broker.Session, error) {
 
 // up is a session. What has come before it began is taken now.
 func (o *Outside) up(ctx context.Context) error {
-	defer o.lanes.opened(false)
-	return o.door.session(ctx, o, func() { o.lanes.opened(true) })
+	defer o.incomings.runner.Close()
+	return o.door.session(ctx, o, o.incomings.open)
 }
 
 // publish hands a message to the broker, and returns when that has it.
@@ -79,8 +79,8 @@ func (o *Outside) publish(ctx context.Context, m outgoing) error {
 	return o.link.Publish(ctx, broker.Message{Topic: m.topic, Payload: m.payload, Retain: m.retain})
 }
 
-// handle puts a message into the lane of its sender: what one says is taken in
-// order, and nobody waits for another. The broker keeps what has a QoS until it
+// handle has a message taken: what one sender says is taken in order, and nobody waits for
+// another. The broker keeps what has a QoS until it
 // is taken.
 func (o *Outside) handle(m broker.Message) {
 	in := incoming{topic: m.Topic, payload: m.Payload, retain: m.Retain, again: m.QoS > 0}
@@ -92,7 +92,7 @@ func (o *Outside) handle(m broker.Message) {
 		m.Done()
 		return
 	}
-	taken := o.lanes.put(laneOf(t, m.Payload), m.QoS > 0, func() {
+	taken := o.incomings.put(senderOf(t, m.Payload), m.QoS > 0, func() {
 		o.door.take(context.Background(), in)
 		m.Done()
 	})

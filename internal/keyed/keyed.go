@@ -1,5 +1,5 @@
-// Package keyed has locks by name: two goroutines exclude each other only if they use the
-// same name.
+// Package keyed has locks and work by name: two goroutines exclude each other only if they
+// use the same name.
 package keyed
 
 import (

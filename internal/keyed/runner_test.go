@@ -1,0 +1,109 @@
+package keyed_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/internal/keyed"
+)
+
+func TestWorkOfOneNameIsInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r keyed.Runner
+		var atOnce, most, calls atomic.Int64
+		ctx, cancel := context.WithCancel(t.Context())
+		var done sync.WaitGroup
+		done.Go(func() {
+			r.Run(ctx, func(context.Context, string) time.Duration {
+				most.Store(max(most.Load(), atOnce.Add(1)))
+				time.Sleep(time.Second)
+				atOnce.Add(-1)
+				calls.Add(1)
+				return keyed.Idle
+			})
+		})
+		for range 3 {
+			r.Wake("one")
+			r.Wake("one")
+			time.Sleep(time.Millisecond)
+		}
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		if most.Load() != 1 || calls.Load() != 2 { // what came while it ran is one more call
+			t.Errorf("%d calls, %d at once", calls.Load(), most.Load())
+		}
+		r.Wake("one")
+		r.Wake("other")
+		time.Sleep(500 * time.Millisecond)
+		if n := atOnce.Load(); n != 2 {
+			t.Errorf("%d names at once, want 2", n)
+		}
+		cancel()
+		done.Wait()
+		if n := calls.Load(); n != 4 {
+			t.Errorf("Run has not waited: %d calls", n)
+		}
+	})
+}
+
+func TestARunnerCallsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r keyed.Runner
+		begun := time.Now()
+		var mu sync.Mutex
+		var at []time.Duration
+		waits := []time.Duration{0, time.Minute, time.Hour, keyed.Idle}
+		r.Open(func(string) time.Duration {
+			mu.Lock()
+			defer mu.Unlock()
+			at = append(at, time.Since(begun))
+			return waits[len(at)-1]
+		})
+		r.Later("one", time.Second)
+		r.Later("one", time.Hour) // it is planned
+		time.Sleep(2 * time.Minute)
+		r.Wake("one") // which makes the planned call unnecessary
+		time.Sleep(24 * time.Hour)
+		mu.Lock()
+		defer mu.Unlock()
+		if want := []time.Duration{time.Second, time.Second, time.Minute + time.Second, 2 * time.Minute}; !slices.Equal(at, want) {
+			t.Errorf("called at %v, want %v", at, want)
+		}
+	})
+}
+
+func TestAClosedRunnerKeepsItsWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r keyed.Runner
+		var calls atomic.Int64
+		left := 3
+		work := func(string) time.Duration {
+			calls.Add(1)
+			if left--; left == 2 {
+				r.Close()
+			}
+			if left == 0 {
+				return keyed.Idle
+			}
+			return 0
+		}
+		r.Wake("one")
+		if synctest.Wait(); calls.Load() != 0 {
+			t.Fatal("a closed runner works")
+		}
+		r.Open(work)
+		r.Wait()
+		if calls.Load() != 1 || !r.Busy("one") {
+			t.Fatalf("%d calls, busy %t", calls.Load(), r.Busy("one"))
+		}
+		r.Open(work)
+		if synctest.Wait(); calls.Load() != 3 || r.Busy("one") {
+			t.Errorf("%d calls, busy %t", calls.Load(), r.Busy("one"))
+		}
+	})
+}

@@ -84,9 +84,10 @@ var layers = map[string]layer{
 	"exchange/mesh/wire":  {pure: true, below: []string{"mess"}},
 	"exchange/webhook":    {below: []string{"exchange", "internal/cleantext", "internal/durable", "internal/guarded", "internal/wait", "mess"}, from: []string{"golang.org/x/sync"}},
 	"exchange/mqtt": {
-		below: []string{"exchange", "exchange/keys", "internal/broker", "internal/broker/port", "internal/keyed", "internal/mistake", "internal/peer", "internal/resources", "internal/wait", "mess", "mess/messeaf", "mess/topic"},
+		below: []string{"exchange", "exchange/inbox", "exchange/keys", "exchange/thread", "internal/broker", "internal/broker/port", "internal/keyed", "internal/mistake", "internal/peer", "internal/resources", "internal/wait", "mess", "mess/messeaf", "mess/topic"},
 		from:  []string{"github.com/mochi-mqtt/server/v2", "golang.org/x/sync"},
 	},
+	"exchange/inbox":  {below: []string{"exchange", "exchange/thread", "internal/keyed", "internal/mistake", "internal/wait", "mess", "mess/messeaf"}, from: []string{"golang.org/x/sync"}},
 	"exchange/remote": {below: []string{"internal/address", "internal/broker", "internal/secret", "internal/wait", "mess", "mess/messeaf", "mess/topic"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 
 	// 1 things.

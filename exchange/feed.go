@@ -67,6 +67,15 @@ func (x *Exchange) followStore(ctx context.Context) error {
 	})
 }
 
+// Changes calls fn with each change of the store after a position, until ctx ends or fn
+// returns an error, as Store.Feed does.
+func (x *Exchange) Changes(ctx context.Context, after thread.Pos, fn func(thread.Change) error) error {
+	return x.store.Feed(ctx, after, fn)
+}
+
+// Position is that of a change that the exchange knows; later changes come after it.
+func (x *Exchange) Position() thread.Pos { return x.docs.Position() }
+
 // note takes a thread into the index that another process has made or changed. A thread
 // that the index does not have is read again: e may be older than its end.
 func (x *Exchange) note(e Envelope) {

@@ -75,7 +75,9 @@ func (x *Exchange) statusOf(ctx context.Context, who Actor, f mess.Filter) (mess
 	return mess.Object{{Key: "requests", Value: threads}}, nil
 }
 
-// openCodes are the statuses of threads that have not ended.
+// OpenCodes are the statuses of threads that have not ended.
+func OpenCodes() []mess.Code { return slices.Clone(openCodes) }
+
 var openCodes = []mess.Code{
 	mess.Pending, mess.Claimed, mess.InProgress, mess.Waiting, mess.Held, mess.Retrying, mess.NeedsInput, mess.NeedsConfirmation,
 }

@@ -51,6 +51,13 @@ func (d *Documents) Note(c thread.Change) {
 	}
 }
 
+// Position is that of the last change that Note took.
+func (d *Documents) Position() thread.Pos {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.pos
+}
+
 // set notes what is stored. The caller holds d.mu.
 func (d *Documents) set(k Key, data []byte, rev thread.Rev) {
 	one := d.document(k)

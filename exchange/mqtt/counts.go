@@ -25,7 +25,7 @@ func (d *Door) Counts() Counts {
 	defer d.mu.Unlock()
 	return Counts{
 		Taken: d.counts.taken.Load(), Retained: d.counts.retained.Load(), Unreadable: d.counts.unreadable.Load(), Stale: d.counts.stale.Load(),
-		Refused: d.counts.refused.Load(), Dropped: d.counts.dropped.Load(), Executors: len(d.feeds), Requesters: len(d.askers),
+		Refused: d.counts.refused.Load(), Dropped: d.counts.dropped.Load(), Executors: len(d.feeds), Requesters: d.inbox.Requesters(),
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/inbox"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/topic"
 )
@@ -45,7 +46,8 @@ type Door struct {
 
 	instance string // of this process: no other exchange publishes the same status
 
-	home *home // nil: nothing is shown to Home Assistant
+	inbox *inbox.Inbox // of the requesters that have spoken here
+	home  *home        // nil: nothing is shown to Home Assistant
 
 	counts counts
 
@@ -53,7 +55,6 @@ type Door struct {
 	live    *live                // the session with the broker; nil: there is none
 	stands  map[string]standing  // executors by their own word
 	feeds   map[string]*feed     // executors that are followed in this session
-	askers  map[string]*asker    // requesters that have spoken here
 	states  map[string]*retained // threads whose state is at the broker
 	epoch   uint64               // of the session
 	latched string               // the latch that was obeyed last, as it was written
@@ -92,20 +93,24 @@ func New(ctx context.Context, x *exchange.Exchange, cfg Config, now func() time.
 	}
 	d := &Door{
 		x: x, root: topic.Of(x.ID()), cfg: cfg, log: log, now: now,
-		stands: map[string]standing{}, feeds: map[string]*feed{}, askers: map[string]*asker{}, states: map[string]*retained{},
+		stands: map[string]standing{}, feeds: map[string]*feed{}, states: map[string]*retained{},
 		exhibits: map[string]exhibit{}, instance: rand.Text()[:12],
 	}
 	if cfg.HomeAssistant {
 		d.home = newHome(d)
 	}
-	return d, d.remember(ctx)
+	if err := d.remember(ctx); err != nil {
+		return nil, err
+	}
+	var err error
+	d.inbox, err = inbox.Open(ctx, x, channel, now, log)
+	return d, err
 }
 
 // Names under which the door keeps documents.
 const (
 	keptEpoch = "epoch"
 	keptLatch = "latch"
-	keptAsker = "asker." // and the requester
 	keptGone  = "gone."  // and the executor
 	keptShown = "shown." // and the slug of an executor
 )
@@ -127,8 +132,6 @@ func (d *Door) remember(ctx context.Context) error {
 			err = d.rememberExhibit(strings.TrimPrefix(name, keptShown), doc)
 		case strings.HasPrefix(name, keptGone):
 			d.stands[strings.TrimPrefix(name, keptGone)] = standing{gone: true}
-		default:
-			err = d.rememberAsker(name, doc)
 		}
 		if err != nil {
 			d.log.Warn("what the MQTT door has kept cannot be read; it begins anew", "name", name, "err", err)
@@ -188,11 +191,14 @@ func (d *Door) session(ctx context.Context, to publisher, begun func()) error {
 			d.follow(id, s.epoch)
 		}
 	}
-	for id := range d.askers {
-		d.attend(id)
-	}
 	d.mu.Unlock()
 	begun()
+	g.Go(func() error {
+		d.inbox.Run(ctx, func(ctx context.Context, id string, m mess.Message) error {
+			return d.deliver(ctx, to, d.root.Agent(id, topic.In), m)
+		})
+		return nil
+	})
 	g.Go(func() error { return d.watch(ctx, to) })
 	g.Go(func() error { return d.tidy(ctx, to) })
 	g.Go(func() error {
@@ -215,12 +221,11 @@ func (d *Door) start(f func(ctx context.Context, to publisher)) {
 // tidyEvery is how often is looked for what has had its time.
 const tidyEvery = 5 * time.Second
 
-// tidy clears states that have had their time, lets go of executors that have
-// been silent, and keeps how far requesters have been told.
+// tidy clears states that have had their time, and lets go of executors that have been
+// silent.
 func (d *Door) tidy(ctx context.Context, to publisher) error {
 	t := time.NewTicker(tidyEvery)
 	defer t.Stop()
-	defer func() { d.keepAskers(context.WithoutCancel(ctx)) }()
 	for {
 		select {
 		case <-ctx.Done():
@@ -229,6 +234,5 @@ func (d *Door) tidy(ctx context.Context, to publisher) error {
 		}
 		d.clearStates(ctx, to)
 		d.dismiss()
-		d.keepAskers(ctx)
 	}
 }

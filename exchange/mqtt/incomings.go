@@ -70,8 +70,8 @@ func (l *incomings) takeOne(sender string) (again time.Duration) {
 	return 0
 }
 
-// senderOf is the sender of a message; for a stop, one of its own: whoever stops must not wait
-// until the store has taken what the same sender has said before.
+// senderOf is the sender of a message. A stop has a sender of its own, because it must not wait
+// until the store has taken the earlier messages.
 func senderOf(t topic.Topic, payload []byte) string {
 	sender := string(t.Kind[:1]) + "/" + t.ID
 	if t.Kind == topic.AgentOut && stops(payload) {

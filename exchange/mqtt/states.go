@@ -20,6 +20,10 @@ type retained struct {
 // asks the exchange.
 const maxStates = 10_000
 
+// nowhere is an event that never was: who follows after it is told first that
+// what came before is not known, and so looks.
+const nowhere = "now"
+
 // watch keeps the states of threads at the broker until ctx ends.
 func (d *Door) watch(ctx context.Context, to publisher) error {
 	after := nowhere
@@ -53,7 +57,7 @@ func (d *Door) watch(ctx context.Context, to publisher) error {
 
 // showAll shows what is open, the newest first, and what has ended lately.
 func (d *Door) showAll(ctx context.Context, to publisher, who exchange.Actor) error {
-	f := exchange.Filter{Status: openCodes(), Limit: 1000}
+	f := exchange.Filter{Status: exchange.OpenCodes(), Limit: 1000}
 	for shown := 0; shown < maxStates; {
 		page, err := d.x.List(ctx, who, f)
 		if err != nil {
@@ -91,13 +95,6 @@ func (d *Door) showAll(ctx context.Context, to publisher, who exchange.Actor) er
 		}
 	}
 	return nil
-}
-
-// openCodes are the statuses of threads that have not ended.
-func openCodes() []mess.Code {
-	return []mess.Code{
-		mess.Pending, mess.Claimed, mess.InProgress, mess.Waiting, mess.Held, mess.Retrying, mess.NeedsInput, mess.NeedsConfirmation,
-	}
 }
 
 // show publishes how a thread stands.

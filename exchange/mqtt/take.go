@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/topic"
@@ -95,7 +96,7 @@ func (d *Door) post(ctx context.Context, who exchange.Actor, in incoming, back s
 		d.answer(ctx, back, m.ID, refusal(err))
 		return
 	}
-	begun := d.now()
+	before := d.inbox.Position()
 	answer, err := d.x.Post(ctx, exchange.Inbound{Actor: who, Channel: channel, Message: m})
 	if err != nil {
 		d.counts.refused.Add(1)
@@ -103,10 +104,24 @@ func (d *Door) post(ctx context.Context, who exchange.Actor, in incoming, back s
 	} else {
 		d.counts.taken.Add(1)
 		if who.Has(exchange.Requester) && concerns(m) {
-			d.asked(who.ID, begun)
+			d.asked(ctx, who.ID, before, answer)
 		}
 	}
 	d.answer(ctx, back, m.ID, answer)
+}
+
+// asked notes that a requester has spoken about threads: from then on it is told what becomes
+// of them.
+func (d *Door) asked(ctx context.Context, id string, before thread.Pos, answer mess.Message) {
+	var refs []string
+	for _, item := range answer.Items {
+		if ack, ok := item.(*mess.Ack); ok && ack.Ref != "" {
+			refs = append(refs, ack.Ref)
+		}
+	}
+	if err := d.inbox.Add(ctx, id, before, refs); err != nil {
+		d.log.Warn("the exchange cannot store that a requester uses MQTT; after a restart it gets nothing until it speaks again", "requester", id, "err", err)
+	}
 }
 
 // concerns reports whether a message is about threads, so that its sender wants
@@ -233,8 +248,8 @@ func (d *Door) send(ctx context.Context, m outgoing) {
 // does not tell; they count for the holder of the claim, and nothing comes of
 // them unless a message of the holder's names their digest.
 func (d *Door) attach(ctx context.Context, t topic.Topic, in incoming) {
-	thread, err := d.x.Thread(ctx, exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, t.ID)
-	holder := thread.Executor
+	th, err := d.x.Thread(ctx, exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, t.ID)
+	holder := th.Executor
 	if in.who != nil {
 		holder = in.who.ID
 	}

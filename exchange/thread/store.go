@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -59,8 +60,12 @@ type EnvelopeReader interface {
 type Rev string
 
 // Pos is a position in the feed; "" is its beginning. Positions have gaps. They stay good
-// when the store is opened again.
+// when the store is opened again. A position is a decimal number without leading zeros, which
+// is compared and never counted with.
 type Pos string
+
+// Before reports whether a position of the same feed is before another.
+func (p Pos) Before(q Pos) bool { return cmp.Or(cmp.Compare(len(p), len(q)), cmp.Compare(p, q)) < 0 }
 
 // Key is a name that its owner gives to one thread only: the id that a requester has for
 // its request.

@@ -421,8 +421,14 @@ var mutants = []mutant{
 		"exchange/tick.go", "l.heard = l.heard.Add(-min(d, x.lease(l.env)))", "_ = l",
 	}}, "./exchange TestLeasesGoOn"},
 	{"MQTT results are lost when the clock is set back", []edit{{
-		"exchange/mqtt/resume.go", "if d.toldLast(ctx, who, a, e.Ref) {", "if false {",
-	}}, "./exchange/mqtt TestAResultAfterTheClock"},
+		"exchange/inbox/store.go", "r.since = time.Time{}", "_ = r.since",
+	}}, "./exchange/inbox TestUpgrade"},
+	{"a requester that is behind counts as level", []edit{{
+		"exchange/inbox/store.go", "low = r.due[0].before", "_ = r.due[0].before",
+	}}, "./exchange/inbox TestARequesterThatIsBehind|TestKilledAtEachWrite"},
+	{"the common position is stored before those of requesters", []edit{{
+		"exchange/inbox/store.go", "err := g.Wait()\n\tif err == nil && due {", "err := g.Wait()\n\tif due {",
+	}}, "./exchange/inbox TestTheRequestersAreStoredFirst"},
 	{"a folder that was not synced is trusted", []edit{{
 		"exchange/store/files/distrust.go", "k.folder.rewrite = k.inLog()", "k.folder.rewrite = false",
 	}}, "./exchange/store/files TestAFolderThatWasNotSynced"},

@@ -1,0 +1,226 @@
+package inbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/keyed"
+	"github.com/messkit/messkit/internal/mistake"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// Send gives a requester one message of somebody else, and returns when the requester has
+// it. With an error it is called again for the same message.
+type Send func(ctx context.Context, requester string, m mess.Message) error
+
+// Inbox is that of one channel.
+type Inbox struct {
+	x       *exchange.Exchange
+	channel string
+	now     func() time.Time
+	log     *slog.Logger
+	runner  keyed.Runner // by requester
+	saving  sync.Mutex   // held while something is stored, and taken before mu
+
+	mu         sync.Mutex
+	read       thread.Pos // of the feed
+	pos        thread.Pos // up to it, requesters that are not behind have everything
+	moved      bool       // something for a requester has come since pos was stored
+	changes    int        // that have come since then
+	upgrades   bool       // an earlier version has stored how far the requesters are
+	requesters map[string]*requester
+}
+
+// Open reads how far the requesters of a channel are.
+func Open(ctx context.Context, x *exchange.Exchange, channel string, now func() time.Time, log *slog.Logger) (*Inbox, error) {
+	b := &Inbox{x: x, channel: channel, now: now, log: log, requesters: map[string]*requester{}}
+	return b, b.load(ctx)
+}
+
+// Run sends what is to be sent until ctx ends.
+func (b *Inbox) Run(ctx context.Context, send Send) {
+	defer b.save(context.WithoutCancel(ctx))
+	var g sync.WaitGroup
+	defer g.Wait()
+	g.Go(func() {
+		b.runner.Run(ctx, func(ctx context.Context, id string) time.Duration { return b.work(ctx, send, id) })
+	})
+	g.Go(func() { b.saveOften(ctx) })
+	for ctx.Err() == nil {
+		b.mu.Lock()
+		from := b.read
+		b.mu.Unlock()
+		if err := b.x.Changes(ctx, from, b.take); err != nil {
+			b.log.Warn("the feed of the store is interrupted", "channel", b.channel, "err", err)
+			wait.For(ctx, retryAfter)
+		}
+	}
+}
+
+// Requesters is how many requesters there are.
+func (b *Inbox) Requesters() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.requesters)
+}
+
+// Position is that of a change that is known already. A requester that is added with the
+// position from before its first message misses nothing.
+func (b *Inbox) Position() thread.Pos {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return later(b.read, b.x.Position())
+}
+
+// Add notes that the exchange has taken a message of a requester. From then on the requester
+// gets the messages in its threads after a position. In the threads that refs name, it gets
+// all messages of a new thread, and of another thread those after its own message.
+func (b *Inbox) Add(ctx context.Context, id string, after thread.Pos, refs []string) error {
+	if b.heard(id) {
+		return nil
+	}
+	b.saving.Lock()
+	defer b.saving.Unlock()
+	if b.heard(id) {
+		return nil
+	}
+	r := &requester{at: b.now(), from: after, low: after}
+	for _, ref := range refs {
+		own := messeaf.ThreadRef(ref)
+		r.remember(told{Ref: own, Serial: messeaf.Serial(ref)})
+		r.queue(due{ref: own, before: after})
+	}
+	r.stale = false
+	doc := r.document()
+	b.mu.Lock()
+	b.requesters[id] = r
+	b.mu.Unlock()
+	b.runner.Wake(id)
+	err := b.x.Keep(ctx, b.channel, requesterPrefix+id, doc)
+	if err != nil {
+		b.again(id)
+	}
+	return err
+}
+
+// heard notes a sign of life of a requester, and reports whether there is such a requester.
+func (b *Inbox) heard(id string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := b.requesters[id]
+	if r != nil {
+		r.at = b.now()
+	}
+	return r != nil
+}
+
+// take takes a change of the feed.
+func (b *Inbox) take(c thread.Change) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before, e := b.read, c.Envelope
+	b.read = c.Pos
+	if b.pos.Before(b.read) {
+		b.pos = b.read
+		b.changes++
+	}
+	r := b.requesters[e.Requestor]
+	if r != nil && e.Status.Terminal() {
+		r.ends(e.Ref)
+	}
+	switch {
+	case c.Level:
+		b.begins()
+	case e.Ref == "" || c.Removed || r == nil || !r.from.Before(c.Pos):
+	case e.Updated.Before(r.since):
+	default:
+		d := due{ref: e.Ref, before: later(before, r.from), since: r.since}
+		if i := slices.IndexFunc(c.Messages, func(m mess.Message) bool { return isFor(e.Requestor, m) }); i >= 0 {
+			d.last = messeaf.Serial(c.Messages[i].Ref) - 1
+		} else if c.Messages != nil {
+			return nil
+		}
+		b.moved = true
+		r.queue(d)
+		b.runner.Wake(e.Requestor)
+	}
+	return nil
+}
+
+// isFor reports whether a requester gets a message of its thread: one that somebody else has
+// said. A message without a number is evidence of what nobody may say.
+func isFor(requester string, m mess.Message) bool {
+	return m.From != requester && !messeaf.IsAck(m) && messeaf.Serial(m.Ref) > 0
+}
+
+// retryAfter is how long the inbox waits when the store has failed, or a requester could not
+// be reached.
+const retryAfter = time.Second
+
+// work sends a requester what is new of one thread.
+func (b *Inbox) work(ctx context.Context, send Send, id string) (again time.Duration) {
+	b.mu.Lock()
+	r := b.requesters[id]
+	if r == nil || len(r.due) == 0 {
+		b.mu.Unlock()
+		return keyed.Idle
+	}
+	d := r.begin()
+	b.mu.Unlock()
+	if err := b.tell(ctx, send, id, r, d); err != nil {
+		if ctx.Err() == nil {
+			b.log.Debug("messages wait", "channel", b.channel, "requester", id, "err", err)
+		}
+		return retryAfter
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r.done(); len(r.due) > 0 {
+		return 0
+	}
+	return keyed.Idle
+}
+
+// tell sends a requester what others have said in a thread after the message that it got last.
+func (b *Inbox) tell(ctx context.Context, send Send, id string, r *requester, d due) error {
+	defer mistake.Caught(b.log, "channel", b.channel, "requester", id, "ref", d.ref)
+	t, err := b.x.Thread(ctx, exchange.Actor{ID: id, Roles: exchange.Requester}, d.ref)
+	if errors.Is(err, mess.Unknown) {
+		return nil // somebody has removed it
+	}
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	last := cmp.Or(r.toldOf(d.ref), d.last)
+	b.mu.Unlock()
+	for _, m := range t.Messages {
+		serial := messeaf.Serial(m.Ref)
+		if !isFor(id, m) || serial <= last || last == 0 && isBefore(m, d.since) {
+			continue
+		}
+		m.Re = mess.Refs{d.ref}
+		if err := send(ctx, id, m); err != nil {
+			return err
+		}
+		b.mu.Lock()
+		r.at = b.now()
+		r.remember(told{Ref: d.ref, Serial: serial, Ended: t.Status.Terminal()})
+		b.mu.Unlock()
+	}
+	return nil
+}
+
+func isBefore(m mess.Message, t time.Time) bool {
+	at, err := m.Received.Time()
+	return err == nil && at.Before(t)
+}

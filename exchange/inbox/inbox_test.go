@@ -1,0 +1,452 @@
+package inbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/inbox"
+	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+)
+
+// channel is the name of the channel that has the inbox.
+const channel = "test"
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// disk is a store that stores nothing of the channel any more after some writes, as if the
+// program had been killed.
+type disk struct {
+	exchange.Store
+	refuses atomic.Value // the name of a document that it does not store; nil: none
+	left    atomic.Int64 // writes until then; negative: there is no such moment
+	writes  atomic.Int64
+}
+
+var errKilled = errors.New("killed")
+
+func (d *disk) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
+	if strings.HasSuffix(kind, channel) {
+		if d.left.Load() == 0 {
+			return "", errKilled
+		}
+		if id == d.refuses.Load() {
+			return "", errKilled
+		}
+		d.left.Add(-1)
+		d.writes.Add(1)
+	}
+	return d.Store.Put(ctx, kind, id, doc, after)
+}
+
+// house is an exchange with one executor.
+type house struct {
+	*testing.T
+	x    *exchange.Exchange
+	disk *disk
+	back atomic.Int64 // how far the clock was set back
+
+	mu   sync.Mutex
+	sent []string        // requester, and the ref of the message
+	deaf map[string]bool // requesters that take nothing
+}
+
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	h := &house{T: t, disk: &disk{Store: memory.New()}, deaf: map[string]bool{}}
+	h.disk.left.Store(-1)
+	var err error
+	if h.x, err = exchange.Open(t.Context(), exchange.DefaultConfig(), h.disk, h.now, quiet); err != nil {
+		t.Fatal(err)
+	}
+	h.runs(h.x.Run)
+	h.says("pi", exchange.ExecutorRole, "config: {executor: {id: pi, capabilities: [look]}}")
+	return h
+}
+
+func (h *house) now() time.Time { return time.Now().Add(-time.Duration(h.back.Load())).Round(0) }
+
+func (h *house) runs(run func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(h.Context()))
+	var g sync.WaitGroup
+	g.Go(func() {
+		if err := run(ctx); err != nil {
+			h.Error(err)
+		}
+	})
+	stop = sync.OnceFunc(func() { cancel(); g.Wait() })
+	h.Cleanup(stop)
+	return stop
+}
+
+func (h *house) says(who string, role exchange.Role, text string) mess.Message {
+	h.Helper()
+	m, err := mess.Parse([]byte(text))
+	if err == nil {
+		m, err = h.x.Post(h.Context(), exchange.Inbound{Actor: exchange.Actor{ID: who, Roles: role}, Channel: channel, Message: m})
+	}
+	if err != nil {
+		h.Fatal(err)
+	}
+	return m
+}
+
+// open opens the inbox, as the program does when it starts.
+func (h *house) open() (b *inbox.Inbox, end func()) {
+	h.Helper()
+	b, err := inbox.Open(h.Context(), h.x, channel, h.now, quiet)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return b, h.runs(func(ctx context.Context) error {
+		b.Run(ctx, h.send)
+		return nil
+	})
+}
+
+func (h *house) send(ctx context.Context, id string, m mess.Message) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.deaf[id] {
+		return errors.New("deaf")
+	}
+	h.sent = append(h.sent, id+" "+text(m))
+	return ctx.Err()
+}
+
+// text is what a message of the executor says.
+func text(m mess.Message) string {
+	for _, item := range m.Items {
+		if s, ok := item.(*mess.Status); ok {
+			return strings.TrimSpace(string(s.Code) + " " + s.Message)
+		}
+	}
+	return m.Ref
+}
+
+// got are the messages that were sent since the last call.
+func (h *house) got() []string {
+	synctest.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	sent := h.sent
+	h.sent = nil
+	return sent
+}
+
+func (h *house) want(what string, want ...string) {
+	h.Helper()
+	if got := h.got(); !slices.Equal(got, want) {
+		h.Errorf("%s: sent %q, want %q", what, got, want)
+	}
+}
+
+func (h *house) setDeaf(id string, is bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.deaf[id] = is
+}
+
+// asks makes a thread of a requester through the channel.
+func (h *house) asks(b *inbox.Inbox, id string) (ref string) {
+	h.Helper()
+	before := b.Position()
+	answer := h.says(id, exchange.Requester, "request: {intent: look, requires: [look]}")
+	ref = answer.Items[0].(*mess.Ack).Ref
+	if err := b.Add(h.Context(), id, before, []string{ref}); err != nil && !errors.Is(err, mess.Unavailable) {
+		h.Fatal(err)
+	}
+	return ref
+}
+
+func (h *house) claims(ref string) {
+	h.Helper()
+	h.says("pi", exchange.ExecutorRole, "status: {re: "+ref+", code: claimed}")
+}
+
+func (h *house) works(ref, text string) {
+	h.Helper()
+	h.says("pi", exchange.ExecutorRole, "re: "+ref+"\nMESS: [{status: {code: in_progress, message: "+text+"}}]")
+}
+
+func (h *house) ends(ref, text string) {
+	h.Helper()
+	h.says("pi", exchange.ExecutorRole, "re: "+ref+"\nMESS: [{status: {code: completed, message: "+text+"}}]")
+}
+
+func TestRequestersGetWhatOthersSay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		b, end := h.open()
+		mine, yours := h.asks(b, "me"), h.asks(b, "you")
+		h.claims(mine)
+		h.works(mine, "one")
+		h.want("at once", "me claimed", "me in_progress one")
+		h.setDeaf("you", true)
+		h.claims(yours)
+		h.works(mine, "two")
+		h.want("while another does not listen", "me in_progress two")
+		time.Sleep(time.Minute)
+		h.want("later")
+		h.setDeaf("you", false)
+		time.Sleep(time.Minute)
+		h.want("when it listens again", "you claimed")
+		end()
+		h.works(mine, "three")
+		h.works(yours, "four")
+		_, end = h.open()
+		if got := h.got(); len(got) != 2 || !slices.Contains(got, "me in_progress three") || !slices.Contains(got, "you in_progress four") {
+			t.Errorf("after a restart: %q", got)
+		}
+		end()
+	})
+}
+
+// A requester that asks through another channel first gets what comes after it has spoken
+// here.
+func TestAThreadOfAnotherChannel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		b, _ := h.open()
+		ref := h.says("me", exchange.Requester, "request: {intent: look, requires: [look]}").Items[0].(*mess.Ack).Ref
+		other := h.says("me", exchange.Requester, "request: {intent: look, requires: [look]}").Items[0].(*mess.Ack).Ref
+		h.claims(ref)
+		h.claims(other)
+		h.want("before it speaks here")
+		before := b.Position()
+		ack := h.says("me", exchange.Requester, "cancel: {re: "+ref+"}").Items[0].(*mess.Ack)
+		if err := b.Add(t.Context(), "me", before, []string{ack.Ref}); err != nil {
+			t.Fatal(err)
+		}
+		h.works(other, "on")
+		for _, one := range h.got() {
+			if strings.HasSuffix(one, "claimed") {
+				t.Errorf("%q is older", one)
+			}
+		}
+	})
+}
+
+// While one requester does not listen, the others are not told anything again after a
+// restart, nor is that one told what it has; also if the clock was set back.
+func TestARequesterThatIsBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		b, end := h.open()
+		yours := h.asks(b, "you")
+		h.claims(yours)
+		h.want("first", "you claimed")
+		h.setDeaf("you", true)
+		h.works(yours, "missed")
+		var refs []string
+		for i := range 3 {
+			refs = append(refs, h.asks(b, fmt.Sprint("me", i)))
+			h.claims(refs[i])
+			h.works(refs[i], "on")
+			h.ends(refs[i], "done")
+			time.Sleep(time.Minute) // it is stored
+		}
+		if got := h.got(); len(got) != 9 {
+			t.Errorf("sent: %q", got)
+		}
+		for range 2 {
+			end()
+			h.back.Add(int64(time.Hour))
+			_, end = h.open()
+			time.Sleep(time.Minute)
+			h.want("after a restart")
+		}
+		h.setDeaf("you", false)
+		time.Sleep(time.Minute)
+		h.want("when it listens", "you in_progress missed")
+		end()
+		_, end = h.open()
+		time.Sleep(time.Minute)
+		h.want("after all")
+		end()
+	})
+}
+
+// The program may be killed at each write: every message is sent at least once.
+func TestKilledAtEachWrite(t *testing.T) {
+	for left := range int64(100) {
+		over := false
+		synctest.Test(t, func(t *testing.T) {
+			h := newHouse(t)
+			h.disk.left.Store(left)
+			b, end := h.open()
+			var got []string
+			refs := map[string]string{}
+			for i := range 3 {
+				id := fmt.Sprint("r", i)
+				refs[id] = h.asks(b, id)
+				h.claims(refs[id])
+				time.Sleep(6 * time.Second)
+				h.setDeaf("r1", true)
+			}
+			for id, ref := range refs {
+				h.works(ref, "for "+id)
+			}
+			time.Sleep(6 * time.Second)
+			got = append(got, h.got()...)
+			over = h.disk.left.Load() > 0
+			end()
+			h.disk.left.Store(-1)
+			for id, ref := range refs {
+				h.ends(ref, "of "+id)
+			}
+			h.setDeaf("r1", false)
+			b, end = h.open()
+			for id := range refs { // whoever got no ack says it again
+				if err := b.Add(t.Context(), id, "", []string{refs[id]}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(time.Minute)
+			got = append(got, h.got()...)
+			for id := range refs {
+				for _, want := range []string{"claimed", "in_progress for " + id, "completed of " + id} {
+					if !slices.Contains(got, id+" "+want) {
+						t.Errorf("killed after %d writes: %q was not sent; sent %q", left, id+" "+want, got)
+					}
+				}
+			}
+			end()
+		})
+		if over || t.Failed() {
+			if left < 5 {
+				t.Errorf("only %d writes", left)
+			}
+			return
+		}
+	}
+	t.Error("there is no end of writes")
+}
+
+// If the store does not take how far a requester is, it does not get a position behind which
+// that requester is forgotten.
+func TestTheRequestersAreStoredFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		b, end := h.open()
+		yours, mine := h.asks(b, "you"), h.asks(b, "me")
+		h.claims(mine)
+		h.claims(yours)
+		h.got()
+		time.Sleep(time.Minute)
+		h.setDeaf("you", true)
+		h.disk.refuses.Store("asker.you")
+		h.works(yours, "for you")
+		h.works(mine, "for me")
+		time.Sleep(time.Minute)
+		h.want("while one does not listen", "me in_progress for me")
+		end()
+		h.disk.refuses.Store("")
+		h.setDeaf("you", false)
+		_, end = h.open()
+		if got := h.got(); !slices.Contains(got, "you in_progress for you") {
+			t.Errorf("after a crash: %q", got)
+		}
+		end()
+	})
+}
+
+// An earlier version has stored times. Nothing older comes again.
+func TestUpgrade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		asks := func() string {
+			return h.says("me", exchange.Requester, "request: {intent: look, requires: [look]}").Items[0].(*mess.Ack).Ref
+		}
+		old, known, open := asks(), asks(), asks()
+		h.claims(old)
+		h.worksAndEnds(old)
+		h.claims(known)
+		h.claims(open)
+		th, err := h.x.Thread(t.Context(), exchange.Actor{ID: "me", Roles: exchange.Requester}, known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		doc := fmt.Sprintf(`{"at":%q,"told":[{"ref":%q,"serial":%d}]}`, h.now().Format(time.RFC3339Nano), known, th.Serial)
+		if err := h.x.Keep(t.Context(), channel, "asker.me", []byte(doc)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		h.works(known, "one")
+		h.works(open, "two")
+		b, end := h.open()
+		if n := b.Requesters(); n != 1 {
+			t.Errorf("%d requesters", n)
+		}
+		h.want("after the upgrade", "me in_progress one", "me in_progress two")
+		h.back.Store(int64(time.Hour))
+		h.works(open, "three")
+		h.want("and then", "me in_progress three")
+		end()
+		_, end = h.open()
+		h.want("later")
+		end()
+	})
+}
+
+func (h *house) worksAndEnds(ref string) {
+	h.works(ref, "old")
+	h.ends(ref, "old")
+}
+
+// A requester is forgotten when nothing can come for it any more, and not before.
+func TestForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		b, end := h.open()
+		h.asks(b, "waits")
+		done := h.asks(b, "done")
+		h.claims(done)
+		h.worksAndEnds(done)
+		time.Sleep(8 * 24 * time.Hour)
+		h.got()
+		if n := b.Requesters(); n != 1 {
+			t.Errorf("%d requesters, want 1", n)
+		}
+		end()
+		b, end = h.open()
+		if n := b.Requesters(); n != 1 {
+			t.Errorf("%d requesters after a restart, want 1", n)
+		}
+		end()
+	})
+}
+
+// An inbox for which nothing comes writes nothing.
+func TestAnIdleInboxWritesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		b, _ := h.open()
+		ref := h.asks(b, "me")
+		time.Sleep(time.Minute)
+		before := h.disk.writes.Load()
+		ask := "request: {intent: look, requires: [look]}"
+		h.says("other", exchange.Requester, ask)
+		time.Sleep(time.Hour)
+		if n := h.disk.writes.Load() - before; n != 0 {
+			t.Errorf("%d writes for nobody", n)
+		}
+		h.claims(ref)
+		time.Sleep(time.Minute)
+		if n := h.disk.writes.Load() - before; n != 2 { // the requester and the position
+			t.Errorf("%d writes, want 2", n)
+		}
+	})
+}

@@ -1,0 +1,208 @@
+package inbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wait"
+)
+
+// Names of the documents of an inbox.
+const (
+	positionName    = "inbox"
+	requesterPrefix = "asker." // and the requester
+)
+
+// IsStored reports whether a document of a channel is one of its inbox.
+func IsStored(name string) bool {
+	return name == positionName || strings.HasPrefix(name, requesterPrefix)
+}
+
+const (
+	saveEvery   = 5 * time.Second
+	savesAtOnce = 64     // so that they share syncs
+	maxChanges  = 10_000 // that may be read again after a restart, though they concern nobody
+	// forgetAfter is how long a requester without an open thread says nothing and gets
+	// nothing until it is forgotten.
+	forgetAfter = 7 * 24 * time.Hour
+)
+
+// load reads what is stored. What an earlier version has stored has times and no positions:
+// then the whole feed is read once, and what is older does not count.
+func (b *Inbox) load(ctx context.Context) error {
+	docs, err := b.x.Kept(ctx, b.channel)
+	if err != nil {
+		return err
+	}
+	if doc := docs[positionName]; doc != nil {
+		if err := errors.Join(json.Unmarshal(doc, &b.pos), isPosition(b.pos)); err != nil {
+			b.pos = ""
+			b.log.Error("the position of an inbox cannot be read; it reads the feed from the start", "channel", b.channel, "err", err)
+		}
+	}
+	b.read = later(b.pos, b.x.Position())
+	for name, doc := range docs {
+		id, ok := strings.CutPrefix(name, requesterPrefix)
+		if !ok {
+			continue
+		}
+		r, err := parse(doc)
+		if err != nil {
+			b.log.Error("how far a requester is cannot be read; it gets what is said from now on", "channel", b.channel, "requester", id, "err", err)
+			r = &requester{at: b.now(), low: b.x.Position()}
+		}
+		switch {
+		case r.low != "":
+			r.from = r.low
+		case b.pos != "":
+			r.from = b.pos
+		default:
+			r.since, b.upgrades = r.at, true
+		}
+		if r.from.Before(b.read) {
+			b.read = r.from
+		}
+		b.requesters[id] = r
+	}
+	b.pos = later(b.pos, b.read)
+	return nil
+}
+
+// begins notes that the inbox is level with the store.
+func (b *Inbox) begins() {
+	if !b.upgrades {
+		return
+	}
+	b.upgrades, b.moved = false, true
+	for _, r := range b.requesters {
+		r.since = time.Time{}
+	}
+}
+
+func later(a, b thread.Pos) thread.Pos {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// low is up to where a requester has everything; "" if it is not behind. b.mu is held.
+func (b *Inbox) low(r *requester) thread.Pos {
+	low := later(b.read, r.from)
+	if len(r.due) > 0 {
+		low = r.due[0].before
+	}
+	if low.Before(b.pos) {
+		return low
+	}
+	return ""
+}
+
+func (b *Inbox) saveOften(ctx context.Context) {
+	for wait.For(ctx, saveEvery) {
+		b.forget(ctx)
+		b.save(ctx)
+	}
+}
+
+// save stores how far the requesters are: first those for which the common position does not
+// hold, and then that position.
+func (b *Inbox) save(ctx context.Context) {
+	b.saving.Lock()
+	defer b.saving.Unlock()
+	b.mu.Lock()
+	if b.upgrades {
+		b.mu.Unlock()
+		return
+	}
+	docs := map[string][]byte{}
+	for id, r := range b.requesters {
+		if low := b.low(r); r.stale || low != r.low {
+			r.stale, r.low = false, low
+			docs[id] = r.document()
+		}
+	}
+	pos, due := b.pos, b.moved || len(docs) > 0 || b.changes > maxChanges
+	if due {
+		b.moved, b.changes = false, 0
+	}
+	b.mu.Unlock()
+	var g errgroup.Group
+	g.SetLimit(savesAtOnce)
+	for id, doc := range docs {
+		g.Go(func() error {
+			err := b.x.Keep(ctx, b.channel, requesterPrefix+id, doc)
+			if err != nil {
+				b.again(id)
+			}
+			return err
+		})
+	}
+	err := g.Wait()
+	if err == nil && due {
+		doc, _ := json.Marshal(pos) // cannot fail: a string
+		err = b.x.Keep(ctx, b.channel, positionName, doc)
+	}
+	if err != nil {
+		b.mu.Lock()
+		b.moved = b.moved || due
+		b.mu.Unlock()
+		b.log.Debug("how far requesters are is not stored", "channel", b.channel, "err", err)
+	}
+}
+
+// again has a requester stored next time.
+func (b *Inbox) again(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r := b.requesters[id]; r != nil {
+		r.stale = true
+	}
+}
+
+// forget forgets requesters of which nothing was heard for long, unless something can still
+// come of what they asked for.
+func (b *Inbox) forget(ctx context.Context) {
+	for id, r := range b.silent() {
+		page, err := b.x.List(ctx, exchange.Actor{ID: id, Roles: exchange.Requester}, exchange.Filter{Requestor: id, Status: exchange.OpenCodes(), Limit: 1})
+		if err != nil {
+			return
+		}
+		if len(page.Threads) > 0 {
+			b.heard(id) // look again much later
+		} else if b.remove(ctx, id, r) != nil {
+			return
+		}
+	}
+}
+
+func (b *Inbox) remove(ctx context.Context, id string, r *requester) error {
+	b.saving.Lock()
+	defer b.saving.Unlock()
+	b.mu.Lock()
+	if len(r.due) > 0 || b.isAlive(r) {
+		b.mu.Unlock()
+		return nil
+	}
+	delete(b.requesters, id)
+	b.mu.Unlock()
+	return b.x.Keep(ctx, b.channel, requesterPrefix+id, nil)
+}
+
+func (b *Inbox) isAlive(r *requester) bool { return b.now().Sub(r.at) <= forgetAfter }
+
+func (b *Inbox) silent() map[string]*requester {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := maps.Clone(b.requesters)
+	maps.DeleteFunc(all, func(_ string, r *requester) bool { return b.isAlive(r) || len(r.due) > 0 })
+	return all
+}

@@ -51,13 +51,14 @@ type Door struct {
 
 	counts counts
 
-	mu      sync.Mutex
-	live    *live                // the session with the broker; nil: there is none
-	stands  map[string]standing  // executors by their own word
-	feeds   map[string]*feed     // executors that are followed in this session
-	states  map[string]*retained // threads whose state is at the broker
-	epoch   uint64               // of the session
-	latched string               // the latch that was obeyed last, as it was written
+	mu        sync.Mutex
+	live      *live                // the session with the broker; nil: there is none
+	stands    map[string]standing  // executors by their own word
+	strangers int                  // of them that are not registered
+	feeds     map[string]*feed     // executors that are followed in this session
+	states    map[string]*retained // threads whose state is at the broker
+	epoch     uint64               // of the session
+	latched   string               // the latch that was obeyed last, as it was written
 
 	exhibits map[string]exhibit // what lies at the broker for Home Assistant, by the slug of an executor
 }
@@ -234,5 +235,6 @@ func (d *Door) tidy(ctx context.Context, to publisher) error {
 		}
 		d.clearStates(ctx, to)
 		d.dismiss()
+		d.countStrangers()
 	}
 }

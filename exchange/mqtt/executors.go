@@ -20,9 +20,28 @@ type standing struct {
 	since time.Time // it is lost
 }
 
-// maxStanding bounds how many are believed to be there: whoever can write a
-// status is not yet somebody.
-const maxStanding = 10_000
+// maxStrangers bounds how many ids count as executors that are not registered: whoever can
+// write a status is not yet somebody. Registered executors have no bound here.
+const maxStrangers = 10_000
+
+// countStrangers counts the executors that have a status and are not registered. It forgets
+// those that are gone, or have been lost for long.
+func (d *Door) countStrangers() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.strangers = 0
+	for id, s := range d.stands {
+		switch {
+		case d.x.Registered(id):
+		case !s.here && d.now().Sub(s.since) > quietTime:
+			if delete(d.stands, id); s.gone {
+				d.keepGone(id, false)
+			}
+		default:
+			d.strangers++
+		}
+	}
+}
 
 // stood takes an executor's status.
 func (d *Door) stood(id string, payload []byte) {
@@ -40,6 +59,16 @@ func (d *Door) stood(id string, payload []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	was, known := d.stands[id]
+	stranger := !known && !d.x.Registered(id)
+	if stranger && state != "" {
+		if d.strangers >= maxStrangers {
+			if n := d.counts.dropped.Add(1); report(n) {
+				d.log.Warn("too many executors that are not registered have a status; an executor gets tasks once it registers", "executor", id, "count", n)
+			}
+			return
+		}
+		d.strangers++
+	}
 	switch {
 	case state == "": // it has been cleared: it is gone for good
 		if known {
@@ -55,8 +84,6 @@ func (d *Door) stood(id string, payload []byte) {
 		}
 		d.stands[id] = standing{epoch: epoch, since: d.now()}
 		d.unfollow(id)
-	case !known && len(d.stands) >= maxStanding:
-		d.counts.dropped.Add(1)
 	default:
 		if was.gone {
 			d.keepGone(id, false)

@@ -16,9 +16,9 @@ type retained struct {
 	clear     time.Time // when it is cleared; zero while it has not ended
 }
 
-// maxStates bounds how many states are at the broker. Who wants to know of more
-// asks the exchange.
-const maxStates = 10_000
+// maxFound bounds how many states of threads that the exchange does not have stay at the
+// broker for a while.
+const maxFound = 10_000
 
 // nowhere is an event that never was: who follows after it is told first that
 // what came before is not known, and so looks.
@@ -58,7 +58,7 @@ func (d *Door) watch(ctx context.Context, to publisher) error {
 // showAll shows what is open, the newest first, and what has ended lately.
 func (d *Door) showAll(ctx context.Context, to publisher, who exchange.Actor) error {
 	f := exchange.Filter{Status: exchange.OpenCodes(), Limit: 1000}
-	for shown := 0; shown < maxStates; {
+	for {
 		page, err := d.x.List(ctx, who, f)
 		if err != nil {
 			return err
@@ -71,7 +71,6 @@ func (d *Door) showAll(ctx context.Context, to publisher, who exchange.Actor) er
 				d.home.stands(ctx, e)
 			}
 		}
-		shown += len(page.Threads)
 		if f.Cursor = page.Cursor; f.Cursor == "" {
 			break
 		}
@@ -99,10 +98,7 @@ func (d *Door) showAll(ctx context.Context, to publisher, who exchange.Actor) er
 
 // show publishes how a thread stands.
 func (d *Door) show(ctx context.Context, to publisher, e exchange.Envelope) error {
-	if !d.note(e) {
-		d.counts.dropped.Add(1)
-		return nil
-	}
+	d.note(e)
 	text, err := envelope(e).MarshalJSON()
 	if err != nil {
 		return err
@@ -110,20 +106,15 @@ func (d *Door) show(ctx context.Context, to publisher, e exchange.Envelope) erro
 	return to.publish(ctx, outgoing{topic: d.root.State(e.Ref), payload: text, retain: true})
 }
 
-// note remembers whose thread it is, and when its state is cleared. It reports
-// false if there are too many.
-func (d *Door) note(e exchange.Envelope) bool {
+// note remembers whose thread it is, and when its state is cleared.
+func (d *Door) note(e exchange.Envelope) {
 	r := &retained{requestor: e.Requestor}
 	if e.Status.Terminal() {
 		r.clear = e.Updated.Add(d.cfg.Keep)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.states[e.Ref] == nil && len(d.states) >= maxStates {
-		return false
-	}
 	d.states[e.Ref] = r
-	return true
 }
 
 // envelope is the envelope of a thread, with the words of MESSE-AF 2.1 ("Envelope
@@ -149,14 +140,23 @@ func envelope(e exchange.Envelope) mess.Object {
 
 // found takes a state that an earlier run of the exchange has left at a broker
 // elsewhere, and has it cleared if it has had its time.
-func (d *Door) found(ref string, in incoming) {
+func (d *Door) found(ctx context.Context, ref string, in incoming) {
 	if !in.retain || len(in.payload) == 0 {
 		return // our own word
 	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.states[ref] == nil && len(d.states) < maxStates {
-		d.states[ref] = &retained{clear: d.now().Add(d.cfg.Keep)} // one that is open is shown, and stays
+	known, room := d.states[ref] != nil, len(d.states) < maxFound
+	d.mu.Unlock()
+	switch {
+	case known:
+	case room || d.look(ref).Ref != "":
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.states[ref] == nil {
+			d.states[ref] = &retained{clear: d.now().Add(d.cfg.Keep)} // one that is open is shown, and stays
+		}
+	default:
+		d.send(ctx, outgoing{topic: in.topic, retain: true})
 	}
 }
 

@@ -64,7 +64,7 @@ func (d *Door) take(ctx context.Context, in incoming) {
 	case topic.StopLatch:
 		d.latch(ctx, in)
 	case topic.ThreadState:
-		d.found(t.ID, in)
+		d.found(ctx, t.ID, in)
 	}
 }
 

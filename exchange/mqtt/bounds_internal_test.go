@@ -1,0 +1,79 @@
+package mqtt
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/mess"
+)
+
+// taker is a broker that takes everything.
+type taker struct{ states map[string]bool }
+
+func (b *taker) publish(_ context.Context, m outgoing) error {
+	b.states[m.topic] = len(m.payload) > 0
+	return nil
+}
+
+func bounded(t *testing.T, now func() time.Time) *Door {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), now, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := New(t.Context(), x, Config{}, now, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// Ids that are not registered do not keep an executor that is from being heard, however many
+// they are.
+func TestStrangersKeepNobodyOut(t *testing.T) {
+	now := time.Now()
+	d := bounded(t, func() time.Time { return now })
+	executor := exchange.Actor{ID: "pi", Roles: exchange.ExecutorRole}
+	if _, err := d.x.Post(t.Context(), exchange.Inbound{Actor: executor, Message: mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: "pi", Capabilities: []mess.Capability{}}}}}}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 * maxStrangers {
+		d.stood(fmt.Sprint("stranger", i), []byte(`{"state":"lost"}`))
+	}
+	d.stood("pi", []byte(`{"state":"ready"}`))
+	if len(d.stands) != maxStrangers+1 || !d.stands["pi"].here {
+		t.Errorf("%d executors; pi %v", len(d.stands), d.stands["pi"])
+	}
+	d.countStrangers()
+	if d.strangers != maxStrangers {
+		t.Errorf("%d strangers", d.strangers)
+	}
+	now = now.Add(2 * quietTime)
+	d.countStrangers()
+	d.stood("new", []byte(`{"state":"ready"}`))
+	if len(d.stands) != 2 || !d.stands["new"].here {
+		t.Errorf("after a while: %v", d.stands)
+	}
+}
+
+// The broker has the state of each thread, however many there are.
+func TestStatesOfManyThreads(t *testing.T) {
+	d := bounded(t, time.Now)
+	b := &taker{states: map[string]bool{}}
+	const threads = 25_000
+	for i := range threads {
+		e := exchange.Envelope{Ref: fmt.Sprintf("2026-02-01-%03d", i+1), Requestor: "me", Status: mess.Pending, Updated: time.Now()}
+		if err := d.show(t.Context(), b, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(b.states) != threads || d.counts.dropped.Load() != 0 {
+		t.Errorf("%d states, %d dropped", len(b.states), d.counts.dropped.Load())
+	}
+}

@@ -64,6 +64,7 @@ type live struct {
 
 	// Guarded by Exchange.mu.
 	env     Envelope
+	at      place                // in the queues, from its first envelope
 	heard   time.Time            // last sign of life from the holder
 	pending time.Time            // since when it waits for a claim
 	offered []string             // executors that have an offer, in order
@@ -270,6 +271,7 @@ func (x *Exchange) index(l *live, e Envelope) {
 	was, now := l.env, x.now()
 	l.env = e
 	if was.Ref == "" {
+		l.at = placeOf(&l.env)
 		x.follow(l)
 	}
 	if was.Epoch != e.Epoch || was.Ref == "" {

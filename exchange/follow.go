@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"slices"
 	"time"
 
@@ -228,9 +227,8 @@ func (x *Exchange) standing(ctx context.Context, who Actor) ([]Event, error) {
 func (x *Exchange) standingOf(id string) (offers []Event, holds []Envelope) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	now, list := x.now(), slices.Collect(maps.Values(x.by.offered[id]))
-	slices.SortFunc(list, func(a, b *live) int { return placeOf(a.env).compare(placeOf(b.env)) })
-	for _, l := range list {
+	now := x.now()
+	for l := range x.by.offered[id].all() {
 		offers = append(offers, x.offer(l, now))
 	}
 	for _, l := range x.by.held[id].inOrder() {

@@ -31,7 +31,7 @@ func (x *Exchange) reoffer(l *live, now time.Time) {
 		if _, keeps := slices.BinarySearch(l.offered, id); keeps {
 			continue
 		}
-		x.by.offered.drop(id, l.env.Ref)
+		x.by.withdraw(id, l)
 		x.refill(id, now)
 		if id != l.env.Holder() {
 			x.publish(Event{Kind: EventWithdrawn, Thread: l.env, Message: withdrawal(l.env)}, id)
@@ -39,10 +39,11 @@ func (x *Exchange) reoffer(l *live, now time.Time) {
 	}
 	for _, id := range l.offered {
 		if _, has := slices.BinarySearch(had, id); !has {
-			x.by.offered.add(id, l)
+			x.by.offer(id, l)
 			x.publish(x.offer(l, now), id)
 		}
 	}
+	x.by.waits(l)
 	for _, id := range l.choice.Sated {
 		x.sated[id] = true
 	}
@@ -55,7 +56,7 @@ const refillAt = 16
 // refill schedules renew for an executor that had enough offers, once it has few. The
 // caller holds x.mu.
 func (x *Exchange) refill(id string, now time.Time) {
-	if x.sated[id] && len(x.by.offered[id]) < refillAt {
+	if x.sated[id] && x.by.offered[id].len() < refillAt {
 		delete(x.sated, id)
 		x.due.Set(refillKey+id, now)
 	}

@@ -14,7 +14,8 @@ type openIndex struct {
 	named     refs              // by the ids that their requesters have for them
 	suggested refs              // by the ids of suggestions that wait for an answer
 	count     map[mess.Code]int // by status
-	offered   refs              // by the executors that have an offer of them
+	offered   map[string]*queue // by the executors that have an offer of them
+	unoffered queue             // that wait, and nobody has an offer of
 }
 
 type (
@@ -23,7 +24,7 @@ type (
 )
 
 func newOpenIndex() openIndex {
-	return openIndex{held: refs{}, pending: refs{}, named: refs{}, suggested: refs{}, count: map[mess.Code]int{}, offered: refs{}}
+	return openIndex{held: refs{}, pending: refs{}, named: refs{}, suggested: refs{}, count: map[mess.Code]int{}, offered: map[string]*queue{}}
 }
 
 func (r refs) add(key string, l *live) {
@@ -36,6 +37,30 @@ func (r refs) add(key string, l *live) {
 func (r refs) drop(key, ref string) {
 	if delete(r[key], ref); len(r[key]) == 0 {
 		delete(r, key)
+	}
+}
+
+// offer notes that an executor has an offer of a thread.
+func (o *openIndex) offer(id string, l *live) {
+	if o.offered[id] == nil {
+		o.offered[id] = &queue{}
+	}
+	o.offered[id].add(l)
+}
+
+// withdraw notes that it has none any more.
+func (o *openIndex) withdraw(id string, l *live) {
+	if o.offered[id].drop(l); o.offered[id].len() == 0 {
+		delete(o.offered, id)
+	}
+}
+
+// waits notes whether nobody has an offer of a thread that waits.
+func (o *openIndex) waits(l *live) {
+	if l.env.Status == mess.Pending && len(l.offered) == 0 {
+		o.unoffered.add(l)
+	} else {
+		o.unoffered.drop(l)
 	}
 }
 

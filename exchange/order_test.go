@@ -112,6 +112,32 @@ func TestWhoHasAPlaceInTheQueue(t *testing.T) {
 	})
 }
 
+// Of several executors the one counts at which a request comes soonest, and a long queue has
+// places, too.
+func TestThePlaceAtSeveralExecutors(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "x, y")
+		h.registers(garage, "x")
+		for range 5000 {
+			h.says(agent, "request: {intent: look, requires: [y]}")
+		}
+		want := func(requires string, place int64) {
+			t.Helper()
+			ack := h.says(agent, "request: {intent: look, requires: ["+requires+"]}")
+			if ack.QueuePosition == nil || *ack.QueuePosition != place {
+				t.Errorf("a request for %s: place %v, want %d", requires, ack.QueuePosition, place)
+			}
+		}
+		want("y", 5001)
+		if ack := h.says(agent, "request: {intent: look, requires: [x]}"); ack.QueuePosition != nil {
+			t.Errorf("the garage waits for it alone, and its place is %d", *ack.QueuePosition)
+		}
+		want("x", 2)
+		want("nothing", 1)
+		want("nothing", 2)
+	})
+}
+
 // A filter takes MESS's word for a thread that nobody has claimed, and MESSE-AF's.
 func TestReceivedIsPending(t *testing.T) {
 	inHouse(t, func(h *house) {

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"slices"
 	"time"
 
 	"github.com/messkit/messkit/exchange/routing"
@@ -34,5 +35,6 @@ func (x *Exchange) away(e *routing.Executor) time.Duration {
 func (x *Exchange) Offered(ref, id string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.by.offered[id][ref] != nil
+	l := x.open[ref]
+	return l != nil && slices.Contains(l.offered, id)
 }

@@ -25,18 +25,22 @@ func (x *Exchange) renew() {
 	x.mu.Lock()
 	list := x.concerned(c)
 	x.mu.Unlock()
-	slices.SortFunc(list, func(a, b waiting) int { return a.at.compare(b.at) })
+	x.renewAll(list, c)
+}
+
+func (x *Exchange) renewAll(list []*live, c registry.Changes) {
+	slices.SortFunc(list, func(a, b *live) int { return a.at.compare(b.at) })
 	for few := range slices.Chunk(list, fewThreads) {
 		x.renewFew(few, c)
 	}
 }
 
-func (x *Exchange) renewFew(few []waiting, c registry.Changes) {
+func (x *Exchange) renewFew(few []*live, c registry.Changes) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now := x.now()
-	for _, w := range few {
-		if l := w.live; l.env.Status == mess.Pending && x.renewOne(l, c, now) {
+	for _, l := range few {
+		if l.env.Status == mess.Pending && x.renewOne(l, c, now) {
 			x.reoffer(l, now)
 			x.wake(l, x.dueTime(l))
 		}
@@ -44,7 +48,7 @@ func (x *Exchange) renewFew(few []waiting, c registry.Changes) {
 }
 
 // concerned returns the threads whose offers may change. The caller holds x.mu.
-func (x *Exchange) concerned(c registry.Changes) (list []waiting) {
+func (x *Exchange) concerned(c registry.Changes) (list []*live) {
 	found := liveSet{}
 	if c.All || c.Places {
 		for _, set := range x.by.pending {
@@ -57,7 +61,9 @@ func (x *Exchange) concerned(c registry.Changes) (list []waiting) {
 	}
 	table := x.registry.Snapshot().Table
 	for id := range c.Executors {
-		maps.Copy(found, x.by.offered[id])
+		for l := range x.by.offered[id].all() {
+			found[l.env.Ref] = l
+		}
 		e := table.Executor(id)
 		if e == nil || c.All {
 			continue
@@ -67,10 +73,7 @@ func (x *Exchange) concerned(c registry.Changes) (list []waiting) {
 			maps.Copy(found, x.by.pending[one.ID])
 		}
 	}
-	for _, l := range found {
-		list = append(list, waiting{placeOf(l.env), l})
-	}
-	return list
+	return slices.Collect(maps.Values(found))
 }
 
 // renewOne reports whether routing must choose again for a thread. A thread that all who
@@ -109,7 +112,8 @@ func (w world) join(l *live, e *routing.Executor, r routing.Request) {
 	case joins && l.claimable(now):
 		i, _ := slices.BinarySearch(l.offered, e.ID)
 		l.offered = slices.Insert(l.offered, i, e.ID)
-		x.by.offered.add(e.ID, l)
+		x.by.offer(e.ID, l)
+		x.by.waits(l)
 		x.publish(x.offer(l, now), e.ID)
 	case could:
 		x.sated[e.ID] = true
@@ -125,20 +129,17 @@ func (x *Exchange) everyMinute() {
 		}
 	}
 	x.mu.Lock()
-	var list []waiting
+	var list []*live
 	for _, set := range x.by.pending {
 		for _, l := range set {
 			if !l.choice.Wide || l.choice.MoreRanks {
-				list = append(list, waiting{placeOf(l.env), l})
+				list = append(list, l)
 			}
 		}
 	}
 	x.tidyRooms(x.now())
 	x.mu.Unlock()
-	slices.SortFunc(list, func(a, b waiting) int { return a.at.compare(b.at) })
-	for few := range slices.Chunk(list, fewThreads) {
-		x.renewFew(few, registry.Changes{All: true})
-	}
+	x.renewAll(list, registry.Changes{All: true})
 	x.renew()
 }
 
@@ -149,7 +150,7 @@ type place struct {
 	ref     string
 }
 
-func placeOf(e Envelope) place {
+func placeOf(e *Envelope) place {
 	return place{mess.Rank(e.Priority, e.Needs.Urgency), e.Created, e.Ref}
 }
 
@@ -159,10 +160,4 @@ func (p place) compare(q place) int {
 		q.rank-p.rank,
 		p.created.Compare(q.created), len(p.ref)-len(q.ref), strings.Compare(p.ref, q.ref), // a longer serial is a higher one
 	)
-}
-
-// waiting is a thread that waits, with its place.
-type waiting struct {
-	at   place
-	live *live
 }

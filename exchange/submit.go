@@ -72,7 +72,7 @@ func (x *Exchange) submitted(in Inbound, reqs []*mess.Request, entries []mess.Ac
 	if len(entries) > 1 {
 		for i, e := range entries {
 			if l := x.open[e.Ref]; l != nil {
-				if n := x.queuePosition(l, x.now()); n > 0 {
+				if n := x.queuePosition(l); n > 0 {
 					entries[i].QueuePosition = &n
 				}
 			}
@@ -83,7 +83,7 @@ func (x *Exchange) submitted(in Inbound, reqs []*mess.Request, entries []mess.Ac
 	ack.Re, ack.Ref, ack.Status = mess.Refs{requestName(reqs[0])}, entries[0].Ref, mess.Pending
 	if l := x.open[ack.Ref]; l != nil {
 		ack.Status = l.env.Status
-		if n := x.queuePosition(l, x.now()); n > 0 {
+		if n := x.queuePosition(l); n > 0 {
 			ack.QueuePosition = &n
 		}
 		if note := x.outlook(l); note != "" {

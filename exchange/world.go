@@ -38,7 +38,7 @@ func (w world) IsLive(e *routing.Executor) bool {
 func (w world) IsDrained(id string) bool { return w.s.Orders(id).IsDrained() }
 
 // Load is how many threads an executor holds, or has an offer of.
-func (w world) Load(id string) int { return len(w.x.by.held[id]) + len(w.x.by.offered[id]) }
+func (w world) Load(id string) int { return len(w.x.by.held[id]) + w.x.by.offered[id].len() }
 
 // MayClaim returns nil if who may claim a thread now (T2).
 func (w world) MayClaim(who Actor, env Envelope) error {

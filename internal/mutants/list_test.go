@@ -223,6 +223,9 @@ var mutants = []mutant{
 	{"who has had enough offers gets none again", []edit{{
 		"exchange/offers.go", "x.due.Set(refillKey+id, now)", "_ = now",
 	}}, "./exchange TestOffersAreRefilled"},
+	{"the longest queue of several executors counts", []edit{{
+		"exchange/queue.go", "least = min(least, q.before(l))", "least = max(least%len(x.open), q.before(l))",
+	}}, "./exchange TestThePlaceAtSeveralExecutors"},
 	{"who comes back is offered nothing of what waits", []edit{{
 		"exchange/renew.go", "case joins && l.claimable(now):", "case joins && false:",
 	}}, "./exchange TestOffersGoToThoseWhoAreThere"},

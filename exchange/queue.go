@@ -1,0 +1,116 @@
+package exchange
+
+import (
+	"iter"
+	"slices"
+	"sort"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// queue is threads in the order of their places, the next one first. A nil queue is empty.
+type queue struct {
+	parts [][]*live // in order; none is empty, and none has more than partSize
+	n     int
+}
+
+const partSize = 256
+
+// find returns where a thread is in the queue, or belongs.
+func (q *queue) find(l *live) (part, at int, found bool) {
+	part = sort.Search(len(q.parts)-1, func(i int) bool {
+		one := q.parts[i]
+		return l.at.compare(one[len(one)-1].at) <= 0
+	})
+	at, found = slices.BinarySearchFunc(q.parts[part], l.at, func(a *live, b place) int { return a.at.compare(b) })
+	return part, at, found
+}
+
+func (q *queue) add(l *live) {
+	if q.n == 0 {
+		q.parts, q.n = [][]*live{{l}}, 1
+		return
+	}
+	part, at, found := q.find(l)
+	if found {
+		return
+	}
+	one := slices.Insert(q.parts[part], at, l)
+	q.parts[part] = one
+	if q.n++; len(one) > partSize {
+		half := len(one) / 2
+		q.parts[part] = slices.Clone(one[:half])
+		q.parts = slices.Insert(q.parts, part+1, slices.Clone(one[half:]))
+	}
+}
+
+func (q *queue) drop(l *live) {
+	if q.len() == 0 {
+		return
+	}
+	part, at, found := q.find(l)
+	if !found {
+		return
+	}
+	q.n--
+	if q.parts[part] = slices.Delete(q.parts[part], at, at+1); len(q.parts[part]) == 0 {
+		q.parts = slices.Delete(q.parts, part, part+1)
+	}
+}
+
+func (q *queue) len() int {
+	if q == nil {
+		return 0
+	}
+	return q.n
+}
+
+// all returns the threads in order.
+func (q *queue) all() iter.Seq[*live] {
+	return func(yield func(*live) bool) {
+		if q == nil {
+			return
+		}
+		for _, one := range q.parts {
+			for _, l := range one {
+				if !yield(l) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// before is how many threads of the queue come before one.
+func (q *queue) before(l *live) int {
+	if q.len() == 0 {
+		return 0
+	}
+	part, at, _ := q.find(l)
+	for _, one := range q.parts[:part] {
+		at += len(one)
+	}
+	return at
+}
+
+// queuePosition is the place of a thread in the queue for its executors: 1 is the next
+// one. It counts for the executor at which the thread comes soonest. It is 0 where the thread
+// does not wait: it alone is on offer to an executor that is there. x.mu is held.
+func (x *Exchange) queuePosition(l *live) int64 {
+	switch {
+	case l.env.Status != mess.Pending:
+		return 0
+	case len(l.offered) == 0:
+		return int64(x.by.unoffered.before(l)) + 1
+	}
+	w := x.world(x.now())
+	least := len(x.open)
+	for _, id := range l.offered {
+		q := x.by.offered[id]
+		if e := w.s.Table.Executor(id); q.len() == 1 && e != nil && w.IsLive(e) {
+			return 0
+		}
+		least = min(least, q.before(l))
+	}
+	return int64(least) + 1
+}

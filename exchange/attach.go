@@ -79,10 +79,10 @@ type room struct {
 // lateRoomTime is how long what was uploaded for a thread that has ended counts.
 const lateRoomTime = time.Hour
 
-// tidyRooms forgets what was uploaded long ago for threads that have ended. x.mu is held.
+// tidyRooms forgets what was uploaded long ago for threads that have ended. x.open.mu is held.
 func (x *Exchange) tidyRooms(now time.Time) {
-	maps.DeleteFunc(x.room, func(ref string, r *room) bool {
-		return x.open[ref] == nil && r.reserved == 0 && now.Sub(r.used) > lateRoomTime
+	maps.DeleteFunc(x.open.rooms, func(ref string, r *room) bool {
+		return x.open.byRef[ref] == nil && r.reserved == 0 && now.Sub(r.used) > lateRoomTime
 	})
 }
 
@@ -92,12 +92,12 @@ const fileCost = 4096
 // reserve sets aside what the next upload for a thread may take. What the
 // thread holds counts, and what was uploaded and not named in it yet.
 func (x *Exchange) reserve(t Thread) (_ *room, most int64) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	r := x.room[t.Ref]
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	r := x.open.rooms[t.Ref]
 	if r == nil {
 		r = &room{files: map[string]int64{}}
-		x.room[t.Ref] = r
+		x.open.rooms[t.Ref] = r
 	}
 	for _, a := range t.Attachments() {
 		r.files[a.SHA256] = max(r.files[a.SHA256], a.Size, fileCost)
@@ -111,8 +111,8 @@ func (x *Exchange) reserve(t Thread) (_ *room, most int64) {
 // staged gives back what was reserved, counts what was stored, and returns what
 // is left.
 func (x *Exchange) staged(r *room, reserved int64, s Staged) int64 {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
 	r.reserved -= reserved
 	if s.SHA256 != "" {
 		r.files[s.SHA256] = max(s.Size, fileCost)

@@ -13,42 +13,42 @@ import (
 type coming struct {
 	ref  string
 	done chan struct{} // closed when live and err are set
-	live *live
+	live *openThread
 	err  error
 }
 
-// announce notes that a thread is coming. x.mu is held.
+// announce notes that a thread is coming. x.open.mu is held.
 func (x *Exchange) announce(ref string) *coming {
 	c := &coming{ref: ref, done: make(chan struct{})}
-	x.coming[ref] = c
+	x.open.coming[ref] = c
 	return c
 }
 
-// arrive ends the wait for a thread. x.mu is held.
-func (x *Exchange) arrive(c *coming, l *live, err error) {
+// arrive ends the wait for a thread. x.open.mu is held.
+func (x *Exchange) arrive(c *coming, l *openThread, err error) {
 	c.live, c.err = l, err
-	delete(x.coming, c.ref)
+	delete(x.open.coming, c.ref)
 	close(c.done)
 }
 
 // opens takes a thread into the index that the store had open when the exchange was
 // opened.
 func (x *Exchange) opens(e Envelope) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.index(&live{}, e)
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	x.index(&openThread{}, e)
 }
 
 // load returns the thread from the index, or, for one that has ended, as the
 // store has it.
-func (x *Exchange) load(ctx context.Context, ref string) (*live, error) {
-	x.mu.Lock()
-	l, c := x.open[ref], x.coming[ref]
+func (x *Exchange) load(ctx context.Context, ref string) (*openThread, error) {
+	x.open.mu.Lock()
+	l, c := x.open.byRef[ref], x.open.coming[ref]
 	mine := l == nil && c == nil
 	if mine {
 		c = x.announce(ref)
 	}
-	x.mu.Unlock()
+	x.open.mu.Unlock()
 	switch {
 	case l != nil:
 		return l, nil
@@ -65,11 +65,11 @@ func (x *Exchange) load(ctx context.Context, ref string) (*live, error) {
 
 // fetch reads a thread that was announced from the store. One that has not ended goes
 // into the index. Nobody has changed it since it was announced: whoever wants to, waits.
-func (x *Exchange) fetch(ctx context.Context, c *coming) (l *live, err error) {
+func (x *Exchange) fetch(ctx context.Context, c *coming) (l *openThread, err error) {
 	err = errNotRead
 	defer func() {
-		x.mu.Lock()
-		defer x.mu.Unlock()
+		x.open.mu.Lock()
+		defer x.open.mu.Unlock()
 		if l != nil && !l.env.Status.Terminal() {
 			e := l.env
 			l.env = Envelope{}
@@ -84,7 +84,7 @@ func (x *Exchange) fetch(ctx context.Context, c *coming) (l *live, err error) {
 	if err != nil {
 		return nil, x.broken(err)
 	}
-	return &live{env: t.Envelope}, nil
+	return &openThread{env: t.Envelope}, nil
 }
 
 // errNotRead is what others hear of a read that has crashed.

@@ -194,9 +194,9 @@ func (x *Exchange) ConfirmCode(who Actor, proof Proof, ref string) (text string,
 
 // asksToConfirm is the message of a thread that asks for a confirmation.
 func (x *Exchange) asksToConfirm(ref string) (message string, err error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if l := x.open[ref]; l != nil && l.env.Confirm != nil && l.env.Confirm.Given == nil {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	if l := x.open.byRef[ref]; l != nil && l.env.Confirm != nil && l.env.Confirm.Given == nil {
 		return l.env.Confirm.Message, nil
 	}
 	return "", mess.Refuse(mess.Illegal, "%.60s: no confirmation is asked for", ref)

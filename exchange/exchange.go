@@ -27,8 +27,8 @@ import (
 // Exchange is one exchange. Make it with Open, and keep its Run running.
 //
 // The locks are taken in this order, and only the first two are held while the store works:
-// the right to write a document, the step of one thread (live.step), the registry, the open
-// threads (Exchange.mu), and the locks of the event bus, the deadlines and the index. Whoever
+// the right to write a document, the step of one thread (openThread.step), the registry, the open
+// threads (openThreads.mu), and the locks of the event bus, the deadlines and the index. Whoever
 // reads the registry takes its snapshot, and no lock.
 type Exchange struct {
 	cfg     Config
@@ -46,23 +46,15 @@ type Exchange struct {
 	codes  codes          // with which plans are confirmed
 
 	registry *registry.Registry // the executors
-
-	mu      sync.Mutex
-	open    map[string]*live           // threads without a terminal status
-	coming  map[string]*coming         // threads that are being stored or read, by ref
-	by      openIndex                  // finds open threads
-	sated   map[string]bool            // executors that had enough offers to get more
-	serials map[string]int             // day to the highest serial that was given
-	latest  map[string]string          // requestor to the ref of its most recent request
-	room    map[string]*room           // thread to what was uploaded for it
-	waiting map[string]map[string]bool // open thread to the open threads that depend on it
+	open     openThreads
+	serials  serials // of refs
 }
 
-// live is an open thread and what the exchange knows of it only while it runs.
-type live struct {
+// openThread is an open thread and what the exchange knows of it only while it runs.
+type openThread struct {
 	step sync.Mutex // held while one step of the thread is made
 
-	// Guarded by Exchange.mu.
+	// Guarded by openThreads.mu.
 	env     Envelope
 	at      place                // in the queues, from its first envelope
 	heard   time.Time            // last sign of life from the holder
@@ -184,9 +176,7 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	}
 	x := &Exchange{
 		cfg: cfg, store: store, now: now, log: log, events: eventbus.New[Event](), due: eventbus.NewDeadlines(), opened: now(), sleeps: suspend.NewWatch(cfg.Slept),
-		docs: documents.New(store), open: map[string]*live{}, by: newOpenIndex(), coming: map[string]*coming{},
-		sated: map[string]bool{}, serials: map[string]int{}, latest: map[string]string{},
-		waiting: map[string]map[string]bool{}, room: map[string]*room{},
+		docs: documents.New(store), open: newOpenThreads(), serials: serials{last: map[string]int{}},
 	}
 	stored, err := x.readAll(ctx)
 	if err != nil {
@@ -202,9 +192,9 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	for _, e := range stored {
 		x.opens(e)
 	}
-	x.mu.Lock()
-	open := slices.Collect(maps.Values(x.open))
-	x.mu.Unlock()
+	x.open.mu.Lock()
+	open := slices.Collect(maps.Values(x.open.byRef))
+	x.open.mu.Unlock()
 	for _, l := range open {
 		if err := x.settle(ctx, l); err != nil {
 			return nil, err
@@ -218,7 +208,7 @@ func (x *Exchange) ID() string { return x.cfg.ID }
 
 // settle finds out how the dependencies of a thread ended that are not open
 // any more.
-func (x *Exchange) settle(ctx context.Context, l *live) error {
+func (x *Exchange) settle(ctx context.Context, l *openThread) error {
 	env := x.envelope(l)
 	for _, dep := range x.endedDeps(l) {
 		t, err := x.dep(ctx, env.Requestor, dep)
@@ -228,11 +218,11 @@ func (x *Exchange) settle(ctx context.Context, l *live) error {
 		if !t.Status.Terminal() { // it has not come yet, or tells of its end itself
 			continue
 		}
-		x.mu.Lock()
+		x.open.mu.Lock()
 		x.unfollow(l.env, dep)
 		l.deps[dep] = t.Status
 		x.wake(l, x.now())
-		x.mu.Unlock()
+		x.open.mu.Unlock()
 	}
 	return nil
 }
@@ -249,11 +239,11 @@ func (x *Exchange) dep(ctx context.Context, requestor, dep string) (Thread, erro
 	return t, err
 }
 
-func (x *Exchange) endedDeps(l *live) (ended []string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+func (x *Exchange) endedDeps(l *openThread) (ended []string) {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
 	for dep := range l.deps {
-		if x.open[dep] == nil {
+		if x.open.byRef[dep] == nil {
 			ended = append(ended, dep)
 		}
 	}
@@ -262,8 +252,8 @@ func (x *Exchange) endedDeps(l *live) (ended []string) {
 
 // index sets the envelope of a thread, and what follows from it: its offers,
 // when it is next due, and who has waited for its end. An envelope that is not newer
-// than the one in the index changes nothing. x.mu is held.
-func (x *Exchange) index(l *live, e Envelope) {
+// than the one in the index changes nothing. x.open.mu is held.
+func (x *Exchange) index(l *openThread, e Envelope) {
 	if e.Ver <= l.env.Ver {
 		return
 	}
@@ -280,11 +270,11 @@ func (x *Exchange) index(l *live, e Envelope) {
 	if e.Status == mess.Pending && was.Status != mess.Pending {
 		l.pending = now
 	}
-	x.by.turns(l, was)
+	x.open.turns(l, was)
 	x.reoffer(l, now)
 	if e.Status.Terminal() {
-		delete(x.open, e.Ref)
-		delete(x.room, e.Ref)
+		delete(x.open.byRef, e.Ref)
+		delete(x.open.rooms, e.Ref)
 		x.due.Drop(e.Ref)
 		for _, dep := range e.DependsOn {
 			x.unfollow(e, dep)
@@ -292,43 +282,43 @@ func (x *Exchange) index(l *live, e Envelope) {
 		x.release(e)
 		return
 	}
-	x.open[e.Ref] = l
+	x.open.byRef[e.Ref] = l
 	x.wake(l, x.dueTime(l))
 }
 
 // follow makes a new thread wait for what it depends on.
-func (x *Exchange) follow(l *live) {
+func (x *Exchange) follow(l *openThread) {
 	l.deps = map[string]mess.Code{}
 	for _, dep := range l.env.DependsOn {
 		l.deps[dep] = ""
 		key := waitKey(l.env.Requestor, dep)
-		if x.waiting[key] == nil {
-			x.waiting[key] = map[string]bool{}
+		if x.open.waiting[key] == nil {
+			x.open.waiting[key] = map[string]bool{}
 		}
-		x.waiting[key][l.env.Ref] = true
+		x.open.waiting[key][l.env.Ref] = true
 	}
 }
 
-// unfollow has a thread wait no more for one that it depends on. x.mu is held.
+// unfollow has a thread wait no more for one that it depends on. x.open.mu is held.
 func (x *Exchange) unfollow(e Envelope, dep string) {
 	key := waitKey(e.Requestor, dep)
-	delete(x.waiting[key], e.Ref)
-	if len(x.waiting[key]) == 0 {
-		delete(x.waiting, key)
+	delete(x.open.waiting[key], e.Ref)
+	if len(x.open.waiting[key]) == 0 {
+		delete(x.open.waiting, key)
 	}
 }
 
-// release tells the threads that depend on one how it ended. x.mu is held.
+// release tells the threads that depend on one how it ended. x.open.mu is held.
 func (x *Exchange) release(e Envelope) {
 	for _, dep := range []string{e.Ref, e.ClientID} {
 		key := waitKey(e.Requestor, dep)
-		for _, ref := range slices.Sorted(maps.Keys(x.waiting[key])) {
-			if l := x.open[ref]; l != nil {
+		for _, ref := range slices.Sorted(maps.Keys(x.open.waiting[key])) {
+			if l := x.open.byRef[ref]; l != nil {
 				l.deps[dep] = e.Status
 				x.wake(l, x.now())
 			}
 		}
-		delete(x.waiting, key)
+		delete(x.open.waiting, key)
 	}
 }
 
@@ -341,8 +331,8 @@ func waitKey(requestor, dep string) string {
 	return requestor + " " + dep
 }
 
-// wake has a thread looked at no later than at t. x.mu is held.
-func (x *Exchange) wake(l *live, t time.Time) {
+// wake has a thread looked at no later than at t. x.open.mu is held.
+func (x *Exchange) wake(l *openThread, t time.Time) {
 	if t.IsZero() || !l.alarm.IsZero() && !t.Before(l.alarm) {
 		return
 	}

@@ -102,10 +102,10 @@ func (x *Exchange) letGo(ctx context.Context, c mess.Executor) {
 // unknownTo lists the claims of an earlier process of an executor that have not
 // begun.
 func (x *Exchange) unknownTo(c mess.Executor) []string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
 	var refs []string
-	for ref, l := range x.by.held[c.ID] {
+	for ref, l := range x.open.held[c.ID] {
 		knows := slices.ContainsFunc(c.Holding, func(h mess.HeldThread) bool { return h.Ref == ref && h.Epoch == l.env.Epoch })
 		if l.env.Phase == Before && l.env.HasOtherInstance(c.Instance) && !knows && !x.twin(l, c, x.now()) {
 			refs = append(refs, ref)
@@ -118,8 +118,8 @@ func (x *Exchange) unknownTo(c mess.Executor) []string {
 // exchange sees each thread that either of the two believes it to hold. What
 // another process of its name holds that is still there is not its own.
 func (x *Exchange) holdings(c mess.Executor) []mess.HeldThread {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
 	now := x.now()
 	said := map[string]bool{}
 	var threads []mess.HeldThread
@@ -127,7 +127,7 @@ func (x *Exchange) holdings(c mess.Executor) []mess.HeldThread {
 		said[h.Ref] = true
 		threads = append(threads, x.holding(c.ID, h, now))
 	}
-	for _, l := range x.by.held[c.ID].inOrder() {
+	for _, l := range x.open.held[c.ID].inOrder() {
 		if !said[l.env.Ref] && !x.twin(l, c, now) {
 			threads = append(threads, heldThread(l.env, true, 0))
 		}
@@ -138,14 +138,14 @@ func (x *Exchange) holdings(c mess.Executor) []mess.HeldThread {
 // twin reports whether another process than the one that speaks has claimed a thread
 // and is still there: somebody follows under its name, and a heartbeat that names the
 // claim is not overdue. Who follows may be the process that speaks, so a follower alone
-// proves nothing. x.mu is held.
-func (x *Exchange) twin(l *live, c mess.Executor, now time.Time) bool {
+// proves nothing. x.open.mu is held.
+func (x *Exchange) twin(l *openThread, c mess.Executor, now time.Time) bool {
 	return c.Instance != "" && l.env.HasOtherInstance(c.Instance) && x.events.Present(c.ID) && now.Sub(l.heard) <= x.lease(l.env)/2
 }
 
 // holding answers for one thread that an executor says it holds.
 func (x *Exchange) holding(id string, h mess.HeldThread, now time.Time) mess.HeldThread {
-	l := x.open[h.Ref]
+	l := x.open.byRef[h.Ref]
 	if l == nil || l.env.Holder() != id || l.env.Epoch != h.Epoch {
 		no := mess.HeldThread{Ref: h.Ref, Epoch: h.Epoch, Yours: new(false)}
 		if l != nil {
@@ -178,10 +178,10 @@ func (x *Exchange) Executors() []ExecutorInfo {
 	for e := range s.All() {
 		list = append(list, x.info(s, e, now))
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
 	for i := range list {
-		list[i].Holds = len(x.by.held[list[i].ID])
+		list[i].Holds = len(x.open.held[list[i].ID])
 	}
 	return list
 }
@@ -194,9 +194,9 @@ func (x *Exchange) Executor(id string) (_ ExecutorInfo, ok bool) {
 		return ExecutorInfo{}, false
 	}
 	info := x.info(s, e, x.now())
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	info.Holds = len(x.by.held[id])
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	info.Holds = len(x.open.held[id])
 	return info, true
 }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/exchange/thread"
-	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // errLevel ends a feed that is read up to the present.
@@ -24,7 +23,7 @@ func (x *Exchange) readAll(ctx context.Context) ([]Envelope, error) {
 		switch e := c.Envelope; {
 		case c.Level:
 			x.pos = c.Pos
-			maps.Copy(x.serials, c.Serials)
+			maps.Copy(x.serials.last, c.Serials)
 			return errLevel
 		case e.Ref == "":
 		case c.Removed:
@@ -82,13 +81,13 @@ func (x *Exchange) note(e Envelope) {
 	if x.threads.Knows(e.Ref, e.Ver) {
 		return // it was done here
 	}
-	x.mu.Lock()
-	x.used(e.Ref)
-	l := x.open[e.Ref]
+	x.serials.used(e.Ref)
+	x.open.mu.Lock()
+	l := x.open.byRef[e.Ref]
 	if l != nil {
 		x.index(l, e)
 	}
-	x.mu.Unlock()
+	x.open.mu.Unlock()
 	switch {
 	case l != nil:
 	case e.Status.Terminal():
@@ -97,13 +96,6 @@ func (x *Exchange) note(e Envelope) {
 		if _, err := x.load(context.Background(), e.Ref); err != nil {
 			x.log.Error("a thread that another process has made cannot be read; it waits for the next start", "ref", e.Ref, "err", err)
 		}
-	}
-}
-
-// used has the serials of a day go on after a ref. x.mu is held.
-func (x *Exchange) used(ref string) {
-	if day, serial, ok := messeaf.ParseRef(ref); ok {
-		x.serials[day] = max(x.serials[day], serial)
 	}
 }
 
@@ -116,10 +108,7 @@ func (x *Exchange) read(ctx context.Context, ref string) (Thread, error) {
 
 // readEnvelope reads the envelope of a thread: of one that is open, what is in memory.
 func (x *Exchange) readEnvelope(ctx context.Context, ref string) (Envelope, error) {
-	x.mu.Lock()
-	l := x.open[ref]
-	x.mu.Unlock()
-	if l != nil {
+	if l := x.open.find(ref); l != nil {
 		return x.envelope(l), nil
 	}
 	if r, ok := x.store.(thread.EnvelopeReader); ok {

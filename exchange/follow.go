@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// tell publishes the messages of a step to those who may see the thread. x.mu
+// tell publishes the messages of a step to those who may see the thread. x.open.mu
 // is held.
 func (x *Exchange) tell(s Step) {
 	for _, m := range s.Messages {
@@ -40,8 +40,6 @@ func (x *Exchange) Sees(who Actor, e Envelope) bool { return x.maySee(who, e) }
 // couldTake reports whether who is an executor that is able to do what a thread
 // asks for.
 func (x *Exchange) couldTake(who Actor, e Envelope) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	return who.Has(ExecutorRole) && x.world(x.now()).IsAble(who.ID, e)
 }
 
@@ -225,13 +223,13 @@ func (x *Exchange) standing(ctx context.Context, who Actor) ([]Event, error) {
 }
 
 func (x *Exchange) standingOf(id string) (offers []Event, holds []Envelope) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
 	now := x.now()
-	for l := range x.by.offered[id].all() {
+	for l := range x.open.offered[id].all() {
 		offers = append(offers, x.offer(l, now))
 	}
-	for _, l := range x.by.held[id].inOrder() {
+	for _, l := range x.open.held[id].inOrder() {
 		holds = append(holds, l.env)
 	}
 	return offers, holds
@@ -311,9 +309,7 @@ func (x *Exchange) offersOf(who Actor) (capabilities []string, may func(ref stri
 		}
 	}
 	return capabilities, func(ref string) bool {
-		x.mu.Lock()
-		l := x.open[ref]
-		x.mu.Unlock()
+		l := x.open.find(ref)
 		return l != nil && x.couldTake(who, x.envelope(l))
 	}
 }

@@ -51,14 +51,14 @@ func TestNothingIsKeptOfThreadsThatHaveEnded(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
-		x.mu.Lock()
+		x.open.mu.Lock()
 		if n := x.due.Len(); n > 1 {
 			t.Errorf("%d deadlines for one open thread", n)
 		}
-		if len(x.waiting) != 0 || len(x.room) != 0 || len(x.coming) != 0 || len(x.open) != 1 {
-			t.Errorf("%d are waited for, %d have rooms, %d are coming, %d are open", len(x.waiting), len(x.room), len(x.coming), len(x.open))
+		if len(x.open.waiting) != 0 || len(x.open.rooms) != 0 || len(x.open.coming) != 0 || len(x.open.byRef) != 1 {
+			t.Errorf("%d are waited for, %d have rooms, %d are coming, %d are open", len(x.open.waiting), len(x.open.rooms), len(x.open.coming), len(x.open.byRef))
 		}
-		x.mu.Unlock()
+		x.open.mu.Unlock()
 		says(asker, "cancel: {re: "+open+"}")
 		cancel()
 		if err := <-done; err != nil {

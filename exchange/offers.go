@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// choose returns the executors to offer a thread to now. The caller holds x.mu.
-func (x *Exchange) choose(l *live, now time.Time) routing.Choice {
+// choose returns the executors to offer a thread to now. The caller holds x.open.mu.
+func (x *Exchange) choose(l *openThread, now time.Time) routing.Choice {
 	if !l.claimable(now) {
 		return routing.Choice{}
 	}
@@ -21,8 +21,8 @@ func (x *Exchange) choose(l *live, now time.Time) routing.Choice {
 }
 
 // reoffer brings the offers of a thread up to date and tells the executors
-// whose offers come or go. x.mu is held.
-func (x *Exchange) reoffer(l *live, now time.Time) {
+// whose offers come or go. x.open.mu is held.
+func (x *Exchange) reoffer(l *openThread, now time.Time) {
 	had := l.offered
 	l.choice, l.chosen = x.choose(l, now), now
 	l.offered, l.choice.IDs = l.choice.IDs, nil
@@ -31,7 +31,7 @@ func (x *Exchange) reoffer(l *live, now time.Time) {
 		if _, keeps := slices.BinarySearch(l.offered, id); keeps {
 			continue
 		}
-		x.by.withdraw(id, l)
+		x.open.withdraw(id, l)
 		x.refill(id, now)
 		if id != l.env.Holder() {
 			x.publish(Event{Kind: EventWithdrawn, Thread: l.env, Message: withdrawal(l.env)}, id)
@@ -39,13 +39,13 @@ func (x *Exchange) reoffer(l *live, now time.Time) {
 	}
 	for _, id := range l.offered {
 		if _, has := slices.BinarySearch(had, id); !has {
-			x.by.offer(id, l)
+			x.open.offer(id, l)
 			x.publish(x.offer(l, now), id)
 		}
 	}
-	x.by.waits(l)
+	x.open.waits(l)
 	for _, id := range l.choice.Sated {
-		x.sated[id] = true
+		x.open.sated[id] = true
 	}
 	l.choice.Sated = nil
 }
@@ -54,10 +54,10 @@ func (x *Exchange) reoffer(l *live, now time.Time) {
 const refillAt = 16
 
 // refill schedules renew for an executor that had enough offers, once it has few. The
-// caller holds x.mu.
+// caller holds x.open.mu.
 func (x *Exchange) refill(id string, now time.Time) {
-	if x.sated[id] && x.by.offered[id].len() < refillAt {
-		delete(x.sated, id)
+	if x.open.sated[id] && x.open.offered[id].len() < refillAt {
+		delete(x.open.sated, id)
 		x.due.Set(refillKey+id, now)
 	}
 }
@@ -67,12 +67,12 @@ func (x *Exchange) refill(id string, now time.Time) {
 const refillKey = "executor "
 
 // claimable reports whether a thread may be claimed by time and dependencies.
-func (l *live) claimable(now time.Time) bool {
+func (l *openThread) claimable(now time.Time) bool {
 	return l.env.Status == mess.Pending && l.notYet(now) == "" && !l.late(now)
 }
 
 // notYet says what a thread waits for before anybody may claim it.
-func (l *live) notYet(now time.Time) string {
+func (l *openThread) notYet(now time.Time) string {
 	if now.Before(l.env.NotBefore) {
 		return "not before " + l.env.NotBefore.Format(time.RFC3339)
 	}
@@ -87,13 +87,13 @@ func (l *live) notYet(now time.Time) string {
 	return ""
 }
 
-func (l *live) late(now time.Time) bool {
+func (l *openThread) late(now time.Time) bool {
 	return !l.env.Expires.IsZero() && now.After(l.env.Expires)
 }
 
 // offer is the event that offers a thread, without the request, and how long
 // there is.
-func (x *Exchange) offer(l *live, now time.Time) Event {
+func (x *Exchange) offer(l *openThread, now time.Time) Event {
 	m := mess.Message{From: l.env.Requestor, Re: mess.Refs{l.env.Ref}}
 	if !l.env.Expires.IsZero() {
 		m.ExpiresIn = mess.Duration(l.env.Expires.Sub(now).Round(time.Second).String())
@@ -120,9 +120,9 @@ func unreachable(left []string) func(*Envelope) *mess.Status {
 // dispatched is the note for the history of a new thread: to whom it is
 // offered first.
 func (x *Exchange) dispatched(env Envelope, now time.Time) string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	l := &live{env: env, pending: now, deps: map[string]mess.Code{}}
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	l := &openThread{env: env, pending: now, deps: map[string]mess.Code{}}
 	for _, dep := range env.DependsOn {
 		l.deps[dep] = ""
 	}
@@ -134,8 +134,8 @@ func (x *Exchange) dispatched(env Envelope, now time.Time) string {
 }
 
 // outlook tells a requester what to expect of a new thread that nobody has an
-// offer of; "" if somebody has. x.mu is held.
-func (x *Exchange) outlook(l *live) string {
+// offer of; "" if somebody has. x.open.mu is held.
+func (x *Exchange) outlook(l *openThread) string {
 	w := x.world(x.now())
 	if wait := l.notYet(w.now); wait != "" {
 		return "it waits: " + wait

@@ -33,8 +33,8 @@ func (x *Exchange) away(e *routing.Executor) time.Duration {
 
 // Offered reports whether an executor has an offer of a thread now.
 func (x *Exchange) Offered(ref, id string) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	l := x.open[ref]
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	l := x.open.byRef[ref]
 	return l != nil && slices.Contains(l.offered, id)
 }

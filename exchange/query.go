@@ -170,7 +170,7 @@ func (x *Exchange) executorList(id string) []any {
 
 // Unfinished counts the threads that have not ended, by status.
 func (x *Exchange) Unfinished() map[mess.Code]int {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return maps.Clone(x.by.count)
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	return maps.Clone(x.open.count)
 }

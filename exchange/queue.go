@@ -10,25 +10,25 @@ import (
 
 // queue is threads in the order of their places, the next one first. A nil queue is empty.
 type queue struct {
-	parts [][]*live // in order; none is empty, and none has more than partSize
+	parts [][]*openThread // in order; none is empty, and none has more than partSize
 	n     int
 }
 
 const partSize = 256
 
 // find returns where a thread is in the queue, or belongs.
-func (q *queue) find(l *live) (part, at int, found bool) {
+func (q *queue) find(l *openThread) (part, at int, found bool) {
 	part = sort.Search(len(q.parts)-1, func(i int) bool {
 		one := q.parts[i]
 		return l.at.compare(one[len(one)-1].at) <= 0
 	})
-	at, found = slices.BinarySearchFunc(q.parts[part], l.at, func(a *live, b place) int { return a.at.compare(b) })
+	at, found = slices.BinarySearchFunc(q.parts[part], l.at, func(a *openThread, b place) int { return a.at.compare(b) })
 	return part, at, found
 }
 
-func (q *queue) add(l *live) {
+func (q *queue) add(l *openThread) {
 	if q.n == 0 {
-		q.parts, q.n = [][]*live{{l}}, 1
+		q.parts, q.n = [][]*openThread{{l}}, 1
 		return
 	}
 	part, at, found := q.find(l)
@@ -44,7 +44,7 @@ func (q *queue) add(l *live) {
 	}
 }
 
-func (q *queue) drop(l *live) {
+func (q *queue) drop(l *openThread) {
 	if q.len() == 0 {
 		return
 	}
@@ -66,8 +66,8 @@ func (q *queue) len() int {
 }
 
 // all returns the threads in order.
-func (q *queue) all() iter.Seq[*live] {
-	return func(yield func(*live) bool) {
+func (q *queue) all() iter.Seq[*openThread] {
+	return func(yield func(*openThread) bool) {
 		if q == nil {
 			return
 		}
@@ -82,7 +82,7 @@ func (q *queue) all() iter.Seq[*live] {
 }
 
 // before is how many threads of the queue come before one.
-func (q *queue) before(l *live) int {
+func (q *queue) before(l *openThread) int {
 	if q.len() == 0 {
 		return 0
 	}
@@ -95,18 +95,18 @@ func (q *queue) before(l *live) int {
 
 // queuePosition is the place of a thread in the queue for its executors: 1 is the next
 // one. It counts for the executor at which the thread comes soonest. It is 0 where the thread
-// does not wait: it alone is on offer to an executor that is there. x.mu is held.
-func (x *Exchange) queuePosition(l *live) int64 {
+// does not wait: it alone is on offer to an executor that is there. x.open.mu is held.
+func (x *Exchange) queuePosition(l *openThread) int64 {
 	switch {
 	case l.env.Status != mess.Pending:
 		return 0
 	case len(l.offered) == 0:
-		return int64(x.by.unoffered.before(l)) + 1
+		return int64(x.open.unoffered.before(l)) + 1
 	}
 	w := x.world(x.now())
-	least := len(x.open)
+	least := len(x.open.byRef)
 	for _, id := range l.offered {
-		q := x.by.offered[id]
+		q := x.open.offered[id]
 		if e := w.s.Table.Executor(id); q.len() == 1 && e != nil && w.IsLive(e) {
 			return 0
 		}

@@ -12,13 +12,13 @@ import (
 func TestQueue(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	byPlace := func(a, b *live) int { return a.at.compare(b.at) }
-	var all []*live
+	byPlace := func(a, b *openThread) int { return a.at.compare(b.at) }
+	var all []*openThread
 	for i := range 3000 {
-		all = append(all, &live{at: place{rank: r.IntN(4), created: start.Add(time.Duration(r.IntN(500))), ref: fmt.Sprint("2026-03-01-", i)}})
+		all = append(all, &openThread{at: place{rank: r.IntN(4), created: start.Add(time.Duration(r.IntN(500))), ref: fmt.Sprint("2026-03-01-", i)}})
 	}
 	var q queue
-	var model []*live
+	var model []*openThread
 	check := func() {
 		t.Helper()
 		if got := slices.Collect(q.all()); !slices.Equal(got, model) || q.len() != len(model) {

@@ -12,32 +12,32 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// fewThreads is how many threads renew works on before it lets others have x.mu.
+// fewThreads is how many threads renew works on before it lets others have x.open.mu.
 const fewThreads = 16
 
 // renew updates the offers of the threads that changes of executors concern, the first in
-// order first. It lets others have x.mu in between.
+// order first. It lets others have x.open.mu in between.
 func (x *Exchange) renew() {
 	c := x.registry.TakeChanges()
 	if c.IsEmpty() {
 		return
 	}
-	x.mu.Lock()
+	x.open.mu.Lock()
 	list := x.concerned(c)
-	x.mu.Unlock()
+	x.open.mu.Unlock()
 	x.renewAll(list, c)
 }
 
-func (x *Exchange) renewAll(list []*live, c registry.Changes) {
-	slices.SortFunc(list, func(a, b *live) int { return a.at.compare(b.at) })
+func (x *Exchange) renewAll(list []*openThread, c registry.Changes) {
+	slices.SortFunc(list, func(a, b *openThread) int { return a.at.compare(b.at) })
 	for few := range slices.Chunk(list, fewThreads) {
 		x.renewFew(few, c)
 	}
 }
 
-func (x *Exchange) renewFew(few []*live, c registry.Changes) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+func (x *Exchange) renewFew(few []*openThread, c registry.Changes) {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
 	now := x.now()
 	for _, l := range few {
 		if l.env.Status == mess.Pending && x.renewOne(l, c, now) {
@@ -47,11 +47,11 @@ func (x *Exchange) renewFew(few []*live, c registry.Changes) {
 	}
 }
 
-// concerned returns the threads whose offers may change. The caller holds x.mu.
-func (x *Exchange) concerned(c registry.Changes) (list []*live) {
+// concerned returns the threads whose offers may change. The caller holds x.open.mu.
+func (x *Exchange) concerned(c registry.Changes) (list []*openThread) {
 	found := liveSet{}
 	if c.All || c.Places {
-		for _, set := range x.by.pending {
+		for _, set := range x.open.pending {
 			for ref, l := range set {
 				if a := l.env.Needs.Location; c.All || a != nil && a.Name != "" {
 					found[ref] = l
@@ -61,24 +61,24 @@ func (x *Exchange) concerned(c registry.Changes) (list []*live) {
 	}
 	table := x.registry.Snapshot().Table
 	for id := range c.Executors {
-		for l := range x.by.offered[id].all() {
+		for l := range x.open.offered[id].all() {
 			found[l.env.Ref] = l
 		}
 		e := table.Executor(id)
 		if e == nil || c.All {
 			continue
 		}
-		maps.Copy(found, x.by.pending[""])
+		maps.Copy(found, x.open.pending[""])
 		for _, one := range e.Capabilities {
-			maps.Copy(found, x.by.pending[one.ID])
+			maps.Copy(found, x.open.pending[one.ID])
 		}
 	}
 	return slices.Collect(maps.Values(found))
 }
 
 // renewOne reports whether routing must choose again for a thread. A thread that all who
-// are there have an offer of needs no new choice for one more. The caller holds x.mu.
-func (x *Exchange) renewOne(l *live, c registry.Changes, now time.Time) bool {
+// are there have an offer of needs no new choice for one more. The caller holds x.open.mu.
+func (x *Exchange) renewOne(l *openThread, c registry.Changes, now time.Time) bool {
 	if c.All || c.Places || !(l.choice.Full || l.choice.Wide) {
 		return true
 	}
@@ -104,19 +104,19 @@ func (x *Exchange) renewOne(l *live, c registry.Changes, now time.Time) bool {
 }
 
 // join offers a wide thread to one executor more, or notes that it has enough offers. The
-// caller holds x.mu.
-func (w world) join(l *live, e *routing.Executor, r routing.Request) {
+// caller holds x.open.mu.
+func (w world) join(l *openThread, e *routing.Executor, r routing.Request) {
 	x, now := w.x, w.now
 	joins, could := r.Joins(e, l.choice.Last, w)
 	switch {
 	case joins && l.claimable(now):
 		i, _ := slices.BinarySearch(l.offered, e.ID)
 		l.offered = slices.Insert(l.offered, i, e.ID)
-		x.by.offer(e.ID, l)
-		x.by.waits(l)
+		x.open.offer(e.ID, l)
+		x.open.waits(l)
 		x.publish(x.offer(l, now), e.ID)
 	case could:
-		x.sated[e.ID] = true
+		x.open.sated[e.ID] = true
 	}
 }
 
@@ -128,9 +128,9 @@ func (x *Exchange) everyMinute() {
 			x.registry.MarkChanged(e.ID)
 		}
 	}
-	x.mu.Lock()
-	var list []*live
-	for _, set := range x.by.pending {
+	x.open.mu.Lock()
+	var list []*openThread
+	for _, set := range x.open.pending {
 		for _, l := range set {
 			if !l.choice.Wide || l.choice.MoreRanks {
 				list = append(list, l)
@@ -138,7 +138,7 @@ func (x *Exchange) everyMinute() {
 		}
 	}
 	x.tidyRooms(x.now())
-	x.mu.Unlock()
+	x.open.mu.Unlock()
 	x.renewAll(list, registry.Changes{All: true})
 	x.renew()
 }

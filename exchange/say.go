@@ -56,10 +56,7 @@ func (x *Exchange) resolve(ctx context.Context, who Actor, name string) (string,
 		return x.last(who)
 	}
 	ref := messeaf.ThreadRef(name)
-	x.mu.Lock()
-	_, open := x.open[ref]
-	x.mu.Unlock()
-	if open {
+	if x.open.find(ref) != nil {
 		return ref, nil
 	}
 	if own, err := x.store.Lookup(ctx, thread.Key{Owner: who.ID, Name: name}); err == nil {
@@ -92,13 +89,13 @@ func (x *Exchange) resolve(ctx context.Context, who Actor, name string) (string,
 // more than one.
 func (x *Exchange) offeredAs(who Actor, clientID string) (ref string) {
 	var named []Envelope
-	x.mu.Lock()
-	for _, l := range x.by.named[clientID] {
+	x.open.mu.Lock()
+	for _, l := range x.open.named[clientID] {
 		if l.env.Status == mess.Pending {
 			named = append(named, l.env)
 		}
 	}
-	x.mu.Unlock()
+	x.open.mu.Unlock()
 	for _, e := range named {
 		switch {
 		case !x.couldTake(who, e):
@@ -114,9 +111,9 @@ func (x *Exchange) offeredAs(who Actor, clientID string) (ref string) {
 // heldAs finds a thread by its requester's id among those that an executor
 // holds.
 func (x *Exchange) heldAs(executor, clientID string) (string, bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for ref, l := range x.by.named[clientID] {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	for ref, l := range x.open.named[clientID] {
 		if l.env.Holder() == executor {
 			return ref, true
 		}
@@ -126,10 +123,8 @@ func (x *Exchange) heldAs(executor, clientID string) (string, bool) {
 
 // last is the most recent request of who.
 func (x *Exchange) last(who Actor) (string, error) {
-	x.mu.Lock()
-	ref := x.latest[who.ID]
-	x.mu.Unlock()
-	if ref = cmp.Or(ref, x.threads.Last(who.ID)); ref == "" {
+	ref := x.threads.Last(who.ID)
+	if ref == "" {
 		return "", mess.Refuse(mess.Unknown, "re: %q has made no request, so there is no %q", who.ID, mess.Last)
 	}
 	return ref, nil
@@ -159,7 +154,7 @@ func (x *Exchange) step(ctx context.Context, ref string, say func(Envelope) tran
 }
 
 // try makes one step. It is not done if the thread has changed meanwhile.
-func (x *Exchange) try(ctx context.Context, l *live, env Envelope, in transition.Input) (_ mess.Ack, done bool, _ error) {
+func (x *Exchange) try(ctx context.Context, l *openThread, env Envelope, in transition.Input) (_ mess.Ack, done bool, _ error) {
 	t, err := x.apply(in, env)
 	if err != nil {
 		return mess.Ack{}, true, err
@@ -190,8 +185,8 @@ func (x *Exchange) try(ctx context.Context, l *live, env Envelope, in transition
 // apply judges what is said to a thread, with executors and orders as they stand at one
 // moment.
 func (x *Exchange) apply(in transition.Input, env Envelope) (transition.Effect, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
 	return transition.Apply(x.world(x.now()), in, env)
 }
 
@@ -255,36 +250,34 @@ func (x *Exchange) ack(t *transition.Effect) mess.Ack {
 		a.Re = mess.Refs{id}
 	}
 	if t.Env.Holder() == t.Who.ID {
-		x.mu.Lock()
-		defer x.mu.Unlock()
 		a.Epoch = t.Env.Epoch
 		a.Lease = mess.Duration(x.lease(t.Env).String())
 	}
 	return a
 }
 
-func (x *Exchange) envelope(l *live) Envelope {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+func (x *Exchange) envelope(l *openThread) Envelope {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
 	return l.env
 }
 
 // reread takes over what another process has made of a thread.
-func (x *Exchange) reread(ctx context.Context, l *live) error {
+func (x *Exchange) reread(ctx context.Context, l *openThread) error {
 	t, err := x.read(ctx, l.env.Ref)
 	if err != nil {
 		return x.broken(err)
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
 	x.index(l, t.Envelope)
 	return nil
 }
 
 // stored takes a step into the index and tells those whom it concerns.
-func (x *Exchange) stored(l *live, s Step) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+func (x *Exchange) stored(l *openThread, s Step) {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
 	if l.env.Executor == s.Messages[0].From {
 		l.heard = x.now()
 	}
@@ -294,9 +287,9 @@ func (x *Exchange) stored(l *live, s Step) {
 
 // noted takes a step into the index that changes nothing. Nobody is told: what
 // was refused must not look like an order.
-func (x *Exchange) noted(l *live, s Step) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+func (x *Exchange) noted(l *openThread, s Step) {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
 	x.index(l, s.Envelope)
 }
 

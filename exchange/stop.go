@@ -106,9 +106,9 @@ func (x *Exchange) hasStopped(ctx context.Context, id string) error {
 
 // heldRefs lists the open threads that an executor holds.
 func (x *Exchange) heldRefs(id string) []string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return slices.Sorted(maps.Keys(x.by.held[id]))
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	return slices.Sorted(maps.Keys(x.open.held[id]))
 }
 
 // stopEnds reports whether a stop of everything ends a thread that waits, or leaves it
@@ -155,10 +155,10 @@ func (x *Exchange) endWaiting(ctx context.Context) uint64 {
 
 // stopLeft counts the threads that a stop of everything has yet to end.
 func (x *Exchange) stopLeft() (n uint64) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
 	w, seen := x.world(x.now()), liveSet{}
-	for _, set := range x.by.pending {
+	for _, set := range x.open.pending {
 		for ref, l := range set {
 			if w.stopEnds(&l.env) {
 				seen[ref] = l

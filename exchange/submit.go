@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/messkit/messkit/exchange/thread"
@@ -67,11 +68,11 @@ func isRef(text string) bool {
 // submitted is the ack of one or several requests.
 func (x *Exchange) submitted(in Inbound, reqs []*mess.Request, entries []mess.AckEntry) *mess.Ack {
 	ack := &mess.Ack{ReceivedAt: mess.TimeOf(x.now())}
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
 	if len(entries) > 1 {
 		for i, e := range entries {
-			if l := x.open[e.Ref]; l != nil {
+			if l := x.open.byRef[e.Ref]; l != nil {
 				if n := x.queuePosition(l); n > 0 {
 					entries[i].QueuePosition = &n
 				}
@@ -81,7 +82,7 @@ func (x *Exchange) submitted(in Inbound, reqs []*mess.Request, entries []mess.Ac
 		return ack
 	}
 	ack.Re, ack.Ref, ack.Status = mess.Refs{requestName(reqs[0])}, entries[0].Ref, mess.Pending
-	if l := x.open[ack.Ref]; l != nil {
+	if l := x.open.byRef[ack.Ref]; l != nil {
 		ack.Status = l.env.Status
 		if n := x.queuePosition(l); n > 0 {
 			ack.QueuePosition = &n
@@ -198,22 +199,43 @@ const maxRefs = 40
 // ones, more and more of them are left out.
 func (x *Exchange) newRef(s submission, now time.Time, refused int) string {
 	day := now.Format(time.DateOnly)
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.serials[day] += 1 << min(max(0, refused-1), 16)
-	return messeaf.Ref(day, x.serials[day], messeaf.Token(s.req.ID))
+	return messeaf.Ref(day, x.serials.next(day, 1<<min(max(0, refused-1), 16)), messeaf.Token(s.req.ID))
+}
+
+// serials are the highest numbers that refs of a day have.
+type serials struct {
+	mu   sync.Mutex
+	last map[string]int
+}
+
+// next is a number that no ref has, by steps after the highest.
+func (s *serials) next(day string, by int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last[day] += by
+	return s.last[day]
+}
+
+// used has the numbers of a day go on after a ref.
+func (s *serials) used(ref string) {
+	day, serial, ok := messeaf.ParseRef(ref)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ok {
+		s.last[day] = max(s.last[day], serial)
+	}
 }
 
 // create stores a new thread. Whoever names it meanwhile waits until the index has it.
-func (x *Exchange) create(ctx context.Context, t Thread, binds []Bind) (*live, error) {
-	x.mu.Lock()
+func (x *Exchange) create(ctx context.Context, t Thread, binds []Bind) (*openThread, error) {
+	x.open.mu.Lock()
 	c := x.announce(t.Ref)
-	x.mu.Unlock()
+	x.open.mu.Unlock()
 	var err error = errNotRead
 	defer func() {
 		if err != nil { // it may be stored all the same: whoever names it reads it
-			x.mu.Lock()
-			defer x.mu.Unlock()
+			x.open.mu.Lock()
+			defer x.open.mu.Unlock()
 			x.arrive(c, nil, errNotRead)
 		}
 	}()
@@ -274,13 +296,13 @@ func (x *Exchange) dependency(ctx context.Context, in Inbound, dep string) (stri
 
 // circle reports whether what a new request depends on waits for this very request.
 func (x *Exchange) circle(env Envelope) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
 	seen := map[string]bool{}
 	for todo := slices.Clone(env.DependsOn); len(todo) > 0; {
 		dep := todo[0]
 		todo = todo[1:]
-		if l := x.open[dep]; l != nil && !seen[dep] {
+		if l := x.open.byRef[dep]; l != nil && !seen[dep] {
 			seen[dep] = true
 			if l.env.Requestor == env.Requestor && slices.Contains(l.env.DependsOn, env.ClientID) {
 				return true
@@ -327,11 +349,10 @@ func newThread(env Envelope, ref string, s submission, now time.Time, dispatched
 }
 
 // created takes a new thread into the index and tells those whom it concerns.
-func (x *Exchange) created(t Thread, c *coming) *live {
-	l := &live{}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.latest[t.Requestor] = t.Ref
+func (x *Exchange) created(t Thread, c *coming) *openThread {
+	l := &openThread{}
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
 	x.index(l, t.Envelope)
 	x.tell(Step{Envelope: t.Envelope, Messages: t.Messages})
 	x.arrive(c, l, nil)

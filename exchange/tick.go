@@ -57,9 +57,9 @@ func (x *Exchange) wakeUp() {
 		return
 	}
 	x.log.Warn("the machine was suspended; claims without a sign of life since are over", "for", d.Round(time.Millisecond))
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for _, l := range x.open {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	for _, l := range x.open.byRef {
 		if l.env.Holder() != "" && !l.env.IsUnreachable() {
 			l.heard = l.heard.Add(-min(d, x.lease(l.env)))
 		}
@@ -95,18 +95,18 @@ func (x *Exchange) ring(ctx context.Context, ref string) {
 	}
 	if _, err := x.step(ctx, ref, func(env Envelope) transition.Input { return x.ownTurn(l, env) }); err != nil {
 		x.log.Warn("step by the exchange failed", "ref", ref, "err", err)
-		x.mu.Lock()
+		x.open.mu.Lock()
 		x.wake(l, x.now().Add(time.Second))
-		x.mu.Unlock()
+		x.open.mu.Unlock()
 	}
 }
 
 // look brings the offers of a thread up to date whose time has come, and reports
 // whether it is to be changed.
-func (x *Exchange) look(ref string) (l *live, due bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if l = x.open[ref]; l == nil {
+func (x *Exchange) look(ref string) (l *openThread, due bool) {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	if l = x.open.byRef[ref]; l == nil {
 		return nil, false
 	}
 	l.alarm = time.Time{}
@@ -118,9 +118,9 @@ func (x *Exchange) look(ref string) (l *live, due bool) {
 	return l, false
 }
 
-// dueTime is when a thread must be looked at next; zero for never. x.mu is
+// dueTime is when a thread must be looked at next; zero for never. x.open.mu is
 // held.
-func (x *Exchange) dueTime(l *live) time.Time {
+func (x *Exchange) dueTime(l *openThread) time.Time {
 	var due time.Time
 	at := func(t time.Time) {
 		if !t.IsZero() && (due.IsZero() || t.Before(due)) {
@@ -160,9 +160,9 @@ func (x *Exchange) lostAfter(e Envelope) time.Duration {
 }
 
 // ownTurn is what time makes of a thread.
-func (x *Exchange) ownTurn(l *live, env Envelope) transition.Input {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+func (x *Exchange) ownTurn(l *openThread, env Envelope) transition.Input {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
 	return x.ownStep(env, x.overdue(l, x.now()))
 }
 
@@ -174,8 +174,8 @@ func (x *Exchange) ownStep(env Envelope, change func(*Envelope) *mess.Status) tr
 }
 
 // overdue returns what time has made of a thread: a change of its envelope and
-// the status that says so; nil if nothing. x.mu is held.
-func (x *Exchange) overdue(l *live, now time.Time) func(*Envelope) *mess.Status {
+// the status that says so; nil if nothing. x.open.mu is held.
+func (x *Exchange) overdue(l *openThread, now time.Time) func(*Envelope) *mess.Status {
 	e, w := l.env, x.world(now)
 	silent := now.Sub(l.heard)
 	switch {
@@ -211,7 +211,7 @@ func expire(now time.Time) func(*Envelope) *mess.Status {
 }
 
 // depended ends a thread that depends on one which will not be completed.
-func (l *live) depended() func(*Envelope) *mess.Status {
+func (l *openThread) depended() func(*Envelope) *mess.Status {
 	for dep, code := range l.deps {
 		if code.Terminal() && code != mess.Completed {
 			return func(*Envelope) *mess.Status {

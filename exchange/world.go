@@ -13,14 +13,14 @@ import (
 )
 
 // world is the exchange at one moment, as routing and the rules of threads see it. Its user
-// holds x.mu.
+// holds x.open.mu, but for IsAble.
 type world struct {
 	x   *Exchange
 	s   *registry.Snapshot
 	now time.Time
 }
 
-// world returns the exchange as it is now. The caller holds x.mu.
+// world returns the exchange as it is now.
 func (x *Exchange) world(now time.Time) world { return world{x, x.registry.Snapshot(), now} }
 
 // request prepares to route a thread.
@@ -38,7 +38,7 @@ func (w world) IsLive(e *routing.Executor) bool {
 func (w world) IsDrained(id string) bool { return w.s.Orders(id).IsDrained() }
 
 // Load is how many threads an executor holds, or has an offer of.
-func (w world) Load(id string) int { return len(w.x.by.held[id]) + w.x.by.offered[id].len() }
+func (w world) Load(id string) int { return len(w.x.open.held[id]) + w.x.open.offered[id].len() }
 
 // MayClaim returns nil if who may claim a thread now (T2).
 func (w world) MayClaim(who Actor, env Envelope) error {
@@ -52,7 +52,7 @@ func (w world) MayClaim(who Actor, env Envelope) error {
 	if o := w.s.Orders(who.ID); o.Drain != nil && o.Drain.On {
 		return mess.Refuse(mess.NotReady, "%q may not claim this: it is %s", who.ID, o.WhyDrained())
 	}
-	l := w.x.open[env.Ref]
+	l := w.x.open.byRef[env.Ref]
 	if l == nil {
 		return mess.Refuse(mess.Illegal, "it has ended")
 	}
@@ -74,7 +74,7 @@ func (w world) IsAble(id string, e Envelope) bool {
 // IsGone reports whether the holder of a thread has hung up and left out a
 // heartbeat: what is said to it now it may never hear.
 func (w world) IsGone(env Envelope) bool {
-	e, l := w.s.Executor(env.Holder()), w.x.open[env.Ref]
+	e, l := w.s.Executor(env.Holder()), w.x.open.byRef[env.Ref]
 	late := func(t time.Time) bool { return w.now.Sub(t) > w.x.cfg.Lease/2 }
 	return e != nil && l != nil && e.Beats && late(e.Seen()) && late(l.heard) && !w.x.events.Present(e.ID)
 }

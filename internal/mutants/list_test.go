@@ -224,7 +224,7 @@ var mutants = []mutant{
 		"exchange/offers.go", "x.due.Set(refillKey+id, now)", "_ = now",
 	}}, "./exchange TestOffersAreRefilled"},
 	{"the longest queue of several executors counts", []edit{{
-		"exchange/queue.go", "least = min(least, q.before(l))", "least = max(least%len(x.open), q.before(l))",
+		"exchange/queue.go", "least = min(least, q.before(l))", "least = max(least%len(x.open.byRef), q.before(l))",
 	}}, "./exchange TestThePlaceAtSeveralExecutors"},
 	{"who comes back is offered nothing of what waits", []edit{{
 		"exchange/renew.go", "case joins && l.claimable(now):", "case joins && false:",
@@ -257,7 +257,7 @@ var mutants = []mutant{
 		"agent/outbox.go", "if err != nil && a.saidPlainly(ctx, task, err) {", "if err != nil && false && a.saidPlainly(ctx, task, err) {",
 	}}, "./agent TestARefusedReportIsNoUnusedStart"},
 	{"a thread is found before it is indexed", []edit{{
-		"exchange/coming.go", "\tx.coming[ref] = c\n", "",
+		"exchange/coming.go", "\tx.open.coming[ref] = c\n", "",
 	}}, "./exchange TestAMessageToAThreadThatIsBeingStored"},
 	{"one message ends the MQTT door", []edit{{
 		"exchange/mqtt/take.go", "\tdefer mistake.Caught(d.log, \"topic\", in.topic, \"bytes\", len(in.payload))\n", "\t_ = mistake.Caught\n",

@@ -3,12 +3,21 @@ package exchange
 import (
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/messkit/messkit/mess"
 )
 
-// openIndex finds open threads without a walk over all of them. Exchange.mu guards it.
-type openIndex struct {
+// openThreads are the threads without a terminal status, and what is known of them only while
+// they are open. It finds them without a walk over all.
+type openThreads struct {
+	mu      sync.Mutex // guards all of this, and the fields of openThread, but for openThread.step
+	byRef   map[string]*openThread
+	coming  map[string]*coming         // threads that are being stored or read
+	waiting map[string]map[string]bool // thread to the open threads that depend on it
+	rooms   map[string]*room           // thread to what was uploaded for it
+	sated   map[string]bool            // executors that had enough offers to get more
+
 	held      refs              // by who holds them
 	pending   refs              // by each capability that they require; by "" if by none
 	named     refs              // by the ids that their requesters have for them
@@ -20,14 +29,24 @@ type openIndex struct {
 
 type (
 	refs    map[string]liveSet
-	liveSet map[string]*live // by ref
+	liveSet map[string]*openThread // by ref
 )
 
-func newOpenIndex() openIndex {
-	return openIndex{held: refs{}, pending: refs{}, named: refs{}, suggested: refs{}, count: map[mess.Code]int{}, offered: map[string]*queue{}}
+func newOpenThreads() openThreads {
+	return openThreads{
+		byRef: map[string]*openThread{}, coming: map[string]*coming{}, waiting: map[string]map[string]bool{}, rooms: map[string]*room{}, sated: map[string]bool{},
+		held: refs{}, pending: refs{}, named: refs{}, suggested: refs{}, count: map[mess.Code]int{}, offered: map[string]*queue{},
+	}
 }
 
-func (r refs) add(key string, l *live) {
+// find returns an open thread, or nil.
+func (o *openThreads) find(ref string) *openThread {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.byRef[ref]
+}
+
+func (r refs) add(key string, l *openThread) {
 	if r[key] == nil {
 		r[key] = liveSet{}
 	}
@@ -41,7 +60,7 @@ func (r refs) drop(key, ref string) {
 }
 
 // offer notes that an executor has an offer of a thread.
-func (o *openIndex) offer(id string, l *live) {
+func (o *openThreads) offer(id string, l *openThread) {
 	if o.offered[id] == nil {
 		o.offered[id] = &queue{}
 	}
@@ -49,14 +68,14 @@ func (o *openIndex) offer(id string, l *live) {
 }
 
 // withdraw notes that it has none any more.
-func (o *openIndex) withdraw(id string, l *live) {
+func (o *openThreads) withdraw(id string, l *openThread) {
 	if o.offered[id].drop(l); o.offered[id].len() == 0 {
 		delete(o.offered, id)
 	}
 }
 
 // waits notes whether nobody has an offer of a thread that waits.
-func (o *openIndex) waits(l *live) {
+func (o *openThreads) waits(l *openThread) {
 	if l.env.Status == mess.Pending && len(l.offered) == 0 {
 		o.unoffered.add(l)
 	} else {
@@ -65,8 +84,8 @@ func (o *openIndex) waits(l *live) {
 }
 
 // inOrder returns the threads of a set by their refs.
-func (s liveSet) inOrder() []*live {
-	var list []*live
+func (s liveSet) inOrder() []*openThread {
+	var list []*openThread
 	for _, ref := range slices.Sorted(maps.Keys(s)) {
 		list = append(list, s[ref])
 	}
@@ -74,7 +93,7 @@ func (s liveSet) inOrder() []*live {
 }
 
 // turns moves a thread from the places of its earlier envelope to those of its new one.
-func (o *openIndex) turns(l *live, was Envelope) {
+func (o *openThreads) turns(l *openThread, was Envelope) {
 	if was.Ref != "" {
 		o.take(l, was, -1)
 	}
@@ -84,7 +103,7 @@ func (o *openIndex) turns(l *live, was Envelope) {
 }
 
 // take adds a thread at the places of an envelope, or removes it there.
-func (o *openIndex) take(l *live, e Envelope, by int) {
+func (o *openThreads) take(l *openThread, e Envelope, by int) {
 	change := func(r refs, key string) {
 		if by > 0 {
 			r.add(key, l)

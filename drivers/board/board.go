@@ -1,14 +1,14 @@
-// Package board is what Gobot's adaptors for boards leave to be wished, below the
-// same interfaces: lines of the kernel's GPIO character device and its I2C buses,
-// on any Linux machine.
+// Package board adds two features to Gobot's adaptors for boards, below the same
+// interfaces: lines of the kernel's GPIO character device, and its I2C buses, on any Linux
+// host.
 //
-// A line is found by its name or by its chip's label, as a Pi 5 numbers its chips
-// otherwise than a Pi 4. It has its level from the moment it is requested, can be
-// read back while it is an output, and may vanish with its chip and come back.
-// The source is the kernel's Documentation/userspace-api/gpio (version 2 of the
-// interface; version 1 before Linux 5.10, without debouncing).
+// The package finds a line by its name or by the label of its chip, because a Pi 5 numbers
+// its chips differently from a Pi 4. A line has its level from the moment of the request.
+// The package can read an output back, and it requests a line again after its chip has
+// vanished and returned. Source: the kernel's Documentation/userspace-api/gpio (version 2
+// of the interface; version 1 before Linux 5.10, without debouncing).
 //
-// It knows no devices: what a line or a bus is for, its drivers know.
+// It knows no devices. Drivers know the purpose of a line or a bus.
 package board
 
 import (
@@ -20,10 +20,10 @@ import (
 	"time"
 )
 
-// Line says which GPIO line is meant.
+// Line identifies a GPIO line.
 type Line struct {
-	Chip string `json:"chip,omitempty"` // gpiochip0, or a chip's label; "": the chip that has the line
-	Line string `json:"line"`           // its name, GPIO17, or its number on the chip
+	Chip string `json:"chip,omitempty"` // gpiochip0, or the label of a chip; "": the chip that has the line
+	Line string `json:"line"`           // name (GPIO17), or number on the chip
 }
 
 func (l Line) String() string {
@@ -33,8 +33,8 @@ func (l Line) String() string {
 	return "line " + l.Line + " of " + l.Chip
 }
 
-// Same is the same for all spellings of a line, as far as they tell: "GPIO17" is 17 on
-// a Raspberry Pi's header, which is gpiochip0 where no chip is said.
+// Same returns an identity that is equal for all known spellings of a line. "GPIO17" equals
+// 17 on the header of a Raspberry Pi, which is the default chip and gpiochip0.
 func (l Line) Same() string {
 	name, chip := strings.TrimSpace(l.Line), strings.TrimPrefix(strings.TrimSpace(l.Chip), "/dev/")
 	if n, err := strconv.Atoi(strings.TrimPrefix(name, "GPIO")); err == nil {
@@ -46,7 +46,8 @@ func (l Line) Same() string {
 	return strings.TrimSpace("line " + name + " " + chip)
 }
 
-// Found is where the line is on this machine, in words; "" where it is not.
+// Found returns the position of the line on this host, such as "gpiochip0 17", or "" if
+// this host has no such line.
 func (l Line) Found(k Chips) string {
 	p, err := Find(k, l)
 	if err != nil {
@@ -55,32 +56,32 @@ func (l Line) Found(k Chips) string {
 	return fmt.Sprintf("%s %d", p.Chip.Name, p.Offset)
 }
 
-// maxLine is above the number of any line: the kernel's chips have some hundreds.
+// maxLine is above the number of any line: the chips of the kernel have some hundreds.
 const maxLine = 4096
 
-// Validate tells what cannot be, each mistake beginning with its key.
+// Validate returns the first error in the values. The error begins with the key.
 func (l Line) Validate() error {
 	if strings.TrimSpace(l.Line) == "" {
-		return errors.New("line: is missing; write a line's name or number, such as GPIO17; gpioinfo (package gpiod) lists them")
+		return errors.New("line: is missing; write the name or number of a line, such as GPIO17; gpioinfo (package gpiod) lists them")
 	}
 	if n, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(l.Line), "GPIO")); err == nil && (n < 0 || n > maxLine) {
-		return fmt.Errorf("line: %s is on no chip; write the name or the number that gpioinfo (package gpiod) shows, such as GPIO17", l.Line)
+		return fmt.Errorf("line: no chip has line %s; write the name or the number that gpioinfo (package gpiod) shows, such as GPIO17", l.Line)
 	}
 	return nil
 }
 
-// Start is what a line is when it is requested.
+// Start is the state of a line at its request.
 type Start int
 
 // Values of Start.
 const (
-	Keep  Start = iota // an output at the level that it has
-	Off                // an output that is inactive
-	On                 // an output that is active
+	Keep  Start = iota // an output that keeps its present level
+	Off                // an inactive output
+	On                 // an active output
 	Input              // an input
 )
 
-// StartOf is Off or On.
+// StartOf returns On or Off.
 func StartOf(on bool) Start {
 	if on {
 		return On
@@ -88,19 +89,19 @@ func StartOf(on bool) Start {
 	return Off
 }
 
-// Request is how a line is to be held.
+// Request contains the options of a requested line.
 type Request struct {
-	Label     string // who holds it, for others to read; the kernel keeps 31 bytes
+	Label     string // consumer name that other processes can read; the kernel stores 31 bytes
 	Start     Start
-	ActiveLow bool   // active is 0 V
-	OpenDrain bool   // an output only pulls to 0 V
-	Bias      string // up, down or none; "": as it is
+	ActiveLow bool   // 0 V is active
+	OpenDrain bool   // the output drives only 0 V
+	Bias      string // up, down or none; "" keeps the present bias
 	Debounce  time.Duration
-	Edge      func(active bool) // an input's changes; it must not block
+	Edge      func(active bool) // called at each change of an input; it must not block
 }
 
-// Held is a line that was requested. Its values are logical: active or not.
-// Errors that are ErrGone tell that its chip has vanished.
+// Held is a line that this process has requested. Its values are logical: active or not.
+// Its methods return ErrGone if the chip has vanished.
 type Held interface {
 	Value() (bool, error)
 	Set(on bool) error
@@ -114,38 +115,38 @@ type Chip struct {
 	Lines int
 }
 
-// Info is what can be known of a line without holding it.
+// Info describes a line without a request.
 type Info struct {
-	Name     string // GPIO17; "" for none
+	Name     string // GPIO17; "" if the line has no name
 	Used     bool
-	Consumer string // who holds it; "" where the kernel does not say
+	Consumer string // process or driver that uses the line; "" if the kernel does not report it
 	Output   bool
 }
 
-// Chips are the machine's GPIO chips, or what plays them in a test.
+// Chips gives access to the GPIO chips of the host, or to simulated chips in a test.
 type Chips interface {
 	List() ([]Chip, error)
 	Info(chip string, offset int) (Info, error)
 	Request(chip string, offset int, r Request) (Held, error)
-	// Borrow is a line that another process holds, of this user: both have it then.
-	// holder is the line's Consumer.
+	// Borrow returns a line that another process of the same user has requested. Both
+	// processes then control it. holder is the Consumer of the line.
 	Borrow(chip string, offset int, holder string) (Held, error)
 }
 
 var (
-	// ErrGone: the chip has vanished while its line was held.
+	// ErrGone reports that the chip vanished after the request of the line.
 	ErrGone = errors.New("its chip is gone")
-	// ErrAbsent: there is no such line, or its chip is not plugged in.
+	// ErrAbsent reports that no chip has the line, or that its chip is not connected.
 	ErrAbsent = errors.New("is not there")
-	// ErrBusy: somebody else holds the line.
+	// ErrBusy reports that another process or driver uses the line.
 	ErrBusy = errors.New("is in use")
 )
 
-// Place is where a line was found.
+// Place is the position of a line.
 type Place struct {
 	Chip   Chip
 	Offset int
-	Name   string // of the line; "" for none
+	Name   string // name of the line; "" if it has none
 }
 
 func (p Place) String() string {
@@ -155,10 +156,10 @@ func (p Place) String() string {
 	return fmt.Sprintf("line %d of %s (%s)", p.Offset, p.Chip.Name, p.Name)
 }
 
-// header are the labels of the chips that a Raspberry Pi has its header on.
+// header contains the labels of the chips that drive the header of a Raspberry Pi.
 var header = []string{"pinctrl-rp1", "pinctrl-bcm2712", "pinctrl-bcm2711", "pinctrl-bcm2835"}
 
-// Find looks for a line on all chips, or on the one that it names.
+// Find searches all chips for a line, or only the chip that the line names.
 func Find(k Chips, l Line) (Place, error) {
 	all, err := k.List()
 	if err != nil {
@@ -167,9 +168,9 @@ func Find(k Chips, l Line) (Place, error) {
 	chips := slices.DeleteFunc(slices.Clone(all), func(c Chip) bool { return l.Chip != "" && !c.called(l.Chip) })
 	switch {
 	case len(all) == 0:
-		return Place{}, fmt.Errorf("%s %w: this machine has no GPIO chip; is it plugged in, and may messkit open /dev/gpiochip*?", l, ErrAbsent)
+		return Place{}, fmt.Errorf("%s %w: this host has no GPIO chip; connect the chip, and check that messkit may open /dev/gpiochip*", l, ErrAbsent)
 	case len(chips) == 0:
-		return Place{}, fmt.Errorf("%s %w: there is no such chip; there are: %s", l, ErrAbsent, listed(all))
+		return Place{}, fmt.Errorf("%s %w: the host has no such chip; its chips: %s", l, ErrAbsent, listed(all))
 	}
 	if n, err := strconv.Atoi(l.Line); err == nil {
 		return byNumber(l, chips, n)
@@ -182,19 +183,20 @@ func (c Chip) called(name string) bool {
 	return c.Name == strings.TrimPrefix(name, "/dev/") || c.Label == name
 }
 
-// byNumber is a number on the only chip, or on a Pi's header.
+// byNumber returns the line with this number on the only chip, or on the header of a
+// Raspberry Pi.
 func byNumber(l Line, chips []Chip, n int) (Place, error) {
 	c, ok := only(chips)
 	switch {
 	case !ok:
-		return Place{}, fmt.Errorf("%s: it may be on any of several chips; write chip: with one of %s", l, listed(chips))
+		return Place{}, fmt.Errorf("%s: several chips may have it; write chip: with one of %s", l, listed(chips))
 	case n < 0 || n >= c.Lines:
-		return Place{}, fmt.Errorf("%s: %s has lines 0 to %d; write one of those, or the name of one", l, c.Name, c.Lines-1)
+		return Place{}, fmt.Errorf("%s: %s has lines 0 to %d; write one of those numbers, or a name", l, c.Name, c.Lines-1)
 	}
 	return Place{Chip: c, Offset: n}, nil
 }
 
-// only is the only chip, or a Pi's.
+// only returns the only chip, or else the chip of the header of a Raspberry Pi.
 func only(chips []Chip) (Chip, bool) {
 	if len(chips) == 1 {
 		return chips[0], true
@@ -207,8 +209,8 @@ func only(chips []Chip) (Chip, bool) {
 	return Chip{}, false
 }
 
-// byName is the line of that name. A Pi whose device tree names no lines has
-// GPIO17 as number 17 of its header.
+// byName returns the line with this name. If the device tree of a Raspberry Pi names no
+// lines, GPIO17 is number 17 on the header.
 func byName(k Chips, l Line, chips []Chip) (Place, error) {
 	var found []Place
 	for _, c := range chips {
@@ -222,7 +224,7 @@ func byName(k Chips, l Line, chips []Chip) (Place, error) {
 		return found[0], nil
 	}
 	if len(found) > 1 {
-		return Place{}, fmt.Errorf("%s: there are %d of that name (%s, %s); write chip: as well", l, len(found), found[0], found[1])
+		return Place{}, fmt.Errorf("%s: %d lines have that name (%s, %s); write chip: as well", l, len(found), found[0], found[1])
 	}
 	number, numbered := strings.CutPrefix(l.Line, "GPIO")
 	if n, err := strconv.Atoi(number); numbered && err == nil {
@@ -230,10 +232,10 @@ func byName(k Chips, l Line, chips []Chip) (Place, error) {
 			return byNumber(l, []Chip{c}, n)
 		}
 	}
-	return Place{}, fmt.Errorf("%s %w: no line has that name; write another, or its number and chip: (%s)", l, ErrAbsent, listed(chips))
+	return Place{}, fmt.Errorf("%s %w: no line has that name; write another name, or its number and chip: (%s)", l, ErrAbsent, listed(chips))
 }
 
-// listed names chips for a person.
+// listed returns the names of the chips for people.
 func listed(chips []Chip) string {
 	names := make([]string, len(chips))
 	for i, c := range chips {

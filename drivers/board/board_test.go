@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/drivers/board/boardtest"
 )
 
-// pi5 numbers its chips otherwise than a Pi 4: its header is not on gpiochip0.
+// pi5 returns the chips of a Pi 5, whose header is not on gpiochip0.
 func pi5() *boardtest.Chips {
 	c := boardtest.New(
 		board.Chip{Name: "gpiochip0", Label: "gpio-brcmstb@107d508500", Lines: 32},
@@ -45,10 +45,10 @@ func TestFind(t *testing.T) {
 		{"a name twice", pi5(), board.Line{Line: "TWICE"}, "write chip: as well"},
 		{"a name twice, and its chip", pi5(), board.Line{Chip: "gpiochip4", Line: "TWICE"}, "line 6 of gpiochip4 (TWICE)"},
 		{"several chips", two, board.Line{Line: "7"}, `write chip: with one of gpiochip0 "a", gpiochip1 "b"`},
-		{"no such number", one, board.Line{Line: "8"}, "gpiochip0 has lines 0 to 7; write one of those, or the name of one"},
+		{"no such number", one, board.Line{Line: "8"}, "gpiochip0 has lines 0 to 7; write one of those numbers, or a name"},
 		{"no such name", one, board.Line{Line: "GPIO17"}, `or its number and chip: (gpiochip0 "cp2112_gpio")`},
-		{"no such chip", one, board.Line{Chip: "pinctrl-rp1", Line: "1"}, `there are: gpiochip0 "cp2112_gpio"`},
-		{"no chip", boardtest.New(), board.Line{Line: "1"}, "may messkit open /dev/gpiochip*?"},
+		{"no such chip", one, board.Line{Chip: "pinctrl-rp1", Line: "1"}, `its chips: gpiochip0 "cp2112_gpio"`},
+		{"no chip", boardtest.New(), board.Line{Line: "1"}, "check that messkit may open /dev/gpiochip*"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := board.Find(tt.chips, tt.line)
@@ -67,9 +67,9 @@ func TestBusy(t *testing.T) {
 	for _, tt := range []struct{ consumer, want string }{
 		{"spi0 CS0", `line 17 of gpiochip0 (GPIO17) is in use by "spi0 CS0"; remove dtparam=spi=on`},
 		{"onewire@0", `is in use by "onewire@0"; remove dtoverlay=w1-gpio`},
-		{"gpioset", `is in use by "gpioset"; end that program`},
+		{"gpioset", `is in use by "gpioset"; stop that program`},
 		{board.Label("lamp"), `; two devices of the configuration`},
-		{"", "is in use by the kernel; look for the overlay"},
+		{"", "is in use by the kernel; find the overlay"},
 	} {
 		c := boardtest.Pi()
 		c.Take("gpiochip0", 17, tt.consumer)
@@ -80,8 +80,8 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// An output has one level from the beginning, and comes back at the level that is
-// wanted when its chip does.
+// An output has one level from its request on. When its chip returns, the output returns at
+// the requested level.
 func TestOutput(t *testing.T) {
 	c := boardtest.Pi()
 	o := board.NewOutput(c, board.Line{Line: "GPIO17"}, board.Request{Start: board.Off, ActiveLow: true})
@@ -103,11 +103,12 @@ func TestOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Unplug("gpiochip0")
-	c.Replug("gpiochip0") // nobody has noticed
+	c.Replug("gpiochip0") // without a notice to the output
 	if err := o.DigitalWrite("", 0); err != nil {
 		t.Error(err)
 	}
-	// high is off; what is written at once after a request is written twice
+	// The device is off at a high level. A write right after a request writes the level
+	// twice.
 	if got := slices.Compact(c.Log("gpiochip0", 17)); !slices.Equal(got, []bool{true, false, true}) {
 		t.Errorf("its levels were %v", got)
 	}
@@ -149,7 +150,7 @@ func TestForce(t *testing.T) {
 	}
 }
 
-func TestLinesThatAreTheSame(t *testing.T) {
+func TestLineSame(t *testing.T) {
 	want := board.Line{Line: "27"}.Same()
 	for _, l := range []board.Line{{Line: "GPIO27"}, {Line: " 027 "}, {Chip: "gpiochip0", Line: "27"}, {Chip: "/dev/gpiochip0", Line: "GPIO27"}, {Chip: "pinctrl-rp1", Line: "27"}} {
 		if l.Same() != want {

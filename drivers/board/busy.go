@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// BusyError is a line that somebody else holds.
+// BusyError reports that another process or driver uses a line.
 type BusyError struct {
 	Place  Place
-	Holder string // the line's consumer; "" where the kernel does not say
+	Holder string // consumer of the line; "" if the kernel does not report it
 }
 
 func (e *BusyError) Unwrap() error { return ErrBusy }
@@ -21,9 +21,8 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("%s is in use by %s; %s", e.Place, holder, advice(e.Holder))
 }
 
-// overlays says by the beginning of a consumer's name which setting of a
-// Raspberry Pi's /boot/firmware/config.txt has taken the line (its
-// overlays/README).
+// overlays maps the beginning of a consumer's name to a remedy: the setting in
+// /boot/firmware/config.txt of a Raspberry Pi that uses the line (source: overlays/README).
 var overlays = []struct{ consumer, do string }{
 	{"spi", "remove dtparam=spi=on or the spi overlay from /boot/firmware/config.txt, or take fewer chip selects with dtoverlay=spi0-1cs or spi0-0cs, and restart"},
 	{"onewire", "remove dtoverlay=w1-gpio from /boot/firmware/config.txt, or give it another gpiopin=, and restart"},
@@ -38,10 +37,10 @@ var overlays = []struct{ consumer, do string }{
 	{"shutdown", "remove dtoverlay=gpio-shutdown from /boot/firmware/config.txt, and restart"},
 	{"i2c", "remove dtoverlay=i2c-gpio from /boot/firmware/config.txt, or give it other lines, and restart"},
 	{"dht11", "remove dtoverlay=dht11 from /boot/firmware/config.txt, and restart"},
-	{"sysfs", "somebody has exported it: write its number into /sys/class/gpio/unexport"},
+	{"sysfs", "another program has exported the line: write its number into /sys/class/gpio/unexport"},
 }
 
-// advice is what to do about a holder of a line.
+// advice returns the remedy for the holder of a line.
 func advice(consumer string) string {
 	if strings.HasPrefix(consumer, labelPrefix) {
 		return "two devices of the configuration, or another messkit, use the same line; give one of them another"
@@ -52,7 +51,7 @@ func advice(consumer string) string {
 		}
 	}
 	if consumer == "" {
-		return "look for the overlay that uses it in /boot/firmware/config.txt, or take another line"
+		return "find the overlay that uses it in /boot/firmware/config.txt, or use another line"
 	}
-	return "end that program, or take another line"
+	return "stop that program, or use another line"
 }

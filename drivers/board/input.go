@@ -9,8 +9,8 @@ import (
 	"gobot.io/x/gobot/v2/drivers/gpio"
 )
 
-// Source is an input line as a Gobot adaptor: whatever pin is read, it is this
-// line. It is safe for concurrent use.
+// Source is an input line as a Gobot adaptor. Each pin name reads this line. It is safe for
+// concurrent use.
 type Source struct {
 	chips Chips
 	line  Line
@@ -27,20 +27,20 @@ var (
 	_ gpio.DigitalReader = (*Source)(nil)
 )
 
-// NewSource makes an input.
+// NewSource returns an input. It does not request the line yet.
 func NewSource(k Chips, l Line, req Request) *Source {
 	req.Start = Input
 	return &Source{chips: k, line: l, req: req, name: "board"}
 }
 
-// Name is that of the adaptor.
+// Name returns the name of the adaptor.
 func (s *Source) Name() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.name
 }
 
-// SetName changes it.
+// SetName changes the name of the adaptor.
 func (s *Source) SetName(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *Source) Connect() error {
 	return s.open()
 }
 
-// Finalize lets go of it.
+// Finalize releases the line.
 func (s *Source) Finalize() error {
 	s.mu.Lock()
 	held := s.held
@@ -63,7 +63,7 @@ func (s *Source) Finalize() error {
 	if held == nil {
 		return nil
 	}
-	return held.Close() // it waits for the edge that is being told
+	return held.Close() // waits for a running Edge function
 }
 
 // DigitalRead reads the line: 1 is active.
@@ -85,7 +85,7 @@ func (s *Source) DigitalRead(string) (int, error) {
 		if !errors.Is(err, ErrGone) {
 			return 0, err
 		}
-		_ = s.held.Close() // there is nothing any more that it could fail for
+		_ = s.held.Close() // an error does not matter, since the chip is gone
 		s.held = nil
 		if !again {
 			return 0, err
@@ -93,7 +93,7 @@ func (s *Source) DigitalRead(string) (int, error) {
 	}
 }
 
-// open requests the line if it is not held. mu is held.
+// open requests the line if this process does not have it. The caller holds mu.
 func (s *Source) open() (err error) {
 	if s.held != nil {
 		return nil

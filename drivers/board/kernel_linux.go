@@ -13,13 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kernel is the GPIO chips of this machine.
+// Kernel gives access to the GPIO chips of this host.
 type Kernel struct{}
 
 var _ Chips = Kernel{}
 
-// List returns the chips that can be opened; an error if there are some and none
-// can. Second names of a chip, as the Pi 5's gpiochip4 is one, are left out.
+// List returns the chips that this process can open. It returns an error if there are chips
+// but the process can open none. It omits second names of a chip, such as gpiochip4 on a Pi
+// 5.
 func (Kernel) List() ([]Chip, error) {
 	var list []Chip
 	var errs []error
@@ -33,30 +34,30 @@ func (Kernel) List() ([]Chip, error) {
 			continue
 		}
 		list = append(list, Chip{Name: c.Name, Label: c.Label, Lines: c.Lines()})
-		_ = c.Close() // it was read only
+		_ = c.Close() // read only
 	}
 	if len(list) > 0 {
 		return list, nil
 	}
 	if len(errs) > 0 {
-		return nil, errs[0] // the others have the same group
+		return nil, errs[0] // the other chips have the same group
 	}
 	return nil, nil
 }
 
-// Info asks for a line.
+// Info reads the state of a line.
 func (Kernel) Info(chip string, offset int) (Info, error) {
 	c, err := gpiocdev.NewChip(chip)
 	if err != nil {
 		return Info{}, err
 	}
-	defer func() { _ = c.Close() }() // it was read only
+	defer func() { _ = c.Close() }() // read only
 	i, err := c.LineInfo(offset)
 	return Info{Name: i.Name, Used: i.Used, Consumer: i.Consumer, Output: i.Config.Direction == gpiocdev.LineDirectionOutput}, err
 }
 
-// Request holds a line. The kernel cannot debounce lines of chips that it has to
-// wait for, on USB or I2C: those are not.
+// Request requests a line. The kernel cannot debounce the lines of chips behind USB or I2C;
+// Request then requests them without debouncing.
 func (k Kernel) Request(chip string, offset int, r Request) (Held, error) {
 	h, err := k.request(chip, offset, r)
 	if errors.Is(err, unix.EINVAL) && r.Debounce > 0 {
@@ -78,7 +79,7 @@ func (Kernel) request(chip string, offset int, r Request) (Held, error) {
 	case On, Off:
 		options = append(append(options, r.drive()...), gpiocdev.AsOutput(levelOf(r.Start == On)))
 	}
-	if r.Start != Keep { // a line that is requested as it is has no bias: keep gives it one
+	if r.Start != Keep { // A request that keeps the direction of a line cannot set a bias; keep sets it.
 		options = append(options, r.biased()...)
 	}
 	l, err := gpiocdev.RequestLine(chip, offset, options...)
@@ -93,7 +94,7 @@ func (Kernel) request(chip string, offset int, r Request) (Held, error) {
 	return held{l}, nil
 }
 
-// keep makes a line that was requested as it is an output at the level it has.
+// keep turns a line into an output at its present level.
 func (r Request) keep(l *gpiocdev.Line) error {
 	now, err := l.Value()
 	if err != nil {
@@ -116,7 +117,7 @@ func (r Request) drive() []gpiocdev.LineReqOption {
 	return nil
 }
 
-// biases are the values of Bias.
+// biases maps the values of Request.Bias.
 var biases = map[string]gpiocdev.LineBias{"up": gpiocdev.WithPullUp, "down": gpiocdev.WithPullDown, "none": gpiocdev.WithBiasDisabled}
 
 func (r Request) biased() []gpiocdev.LineReqOption {
@@ -145,7 +146,7 @@ func levelOf(on bool) int {
 	return 0
 }
 
-// meaning tells the errors apart that a caller acts on.
+// meaning converts the errors that a caller must distinguish.
 func meaning(err error) error {
 	switch {
 	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
@@ -167,10 +168,10 @@ func (h held) Value() (bool, error) {
 func (h held) Set(on bool) error { return meaning(h.line.SetValue(levelOf(on))) }
 func (h held) Close() error      { return h.line.Close() }
 
-// Borrow gets a second descriptor of the line from the process that has it
-// (pidfd_getfd(2), Linux 5.6), found by what the kernel says of its descriptors
-// (Linux 6.1). That process has to let us: it is of the same user, and where Yama
-// is there it has named this one.
+// Borrow gets a second descriptor of the line from the process that has it (pidfd_getfd(2),
+// Linux 5.6). It finds the descriptor in the fdinfo of that process (Linux 6.1). The other
+// process must belong to the same user. If the kernel uses Yama, the other process must
+// also have named this process as its tracer.
 func (Kernel) Borrow(chip string, offset int, holder string) (Held, error) {
 	pid, err := pidOf(holder)
 	if err != nil {
@@ -184,7 +185,7 @@ func (Kernel) Borrow(chip string, offset int, holder string) (Held, error) {
 	if err != nil {
 		return nil, fmt.Errorf("process %d: %w", pid, err)
 	}
-	defer func() { _ = unix.Close(process) }() // it was asked only
+	defer func() { _ = unix.Close(process) }() // read only
 	own, err := unix.PidfdGetfd(process, fd, 0)
 	if err != nil {
 		return nil, fmt.Errorf("process %d: %w", pid, err)
@@ -192,17 +193,17 @@ func (Kernel) Borrow(chip string, offset int, holder string) (Held, error) {
 	return borrowed(own), nil
 }
 
-// pidOf is the process in one of our labels.
+// pidOf returns the process ID in a label of messkit.
 func pidOf(label string) (int, error) {
 	word, _, _ := strings.Cut(strings.TrimPrefix(label, labelPrefix), " ")
 	pid, err := strconv.Atoi(word)
 	if err != nil || pid <= 0 || !strings.HasPrefix(label, labelPrefix) {
-		return 0, fmt.Errorf("%q names no process", label)
+		return 0, fmt.Errorf("%q contains no process ID", label)
 	}
 	return pid, nil
 }
 
-// findLine is the number of a process's descriptor of a line.
+// findLine returns the number of a process's descriptor for a line.
 func findLine(pid int, chip string, offset int) (int, error) {
 	folder := fmt.Sprintf("/proc/%d/fdinfo", pid)
 	all, err := os.ReadDir(folder)
@@ -215,10 +216,10 @@ func findLine(pid int, chip string, offset int) (int, error) {
 			return strconv.Atoi(f.Name())
 		}
 	}
-	return 0, fmt.Errorf("process %d: no descriptor of it is said to be this line; that takes Linux 6.1 or later", pid)
+	return 0, fmt.Errorf("process %d: no descriptor of the process is this line; the search needs Linux 6.1 or later", pid)
 }
 
-// isLine reports whether a descriptor is a line, by its fdinfo.
+// isLine reports whether the fdinfo of a descriptor describes this line.
 func isLine(info, chip string, offset int) bool {
 	var itsChip, itsLine string
 	for _, row := range strings.Split(info, "\n") {

@@ -4,21 +4,21 @@ package board
 
 import "errors"
 
-// Kernel has GPIO chips on Linux alone.
+// Kernel is a stub: only Linux has GPIO chips.
 type Kernel struct{}
 
 var _ Chips = Kernel{}
 
 var errLinux = errors.New("GPIO lines need Linux")
 
-// List fails.
+// List returns an error.
 func (Kernel) List() ([]Chip, error) { return nil, errLinux }
 
-// Info fails.
+// Info returns an error.
 func (Kernel) Info(string, int) (Info, error) { return Info{}, errLinux }
 
-// Request fails.
+// Request returns an error.
 func (Kernel) Request(string, int, Request) (Held, error) { return nil, errLinux }
 
-// Borrow fails.
+// Borrow returns an error.
 func (Kernel) Borrow(string, int, string) (Held, error) { return nil, errLinux }

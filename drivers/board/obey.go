@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Force takes a line to a level for whoever holds it no more, or is frozen: where
-// it is held by a messkit of the same user, both have it for a moment. It tells
-// whether that has changed anything. A chip that is not there drives nothing, and
-// begins with inputs when it is back.
+// Force sets a line to the level of req.Start on behalf of a process that is dead or
+// frozen, and reports whether that changed the level. If another messkit process of the
+// same user has the line, both control it for a moment. Force changes nothing if the chip
+// is absent: an absent chip drives nothing, and its lines are inputs when it returns.
 func Force(k Chips, l Line, req Request) (changed bool, err error) {
 	p, err := Find(k, l)
 	switch {
@@ -31,7 +31,7 @@ func Force(k Chips, l Line, req Request) (changed bool, err error) {
 	}
 	h, err := k.Borrow(p.Chip.Name, p.Offset, info.Consumer)
 	if err != nil {
-		return false, fmt.Errorf("%s is held by %q, which does not let go of it: %w", p, info.Consumer, err)
+		return false, fmt.Errorf("%s is in use by %q, which does not share it: %w", p, info.Consumer, err)
 	}
 	is, err := h.Value()
 	if err == nil && is != on {
@@ -40,9 +40,9 @@ func Force(k Chips, l Line, req Request) (changed bool, err error) {
 	return changed && err == nil, errors.Join(err, h.Close())
 }
 
-// forceFree takes a line that nobody holds.
+// forceFree sets a line that no process has requested.
 func forceFree(k Chips, p Place, info Info, req Request, on bool) (changed bool, err error) {
-	if !info.Output { // what it reads is what pulls at it
+	if !info.Output { // the level of an input shows the external circuit, not the last output
 		h, err := k.Request(p.Chip.Name, p.Offset, req)
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", p, err)

@@ -10,15 +10,15 @@ import (
 	"gobot.io/x/gobot/v2/drivers/gpio"
 )
 
-// labelPrefix is what the consumer of each of our lines begins with; the number
-// of the process follows, then the device.
+// labelPrefix begins the consumer name of each line that messkit requests. The process ID
+// and the name of the device follow.
 const labelPrefix = "messkit "
 
-// Label is the consumer of a line that this process holds for a device.
+// Label returns the consumer name of a line that this process requests for a device.
 func Label(device string) string { return fmt.Sprintf("%s%d %s", labelPrefix, os.Getpid(), device) }
 
-// Output is a line as a Gobot adaptor: whatever pin is written, it is this line.
-// It is safe for concurrent use.
+// Output is an output line as a Gobot adaptor. Each pin name writes this line. It is safe
+// for concurrent use.
 type Output struct {
 	chips Chips
 	line  Line
@@ -26,7 +26,7 @@ type Output struct {
 
 	mu   sync.Mutex
 	name string
-	held Held // nil while it is not open
+	held Held // nil before the request of the line
 	at   Place
 }
 
@@ -36,27 +36,27 @@ var (
 	_ gpio.DigitalReader = (*Output)(nil)
 )
 
-// NewOutput makes an output for a device; req.Start is its initial level.
+// NewOutput returns an output for a device; req.Start is its initial level. It does not
+// request the line yet.
 func NewOutput(k Chips, l Line, req Request) *Output {
 	return &Output{chips: k, line: l, req: req, name: "board"}
 }
 
-// Name is that of the adaptor.
+// Name returns the name of the adaptor.
 func (o *Output) Name() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.name
 }
 
-// SetName changes it.
+// SetName changes the name of the adaptor.
 func (o *Output) SetName(name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.name = name
 }
 
-// Connect takes the line to its initial level. One that is held already goes to
-// that level as well.
+// Connect takes the line to its initial level, also if this process already has the line.
 func (o *Output) Connect() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -66,8 +66,8 @@ func (o *Output) Connect() error {
 	return o.open(o.req.Start)
 }
 
-// Finalize lets go of the line. What its level is then, the chip's driver in the
-// kernel decides: many keep it, older ones of a Pi make it an input.
+// Finalize releases the line. The chip's driver in the kernel decides its level after that:
+// many drivers keep it, older drivers of a Pi make the line an input.
 func (o *Output) Finalize() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -79,18 +79,18 @@ func (o *Output) Finalize() error {
 	return err
 }
 
-// DigitalWrite makes the line active (1) or inactive (0). Where it is not held,
-// or its chip has vanished and come back, it is requested at that level.
+// DigitalWrite makes the line active (1) or inactive (0). It requests the line at that
+// level if this process does not have it, or if its chip has vanished and returned.
 func (o *Output) DigitalWrite(_ string, level byte) error {
 	if level > 1 {
-		return fmt.Errorf("%s: there is no level %d; write 0 or 1", o.line, level)
+		return fmt.Errorf("%s: unknown level %d; write 0 or 1", o.line, level)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.set(level == 1)
 }
 
-// DigitalRead reads the line back, as the output that it is.
+// DigitalRead reads back the level of the output: 1 is active.
 func (o *Output) DigitalRead(string) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -102,13 +102,14 @@ func (o *Output) DigitalRead(string) (int, error) {
 	return 1, nil
 }
 
-// set makes the line active or not. mu is held.
+// set makes the line active or inactive. The caller holds mu.
 func (o *Output) set(on bool) error {
 	return o.use(StartOf(on), func() error { return o.held.Set(on) })
 }
 
-// use does something with the line, once more where its chip has vanished and may
-// be back. Nothing can have been done by a chip that was gone. mu is held.
+// use calls f with the line. If the chip has vanished, use requests the line again and
+// calls f once more. The second call is safe, because a chip that was gone has done
+// nothing. The caller holds mu.
 func (o *Output) use(start Start, f func() error) error {
 	for again := true; ; again = false {
 		if err := o.open(start); err != nil {
@@ -122,7 +123,7 @@ func (o *Output) use(start Start, f func() error) error {
 		if !errors.Is(err, ErrGone) {
 			return err
 		}
-		_ = o.held.Close() // there is nothing any more that it could fail for
+		_ = o.held.Close() // an error does not matter, since the chip is gone
 		o.held = nil
 		if !again {
 			return err
@@ -130,7 +131,7 @@ func (o *Output) use(start Start, f func() error) error {
 	}
 }
 
-// open requests the line if it is not held. mu is held.
+// open requests the line if this process does not have it. The caller holds mu.
 func (o *Output) open(start Start) (err error) {
 	if o.held != nil {
 		return nil
@@ -141,8 +142,8 @@ func (o *Output) open(start Start) (err error) {
 	return err
 }
 
-// Look finds the line and says how it is, without requesting it. It is a *BusyError
-// where somebody holds it.
+// Look finds the line and describes its state, without a request. It returns a *BusyError
+// if another consumer has the line.
 func (o *Output) Look() (string, error) {
 	p, err := Find(o.chips, o.line)
 	if err != nil {
@@ -155,7 +156,7 @@ func (o *Output) Look() (string, error) {
 	case info.Used:
 		return "", &BusyError{p, info.Consumer}
 	}
-	return fmt.Sprintf("%s is there and free", p), nil
+	return fmt.Sprintf("%s exists and is free", p), nil
 }
 
 // Open finds a line and requests it.
@@ -169,20 +170,20 @@ func Open(k Chips, l Line, req Request) (Held, Place, error) {
 	case err == nil:
 		return h, p, nil
 	case errors.Is(err, ErrBusy):
-		info, _ := k.Info(p.Chip.Name, p.Offset) // without it the holder is not known
+		info, _ := k.Info(p.Chip.Name, p.Offset) // if Info fails, the holder remains unknown
 		return nil, p, &BusyError{p, info.Consumer}
 	}
 	return nil, p, cannotBeHad(p, err)
 }
 
-// cannotBeHad is a line, or where it was found, that the kernel does not give.
+// cannotBeHad returns an error for a line that the kernel does not grant.
 func cannotBeHad(what fmt.Stringer, err error) error {
-	return fmt.Errorf("%s: cannot be had: %w; %s", what, err, advise(err))
+	return fmt.Errorf("%s: request failed: %w; %s", what, err, advise(err))
 }
 
 func advise(err error) string {
 	if errors.Is(err, os.ErrPermission) {
-		return "let messkit's user into the group that /dev/gpiochip* has (sudo usermod -aG gpio USER on a Pi), and log in again"
+		return "add the user of messkit to the group of /dev/gpiochip* (sudo usermod -aG gpio USER on a Pi), and log in again"
 	}
-	return "is it an input alone, or reserved?"
+	return "check that the line is neither input only nor reserved"
 }

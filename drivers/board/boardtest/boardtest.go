@@ -1,6 +1,6 @@
-// Package boardtest plays GPIO chips in memory: lines that are held by one at a
-// time, that a hand can pull at, and chips that are unplugged. It keeps what
-// every line was set to, beginning with its request.
+// Package boardtest simulates GPIO chips in memory: lines with one consumer at a time,
+// external levels, and chips that vanish. It records each level that a consumer sets on a
+// line, from the request on.
 package boardtest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/drivers/board"
 )
 
-// Chips are simulated chips. They are safe for concurrent use.
+// Chips simulates a set of chips. It is safe for concurrent use.
 type Chips struct {
 	mu    sync.Mutex
 	chips []*chip
@@ -23,7 +23,7 @@ type chip struct {
 	gone  bool
 }
 
-// line is one line; level is physical, 5 V or none.
+// line is one line; level is physical (true is high).
 type line struct {
 	name      string
 	holder    *handle
@@ -31,13 +31,13 @@ type line struct {
 	output    bool
 	level     bool
 	activeLow bool
-	log       []bool // levels that it was driven to
+	log       []bool // levels that consumers set
 	bias      string
 }
 
 var _ board.Chips = (*Chips)(nil)
 
-// New makes chips. Their lines are inputs without names.
+// New returns a set of chips. Their lines are inputs without names.
 func New(chips ...board.Chip) *Chips {
 	c := &Chips{}
 	for _, one := range chips {
@@ -46,7 +46,7 @@ func New(chips ...board.Chip) *Chips {
 	return c
 }
 
-// Pi makes the chips of a Raspberry Pi 4, whose lines have names.
+// Pi returns the chips of a Raspberry Pi 4, whose lines have names.
 func Pi() *Chips {
 	c := New(board.Chip{Name: "gpiochip0", Label: "pinctrl-bcm2711", Lines: 58}, board.Chip{Name: "gpiochip1", Label: "raspberrypi-exp-gpio", Lines: 8})
 	for n := range 28 {
@@ -63,14 +63,14 @@ func (c *Chips) plug(one board.Chip) {
 	c.chips = append(c.chips, new)
 }
 
-// Name names a line.
+// Name sets the name of a line.
 func (c *Chips) Name(chip string, offset int, name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.line(chip, offset).name = name
 }
 
-// Take has somebody else hold a line.
+// Take gives a line to another consumer.
 func (c *Chips) Take(chip string, offset int, consumer string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,8 +78,8 @@ func (c *Chips) Take(chip string, offset int, consumer string) {
 	l.holder, l.consumer = &handle{}, consumer
 }
 
-// Pull sets the level of a line from outside, that of an output too, as what was
-// burnt does. Who watches the line is told.
+// Pull sets the level of a line from outside, also that of an output, as a defective
+// circuit does. It calls the Edge function of the consumer.
 func (c *Chips) Pull(chip string, offset int, level bool) {
 	c.mu.Lock()
 	l := c.line(chip, offset)
@@ -96,24 +96,24 @@ func (c *Chips) Pull(chip string, offset int, level bool) {
 	}
 }
 
-// Level is the physical level of a line.
+// Level returns the physical level of a line.
 func (c *Chips) Level(chip string, offset int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.line(chip, offset).level
 }
 
-// Log is every level that a line was driven to.
+// Log returns every level that consumers set on a line.
 func (c *Chips) Log(chip string, offset int) []bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.line(chip, offset).log)
 }
 
-// Unplug takes a chip away. Its lines stay as they are for who looks.
+// Unplug removes a chip. Level still returns the levels of its lines.
 func (c *Chips) Unplug(name string) { c.set(name, true) }
 
-// Replug brings it back, with its lines as inputs.
+// Replug returns the chip, with its lines as inputs.
 func (c *Chips) Replug(name string) { c.set(name, false) }
 
 func (c *Chips) set(name string, gone bool) {
@@ -133,14 +133,15 @@ func (c *Chips) set(name string, gone bool) {
 	}
 }
 
-// line is a line, or the test has a mistake. mu is held.
+// line returns a line. It panics if the chip does not exist, which is an error of the test.
+// The caller holds mu.
 func (c *Chips) line(name string, offset int) *line {
 	for _, one := range c.chips {
 		if one.Chip.Name == name {
 			return one.lines[offset]
 		}
 	}
-	panic("boardtest: there is no " + name)
+	panic("boardtest: no chip has the name " + name)
 }
 
 // List implements board.Chips.
@@ -196,13 +197,13 @@ func (c *Chips) Borrow(chip string, offset int, _ string) (board.Held, error) {
 	return &handle{chips: c, line: l, second: true}, nil
 }
 
-// drive sets the level to what active or inactive is. mu is held.
+// drive sets the level for active or inactive. The caller holds mu.
 func (l *line) drive(on bool) {
 	l.level = on != l.activeLow
 	l.log = append(l.log, l.level)
 }
 
-// handle is a line that is held.
+// handle is a requested line.
 type handle struct {
 	chips  *Chips
 	line   *line

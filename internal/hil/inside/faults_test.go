@@ -84,16 +84,16 @@ func TestBridgeFaultsAreNamed(t *testing.T) {
   no-wire: {driver: onewire}
 `)
 	expects(t, says, "ok", map[string]string{
-		"relay":   "line 1 of " + place.Chip.Name + " is there and free",
+		"relay":   "line 1 of " + place.Chip.Name + " exists and is free",
 		"contact": "reads contact ",
-		"shutter": "line 3 of " + place.Chip.Name + " is there and free, and so line 4 of " + place.Chip.Name + " is there and free",
+		"shutter": "line 3 of " + place.Chip.Name + " exists and is free, and so line 4 of " + place.Chip.Name + " exists and is free",
 		"climate": "reads temperature 21.5",
 	})
 	expects(t, says, "BAD", map[string]string{
-		"no-chip":      `line 1 of gpiochip9 is not there: there is no such chip; there are: ` + place.Chip.Name + ` "cp2112_gpio"`,
-		"no-name":      `line GPIO17 is not there: no line has that name; write another, or its number and chip: (` + place.Chip.Name + ` "cp2112_gpio")`,
+		"no-chip":      `line 1 of gpiochip9 is not there: the host has no such chip; its chips: ` + place.Chip.Name + ` "cp2112_gpio"`,
+		"no-name":      `line GPIO17 is not there: no line has that name; write another name, or its number and chip: (` + place.Chip.Name + ` "cp2112_gpio")`,
 		"no-number":    `line 8 of cp2112_gpio: ` + place.Chip.Name + ` has lines 0 to 7; write one of those`,
-		"in-use":       `line 7 of ` + place.Chip.Name + ` is in use by "gpioset"; end that program, or take another line`,
+		"in-use":       `line 7 of ` + place.Chip.Name + ` is in use by "gpioset"; stop that program, or use another line`,
 		"no-bus":       `there is no I2C bus 99 (/dev/i2c-99); switch it on with sudo raspi-config nonint do_i2c 0 on a Pi`,
 		"no-adapter":   `no I2C bus is called "bcm2835"; there are: `,
 		"nobody":       fmt.Sprintf(`is it wired and powered, and does i2cdetect -y %d show it?`, n),
@@ -106,8 +106,8 @@ func TestBridgeFaultsAreNamed(t *testing.T) {
   door: {driver: gpioinput, line: GPIO17}
   climate: {driver: i2c-bme280, bus: CP2112}
 `), "BAD", map[string]string{
-		"lamp":    "line 1 of cp2112_gpio: cannot be had: open /dev/" + place.Chip.Name + ": permission denied; let messkit's user into the group",
-		"door":    "line GPIO17: cannot be had: open /dev/" + place.Chip.Name + ": permission denied; let messkit's user into the group",
-		"climate": fmt.Sprintf("open /dev/i2c-%d: permission denied; let messkit's user into the group that it has (sudo usermod -aG i2c USER", n),
+		"lamp":    "line 1 of cp2112_gpio: request failed: open /dev/" + place.Chip.Name + ": permission denied; add the user of messkit to the group",
+		"door":    "line GPIO17: request failed: open /dev/" + place.Chip.Name + ": permission denied; add the user of messkit to the group",
+		"climate": fmt.Sprintf("open /dev/i2c-%d: permission denied; add the user of messkit to the group that it has (sudo usermod -aG i2c USER", n),
 	})
 }

@@ -1,6 +1,6 @@
-// Package command runs programs for drivers: with a list of arguments and never
-// through a shell, for a limited time, with bounded output, and so that what they
-// have started ends with them.
+// Package command runs programs for drivers: with a list of arguments and never through a
+// shell, with a time limit, and with bounded output. Processes that a program has started
+// end with it.
 package command
 
 import (
@@ -15,31 +15,31 @@ import (
 	"time"
 )
 
-// Spec is a program and how it runs.
+// Spec describes a program and the limits of its run.
 type Spec struct {
 	Args     []string      // the program and its arguments
-	Limit    time.Duration // for it to run; then it and all it has started are killed
-	MaxBytes int           // of its output
-	Env      []string      // beside PATH, LANG and HOME
+	Limit    time.Duration // run time; after it the program and all processes that it has started are killed
+	MaxBytes int           // limit for its output
+	Env      []string      // in addition to PATH, LANG and HOME
 }
 
-// Result is what came of it.
+// Result is the result of a run.
 type Result struct {
 	Output []byte
-	Said   string // the end of what it said on its standard error, in one line
-	Code   int    // its exit code
+	Said   string // last line of its standard error
+	Code   int    // exit code
 }
 
 const (
 	maxSaid = 300             // bytes
-	reap    = 2 * time.Second // for what was killed to be gone
+	reap    = 2 * time.Second // time for a killed process to end
 )
 
-// ErrLimit is a program that ran for too long.
+// ErrLimit reports that a program exceeded its time limit.
 var ErrLimit = errors.New("was killed")
 
-// Run runs a program to its end. The error is nil where it has ended by itself,
-// with whatever code.
+// Run runs a program and waits for its end. The error is nil if the program has exited by
+// itself, with any code.
 func Run(ctx context.Context, s Spec) (Result, error) {
 	late := fmt.Errorf("%s %w after %v", filepath.Base(s.Args[0]), ErrLimit, s.Limit)
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Limit, late)
@@ -59,24 +59,23 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	ended, ok := errors.AsType[*exec.ExitError](err)
 	switch {
 	case out.over:
-		return r, fmt.Errorf("%s says more than %d bytes, and was killed", filepath.Base(s.Args[0]), s.MaxBytes)
+		return r, fmt.Errorf("%s writes more than %d bytes; messkit has killed it", filepath.Base(s.Args[0]), s.MaxBytes)
 	case ctx.Err() != nil:
 		return r, context.Cause(ctx)
 	case ok && !ended.Exited():
-		return r, fmt.Errorf("%s ended by itself: %v%s", filepath.Base(s.Args[0]), ended, r.quoted())
+		return r, fmt.Errorf("%s was terminated by a signal: %v%s", filepath.Base(s.Args[0]), ended, r.quoted())
 	case err != nil && !ok:
 		return r, err
 	}
 	return r, nil
 }
 
-// Failed is what to say of a program that has ended with a code other than 0; nil
-// for one that has not.
+// Failed returns an error for an exit code other than 0, else nil.
 func (r Result) Failed(program string) error {
 	if r.Code == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s ended with code %d%s", filepath.Base(program), r.Code, r.quoted())
+	return fmt.Errorf("%s exited with code %d%s", filepath.Base(program), r.Code, r.quoted())
 }
 
 func (r Result) quoted() string {
@@ -86,8 +85,8 @@ func (r Result) quoted() string {
 	return fmt.Sprintf(", saying %q", r.Said)
 }
 
-// bounded keeps output up to a limit. It has no ReadFrom, which would go past
-// that.
+// bounded stores output up to a limit. It has no ReadFrom, because ReadFrom would ignore
+// the limit.
 type bounded struct {
 	data []byte
 	max  int
@@ -105,7 +104,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tail keeps the end of what is written.
+// tail stores the end of the output.
 type tail struct{ last []byte }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -114,54 +113,54 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// line is the last line that says something.
+// line returns the last line.
 func (t *tail) line() string {
 	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(t.last), "?")), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// shells are programs whose arguments are programs.
+// shells lists programs that execute their arguments.
 var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh", "ash", "busybox", "env", "eval", "sudo", "su", "doas", "xargs", "ssh"}
 
-// Check tells why a program must not be run: it is not there, somebody else could
-// have put something else in its place, or it is a shell.
+// Check returns the reason why a driver must not run a program: the program does not exist,
+// another user could replace it, or it is a shell.
 func Check(args []string) error {
 	if len(args) == 0 {
 		return errors.New("is empty; write a program and its arguments, like [/usr/bin/lamp, --on]")
 	}
 	program := args[0]
 	if !filepath.IsAbs(program) || filepath.Clean(program) != program {
-		return fmt.Errorf("%q is no full path; write it like /usr/bin/lamp", program)
+		return fmt.Errorf("%q is not a full path; write it like /usr/bin/lamp", program)
 	}
 	real, err := filepath.EvalSymlinks(program)
 	if err != nil {
-		return fmt.Errorf("%q cannot be run: %w", program, err)
+		return fmt.Errorf("cannot run %q: %w", program, err)
 	}
 	for _, name := range []string{program, real} {
 		if slices.Contains(shells, filepath.Base(name)) {
-			return fmt.Errorf("%q runs what its arguments say; write the program itself, or a script of your own", program)
+			return fmt.Errorf("%q executes its arguments; write the program itself, or a script of your own", program)
 		}
 	}
 	info, err := os.Stat(real)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%q cannot be run: %w", program, err)
+		return fmt.Errorf("cannot run %q: %w", program, err)
 	case !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0:
-		return fmt.Errorf("%q is no program; chmod +x makes one of a script", program)
+		return fmt.Errorf("%q is not executable; chmod +x makes a script executable", program)
 	}
 	return guarded(program, real)
 }
 
-// guarded tells of a program, or a folder that it is in, that others may write.
+// guarded returns an error if other users can write the program or a folder on its path.
 func guarded(program, real string) error {
 	for name := real; ; name = filepath.Dir(name) {
 		info, err := os.Stat(name)
 		if err != nil {
-			return fmt.Errorf("%q cannot be run: %w", program, err)
+			return fmt.Errorf("cannot run %q: %w", program, err)
 		}
-		sticky := info.IsDir() && info.Mode()&os.ModeSticky != 0 // others cannot replace what is in it
+		sticky := info.IsDir() && info.Mode()&os.ModeSticky != 0 // other users cannot replace its files
 		if info.Mode().Perm()&0o022 != 0 && !sticky {
-			return fmt.Errorf("%q could be replaced by others, as they may write %s; chmod go-w it", program, name)
+			return fmt.Errorf("other users can replace %q, because they can write %s; run chmod go-w on it", program, name)
 		}
 		if name == filepath.Dir(name) {
 			return nil

@@ -36,7 +36,7 @@ two" >&2; exit 3`, time.Minute, "a b", "$HOME; rm -rf /", "*")
 	if err != nil || string(r.Output) != "a b|$HOME; rm -rf /|*|" || r.Code != 3 || r.Said != "two" {
 		t.Errorf("%q %q %d: %v", r.Output, r.Said, r.Code, err)
 	}
-	if err := r.Failed("/usr/bin/lamp"); err == nil || err.Error() != `lamp ended with code 3, saying "two"` {
+	if err := r.Failed("/usr/bin/lamp"); err == nil || err.Error() != `lamp exited with code 3, saying "two"` {
 		t.Error(err)
 	}
 	t.Setenv("SECRET_TOKEN", "canary")
@@ -45,7 +45,7 @@ two" >&2; exit 3`, time.Minute, "a b", "$HOME; rm -rf /", "*")
 	}
 }
 
-// What runs for too long is killed, with what it has started.
+// Run kills a program that exceeds its time limit, and the processes that it has started.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	note := filepath.Join(t.TempDir(), "child")
@@ -70,8 +70,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// alive reports whether a process runs; one that has ended may not have been asked
-// about yet.
+// alive reports whether a process runs. A process that has exited may still exist as a
+// zombie.
 func alive(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -81,13 +81,13 @@ func alive(pid int) bool {
 }
 
 func TestBounds(t *testing.T) {
-	if r, err := run(t, "yes", time.Minute); err == nil || !strings.Contains(err.Error(), "says more than 1000 bytes") || len(r.Output) > 1000 {
+	if r, err := run(t, "yes", time.Minute); err == nil || !strings.Contains(err.Error(), "writes more than 1000 bytes") || len(r.Output) > 1000 {
 		t.Errorf("%d bytes: %v", len(r.Output), err)
 	}
 	if r, err := run(t, "head -c 100000 /dev/zero | tr '\\0' x >&2; echo >&2; echo no >&2; exit 1", time.Minute); err != nil || r.Said != "no" {
 		t.Errorf("%q: %v", r.Said, err)
 	}
-	if _, err := run(t, "kill -SEGV $$", time.Minute); err == nil || !strings.Contains(err.Error(), "ended by itself: signal") {
+	if _, err := run(t, "kill -SEGV $$", time.Minute); err == nil || !strings.Contains(err.Error(), "was terminated by a signal: signal") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -118,14 +118,14 @@ func TestCheck(t *testing.T) {
 	}{
 		{[]string{good, "--on"}, ""},
 		{nil, "is empty"},
-		{[]string{"lamp"}, `"lamp" is no full path`},
-		{[]string{"/usr/bin/../bin/lamp"}, "is no full path"},
-		{[]string{"/nonexistent/lamp"}, "cannot be run"},
-		{[]string{"/bin/sh", "-c", "rm"}, "runs what its arguments say"},
-		{[]string{link, "-c", "rm"}, "runs what its arguments say"},
-		{[]string{filepath.Dir(good)}, "is no program"},
-		{[]string{plain}, "is no program"},
-		{[]string{open}, "could be replaced by others"},
+		{[]string{"lamp"}, `"lamp" is not a full path`},
+		{[]string{"/usr/bin/../bin/lamp"}, "is not a full path"},
+		{[]string{"/nonexistent/lamp"}, "cannot run"},
+		{[]string{"/bin/sh", "-c", "rm"}, "executes its arguments"},
+		{[]string{link, "-c", "rm"}, "executes its arguments"},
+		{[]string{filepath.Dir(good)}, "is not executable"},
+		{[]string{plain}, "is not executable"},
+		{[]string{open}, "other users can replace"},
 	} {
 		err := command.Check(tt.args)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {

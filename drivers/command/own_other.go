@@ -4,5 +4,5 @@ package command
 
 import "os/exec"
 
-// own does nothing: there are no groups of processes.
+// own does nothing, because this system has no process groups.
 func own(*exec.Cmd) {}

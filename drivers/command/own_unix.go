@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// own makes a process the head of a group of its own, which is killed as a whole.
+// own puts the process into a process group of its own, and kills the whole group on
+// cancel.
 func own(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error {

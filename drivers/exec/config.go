@@ -8,15 +8,15 @@ import (
 	"github.com/messkit/messkit/drivers/command"
 )
 
-// Limits of every command of a device.
+// Limits contains the limits for each command of a device.
 type Limits struct {
-	Timeout time.Duration `yaml:"timeout"` // for one command; then it and what it has started are killed
-	Env     []string      `yaml:"env"`     // NAME=VALUE, beside PATH, LANG and HOME; no secrets: others may read it
+	Timeout time.Duration `yaml:"timeout"` // limit for one command; after it messkit kills the command and the processes that it has started
+	Env     []string      `yaml:"env"`     // NAME=VALUE, in addition to PATH, LANG and HOME; no secrets, because other users may read it
 }
 
 func defaultLimits() Limits { return Limits{Timeout: 10 * time.Second} }
 
-// maxTimeout leaves a command time to be killed within a call of a driver.
+// maxTimeout leaves time to kill a command within the time limit of a driver call.
 const (
 	minTimeout = 10 * time.Millisecond
 	maxTimeout = 5 * time.Minute
@@ -29,7 +29,7 @@ func (l Limits) validate() error {
 	return nil
 }
 
-// checkAll checks commands by their keys.
+// checkAll checks commands. Each error begins with the key of its command.
 func checkAll(commands ...keyed) error {
 	var errs []error
 	for _, c := range commands {
@@ -43,29 +43,30 @@ func checkAll(commands ...keyed) error {
 	return errors.Join(errs...)
 }
 
-// keyed is a command and where it stands.
+// keyed is a command with its configuration key.
 type keyed struct {
 	key      string
 	args     []string
 	optional bool
 }
 
-// SwitchConfig of something that commands switch.
+// SwitchConfig is the configuration of a switch that commands operate.
 type SwitchConfig struct {
 	Limits
 	On      []string `yaml:"on"`      // program and arguments
-	Off     []string `yaml:"off"`     //
-	State   []string `yaml:"state"`   // ends with 0 where it is on, with 1 where it is off; none: it cannot tell
-	Initial string   `yaml:"initial"` // on, off or keep, when it starts
-	Safe    string   `yaml:"safe"`    // on, off or keep, when it ends
+	Off     []string `yaml:"off"`     // program and arguments
+	State   []string `yaml:"state"`   // exit code 0 means on, 1 means off; empty: the device has no readback
+	Initial string   `yaml:"initial"` // level at Start: on, off or keep
+	Safe    string   `yaml:"safe"`    // level at Halt: on, off or keep
 }
 
-// DefaultSwitchConfig is off at both ends, and has no commands yet.
+// DefaultSwitchConfig returns a configuration without commands that turns the switch off at
+// Start and Halt.
 func DefaultSwitchConfig() SwitchConfig {
 	return SwitchConfig{Limits: defaultLimits(), Initial: "off", Safe: "off"}
 }
 
-// Validate tells all that cannot be.
+// Validate returns all errors in the configuration.
 func (c SwitchConfig) Validate() error {
 	errs := []error{c.Limits.validate(), checkAll(keyed{"on", c.On, false}, keyed{"off", c.Off, false}, keyed{"state", c.State, true})}
 	for _, level := range [][2]string{{"initial", c.Initial}, {"safe", c.Safe}} {
@@ -76,43 +77,43 @@ func (c SwitchConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// SensorConfig of something that a command measures.
+// SensorConfig is the configuration of a sensor that a command reads.
 type SensorConfig struct {
 	Limits
-	Read     []string `yaml:"read"`     // program and arguments; it says one number
-	Quantity string   `yaml:"quantity"` // what that is
-	Unit     string   `yaml:"unit"`     // "" for a truth value of 0 or 1
+	Read     []string `yaml:"read"`     // program and arguments; it writes one number
+	Quantity string   `yaml:"quantity"` // quantity that the number measures
+	Unit     string   `yaml:"unit"`     // unit; "" for a truth value of 0 or 1
 }
 
-// DefaultSensorConfig has no command yet.
+// DefaultSensorConfig returns a configuration without a command.
 func DefaultSensorConfig() SensorConfig { return SensorConfig{Limits: defaultLimits()} }
 
-// Validate tells all that cannot be.
+// Validate returns all errors in the configuration.
 func (c SensorConfig) Validate() error {
 	errs := []error{c.Limits.validate(), checkAll(keyed{"read", c.Read, false})}
 	if c.Quantity == "" {
-		errs = append(errs, errors.New("quantity: is missing; write what the number is, such as temperature"))
+		errs = append(errs, errors.New("quantity: is missing; write the quantity that the number measures, such as temperature"))
 	}
 	return errors.Join(errs...)
 }
 
-// CameraConfig of something that a command photographs.
+// CameraConfig is the configuration of a camera whose images a command takes.
 type CameraConfig struct {
 	Limits
-	Photo    []string `yaml:"photo"`     // program and arguments; it writes one JPEG or PNG to its standard output
-	MaxBytes int      `yaml:"max_bytes"` // of the picture
+	Photo    []string `yaml:"photo"`     // program and arguments; it writes one JPEG or PNG image to its standard output
+	MaxBytes int      `yaml:"max_bytes"` // limit for the image
 }
 
-// DefaultCameraConfig has no command yet.
+// DefaultCameraConfig returns a configuration without a command.
 func DefaultCameraConfig() CameraConfig {
 	return CameraConfig{Limits: defaultLimits(), MaxBytes: 16 << 20}
 }
 
-// Validate tells all that cannot be.
+// Validate returns all errors in the configuration.
 func (c CameraConfig) Validate() error {
 	errs := []error{c.Limits.validate(), checkAll(keyed{"photo", c.Photo, false})}
 	if c.MaxBytes < 1<<10 {
-		errs = append(errs, fmt.Errorf("max_bytes: %d is too few for a picture; write at least 1024", c.MaxBytes))
+		errs = append(errs, fmt.Errorf("max_bytes: %d is too small for an image; write at least 1024", c.MaxBytes))
 	}
 	return errors.Join(errs...)
 }

@@ -1,10 +1,10 @@
-// Package exec makes devices of programs: what switches by a command, says a number,
-// or writes a picture. What runs is what the configuration lists, word for word: a
-// program by its full path that nobody else may write, with its arguments, never
-// through a shell, for a limited time. Nothing of a request comes into it.
+// Package exec uses programs as devices: commands that switch a device, print a number, or
+// write an image. A driver runs only the exact command lines of the configuration: a
+// program by its full path that no other user can write, with its arguments, never through
+// a shell, with a time limit. A command line contains nothing from a request.
 //
-// Not supported: programs that go on in the background, and arguments that differ
-// from request to request.
+// Not supported: programs that continue in the background, and arguments that depend on a
+// request.
 package exec
 
 import (
@@ -32,31 +32,31 @@ var (
 	_ drivers.Photographer = (*Camera)(nil)
 )
 
-// Kinds are the kinds of devices.
+// Kinds returns the driver kinds of this package.
 func Kinds() []drivers.Kind {
 	return []drivers.Kind{
-		{Name: "exec-camera", Class: "camera", About: "a command that writes a picture", Open: openCamera},
-		{Name: "exec-sensor", Class: "sensor", About: "a command that says a number", Open: openSensor},
-		{Name: "exec-switch", Class: "switch", About: "commands that switch something on and off", Open: openSwitch},
+		{Name: "exec-camera", Class: "camera", About: "a command that writes an image", Open: openCamera},
+		{Name: "exec-sensor", Class: "sensor", About: "a command that prints a number", Open: openSensor},
+		{Name: "exec-switch", Class: "switch", About: "commands that switch a device on and off", Open: openSwitch},
 	}
 }
 
-// program is what every kind has: a life, and limits.
+// program implements the common part of all kinds.
 type program struct {
 	drivers.Life
 	limits Limits
 	link   drivers.Link
-	turn   chan struct{} // held while a command runs: one at a time
+	turn   chan struct{} // semaphore: one command at a time
 }
 
 func newProgram(name string, l Limits) program {
 	return program{Life: drivers.NewLife(name), limits: l, turn: make(chan struct{}, 1)}
 }
 
-// Connection is a Gobot adaptor that does nothing.
+// Connection returns a Gobot adaptor that does nothing.
 func (p *program) Connection() gobot.Connection { return &p.link }
 
-// run runs a command. It is checked again: somebody may have changed the program.
+// run checks the program again, because another user may have changed it, and runs it.
 func (p *program) run(ctx context.Context, args []string, maxBytes int) (command.Result, error) {
 	select {
 	case p.turn <- struct{}{}:
@@ -70,14 +70,14 @@ func (p *program) run(ctx context.Context, args []string, maxBytes int) (command
 	r, err := command.Run(ctx, command.Spec{Args: args, Limit: p.limits.Timeout, MaxBytes: maxBytes, Env: p.limits.Env})
 	switch cause := context.Cause(ctx); {
 	case cause != nil && cause != ctx.Err():
-		return r, cause // Life has worded it
+		return r, cause // Life has set the text of the cause
 	case err != nil:
 		return r, fmt.Errorf("%s: %w", p.Name(), err)
 	}
 	return r, nil
 }
 
-// succeed runs a command that has to end with 0.
+// succeed runs a command and returns an error for an exit code other than 0.
 func (p *program) succeed(ctx context.Context, args []string, maxBytes int) ([]byte, error) {
 	r, err := p.run(ctx, args, maxBytes)
 	if err != nil {
@@ -89,7 +89,7 @@ func (p *program) succeed(ctx context.Context, args []string, maxBytes int) ([]b
 	return r.Output, nil
 }
 
-// few is enough for what nobody reads, and for a number.
+// few is the output limit for commands that print a number or nothing.
 const few = 4 << 10 // bytes
 
 func openSwitch(env drivers.Env, decode func(any) error) (drivers.Device, error) {
@@ -100,8 +100,8 @@ func openSwitch(env drivers.Env, decode func(any) error) (drivers.Device, error)
 	return NewSwitch(env.Name, cfg), nil
 }
 
-// NewSwitch makes an Output of a valid configuration, and a Readable where it can
-// tell how it is.
+// NewSwitch returns an Output for a valid configuration, or a Readable if the configuration
+// has a state command.
 func NewSwitch(name string, cfg SwitchConfig) drivers.Device {
 	s := &Output{newProgram(name, cfg.Limits), cfg}
 	if len(cfg.State) == 0 {
@@ -110,13 +110,13 @@ func NewSwitch(name string, cfg SwitchConfig) drivers.Device {
 	return &Readable{s}
 }
 
-// Output is switched by commands.
+// Output is a switch that commands operate.
 type Output struct {
 	program
 	cfg SwitchConfig
 }
 
-// Start sets the initial state.
+// Start sets the initial level.
 func (s *Output) Start() error {
 	if err := s.end(s.cfg.Initial); err != nil {
 		return err
@@ -125,20 +125,20 @@ func (s *Output) Start() error {
 	return nil
 }
 
-// Halt sets the safe state.
+// Halt sets the safe level.
 func (s *Output) Halt() error {
 	s.Closed()
 	return s.end(s.cfg.Safe)
 }
 
-// Levels are what Start and Halt set.
+// Levels returns the levels that Start and Halt set.
 func (s *Output) Levels() (initial, safe string) { return s.cfg.Initial, s.cfg.Safe }
 
 func (s *Output) end(word string) error {
 	if word == "keep" {
 		return nil
 	}
-	return s.set(context.Background(), word == "on") // it has its own limit
+	return s.set(context.Background(), word == "on") // the command has a time limit of its own
 }
 
 func (s *Output) set(ctx context.Context, on bool) error {
@@ -160,10 +160,10 @@ func (s *Output) Switch(ctx context.Context, on bool) error {
 	return s.set(ctx, on)
 }
 
-// Readable is an Output that can tell how it is.
+// Readable is an Output with a state command.
 type Readable struct{ *Output }
 
-// On asks by the command for that.
+// On runs the state command.
 func (r *Readable) On(ctx context.Context) (bool, error) {
 	ctx, done, err := r.Begin(ctx)
 	if err != nil {
@@ -173,7 +173,7 @@ func (r *Readable) On(ctx context.Context) (bool, error) {
 	return r.state(ctx)
 }
 
-// Safe reads back whether it is in its safe state.
+// Safe reads back whether the switch is at its safe level.
 func (r *Readable) Safe(ctx context.Context) (bool, error) {
 	if r.cfg.Safe == "keep" {
 		return true, nil
@@ -201,25 +201,25 @@ func openSensor(env drivers.Env, decode func(any) error) (drivers.Device, error)
 	return NewSensor(env.Name, cfg, env.Now), nil
 }
 
-// Sensor is a command that says a number.
+// Sensor is a sensor that a command reads.
 type Sensor struct {
 	program
 	cfg SensorConfig
 	now func() time.Time
 }
 
-// NewSensor makes a sensor of a valid configuration.
+// NewSensor returns a sensor for a valid configuration.
 func NewSensor(name string, cfg SensorConfig, now func() time.Time) *Sensor {
 	return &Sensor{newProgram(name, cfg.Limits), cfg, now}
 }
 
-// Start makes it ready.
+// Start allows the device to run commands.
 func (s *Sensor) Start() error { s.Opened(); return nil }
 
-// Halt ends commands that are under way.
+// Halt kills running commands.
 func (s *Sensor) Halt() error { s.Closed(); return nil }
 
-// Read runs the command.
+// Read runs the command and parses its output.
 func (s *Sensor) Read(ctx context.Context) ([]drivers.Reading, error) {
 	ctx, done, err := s.Begin(ctx)
 	if err != nil {
@@ -233,7 +233,7 @@ func (s *Sensor) Read(ctx context.Context) ([]drivers.Reading, error) {
 	}
 	value, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
 	if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
-		return nil, fmt.Errorf("%s: %s says %.40q, which is no number; let it say one and nothing else", s.Name(), s.cfg.Read[0], out)
+		return nil, fmt.Errorf("%s: %s prints %.40q, which is not a number; change it so that it prints one number and nothing else", s.Name(), s.cfg.Read[0], out)
 	}
 	return []drivers.Reading{{Quantity: s.cfg.Quantity, Value: value, Unit: s.cfg.Unit, At: at}}, nil
 }
@@ -246,25 +246,26 @@ func openCamera(env drivers.Env, decode func(any) error) (drivers.Device, error)
 	return NewCamera(env.Name, cfg, env.Now), nil
 }
 
-// Camera is a command that writes a picture.
+// Camera is a camera whose images a command takes.
 type Camera struct {
 	program
 	cfg CameraConfig
 	now func() time.Time
 }
 
-// NewCamera makes a camera of a valid configuration.
+// NewCamera returns a camera for a valid configuration.
 func NewCamera(name string, cfg CameraConfig, now func() time.Time) *Camera {
 	return &Camera{newProgram(name, cfg.Limits), cfg, now}
 }
 
-// Start makes it ready.
+// Start allows the device to run commands.
 func (c *Camera) Start() error { c.Opened(); return nil }
 
-// Halt ends commands that are under way.
+// Halt kills running commands.
 func (c *Camera) Halt() error { c.Closed(); return nil }
 
-// Photo runs the command. What it writes was photographed after its start.
+// Photo runs the command and returns its image. The capture time is the start of the
+// command.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 	ctx, done, err := c.Begin(ctx)
 	if err != nil {
@@ -278,7 +279,7 @@ func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 	}
 	mime := http.DetectContentType(data)
 	if mime != "image/jpeg" && mime != "image/png" {
-		return drivers.Photo{}, fmt.Errorf("%s: %s writes %s of %d bytes, neither JPEG nor PNG; let it write the picture to its standard output", c.Name(), c.cfg.Photo[0], mime, len(data))
+		return drivers.Photo{}, fmt.Errorf("%s: %s writes %s of %d bytes, neither JPEG nor PNG; change it so that it writes the image to its standard output", c.Name(), c.cfg.Photo[0], mime, len(data))
 	}
 	if ctx.Err() != nil {
 		return drivers.Photo{}, c.Ended(ctx)

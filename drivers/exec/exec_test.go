@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/drivers/exec"
 )
 
-// home is a folder with programs in it. The lamp keeps its own log.
+// home is a folder with test programs. The lamp program writes its own log.
 type home struct{ dir string }
 
 func newHome(t *testing.T) *home {
@@ -29,7 +29,7 @@ esac`)
 	return h
 }
 
-// write makes a program.
+// write writes a program.
 func (h *home) write(t *testing.T, name, text string) string {
 	t.Helper()
 	file := filepath.Join(h.dir, name)
@@ -93,7 +93,7 @@ func TestSuiteOfSwitches(t *testing.T) {
 	}
 }
 
-func TestSuiteOfOthers(t *testing.T) {
+func TestSuiteOfSensorAndCamera(t *testing.T) {
 	t.Run("sensor", func(t *testing.T) {
 		drivertest.Run(t, func(t *testing.T) drivers.Device { return sensor(t, "echo 21.5", nil) })
 	})
@@ -125,11 +125,11 @@ func camera(t *testing.T, text string, change func(*exec.CameraConfig)) *exec.Ca
 func TestSensor(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"echo ' -3.5 '", "-3.5"},
-		{"echo 21 C", "tank: %s says \"21 C\\n\", which is no number; let it say one and nothing else"},
-		{"echo NaN", "tank: %s says \"NaN\\n\", which is no number; let it say one and nothing else"},
-		{"echo 1; echo broken >&2; exit 2", "tank: read ended with code 2, saying \"broken\""},
+		{"echo 21 C", "tank: %s prints \"21 C\\n\", which is not a number; change it so that it prints one number and nothing else"},
+		{"echo NaN", "tank: %s prints \"NaN\\n\", which is not a number; change it so that it prints one number and nothing else"},
+		{"echo 1; echo broken >&2; exit 2", "tank: read exited with code 2, saying \"broken\""},
 		{"sleep 100", "tank: read was killed after 300ms"},
-		{"yes", "tank: read says more than 4096 bytes, and was killed"},
+		{"yes", "tank: read writes more than 4096 bytes; messkit has killed it"},
 	} {
 		var program string
 		s := sensor(t, tt.text, func(c *exec.SensorConfig) {
@@ -161,7 +161,7 @@ func TestSensor(t *testing.T) {
 func TestCamera(t *testing.T) {
 	for text, want := range map[string]string{
 		"echo '<html>'": "door-cam: %s writes text/html; charset=utf-8 of 7 bytes, neither JPEG nor PNG",
-		"yes":           "door-cam: shoot says more than 16777216 bytes, and was killed",
+		"yes":           "door-cam: shoot writes more than 16777216 bytes; messkit has killed it",
 		"true":          "door-cam: %s writes text/plain; charset=utf-8 of 0 bytes, neither JPEG nor PNG",
 	} {
 		var program string
@@ -175,7 +175,7 @@ func TestCamera(t *testing.T) {
 	}
 }
 
-// A program that somebody else could have changed since the start is not run.
+// A driver does not run a program that another user could have changed since Start.
 func TestChangedProgram(t *testing.T) {
 	h := newHome(t)
 	d := lamp(h, nil)
@@ -185,7 +185,7 @@ func TestChangedProgram(t *testing.T) {
 	if err := os.Chmod(filepath.Join(h.dir, "lamp"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.(drivers.Switch).Switch(t.Context(), true); err == nil || !strings.Contains(err.Error(), "could be replaced by others") || !errors.Is(err, drivers.ErrNothingDone) || h.on() {
+	if err := d.(drivers.Switch).Switch(t.Context(), true); err == nil || !strings.Contains(err.Error(), "other users can replace") || !errors.Is(err, drivers.ErrNothingDone) || h.on() {
 		t.Errorf("%v; it is on: %t", err, h.on())
 	}
 }
@@ -196,7 +196,7 @@ func TestStateOfUnknownCode(t *testing.T) {
 	if err := d.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.(drivers.SwitchReader).On(t.Context()); err == nil || err.Error() != "lamp: ask ended with code 7; 0 is on, 1 is off" {
+	if _, err := d.(drivers.SwitchReader).On(t.Context()); err == nil || err.Error() != "lamp: ask exited with code 7; 0 is on, 1 is off" {
 		t.Error(err)
 	}
 }
@@ -209,11 +209,11 @@ func TestValidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*exec.SwitchConfig){
-		"on: is empty":                  func(c *exec.SwitchConfig) { c.On = nil },
-		"off: \"lamp\" is no full path": func(c *exec.SwitchConfig) { c.Off = []string{"lamp"} },
-		"state: \"/bin/sh\" runs what":  func(c *exec.SwitchConfig) { c.State = []string{"/bin/sh", "-c", "true"} },
-		"safe: \"yes\" is unknown":      func(c *exec.SwitchConfig) { c.Safe = "yes" },
-		"timeout: 1h0m0s is not":        func(c *exec.SwitchConfig) { c.Timeout = time.Hour },
+		"on: is empty":                              func(c *exec.SwitchConfig) { c.On = nil },
+		"off: \"lamp\" is not a full path":          func(c *exec.SwitchConfig) { c.Off = []string{"lamp"} },
+		"state: \"/bin/sh\" executes its arguments": func(c *exec.SwitchConfig) { c.State = []string{"/bin/sh", "-c", "true"} },
+		"safe: \"yes\" is unknown":                  func(c *exec.SwitchConfig) { c.Safe = "yes" },
+		"timeout: 1h0m0s is not":                    func(c *exec.SwitchConfig) { c.Timeout = time.Hour },
 	} {
 		c := good
 		change(&c)

@@ -9,21 +9,21 @@ import (
 	"github.com/messkit/messkit/drivers/board"
 )
 
-// Config of one cover.
+// Config is the configuration of one cover.
 type Config struct {
-	Up         string        `yaml:"up"`          // the line of the relay that opens it: its name, GPIO17, or its number on the chip
-	Down       string        `yaml:"down"`        // ... and of the one that closes it
-	Chip       string        `yaml:"chip"`        // of both; "": the one that has the line
-	ActiveLow  bool          `yaml:"active_low"`  // 0 V switches them on
-	OpenDrain  bool          `yaml:"open_drain"`  // the lines only pull to 0 V
+	Up         string        `yaml:"up"`          // GPIO line of the relay that opens the cover: name (GPIO17), or number on the chip
+	Down       string        `yaml:"down"`        // GPIO line of the relay that closes the cover
+	Chip       string        `yaml:"chip"`        // chip of both lines; "": the chip that has the line
+	ActiveLow  bool          `yaml:"active_low"`  // 0 V turns the relays on
+	OpenDrain  bool          `yaml:"open_drain"`  // the lines drive only 0 V
 	Bias       string        `yaml:"bias"`        // up, down, none; "": towards off
 	TravelTime time.Duration `yaml:"travel_time"` // from closed to open
-	TimeDown   time.Duration `yaml:"time_down"`   // from open to closed; 0: as travel_time
-	Overrun    time.Duration `yaml:"overrun"`     // longer than that towards an end, so that it is reached
-	DeadTime   time.Duration `yaml:"dead_time"`   // both off, before the other direction
+	TimeDown   time.Duration `yaml:"time_down"`   // from open to closed; 0: same as travel_time
+	Overrun    time.Duration `yaml:"overrun"`     // additional run time at an end, so that the cover reaches it
+	DeadTime   time.Duration `yaml:"dead_time"`   // time with both relays off before a change of direction
 }
 
-// DefaultConfig has no lines yet.
+// DefaultConfig returns a configuration without lines.
 func DefaultConfig() Config {
 	return Config{Overrun: 2 * time.Second, DeadTime: 500 * time.Millisecond}
 }
@@ -32,11 +32,11 @@ const (
 	minTravel   = time.Second
 	maxTravel   = 10 * time.Minute
 	maxOverrun  = time.Minute
-	minDeadTime = 100 * time.Millisecond // what relays take to open, and an arc to die
+	minDeadTime = 100 * time.Millisecond // relays need this time to open and to extinguish an arc
 	maxDeadTime = 10 * time.Second
 )
 
-// Validate tells all that cannot be.
+// Validate returns all errors in the configuration.
 func (c Config) Validate() error {
 	var errs []error
 	for _, l := range [][2]string{{"up", c.Up}, {"down", c.Down}} {
@@ -47,16 +47,16 @@ func (c Config) Validate() error {
 		}
 	}
 	if c.Up != "" && c.line(c.Up).Same() == c.line(c.Down).Same() {
-		errs = append(errs, fmt.Errorf("down: %s is the line of up as well; each direction has a relay of its own", c.Down))
+		errs = append(errs, fmt.Errorf("down: %s is also the line of up; use a separate relay for each direction", c.Down))
 	}
 	switch c.Bias {
 	case "", "up", "down", "none":
 	default:
-		errs = append(errs, fmt.Errorf("bias: %q is unknown; write up, down or none, or leave it out", c.Bias))
+		errs = append(errs, fmt.Errorf("bias: %q is unknown; write up, down or none, or omit the key", c.Bias))
 	}
 	switch {
 	case c.TravelTime == 0:
-		errs = append(errs, errors.New("travel_time: is missing; measure how long it takes from closed to open, and write that, like 24s"))
+		errs = append(errs, errors.New("travel_time: is missing; measure the time from closed to open, and write it, like 24s"))
 	case c.TravelTime < minTravel || c.TravelTime > maxTravel:
 		errs = append(errs, fmt.Errorf("travel_time: %v is not between %v and %v", c.TravelTime, minTravel, maxTravel))
 	}
@@ -67,14 +67,14 @@ func (c Config) Validate() error {
 		errs = append(errs, fmt.Errorf("overrun: %v is not between 0 and %v", c.Overrun, maxOverrun))
 	}
 	if c.DeadTime < minDeadTime || c.DeadTime > maxDeadTime {
-		errs = append(errs, fmt.Errorf("dead_time: %v is not between %v and %v; a motor that is turned round at once breaks", c.DeadTime, minDeadTime, maxDeadTime))
+		errs = append(errs, fmt.Errorf("dead_time: %v is not between %v and %v; a shorter pause before a change of direction damages the motor", c.DeadTime, minDeadTime, maxDeadTime))
 	}
 	return errors.Join(errs...)
 }
 
 func (c Config) line(name string) board.Line { return board.Line{Chip: c.Chip, Line: name} }
 
-// travel is from one end to the other.
+// travel returns the time from one end to the other.
 func (c Config) travel(up bool) time.Duration {
 	if up || c.TimeDown == 0 {
 		return c.TravelTime
@@ -82,10 +82,11 @@ func (c Config) travel(up bool) time.Duration {
 	return c.TimeDown
 }
 
-// request is how the lines are held, for a device: off from the first moment on.
+// request returns the request options of the lines for a device. The lines are off from the
+// request on.
 func (c Config) request(device string) board.Request {
 	r := board.Request{Label: board.Label(device), ActiveLow: c.ActiveLow, OpenDrain: c.OpenDrain, Bias: c.Bias, Start: board.Off}
-	if r.Bias == "" { // lines that nobody holds are left to their pull resistors
+	if r.Bias == "" { // the pull resistors set the level of released lines
 		r.Bias = map[bool]string{true: "up", false: "down"}[c.ActiveLow]
 	}
 	return r

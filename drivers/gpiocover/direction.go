@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/drivers/board"
 )
 
-// direction is one of the two relays.
+// direction is the relay of one direction.
 type direction struct {
 	name  string
 	pin   *board.Output
@@ -20,7 +20,7 @@ func newDirection(chips board.Chips, cfg Config, line, device string) *direction
 	return &direction{line, pin, gpio.NewRelayDriver(pin, line)}
 }
 
-// start takes the line, off.
+// start requests the line and keeps the relay off.
 func (d *direction) start() error { return errors.Join(d.pin.Connect(), d.relay.Start()) }
 
 // on reads the line back.

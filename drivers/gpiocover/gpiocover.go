@@ -1,11 +1,11 @@
-// Package gpiocover drives a roller shutter, a blind or a door with a tubular motor
-// by two relays on GPIO lines: one opens, one closes. It is Gobot's relay driver, twice,
-// on lines of package board. Never are both on, and between two directions both are
-// off for a while.
+// Package gpiocover drives a roller shutter, a blind or a door with a tubular motor through
+// two relays on GPIO lines: one relay opens, the other closes. It uses Gobot's relay driver
+// twice, on lines of package board. The driver never turns on both relays, and it turns
+// both off for a pause before a change of direction.
 //
-// Where it stands is reckoned from the time that the motor ran, and known only after
-// an end was reached. Not supported: motors without limit switches, contacts at the
-// ends, and doors with a single button (gpiorelay presses that).
+// The driver estimates the position from the run time of the motor. It knows a position
+// only after the cover has reached an end. Not supported: motors without limit switches,
+// contacts at the ends, and doors with a single button (use gpiorelay).
 package gpiocover
 
 import (
@@ -35,7 +35,7 @@ var (
 	_ drivers.Holder           = (*Cover)(nil)
 )
 
-// Kind is the kind of driver for drivers/all.
+// Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
 	return drivers.Kind{
 		Name: "gpiocover", Class: "door", About: "roller shutter, blind or door with a motor on two relays of GPIO lines", Open: Open,
@@ -43,7 +43,7 @@ func Kind() drivers.Kind {
 	}
 }
 
-// Open is the drivers.Factory of this package. It touches no line.
+// Open is the drivers.Factory of this package. It does not request the lines.
 func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	cfg := DefaultConfig()
 	if err := decode(&cfg); err != nil {
@@ -52,34 +52,34 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	return New(env.Name, cfg, board.Kernel{}), nil
 }
 
-// New makes a cover of a valid configuration.
+// New returns a cover for a valid configuration.
 func New(name string, cfg Config, chips board.Chips) *Cover {
 	c := &Cover{Life: drivers.NewLife(name), cfg: cfg, chips: chips, turn: make(chan struct{}, 1)}
 	c.up, c.down = newDirection(chips, cfg, cfg.Up, name), newDirection(chips, cfg, cfg.Down, name)
 	return c
 }
 
-// Cover opens and closes, and stands wherever it was stopped.
+// Cover moves to a position and keeps it.
 type Cover struct {
 	drivers.Life
 	cfg      Config
 	chips    board.Chips
 	up, down *direction
 	errand   drivers.Errand
-	turn     chan struct{} // held while a relay is switched: Gobot's driver is not made for two at once
+	turn     chan struct{} // semaphore for relay commands, because Gobot's driver is not safe for concurrent use
 
 	mu      sync.Mutex
-	percent float64 // open, as reckoned
-	known   bool    // percent is
+	percent float64 // estimated position: 0 closed, 100 open
+	known   bool    // whether percent is valid
 	moves   bool
-	last    *direction // that was on last; nil: nobody knows
-	off     time.Time  // when it went off, or when the lines were taken
+	last    *direction // relay that was on last; nil if unknown
+	off     time.Time  // when the last relay turned off, or when Start requested the lines
 }
 
-// Connection is the Gobot adaptor below the first of the two relays.
+// Connection returns the Gobot adaptor of the line that opens.
 func (c *Cover) Connection() gobot.Connection { return c.up.pin }
 
-// Start takes both lines, off. Where it stands, nobody knows.
+// Start requests both lines and turns both relays off. The position is unknown after it.
 func (c *Cover) Start() error {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()
@@ -93,20 +93,21 @@ func (c *Cover) Start() error {
 	return nil
 }
 
-// Halt switches both off, and keeps them so for as long as the program runs.
+// Halt turns both relays off. They stay off for as long as the program runs.
 func (c *Cover) Halt() error {
 	c.Closed()
 	return c.Named(c.rest())
 }
 
-// Open opens it all the way, whatever was reckoned: it runs for the whole time, and
-// its limit switch stops it earlier.
+// Open opens the cover completely. It ignores the estimate and runs the motor for the full
+// travel time; the limit switch stops the motor earlier.
 func (c *Cover) Open(ctx context.Context) error { return c.OpenTo(ctx, 100) }
 
-// Shut closes it in the same way.
+// Shut closes the cover in the same way.
 func (c *Cover) Shut(ctx context.Context) error { return c.OpenTo(ctx, 0) }
 
-// OpenTo takes it so far. Between its ends that can be reckoned only from an end.
+// OpenTo moves the cover to a position in percent. A position between the ends needs an
+// estimate, which exists only after the cover has reached an end.
 func (c *Cover) OpenTo(ctx context.Context, percent float64) error {
 	_, err := drivers.During(ctx, &c.Life, func(ctx context.Context) (struct{}, error) {
 		if !(percent >= 0 && percent <= 100) {
@@ -138,20 +139,19 @@ func (c *Cover) to(ctx context.Context, percent float64) error {
 	up := percent > at
 	way := time.Duration(math.Abs(percent-at) / 100 * float64(c.cfg.travel(up)))
 	if way < leastWay {
-		return nil // it is there
+		return nil // the cover already has this position
 	}
 	return c.run(ctx, up, way)
 }
 
-// leastWay is the shortest time that a motor is switched on for: in less it hardly
-// turns.
+// leastWay is the shortest run time of the motor. In less time it hardly turns.
 const leastWay = 5 * time.Millisecond
 
-var errUnknown = errors.New("nobody knows where it stands until it was opened or closed all the way; do that first")
+var errUnknown = errors.New("the position is unknown; open or close the cover completely first")
 
-// run has the motor run in one direction, for as long as is said or until ctx ends.
+// run runs the motor in one direction for the duration long, or until ctx ends.
 func (c *Cover) run(ctx context.Context, up bool, long time.Duration) (err error) {
-	if err := c.rest(); err != nil { // of both, before one
+	if err := c.rest(); err != nil { // both relays off before one turns on
 		return drivers.NotDone(err)
 	}
 	way := c.down
@@ -174,12 +174,12 @@ func (c *Cover) run(ctx context.Context, up bool, long time.Duration) (err error
 	stopped := c.rest()
 	c.reckon(up, time.Since(began), stopped == nil)
 	if stopped != nil {
-		return errors.Join(err, fmt.Errorf("its motor may run: %v", stopped)) // not wrapped: something was done
+		return errors.Join(err, fmt.Errorf("the motor may still run: %v", stopped)) // no %w, because the motor has run: the error must not be ErrNothingDone
 	}
 	return err
 }
 
-// pause waits until the motor has stood still for long enough to be turned round.
+// pause waits until the motor has stood still for the dead time, if the direction changes.
 func (c *Cover) pause(ctx context.Context, way *direction) error {
 	c.mu.Lock()
 	left := c.cfg.DeadTime - time.Since(c.off)
@@ -198,7 +198,7 @@ func (c *Cover) pause(ctx context.Context, way *direction) error {
 	}
 }
 
-// begin switches one relay on, if the other is off: that is read back from its line.
+// begin turns one relay on if the line of the other reads back as off.
 func (c *Cover) begin(ctx context.Context, way *direction) (time.Time, error) {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()
@@ -213,19 +213,19 @@ func (c *Cover) begin(ctx context.Context, way *direction) (time.Time, error) {
 	case err != nil:
 		return time.Now(), drivers.NotDone(err)
 	case on:
-		return time.Now(), drivers.NotDone(fmt.Errorf("%s reads back as on, and never are both; look at the relays", other.name))
+		return time.Now(), drivers.NotDone(fmt.Errorf("%s reads back as on, and both relays must never be on; inspect the relays", other.name))
 	}
 	c.mu.Lock()
 	c.moves, c.last = true, way
 	c.mu.Unlock()
 	began := time.Now()
 	if err := way.relay.On(); err != nil {
-		return began, fmt.Errorf("it may have been switched on: %v", err) // not wrapped: it may move
+		return began, fmt.Errorf("the relay may be on: %v", err) // no %w, because the motor may move
 	}
 	return began, nil
 }
 
-// rest switches both relays off, the second whatever became of the first.
+// rest turns both relays off. An error of the first does not prevent the second.
 func (c *Cover) rest() error {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()
@@ -240,7 +240,8 @@ func (c *Cover) rest() error {
 	return nil
 }
 
-// reckon notes where it stands after the motor ran for a time.
+// reckon updates the estimated position after a run of the motor. stands reports whether
+// the motor has stopped.
 func (c *Cover) reckon(up bool, ran time.Duration, stands bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -249,7 +250,7 @@ func (c *Cover) reckon(up bool, ran time.Duration, stands bool) {
 	switch {
 	case !stands:
 		c.known = false
-	case ran >= whole: // from wherever it stood
+	case ran >= whole: // the cover has reached this end from any position
 		c.known, c.percent = true, map[bool]float64{true: 100, false: 0}[up]
 	case up:
 		c.percent = min(100, c.percent+far)
@@ -264,22 +265,21 @@ func (c *Cover) place() (percent float64, known bool) {
 	return c.percent, c.known
 }
 
-// Stop switches both relays off, whoever has set it moving.
+// Stop turns both relays off, no matter which client moved the cover.
 func (c *Cover) Stop(ctx context.Context) (left string, err error) {
 	return drivers.During(ctx, &c.Life, func(ctx context.Context) (string, error) {
 		return "", errors.Join(c.errand.End(ctx), c.rest())
 	})
 }
 
-// EstimatedOpening is how far open it is, as reckoned from the time that its motor
-// ran.
+// EstimatedOpening returns the estimated position in percent.
 func (c *Cover) EstimatedOpening(ctx context.Context) (float64, error) {
 	return drivers.During(ctx, &c.Life, func(context.Context) (float64, error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		switch {
 		case c.moves:
-			return 0, errors.New("it moves")
+			return 0, errors.New("the cover is moving")
 		case !c.known:
 			return 0, errUnknown
 		}
@@ -287,7 +287,7 @@ func (c *Cover) EstimatedOpening(ctx context.Context) (float64, error) {
 	})
 }
 
-// Read tells the same as measurements that are estimated.
+// Read returns the estimated position as measurements.
 func (c *Cover) Read(ctx context.Context) ([]drivers.Reading, error) {
 	is, err := c.EstimatedOpening(ctx)
 	if err != nil {
@@ -313,20 +313,20 @@ func (c *Cover) AtRest(context.Context) (bool, error) {
 	return !up && !down, nil
 }
 
-// Safe is to stand still.
+// Safe reports whether the cover stands still, which is its safe state.
 func (c *Cover) Safe(ctx context.Context) (bool, error) { return c.AtRest(ctx) }
 
-// Inspect looks whether both lines are there and free.
+// Inspect checks whether both lines exist and are free.
 func (c *Cover) Inspect(context.Context) (string, error) {
 	up, err := c.up.pin.Look()
 	down, err2 := c.down.pin.Look()
 	if err := errors.Join(err, err2); err != nil {
 		return "", c.Named(err)
 	}
-	return up + ", and so " + down, nil
+	return up + "; and " + down, nil
 }
 
-// Holds are its two lines.
+// Holds returns the two lines.
 func (c *Cover) Holds() []drivers.Hold {
 	var list []drivers.Hold
 	for _, way := range [][2]string{{"up", c.cfg.Up}, {"down", c.cfg.Down}} {

@@ -30,18 +30,18 @@ func config() gpiocover.Config {
 	return c
 }
 
-// blind is a motor with limit switches on two relays. It is the judge: it knows where
-// it is, whether ever both relays were on, and how soon it was turned round.
+// blind simulates a motor with limit switches on two relays. It records its real position,
+// whether both relays were ever on, and the shortest pause between two directions.
 type blind struct {
 	*boardtest.Chips
-	full   time.Duration // from one end to the other
+	full   time.Duration // travel time
 	mu     sync.Mutex
 	at     float64 // 0..1 open
 	on     [2]bool // up, down
 	since  time.Time
-	was    int // that was on last: 0 none, 1 up, 2 down
+	was    int // last relay that was on: 0 none, 1 up, 2 down
 	off    time.Time
-	rest   time.Duration // the shortest between two directions
+	rest   time.Duration // shortest pause between two directions
 	both   bool
 	starts int
 }
@@ -73,7 +73,7 @@ func (r *relay) Set(on bool) error {
 	return err
 }
 
-// driven moves it by what it did until now.
+// driven moves the blind by the run time since the last change.
 func (b *blind) driven(offset int, on bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -113,7 +113,7 @@ func (b *blind) is() (percent float64, stands bool) {
 	return 100 * b.at, !b.on[0] && !b.on[1]
 }
 
-// moving runs a story in fake time, with a cover that was started.
+// moving runs a test in fake time with a started cover.
 func moving(t *testing.T, at float64, story func(t *testing.T, c *gpiocover.Cover, b *blind)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -158,8 +158,8 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// From an end on, it stands where it was told to.
-func TestPlaces(t *testing.T) {
+// After the cover has reached an end, the cover is moving to the requested positions.
+func TestOpenTo(t *testing.T) {
 	moving(t, 0.3, func(t *testing.T, c *gpiocover.Cover, b *blind) {
 		for _, want := range []float64{100, 50, 50, 65, 20, 0, 30} {
 			if err := c.OpenTo(t.Context(), want); err != nil {
@@ -178,9 +178,9 @@ func TestPlaces(t *testing.T) {
 	})
 }
 
-// Nobody knows where it stands before it was at an end, after a start as well; and it
-// is not moved to find out.
-func TestNobodyKnows(t *testing.T) {
+// The position is unknown until the cover has reached an end, also after Start. The driver
+// does not move the cover to find its position.
+func TestPositionUnknownBeforeAnEnd(t *testing.T) {
 	moving(t, 0.3, func(t *testing.T, c *gpiocover.Cover, b *blind) {
 		unknown := func(when string) {
 			t.Helper()
@@ -188,7 +188,7 @@ func TestNobodyKnows(t *testing.T) {
 			_, readErr := c.Read(t.Context())
 			before := b.starts
 			moved := c.OpenTo(t.Context(), 50)
-			if err == nil || readErr == nil || !errors.Is(moved, drivers.ErrNothingDone) || b.starts != before || !strings.Contains(moved.Error(), "blind: nobody knows where it stands until it was opened or closed all the way") {
+			if err == nil || readErr == nil || !errors.Is(moved, drivers.ErrNothingDone) || b.starts != before || !strings.Contains(moved.Error(), "blind: the position is unknown; open or close the cover completely first") {
 				t.Errorf("%s: it says %v, %v, %v, and moves: %v", when, is, err, readErr, moved)
 			}
 		}
@@ -212,17 +212,17 @@ func TestNobodyKnows(t *testing.T) {
 	})
 }
 
-// What is stopped on its way stands, and where is reckoned.
-func TestStops(t *testing.T) {
+// A cover that a stop interrupts stands still, and the driver estimates its position.
+func TestStopDuringMove(t *testing.T) {
 	moving(t, 0, func(t *testing.T, c *gpiocover.Cover, b *blind) {
 		if err := c.Shut(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		ended := make(chan error)
 		go func() { ended <- c.Open(t.Context()) }()
-		time.Sleep(8*time.Second + 500*time.Millisecond) // the dead time comes first
+		time.Sleep(8*time.Second + 500*time.Millisecond) // includes the dead time
 		if is, err := c.EstimatedOpening(t.Context()); err == nil {
-			t.Errorf("it moves, and says %v", is)
+			t.Errorf("the cover is moving, and says %v", is)
 		}
 		if err := c.Shut(t.Context()); !errors.Is(err, drivers.ErrBusy) {
 			t.Errorf("closed while it opens: %v", err)
@@ -245,8 +245,8 @@ func TestStops(t *testing.T) {
 	})
 }
 
-// A halt stops it at once, and it does not start again by itself.
-func TestHaltOnTheWay(t *testing.T) {
+// Halt stops the cover at once, and the cover does not start again.
+func TestHaltDuringMove(t *testing.T) {
 	moving(t, 0.5, func(t *testing.T, c *gpiocover.Cover, b *blind) {
 		ended := make(chan error)
 		go func() { ended <- c.Shut(t.Context()) }()
@@ -268,8 +268,8 @@ func TestHaltOnTheWay(t *testing.T) {
 	})
 }
 
-// A relay that sticks keeps the other from being switched on.
-func TestARelayThatSticks(t *testing.T) {
+// A relay that stays on prevents the other relay from turning on.
+func TestStuckRelayBlocksTheOther(t *testing.T) {
 	moving(t, 0.5, func(t *testing.T, _ *gpiocover.Cover, _ *blind) {
 		b := newBlind(0.5)
 		c := gpiocover.New("blind", config(), stuck{b})
@@ -278,13 +278,13 @@ func TestARelayThatSticks(t *testing.T) {
 		}
 		b.Pull(chip, down, true)
 		err := c.Open(t.Context())
-		if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "GPIO27 reads back as on, and never are both; look at the relays") || b.starts != 0 {
+		if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "GPIO27 reads back as on, and both relays must never be on; inspect the relays") || b.starts != 0 {
 			t.Errorf("%v, %d starts", err, b.starts)
 		}
 	})
 }
 
-// stuck are chips whose lines stay as they are.
+// stuck simulates chips whose lines never change.
 type stuck struct{ *blind }
 
 func (s stuck) Request(chip string, offset int, r board.Request) (board.Held, error) {
@@ -296,8 +296,8 @@ type deaf struct{ board.Held }
 
 func (deaf) Set(bool) error { return nil }
 
-// A chip that vanishes on the way leaves open whether it moves, and where it stands.
-func TestTheChipVanishes(t *testing.T) {
+// After a chip vanishes during a move, the movement and the position are unknown.
+func TestChipVanishesDuringMove(t *testing.T) {
 	moving(t, 0.5, func(t *testing.T, c *gpiocover.Cover, b *blind) {
 		if err := c.Shut(t.Context()); err != nil {
 			t.Fatal(err)
@@ -307,7 +307,7 @@ func TestTheChipVanishes(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		b.Unplug(chip)
 		err := <-ended
-		if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "its motor may run") {
+		if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "the motor may still run") {
 			t.Error(err)
 		}
 		if still, err := c.AtRest(t.Context()); err == nil {
@@ -330,13 +330,13 @@ func TestValidate(t *testing.T) {
 	}{
 		"nothing":        {func(*gpiocover.Config) {}, nil},
 		"no lines":       {func(c *gpiocover.Config) { c.Up, c.Down = "", " " }, []string{"up: is missing", "down: is missing"}},
-		"one line twice": {func(c *gpiocover.Config) { c.Down = c.Up }, []string{"down: GPIO17 is the line of up as well"}},
-		"no time":        {func(c *gpiocover.Config) { c.TravelTime = 0 }, []string{"travel_time: is missing; measure how long it takes"}},
+		"one line twice": {func(c *gpiocover.Config) { c.Down = c.Up }, []string{"down: GPIO17 is also the line of up"}},
+		"no time":        {func(c *gpiocover.Config) { c.TravelTime = 0 }, []string{"travel_time: is missing; measure the time from closed to open"}},
 		"times": {
 			func(c *gpiocover.Config) {
 				c.TravelTime, c.TimeDown, c.Overrun, c.DeadTime = time.Hour, time.Millisecond, -1, 0
 			},
-			[]string{"travel_time: 1h0m0s is not between", "time_down: 1ms is not between", "overrun: -1ns is not between", "dead_time: 0s is not between 100ms and 10s; a motor"},
+			[]string{"travel_time: 1h0m0s is not between", "time_down: 1ms is not between", "overrun: -1ns is not between", "dead_time: 0s is not between 100ms and 10s; a shorter pause"},
 		},
 		"bias": {func(c *gpiocover.Config) { c.Bias = "left" }, []string{`bias: "left" is unknown`}},
 	} {
@@ -356,7 +356,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Each way has a time of its own.
+// Each direction has its own travel time.
 func TestTimeDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := config()
@@ -375,14 +375,14 @@ func TestTimeDown(t *testing.T) {
 	})
 }
 
-// What is no order is refused, and does not panic.
+// Obey rejects invalid orders without a panic.
 func FuzzObey(f *testing.F) {
 	f.Add([]byte(`{"lines":[{"line":"GPIO17"},{"line":"GPIO27"}],"device":"blind"}`))
 	f.Add([]byte(`{"lines":[{"line":""}]}`))
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, order []byte) {
 		c := boardtest.Pi()
-		_, _ = gpiocover.Obey(c, order) // whichever it is, nothing is on afterwards
+		_, _ = gpiocover.Obey(c, order) // both relays must be off after any result
 		var o struct {
 			ActiveLow bool `json:"active_low"`
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/drivers/board"
 )
 
-// order switches both relays off.
+// order turns both relays off.
 type order struct {
 	Lines     []board.Line `json:"lines"`
 	Device    string       `json:"device"`
@@ -18,18 +18,19 @@ type order struct {
 	Bias      string       `json:"bias,omitempty"`
 }
 
-// Orders are how another process stops it.
+// Orders returns the commands with which another process stops the cover.
 func (c *Cover) Orders() drivers.Orders {
 	req := c.cfg.request(c.Name())
-	data, _ := json.Marshal(order{[]board.Line{c.cfg.line(c.cfg.Up), c.cfg.line(c.cfg.Down)}, c.Name(), req.ActiveLow, req.OpenDrain, req.Bias}) // strings and truth values always can be
+	data, _ := json.Marshal(order{[]board.Line{c.cfg.line(c.cfg.Up), c.cfg.line(c.cfg.Down)}, c.Name(), req.ActiveLow, req.OpenDrain, req.Bias}) // JSON can represent all of its fields
 	return drivers.Orders{Off: data, Safe: data}
 }
 
-// Obey carries out an order: both lines, the second whatever became of the first.
+// Obey executes an order on both lines. An error of the first line does not prevent the
+// second.
 func Obey(chips board.Chips, data []byte) (changed bool, err error) {
 	var o order
 	if err := json.Unmarshal(data, &o); err != nil {
-		return false, fmt.Errorf("gpiocover: an order cannot be read: %w", err)
+		return false, fmt.Errorf("gpiocover: invalid order: %w", err)
 	}
 	for _, line := range o.Lines {
 		has, fault := board.Force(chips, line, board.Request{
